@@ -20,16 +20,18 @@
 static char scratch[CPU_RING_RECORD_MAX];
 
 /* Opens the event with a ring of that size. */
-static int open_sized(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu,
+static int open_sized(struct cpu_ring *r, const struct perf_event_attr *event, unsigned cpu,
 		      uint32_t pages)
 {
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+	struct perf_event_attr attr = *event;
 	int error;
 
 	*r = (struct cpu_ring){.fd = -1, .cpu = cpu, .size = pages * page_size};
-	attr->watermark = 1;
-	attr->wakeup_watermark = (uint32_t)(r->size / 2);
-	r->fd = (int)syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	attr.watermark = 1;
+	if (!attr.wakeup_watermark)
+		attr.wakeup_watermark = (uint32_t)(r->size / 2);
+	r->fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (r->fd < 0)
 		return -errno;
 	r->page = mmap(NULL, r->size + page_size, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);

@@ -39,7 +39,8 @@ struct cpu_ring {
 	struct event *wakeup; /* owned; NULL: the ring is not watched */
 };
 
-/* Opens the event on that CPU, disabled. Halves *pages until the kernel has memory. Returns 0 or
+/* Opens the event on that CPU, disabled. Halves *pages until the kernel has memory. The ring wakes
+ * its reader after attr->wakeup_watermark bytes, or if that is 0, when it is half full. Returns 0 or
  * -errno. */
 int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu, uint32_t *pages);
 void cpu_ring_close(struct cpu_ring *r);

@@ -45,12 +45,12 @@ int cpu_rings_add(struct cpu_rings *rings, struct perf_event_attr *attr, unsigne
 }
 
 int cpu_rings_watch(struct cpu_rings *rings, struct event_base *loop,
-		    void (*half_full)(int fd, short what, void *ctx), void *ctx)
+		    void (*woke)(int fd, short what, void *ctx), void *ctx)
 {
 	for (unsigned i = 0; i < rings->n; i++) {
 		struct cpu_ring *r = &rings->items[i];
 
-		r->wakeup = event_new(loop, r->fd, EV_READ | EV_PERSIST, half_full, ctx);
+		r->wakeup = event_new(loop, r->fd, EV_READ | EV_PERSIST, woke, ctx);
 		if (!r->wakeup)
 			return -ENOMEM;
 	}

@@ -10,6 +10,11 @@
  * the rings, so that it reads the records of all CPUs in order.
  */
 #define CPU_RINGS_DELAY_NS 1000000
+/*
+ * A watermark for rings that have records of mappings and tasks only. A program that starts writes
+ * about as much: its mappings are then known before the first sample of it.
+ */
+#define CPU_RINGS_RECORDS_WATERMARK 512
 
 struct event_base;
 
@@ -27,11 +32,11 @@ void cpu_rings_deinit(struct cpu_rings *rings);
 int cpu_rings_add(struct cpu_rings *rings, struct perf_event_attr *attr, unsigned cpu,
 		  uint32_t *pages);
 /*
- * Creates the `wakeup` of each ring: a callback of libevent for a ring that is half full. Returns 0
- * or -ENOMEM.
+ * Creates the `wakeup` of each ring: a callback of libevent for a ring that has reached its
+ * watermark. Returns 0 or -ENOMEM.
  */
 int cpu_rings_watch(struct cpu_rings *rings, struct event_base *loop,
-		    void (*half_full)(int fd, short what, void *ctx), void *ctx);
+		    void (*woke)(int fd, short what, void *ctx), void *ctx);
 /* Enables or disables all events and their wakeups. Returns 0, or -errno of the last failure. */
 int cpu_rings_enable(struct cpu_rings *rings, bool yes);
 void cpu_rings_refresh(struct cpu_rings *rings);

@@ -72,8 +72,7 @@ static int watch_program(struct perf_session *s)
 {
 	int fd = sample_program_descriptor(s->program);
 
-	s->program_wakeup =
-		event_new(s->loop, fd, EV_READ | EV_PERSIST | EV_ET, s->program_woke, s);
+	s->program_wakeup = event_new(s->loop, fd, EV_READ | EV_PERSIST | EV_ET, s->woke, s);
 	return s->program_wakeup ? 0 : -ENOMEM;
 }
 
@@ -145,7 +144,7 @@ static const char *advice_for_error(int error, const struct perf_config *c)
 
 static int watch_rings(struct perf_session *s)
 {
-	int r = cpu_rings_watch(&s->rings, s->loop, s->half_full, s);
+	int r = cpu_rings_watch(&s->rings, s->loop, s->woke, s);
 
 	for (unsigned i = 0; r == 0 && i < s->rings.n; i++)
 		ds_yield_to_root(s->h, s->rings.items[i].wakeup);
@@ -192,6 +191,7 @@ static int open_with_program(struct perf_session *s)
 		return r;
 	}
 	s->perf.attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
+	s->perf.attr.wakeup_watermark = CPU_RINGS_RECORDS_WATERMARK;
 	r = watch_program(s);
 	if (r == 0)
 		r = open_events(s);
@@ -199,6 +199,7 @@ static int open_with_program(struct perf_session *s)
 		return 0;
 	(void)err_set(&s->by_frame_pointers, r, "the event takes no BPF program");
 	s->perf.attr.sample_type = sample_type;
+	s->perf.attr.wakeup_watermark = 0;
 	free_program(s);
 	s->no_program = r;
 	return r;

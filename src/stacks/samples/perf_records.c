@@ -251,6 +251,44 @@ static void handle_lost(struct perf_session *s, struct cpu_ring *ring, uint64_t 
 	perf_packets_write_lost(s, ring->cpu, lost);
 }
 
+static bool is_fork(const struct perf_event_header *h)
+{
+	const struct task_record *r = (const struct task_record *)h;
+
+	return h->type == PERF_RECORD_FORK && h->size >= sizeof(*r) && r->pid != r->parent;
+}
+
+/* Notes a process whose mappings change: it may have just been started. */
+static void note_started(struct perf_session *s, int32_t pid)
+{
+	for (unsigned i = 0; i < s->n_started; i++)
+		if (s->started[i] == pid)
+			return;
+	if (s->n_started < PERF_STARTED_MAX)
+		s->started[s->n_started++] = pid;
+}
+
+/*
+ * Gives the mappings of these processes to the unwind tables, before the first sample: a program
+ * may end before the second one. Those that change their mappings again soon stay in the list.
+ */
+static void follow_started(struct perf_session *s)
+{
+	uint64_t now = clock_ns(s->perf.clock);
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < s->n_started; i++) {
+		struct address_space *a = address_spaces_get(&s->resolver.spaces, s->started[i]);
+
+		if (!a || !a->is_known)
+			continue;
+		unwind_follow_process(a, &s->resolver.files, now);
+		if (a->has_changed)
+			s->started[kept++] = s->started[i];
+	}
+	s->n_started = kept;
+}
+
 /* Returns false if the record has to wait for an answer. */
 static bool handle_perf_record(struct perf_session *s, struct cpu_ring *ring,
 			       const struct perf_event_header *h)
@@ -258,8 +296,11 @@ static bool handle_perf_record(struct perf_session *s, struct cpu_ring *ring,
 	if (h->type == PERF_RECORD_SAMPLE)
 		return handle_sample(s, ring, (const struct sample_record *)h);
 	mapping_records_apply(&s->resolver.spaces, h);
-	if (s->program)
+	if (s->program) {
 		unwind_follow_record(h);
+		if (h->type == PERF_RECORD_MMAP2 || is_fork(h))
+			note_started(s, (int32_t)((const struct task_record *)h)->pid);
+	}
 	if (h->type == PERF_RECORD_COMM &&
 	    h->size >= sizeof(struct comm_record) + MAPPING_RECORD_END)
 		handle_comm(s, ring->time, h);
@@ -329,6 +370,8 @@ bool perf_records_read(struct perf_session *s)
 	cpu_rings_refresh(&s->rings);
 	while (r == 0 && s->n_samples < PERF_SAMPLES_MAX && !stacks_is_full(&s->resolver.stacks))
 		r = handle_oldest(s, until);
+	if (r == -ENOENT)
+		follow_started(s);
 	report_broken_rings(s);
 	report_program_losses(s);
 	cpu_rings_release(&s->rings);

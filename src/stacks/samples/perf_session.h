@@ -22,6 +22,9 @@
  * when the resolver has the answers, or has waited for them long enough (stack_resolver.h).
  */
 #define PERF_SAMPLES_MAX 65536 /* samples of a round; the rest follows in the next one */
+/* Processes of a round that get unwind tables before they are sampled. More than these start only
+ * where the tables would cost too much. */
+#define PERF_STARTED_MAX 4
 #define PERF_RENAMED_MAX 4096 /* tasks of a round with a new name; further ones keep the old name */
 
 struct perf_sample {
@@ -53,10 +56,11 @@ struct perf_session {
 	struct sample_program *program;
 	struct event *program_wakeup; /* owned */
 	struct unwind_tables_user tables; /* of the program */
-	/* Callbacks of libevent: a ring is half full; the program woke its reader. ctx: the
-	 * session. */
-	void (*half_full)(int fd, short what, void *ctx);
-	void (*program_woke)(int fd, short what, void *ctx);
+	/* Callback of libevent: a ring or the program woke its reader. ctx: the session. */
+	void (*woke)(int fd, short what, void *ctx);
+	int32_t started[PERF_STARTED_MAX]; /* processes that were mapped since the last round */
+	unsigned n_started;
+	bool reads_soon; /* the tick was brought forward; further wakeups do not move it */
 	/* Why the program is not used though the config asks for its stacks, and -errno; empty: it
 	 * is. */
 	struct err_text by_frame_pointers;

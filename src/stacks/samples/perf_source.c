@@ -111,28 +111,28 @@ static void perf_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
+	s->reads_soon = false;
 	event_timer_ms(s->tick, clock_ms_to_tick(s->perf.read_ms));
 	perf_source_run(s);
 }
 
-static void perf_source_on_half_full(evutil_socket_t fd, short what, void *ctx)
-{
-	(void)fd;
-	(void)what;
-	perf_source_run(ctx);
-}
-
 /*
- * The ring of the program is half full, or has a sample of a process without tables, which is read
- * when it is old enough (CPU_RINGS_DELAY_NS).
+ * A ring has reached its watermark, or the program has a sample of a process without tables. With a
+ * program the newest records matter, and are read when they are old enough (CPU_RINGS_DELAY_NS);
+ * else the ring is half full.
  */
-static void perf_source_on_program(evutil_socket_t fd, short what, void *ctx)
+static void perf_source_on_wakeup(evutil_socket_t fd, short what, void *ctx)
 {
 	struct perf_session *s = ctx;
 
 	(void)fd;
 	(void)what;
-	event_timer_ms(s->tick, 1 + CPU_RINGS_DELAY_NS / NS_PER_MS);
+	if (!s->program) {
+		perf_source_run(s);
+	} else if (!s->reads_soon) {
+		s->reads_soon = true;
+		event_timer_ms(s->tick, 1 + CPU_RINGS_DELAY_NS / NS_PER_MS);
+	}
 }
 
 static void on_resolver_ready(void *ctx)
@@ -234,8 +234,7 @@ static int perf_create(struct ds_handle *h, const struct ds_env *env,
 	r = stack_resolver_init(&s->resolver, env->loop, !ds_consumer_is_root(h));
 	if (r < 0)
 		return r;
-	s->half_full = perf_source_on_half_full;
-	s->program_woke = perf_source_on_program;
+	s->woke = perf_source_on_wakeup;
 	s->tick = evtimer_new(env->loop, perf_source_on_tick, s);
 	s->writer = ds_writer_new(h);
 	if (!s->tick || !s->writer)

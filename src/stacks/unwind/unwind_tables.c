@@ -23,6 +23,8 @@
 #include "stacks/unwind/row_pool.h"
 
 #define RETRY_MS 20 /* if the file reader is busy */
+#define IDENTIFIED_NS (NS_PER_S) /* so long a file is not asked for again */
+#define IDENTIFIED_MAX 4096 /* files */
 #define REFUSED_NS (10 * NS_PER_S) /* until rows without room are read again */
 
 struct wanted_mapping {
@@ -63,6 +65,19 @@ struct known_file {
 	UT_hash_handle hh;
 };
 
+/*
+ * A mapped file that the file reader has just identified. Programs that start at a high rate map
+ * the same files: for a second these are not asked for again.
+ */
+struct identified_file {
+	uint64_t until_ns; /* CLOCK_MONOTONIC */
+	uint32_t number; /* that of the file reader */
+	struct elf_facts facts;
+	UT_hash_handle hh;
+	uint32_t key_len;
+	char key[]; /* device, inode, path: devices of some file systems share inodes */
+};
+
 static struct {
 	unsigned n_users;
 	struct file_reader_user reader;
@@ -70,6 +85,7 @@ static struct {
 	struct row_pool rows;
 	struct event *retry; /* owned */
 	struct known_file *files; /* owned; by number */
+	struct identified_file *identified; /* owned; by key */
 	struct known_process *processes; /* owned; by pid */
 	TAILQ_HEAD(, known_process) by_use; /* the least recently set or used first */
 	TAILQ_HEAD(, wanted_process) wanted; /* owned */
@@ -418,15 +434,98 @@ static bool resolve_file(struct known_file *f)
 	return false;
 }
 
+/* ---- identified files ---- */
+
+/* Writes the key of a mapped file. Returns its length; 0: the path is too long. */
+static size_t identified_key(const struct wanted_mapping *m, char key[static FILE_PATH_MAX + 16])
+{
+	const struct {
+		uint32_t major, minor;
+		uint64_t inode;
+	} head = {m->m.major, m->m.minor, m->m.inode};
+	size_t len = strlen(m->path);
+
+	if (len >= FILE_PATH_MAX)
+		return 0;
+	memcpy(key, &head, sizeof(head));
+	memcpy(key + sizeof(head), m->path, len);
+	return sizeof(head) + len;
+}
+
+static void forget_identified(void)
+{
+	struct identified_file *f, *next;
+
+	HASH_ITER (hh, tables.identified, f, next) {
+		HASH_DEL(tables.identified, f);
+		free(f);
+	}
+}
+
+static const struct identified_file *find_identified(const struct wanted_mapping *m)
+{
+	char key[FILE_PATH_MAX + 16];
+	size_t len = identified_key(m, key);
+	struct identified_file *f = NULL;
+
+	if (len)
+		HASH_FIND(hh, tables.identified, key, len, f);
+	return f && clock_mono_ns() < f->until_ns ? f : NULL;
+}
+
+static void remember_identified(const struct wanted_mapping *m, const struct file_answer *a)
+{
+	char key[FILE_PATH_MAX + 16];
+	size_t len = identified_key(m, key);
+	struct identified_file *f = NULL;
+
+	if (!len)
+		return;
+	HASH_FIND(hh, tables.identified, key, len, f);
+	if (!f) {
+		if (HASH_COUNT(tables.identified) >= IDENTIFIED_MAX)
+			forget_identified();
+		f = calloc(1, sizeof(*f) + len);
+		if (!f)
+			return;
+		f->key_len = (uint32_t)len;
+		memcpy(f->key, key, len);
+		HASH_ADD(hh, tables.identified, key[0], len, f);
+		if (!f->hh.tbl) {
+			free(f);
+			return;
+		}
+	}
+	f->until_ns = clock_mono_ns() + IDENTIFIED_NS;
+	f->number = a->file;
+	f->facts = a->elf;
+}
+
+/* Sets the load bias of the current mapping, whose file has these facts. */
+static void set_load_bias(const struct wanted_mapping *m, const struct elf_facts *facts)
+{
+	struct elf_facts copy = *facts;
+	const struct mapped_file file = {.elf = &copy};
+
+	tables.current.load_bias = mapped_file_load_bias(&file, m->m.offset);
+}
+
 /* Returns false if the mapping has to wait for an answer. */
 static bool resolve_mapping(const struct wanted_mapping *m)
 {
+	const struct identified_file *known;
+
 	tables.current.load_bias = 0;
 	if (m->is_vdso)
 		return resolve_file(get_file(FILE_VDSO));
 	if (!m->path) {
 		add_mapping(NULL);
 		return true;
+	}
+	known = find_identified(m);
+	if (known) {
+		set_load_bias(m, &known->facts);
+		return resolve_file(get_file(known->number));
 	}
 	if (!file_reader_ask_elf(&tables.reader, 0, tables.current.wanted->pid, &m->m, m->path))
 		event_timer_ms(tables.retry, RETRY_MS);
@@ -453,14 +552,12 @@ static void tables_continue(void)
 static void handle_elf(const struct file_answer *a)
 {
 	const struct wanted_process *w = tables.current.wanted;
-	struct elf_facts facts;
-	const struct mapped_file file = {.elf = &facts};
+	const struct wanted_mapping *m = &w->mappings[tables.current.known->n];
 	struct known_file *f = NULL;
 
 	if (a->result == 0) {
-		facts = a->elf;
-		tables.current.load_bias =
-			mapped_file_load_bias(&file, w->mappings[tables.current.known->n].m.offset);
+		set_load_bias(m, &a->elf);
+		remember_identified(m, a);
 		f = get_file(a->file);
 	} else {
 		tables.stats.n_unreadable++;
@@ -528,6 +625,7 @@ static void tables_on_answer(void *ctx, const struct file_answer *a)
 	(void)ctx;
 	if (a->kind == FILE_REQUEST_FORGET) { /* the reader has ended: nothing is read any more */
 		drop_current();
+		forget_identified();
 		while ((w = TAILQ_FIRST(&tables.wanted)))
 			drop_wanted(w->pid);
 	} else if (!tables.current.wanted) {
@@ -566,6 +664,7 @@ static void tables_deinit(void)
 	while ((p = TAILQ_FIRST(&tables.by_use)))
 		forget_process(p);
 	HASH_FREE(tables.files);
+	forget_identified();
 	event_freep(&tables.retry);
 	row_pool_deinit(&tables.rows);
 	unwind_maps_destroy(&tables.maps);

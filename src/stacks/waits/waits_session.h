@@ -68,6 +68,7 @@ struct waits_session {
 	struct waits_config config;
 	uint32_t own[WAITS_OWN_MAX]; /* processes of the recorder */
 	struct waits_program *program; /* owned; NULL: it does not run */
+	bool reads_soon; /* the tick was brought forward; further wakeups do not move it */
 	struct event *program_wakeup; /* owned */
 	struct unwind_tables_user tables; /* of the program */
 	struct writer *writer; /* owned */

@@ -142,6 +142,7 @@ static void waits_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
+	s->reads_soon = false;
 	event_timer_ms(s->tick, clock_ms_to_tick(WAITS_READ_MS));
 	end_period(s);
 	if (s->program)
@@ -166,6 +167,9 @@ static void waits_source_on_program(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
+	if (s->reads_soon)
+		return;
+	s->reads_soon = true;
 	event_timer_ms(s->tick, 1 + CPU_RINGS_DELAY_NS / NS_PER_MS);
 }
 

@@ -478,6 +478,26 @@ TEST_STATE(a_sample_of_the_program_waits_for_mappings, setup, teardown, struct p
 	s->program = NULL;
 }
 
+/* It may end before it is sampled twice. */
+TEST_STATE(a_program_that_starts_has_tables_before_its_first_sample, setup, teardown,
+	   struct perf_session *s)
+{
+	struct stack_sample none;
+	const struct address_space *a;
+
+	s->program = (struct sample_program *)&none;
+	n_program_samples = 0;
+	address_spaces_exec(&s->resolver.spaces, PID);
+	map_record(s, 15, 7, 0);
+	assert_true(perf_records_read(s));
+	a = address_spaces_get(&s->resolver.spaces, PID);
+	assert_int_equal(a->n, 1);
+	assert_true(a->given_ns > 0);
+	assert_false(a->has_changed);
+	assert_int_equal(s->n_started, 0);
+	s->program = NULL;
+}
+
 /* ---- followers and further programs ---- */
 
 /* A record of an event in a group: the number of counts, then each with its losses. */

@@ -221,10 +221,12 @@ static void set_process(int32_t pid, const char *const *paths)
 
 	address_space_clear(&spaces, a);
 	for (; *paths; paths++, at += 0x100000) {
+		bool has_file = (*paths)[0] == '/' && (*paths)[1] != '/';
+		/* Another file of that name has another inode. */
 		struct file_mapping m = {.start = at,
 					 .end = at + 0x80000,
 					 .offset = 0x2000,
-					 .inode = (*paths)[0] == '/' && (*paths)[1] != '/',
+					 .inode = has_file ? 1 + reader.numbers : 0,
 					 .path_len = (uint32_t)strlen(*paths)};
 
 		if (strcmp(*paths, "[vdso]") == 0)
@@ -312,6 +314,22 @@ TEST_WITH(processes_share_the_rows_of_a_file_and_each_element_has_another_genera
 	SET_PROCESS(7, "/30");
 	answer_all();
 	assert_true(element(7)->generation > generation);
+}
+
+/* Programs that start at a high rate map the same files. */
+TEST_WITH(a_file_is_identified_once_a_second, setup, teardown)
+{
+	SET_PROCESS(7, "/100", "/200");
+	answer_all();
+	assert_int_equal(reader.n_elf, 2);
+	SET_PROCESS(8, "/200", "/100");
+	assert_int_equal(reader.n_elf, 2);
+	assert_rows(8, 0, 200, 0);
+	assert_rows(8, 1, 100, 0);
+	reader.numbers = 1; /* "/100" is another file now */
+	SET_PROCESS(9, "/100");
+	answer_all();
+	assert_int_equal(reader.n_elf, 3);
 }
 
 /* Two files with equal rows; and two with another rule, though all else is equal. */
