@@ -43,6 +43,16 @@ of_wakers="with recursive w(id, callsite, name) as (
 annotation() { # KEY: of slice s
   echo "(select coalesce(string_value, int_value) from args where arg_set_id = s.arg_set_id and key = 'debug.$1')"
 }
+# NAME: of each thread the file sums has ns and number of our waits and of the scheduler's events, in its last four columns.
+# Some virtual machines leave out events of the scheduler and count none of them; then ftrace has fewer sleeps than we have.
+same_time() {
+  if awk -F, '{ d = $(NF - 1) - $NF; if (d > 1 || d < -1) bad = 1 } END { exit bad }' sums; then
+    awk -F, '{ d = $(NF - 3) / $(NF - 2) - 1; if (d > 0.02 || d < -0.02) bad = 1 } END { exit bad || NR < 2 }' sums
+    verdict "$1" $? sums
+  else
+    skip "$1" "the kernel left out events of the scheduler: $(tr '\n' ' ' <sums)"
+  fi
+}
 thread_of_slice="join thread_track tt on tt.id = s.track_id join thread using (utid)"
 
 # ---- known waits, and what else happens meanwhile
@@ -77,16 +87,10 @@ tid=$(awk '$1 == "tid" { print $2 }' known)
 read -r victim killer <victim
 
 ask trace "$of_totals
-  select t.tid, t.name, sum(s.ns), (select sum(dur) from thread_state o where o.utid = s.utid and o.state in ('S', 'D') and dur > 0)
+  select t.tid, t.name, sum(s.ns), (select sum(dur) from thread_state o where o.utid = s.utid and o.state in ('S', 'D') and dur > 0),
+    sum(s.n), (select count(*) from thread_state o where o.utid = s.utid and o.state in ('S', 'D') and dur > 0)
   from s join thread t using (utid) where t.name in ('known_waits', 'waker') group by s.utid" >sums
-# Where events of a CPU are missing, a thread seems to wait for a CPU while it sleeps.
-ask trace "select max(dur) / 1000000 from thread_state join thread using (utid) where name in ('known_waits', 'waker') and state = 'R'" >hole
-if [ "$(cat hole)" -lt 20 ]; then
-  awk -F, '{ d = $3 / $4 - 1; if (d > 0.02 || d < -0.02) bad = 1 } END { exit bad || NR != 2 }' sums
-  verdict "the blocked time of each thread is that of the scheduler's events within 2 %" $? sums
-else
-  skip "the blocked time of each thread is that of the scheduler's events" "events of the scheduler are missing ($(cat hole) ms)"
-fi
+same_time "the blocked time of each thread is that of the scheduler's events within 2 %"
 ask trace "$of_totals
   select name, sum(n), cast(sum(ns) as int) from (select distinct id, name, n, ns, utid from w where name glob 'wait_*') group by 1" >functions
 for kind in futex pipe sleep; do
@@ -142,10 +146,10 @@ config "totals_by_thread: true programs: 'ping_pong' min_us: 1 max_per_second: 1
 "$SONDA" record -c config -o busy -- "$B/tests/root/ping_pong" "$(scaled 4000)" 5000 >log 2>&1
 verdict "a recording of two processes that wake each other" $? log
 ask busy "$of_totals
-  select cast(sum(s.ns) as int), (select sum(dur) from thread_state o where o.utid = s.utid and o.state in ('S', 'D') and dur > 0)
+  select cast(sum(s.ns) as int), (select sum(dur) from thread_state o where o.utid = s.utid and o.state in ('S', 'D') and dur > 0),
+    sum(s.n), (select count(*) from thread_state o where o.utid = s.utid and o.state in ('S', 'D') and dur > 0)
   from s join thread t using (utid) where t.name = 'ping_pong' group by s.utid" >sums
-awk -F, '{ d = $1 / $2 - 1; if (d > 0.02 || d < -0.02) bad = 1 } END { exit bad || NR < 2 }' sums
-verdict "stacks that the limits refuse do not change the blocked time" $? sums
+same_time "stacks that the limits refuse do not change the blocked time"
 ask busy "$of_totals select count(*) > 0 from w where name = '[no stack taken]' and n > 100" >refused
 [ "$(cat refused)" = 1 ]
 verdict "  and are named so" $? refused
@@ -162,7 +166,8 @@ THROTTLED
   verdict "a recording of a throttled process" $? log
   ask throttled "select count(*) from slice where name = 'cgroup throttle' and dur > 1000000" >slices
   awk '$1 == "nr_throttled" { print $2 }' "$group/cpu.stat" >periods
-  [ "$(cat periods)" -gt 0 ] && cmp -s slices periods
+  # The group may be throttled while its thread does not run: that is no wait of it.
+  [ "$(cat slices)" -gt 0 ] && [ "$(cat slices)" -le "$(cat periods)" ] && [ "$(cat slices)" -ge $(($(cat periods) - 1)) ]
   verdict "  has a wait for each time that the kernel throttled it" $? slices "$group/cpu.stat"
 else
   skip "a throttled process" "there is no cpu.cfs_quota_us here"
