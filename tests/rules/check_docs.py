@@ -297,7 +297,7 @@ verdict('the map has every room, and no other', [f'not in the map: {r}' for r in
 
 def defines_function(path, name):
     source = open(path).read() if os.path.exists(path) else ''
-    if re.search(rf'^#define {name}\(', source, re.M):
+    if re.search(rf'^#define {name}\(|^int BPF_PROG\({name},', source, re.M):
         return True
     # A definition begins in the first column, and a brace follows its parameters.
     begins = re.finditer(rf'^\w[^\n;={{]*\b{name}\(', source, re.M)
@@ -311,7 +311,7 @@ for line in text[page].splitlines():
     is_steps = line == '| step | where |' or is_steps and line.startswith('|')
     is_step = is_steps and re.match(r'\| (?!step \||---)', line)
     step, _, where = line.strip('| ').rpartition(' | ') if is_step else ('', '', line)
-    start, *links = re.split(r'\]\(\.\./((?:src|include)/[\w/.]+)\)', where)
+    start, *links = re.split(r'\]\(\.\./((?:src|include|bpf)/[\w/.]+)\)', where)
     named = set()
     for path, rest in zip(links[::2], links[1::2]):
         # In a sentence, the functions of a file follow its link and a colon.
