@@ -90,7 +90,7 @@ for _ in 1 2 3 4 5 6 7 8; do
 done
 PIDS+=("${hogs[@]}")
 timeout 60 "$BIN/sonda" record -c "$CONFIGS/ebpf-flight-recorder.cfg" -o late.pftrace 2>log &&
-  grep -q "end .*trigger 'late'" log
+  grep -q "ended .*trigger 'late'" log
 verdict "4: the recorder stops when a thread waited too long" $? log
 kill "${hogs[@]}"
 wait "${hogs[@]}" 2>/dev/null

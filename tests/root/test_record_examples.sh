@@ -27,7 +27,7 @@ adapt() { # EXAMPLE
   sed -E "s/ +#.*//; s/-t [0-9]+[smh]/-t 200ms/; s/-p 1234(,99)?/-p ${PIDS[0]}/; s/-C 0[,-][0-9-]+/-C 0/; s/-b 512mb sched/-b 64mb sched -- true/
     s,-c (my|mine).cfg,-c $TMP/configs/sched.cfg,; s|-c configs/|-c $TMP/configs/|
     s|\./app:0x1160|$helpers/do_calls:0x$entry|
-    s|-- \./hello|-- $TMP/hello|; s/-- (make.*|\.\/app)/-- true/; s/sleep 5$/sleep 0.2/; s/ -o [a-z._-]+//" <<<"$1"
+    s|-- \./hello|-- $TMP/hello|; s/-- (make.*|\.\/app|\.\/ledger)/-- true/; s/sleep 5$/sleep 0.2/; s/ -o [a-z._-]+//" <<<"$1"
 }
 
 mkdir "$TMP/work" "$TMP/configs"
