@@ -33,7 +33,7 @@ for ((i = 0; i <= waiting; i++)); do
 done
 record sonda "$TMP/config" "$TMP/trace" "$TMP/log"
 verdict "recorded" $? "$TMP/log"
-grep -q '^  cost  .*eBPF counters: runq [0-9.]* %$' "$TMP/log"
+grep -q '^  *\(cost\)* .* of the machine for eBPF counters: runq [0-9.]* %$' "$TMP/log"
 verdict "what it cost is in the summary" $? "$TMP/log"
 cat >"$TMP/config.limited" <<END
 buffers { size_kb: 1024 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # tracefs: none
+# kernels: none
 #
 # Rows of the unwinder are replaced by others all the time, while a program is sampled that they are of: no stack that is said
 # to be complete has a wrong caller.

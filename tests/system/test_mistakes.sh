@@ -209,7 +209,7 @@ rows <<'END'
 2 | open --port x good.pftrace | --port x is not a port; example: 9001
 2 | open good.pftrace good.pftrace | one file at a time
 2 | describe | describe: WORD is missing$
-2 | export good.pftrace | the form is missing; use --json, --csv, --sqlite or --folded slices
+2 | export good.pftrace | the form is missing; use --json, --csv, --parquet, --sqlite or --folded slices
 2 | export --csv --json good.pftrace | one form at a time
 2 | cut good.pftrace | the output is missing; name it with -o
 2 | cut -o x good.pftrace | the part is missing; use --from 1.5, --to 2s, or both

@@ -11,7 +11,8 @@ needs_built "$B/tests/system/step_rows"
 [ "$(uname -m)" = x86_64 ] || { echo "single steps are those of x86-64" >&2; exit 77; }
 ! nm -D "$B/tests/system/step_rows" | grep -qE '__[at]san_init' || { echo "handlers with a sanitizer have frames of their own" >&2; exit 77; }
 
-# walks NAME SHARE COMPILER OPTIONS...: at least so many percent of the walks are complete, the others end.
+# walks NAME SHARE COMPILER OPTIONS...: at least so many percent of the walks are complete, the others end. With lazy binding
+# most steps are in the dynamic linker; how many depends on the names that it searches.
 walks() {
   local name=$1 share=$2
   shift 2
@@ -25,8 +26,8 @@ walks() {
   verdict "$name" $? "$TMP/walks"
 }
 
-walks "gcc, not optimized" 25 gcc -O0 -Wl,-z,lazy
-walks "gcc, entries of .plt with endbr64" 25 gcc -Os -fcf-protection -Wl,-z,lazy,-z,ibtplt
+walks "gcc, not optimized" 20 gcc -O0 -Wl,-z,lazy
+walks "gcc, entries of .plt with endbr64" 20 gcc -Os -fcf-protection -Wl,-z,lazy,-z,ibtplt
 walks "gcc, without frame pointers" 98 gcc -O2 -fomit-frame-pointer -fno-plt
 walks "gcc, with frame pointers, all symbols are bound" 98 gcc -O2 -fno-omit-frame-pointer -Wl,-z,now
 if grep -q avx2 /proc/cpuinfo; then
@@ -34,7 +35,7 @@ if grep -q avx2 /proc/cpuinfo; then
 else
   skip "gcc, vectors" "this CPU has no AVX2"
 fi
-walks "gold" 25 gcc -O2 -fuse-ld=gold -Wl,-z,lazy
+walks "gold" 20 gcc -O2 -fuse-ld=gold -Wl,-z,lazy
 walks "headers and code in one segment" 98 gcc -O2 -Wl,-z,noseparate-code,-z,now
 walks "clang and lld" 98 clang -O2 -fuse-ld=lld -Wl,-z,now
 exit $BAD

@@ -24,12 +24,17 @@ bool call_tree_init(struct call_tree *t, const struct code *code, enum tree_shap
 		return false;
 	t->of[0] = (struct call_node){.function = NULL_U32};
 	t->n = 1;
-	return true;
+	if (shape != TREE_DOWN)
+		return true;
+	t->node_of =
+		calloc((size_t)code->s->tables[TABLE_STACK_CALLSITE].rows + 1, sizeof(*t->node_of));
+	return t->node_of;
 }
 
 void call_tree_deinit(struct call_tree *t)
 {
 	free(t->of);
+	free(t->node_of);
 	HASH_FREE(t->slots);
 	*t = (struct call_tree){.code = NULL};
 }
@@ -79,10 +84,10 @@ static uint32_t list_functions(const struct code *c, uint32_t site, uint32_t pat
 	return n;
 }
 
-bool call_tree_add(struct call_tree *t, uint32_t site, int64_t weight, int64_t n)
+static bool call_tree_add_path(struct call_tree *t, uint32_t site, int64_t weight, int64_t n)
 {
 	uint32_t path[DEPTH_MAX], len = list_functions(t->code, site, path), at = len, node = 0;
-	bool is_down = t->shape == TREE_DOWN || t->shape == TREE_CALLEES;
+	bool is_down = t->shape == TREE_CALLEES;
 
 	if (t->shape == TREE_CALLEES || t->shape == TREE_CALLERS) {
 		while (at > 0 && !t->wanted[path[at - 1]])
@@ -104,6 +109,45 @@ bool call_tree_add(struct call_tree *t, uint32_t site, int64_t weight, int64_t n
 	t->of[node].self += weight;
 	t->of[node].n += n;
 	return true;
+}
+
+/*
+ * Returns the node of a stack in TREE_DOWN; 0: the stack has no function, or without memory
+ * (*ret_failed). Stacks share their outer call sites, whose nodes are made once.
+ */
+static uint32_t node_of_site(struct call_tree *t, uint32_t site, bool *ret_failed)
+{
+	const struct table *sites = &t->code->s->tables[TABLE_STACK_CALLSITE];
+	uint32_t missing[DEPTH_MAX], n = 0, node = 0;
+
+	while (site < sites->rows && n < DEPTH_MAX && !(node = t->node_of[site])) {
+		missing[n++] = site;
+		site = table_u32(sites, STACK_CALLSITE_PARENT, site);
+	}
+	while (n-- > 0) {
+		uint32_t frame = table_u32(sites, STACK_CALLSITE_FRAME, missing[n]);
+
+		for (uint32_t i = t->code->first[frame]; i < t->code->first[frame + 1]; i++) {
+			node = child_of(t, node, t->code->chain[i]);
+			*ret_failed |= !node;
+		}
+		t->node_of[missing[n]] = node;
+	}
+	return node;
+}
+
+bool call_tree_add(struct call_tree *t, uint32_t site, int64_t weight, int64_t n)
+{
+	bool failed = false;
+
+	if (t->shape != TREE_DOWN)
+		return call_tree_add_path(t, site, weight, n);
+	site = node_of_site(t, site, &failed);
+	if (site && !failed) {
+		t->of[site].self += weight;
+		t->of[site].n += n;
+	}
+	return !failed;
 }
 
 struct ranked_node {

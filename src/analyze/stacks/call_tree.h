@@ -35,6 +35,7 @@ struct call_tree {
 	uint32_t n;
 	size_t cap;
 	struct call_slot *slots; /* owned hash: of nodes by key */
+	uint32_t *node_of; /* owned; TREE_DOWN: the node of each call site, 0: it has none yet */
 };
 
 /* What a function has in all stacks. A function that is twice in a stack counts once in total. */

@@ -14,7 +14,7 @@
 #include "base/core/mem.h"
 #include "common/descriptor.pb-c.h"
 #include "ftrace/encode/event_compile.h"
-#include "ftrace/encode/event_encode.h"
+#include "ftrace/encode/event_legacy.h"
 #include "ftrace/encode/pb_unchecked.h"
 #include "ftrace/encode/text_fields.h"
 #include "ftrace/format/compiled_event.h"
