@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# kernels: 5.10 newest
+#
 # linux.waits on each kernel: its programs load, and waits of known number have their reason and waker. (An emulated
 # kernel is too slow for the names of user functions: tests/root/test_waits.sh.)
 . "$(dirname "$0")/../../root/lib.sh"
