@@ -7,16 +7,9 @@
  */
 #include "common.h"
 
+#include "lock_flags.h"
 #include "locks.h"
 #include "thread.h"
-
-/* From include/trace/events/lock.h: flags of the tracepoint, as in its format file. */
-#define LCB_F_SPIN 1
-#define LCB_F_READ 2
-#define LCB_F_WRITE 4
-#define LCB_F_RT 8
-#define LCB_F_PERCPU 16
-#define LCB_F_MUTEX 32
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

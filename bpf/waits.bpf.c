@@ -13,6 +13,7 @@
  */
 #include "common.h"
 
+#include "lock_flags.h"
 #include "slots.h"
 #include "unwind.h"
 #include "waits.h"
@@ -661,14 +662,6 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 }
 
 /* ---- locks of the kernel ---- */
-
-/* From include/trace/events/lock.h: flags of the tracepoint. */
-#define LCB_F_SPIN 1
-#define LCB_F_READ 2
-#define LCB_F_WRITE 4
-#define LCB_F_RT 8
-#define LCB_F_PERCPU 16
-#define LCB_F_MUTEX 32
 
 /* A mutex emits the event also while it spins; spinning locks never sleep. */
 static __always_inline __u8 lock_of(__u32 flags)

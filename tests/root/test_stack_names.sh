@@ -38,7 +38,7 @@ compilers='none map moved dump link fifo huge stranger'
 container="mount --bind $TMP/inner /tmp && exec /tmp/compiled_code 800 map inside_container"
 unshare -m -p -f true 2>/dev/null || container=
 
-# ---- the recording; nobody asks the server for debug files, which the environment names
+# ---- the recording; the server for debug files, which the environment names, is not asked
 
 python3 -c 'import socket, sys
 s = socket.create_server(("127.0.0.1", 0))

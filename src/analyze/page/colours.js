@@ -45,18 +45,23 @@ function threadHue(thread) {
   return thread % HUES;
 }
 
-const nameHues = new Map();
+const textHues = new Map();
 
-// Of a string's number: equal names have equal hues in every trace.
-function nameHue(number) {
-  let hue = nameHues.get(number);
+// Equal texts have equal hues in every trace.
+function textHue(text) {
+  let hue = textHues.get(text);
   if (hue === undefined) {
     hue = 5381;
-    for (const c of model.strings[number] || "")
+    for (const c of text)
       hue = (hue * 33 + c.codePointAt(0)) % 1000003;
-    nameHues.set(number, hue %= HUES);
+    textHues.set(text, hue %= HUES);
   }
   return hue;
+}
+
+// Of a string's number.
+function nameHue(number) {
+  return textHue(model.strings[number] || "");
 }
 
 function switchTheme() {

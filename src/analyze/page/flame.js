@@ -141,20 +141,7 @@ function boxColour({ tree, node }) {
   if (node <= 0)
     return colours.css.row;
   const { kernel, file } = stacks.functions[tree.function[node]];
-  return kernel ? colours.css.runnable : colours.fill[fileHue(file)];
-}
-
-const fileHues = new Map();
-
-function fileHue(file) {
-  let hue = fileHues.get(file);
-  if (hue === undefined) {
-    hue = 5381;
-    for (const c of file)
-      hue = (hue * 33 + c.codePointAt(0)) % 1000003;
-    fileHues.set(file, hue %= HUES);
-  }
-  return hue;
+  return kernel ? colours.css.runnable : colours.fill[textHue(file)];
 }
 
 function drawFlame() {

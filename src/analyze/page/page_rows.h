@@ -32,6 +32,12 @@ int page_list_rows(const struct page *p, enum store_table table, unsigned column
 		   unsigned dur, struct row_list *ret);
 void row_list_deinit(struct row_list *l);
 
+/* A row, or 0 for NULL. */
+static inline uint64_t page_plus_1(uint32_t row)
+{
+	return row == NULL_U32 ? 0 : (uint64_t)row + 1;
+}
+
 /* Returns the page's number of a string of the store + 1; 0 for NULL, and without memory, which is
  * in columns.error. */
 uint32_t page_string_number(struct page *p, uint32_t id);

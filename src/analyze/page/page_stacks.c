@@ -38,11 +38,6 @@ static const struct table *stacks_table(const struct page *p, enum store_table t
 	return &p->store->tables[t];
 }
 
-static uint64_t plus_1(uint32_t v)
-{
-	return v == NULL_U32 ? 0 : (uint64_t)v + 1;
-}
-
 /* Functions, by the names that reports have. */
 static void put_functions(struct page *p, const struct code *code)
 {
@@ -78,7 +73,7 @@ static int put_sites(struct page *p, const struct code *code, uint32_t **ret)
 		uint32_t caller = parent < row ? sites[parent] : NULL_U32;
 
 		for (uint32_t i = code->first[frame]; i < code->first[frame + 1]; i++) {
-			page_put(&p->columns, PAGE_COLUMN_SITE_PARENT, plus_1(caller));
+			page_put(&p->columns, PAGE_COLUMN_SITE_PARENT, page_plus_1(caller));
 			page_put(&p->columns, PAGE_COLUMN_SITE_FUNCTION, code->chain[i]);
 			caller = n++;
 		}
@@ -122,7 +117,7 @@ static void put_profile(struct page *p, struct profile *f)
 		const struct page_sample *s = &f->samples[i];
 
 		page_put_signed(c, PAGE_COLUMN_STACK_TIME, s->ts - before);
-		page_put(c, PAGE_COLUMN_STACK_THREAD, plus_1(s->utid));
+		page_put(c, PAGE_COLUMN_STACK_THREAD, page_plus_1(s->utid));
 		page_put(c, PAGE_COLUMN_STACK_SITE, f->sites[s->site]);
 		page_put(c, PAGE_COLUMN_STACK_WEIGHT, s->weight);
 		before = s->ts;

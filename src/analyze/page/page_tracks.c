@@ -9,11 +9,6 @@
 /* Whole numbers up to this size are exact as doubles. */
 #define EXACT ((double)(INT64_C(1) << 53))
 
-static uint64_t plus_1(uint32_t v)
-{
-	return v == NULL_U32 ? 0 : (uint64_t)v + 1;
-}
-
 static void put_track(struct page *p, uint32_t row)
 {
 	const struct table *t = &p->store->tables[TABLE_TRACK];
@@ -23,10 +18,10 @@ static void put_track(struct page *p, uint32_t row)
 	page_put_string(p, PAGE_COLUMN_TRACK_NAME, table_u32(t, TRACK_NAME, row));
 	page_put_string(p, PAGE_COLUMN_TRACK_TYPE, table_u32(t, TRACK_TYPE, row));
 	page_put_string(p, PAGE_COLUMN_TRACK_UNIT, table_u32(t, TRACK_UNIT, row));
-	page_put(c, PAGE_COLUMN_TRACK_THREAD, plus_1(table_u32(t, TRACK_UTID, row)));
-	page_put(c, PAGE_COLUMN_TRACK_PROCESS, plus_1(table_u32(t, TRACK_UPID, row)));
-	page_put(c, PAGE_COLUMN_TRACK_CPU, plus_1(table_u32(t, TRACK_CPU, row)));
-	page_put(c, PAGE_COLUMN_TRACK_PARENT, plus_1(table_u32(t, TRACK_PARENT, row)));
+	page_put(c, PAGE_COLUMN_TRACK_THREAD, page_plus_1(table_u32(t, TRACK_UTID, row)));
+	page_put(c, PAGE_COLUMN_TRACK_PROCESS, page_plus_1(table_u32(t, TRACK_UPID, row)));
+	page_put(c, PAGE_COLUMN_TRACK_CPU, page_plus_1(table_u32(t, TRACK_CPU, row)));
+	page_put(c, PAGE_COLUMN_TRACK_PARENT, page_plus_1(table_u32(t, TRACK_PARENT, row)));
 	page_put(c, PAGE_COLUMN_TRACK_MACHINE, table_u32(t, TRACK_MACHINE, row));
 }
 

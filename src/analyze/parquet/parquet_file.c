@@ -557,7 +557,7 @@ static void write_column_index(struct parquet_file *f, struct chunk *k)
 	thrift_begin_list(&t, 3, THRIFT_BINARY, k->n_pages);
 	for (size_t i = 0; i < k->n_pages; i++)
 		thrift_item_binary(&t, k->pages[i].most.s, k->pages[i].most.len);
-	thrift_i32(&t, 4, 0); /* the pages are in no order that is told */
+	thrift_i32(&t, 4, 0); /* the order of the pages is not stated */
 	thrift_begin_list(&t, 5, THRIFT_I64, k->n_pages);
 	for (size_t i = 0; i < k->n_pages; i++)
 		thrift_item_i64(&t, k->pages[i].nulls);

@@ -32,6 +32,12 @@ void export_folded_add_frame(struct strbuf *b, const char *name, bool first);
 
 struct out_path;
 
+/* For _cleanup_: ends a statement. */
+static inline void export_finalizep(sqlite3_stmt **st)
+{
+	sqlite3_finalize(*st);
+}
+
 /*
  * Calls fn with the name of each table (kind 't') or view (kind 'v') of the trace, until fn returns
  * non-zero, which is returned. sql is a view's statement, NULL for a table. Returns 0, or -ENOMEM;

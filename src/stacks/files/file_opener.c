@@ -8,8 +8,8 @@
  *
  * It must be a regular file with the inode and the device of the mapping. It is opened with O_PATH
  * first, which has no effect on a device in the path of the file. A debug file is the first of its
- * paths, as the process and then as this process sees it, that is a regular file which everybody
- * may read. A perf map is no symbolic link.
+ * paths, as the process and then as this process sees it, that is a world-readable regular file.
+ * A perf map is no symbolic link.
  */
 #include "stacks/files/file_opener.h"
 
@@ -119,7 +119,7 @@ static int open_debug_file(const struct file_request *q, size_t len)
 }
 
 /*
- * The file lies in a folder that everybody may write to, and outlives its process: it must belong
+ * The file lies in a world-writable folder, and outlives its process: it must belong
  * to the user of the process, and have changed since the process began.
  */
 static bool is_trusted_jit_file(int fd, const struct file_request *q)

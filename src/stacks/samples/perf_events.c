@@ -179,7 +179,7 @@ static int open_events(struct perf_session *s)
 
 /*
  * Opens the events with the program. The kernel must not compute stacks as well, for samples that
- * nobody reads.
+ * are never read.
  */
 static int open_with_program(struct perf_session *s)
 {

@@ -45,7 +45,7 @@ static int share_tables(struct ebpf_object *o, const struct unwind_maps *tables)
 static int load_image(struct sample_program *p, const struct sample_program_config *c,
 		      const struct ebpf_image *image, struct err_text *why)
 {
-	static const struct ebpf_scope everybody;
+	static const struct ebpf_scope all_threads;
 	int r = ebpf_object_open(image, &p->object, why);
 
 	if (r < 0)
@@ -57,7 +57,7 @@ static int load_image(struct sample_program *p, const struct sample_program_conf
 	ebpf_object_resize(p->object, "followers", p->n_cpus * SAMPLES_FOLLOWERS_MAX);
 	ebpf_object_set_constants(p->object, ".rodata.samples", &c->n_followers,
 				  sizeof(c->n_followers));
-	r = ebpf_object_load(p->object, &everybody, sample_program_switches(c), why);
+	r = ebpf_object_load(p->object, &all_threads, sample_program_switches(c), why);
 	if (r < 0) {
 		ebpf_object_free(p->object);
 		p->object = NULL;

@@ -23,7 +23,7 @@
 #include "stacks/unwind/row_pool.h"
 
 #define RETRY_MS 20 /* if the file reader is busy */
-#define IDENTIFIED_NS (NS_PER_S) /* so long a file is not asked for again */
+#define IDENTIFIED_NS (100 * NS_PER_MS) /* so long a file is not asked for again */
 #define IDENTIFIED_MAX 4096 /* files */
 #define REFUSED_NS (10 * NS_PER_S) /* until rows without room are read again */
 
@@ -67,14 +67,14 @@ struct known_file {
 
 /*
  * A mapped file that the file reader has just identified. Programs that start at a high rate map
- * the same files: for a second these are not asked for again.
+ * the same files: for IDENTIFIED_NS these are not asked for again. It is shorter than the time in which a
+ * file can be removed, made again with the same inode, and run.
  */
 struct identified_file {
 	uint64_t until_ns; /* CLOCK_MONOTONIC */
 	uint32_t number; /* that of the file reader */
 	struct elf_facts facts;
 	UT_hash_handle hh;
-	uint32_t key_len;
 	char key[]; /* device, inode, path: devices of some file systems share inodes */
 };
 
@@ -488,7 +488,6 @@ static void remember_identified(const struct wanted_mapping *m, const struct fil
 		f = calloc(1, sizeof(*f) + len);
 		if (!f)
 			return;
-		f->key_len = (uint32_t)len;
 		memcpy(f->key, key, len);
 		HASH_ADD(hh, tables.identified, key[0], len, f);
 		if (!f->hh.tbl) {
