@@ -27,7 +27,7 @@ static size_t program_ring_size(const struct perf_session *s)
 {
 	size_t size = s->perf.ring_pages * (size_t)sysconf(_SC_PAGESIZE);
 
-	for (unsigned n = 1; n < s->rings.n_cpus && size < RING_SIZE_MAX; n *= 2)
+	for (unsigned n = 1; n < s->base.rings.n_cpus && size < RING_SIZE_MAX; n *= 2)
 		size *= 2;
 	return size;
 }
@@ -51,7 +51,7 @@ static int load_program(struct perf_session *s, struct err_text *why)
 		return err_set(why, -EOPNOTSUPP,
 			       "BPF programs have CLOCK_BOOTTIME and CLOCK_MONOTONIC only, not the "
 			       "timestamp_clock of the config");
-	r = unwind_tables_join(&s->tables, s->loop);
+	r = unwind_tables_join(&s->tables, s->base.loop);
 	if (r < 0)
 		return err_set(why, r, "%s",
 			       r == -EPERM ? "CAP_BPF and CAP_PERFMON are needed"
@@ -62,18 +62,10 @@ static int load_program(struct perf_session *s, struct err_text *why)
 
 static void free_program(struct perf_session *s)
 {
-	event_freep(&s->program_wakeup);
+	event_freep(&s->base.program_wakeup);
 	sample_program_free(s->program);
 	s->program = NULL;
 	unwind_tables_leave(&s->tables);
-}
-
-static int watch_program(struct perf_session *s)
-{
-	int fd = sample_program_descriptor(s->program);
-
-	s->program_wakeup = event_new(s->loop, fd, EV_READ | EV_PERSIST | EV_ET, s->woke, s);
-	return s->program_wakeup ? 0 : -ENOMEM;
 }
 
 /* ---- the events ---- */
@@ -109,13 +101,13 @@ static int open_followers(struct perf_session *s, const struct cpu_ring *ring)
 
 static int open_event(struct perf_session *s, unsigned cpu)
 {
-	int error = cpu_rings_add(&s->rings, &s->perf.attr, cpu, &s->perf.ring_pages);
+	int error = cpu_rings_add(&s->base.rings, &s->perf.attr, cpu, &s->perf.ring_pages);
 	struct cpu_ring *ring;
 	int *followers = s->followers + s->n_followers;
 
 	if (error < 0)
 		return error;
-	ring = &s->rings.items[s->rings.n - 1];
+	ring = &s->base.rings.items[s->base.rings.n - 1];
 	if (*s->perf.filter)
 		error = cpu_ring_set_filter(ring, s->perf.filter);
 	if (error == 0)
@@ -124,7 +116,7 @@ static int open_event(struct perf_session *s, unsigned cpu)
 		error = sample_program_attach(s->program, cpu, ring->fd, followers);
 	if (error < 0) {
 		close_followers(s, (size_t)(followers - s->followers));
-		cpu_ring_close(&s->rings.items[--s->rings.n]);
+		cpu_ring_close(&s->base.rings.items[--s->base.rings.n]);
 	}
 	return error;
 }
@@ -142,17 +134,6 @@ static const char *advice_for_error(int error, const struct perf_config *c)
 	return "";
 }
 
-static int watch_rings(struct perf_session *s)
-{
-	int r = cpu_rings_watch(&s->rings, s->loop, s->woke, s);
-
-	for (unsigned i = 0; r == 0 && i < s->rings.n; i++)
-		ds_yield_to_root(s->h, s->rings.items[i].wakeup);
-	if (s->program_wakeup)
-		ds_yield_to_root(s->h, s->program_wakeup);
-	return r;
-}
-
 /*
  * Opens the events of the chosen CPUs; a CPU that is offline has none. Returns 0 if there is one
  * and no CPU failed. With ignore_open_failure some CPUs may fail.
@@ -161,7 +142,7 @@ static int open_events(struct perf_session *s)
 {
 	int failed = -ENODEV;
 
-	for (unsigned cpu = 0; cpu < s->rings.n_cpus; cpu++) {
+	for (unsigned cpu = 0; cpu < s->base.rings.n_cpus; cpu++) {
 		int error = is_chosen(s->perf.message, cpu) ? open_event(s, cpu) : -ENODEV;
 
 		if (error == 0 || error == -ENODEV)
@@ -170,10 +151,10 @@ static int open_events(struct perf_session *s)
 		if (!s->perf.message->ignore_open_failure)
 			break;
 	}
-	if (s->rings.n > 0 && (failed == -ENODEV || s->perf.message->ignore_open_failure))
+	if (s->base.rings.n > 0 && (failed == -ENODEV || s->perf.message->ignore_open_failure))
 		return 0;
 	close_followers(s, 0);
-	cpu_rings_close(&s->rings);
+	cpu_rings_close(&s->base.rings);
 	return failed;
 }
 
@@ -192,7 +173,7 @@ static int open_with_program(struct perf_session *s)
 	}
 	s->perf.attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
 	s->perf.attr.wakeup_watermark = CPU_RINGS_RECORDS_WATERMARK;
-	r = watch_program(s);
+	r = stack_session_watch_program(&s->base, sample_program_descriptor(s->program));
 	if (r == 0)
 		r = open_events(s);
 	if (r == 0)
@@ -207,11 +188,11 @@ static int open_with_program(struct perf_session *s)
 
 int perf_events_open(struct perf_session *s)
 {
-	int r = cpu_rings_init(&s->rings);
+	int r = cpu_rings_init(&s->base.rings);
 
 	if (r < 0)
 		return r;
-	s->followers = calloc(s->rings.n_cpus, SAMPLES_FOLLOWERS_MAX * sizeof(*s->followers));
+	s->followers = calloc(s->base.rings.n_cpus, SAMPLES_FOLLOWERS_MAX * sizeof(*s->followers));
 	if (!s->followers)
 		return -ENOMEM;
 	if (s->perf.n_followers)
@@ -227,22 +208,23 @@ int perf_events_open(struct perf_session *s)
 	if (*s->by_frame_pointers.text)
 		log_warn("linux.perf: programs are unwound by frame pointers: %s: %s",
 			 s->by_frame_pointers.text, strerror(-s->no_program));
-	return watch_rings(s);
+	s->base.delays_rings = s->program != NULL;
+	return stack_session_watch_rings(&s->base);
 }
 
 int perf_events_enable(struct perf_session *s, bool yes)
 {
-	if (s->program_wakeup && yes)
-		event_add(s->program_wakeup, NULL);
-	else if (s->program_wakeup)
-		event_del(s->program_wakeup);
-	return cpu_rings_enable(&s->rings, yes);
+	if (s->base.program_wakeup && yes)
+		event_add(s->base.program_wakeup, NULL);
+	else if (s->base.program_wakeup)
+		event_del(s->base.program_wakeup);
+	return cpu_rings_enable(&s->base.rings, yes);
 }
 
 void perf_events_close(struct perf_session *s)
 {
 	close_followers(s, 0);
 	freep(&s->followers);
-	cpu_rings_close(&s->rings);
+	cpu_rings_close(&s->base.rings);
 	free_program(s);
 }

@@ -7,8 +7,6 @@
 #include "gen/fields.h"
 #include "stacks/samples/perf_session.h"
 
-/* TracePacket.sequence_flags */
-enum { STATE_BEGINS = 1, STATE_NEEDED = 2 };
 #define CLOCK_BOOTTIME_ID 6
 
 /* Returns the number of the clock in BuiltinClock. */
@@ -76,16 +74,10 @@ static void write_followers(const struct perf_session *s, struct pb_enc *e)
 /* Begins a new incremental state if there is none, or if packets of it were dropped. */
 static void ensure_state(struct perf_session *s)
 {
-	struct pb_enc *e;
+	struct pb_enc *e = stack_session_begin_state(&s->base);
 
-	if (s->has_state && !writer_has_lost(s->writer))
+	if (!e)
 		return;
-	stacks_clear_written(&s->resolver.stacks);
-	s->has_state = true;
-	e = writer_begin(s->writer);
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, CLOCK_BOOTTIME_ID);
-	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_BEGINS);
 	pb_enc_open(e, PB_TRACE_PACKET_TRACE_PACKET_DEFAULTS);
 	pb_enc_u64(e, PB_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID,
 		   builtin_clock_number(s->perf.clock));
@@ -94,13 +86,7 @@ static void ensure_state(struct perf_session *s)
 	write_followers(s, e);
 	pb_enc_close(e);
 	pb_enc_close(e);
-	writer_end(s->writer);
-}
-
-static bool needs_interned_data(const struct perf_session *s, const struct perf_sample *p)
-{
-	return p->stack &&
-	       s->resolver.stacks.stacks[p->stack - 1].written != s->resolver.stacks.generation;
+	writer_end(s->base.writer);
 }
 
 static void write_sample(struct perf_session *s, size_t number)
@@ -110,14 +96,7 @@ static void write_sample(struct perf_session *s, size_t number)
 	struct pb_enc *e;
 
 	ensure_state(s);
-	e = writer_begin(s->writer);
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, p->time);
-	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_NEEDED);
-	if (needs_interned_data(s, p)) {
-		pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
-		stacks_write(&s->resolver.stacks, p->stack - 1, e);
-		pb_enc_close(e);
-	}
+	e = stack_session_begin_packet(&s->base, p->time, p->stack);
 	pb_enc_open(e, PB_TRACE_PACKET_PERF_SAMPLE);
 	pb_enc_u64(e, PB_PERF_SAMPLE_CPU, p->cpu);
 	pb_enc_u64(e, PB_PERF_SAMPLE_PID, p->pid);
@@ -131,37 +110,38 @@ static void write_sample(struct perf_session *s, size_t number)
 	if (p->unwind_error)
 		pb_enc_u64(e, PB_PERF_SAMPLE_UNWIND_ERROR, p->unwind_error);
 	pb_enc_close(e);
-	writer_end(s->writer);
+	writer_end(s->base.writer);
 }
 
-void perf_packets_write(struct perf_session *s)
+void perf_packets_write(struct stack_session *base, bool is_last)
 {
+	struct perf_session *s = (struct perf_session *)base;
+
+	(void)is_last;
 	perf_tasks_publish(s);
 	for (size_t i = 0; i < s->n_samples; i++)
 		write_sample(s, i);
 	s->n_written += s->n_samples;
 	s->n_samples = 0;
-	if (stack_resolver_end_packets(&s->resolver))
-		s->has_state = false;
 }
 
 /* The summary of a recording recognises both (cli/report/summary.c). */
 void perf_packets_write_refusal(struct perf_session *s)
 {
-	struct pb_enc *e = writer_begin(s->writer);
+	struct pb_enc *e = writer_begin(s->base.writer);
 
 	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
 	pb_enc_open(e, PB_TRACE_PACKET_POLLED_COUNTERS_STATS);
 	pb_enc_str(e, PB_POLLED_COUNTERS_STATS_SOURCE,
-		   s->refusal ? "linux.perf" : "linux.perf callers");
+		   s->base.refusal ? "linux.perf" : "linux.perf callers");
 	pb_enc_open(e, PB_POLLED_COUNTERS_STATS_READ_FAILURES);
 	pb_enc_str(e, PB_POLLED_COUNTERS_STATS_READ_FAILURE_PATH,
-		   s->refusal ? s->refused.text : s->by_frame_pointers.text);
+		   s->base.refusal ? s->base.refused.text : s->by_frame_pointers.text);
 	pb_enc_u64(e, PB_POLLED_COUNTERS_STATS_READ_FAILURE_ERROR,
-		   (uint64_t) - (s->refusal ? s->refusal : s->no_program));
+		   (uint64_t) - (s->base.refusal ? s->base.refusal : s->no_program));
 	pb_enc_close(e);
 	pb_enc_close(e);
-	writer_end(s->writer);
+	writer_end(s->base.writer);
 }
 
 /* The packet has the current time: the kernel does not record the time of a loss. */
@@ -171,13 +151,11 @@ void perf_packets_write_lost(struct perf_session *s, unsigned cpu, uint64_t n)
 
 	s->n_lost += n;
 	ensure_state(s);
-	e = writer_begin(s->writer);
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, CLOCK_BOOTTIME_ID);
-	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_NEEDED);
+	e = stack_session_begin_now(&s->base);
+	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STACK_STATE_NEEDED);
 	pb_enc_open(e, PB_TRACE_PACKET_PERF_SAMPLE);
 	pb_enc_u64(e, PB_PERF_SAMPLE_CPU, cpu);
 	pb_enc_u64(e, PB_PERF_SAMPLE_KERNEL_RECORDS_LOST, n);
 	pb_enc_close(e);
-	writer_end(s->writer);
+	writer_end(s->base.writer);
 }

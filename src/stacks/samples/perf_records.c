@@ -62,7 +62,7 @@ static bool perf_records_check_wanted(struct perf_session *s, struct address_spa
 	if (a->is_checked)
 		return a->is_wanted;
 	if (perf_config_needs_cmdline(&s->perf)) {
-		snprintf(path, sizeof(path), "%s/%d/cmdline", s->proc_root, a->pid);
+		snprintf(path, sizeof(path), "%s/%d/cmdline", s->base.proc_root, a->pid);
 		n = outside_read(path, cmdline, sizeof(cmdline) - 1, OUTSIDE_READ_LONG_MS);
 	}
 	cmdline[n > 0 ? n : 0] = '\0';
@@ -94,11 +94,11 @@ static uint32_t add_sample_stack(struct perf_session *s, const uint64_t *chain, 
 	size_t n = MIN((size_t)chain[0], room);
 	struct stack_walk w = {.n = 0};
 
-	stack_walk_add_chain(&w, &s->resolver, a, chain + 1, n);
+	stack_walk_add_chain(&w, &s->base.resolver, a, chain + 1, n);
 	*ret_error = w.error;
 	if (!w.error && *s->by_frame_pointers.text && has_user_frames(chain + 1, n))
 		*ret_error = UNWIND_NO_ROWS;
-	return stack_walk_end(&w, &s->resolver);
+	return stack_walk_end(&w, &s->base.resolver);
 }
 
 /* The same of a sample of the program. */
@@ -108,10 +108,11 @@ static uint32_t add_program_stack(struct perf_session *s, const struct stack_sam
 	const uint64_t *addresses = (const uint64_t *)from->addresses;
 	struct stack_walk w = {.n = 0};
 
-	stack_walk_add_kernel_stack(&w, &s->resolver, addresses, from->n_kernel);
-	stack_walk_add_user_stack(&w, &s->resolver, a, addresses + from->n_kernel, from->n_user);
+	stack_walk_add_kernel_stack(&w, &s->base.resolver, addresses, from->n_kernel);
+	stack_walk_add_user_stack(&w, &s->base.resolver, a, addresses + from->n_kernel,
+				  from->n_user);
 	*ret_error = w.error ? w.error : from->is_by_kernel ? (uint8_t)UNWIND_NO_ROWS : from->error;
-	return stack_walk_end(&w, &s->resolver);
+	return stack_walk_end(&w, &s->base.resolver);
 }
 
 static uint8_t cpu_mode(uint16_t misc)
@@ -139,7 +140,8 @@ static uint8_t cpu_mode(uint16_t misc)
 static int begin_sample(struct perf_session *s, const struct perf_sample *sample,
 			struct address_space **ret)
 {
-	struct address_space *a = address_spaces_get(&s->resolver.spaces, (int32_t)sample->pid);
+	struct address_space *a =
+		address_spaces_get(&s->base.resolver.spaces, (int32_t)sample->pid);
 
 	if (!a ||
 	    array_reserve(&s->samples, &s->cap_samples, s->n_samples + 1, sizeof(*sample)) < 0 ||
@@ -151,7 +153,7 @@ static int begin_sample(struct perf_session *s, const struct perf_sample *sample
 	}
 	if (!perf_records_check_wanted(s, a))
 		return -ENOENT;
-	if (sample->pid && !stack_resolver_has_maps(&s->resolver, a, sample->tid))
+	if (sample->pid && !stack_resolver_has_maps(&s->base.resolver, a, sample->tid))
 		return -EAGAIN;
 	*ret = a;
 	return 0;
@@ -228,7 +230,7 @@ static bool handle_program_sample(struct perf_session *s, const struct stack_sam
 
 	if (error < 0)
 		return error != -EAGAIN;
-	unwind_follow_process(a, &s->resolver.files, from->time);
+	unwind_follow_process(a, &s->base.resolver.files, from->time);
 	sample.stack = add_program_stack(s, from, a, &sample.unwind_error);
 	end_sample(s, &sample, (const uint64_t *)from->followers);
 	return true;
@@ -278,11 +280,12 @@ static void follow_started(struct perf_session *s)
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < s->n_started; i++) {
-		struct address_space *a = address_spaces_get(&s->resolver.spaces, s->started[i]);
+		struct address_space *a =
+			address_spaces_get(&s->base.resolver.spaces, s->started[i]);
 
 		if (!a || !a->is_known)
 			continue;
-		unwind_follow_process(a, &s->resolver.files, now);
+		unwind_follow_process(a, &s->base.resolver.files, now);
 		if (a->has_changed)
 			s->started[kept++] = s->started[i];
 	}
@@ -295,7 +298,7 @@ static bool handle_perf_record(struct perf_session *s, struct cpu_ring *ring,
 {
 	if (h->type == PERF_RECORD_SAMPLE)
 		return handle_sample(s, ring, (const struct sample_record *)h);
-	mapping_records_apply(&s->resolver.spaces, h);
+	mapping_records_apply(&s->base.resolver.spaces, h);
 	if (s->program) {
 		unwind_follow_record(h);
 		if (h->type == PERF_RECORD_MMAP2 || is_fork(h))
@@ -315,8 +318,8 @@ static bool handle_perf_record(struct perf_session *s, struct cpu_ring *ring,
 
 static void report_broken_rings(struct perf_session *s)
 {
-	for (unsigned i = 0; i < s->rings.n && !s->is_broken_reported; i++) {
-		const struct cpu_ring *r = &s->rings.items[i];
+	for (unsigned i = 0; i < s->base.rings.n && !s->is_broken_reported; i++) {
+		const struct cpu_ring *r = &s->base.rings.items[i];
 
 		if (!r->broken)
 			continue;
@@ -331,11 +334,11 @@ static void report_program_losses(struct perf_session *s)
 {
 	if (!s->program || sample_program_read_lost(s->program) < 0)
 		return;
-	for (unsigned i = 0; i < s->rings.n; i++) {
-		uint64_t n = sample_program_take_lost(s->program, s->rings.items[i].cpu);
+	for (unsigned i = 0; i < s->base.rings.n; i++) {
+		uint64_t n = sample_program_take_lost(s->program, s->base.rings.items[i].cpu);
 
 		if (n)
-			perf_packets_write_lost(s, s->rings.items[i].cpu, n);
+			perf_packets_write_lost(s, s->base.rings.items[i].cpu, n);
 	}
 }
 
@@ -345,7 +348,7 @@ static void report_program_losses(struct perf_session *s)
  */
 static int handle_oldest(struct perf_session *s, uint64_t until)
 {
-	struct cpu_ring *r = cpu_rings_earliest(&s->rings, until);
+	struct cpu_ring *r = cpu_rings_earliest(&s->base.rings, until);
 	const struct stack_sample *p = s->program ? sample_program_peek(s->program) : NULL;
 
 	if (p && p->time <= until && (!r || p->time < r->time)) {
@@ -362,18 +365,21 @@ static int handle_oldest(struct perf_session *s, uint64_t until)
 	return 0;
 }
 
-bool perf_records_read(struct perf_session *s)
+bool perf_records_read(struct stack_session *base)
 {
-	uint64_t until = s->reads_all ? UINT64_MAX : clock_ns(s->perf.clock) - CPU_RINGS_DELAY_NS;
+	struct perf_session *s = (struct perf_session *)base;
+	uint64_t until =
+		base->reads_all ? UINT64_MAX : clock_ns(s->perf.clock) - CPU_RINGS_DELAY_NS;
 	int r = 0;
 
-	cpu_rings_refresh(&s->rings);
-	while (r == 0 && s->n_samples < PERF_SAMPLES_MAX && !stacks_is_full(&s->resolver.stacks))
+	cpu_rings_refresh(&base->rings);
+	while (r == 0 && s->n_samples < PERF_SAMPLES_MAX && !stacks_is_full(&base->resolver.stacks))
 		r = handle_oldest(s, until);
 	if (r == -ENOENT)
 		follow_started(s);
 	report_broken_rings(s);
 	report_program_losses(s);
-	cpu_rings_release(&s->rings);
+	cpu_rings_release(&base->rings);
+	base->has_more = s->n_samples == PERF_SAMPLES_MAX;
 	return r != -EAGAIN;
 }

@@ -10,18 +10,13 @@
 #include "base/core/mem.h"
 #include "stacks/samples/perf_session.h"
 
-static bool wants_tasks(const struct perf_session *s)
-{
-	return s->is_publisher && metadata_bus_has_subscriber(s->bus, ds_session_id(s->h));
-}
-
 void perf_tasks_rename(struct perf_session *s, uint64_t time, int32_t tid, const char *name,
 		       size_t len, bool is_exec)
 {
 	struct perf_renamed *t;
 
-	if (s->n_renamed >= PERF_RENAMED_MAX || !wants_tasks(s) ||
-	    metadata_bus_is_complete(s->bus, ds_session_id(s->h)) ||
+	if (s->n_renamed >= PERF_RENAMED_MAX || !stack_session_has_subscriber(&s->base) ||
+	    metadata_bus_is_complete(s->base.bus, ds_session_id(s->base.h)) ||
 	    array_reserve(&s->renamed, &s->cap_renamed, s->n_renamed + 1, sizeof(*t)) < 0)
 		return;
 	t = &s->renamed[s->n_renamed++];
@@ -41,7 +36,8 @@ static void publish_renamed(struct perf_session *s)
 	struct metadata_batch batch = {.tasks = tasks};
 	/* If linux.ftrace publishes too, it may report the start of a task later than this batch,
 	 * for the tasks that it is limited to. */
-	bool awaits_start = metadata_bus_published_until(s->bus, ds_session_id(s->h), false);
+	bool awaits_start =
+		metadata_bus_published_until(s->base.bus, ds_session_id(s->base.h), false);
 
 	for (size_t i = 0; tasks && i < s->n_renamed; i++) {
 		const struct perf_renamed *from = &s->renamed[i];
@@ -60,38 +56,22 @@ static void publish_renamed(struct perf_session *s)
 		tasks[batch.n_tasks++] = t;
 	}
 	if (batch.n_tasks)
-		metadata_bus_publish(s->bus, ds_session_id(s->h), &batch);
+		metadata_bus_publish(s->base.bus, ds_session_id(s->base.h), &batch);
 	s->n_renamed = 0;
-}
-
-static int compare_tids(const void *a, const void *b)
-{
-	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-	return x < y ? -1 : x > y;
 }
 
 static void publish_threads(struct perf_session *s)
 {
-	struct metadata_batch batch = {0};
-
-	if (!s->n_samples ||
-	    array_reserve(&s->tids, &s->cap_tids, s->n_samples, sizeof(*s->tids)) < 0)
+	if (!s->n_samples || stack_session_reserve_tids(&s->base, s->n_samples) < 0)
 		return;
 	for (size_t i = 0; i < s->n_samples; i++)
-		s->tids[i] = (int32_t)s->samples[i].tid;
-	qsort(s->tids, s->n_samples, sizeof(*s->tids), compare_tids);
-	for (size_t i = 0; i < s->n_samples; i++)
-		if (s->tids[i] > 0 &&
-		    (batch.n_tids == 0 || s->tids[batch.n_tids - 1] != s->tids[i]))
-			s->tids[batch.n_tids++] = s->tids[i];
-	batch.tids = s->tids;
-	metadata_bus_publish(s->bus, ds_session_id(s->h), &batch);
+		s->base.tids[i] = (int32_t)s->samples[i].tid;
+	stack_session_publish_tids(&s->base, s->n_samples);
 }
 
 void perf_tasks_publish(struct perf_session *s)
 {
-	if (!wants_tasks(s))
+	if (!stack_session_has_subscriber(&s->base))
 		return;
 	publish_renamed(s);
 	publish_threads(s);

@@ -4,7 +4,6 @@
  * are on one sequence, and share its interned stacks.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/core/clock.h"
@@ -16,8 +15,6 @@
 #include "stacks/waits/wait_reasons.h"
 #include "stacks/waits/waits_session.h"
 
-/* TracePacket.sequence_flags */
-enum { STATE_BEGINS = 1, STATE_NEEDED = 2 };
 enum { SLICE_BEGIN = 1, SLICE_END = 2 }; /* TrackEvent.Type */
 enum { UNIT_NANOSECONDS = 1, UNIT_COUNT = 9 }; /* StackSample.Unit */
 #define SCOPE_GLOBAL 1 /* StackSample.CounterDescriptor.Scope */
@@ -85,16 +82,10 @@ static void write_defaults(struct pb_enc *e)
 /* Begins a new incremental state if there is none, or if packets of it were dropped. */
 static void ensure_state(struct waits_session *s)
 {
-	struct pb_enc *e;
+	struct pb_enc *e = stack_session_begin_state(&s->base);
 
-	if (s->has_state && !writer_has_lost(s->writer))
+	if (!e)
 		return;
-	stacks_clear_written(&s->resolver.stacks);
-	s->has_state = true;
-	e = writer_begin(s->writer);
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, CLOCK_BOOTTIME_ID);
-	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_BEGINS);
 	write_defaults(e);
 	pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
 	for (unsigned i = 0; i < ANNOTATIONS; i++) {
@@ -104,14 +95,14 @@ static void ensure_state(struct waits_session *s)
 		pb_enc_close(e);
 	}
 	pb_enc_close(e);
-	writer_end(s->writer);
+	writer_end(s->base.writer);
 }
 
 /* ---- tracks ---- */
 
 static void describe_track(struct waits_session *s, const struct wait_event *w, uint64_t thread)
 {
-	struct pb_enc *e = writer_begin(s->writer);
+	struct pb_enc *e = writer_begin(s->base.writer);
 
 	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, w->since);
 	pb_enc_open(e, PB_TRACE_PACKET_TRACK_DESCRIPTOR);
@@ -121,8 +112,8 @@ static void describe_track(struct waits_session *s, const struct wait_event *w, 
 	pb_enc_i64(e, PB_THREAD_DESCRIPTOR_TID, w->tid);
 	pb_enc_close(e);
 	pb_enc_close(e);
-	writer_end(s->writer);
-	e = writer_begin(s->writer);
+	writer_end(s->base.writer);
+	e = writer_begin(s->base.writer);
 	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, w->since);
 	pb_enc_open(e, PB_TRACE_PACKET_TRACK_DESCRIPTOR);
 	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_UUID, thread | WAITS_TRACK_BIT);
@@ -130,7 +121,7 @@ static void describe_track(struct waits_session *s, const struct wait_event *w, 
 	pb_enc_str(e, PB_TRACK_DESCRIPTOR_NAME, "waits");
 	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_SIBLING_MERGE_BEHAVIOR, MERGE_NONE);
 	pb_enc_close(e);
-	writer_end(s->writer);
+	writer_end(s->base.writer);
 }
 
 /* Returns the track of the thread's waits, which the sequence has described. */
@@ -153,11 +144,11 @@ static uint64_t ensure_track(struct waits_session *s, const struct wait_event *w
 				free(TAKE_PTR(t));
 		}
 	}
-	if (t && t->written == s->resolver.stacks.generation)
+	if (t && t->written == s->base.resolver.stacks.generation)
 		return thread | WAITS_TRACK_BIT;
 	describe_track(s, w, thread);
 	if (t)
-		t->written = s->resolver.stacks.generation;
+		t->written = s->base.resolver.stacks.generation;
 	return thread | WAITS_TRACK_BIT;
 }
 
@@ -200,7 +191,7 @@ static void find_reason(const struct waits_session *s, const struct known_stack 
 			const struct reason_key *key, const char *call,
 			char ret[static WAIT_REASON_MAX])
 {
-	const struct stacks *stacks = &s->resolver.stacks;
+	const struct stacks *stacks = &s->base.resolver.stacks;
 	struct span functions[WAITS_FRAMES_MAX];
 	struct wait_facts facts = {
 		.functions = functions,
@@ -224,16 +215,8 @@ static void find_reason(const struct waits_session *s, const struct known_stack 
 static struct pb_enc *begin_slice(struct waits_session *s, uint64_t time, unsigned type,
 				  uint64_t track, uint32_t stack)
 {
-	struct stacks *stacks = &s->resolver.stacks;
-	struct pb_enc *e = writer_begin(s->writer);
+	struct pb_enc *e = stack_session_begin_packet(&s->base, time, stack);
 
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, time);
-	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_NEEDED);
-	if (stack && stacks->stacks[stack - 1].written != stacks->generation) {
-		pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
-		stacks_write(stacks, stack - 1, e);
-		pb_enc_close(e);
-	}
 	pb_enc_open(e, PB_TRACE_PACKET_TRACK_EVENT);
 	pb_enc_u64(e, PB_TRACK_EVENT_TYPE, type);
 	pb_enc_u64(e, PB_TRACK_EVENT_TRACK_UUID, track);
@@ -245,7 +228,7 @@ static struct pb_enc *begin_slice(struct waits_session *s, uint64_t time, unsign
 static void end_slice(struct waits_session *s, struct pb_enc *e)
 {
 	pb_enc_close(e);
-	writer_end(s->writer);
+	writer_end(s->base.writer);
 }
 
 static void open_annotation(struct pb_enc *e, enum annotation name)
@@ -301,7 +284,7 @@ static uint32_t stack_of(struct waits_session *s, uint64_t kernel, uint64_t user
 	s->n_stacks_lost += (kernel && !k) + (user && !u);
 	add_frames(&w, k);
 	add_frames(&w, u);
-	return stack_walk_end(&w, &s->resolver);
+	return stack_walk_end(&w, &s->base.resolver);
 }
 
 static void write_wait(struct waits_session *s, const struct wait_event *w)
@@ -336,34 +319,19 @@ static void write_wait(struct waits_session *s, const struct wait_event *w)
 	s->n_written++;
 }
 
-static int compare_tids(const void *a, const void *b)
-{
-	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Publishes the threads, so that linux.process_stats describes them. */
 static void publish_threads(struct waits_session *s)
 {
-	struct metadata_batch batch = {0};
 	size_t n = 0;
 
-	if (!s->n_waits || !s->is_publisher ||
-	    !metadata_bus_has_subscriber(s->bus, ds_session_id(s->h)) ||
-	    array_reserve(&s->tids, &s->cap_tids, 2 * s->n_waits, sizeof(*s->tids)) < 0)
+	if (!s->n_waits || !stack_session_has_subscriber(&s->base) ||
+	    stack_session_reserve_tids(&s->base, 2 * s->n_waits) < 0)
 		return;
 	for (size_t i = 0; i < s->n_waits; i++) {
-		s->tids[n++] = (int32_t)s->waits[i].tid;
-		if (s->waits[i].waker_tid)
-			s->tids[n++] = (int32_t)s->waits[i].waker_tid;
+		s->base.tids[n++] = (int32_t)s->waits[i].tid;
+		s->base.tids[n++] = (int32_t)s->waits[i].waker_tid;
 	}
-	qsort(s->tids, n, sizeof(*s->tids), compare_tids);
-	for (size_t i = 0; i < n; i++)
-		if (batch.n_tids == 0 || s->tids[batch.n_tids - 1] != s->tids[i])
-			s->tids[batch.n_tids++] = s->tids[i];
-	batch.tids = s->tids;
-	metadata_bus_publish(s->bus, ds_session_id(s->h), &batch);
+	stack_session_publish_tids(&s->base, n);
 }
 
 void waits_packets_write_waits(struct waits_session *s)
@@ -386,7 +354,7 @@ static uint32_t total_stack(struct waits_session *s, const struct wait_key *k)
 	const struct known_stack *user = k->user ? waits_records_find(s, k->user) : NULL;
 	struct reason_key key = {k->call, k->state, k->lock, k->flags};
 	char call[SYSCALL_NAME_MAX], reason[WAIT_REASON_MAX], text[WAIT_REASON_MAX + 2];
-	struct stacks *stacks = &s->resolver.stacks;
+	struct stacks *stacks = &s->base.resolver.stacks;
 	struct stack_walk w = {.n = 0};
 
 	find_call_name(k->call, k->flags, call);
@@ -399,26 +367,18 @@ static uint32_t total_stack(struct waits_session *s, const struct wait_key *k)
 		add_text(&w, stacks, "[no stack taken]");
 	else if (!user && !(k->flags & WAIT_KERNEL_THREAD))
 		add_text(&w, stacks, "[no user stack taken]");
-	return stack_walk_end(&w, &s->resolver);
+	return stack_walk_end(&w, &s->base.resolver);
 }
 
 static void write_total(struct waits_session *s, const struct wait_key *k,
 			const struct wait_sum *grown)
 {
 	uint32_t stack = total_stack(s, k);
-	struct stacks *stacks = &s->resolver.stacks;
 	uint8_t waits[10]; /* of a packed field */
 	struct pb_enc *e;
 
 	ensure_state(s);
-	e = writer_begin(s->writer);
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, grown->last);
-	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_NEEDED);
-	if (stack && stacks->stacks[stack - 1].written != stacks->generation) {
-		pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
-		stacks_write(stacks, stack - 1, e);
-		pb_enc_close(e);
-	}
+	e = stack_session_begin_packet(&s->base, grown->last, stack);
 	pb_enc_open(e, PB_TRACE_PACKET_STACK_SAMPLE);
 	pb_enc_open(e, PB_STACK_SAMPLE_TASK_CONTEXT);
 	pb_enc_u64(e, PB_STACK_SAMPLE_TASK_CONTEXT_PID, k->tgid);
@@ -431,7 +391,7 @@ static void write_total(struct waits_session *s, const struct wait_key *k,
 	pb_enc_bytes(e, PB_STACK_SAMPLE_FOLLOWER_WEIGHTS, waits,
 		     (size_t)(pb_put_varint(waits, grown->waits) - waits));
 	pb_enc_close(e);
-	writer_end(s->writer);
+	writer_end(s->base.writer);
 }
 
 void waits_packets_write_totals(struct waits_session *s)
@@ -471,13 +431,11 @@ void waits_packets_write_stats(struct waits_session *s, const struct waits_count
 		{PB_WAITS_STATS_USER_STACKS_FAILED, c->lost.user_failed},
 		{PB_WAITS_STATS_STACKS_LOST, c->lost.stack_lost + s->n_stacks_lost},
 	};
-	struct pb_enc *e = writer_begin(s->writer);
+	struct pb_enc *e = stack_session_begin_now(&s->base);
 
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, CLOCK_BOOTTIME_ID);
 	pb_enc_open(e, PB_TRACE_PACKET_WAITS_STATS);
-	if (s->refusal)
-		pb_enc_str(e, PB_WAITS_STATS_ERROR, s->refused.text);
+	if (s->base.refusal)
+		pb_enc_str(e, PB_WAITS_STATS_ERROR, s->base.refused.text);
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
 		if (values[i].value)
 			pb_enc_u64(e, values[i].field, values[i].value);
@@ -488,5 +446,5 @@ void waits_packets_write_stats(struct waits_session *s, const struct waits_count
 	}
 	write_limits(e, c);
 	pb_enc_close(e);
-	writer_end(s->writer);
+	writer_end(s->base.writer);
 }

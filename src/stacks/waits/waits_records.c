@@ -60,7 +60,7 @@ static void keep_stack(struct waits_session *s, uint64_t hash, const struct stac
  */
 static uint32_t count_tracing_frames(const struct waits_session *s, const struct wait_stack *r)
 {
-	const struct symbol_table *table = symbol_cache_table(&s->resolver.symbols);
+	const struct symbol_table *table = symbol_cache_table(&s->base.resolver.symbols);
 	char name[SYMBOL_TABLE_NAME_MAX + 1];
 	uint32_t n = 0;
 
@@ -85,17 +85,18 @@ static bool handle_stack(struct waits_session *s, const struct wait_stack *r)
 	memcpy(addresses, r->addresses, r->n * sizeof(*addresses));
 	if (!r->tgid) {
 		skipped = count_tracing_frames(s, r);
-		stack_walk_add_kernel_stack(&w, &s->resolver, addresses + skipped, r->n - skipped);
+		stack_walk_add_kernel_stack(&w, &s->base.resolver, addresses + skipped,
+					    r->n - skipped);
 		keep_stack(s, r->hash, &w);
 		return true;
 	}
-	a = address_spaces_get(&s->resolver.spaces, (int32_t)r->tgid);
+	a = address_spaces_get(&s->base.resolver.spaces, (int32_t)r->tgid);
 	if (!a)
 		return true;
-	if (!stack_resolver_has_maps(&s->resolver, a, r->tid))
+	if (!stack_resolver_has_maps(&s->base.resolver, a, r->tid))
 		return false;
-	unwind_follow_process(a, &s->resolver.files, r->time);
-	stack_walk_add_user_stack(&w, &s->resolver, a, addresses, r->n);
+	unwind_follow_process(a, &s->base.resolver.files, r->time);
+	stack_walk_add_user_stack(&w, &s->base.resolver, a, addresses, r->n);
 	keep_stack(s, r->hash, &w);
 	return true;
 }
@@ -106,11 +107,11 @@ static void apply_mapping_records(struct waits_session *s, uint64_t until)
 {
 	struct cpu_ring *r;
 
-	while ((r = cpu_rings_earliest(&s->rings, until))) {
+	while ((r = cpu_rings_earliest(&s->base.rings, until))) {
 		const struct perf_event_header *h = cpu_ring_peek(r);
 
 		unwind_follow_record(h);
-		mapping_records_apply(&s->resolver.spaces, h);
+		mapping_records_apply(&s->base.resolver.spaces, h);
 		cpu_ring_consume(r);
 	}
 }
@@ -130,15 +131,16 @@ static void add_wait(struct waits_session *s, const struct wait_event *e)
 		s->waits[s->n_waits++] = *e;
 }
 
-bool waits_records_handle(struct waits_session *s)
+bool waits_records_handle(struct stack_session *base)
 {
-	uint64_t until = s->reads_all ? UINT64_MAX : clock_boot_ns() - CPU_RINGS_DELAY_NS;
+	struct waits_session *s = (struct waits_session *)base;
+	uint64_t until = base->reads_all ? UINT64_MAX : clock_boot_ns() - CPU_RINGS_DELAY_NS;
 	struct waits_queue *q = &s->queue;
 	bool goes_on = true;
 
-	cpu_rings_refresh(&s->rings);
+	cpu_rings_refresh(&base->rings);
 	while (goes_on && q->at < q->n && s->n_waits < WAITS_ROUND_MAX &&
-	       !stacks_is_full(&s->resolver.stacks)) {
+	       !stacks_is_full(&base->resolver.stacks)) {
 		const char *record = q->bytes + q->at + sizeof(uint64_t);
 		const struct wait_event *e = (const void *)record;
 		const struct wait_stack *stack = (const void *)record;
@@ -160,6 +162,7 @@ bool waits_records_handle(struct waits_session *s)
 	}
 	if (goes_on)
 		apply_mapping_records(s, until);
-	cpu_rings_release(&s->rings);
+	cpu_rings_release(&base->rings);
+	base->has_more = s->n_waits == WAITS_ROUND_MAX;
 	return goes_on;
 }

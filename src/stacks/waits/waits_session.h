@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/core/err.h"
 #include "base/core/hash_table.h"
 #include "bpf/waits.h"
-#include "client/producer/data_source.h"
-#include "client/producer/metadata_bus.h"
-#include "stacks/frames/cpu_rings.h"
-#include "stacks/frames/stack_resolver.h"
+#include "stacks/frames/stack_session.h"
 #include "stacks/unwind/unwind_tables.h"
 #include "stacks/waits/waits_config.h"
 #include "stacks/waits/waits_program.h"
@@ -15,7 +11,7 @@
 /*
  * One instance of linux.waits: what the files of this room share.
  *
- *	waits_source.c    its life, and when it reads
+ *	waits_source.c    its life
  *	waits_config.c    its config
  *	waits_program.c   the BPF programs and their maps
  *	waits_records.c   records of the programs to stacks and single waits
@@ -59,22 +55,13 @@ struct waits_total {
 };
 
 struct waits_session {
-	struct ds_handle *h; /* borrowed, as are the next two */
-	struct event_base *loop;
-	struct metadata_bus *bus;
-	bool is_publisher; /* of the threads of waits, for linux.process_stats */
+	struct stack_session base; /* its first member; its rings: changes of mappings */
 	bool hides_addresses;
 	const char *tracefs_root; /* borrowed */
 	struct waits_config config;
 	uint32_t own[WAITS_OWN_MAX]; /* processes of the recorder */
 	struct waits_program *program; /* owned; NULL: it does not run */
-	bool reads_soon; /* the tick was brought forward; further wakeups do not move it */
-	struct event *program_wakeup; /* owned */
 	struct unwind_tables_user tables; /* of the program */
-	struct writer *writer; /* owned */
-	struct event *tick; /* owned */
-	struct cpu_rings rings; /* of the changes of mappings */
-	struct stack_resolver resolver;
 
 	struct waits_queue queue; /* records of the programs that are still to be handled */
 	struct known_stack *known; /* owned */
@@ -82,28 +69,17 @@ struct waits_session {
 	struct waits_total *totals; /* owned */
 	struct wait_event *waits; /* owned; of the round */
 	size_t n_waits, cap_waits;
-	int32_t *tids; /* owned; for the bus */
-	size_t cap_tids;
 
 	uint64_t totals_due; /* CLOCK_BOOTTIME */
-	bool is_started, is_stopping, has_state;
-	bool reads_all; /* the round handles younger records as well */
-	bool has_read; /* the records of the round were handled; the round waits for names */
 	bool writes_totals; /* the round ends with the totals */
-	int refusal; /* why it does not record, -errno; 0: it records */
-	struct err_text refused;
-	struct flushes flushes;
 	uint64_t n_written; /* single waits */
 	uint64_t n_stacks_lost; /* totals and waits whose stack never came */
 	struct waits_counts counts; /* when the programs were removed */
 };
 
-/*
- * Handles records until the queue is empty (younger ones stay, see CPU_RINGS_DELAY_NS),
- * WAITS_ROUND_MAX is reached, the stacks are full, or an answer is needed. Returns false if it
- * waits for an answer.
- */
-bool waits_records_handle(struct waits_session *s);
+/* Handles records until the queue is empty, WAITS_ROUND_MAX is reached, the stacks are full, or an
+ * answer is needed (stack_session_ops.read). */
+bool waits_records_handle(struct stack_session *base);
 /* Forgets all stacks; the programs send them again. */
 void waits_records_forget(struct waits_session *s);
 /* Returns the stack, or NULL. */

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *	tick, or an answer of the file reader, or no answer in time
- *	        |
- *	        v
- *	     run_round:  records  ->  names of new frames  ->  packets  ->  flushes, stop
- *
  * The programs record from the start until the stop. A dummy perf event of each CPU records how the
  * mappings of processes change.
  */
@@ -24,7 +19,6 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
-#include "base/event_loop/event_timer.h"
 #include "base/system/log.h"
 #include "base/system/outside_reads.h"
 #include "stacks/waits/waits_session.h"
@@ -32,66 +26,6 @@
 #define RING_PAGES 64 /* of each CPU, for changes of mappings */
 
 /* ---- rounds ---- */
-
-/* Returns true if all records are handled and everything is written. */
-static bool run_round(struct waits_session *s)
-{
-	bool at_end;
-
-	do {
-		s->has_read = !stack_resolver_is_waiting(&s->resolver) &&
-			      (s->has_read || waits_records_handle(s));
-		if (!s->has_read || !stack_resolver_ask_names(&s->resolver)) {
-			stack_resolver_wait(&s->resolver);
-			return false;
-		}
-		s->has_read = false;
-		at_end = s->n_waits < WAITS_ROUND_MAX && !stacks_is_full(&s->resolver.stacks);
-		waits_packets_write_waits(s);
-		if (at_end && s->writes_totals) {
-			s->writes_totals = false;
-			waits_packets_write_totals(s);
-		}
-		if (stack_resolver_end_packets(&s->resolver)) {
-			s->has_state = false;
-			waits_records_forget(s);
-		}
-	} while (!at_end);
-	stack_resolver_end_round(&s->resolver);
-	return true;
-}
-
-static void leave_bus(struct waits_session *s)
-{
-	if (s->is_publisher)
-		metadata_bus_unregister(s->bus, ds_session_id(s->h), s);
-	s->is_publisher = false;
-}
-
-static void waits_source_finish(struct waits_session *s, const struct waits_counts *counts)
-{
-	waits_packets_write_stats(s, counts);
-	writer_flush(s->writer);
-	leave_bus(s);
-	s->is_stopping = false;
-	ds_stopped(s->h);
-}
-
-/* Runs a round. At its end it answers flushes and the stop. */
-static void waits_source_run(struct waits_session *s)
-{
-	if (!s->is_started || !run_round(s))
-		return;
-	s->reads_all = s->is_stopping;
-	if (s->flushes.n) {
-		writer_flush(s->writer);
-		flushes_answer(&s->flushes, s->h);
-	}
-	if (s->is_stopping) {
-		s->is_started = false;
-		waits_source_finish(s, &s->counts);
-	}
-}
 
 static void read_totals(struct waits_session *s)
 {
@@ -106,7 +40,7 @@ static void remove_programs(struct waits_session *s)
 	if (!s->program)
 		return;
 	waits_program_count(s->program, &s->counts);
-	event_freep(&s->program_wakeup);
+	event_freep(&s->base.program_wakeup);
 	waits_program_free(TAKE_PTR(s->program));
 	unwind_tables_leave(&s->tables);
 }
@@ -114,11 +48,11 @@ static void remove_programs(struct waits_session *s)
 /* The programs cost more than max_overhead_percent, although they take no stacks. */
 static void end_costly_programs(struct waits_session *s)
 {
-	s->refusal = err_set(&s->refused, -EDQUOT,
-			     "its programs take more than max_overhead_percent (%g %%) of the "
-			     "machine, even without stacks, so they were removed",
-			     s->config.max_overhead_percent);
-	log_warn("linux.waits: %s", s->refused.text);
+	s->base.refusal = err_set(&s->base.refused, -EDQUOT,
+				  "its programs take more than max_overhead_percent (%g %%) of the "
+				  "machine, even without stacks, so they were removed",
+				  s->config.max_overhead_percent);
+	log_warn("linux.waits: %s", s->base.refused.text);
 	waits_program_end_waits(s->program, &s->queue);
 	read_totals(s);
 	remove_programs(s);
@@ -136,47 +70,45 @@ static void end_period(struct waits_session *s)
 		end_costly_programs(s);
 }
 
-static void waits_source_on_tick(evutil_socket_t fd, short what, void *ctx)
+static void waits_source_tick(struct stack_session *base)
 {
-	struct waits_session *s = ctx;
+	struct waits_session *s = (struct waits_session *)base;
 
-	(void)fd;
-	(void)what;
-	s->reads_soon = false;
-	event_timer_ms(s->tick, clock_ms_to_tick(WAITS_READ_MS));
 	end_period(s);
 	if (s->program)
 		waits_program_read(s->program, &s->queue);
-	waits_source_run(s);
 }
 
-static void waits_source_on_half_full(evutil_socket_t fd, short what, void *ctx)
+static void waits_source_write(struct stack_session *base, bool is_last)
 {
-	(void)fd;
-	(void)what;
-	waits_source_run(ctx);
+	struct waits_session *s = (struct waits_session *)base;
+
+	waits_packets_write_waits(s);
+	if (is_last && s->writes_totals) {
+		s->writes_totals = false;
+		waits_packets_write_totals(s);
+	}
 }
 
-/*
- * The ring of the programs is half full, or has a stack of a process without tables, which is read
- * when it is old enough (CPU_RINGS_DELAY_NS).
- */
-static void waits_source_on_program(evutil_socket_t fd, short what, void *ctx)
+static void waits_source_forget(struct stack_session *base)
 {
-	struct waits_session *s = ctx;
-
-	(void)fd;
-	(void)what;
-	if (s->reads_soon)
-		return;
-	s->reads_soon = true;
-	event_timer_ms(s->tick, 1 + CPU_RINGS_DELAY_NS / NS_PER_MS);
+	waits_records_forget((struct waits_session *)base);
 }
 
-static void on_resolver_ready(void *ctx)
+static void waits_source_finish(struct stack_session *base)
 {
-	waits_source_run(ctx);
+	struct waits_session *s = (struct waits_session *)base;
+
+	waits_packets_write_stats(s, &s->counts);
 }
+
+static const struct stack_session_ops waits_source_ops = {
+	.read = waits_records_handle,
+	.write = waits_source_write,
+	.forget = waits_source_forget,
+	.tick = waits_source_tick,
+	.finish = waits_source_finish,
+};
 
 /* ---- set up ---- */
 
@@ -200,17 +132,13 @@ static int open_rings(struct waits_session *s)
 		.clockid = CLOCK_BOOTTIME,
 	};
 	uint32_t pages = RING_PAGES;
-	int r = cpu_rings_init(&s->rings);
+	int r = cpu_rings_init(&s->base.rings);
 
-	for (unsigned cpu = 0; r == 0 && cpu < s->rings.n_cpus; cpu++) {
-		r = cpu_rings_add(&s->rings, &attr, cpu, &pages);
+	for (unsigned cpu = 0; r == 0 && cpu < s->base.rings.n_cpus; cpu++) {
+		r = cpu_rings_add(&s->base.rings, &attr, cpu, &pages);
 		r = r == -ENODEV ? 0 : r; /* the CPU is offline */
 	}
-	if (r == 0)
-		r = cpu_rings_watch(&s->rings, s->loop, waits_source_on_half_full, s);
-	for (unsigned i = 0; r == 0 && i < s->rings.n; i++)
-		ds_yield_to_root(s->h, s->rings.items[i].wakeup);
-	return r;
+	return r == 0 ? stack_session_watch_rings(&s->base) : r;
 }
 
 struct own_processes {
@@ -287,21 +215,16 @@ static void waits_destroy(void *instance)
 
 	if (!s)
 		return;
-	leave_bus(s);
-	event_freep(&s->program_wakeup);
-	waits_program_free(s->program);
+	event_freep(&s->base.program_wakeup);
+	waits_program_free(TAKE_PTR(s->program));
 	unwind_tables_leave(&s->tables);
-	event_freep(&s->tick);
+	stack_session_deinit(&s->base);
 	waits_records_forget(s);
 	HASH_FREE(s->threads);
 	HASH_FREE(s->totals);
-	stack_resolver_deinit(&s->resolver);
-	cpu_rings_deinit(&s->rings);
 	waits_config_deinit(&s->config);
 	free(s->queue.bytes);
 	free(s->waits);
-	free(s->tids);
-	writer_free(s->writer);
 	free(s);
 }
 
@@ -314,19 +237,19 @@ static void waits_source_destroyp(struct waits_session **s)
 static int prepare(struct waits_session *s, const struct ds_env *env,
 		   const Pb__DataSourceConfig *config)
 {
-	int r = waits_config_read(config->waits_config, &s->config, &s->refused);
+	int r = waits_config_read(config->waits_config, &s->config, &s->base.refused);
 
 	if (r == 0) {
 		find_own_processes(env, s->own);
 		r = open_rings(s);
 		if (r < 0)
-			(void)err_set(&s->refused, r, "perf_event_open: %s", strerror(-r));
+			(void)err_set(&s->base.refused, r, "perf_event_open: %s", strerror(-r));
 	}
 	if (r == 0)
-		return stack_resolver_join(&s->resolver, env->loop, env->proc_root,
+		return stack_resolver_join(&s->base.resolver, env->loop, env->proc_root,
 					   s->config.has_user_stacks, true);
-	log_warn("linux.waits: %s", s->refused.text);
-	s->refusal = r;
+	log_warn("linux.waits: %s", s->base.refused.text);
+	s->base.refusal = r;
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -338,31 +261,19 @@ static int waits_create(struct ds_handle *h, const struct ds_env *env,
 
 	if (!s)
 		return -ENOMEM;
-	s->h = h;
-	s->loop = env->loop;
-	s->bus = env->bus;
 	s->tracefs_root = env->tracefs_root;
 	s->hides_addresses = !ds_consumer_is_root(h);
-	s->resolver = (struct stack_resolver){
-		.source = "linux.waits", .rings = &s->rings, .ready = on_resolver_ready, .ctx = s};
-	r = stack_resolver_init(&s->resolver, env->loop, s->hides_addresses);
+	s->base.read_ms = WAITS_READ_MS;
+	r = stack_session_init(&s->base, h, env, "linux.waits", &waits_source_ops);
+	if (r == 0)
+		r = prepare(s, env, config);
 	if (r < 0)
 		return r;
-	s->tick = evtimer_new(env->loop, waits_source_on_tick, s);
-	s->writer = ds_writer_new(h);
-	if (!s->tick || !s->writer)
-		return -ENOMEM;
-	ds_yield_to_root(h, s->tick);
-	ds_yield_to_root(h, s->resolver.deadline);
-	r = prepare(s, env, config);
-	if (r < 0)
-		return r;
-	s->is_publisher = s->bus && metadata_bus_register(s->bus, ds_session_id(h), s) == 0;
 	*ret_instance = TAKE_PTR(s);
 	return 0;
 }
 
-/* ---- start, flush, clear and stop ---- */
+/* ---- start, flush and stop ---- */
 
 /* Loads the programs. Without tables they walk user stacks by frame pointers. */
 static int start_programs(struct waits_session *s)
@@ -370,18 +281,14 @@ static int start_programs(struct waits_session *s)
 	const struct unwind_maps *tables = NULL;
 	int r;
 
-	if (s->config.has_user_stacks && unwind_tables_join(&s->tables, s->loop) == 0)
+	if (s->config.has_user_stacks && unwind_tables_join(&s->tables, s->base.loop) == 0)
 		tables = unwind_tables_maps();
 	r = waits_program_new(&s->config, s->own, tables, s->tracefs_root, &s->program,
-			      &s->refused);
+			      &s->base.refused);
 	if (r < 0)
 		return r;
-	s->program_wakeup = event_new(s->loop, waits_program_descriptor(s->program),
-				      EV_READ | EV_PERSIST | EV_ET, waits_source_on_program, s);
-	if (s->program_wakeup) {
-		ds_yield_to_root(s->h, s->program_wakeup);
-		event_add(s->program_wakeup, NULL);
-	}
+	if (stack_session_watch_program(&s->base, waits_program_descriptor(s->program)) == 0)
+		event_add(s->base.program_wakeup, NULL);
 	return 0;
 }
 
@@ -389,18 +296,14 @@ static void waits_start(void *instance)
 {
 	struct waits_session *s = instance;
 
-	s->is_started = true;
-	if (!s->refusal) {
-		(void)cpu_rings_enable(&s->rings, true);
-		s->refusal = start_programs(s);
-		if (s->refusal)
-			log_warn("linux.waits: %s", s->refused.text);
+	if (!s->base.refusal) {
+		(void)cpu_rings_enable(&s->base.rings, true);
+		s->base.refusal = start_programs(s);
+		if (s->base.refusal)
+			log_warn("linux.waits: %s", s->base.refused.text);
 	}
-	if (!s->refusal) {
-		s->totals_due = clock_boot_ns() + s->config.totals_period_ms * NS_PER_MS;
-		waits_source_on_tick(-1, 0, s);
-	}
-	ds_started(s->h);
+	s->totals_due = clock_boot_ns() + s->config.totals_period_ms * NS_PER_MS;
+	stack_session_start(&s->base);
 }
 
 /* Handles all records from before the flush, and writes all totals. */
@@ -408,24 +311,11 @@ static void waits_flush(void *instance, uint64_t flush_id)
 {
 	struct waits_session *s = instance;
 
-	if (!flushes_add(&s->flushes, flush_id)) {
-		flushes_answer(&s->flushes, s->h);
-		flushes_add(&s->flushes, flush_id);
-	}
-	s->reads_all = true;
-	s->has_read = false;
-	if (!ds_stop_follows(s->h))
+	if (!ds_stop_follows(s->base.h))
 		read_totals(s);
 	if (s->program)
 		waits_program_read(s->program, &s->queue);
-	waits_source_run(s);
-}
-
-static void waits_clear(void *instance)
-{
-	struct waits_session *s = instance;
-
-	s->has_state = false;
+	stack_session_flush(instance, flush_id);
 }
 
 /* The records and totals are read at once, so that the programs can be removed. */
@@ -438,11 +328,8 @@ static void waits_stop(void *instance)
 		read_totals(s);
 	}
 	remove_programs(s);
-	(void)cpu_rings_enable(&s->rings, false);
-	event_del(s->tick);
-	s->is_stopping = s->reads_all = s->resolver.is_last_round = true;
-	s->has_read = false;
-	waits_source_run(s);
+	(void)cpu_rings_enable(&s->base.rings, false);
+	stack_session_stop(&s->base);
 }
 
 const struct data_source waits_data_source = {
@@ -455,7 +342,7 @@ const struct data_source waits_data_source = {
 	.create = waits_create,
 	.start = waits_start,
 	.flush = waits_flush,
-	.clear = waits_clear,
+	.clear = stack_session_clear,
 	.stop = waits_stop,
 	.destroy = waits_destroy,
 };

@@ -96,7 +96,7 @@ static bool is_ready(struct waits_session *s, struct waits_total *t)
 	if ((!t->key.kernel || waits_records_find(s, t->key.kernel)) &&
 	    (!t->key.user || waits_records_find(s, t->key.user)))
 		return true;
-	if (!s->is_stopping && t->postponed++ < POSTPONED_MAX)
+	if (!s->base.is_stopping && t->postponed++ < POSTPONED_MAX)
 		return false;
 	s->n_stacks_lost++;
 	return true;

@@ -152,16 +152,17 @@ static int setup(void **state)
 	pb__perf_event_config__init((Pb__PerfEventConfig *)s->perf.message);
 	s->perf.has_stacks = s->perf.has_user_frames = s->perf.has_kernel_frames = true;
 	s->perf.clock = CLOCK_BOOTTIME;
-	s->reads_all = true;
-	s->rings.items = calloc(2, sizeof(*s->rings.items));
-	for (; s->rings.n < 2; s->rings.n++)
-		s->rings.items[s->rings.n] = fake_ring_new(s->rings.n);
-	s->loop = event_base_new();
-	s->resolver = (struct stack_resolver){
-		.source = "linux.perf", .rings = &s->rings, .ready = on_ready, .ctx = s};
-	assert_int_equal(stack_resolver_init(&s->resolver, s->loop, true), 0);
-	assert_int_equal(stack_resolver_join(&s->resolver, s->loop, "/proc", true, false), 0);
-	s->writer = fake_writer_new(4096);
+	s->base.reads_all = true;
+	s->base.rings.items = calloc(2, sizeof(*s->base.rings.items));
+	for (; s->base.rings.n < 2; s->base.rings.n++)
+		s->base.rings.items[s->base.rings.n] = fake_ring_new(s->base.rings.n);
+	s->base.loop = event_base_new();
+	s->base.resolver = (struct stack_resolver){
+		.source = "linux.perf", .rings = &s->base.rings, .ready = on_ready, .ctx = s};
+	assert_int_equal(stack_resolver_init(&s->base.resolver, s->base.loop, true), 0);
+	assert_int_equal(stack_resolver_join(&s->base.resolver, s->base.loop, "/proc", true, false),
+			 0);
+	s->base.writer = fake_writer_new(4096);
 	*state = s;
 	return 0;
 }
@@ -170,13 +171,13 @@ static int teardown(void **state)
 {
 	struct perf_session *s = *state;
 
-	cpu_rings_deinit(&s->rings);
-	stack_resolver_deinit(&s->resolver);
-	event_base_free(s->loop);
+	cpu_rings_deinit(&s->base.rings);
+	stack_resolver_deinit(&s->base.resolver);
+	event_base_free(s->base.loop);
 	free(s->samples);
 	free(s->follower_counts);
 	free((void *)s->perf.message);
-	writer_free(s->writer);
+	writer_free(s->base.writer);
 	free(s);
 	return 0;
 }
@@ -185,7 +186,7 @@ static void sample(struct perf_session *s, unsigned cpu, uint64_t time, uint64_t
 {
 	const uint64_t chain[] = {(uint64_t)PERF_CONTEXT_USER, address};
 
-	fake_ring_sample(&s->rings.items[cpu], time, PID, chain, 2);
+	fake_ring_sample(&s->base.rings.items[cpu], time, PID, chain, 2);
 }
 
 static void map_record(struct perf_session *s, uint64_t time, uint64_t inode, uint64_t offset)
@@ -205,7 +206,7 @@ static void map_record(struct perf_session *s, uint64_t time, uint64_t inode, ui
 		  .inode = inode};
 
 	memcpy(body.path, inode ? "/a" : "//anon", inode ? 3 : 7);
-	fake_ring_record(&s->rings.items[0], PERF_RECORD_MMAP2, 0, time, &body, sizeof(body));
+	fake_ring_record(&s->base.rings.items[0], PERF_RECORD_MMAP2, 0, time, &body, sizeof(body));
 }
 
 /* Calls fn for each field of that number, in messages within messages, in each packet. */
@@ -244,7 +245,7 @@ static void add_value(const struct pb_field *f, void *ctx)
 	({                                                                                         \
 		static struct values v_;                                                           \
 		v_.n = 0;                                                                          \
-		for_each((s)->writer->begin, fake_writer_len((s)->writer),                         \
+		for_each((s)->base.writer->begin, fake_writer_len((s)->base.writer),               \
 			 (const uint32_t[]){1, __VA_ARGS__, 0}, add_value, &v_);                   \
 		&v_;                                                                               \
 	})
@@ -256,11 +257,11 @@ TEST_STATE(samples_of_all_cpus_are_in_order_of_time, setup, teardown, struct per
 	static const uint64_t times[2][3] = {{10, 30, 40}, {20, 25, 50}};
 	static const uint64_t expected[] = {10, 20, 25, 30, 40, 50};
 
-	s->resolver.has_user_frames = false;
+	s->base.resolver.has_user_frames = false;
 	for (unsigned cpu = 0; cpu < 2; cpu++)
 		for (unsigned i = 0; i < 3; i++)
 			sample(s, cpu, times[cpu][i], 0);
-	assert_true(perf_records_read(s));
+	assert_true(perf_records_read(&s->base));
 	assert_int_equal(s->n_samples, 6);
 	for (unsigned i = 0; i < 6; i++)
 		assert_int_equal(s->samples[i].time, expected[i]);
@@ -269,15 +270,15 @@ TEST_STATE(samples_of_all_cpus_are_in_order_of_time, setup, teardown, struct per
 TEST_STATE(a_sample_waits_for_the_mappings_of_its_process, setup, teardown, struct perf_session *s)
 {
 	sample(s, 0, 10, PROGRAM + 16);
-	assert_false(perf_records_read(s));
+	assert_false(perf_records_read(&s->base));
 	assert_int_equal(asked.n_maps, 1);
 	assert_int_equal(asked.maps_pid, PID);
 	assert_int_equal(s->n_samples, 0);
 	answer_maps(s, PID + 1, "/other"); /* not what was asked */
-	assert_int_equal(s->resolver.outstanding, 1);
+	assert_int_equal(s->base.resolver.outstanding, 1);
 	answer_maps(s, PID, "/a");
-	assert_int_equal(s->resolver.outstanding, 0);
-	assert_true(perf_records_read(s));
+	assert_int_equal(s->base.resolver.outstanding, 0);
+	assert_true(perf_records_read(&s->base));
 	assert_int_equal(s->n_samples, 1);
 	assert_int_equal(s->samples[0].unwind_error, 0);
 	assert_int_equal(asked.n_maps, 1);
@@ -288,13 +289,13 @@ TEST_STATE(stacks_by_frame_pointers_say_so_if_the_config_asks_for_others, setup,
 {
 	const uint64_t of_kernel[] = {(uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000000};
 
-	address_spaces_exec(&s->resolver.spaces, PID);
+	address_spaces_exec(&s->base.resolver.spaces, PID);
 	map_record(s, 5, 7, 0);
 	err_set(&s->by_frame_pointers, 0, "no permission");
 	sample(s, 0, 10, PROGRAM + 16);
-	fake_ring_sample(&s->rings.items[0], 20, PID, of_kernel, 2);
+	fake_ring_sample(&s->base.rings.items[0], 20, PID, of_kernel, 2);
 	sample(s, 0, 30, 16);
-	assert_true(perf_records_read(s));
+	assert_true(perf_records_read(&s->base));
 	assert_int_equal(s->n_samples, 3);
 	assert_int_equal(s->samples[0].unwind_error, 3);
 	assert_int_equal(s->samples[1].unwind_error, 0);
@@ -303,13 +304,13 @@ TEST_STATE(stacks_by_frame_pointers_say_so_if_the_config_asks_for_others, setup,
 
 TEST_STATE(memory_without_a_file_shows_no_address, setup, teardown, struct perf_session *s)
 {
-	address_spaces_exec(&s->resolver.spaces, PID);
+	address_spaces_exec(&s->base.resolver.spaces, PID);
 	map_record(s, 5, 0, PROGRAM);
 	sample(s, 0, 10, PROGRAM + 16);
-	assert_true(perf_records_read(s));
+	assert_true(perf_records_read(&s->base));
 	answer_perf_map(0);
-	assert_true(stack_resolver_ask_names(&s->resolver));
-	perf_packets_write(s);
+	assert_true(stack_resolver_ask_names(&s->base.resolver));
+	perf_packets_write(&s->base, true);
 	assert_int_equal(
 		VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_FRAMES, PB_FRAME_REL_PC)
 			->of[0],
@@ -326,28 +327,28 @@ TEST_STATE(memory_without_a_file_shows_no_address, setup, teardown, struct perf_
 
 TEST_STATE(code_that_the_process_compiled_has_its_names, setup, teardown, struct perf_session *s)
 {
-	address_spaces_exec(&s->resolver.spaces, PID);
+	address_spaces_exec(&s->base.resolver.spaces, PID);
 	map_record(s, 5, 0, PROGRAM);
 	sample(s, 0, 10, PROGRAM + 16);
-	assert_true(perf_records_read(s));
+	assert_true(perf_records_read(&s->base));
 	assert_int_equal(asked.n_perf_maps, 1);
 	answer_perf_map(1);
-	assert_false(stack_resolver_ask_names(&s->resolver));
+	assert_false(stack_resolver_ask_names(&s->base.resolver));
 	assert_int_equal(asked.n_names, 1);
 	answer_names(s, asked.names[0].id, 1);
-	assert_true(stack_resolver_ask_names(&s->resolver));
-	perf_packets_write(s);
+	assert_true(stack_resolver_ask_names(&s->base.resolver));
+	perf_packets_write(&s->base, true);
 	assert_int_equal(
 		VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_FRAMES, PB_FRAME_KIND)
 			->of[0],
 		4);
 	/* Not again within a second, but at the end. */
 	sample(s, 0, 20, PROGRAM + 16);
-	assert_true(perf_records_read(s));
-	assert_true(stack_resolver_ask_names(&s->resolver));
+	assert_true(perf_records_read(&s->base));
+	assert_true(stack_resolver_ask_names(&s->base.resolver));
 	assert_int_equal(asked.n_perf_maps, 1);
-	s->resolver.is_last_round = true;
-	assert_false(stack_resolver_ask_names(&s->resolver));
+	s->base.resolver.is_last_round = true;
+	assert_false(stack_resolver_ask_names(&s->base.resolver));
 	assert_int_equal(asked.n_perf_maps, 2);
 }
 
@@ -355,11 +356,11 @@ TEST_STATE(a_loss_is_counted_and_mappings_are_read_again, setup, teardown, struc
 {
 	static const uint64_t lost[] = {0, 17};
 
-	address_spaces_exec(&s->resolver.spaces, PID);
+	address_spaces_exec(&s->base.resolver.spaces, PID);
 	map_record(s, 5, 7, 0);
-	fake_ring_record(&s->rings.items[1], PERF_RECORD_LOST, 0, 6, lost, sizeof(lost));
+	fake_ring_record(&s->base.rings.items[1], PERF_RECORD_LOST, 0, 6, lost, sizeof(lost));
 	sample(s, 0, 10, PROGRAM + 16);
-	assert_false(perf_records_read(s));
+	assert_false(perf_records_read(&s->base));
 	assert_int_equal(asked.n_maps, 1);
 	assert_int_equal(s->n_lost, 17);
 	assert_int_equal(
@@ -372,23 +373,23 @@ TEST_STATE(without_a_reader_samples_have_no_user_functions, setup, teardown, str
 {
 	asked.has_ended = true;
 	sample(s, 0, 10, PROGRAM + 16);
-	assert_true(perf_records_read(s));
-	assert_true(stack_resolver_ask_names(&s->resolver));
+	assert_true(perf_records_read(&s->base));
+	assert_true(stack_resolver_ask_names(&s->base.resolver));
 	assert_int_equal(s->n_samples, 1);
-	assert_int_equal(s->resolver.outstanding, 0);
+	assert_int_equal(s->base.resolver.outstanding, 0);
 }
 
 TEST_STATE(a_silent_reader_is_not_asked, setup, teardown, struct perf_session *s)
 {
-	s->resolver.reader_is_silent = true;
+	s->base.resolver.reader_is_silent = true;
 	sample(s, 0, 10, PROGRAM + 16);
-	assert_true(perf_records_read(s));
-	assert_true(stack_resolver_ask_names(&s->resolver));
+	assert_true(perf_records_read(&s->base));
+	assert_true(stack_resolver_ask_names(&s->base.resolver));
 	assert_int_equal(asked.n_maps + asked.n_elf + asked.n_names, 0);
 	assert_int_equal(s->n_samples, 1);
-	s->resolver.reader_is_silent = false;
+	s->base.resolver.reader_is_silent = false;
 	sample(s, 0, 20, PROGRAM + 16);
-	assert_false(perf_records_read(s));
+	assert_false(perf_records_read(&s->base));
 	assert_int_equal(asked.n_maps, 1);
 }
 
@@ -444,9 +445,9 @@ TEST_STATE(samples_of_the_program_and_records_are_in_order_of_time, setup, teard
 	s->program = (struct sample_program *)samples;
 	program_samples = samples;
 	n_program_samples = ARRAY_SIZE(samples);
-	address_spaces_exec(&s->resolver.spaces, PID);
+	address_spaces_exec(&s->base.resolver.spaces, PID);
 	map_record(s, 15, 7, 0);
-	assert_true(perf_records_read(s));
+	assert_true(perf_records_read(&s->base));
 	assert_int_equal(s->n_samples, ARRAY_SIZE(samples));
 	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
 		assert_int_equal(s->samples[i].time, samples[i].time);
@@ -454,8 +455,8 @@ TEST_STATE(samples_of_the_program_and_records_are_in_order_of_time, setup, teard
 		assert_int_equal(s->samples[i].mode, 2);
 	}
 	/* The address of a caller is in its call already. */
-	assert_int_equal(s->resolver.stacks.n_frames, 3);
-	assert_int_equal(s->resolver.stacks.frames[2].offset, 31);
+	assert_int_equal(s->base.resolver.stacks.n_frames, 3);
+	assert_int_equal(s->base.resolver.stacks.frames[2].offset, 31);
 	s->program = NULL;
 }
 
@@ -467,11 +468,11 @@ TEST_STATE(a_sample_of_the_program_waits_for_mappings, setup, teardown, struct p
 	program_samples = &one;
 	n_program_samples = 1;
 	program_lost = 5;
-	assert_false(perf_records_read(s));
+	assert_false(perf_records_read(&s->base));
 	assert_int_equal(n_program_samples, 1);
 	assert_int_equal(s->n_lost, 5);
 	answer_maps(s, PID, "/a");
-	assert_true(perf_records_read(s));
+	assert_true(perf_records_read(&s->base));
 	assert_int_equal(n_program_samples, 0);
 	assert_int_equal(s->samples[0].unwind_error, 0);
 	assert_int_equal(s->n_lost, 5);
@@ -487,10 +488,10 @@ TEST_STATE(a_program_that_starts_has_tables_before_its_first_sample, setup, tear
 
 	s->program = (struct sample_program *)&none;
 	n_program_samples = 0;
-	address_spaces_exec(&s->resolver.spaces, PID);
+	address_spaces_exec(&s->base.resolver.spaces, PID);
 	map_record(s, 15, 7, 0);
-	assert_true(perf_records_read(s));
-	a = address_spaces_get(&s->resolver.spaces, PID);
+	assert_true(perf_records_read(&s->base));
+	a = address_spaces_get(&s->base.resolver.spaces, PID);
 	assert_int_equal(a->n, 1);
 	assert_true(a->given_ns > 0);
 	assert_false(a->has_changed);
@@ -506,15 +507,16 @@ TEST_STATE(a_sample_has_the_counts_of_its_followers, setup, teardown, struct per
 	const uint64_t words[] = {(uint64_t)PID << 32 | PID, 10, 0, 3, 100, 0, 7, 0, 8, 0, 0};
 	static const uint64_t chain_beyond[] = {1, 10, 0, 3, 100, 0, 7, 0, 8, 0};
 
-	s->resolver.has_user_frames = false;
+	s->base.resolver.has_user_frames = false;
 	s->perf.n_followers = 2;
 	for (unsigned i = 0; i < 2; i++)
-		s->rings.items[i].is_group = s->rings.items[i].counts_lost = true;
-	fake_ring_record(&s->rings.items[0], PERF_RECORD_SAMPLE, 0, 10, words, sizeof(words));
-	fake_ring_record(&s->rings.items[0], PERF_RECORD_SAMPLE, 0, 10, chain_beyond,
+		s->base.rings.items[i].is_group = s->base.rings.items[i].counts_lost = true;
+	fake_ring_record(&s->base.rings.items[0], PERF_RECORD_SAMPLE, 0, 10, words, sizeof(words));
+	fake_ring_record(&s->base.rings.items[0], PERF_RECORD_SAMPLE, 0, 10, chain_beyond,
 			 sizeof(chain_beyond));
-	fake_ring_record(&s->rings.items[0], PERF_RECORD_SAMPLE, 0, 10, words, 8 * sizeof(*words));
-	assert_true(perf_records_read(s));
+	fake_ring_record(&s->base.rings.items[0], PERF_RECORD_SAMPLE, 0, 10, words,
+			 8 * sizeof(*words));
+	assert_true(perf_records_read(&s->base));
 	assert_int_equal(s->n_samples, 1);
 	assert_int_equal(s->samples[0].count, 100);
 	assert_int_equal(s->follower_counts[0], 7);
@@ -541,15 +543,15 @@ static size_t samples_of(struct perf_session *s, uint32_t pid, const char *line)
 	size_t before = s->n_samples;
 
 	cmdline = line;
-	fake_ring_sample(&s->rings.items[0], before + 1, pid, no_chain, 0);
-	assert_true(perf_records_read(s));
+	fake_ring_sample(&s->base.rings.items[0], before + 1, pid, no_chain, 0);
+	assert_true(perf_records_read(&s->base));
 	return s->n_samples - before;
 }
 
 TEST_STATE(the_first_programs_are_sampled_besides_those_of_the_scope, setup, teardown,
 	   struct perf_session *s)
 {
-	s->resolver.has_user_frames = false;
+	s->base.resolver.has_user_frames = false;
 	s->perf.n_additional = 2;
 	assert_int_equal(samples_of(s, 10, "a"), 1);
 	assert_int_equal(samples_of(s, 11, "b"), 1);
@@ -592,7 +594,7 @@ static void comm(struct perf_session *s, uint64_t time, uint32_t tid, const char
 	} body = {.pid = PID, .tid = tid};
 
 	strcpy(body.name, name);
-	fake_ring_record(&s->rings.items[0], PERF_RECORD_COMM,
+	fake_ring_record(&s->base.rings.items[0], PERF_RECORD_COMM,
 			 is_exec ? PERF_RECORD_MISC_COMM_EXEC : 0, time, &body, sizeof(body));
 }
 
@@ -600,14 +602,14 @@ TEST_STATE(new_names_of_tasks_are_published_before_their_samples, setup, teardow
 	   struct perf_session *s)
 {
 	n_renamed = n_tids = 0;
-	s->bus = metadata_bus_new();
-	s->is_publisher = true;
-	assert_int_equal(metadata_bus_subscribe(s->bus, 1, on_metadata, s), 0);
+	s->base.bus = metadata_bus_new();
+	s->base.is_publisher = true;
+	assert_int_equal(metadata_bus_subscribe(s->base.bus, 1, on_metadata, s), 0);
 	comm(s, 5, PID, "hot", true);
 	comm(s, 6, PID + 1, "thread", false);
 	sample(s, 0, 10, PROGRAM);
-	assert_true(perf_records_read(s));
-	perf_packets_write(s);
+	assert_true(perf_records_read(&s->base));
+	perf_packets_write(&s->base, true);
 	assert_int_equal(n_renamed, 3);
 	assert_int_equal(renamed[0].kind, METADATA_TASK_EXEC);
 	assert_int_equal(renamed[0].tid, PID);
@@ -618,10 +620,10 @@ TEST_STATE(new_names_of_tasks_are_published_before_their_samples, setup, teardow
 	assert_int_equal(renamed[2].tid, PID + 1);
 	assert_string_equal(renamed[2].name, "thread");
 	assert_int_equal(n_tids, 1);
-	metadata_bus_unsubscribe(s->bus, 1, s);
-	s->is_publisher = false;
-	s->bus = metadata_bus_free(s->bus);
-	free(s->tids);
+	metadata_bus_unsubscribe(s->base.bus, 1, s);
+	s->base.is_publisher = false;
+	s->base.bus = metadata_bus_free(s->base.bus);
+	free(s->base.tids);
 	free(s->renamed);
 }
 
@@ -629,14 +631,14 @@ TEST_STATE(new_names_of_tasks_are_published_before_their_samples, setup, teardow
 
 static void sample_functions(struct perf_session *s, unsigned n)
 {
-	address_spaces_exec(&s->resolver.spaces, PID);
+	address_spaces_exec(&s->base.resolver.spaces, PID);
 	map_record(s, 1, 7, 0);
 	for (unsigned i = 0; i < n; i++) {
 		sample(s, 0, 10 + i, PROGRAM + i * 16);
-		assert_true(perf_records_read(s));
+		assert_true(perf_records_read(&s->base));
 	}
-	assert_int_equal(s->resolver.stacks.n_frames, n);
-	assert_false(stack_resolver_ask_names(&s->resolver));
+	assert_int_equal(s->base.resolver.stacks.n_frames, n);
+	assert_false(stack_resolver_ask_names(&s->base.resolver));
 	assert_int_equal(asked.n_elf, 1);
 	answer_elf(s);
 }
@@ -648,13 +650,13 @@ TEST_STATE(all_new_frames_are_asked_for_in_several_requests, setup, teardown,
 	struct values *v;
 
 	sample_functions(s, n);
-	assert_false(stack_resolver_ask_names(&s->resolver));
+	assert_false(stack_resolver_ask_names(&s->base.resolver));
 	assert_int_equal(asked.n_names, 3);
 	for (unsigned i = 0; i < 3; i++)
 		answer_names(s, asked.names[i].id, asked.names[i].n);
-	assert_true(stack_resolver_ask_names(&s->resolver));
+	assert_true(stack_resolver_ask_names(&s->base.resolver));
 	assert_int_equal(asked.n_names, 3);
-	perf_packets_write(s);
+	perf_packets_write(&s->base, true);
 	v = VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_FRAMES,
 		   PB_FRAME_FUNCTION_NAME_ID);
 	assert_int_equal(v->n, n);
@@ -664,10 +666,10 @@ TEST_STATE(a_busy_reader_is_asked_again, setup, teardown, struct perf_session *s
 {
 	sample_functions(s, FILE_NAMES_MAX + 1);
 	asked.is_busy = true;
-	assert_false(stack_resolver_ask_names(&s->resolver));
+	assert_false(stack_resolver_ask_names(&s->base.resolver));
 	assert_int_equal(asked.n_names, 0);
 	asked.is_busy = false;
-	assert_false(stack_resolver_ask_names(&s->resolver));
+	assert_false(stack_resolver_ask_names(&s->base.resolver));
 	assert_int_equal(asked.n_names, 2);
 	assert_int_equal(asked.names[0].n, FILE_NAMES_MAX);
 	assert_int_equal(asked.names[1].n, 1);
@@ -677,13 +679,13 @@ TEST_STATE(an_answer_with_more_names_than_asked_changes_no_other_frame, setup, t
 	   struct perf_session *s)
 {
 	sample_functions(s, 1);
-	assert_false(stack_resolver_ask_names(&s->resolver));
-	memset(s->resolver.asked[0].frames + 1, 0xff,
-	       sizeof(s->resolver.asked[0].frames) - sizeof(uint32_t));
+	assert_false(stack_resolver_ask_names(&s->base.resolver));
+	memset(s->base.resolver.asked[0].frames + 1, 0xff,
+	       sizeof(s->base.resolver.asked[0].frames) - sizeof(uint32_t));
 	answer_names(s, 0, FILE_NAMES_MAX);
-	assert_true(s->resolver.stacks.frames[0].name > 0);
+	assert_true(s->base.resolver.stacks.frames[0].name > 0);
 	answer_names(s, 1, FILE_NAMES_MAX); /* without a request */
 	answer_names(s, UINT64_MAX, FILE_NAMES_MAX);
-	assert_int_equal(s->resolver.outstanding, 0);
-	assert_true(stack_resolver_ask_names(&s->resolver));
+	assert_int_equal(s->base.resolver.outstanding, 0);
+	assert_true(stack_resolver_ask_names(&s->base.resolver));
 }

@@ -167,7 +167,7 @@ FIXTURE_TEST(without_the_program_the_kernel_samples_and_the_trace_says_why)
 	create_for(PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_DWARF);
 	s = instance;
 	assert_null(s->program);
-	assert_int_equal(s->rings.n, 1);
+	assert_int_equal(s->base.rings.n, 1);
 	assert_true(s->perf.attr.sample_type & PERF_SAMPLE_CALLCHAIN);
 	assert_string_equal(s->by_frame_pointers.text, "no permission");
 	perf_data_source.start(instance);
@@ -182,7 +182,7 @@ FIXTURE_TEST(an_event_that_takes_no_program_is_opened_again_without_it)
 	create_for(PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_UNKNOWN);
 	s = instance;
 	assert_null(s->program);
-	assert_int_equal(s->rings.n, 1);
+	assert_int_equal(s->base.rings.n, 1);
 	assert_true(s->perf.attr.sample_type & PERF_SAMPLE_CALLCHAIN);
 	assert_string_equal(s->by_frame_pointers.text, "the event takes no BPF program");
 	assert_int_equal(s->no_program, -EINVAL);
