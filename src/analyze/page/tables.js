@@ -288,14 +288,16 @@ function showSelection() {
   return tables.tab === "flame" ? fillTable() : showTab("selection");
 }
 
+// The facts of what is selected, and beside them its call stacks.
 function selectionContent() {
-  const box = document.createElement("div"), { selected } = view;
-  box.className = "selection";
+  const content = document.createElement("div"), box = document.createElement("div"), { selected } = view;
+  content.className = "selection";
+  content.append(box);
   if (!selected) {
     const text = document.createElement("p");
     text.textContent = "Nothing is selected. Click an interval, or choose a row with ↑ and ↓ and an interval with ← and →.";
     box.append(text);
-    return box;
+    return content;
   }
   const said = describe(selected), title = document.createElement("h2"), list = document.createElement("dl");
   title.textContent = said.title;
@@ -310,8 +312,8 @@ function selectionContent() {
   for (const { text, go } of waysFrom(selected))
     box.append(actionOf(text, go));
   for (const [profile, site] of stacksOf(selected))
-    box.append(...stackElements(profile, site));
-  return box;
+    content.append(stackElement(profile, site));
+  return content;
 }
 
 function stacksOf({ row, lane, index }) {
@@ -322,8 +324,8 @@ function stacksOf({ row, lane, index }) {
 }
 
 // A call stack of a slice or a wait, the innermost function first.
-function stackElements(profile, site) {
-  const title = document.createElement("h2"), list = document.createElement("ol");
+function stackElement(profile, site) {
+  const box = document.createElement("div"), title = document.createElement("h2"), list = document.createElement("ol");
   const { edge } = stacks.profiles[profile], ofWait = isWaits(stacks.profiles[profile]);
   if (ofWait)
     title.textContent = edge === 1 ? "The code that waited" : "The code that ended the wait";
@@ -335,7 +337,8 @@ function stackElements(profile, site) {
     item.textContent = file && !text.startsWith(file) ? `${text} (${file})` : text;
     list.append(item);
   }
-  return [title, list, actionOf("Show it in the flame graph", () => goToStack(profile, site))];
+  box.append(title, list, actionOf("Show it in the flame graph", () => goToStack(profile, site)));
+  return box;
 }
 
 function actionOf(text, run) {
