@@ -141,8 +141,8 @@ LIMIT :top
 WITH RECURSIVE $WAITS, $OFF(200), $CODE, $CHAIN
 SELECT step, $THREAD(me) AS thread, k.ts AS woken_ts, o.dur AS was_off_ns, $STATE(o) AS state,
     coalesce($CODE_OF(reason), o.blocked_function, $SLICE_AT(o.utid, o.ts)) AS waits_in,
-    $CODE_OF(function) AS function, k.dur AS waited_for_cpu_ns, $WOKEN_BY AS woken_by, $WAKER_DID
-    AS waker_in, $CODE_OF(waker) AS waker_function, k.ts - q.ts AS waker_ran_ns
+    $CODE_OF(function) AS function, iif(k.dur < 0, NULL, k.dur) AS waited_for_cpu_ns, $WOKEN_BY AS
+    woken_by, $WAKER_DID AS waker_in, $CODE_OF(waker) AS waker_function, k.ts - q.ts AS waker_ran_ns
 FROM chain
 JOIN thread_state k ON k.id = chain.wake_id
 JOIN thread me ON me.utid = k.utid
