@@ -15,9 +15,10 @@
 
 #include "base/core/mem.h"
 #include "client/producer/service_link.h"
+#include "client/transport/arbiter.h"
 #include "gen/fields.h"
 #include "lib/data_source/event_writer.h"
-#include "lib/data_source/instance.h"
+#include "lib/data_source/startup.h"
 #include "lib/public.h"
 #include "wire/pb_dec.h"
 
@@ -25,6 +26,11 @@
 #define FLUSH_WAIT_MS 100
 /* How long the end of an instance waits for room to report dropped packets. */
 #define REPORT_WAIT_MS 500
+
+#define STARTUP_ID 1
+/* Far above the ids of the connection's writers, so that no two writers have the same id. */
+#define FIRST_WRITER_ID 16384u
+#define PAGE_SIZE 4096u
 
 /* DataSourceConfig.buffer_exhausted_policy */
 enum { POLICY_DROP = 1, POLICY_STALL_THEN_ABORT = 2, POLICY_STALL_THEN_DROP = 3 };
@@ -40,8 +46,6 @@ struct flush {
 };
 
 static struct flush *flushes;
-
-const struct startup_ops *startup_ops;
 
 struct sonda_answer {
 	struct io_task task;
@@ -69,7 +73,7 @@ static void user_object_free(struct user_object *u)
 		free(u);
 }
 
-void user_object_unref(struct user_object *u)
+static void user_object_unref(struct user_object *u)
 {
 	if (--u->refs > 0)
 		return;
@@ -104,6 +108,8 @@ static void instance_answer_flushes(void)
 		free(f);
 	}
 }
+
+static void instance_end(struct instance *in);
 
 static void end_stopped_instance(struct instance *in)
 {
@@ -155,6 +161,159 @@ static struct sonda_answer *answer_new(struct instance *in, struct flush *flush)
 	return a;
 }
 
+/* ---- the instance before its session (startup.h) ---- */
+
+/* A session that was set up, and the user's object for it. */
+struct instance_session {
+	struct source_host *host;
+	uint64_t id;
+	uint16_t target_buffer;
+	bool stalls;
+	struct user_object *user; /* a reference */
+};
+
+static struct startup {
+	struct source_host host;
+	struct instance *in; /* NULL: none */
+	struct io_timer timer;
+	bool (*may_take_over)(unsigned instance, const void *object);
+	struct instance_session next; /* the session that was set up; host NULL: none */
+	const struct source_host *to; /* the service that gets the chunks; NULL: none yet */
+} startup;
+
+/* The chunks stay in the memory until a session starts. */
+static void on_schedule(void *ctx, bool urgent)
+{
+	(void)ctx, (void)urgent;
+}
+
+static int on_commit(void *ctx, const void *request, size_t len)
+{
+	(void)ctx;
+	return startup.to ? service_link_commit(startup.to->link, request, len) : -EAGAIN;
+}
+
+static int on_drain(void *ctx, int timeout_ms)
+{
+	(void)ctx, (void)timeout_ms;
+	return -EPIPE; /* no writer waits for room */
+}
+
+static void on_writer_added(void *ctx, uint16_t writer_id, uint16_t target_buffer)
+{
+	(void)ctx, (void)writer_id, (void)target_buffer;
+}
+
+static void on_writer_removed(void *ctx, uint16_t writer_id)
+{
+	(void)ctx, (void)writer_id;
+}
+
+static const struct arbiter_ops arbiter_ops = {
+	.schedule = on_schedule,
+	.commit = on_commit,
+	.drain = on_drain,
+	.writer_added = on_writer_added,
+	.writer_removed = on_writer_removed,
+};
+
+static int make_startup_arbiter(struct arbiter **ret)
+{
+	const struct arbiter_options o = {
+		.ops = &arbiter_ops, .first_writer_id = FIRST_WRITER_ID, .keeps = true};
+	struct arbiter *a;
+	int r = arbiter_new(&o, &a);
+
+	if (r < 0)
+		return r;
+	r = arbiter_attach_private(a, PAGE_SIZE);
+	if (r < 0) {
+		arbiter_free(a);
+		return r;
+	}
+	/* Patches go directly into the chunks, so that no patch waits for a commit. */
+	arbiter_patch_in_place(a, true);
+	*ret = a;
+	return 0;
+}
+
+static void forget_next_session(void)
+{
+	if (startup.next.host)
+		user_object_unref(startup.next.user);
+	startup.next = (struct instance_session){0};
+}
+
+static void free_writer(struct thread *t, void *ctx)
+{
+	event_writer_free(t, ctx);
+}
+
+static const struct instance *startup_offer(const struct source *s)
+{
+	return startup.in && startup.in->source == s && !startup.next.host ? startup.in : NULL;
+}
+
+static bool startup_set_up(const struct instance_session *next)
+{
+	if (!startup.may_take_over(startup.in->slot, next->user->object))
+		return false;
+	startup.next = *next;
+	return true;
+}
+
+/* Makes the instance that of the session. All threads are outside meanwhile, so each event is
+ * written once. */
+static void assign_to_session(void *ctx)
+{
+	struct instance *in = ctx;
+	struct user_object *old = in->user;
+
+	in->epoch++;
+	in->host = startup.next.host;
+	in->id = startup.next.id;
+	in->target_buffer = startup.next.target_buffer;
+	in->stalls = startup.next.stalls;
+	in->user = startup.next.user;
+	startup.next.user = old;
+}
+
+/* Sends the recorded chunks to the service of the session. */
+static void send_recorded_chunks(const struct instance *in)
+{
+	struct arbiter *a = TAKE_PTR(startup.host.arbiter);
+
+	startup.to = in->host;
+	arbiter_retarget(a, in->target_buffer);
+	arbiter_commit(a);
+	arbiter_free(a);
+	startup.to = NULL;
+}
+
+static bool startup_start(const struct source_host *h, uint64_t id)
+{
+	struct instance *in = startup.in;
+	struct source *s;
+
+	if (!in || startup.next.host != h || startup.next.id != id)
+		return false;
+	s = in->source;
+	io_disarm(&library_loop, &startup.timer);
+	threads_claim_all(free_writer, assign_to_session, in);
+	if (s->callbacks.on_start)
+		s->callbacks.on_start(s->ctx, in->user->object);
+	send_recorded_chunks(in);
+	startup.in = NULL;
+	forget_next_session(); /* the previous user object */
+	return true;
+}
+
+static void startup_stop(const struct source_host *h, uint64_t id)
+{
+	if (startup.next.host == h && startup.next.id == id)
+		forget_next_session();
+}
+
 /* ---- setup ---- */
 
 struct config {
@@ -195,7 +354,7 @@ static bool instance_stalls(const struct source *s, const struct config *c)
 	return c->policy == POLICY_STALL_THEN_ABORT || c->policy == POLICY_STALL_THEN_DROP;
 }
 
-struct instance *instance_find(const struct source_host *h, uint64_t id)
+static struct instance *instance_find(const struct source_host *h, uint64_t id)
 {
 	for (struct source *s = source_next(-1); s; s = source_next((int)s->index))
 		for (unsigned i = 0; i < SONDA_MAX_INSTANCES; i++)
@@ -241,11 +400,11 @@ static int make_user_object(struct source *s, const struct sonda_setup *setup,
 	return 0;
 }
 
-/* Lets the session take over the instance of startup.c. Returns true if that will follow. */
+/* Lets the session take over the startup instance. Returns true if that will follow. */
 static bool set_up_startup(struct source *s, const struct instance_session *session,
 			   const struct sonda_setup *setup)
 {
-	const struct instance *in = startup_ops ? startup_ops->offer(s) : NULL;
+	const struct instance *in = startup_offer(s);
 	struct instance_session next = *session;
 	struct sonda_setup of_slot = *setup;
 
@@ -254,7 +413,7 @@ static bool set_up_startup(struct source *s, const struct instance_session *sess
 	of_slot.instance = in->slot;
 	if (make_user_object(s, &of_slot, &next.user) < 0)
 		return false;
-	if (startup_ops->set_up(&next))
+	if (startup_set_up(&next))
 		return true;
 	user_object_unref(next.user);
 	return false;
@@ -342,7 +501,7 @@ static void instance_start(struct source_host *h, uint64_t id)
 	set_enabled_bit(in, true);
 }
 
-void instance_begin(struct source_host *h, uint64_t id, const void *config, size_t len)
+static void instance_begin(struct source_host *h, uint64_t id, const void *config, size_t len)
 {
 	instance_set_up(h, id, config, len);
 	instance_start(h, id);
@@ -354,7 +513,7 @@ static int sources_start(void *ctx, uint64_t id, const void *config, size_t len)
 
 	if (!h->sends_setup)
 		instance_set_up(h, id, config, len);
-	if (!startup_ops || !startup_ops->start(h, id))
+	if (!startup_start(h, id))
 		instance_start(h, id);
 	service_link_report_started(h->link, id);
 	return 0;
@@ -419,11 +578,6 @@ static void sources_flush(void *ctx, const uint64_t *ids, size_t n, uint64_t req
 
 /* ---- stop ---- */
 
-static void free_writer(struct thread *t, void *ctx)
-{
-	event_writer_free(t, ctx);
-}
-
 /* Reports, on a new sequence, the dropped packets that freed writers could not report. */
 static void report_dropped(const struct instance *in)
 {
@@ -437,7 +591,7 @@ static void report_dropped(const struct instance *in)
 	writer_free(w);
 }
 
-void instance_end(struct instance *in)
+static void instance_end(struct instance *in)
 {
 	struct source *s = in->source;
 
@@ -467,8 +621,7 @@ static void sources_stop(void *ctx, uint64_t id)
 	struct source *s;
 
 	if (!in) {
-		if (startup_ops)
-			startup_ops->stop(h, id);
+		startup_stop(h, id);
 		service_link_report_stopped(h->link, id);
 		return;
 	}
@@ -500,8 +653,8 @@ static void sources_end(void *ctx)
 {
 	struct source_host *h = ctx;
 
-	if (startup_ops)
-		startup_ops->lost(h);
+	if (startup.next.host == h)
+		forget_next_session();
 	for (struct flush *f = flushes; f; f = f->next)
 		if (f->host == h)
 			f->host = NULL;
@@ -530,6 +683,67 @@ void source_host_report(const struct source_host *h, const char *sentence)
 		service_link_report(h->link, "%s", sentence);
 	else if (h->trouble)
 		h->trouble(sentence);
+}
+
+/* ---- the life of the startup instance ---- */
+
+void startup_end(void)
+{
+	struct instance *in = TAKE_PTR(startup.in);
+	char sentence[128];
+	uint64_t n;
+
+	if (!in)
+		return;
+	io_disarm(&library_loop, &startup.timer);
+	forget_next_session();
+	instance_end(in);
+	n = atomic_load_explicit(&in->written, memory_order_relaxed);
+	atomic_fetch_add_explicit(&in->source->dropped, n, memory_order_relaxed);
+	arbiter_free(TAKE_PTR(startup.host.arbiter));
+	snprintf(sentence, sizeof(sentence),
+		 "no session has taken over the startup events: %llu packets are dropped",
+		 (unsigned long long)n);
+	source_host_report(&startup.host, sentence);
+}
+
+static void startup_on_timer(struct io_timer *t)
+{
+	(void)t;
+	startup_end();
+}
+
+int startup_begin(const struct startup_options *o)
+{
+	struct source *s = source_find(o->source, strlen(o->source));
+	struct arbiter *a;
+	int r;
+
+	if (!s)
+		return -ENOENT;
+	if (startup.in)
+		return -EBUSY;
+	r = make_startup_arbiter(&a);
+	if (r < 0)
+		return r;
+	startup = (struct startup){.host = {.arbiter = a, .trouble = o->trouble},
+				   .timer = {.fn = startup_on_timer},
+				   .may_take_over = o->may_take_over};
+	instance_begin(&startup.host, STARTUP_ID, o->config, o->config_len);
+	startup.in = instance_find(&startup.host, STARTUP_ID);
+	if (!startup.in) {
+		arbiter_free(a);
+		return -ENOMEM; /* or all instances of the source are in use */
+	}
+	io_arm(&library_loop, &startup.timer, o->ms);
+	return 0;
+}
+
+void startup_after_fork_in_child(void)
+{
+	if (startup.in)
+		arbiter_after_fork_in_child(startup.host.arbiter);
+	startup = (struct startup){0};
 }
 
 /* ---- the end of all instances ---- */

@@ -109,8 +109,7 @@ void sources_forget_instances(void);
  * The files have an order, and call only those before them:
  *
  *	registry.c -> the list of sources
- *	instance.c -> the life of their instances, until the end of the source
- *	startup.c --> an instance before its session; instance.c calls it through startup_ops
+ *	instance.c -> the life of their instances, also of the one before its session (startup.h)
  */
 
 /* Returns the source of this name, or NULL. For the loop's thread, on which sources are removed. */

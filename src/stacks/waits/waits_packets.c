@@ -4,6 +4,7 @@
  * are on one sequence, and share its interned stacks.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/core/clock.h"
