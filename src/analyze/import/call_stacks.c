@@ -10,7 +10,7 @@
 #include "analyze/import/call_stacks.h"
 
 #include "analyze/import/row_keys.h"
-#include "analyze/store/stack_columns.h"
+#include "analyze/store/columns.h"
 #include "gen/fields.h"
 
 static void call_stacks_count_stat(struct import *im, enum stat_number stat)

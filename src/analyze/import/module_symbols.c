@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "analyze/import/import_steps.h"
-#include "analyze/store/stack_columns.h"
+#include "analyze/store/columns.h"
 #include "base/text/str.h"
 #include "gen/fields.h"
 

@@ -6,7 +6,7 @@
 
 #include "analyze/import/import_steps.h"
 #include "analyze/import/tracks.h"
-#include "analyze/store/memory_columns.h"
+#include "analyze/store/columns.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
 

@@ -4,7 +4,7 @@
 #include "analyze/import/cpus.h"
 #include "analyze/import/row_keys.h"
 #include "analyze/import/tracks.h"
-#include "analyze/store/stack_columns.h"
+#include "analyze/store/columns.h"
 
 uint32_t profiler_get_session(struct import *im, const struct machine *m, enum remembered_kind kind,
 			      uint32_t sequence, uint32_t source)

@@ -10,8 +10,7 @@
 #include "analyze/import/profiler_rows.h"
 #include "analyze/import/row_keys.h"
 #include "analyze/import/tracks.h"
-#include "analyze/store/stack_columns.h"
-#include "analyze/store/track_columns.h"
+#include "analyze/store/columns.h"
 #include "gen/fields.h"
 
 #define FOLLOWERS_MAX 64 /* weights of further counters are left out */

@@ -8,7 +8,7 @@
 #include "analyze/import/slices.h"
 #include "analyze/import/track_event.h"
 #include "analyze/import/tracks.h"
-#include "analyze/store/stack_columns.h"
+#include "analyze/store/columns.h"
 #include "gen/fields.h"
 
 /*

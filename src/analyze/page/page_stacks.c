@@ -10,8 +10,7 @@
 
 #include "analyze/page/page_rows.h"
 #include "analyze/stacks/code.h"
-#include "analyze/store/stack_columns.h"
-#include "analyze/store/track_columns.h"
+#include "analyze/store/columns.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 

@@ -9,7 +9,7 @@
 #include "analyze/stacks/call_tree.h"
 #include "analyze/stacks/code.h"
 #include "analyze/stacks/stack_points.h"
-#include "analyze/store/track_columns.h"
+#include "analyze/store/columns.h"
 #include "base/core/hash_table.h"
 
 /* ---- what the report is about ---- */

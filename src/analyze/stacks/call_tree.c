@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analyze/store/columns.h"
-#include "analyze/store/stack_columns.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 

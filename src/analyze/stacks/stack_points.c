@@ -5,8 +5,6 @@
 
 #include "analyze/stacks/code.h"
 #include "analyze/store/columns.h"
-#include "analyze/store/stack_columns.h"
-#include "analyze/store/track_columns.h"
 #include "base/core/mem.h"
 
 enum stack_kind stack_kind_of(const char *word)

@@ -8,7 +8,6 @@
 #include "analyze/store/columns.h"
 #include "analyze/store/strings.h"
 #include "analyze/store/table.h"
-#include "analyze/store/track_columns.h"
 
 /*
  * A trace as tables in memory. The importer fills it; SQL reads it. Rows refer to each other by row

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/store/track_columns.h"
+#include "analyze/store/columns.h"
 #include "analyze/tables/table_module.h"
 #include "analyze/tables/vtab.h"
 #include "base/core/mem.h"

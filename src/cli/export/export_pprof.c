@@ -11,7 +11,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "analyze/store/stack_columns.h"
+#include "analyze/store/columns.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 #include "cli/export/export.h"

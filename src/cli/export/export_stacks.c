@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/store/stack_columns.h"
+#include "analyze/store/columns.h"
 #include "base/core/mem.h"
 #include "cli/export/export.h"
 
