@@ -3,13 +3,13 @@
  * debuginfod_find_debuginfo(3). */
 #include "cli/symbolize/debuginfod.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/system/shared_library.h"
 
 #define LIBRARY "libdebuginfod.so.1"
 #define URLS "DEBUGINFOD_URLS"
@@ -23,26 +23,22 @@ struct debuginfod {
 	void (*end)(void *client);
 };
 
-static bool find_function(void *library, const char *name, void *ret)
-{
-	void *symbol = dlsym(library, name);
-
-	/* POSIX: a pointer to data can hold a pointer to a function. */
-	memcpy(ret, &symbol, sizeof(symbol));
-	return symbol;
-}
+static const struct shared_function functions[] = {
+	SHARED_FUNCTION(struct debuginfod, begin, "debuginfod_begin"),
+	SHARED_FUNCTION(struct debuginfod, find_debuginfo, "debuginfod_find_debuginfo"),
+	SHARED_FUNCTION(struct debuginfod, end, "debuginfod_end"),
+};
 
 int debuginfod_open(const char *urls, struct debuginfod **ret, struct err_text *e)
 {
 	struct debuginfod *d = calloc(1, sizeof(*d));
+	const char *why;
 
 	if (!d)
 		return err_set(e, -ENOMEM, "no memory");
-	d->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	d->urls = strdup(urls);
-	if (!d->library || !d->urls || !find_function(d->library, "debuginfod_begin", &d->begin) ||
-	    !find_function(d->library, "debuginfod_find_debuginfo", &d->find_debuginfo) ||
-	    !find_function(d->library, "debuginfod_end", &d->end)) {
+	if (!d->urls || shared_library_open(LIBRARY, functions, ARRAY_SIZE(functions), d,
+					    &d->library, &why) < 0) {
 		debuginfod_close(d);
 		return err_set(e, -ENOENT, "cannot load %s; install libdebuginfod1", LIBRARY);
 	}
@@ -57,8 +53,7 @@ void debuginfod_close(struct debuginfod *d)
 		return;
 	if (d->client)
 		d->end(d->client);
-	if (d->library)
-		dlclose(d->library);
+	shared_library_close(&d->library);
 	free(d->urls);
 	free(d);
 }

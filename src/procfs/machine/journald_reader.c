@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "procfs/machine/journald_reader.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/system/shared_library.h"
 #include "base/text/span.h"
 #include "gen/fields.h"
 #include "wire/pb_enc.h"
 
-#define FUNCTION(name)                                                                             \
-	{                                                                                          \
-		"sd_journal_" #name, offsetof(struct journald_library, name)                       \
-	}
+#define FUNCTION(name) SHARED_FUNCTION(struct journald_library, name, "sd_journal_" #name)
 
-static const struct {
-	const char *name;
-	size_t offset; /* of the pointer */
-} functions[] = {
+static const struct shared_function functions[] = {
 	FUNCTION(open),
 	FUNCTION(close),
 	FUNCTION(add_match),
@@ -36,39 +30,21 @@ static const struct {
 	FUNCTION(enumerate_data),
 };
 
-static void set_reason(struct strbuf *why, const char *text)
-{
-	strbuf_clear(why);
-	strbuf_puts(why, text ? text : "cannot be opened");
-}
-
 int journald_library_open(struct journald_library *l, const char *file, struct strbuf *why)
 {
-	struct journald_library found = {.handle = dlopen(file, RTLD_NOW | RTLD_LOCAL)};
+	const char *text;
+	int r = shared_library_open(file, functions, ARRAY_SIZE(functions), l, &l->handle, &text);
 
-	if (!found.handle) {
-		set_reason(why, dlerror());
-		return -ENOENT;
+	if (r < 0) {
+		strbuf_clear(why);
+		strbuf_puts(why, text);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
-		void *symbol = dlsym(found.handle, functions[i].name);
-
-		if (!symbol) {
-			set_reason(why, functions[i].name);
-			dlclose(found.handle);
-			return -ENOSYS;
-		}
-		/* POSIX: a pointer to data can hold a pointer to a function. */
-		memcpy((char *)&found + functions[i].offset, &symbol, sizeof(symbol));
-	}
-	*l = found;
-	return 0;
+	return r;
 }
 
 void journald_library_close(struct journald_library *l)
 {
-	if (l->handle)
-		dlclose(l->handle);
+	shared_library_close(&l->handle);
 	*l = (struct journald_library){0};
 }
 

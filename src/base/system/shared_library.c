@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/system/shared_library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+int shared_library_open(const char *file, const struct shared_function *functions, size_t n,
+			void *to, void **ret_handle, const char **ret_why)
+{
+	void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+
+	if (!handle) {
+		*ret_why = dlerror() ?: "this program loads no libraries";
+		return -ENOENT;
+	}
+	for (size_t i = 0; i < n; i++) {
+		void *symbol = dlsym(handle, functions[i].name);
+
+		if (!symbol) {
+			*ret_why = functions[i].name;
+			dlclose(handle);
+			return -ENOSYS;
+		}
+		/* POSIX: a pointer to data can hold a pointer to a function. */
+		memcpy((char *)to + functions[i].offset, &symbol, sizeof(symbol));
+	}
+	*ret_handle = handle;
+	return 0;
+}
+
+void shared_library_close(void **handle)
+{
+	if (*handle)
+		dlclose(*handle);
+	*handle = NULL;
+}
