@@ -96,6 +96,10 @@ struct css_set {
 	struct cgroup *dfl_cgrp; /* of version 2 */
 };
 
+struct pid {
+	unsigned int level; /* of its namespace; 0: the first one */
+};
+
 struct task_struct {
 	struct css_set *cgroups;
 	struct thread_info thread_info; /* CONFIG_THREAD_INFO_IN_TASK */
@@ -112,6 +116,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	unsigned int on_rq; /* 0: it sleeps; u8 from 7.0 on */
 	unsigned in_iowait : 1;
 	bool throttled; /* from 6.18 on; CONFIG_CFS_BANDWIDTH */

@@ -24,6 +24,19 @@
 /* From half of the budget on, one of so many waits of other threads gets a user stack. */
 #define SHORT_SHARE 8
 
+/* linux/futex.h; the other bits of an operation select the clock, and futexes of one process. */
+#define FUTEX_X86_64 202
+#define FUTEX_ARM64 98
+#define FUTEX_OPERATION 0x7f
+#define FUTEX_WAIT 0
+#define FUTEX_LOCK_PI 6
+#define FUTEX_WAIT_BITSET 9
+#define FUTEX_LOCK_PI2 13
+#define FUTEX_TID_MASK 0x3fffffff
+/* A mutex of glibc: the value of its futex while threads wait, and where its owner is. */
+#define MUTEX_LOCKED_WITH_WAITERS 2
+#define MUTEX_OWNER_OFFSET 8
+
 const volatile struct waits_settings waits_settings SEC(".rodata.waits") = {};
 volatile struct waits_budget budget SEC(".data.waits") = {};
 
@@ -38,7 +51,7 @@ struct wait_slot {
 	__u8 lock; /* enum wait_lock; valid until the end of the contention */
 	__u8 is_known; /* it has waited before */
 	__u8 was_long; /* one of so many waits before was long; 0: none */
-	__u32 unused;
+	__u32 holder_tid; /* see wait_event */
 };
 
 struct {
@@ -444,6 +457,29 @@ static __always_inline void read_call(struct wait_slot *w, struct task_struct *t
 		w->call = WAIT_NO_CALL;
 }
 
+/*
+ * Reads the thread that holds the futex, while t still runs. Its number is that of the namespace of
+ * the process, so it is not read in other namespaces than the first one.
+ */
+static __always_inline void read_holder(struct wait_slot *w, struct task_struct *t)
+{
+	__u32 operation = w->args[1] & FUTEX_OPERATION, holder = 0;
+	__u64 at = w->args[0];
+
+	if (w->call != (settings.switches & SONDA_ON_X86_64 ? FUTEX_X86_64 : FUTEX_ARM64) ||
+	    w->flags & WAIT_COMPAT || t->thread_pid->level)
+		return;
+	if (operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2)
+		w->flags |= WAIT_HOLDER_IS_IN_FUTEX;
+	else if ((operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET) &&
+		 (__u32)w->args[2] == MUTEX_LOCKED_WITH_WAITERS)
+		at += MUTEX_OWNER_OFFSET;
+	else
+		return;
+	if (bpf_probe_read_user(&holder, sizeof(holder), (const void *)at) == 0)
+		w->holder_tid = holder & FUTEX_TID_MASK;
+}
+
 static __always_inline void begin_wait(struct wait_slot *w, struct task_struct *t, __u32 state,
 				       __u64 now)
 {
@@ -452,6 +488,7 @@ static __always_inline void begin_wait(struct wait_slot *w, struct task_struct *
 	w->state = state;
 	w->flags = BPF_CORE_READ_BITFIELD(t, in_iowait) ? WAIT_IN_IOWAIT : 0;
 	w->call = WAIT_NO_CALL;
+	w->holder_tid = 0;
 	if (is_kernel_thread(t))
 		w->flags |= WAIT_KERNEL_THREAD;
 	else
@@ -496,6 +533,7 @@ static __always_inline void fill_event(struct wait_event *e, struct task_struct 
 	e->call = w->call;
 	e->state = w->state;
 	e->lock = w->lock;
+	e->holder_tid = w->holder_tid;
 	bpf_probe_read_kernel(e->comm, sizeof(e->comm), t->comm);
 }
 
@@ -618,6 +656,7 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *t, __u3
 	if (!w)
 		return;
 	begin_wait(w, t, state, now);
+	read_holder(w, t);
 	if (deserves_user_stack(c, w, now)) {
 		m = bpf_map_lookup_elem(&scratches, &of);
 		if (m)

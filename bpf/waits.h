@@ -59,6 +59,7 @@ enum wait_state {
 #define WAIT_STILL_WAITS 8u /* it lasts past the end of the recording */
 #define WAIT_WAKER_IS_INTERRUPT 16u /* the waker is the thread that an interrupt stopped */
 #define WAIT_KERNEL_THREAD 32u
+#define WAIT_HOLDER_IS_IN_FUTEX 64u /* a PI futex: its value is the holder, for the kernel as well */
 /* The parts that totals are counted by. */
 #define WAIT_KEY_FLAGS (WAIT_IN_IOWAIT | WAIT_COMPAT | WAIT_KERNEL_THREAD)
 
@@ -107,6 +108,13 @@ struct wait_event {
 	__u64 args[3]; /* of the system call */
 	__u64 lock_address;
 	__u32 tgid, tid, waker_tgid, waker_tid;
+	/*
+	 * When the wait for a futex began. Without WAIT_HOLDER_IS_IN_FUTEX it is the owner that a mutex
+	 * of glibc has behind its futex; whether the futex is one, only the user stack can tell. 0: not
+	 * known.
+	 */
+	__u32 holder_tid;
+	__u32 unused_tid;
 	__s32 call;
 	__u8 state, lock;
 	__u16 unused;

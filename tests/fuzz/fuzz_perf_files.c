@@ -46,7 +46,7 @@ static void check_maps(const uint8_t *data, size_t size)
 
 	memcpy(text, data, size);
 	while (span_next_line(&rest, &line))
-		if (proc_maps_parse_line(line, &m, &path)) {
+		if (proc_maps_parse_any_line(line, &m, &path)) {
 			assert(m.start < m.end && path.len > 0 && path.len == m.path_len);
 			assert(span_is(path, "//anon") ||
 			       (path.p >= line.p && path.p + path.len <= line.p + line.len));

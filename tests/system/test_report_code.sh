@@ -70,6 +70,10 @@ rows "waits: single waits, with the waker and its function; an interrupt is no t
   $'44.999ms|futex|lock_queue|worker 11|unlock_queue|app 10\n39.989ms|fsync|flush_log|interrupt|blk_mq_end_request|worker 11
 2ms|futex|None|None|None|app 10' \
   "Longest waits" "wait_ns waits_for function woken_by waker_in thread" waits
+rows "waits: locks, their holders, and what these did; nothing without an event that shows it" \
+  $'44.999ms|app:queue_lock+0x8|lock_queue|worker 11|mutex owner|11.1314|0|88.8686|fsync|flush_log
+2ms|None|None|(not recorded)|None|None|None|None|None|None' \
+  Locks "blocked_ns lock function held_by known_by ran_pct waited_for_cpu_pct blocked_pct holder_waits_for holder_function" waits
 rows "waits: by thread" $'app|10|futex|46.999ms\nworker|11|fsync|39.989ms\n/usr/bin/db|20|epoll|90ms' Threads \
   "thread tid waits_for blocked_ns" waits
 rows "waits of a thread: its single waits, as totals are of processes" $'fsync|flush_log|39.989ms' "Functions that waited" \
@@ -91,8 +95,18 @@ rows "why: the reason, the thread's own function, and the function that ended th
 rows "why: the chain of wakers" $'1|app 10|futex|lock_queue|unlock_queue\n2|worker 11|fsync|flush_log|blk_mq_end_request' \
   "Chain of wakers" "step thread waits_in function waker_function" why app
 
+rows "why: who held the lock" $'44.999ms|app:queue_lock+0x8|worker 11|5.009ms|0|39.99ms|fsync|flush_log
+2ms|None|(not recorded)|None|None|None|None|None' \
+  Locks "wait_ns lock held_by holder_ran_ns waited_for_cpu_ns was_blocked_ns holder_waits_for holder_function" why app
+
 rows "overview: what held threads up" $'45ms|lock_queue|futex\n40ms|flush_log|fsync\n5ms|(no stack taken)|futex' "Held up" \
   "blocked_ns function waits_for" overview
+# Without the annotations of the holder, the waker is the one that released the lock: it was in unlock_queue().
+protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto < <(grep -v '"futex object"\|"holder known by"' \
+  tests/data/stacks/waits.txtpb) >"$TMP/released.pf" &&
+  "$SONDA" report waits --json --by lock "$TMP/released.pf" 2>"$TMP/err" >"$TMP/got"
+grep -q '"held_by":"worker 11","known_by":"released it"' "$TMP/got"
+verdict "the waker that was in a function to unlock has released the lock" $? "$TMP/got" "$TMP/err"
 "$SONDA" cut --from 0.12 --to 0.16 -o "$TMP/part" "$TRACE" 2>"$TMP/err" >"$TMP/out" &&
   "$SONDA" report waits --json --by reason "$TMP/part" 2>>"$TMP/err" | tr -d '\n' >"$TMP/got"
 grep -q '"futex","blocked_ns":50000000,.*"fsync","blocked_ns":40000000,' "$TMP/got"

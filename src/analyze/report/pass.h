@@ -73,6 +73,7 @@ void pass_functions(const struct pass_input *in, struct pass_rows *ret);
 void pass_tree(const struct pass_input *in, struct pass_rows *ret);
 void pass_code_waits(const struct pass_input *in, struct pass_rows *ret);
 void pass_single_waits(const struct pass_input *in, struct pass_rows *ret);
+void pass_lock_waits(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret);
 
 /* Adds the waits of the chosen threads for a CPU. Each item has the wait's first row of
@@ -82,6 +83,18 @@ void pass_longest_waits(const struct pass_input *in, struct largest *ret);
 /* Adds a row: a value for each column of the pass. */
 void pass_add_row(struct pass_rows *rows, const int64_t *values);
 #define PASS_ROW(rows, ...) pass_add_row(rows, (const int64_t[]){__VA_ARGS__})
+
+struct code;
+struct stack_point;
+
+/*
+ * Cuts the weight of a sample or wait to the window. Returns false if it is not of the report: a
+ * sample or a total outside of the window, or of a thread that is not chosen, or a wait that ended
+ * before the window or began after it.
+ */
+bool pass_select_point(const struct pass_input *in, struct stack_point *p);
+/* Returns the cell with the name of a function; NULL_U32: NULL. */
+int64_t pass_function_cell(struct pass_rows *rows, const struct code *c, uint32_t function);
 
 /* Begins a text that is no string of the store: the caller appends it to rows->own_texts, without a
  * NUL. Returns the value of its cell. */

@@ -14,10 +14,7 @@
 
 /* ---- what the report is about ---- */
 
-/* Cuts the weight of a point to the window. Returns false if it is not of the report: a sample or a
- * total outside of the window, or of a thread that is not chosen, or a wait that ended before the
- * window or began after it. */
-static bool select_point(const struct pass_input *in, struct stack_point *p)
+bool pass_select_point(const struct pass_input *in, struct stack_point *p)
 {
 	int64_t begin = MAX(p->ts, in->from), end;
 
@@ -86,7 +83,7 @@ static bool code_points_init(struct code_points *c, const struct pass_input *in,
 	for (size_t i = 0; i < c->points.n; i++) {
 		struct stack_point p = c->points.of[i];
 
-		if (select_point(in, &p))
+		if (pass_select_point(in, &p))
 			c->points.of[n++] = p;
 	}
 	c->points.n = n;
@@ -123,8 +120,7 @@ static bool add_points(struct call_tree *t, const struct code_points *c)
 	return good && call_tree_finish(t);
 }
 
-/* Returns the cell with the name of a function; NULL_U32: NULL. */
-static int64_t function_cell(struct pass_rows *rows, const struct code *c, uint32_t function)
+int64_t pass_function_cell(struct pass_rows *rows, const struct code *c, uint32_t function)
 {
 	int64_t ret;
 
@@ -174,7 +170,7 @@ void pass_functions(const struct pass_input *in, struct pass_rows *ret)
 		ret->failed = true;
 	for (uint32_t i = 0; !ret->failed && i < c.code.n; i++)
 		if (sums[i].total_n)
-			PASS_ROW(ret, function_cell(ret, &c.code, i), file_cell(ret, &c.code, i),
+			PASS_ROW(ret, pass_function_cell(ret, &c.code, i), file_cell(ret, &c.code, i),
 				 sums[i].self, sums[i].total, sums[i].n, sums[i].total_n);
 	free(sums);
 	call_tree_deinit(&t);
@@ -239,7 +235,7 @@ static void add_tree_rows(const struct call_tree *t, struct shown_node *nodes,
 		nodes[i].depth = parent->depth + 1;
 		nodes[i].indent = parent->indent + branch;
 		PASS_ROW(ret, parent->depth, nodes[i].indent, branch,
-			 function_cell(ret, t->code, n->function),
+			 pass_function_cell(ret, t->code, n->function),
 			 file_cell(ret, t->code, n->function), n->self, n->total, n->n, n->total_n,
 			 n->begin, t->of[0].total);
 	}
@@ -355,7 +351,7 @@ void pass_code_waits(const struct pass_input *in, struct pass_rows *ret)
 		ret->failed = !add_wait(&sums, &c.code, &c.points.of[i]);
 	for (const struct wait_sum *s = sums; s && !ret->failed; s = s->hh.next)
 		PASS_ROW(ret, pass_id(s->key.utid), reason_cell(ret, in->s, s->key.reason),
-			 function_cell(ret, &c.code, s->key.function),
+			 pass_function_cell(ret, &c.code, s->key.function),
 			 file_cell(ret, &c.code, s->key.function), s->key.condition, s->time, s->n,
 			 s->worst ? s->worst : NULL_I64);
 	HASH_FREE(sums);
@@ -398,8 +394,8 @@ void pass_single_waits(const struct pass_input *in, struct pass_rows *ret)
 
 		PASS_ROW(ret, p->utid, p->ts, p->dur < 0 ? NULL_I64 : p->dur, pass_id(p->reason),
 			 p->site != NULL_U32 && code_waits_for_condition(&c.code, p->site),
-			 function_cell(ret, &c.code, own), file_cell(ret, &c.code, own),
-			 function_cell(ret, &c.code, waker), file_cell(ret, &c.code, waker),
+			 pass_function_cell(ret, &c.code, own), file_cell(ret, &c.code, own),
+			 pass_function_cell(ret, &c.code, waker), file_cell(ret, &c.code, waker),
 			 p->slice);
 	}
 	free(ends.of);

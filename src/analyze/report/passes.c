@@ -42,6 +42,10 @@ static const struct pass passes[] = {
 	 "utid INT, ts, dur, reason TEXT, condition, function TEXT, file TEXT, waker TEXT, "
 	 "waker_file TEXT, slice INT",
 	 pass_single_waits},
+	{"lock_waits",
+	 "utid INT, ts, dur, object TEXT, function TEXT, holder INT, known TEXT, ran, waited, "
+	 "blocked, reason TEXT, did TEXT",
+	 pass_lock_waits},
 	{"requests_by", "who, op, n, bytes, queued, total, p50, p99, worst", pass_requests},
 	{"longest_requests", "dev, op, bytes, sector, utid, queued, ts, dur",
 	 pass_longest_requests},

@@ -80,6 +80,12 @@
  *	single_waits(by, top)(utid, ts, dur, reason, condition, function, file, waker, waker_file, slice)
  *		the longest single waits of chosen threads that have a part in the window, with the
  *		own function of the thread and the one that ended the wait; top 0: all
+ *	lock_waits(utid, ts, dur, object, function, holder, known, ran, waited, blocked, reason, did)
+ *		single waits of chosen threads for futexes that are no conditions; object: its name;
+ *		holder: the thread that had it, NULL if no event shows it; known: what shows it, "PI
+ *		futex", "mutex owner" (both: when the wait began), "released it" or only "woke it".
+ *		What the holder did during the wait: ran, waited for a CPU, was blocked; the reason of
+ *		its longest wait, and the own function in which it waited
  *	requests_by(by)(who, op, n, bytes, queued, total, p50, p99, worst)
  *		requests to block devices that the chosen threads, or unknown ones, made and that
  *		were issued within the window; by device and operation ($OP in reports.sql), by thread or

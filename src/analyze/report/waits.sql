@@ -42,6 +42,23 @@ FROM w
 ORDER BY $RANK(reason), time DESC
 LIMIT :top + :more
 
+-- @section Locks
+-- @by lock
+-- @note who held them, how that is known, and what the holder did during the waits
+WITH l AS (
+  SELECT object, function, holder, known, sum(dur) AS time, count(*) AS n, sum(ran) AS ran,
+      sum(waited) AS waited, max(blocked) AS worst, sum(blocked) AS blocked, reason, did
+  FROM lock_waits
+  GROUP BY 1, 2, 3, 4)
+SELECT l.time AS blocked_ns, l.n AS waits, object AS lock, function, coalesce($THREAD(h),
+    '(not recorded)') AS held_by, known AS known_by, 100.0 * ran / max(1, l.time) AS ran_pct,
+    100.0 * waited / max(1, l.time) AS waited_for_cpu_pct, 100.0 * blocked / max(1, l.time)
+    AS blocked_pct, reason AS holder_waits_for, did AS holder_function
+FROM l
+LEFT JOIN thread h ON h.utid = l.holder
+ORDER BY l.time DESC
+LIMIT :top + :more
+
 -- @section Longest waits
 -- @by wait
 -- @note without idle ones, and the function that ended each

@@ -136,6 +136,19 @@ LEFT JOIN thread off_waker ON off_waker.utid = k.waker_utid AND NOT off_waker.is
 ORDER BY $WORST_FIRST
 LIMIT :top
 
+-- @section Locks
+-- @note who held them during the longest waits, how that is known, and what the holder did
+-- @more waits
+SELECT l.dur AS wait_ns, l.ts AS at_ts, object AS lock, l.function, coalesce($THREAD(h),
+    '(not recorded)') AS held_by, known AS known_by, ran AS holder_ran_ns, waited
+    AS waited_for_cpu_ns, blocked AS was_blocked_ns, reason AS holder_waits_for, did AS holder_function,
+    $THREAD(me) AS thread
+FROM lock_waits l
+JOIN thread me ON me.utid = l.utid
+LEFT JOIN thread h ON h.utid = l.holder
+ORDER BY l.dur DESC, l.ts
+LIMIT :top
+
 -- @section Chain of wakers
 -- @note of the longest wait; each line was woken by the next one
 WITH RECURSIVE $WAITS, $OFF(200), $CODE, $CHAIN

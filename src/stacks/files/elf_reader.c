@@ -4,6 +4,8 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -64,27 +66,69 @@ static void send_answer(int to)
 
 /* ---- mappings ---- */
 
+/* Appends a record, a path and padding to the answer. Returns false if they do not fit. */
+static bool add_record(const void *record, size_t size, struct span path)
+{
+	size_t padded = (path.len + 7) / 8 * 8;
+	char *at = answer.body + answer.n_bytes;
+
+	if (answer.n_bytes + size + padded > sizeof(answer.body))
+		return false;
+	memcpy(at, record, size);
+	memset(at + size, 0, padded);
+	memcpy(at + size, path.p, path.len);
+	answer.n_bytes += (uint32_t)(size + padded);
+	answer.n++;
+	return true;
+}
+
 static void elf_reader_add_mapping(int to, struct span line)
 {
 	struct file_mapping m;
 	struct span path;
-	size_t need;
 
 	if (!proc_maps_parse_line(line, &m, &path) || path.len >= FILE_PATH_MAX)
 		return;
-	need = sizeof(m) + (path.len + 7) / 8 * 8;
-	if (answer.n_bytes + need > sizeof(answer.body)) {
+	if (!add_record(&m, sizeof(m), path)) {
 		answer.has_more = 1;
 		send_answer(to);
+		(void)add_record(&m, sizeof(m), path);
 	}
-	memcpy(answer.body + answer.n_bytes, &m, sizeof(m));
-	memset(answer.body + answer.n_bytes + sizeof(m), 0, need - sizeof(m));
-	memcpy(answer.body + answer.n_bytes + sizeof(m), path.p, path.len);
-	answer.n_bytes += (uint32_t)need;
-	answer.n++;
 }
 
-static int read_maps(int to, int fd)
+/* The last mapping of a file so far, for the anonymous memory that follows it. */
+static struct {
+	struct file_mapping m;
+	char path[FILE_PATH_MAX];
+} last_file;
+
+/* Adds a record for each address of the request that the mapping contains. */
+static void elf_reader_add_data_mapping(int to, struct span line)
+{
+	struct file_data_mapping d = {.is_behind = 0};
+	struct file_mapping m;
+	struct span path;
+
+	(void)to;
+	if (!proc_maps_parse_any_line(line, &m, &path) || path.len >= FILE_PATH_MAX)
+		return;
+	d.m = m;
+	if (m.inode) {
+		last_file.m = m;
+		memcpy(last_file.path, path.p, path.len);
+	} else if (last_file.m.inode && last_file.m.end == m.start && path.p[0] == '/') {
+		d.m = last_file.m;
+		d.is_behind = 1;
+		path = (struct span){last_file.path, d.m.path_len};
+	}
+	for (uint32_t i = 0; i < request.n; i++)
+		if (request.addresses[i] >= m.start && request.addresses[i] < m.end) {
+			d.address = i;
+			(void)add_record(&d, sizeof(d), path);
+		}
+}
+
+static int read_maps(int to, int fd, void (*add)(int to, struct span line))
 {
 	static char buf[MAPS_BUFFER];
 	size_t len = 0, n_lines = 0;
@@ -95,7 +139,7 @@ static int read_maps(int to, int fd)
 		const char *end;
 
 		while ((end = memchr(text.p, '\n', text.len)) && n_lines++ < MAPS_MAX) {
-			elf_reader_add_mapping(to, (struct span){text.p, (size_t)(end - text.p)});
+			add(to, (struct span){text.p, (size_t)(end - text.p)});
 			text.len -= (size_t)(end + 1 - text.p);
 			text.p = end + 1;
 		}
@@ -270,18 +314,41 @@ static const char *find_jit_name(struct jit_process *p, uint64_t address)
 
 /* ---- names ---- */
 
-/* Returns the name of a function, or NULL, and its length. */
-static const char *find_name(struct jit_process *jit, uint64_t address, size_t *ret_len)
+/* Returns the name of a function or variable, or NULL, and its length. */
+static const char *find_name(const struct elf_symbol *symbol, const char *name, size_t *ret_len)
 {
 	static char demangled[ELF_NAME_MAX + 1];
-	const char *name = jit ? find_jit_name(jit, address)
-			       : elf_symbols_find_name(&files[request.file].symbols, address);
 
-	*ret_len = name && !jit ? demangle_name(name, demangled, sizeof(demangled)) : 0;
+	*ret_len = symbol ? demangle_name(name, demangled, sizeof(demangled)) : 0;
 	if (*ret_len)
 		return demangled;
 	*ret_len = name ? strlen(name) : 0;
 	return name;
+}
+
+/* Appends the name of what is at the address to the answer. */
+static void add_name(struct jit_process *jit, uint64_t address)
+{
+	const struct elf_symbols *of = jit ? NULL : &files[request.file].symbols;
+	const struct elf_symbol *symbol = of ? elf_symbols_find(of, address) : NULL;
+	char offset[FILE_OFFSET_MAX + 1] = "", *to = answer.body + answer.n_bytes;
+	size_t len;
+	const char *name = find_name(symbol,
+				     jit	? find_jit_name(jit, address)
+				     : symbol ? of->names + symbol->name
+						: NULL,
+				     &len);
+	uint16_t head;
+
+	if (symbol && symbol->is_variable && address > symbol->address)
+		snprintf(offset, sizeof(offset), "+0x%" PRIx64, address - symbol->address);
+	head = (uint16_t)(len + strlen(offset));
+	memcpy(to, &head, sizeof(head));
+	if (len)
+		memcpy(to + sizeof(head), name, len);
+	memcpy(to + sizeof(head) + len, offset, strlen(offset));
+	answer.n_bytes += (uint32_t)sizeof(head) + head;
+	answer.n++;
 }
 
 static void find_names(size_t n)
@@ -292,17 +359,8 @@ static void find_names(size_t n)
 		answer.result = -ESTALE;
 		return;
 	}
-	for (size_t i = 0; i < n; i++) {
-		size_t len;
-		const char *name = find_name(jit, request.addresses[i], &len);
-		uint16_t head = (uint16_t)len;
-
-		memcpy(answer.body + answer.n_bytes, &head, sizeof(head));
-		if (len)
-			memcpy(answer.body + answer.n_bytes + sizeof(head), name, len);
-		answer.n_bytes += (uint32_t)(sizeof(head) + len);
-		answer.n++;
-	}
+	for (size_t i = 0; i < n; i++)
+		add_name(jit, request.addresses[i]);
 }
 
 /* ---- unwind rows ---- */
@@ -372,8 +430,15 @@ static void answer_request(int to, size_t len, int fd)
 	n_requests++;
 	switch (request.kind) {
 	case FILE_REQUEST_MAPS:
-		answer.result = fd < 0 ? -(int32_t)request.n : read_maps(to, fd);
+		answer.result = fd < 0 ? -(int32_t)request.n
+				       : read_maps(to, fd, elf_reader_add_mapping);
 		answer.has_more = 0;
+		break;
+	case FILE_REQUEST_DATA_MAPS:
+		request.n = (uint32_t)MIN((len - FILE_REQUEST_HEAD) / sizeof(uint64_t),
+					  (size_t)FILE_NAMES_MAX);
+		last_file.m = (struct file_mapping){0};
+		answer.result = fd < 0 ? -ESRCH : read_maps(to, fd, elf_reader_add_data_mapping);
 		break;
 	case FILE_REQUEST_ELF:
 		answer.result = fd < 0 ? -(int32_t)request.n : read_elf(fd, &answer.file);

@@ -48,6 +48,9 @@ static int read_segments(Elf *elf, struct elf_facts *facts)
 		if (p.p_type == PT_LOAD && p.p_flags & PF_X && facts->n_segments < ELF_SEGMENTS_MAX)
 			facts->segments[facts->n_segments++] =
 				(struct elf_segment){p.p_offset, p.p_filesz, p.p_vaddr};
+		if (p.p_type == PT_LOAD && p.p_flags & PF_W && facts->n_data < ELF_SEGMENTS_MAX)
+			facts->data[facts->n_data++] =
+				(struct elf_segment){p.p_offset, p.p_memsz, p.p_vaddr};
 	}
 	return 0;
 }
@@ -121,7 +124,7 @@ static void read_debug_link(Elf *elf, Elf_Scn *section, struct elf_facts *facts)
 		memcpy(facts->debug_link, data->d_buf, len);
 }
 
-/* ---- functions ---- */
+/* ---- functions and variables ---- */
 
 static int elf_symbols_add_symbol(struct elf_symbols *s, size_t *caps, const GElf_Sym *sym,
 				  const char *name, size_t len)
@@ -140,7 +143,8 @@ static int elf_symbols_add_symbol(struct elf_symbols *s, size_t *caps, const GEl
 	to = &s->symbols[s->n_symbols++];
 	*to = (struct elf_symbol){.address = sym->st_value,
 				  .name = (uint32_t)s->n_names,
-				  .rank = (uint32_t)strspn(copy, "_")};
+				  .rank = (uint16_t)strspn(copy, "_"),
+				  .is_variable = GELF_ST_TYPE(sym->st_info) == STT_OBJECT};
 	if (sym->st_size && __builtin_add_overflow(sym->st_value, sym->st_size, &to->end))
 		to->end = UINT64_MAX;
 	s->n_names += len + 1;
@@ -202,8 +206,8 @@ static size_t length_without_version(const char *name, size_t len)
 	return at && at > name ? (size_t)(at - name) : len;
 }
 
-/* Adds the functions of a section of symbols, up to the limits. Returns 0 or -errno. */
-static int read_functions(Elf *elf, Elf_Scn *section, size_t max_bytes, struct elf_symbols *s,
+/* Adds the functions and variables of a section of symbols, up to the limits. Returns 0 or -errno. */
+static int read_symbols(Elf *elf, Elf_Scn *section, size_t max_bytes, struct elf_symbols *s,
 			  size_t *caps)
 {
 	GElf_Shdr h;
@@ -225,7 +229,8 @@ static int read_functions(Elf *elf, Elf_Scn *section, size_t max_bytes, struct e
 		if (!gelf_getsym(data, (int)i, &sym))
 			break;
 		type = GELF_ST_TYPE(sym.st_info);
-		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym.st_shndx == SHN_UNDEF)
+		if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_OBJECT) ||
+		    sym.st_shndx == SHN_UNDEF)
 			continue;
 		name = string_at(strings, sym.st_name, &len);
 		len = name ? length_without_version(name, len) : 0;
@@ -272,7 +277,7 @@ static int elf_symbols_unpack(const Elf_Data *packed, char **ret, size_t *ret_le
 }
 
 /* Adds the functions of the ELF file that the section contains. What cannot be read is ignored. */
-static int read_packed_functions(Elf_Scn *section, size_t max_bytes, struct elf_symbols *s,
+static int read_packed_symbols(Elf_Scn *section, size_t max_bytes, struct elf_symbols *s,
 				 size_t *caps)
 {
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
@@ -287,7 +292,7 @@ static int read_packed_functions(Elf_Scn *section, size_t max_bytes, struct elf_
 	if (!elf || elf_kind(elf) != ELF_K_ELF)
 		return 0;
 	find_sections(elf, &parts);
-	return read_functions(elf, parts.symtab, max_bytes, s, caps);
+	return read_symbols(elf, parts.symtab, max_bytes, s, caps);
 }
 
 /* ---- the file ---- */
@@ -315,9 +320,9 @@ int elf_symbols_read(int fd, size_t max_bytes, struct elf_symbols *ret)
 	find_sections(elf, &parts);
 	s.facts.is_stripped = !parts.symtab;
 	read_debug_link(elf, parts.link, &s.facts);
-	r = read_functions(elf, parts.symtab ?: parts.dynsym, max_bytes, &s, caps);
+	r = read_symbols(elf, parts.symtab ?: parts.dynsym, max_bytes, &s, caps);
 	if (r == 0 && !parts.symtab)
-		r = read_packed_functions(parts.packed, max_bytes, &s, caps);
+		r = read_packed_symbols(parts.packed, max_bytes, &s, caps);
 	if (r < 0) {
 		elf_symbols_deinit(&s);
 		return r;
@@ -383,7 +388,7 @@ int elf_symbols_replace_by_debug_file(struct elf_symbols *s, int fd, size_t max_
 	if (r < 0)
 		return r;
 	find_sections(elf, &parts);
-	r = read_functions(elf, parts.symtab, max_bytes, &read, caps);
+	r = read_symbols(elf, parts.symtab, max_bytes, &read, caps);
 	if (r == 0 && read.n_symbols == 0)
 		r = -ENODATA;
 	if (r < 0) {
@@ -405,7 +410,7 @@ void elf_symbols_deinit(struct elf_symbols *s)
 	*s = (struct elf_symbols){0};
 }
 
-const char *elf_symbols_find_name(const struct elf_symbols *s, uint64_t address)
+const struct elf_symbol *elf_symbols_find(const struct elf_symbols *s, uint64_t address)
 {
 	size_t low = 0, high = s->n_symbols;
 
@@ -417,9 +422,16 @@ const char *elf_symbols_find_name(const struct elf_symbols *s, uint64_t address)
 		else
 			high = middle;
 	}
-	/* If the nearest function ends before the address, an outer one may contain it. */
+	/* If the nearest one ends before the address, an outer one may contain it. */
 	for (size_t i = low; i > 0 && low - i < 8; i--)
 		if (address < s->symbols[i - 1].end)
-			return s->names + s->symbols[i - 1].name;
+			return &s->symbols[i - 1];
 	return NULL;
+}
+
+const char *elf_symbols_find_name(const struct elf_symbols *s, uint64_t address)
+{
+	const struct elf_symbol *found = elf_symbols_find(s, address);
+
+	return found ? s->names + found->name : NULL;
 }

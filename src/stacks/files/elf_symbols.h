@@ -5,16 +5,17 @@
 #include <stdint.h>
 
 /*
- * The functions of an ELF file, for processes that sample its addresses. The file is hostile:
- * libelf reads it, limits bound what is kept. Used by a process without rights (elf_reader.c).
+ * The functions and variables of an ELF file, for addresses in processes that map it. The file is
+ * hostile: libelf reads it, limits bound what is kept. Used by a process without rights
+ * (elf_reader.c).
  *
  * Names come from .symtab if the file has one, otherwise from .dynsym and from the symbol table in
  * .gnu_debugdata, which is compressed; or from the .symtab of a separate debug file. An address has
- * the name of the function whose range contains it. A symbol without a size ends at the next symbol.
+ * the name of the function or variable whose range contains it. A symbol without a size ends at the next symbol.
  */
 #define ELF_BUILD_ID_MAX 64 /* bytes; the linkers write 8 to 32 */
-#define ELF_SEGMENTS_MAX 16 /* executable segments; further ones are ignored */
-#define ELF_SYMBOLS_MAX (4u << 20) /* functions; further ones are ignored */
+#define ELF_SEGMENTS_MAX 16 /* executable segments, or writable ones; further ones are ignored */
+#define ELF_SYMBOLS_MAX (4u << 20) /* further ones are ignored */
 #define ELF_NAME_MAX 1024 /* bytes of a name; longer ones are cut */
 #define ELF_NOTES_MAX (64u << 10) /* bytes of notes of a file; further ones are ignored */
 #define ELF_NOTE_SEGMENTS_MAX 16 /* likewise */
@@ -25,7 +26,7 @@
 #define ELF_UNPACK_MEMORY (80u << 20) /* bytes that unpacking may take; xz -9 takes 65 MiB */
 
 struct elf_segment {
-	uint64_t offset, size; /* in the file */
+	uint64_t offset, size; /* in the file; size of a writable one: in memory, with .bss */
 	uint64_t address; /* in the ELF file's address space */
 };
 
@@ -34,6 +35,8 @@ struct elf_facts {
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	uint32_t n_segments;
 	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* the executable ones */
+	uint32_t n_data;
+	struct elf_segment data[ELF_SEGMENTS_MAX]; /* the writable ones */
 	uint32_t is_stripped; /* it has no .symtab, but a separate debug file may have one */
 	uint32_t debug_link_crc; /* of the debug file that it names: .gnu_debuglink */
 	char debug_link[ELF_DEBUG_LINK_MAX]; /* the name, without a folder; "": none */
@@ -42,7 +45,8 @@ struct elf_facts {
 struct elf_symbol {
 	uint64_t address, end;
 	uint32_t name; /* offset in names */
-	uint32_t rank; /* of several names of an address the lowest is kept */
+	uint16_t rank; /* of several names of an address the lowest is kept */
+	uint16_t is_variable;
 };
 
 struct elf_symbols {
@@ -67,5 +71,7 @@ size_t elf_symbols_bytes(const struct elf_symbols *s);
 /* A zeroed struct is allowed. */
 void elf_symbols_deinit(struct elf_symbols *s);
 
-/* Returns the name of the function at the address, borrowed from s; NULL: unknown. */
+/* Returns the function or variable at the address, borrowed from s; NULL: unknown. */
+const struct elf_symbol *elf_symbols_find(const struct elf_symbols *s, uint64_t address);
+/* Returns its name, borrowed from s; NULL: unknown. */
 const char *elf_symbols_find_name(const struct elf_symbols *s, uint64_t address);

@@ -14,7 +14,8 @@
 enum file_request_kind {
 	FILE_REQUEST_MAPS, /* the executable mappings of a process */
 	FILE_REQUEST_ELF, /* a mapped file: its build id and segments */
-	FILE_REQUEST_NAMES, /* functions of a file by address */
+	FILE_REQUEST_NAMES, /* functions and variables of a file by address */
+	FILE_REQUEST_DATA_MAPS, /* the mappings of a process that contain certain addresses */
 	FILE_REQUEST_DEBUG_FILE, /* its separate debug file, for later names; no answer */
 	FILE_REQUEST_ROWS, /* unwind rows of a mapped file, or of the vDSO */
 	FILE_REQUEST_PERF_MAP, /* names of code that a process compiled: its /tmp/perf-PID.map */
@@ -30,14 +31,14 @@ struct file_request {
 	uint32_t kind;
 	uint32_t user; /* copied into the answer, as is id */
 	uint64_t id;
-	/* MAPS: both; ELF, DEBUG_FILE, ROWS: a process that maps the file, 0: none */
+	/* MAPS, DATA_MAPS: both; ELF, DEBUG_FILE, ROWS: a process that maps the file, 0: none */
 	int32_t pid, tid;
 	uint64_t start, end; /* ELF, JITDUMP, ROWS: where it is mapped */
 	uint64_t inode; /* ELF, JITDUMP, ROWS: of the mapped file, as are major and minor */
 	uint32_t major, minor;
 	/* From the answer of ELF. NAMES: or of PERF_MAP, JITDUMP. ROWS: or FILE_VDSO */
 	uint32_t file;
-	uint32_t n; /* NAMES: number of addresses */
+	uint32_t n; /* NAMES, DATA_MAPS: number of addresses */
 	/* PERF_MAP, JITDUMP: the process. Its file must belong to that user and be younger. */
 	uint32_t uid;
 	int32_t pid_inside; /* in its own namespace */
@@ -45,7 +46,7 @@ struct file_request {
 	union {
 		char path
 			[FILE_PATH_MAX]; /* ELF, JITDUMP, ROWS; DEBUG_FILE: several, each with a NUL */
-		uint64_t addresses[FILE_NAMES_MAX]; /* of the ELF file */
+		uint64_t addresses[FILE_NAMES_MAX]; /* NAMES: of the ELF file; DATA_MAPS: of the process */
 	};
 };
 #define FILE_VDSO UINT32_MAX /* that of this machine, for 64-bit programs */
@@ -66,7 +67,7 @@ struct file_answer {
 	int32_t result; /* 0 or -errno */
 	uint32_t file; /* ELF, PERF_MAP, JITDUMP */
 	uint32_t has_more; /* MAPS, ROWS: further answers to the same request follow */
-	uint32_t n; /* MAPS, NAMES, ROWS: number of records. PERF_MAP, JITDUMP: of functions */
+	uint32_t n; /* MAPS, NAMES, DATA_MAPS, ROWS: number of records. PERF_MAP, JITDUMP: of functions */
 	uint32_t has_moved; /* PERF_MAP, JITDUMP: an address has another name than before */
 	uint32_t n_bytes; /* of the body */
 	union {
@@ -91,7 +92,20 @@ struct file_mapping {
 	uint32_t unused;
 };
 
-/* A record of NAMES is a uint16_t, the length of the name (0: unknown), and the name. All names of
- * a request fit. */
-_Static_assert(FILE_NAMES_MAX *(sizeof(uint16_t) + ELF_NAME_MAX) <= FILE_ANSWER_MAX, "names fit");
+/*
+ * A record of DATA_MAPS; m.path_len bytes follow it, then padding to 8 bytes. An address without a
+ * mapping has no record. If is_behind is set, the address is in anonymous memory that follows the mapping m
+ * of a file: in its .bss, if the writable segments of the file reach so far.
+ */
+struct file_data_mapping {
+	struct file_mapping m;
+	uint32_t address; /* its index in the request */
+	uint32_t is_behind;
+};
+
+/* A record of NAMES is a uint16_t, the length of the name (0: unknown), and the name, that of a
+ * variable with the offset in it ("+0x10"). All names of a request fit. */
+#define FILE_OFFSET_MAX 20
+_Static_assert(FILE_NAMES_MAX *(sizeof(uint16_t) + ELF_NAME_MAX + FILE_OFFSET_MAX) <= FILE_ANSWER_MAX,
+	       "names fit");
 _Static_assert(sizeof(struct file_answer) - FILE_ANSWER_HEAD == FILE_ANSWER_MAX, "rules fit");

@@ -175,6 +175,7 @@ static int open_requested(struct file_request *q, size_t len)
 {
 	switch (q->kind) {
 	case FILE_REQUEST_MAPS:
+	case FILE_REQUEST_DATA_MAPS:
 		return open_maps(q);
 	case FILE_REQUEST_ELF:
 	case FILE_REQUEST_ROWS: /* the vDSO has no path, and needs no descriptor */
@@ -226,7 +227,8 @@ void file_opener_run(int fd, void *ctx)
 		if (q.kind != FILE_REQUEST_NAMES && q.kind != FILE_REQUEST_FORGET) {
 			opened = open_requested(&q, (size_t)n - FILE_REQUEST_HEAD);
 			q.n = opened < 0 ? (uint32_t)-opened : 0;
-			n = FILE_REQUEST_HEAD;
+			if (q.kind != FILE_REQUEST_DATA_MAPS)
+				n = FILE_REQUEST_HEAD;
 		}
 		if (helper_send(c->next, &q, (size_t)n, opened, 0) < 0)
 			_exit(0); /* the second process has ended */

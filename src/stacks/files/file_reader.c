@@ -74,6 +74,26 @@ static bool maps_are_valid(const struct file_answer *a)
 	return true;
 }
 
+static bool data_maps_are_valid(const struct file_answer *a)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < a->n; i++) {
+		struct file_data_mapping d;
+
+		if (a->n_bytes - at < sizeof(d))
+			return false;
+		memcpy(&d, a->body + at, sizeof(d));
+		at += sizeof(d);
+		if (d.m.path_len >= FILE_PATH_MAX || a->n_bytes - at < (d.m.path_len + 7) / 8 * 8 ||
+		    d.m.start >= d.m.end || d.address >= FILE_NAMES_MAX ||
+		    memchr(a->body + at, 0, d.m.path_len))
+			return false;
+		at += (d.m.path_len + 7) / 8 * 8;
+	}
+	return true;
+}
+
 static bool names_are_valid(const struct file_answer *a)
 {
 	uint32_t at = 0;
@@ -152,7 +172,7 @@ static bool answer_is_valid(const struct file_answer *a, size_t len)
 	case FILE_REQUEST_ELF:
 		return a->result < 0 ||
 		       (a->n_bytes == sizeof(a->elf) && a->elf.n_build_id <= ELF_BUILD_ID_MAX &&
-			a->elf.n_segments <= ELF_SEGMENTS_MAX &&
+			a->elf.n_segments <= ELF_SEGMENTS_MAX && a->elf.n_data <= ELF_SEGMENTS_MAX &&
 			memchr(a->elf.debug_link, '\0', sizeof(a->elf.debug_link)) &&
 			!strchr(a->elf.debug_link, '/'));
 	case FILE_REQUEST_PERF_MAP:
@@ -160,6 +180,8 @@ static bool answer_is_valid(const struct file_answer *a, size_t len)
 		return a->n_bytes == 0;
 	case FILE_REQUEST_NAMES:
 		return names_are_valid(a);
+	case FILE_REQUEST_DATA_MAPS:
+		return data_maps_are_valid(a);
 	case FILE_REQUEST_ROWS:
 		return rows_are_valid(a);
 	default:
@@ -271,6 +293,26 @@ bool file_reader_ask_maps(const struct file_reader_user *u, int32_t pid, int32_t
 	return send_request(&q, FILE_REQUEST_HEAD);
 }
 
+/* Sends a request about addresses. */
+static bool ask_about_addresses(struct file_request *q, const uint64_t *addresses, uint32_t n)
+{
+	q->n = MIN(n, (uint32_t)FILE_NAMES_MAX);
+	memcpy(q->addresses, addresses, q->n * sizeof(*addresses));
+	return send_request(q, FILE_REQUEST_HEAD + q->n * sizeof(*addresses));
+}
+
+bool file_reader_ask_data_maps(const struct file_reader_user *u, int32_t pid, int32_t tid,
+			       const uint64_t *addresses, uint32_t n)
+{
+	struct file_request q = {.kind = FILE_REQUEST_DATA_MAPS,
+				 .user = u->number,
+				 .id = (uint64_t)(uint32_t)pid,
+				 .pid = pid,
+				 .tid = tid};
+
+	return ask_about_addresses(&q, addresses, n);
+}
+
 /* Sends a request about a mapped file. */
 static bool ask_about_file(struct file_request *q, const struct file_mapping *m, const char *path)
 {
@@ -375,12 +417,8 @@ bool file_reader_ask_rows(const struct file_reader_user *u, uint64_t id, uint32_
 bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
 			   const uint64_t *addresses, uint32_t n)
 {
-	struct file_request q = {.kind = FILE_REQUEST_NAMES,
-				 .user = u->number,
-				 .id = id,
-				 .file = file,
-				 .n = MIN(n, (uint32_t)FILE_NAMES_MAX)};
+	struct file_request q = {
+		.kind = FILE_REQUEST_NAMES, .user = u->number, .id = id, .file = file};
 
-	memcpy(q.addresses, addresses, q.n * sizeof(*addresses));
-	return send_request(&q, FILE_REQUEST_HEAD + q.n * sizeof(*addresses));
+	return ask_about_addresses(&q, addresses, n);
 }

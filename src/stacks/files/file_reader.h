@@ -45,8 +45,12 @@ int file_reader_join(struct file_reader_user *u, struct event_base *loop);
 void file_reader_leave(struct file_reader_user *u);
 
 /* Send a request. Return true; false if the reader is busy or has ended: the caller tries later or
- * goes on without an answer. The answer has the id; that of ask_maps is pid. */
+ * goes on without an answer. The answer has the id; that of ask_maps and
+ * ask_data_maps is pid. */
 bool file_reader_ask_maps(const struct file_reader_user *u, int32_t pid, int32_t tid);
+/* Asks which mappings contain the addresses, at most FILE_NAMES_MAX. */
+bool file_reader_ask_data_maps(const struct file_reader_user *u, int32_t pid, int32_t tid,
+			       const uint64_t *addresses, uint32_t n);
 bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
 			 const struct file_mapping *m, const char *path);
 /*

@@ -20,23 +20,21 @@ static bool proc_maps_take_number(const char **p, int base, char follows, uint64
 	return true;
 }
 
-bool proc_maps_parse_line(struct span line, struct file_mapping *ret, struct span *ret_path)
+bool proc_maps_parse_any_line(struct span line, struct file_mapping *ret, struct span *ret_path)
 {
 	static const char anonymous[] = "//anon";
 	uint64_t start, end, offset, major, minor, inode;
 	char head[128]; /* all before the path: 6 numbers of at most 20 digits */
 	const char *p = head;
 	size_t n = line.len < sizeof(head) - 1 ? line.len : sizeof(head) - 1;
-	bool is_executable;
 
 	memcpy(head, line.p, n);
 	head[n] = '\0';
 	if (!proc_maps_take_number(&p, 16, '-', &start) ||
 	    !proc_maps_take_number(&p, 16, ' ', &end) || strnlen(p, 5) < 5 || p[4] != ' ')
 		return false;
-	is_executable = p[2] == 'x';
 	p += 5;
-	if (!is_executable || start >= end || !proc_maps_take_number(&p, 16, ' ', &offset) ||
+	if (start >= end || !proc_maps_take_number(&p, 16, ' ', &offset) ||
 	    !proc_maps_take_number(&p, 16, ':', &major) ||
 	    !proc_maps_take_number(&p, 16, ' ', &minor) ||
 	    !proc_maps_take_number(&p, 10, '\0', &inode) || major > UINT32_MAX ||
@@ -54,4 +52,12 @@ bool proc_maps_parse_line(struct span line, struct file_mapping *ret, struct spa
 				     .minor = (uint32_t)minor,
 				     .path_len = (uint32_t)ret_path->len};
 	return true;
+}
+
+bool proc_maps_parse_line(struct span line, struct file_mapping *ret, struct span *ret_path)
+{
+	const char *blank = memchr(line.p, ' ', line.len);
+
+	return blank && line.p + line.len - blank > 3 && blank[3] == 'x' &&
+	       proc_maps_parse_any_line(line, ret, ret_path);
 }

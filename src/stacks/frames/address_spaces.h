@@ -31,6 +31,7 @@ struct address_space {
 	bool is_checked; /* is_wanted is valid */
 	bool is_wanted; /* the config requests samples of the process */
 	uint32_t jit; /* the number of its code that no file is behind (jit_spaces.h); 0: none */
+	bool has_objects; /* data of the process was recorded (data_objects.h) */
 	/* Of the unwind tables (unwind/unwind_follow.h): the mappings have changed since they were
 	 * given to them, at that time; 0: never. */
 	bool has_changed;

@@ -140,3 +140,15 @@ uint64_t mapped_file_load_bias(const struct mapped_file *f, uint64_t offset)
 	}
 	return 0;
 }
+
+uint64_t mapped_file_data_address(const struct mapped_file *f, uint64_t offset, uint64_t at)
+{
+	for (uint32_t i = 0; f->elf && i < f->elf->n_data; i++) {
+		const struct elf_segment *s = &f->elf->data[i];
+		uint64_t start = s->offset & ~(uint64_t)4095; /* the kernel maps whole pages */
+
+		if (offset >= start && at >= s->offset && at - s->offset < s->size)
+			return at - s->offset + s->address;
+	}
+	return UINT64_MAX;
+}

@@ -32,6 +32,18 @@ static void apply_mmap(struct address_spaces *s, const struct mmap_record *r)
 		address_space_map(s, a, &m, r->path);
 }
 
+int32_t mapping_records_new_program(const struct perf_event_header *h)
+{
+	const struct task_record *task = (const struct task_record *)h;
+
+	if (h->type == PERF_RECORD_FORK && h->size >= sizeof(*task) && task->pid != task->parent)
+		return (int32_t)task->pid;
+	if (h->type == PERF_RECORD_COMM && h->misc & PERF_RECORD_MISC_COMM_EXEC &&
+	    h->size >= sizeof(struct comm_record) + MAPPING_RECORD_END)
+		return (int32_t)((const struct comm_record *)h)->pid;
+	return 0;
+}
+
 void mapping_records_apply(struct address_spaces *s, const struct perf_event_header *h)
 {
 	const struct task_record *task = (const struct task_record *)h;

@@ -28,5 +28,7 @@ struct lost_record {
 	uint64_t id, lost;
 };
 
+/* Returns the process that begins or executes another program with this record; 0: none does. */
+int32_t mapping_records_new_program(const struct perf_event_header *h);
 /* Applies the record. Other records are ignored, as are those that are too short. */
 void mapping_records_apply(struct address_spaces *s, const struct perf_event_header *h);

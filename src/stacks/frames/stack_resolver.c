@@ -74,6 +74,36 @@ static void store_maps(struct stack_resolver *r, const struct file_answer *a)
 	r->outstanding -= r->outstanding > 0;
 }
 
+/* ---- data ---- */
+
+/* Requests the mappings of wanted objects, process after process. Returns false if the round has to
+ * wait. */
+static bool ask_data_maps(struct stack_resolver *r)
+{
+	uint64_t addresses[FILE_NAMES_MAX];
+	uint32_t tid, n;
+
+	if (r->objects.pid)
+		return false;
+	n = data_objects_next(&r->objects, &tid, addresses);
+	if (!n)
+		return true;
+	if (!file_reader_ask_data_maps(&r->reader, r->objects.pid, (int32_t)tid, addresses, n)) {
+		data_objects_handle_answer(&r->objects, NULL, &r->stacks);
+		return true;
+	}
+	r->outstanding++;
+	return false;
+}
+
+static void store_data_maps(struct stack_resolver *r, const struct file_answer *a)
+{
+	bool is_stale = a->result < 0 || cpu_rings_has_exec(r->rings, r->objects.pid);
+
+	if (r->objects.pid == (int32_t)a->id)
+		data_objects_handle_answer(&r->objects, is_stale ? NULL : a, &r->stacks);
+}
+
 /* ---- names of functions ---- */
 
 static struct mapped_file *frame_file(const struct stack_resolver *r, size_t frame)
@@ -210,6 +240,8 @@ static uint64_t address_for_names(const struct stack_resolver *r, const struct s
 	const struct stack_mapping *m = &r->stacks.mappings[f->mapping];
 	const struct mapped_file *file = &r->files.items[m->file];
 
+	if (f->is_data)
+		return mapped_file_data_address(file, m->offset, f->offset);
 	return file->state == MAPPED_FILE_READ ? f->offset + mapped_file_load_bias(file, m->offset)
 					       : f->address;
 }
@@ -249,7 +281,7 @@ bool stack_resolver_ask_names(struct stack_resolver *r)
 {
 	if (r->reader_is_silent || !file_reader_is_alive())
 		r->named = r->stacks.n_frames;
-	else if (!ask_jits(r))
+	else if (!ask_jits(r) || !ask_data_maps(r))
 		return false;
 	if (r->named == r->stacks.n_frames)
 		return r->outstanding == 0;
@@ -289,6 +321,7 @@ bool stack_resolver_end_packets(struct stack_resolver *r)
 	if (!stacks_is_full(&r->stacks))
 		return false;
 	stacks_reset(&r->stacks);
+	data_objects_forget(&r->objects);
 	r->named = 0;
 	return true;
 }
@@ -312,6 +345,7 @@ void stack_resolver_wait(struct stack_resolver *r)
 void stack_resolver_end_round(struct stack_resolver *r)
 {
 	evtimer_del(r->deadline);
+	r->objects.n_requests = 0;
 	r->reader_is_silent = r->late > 0;
 }
 
@@ -324,6 +358,7 @@ static void stop_waiting(struct stack_resolver *r)
 	r->reader_is_silent = true;
 	r->outstanding = 0;
 	r->maps_of = 0;
+	data_objects_handle_answer(&r->objects, NULL, &r->stacks);
 	if (a)
 		a->is_known = true;
 	for (size_t i = MAPPED_FILES_FIRST; i < r->files.n; i++)
@@ -354,6 +389,8 @@ static void handle_answer(struct stack_resolver *r, const struct file_answer *a)
 	r->outstanding -= r->outstanding > 0;
 	if (a->kind == FILE_REQUEST_ELF)
 		mapped_files_handle_answer(&r->files, (uint32_t)a->id, a);
+	else if (a->kind == FILE_REQUEST_DATA_MAPS)
+		store_data_maps(r, a);
 	else if (a->kind == FILE_REQUEST_NAMES && a->id < r->n_asked)
 		store_names(r, &r->asked[a->id], a);
 	else if (a->kind != FILE_REQUEST_NAMES && a->id - 1 < r->jits.n)
@@ -436,6 +473,7 @@ void stack_resolver_deinit(struct stack_resolver *r)
 	stacks_deinit(&r->stacks);
 	address_spaces_deinit(&r->spaces);
 	jit_spaces_deinit(&r->jits);
+	data_objects_forget(&r->objects);
 	mapped_files_deinit(&r->files);
 	freep(&r->asked);
 }

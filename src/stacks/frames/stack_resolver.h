@@ -4,6 +4,7 @@
 #include "stacks/files/file_reader.h"
 #include "stacks/frames/address_spaces.h"
 #include "stacks/frames/cpu_rings.h"
+#include "stacks/frames/data_objects.h"
 #include "stacks/frames/jit_spaces.h"
 #include "stacks/frames/stacks.h"
 #include "symbols/symbol_cache.h"
@@ -12,7 +13,8 @@
  * Turns addresses of the kernel and of processes into numbers of stacks, for one data source. The
  * source works in rounds:
  *
- *	records    in order of time: mapping_records_apply(), stack_resolver_has_maps(), walks
+ *	records    in order of time: mapping_records_apply(), stack_resolver_has_maps(), walks,
+ *	           data_objects_want()
  *	names      stack_resolver_ask_names()
  *	packets    stacks_write(), then stack_resolver_end_packets()
  *	           stack_resolver_end_round()
@@ -43,6 +45,7 @@ struct stack_resolver {
 	struct mapped_files files;
 	struct address_spaces spaces;
 	struct jit_spaces jits;
+	struct data_objects objects;
 	struct stacks stacks;
 	struct event *deadline; /* owned: timer of the answers */
 	struct symbol_cache_user symbols;

@@ -186,6 +186,14 @@ int stacks_add_user_frame(struct stacks *s, const struct process_mapping *m, uin
 			 (struct stack_frame){.offset = address - m->start + m->offset}, 0);
 }
 
+int stacks_add_data_frame(struct stacks *s, const struct process_mapping *m, uint64_t address)
+{
+	return add_frame(s, add_process_mapping(s, m),
+			 (struct stack_frame){.offset = address - m->start + m->offset,
+					      .is_data = true},
+			 0);
+}
+
 int stacks_add_jit_frame(struct stacks *s, const struct process_mapping *m, uint64_t address,
 			 uint32_t jit, uint32_t version, uint32_t moved)
 {

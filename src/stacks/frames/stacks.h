@@ -38,6 +38,7 @@ struct stack_frame {
 	uint32_t version; /* jit: of the names of the space that `name` is from */
 	uint64_t address; /* jit: in the process */
 	bool is_asked; /* its name was requested */
+	bool is_data; /* a variable, which no stack has */
 };
 
 struct stack_name {
@@ -83,6 +84,7 @@ bool stacks_is_full(const struct stacks *s);
  * bytes of names. len 0: the function is unknown.
  */
 int stacks_add_user_frame(struct stacks *s, const struct process_mapping *m, uint64_t address);
+int stacks_add_data_frame(struct stacks *s, const struct process_mapping *m, uint64_t address);
 /* The space has the number jit. A frame whose name is of a version before `moved`, or which had no
  * name before `version`, is added anew. */
 int stacks_add_jit_frame(struct stacks *s, const struct process_mapping *m, uint64_t address,

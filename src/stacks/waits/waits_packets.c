@@ -33,6 +33,9 @@ enum annotation {
 	WAKER_TID,
 	WAKER_IN_INTERRUPT,
 	FUTEX_ADDRESS,
+	FUTEX_OBJECT,
+	HOLDER_TID,
+	HOLDER_KNOWN_BY,
 	BEGAN_BEFORE,
 	ANNOTATIONS
 };
@@ -45,6 +48,9 @@ static const char *const annotation_names[ANNOTATIONS] = {
 	[WAKER_TID] = "waker tid",
 	[WAKER_IN_INTERRUPT] = "waker in interrupt",
 	[FUTEX_ADDRESS] = "futex address",
+	[FUTEX_OBJECT] = "futex object",
+	[HOLDER_TID] = "holder tid",
+	[HOLDER_KNOWN_BY] = "holder known by",
 	[BEGAN_BEFORE] = "began before the recording",
 };
 
@@ -288,6 +294,54 @@ static uint32_t stack_of(struct waits_session *s, uint64_t kernel, uint64_t user
 	return stack_walk_end(&w, &s->base.resolver);
 }
 
+#define MUTEX_FRAMES 4 /* innermost frames of a program in which a mutex is locked */
+
+/* Returns whether the frame is in a function of glibc for mutexes. Other C libraries have other
+ * mutexes. */
+static bool is_glibc_mutex(const struct stacks *stacks, const struct stack_frame *f)
+{
+	const char *path = stacks->files->items[stacks->mappings[f->mapping].file].path;
+	const char *base = strrchr(path, '/');
+	const struct stack_name *name = f->name ? &stacks->names[f->name] : NULL;
+
+	return base && name &&
+	       (strcmp(base, "/libc.so.6") == 0 || strncmp(base, "/libpthread", 11) == 0) &&
+	       memmem(stacks->bytes + name->at, name->len, "pthread_mutex_", 14);
+}
+
+/* Returns what shows that the holder_tid of the wait holds the lock; NULL: nothing does. */
+static const char *holder_evidence(struct waits_session *s, const struct wait_event *w)
+{
+	const struct known_stack *user = w->user ? waits_records_find(s, w->user) : NULL;
+	const struct stacks *stacks = &s->base.resolver.stacks;
+
+	if (!w->holder_tid)
+		return NULL;
+	if (w->flags & WAIT_HOLDER_IS_IN_FUTEX)
+		return "PI futex";
+	for (uint32_t i = 0; user && i < user->n && i < MUTEX_FRAMES; i++)
+		if (is_glibc_mutex(stacks, &stacks->frames[user->frames[i]]))
+			return "mutex owner";
+	return NULL;
+}
+
+/* What the thread waited for, and who had it then. */
+static void add_futex(struct waits_session *s, struct pb_enc *e, const struct wait_event *w)
+{
+	const char *evidence = holder_evidence(s, w);
+	char name[DATA_OBJECT_NAME_MAX];
+
+	if (!s->hides_addresses)
+		add_int(e, FUTEX_ADDRESS, w->args[0]);
+	if (data_objects_name(&s->base.resolver.objects, (int32_t)w->tgid, w->args[0],
+			      &s->base.resolver.stacks, name))
+		add_string(e, FUTEX_OBJECT, name);
+	if (!evidence)
+		return;
+	add_int(e, HOLDER_TID, w->holder_tid);
+	add_string(e, HOLDER_KNOWN_BY, evidence);
+}
+
 static void write_wait(struct waits_session *s, const struct wait_event *w)
 {
 	const struct known_stack *kernel = waits_records_find(s, w->kernel);
@@ -308,8 +362,8 @@ static void write_wait(struct waits_session *s, const struct wait_event *w)
 	add_string(e, STATE, state_names[MIN(w->state, (unsigned)WAIT_STATES - 1)]);
 	if (*call)
 		add_string(e, SYSCALL, call);
-	if (strcmp(reason, "futex") == 0 && !s->hides_addresses)
-		add_int(e, FUTEX_ADDRESS, w->args[0]);
+	if (strcmp(reason, "futex") == 0 && waits_records_has_futex(w))
+		add_futex(s, e, w);
 	if (w->flags & WAIT_BEGAN_BEFORE)
 		add_bool(e, BEGAN_BEFORE);
 	if (!(w->flags & WAIT_STILL_WAITS) && w->state != WAIT_THROTTLED)
@@ -326,11 +380,15 @@ static void publish_threads(struct waits_session *s)
 	size_t n = 0;
 
 	if (!s->n_waits || !stack_session_has_subscriber(&s->base) ||
-	    stack_session_reserve_tids(&s->base, 2 * s->n_waits) < 0)
+	    stack_session_reserve_tids(&s->base, 3 * s->n_waits) < 0)
 		return;
 	for (size_t i = 0; i < s->n_waits; i++) {
-		s->base.tids[n++] = (int32_t)s->waits[i].tid;
-		s->base.tids[n++] = (int32_t)s->waits[i].waker_tid;
+		const struct wait_event *w = &s->waits[i];
+
+		s->base.tids[n++] = (int32_t)w->tid;
+		s->base.tids[n++] = (int32_t)w->waker_tid;
+		if (holder_evidence(s, w))
+			s->base.tids[n++] = (int32_t)w->holder_tid;
 	}
 	stack_session_publish_tids(&s->base, n);
 }

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
@@ -103,6 +104,18 @@ static bool handle_stack(struct waits_session *s, const struct wait_stack *r)
 
 /* ---- the queue ---- */
 
+/* Other data is at the addresses of a process from now on. */
+static void forget_objects(struct waits_session *s, int32_t pid)
+{
+	struct address_space *a =
+		pid && s->base.resolver.objects.all ? address_spaces_get(&s->base.resolver.spaces, pid) : NULL;
+
+	if (!a || !a->has_objects)
+		return;
+	data_objects_forget_process(&s->base.resolver.objects, pid);
+	a->has_objects = false;
+}
+
 static void apply_mapping_records(struct waits_session *s, uint64_t until)
 {
 	struct cpu_ring *r;
@@ -111,6 +124,7 @@ static void apply_mapping_records(struct waits_session *s, uint64_t until)
 		const struct perf_event_header *h = cpu_ring_peek(r);
 
 		unwind_follow_record(h);
+		forget_objects(s, mapping_records_new_program(h));
 		mapping_records_apply(&s->base.resolver.spaces, h);
 		cpu_ring_consume(r);
 	}
@@ -125,8 +139,25 @@ static bool is_valid_stack(const struct wait_stack *r, uint64_t size)
 	       size >= head + r->n * sizeof(*r->addresses);
 }
 
+bool waits_records_has_futex(const struct wait_event *e)
+{
+	return e->call == SYS_futex && !(e->flags & WAIT_COMPAT);
+}
+
+/* The name of the futex is requested in this round. */
+static void want_futex(struct waits_session *s, const struct wait_event *e)
+{
+	struct address_space *a = address_spaces_get(&s->base.resolver.spaces, (int32_t)e->tgid);
+
+	if (!a || !waits_records_has_futex(e))
+		return;
+	data_objects_want(&s->base.resolver.objects, (int32_t)e->tgid, e->tid, e->args[0], e->until);
+	a->has_objects = true;
+}
+
 static void add_wait(struct waits_session *s, const struct wait_event *e)
 {
+	want_futex(s, e);
 	if (array_reserve(&s->waits, &s->cap_waits, s->n_waits + 1, sizeof(*s->waits)) == 0)
 		s->waits[s->n_waits++] = *e;
 }

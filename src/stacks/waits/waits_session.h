@@ -85,6 +85,9 @@ void waits_records_forget(struct waits_session *s);
 /* Returns the stack, or NULL. */
 const struct known_stack *waits_records_find(const struct waits_session *s, uint64_t hash);
 
+/* Returns whether the thread waited for the futex at args[0]. */
+bool waits_records_has_futex(const struct wait_event *e);
+
 /* Reads the totals of the programs. */
 void waits_totals_read(struct waits_session *s);
 /* Calls write for each total that has grown, and whose stacks are known. */

@@ -226,3 +226,52 @@ TEST_WITH(the_vdso_has_rows, setup, teardown)
 {
 	assert_true(rows_of_file(FILE_VDSO, -1) > 0);
 }
+
+/* Data of this program, and what the request finds of it. */
+static long data_of_test[2] = {1};
+static char bss_of_test[1 << 20];
+
+static const struct file_data_mapping *record_of(uint32_t address, const char **ret_path)
+{
+	static struct file_data_mapping d;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < answer.n; i++) {
+		memcpy(&d, answer.body + at, sizeof(d));
+		*ret_path = answer.body + at + sizeof(d);
+		at += (uint32_t)sizeof(d) + (d.m.path_len + 7) / 8 * 8;
+		if (d.address == address)
+			return &d;
+	}
+	return NULL;
+}
+
+TEST_WITH(the_mappings_of_data_are_found, setup, teardown)
+{
+	_cleanup_(closep) int maps = open("/proc/self/maps", O_RDONLY);
+	char own[4096];
+	long stack = 0;
+	const uint64_t addresses[] = {(uintptr_t)data_of_test, (uintptr_t)bss_of_test + sizeof(bss_of_test) / 2,
+				      (uintptr_t)&stack, 16, (uintptr_t)&data_of_test[1]};
+	struct file_request q = {.kind = FILE_REQUEST_DATA_MAPS, .n = ARRAY_SIZE(addresses)};
+	ssize_t len = readlink("/proc/self/exe", own, sizeof(own));
+	const struct file_data_mapping *d;
+	const char *path;
+
+	memcpy(q.addresses, addresses, sizeof(addresses));
+	ask(&q, FILE_REQUEST_HEAD + sizeof(addresses), maps);
+	assert_int_equal(answer.result, 0);
+	assert_int_equal(answer.n, 4);
+	d = record_of(0, &path);
+	assert_true(d && !d->is_behind && d->m.start <= addresses[0] && d->m.end > addresses[0]);
+	assert_int_equal(d->m.path_len, len);
+	assert_memory_equal(path, own, (size_t)len);
+	d = record_of(1, &path);
+	assert_true(d && d->is_behind && d->m.end <= addresses[1]);
+	assert_memory_equal(path, own, (size_t)len);
+	assert_non_null(record_of(2, &path));
+	assert_null(record_of(3, &path));
+	assert_non_null(record_of(4, &path));
+	ask(&q, FILE_REQUEST_HEAD + sizeof(addresses), -1);
+	assert_int_equal(answer.result, -ESRCH);
+}

@@ -12,6 +12,8 @@ __attribute__((noinline, used)) static int function_with_a_name(int x)
 	return x + 1;
 }
 
+__attribute__((used)) static long variable_with_a_name[4] = {1};
+
 static char *own_bytes(size_t *ret_len)
 {
 	int fd = open("/proc/self/exe", O_RDONLY);
@@ -56,6 +58,30 @@ TEST(names_of_functions_are_found_by_address)
 	assert_null(elf_symbols_find_name(&s, 0));
 	assert_null(elf_symbols_find_name(&s, UINT64_MAX));
 	assert_true(s.facts.n_segments >= 1);
+	elf_symbols_deinit(&s);
+}
+
+TEST(names_of_variables_are_found_by_address)
+{
+	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY);
+	const struct elf_symbol *found;
+	struct elf_symbols s = {0};
+	uint64_t base = 0, at;
+	bool is_in_segment = false;
+
+	dl_iterate_phdr(load_address, &base);
+	at = (uint64_t)(uintptr_t)variable_with_a_name - base;
+	assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), 0);
+	found = elf_symbols_find(&s, at + 24);
+	assert_non_null(found);
+	assert_string_equal(s.names + found->name, "variable_with_a_name");
+	assert_true(found->is_variable && found->address == at);
+	assert_false(elf_symbols_find(&s, (uint64_t)(uintptr_t)function_with_a_name - base)
+			     ->is_variable);
+	for (uint32_t i = 0; i < s.facts.n_data; i++)
+		is_in_segment |= at >= s.facts.data[i].address &&
+				 at - s.facts.data[i].address < s.facts.data[i].size;
+	assert_true(is_in_segment);
 	elf_symbols_deinit(&s);
 }
 

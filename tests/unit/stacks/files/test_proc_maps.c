@@ -23,10 +23,16 @@ TEST(an_executable_mapping)
 	assert_true(span_is(path, "/usr/lib/libc.so.6"));
 }
 
-TEST(data_is_left_out)
+TEST(data_is_left_out_unless_it_is_wanted)
 {
-	assert_false(
-		parse("7f0c5a400000-7f0c5a555000 rw-p 00028000 fe:01 1049211 /usr/lib/libc.so.6"));
+	static const char line[] =
+		"7f0c5a400000-7f0c5a555000 rw-p 00028000 fe:01 1049211 /usr/lib/libc.so.6";
+
+	assert_false(parse(line));
+	assert_true(proc_maps_parse_any_line((struct span){line, strlen(line)}, &m, &path));
+	assert_int_equal(m.start, 0x7f0c5a400000);
+	assert_int_equal(m.offset, 0x28000);
+	assert_true(span_is(path, "/usr/lib/libc.so.6"));
 }
 
 TEST(anonymous_memory_has_the_name_of_the_records)
@@ -64,6 +70,9 @@ TEST(other_lines_are_refused)
 		"zzzz-2000 r-xp 0 fe:01 12 /x",
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		assert_false(parse(lines[i]));
+		assert_false(proc_maps_parse_any_line((struct span){lines[i], strlen(lines[i])},
+						      &m, &path));
+	}
 }

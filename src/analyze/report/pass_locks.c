@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lock_waits: waits for locks, the threads that held these, and what the holders did meanwhile. */
+#include "analyze/report/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/stacks/code.h"
+#include "analyze/stacks/stack_points.h"
+#include "analyze/store/arg_sets.h"
+#include "analyze/store/columns.h"
+#include "analyze/store/stack_columns.h"
+#include "analyze/store/track_columns.h"
+
+/* How the holder is known, the best evidence first. */
+static const char *const known_words[] = {"PI futex", "mutex owner", "released it", "woke it"};
+enum { KNOWN_BY_RELEASE = 2, KNOWN_BY_WAKEUP = 3 };
+
+struct lock_wait {
+	const struct stack_point *point; /* of the waiting thread */
+	int64_t end;
+	uint32_t holder; /* utid; NULL_U32: not known */
+	const char *known; /* NULL: not known */
+	char *object; /* owned; NULL: not known */
+};
+
+/* What a thread did: a row of thread_state, or a single wait. */
+struct activity {
+	uint32_t utid, row;
+	int64_t ts;
+};
+
+struct activities {
+	struct activity *of; /* owned; sorted by utid and ts */
+	size_t n, cap;
+};
+
+struct lock_pass {
+	const struct pass_input *in;
+	struct code code;
+	struct stack_points points, wakers; /* single waits of all threads */
+	uint32_t *waker_sites; /* owned; by row of slice */
+	struct activity *tids; /* owned; threads by tid (as utid), row: the utid */
+	struct lock_wait *waits; /* owned */
+	size_t n, cap;
+	bool *holds; /* owned; by utid: it held a lock */
+	struct activities states, sleeps; /* rows of thread_state, points; of holders */
+	bool failed;
+};
+
+static int by_utid_and_time(const void *a, const void *b)
+{
+	const struct activity *x = a, *y = b;
+
+	if (x->utid != y->utid)
+		return x->utid < y->utid ? -1 : 1;
+	return x->ts != y->ts ? (x->ts < y->ts ? -1 : 1) : (x->row > y->row) - (x->row < y->row);
+}
+
+/* ---- holders ---- */
+
+/* Sorts the threads by tid and begin. Returns false without memory. */
+static bool sort_tids(struct lock_pass *l)
+{
+	const struct table *t = &l->in->s->tables[TABLE_THREAD];
+
+	l->tids = calloc((size_t)t->rows + 1, sizeof(*l->tids));
+	for (uint32_t utid = 0; l->tids && utid < t->rows; utid++)
+		l->tids[utid] = (struct activity){.utid = table_u32(t, THREAD_TID, utid), .row = utid};
+	if (l->tids && t->rows)
+		qsort(l->tids, t->rows, sizeof(*l->tids), by_utid_and_time);
+	return l->tids;
+}
+
+/* Returns the thread with this tid, one of the process of `of` if there are several; NULL_U32: none. */
+static uint32_t find_thread(const struct lock_pass *l, uint32_t tid, uint32_t of)
+{
+	const struct table *t = &l->in->s->tables[TABLE_THREAD];
+	uint32_t low = 0, high = t->rows, found = NULL_U32;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (l->tids[middle].utid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < t->rows && l->tids[low].utid == tid; low++) {
+		found = l->tids[low].row;
+		if (table_u32(t, THREAD_UPID, found) == table_u32(t, THREAD_UPID, of))
+			return found;
+	}
+	return found;
+}
+
+/* glibc: __lll_lock_wake ends pthread_mutex_unlock(), which then is not on the stack. */
+static bool is_release(const char *function)
+{
+	return strstr(function, "unlock") || strstr(function, "lll_lock_wake");
+}
+
+/* Returns whether a function that the waker was in releases locks, by its name. */
+static bool releases_lock(const struct lock_pass *l, uint32_t slice)
+{
+	const struct table *sites = &l->code.s->tables[TABLE_STACK_CALLSITE];
+	uint32_t site = l->waker_sites[slice];
+
+	for (unsigned i = 0; i < 256 && site < sites->rows;
+	     i++, site = table_u32(sites, STACK_CALLSITE_PARENT, site)) {
+		uint32_t frame = table_u32(sites, STACK_CALLSITE_FRAME, site);
+
+		for (uint32_t at = l->code.first[frame]; at < l->code.first[frame + 1]; at++) {
+			const struct code_function *f = &l->code.of[l->code.chain[at]];
+
+			if (f->kind == CODE_USER && f->name != NULL_U32 &&
+			    is_release(strings_get(&l->code.s->strings, f->name)))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool is_key(const struct arg *a, const char *key)
+{
+	return a->key_len == strlen(key) && memcmp(a->key, key, a->key_len) == 0;
+}
+
+static const char *known_word(const struct arg *a)
+{
+	for (size_t i = 0; i < KNOWN_BY_RELEASE; i++)
+		if (a->len == strlen(known_words[i]) && memcmp(a->s, known_words[i], a->len) == 0)
+			return known_words[i];
+	return NULL;
+}
+
+/* Reads the annotations of the wait: what it waited for, and who had that. */
+static void read_wait(struct lock_pass *l, struct lock_wait *w)
+{
+	const struct table *slices = &l->in->s->tables[TABLE_SLICE];
+	uint32_t slice = w->point->slice, holder = NULL_U32, waker = NULL_U32;
+	struct arg_list list = {.n = 0};
+
+	if (arg_sets_list(l->in->s, table_u32(slices, SLICE_ARGS, slice), &list) < 0)
+		l->failed = true;
+	for (size_t i = 0; i < list.n; i++) {
+		const struct arg *a = &list.args[i];
+
+		if (a->type == ARG_INT && is_key(a, "debug.holder tid"))
+			holder = find_thread(l, (uint32_t)a->i, w->point->utid);
+		else if (a->type == ARG_INT && is_key(a, "debug.waker tid"))
+			waker = find_thread(l, (uint32_t)a->i, w->point->utid);
+		else if (a->type == ARG_STRING && is_key(a, "debug.holder known by"))
+			w->known = known_word(a);
+		else if (a->type == ARG_STRING && is_key(a, "debug.futex object"))
+			w->object = strndup(a->s, a->len);
+	}
+	free(list.args);
+	if (holder == NULL_U32 || !w->known) {
+		holder = waker;
+		w->known = waker == NULL_U32 ? NULL
+			   : known_words[releases_lock(l, slice) ? KNOWN_BY_RELEASE
+								 : KNOWN_BY_WAKEUP];
+	}
+	w->holder = holder;
+	if (holder != NULL_U32)
+		l->holds[holder] = true;
+}
+
+static bool is_futex(const struct lock_pass *l, const struct stack_point *p)
+{
+	return p->reason != NULL_U32 &&
+	       strcmp(strings_get(&l->in->s->strings, p->reason), "futex") == 0 &&
+	       !(p->site != NULL_U32 && code_waits_for_condition(&l->code, p->site));
+}
+
+static void find_waits(struct lock_pass *l)
+{
+	for (size_t i = 0; i < l->points.n && !l->failed; i++) {
+		struct stack_point *p = &l->points.of[i], cut = *p;
+		struct lock_wait w = {.point = p, .holder = NULL_U32};
+
+		if (!is_futex(l, p) || !pass_select_point(l->in, &cut))
+			continue;
+		if (p->dur < 0 || __builtin_add_overflow(p->ts, p->dur, &w.end))
+			w.end = l->in->to;
+		if (array_reserve(&l->waits, &l->cap, l->n + 1, sizeof(*l->waits)) < 0) {
+			l->failed = true;
+			return;
+		}
+		read_wait(l, &w);
+		l->waits[l->n++] = w;
+	}
+}
+
+/* ---- what holders did ---- */
+
+static void activities_add(struct lock_pass *l, struct activities *a, uint32_t utid, uint32_t row, int64_t ts)
+{
+	if (utid >= l->in->s->tables[TABLE_THREAD].rows || !l->holds[utid])
+		return;
+	if (array_reserve(&a->of, &a->cap, a->n + 1, sizeof(*a->of)) < 0) {
+		l->failed = true;
+		return;
+	}
+	a->of[a->n++] = (struct activity){utid, row, ts};
+}
+
+static void find_activities(struct lock_pass *l)
+{
+	const struct table *t = &l->in->s->tables[TABLE_THREAD_STATE];
+
+	for (uint32_t row = 0; row < t->rows && !l->failed; row++)
+		activities_add(l, &l->states, table_u32(t, STATE_UTID, row), row,
+			     table_ts(t, STATE_TS, row));
+	for (size_t i = 0; i < l->points.n && !l->failed; i++)
+		activities_add(l, &l->sleeps, l->points.of[i].utid, (uint32_t)i, l->points.of[i].ts);
+	if (l->states.n)
+		qsort(l->states.of, l->states.n, sizeof(*l->states.of), by_utid_and_time);
+	if (l->sleeps.n)
+		qsort(l->sleeps.of, l->sleeps.n, sizeof(*l->sleeps.of), by_utid_and_time);
+}
+
+/* Returns the first activity of the thread that may last beyond ts: the last one that began before. */
+static size_t activities_find(const struct activities *a, uint32_t utid, int64_t ts)
+{
+	size_t low = 0, high = a->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (a->of[middle].utid < utid ||
+		    (a->of[middle].utid == utid && a->of[middle].ts <= ts))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && a->of[low - 1].utid == utid ? low - 1 : low;
+}
+
+/* Returns for how long an interval (dur < 0: without an end) is within another one. */
+static int64_t overlap(int64_t ts, int64_t dur, int64_t from, int64_t to)
+{
+	int64_t end;
+
+	if (dur < 0 || __builtin_add_overflow(ts, dur, &end))
+		end = to;
+	return MAX(MIN(end, to) - MAX(ts, from), (int64_t)0);
+}
+
+struct meanwhile {
+	bool has_states; /* else ran and waited are not known */
+	int64_t ran, waited, blocked; /* waited: for a CPU */
+	const struct stack_point *sleep; /* the longest of its waits meanwhile, or NULL */
+};
+
+static struct meanwhile find_meanwhile(const struct lock_pass *l, const struct lock_wait *w)
+{
+	const struct table *t = &l->in->s->tables[TABLE_THREAD_STATE];
+	struct meanwhile m = {.has_states = false};
+	int64_t longest = 0, slept = 0;
+
+	for (size_t i = activities_find(&l->states, w->holder, w->point->ts);
+	     i < l->states.n && l->states.of[i].utid == w->holder && l->states.of[i].ts < w->end; i++) {
+		uint32_t row = l->states.of[i].row;
+		uint16_t state = table_u16(t, STATE_STATE, row);
+		int64_t ns = overlap(l->states.of[i].ts, table_dur(t, STATE_DUR, row), w->point->ts,
+				     w->end);
+
+		m.has_states = true;
+		*(state == STORE_STATE_RUNNING			? &m.ran
+		  : state < l->in->s->n_states &&
+				  pass_is_runnable(l->in->s, state) ? &m.waited
+								    : &m.blocked) += ns;
+	}
+	for (size_t i = activities_find(&l->sleeps, w->holder, w->point->ts);
+	     i < l->sleeps.n && l->sleeps.of[i].utid == w->holder && l->sleeps.of[i].ts < w->end; i++) {
+		const struct stack_point *p = &l->points.of[l->sleeps.of[i].row];
+		int64_t ns = overlap(p->ts, p->dur, w->point->ts, w->end);
+
+		slept += ns;
+		if (ns > longest) {
+			longest = ns;
+			m.sleep = p;
+		}
+	}
+	if (!m.has_states)
+		m.blocked = slept;
+	return m;
+}
+
+/* ---- rows ---- */
+
+static int64_t text_cell(struct pass_rows *rows, const char *text)
+{
+	int64_t ret;
+
+	if (!text)
+		return NULL_I64;
+	ret = pass_text(rows);
+	strbuf_puts(&rows->own_texts, text);
+	return ret;
+}
+
+static int64_t own_function(const struct lock_pass *l, const struct stack_point *p,
+			    struct pass_rows *rows)
+{
+	uint32_t site = p ? p->site : NULL_U32;
+
+	return pass_function_cell(
+		rows, &l->code, site == NULL_U32 ? NULL_U32 : code_own_function(&l->code, site));
+}
+
+static void add_row(const struct lock_pass *l, const struct lock_wait *w, struct pass_rows *rows)
+{
+	struct meanwhile m = {.has_states = false};
+	bool is_known = w->holder != NULL_U32;
+
+	if (is_known)
+		m = find_meanwhile(l, w);
+	PASS_ROW(rows, w->point->utid, w->point->ts, w->end - w->point->ts, text_cell(rows, w->object),
+		 own_function(l, w->point, rows), pass_id(w->holder), text_cell(rows, w->known),
+		 m.has_states ? m.ran : NULL_I64, m.has_states ? m.waited : NULL_I64,
+		 is_known ? m.blocked : NULL_I64, m.sleep ? pass_id(m.sleep->reason) : NULL_I64,
+		 own_function(l, m.sleep, rows));
+}
+
+static bool lock_pass_init(struct lock_pass *l, const struct pass_input *in)
+{
+	size_t slices = in->s->tables[TABLE_SLICE].rows;
+
+	*l = (struct lock_pass){.in = in};
+	if (!code_init(&l->code, in->s) ||
+	    !stack_points_read(in->s, STACKS_SINGLE_WAITS, &l->points) ||
+	    !stack_points_read(in->s, STACKS_WAKERS, &l->wakers) || !sort_tids(l))
+		return false;
+	l->holds = calloc((size_t)in->s->tables[TABLE_THREAD].rows + 1, sizeof(*l->holds));
+	l->waker_sites = malloc((slices + 1) * sizeof(*l->waker_sites));
+	if (!l->holds || !l->waker_sites)
+		return false;
+	memset(l->waker_sites, 0xff, (slices + 1) * sizeof(*l->waker_sites));
+	for (size_t i = 0; i < l->wakers.n; i++)
+		l->waker_sites[l->wakers.of[i].slice] = l->wakers.of[i].site;
+	return true;
+}
+
+static void lock_pass_deinit(struct lock_pass *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->waits[i].object);
+	free(l->waits);
+	free(l->states.of);
+	free(l->sleeps.of);
+	free(l->holds);
+	free(l->waker_sites);
+	free(l->tids);
+	free(l->points.of);
+	free(l->wakers.of);
+	code_deinit(&l->code);
+}
+
+void pass_lock_waits(const struct pass_input *in, struct pass_rows *ret)
+{
+	struct lock_pass l;
+
+	ret->failed = !lock_pass_init(&l, in);
+	if (!ret->failed) {
+		find_waits(&l);
+		find_activities(&l);
+	}
+	ret->failed |= l.failed;
+	for (size_t i = 0; i < l.n && !ret->failed; i++)
+		add_row(&l, &l.waits[i], ret);
+	lock_pass_deinit(&l);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "stacks/files/file_messages.h"
+#include "stacks/frames/mapped_files.h"
+#include "stacks/frames/stacks.h"
+
+/*
+ * What lies at addresses of data that a data source has recorded, such as a mutex: a variable of a
+ * program, or memory of a kind. The mappings of the process say that; they are read when the first
+ * address of a process is wanted, and again for further ones, so they may be younger than the
+ * address. An object is forgotten after DATA_OBJECT_KEEP_NS, and when its process executes another
+ * program.
+ */
+#define DATA_OBJECTS_MAX 16384 /* one more forgets all */
+#define DATA_OBJECT_KEEP_NS 2000000000ull
+#define DATA_OBJECTS_ASK_MAX 64 /* requests of a round; what is left is unknown in this round */
+#define DATA_OBJECT_NAME_MAX 256 /* bytes of a name, with the NUL; longer ones are cut */
+
+enum data_object_kind {
+	DATA_OBJECT_NEW, /* not requested yet */
+	DATA_OBJECT_ASKED,
+	DATA_OBJECT_UNKNOWN, /* the process has ended, or has no such mapping */
+	DATA_OBJECT_IN_FILE, /* frame is valid */
+	DATA_OBJECT_BEHIND_FILE, /* frame is valid: in .bss, or memory that happens to be there */
+	DATA_OBJECT_HEAP,
+	DATA_OBJECT_STACK, /* of the main thread */
+	DATA_OBJECT_ANONYMOUS,
+};
+
+struct data_object {
+	struct {
+		uint64_t address;
+		int32_t pid;
+		uint32_t unused;
+	} key;
+	uint32_t tid; /* a thread of the process */
+	uint32_t frame; /* number in stacks.h */
+	uint64_t wanted_ns; /* CLOCK_BOOTTIME */
+	enum data_object_kind kind;
+	UT_hash_handle hh;
+};
+
+struct data_objects {
+	struct data_object *all; /* owned */
+	uint32_t n_new;
+	uint32_t n_requests; /* of the round; the caller sets it to 0 */
+	/* The request that is out: objects by their index in it. */
+	int32_t pid; /* 0: none */
+	uint32_t n;
+	struct data_object *asked[FILE_NAMES_MAX]; /* NULL: forgotten meanwhile */
+};
+
+/* Forgets all objects. A zeroed struct is allowed. */
+void data_objects_forget(struct data_objects *o);
+void data_objects_forget_process(struct data_objects *o, int32_t pid);
+/* The name of the object will be wanted, at `now`. tid: a thread of the process. */
+void data_objects_want(struct data_objects *o, int32_t pid, uint32_t tid, uint64_t address,
+		       uint64_t now);
+/*
+ * Chooses the objects of the next request: those of one process. Returns their number and sets
+ * addresses; 0: there are none. o->pid is the process, *ret_tid a thread of it.
+ */
+uint32_t data_objects_next(struct data_objects *o, uint32_t *ret_tid,
+			   uint64_t addresses[static FILE_NAMES_MAX]);
+/* Handles the answer to it, and adds frames of the objects in files. a NULL: no answer comes. */
+void data_objects_handle_answer(struct data_objects *o, const struct file_answer *a,
+				struct stacks *stacks);
+/*
+ * Writes the name: FILE:VARIABLE+0x10, FILE+0x1000, heap, stack or anonymous. Returns false if it is
+ * not known.
+ */
+bool data_objects_name(const struct data_objects *o, int32_t pid, uint64_t address,
+		       const struct stacks *stacks, char ret[static DATA_OBJECT_NAME_MAX]);
