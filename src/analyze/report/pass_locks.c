@@ -9,8 +9,6 @@
 #include "analyze/stacks/stack_points.h"
 #include "analyze/store/arg_sets.h"
 #include "analyze/store/columns.h"
-#include "analyze/store/stack_columns.h"
-#include "analyze/store/track_columns.h"
 
 /* How the holder is known, the best evidence first. */
 static const char *const known_words[] = {"PI futex", "mutex owner", "released it", "woke it"};
@@ -210,9 +208,13 @@ static void find_activities(struct lock_pass *l)
 {
 	const struct table *t = &l->in->s->tables[TABLE_THREAD_STATE];
 
-	for (uint32_t row = 0; row < t->rows && !l->failed; row++)
-		activities_add(l, &l->states, table_u32(t, STATE_UTID, row), row,
-			     table_ts(t, STATE_TS, row));
+	for (uint32_t row = 0; row < t->rows && !l->failed; row++) {
+		uint32_t utid = table_u32(t, STATE_UTID, row);
+
+		/* Of other rows without an end the next event is missing. */
+		if (table_dur(t, STATE_DUR, row) >= 0 || l->in->last_of_thread[utid] == row)
+			activities_add(l, &l->states, utid, row, table_ts(t, STATE_TS, row));
+	}
 	for (size_t i = 0; i < l->points.n && !l->failed; i++)
 		activities_add(l, &l->sleeps, l->points.of[i].utid, (uint32_t)i, l->points.of[i].ts);
 	if (l->states.n)
