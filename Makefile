@@ -52,9 +52,10 @@ OPT ?= -O2 -g
 # check-all and lint, and with WERROR=-Werror.
 WERROR ?= $(if $(filter check-all lint,$(MAKECMDGOALS)),-Werror)
 export WERROR
-# protobuf-c's INIT macros name every field, deprecated ones too, and clang then warns of their users.
+# protobuf-c's INIT macros name every field, deprecated ones too, and clang then warns of their users. A callback has
+# the parameters of its type, whether it uses them or not.
 WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla $(WERROR) \
-	-Wno-deprecated-declarations
+	-Wno-deprecated-declarations -Wno-unused-parameter
 # Makes it harder to turn a bug into an attack; tests/rules/test_hardening.sh checks it. What the compiler or the
 # architecture lacks is left out; CFLAGS and LDFLAGS of the caller come later and win.
 compiler_has = $(shell $(CC) -Werror $(1) -c -o /dev/null -xc /dev/null 2>/dev/null && echo $(1))
@@ -478,11 +479,11 @@ $(B)/tests/root/hot_functions.o $(B)/tests/root/known_waits.o: CFLAGS_ALL += -fn
 $(B)/tests/%.o: tests/%.c $(GEN_HEADERS) Makefile
 	@echo "  CC      $<"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -Wno-unused-parameter -Itests -Iinclude -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -Itests -Iinclude -MMD -MP -c -o $@ $<
 $(B)/bench/%.o: bench/%.c $(GEN_HEADERS) Makefile
 	@echo "  CC      $<"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -Wno-unused-parameter -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -MMD -MP -c -o $@ $<
 
 # Sanitizers map memory at places of their own, where a kernel with vm.mmap_rnd_bits above 28 may have put something.
 NO_ASLR = $(shell setarch -R true 2>/dev/null && echo setarch -R)

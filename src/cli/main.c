@@ -100,8 +100,6 @@ static int cmd_help(int argc, char **argv)
 
 static int cmd_version(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
 	puts("sonda " SONDA_VERSION);
 	return EXIT_GOOD;
 }

@@ -243,7 +243,6 @@ static void show_tables(struct sql_prompt *p, const char *arg)
 {
 	struct sql_words tables = {.n = 0};
 
-	(void)arg;
 	sql_complete_tables(p->db, &tables);
 	for (size_t i = 0; i < tables.n; i++)
 		puts(tables.words[i]);
@@ -286,7 +285,6 @@ static void set_mode(struct sql_prompt *p, const char *arg)
 
 static void quit(struct sql_prompt *p, const char *arg)
 {
-	(void)arg;
 	p->quit = true;
 }
 
@@ -306,8 +304,6 @@ static const struct command {
 
 static void help(struct sql_prompt *p, const char *arg)
 {
-	(void)p;
-	(void)arg;
 	puts("A statement of SQL may have several lines; it ends with ';'.\n"
 	     "Tab completes names of tables and columns. Ctrl-C ends a query, or clears what is "
 	     "typed.\n");
@@ -484,7 +480,6 @@ static unsigned char complete(EditLine *el, int key)
 	struct sql_prompt *p;
 	size_t typed = 0, common;
 
-	(void)key;
 	el_get(el, EL_CLIENTDATA, &p);
 	if (list_words(p, line->buffer, (size_t)(line->cursor - line->buffer), &words, &typed) ==
 		    0 &&

@@ -70,7 +70,6 @@ static void *allocate(void *ctx, size_t size)
  * error. */
 static void unpack_release(void *ctx, void *p)
 {
-	(void)ctx;
 	free(p);
 }
 

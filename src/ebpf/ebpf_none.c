@@ -15,7 +15,6 @@ struct none {
 
 static void none_begin(struct polled_source *p)
 {
-	(void)p;
 }
 
 static bool none_step(struct polled_source *p)
@@ -49,7 +48,6 @@ static int none_create(struct ds_handle *h, const struct ds_env *env,
 	struct none *s = calloc(1, sizeof(*s));
 	int r;
 
-	(void)config;
 	if (!s)
 		return -ENOMEM;
 	r = polled_source_init(&s->poll, &none_ops, h, env, 0);

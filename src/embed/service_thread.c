@@ -109,7 +109,6 @@ static void on_wakeup(evutil_socket_t fd, short what, void *ctx)
 	uint64_t count;
 	bool stop;
 
-	(void)what;
 	(void)!read(fd, &count, sizeof(count));
 	pthread_mutex_lock(&s->lock);
 	connections = TAKE_PTR(s->connections);

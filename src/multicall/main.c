@@ -50,8 +50,6 @@ bool multicall_contains(const char *name)
  * do without the library, and log the reason. */
 void *dlopen(const char *file, int mode)
 {
-	(void)file;
-	(void)mode;
 	return NULL;
 }
 

@@ -232,19 +232,16 @@ static void main_on_connected(void *ctx)
 
 static void on_waiting(void *ctx, const char *socket)
 {
-	(void)ctx;
 	log_info("no tracing service listens on %s; waiting for sondad to start", socket);
 }
 
 static void main_on_disconnected(void *ctx)
 {
-	(void)ctx;
 	log_info("disconnected from the tracing service; all recordings ended; reconnecting");
 }
 
 static void on_error(void *ctx, const char *sentence)
 {
-	(void)ctx;
 	log_warn("%s", sentence);
 }
 
@@ -299,7 +296,6 @@ static void on_end_signal(evutil_socket_t number, short what, void *ctx)
 {
 	struct probes *p = ctx;
 
-	(void)what;
 	log_debug("%s: stopping", strsignal(number));
 	event_base_loopbreak(p->loop);
 }
@@ -318,7 +314,6 @@ static int handle_signals(struct probes *p)
 
 static void on_capabilities(void *ctx, uint64_t mask)
 {
-	(void)ctx;
 	sandbox_want_capabilities(mask);
 }
 

@@ -73,9 +73,6 @@ int tracefs_find(const char *const *dirs, struct err_text *e, const char **ret_d
 
 static int fail_on_any_name(void *ctx, const char *name, unsigned char d_type)
 {
-	(void)ctx;
-	(void)name;
-	(void)d_type;
 	return -EEXIST;
 }
 

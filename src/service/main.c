@@ -93,7 +93,6 @@ static void load_system_extensions(struct extensions *x)
 
 static void main_on_signal(evutil_socket_t signal_number, short what, void *shutdown)
 {
-	(void)signal_number, (void)what;
 	shutdown_begin(shutdown);
 }
 
@@ -108,7 +107,6 @@ static void report_ready(struct notify *n)
 
 static void on_background_close(evutil_socket_t fd, short what, void *ctx)
 {
-	(void)fd, (void)what, (void)ctx;
 	background_close_continue();
 }
 

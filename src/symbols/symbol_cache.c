@@ -309,8 +309,6 @@ static void symbol_cache_on_slice(evutil_socket_t fd, short what, void *arg)
 	struct symbol_cache *s = arg;
 	int r;
 
-	(void)fd;
-	(void)what;
 	do
 		r = load_some(s);
 	while (r == 1 && clock_mono_ns() < end);

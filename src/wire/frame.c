@@ -101,8 +101,6 @@ static void decode_error_field(struct frame *f, const struct pb_field *field)
 
 static void ignore_field(struct frame *f, const struct pb_field *field)
 {
-	(void)f;
-	(void)field;
 }
 
 /* The kinds by field number. whole: the payload is the sub-message itself. */

@@ -271,7 +271,6 @@ static int read_differences(struct cut_packet *c)
 
 static bool wants_any_payload(uint32_t field)
 {
-	(void)field;
 	return true;
 }
 

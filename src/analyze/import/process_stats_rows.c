@@ -291,7 +291,6 @@ static void process_stats_rows_add_counter(struct import *im, struct machine *m,
 static void process_stats_rows_add_thread(struct import *im, struct machine *m, int64_t pid,
 					  const struct pb_field *thread)
 {
-	(void)im;
 	pb_for_each (f, thread)
 		if (f.id == PB_PROCESS_STATS_THREAD_TID)
 			tasks_get_thread_of_process(&m->tasks, (int32_t)f.u64, pid);

@@ -419,7 +419,6 @@ static void sched_process_free(struct import *im, struct machine *m, const struc
 {
 	struct pb_field pid;
 
-	(void)im;
 	if (event_field(e, PB_SCHED_PROCESS_FREE_FTRACE_EVENT_PID, &pid))
 		tasks_end_thread(&m->tasks, (int32_t)pid.u64, e->ts);
 }
@@ -508,7 +507,6 @@ static void hrtimer_cancel(struct import *im, struct machine *m, const struct ft
 	struct thread_info *info = &im->infos.threads[e->utid];
 	struct pb_field timer;
 
-	(void)m;
 	event_field(e, PB_HRTIMER_CANCEL_FTRACE_EVENT_HRTIMER, &timer);
 	if (info->timer_state != e->sequence_state || info->timer == timer.u64)
 		info->timer_due = NULL_I64;

@@ -117,8 +117,6 @@ static int passes_connect(sqlite3 *db, void *aux, int argc, const char *const *a
 	struct pass_table *t = vtab_new(sizeof(*t), sizeof(struct pass_cursor));
 	struct strbuf sql = {0};
 
-	(void)argc;
-	(void)error;
 	if (!t)
 		return SQLITE_NOMEM;
 	t->base.deinit = passes_deinit;
@@ -265,8 +263,6 @@ static int passes_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
 	const char *by = NULL;
 	int n = 0;
 
-	(void)text;
-	(void)argc;
 	if (plan & 1)
 		by = (const char *)sqlite3_value_text(argv[n++]);
 	if (plan & 2)

@@ -35,8 +35,6 @@ static void set_string(const struct store *s, struct value *ret, uint32_t id)
 /* Sets NULL, for columns about which no Linux trace says anything. */
 static void no_value(const struct store *s, uint32_t row, struct value *ret)
 {
-	(void)s;
-	(void)row;
 	*ret = (struct value){.kind = VALUE_NULL};
 }
 

@@ -42,9 +42,6 @@ static int args_module_connect(sqlite3 *db, void *aux, int argc, const char *con
 	struct args_vtab *v = vtab_new(sizeof(*v), sizeof(struct args_cursor));
 	struct strbuf sql = {0};
 
-	(void)argc;
-	(void)argv;
-	(void)error;
 	if (!v)
 		return SQLITE_NOMEM;
 	v->store = aux;
@@ -61,7 +58,6 @@ static int args_module_best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 	    by_id = vtab_find_equality(info, 0, ID, NULL);
 	int i = by_set >= 0 ? by_set : by_id;
 
-	(void)v;
 	info->estimatedCost = 1e7;
 	if (i < 0)
 		return SQLITE_OK;
@@ -140,8 +136,6 @@ static int args_module_filter(sqlite3_vtab_cursor *base, int plan, const char *t
 	struct args_cursor *c = (struct args_cursor *)base;
 	int r;
 
-	(void)text;
-	(void)argc;
 	c->at = c->list.n = 0;
 	c->row = 0;
 	c->set = 0;

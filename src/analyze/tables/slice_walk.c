@@ -39,8 +39,6 @@ static int slice_walk_connect(sqlite3 *db, void *aux, int argc, const char *cons
 	const struct table_def *def = s->tables[TABLE_SLICE].def;
 	struct strbuf sql = {0};
 
-	(void)argc;
-	(void)error;
 	if (!v)
 		return SQLITE_NOMEM;
 	v->base.deinit_cursor = slice_walk_deinit_cursor;
@@ -123,9 +121,6 @@ static int slice_walk_filter(sqlite3_vtab_cursor *base, int plan, const char *te
 	struct table *t = &v->store->tables[TABLE_SLICE];
 	struct walk_cursor *c = (struct walk_cursor *)base;
 
-	(void)plan;
-	(void)text;
-	(void)argc;
 	c->n = c->at = 0;
 	c->of = sqlite3_value_int64(argv[0]);
 	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER || c->of < 0 || c->of >= t->rows)

@@ -470,8 +470,6 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
 	struct join_cursor *c = (struct join_cursor *)base;
 	struct join_vtab *v = (struct join_vtab *)base->pVtab;
 
-	(void)text;
-	(void)argc;
 	c->eof = false;
 	c->row = 0;
 	c->error = SQLITE_OK;

@@ -41,7 +41,6 @@ static void extract_arg(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	struct value v;
 	size_t len;
 
-	(void)argc;
 	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
 		return;
 	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER ||
@@ -71,7 +70,6 @@ static void extract_metadata(sqlite3_context *ctx, int argc, sqlite3_value **arg
 	uint32_t name;
 	struct value v;
 
-	(void)argc;
 	if (sqlite3_value_type(argv[0]) != SQLITE_TEXT)
 		return;
 	name = strings_find(&s->strings, sqlite3_value_text(argv[0]),
@@ -88,15 +86,11 @@ static void extract_metadata(sqlite3_context *ctx, int argc, sqlite3_value **arg
 
 static void trace_start(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-	(void)argc;
-	(void)argv;
 	sqlite3_result_int64(ctx, ((const struct store *)sqlite3_user_data(ctx))->start_ts);
 }
 
 static void trace_end(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-	(void)argc;
-	(void)argv;
 	sqlite3_result_int64(ctx, ((const struct store *)sqlite3_user_data(ctx))->end_ts);
 }
 
@@ -104,8 +98,6 @@ static void trace_dur(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const struct store *s = sqlite3_user_data(ctx);
 
-	(void)argc;
-	(void)argv;
 	sqlite3_result_int64(ctx, s->end_ts - s->start_ts);
 }
 
@@ -113,7 +105,6 @@ static void trace_dur(sqlite3_context *ctx, int argc, sqlite3_value **argv)
  * whole units a time in ns has. */
 static void time_from(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-	(void)argc;
 	if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
 		sqlite3_result_int64(ctx,
 				     (int64_t)((uint64_t)sqlite3_value_int64(argv[0]) * (uint64_t) *
@@ -122,7 +113,6 @@ static void time_from(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 static void time_to(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-	(void)argc;
 	if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
 		sqlite3_result_int64(ctx, sqlite3_value_int64(argv[0]) /
 						  *(const int64_t *)sqlite3_user_data(ctx));
@@ -177,7 +167,6 @@ static void regexp(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	struct err_text e;
 	int r = 0;
 
-	(void)argc;
 	if (!pattern || !text)
 		return;
 	if (is_new)
@@ -205,7 +194,6 @@ static void str_split(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	const char *separator = (const char *)sqlite3_value_text(argv[1]), *end;
 	int64_t n = sqlite3_value_int64(argv[2]);
 
-	(void)argc;
 	if (!text || !separator || sqlite3_value_type(argv[2]) == SQLITE_NULL)
 		return;
 	if (!*separator || n < 0) {

@@ -269,8 +269,6 @@ static int table_module_connect(sqlite3 *db, void *aux, int argc, const char *co
 	struct store_vtab *v = vtab_new(sizeof(*v), sizeof(struct store_cursor));
 	struct strbuf sql = {0};
 
-	(void)argc;
-	(void)error;
 	if (!v)
 		return SQLITE_NOMEM;
 	v->base.deinit_cursor = table_module_deinit_cursor;
@@ -547,7 +545,6 @@ static int table_module_filter(sqlite3_vtab_cursor *base, int plan, const char *
 	struct store_cursor *c = (struct store_cursor *)base;
 	int n = 0;
 
-	(void)text;
 	free_match(c);
 	c->rows = plan & PLAN_ORDER ? row_order(v->store, v->table,
 						(unsigned)plan >> PLAN_COLUMN_SHIFT & 0xff)

@@ -206,7 +206,6 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 	struct coroutine *w = arg;
 	uint64_t n;
 
-	(void)what;
 	if (read(fd, &n, sizeof(n)) == sizeof(n))
 		resume_and_reap(w);
 }

@@ -38,7 +38,6 @@ static void on_monotonic(evutil_socket_t fd, short what, void *ctx)
 {
 	struct loop_timer *t = ctx;
 
-	(void)fd, (void)what;
 	if (clock_mono_ns() < t->due_ns) {
 		arm_until_due(t);
 		return;
@@ -61,7 +60,6 @@ static void on_boottime(evutil_socket_t fd, short what, void *ctx)
 	struct loop_timer *t = ctx;
 	uint64_t ticks;
 
-	(void)what;
 	if (read(fd, &ticks, sizeof(ticks)) != (ssize_t)sizeof(ticks))
 		return;
 	if (!t->period_ms)

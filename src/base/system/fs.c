@@ -219,7 +219,6 @@ static int try_name(void *ctx, const char *name, unsigned char d_type)
 {
 	struct fs_nearest *n = ctx;
 
-	(void)d_type;
 	str_nearest_try_copy(&n->nearest, name, n->best);
 	return 0;
 }

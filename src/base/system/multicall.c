@@ -4,6 +4,5 @@
 /* Not linked into the static build, which has its own multicall_contains(). */
 bool multicall_contains(const char *name)
 {
-	(void)name;
 	return false;
 }

@@ -143,7 +143,6 @@ static void outside_reads_confine(void)
 
 static void outside_reads_run_child(int fd, void *ctx)
 {
-	(void)ctx;
 	outside_reads_confine();
 	outside_reads_serve(fd);
 }

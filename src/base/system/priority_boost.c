@@ -105,7 +105,6 @@ static void on_runaway(int signal_number)
 	const struct sched_param param = {0};
 	int error = errno, policy = (int)runaway_policy;
 
-	(void)signal_number;
 	if (policy >= 0)
 		sched_setscheduler(0, policy, &param);
 	errno = error;

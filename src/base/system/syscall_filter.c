@@ -180,7 +180,6 @@ static void on_blocked(int signal_number, siginfo_t *info, void *context)
 	static uint64_t logged[8]; /* a bit for each number */
 	unsigned nr = (unsigned)info->si_syscall;
 
-	(void)signal_number;
 	if (info->si_code != SYS_SECCOMP)
 		return;
 	if (nr / 64 >= ARRAY_SIZE(logged) || !(logged[nr / 64] & 1ull << nr % 64))
@@ -194,7 +193,6 @@ static int log_blocked(scmp_filter_ctx f)
 {
 	struct sigaction action = {.sa_sigaction = on_blocked, .sa_flags = SA_SIGINFO | SA_RESTART};
 
-	(void)f;
 	return sigaction(SIGSYS, &action, NULL) < 0 ? -errno : 0;
 }
 #else

@@ -27,7 +27,6 @@ static volatile sig_atomic_t ticks_left; /* of the name that is being demangled;
 
 static void on_tick(int signal)
 {
-	(void)signal;
 	if (ticks_left > 0 && --ticks_left == 0)
 		siglongjmp(give_up, 1);
 }

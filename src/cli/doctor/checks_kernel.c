@@ -169,7 +169,6 @@ static int on_instance(void *ctx, const char *name, unsigned char d_type)
 	struct tracers *t = ctx;
 	char path[512], shown[128];
 
-	(void)d_type;
 	if (str_starts(name, "sonda-")) /* of a recording, ours too */
 		return 0;
 	snprintf(path, sizeof(path), "%s/instances/%s", t->root, name);
@@ -196,7 +195,6 @@ static int on_process_fd(void *ctx, const char *name, unsigned char d_type)
 	struct stat st;
 	ssize_t n;
 
-	(void)d_type;
 	snprintf(path, sizeof(path), "%s/%s/fd/%s", h->m->proc, h->pid, name);
 	n = readlink(path, target, sizeof(target) - 1);
 	if (n <= 0)
@@ -215,7 +213,6 @@ static int on_proc_entry(void *ctx, const char *name, unsigned char d_type)
 	struct holders *h = ctx;
 	char path[512], comm[32];
 
-	(void)d_type;
 	if (!isdigit((unsigned char)name[0]))
 		return 0;
 	h->pid = name;

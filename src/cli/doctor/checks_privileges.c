@@ -152,7 +152,6 @@ static int look_at_journal(void *ctx, const char *name, unsigned char type)
 	struct journal *j = ctx;
 	char path[256], file[256];
 
-	(void)type;
 	if (fs_join(path, sizeof(path), j->folder, name) ||
 	    fs_join(file, sizeof(file), path, "system.journal"))
 		return 0;

@@ -208,7 +208,6 @@ static int write_parquet(void *ctx, const char *name, const char *sql)
 	int r, closed;
 	FILE *to;
 
-	(void)sql;
 	if (export_is_second_name(name))
 		return 0;
 	snprintf(statement, sizeof(statement), "select * from \"%.64s\"", name);

@@ -71,7 +71,6 @@ static int write_csv(void *ctx, const char *name, const char *sql)
 	int r, closed;
 	FILE *to;
 
-	(void)sql;
 	if (export_is_second_name(name))
 		return 0;
 	snprintf(statement, sizeof(statement), "select * from \"%.64s\"", name);
@@ -164,7 +163,6 @@ static int copy_table(void *ctx, const char *name, const char *sql)
 	struct copy *c = ctx;
 	int r = run_on(c, "create table out.\"%w\" as select * from main.\"%w\"", name, NULL);
 
-	(void)sql;
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(indexed); i++) {
 		r = has_column(c, name, indexed[i]);
 		if (r > 0)
@@ -204,7 +202,6 @@ static int copy_view(void *ctx, const char *name, const char *sql)
  * be looked up by name again. */
 static int keep_path(sqlite3_vfs *vfs, const char *path, int size, char *ret)
 {
-	(void)vfs;
 	return snprintf(ret, (size_t)size, "%s", path) < size ? SQLITE_OK : SQLITE_CANTOPEN;
 }
 

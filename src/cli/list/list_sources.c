@@ -211,7 +211,6 @@ int list_sources(struct list *l, const char *pattern, struct err_text *e)
 	const Pb__TracingServiceState *state = list_service_state(l);
 	struct name_list others = {0};
 
-	(void)e;
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
 		if (list_matches(l, pattern, sources[i].name))
 			put_source(l, &sources[i]);

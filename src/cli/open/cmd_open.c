@@ -353,8 +353,6 @@ static void open_on_signal(void *ctx, int number, bool by_terminal)
 {
 	struct visit *v = ctx;
 
-	(void)number;
-	(void)by_terminal;
 	event_base_loopbreak(v->loop);
 }
 

@@ -142,7 +142,6 @@ static void on_sent(struct evhttp_request *req, void *ctx)
 {
 	struct trace_server *s = ctx;
 
-	(void)req;
 	s->config.on_fetched(s->config.ctx);
 }
 
@@ -209,7 +208,6 @@ static void on_request(struct evhttp_request *req, void *ctx)
 
 static void on_accept_pause_over(evutil_socket_t fd, short what, void *listener)
 {
-	(void)fd, (void)what;
 	evconnlistener_enable(listener);
 }
 
@@ -220,7 +218,6 @@ static void on_accept_error(struct evconnlistener *listener, void *http)
 	static const struct timeval pause = {.tv_usec = PAUSE_US};
 	static struct log_limit pauses;
 
-	(void)http;
 	log_write_limited(&pauses, LOG_LEVEL_WARN, "open: cannot accept a connection: %s",
 			  evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
 	if (event_base_once(evconnlistener_get_base(listener), -1, EV_TIMEOUT, on_accept_pause_over,

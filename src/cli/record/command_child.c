@@ -133,8 +133,6 @@ static void on_child(evutil_socket_t fd, short what, void *ctx)
 {
 	struct command_child *c = ctx;
 
-	(void)fd;
-	(void)what;
 	reap_child(c);
 	if (c->state != ENDED)
 		return;

@@ -323,7 +323,6 @@ static int add_tid(void *ctx, const char *name, unsigned char d_type)
 	struct tids *t = ctx;
 	uint32_t tid;
 
-	(void)d_type;
 	if (str_to_u32(name, &tid))
 		return 0;
 	if (array_reserve(&t->tids, &t->cap, t->n + 1, sizeof(*t->tids)))

@@ -98,7 +98,6 @@ static int remove_if_orphan(void *ctx, const char *name, unsigned char d_type)
 	pid_t pid;
 	int end = 0;
 
-	(void)d_type;
 	if (sscanf(name, "sonda-%d-%n", &pid, &end) != 1 || !end || pid <= 0)
 		return 0;
 	if (kill(pid, 0) && errno == ESRCH && !fs_join(path, sizeof(path), parent, name))
@@ -194,7 +193,6 @@ static void daemon_on_stderr(evutil_socket_t fd, short what, void *ctx)
 {
 	struct daemon *d = ctx;
 
-	(void)fd, (void)what;
 	if (!daemon_read_stderr(d))
 		event_del(d->stderr_event);
 }
@@ -268,7 +266,6 @@ static void daemon_on_notify(evutil_socket_t fd, short what, void *ctx)
 	char byte = 0;
 	ssize_t n = read(fd, &byte, 1);
 
-	(void)what;
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	event_del(d->notify_event);
@@ -393,8 +390,6 @@ static void private_daemons_on_deadline(evutil_socket_t fd, short what, void *ct
 	struct private_daemons *p = ctx;
 	char why[128];
 
-	(void)fd;
-	(void)what;
 	snprintf(why, sizeof(why), "%s was not ready within %d s",
 		 p->producer.owner ? PRODUCER_NAME : SERVICE_NAME, PRIVATE_START_TIMEOUT_MS / 1000);
 	private_daemons_fail(p, why);
@@ -405,8 +400,6 @@ static void on_child(evutil_socket_t fd, short what, void *ctx)
 	struct private_daemons *p = ctx;
 	struct err_text why;
 
-	(void)fd;
-	(void)what;
 	if (private_daemons_check_failed(p, &why)) {
 		private_daemons_fail(p, why.text);
 	} else if (p->ready && !p->cut_short && daemon_reap(&p->producer, &why)) {

@@ -70,7 +70,6 @@ static int progress_read_cpu(void *ctx, const char *name, unsigned char d_type)
 	uint64_t lost;
 	int r;
 
-	(void)d_type;
 	strbuf_printf(&path, "%s/%s/stats", reading->dir, name);
 	r = path.failed ? -ENOMEM : fs_read_file(path.s, MAX_STATS_BYTES, &text);
 	if (!r && text.s) {

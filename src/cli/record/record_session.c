@@ -142,8 +142,6 @@ static void record_session_on_deadline(evutil_socket_t fd, short what, void *ctx
 	struct record_session *s = ctx;
 	struct err_text why;
 
-	(void)fd;
-	(void)what;
 	if (s->state == RECORD_CONNECTING)
 		service_explain(s->address, -ETIMEDOUT, &why);
 	else
@@ -341,7 +339,6 @@ static void record_session_begin_pass(struct record_session *s)
 
 static void record_session_on_pass_timer(evutil_socket_t fd, short what, void *ctx)
 {
-	(void)fd, (void)what;
 	record_session_begin_pass(ctx);
 }
 
@@ -523,7 +520,6 @@ static void record_session_on_observed(void *ctx, int error, const void *data, s
 
 static void on_sign_of_life(void *ctx, int error, const void *data, size_t len)
 {
-	(void)error, (void)data, (void)len;
 	report_started(ctx);
 }
 

@@ -177,7 +177,6 @@ static void early_errors_on_timer(evutil_socket_t fd, short what, void *ctx)
 {
 	struct early_errors *e = ctx;
 
-	(void)fd, (void)what;
 	early_errors_report(e, e->setup, e->read);
 	if (!e->done && ++e->waits < EARLY_WAITS)
 		return;
@@ -283,7 +282,6 @@ static void recording_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct recording *r = ctx;
 
-	(void)fd, (void)what;
 	if (!record_session_is_recording(r->session))
 		return;
 	if (shows_progress(r))
@@ -312,7 +310,6 @@ static void on_command_timer(evutil_socket_t fd, short what, void *ctx)
 {
 	struct recording *r = ctx;
 
-	(void)fd, (void)what;
 	if (r->setup->detach)
 		record_session_detach(r->session, r->setup->detach);
 	else if (!r->command_ran)

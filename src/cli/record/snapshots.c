@@ -104,7 +104,6 @@ static void snapshots_on_deadline(evutil_socket_t fd, short what, void *ctx)
 	struct session_snapshot *s = ctx;
 	struct err_text why;
 
-	(void)fd, (void)what;
 	err_set(&why, 0, "the tracing service does not answer; gave up while %s", activity(s));
 	snapshots_end(s, -ETIMEDOUT, why.text);
 }
@@ -402,7 +401,6 @@ static void snapshots_on_end(void *ctx, struct session_snapshot *snapshot, int e
 	struct job *j = ctx;
 	struct snapshots *s = j->owner;
 
-	(void)snapshot;
 	if (error)
 		report_failed(s, j->hit, why);
 	else

@@ -51,13 +51,6 @@ static int note_debug_link(Dwfl_Module *module, void **userdata, const char *nam
 			   const char *file_name, const char *debug_link, GElf_Word crc,
 			   char **ret_name)
 {
-	(void)module;
-	(void)userdata;
-	(void)name;
-	(void)base;
-	(void)file_name;
-	(void)crc;
-	(void)ret_name;
 	if (debug_link && !strchr(debug_link, '/') && strlen(debug_link) <= NAME_MAX)
 		strcpy(the_file.debug_link, debug_link);
 	return -1;

@@ -305,7 +305,6 @@ static int presets_add_name(struct names *l, const char *name, size_t len)
 
 static int on_file(void *names, const char *name, unsigned char d_type)
 {
-	(void)d_type;
 	return str_ends(name, ".cfg") ? presets_add_name(names, name, strlen(name) - 4) : 0;
 }
 

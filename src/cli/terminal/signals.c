@@ -47,8 +47,6 @@ static void on_readable(evutil_socket_t fd, short what, void *ctx)
 	struct signalfd_siginfo info, more;
 	struct termination_signals *s = ctx;
 
-	(void)fd;
-	(void)what;
 	if (!read_signal(s, &info) || repeats_last_request(s))
 		return;
 	/* Signals that are already pending belong to this one. */
@@ -118,7 +116,6 @@ static void on_sigbus(int number)
 	static const char text[] = "sonda: the trace file became shorter while it was read\n";
 	ssize_t n = write(STDERR_FILENO, text, sizeof(text) - 1);
 
-	(void)number;
 	(void)n;
 	_exit(EXIT_FAILED);
 }

@@ -274,7 +274,6 @@ static void top_on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 	struct buffer_stats sum = {0};
 	struct top *t = ctx;
 
-	(void)at_end;
 	strbuf_clear(&t->lost);
 	if (!s)
 		return;
@@ -410,7 +409,6 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 	const char *why;
 	bool late;
 
-	(void)fd, (void)what;
 	arm_tick(t);
 	if (!t->live)
 		return;
@@ -468,7 +466,6 @@ static void on_key(evutil_socket_t fd, short what, void *ctx)
 	char keys[64];
 	ssize_t n = read(fd, keys, sizeof(keys));
 
-	(void)what;
 	if (n <= 0) {
 		if (n == 0 || (errno != EAGAIN && errno != EINTR))
 			top_end(t, EXIT_GOOD, NULL); /* the terminal is gone */
@@ -482,7 +479,6 @@ static void on_key(evutil_socket_t fd, short what, void *ctx)
 
 static void on_resized(evutil_socket_t fd, short what, void *ctx)
 {
-	(void)fd, (void)what;
 	draw(ctx);
 }
 
@@ -491,7 +487,6 @@ static void top_on_stopped(evutil_socket_t fd, short what, void *ctx)
 {
 	struct top *t = ctx;
 
-	(void)fd, (void)what;
 	top_terminal_leave(t->terminal);
 	raise(SIGSTOP);
 }
@@ -500,7 +495,6 @@ static void on_continued(evutil_socket_t fd, short what, void *ctx)
 {
 	struct top *t = ctx;
 
-	(void)fd, (void)what;
 	top_terminal_leave(t->terminal);
 	top_terminal_enter(t->terminal);
 	draw(t);
@@ -508,7 +502,6 @@ static void on_continued(evutil_socket_t fd, short what, void *ctx)
 
 static void top_on_signal(void *ctx, int number, bool by_terminal)
 {
-	(void)number, (void)by_terminal;
 	top_end(ctx, EXIT_GOOD, NULL);
 }
 

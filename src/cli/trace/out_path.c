@@ -159,7 +159,6 @@ static void print_self_path(int folder, char buf[static SELF_PATH_MAX])
 
 static int remove_entry(void *folder, const char *name, unsigned char type)
 {
-	(void)type;
 	unlinkat(*(int *)folder, name, 0);
 	return 0;
 }
@@ -305,8 +304,6 @@ void out_path_deinit(struct out_path *o)
 /* Refuses a file that no export makes: an old folder with such a file must stay. */
 static int check_old_entry(void *ctx, const char *name, unsigned char type)
 {
-	(void)ctx;
-	(void)type;
 	return str_ends(name, ".csv") || str_ends(name, ".parquet") ? 0 : -ENOTEMPTY;
 }
 

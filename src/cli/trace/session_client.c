@@ -71,7 +71,6 @@ static void session_client_on_timer(evutil_socket_t fd, short what, void *ctx)
 {
 	struct session_client *c = ctx;
 
-	(void)fd, (void)what;
 	c->timed_out = true;
 	event_base_loopbreak(c->loop);
 }
@@ -306,7 +305,6 @@ static void session_client_on_signal(void *ctx, int number, bool by_terminal)
 {
 	struct session_client *c = ctx;
 
-	(void)number, (void)by_terminal;
 	c->signals++;
 	event_base_loopbreak(c->loop);
 }

@@ -240,7 +240,6 @@ static int note_number(void *ctx, const char *name, unsigned char d_type)
 	unsigned long number;
 	char *end;
 
-	(void)d_type;
 	if (!str_starts(name, r->prefix))
 		return 0;
 	digits = strspn(name + before, "0123456789");

@@ -196,8 +196,6 @@ static void polled_source_run_slice(struct polled_source *p)
 
 static void polled_source_on_next_slice(evutil_socket_t fd, short what, void *ctx)
 {
-	(void)fd;
-	(void)what;
 	polled_source_run_slice(ctx);
 }
 
@@ -205,8 +203,6 @@ static void polled_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct polled_source *p = ctx;
 
-	(void)fd;
-	(void)what;
 	polled_source_begin_pass(p);
 	polled_source_run_slice(p);
 }

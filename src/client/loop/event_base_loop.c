@@ -35,7 +35,6 @@ static void event_base_loop_turn(evutil_socket_t fd, short what, void *ctx)
 	struct event_base_loop *b = ctx;
 	int ms;
 
-	(void)fd, (void)what;
 	b->turns = true;
 	ms = io_loop_turn(&b->loop);
 	b->turns = false;

@@ -183,7 +183,6 @@ static void on_flush_timeout(evutil_socket_t fd, short what, void *ctx)
 {
 	struct instance_table *s = ctx;
 
-	(void)fd, (void)what;
 	if (!TAILQ_EMPTY(&s->flushes))
 		end_oldest_flush(s);
 }
@@ -500,7 +499,6 @@ static void on_reap(evutil_socket_t fd, short what, void *ctx)
 	struct ds_handle *h, *next;
 	struct flush *f;
 
-	(void)fd, (void)what;
 	for (h = TAILQ_FIRST(&s->handles); h; h = next) {
 		uint64_t id = h->id;
 

@@ -107,7 +107,6 @@ static void relay_client_on_lost(void *ctx, int error)
 {
 	struct relay_client *l = ctx;
 
-	(void)error;
 	io_disarm(l->loop, &l->next_sync);
 	channel_close(TAKE_PTR(l->channel));
 }

@@ -108,7 +108,6 @@ static void read_watch(struct service_producer *p)
 
 static void on_watch_readable(struct io_fd *f, uint32_t events)
 {
-	(void)events;
 	read_watch(container_of(f, struct service_producer, watched));
 }
 

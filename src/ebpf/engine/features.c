@@ -174,7 +174,6 @@ static void each_enumerator(void *ctx, const char *type,
 
 static bool has_map_type(void *ctx, int type)
 {
-	(void)ctx;
 	return libbpf_probe_bpf_map_type((enum bpf_map_type)type, NULL) == 1;
 }
 

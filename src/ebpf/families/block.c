@@ -97,7 +97,6 @@ static uint32_t block_prepare(struct ebpf_object *o, const struct ebpf_features 
 	static const char *const hooks[] = {"block_rq_insert", "block_rq_issue", "block_rq_requeue",
 					    "block_rq_merge"};
 
-	(void)n_cpus;
 	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++) {
 		int args = f->count_args(f->ctx, hooks[i]);
 		char name[32];

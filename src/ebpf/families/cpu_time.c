@@ -55,8 +55,6 @@ static const struct per_process_spec spec = {
 static uint32_t cpu_time_prepare(struct ebpf_object *o, const struct ebpf_features *f,
 				 uint32_t n_cpus)
 {
-	(void)o;
-	(void)n_cpus;
 	return f->count_args(f->ctx, "sched_switch") >= 4 ? CPU_TIME_HAS_STATE : 0;
 }
 

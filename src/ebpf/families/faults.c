@@ -78,7 +78,6 @@ static uint32_t faults_prepare(struct ebpf_object *o, const struct ebpf_features
 	static const char *const at_faults[] = {"on_fault_user", "on_fault_kernel", "on_exit"};
 	static const char *const at_switches[] = {"on_switch", "on_wakeup_new"};
 
-	(void)n_cpus;
 	if (has_hooks(f))
 		for (size_t i = 0; i < ARRAY_SIZE(at_switches); i++)
 			ebpf_object_leave_out_program(o, at_switches[i]);

@@ -62,10 +62,7 @@ static const struct per_process_spec spec = {
 
 static uint32_t futex_prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
-	(void)o;
-	(void)n_cpus;
 #if defined(__x86_64__)
-	(void)f;
 	return SONDA_ON_X86_64;
 #else
 	return f->has_member(f->ctx, "pt_regs", "orig_ax") ? SONDA_ON_X86_64 : 0;

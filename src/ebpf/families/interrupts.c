@@ -60,7 +60,6 @@ struct cpu {
 static uint32_t interrupts_prepare(struct ebpf_object *o, const struct ebpf_features *f,
 				   uint32_t n_cpus)
 {
-	(void)n_cpus;
 	if (f->count_args(f->ctx, "local_timer_entry") != 1 &&
 	    !ebpf_has_field(f, "irq_vectors/local_timer_entry", "vector")) {
 		ebpf_object_leave_out_program(o, "on_timer");

@@ -72,7 +72,6 @@ static uint32_t memory_prepare(struct ebpf_object *o, const struct ebpf_features
 		{"mm_compaction_end", "compaction/mm_compaction_end", "sync"},
 	};
 
-	(void)n_cpus;
 	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
 		if (f->count_args(f->ctx, optional[i].hook) < 0 &&
 		    !ebpf_has_field(f, optional[i].event, optional[i].field))

@@ -266,8 +266,6 @@ static uint32_t syscalls_prepare(struct ebpf_object *o, const struct ebpf_featur
 {
 	uint32_t switches = 0;
 
-	(void)o;
-	(void)n_cpus;
 #if defined(__x86_64__)
 	switches |= SONDA_ON_X86_64;
 	if (f->has_member(f->ctx, "thread_info", "status"))

@@ -59,8 +59,6 @@ static uint32_t tcp_prepare(struct ebpf_object *o, const struct ebpf_features *f
 {
 	uint32_t switches = 0;
 
-	(void)o;
-	(void)n_cpus;
 	if (f->count_args(f->ctx, "tcp_retransmit_skb") >= 3 ||
 	    ebpf_has_field(f, "tcp/tcp_retransmit_skb", "err"))
 		switches |= TCP_HAS_ERROR;

@@ -394,7 +394,6 @@ static size_t format_kernel_frame(struct encode_ctx *ctx, uint64_t address,
 static size_t format_user_frame(struct encode_ctx *ctx, uint64_t address,
 				char line[static FRAME_MAX])
 {
-	(void)ctx;
 	return (size_t)snprintf(line, FRAME_MAX, "0x%llx", (unsigned long long)address);
 }
 

@@ -174,7 +174,6 @@ static int add_to_list(void *ctx, const char *name, unsigned char d_type)
 {
 	char ***list = ctx, **longer;
 
-	(void)d_type;
 	longer = tracefs_list_add(*list, name);
 	if (!longer)
 		return -ENOMEM;

@@ -142,7 +142,6 @@ static int pid_filter_add_thread(void *ctx, const char *name, unsigned char d_ty
 {
 	uint32_t tid;
 
-	(void)d_type;
 	if (!str_to_u32(name, &tid))
 		(void)pid_set_add(ctx, (int32_t)tid);
 	return 0;

@@ -84,7 +84,6 @@ static int cpu_reader_add_cpu(void *ctx, const char *name, unsigned char d_type)
 	int after = 0;
 	uint32_t cpu;
 
-	(void)d_type;
 	if (sscanf(name, "cpu%u%n", &cpu, &after) != 1 || name[after] || cpu >= MAX_CPUS)
 		return 0;
 	if (array_reserve(&l->cpus, &l->cap, l->n + 1, sizeof(*l->cpus)))

@@ -140,8 +140,6 @@ static void ring_watch_on_event(evutil_socket_t fd, short what, void *ctx)
 	struct ring_watch *w = ctx;
 	struct ring_poll *d = w->poll;
 
-	(void)fd;
-	(void)what;
 	w->woke = true;
 	/* The current pass covers all rings. */
 	if (d->pass != NO_PASS && d->pass != WAKE_PASS)
@@ -296,8 +294,6 @@ static void ring_poll_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct ring_poll *d = arg;
 
-	(void)fd;
-	(void)what;
 	d->running = true;
 	ring_poll_run(d);
 	d->running = false;

@@ -325,7 +325,6 @@ static void boot_trace_source_before_slice(struct ring_listener *l)
 
 static void boot_trace_source_after_slice(struct ring_listener *l)
 {
-	(void)l;
 }
 
 static void on_all_read(struct ring_listener *l)

@@ -165,8 +165,6 @@ static void ftrace_source_on_refresh_or_setup_timeout(evutil_socket_t fd, short 
 {
 	struct ftrace_source *ds = arg;
 
-	(void)fd;
-	(void)what;
 	if (ds->setting_up) {
 		coroutine_cancel(ds->setting_up);
 		return;

@@ -117,7 +117,6 @@ static int remove_if_stale(void *ctx, const char *name, unsigned char d_type)
 	struct sweep *s = ctx;
 	char path[4096 + 256];
 
-	(void)d_type;
 	snprintf(path, sizeof(path), "%s/%s", s->instances, name);
 	if (!pid || owner_lives(pid, path) || instance_is_locked(path))
 		return 0;

@@ -21,8 +21,6 @@ static void session_symbols_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct session_symbols *s = arg;
 
-	(void)fd;
-	(void)what;
 	s->done(s->ctx);
 }
 

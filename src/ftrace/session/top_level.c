@@ -44,7 +44,6 @@ static int add_cpu_records(void *ctx, const char *name, unsigned char d_type)
 	_cleanup_(freep) char *line = NULL;
 	unsigned long long n;
 
-	(void)d_type;
 	snprintf(file, sizeof(file), "per_cpu/%s/stats", name);
 	line = first_line(r->root, file);
 	if (line && sscanf(line, "entries: %llu", &n) == 1)

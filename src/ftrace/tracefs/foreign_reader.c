@@ -52,7 +52,6 @@ static int foreign_reader_add_cpu(void *ctx, const char *name, unsigned char d_t
 	char file[300];
 	int r;
 
-	(void)d_type;
 	snprintf(file, sizeof(file), "per_cpu/%s/trace_pipe", name);
 	r = add_pipe(ctx, file);
 	snprintf(file, sizeof(file), "per_cpu/%s/trace_pipe_raw", name);
@@ -76,7 +75,6 @@ static int look_at_fd(void *ctx, const char *name, unsigned char d_type)
 	struct stat st;
 	ssize_t n;
 
-	(void)d_type;
 	snprintf(path, sizeof(path), "%s/%s", s->fds, name);
 	n = outside_readlink(path, link, sizeof(link) - 1, OUTSIDE_READ_LONG_MS);
 	if (n <= 0)
@@ -90,7 +88,6 @@ static int look_at_process(void *ctx, const char *name, unsigned char d_type)
 	struct search *s = ctx;
 	uint32_t pid;
 
-	(void)d_type;
 	if (str_to_u32(name, &pid) || (int)pid == getpid())
 		return 0;
 	if ((size_t)snprintf(s->fds, sizeof(s->fds), "%s/%u/fd", s->proc_root, pid) >=

@@ -343,7 +343,6 @@ static int find_last_cpu(void *ctx, const char *name, unsigned char d_type)
 	char file[300];
 	unsigned cpu;
 
-	(void)d_type;
 	if (sscanf(name, "cpu%u", &cpu) != 1 || cpu < s->last)
 		return 0;
 	snprintf(file, sizeof(file), "per_cpu/%s/buffer_size_kb", name);
@@ -359,7 +358,6 @@ static int save_cpu_size(void *ctx, const char *name, unsigned char d_type)
 	_cleanup_(freep) char *size = NULL;
 	char file[300];
 
-	(void)d_type;
 	snprintf(file, sizeof(file), "per_cpu/%s/buffer_size_kb", name);
 	size = instance_read(s->i, file);
 	if (size && strcmp(size, s->of_last) != 0)
@@ -410,7 +408,6 @@ static int update_largest_size(void *ctx, const char *name, unsigned char d_type
 	char file[300];
 	uint32_t kb;
 
-	(void)d_type;
 	snprintf(file, sizeof(file), "per_cpu/%s/buffer_size_kb", name);
 	kb = read_kb(l->i, file);
 	l->kb = MAX(l->kb, kb);

@@ -428,7 +428,6 @@ static int roll_back_if_stale(void *ctx, const char *name, unsigned char d_type)
 	char subdir[NAME_MAX + 1];
 	struct undo_log l;
 
-	(void)d_type;
 	subdir_of_log(name, subdir);
 	if (undo_log_open(&l, s->state, s->root, subdir, NULL))
 		return 0;

@@ -126,7 +126,6 @@ static void on_start(struct io_task *t)
 
 static void init_on_end(struct io_task *t)
 {
-	(void)t;
 	startup_end();
 	backends_end();
 	backend_deinit(&system_service);

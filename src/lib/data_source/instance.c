@@ -184,29 +184,24 @@ static struct startup {
 /* The chunks stay in the memory until a session starts. */
 static void on_schedule(void *ctx, bool urgent)
 {
-	(void)ctx, (void)urgent;
 }
 
 static int on_commit(void *ctx, const void *request, size_t len)
 {
-	(void)ctx;
 	return startup.to ? service_link_commit(startup.to->link, request, len) : -EAGAIN;
 }
 
 static int on_drain(void *ctx, int timeout_ms)
 {
-	(void)ctx, (void)timeout_ms;
 	return -EPIPE; /* no writer waits for room */
 }
 
 static void on_writer_added(void *ctx, uint16_t writer_id, uint16_t target_buffer)
 {
-	(void)ctx, (void)writer_id, (void)target_buffer;
 }
 
 static void on_writer_removed(void *ctx, uint16_t writer_id)
 {
-	(void)ctx, (void)writer_id;
 }
 
 static const struct arbiter_ops arbiter_ops = {
@@ -709,7 +704,6 @@ void startup_end(void)
 
 static void startup_on_timer(struct io_timer *t)
 {
-	(void)t;
 	startup_end();
 }
 

@@ -28,7 +28,6 @@ void (*sources_on_removed)(unsigned index, const char *name);
 
 static void on_change(struct io_task *t)
 {
-	(void)t;
 	if (sources_on_change)
 		sources_on_change();
 }
@@ -198,7 +197,6 @@ int source_describe(void *ctx, unsigned index, uint32_t *ret_version, void **ret
 	struct pb_mem m;
 	int r = pb_mem_init(&m);
 
-	(void)ctx;
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&lock);

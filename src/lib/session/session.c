@@ -71,7 +71,6 @@ static void session_on_observed(void *ctx, int error, const void *events, size_t
 	struct pb_field event;
 	struct pb_dec d;
 
-	(void)last;
 	if (error == -EPIPE)
 		return;
 	pthread_mutex_lock(&s->lock);
@@ -109,7 +108,6 @@ static int send_enable(struct sonda_session *s, const struct session_args *a)
 
 static int send_disable(struct sonda_session *s, const struct session_args *a)
 {
-	(void)a;
 	return consumer_disable(s->consumer, session_on_done, s);
 }
 
@@ -120,7 +118,6 @@ static void ignore_result(void *ctx, int error)
 
 static int send_end(struct sonda_session *s, const struct session_args *a)
 {
-	(void)a;
 	return consumer_disable(s->consumer, ignore_result, s);
 }
 
@@ -128,7 +125,6 @@ static int send_observe(struct sonda_session *s, const struct session_args *a)
 {
 	uint32_t events = ALL_DATA_SOURCES_STARTED;
 
-	(void)a;
 	if (s->event_fd >= 0)
 		events |= DATA_SOURCES_INSTANCES | CLONE_TRIGGER_HIT;
 	return consumer_observe(s->consumer, events, session_on_observed, s);
@@ -152,7 +148,6 @@ static int send_attach(struct sonda_session *s, const struct session_args *a)
 /* Requests session_on_ended() for a session that another connection started. */
 static int send_await_end(struct sonda_session *s, const struct session_args *a)
 {
-	(void)a;
 	return consumer_await_end(s->consumer, session_on_ended, s);
 }
 
@@ -165,13 +160,11 @@ static int send_clone(struct sonda_session *s, const struct session_args *a)
 
 static int send_stats(struct sonda_session *s, const struct session_args *a)
 {
-	(void)a;
 	return consumer_stats(s->consumer, session_on_message, s);
 }
 
 static int send_query(struct sonda_session *s, const struct session_args *a)
 {
-	(void)a;
 	return consumer_query_state(s->consumer, false, session_on_message, s);
 }
 
@@ -427,7 +420,6 @@ static void read_on_slices(void *ctx, int error, const void *slices, size_t len,
 
 static int send_read(struct sonda_session *s, const struct session_args *a)
 {
-	(void)a;
 	return consumer_read(s->consumer, read_on_slices, s);
 }
 

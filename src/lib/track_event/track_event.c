@@ -29,7 +29,6 @@ static int on_setup(void *ctx, const struct sonda_setup *setup, void **ret_insta
 	struct event_config *config;
 	int r = event_config_new(setup->config, setup->config_len, &config);
 
-	(void)ctx;
 	if (r < 0)
 		return r;
 	config->instance = setup->instance;
@@ -41,7 +40,6 @@ static void on_start(void *ctx, void *instance)
 {
 	const struct event_config *config = instance;
 
-	(void)ctx;
 	categories_start(config->instance, config);
 }
 
@@ -49,19 +47,16 @@ static void on_stop(void *ctx, void *instance, struct sonda_answer *answer)
 {
 	const struct event_config *config = instance;
 
-	(void)ctx, (void)answer;
 	categories_stop(config->instance);
 }
 
 static void on_destroy(void *ctx, void *instance)
 {
-	(void)ctx;
 	event_config_free(instance);
 }
 
 static void on_thread_state_free(void *ctx, void *state)
 {
-	(void)ctx;
 	event_sequence_deinit(state);
 }
 

@@ -191,8 +191,6 @@ static void journald_source_run_slice(struct journald_source *ds)
 
 static void journald_source_on_slice(evutil_socket_t fd, short what, void *ctx)
 {
-	(void)fd;
-	(void)what;
 	journald_source_run_slice(ctx);
 }
 
@@ -232,8 +230,6 @@ static void refresh_and_read(struct journald_source *ds)
 
 static void on_journal_readable(evutil_socket_t fd, short what, void *ctx)
 {
-	(void)fd;
-	(void)what;
 	refresh_and_read(ctx);
 }
 
@@ -241,8 +237,6 @@ static void on_refresh_timer(evutil_socket_t fd, short what, void *ctx)
 {
 	struct journald_source *ds = ctx;
 
-	(void)fd;
-	(void)what;
 	event_timer_ms(ds->look, LOOK_MS);
 	refresh_and_read(ds);
 }

@@ -219,7 +219,6 @@ static int power_source_add_supply(void *ctx, const char *name, unsigned char d_
 	struct power_source *ds = ctx;
 	struct supply *s;
 
-	(void)d_type;
 	for (unsigned i = 0; i < ds->n_supplies; i++) {
 		if (strcmp(ds->supplies[i].name, name) == 0) {
 			ds->supplies[i].listed = true;
@@ -368,8 +367,6 @@ static void power_source_run_slice(struct power_source *ds)
 
 static void power_source_on_slice(evutil_socket_t fd, short what, void *ctx)
 {
-	(void)fd;
-	(void)what;
 	power_source_run_slice(ctx);
 }
 
@@ -377,8 +374,6 @@ static void power_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct power_source *ds = ctx;
 
-	(void)fd;
-	(void)what;
 	event_timer_ms(ds->tick, clock_ms_to_tick(POLL_MS));
 	/* If a pass takes longer than the period, ticks are skipped. */
 	if (ds->step == STEP_NONE) {
@@ -412,7 +407,6 @@ static int power_create(struct ds_handle *h, const struct ds_env *env,
 {
 	_cleanup_(power_source_destroyp) struct power_source *ds = calloc(1, sizeof(*ds));
 
-	(void)config;
 	if (!ds)
 		return -ENOMEM;
 	ds->h = h;

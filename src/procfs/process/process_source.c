@@ -268,8 +268,6 @@ static void process_source_on_read_again(evutil_socket_t fd, short what, void *c
 	struct process_source *ds = ctx;
 	struct time_slice slice = time_slice_start(clock_mono_ns);
 
-	(void)fd;
-	(void)what;
 	process_tree_read_again(&ds->tree, &slice);
 	process_packet_end(&ds->packet);
 	process_source_read_again_later(ds);
@@ -308,8 +306,6 @@ static void process_source_run_slice(struct process_source *ds)
 
 static void process_source_on_slice(evutil_socket_t fd, short what, void *ctx)
 {
-	(void)fd;
-	(void)what;
 	process_source_run_slice(ctx);
 }
 
@@ -318,8 +314,6 @@ static void process_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 	struct process_source *ds = ctx;
 	int r = 0;
 
-	(void)fd;
-	(void)what;
 	event_timer_ms(ds->tick, clock_ms_to_tick(ds->poll_ms));
 	ds->poll.knows_starts = process_source_knows_starts(ds);
 	ds->poll.reported_until =

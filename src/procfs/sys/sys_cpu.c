@@ -248,7 +248,6 @@ static void stat_close(void *state, struct sys_packet *p)
 {
 	struct sys_stat *s = state;
 
-	(void)p;
 	free(s->of_cpu);
 }
 
@@ -284,7 +283,6 @@ static int cpufreq_parse(void *state, struct sys_packet *p, struct span text)
 	struct sys_cpufreq *s = state;
 	uint64_t v;
 
-	(void)p;
 	if (!number_table_u64(&text, &v))
 		return -EBADMSG;
 	s->khz[s->next] = sys_clamp_u32(v);

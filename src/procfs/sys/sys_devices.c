@@ -219,13 +219,11 @@ static const struct kind devfreq = {
 
 static int thermal_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig *c)
 {
-	(void)c;
 	return open_kind(state, p, &thermal);
 }
 
 static int devfreq_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig *c)
 {
-	(void)c;
 	return open_kind(state, p, &devfreq);
 }
 
@@ -299,7 +297,6 @@ static int gpufreq_parse(void *state, struct sys_packet *p, struct span text)
 
 	int r = 0;
 
-	(void)p;
 	if (s->gpus[s->next].format == GPU_TABLE)
 		r = parse_current_frequency(text, mhz);
 	else if (!number_table_u64(&text, mhz))

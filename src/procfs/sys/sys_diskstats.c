@@ -228,7 +228,6 @@ static void diskstats_close(void *state, struct sys_packet *p)
 {
 	struct sys_diskstats *s = state;
 
-	(void)p;
 	sys_disks_deinit(&s->disks);
 }
 

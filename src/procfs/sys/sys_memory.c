@@ -241,7 +241,6 @@ static uint32_t vmstat_number(struct span name)
 
 static bool is_never_total(struct span name)
 {
-	(void)name;
 	return false;
 }
 
@@ -286,7 +285,6 @@ static void memory_close(void *state, struct sys_packet *p)
 {
 	struct sys_memory *s = state;
 
-	(void)p;
 	sys_table_deinit(&s->table);
 }
 
@@ -513,7 +511,6 @@ static int slab_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig
 {
 	struct sys_slab *s = state;
 
-	(void)c;
 	s->by_file = has_whole_caches(p->proc_root);
 	return 0;
 }
@@ -567,7 +564,6 @@ static int buddyinfo_parse(void *state, struct sys_packet *p, struct span text)
 	struct span line;
 	int r = 0;
 
-	(void)state;
 	while (number_table_line(&text, &line)) {
 		int bad = parse_zone(p, line);
 

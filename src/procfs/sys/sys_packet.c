@@ -171,7 +171,6 @@ static int sys_names_add(void *ctx, const char *name, unsigned char d_type)
 	struct sys_listing *l = ctx;
 	struct sys_names *s = l->names;
 
-	(void)d_type;
 	if (!str_starts(name, l->prefix) || s->n == SYS_NAMES_MAX ||
 	    (l->digits && sys_names_parse_number(name, l->prefix) == UINT32_MAX))
 		return 0;
@@ -226,7 +225,6 @@ static int sys_cpus_update_count(void *ctx, const char *name, unsigned char d_ty
 {
 	uint32_t *count = ctx, cpu = sys_names_parse_number(name, "cpu");
 
-	(void)d_type;
 	if (cpu < SYS_CPUS_MAX && cpu >= *count)
 		*count = cpu + 1;
 	return 0;

@@ -95,7 +95,6 @@ static int psi_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig 
 {
 	struct sys_psi *s = state;
 
-	(void)c;
 	for (size_t i = 0; i < RESOURCES; i++) {
 		s->errors[i].what = "psi";
 		if (sys_file_init(&s->files[i], true, p->proc_root, "pressure/%s",

@@ -156,8 +156,6 @@ static void sys_stats_source_run_slice(struct sys_stats *ds)
 
 static void sys_stats_source_on_slice(evutil_socket_t fd, short what, void *ctx)
 {
-	(void)fd;
-	(void)what;
 	sys_stats_source_run_slice(ctx);
 }
 
@@ -172,8 +170,6 @@ static void sys_stats_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 	struct sys_stats *ds = ctx;
 	uint64_t now = now_ms();
 
-	(void)fd;
-	(void)what;
 	for (unsigned i = 0; i < ds->n_slots; i++)
 		if (ds->slots[i].due <= now + EARLY_MS)
 			sys_stats_source_activate(&ds->slots[i], now);

@@ -110,7 +110,6 @@ static int files_parse(void *state, struct sys_packet *p, struct span text)
 	struct sys_files *s = state;
 	const struct user_file *f = &s->files[s->next];
 
-	(void)p;
 	return file_numbers_parse(text, strrchr(f->path, '/') + 1, files_set_number, s);
 }
 

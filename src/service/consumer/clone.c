@@ -405,7 +405,6 @@ static void clone_on_flushed(void *ctx, const struct ipc_call *call, bool succes
 	struct clone_flush *f = ctx;
 	struct pending_clone *p = f->clone;
 
-	(void)call;
 	f->running = false;
 	p->result.flush_failed |= !success;
 	p->result.flush_succeeded |= success;

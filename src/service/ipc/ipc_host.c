@@ -87,7 +87,6 @@ static void on_resume(evutil_socket_t fd, short what, void *ctx)
 	struct listeners *l = ctx;
 	struct listener *one;
 
-	(void)fd, (void)what;
 	event_del(l->resume);
 	event_del(l->others_ran);
 	LIST_FOREACH (one, &l->list, link)
@@ -115,7 +114,6 @@ static void on_acceptable(evutil_socket_t fd, short what, void *ctx)
 	struct listeners *l = one->all;
 	int r = accept_waiting(one);
 
-	(void)fd, (void)what;
 	if (r < 0) {
 		/* The kernel keeps reporting that a peer waits. */
 		l->on_failure(l->ctx, r);

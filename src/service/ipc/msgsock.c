@@ -472,8 +472,6 @@ static void on_socket_readable(int fd, short what, void *arg)
 {
 	struct msgsock *m = arg;
 
-	(void)fd;
-	(void)what;
 	if (m->is_first && m->ops->may_be_urgent && !m->ops->may_be_urgent(m->ctx)) {
 		pause_reading(m);
 		return;
@@ -522,8 +520,6 @@ static void on_socket_writable(int fd, short what, void *arg)
 	struct msgsock *m = arg;
 	int r = flush_queue(m);
 
-	(void)fd;
-	(void)what;
 	if (r == -EAGAIN)
 		return;
 	if (r < 0) {

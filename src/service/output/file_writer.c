@@ -305,7 +305,6 @@ static void file_writer_on_next_slice(void *ctx)
 
 static void on_results(evutil_socket_t fd, short what, void *ctx)
 {
-	(void)fd, (void)what;
 	file_writer_on_next_slice(ctx);
 }
 

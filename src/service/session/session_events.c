@@ -45,7 +45,6 @@ static void on_instance_started(void *ctx, const struct producer_port *p, uint64
 {
 	struct session *s = source_instances_handle_started(p, id);
 
-	(void)ctx;
 	if (s)
 		session_check_all_started(s);
 }
@@ -54,7 +53,6 @@ static void on_instance_stopped(void *ctx, const struct producer_port *p, uint64
 {
 	struct session *s = source_instances_handle_stopped(p, id);
 
-	(void)ctx;
 	if (s)
 		session_check_all_stopped(s);
 }
@@ -72,7 +70,6 @@ static void on_committed(void *ctx)
 
 static void on_flush_done(void *ctx, struct producer_port *p, uint64_t flush_id)
 {
-	(void)ctx;
 	flush_on_ack(p, flush_id);
 }
 

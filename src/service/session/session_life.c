@@ -95,7 +95,6 @@ static void on_final_flush(void *ctx, const struct ipc_call *call, bool success)
 {
 	struct session *s = ctx;
 
-	(void)call;
 	s->final_flush = success ? FINAL_FLUSH_SUCCEEDED : FINAL_FLUSH_FAILED;
 	/* session_free() calls this too, in the state DISABLED. A session with a file is freed when
 	 * all data is in the file. */
@@ -127,7 +126,6 @@ static void on_duration(void *ctx)
 
 static bool has_not_started(const struct source_instance *i, const void *ctx)
 {
-	(void)ctx;
 	return i->state != INSTANCE_STARTED;
 }
 

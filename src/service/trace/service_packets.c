@@ -280,7 +280,6 @@ static void put_provenance_sequence(void *ctx, const struct trace_buffer_writer 
 	struct pb_enc *e = &w->mem.enc;
 	uint32_t id;
 
-	(void)histogram;
 	if (sequence_ids_get_or_add(&w->trace->sequences, w->trace->owner.account->quota, writer,
 				    &id) < 0)
 		return;

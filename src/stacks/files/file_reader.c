@@ -230,9 +230,6 @@ static bool file_reader_take_answer(void)
 
 static void on_readable(evutil_socket_t fd, short what, void *ctx)
 {
-	(void)fd;
-	(void)what;
-	(void)ctx;
 	for (int i = 0; i < ANSWERS_AT_ONCE && file_reader_take_answer(); i++)
 		;
 }

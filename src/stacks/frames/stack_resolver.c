@@ -371,8 +371,6 @@ static void stack_resolver_on_deadline(evutil_socket_t fd, short what, void *ctx
 {
 	struct stack_resolver *r = ctx;
 
-	(void)fd;
-	(void)what;
 	if (r->outstanding)
 		log_debug("%s: no answer about files within %d ms", r->source,
 			  STACK_RESOLVER_ANSWER_MS);

@@ -69,8 +69,6 @@ static void stack_session_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct stack_session *s = ctx;
 
-	(void)fd;
-	(void)what;
 	s->reads_soon = false;
 	event_timer_ms(s->tick, clock_ms_to_tick(s->read_ms));
 	if (s->ops->tick)
@@ -86,8 +84,6 @@ static void stack_session_on_program(evutil_socket_t fd, short what, void *ctx)
 {
 	struct stack_session *s = ctx;
 
-	(void)fd;
-	(void)what;
 	if (s->reads_soon)
 		return;
 	s->reads_soon = true;

@@ -117,7 +117,6 @@ void perf_packets_write(struct stack_session *base, bool is_last)
 {
 	struct perf_session *s = (struct perf_session *)base;
 
-	(void)is_last;
 	perf_tasks_publish(s);
 	for (size_t i = 0; i < s->n_samples; i++)
 		write_sample(s, i);

@@ -114,8 +114,6 @@ int sample_program_new(const struct sample_program_config *c, struct sample_prog
 int sample_program_new(const struct sample_program_config *c, struct sample_program **ret,
 		       struct err_text *why)
 {
-	(void)c;
-	(void)ret;
 	(void)images;
 	return err_set(why, -EOPNOTSUPP, "not on this architecture");
 }

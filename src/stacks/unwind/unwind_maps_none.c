@@ -6,35 +6,25 @@
 
 int unwind_maps_create(struct unwind_maps *ret)
 {
-	(void)ret;
 	return -ENOTSUP;
 }
 
 void unwind_maps_destroy(struct unwind_maps *m)
 {
-	(void)m;
 }
 
 int unwind_maps_set_rule(const struct unwind_maps *m, uint16_t number,
 			 const struct unwind_rule *rule)
 {
-	(void)m;
-	(void)number;
-	(void)rule;
 	return -ENOTSUP;
 }
 
 int unwind_maps_set_process(const struct unwind_maps *m, int32_t pid,
 			    const struct unwind_process *p)
 {
-	(void)m;
-	(void)pid;
-	(void)p;
 	return -ENOTSUP;
 }
 
 void unwind_maps_remove_process(const struct unwind_maps *m, int32_t pid)
 {
-	(void)m;
-	(void)pid;
 }

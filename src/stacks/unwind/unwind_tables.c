@@ -178,7 +178,6 @@ static void tables_on_evicted(void *ctx, struct row_range *r)
 	struct known_process *p;
 	struct known_file *f, *next;
 
-	(void)ctx;
 	TAILQ_FOREACH (p, &tables.by_use, use)
 		if (drop_range(p, r))
 			write_process(p);
@@ -621,7 +620,6 @@ static void tables_on_answer(void *ctx, const struct file_answer *a)
 {
 	struct wanted_process *w;
 
-	(void)ctx;
 	if (a->kind == FILE_REQUEST_FORGET) { /* the reader has ended: nothing is read any more */
 		drop_current();
 		forget_identified();
@@ -638,9 +636,6 @@ static void tables_on_answer(void *ctx, const struct file_answer *a)
 
 static void tables_on_retry(evutil_socket_t fd, short what, void *ctx)
 {
-	(void)fd;
-	(void)what;
-	(void)ctx;
 	if (tables.current.file) {
 		if (resolve_file(tables.current.file))
 			tables_continue();

@@ -8,71 +8,49 @@ int waits_program_new(const struct waits_config *c, const uint32_t own[static WA
 		      const struct unwind_maps *tables, const char *tracefs_root,
 		      struct waits_program **ret, struct err_text *e)
 {
-	(void)c;
-	(void)own;
-	(void)tables;
-	(void)tracefs_root;
-	(void)ret;
 	return err_set(e, -ENOTSUP,
 		       "this sonda-probes was built where clang or libbpf was missing");
 }
 
 void waits_program_free(struct waits_program *p)
 {
-	(void)p;
 }
 
 int waits_program_descriptor(const struct waits_program *p)
 {
-	(void)p;
 	return -1;
 }
 
 void waits_program_read(struct waits_program *p, struct waits_queue *q)
 {
-	(void)p;
-	(void)q;
 }
 
 void waits_program_end_waits(struct waits_program *p, struct waits_queue *q)
 {
-	(void)p;
-	(void)q;
 }
 
 void waits_program_forget_stacks(struct waits_program *p)
 {
-	(void)p;
 }
 
 int waits_program_each_total(struct waits_program *p, unsigned table,
 			     void (*fn)(void *ctx, const void *key, const void *sum), void *ctx)
 {
-	(void)p;
-	(void)table;
-	(void)fn;
-	(void)ctx;
 	return 0;
 }
 
 int waits_program_take_total(struct waits_program *p, unsigned table, const struct wait_key *k,
 			     struct wait_sum *ret)
 {
-	(void)p;
-	(void)table;
-	(void)k;
-	(void)ret;
 	return -ENOENT;
 }
 
 bool waits_program_check_cost(struct waits_program *p)
 {
-	(void)p;
 	return true;
 }
 
 void waits_program_count(struct waits_program *p, struct waits_counts *ret)
 {
-	(void)p;
 	*ret = (struct waits_counts){0};
 }

@@ -22,7 +22,6 @@ static inline int kernel_events_setup(void **state)
 	char path[160];
 	FILE *f;
 
-	(void)state;
 	strcpy(tracefs, "/tmp/fake-tracefs-XXXXXX");
 	if (!mkdtemp(tracefs))
 		abort();
@@ -50,7 +49,6 @@ static inline int kernel_events_teardown(void **state)
 {
 	char path[160];
 
-	(void)state;
 	tracefs_events_deinit(&events);
 	for (int i = 0; i < 2; i++) {
 		snprintf(path, sizeof(path), "%s/%s", tracefs, tracefs_files[i]);

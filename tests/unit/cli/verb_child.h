@@ -28,7 +28,6 @@ static void (*while_it_runs)(void); /* called every 10 ms; may be NULL */
 
 static inline int verb_setup(void **state)
 {
-	(void)state;
 	strcpy(dir, "/tmp/test-verb-XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
@@ -44,7 +43,6 @@ static inline int verb_teardown(void **state)
 {
 	char command[128];
 
-	(void)state;
 	fake_port_close(&service.port);
 	event_base_free(loop);
 	strbuf_deinit(&out);
@@ -85,7 +83,6 @@ static inline void verb_run_child(int (*verb)(int argc, char **argv), const char
 
 static inline void verb_look_at_child(evutil_socket_t fd, short what, void *ctx)
 {
-	(void)fd, (void)what, (void)ctx;
 	if (while_it_runs)
 		while_it_runs();
 	if (waitpid(child, &status, WNOHANG) == child)

@@ -5,14 +5,12 @@ static struct cpu_ring ring;
 
 static int setup(void **state)
 {
-	(void)state;
 	ring = fake_ring_new(3);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	cpu_ring_close(&ring);
 	return 0;
 }

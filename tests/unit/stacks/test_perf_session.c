@@ -84,7 +84,6 @@ void file_reader_leave(struct file_reader_user *u)
 
 static void on_ready(void *ctx)
 {
-	(void)ctx;
 }
 
 static void answer_maps(struct perf_session *s, int32_t pid, const char *path)

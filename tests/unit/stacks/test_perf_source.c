@@ -16,8 +16,6 @@ static int first_fd;
 
 int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu, uint32_t *pages)
 {
-	(void)attr;
-	(void)pages;
 	if (cpu > 0)
 		return -EINVAL;
 	*r = fake_ring_new(cpu);

@@ -42,7 +42,6 @@ static struct process_mapping mapping(struct rig *r, uint64_t start, const char 
 
 static void no_refill(struct pb_enc *e)
 {
-	(void)e;
 	fail_msg("the message is longer than its room");
 }
 

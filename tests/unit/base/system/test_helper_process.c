@@ -22,7 +22,6 @@ static void send_open(int fd, void *ctx)
 	static const int fds[] = {LOW, KEPT, HIGH};
 	unsigned char open = 0;
 
-	(void)ctx;
 	for (unsigned i = 0; i < 3; i++)
 		open |= (unsigned char)((fcntl(fds[i], F_GETFD) >= 0) << i);
 	(void)!write(fd, &open, 1);
@@ -65,7 +64,6 @@ static void read_passed_file(int fd, void *ctx)
 	char kind, byte;
 	int file;
 
-	(void)ctx;
 	while (helper_receive(fd, &(struct iovec){&kind, 1}, 1, -1, &file) == 1) {
 		byte = '-';
 		if (file >= 0)

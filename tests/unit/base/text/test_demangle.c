@@ -14,7 +14,6 @@
 
 static int start_clock(void **state)
 {
-	(void)state;
 	return demangle_start_clock();
 }
 

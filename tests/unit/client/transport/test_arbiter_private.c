@@ -35,7 +35,6 @@ static bool is_choked(void *ctx)
 
 static int on_drain(void *ctx, int timeout_ms)
 {
-	(void)ctx, (void)timeout_ms;
 	if (t.opens_on_drain)
 		t.choked = false;
 	return t.choked ? -EAGAIN : 0;
@@ -43,12 +42,10 @@ static int on_drain(void *ctx, int timeout_ms)
 
 static void on_writer(void *ctx, uint16_t writer_id, uint16_t target_buffer)
 {
-	(void)ctx, (void)writer_id, (void)target_buffer;
 }
 
 static void on_no_writer(void *ctx, uint16_t writer_id)
 {
-	(void)ctx, (void)writer_id;
 }
 
 static void on_schedule(void *ctx, bool urgent)

@@ -302,7 +302,6 @@ static void worker_schedule(void *ctx, bool urgent)
 
 static int worker_drain(void *ctx, int timeout_ms)
 {
-	(void)ctx, (void)timeout_ms;
 	return 0;
 }
 
@@ -313,7 +312,6 @@ static void worker_added(void *ctx, uint16_t id, uint16_t target)
 
 static void worker_removed(void *ctx, uint16_t id)
 {
-	(void)ctx, (void)id;
 }
 
 static void *work(void *arg)

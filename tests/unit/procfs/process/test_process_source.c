@@ -62,7 +62,6 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct event *e = *(struct event **)ctx;
 
-	(void)fd, (void)what;
 	n_ticks++;
 	if (!fake.started)
 		event_add(e, &(struct timeval){0});

@@ -17,8 +17,6 @@ enum { SEQ_BYTES = 240 }; /* of a sequence, about */
 static void count_writer(void *ctx, const struct trace_buffer_writer *writer,
 			 const struct trace_buffer_histogram *histogram)
 {
-	(void)writer;
-	(void)histogram;
 	++*(size_t *)ctx;
 }
 

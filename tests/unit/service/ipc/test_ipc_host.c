@@ -31,7 +31,6 @@ static int do_keep(void *endpoint, const struct ipc_call *call, const uint8_t *a
 {
 	struct notes *n = endpoint;
 
-	(void)args, (void)len;
 	n->kept = *call;
 	return 0;
 }
@@ -39,7 +38,6 @@ static int do_keep(void *endpoint, const struct ipc_call *call, const uint8_t *a
 /* The first byte of the arguments is the errno to fail with. */
 static int do_fail(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
 {
-	(void)endpoint, (void)call, (void)len;
 	return -args[0];
 }
 
@@ -289,7 +287,6 @@ static unsigned n_closing;
 
 unsigned background_close_count_waiting(uint64_t owner)
 {
-	(void)owner;
 	return n_closing;
 }
 
@@ -349,7 +346,6 @@ static void note_refused(evutil_socket_t fd, short what, void *ctx)
 {
 	struct quota *q = ctx;
 
-	(void)fd, (void)what;
 	/* Counts how many connections were handled before this event. */
 	q->refused[QUOTA_SESSIONS] = q->refused[QUOTA_CONSUMERS];
 }

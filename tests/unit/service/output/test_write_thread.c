@@ -400,7 +400,6 @@ WRITER_TEST(a_copy_of_a_file_that_was_truncated_is_an_error)
 
 static void on_alarm(int signal_number)
 {
-	(void)signal_number;
 }
 
 WRITER_TEST(a_signal_does_not_end_the_wait)

@@ -24,7 +24,6 @@ static int setup(void **state)
 {
 	int ask[2], tell[2];
 
-	(void)state;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ask) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET, 0, tell) < 0)
 		return -1;
@@ -47,7 +46,6 @@ static int teardown(void **state)
 {
 	int status;
 
-	(void)state;
 	close(requests);
 	close(answers);
 	return waitpid(reader, &status, 0) == reader && WIFEXITED(status) ? 0 : -1;

@@ -39,7 +39,6 @@ static int file_of(const void *bytes, size_t len)
 
 static int load_address(struct dl_phdr_info *info, size_t size, void *ctx)
 {
-	(void)size;
 	*(uint64_t *)ctx = info->dlpi_addr;
 	return 1; /* the program is the first one */
 }

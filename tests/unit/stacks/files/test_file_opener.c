@@ -20,7 +20,6 @@ static int setup(void **state)
 {
 	int ask[2], pass[2];
 
-	(void)state;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ask) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pass) < 0)
 		return -1;
@@ -43,7 +42,6 @@ static int teardown(void **state)
 {
 	int status;
 
-	(void)state;
 	close(requests);
 	close(opened);
 	return waitpid(opener, &status, 0) == opener && WIFEXITED(status) ? 0 : -1;

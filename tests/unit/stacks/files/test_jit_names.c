@@ -10,7 +10,6 @@ static struct jit_names names;
 
 static int setup(void **state)
 {
-	(void)state;
 	file = memfd_create("jit", MFD_CLOEXEC);
 	names = (struct jit_names){0};
 	return file < 0 ? -1 : 0;
@@ -18,7 +17,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	close(file);
 	jit_names_deinit(&names);
 	return 0;
