@@ -76,21 +76,22 @@ LDFLAGS_ALL = $(SAN_FLAGS) -Wl,--gc-sections -Wl,--as-needed -pie -Wl,-z,relro,-
 
 # ---- layers: what each library may use, and in which order it is linked ---------------------------
 
-LAYERS := base wire config client service symbols ftrace stacks procfs ebpf probes analyze cli
+LAYERS := base wire config client service subjects symbols ftrace stacks procfs ebpf probes analyze cli
 
 NEED_base :=
 NEED_wire := base
 NEED_config := wire base
 NEED_client := config wire base
 NEED_service := config wire base
+NEED_subjects := config wire base
 NEED_symbols := wire base
-NEED_ftrace := symbols client config wire base
-NEED_stacks := ebpf symbols client config wire base
-NEED_procfs := client config wire base
-NEED_ebpf := client config wire base
-NEED_probes := ftrace stacks procfs ebpf symbols client config wire base
+NEED_ftrace := symbols subjects client config wire base
+NEED_stacks := ebpf symbols subjects client config wire base
+NEED_procfs := subjects client config wire base
+NEED_ebpf := subjects client config wire base
+NEED_probes := ftrace stacks procfs ebpf symbols subjects client config wire base
 NEED_analyze := config wire base
-NEED_cli := analyze client config wire base
+NEED_cli := analyze subjects client config wire base
 
 LIBS_base := -levent_core -lcap-ng -lseccomp -liberty -lm
 LIBS_config := -lprotobuf-c
@@ -429,7 +430,7 @@ man: $(MANUAL)
 # tests has the sockets of the real one. A test helper links everything.
 FAKE_client := $(B)/libservice.a
 FAKE_cli := $(B)/libservice.a
-ALL_LIBS := $(foreach l,cli analyze probes ftrace stacks procfs ebpf symbols service client config wire base,$(B)/lib$(l).a)
+ALL_LIBS := $(foreach l,cli analyze probes ftrace stacks procfs ebpf symbols subjects service client config wire base,$(B)/lib$(l).a)
 ALL_SYSLIBS := $(foreach l,$(LAYERS),$(LIBS_$(l))) -lprotobuf-c
 
 define unit_rule

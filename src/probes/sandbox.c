@@ -16,6 +16,7 @@
 #include "base/system/sanitizer.h"
 #include "base/system/syscall_filter.h"
 #include "stacks/samples/perf_source.h"
+#include "subjects/name_reader.h"
 
 /* The capabilities that data sources may request; others are of no use to a producer. */
 static const unsigned kept[] = {
@@ -58,6 +59,7 @@ static const char *const own_calls[] = {
 	"perf_event_open",
 	"pidfd_open",
 	/* libraries: systemd and libbpf */
+	"fgetxattr", /* ids of units' runs, of their control groups */
 	"getcwd",
 	"mincore",
 	"prctl",
@@ -116,6 +118,10 @@ int sandbox_enter(const struct sandbox_paths *paths, struct err_text *e)
 
 	if (r < 0)
 		log_warn("linux.perf: cannot start the processes that read files: %s",
+			 strerror(-r));
+	r = name_reader_start("");
+	if (r < 0)
+		log_warn("cannot start the processes that read names of containers: %s",
 			 strerror(-r));
 	r = caps_keep_only(kept, ARRAY_SIZE(kept));
 	/* sonda-probes also works with more privileges than it needs. */

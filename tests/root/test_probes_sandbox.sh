@@ -55,6 +55,14 @@ is "the child that parses files" "$reader" CapPrm 0000000000000000
 is "the child that parses files" "$reader" CapBnd 0000000000000000
 is "the child that parses files" "$reader" Seccomp 2
 
+opener=$(pgrep -x -P "$probes" sonda-name-open)
+is "the child that opens files of containers" "$opener" CapPrm "$(caps 2)"
+is "the child that opens files of containers" "$opener" Seccomp 2
+reader=$(pgrep -x -P "$probes" sonda-names)
+is "the child that parses files of containers" "$reader" CapPrm 0000000000000000
+is "the child that parses files of containers" "$reader" CapBnd 0000000000000000
+is "the child that parses files of containers" "$reader" Seccomp 2
+
 while_recording() { # SOURCE CAPABILITY...
   local source=$1
   shift

@@ -63,7 +63,7 @@ stop
 
 start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
 start_tries TRACED_PROBES_NOTIFY_FD "$BIN/sonda-probes"
-wait_for have_tried 4
+wait_for have_tried 6
 verdict "sonda-probes and its children try what an attacker would" $? "$TMP/log"
 is "sonda-probes changes no file and starts no process" sonda-probes "${filtered[@]/mkdir=EPERM/mkdir=EACCES}" \
   read=done write=EACCES create=EACCES unlink=EACCES socket=done dumpable=0
@@ -72,5 +72,9 @@ is "its child sonda-reads reads, and does nothing else" sonda-reads "${filtered[
 is "its child sonda-open opens to read, and does nothing else" sonda-open "${filtered[@]}" \
   read=done write=EPERM create=EPERM unlink=EPERM socket=EPERM dumpable=EPERM
 is "its child sonda-elf, which parses files, opens none" sonda-elf "${filtered[@]}" \
+  read=EPERM write=EPERM create=EPERM unlink=EPERM socket=EPERM dumpable=EPERM
+is "its child sonda-name-open opens to read, and does nothing else" sonda-name-open "${filtered[@]}" \
+  read=done write=EPERM create=EPERM unlink=EPERM socket=EPERM dumpable=EPERM
+is "its child sonda-names, which parses files, opens none" sonda-names "${filtered[@]}" \
   read=EPERM write=EPERM create=EPERM unlink=EPERM socket=EPERM dumpable=EPERM
 exit "$BAD"

@@ -14,14 +14,15 @@ allowed() {
   client | service) echo "$1 config wire base" ;;
   lib) echo "lib client wire base" ;;
   embed) echo "embed service config lib base" ;;
-  ebpf) echo "ebpf bpf client config wire base" ;;
+  ebpf) echo "ebpf bpf subjects client config wire base" ;;
+  subjects) echo "subjects config wire base" ;;
   symbols) echo "symbols wire base" ;;
-  procfs) echo "procfs client config wire base" ;;
-  ftrace) echo "ftrace symbols client config wire base" ;;
-  stacks) echo "stacks ebpf bpf symbols client config wire base" ;;
-  probes) echo "probes ftrace stacks procfs ebpf client config wire base" ;;
+  procfs) echo "procfs subjects client config wire base" ;;
+  ftrace) echo "ftrace symbols subjects client config wire base" ;;
+  stacks) echo "stacks ebpf bpf symbols subjects client config wire base" ;;
+  probes) echo "probes ftrace stacks procfs ebpf subjects client config wire base" ;;
   analyze) echo "analyze wire base" ;;
-  cli) echo "cli analyze client config wire base" ;;
+  cli) echo "cli analyze subjects client config wire base" ;;
   multicall) echo "multicall base" ;;
   *) echo "" ;;
   esac
