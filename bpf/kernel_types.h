@@ -81,7 +81,12 @@ struct kernfs_node {
 	__u64 id;
 };
 
+struct cgroup_root {
+	int hierarchy_id; /* 0: version 2 */
+};
+
 struct cgroup {
+	struct cgroup_root *root;
 	int level; /* below the root, which is 0 */
 	struct kernfs_node *kn;
 	struct cgroup *ancestors[]; /* by level, itself too; from 6.1 on */

@@ -57,6 +57,7 @@ bool source_scan_reads(uint32_t packet_field)
 	       packet_field == PB_TRACE_PACKET_EBPF_COUNTERS_STATS ||
 	       packet_field == PB_TRACE_PACKET_POLLED_COUNTERS_STATS ||
 	       packet_field == PB_TRACE_PACKET_WAITS_STATS ||
+	       packet_field == PB_TRACE_PACKET_CGROUP_MEMBERS ||
 	       packet_field == PB_TRACE_PACKET_SOURCE_REFUSAL;
 }
 
@@ -238,6 +239,25 @@ static bool scan_waits(struct source_scan *s, const struct pb_field *message)
 	return ok;
 }
 
+/* Control groups that are polled miss processes, so the summary has the reason. */
+static bool scan_members(struct source_scan *s, const struct pb_field *message)
+{
+	struct pb_field because = {0};
+	char line[NAME_LIST_MAX_LEN], text[160];
+	uint64_t lost = 0;
+	bool ok = pb_read(message, PB_TO(PB_CGROUP_MEMBERS_LOST, &lost),
+			  PB_TO(PB_CGROUP_MEMBERS_POLLED_BECAUSE, &because));
+
+	if (lost)
+		keep_counted(s, "control groups", "rows of threads that are missing: no room", lost);
+	if (!because.len)
+		return ok;
+	packet_copy_text(&because, text, sizeof(text));
+	snprintf(line, sizeof(line), "linux.cgroup_members: %s", text);
+	add_unread_line(&s->unread, line);
+	return ok;
+}
+
 static void keep_refused(struct source_scan *s, const char *source, uint64_t tracks)
 {
 	size_t i = 0;
@@ -300,6 +320,8 @@ bool source_scan_payload(struct source_scan *s, const struct pb_field *payload)
 		return scan_polled(s, payload);
 	case PB_TRACE_PACKET_WAITS_STATS:
 		return scan_waits(s, payload);
+	case PB_TRACE_PACKET_CGROUP_MEMBERS:
+		return scan_members(s, payload);
 	case PB_TRACE_PACKET_SOURCE_REFUSAL:
 		return scan_refusal(s, payload);
 	}

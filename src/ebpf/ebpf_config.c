@@ -3,39 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include "base/core/err.h"
 #include "base/core/mem.h"
-#include "base/system/fs.h"
-
-/*
- * Opens the mount point of version 2. Returns a descriptor, -ENOENT if it is not mounted, or
- * -errno.
- */
-static int open_mount(const char *sys_root)
-{
-	static const char *const dirs[] = {"fs/cgroup", "fs/cgroup/unified"};
-	char path[256];
-	struct statfs fs;
-
-	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
-		if (fs_join(path, sizeof(path), sys_root, dirs[i]) < 0)
-			continue;
-		if (statfs(path, &fs) == 0 && (unsigned long)fs.f_type == CGROUP2_SUPER_MAGIC) {
-			int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-			return fd < 0 ? -errno : fd;
-		}
-	}
-	return -ENOENT;
-}
+#include "ebpf/engine/cgroup_mount.h"
 
 /* Returns true if the path has a component "..". */
 static bool has_dot_dot(const char *path)
@@ -59,7 +35,7 @@ static bool has_dot_dot(const char *path)
 static int find_cgroup_id(const char *sys_root, const char *path, uint64_t *ret_id,
 			  struct err_text *e)
 {
-	_cleanup_(closep) int mount = open_mount(sys_root);
+	_cleanup_(closep) int mount = cgroup_mount_open(sys_root);
 	const char *below = path + strspn(path, "/");
 	struct stat st;
 

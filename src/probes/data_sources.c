@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "ebpf/ebpf_source.h"
+#include "ebpf/members/members_source.h"
 #include "ftrace/session/data_sources.h"
 #include "procfs/data_sources.h"
 #include "stacks/samples/perf_source.h"
@@ -22,5 +23,6 @@ const struct data_source *const probes_data_sources[] = {
 	&ebpf_counters_data_source,
 	&perf_data_source,
 	&waits_data_source,
+	&cgroup_members_data_source,
 	NULL,
 };

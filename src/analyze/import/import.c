@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "analyze/import/cgroup_rows.h"
 #include "analyze/import/cpus.h"
 #include "analyze/import/event_rules.h"
 #include "analyze/import/ftrace_rows.h"
@@ -38,6 +39,7 @@ static bool reads_sorted(uint32_t field)
 	       field == PB_TRACE_PACKET_TRIGGER || field == PB_TRACE_PACKET_PERF_SAMPLE ||
 	       field == PB_TRACE_PACKET_STACK_SAMPLE || field == PB_TRACE_PACKET_SMAPS_PACKET ||
 	       field == PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT ||
+	       field == PB_TRACE_PACKET_CGROUP_TREE || field == PB_TRACE_PACKET_CGROUP_MEMBERS ||
 	       field == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER;
 }
 
@@ -79,6 +81,12 @@ static void make_packet_rows(struct import *im, struct machine *m, const struct 
 		break;
 	case PB_TRACE_PACKET_STACK_SAMPLE:
 		rows_stack_sample(im, m, e->ts, &p, e->b);
+		break;
+	case PB_TRACE_PACKET_CGROUP_TREE:
+		rows_cgroup_tree(im, m, &p.payload);
+		break;
+	case PB_TRACE_PACKET_CGROUP_MEMBERS:
+		rows_cgroup_members(im, m, e->ts, &p.payload);
 		break;
 	case PB_TRACE_PACKET_TRIGGER:
 	case PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER:
@@ -184,6 +192,7 @@ static void import_deinit(struct import *im)
 	perf_streams_deinit(im);
 	module_symbols_deinit(im);
 	gpu_work_deinit(im);
+	cgroup_rows_deinit(im);
 	free(im->labels);
 	free(im->args.args);
 	free(im->list.args);
@@ -261,6 +270,7 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 		late_tracks_finish(im);
 		rows_process_args(im);
 		module_symbols_finish(im);
+		rows_cgroup_members_finish(im);
 		recorded_threads_finish(im);
 		metadata_set_string(im, SCOPE_TRACE, NULL, "trace_type", false, "proto", 5);
 		metadata_set_int(im, SCOPE_TRACE, NULL, "trace_size_bytes", false,

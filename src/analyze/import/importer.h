@@ -69,6 +69,7 @@ struct described_node;
 struct event_value;
 struct proto_field;
 struct remembered;
+struct cgroup_member;
 
 /* The uuid of the TrackDescriptor that described a thread or process. */
 struct seen_uuid {
@@ -132,6 +133,8 @@ struct import {
 	size_t n_module_symbols, cap_module_symbols;
 	struct process_label *labels; /* owned */
 	size_t n_labels, cap_labels;
+	struct cgroup_member *members; /* owned: see cgroup_rows.h */
+	size_t n_members, cap_members;
 };
 
 static inline struct table *import_table(struct import *im, enum store_table which)

@@ -126,6 +126,12 @@ CREATE TEMP VIEW stack_sample_counter_track AS
   FROM __intrinsic_track
   WHERE id IN (SELECT track_id FROM stack_sample_counter);
 
+CREATE TEMP VIEW process_cgroup AS
+  SELECT c.id, t.upid, c.ts, c.dur, c.cgroup_id
+  FROM thread_cgroup c
+  JOIN thread t USING (utid)
+  WHERE t.is_main_thread;
+
 CREATE TEMP VIEW counters AS
   SELECT c.*, t.name, t.counter_unit AS unit
   FROM counter c

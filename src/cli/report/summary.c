@@ -547,11 +547,15 @@ static size_t put_idle_sources(const struct record_facts *f, struct strbuf *line
 
 static void put_unread(const char *name, struct strbuf *lines)
 {
-	static const char callers[] = "linux.perf callers: ";
+	static const char callers[] = "linux.perf callers: ", groups[] = "linux.cgroup_members: ";
 
 	if (str_starts(name, callers))
 		strbuf_printf(lines, "callers in programs without frame pointers: %s\n",
 			      name + strlen(callers));
+	else if (str_starts(name, groups))
+		strbuf_printf(lines,
+			      "control groups of short-lived processes: /proc was polled: %s\n",
+			      name + strlen(groups));
 	else
 		strbuf_printf(lines, "%s of %s\n",
 			      str_starts(name, "linux.perf: ") ? "samples" : "counters", name);

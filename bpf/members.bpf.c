@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * Rows of threads and their control groups of version 2.
+ *
+ *	task_newtask         a new thread, also by CLONE_INTO_CGROUP, which has no cgroup_attach_task
+ *	cgroup_attach_task   a thread, or all threads of a process, were moved
+ *	sched_process_exec   the thread may have a new tid; and after a lost row this one is right
+ *	cgroup_mkdir, _rmdir groups, with the path, so that a short-lived one has its name
+ *
+ * The end of a thread needs no row: nobody runs under its tid until a new thread gets it. Nothing
+ * wakes the reader, which reads periodically. There is no state: what finds no room is counted.
+ */
+#include "common.h"
+
+#include "members.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, MEMBERS_RING);
+} members SEC(".maps");
+
+/* Records that found no room. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} lost SEC(".maps");
+
+/* The stack of a program has 512 bytes. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct member_group);
+} scratch SEC(".maps");
+
+static __always_inline void send_record(void *record, __u64 size)
+{
+	__u32 zero = 0;
+	__u64 *n;
+
+	if (bpf_ringbuf_output(&members, record, size, BPF_RB_NO_WAKEUP) == 0)
+		return;
+	n = bpf_map_lookup_elem(&lost, &zero);
+	if (n)
+		++*n;
+}
+
+static __always_inline int send_row(__u32 tgid, __u32 tid, __u64 group)
+{
+	struct member_row r = {
+		.type = MEMBER_ROW,
+		.tgid = tgid,
+		.time = bpf_ktime_get_boot_ns(),
+		.group = group,
+		.tid = tid,
+	};
+
+	send_record(&r, sizeof(r));
+	return 0;
+}
+
+SEC("tp_btf/task_newtask")
+int BPF_PROG(on_new_task, struct task_struct *t)
+{
+	return send_row(t->tgid, t->pid, t->cgroups->dfl_cgrp->kn->id);
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *t)
+{
+	return send_row(t->tgid, t->pid, t->cgroups->dfl_cgrp->kn->id);
+}
+
+static __always_inline int is_version_2(struct cgroup *c)
+{
+	return c->root->hierarchy_id == 0;
+}
+
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(on_attach, struct cgroup *to, const char *path, struct task_struct *t, bool threadgroup)
+{
+	if (!is_version_2(to))
+		return 0;
+	return send_row(t->tgid, threadgroup ? 0 : t->pid, to->kn->id);
+}
+
+static __always_inline struct member_group *group_record(struct cgroup *c, __u32 type)
+{
+	__u32 zero = 0;
+	struct member_group *g;
+
+	if (!is_version_2(c))
+		return NULL;
+	g = bpf_map_lookup_elem(&scratch, &zero);
+	if (!g)
+		return NULL;
+	g->type = type;
+	g->unused = 0;
+	g->group = c->kn->id;
+	g->parent = 0;
+	return g;
+}
+
+SEC("tp_btf/cgroup_mkdir")
+int BPF_PROG(on_mkdir, struct cgroup *c, const char *path)
+{
+	struct member_group *g = group_record(c, MEMBER_GROUP);
+	__u64 n;
+
+	if (!g)
+		return 0;
+	if (c->level > 0)
+		g->parent = cgroup_id_at(c, c->level - 1);
+	n = bpf_probe_read_kernel_str(g->path, MEMBERS_PATH, path);
+	/* The mask is for the verifier. */
+	n = (n - 1) & (MEMBERS_PATH - 1);
+	send_record(g, offsetof(struct member_group, path) + n + 1);
+	return 0;
+}
+
+SEC("tp_btf/cgroup_rmdir")
+int BPF_PROG(on_rmdir, struct cgroup *c, const char *path)
+{
+	struct member_group *g = group_record(c, MEMBER_GROUP_END);
+
+	if (g)
+		send_record(g, offsetof(struct member_group, path));
+	return 0;
+}
+
+SEC("iter/task")
+int each_member(struct bpf_iter__task *ctx)
+{
+	struct task_struct *t = ctx->task;
+	struct member_row r = {.type = MEMBER_ROW};
+
+	if (!t)
+		return 0;
+	r.tgid = t->tgid;
+	r.tid = t->pid;
+	r.time = bpf_ktime_get_boot_ns();
+	r.group = t->cgroups->dfl_cgrp->kn->id;
+	bpf_seq_write(ctx->meta->seq, &r, sizeof(r));
+	return 0;
+}

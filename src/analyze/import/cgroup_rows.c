@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/import/cgroup_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/import/remembered.h"
+#include "gen/fields.h"
+#include "wire/pb_read.h"
+
+/* The row of a new thread may have a time shortly before or after that of its first event. */
+#define SLACK_NS 1000000
+
+/* A thread, or all threads of the process tid, are in a group from ts on. */
+struct cgroup_member {
+	uint32_t machine;
+	bool is_process;
+	bool is_initial; /* also before ts */
+	int32_t tid, tgid;
+	uint32_t cgroup; /* row */
+	int64_t ts;
+};
+
+/* ---- groups ---- */
+
+static uint32_t cgroup_row_add(struct import *im, const struct machine *m, uint64_t inode)
+{
+	struct table *t = import_table(im, TABLE_CGROUP);
+	uint32_t row = table_append(t);
+
+	table_set_i64(t, CGROUP_INODE, row, (int64_t)inode);
+	table_set_u32(t, CGROUP_PARENT, row, NULL_U32);
+	for (unsigned c = CGROUP_PATH; c <= CGROUP_UNIT; c++)
+		if (t->def->columns[c].kind == COLUMN_STRING)
+			table_set_u32(t, c, row, NULL_U32);
+	table_set_u32(t, CGROUP_MACHINE, row, m->row);
+	return row;
+}
+
+/* Returns the row of a group; NULL_U32 without memory. */
+static uint32_t cgroup_row_get(struct import *im, const struct machine *m, uint64_t inode)
+{
+	int64_t *row = import_remembered(im, m, REMEMBER_CGROUP, inode);
+
+	if (!row)
+		return NULL_U32;
+	if (!*row)
+		*row = (int64_t)cgroup_row_add(im, m, inode) + 1;
+	return (uint32_t)(*row - 1);
+}
+
+static void cgroup_row_read(struct import *im, const struct machine *m, const struct pb_field *group)
+{
+	struct table *t = import_table(im, TABLE_CGROUP);
+	struct pb_field path = {0};
+	uint64_t id = 0, parent = 0;
+	uint32_t row;
+
+	pb_read(group, PB_TO(PB_CGROUP_TREE_GROUP_ID, &id),
+		PB_TO(PB_CGROUP_TREE_GROUP_PARENT_ID, &parent),
+		PB_TO(PB_CGROUP_TREE_GROUP_PATH, &path));
+	row = id ? cgroup_row_get(im, m, id) : NULL_U32;
+	if (row == NULL_U32)
+		return;
+	if (path.data)
+		table_set_u32(t, CGROUP_PATH, row, import_intern_text(im, &path));
+	if (parent)
+		table_set_u32(t, CGROUP_PARENT, row, cgroup_row_get(im, m, parent));
+}
+
+void rows_cgroup_tree(struct import *im, struct machine *m, const struct pb_field *tree)
+{
+	pb_for_each (f, tree)
+		if (f.id == PB_CGROUP_TREE_GROUPS && f.data)
+			cgroup_row_read(im, m, &f);
+}
+
+/* ---- members ---- */
+
+static struct cgroup_member *cgroup_member_append(struct import *im)
+{
+	if (!budget_charge(&im->store->budget, sizeof(*im->members)))
+		return NULL;
+	if (array_reserve(&im->members, &im->cap_members, im->n_members + 1, sizeof(*im->members))) {
+		budget_fail(&im->store->budget);
+		return NULL;
+	}
+	return &im->members[im->n_members++];
+}
+
+/* The columns of a packet; a row ends where the shortest column ends. */
+struct member_columns {
+	struct pb_packed time, tid, tgid, group;
+};
+
+static bool next_member(struct member_columns *c, int64_t *time, int64_t *tid, int64_t *tgid,
+			uint64_t *group)
+{
+	uint64_t time_delta, tid_delta, tgid_delta;
+
+	if (!pb_packed_next(&c->time, &time_delta) || !pb_packed_next(&c->tid, &tid_delta) ||
+	    !pb_packed_next(&c->tgid, &tgid_delta) || !pb_packed_next(&c->group, group))
+		return false;
+	*time = (int64_t)((uint64_t)*time + (uint64_t)pb_unzigzag(time_delta));
+	*tid = (int64_t)((uint64_t)*tid + (uint64_t)pb_unzigzag(tid_delta));
+	*tgid = (int64_t)((uint64_t)*tid + (uint64_t)pb_unzigzag(tgid_delta));
+	return true;
+}
+
+/* Reads the ids of the packet's groups as rows of the table. Returns their number. */
+static size_t read_group_rows(struct import *im, const struct machine *m, const struct pb_field *ids,
+			      uint32_t **ret)
+{
+	uint32_t *rows = NULL;
+	size_t n = 0, cap = 0;
+	uint64_t id;
+
+	for (struct pb_packed p = pb_packed_of(ids); ids->data && pb_packed_next(&p, &id);) {
+		if (array_reserve(&rows, &cap, n + 1, sizeof(*rows))) {
+			budget_fail(&im->store->budget);
+			break;
+		}
+		rows[n++] = cgroup_row_get(im, m, id);
+	}
+	*ret = rows;
+	return n;
+}
+
+static void read_member_rows(struct import *im, const struct machine *m, int64_t ts,
+			     struct member_columns *c, const uint32_t *groups, size_t n_groups,
+			     bool is_initial)
+{
+	int64_t tid = 0, tgid = 0;
+	uint64_t group;
+
+	while (next_member(c, &ts, &tid, &tgid, &group)) {
+		bool is_process = tid == 0;
+		struct cgroup_member *to;
+
+		if (group >= n_groups || groups[group] == NULL_U32 || tid < 0 || tid > INT32_MAX ||
+		    tgid <= 0 || tgid > INT32_MAX)
+			continue;
+		to = cgroup_member_append(im);
+		if (!to)
+			return;
+		*to = (struct cgroup_member){.machine = m->row,
+					     .is_process = is_process,
+					     .is_initial = is_initial,
+					     .tid = (int32_t)(is_process ? tgid : tid),
+					     .tgid = (int32_t)tgid,
+					     .cgroup = groups[group],
+					     .ts = ts};
+	}
+}
+
+void rows_cgroup_members(struct import *im, struct machine *m, int64_t ts,
+			 const struct pb_field *members)
+{
+	struct pb_field ids = {0}, time = {0}, tid = {0}, tgid = {0}, group = {0}, polled = {0};
+	bool is_initial = false;
+	struct member_columns c;
+	uint64_t lost = 0;
+	uint32_t *groups;
+	size_t n_groups;
+
+	pb_read(members, PB_TO(PB_CGROUP_MEMBERS_GROUP_IDS, &ids),
+		PB_TO(PB_CGROUP_MEMBERS_TIME_DELTA, &time),
+		PB_TO(PB_CGROUP_MEMBERS_TID_DELTA, &tid),
+		PB_TO(PB_CGROUP_MEMBERS_TGID_DELTA, &tgid), PB_TO(PB_CGROUP_MEMBERS_GROUP, &group),
+		PB_TO(PB_CGROUP_MEMBERS_IS_INITIAL, &is_initial),
+		PB_TO(PB_CGROUP_MEMBERS_LOST, &lost),
+		PB_TO(PB_CGROUP_MEMBERS_POLLED_BECAUSE, &polled));
+	if (lost > (uint64_t)stats_get(im->store, STAT_SONDA_CGROUP_ROWS_LOST, STAT_NO_INDEX))
+		stats_set(im->store, STAT_SONDA_CGROUP_ROWS_LOST, STAT_NO_INDEX,
+			  (int64_t)MIN(lost, (uint64_t)INT64_MAX));
+	if (polled.data)
+		stats_set(im->store, STAT_SONDA_CGROUP_ROWS_POLLED, STAT_NO_INDEX, 1);
+	if (!time.data || !tid.data || !tgid.data || !group.data)
+		return;
+	c = (struct member_columns){pb_packed_of(&time), pb_packed_of(&tid), pb_packed_of(&tgid),
+				    pb_packed_of(&group)};
+	n_groups = read_group_rows(im, m, &ids, &groups);
+	read_member_rows(im, m, ts, &c, groups, n_groups, is_initial);
+	free(groups);
+}
+
+/* ---- the end: rows of threads ---- */
+
+static int compare_tasks(const struct cgroup_member *x, const struct cgroup_member *y)
+{
+	if (x->machine != y->machine)
+		return x->machine < y->machine ? -1 : 1;
+	if (x->is_process != y->is_process)
+		return x->is_process < y->is_process ? -1 : 1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static int compare_members(const void *a, const void *b)
+{
+	const struct cgroup_member *x = a, *y = b;
+	int order = compare_tasks(x, y);
+
+	return order ? order : x->ts < y->ts ? -1 : x->ts > y->ts;
+}
+
+/* Makes the threads that have rows only here. */
+static void make_threads(struct import *im)
+{
+	for (size_t i = 0; i < im->n_members; i++) {
+		const struct cgroup_member *c = &im->members[i];
+		struct tasks *t = &im->machines[c->machine]->tasks;
+
+		if (i && compare_tasks(&c[-1], c) == 0)
+			continue;
+		if (c->is_process)
+			tasks_get_process(t, c->tid);
+		else if (tasks_find_thread(t, c->tid) == NULL_U32)
+			tasks_get_thread_of_process(t, c->tid, c->tgid);
+	}
+}
+
+/* The rows of one task, in the order of time. */
+struct member_range {
+	const struct cgroup_member *at, *end;
+};
+
+static struct member_range find_members(const struct import *im, const struct cgroup_member *task)
+{
+	size_t lo = 0, hi = im->n_members;
+	struct member_range r;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (compare_tasks(&im->members[mid], task) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	r.at = r.end = im->members + lo;
+	while (r.end < im->members + im->n_members && compare_tasks(r.end, task) == 0)
+		r.end++;
+	return r;
+}
+
+static const struct cgroup_member *take_earlier(struct member_range *a, struct member_range *b)
+{
+	if (a->at == a->end)
+		return b->at == b->end ? NULL : b->at++;
+	return b->at < b->end && b->at->ts < a->at->ts ? b->at++ : a->at++;
+}
+
+/* Where rows of a thread may be: a tid may have been another thread's before and after. */
+struct thread_life {
+	uint32_t utid;
+	int64_t start, end; /* INT64_MIN, INT64_MAX: unknown */
+};
+
+static void add_thread_cgroup(struct import *im, const struct thread_life *of, int64_t ts,
+			      uint32_t cgroup)
+{
+	struct table *t = import_table(im, TABLE_THREAD_CGROUP);
+	uint32_t row = table_append(t);
+
+	table_set_u32(t, THREAD_CGROUP_UTID, row, of->utid);
+	table_set_ts(t, THREAD_CGROUP_TS, row, ts);
+	table_set_dur(t, THREAD_CGROUP_DUR, row, MAX(MIN(of->end, im->store->end_ts) - ts, 0));
+	table_set_u32(t, THREAD_CGROUP_CGROUP, row, cgroup);
+}
+
+static void add_thread_cgroups(struct import *im, const struct thread_life *of,
+			       struct member_range direct, struct member_range process)
+{
+	struct table *t = import_table(im, TABLE_THREAD_CGROUP);
+	const struct cgroup_member *c;
+	bool is_first = true;
+
+	while ((c = take_earlier(&direct, &process)) && !im->store->budget.error) {
+		int64_t ts = MAX(c->ts, of->start);
+		uint32_t last = t->rows - 1;
+
+		if (of->start != INT64_MIN && c->ts < of->start - SLACK_NS)
+			continue;
+		if (of->end != INT64_MAX && c->ts > of->end + SLACK_NS)
+			break;
+		if (is_first && (c->is_initial || c->ts < of->start + SLACK_NS))
+			ts = MAX(of->start, MIN(im->store->start_ts, c->ts));
+		if (!is_first && table_u32(t, THREAD_CGROUP_CGROUP, last) == c->cgroup)
+			continue;
+		if (!is_first)
+			table_set_dur(t, THREAD_CGROUP_DUR, last,
+				      MAX(ts - table_ts(t, THREAD_CGROUP_TS, last), 0));
+		add_thread_cgroup(im, of, ts, c->cgroup);
+		is_first = false;
+	}
+}
+
+static void add_rows_of_thread(struct import *im, uint32_t utid)
+{
+	const struct table *threads = import_table(im, TABLE_THREAD);
+	const struct table *processes = import_table(im, TABLE_PROCESS);
+	uint32_t upid = table_u32(threads, THREAD_UPID, utid);
+	int64_t tid = table_i64(threads, THREAD_TID, utid);
+	int64_t start = table_i64(threads, THREAD_START_TS, utid);
+	int64_t end = table_i64(threads, THREAD_END_TS, utid);
+	int64_t pid = upid == NULL_U32 ? 0 : table_i64(processes, PROCESS_PID, upid);
+	struct cgroup_member task = {.machine = table_u32(threads, THREAD_MACHINE, utid)};
+	const struct thread_life of = {utid, start == NULL_I64 ? INT64_MIN : start,
+				       end == NULL_I64 ? INT64_MAX : end};
+	struct member_range direct, process;
+
+	if (tid <= 0 || tid > INT32_MAX || pid < 0 || pid > INT32_MAX)
+		return;
+	task.tid = (int32_t)tid;
+	direct = find_members(im, &task);
+	task.tid = (int32_t)pid;
+	task.is_process = true;
+	process = find_members(im, &task);
+	add_thread_cgroups(im, &of, direct, process);
+}
+
+void rows_cgroup_members_finish(struct import *im)
+{
+	if (!im->n_members)
+		return;
+	qsort(im->members, im->n_members, sizeof(*im->members), compare_members);
+	make_threads(im);
+	/* A trace of these rows only ends with the last of them. */
+	if (im->store->start_ts > im->store->end_ts)
+		for (size_t i = 0; i < im->n_members; i++)
+			import_note_ts(im, im->members[i].ts);
+	for (uint32_t utid = 0; utid < import_table(im, TABLE_THREAD)->rows; utid++)
+		add_rows_of_thread(im, utid);
+}
+
+void cgroup_rows_deinit(struct import *im)
+{
+	free(im->members);
+}

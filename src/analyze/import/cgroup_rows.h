@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analyze/import/importer.h"
+
+/*
+ * The tables cgroup and thread_cgroup, from packets of linux.cgroup_members. Rows of threads are
+ * kept until the end: only then all threads and their times are known.
+ */
+void rows_cgroup_tree(struct import *im, struct machine *m, const struct pb_field *tree);
+void rows_cgroup_members(struct import *im, struct machine *m, int64_t ts,
+			 const struct pb_field *members);
+void rows_cgroup_members_finish(struct import *im);
+void cgroup_rows_deinit(struct import *im);

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A tick does what there is to do, in steps, and later ticks the rest:
+ *
+ *	records of the programs  ->  threads that existed before  ->  directories  ->  groups
+ *
+ * The programs run before the threads and directories are listed, so nothing is missed. Rows have the
+ * ids of groups and do not wait for their paths. A flush, and the stop, are answered when nothing is
+ * left to do.
+ */
+#include "ebpf/members/members_source.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
+#include "base/event_loop/time_slice.h"
+#include "base/system/log.h"
+#include "ebpf/members/members_groups.h"
+#include "ebpf/members/members_packets.h"
+#include "ebpf/members/members_poll.h"
+#include "ebpf/members/members_program.h"
+
+#define READ_MS 250 /* time between two reads of the ring, which has room for 26,000 rows */
+#define POLL_MS 1000
+#define POLL_MIN_MS 100u
+#define POLL_SHARE 20 /* passes over /proc take at most one part in so many of the time */
+#define WALK_AGAIN_NS NS_PER_S /* between walks for groups whose path is unknown */
+#define RECORDS_EACH 256 /* of a step */
+
+struct members {
+	struct ds_handle *h; /* borrowed, as are the next two */
+	const char *tracefs_root;
+	bool no_ebpf;
+	uint32_t poll_ms;
+	struct writer *writer; /* owned */
+	struct event *tick; /* owned */
+	struct members_program *program; /* owned; NULL: it polls, or has stopped */
+	struct err_text polled_because; /* "": it does not poll */
+	struct member_groups groups;
+	struct members_packets packets;
+	struct members_poll poll;
+	int threads_fd; /* owned; an iteration over all threads; -1: none */
+	uint64_t walked; /* the last walk, CLOCK_MONOTONIC */
+	uint64_t poll_due; /* CLOCK_MONOTONIC */
+	uint64_t lost, lost_written;
+	bool is_started, is_stopping;
+	struct flushes flushes;
+};
+
+static bool polls(const struct members *s)
+{
+	return s->polled_because.text[0];
+}
+
+/* ---- steps: each returns true if there is more to do ---- */
+
+static bool read_records(struct members *s)
+{
+	const void *record;
+	uint32_t type;
+
+	for (unsigned i = 0; i < RECORDS_EACH; i++) {
+		const struct member_group *g;
+
+		record = s->program ? members_program_peek(s->program, &type) : NULL;
+		if (!record)
+			return false;
+		g = record;
+		if (type == MEMBER_ROW)
+			members_packets_add(&s->packets, record, false);
+		else if (type == MEMBER_GROUP)
+			member_groups_add(&s->groups, g->group, g->parent, g->path);
+		else
+			member_groups_remove(&s->groups, g->group);
+		members_program_consume(s->program);
+	}
+	return true;
+}
+
+/* Threads that existed before, or again after a clear. */
+static bool read_threads(struct members *s)
+{
+	struct member_row rows[RECORDS_EACH];
+	ssize_t n;
+
+	if (s->threads_fd < 0)
+		return false;
+	n = read(s->threads_fd, rows, sizeof(rows));
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	for (ssize_t i = 0; i < n / (ssize_t)sizeof(*rows); i++)
+		members_packets_add(&s->packets, &rows[i], true);
+	if (n <= 0)
+		closep(&s->threads_fd);
+	return n > 0;
+}
+
+static bool members_source_step(struct members *s)
+{
+	return read_records(s) || read_threads(s) || members_poll_step(&s->poll, &s->packets) ||
+	       member_groups_walk_step(&s->groups) || members_packets_write_groups(&s->packets);
+}
+
+/* ---- the tick ---- */
+
+static void write_stats(struct members *s, bool always)
+{
+	if (s->program)
+		s->lost = members_program_lost(s->program);
+	if (!always && s->lost + s->packets.refused + s->groups.refused == s->lost_written)
+		return;
+	s->lost_written = s->lost + s->packets.refused + s->groups.refused;
+	members_packets_write_stats(&s->packets, s->lost_written,
+				    polls(s) ? s->polled_because.text : NULL, s->poll_ms);
+}
+
+static void members_source_finish_stop(struct members *s)
+{
+	write_stats(s, true);
+	writer_flush(s->writer);
+	members_program_free(TAKE_PTR(s->program));
+	s->is_started = s->is_stopping = false;
+	ds_stopped(s->h);
+}
+
+/* Nothing is left to do. */
+static void members_source_rest(struct members *s)
+{
+	members_packets_end(&s->packets);
+	write_stats(s, false);
+	if (s->flushes.n) {
+		writer_flush(s->writer);
+		flushes_answer(&s->flushes, s->h);
+	}
+	if (s->is_stopping)
+		members_source_finish_stop(s);
+	else
+		event_timer_ms(s->tick, clock_ms_to_tick(READ_MS));
+}
+
+static void begin_work(struct members *s)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (s->groups.has_unknown && now - s->walked >= WALK_AGAIN_NS) {
+		s->walked = now;
+		member_groups_walk(&s->groups);
+	}
+	if (polls(s) && !s->poll.dir && now >= s->poll_due) {
+		s->poll_due = now + MAX(s->poll_ms * NS_PER_MS, POLL_SHARE * s->poll.took);
+		members_poll_begin(&s->poll);
+	}
+}
+
+static void members_source_on_tick(evutil_socket_t fd, short what, void *ctx)
+{
+	struct time_slice slice = time_slice_start(clock_mono_ns);
+	struct members *s = ctx;
+
+	(void)fd;
+	(void)what;
+	begin_work(s);
+	do {
+		if (!members_source_step(s)) {
+			members_source_rest(s);
+			return;
+		}
+	} while (!time_slice_over(&slice));
+	event_timer_soon(s->tick);
+}
+
+/* ---- life ---- */
+
+static void members_destroy(void *instance)
+{
+	struct members *s = instance;
+
+	if (!s)
+		return;
+	event_freep(&s->tick);
+	members_program_free(s->program);
+	closep(&s->threads_fd);
+	members_poll_deinit(&s->poll);
+	members_packets_deinit(&s->packets);
+	member_groups_deinit(&s->groups);
+	writer_free(s->writer);
+	free(s);
+}
+
+static int members_create(struct ds_handle *h, const struct ds_env *env,
+			  const Pb__DataSourceConfig *config, void **ret_instance)
+{
+	const Pb__CgroupMembersConfig *c = config->cgroup_members_config;
+	struct members *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->h = h;
+	s->tracefs_root = env->tracefs_root;
+	s->no_ebpf = c && c->no_ebpf;
+	s->poll_ms = c && c->poll_ms ? MAX(c->poll_ms, POLL_MIN_MS) : POLL_MS;
+	s->poll.proc_root = env->proc_root;
+	s->threads_fd = -1;
+	member_groups_init(&s->groups, env->sys_root);
+	s->tick = evtimer_new(env->loop, members_source_on_tick, s);
+	s->writer = ds_writer_new(h);
+	if (!s->tick || !s->writer ||
+	    members_packets_init(&s->packets, s->writer, &s->groups) < 0) {
+		members_destroy(s);
+		return -ENOMEM;
+	}
+	ds_yield_to_root(h, s->tick);
+	*ret_instance = s;
+	return 0;
+}
+
+static void begin_polling(struct members *s)
+{
+	if (!s->polled_because.text[0])
+		(void)err_set(&s->polled_because, 0, "no BPF program could be loaded");
+	if (!s->no_ebpf)
+		log_warn("linux.cgroup_members reads /proc/PID/cgroup: %s",
+			 s->polled_because.text);
+}
+
+static void members_start(void *instance)
+{
+	struct members *s = instance;
+
+	s->is_started = true;
+	if (s->no_ebpf)
+		(void)err_set(&s->polled_because, 0, "no_ebpf in the config");
+	else if (members_program_new(s->tracefs_root, &s->program, &s->polled_because) == 0)
+		s->polled_because.text[0] = '\0';
+	if (s->program)
+		s->threads_fd = members_program_open_threads(s->program);
+	else
+		begin_polling(s);
+	s->walked = clock_mono_ns();
+	member_groups_walk(&s->groups);
+	write_stats(s, true);
+	/* Without BPF the walk comes before the first pass, which needs the ids of the paths. */
+	while (polls(s) && member_groups_walk_step(&s->groups))
+		;
+	members_source_on_tick(-1, 0, s);
+	ds_started(s->h);
+}
+
+static void members_flush(void *instance, uint64_t flush_id)
+{
+	struct members *s = instance;
+
+	if (!flushes_add(&s->flushes, flush_id)) {
+		flushes_answer(&s->flushes, s->h);
+		flushes_add(&s->flushes, flush_id);
+	}
+	event_timer_soon(s->tick);
+}
+
+static void members_clear(void *instance)
+{
+	struct members *s = instance;
+
+	member_groups_write_again(&s->groups);
+	if (s->program && s->threads_fd < 0)
+		s->threads_fd = members_program_open_threads(s->program);
+	write_stats(s, true);
+}
+
+static void members_stop(void *instance)
+{
+	struct members *s = instance;
+
+	s->is_stopping = true;
+	members_source_on_tick(-1, 0, s);
+}
+
+const struct data_source cgroup_members_data_source = {
+	.name = "linux.cgroup_members",
+	.handles_incremental_state_clear = true,
+	.capabilities = 1ull << CAP_BPF | 1ull << CAP_PERFMON | 1ull << CAP_SYS_ADMIN |
+			1ull << CAP_DAC_READ_SEARCH,
+	.create = members_create,
+	.start = members_start,
+	.flush = members_flush,
+	.clear = members_clear,
+	.stop = members_stop,
+	.destroy = members_destroy,
+};
