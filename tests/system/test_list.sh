@@ -28,6 +28,9 @@ verdict "the kinds" $?
 sonda 0 list presets mem && shows '^mem +Memory' && shows '^ +source +linux.sys_stats sys_stats_config \{ meminfo_period_ms: 1000' &&
   shows '^ +events +vmscan/' && [ "$(grep -c '^[a-z]' "$TMP/out")" = 1 ] && sonda 0 list presets && [ "$(grep -c '^[a-z]' "$TMP/out")" -gt 30 ]
 verdict "presets with what they expand to" $?
+sonda 0 list presets && shows '^ +made of +events, counters, eBPF \(mem-events, mem-counters, mem-ebpf: one of them\)$' && shows '^ +cost +[0-9.]+ % of a CPU, ' &&
+  sonda 0 describe io-ebpf && shows 'families: BLOCK' && ! shows 'block_rq_issue' && sonda 1 describe stacks-ebpf
+verdict "how presets are made, and one way of them" $?
 sonda 0 list sources && shows '^linux.ftrace ' && shows '^ +example +sonda record ' && shows '^ +options +ftrace_events, ' &&
   sonda 0 describe linux.sys_stats && shows '^ +meminfo_period_ms +uint32 +/proc/meminfo$' && shows '^ +presets +buddyinfo, counters, ' &&
   shows '^ +files.path +string '

@@ -99,6 +99,30 @@ static void put_sources(struct list *l, const struct preset *s)
 	name_list_deinit(&lines);
 }
 
+/* "events, eBPF (lock-events, lock-ebpf: one of them)": how the preset is made, and the words for each part of it. */
+static void put_parts(struct list *l, const struct preset *s)
+{
+	static const char *const texts[PRESET_PARTS] = {"events", "counters", "eBPF", "call stacks"};
+	struct strbuf line = {0}, words = {0};
+	bool has[PRESET_PARTS] = {false};
+
+	for (size_t i = 0; i < s->config->n_data_sources; i++)
+		has[preset_part_of(s->config->data_sources[i]->config->name)] = true;
+	for (int part = 0; part < PRESET_PARTS; part++) {
+		if (!has[part])
+			continue;
+		strbuf_printf(&line, "%s%s", line.len ? ", " : "", texts[part]);
+		if (part != PRESET_SAMPLES)
+			strbuf_printf(&words, "%s%s-%s", words.len ? ", " : "", s->name,
+				      preset_part_names[part]);
+	}
+	if (words.s && strchr(words.s, ','))
+		strbuf_printf(&line, " (%s: one of them)", words.s);
+	list_out_value(&l->out, "made of", line.s);
+	strbuf_deinit(&line);
+	strbuf_deinit(&words);
+}
+
 static int put_preset(void *pass, const char *name)
 {
 	struct pass *p = pass;
@@ -116,6 +140,10 @@ static int put_preset(void *pass, const char *name)
 	list_out_item(&l->out, "preset", name, r ? e.text : s->title);
 	if (r || l->detail == LIST_NAMES)
 		return 0;
+	put_parts(l, s);
+	list_out_value(&l->out, "cost", s->cost);
+	if (!p->pattern && !l->out.json)
+		return 0;
 	list_presets_put_events(l, s);
 	put_sources(l, s);
 	list_out_value(&l->out, "file", s->path ? s->path : "(in the program)");
@@ -130,6 +158,8 @@ int list_presets(struct list *l, const char *pattern, struct err_text *e)
 {
 	struct pass p = {l, pattern, e};
 	char name[PRESET_MAX_NAME];
+	size_t before = l->out.n;
+	int r;
 
 	/* In a typed name '_' stands for '-'. */
 	if (pattern && strlen(pattern) < sizeof(name)) {
@@ -138,5 +168,9 @@ int list_presets(struct list *l, const char *pattern, struct err_text *e)
 			*c = *c == '_' ? '-' : *c;
 		p.pattern = name;
 	}
-	return presets_each(l->presets, put_preset, &p) ? err_set(e, -ENOMEM, "no memory") : 0;
+	r = presets_each(l->presets, put_preset, &p);
+	/* A part of a preset is found by its whole name only. */
+	if (!r && pattern && l->out.n == before && presets_has(l->presets, p.pattern, strlen(p.pattern)))
+		r = put_preset(&p, p.pattern);
+	return r ? err_set(e, -ENOMEM, "no memory") : 0;
 }

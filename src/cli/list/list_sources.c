@@ -32,7 +32,7 @@ static const struct source {
 	 "Events of the kernel: tracepoints, system calls, probes, the function graph.",
 	 "sonda record -t 10s sched 'irq:*'"},
 	{"linux.network_stats", "network_stats_config",
-	 "Counters of network interfaces and protocols.", "sonda record -t 10s network"},
+	 "Counters of network interfaces and protocols.", "sonda record -t 10s net-counters"},
 	{"linux.perf", "perf_event_config",
 	 "Samples of the CPUs: the functions that run, with their call stacks.",
 	 "sonda record -t 10s --cpu-stacks"},

@@ -82,6 +82,7 @@ static void preset_free(struct preset *s)
 	free(s->name);
 	free(s->path);
 	free(s->title);
+	free(s->cost);
 	free(s);
 }
 
@@ -135,28 +136,73 @@ static const struct built_in_preset *find_built_in(const char *name)
 	return b->name ? b : NULL;
 }
 
-bool presets_has(struct presets *p, const char *typed, size_t len)
-{
-	char name[PRESET_MAX_NAME], path[PATH_MAX];
+/* ---- parts ---- */
 
-	return normalize_name(typed, len, name) &&
-	       (find_built_in(name) || find_file(p, name, path));
+const char *const preset_part_names[PRESET_PARTS] = {"events", "counters", "ebpf", "samples"};
+
+enum preset_part preset_part_of(const char *source)
+{
+	static const struct {
+		const char *source;
+		enum preset_part part;
+	} parts[] = {
+		{"linux.ftrace", PRESET_EVENTS},
+		{"linux.ebpf_counters", PRESET_EBPF},
+		{"linux.waits", PRESET_EBPF},
+		{"linux.perf", PRESET_SAMPLES},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (!strcmp(source, parts[i].source))
+			return parts[i].part;
+	return PRESET_COUNTERS;
+}
+
+/* Splits "mem-ebpf" in place into "mem" and the part. Returns false for a name without a part. */
+static bool split_part(char *name, enum preset_part *ret)
+{
+	char *dash = strrchr(name, '-');
+
+	for (int part = 0; dash && part < PRESET_PARTS; part++)
+		if (part != PRESET_SAMPLES && !strcmp(dash + 1, preset_part_names[part])) {
+			*dash = '\0';
+			*ret = part;
+			return true;
+		}
+	return false;
+}
+
+/* Leaves only the data sources of a part. Returns false if there are none. */
+static bool keep_part(Pb__TraceConfig *config, enum preset_part part)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < config->n_data_sources; i++) {
+		Pb__TraceConfig__DataSource *source = config->data_sources[i];
+
+		if (preset_part_of(source->config->name) == part)
+			config->data_sources[n++] = source;
+		else
+			protobuf_c_message_free_unpacked(&source->base, NULL);
+	}
+	config->n_data_sources = n;
+	return n > 0;
 }
 
 /* ---- reading ---- */
 
-/* Returns the first comment, up to an empty comment line or the first line that is no comment, as
- * one line and without SPDX lines. */
-static char *read_title(const char *text)
+/* Returns the comment at *text, up to an empty comment line or the first line that is no comment, as
+ * one line and without SPDX lines; *text is then behind it. */
+static char *read_comment(const char **text)
 {
 	struct strbuf b = {0};
 
 	strbuf_puts(&b, "");
-	while (*text == '#') {
-		const char *line = text + 1 + strspn(text + 1, " \t");
+	while (**text == '#') {
+		const char *line = *text + 1 + strspn(*text + 1, " \t");
 		size_t len = strcspn(line, "\n");
 
-		text = line + len + (line[len] == '\n');
+		*text = line + len + (line[len] == '\n');
 		if (str_starts(line, "SPDX-"))
 			continue;
 		if (!len)
@@ -167,6 +213,20 @@ static char *read_title(const char *text)
 	if (b.s)
 		str_make_plain(b.s, b.len, "");
 	return strbuf_take(&b);
+}
+
+/* Reads the title, and the cost if the next paragraph begins with "Cost: ". */
+static int read_comments(const char *text, struct preset *ret)
+{
+	static const char mark[] = "Cost: ";
+	char *next;
+
+	ret->title = read_comment(&text);
+	next = read_comment(&text);
+	if (next && str_starts(next, mark))
+		ret->cost = strdup(next + strlen(mark));
+	free(next);
+	return ret->title ? 0 : -ENOMEM;
 }
 
 /* Refuses fields that only a whole session has: all but data_sources, and target_buffer. */
@@ -210,11 +270,7 @@ static int presets_parse(const char *path, const char *text, size_t len, struct 
 	strbuf_deinit(&errors);
 	if (!r)
 		r = check_fields(ret->config, path, e);
-	if (!r) {
-		ret->title = read_title(text);
-		r = ret->title ? 0 : -ENOMEM;
-	}
-	return r;
+	return r ? r : read_comments(text, ret);
 }
 
 static int presets_read_file(const char *path, struct preset *ret, struct err_text *e)
@@ -235,17 +291,51 @@ static int presets_read_file(const char *path, struct preset *ret, struct err_te
 	return r;
 }
 
-static int read_preset(const struct presets *p, const char *name, struct preset *ret,
-		       struct err_text *e)
+static int read_whole(const struct presets *p, const char *name, struct preset *ret,
+		      struct err_text *e)
 {
 	const struct built_in_preset *built_in = find_built_in(name);
 	char path[PATH_MAX];
-	int r = -ENOENT;
 
 	if (find_file(p, name, path))
-		r = presets_read_file(path, ret, e);
-	else if (built_in)
-		r = presets_parse(name, built_in->text, strlen(built_in->text), ret, e);
+		return presets_read_file(path, ret, e);
+	if (built_in)
+		return presets_parse(name, built_in->text, strlen(built_in->text), ret, e);
+	return -ENOENT;
+}
+
+/* A part of a preset: its title says which, and it has no cost. */
+static int read_part(const struct presets *p, const char *name, struct preset *ret,
+		     struct err_text *e)
+{
+	char base[PRESET_MAX_NAME];
+	struct strbuf title = {0};
+	enum preset_part part;
+	int r;
+
+	strcpy(base, name);
+	if (!split_part(base, &part))
+		return -ENOENT;
+	r = read_whole(p, base, ret, e);
+	if (!r && !keep_part(ret->config, part))
+		r = -ENOENT;
+	if (r)
+		return r;
+	strbuf_printf(&title, "Only the %s of %s: %s",
+		      part == PRESET_EBPF ? "eBPF programs" : preset_part_names[part], base, ret->title);
+	free(ret->title);
+	ret->title = strbuf_take(&title);
+	free(TAKE_PTR(ret->cost));
+	return ret->title ? 0 : -ENOMEM;
+}
+
+static int read_preset(const struct presets *p, const char *name, struct preset *ret,
+		       struct err_text *e)
+{
+	int r = read_whole(p, name, ret, e);
+
+	if (r == -ENOENT)
+		r = read_part(p, name, ret, e);
 	if (!r) {
 		ret->name = strdup(name);
 		r = ret->name ? 0 : -ENOMEM;
@@ -278,6 +368,20 @@ int presets_find(struct presets *p, const char *typed, size_t len, const struct 
 	}
 	*ret = p->read[p->n++] = s;
 	return 0;
+}
+
+bool presets_has(struct presets *p, const char *typed, size_t len)
+{
+	char name[PRESET_MAX_NAME], path[PATH_MAX];
+	const struct preset *s;
+	enum preset_part part;
+	struct err_text e;
+
+	if (!normalize_name(typed, len, name))
+		return false;
+	if (find_built_in(name) || find_file(p, name, path))
+		return true;
+	return split_part(name, &part) && !presets_find(p, typed, len, &s, &e);
 }
 
 /* ---- all presets ---- */

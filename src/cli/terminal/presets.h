@@ -25,17 +25,35 @@
  *	(in the program)                                               share/sonda/presets at its
  *	                                                               build
  *
- * In a name '_' means '-'.
+ * In a name '_' means '-'. NAME-events, NAME-counters and NAME-ebpf, if no file has that name, are
+ * the part of the preset NAME that is made in this way: the events of ftrace, the polled counters,
+ * the BPF programs in the kernel.
+ *
+ * The second comment paragraph may say what the preset was measured to cost:
+ *
+ *	# Idle states of CPUs.
+ *	#
+ *	# Cost: 0.2 % of a CPU, 12 KiB/s
  */
 
 #define PRESET_MAX_NAME 64
 #define PRESET_MAX_BYTES (1u << 18) /* of a file */
 #define PRESET_FOLDERS 3
 
+/* How a data source is made. */
+enum preset_part {
+	PRESET_EVENTS,
+	PRESET_COUNTERS,
+	PRESET_EBPF,
+	PRESET_SAMPLES, /* of call stacks */
+	PRESET_PARTS
+};
+
 struct preset {
 	char *name; /* owned */
 	char *path; /* owned; of its file; NULL: in the program */
 	char *title; /* owned; "" if it has none */
+	char *cost; /* owned; NULL if it has none, and for a part */
 	Pb__TraceConfig *config; /* owned; its data sources all have a config with a name */
 };
 
@@ -62,6 +80,11 @@ int presets_each(struct presets *p, int (*fn)(void *ctx, const char *name), void
 
 /* Returns the nearest name, copied to buf, or NULL. */
 const char *presets_nearest(struct presets *p, const char *word, char buf[static STR_NEAREST_SIZE]);
+
+/* Returns how a data source is made, by its name. */
+enum preset_part preset_part_of(const char *source);
+/* "events", "counters", "ebpf", "samples". */
+extern const char *const preset_part_names[PRESET_PARTS];
 
 /* The presets in the program: build/gen/presets.c. The list ends with a NULL name. */
 struct built_in_preset {

@@ -113,6 +113,48 @@ TEST(test_names)
 	presets_free(p);
 }
 
+/* ---- parts ---- */
+
+static size_t count_sources(struct presets *p, const char *name)
+{
+	const struct preset *s;
+	struct err_text e;
+
+	if (find(p, name, &s, &e))
+		return 0;
+	assert_true(presets_has(p, name, strlen(name)));
+	return s->config->n_data_sources;
+}
+
+TEST(test_parts)
+{
+	struct presets *p = presets_new(NULL);
+	const struct preset *s;
+	struct err_text e;
+
+	assert_int_equal(count_sources(p, "mem"), 3);
+	assert_int_equal(find(p, "mem-events", &s, &e), 0);
+	assert_int_equal(s->config->n_data_sources, 1);
+	assert_string_equal(s->config->data_sources[0]->config->name, "linux.ftrace");
+	assert_true(str_starts(s->title, "Only the events of mem: "));
+	assert_null(s->cost);
+	assert_int_equal(find(p, "mem_counters", &s, &e), 0);
+	assert_string_equal(s->config->data_sources[0]->config->name, "linux.sys_stats");
+	assert_int_equal(find(p, "off-cpu-ebpf", &s, &e), 0);
+	assert_string_equal(s->config->data_sources[0]->config->name, "linux.waits");
+
+	/* A preset without this part, a part of a part, no preset, samples. */
+	for (const char **name = (const char *[]){"sched-ebpf", "stacks-events", "mem-ebpf-events",
+						  "nosuch-events", "-events", "stacks-samples", NULL};
+	     *name; name++)
+		if (find(p, *name, &s, &e) != -ENOENT || presets_has(p, *name, strlen(*name)))
+			fail_msg("there is a preset %s", *name);
+	/* A file comes first. */
+	assert_int_equal(find(p, "syscalls-ebpf", &s, &e), 0);
+	assert_false(str_starts(s->title, "Only"));
+	presets_free(p);
+}
+
 /* ---- the shipped ones ---- */
 
 static struct presets *shipped;
@@ -138,7 +180,7 @@ static int check_one(void *ctx, const char *name)
 		const Pb__SysStatsConfig *y = c->sys_stats_config;
 
 		for (size_t k = 0; b && k < b->n_families; k++)
-			families[b->families[k]] |= b->n_families == 1;
+			families[b->families[k]] = true;
 		for (unsigned k = 0; y && k < y->base.descriptor->n_fields; k++)
 			if (is_period(&y->base.descriptor->fields[k]) &&
 			    *(uint32_t *)((char *)y + y->base.descriptor->fields[k].offset))
@@ -162,10 +204,11 @@ TEST(test_the_shipped_ones_are_good_and_cover_all_families_and_periods)
 					     "everything-cheap",
 					     "freq",
 					     "idle",
-					     "disk",
 					     "workq",
-					     "memreclaim",
-					     "pagecache"};
+					     "pagecache",
+					     "mem-events",
+					     "mem-counters",
+					     "mem_ebpf"};
 	static const char *const no_folders[] = {NULL};
 	const ProtobufCEnumDescriptor *f = &pb__ebpf_counters_config__family__descriptor;
 	const ProtobufCMessageDescriptor *y = &pb__sys_stats_config__descriptor;
@@ -177,7 +220,7 @@ TEST(test_the_shipped_ones_are_good_and_cover_all_families_and_periods)
 	assert_int_equal(presets_each(shipped, check_one, NULL), 0);
 	for (unsigned i = 0; i < f->n_values; i++)
 		if (f->values[i].value && !families[f->values[i].value])
-			fail_msg("no preset of the family %s alone", f->values[i].name);
+			fail_msg("no preset with the family %s", f->values[i].name);
 	for (unsigned i = 0; i < y->n_fields; i++)
 		if (is_period(&y->fields[i]) && !periods[i])
 			fail_msg("no preset with %s", y->fields[i].name);
