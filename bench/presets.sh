@@ -16,7 +16,7 @@ update=
 [ $# -gt 0 ] || set -- $(cd share/sonda/presets && printf '%s\n' *.cfg | sed 's/\.cfg$//')
 TMP=$(mktemp -d)
 loads=()
-trap 'kill "${loads[@]}" 2>/dev/null; wait "${loads[@]}" 2>/dev/null; rm -rf "$TMP"' EXIT
+trap '[ "$BASHPID" != $$ ] || { kill "${loads[@]}" 2>/dev/null; wait "${loads[@]}" 2>/dev/null; rm -rf "$TMP"; }' EXIT
 for i in 1 2; do
   mkdir "$TMP/$i"
   "$B/tests/root/mixed_load" "$TMP/$i" 3600 >/dev/null 2>&1 &
