@@ -143,7 +143,9 @@ REPORTS := src/analyze/report/reports.sql $(filter-out %/reports.sql,$(sort $(wi
 # Views of sonda sql, and the modules that INCLUDE PERFETTO MODULE makes, in the order of the message that lists them.
 SQL_TEXTS := $(patsubst %,src/analyze/tables/%.sql,views slices.with_context sched.with_context linux.cpu.frequency \
 	time.conversion)
-GEN_ANALYZE := $(B)/gen/page/parts.o $(B)/gen/reports.o $(B)/gen/sql_texts.o
+# tables.sql first: what the findings share.
+FINDINGS := src/analyze/findings/tables.sql $(filter-out %/tables.sql,$(sort $(wildcard src/analyze/findings/*.sql)))
+GEN_ANALYZE := $(B)/gen/page/parts.o $(B)/gen/finding_texts.o $(B)/gen/reports.o $(B)/gen/sql_texts.o
 GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 
 # ---- sources by folder ---------------------------------------------------------------------------
@@ -253,6 +255,12 @@ $(B)/gen/reports.c: tools/reports.awk $(REPORTS) src/analyze/report
 	$(Q)mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f $< $(REPORTS) >$@ || { rm -f $@; exit 1; }
 $(B)/gen/reports.o: src/analyze/report/report.h
+
+$(B)/gen/finding_texts.c: tools/finding_texts.awk $(FINDINGS) src/analyze/findings
+	@echo "  GEN     $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f $< $(FINDINGS) >$@
+$(B)/gen/finding_texts.o: src/analyze/findings/finding.h
 
 $(B)/gen/sql_texts.c: tools/sql_texts.awk $(SQL_TEXTS)
 	@echo "  GEN     $@"

@@ -123,6 +123,8 @@ FNR == 1 {
 		fields[report] = fields[report] "." substr(word, 2) " = " quote(rest) ", "
 	} else if (word == "@of_thread") {
 		fields[report] = fields[report] ".of_thread = true, "
+	} else if (word == "@of_findings") {
+		fields[report] = fields[report] ".of_findings = true, "
 	} else if (word == "@lacks") {
 		section = section ".lacks = report_lacks_" rest ", "
 	} else if (word == "@top") {
@@ -161,10 +163,11 @@ END {
 			order[++n_order] = report
 	print "#include \"analyze/report/report.h\"\n"
 	for (i = 1; i <= n_order; i++)
-		print "static const struct report_section sections_" order[i] "[] = {\n" sections[order[i]] "};"
+		if (order[i] in sections)
+			print "static const struct report_section sections_" order[i] "[] = {\n" sections[order[i]] "};"
 	print "const struct report reports[] = {"
 	for (i = 1; i <= n_order; i++)
-		print "\t{.name = " quote(order[i]) ", " fields[order[i]] ".sections = sections_" order[i] \
-			", .n_sections = sizeof(sections_" order[i] ") / sizeof(sections_" order[i] "[0])},"
+		print "\t{.name = " quote(order[i]) ", " fields[order[i]] (order[i] in sections ? ".sections = sections_" order[i] \
+			", .n_sections = sizeof(sections_" order[i] ") / sizeof(sections_" order[i] "[0])" : "") "},"
 	print "};\nconst size_t n_reports = " n_order ";"
 }

@@ -20,6 +20,7 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "cli/report/record_facts.h"
+#include "cli/report_findings.h"
 #include "cli/report_options.h"
 #include "cli/report_table.h"
 #include "cli/sql_output.h"
@@ -353,11 +354,35 @@ static void print_nothing_key(const struct output *p)
 }
 
 /* Returns an SQLite result code. */
+static int print_findings(struct output *p)
+{
+	struct findings_output o = {.tables = &p->tables,
+				    .options = p->o,
+				    .style = &p->style,
+				    .losses = p->several ? NULL : &p->losses,
+				    .window = {.from = p->from,
+					       .to = p->to,
+					       .top = p->o->top ?: DEFAULT_TOP,
+					       .more = p->o->format == REPORT_TEXT},
+				    .machine = p->several ? p->machine : -1,
+				    .out = p->out};
+	struct err_text e;
+	int r = report_findings_print(&o, &e);
+
+	if (r < 0)
+		log_error("report: %s", e.text);
+	p->any |= o.answered;
+	return r < 0 ? SQLITE_ERROR : SQLITE_OK;
+}
+
+/* Returns an SQLite result code. */
 static int print_report(struct output *p)
 {
 	const struct report *report = p->o->report;
 	int r = SQLITE_OK;
 
+	if (report->of_findings)
+		return print_findings(p);
 	if (p->o->format == REPORT_JSON)
 		fputc('{', p->out);
 	for (size_t i = 0; i < report->n_sections && r == SQLITE_OK; i++)
@@ -379,6 +404,8 @@ static int print_report(struct output *p)
 
 static bool has_tables(const struct output *p)
 {
+	if (p->o->report->of_findings)
+		return !p->of_trace;
 	for (size_t i = 0; i < p->o->report->n_sections; i++)
 		if (report_is_wanted(&p->o->report->sections[i], p))
 			return true;

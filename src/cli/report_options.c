@@ -33,6 +33,7 @@ static const char usage_tail[] =
 	"      --callers F    functions: a flame graph of what called F, as 'read*'\n"
 	"      --callees F    functions: a flame graph of what F called\n"
 	"      --machine N    only this one of several machines: its id in the table machine\n"
+	"      --file FILE    findings: also that of this SQL file, or those of a folder\n"
 	"      --top N        at most N rows of a list; default: 20\n"
 	"      --json         one JSON object, with a list of rows for each table\n"
 	"      --csv[=sheet]  CSV: a line with its title before each table; sheet: text that a "
@@ -57,7 +58,8 @@ static const struct option long_options[] = {
 	{"no-pager", no_argument, NULL, 'P'},	   {"color", required_argument, NULL, 'C'},
 	{"memory", required_argument, NULL, 'm'},  {"html", no_argument, NULL, 'H'},
 	{"out", required_argument, NULL, 'o'},	   {"help", no_argument, NULL, 'h'},
-	{"machine", required_argument, NULL, 'M'}, {0},
+	{"machine", required_argument, NULL, 'M'}, {"file", required_argument, NULL, 'f'},
+	{0},
 };
 
 static void print_usage(void)
@@ -153,6 +155,9 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 		return set_key(option == 'r' ? "callers" : "callees", o, e);
 	case 'n':
 		return parse_top(optarg, &o->top, e);
+	case 'f':
+		o->findings = optarg;
+		return 0;
 	case 'M':
 		return parse_machine(optarg, &o->machine, e);
 	case 'j':
@@ -297,5 +302,7 @@ int report_options_parse(int argc, char **argv, struct report_options *ret, stru
 		r = err_set(e, -EINVAL, "--to is not later than --from");
 	if (r == 0)
 		r = check_by(ret, e);
+	if (r == 0 && ret->findings && !ret->report->of_findings)
+		r = err_set(e, -EINVAL, "--file is for sonda report findings");
 	return r == 0 ? check_page(ret, e) : r;
 }

@@ -104,35 +104,41 @@ int report_width_of(const char *text)
 
 /* ---- cells ---- */
 
-static void read_heads(sqlite3_stmt *st, struct rows *r)
+/* Reads a column's name: the head for people, cut off, and the unit. */
+static enum unit read_head(const char *name, char *head, size_t size)
 {
 	static const struct {
 		const char *end;
 		enum unit unit;
 	} ends[] = {{"_ns", UNIT_DURATION}, {"_ts", UNIT_TIME},	    {"_pct", UNIT_SHARE},
 		    {"_bytes", UNIT_BYTES}, {"_value", UNIT_VALUE}, {"_bar", UNIT_BAR}};
+	enum unit unit = UNIT_NONE;
 
+	snprintf(head, size, "%s", name);
+	for (size_t e = 0; e < ARRAY_SIZE(ends) && unit == UNIT_NONE; e++)
+		if (str_ends(head, ends[e].end)) {
+			unit = ends[e].unit;
+			head[strlen(head) - strlen(ends[e].end)] = '\0';
+		}
+	for (char *p = head; *p; p++)
+		if (*p == '_')
+			*p = ' ';
+	return unit;
+}
+
+static void read_heads(sqlite3_stmt *st, struct rows *r)
+{
 	r->n_columns = MIN(sqlite3_column_count(st), MAX_COLUMNS);
 	r->unit_column = -1;
 	for (int i = 0; i < r->n_columns; i++) {
 		struct column *c = &r->columns[i];
-		size_t len;
 
-		snprintf(c->head, sizeof(c->head) - strlen(" %"), "%s", sqlite3_column_name(st, i));
+		c->unit = read_head(sqlite3_column_name(st, i), c->head,
+				    sizeof(c->head) - strlen(" %"));
 		if (!strcmp(c->head, "unit"))
 			r->unit_column = i;
-		len = strlen(c->head);
-		for (size_t e = 0; e < ARRAY_SIZE(ends); e++)
-			if (str_ends(c->head, ends[e].end)) {
-				c->unit = ends[e].unit;
-				c->head[len - strlen(ends[e].end)] = '\0';
-				break;
-			}
 		if (c->unit == UNIT_SHARE)
 			strcat(c->head, " %");
-		for (char *p = c->head; *p; p++)
-			if (*p == '_')
-				*p = ' ';
 		c->width = report_width_of(c->head);
 	}
 }
@@ -233,6 +239,40 @@ static char *format_cell_text(sqlite3_stmt *st, int i, const struct rows *rows, 
 	if (b.s)
 		str_make_plain(b.s, b.len, "");
 	return strbuf_take(&b);
+}
+
+void report_table_put_value(sqlite3_stmt *st, int column, const struct report_style *style,
+			    struct strbuf *b)
+{
+	struct rows rows;
+	char *text;
+
+	read_heads(st, &rows);
+	text = column < rows.n_columns ? format_cell_text(st, column, &rows, style->start_ts)
+				       : NULL;
+	strbuf_puts(b, text ? text : "");
+	free(text);
+}
+
+void report_table_put_number(const char *column, double v, struct strbuf *b)
+{
+	char head[64], buf[64];
+
+	switch (read_head(column, head, sizeof(head))) {
+	case UNIT_DURATION:
+		format_duration(v, buf, sizeof(buf));
+		break;
+	case UNIT_SHARE:
+		snprintf(buf, sizeof(buf), "%g %%", v);
+		break;
+	case UNIT_BYTES:
+		format_bytes(v, buf, sizeof(buf));
+		break;
+	default:
+		format_number(v, buf, sizeof(buf));
+		break;
+	}
+	strbuf_printf(b, "%s %s", head, buf);
 }
 
 static int read_rows(sqlite3_stmt *st, const struct report_style *style, struct rows *rows)

@@ -49,6 +49,13 @@ int report_width_of(const char *text);
  */
 int report_table_print(sqlite3_stmt *st, const struct report_style *style, FILE *to);
 
+/* Appends a value of the statement's current row as such a table shows it. */
+void report_table_put_value(sqlite3_stmt *st, int column, const struct report_style *style,
+			    struct strbuf *b);
+
+/* Appends a number as the table shows it in a column of this name, with the name: "share 20.0 %". */
+void report_table_put_number(const char *column, double v, struct strbuf *b);
+
 /* What the trace of a report lost, by the table stats. sonda info says where, and what would
  * help. */
 struct report_losses {

@@ -49,6 +49,7 @@ struct report {
 	const struct report_section *sections;
 	size_t n_sections;
 	bool of_thread; /* is about a thread or process, which must be named */
+	bool of_findings; /* has no sections: analyze/findings has its statements */
 };
 
 /* In the order of the help, and their number; made from the files *.sql beside this one. The first

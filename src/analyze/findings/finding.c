@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/findings/finding.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/core/mem.h"
+#include "base/system/fs.h"
+#include "base/text/str.h"
+
+#define FILE_MAX_BYTES (256u << 10)
+
+/* ---- the head of a file ---- */
+
+/* One line of the head. */
+struct head_line {
+	const char *path;
+	unsigned number;
+	struct err_text *e;
+};
+
+#define line_error(l, fmt, ...)                                                                    \
+	err_set((l)->e, -EINVAL, "%s:%u: " fmt, (l)->path, (l)->number, ##__VA_ARGS__)
+
+/* Cuts the first word off and returns it, or NULL at the end. */
+static char *next_word(char **rest)
+{
+	char *word;
+
+	do
+		word = strsep(rest, " \t");
+	while (word && !*word);
+	return word;
+}
+
+static char *skip_blanks(char *s)
+{
+	return s ? s + strspn(s, " \t") : NULL;
+}
+
+static bool is_identifier(const char *s)
+{
+	for (const char *p = s; *p; p++)
+		if (!isalnum((unsigned char)*p) && *p != '_')
+			return false;
+	return *s && !isdigit((unsigned char)*s);
+}
+
+static int finding_add_needs(struct finding *f, char *rest, const struct head_line *l)
+{
+	static const char *const kinds[] = {[NEED_EVENT] = "event",
+					    [NEED_SOURCE] = "source",
+					    [NEED_COUNTER] = "counter",
+					    [NEED_TABLE] = "table"};
+	char *next = rest, *term, *word;
+
+	while ((term = next)) {
+		struct finding_need *need = &f->needs[f->n_needs];
+		unsigned kind = 0;
+
+		next = strstr(term, " or ");
+		if (next) {
+			*next = '\0';
+			next += strlen(" or ");
+		}
+		word = next_word(&term);
+		term = skip_blanks(term);
+		while (word && kind < ARRAY_SIZE(kinds) && strcmp(kinds[kind], word) != 0)
+			kind++;
+		if (!word || !term || !*term || kind == ARRAY_SIZE(kinds) ||
+		    (kind == NEED_TABLE && !is_identifier(term)))
+			return line_error(l, "@needs is 'event GROUP/NAME', 'source NAME', "
+					     "'counter PATTERN' or 'table NAME', with 'or' between "
+					     "alternatives");
+		if (f->n_needs == FINDING_NEEDS_MAX)
+			return line_error(l, "more than %d needs", FINDING_NEEDS_MAX);
+		*need = (struct finding_need){
+			.kind = (enum need_kind)kind, .name = term, .or_next = next != NULL};
+		f->n_needs++;
+	}
+	return 0;
+}
+
+static int finding_add_threshold(struct finding *f, char *rest, const struct head_line *l)
+{
+	char *column = next_word(&rest), *min = next_word(&rest), *end = NULL;
+	double v = min ? strtod(min, &end) : 0;
+
+	if (!column || !is_identifier(column) || !min || end == min || *end)
+		return line_error(l, "@threshold is COLUMN MINIMUM, as: share_pct 20");
+	if (f->n_thresholds == FINDING_THRESHOLDS_MAX)
+		return line_error(l, "more than %d thresholds", FINDING_THRESHOLDS_MAX);
+	rest = skip_blanks(rest);
+	f->thresholds[f->n_thresholds++] =
+		(struct finding_threshold){.column = column, .min = v, .of = rest ? rest : ""};
+	return 0;
+}
+
+/* Reads the word behind "-- @" and its value. */
+static int finding_read_word(struct finding *f, char *line, const struct head_line *l)
+{
+	const struct {
+		const char *word;
+		const char **to;
+	} texts[] = {{"title", &f->title},
+		     {"record", &f->record},
+		     {"words", &f->words},
+		     {"more", &f->more}};
+	char *rest = line, *word = next_word(&rest);
+
+	rest = skip_blanks(rest);
+	if (!word || !rest || !*rest)
+		return line_error(l, "@%.40s has no value", word ? word : "");
+	if (!strcmp(word, "needs"))
+		return finding_add_needs(f, rest, l);
+	if (!strcmp(word, "threshold"))
+		return finding_add_threshold(f, rest, l);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (!strcmp(texts[i].word, word)) {
+			if (*texts[i].to)
+				return line_error(l, "@%s is there twice", word);
+			*texts[i].to = rest;
+			return 0;
+		}
+	return line_error(l,
+			  "there is no @%.40s; the words are title, needs, record, threshold, "
+			  "words and more",
+			  word);
+}
+
+/* Reads the lines up to the first one of SQL. Cuts the text in place. */
+static int finding_read_head(struct finding *f, struct head_line *l)
+{
+	char *rest = f->head, *line;
+
+	while ((line = strsep(&rest, "\n"))) {
+		int r;
+
+		l->number++;
+		line = skip_blanks(line);
+		line[strcspn(line, "\r")] = '\0';
+		if (*line && !str_starts(line, "--"))
+			break;
+		if (!str_starts(line, "-- @"))
+			continue;
+		r = finding_read_word(f, line + strlen("-- @"), l);
+		if (r < 0)
+			return r;
+	}
+	l->number = 1;
+	if (!line)
+		return line_error(l, "the file has no SELECT");
+	if (!f->title || !f->words)
+		return line_error(l, "the file has no line '-- @%s ...'",
+				  f->title ? "words" : "title");
+	return f->n_thresholds ? 0 : line_error(l, "the file has no line '-- @threshold ...'");
+}
+
+/* Returns the part of the path that is the name: without the folder and ".sql". */
+static char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
+	size_t len = strlen(from);
+
+	return strndup(from, str_ends(from, ".sql") ? len - strlen(".sql") : len);
+}
+
+int finding_parse(const char *path, const char *text, struct finding *ret, struct err_text *e)
+{
+	struct finding f = {.name = name_of(path),
+			    .path = strdup(path),
+			    .sql = strdup(text),
+			    .head = strdup(text)};
+	struct head_line l = {.path = path, .e = e};
+	int r = -ENOMEM;
+
+	if (f.name && f.path && f.sql && f.head)
+		r = finding_read_head(&f, &l);
+	else
+		err_set(e, r, "%s: %s", path, strerror(ENOMEM));
+	if (r < 0)
+		finding_deinit(&f);
+	else
+		*ret = f;
+	return r;
+}
+
+void finding_deinit(struct finding *f)
+{
+	free(f->name);
+	free(f->path);
+	free(f->sql);
+	free(f->head);
+	*f = (struct finding){.n_needs = 0};
+}
+
+unsigned finding_line_of(const struct finding *f, int offset)
+{
+	unsigned line = 1;
+
+	for (int i = 0; i < offset && f->sql[i]; i++)
+		line += f->sql[i] == '\n';
+	return line;
+}
+
+/* ---- lists ---- */
+
+/* Takes the finding over. */
+static int list_put(struct finding_list *l, struct finding *f, struct err_text *e)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->of[i].name, f->name)) {
+			finding_deinit(&l->of[i]);
+			l->of[i] = *f;
+			return 0;
+		}
+	if (array_reserve(&l->of, &l->cap, l->n + 1, sizeof(*l->of)) < 0) {
+		finding_deinit(f);
+		return err_set(e, -ENOMEM, "%s", strerror(ENOMEM));
+	}
+	l->of[l->n++] = *f;
+	return 0;
+}
+
+int finding_list_add_built_in(struct finding_list *l, struct err_text *e)
+{
+	for (const struct finding_text *t = finding_texts; t->name; t++) {
+		struct finding f;
+		int r = finding_parse(t->name, t->text, &f, e) ?: list_put(l, &f, e);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int finding_list_add_file(struct finding_list *l, const char *path, struct err_text *e)
+{
+	struct strbuf text = {0};
+	struct finding f;
+	int r = fs_read_file(path, FILE_MAX_BYTES, &text);
+
+	if (r < 0)
+		err_set(e, r, "cannot read %s: %s", path,
+			r == -EFBIG ? "it is too large for a finding" : strerror(-r));
+	else if (memchr(text.s ? text.s : "", '\0', text.len))
+		r = err_set(e, -EINVAL, "%s: it has a byte 0, so it is no text", path);
+	else
+		r = finding_parse(path, text.s ? text.s : "", &f, e);
+	strbuf_deinit(&text);
+	return r < 0 ? r : list_put(l, &f, e);
+}
+
+struct name_array {
+	char **of; /* owned, with the strings */
+	size_t n, cap;
+};
+
+static int keep_sql(void *ctx, const char *name, unsigned char d_type)
+{
+	struct name_array *names = ctx;
+
+	(void)d_type;
+	if (!str_ends(name, ".sql") || *name == '.')
+		return 0;
+	if (array_reserve(&names->of, &names->cap, names->n + 1, sizeof(*names->of)) < 0)
+		return -ENOMEM;
+	names->of[names->n] = strdup(name);
+	return names->of[names->n] ? (names->n++, 0) : -ENOMEM;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int finding_list_add_folder(struct finding_list *l, const char *folder, struct err_text *e)
+{
+	struct name_array names = {0};
+	char path[PATH_MAX];
+	int r = fs_each(folder, keep_sql, &names);
+
+	if (r < 0)
+		err_set(e, r, "cannot read %s: %s", folder, strerror(-r));
+	if (names.n)
+		qsort(names.of, names.n, sizeof(*names.of), by_name);
+	for (size_t i = 0; i < names.n; i++) {
+		if (r == 0) {
+			r = fs_join(path, sizeof(path), folder, names.of[i]);
+			r = r < 0 ? err_set(e, r, "%s: %s", folder, strerror(-r))
+				  : finding_list_add_file(l, path, e);
+		}
+		free(names.of[i]);
+	}
+	free(names.of);
+	return r;
+}
+
+int finding_list_add(struct finding_list *l, const char *path, struct err_text *e)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return err_set(e, -errno, "cannot read %s: %s", path, strerror(errno));
+	return S_ISDIR(st.st_mode) ? finding_list_add_folder(l, path, e)
+				   : finding_list_add_file(l, path, e);
+}
+
+void finding_list_deinit(struct finding_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		finding_deinit(&l->of[i]);
+	free(l->of);
+	*l = (struct finding_list){.n = 0};
+}

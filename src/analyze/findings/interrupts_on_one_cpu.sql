@@ -1,0 +1,24 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- @title One CPU with all interrupts
+-- @needs event irq/irq_handler_entry
+-- @record irq
+-- @threshold share_pct 5 of the time of the CPU in interrupts of devices and softirqs
+-- @threshold of_all_pct 90 of the interrupts of devices
+-- @threshold per_s 1000 of these
+-- @threshold cpus 2 in the machine
+-- @words CPU {cpu} handled {of_all_pct} % of the interrupts of devices ({per_s} a second), mostly of {device}, and spent {share_pct} % of its time in them and in softirqs
+-- @more report irq
+WITH i AS MATERIALIZED (
+  SELECT c.cpu, c.type, i.name, i.n, i.total, i.worst, i.worst_ts
+  FROM interrupts i
+  JOIN cpu_track c ON c.id = i.track_id
+  WHERE c.type IN ('cpu_irq', 'cpu_softirq')),
+hard AS (
+  SELECT cpu, sum(n) AS n, name, max(n), worst, worst_ts
+  FROM i
+  WHERE type = 'cpu_irq'
+  GROUP BY cpu)
+SELECT cpu, name AS device, 100.0 * (SELECT sum(total) FROM i WHERE i.cpu = hard.cpu) / (:to - :from) AS share_pct,
+    1e9 * n / (:to - :from) AS per_s, 100.0 * n / (SELECT sum(n) FROM hard) AS of_all_pct, n AS interrupts,
+    max((SELECT count(DISTINCT cpu) FROM used), (SELECT count(*) FROM cpu)) AS cpus, worst AS longest_ns, worst_ts AS at_ts
+FROM hard

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/findings/finding.h"
+
+/* What a trace was to record, by its config, and what it has. */
+struct recorded {
+	sqlite3 *db; /* borrowed */
+	const uint8_t *config; /* a TraceConfig, unchecked; borrowed; NULL: none */
+	size_t config_len;
+};
+
+/*
+ * Returns true if the trace tells of this: it has such rows, or its config requests the event and
+ * the kernel did not refuse it, so that the trace would have rows if there had been any. For a
+ * source the config counts, for a counter and a table the rows.
+ */
+bool recorded_has(const struct recorded *r, const struct finding_need *need);
+
+/* Returns the index of a need of f that is not met and has no alternative that is, or -1. */
+int recorded_find_missing(const struct recorded *r, const struct finding *f);
