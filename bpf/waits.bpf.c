@@ -700,6 +700,31 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	return 0;
 }
 
+/* ---- children of the processes that the config names ---- */
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 pid = child->tgid, of = parent->tgid;
+	const __u8 yes = 1;
+
+	if (pid != of && bpf_map_lookup_elem(&sonda_pids, &of) &&
+	    bpf_map_update_elem(&sonda_pids, &pid, &yes, BPF_ANY) < 0)
+		count_lost();
+	return 0;
+}
+
+/* The first thread of a process is freed last. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct *t)
+{
+	__u32 pid = t->tgid;
+
+	if ((__u32)t->pid == pid)
+		bpf_map_delete_elem(&sonda_pids, &pid);
+	return 0;
+}
+
 /* ---- locks of the kernel ---- */
 
 /* A mutex emits the event also while it spins; spinning locks never sleep. */

@@ -140,7 +140,8 @@ struct wait_stack {
 /* The single value of the per-CPU array "cpus": losses of all kinds. */
 struct waits_cpu {
 	__u64 switches; /* of threads that block */
-	__u64 no_slot; /* waits that are missing: memory for their begin ran out */
+	/* Waits that are missing: memory for their begin ran out; and processes that are missing. */
+	__u64 no_slot;
 	__u64 no_key; /* waits without a total: the table of totals is full */
 	__u64 no_key_ns;
 	__u64 left_out; /* long waits that are no single waits: above the limit a second */

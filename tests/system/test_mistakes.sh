@@ -103,6 +103,12 @@ rows <<'END'
 2 | record --json -o - sched | --json and the trace
 2 | record --detach= sched | --detach needs a name
 2 | record --cpu-stacks 99 | --cpu-stacks 99: write --cpu-stacks=99
+2 | record waits --waits state=Q | --waits state=Q: not a state
+2 | record waits --waits min=fast | --waits min=fast: not a time
+2 | record waits --waits rate=0 | --waits rate=0: not a number of waits
+2 | record waits --waits program= | --waits program=: the kernel keeps
+2 | record waits --waits 12 | --waits 12: use min=TIME
+2 | record sched --waits min=1ms | --waits is about waits, which are not recorded
 2 | record --cpu-stacks=0 | --cpu-stacks 0: not a number greater than 0
 2 | record --syscalls raed | there is no system call 'raed'; did you mean read\?
 2 | record --syscalls read,zzzzzzzz | there is no system call 'zzzzzzzz'$

@@ -10,6 +10,7 @@
 #include "base/text/str.h"
 #include "cli/record/option_values.h"
 #include "cli/record/record_ftrace.h"
+#include "cli/record/waits_option.h"
 #include "cli/report/config_sources.h"
 #include "config/limits.h"
 #include "config/source_merge.h"
@@ -512,6 +513,8 @@ static int build(const struct record_options *o, const struct tracefs_events *ev
 		r = put_names(o, config);
 	if (!r && o->stack_hz)
 		r = put_stacks(o, config);
+	for (size_t i = 0; i < o->waits.n && !r; i++)
+		r = waits_option_put(o->waits.args[i], config, e);
 	if (!r)
 		r = put_event_options(o, events, presets, config, e);
 	if (!r && o->no_priority && !config->priority_boost &&

@@ -34,6 +34,7 @@ const char record_usage[] =
 	"      --function-depth N        only N levels of calls\n"
 	"  -g, --cpu-stacks[=HZ]  call stacks of each CPU, HZ (default 99) times a second\n"
 	"  -F HZ                  the same; -F 99 -g as for perf record\n"
+	"      --waits WHICH      which waits: min=10ms,state=D,program=NAME,rate=9,kernel\n"
 	"      --ksyms            resolve kernel addresses (default with stacks and graphs)\n"
 	"      --app CATEGORIES   events of programs that trace themselves: 'net*,disk' or '*'\n"
 	"\n"
@@ -90,6 +91,7 @@ enum {
 	OPT_GRAPH_DEPTH,
 	OPT_KSYMS,
 	OPT_STACKS,
+	OPT_WAITS,
 	OPT_APP,
 	OPT_SUBBUF,
 	OPT_CLOCK,
@@ -122,6 +124,7 @@ static const struct option long_options[] = {
 	{"function-depth", required_argument, NULL, OPT_GRAPH_DEPTH},
 	{"ksyms", no_argument, NULL, OPT_KSYMS},
 	{"cpu-stacks", optional_argument, NULL, OPT_STACKS},
+	{"waits", required_argument, NULL, OPT_WAITS},
 	{"app", required_argument, NULL, OPT_APP},
 	{"pid", required_argument, NULL, 'p'},
 	{"all", no_argument, NULL, 'a'},
@@ -169,6 +172,7 @@ void record_options_deinit(struct record_options *o)
 	free(o->uprobes.args);
 	free(o->graph_roots.args);
 	free(o->graph_filters.args);
+	free(o->waits.args);
 	free(o->apps.args);
 	free(o->pids.pids);
 	*o = (struct record_options){0};
@@ -288,6 +292,8 @@ static int handle_data_option(int option, struct pass *p, struct err_text *e)
 	case OPT_STACKS:
 		o->stack_hz = DEFAULT_STACK_HZ;
 		return optarg ? option_parse_number("--cpu-stacks", optarg, &o->stack_hz, e) : 0;
+	case OPT_WAITS:
+		return arg_list_add(&o->waits, optarg);
 	case 'F':
 		return option_parse_number("-F", optarg, &o->stack_hz, e);
 	case 'g':

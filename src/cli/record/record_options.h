@@ -65,6 +65,7 @@ struct record_options {
 	uint32_t graph_depth; /* 0: without limit */
 	bool ksyms;
 	uint32_t stack_hz; /* call stacks of each CPU a second; 0: none */
+	struct arg_list waits; /* --waits: which waits */
 	struct arg_list apps; /* categories of track events, each a list of patterns with commas */
 
 	/* Of which processes and CPUs. */

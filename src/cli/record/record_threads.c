@@ -7,6 +7,7 @@
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
+#include "cli/record/waits_option.h"
 #include "cli/report/config_sources.h"
 
 /* ---- what happens while any thread runs ---- */
@@ -222,12 +223,34 @@ static int restrict_sources(Pb__TraceConfig *config, const uint32_t *tids, size_
 	return r;
 }
 
-int record_threads_restrict(Pb__TraceConfig *config, const uint32_t *tids, size_t n)
+/* Restricts waits to the processes and their future children. */
+static int restrict_waits(Pb__TraceConfig *config, const uint32_t *pids, size_t n)
 {
-	return restrict_sources(config, tids, n, NULL);
+	int r = 0;
+
+	for (size_t i = 0; i < config->n_data_sources && !r; i++) {
+		Pb__DataSourceConfig *source = config->data_sources[i]->config;
+		Pb__WaitsConfig *c;
+
+		if (!waits_option_is_source(source))
+			continue;
+		c = waits_option_config(source);
+		if (!c)
+			return -ENOMEM;
+		r = replace_numbers(&c->n_pids, &c->pids, pids, n);
+		c->has_follow_children = c->follow_children = true;
+	}
+	return r;
 }
 
-/* Restricts the counters of eBPF programs, which count by process, samples of call stacks, and waits;
+int record_threads_restrict(Pb__TraceConfig *config, const uint32_t *tids, size_t n)
+{
+	int r = restrict_sources(config, tids, n, NULL);
+
+	return r ? r : restrict_waits(config, tids, n);
+}
+
+/* Restricts the counters of eBPF programs, which count by process, and samples of call stacks;
  * those of later children of the processes are not recorded. */
 static int restrict_counters_to_pids(Pb__TraceConfig *config, const struct pid_list *pids)
 {
@@ -237,15 +260,12 @@ static int restrict_counters_to_pids(Pb__TraceConfig *config, const struct pid_l
 		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
 		Pb__EbpfCountersConfig *b = c ? c->ebpf_counters_config : NULL;
 		Pb__PerfEventConfig *p = c ? c->perf_event_config : NULL;
-		Pb__WaitsConfig *w = c ? c->waits_config : NULL;
 
 		if (b)
 			r = replace_numbers(&b->n_pids, &b->pids, pids->pids, pids->n);
 		if (p && !r)
 			r = replace_numbers(&p->n_target_pid, (uint32_t **)&p->target_pid,
 					    pids->pids, pids->n);
-		if (w && !r)
-			r = replace_numbers(&w->n_pids, &w->pids, pids->pids, pids->n);
 	}
 	return r;
 }
@@ -263,5 +283,7 @@ int record_threads_restrict_to_pids(Pb__TraceConfig *config, const struct pid_li
 		r = restrict_sources(config, tids, n, pids);
 	if (!r)
 		r = restrict_counters_to_pids(config, pids);
+	if (!r)
+		r = restrict_waits(config, pids->pids, pids->n);
 	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
 }

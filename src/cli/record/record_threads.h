@@ -15,8 +15,8 @@
  * those that the config names become a data source of their own, of all threads.
  */
 
-/* Restricts the kernel events of all data sources of the config to these threads and their future
- * children; replaces those of an earlier call. Returns 0 or -ENOMEM. */
+/* Restricts the kernel events of all data sources of the config, and waits, to the only threads of
+ * some processes and their future children; replaces those of an earlier call. Returns 0 or -ENOMEM. */
 int record_threads_restrict(Pb__TraceConfig *config, const uint32_t *tids, size_t n);
 /* As record_threads_restrict(), with the current threads of processes of this machine; restricts
  * the counters of eBPF programs and the samples of call stacks to these processes, too. Returns 0,

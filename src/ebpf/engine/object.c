@@ -235,7 +235,7 @@ void ebpf_object_set_constants(struct ebpf_object *o, const char *section, const
 static void set_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
 {
 	if (scope->n_pids)
-		ebpf_object_resize(o, "sonda_pids", (uint32_t)scope->n_pids);
+		ebpf_object_resize(o, "sonda_pids", (uint32_t)(scope->n_pids + scope->n_later_pids));
 	else
 		ebpf_object_leave_out_map(o, "sonda_pids");
 	if (scope->has_cgroups) {

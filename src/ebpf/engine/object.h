@@ -27,6 +27,7 @@ struct ebpf_scope {
 	uint32_t own_pid; /* pid of sonda-probes, which is not counted */
 	const uint32_t *pids; /* process ids; borrowed */
 	size_t n_pids; /* 0: no list */
+	size_t n_later_pids; /* room for processes that the programs add to the list */
 	bool has_cgroups;
 	const uint64_t *cgroups; /* ids; borrowed */
 	size_t n_cgroups;

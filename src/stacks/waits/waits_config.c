@@ -58,6 +58,7 @@ static int read_pids(const Pb__WaitsConfig *m, struct waits_config *c, struct er
 	if (m->n_pids)
 		memcpy(c->pids, m->pids, m->n_pids * sizeof(*c->pids));
 	c->n_pids = m->n_pids;
+	c->follows_children = m->n_pids && m->follow_children;
 	return 0;
 }
 

@@ -24,6 +24,8 @@ static const struct ebpf_need needs[] = {
 	/* The first three arguments are stable; 5.18 appended prev_state. */
 	NEED_TP_BTF("sched_switch", 3, 8),
 	NEED_TP_BTF("sched_waking", 1, 1),
+	NEED_TP_BTF("sched_process_fork", 2, 2),
+	NEED_TP_BTF("sched_process_free", 1, 1),
 	NEED_MEMBER("task_struct", "on_rq"),
 	NEED_END,
 };
@@ -64,6 +66,10 @@ static uint32_t prepare(struct ebpf_object *o, const struct waits_config *c,
 		     f->count_args(f->ctx, "contention_end") == 2;
 
 	ebpf_object_leave_out_map(o, storage ? "threads_by_pid" : "threads");
+	if (!c->follows_children) {
+		ebpf_object_leave_out_program(o, "on_fork");
+		ebpf_object_leave_out_program(o, "on_free");
+	}
 	if (!locks) {
 		ebpf_object_leave_out_program(o, "on_lock");
 		ebpf_object_leave_out_program(o, "on_unlock");
@@ -108,7 +114,10 @@ static int load_variant(struct waits_program *p, const struct load_args *a,
 {
 	struct waits_settings settings = a->config->settings;
 	struct ebpf_scope scope = {
-		.own_pid = a->own[0], .pids = a->config->pids, .n_pids = a->config->n_pids};
+		.own_pid = a->own[0],
+		.pids = a->config->pids,
+		.n_pids = a->config->n_pids,
+		.n_later_pids = a->config->follows_children ? WAITS_CHILDREN_MAX : 0};
 	int r = ebpf_object_open(&variant->image, &p->object, e);
 
 	if (r < 0)

@@ -28,6 +28,24 @@ TEST(without_a_config_all_waits_of_programs_are_wanted)
 	waits_config_deinit(&c);
 }
 
+TEST(children_are_those_of_processes)
+{
+	uint32_t pids[] = {7};
+	Pb__WaitsConfig m = PB__WAITS_CONFIG__INIT;
+	struct waits_config c;
+	struct err_text e;
+
+	m.has_follow_children = m.follow_children = true;
+	assert_int_equal(read_config(&m, &c, &e), 0);
+	assert_false(c.follows_children);
+	waits_config_deinit(&c);
+	m.n_pids = 1;
+	m.pids = pids;
+	assert_int_equal(read_config(&m, &c, &e), 0);
+	assert_true(c.follows_children && c.n_pids == 1 && c.pids[0] == 7);
+	waits_config_deinit(&c);
+}
+
 TEST(states_of_the_config_are_those_of_the_programs)
 {
 	Pb__WaitsConfig__State states[] = {PB__WAITS_CONFIG__STATE__UNINTERRUPTIBLE,

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/core/err.h"
+#include "config/trace_config.pb-c.h"
+
+/*
+ * The value of --waits: which waits linux.waits records, "min=10ms,state=D,program=postgres". Adds
+ * to the config of all its data sources; a later value replaces an earlier one, and further programs
+ * and states add to those that are there. Returns 0; -EINVAL and sets e, also if there is no such
+ * source; or -ENOMEM.
+ */
+int waits_option_put(const char *text, Pb__TraceConfig *config, struct err_text *e);
+
+/* Returns the config of linux.waits of a source, which it makes if it is missing; NULL: no memory. */
+Pb__WaitsConfig *waits_option_config(Pb__DataSourceConfig *source);
+static inline bool waits_option_is_source(const Pb__DataSourceConfig *source)
+{
+	return source && source->name && !strcmp(source->name, "linux.waits");
+}
