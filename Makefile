@@ -140,12 +140,14 @@ PAGE_JS := $(addprefix $(PAGE)/,$(addsuffix .js,numbers columns lanes model stac
 	tables search input main))
 # The reports of sonda report: their texts and statements. The first file is what they share.
 REPORTS := src/analyze/report/reports.sql $(filter-out %/reports.sql,$(sort $(wildcard src/analyze/report/*.sql)))
+# The metrics of sonda diff, in the same form.
+METRICS := src/analyze/report/reports.sql $(sort $(wildcard src/analyze/diff/*.sql))
 # Views of sonda sql, and the modules that INCLUDE PERFETTO MODULE makes, in the order of the message that lists them.
 SQL_TEXTS := $(patsubst %,src/analyze/tables/%.sql,views slices.with_context sched.with_context linux.cpu.frequency \
 	time.conversion)
 # tables.sql first: what the findings share.
 FINDINGS := src/analyze/findings/tables.sql $(filter-out %/tables.sql,$(sort $(wildcard src/analyze/findings/*.sql)))
-GEN_ANALYZE := $(B)/gen/page/parts.o $(B)/gen/finding_texts.o $(B)/gen/reports.o $(B)/gen/sql_texts.o
+GEN_ANALYZE := $(B)/gen/page/parts.o $(B)/gen/finding_texts.o $(B)/gen/reports.o $(B)/gen/diff_metrics.o $(B)/gen/sql_texts.o
 GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 
 # ---- sources by folder ---------------------------------------------------------------------------
@@ -253,8 +255,12 @@ $(B)/gen/presets.c: tools/built_in_presets.awk $(PRESETS) share/sonda/presets
 $(B)/gen/reports.c: tools/reports.awk $(REPORTS) src/analyze/report
 	@echo "  GEN     $@"
 	$(Q)mkdir -p $(@D)
-	$(Q)LC_ALL=C awk -f $< $(REPORTS) >$@ || { rm -f $@; exit 1; }
-$(B)/gen/reports.o: src/analyze/report/report.h
+	$(Q)LC_ALL=C awk -v table=reports -f $< $(REPORTS) >$@ || { rm -f $@; exit 1; }
+$(B)/gen/diff_metrics.c: tools/reports.awk $(METRICS) src/analyze/diff
+	@echo "  GEN     $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -v table=diff_metrics -f $< $(METRICS) >$@ || { rm -f $@; exit 1; }
+$(B)/gen/reports.o $(B)/gen/diff_metrics.o: src/analyze/report/report.h
 
 $(B)/gen/finding_texts.c: tools/finding_texts.awk $(FINDINGS) src/analyze/findings
 	@echo "  GEN     $@"
@@ -526,8 +532,8 @@ clean-kernels: ## remove the kernels that check-long has fetched (some 400 MB, s
 	$(Q)tests/kernels/fetch.sh --remove
 tests: $(UNIT) $(HELPERS) $(LIBRARY_TESTS) $(LIBRARY_PLUGINS) $(PRELOADS) $(REPLAYS) ## build the tests, run nothing
 # What belongs to answers: analyze and the verbs that read files. All other tests are of recording (CONTRIBUTING.md, Owners).
-ANSWER_TESTS := unit/analyze/* unit/cli/open/* fuzz/live fuzz/trace_cut fuzz/trace_import fuzz/trace_scan root/test_report.sh \
-	interop/test_sql* $(patsubst %,system/test_%.sh,analyze_alloc cut export info open open_browser page page_browser report \
+ANSWER_TESTS := unit/analyze/* unit/cli/diff/* unit/cli/open/* fuzz/live fuzz/trace_cut fuzz/trace_import fuzz/trace_scan root/test_report.sh \
+	interop/test_sql* $(patsubst %,system/test_%.sh,analyze_alloc cut diff export info open open_browser page page_browser report \
 	report_terminal sql sql_events sql_prompt sql_rows)
 check-answers: deps-check ## the part of check that is of reading traces: rules, analyze and its verbs
 	+$(Q)$(SUBMAKE) programs tests

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the table of reports (src/analyze/report/report.h) from the files *.sql beside it, the first of which is reports.sql:
-# it says what the files have.
+# Makes a table of reports (src/analyze/report/report.h), whose name is -v table=NAME, from files *.sql, the first of which is
+# src/analyze/report/reports.sql: it says what the files have. Without other files of the names in @order, the table is in the
+# order of the command line.
 
 function fail(what) {
 	print FILENAME ":" FNR ": " what >"/dev/stderr"
@@ -98,6 +99,7 @@ FNR == 1 {
 	report = FILENAME
 	sub(/.*\//, "", report)
 	sub(/\.sql$/, "", report)
+	files[++n_files] = report
 }
 
 /^-- @/ {
@@ -156,18 +158,21 @@ END {
 	if (failed)
 		exit 1
 	end_part()
-	for (i = 1; i <= n_order; i++)
-		listed[order[i]] = 1
-	for (report in sections)
-		if (!(report in listed))
-			order[++n_order] = report
+	n = 0
+	for (i = 1; i <= n_order + n_files; i++) {
+		report = i <= n_order ? order[i] : files[i - n_order]
+		if ((report in sections || report in fields) && !(report in listed))
+			order[++n] = report
+		listed[report] = 1
+	}
+	n_order = n
 	print "#include \"analyze/report/report.h\"\n"
 	for (i = 1; i <= n_order; i++)
 		if (order[i] in sections)
 			print "static const struct report_section sections_" order[i] "[] = {\n" sections[order[i]] "};"
-	print "const struct report reports[] = {"
+	print "const struct report " table "[] = {"
 	for (i = 1; i <= n_order; i++)
 		print "\t{.name = " quote(order[i]) ", " fields[order[i]] (order[i] in sections ? ".sections = sections_" order[i] \
 			", .n_sections = sizeof(sections_" order[i] ") / sizeof(sections_" order[i] "[0])" : "") "},"
-	print "};\nconst size_t n_reports = " n_order ";"
+	print "};\nconst size_t n_" table " = " n_order ";"
 }

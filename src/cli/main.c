@@ -36,6 +36,7 @@ static const struct verb verbs[] = {
 	{"trigger", cmd_trigger, "start, stop or snapshot the sessions that wait for a trigger"},
 	{"top", cmd_top, "show what processes do, a screen a second"},
 	{"report", cmd_report, "answer the common questions about a trace"},
+	{"diff", cmd_diff, "compare recordings: what became slower or faster"},
 	{"open", cmd_open, "open a trace in the Perfetto UI, in your browser"},
 	{"export", cmd_export, "write a trace as JSON, CSV, SQLite or folded stacks"},
 	{"cut", cmd_cut, "write a part of a trace"},

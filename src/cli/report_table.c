@@ -180,7 +180,7 @@ static void format_number(double v, char *buf, size_t size)
 		snprintf(buf, size, "%.4g", v);
 }
 
-static void format_value(double v, const char *unit, char *buf, size_t size)
+void report_format_value(double v, const char *unit, char *buf, size_t size)
 {
 	if (unit && !strcmp(unit, "ns"))
 		format_duration(v, buf, size);
@@ -210,7 +210,7 @@ static void format_cell(sqlite3_stmt *st, int i, const struct rows *rows, int64_
 		format_bytes(v, buf, size);
 		break;
 	case UNIT_VALUE:
-		format_value(v,
+		report_format_value(v,
 			     rows->unit_column < 0
 				     ? NULL
 				     : (const char *)sqlite3_column_text(st, rows->unit_column),

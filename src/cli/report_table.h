@@ -56,6 +56,9 @@ void report_table_put_value(sqlite3_stmt *st, int column, const struct report_st
 /* Appends a number as the table shows it in a column of this name, with the name: "share 20.0 %". */
 void report_table_put_number(const char *column, double v, struct strbuf *b);
 
+/* Writes a number as such a table shows it: 1.23 ms for the unit "ns", 21.4 MiB for "bytes". */
+void report_format_value(double v, const char *unit, char *buf, size_t size);
+
 /* What the trace of a report lost, by the table stats. sonda info says where, and what would
  * help. */
 struct report_losses {

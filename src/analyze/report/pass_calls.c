@@ -77,13 +77,17 @@ static bool next_call(struct calls *c, struct call *ret)
 	return false;
 }
 
+/* who: what to count by, besides by names; NULL: only by names. */
 static void add_calls(struct calls *c, const struct pass_who *who, bool by_name, struct groups *g)
 {
 	const struct table *t = &c->in->s->tables[TABLE_SLICE];
 	struct call call;
 
+	c->next = 0;
+	c->at = 0;
 	while (next_call(c, &call)) {
-		uint64_t key = by_name ? table_u32(t, SLICE_NAME, call.row) : who->of[call.utid];
+		uint32_t name = by_name ? table_u32(t, SLICE_NAME, call.row) : NULL_U32;
+		uint64_t key = (uint64_t)(who ? who->of[call.utid] : NULL_U32) << 32 | name;
 		bool fails = call.result >= -4095 && call.result <= -1;
 		struct group *group = groups_add(
 			g, &(struct group_sample){
@@ -101,16 +105,22 @@ void pass_calls(const struct pass_input *in, struct pass_rows *ret)
 	struct groups g = {.n = 0};
 	struct calls c;
 	bool good = pass_who_init(&who, in);
+	bool by_program = who.kind == WHO_PROGRAM;
 
 	good = calls_init(&c, in) && good;
-	ret->texts = by_name ? 1 : 0;
+	ret->texts = by_name || by_program ? 1 : 0;
 	if (good)
-		add_calls(&c, &who, by_name, &g);
+		add_calls(&c, by_name ? NULL : &who, by_name || by_program, &g);
+	if (good && by_program && groups_begin_fill(&g))
+		add_calls(&c, &who, true, &g);
 	for (size_t i = 0; i < g.n; i++) {
 		const struct group *e = &g.list[i];
+		int64_t name = pass_id((uint32_t)e->key);
 
-		PASS_ROW(ret, by_name ? (int64_t)e->key : pass_who_value(&who, (uint32_t)e->key),
-			 (int64_t)e->n, (int64_t)e->total, e->longest,
+		PASS_ROW(ret, by_name ? name : pass_who_value(&who, (uint32_t)(e->key >> 32)),
+			 by_program ? name : NULL_I64, (int64_t)e->n, (int64_t)e->total,
+			 by_program ? groups_p50(&g, e) : NULL_I64,
+			 by_program ? groups_p99(&g, e) : NULL_I64, e->longest,
 			 e->other ? (int64_t)e->flagged : NULL_I64);
 	}
 	ret->failed |= !good || g.failed;

@@ -158,22 +158,67 @@ static int64_t file_cell(struct pass_rows *rows, const struct code *c, uint32_t 
 
 /* ---- functions ---- */
 
-void pass_functions(const struct pass_input *in, struct pass_rows *ret)
+/* Adds a row for each function in the points. who: a string, or NULL_I64. Returns false without
+ * memory. */
+static bool add_function_rows(const struct code_points *c, int64_t who, struct pass_rows *ret)
 {
 	struct call_tree t = {.code = NULL};
 	struct function_sum *sums = NULL;
-	struct code_points c;
+	bool good = call_tree_init(&t, &c->code, TREE_DOWN, NULL) && add_points(&t, c) &&
+		    (sums = call_tree_sums(&t));
 
-	if (!code_points_init(&c, in, stack_kind_of(in->by)) ||
-	    !call_tree_init(&t, &c.code, TREE_DOWN, NULL) || !add_points(&t, &c) ||
-	    !(sums = call_tree_sums(&t)))
-		ret->failed = true;
-	for (uint32_t i = 0; !ret->failed && i < c.code.n; i++)
+	for (uint32_t i = 0; good && i < c->code.n; i++)
 		if (sums[i].total_n)
-			PASS_ROW(ret, pass_function_cell(ret, &c.code, i), file_cell(ret, &c.code, i),
-				 sums[i].self, sums[i].total, sums[i].n, sums[i].total_n);
+			PASS_ROW(ret, who, pass_function_cell(ret, &c->code, i),
+				 file_cell(ret, &c->code, i), sums[i].self, sums[i].total,
+				 sums[i].n, sums[i].total_n);
 	free(sums);
 	call_tree_deinit(&t);
+	return good;
+}
+
+static int by_utid(const void *a, const void *b)
+{
+	const struct stack_point *x = a, *y = b;
+
+	return (x->utid > y->utid) - (x->utid < y->utid);
+}
+
+/* Adds the rows of each program. From here on utid of a point is its program, a string. */
+static bool add_program_rows(struct code_points *c, const struct pass_who *who,
+			     struct pass_rows *ret)
+{
+	struct stack_point *of = c->points.of;
+	uint32_t threads = who->s->tables[TABLE_THREAD].rows;
+	bool good = true;
+
+	for (size_t i = 0; i < c->points.n; i++)
+		of[i].utid = of[i].utid < threads ? who->of[of[i].utid] : NULL_U32;
+	if (c->points.n)
+		qsort(of, c->points.n, sizeof(*of), by_utid);
+	for (size_t i = 0, end; i < c->points.n && good; i = end) {
+		struct code_points part = *c;
+
+		for (end = i; end < c->points.n && of[end].utid == of[i].utid;)
+			end++;
+		part.points = (struct stack_points){.of = of + i, .n = end - i};
+		good = add_function_rows(&part, pass_id(of[i].utid), ret);
+	}
+	return good;
+}
+
+void pass_functions(const struct pass_input *in, struct pass_rows *ret)
+{
+	struct code_points c;
+	struct pass_who who;
+	bool good = pass_who_init(&who, in);
+
+	good = code_points_init(&c, in, stack_kind_of(in->by)) && good;
+	if (good)
+		good = who.kind == WHO_PROGRAM ? add_program_rows(&c, &who, ret)
+					       : add_function_rows(&c, NULL_I64, ret);
+	ret->failed |= !good;
+	pass_who_deinit(&who);
 	code_points_deinit(&c);
 }
 

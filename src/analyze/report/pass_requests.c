@@ -332,6 +332,7 @@ void pass_requests(const struct pass_input *in, struct pass_rows *ret)
 	struct pass_who who;
 	bool good = pass_who_init(&who, in) && l;
 
+	ret->texts = who.kind == WHO_PROGRAM ? 1 : 0;
 	if (good)
 		add_requests(&l->done, by, &who, &g);
 	if (good && groups_begin_fill(&g))

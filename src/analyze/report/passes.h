@@ -49,10 +49,11 @@
  *	slices_by(by)(name, track_id, n, total, self, p50, p99, worst, worst_ts)
  *		slices within the window; by name, or by track: by name and track; by thread or
  *		process (as waits_by, in the column track_id): without a name
- *	calls_by(by)(who, n, total, worst, errors)
+ *	calls_by(by)(who, name, n, total, p50, p99, worst, errors)
  *		system calls of the chosen threads that returned within the window, with their time
  *		before it; errors: those that returned -4095 to -1, NULL if no result is known; by
- *		name (of the slice), thread or process
+ *		name (of the slice), thread or process; by program: by its calls, with name and
+ *		percentiles, which are NULL else
  *	longest_calls(by, top)(id, result)
  *		the longest of these calls: rows of slice, and what they returned
  *	events_by(by)(first, utid, n, total, first_ts, last_ts)
@@ -63,9 +64,9 @@
  *	interrupts(track_id, name, n, total, worst, worst_ts)
  *		slices of interrupts, softirqs and timers that began within the window and have an
  *		end
- *	functions_by(by)(function, file, own, total, n, total_n)
+ *	functions_by(by)(who, function, file, own, total, n, total_n)
  *		functions of the call stacks of chosen threads within the window; by: the kind of
- *		stacks (stack_points.h). own: weights of stacks whose innermost function it is;
+ *		stacks (stack_points.h), or program: those of samples, for each program (who). own: weights of stacks whose innermost function it is;
  *		total: of all that have it, once each; n, total_n: how many samples or waits
  *	code_tree(by, top)(depth, indent, branch, function, file, own, total, n, total_n, begin, whole)
  *		the top largest nodes of a tree of the same stacks, from the root down; by "KIND
@@ -88,8 +89,8 @@
  *		its longest wait, and the own function in which it waited
  *	requests_by(by)(who, op, n, bytes, queued, total, p50, p99, worst)
  *		requests to block devices that the chosen threads, or unknown ones, made and that
- *		were issued within the window; by device and operation ($OP in reports.sql), by thread or
- *		process and operation, or by length (as waits_by)
+ *		were issued within the window; by device and operation ($OP in reports.sql), by thread,
+ *		process or program and operation, or by length (as waits_by)
  *	longest_requests(by, top)(dev, op, bytes, sector, utid, queued, ts, dur)
  *		the longest of these requests
  *	unfinished_requests(dev, op, bytes, utid)

@@ -73,10 +73,12 @@ enum exit_code {
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
 	EXIT_LOSSY = 3, /* only with --strict: success, but data was lost or is missing */
+	EXIT_CONDITION = 4, /* only with --fail-if: a condition holds */
 };
 
 /* argv[0] is the verb. Returns an exit_code. */
 int cmd_describe(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_sessions(int argc, char **argv);

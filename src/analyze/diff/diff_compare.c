@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/diff/diff_compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+
+/* No value is taken to be measured better than this part of it. */
+#define LEAST_ERROR 0.003
+/* A percentile of fewer is one of the largest values, not a percentile. */
+#define LEAST_FOR_P99 100
+#define LEAST_FOR_P50 20
+/* A part explains the change of the whole if it has at least this share of it, with its own error. */
+#define PART_SHARE 0.5
+
+const char *const diff_measure_names[DIFF_MEASURES] = {"total", "count", "mean",
+						       "p50",	"p99",	 "bytes"};
+
+enum diff_measure diff_main_measure(const struct diff_row *row)
+{
+	return row->has_amount ? DIFF_TOTAL : DIFF_COUNT;
+}
+
+/* ---- the values of a row ---- */
+
+static const char *text_of(const char *s)
+{
+	return s ? s : "";
+}
+
+/* Samples of functions have an error of their own, since they are few. */
+static bool is_sampled(const struct diff_row *row)
+{
+	return !strcmp(row->metric->name, "cpu") &&
+	       (!strcmp(row->level->by, "function") || !strcmp(row->level->by, "callers"));
+}
+
+/* Samples of a program by observation, of all its functions. */
+struct program_samples {
+	const char *program; /* borrowed */
+	double *n; /* owned */
+	UT_hash_handle hh;
+};
+
+static void free_samples(struct program_samples *list)
+{
+	struct program_samples *p, *next;
+
+	HASH_ITER (hh, list, p, next) {
+		HASH_DEL(list, p);
+		free(p->n);
+		free(p);
+	}
+}
+
+static int add_samples(const struct diff_rows *rows, const struct diff_row *row,
+		       struct program_samples **list)
+{
+	struct program_samples *p;
+
+	HASH_FIND_STR(*list, text_of(row->program), p);
+	if (!p) {
+		p = calloc(1, sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		p->program = text_of(row->program);
+		p->n = calloc(rows->observations, sizeof(*p->n));
+		if (p->n)
+			HASH_ADD_KEYPTR(hh, *list, p->program, strlen(p->program), p);
+		if (!p->hh.tbl) {
+			free(p->n);
+			free(p);
+			return -ENOMEM;
+		}
+	}
+	for (size_t i = 0; i < rows->observations; i++)
+		p->n[i] += row->of[i].n;
+	return 0;
+}
+
+static int count_samples(const struct diff_rows *rows, struct program_samples **ret)
+{
+	int r = 0;
+
+	for (const struct diff_row *row = rows->list; row && r == 0; row = row->hh.next)
+		if (is_sampled(row) && !strcmp(row->level->by, "function"))
+			r = add_samples(rows, row, ret);
+	return r;
+}
+
+/* Returns a measure of an observation; NAN if it is not known. */
+static double value_of(const struct diff_value *v, enum diff_measure m, double scale)
+{
+	switch (m) {
+	case DIFF_TOTAL:
+		return v->amount * scale;
+	case DIFF_COUNT:
+		return v->n * scale;
+	case DIFF_MEAN:
+		return v->n > 0 && v->amount > 0 ? v->amount / v->n : NAN;
+	case DIFF_P50:
+		return v->n >= LEAST_FOR_P50 ? v->p50 : NAN;
+	case DIFF_P99:
+		return v->n >= LEAST_FOR_P99 ? v->p99 : NAN;
+	default:
+		return v->bytes * scale;
+	}
+}
+
+/* The number of samples says the same as their time. */
+static bool has_measure(const struct diff_row *row, enum diff_measure m)
+{
+	if (m == DIFF_COUNT)
+		return !is_sampled(row);
+	if (m == DIFF_BYTES)
+		return row->has_bytes;
+	return row->has_amount && (m == DIFF_TOTAL || !is_sampled(row));
+}
+
+/* Returns the least variance of a value: of its resolution, of a whole number, of samples. */
+static double least_variance(const struct diff_value *v, enum diff_measure m, double scale,
+			     double samples)
+{
+	double value = value_of(v, m, scale), ret = value * value * LEAST_ERROR * LEAST_ERROR;
+
+	if (m == DIFF_COUNT)
+		ret += scale * scale / 12;
+	if (samples > 0 && v->n > 0)
+		ret += value * value * MAX(1 - v->n / samples, 0.05) / v->n;
+	return ret;
+}
+
+/* The values of a measure. Those of A come first. */
+struct series {
+	double *v, *least; /* owned, n of each */
+	size_t n;
+	bool known, positive;
+};
+
+static void series_read(struct series *s, const struct diff_row *row, enum diff_measure m,
+			const struct diff_design *d, const struct program_samples *samples)
+{
+	s->known = has_measure(row, m);
+	s->positive = true;
+	for (size_t i = 0; i < s->n; i++) {
+		double scale = d->of[i].scale;
+
+		s->v[i] = value_of(&row->of[i], m, scale);
+		s->least[i] = least_variance(&row->of[i], m, scale, samples ? samples->n[i] : 0);
+		s->known &= isfinite(s->v[i]);
+		s->positive &= s->v[i] > 0;
+	}
+	for (size_t i = 0; i < s->n && s->known && s->positive; i++) {
+		s->least[i] /= s->v[i] * s->v[i];
+		s->v[i] = log(s->v[i]);
+	}
+}
+
+static double mean_of_values(const double *v, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += v[i];
+	return n ? sum / (double)n : 0;
+}
+
+/* ---- one test ---- */
+
+static struct diff_side side_of(const struct series *s, const struct diff_design *d, int side)
+{
+	size_t first = side ? d->n_a : 0, n = side ? d->n_b : d->n_a;
+
+	return (struct diff_side){
+		.v = s->v + first,
+		.n = n,
+		.n_eff = d->kind == DIFF_BLOCKS ? diff_effective_n(s->v + first, n) : (double)n,
+		.least_variance = mean_of_values(s->least + first, n),
+	};
+}
+
+static double ratio_of(double difference, double a)
+{
+	return a > 0 ? difference / a : difference > 0 ? INFINITY : 0;
+}
+
+static void test_change(const struct series *s, const struct diff_design *d, struct diff_change *c)
+{
+	struct diff_side a = side_of(s, d, 0), b = side_of(s, d, 1);
+	struct diff_test t = d->kind == DIFF_PAIRS ? diff_paired(&a, &b) : diff_welch(&a, &b);
+
+	c->tested = true;
+	c->p = t.p;
+	if (s->positive) {
+		c->ratio_low = expm1(t.low);
+		c->ratio_high = expm1(t.high);
+		c->low = c->a * c->ratio_low;
+		c->high = c->a * c->ratio_high;
+	} else {
+		c->low = t.low;
+		c->high = t.high;
+		c->ratio_low = MAX(-1.0, ratio_of(t.low, c->a));
+		c->ratio_high = ratio_of(t.high, c->a);
+	}
+}
+
+static void set_change(const struct series *s, const struct diff_design *d, bool test,
+		       struct diff_change *c)
+{
+	*c = (struct diff_change){.low = NAN,
+				  .high = NAN,
+				  .ratio = NAN,
+				  .ratio_low = NAN,
+				  .ratio_high = NAN,
+				  .p = 1,
+				  .q = 1};
+	if (!s->known)
+		return;
+	c->known = true;
+	c->a = mean_of_values(s->v, d->n_a);
+	c->b = mean_of_values(s->v + d->n_a, d->n_b);
+	if (s->positive) {
+		c->a = exp(c->a);
+		c->b = exp(c->b);
+	}
+	c->ratio = ratio_of(c->b - c->a, c->a);
+	if (test && d->kind != DIFF_UNTESTED)
+		test_change(s, d, c);
+}
+
+/* ---- all rows ---- */
+
+/* Returns the time of a row, the mean of both sides, which does not depend on their difference. */
+static double size_of(const struct diff_result *r)
+{
+	const struct diff_change *c = &r->of[diff_main_measure(r->row)];
+
+	return (c->a + c->b) / 2 * (r->row->has_amount ? 1 : DIFF_EVENT_NS);
+}
+
+bool diff_level_is_one_sided(const struct diff_rows *rows, const struct diff_design *d,
+			     const struct report_section *level)
+{
+	bool has[2] = {false, false};
+
+	for (const struct diff_row *row = rows->list; row; row = row->hh.next)
+		for (size_t i = 0; row->level == level && i < d->n_a + d->n_b; i++)
+			if (row->of[i].rows)
+				has[d->of[i].side] = true;
+	return has[0] != has[1];
+}
+
+/* Sets the changes of a row. Its size decides whether it is tested. */
+static void compare_row(const struct diff_row *row, const struct diff_design *d,
+			struct program_samples *list, struct series *s, bool comparable,
+			double wall, struct diff_result *ret)
+{
+	enum diff_measure first = diff_main_measure(row);
+	struct program_samples *samples = NULL;
+	bool test;
+
+	if (is_sampled(row))
+		HASH_FIND_STR(list, text_of(row->program), samples);
+	ret->row = row;
+	series_read(s, row, first, d, samples);
+	set_change(s, d, false, &ret->of[first]);
+	test = comparable && size_of(ret) >= DIFF_LEAST_SHARE * wall;
+	for (int m = 0; m < DIFF_MEASURES; m++) {
+		series_read(s, row, (enum diff_measure)m, d, samples);
+		set_change(s, d, test, &ret->of[m]);
+	}
+}
+
+/* Returns the time that a difference of a measure means: of a count that of so many more, of a
+ * percentile that of the part beyond it. Infinite for bytes, which are no time. */
+static double time_of(const struct diff_result *r, enum diff_measure m, double difference)
+{
+	const struct diff_change *total = &r->of[DIFF_TOTAL], *count = &r->of[DIFF_COUNT];
+	double n = MAX(count->a, count->b);
+
+	switch (m) {
+	case DIFF_TOTAL:
+		return difference;
+	case DIFF_COUNT:
+		return difference * (r->row->has_amount
+					     ? (total->a + total->b) / (count->a + count->b)
+					     : DIFF_EVENT_NS);
+	case DIFF_MEAN:
+		return difference * n;
+	case DIFF_P50:
+		return difference * n / 2;
+	case DIFF_P99:
+		return difference * n / 100;
+	default:
+		return INFINITY;
+	}
+}
+
+/* Returns the time that the smallest change in the interval of a measure means. */
+static double effect_of(const struct diff_result *r, enum diff_measure m)
+{
+	const struct diff_change *c = &r->of[m];
+
+	return fabs(time_of(r, m, c->low > 0 ? c->low : c->high < 0 ? c->high : 0));
+}
+
+/* Returns true for a change that is large enough to matter. */
+static bool matters(const struct diff_result *r, enum diff_measure m, const struct diff_design *d,
+		    double wall)
+{
+	const struct diff_change *c = &r->of[m];
+
+	return fabs(c->ratio) >= d->least_change &&
+	       fabs(time_of(r, m, c->b - c->a)) >= DIFF_LEAST_SHARE * wall;
+}
+
+/*
+ * Tests of one measure are a family: their false findings are limited together. A large row needs
+ * less evidence than a small one: a test has a weight by the root of its row's size, and the mean of
+ * the weights is 1 (weighted Benjamini-Hochberg).
+ */
+static int find_findings(struct diff_results *r, enum diff_measure m, const struct diff_design *d)
+{
+	_cleanup_(freep) double *p = malloc((r->n + 1) * sizeof(*p));
+	_cleanup_(freep) double *q = malloc((r->n + 1) * sizeof(*q));
+	double weights = 0;
+	size_t n = 0;
+
+	if (!p || !q)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->n; i++)
+		if (r->of[i].of[m].tested) {
+			weights += sqrt(size_of(&r->of[i]));
+			n++;
+		}
+	for (size_t i = 0, k = 0; i < r->n; i++)
+		if (r->of[i].of[m].tested)
+			p[k++] = MIN(1.0, r->of[i].of[m].p * weights / (double)n /
+						  sqrt(size_of(&r->of[i])));
+	if (!diff_false_rates(p, n, q))
+		return -ENOMEM;
+	for (size_t i = 0, k = 0; i < r->n; i++) {
+		struct diff_change *c = &r->of[i].of[m];
+
+		if (!c->tested)
+			continue;
+		c->q = q[k++];
+		c->finding = c->q <= DIFF_FALSE_RATE && matters(&r->of[i], m, d, r->wall_ns);
+	}
+	return 0;
+}
+
+/* A row is a finding by the measure with the largest effect of those that can make it one. */
+static void judge_row(struct diff_result *r, const struct diff_design *d)
+{
+	static const enum diff_measure measures[] = {DIFF_TOTAL, DIFF_COUNT, DIFF_P99};
+	enum diff_measure first = diff_main_measure(r->row);
+
+	r->by = first;
+	if (d->kind == DIFF_UNTESTED) {
+		r->effect = fabs(time_of(r, first, r->of[first].b - r->of[first].a));
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(measures); i++) {
+		double effect = effect_of(r, measures[i]);
+
+		if (!r->of[measures[i]].finding || (r->finding && effect <= r->effect))
+			continue;
+		r->finding = true;
+		r->by = measures[i];
+		r->effect = effect;
+	}
+}
+
+static int by_effect(const void *a, const void *b)
+{
+	const struct diff_result *x = a, *y = b;
+
+	if (x->finding != y->finding)
+		return x->finding ? -1 : 1;
+	if (x->effect != y->effect)
+		return x->effect < y->effect ? 1 : -1;
+	if (x->row->level != y->row->level)
+		return x->row->level < y->row->level ? -1 : 1;
+	return strcmp(text_of(x->row->program), text_of(y->row->program))
+		       ?: strcmp(text_of(x->row->thread), text_of(y->row->thread))
+		       ?: strcmp(text_of(x->row->what), text_of(y->row->what));
+}
+
+/* Of two rows of callers, the one with less time is the part: the other one may call it. */
+static bool is_finer(const struct diff_result *part, const struct diff_result *whole)
+{
+	if (part->row->level != whole->row->level)
+		return part->row->level > whole->row->level;
+	if (strcmp(part->row->level->by, "callers") != 0 || part == whole)
+		return false;
+	return part->of[DIFF_TOTAL].a < whole->of[DIFF_TOTAL].a ||
+	       (part->of[DIFF_TOTAL].a == whole->of[DIFF_TOTAL].a && part < whole);
+}
+
+/* Returns true if `part` is of the same metric and program, more specific, and has most of the
+ * change. */
+static bool explains(const struct diff_result *part, const struct diff_result *whole)
+{
+	double of_part = time_of(part, part->by, part->of[part->by].b - part->of[part->by].a);
+	double of_whole =
+		time_of(whole, whole->by, whole->of[whole->by].b - whole->of[whole->by].a);
+
+	return part->finding && part->row->metric == whole->row->metric && is_finer(part, whole) &&
+	       (!whole->row->program ||
+		!strcmp(text_of(part->row->program), text_of(whole->row->program))) &&
+	       of_part * of_whole > 0 && fabs(of_part) >= PART_SHARE * fabs(of_whole);
+}
+
+static void find_parts(struct diff_results *r)
+{
+	for (size_t i = 0; i < r->n && r->of[i].finding; i++)
+		for (size_t k = 0; k < r->n && r->of[k].finding && !r->of[i].part; k++)
+			if (explains(&r->of[k], &r->of[i]))
+				r->of[i].part = &r->of[k];
+}
+
+static double wall_of(const struct diff_design *d)
+{
+	double sum = 0;
+	size_t n = d->n_a + d->n_b;
+
+	for (size_t i = 0; i < n; i++)
+		sum += d->of[i].seconds * 1e9 * d->of[i].scale;
+	return sum / (double)n;
+}
+
+int diff_compare(const struct diff_rows *rows, const struct diff_design *d,
+		 struct diff_results *ret)
+{
+	struct program_samples *samples = NULL;
+	struct series s = {.n = d->n_a + d->n_b};
+	const struct report_section *level = NULL;
+	bool comparable = true;
+	int r;
+
+	*ret = (struct diff_results){.wall_ns = wall_of(d)};
+	ret->of = calloc(HASH_COUNT(rows->list) + 1, sizeof(*ret->of));
+	s.v = calloc(s.n + 1, sizeof(*s.v));
+	s.least = calloc(s.n + 1, sizeof(*s.least));
+	r = ret->of && s.v && s.least ? count_samples(rows, &samples) : -ENOMEM;
+	for (const struct diff_row *row = rows->list; row && r == 0; row = row->hh.next) {
+		if (row->level != level && !d->same_config)
+			comparable = !diff_level_is_one_sided(rows, d, row->level);
+		level = row->level;
+		compare_row(row, d, samples, &s, comparable, ret->wall_ns, &ret->of[ret->n++]);
+	}
+	for (int m = 0; m < DIFF_MEASURES && r == 0; m++)
+		r = find_findings(ret, (enum diff_measure)m, d);
+	for (size_t i = 0; i < ret->n && r == 0; i++)
+		judge_row(&ret->of[i], d);
+	if (r == 0 && ret->n)
+		qsort(ret->of, ret->n, sizeof(*ret->of), by_effect);
+	if (r == 0)
+		find_parts(ret);
+	free_samples(samples);
+	free(s.v);
+	free(s.least);
+	return r;
+}
+
+void diff_results_deinit(struct diff_results *r)
+{
+	free(r->of);
+	*r = (struct diff_results){.n = 0};
+}

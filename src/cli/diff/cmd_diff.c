@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sonda diff A B: compares recordings. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/system/log.h"
+#include "cli/diff/diff_options.h"
+#include "cli/diff/diff_output.h"
+#include "cli/diff/diff_traces.h"
+#include "cli/terminal/verb.h"
+
+/* Changes below these do not count, unless --min says otherwise. One recording of each side does not
+ * show how a recording differs from the next, hence the larger one. */
+#define LEAST_CHANGE 0.03
+#define LEAST_CHANGE_OF_BLOCKS 0.10
+
+static int compare(const struct diff_traces *t, struct diff_results *ret)
+{
+	const struct diff_design d = {
+		.kind = t->kind,
+		.of = t->observations,
+		.n_a = t->n_of_side[0],
+		.n_b = t->n_of_side[1],
+		.least_change = t->o->least_change	 ? t->o->least_change
+				: t->kind == DIFF_BLOCKS ? LEAST_CHANGE_OF_BLOCKS
+							 : LEAST_CHANGE,
+		.same_config = t->same_config,
+	};
+
+	return diff_compare(&t->rows, &d, ret);
+}
+
+/* Logs a condition that holds, or that nothing could answer. Returns an exit code. */
+static int check_condition(const struct diff_condition *c, const struct diff_results *r)
+{
+	const struct diff_result *row;
+	const struct diff_change *change;
+	struct strbuf name = {0};
+
+	switch (diff_condition_check(c, r, &row)) {
+	case DIFF_HOLDS_NOT:
+		return EXIT_GOOD;
+	case DIFF_NO_DATA:
+		log_error("diff: --fail-if '%s' cannot be answered: no such row could be tested; "
+			  "it needs three recordings of each side with: sonda record %s",
+			  c->text, c->metric->records);
+		return EXIT_FAILED;
+	default:
+		change = &row->of[diff_condition_measure(c, row->row)];
+		diff_put_row_name(row->row, &name);
+		log_error("diff: --fail-if '%s': %s changed by %+.1f %% (%+.1f to %+.1f)", c->text,
+			  name.s ? name.s : "", change->ratio * 100, change->ratio_low * 100,
+			  change->ratio_high * 100);
+		strbuf_deinit(&name);
+		return EXIT_CONDITION;
+	}
+}
+
+/* A condition that cannot be answered is worse than one that holds: the check does not check. */
+static int check_conditions(const struct diff_options *o, const struct diff_results *r)
+{
+	int ret = EXIT_GOOD;
+
+	for (size_t i = 0; i < o->n_conditions; i++) {
+		int code = check_condition(&o->conditions[i], r);
+
+		if (code == EXIT_FAILED || ret == EXIT_GOOD)
+			ret = code;
+	}
+	return ret;
+}
+
+static int diff_run(const struct diff_options *o)
+{
+	struct diff_results results = {.n = 0};
+	struct diff_traces traces;
+	struct err_text e;
+	int r = diff_traces_read(o, &traces, &e), code = EXIT_FAILED;
+
+	if (r < 0) {
+		log_error("diff: %s", e.text);
+		goto out;
+	}
+	r = compare(&traces, &results);
+	if (r == 0)
+		r = o->json ? diff_print_json(&traces, &results)
+			    : diff_print_text(&traces, &results);
+	if (r < 0)
+		log_error("diff: %s", strerror(-r));
+	else
+		code = check_conditions(o, &results);
+out:
+	diff_results_deinit(&results);
+	diff_traces_deinit(&traces);
+	return code;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+	struct diff_options o;
+	struct err_text e;
+	int r = diff_options_parse(argc, argv, &o, &e);
+
+	if (r > 0)
+		return EXIT_GOOD;
+	if (r == 0)
+		return diff_run(&o);
+	log_error("diff: %s", e.text);
+	log_error("see sonda help diff");
+	return EXIT_USAGE;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/diff/diff_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "cli/terminal/verb.h"
+#include "cli/trace/trace_input.h"
+#include "cli/trace_tables.h"
+
+static const char usage_head[] =
+	"usage: sonda diff [OPTION]... A B\n"
+	"       sonda diff [OPTION]... A... -- B...\n\n"
+	"Compares recordings: what became slower or faster from A to B, by how much, and how sure "
+	"that is.\n"
+	"With three or more recordings of each side, the interval comes from their differences; "
+	"with fewer,\n"
+	"from blocks of time. Metrics:\n\n";
+
+static const char usage_tail[] =
+	"\n"
+	"      --per UNIT      compare what a run, a second, or a slice or system call of a name "
+	"takes:\n"
+	"                      run (default for recordings of a command), second, request, "
+	"sys_recvfrom\n"
+	"  -p, --pid WHO       only these processes or threads: 12,34, or names: make, 'kworker*'\n"
+	"      --from TIME     from this time of each trace on; seconds since its start, or 1s, "
+	"200ms\n"
+	"      --to TIME       up to this time\n"
+	"      --min PERCENT   the smallest change that counts; default: 3, between blocks of time "
+	"10\n"
+	"      --fail-if COND  exit with 4 if a finding exceeds a limit: 'latency p99 > +10%',\n"
+	"                      'cpu hash_block > 5%', 'syscalls count < -20%'; may be repeated\n"
+	"      --lossy         compare recordings that lost data, too\n"
+	"      --top N         at most N rows; default: 20\n"
+	"      --all           also rows that a more specific row explains, and those without a "
+	"finding\n"
+	"      --json          one JSON object\n"
+	"      --color WHEN    always, never or auto (default)\n"
+	"      --memory SIZE   use at most this much memory for a trace, as 2g; default: half of "
+	"the machine's\n"
+	"  -h, --help          print this help\n\n"
+	"example: sonda diff before*.pf -- after*.pf\n";
+
+static const char letters[] = ":p:h";
+
+static const struct option long_options[] = {
+	{"per", required_argument, NULL, 'u'},	 {"pid", required_argument, NULL, 'p'},
+	{"from", required_argument, NULL, 'F'},	 {"to", required_argument, NULL, 'T'},
+	{"min", required_argument, NULL, 'M'},	 {"fail-if", required_argument, NULL, 'x'},
+	{"lossy", no_argument, NULL, 'l'},	 {"top", required_argument, NULL, 'n'},
+	{"all", no_argument, NULL, 'a'},	 {"json", no_argument, NULL, 'j'},
+	{"color", required_argument, NULL, 'C'}, {"memory", required_argument, NULL, 'm'},
+	{"help", no_argument, NULL, 'h'},	 {0},
+};
+
+static void print_usage(void)
+{
+	fputs(usage_head, stdout);
+	for (size_t i = 0; i < n_diff_metrics; i++)
+		printf("  %-10s %s\n", diff_metrics[i].name, diff_metrics[i].help);
+	fputs(usage_tail, stdout);
+}
+
+/* ---- values ---- */
+
+static int parse_per(const char *text, struct diff_options *o, struct err_text *e)
+{
+	if (!*text)
+		return err_set(e, -EINVAL, "--per needs run, second or the name of a slice");
+	o->per = !strcmp(text, "run")	   ? DIFF_PER_RUN
+		 : !strcmp(text, "second") ? DIFF_PER_SECOND
+					   : DIFF_PER_SLICE;
+	o->slice = text;
+	return 0;
+}
+
+/* Takes numbers and names with commas between them. Cuts text in place. */
+static int parse_diff_who(char *text, struct diff_options *o, struct err_text *e)
+{
+	char *rest = text, *word;
+
+	while ((word = strsep(&rest, ","))) {
+		if (!*word)
+			return err_set(e, -EINVAL,
+				       "-p needs processes or threads; examples: 12,34, make");
+		if (o->n_words == DIFF_MAX_WORDS)
+			return err_set(e, -EINVAL, "at most %d processes or threads at a time",
+				       DIFF_MAX_WORDS);
+		o->words[o->n_words++] = word;
+	}
+	return 0;
+}
+
+static int parse_min(const char *text, double *ret, struct err_text *e)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	end += *end == '%';
+	if (end == text || *end || !isfinite(v) || v <= 0 || v > 1000)
+		return err_set(e, -EINVAL, "--min %.80s is not a percentage above 0; example: 5",
+			       text);
+	*ret = v / 100;
+	return 0;
+}
+
+static int parse_rows(const char *text, size_t *ret, struct err_text *e)
+{
+	uint32_t v;
+
+	if (str_to_u32(text, &v) || !v)
+		return err_set(e, -EINVAL, "--top %.80s is not a number above 0", text);
+	*ret = v;
+	return 0;
+}
+
+static int add_condition(const char *text, struct diff_options *o, struct err_text *e)
+{
+	if (o->n_conditions == DIFF_MAX_CONDITIONS)
+		return err_set(e, -EINVAL, "at most %d conditions", DIFF_MAX_CONDITIONS);
+	return diff_condition_parse(text, &o->conditions[o->n_conditions++], e);
+}
+
+static int diff_options_take_option(void *ctx, int option, struct err_text *e)
+{
+	struct diff_options *o = ctx;
+
+	switch (option) {
+	case 'u':
+		return parse_per(optarg, o, e);
+	case 'p':
+		return parse_diff_who(optarg, o, e);
+	case 'F':
+		return trace_input_parse_time("--from", optarg, 0, &o->from, e);
+	case 'T':
+		return trace_input_parse_time("--to", optarg, 0, &o->to, e);
+	case 'M':
+		return parse_min(optarg, &o->least_change, e);
+	case 'x':
+		return add_condition(optarg, o, e);
+	case 'l':
+		o->lossy = true;
+		return 0;
+	case 'n':
+		return parse_rows(optarg, &o->top, e);
+	case 'a':
+		o->all = true;
+		return 0;
+	case 'j':
+		o->json = true;
+		return 0;
+	case 'C':
+		o->color = optarg;
+		return option_check_color("--color", optarg, e);
+	case 'm':
+		return trace_tables_parse_memory(optarg, &o->memory, e);
+	default:
+		return -EINVAL;
+	}
+}
+
+/* ---- files ---- */
+
+/* Returns the index of the word "--" that separates the sides, or argc. */
+static int find_separator(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--"))
+			return i;
+	return argc;
+}
+
+static int set_sides(char **words, int n, char **more, int n_more, bool separated,
+		     struct diff_options *o, struct err_text *e)
+{
+	if (!separated && n == 2) {
+		n_more = n = 1;
+		more = words + 1;
+	} else if (!separated) {
+		return err_set(
+			e, -EINVAL,
+			"%s; two recordings, or two sets: sonda diff before*.pf -- after*.pf",
+			n > 2 ? "-- is missing between the sides" : "a recording is missing");
+	}
+	if (!n || !n_more)
+		return err_set(e, -EINVAL, "no recording %s --", n ? "after" : "before");
+	o->files[0] = words;
+	o->n_files[0] = (size_t)n;
+	o->files[1] = more;
+	o->n_files[1] = (size_t)n_more;
+	return 0;
+}
+
+int diff_options_parse(int argc, char **argv, struct diff_options *ret, struct err_text *e)
+{
+	int separator = find_separator(argc, argv), n_first, r;
+	char **first;
+
+	*ret = (struct diff_options){.from = -1, .to = -1, .color = "auto"};
+	r = options_parse(separator, argv, letters, long_options, diff_options_take_option, ret, e);
+	first = argv + optind;
+	n_first = separator - optind;
+	optind = 1;
+	if (r == 0 && separator < argc)
+		r = options_parse(argc - separator, argv + separator, letters, long_options,
+				  diff_options_take_option, ret, e);
+	if (r > 0)
+		print_usage();
+	if (r)
+		return r;
+	return set_sides(first, n_first, argv + separator + optind, argc - separator - optind,
+			 separator < argc, ret, e);
+}
