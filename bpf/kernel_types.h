@@ -125,7 +125,9 @@ struct task_struct {
 	unsigned int on_rq; /* 0: it sleeps; u8 from 7.0 on */
 	unsigned in_iowait : 1;
 	bool throttled; /* from 6.18 on; CONFIG_CFS_BANDWIDTH */
-	__u64 self_exec_id; /* execs of the process; u32 before 5.8 */
+	struct task_struct *real_parent;
+	__u64 self_exec_id; /* execs of the process, and those from which it was forked; u32 before 5.8 */
+	__u64 parent_exec_id; /* self_exec_id of the parent at the fork; u32 before 5.8 */
 };
 
 struct task_struct___before_5_14 {

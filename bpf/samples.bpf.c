@@ -86,16 +86,11 @@ static __always_inline void add_user_stack(void *ctx, struct stack_sample *s)
 	s->is_by_kernel = u->is_by_kernel;
 }
 
-/*
- * The reader reads periodically. It is woken when the ring is half full; and for a process that has
- * no tables, since many processes do not live for a period.
- */
+/* The reader reads periodically. It is woken when the ring is half full, and for tables. */
 static __always_inline __u64 wakeup_flags(const struct stack_sample *s, struct sample_cpu *c)
 {
-	if (s->is_by_kernel && s->time - c->woken > SAMPLES_WAKEUP_NS) {
-		c->woken = s->time;
+	if (unwind_is_wakeup_due(s->is_by_kernel, s->error, s->time, &c->woken))
 		return BPF_RB_FORCE_WAKEUP;
-	}
 	return bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) * 2 >
 			       bpf_ringbuf_query(&samples, BPF_RB_RING_SIZE)
 		       ? BPF_RB_FORCE_WAKEUP

@@ -20,10 +20,8 @@
 /* The value of the per-CPU array "cpus". */
 struct sample_cpu {
 	__u64 lost; /* samples that found no room in the ring */
-	__u64 woken; /* when it last woke the reader for a process without tables, ns */
+	__u64 woken; /* unwind_is_wakeup_due() */
 };
-
-#define SAMPLES_WAKEUP_NS 10000000 /* it does so at most so often */
 
 struct stack_sample {
 	__u64 time; /* ns */

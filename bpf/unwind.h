@@ -83,6 +83,7 @@ struct {
 	__type(value, struct unwind_stack);
 } unwind_stacks SEC(".maps");
 
+#define UNWIND_PARENTS_MAX 4 /* subshells of a shell have subshells */
 #define UNWIND_FRAME_MAX (1u << 20) /* bytes of a frame that is passed by its frame pointer */
 
 /* Registers at the entry into the kernel. x86-64: their order is that of ptrace(2). */
@@ -90,6 +91,10 @@ struct unwind_regs {
 	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
 		flags, sp, ss;
 };
+
+#define UNWIND_WAKEUP_NS 10000000 /* for a process without tables, at most so often */
+#define UNWIND_WAKEUP_MAPPING_NS 100000000 /* for one that lacks a mapping */
+#define UNWIND_WAKEUP_MIN_NS 1000000 /* for all */
 
 #define UNWIND_USER_CS 0x33 /* segments of 64-bit programs */
 #define UNWIND_USER_SS 0x2b
@@ -116,6 +121,34 @@ static __always_inline int unwind_end(struct unwind_stack *u, enum unwind_error 
 }
 
 /* ---- the tables ---- */
+
+/*
+ * Returns the process whose tables hold for the running thread: its own one, or until that has tables
+ * the one from which it was forked, if neither has executed another program since. A function of its
+ * own has a stack of its own.
+ */
+__attribute__((noinline)) int unwind_find_process(void)
+{
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32, own = tgid;
+	const struct task_struct *t;
+	__u64 execs;
+
+	if (bpf_map_lookup_elem(&unwind_processes, &tgid))
+		return tgid;
+	execs = CURRENT(self_exec_id);
+	if (CURRENT(parent_exec_id) != execs)
+		return own;
+	t = CURRENT(real_parent);
+	for (int i = 0; i < UNWIND_PARENTS_MAX && BPF_CORE_READ(t, self_exec_id) == execs; i++) {
+		tgid = BPF_CORE_READ(t, tgid);
+		if (bpf_map_lookup_elem(&unwind_processes, &tgid))
+			return tgid;
+		if (BPF_CORE_READ(t, parent_exec_id) != execs)
+			break;
+		t = BPF_CORE_READ(t, real_parent);
+	}
+	return own;
+}
 
 static __always_inline const struct unwind_mapping *unwind_find_mapping(
 	const struct unwind_process *p, __u64 pc)
@@ -357,8 +390,9 @@ static __always_inline int unwind_read_regs(struct unwind_regs *ret)
 }
 
 /* Returns 1 if the thread was unwound by the tables of its process. */
-static __always_inline int unwind_by_tables(struct unwind_stack *u, __u32 tgid)
+static __always_inline int unwind_by_tables(struct unwind_stack *u)
 {
+	__u32 tgid = unwind_find_process();
 	const struct unwind_process *p = bpf_map_lookup_elem(&unwind_processes, &tgid);
 	struct unwind_regs regs;
 
@@ -388,8 +422,38 @@ static __always_inline struct unwind_stack *unwind_user(void *ctx)
 		return NULL;
 	u->n = u->error = u->is_by_kernel = 0;
 	u->hash = 0;
-	if (!unwind_by_tables(u, bpf_get_current_pid_tgid() >> 32))
+	if (!unwind_by_tables(u))
 		unwind_by_kernel(ctx, u);
 	return u;
+}
+
+/* Returns for how long the reader is not woken again for such a stack, ns; -1: not for that. */
+__attribute__((noinline)) int unwind_wakeup_interval(__u32 is_by_kernel, __u32 error)
+{
+	const struct task_struct *leader = CURRENT(group_leader);
+	__u64 most = is_by_kernel ? UNWIND_WAKEUP_NS : UNWIND_WAKEUP_MAPPING_NS, age;
+
+	if (!is_by_kernel && error != UNWIND_NO_MAPPING)
+		return -1;
+	age = bpf_ktime_get_boot_ns() - BPF_CORE_READ(leader, start_boottime);
+	if (age / 4 > most)
+		return most;
+	return age / 4 > UNWIND_WAKEUP_MIN_NS ? age / 4 : UNWIND_WAKEUP_MIN_NS;
+}
+
+/*
+ * Returns 1 if the reader is to be woken for a stack, because the tables lack its process, or
+ * mappings of that. *woken is the last such wakeup by this CPU. Many processes do not live for a
+ * period of the reader: the younger the process, the sooner it is woken again.
+ */
+static __always_inline int unwind_is_wakeup_due(__u32 is_by_kernel, __u32 error, __u64 now,
+						__u64 *woken)
+{
+	int interval = unwind_wakeup_interval(is_by_kernel, error);
+
+	if (interval < 0 || now - *woken < (__u64)interval)
+		return 0;
+	*woken = now;
+	return 1;
 }
 #endif

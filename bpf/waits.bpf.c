@@ -255,16 +255,12 @@ __attribute__((noinline)) int cut_at_interrupt(__u32 scratch)
 	return 0;
 }
 
-/*
- * The reader reads periodically. It is woken when the ring is half full; and for a process that has
- * no tables, since many processes do not live for a period.
- */
-static __always_inline __u64 wakeup_flags(struct waits_cpu *c, int lacks_tables, __u64 now)
+/* The reader reads periodically. It is woken when the ring is half full, and for tables. */
+static __always_inline __u64 wakeup_flags(struct waits_cpu *c, int is_by_kernel, __u32 error,
+					  __u64 now)
 {
-	if (lacks_tables && now - c->woken > WAITS_WAKEUP_NS) {
-		c->woken = now;
+	if (unwind_is_wakeup_due(is_by_kernel, error, now, &c->woken))
 		return BPF_RB_FORCE_WAKEUP;
-	}
 	return bpf_ringbuf_query(&waits, BPF_RB_AVAIL_DATA) * 2 >
 			       bpf_ringbuf_query(&waits, BPF_RB_RING_SIZE)
 		       ? BPF_RB_FORCE_WAKEUP
@@ -272,7 +268,7 @@ static __always_inline __u64 wakeup_flags(struct waits_cpu *c, int lacks_tables,
 }
 
 /* Returns the hash; 0 if the reader cannot get the stack. */
-static __always_inline __u64 send_stack(struct waits_cpu *c, struct wait_stack *s, int lacks_tables,
+static __always_inline __u64 send_stack(struct waits_cpu *c, struct wait_stack *s, int is_by_kernel,
 					__u64 now)
 {
 	/* A mask: the verifier of 6.1 forgets a comparison before the size is computed. */
@@ -285,7 +281,7 @@ static __always_inline __u64 send_stack(struct waits_cpu *c, struct wait_stack *
 	s->time = now;
 	if (bpf_ringbuf_output(&waits, s,
 			       offsetof(struct wait_stack, addresses) + n * sizeof(*s->addresses),
-			       wakeup_flags(c, lacks_tables, now)) < 0) {
+			       wakeup_flags(c, is_by_kernel, s->error, now)) < 0) {
 		c->stack_lost++;
 		return 0;
 	}
@@ -555,7 +551,7 @@ static __always_inline void send_event(void *ctx, struct waits_cpu *c, struct sc
 		if (settings.switches & SONDA_TYPED_CURRENT)
 			e->waker_user = take_user_stack(ctx, c, m, bpf_get_current_task_btf(), now);
 	}
-	if (bpf_ringbuf_output(&waits, e, sizeof(*e), wakeup_flags(c, 0, now)) < 0)
+	if (bpf_ringbuf_output(&waits, e, sizeof(*e), wakeup_flags(c, 0, 0, now)) < 0)
 		c->ring_full++;
 }
 

@@ -19,7 +19,6 @@
 #define WAITS_HAS_LOCKS 16u /* the kernel has contention_begin: 5.19 */
 
 #define WAITS_FRAMES_MAX 127 /* of each stack; a mask */
-#define WAITS_WAKEUP_NS 10000000 /* the reader is woken for such a process at most so often */
 #define WAITS_TOTALS_MAX 16384 /* of each of the two tables */
 #define WAITS_PROGRAMS_MAX 8
 #define WAITS_OWN_MAX 16
@@ -157,5 +156,5 @@ struct waits_cpu {
 	/* the second of the budget: its begin, and what it has used */
 	__u64 second;
 	struct waits_budget used;
-	__u64 woken; /* when it last woke the reader for a process without tables, ns */
+	__u64 woken; /* unwind_is_wakeup_due() */
 };

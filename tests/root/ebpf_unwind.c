@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usage: ebpf_unwind OBJECT         samples or samples_calls
+ *        ebpf_unwind --run PROGRAM  runs the first case with the program of that descriptor attached
  *
  * The unwinder of bpf/unwind.h, as samples.bpf.c has it, in this kernel: functions in assembly, whose frames and rows are
  * written here side by side, are sampled. Prints a line for each case, and fails if one has a wrong stack.
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
@@ -458,6 +460,7 @@ static const struct known_case {
 
 static const struct known_case *current;
 static unsigned n_good, n_bad;
+static uint32_t by_kernel_pid; /* its samples have to be by the kernel; 0: none */
 
 static void print_bad(const struct stack_sample *s)
 {
@@ -478,6 +481,11 @@ static int on_sample(void *ctx, void *data, size_t size)
 	bool good;
 
 	(void)ctx;
+	if (by_kernel_pid) {
+		n_good += s->pid == by_kernel_pid && s->is_by_kernel;
+		n_bad += s->pid == by_kernel_pid && !s->is_by_kernel;
+		return 0;
+	}
 	if (size < offsetof(struct stack_sample, addresses) || !s->n_user ||
 	    user[0] < (uint64_t)current->from || user[0] >= (uint64_t)current->to)
 		return 0;
@@ -543,14 +551,13 @@ static struct bpf_object *load(const char *name)
 }
 
 /* Samples this thread each 50 us that it runs. */
-static int open_event(const struct bpf_object *o)
+static int open_event(int program)
 {
 	struct perf_event_attr a = {.size = sizeof(a),
 				    .type = PERF_TYPE_SOFTWARE,
 				    .config = PERF_COUNT_SW_TASK_CLOCK,
 				    .sample_period = 50000};
 	int fd = (int)syscall(SYS_perf_event_open, &a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	int program = bpf_program__fd(bpf_object__find_program_by_name(o, "on_sample"));
 
 	return fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) < 0 ? -1 : fd;
 }
@@ -572,13 +579,78 @@ static void set_handler(void)
 	syscall(SYS_rt_sigaction, SIGILL, &action, NULL, sizeof(action.mask));
 }
 
+/* ---- other processes ---- */
+
+/* Runs the first case in this process. Does not return. */
+static void run_and_exit(int program)
+{
+	if (open_event(program) < 0)
+		_exit(1);
+	current = &cases[0];
+	known_start(20000000, current->callee, current->function);
+	_exit(0);
+}
+
+/* The same in a process that was forked `depth` times, or has executed this program again. */
+static pid_t start_process(int program, int depth, bool executes)
+{
+	pid_t pid = fork();
+	char number[16];
+
+	if (pid != 0)
+		return pid;
+	if (depth > 1) {
+		pid = start_process(program, depth - 1, executes);
+		_exit(waitpid(pid, NULL, 0) != pid);
+	}
+	if (executes) {
+		snprintf(number, sizeof(number), "%d", dup(program)); /* it stays open */
+		execl("/proc/self/exe", "ebpf_unwind", "--run", number, NULL);
+		_exit(1);
+	}
+	run_and_exit(program);
+	return -1;
+}
+
+static bool check_processes(int program, struct ring_buffer *ring)
+{
+	static const struct {
+		const char *name;
+		int depth;
+		bool executes;
+	} processes[] = {{"a forked process has the tables of its parent", 1, false},
+			 {"a process that a forked one has forked, too", 2, false},
+			 {"a process that executes a program has none", 1, true}};
+	bool failed = false;
+
+	current = &cases[0];
+	for (size_t i = 0; i < ARRAY_SIZE(processes); i++) {
+		pid_t pid = start_process(program, processes[i].depth, processes[i].executes);
+
+		n_good = n_bad = 0;
+		by_kernel_pid = processes[i].executes ? (uint32_t)pid : 0;
+		waitpid(pid, NULL, 0);
+		ring_buffer__consume(ring);
+		printf("%sok - %s (%u samples)\n", n_good < 20 || n_bad ? "not " : "",
+		       processes[i].name, n_good);
+		failed |= n_good < 20 || n_bad;
+	}
+	return failed;
+}
+
 int main(int argc, char **argv)
 {
-	struct bpf_object *o = argc > 1 ? load(argv[1]) : NULL;
-	int event = o ? open_event(o) : -1;
-	struct ring_buffer *ring =
-		o ? ring_buffer__new(map_of(o, "samples"), on_sample, NULL, NULL) : NULL;
+	struct bpf_object *o;
+	struct ring_buffer *ring;
+	int event, program;
 	bool failed = false;
+
+	if (argc > 2 && strcmp(argv[1], "--run") == 0)
+		run_and_exit(atoi(argv[2]));
+	o = argc > 1 ? load(argv[1]) : NULL;
+	program = o ? bpf_program__fd(bpf_object__find_program_by_name(o, "on_sample")) : -1;
+	event = open_event(program);
+	ring = o ? ring_buffer__new(map_of(o, "samples"), on_sample, NULL, NULL) : NULL;
 
 	if (event < 0 || !ring) {
 		perror("cannot load or attach the program");
@@ -596,6 +668,7 @@ int main(int argc, char **argv)
 		       current->name, n_good);
 		failed |= n_good < 20 || n_bad;
 	}
+	failed |= check_processes(program, ring);
 	ring_buffer__free(ring);
 	close(event);
 	bpf_object__close(o);

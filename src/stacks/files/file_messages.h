@@ -89,7 +89,7 @@ struct file_mapping {
 	uint64_t inode;
 	uint32_t major, minor; /* device of the file */
 	uint32_t path_len;
-	uint32_t unused;
+	uint32_t generation; /* of the inode, which differs each time that its number is used; 0: unknown */
 };
 
 /*

@@ -92,7 +92,7 @@ void address_space_map(struct address_spaces *s, struct address_space *a,
 		       const struct file_mapping *m, const char *path)
 {
 	struct process_mapping fresh = {m->start, m->end, m->offset,
-					mapped_files_add(s->files, m, path)};
+					mapped_files_add(s->files, m, path), m->generation};
 	struct process_mapping parts[3];
 	size_t first = first_ending_after(a, m->start), behind = first, n = 0;
 

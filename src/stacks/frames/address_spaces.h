@@ -23,6 +23,7 @@ struct process_mapping {
 	uint64_t start, end;
 	uint64_t offset; /* in the file */
 	uint32_t file; /* mapped_files.h */
+	uint32_t generation; /* of struct file_mapping */
 };
 
 struct address_space {

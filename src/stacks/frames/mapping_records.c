@@ -26,6 +26,7 @@ static void apply_mmap(struct address_spaces *s, const struct mmap_record *r)
 		.inode = r->inode,
 		.major = r->major,
 		.minor = r->minor,
+		.generation = (uint32_t)r->generation,
 		.path_len = (uint32_t)strnlen(r->path, room)};
 
 	if (a && a->is_known && m.start < m.end)

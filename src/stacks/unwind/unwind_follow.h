@@ -13,7 +13,7 @@
  * time at longer and longer intervals. Rows that have made room for others are added again after
  * UNWIND_FOLLOW_AGAIN_MS.
  */
-#define UNWIND_FOLLOW_MIN_MS 10
+#define UNWIND_FOLLOW_MIN_MS 2
 #define UNWIND_FOLLOW_MAX_MS 1000
 #define UNWIND_FOLLOW_AGAIN_MS 2000
 

@@ -25,6 +25,7 @@
 #define RETRY_MS 20 /* if the file reader is busy */
 #define IDENTIFIED_NS (100 * NS_PER_MS) /* so long a file is not asked for again */
 #define IDENTIFIED_MAX 4096 /* files */
+#define IDENTIFIED_KEY_MAX (FILE_PATH_MAX + 24)
 #define REFUSED_NS (10 * NS_PER_S) /* until rows without room are read again */
 
 struct wanted_mapping {
@@ -50,7 +51,7 @@ struct known_mapping {
 struct known_process {
 	int32_t pid; /* key */
 	uint32_t n;
-	bool lacks_rows; /* some have made room for others */
+	bool lacks_rows; /* some have made room for others, or may come */
 	struct known_mapping *mappings; /* owned */
 	TAILQ_ENTRY(known_process) use;
 	UT_hash_handle hh;
@@ -66,16 +67,17 @@ struct known_file {
 };
 
 /*
- * A mapped file that the file reader has just identified. Programs that start at a high rate map
- * the same files: for IDENTIFIED_NS these are not asked for again. It is shorter than the time in which a
- * file can be removed, made again with the same inode, and run.
+ * A mapped file that the file reader has identified. Programs that start at a high rate map the same
+ * files: for IDENTIFIED_NS these are not asked for again. It is shorter than the time in which a
+ * file can be removed, made again with the same inode, and run. Until it is asked again, its rows
+ * serve if the generation of the inode is known (tables_publish_early).
  */
 struct identified_file {
 	uint64_t until_ns; /* CLOCK_MONOTONIC */
 	uint32_t number; /* that of the file reader */
 	struct elf_facts facts;
 	UT_hash_handle hh;
-	char key[]; /* device, inode, path: devices of some file systems share inodes */
+	char key[]; /* device, inode, generation, path: devices of some file systems share inodes */
 };
 
 static struct {
@@ -160,6 +162,57 @@ static void forget_process(struct known_process *p)
 	known_process_free(p);
 }
 
+static struct known_process *known_process_new(const struct wanted_process *w)
+{
+	struct known_process *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->pid = w->pid;
+	p->mappings = calloc(w->n + 1, sizeof(*p->mappings));
+	if (!p->mappings)
+		freep(&p);
+	return p;
+}
+
+/* Adds a mapping; f is NULL if it has no rows. */
+static void known_process_add(struct known_process *p, const struct file_mapping *m,
+			      const struct known_file *f, uint64_t load_bias)
+{
+	struct known_mapping *to = &p->mappings[p->n++];
+
+	*to = (struct known_mapping){.start = m->start, .end = m->end};
+	if (!f || !f->range)
+		return;
+	to->range = f->range;
+	to->range->n_mappings++;
+	to->bias = m->start - (m->offset + load_bias - f->base);
+	row_pool_touch(&tables.rows, to->range);
+}
+
+/* Replaces the element of the process. Owns p. */
+static void known_process_publish(struct known_process *p)
+{
+	struct known_process *old = find_process(p->pid);
+
+	if (old) {
+		HASH_DEL(tables.processes, old);
+		TAILQ_REMOVE(&tables.by_use, old, use);
+		known_process_free(old);
+	} else if (HASH_COUNT(tables.processes) >= UNWIND_PROCESSES_MAX) {
+		forget_process(TAILQ_FIRST(&tables.by_use));
+	}
+	HASH_ADD(hh, tables.processes, pid, sizeof(p->pid), p);
+	if (!p->hh.tbl) {
+		unwind_maps_remove_process(&tables.maps, p->pid);
+		known_process_free(p);
+		tables.stats.n_processes_refused++;
+	} else {
+		TAILQ_INSERT_TAIL(&tables.by_use, p, use);
+		write_process(p);
+	}
+}
+
 /* Removes the range from a process. Returns whether it was there. */
 static bool drop_range(struct known_process *p, const struct row_range *r)
 {
@@ -240,7 +293,7 @@ static int copy_mapping(struct wanted_process *w, const struct process_mapping *
 		return 0;
 	}
 	*to = (struct wanted_mapping){
-		.m = {m->start, m->end, m->offset, f->inode, f->major, f->minor, 0, 0},
+		.m = {m->start, m->end, m->offset, f->inode, f->major, f->minor, 0, m->generation},
 		.is_vdso = is_vdso(f),
 	};
 	if (has_file(f) && !to->is_vdso) {
@@ -277,35 +330,6 @@ static int copy_mappings(struct wanted_process *w, const struct address_space *a
 	return r;
 }
 
-void unwind_tables_set_process(const struct address_space *a, const struct mapped_files *files)
-{
-	struct wanted_process *w;
-
-	if (!tables.n_users || !file_reader_is_alive())
-		return;
-	drop_wanted(a->pid);
-	w = tables.n_wanted < UNWIND_WANTED_MAX ? calloc(1, sizeof(*w)) : NULL;
-	if (w) {
-		w->pid = a->pid;
-		w->mappings =
-			calloc(MIN(a->n, (size_t)UNWIND_MAPPINGS_MAX) + 1, sizeof(*w->mappings));
-		w->n_bytes = sizeof(*w) + UNWIND_MAPPINGS_MAX * sizeof(*w->mappings);
-	}
-	if (!w || !w->mappings || copy_mappings(w, a, files) < 0 ||
-	    tables.n_wanted_bytes + w->n_bytes > UNWIND_WANTED_BYTES_MAX) {
-		tables.stats.n_processes_refused++;
-		if (w)
-			w->n_bytes = 0; /* it was not counted */
-		wanted_process_free(w);
-		return;
-	}
-	tables.n_wanted_bytes += w->n_bytes;
-	TAILQ_INSERT_TAIL(&tables.wanted, w, link);
-	tables.n_wanted++;
-	if (!tables.current.wanted)
-		tables_continue();
-}
-
 /* ---- the current process ---- */
 
 static void drop_rows(void)
@@ -328,19 +352,14 @@ static void drop_current(void)
 static bool take_next_wanted(void)
 {
 	struct wanted_process *w = TAILQ_FIRST(&tables.wanted);
-	struct known_process *p;
 
 	if (!w)
 		return false;
 	TAILQ_REMOVE(&tables.wanted, w, link);
 	tables.n_wanted--;
 	tables.current.wanted = w;
-	p = tables.current.known = calloc(1, sizeof(*p));
-	if (p) {
-		p->pid = w->pid;
-		p->mappings = calloc(w->n + 1, sizeof(*p->mappings));
-	}
-	if (!p || !p->mappings) {
+	tables.current.known = known_process_new(w);
+	if (!tables.current.known) {
 		tables.stats.n_processes_refused++;
 		drop_current();
 	}
@@ -351,45 +370,15 @@ static bool take_next_wanted(void)
 static void add_mapping(struct known_file *f)
 {
 	struct known_process *p = tables.current.known;
-	const struct file_mapping *m = &tables.current.wanted->mappings[p->n].m;
-	struct known_mapping *to = &p->mappings[p->n++];
 
-	*to = (struct known_mapping){.start = m->start, .end = m->end};
-	if (!f || !f->range)
-		return;
-	to->range = f->range;
-	to->range->n_mappings++;
-	to->bias = m->start - (m->offset + tables.current.load_bias - f->base);
-	row_pool_touch(&tables.rows, to->range);
+	known_process_add(p, &tables.current.wanted->mappings[p->n].m, f, tables.current.load_bias);
 }
 
 /* All mappings are known: replaces the element of the process. */
 static void tables_publish(void)
 {
-	struct known_process *p, *old;
-
-	if (tables.current.wanted->is_cancelled) {
-		drop_current();
-		return;
-	}
-	p = TAKE_PTR(tables.current.known);
-	old = find_process(p->pid);
-	if (old) {
-		HASH_DEL(tables.processes, old);
-		TAILQ_REMOVE(&tables.by_use, old, use);
-		known_process_free(old);
-	} else if (HASH_COUNT(tables.processes) >= UNWIND_PROCESSES_MAX) {
-		forget_process(TAILQ_FIRST(&tables.by_use));
-	}
-	HASH_ADD(hh, tables.processes, pid, sizeof(p->pid), p);
-	if (!p->hh.tbl) {
-		unwind_maps_remove_process(&tables.maps, p->pid);
-		known_process_free(p);
-		tables.stats.n_processes_refused++;
-	} else {
-		TAILQ_INSERT_TAIL(&tables.by_use, p, use);
-		write_process(p);
-	}
+	if (!tables.current.wanted->is_cancelled)
+		known_process_publish(TAKE_PTR(tables.current.known));
 	drop_current();
 }
 
@@ -436,12 +425,13 @@ static bool resolve_file(struct known_file *f)
 /* ---- identified files ---- */
 
 /* Writes the key of a mapped file. Returns its length; 0: the path is too long. */
-static size_t identified_key(const struct wanted_mapping *m, char key[static FILE_PATH_MAX + 16])
+static size_t identified_key(const struct wanted_mapping *m,
+			     char key[static IDENTIFIED_KEY_MAX])
 {
 	const struct {
 		uint32_t major, minor;
-		uint64_t inode;
-	} head = {m->m.major, m->m.minor, m->m.inode};
+		uint64_t inode, generation;
+	} head = {m->m.major, m->m.minor, m->m.inode, m->m.generation};
 	size_t len = strlen(m->path);
 
 	if (len >= FILE_PATH_MAX)
@@ -461,26 +451,30 @@ static void forget_identified(void)
 	}
 }
 
-static const struct identified_file *find_identified(const struct wanted_mapping *m)
+static struct identified_file *find_identified(const struct wanted_mapping *m)
 {
-	char key[FILE_PATH_MAX + 16];
+	char key[IDENTIFIED_KEY_MAX];
 	size_t len = identified_key(m, key);
 	struct identified_file *f = NULL;
 
 	if (len)
 		HASH_FIND(hh, tables.identified, key, len, f);
-	return f && clock_mono_ns() < f->until_ns ? f : NULL;
+	return f;
+}
+
+static bool is_fresh(const struct identified_file *f)
+{
+	return clock_mono_ns() < f->until_ns;
 }
 
 static void remember_identified(const struct wanted_mapping *m, const struct file_answer *a)
 {
-	char key[FILE_PATH_MAX + 16];
+	struct identified_file *f = find_identified(m);
+	char key[IDENTIFIED_KEY_MAX];
 	size_t len = identified_key(m, key);
-	struct identified_file *f = NULL;
 
 	if (!len)
 		return;
-	HASH_FIND(hh, tables.identified, key, len, f);
 	if (!f) {
 		if (HASH_COUNT(tables.identified) >= IDENTIFIED_MAX)
 			forget_identified();
@@ -499,13 +493,65 @@ static void remember_identified(const struct wanted_mapping *m, const struct fil
 	f->facts = a->elf;
 }
 
-/* Sets the load bias of the current mapping, whose file has these facts. */
-static void set_load_bias(const struct wanted_mapping *m, const struct elf_facts *facts)
+/* Returns the load bias of a mapping, whose file has these facts. */
+static uint64_t load_bias(const struct wanted_mapping *m, const struct elf_facts *facts)
 {
 	struct elf_facts copy = *facts;
 	const struct mapped_file file = {.elf = &copy};
 
-	tables.current.load_bias = mapped_file_load_bias(&file, m->m.offset);
+	return mapped_file_load_bias(&file, m->m.offset);
+}
+
+enum early { EARLY_FINAL, EARLY_KNOWN, EARLY_UNKNOWN };
+
+/*
+ * Adds the mapping with the rows of its file if they are there. KNOWN: the file is to be identified
+ * anew. UNKNOWN: rows may come.
+ */
+static enum early known_process_add_early(struct known_process *p, const struct wanted_mapping *m)
+{
+	const struct identified_file *i = m->path ? find_identified(m) : NULL;
+	bool is_final = m->is_vdso || !m->path || (i && is_fresh(i));
+	const struct known_file *f = NULL;
+
+	if (m->is_vdso)
+		f = get_file(FILE_VDSO);
+	else if (i && (m->m.generation || is_final))
+		f = get_file(i->number);
+	known_process_add(p, &m->m, f, f && i ? load_bias(m, &i->facts) : 0);
+	if (f ? !f->is_read || f->refused_ns : m->is_vdso || m->path)
+		return EARLY_UNKNOWN;
+	return is_final ? EARLY_FINAL : EARLY_KNOWN;
+}
+
+/*
+ * Gives a process at once what is known of its mappings: the file reader, which identifies files
+ * anew, may be busy, and the process may end soon. Does not replace what is there unless all is
+ * known. Returns true if the file reader need not be asked.
+ */
+static bool tables_publish_early(const struct wanted_process *w)
+{
+	struct known_process *p = known_process_new(w);
+	enum early worst = EARLY_FINAL;
+	bool has_rows = false;
+
+	if (!p)
+		return false;
+	for (uint32_t i = 0; i < w->n; i++) {
+		enum early early = known_process_add_early(p, &w->mappings[i]);
+
+		worst = MAX(worst, early);
+		has_rows = has_rows || p->mappings[i].range;
+	}
+	if (!has_rows || (worst == EARLY_UNKNOWN && find_process(p->pid))) {
+		known_process_free(p);
+		return false;
+	}
+	p->lacks_rows = worst == EARLY_UNKNOWN;
+	known_process_publish(p);
+	if (tables.current.wanted && tables.current.wanted->pid == w->pid)
+		tables.current.wanted->is_cancelled = true; /* its mappings are older */
+	return worst == EARLY_FINAL;
 }
 
 /* Returns false if the mapping has to wait for an answer. */
@@ -521,8 +567,8 @@ static bool resolve_mapping(const struct wanted_mapping *m)
 		return true;
 	}
 	known = find_identified(m);
-	if (known) {
-		set_load_bias(m, &known->facts);
+	if (known && is_fresh(known)) {
+		tables.current.load_bias = load_bias(m, &known->facts);
 		return resolve_file(get_file(known->number));
 	}
 	if (!file_reader_ask_elf(&tables.reader, 0, tables.current.wanted->pid, &m->m, m->path))
@@ -545,6 +591,41 @@ static void tables_continue(void)
 	}
 }
 
+/* ---- processes that become wanted ---- */
+
+void unwind_tables_set_process(const struct address_space *a, const struct mapped_files *files)
+{
+	struct wanted_process *w;
+
+	if (!tables.n_users || !file_reader_is_alive())
+		return;
+	drop_wanted(a->pid);
+	w = tables.n_wanted < UNWIND_WANTED_MAX ? calloc(1, sizeof(*w)) : NULL;
+	if (w) {
+		w->pid = a->pid;
+		w->mappings =
+			calloc(MIN(a->n, (size_t)UNWIND_MAPPINGS_MAX) + 1, sizeof(*w->mappings));
+		w->n_bytes = sizeof(*w) + UNWIND_MAPPINGS_MAX * sizeof(*w->mappings);
+	}
+	if (!w || !w->mappings || copy_mappings(w, a, files) < 0 ||
+	    tables.n_wanted_bytes + w->n_bytes > UNWIND_WANTED_BYTES_MAX) {
+		tables.stats.n_processes_refused++;
+		if (w)
+			w->n_bytes = 0; /* it was not counted */
+		wanted_process_free(w);
+		return;
+	}
+	tables.n_wanted_bytes += w->n_bytes;
+	if (tables_publish_early(w)) {
+		wanted_process_free(w);
+		return;
+	}
+	TAILQ_INSERT_TAIL(&tables.wanted, w, link);
+	tables.n_wanted++;
+	if (!tables.current.wanted)
+		tables_continue();
+}
+
 /* ---- answers ---- */
 
 static void handle_elf(const struct file_answer *a)
@@ -554,7 +635,7 @@ static void handle_elf(const struct file_answer *a)
 	struct known_file *f = NULL;
 
 	if (a->result == 0) {
-		set_load_bias(m, &a->elf);
+		tables.current.load_bias = load_bias(m, &a->elf);
 		remember_identified(m, a);
 		f = get_file(a->file);
 	} else {

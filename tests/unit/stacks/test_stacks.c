@@ -37,7 +37,7 @@ static struct process_mapping mapping(struct rig *r, uint64_t start, const char 
 	const struct file_mapping m = {.inode = 7, .path_len = (uint32_t)strlen(path)};
 
 	return (struct process_mapping){start, start + 0x10000, 0x2000,
-					mapped_files_add(&r->files, &m, path)};
+					mapped_files_add(&r->files, &m, path), 0};
 }
 
 static void no_refill(struct pb_enc *e)

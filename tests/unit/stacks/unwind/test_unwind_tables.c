@@ -3,6 +3,8 @@
  * The tables of the unwinder without a kernel and a file reader: the test has the maps, and answers
  * itself. A file "/N" has N rows, each with a rule of its own, and belongs to user N / 10000000.
  */
+#include <unistd.h>
+
 #include <event2/event.h>
 
 #include "base/core/clock.h"
@@ -195,12 +197,14 @@ static struct unwind_tables_user user;
 static struct event_base *loop;
 static struct mapped_files files;
 static struct address_spaces spaces;
+static uint32_t inode_generation; /* of mapped files */
 
 static int setup(void **state)
 {
 	loop = event_base_new();
 	memset(&reader, 0, sizeof(reader));
 	are_maps_full = false;
+	inode_generation = 0;
 	spaces.files = &files;
 	return mapped_files_init(&files) < 0 || unwind_tables_join(&user, loop) < 0 ? -1 : 0;
 }
@@ -228,7 +232,8 @@ static void set_process(int32_t pid, const char *const *paths)
 					 .end = at + 0x80000,
 					 .offset = 0x2000,
 					 .inode = has_file ? 1 + reader.numbers : 0,
-					 .path_len = (uint32_t)strlen(*paths)};
+					 .path_len = (uint32_t)strlen(*paths),
+					 .generation = inode_generation};
 
 		if (strcmp(*paths, "[vdso]") == 0)
 			m.offset = 0;
@@ -315,6 +320,71 @@ TEST_WITH(processes_share_the_rows_of_a_file_and_each_element_has_another_genera
 	SET_PROCESS(7, "/30");
 	answer_all();
 	assert_true(element(7)->generation > generation);
+}
+
+/* So much later a file is identified anew. */
+static void wait_for_new_identity(void)
+{
+	usleep(120 * 1000);
+}
+
+TEST_WITH(a_program_has_the_rows_of_known_files_before_the_reader_answers, setup, teardown)
+{
+	inode_generation = 5;
+	SET_PROCESS(7, "/100", "/200", "[vdso]");
+	answer_all();
+	wait_for_new_identity();
+	SET_PROCESS(8, "//anon", "/200", "/300", "[vdso]");
+	assert_int_equal(reader.asked, AN_ELF);
+	assert_int_equal(element(8)->n, 4);
+	assert_rows(8, 1, 200, 0);
+	assert_rows(8, 2, 0, 0); /* it has not been read */
+	assert_rows(8, 3, 100, 0);
+	assert_int_equal(START + 0x100000 - element(8)->mappings[1].bias, 0x2000 + LOAD_BIAS - BASE);
+	/* Another file has taken its place: its own rows follow. */
+	reader.numbers = 1000000;
+	reader.contents = 64;
+	answer_all();
+	assert_rows(8, 1, 200, 64);
+	assert_rows(8, 2, 300, 64);
+}
+
+TEST_WITH(rows_wait_for_the_identity_of_a_file_that_may_be_another_one, setup, teardown)
+{
+	SET_PROCESS(7, "/100");
+	answer_all();
+	wait_for_new_identity();
+	SET_PROCESS(8, "/100"); /* from /proc/PID/maps: the generation is not known */
+	assert_null(element(8));
+	answer_all();
+	assert_rows(8, 0, 100, 0);
+	inode_generation = 5;
+	SET_PROCESS(9, "/100");
+	answer_all();
+	wait_for_new_identity();
+	inode_generation = 6;
+	SET_PROCESS(10, "/100");
+	assert_null(element(10));
+	answer_all();
+	assert_rows(10, 0, 100, 0);
+}
+
+TEST_WITH(what_a_process_has_stays_until_all_of_its_new_mappings_are_known, setup, teardown)
+{
+	inode_generation = 5;
+	SET_PROCESS(7, "/100");
+	answer_all();
+	SET_PROCESS(7, "/200", "/100");
+	assert_rows(7, 0, 100, 0);
+	answer_all();
+	assert_rows(7, 0, 200, 0);
+	wait_for_new_identity();
+	SET_PROCESS(7, "/200"); /* in the queue */
+	SET_PROCESS(7, "/100", "/200");
+	assert_rows(7, 0, 100, 0);
+	answer_all();
+	assert_rows(7, 0, 100, 0);
+	assert_rows(7, 1, 200, 0);
 }
 
 /* Programs that start at a high rate map the same files. */
