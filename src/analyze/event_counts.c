@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/event_counts.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,6 @@
 #include "analyze/packets.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
-#include "base/text/str.h"
 #include "gen/fields.h"
 #include "wire/pb_read.h"
 #include "wire/pb_varint.h"

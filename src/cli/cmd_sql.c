@@ -2,15 +2,12 @@
 /* sonda sql FILE STATEMENT...: SQL on a trace. */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "analyze/tables/database.h"
-#include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/text/str.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/core/mem.h"
 #include "base/text/str.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace/trace_input.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report_table.h"
 
-#include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <histedit.h>
 #include <locale.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/import/import_steps.h"
 #include "analyze/import/tracks.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"

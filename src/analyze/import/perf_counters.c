@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/import/perf_counters.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/import/import_steps.h"
 #include "analyze/import/profiler_rows.h"
 #include "analyze/import/tracks.h"
 #include "base/core/mem.h"

@@ -3,7 +3,6 @@
  * Messages that a trace describes (ExtensionDescriptor): fields of TrackEvent that programs added.
  * A field's name and type are found by the name of its message and its number.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/import/remembered.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/core/hash_table.h"

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "analyze/import/import_steps.h"
 #include "analyze/import/remembered.h"
 #include "analyze/import/slices.h"
 #include "analyze/import/tracks.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analyze/import/described_tracks.h"
-#include "analyze/import/import_steps.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
 

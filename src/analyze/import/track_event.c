@@ -2,7 +2,6 @@
 /* What tokens and rows read of a track event: its fields, and the values kept for it. */
 #include "analyze/import/track_event.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analyze/import/call_stacks.h"
-#include "analyze/import/import_steps.h"
 #include "analyze/import/slices.h"
 #include "analyze/import/track_event.h"
 #include "analyze/import/tracks.h"

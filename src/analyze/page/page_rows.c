@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/store/table_defs.h"
 #include "base/core/mem.h"
 
 static bool in_window(const struct page *p, const struct table *t, uint32_t row, unsigned dur)

@@ -2,7 +2,6 @@
 #include "analyze/parquet/parquet_encode.h"
 
 #include <endian.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/core/mem.h"

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "analyze/stacks/code.h"
 #include "analyze/store/columns.h"
 #include "base/core/mem.h"
 

@@ -3,7 +3,6 @@
 #include "analyze/store/table_defs.h"
 
 #include "analyze/store/event_args.h"
-#include "base/core/mem.h"
 #include "gen/fields.h"
 
 /* Most columns leave out the last member, of which clang warns. */

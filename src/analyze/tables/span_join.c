@@ -11,7 +11,6 @@
  * SPAN_LEFT_JOIN also has the intervals of a alone, SPAN_OUTER_JOIN those of b alone as well. To
  * that end the stream of b, or both, also have gaps: intervals between rows, with columns of NULL.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

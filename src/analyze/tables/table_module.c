@@ -17,7 +17,6 @@
 #include "analyze/tables/table_module.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

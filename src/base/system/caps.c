@@ -5,7 +5,6 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>

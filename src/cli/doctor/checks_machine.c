@@ -2,7 +2,6 @@
 /* Clock, disk and memory. */
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

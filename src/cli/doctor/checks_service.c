@@ -2,7 +2,6 @@
 /* The tracing service, its programs, and the users who may use them. */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <pwd.h>
 #include <stdio.h>

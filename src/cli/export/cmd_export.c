@@ -12,7 +12,6 @@
 #include "analyze/report/chosen.h"
 #include "base/core/mem.h"
 #include "base/system/log.h"
-#include "base/text/str.h"
 #include "cli/export/export.h"
 #include "cli/sql_output.h"
 #include "cli/terminal/verb.h"

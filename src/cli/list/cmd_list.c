@@ -4,7 +4,6 @@
  * word may mean several things: "power" is a preset and a group of events.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/system/log.h"

@@ -10,7 +10,6 @@
 #include <event2/http.h>
 #include <event2/listener.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

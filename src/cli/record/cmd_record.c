@@ -8,7 +8,6 @@
  */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,9 +32,7 @@
 #include "cli/record/record_threads.h"
 #include "cli/record/recording.h"
 #include "cli/record/snapshots.h"
-#include "cli/report/data_losses.h"
 #include "cli/report/missing_events.h"
-#include "cli/report/summary.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/programs.h"
 #include "cli/terminal/signals.h"

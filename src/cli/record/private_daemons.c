@@ -33,7 +33,6 @@
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/event_timer.h"
-#include "base/event_loop/sock.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/text/str.h"

@@ -14,7 +14,6 @@
 #include "cli/report/config_sources.h"
 #include "config/limits.h"
 #include "config/source_merge.h"
-#include "config/trace_config.h"
 
 static int record_presets_refuse(const char *name, size_t len, struct presets *presets,
 				 struct err_text *e)

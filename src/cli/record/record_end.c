@@ -4,22 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "base/event_loop/sock.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
 #include "cli/doctor/doctor.h"
 #include "cli/record/command_child.h"
-#include "cli/record/record_config.h"
-#include "cli/record/record_options.h"
 #include "cli/record/recording.h"
 #include "cli/record/snapshots.h"
 #include "cli/report/config_sources.h"
-#include "cli/report/data_losses.h"
 #include "cli/report/record_facts.h"
 #include "cli/report/refusals.h"
 #include "cli/report/summary.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/text/str.h"
 #include "cli/terminal/event_patterns.h"
 #include "cli/terminal/programs.h"
 #include "cli/terminal/verb.h"

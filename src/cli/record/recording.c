@@ -16,7 +16,6 @@
 #include <event2/event.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,7 +30,6 @@
 #include "cli/doctor/doctor.h"
 #include "cli/record/private_daemons.h"
 #include "cli/record/progress.h"
-#include "cli/record/record_config.h"
 #include "cli/record/record_session.h"
 #include "cli/record/record_threads.h"
 #include "cli/record/recording_setup.h"
@@ -40,7 +38,6 @@
 #include "cli/report/missing_events.h"
 #include "cli/report/recording_sources.h"
 #include "cli/report/refusals.h"
-#include "cli/report/summary.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/signals.h"
 #include "cli/trace/service_help.h"

@@ -2,7 +2,6 @@
 #include "cli/report/refusals.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/core/mem.h"

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analyze/contents.h"
 #include "base/core/mem.h"
@@ -13,7 +12,6 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "cli/report/config_sources.h"
-#include "cli/report/data_losses.h"
 #include "cli/report/record_facts.h"
 #include "cli/report/summary.h"
 #include "cli/terminal/console.h"

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/core/mem.h"
 #include "base/text/str.h"
 
 bool sudo_user_get(uid_t *ret_uid, gid_t *ret_gid)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <stdint.h>
 
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"

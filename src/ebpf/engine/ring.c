@@ -11,8 +11,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/core/mem.h"
-
 static int ebpf_ring_map(int fd, size_t offset, size_t size, int protection, void **ret)
 {
 	void *at = mmap(NULL, size, protection, MAP_SHARED, fd, (off_t)offset);

@@ -7,7 +7,6 @@
 #include "base/core/mem.h"
 #include "bpf/outliers.h"
 #include "bpf/settings.h"
-#include "ebpf/engine/errors.h"
 #include "ebpf/engine/family.h"
 #include "ebpf/engine/map.h"
 #include "ebpf/engine/object.h"

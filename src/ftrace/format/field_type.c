@@ -3,7 +3,6 @@
 
 #include <event-parse.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 

@@ -6,7 +6,6 @@
  *	oldest event ts:  3114.613493
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

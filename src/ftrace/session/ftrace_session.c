@@ -11,8 +11,6 @@
  * coroutine they run in time slices (base/event_loop/coroutine.h).
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -8,7 +8,6 @@
 #include <tracefs.h>
 
 #include "base/core/mem.h"
-#include "ftrace/format/metadata_fields.h"
 #include "ftrace/options/event_triggers.h"
 #include "ftrace/options/pid_filter.h"
 

@@ -11,7 +11,6 @@
  * So ids are never confused: removing an event drops its unread records, and a new event is
  * disabled in our instance until it is compiled.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

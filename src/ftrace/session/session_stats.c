@@ -12,7 +12,6 @@
 #include "base/system/fs.h"
 #include "ftrace/format/ring_page.h"
 #include "ftrace/options/dynevents.h"
-#include "ftrace/ring/ring_config.h"
 #include "ftrace/session/ftrace_stats.h"
 #include "gen/fields.h"
 

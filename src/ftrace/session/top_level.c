@@ -9,8 +9,6 @@
 #include "base/core/err.h"
 #include "base/core/mem.h"
 #include "base/system/fs.h"
-#include "base/text/str.h"
-#include "config/limits.h"
 #include "ftrace/options/event_enable.h"
 #include "ftrace/options/event_triggers.h"
 #include "ftrace/options/pid_filter.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/system/log.h"
 #include "procfs/counters/counter_files.h"
 
 /* The names "NAME KEY" of the pairs of a line: NAME stays, KEY changes. */

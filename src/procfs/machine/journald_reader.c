@@ -2,7 +2,6 @@
 #include "procfs/machine/journald_reader.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/core/mem.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/event_loop/event_free.h"
 #include "procfs/data_sources.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "procfs/process/process_tracks.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/core/clock.h"

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <protobuf-c/protobuf-c.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/core/clock.h"

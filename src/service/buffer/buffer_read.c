@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <assert.h>
 
 #include "base/core/mem.h"
 #include "service/buffer/buffer_store.h"

@@ -12,7 +12,6 @@
 #include "service/ipc/msgsock.h"
 #include "service/output/compressor.h"
 #include "service/session/session.h"
-#include "service/trace/trace.h"
 #include "service/trace/trace_reader.h"
 #include "wire/frame.h"
 #include "wire/pb_varint.h"

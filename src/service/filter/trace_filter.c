@@ -11,7 +11,6 @@
 #include "service/filter/trace_filter.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

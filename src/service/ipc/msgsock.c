@@ -23,7 +23,6 @@
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

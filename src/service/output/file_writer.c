@@ -3,16 +3,13 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/loop_timer.h"
-#include "base/system/log.h"
 #include "config/limits.h"
 #include "service/ipc/limits.h"
 #include "service/output/compressor.h"

@@ -16,7 +16,6 @@
 #include "base/system/shm.h"
 #include "config/limits.h"
 #include "service/buffer/trace_buffer.h"
-#include "service/ipc/limits.h"
 #include "service/producer/producer_port.h"
 #include "wire/smb_layout.h"
 

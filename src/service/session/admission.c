@@ -10,7 +10,6 @@
 #include "base/system/priority_boost.h"
 #include "config/limits.h"
 #include "config/trace_config.h"
-#include "service/session/session_life.h"
 #include "service/session/session_state.h"
 
 #define MAX_RECENT 64 /* the newest are kept */

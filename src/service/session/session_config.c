@@ -10,7 +10,6 @@
 #include "config/trace_config.h"
 #include "service/ipc/config_limits.h"
 #include "service/ipc/limits.h"
-#include "service/ipc/quota.h"
 #include "service/output/file_writer.h"
 #include "service/session/name_regex.h"
 

@@ -9,7 +9,6 @@
 #include "service/filter/trace_filter.h"
 #include "service/ipc/limits.h"
 #include "service/trace/service_packets.h"
-#include "service/trace/trace.h"
 #include "service/trace/trace_internal.h"
 
 void trace_read_begin(struct trace *t)
