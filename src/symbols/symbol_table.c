@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/core/fnv.h"
+#include "base/core/lower_bound.h"
 #include "base/core/mem.h"
 #include "base/core/open_table.h"
 #include "base/text/str.h"
@@ -57,16 +58,9 @@ static const uint8_t *get_varint(const uint8_t *p, uint64_t *ret)
 /* Returns the last block that starts at or before the address, or NULL. */
 static const struct symbol_table_block *find_block(const struct symbol_table *k, uint64_t address)
 {
-	uint32_t low = 0, high = k->n_blocks, middle;
+	uint32_t n = LOWER_BOUND(i, 0, k->n_blocks, k->blocks[i].address <= address);
 
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (k->blocks[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &k->blocks[low - 1] : NULL;
+	return n ? &k->blocks[n - 1] : NULL;
 }
 
 static size_t join_words(const struct symbol_table *k, const uint8_t *p, const uint8_t *end,

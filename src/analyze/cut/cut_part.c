@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/lower_bound.h"
 #include "base/core/mem.h"
 
 struct cut_part *cut_part_new(const struct cut_range *range, size_t number)
@@ -60,17 +61,7 @@ struct cut_cpu_view *cut_part_cpu(struct cut_part *part, size_t machine, uint32_
 
 size_t cut_part_lower_bound(const struct cut_part_list *l, int64_t ts)
 {
-	size_t lo = 0, hi = l->n;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (l->of[mid]->range.last < ts)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return LOWER_BOUND(i, 0, l->n, l->of[i]->range.last < ts);
 }
 
 struct cut_part *cut_part_find(const struct cut_part_list *l, int64_t ts)

@@ -9,6 +9,7 @@
 
 #include "analyze/import/import_steps.h"
 #include "analyze/store/columns.h"
+#include "base/core/lower_bound.h"
 #include "base/text/str.h"
 #include "gen/fields.h"
 
@@ -84,17 +85,7 @@ static bool list_frames(struct import *im, struct framed_addresses *ret)
 /* Returns the index of the first one that is not before the key. */
 static size_t first_not_before(const struct framed_addresses *f, const struct framed_address *key)
 {
-	size_t low = 0, high = f->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (by_file_and_address(&f->of[middle], key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return LOWER_BOUND(i, 0, f->n, by_file_and_address(&f->of[i], key) < 0);
 }
 
 /* ---- symbols ---- */

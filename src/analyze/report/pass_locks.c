@@ -9,6 +9,7 @@
 #include "analyze/stacks/stack_points.h"
 #include "analyze/store/arg_sets.h"
 #include "analyze/store/columns.h"
+#include "base/core/lower_bound.h"
 
 /* How the holder is known, the best evidence first. */
 static const char *const known_words[] = {"PI futex", "mutex owner", "released it", "woke it"};
@@ -64,7 +65,8 @@ static bool sort_tids(struct lock_pass *l)
 
 	l->tids = calloc((size_t)t->rows + 1, sizeof(*l->tids));
 	for (uint32_t utid = 0; l->tids && utid < t->rows; utid++)
-		l->tids[utid] = (struct activity){.utid = table_u32(t, THREAD_TID, utid), .row = utid};
+		l->tids[utid] =
+			(struct activity){.utid = table_u32(t, THREAD_TID, utid), .row = utid};
 	if (l->tids && t->rows)
 		qsort(l->tids, t->rows, sizeof(*l->tids), by_utid_and_time);
 	return l->tids;
@@ -74,18 +76,10 @@ static bool sort_tids(struct lock_pass *l)
 static uint32_t find_thread(const struct lock_pass *l, uint32_t tid, uint32_t of)
 {
 	const struct table *t = &l->in->s->tables[TABLE_THREAD];
-	uint32_t low = 0, high = t->rows, found = NULL_U32;
+	uint32_t at = LOWER_BOUND(i, 0, t->rows, l->tids[i].utid < tid), found = NULL_U32;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (l->tids[middle].utid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < t->rows && l->tids[low].utid == tid; low++) {
-		found = l->tids[low].row;
+	for (; at < t->rows && l->tids[at].utid == tid; at++) {
+		found = l->tids[at].row;
 		if (table_u32(t, THREAD_UPID, found) == table_u32(t, THREAD_UPID, of))
 			return found;
 	}
@@ -156,9 +150,10 @@ static void read_wait(struct lock_pass *l, struct lock_wait *w)
 	free(list.args);
 	if (holder == NULL_U32 || !w->known) {
 		holder = waker;
-		w->known = waker == NULL_U32 ? NULL
-			   : known_words[releases_lock(l, slice) ? KNOWN_BY_RELEASE
-								 : KNOWN_BY_WAKEUP];
+		w->known = waker == NULL_U32
+				   ? NULL
+				   : known_words[releases_lock(l, slice) ? KNOWN_BY_RELEASE
+									 : KNOWN_BY_WAKEUP];
 	}
 	w->holder = holder;
 	if (holder != NULL_U32)
@@ -193,7 +188,8 @@ static void find_waits(struct lock_pass *l)
 
 /* ---- what holders did ---- */
 
-static void activities_add(struct lock_pass *l, struct activities *a, uint32_t utid, uint32_t row, int64_t ts)
+static void activities_add(struct lock_pass *l, struct activities *a, uint32_t utid, uint32_t row,
+			   int64_t ts)
 {
 	if (utid >= l->in->s->tables[TABLE_THREAD].rows || !l->holds[utid])
 		return;
@@ -216,7 +212,8 @@ static void find_activities(struct lock_pass *l)
 			activities_add(l, &l->states, utid, row, table_ts(t, STATE_TS, row));
 	}
 	for (size_t i = 0; i < l->points.n && !l->failed; i++)
-		activities_add(l, &l->sleeps, l->points.of[i].utid, (uint32_t)i, l->points.of[i].ts);
+		activities_add(l, &l->sleeps, l->points.of[i].utid, (uint32_t)i,
+			       l->points.of[i].ts);
 	if (l->states.n)
 		qsort(l->states.of, l->states.n, sizeof(*l->states.of), by_utid_and_time);
 	if (l->sleeps.n)
@@ -226,18 +223,10 @@ static void find_activities(struct lock_pass *l)
 /* Returns the first activity of the thread that may last beyond ts: the last one that began before. */
 static size_t activities_find(const struct activities *a, uint32_t utid, int64_t ts)
 {
-	size_t low = 0, high = a->n;
+	size_t n = LOWER_BOUND(
+		i, 0, a->n, a->of[i].utid < utid || (a->of[i].utid == utid && a->of[i].ts <= ts));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (a->of[middle].utid < utid ||
-		    (a->of[middle].utid == utid && a->of[middle].ts <= ts))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && a->of[low - 1].utid == utid ? low - 1 : low;
+	return n && a->of[n - 1].utid == utid ? n - 1 : n;
 }
 
 /* Returns for how long an interval (dur < 0: without an end) is within another one. */
@@ -263,20 +252,22 @@ static struct meanwhile find_meanwhile(const struct lock_pass *l, const struct l
 	int64_t longest = 0, slept = 0;
 
 	for (size_t i = activities_find(&l->states, w->holder, w->point->ts);
-	     i < l->states.n && l->states.of[i].utid == w->holder && l->states.of[i].ts < w->end; i++) {
+	     i < l->states.n && l->states.of[i].utid == w->holder && l->states.of[i].ts < w->end;
+	     i++) {
 		uint32_t row = l->states.of[i].row;
 		uint16_t state = table_u16(t, STATE_STATE, row);
 		int64_t ns = overlap(l->states.of[i].ts, table_dur(t, STATE_DUR, row), w->point->ts,
 				     w->end);
 
 		m.has_states = true;
-		*(state == STORE_STATE_RUNNING			? &m.ran
-		  : state < l->in->s->n_states &&
-				  pass_is_runnable(l->in->s, state) ? &m.waited
-								    : &m.blocked) += ns;
+		*(state == STORE_STATE_RUNNING					    ? &m.ran
+		  : state < l->in->s->n_states && pass_is_runnable(l->in->s, state) ? &m.waited
+										    : &m.blocked) +=
+			ns;
 	}
 	for (size_t i = activities_find(&l->sleeps, w->holder, w->point->ts);
-	     i < l->sleeps.n && l->sleeps.of[i].utid == w->holder && l->sleeps.of[i].ts < w->end; i++) {
+	     i < l->sleeps.n && l->sleeps.of[i].utid == w->holder && l->sleeps.of[i].ts < w->end;
+	     i++) {
 		const struct stack_point *p = &l->points.of[l->sleeps.of[i].row];
 		int64_t ns = overlap(p->ts, p->dur, w->point->ts, w->end);
 
@@ -309,8 +300,8 @@ static int64_t own_function(const struct lock_pass *l, const struct stack_point 
 {
 	uint32_t site = p ? p->site : NULL_U32;
 
-	return pass_function_cell(
-		rows, &l->code, site == NULL_U32 ? NULL_U32 : code_own_function(&l->code, site));
+	return pass_function_cell(rows, &l->code,
+				  site == NULL_U32 ? NULL_U32 : code_own_function(&l->code, site));
 }
 
 static void add_row(const struct lock_pass *l, const struct lock_wait *w, struct pass_rows *rows)
@@ -320,11 +311,11 @@ static void add_row(const struct lock_pass *l, const struct lock_wait *w, struct
 
 	if (is_known)
 		m = find_meanwhile(l, w);
-	PASS_ROW(rows, w->point->utid, w->point->ts, w->end - w->point->ts, text_cell(rows, w->object),
-		 own_function(l, w->point, rows), pass_id(w->holder), text_cell(rows, w->known),
-		 m.has_states ? m.ran : NULL_I64, m.has_states ? m.waited : NULL_I64,
-		 is_known ? m.blocked : NULL_I64, m.sleep ? pass_id(m.sleep->reason) : NULL_I64,
-		 own_function(l, m.sleep, rows));
+	PASS_ROW(rows, w->point->utid, w->point->ts, w->end - w->point->ts,
+		 text_cell(rows, w->object), own_function(l, w->point, rows), pass_id(w->holder),
+		 text_cell(rows, w->known), m.has_states ? m.ran : NULL_I64,
+		 m.has_states ? m.waited : NULL_I64, is_known ? m.blocked : NULL_I64,
+		 m.sleep ? pass_id(m.sleep->reason) : NULL_I64, own_function(l, m.sleep, rows));
 }
 
 static bool lock_pass_init(struct lock_pass *l, const struct pass_input *in)

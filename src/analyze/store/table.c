@@ -7,6 +7,7 @@
 
 #include "analyze/store/table_chunk.h"
 #include "base/core/hash_table.h"
+#include "base/core/lower_bound.h"
 #include "base/core/mem.h"
 
 static uint64_t mask_of(unsigned width)
@@ -526,17 +527,7 @@ int64_t table_dur(const struct table *t, unsigned column, uint32_t row)
 
 uint32_t table_lower_bound(const struct table *t, int64_t ts)
 {
-	uint32_t lo = 0, hi = t->rows;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (table_ts(t, t->def->ts, mid) < ts)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return LOWER_BOUND(i, 0, t->rows, table_ts(t, t->def->ts, i) < ts);
 }
 
 /* Returns the index of a value in x->starts. */

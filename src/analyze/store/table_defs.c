@@ -3,6 +3,7 @@
 #include "analyze/store/table_defs.h"
 
 #include "analyze/store/event_args.h"
+#include "base/core/lower_bound.h"
 #include "gen/fields.h"
 
 /* Most columns leave out the last member, of which clang warns. */
@@ -173,17 +174,9 @@ static void ftrace_flags(const struct store *s, uint32_t row, struct value *ret)
 
 uint32_t slice_times_row(const struct table *t, uint32_t slice)
 {
-	uint32_t lo = 0, hi = t->rows;
+	uint32_t at = LOWER_BOUND(i, 0, t->rows, table_u32(t, SLICE_TIMES_SLICE, i) < slice);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (table_u32(t, SLICE_TIMES_SLICE, mid) < slice)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < t->rows && table_u32(t, SLICE_TIMES_SLICE, lo) == slice ? lo : NULL_U32;
+	return at < t->rows && table_u32(t, SLICE_TIMES_SLICE, at) == slice ? at : NULL_U32;
 }
 
 static void slice_time(const struct store *s, uint32_t slice, unsigned column, struct value *ret)

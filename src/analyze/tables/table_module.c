@@ -22,6 +22,7 @@
 
 #include "analyze/store/store.h"
 #include "analyze/tables/vtab.h"
+#include "base/core/lower_bound.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
@@ -448,17 +449,7 @@ static void table_module_narrow_to_value(const struct store_vtab *v, struct stor
 /* Returns the place of the first of the cursor's rows that is not below `row`. */
 static uint32_t first_place(const struct store_cursor *c, uint32_t row)
 {
-	uint32_t lo = c->begin, hi = c->end;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (c->rows[mid] < row)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return LOWER_BOUND(i, c->begin, c->end, c->rows[i] < row);
 }
 
 /* Narrows to the rows from `first` up to the one before `last`. */

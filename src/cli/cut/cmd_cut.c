@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "analyze/cut/cut_parts.h"
+#include "base/core/lower_bound.h"
 #include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
@@ -161,19 +162,11 @@ static bool find_range_by_period(const struct plan *p, int64_t ts, struct cut_ra
 static bool find_range_by_begins(const struct plan *p, int64_t ts, struct cut_range *ret,
 				 uint64_t *ret_number)
 {
-	size_t lo = 0, hi = p->n;
+	size_t n = LOWER_BOUND(i, 0, p->n, p->begins[i] <= ts);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (p->begins[mid] <= ts)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	*ret_number = lo;
-	ret->first = lo ? p->begins[lo - 1] : INT64_MIN;
-	ret->last = lo < p->n ? p->begins[lo] - 1 : INT64_MAX;
+	*ret_number = n;
+	ret->first = n ? p->begins[n - 1] : INT64_MIN;
+	ret->last = n < p->n ? p->begins[n] - 1 : INT64_MAX;
 	return true;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/buffer/chunk_index.h"
+#include "base/core/lower_bound.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -54,19 +55,11 @@ bool tb_refs_admits(const struct tb_refs *r, uint32_t chunk_id)
 
 static uint32_t upper_by_bisection(const struct tb_refs *r, uint32_t chunk_id)
 {
-	uint32_t first = tb_refs_at(r, 0)->chunk_id, lo = 0, hi = r->n;
+	uint32_t first = tb_refs_at(r, 0)->chunk_id;
 
 	if (chunk_id - first >= HALF)
 		return 0;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (tb_refs_at(r, mid)->chunk_id - first <= chunk_id - first)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return LOWER_BOUND(i, 0, r->n, tb_refs_at(r, i)->chunk_id - first <= chunk_id - first);
 }
 
 uint32_t tb_refs_upper_bound(const struct tb_refs *r, uint32_t chunk_id)
