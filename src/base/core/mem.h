@@ -68,6 +68,14 @@ static inline void closep(int *fd)
 	*fd = -1;
 }
 
+/* Defines the destructor destroyp() of a pointer of this type, by destroy(). */
+#define DEFINE_DESTRUCTOR(type, destroy)                                                           \
+	static inline void destroy##p(type *p)                                                     \
+	{                                                                                          \
+		destroy(*p);                                                                       \
+		*p = NULL;                                                                         \
+	}
+
 /*
  * Makes room for `need` elements of `size` bytes in *array, which has room for *cap now. Grows by
  * doubling. New elements are not initialised. Returns 0, or -ENOMEM with nothing changed.

@@ -33,10 +33,7 @@ void export_folded_add_frame(struct strbuf *b, const char *name, bool first);
 struct out_path;
 
 /* For _cleanup_: ends a statement. */
-static inline void export_finalizep(sqlite3_stmt **st)
-{
-	sqlite3_finalize(*st);
-}
+DEFINE_DESTRUCTOR(sqlite3_stmt *, sqlite3_finalize)
 
 /*
  * Calls fn with the name of each table (kind 't') or view (kind 'v') of the trace, until fn returns

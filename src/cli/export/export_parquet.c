@@ -30,7 +30,7 @@ struct parquet_export {
 static int find_kind(struct parquet_export *x, const char *table, const char *column,
 		     enum parquet_kind *ret)
 {
-	_cleanup_(export_finalizep) sqlite3_stmt *st = NULL;
+	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;
 	char *sql = sqlite3_mprintf("select max(typeof(\"%w\") in ('text', 'blob')), "
 				    "max(typeof(\"%w\") = 'real') from \"%w\"",
 				    column, column, table);
@@ -203,7 +203,7 @@ static int write_rows(struct parquet_export *x, sqlite3_stmt *st, const char *ta
 static int write_parquet(void *ctx, const char *name, const char *sql)
 {
 	struct parquet_export *x = ctx;
-	_cleanup_(export_finalizep) sqlite3_stmt *st = NULL;
+	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;
 	char statement[160], file[80];
 	int r, closed;
 	FILE *to;
@@ -226,7 +226,7 @@ static int write_parquet(void *ctx, const char *name, const char *sql)
 /* Returns the one text of a statement, which the caller frees; NULL: there is none. */
 static char *select_text(sqlite3 *db, const char *sql)
 {
-	_cleanup_(export_finalizep) sqlite3_stmt *st = NULL;
+	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;
 	const char *text = NULL;
 
 	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK &&

@@ -21,7 +21,7 @@ static int for_each_table(sqlite3 *db, char kind,
 	const char *list = kind == 'v' ? "select name, sql from sqlite_temp_master where type = "
 					 "'view' and name <> 'sonda_tables' order by name"
 				       : "select name, null from sonda_tables order by name";
-	_cleanup_(export_finalizep) sqlite3_stmt *st = NULL;
+	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;
 	int r = 0, step = SQLITE_DONE;
 
 	if (sqlite3_prepare_v2(db, list, -1, &st, NULL) != SQLITE_OK)
@@ -66,7 +66,7 @@ bool export_is_second_name(const char *name)
 static int write_csv(void *ctx, const char *name, const char *sql)
 {
 	const struct csv *c = ctx;
-	_cleanup_(export_finalizep) sqlite3_stmt *st = NULL;
+	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;
 	char statement[160], file[80];
 	int r, closed;
 	FILE *to;
@@ -142,7 +142,7 @@ static int run_on(struct copy *c, const char *format, const char *name, const ch
 /* Returns 1, 0 if there is no such column, or -EIO and sets the error's text. */
 static int has_column(struct copy *c, const char *table, const char *column)
 {
-	_cleanup_(export_finalizep) sqlite3_stmt *st = NULL;
+	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;
 	int r = sqlite3_prepare_v2(c->db, "select 1 from pragma_table_info(?1) where name = ?2", -1,
 				   &st, NULL);
 

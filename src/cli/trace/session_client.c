@@ -146,14 +146,11 @@ static void session_client_on_disconnected(void *ctx)
 static const struct consumer_ops consumer_ops = {session_client_on_connected,
 						 session_client_on_disconnected};
 
-static void freecp(struct session_client **c)
-{
-	session_client_free(*c);
-}
+DEFINE_DESTRUCTOR(struct session_client *, session_client_free)
 
 int session_client_open(const char *socket, struct session_client **ret, struct err_text *e)
 {
-	_cleanup_(freecp) struct session_client *c = calloc(1, sizeof(*c));
+	_cleanup_(session_client_freep) struct session_client *c = calloc(1, sizeof(*c));
 	struct channel_target target = {.of_program = true};
 	int r;
 

@@ -131,10 +131,7 @@ static int object_error(const struct ebpf_object *o, int r, const char *what, st
 		       *line ? ": " : "", line);
 }
 
-static void ebpf_object_freep(struct ebpf_object **o)
-{
-	ebpf_object_free(*o);
-}
+DEFINE_DESTRUCTOR(struct ebpf_object *, ebpf_object_free)
 
 /* A pinned map would outlive the recording, or belong to another process. */
 static int refuse_pins(const struct ebpf_object *o, struct err_text *e)

@@ -127,10 +127,7 @@ static struct tep_event *event_table_parse(struct tep_handle *tep, const char *g
 	return tep_get_first_event(tep);
 }
 
-static void tep_freep(struct tep_handle **tep)
-{
-	tep_free(*tep);
-}
+DEFINE_DESTRUCTOR(struct tep_handle *, tep_free)
 
 static enum compiled_kind compact_kind(const char *group, const char *name)
 {

@@ -261,10 +261,7 @@ static void journald_destroy(void *instance)
 	free(ds);
 }
 
-static void journald_source_destroyp(struct journald_source **ds)
-{
-	journald_destroy(*ds);
-}
+DEFINE_DESTRUCTOR(struct journald_source *, journald_destroy)
 
 /* Copies the config for the life of the instance. Returns 0 or -ENOMEM. */
 static int copy_config(struct journald_source *ds, const Pb__SystemdJournaldConfig *c)
@@ -284,7 +281,7 @@ static int copy_config(struct journald_source *ds, const Pb__SystemdJournaldConf
 static int journald_create(struct ds_handle *h, const struct ds_env *env,
 			   const Pb__DataSourceConfig *config, void **ret_instance)
 {
-	_cleanup_(journald_source_destroyp) struct journald_source *ds = calloc(1, sizeof(*ds));
+	_cleanup_(journald_destroyp) struct journald_source *ds = calloc(1, sizeof(*ds));
 	int r;
 
 	if (!ds)

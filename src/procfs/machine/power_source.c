@@ -397,15 +397,12 @@ static void power_destroy(void *instance)
 	free(ds);
 }
 
-static void power_source_destroyp(struct power_source **ds)
-{
-	power_destroy(*ds);
-}
+DEFINE_DESTRUCTOR(struct power_source *, power_destroy)
 
 static int power_create(struct ds_handle *h, const struct ds_env *env,
 			const Pb__DataSourceConfig *config, void **ret_instance)
 {
-	_cleanup_(power_source_destroyp) struct power_source *ds = calloc(1, sizeof(*ds));
+	_cleanup_(power_destroyp) struct power_source *ds = calloc(1, sizeof(*ds));
 
 	if (!ds)
 		return -ENOMEM;

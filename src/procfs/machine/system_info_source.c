@@ -236,16 +236,13 @@ static void system_info_destroy(void *instance)
 	free(s);
 }
 
-static void system_info_source_destroyp(struct system_info **s)
-{
-	system_info_destroy(*s);
-}
+DEFINE_DESTRUCTOR(struct system_info *, system_info_destroy)
 
 static int system_info_create(struct ds_handle *h, const struct ds_env *env,
 			      const Pb__DataSourceConfig *config, void **ret_instance)
 {
 	const Pb__SystemInfoConfig *c = config->system_info_config;
-	_cleanup_(system_info_source_destroyp) struct system_info *s = calloc(1, sizeof(*s));
+	_cleanup_(system_info_destroyp) struct system_info *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;

@@ -382,10 +382,7 @@ static void process_source_destroy(void *instance)
 	free(ds);
 }
 
-static void process_source_destroyp(struct process_source **ds)
-{
-	process_source_destroy(*ds);
-}
+DEFINE_DESTRUCTOR(struct process_source *, process_source_destroy)
 
 static void process_source_configure(struct process_source *ds, const Pb__ProcessStatsConfig *c)
 {

@@ -207,10 +207,7 @@ static void sys_stats_destroy(void *instance)
 	free(ds);
 }
 
-static void sys_stats_source_destroyp(struct sys_stats **ds)
-{
-	sys_stats_destroy(*ds);
-}
+DEFINE_DESTRUCTOR(struct sys_stats *, sys_stats_destroy)
 
 static int open_sources(struct sys_stats *ds, const Pb__SysStatsConfig *c)
 {
@@ -257,7 +254,7 @@ static void log_skipped(const struct sys_stats *ds, const Pb__SysStatsConfig *c)
 static int sys_stats_create(struct ds_handle *h, const struct ds_env *env,
 			    const Pb__DataSourceConfig *config, void **ret_instance)
 {
-	_cleanup_(sys_stats_source_destroyp) struct sys_stats *ds = calloc(1, sizeof(*ds));
+	_cleanup_(sys_stats_destroyp) struct sys_stats *ds = calloc(1, sizeof(*ds));
 	Pb__SysStatsConfig none = PB__SYS_STATS_CONFIG__INIT;
 	const Pb__SysStatsConfig *c = config->sys_stats_config ? config->sys_stats_config : &none;
 	int r;

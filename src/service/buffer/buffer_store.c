@@ -241,10 +241,7 @@ void tb_ring_restart(struct trace_buffer *b)
 #define PAGE 4096u
 #define FIRST_SLICES 16u
 
-static void trace_buffer_freep(struct trace_buffer **b)
-{
-	trace_buffer_free(*b);
-}
+DEFINE_DESTRUCTOR(struct trace_buffer *, trace_buffer_free)
 
 int trace_buffer_new(size_t size, enum trace_buffer_policy policy, struct trace_buffer **ret)
 {

@@ -93,10 +93,7 @@ static void source_free(struct registered_source *r)
 	free(r);
 }
 
-static void source_freep(struct registered_source **r)
-{
-	source_free(*r);
-}
+DEFINE_DESTRUCTOR(struct registered_source *, source_free)
 
 static int decode_descriptor(const uint8_t *data, size_t len, struct registered_source *r)
 {

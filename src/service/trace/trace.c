@@ -239,10 +239,7 @@ void trace_restart_head(struct trace *t)
 
 /* ---- life ---- */
 
-static void trace_freep(struct trace **t)
-{
-	trace_free(*t);
-}
+DEFINE_DESTRUCTOR(struct trace *, trace_free)
 
 int trace_new(const struct trace_env *env, const struct trace_owner *owner, struct err_text *e,
 	      struct trace **ret)
