@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/buffer/chunk_index.h"
-#include "base/core/lower_bound.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/core/lower_bound.h"
 
 /*
  * Nearly every chunk is committed in the order of its id, so its ref is appended to the array. The
