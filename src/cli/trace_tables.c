@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/store/store_open.h"
+#include "analyze/store/table_defs.h"
 #include "analyze/tables/database.h"
 #include "base/core/mem.h"
 #include "base/system/log.h"

@@ -10,7 +10,6 @@
 #include "analyze/stacks/call_tree.h"
 #include "analyze/stacks/stack_points.h"
 #include "analyze/store/arg_sets.h"
-#include "analyze/store/store_open.h"
 #include "analyze/store/table_defs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

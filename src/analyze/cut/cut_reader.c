@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "analyze/cut/cut_differences.h"
-#include "analyze/store/store_open.h"
+#include "analyze/store/table_defs.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
 

@@ -17,68 +17,20 @@ struct described_node {
 	UT_hash_handle hh;
 };
 
-/* Types of tracks, by owner. */
-static const struct track_type plain_types[] = {
-	[OWNER_NONE] = {"global_track_event", NULL, false, {{"track_uuid", false}}},
-	[OWNER_PROCESS] = {"process_track_event",
-			   NULL,
-			   false,
-			   {{"upid", false}, {"track_uuid", false}}},
-	[OWNER_THREAD] = {"thread_track_event",
-			  NULL,
-			  false,
-			  {{"utid", false}, {"track_uuid", false}}},
-};
+/* Types of tracks, by owner, whose dimension comes before the others. */
+#define TYPES(kind, is_counter, ...)                                                               \
+	{                                                                                          \
+		[OWNER_NONE] = {"global_" kind, NULL, is_counter, {__VA_ARGS__}},                  \
+		[OWNER_PROCESS] = {"process_" kind, NULL, is_counter, {{"upid"}, __VA_ARGS__}},    \
+		[OWNER_THREAD] = {"thread_" kind, NULL, is_counter, {{"utid"}, __VA_ARGS__}},      \
+	}
 
-static const struct track_type counter_types[] = {
-	[OWNER_NONE] = {"global_counter_track_event", NULL, true, {{"track_uuid", false}}},
-	[OWNER_PROCESS] = {"process_counter_track_event",
-			   NULL,
-			   true,
-			   {{"upid", false}, {"track_uuid", false}}},
-	[OWNER_THREAD] = {"thread_counter_track_event",
-			  NULL,
-			  true,
-			  {{"utid", false}, {"track_uuid", false}}},
-};
-
-static const struct track_type state_types[] = {
-	[OWNER_NONE] = {"global_state_track_event", NULL, false, {{"track_uuid", false}}},
-	[OWNER_PROCESS] = {"process_state_track_event",
-			   NULL,
-			   false,
-			   {{"upid", false}, {"track_uuid", false}}},
-	[OWNER_THREAD] = {"thread_state_track_event",
-			  NULL,
-			  false,
-			  {{"utid", false}, {"track_uuid", false}}},
-};
-
-static const struct track_type merged_types[] = {
-	[OWNER_NONE] = {"global_merged_track_event",
-			NULL,
-			false,
-			{{"parent_track_uuid", false},
-			 {"merge_key_type", false},
-			 {"merge_key_value", true},
-			 {"track_compressor_idx", false}}},
-	[OWNER_PROCESS] = {"process_merged_track_event",
-			   NULL,
-			   false,
-			   {{"upid", false},
-			    {"parent_track_uuid", false},
-			    {"merge_key_type", false},
-			    {"merge_key_value", true},
-			    {"track_compressor_idx", false}}},
-	[OWNER_THREAD] = {"thread_merged_track_event",
-			  NULL,
-			  false,
-			  {{"utid", false},
-			   {"parent_track_uuid", false},
-			   {"merge_key_type", false},
-			   {"merge_key_value", true},
-			   {"track_compressor_idx", false}}},
-};
+static const struct track_type plain_types[] = TYPES("track_event", false, {"track_uuid"});
+static const struct track_type counter_types[] = TYPES("counter_track_event", true, {"track_uuid"});
+static const struct track_type state_types[] = TYPES("state_track_event", false, {"track_uuid"});
+static const struct track_type merged_types[] =
+	TYPES("merged_track_event", false, {"parent_track_uuid"}, {"merge_key_type"},
+	      {"merge_key_value", true}, {"track_compressor_idx"});
 
 /* ---- the tracks by uuid ---- */
 

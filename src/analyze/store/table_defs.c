@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The computed columns, and the tables of columns.def. */
+/* The computed columns, the tables of columns.def, and a store of them. */
 #include "analyze/store/table_defs.h"
 
+#include <stdlib.h>
+
 #include "analyze/store/event_args.h"
+#include "analyze/store/stats.h"
 #include "base/core/lower_bound.h"
 #include "gen/fields.h"
 
@@ -226,3 +229,31 @@ const struct table_def table_defs[TABLES] = {
 #undef COLUMN
 #undef END
 };
+
+void store_init(struct store *s, uint64_t limit)
+{
+	*s = (struct store){.budget.limit = limit};
+	strings_init(&s->strings, &s->budget);
+	for (unsigned i = 0; i < TABLES; i++)
+		table_init(&s->tables[i], &table_defs[i], &s->budget);
+	store_state_number(s, strings_intern_z(&s->strings, "Running"));
+	store_state_number(s, strings_intern_z(&s->strings, "R"));
+}
+
+void store_deinit(struct store *s)
+{
+	for (unsigned i = 0; i < TABLES; i++)
+		table_deinit(&s->tables[i]);
+	for (size_t i = 0; i < s->n_generic; i++)
+		free(s->generic[i].fields);
+	for (size_t i = 0; i < s->n_bytes; i++)
+		trace_bytes_free(&s->bytes[i]);
+	stats_deinit(s);
+	strings_deinit(&s->strings);
+	free(s->generic);
+	free(s->bytes);
+	free(s->states);
+	free(s->arg_slots);
+	free(s->recorded);
+	*s = (struct store){0};
+}

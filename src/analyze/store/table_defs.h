@@ -6,6 +6,12 @@
 /* The tables, by enum store_table. */
 extern const struct table_def table_defs[TABLES];
 
+/* Makes an empty store, for which an import may take `limit` bytes. Without memory it sets
+ * s->budget.error. */
+void store_init(struct store *s, uint64_t limit);
+/* Frees what the store owns, not the struct. */
+void store_deinit(struct store *s);
+
 /* Returns the row of t (TABLE_SLICE_TIMES) with the thread times of a slice, or NULL_U32. Its rows
  * are in the order of slices. */
 uint32_t slice_times_row(const struct table *t, uint32_t slice);

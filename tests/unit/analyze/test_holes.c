@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/holes.h"
-#include "unit/test.h"
+#include "unit/fixture.h"
 
 static struct holes h;
 
-static int setup(void **state)
+SETUP
 {
 	h = (struct holes){0};
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	holes_deinit(&h);
-	return 0;
 }
 
 static void bundle(uint32_t sequence, struct bundle_span b)
@@ -29,8 +27,6 @@ static void check_hole(size_t i, uint32_t cpu, uint64_t from, uint64_t to, uint6
 	assert_int_equal(h.list[i].to_ns, to);
 	assert_int_equal(h.list[i].events, events);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(nothing_is_missing)
 {

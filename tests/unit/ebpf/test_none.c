@@ -2,19 +2,18 @@
 /* The source of a build without clang or libbpf: here in every build. */
 #include "ebpf/ebpf_none.c"
 
+#include "unit/fixture.h"
 #include "unit/procfs/captured_log.h"
 #include "unit/procfs/counter_rig.h"
 
-static int setup(void **state)
+SETUP
 {
 	rig_setup(&ebpf_counters_data_source);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	rig_teardown();
-	return 0;
 }
 
 /* In how many packets it says why it is empty. */
@@ -32,7 +31,7 @@ static unsigned count_reasons(void)
 	return n;
 }
 
-TEST_WITH(the_failure_is_written_once_and_after_a_clear, setup, teardown)
+FIXTURE_TEST(the_failure_is_written_once_and_after_a_clear)
 {
 	capture_log();
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);

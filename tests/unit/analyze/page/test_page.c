@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyze/page/page.h"
-#include "analyze/store/store_open.h"
+#include "analyze/store/table_defs.h"
 #include "unit/fixture.h"
 
 #define RUNS 100

@@ -5,7 +5,7 @@
 #include "analyze/stacks/call_tree.h"
 #include "analyze/stacks/code.h"
 #include "analyze/stacks/stack_points.h"
-#include "analyze/store/store_open.h"
+#include "analyze/store/table_defs.h"
 #include "unit/fixture.h"
 #include "unit/message_text.h"
 

@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 
 #include "analyze/import/import.h"
-#include "analyze/store/store_open.h"
+#include "analyze/store/table_defs.h"
 #include "analyze/tables/database.h"
 #include "unit/fixture.h"
 #include "unit/message_text.h"

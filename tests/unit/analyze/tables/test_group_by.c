@@ -2,7 +2,6 @@
 /* GROUP BY and ORDER BY of one column: SQLite gets the rows in its order, and sorts none. */
 #include <string.h>
 
-#include "analyze/store/store_open.h"
 #include "analyze/store/table_defs.h"
 #include "analyze/tables/database.h"
 #include "base/text/str.h"

@@ -7,7 +7,7 @@
 #include "base/core/clock.h"
 #include "base/event_loop/coroutine.h"
 #include "base/event_loop/time_slice.h"
-#include "unit/test.h"
+#include "unit/fixture.h"
 
 static struct event_base *loop;
 static struct coroutine *work;
@@ -21,22 +21,21 @@ static void note(char c)
 	notes[strlen(notes)] = c;
 }
 
-static int setup(void **state)
+SETUP
 {
 	loop = event_base_new();
 	memset(notes, 0, sizeof(notes));
 	slices = 0;
 	last_pause = 0;
-	return pipe(pipe_fds);
+	assert_int_equal(pipe(pipe_fds), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	assert_null(work);
 	event_base_free(loop);
 	close(pipe_fds[0]);
 	close(pipe_fds[1]);
-	return 0;
 }
 
 static void on_done(void *ctx)
@@ -60,8 +59,6 @@ static void run_short(void *ctx)
 	assert_int_equal(coroutine_yield(), 0);
 	note('b');
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(short_work_ends_at_once)
 {

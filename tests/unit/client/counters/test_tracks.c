@@ -3,24 +3,23 @@
 
 #include "client/counters/tracks.h"
 #include "unit/client/read_tracks.h"
-#include "unit/test.h"
+#include "unit/fixture.h"
 
 static struct tracks *t;
 static struct writer *w;
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_STALL);
-	return tracks_new("linux.test_stats", w, &t);
+	assert_int_equal(tracks_new("linux.test_stats", w, &t), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	tracks_free(t);
 	writer_free(w);
 	fake_reset();
-	return 0;
 }
 
 static uint32_t add(enum track_kind kind, uint32_t parent, const char *name)
@@ -49,8 +48,6 @@ static uint64_t uuid_in_new_tracks(const char *source, const char *group, const 
 	tracks_free(other);
 	return uuid;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(a_track_has_the_same_uuid_in_each_recording)
 {

@@ -27,7 +27,7 @@
 #include "client/transport/arbiter.h"
 #include "config/limits.h"
 #include "unit/client/fake_service.h"
-#include "unit/test.h"
+#include "unit/fixture.h"
 
 static struct strbuf story;
 static bool answer_later; /* start, flush and stop */
@@ -217,22 +217,21 @@ static const struct instance_table_ops ops = {
 static struct ds_env env;
 static struct instance_table *all;
 
-static int setup(void **state)
+SETUP
 {
 	answer_later = false;
 	create_result = 0;
 	nothing.n = 0;
 	env.loop = event_base_new();
 	all = instance_table_new(sources, &env, &ops, NULL);
-	return all ? 0 : -1;
+	assert_true(all);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	instance_table_free(all);
 	event_base_free(env.loop);
 	strbuf_deinit(&story);
-	return 0;
 }
 
 static Pb__DataSourceConfig config_of(const char *name, unsigned session)
@@ -257,8 +256,6 @@ static bool is_for_root(bool has_uid, uint32_t uid)
 	instance_table_setup(all, ++id, &c);
 	return ds_consumer_is_root(fakes[1]->h);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(a_consumer_is_root_only_if_the_service_is_trusted)
 {

@@ -4,7 +4,7 @@
 #include "client/transport/arbiter.h"
 #include "common/commit_data_request.pb-c.h"
 #include "service/ipc/msgsock.h"
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "wire/frame.h"
 #include "wire/smb.h"
 
@@ -62,20 +62,19 @@ static const struct arbiter_ops ops = {
 	.writer_removed = on_no_writer,
 };
 
-static int setup(void **state)
+SETUP
 {
 	struct arbiter_options o = {.ops = &ops, .stall_ms = 20};
 
 	memset(&t, 0, sizeof(t));
-	return arbiter_new(&o, &t.a);
+	assert_int_equal(arbiter_new(&o, &t.a), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	for (size_t i = 0; i < t.n; i++)
 		pb__commit_data_request__free_unpacked(t.sent[i], NULL);
 	arbiter_free(t.a);
-	return 0;
 }
 
 static bool take(struct smb_chunk *c, bool may_wait)
@@ -104,8 +103,6 @@ static void turn(void)
 	if (t.due)
 		t.due = !arbiter_commit_due(t.a);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(memory_is_attached_once_and_by_the_rules)
 {

@@ -2,7 +2,7 @@
 
 #include "service/filter/packet_validate.h"
 #include "service/ipc/limits.h"
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_enc.h"
 
@@ -10,15 +10,14 @@
 
 static struct pb_mem message;
 
-static int setup(void **state)
+SETUP
 {
-	return pb_mem_init(&message);
+	assert_int_equal(pb_mem_init(&message), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	pb_mem_deinit(&message);
-	return 0;
 }
 
 /* The message as a packet in slices of n bytes, each in memory of its own size. */
@@ -59,8 +58,6 @@ static bool accepts_message(void)
 }
 
 /* ---- what may pass ---- */
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(a_packet_with_all_types_of_fields)
 {

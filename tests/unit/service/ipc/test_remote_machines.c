@@ -2,23 +2,22 @@
 
 #include "service/ipc/ipc_peer.h"
 #include "service/ipc/remote_machines.h"
-#include "unit/test.h"
+#include "unit/fixture.h"
 
 static struct remote_machines ms;
 static struct quota quota;
 
-static int setup(void **state)
+SETUP
 {
 	quota_init(&quota);
 	remote_machines_init(&ms, &quota);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	remote_machines_deinit(&ms);
 	quota_deinit(&quota);
-	return ms.n != 0;
+	assert_int_equal(ms.n != 0, 0);
 }
 
 static const struct remote_machine *find(uint32_t id)
@@ -55,8 +54,6 @@ static void add_sync(uint32_t id, uint64_t time)
 
 	assert_int_equal(remote_machines_add_sync(&ms, &p, &s), 0);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(no_other_address_replaces_a_machine)
 {
