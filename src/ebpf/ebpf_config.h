@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/linux/ebpf_counters_config.pb-c.h"
+#include "config/data_source_config.pb-c.h"
 #include "ebpf/engine/errors.h"
 #include "ebpf/engine/family.h"
 
@@ -51,4 +51,11 @@ int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
  */
 int ebpf_config_find_cgroups(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 			     const char *sys_root, struct ebpf_errors *errors);
+/*
+ * The same for subject_config, whose groups and processes are added to those of the config. If it
+ * cannot be fulfilled, no thread is counted. Returns 0 or -ENOMEM.
+ */
+int ebpf_config_find_subject(struct ebpf_config *s, const Pb__SubjectConfig *c,
+			     const char *sys_root, const char *proc_root,
+			     struct ebpf_errors *errors);
 void ebpf_config_deinit(struct ebpf_config *s);

@@ -219,6 +219,9 @@ static int ebpf_create(struct ds_handle *h, const struct ds_env *env,
 		r = ebpf_config_find_cgroups(&s->settings, config->ebpf_counters_config,
 					     env->sys_root, &s->errors);
 	if (r == 0)
+		r = ebpf_config_find_subject(&s->settings, config->subject_config, env->sys_root,
+					     env->proc_root, &s->errors);
+	if (r == 0)
 		r = polled_source_init(&s->poll, &ebpf_ops, h, env, s->settings.period_ms);
 	if (r == 0)
 		r = thresholds_new(config->ebpf_counters_config, &s->errors, &s->thresholds);

@@ -345,7 +345,7 @@ bool cgroup_names_walk(struct cgroup_names *n)
 {
 	struct group *g;
 
-	if (!n->is_walking && cgroup_walk_begin(&n->walk, &n->mount) < 0)
+	if (!n->is_walking && cgroup_walk_begin(&n->walk, n->mount.path) < 0)
 		return false;
 	n->is_walking = true;
 	while (cgroup_walk_next(&n->walk)) {

@@ -78,10 +78,10 @@ static int cgroup_walk_enter(struct cgroup_walk *w, int at, const char *name, si
 	return 0;
 }
 
-int cgroup_walk_begin(struct cgroup_walk *w, const struct cgroup_mount *mount)
+int cgroup_walk_begin(struct cgroup_walk *w, const char *folder)
 {
 	*w = (struct cgroup_walk){.path = "/"};
-	return cgroup_walk_enter(w, AT_FDCWD, mount->path, 0);
+	return cgroup_walk_enter(w, AT_FDCWD, folder, 0);
 }
 
 int cgroup_walk_fd(const struct cgroup_walk *w)

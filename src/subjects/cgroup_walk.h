@@ -39,8 +39,8 @@ struct cgroup_walk {
 	bool is_begun;
 };
 
-/* Returns 0 or -errno. */
-int cgroup_walk_begin(struct cgroup_walk *w, const struct cgroup_mount *mount);
+/* folder: of the hierarchy, or of a group in it, which is then "/". Returns 0 or -errno. */
+int cgroup_walk_begin(struct cgroup_walk *w, const char *folder);
 /* Goes on to the next group, parents before children. Returns false after the last one. */
 bool cgroup_walk_next(struct cgroup_walk *w);
 /* Returns the open folder of the last group, borrowed; -1: there is none. */

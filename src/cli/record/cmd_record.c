@@ -29,6 +29,7 @@
 #include "cli/record/record_config.h"
 #include "cli/record/record_end.h"
 #include "cli/record/record_options.h"
+#include "cli/record/record_subject.h"
 #include "cli/record/record_threads.h"
 #include "cli/record/recording.h"
 #include "cli/record/snapshots.h"
@@ -60,7 +61,8 @@ static int record_print_error(struct record_command *c, int error, const struct 
 static int check_pids_and_cpus(struct record_command *c, struct err_text *e)
 {
 	const struct record_options *o = &c->options;
-	bool by_thread = o->pids.n || (c->child && !o->all && !o->config);
+	bool by_thread = o->pids.n ||
+			 (c->child && !o->all && !o->config && !record_options_name_a_subject(o));
 
 	if (by_thread && !c->is_local)
 		return err_set(e, -EREMOTE,
@@ -96,6 +98,11 @@ static int record_set_threads(struct record_command *c, struct err_text *e)
 
 	if (o->pids.n)
 		return record_threads_restrict_to_pids(c->config, &o->pids, e);
+	if (record_options_name_a_subject(o)) {
+		int r = c->is_local ? record_subject_check(o, e) : 0;
+
+		return r ? r : record_subject_set(c->config, o);
+	}
 	/* A config selects its processes itself. */
 	return c->child && !o->all && !o->config ? record_threads_restrict(c->config, &tid, 1) : 0;
 }
@@ -479,7 +486,8 @@ static void put_comments(const struct record_command *c, struct strbuf *out)
 		strbuf_putc(out, '\n');
 	}
 	name_list_deinit(&own);
-	if (c->options.command && !c->options.all && !c->options.config && !c->options.pids.n)
+	if (c->options.command && !c->options.all && !c->options.config && !c->options.pids.n &&
+	    !record_options_name_a_subject(&c->options))
 		strbuf_puts(out, "# Not here: tids_to_trace, the command's, which sonda record "
 				 "adds when it starts the command.\n");
 }

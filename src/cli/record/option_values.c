@@ -12,6 +12,7 @@
 #include "base/system/fs.h"
 #include "base/text/str.h"
 #include "config/limits.h"
+#include "subjects/subject.h"
 
 int option_parse_duration(const char *option, const char *text, uint32_t *ret_ms,
 			  struct err_text *e)
@@ -110,6 +111,28 @@ static int add_pid(struct pid_list *l, uint32_t pid)
 	return 0;
 }
 
+/* Adds the processes of a program. Returns 0; -EINVAL and sets e; or -ENOMEM. */
+static int add_program(const char *option, const char *text, size_t len, struct pid_list *l,
+		       struct err_text *e)
+{
+	_cleanup_(pid_set_clear) struct pid_set pids = {0};
+	char nearest[SUBJECT_PROGRAM_LEN + 1], name[64] = "";
+	int r = 0;
+
+	memcpy(name, text, MIN(len, sizeof(name) - 1));
+	if (pid_set_reserve(&pids) < 0)
+		return -ENOMEM;
+	if (!subject_find_program("/proc", name, &pids, nearest))
+		return err_set(e, -EINVAL, "%s: no process is called '%.64s'%s%s%s", option, name,
+			       *nearest ? "; did you mean " : "", nearest, *nearest ? "?" : "");
+	for (int32_t pid = 0; (pid = pid_set_next(&pids, pid)) && !r;)
+		r = add_pid(l, (uint32_t)pid);
+	return r == -E2BIG
+		       ? err_set(e, -EINVAL, "%s: '%.64s' is the name of more than %d processes",
+				 option, name, PID_LIST_MAX)
+		       : r;
+}
+
 int option_parse_pids(const char *option, const char *text, struct pid_list *l, struct err_text *e)
 {
 	for (const char *end;; text = end + 1) {
@@ -123,12 +146,16 @@ int option_parse_pids(const char *option, const char *text, struct pid_list *l, 
 		if (len < sizeof(number))
 			memcpy(number, text, len);
 		if (str_to_u32(number, &pid) || !pid || pid > INT32_MAX) {
-			bool is_number = len && strspn(text, "0123456789") == len;
-
+			if (len && strspn(text, "0123456789") != len) {
+				r = add_program(option, text, len, l, e);
+				if (r || !*end)
+					return r;
+				continue;
+			}
 			return err_set(e, -EINVAL, "%s: '%.*s' is not a process id; %s", option,
 				       (int)MIN(len, (size_t)80), text,
-				       is_number ? "the range is 1 to 2147483647"
-						 : "examples: 1234, 1,2");
+				       len ? "the range is 1 to 2147483647"
+					   : "examples: 1234, 1,2, nginx");
 		}
 		r = add_pid(l, pid);
 		if (r == -E2BIG)

@@ -38,7 +38,13 @@ const char record_usage[] =
 	"      --app CATEGORIES   events of programs that trace themselves: 'net*,disk' or '*'\n"
 	"\n"
 	"Scope (default: all processes on all CPUs, or COMMAND and its children):\n"
-	"  -p, --pid PIDS         processes 12,34 and their future children\n"
+	"  -p, --pid PIDS         processes 12,34 or NAME, and their future children\n"
+	"      --unit NAME        a service or scope of systemd: nginx.service\n"
+	"      --container NAME   a container, by its name or the begin of its id\n"
+	"      --pod NS/NAME      a pod of Kubernetes\n"
+	"      --cgroup PATH      a control group: /system.slice/nginx.service\n"
+	"      --program NAME     threads with this name, which may start later\n"
+	"      --await            these may not exist yet: record them from their start\n"
 	"  -a, --all              all processes, even with a COMMAND\n"
 	"  -C, --cpu LIST         CPUs 0,2-5\n"
 	"\n"
@@ -105,6 +111,12 @@ enum {
 	OPT_EXIT_CODE,
 	OPT_DETACH,
 	OPT_SHOW_CONFIG,
+	OPT_UNIT,
+	OPT_CONTAINER,
+	OPT_POD,
+	OPT_CGROUP,
+	OPT_PROGRAM,
+	OPT_AWAIT,
 };
 
 static const char short_options[] = "-:e:P:F:gp:aC:t:b:B:c:o:qvh";
@@ -126,6 +138,12 @@ static const struct option long_options[] = {
 	{"waits", required_argument, NULL, OPT_WAITS},
 	{"app", required_argument, NULL, OPT_APP},
 	{"pid", required_argument, NULL, 'p'},
+	{"unit", required_argument, NULL, OPT_UNIT},
+	{"container", required_argument, NULL, OPT_CONTAINER},
+	{"pod", required_argument, NULL, OPT_POD},
+	{"cgroup", required_argument, NULL, OPT_CGROUP},
+	{"program", required_argument, NULL, OPT_PROGRAM},
+	{"await", no_argument, NULL, OPT_AWAIT},
 	{"all", no_argument, NULL, 'a'},
 	{"cpu", required_argument, NULL, 'C'},
 	{"time", required_argument, NULL, 't'},
@@ -174,6 +192,11 @@ void record_options_deinit(struct record_options *o)
 	free(o->waits.args);
 	free(o->apps.args);
 	free(o->pids.pids);
+	free(o->units.args);
+	free(o->containers.args);
+	free(o->pods.args);
+	free(o->cgroups.args);
+	free(o->programs.args);
 	*o = (struct record_options){0};
 }
 
@@ -300,6 +323,19 @@ static int handle_data_option(int option, struct pass *p, struct err_text *e)
 		return 0;
 	case 'p':
 		return option_parse_pids("-p", optarg, &o->pids, e);
+	case OPT_UNIT:
+		return arg_list_add(&o->units, optarg);
+	case OPT_CONTAINER:
+		return arg_list_add(&o->containers, optarg);
+	case OPT_POD:
+		return arg_list_add(&o->pods, optarg);
+	case OPT_CGROUP:
+		return arg_list_add(&o->cgroups, optarg);
+	case OPT_PROGRAM:
+		return arg_list_add(&o->programs, optarg);
+	case OPT_AWAIT:
+		o->await = true;
+		return 0;
 	case 'C':
 		return take_cpus(o, e);
 	case 't':
@@ -411,6 +447,16 @@ const char *record_options_first_ring_option(const struct record_options *o)
 }
 
 /* Checks that options fit each other. */
+/* Returns the first of the options for a subject that is given. */
+static const char *subject_option(const struct record_options *o)
+{
+	return o->units.n	 ? "unit"
+	       : o->containers.n ? "container"
+	       : o->pods.n	 ? "pod"
+	       : o->cgroups.n	 ? "cgroup"
+				 : "program";
+}
+
 static int record_options_check(const struct record_options *o, struct err_text *e)
 {
 	bool to_stdout = o->output && !strcmp(o->output, "-");
@@ -451,6 +497,19 @@ static int record_options_check(const struct record_options *o, struct err_text 
 		return err_set(e, -EINVAL, "--txt needs -c");
 	if (o->all && o->pids.n)
 		return err_set(e, -EINVAL, "-a and -p cannot be combined");
+	if (record_options_name_a_subject(o) && (o->all || o->pids.n))
+		return err_set(e, -EINVAL, "%s cannot be combined with --%s", o->all ? "-a" : "-p",
+			       subject_option(o));
+	if (o->programs.n && (o->units.n || o->containers.n || o->pods.n || o->cgroups.n))
+		return err_set(e, -EINVAL, "--program cannot be combined with --%s",
+			       subject_option(o));
+	if (o->await && !record_options_name_a_subject(o))
+		return err_set(e, -EINVAL,
+			       "--await needs --unit, --container, --pod, --cgroup or --program");
+	for (size_t i = 0; i < o->pods.n; i++)
+		if (!strchr(o->pods.args[i], '/'))
+			return err_set(e, -EINVAL, "--pod %.80s: the form is NAMESPACE/NAME",
+				       o->pods.args[i]);
 	if (!o->function_graph && (o->graph_filters.n || o->graph_depth))
 		return err_set(e, -EINVAL, "--function-%s needs --function-graph",
 			       o->graph_depth ? "depth" : "filter");

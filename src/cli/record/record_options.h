@@ -70,6 +70,8 @@ struct record_options {
 
 	/* Of which processes and CPUs. */
 	struct pid_list pids; /* none: all processes, or the command */
+	struct arg_list units, containers, pods, cgroups, programs; /* whose events: names */
+	bool await; /* those that do not exist yet */
 	bool all; /* all processes, even with a command */
 	bool has_cpus;
 	struct cpu_list cpus;
@@ -114,6 +116,12 @@ static inline bool record_options_name_something(const struct record_options *o)
 
 /* Returns the first of the options for the kernel's rings that is given, or NULL. */
 const char *record_options_first_ring_option(const struct record_options *o);
+
+/* Returns true if the recording is of units, containers, pods, control groups or programs. */
+static inline bool record_options_name_a_subject(const struct record_options *o)
+{
+	return o->units.n || o->containers.n || o->pods.n || o->cgroups.n || o->programs.n;
+}
 
 extern const char record_usage[];
 

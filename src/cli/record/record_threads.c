@@ -287,3 +287,69 @@ int record_threads_restrict_to_pids(Pb__TraceConfig *config, const struct pid_li
 		r = restrict_waits(config, pids->pids, pids->n);
 	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
 }
+
+/* ---- subjects ---- */
+
+static int set_subject(Pb__DataSourceConfig *c, const Pb__SubjectConfig *subject)
+{
+	size_t len = pb__subject_config__get_packed_size(subject);
+	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
+	Pb__SubjectConfig *copy = NULL;
+
+	if (bytes) {
+		pb__subject_config__pack(subject, bytes);
+		copy = pb__subject_config__unpack(NULL, len, bytes);
+	}
+	if (!copy)
+		return -ENOMEM;
+	if (c->subject_config)
+		pb__subject_config__free_unpacked(c->subject_config, NULL);
+	c->subject_config = copy;
+	return 0;
+}
+
+/* Returns true for the data sources that read subject_config. */
+static bool has_subject(const Pb__DataSourceConfig *c)
+{
+	static const char *const names[] = {"linux.ftrace", "linux.ebpf_counters", "linux.perf",
+					    "linux.waits"};
+
+	for (size_t i = 0; c && c->name && i < ARRAY_SIZE(names); i++)
+		if (strcmp(c->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Of all processes of a machine few are in the trace: linux.process_stats describes those that events
+ * name. */
+static void describe_seen_processes_only(const Pb__DataSourceConfig *c)
+{
+	Pb__ProcessStatsConfig *p = c ? c->process_stats_config : NULL;
+
+	if (p)
+		p->has_scan_all_processes_on_start = p->scan_all_processes_on_start = false;
+}
+
+int record_threads_restrict_to_subject(Pb__TraceConfig *config, const Pb__SubjectConfig *subject)
+{
+	size_t n_sources = config->n_data_sources; /* without those that are added */
+	_cleanup_(freep) bool *restricted = calloc(n_sources + 1, sizeof(*restricted));
+	int r = restricted ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n_sources && !r; i++) {
+		const Pb__FtraceConfig *f = ftrace_config_of_source(config->data_sources[i]);
+
+		restricted[i] =
+			f ? is_restricted(config, f) : has_subject(config->data_sources[i]->config);
+	}
+	for (size_t i = 0; i < n_sources && !r; i++) {
+		describe_seen_processes_only(config->data_sources[i]->config);
+		if (!restricted[i])
+			continue;
+		if (ftrace_config_of_source(config->data_sources[i]))
+			r = split_source(config, config->data_sources[i]);
+		if (!r)
+			r = set_subject(config->data_sources[i]->config, subject);
+	}
+	return r;
+}

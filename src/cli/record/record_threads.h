@@ -18,6 +18,8 @@
 /* Restricts the kernel events of all data sources of the config, and waits, to the only threads of
  * some processes and their future children; replaces those of an earlier call. Returns 0 or -ENOMEM. */
 int record_threads_restrict(Pb__TraceConfig *config, const uint32_t *tids, size_t n);
+/* Makes it the subject of all data sources that have one. Returns 0 or -ENOMEM. */
+int record_threads_restrict_to_subject(Pb__TraceConfig *config, const Pb__SubjectConfig *subject);
 /* As record_threads_restrict(), with the current threads of processes of this machine; restricts
  * the counters of eBPF programs and the samples of call stacks to these processes, too. Returns 0,
  * or -errno and sets e (-ESRCH: a process does not exist). */

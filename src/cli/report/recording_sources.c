@@ -123,14 +123,17 @@ struct field {
 	bool essential; /* without it other events would be recorded, not only fewer */
 };
 
-#define FIELDS 8
+#define FIELDS 9
 
-static void list_fields(const Pb__FtraceConfig *f, struct field ret[static FIELDS])
+static void list_fields(const Pb__DataSourceConfig *c, const Pb__FtraceConfig *f,
+			struct field ret[static FIELDS])
 {
 	const struct field fields[FIELDS] = {
 		{"event_filters", "--filter", f->n_event_filters, true},
 		{"event_triggers", "--trigger", f->n_event_triggers, false},
 		{"pids_to_trace", "-p", f->n_pids_to_trace && !f->n_tids_to_trace, true},
+		{"subject_config", "--unit, --container, --pod, --cgroup, --program",
+		 c->subject_config, true},
 		{"follow_children", "children of -p and COMMAND", f->follow_children, false},
 		{"uprobe_events", "--uprobe", f->n_uprobe_events, false},
 		{"kprobe_events.definition", "--kprobe with a line", has_definitions(f), false},
@@ -206,7 +209,7 @@ static int check_source(const Pb__TraceConfig *config, const Pb__TraceConfig__Da
 	struct field fields[FIELDS];
 	int r = 0;
 
-	list_fields(source->config->ftrace_config, fields);
+	list_fields(source->config, source->config->ftrace_config, fields);
 	for (size_t i = 0; i < state->n_data_sources; i++) {
 		p = find_blind_producer(config, source, state, state->data_sources[i]);
 		for (size_t k = 0; p && k < FIELDS && !r; k++)

@@ -46,7 +46,8 @@ static bool lacks_kernel_events(const Pb__TraceConfig *config)
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__FtraceConfig *c = config_source_ftrace(config->data_sources[i]);
 
-		if (!c || (!c->n_tids_to_trace && !c->n_pids_to_trace))
+		if (!c || (!c->n_tids_to_trace && !c->n_pids_to_trace &&
+			   !config->data_sources[i]->config->subject_config))
 			continue;
 		for (size_t j = 0; j < c->n_ftrace_events; j++)
 			if (is_of_kernel(c->ftrace_events[j]))

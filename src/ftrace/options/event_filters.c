@@ -146,12 +146,8 @@ static int write_filter(struct event_name *e, const char *filter, const struct s
 	return r;
 }
 
-/*
- * Adds a filter to one selected event. Returns 0, -ENOMEM, or the -errno of a refused filter; then
- * the event was reported and dropped.
- */
-static int event_filter_add(struct event_selection *events, struct event_name *e,
-			    const char *filter, const struct setup *s)
+int event_filter_add(struct event_selection *events, struct event_name *e, const char *filter,
+		     const struct setup *s)
 {
 	_cleanup_(freep) char *clean = filter_normalize(filter);
 	struct err_text why;

@@ -19,6 +19,13 @@ int syscall_events_apply(struct event_selection *events, const struct setup *s);
 #define EVENT_FILTERS_MAX 1024u /* nothing is recorded if the config has more */
 
 /*
+ * Adds a filter to one selected event. Returns 0, -ENOMEM, or the -errno of a refused filter; then
+ * the event was reported and dropped.
+ */
+int event_filter_add(struct event_selection *events, struct event_name *e, const char *filter,
+		     const struct setup *s);
+
+/*
  * Adds the config's filters to the selected events that match. Returns 0, -E2BIG with a fatal
  * setup error (too many filters), -ENOMEM or -ECANCELED.
  */

@@ -14,6 +14,7 @@
 #include "ftrace/options/event_triggers.h"
 #include "ftrace/options/pid_filter.h"
 #include "ftrace/options/setup.h"
+#include "ftrace/options/subject_filter.h"
 
 /*
  * Android's category names. Requests have the syntax of ftrace_events. Most of the events exist on
@@ -401,6 +402,8 @@ int instance_options_restrict_events(struct event_selection *events, const struc
 		r = syscall_events_apply(events, s);
 	if (!r)
 		r = event_filters_apply(events, s);
+	if (!r)
+		r = subject_filter_programs(events, s);
 	if (!r)
 		r = tracefs_options_add_implied_events(events, s);
 	return r ? r : event_triggers_add_implied_events(events, s);

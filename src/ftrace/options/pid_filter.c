@@ -105,13 +105,15 @@ static void append_valid_ids(const struct named *l, const char *proc_root,
  * A process is represented by its first thread; the others are added later. So the list is never
  * empty, which would mean all threads.
  */
-static void list_config_ids(const Pb__FtraceConfig *c, const char *proc_root,
+static void list_config_ids(const struct setup *s, const char *proc_root,
 			    struct setup_errors *errors, struct strbuf *ret_list)
 {
+	const Pb__FtraceConfig *c = s->config;
+	bool has_groups = subject_has_groups(s->subject); /* they change meanwhile */
 	const struct named tids = {"tids_to_trace", "thread", c->tids_to_trace, c->n_tids_to_trace,
-				   c->n_pids_to_trace};
+				   has_groups || c->n_pids_to_trace};
 	const struct named pids = {"pids_to_trace", "process", c->pids_to_trace, c->n_pids_to_trace,
-				   false};
+				   has_groups};
 
 	append_valid_ids(&tids, proc_root, errors, ret_list);
 	append_valid_ids(&pids, proc_root, errors, ret_list);
@@ -181,6 +183,22 @@ static bool list_missing(const struct pid_set *all, const struct pid_set *listed
 	return found;
 }
 
+/* Adds the threads of the session's groups. Those that were awaited may be there now. */
+static int add_group_threads(const struct setup *s, struct pid_set *to)
+{
+	struct subject now = {0};
+	struct err_text e;
+	int r;
+
+	if (!s->groups || !s->groups->n_awaited)
+		return s->groups ? subject_add_threads(s->groups, to) : 0;
+	r = subject_find(s->subject, s->sys_root, &now, &e);
+	if (!r)
+		r = subject_add_threads(&now, to);
+	subject_deinit(&now);
+	return r == -ENOMEM ? r : 0;
+}
+
 /* Adds the missing threads. Returns 0 or -errno; *ret_done: none was missing. */
 static int add_missing(const struct setup *s, const char *proc_root, const char *file,
 		       bool *ret_done)
@@ -198,6 +216,8 @@ static int add_missing(const struct setup *s, const char *proc_root, const char 
 		snprintf(path, sizeof(path), "%s/%" PRIu32 "/task", proc_root, c->pids_to_trace[i]);
 		fs_each(path, pid_filter_add_thread, &threads);
 	}
+	if (add_group_threads(s, &threads) < 0)
+		return -ENOMEM;
 	add_listed(s->instance, file, &listed);
 	*ret_done = !list_missing(&threads, &listed, proc_root, &list);
 	if (list.failed)
@@ -210,7 +230,7 @@ static int add_missing(const struct setup *s, const char *proc_root, const char 
 
 static int add_processes(const struct setup *s, const char *proc_root, const char *file)
 {
-	bool done = !s->config->n_pids_to_trace;
+	bool done = !s->config->n_pids_to_trace && !s->groups;
 	int r = 0;
 
 	for (unsigned n = 0; !r && !done; n++) {
@@ -289,7 +309,7 @@ int pid_filter_set(const struct setup *s, const char *proc_root)
 					"option:follow_children (there are no tids_to_trace)");
 		return 0;
 	}
-	list_config_ids(s->config, proc_root, s->errors, &list);
+	list_config_ids(s, proc_root, s->errors, &list);
 	r = list.failed ? -ENOMEM : set_lists(s, proc_root, &list);
 	strbuf_deinit(&list);
 	return r;
@@ -305,7 +325,7 @@ int pid_filter_set_functions(const struct setup *s)
 	if (!pid_filter_wanted(s->config))
 		return 0;
 	quiet.errors = &repr;
-	list_config_ids(s->config, s->proc_root, &repr, &list);
+	list_config_ids(s, s->proc_root, &repr, &list);
 	r = list.failed ? -ENOMEM : 0;
 	if (!r && list.len)
 		r = set_list(&quiet, s->proc_root, &list, &of_functions);

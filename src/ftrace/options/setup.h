@@ -8,6 +8,7 @@
 #include "ftrace/events/event_select.h"
 #include "ftrace/events/ftrace_config.h"
 #include "ftrace/tracefs/instance.h"
+#include "subjects/subject.h"
 
 /*
  * The input of every step of a session's setup (ftrace_session.c has their order). A step applies
@@ -18,10 +19,13 @@
 struct setup {
 	const char *root; /* of tracefs; NULL: not available */
 	const char *proc_root;
+	const char *sys_root;
 	const char *state_root; /* see struct ds_env */
 	uint64_t session_id;
 	bool for_root; /* requested by root: see ds_consumer_is_root */
 	const Pb__FtraceConfig *config; /* never NULL */
+	const Pb__SubjectConfig *subject; /* NULL: all threads, or those of the config */
+	const struct subject *groups; /* what the names of subject mean; NULL: none */
 	const struct instance *instance;
 	struct setup_errors *errors;
 	bool functions; /* the instance has the function graph tracer */

@@ -23,6 +23,7 @@
 #include "ftrace/options/pid_filter.h"
 #include "ftrace/options/probes.h"
 #include "ftrace/options/setup.h"
+#include "ftrace/options/subject_filter.h"
 #include "ftrace/options/synthetic_events.h"
 #include "ftrace/ring/ring_config.h"
 #include "ftrace/session/ftrace_session.h"
@@ -176,8 +177,11 @@ static int set_up(struct ftrace_session *s, const struct ds_env *env, struct set
 	r = session_symbols_join(&s->symbols, env->loop, env->proc_root, setup->config);
 	if (!r)
 		r = session_instance_open(setup, &s->settings, &s->instance, &s->buffer_kb);
+	if (!r)
+		r = subject_filter_resolve(setup, (Pb__FtraceConfig *)setup->config, &s->groups);
 	if (r)
 		return r;
+	setup->groups = &s->groups;
 	r = instance_options_set(setup, env->proc_root);
 	if (r)
 		return r;
@@ -230,22 +234,34 @@ static void leave_tracefs(struct ftrace_session *s)
 			 stay);
 }
 
-static int ftrace_session_copy_config(const Pb__FtraceConfig *from, const Pb__FtraceConfig **ret)
+/* Sets the session's own copy of a message. Returns 0 or -ENOMEM. */
+static int copy_message(const ProtobufCMessage *from, const void *ret)
 {
-	const Pb__FtraceConfig none = PB__FTRACE_CONFIG__INIT;
-	const Pb__FtraceConfig *c = from ? from : &none;
-	size_t len = pb__ftrace_config__get_packed_size(c);
+	size_t len = protobuf_c_message_get_packed_size(from);
 	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
+	ProtobufCMessage *copy;
 
 	if (!bytes)
 		return -ENOMEM;
-	pb__ftrace_config__pack(c, bytes);
-	*ret = pb__ftrace_config__unpack(NULL, len, bytes);
-	return *ret ? 0 : -ENOMEM;
+	protobuf_c_message_pack(from, bytes);
+	copy = protobuf_c_message_unpack(from->descriptor, NULL, len, bytes);
+	memcpy((void *)ret, &copy, sizeof(copy));
+	return copy ? 0 : -ENOMEM;
+}
+
+static int copy_config(struct setup *s, const Pb__DataSourceConfig *config)
+{
+	const Pb__FtraceConfig none = PB__FTRACE_CONFIG__INIT;
+	const Pb__FtraceConfig *c = config->ftrace_config ? config->ftrace_config : &none;
+	int r = copy_message(&c->base, &s->config);
+
+	return r || !config->subject_config
+		       ? r
+		       : copy_message(&config->subject_config->base, &s->subject);
 }
 
 int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
-			uint32_t consumer_uid, const Pb__FtraceConfig *config)
+			uint32_t consumer_uid, const Pb__DataSourceConfig *config)
 {
 	const struct ftrace_machine machine = {
 		.ram_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
@@ -258,6 +274,7 @@ int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint
 			{
 				.root = env->tracefs_root,
 				.proc_root = env->proc_root,
+				.sys_root = env->sys_root,
 				.state_root = env->state_root,
 				.session_id = session_id,
 				.for_root = consumer_uid == 0,
@@ -265,7 +282,7 @@ int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint
 				.errors = &s->errors,
 			},
 	};
-	r = ftrace_session_copy_config(config, &s->setup.config);
+	r = copy_config(&s->setup, config);
 	if (r)
 		return r;
 	ftrace_settings_read(s->setup.config, &machine, &s->settings, &s->errors);
@@ -301,6 +318,9 @@ void ftrace_session_close(struct ftrace_session *s)
 	event_triggers_deinit(&s->triggers);
 	pb__ftrace_config__free_unpacked((Pb__FtraceConfig *)s->setup.config, NULL);
 	s->setup.config = NULL;
+	pb__subject_config__free_unpacked((Pb__SubjectConfig *)s->setup.subject, NULL);
+	s->setup.subject = NULL;
+	subject_deinit(&s->groups);
 	foreign_changes_deinit(&s->foreign);
 	setup_errors_deinit(&s->errors);
 }

@@ -31,6 +31,7 @@ struct ftrace_session {
 	struct setup_errors errors;
 	struct instance instance; /* not made if errors.fatal is set */
 	struct ring_share share; /* of the instance's rings */
+	struct subject groups; /* whom the config names */
 	struct setup setup; /* input of the setup steps; its config is the session's own copy */
 	struct dynevents made; /* dynamic events that the config requests */
 	struct event_selection events; /* events to record */
@@ -61,7 +62,7 @@ struct ftrace_session {
  * nothing in tracefs. consumer_uid: see ds_consumer_uid. Returns 0 or -ENOMEM.
  */
 int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
-			uint32_t consumer_uid, const Pb__FtraceConfig *config);
+			uint32_t consumer_uid, const Pb__DataSourceConfig *config);
 /*
  * Makes the instance and enables the config's events in it; nothing is recorded yet. Reports
  * failures to s->errors. Call it once, after ftrace_session_init; writer is borrowed for the

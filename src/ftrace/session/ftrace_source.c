@@ -514,8 +514,7 @@ static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
 	metadata_publisher_register(&ds->publisher, env->bus, ds_session_id(h));
 	ds->writer = ds_writer_new(h);
 	ds->timer = evtimer_new(env->loop, ftrace_source_on_refresh_or_setup_timeout, ds);
-	r = ftrace_session_init(&ds->session, env, ds_session_id(h), ds_consumer_uid(h),
-				config->ftrace_config);
+	r = ftrace_session_init(&ds->session, env, ds_session_id(h), ds_consumer_uid(h), config);
 	if (r || !ds->writer || !ds->timer) {
 		ftrace_destroy(ds);
 		return -ENOMEM;

@@ -20,6 +20,7 @@
 #include "ftrace/options/event_enable.h"
 #include "ftrace/options/event_filters.h"
 #include "ftrace/options/instance_options.h"
+#include "ftrace/options/subject_filter.h"
 #include "ftrace/options/synthetic_events.h"
 #include "ftrace/ring/ring_stats.h"
 #include "ftrace/session/session_refresh.h"
@@ -139,6 +140,8 @@ static int session_refresh_set_up(struct ftrace_session *s, struct setup *setup,
 	setup->events = new;
 	options.compact = false; /* was decided during setup; modules do not change it */
 	r = event_filters_apply(new, setup);
+	if (!r)
+		r = subject_filter_programs(new, setup);
 	if (!r)
 		r = event_enable_compile(new, setup, &options, &s->table);
 	if (!r)

@@ -5,6 +5,7 @@
 #include "stacks/samples/perf_config.h"
 #include "stacks/samples/sample_program.h"
 #include "stacks/unwind/unwind_tables.h"
+#include "subjects/subject.h"
 
 /*
  * One instance of linux.perf: what the files of this room share.
@@ -42,6 +43,7 @@ struct perf_session {
 	struct stack_session base; /* its first member */
 	Pb__DataSourceConfig *config; /* owned: a copy */
 	struct perf_config perf;
+	struct subject subject; /* whom the config names */
 	/* Writes the samples to a ring of its own; owned. NULL: the kernel writes them to those of
 	 * the CPUs. */
 	struct sample_program *program;

@@ -66,6 +66,7 @@ static void perf_destroy(void *instance)
 		free(s->additional[--s->n_additional]);
 	free(s->additional);
 	free(s->renamed);
+	subject_deinit(&s->subject);
 	if (s->config)
 		pb__data_source_config__free_unpacked(s->config, NULL);
 	free(s);
@@ -97,6 +98,13 @@ static int perf_source_read_config(struct perf_session *s, const struct ds_env *
 					     ds_consumer_is_root(s->base.h)};
 	int r = perf_config_read(m ? m : &none, &config_env, &s->perf, &s->base.refused);
 
+	if (r == 0)
+		r = subject_find(s->config->subject_config, env->sys_root, &s->subject,
+				 &s->base.refused);
+	if (r == 0 && s->subject.n_awaited)
+		r = err_set(
+			&s->base.refused, -EOPNOTSUPP,
+			"subject_config.wait: linux.perf has to know the groups when it starts");
 	if (r < 0)
 		log_warn("linux.perf: %s", s->base.refused.text);
 	return r;

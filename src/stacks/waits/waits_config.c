@@ -94,6 +94,9 @@ int waits_config_read(const Pb__WaitsConfig *m, struct waits_config *c, struct e
 
 void waits_config_deinit(struct waits_config *c)
 {
+	free(c->subject.groups);
+	free(c->subject.pids);
+	c->subject = (struct subject_ids){0};
 	free(c->pids);
 	c->pids = NULL;
 }

@@ -6,6 +6,7 @@
 #include "base/core/err.h"
 #include "bpf/waits.h"
 #include "config/data_source_config.pb-c.h"
+#include "subjects/subject.h"
 
 /* The config of linux.waits, with the defaults that were used. Zero-initialise. */
 #define WAITS_PIDS_MAX 4096
@@ -17,6 +18,7 @@ struct waits_config {
 	uint32_t *pids; /* owned */
 	size_t n_pids;
 	bool follows_children; /* processes that these create are recorded, too */
+	struct subject_ids subject; /* besides the pids; owned */
 	uint32_t totals_period_ms;
 	double max_overhead_percent; /* 0: no limit */
 	bool has_waits, has_totals, has_user_stacks, by_thread, kernel_threads;

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/record/record_subject.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "cli/record/record_threads.h"
+#include "subjects/name_reader.h"
+#include "subjects/subject.h"
+
+/* Lists are borrowed from the options. spawner: of the process that starts what is awaited. */
+static Pb__SubjectConfig subject_from_options(const struct record_options *o, uint32_t *spawner)
+{
+	Pb__SubjectConfig c = PB__SUBJECT_CONFIG__INIT;
+
+	c.n_units = o->units.n;
+	c.units = (char **)o->units.args;
+	c.n_containers = o->containers.n;
+	c.containers = (char **)o->containers.args;
+	c.n_pods = o->pods.n;
+	c.pods = (char **)o->pods.args;
+	c.n_cgroups = o->cgroups.n;
+	c.cgroups = (char **)o->cgroups.args;
+	c.n_programs = o->programs.n;
+	c.programs = (char **)o->programs.args;
+	c.has_wait = c.wait = o->await;
+	if (!o->programs.n) {
+		c.n_spawner_pids = 1;
+		c.spawner_pids = spawner;
+	}
+	return c;
+}
+
+int record_subject_set(Pb__TraceConfig *config, const struct record_options *o)
+{
+	/* The shell: what it starts in a container's or a group's place is its child. */
+	uint32_t spawner = (uint32_t)getppid();
+	Pb__SubjectConfig c = subject_from_options(o, &spawner);
+
+	return record_threads_restrict_to_subject(config, &c);
+}
+
+static int check_programs(const struct record_options *o, struct err_text *e)
+{
+	char nearest[SUBJECT_PROGRAM_LEN + 1];
+
+	/* The command may become the program, or start it. */
+	for (size_t i = 0; i < o->programs.n && !o->await && !o->command; i++) {
+		_cleanup_(pid_set_clear) struct pid_set pids = {0};
+
+		if (subject_find_program("/proc", o->programs.args[i], &pids, nearest))
+			continue;
+		return err_set(e, -ESRCH, "no process is called '%.64s'%s%s%s", o->programs.args[i],
+			       *nearest ? "; did you mean "
+					: "; --await records one that starts later",
+			       nearest, *nearest ? "? --await records one that starts later" : "");
+	}
+	return 0;
+}
+
+int record_subject_check(const struct record_options *o, struct err_text *e)
+{
+	bool needs_names = o->containers.n || o->pods.n;
+	uint32_t spawner = 0;
+	Pb__SubjectConfig c = subject_from_options(o, &spawner);
+	struct subject found;
+	int r = check_programs(o, e);
+
+	if (r)
+		return r;
+	if (needs_names && geteuid() == 0)
+		(void)name_reader_start("");
+	r = subject_find(&c, "/sys", &found, e);
+	subject_deinit(&found);
+	name_reader_stop();
+	if (r == -ESRCH && needs_names && geteuid() != 0)
+		return 0;
+	return r;
+}

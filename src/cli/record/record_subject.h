@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/core/err.h"
+#include "cli/record/record_options.h"
+#include "config/trace_config.pb-c.h"
+
+/*
+ * --unit, --container, --pod, --cgroup and --program: whose events are recorded. sonda-probes finds the
+ * processes; sonda refuses names that it can see to be unknown or ambiguous.
+ */
+
+/* Sets the subject of the data sources that have one. Returns 0 or -ENOMEM. */
+int record_subject_set(Pb__TraceConfig *config, const struct record_options *o);
+/* Checks the names on this machine. Without the rights to read the names of containers, it leaves
+ * these to sonda-probes. Returns 0, or -errno and sets e. */
+int record_subject_check(const struct record_options *o, struct err_text *e);

@@ -1,0 +1,639 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "subjects/subject.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/coroutine.h"
+#include "base/system/fs.h"
+#include "base/text/str.h"
+#include "subjects/cgroup_names.h"
+
+#define NAMES_WAIT_MS 3000 /* for names of containers; those that come later are unknown */
+#define CANDIDATES_MAX 12 /* in a message */
+#define ID_PREFIX_MIN 2 /* digits of a container's id */
+
+bool subject_has_groups(const Pb__SubjectConfig *c)
+{
+	return c && (c->n_units || c->n_containers || c->n_pods || c->n_cgroups);
+}
+
+bool subject_has_programs(const Pb__SubjectConfig *c)
+{
+	return c && c->n_programs;
+}
+
+/* ---- which groups a name means ---- */
+
+enum match { MATCH_NONE, MATCH_WEAK, MATCH_STRONG };
+
+static const char *last_part(const char *path)
+{
+	return strrchr(path, '/') + 1;
+}
+
+/* A group that is a whole unit, container or machine, not one below it. */
+static bool is_own_group(const struct cgroup_row *r)
+{
+	struct cgroup_place p;
+	const char *last = last_part(r->path);
+
+	cgroup_path_parse(r->path, &p);
+	return p.scope.p ? p.scope.p == last : p.unit.p == last;
+}
+
+/* A unit of this system counts more than one of the same name in a container. */
+static enum match match_unit(const struct cgroup_row *r, const char *name)
+{
+	const char *last = last_part(r->path);
+	size_t len = strlen(name);
+	bool is_same =
+		strcmp(last, name) == 0 || (!strchr(name, '.') && strncmp(last, name, len) == 0 &&
+					    strcmp(last + len, ".service") == 0);
+	struct cgroup_place p;
+
+	if (!is_same || !*last)
+		return MATCH_NONE;
+	cgroup_path_parse(r->path, &p);
+	return p.container.p && !p.is_guess && p.scope.p != last ? MATCH_WEAK : MATCH_STRONG;
+}
+
+/* A name counts more than the begin of an id. */
+static enum match match_container(const struct cgroup_row *r, const char *name)
+{
+	size_t len = strlen(name);
+
+	if ((r->kind != CGROUP_CONTAINER && r->kind != CGROUP_MACHINE) || !is_own_group(r))
+		return MATCH_NONE;
+	if (strcmp(r->name, name) == 0 || strcmp(r->container, name) == 0)
+		return MATCH_STRONG;
+	return strlen(r->container) == 64 && len >= ID_PREFIX_MIN &&
+			       strncmp(r->container, name, len) == 0
+		       ? MATCH_WEAK
+		       : MATCH_NONE;
+}
+
+static enum match match_pod(const struct cgroup_row *r, const char *name)
+{
+	const char *slash = strchr(name, '/');
+
+	return r->kind == CGROUP_POD && slash && strcmp(r->pod, slash + 1) == 0 &&
+			       strlen(r->namespace) == (size_t)(slash - name) &&
+			       strncmp(r->namespace, name, (size_t)(slash - name)) == 0
+		       ? MATCH_STRONG
+		       : MATCH_NONE;
+}
+
+/* Paths with and without the first and a last slash. */
+static enum match match_path(const struct cgroup_row *r, const char *name)
+{
+	size_t len;
+
+	name += strspn(name, "/");
+	len = strlen(name);
+	while (len && name[len - 1] == '/')
+		len--;
+	return strlen(r->path + 1) == len && strncmp(r->path + 1, name, len) == 0 ? MATCH_STRONG
+										  : MATCH_NONE;
+}
+
+/* How a candidate is shown in a message; NULL: it is none. */
+static const char *show_unit(const struct cgroup_row *r)
+{
+	return r->kind == CGROUP_UNIT && is_own_group(r) ? r->unit : NULL;
+}
+
+static const char *show_container(const struct cgroup_row *r)
+{
+	if ((r->kind != CGROUP_CONTAINER && r->kind != CGROUP_MACHINE) || !is_own_group(r))
+		return NULL;
+	return *r->name ? r->name : r->container;
+}
+
+static const char *show_pod(const struct cgroup_row *r)
+{
+	static char name[2 * 257];
+
+	if (r->kind != CGROUP_POD || !*r->pod)
+		return NULL;
+	snprintf(name, sizeof(name), "%s/%s", r->namespace, r->pod);
+	return name;
+}
+
+static const char *show_path(const struct cgroup_row *r)
+{
+	return r->path;
+}
+
+static const struct noun {
+	const char *what, *field;
+	enum match (*match)(const struct cgroup_row *r, const char *name);
+	const char *(*show)(const struct cgroup_row *r);
+} unit_noun = {"unit", "units", match_unit, show_unit},
+  container_noun = {"container", "containers", match_container, show_container},
+  pod_noun = {"pod", "pods", match_pod, show_pod},
+  path_noun = {"control group", "cgroups", match_path, show_path};
+
+/* ---- messages ---- */
+
+/* The nearest names first, so that a long list has the one that was meant. */
+static void list_names(const struct cgroup_names *names, const struct noun *noun, const char *name,
+		       struct strbuf *to)
+{
+	const struct cgroup_row *r = NULL;
+	char best[STR_NEAREST_SIZE];
+	struct str_nearest near;
+	size_t n = 0, more = 0;
+	const char *shown;
+
+	str_nearest_init(&near, name);
+	while ((r = cgroup_names_next(names, r))) {
+		shown = noun->show(r);
+		if (!shown)
+			continue;
+		str_nearest_try_copy(&near, shown, best);
+		if (n == CANDIDATES_MAX) {
+			more++;
+			continue;
+		}
+		strbuf_puts(to, n++ ? ", " : "; there are ");
+		strbuf_put_plain(to, shown);
+	}
+	if (more)
+		strbuf_printf(to, " and %zu more", more);
+	if (str_nearest_get(&near)) {
+		strbuf_clear(to);
+		strbuf_puts(to, "; did you mean ");
+		strbuf_put_plain(to, str_nearest_get(&near));
+		strbuf_puts(to, "?");
+	}
+}
+
+static int refuse_unknown(const struct cgroup_names *names, const struct noun *noun,
+			  const char *name, struct err_text *e)
+{
+	struct strbuf text = {0}, shown = {0};
+	int r;
+
+	list_names(names, noun, name, &text);
+	strbuf_put_plain(&shown, name);
+	r = err_set(e, -ESRCH, "no %s is called '%.200s'%s", noun->what, shown.s ?: "",
+		    text.s ?: "");
+	strbuf_deinit(&shown);
+	strbuf_deinit(&text);
+	return r;
+}
+
+static int refuse_ambiguous(const struct cgroup_names *names, const struct noun *noun,
+			    const char *name, enum match best, struct err_text *e)
+{
+	struct strbuf text = {0}, shown = {0};
+	const struct cgroup_row *row = NULL;
+	size_t n = 0;
+	int r;
+
+	while ((row = cgroup_names_next(names, row))) {
+		if (noun->match(row, name) != best || n++ >= CANDIDATES_MAX)
+			continue;
+		strbuf_puts(&text, n > 1 ? ", " : "");
+		strbuf_put_plain(&text, row->path);
+	}
+	strbuf_put_plain(&shown, name);
+	r = err_set(e, -ENOTUNIQ, "%zu %ss are called '%.200s': %s", n, noun->what, shown.s ?: "",
+		    text.s ?: "");
+	strbuf_deinit(&shown);
+	strbuf_deinit(&text);
+	return r;
+}
+
+/* ---- groups ---- */
+
+static int subject_add(struct subject *s, const struct cgroup_row *row,
+		       const struct cgroup_mount *mount)
+{
+	struct subject_group g = {.id = row->id, .is_v2 = mount->is_v2}, *more;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->groups[i].id == g.id && s->groups[i].is_v2 == g.is_v2)
+			return 0;
+	if (s->n == SUBJECT_GROUPS_MAX)
+		return -E2BIG;
+	more = realloc(s->groups, (s->n + 1) * sizeof(*more));
+	if (more)
+		s->groups = more;
+	g.path = strdup(row->path);
+	if (asprintf(&g.folder, "%s%s", mount->path, row->path) < 0)
+		g.folder = NULL;
+	if (!more || !g.path || !g.folder) {
+		free(g.path);
+		free(g.folder);
+		return -ENOMEM;
+	}
+	s->groups[s->n++] = g;
+	return 0;
+}
+
+/* A hierarchy whose groups were read. */
+struct hierarchy {
+	struct cgroup_mount mount;
+	struct cgroup_names *names; /* owned */
+};
+
+/*
+ * Adds what the name means in the first hierarchy that has it. Returns 0, also if it may be awaited;
+ * or -errno and sets e.
+ */
+static int subject_find_name(struct subject *s, const struct hierarchy *h, size_t n,
+			     const struct noun *noun, const char *name, bool may_wait,
+			     struct err_text *e)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct cgroup_row *row = NULL, *found = NULL;
+		enum match best = MATCH_NONE, is;
+		unsigned matches = 0;
+
+		while ((row = cgroup_names_next(h[i].names, row))) {
+			is = noun->match(row, name);
+			if (is == MATCH_NONE || is < best)
+				continue;
+			matches = is > best ? 1 : matches + 1;
+			best = is;
+			found = row;
+		}
+		if (matches > 1)
+			return refuse_ambiguous(h[i].names, noun, name, best, e);
+		if (matches)
+			return subject_add(s, found, &h[i].mount);
+	}
+	if (!may_wait)
+		return refuse_unknown(h[0].names, noun, name, e);
+	s->n_awaited++;
+	return 0;
+}
+
+static int subject_find_names(struct subject *s, const struct hierarchy *h, size_t n,
+			      const struct noun *noun, char *const *names, size_t n_names,
+			      bool may_wait, struct err_text *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n_names && !r; i++)
+		r = *names[i] ? subject_find_name(s, h, n, noun, names[i], may_wait, e)
+			      : err_set(e, -EINVAL, "%s: a name is empty", noun->field);
+	return r;
+}
+
+/* Reads the groups of all hierarchies. Returns their number. */
+static size_t read_hierarchies(const char *sys_root, bool needs_names,
+			       struct hierarchy ret[CGROUP_MOUNTS_MAX])
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < CGROUP_MOUNTS_MAX; i++) {
+		struct hierarchy *h = &ret[n];
+
+		if (!cgroup_mount_find(sys_root, i, &h->mount) ||
+		    cgroup_names_new(&(struct cgroup_names_options){.mount = &h->mount},
+				     &h->names) < 0)
+			continue;
+		while (cgroup_names_walk(h->names))
+			if (coroutine_yield() < 0)
+				break;
+		if (needs_names)
+			(void)cgroup_names_wait(h->names, NAMES_WAIT_MS);
+		n++;
+	}
+	return n;
+}
+
+int subject_find(const Pb__SubjectConfig *c, const char *sys_root, struct subject *ret,
+		 struct err_text *e)
+{
+	struct hierarchy all[CGROUP_MOUNTS_MAX];
+	size_t n;
+	int r;
+
+	*ret = (struct subject){0};
+	if (!subject_has_groups(c))
+		return 0;
+	if (subject_has_programs(c))
+		return err_set(
+			e, -EINVAL,
+			"programs cannot be combined with units, containers, pods or control "
+			"groups");
+	n = read_hierarchies(sys_root, c->n_containers || c->n_pods, all);
+	if (n == 0)
+		return err_set(e, -ENOENT, "no control groups are mounted in %s/fs/cgroup",
+			       sys_root);
+	r = subject_find_names(ret, all, n, &unit_noun, c->units, c->n_units, c->wait, e);
+	if (!r)
+		r = subject_find_names(ret, all, n, &container_noun, c->containers, c->n_containers,
+				       c->wait, e);
+	if (!r)
+		r = subject_find_names(ret, all, n, &pod_noun, c->pods, c->n_pods, c->wait, e);
+	if (!r)
+		r = subject_find_names(ret, all, n, &path_noun, c->cgroups, c->n_cgroups, c->wait,
+				       e);
+	for (size_t i = 0; i < n; i++)
+		cgroup_names_free(all[i].names);
+	return r == -ENOMEM  ? err_set(e, r, "no memory")
+	       : r == -E2BIG ? err_set(e, r, "more than %d groups", SUBJECT_GROUPS_MAX)
+			     : r;
+}
+
+void subject_deinit(struct subject *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->groups[i].path);
+		free(s->groups[i].folder);
+	}
+	free(s->groups);
+	*s = (struct subject){0};
+}
+
+/* ---- threads ---- */
+
+/* Adds the numbers in the file. */
+static void add_numbers(int folder, const char *name, struct pid_set *to)
+{
+	_cleanup_(closep) int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	struct strbuf text = {0};
+	unsigned long tid;
+	char *end;
+
+	if (fd < 0)
+		return;
+	(void)fs_read_fd(fd, 64u << 20, &text);
+	for (char *at = text.s; at; at = end) {
+		tid = strtoul(at, &end, 10);
+		if (end == at)
+			break;
+		(void)pid_set_add(to, (int32_t)tid);
+	}
+	strbuf_deinit(&text);
+}
+
+int subject_add_threads(const struct subject *s, struct pid_set *to)
+{
+	struct cgroup_walk *w = malloc(sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n; i++) {
+		if (cgroup_walk_begin(w, s->groups[i].folder) < 0)
+			continue;
+		while (cgroup_walk_next(w))
+			add_numbers(cgroup_walk_fd(w),
+				    s->groups[i].is_v2 ? "cgroup.threads" : "tasks", to);
+		cgroup_walk_end(w);
+	}
+	free(w);
+	return 0;
+}
+
+/* Returns the number after a key in /proc/PID/status; 0: unknown. */
+static int32_t read_status_number(const char *proc_root, int32_t pid, const char *key)
+{
+	struct strbuf text = {0};
+	int32_t number = 0;
+	char path[256];
+	char *at;
+
+	snprintf(path, sizeof(path), "%s/%" PRId32 "/status", proc_root, pid);
+	if (fs_read_file(path, 16384, &text) == 0 && text.s && (at = strstr(text.s, key)))
+		number = (int32_t)strtol(at + strlen(key), NULL, 10);
+	strbuf_deinit(&text);
+	return number;
+}
+
+static void read_comm(const char *proc_root, int32_t pid, char ret[SUBJECT_PROGRAM_LEN + 1])
+{
+	char path[256], text[64];
+	_cleanup_(closep) int fd = -1;
+	ssize_t n;
+
+	*ret = '\0';
+	snprintf(path, sizeof(path), "%s/%" PRId32 "/comm", proc_root, pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, text, sizeof(text));
+	/* The last newline is the kernel's; a name may have others. */
+	if (n > 1 && n - 1 <= SUBJECT_PROGRAM_LEN) {
+		memcpy(ret, text, (size_t)n - 1);
+		ret[n - 1] = '\0';
+	}
+}
+
+/* Calls fn for each process. */
+static void each_process(const char *proc_root, void (*fn)(void *ctx, int32_t pid), void *ctx)
+{
+	DIR *dir = opendir(proc_root);
+	struct dirent *e;
+	uint32_t pid;
+
+	while (dir && (e = readdir(dir)))
+		if (str_to_u32(e->d_name, &pid) == 0 && pid < PID_LIMIT)
+			fn(ctx, (int32_t)pid);
+	if (dir)
+		closedir(dir);
+}
+
+struct spawner_search {
+	const char *proc_root;
+	bool units, containers;
+	struct pid_set *to;
+};
+
+static void add_if_spawner(void *ctx, int32_t pid)
+{
+	static const char *const runtimes[] = {
+		"containerd", "containerd-shim", "dockerd",	   "crio", "conmon",
+		"podman",     "lxc-start",	 "lxcfs",	   "lxd",  "incusd",
+		"libvirtd",   "virtqemud",	 "systemd-nspawn",
+	};
+	const struct spawner_search *f = ctx;
+	char comm[SUBJECT_PROGRAM_LEN + 1];
+
+	read_comm(f->proc_root, pid, comm);
+	if (f->units && strcmp(comm, "systemd") == 0)
+		(void)pid_set_add(f->to, pid);
+	for (size_t i = 0; f->containers && i < ARRAY_SIZE(runtimes); i++)
+		if (strcmp(comm, runtimes[i]) == 0)
+			(void)pid_set_add(f->to, pid);
+}
+
+void subject_add_spawners(const struct subject *s, const Pb__SubjectConfig *c,
+			  const char *proc_root, struct pid_set *to)
+{
+	_cleanup_(pid_set_clear) struct pid_set members = {0};
+	const struct spawner_search find = {.proc_root = proc_root,
+					    .units = c->n_units || c->n_cgroups,
+					    .containers = c->n_containers || c->n_pods,
+					    .to = to};
+
+	if (pid_set_reserve(&members) < 0 || subject_add_threads(s, &members) < 0)
+		return;
+	if (s->n_awaited || !pid_set_next(&members, 0)) {
+		(void)pid_set_add(to, 1);
+		for (size_t i = 0; i < c->n_spawner_pids; i++)
+			(void)pid_set_add(to, (int32_t)c->spawner_pids[i]);
+		each_process(proc_root, add_if_spawner, (void *)&find);
+	}
+	for (int32_t tid = 0; (tid = pid_set_next(&members, tid));) {
+		int32_t parent = read_status_number(proc_root, tid, "\nPPid:");
+
+		/* 2 is kthreadd: kernel threads have no program that starts them. */
+		if (parent > 0 && parent != 2 && !pid_set_has(&members, parent))
+			(void)pid_set_add(to, parent);
+	}
+}
+
+/* ---- processes ---- */
+
+/* The path of a line "HIERARCHY:CONTROLLERS:PATH" begins with that of the group. */
+static bool is_below(const char *line, const struct subject_group *g)
+{
+	const char *path = strchr(line, ':');
+	size_t len = strlen(g->path);
+
+	path = path ? strchr(path + 1, ':') : NULL;
+	if (!path || (strncmp(line, "0::", 3) == 0) != g->is_v2)
+		return false;
+	path++;
+	if (len == 1)
+		return true;
+	return strncmp(path, g->path, len) == 0 &&
+	       (!path[len] || path[len] == '/' || path[len] == '\n');
+}
+
+/* A name may have a newline: then the rest of its line is a line of another form. */
+static bool is_in_groups(const struct subject *s, const char *proc_root, int32_t pid)
+{
+	struct strbuf text = {0};
+	bool found = false;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%" PRId32 "/cgroup", proc_root, pid);
+	if (fs_read_file(path, 65536, &text) == 0)
+		for (char *line = text.s; line && *line && !found;) {
+			char *end = strchrnul(line, '\n');
+
+			for (size_t i = 0; i < s->n; i++)
+				found |= is_below(line, &s->groups[i]);
+			line = *end ? end + 1 : end;
+		}
+	strbuf_deinit(&text);
+	return found;
+}
+
+bool subject_has_process(const struct subject *s, const Pb__SubjectConfig *c, const char *proc_root,
+			 int32_t pid)
+{
+	char comm[SUBJECT_PROGRAM_LEN + 1];
+
+	if (s->n && is_in_groups(s, proc_root, pid))
+		return true;
+	if (!subject_has_programs(c))
+		return false;
+	read_comm(proc_root, pid, comm);
+	for (size_t i = 0; i < c->n_programs; i++)
+		if (*comm && strncmp(comm, c->programs[i], SUBJECT_PROGRAM_LEN) == 0)
+			return true;
+	return false;
+}
+
+struct program_search {
+	const char *proc_root, *program;
+	struct pid_set *to;
+	size_t n;
+	struct str_nearest near;
+	char best[STR_NEAREST_SIZE];
+};
+
+static void add_if_program(void *ctx, int32_t pid)
+{
+	struct program_search *f = ctx;
+	char comm[SUBJECT_PROGRAM_LEN + 1];
+
+	read_comm(f->proc_root, pid, comm);
+	if (!*comm)
+		return;
+	if (strncmp(comm, f->program, SUBJECT_PROGRAM_LEN) == 0) {
+		(void)pid_set_add(f->to, pid);
+		f->n++;
+	} else {
+		str_nearest_try_copy(&f->near, comm, f->best);
+	}
+}
+
+size_t subject_find_program(const char *proc_root, const char *program, struct pid_set *ret,
+			    char nearest[static SUBJECT_PROGRAM_LEN + 1])
+{
+	struct program_search find = {.proc_root = proc_root, .program = program, .to = ret};
+
+	str_nearest_init(&find.near, program);
+	each_process(proc_root, add_if_program, &find);
+	snprintf(nearest, SUBJECT_PROGRAM_LEN + 1, "%s",
+		 find.n || !str_nearest_get(&find.near) ? "" : str_nearest_get(&find.near));
+	return find.n;
+}
+
+static int copy_group_ids(const struct subject *s, struct subject_ids *to, struct err_text *e)
+{
+	if (s->n_awaited)
+		return err_set(e, -EOPNOTSUPP,
+			       "subject_config.wait: this data source has to know the groups when "
+			       "it starts");
+	for (size_t i = 0; i < s->n; i++)
+		if (!s->groups[i].is_v2)
+			return err_set(e, -EOPNOTSUPP,
+				       "%.256s is a control group of version 1, which BPF programs "
+				       "cannot compare",
+				       s->groups[i].path);
+	to->groups = malloc(s->n * sizeof(*to->groups) + 1);
+	if (!to->groups)
+		return err_set(e, -ENOMEM, "no memory");
+	for (size_t i = 0; i < s->n; i++)
+		to->groups[to->n_groups++] = s->groups[i].id;
+	return 0;
+}
+
+static int copy_program_pids(const Pb__SubjectConfig *c, const char *proc_root,
+			     struct subject_ids *to, struct err_text *e)
+{
+	_cleanup_(pid_set_clear) struct pid_set pids = {0};
+	char nearest[SUBJECT_PROGRAM_LEN + 1];
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_programs; i++)
+		(void)subject_find_program(proc_root, c->programs[i], &pids, nearest);
+	for (int32_t pid = 0; (pid = pid_set_next(&pids, pid));)
+		n++;
+	to->pids = malloc(n * sizeof(*to->pids) + 1);
+	if (!to->pids)
+		return err_set(e, -ENOMEM, "no memory");
+	for (int32_t pid = 0; (pid = pid_set_next(&pids, pid));)
+		to->pids[to->n_pids++] = (uint32_t)pid;
+	return 0;
+}
+
+int subject_find_ids(const Pb__SubjectConfig *c, const char *sys_root, const char *proc_root,
+		     struct subject_ids *ret, struct err_text *e)
+{
+	struct subject found;
+	int r;
+
+	*ret = (struct subject_ids){.is_set = subject_has_groups(c) || subject_has_programs(c)};
+	r = subject_find(c, sys_root, &found, e);
+	if (!r && subject_has_groups(c))
+		r = copy_group_ids(&found, ret, e);
+	if (!r && subject_has_programs(c))
+		r = copy_program_pids(c, proc_root, ret, e);
+	subject_deinit(&found);
+	return r;
+}

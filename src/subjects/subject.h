@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "base/core/pid_set.h"
+#include "config/data_source_config.pb-c.h"
+
+/*
+ * Whom a data source records (SubjectConfig): the groups that its names mean now, and the threads in
+ * them. Call these in a coroutine, or where a few milliseconds do not matter: the walk over the
+ * groups takes about 20 us for each.
+ */
+#define SUBJECT_GROUPS_MAX 256
+#define SUBJECT_PROGRAM_LEN 15 /* characters of a thread's name that count */
+
+/* Both allow NULL. */
+bool subject_has_groups(const Pb__SubjectConfig *c);
+bool subject_has_programs(const Pb__SubjectConfig *c);
+
+struct subject_group {
+	uint64_t id; /* in version 2 the id of BPF programs; the groups below it are included */
+	bool is_v2;
+	char *path; /* owned; below the mount of its hierarchy */
+	char *folder; /* owned; its directory */
+};
+
+struct subject {
+	struct subject_group *groups; /* owned */
+	size_t n;
+	size_t n_awaited; /* names that mean no group yet */
+};
+
+/*
+ * Finds the groups. Returns 0; -ESRCH if a name is unknown, and may not be awaited; -ENOTUNIQ if it
+ * means several; -EINVAL if the config is invalid; -ENOENT if there are no control groups; or another
+ * -errno. Sets e on failure: it lists names that exist. The caller frees in any case.
+ */
+int subject_find(const Pb__SubjectConfig *c, const char *sys_root, struct subject *ret,
+		 struct err_text *e);
+void subject_deinit(struct subject *s);
+
+/* Adds the threads in the groups to the set. Returns 0 or -errno; groups that are gone are empty. */
+int subject_add_threads(const struct subject *s, struct pid_set *to);
+/*
+ * Adds the processes that start the groups' processes: parents outside of the groups; for groups that
+ * are awaited or empty, the service managers, the runtimes of containers, and those of the config.
+ */
+void subject_add_spawners(const struct subject *s, const Pb__SubjectConfig *c,
+			  const char *proc_root, struct pid_set *to);
+
+/* Returns true if the process is in one of the groups, or its first thread has the name of one of
+ * the programs, as /proc/PID says. c and s as above; s may be older than the process. */
+bool subject_has_process(const struct subject *s, const Pb__SubjectConfig *c, const char *proc_root,
+			 int32_t pid);
+
+/* What BPF programs compare: ids of groups, and processes. Of programs only the processes that exist
+ * now count. */
+struct subject_ids {
+	bool is_set; /* the config names a subject */
+	uint64_t *groups; /* owned */
+	size_t n_groups;
+	uint32_t *pids; /* owned */
+	size_t n_pids;
+};
+/* As subject_find(); -EOPNOTSUPP if a group is awaited, or is one of version 1. The caller frees the
+ * arrays after success. */
+int subject_find_ids(const Pb__SubjectConfig *c, const char *sys_root, const char *proc_root,
+		     struct subject_ids *ret, struct err_text *e);
+
+/* Adds the processes whose first thread has this name. Returns how many; 0, and the nearest name of a
+ * process if there is one, else "". */
+size_t subject_find_program(const char *proc_root, const char *program, struct pid_set *ret,
+			    char nearest[static SUBJECT_PROGRAM_LEN + 1]);

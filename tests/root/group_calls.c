@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * usage: group_calls FOLDER N HOW     starts N processes in a control group, one after the other
+ *
+ * HOW: "clone" puts a process there when it is made (CLONE_INTO_CGROUP), "move" lets it move itself,
+ * "stay" leaves it where this one is. Each executes this program again under the name "member", which
+ * makes 100 calls of getppid(2). Prints their pids.
+ */
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CALLS 100
+
+#ifndef CLONE_INTO_CGROUP
+#define CLONE_INTO_CGROUP 0x200000000ull
+#endif
+
+/* clone_args(2) as of Linux 5.7; older headers lack the last field. */
+struct clone_call {
+	unsigned long long flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
+	unsigned long long set_tid, set_tid_size, cgroup;
+};
+
+static pid_t start(int folder, const char *how)
+{
+	struct clone_call c = {.flags = CLONE_INTO_CGROUP,
+			       .exit_signal = SIGCHLD,
+			       .cgroup = (unsigned long long)folder};
+
+	if (strcmp(how, "clone") == 0)
+		return (pid_t)syscall(SYS_clone3, &c, sizeof(c));
+	return fork();
+}
+
+static void be_member(int folder, const char *how)
+{
+	if (strcmp(how, "move") == 0) {
+		int fd = openat(folder, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+
+		if (fd < 0 || write(fd, "0", 1) != 1)
+			_exit(3);
+	}
+	execl("/proc/self/exe", "member", NULL);
+	_exit(4);
+}
+
+int main(int argc, char **argv)
+{
+	int folder, status;
+
+	if (argc < 4) {
+		for (int i = 0; i < CALLS; i++)
+			syscall(SYS_getppid);
+		return 0;
+	}
+	folder = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < atoi(argv[2]); i++) {
+		pid_t pid = start(folder, argv[3]);
+
+		if (pid == 0)
+			be_member(folder, argv[3]);
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status) {
+			perror("group_calls");
+			return 1;
+		}
+		printf("%d\n", pid);
+	}
+	return 0;
+}

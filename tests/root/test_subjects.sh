@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# check: long
+# kernels: none
+#
+# sonda record --cgroup, --program and -p NAME: the calls of each process of the subject are in the trace from its first
+# exec on, and those of others are not. Groups that this test makes and removes: some exist before the recording, some are
+# made during it, under names that are awkward, and by CLONE_INTO_CGROUP. Names that are unknown or ambiguous are refused.
+. "$(dirname "$0")/lib.sh"
+helpers=$B/tests/root
+needs_built "$helpers/group_calls" "$helpers/trace_lines" "$SONDA"
+for CG in /sys/fs/cgroup /sys/fs/cgroup/unified; do [ ! -e $CG/cgroup.controllers ] || break; done
+[ -e $CG/cgroup.controllers ] || { echo "no control groups of version 2" >&2; exit 77; }
+case $(uname -m) in
+x86_64) GETPPID=110 ;;
+*) GETPPID=173 ;;
+esac
+group=sonda-subject-$$
+cd "$TMP" || exit 2
+
+end() {
+  stop_all KILL
+  find "$CG/$group"* -depth -type d -exec rmdir {} + 2>/dev/null
+  leave
+}
+trap '[ "$BASHPID" != $$ ] || end' EXIT
+
+# Records these events while the function `during` runs.
+record() { # NAME ARGS...
+  local name=$1 recorder
+  shift
+  "$SONDA" record -o "$name.trace" "$@" --syscalls getppid sched_process_exec -t 600 >"$name.log" 2>&1 </dev/null &
+  recorder=$!
+  PIDS+=($recorder)
+  records() { grep -qs 1 $TRACEFS/instances/sonda-*/events/raw_syscalls/sys_enter/enable && [ -s "$name.trace" ]; }
+  wait_for records
+  during >"$name.pids"
+  kill -INT $recorder
+  wait $recorder
+  "$helpers/trace_lines" "$name.trace" >"$name.lines"
+}
+# Each process of the file made 100 calls and one exec that are in the trace.
+complete() { # NAME PIDS
+  [ -s "$2" ] && while read -r pid; do
+    awk -v pid="$pid" -v call="1=$GETPPID" '$2 == "sys_enter" && $8 == pid && $9 == call { calls++ }
+      $2 == "sched_process_exec" && $8 == pid { execs++ }
+      END { if (calls != 100 || execs != 1) { print pid ": " calls + 0 " calls, " execs + 0 " execs"; exit 1 } }' "$1.lines" || return 1
+  done <"$2"
+}
+absent() { # NAME PIDS: no call of these
+  ! awk 'NR == FNR { of[$1]; next } $2 == "sys_enter" && $8 in of' "$2" "$1.lines" | grep .
+}
+members() { "$helpers/group_calls" "$CG/$group$1" "$2" "$3"; }
+
+# ---- a group that exists, with a process
+
+mkdir "$CG/$group"
+sh -c "echo \$\$ >'$CG/$group/cgroup.procs'; read -r x <fifo; mkdir '$CG/$group/later'; '$helpers/group_calls' '$CG/$group/later' 5 clone; '$helpers/group_calls' '$CG/$group' 5 stay" >inside.pids &
+PIDS+=($!)
+mkfifo fifo
+has_member() { [ -s "$CG/$group/cgroup.procs" ]; }
+wait_for has_member
+during() {
+  echo go >fifo
+  wait "${PIDS[0]}"
+  members "" 10 clone
+  members "" 10 move
+}
+record existing --cgroup "/$group"
+cat inside.pids existing.pids >all.pids
+complete existing all.pids >why
+verdict "a group: children, groups made later, CLONE_INTO_CGROUP and moves are complete" $? why existing.log
+
+# ---- awaited: the group is made during the recording
+
+find "$CG/$group" -depth -type d -exec rmdir {} +
+during() {
+  mkdir "$CG/$group-late"
+  "$helpers/group_calls" "$CG/$group-late" 10 clone
+  "$helpers/group_calls" "$CG/$group-late" 10 move
+}
+record late --await --cgroup "/$group-late"
+complete late late.pids >why
+verdict "a group that starts later is complete from its first exec, 20 of 20" $? why late.log
+
+# ---- who else is in the trace
+
+setsid sh -c 'while sleep 0.02; do :; done' &
+PIDS+=($!)
+mkdir "$CG/$group-one"
+sleep 600 &
+echo $! >"$CG/$group-one/cgroup.procs"
+PIDS+=($!)
+during() { setsid "$helpers/group_calls" "$CG" 5 stay; }
+record strangers -p sleep
+absent strangers strangers.pids >why
+verdict "-p NAME: the processes of that name, and no others" $? why strangers.log
+
+# ---- programs
+
+cp "$helpers/group_calls" "$TMP/a_program_with_a_long_name"
+cp "$helpers/group_calls" "$TMP/qu'ote*"
+during() {
+  for i in 1 2 3 4 5; do ./a_program_with_a_long_name & echo $!; wait $!; done
+  ./"qu'ote*" >&2
+}
+record program --await --program a_program_with_a_long_name
+complete program program.pids >why
+verdict "a program that starts later is complete, by the first 15 characters of its name" $? why program.log
+[ "$(awk '$2 == "sys_enter" { n++ } END { print n + 0 }' program.lines)" = 500 ]
+verdict "and no other program" $? program.log
+during() { ./"qu'ote*" & echo $!; wait $!; ./a_program_with_a_long_name; }
+record quoted --await --program "qu'ote*"
+complete quoted quoted.pids >why && [ "$(awk '$2 == "sys_enter" { n++ } END { print n + 0 }' quoted.lines)" = 100 ]
+verdict "a name with a quote and a star is compared byte by byte" $? why quoted.log
+printf '#!/bin/sh\nexec %s\n' "$TMP/a_program_with_a_long_name" >script
+chmod +x script
+during() { ./script & echo $!; wait $!; }
+record script --await --program script
+[ "$(awk -v pid="$(cat script.pids)" '$2 == "sched_process_exec" && $8 == pid' script.lines | wc -l)" = 1 ] &&
+  [ "$(grep -c ' sys_enter ' script.lines)" -lt 10 ] # the shell itself calls getppid(2)
+verdict "a script has its own name, until it executes another program" $? script.log
+
+# ---- odd paths, and names that are refused
+
+odd=$group-$'a\\x2d \xff'
+mkdir -p "$CG/$odd/$(printf 'd/%.0s' {1..34})"
+during() { "$helpers/group_calls" "$CG/$odd/$(printf 'd/%.0s' {1..34})" 3 clone; }
+record odd --cgroup "/$odd"
+complete odd odd.pids >why
+verdict "a path with a backslash, a space, no UTF-8 and 35 levels" $? why odd.log
+
+mkdir -p "$CG/$group-1/x.service" "$CG/$group-2/x.service"
+refuses() { # WHAT ARGS...
+  local what=$1
+  shift
+  ! timeout 60 "$SONDA" record -t 1 -o refused.trace "$@" sched >refused.log 2>&1 && grep -q "$what" refused.log
+}
+refuses "2 units are called 'x': .*$group-[12]/x.service, .*$group-[12]/x.service" --unit x
+verdict "an ambiguous name is refused with the candidates" $? refused.log
+refuses "no control group is called '/$group-9'; did you mean /$group-" --cgroup "/$group-9"
+verdict "an unknown name is refused with the nearest" $? refused.log
+refuses "no process is called 'no-such-name'" --program no-such-name
+verdict "and so is an unknown program" $? refused.log
+refuses "cannot be combined" --program sh --cgroup "/"
+verdict "programs and groups are refused together" $? refused.log
+
+no_instances
+verdict "no instance is left" $?
+exit "$BAD"
