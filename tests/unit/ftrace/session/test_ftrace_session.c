@@ -24,7 +24,10 @@ static void open_session(const char *root)
 {
 	const struct ds_env env = {.sys_root = "/nowhere", .tracefs_root = root};
 
-	assert_int_equal(ftrace_session_init(&s, &env, 1, 0, NULL), 0);
+	assert_int_equal(
+		ftrace_session_init(&s, &env, 1, 0,
+				    &(const Pb__DataSourceConfig)PB__DATA_SOURCE_CONFIG__INIT),
+		0);
 	ftrace_session_set_up(&s, &env, w);
 }
 
@@ -48,11 +51,13 @@ FIXTURE_TEST(a_folder_that_cannot_hold_instances)
 FIXTURE_TEST(the_config_counts_even_then)
 {
 	const struct ds_env env = {.sys_root = "/nowhere"};
+	Pb__DataSourceConfig source = PB__DATA_SOURCE_CONFIG__INIT;
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
 
 	config.has_drain_period_ms = 1;
 	config.drain_period_ms = 7;
-	assert_int_equal(ftrace_session_init(&s, &env, 1, 0, &config), 0);
+	source.ftrace_config = &config;
+	assert_int_equal(ftrace_session_init(&s, &env, 1, 0, &source), 0);
 	ftrace_session_set_up(&s, &env, w);
 	assert_int_equal(s.settings.drain_period_ms, 7);
 	ftrace_session_close(&s);
