@@ -152,10 +152,12 @@ GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 
 # ---- sources by folder ---------------------------------------------------------------------------
 
-EBPF_PURE := counter top_n errors ebpf_config thresholds cgroup_mount members_groups members_packets members_poll members_source
+EBPF_PURE := counter top_n errors ebpf_config thresholds cgroup_mount members_groups members_packets members_poll members_source \
+	calls_config calls_packets calls_source
 EBPF_OUT := $(if $(filter yes,$(EBPF)),src/ebpf/ebpf_none.c src/stacks/unwind/unwind_maps_none.c,$(filter-out \
-	$(foreach f,$(EBPF_PURE) members_program_none,%/$(f).c) src/ebpf/ebpf_none.c,$(wildcard src/ebpf/*.c src/ebpf/*/*.c)) src/stacks/unwind/unwind_maps.c)
+	$(foreach f,$(EBPF_PURE) members_program_none calls_program_none,%/$(f).c) src/ebpf/ebpf_none.c,$(wildcard src/ebpf/*.c src/ebpf/*/*.c)) src/stacks/unwind/unwind_maps.c)
 EBPF_OUT += src/stacks/samples/sample_program$(if $(filter yes,$(EBPF)),_none).c
+EBPF_OUT += src/ebpf/calls/calls_program$(if $(filter yes,$(EBPF)),_none).c
 EBPF_OUT += src/stacks/waits/waits_program$(if $(filter yes,$(EBPF)),_none).c
 EBPF_OUT += src/ebpf/members/members_program$(if $(filter yes,$(EBPF)),_none).c
 layer_src = $(filter-out %/main.c $(EBPF_OUT),$(wildcard src/$(1)/*.c src/$(1)/*/*.c))

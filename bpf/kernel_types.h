@@ -45,8 +45,17 @@ struct percpu_counter {
 	__s64 count; /* without what the CPUs have not added yet */
 };
 
+struct mm_flags {
+	unsigned long __mm_flags[1];
+};
+
 struct mm_struct {
 	struct percpu_counter rss_stat[4]; /* pages: of files, anonymous, swapped out, shared */
+	struct mm_flags flags; /* from 6.18 on */
+};
+
+struct mm_struct___before_6_18 {
+	unsigned long flags;
 };
 
 struct counter___before_6_2 {
@@ -105,8 +114,17 @@ struct pid {
 	unsigned int level; /* of its namespace; 0: the first one */
 };
 
+struct kuid {
+	unsigned int val; /* of the initial user namespace */
+};
+
+struct cred {
+	struct kuid uid, gid, suid, sgid, euid, egid;
+};
+
 struct task_struct {
 	struct css_set *cgroups;
+	const struct cred *cred; /* what it may do now */
 	struct thread_info thread_info; /* CONFIG_THREAD_INFO_IN_TASK */
 	void *stack; /* lowest address of the stack */
 	int pid;
@@ -156,7 +174,7 @@ struct request___before_5_17 {
 
 /* Registers at a system call or an interrupt. */
 struct pt_regs___x86_64 {
-	unsigned long cx, dx, si, di, orig_ax, cs;
+	unsigned long bx, cx, dx, si, di, bp, r8, r9, r10, orig_ax, cs;
 };
 
 struct pt_regs___arm64 {

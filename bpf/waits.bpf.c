@@ -14,6 +14,7 @@
 #include "common.h"
 
 #include "lock_flags.h"
+#include "program_names.h"
 #include "slots.h"
 #include "unwind.h"
 #include "waits.h"
@@ -138,24 +139,6 @@ static __always_inline int is_own(__u32 tgid)
 	return 0;
 }
 
-static __always_inline int has_program_name(struct task_struct *t)
-{
-	char name[WAITS_NAME];
-	const __u64 *have = (const __u64 *)name;
-
-	if (!waits_settings.n_programs)
-		return 1;
-	bpf_probe_read_kernel(name, sizeof(name), t->group_leader->comm);
-#pragma unroll
-	for (int i = 0; i < WAITS_PROGRAMS_MAX; i++) {
-		const volatile __u64 *want = (const volatile __u64 *)waits_settings.programs[i];
-
-		if (i < waits_settings.n_programs && have[0] == want[0] && have[1] == want[1])
-			return 1;
-	}
-	return 0;
-}
-
 static __always_inline int is_kernel_thread(struct task_struct *t)
 {
 	return !!(t->flags & PF_KTHREAD);
@@ -169,7 +152,7 @@ static __always_inline int is_traced(struct task_struct *t)
 static __always_inline int is_wanted(struct task_struct *t, __u32 state)
 {
 	return waits_settings.states >> state & 1 && !is_own(t->tgid) && is_counted(t->tgid, t) &&
-	       has_program_name(t);
+	       HAS_PROGRAM_NAME(t, waits_settings);
 }
 
 static __always_inline int is_asleep(struct task_struct *t)

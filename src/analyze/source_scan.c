@@ -58,6 +58,7 @@ bool source_scan_reads(uint32_t packet_field)
 	       packet_field == PB_TRACE_PACKET_POLLED_COUNTERS_STATS ||
 	       packet_field == PB_TRACE_PACKET_WAITS_STATS ||
 	       packet_field == PB_TRACE_PACKET_CGROUP_MEMBERS ||
+	       packet_field == PB_TRACE_PACKET_SYSCALLS_STATS ||
 	       packet_field == PB_TRACE_PACKET_SOURCE_REFUSAL;
 }
 
@@ -258,6 +259,40 @@ static bool scan_members(struct source_scan *s, const struct pb_field *message)
 	return ok;
 }
 
+static bool scan_syscalls(struct source_scan *s, const struct pb_field *message)
+{
+	uint64_t ring_full = 0, no_begin = 0, texts_lost = 0, children_lost = 0;
+	struct pb_field error = {0};
+	char line[NAME_LIST_MAX_LEN], text[160];
+	uint32_t ppm = 0;
+	bool ok = pb_read(message, PB_TO(PB_SYSCALLS_STATS_ERROR, &error),
+			  PB_TO(PB_SYSCALLS_STATS_RING_FULL, &ring_full),
+			  PB_TO(PB_SYSCALLS_STATS_NO_BEGIN, &no_begin),
+			  PB_TO(PB_SYSCALLS_STATS_TEXTS_LOST, &texts_lost),
+			  PB_TO(PB_SYSCALLS_STATS_CHILDREN_LOST, &children_lost),
+			  PB_TO(PB_SYSCALLS_STATS_TEXTS_ABSENT, &s->absent_texts),
+			  PB_TO(PB_SYSCALLS_STATS_MACHINE_PPM, &ppm));
+
+	if (ring_full)
+		keep_counted(s, "syscalls", "calls that are missing: the ring was full", ring_full);
+	if (no_begin)
+		keep_counted(s, "syscalls", "calls that are missing: no memory for their begin",
+			     no_begin);
+	if (texts_lost)
+		keep_counted(s, "syscalls", "strings that are missing: no room", texts_lost);
+	if (children_lost)
+		keep_counted(s, "syscalls", "processes that were not followed: too many",
+			     children_lost);
+	if (ppm)
+		keep_cost(s, "syscalls", ppm);
+	if (error.len) {
+		packet_copy_text(&error, text, sizeof(text));
+		snprintf(line, sizeof(line), "'linux.syscalls' recorded nothing: %s", text);
+		add_unread_line(&s->refusals, line);
+	}
+	return ok;
+}
+
 static void keep_refused(struct source_scan *s, const char *source, uint64_t tracks)
 {
 	size_t i = 0;
@@ -322,6 +357,8 @@ bool source_scan_payload(struct source_scan *s, const struct pb_field *payload)
 		return scan_waits(s, payload);
 	case PB_TRACE_PACKET_CGROUP_MEMBERS:
 		return scan_members(s, payload);
+	case PB_TRACE_PACKET_SYSCALLS_STATS:
+		return scan_syscalls(s, payload);
 	case PB_TRACE_PACKET_SOURCE_REFUSAL:
 		return scan_refusal(s, payload);
 	}

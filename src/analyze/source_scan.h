@@ -14,8 +14,8 @@
  *
  * Format: SystemdJournaldEvent.num_failed and PerfSample.kernel_records_lost of Perfetto;
  * ProcessStats.unread_files and refused_tracks, SysStats.read_failures,
- * SystemdJournaldEvent.num_dropped, EbpfCountersStats, PolledCountersStats, WaitsStats and
- * SourceRefusal of sonda.
+ * SystemdJournaldEvent.num_dropped, EbpfCountersStats, PolledCountersStats, WaitsStats,
+ * SyscallsStats and SourceRefusal of sonda.
  */
 
 /* Data sources whose refused tracks are counted; further sources are omitted. */
@@ -50,6 +50,7 @@ struct source_scan {
 	uint64_t perf_dropped; /* records of linux.perf */
 	uint64_t waits; /* of linux.waits */
 	uint64_t stackless_waits; /* those without a user stack, above a limit of the config */
+	uint64_t absent_texts; /* of linux.syscalls: strings that were not in memory */
 	uint64_t refused_tracks; /* of tasks, by linux.process_stats: there was no room */
 	struct source_refusals refused[SOURCE_SCAN_SOURCES]; /* by sources of polled counters */
 	size_t n_refused;

@@ -220,6 +220,25 @@ static void print_title(const struct report_section *s, const struct output *p)
 	fputc('\n', p->out);
 }
 
+/* Prints a line for each system call: thread, time since the trace's start, the call, and how long
+ * it took. Returns an SQLite result code. */
+static int print_calls(sqlite3_stmt *st, struct output *p)
+{
+	int r;
+
+	while ((r = sqlite3_step(st)) == SQLITE_ROW) {
+		double at = (double)(sqlite3_column_int64(st, 0) - p->style.start_ts) / 1e9;
+		const char *call = (const char *)sqlite3_column_text(st, 3);
+
+		fprintf(p->out, "%-7lld %.6f %s", sqlite3_column_int64(st, 2), at, call ?: "");
+		if (sqlite3_column_type(st, 1) != SQLITE_NULL)
+			fprintf(p->out, " <%.6f>", (double)sqlite3_column_int64(st, 1) / 1e9);
+		fputc('\n', p->out);
+		p->some = p->has_rows = true;
+	}
+	return r == SQLITE_DONE ? SQLITE_OK : r;
+}
+
 static int print_text(sqlite3_stmt *st, const struct report_section *s, struct output *p)
 {
 	char *text = NULL;
@@ -263,7 +282,7 @@ static int print_section(sqlite3_stmt *st, const struct report_section *s, struc
 		r = sql_output_note_rows(st, SQL_JSON, p->out, &some);
 		break;
 	default:
-		return print_text(st, s, p);
+		return p->o->lines ? print_calls(st, p) : print_text(st, s, p);
 	}
 	p->has_rows |= some;
 	return r;

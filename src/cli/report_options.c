@@ -27,6 +27,8 @@ static const char usage_tail[] =
 	"      --from TIME    from this time on; seconds since the trace's start, or 1s, 200ms\n"
 	"      --to TIME      up to this time\n"
 	"      --by KEY       only the tables by cpu, thread, process, program, name, device ...\n"
+	"      --slowest[=N]  syscalls: only the N slowest calls\n"
+	"      --lines        syscalls: a line for each, as strace prints it\n"
 	"      --tree[=up]    functions: a flame graph of calls; up: from what ran up to its "
 	"callers\n"
 	"      --callers F    functions: a flame graph of what called F, as 'read*'\n"
@@ -51,6 +53,7 @@ static const char letters[] = ":p:o:h";
 static const struct option long_options[] = {
 	{"pid", required_argument, NULL, 'p'},	   {"from", required_argument, NULL, 'F'},
 	{"to", required_argument, NULL, 'T'},	   {"by", required_argument, NULL, 'b'},
+	{"lines", no_argument, NULL, 'L'},	   {"slowest", optional_argument, NULL, 'S'},
 	{"tree", optional_argument, NULL, 't'},	   {"callers", required_argument, NULL, 'r'},
 	{"callees", required_argument, NULL, 'e'}, {"top", required_argument, NULL, 'n'},
 	{"json", no_argument, NULL, 'j'},	   {"csv", optional_argument, NULL, 'c'},
@@ -113,7 +116,8 @@ static int parse_who(char *text, struct report_options *o, struct err_text *e)
 static int set_key(const char *key, struct report_options *o, struct err_text *e)
 {
 	if (o->by && strcmp(o->by, key) != 0)
-		return err_set(e, -EINVAL, "use one of --by, --tree, --callers and --callees");
+		return err_set(e, -EINVAL,
+			       "use one of --by, --lines, --tree, --callers and --callees");
 	o->by = key;
 	return 0;
 }
@@ -146,6 +150,11 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 		return trace_input_parse_time("--to", optarg, 0, &o->to, e);
 	case 'b':
 		return set_key(optarg, o, e);
+	case 'L':
+		o->lines = true;
+		return set_key("line", o, e);
+	case 'S':
+		return set_key("slowest", o, e) ?: optarg ? parse_top(optarg, &o->top, e) : 0;
 	case 't':
 		return parse_tree(optarg, o, e);
 	case 'r':
@@ -273,6 +282,11 @@ static int check_by(const struct report_options *o, struct err_text *e)
 	return -EINVAL;
 }
 
+static bool is_about_calls(const struct report_options *o)
+{
+	return o->by && (!strcmp(o->by, "line") || !strcmp(o->by, "slowest"));
+}
+
 /* Checks the options of --html: only --from and --to limit what a page shows. */
 static int check_page(const struct report_options *o, struct err_text *e)
 {
@@ -297,6 +311,8 @@ int report_options_parse(int argc, char **argv, struct report_options *ret, stru
 		print_usage();
 	if (r == 0)
 		r = parse_words(argv + optind, argc - optind, ret, e);
+	if (r == 0 && is_about_calls(ret) && ret->report == report_at(0))
+		ret->report = report_find("syscalls");
 	if (r == 0 && ret->from >= 0 && ret->to >= 0 && ret->to <= ret->from)
 		r = err_set(e, -EINVAL, "--to is not later than --from");
 	if (r == 0)

@@ -32,6 +32,7 @@ struct report_options {
 	uint64_t memory; /* bytes; 0: the default */
 	const char *color; /* always, never or auto */
 	bool no_pager;
+	bool lines; /* system calls as strace prints them; by is "line" */
 };
 
 /* Returns 0, 1 after the help was printed, or -EINVAL and sets e. */

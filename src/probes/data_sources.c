@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "ebpf/calls/calls_source.h"
 #include "ebpf/ebpf_source.h"
 #include "ebpf/members/members_source.h"
 #include "ftrace/session/data_sources.h"
@@ -24,5 +25,6 @@ const struct data_source *const probes_data_sources[] = {
 	&perf_data_source,
 	&waits_data_source,
 	&cgroup_members_data_source,
+	&syscalls_data_source,
 	NULL,
 };

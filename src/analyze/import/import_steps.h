@@ -33,6 +33,8 @@ void tokens_clock_snapshot(struct import *im, struct machine *m, const struct pa
 /* trace_stats.c */
 /* linux.waits: what it left out. */
 void tokens_waits_stats(struct import *im, const struct pb_field *message);
+/* linux.syscalls: what it lost. */
+void tokens_syscalls_stats(struct import *im, const struct pb_field *message);
 void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_field *f);
 void tokens_ftrace_stats(struct import *im, struct machine *m, const struct packet *p,
 			 struct packet_sequence_info *seq);

@@ -48,6 +48,7 @@ static bool packet_tokens_wants(uint32_t field)
 	case PB_TRACE_PACKET_WAITS_STATS:
 	case PB_TRACE_PACKET_CGROUP_TREE:
 	case PB_TRACE_PACKET_CGROUP_MEMBERS:
+	case PB_TRACE_PACKET_SYSCALLS_STATS:
 	case PB_TRACE_PACKET_MODULE_SYMBOLS:
 	case PB_TRACE_PACKET_SMAPS_PACKET:
 	case PB_TRACE_PACKET_TRIGGER:
@@ -322,6 +323,9 @@ static bool read_before_sort(struct import *im, struct machine *m, const struct 
 		return true;
 	case PB_TRACE_PACKET_WAITS_STATS:
 		tokens_waits_stats(im, f);
+		return true;
+	case PB_TRACE_PACKET_SYSCALLS_STATS:
+		tokens_syscalls_stats(im, f);
 		return true;
 	case PB_TRACE_PACKET_TRACE_STATS:
 		tokens_trace_stats(im, m, f);

@@ -123,6 +123,20 @@ void tokens_waits_stats(struct import *im, const struct pb_field *message)
 	stats_add(s, STAT_SONDA_WAITS_WITHOUT_STACK, STAT_NO_INDEX, (int64_t)stackless);
 }
 
+void tokens_syscalls_stats(struct import *im, const struct pb_field *message)
+{
+	uint64_t ring_full = 0, no_begin = 0, lost = 0, absent = 0;
+	struct store *s = im->store;
+
+	pb_read(message, PB_TO(PB_SYSCALLS_STATS_RING_FULL, &ring_full),
+		PB_TO(PB_SYSCALLS_STATS_NO_BEGIN, &no_begin),
+		PB_TO(PB_SYSCALLS_STATS_TEXTS_LOST, &lost),
+		PB_TO(PB_SYSCALLS_STATS_TEXTS_ABSENT, &absent));
+	stats_add(s, STAT_SONDA_SYSCALLS_MISSING, STAT_NO_INDEX, (int64_t)(ring_full + no_begin));
+	stats_add(s, STAT_SONDA_SYSCALLS_TEXTS_LOST, STAT_NO_INDEX, (int64_t)lost);
+	stats_add(s, STAT_SONDA_SYSCALLS_TEXTS_ABSENT, STAT_NO_INDEX, (int64_t)absent);
+}
+
 void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_field *stats)
 {
 	struct store *s = im->store;

@@ -75,6 +75,8 @@ void pass_code_waits(const struct pass_input *in, struct pass_rows *ret);
 void pass_single_waits(const struct pass_input *in, struct pass_rows *ret);
 void pass_lock_waits(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret);
+void pass_call_paths(const struct pass_input *in, struct pass_rows *ret);
+void pass_call_lines(const struct pass_input *in, struct pass_rows *ret);
 
 /* Adds the waits of the chosen threads for a CPU. Each item has the wait's first row of
  * thread_state, and its last one in other; a wait of a preempted thread may have two. */

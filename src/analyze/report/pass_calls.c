@@ -1,42 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls_by, longest_calls: system calls, which are slices sys_NAME of threads with their result as
- * an argument. */
+/*
+ * calls_by, call_paths, longest_calls, call_lines: system calls, which are slices sys_NAME of threads with their
+ * result as an argument: of raw_syscalls events on the thread's own track, of linux.syscalls on a
+ * track "syscalls" below it. Of a thread with both, the latter count, which have strings.
+ */
 #include "analyze/report/pass.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/report/call_lines.h"
 #include "analyze/store/event_args.h"
+#include "base/core/hash_table.h"
 
 struct calls {
 	const struct pass_input *in;
 	uint32_t *threads; /* owned; by track: its thread, or NULL_U32 */
-	uint32_t result_key; /* a string */
+	uint32_t result_keys[2]; /* strings */
 	uint32_t next; /* row of slice */
 	size_t at; /* see table_next_ts() */
 };
 
 struct call {
 	uint32_t row, utid;
-	int64_t ts, dur, result; /* NULL_I64: unknown */
+	int64_t ts, dur, result; /* dur -1: it has not ended; result NULL_I64: unknown */
 };
+
+/* Returns the thread of a track of calls, or NULL_U32. */
+static uint32_t thread_of(const struct table *t, uint32_t row, uint32_t type, uint32_t name)
+{
+	if ((type != NULL_U32 && table_u32(t, TRACK_TYPE, row) == type) ||
+	    (name != NULL_U32 && table_u32(t, TRACK_NAME, row) == name))
+		return table_u32(t, TRACK_UTID, row);
+	return NULL_U32;
+}
 
 static bool calls_init(struct calls *c, const struct pass_input *in)
 {
 	const struct strings *strings = &in->s->strings;
 	const struct table *t = &in->s->tables[TABLE_TRACK];
 	uint32_t type = strings_find(strings, "thread_execution", strlen("thread_execution"));
+	uint32_t name = strings_find(strings, "syscalls", strlen("syscalls"));
+	bool *has_strings = calloc((size_t)in->s->tables[TABLE_THREAD].rows + 1, 1);
 
-	*c = (struct calls){.in = in, .result_key = strings_find(strings, "ret", 3)};
+	*c = (struct calls){.in = in,
+			    .result_keys = {strings_find(strings, "ret", 3),
+					    strings_find(strings, "debug.ret", 9)}};
 	c->threads = malloc(((size_t)t->rows + 1) * sizeof(*c->threads));
-	for (uint32_t row = 0; c->threads && row < t->rows; row++) {
-		uint32_t utid = table_u32(t, TRACK_UTID, row);
-		bool counts = type != NULL_U32 && table_u32(t, TRACK_TYPE, row) == type &&
-			      utid != NULL_U32 && in->chosen[utid];
+	for (uint32_t row = 0; has_strings && row < t->rows; row++) {
+		uint32_t utid = thread_of(t, row, NULL_U32, name);
 
-		c->threads[row] = counts ? utid : NULL_U32;
+		if (utid != NULL_U32)
+			has_strings[utid] = true;
 	}
-	return c->threads;
+	for (uint32_t row = 0; c->threads && has_strings && row < t->rows; row++) {
+		uint32_t utid = thread_of(t, row, type, name);
+
+		if (utid != NULL_U32 && has_strings[utid] && table_u32(t, TRACK_NAME, row) != name)
+			utid = NULL_U32;
+		c->threads[row] = utid;
+	}
+	free(has_strings);
+	return c->threads && has_strings;
 }
 
 static int64_t result_of(const struct calls *c, uint32_t row)
@@ -46,35 +71,63 @@ static int64_t result_of(const struct calls *c, uint32_t row)
 
 	if (call_args_is_set(set))
 		return call_args_result(c->in->s, set);
-	for (uint32_t arg = set; arg < args->rows && table_u32(args, ARGS_SET, arg) == set; arg++)
-		if (table_u32(args, ARGS_KEY, arg) == c->result_key)
-			switch (table_u8(args, ARGS_TYPE, arg)) {
-			case ARG_INT:
-			case ARG_UINT:
-				return table_i64(args, ARGS_VALUE, arg);
-			}
+	for (uint32_t arg = set; arg < args->rows && table_u32(args, ARGS_SET, arg) == set; arg++) {
+		uint32_t key = table_u32(args, ARGS_KEY, arg);
+
+		if (key == NULL_U32 || (key != c->result_keys[0] && key != c->result_keys[1]))
+			continue;
+		switch (table_u8(args, ARGS_TYPE, arg)) {
+		case ARG_INT:
+		case ARG_UINT:
+			return table_i64(args, ARGS_VALUE, arg);
+		}
+	}
 	return NULL_I64;
 }
 
-/* Finds the next call that returned within the window. It may have begun before. */
-static bool next_call(struct calls *c, struct call *ret)
+/* Finds the next call of any thread and time. */
+static bool next_of_all(struct calls *c, struct call *ret)
 {
 	const struct table *t = &c->in->s->tables[TABLE_SLICE];
 
 	while (c->next < t->rows) {
 		uint32_t row = c->next++, utid = c->threads[table_u32(t, SLICE_TRACK, row)];
 		int64_t ts = table_next_ts(t, SLICE_TS, row, &c->at);
-		int64_t dur = table_dur(t, SLICE_DUR, row), end;
 		uint32_t name = table_u32(t, SLICE_NAME, row);
 
-		if (utid == NULL_U32 || dur < 0 || name == NULL_U32 ||
-		    __builtin_add_overflow(ts, dur, &end) || end < c->in->from || end > c->in->to ||
+		if (utid == NULL_U32 || name == NULL_U32 ||
 		    strncmp(strings_get(&c->in->s->strings, name), "sys_", 4) != 0)
 			continue;
-		*ret = (struct call){row, utid, ts, dur, result_of(c, row)};
+		*ret = (struct call){row, utid, ts, table_dur(t, SLICE_DUR, row), NULL_I64};
 		return true;
 	}
 	return false;
+}
+
+/* Whether it is of a chosen thread, and returned within the window. It may have begun before. */
+static bool call_counts(const struct calls *c, const struct call *call)
+{
+	int64_t end;
+
+	return c->in->chosen[call->utid] && call->dur >= 0 &&
+	       !__builtin_add_overflow(call->ts, call->dur, &end) && end >= c->in->from &&
+	       end <= c->in->to;
+}
+
+/* Finds the next call that counts, with its result. */
+static bool next_call(struct calls *c, struct call *ret)
+{
+	while (next_of_all(c, ret))
+		if (call_counts(c, ret)) {
+			ret->result = result_of(c, ret->row);
+			return true;
+		}
+	return false;
+}
+
+static bool call_has_failed(const struct call *call)
+{
+	return call->result >= -4095 && call->result <= -1;
 }
 
 /* who: what to count by, besides by names; NULL: only by names. */
@@ -88,10 +141,11 @@ static void add_calls(struct calls *c, const struct pass_who *who, bool by_name,
 	while (next_call(c, &call)) {
 		uint32_t name = by_name ? table_u32(t, SLICE_NAME, call.row) : NULL_U32;
 		uint64_t key = (uint64_t)(who ? who->of[call.utid] : NULL_U32) << 32 | name;
-		bool fails = call.result >= -4095 && call.result <= -1;
-		struct group *group = groups_add(
-			g, &(struct group_sample){
-				   .key = key, .ns = call.dur, .ts = call.ts, .flagged = fails});
+		struct group *group =
+			groups_add(g, &(struct group_sample){.key = key,
+							     .ns = call.dur,
+							     .ts = call.ts,
+							     .flagged = call_has_failed(&call)});
 
 		if (group)
 			group->other += call.result != NULL_I64;
@@ -129,18 +183,153 @@ void pass_calls(const struct pass_input *in, struct pass_rows *ret)
 	free(c.threads);
 }
 
+/* ---- by path ---- */
+
+struct call_path {
+	UT_hash_handle hh;
+	uint64_t n, total, errors;
+	int64_t worst;
+	size_t len;
+	char path[];
+};
+
+/* Returns NULL if memory is out. */
+static struct call_path *call_path_get(struct call_path **paths, const struct strbuf *path)
+{
+	struct call_path *p;
+
+	HASH_FIND(hh, *paths, path->s, path->len, p);
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p) + path->len + 1);
+	if (!p)
+		return NULL;
+	p->len = path->len;
+	memcpy(p->path, path->s, path->len);
+	HASH_ADD(hh, *paths, path, p->len, p);
+	if (!p->hh.tbl)
+		free(TAKE_PTR(p));
+	return p;
+}
+
+static void add_paths(struct calls *c, struct call_lines *lines, struct call_path **paths,
+		      struct pass_rows *ret)
+{
+	struct strbuf path = {0};
+	struct call_path *p;
+	struct call call;
+
+	while (next_of_all(c, &call)) {
+		call_lines_add(lines, call.row, call.utid);
+		strbuf_clear(&path);
+		if (!call_counts(c, &call) || !call_lines_path(lines, &path) || !path.len)
+			continue;
+		call.result = result_of(c, call.row);
+		p = call_path_get(paths, &path);
+		ret->failed |= !p;
+		if (!p)
+			continue;
+		p->n++;
+		p->total += (uint64_t)call.dur;
+		p->errors += call_has_failed(&call);
+		p->worst = MAX(p->worst, call.dur);
+	}
+	ret->failed |= path.failed;
+	strbuf_deinit(&path);
+}
+
+void pass_call_paths(const struct pass_input *in, struct pass_rows *ret)
+{
+	struct call_lines *lines = call_lines_new(in->s);
+	struct call_path *paths = NULL, *p, *next;
+	struct calls c;
+	bool good = calls_init(&c, in) && lines;
+
+	ret->failed |= !good;
+	if (good)
+		add_paths(&c, lines, &paths, ret);
+	HASH_ITER (hh, paths, p, next) {
+		int64_t text = pass_text(ret);
+
+		strbuf_add(&ret->own_texts, p->path, p->len);
+		PASS_ROW(ret, text, (int64_t)p->n, (int64_t)p->total, p->worst, (int64_t)p->errors);
+	}
+	HASH_FREE(paths);
+	call_lines_free(lines);
+	free(c.threads);
+}
+
+/* ---- single calls ---- */
+
+static int call_compare_rows(const void *a, const void *b)
+{
+	uint32_t x = ((const struct largest_item *)a)->row;
+	uint32_t y = ((const struct largest_item *)b)->row;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Adds a row for each of these calls, which are in the order of their rows, with its line. */
+static void add_longest(struct calls *c, const struct largest *l, struct call_lines *lines,
+			struct pass_rows *ret)
+{
+	struct call call;
+	size_t i = 0;
+
+	while (i < l->n && next_of_all(c, &call)) {
+		int64_t text;
+
+		call_lines_add(lines, call.row, call.utid);
+		if (call.row != l->items[i].row)
+			continue;
+		text = pass_text(ret);
+		call_lines_put(lines, &ret->own_texts);
+		PASS_ROW(ret, call.row, result_of(c, call.row), text);
+		i++;
+	}
+}
+
 void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct largest l = {.most = (size_t)in->top};
+	struct call_lines *lines = call_lines_new(in->s);
 	struct call call;
 	struct calls c;
-	bool good = calls_init(&c, in);
+	bool good = calls_init(&c, in) && lines;
 
 	while (good && next_call(&c, &call))
 		largest_add(&l, call.dur, call.row, 0);
-	for (size_t i = 0; i < l.n; i++)
-		PASS_ROW(ret, l.items[i].row, result_of(&c, l.items[i].row));
+	c.next = 0;
+	c.at = 0;
+	if (good && l.n) {
+		qsort(l.items, l.n, sizeof(*l.items), call_compare_rows);
+		add_longest(&c, &l, lines, ret);
+	}
 	ret->failed |= !good || l.failed;
+	call_lines_free(lines);
 	free(l.items);
+	free(c.threads);
+}
+
+void pass_call_lines(const struct pass_input *in, struct pass_rows *ret)
+{
+	struct call_lines *lines = call_lines_new(in->s);
+	struct call call;
+	struct calls c;
+	bool good = calls_init(&c, in) && lines;
+
+	while (good && next_of_all(&c, &call)) {
+		int64_t text;
+
+		call_lines_add(lines, call.row, call.utid);
+		if (!in->chosen[call.utid] || call.ts < in->from || call.ts > in->to)
+			continue;
+		text = pass_text(ret);
+		call_lines_put(lines, &ret->own_texts);
+		PASS_ROW(ret, call.row, call.utid, call.ts, call.dur < 0 ? NULL_I64 : call.dur,
+			 text);
+	}
+	ret->failed |= !good;
+	call_lines_free(lines);
 	free(c.threads);
 }

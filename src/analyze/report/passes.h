@@ -54,8 +54,14 @@
  *		before it; errors: those that returned -4095 to -1, NULL if no result is known; by
  *		name (of the slice), thread or process; by program: by its calls, with name and
  *		percentiles, which are NULL else
- *	longest_calls(by, top)(id, result)
- *		the longest of these calls: rows of slice, and what they returned
+ *	call_paths(path, n, total, worst, errors)
+ *		the same calls by the path that they are about (call_lines.h), without those that
+ *		are about none
+ *	longest_calls(by, top)(id, result, call)
+ *		the longest of these calls: rows of slice, what they returned, and a line (call_lines.h)
+ *	call_lines(id, utid, ts, dur, call)
+ *		all calls of the chosen threads that began within the window; dur is NULL if the
+ *		call has not ended
  *	events_by(by)(first, utid, n, total, first_ts, last_ts)
  *		kernel events within the window, a row for the events with equal values of some
  *		arguments; first: the row of ftrace_event of one of them; by packets: of the chosen

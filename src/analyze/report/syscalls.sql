@@ -26,11 +26,40 @@ $CALLS_BY(thread, $WHO, JOIN thread ON utid = who LEFT JOIN process USING (upid)
 -- @on_request
 $CALLS_BY(process, $PROCESS, $PROCESS_FROM)
 
+-- @section System calls, by path
+-- @by path
+-- @note the file that a call names, or that its descriptor is
+-- @on_request
+SELECT 100.0 * total / (SELECT sum(total) FROM call_paths('')) AS time_pct, total AS total_ns,
+    total / n AS mean_ns, worst AS max_ns, n AS calls, errors, path
+FROM call_paths('')
+ORDER BY total DESC, path
+LIMIT :top + :more
+
 -- @section Slowest calls
-SELECT s.dur AS took_ns, s.ts AS at_ts, substr(s.name, 5) AS syscall, result AS ret, $WHO
+-- @by slowest
+SELECT s.dur AS took_ns, s.ts AS at_ts, c.call, $WHO
 FROM longest_calls('', :top) c
 CROSS JOIN slice s ON s.id = c.id
 JOIN thread_track t ON t.id = s.track_id
 JOIN thread ON thread.utid = t.utid
 LEFT JOIN process USING (upid)
 ORDER BY s.dur DESC, s.id
+
+-- @section Left out
+-- @note calls and strings that linux.syscalls lost; calls with an address in place of a string
+WITH lost AS (
+  SELECT sum(iif(name = 'sonda_syscalls_missing', value, 0)) AS calls,
+      sum(iif(name = 'sonda_syscalls_texts_lost', value, 0)) AS strings,
+      sum(iif(name = 'sonda_syscalls_texts_absent', value, 0)) AS calls_without_string
+  FROM stats)
+SELECT calls, strings, calls_without_string
+FROM lost
+WHERE calls + strings + calls_without_string > 0
+
+-- @section Lines
+-- @by line
+-- @on_request
+SELECT c.ts AS at_ts, c.dur AS took_ns, thread.tid, c.call
+FROM call_lines('') c
+JOIN thread ON thread.utid = c.utid

@@ -390,6 +390,24 @@ static int put_stacks(const struct record_options *o, Pb__TraceConfig *config)
 	return config_add_source(config, &source, events_buffer(config));
 }
 
+/* ---- system calls with their strings ---- */
+
+static int put_strace(const struct record_options *o, Pb__TraceConfig *config)
+{
+	Pb__DataSourceConfig source = PB__DATA_SOURCE_CONFIG__INIT;
+	Pb__SyscallsConfig calls = PB__SYSCALLS_CONFIG__INIT;
+	int r = 0;
+
+	for (size_t i = 0; i < o->straced.n && !r; i++)
+		r = add_names(&calls.n_calls, &calls.calls, o->straced.args[i]);
+	source.name = (char *)"linux.syscalls";
+	source.syscalls_config = &calls;
+	if (!r)
+		r = config_add_source(config, &source, events_buffer(config));
+	strings_free(calls.n_calls, calls.calls);
+	return r;
+}
+
 /* ---- events of the kernel ---- */
 
 static int ensure_ftrace(Pb__TraceConfig *config, Pb__FtraceConfig **ret)
@@ -514,6 +532,8 @@ static int build(const struct record_options *o, const struct tracefs_events *ev
 		r = put_stacks(o, config);
 	for (size_t i = 0; i < o->waits.n && !r; i++)
 		r = waits_option_put(o->waits.args[i], config, e);
+	if (!r && o->strace)
+		r = put_strace(o, config);
 	if (!r)
 		r = put_event_options(o, events, presets, config, e);
 	if (!r && o->no_priority && !config->priority_boost &&

@@ -25,6 +25,7 @@ const char record_usage[] =
 	"      --filter EXPR      condition for the event before it: 'prev_prio < 100'\n"
 	"      --trigger ACTION   stacktrace, traceon or traceoff, with [:COUNT][ if EXPR]\n"
 	"      --syscalls NAMES   system calls: read,openat\n"
+	"      --strace[=CALLS]   system calls with strings and results: open,connect or file,network\n"
 	"      --kprobe PROBE     a function of the kernel, or a line as in kprobe_events\n"
 	"      --kretprobe FUNC   the return of a function of the kernel\n"
 	"      --uprobe LINE      a line as in uprobe_events: 'p:mine ./app:0x1160'\n"
@@ -88,6 +89,7 @@ enum {
 	OPT_FILTER = 256,
 	OPT_TRIGGER,
 	OPT_SYSCALLS,
+	OPT_STRACE,
 	OPT_KPROBE,
 	OPT_KRETPROBE,
 	OPT_UPROBE,
@@ -127,6 +129,7 @@ static const struct option long_options[] = {
 	{"filter", required_argument, NULL, OPT_FILTER},
 	{"trigger", required_argument, NULL, OPT_TRIGGER},
 	{"syscalls", required_argument, NULL, OPT_SYSCALLS},
+	{"strace", optional_argument, NULL, OPT_STRACE},
 	{"kprobe", required_argument, NULL, OPT_KPROBE},
 	{"kretprobe", required_argument, NULL, OPT_KRETPROBE},
 	{"uprobe", required_argument, NULL, OPT_UPROBE},
@@ -185,6 +188,7 @@ void record_options_deinit(struct record_options *o)
 	free(o->filters);
 	free(o->triggers);
 	free(o->syscalls.args);
+	free(o->straced.args);
 	free(o->kprobes);
 	free(o->uprobes.args);
 	free(o->graph_roots.args);
@@ -291,6 +295,9 @@ static int handle_data_option(int option, struct pass *p, struct err_text *e)
 		return add_word_trigger(p, e);
 	case OPT_SYSCALLS:
 		return arg_list_add(&o->syscalls, optarg);
+	case OPT_STRACE:
+		o->strace = true;
+		return optarg ? arg_list_add(&o->straced, optarg) : 0;
 	case OPT_KPROBE:
 	case OPT_KRETPROBE:
 		if (array_reserve(&o->kprobes, &o->cap_kprobes, o->n_kprobes + 1,

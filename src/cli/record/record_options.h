@@ -66,6 +66,8 @@ struct record_options {
 	bool ksyms;
 	uint32_t stack_hz; /* call stacks of each CPU a second; 0: none */
 	struct arg_list waits; /* --waits: which waits */
+	bool strace; /* system calls with their strings */
+	struct arg_list straced; /* only these calls, each a list with commas; none: all */
 	struct arg_list apps; /* categories of track events, each a list of patterns with commas */
 
 	/* Of which processes and CPUs. */
@@ -111,7 +113,8 @@ static inline bool record_options_name_kernel_events(const struct record_options
 /* Returns true if the command line names anything to record, besides the config. */
 static inline bool record_options_name_something(const struct record_options *o)
 {
-	return record_options_name_kernel_events(o) || o->apps.n || o->stack_hz;
+	return record_options_name_kernel_events(o) || o->apps.n || o->stack_hz ||
+	       o->strace;
 }
 
 /* Returns the first of the options for the kernel's rings that is given, or NULL. */

@@ -243,11 +243,35 @@ static int restrict_waits(Pb__TraceConfig *config, const uint32_t *pids, size_t 
 	return r;
 }
 
+/* Restricts system calls with their strings. The children of the processes are followed. */
+static int restrict_calls(Pb__TraceConfig *config, const uint32_t *pids, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < config->n_data_sources && !r; i++) {
+		Pb__DataSourceConfig *c = config->data_sources[i]->config;
+
+		if (!c || !c->name || strcmp(c->name, "linux.syscalls") != 0)
+			continue;
+		if (!c->syscalls_config) {
+			c->syscalls_config = malloc(sizeof(*c->syscalls_config));
+			if (!c->syscalls_config)
+				return -ENOMEM;
+			pb__syscalls_config__init(c->syscalls_config);
+		}
+		r = replace_numbers(&c->syscalls_config->n_pids, &c->syscalls_config->pids, pids,
+				    n);
+	}
+	return r;
+}
+
 int record_threads_restrict(Pb__TraceConfig *config, const uint32_t *tids, size_t n)
 {
 	int r = restrict_sources(config, tids, n, NULL);
 
-	return r ? r : restrict_waits(config, tids, n);
+	if (!r)
+		r = restrict_waits(config, tids, n);
+	return r ? r : restrict_calls(config, tids, n);
 }
 
 /* Restricts the counters of eBPF programs, which count by process, and samples of call stacks;
@@ -285,6 +309,8 @@ int record_threads_restrict_to_pids(Pb__TraceConfig *config, const struct pid_li
 		r = restrict_counters_to_pids(config, pids);
 	if (!r)
 		r = restrict_waits(config, pids->pids, pids->n);
+	if (!r)
+		r = restrict_calls(config, pids->pids, pids->n);
 	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
 }
 

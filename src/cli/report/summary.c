@@ -84,6 +84,11 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 			      "%llu stacks of waiting programs were not taken: more than "
 			      "user_stacks_per_second. Their time is counted\n",
 			      (unsigned long long)s->sources.stackless_waits);
+	if (s->sources.absent_texts)
+		strbuf_printf(lines,
+			      "%llu system calls have an address in place of a string, which was "
+			      "not in memory\n",
+			      (unsigned long long)s->sources.absent_texts);
 	if (lacks_kernel_events(f->config))
 		strbuf_printf(lines,
 			      "interrupts, received packets, work queues and idle CPUs are not of "

@@ -8,11 +8,9 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <event2/event.h>
 
@@ -20,7 +18,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 #include "base/system/log.h"
-#include "base/system/outside_reads.h"
+#include "base/system/own_processes.h"
 #include "stacks/waits/waits_session.h"
 
 #define RING_PAGES 64 /* of each CPU, for changes of mappings */
@@ -141,74 +139,6 @@ static int open_rings(struct waits_session *s)
 	return r == 0 ? stack_session_watch_rings(&s->base) : r;
 }
 
-struct own_processes {
-	uint32_t *pids; /* borrowed; WAITS_OWN_MAX */
-	size_t n;
-};
-
-static void add_own(struct own_processes *own, unsigned long pid)
-{
-	if (pid > 1 && own->n < WAITS_OWN_MAX)
-		own->pids[own->n++] = (uint32_t)pid;
-}
-
-static bool has_name(const char *proc_root, unsigned long pid, const char *name)
-{
-	char path[64], comm[32];
-	ssize_t len;
-
-	snprintf(path, sizeof(path), "%s/%lu/comm", proc_root, pid);
-	len = outside_read(path, comm, sizeof(comm) - 1, OUTSIDE_READ_LONG_MS);
-	comm[MAX(len, 0)] = '\0';
-	comm[strcspn(comm, "\n")] = '\0';
-	return strcmp(comm, name) == 0;
-}
-
-/* Adds the children of a process; those with a name if it is not NULL. */
-static void add_children(struct own_processes *own, const char *proc_root, unsigned long parent,
-			 const char *name)
-{
-	char path[64], text[4096], *rest = text, *word;
-	ssize_t len;
-
-	snprintf(path, sizeof(path), "%s/%lu/task/%lu/children", proc_root, parent, parent);
-	len = outside_read(path, text, sizeof(text) - 1, OUTSIDE_READ_LONG_MS);
-	text[MAX(len, 0)] = '\0';
-	while ((word = strsep(&rest, " \n"))) {
-		unsigned long pid = strtoul(word, NULL, 10);
-
-		if (pid && (!name || has_name(proc_root, pid, name)))
-			add_own(own, pid);
-	}
-}
-
-/*
- * Finds the processes of the recorder: this one, the helpers that it has forked, and the service.
- * Their waits are left out, as each wait that is read causes some of them. The kernel names the
- * process that opened the service's sockets: sonda record does that for a service of its own. A
- * service whose sockets systemd has opened is not known.
- */
-static void find_own_processes(const struct ds_env *env, uint32_t pids[static WAITS_OWN_MAX])
-{
-	struct own_processes own = {pids, 0};
-	unsigned long service = (unsigned long)env->service_pid;
-
-	add_own(&own, (unsigned long)getpid());
-	add_children(&own, env->proc_root, (unsigned long)getpid(), NULL);
-	if (service <= 1)
-		return;
-	add_own(&own, service);
-	if (!has_name(env->proc_root, service, "sondad")) {
-		size_t before = own.n;
-
-		add_children(&own, env->proc_root, service, "sondad");
-		if (own.n == before)
-			return;
-		service = pids[before];
-	}
-	add_children(&own, env->proc_root, service, NULL);
-}
-
 static void waits_destroy(void *instance)
 {
 	struct waits_session *s = instance;
@@ -248,7 +178,7 @@ static int prepare(struct waits_session *s, const struct ds_env *env,
 		s->config.n_pids = s->config.subject.n_pids;
 	}
 	if (r == 0) {
-		find_own_processes(env, s->own);
+		own_processes_find(env->proc_root, env->service_pid, s->own, WAITS_OWN_MAX);
 		r = open_rings(s);
 		if (r < 0)
 			(void)err_set(&s->base.refused, r, "perf_event_open: %s", strerror(-r));

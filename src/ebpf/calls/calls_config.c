@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/calls/calls_config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/calls/call_table.h"
+#include "base/core/mem.h"
+#include "base/system/syscall_names.h"
+
+/* CONSUMER_UNKNOWN of client/producer/data_source.h */
+#define CALLS_UNKNOWN_USER UINT32_MAX
+
+/* ---- what is read of each call ---- */
+
+static enum call_memory memory_of(char letter)
+{
+	switch (letter) {
+	case CALL_PATH:
+	case CALL_NAME:
+		return CALL_STRING;
+	case CALL_PATH_OUT:
+		return CALL_TEXT_OUT;
+	case CALL_ADDRESS:
+		return CALL_SOCKADDR;
+	case CALL_ADDRESS_OUT:
+		return CALL_SOCKADDR_OUT;
+	case CALL_ARGV:
+		return CALL_STRINGS;
+	case CALL_HOW:
+		return CALL_OPEN_HOW;
+	case CALL_TIME:
+		return CALL_TIMESPEC;
+	case CALL_CLONE3:
+		return CALL_CLONE_ARGS;
+	case CALL_FD_PAIR:
+		return CALL_FDS_OUT;
+	}
+	return CALL_NOTHING;
+}
+
+static void set_spec(struct call_spec *spec, const struct call_row *row)
+{
+	spec->is_wanted = 1;
+	for (size_t i = 0; row->args[i]; i++) {
+		spec->memory[i] = (uint8_t)memory_of(row->args[i]);
+		if (spec->memory[i])
+			spec->reads |= CALL_READS;
+	}
+	if (strchr(row->args, CALL_ARGV))
+		spec->reads |= CALL_EXECS;
+}
+
+static void want_row(struct calls_config *c, const struct call_row *row)
+{
+	int number = syscall_number(row->name, false), compat = syscall_number(row->name, true);
+
+	if (number >= 0 && number < CALLS_NUMBERS)
+		set_spec(&c->specs[number], row);
+	if (compat >= 0 && compat < CALLS_NUMBERS)
+		set_spec(&c->specs[CALLS_COMPAT + compat], row);
+}
+
+static void want_all(struct calls_config *c)
+{
+	for (size_t i = 0; i < CALLS_SPECS; i++)
+		c->specs[i].is_wanted = 1;
+	for (size_t i = 0; i < n_call_rows; i++)
+		want_row(c, &call_rows[i]);
+}
+
+static int want_name(struct calls_config *c, const char *name, struct err_text *e)
+{
+	const struct call_row *row = call_row_find(name, strlen(name));
+	char nearest[SYSCALL_NAME_MAX];
+	uint32_t number;
+
+	if (row) {
+		want_row(c, row);
+		return 0;
+	}
+	if (syscall_name_resolve(name, &number, nearest) == 0 && number < CALLS_NUMBERS) {
+		c->specs[number].is_wanted = 1;
+		return 0;
+	}
+	if (*nearest)
+		return err_set(e, -EINVAL,
+			       "syscalls_config.calls: there is no system call '%.80s'; did you "
+			       "mean %s?",
+			       name, nearest);
+	return err_set(e, -EINVAL, "syscalls_config.calls: there is no system call '%.80s'", name);
+}
+
+static int want(struct calls_config *c, const char *name, struct err_text *e)
+{
+	unsigned class = call_class_find(name, strlen(name));
+
+	if (!strcmp(name, "all")) {
+		want_all(c);
+		return 0;
+	}
+	if (!class)
+		return want_name(c, name, e);
+	for (size_t i = 0; i < n_call_rows; i++)
+		if (call_rows[i].classes & class)
+			want_row(c, &call_rows[i]);
+	return 0;
+}
+
+/* ---- whose calls ---- */
+
+static int calls_config_read_programs(const Pb__SyscallsConfig *m, struct calls_config *c,
+				      struct err_text *e)
+{
+	if (m->n_programs > CALLS_PROGRAMS_MAX)
+		return err_set(e, -EINVAL, "syscalls_config.programs: at most %d names",
+			       CALLS_PROGRAMS_MAX);
+	for (size_t i = 0; i < m->n_programs; i++) {
+		size_t len = strlen(m->programs[i]);
+
+		if (!len || len >= CALLS_NAME)
+			return err_set(e, -EINVAL,
+				       "syscalls_config.programs: '%.80s': the kernel keeps 15 "
+				       "bytes of a name",
+				       m->programs[i]);
+		memcpy(c->settings.programs[i], m->programs[i], len);
+	}
+	c->settings.n_programs = (uint32_t)m->n_programs;
+	return 0;
+}
+
+static int calls_config_read_pids(const Pb__SyscallsConfig *m, struct calls_config *c,
+				  struct err_text *e)
+{
+	if (m->n_pids > CALLS_PIDS_MAX)
+		return err_set(e, -EINVAL, "syscalls_config.pids: at most %d processes",
+			       CALLS_PIDS_MAX);
+	c->pids = malloc(m->n_pids * sizeof(*c->pids) + 1);
+	if (!c->pids)
+		return -ENOMEM;
+	if (m->n_pids)
+		memcpy(c->pids, m->pids, m->n_pids * sizeof(*c->pids));
+	c->n_pids = m->n_pids;
+	return 0;
+}
+
+static int calls_config_read_user(const Pb__SyscallsConfig *m, uint32_t consumer,
+				  struct calls_config *c, struct err_text *e)
+{
+	if (consumer == CALLS_UNKNOWN_USER)
+		return err_set(e, -EACCES,
+			       "this service does not say which user records, so calls of no user "
+			       "may be shown");
+	if (consumer && m->has_uid && m->uid != consumer)
+		return err_set(e, -EACCES,
+			       "syscalls_config.uid: only root may record the system "
+			       "calls of other users");
+	c->of_user = consumer || m->has_uid;
+	c->settings.uid = consumer ? consumer : m->uid;
+	return 0;
+}
+
+int calls_config_read(const Pb__SyscallsConfig *m, uint32_t consumer, struct calls_config *c,
+		      struct err_text *e)
+{
+	static const Pb__SyscallsConfig none = PB__SYSCALLS_CONFIG__INIT;
+	int r;
+
+	m = m ? m : &none;
+	c->settings.string_max = m->max_string_bytes ?: CALLS_STRING_MAX;
+	c->settings.string_max = MIN(c->settings.string_max, (uint32_t)CALLS_STRING_MAX);
+	r = calls_config_read_user(m, consumer, c, e);
+	if (!m->n_calls)
+		want_all(c);
+	for (size_t i = 0; i < m->n_calls && r == 0; i++)
+		r = want(c, m->calls[i], e);
+	if (r == 0)
+		r = calls_config_read_programs(m, c, e);
+	return r == 0 ? calls_config_read_pids(m, c, e) : r;
+}
+
+void calls_config_deinit(struct calls_config *c)
+{
+	free(c->pids);
+	c->pids = NULL;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+
+#include "ebpf/engine/object.h"
+
+/*
+ * What the programs of an object cost, measured in one period of ten, because the kernel's
+ * statistics cost about as much as they measure. Begin with stats_fd -1.
+ */
+struct run_cost {
+	int stats_fd; /* owned; -1: it is not being measured */
+	unsigned period;
+	uint64_t began, ns_before, runs_before;
+	uint64_t run_ns, runs; /* of the programs, while it was measured */
+	uint64_t measured_ns; /* for how long it was, times the number of CPUs */
+};
+
+/* To be called once a period. */
+void run_cost_end_period(struct run_cost *c, const struct ebpf_object *o);
+/* Ends a measurement, if there is one. */
+void run_cost_stop(struct run_cost *c, const struct ebpf_object *o);
