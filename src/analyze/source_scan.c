@@ -57,6 +57,7 @@ bool source_scan_reads(uint32_t packet_field)
 	       packet_field == PB_TRACE_PACKET_EBPF_COUNTERS_STATS ||
 	       packet_field == PB_TRACE_PACKET_POLLED_COUNTERS_STATS ||
 	       packet_field == PB_TRACE_PACKET_WAITS_STATS ||
+	       packet_field == PB_TRACE_PACKET_UNWIND_STATS ||
 	       packet_field == PB_TRACE_PACKET_CGROUP_MEMBERS ||
 	       packet_field == PB_TRACE_PACKET_SYSCALLS_STATS ||
 	       packet_field == PB_TRACE_PACKET_SOURCE_REFUSAL;
@@ -240,6 +241,15 @@ static bool scan_waits(struct source_scan *s, const struct pb_field *message)
 	return ok;
 }
 
+/* Two data sources use the same tables; the last one has counted all. */
+static bool scan_unwind(struct source_scan *s, const struct pb_field *message)
+{
+	return pb_read(message, PB_TO(PB_UNWIND_STATS_EVICTED, &s->unwind.evicted),
+		       PB_TO(PB_UNWIND_STATS_REFUSED, &s->unwind.refused),
+		       PB_TO(PB_UNWIND_STATS_PROCESSES_REFUSED, &s->unwind.processes),
+		       PB_TO(PB_UNWIND_STATS_MAPPINGS_LEFT_OUT, &s->unwind.mappings));
+}
+
 /* Control groups that are polled miss processes, so the summary has the reason. */
 static bool scan_members(struct source_scan *s, const struct pb_field *message)
 {
@@ -355,6 +365,8 @@ bool source_scan_payload(struct source_scan *s, const struct pb_field *payload)
 		return scan_polled(s, payload);
 	case PB_TRACE_PACKET_WAITS_STATS:
 		return scan_waits(s, payload);
+	case PB_TRACE_PACKET_UNWIND_STATS:
+		return scan_unwind(s, payload);
 	case PB_TRACE_PACKET_CGROUP_MEMBERS:
 		return scan_members(s, payload);
 	case PB_TRACE_PACKET_SYSCALLS_STATS:

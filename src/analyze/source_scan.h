@@ -49,6 +49,9 @@ struct source_scan {
 	uint64_t journal_failed; /* lines that could not be read */
 	uint64_t perf_dropped; /* records of linux.perf */
 	uint64_t waits; /* of linux.waits */
+	struct {
+		uint64_t evicted, refused, processes, mappings; /* files; as in UnwindStats */
+	} unwind; /* what the tables for user stacks had no room for */
 	uint64_t stackless_waits; /* those without a user stack, above a limit of the config */
 	uint64_t absent_texts; /* of linux.syscalls: strings that were not in memory */
 	uint64_t refused_tracks; /* of tasks, by linux.process_stats: there was no room */

@@ -32,6 +32,7 @@ void tokens_clock_snapshot(struct import *im, struct machine *m, const struct pa
 
 /* trace_stats.c */
 /* linux.waits: what it left out. */
+void tokens_unwind_stats(struct import *im, const struct pb_field *message);
 void tokens_waits_stats(struct import *im, const struct pb_field *message);
 /* linux.syscalls: what it lost. */
 void tokens_syscalls_stats(struct import *im, const struct pb_field *message);

@@ -45,6 +45,7 @@ static bool packet_tokens_wants(uint32_t field)
 	case PB_TRACE_PACKET_BATTERY:
 	case PB_TRACE_PACKET_PERF_SAMPLE:
 	case PB_TRACE_PACKET_STACK_SAMPLE:
+	case PB_TRACE_PACKET_UNWIND_STATS:
 	case PB_TRACE_PACKET_WAITS_STATS:
 	case PB_TRACE_PACKET_CGROUP_TREE:
 	case PB_TRACE_PACKET_CGROUP_MEMBERS:
@@ -320,6 +321,9 @@ static bool read_before_sort(struct import *im, struct machine *m, const struct 
 		return true;
 	case PB_TRACE_PACKET_MODULE_SYMBOLS:
 		tokens_module_symbols(im, f);
+		return true;
+	case PB_TRACE_PACKET_UNWIND_STATS:
+		tokens_unwind_stats(im, f);
 		return true;
 	case PB_TRACE_PACKET_WAITS_STATS:
 		tokens_waits_stats(im, f);

@@ -137,6 +137,24 @@ void tokens_syscalls_stats(struct import *im, const struct pb_field *message)
 	stats_add(s, STAT_SONDA_SYSCALLS_TEXTS_ABSENT, STAT_NO_INDEX, (int64_t)absent);
 }
 
+/* Two data sources use the same tables; the last one has counted all. */
+void tokens_unwind_stats(struct import *im, const struct pb_field *message)
+{
+	static const struct stat_field fields[] = {
+		{PB_UNWIND_STATS_PROCESSES, STAT_SONDA_UNWIND_PROCESSES},
+		{PB_UNWIND_STATS_FILES, STAT_SONDA_UNWIND_FILES},
+		{PB_UNWIND_STATS_ROWS, STAT_SONDA_UNWIND_ROWS},
+		{PB_UNWIND_STATS_EVICTED, STAT_SONDA_UNWIND_EVICTED},
+		{PB_UNWIND_STATS_REFUSED, STAT_SONDA_UNWIND_REFUSED},
+		{PB_UNWIND_STATS_UNREADABLE, STAT_SONDA_UNWIND_UNREADABLE},
+		{PB_UNWIND_STATS_PROCESSES_REFUSED, STAT_SONDA_UNWIND_PROCESSES_REFUSED},
+		{PB_UNWIND_STATS_MAPPINGS_LEFT_OUT, STAT_SONDA_UNWIND_MAPPINGS_LEFT_OUT},
+	};
+
+	set_field_stats(im->store, fields, ARRAY_SIZE(fields), STAT_NO_INDEX, message->data,
+			message->len);
+}
+
 void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_field *stats)
 {
 	struct store *s = im->store;

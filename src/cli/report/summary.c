@@ -65,6 +65,20 @@ static uint64_t covered_ns(const struct trace_scan *s)
 }
 
 /* Appends a line for each note. */
+/* Tables that are full mean stacks by frame pointers, which may lack callers. */
+static void add_unwind_note(const struct source_scan *s, struct strbuf *lines)
+{
+	if (s->unwind.evicted + s->unwind.refused + s->unwind.processes + s->unwind.mappings == 0)
+		return;
+	strbuf_printf(lines,
+		      "tables for user stacks: the rows of %llu files made room for others, and %llu "
+		      "files, %llu processes and %llu mappings found none. Their stacks may lack "
+		      "callers\n",
+		      (unsigned long long)s->unwind.evicted, (unsigned long long)s->unwind.refused,
+		      (unsigned long long)s->unwind.processes,
+		      (unsigned long long)s->unwind.mappings);
+}
+
 static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 {
 	const struct trace_scan *s = f->scan;
@@ -79,6 +93,7 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 	if (s->bad_packets)
 		strbuf_printf(lines, "packets that this summary could not read: %llu\n",
 			      (unsigned long long)s->bad_packets);
+	add_unwind_note(&s->sources, lines);
 	if (s->sources.stackless_waits)
 		strbuf_printf(lines,
 			      "%llu stacks of waiting programs were not taken: more than "

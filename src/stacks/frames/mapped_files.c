@@ -89,6 +89,7 @@ uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, 
 				       (f->items[f->slots[at]].inode == m->inode &&
 					f->items[f->slots[at]].major == m->major &&
 					f->items[f->slots[at]].minor == m->minor &&
+					f->items[f->slots[at]].generation == m->generation &&
 					strlen(f->items[f->slots[at]].path) == len &&
 					memcmp(f->items[f->slots[at]].path, path, len) == 0));
 	if (f->slots[slot])
@@ -101,6 +102,7 @@ uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, 
 				     .inode = m->inode,
 				     .major = m->major,
 				     .minor = m->minor,
+				     .generation = m->generation,
 				     .state = maps_file(m, path) ? MAPPED_FILE_NEW
 								 : MAPPED_FILE_UNREADABLE};
 	if (!file->path)

@@ -24,7 +24,7 @@ enum mapped_file_state {
 struct mapped_file {
 	char *path; /* owned */
 	uint64_t inode;
-	uint32_t major, minor;
+	uint32_t major, minor, generation; /* as in file_mapping */
 	uint8_t state; /* enum mapped_file_state */
 	bool is_debug_file_asked;
 	bool is_memory; /* code in it was made by the process: no file, or a file in memory */

@@ -31,8 +31,14 @@ static void report_remaining_losses(struct perf_session *s)
 static void perf_source_finish(struct stack_session *base)
 {
 	struct perf_session *s = (struct perf_session *)base;
+	struct unwind_tables_stats stats;
 
 	report_remaining_losses(s);
+	if (s->tables.is_joined) {
+		unwind_tables_get_stats(&stats);
+		unwind_tables_write_stats(&stats, stack_session_begin_now(base));
+		writer_end(base->writer);
+	}
 	log_debug("linux.perf: %llu samples", (unsigned long long)s->n_written);
 	if (s->n_lost)
 		log_warn("linux.perf: the kernel dropped %llu records because its rings were full; "

@@ -19,6 +19,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/event_timer.h"
+#include "gen/fields.h"
 #include "stacks/files/file_reader.h"
 #include "stacks/unwind/row_pool.h"
 
@@ -847,4 +848,28 @@ void unwind_tables_get_stats(struct unwind_tables_stats *ret)
 	ret->n_rules = rule_pool_size(&tables.rows.rules);
 	ret->n_evicted = tables.rows.n_evicted;
 	ret->n_refused = tables.rows.n_refused;
+}
+
+void unwind_tables_write_stats(const struct unwind_tables_stats *stats, struct pb_enc *e)
+{
+	const struct {
+		uint32_t field;
+		uint64_t value;
+	} values[] = {
+		{PB_UNWIND_STATS_PROCESSES, stats->n_processes},
+		{PB_UNWIND_STATS_FILES, stats->n_files},
+		{PB_UNWIND_STATS_ROWS, stats->n_rows},
+		{PB_UNWIND_STATS_RULES, stats->n_rules},
+		{PB_UNWIND_STATS_EVICTED, stats->n_evicted},
+		{PB_UNWIND_STATS_REFUSED, stats->n_refused},
+		{PB_UNWIND_STATS_UNREADABLE, stats->n_unreadable},
+		{PB_UNWIND_STATS_PROCESSES_REFUSED, stats->n_processes_refused},
+		{PB_UNWIND_STATS_MAPPINGS_LEFT_OUT, stats->n_mappings_left_out},
+	};
+
+	pb_enc_open(e, PB_TRACE_PACKET_UNWIND_STATS);
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		if (values[i].value)
+			pb_enc_u64(e, values[i].field, values[i].value);
+	pb_enc_close(e);
 }

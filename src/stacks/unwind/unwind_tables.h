@@ -5,6 +5,7 @@
 
 #include "stacks/frames/address_spaces.h"
 #include "stacks/unwind/unwind_maps.h"
+#include "wire/pb_enc.h"
 
 struct event_base;
 
@@ -35,7 +36,7 @@ struct unwind_tables_stats {
 	uint32_t n_ranges; /* different contents of them that are kept */
 	uint32_t n_rows, n_rules;
 	/* Since the first user joined. */
-	uint64_t n_evicted; /* rows of files that made room for others */
+	uint64_t n_evicted; /* files whose rows made room for others */
 	uint64_t n_refused; /* files without room for their rows */
 	uint64_t n_unreadable; /* files that could not be read, or have no rows */
 	uint64_t n_processes_refused; /* too many are wanted at once, or no memory */
@@ -68,3 +69,5 @@ bool unwind_tables_have_process(int32_t pid);
  */
 bool unwind_tables_use_process(int32_t pid);
 void unwind_tables_get_stats(struct unwind_tables_stats *ret);
+/* Appends the field unwind_stats to a packet. */
+void unwind_tables_write_stats(const struct unwind_tables_stats *stats, struct pb_enc *e);

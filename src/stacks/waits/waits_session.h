@@ -62,6 +62,7 @@ struct waits_session {
 	uint32_t own[WAITS_OWN_MAX]; /* processes of the recorder */
 	struct waits_program *program; /* owned; NULL: it does not run */
 	struct unwind_tables_user tables; /* of the program */
+	struct unwind_tables_stats table_stats; /* when the programs were removed */
 
 	struct waits_queue queue; /* records of the programs that are still to be handled */
 	struct known_stack *known; /* owned */

@@ -40,6 +40,8 @@ static void remove_programs(struct waits_session *s)
 	waits_program_count(s->program, &s->counts);
 	event_freep(&s->base.program_wakeup);
 	waits_program_free(TAKE_PTR(s->program));
+	if (s->tables.is_joined)
+		unwind_tables_get_stats(&s->table_stats);
 	unwind_tables_leave(&s->tables);
 }
 
@@ -98,6 +100,10 @@ static void waits_source_finish(struct stack_session *base)
 	struct waits_session *s = (struct waits_session *)base;
 
 	waits_packets_write_stats(s, &s->counts);
+	if (s->table_stats.n_files) {
+		unwind_tables_write_stats(&s->table_stats, stack_session_begin_now(base));
+		writer_end(base->writer);
+	}
 }
 
 static const struct stack_session_ops waits_source_ops = {

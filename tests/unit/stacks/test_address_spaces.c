@@ -213,3 +213,17 @@ TEST_STATE(the_load_bias_is_that_of_the_segment, setup, teardown, struct rig *r)
 	assert_int_equal(mapped_file_load_bias(&r->files.items[file], 0x8000), 0x402000);
 	assert_int_equal(mapped_file_load_bias(&r->files.items[file], 0x100000), 0);
 }
+
+TEST(a_file_with_the_inode_of_a_removed_one_is_another_file)
+{
+	struct mapped_files files;
+	struct file_mapping m = {.inode = 7, .path_len = 4, .generation = 1};
+	uint32_t first;
+
+	assert_int_equal(mapped_files_init(&files), 0);
+	first = mapped_files_add(&files, &m, "/app");
+	assert_int_equal(mapped_files_add(&files, &m, "/app"), first);
+	m.generation = 2;
+	assert_int_not_equal(mapped_files_add(&files, &m, "/app"), first);
+	mapped_files_deinit(&files);
+}

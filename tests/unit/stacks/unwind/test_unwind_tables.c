@@ -401,10 +401,14 @@ TEST_WITH(a_file_is_identified_once_for_programs_that_start_together, setup, tea
 	assert_int_equal(reader.n_elf, 2);
 	assert_rows(8, 0, 200, 0);
 	assert_rows(8, 1, 100, 0);
-	reader.numbers = 1; /* "/100" is another file now */
+	inode_generation = 1; /* another file with the inode of the first one */
 	SET_PROCESS(9, "/100");
 	answer_all();
 	assert_int_equal(reader.n_elf, 3);
+	reader.numbers = 1; /* "/100" is another file now */
+	SET_PROCESS(9, "/100");
+	answer_all();
+	assert_int_equal(reader.n_elf, 4);
 }
 
 /* Two files with equal rows; and two with another rule, though all else is equal. */
