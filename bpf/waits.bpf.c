@@ -79,17 +79,18 @@ static __always_inline void count_lost(void)
 
 SONDA_SLOTS(struct wait_slot)
 
-#define TOTALS(name)                                                                               \
+#define TOTALS(name, key_t, n)                                                                     \
 	struct {                                                                                   \
 		__uint(type, BPF_MAP_TYPE_HASH);                                                   \
-		__uint(max_entries, WAITS_TOTALS_MAX);                                             \
-		__type(key, struct wait_key);                                                      \
+		__uint(max_entries, n);                                                            \
+		__type(key, key_t);                                                                \
 		__type(value, struct wait_sum);                                                    \
 	} name SEC(".maps")
 
-TOTALS(totals);
+TOTALS(totals, struct wait_key, WAITS_TOTALS_MAX);
 /* Of waits without stacks. They have room when stacks have filled the other table. */
-TOTALS(totals_without_stacks);
+TOTALS(totals_without_stacks, struct wait_key, WAITS_BARE_TOTALS_MAX);
+TOTALS(totals_of_wakers, struct waker_key, WAITS_WAKERS_MAX);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -107,6 +108,7 @@ struct {
 /* The stack of a program has 512 bytes for all of its functions. */
 struct scratch {
 	struct wait_key key;
+	struct waker_key waker;
 	struct wait_sum none; /* zeros */
 	struct wait_event event;
 	struct wait_stack stack;
@@ -349,14 +351,25 @@ static __always_inline __u64 take_waker_stack(void *ctx, struct waits_cpu *c, st
 
 /* ---- totals ---- */
 
-static __always_inline struct wait_sum *total_of(void *table, const struct scratch *m)
+static __always_inline struct wait_sum *total_of(void *table, const void *key,
+						 const struct wait_sum *none)
 {
-	struct wait_sum *s = bpf_map_lookup_elem(table, &m->key);
+	struct wait_sum *s = bpf_map_lookup_elem(table, key);
 
 	if (s)
 		return s;
-	bpf_map_update_elem(table, &m->key, &m->none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(table, &m->key);
+	bpf_map_update_elem(table, key, none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(table, key);
+}
+
+static __always_inline void add_to_sum(struct wait_sum *s, __u64 ns, __u64 now)
+{
+	__sync_fetch_and_add(&s->ns, ns);
+	__sync_fetch_and_add(&s->waits, 1);
+	if (s->max_ns < ns)
+		s->max_ns = ns;
+	if (s->last < now)
+		s->last = now;
 }
 
 static __always_inline void add_total(struct waits_cpu *c, struct scratch *m, __u64 ns, __u64 now)
@@ -364,22 +377,41 @@ static __always_inline void add_total(struct waits_cpu *c, struct scratch *m, __
 	struct wait_sum *s = NULL;
 
 	if (m->key.kernel || m->key.user)
-		s = total_of(&totals, m);
+		s = total_of(&totals, &m->key, &m->none);
 	if (!s) {
 		m->key.kernel = m->key.user = 0;
-		s = total_of(&totals_without_stacks, m);
+		s = total_of(&totals_without_stacks, &m->key, &m->none);
 	}
 	if (!s) {
 		c->no_key++;
 		c->no_key_ns += ns;
 		return;
 	}
-	__sync_fetch_and_add(&s->ns, ns);
-	__sync_fetch_and_add(&s->waits, 1);
-	if (s->max_ns < ns)
-		s->max_ns = ns;
-	if (s->last < now)
-		s->last = now;
+	add_to_sum(s, ns, now);
+}
+
+/* Waits that find no room are known as the difference to the other totals. */
+static __always_inline void add_total_of_waker(struct scratch *m, __u64 ns, __u64 now)
+{
+	const struct wait_event *e = &m->event;
+	struct waker_key *k = &m->waker;
+	struct wait_sum *s;
+
+	if (!e->waker_kernel)
+		return;
+	__builtin_memset(k, 0, sizeof(*k));
+	k->waits.kernel = e->waker_kernel;
+	k->waits.user = e->waker_user;
+	k->waits.tgid = m->key.tgid;
+	k->waits.tid = m->key.tid;
+	k->waits.flags = WAIT_OF_WAKER;
+	if (e->flags & WAIT_WAKER_IS_INTERRUPT)
+		__builtin_memcpy(k->name, "interrupt", sizeof("interrupt"));
+	else
+		__builtin_memcpy(k->name, e->waker_comm, sizeof(k->name));
+	s = total_of(&totals_of_wakers, k, &m->none);
+	if (s)
+		add_to_sum(s, ns, now);
 }
 
 static __always_inline void set_key(struct wait_key *k, struct task_struct *t,
@@ -516,8 +548,8 @@ static __always_inline void fill_event(struct wait_event *e, struct task_struct 
 	bpf_probe_read_kernel(e->comm, sizeof(e->comm), t->comm);
 }
 
-/* Adds what the waker did, and sends the event. */
-static __always_inline void send_event(void *ctx, struct waits_cpu *c, struct scratch *m, __u64 now)
+/* Takes the stacks of the waker into the event. */
+static __always_inline void take_waker(void *ctx, struct waits_cpu *c, struct scratch *m, __u64 now)
 {
 	struct wait_event *e = &m->event;
 	__u32 is_interrupt = 0;
@@ -534,6 +566,10 @@ static __always_inline void send_event(void *ctx, struct waits_cpu *c, struct sc
 		if (settings.switches & SONDA_TYPED_CURRENT)
 			e->waker_user = take_user_stack(ctx, c, m, bpf_get_current_task_btf(), now);
 	}
+}
+
+static __always_inline void send_event(struct waits_cpu *c, struct wait_event *e, __u64 now)
+{
 	if (bpf_ringbuf_output(&waits, e, sizeof(*e), wakeup_flags(c, 0, 0, now)) < 0)
 		c->ring_full++;
 }
@@ -544,7 +580,7 @@ static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wa
 	struct waits_cpu *c = this_cpu();
 	__u32 of = OF_TRACEPOINTS;
 	struct scratch *m = bpf_map_lookup_elem(&scratches, &of);
-	int is_long;
+	int is_long, has_stacks, is_sent;
 
 	w->since = 0;
 	if (!c || !m)
@@ -559,15 +595,19 @@ static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wa
 	set_key(&m->key, t, w);
 	if (is_long) {
 		begin_part(c, now);
-		if (w->state == WAIT_THROTTLED)
-			m->key.kernel = 0;
-		else if (SPEND(c, kernel_stacks))
-			m->key.kernel = take_kernel_stack(c, m, of, t, now);
-		else
+		has_stacks = SPEND(c, kernel_stacks);
+		if (!has_stacks)
 			c->kernel_refused++;
+		else if (w->state != WAIT_THROTTLED)
+			m->key.kernel = take_kernel_stack(c, m, of, t, now);
 		fill_event(&m->event, t, w, &m->key, since, now);
-		if (SPEND(c, waits))
-			send_event(ctx, c, m, now);
+		is_sent = SPEND(c, waits);
+		if (has_stacks || is_sent) {
+			take_waker(ctx, c, m, now);
+			add_total_of_waker(m, ns, now);
+		}
+		if (is_sent)
+			send_event(c, &m->event, now);
 		else
 			c->left_out++;
 	}

@@ -19,7 +19,9 @@
 #define WAITS_HAS_LOCKS 16u /* the kernel has contention_begin: 5.19 */
 
 #define WAITS_FRAMES_MAX 127 /* of each stack; a mask */
-#define WAITS_TOTALS_MAX 16384 /* of each of the two tables */
+#define WAITS_TOTALS_MAX 16384
+#define WAITS_BARE_TOTALS_MAX 4096 /* of waits without stacks */
+#define WAITS_WAKERS_MAX 8192 /* totals by the stacks of wakers */
 #define WAITS_PROGRAMS_MAX 8
 #define WAITS_OWN_MAX 16
 #define WAITS_NAME 16
@@ -58,7 +60,9 @@ enum wait_state {
 #define WAIT_STILL_WAITS 8u /* it lasts past the end of the recording */
 #define WAIT_WAKER_IS_INTERRUPT 16u /* the waker is the thread that an interrupt stopped */
 #define WAIT_KERNEL_THREAD 32u
-#define WAIT_HOLDER_IS_IN_FUTEX 64u /* a PI futex: its value is the holder, for the kernel as well */
+#define WAIT_OF_WAKER 128u /* only of a wait_key: its stacks are those of the waker */
+#define WAIT_HOLDER_IS_IN_FUTEX                                                                    \
+	64u /* a PI futex: its value is the holder, for the kernel as well */
 /* The parts that totals are counted by. */
 #define WAIT_KEY_FLAGS (WAIT_IN_IOWAIT | WAIT_COMPAT | WAIT_KERNEL_THREAD)
 
@@ -85,6 +89,15 @@ struct wait_key {
 	__u8 lock; /* enum wait_lock */
 	__u8 flags; /* WAIT_KEY_FLAGS */
 	__u8 unused;
+};
+
+/*
+ * Who ended waits, by the stacks of the waker: the process (or thread) that waited, the name of the
+ * thread that woke it. Only of long waits, whose wakers have stacks.
+ */
+struct waker_key {
+	struct wait_key waits; /* call, state and lock are 0; flags: WAIT_OF_WAKER */
+	char name[WAITS_NAME]; /* "interrupt", if it was one */
 };
 
 struct wait_sum {

@@ -260,7 +260,8 @@ static bool scan_members(struct source_scan *s, const struct pb_field *message)
 			  PB_TO(PB_CGROUP_MEMBERS_POLLED_BECAUSE, &because));
 
 	if (lost)
-		keep_counted(s, "control groups", "rows of threads that are missing: no room", lost);
+		keep_counted(s, "control groups", "rows of threads that are missing: no room",
+			     lost);
 	if (!because.len)
 		return ok;
 	packet_copy_text(&because, text, sizeof(text));

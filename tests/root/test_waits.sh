@@ -104,6 +104,17 @@ awk 'NR == FNR { split($0, f, ","); ns[f[1]] = f[3]; next }
   $1 ~ /wait_(futex|pipe|sleep)/ && !(ns[$1] <= $3 && ns[$1] > 0.5 * $3) { bad = 1 }
   END { exit bad }' functions known
 verdict "  and no longer than its calls took" $? functions known
+# Totals by wakers are of the same waits: of each thread their time and number, those without a waker's stack included.
+ask trace "select c.utid, sum(iif(s.source = 'linux.waits', v.value, -v.value)), count(distinct s.source)
+  from stack_sample s join stack_sample_task_context c on c.id = s.task_context_id
+  join stack_sample_counter v on v.stack_sample_id = s.id join stack_sample_counter_track t on t.id = v.track_id
+  where t.name in ('blocked', 'waits') and s.source in ('linux.waits', 'linux.wakers') group by c.utid, t.name" >differences
+awk -F, '$2 != 0 || $3 != 2 { bad = 1 } END { exit bad || !NR }' differences
+verdict "totals by wakers have the time and number of all waits" $? differences
+ask trace "${of_totals//source = \'linux.waits\'/source = \'linux.wakers\'}
+  select name, sum(n) >= $calls from (select distinct id, name, n from w where name in ('wake_futex', 'wake_pipe')) group by 1 order by 1" >wakers
+printf 'wake_futex,1\nwake_pipe,1\n' | diff - wakers >difference
+verdict "  by the functions that ended them" $? difference wakers
 ask trace "$of_wakers select s.name, w.name, count(distinct s.id) from w join slice s on s.id = w.id $thread_of_slice
   where tid = $tid and (w.name glob 'wake_*' or w.name = 'hrtimer_wakeup') group by 1, 2" >wakers
 for pair in "futex,wake_futex" "read from pipe,wake_pipe"; do

@@ -132,6 +132,27 @@ exported "export --folded waits: ns of totals" $'/usr/bin/app;[no stack taken];[
 exported "export --folded wakers: ns of single waits" $'/usr/bin/app;app 10;main;unlock_queue;try_to_wake_up;[futex] 44999000
 /usr/bin/app;worker 11;asm_common_interrupt;blk_mq_end_request;try_to_wake_up;[fsync] 39989000
 /usr/bin/db;thread 20;main;send_reply;try_to_wake_up;[epoll] 90000000' --folded wakers
+# Totals by wakers, which another sequence has, come before single waits.
+protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/wakers.pf" < <(cat tests/data/stacks/waits.txtpb - <<'PACKETS'
+packet { trusted_packet_sequence_id: 9 sequence_flags: 1 timestamp: 1000000003
+  trace_packet_defaults { timestamp_clock_id: 6 stack_sample_defaults { source: "linux.wakers"
+    primary_descriptor { name: "blocked" unit: UNIT_NANOSECONDS scope: SCOPE_GLOBAL }
+    follower_descriptors { name: "waits" unit: UNIT_COUNT scope: SCOPE_GLOBAL } } }
+  interned_data { mapping_paths { iid: 1 str: "kernel" } mappings { iid: 1 path_string_ids: 1 } mapping_paths { iid: 2 str: "usr/bin/app" }
+    mappings { iid: 2 path_string_ids: 2 start: 4096 end: 65536 } function_names { iid: 1 str: "[waker: worker]" }
+    function_names { iid: 2 str: "unlock_queue" } function_names { iid: 3 str: "[no stack of a waker taken]" }
+    frames { iid: 1 function_name_id: 1 mapping_id: 1 } frames { iid: 2 function_name_id: 2 mapping_id: 2 rel_pc: 64 }
+    frames { iid: 3 function_name_id: 3 mapping_id: 1 } callstacks { iid: 1 frame_ids: [1, 2] } callstacks { iid: 2 frame_ids: [3] } } }
+packet { trusted_packet_sequence_id: 9 sequence_flags: 2 timestamp: 1145000000 stack_sample { task_context { pid: 10 } callstack_iid: 1 primary_weight: 45000000 follower_weights: [1] } }
+packet { trusted_packet_sequence_id: 9 sequence_flags: 2 timestamp: 1152000000 stack_sample { task_context { pid: 10 } callstack_iid: 2 primary_weight: 45000000 follower_weights: [51] } }
+PACKETS
+)
+"$SONDA" export --folded wakers -o - "$TMP/wakers.pf" 2>"$TMP/err" >"$TMP/got"
+printf '%s\n' '/usr/bin/app;[no stack of a waker taken] 45000000' '/usr/bin/app;[waker: worker];unlock_queue 45000000' | diff - "$TMP/got" >"$TMP/diff"
+verdict "export --folded wakers: totals if there are any" $? "$TMP/diff" "$TMP/err"
+"$SONDA" export --folded stacks -o - "$TMP/wakers.pf" 2>"$TMP/err" | grep -c waker >"$TMP/got"
+[ "$(cat "$TMP/got")" = 0 ]
+verdict "  which are no samples of code that ran" $? "$TMP/got" "$TMP/err"
 # A message of profile.proto: sample_type 1, sample 2, location 4, function 5, string_table 6.
 "$SONDA" export --pprof=waits -o - "$TRACE" 2>"$TMP/err" | python3 -c '
 import gzip, sys

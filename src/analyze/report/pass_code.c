@@ -74,10 +74,13 @@ static bool code_points_init(struct code_points *c, const struct pass_input *in,
 	*c = (struct code_points){.points = {.n = 0}};
 	if (!code_init(&c->code, in->s) || !stack_points_read(in->s, kind, &c->points))
 		return false;
-	if (kind == STACKS_WAITS && has_totals_of_processes(&c->points) &&
-	    chooses_parts_of_processes(in)) {
+	if ((kind == STACKS_WAITS || kind == STACKS_WAKERS) &&
+	    has_totals_of_processes(&c->points) && chooses_parts_of_processes(in)) {
 		free(c->points.of);
-		if (!stack_points_read(in->s, STACKS_SINGLE_WAITS, &c->points))
+		if (!stack_points_read(in->s,
+				       kind == STACKS_WAITS ? STACKS_SINGLE_WAITS
+							    : STACKS_SINGLE_WAKERS,
+				       &c->points))
 			return false;
 	}
 	for (size_t i = 0; i < c->points.n; i++) {
@@ -420,7 +423,7 @@ void pass_single_waits(const struct pass_input *in, struct pass_rows *ret)
 	size_t n;
 
 	ret->failed = !code_points_init(&c, in, STACKS_SINGLE_WAITS) ||
-		      !stack_points_read(in->s, STACKS_WAKERS, &ends);
+		      !stack_points_read(in->s, STACKS_SINGLE_WAKERS, &ends);
 	if (!ret->failed)
 		wakers = malloc(((size_t)in->s->tables[TABLE_SLICE].rows + 1) * sizeof(*wakers));
 	ret->failed |= !wakers;

@@ -325,7 +325,7 @@ static bool lock_pass_init(struct lock_pass *l, const struct pass_input *in)
 	*l = (struct lock_pass){.in = in};
 	if (!code_init(&l->code, in->s) ||
 	    !stack_points_read(in->s, STACKS_SINGLE_WAITS, &l->points) ||
-	    !stack_points_read(in->s, STACKS_WAKERS, &l->wakers) || !sort_tids(l))
+	    !stack_points_read(in->s, STACKS_SINGLE_WAKERS, &l->wakers) || !sort_tids(l))
 		return false;
 	l->holds = calloc((size_t)in->s->tables[TABLE_THREAD].rows + 1, sizeof(*l->holds));
 	l->waker_sites = malloc((slices + 1) * sizeof(*l->waker_sites));

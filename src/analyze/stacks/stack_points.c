@@ -26,7 +26,7 @@ static bool add_point(struct stack_points *to, const struct stack_point *p)
 
 /* Strings that tell samples apart; NULL_U32 if the trace has none of them. */
 struct sample_words {
-	uint32_t waits_source, blocked, waits;
+	uint32_t sources[2], blocked, waits; /* sources: of waits, of wakers */
 };
 
 static uint32_t find_word(const struct store *s, const char *word)
@@ -98,17 +98,28 @@ static uint32_t total_reason(const struct store *s, uint32_t site)
 	return NULL_U32;
 }
 
-static bool read_samples(const struct store *s, bool waits, struct stack_points *ret)
+/* Returns the kind of the samples of a source. */
+static enum stack_kind kind_of_source(const struct sample_words *w, uint32_t source)
+{
+	if (source == NULL_U32)
+		return STACKS_CPU;
+	return source == w->sources[0]	 ? STACKS_WAITS
+	       : source == w->sources[1] ? STACKS_WAKERS
+					 : STACKS_CPU;
+}
+
+static bool read_samples(const struct store *s, enum stack_kind kind, struct stack_points *ret)
 {
 	const struct table *t = &s->tables[TABLE_PROFILER_SAMPLE];
 	const struct table *tasks = &s->tables[TABLE_TASK_CONTEXT];
-	const struct sample_words words = {find_word(s, "linux.waits"), find_word(s, "blocked"),
-					   find_word(s, "waits")};
+	const struct sample_words words = {
+		.sources = {find_word(s, "linux.waits"), find_word(s, "linux.wakers")},
+		.blocked = find_word(s, "blocked"),
+		.waits = find_word(s, "waits")};
 	_cleanup_(freep) uint32_t *main_of = find_main_threads(s);
 	bool good = main_of;
 
 	for (uint32_t row = 0; good && row < t->rows; row++) {
-		uint32_t source = table_u32(t, PROFILER_SAMPLE_SOURCE, row);
 		uint32_t task = table_u32(t, PROFILER_SAMPLE_TASK, row);
 		struct stack_point p = {.ts = table_ts(t, PROFILER_SAMPLE_TS, row),
 					.weight = 1,
@@ -119,7 +130,7 @@ static bool read_samples(const struct store *s, bool waits, struct stack_points 
 					.slice = NULL_U32};
 
 		if (p.site == NULL_U32 ||
-		    (source != NULL_U32 && source == words.waits_source) != waits)
+		    kind_of_source(&words, table_u32(t, PROFILER_SAMPLE_SOURCE, row)) != kind)
 			continue;
 		if (task != NULL_U32) {
 			p.utid = table_u32(tasks, TASK_CONTEXT_UTID, task);
@@ -128,11 +139,12 @@ static bool read_samples(const struct store *s, bool waits, struct stack_points 
 				p.utid = main_thread(s, main_of,
 						     table_u32(tasks, TASK_CONTEXT_UPID, task));
 		}
-		if (waits) {
+		if (kind != STACKS_CPU) {
 			p.weight = 0;
 			read_weights(s, &words, table_u32(t, PROFILER_SAMPLE_COUNTERS, row), &p);
-			p.reason = total_reason(s, p.site);
 		}
+		if (kind == STACKS_WAITS)
+			p.reason = total_reason(s, p.site);
 		good = add_point(ret, &p);
 	}
 	return good;
@@ -217,11 +229,11 @@ bool stack_points_read(const struct store *s, enum stack_kind kind, struct stack
 	bool good = true;
 
 	*ret = (struct stack_points){.n = 0};
-	if (kind == STACKS_CPU || kind == STACKS_WAITS)
-		good = read_samples(s, kind == STACKS_WAITS, ret);
+	if (kind == STACKS_CPU || kind == STACKS_WAITS || kind == STACKS_WAKERS)
+		good = read_samples(s, kind, ret);
 	if (good && (kind == STACKS_SINGLE_WAITS || (kind == STACKS_WAITS && !ret->n)))
 		good = read_single_waits(s, EVENT_CALLSTACK_SITE, ret);
-	if (good && kind == STACKS_WAKERS)
+	if (good && (kind == STACKS_SINGLE_WAKERS || (kind == STACKS_WAKERS && !ret->n)))
 		good = read_single_waits(s, EVENT_CALLSTACK_END_SITE, ret);
 	return good;
 }

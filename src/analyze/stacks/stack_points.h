@@ -14,14 +14,22 @@
  *	waits	the totals of linux.waits, or its single waits if it has no totals: the code that
  *		waited. Weights are ns
  *	single	the single waits of linux.waits, also those without a stack
- *	wakers	the same, with the stacks of the threads that ended the waits
+ *	wakers	the totals of linux.waits by the stacks of the threads that ended the waits, or single
+ *		waits if it has none of these. Weights are ns
+ *	single wakers	the single waits, with the stacks of the threads that ended them
  *
  * A single wait is a slice on a track with the name "waits" below the track of its thread. The name
  * of the slice is the reason; its begin has the stack of the sleeper, its end that of the waker. A
  * total is a StackSample of the source "linux.waits" with the weights "blocked" and "waits", whose
- * innermost frame is the reason in brackets.
+ * innermost frame is the reason in brackets. Those by wakers have the source "linux.wakers".
  */
-enum stack_kind { STACKS_CPU, STACKS_WAITS, STACKS_SINGLE_WAITS, STACKS_WAKERS };
+enum stack_kind {
+	STACKS_CPU,
+	STACKS_WAITS,
+	STACKS_SINGLE_WAITS,
+	STACKS_WAKERS,
+	STACKS_SINGLE_WAKERS
+};
 
 struct stack_point {
 	int64_t ts, dur; /* ns; dur: of a single wait, -1 if it has no end; else 0 */

@@ -84,7 +84,9 @@ static const struct form form_slices = {
 	.lacks = "slices; programs with libsonda write them: sonda record --app NAME",
 };
 
-#define NEEDS_SAMPLES "select 1 from stack_sample where source is not 'linux.waits' limit 1"
+#define NEEDS_SAMPLES                                                                              \
+	"select 1 from stack_sample where source is not 'linux.waits' and source is not "          \
+	"'linux.wakers' limit 1"
 #define NEEDS_WAITS                                                                                \
 	"select 1 from stack_sample where source = 'linux.waits' union all select 1 from "         \
 	"thread_track where name = 'waits' limit 1"

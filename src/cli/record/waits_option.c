@@ -35,9 +35,10 @@ static int take_min(const char *value, Pb__WaitsConfig *c, struct err_text *e)
 	int64_t ns;
 
 	if (str_to_time_ns(value, &ns) < 0 || ns < 1000 || ns / 1000 > UINT32_MAX)
-		return err_set(e, -EINVAL,
-			       "--waits min=%.80s: not a time of 1 us or more; examples: 100us, 10ms",
-			       value);
+		return err_set(
+			e, -EINVAL,
+			"--waits min=%.80s: not a time of 1 us or more; examples: 100us, 10ms",
+			value);
 	c->has_min_us = true;
 	c->min_us = (uint32_t)(ns / 1000);
 	return 0;
@@ -82,7 +83,8 @@ static int take_program(const char *value, Pb__WaitsConfig *c, struct err_text *
 	c->programs = longer;
 	if (!*value || strlen(value) > 15)
 		return err_set(e, -EINVAL,
-			       "--waits program=%.80s: the kernel keeps 1 to 15 bytes of a name", value);
+			       "--waits program=%.80s: the kernel keeps 1 to 15 bytes of a name",
+			       value);
 	c->programs[c->n_programs] = strdup(value);
 	return c->programs[c->n_programs] ? (c->n_programs++, 0) : -ENOMEM;
 }
@@ -105,7 +107,8 @@ static int take_word(const char *word, Pb__WaitsConfig *c, struct err_text *e)
 		if (strncmp(word, keys[i].key, strlen(keys[i].key)) == 0)
 			return keys[i].take(word + strlen(keys[i].key), c, e);
 	return err_set(e, -EINVAL,
-		       "--waits %.80s: use min=TIME, rate=N, state=S, program=NAME or kernel", word);
+		       "--waits %.80s: use min=TIME, rate=N, state=S, program=NAME or kernel",
+		       word);
 }
 
 static int take_words(const char *text, Pb__WaitsConfig *c, struct err_text *e)
@@ -130,7 +133,8 @@ int waits_option_put(const char *text, Pb__TraceConfig *config, struct err_text 
 		if (!waits_option_is_source(source))
 			continue;
 		has_source = true;
-		r = waits_option_config(source) ? take_words(text, source->waits_config, e) : -ENOMEM;
+		r = waits_option_config(source) ? take_words(text, source->waits_config, e)
+						: -ENOMEM;
 	}
 	return has_source || r ? r
 			       : err_set(e, -EINVAL,

@@ -70,13 +70,13 @@ static void add_unwind_note(const struct source_scan *s, struct strbuf *lines)
 {
 	if (s->unwind.evicted + s->unwind.refused + s->unwind.processes + s->unwind.mappings == 0)
 		return;
-	strbuf_printf(lines,
-		      "tables for user stacks: the rows of %llu files made room for others, and %llu "
-		      "files, %llu processes and %llu mappings found none. Their stacks may lack "
-		      "callers\n",
-		      (unsigned long long)s->unwind.evicted, (unsigned long long)s->unwind.refused,
-		      (unsigned long long)s->unwind.processes,
-		      (unsigned long long)s->unwind.mappings);
+	strbuf_printf(
+		lines,
+		"tables for user stacks: the rows of %llu files made room for others, and %llu "
+		"files, %llu processes and %llu mappings found none. Their stacks may lack "
+		"callers\n",
+		(unsigned long long)s->unwind.evicted, (unsigned long long)s->unwind.refused,
+		(unsigned long long)s->unwind.processes, (unsigned long long)s->unwind.mappings);
 }
 
 static void record_put_notes(const struct record_facts *f, struct strbuf *lines)

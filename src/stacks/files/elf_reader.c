@@ -334,9 +334,9 @@ static void add_name(struct jit_process *jit, uint64_t address)
 	char offset[FILE_OFFSET_MAX + 1] = "", *to = answer.body + answer.n_bytes;
 	size_t len;
 	const char *name = find_name(symbol,
-				     jit	? find_jit_name(jit, address)
+				     jit      ? find_jit_name(jit, address)
 				     : symbol ? of->names + symbol->name
-						: NULL,
+					      : NULL,
 				     &len);
 	uint16_t head;
 
@@ -430,8 +430,8 @@ static void answer_request(int to, size_t len, int fd)
 	n_requests++;
 	switch (request.kind) {
 	case FILE_REQUEST_MAPS:
-		answer.result = fd < 0 ? -(int32_t)request.n
-				       : read_maps(to, fd, elf_reader_add_mapping);
+		answer.result =
+			fd < 0 ? -(int32_t)request.n : read_maps(to, fd, elf_reader_add_mapping);
 		answer.has_more = 0;
 		break;
 	case FILE_REQUEST_DATA_MAPS:

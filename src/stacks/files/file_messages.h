@@ -46,7 +46,8 @@ struct file_request {
 	union {
 		char path
 			[FILE_PATH_MAX]; /* ELF, JITDUMP, ROWS; DEBUG_FILE: several, each with a NUL */
-		uint64_t addresses[FILE_NAMES_MAX]; /* NAMES: of the ELF file; DATA_MAPS: of the process */
+		uint64_t addresses
+			[FILE_NAMES_MAX]; /* NAMES: of the ELF file; DATA_MAPS: of the process */
 	};
 };
 #define FILE_VDSO UINT32_MAX /* that of this machine, for 64-bit programs */
@@ -67,7 +68,8 @@ struct file_answer {
 	int32_t result; /* 0 or -errno */
 	uint32_t file; /* ELF, PERF_MAP, JITDUMP */
 	uint32_t has_more; /* MAPS, ROWS: further answers to the same request follow */
-	uint32_t n; /* MAPS, NAMES, DATA_MAPS, ROWS: number of records. PERF_MAP, JITDUMP: of functions */
+	uint32_t
+		n; /* MAPS, NAMES, DATA_MAPS, ROWS: number of records. PERF_MAP, JITDUMP: of functions */
 	uint32_t has_moved; /* PERF_MAP, JITDUMP: an address has another name than before */
 	uint32_t n_bytes; /* of the body */
 	union {
@@ -89,7 +91,8 @@ struct file_mapping {
 	uint64_t inode;
 	uint32_t major, minor; /* device of the file */
 	uint32_t path_len;
-	uint32_t generation; /* of the inode, which differs each time that its number is used; 0: unknown */
+	uint32_t
+		generation; /* of the inode, which differs each time that its number is used; 0: unknown */
 };
 
 /*
@@ -106,6 +109,7 @@ struct file_data_mapping {
 /* A record of NAMES is a uint16_t, the length of the name (0: unknown), and the name, that of a
  * variable with the offset in it ("+0x10"). All names of a request fit. */
 #define FILE_OFFSET_MAX 20
-_Static_assert(FILE_NAMES_MAX *(sizeof(uint16_t) + ELF_NAME_MAX + FILE_OFFSET_MAX) <= FILE_ANSWER_MAX,
+_Static_assert(FILE_NAMES_MAX *(sizeof(uint16_t) + ELF_NAME_MAX + FILE_OFFSET_MAX) <=
+		       FILE_ANSWER_MAX,
 	       "names fit");
 _Static_assert(sizeof(struct file_answer) - FILE_ANSWER_HEAD == FILE_ANSWER_MAX, "rules fit");

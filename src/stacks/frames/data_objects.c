@@ -103,8 +103,8 @@ static bool has_path(const struct file_mapping *m, const char *path, const char 
 	return m->path_len == strlen(want) && memcmp(path, want, m->path_len) == 0;
 }
 
-static void data_object_store(struct data_object *d, const struct file_data_mapping *found, const char *path,
-		  struct stacks *stacks)
+static void data_object_store(struct data_object *d, const struct file_data_mapping *found,
+			      const char *path, struct stacks *stacks)
 {
 	struct process_mapping m = {
 		.start = found->m.start, .end = found->m.end, .offset = found->m.offset};

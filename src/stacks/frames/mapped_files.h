@@ -10,6 +10,7 @@
  * stays valid until mapped_files_deinit().
  */
 #define MAPPED_FILES_MAX 65536 /* further ones are MAPPED_FILE_UNKNOWN */
+#define STACKS_SEQUENCES 2 /* packet sequences that a session writes call stacks to */
 #define MAPPED_FILES_BYTES_MAX (32u << 20) /* of paths; files beyond are unknown, too */
 
 enum { MAPPED_FILE_KERNEL, MAPPED_FILE_UNKNOWN, MAPPED_FILES_FIRST };
@@ -32,7 +33,8 @@ struct mapped_file {
 	int error; /* UNREADABLE: the reason, -errno */
 	uint32_t reader_file; /* READ: its number at the file reader */
 	struct elf_facts *elf; /* owned; READ */
-	uint32_t path_written, build_id_written; /* generations of the interned data */
+	/* generations of the interned data */
+	uint32_t path_written[STACKS_SEQUENCES], build_id_written[STACKS_SEQUENCES];
 };
 
 struct mapped_files {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <event2/event.h>
 
@@ -30,13 +31,20 @@ static bool run_round(struct stack_session *s)
 		is_last = !s->has_more && !stacks_is_full(&s->resolver.stacks);
 		s->ops->write(s, is_last);
 		if (stack_resolver_end_packets(&s->resolver)) {
-			s->has_state = false;
+			memset(s->has_state, 0, sizeof(s->has_state));
 			if (s->ops->forget)
 				s->ops->forget(s);
 		}
 	} while (!is_last);
 	stack_resolver_end_round(&s->resolver);
 	return true;
+}
+
+static void flush_writers(struct stack_session *s)
+{
+	writer_flush(s->writer);
+	if (s->other_writer)
+		writer_flush(s->other_writer);
 }
 
 static void leave_bus(struct stack_session *s)
@@ -53,13 +61,13 @@ static void stack_session_run(struct stack_session *s)
 		return;
 	s->reads_all = s->is_stopping;
 	if (s->flushes.n) {
-		writer_flush(s->writer);
+		flush_writers(s);
 		flushes_answer(&s->flushes, s->h);
 	}
 	if (s->is_stopping) {
 		s->is_started = s->is_stopping = false;
 		s->ops->finish(s);
-		writer_flush(s->writer);
+		flush_writers(s);
 		leave_bus(s);
 		ds_stopped(s->h);
 	}
@@ -142,6 +150,7 @@ void stack_session_deinit(struct stack_session *s)
 	cpu_rings_deinit(&s->rings);
 	free(s->tids);
 	writer_free(s->writer);
+	writer_free(s->other_writer);
 }
 
 int stack_session_watch_rings(struct stack_session *s)
@@ -194,7 +203,7 @@ void stack_session_clear(void *instance)
 {
 	struct stack_session *s = instance;
 
-	s->has_state = false;
+	memset(s->has_state, 0, sizeof(s->has_state));
 }
 
 void stack_session_stop(struct stack_session *s)
@@ -218,14 +227,26 @@ struct pb_enc *stack_session_begin_now(struct stack_session *s)
 	return e;
 }
 
+void stack_session_switch_sequence(struct stack_session *s)
+{
+	struct writer *other = s->other_writer;
+
+	if (!other)
+		return;
+	s->other_writer = s->writer;
+	s->writer = other;
+	s->resolver.stacks.sequence = 1 - s->resolver.stacks.sequence;
+}
+
 struct pb_enc *stack_session_begin_state(struct stack_session *s)
 {
+	bool *has_state = &s->has_state[s->resolver.stacks.sequence];
 	struct pb_enc *e;
 
-	if (s->has_state && !writer_has_lost(s->writer))
+	if (*has_state && !writer_has_lost(s->writer))
 		return NULL;
 	stacks_clear_written(&s->resolver.stacks);
-	s->has_state = true;
+	*has_state = true;
 	e = stack_session_begin_now(s);
 	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STACK_STATE_BEGINS);
 	return e;
@@ -238,7 +259,7 @@ struct pb_enc *stack_session_begin_packet(struct stack_session *s, uint64_t time
 
 	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, time);
 	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STACK_STATE_NEEDED);
-	if (stack && stacks->stacks[stack - 1].written != stacks->generation) {
+	if (stack && !stacks_has_written(stacks, stack - 1)) {
 		pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
 		stacks_write(stacks, stack - 1, e);
 		pb_enc_close(e);

@@ -50,7 +50,8 @@ struct stack_session {
 	struct event_base *loop;
 	const char *proc_root;
 	struct metadata_bus *bus;
-	struct writer *writer; /* owned */
+	struct writer *writer; /* owned; of the sequence that is written to */
+	struct writer *other_writer; /* owned; of the second sequence, NULL: there is none */
 	struct event *tick; /* owned */
 	struct event *program_wakeup; /* owned */
 	struct cpu_rings rings;
@@ -62,7 +63,8 @@ struct stack_session {
 	bool is_publisher; /* of threads, for linux.process_stats */
 	bool delays_rings; /* rings wake for records that are too young; they are read a little later */
 	bool reads_soon; /* the tick was brought forward; further wakeups do not move it */
-	bool is_started, is_stopping, has_state;
+	bool is_started, is_stopping;
+	bool has_state[STACKS_SEQUENCES];
 	bool reads_all; /* the round reads younger records as well */
 	bool has_read; /* the records of the pass were read; the round waits for names */
 	bool has_more;
@@ -86,6 +88,8 @@ void stack_session_flush(void *instance, uint64_t flush_id);
 void stack_session_clear(void *instance);
 void stack_session_stop(struct stack_session *s);
 
+/* Switches to the other sequence: packets are written there until the next call. No-op without a second writer. */
+void stack_session_switch_sequence(struct stack_session *s);
 /* Begins a new incremental state if there is none, or if packets of it were dropped. Returns its
  * first packet, without defaults; NULL: the sequence has a state. */
 struct pb_enc *stack_session_begin_state(struct stack_session *s);

@@ -16,7 +16,8 @@
 
 void stacks_init(struct stacks *s, struct mapped_files *files, bool hides_addresses)
 {
-	*s = (struct stacks){.files = files, .hides_addresses = hides_addresses, .generation = 1};
+	*s = (struct stacks){
+		.files = files, .hides_addresses = hides_addresses, .generations = {1, 1}};
 }
 
 static void free_tables(struct stacks *s)
@@ -44,12 +45,13 @@ void stacks_reset(struct stacks *s)
 	free_tables(s);
 	*s = (struct stacks){.files = s->files,
 			     .hides_addresses = s->hides_addresses,
-			     .generation = s->generation + 1};
+			     .sequence = s->sequence,
+			     .generations = {s->generations[0] + 1, s->generations[1] + 1}};
 }
 
 void stacks_clear_written(struct stacks *s)
 {
-	s->generation++;
+	s->generations[s->sequence]++;
 }
 
 bool stacks_is_full(const struct stacks *s)
@@ -188,10 +190,9 @@ int stacks_add_user_frame(struct stacks *s, const struct process_mapping *m, uin
 
 int stacks_add_data_frame(struct stacks *s, const struct process_mapping *m, uint64_t address)
 {
-	return add_frame(s, add_process_mapping(s, m),
-			 (struct stack_frame){.offset = address - m->start + m->offset,
-					      .is_data = true},
-			 0);
+	return add_frame(
+		s, add_process_mapping(s, m),
+		(struct stack_frame){.offset = address - m->start + m->offset, .is_data = true}, 0);
 }
 
 int stacks_add_jit_frame(struct stacks *s, const struct process_mapping *m, uint64_t address,
@@ -261,6 +262,15 @@ int stacks_add(struct stacks *s, const uint32_t *frames, uint32_t n)
 
 /* ---- packets ---- */
 
+/* Marks something as written to the sequence. Returns false if it was. */
+static bool mark_written(const struct stacks *s, uint32_t written[static STACKS_SEQUENCES])
+{
+	bool is_new = written[s->sequence] != stacks_generation(s);
+
+	written[s->sequence] = stacks_generation(s);
+	return is_new;
+}
+
 static void write_string(struct pb_enc *e, uint32_t field, uint64_t iid, const void *s, size_t len)
 {
 	pb_enc_open(e, field);
@@ -276,18 +286,14 @@ static void write_mapping(struct stacks *s, uint32_t number, struct pb_enc *e)
 	bool has_build_id = f->elf && f->elf->n_build_id;
 	uint64_t bias = mapped_file_load_bias(f, m->offset);
 
-	if (m->written == s->generation)
+	if (!mark_written(s, m->written))
 		return;
-	m->written = s->generation;
-	if (f->path_written != s->generation)
+	if (mark_written(s, f->path_written))
 		write_string(e, PB_INTERNED_DATA_MAPPING_PATHS, m->file + 1, f->path,
 			     strlen(f->path));
-	f->path_written = s->generation;
-	if (has_build_id && f->build_id_written != s->generation)
+	if (has_build_id && mark_written(s, f->build_id_written))
 		write_string(e, PB_INTERNED_DATA_BUILD_IDS, m->file + 1, f->elf->build_id,
 			     f->elf->n_build_id);
-	if (has_build_id)
-		f->build_id_written = s->generation;
 	pb_enc_open(e, PB_INTERNED_DATA_MAPPINGS);
 	pb_enc_u64(e, PB_MAPPING_IID, number + 1);
 	if (has_build_id)
@@ -308,15 +314,12 @@ static void write_frame(struct stacks *s, uint32_t number, struct pb_enc *e)
 	struct stack_name *name = f->name ? &s->names[f->name] : NULL;
 	bool is_kernel = m->file == MAPPED_FILE_KERNEL;
 
-	if (f->written == s->generation)
+	if (!mark_written(s, f->written))
 		return;
-	f->written = s->generation;
 	write_mapping(s, f->mapping, e);
-	if (name && name->written != s->generation) {
-		name->written = s->generation;
+	if (name && mark_written(s, name->written))
 		write_string(e, PB_INTERNED_DATA_FUNCTION_NAMES, f->name + 1, s->bytes + name->at,
 			     name->len);
-	}
 	pb_enc_open(e, PB_INTERNED_DATA_FRAMES);
 	pb_enc_u64(e, PB_FRAME_IID, number + 1);
 	if (name)
@@ -335,9 +338,8 @@ void stacks_write(struct stacks *s, uint32_t number, struct pb_enc *e)
 {
 	struct stack *stack = &s->stacks[number];
 
-	if (stack->written == s->generation)
+	if (!mark_written(s, stack->written))
 		return;
-	stack->written = s->generation;
 	for (uint32_t i = 0; i < stack->n; i++)
 		write_frame(s, s->ids[stack->first + i], e);
 	pb_enc_open(e, PB_INTERNED_DATA_CALLSTACKS);

@@ -26,14 +26,14 @@
 struct stack_mapping {
 	uint64_t start, end, offset;
 	uint32_t file;
-	uint32_t written; /* the generation in which it was written */
+	uint32_t written[STACKS_SEQUENCES]; /* the generation in which it was written */
 };
 
 struct stack_frame {
 	uint32_t mapping;
 	uint32_t name; /* 0: unknown */
 	uint64_t offset; /* in the file; kernel: the name's number */
-	uint32_t written;
+	uint32_t written[STACKS_SEQUENCES];
 	uint32_t jit; /* number of a jit_space; 0: the code is in a file */
 	uint32_t version; /* jit: of the names of the space that `name` is from */
 	uint64_t address; /* jit: in the process */
@@ -43,12 +43,12 @@ struct stack_frame {
 
 struct stack_name {
 	uint32_t at, len; /* in bytes */
-	uint32_t written;
+	uint32_t written[STACKS_SEQUENCES];
 };
 
 struct stack {
 	uint32_t first, n; /* in ids */
-	uint32_t written;
+	uint32_t written[STACKS_SEQUENCES];
 };
 
 struct stack_index {
@@ -59,7 +59,9 @@ struct stack_index {
 struct stacks {
 	struct mapped_files *files; /* borrowed */
 	bool hides_addresses; /* of mappings */
-	uint32_t generation; /* of the interned data, from 1 */
+	/* The packet sequence that is written to, and the generations of the interned data of each, from 1. */
+	unsigned sequence;
+	uint32_t generations[STACKS_SEQUENCES];
 	struct stack_mapping *mappings; /* owned, as are the other arrays */
 	struct stack_frame *frames;
 	struct stack_name *names; /* the first one is the unknown name */
@@ -73,10 +75,20 @@ struct stacks {
 
 void stacks_init(struct stacks *s, struct mapped_files *files, bool hides_addresses);
 void stacks_deinit(struct stacks *s);
-/* Empties all tables; a new generation begins. */
+/* Empties all tables; a new generation of each sequence begins. */
 void stacks_reset(struct stacks *s);
-/* Begins a new generation: everything is written again when it is next used. */
+/* Begins a new generation of the sequence: everything is written again when it is next used. */
 void stacks_clear_written(struct stacks *s);
+/* Returns the generation of the sequence that is written to. */
+static inline uint32_t stacks_generation(const struct stacks *s)
+{
+	return s->generations[s->sequence];
+}
+/* Returns whether that sequence has the stack. */
+static inline bool stacks_has_written(const struct stacks *s, uint32_t stack)
+{
+	return s->stacks[stack].written[s->sequence] == stacks_generation(s);
+}
 bool stacks_is_full(const struct stacks *s);
 
 /*

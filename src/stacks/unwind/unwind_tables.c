@@ -426,8 +426,7 @@ static bool resolve_file(struct known_file *f)
 /* ---- identified files ---- */
 
 /* Writes the key of a mapped file. Returns its length; 0: the path is too long. */
-static size_t identified_key(const struct wanted_mapping *m,
-			     char key[static IDENTIFIED_KEY_MAX])
+static size_t identified_key(const struct wanted_mapping *m, char key[static IDENTIFIED_KEY_MAX])
 {
 	const struct {
 		uint32_t major, minor;

@@ -60,7 +60,10 @@ static const char *const state_names[WAIT_STATES] = {
 	[WAIT_IDLE] = "I",	    [WAIT_THROTTLED] = "R",
 };
 
-/* ---- the state of the sequence ---- */
+/* ---- the state of the sequences ---- */
+
+/* Numbers of stack_session_switch_sequence(): readers make a session of samples of each sequence. */
+enum { OF_WAITS, OF_WAKERS };
 
 static void write_descriptor(struct pb_enc *e, uint32_t field, const char *name, unsigned unit)
 {
@@ -71,14 +74,14 @@ static void write_descriptor(struct pb_enc *e, uint32_t field, const char *name,
 	pb_enc_close(e);
 }
 
-static void write_defaults(struct pb_enc *e)
+static void write_defaults(struct pb_enc *e, const char *source)
 {
 	pb_enc_open(e, PB_TRACE_PACKET_TRACE_PACKET_DEFAULTS);
 	pb_enc_u64(e, PB_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID, CLOCK_BOOTTIME_ID);
 	pb_enc_open(e, PB_TRACE_PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS);
 	pb_enc_close(e);
 	pb_enc_open(e, PB_TRACE_PACKET_DEFAULTS_STACK_SAMPLE_DEFAULTS);
-	pb_enc_str(e, PB_STACK_SAMPLE_DEFAULTS_SOURCE, "linux.waits");
+	pb_enc_str(e, PB_STACK_SAMPLE_DEFAULTS_SOURCE, source);
 	write_descriptor(e, PB_STACK_SAMPLE_DEFAULTS_PRIMARY_DESCRIPTOR, "blocked",
 			 UNIT_NANOSECONDS);
 	write_descriptor(e, PB_STACK_SAMPLE_DEFAULTS_FOLLOWER_DESCRIPTORS, "waits", UNIT_COUNT);
@@ -93,7 +96,12 @@ static void ensure_state(struct waits_session *s)
 
 	if (!e)
 		return;
-	write_defaults(e);
+	if (s->base.resolver.stacks.sequence == OF_WAKERS) {
+		write_defaults(e, "linux.wakers");
+		writer_end(s->base.writer);
+		return;
+	}
+	write_defaults(e, "linux.waits");
 	pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
 	for (unsigned i = 0; i < ANNOTATIONS; i++) {
 		pb_enc_open(e, PB_INTERNED_DATA_DEBUG_ANNOTATION_NAMES);
@@ -151,11 +159,11 @@ static uint64_t ensure_track(struct waits_session *s, const struct wait_event *w
 				free(TAKE_PTR(t));
 		}
 	}
-	if (t && t->written == s->base.resolver.stacks.generation)
+	if (t && t->written == stacks_generation(&s->base.resolver.stacks))
 		return thread | WAITS_TRACK_BIT;
 	describe_track(s, w, thread);
 	if (t)
-		t->written = s->base.resolver.stacks.generation;
+		t->written = stacks_generation(&s->base.resolver.stacks);
 	return thread | WAITS_TRACK_BIT;
 }
 
@@ -429,10 +437,34 @@ static uint32_t total_stack(struct waits_session *s, const struct wait_key *k)
 	return stack_walk_end(&w, &s->base.resolver);
 }
 
-static void write_total(struct waits_session *s, const struct wait_key *k,
-			const struct wait_sum *grown)
+/* The frames of the waker; the outermost one is its name. */
+static uint32_t waker_stack(struct waits_session *s, const struct waker_key *k)
 {
-	uint32_t stack = total_stack(s, k);
+	const struct known_stack *kernel =
+		k->waits.kernel ? waits_records_find(s, k->waits.kernel) : NULL;
+	const struct known_stack *user =
+		k->waits.user ? waits_records_find(s, k->waits.user) : NULL;
+	char name[WAITS_NAME], text[WAITS_NAME + 16];
+	struct stacks *stacks = &s->base.resolver.stacks;
+	struct stack_walk w = {.n = 0};
+
+	memcpy(name, k->name, sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	str_make_plain(name, strlen(name), "");
+	add_frames(&w, kernel);
+	add_frames(&w, user);
+	if (!kernel && !user) {
+		add_text(&w, stacks, "[no stack of a waker taken]");
+	} else {
+		snprintf(text, sizeof(text), "[waker: %s]", name);
+		add_text(&w, stacks, text);
+	}
+	return stack_walk_end(&w, &s->base.resolver);
+}
+
+static void write_sample(struct waits_session *s, const struct wait_key *k, uint32_t stack,
+			 const struct wait_sum *grown)
+{
 	uint8_t waits[10]; /* of a packed field */
 	struct pb_enc *e;
 
@@ -453,9 +485,24 @@ static void write_total(struct waits_session *s, const struct wait_key *k,
 	writer_end(s->base.writer);
 }
 
+static void write_total(struct waits_session *s, const struct waker_key *k,
+			const struct wait_sum *grown)
+{
+	if (!(k->waits.flags & WAIT_OF_WAKER)) {
+		write_sample(s, &k->waits, total_stack(s, &k->waits), grown);
+		return;
+	}
+	if (!s->base.other_writer)
+		return;
+	stack_session_switch_sequence(&s->base);
+	write_sample(s, &k->waits, waker_stack(s, k), grown);
+	stack_session_switch_sequence(&s->base);
+}
+
 void waits_packets_write_totals(struct waits_session *s)
 {
 	waits_totals_write(s, write_total);
+	waits_totals_write_rests(s, write_total);
 }
 
 /* ---- losses and cost ---- */

@@ -22,12 +22,9 @@ EBPF_DECLARE(waits_calls);
 
 static const struct ebpf_need needs[] = {
 	/* The first three arguments are stable; 5.18 appended prev_state. */
-	NEED_TP_BTF("sched_switch", 3, 8),
-	NEED_TP_BTF("sched_waking", 1, 1),
-	NEED_TP_BTF("sched_process_fork", 2, 2),
-	NEED_TP_BTF("sched_process_free", 1, 1),
-	NEED_MEMBER("task_struct", "on_rq"),
-	NEED_END,
+	NEED_TP_BTF("sched_switch", 3, 8),	 NEED_TP_BTF("sched_waking", 1, 1),
+	NEED_TP_BTF("sched_process_fork", 2, 2), NEED_TP_BTF("sched_process_free", 1, 1),
+	NEED_MEMBER("task_struct", "on_rq"),	 NEED_END,
 };
 
 /* The second one is for kernels before 5.17, which have no bpf_loop(). */
@@ -36,7 +33,16 @@ static const struct ebpf_variant variants[] = {
 	{"tp_btf without bpf_loop", EBPF_IMAGE(waits_calls), needs},
 };
 
-static const char *const table_names[WAITS_TABLES] = {"totals", "totals_without_stacks"};
+static const struct {
+	const char *name;
+	uint32_t max;
+	uint32_t key_size;
+} total_tables[WAITS_TABLES] = {
+	[WAITS_TOTALS] = {"totals", WAITS_TOTALS_MAX, sizeof(struct wait_key)},
+	[WAITS_TOTALS_WITHOUT_STACKS] = {"totals_without_stacks", WAITS_BARE_TOTALS_MAX,
+					 sizeof(struct wait_key)},
+	[WAITS_TOTALS_OF_WAKERS] = {"totals_of_wakers", WAITS_WAKERS_MAX, sizeof(struct waker_key)},
+};
 
 struct waits_program {
 	struct ebpf_object *object; /* owned */
@@ -163,8 +169,8 @@ static int open_maps(struct waits_program *p)
 
 	for (unsigned i = 0; i < WAITS_TABLES; i++)
 		p->tables[i] = (struct map_reader){
-			.fd = ebpf_object_map(p->object, table_names[i]),
-			.key_size = sizeof(struct wait_key),
+			.fd = ebpf_object_map(p->object, total_tables[i].name),
+			.key_size = total_tables[i].key_size,
 			.value_size = sizeof(struct wait_sum),
 		};
 	if (r < 0)
@@ -320,15 +326,25 @@ int waits_program_each_total(struct waits_program *p, unsigned table,
 	return map_each(&p->tables[table], fn, ctx);
 }
 
-int waits_program_take_total(struct waits_program *p, unsigned table, const struct wait_key *k,
+uint32_t waits_program_table_max(unsigned table)
+{
+	return total_tables[table].max;
+}
+
+size_t waits_program_key_size(unsigned table)
+{
+	return total_tables[table].key_size;
+}
+
+int waits_program_take_total(struct waits_program *p, unsigned table, const void *key,
 			     struct wait_sum *ret)
 {
 	int fd = p->tables[table].fd;
 
-	if (bpf_map_lookup_and_delete_elem(fd, k, ret) == 0)
+	if (bpf_map_lookup_and_delete_elem(fd, key, ret) == 0)
 		return 0;
 	/* Kernels before 5.14. */
-	if (bpf_map_lookup_elem(fd, k, ret) < 0 || bpf_map_delete_elem(fd, k) < 0)
+	if (bpf_map_lookup_elem(fd, key, ret) < 0 || bpf_map_delete_elem(fd, key) < 0)
 		return -errno;
 	return 0;
 }

@@ -23,7 +23,11 @@ struct waits_queue {
 	size_t at; /* the next record */
 };
 
-enum { WAITS_TOTALS, WAITS_TOTALS_WITHOUT_STACKS, WAITS_TABLES };
+/* Tables of totals. The keys of the last one are struct waker_key, those of the others its first member. */
+enum { WAITS_TOTALS, WAITS_TOTALS_WITHOUT_STACKS, WAITS_TOTALS_OF_WAKERS, WAITS_TABLES };
+/* Returns the room of a table, and the bytes of its keys. */
+uint32_t waits_program_table_max(unsigned table);
+size_t waits_program_key_size(unsigned table);
 
 struct waits_counts {
 	struct waits_cpu lost; /* of all CPUs */
@@ -56,7 +60,7 @@ void waits_program_forget_stacks(struct waits_program *p);
 int waits_program_each_total(struct waits_program *p, unsigned table,
 			     void (*fn)(void *ctx, const void *key, const void *sum), void *ctx);
 /* Removes a total, and returns its last value. Returns 0 or -errno. */
-int waits_program_take_total(struct waits_program *p, unsigned table, const struct wait_key *k,
+int waits_program_take_total(struct waits_program *p, unsigned table, const void *key,
 			     struct wait_sum *ret);
 
 /*

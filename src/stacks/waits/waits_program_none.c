@@ -39,7 +39,17 @@ int waits_program_each_total(struct waits_program *p, unsigned table,
 	return 0;
 }
 
-int waits_program_take_total(struct waits_program *p, unsigned table, const struct wait_key *k,
+uint32_t waits_program_table_max(unsigned table)
+{
+	return 0;
+}
+
+size_t waits_program_key_size(unsigned table)
+{
+	return 0;
+}
+
+int waits_program_take_total(struct waits_program *p, unsigned table, const void *key,
 			     struct wait_sum *ret)
 {
 	return -ENOENT;

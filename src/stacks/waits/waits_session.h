@@ -46,12 +46,23 @@ struct waits_thread {
 
 /* A total, and how much of it is written. */
 struct waits_total {
-	struct wait_key key;
+	struct waker_key key; /* name "": not of a waker */
 	UT_hash_handle hh;
 	struct wait_sum now, written;
 	uint32_t table; /* index of the map (waits_program.h) */
 	uint16_t idle; /* reads since it has changed */
 	uint16_t postponed; /* reads for which its stacks were not known yet */
+};
+
+/* The waits of a process or thread that are not in the totals of wakers: the sum of the other totals
+ * minus those. For a short time it may be negative. */
+struct waits_rest {
+	struct {
+		uint32_t tgid, tid;
+	} key;
+	UT_hash_handle hh;
+	int64_t ns, waits;
+	uint64_t last;
 };
 
 struct waits_session {
@@ -68,6 +79,7 @@ struct waits_session {
 	struct known_stack *known; /* owned */
 	struct waits_thread *threads; /* owned */
 	struct waits_total *totals; /* owned */
+	struct waits_rest *rests; /* owned */
 	struct wait_event *waits; /* owned; of the round */
 	size_t n_waits, cap_waits;
 
@@ -93,8 +105,13 @@ bool waits_records_has_futex(const struct wait_event *e);
 void waits_totals_read(struct waits_session *s);
 /* Calls write for each total that has grown, and whose stacks are known. */
 void waits_totals_write(struct waits_session *s,
-			void (*write)(struct waits_session *s, const struct wait_key *k,
+			void (*write)(struct waits_session *s, const struct waker_key *k,
 				      const struct wait_sum *grown));
+/* Calls write for each process or thread whose waits are partly not in the totals of wakers; the key
+ * has no stacks. */
+void waits_totals_write_rests(struct waits_session *s,
+			      void (*write)(struct waits_session *s, const struct waker_key *k,
+					    const struct wait_sum *grown));
 
 /* Writes the single waits of the round. */
 void waits_packets_write_waits(struct waits_session *s);

@@ -158,6 +158,7 @@ static void waits_destroy(void *instance)
 	waits_records_forget(s);
 	HASH_FREE(s->threads);
 	HASH_FREE(s->totals);
+	HASH_FREE(s->rests);
 	waits_config_deinit(&s->config);
 	free(s->queue.bytes);
 	free(s->waits);
@@ -211,6 +212,10 @@ static int waits_create(struct ds_handle *h, const struct ds_env *env,
 	r = stack_session_init(&s->base, h, env, "linux.waits", &waits_source_ops);
 	if (r == 0)
 		r = prepare(s, env, config);
+	if (r == 0 && s->config.has_totals) {
+		s->base.other_writer = ds_writer_new(h);
+		r = s->base.other_writer ? 0 : -ENOMEM;
+	}
 	if (r < 0)
 		return r;
 	*ret_instance = TAKE_PTR(s);

@@ -5,6 +5,7 @@
  * becomes full.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/core/mem.h"
 #include "stacks/waits/waits_session.h"
@@ -18,7 +19,7 @@ struct read_ctx {
 	uint32_t n; /* totals in the table */
 };
 
-static struct waits_total *find_or_add(struct waits_session *s, const struct wait_key *key)
+static struct waits_total *find_or_add(struct waits_session *s, const struct waker_key *key)
 {
 	struct waits_total *t;
 
@@ -38,9 +39,12 @@ static struct waits_total *find_or_add(struct waits_session *s, const struct wai
 static void read_total(void *ctx, const void *key, const void *sum)
 {
 	struct read_ctx *c = ctx;
-	struct waits_total *t = find_or_add(c->s, key);
+	struct waker_key copy = {.name = ""};
 	const struct wait_sum *now = sum;
+	struct waits_total *t;
 
+	memcpy(&copy, key, waits_program_key_size(c->table));
+	t = find_or_add(c->s, &copy);
 	c->n++;
 	if (!t || t->table == WAITS_TABLES)
 		return;
@@ -85,7 +89,7 @@ void waits_totals_read(struct waits_session *s)
 		struct read_ctx c = {s, table, 0};
 
 		(void)waits_program_each_total(s->program, table, read_total, &c);
-		if (c.n > WAITS_TOTALS_MAX / 4 * 3)
+		if (c.n > waits_program_table_max(table) / 4 * 3)
 			remove_idle(s, table);
 	}
 }
@@ -93,8 +97,10 @@ void waits_totals_read(struct waits_session *s)
 /* The record of a stack may come after the total that refers to it. */
 static bool is_ready(struct waits_session *s, struct waits_total *t)
 {
-	if ((!t->key.kernel || waits_records_find(s, t->key.kernel)) &&
-	    (!t->key.user || waits_records_find(s, t->key.user)))
+	const struct wait_key *k = &t->key.waits;
+
+	if ((!k->kernel || waits_records_find(s, k->kernel)) &&
+	    (!k->user || waits_records_find(s, k->user)))
 		return true;
 	if (!s->base.is_stopping && t->postponed++ < POSTPONED_MAX)
 		return false;
@@ -102,8 +108,61 @@ static bool is_ready(struct waits_session *s, struct waits_total *t)
 	return true;
 }
 
+/* ---- waits without a waker's stack ---- */
+
+#define RESTS_MAX 65536 /* one more forgets all */
+
+static void add_to_rest(struct waits_session *s, const struct wait_key *k,
+			const struct wait_sum *grown)
+{
+	bool is_of_waker = k->flags & WAIT_OF_WAKER;
+	struct waits_rest *r, key = {.key = {k->tgid, k->tid}};
+
+	HASH_FIND(hh, s->rests, &key.key, sizeof(key.key), r);
+	if (!r) {
+		if (HASH_COUNT(s->rests) >= RESTS_MAX) {
+			HASH_FREE(s->rests);
+			s->rests = NULL;
+		}
+		r = calloc(1, sizeof(*r));
+		if (!r)
+			return;
+		r->key = key.key;
+		HASH_ADD(hh, s->rests, key, sizeof(r->key), r);
+		if (!r->hh.tbl) {
+			free(r);
+			return;
+		}
+	}
+	r->ns += is_of_waker ? -(int64_t)grown->ns : (int64_t)grown->ns;
+	r->waits += is_of_waker ? -(int64_t)grown->waits : (int64_t)grown->waits;
+	r->last = MAX(r->last, grown->last);
+}
+
+void waits_totals_write_rests(struct waits_session *s,
+			      void (*write)(struct waits_session *s, const struct waker_key *k,
+					    const struct wait_sum *grown))
+{
+	struct waits_rest *r, *next;
+
+	HASH_ITER (hh, s->rests, r, next) {
+		const struct waker_key key = {
+			.waits = {.tgid = r->key.tgid, .tid = r->key.tid, .flags = WAIT_OF_WAKER}};
+
+		if (r->ns < 0 || r->waits < 0)
+			continue;
+		if (r->waits)
+			write(s, &key,
+			      &(struct wait_sum){.ns = (uint64_t)r->ns,
+						 .waits = (uint64_t)r->waits,
+						 .last = r->last});
+		HASH_DEL(s->rests, r);
+		free(r);
+	}
+}
+
 void waits_totals_write(struct waits_session *s,
-			void (*write)(struct waits_session *s, const struct wait_key *k,
+			void (*write)(struct waits_session *s, const struct waker_key *k,
 				      const struct wait_sum *grown))
 {
 	struct waits_total *t, *next;
@@ -116,6 +175,7 @@ void waits_totals_write(struct waits_session *s,
 		grown.ns -= t->written.ns;
 		grown.waits -= t->written.waits;
 		write(s, &t->key, &grown);
+		add_to_rest(s, &t->key.waits, &grown);
 		t->written = t->now;
 		t->postponed = 0;
 		if (t->table == WAITS_TABLES) {

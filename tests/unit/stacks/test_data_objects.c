@@ -32,7 +32,8 @@ static int teardown(void **state)
 }
 
 /* Adds a record to the answer: the address with that index is in the mapping. */
-static void add_record(struct rig *r, uint32_t address, const char *path, uint64_t inode, bool is_behind)
+static void add_record(struct rig *r, uint32_t address, const char *path, uint64_t inode,
+		       bool is_behind)
 {
 	struct file_data_mapping d = {
 		.m = {0x10000, 0x20000, 0x3000, inode, 8, 1, (uint32_t)strlen(path), 0},
@@ -76,8 +77,11 @@ TEST_STATE(memory_has_the_name_of_its_kind, setup, teardown, struct rig *r)
 {
 	static const struct {
 		const char *path, *name;
-	} kinds[] = {{"[heap]", "heap"},      {"[stack]", "stack"}, {"//anon", "anonymous"},
-		     {"[anon:x]", "anonymous"}, {NULL, "?"}};
+	} kinds[] = {{"[heap]", "heap"},
+		     {"[stack]", "stack"},
+		     {"//anon", "anonymous"},
+		     {"[anon:x]", "anonymous"},
+		     {NULL, "?"}};
 	uint64_t addresses[FILE_NAMES_MAX];
 	uint32_t n;
 
@@ -87,7 +91,8 @@ TEST_STATE(memory_has_the_name_of_its_kind, setup, teardown, struct rig *r)
 	assert_int_equal(n, ARRAY_SIZE(kinds));
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (kinds[i].path)
-			add_record(r, index_of(addresses, n, 0x10000 + 8 * i), kinds[i].path, 0, false);
+			add_record(r, index_of(addresses, n, 0x10000 + 8 * i), kinds[i].path, 0,
+				   false);
 	data_objects_handle_answer(&r->objects, &r->answer, &r->stacks);
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		assert_string_equal(name_of(r, 7, 0x10000 + 8 * i), kinds[i].name);
@@ -123,7 +128,8 @@ TEST_STATE(files_have_variables_and_offsets, setup, teardown, struct rig *r)
 	assert_string_equal(name_of(r, 7, 0x1f000), "anonymous");
 	for (size_t i = 0; i < r->stacks.n_frames; i++)
 		if (r->stacks.frames[i].offset == 0x3010)
-			r->stacks.frames[i].name = (uint32_t)stacks_add_name(&r->stacks, "lock+0x8", 8);
+			r->stacks.frames[i].name =
+				(uint32_t)stacks_add_name(&r->stacks, "lock+0x8", 8);
 	assert_string_equal(name_of(r, 7, 0x10010), "app:lock+0x8");
 }
 
@@ -139,7 +145,8 @@ TEST_STATE(requests_are_of_one_process_and_bounded, setup, teardown, struct rig 
 		requests++;
 		all += n;
 		for (uint32_t i = 0; i < n; i++)
-			assert_int_equal(r->objects.pid, 7 + (int32_t)((addresses[i] - 0x1000) % 2));
+			assert_int_equal(r->objects.pid,
+					 7 + (int32_t)((addresses[i] - 0x1000) % 2));
 		data_objects_handle_answer(&r->objects, NULL, &r->stacks);
 	}
 	assert_int_equal(requests, DATA_OBJECTS_ASK_MAX);

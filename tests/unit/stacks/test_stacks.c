@@ -212,3 +212,24 @@ TEST_STATE(compiled_code_has_frames_of_its_process_and_of_its_names, setup, tear
 			 1);
 	assert_int_equal(number_of(&f, PB_FRAME_KIND), 0);
 }
+
+/* Each sequence gets what it does not have, whatever the other one has. */
+TEST_STATE(two_sequences_have_interned_data_of_their_own, setup, teardown, struct rig *r)
+{
+	const struct process_mapping m = mapping(r, 0x400000, "/usr/bin/app");
+	uint32_t frame = (uint32_t)stacks_add_user_frame(&r->stacks, &m, 0x400010);
+	int stack = stacks_add(&r->stacks, &frame, 1);
+	struct pb_field f;
+
+	assert_int_equal(written(r, stack, PB_INTERNED_DATA_MAPPINGS, &f), 1);
+	assert_int_equal(written(r, stack, PB_INTERNED_DATA_MAPPINGS, &f), 0);
+	r->stacks.sequence = 1;
+	assert_false(stacks_has_written(&r->stacks, (uint32_t)stack));
+	assert_int_equal(written(r, stack, PB_INTERNED_DATA_MAPPINGS, &f), 1);
+	assert_true(stacks_has_written(&r->stacks, (uint32_t)stack));
+	stacks_clear_written(&r->stacks);
+	assert_int_equal(written(r, stack, PB_INTERNED_DATA_MAPPING_PATHS, &f), 1);
+	r->stacks.sequence = 0;
+	assert_true(stacks_has_written(&r->stacks, (uint32_t)stack));
+	assert_int_equal(written(r, stack, PB_INTERNED_DATA_CALLSTACKS, &f), 0);
+}

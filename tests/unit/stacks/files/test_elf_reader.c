@@ -249,7 +249,8 @@ TEST_WITH(the_mappings_of_data_are_found, setup, teardown)
 	_cleanup_(closep) int maps = open("/proc/self/maps", O_RDONLY);
 	char own[4096];
 	long stack = 0;
-	const uint64_t addresses[] = {(uintptr_t)data_of_test, (uintptr_t)bss_of_test + sizeof(bss_of_test) / 2,
+	const uint64_t addresses[] = {(uintptr_t)data_of_test,
+				      (uintptr_t)bss_of_test + sizeof(bss_of_test) / 2,
 				      (uintptr_t)&stack, 16, (uintptr_t)&data_of_test[1]};
 	struct file_request q = {.kind = FILE_REQUEST_DATA_MAPS, .n = ARRAY_SIZE(addresses)};
 	ssize_t len = readlink("/proc/self/exe", own, sizeof(own));

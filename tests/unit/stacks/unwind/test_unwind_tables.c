@@ -340,7 +340,8 @@ TEST_WITH(a_program_has_the_rows_of_known_files_before_the_reader_answers, setup
 	assert_rows(8, 1, 200, 0);
 	assert_rows(8, 2, 0, 0); /* it has not been read */
 	assert_rows(8, 3, 100, 0);
-	assert_int_equal(START + 0x100000 - element(8)->mappings[1].bias, 0x2000 + LOAD_BIAS - BASE);
+	assert_int_equal(START + 0x100000 - element(8)->mappings[1].bias,
+			 0x2000 + LOAD_BIAS - BASE);
 	/* Another file has taken its place: its own rows follow. */
 	reader.numbers = 1000000;
 	reader.contents = 64;
