@@ -53,9 +53,11 @@ static enum match match_unit(const struct cgroup_row *r, const char *name)
 {
 	const char *last = last_part(r->path);
 	size_t len = strlen(name);
-	bool is_same =
-		strcmp(last, name) == 0 || (!strchr(name, '.') && strncmp(last, name, len) == 0 &&
-					    strcmp(last + len, ".service") == 0);
+	bool is_unit =
+		str_ends(last, ".service") || str_ends(last, ".scope") || str_ends(last, ".slice");
+	bool is_same = (is_unit && strcmp(last, name) == 0) ||
+		       (!strchr(name, '.') && strncmp(last, name, len) == 0 &&
+			strcmp(last + len, ".service") == 0);
 	struct cgroup_place p;
 
 	if (!is_same || !*last)
