@@ -9,7 +9,6 @@
 #define B64 "0123ba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
 #define C64 "cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
 #define UID "11111111-2222-3333-4444-555555555555"
-#define UID_ "11111111_2222_3333_4444_555555555555"
 
 struct rig {
 	char *root;
