@@ -38,3 +38,10 @@ struct track_spec {
 	const char *axis; /* siblings with the same axis share their scale, or NULL */
 	bool total; /* monotonic: it ends with its last value. Other counters end with 0 */
 };
+
+/* Initialises the spec of a counter that only grows; the caller sets its parent. */
+#define TRACK_TOTAL(name_, description_, unit_)                                                    \
+	{                                                                                          \
+		.name = (name_), .description = (description_), .unit = TRACK_UNIT_##unit_,        \
+		.total = true                                                                      \
+	}

@@ -54,15 +54,11 @@ static const struct ebpf_variant variants[] = {
 static const char *const op_names[BLOCK_OPS] = {"read", "write", "discard", "flush"};
 
 static const struct track_spec process_columns[] = {
-	{.name = "block read",
-	 .description = "bytes of block devices, since the recording began",
-	 .unit = TRACK_UNIT_BYTES,
-	 .total = true},
-	{.name = "block written",
-	 .description = "bytes of block devices, since the recording began; later writeback counts "
-			"for threads of the kernel",
-	 .unit = TRACK_UNIT_BYTES,
-	 .total = true},
+	TRACK_TOTAL("block read", "bytes of block devices, since the recording began", BYTES),
+	TRACK_TOTAL("block written",
+		    "bytes of block devices, since the recording began; later writeback counts "
+		    "for threads of the kernel",
+		    BYTES),
 	{.name = "block in flight",
 	 .description = "requests that devices have not completed",
 	 .unit = TRACK_UNIT_COUNT},

@@ -30,14 +30,9 @@ static const struct ebpf_need needs_of_tp[] = {
 };
 
 static const struct track_spec columns[] = {
-	{.name = "page faults",
-	 .description = "minor and major ones, since the recording began",
-	 .unit = TRACK_UNIT_COUNT,
-	 .total = true},
-	{.name = "major page faults",
-	 .description = "those that waited for a disk, since the recording began",
-	 .unit = TRACK_UNIT_COUNT,
-	 .total = true},
+	TRACK_TOTAL("page faults", "minor and major ones, since the recording began", COUNT),
+	TRACK_TOTAL("major page faults", "those that waited for a disk, since the recording began",
+		    COUNT),
 };
 
 static const struct per_process_spec spec = {

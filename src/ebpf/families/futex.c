@@ -41,14 +41,8 @@ static const struct ebpf_variant variants[] = {
 };
 
 static const struct track_spec columns[] = {
-	{.name = "futex wait time",
-	 .description = "of waits that are over, since the recording began",
-	 .unit = TRACK_UNIT_NS,
-	 .total = true},
-	{.name = "futex waits",
-	 .description = "those that are over, since the recording began",
-	 .unit = TRACK_UNIT_COUNT,
-	 .total = true},
+	TRACK_TOTAL("futex wait time", "of waits that are over, since the recording began", NS),
+	TRACK_TOTAL("futex waits", "those that are over, since the recording began", COUNT),
 };
 
 static const struct per_process_spec spec = {

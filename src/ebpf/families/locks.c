@@ -50,15 +50,11 @@ static const struct {
 };
 
 static const struct track_spec columns[] = {
-	{.name = "kernel lock wait time",
-	 .description = "ns that its threads slept for a lock of the kernel, since the recording "
-			"began",
-	 .unit = TRACK_UNIT_NS,
-	 .total = true},
-	{.name = "kernel lock waits",
-	 .description = "for locks that sleep, since the recording began",
-	 .unit = TRACK_UNIT_COUNT,
-	 .total = true},
+	TRACK_TOTAL("kernel lock wait time",
+		    "ns that its threads slept for a lock of the kernel, since the recording "
+		    "began",
+		    NS),
+	TRACK_TOTAL("kernel lock waits", "for locks that sleep, since the recording began", COUNT),
 };
 
 static const struct per_process_spec spec = {

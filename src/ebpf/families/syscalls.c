@@ -236,18 +236,9 @@ static const struct ebpf_variant variants[] = {
 };
 
 static const struct track_spec process_columns[] = {
-	{.name = "syscalls",
-	 .description = "system calls that returned, since the recording began",
-	 .unit = TRACK_UNIT_COUNT,
-	 .total = true},
-	{.name = "syscall time",
-	 .description = "from the begin to the end of each, also while it waits",
-	 .unit = TRACK_UNIT_NS,
-	 .total = true},
-	{.name = "syscall errors",
-	 .description = "calls that returned an error",
-	 .unit = TRACK_UNIT_COUNT,
-	 .total = true},
+	TRACK_TOTAL("syscalls", "system calls that returned, since the recording began", COUNT),
+	TRACK_TOTAL("syscall time", "from the begin to the end of each, also while it waits", NS),
+	TRACK_TOTAL("syscall errors", "calls that returned an error", COUNT),
 };
 
 /* A process has an element for each system call it makes. */

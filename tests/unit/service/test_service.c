@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #define STAGE_SCRAPING true
-#include "service/ipc/limits.h"
 #include "unit/service/rig.h"
 
 STAGE_TEST(both_ports_are_bound_by_their_names)

@@ -3,8 +3,6 @@
  * it. */
 #include <math.h>
 
-#include <sqlite3.h>
-
 #include "analyze/diff/diff_compare.h"
 #include "unit/test.h"
 

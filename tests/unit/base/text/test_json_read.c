@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/text/json_read.h"
-#include "base/text/str.h"
 #include "unit/test.h"
 
 static bool is_valid(const char *text)

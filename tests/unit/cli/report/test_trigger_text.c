@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/report/summary.h"
 #include "unit/cli/facts.h"
 #include "unit/test.h"
 

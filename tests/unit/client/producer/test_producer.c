@@ -4,7 +4,6 @@
 #include "unit/test.h"
 
 #include "base/event_loop/sock.h"
-#include "base/system/shm.h"
 #include "base/text/str.h"
 #include "client/producer/producer.h"
 #include "common/commit_data_request.pb-c.h"

@@ -3,8 +3,6 @@
 #include "unit/test.h"
 
 #include <netinet/in.h>
-#include <poll.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
 

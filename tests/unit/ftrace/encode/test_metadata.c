@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ftrace/encode/bundle.h"
 #include "ftrace/encode/metadata.h"
 #include "unit/fixture.h"
 #include "unit/rng.h"

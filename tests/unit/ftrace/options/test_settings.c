@@ -19,7 +19,6 @@
 #include "ftrace/options/instance_options.h"
 #include "ftrace/options/probes.h"
 #include "ftrace/options/synthetic_events.h"
-#include "ftrace/tracefs/override.h"
 #include "unit/ftrace/setups.h"
 
 #define CASES "tests/data/ftrace/settings.txt"

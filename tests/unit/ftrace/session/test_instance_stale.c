@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Empty folders, which rmdir takes as tracefs takes instances. */
 #include <sys/file.h>
-#include <sys/time.h>
-#include <time.h>
 
 #include "unit/ftrace/fake_tracefs.h"
 

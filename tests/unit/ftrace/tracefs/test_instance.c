@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What plain files can show; the kernel's part is in tests/root/test_ftrace.sh. */
 
-#include "ftrace/ring/ring_config.h"
 #include "ftrace/tracefs/override.h"
 #include "unit/ftrace/fake_tracefs.h"
 

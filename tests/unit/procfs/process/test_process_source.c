@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of linux.process_stats: start, flush, clear, stop, whom it waits for, and what it logs. */
 #include "base/event_loop/time_slice.h"
-#include "base/system/log.h"
 #include "unit/procfs/captured_log.h"
 #include "unit/procfs/process_rig.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ipc/consumer_port.pb-c.h"
-#include "service/consumer/consumer_port.h"
 #include "service/ipc/limits.h"
 #include "unit/service/clone_rig.h"
 #include "unit/test.h"

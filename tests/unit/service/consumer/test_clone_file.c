@@ -2,7 +2,6 @@
 #include <sys/resource.h>
 
 #include "ipc/consumer_port.pb-c.h"
-#include "service/consumer/consumer_port.h"
 #include "service/output/file_writer.c" /* its struct is private */
 #include "unit/service/clone_rig.h"
 #include "unit/service/output_dir.h"

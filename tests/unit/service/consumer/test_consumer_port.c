@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #define STAGE_FLAGS DS_NOTIFY_STOP
-#include "service/consumer/consumer_port.h"
-#include "service/session/session_state.h"
 #include "unit/service/rig.h"
 
 STAGE_TEST(connection_begins_without_a_session)

@@ -2,7 +2,6 @@
 #include "unit/test.h"
 #define STAGE_SETUP setup
 #define STAGE_TEARDOWN teardown
-#include "service/consumer/consumer_port.h"
 #include "service/session/session_state.h"
 #include "unit/service/rig.h"
 

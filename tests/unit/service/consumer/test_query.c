@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/tracing_service_state.pb-c.h"
-#include "service/consumer/consumer_port.h"
-#include "service/ipc/limits.h"
 #include "service/ipc/msgsock.h"
 #include "service/trace/service_packets.h"
 #include "unit/service/rig.h"

@@ -2,7 +2,6 @@
 #include "config/limits.h"
 #include "unit/test.h"
 #define STAGE_SETUP setup
-#include "service/consumer/consumer_port.h"
 #include "service/ipc/limits.h"
 #include "unit/service/rig.h"
 

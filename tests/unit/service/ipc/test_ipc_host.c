@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <netinet/in.h>
 #include <sys/resource.h>
 
 #include "base/system/background_close.h"

@@ -2,7 +2,6 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
-#include "base/event_loop/sock.h"
 #include "gen/fields.h"
 #include "service/ipc/ipc_peer.h"
 #include "unit/test.h"

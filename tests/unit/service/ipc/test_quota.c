@@ -6,7 +6,6 @@
 #define STAGE_SETUP setup
 #define STAGE_TEARDOWN teardown
 #include "service/ipc/limits.h"
-#include "service/trace/trace.h"
 #include "unit/service/rig.h"
 
 /* ---- by itself ---- */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <sys/resource.h>
 
-#include "service/ipc/limits.h"
 #include "unit/service/remote_rig.h"
 #include "unit/test.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "service/output/file_writer.h"
 #include "service/output/trace_files.h"
 #include "unit/service/rig.h"
 #include "unit/service/trace_file_helper.h"

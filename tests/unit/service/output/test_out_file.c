@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <sys/resource.h>
 
 #include "service/output/out_file.h"
 #include "service/output/trace_record.h"

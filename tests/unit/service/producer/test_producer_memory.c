@@ -2,7 +2,6 @@
 
 #include "base/system/shm.h"
 #include "config/limits.h"
-#include "service/ipc/limits.h"
 #include "unit/service/rig.h"
 #include "unit/test.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "service/ipc/limits.h"
-#include "service/service.h"
 #include "unit/service/rig.h"
 #include "unit/test.h"
 

@@ -3,7 +3,6 @@
 #include "config/limits.h"
 #include "unit/test.h"
 #define STAGE_FLAGS (DS_NOTIFY_START | DS_NOTIFY_STOP)
-#include "service/consumer/consumer_port.h"
 #include "service/ipc/limits.h"
 #include "service/session/session_state.h"
 #include "unit/service/rig.h"

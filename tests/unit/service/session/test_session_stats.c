@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/trace_stats.pb-c.h"
-#include "service/trace/trace.h"
 #include "unit/service/rig.h"
 #include "unit/test.h"
 

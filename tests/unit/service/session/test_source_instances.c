@@ -2,7 +2,6 @@
 #include "unit/test.h"
 #define STAGE_FLAGS (DS_NOTIFY_START | DS_NOTIFY_STOP)
 #include "service/ipc/limits.h"
-#include "service/session/session_state.h"
 #include "service/session/source_instances.h"
 #include "unit/service/rig.h"
 

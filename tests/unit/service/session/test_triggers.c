@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/observable_events.pb-c.h"
-#include "service/consumer/consumer_port.h"
 #include "service/ipc/limits.h"
 #include "service/session/triggers.h"
 #include "unit/service/rig.h"
