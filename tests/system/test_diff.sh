@@ -35,8 +35,8 @@ run "the largest effect is first, and the thread explains its program" 0 '^\+2[0
 [ "$(grep -c ' cpu  *app ' out)" = 1 ]
 verdict "a program that its thread explains has no row" $? out
 run "--all has it, and rows without a finding" 0 'No finding' --all a*.pf -- b*.pf
-[ "$(grep -c ' cpu  *app ' out)" = 2 ] && grep -q ' cpu  *other' out
-verdict "--all has both" $? out
+[ "$(grep -c ' cpu  *app ' out)" = 3 ] && grep -q ' cpu  *other' out
+verdict "--all has all levels" $? out
 run "the same recordings: no finding" 0 "no change that is distinguishable" a*.pf -- a*.pf
 run "one recording of each side: blocks of time" 0 "intervals are from blocks of time" a0.pf b0.pf
 grep -Eq ' cpu +app' out

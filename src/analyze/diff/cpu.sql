@@ -9,6 +9,16 @@
 -- @help time on CPUs
 -- @records sched
 
+-- A program that lost a CPU, or moved to another one.
+-- @section CPU time of programs, by CPU
+-- @by cpu
+WITH $BY_PROGRAM
+SELECT who, NULL, 'on CPU ' || cpu, sum(time), sum(n), NULL, NULL, NULL
+FROM used
+JOIN grp USING (utid)
+WHERE utid IN chosen
+GROUP BY who, cpu
+
 -- @section CPU time of programs
 -- @by program
 WITH $BY_PROGRAM

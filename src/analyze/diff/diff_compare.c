@@ -13,6 +13,9 @@
 /* A percentile of fewer is one of the largest values, not a percentile. */
 #define LEAST_FOR_P99 100
 #define LEAST_FOR_P50 20
+/* A function with fewer samples in an observation is not tested: only the largest changes could be
+ * found, and each test makes the others need more evidence. */
+#define LEAST_SAMPLES 30
 /* A part explains the change of the whole if it has at least this share of it, with its own error. */
 #define PART_SHARE 0.5
 
@@ -253,6 +256,15 @@ bool diff_level_is_one_sided(const struct diff_rows *rows, const struct diff_des
 	return has[0] != has[1];
 }
 
+static double mean_number(const struct diff_row *row, const struct diff_design *d)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < d->n_a + d->n_b; i++)
+		sum += row->of[i].n;
+	return sum / (double)(d->n_a + d->n_b);
+}
+
 /* Sets the changes of a row. Its size decides whether it is tested. */
 static void compare_row(const struct diff_row *row, const struct diff_design *d,
 			struct program_samples *list, struct series *s, bool comparable,
@@ -267,7 +279,8 @@ static void compare_row(const struct diff_row *row, const struct diff_design *d,
 	ret->row = row;
 	series_read(s, row, first, d, samples);
 	set_change(s, d, false, &ret->of[first]);
-	test = comparable && size_of(ret) >= DIFF_LEAST_SHARE * wall;
+	test = comparable && size_of(ret) >= DIFF_LEAST_SHARE * wall &&
+	       (!samples || mean_number(row, d) >= LEAST_SAMPLES);
 	for (int m = 0; m < DIFF_MEASURES; m++) {
 		series_read(s, row, (enum diff_measure)m, d, samples);
 		set_change(s, d, test, &ret->of[m]);

@@ -191,13 +191,16 @@ TEST(few_samples_say_little)
 	struct diff_design d = design_of(DIFF_REPETITIONS);
 	struct diff_results r;
 
-	/* 30 of 100 samples; without their own error, the values differ surely. */
-	set_values(add_row(&rows, "cpu", "function", "x", "few"), 1, 3e8, 3.2e8, 30);
-	set_values(add_row(&rows, "cpu", "function", "x", "rest"), 2, 7e8, 7e8, 70);
+	/* 40 of 100 samples; without their own error, the values differ surely. */
+	set_values(add_row(&rows, "cpu", "function", "x", "few"), 1, 3e8, 3.2e8, 40);
+	set_values(add_row(&rows, "cpu", "function", "x", "rest"), 2, 7e8, 7e8, 60);
+	set_values(add_row(&rows, "cpu", "function", "x", "too few"), 3, 3e8, 9e8, 29);
 	set_values(add_row(&rows, "cpu", "function", "y", "many"), 1, 3e8, 3.2e8, 30000);
 	set_values(add_row(&rows, "cpu", "function", "y", "rest of many"), 2, 7e8, 7e8, 70000);
 	assert_int_equal(diff_compare(&rows, &d, &r), 0);
 	assert_false(result_of(&r, "few")->finding);
+	assert_true(result_of(&r, "few")->of[DIFF_TOTAL].tested);
+	assert_false(result_of(&r, "too few")->of[DIFF_TOTAL].tested);
 	assert_true(result_of(&r, "many")->finding);
 	diff_results_deinit(&r);
 	diff_rows_deinit(&rows);
