@@ -245,7 +245,7 @@ def page_faults(above):
     t.packet(0, 'track_descriptor { uuid: 10 process { pid: 10 process_name: "app" } }')
     t.packet(0, 'track_descriptor { uuid: 70 parent_uuid: 10 name: "page faults" counter { } }')
     for i in range(11):
-        t.packet(100 * i, f"track_event {{ type: TYPE_COUNTER track_uuid: 70 counter_value: {i * (11_000 if above else 9_000)} }}")
+        t.packet(100 * i, f"track_event {{ type: TYPE_COUNTER track_uuid: 70 counter_value: {i * (5_500 if above else 4_500)} }}")
     return t
 
 

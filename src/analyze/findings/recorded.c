@@ -47,13 +47,13 @@ static bool source_records(const struct pb_field *source, const struct finding_n
 	return false;
 }
 
-static bool config_records(const struct recorded *r, const struct finding_need *need)
+bool recorded_is_requested(const uint8_t *config, size_t len, const struct finding_need *need)
 {
 	struct pb_field f, source;
 	struct pb_dec d;
 
-	pb_dec_init(&d, r->config, r->config_len);
-	while (r->config && pb_dec_next(&d, &f)) {
+	pb_dec_init(&d, config, config ? len : 0);
+	while (pb_dec_next(&d, &f)) {
 		if (f.id != PB_TRACE_CONFIG_DATA_SOURCES)
 			continue;
 		source = pb_inner_field(&f, PB_TRACE_CONFIG_DATA_SOURCE_CONFIG);
@@ -86,7 +86,8 @@ static bool has_event(const struct recorded *r, const struct finding_need *need)
 		"instr(str_value, ?1)";
 	const char *slash = strchr(need->name, '/'), *name = slash ? slash + 1 : need->name;
 
-	if (config_records(r, need) && !has_row(r->db, refused, need->name))
+	if (recorded_is_requested(r->config, r->config_len, need) &&
+	    !has_row(r->db, refused, need->name))
 		return true;
 	return has_row(r->db, "SELECT 1 FROM ftrace_event WHERE name GLOB ?1 LIMIT 1", name);
 }
@@ -99,7 +100,7 @@ bool recorded_has(const struct recorded *r, const struct finding_need *need)
 	case NEED_EVENT:
 		return has_event(r, need);
 	case NEED_SOURCE:
-		return config_records(r, need);
+		return recorded_is_requested(r->config, r->config_len, need);
 	case NEED_COUNTER:
 		return has_row(r->db,
 			       "SELECT 1 FROM __intrinsic_track WHERE event_type = 'counter' AND "

@@ -22,5 +22,8 @@ struct recorded {
  */
 bool recorded_has(const struct recorded *r, const struct finding_need *need);
 
+/* Returns true if the config, of any bytes, requests the event or data source of a need. */
+bool recorded_is_requested(const uint8_t *config, size_t len, const struct finding_need *need);
+
 /* Returns the index of a need of f that is not met and has no alternative that is, or -1. */
 int recorded_find_missing(const struct recorded *r, const struct finding *f);

@@ -1,21 +1,31 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Programs that begin processes at a high rate, most of which end at once, or do not end at all.
+-- A process that begins processes at a high rate, most of which end at once or not at all; or a program whose processes, together,
+-- begin ever more that do not end. The many short processes of a build have many parents, and end.
 --
 -- @title Runaway forks
 -- @needs event sched/sched_process_fork or event task/task_newtask
 -- @record sched
--- @threshold per_s 200
+-- @threshold per_s 100
 -- @threshold share_pct 50 of the processes, which ended within 50 ms or not at all
 -- @threshold processes 300
 -- @words {program} began {processes} processes, {per_s} a second; {short_lived} of them ended within 50 ms, {alive} still run
 -- @more report cpu --by program
 WITH born AS MATERIALIZED (
-  SELECT p.upid, p.start_ts, p.end_ts, coalesce((SELECT m.name FROM thread m WHERE m.upid = p.parent_upid AND m.is_main_thread), '')
-      AS program, (SELECT pid FROM process q WHERE q.upid = p.parent_upid) AS pid
+  SELECT p.start_ts, p.end_ts, p.parent_upid, coalesce((SELECT m.name FROM thread m WHERE m.upid = p.parent_upid AND
+      m.is_main_thread), '') AS program
   FROM process p
-  WHERE p.start_ts > :from AND p.start_ts < :to AND p.parent_upid IS NOT NULL)
-SELECT program, count(*) AS processes, 1e9 * count(*) / (max(start_ts) - min(start_ts) + 100000000) AS per_s,
-    100.0 * sum(end_ts IS NULL OR end_ts - start_ts < 50000000) / count(*) AS share_pct, sum(end_ts - start_ts < 50000000) AS
-    short_lived, sum(end_ts IS NULL) AS alive, min(start_ts) AS at_ts, pid
-FROM born
-GROUP BY program
+  WHERE p.start_ts > :from AND p.start_ts < :to AND p.parent_upid IS NOT NULL),
+parents AS (
+  SELECT program, (SELECT pid FROM process WHERE upid = parent_upid) AS pid, count(*) AS n, min(start_ts) AS first, max(start_ts) AS
+      last, coalesce(sum(end_ts - start_ts < 50000000), 0) AS short, sum(end_ts IS NULL) AS alive
+  FROM born
+  GROUP BY parent_upid
+  UNION ALL
+  SELECT program, NULL, count(*), min(start_ts), max(start_ts), 0, count(*)
+  FROM born
+  WHERE end_ts IS NULL
+  GROUP BY program
+  HAVING count(DISTINCT parent_upid) > 1)
+SELECT program, pid, n AS processes, 1e9 * n / (last - first + 100000000) AS per_s, 100.0 * (short + alive) / n AS share_pct,
+    short AS short_lived, alive, first AS at_ts, last AS last_ts
+FROM parents
