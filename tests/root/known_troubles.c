@@ -274,7 +274,8 @@ static void page_faults(void)
 	size_t size = 4 << 20;
 
 	while (goes_on()) {
-		char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
 
 		if (p == MAP_FAILED)
 			exit(1);
@@ -301,7 +302,8 @@ static void migrate(void)
 static void memory(void)
 {
 	size_t size = 400 << 20;
-	volatile char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile char *p =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	for (size_t i = 0; goes_on(); i = (i + 4096) % size)
 		p[i]++;
@@ -327,10 +329,10 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*fn)(void);
-	} troubles[] = {{"convoy", convoy},   {"inversion", inversion}, {"fsync", fsync_storm},
-			{"slack", slack},     {"poll", busy_poll},      {"yield", yield},
-			{"herd", herd},	      {"forks", forks},		{"growth", growth},
-			{"faults", page_faults}, {"migrate", migrate},	{"memory", memory},
+	} troubles[] = {{"convoy", convoy},	 {"inversion", inversion}, {"fsync", fsync_storm},
+			{"slack", slack},	 {"poll", busy_poll},	   {"yield", yield},
+			{"herd", herd},		 {"forks", forks},	   {"growth", growth},
+			{"faults", page_faults}, {"migrate", migrate},	   {"memory", memory},
 			{"video", video}};
 
 	if (argc != 3)

@@ -4,7 +4,7 @@
 -- @record irq
 -- @threshold share_pct 5 of the time of the CPU in interrupts of devices and softirqs
 -- @threshold of_all_pct 90 of the interrupts of devices
--- @threshold per_s 1000 of these
+-- @threshold per_s 500 of these
 -- @threshold cpus 2 in the machine
 -- @words CPU {cpu} handled {of_all_pct} % of the interrupts of devices ({per_s} a second), mostly of {device}, and spent {share_pct} % of its time in them and in softirqs
 -- @more report irq
