@@ -545,15 +545,72 @@ static int64_t asked_ns(const struct import_result *r)
 	return (int64_t)(seconds * 1e9);
 }
 
-static int print_all(struct output *p)
+static int print_one(struct output *p)
 {
 	const struct machine_list *list = &p->machines;
 
+	p->some = p->has_rows = p->of_trace = false;
+	return list->of_trace > 1 && list->n ? print_machines(p, list) : print_report(p);
+}
+
+/* Prints a report of --all with its name, unless the trace has no data for it. */
+static int print_one_of_all(struct output *p, size_t *n)
+{
+	FILE *to = p->out;
+	char *text = NULL;
+	size_t len = 0;
+	int r;
+
+	p->any = false;
+	p->out = open_memstream(&text, &len);
+	r = p->out ? print_one(p) : SQLITE_NOMEM;
+	if (p->out && fclose(p->out))
+		r = SQLITE_NOMEM;
+	p->out = to;
+	if (r == SQLITE_OK && p->any) {
+		const char *name = p->o->report->name;
+
+		if (p->o->format == REPORT_JSON)
+			fprintf(to, "%s\"%s\": ", (*n)++ ? ", " : "{", name);
+		else if (p->o->format == REPORT_CSV)
+			fprintf(to, "# report %s\n", name);
+		else
+			fprintf(to, "%s%ssonda report %s%s\n\n", (*n)++ ? "\n" : "",
+				report_bold(&p->style), name, report_plain(&p->style));
+		fwrite(text, 1, len, to);
+	}
+	free(text);
+	return r;
+}
+
+/* Prints all reports, but those of a thread only if one is named. */
+static int print_each(struct output *p)
+{
+	const struct report_options *options = p->o;
+	struct report_options one = *options;
+	size_t n = 0;
+	int r = SQLITE_OK;
+
+	p->o = &one;
+	for (size_t i = 0; i < n_reports && r == SQLITE_OK; i++) {
+		one.report = report_at(i);
+		if (!one.report->of_thread || one.n_words)
+			r = print_one_of_all(p, &n);
+	}
+	p->o = options;
+	p->any = true;
+	if (options->format == REPORT_JSON)
+		fputs(n ? "}\n" : "{}\n", p->out);
+	return r;
+}
+
+static int print_all(struct output *p)
+{
 	p->asked_ns = asked_ns(&p->tables.result);
 	print_limits(p);
 	if (p->o->format == REPORT_TEXT)
 		report_losses_print(&p->losses, &p->style, p->out);
-	return list->of_trace > 1 && list->n ? print_machines(p, list) : print_report(p);
+	return p->o->all ? print_each(p) : print_one(p);
 }
 
 /* Returns the exit code. A report that was asked for by its name fails if the trace has no data for

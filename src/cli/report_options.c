@@ -34,6 +34,7 @@ static const char usage_tail[] =
 	"      --callers F    functions: a flame graph of what called F, as 'read*'\n"
 	"      --callees F    functions: a flame graph of what F called\n"
 	"      --machine N    only this one of several machines: its id in the table machine\n"
+	"      --all          all reports that the trace has data for; reads the trace once\n"
 	"      --file FILE    findings: also that of this SQL file, or those of a folder\n"
 	"      --top N        at most N rows of a list; default: 20\n"
 	"      --json         one JSON object, with a list of rows for each table\n"
@@ -61,6 +62,7 @@ static const struct option long_options[] = {
 	{"memory", required_argument, NULL, 'm'},  {"html", no_argument, NULL, 'H'},
 	{"out", required_argument, NULL, 'o'},	   {"help", no_argument, NULL, 'h'},
 	{"machine", required_argument, NULL, 'M'}, {"file", required_argument, NULL, 'f'},
+	{"all", no_argument, NULL, 'A'},
 	{0},
 };
 
@@ -163,6 +165,9 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 		return set_key(option == 'r' ? "callers" : "callees", o, e);
 	case 'n':
 		return parse_top(optarg, &o->top, e);
+	case 'A':
+		o->all = true;
+		return 0;
 	case 'f':
 		o->findings = optarg;
 		return 0;
@@ -315,9 +320,13 @@ int report_options_parse(int argc, char **argv, struct report_options *ret, stru
 		ret->report = report_find("syscalls");
 	if (r == 0 && ret->from >= 0 && ret->to >= 0 && ret->to <= ret->from)
 		r = err_set(e, -EINVAL, "--to is not later than --from");
+	if (r == 0 && ret->all &&
+	    (ret->by || ret->format == REPORT_HTML || ret->report != report_at(0)))
+		r = err_set(e, -EINVAL,
+			    "--all is all reports: without the name of one, --by and --html");
 	if (r == 0)
 		r = check_by(ret, e);
-	if (r == 0 && ret->findings && !ret->report->of_findings)
+	if (r == 0 && ret->findings && !ret->all && !ret->report->of_findings)
 		r = err_set(e, -EINVAL, "--file is for sonda report findings");
 	return r == 0 ? check_page(ret, e) : r;
 }

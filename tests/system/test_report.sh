@@ -396,6 +396,30 @@ verdict "each report is printed machine by machine (failed:${bad:- none})" $? "$
 [ "$(grep '^#' "$TMP/out" | tr -d '\r' | tr '\n' ' ')" = "# CPUs, machine 0 # Threads, machine 0 # CPUs, machine 1 # Threads, machine 1 " ]
 verdict "titles of CSV name the machine" $? "$TMP/out"
 
+# ---- all reports ----
+
+for trace in "$ALL" "$TMP/machines"; do
+  for who in '' '-p app' '-p helper'; do
+    # shellcheck disable=SC2086 # options
+    "$SONDA" report --all $who "$trace" >"$TMP/got" 2>"$TMP/err" || continue
+    for report in $("$SONDA" help report | sed -n '/^Names:\|Names:$/,/^  -p/s/^  \([a-z]*\)  .*/\1/p'); do
+      if [ "$report" = why ]; then
+        [ -n "$who" ] || continue
+        "$SONDA" report why "${who#-p }" "$trace"
+      else
+        # shellcheck disable=SC2086
+        "$SONDA" report "$report" $who "$trace"
+      fi >"$TMP/one" 2>/dev/null && ! grep -qx 'nothing is missing' "$TMP/one" && printf 'sonda report %s\n\n' "$report" && cat "$TMP/one"
+    done >"$TMP/want"
+    diff <(grep -v '^Lost\|^$' "$TMP/want") <(grep -v '^Lost\|^$' "$TMP/got") >"$TMP/diff" && [ -s "$TMP/want" ]
+    verdict "--all $who is each report (${trace##*/})" $? "$TMP/diff" "$TMP/err"
+  done
+done
+"$SONDA" report --all --json "$ALL" 2>"$TMP/err" | python3 -c 'import json, sys
+r = json.load(sys.stdin)
+sys.exit(list(r)[:3] != ["overview", "findings", "cpu"] or not r["cpu"]["CPUs"])' 2>>"$TMP/err"
+verdict "--all --json: a member for each report" $? "$TMP/err"
+
 # ---- keys of timeline, slices and counters ----
 
 while read -r report key title; do
