@@ -68,6 +68,10 @@ function expand(s, depth,    out, i, n, name, key, args, names) {
 			out = out env[depth, name]
 			continue
 		}
+		if (name == "subject" && subject) {
+			out = out subject
+			continue
+		}
 		key = (report, name) in body ? report SUBSEP name : "reports" SUBSEP name
 		if (!(key in body))
 			fail("there is no text " name)
@@ -88,10 +92,20 @@ function expand(s, depth,    out, i, n, name, key, args, names) {
 	return out s
 }
 
-function end_part() {
-	if (section)
-		sections[report] = sections[report] "\t{" section ".sql = " quote(trim(expand(sql, 0))) "},\n"
-	section = sql = text = ""
+function add_section(by) {
+	subject = by
+	sections[report] = sections[report] "\t{.title = " quote(title by) ", " section (by ? ".by = " quote(by) ", " : "") \
+		".sql = " quote(trim(expand(sql, 0))) "},\n"
+}
+
+# A section with @each is one section for each of the words, which are $subject in its statement.
+function end_part(    i, n, words) {
+	n = split(each, words, / +/)
+	if (title && !n)
+		add_section("")
+	for (i = 1; i <= n; i++)
+		add_section(words[i])
+	title = section = sql = text = each = subject = ""
 }
 
 FNR == 1 {
@@ -120,7 +134,7 @@ FNR == 1 {
 		body[report, text] = ""
 	} else if (word == "@section") {
 		end_part()
-		section = ".title = " quote(rest) ", "
+		title = rest
 	} else if (word == "@help" || word == "@records") {
 		fields[report] = fields[report] "." substr(word, 2) " = " quote(rest) ", "
 	} else if (word == "@of_thread") {
@@ -129,6 +143,9 @@ FNR == 1 {
 		fields[report] = fields[report] ".of_findings = true, "
 	} else if (word == "@lacks") {
 		section = section ".lacks = report_lacks_" rest ", "
+	} else if (word == "@each") {
+		each = rest
+		title = title " "
 	} else if (word == "@top") {
 		section = section ".top = " rest ", "
 	} else if (word == "@by" || word == "@note" || word == "@more") {
@@ -148,7 +165,7 @@ FNR == 1 {
 NF {
 	if (text)
 		body[report, text] = trim(body[report, text] " " trim($0))
-	else if (section)
+	else if (title)
 		sql = sql " " trim($0)
 	else
 		fail("a statement without @section")

@@ -55,6 +55,20 @@ LIMIT :top + :more
 -- @on_request
 $USED_BY($BY_PROCESS, $PROCESS, $PROCESS_FROM)
 
+-- @section By
+-- @each container unit pod cgroup
+-- @more sched
+-- @on_request
+WITH t AS (
+  SELECT who, sum(time) AS run, max(longest) AS longest, sum(n) AS n
+  FROM used('$subject')
+  GROUP BY who)
+SELECT $SUBJECT, run AS run_ns, 100.0 * run / (:to - :from) AS cpu_pct, n AS runs,
+    longest AS longest_ns
+FROM t $SUBJECT_FROM
+ORDER BY run DESC
+LIMIT :top + :more
+
 -- @section Programs
 -- @by program
 -- @on_request

@@ -33,6 +33,11 @@ LIMIT :top + :more
 -- @by process
 SELECT $PROCESS $IO_COLUMNS requests_by('process') $PROCESS_FROM $IO_ORDER
 
+-- @section By
+-- @each container unit pod cgroup program
+-- @on_request
+SELECT $SUBJECT $IO_COLUMNS requests_by('$subject') t $SUBJECT_FROM $IO_ORDER
+
 -- @section Threads
 -- @by thread
 -- @on_request

@@ -9,7 +9,7 @@
 SELECT $columns, t.woken AS wakeups, n - t.woken AS preempted, total / n AS mean_ns, p50 AS p50_ns,
     p99 AS p99_ns, worst AS max_ns, worst_ts AS max_at_ts
 FROM waits_by('$by') t $from
-ORDER BY worst DESC, who
+ORDER BY worst DESC, t.who
 LIMIT :top + :more
 
 -- @section Waits for a CPU, by thread
@@ -26,6 +26,11 @@ $WAITS_BY(process, $PROCESS, $PROCESS_FROM)
 -- @by program
 -- @on_request
 $WAITS_BY(program, $PROGRAM, )
+
+-- @section Waits for a CPU, by
+-- @each container unit pod cgroup
+-- @on_request
+$WAITS_BY($subject, $SUBJECT, $SUBJECT_FROM)
 
 -- @section Longest waits
 $WORST_WAITS

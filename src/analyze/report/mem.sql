@@ -11,6 +11,34 @@ max(iif(t.name = '$name', c.value, NULL))
 -- @define RECLAIM(of)
 'mm_vmscan_${of}_reclaim_begin', 'mm_vmscan_${of}_reclaim_end',
 
+-- p(upid, rss, anon, file, shmem, swap, peak): the largest size of each process.
+-- @define SIZES
+p AS (
+  SELECT t.upid, $LARGEST(mem.rss) AS rss, $LARGEST(mem.rss.anon) AS anon,
+      $LARGEST(mem.rss.file) AS file, $LARGEST(mem.rss.shmem) AS shmem, $LARGEST(mem.swap) AS swap,
+      max(iif(t.name = 'mem.rss.watermark', c.value, NULL)) AS peak
+  FROM __intrinsic_track t
+  CROSS JOIN counter c ON c.track_id = t.id
+  WHERE t.type = 'process_memory' AND c.ts >= :from AND c.ts <= :to AND t.upid IN (SELECT upid FROM
+      thread WHERE utid IN chosen)
+  GROUP BY t.upid)
+
+-- @define RSS
+coalesce(rss, coalesce(anon, 0) + coalesce(file, 0) + coalesce(shmem, 0))
+
+-- @define FAULTS
+f AS (
+  SELECT utid, count(*) AS n
+  FROM ftrace_event
+  WHERE name IN ('page_fault_user', 'page_fault_kernel') AND ts >= :from AND ts <= :to AND utid IN
+      chosen
+  GROUP BY utid),
+t AS (
+  SELECT who, sum(n) AS n
+  FROM f
+  JOIN grp USING (utid)
+  GROUP BY who)
+
 -- stalls(utid, ts, dur, what): from pairs of events of a thread that begin and end reclaim or
 -- compaction.
 -- @define STALLS
@@ -54,36 +82,43 @@ LIMIT :top + :more
 
 -- @section Processes, by their largest size
 -- @by process
-WITH p AS (
-  SELECT t.upid, $LARGEST(mem.rss) AS rss, $LARGEST(mem.rss.anon) AS anon,
-      $LARGEST(mem.rss.file) AS file, $LARGEST(mem.rss.shmem) AS shmem, $LARGEST(mem.swap) AS swap,
-      max(iif(t.name = 'mem.rss.watermark', c.value, NULL)) AS peak
-  FROM __intrinsic_track t
-  CROSS JOIN counter c ON c.track_id = t.id
-  WHERE t.type = 'process_memory' AND c.ts >= :from AND c.ts <= :to AND t.upid IN (SELECT upid FROM
-      thread WHERE utid IN chosen)
-  GROUP BY t.upid)
-SELECT coalesce(process.name, '') AS process, pid, coalesce(rss, coalesce(anon, 0) + coalesce(file,
-    0) + coalesce(shmem, 0)) AS rss_bytes, anon AS anon_bytes, file AS file_bytes,
+WITH $SIZES
+SELECT coalesce(process.name, '') AS process, pid, $RSS AS rss_bytes, anon AS anon_bytes, file AS file_bytes,
     shmem AS shmem_bytes, swap AS swap_bytes, peak AS peak_bytes
 FROM p
 JOIN process USING (upid)
 ORDER BY rss_bytes DESC
 LIMIT :top + :more
 
+-- @section Sums of the largest sizes of processes, by
+-- @each container unit pod cgroup program
+-- @on_request
+WITH $BY_SUBJECT, $SIZES, t AS (
+  SELECT who, sum($RSS) AS rss, sum(anon) AS anon, sum(file) AS file, sum(shmem) AS shmem,
+      sum(swap) AS swap, count(*) AS n
+  FROM p
+  JOIN thread USING (upid)
+  JOIN grp USING (utid)
+  WHERE thread.is_main_thread
+  GROUP BY who)
+SELECT $SUBJECT, rss AS rss_bytes, anon AS anon_bytes, file AS file_bytes, shmem AS shmem_bytes,
+    swap AS swap_bytes, n AS processes
+FROM t $SUBJECT_FROM
+ORDER BY rss_bytes DESC
+LIMIT :top + :more
+
+-- @section Page faults, by
+-- @each container unit pod cgroup program
+-- @on_request
+WITH $BY_SUBJECT, $FAULTS
+SELECT $SUBJECT, n AS faults, 1e9 * n / (:to - :from) AS per_s
+FROM t $SUBJECT_FROM
+ORDER BY n DESC
+LIMIT :top + :more
+
 -- @section Page faults
 -- @by faults
-WITH $BY_PROCESS, f AS (
-  SELECT utid, count(*) AS n
-  FROM ftrace_event
-  WHERE name IN ('page_fault_user', 'page_fault_kernel') AND ts >= :from AND ts <= :to AND utid IN
-      chosen
-  GROUP BY utid),
-t AS (
-  SELECT who, sum(n) AS n
-  FROM f
-  JOIN grp USING (utid)
-  GROUP BY who)
+WITH $BY_PROCESS, $FAULTS
 SELECT $PROCESS, n AS faults, 1e9 * n / (:to - :from) AS per_s
 FROM t $PROCESS_FROM
 ORDER BY n DESC

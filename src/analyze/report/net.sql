@@ -66,6 +66,20 @@ FROM g $PROCESS_FROM
 ORDER BY bytes DESC
 LIMIT :top + :more
 
+-- @section Packets that were sent, by
+-- @each container unit pod cgroup program
+-- @on_request
+WITH $PACKETS, $BY_SUBJECT, t AS (
+  SELECT who, $TRAFFIC
+  FROM packets
+  JOIN grp USING (utid)
+  WHERE way = 'sent'
+  GROUP BY who)
+SELECT $SUBJECT, $TRAFFIC_COLUMNS
+FROM t $SUBJECT_FROM
+ORDER BY bytes DESC
+LIMIT :top + :more
+
 -- @section Packets that the kernel dropped
 -- @by drop
 -- @of_machine

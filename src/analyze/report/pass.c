@@ -135,6 +135,8 @@ bool pass_who_init(struct pass_who *w, const struct pass_input *in)
 	if (!w->of || !w->main)
 		return false;
 	memset(w->main, 0xff, ((size_t)processes + 1) * sizeof(*w->main));
+	if (pass_subject_kind(in->by, &w->kind))
+		return pass_subjects_init(w);
 	if (w->kind == WHO_PROGRAM)
 		map_to_programs(w);
 	for (uint32_t utid = 0; utid < threads->rows && w->kind != WHO_PROGRAM; utid++) {
@@ -151,6 +153,7 @@ void pass_who_deinit(struct pass_who *w)
 {
 	free(w->of);
 	free(w->main);
+	free(w->subject);
 }
 
 int64_t pass_who_value(const struct pass_who *w, uint32_t who)

@@ -50,6 +50,8 @@ struct pass {
 	void (*run)(const struct pass_input *in, struct pass_rows *ret);
 };
 
+void pass_subjects(const struct pass_input *in, struct pass_rows *ret);
+void pass_subject_of(const struct pass_input *in, struct pass_rows *ret);
 void pass_used(const struct pass_input *in, struct pass_rows *ret);
 void pass_spent(const struct pass_input *in, struct pass_rows *ret);
 void pass_blocked(const struct pass_input *in, struct pass_rows *ret);
@@ -143,19 +145,48 @@ bool pass_next_span(struct pass_walk *w, struct pass_span *ret);
 /* Returns the last row of each value of a column (owned by the caller), or NULL without memory. */
 uint32_t *pass_last_rows(const struct table *t, unsigned column);
 
-/* Maps threads to what a report counts by: thread, process or program. */
+enum who_kind {
+	WHO_THREAD,
+	WHO_PROCESS,
+	WHO_PROGRAM,
+	WHO_CONTAINER, /* this and those below: subjects, to which a thread belongs for a time */
+	WHO_UNIT,
+	WHO_POD,
+	WHO_CGROUP,
+};
+
+/* Maps threads to what a report counts by. */
 struct pass_who {
 	const struct store *s;
-	uint32_t *of; /* owned; by utid. Process: its upid, or number of processes + utid */
+	/* Owned; by utid. Process: its upid, or number of processes + utid. Subjects: its first row
+	 * of thread_cgroup, or NULL_U32. */
+	uint32_t *of;
 	uint32_t *main; /* owned; by upid: the name of its main thread */
-	enum { WHO_THREAD, WHO_PROCESS, WHO_PROGRAM } kind;
+	uint32_t *subject; /* owned; by row of cgroup. NULL: it is not by subjects */
+	enum who_kind kind;
 };
 
 /* Maps by in->by. Returns false without memory. Deinit in either case. */
 bool pass_who_init(struct pass_who *w, const struct pass_input *in);
 void pass_who_deinit(struct pass_who *w);
 
-/* Returns the value of the column "who". who: an element of w->of; NULL_U32 becomes NULL. */
+/* Parts of pass_who_init() and pass_who_at(), for subjects (pass_subjects.c). */
+bool pass_subject_kind(const char *word, enum who_kind *ret);
+bool pass_subjects_init(struct pass_who *w);
+uint32_t pass_subject_at(const struct pass_who *w, uint32_t utid, int64_t ts);
+
+/* Returns whom the thread belongs to at ts; NULL_U32: unknown. */
+static inline uint32_t pass_who_at(const struct pass_who *w, uint32_t utid, int64_t ts)
+{
+	return w->subject ? pass_subject_at(w, utid, ts) : w->of[utid];
+}
+
+/* Cuts the next part off an interval, in which its thread belongs to *ret_who. Returns false at the
+ * end. */
+bool pass_who_next_part(const struct pass_who *w, struct pass_span *rest, struct pass_span *ret,
+			uint32_t *ret_who);
+
+/* Returns the value of the column "who". who: of pass_who_at(); NULL_U32 becomes NULL. */
 int64_t pass_who_value(const struct pass_who *w, uint32_t who);
 
 /* The first returns true for "R" and "R+", the second for states that begin with "D". */

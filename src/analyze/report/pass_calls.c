@@ -140,7 +140,8 @@ static void add_calls(struct calls *c, const struct pass_who *who, bool by_name,
 	c->at = 0;
 	while (next_call(c, &call)) {
 		uint32_t name = by_name ? table_u32(t, SLICE_NAME, call.row) : NULL_U32;
-		uint64_t key = (uint64_t)(who ? who->of[call.utid] : NULL_U32) << 32 | name;
+		uint32_t of = who ? pass_who_at(who, call.utid, call.ts) : NULL_U32;
+		uint64_t key = (uint64_t)of << 32 | name;
 		struct group *group =
 			groups_add(g, &(struct group_sample){.key = key,
 							     .ns = call.dur,

@@ -311,7 +311,7 @@ static void add_requests(const struct request_array *l, enum request_key by,
 		const struct request *q = &l->list[i];
 		uint64_t key = by == BY_DEVICE	 ? (uint64_t)q->dev * OPS + q->op
 			       : by == BY_LENGTH ? pass_length(q->dur)
-						 : (uint64_t)who->of[q->utid] * OPS + q->op;
+						 : (uint64_t)pass_who_at(who, q->utid, q->ts) * OPS + q->op;
 		struct group *group = groups_add(
 			g, &(struct group_sample){.key = key, .ns = q->dur, .ts = q->ts});
 

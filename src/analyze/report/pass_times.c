@@ -3,7 +3,8 @@
 #include "analyze/report/pass.h"
 
 #define KEY(utid, of) ((uint64_t)(utid) << 32 | (of))
-#define UTID_OF(key) ((int64_t)((key) >> 32))
+#define HIGH_OF(key) ((uint32_t)((key) >> 32))
+#define UTID_OF(key) ((int64_t)HIGH_OF(key))
 #define LOW_OF(key) ((uint32_t)(key))
 
 static bool add_span(struct groups *g, uint64_t key, const struct pass_span *s, bool flagged)
@@ -15,6 +16,30 @@ static bool add_span(struct groups *g, uint64_t key, const struct pass_span *s, 
 					  .flagged = flagged});
 }
 
+/* By threads a row is of any thread, and the statement chooses. */
+static bool counts(const struct pass_input *in, const struct pass_span *s)
+{
+	return !*in->by || in->chosen[s->utid];
+}
+
+static int64_t by_thread(const struct pass_who *who, uint64_t key)
+{
+	return who->kind == WHO_THREAD ? UTID_OF(key) : NULL_I64;
+}
+
+/* Adds a span to those that its thread belongs to meanwhile. */
+static void add_parts(struct groups *g, const struct pass_who *who, const struct pass_span *s,
+		      uint32_t of, bool flagged)
+{
+	struct pass_span rest = *s, part;
+	uint32_t key;
+
+	while (pass_who_next_part(who, &rest, &part, &key)) {
+		add_span(g, KEY(key, of), &part, flagged);
+		flagged = false;
+	}
+}
+
 void pass_used(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct pass_walk w = {.in = in, .table = TABLE_SCHED};
@@ -22,15 +47,19 @@ void pass_used(const struct pass_input *in, struct pass_rows *ret)
 	struct groups g = {.n = 0};
 	struct pass_span span;
 
-	while (pass_next_span(&w, &span))
-		if (span.end > span.begin)
-			add_span(&g, KEY(span.utid, table_u32(t, SCHED_CPU, span.row)), &span,
-				 false);
+	struct pass_who who;
+
+	ret->failed = !pass_who_init(&who, in);
+	while (!ret->failed && pass_next_span(&w, &span))
+		if (span.end > span.begin && counts(in, &span))
+			add_parts(&g, &who, &span, table_u32(t, SCHED_CPU, span.row), false);
 	for (size_t i = 0; i < g.n; i++)
-		PASS_ROW(ret, UTID_OF(g.list[i].key), LOW_OF(g.list[i].key),
-			 (int64_t)g.list[i].total, (int64_t)g.list[i].n, g.list[i].longest);
+		PASS_ROW(ret, by_thread(&who, g.list[i].key), LOW_OF(g.list[i].key),
+			 (int64_t)g.list[i].total, (int64_t)g.list[i].n, g.list[i].longest,
+			 pass_who_value(&who, HIGH_OF(g.list[i].key)));
 	ret->failed |= g.failed;
 	groups_deinit(&g);
+	pass_who_deinit(&who);
 }
 
 /* Returns the row of TABLE_BLOCKED of a row of thread_state, or NULL_U32. */
@@ -60,36 +89,44 @@ void pass_spent(const struct pass_input *in, struct pass_rows *ret)
 	const struct table *t = &in->s->tables[TABLE_THREAD_STATE];
 	struct groups g = {.n = 0}, empty = {.n = 0};
 	struct pass_span span;
+	struct pass_who who;
 
-	while (pass_next_span(&w, &span)) {
+	ret->failed = !pass_who_init(&who, in);
+	while (!ret->failed && pass_next_span(&w, &span)) {
 		uint16_t state = table_u16(t, STATE_STATE, span.row);
-		uint64_t key =
-			KEY(span.utid, state | (waits_for_io(in->s, span.row) ? IO_WAIT : 0));
+		uint32_t low = state | (waits_for_io(in->s, span.row) ? IO_WAIT : 0);
 		bool woken = state == STORE_STATE_RUNNABLE &&
 			     table_u32(t, STATE_MORE, span.row) != NULL_U32;
 
-		add_span(span.end > span.begin ? &g : &empty, key, &span, woken);
+		if (span.end > span.begin && counts(in, &span))
+			add_parts(&g, &who, &span, low, woken);
+		else if (counts(in, &span))
+			add_span(&empty, KEY(pass_who_at(&who, span.utid, span.begin), low), &span,
+				 woken);
 	}
 	for (size_t i = 0; i < empty.n; i++) {
 		const struct group *e = &empty.list[i];
 		uint16_t state = (uint16_t)LOW_OF(e->key);
 
-		PASS_ROW(ret, UTID_OF(e->key),
+		PASS_ROW(ret, by_thread(&who, e->key),
 			 state < in->s->n_states ? (int64_t)in->s->states[state] : NULL_I64,
-			 !!(LOW_OF(e->key) & IO_WAIT), 0, 0, (int64_t)e->n, 0, 0);
+			 !!(LOW_OF(e->key) & IO_WAIT), 0, 0, (int64_t)e->n, 0, 0,
+			 pass_who_value(&who, HIGH_OF(e->key)));
 	}
 	for (size_t i = 0; i < g.n; i++) {
 		const struct group *e = &g.list[i];
 		uint16_t state = (uint16_t)LOW_OF(e->key);
 
-		PASS_ROW(ret, UTID_OF(e->key),
+		PASS_ROW(ret, by_thread(&who, e->key),
 			 state < in->s->n_states ? (int64_t)in->s->states[state] : NULL_I64,
 			 !!(LOW_OF(e->key) & IO_WAIT), (int64_t)e->total, (int64_t)e->n, 0,
-			 e->longest, (int64_t)e->flagged);
+			 e->longest, (int64_t)e->flagged,
+			 pass_who_value(&who, HIGH_OF(e->key)));
 	}
 	ret->failed |= g.failed || empty.failed;
 	groups_deinit(&g);
 	groups_deinit(&empty);
+	pass_who_deinit(&who);
 }
 
 void pass_blocked(const struct pass_input *in, struct pass_rows *ret)

@@ -90,7 +90,7 @@ static void add_waits(const struct pass_input *in, const struct pass_who *who, b
 		if (!in->chosen[w.utid])
 			continue;
 		groups_add(g, &(struct group_sample){.key = by_length ? pass_length(w.dur)
-								      : who->of[w.utid],
+								      : pass_who_at(who, w.utid, w.ts),
 						     .ns = w.dur,
 						     .ts = w.ts,
 						     .flagged = w.waker != NULL_U32});

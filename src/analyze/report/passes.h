@@ -12,17 +12,23 @@
  * times as long. They are table-valued functions; arguments that a table does not use may be left
  * out:
  *
- *	used(utid, cpu, time, n, longest)
- *		sums of the runs in sched, by thread and CPU
- *	spent(utid, state, io_wait, time, n, empty, longest, woken)
- *		sums of the rows of thread_state, by thread, state and io_wait; n: without those
+ *	used(by)(utid, cpu, time, n, longest, who)
+ *		sums of the runs in sched, by thread and CPU; with by (as waits_by): of the chosen
+ *		threads, by who and CPU
+ *	spent(by)(utid, state, io_wait, time, n, empty, longest, woken, who)
+ *		sums of the rows of thread_state, by thread (or, as in used, who), state and io_wait; n: without those
  *		that took no time (empty); woken: of n, those that a wakeup began
  *	blocked(utid, function, time, n, longest, io)
  *		uninterruptible sleep of the chosen threads, by kernel function
  *	waits_by(by)(who, n, woken, total, p50, p99, worst, worst_ts)
  *		waits of the chosen threads for a CPU, each from the wakeup or the preemption until
- *		the thread ran; by: thread, process, program (grp in
- *		reports.sql), or length (pass_length() in pass.h)
+ *		the thread ran; by: thread, process, program (grp in reports.sql), container,
+ *		unit, pod, cgroup (a row of subjects; NULL: unknown), or length (pass_length() in
+ *		pass.h)
+ *	subjects(by)(who, name)
+ *		the containers, units, pods or control groups, or programs, with their names
+ *	subject_of(by)(utid, who)
+ *		whom each thread belongs to at the end of the window, or at its own end
  *	late_by(by)(who, n, total, p50, p99, worst, worst_ts)
  *		sleeps of the chosen threads that lasted beyond the expiry of their timer, by thread,
  *		process or program: for how long; worst_ts: when the timer was due

@@ -6,6 +6,7 @@
 --	@help, @records, @of_thread, @of_findings	of the report: see struct report in report.h
 --	@define NAME(parameters)	a text: $NAME(arguments) stands for it, $parameter for an argument
 --	@section TITLE			a statement; @by, @more and others: see struct report_section
+--	@each WORDS			a section "TITLE WORD" with @by WORD for each of them, which is $subject
 --
 -- See passes.h for intervals that did not end, or that reach out of the window.
 --
@@ -47,6 +48,20 @@ grp AS (
 
 -- @define PROGRAM
 who AS program
+
+-- grp(utid, who): whose each thread is: the last container, unit, pod or control group that it was in
+-- within the window, or its program; and the column that names it. Passes with the argument $subject
+-- have such a who as well, of the time of each interval.
+-- @define BY_SUBJECT
+grp AS (
+  SELECT utid, who
+  FROM subject_of('$subject'))
+
+-- @define SUBJECT
+coalesce(subjects.name, '(unknown)') AS $subject
+
+-- @define SUBJECT_FROM
+LEFT JOIN subjects('$subject') ON subjects.who = t.who
 
 -- A line of 1 to 40 full blocks, in proportion to the number; the largest number has 40.
 -- @define BAR(number, largest)

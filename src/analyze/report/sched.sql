@@ -5,13 +5,16 @@
 -- @help how threads spent their time: running, runnable, blocked, asleep
 -- @records sched
 
+-- @define SPENT_SUMS
+sum(iif(state = 'Running', time, 0)) AS run, sum(iif(state IN ('R', 'R+'), time, 0)) AS waits,
+    sum(iif(state GLOB 'D*', time, 0)) AS blocked, sum(iif(state = 'S' OR state = 'I', time,
+    0)) AS sleep, sum(iif(state = 'Running', n, 0)) AS n, sum(iif(state IN ('R', 'R+'),
+    spent.n - woken, 0)) AS preempted
+
 -- u(utid, run, waits, blocked, sleep, n, preempted): of each thread.
 -- @define SPENT
 u AS (
-  SELECT utid, sum(iif(state = 'Running', time, 0)) AS run, sum(iif(state IN ('R', 'R+'), time,
-      0)) AS waits, sum(iif(state GLOB 'D*', time, 0)) AS blocked,
-      sum(iif(state = 'S' OR state = 'I', time, 0)) AS sleep, sum(iif(state = 'Running', n,
-      0)) AS n, sum(iif(state IN ('R', 'R+'), spent.n - woken, 0)) AS preempted
+  SELECT utid, $SPENT_SUMS
   FROM spent
   WHERE utid IN chosen
   GROUP BY utid)
@@ -46,6 +49,19 @@ LIMIT :top + :more
 -- @more latency --by process
 -- @on_request
 $SPENT_BY($BY_PROCESS, $PROCESS, $PROCESS_FROM)
+
+-- @section By
+-- @each container unit pod cgroup
+-- @more latency
+-- @on_request
+WITH t AS (
+  SELECT who, $SPENT_SUMS
+  FROM spent('$subject') spent
+  GROUP BY who)
+SELECT $SUBJECT $SPENT_COLUMNS
+FROM t $SUBJECT_FROM
+ORDER BY run + waits + blocked DESC
+LIMIT :top + :more
 
 -- @section Programs
 -- @by program

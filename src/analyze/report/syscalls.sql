@@ -8,8 +8,8 @@
 -- @define CALLS_BY(by, columns, from)
 SELECT 100.0 * total / (SELECT sum(total) FROM calls_by('$by')) AS time_pct, total AS total_ns,
     total / n AS mean_ns, worst AS max_ns, n AS calls, errors, $columns
-FROM calls_by('$by') $from
-ORDER BY total DESC, who
+FROM calls_by('$by') t $from
+ORDER BY total DESC, t.who
 LIMIT :top + :more
 
 -- @section System calls
@@ -35,6 +35,11 @@ SELECT 100.0 * total / (SELECT sum(total) FROM call_paths('')) AS time_pct, tota
 FROM call_paths('')
 ORDER BY total DESC, path
 LIMIT :top + :more
+
+-- @section System calls, by
+-- @each container unit pod cgroup program
+-- @on_request
+$CALLS_BY($subject, $SUBJECT, $SUBJECT_FROM)
 
 -- @section Slowest calls
 -- @by slowest

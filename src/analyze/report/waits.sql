@@ -110,6 +110,19 @@ FROM w $PROCESS_FROM
 ORDER BY $RANK(reason), time DESC
 LIMIT :top + :more
 
+-- @section By
+-- @each container unit pod cgroup program
+-- @on_request
+WITH $BY_SUBJECT, t AS (
+  SELECT who, $REASON AS reason, sum(time) AS time, sum(n) AS n
+  FROM code_waits('waits')
+  JOIN grp USING (utid)
+  GROUP BY 1, 2)
+SELECT $WHAT($RANK(reason)) AS what, time AS blocked_ns, n AS waits, reason AS waits_for, $SUBJECT
+FROM t $SUBJECT_FROM
+ORDER BY $RANK(reason), time DESC
+LIMIT :top + :more
+
 -- @section Stacks that waited
 -- @by stack
 -- @on_request

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * subjects, subject_of: whose threads are, by container, unit, pod or control group. A subject is the
+ * first row of cgroup with its name; groups without such a name have their path. With the program as
+ * subject it is the name of the program.
+ */
+#include "analyze/report/pass.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kinds[] = {
+	[WHO_CONTAINER] = "container", [WHO_UNIT] = "unit", [WHO_POD] = "pod", [WHO_CGROUP] = "cgroup"};
+
+bool pass_subject_kind(const char *word, enum who_kind *ret)
+{
+	for (unsigned i = WHO_CONTAINER; i < ARRAY_SIZE(kinds); i++)
+		if (!strcmp(kinds[i], word)) {
+			*ret = (enum who_kind)i;
+			return true;
+		}
+	return false;
+}
+
+static const char *cgroup_text(const struct store *s, uint32_t row, unsigned column)
+{
+	uint32_t id = table_u32(&s->tables[TABLE_CGROUP], column, row);
+
+	return id == NULL_U32 ? NULL : strings_get(&s->strings, id);
+}
+
+/* Appends the name of a group's subject. */
+static void put_name(const struct store *s, enum who_kind kind, uint32_t row, struct strbuf *to)
+{
+	const char *name = NULL, *namespace = NULL;
+
+	if (kind == WHO_CONTAINER) {
+		name = cgroup_text(s, row, CGROUP_NAME);
+		name = name ? name : cgroup_text(s, row, CGROUP_CONTAINER);
+	} else if (kind == WHO_UNIT) {
+		name = cgroup_text(s, row, CGROUP_UNIT);
+	} else if (kind == WHO_POD) {
+		name = cgroup_text(s, row, CGROUP_POD);
+		namespace = cgroup_text(s, row, CGROUP_NAMESPACE);
+	}
+	if (name && namespace)
+		strbuf_printf(to, "%s/", namespace);
+	if (!name)
+		name = cgroup_text(s, row, CGROUP_PATH);
+	if (name)
+		strbuf_puts(to, name);
+	else
+		strbuf_printf(to, "control group %lld",
+			      (long long)table_i64(&s->tables[TABLE_CGROUP], CGROUP_INODE, row));
+}
+
+/* ---- the subjects of groups ---- */
+
+struct named_group {
+	char *name; /* owned */
+	uint32_t row;
+};
+
+static int compare_named(const void *a, const void *b)
+{
+	const struct named_group *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : x->row < y->row ? -1 : 1;
+}
+
+/* Sets of[row] to the first row of the same name. Returns false without memory. */
+static bool find_first_rows(const struct store *s, enum who_kind kind, uint32_t *of)
+{
+	uint32_t n = s->tables[TABLE_CGROUP].rows;
+	struct named_group *groups = calloc((size_t)n + 1, sizeof(*groups));
+	bool good = groups;
+
+	for (uint32_t row = 0; good && row < n; row++) {
+		struct strbuf name = {0};
+
+		put_name(s, kind, row, &name);
+		groups[row] = (struct named_group){strbuf_take(&name), row};
+		good = groups[row].name;
+	}
+	if (good)
+		qsort(groups, n, sizeof(*groups), compare_named);
+	for (uint32_t i = 0, first = 0; good && i < n; i++) {
+		if (strcmp(groups[i].name, groups[first].name) != 0)
+			first = i;
+		of[groups[i].row] = groups[first].row;
+	}
+	for (uint32_t row = 0; groups && row < n; row++)
+		free(groups[row].name);
+	free(groups);
+	return good;
+}
+
+bool pass_subjects_init(struct pass_who *w)
+{
+	const struct table *rows = &w->s->tables[TABLE_THREAD_CGROUP];
+	uint32_t threads = w->s->tables[TABLE_THREAD].rows;
+
+	w->subject = malloc(((size_t)w->s->tables[TABLE_CGROUP].rows + 1) * sizeof(*w->subject));
+	if (!w->subject || !find_first_rows(w->s, w->kind, w->subject))
+		return false;
+	for (uint32_t utid = 0; utid < threads; utid++)
+		w->of[utid] = NULL_U32;
+	for (uint32_t row = rows->rows; row-- > 0;)
+		w->of[table_u32(rows, THREAD_CGROUP_UTID, row)] = row;
+	return true;
+}
+
+static bool is_of_thread(const struct pass_who *w, uint32_t row, uint32_t utid)
+{
+	const struct table *rows = &w->s->tables[TABLE_THREAD_CGROUP];
+
+	return row < rows->rows && table_u32(rows, THREAD_CGROUP_UTID, row) == utid;
+}
+
+/* Returns the row of thread_cgroup at ts: the first one, if ts is before it. Most threads have one
+ * row; the table is sorted by thread and time. */
+static uint32_t row_at(const struct pass_who *w, uint32_t utid, int64_t ts)
+{
+	const struct table *rows = &w->s->tables[TABLE_THREAD_CGROUP];
+	uint32_t row = w->of[utid], end = rows->rows;
+
+	if (row == NULL_U32 || !is_of_thread(w, row + 1, utid))
+		return row;
+	while (end - row > 1) {
+		uint32_t mid = row + (end - row) / 2;
+
+		if (is_of_thread(w, mid, utid) && table_ts(rows, THREAD_CGROUP_TS, mid) <= ts)
+			row = mid;
+		else
+			end = mid;
+	}
+	return row;
+}
+
+static uint32_t subject_of_row(const struct pass_who *w, uint32_t row)
+{
+	return row == NULL_U32
+		       ? NULL_U32
+		       : w->subject[table_u32(&w->s->tables[TABLE_THREAD_CGROUP],
+					      THREAD_CGROUP_CGROUP, row)];
+}
+
+uint32_t pass_subject_at(const struct pass_who *w, uint32_t utid, int64_t ts)
+{
+	return subject_of_row(w, row_at(w, utid, ts));
+}
+
+bool pass_who_next_part(const struct pass_who *w, struct pass_span *rest, struct pass_span *ret,
+			uint32_t *ret_who)
+{
+	const struct table *rows = &w->s->tables[TABLE_THREAD_CGROUP];
+	uint32_t row;
+
+	if (rest->begin >= rest->end)
+		return false;
+	*ret = *rest;
+	rest->begin = rest->end;
+	if (!w->subject) {
+		*ret_who = w->of[ret->utid];
+		return true;
+	}
+	row = row_at(w, ret->utid, ret->begin);
+	*ret_who = subject_of_row(w, row);
+	if (row != NULL_U32 && is_of_thread(w, row + 1, ret->utid))
+		ret->end = rest->begin =
+			MIN(ret->end, table_ts(rows, THREAD_CGROUP_TS, row + 1));
+	return true;
+}
+
+/* ---- tables ---- */
+
+static void add_programs(const struct pass_who *w, struct pass_rows *ret)
+{
+	bool *seen = calloc((size_t)w->s->strings.n + 1, sizeof(*seen));
+
+	ret->failed |= !seen;
+	for (uint32_t utid = 0; seen && utid < w->s->tables[TABLE_THREAD].rows; utid++) {
+		uint32_t name = w->of[utid];
+
+		if (!seen[name])
+			PASS_ROW(ret, name, name);
+		seen[name] = true;
+	}
+	free(seen);
+}
+
+void pass_subjects(const struct pass_input *in, struct pass_rows *ret)
+{
+	struct pass_who w;
+
+	if (!pass_who_init(&w, in))
+		ret->failed = true;
+	else if (w.kind == WHO_PROGRAM)
+		add_programs(&w, ret);
+	for (uint32_t row = 0; !ret->failed && w.subject && row < in->s->tables[TABLE_CGROUP].rows;
+	     row++) {
+		int64_t text;
+
+		if (w.subject[row] != row)
+			continue;
+		text = pass_text(ret);
+		put_name(in->s, w.kind, row, &ret->own_texts);
+		PASS_ROW(ret, row, text);
+	}
+	pass_who_deinit(&w);
+}
+
+void pass_subject_of(const struct pass_input *in, struct pass_rows *ret)
+{
+	struct pass_who w;
+
+	if (!pass_who_init(&w, in))
+		ret->failed = true;
+	for (uint32_t utid = 0; !ret->failed && utid < in->s->tables[TABLE_THREAD].rows; utid++)
+		PASS_ROW(ret, utid, pass_who_value(&w, pass_who_at(&w, utid, in->to)));
+	pass_who_deinit(&w);
+}
