@@ -4,14 +4,19 @@
  * out while runnable; it ends when the thread is switched in. Its begin is kept with the thread, so
  * migrations do not matter. (sched_info.last_queued has it as well, but with a clock that stands
  * still between a wakeup and the switch it causes: short waits would be 0.)
+ *
+ * A thread that was throttled when it left its CPU, or when it was woken, does not wait for a CPU but
+ * for the quota of its control group. Such a wait is not in the histogram.
  */
 #include "common.h"
 #include "outliers.h"
 #include "runq.h"
 #include "slots.h"
+#include "throttled.h"
 
 struct waiting {
 	__u64 since; /* 0: it does not wait, or we have not seen the beginning */
+	__u64 is_throttled;
 };
 
 SONDA_SLOTS(struct waiting)
@@ -46,6 +51,10 @@ static __always_inline void end_wait(struct runq_cpu *c, struct task_struct *t,
 	w->since = 0;
 	if (!is_counted(t->tgid, t))
 		return;
+	if (w->is_throttled) {
+		c->throttled_ns += wait;
+		return;
+	}
 	sonda_hist_add(&c->wait, wait);
 	sonda_max_put(&c->wait_max, generation, wait);
 	report_outlier(t, ran, since, wait);
@@ -73,8 +82,10 @@ static __always_inline int wake(struct task_struct *t)
 {
 	struct waiting *w = slot_make(t);
 
-	if (w && !w->since)
+	if (w && !w->since) {
 		w->since = bpf_ktime_get_boot_ns();
+		w->is_throttled = is_throttled(t);
+	}
 	return 0;
 }
 
@@ -109,8 +120,10 @@ static __always_inline void leave(struct task_struct *t, bool preempt, __u64 sta
 		return;
 	}
 	w = would_run ? slot_make(t) : slot_get(t);
-	if (w)
-		w->since = would_run ? now : 0;
+	if (!w)
+		return;
+	w->since = would_run ? now : 0;
+	w->is_throttled = would_run && is_throttled(t);
 }
 
 SEC("tp_btf/sched_switch")

@@ -20,6 +20,7 @@ struct runq_cpu {
 	struct sonda_max depth_max;
 	struct sonda_max wait_max; /* ns */
 	struct sonda_hist wait; /* ns */
+	__u64 throttled_ns; /* waits of threads whose group had used up cpu.max: not in wait */
 };
 
 #ifdef __bpf__

@@ -16,6 +16,7 @@
 #include "lock_flags.h"
 #include "program_names.h"
 #include "slots.h"
+#include "throttled.h"
 #include "unwind.h"
 #include "waits.h"
 
@@ -512,14 +513,6 @@ static __always_inline __u32 state_at_switch(unsigned long long *ctx, struct tas
 	if (settings.switches & WAITS_HAS_STATE)
 		return (__u32)ctx[3];
 	return (__u32)task_state(prev);
-}
-
-static __always_inline int is_throttled(struct task_struct *t)
-{
-	if (bpf_core_field_exists(t->throttled))
-		return t->throttled;
-	return bpf_core_field_exists(t->se.cfs_rq->throttle_count) &&
-	       t->se.cfs_rq->throttle_count > 0;
 }
 
 /* ---- the end of a wait ---- */

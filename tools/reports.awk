@@ -137,10 +137,8 @@ FNR == 1 {
 		title = rest
 	} else if (word == "@help" || word == "@records") {
 		fields[report] = fields[report] "." substr(word, 2) " = " quote(rest) ", "
-	} else if (word == "@of_thread") {
-		fields[report] = fields[report] ".of_thread = true, "
-	} else if (word == "@of_findings") {
-		fields[report] = fields[report] ".of_findings = true, "
+	} else if (word == "@of_thread" || word == "@of_subject" || word == "@of_findings") {
+		fields[report] = fields[report] "." substr(word, 2) " = true, "
 	} else if (word == "@lacks") {
 		section = section ".lacks = report_lacks_" rest ", "
 	} else if (word == "@each") {

@@ -178,10 +178,10 @@ static void put_command(const struct report_section *s, const struct output *p, 
 {
 	const struct report_options *o = p->o;
 	const struct report *more = report_find(s->more);
-	bool is_word = more && more->of_thread;
+	bool is_word = more && more->of_thread, is_of_subject = p->o->report->of_subject;
 
 	strbuf_printf(b, "(sonda report %s%s", s->more, is_word && !o->n_words ? " PID" : "");
-	for (size_t i = 0; i < o->n_words && !s->of_machine; i++) {
+	for (size_t i = 0; i < o->n_words && !s->of_machine && !is_of_subject; i++) {
 		strbuf_puts(b, i ? "," : is_word ? " " : " -p ");
 		strbuf_put_word(b, o->words[i]);
 	}
@@ -683,8 +683,14 @@ static bool has_machine(const struct output *p)
 static int refuse_word(struct output *p, const char *word, struct err_text *e)
 {
 	char best[STR_NEAREST_SIZE];
-	const char *nearest = chosen_nearest(p->tables.db, word, best);
+	const char *nearest;
 
+	if (p->o->report->of_subject)
+		return err_set(e, -ENOENT,
+			       "%s has no thread of a container, unit, pod or control group %.80s; "
+			       "sonda report cpu --by container lists them",
+			       p->tables.path, word);
+	nearest = chosen_nearest(p->tables.db, word, best);
 	if (!nearest)
 		return err_set(e, -ENOENT, "%s has no process or thread %.80s", p->tables.path,
 			       word);
@@ -697,7 +703,10 @@ static int refuse_word(struct output *p, const char *word, struct err_text *e)
 static int make_tables(struct output *p, struct err_text *e)
 {
 	const struct chosen_from from = {
-		.words = p->o->words, .n_words = p->o->n_words, .store = &p->tables.store};
+		.words = p->o->words,
+		.n_words = p->o->n_words,
+		.are_subjects = p->o->report->of_subject,
+		.store = &p->tables.store};
 	char word[STR_WORD_SIZE];
 	const char *missing;
 

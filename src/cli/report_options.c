@@ -16,7 +16,8 @@
 
 static const char usage_head[] =
 	"usage: sonda report [OPTION]... [NAME] [FILE]\n"
-	"       sonda report [OPTION]... why PID|NAME [FILE]\n\n"
+	"       sonda report [OPTION]... why PID|NAME [FILE]\n"
+	"       sonda report [OPTION]... neighbours CONTAINER|UNIT|POD|PATH [FILE]\n\n"
 	"Answers the common questions about a trace; without a NAME on one screen. Without a FILE "
 	"it reads\n"
 	"the newest trace of the current folder; - is the standard input. Names:\n\n";
@@ -26,7 +27,7 @@ static const char usage_tail[] =
 	"  -p, --pid WHO      only these processes or threads: 12,34, or names: make, 'kworker*'\n"
 	"      --from TIME    from this time on; seconds since the trace's start, or 1s, 200ms\n"
 	"      --to TIME      up to this time\n"
-	"      --by KEY       only the tables by cpu, thread, process, program, name, device ...\n"
+	"      --by KEY       only the tables by cpu, thread, process, program, container, unit ...\n"
 	"      --slowest[=N]  syscalls: only the N slowest calls\n"
 	"      --lines        syscalls: a line for each, as strace prints it\n"
 	"      --tree[=up]    functions: a flame graph of calls; up: from what ran up to its "
@@ -238,6 +239,16 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 					 "the report comes first: sonda report %s %.80s", words[1],
 					 words[0])
 			       : refuse_name(words[0], e);
+	}
+	if (o->report->of_subject) {
+		if (o->n_words)
+			return err_set(e, -EINVAL, "report %s takes no -p", o->report->name);
+		if (i == n)
+			return err_set(e, -EINVAL,
+				       "the container, unit, pod or control group is missing; "
+				       "example: sonda report %s nginx.service",
+				       o->report->name);
+		o->words[o->n_words++] = words[i++];
 	}
 	if (o->report->of_thread && !o->n_words) {
 		if (i == n)

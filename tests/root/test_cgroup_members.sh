@@ -54,6 +54,31 @@ verdict "each thread of the trace has a group" $?
 [ "$(ask moves.pftrace "select sum(value) from stats where name in ('sonda_cgroup_rows_lost', 'sonda_cgroup_rows_polled')")" = 0 ]
 verdict "nothing was lost, and nothing polled" $?
 
+# ---- names
+
+# A file of docker, in a mount namespace of its own; and a container that lives for 20 ms.
+id=$(printf '%064x' $$)
+config '' >config
+cat >named.sh <<NAMED
+mkdir -p "$GROUP/docker/$id" "$GROUP/web.service"
+(echo 0 >"$GROUP/docker/$id/cgroup.procs"; exec sleep 0.02) &
+(echo 0 >"$GROUP/web.service/cgroup.procs"; exec sleep 0.02)
+wait
+for i in 1 2 3 4 5; do rmdir "$GROUP/docker/$id" "$GROUP/docker" "$GROUP/web.service" 2>/dev/null && break; sleep 0.01; done
+NAMED
+if has_own_mounts; then
+  unshare --mount --propagation private sh -c "mount -t tmpfs none /var/lib && mkdir -p /var/lib/docker/containers/$id &&
+    echo '{\"ID\":\"$id\",\"Name\":\"/shop\",\"Config\":{\"Image\":\"shop:7\"}}' >/var/lib/docker/containers/$id/config.v2.json &&
+    '$SONDA' record -c config -o named.pftrace -- sh named.sh" 2>log
+  verdict "a short container was recorded" $? log
+  ask named.pftrace "select kind, runtime, name, image, unit, count(distinct utid) from thread_cgroup c join cgroup g
+    on g.id = c.cgroup_id where path glob '/sonda-members-$$/*' group by path order by path" >found
+  printf '%s\n' container,docker,shop,shop:7,,1 unit,,,,web.service,1 | diff - found >differences
+  verdict "a container that lives for 20 ms is named, and so is a unit" $? differences
+else
+  skip "a container that lives for 20 ms is named, and so is a unit" "no mounts of the test's own"
+fi
+
 # ---- without BPF
 
 config 'no_ebpf: true poll_ms: 100' >config

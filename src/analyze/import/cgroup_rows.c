@@ -16,12 +16,20 @@ struct cgroup_member {
 	uint32_t machine;
 	bool is_process;
 	bool is_initial; /* also before ts */
+	bool is_known; /* of the first row of a task: it is in the table thread already */
 	int32_t tid, tgid;
 	uint32_t cgroup; /* row */
 	int64_t ts;
 };
 
 /* ---- groups ---- */
+
+static void clear_texts(struct table *t, uint32_t row)
+{
+	for (unsigned c = CGROUP_PATH; c <= CGROUP_INVOCATION; c++)
+		if (t->def->columns[c].kind == COLUMN_STRING)
+			table_set_u32(t, c, row, NULL_U32);
+}
 
 static uint32_t cgroup_row_add(struct import *im, const struct machine *m, uint64_t inode)
 {
@@ -30,9 +38,7 @@ static uint32_t cgroup_row_add(struct import *im, const struct machine *m, uint6
 
 	table_set_i64(t, CGROUP_INODE, row, (int64_t)inode);
 	table_set_u32(t, CGROUP_PARENT, row, NULL_U32);
-	for (unsigned c = CGROUP_PATH; c <= CGROUP_UNIT; c++)
-		if (t->def->columns[c].kind == COLUMN_STRING)
-			table_set_u32(t, c, row, NULL_U32);
+	clear_texts(t, row);
 	table_set_u32(t, CGROUP_MACHINE, row, m->row);
 	return row;
 }
@@ -49,21 +55,39 @@ static uint32_t cgroup_row_get(struct import *im, const struct machine *m, uint6
 	return (uint32_t)(*row - 1);
 }
 
+static const struct {
+	uint32_t field, column;
+} cgroup_texts[] = {
+	{PB_CGROUP_TREE_GROUP_PATH, CGROUP_PATH},
+	{PB_CGROUP_TREE_GROUP_KIND, CGROUP_KIND},
+	{PB_CGROUP_TREE_GROUP_RUNTIME, CGROUP_RUNTIME},
+	{PB_CGROUP_TREE_GROUP_NAME, CGROUP_NAME},
+	{PB_CGROUP_TREE_GROUP_IMAGE, CGROUP_IMAGE},
+	{PB_CGROUP_TREE_GROUP_NAMESPACE, CGROUP_NAMESPACE},
+	{PB_CGROUP_TREE_GROUP_POD, CGROUP_POD},
+	{PB_CGROUP_TREE_GROUP_CONTAINER, CGROUP_CONTAINER},
+	{PB_CGROUP_TREE_GROUP_UNIT, CGROUP_UNIT},
+	{PB_CGROUP_TREE_GROUP_INVOCATION_ID, CGROUP_INVOCATION},
+};
+
 static void cgroup_row_read(struct import *im, const struct machine *m, const struct pb_field *group)
 {
 	struct table *t = import_table(im, TABLE_CGROUP);
-	struct pb_field path = {0};
 	uint64_t id = 0, parent = 0;
 	uint32_t row;
 
 	pb_read(group, PB_TO(PB_CGROUP_TREE_GROUP_ID, &id),
-		PB_TO(PB_CGROUP_TREE_GROUP_PARENT_ID, &parent),
-		PB_TO(PB_CGROUP_TREE_GROUP_PATH, &path));
+		PB_TO(PB_CGROUP_TREE_GROUP_PARENT_ID, &parent));
 	row = id ? cgroup_row_get(im, m, id) : NULL_U32;
 	if (row == NULL_U32)
 		return;
-	if (path.data)
-		table_set_u32(t, CGROUP_PATH, row, import_intern_text(im, &path));
+	/* The last message of a group has all that is known. */
+	clear_texts(t, row);
+	pb_for_each (f, group)
+		for (size_t i = 0; f.data && i < ARRAY_SIZE(cgroup_texts); i++)
+			if (cgroup_texts[i].field == f.id)
+				table_set_u32(t, cgroup_texts[i].column, row,
+					      import_intern_text(im, &f));
 	if (parent)
 		table_set_u32(t, CGROUP_PARENT, row, cgroup_row_get(im, m, parent));
 }
@@ -203,22 +227,6 @@ static int compare_members(const void *a, const void *b)
 	return order ? order : x->ts < y->ts ? -1 : x->ts > y->ts;
 }
 
-/* Makes the threads that have rows only here. */
-static void make_threads(struct import *im)
-{
-	for (size_t i = 0; i < im->n_members; i++) {
-		const struct cgroup_member *c = &im->members[i];
-		struct tasks *t = &im->machines[c->machine]->tasks;
-
-		if (i && compare_tasks(&c[-1], c) == 0)
-			continue;
-		if (c->is_process)
-			tasks_get_process(t, c->tid);
-		else if (tasks_find_thread(t, c->tid) == NULL_U32)
-			tasks_get_thread_of_process(t, c->tid, c->tgid);
-	}
-}
-
 /* The rows of one task, in the order of time. */
 struct member_range {
 	const struct cgroup_member *at, *end;
@@ -295,32 +303,94 @@ static void add_thread_cgroups(struct import *im, const struct thread_life *of,
 	}
 }
 
-static void add_rows_of_thread(struct import *im, uint32_t utid)
+/* The first rows of a thread whose end is not known are those up to the start of the next one with its
+ * tid. Returns the ends by utid, or NULL without memory. */
+static int64_t *find_ends(const struct import *im)
 {
-	const struct table *threads = import_table(im, TABLE_THREAD);
-	const struct table *processes = import_table(im, TABLE_PROCESS);
+	const struct table *threads = &im->store->tables[TABLE_THREAD];
+	int64_t *ends = malloc(((size_t)threads->rows + 1) * sizeof(*ends));
+
+	for (uint32_t utid = 0; ends && utid < threads->rows; utid++) {
+		int64_t end = table_i64(threads, THREAD_END_TS, utid);
+
+		ends[utid] = end == NULL_I64 ? INT64_MAX : end;
+	}
+	for (uint32_t utid = 0; ends && utid < threads->rows && utid < im->infos.n_threads; utid++) {
+		uint32_t older = im->infos.threads[utid].older;
+		int64_t start = table_i64(threads, THREAD_START_TS, utid);
+
+		if (older != NULL_U32 && start != NULL_I64)
+			ends[older] = MIN(ends[older], start - SLACK_NS);
+	}
+	return ends;
+}
+
+/* Finds the rows of a thread, and those of its process as a whole. */
+static void find_members_of_thread(const struct import *im, uint32_t utid,
+				   struct member_range *ret_direct, struct member_range *ret_process)
+{
+	const struct table *threads = &im->store->tables[TABLE_THREAD];
 	uint32_t upid = table_u32(threads, THREAD_UPID, utid);
 	int64_t tid = table_i64(threads, THREAD_TID, utid);
-	int64_t start = table_i64(threads, THREAD_START_TS, utid);
-	int64_t end = table_i64(threads, THREAD_END_TS, utid);
-	int64_t pid = upid == NULL_U32 ? 0 : table_i64(processes, PROCESS_PID, upid);
+	int64_t pid = upid == NULL_U32
+			      ? 0
+			      : table_i64(&im->store->tables[TABLE_PROCESS], PROCESS_PID, upid);
 	struct cgroup_member task = {.machine = table_u32(threads, THREAD_MACHINE, utid)};
-	const struct thread_life of = {utid, start == NULL_I64 ? INT64_MIN : start,
-				       end == NULL_I64 ? INT64_MAX : end};
-	struct member_range direct, process;
 
+	*ret_direct = *ret_process = (struct member_range){NULL, NULL};
 	if (tid <= 0 || tid > INT32_MAX || pid < 0 || pid > INT32_MAX)
 		return;
 	task.tid = (int32_t)tid;
-	direct = find_members(im, &task);
+	*ret_direct = find_members(im, &task);
 	task.tid = (int32_t)pid;
 	task.is_process = true;
-	process = find_members(im, &task);
+	*ret_process = find_members(im, &task);
+}
+
+static void add_rows_of_thread(struct import *im, uint32_t utid, int64_t end)
+{
+	int64_t start = table_i64(import_table(im, TABLE_THREAD), THREAD_START_TS, utid);
+	const struct thread_life of = {utid, start == NULL_I64 ? INT64_MIN : start, end};
+	struct member_range direct, process;
+
+	find_members_of_thread(im, utid, &direct, &process);
 	add_thread_cgroups(im, &of, direct, process);
+}
+
+/* Marks the rows of the tasks that the trace knows from elsewhere. */
+static void mark_known(struct import *im, uint32_t utid)
+{
+	struct member_range direct, process;
+
+	find_members_of_thread(im, utid, &direct, &process);
+	if (direct.at < direct.end)
+		im->members[direct.at - im->members].is_known = true;
+	if (process.at < process.end)
+		im->members[process.at - im->members].is_known = true;
+}
+
+/* Makes the threads that have rows only here. */
+static void make_threads(struct import *im)
+{
+	for (uint32_t utid = 0; utid < import_table(im, TABLE_THREAD)->rows; utid++)
+		mark_known(im, utid);
+	for (size_t i = 0; i < im->n_members; i++) {
+		const struct cgroup_member *c = &im->members[i];
+		struct tasks *t = &im->machines[c->machine]->tasks;
+
+		if (c->is_known || (i && compare_tasks(&c[-1], c) == 0))
+			continue;
+		if (c->is_process)
+			tasks_get_process(t, c->tid);
+		else
+			tasks_get_thread_of_process(t, c->tid, c->tgid);
+	}
 }
 
 void rows_cgroup_members_finish(struct import *im)
 {
+	int64_t *ends;
+
 	if (!im->n_members)
 		return;
 	qsort(im->members, im->n_members, sizeof(*im->members), compare_members);
@@ -329,8 +399,12 @@ void rows_cgroup_members_finish(struct import *im)
 	if (im->store->start_ts > im->store->end_ts)
 		for (size_t i = 0; i < im->n_members; i++)
 			import_note_ts(im, im->members[i].ts);
-	for (uint32_t utid = 0; utid < import_table(im, TABLE_THREAD)->rows; utid++)
-		add_rows_of_thread(im, utid);
+	ends = find_ends(im);
+	if (!ends)
+		budget_fail(&im->store->budget);
+	for (uint32_t utid = 0; ends && utid < import_table(im, TABLE_THREAD)->rows; utid++)
+		add_rows_of_thread(im, utid, ends[utid]);
+	free(ends);
 }
 
 void cgroup_rows_deinit(struct import *im)

@@ -39,6 +39,15 @@ static const char choose_name[] =
 		      "FROM named "
 		      "WHERE upid IS NOT NULL)) AND NOT is_idle";
 
+/* A container by its name or the begin of its id, a unit with or without ".service", a pod with or
+ * without its namespace, or a path with all groups below it. */
+static const char choose_subject[] =
+	"INSERT OR REPLACE INTO chosen SELECT t.utid FROM thread_cgroup t JOIN cgroup g ON g.id = "
+	"t.cgroup_id WHERE g.name = ?1 OR g.container = ?1 OR (length(?1) >= 6 AND "
+	"substr(g.container, 1, length(?1)) = ?1) OR g.unit = ?1 OR g.unit = ?1 || '.service' OR "
+	"g.pod = ?1 OR g.namespace || '/' || g.pod = ?1 OR g.path = ?1 OR (?1 GLOB '/?*' AND "
+	"substr(g.path, 1, length(?1) + 1) = ?1 || '/')";
+
 static const char record_all[] = "INSERT INTO recorded SELECT utid FROM thread WHERE NOT is_idle";
 
 static const char record_one[] = "INSERT INTO recorded VALUES (?)";
@@ -94,7 +103,11 @@ static int choose_words(sqlite3 *db, const struct chosen_from *from, const char 
 		const char *word = from->words[i];
 		bool is_number = word[strspn(word, "0123456789")] == '\0';
 
-		r = chosen_run(db, is_number ? choose_number : choose_name, word, 0);
+		r = chosen_run(db,
+			       from->are_subjects ? choose_subject
+			       : is_number	  ? choose_number
+						  : choose_name,
+			       word, 0);
 		if (sqlite3_changes(db) == 0)
 			*ret_missing = word;
 	}

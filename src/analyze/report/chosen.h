@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,7 @@ struct chosen_from {
 	 * name of a program is its file without the folder, unless the word has a '/'. */
 	char *const *words;
 	size_t n_words;
+	bool are_subjects; /* the words are containers, units, pods or paths of control groups */
 	const struct store *store;
 };
 

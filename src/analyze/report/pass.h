@@ -52,6 +52,8 @@ struct pass {
 
 void pass_subjects(const struct pass_input *in, struct pass_rows *ret);
 void pass_subject_of(const struct pass_input *in, struct pass_rows *ret);
+void pass_neighbours(const struct pass_input *in, struct pass_rows *ret);
+void pass_neighbour_waits(const struct pass_input *in, struct pass_rows *ret);
 void pass_used(const struct pass_input *in, struct pass_rows *ret);
 void pass_spent(const struct pass_input *in, struct pass_rows *ret);
 void pass_blocked(const struct pass_input *in, struct pass_rows *ret);

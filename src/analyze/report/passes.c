@@ -26,6 +26,8 @@ static const struct pass passes[] = {
 	{"wakes_by", "waker, woken, n, total, p50, p99, worst", pass_wakes},
 	{"interrupt_wakes", "name TEXT, utid, n", pass_interrupt_wakes},
 	{"holders", "id INT, cpu, holder, time, n, first", pass_holders},
+	{"neighbours", "who, utid INT, time, n, longest", pass_neighbours},
+	{"neighbour_waits", "cause, n, total, p50, p99, worst, worst_ts", pass_neighbour_waits},
 	{"longest_sleeps", "id INT, wake_id INT", pass_longest_sleeps},
 	{"cells_by", "key, n, size, run, w, d, busy, ran", pass_cells},
 	{"slices_by", "name TEXT, track_id, n, total, self, p50, p99, worst, worst_ts",

@@ -44,6 +44,14 @@
  *		with the wait's first row of thread_state, the CPU of that run, the length of the
  *		wait (time) and when it began (first), without a holder; and a row for each other
  *		thread that had this CPU meanwhile: for how long, in how many runs, and from when on
+ *	neighbour_waits(by)(cause, n, total, p50, p99, worst, worst_ts)
+ *		waits of the chosen threads for a CPU, by what had it for the largest part of the
+ *		wait: 0 threads that are not chosen, 1 chosen ones, 2 kernel threads, 3 nothing (the
+ *		CPU was idle), 4 the quota of the control group (see pass_holders.c), 5 unknown; total:
+ *		the parts of all waits
+ *	neighbours(by)(who, utid, time, n, longest)
+ *		the threads that had the CPU during these waits, except those for the quota, without
+ *		chosen and idle threads: for how long, in how many runs; who: as in waits_by
  *	longest_sleeps(by, top)(id, wake_id)
  *		rows of thread_state: the longest waits of the chosen threads that a wakeup ended,
  *		and the row that the wakeup began

@@ -50,6 +50,7 @@ struct report {
 	size_t n_sections;
 	bool of_thread; /* is about a thread or process, which must be named */
 	bool of_findings; /* has no sections: analyze/findings has its statements */
+	bool of_subject; /* is about a container, unit, pod or control group, which must be named */
 };
 
 /* In the order of the help, and their number; made from the files *.sql beside this one. The first

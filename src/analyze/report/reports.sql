@@ -3,14 +3,14 @@
 -- The reports of sonda report in the order of the help, and what their statements share. tools/reports.awk
 -- makes C from these files. A file NAME.sql has
 --
---	@help, @records, @of_thread, @of_findings	of the report: see struct report in report.h
+--	@help, @records, @of_thread, @of_subject, @of_findings	of the report: see struct report in report.h
 --	@define NAME(parameters)	a text: $NAME(arguments) stands for it, $parameter for an argument
 --	@section TITLE			a statement; @by, @more and others: see struct report_section
 --	@each WORDS			a section "TITLE WORD" with @by WORD for each of them, which is $subject
 --
 -- See passes.h for intervals that did not end, or that reach out of the window.
 --
--- @order overview findings cpu sched latency wakeups why waits timeline functions
+-- @order overview findings cpu sched latency neighbours wakeups why waits timeline functions
 -- @order syscalls io irq mem net counters slices loss
 
 -- Columns that name a thread and its process, from the tables thread and process.

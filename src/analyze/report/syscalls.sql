@@ -37,9 +37,22 @@ ORDER BY total DESC, path
 LIMIT :top + :more
 
 -- @section System calls, by
--- @each container unit pod cgroup program
+-- @each container unit pod cgroup
 -- @on_request
 $CALLS_BY($subject, $SUBJECT, $SUBJECT_FROM)
+
+-- @section System calls, by program
+-- @by program
+-- @on_request
+WITH c AS MATERIALIZED (
+  SELECT who, sum(n) AS n, sum(total) AS total, max(worst) AS worst, sum(errors) AS errors
+  FROM calls_by('program')
+  GROUP BY who)
+SELECT 100.0 * total / (SELECT sum(total) FROM c) AS time_pct, total AS total_ns, total / n AS
+    mean_ns, worst AS max_ns, n AS calls, errors, who AS program
+FROM c
+ORDER BY total DESC, who
+LIMIT :top + :more
 
 -- @section Slowest calls
 -- @by slowest

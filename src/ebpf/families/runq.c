@@ -41,7 +41,7 @@ static const struct ebpf_variant variants[] = {
 /* Tracks of a CPU, created at its first switch. */
 struct cpu {
 	bool is_shown;
-	uint32_t group, p50, p99, max, depth, depth_max, switches, migrations;
+	uint32_t group, p50, p99, max, depth, depth_max, switches, migrations, throttled;
 	struct sonda_hist last;
 	uint64_t last_depth_ns, last_clock;
 };
@@ -151,6 +151,14 @@ static void set_cpu(const struct ebpf_run *r, struct cpu *c, const struct runq_c
 	tracks_set(t, c->p99, (int64_t)histogram_percentile(&added, n, 99, max));
 	tracks_set(t, c->max, (int64_t)max);
 	tracks_set(t, c->switches, (int64_t)now->switches);
+	if (now->throttled_ns && !c->throttled)
+		c->throttled =
+			ebpf_add_total(r, c->group, "runq throttled",
+				       "threads waited for the quota of their control group (not in "
+				       "the latency), since the recording began",
+				       TRACK_UNIT_NS);
+	if (c->throttled)
+		tracks_set(t, c->throttled, (int64_t)now->throttled_ns);
 	if (has_depths(r))
 		set_depth(r, c, now);
 }
@@ -192,7 +200,7 @@ static void runq_remove_tracks(struct ebpf_run *r)
 	for (uint32_t i = 0; i < r->n_cpus; i++) {
 		const struct cpu *c = &s->cpus[i];
 		const uint32_t all[] = {c->p50,	      c->p99,	   c->max,	  c->depth,
-					c->depth_max, c->switches, c->migrations, c->group};
+					c->depth_max, c->switches, c->migrations, c->throttled, c->group};
 
 		for (size_t k = 0; c->is_shown && k < ARRAY_SIZE(all); k++)
 			tracks_remove(r->tracks, all[k]);

@@ -1,43 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/members/members_groups.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/core/mem.h"
-#include "ebpf/engine/cgroup_mount.h"
 
-void member_groups_init(struct member_groups *g, const char *sys_root)
+static void group_entry_forget_path(struct member_groups *g, struct group_entry *e)
 {
-	*g = (struct member_groups){.mount = cgroup_mount_open(sys_root)};
-	TAILQ_INIT(&g->unwritten);
-	TAILQ_INIT(&g->unlisted);
+	if (e->hh_path.tbl)
+		HASH_DELETE(hh_path, g->by_path, e);
+	e->hh_path.tbl = NULL;
 }
 
 static void group_entry_free(struct member_groups *g, struct group_entry *e)
 {
 	if (e->is_unwritten)
 		TAILQ_REMOVE(&g->unwritten, e, unwritten);
-	if (e->is_unlisted)
-		TAILQ_REMOVE(&g->unlisted, e, unlisted);
+	group_entry_forget_path(g, e);
 	HASH_DEL(g->by_id, e);
-	if (e->hh_path.tbl)
-		HASH_DELETE(hh_path, g->by_path, e);
-	free(e->path);
 	free(e);
-}
-
-void member_groups_deinit(struct member_groups *g)
-{
-	while (g->by_id)
-		group_entry_free(g, g->by_id);
-	closep(&g->mount);
 }
 
 static struct group_entry *group_entry_find(const struct member_groups *g, uint64_t id)
@@ -70,15 +54,6 @@ static struct group_entry *group_entry_get(struct member_groups *g, uint64_t id)
 	return e;
 }
 
-struct group_entry *member_groups_get(struct member_groups *g, uint64_t id)
-{
-	struct group_entry *e = group_entry_get(g, id);
-
-	if (e && !e->path)
-		g->has_unknown = true;
-	return e;
-}
-
 struct group_entry *member_groups_find(struct member_groups *g, const char *path)
 {
 	struct group_entry *e;
@@ -94,55 +69,93 @@ static void group_entry_mark_unwritten(struct member_groups *g, struct group_ent
 	e->is_unwritten = true;
 }
 
-static void group_entry_mark_unlisted(struct member_groups *g, struct group_entry *e)
+static void group_entry_set_path(struct member_groups *g, struct group_entry *e, const char *path)
 {
-	if (!e->is_unlisted)
-		TAILQ_INSERT_TAIL(&g->unlisted, e, unlisted);
-	e->is_unlisted = true;
+	struct group_entry *older = member_groups_find(g, path);
+
+	if (e->path)
+		return;
+	if (older)
+		group_entry_forget_path(g, older);
+	e->path = path;
+	HASH_ADD_KEYPTR(hh_path, g->by_path, path, strlen(path), e);
 }
 
-/* Takes path over. The path of a group never changes. */
-static void group_entry_set_path(struct member_groups *g, struct group_entry *e, uint64_t parent,
-				 char *path)
+struct group_entry *member_groups_get(struct member_groups *g, uint64_t id)
 {
-	struct group_entry *older;
+	struct group_entry *e = group_entry_get(g, id);
+	const struct cgroup_row *row = e && !e->path ? cgroup_names_find(g->names, id) : NULL;
 
-	if (!path || e->path) {
-		free(path);
+	if (row)
+		group_entry_set_path(g, e, row->path);
+	if (e && !e->path)
+		g->has_unknown = true;
+	return e;
+}
+
+/* A row is new, or its names are known, maybe after the group was removed. */
+static void member_groups_set_row(struct member_groups *g, const struct cgroup_row *row,
+				  bool may_be_gone)
+{
+	struct group_entry *e = group_entry_find(g, row->id);
+	bool is_gone = !e && may_be_gone;
+
+	if (!e)
+		e = group_entry_get(g, row->id);
+	if (!e)
 		return;
-	}
-	e->path = path;
-	e->parent = parent;
-	older = member_groups_find(g, path);
-	if (older) {
-		HASH_DELETE(hh_path, g->by_path, older);
-		older->hh_path.tbl = NULL;
-	}
-	HASH_ADD_KEYPTR(hh_path, g->by_path, e->path, strlen(e->path), e);
+	e->is_removed |= is_gone;
+	group_entry_set_path(g, e, row->path);
 	group_entry_mark_unwritten(g, e);
 }
 
-static char *path_below(const struct group_entry *parent, const char *name)
+static void member_groups_on_named(void *ctx, const struct cgroup_row *row)
 {
-	const char *above = parent->path;
-	char *path;
+	struct member_groups *g = ctx;
 
-	return asprintf(&path, "%s/%s", strcmp(above, "/") == 0 ? "" : above, name) < 0 ? NULL
-											 : path;
+	/* A group that is in no container is named at once, when it is added. */
+	member_groups_set_row(g, row, *row->container || *row->pod_uid);
 }
 
+int member_groups_init(struct member_groups *g, const char *sys_root, struct event_base *loop)
+{
+	struct cgroup_mount mount = {.is_v2 = true}; /* without one the walk finds nothing */
+	const struct cgroup_names_options o = {
+		.loop = loop, .mount = &mount, .named = member_groups_on_named, .ctx = g};
+
+	*g = (struct member_groups){.names = NULL};
+	TAILQ_INIT(&g->unwritten);
+	(void)cgroup_mount_find(sys_root, 0, &mount);
+	return cgroup_names_new(&o, &g->names);
+}
+
+void member_groups_deinit(struct member_groups *g)
+{
+	while (g->by_id)
+		group_entry_free(g, g->by_id);
+	cgroup_names_free(g->names);
+	g->names = NULL;
+}
+
+/*
+ * In a cgroup namespace the walk has paths below its root, while those of records begin above it: a
+ * group whose parent is known has its path below the parent's.
+ */
 void member_groups_add(struct member_groups *g, uint64_t id, uint64_t parent, const char *path)
 {
-	const struct group_entry *above = parent ? group_entry_find(g, parent) : NULL;
-	struct group_entry *e = group_entry_get(g, id);
+	const struct cgroup_row *above = parent ? cgroup_names_find(g->names, parent) : NULL;
 	const char *slash = strrchr(path, '/');
+	_cleanup_(freep) char *joined = NULL;
+	const struct cgroup_row *row;
 
-	if (!e || e->path)
+	if (above && slash &&
+	    asprintf(&joined, "%s%s", strcmp(above->path, "/") == 0 ? "" : above->path, slash) < 0)
+		joined = NULL;
+	if (!group_entry_get(g, id))
 		return;
-	if (above && above->path && slash)
-		group_entry_set_path(g, e, parent, path_below(above, slash + 1));
-	else
-		group_entry_set_path(g, e, parent, strdup(path));
+	row = cgroup_names_add(g->names, id, parent, joined ? joined : path);
+	if (row)
+		member_groups_set_row(g, row, false);
 }
 
 void member_groups_remove(struct member_groups *g, uint64_t id)
@@ -160,57 +173,33 @@ void member_groups_remove(struct member_groups *g, uint64_t id)
 
 void member_groups_walk(struct member_groups *g)
 {
-	struct group_entry *root;
-	struct stat st;
-
 	g->has_unknown = false;
-	if (g->mount < 0 || fstat(g->mount, &st) < 0)
-		return;
-	root = group_entry_get(g, st.st_ino);
-	if (!root)
-		return;
-	group_entry_set_path(g, root, 0, strdup("/"));
-	group_entry_mark_unlisted(g, root);
-}
-
-static void list_child(struct member_groups *g, const struct group_entry *parent,
-		       const struct dirent *d)
-{
-	struct group_entry *e;
-
-	if (d->d_type != DT_DIR || strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
-		return;
-	e = group_entry_get(g, d->d_ino);
-	if (!e)
-		return;
-	if (!e->path)
-		group_entry_set_path(g, e, parent->id, path_below(parent, d->d_name));
-	group_entry_mark_unlisted(g, e);
+	g->is_walking = true;
 }
 
 bool member_groups_walk_step(struct member_groups *g)
 {
-	struct group_entry *e = TAILQ_FIRST(&g->unlisted);
-	struct dirent *d;
-	DIR *dir;
-	int fd;
+	const struct cgroup_row *row = NULL;
 
-	if (!e)
+	if (!g->is_walking)
 		return false;
-	TAILQ_REMOVE(&g->unlisted, e, unlisted);
-	e->is_unlisted = false;
-	if (!e->path)
+	if (cgroup_names_walk(g->names))
 		return true;
-	fd = openat(g->mount, e->path[1] ? e->path + 1 : ".",
-		    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	dir = fd >= 0 ? fdopendir(fd) : NULL;
-	if (!dir) {
-		closep(&fd); /* it was removed meanwhile, or its path is too long */
-		return true;
-	}
-	while ((d = readdir(dir)))
-		list_child(g, e, d);
-	closedir(dir);
+	g->is_walking = false;
+	/* Those whose names are still being read have at least their paths. */
+	while ((row = cgroup_names_next(g->names, row)))
+		if (!row->is_named && !group_entry_find(g, row->id))
+			member_groups_set_row(g, row, false);
+	return true;
+}
+
+bool member_groups_are_named(const struct member_groups *g)
+{
+	const struct cgroup_row *row = NULL;
+
+	while ((row = cgroup_names_next(g->names, row)))
+		if (!row->is_named)
+			return false;
 	return true;
 }
 

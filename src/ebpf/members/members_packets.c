@@ -124,6 +124,35 @@ static void put_path(struct pb_enc *e, const char *path)
 	pb_enc_str(e, PB_CGROUP_TREE_GROUP_PATH, plain);
 }
 
+static void put_text(struct pb_enc *e, uint32_t field, const char *text)
+{
+	if (*text)
+		pb_enc_str(e, field, text);
+}
+
+static void put_group(const struct members_packets *p, struct pb_enc *e, const struct cgroup_row *row)
+{
+	pb_enc_u64(e, PB_CGROUP_TREE_GROUP_ID, row->id);
+	if (row->parent)
+		pb_enc_u64(e, PB_CGROUP_TREE_GROUP_PARENT_ID, row->parent);
+	put_path(e, row->path);
+	put_text(e, PB_CGROUP_TREE_GROUP_KIND, cgroup_kind_name(row->kind));
+	/* Until the files were read, a container of another kind is a guess. */
+	if (row->is_named || row->kind >= CGROUP_POD) {
+		put_text(e, PB_CGROUP_TREE_GROUP_RUNTIME, cgroup_runtime_name(row->runtime));
+		put_text(e, PB_CGROUP_TREE_GROUP_CONTAINER, row->container);
+	}
+	put_text(e, PB_CGROUP_TREE_GROUP_UNIT, row->unit);
+	put_text(e, PB_CGROUP_TREE_GROUP_POD_UID, row->pod_uid);
+	put_text(e, PB_CGROUP_TREE_GROUP_INVOCATION_ID, row->invocation);
+	if (p->hides_names)
+		return;
+	put_text(e, PB_CGROUP_TREE_GROUP_NAME, row->name);
+	put_text(e, PB_CGROUP_TREE_GROUP_IMAGE, row->image);
+	put_text(e, PB_CGROUP_TREE_GROUP_POD, row->pod);
+	put_text(e, PB_CGROUP_TREE_GROUP_NAMESPACE, row->namespace);
+}
+
 bool members_packets_write_groups(struct members_packets *p)
 {
 	struct group_entry *g = member_groups_next_unwritten(p->groups);
@@ -136,10 +165,7 @@ bool members_packets_write_groups(struct members_packets *p)
 	pb_enc_open(e, PB_TRACE_PACKET_CGROUP_TREE);
 	for (unsigned i = 0; g && i < MEMBERS_GROUPS_EACH; i++) {
 		pb_enc_open(e, PB_CGROUP_TREE_GROUPS);
-		pb_enc_u64(e, PB_CGROUP_TREE_GROUP_ID, g->id);
-		if (g->parent)
-			pb_enc_u64(e, PB_CGROUP_TREE_GROUP_PARENT_ID, g->parent);
-		put_path(e, g->path);
+		put_group(p, e, cgroup_names_find(p->groups->names, g->id));
 		pb_enc_close(e);
 		member_groups_written(p->groups, g);
 		g = member_groups_next_unwritten(p->groups);

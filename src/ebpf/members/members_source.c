@@ -2,9 +2,9 @@
 /*
  * A tick does what there is to do, in steps, and later ticks the rest:
  *
- *	records of the programs  ->  threads that existed before  ->  directories  ->  groups
+ *	records of the programs  ->  threads that existed before  ->  a walk  ->  groups
  *
- * The programs run before the threads and directories are listed, so nothing is missed. Rows have the
+ * The programs run before the threads and groups are listed, so nothing is missed. Rows have the
  * ids of groups and do not wait for their paths. A flush, and the stop, are answered when nothing is
  * left to do.
  */
@@ -33,7 +33,9 @@
 #define POLL_MS 1000
 #define POLL_MIN_MS 100u
 #define POLL_SHARE 20 /* passes over /proc take at most one part in so many of the time */
-#define WALK_AGAIN_NS NS_PER_S /* between walks for groups whose path is unknown */
+#define WALK_AGAIN_NS NS_PER_S /* until the first walk for a group whose path is unknown */
+#define WALK_AGAIN_MAX_NS (64 * NS_PER_S) /* each further walk comes after twice the time */
+#define NAMES_MS 300 /* for which the stop waits for names */
 #define RECORDS_EACH 256 /* of a step */
 
 struct members {
@@ -49,7 +51,8 @@ struct members {
 	struct members_packets packets;
 	struct members_poll poll;
 	int threads_fd; /* owned; an iteration over all threads; -1: none */
-	uint64_t walked; /* the last walk, CLOCK_MONOTONIC */
+	uint64_t walk_due, walk_after; /* the next walk, CLOCK_MONOTONIC; the time until it */
+	uint64_t stop_due; /* CLOCK_MONOTONIC: the stop waits for names until then */
 	uint64_t poll_due; /* CLOCK_MONOTONIC */
 	uint64_t lost, lost_written;
 	bool is_started, is_stopping;
@@ -141,18 +144,21 @@ static void members_source_rest(struct members *s)
 		writer_flush(s->writer);
 		flushes_answer(&s->flushes, s->h);
 	}
-	if (s->is_stopping)
-		members_source_finish_stop(s);
-	else
+	if (!s->is_stopping)
 		event_timer_ms(s->tick, clock_ms_to_tick(READ_MS));
+	else if (clock_mono_ns() < s->stop_due && !member_groups_are_named(&s->groups))
+		event_timer_ms(s->tick, 1);
+	else
+		members_source_finish_stop(s);
 }
 
 static void begin_work(struct members *s)
 {
 	uint64_t now = clock_mono_ns();
 
-	if (s->groups.has_unknown && now - s->walked >= WALK_AGAIN_NS) {
-		s->walked = now;
+	if (s->groups.has_unknown && now >= s->walk_due) {
+		s->walk_after = MIN(2 * s->walk_after, WALK_AGAIN_MAX_NS);
+		s->walk_due = now + s->walk_after;
 		member_groups_walk(&s->groups);
 	}
 	if (polls(s) && !s->poll.dir && now >= s->poll_due) {
@@ -210,14 +216,14 @@ static int members_create(struct ds_handle *h, const struct ds_env *env,
 	s->poll_ms = c && c->poll_ms ? MAX(c->poll_ms, POLL_MIN_MS) : POLL_MS;
 	s->poll.proc_root = env->proc_root;
 	s->threads_fd = -1;
-	member_groups_init(&s->groups, env->sys_root);
 	s->tick = evtimer_new(env->loop, members_source_on_tick, s);
 	s->writer = ds_writer_new(h);
-	if (!s->tick || !s->writer ||
+	if (!s->tick || !s->writer || member_groups_init(&s->groups, env->sys_root, env->loop) < 0 ||
 	    members_packets_init(&s->packets, s->writer, &s->groups) < 0) {
 		members_destroy(s);
 		return -ENOMEM;
 	}
+	s->packets.hides_names = !ds_consumer_is_root(h);
 	ds_yield_to_root(h, s->tick);
 	*ret_instance = s;
 	return 0;
@@ -245,7 +251,8 @@ static void members_start(void *instance)
 		s->threads_fd = members_program_open_threads(s->program);
 	else
 		begin_polling(s);
-	s->walked = clock_mono_ns();
+	s->walk_after = WALK_AGAIN_NS;
+	s->walk_due = clock_mono_ns() + s->walk_after;
 	member_groups_walk(&s->groups);
 	write_stats(s, true);
 	/* Without BPF the walk comes before the first pass, which needs the ids of the paths. */
@@ -281,6 +288,7 @@ static void members_stop(void *instance)
 	struct members *s = instance;
 
 	s->is_stopping = true;
+	s->stop_due = clock_mono_ns() + NAMES_MS * NS_PER_MS;
 	members_source_on_tick(-1, 0, s);
 }
 

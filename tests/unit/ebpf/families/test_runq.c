@@ -36,6 +36,17 @@ FIXTURE_TEST(only_cpus_that_switch_have_tracks)
 	assert_null(read_find("eBPF/runq lost"));
 }
 
+FIXTURE_TEST(throttled_time_has_a_track)
+{
+	rig_start(&runq_family);
+	add_waits(1, 7, 1, 7);
+	rig_read();
+	assert_null(read_find("eBPF/CPU 1/runq throttled"));
+	cpu(1)->throttled_ns = 5000000;
+	rig_read();
+	assert_int_equal(read_last("eBPF/CPU 1/runq throttled"), 5000000);
+}
+
 FIXTURE_TEST(percentiles_are_of_the_period)
 {
 	rig_start(&runq_family);

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/members/members_groups.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 
@@ -21,7 +18,7 @@ TEST(records)
 	struct member_groups g;
 	struct group_entry *e;
 
-	member_groups_init(&g, "/nowhere");
+	assert_int_equal(member_groups_init(&g, "/nowhere", NULL), 0);
 	member_groups_add(&g, 1, 0, "/");
 	member_groups_add(&g, 7, 1, "/a");
 	member_groups_add(&g, 8, 7, "/a/b");
@@ -72,7 +69,7 @@ TEST(limit)
 	struct member_groups g;
 	char path[32];
 
-	member_groups_init(&g, "/nowhere");
+	assert_int_equal(member_groups_init(&g, "/nowhere", NULL), 0);
 	for (uint64_t i = 1; i <= MEMBER_GROUPS_MAX; i++) {
 		snprintf(path, sizeof(path), "/g%u", (unsigned)i);
 		member_groups_add(&g, i, 0, path);
@@ -83,39 +80,4 @@ TEST(limit)
 	assert_null(member_groups_find(&g, "/one more"));
 	assert_int_equal(g.refused, 2);
 	member_groups_deinit(&g);
-}
-
-/* The walk needs a mount of version 2 for its root only. */
-TEST(walk)
-{
-	char dir[] = "/tmp/test_members_groups.XXXXXX", path[128];
-	static const char *const dirs[] = {"a", "a/b", "a/b/c", "d"};
-	struct member_groups g;
-	struct stat st;
-
-	assert_non_null(mkdtemp(dir));
-	member_groups_init(&g, "/nowhere");
-	g.mount = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
-		snprintf(path, sizeof(path), "%s/%s", dir, dirs[i]);
-		assert_int_equal(mkdir(path, 0700), 0);
-	}
-	snprintf(path, sizeof(path), "%s/file", dir);
-	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-	member_groups_walk(&g);
-	while (member_groups_walk_step(&g))
-		;
-	unlink(path);
-	for (size_t i = sizeof(dirs) / sizeof(*dirs); i-- > 0;) {
-		snprintf(path, sizeof(path), "/%s", dirs[i]);
-		assert_non_null(member_groups_find(&g, path));
-		snprintf(path, sizeof(path), "%s/%s", dir, dirs[i]);
-		assert_int_equal(stat(path, &st), 0);
-		assert_int_equal(member_groups_get(&g, st.st_ino)->id, st.st_ino);
-		rmdir(path);
-	}
-	assert_non_null(member_groups_find(&g, "/"));
-	assert_null(member_groups_find(&g, "/file"));
-	member_groups_deinit(&g);
-	rmdir(dir);
 }
