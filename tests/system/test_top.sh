@@ -95,6 +95,34 @@ terminal_keys Space
 on_screen "space pauses" terminal_shows PAUSED
 terminal_keys Space
 on_screen "space continues" terminal_hides PAUSED
+terminal_keys Down
+on_screen "an arrow selects a process" terminal_shows '^> +[0-9]+ '
+terminal_keys /
+terminal_keys bash
+terminal_keys Enter
+on_screen "a filter leaves the processes whose name has it" terminal_shows 'filter: bash$'
+others() { terminal_screen | grep -E '^[> ]+[0-9]+ ' | grep -vq bash; }
+on_screen "and no others" terminal_wait eval '! others'
+terminal_keys Escape
+on_screen "Escape removes it" terminal_hides 'filter:'
+if [ "$(id -u)" = 0 ]; then
+  while :; do sleep 0.01; done &
+  waiter=$!
+  PIDS+=("$waiter")
+  terminal_keys /
+  terminal_keys "$waiter"
+  terminal_keys Enter
+  on_screen "a process id is a filter, too" terminal_shows " 1 processes.* filter: $waiter\$"
+  terminal_keys Enter
+  on_screen "Enter records the process" terminal_shows "^Recording process $waiter for 5s into "
+  on_screen "and counts the time" terminal_shows '[0-9] s of 5'
+  terminal_keys C-c
+  on_screen "Ctrl-C ends it, and why it waited is shown" terminal_shows '^Its time '
+  terminal_keys q
+  on_screen "sonda top is back" terminal_shows "filter: $waiter\$"
+  rm -rf "$TMP"/run/sonda-top.*
+  terminal_keys Escape
+fi
 terminal_resize 40 10
 on_screen "a narrow terminal has fewer columns" terminal_wait fits '^    PID +%CPU +%RUNQ .*COMMAND' 40
 terminal_resize 200 50

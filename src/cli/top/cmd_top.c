@@ -29,6 +29,7 @@
 #include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
 #include "cli/top/top_options.h"
+#include "cli/top/top_record.h"
 #include "cli/top/top_terminal.h"
 #include "cli/top/top_view.h"
 
@@ -434,11 +435,84 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 
 /* ---- keys and signals ---- */
 
-static void handle_key(struct top *t, char key)
+enum top_key { /* of more than one byte */
+	      TOP_KEY_ESCAPE = 256,
+	      TOP_KEY_UP,
+	      TOP_KEY_DOWN,
+	      TOP_KEY_OTHER
+};
+
+/* Takes a key off the bytes that a terminal has sent: a byte, or an escape sequence of ECMA-48. */
+static int take_key(const char **bytes, size_t *n)
+{
+	const char *p = *bytes;
+	size_t len = 1;
+	int key = (unsigned char)*p;
+
+	if (key == '\033' && *n > 2 && (p[1] == '[' || p[1] == 'O')) {
+		for (len = 3; len < *n && (unsigned char)p[len - 1] < '@';)
+			len++;
+		key = p[len - 1] == 'A'	  ? TOP_KEY_UP
+		      : p[len - 1] == 'B' ? TOP_KEY_DOWN
+					  : TOP_KEY_OTHER;
+	} else if (key == '\033') {
+		key = TOP_KEY_ESCAPE;
+	}
+	*bytes += len;
+	*n -= len;
+	return key;
+}
+
+static void move_selection(struct top *t, int n)
+{
+	struct top_state s = make_top_state(t);
+
+	t->view.selected = top_process_beside(&t->view, &s, n);
+}
+
+static void type_filter(struct top *t, int key)
+{
+	char *filter = t->view.selection.filter;
+	size_t len = strlen(filter);
+
+	if (key == '\r' || key == '\n' || key == TOP_KEY_ESCAPE)
+		t->view.is_typing = false;
+	if (key == TOP_KEY_ESCAPE)
+		*filter = '\0';
+	else if ((key == '\b' || key == 0x7f) && len)
+		filter[len - 1] = '\0';
+	else if (key >= ' ' && key < 0x7f && len + 1 < TOP_FILTER_SIZE)
+		memcpy(filter + len, (char[]){(char)key, '\0'}, 2);
+}
+
+/* Records the selected process, and shows why it waited. The processes are those of now afterwards. */
+static void record_selected(struct top *t)
+{
+	struct err_text e;
+	int r;
+
+	if (!t->view.selected)
+		move_selection(t, 0);
+	if (!t->view.selected)
+		return;
+	top_terminal_leave(t->terminal);
+	r = top_record_process(t->view.selected, t->options.socket);
+	top_terminal_enter(t->terminal);
+	if (r) {
+		err_set(&e, r, "cannot record process %d: %s", (int)t->view.selected, strerror(-r));
+		top_end(t, EXIT_FAILED, e.text);
+	}
+}
+
+static void handle_key(struct top *t, int key)
 {
 	size_t width, height;
 
 	top_terminal_size(t->terminal, &width, &height);
+	if (t->view.is_typing) {
+		type_filter(t, key);
+		return;
+	}
 	if (key == 'q') {
 		top_end(t, EXIT_GOOD, NULL);
 		return;
@@ -447,7 +521,17 @@ static void handle_key(struct top *t, char key)
 		t->view.help = false;
 		return;
 	}
-	if (key == ' ')
+	if (key == TOP_KEY_UP || key == 'k')
+		move_selection(t, -1);
+	else if (key == TOP_KEY_DOWN || key == 'j')
+		move_selection(t, 1);
+	else if (key == '\r' || key == '\n')
+		record_selected(t);
+	else if (key == '/')
+		t->view.is_typing = true;
+	else if (key == TOP_KEY_ESCAPE)
+		t->view.selected = t->view.selection.filter[0] = 0;
+	else if (key == ' ')
 		t->view.paused = !t->view.paused;
 	else if (key == 'h' || key == '?')
 		t->view.help = true;
@@ -462,16 +546,18 @@ static void handle_key(struct top *t, char key)
 static void on_key(evutil_socket_t fd, short what, void *ctx)
 {
 	struct top *t = ctx;
-	char keys[64];
-	ssize_t n = read(fd, keys, sizeof(keys));
+	char bytes[64];
+	const char *next = bytes;
+	ssize_t n = read(fd, bytes, sizeof(bytes));
+	size_t left = n > 0 ? (size_t)n : 0;
 
 	if (n <= 0) {
 		if (n == 0 || (errno != EAGAIN && errno != EINTR))
 			top_end(t, EXIT_GOOD, NULL); /* the terminal is gone */
 		return;
 	}
-	for (ssize_t i = 0; i < n && !t->ended && keys[i] != '\033'; i++)
-		handle_key(t, keys[i]);
+	while (left && !t->ended)
+		handle_key(t, take_key(&next, &left));
 	if (!t->ended)
 		draw(t);
 }

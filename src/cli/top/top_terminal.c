@@ -23,6 +23,7 @@
 #define CLEAR_LINE "\033[K"
 #define CLEAR_BELOW "\033[J"
 #define REVERSE "\033[7m"
+#define BOLD "\033[1m"
 #define RED "\033[31m"
 #define NORMAL "\033[0m"
 
@@ -158,7 +159,7 @@ static const char *style_of(const struct top_terminal *t, char style)
 {
 	if (!t->color)
 		return "";
-	return style == TOP_TITLE ? REVERSE : style == TOP_ALERT ? RED : "";
+	return style == TOP_TITLE ? REVERSE : style == TOP_ALERT ? RED : style == TOP_SELECTED ? BOLD : "";
 }
 
 int top_terminal_draw(struct top_terminal *t, const char *lines, int signals)

@@ -147,6 +147,15 @@ static void put_bytes(double v, char *buf, size_t size)
 	snprintf(buf, size, unit && v < 99.95 ? "%.1f%c" : "%.0f%c", v, units[unit]);
 }
 
+/* The name of the file of a program that was started by its path; threads of the kernel such as
+ * kworker/0:1 have no path. */
+static const char *base_name(const char *name)
+{
+	const char *slash = *name == '/' || str_starts(name, "./") ? strrchr(name, '/') : NULL;
+
+	return slash && slash[1] ? slash + 1 : name;
+}
+
 /* Writes the value of a process as the column shows it; "-" if it is unknown. */
 static void top_format_cell(const struct top_column_spec *c, const struct live_process *p,
 			    char *buf, size_t size)
@@ -157,7 +166,7 @@ static void top_format_cell(const struct top_column_spec *c, const struct live_p
 	if (c->unit == TOP_PID)
 		snprintf(buf, size, "%d", p->pid);
 	else if (c->unit == TOP_NAME)
-		snprintf(buf, size, "%s", p->name[0] ? p->name : "(unknown)");
+		snprintf(buf, size, "%s", p->name[0] ? base_name(p->name) : "(unknown)");
 	else if (c->unit == TOP_RSS && p->has_rss)
 		put_bytes((double)p->rss, buf, size);
 	else if (c->unit == TOP_PERCENT && v->has_rate)
@@ -208,15 +217,23 @@ struct collection {
 	bool failed;
 };
 
+static bool is_chosen(const struct top_selection *s, const struct live_process *p)
+{
+	bool chosen = !s->n_pids;
+	char pid[16];
+
+	for (size_t i = 0; i < s->n_pids; i++)
+		chosen |= s->pids[i] == (uint32_t)p->pid;
+	snprintf(pid, sizeof(pid), "%d", p->pid);
+	return chosen && (!*s->filter || strcasestr(p->name, s->filter) || !strcmp(pid, s->filter));
+}
+
 static void top_rows_add(void *ctx, const struct live_process *p)
 {
 	struct collection *c = ctx;
 	struct top_rows *r = c->rows;
-	bool chosen = !c->selection->n_pids;
 
-	for (size_t i = 0; i < c->selection->n_pids; i++)
-		chosen |= c->selection->pids[i] == (uint32_t)p->pid;
-	if (!chosen)
+	if (!is_chosen(c->selection, p))
 		return;
 	if (array_reserve(&r->list, &r->cap, r->n + 1, sizeof(*r->list)) < 0) {
 		c->failed = true;
@@ -263,7 +280,10 @@ static void put_title(const struct top_view *v, const struct top_state *s, size_
 		strbuf_puts(b, text);
 	strbuf_printf(b, "  %zu processes, every %g s, by %s%s", processes, v->period_s,
 		      top_columns[v->selection.sort].key, v->paused ? ", PAUSED" : "");
-	strbuf_puts(b, s->has_ebpf ? "\n" : ", /proc only\n");
+	strbuf_puts(b, s->has_ebpf ? "" : ", /proc only");
+	if (v->is_typing || *v->selection.filter)
+		strbuf_printf(b, "  filter: %s%s", v->selection.filter, v->is_typing ? "_" : "");
+	strbuf_putc(b, '\n');
 }
 
 static void put_cpu(const struct live_machine *m, struct strbuf *b)
@@ -394,6 +414,9 @@ static void put_header(const struct top_view *v, const struct top_state *s, size
 static void put_help(struct strbuf *b)
 {
 	static const char *const keys[] = {
+		"up, down   select a process; also k and j",
+		"Enter      record the selected process for 5 s, and show why it waited",
+		"/          filter by a part of the name, or by the process id; Esc removes the filter",
 		"q          end",
 		"space      pause and continue",
 		"<, >       sort by the column to the left or right",
@@ -426,18 +449,48 @@ static void put_column_titles(const struct top_layout *layout, struct strbuf *b)
 	strbuf_putc(b, '\n');
 }
 
-static void put_row(const struct top_layout *layout, const struct live_process *p, struct strbuf *b)
+static void put_row(const struct top_layout *layout, const struct live_process *p, bool selected,
+		    struct strbuf *b)
 {
 	char cell[LIVE_NAME_SIZE];
+	size_t from;
 
-	begin_line(b, TOP_PLAIN);
+	begin_line(b, selected ? TOP_SELECTED : TOP_PLAIN);
+	from = b->len;
 	for (size_t i = 0; i < layout->n; i++) {
 		const struct top_column_spec *c = &top_columns[layout->columns[i]];
 
 		top_format_cell(c, p, cell, sizeof(cell));
 		strbuf_printf(b, "%s%*s", i ? " " : "", c->width, cell);
 	}
+	/* Also without colours: the first column is that of the pid, with room in front. */
+	if (selected && !b->failed && b->s[from] == ' ')
+		b->s[from] = '>';
 	strbuf_putc(b, '\n');
+}
+
+/* Returns the row of the selected process, or n. */
+static size_t find_selected(const struct top_rows *rows, int32_t pid)
+{
+	size_t i = 0;
+
+	while (i < rows->n && rows->list[i]->pid != pid)
+		i++;
+	return i;
+}
+
+/* The rows that fit into room lines (0: not limited), moved so that the selected one is among them. */
+static void put_rows(const struct top_view *v, const struct top_layout *layout,
+		     const struct top_rows *rows, size_t room, struct strbuf *out)
+{
+	size_t n = v->rows ? MIN(v->rows, rows->n) : rows->n, selected, first;
+
+	if (room)
+		n = MIN(n, room);
+	selected = find_selected(rows, v->selected);
+	first = selected < rows->n && selected >= n && n ? selected - n + 1 : 0;
+	for (size_t i = first; i < first + n; i++)
+		put_row(layout, rows->list[i], i == selected, out);
 }
 
 int top_view_lines(const struct top_view *v, const struct top_state *s, size_t width, size_t height,
@@ -465,14 +518,26 @@ int top_view_lines(const struct top_view *v, const struct top_state *s, size_t w
 		put_column_titles(&layout, out);
 		for (size_t i = from; i < out->len; i++)
 			room -= room && out->s[i] == '\n';
-		for (size_t i = 0; i < rows.n; i++) {
-			if ((height && i >= room) || (v->rows && i >= v->rows))
-				break;
-			put_row(&layout, rows.list[i], out);
-		}
+		if (!height || room)
+			put_rows(v, &layout, &rows, room, out);
 	}
 	free(rows.list);
 	return out->failed ? -ENOMEM : r;
+}
+
+int32_t top_process_beside(const struct top_view *v, const struct top_state *s, int n)
+{
+	struct top_rows rows = {0};
+	int32_t pid = 0;
+	ptrdiff_t at;
+
+	if (s->live && !top_rows_sort(&rows, &v->selection, s->live) && rows.n) {
+		at = (ptrdiff_t)find_selected(&rows, v->selected);
+		at = at == (ptrdiff_t)rows.n ? 0 : MAX(0, MIN(at + n, (ptrdiff_t)rows.n - 1));
+		pid = rows.list[at]->pid;
+	}
+	free(rows.list);
+	return pid;
 }
 
 size_t top_column_at(const struct top_view *v, size_t n, size_t width)

@@ -23,21 +23,27 @@ enum top_style { /* the first byte of each line */
 		 TOP_PLAIN = 1,
 		 TOP_TITLE, /* the titles of the columns */
 		 TOP_ALERT, /* losses, missing counters */
+		 TOP_SELECTED, /* the selected process */
 };
+
+#define TOP_FILTER_SIZE 64
 
 /* Which processes are shown, and in which order. */
 struct top_selection {
 	size_t sort; /* index of a column */
 	const uint32_t *pids; /* borrowed; only these processes. n_pids 0: all */
 	size_t n_pids;
+	char filter[TOP_FILTER_SIZE]; /* only processes whose name has this, or whose pid is this; "": all */
 };
 
 struct top_view {
 	struct top_selection selection;
 	size_t rows; /* processes to show; 0: all */
 	double period_s;
+	int32_t selected; /* process id; 0: none */
 	bool paused;
 	bool help;
+	bool is_typing; /* the filter */
 };
 
 /* What is known at a screen. Borrowed. */
@@ -55,6 +61,10 @@ struct top_state {
  * if there is none. */
 size_t top_column_beside(const struct top_view *v, int n, size_t width);
 size_t top_column_at(const struct top_view *v, size_t n, size_t width);
+
+/* Returns the process that is n rows below the selected one (n < 0: above), at most the first or last
+ * one; without a selected one that is shown, the first. 0: there is none. */
+int32_t top_process_beside(const struct top_view *v, const struct top_state *s, int n);
 
 /*
  * Appends the lines of a screen, each with its style in front and a newline. width: columns of the

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/top/top_record.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "cli/terminal/programs.h"
+
+#define SECONDS "5s"
+
+/* $0: sonda; $1: pid; $2: the trace; $3: the address of the service, or empty. Ctrl-C ends the recording early. */
+static const char script[] =
+	"echo \"Recording process $1 for " SECONDS " into $2; Ctrl-C ends it earlier.\"\n"
+	"\"$0\" record -t " SECONDS " -p \"$1\" -o \"$2\" ${3:+--socket \"$3\"} off-cpu || {\n"
+	"	echo 'Press Enter to return to sonda top.'; read -r _; exit\n"
+	"}\n"
+	"{ \"$0\" report why \"$1\" \"$2\" 2>&1; printf '\\nThe trace: %s\\n' \"$2\"; } | ${PAGER:-less -S}\n";
+
+extern char **environ;
+
+/* Runs a shell in a process group of its own, in the foreground, with the default signal handling. */
+static int run_in_foreground(char **argv)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t all, none, before;
+	pid_t child;
+	int r;
+
+	sigfillset(&all);
+	sigemptyset(&none);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addtcsetpgrp_np(&actions, STDIN_FILENO);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setpgroup(&attributes, 0);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &all);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+						      POSIX_SPAWN_SETSIGDEF);
+	r = -posix_spawn(&child, "/bin/sh", &actions, &attributes, argv, environ);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	while (!r && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	/* A process in the background that takes the terminal back gets SIGTTOU. */
+	sigprocmask(SIG_BLOCK, &all, &before);
+	tcsetpgrp(STDIN_FILENO, getpgrp());
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+int top_record_process(int32_t pid, const char *socket)
+{
+	const char *parent = getenv("TMPDIR");
+	char folder[PATH_MAX], trace[PATH_MAX + 32], number[16], self[PATH_MAX];
+	ssize_t n = readlink(OURSELVES, self, sizeof(self) - 1);
+
+	if (n < 0)
+		return -errno;
+	self[n] = '\0';
+	snprintf(folder, sizeof(folder), "%s/sonda-top.XXXXXX", parent && *parent ? parent : "/tmp");
+	if (!mkdtemp(folder))
+		return -errno;
+	snprintf(trace, sizeof(trace), "%s/%d.pftrace", folder, (int)pid);
+	snprintf(number, sizeof(number), "%d", (int)pid);
+	return run_in_foreground((char *[]){"sh", "-c", (char *)script, self, number, trace,
+					    (char *)(socket ? socket : ""), NULL});
+}
