@@ -225,7 +225,7 @@ static bool scan_waits(struct source_scan *s, const struct pb_field *message)
 		uint64_t n;
 		const char *what;
 	} losses[] = {
-		{left_out, "long waits that have no slice: more than max_per_second"},
+		{left_out, "long waits that have no slice: more than max_per_second (--waits rate=N)"},
 		{ring_full, "long waits that have no slice: the ring was full"},
 		{no_begin, "waits that are missing: no memory for their begin"},
 		{no_total, "waits that are missing in the totals: the table was full"},

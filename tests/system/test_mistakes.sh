@@ -108,6 +108,7 @@ rows <<'END'
 2 | record waits --waits rate=0 | --waits rate=0: not a number of waits
 2 | record waits --waits program= | --waits program=: the kernel keeps
 2 | record waits --waits 12 | --waits 12: use min=TIME
+2 | record waits --waits stacks=0 | --waits stacks=0: not a number of stacks
 2 | record sched --waits min=1ms | --waits is about waits, which are not recorded
 2 | record --cpu-stacks=0 | --cpu-stacks 0: not a number greater than 0
 2 | record --syscalls raed | there is no system call 'raed'; did you mean read\?

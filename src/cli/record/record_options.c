@@ -34,7 +34,7 @@ const char record_usage[] =
 	"      --function-depth N        only N levels of calls\n"
 	"  -g, --cpu-stacks[=HZ]  call stacks of each CPU, HZ (default 99) times a second\n"
 	"  -F HZ                  the same; -F 99 -g as for perf record\n"
-	"      --waits WHICH      which waits: min=10ms,state=D,program=NAME,rate=9,kernel\n"
+	"      --waits WHICH      which waits: min=10ms,state=D,program=NAME,rate=N,stacks=N,kernel\n"
 	"      --ksyms            resolve kernel addresses (default with stacks and graphs)\n"
 	"      --app CATEGORIES   events of programs that trace themselves: 'net*,disk' or '*'\n"
 	"\n"

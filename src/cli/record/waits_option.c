@@ -54,6 +54,16 @@ static int take_rate(const char *value, Pb__WaitsConfig *c, struct err_text *e)
 	return 0;
 }
 
+static int take_stacks(const char *value, Pb__WaitsConfig *c, struct err_text *e)
+{
+	if (str_to_u32(value, &c->user_stacks_per_second) < 0 || !c->user_stacks_per_second)
+		return err_set(e, -EINVAL,
+			       "--waits stacks=%.80s: not a number of stacks a second on each CPU",
+			       value);
+	c->has_user_stacks_per_second = true;
+	return 0;
+}
+
 static int take_state(const char *value, Pb__WaitsConfig *c, struct err_text *e)
 {
 	Pb__WaitsConfig__State *longer;
@@ -96,6 +106,7 @@ static int take_word(const char *word, Pb__WaitsConfig *c, struct err_text *e)
 		int (*take)(const char *value, Pb__WaitsConfig *c, struct err_text *e);
 	} keys[] = {{"min=", take_min},
 		    {"rate=", take_rate},
+		    {"stacks=", take_stacks},
 		    {"state=", take_state},
 		    {"program=", take_program}};
 
@@ -107,7 +118,8 @@ static int take_word(const char *word, Pb__WaitsConfig *c, struct err_text *e)
 		if (strncmp(word, keys[i].key, strlen(keys[i].key)) == 0)
 			return keys[i].take(word + strlen(keys[i].key), c, e);
 	return err_set(e, -EINVAL,
-		       "--waits %.80s: use min=TIME, rate=N, state=S, program=NAME or kernel",
+		       "--waits %.80s: use min=TIME, rate=N, stacks=N, state=S, program=NAME or "
+		       "kernel",
 		       word);
 }
 

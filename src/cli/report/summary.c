@@ -97,7 +97,7 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 	if (s->sources.stackless_waits)
 		strbuf_printf(lines,
 			      "%llu stacks of waiting programs were not taken: more than "
-			      "user_stacks_per_second. Their time is counted\n",
+			      "user_stacks_per_second (--waits stacks=N). Their time is counted\n",
 			      (unsigned long long)s->sources.stackless_waits);
 	if (s->sources.absent_texts)
 		strbuf_printf(lines,

@@ -16,8 +16,10 @@
 
 #define SECONDS "5s"
 
-/* $0: sonda; $1: pid; $2: the trace; $3: the address of the service, or empty. Ctrl-C ends the recording early. */
+/* $0: sonda; $1: pid; $2: the trace; $3: the address of the service, or empty. Ctrl-C ends the recording early, not
+ * the shell. */
 static const char script[] =
+	"trap : INT\n"
 	"echo \"Recording process $1 for " SECONDS " into $2; Ctrl-C ends it earlier.\"\n"
 	"\"$0\" record -t " SECONDS " -p \"$1\" -o \"$2\" ${3:+--socket \"$3\"} off-cpu || {\n"
 	"	echo 'Press Enter to return to sonda top.'; read -r _; exit\n"
