@@ -583,7 +583,7 @@ static int print_one_of_all(struct output *p, size_t *n)
 	return r;
 }
 
-/* Prints all reports, but those of a thread only if one is named. */
+/* Prints all reports: those of a thread only if one is named, and none of a control group. */
 static int print_each(struct output *p)
 {
 	const struct report_options *options = p->o;
@@ -594,7 +594,7 @@ static int print_each(struct output *p)
 	p->o = &one;
 	for (size_t i = 0; i < n_reports && r == SQLITE_OK; i++) {
 		one.report = report_at(i);
-		if (!one.report->of_thread || one.n_words)
+		if (!one.report->of_subject && (!one.report->of_thread || one.n_words))
 			r = print_one_of_all(p, &n);
 	}
 	p->o = options;

@@ -314,7 +314,7 @@ verdict "no trace here: exit code 1" $? "$TMP/err"
 
 # ---- mistakes
 run "an unknown report: a suggestion" 2 '^$' 'there is no report latncy; did you mean latency\?' latncy "$TRACE"
-run "an unknown key: those that there are" 2 '^$' 'report cpu has no --by name; it has cpu, thread, process, program' cpu --by name "$TRACE"
+run "an unknown key: those that there are" 2 '^$' 'report cpu has no --by name; it has cpu, thread, process, container, unit, pod, cgroup, program' cpu --by name "$TRACE"
 run "an unknown process" 1 '^$' 'trace.pf has no process or thread nobody' cpu -p app,nobody "$TRACE"
 run "an unknown process that is like another" 1 '^$' 'has no process or thread aqp; did you mean app\?' why aqp "$TRACE"
 run "why without a process" 2 '^$' 'the process or thread is missing' why

@@ -60,9 +60,9 @@ $USED_BY($BY_PROCESS, $PROCESS, $PROCESS_FROM)
 -- @more sched
 -- @on_request
 WITH t AS (
-  SELECT who, sum(time) AS run, max(longest) AS longest, sum(n) AS n
+  SELECT subject AS who, sum(time) AS run, max(longest) AS longest, sum(n) AS n
   FROM used('$subject')
-  GROUP BY who)
+  GROUP BY 1)
 SELECT $SUBJECT, run AS run_ns, 100.0 * run / (:to - :from) AS cpu_pct, n AS runs,
     longest AS longest_ns
 FROM t $SUBJECT_FROM

@@ -15,8 +15,8 @@
 /* A column by which statements join tables has a type: SQLite makes no automatic index for a
  * comparison of columns of different affinity, and looks at all rows for each row. */
 static const struct pass passes[] = {
-	{"used", "utid, cpu, time, n, longest, who", pass_used},
-	{"spent", "utid, state TEXT, io_wait, time, n, empty, longest, woken, who", pass_spent},
+	{"used", "utid, cpu, time, n, longest, subject", pass_used},
+	{"spent", "utid, state TEXT, io_wait, time, n, empty, longest, woken, subject", pass_spent},
 	{"subjects", "who, name TEXT", pass_subjects},
 	{"subject_of", "utid INT, who", pass_subject_of},
 	{"blocked", "utid, function TEXT, time, n, longest, io", pass_blocked},

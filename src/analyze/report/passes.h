@@ -12,11 +12,11 @@
  * times as long. They are table-valued functions; arguments that a table does not use may be left
  * out:
  *
- *	used(by)(utid, cpu, time, n, longest, who)
- *		sums of the runs in sched, by thread and CPU; with by (as waits_by): of the chosen
- *		threads, by who and CPU
- *	spent(by)(utid, state, io_wait, time, n, empty, longest, woken, who)
- *		sums of the rows of thread_state, by thread (or, as in used, who), state and io_wait; n: without those
+ *	used(by)(utid, cpu, time, n, longest, subject)
+ *		sums of the runs in sched, by thread and CPU; with by: of the chosen threads, by
+ *		subject (who of waits_by) and CPU
+ *	spent(by)(utid, state, io_wait, time, n, empty, longest, woken, subject)
+ *		sums of the rows of thread_state, by thread (or subject), state and io_wait; n: without those
  *		that took no time (empty); woken: of n, those that a wakeup began
  *	blocked(utid, function, time, n, longest, io)
  *		uninterruptible sleep of the chosen threads, by kernel function

@@ -55,9 +55,9 @@ $SPENT_BY($BY_PROCESS, $PROCESS, $PROCESS_FROM)
 -- @more latency
 -- @on_request
 WITH t AS (
-  SELECT who, $SPENT_SUMS
+  SELECT subject AS who, $SPENT_SUMS
   FROM spent('$subject') spent
-  GROUP BY who)
+  GROUP BY 1)
 SELECT $SUBJECT $SPENT_COLUMNS
 FROM t $SUBJECT_FROM
 ORDER BY run + waits + blocked DESC
