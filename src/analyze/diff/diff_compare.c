@@ -339,6 +339,7 @@ static int find_findings(struct diff_results *r, enum diff_measure m, const stru
 {
 	_cleanup_(freep) double *p = malloc((r->n + 1) * sizeof(*p));
 	_cleanup_(freep) double *q = malloc((r->n + 1) * sizeof(*q));
+	double rate = m == DIFF_TOTAL ? DIFF_FALSE_RATE : DIFF_FALSE_RATE_OF_OTHERS;
 	double weights = 0;
 	size_t n = 0;
 
@@ -361,7 +362,7 @@ static int find_findings(struct diff_results *r, enum diff_measure m, const stru
 		if (!c->tested)
 			continue;
 		c->q = q[k++];
-		c->finding = c->q <= DIFF_FALSE_RATE && matters(&r->of[i], m, d, r->wall_ns);
+		c->finding = c->q <= rate && matters(&r->of[i], m, d, r->wall_ns);
 	}
 	return 0;
 }

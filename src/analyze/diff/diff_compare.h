@@ -12,8 +12,9 @@
  * tested by itself: the total time, how many (runs, waits, calls, requests, samples), the mean of
  * one, percentiles, bytes. The row is a finding if its total, its number or its p99 changed:
  *
- *	surely		the rate of false findings among all rows is at most DIFF_FALSE_RATE; larger
- *			rows need less evidence
+ *	surely		the rate of false findings by this measure, among all rows, is at most
+ *			DIFF_FALSE_RATE, or DIFF_FALSE_RATE_OF_OTHERS; larger rows need less
+ *			evidence
  *	noticeably	by at least least_change of A
  *	with effect	by at least DIFF_LEAST_SHARE of the duration of the recording, as time: a
  *			number by the mean of one, or DIFF_EVENT_NS if there are no times; a p99 by
@@ -22,6 +23,7 @@
  * Rows that are smaller than DIFF_LEAST_SHARE are not tested.
  */
 #define DIFF_FALSE_RATE 0.01
+#define DIFF_FALSE_RATE_OF_OTHERS 0.0025 /* of each measure that is not the total */
 #define DIFF_LEAST_SHARE 0.001
 #define DIFF_EVENT_NS 1000.0
 
