@@ -590,6 +590,9 @@ check-page: deps-check ## the page of sonda report --html in Chromium, with a tr
 	+$(Q)$(SUBMAKE) programs
 	$(Q)BUILD=$(B) PAGE_EVENTS=$(or $(EVENTS),5000000) tests/system/test_page_browser.sh
 	$(Q)BUILD=$(B) tests/system/test_open_browser.sh
+picture: programs ## the picture of README.md, as root with Chromium
+	$(Q)mkdir -p docs/images
+	$(Q)BUILD=$(B) PICTURE=docs/images/stall.png tests/root/test_readme.sh
 bench: programs ## measure against Perfetto in the same run (bench/README.md)
 	+$(Q)$(SUBMAKE) $(HELPERS)
 	$(Q)bench/run.sh $(B)
@@ -624,6 +627,6 @@ help: ## this list
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: FORCE all programs static man deps deps-build deps-check deps-cost check check-answers check-recorder check-long check-all check-distros check-packages check-arm64 check-kernels clean-kernels tests \
-	unit interop asan tsan coverage fuzz fuzz-live fuzzers soak check-cost check-page bench demo install deb uninstall format lint compdb flags clean help
+	unit interop asan tsan coverage fuzz fuzz-live fuzzers soak check-cost check-page picture bench demo install deb uninstall format lint compdb flags clean help
 
 -include $(shell find $(B)/obj $(B)/pic $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)

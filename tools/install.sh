@@ -42,6 +42,9 @@ files() {
   for f in docs/*.md docs/*.txt; do
     echo "644 $f share/doc/sonda/docs/$(basename "$f")"
   done
+  for f in docs/images/*.png; do
+    echo "644 $f share/doc/sonda/$f"
+  done
   echo "644 $B/completion/sonda.bash share/bash-completion/completions/sonda"
   echo "644 $B/completion/_sonda ${ZSH_FUNCTIONS:-share/zsh/site-functions}/_sonda"
   echo "644 $B/completion/sonda.fish share/fish/vendor_completions.d/sonda.fish"
@@ -94,7 +97,7 @@ if [ "$action" = install ] && [ -z "$3" ]; then
   cat "$made" >>"$list"
 elif [ "$action" = uninstall ]; then
   {
-    for own in share/sonda/configs share/sonda/presets share/sonda include/sonda share/doc/sonda/docs share/doc/sonda; do
+    for own in share/doc/sonda/docs/images share/sonda/configs share/sonda/presets share/sonda include/sonda share/doc/sonda/docs share/doc/sonda; do
       echo "$to/$own"
     done
     [ ! -e "$list" ] || cat "$list"

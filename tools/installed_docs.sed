@@ -3,10 +3,8 @@
 # Docs and pages of the manual, as installed: the programs are in PATH, samples are below @PREFIX@ and @EXAMPLES@, and
 # text that links to sources has no link, the protos of configs are a page of the manual, and how to build is left out.
 # tools/install.sh fills in the places.
-/^## Try it$/,/^## The first recording$/{/^## The first recording$/!d}
 /^## Install it$/,/^## Read on$/{/^## Read on$/!d}
 /^| .*\(CONTRIBUTING\|NEWS\)\.md/d
-s|^\* \*\*Cheap\.\*\* \[bench/README\.md\][^ ]* has its costs|* **Cheap.** bench/README.md of the sources has its costs|
 s|build/bin/||g
 s|](\.\./configs|](@PREFIX@/share/sonda/configs|g
 s|](\.\./share/sonda/|](@PREFIX@/share/sonda/|g

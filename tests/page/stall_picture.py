@@ -8,7 +8,7 @@ from browser import Browser
 
 
 def main(page, picture):
-    b = Browser(1200, 700)
+    b = Browser(1200, 790)
     try:
         b.scheme('light')
         b.open(page, 'window.sonda && !document.getElementById("main").hidden')
