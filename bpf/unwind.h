@@ -14,7 +14,7 @@
  * The thread's registers are those at its entry into the kernel, or at the interrupt. From them the
  * walk goes from caller to caller by the tables of unwind_tables.h. Code without rows (compiled at
  * run time, hand-written) is passed by frame pointers, if the frame passes the checks below. A
- * process without tables, a 32-bit program, and an architecture other than x86-64 get the kernel's
+ * process without tables, a 32-bit program, and a program on arm64 before Linux 5.15 get the kernel's
  * own walk by frame pointers.
  *
  * An address that is in no executable mapping is never reported, except the first one. Everything
@@ -47,8 +47,9 @@ struct unwind_stack {
 	__u64 addresses[UNWIND_FRAMES_ROOM];
 
 	__u64 pc, sp, fp; /* of the next frame */
+	__u64 lr; /* arm64: the return address, if is_exact and the function has not saved it */
 	__u32 is_exact; /* pc was interrupted there; otherwise it is a return address */
-	__u32 unused;
+	__u32 is_sp_low; /* arm64: the caller's sp is above sp, after a walk by the frame pointer */
 };
 
 #ifdef __bpf__
@@ -99,6 +100,18 @@ struct unwind_regs {
 #define UNWIND_USER_CS 0x33 /* segments of 64-bit programs */
 #define UNWIND_USER_SS 0x2b
 #define UNWIND_STACK_SIZE 16384 /* of a thread in the kernel */
+
+/* The last of the registers of arm64 at the entry into the kernel, in the order of ptrace(2). */
+struct unwind_regs_arm64 {
+	__u64 fp, lr, sp, pc, pstate;
+};
+
+#define UNWIND_ARM64_FP 29 /* the number of the first of them */
+#define UNWIND_ARM64_PSTATE_MODE 0x1f /* 0: 64-bit program */
+/* Bits of an address of a program. Above them a signed return address has its signature. */
+#define UNWIND_ARM64_ADDRESS ((1ull << 48) - 1)
+#define UNWIND_ARM64_SIGNAL_REGS 312 /* offset of x0 in a signal frame */
+#define UNWIND_ARM64_SIGRETURN 0xd4000001d2801168ull /* mov x8, 139; svc 0 */
 
 static __always_inline __u64 unwind_hash_add(__u64 hash, __u64 address)
 {
@@ -214,7 +227,45 @@ static __always_inline int unwind_by_frame_pointer(struct unwind_stack *u)
 	u->fp = saved[0];
 	u->pc = saved[1];
 	u->is_exact = 0;
+	if (!(settings.switches & SONDA_ON_X86_64)) {
+		u->pc &= UNWIND_ARM64_ADDRESS;
+		u->is_sp_low = 1; /* a frame may continue above its record */
+	}
 	return 0;
+}
+
+static __always_inline void unwind_set_regs_arm64(struct unwind_stack *u,
+						  const struct unwind_regs_arm64 *regs)
+{
+	u->pc = regs->pc;
+	u->sp = regs->sp;
+	u->fp = regs->fp;
+	u->lr = regs->lr & UNWIND_ARM64_ADDRESS;
+	u->is_exact = 1;
+	u->is_sp_low = 0;
+}
+
+static __always_inline int unwind_by_signal_frame_arm64(struct unwind_stack *u)
+{
+	struct unwind_regs_arm64 regs;
+
+	if (unwind_read(u, &regs, sizeof(regs),
+			u->sp + UNWIND_ARM64_SIGNAL_REGS + UNWIND_ARM64_FP * sizeof(__u64)))
+		return 1;
+	unwind_set_regs_arm64(u, &regs);
+	return 0;
+}
+
+/* Code without rows. On arm64 that to which a signal handler returns is such code, in the vDSO. */
+static __always_inline int unwind_without_rule(struct unwind_stack *u)
+{
+	__u64 code = 0;
+
+	if (!(settings.switches & SONDA_ON_X86_64) && !u->is_exact && !u->is_sp_low &&
+	    bpf_probe_read_user(&code, sizeof(code), (const void *)u->pc) == 0 &&
+	    code == UNWIND_ARM64_SIGRETURN)
+		return unwind_by_signal_frame_arm64(u);
+	return unwind_by_frame_pointer(u);
 }
 
 /* The kernel saved the registers of the interrupted code behind the ucontext. */
@@ -224,6 +275,8 @@ static __always_inline int unwind_by_signal_frame(struct unwind_stack *u)
 		__u64 r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip;
 	} regs;
 
+	if (!(settings.switches & SONDA_ON_X86_64))
+		return unwind_by_signal_frame_arm64(u);
 	if (unwind_read(u, &regs, sizeof(regs), u->sp + 40))
 		return 1;
 	u->sp = regs.sp; /* the handler may have a stack of its own */
@@ -247,7 +300,27 @@ static __always_inline int unwind_to_cfa(struct unwind_stack *u, const struct un
 			return 1;
 		*ret += r->cfa_plus;
 	}
-	return *ret > u->sp ? 0 : unwind_end(u, UNWIND_REPEATED);
+	/* Without a return address on the stack a function may have no frame. */
+	return *ret > u->sp || (r->ra == UNWIND_SAME && *ret == u->sp)
+		       ? 0
+		       : unwind_end(u, UNWIND_REPEATED);
+}
+
+/* Sets u->pc to the return address. */
+static __always_inline int unwind_to_caller(struct unwind_stack *u, const struct unwind_rule *r,
+					    __u64 cfa)
+{
+	if (r->ra == UNWIND_SAME) {
+		if (!u->is_exact)
+			return unwind_end(u, UNWIND_NO_ROWS); /* its callee has changed lr */
+		u->pc = u->lr;
+		return 0;
+	}
+	if (unwind_read(u, &u->pc, sizeof(u->pc), cfa + r->ra_offset))
+		return 1;
+	if (!(settings.switches & SONDA_ON_X86_64))
+		u->pc &= UNWIND_ARM64_ADDRESS;
+	return 0;
 }
 
 static __always_inline int unwind_by_rule(struct unwind_stack *u, __u64 pc, __u32 number)
@@ -257,6 +330,8 @@ static __always_inline int unwind_by_rule(struct unwind_stack *u, __u64 pc, __u3
 
 	if (!r)
 		return unwind_end(u, UNWIND_NO_ROWS);
+	if (u->is_sp_low && r->base != UNWIND_BASE_FP && r->base != UNWIND_BASE_AT_FP)
+		return unwind_by_frame_pointer(u);
 	if (unwind_to_cfa(u, r, pc, &cfa))
 		return 1;
 	if (r->fp == UNWIND_SAME)
@@ -265,11 +340,11 @@ static __always_inline int unwind_by_rule(struct unwind_stack *u, __u64 pc, __u3
 		 unwind_read(u, &fp, sizeof(fp),
 			     (r->fp == UNWIND_AT_FP ? u->fp : cfa) + r->fp_offset))
 		return 1;
-	if (unwind_read(u, &u->pc, sizeof(u->pc), cfa + r->ra_offset))
+	if (unwind_to_caller(u, r, cfa))
 		return 1;
 	u->sp = cfa;
 	u->fp = fp;
-	u->is_exact = 0;
+	u->is_exact = u->is_sp_low = 0;
 	return 0;
 }
 
@@ -289,7 +364,7 @@ static __always_inline int unwind_frame(struct unwind_stack *u, const struct unw
 	rule = unwind_find_rule(m, pc);
 	switch (rule) {
 	case UNWIND_NO_RULE:
-		return unwind_by_frame_pointer(u);
+		return unwind_without_rule(u);
 	case UNWIND_NO_CALLER:
 		return unwind_end(u, UNWIND_NO_ROWS);
 	case UNWIND_END:
@@ -367,6 +442,22 @@ static __always_inline void unwind_by_kernel(void *ctx, struct unwind_stack *u)
 	}
 }
 
+/* Sets the state to the registers of the running thread. Returns 1 if it is a 64-bit program. */
+static __always_inline int unwind_begin_arm64(struct unwind_stack *u)
+{
+	struct unwind_regs_arm64 regs;
+	const __u64 *all;
+
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return 0;
+	all = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), all + UNWIND_ARM64_FP) != 0 ||
+	    regs.pstate & UNWIND_ARM64_PSTATE_MODE)
+		return 0;
+	unwind_set_regs_arm64(u, &regs);
+	return 1;
+}
+
 /*
  * Reads the registers at the end of the stack of the running thread. Before 5.15 there is no helper
  * for that, and the stack has one of two sizes: twice the usual one with CONFIG_KASAN. Returns 1 if
@@ -389,19 +480,39 @@ static __always_inline int unwind_read_regs(struct unwind_regs *ret)
 	return 0;
 }
 
-/* Returns 1 if the thread was unwound by the tables of its process. */
-static __always_inline int unwind_by_tables(struct unwind_stack *u)
+/* The same as unwind_begin_arm64(). */
+static __always_inline int unwind_begin_x86_64(struct unwind_stack *u)
 {
-	__u32 tgid = unwind_find_process();
-	const struct unwind_process *p = bpf_map_lookup_elem(&unwind_processes, &tgid);
 	struct unwind_regs regs;
 
-	if (!(settings.switches & SONDA_ON_X86_64) || !p || !unwind_read_regs(&regs))
+	if (!unwind_read_regs(&regs))
 		return 0;
 	u->pc = regs.ip;
 	u->sp = regs.sp;
 	u->fp = regs.bp;
 	u->is_exact = 1;
+	u->is_sp_low = 0;
+	return 1;
+}
+
+/* The same for both. A function of its own has a stack of its own. */
+__attribute__((noinline)) int unwind_begin(void)
+{
+	struct unwind_stack *u = unwind_scratch();
+
+	if (!u)
+		return 0;
+	return settings.switches & SONDA_ON_X86_64 ? unwind_begin_x86_64(u) : unwind_begin_arm64(u);
+}
+
+/* Returns 1 if the thread was unwound by the tables of its process. */
+static __always_inline int unwind_by_tables(struct unwind_stack *u)
+{
+	__u32 tgid = unwind_find_process();
+	const struct unwind_process *p = bpf_map_lookup_elem(&unwind_processes, &tgid);
+
+	if (!p || !unwind_begin())
+		return 0;
 	u->generation = p->generation;
 	unwind_all(u, p, tgid);
 	p = bpf_map_lookup_elem(&unwind_processes, &tgid);

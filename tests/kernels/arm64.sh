@@ -46,6 +46,12 @@ cp "$made"/bin/* "$initramfs/bin"
 cp "$made"/lib/* "$initramfs/lib"
 cp "$made/static/sonda" "$initramfs/static"
 cp -r "$made/modules" "$initramfs/modules"
+cat >"$initramfs/shapes.cfg" <<'CONFIG'
+buffers { size_kb: 16384 }
+data_sources { config { name: "linux.perf" perf_event_config { timebase { frequency: 999 }
+  callstack_sampling { scope { target_cmdline: "stack_shapes" } } } } }
+data_sources { config { name: "linux.process_stats" } }
+CONFIG
 echo 'root:x:0:0:root:/root:/bin/sh' >"$initramfs/etc/passwd"
 echo 'root:x:0:' >"$initramfs/etc/group"
 # Static programs have their own loader; the others look for it here.
@@ -77,6 +83,7 @@ run counters sonda record -t 2s -o /out/counters.pftrace runq mem minimal
 run syscalls sonda record -t 1s -o /out/syscalls.pftrace syscalls
 run stacks sonda record -t 1s -o /out/stacks.pftrace sched_switch --trigger stacktrace
 run command sonda record --exit-code -o /out/command.pftrace sched -- sh -c 'exit 7'
+run shapes sonda record -c /shapes.cfg -o /out/shapes.pftrace -- stack_shapes 60
 run static /static/sonda record -t 1s -o /out/static.pftrace sched
 run itself record_itself /out/itself.pftrace
 run top sonda top -b -n 2 -d 0.5
@@ -135,12 +142,25 @@ check "it is arm64" [ "$(cat "$out/machine")" = aarch64 ]
 echo "# Linux $(cat "$out/release")"
 check "doctor has no bad news" is_status doctor 0
 check "events are listed" grep -q sched_switch "$out/list.out"
-for trace in sched counters syscalls stacks static; do check "$trace is recorded" is_status $trace 0; done
+for trace in sched counters syscalls stacks shapes static; do check "$trace is recorded" is_status $trace 0; done
 check "the exit code of a command is passed on" is_status command 7
 check "switches are there" has sched "select ts, cpu, utid from sched limit 1"
 check "both CPUs are there" has sched "select 1 where (select count(distinct cpu) from sched) = 2"
 check "system calls have names of arm64" has syscalls "select name from slice where name = 'sys_clone' or name = 'sys_execve' or name = 'sys_openat' limit 1"
 check "counters of the kernel's own programs are there" has counters "select distinct name from counter_track limit 1"
+# The samples of a function with that stack, in percent.
+complete() { # FUNCTION STACK
+  value shapes "with recursive w(id, error, up, path) as (
+      select id, coalesce(unwind_error, 'none'), callsite_id, '' from perf_sample where callsite_id is not null
+      union all select w.id, w.error, k.parent_id, coalesce(f.name, '') || ';' || w.path from w
+      join stack_profile_callsite k on k.id = w.up join stack_profile_frame f on f.id = k.frame_id)
+    select cast(100 * avg(error = 'none' and path glob '_start;*main;$2') as int) as part, count(*) as n from w
+    where up is null and path glob '*;$1;*'" | tee "$tmp/rows" | tail -n 1 | { read -r part n && [ "$part" -ge 95 ] && [ "$n" -ge 20 ]; }
+}
+check "callers of functions without frame pointers are there" complete shape_chain 'shape_chain;shape_chain_2;shape_chain_3;shape_spin;'
+check "a stack that is aligned anew" complete shape_aligned 'shape_aligned;shape_spin;'
+check "a signal handler with a stack of its own" complete shape_handler 'shape_signal;*;shape_handler;shape_spin;'
+check "a call that is a function's end" complete shape_no_return 'shape_jump;shape_last_call;shape_no_return;shape_spin;'
 check "a program records itself with libsonda-service" is_status itself 0
 check "its slices are there" has itself "select name from slice where name = 'part' limit 1"
 for verb in top report report-syscalls page sql info cut split json csv sqlite folded static-report; do
@@ -157,7 +177,7 @@ check "switches of the part are there" has part "select ts from sched limit 1"
 check "rows of the export are there" grep -qE '^[0-9]' "$out/tables/sched.csv"
 check "no instance is left" [ ! -s "$out/instances" ]
 TP_ASSETS=$("$root/tests/interop/peers.sh" 2>"$tmp/peers.err")/tp
-for trace in sched counters syscalls stacks static command itself part piece.000; do
+for trace in sched counters syscalls stacks shapes static command itself part piece.000; do
   if [ -d "$TP_ASSETS" ]; then
     check "trace_processor reads $trace without an error" by_peer $trace
   else

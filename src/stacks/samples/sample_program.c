@@ -26,9 +26,15 @@ struct sample_program {
 };
 
 #if defined(__x86_64__)
+#define ARCHITECTURE SONDA_ON_X86_64
+#else
+#define ARCHITECTURE 0 /* arm64 */
+#endif
+
+#if defined(__x86_64__) || defined(__aarch64__)
 static uint32_t sample_program_switches(const struct sample_program_config *c)
 {
-	return SONDA_ON_X86_64 | (c->has_kernel_frames ? SAMPLES_KERNEL : 0) |
+	return ARCHITECTURE | (c->has_kernel_frames ? SAMPLES_KERNEL : 0) |
 	       (c->has_user_frames ? SAMPLES_USER : 0) | (c->is_monotonic ? SAMPLES_MONOTONIC : 0);
 }
 
