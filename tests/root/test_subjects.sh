@@ -149,6 +149,31 @@ verdict "and so is an unknown program" $? refused.log
 refuses "cannot be combined" --program sh --cgroup "/"
 verdict "programs and groups are refused together" $? refused.log
 
+# ---- the same subject for other data sources
+
+# Each uses the CPU and waits for a child.
+printf '#!/bin/sh\nwhile sleep 0.01; do i=0; while [ $i -lt 5000 ]; do i=$((i+1)); done; done\n' >in_group
+cp in_group outside
+chmod +x in_group outside
+mkdir "$CG/$group-one"
+sh -c "echo \$\$ >'$CG/$group-one/cgroup.procs'; exec ./in_group" &
+PIDS+=($!)
+./outside &
+PIDS+=($!)
+has_threads() { # QUERY: those of the group, and none outside
+  "$SONDA" sql --csv others.trace "$1" 2>>others.log | tail -n +2 | tr -d '"\r' >threads
+  grep -qx in_group threads && ! grep -qx outside threads
+}
+"$SONDA" record -t 2 -o others.trace --cgroup "/$group-one" -g waits >others.log 2>&1
+has_threads "select distinct thread.name from perf_sample join thread using (utid)"
+verdict "linux.perf samples the processes of the group" $? others.log threads
+if grep -q 'waits:.*cannot' others.log; then
+  skip "linux.waits has waits of the group only" "this kernel cannot run its programs"
+else
+  has_threads "select distinct t.name from slice s join thread_track tt on tt.id = s.track_id join thread t using (utid)"
+  verdict "linux.waits has waits of the group only" $? others.log threads
+fi
+
 no_instances
 verdict "no instance is left" $?
 exit "$BAD"

@@ -44,10 +44,17 @@ static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
 	return r;
 }
 
-/* Only the kernel knows the children, so their markers cannot be filtered. */
+/* Only the kernel knows the children and the names of running threads, and markers are written to the
+ * top level, so they cannot be filtered. */
 static void report_markers_of_all(struct ftrace_session *s, const Pb__FtraceConfig *c)
 {
-	for (size_t i = 0; pid_filter_follows_children(c) && i < s->events.n; i++) {
+	bool all = pid_filter_follows_children(c) || subject_has_programs(s->setup.subject);
+	const char *option = s->setup.subject	  ? "subject_config"
+			     : c->n_pids_to_trace ? "pids_to_trace"
+						  : "tids_to_trace";
+	const char *reason = s->setup.subject || c->n_pids_to_trace ? "it" : "follow_children";
+
+	for (size_t i = 0; all && i < s->events.n; i++) {
 		const struct event_name *e = &s->events.events[i];
 
 		if (event_is_marker(e) || event_is_printk(e))
@@ -55,9 +62,7 @@ static void report_markers_of_all(struct ftrace_session *s, const Pb__FtraceConf
 				&s->errors,
 				"option:%s (not for %s/%s: with %s those of all threads are "
 				"recorded)",
-				c->n_pids_to_trace ? "pids_to_trace" : "tids_to_trace",
-				event_name_group(e), event_name_name(e),
-				c->n_pids_to_trace ? "it" : "follow_children");
+				option, event_name_group(e), event_name_name(e), reason);
 	}
 }
 
