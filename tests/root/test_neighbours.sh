@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # kernels: none
+# check: long
 #
 # sonda report neighbours: a process waits for its CPU because another group has it, or because its own group has used up
 # its quota. ROUNDS=20 repeats both.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # kernels: none
+# check: long
 #
 # Reports by control group: CPU time beside cpu.stat, also of a process that moves while it runs; and all reports with --by.
 . "$(dirname "$0")/lib.sh"

@@ -32,13 +32,33 @@ struct members_program {
 	struct map_cpus lost;
 };
 
-static int members_program_load(struct members_program *p, struct err_text *e)
+/* Some old kernels refuse programs that read a pointer to char, as the path of cgroup_mkdir. Without
+ * this program new groups are found by walks. */
+static int load_object(struct members_program *p, bool reads_paths, struct err_text *e)
 {
 	const struct ebpf_scope scope = {.own_pid = 0};
 	int r = ebpf_object_open(&variant.image, &p->object, e);
 
-	if (r == 0)
-		r = ebpf_object_load(p->object, &scope, 0, e);
+	if (r < 0)
+		return r;
+	if (!reads_paths)
+		ebpf_object_leave_out_program(p->object, "on_mkdir");
+	r = ebpf_object_load(p->object, &scope, 0, e);
+	if (r < 0) {
+		ebpf_object_free(p->object);
+		p->object = NULL;
+	}
+	return r;
+}
+
+static int members_program_load(struct members_program *p, struct err_text *e)
+{
+	struct err_text second;
+	int r = load_object(p, true, e);
+
+	/* If both fail, the error of the first one says more. */
+	if (r < 0 && r != -EPERM && load_object(p, false, &second) == 0)
+		r = 0;
 	if (r < 0)
 		return r;
 	r = ebpf_ring_init(&p->ring, ebpf_object_map(p->object, "members"), MEMBERS_RING);
