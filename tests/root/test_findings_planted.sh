@@ -127,7 +127,7 @@ undo_small_memory() {
 cpu_quota() {
   local group=$cpu/sonda-test-$$
   mkdir "$group"
-  if [ -e "$group/cpu.max" ]; then echo 30000 100000 >"$group/cpu.max"; else echo 30000 >"$group/cpu.cfs_quota_us"; fi
+  if [ -e "$group/cpu.max" ]; then echo 10000 100000 >"$group/cpu.max"; else echo 10000 >"$group/cpu.cfs_quota_us"; fi
   (echo $BASHPID >"$group/cgroup.procs"; exec stress-ng --matrix 1 --timeout $((seconds + 4)) -q)
 }
 lossy_network() {

@@ -2,7 +2,7 @@
 """usage: findings_trace.py FOLDER
 
 Writes FOLDER/NAME.above and FOLDER/NAME.below for each finding of sonda report findings: traces of 1 s as text, in which the
-trouble is a little above its thresholds, or below one of them.
+trouble is a little above its thresholds, or below one of them; and FOLDER/cpu_quota.waits.
 """
 import os
 import sys
@@ -107,6 +107,16 @@ def cpu_quota(above):
     for ms in range(0, 1000, 100):
         t.switch(0, ms + 99 - off, 0, 0)
         t.switch(0, ms + 99, 10)
+    return t
+
+
+def cpu_quota_waits():
+    """The CPU is never idle: only linux.waits has the quota."""
+    t = Trace(PAIR, config("sched/*", sources=WAITS))
+    for ms in range(0, 1000, 100):
+        t.switch(0, ms, 10, 0)
+        t.switch(0, ms + 50, 20, 0)
+    totals(t, 10, "cgroup throttle", 300_000_000, 10)
     return t
 
 
@@ -271,6 +281,8 @@ def recorder(above):
 CASES = [cpu_neighbour, cpu_quota, lock_convoy, priority_inversion, fsync_storm, slow_disk, swap_reclaim, interrupts_on_one_cpu,
          softirq_flood, timer_slack, busy_polling, thundering_herd, runaway_forks, tcp_loss, page_faults, migrations, recorder]
 
+with open(os.path.join(sys.argv[1], "cpu_quota.waits"), "w", encoding="ascii") as out:
+    out.write(cpu_quota_waits().text())
 for case in CASES:
     for above in (True, False):
         with open(os.path.join(sys.argv[1], f"{case.__name__}.{'above' if above else 'below'}"), "w", encoding="ascii") as f:

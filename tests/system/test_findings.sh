@@ -7,7 +7,7 @@
 needs_commands protoc python3
 export LC_ALL=C XDG_CONFIG_HOME=$TMP/config
 python3 tests/system/findings_trace.py "$TMP" || exit 1
-for f in "$TMP"/*.above "$TMP"/*.below; do
+for f in "$TMP"/*.above "$TMP"/*.below "$TMP"/*.waits; do
   protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <"$f" >"$f.pf" || exit 1
 done
 
@@ -33,6 +33,9 @@ while read -r name; do
   [ -z "$(found "$TMP/$name.below.pf")" ] && grep -q "\"nothing_found\": \[[^]]*\"$name\"" "$TMP/json"
   verdict "$name: below one of them it is none, and listed as such" $? "$TMP/json" "$TMP/err"
 done <"$TMP/all"
+
+found "$TMP/cpu_quota.waits.pf" | grep -qx cpu_quota && grep -q '"words": "app 10 was not allowed to run for 300 ms, which is 37.5 %' "$TMP/json"
+verdict "cpu_quota: by linux.waits, where the CPU is not idle" $? "$TMP/json" "$TMP/err"
 
 # ---- what is printed
 T=$TMP/slow_disk.above.pf

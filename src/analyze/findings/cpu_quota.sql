@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A thread that is ready to run waits at most microseconds while its CPU is idle, unless its control group has used up its quota.
--- In control groups the kernel counts the same.
+-- linux.waits tells such waits from others, also where the CPU is not idle, and the kernel counts them by control group.
 --
 -- @title CPU quota
--- @needs table sched or counter cpu.stat throttled_usec
--- @record sched cgroups
+-- @needs table sched or source linux.waits or counter cpu.stat throttled_usec
+-- @record sched waits cgroups
 -- @threshold share_pct 10 of the time in which it ran or could have run
 -- @threshold throttled_ns 50000000
 -- @threshold times 3
--- @words {who} was not allowed to run for {throttled_ns}, which is {share_pct} % of the time in which it could have run: its CPU was idle, or its control group has a quota
+-- @words {who} was not allowed to run for {throttled_ns}, which is {share_pct} % of the time in which it could have run
 -- @more report sched -p {tid}
 WITH t AS (
   SELECT h.utid, h.long_time AS time, h.long_n AS n, h.longest, h.longest_ts
@@ -21,6 +21,13 @@ FROM t
 JOIN thread_time USING (utid)
 JOIN who USING (utid)
 WHERE run + runnable > 0
+UNION ALL
+SELECT who.process || ' ' || who.pid, who.pid, 100.0 * sum(r.time) / (sum(r.time) + coalesce((SELECT sum(run) FROM thread_time JOIN
+    thread t USING (utid) WHERE t.upid = who.upid), 0)), sum(r.time), sum(r.n), NULL, NULL
+FROM wait_reasons r
+JOIN who USING (utid)
+WHERE r.reason = 'cgroup throttle' AND r.utid IN chosen
+GROUP BY who.upid
 UNION ALL
 SELECT 'control group ' || p.name, NULL, min(100, 100.0 * g.grown / g.dur), CAST(g.grown AS INTEGER), CAST(n.grown AS
     INTEGER), NULL, g.first_ts
