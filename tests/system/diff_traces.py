@@ -5,7 +5,7 @@
 A recording lasts 2 s of one CPU. The thread app of the program app runs 100 times, each for about 8 ms in a*.txtpb and 10 ms in
 b*.txtpb, and other for 4 ms in both. The rest is idle. The k-th run of app is a little longer than the one before, and each
 recording has noise of its own, so that no two are equal. The recordings of a and b are of turns in time; those of c are as b, but
-later than all of a.
+later than all of a. Those of d and e are as a, with 25 and 40 system calls in each run of app.
 """
 import json
 import math
@@ -20,7 +20,7 @@ def noise(kind, number):
 
 
 def hash_of(kind):
-    return {"a": 1, "b": 2, "c": 3}[kind]
+    return {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}[kind]
 
 
 def switch(ts, prev, nxt):
@@ -29,14 +29,22 @@ def switch(ts, prev, nxt):
             f"prev_state: {0 if not prev else 1} next_comm: \"{names[nxt]}\" next_pid: {nxt} next_prio: 120 }} }}\n")
 
 
+def syscall(ts, name, fields):
+    return f"event {{ timestamp: {ts} pid: 10 {name} {{ {fields} }} }}\n"
+
+
 def recording(kind, number, start, extra=""):
     """Returns the text, and the ns of app and other for each second of it."""
-    events, app, other, base = [], 0, 0, {"a": 8_000_000, "b": 10_000_000, "c": 10_000_000}[kind]
+    events, app, other, base = [], 0, 0, 10_000_000 if kind in "bc" else 8_000_000
     for k in range(RUNS):
         at = start + k * PERIOD
         run = round((base + k * 1000) * noise(kind, number))
         rest = round(4_000_000 * noise(kind, number + 50))
-        events += [switch(at, 0, 10), switch(at + run, 10, 20), switch(at + run + rest, 20, 0)]
+        events.append(switch(at, 0, 10))
+        for call in range({"d": 25, "e": 40}.get(kind, 0)):
+            events += [syscall(at + 1000 + call * 100_000, "sys_enter", "id: 39"),
+                       syscall(at + 21_000 + call * 100_000, "sys_exit", "id: 39 ret: 10")]
+        events += [switch(at + run, 10, 20), switch(at + run + rest, 20, 0)]
         app += run
         other += rest
     end = start + RUNS * PERIOD
@@ -88,6 +96,11 @@ def write(folder):
     for number in range(N):
         for kind, start in (("a", 2 * number), ("b", 2 * number + 1), ("c", 100 + number)):
             text, *values[kind, number] = recording(kind, number, 1_000_000_000_000 + start * 10_000_000_000)
+            with open(f"{folder}/{kind}{number}.txtpb", "w", encoding="ascii") as f:
+                f.write(text)
+    for number in range(3):
+        for kind, start in (("d", 2 * number), ("e", 2 * number + 1)):
+            text, _, _ = recording(kind, number, 1_000_000_000_000 + start * 10_000_000_000)
             with open(f"{folder}/{kind}{number}.txtpb", "w", encoding="ascii") as f:
                 f.write(text)
     text, _, _ = recording("b", 1, 1_000_000_000_000, "stop_timeout_ms: 7 legacy_config: \"x\"")

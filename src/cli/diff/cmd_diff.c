@@ -2,6 +2,7 @@
 /* sonda diff A B: compares recordings. */
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -30,6 +31,38 @@ static int compare(const struct diff_traces *t, struct diff_results *ret)
 	};
 
 	return diff_compare(&t->rows, &d, ret);
+}
+
+/* A program does more or less each second from this change on. */
+#define OTHER_LOAD 0.10
+
+/* Returns true for a row whose number is work that others ask the program for. */
+static bool counts_work(const struct diff_row *row)
+{
+	return !strcmp(row->metric->name, "slices") ||
+	       (!strcmp(row->metric->name, "syscalls") && !strcmp(row->level->by, "program"));
+}
+
+/* Adds a note on the first row whose number shows that the load of a second was another one. */
+static void mark_load(struct diff_traces *t, const struct diff_results *r)
+{
+	if (t->per_run || t->o->per == DIFF_PER_SLICE)
+		return;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct diff_change *c = &r->of[i].of[DIFF_COUNT];
+
+		if (!counts_work(r->of[i].row) || c->q > DIFF_FALSE_RATE ||
+		    fabs(c->ratio) < OTHER_LOAD)
+			continue;
+		strbuf_puts(&t->marks, "another load: the number of ");
+		diff_put_row_name(r->of[i].row, &t->marks);
+		strbuf_printf(
+			&t->marks,
+			" for each second changed by %+.0f %%: compare the column each, or use "
+			"--per with a slice or system call\n",
+			c->ratio * 100);
+		return;
+	}
 }
 
 /* Logs a condition that holds, or that nothing could answer. Returns an exit code. */
@@ -84,9 +117,11 @@ static int diff_run(const struct diff_options *o)
 		goto out;
 	}
 	r = compare(&traces, &results);
-	if (r == 0)
+	if (r == 0) {
+		mark_load(&traces, &results);
 		r = o->json ? diff_print_json(&traces, &results)
 			    : diff_print_text(&traces, &results);
+	}
 	if (r < 0)
 		log_error("diff: %s", strerror(-r));
 	else
