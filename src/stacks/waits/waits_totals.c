@@ -85,7 +85,8 @@ static void remove_idle(struct waits_session *s, uint32_t table)
 
 void waits_totals_read(struct waits_session *s)
 {
-	for (uint32_t table = 0; s->program && table < WAITS_TABLES; table++) {
+	/* The totals of wakers are read first: the others have all of their waits. */
+	for (uint32_t table = WAITS_TABLES; s->program && table-- > 0;) {
 		struct read_ctx c = {s, table, 0};
 
 		(void)waits_program_each_total(s->program, table, read_total, &c);
