@@ -22,6 +22,21 @@ struct cgroup_member {
 	int64_t ts;
 };
 
+/* Times of a trace may be anything: at the ends of the range these stay there. */
+static int64_t time_plus(int64_t t, int64_t ns)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(t, ns, &sum) ? (ns < 0 ? INT64_MIN : INT64_MAX) : sum;
+}
+
+static int64_t time_between(int64_t from, int64_t to)
+{
+	int64_t ns;
+
+	return from >= to ? 0 : __builtin_sub_overflow(to, from, &ns) ? INT64_MAX : ns;
+}
+
 /* ---- groups ---- */
 
 static void clear_texts(struct table *t, uint32_t row)
@@ -272,7 +287,8 @@ static void add_thread_cgroup(struct import *im, const struct thread_life *of, i
 
 	table_set_u32(t, THREAD_CGROUP_UTID, row, of->utid);
 	table_set_ts(t, THREAD_CGROUP_TS, row, ts);
-	table_set_dur(t, THREAD_CGROUP_DUR, row, MAX(MIN(of->end, im->store->end_ts) - ts, 0));
+	table_set_dur(t, THREAD_CGROUP_DUR, row,
+		      time_between(ts, MIN(of->end, im->store->end_ts)));
 	table_set_u32(t, THREAD_CGROUP_CGROUP, row, cgroup);
 }
 
@@ -287,17 +303,17 @@ static void add_thread_cgroups(struct import *im, const struct thread_life *of,
 		int64_t ts = MAX(c->ts, of->start);
 		uint32_t last = t->rows - 1;
 
-		if (of->start != INT64_MIN && c->ts < of->start - SLACK_NS)
+		if (c->ts < time_plus(of->start, -SLACK_NS))
 			continue;
-		if (of->end != INT64_MAX && c->ts > of->end + SLACK_NS)
+		if (c->ts > time_plus(of->end, SLACK_NS))
 			break;
-		if (is_first && (c->is_initial || c->ts < of->start + SLACK_NS))
+		if (is_first && (c->is_initial || c->ts < time_plus(of->start, SLACK_NS)))
 			ts = MAX(of->start, MIN(im->store->start_ts, c->ts));
 		if (!is_first && table_u32(t, THREAD_CGROUP_CGROUP, last) == c->cgroup)
 			continue;
 		if (!is_first)
 			table_set_dur(t, THREAD_CGROUP_DUR, last,
-				      MAX(ts - table_ts(t, THREAD_CGROUP_TS, last), 0));
+				      time_between(table_ts(t, THREAD_CGROUP_TS, last), ts));
 		add_thread_cgroup(im, of, ts, c->cgroup);
 		is_first = false;
 	}
@@ -320,7 +336,7 @@ static int64_t *find_ends(const struct import *im)
 		int64_t start = table_i64(threads, THREAD_START_TS, utid);
 
 		if (older != NULL_U32 && start != NULL_I64)
-			ends[older] = MIN(ends[older], start - SLACK_NS);
+			ends[older] = MIN(ends[older], time_plus(start, -SLACK_NS));
 	}
 	return ends;
 }

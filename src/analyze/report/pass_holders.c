@@ -202,6 +202,7 @@ static bool is_recorded_as_throttled(const struct neighbour_walk *w, const struc
 {
 	const struct stack_point *p = w->throttled.of;
 	size_t lo = 0, hi = w->throttled.n;
+	int64_t end;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -214,8 +215,9 @@ static bool is_recorded_as_throttled(const struct neighbour_walk *w, const struc
 	if (!lo || p[lo - 1].utid != of->utid)
 		return false;
 	p += lo - 1;
-	return MIN(p->dur < 0 ? of->end : p->ts + p->dur, of->end) - MAX(p->ts, of->begin) >
-	       (of->end - of->begin) / 2;
+	if (p->dur < 0 || __builtin_add_overflow(p->ts, p->dur, &end))
+		end = of->end;
+	return MIN(end, of->end) - MAX(p->ts, of->begin) > (of->end - of->begin) / 2;
 }
 
 /* Sorts the rows of sched by CPU, in one count and one fill. */
