@@ -9,6 +9,13 @@
 -- @help time on CPUs
 -- @records sched
 
+-- @section CPU time of
+-- @each container unit
+SELECT NULL, NULL, '$subject ' || subjects.name, sum(time), sum(n), NULL, NULL, NULL
+FROM used('$subject') t
+JOIN subjects('$subject') ON subjects.who = t.subject AND subjects.name != '/'
+GROUP BY subjects.name
+
 -- A program that lost a CPU, or moved to another one.
 -- @section CPU time of programs, by CPU
 -- @by cpu

@@ -2,6 +2,12 @@
 -- @help time that threads waited for a CPU
 -- @records sched
 
+-- @section Waits for a CPU, of
+-- @each container unit
+SELECT NULL, NULL, '$subject ' || subjects.name, total, n, p50, p99, NULL
+FROM waits_by('$subject') t
+JOIN subjects('$subject') ON subjects.who = t.who AND subjects.name != '/'
+
 -- @section Waits for a CPU, by program
 -- @by program
 SELECT who, NULL, NULL, total, n, p50, p99, NULL
