@@ -167,7 +167,7 @@ has_threads() { # QUERY: those of the group, and none outside
 "$SONDA" record -t 2 -o others.trace --cgroup "/$group-one" -g waits >others.log 2>&1
 has_threads "select distinct thread.name from perf_sample join thread using (utid)"
 verdict "linux.perf samples the processes of the group" $? others.log threads
-if grep -q 'waits:.*cannot' others.log; then
+if grep -q 'waits.*could not be loaded' others.log; then
   skip "linux.waits has waits of the group only" "this kernel cannot run its programs"
 else
   has_threads "select distinct t.name from slice s join thread_track tt on tt.id = s.track_id join thread t using (utid)"
