@@ -21,7 +21,12 @@ cd "$TMP" || exit 2
 
 end() {
   stop_all KILL
-  find "$CG/$group"* -depth -type d -exec rmdir {} + 2>/dev/null
+  # A killed process is in its group until it is gone.
+  for _ in $(seq 100); do
+    find "$CG/$group"* -depth -type d -exec rmdir {} + 2>/dev/null
+    compgen -G "$CG/$group*" >/dev/null || break
+    sleep 0.05
+  done
   leave
 }
 trap '[ "$BASHPID" != $$ ] || end' EXIT
