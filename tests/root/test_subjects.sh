@@ -38,7 +38,10 @@ record() { # NAME ARGS...
   "$SONDA" record -o "$name.trace" "$@" --syscalls getppid sched_process_exec -t 600 >"$name.log" 2>&1 </dev/null &
   recorder=$!
   PIDS+=($recorder)
-  records() { grep -qs 1 $TRACEFS/instances/sonda-*/events/raw_syscalls/sys_enter/enable && [ -s "$name.trace" ]; }
+  records() {
+    grep -qs 1 $TRACEFS/instances/sonda-*/events/raw_syscalls/sys_enter/enable &&
+      grep -qs 1 $TRACEFS/instances/sonda-*/events/sched/sched_process_exec/enable && [ -s "$name.trace" ]
+  }
   wait_for records
   during >"$name.pids"
   kill -INT $recorder
