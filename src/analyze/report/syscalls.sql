@@ -56,7 +56,7 @@ LIMIT :top + :more
 
 -- @section Slowest calls
 -- @by slowest
-SELECT s.dur AS took_ns, s.ts AS at_ts, c.call, $WHO
+SELECT s.dur AS took_ns, s.ts AS at_ts, substr(s.name, 5) AS syscall, c.result AS ret, c.call, $WHO
 FROM longest_calls('', :top) c
 CROSS JOIN slice s ON s.id = c.id
 JOIN thread_track t ON t.id = s.track_id
