@@ -573,7 +573,7 @@ static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wa
 	struct waits_cpu *c = this_cpu();
 	__u32 of = OF_TRACEPOINTS;
 	struct scratch *m = bpf_map_lookup_elem(&scratches, &of);
-	int is_long, has_stacks, is_sent, has_waker = 0;
+	int is_long, has_stacks, is_sent;
 
 	w->since = 0;
 	if (!c || !m)
@@ -595,18 +595,16 @@ static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wa
 			m->key.kernel = take_kernel_stack(c, m, of, t, now);
 		fill_event(&m->event, t, w, &m->key, since, now);
 		is_sent = SPEND(c, waits);
-		has_waker = has_stacks || is_sent;
-		if (has_waker)
+		if (has_stacks || is_sent) {
 			take_waker(ctx, c, m, now);
+			add_total_of_waker(m, ns, now);
+		}
 		if (is_sent)
 			send_event(c, &m->event, now);
 		else
 			c->left_out++;
 	}
-	/* In this order: the reader reads the totals of wakers first, so those are never ahead. */
 	add_total(c, m, ns, now);
-	if (has_waker)
-		add_total_of_waker(m, ns, now);
 }
 
 /* ---- tracepoints ---- */
