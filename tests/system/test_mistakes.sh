@@ -91,7 +91,7 @@ rows <<'END'
 2 | record --max-size 1gb -b 64mb sched | --max-size limits a trace
 2 | record -C 3-1 sched | -C 3-1: not a list of CPUs; example
 2 | record -C 99999 sched | -C 99999: CPU number is too large
-2 | record -p init sched | -p: .init. is not a process id; examples
+2 | record -p nosuchprogram sched | -p: no process is called .nosuchprogram.
 2 | record --clock tsc sched | --clock tsc: not a clock; use boot or mono_raw
 2 | record a/b/c | 'a/b/c' is not a valid event name
 2 | record !sched | excludes what is named before it; name more events
@@ -184,7 +184,7 @@ rows <<'END'
 2 | report good.pftrace sched | the report comes first: sonda report sched good.pftrace
 2 | report why | the process or thread is missing; example: sonda report why 4711
 2 | report why good.pftrace | the process or thread is missing; example: sonda report why 4711 good.pftrace
-2 | report sched --by nothing good.pftrace | report sched has no --by nothing; it has thread, process, program, function
+2 | report sched --by nothing good.pftrace | report sched has no --by nothing; it has thread, process, container, unit, pod, cgroup, program, function
 2 | report timeline --by nothing good.pftrace | report timeline has no --by nothing; it has cpu, thread, process, program
 2 | report --top 0 good.pftrace | --top 0 is not a number above 0
 2 | report --from soon good.pftrace | --from soon is not a time; examples: 1.5, 2s, 200ms

@@ -38,6 +38,8 @@ static const struct {
 	{"linux.ebpf_counters", true, false}, /* ours */
 	{"linux.perf", true, false},
 	{"linux.waits", true, false}, /* ours */
+	{"linux.cgroup_members", true, false}, /* ours */
+	{"linux.syscalls", true, false}, /* ours */
 };
 
 TEST(these_and_no_other)

@@ -162,6 +162,9 @@ static int setup(void **state)
 	assert_int_equal(stack_resolver_join(&s->base.resolver, s->base.loop, "/proc", true, false),
 			 0);
 	s->base.writer = fake_writer_new(4096);
+	s->config = calloc(1, sizeof(*s->config));
+	assert_non_null(s->config);
+	pb__data_source_config__init(s->config);
 	*state = s;
 	return 0;
 }
@@ -176,6 +179,7 @@ static int teardown(void **state)
 	free(s->samples);
 	free(s->follower_counts);
 	free((void *)s->perf.message);
+	free(s->config);
 	writer_free(s->base.writer);
 	free(s);
 	return 0;

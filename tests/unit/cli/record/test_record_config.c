@@ -235,7 +235,7 @@ TEST(what_ftrace_records)
 		 "symbolize_ksyms: true enable_function_graph: true function_filters: 'vfs_*' "
 		 "function_graph_roots: 'vfs_read' function_graph_roots: 'vfs_write' "
 		 "function_graph_max_depth: 3"},
-		{"sched_switch irq disk !disk",
+		{"sched_switch irq-events io-events !io-events",
 		 "ftrace_events: 'sched/sched_switch' ftrace_events: 'irq/*'"},
 	};
 
@@ -442,7 +442,7 @@ TEST(refused)
 		{"--syscalls ''", "--syscalls: a name is empty"},
 		{"--kretprobe r:x~vfs_read",
 		 "--kretprobe takes the name of a function; pass 'r:x vfs_read' with --kprobe"},
-		{"meminfo -B 1mb", "-B is about events of the kernel, and there are none"},
+		{"mem-counters -B 1mb", "-B is about events of the kernel, and there are none"},
 		{"stacks -B 1mb -C 0", "-B is about events of the kernel, and there are none"},
 	};
 
@@ -710,7 +710,7 @@ TEST(presets_bring_data_sources)
 {
 	char *text;
 
-	check_sources("sched meminfo network",
+	check_sources("sched mem-counters net-counters",
 		      "linux.ftrace linux.sys_stats linux.network_stats linux.process_stats "
 		      "linux.system_info");
 	/* Without events of the kernel there is no linux.ftrace. */
@@ -722,10 +722,10 @@ TEST(presets_bring_data_sources)
 	check_sources("processes -b 1mb",
 		      "linux.process_stats linux.process_stats linux.system_info");
 
-	build("runq meminfo vmstat faults");
+	build("runq stat vmstat faults");
 	text = text_of(&config->base);
 	assert_non_null(strstr(text, "families: RUNQ\n      families: FAULTS\n"));
-	assert_non_null(strstr(text, "meminfo_period_ms: 1000\n      vmstat_period_ms: 1000\n"));
+	assert_non_null(strstr(text, "vmstat_period_ms: 1000\n      stat_period_ms: 1000\n"));
 	free(text);
 }
 
@@ -768,11 +768,11 @@ TEST(call_stacks_are_of_the_chosen_cpus)
 
 TEST(a_preset_is_taken_back)
 {
-	check_sources("runq meminfo !runq",
+	check_sources("runq stat !runq",
 		      "linux.sys_stats linux.process_stats linux.system_info");
 	check_sources("runq !runq runq",
 		      "linux.ebpf_counters linux.process_stats linux.system_info");
-	check_ftrace("sched_switch irq disk !disk",
+	check_ftrace("sched_switch irq-events io-events !io-events",
 		     "ftrace_events: 'sched/sched_switch' ftrace_events: 'irq/*'");
 }
 
@@ -823,11 +823,11 @@ TEST(options_override_a_config)
 TEST(words_are_added_to_a_config)
 {
 	check_added(BASE EVENTS("ftrace_events: 'sched_switch' symbolize_ksyms: true"),
-		    "irq meminfo",
+		    "irq-events vmstat",
 		    BASE EVENTS("ftrace_events: 'sched/sched_switch' ftrace_events: 'irq/*' "
 				"symbolize_ksyms: true") "data_sources { config { name: "
 							 "'linux.sys_stats' target_buffer: 1 "
-							 "sys_stats_config { meminfo_period_ms: "
+							 "sys_stats_config { vmstat_period_ms: "
 							 "1000 } } } " NAMES("target_buffer: 1"));
 	/* Words exclude events of the config. */
 	check_added(BASE EVENTS("ftrace_events: 'sched/*' ftrace_events: 'irq/*'") NAMES(""),
@@ -835,7 +835,7 @@ TEST(words_are_added_to_a_config)
 	/* What the config says of process names stays. */
 	check_added(
 		"buffers { size_kb: 4 } data_sources { config { name: 'linux.process_stats' } }",
-		"idle",
+		"idle-events",
 		"buffers { size_kb: 4 } data_sources { config { name: 'linux.process_stats' } } "
 		"data_sources { config { name: 'linux.ftrace' ftrace_config { "
 		"ftrace_events: 'power/cpu_idle' } } } "

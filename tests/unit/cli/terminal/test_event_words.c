@@ -291,12 +291,12 @@ TEST(test_commas_without_a_name_between)
 /* A preset may have data sources and no events. */
 TEST(test_presets_without_events)
 {
-	assert_int_equal(read_words("meminfo counters", &events), 0);
+	assert_int_equal(read_words("vmstat counters", &events), 0);
 	assert_string_equal(requests.s, "");
-	assert_int_equal(read_words("meminfo irq !runq", &events), 0);
+	assert_int_equal(read_words("vmstat irq !runq", &events), 0);
 	assert_string_equal(requests.s, "irq/*");
 	assert_string_equal(idle.s, "!runq");
-	assert_int_equal(read_words("meminfo irq !irq", &events), -EINVAL);
+	assert_int_equal(read_words("vmstat irq !irq", &events), -EINVAL);
 	assert_non_null(strstr(why.text, "no event is left"));
 	assert_int_equal(read_words("cpu_time,cpu-time", NULL), 0);
 	assert_string_equal(requests.s, "");
