@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- @help waits for futexes and for locks of the kernel, counted in the kernel
--- @records locks futex
+-- @records lock-ebpf futex
 
 -- A counter "X wait time" has its number beside it, "X waits".
 -- @section Waits for locks
