@@ -21,16 +21,19 @@ struct described_node {
 #define TYPES(kind, is_counter, ...)                                                               \
 	{                                                                                          \
 		[OWNER_NONE] = {"global_" kind, NULL, is_counter, {__VA_ARGS__}},                  \
-		[OWNER_PROCESS] = {"process_" kind, NULL, is_counter, {{"upid"}, __VA_ARGS__}},    \
-		[OWNER_THREAD] = {"thread_" kind, NULL, is_counter, {{"utid"}, __VA_ARGS__}},      \
+		[OWNER_PROCESS] = {"process_" kind, NULL, is_counter, {UPID, __VA_ARGS__}},        \
+		[OWNER_THREAD] = {"thread_" kind, NULL, is_counter, {UTID, __VA_ARGS__}},          \
 	}
+#define UPID {"upid", false}
+#define UTID {"utid", false}
+#define TRACK_UUID {"track_uuid", false}
 
-static const struct track_type plain_types[] = TYPES("track_event", false, {"track_uuid"});
-static const struct track_type counter_types[] = TYPES("counter_track_event", true, {"track_uuid"});
-static const struct track_type state_types[] = TYPES("state_track_event", false, {"track_uuid"});
+static const struct track_type plain_types[] = TYPES("track_event", false, TRACK_UUID);
+static const struct track_type counter_types[] = TYPES("counter_track_event", true, TRACK_UUID);
+static const struct track_type state_types[] = TYPES("state_track_event", false, TRACK_UUID);
 static const struct track_type merged_types[] =
-	TYPES("merged_track_event", false, {"parent_track_uuid"}, {"merge_key_type"},
-	      {"merge_key_value", true}, {"track_compressor_idx"});
+	TYPES("merged_track_event", false, {"parent_track_uuid", false}, {"merge_key_type", false},
+	      {"merge_key_value", true}, {"track_compressor_idx", false});
 
 /* ---- the tracks by uuid ---- */
 

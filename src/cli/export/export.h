@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/core/err.h"
+#include "base/core/mem.h"
 #include "base/text/str.h"
 #include "cli/trace_tables.h"
 
