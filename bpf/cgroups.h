@@ -50,7 +50,8 @@ static __always_inline __u64 cgroup_id_at(struct cgroup *c, __u32 level)
 	return id;
 }
 
-static __always_inline int find_above(struct cgroup *c, __u64 id, int level)
+/* A function of its own: its variables would not fit on the stack of every caller. */
+static __noinline int find_above(struct cgroup *c, __u64 id, int level)
 {
 	__u64 above;
 

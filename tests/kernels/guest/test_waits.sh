@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# kernels: 5.10 newest
+# kernels: 5.10 6.1 newest
 #
 # linux.waits on each kernel: its programs load, and waits of known number have their reason and waker. (An emulated
 # kernel is too slow for the names of user functions: tests/root/test_waits.sh.)
@@ -26,4 +26,10 @@ ask "with recursive w(id, callsite, name) as (
   and s.id in (select k.id from (select s.id as id $of_known) k) group by 1" >wakers
 printf '%s\n' "read from pipe,1" "sleep,1" | diff - wakers >difference
 verdict "and the code that ended them" $? difference log
+
+# The programs with the test of the group, which is made before.
+grep -q cgroup2 /proc/filesystems && mkdir "$TMP/groups" && mount -t cgroup2 none "$TMP/groups" && mkdir "$TMP/groups/one"
+"$SONDA" record -t 300ms -o grouped waits --cgroup /one >log 2>&1 && ! grep -E 'linux.waits|missing' log
+verdict "of a control group" $? log
+rmdir "$TMP/groups/one" && umount "$TMP/groups"
 exit $BAD
