@@ -21,7 +21,7 @@ data_sources { config { name: "linux.waits" waits_config { user_stacks_per_secon
 data_sources { config { name: "linux.process_stats" } }
 incremental_state_config { clear_period_ms: 100 }
 CONFIG
-record sonda "$dir/config" "$dir/trace" "$dir/log" -- "$known" 5 5 "$dir"
+record sonda "$dir/config" "$dir/trace" "$dir/log" -- "$known" 5 20 "$dir"
 verdict "a recording of known waits" $? "$dir/log"
 
 asks() { # NAME EXPECTED QUERY

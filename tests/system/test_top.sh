@@ -115,7 +115,7 @@ if [ "$(id -u)" = 0 ]; then
   on_screen "a process id is a filter, too" terminal_shows " 1 processes.* filter: $waiter\$"
   terminal_keys Enter
   on_screen "Enter records the process" terminal_shows "^Recording process $waiter for 5s into "
-  on_screen "and counts the time" terminal_shows '[0-9] s of 5'
+  on_screen "and counts the time" terminal_shows '[1-9][0-9.]* s of 5'
   terminal_keys C-c
   on_screen "Ctrl-C ends it, and why it waited is shown" terminal_shows '^Its time '
   terminal_keys q
