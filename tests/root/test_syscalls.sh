@@ -20,7 +20,10 @@ same_as_strace() { # NAME MINIMUM COMMAND...: at least so many calls, all equal
   "$SONDA" record -q --strace -o trace -- strace -ff -y -s 5000 -o strace/of "$@" >log 2>&1
   verdict "$name: a recording" $? log
   "$SONDA" report --lines trace >lines 2>>log
-  /usr/bin/python3 "$HERE/strace_compare.py" lines strace/of >compared
+  # A string that another thread changes is read at two times (hostile_calls).
+  sed -E 's/"[ab]{60}"/"changed"/' lines >lines.compared
+  sed -i -E 's/"[ab]{60}"/"changed"/' strace/of*
+  /usr/bin/python3 "$HERE/strace_compare.py" lines.compared strace/of >compared
   verdict "  each call is the one that strace prints" $? compared
   [ "$(awk '{ n = $1 } END { print n }' compared)" -ge "$least" ]
   verdict "  they are at least $least" $? compared
@@ -32,9 +35,10 @@ lines_of() { # TRACE: without times and durations
 # ---- the same as strace
 
 mkdir project
-printf 'all: a.o b.o\n\tcat a.o b.o >prog\n%%.o: %%.c\n\tcp $< $@\n' >project/Makefile
-echo 'a' >project/a.c
-echo 'b' >project/b.c
+printf 'all: a.o b.o c.o d.o\n\tcat *.o >prog\n%%.o: %%.c\n\tcp $< $@\n' >project/Makefile
+for i in a b c d; do
+  echo "$i" >project/$i.c
+done
 same_as_strace "make" 1000 make -s -C project
 grep -q 'openat(AT_FDCWD.*"Makefile", O_RDONLY) = [0-9]*<.*project/Makefile>' lines
 verdict "  a descriptor has the path of its file" $? <(grep Makefile lines)
