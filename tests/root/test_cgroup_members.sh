@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# kernels: none
 #
 # linux.cgroup_members: processes and threads that move through control groups, each with the groups that it was in;
 # groups that live for 10 ms, have odd names, or are made again under one path; and without BPF, from /proc.
