@@ -22,8 +22,9 @@ int main(int argc, char **argv)
 
 	if (ring < 0)
 		return 77;
-	sq = mmap(NULL, p.sq_off.array + p.sq_entries * sizeof(uint32_t), PROT_READ | PROT_WRITE,
-		  MAP_SHARED, ring, IORING_OFF_SQ_RING);
+	/* Both rings are in one mapping (IORING_FEAT_SINGLE_MMAP, Linux 5.4). */
+	sq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe),
+		  PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQ_RING);
 	sqe = mmap(NULL, p.sq_entries * sizeof(*sqe), PROT_READ | PROT_WRITE, MAP_SHARED, ring,
 		   IORING_OFF_SQES);
 	bytes = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
@@ -32,6 +33,7 @@ int main(int argc, char **argv)
 		return 1;
 	for (int i = 0; i < (argc > 1 ? atoi(argv[1]) : 10); i++) {
 		uint32_t *tail = (uint32_t *)(sq + p.sq_off.tail);
+		uint32_t *done = (uint32_t *)(sq + p.cq_off.head);
 
 		sqe[0] = (struct io_uring_sqe){.opcode = IORING_OP_READ,
 					       .flags = IOSQE_ASYNC,
@@ -42,6 +44,7 @@ int main(int argc, char **argv)
 		__atomic_store_n(tail, *tail + 1, __ATOMIC_RELEASE);
 		if (syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
 			return 1;
+		__atomic_store_n(done, *done + 1, __ATOMIC_RELEASE);
 	}
 	return 0;
 }
