@@ -7,8 +7,8 @@
  *	sched_process_exec   the thread may have a new tid; and after a lost row this one is right
  *	cgroup_mkdir, _rmdir groups, with the path, so that a short-lived one has its name
  *
- * The end of a thread needs no row: nobody runs under its tid until a new thread gets it. Nothing
- * wakes the reader, which reads periodically. There is no state: what finds no room is counted.
+ * The end of a thread needs no row: no thread has its tid until a new one gets it. The reader reads
+ * periodically; the programs do not wake it. They keep no state. Rows without room are counted.
  */
 #include "common.h"
 

@@ -187,7 +187,7 @@ static void place_look_outside(struct cgroup_place *p, struct span parent, struc
 	}
 }
 
-/* "/NAMESPACE/NAME": ctr makes such groups, and everybody may. */
+/* "/NAMESPACE/NAME": ctr makes such groups, but other programs make them, too. */
 static void place_guess(struct cgroup_place *p, const struct span *parts, size_t n)
 {
 	if (p->kind != CGROUP_OTHER || n < 2 || memchr(parts[0].p, '.', parts[0].len))

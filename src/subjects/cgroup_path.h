@@ -9,7 +9,7 @@
 /*
  * What the path of a control group says about it, by the conventions of systemd, of container
  * runtimes and of Kubernetes. Paths are relative to the mount, begin with '/', and are bytes: the
- * kernel allows any but NUL and newline in a name, and whoever makes a group chooses its name.
+ * kernel allows any but NUL and newline in a name, which the user who makes the group chooses.
  */
 
 enum cgroup_kind {

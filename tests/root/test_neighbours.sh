@@ -85,7 +85,7 @@ for round in $(seq "${ROUNDS:-1}"); do
   run quota && [ "$had" -gt 50 ] && [ "$(ms 'own CPU quota')" -gt $((had * 8 / 10)) ] &&
     [ "$(ms 'own CPU quota')" -lt $((had * 15 / 10)) ] || { wrong=1; echo "round $round, a quota of $had ms:"; cat shares log; }
 done >offenders
-verdict "a neighbour and a quota are told apart, ${ROUNDS:-1} of ${ROUNDS:-1}" $wrong offenders
+verdict "the report names the neighbour and the quota, ${ROUNDS:-1} of ${ROUNDS:-1}" $wrong offenders
 [ "$("$SONDA" report neighbours "/sonda-a-$$" neighbour.pftrace --by container --csv 2>>log | tail -n +3 | tr -d '"\r' |
   awk -F, '$1 ~ /sonda-b-/ { print 1 }')" = 1 ]
 verdict "the neighbour is named" $?

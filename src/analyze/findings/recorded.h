@@ -16,7 +16,7 @@ struct recorded {
 };
 
 /*
- * Returns true if the trace tells of this: it has such rows, or its config requests the event and
+ * Returns true if the trace recorded this: it has such rows, or its config requests the event and
  * the kernel did not refuse it, so that the trace would have rows if there had been any. For a
  * source the config counts, for a counter and a table the rows.
  */

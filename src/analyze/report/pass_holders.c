@@ -318,7 +318,7 @@ static uint32_t first_run(const struct neighbour_walk *w, uint32_t cpu, int64_t 
 	return lo > w->starts[cpu] ? lo - 1 : lo;
 }
 
-/* Calls part for each run on the CPU within the wait. Returns how long nobody is known to have run. */
+/* Calls part for each run on the CPU within the wait. Returns for how long no run is known, in ns. */
 static int64_t each_holder(const struct neighbour_walk *w, const struct cpu_wait *of,
 			   void (*part)(void *ctx, enum wait_cause cause, const struct pass_span *s),
 			   void *ctx)
