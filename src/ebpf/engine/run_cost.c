@@ -8,26 +8,31 @@
 
 #define RUN_COST_EVERY 10 /* periods */
 
-void run_cost_stop(struct run_cost *c, const struct ebpf_object *o)
+double run_cost_stop(struct run_cost *c, const struct ebpf_object *o)
 {
-	uint64_t ns, runs, missed;
+	uint64_t ns, runs, missed, took;
 
 	if (c->stats_fd < 0)
-		return;
+		return 0;
+	took = (clock_mono_ns() - c->began) * (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
 	ebpf_object_read_cost(o, &ns, &runs, &missed);
 	closep(&c->stats_fd);
-	c->stats_fd = -1;
 	c->run_ns += ns - c->ns_before;
 	c->runs += runs - c->runs_before;
-	c->measured_ns +=
-		(clock_mono_ns() - c->began) * (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+	c->measured_ns += took;
+	return 100.0 * (double)(ns - c->ns_before) / (double)MAX(took, 1u);
 }
 
 void run_cost_end_period(struct run_cost *c, const struct ebpf_object *o)
 {
+	(void)run_cost_stop(c, o);
+	run_cost_next_period(c, o);
+}
+
+void run_cost_next_period(struct run_cost *c, const struct ebpf_object *o)
+{
 	uint64_t missed;
 
-	run_cost_stop(c, o);
 	if (c->period++ % RUN_COST_EVERY)
 		return;
 	c->stats_fd = ebpf_enable_stats();

@@ -17,7 +17,10 @@ struct run_cost {
 	uint64_t measured_ns; /* for how long it was, times the number of CPUs */
 };
 
-/* To be called once a period. */
+/* To be called once a period: ends a measurement, and begins one in the tenth period. */
 void run_cost_end_period(struct run_cost *c, const struct ebpf_object *o);
-/* Ends a measurement, if there is one. */
-void run_cost_stop(struct run_cost *c, const struct ebpf_object *o);
+
+/* The two halves of run_cost_end_period(). run_cost_stop() returns the percent of the time of all
+ * CPUs that the programs took; 0 if nothing was being measured. */
+double run_cost_stop(struct run_cost *c, const struct ebpf_object *o);
+void run_cost_next_period(struct run_cost *c, const struct ebpf_object *o);

@@ -8,16 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "ebpf/engine/images.h"
 #include "ebpf/engine/map.h"
 #include "ebpf/engine/object.h"
+#include "ebpf/engine/run_cost.h"
 
 EBPF_DECLARE(waits);
 EBPF_DECLARE(waits_calls);
 
-#define MEASURE_EVERY 10 /* periods */
 #define LOWER_BY 4 /* the limits, when the programs cost too much */
 
 static const struct ebpf_need needs[] = {
@@ -54,11 +53,7 @@ struct waits_program {
 	bool is_lowered;
 	double max_overhead_percent;
 	uint32_t n_cpus; /* possible ones */
-	uint32_t n_online;
-	unsigned period;
-	int stats_fd; /* -1: the cost is not being measured */
-	uint64_t began, ns_before, runs_before;
-	uint64_t run_ns, runs, measured_ns;
+	struct run_cost cost;
 };
 
 /* ---- the life of the programs ---- */
@@ -214,11 +209,10 @@ int waits_program_new(const struct waits_config *c, const uint32_t own[static WA
 
 	if (r < 0)
 		return r;
-	p->stats_fd = -1;
+	p->cost.stats_fd = -1;
 	p->budget = c->budget;
 	p->max_overhead_percent = c->max_overhead_percent;
 	p->n_cpus = ebpf_count_cpus();
-	p->n_online = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
 	r = load(p, &args, e);
 	ebpf_features_free(&f);
 	if (r == 0) {
@@ -246,7 +240,7 @@ void waits_program_free(struct waits_program *p)
 	for (unsigned i = 0; i < WAITS_TABLES; i++)
 		map_reader_deinit(&p->tables[i]);
 	ebpf_object_free(p->object);
-	closep(&p->stats_fd);
+	closep(&p->cost.stats_fd);
 	free(p);
 }
 
@@ -351,29 +345,6 @@ int waits_program_take_total(struct waits_program *p, unsigned table, const void
 
 /* ---- cost ---- */
 
-static void begin_measure(struct waits_program *p)
-{
-	uint64_t missed;
-
-	p->stats_fd = ebpf_enable_stats();
-	p->began = clock_mono_ns();
-	ebpf_object_read_cost(p->object, &p->ns_before, &p->runs_before, &missed);
-}
-
-/* Returns the percent of the time of all CPUs that the programs took. */
-static double end_measure(struct waits_program *p)
-{
-	uint64_t ns, runs, missed, took = (clock_mono_ns() - p->began) * p->n_online;
-
-	ebpf_object_read_cost(p->object, &ns, &runs, &missed);
-	closep(&p->stats_fd);
-	p->stats_fd = -1;
-	p->run_ns += ns - p->ns_before;
-	p->runs += runs - p->runs_before;
-	p->measured_ns += took;
-	return 100.0 * (double)(ns - p->ns_before) / (double)MAX(took, 1u);
-}
-
 /* Returns false if there is nothing left to lower. */
 static bool lower_limits(struct waits_program *p)
 {
@@ -394,28 +365,23 @@ static bool lower_limits(struct waits_program *p)
 
 bool waits_program_check_cost(struct waits_program *p)
 {
-	bool may_go_on = true;
+	double percent = run_cost_stop(&p->cost, p->object);
 
-	if (p->stats_fd >= 0) {
-		double percent = end_measure(p);
-
-		if (p->max_overhead_percent > 0 && percent > p->max_overhead_percent) {
-			may_go_on = lower_limits(p);
-			p->period = 0; /* measures the effect at once */
-		}
+	if (p->max_overhead_percent > 0 && percent > p->max_overhead_percent) {
+		if (!lower_limits(p))
+			return false;
+		p->cost.period = 0; /* measures the effect at once */
 	}
-	if (p->period++ % MEASURE_EVERY == 0 && may_go_on)
-		begin_measure(p);
-	return may_go_on;
+	run_cost_next_period(&p->cost, p->object);
+	return true;
 }
 
 void waits_program_count(struct waits_program *p, struct waits_counts *ret)
 {
 	*ret = (struct waits_counts){.budget = p->budget, .is_lowered = p->is_lowered};
-	if (p->stats_fd >= 0)
-		(void)end_measure(p);
+	(void)run_cost_stop(&p->cost, p->object);
 	(void)map_cpus_sum(&p->cpus, &ret->lost);
-	ret->run_ns = p->run_ns;
-	ret->runs = p->runs;
-	ret->measured_ns = p->measured_ns;
+	ret->run_ns = p->cost.run_ns;
+	ret->runs = p->cost.runs;
+	ret->measured_ns = p->cost.measured_ns;
 }
