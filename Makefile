@@ -152,7 +152,7 @@ GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 
 # ---- sources by folder ---------------------------------------------------------------------------
 
-EBPF_PURE := counter top_n errors ebpf_config thresholds cgroup_mount members_groups members_packets members_poll members_source \
+EBPF_PURE := counter top_n errors process_selection ebpf_config thresholds members_groups members_packets members_poll members_source \
 	calls_config calls_packets calls_source
 EBPF_OUT := $(if $(filter yes,$(EBPF)),src/ebpf/ebpf_none.c src/stacks/unwind/unwind_maps_none.c,$(filter-out \
 	$(foreach f,$(EBPF_PURE) members_program_none calls_program_none,%/$(f).c) src/ebpf/ebpf_none.c,$(wildcard src/ebpf/*.c src/ebpf/*/*.c)) src/stacks/unwind/unwind_maps.c)

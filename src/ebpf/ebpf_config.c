@@ -11,7 +11,7 @@
 
 #include "base/core/err.h"
 #include "base/core/mem.h"
-#include "ebpf/engine/cgroup_mount.h"
+#include "subjects/cgroup_walk.h"
 #include "subjects/subject.h"
 
 /* Returns true if the path has a component "..". */
@@ -36,16 +36,20 @@ static bool has_dot_dot(const char *path)
 static int find_cgroup_id(const char *sys_root, const char *path, uint64_t *ret_id,
 			  struct err_text *e)
 {
-	_cleanup_(closep) int mount = cgroup_mount_open(sys_root);
+	_cleanup_(closep) int root = -1;
 	const char *below = path + strspn(path, "/");
+	struct cgroup_mount mount;
 	struct stat st;
 
-	if (mount < 0)
-		return err_set(e, mount, "control groups of version 2 are not mounted in %s",
+	if (!cgroup_mount_find(sys_root, 0, &mount))
+		return err_set(e, -ENOENT, "control groups of version 2 are not mounted in %s",
 			       sys_root);
 	if (has_dot_dot(path))
 		return err_set(e, -EINVAL, "%.256s is outside of the mount", path);
-	if (fstatat(mount, *below ? below : ".", &st, AT_SYMLINK_NOFOLLOW) < 0)
+	root = open(mount.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return err_set(e, -errno, "%s: %s", mount.path, strerror(errno));
+	if (fstatat(root, *below ? below : ".", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_set(e, -errno, "%.256s: %s", path, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
 		return err_set(e, -ENOTDIR, "%.256s is not a control group", path);

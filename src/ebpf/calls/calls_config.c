@@ -8,6 +8,7 @@
 #include "base/calls/call_table.h"
 #include "base/core/mem.h"
 #include "base/system/syscall_names.h"
+#include "ebpf/engine/process_selection.h"
 
 /* CONSUMER_UNKNOWN of client/producer/data_source.h */
 #define CALLS_UNKNOWN_USER UINT32_MAX
@@ -110,41 +111,6 @@ static int want(struct calls_config *c, const char *name, struct err_text *e)
 
 /* ---- whose calls ---- */
 
-static int calls_config_read_programs(const Pb__SyscallsConfig *m, struct calls_config *c,
-				      struct err_text *e)
-{
-	if (m->n_programs > CALLS_PROGRAMS_MAX)
-		return err_set(e, -EINVAL, "syscalls_config.programs: at most %d names",
-			       CALLS_PROGRAMS_MAX);
-	for (size_t i = 0; i < m->n_programs; i++) {
-		size_t len = strlen(m->programs[i]);
-
-		if (!len || len >= CALLS_NAME)
-			return err_set(e, -EINVAL,
-				       "syscalls_config.programs: '%.80s': the kernel keeps 15 "
-				       "bytes of a name",
-				       m->programs[i]);
-		memcpy(c->settings.programs[i], m->programs[i], len);
-	}
-	c->settings.n_programs = (uint32_t)m->n_programs;
-	return 0;
-}
-
-static int calls_config_read_pids(const Pb__SyscallsConfig *m, struct calls_config *c,
-				  struct err_text *e)
-{
-	if (m->n_pids > CALLS_PIDS_MAX)
-		return err_set(e, -EINVAL, "syscalls_config.pids: at most %d processes",
-			       CALLS_PIDS_MAX);
-	c->pids = malloc(m->n_pids * sizeof(*c->pids) + 1);
-	if (!c->pids)
-		return -ENOMEM;
-	if (m->n_pids)
-		memcpy(c->pids, m->pids, m->n_pids * sizeof(*c->pids));
-	c->n_pids = m->n_pids;
-	return 0;
-}
-
 static int calls_config_read_user(const Pb__SyscallsConfig *m, uint32_t consumer,
 				  struct calls_config *c, struct err_text *e)
 {
@@ -176,8 +142,12 @@ int calls_config_read(const Pb__SyscallsConfig *m, uint32_t consumer, struct cal
 	for (size_t i = 0; i < m->n_calls && r == 0; i++)
 		r = want(c, m->calls[i], e);
 	if (r == 0)
-		r = calls_config_read_programs(m, c, e);
-	return r == 0 ? calls_config_read_pids(m, c, e) : r;
+		r = process_selection_programs("syscalls_config.programs", m->programs,
+					       m->n_programs, c->settings.programs,
+					       CALLS_PROGRAMS_MAX, &c->settings.n_programs, e);
+	return r ? r
+		 : process_selection_pids("syscalls_config.pids", m->pids, m->n_pids, CALLS_PIDS_MAX,
+					  &c->pids, &c->n_pids, e);
 }
 
 void calls_config_deinit(struct calls_config *c)

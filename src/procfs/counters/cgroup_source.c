@@ -9,11 +9,11 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "base/system/fs.h"
 #include "base/system/log.h"
 #include "client/counters/counter_number.h"
 #include "procfs/counters/cgroup_tree.h"
 #include "procfs/counters/counter_files.h"
+#include "subjects/cgroup_walk.h"
 
 /*
  * A pass walks the tree, parents before children:
@@ -184,20 +184,13 @@ static int make_kinds(struct cgroup_stats *s)
 	return 0;
 }
 
-/* If version 1 is mounted at fs/cgroup, version 2 may be mounted at fs/cgroup/unified. */
 static int open_tree(struct cgroup_stats *s, const char *sys_root)
 {
-	static const char *const dirs[] = {"fs/cgroup", "fs/cgroup/unified"};
-	char path[512], file[512];
+	struct cgroup_mount mount;
 
-	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
-		if (fs_join(path, sizeof(path), sys_root, dirs[i]) < 0 ||
-		    fs_join(file, sizeof(file), path, "cgroup.controllers") < 0)
-			return -ENAMETOOLONG;
-		if (fs_exists(file))
-			return cgroup_tree_init(&s->tree, &s->choice, &s->poll, path);
-	}
-	return -ENOENT;
+	return cgroup_mount_find(sys_root, 0, &mount)
+		       ? cgroup_tree_init(&s->tree, &s->choice, &s->poll, mount.path)
+		       : -ENOENT;
 }
 
 static int cgroup_create(struct ds_handle *h, const struct ds_env *env,

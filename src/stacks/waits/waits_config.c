@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ebpf/engine/process_selection.h"
+
 #define MIN_US 1000
 #define TOTALS_PERIOD_MS 1000
 #define TOTALS_PERIOD_MS_LEAST 100
@@ -25,40 +27,6 @@ static int read_states(const Pb__WaitsConfig *m, struct waits_config *c, struct 
 				       m->states[i]);
 		c->settings.states |= 1u << (m->states[i] - 1);
 	}
-	return 0;
-}
-
-static int read_programs(const Pb__WaitsConfig *m, struct waits_config *c, struct err_text *e)
-{
-	if (m->n_programs > WAITS_PROGRAMS_MAX)
-		return err_set(e, -EINVAL, "waits_config.programs: at most %d names",
-			       WAITS_PROGRAMS_MAX);
-	for (size_t i = 0; i < m->n_programs; i++) {
-		size_t len = strlen(m->programs[i]);
-
-		if (!len || len >= WAITS_NAME)
-			return err_set(e, -EINVAL,
-				       "waits_config.programs: '%s': the kernel keeps 15 bytes of "
-				       "a name",
-				       m->programs[i]);
-		memcpy(c->settings.programs[i], m->programs[i], len);
-	}
-	c->settings.n_programs = (uint32_t)m->n_programs;
-	return 0;
-}
-
-static int read_pids(const Pb__WaitsConfig *m, struct waits_config *c, struct err_text *e)
-{
-	if (m->n_pids > WAITS_PIDS_MAX)
-		return err_set(e, -EINVAL, "waits_config.pids: at most %d processes",
-			       WAITS_PIDS_MAX);
-	c->pids = malloc(m->n_pids * sizeof(*c->pids) + 1);
-	if (!c->pids)
-		return -ENOMEM;
-	if (m->n_pids)
-		memcpy(c->pids, m->pids, m->n_pids * sizeof(*c->pids));
-	c->n_pids = m->n_pids;
-	c->follows_children = m->n_pids && m->follow_children;
 	return 0;
 }
 
@@ -88,8 +56,13 @@ int waits_config_read(const Pb__WaitsConfig *m, struct waits_config *c, struct e
 	c->budget.user_stacks = or_default(m->user_stacks_per_second, USER_STACKS_PER_SECOND);
 	r = read_states(m, c, e);
 	if (r == 0)
-		r = read_programs(m, c, e);
-	return r == 0 ? read_pids(m, c, e) : r;
+		r = process_selection_programs("waits_config.programs", m->programs, m->n_programs,
+					       c->settings.programs, WAITS_PROGRAMS_MAX,
+					       &c->settings.n_programs, e);
+	c->follows_children = m->n_pids && m->follow_children;
+	return r ? r
+		 : process_selection_pids("waits_config.pids", m->pids, m->n_pids, WAITS_PIDS_MAX,
+					  &c->pids, &c->n_pids, e);
 }
 
 void waits_config_deinit(struct waits_config *c)
