@@ -11,7 +11,6 @@
 
 #include "base/text/str.h"
 #include "cli/terminal/verb.h"
-#include "cli/trace/trace_input.h"
 #include "cli/trace_tables.h"
 
 static const char usage_head[] =
@@ -77,17 +76,6 @@ static void print_usage(void)
 	fputs(usage_tail, stdout);
 }
 
-static int parse_top(const char *text, int64_t *ret, struct err_text *e)
-{
-	char *end;
-
-	errno = 0;
-	*ret = strtoll(text, &end, 10);
-	if (errno || end == text || *end || *ret < 1 || *ret > INT_MAX)
-		return err_set(e, -EINVAL, "--top %.80s is not a number above 0", text);
-	return 0;
-}
-
 static int parse_machine(const char *text, int64_t *ret, struct err_text *e)
 {
 	char *end;
@@ -96,23 +84,6 @@ static int parse_machine(const char *text, int64_t *ret, struct err_text *e)
 	*ret = strtoll(text, &end, 10);
 	if (errno || end == text || *end || *ret < 0 || *ret > INT_MAX)
 		return err_set(e, -EINVAL, "--machine %.80s is not a number; example: 1", text);
-	return 0;
-}
-
-/* Takes numbers and names with commas between them. Cuts text in place. */
-static int parse_who(char *text, struct report_options *o, struct err_text *e)
-{
-	char *rest = text, *word;
-
-	while ((word = strsep(&rest, ","))) {
-		if (!*word)
-			return err_set(e, -EINVAL,
-				       "-p needs processes or threads; examples: 12,34, make");
-		if (o->n_words == REPORT_MAX_WORDS)
-			return err_set(e, -EINVAL, "at most %d processes or threads at a time",
-				       REPORT_MAX_WORDS);
-		o->words[o->n_words++] = word;
-	}
 	return 0;
 }
 
@@ -146,7 +117,7 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 
 	switch (option) {
 	case 'p':
-		return parse_who(optarg, o, e);
+		return trace_input_parse_who(optarg, o->words, &o->n_words, e);
 	case 'F':
 		return trace_input_parse_time("--from", optarg, 0, &o->from, e);
 	case 'T':
@@ -157,7 +128,7 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 		o->lines = true;
 		return set_key("line", o, e);
 	case 'S':
-		return set_key("slowest", o, e) ?: optarg ? parse_top(optarg, &o->top, e) : 0;
+		return set_key("slowest", o, e) ?: optarg ? trace_input_parse_top(optarg, &o->top, e) : 0;
 	case 't':
 		return parse_tree(optarg, o, e);
 	case 'r':
@@ -165,7 +136,7 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 		o->function = optarg;
 		return set_key(option == 'r' ? "callers" : "callees", o, e);
 	case 'n':
-		return parse_top(optarg, &o->top, e);
+		return trace_input_parse_top(optarg, &o->top, e);
 	case 'A':
 		o->all = true;
 		return 0;
@@ -261,7 +232,7 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 				       "the process or thread is missing; example: sonda report %s "
 				       "4711 %.80s",
 				       o->report->name, words[i]);
-		r = parse_who(words[i++], o, e);
+		r = trace_input_parse_who(words[i++], o->words, &o->n_words, e);
 	}
 	if (i < n)
 		o->file = words[i++];

@@ -8,10 +8,10 @@
 #include "analyze/report/report.h"
 #include "base/core/err.h"
 #include "cli/sql_output.h"
+#include "cli/trace/trace_input.h"
 
 /* The command line of sonda report. Strings are borrowed from argv. */
 
-#define REPORT_MAX_WORDS 64
 
 enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML };
 
@@ -22,7 +22,7 @@ struct report_options {
 	const char *out; /* of the page; NULL: not given */
 	enum report_format format;
 	enum sql_format csv; /* of REPORT_CSV */
-	char *words[REPORT_MAX_WORDS]; /* processes and threads; none: all */
+	char *words[TRACE_INPUT_WHO_MAX]; /* processes and threads; none: all */
 	size_t n_words;
 	const char *by; /* NULL: not given */
 	const char *function; /* of --callers and --callees; NULL: neither is given */

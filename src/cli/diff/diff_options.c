@@ -11,7 +11,6 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "cli/terminal/verb.h"
-#include "cli/trace/trace_input.h"
 #include "cli/trace_tables.h"
 
 static const char usage_head[] =
@@ -81,23 +80,6 @@ static int parse_per(const char *text, struct diff_options *o, struct err_text *
 	return 0;
 }
 
-/* Takes numbers and names with commas between them. Cuts text in place. */
-static int parse_diff_who(char *text, struct diff_options *o, struct err_text *e)
-{
-	char *rest = text, *word;
-
-	while ((word = strsep(&rest, ","))) {
-		if (!*word)
-			return err_set(e, -EINVAL,
-				       "-p needs processes or threads; examples: 12,34, make");
-		if (o->n_words == DIFF_MAX_WORDS)
-			return err_set(e, -EINVAL, "at most %d processes or threads at a time",
-				       DIFF_MAX_WORDS);
-		o->words[o->n_words++] = word;
-	}
-	return 0;
-}
-
 static int parse_min(const char *text, double *ret, struct err_text *e)
 {
 	char *end;
@@ -108,16 +90,6 @@ static int parse_min(const char *text, double *ret, struct err_text *e)
 		return err_set(e, -EINVAL, "--min %.80s is not a percentage above 0; example: 5",
 			       text);
 	*ret = v / 100;
-	return 0;
-}
-
-static int parse_rows(const char *text, size_t *ret, struct err_text *e)
-{
-	uint32_t v;
-
-	if (str_to_u32(text, &v) || !v)
-		return err_set(e, -EINVAL, "--top %.80s is not a number above 0", text);
-	*ret = v;
 	return 0;
 }
 
@@ -136,7 +108,7 @@ static int diff_options_take_option(void *ctx, int option, struct err_text *e)
 	case 'u':
 		return parse_per(optarg, o, e);
 	case 'p':
-		return parse_diff_who(optarg, o, e);
+		return trace_input_parse_who(optarg, o->words, &o->n_words, e);
 	case 'F':
 		return trace_input_parse_time("--from", optarg, 0, &o->from, e);
 	case 'T':
@@ -149,7 +121,7 @@ static int diff_options_take_option(void *ctx, int option, struct err_text *e)
 		o->lossy = true;
 		return 0;
 	case 'n':
-		return parse_rows(optarg, &o->top, e);
+		return trace_input_parse_top(optarg, &o->top, e);
 	case 'a':
 		o->all = true;
 		return 0;

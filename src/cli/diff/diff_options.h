@@ -7,10 +7,10 @@
 
 #include "base/core/err.h"
 #include "cli/diff/diff_condition.h"
+#include "cli/trace/trace_input.h"
 
 /* The command line of sonda diff. Strings are borrowed from argv. */
 
-#define DIFF_MAX_WORDS 64
 #define DIFF_MAX_CONDITIONS 32
 
 enum diff_unit {
@@ -25,13 +25,13 @@ struct diff_options {
 	size_t n_files[2];
 	enum diff_unit per;
 	const char *slice; /* of DIFF_PER_SLICE */
-	char *words[DIFF_MAX_WORDS]; /* processes and threads; none: all */
+	char *words[TRACE_INPUT_WHO_MAX]; /* processes and threads; none: all */
 	size_t n_words;
 	struct diff_condition conditions[DIFF_MAX_CONDITIONS];
 	size_t n_conditions;
 	int64_t from, to; /* ns since the start of each trace; -1: not given */
 	double least_change; /* 0.03: 3 %; 0: not given */
-	size_t top; /* 0: not given */
+	int64_t top; /* 0: not given */
 	uint64_t memory; /* bytes; 0: the default */
 	const char *color; /* always, never or auto */
 	bool json, lossy, all;

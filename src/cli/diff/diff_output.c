@@ -244,7 +244,7 @@ static int print_table(sqlite3 *db, const char *sql, const char *title, bool fou
 	FILE *to;
 	int n = -1;
 
-	s.top = t->o->top ? (int64_t)t->o->top : DEFAULT_TOP;
+	s.top = t->o->top ? t->o->top : DEFAULT_TOP;
 	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK)
 		return -ENOMEM;
 	sqlite3_bind_int(st, sqlite3_bind_parameter_index(st, ":all"), t->o->all);

@@ -125,6 +125,34 @@ int trace_input_parse_time(const char *option, const char *text, int64_t min, in
 	return 0;
 }
 
+int trace_input_parse_top(const char *text, int64_t *ret, struct err_text *e)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoll(text, &end, 10);
+	if (errno || end == text || *end || *ret < 1 || *ret > INT_MAX)
+		return err_set(e, -EINVAL, "--top %.80s is not a number above 0", text);
+	return 0;
+}
+
+int trace_input_parse_who(char *text, char *words[static TRACE_INPUT_WHO_MAX], size_t *n,
+			  struct err_text *e)
+{
+	char *rest = text, *word;
+
+	while ((word = strsep(&rest, ","))) {
+		if (!*word)
+			return err_set(e, -EINVAL,
+				       "-p needs processes or threads; examples: 12,34, make");
+		if (*n == TRACE_INPUT_WHO_MAX)
+			return err_set(e, -EINVAL, "at most %d processes or threads at a time",
+				       TRACE_INPUT_WHO_MAX);
+		words[(*n)++] = word;
+	}
+	return 0;
+}
+
 bool trace_input_is_output(const char *input, const char *output)
 {
 	struct stat in, out;

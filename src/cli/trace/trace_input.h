@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/core/err.h"
@@ -26,6 +27,17 @@ int trace_input_explain(const char *path, struct err_text *e);
  * e. */
 int trace_input_parse_time(const char *option, const char *text, int64_t min, int64_t *ret,
 			   struct err_text *e);
+
+/* Reads the number of rows to print, of --top. Returns 0 and the number, at least 1, or -EINVAL and sets
+ * e. */
+int trace_input_parse_top(const char *text, int64_t *ret, struct err_text *e);
+
+#define TRACE_INPUT_WHO_MAX 64
+
+/* Appends the numbers and names of processes and threads, of -p, that stand in text with commas between
+ * them. Cuts text in place; words are borrowed from it. Returns 0, or -EINVAL and sets e. */
+int trace_input_parse_who(char *text, char *words[static TRACE_INPUT_WHO_MAX], size_t *n,
+			  struct err_text *e);
 
 /* Returns true if both are the same regular file: writing the output would destroy the input. */
 bool trace_input_is_output(const char *input, const char *output);
