@@ -396,6 +396,35 @@ void call_flags_put(char letter, uint64_t flags, struct strbuf *b)
 	call_put_hex(flags, b);
 }
 
+/* Arguments that are one of some constants; unknown: for other values. */
+#define ONE_OF(letter, names, unknown) {letter, names, ARRAY_SIZE(names), unknown}
+static const struct {
+	char letter;
+	const struct call_name *names;
+	size_t n;
+	const char *unknown;
+} constants[] = {
+	ONE_OF(CALL_SIGNAL_HOW, signal_hows, "SIG_???"),
+	ONE_OF(CALL_WHENCE, whences, "SEEK_???"),
+	ONE_OF(CALL_FCNTL, fcntls, "F_???"),
+	ONE_OF(CALL_EPOLL_OP, epoll_ops, "EPOLL_CTL_???"),
+	ONE_OF(CALL_CLOCK, clocks, "CLOCK_???"),
+	ONE_OF(CALL_ADVICE, advices, "MADV_???"),
+	ONE_OF(CALL_SHUT, shuts, "SHUT_???"),
+	ONE_OF(CALL_SOL, levels, "SOL_???"),
+};
+
+/* Returns false if the argument is no such constant. */
+static bool put_constant(char letter, uint32_t v, struct strbuf *b)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(constants); i++)
+		if (constants[i].letter == letter) {
+			call_put_name(constants[i].names, constants[i].n, v, constants[i].unknown, b);
+			return true;
+		}
+	return false;
+}
+
 void call_value_put(const struct call_row *row, const uint64_t args[static CALL_ARGS_MAX],
 		    unsigned i, struct strbuf *b)
 {
@@ -437,30 +466,6 @@ void call_value_put(const struct call_row *row, const uint64_t args[static CALL_
 	case CALL_FUTEX_OP:
 		call_put_futex((uint32_t)v, b);
 		return;
-	case CALL_SIGNAL_HOW:
-		PUT_NAME(signal_hows, (uint32_t)v, "SIG_???", b);
-		return;
-	case CALL_WHENCE:
-		PUT_NAME(whences, (uint32_t)v, "SEEK_???", b);
-		return;
-	case CALL_FCNTL:
-		PUT_NAME(fcntls, (uint32_t)v, "F_???", b);
-		return;
-	case CALL_EPOLL_OP:
-		PUT_NAME(epoll_ops, (uint32_t)v, "EPOLL_CTL_???", b);
-		return;
-	case CALL_CLOCK:
-		PUT_NAME(clocks, (uint32_t)v, "CLOCK_???", b);
-		return;
-	case CALL_ADVICE:
-		PUT_NAME(advices, (uint32_t)v, "MADV_???", b);
-		return;
-	case CALL_SHUT:
-		PUT_NAME(shuts, (uint32_t)v, "SHUT_???", b);
-		return;
-	case CALL_SOL:
-		PUT_NAME(levels, (uint32_t)v, "SOL_???", b);
-		return;
 	case CALL_HEX:
 		call_put_hex(v, b);
 		return;
@@ -478,7 +483,8 @@ void call_value_put(const struct call_row *row, const uint64_t args[static CALL_
 		call_put_pointer(v, b);
 		return;
 	}
-	call_flags_put(letter, letter == CALL_CLONE_FLAGS ? v : (uint32_t)v, b);
+	if (!put_constant(letter, (uint32_t)v, b))
+		call_flags_put(letter, letter == CALL_CLONE_FLAGS ? v : (uint32_t)v, b);
 }
 
 /* Codes inside the kernel, which a tracer sees: the call is restarted, or returns EINTR. */

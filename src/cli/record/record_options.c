@@ -276,8 +276,33 @@ static int take_cpus(struct record_options *o, struct err_text *e)
 	return 0;
 }
 
-/* Handles the options about data, scope and buffers. Returns 0, -EINVAL and sets e, -ENOMEM, or
- * -ENOENT for another option. */
+/* The following three handle the options about the scope, about data, and about buffers. They return
+ * 0, -EINVAL and set e, -ENOMEM, or -ENOENT for another option. */
+
+static int handle_scope_option(int option, struct record_options *o, struct err_text *e)
+{
+	switch (option) {
+	case 'p':
+		return option_parse_pids("-p", optarg, &o->pids, e);
+	case OPT_UNIT:
+		return arg_list_add(&o->units, optarg);
+	case OPT_CONTAINER:
+		return arg_list_add(&o->containers, optarg);
+	case OPT_POD:
+		return arg_list_add(&o->pods, optarg);
+	case OPT_CGROUP:
+		return arg_list_add(&o->cgroups, optarg);
+	case OPT_PROGRAM:
+		return arg_list_add(&o->programs, optarg);
+	case OPT_AWAIT:
+		o->await = true;
+		return 0;
+	case 'C':
+		return take_cpus(o, e);
+	}
+	return -ENOENT;
+}
+
 static int handle_data_option(int option, struct pass *p, struct err_text *e)
 {
 	struct record_options *o = &p->o;
@@ -327,23 +352,13 @@ static int handle_data_option(int option, struct pass *p, struct err_text *e)
 	case 'g':
 		o->stack_hz = o->stack_hz ? o->stack_hz : DEFAULT_STACK_HZ;
 		return 0;
-	case 'p':
-		return option_parse_pids("-p", optarg, &o->pids, e);
-	case OPT_UNIT:
-		return arg_list_add(&o->units, optarg);
-	case OPT_CONTAINER:
-		return arg_list_add(&o->containers, optarg);
-	case OPT_POD:
-		return arg_list_add(&o->pods, optarg);
-	case OPT_CGROUP:
-		return arg_list_add(&o->cgroups, optarg);
-	case OPT_PROGRAM:
-		return arg_list_add(&o->programs, optarg);
-	case OPT_AWAIT:
-		o->await = true;
-		return 0;
-	case 'C':
-		return take_cpus(o, e);
+	}
+	return -ENOENT;
+}
+
+static int handle_buffer_option(int option, struct record_options *o, struct err_text *e)
+{
+	switch (option) {
 	case 't':
 		return option_parse_duration("-t", optarg, &o->duration_ms, e);
 	case 'b':
@@ -433,6 +448,10 @@ static int handle_record_option(int option, struct pass *p, struct err_text *e)
 			       optarg);
 	p->after_stacks = option == OPT_STACKS && !optarg;
 	r = handle_data_option(option, p, e);
+	if (r == -ENOENT)
+		r = handle_scope_option(option, o, e);
+	if (r == -ENOENT)
+		r = handle_buffer_option(option, o, e);
 	/* Filters do not apply to options that create events. */
 	if (option >= OPT_SYSCALLS && option <= OPT_GRAPH)
 		p->after_word = false;
