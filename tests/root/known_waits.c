@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -139,6 +140,26 @@ NOINLINE static void wake_pipe(void)
 	sum++;
 }
 
+/* A wait that is ended before it began would be none. */
+static void await_sleep_of_main(void)
+{
+	char path[64], stat[512], *state;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
+	do {
+		sleep_ms(ms);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		n = read(fd, stat, sizeof(stat) - 1);
+		close(fd);
+		if (n <= 0)
+			exit(1);
+		stat[n] = '\0';
+		state = strrchr(stat, ')');
+	} while (!state || state[2] != 'S');
+}
+
 static void *run_waker(void *ctx)
 {
 	int r;
@@ -146,9 +167,11 @@ static void *run_waker(void *ctx)
 	(void)ctx;
 	prctl(PR_SET_NAME, "waker");
 	while ((r = request) != END) {
-		sleep_ms(ms);
-		if (r == NONE)
+		if (r == NONE) {
+			sleep_ms(ms);
 			continue;
+		}
+		await_sleep_of_main();
 		request = NONE;
 		if (r == FUTEX)
 			wake_futex();
