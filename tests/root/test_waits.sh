@@ -177,7 +177,7 @@ verdict "  and are named so" $? refused
 group=/sys/fs/cgroup/cpu/sonda-test-$$
 if mkdir "$group" 2>/dev/null && echo 20000 2>/dev/null >"$group/cpu.cfs_quota_us"; then
   cat >throttled.sh <<THROTTLED
-sh -c 'echo \$\$ >$group/tasks; i=0; while [ \$i -lt 60000 ]; do i=\$((i+1)); done'
+sh -c 'echo \$\$ >$group/tasks; until grep -q "nr_throttled [5-9]" $group/cpu.stat; do i=0; while [ \$i -lt 10000 ]; do i=\$((i+1)); done; done'
 THROTTLED
   config "" >config
   "$SONDA" record -c config -o throttled -- sh throttled.sh >log 2>&1
