@@ -28,18 +28,24 @@ data_sources { config { name: "linux.perf" perf_event_config { timebase { freque
 data_sources { config { name: "linux.process_stats" process_stats_config { scan_all_processes_on_start: true } } }
 CONFIG
 }
-# Each stack on a line: samples, error, and the functions, the outermost one first. Of the process, from its first stack on that
-# is whole: before that its tables are being made; with "all" from the first one on.
-stacks() { # TRACE PID [all]
+# Each stack on a line: samples, error, and the functions, the outermost one first. Of the process, from its first whole stack with
+# code of the program on: before that its tables are being made, and before exec the code is that of the shell. With
+# "each" all with code of the program, with "all" those without it as well.
+stacks() { # TRACE PID PROGRAM|all [each]
   "$BIN/sonda" sql --csv "$1" "with recursive mine as (select s.* from perf_sample s join thread using (utid) join process p using (upid)
       where p.pid = $2 and s.callsite_id is not null),
-    walk(sample, error, up, path) as (
-      select id, coalesce(unwind_error, 'none'), callsite_id, '' from mine
-      where '${3:-}' = 'all' or ts >= (select min(ts) from mine where unwind_error is null)
+    walk(ts, error, up, path, is_program) as (
+      select ts, coalesce(unwind_error, 'none'), callsite_id, '', 0 from mine
       union all
-      select w.sample, w.error, c.parent_id, coalesce(nullif(f.name, ''), '?') || ';' || w.path from walk w
-      join stack_profile_callsite c on c.id = w.up join stack_profile_frame f on f.id = c.frame_id)
-    select count(*), error, ';' || path from walk where up is null group by error, path order by 1 desc" | tr -d '\r' | tail -n +2
+      select w.ts, w.error, c.parent_id, coalesce(nullif(f.name, ''), '?') || ';' || w.path,
+        w.is_program or m.name glob '*/$3*' from walk w
+      join stack_profile_callsite c on c.id = w.up join stack_profile_frame f on f.id = c.frame_id
+      join stack_profile_mapping m on m.id = f.mapping),
+    whole as materialized (select * from walk where up is null)
+    select count(*), error, ';' || path from whole
+    where '$3' = 'all' or (is_program and '${4:-}' = 'each')
+      or ts >= (select min(ts) from whole where error = 'none' and is_program and '${4:-}' = '')
+    group by error, path order by 1 desc" | tr -d '\r' | tail -n +2
 }
 count() { # FILE REGEX: the samples whose line matches
   awk -F, -v regex="$2" '$0 ~ regex { n += $1 } END { print n + 0 }' "$1"
@@ -56,7 +62,7 @@ nearly_all() { # FILE FUNCTION REGEX SAY
 config stack_shapes >shapes.cfg
 "$BIN/sonda" record -c shapes.cfg -o trace -- sh -c 'echo $$ >pid && exec "$@"' sh "$shapes" "$ms" >log 2>&1
 verdict "samples of functions that are hard to unwind" $? log
-stacks trace "$(cat pid)" >stacks
+stacks trace "$(cat pid)" stack_shapes >stacks
 main='none,;_start;.*;main;'
 nearly_all stacks shape_chain "${main}shape_chain;shape_chain_2;shape_chain_3;shape_spin;" "functions that call each other"
 nearly_all stacks shape_aligned "${main}shape_aligned;shape_spin;" "a stack that is aligned anew"
@@ -101,7 +107,8 @@ else
   skip "a worker of io_uring" "there is no io_uring"
 fi
 if [ -n "${has_spin:-}" ]; then
-  stacks workers "$(cat spin.pid)" all >spin
+  # Before exec it is the shell, whose stacks are whole.
+  stacks workers "$(cat spin.pid)" spin32 each >spin
   [ -s spin ] && ! grep -q ',none,' spin
   verdict "a 32-bit program is unwound by frame pointers, and its samples say so" $? spin
 else
@@ -128,7 +135,7 @@ config gzip xz python3 bash >programs.cfg
 verdict "samples of gzip, xz, python3 and bash" $? log
 for program in gzip xz python3 bash; do
   command -v $program >/dev/null || { skip "$program" "it is not here"; continue; }
-  stacks programs "$(cat $program.pid)" >"stacks.$program"
+  stacks programs "$(cat $program.pid)" $program >"stacks.$program"
   whole=$(count "stacks.$program" ',none,')
   all=$(count "stacks.$program" .)
   [ "$all" -ge $((ms / 5)) ] && [ $((100 * whole)) -ge $((95 * all)) ]
