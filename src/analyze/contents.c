@@ -133,7 +133,7 @@ static void contents_read_descriptor(struct contents *c, const struct pb_field *
 		free(n);
 }
 
-static struct content_row *row_of_event(struct contents *c, uint32_t id)
+static struct content_row *get_row_of_event(struct contents *c, uint32_t id)
 {
 	const struct event_name *known;
 	struct content_row *row;
@@ -157,7 +157,7 @@ static void contents_add_event(struct contents *c, const struct pb_field *event,
 	pb_for_each (f, event)
 		if (f.data)
 			id = f.id;
-	row = row_of_event(c, id);
+	row = get_row_of_event(c, id);
 	row->count++;
 	row->bytes += bytes;
 }
@@ -264,7 +264,7 @@ static const char *contents_name_of(uint32_t payload, char buf[static 32])
 	return buf;
 }
 
-static struct content_machine *machine_of(struct contents *c, uint32_t id)
+static struct content_machine *get_machine(struct contents *c, uint32_t id)
 {
 	for (size_t i = 0; i < c->n_machines; i++)
 		if (c->machines[i].id == id)
@@ -306,7 +306,7 @@ void contents_add_packet(struct contents *c, const uint8_t *data, size_t len)
 		else if (f.data && f.id != PB_TRACE_PACKET_INTERNED_DATA &&
 			 f.id != PB_TRACE_PACKET_TRACE_PACKET_DEFAULTS)
 			payload = f;
-	m = machine_of(c, machine);
+	m = get_machine(c, machine);
 	if (m && payload.id == PB_TRACE_PACKET_SYSTEM_INFO)
 		read_system(m, &payload);
 	if (payload.id == PB_TRACE_PACKET_FTRACE_EVENTS)

@@ -106,7 +106,7 @@ struct gathering {
 	int error;
 };
 
-static void gather(struct gathering *g, const char *group, uint64_t count)
+static void gather_group_count(struct gathering *g, const char *group, uint64_t count)
 {
 	size_t i;
 
@@ -128,7 +128,7 @@ static void gather(struct gathering *g, const char *group, uint64_t count)
 	g->n++;
 }
 
-static int larger_first(const void *a, const void *b)
+static int by_count_of_group(const void *a, const void *b)
 {
 	const struct group_count *x = a, *y = b;
 
@@ -142,16 +142,17 @@ int event_counts_by_group(const struct event_counts *c, struct group_count **ret
 	struct gathering g = {0};
 
 	for (uint32_t i = 0; c->known && i < event_names_end(); i++)
-		gather(&g, event_name_of(i) ? event_name_of(i)->group : "", c->known[i]);
+		gather_group_count(&g, event_name_of(i) ? event_name_of(i)->group : "",
+				   c->known[i]);
 	for (const struct generic_count *e = c->by_id; e; e = e->hh.next)
-		gather(&g, e->group, e->count);
-	gather(&g, "", c->unnamed);
+		gather_group_count(&g, e->group, e->count);
+	gather_group_count(&g, "", c->unnamed);
 	if (g.error) {
 		free(g.groups);
 		return g.error;
 	}
 	if (g.n)
-		qsort(g.groups, g.n, sizeof(*g.groups), larger_first);
+		qsort(g.groups, g.n, sizeof(*g.groups), by_count_of_group);
 	*ret = g.groups;
 	*ret_n = g.n;
 	return 0;

@@ -287,7 +287,7 @@ static uint64_t ftrace_scan_hash_of(const struct pb_field *name)
 
 /* Returns the growth of a counter. Counters start at 0 when a ring is created or cleared; a counter
  * that decreased was cleared meanwhile. */
-static uint64_t grown(uint64_t start, uint64_t end)
+static uint64_t counter_growth(uint64_t start, uint64_t end)
 {
 	return end >= start ? end - start : end;
 }
@@ -301,7 +301,7 @@ static bool scan_kprobe_stats(struct ftrace_scan *s, uint64_t phase, const struc
 	if (phase == PHASE_START)
 		s->start_misses = misses;
 	else if (phase == PHASE_END)
-		s->kprobe_misses = MAX(s->kprobe_misses, grown(s->start_misses, misses));
+		s->kprobe_misses = MAX(s->kprobe_misses, counter_growth(s->start_misses, misses));
 	return ok;
 }
 
@@ -435,11 +435,11 @@ bool ftrace_scan_has_rings(const struct ftrace_scan *s)
 	return false;
 }
 
-static uint64_t lost_by(const struct ring *r)
+static uint64_t lost_records_of_ring(const struct ring *r)
 {
-	return grown(r->start.overrun, r->end.overrun) +
-	       grown(r->start.commit_overrun, r->end.commit_overrun) +
-	       grown(r->start.dropped, r->end.dropped);
+	return counter_growth(r->start.overrun, r->end.overrun) +
+	       counter_growth(r->start.commit_overrun, r->end.commit_overrun) +
+	       counter_growth(r->start.dropped, r->end.dropped);
 }
 
 static bool same_ring(const struct ring *x, const struct ring *y)
@@ -460,7 +460,7 @@ static int by_cpu_and_ring(const void *a, const void *b)
 		return COMPARE(x->machine, y->machine);
 	if (x->instance != y->instance)
 		return COMPARE(x->instance, y->instance);
-	return COMPARE(lost_by(y), lost_by(x));
+	return COMPARE(lost_records_of_ring(y), lost_records_of_ring(x));
 }
 
 int ftrace_scan_losses(const struct ftrace_scan *s, struct cpu_loss **ret, size_t *ret_n)
@@ -472,7 +472,7 @@ int ftrace_scan_losses(const struct ftrace_scan *s, struct cpu_loss **ret, size_
 	if (!rings || !all)
 		return -ENOMEM;
 	for (i = 0; i < s->n_rings; i++)
-		if (s->rings[i].has_end && lost_by(&s->rings[i]))
+		if (s->rings[i].has_end && lost_records_of_ring(&s->rings[i]))
 			rings[n++] = &s->rings[i];
 	qsort(rings, n, sizeof(*rings), by_cpu_and_ring);
 	for (i = 0; i < n; i++) {
@@ -480,7 +480,7 @@ int ftrace_scan_losses(const struct ftrace_scan *s, struct cpu_loss **ret, size_
 			continue;
 		if (!kept || all[kept - 1].cpu != rings[i]->cpu)
 			all[kept++] = (struct cpu_loss){.cpu = rings[i]->cpu};
-		all[kept - 1].events += lost_by(rings[i]);
+		all[kept - 1].events += lost_records_of_ring(rings[i]);
 	}
 	*ret = TAKE_PTR(all);
 	*ret_n = kept;

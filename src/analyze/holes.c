@@ -22,7 +22,7 @@ void holes_deinit(struct holes *h)
 	*h = (struct holes){0};
 }
 
-static struct hole_cpu *cpu_of(struct holes *h, uint32_t sequence, uint32_t cpu)
+static struct hole_cpu *get_hole_cpu(struct holes *h, uint32_t sequence, uint32_t cpu)
 {
 	for (size_t i = 0; i < h->n_cpus; i++)
 		if (h->cpus[i].sequence == sequence && h->cpus[i].cpu == cpu)
@@ -41,12 +41,12 @@ void holes_note_gap(struct holes *h, uint32_t sequence)
 			h->cpus[i].after_gap = true;
 }
 
-static uint64_t length(const struct hole *h)
+static uint64_t hole_length_ns(const struct hole *h)
 {
 	return h->to_ns - h->from_ns;
 }
 
-static bool is_after(const struct hole *a, const struct hole *b)
+static bool hole_is_after(const struct hole *a, const struct hole *b)
 {
 	return a->cpu != b->cpu ? a->cpu > b->cpu : a->from_ns > b->from_ns;
 }
@@ -57,9 +57,9 @@ static bool remove_shorter(struct holes *h, const struct hole *new)
 	size_t shortest = 0;
 
 	for (size_t i = 1; i < h->n; i++)
-		if (length(&h->list[i]) < length(&h->list[shortest]))
+		if (hole_length_ns(&h->list[i]) < hole_length_ns(&h->list[shortest]))
 			shortest = i;
-	if (length(&h->list[shortest]) >= length(new))
+	if (hole_length_ns(&h->list[shortest]) >= hole_length_ns(new))
 		return false;
 	h->n--;
 	memmove(&h->list[shortest], &h->list[shortest + 1], (h->n - shortest) * sizeof(h->list[0]));
@@ -73,7 +73,7 @@ static void holes_add(struct holes *h, const struct hole *new)
 	h->total++;
 	if (h->n == HOLES_MAX && !remove_shorter(h, new))
 		return;
-	for (at = h->n; at > 0 && is_after(&h->list[at - 1], new); at--)
+	for (at = h->n; at > 0 && hole_is_after(&h->list[at - 1], new); at--)
 		;
 	memmove(&h->list[at + 1], &h->list[at], (h->n - at) * sizeof(h->list[0]));
 	h->list[at] = *new;
@@ -99,7 +99,7 @@ static void remove_unnumbered(struct holes *h, struct hole_cpu *c, const struct 
 
 bool holes_add_range(struct holes *h, uint32_t sequence, uint32_t cpu, const struct pb_field *range)
 {
-	struct hole_cpu *c = cpu_of(h, sequence, cpu);
+	struct hole_cpu *c = get_hole_cpu(h, sequence, cpu);
 	struct hole new = {.cpu = cpu};
 
 	if (!pb_read(range, PB_TO(PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_BEGIN_TIMESTAMP, &new.from_ns),
@@ -116,7 +116,7 @@ bool holes_add_range(struct holes *h, uint32_t sequence, uint32_t cpu, const str
 
 void holes_add_bundle(struct holes *h, uint32_t sequence, const struct bundle_span *b)
 {
-	struct hole_cpu *c = cpu_of(h, sequence, b->cpu);
+	struct hole_cpu *c = get_hole_cpu(h, sequence, b->cpu);
 	struct hole new = {.cpu = b->cpu};
 
 	if (!c)

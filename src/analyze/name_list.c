@@ -29,7 +29,7 @@ bool name_list_has(const struct name_list *l, const char *name)
 	return false;
 }
 
-static void add(struct name_list *l, const uint8_t *text, size_t len, const char *keep)
+static void add_plain_name(struct name_list *l, const uint8_t *text, size_t len, const char *keep)
 {
 	_cleanup_(freep) char *s = malloc(len + 1);
 
@@ -51,10 +51,10 @@ static void add(struct name_list *l, const uint8_t *text, size_t len, const char
 
 void name_list_add(struct name_list *l, const uint8_t *name, size_t len)
 {
-	add(l, name, MIN(len, (size_t)NAME_LIST_MAX_LEN), "");
+	add_plain_name(l, name, MIN(len, (size_t)NAME_LIST_MAX_LEN), "");
 }
 
 void name_list_add_text(struct name_list *l, const uint8_t *text, size_t len)
 {
-	add(l, text, MIN(len, (size_t)NAME_LIST_MAX_TEXT), "\n\t");
+	add_plain_name(l, text, MIN(len, (size_t)NAME_LIST_MAX_TEXT), "\n\t");
 }

@@ -109,7 +109,7 @@ static bool scan_count(uint64_t *count, uint32_t field, const struct pb_field *m
 }
 
 /* Stores a counter of a family that is reported repeatedly and only grows. */
-static void keep_counted(struct source_scan *s, const char *family, const char *what, uint64_t n)
+static void store_counted(struct source_scan *s, const char *family, const char *what, uint64_t n)
 {
 	struct source_counted new = {.n = n};
 	size_t i = 0;
@@ -139,7 +139,7 @@ static bool scan_failure(struct source_scan *s, const struct pb_field *message)
 	packet_copy_text(&what, what_text, sizeof(what_text));
 	packet_copy_text(&reason, reason_text, sizeof(reason_text));
 	if (count) {
-		keep_counted(s, what_text, reason_text, count);
+		store_counted(s, what_text, reason_text, count);
 		return ok;
 	}
 	snprintf(line, sizeof(line), "%s: %s", what_text, reason_text);
@@ -161,7 +161,7 @@ static bool scan_refusal(struct source_scan *s, const struct pb_field *message)
 	return ok;
 }
 
-static void keep_cost(struct source_scan *s, const char *family, uint32_t ppm)
+static void store_cost(struct source_scan *s, const char *family, uint32_t ppm)
 {
 	char line[NAME_LIST_MAX_LEN];
 
@@ -179,7 +179,7 @@ static bool scan_cost(struct source_scan *s, const struct pb_field *message)
 			  PB_TO(PB_EBPF_COUNTERS_STATS_COST_MACHINE_PPM, &ppm));
 
 	packet_copy_text(&family, family_text, sizeof(family_text));
-	keep_cost(s, family_text, ppm);
+	store_cost(s, family_text, ppm);
 	return ok;
 }
 
@@ -196,7 +196,7 @@ static bool scan_ebpf(struct source_scan *s, const struct pb_field *message)
 }
 
 /* A source that recorded nothing is refused; one that ended early has counted waits. */
-static void keep_waits_error(struct source_scan *s, const struct pb_field *error)
+static void store_waits_error(struct source_scan *s, const struct pb_field *error)
 {
 	char line[NAME_LIST_MAX_LEN], text[160];
 
@@ -225,7 +225,8 @@ static bool scan_waits(struct source_scan *s, const struct pb_field *message)
 		uint64_t n;
 		const char *what;
 	} losses[] = {
-		{left_out, "long waits that have no slice: more than max_per_second (--waits rate=N)"},
+		{left_out,
+		 "long waits that have no slice: more than max_per_second (--waits rate=N)"},
 		{ring_full, "long waits that have no slice: the ring was full"},
 		{no_begin, "waits that are missing: no memory for their begin"},
 		{no_total, "waits that are missing in the totals: the table was full"},
@@ -234,10 +235,10 @@ static bool scan_waits(struct source_scan *s, const struct pb_field *message)
 
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++)
 		if (losses[i].n)
-			keep_counted(s, "waits", losses[i].what, losses[i].n);
+			store_counted(s, "waits", losses[i].what, losses[i].n);
 	if (ppm)
-		keep_cost(s, "waits", ppm);
-	keep_waits_error(s, &error);
+		store_cost(s, "waits", ppm);
+	store_waits_error(s, &error);
 	return ok;
 }
 
@@ -260,8 +261,8 @@ static bool scan_members(struct source_scan *s, const struct pb_field *message)
 			  PB_TO(PB_CGROUP_MEMBERS_POLLED_BECAUSE, &because));
 
 	if (lost)
-		keep_counted(s, "control groups", "rows of threads that are missing: no room",
-			     lost);
+		store_counted(s, "control groups", "rows of threads that are missing: no room",
+			      lost);
 	if (!because.len)
 		return ok;
 	packet_copy_text(&because, text, sizeof(text));
@@ -285,17 +286,18 @@ static bool scan_syscalls(struct source_scan *s, const struct pb_field *message)
 			  PB_TO(PB_SYSCALLS_STATS_MACHINE_PPM, &ppm));
 
 	if (ring_full)
-		keep_counted(s, "syscalls", "calls that are missing: the ring was full", ring_full);
+		store_counted(s, "syscalls", "calls that are missing: the ring was full",
+			      ring_full);
 	if (no_begin)
-		keep_counted(s, "syscalls", "calls that are missing: no memory for their begin",
-			     no_begin);
+		store_counted(s, "syscalls", "calls that are missing: no memory for their begin",
+			      no_begin);
 	if (texts_lost)
-		keep_counted(s, "syscalls", "strings that are missing: no room", texts_lost);
+		store_counted(s, "syscalls", "strings that are missing: no room", texts_lost);
 	if (children_lost)
-		keep_counted(s, "syscalls", "processes that were not followed: too many",
-			     children_lost);
+		store_counted(s, "syscalls", "processes that were not followed: too many",
+			      children_lost);
 	if (ppm)
-		keep_cost(s, "syscalls", ppm);
+		store_cost(s, "syscalls", ppm);
 	if (error.len) {
 		packet_copy_text(&error, text, sizeof(text));
 		snprintf(line, sizeof(line), "'linux.syscalls' recorded nothing: %s", text);
@@ -304,7 +306,7 @@ static bool scan_syscalls(struct source_scan *s, const struct pb_field *message)
 	return ok;
 }
 
-static void keep_refused(struct source_scan *s, const char *source, uint64_t tracks)
+static void add_refused_tracks(struct source_scan *s, const char *source, uint64_t tracks)
 {
 	size_t i = 0;
 
@@ -329,7 +331,7 @@ static bool scan_polled(struct source_scan *s, const struct pb_field *message)
 
 	packet_copy_text(&source, source_text, sizeof(source_text));
 	if (refused)
-		keep_refused(s, source_text, refused);
+		add_refused_tracks(s, source_text, refused);
 	snprintf(folder, sizeof(folder), "%s: ", source_text);
 	of.folder = folder;
 	return scan_list(s, &of, message) && ok;

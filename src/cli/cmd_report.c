@@ -33,8 +33,8 @@
 /* ---- the page ---- */
 
 /* Writes the page to `to` and closes it. to is NULL, with errno, if it could not be opened. */
-static int write_to(FILE *to, const char *path, struct trace_tables *tables,
-		    const struct page_options *o, struct page_result *ret, struct err_text *e)
+static int write_page_to(FILE *to, const char *path, struct trace_tables *tables,
+			 const struct page_options *o, struct page_result *ret, struct err_text *e)
 {
 	int r = to ? page_write(&tables->store, o, to, ret) : -errno;
 
@@ -54,23 +54,23 @@ static int write_file(const char *path, struct trace_tables *tables, const struc
 	int r;
 
 	if (!strcmp(path, "-"))
-		return write_to(stdout, path, tables, o, ret, e);
+		return write_page_to(stdout, path, tables, o, ret, e);
 	r = out_path_open_special(path, &special, e);
 	if (r < 0)
 		return r;
 	if (special)
-		return write_to(special, path, tables, o, ret, e);
+		return write_page_to(special, path, tables, o, ret, e);
 	r = out_path_create(&out, path, false, true, e);
 	if (r < 0)
 		return r;
-	r = write_to(out_path_open(&out, NULL), path, tables, o, ret, e);
+	r = write_page_to(out_path_open(&out, NULL), path, tables, o, ret, e);
 	if (r == 0)
 		return out_path_finish(&out, e);
 	out_path_deinit(&out);
 	return r;
 }
 
-static double seconds(int64_t ns)
+static double seconds_of_ns(int64_t ns)
 {
 	return (double)ns / 1e9;
 }
@@ -97,8 +97,8 @@ static int report_page(struct trace_tables *tables, int64_t from, int64_t to, co
 	if (result.to < to)
 		log_warn("the page ends at %.6f s: it has %" PRIu64 " rows, and %" PRIu64
 			 " later ones do not fit; a page of these: --from %.6f",
-			 seconds(result.to - s->start_ts), result.rows, result.left_out,
-			 seconds(result.to - s->start_ts));
+			 seconds_of_ns(result.to - s->start_ts), result.rows, result.left_out,
+			 seconds_of_ns(result.to - s->start_ts));
 	if (s->tables[TABLE_FTRACE].rows || s->n_arg_sets)
 		log_info("the page shows CPUs, threads, slices and counters; the events themselves "
 			 "(%" PRIu32
@@ -444,7 +444,7 @@ static bool has_chosen(sqlite3 *db)
 }
 
 /* Prints the report with a heading, or as the value of a key. */
-static int print_part(struct output *p, const char *title, const char *key, size_t n)
+static int print_titled_report(struct output *p, const char *title, const char *key, size_t n)
 {
 	p->some = p->has_rows = false;
 	if (p->o->format == REPORT_TEXT)
@@ -471,7 +471,7 @@ static int print_machine(struct output *p, size_t *n)
 		return print_report(p);
 	title = machines_title(p->tables.db, p->machine);
 	snprintf(key, sizeof(key), "machine %" PRId64, p->machine);
-	r = print_part(p, title ? title : key, key, (*n)++);
+	r = print_titled_report(p, title ? title : key, key, (*n)++);
 	free(title);
 	return r;
 }
@@ -493,7 +493,7 @@ static int print_machines(struct output *p, const struct machine_list *list)
 	p->scope.machine = MACHINES_ALL;
 	p->scope.changes++;
 	if (p->several && r == SQLITE_OK && has_tables(p))
-		r = print_part(p, "All machines", "all machines", n++);
+		r = print_titled_report(p, "All machines", "all machines", n++);
 	if (n && p->o->format == REPORT_JSON) {
 		r = r == SQLITE_OK ? print_lost_key(p) : r;
 		fputs("}\n", p->out);
@@ -545,7 +545,7 @@ static int64_t asked_ns(const struct import_result *r)
 	return (int64_t)(seconds * 1e9);
 }
 
-static int print_one(struct output *p)
+static int print_one_report(struct output *p)
 {
 	const struct machine_list *list = &p->machines;
 
@@ -563,7 +563,7 @@ static int print_one_of_all(struct output *p, size_t *n)
 
 	p->any = false;
 	p->out = open_memstream(&text, &len);
-	r = p->out ? print_one(p) : SQLITE_NOMEM;
+	r = p->out ? print_one_report(p) : SQLITE_NOMEM;
 	if (p->out && fclose(p->out))
 		r = SQLITE_NOMEM;
 	p->out = to;
@@ -584,7 +584,7 @@ static int print_one_of_all(struct output *p, size_t *n)
 }
 
 /* Prints all reports: those of a thread only if one is named, and none of a control group. */
-static int print_each(struct output *p)
+static int print_each_report(struct output *p)
 {
 	const struct report_options *options = p->o;
 	struct report_options one = *options;
@@ -610,12 +610,12 @@ static int print_all(struct output *p)
 	print_limits(p);
 	if (p->o->format == REPORT_TEXT)
 		report_losses_print(&p->losses, &p->style, p->out);
-	return p->o->all ? print_each(p) : print_one(p);
+	return p->o->all ? print_each_report(p) : print_one_report(p);
 }
 
 /* Returns the exit code. A report that was asked for by its name fails if the trace has no data for
  * it. */
-static int code_of(const struct output *p)
+static int exit_code_of_output(const struct output *p)
 {
 	return p->any || cmd_report_is_loss(p->o->report) || p->o->report == report_at(0)
 		       ? EXIT_GOOD
@@ -631,7 +631,7 @@ static int print_to_user(struct output *p)
 
 	p->out = stdout;
 	if (p->o->no_pager || !isatty(STDOUT_FILENO))
-		return print_all(p) == SQLITE_OK ? code_of(p) : EXIT_FAILED;
+		return print_all(p) == SQLITE_OK ? exit_code_of_output(p) : EXIT_FAILED;
 	p->out = open_memstream(&text, &len);
 	if (!p->out) {
 		log_error("report: %s", strerror(ENOMEM));
@@ -643,11 +643,11 @@ static int print_to_user(struct output *p)
 	else
 		r = SQLITE_NOMEM;
 	free(text);
-	return r == SQLITE_OK ? code_of(p) : EXIT_FAILED;
+	return r == SQLITE_OK ? exit_code_of_output(p) : EXIT_FAILED;
 }
 
 /* Returns the time `ns` after the trace's start, at most its end. */
-static int64_t time_after(const struct store *s, int64_t ns)
+static int64_t time_after_start(const struct store *s, int64_t ns)
 {
 	int64_t ts;
 
@@ -663,8 +663,8 @@ static int set_window(struct output *p, struct err_text *e)
 	if (s->start_ts >= s->end_ts)
 		return err_set(e, -ENODATA, "the trace contains no timestamped events");
 	p->style.start_ts = s->start_ts;
-	p->from = o->from >= 0 ? time_after(s, o->from) : s->start_ts;
-	p->to = o->to >= 0 ? time_after(s, o->to) : s->end_ts;
+	p->from = o->from >= 0 ? time_after_start(s, o->from) : s->start_ts;
+	p->to = o->to >= 0 ? time_after_start(s, o->to) : s->end_ts;
 	if (p->from >= p->to)
 		return err_set(e, -EINVAL,
 			       "nothing of the trace is between --from and --to: it has %.3f s",
@@ -702,11 +702,10 @@ static int refuse_word(struct output *p, const char *word, struct err_text *e)
 /* Makes the tables that statements read beside those of the trace. */
 static int make_tables(struct output *p, struct err_text *e)
 {
-	const struct chosen_from from = {
-		.words = p->o->words,
-		.n_words = p->o->n_words,
-		.are_subjects = p->o->report->of_subject,
-		.store = &p->tables.store};
+	const struct chosen_from from = {.words = p->o->words,
+					 .n_words = p->o->n_words,
+					 .are_subjects = p->o->report->of_subject,
+					 .store = &p->tables.store};
 	char word[STR_WORD_SIZE];
 	const char *missing;
 

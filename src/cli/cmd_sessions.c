@@ -41,7 +41,7 @@ static void put_plain(struct strbuf *out, const char *text)
 }
 
 /* Pads what was appended since from. */
-static void pad(struct strbuf *out, size_t from, size_t width)
+static void pad_column(struct strbuf *out, size_t from, size_t width)
 {
 	size_t used = out->len - from;
 
@@ -153,7 +153,7 @@ static void sessions_put_producers(const Pb__TracingServiceState *state, struct 
 		else if (machines)
 			strbuf_printf(out, "%u", p->machine_id);
 		if (machines)
-			pad(out, from, 20);
+			pad_column(out, from, 20);
 		put_plain(out, p->name);
 		strbuf_putc(out, '\n');
 	}
@@ -163,7 +163,7 @@ static void sessions_put_producers(const Pb__TracingServiceState *state, struct 
 		size_t from = out->len;
 
 		put_plain(out, d->ds_descriptor ? d->ds_descriptor->name : NULL);
-		pad(out, from, 34);
+		pad_column(out, from, 34);
 		put_plain(out, producer_name(state, d->producer_id));
 		strbuf_printf(out, " (%d)\n", d->producer_id);
 	}
@@ -183,20 +183,20 @@ static void put_category(const struct event_category *row, size_t processes, str
 	size_t from = out->len;
 
 	put_plain(out, c->name);
-	pad(out, from, 26);
+	pad_column(out, from, 26);
 	from = out->len;
 	for (size_t i = 0; i < c->n_tags; i++) {
 		strbuf_puts(out, i ? "," : "");
 		put_plain(out, c->tags[i]);
 	}
 	strbuf_puts(out, c->n_tags ? "" : "-");
-	pad(out, from, 12);
+	pad_column(out, from, 12);
 	from = out->len;
 	put_plain(out, event_category_program(row));
 	if (processes > 1)
 		strbuf_printf(out, " (%zu)", processes);
 	if (c->description && *c->description) {
-		pad(out, from, 30);
+		pad_column(out, from, 30);
 		put_plain(out, c->description);
 	}
 	strbuf_putc(out, '\n');

@@ -63,8 +63,8 @@ static int column_of(sqlite3_stmt *st, const char *name, size_t len)
 
 /* Appends the text with the values of the current row in place of {COLUMN}. words: as words of a
  * shell, else as in a table. */
-static void put_filled(const char *text, sqlite3_stmt *st, bool words,
-		       const struct report_style *style, struct strbuf *b)
+static void put_sentence_filled(const char *text, sqlite3_stmt *st, bool words,
+				const struct report_style *style, struct strbuf *b)
 {
 	while (*text) {
 		size_t len = strcspn(text, "{"), name;
@@ -93,14 +93,15 @@ static void put_filled(const char *text, sqlite3_stmt *st, bool words,
 
 static void put_sentence(const struct outcome *c, const struct findings_output *o, struct strbuf *b)
 {
-	put_filled(c->of->words, c->rows, false, o->style, b);
+	put_sentence_filled(c->of->words, c->rows, false, o->style, b);
 }
 
 /* Appends the command that shows more, as the user types it. */
-static void put_more(const struct outcome *c, const struct findings_output *o, struct strbuf *b)
+static void put_command_for_more(const struct outcome *c, const struct findings_output *o,
+				 struct strbuf *b)
 {
 	strbuf_puts(b, "sonda ");
-	put_filled(c->of->more, c->rows, true, o->style, b);
+	put_sentence_filled(c->of->more, c->rows, true, o->style, b);
 	if (o->machine >= 0)
 		strbuf_printf(b, " --machine %" PRId64, o->machine);
 	if (o->options->file) {
@@ -110,7 +111,7 @@ static void put_more(const struct outcome *c, const struct findings_output *o, s
 }
 
 /* Moves to the first row, whose values the sentences name. */
-static void go_to_first(const struct outcome *c)
+static void go_to_first_row(const struct outcome *c)
 {
 	sqlite3_reset(c->rows);
 	sqlite3_step(c->rows);
@@ -123,7 +124,7 @@ static void print_sentences(const struct outcome *of, size_t n, const struct fin
 	struct strbuf b = {0};
 
 	for (size_t i = 0; i < n; i++) {
-		go_to_first(&of[i]);
+		go_to_first_row(&of[i]);
 		strbuf_clear(&b);
 		put_sentence(&of[i], o, &b);
 		fprintf(o->out, "%5.1f %%  %s%s%s: %s\n", of[i].share_pct, report_bold(o->style),
@@ -138,10 +139,10 @@ static int print_evidence(const struct outcome *c, const struct findings_output 
 	struct strbuf b = {0};
 	int n;
 
-	go_to_first(c);
+	go_to_first_row(c);
 	fprintf(o->out, "\n%s%s%s", report_bold(o->style), f->title, report_plain(o->style));
 	if (f->more) {
-		put_more(c, o, &b);
+		put_command_for_more(c, o, &b);
 		fprintf(o->out, "   %s(%s)%s", report_dim(o->style), b.s ? b.s : "",
 			report_plain(o->style));
 		strbuf_clear(&b);
@@ -238,7 +239,7 @@ static int print_csv(const struct outcome *of, size_t found, const struct findin
 	bool some;
 
 	for (size_t i = 0; i < found && r == SQLITE_OK; i++) {
-		go_to_first(&of[i]);
+		go_to_first_row(&of[i]);
 		strbuf_clear(&b);
 		put_sentence(&of[i], o, &b);
 		fprintf(o->out, "# %s: %s\n", of[i].of->title, b.s ? b.s : "");
@@ -262,7 +263,7 @@ static void put_json_head(const struct outcome *c, const struct findings_output 
 	const struct finding *f = c->of;
 	struct strbuf text = {0};
 
-	go_to_first(c);
+	go_to_first_row(c);
 	strbuf_puts(b, "{\"name\": ");
 	strbuf_put_json(b, f->name);
 	put_key_text(b, "title", f->title);
@@ -271,7 +272,7 @@ static void put_json_head(const struct outcome *c, const struct findings_output 
 	put_key_text(b, "words", text.s ? text.s : "");
 	strbuf_clear(&text);
 	if (f->more) {
-		put_more(c, o, &text);
+		put_command_for_more(c, o, &text);
 		put_key_text(b, "more", text.s ? text.s : "");
 	}
 	strbuf_puts(b, ", \"thresholds\": [");

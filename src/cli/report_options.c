@@ -26,7 +26,8 @@ static const char usage_tail[] =
 	"  -p, --pid WHO      only these processes or threads: 12,34, or names: make, 'kworker*'\n"
 	"      --from TIME    from this time on; seconds since the trace's start, or 1s, 200ms\n"
 	"      --to TIME      up to this time\n"
-	"      --by KEY       only the tables by cpu, thread, process, program, container, unit ...\n"
+	"      --by KEY       only the tables by cpu, thread, process, program, container, unit "
+	"...\n"
 	"      --slowest[=N]  syscalls: only the N slowest calls\n"
 	"      --lines        syscalls: a line for each, as strace prints it\n"
 	"      --tree[=up]    functions: a flame graph of calls; up: from what ran up to its "
@@ -62,8 +63,7 @@ static const struct option long_options[] = {
 	{"memory", required_argument, NULL, 'm'},  {"html", no_argument, NULL, 'H'},
 	{"out", required_argument, NULL, 'o'},	   {"help", no_argument, NULL, 'h'},
 	{"machine", required_argument, NULL, 'M'}, {"file", required_argument, NULL, 'f'},
-	{"all", no_argument, NULL, 'A'},
-	{0},
+	{"all", no_argument, NULL, 'A'},	   {0},
 };
 
 static void print_usage(void)
@@ -87,7 +87,7 @@ static int parse_machine(const char *text, int64_t *ret, struct err_text *e)
 	return 0;
 }
 
-static int set_key(const char *key, struct report_options *o, struct err_text *e)
+static int set_by_key(const char *key, struct report_options *o, struct err_text *e)
 {
 	if (o->by && strcmp(o->by, key) != 0)
 		return err_set(e, -EINVAL,
@@ -100,7 +100,7 @@ static int parse_tree(const char *text, struct report_options *o, struct err_tex
 {
 	if (text && strcmp(text, "up") != 0)
 		return err_set(e, -EINVAL, "--tree=%.80s: use --tree or --tree=up", text);
-	return set_key(text ? "leaf" : "tree", o, e);
+	return set_by_key(text ? "leaf" : "tree", o, e);
 }
 
 static int set_format(enum report_format format, struct report_options *o, struct err_text *e)
@@ -123,18 +123,20 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 	case 'T':
 		return trace_input_parse_time("--to", optarg, 0, &o->to, e);
 	case 'b':
-		return set_key(optarg, o, e);
+		return set_by_key(optarg, o, e);
 	case 'L':
 		o->lines = true;
-		return set_key("line", o, e);
+		return set_by_key("line", o, e);
 	case 'S':
-		return set_key("slowest", o, e) ?: optarg ? trace_input_parse_top(optarg, &o->top, e) : 0;
+		return set_by_key("slowest", o, e)
+			       ?: optarg ? trace_input_parse_top(optarg, &o->top, e)
+					 : 0;
 	case 't':
 		return parse_tree(optarg, o, e);
 	case 'r':
 	case 'e':
 		o->function = optarg;
-		return set_key(option == 'r' ? "callers" : "callees", o, e);
+		return set_by_key(option == 'r' ? "callers" : "callees", o, e);
 	case 'n':
 		return trace_input_parse_top(optarg, &o->top, e);
 	case 'A':
@@ -250,7 +252,7 @@ static bool has_key(const struct report *r, size_t n, const char *key)
 }
 
 /* Checks that a table of the report has the key of --by; else the error lists the keys. */
-static int check_by(const struct report_options *o, struct err_text *e)
+static int check_by_key(const struct report_options *o, struct err_text *e)
 {
 	const struct report *r = o->report;
 	struct strbuf keys = {0};
@@ -307,7 +309,7 @@ int report_options_parse(int argc, char **argv, struct report_options *ret, stru
 		r = err_set(e, -EINVAL,
 			    "--all is all reports: without the name of one, --by and --html");
 	if (r == 0)
-		r = check_by(ret, e);
+		r = check_by_key(ret, e);
 	if (r == 0 && ret->findings && !ret->all && !ret->report->of_findings)
 		r = err_set(e, -EINVAL, "--file is for sonda report findings");
 	return r == 0 ? check_page(ret, e) : r;

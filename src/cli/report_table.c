@@ -87,7 +87,7 @@ const char *report_blocks(const struct report_style *style)
 }
 
 /* Returns true for a byte that begins a character of UTF-8. */
-static bool begins(char c)
+static bool begins_character(char c)
 {
 	return ((unsigned char)c & 0xc0) != 0x80;
 }
@@ -97,7 +97,7 @@ int report_width_of(const char *text)
 	int n = 0;
 
 	for (; *text; text++)
-		n += begins(*text);
+		n += begins_character(*text);
 	return n;
 }
 
@@ -210,10 +210,10 @@ static void format_cell(sqlite3_stmt *st, int i, const struct rows *rows, int64_
 		break;
 	case UNIT_VALUE:
 		report_format_value(v,
-			     rows->unit_column < 0
-				     ? NULL
-				     : (const char *)sqlite3_column_text(st, rows->unit_column),
-			     buf, size);
+				    rows->unit_column < 0 ? NULL
+							  : (const char *)sqlite3_column_text(
+								    st, rows->unit_column),
+				    buf, size);
 		break;
 	default:
 		if (sqlite3_column_type(st, i) == SQLITE_FLOAT)
@@ -339,8 +339,8 @@ static void put_cell(const char *s, const struct column *c, bool last, FILE *to)
 	} else {
 		const char *end = s;
 
-		for (int left = c->width - 1; left > 0 || !begins(*end); end++)
-			if (begins(*end) && left-- == 0)
+		for (int left = c->width - 1; left > 0 || !begins_character(*end); end++)
+			if (begins_character(*end) && left-- == 0)
 				break;
 		fprintf(to, "%.*s.", (int)(end - s), s);
 	}

@@ -50,7 +50,7 @@ void sql_add_text(sqlite3_stmt *st, int i, struct strbuf *b)
 		b->failed |= !is_null;
 }
 
-static char *cell_text(sqlite3_stmt *st, int i)
+static char *copy_cell_text(sqlite3_stmt *st, int i)
 {
 	struct strbuf b = {0};
 
@@ -117,7 +117,7 @@ static int output_table(sqlite3_stmt *st, FILE *to)
 		}
 		for (int i = 0; i < t.columns; i++) {
 			bool is_right = is_number(st, i);
-			char *s = cell_text(st, i);
+			char *s = copy_cell_text(st, i);
 
 			if (!s) {
 				r = SQLITE_NOMEM;
@@ -134,7 +134,7 @@ static int output_table(sqlite3_stmt *st, FILE *to)
 		put_row(t.cells + i, &t, right, to);
 	while (r == SQLITE_ROW && (r = next_row(st, to)) == SQLITE_ROW)
 		for (int i = 0; i < t.columns; i++) {
-			_cleanup_(freep) char *s = cell_text(st, i);
+			_cleanup_(freep) char *s = copy_cell_text(st, i);
 
 			if (!s) {
 				r = SQLITE_NOMEM;

@@ -282,26 +282,26 @@ static void set_mode(struct sql_prompt *p, const char *arg)
 	p->failed = true;
 }
 
-static void quit(struct sql_prompt *p, const char *arg)
+static void quit_prompt(struct sql_prompt *p, const char *arg)
 {
 	p->quit = true;
 }
 
-static void help(struct sql_prompt *p, const char *arg);
+static void print_help(struct sql_prompt *p, const char *arg);
 
 static const struct command {
 	const char *name, *arg;
 	void (*fn)(struct sql_prompt *p, const char *arg);
 	const char *what;
 } commands[] = {
-	{".help", "", help, "print this list"},
+	{".help", "", print_help, "print this list"},
 	{".mode", "MODE", set_mode, "print rows as table, csv or json"},
-	{".quit", "", quit, "end, as Ctrl-D does"},
+	{".quit", "", quit_prompt, "end, as Ctrl-D does"},
 	{".schema", "TABLE", show_schema, "print the columns of a table"},
 	{".tables", "", show_tables, "print the names of all tables"},
 };
 
-static void help(struct sql_prompt *p, const char *arg)
+static void print_help(struct sql_prompt *p, const char *arg)
 {
 	puts("A statement of SQL may have several lines; it ends with ';'.\n"
 	     "Tab completes names of tables and columns. Ctrl-C ends a query, or clears what is "
@@ -329,7 +329,7 @@ static void run_command(struct sql_prompt *p, char *line)
 
 /* ---- lines ---- */
 
-static void trim(char *line)
+static void trim_line(char *line)
 {
 	size_t n = strlen(line);
 
@@ -345,7 +345,7 @@ static void sql_prompt_clear(struct sql_prompt *p)
 
 static void sql_prompt_take_line(struct sql_prompt *p, char *line)
 {
-	trim(line);
+	trim_line(line);
 	if (!p->text.len && *line == '.') {
 		run_command(p, line);
 		return;
@@ -471,7 +471,7 @@ static int list_words(struct sql_prompt *p, const char *line, size_t len, struct
 	return r;
 }
 
-static unsigned char complete(EditLine *el, int key)
+static unsigned char complete_word(EditLine *el, int key)
 {
 	const LineInfo *line = el_line(el);
 	struct sql_words words = {.n = 0};
@@ -522,7 +522,7 @@ static int open_terminal(struct sql_prompt *p)
 	el_set(p->el, EL_HIST, history, p->history);
 	el_set(p->el, EL_GETCFN, read_character);
 	/* el_set() would make copies of both texts that el_end() does not free. */
-	el_wset(p->el, EL_ADDFN, L"complete", L"completes a name", complete);
+	el_wset(p->el, EL_ADDFN, L"complete", L"completes a name", complete_word);
 	el_set(p->el, EL_BIND, "^I", "complete", NULL);
 	el_set(p->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
 	el_source(p->el, NULL);
@@ -562,7 +562,7 @@ static void read_terminal(struct sql_prompt *p)
 
 		if (!copy)
 			break;
-		trim(copy);
+		trim_line(copy);
 		if (*copy)
 			history(p->history, &event, H_ENTER, copy);
 		sql_prompt_take_line(p, copy);

@@ -26,7 +26,7 @@ enum rule {
 	RULE_OTHER, /* the values have no order */
 };
 
-static enum rule rule_of(const field *f)
+static enum rule rule_of_field(const field *f)
 {
 	if (f->type == PROTOBUF_C_TYPE_BOOL)
 		return RULE_FLAG;
@@ -90,7 +90,7 @@ static bool enables_data_of(const message *m, const field *list)
 	return !f || (text_field_count(m, f) && *(const uint32_t *)text_field_get(m, f, 0));
 }
 
-static bool lists_fit(const message *a, const message *b, const field *f)
+static bool lists_can_merge(const message *a, const message *b, const field *f)
 {
 	size_t in_a = text_field_count(a, f), in_b = text_field_count(b, f);
 
@@ -104,10 +104,10 @@ static uint32_t get_number(const message *m, const field *f)
 	return text_field_count(m, f) ? *(const uint32_t *)text_field_get(m, f, 0) : 0;
 }
 
-static bool numbers_fit(const message *a, const message *b, const field *f)
+static bool numbers_can_merge(const message *a, const message *b, const field *f)
 {
 	bool in_a = text_field_count(a, f), in_b = text_field_count(b, f);
-	enum rule rule = rule_of(f);
+	enum rule rule = rule_of_field(f);
 
 	if (!in_a && !in_b)
 		return true;
@@ -121,7 +121,7 @@ static bool numbers_fit(const message *a, const message *b, const field *f)
 	return rule == RULE_SHORTER && ((in_a && in_b) || strcmp(f->name, "period_ms") != 0);
 }
 
-static bool messages_fit(const message *a, const message *b)
+static bool messages_can_merge(const message *a, const message *b)
 {
 	bool fit = !a->n_unknown_fields && !b->n_unknown_fields;
 
@@ -129,11 +129,11 @@ static bool messages_fit(const message *a, const message *b)
 		const field *f = &a->descriptor->fields[i];
 
 		if (f->label == PROTOBUF_C_LABEL_REPEATED)
-			fit = lists_fit(a, b, f);
+			fit = lists_can_merge(a, b, f);
 		else if (f->type != PROTOBUF_C_TYPE_MESSAGE)
-			fit = numbers_fit(a, b, f);
+			fit = numbers_can_merge(a, b, f);
 		else if (message_in(a, f) && message_in(b, f))
-			fit = messages_fit(message_in(a, f), message_in(b, f));
+			fit = messages_can_merge(message_in(a, f), message_in(b, f));
 		else
 			fit = !message_in(a, f) && !message_in(b, f);
 	}
@@ -183,16 +183,16 @@ static void apply_rule(message *result, const message *a, const message *b, cons
 
 	if (!text_field_count(a, f) || !text_field_count(b, f))
 		return;
-	if (rule_of(f) == RULE_FLAG) {
+	if (rule_of_field(f) == RULE_FLAG) {
 		*(protobuf_c_boolean *)to =
 			*(const protobuf_c_boolean *)of_a || *(const protobuf_c_boolean *)of_b;
 		return;
 	}
-	if (rule_of(f) == RULE_OTHER)
+	if (rule_of_field(f) == RULE_OTHER)
 		return;
 	x = *(const uint32_t *)of_a;
 	y = *(const uint32_t *)of_b;
-	if (rule_of(f) == RULE_LARGER || !x || !y)
+	if (rule_of_field(f) == RULE_LARGER || !x || !y)
 		*(uint32_t *)to = MAX(x, y);
 	else
 		*(uint32_t *)to = MIN(x, y);
@@ -215,7 +215,7 @@ static void apply_rules(message *result, const message *a, const message *b)
 
 /* Returns a new message from the bytes of a followed by those of b (may be NULL); NULL if memory is
  * out. */
-static message *concatenate(const message *a, const message *b)
+static message *concatenate_messages(const message *a, const message *b)
 {
 	size_t of_a = protobuf_c_message_get_packed_size(a);
 	size_t of_b = b ? protobuf_c_message_get_packed_size(b) : 0;
@@ -260,7 +260,7 @@ static Pb__DataSourceConfig **find_merge_target(Pb__TraceConfig *config,
 		if (!source_merge_has_name(s, added->name) || s->n_producer_name_filter ||
 		    s->n_producer_name_regex_filter || s->n_machine_name_filter)
 			continue;
-		if (s->config == ftrace || messages_fit(&s->config->base, &added->base))
+		if (s->config == ftrace || messages_can_merge(&s->config->base, &added->base))
 			return &s->config;
 	}
 	return NULL;
@@ -283,14 +283,14 @@ static int source_merge_append(Pb__TraceConfig *config, Pb__DataSourceConfig *so
 	return 0;
 }
 
-static int merge(Pb__DataSourceConfig **slot, Pb__DataSourceConfig *added)
+static int merge_into_source(Pb__DataSourceConfig **slot, Pb__DataSourceConfig *added)
 {
 	Pb__DataSourceConfig *old = *slot;
 	message *both;
 
 	/* The buffer of linux.ftrace stays the one of the config. */
 	added->has_target_buffer = false;
-	both = concatenate(&old->base, &added->base);
+	both = concatenate_messages(&old->base, &added->base);
 	if (!both)
 		return -ENOMEM;
 	apply_rules(both, &old->base, &added->base);
@@ -301,7 +301,8 @@ static int merge(Pb__DataSourceConfig **slot, Pb__DataSourceConfig *added)
 
 int config_add_source(Pb__TraceConfig *config, const Pb__DataSourceConfig *source, uint32_t buffer)
 {
-	Pb__DataSourceConfig *added = (Pb__DataSourceConfig *)concatenate(&source->base, NULL);
+	Pb__DataSourceConfig *added =
+		(Pb__DataSourceConfig *)concatenate_messages(&source->base, NULL);
 	Pb__DataSourceConfig **slot;
 	int r;
 
@@ -310,7 +311,7 @@ int config_add_source(Pb__TraceConfig *config, const Pb__DataSourceConfig *sourc
 	added->has_target_buffer = buffer != 0;
 	added->target_buffer = buffer;
 	slot = find_merge_target(config, added);
-	r = slot ? merge(slot, added) : source_merge_append(config, added);
+	r = slot ? merge_into_source(slot, added) : source_merge_append(config, added);
 	if (slot || r)
 		pb__data_source_config__free_unpacked(added, NULL);
 	return r;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *member(const ProtobufCMessage *message, unsigned offset)
+static void *member_at(const ProtobufCMessage *message, unsigned offset)
 {
 	return (char *)message + offset;
 }
@@ -64,8 +64,8 @@ static bool text_field_is_zero(const void *slot, const ProtobufCFieldDescriptor 
 
 size_t text_field_count(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
-	const void *slot = member(message, field->offset);
-	const void *quantifier = member(message, field->quantifier_offset);
+	const void *slot = member_at(message, field->offset);
+	const void *quantifier = member_at(message, field->quantifier_offset);
 	bool pointer =
 		field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE;
 
@@ -84,7 +84,7 @@ size_t text_field_count(const ProtobufCMessage *message, const ProtobufCFieldDes
 const void *text_field_get(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
 			   size_t i)
 {
-	const char *slot = member(message, field->offset);
+	const char *slot = member_at(message, field->offset);
 
 	if (field->label == PROTOBUF_C_LABEL_REPEATED)
 		return *(const char *const *)slot + i * text_field_size(field);
@@ -94,7 +94,7 @@ const void *text_field_get(const ProtobufCMessage *message, const ProtobufCField
 const ProtobufCFieldDescriptor *text_field_oneof_member(const ProtobufCMessage *message,
 							const ProtobufCFieldDescriptor *field)
 {
-	uint32_t id = *(const uint32_t *)member(message, field->quantifier_offset);
+	uint32_t id = *(const uint32_t *)member_at(message, field->quantifier_offset);
 
 	return id ? protobuf_c_message_descriptor_get_field(message->descriptor, id) : NULL;
 }
@@ -102,8 +102,8 @@ const ProtobufCFieldDescriptor *text_field_oneof_member(const ProtobufCMessage *
 static int text_field_append(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
 			     const void *value)
 {
-	char **array = member(message, field->offset);
-	size_t *n = member(message, field->quantifier_offset), size = text_field_size(field);
+	char **array = member_at(message, field->offset);
+	size_t *n = member_at(message, field->quantifier_offset), size = text_field_size(field);
 
 	if ((*n & (*n - 1)) == 0) {
 		char *grown = reallocarray(*array, *n ? *n * 2 : 1, size);
@@ -120,7 +120,7 @@ static int text_field_append(ProtobufCMessage *message, const ProtobufCFieldDesc
 int text_field_put(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
 		   const void *value)
 {
-	void *quantifier = member(message, field->quantifier_offset);
+	void *quantifier = member_at(message, field->quantifier_offset);
 
 	if (field->label == PROTOBUF_C_LABEL_REPEATED)
 		return text_field_append(message, field, value);
@@ -129,6 +129,6 @@ int text_field_put(ProtobufCMessage *message, const ProtobufCFieldDescriptor *fi
 	else if (field->label == PROTOBUF_C_LABEL_OPTIONAL &&
 		 field->type != PROTOBUF_C_TYPE_STRING && field->type != PROTOBUF_C_TYPE_MESSAGE)
 		*(protobuf_c_boolean *)quantifier = true;
-	memcpy(member(message, field->offset), value, text_field_size(field));
+	memcpy(member_at(message, field->offset), value, text_field_size(field));
 	return 0;
 }

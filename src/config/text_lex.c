@@ -153,7 +153,7 @@ static bool is_symbol(char c)
 	return c > ' ' && c < 0x7f && !text_lex_is_word(c) && c != '"' && c != '\'' && c != '#';
 }
 
-static struct text_token lex(const char *s, const char *end)
+static struct text_token read_token(const char *s, const char *end)
 {
 	const char *p = s;
 
@@ -183,7 +183,7 @@ struct text_token text_lexer_next(struct text_lexer *l)
 	struct text_token t;
 
 	text_lex_skip_space(l);
-	t = lex(l->cur, l->end);
+	t = read_token(l->cur, l->end);
 	l->cur += t.len;
 	return t;
 }
@@ -311,7 +311,7 @@ static void text_report_at(struct text_report *r, const char *at, size_t n, cons
 
 #define PARSER_MESSAGE_MAX_BYTES 512
 
-static bool stopped(const struct text_parser *p)
+static bool parser_has_stopped(const struct text_parser *p)
 {
 	return p->out_of_memory || p->report.n_errors >= TEXT_MAX_ERRORS;
 }
@@ -338,7 +338,7 @@ void text_parser_error(struct text_parser *p, const char *at, size_t n, const ch
 	char message[PARSER_MESSAGE_MAX_BYTES], hint[80] = "";
 	va_list ap;
 
-	if (stopped(p))
+	if (parser_has_stopped(p))
 		return;
 	va_start(ap, fmt);
 	vsnprintf(message, sizeof(message), fmt, ap);
@@ -374,7 +374,7 @@ void text_parser_advance(struct text_parser *p)
 	const char *behind = p->token.s + p->token.len;
 
 	do {
-		if (stopped(p))
+		if (parser_has_stopped(p))
 			p->token = (struct text_token){.kind = TEXT_END};
 		else
 			p->token = text_lexer_next(&p->lexer);

@@ -107,7 +107,7 @@ static bool begins_field(const struct text_parser *p, const ProtobufCMessageDesc
 }
 
 /* Skips to the next position where a message of the type can continue. */
-static void resync(struct text_parser *p, const ProtobufCMessageDescriptor *type)
+static void skip_to_next_field(struct text_parser *p, const ProtobufCMessageDescriptor *type)
 {
 	while (p->token.kind != TEXT_END && !is_closer(&p->token) && !is_separator(&p->token) &&
 	       !begins_field(p, type)) {
@@ -128,7 +128,7 @@ static void skip_field(struct text_parser *p, const ProtobufCMessageDescriptor *
 		text_parser_advance(p);
 	if (colon || !begins_field(p, type))
 		skip_value(p);
-	resync(p, type);
+	skip_to_next_field(p, type);
 }
 
 /* ---- values ---- */
@@ -172,7 +172,7 @@ static void read_scalar(struct text_parser *p, const struct scope *s,
 				  *p->token.s == '[' ? "list here" : "message");
 		skip_group(p);
 	} else if (!text_scalar_read(p, field, &v)) {
-		resync(p, text_parse_type_of(s));
+		skip_to_next_field(p, text_parse_type_of(s));
 	} else if (text_field_put(s->message, field, &v) < 0) {
 		text_scalar_free(field, &v);
 		text_parser_out_of_memory(p);
@@ -325,7 +325,7 @@ static void read_field(struct text_parser *p, struct scope *s)
 		skip_value(p);
 		if (p->token.s == name.s)
 			text_parser_advance(p);
-		resync(p, text_parse_type_of(s));
+		skip_to_next_field(p, text_parse_type_of(s));
 	} else {
 		text_parser_advance(p);
 		field = text_names_find_field(text_parse_type_of(s), &name);

@@ -11,7 +11,7 @@
 #include "config/text_values.h"
 #include "wire/pb_dec.h"
 
-static void indent(struct strbuf *out, unsigned depth)
+static void put_indent(struct strbuf *out, unsigned depth)
 {
 	strbuf_printf(out, "%*s", (int)depth * 2, "");
 }
@@ -110,7 +110,7 @@ static void print_message(const ProtobufCMessage *message, unsigned depth, struc
 static void print_field(const ProtobufCFieldDescriptor *field, const void *v, unsigned depth,
 			struct strbuf *out)
 {
-	indent(out, depth);
+	put_indent(out, depth);
 	strbuf_puts(out, field->name);
 	if (field->type != PROTOBUF_C_TYPE_MESSAGE) {
 		strbuf_puts(out, ": ");
@@ -118,7 +118,7 @@ static void print_field(const ProtobufCFieldDescriptor *field, const void *v, un
 	} else {
 		strbuf_puts(out, " {\n");
 		print_message(*(const ProtobufCMessage *const *)v, depth + 1, out);
-		indent(out, depth);
+		put_indent(out, depth);
 		strbuf_putc(out, '}');
 	}
 	strbuf_putc(out, '\n');
@@ -136,7 +136,7 @@ static void print_message(const ProtobufCMessage *message, unsigned depth, struc
 			print_field(field, text_field_get(message, field, k), depth, out);
 	}
 	for (unsigned i = 0; i < message->n_unknown_fields; i++) {
-		indent(out, depth);
+		put_indent(out, depth);
 		print_unknown(&message->unknown_fields[i], out);
 	}
 }

@@ -292,8 +292,8 @@ static bool read_literal(struct text_parser *p, struct literal *ret)
 	return true;
 }
 
-static bool convert(struct text_parser *p, const ProtobufCFieldDescriptor *field,
-		    const struct literal *l, union text_scalar *ret_v)
+static bool convert_literal(struct text_parser *p, const ProtobufCFieldDescriptor *field,
+			    const struct literal *l, union text_scalar *ret_v)
 {
 	uint64_t number;
 
@@ -349,7 +349,7 @@ bool text_scalar_read(struct text_parser *p, const ProtobufCFieldDescriptor *fie
 				  field->name, describe_wanted(field, buf));
 		return false;
 	}
-	return convert(p, field, &l, ret_v);
+	return convert_literal(p, field, &l, ret_v);
 }
 
 void text_scalar_free(const ProtobufCFieldDescriptor *field, union text_scalar *v)

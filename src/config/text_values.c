@@ -65,8 +65,8 @@ static const char *put_hint(const char *name, char *buf)
 }
 
 /* Returns the field of this type whose message has a field of that name. */
-static const ProtobufCFieldDescriptor *one_level_down(const ProtobufCMessageDescriptor *type,
-						      const char *word)
+static const ProtobufCFieldDescriptor *find_field_below(const ProtobufCMessageDescriptor *type,
+							const char *word)
 {
 	for (unsigned i = 0; i < type->n_fields; i++) {
 		const ProtobufCFieldDescriptor *f = &type->fields[i];
@@ -92,7 +92,7 @@ const char *text_names_hint_field(const ProtobufCMessageDescriptor *type,
 	for (unsigned i = 0; i < type->n_fields; i++)
 		if (strcasecmp(type->fields[i].name, word) == 0)
 			return put_hint(type->fields[i].name, buf);
-	down = one_level_down(type, word);
+	down = find_field_below(type, word);
 	if (down) {
 		snprintf(buf, TEXT_HINT_MAX, "; it belongs inside \"%s { }\"", down->name);
 		return buf;
@@ -159,7 +159,7 @@ static int digit_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
 }
 
-static unsigned base_of(const struct text_token *t)
+static unsigned base_of_number(const struct text_token *t)
 {
 	if (t->len < 2 || t->s[0] != '0')
 		return 10;
@@ -168,7 +168,7 @@ static unsigned base_of(const struct text_token *t)
 
 int text_value_parse_u64(const struct text_token *t, uint64_t *ret_v)
 {
-	unsigned base = base_of(t);
+	unsigned base = base_of_number(t);
 	uint64_t v = 0;
 
 	for (size_t i = base == 16 ? 2 : 0; i < t->len; i++)
@@ -195,7 +195,7 @@ static int spell_float(const struct text_token *t, char **ret_s)
 		if (!token_is_word(t, "inf") && !token_is_word(t, "infinity") &&
 		    !token_is_word(t, "nan"))
 			return -EINVAL;
-	} else if (t->kind == TEXT_INTEGER && base_of(t) != 10) {
+	} else if (t->kind == TEXT_INTEGER && base_of_number(t) != 10) {
 		return -EINVAL;
 	} else if (s[len - 1] == 'f' || s[len - 1] == 'F') {
 		len--;
@@ -268,7 +268,7 @@ static const char *unescape_u4(const char **p, const char *end, struct strbuf *o
 }
 
 /* Reads one escape. *p is after the backslash, and afterwards after the escape. */
-static const char *unescape(const char **p, const char *end, struct strbuf *out)
+static const char *unescape_one(const char **p, const char *end, struct strbuf *out)
 {
 	static const char from[] = "abfnrtv\\?'\"", to[] = "\a\b\f\n\r\t\v\\?'\"";
 	const char *simple;
@@ -315,7 +315,7 @@ const char *text_value_parse_bytes(const struct text_token *t, struct strbuf *ou
 		if (!slash)
 			break;
 		p = slash + 1;
-		complaint = unescape(&p, end, out);
+		complaint = unescape_one(&p, end, out);
 		if (complaint) {
 			*ret_at = slash;
 			*ret_n = (size_t)(p - slash);

@@ -51,7 +51,7 @@ struct budget {
 	bool out_of_memory;
 };
 
-static void *allocate(void *ctx, size_t size)
+static void *allocate_within_budget(void *ctx, size_t size)
 {
 	struct budget *b = ctx;
 	void *p;
@@ -79,7 +79,7 @@ int unpack_limited(const ProtobufCMessageDescriptor *type, const void *data, siz
 	struct budget b = {.left = max};
 	/* Compatible with the default allocator, so that any caller can free the message. */
 	ProtobufCAllocator allocator = {
-		.alloc = allocate, .free = unpack_release, .allocator_data = &b};
+		.alloc = allocate_within_budget, .free = unpack_release, .allocator_data = &b};
 	ProtobufCMessage *message;
 
 	if (!is_shallow(type, data, len, UNPACK_MAX_DEPTH))

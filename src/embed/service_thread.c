@@ -88,7 +88,7 @@ struct sonda_service {
 
 /* ---- the thread ---- */
 
-static void adopt_all(struct sonda_service *s, struct connection *list)
+static void adopt_connections(struct sonda_service *s, struct connection *list)
 {
 	struct connection *next;
 
@@ -114,7 +114,7 @@ static void on_wakeup(evutil_socket_t fd, short what, void *ctx)
 	connections = TAKE_PTR(s->connections);
 	stop = s->stop;
 	pthread_mutex_unlock(&s->lock);
-	adopt_all(s, connections);
+	adopt_connections(s, connections);
 	if (stop)
 		shutdown_begin(&s->shutdown);
 }
@@ -144,7 +144,7 @@ static void init_process(bool log_to_stderr)
 	log_set_level(log_to_stderr ? LOG_LEVEL_INFO : (enum log_level)0);
 }
 
-static void wake(const struct sonda_service *s)
+static void wake_service_thread(const struct sonda_service *s)
 {
 	uint64_t one = 1;
 
@@ -240,7 +240,7 @@ SONDA_PUBLIC int sonda_service_connect(void *service, enum sonda_port port)
 	*c = (struct connection){.next = s->connections, .port = port, .fd = ends[1]};
 	s->connections = c;
 	pthread_mutex_unlock(&s->lock);
-	wake(s);
+	wake_service_thread(s);
 	return ends[0];
 }
 
@@ -252,7 +252,7 @@ SONDA_PUBLIC void sonda_service_stop(struct sonda_service *s)
 	pthread_mutex_lock(&s->lock);
 	s->stop = true;
 	pthread_mutex_unlock(&s->lock);
-	wake(s);
+	wake_service_thread(s);
 	pthread_join(s->thread, NULL);
 	free_service(s);
 }

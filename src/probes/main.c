@@ -77,7 +77,7 @@ struct probes {
 	struct notify notify; /* notified when all data sources are registered */
 };
 
-static void usage(FILE *out)
+static void print_usage(FILE *out)
 {
 	fputs("usage: sonda-probes [--verbose] [--bpf-dir DIRECTORY] [--no-priority] "
 	      "[--trust-consumers]\n"
@@ -150,7 +150,7 @@ static int parse_options(struct probes *p, int argc, char **argv)
 			puts(VERSION);
 			return EXIT_SUCCESS;
 		case 'h':
-			usage(stdout);
+			print_usage(stdout);
 			return EXIT_SUCCESS;
 		case -1:
 			if (optind == argc)
@@ -167,7 +167,7 @@ static int parse_options(struct probes *p, int argc, char **argv)
  * Finds the directory of the undo logs. Like the settings of tracefs, it does not survive a boot.
  * Only the user of this process may write to it. Leaves path unchanged if there is none.
  */
-static void find_state(char *path, size_t size)
+static void find_undo_folder(char *path, size_t size)
 {
 	const char *own = getenv("XDG_RUNTIME_DIR");
 
@@ -230,7 +230,7 @@ static void main_on_connected(void *ctx)
 		log_warn("%s", e.text);
 }
 
-static void on_waiting(void *ctx, const char *socket)
+static void main_on_waiting(void *ctx, const char *socket)
 {
 	log_info("no tracing service listens on %s; waiting for sondad to start", socket);
 }
@@ -240,7 +240,7 @@ static void main_on_disconnected(void *ctx)
 	log_info("disconnected from the tracing service; all recordings ended; reconnecting");
 }
 
-static void on_error(void *ctx, const char *sentence)
+static void main_on_error(void *ctx, const char *sentence)
 {
 	log_warn("%s", sentence);
 }
@@ -335,9 +335,9 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 				.state_root = *p->state ? p->state : NULL,
 			},
 		.on_connected = main_on_connected,
-		.on_waiting = on_waiting,
+		.on_waiting = main_on_waiting,
 		.on_disconnected = main_on_disconnected,
-		.on_error = on_error,
+		.on_error = main_on_error,
 		.on_boost = on_boost,
 		.on_capabilities = on_capabilities,
 		.ctx = p,
@@ -428,7 +428,7 @@ int main(int argc, char **argv)
 		return code;
 	fs_raise_file_limit(MAX_FILES);
 	allow_locked_memory();
-	find_state(p.state, sizeof(p.state));
+	find_undo_folder(p.state, sizeof(p.state));
 	priority_boost_init();
 	if (notify_open(&p.notify, "TRACED_PROBES_NOTIFY_FD", &e) < 0)
 		log_warn("%s", e.text);

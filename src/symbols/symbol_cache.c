@@ -137,7 +137,8 @@ static int lock_restrict(const char *proc_root)
  * Opens the file while the value is lowered, and sets whether the value was restored. Nothing may
  * happen in between.
  */
-static int open_lowered(const char *proc_root, int value, int lower, bool *ret_is_back)
+static int open_with_restrict_lowered(const char *proc_root, int value, int lower,
+				      bool *ret_is_back)
 {
 	int fd, r = write_restrict(proc_root, lower);
 
@@ -171,7 +172,7 @@ static int open_by_lowering(const char *proc_root, struct err_text *e)
 			       "be locked: %s",
 			       value, strerror(-lock));
 	for (int lower = value - 1; lower >= 0; lower--) {
-		fd = open_lowered(proc_root, value, lower, &is_back);
+		fd = open_with_restrict_lowered(proc_root, value, lower, &is_back);
 		if (fd < 0)
 			break;
 		r = is_back ? shows_addresses(fd) : 0;
@@ -245,7 +246,7 @@ static void symbol_cache_drop(struct symbol_cache *s)
 	cache = NULL;
 }
 
-static const char *load_problem(const struct symbol_cache *s)
+static const char *problem_of_load(const struct symbol_cache *s)
 {
 	return s->table.n_functions ? NULL : s->problem.text;
 }
@@ -263,7 +264,7 @@ static void notify_users(struct symbol_cache *s)
 		if (!u)
 			return;
 		u->is_ready = true;
-		u->problem = load_problem(s);
+		u->problem = problem_of_load(s);
 		u->ready(u->ctx);
 	} while (cache == s && s->is_there);
 }
@@ -284,7 +285,7 @@ static void symbol_cache_finish(struct symbol_cache *s, int error)
  * Does one read or one step, in less than a millisecond. Returns 1 if there is more to do, 0, or
  * -errno.
  */
-static int load_some(struct symbol_cache *s)
+static int load_one_step(struct symbol_cache *s)
 {
 	ssize_t n;
 
@@ -310,7 +311,7 @@ static void symbol_cache_on_slice(evutil_socket_t fd, short what, void *arg)
 	int r;
 
 	do
-		r = load_some(s);
+		r = load_one_step(s);
 	while (r == 1 && clock_mono_ns() < end);
 	if (r == 1 && !event_timer_us(s->next_slice, 0))
 		return;

@@ -106,7 +106,7 @@ size_t symbol_table_find_name(const struct symbol_table *k, uint64_t address, ch
  *	read     line -> words, numbered in order of first use -> symbol {address, name}
  *	sort     symbols by address, unless they are
  *	count    occurrences of each word in the names
- *	rank     words by count, so that frequent words get small numbers
+ *	number   words by use, so that frequent words get small numbers
  *	pack     symbols -> blocks (symbol_table.h)
  *
  * Until they are packed, names are kept in one array of word numbers; the last word of a name is
@@ -171,7 +171,7 @@ struct symbol_table_build {
 	size_t symbols_cap;
 	bool sorted; /* the symbols so far are sorted */
 	size_t next; /* next symbol of the stage */
-	uint32_t *counts; /* counts by word; later the rank of the word */
+	uint32_t *counts; /* counts by word; later the number of the word */
 	struct symbol_table out;
 	size_t blocks_cap;
 	size_t bytes_cap;
@@ -217,7 +217,7 @@ static uint32_t symbol_table_build_hash(const char *s, size_t len)
 	return (uint32_t)(h ^ h >> 32);
 }
 
-static bool word_is(const struct words *w, uint32_t word, const char *s, size_t len)
+static bool word_is_equal(const struct words *w, uint32_t word, const char *s, size_t len)
 {
 	return w->at[word + 1] - w->at[word] == len && !memcmp(w->text + w->at[word], s, len);
 }
@@ -225,7 +225,8 @@ static bool word_is(const struct words *w, uint32_t word, const char *s, size_t 
 static uint32_t *find_slot(const struct words *w, const char *s, size_t len)
 {
 	return &w->slots[OPEN_TABLE_FIND(w->n_slots, symbol_table_build_hash(s, len), at,
-					 !w->slots[at] || word_is(w, w->slots[at] - 1, s, len))];
+					 !w->slots[at] ||
+						 word_is_equal(w, w->slots[at] - 1, s, len))];
 }
 
 static uint32_t hash_of_word(const struct words *w, uint32_t word)
@@ -402,7 +403,7 @@ static int symbol_by_address(const void *a, const void *b)
 	return (x->line > y->line) - (x->line < y->line);
 }
 
-/* ---- count and rank ---- */
+/* ---- count and number ---- */
 
 /* Returns true if the previous symbol has the same address. */
 static bool is_alias(const struct symbol_table_build *b, size_t i)
@@ -444,8 +445,8 @@ static int by_count(const void *a, const void *b)
 	return (x->count < y->count) - (x->count > y->count);
 }
 
-/* Copies the words in order of their rank; counts[word] becomes the new number. */
-static int rank(struct symbol_table_build *b)
+/* Copies the words in order of their use; counts[word] becomes the new number. */
+static int number_words_by_use(struct symbol_table_build *b)
 {
 	struct words *w = &b->words;
 	_cleanup_(freep) struct ranked *ranked = calloc((size_t)w->n + 1, sizeof(*ranked));
@@ -521,7 +522,7 @@ static int pack_symbol(struct symbol_table_build *b, const struct symbol *s)
 }
 
 /* Releases unused capacity. */
-static void *trim(void *p, size_t size)
+static void *release_unused(void *p, size_t size)
 {
 	void *smaller = size ? realloc(p, size) : NULL;
 
@@ -537,8 +538,8 @@ static int symbol_table_build_pack(struct symbol_table_build *b)
 			return -ENOMEM;
 	if (b->next < b->n_symbols)
 		return 0;
-	b->out.blocks = trim(b->out.blocks, b->out.n_blocks * sizeof(*b->out.blocks));
-	b->out.bytes = trim(b->out.bytes, b->out.n_bytes);
+	b->out.blocks = release_unused(b->out.blocks, b->out.n_blocks * sizeof(*b->out.blocks));
+	b->out.bytes = release_unused(b->out.bytes, b->out.n_bytes);
 	b->stage = DONE;
 	return 0;
 }
@@ -562,7 +563,7 @@ int symbol_table_build_step(struct symbol_table_build *b)
 		r = count_words(b);
 		break;
 	case RANK:
-		r = rank(b);
+		r = number_words_by_use(b);
 		break;
 	case PACK:
 		r = symbol_table_build_pack(b);

@@ -28,7 +28,7 @@ static const uint8_t *get_varint_bytewise(const uint8_t *p, const uint8_t *end, 
 }
 
 /* Joins eight groups of 7 bits to 56 bits, pair by pair. */
-static uint64_t join_groups(uint64_t w)
+static uint64_t join_groups_of_7_bits(uint64_t w)
 {
 	w = (w & 0x007f007f007f007f) | (w & 0x7f007f007f007f00) >> 1;
 	w = (w & 0x00003fff00003fff) | (w & 0x3fff00003fff0000) >> 2;
@@ -45,7 +45,7 @@ const uint8_t *pb_get_varint_slow(const uint8_t *p, const uint8_t *end, uint64_t
 	last = ~word & 0x8080808080808080; /* the lowest set bit is the top bit of the last byte */
 	if (!last)
 		return get_varint_bytewise(p, end, ret_v);
-	*ret_v = join_groups(word & (last ^ (last - 1)));
+	*ret_v = join_groups_of_7_bits(word & (last ^ (last - 1)));
 	return p + __builtin_ctzll(last) / 8 + 1;
 }
 
@@ -60,7 +60,7 @@ static const uint8_t *get_fixed(const uint8_t *p, const uint8_t *end, size_t siz
 	return p + size;
 }
 
-static const uint8_t *get_value(const uint8_t *p, const uint8_t *end, struct pb_field *f)
+static const uint8_t *get_field_value(const uint8_t *p, const uint8_t *end, struct pb_field *f)
 {
 	f->data = NULL;
 	f->len = 0;
@@ -95,7 +95,7 @@ bool pb_dec_next(struct pb_dec *d, struct pb_field *f)
 		goto bad;
 	f->id = (uint32_t)(tag >> 3);
 	f->wire_type = tag & 7;
-	p = get_value(p, d->end, f);
+	p = get_field_value(p, d->end, f);
 	if (!p)
 		goto bad;
 	d->cur = p;

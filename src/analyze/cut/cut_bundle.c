@@ -50,7 +50,7 @@ static void cut_columns_put_varint(struct strbuf *b, uint64_t v)
 }
 
 /* The difference to an earlier time wraps around, and so does the sum of the reader. */
-static void copy_row(struct rows *r, uint64_t ts)
+static void put_row_at(struct rows *r, uint64_t ts)
 {
 	for (size_t i = 0; i < COMPACT_COLUMNS && r->in.fields[i]; i++)
 		cut_columns_put_varint(&r->out[i],
@@ -59,7 +59,7 @@ static void copy_row(struct rows *r, uint64_t ts)
 	r->some = true;
 }
 
-static void close_rows(struct rows *r, struct strbuf *ret)
+static void put_columns_of_rows(struct rows *r, struct strbuf *ret)
 {
 	for (size_t i = 0; i < COMPACT_COLUMNS; i++) {
 		if (r->some && r->in.fields[i])
@@ -179,10 +179,10 @@ static void select_rows(struct rows *r, struct cut_columns_window *w, uint64_t *
 
 			memcpy(row, r->in.row, sizeof(row));
 			memcpy(r->in.row, before, sizeof(row));
-			copy_row(r, before[COMPACT_TIME]);
+			put_row_at(r, before[COMPACT_TIME]);
 			memcpy(r->in.row, row, sizeof(row));
 		}
-		copy_row(r, own);
+		put_row_at(r, own);
 		w->written_last = MAX(w->written_last, own);
 	}
 }
@@ -212,13 +212,13 @@ static bool cut_columns_build(const struct pb_field *columns, struct cut_columns
 	/* The waker is the thread that the CPU was switched to: without a switch, copy the last. */
 	if (wakings.some && !switches.some && has_before && w->before) {
 		memcpy(switches.in.row, before, sizeof(before));
-		copy_row(&switches, before[COMPACT_TIME]);
+		put_row_at(&switches, before[COMPACT_TIME]);
 	}
 	copy_intern_tables(columns, &out);
 	if (w->before && w->before->known)
 		cut_put_bytes(&out, NAME(INTERN_TABLE), w->before->comm, w->before->comm_len);
-	close_rows(&switches, &out);
-	close_rows(&wakings, &out);
+	put_columns_of_rows(&switches, &out);
+	put_columns_of_rows(&wakings, &out);
 	if (any)
 		cut_put_bytes(ret, PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED, out.s, out.len);
 	ret->failed |= out.failed;
@@ -254,7 +254,7 @@ struct each_time {
 	void *ctx;
 };
 
-static void call_with_time(void *ctx, uint64_t raw)
+static void call_with_trace_time(void *ctx, uint64_t raw)
 {
 	const struct each_time *e = ctx;
 	int64_t ts;
@@ -271,9 +271,9 @@ void cut_bundle_each_time(const struct cut_bundle *b, void (*fn)(void *ctx, int6
 
 	pb_for_each (f, payload)
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data && bundle_event_time(&f, &ts))
-			call_with_time(&each, ts);
+			call_with_trace_time(&each, ts);
 		else if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && f.data)
-			cut_columns_each_time(&f, call_with_time, &each);
+			cut_columns_each_time(&f, call_with_trace_time, &each);
 }
 
 static void cut_bundle_note_time(void *ctx, int64_t ts)
@@ -324,7 +324,7 @@ void cut_bundle_read_span(struct cut_reader *r, const struct cut_packet *c, int6
 
 /* ---- pieces ---- */
 
-static bool is_in(const struct cut_piece *piece, int64_t ts)
+static bool piece_has_time(const struct cut_piece *piece, int64_t ts)
 {
 	return ts >= piece->first && ts <= piece->last;
 }
@@ -355,7 +355,7 @@ static void put_event(const struct cut_bundle *b, struct cut_piece *piece,
 			strbuf_add(ret, event->data, event->len);
 		return;
 	}
-	if (!is_in(piece, clocks_to_service_time(&b->packet->m->clocks, ts)))
+	if (!piece_has_time(piece, clocks_to_service_time(&b->packet->m->clocks, ts)))
 		return;
 	if (b->rewrites)
 		put_event_at(&event->f, (uint64_t)ts, ret);
@@ -365,8 +365,8 @@ static void put_event(const struct cut_bundle *b, struct cut_piece *piece,
 }
 
 /* Returns true if a range of lost events ends in the piece. */
-static bool is_range_in(const struct cut_bundle *b, const struct cut_piece *piece,
-			const struct pb_field *range)
+static bool piece_has_lost_range(const struct cut_bundle *b, const struct cut_piece *piece,
+				 const struct pb_field *range)
 {
 	int64_t ts = 0;
 	uint64_t end = 0;
@@ -377,21 +377,22 @@ static bool is_range_in(const struct cut_bundle *b, const struct cut_piece *piec
 		       : piece->leads;
 }
 
-static uint64_t rewrite_time(const struct cut_bundle *b, uint64_t own)
+static uint64_t time_for_reader(const struct cut_bundle *b, uint64_t own)
 {
 	int64_t ts;
 
 	return b->rewrites && convert_to_own_time(b, own, &ts) ? (uint64_t)ts : own;
 }
 
-static void put_range(const struct cut_bundle *b, const struct pb_field *range, struct strbuf *ret)
+static void put_lost_range(const struct cut_bundle *b, const struct pb_field *range,
+			   struct strbuf *ret)
 {
 	struct strbuf out = {0};
 
 	pb_for_each_raw (r, range)
 		if (!r.f.data && (r.f.id == PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_BEGIN_TIMESTAMP ||
 				  r.f.id == PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP))
-			cut_put_number(&out, r.f.id, rewrite_time(b, r.f.u64));
+			cut_put_number(&out, r.f.id, time_for_reader(b, r.f.u64));
 		else
 			strbuf_add(&out, r.data, r.len);
 	cut_put_bytes(ret, PB_FTRACE_EVENT_BUNDLE_LOST_RANGES, out.s, out.len);
@@ -433,8 +434,8 @@ static void cut_bundle_put_field(const struct cut_bundle *b, struct cut_piece *p
 			put_columns(b, piece, f, ret);
 		return;
 	case PB_FTRACE_EVENT_BUNDLE_LOST_RANGES:
-		if (f->data && is_range_in(b, piece, f))
-			put_range(b, f, ret);
+		if (f->data && piece_has_lost_range(b, piece, f))
+			put_lost_range(b, f, ret);
 		return;
 	case PB_FTRACE_EVENT_BUNDLE_FTRACE_CLOCK:
 	case PB_FTRACE_EVENT_BUNDLE_FTRACE_TIMESTAMP:
@@ -475,7 +476,7 @@ static void note_rename(const struct cut_bundle *b, const struct pb_field *event
 
 	pb_for_each (f, event)
 		if (f.id == PB_FTRACE_EVENT_TIMESTAMP)
-			ts = rewrite_time(b, f.u64);
+			ts = time_for_reader(b, f.u64);
 		else if (f.id == PB_FTRACE_EVENT_TASK_RENAME && f.data)
 			rename = f;
 	if (!rename.id || ts < last->ts)
@@ -500,7 +501,7 @@ void cut_bundle_keep_last_switch(const struct cut_bundle *b)
 	while (b->has_columns && pb_dec_next(&d, &f))
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && f.data &&
 		    cut_columns_last(&f, &b->state->last))
-			b->state->last.ts = rewrite_time(b, b->state->last.ts);
+			b->state->last.ts = time_for_reader(b, b->state->last.ts);
 	pb_dec_init(&d, payload->data, payload->len);
 	while (b->state->last.known && pb_dec_next(&d, &f))
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data)

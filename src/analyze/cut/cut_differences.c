@@ -230,8 +230,8 @@ static struct pb_field event_defaults(const struct strbuf *defaults)
 
 /* Lists the values of a field of the event, or else of the defaults, whose fields have the same
  * numbers. Returns their number, at most max. */
-static size_t list_tracks(const struct pb_field *event, const struct cut_values_of *of,
-			  uint32_t field, struct pb_field *ret, size_t max)
+static size_t list_tracks_or_defaults(const struct pb_field *event, const struct cut_values_of *of,
+				      uint32_t field, struct pb_field *ret, size_t max)
 {
 	size_t n = cut_differences_list_values(event->data, event->len, field, false, ret, max);
 	struct pb_field defaults;
@@ -288,7 +288,7 @@ static bool read_counter(const struct pb_field *event, const struct cut_values_o
 			value = f;
 	if (type != TYPE_COUNTER)
 		return true;
-	if (!value.id || !list_tracks(event, of, PB_TRACK_EVENT_TRACK_UUID, track, 1))
+	if (!value.id || !list_tracks_or_defaults(event, of, PB_TRACK_EVENT_TRACK_UUID, track, 1))
 		return false;
 	ret->has_counter = add_counter_value(of, track[0].u64, &value, ret, ret_error);
 	return ret->has_counter;
@@ -316,7 +316,7 @@ static void read_extra_counters(const struct pb_field *event, const struct cut_v
 
 		if (!n)
 			continue;
-		if (n > room || list_tracks(event, of, extras[k].tracks, tracks, n) < n)
+		if (n > room || list_tracks_or_defaults(event, of, extras[k].tracks, tracks, n) < n)
 			return;
 		room -= n;
 		for (size_t i = 0; i < n; i++)

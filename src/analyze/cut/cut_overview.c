@@ -19,7 +19,7 @@ enum {
 
 #define START_OF_TRACE 1 /* FtraceStats.Phase */
 
-static uint64_t number_in(const struct pb_field *message, uint32_t field)
+static uint64_t number_of_field(const struct pb_field *message, uint32_t field)
 {
 	uint64_t v = 0;
 
@@ -32,8 +32,9 @@ static uint64_t number_in(const struct pb_field *message, uint32_t field)
 /* Each part needs the start of tracing: it tells readers which events are older. */
 static enum cut_kind kind_of_service_event(const struct pb_field *event)
 {
-	return number_in(event, PB_TRACING_SERVICE_EVENT_TRACING_STARTED) ||
-			       number_in(event, PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED)
+	return number_of_field(event, PB_TRACING_SERVICE_EVENT_TRACING_STARTED) ||
+			       number_of_field(event,
+					       PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED)
 		       ? CUT_STATE
 		       : CUT_EVENT;
 }
@@ -45,7 +46,7 @@ static bool cut_is_start_of_tracing(const struct cut_packet *c)
 	const struct pb_field *f = &c->p.payload;
 
 	return f->id == PB_TRACE_PACKET_SERVICE_EVENT &&
-	       number_in(f, PB_TRACING_SERVICE_EVENT_TRACING_STARTED);
+	       number_of_field(f, PB_TRACING_SERVICE_EVENT_TRACING_STARTED);
 }
 
 enum cut_kind cut_kind_of(const struct cut_packet *c)
@@ -66,8 +67,8 @@ enum cut_kind cut_kind_of(const struct cut_packet *c)
 	case PB_TRACE_PACKET_SERVICE_EVENT:
 		return kind_of_service_event(f);
 	case PB_TRACE_PACKET_FTRACE_STATS:
-		return number_in(f, PB_FTRACE_STATS_PHASE) == START_OF_TRACE ? CUT_STATE
-									     : CUT_EVENT;
+		return number_of_field(f, PB_FTRACE_STATS_PHASE) == START_OF_TRACE ? CUT_STATE
+										   : CUT_EVENT;
 	case PB_TRACE_PACKET_TRACE_CONFIG:
 	case PB_TRACE_PACKET_TRACE_UUID:
 	case PB_TRACE_PACKET_SYSTEM_INFO:
@@ -113,7 +114,7 @@ static int64_t bucket_of(const struct cut_overview *o, int64_t ts)
 }
 
 /* Doubles the width of the buckets. base: the number of the first bucket, in the new width. */
-static void widen(struct cut_overview *o, int64_t base)
+static void double_bucket_width(struct cut_overview *o, int64_t base)
 {
 	uint64_t old[CUT_BUCKETS];
 	int64_t from = o->base;
@@ -130,7 +131,7 @@ static void widen(struct cut_overview *o, int64_t base)
 	}
 }
 
-static void add_bytes(struct cut_overview *o, int64_t ts, size_t n)
+static void add_bytes_to_bucket(struct cut_overview *o, int64_t ts, size_t n)
 {
 	int64_t at;
 
@@ -146,7 +147,7 @@ static void add_bytes(struct cut_overview *o, int64_t ts, size_t n)
 
 		if (at < 0)
 			base = MAX(0, MIN(base, (o->base + at) >> 1));
-		widen(o, base);
+		double_bucket_width(o, base);
 		if (o->width > INT64_MAX / 4)
 			return;
 	}
@@ -161,7 +162,7 @@ static void cut_overview_note(struct cut_overview *o, int64_t ts)
 	o->end = MAX(o->end, ts);
 }
 
-static void note_event(void *ctx, int64_t ts)
+static void note_recorded_event(void *ctx, int64_t ts)
 {
 	struct cut_overview *o = ctx;
 
@@ -183,7 +184,7 @@ static int cut_overview_on_packet(void *ctx, const struct cut_packet *c)
 		o->state_bytes += c->len;
 		return 0;
 	case CUT_BUNDLE:
-		cut_bundle_read_span(&o->reader, c, &ts, note_event, o);
+		cut_bundle_read_span(&o->reader, c, &ts, note_recorded_event, o);
 		c->m->latest = MAX(c->m->latest, ts);
 		break;
 	case CUT_EVENT:
@@ -194,7 +195,7 @@ static int cut_overview_on_packet(void *ctx, const struct cut_packet *c)
 	case CUT_NOTHING:
 		return 0;
 	}
-	add_bytes(o, ts, c->len);
+	add_bytes_to_bucket(o, ts, c->len);
 	return 0;
 }
 

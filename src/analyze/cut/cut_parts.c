@@ -244,7 +244,7 @@ static int cut_parts_part_of(struct parts *p, int64_t ts, struct cut_part **ret)
 	return r < 0 ? r : write_state(p, part);
 }
 
-static size_t machine_number(const struct parts *p, const struct cut_machine *m)
+static size_t number_of_machine(const struct parts *p, const struct cut_machine *m)
 {
 	size_t i = 0;
 
@@ -357,7 +357,8 @@ static int cut_parts_write_event(struct parts *p, struct cut_part *part, const s
 /* ---- what all parts have ---- */
 
 /* Packets with the same machine, sequence and payload (and time, cut_has_own_time()) are equal. */
-static int state_key(const struct cut_packet *c, const struct pb_field *payload, struct strbuf *ret)
+static int make_state_key(const struct cut_packet *c, const struct pb_field *payload,
+			  struct strbuf *ret)
 {
 	uint64_t head[] = {c->p.machine, c->p.sequence, payload->id,
 			   cut_has_own_time(c->p.payload.id) ? c->p.timestamp : 0};
@@ -375,7 +376,7 @@ static int add_state_to_parts(struct parts *p, const struct cut_packet *c,
 			      int64_t from)
 {
 	struct strbuf key = {0};
-	int r = state_key(c, key_of, &key);
+	int r = make_state_key(c, key_of, &key);
 
 	if (r == 0)
 		r = cut_changes_build(c, w, &p->out);
@@ -405,7 +406,7 @@ static int cut_parts_on_state(struct parts *p, const struct cut_packet *c)
  * Each process and thread is an entry of its own, as a later tree may repeat some of them. The
  * parts after the tree get it, and those that end less than NAMES_COME_LATE_NS before the tree.
  */
-static int on_process_tree(struct parts *p, const struct cut_packet *c)
+static int write_process_tree(struct parts *p, const struct cut_packet *c)
 {
 	const uint8_t *at = c->p.payload.data;
 	struct pb_field f;
@@ -435,7 +436,7 @@ static int on_process_tree(struct parts *p, const struct cut_packet *c)
 }
 
 /* The first snapshot decides which clock is the trace's. */
-static int on_snapshot(struct parts *p, const struct cut_packet *c)
+static int write_snapshot(struct parts *p, const struct cut_packet *c)
 {
 	const struct cut_changes w = {.stateless = true, .follows = true};
 	struct cut_part *part = NULL;
@@ -462,7 +463,7 @@ static int note_descriptor(void *ctx, const uint8_t *field, size_t len)
 static int add_descriptors(struct parts *p, struct cut_part *part, const struct cut_machine *m,
 			   struct strbuf *payload)
 {
-	size_t i = machine_number(p, m), len;
+	size_t i = number_of_machine(p, m), len;
 
 	for (; part->n_descriptors[i] < p->descriptors[i].n; part->n_descriptors[i]++) {
 		const void *field = cut_state_get(&p->descriptors[i], part->n_descriptors[i], &len);
@@ -476,8 +477,8 @@ static int add_descriptors(struct parts *p, struct cut_part *part, const struct 
  * Returns the previous_bundle_end_timestamp of a piece. The first bundle of a CPU in a part has the
  * time from which on all CPUs of the trace have data; a later one has the end of the bundle before.
  */
-static uint64_t previous_end(const struct parts *p, const struct cut_bundle *b,
-			     const struct cut_cpu_view *cpu, bool leads)
+static uint64_t previous_end_of_piece(const struct parts *p, const struct cut_bundle *b,
+				      const struct cut_cpu_view *cpu, bool leads)
 {
 	const struct cut_machine *known =
 		cut_reader_machine(&p->overview->reader, b->packet->m->id);
@@ -492,7 +493,7 @@ static uint64_t previous_end(const struct parts *p, const struct cut_bundle *b,
 static int write_piece(struct parts *p, const struct cut_bundle *b, struct cut_part *part,
 		       struct cut_piece *piece)
 {
-	struct cut_cpu_view *cpu = cut_part_cpu(part, machine_number(p, b->packet->m), b->cpu);
+	struct cut_cpu_view *cpu = cut_part_cpu(part, number_of_machine(p, b->packet->m), b->cpu);
 	struct cut_changes w = {
 		.payload_field = PB_TRACE_PACKET_FTRACE_EVENTS,
 		.payload = &p->payload,
@@ -503,7 +504,7 @@ static int write_piece(struct parts *p, const struct cut_bundle *b, struct cut_p
 	if (!cpu)
 		return -ENOMEM;
 	piece->seeded = cpu->had_columns;
-	piece->previous_end = previous_end(p, b, cpu, piece->leads);
+	piece->previous_end = previous_end_of_piece(p, b, cpu, piece->leads);
 	strbuf_clear(&p->payload);
 	r = cut_bundle_build(b, piece, &p->payload);
 	if (r == 0)
@@ -579,7 +580,7 @@ static int write_bundle_whole(struct parts *p, const struct cut_bundle *b)
 }
 
 /* Events outside of all parts are dropped. */
-static int on_bundle(struct parts *p, const struct cut_packet *c)
+static int write_bundle(struct parts *p, const struct cut_packet *c)
 {
 	struct cut_bundle b;
 	int r = 0;
@@ -589,7 +590,7 @@ static int on_bundle(struct parts *p, const struct cut_packet *c)
 		c->m->latest = MAX(c->m->latest, b.first);
 	if (b.has_descriptors)
 		r = cut_bundle_each_descriptor(&b, note_descriptor,
-					       &p->descriptors[machine_number(p, c->m)]);
+					       &p->descriptors[number_of_machine(p, c->m)]);
 	if (r < 0)
 		return r;
 	r = b.any && b.state ? write_pieces(p, &b) : write_bundle_whole(p, &b);
@@ -639,7 +640,7 @@ static int write_values_before(struct parts *p, const struct cut_part *part,
 	return r;
 }
 
-static int on_event(struct parts *p, const struct cut_packet *c)
+static int write_event_to_part(struct parts *p, const struct cut_packet *c)
 {
 	struct cut_part *part;
 	int r = cut_parts_part_of(p, c->ts, &part);
@@ -659,21 +660,22 @@ static int cut_parts_on_packet(void *ctx, const struct cut_packet *c)
 	int r = 0;
 
 	if (kind == CUT_BUNDLE)
-		return on_bundle(p, c);
+		return write_bundle(p, c);
 	/* Readers drop a packet that lacks the state of its sequence: not all parts need it. */
 	if (kind == CUT_EVENT || (c->p.flags & PACKET_NEEDS_STATE && (!c->seq || !c->seq->valid)))
-		return on_event(p, c);
+		return write_event_to_part(p, c);
 	if (kind == CUT_STATE)
 		r = cut_parts_on_state(p, c);
 	else if (kind == CUT_PROCESS_TREE)
-		r = on_process_tree(p, c);
+		r = write_process_tree(p, c);
 	else if (kind == CUT_SNAPSHOT)
-		r = on_snapshot(p, c);
+		r = write_snapshot(p, c);
 	/* The part of its time gets the mark of a gap, too; on a first packet it means nothing. */
-	return r == 0 && c->p.dropped && c->seq && c->seq->packets > 1 ? on_event(p, c) : r;
+	return r == 0 && c->p.dropped && c->seq && c->seq->packets > 1 ? write_event_to_part(p, c)
+								       : r;
 }
 
-static void deinit(struct parts *p)
+static void parts_deinit(struct parts *p)
 {
 	for (size_t i = 0; i < p->all.n; i++)
 		cut_part_free(p->all.of[i]);
@@ -708,7 +710,7 @@ int cut_parts_write(struct cut_overview *o, const uint8_t *data, size_t len, boo
 		.undecodable = p->reader.undecodable,
 		.not_unpacked = p->reader.not_unpacked,
 	};
-	deinit(p);
+	parts_deinit(p);
 	free(p);
 	return r;
 }

@@ -84,7 +84,7 @@ struct cut_cpu *cut_machine_cpu(struct cut_machine *m, uint64_t cpu)
 	return &m->cpus[cpu];
 }
 
-static struct cut_sequence *sequence_of(struct cut_reader *r, uint32_t machine, uint32_t id)
+static struct cut_sequence *get_sequence(struct cut_reader *r, uint32_t machine, uint32_t id)
 {
 	uint64_t key = (uint64_t)machine << 32 | id;
 	struct cut_sequence *s;
@@ -106,7 +106,7 @@ static struct cut_sequence *sequence_of(struct cut_reader *r, uint32_t machine, 
 
 /* ---- the state of a sequence ---- */
 
-static void clear_state(struct cut_sequence *s)
+static void clear_sequence_state(struct cut_sequence *s)
 {
 	s->generation++;
 	s->defaults_version++;
@@ -119,7 +119,7 @@ static void clear_state(struct cut_sequence *s)
 	s->times = (struct cut_times){.known = false};
 }
 
-static void set_defaults(struct cut_sequence *s, const struct pb_field *defaults)
+static void set_sequence_defaults(struct cut_sequence *s, const struct pb_field *defaults)
 {
 	strbuf_clear(&s->defaults);
 	strbuf_add(&s->defaults, defaults->data, defaults->len);
@@ -150,11 +150,11 @@ static int update_state(struct cut_sequence *s, const struct packet *p)
 {
 	s->packets++;
 	if (p->flags & PACKET_STATE_CLEARED)
-		clear_state(s);
+		clear_sequence_state(s);
 	else if (p->dropped)
 		s->valid = false;
 	if (p->defaults.data)
-		set_defaults(s, &p->defaults);
+		set_sequence_defaults(s, &p->defaults);
 	if (p->interned.data && s->valid) {
 		if (s->interned.len + p->interned.len > CUT_INTERNED_MAX)
 			return -EFBIG;
@@ -201,7 +201,7 @@ bool cut_reader_convert(struct cut_reader *r, struct cut_machine *m, clock_key c
 	return known && clocks_convert(&known->clocks, clock, ts, ret) == CLOCK_CONVERTED;
 }
 
-static int64_t latest_time(const struct cut_reader *r)
+static int64_t latest_time_of_machines(const struct cut_reader *r)
 {
 	int64_t latest = INT64_MIN;
 
@@ -216,12 +216,12 @@ static bool knows_clocks(const struct cut_machine *m)
 }
 
 /* A packet without a time, or of an unknown clock, gets the latest time of those before it. */
-static void set_time(struct cut_reader *r, struct cut_packet *c)
+static void set_packet_time(struct cut_reader *r, struct cut_packet *c)
 {
 	const struct packet *p = &c->p;
 	uint32_t clock = p->has_clock ? p->clock : c->seq ? c->seq->default_clock : 0;
 
-	c->ts = latest_time(r);
+	c->ts = latest_time_of_machines(r);
 	if (c->differences.has_time) {
 		int64_t ns;
 
@@ -309,7 +309,7 @@ static int read_packet(struct cut_reader *r, const uint8_t *data, size_t len)
 		return read_compressed(r, &c.p.payload);
 	c.m = cut_reader_machine(r, c.p.machine);
 	if (c.m && c.p.sequence)
-		c.seq = sequence_of(r, c.p.machine, c.p.sequence);
+		c.seq = get_sequence(r, c.p.machine, c.p.sequence);
 	if (!c.m || (c.p.sequence && !c.seq))
 		return -EFBIG;
 	if (c.seq)
@@ -318,7 +318,7 @@ static int read_packet(struct cut_reader *r, const uint8_t *data, size_t len)
 	r->programs |= c.p.payload.id == PROTOVMS;
 	if (result == 0)
 		result = read_differences(&c);
-	set_time(r, &c);
+	set_packet_time(r, &c);
 	if (c.p.payload.id == PB_TRACE_PACKET_CLOCK_SNAPSHOT)
 		read_snapshot(c.m, &c);
 	else if (c.p.payload.id == PB_TRACE_PACKET_REMOTE_CLOCK_SYNC && c.m->id)

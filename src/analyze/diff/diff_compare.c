@@ -29,7 +29,7 @@ enum diff_measure diff_main_measure(const struct diff_row *row)
 
 /* ---- the values of a row ---- */
 
-static const char *text_of(const char *s)
+static const char *text_or_empty(const char *s)
 {
 	return s ? s : "";
 }
@@ -64,12 +64,12 @@ static int add_samples(const struct diff_rows *rows, const struct diff_row *row,
 {
 	struct program_samples *p;
 
-	HASH_FIND_STR(*list, text_of(row->program), p);
+	HASH_FIND_STR(*list, text_or_empty(row->program), p);
 	if (!p) {
 		p = calloc(1, sizeof(*p));
 		if (!p)
 			return -ENOMEM;
-		p->program = text_of(row->program);
+		p->program = text_or_empty(row->program);
 		p->n = calloc(rows->observations, sizeof(*p->n));
 		if (p->n)
 			HASH_ADD_KEYPTR(hh, *list, p->program, strlen(p->program), p);
@@ -95,7 +95,7 @@ static int count_samples(const struct diff_rows *rows, struct program_samples **
 }
 
 /* Returns a measure of an observation; NAN if it is not known. */
-static double value_of(const struct diff_value *v, enum diff_measure m, double scale)
+static double measure_of_value(const struct diff_value *v, enum diff_measure m, double scale)
 {
 	switch (m) {
 	case DIFF_TOTAL:
@@ -127,7 +127,8 @@ static bool has_measure(const struct diff_row *row, enum diff_measure m)
 static double least_variance(const struct diff_value *v, enum diff_measure m, double scale,
 			     double samples)
 {
-	double value = value_of(v, m, scale), ret = value * value * LEAST_ERROR * LEAST_ERROR;
+	double value = measure_of_value(v, m, scale),
+	       ret = value * value * LEAST_ERROR * LEAST_ERROR;
 
 	if (m == DIFF_COUNT)
 		ret += scale * scale / 12;
@@ -151,7 +152,7 @@ static void series_read(struct series *s, const struct diff_row *row, enum diff_
 	for (size_t i = 0; i < s->n; i++) {
 		double scale = d->of[i].scale;
 
-		s->v[i] = value_of(&row->of[i], m, scale);
+		s->v[i] = measure_of_value(&row->of[i], m, scale);
 		s->least[i] = least_variance(&row->of[i], m, scale, samples ? samples->n[i] : 0);
 		s->known &= isfinite(s->v[i]);
 		s->positive &= s->v[i] > 0;
@@ -210,8 +211,8 @@ static void test_change(const struct series *s, const struct diff_design *d, str
 	}
 }
 
-static void set_change(const struct series *s, const struct diff_design *d, bool test,
-		       struct diff_change *c)
+static void estimate_change(const struct series *s, const struct diff_design *d, bool test,
+			    struct diff_change *c)
 {
 	*c = (struct diff_change){.low = NAN,
 				  .high = NAN,
@@ -237,7 +238,7 @@ static void set_change(const struct series *s, const struct diff_design *d, bool
 /* ---- all rows ---- */
 
 /* Returns the time of a row, the mean of both sides, which does not depend on their difference. */
-static double size_of(const struct diff_result *r)
+static double time_of_row(const struct diff_result *r)
 {
 	const struct diff_change *c = &r->of[diff_main_measure(r->row)];
 
@@ -275,21 +276,22 @@ static void compare_row(const struct diff_row *row, const struct diff_design *d,
 	bool test;
 
 	if (is_sampled(row))
-		HASH_FIND_STR(list, text_of(row->program), samples);
+		HASH_FIND_STR(list, text_or_empty(row->program), samples);
 	ret->row = row;
 	series_read(s, row, first, d, samples);
-	set_change(s, d, false, &ret->of[first]);
-	test = comparable && size_of(ret) >= DIFF_LEAST_SHARE * wall &&
+	estimate_change(s, d, false, &ret->of[first]);
+	test = comparable && time_of_row(ret) >= DIFF_LEAST_SHARE * wall &&
 	       (!samples || mean_number(row, d) >= LEAST_SAMPLES);
 	for (int m = 0; m < DIFF_MEASURES; m++) {
 		series_read(s, row, (enum diff_measure)m, d, samples);
-		set_change(s, d, test, &ret->of[m]);
+		estimate_change(s, d, test, &ret->of[m]);
 	}
 }
 
 /* Returns the time that a difference of a measure means: of a count that of so many more, of a
  * percentile that of the part beyond it. Infinite for bytes, which are no time. */
-static double time_of(const struct diff_result *r, enum diff_measure m, double difference)
+static double time_of_difference(const struct diff_result *r, enum diff_measure m,
+				 double difference)
 {
 	const struct diff_change *total = &r->of[DIFF_TOTAL], *count = &r->of[DIFF_COUNT];
 	double n = MAX(count->a, count->b);
@@ -313,21 +315,21 @@ static double time_of(const struct diff_result *r, enum diff_measure m, double d
 }
 
 /* Returns the time that the smallest change in the interval of a measure means. */
-static double effect_of(const struct diff_result *r, enum diff_measure m)
+static double least_effect_of(const struct diff_result *r, enum diff_measure m)
 {
 	const struct diff_change *c = &r->of[m];
 
-	return fabs(time_of(r, m, c->low > 0 ? c->low : c->high < 0 ? c->high : 0));
+	return fabs(time_of_difference(r, m, c->low > 0 ? c->low : c->high < 0 ? c->high : 0));
 }
 
 /* Returns true for a change that is large enough to matter. */
-static bool matters(const struct diff_result *r, enum diff_measure m, const struct diff_design *d,
-		    double wall)
+static bool change_matters(const struct diff_result *r, enum diff_measure m,
+			   const struct diff_design *d, double wall)
 {
 	const struct diff_change *c = &r->of[m];
 
 	return fabs(c->ratio) >= d->least_change &&
-	       fabs(time_of(r, m, c->b - c->a)) >= DIFF_LEAST_SHARE * wall;
+	       fabs(time_of_difference(r, m, c->b - c->a)) >= DIFF_LEAST_SHARE * wall;
 }
 
 /*
@@ -347,13 +349,13 @@ static int find_findings(struct diff_results *r, enum diff_measure m, const stru
 		return -ENOMEM;
 	for (size_t i = 0; i < r->n; i++)
 		if (r->of[i].of[m].tested) {
-			weights += sqrt(size_of(&r->of[i]));
+			weights += sqrt(time_of_row(&r->of[i]));
 			n++;
 		}
 	for (size_t i = 0, k = 0; i < r->n; i++)
 		if (r->of[i].of[m].tested)
 			p[k++] = MIN(1.0, r->of[i].of[m].p * weights / (double)n /
-						  sqrt(size_of(&r->of[i])));
+						  sqrt(time_of_row(&r->of[i])));
 	if (!diff_false_rates(p, n, q))
 		return -ENOMEM;
 	for (size_t i = 0, k = 0; i < r->n; i++) {
@@ -362,7 +364,7 @@ static int find_findings(struct diff_results *r, enum diff_measure m, const stru
 		if (!c->tested)
 			continue;
 		c->q = q[k++];
-		c->finding = c->q <= rate && matters(&r->of[i], m, d, r->wall_ns);
+		c->finding = c->q <= rate && change_matters(&r->of[i], m, d, r->wall_ns);
 	}
 	return 0;
 }
@@ -375,11 +377,11 @@ static void judge_row(struct diff_result *r, const struct diff_design *d)
 
 	r->by = first;
 	if (d->kind == DIFF_UNTESTED) {
-		r->effect = fabs(time_of(r, first, r->of[first].b - r->of[first].a));
+		r->effect = fabs(time_of_difference(r, first, r->of[first].b - r->of[first].a));
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(measures); i++) {
-		double effect = effect_of(r, measures[i]);
+		double effect = least_effect_of(r, measures[i]);
 
 		if (!r->of[measures[i]].finding || (r->finding && effect <= r->effect))
 			continue;
@@ -399,9 +401,9 @@ static int by_effect(const void *a, const void *b)
 		return x->effect < y->effect ? 1 : -1;
 	if (x->row->level != y->row->level)
 		return x->row->level < y->row->level ? -1 : 1;
-	return strcmp(text_of(x->row->program), text_of(y->row->program))
-		       ?: strcmp(text_of(x->row->thread), text_of(y->row->thread))
-		       ?: strcmp(text_of(x->row->what), text_of(y->row->what));
+	return strcmp(text_or_empty(x->row->program), text_or_empty(y->row->program))
+		       ?: strcmp(text_or_empty(x->row->thread), text_or_empty(y->row->thread))
+		       ?: strcmp(text_or_empty(x->row->what), text_or_empty(y->row->what));
 }
 
 /* Of two rows of callers, the one with less time is the part: the other one may call it. */
@@ -417,15 +419,16 @@ static bool is_finer(const struct diff_result *part, const struct diff_result *w
 
 /* Returns true if `part` is of the same metric and program, more specific, and has most of the
  * change. */
-static bool explains(const struct diff_result *part, const struct diff_result *whole)
+static bool part_explains_whole(const struct diff_result *part, const struct diff_result *whole)
 {
-	double of_part = time_of(part, part->by, part->of[part->by].b - part->of[part->by].a);
-	double of_whole =
-		time_of(whole, whole->by, whole->of[whole->by].b - whole->of[whole->by].a);
+	double of_part =
+		time_of_difference(part, part->by, part->of[part->by].b - part->of[part->by].a);
+	double of_whole = time_of_difference(whole, whole->by,
+					     whole->of[whole->by].b - whole->of[whole->by].a);
 
 	return part->finding && part->row->metric == whole->row->metric && is_finer(part, whole) &&
 	       (!whole->row->program ||
-		!strcmp(text_of(part->row->program), text_of(whole->row->program))) &&
+		!strcmp(text_or_empty(part->row->program), text_or_empty(whole->row->program))) &&
 	       of_part * of_whole > 0 && fabs(of_part) >= PART_SHARE * fabs(of_whole);
 }
 
@@ -433,11 +436,11 @@ static void find_parts(struct diff_results *r)
 {
 	for (size_t i = 0; i < r->n && r->of[i].finding; i++)
 		for (size_t k = 0; k < r->n && r->of[k].finding && !r->of[i].part; k++)
-			if (explains(&r->of[k], &r->of[i]))
+			if (part_explains_whole(&r->of[k], &r->of[i]))
 				r->of[i].part = &r->of[k];
 }
 
-static double wall_of(const struct diff_design *d)
+static double mean_wall_ns(const struct diff_design *d)
 {
 	double sum = 0;
 	size_t n = d->n_a + d->n_b;
@@ -456,7 +459,7 @@ int diff_compare(const struct diff_rows *rows, const struct diff_design *d,
 	bool comparable = true;
 	int r;
 
-	*ret = (struct diff_results){.wall_ns = wall_of(d)};
+	*ret = (struct diff_results){.wall_ns = mean_wall_ns(d)};
 	ret->of = calloc(HASH_COUNT(rows->list) + 1, sizeof(*ret->of));
 	s.v = calloc(s.n + 1, sizeof(*s.v));
 	s.least = calloc(s.n + 1, sizeof(*s.least));

@@ -52,7 +52,7 @@ static bool is_of_kernel(const char *program)
 }
 
 /* Appends a name and its NUL, of as many bytes as `name` has, or none for NULL. */
-static void put_name(struct strbuf *key, const char *name, bool general)
+static void put_name_into_key(struct strbuf *key, const char *name, bool general)
 {
 	char *to;
 
@@ -68,7 +68,7 @@ static void put_name(struct strbuf *key, const char *name, bool general)
 	key->len += strlen(to) + 1;
 }
 
-static char *next_name(char **at, bool some)
+static char *take_name_from_key(char **at, bool some)
 {
 	char *ret = *at;
 
@@ -84,7 +84,7 @@ struct key_head {
 	bool has[3];
 };
 
-static struct diff_row *add_row(struct diff_rows *rows, struct strbuf *key)
+static struct diff_row *add_row_of_key(struct diff_rows *rows, struct strbuf *key)
 {
 	struct diff_row *row = calloc(1, sizeof(*row));
 	size_t len = key->len;
@@ -104,9 +104,9 @@ static struct diff_row *add_row(struct diff_rows *rows, struct strbuf *key)
 	memcpy(&head, row->key, sizeof(head));
 	at = row->key + sizeof(head);
 	row->level = head.level;
-	row->program = next_name(&at, head.has[PROGRAM]);
-	row->thread = next_name(&at, head.has[THREAD]);
-	row->what = next_name(&at, head.has[WHAT]);
+	row->program = take_name_from_key(&at, head.has[PROGRAM]);
+	row->thread = take_name_from_key(&at, head.has[THREAD]);
+	row->what = take_name_from_key(&at, head.has[WHAT]);
 	HASH_ADD_KEYPTR(hh, rows->list, row->key, len, row);
 	if (row->hh.tbl)
 		return row;
@@ -115,8 +115,8 @@ static struct diff_row *add_row(struct diff_rows *rows, struct strbuf *key)
 }
 
 /* Returns the row that the statement's row names, or NULL without memory. */
-static struct diff_row *get_row(struct diff_rows *rows, const struct report *metric,
-				const struct report_section *level, sqlite3_stmt *st)
+static struct diff_row *get_row_of_statement(struct diff_rows *rows, const struct report *metric,
+					     const struct report_section *level, sqlite3_stmt *st)
 {
 	const char *names[3];
 	struct strbuf key = {0};
@@ -130,14 +130,14 @@ static struct diff_row *get_row(struct diff_rows *rows, const struct report *met
 		head.has[i] = names[i];
 	}
 	strbuf_add(&key, &head, sizeof(head));
-	put_name(&key, names[PROGRAM], names[PROGRAM] && is_of_kernel(names[PROGRAM]));
-	put_name(&key, names[THREAD], true);
-	put_name(&key, names[WHAT], false);
+	put_name_into_key(&key, names[PROGRAM], names[PROGRAM] && is_of_kernel(names[PROGRAM]));
+	put_name_into_key(&key, names[THREAD], true);
+	put_name_into_key(&key, names[WHAT], false);
 	if (key.failed)
 		goto out;
 	HASH_FIND(hh, rows->list, key.s, key.len, ret);
 	if (!ret)
-		ret = add_row(rows, &key);
+		ret = add_row_of_key(rows, &key);
 	if (ret)
 		ret->metric = metric;
 out:
@@ -191,7 +191,7 @@ static int read_level(struct diff_rows *rows, sqlite3 *db, const struct report *
 		sqlite3_bind_text(st, sqlite3_bind_parameter_index(st, ":waits"),
 				  w->is_block ? "single" : "waits", -1, SQLITE_STATIC);
 	while ((r = sqlite3_step(st)) == SQLITE_ROW) {
-		struct diff_row *row = get_row(rows, metric, level, st);
+		struct diff_row *row = get_row_of_statement(rows, metric, level, st);
 
 		if (!row) {
 			sqlite3_finalize(st);

@@ -27,7 +27,7 @@ struct head_line {
 	err_set((l)->e, -EINVAL, "%s:%u: " fmt, (l)->path, (l)->number, ##__VA_ARGS__)
 
 /* Cuts the first word off and returns it, or NULL at the end. */
-static char *next_word(char **rest)
+static char *cut_first_word(char **rest)
 {
 	char *word;
 
@@ -67,7 +67,7 @@ static int finding_add_needs(struct finding *f, char *rest, const struct head_li
 			*next = '\0';
 			next += strlen(" or ");
 		}
-		word = next_word(&term);
+		word = cut_first_word(&term);
 		term = skip_blanks(term);
 		while (word && kind < ARRAY_SIZE(kinds) && strcmp(kinds[kind], word) != 0)
 			kind++;
@@ -87,7 +87,7 @@ static int finding_add_needs(struct finding *f, char *rest, const struct head_li
 
 static int finding_add_threshold(struct finding *f, char *rest, const struct head_line *l)
 {
-	char *column = next_word(&rest), *min = next_word(&rest), *end = NULL;
+	char *column = cut_first_word(&rest), *min = cut_first_word(&rest), *end = NULL;
 	double v = min ? strtod(min, &end) : 0;
 
 	if (!column || !is_identifier(column) || !min || end == min || *end)
@@ -110,7 +110,7 @@ static int finding_read_word(struct finding *f, char *line, const struct head_li
 		     {"record", &f->record},
 		     {"words", &f->words},
 		     {"more", &f->more}};
-	char *rest = line, *word = next_word(&rest);
+	char *rest = line, *word = cut_first_word(&rest);
 
 	rest = skip_blanks(rest);
 	if (!word || !rest || !*rest)
@@ -210,7 +210,7 @@ unsigned finding_line_of(const struct finding *f, int offset)
 /* ---- lists ---- */
 
 /* Takes the finding over. */
-static int list_put(struct finding_list *l, struct finding *f, struct err_text *e)
+static int finding_list_put(struct finding_list *l, struct finding *f, struct err_text *e)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (!strcmp(l->of[i].name, f->name)) {
@@ -230,7 +230,7 @@ int finding_list_add_built_in(struct finding_list *l, struct err_text *e)
 {
 	for (const struct finding_text *t = finding_texts; t->name; t++) {
 		struct finding f;
-		int r = finding_parse(t->name, t->text, &f, e) ?: list_put(l, &f, e);
+		int r = finding_parse(t->name, t->text, &f, e) ?: finding_list_put(l, &f, e);
 
 		if (r < 0)
 			return r;
@@ -252,7 +252,7 @@ static int finding_list_add_file(struct finding_list *l, const char *path, struc
 	else
 		r = finding_parse(path, text.s ? text.s : "", &f, e);
 	strbuf_deinit(&text);
-	return r < 0 ? r : list_put(l, &f, e);
+	return r < 0 ? r : finding_list_put(l, &f, e);
 }
 
 struct name_array {
@@ -260,7 +260,7 @@ struct name_array {
 	size_t n, cap;
 };
 
-static int keep_sql(void *ctx, const char *name, unsigned char d_type)
+static int keep_name_of_sql_file(void *ctx, const char *name, unsigned char d_type)
 {
 	struct name_array *names = ctx;
 
@@ -282,7 +282,7 @@ static int finding_list_add_folder(struct finding_list *l, const char *folder, s
 {
 	struct name_array names = {0};
 	char path[PATH_MAX];
-	int r = fs_each(folder, keep_sql, &names);
+	int r = fs_each(folder, keep_name_of_sql_file, &names);
 
 	if (r < 0)
 		err_set(e, r, "cannot read %s: %s", folder, strerror(-r));

@@ -17,7 +17,7 @@ void arg_writer_deinit(struct arg_writer *w)
 	strbuf_deinit(&w->flat);
 }
 
-static struct arg_mark mark_of(const struct arg_writer *w)
+static struct arg_mark mark_of_key(const struct arg_writer *w)
 {
 	return (struct arg_mark){.key = w->key.len, .flat = w->flat.len};
 }
@@ -32,7 +32,7 @@ static void arg_writer_add_part(struct strbuf *b, const char *s, size_t len, boo
 
 struct arg_mark arg_writer_enter(struct arg_writer *w, const void *name, size_t len, bool clean)
 {
-	struct arg_mark mark = mark_of(w);
+	struct arg_mark mark = mark_of_key(w);
 
 	arg_writer_add_part(&w->key, name, len, clean);
 	arg_writer_add_part(&w->flat, name, len, clean);
@@ -41,14 +41,14 @@ struct arg_mark arg_writer_enter(struct arg_writer *w, const void *name, size_t 
 
 struct arg_mark arg_writer_enter_index(struct arg_writer *w, unsigned index)
 {
-	struct arg_mark mark = mark_of(w);
+	struct arg_mark mark = mark_of_key(w);
 
 	strbuf_printf(&w->key, "[%u]", index);
 	return mark;
 }
 
 /* Returns the index that follows the array's name in a key, plus 1. 0: the key is no element. */
-static unsigned element_end(const struct arg_writer *w, uint32_t key)
+static unsigned index_after_element(const struct arg_writer *w, uint32_t key)
 {
 	const struct strings *s = &w->store->strings;
 	const char *text = strings_get(s, key);
@@ -79,9 +79,9 @@ unsigned arg_writer_next_index(const struct arg_writer *w)
 		return 0; /* no argument is added any more */
 	for (size_t i = w->out->n;
 	     i-- > 0 && (!element || key_begins_with_path(w, args[i].key, element));)
-		end = MAX(end, element_end(w, args[i].key));
+		end = MAX(end, index_after_element(w, args[i].key));
 	for (size_t i = 0; !element && w->earlier && i < w->earlier->n; i++)
-		end = MAX(end, element_end(w, w->earlier->args[i].key));
+		end = MAX(end, index_after_element(w, w->earlier->args[i].key));
 	return end;
 }
 

@@ -23,14 +23,14 @@ struct cgroup_member {
 };
 
 /* Times of a trace may be anything: at the ends of the range these stay there. */
-static int64_t time_plus(int64_t t, int64_t ns)
+static int64_t add_to_time(int64_t t, int64_t ns)
 {
 	int64_t sum;
 
 	return __builtin_add_overflow(t, ns, &sum) ? (ns < 0 ? INT64_MIN : INT64_MAX) : sum;
 }
 
-static int64_t time_between(int64_t from, int64_t to)
+static int64_t duration_between(int64_t from, int64_t to)
 {
 	int64_t ns;
 
@@ -85,7 +85,8 @@ static const struct {
 	{PB_CGROUP_TREE_GROUP_INVOCATION_ID, CGROUP_INVOCATION},
 };
 
-static void cgroup_row_read(struct import *im, const struct machine *m, const struct pb_field *group)
+static void cgroup_row_read(struct import *im, const struct machine *m,
+			    const struct pb_field *group)
 {
 	struct table *t = import_table(im, TABLE_CGROUP);
 	uint64_t id = 0, parent = 0;
@@ -120,7 +121,8 @@ static struct cgroup_member *cgroup_member_append(struct import *im)
 {
 	if (!budget_charge(&im->store->budget, sizeof(*im->members)))
 		return NULL;
-	if (array_reserve(&im->members, &im->cap_members, im->n_members + 1, sizeof(*im->members))) {
+	if (array_reserve(&im->members, &im->cap_members, im->n_members + 1,
+			  sizeof(*im->members))) {
 		budget_fail(&im->store->budget);
 		return NULL;
 	}
@@ -147,8 +149,8 @@ static bool next_member(struct member_columns *c, int64_t *time, int64_t *tid, i
 }
 
 /* Reads the ids of the packet's groups as rows of the table. Returns their number. */
-static size_t read_group_rows(struct import *im, const struct machine *m, const struct pb_field *ids,
-			      uint32_t **ret)
+static size_t read_group_rows(struct import *im, const struct machine *m,
+			      const struct pb_field *ids, uint32_t **ret)
 {
 	uint32_t *rows = NULL;
 	size_t n = 0, cap = 0;
@@ -266,7 +268,8 @@ static struct member_range find_members(const struct import *im, const struct cg
 	return r;
 }
 
-static const struct cgroup_member *take_earlier(struct member_range *a, struct member_range *b)
+static const struct cgroup_member *take_earlier_member(struct member_range *a,
+						       struct member_range *b)
 {
 	if (a->at == a->end)
 		return b->at == b->end ? NULL : b->at++;
@@ -288,7 +291,7 @@ static void add_thread_cgroup(struct import *im, const struct thread_life *of, i
 	table_set_u32(t, THREAD_CGROUP_UTID, row, of->utid);
 	table_set_ts(t, THREAD_CGROUP_TS, row, ts);
 	table_set_dur(t, THREAD_CGROUP_DUR, row,
-		      time_between(ts, MIN(of->end, im->store->end_ts)));
+		      duration_between(ts, MIN(of->end, im->store->end_ts)));
 	table_set_u32(t, THREAD_CGROUP_CGROUP, row, cgroup);
 }
 
@@ -299,21 +302,21 @@ static void add_thread_cgroups(struct import *im, const struct thread_life *of,
 	const struct cgroup_member *c;
 	bool is_first = true;
 
-	while ((c = take_earlier(&direct, &process)) && !im->store->budget.error) {
+	while ((c = take_earlier_member(&direct, &process)) && !im->store->budget.error) {
 		int64_t ts = MAX(c->ts, of->start);
 		uint32_t last = t->rows - 1;
 
-		if (c->ts < time_plus(of->start, -SLACK_NS))
+		if (c->ts < add_to_time(of->start, -SLACK_NS))
 			continue;
-		if (c->ts > time_plus(of->end, SLACK_NS))
+		if (c->ts > add_to_time(of->end, SLACK_NS))
 			break;
-		if (is_first && (c->is_initial || c->ts < time_plus(of->start, SLACK_NS)))
+		if (is_first && (c->is_initial || c->ts < add_to_time(of->start, SLACK_NS)))
 			ts = MAX(of->start, MIN(im->store->start_ts, c->ts));
 		if (!is_first && table_u32(t, THREAD_CGROUP_CGROUP, last) == c->cgroup)
 			continue;
 		if (!is_first)
 			table_set_dur(t, THREAD_CGROUP_DUR, last,
-				      time_between(table_ts(t, THREAD_CGROUP_TS, last), ts));
+				      duration_between(table_ts(t, THREAD_CGROUP_TS, last), ts));
 		add_thread_cgroup(im, of, ts, c->cgroup);
 		is_first = false;
 	}
@@ -321,7 +324,7 @@ static void add_thread_cgroups(struct import *im, const struct thread_life *of,
 
 /* The first rows of a thread whose end is not known are those up to the start of the next one with its
  * tid. Returns the ends by utid, or NULL without memory. */
-static int64_t *find_ends(const struct import *im)
+static int64_t *find_ends_of_threads(const struct import *im)
 {
 	const struct table *threads = &im->store->tables[TABLE_THREAD];
 	int64_t *ends = malloc(((size_t)threads->rows + 1) * sizeof(*ends));
@@ -331,19 +334,21 @@ static int64_t *find_ends(const struct import *im)
 
 		ends[utid] = end == NULL_I64 ? INT64_MAX : end;
 	}
-	for (uint32_t utid = 0; ends && utid < threads->rows && utid < im->infos.n_threads; utid++) {
+	for (uint32_t utid = 0; ends && utid < threads->rows && utid < im->infos.n_threads;
+	     utid++) {
 		uint32_t older = im->infos.threads[utid].older;
 		int64_t start = table_i64(threads, THREAD_START_TS, utid);
 
 		if (older != NULL_U32 && start != NULL_I64)
-			ends[older] = MIN(ends[older], time_plus(start, -SLACK_NS));
+			ends[older] = MIN(ends[older], add_to_time(start, -SLACK_NS));
 	}
 	return ends;
 }
 
 /* Finds the rows of a thread, and those of its process as a whole. */
 static void find_members_of_thread(const struct import *im, uint32_t utid,
-				   struct member_range *ret_direct, struct member_range *ret_process)
+				   struct member_range *ret_direct,
+				   struct member_range *ret_process)
 {
 	const struct table *threads = &im->store->tables[TABLE_THREAD];
 	uint32_t upid = table_u32(threads, THREAD_UPID, utid);
@@ -363,7 +368,7 @@ static void find_members_of_thread(const struct import *im, uint32_t utid,
 	*ret_process = find_members(im, &task);
 }
 
-static void add_rows_of_thread(struct import *im, uint32_t utid, int64_t end)
+static void add_cgroups_of_thread(struct import *im, uint32_t utid, int64_t end)
 {
 	int64_t start = table_i64(import_table(im, TABLE_THREAD), THREAD_START_TS, utid);
 	const struct thread_life of = {utid, start == NULL_I64 ? INT64_MIN : start, end};
@@ -374,7 +379,7 @@ static void add_rows_of_thread(struct import *im, uint32_t utid, int64_t end)
 }
 
 /* Marks the rows of the tasks that the trace knows from elsewhere. */
-static void mark_known(struct import *im, uint32_t utid)
+static void mark_members_of_thread(struct import *im, uint32_t utid)
 {
 	struct member_range direct, process;
 
@@ -386,10 +391,10 @@ static void mark_known(struct import *im, uint32_t utid)
 }
 
 /* Makes the threads that have rows only here. */
-static void make_threads(struct import *im)
+static void make_threads_of_members(struct import *im)
 {
 	for (uint32_t utid = 0; utid < import_table(im, TABLE_THREAD)->rows; utid++)
-		mark_known(im, utid);
+		mark_members_of_thread(im, utid);
 	for (size_t i = 0; i < im->n_members; i++) {
 		const struct cgroup_member *c = &im->members[i];
 		struct tasks *t = &im->machines[c->machine]->tasks;
@@ -410,16 +415,16 @@ void rows_cgroup_members_finish(struct import *im)
 	if (!im->n_members)
 		return;
 	qsort(im->members, im->n_members, sizeof(*im->members), compare_members);
-	make_threads(im);
+	make_threads_of_members(im);
 	/* A trace of these rows only ends with the last of them. */
 	if (im->store->start_ts > im->store->end_ts)
 		for (size_t i = 0; i < im->n_members; i++)
 			import_note_ts(im, im->members[i].ts);
-	ends = find_ends(im);
+	ends = find_ends_of_threads(im);
 	if (!ends)
 		budget_fail(&im->store->budget);
 	for (uint32_t utid = 0; ends && utid < import_table(im, TABLE_THREAD)->rows; utid++)
-		add_rows_of_thread(im, utid, ends[utid]);
+		add_cgroups_of_thread(im, utid, ends[utid]);
 	free(ends);
 }
 

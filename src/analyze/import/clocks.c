@@ -217,7 +217,7 @@ static void add_pair(struct clocks *c, uint16_t from, uint16_t to, int64_t a, in
 
 /* Returns true if the trace clock reads less than in an earlier snapshot that has one of the other
  * clocks. */
-static bool goes_back(struct clocks *c, const struct clock_reading *r, size_t n)
+static bool trace_clock_goes_back(struct clocks *c, const struct clock_reading *r, size_t n)
 {
 	const struct clock_node *trace = clocks_find(c, c->trace);
 	int64_t now = INT64_MAX;
@@ -242,7 +242,8 @@ int64_t clocks_add_snapshot(struct clocks *c, const struct clock_reading *readin
 {
 	uint16_t at[SNAPSHOT_MAX];
 
-	if (n > SNAPSHOT_MAX || !is_acceptable(c, readings, n) || goes_back(c, readings, n))
+	if (n > SNAPSHOT_MAX || !is_acceptable(c, readings, n) ||
+	    trace_clock_goes_back(c, readings, n))
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		struct clock_node *node =
@@ -292,13 +293,13 @@ struct way {
 	size_t n_queue;
 };
 
-static uint16_t index_in_way(const struct clock_node *n)
+static uint16_t index_of_clock(const struct clock_node *n)
 {
 	return (uint16_t)(n->index + (is_of_sequence(n->clock) ? CLOCKS_WIDE_MAX : 0));
 }
 
 /* Times of a clock that went back are not converted, but times can be converted to it. */
-static void list_candidates(struct clocks *c, const struct clock_node *source, struct way *w)
+static void list_clocks_of_way(struct clocks *c, const struct clock_node *source, struct way *w)
 {
 	for (size_t i = 0; i < c->n_wide; i++) {
 		w->nodes[i] = c->wide[i];
@@ -317,7 +318,7 @@ static void list_candidates(struct clocks *c, const struct clock_node *source, s
 
 /* Visits the clocks of a set, whose first has the index `first`. `to` is the next clock from
  * them. */
-static void visit(struct way *w, uint64_t set, unsigned first, uint16_t to)
+static void visit_clocks(struct way *w, uint64_t set, unsigned first, uint16_t to)
 {
 	for (; set; set &= set - 1) {
 		uint16_t at = (uint16_t)(first + (unsigned)__builtin_ctzll(set));
@@ -328,7 +329,7 @@ static void visit(struct way *w, uint64_t set, unsigned first, uint16_t to)
 }
 
 /* Returns the clocks of the source's sequence that are left and share a snapshot with a clock. */
-static uint64_t own_neighbours(const struct way *w, uint16_t at)
+static uint64_t neighbours_in_sequence(const struct way *w, uint16_t at)
 {
 	uint64_t set = 0;
 
@@ -347,10 +348,10 @@ static uint64_t own_neighbours(const struct way *w, uint16_t at)
 static uint16_t find_way(struct clocks *c, const struct clock_node *source,
 			 const struct clock_node *target, struct way *w)
 {
-	uint16_t from = index_in_way(source), to = index_in_way(target);
+	uint16_t from = index_of_clock(source), to = index_of_clock(target);
 
 	*w = (struct way){.n_queue = 0};
-	list_candidates(c, source, w);
+	list_clocks_of_way(c, source, w);
 	if (source->not_monotonic || w->nodes[to] != target)
 		return NO_NODE;
 	if (to < CLOCKS_WIDE_MAX)
@@ -367,11 +368,11 @@ static uint16_t find_way(struct clocks *c, const struct clock_node *source,
 		for (unsigned i = 0; i < ARRAY_SIZE(w->wide_left); i++) {
 			set = w->nodes[at]->wide[i] & w->wide_left[i];
 			w->wide_left[i] &= ~set;
-			visit(w, set, i * 64, at);
+			visit_clocks(w, set, i * 64, at);
 		}
-		set = own_neighbours(w, at);
+		set = neighbours_in_sequence(w, at);
 		w->own_left &= ~set;
-		visit(w, set, CLOCKS_WIDE_MAX, at);
+		visit_clocks(w, set, CLOCKS_WIDE_MAX, at);
 	}
 	return NO_NODE;
 }

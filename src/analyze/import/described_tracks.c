@@ -24,9 +24,18 @@ struct described_node {
 		[OWNER_PROCESS] = {"process_" kind, NULL, is_counter, {UPID, __VA_ARGS__}},        \
 		[OWNER_THREAD] = {"thread_" kind, NULL, is_counter, {UTID, __VA_ARGS__}},          \
 	}
-#define UPID {"upid", false}
-#define UTID {"utid", false}
-#define TRACK_UUID {"track_uuid", false}
+#define UPID                                                                                       \
+	{                                                                                          \
+		"upid", false                                                                      \
+	}
+#define UTID                                                                                       \
+	{                                                                                          \
+		"utid", false                                                                      \
+	}
+#define TRACK_UUID                                                                                 \
+	{                                                                                          \
+		"track_uuid", false                                                                \
+	}
 
 static const struct track_type plain_types[] = TYPES("track_event", false, TRACK_UUID);
 static const struct track_type counter_types[] = TYPES("counter_track_event", true, TRACK_UUID);
@@ -184,7 +193,8 @@ struct described_track *described_get_for_event(struct import *im, struct machin
 
 /* ---- rows ---- */
 
-static void add_string(struct import *im, struct arg_builder *b, const char *key, uint32_t string)
+static void add_string_arg(struct import *im, struct arg_builder *b, const char *key,
+			   uint32_t string)
 {
 	uint32_t id = strings_intern_z(&im->store->strings, key);
 
@@ -195,29 +205,29 @@ static void add_string(struct import *im, struct arg_builder *b, const char *key
 				.key = id, .flat_key = id, .type = ARG_STRING, .value = string});
 }
 
-static void set_source(struct import *im, const struct described_track *d, uint32_t track)
+static void set_source_args(struct import *im, const struct described_track *d, uint32_t track)
 {
 	static const char *const builtins[] = {NULL, "thread_time", "thread_instruction_count"};
 	struct store *s = im->store;
 	struct arg_builder b = {.n = 0};
 	bool is_root = !d->key.uuid || d->kind == DESCRIBED_PROCESS || d->kind == DESCRIBED_THREAD;
 
-	add_string(im, &b, "source", strings_intern_z(&s->strings, "descriptor"));
+	add_string_arg(im, &b, "source", strings_intern_z(&s->strings, "descriptor"));
 	arg_builder_add_int(s, &b, "trace_id", ARG_INT, (int64_t)d->key.uuid);
 	arg_builder_add_int(s, &b, "is_root_in_scope", ARG_BOOL, is_root);
 	if (d->kind == DESCRIBED_COUNTER) {
-		add_string(im, &b, "category", d->counter.categories);
+		add_string_arg(im, &b, "category", d->counter.categories);
 		if (d->counter.builtin)
-			add_string(im, &b, "builtin_counter_type",
-				   strings_intern_z(&s->strings, builtins[d->counter.builtin]));
-		add_string(im, &b, "y_axis_share_key", d->counter.share_key);
+			add_string_arg(im, &b, "builtin_counter_type",
+				       strings_intern_z(&s->strings, builtins[d->counter.builtin]));
+		add_string_arg(im, &b, "y_axis_share_key", d->counter.share_key);
 	}
 	if (d->has_first)
 		arg_builder_add_int(s, &b, "has_first_packet_on_sequence", ARG_BOOL, d->first);
-	add_string(im, &b, "child_ordering", d->ordering);
+	add_string_arg(im, &b, "child_ordering", d->ordering);
 	if (d->has_rank)
 		arg_builder_add_int(s, &b, "sibling_order_rank", ARG_INT, d->rank);
-	add_string(im, &b, "description", d->description);
+	add_string_arg(im, &b, "description", d->description);
 	table_set_u32(import_table(im, TABLE_TRACK), TRACK_SOURCE_ARGS, track, arg_sets_add(s, &b));
 	free(b.args);
 }
@@ -259,7 +269,7 @@ static uint32_t make_track_row(struct import *im, struct machine *m,
 	if (d->kind == DESCRIBED_STATE)
 		table_set_u32(t, TRACK_EVENT_TYPE, row,
 			      strings_intern_z(&im->store->strings, "state"));
-	set_source(im, d, row);
+	set_source_args(im, d, row);
 	return row;
 }
 
@@ -326,7 +336,7 @@ static uint32_t described_tracks_get_row(struct import *im, struct machine *m,
 		track_group_make_track(im, m, d->group, slot,
 				       d->name != NULL_U32 ? d->name : event_name);
 		row = slot->track;
-		set_source(im, d, row);
+		set_source_args(im, d, row);
 	} else {
 		row = d->track = make_track_row(im, m, d, event_name);
 	}

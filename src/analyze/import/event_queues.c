@@ -93,7 +93,7 @@ void event_queues_add_event(struct event_queues *qs, uint32_t queue, const struc
 /* ---- one queue ---- */
 
 /* Returns the end of the ascending run that begins at i. */
-static size_t run_end(const struct queued_event *e, size_t i, size_t n)
+static size_t end_of_run(const struct queued_event *e, size_t i, size_t n)
 {
 	for (i++; i < n && e[i].ts >= e[i - 1].ts; i++)
 		;
@@ -120,11 +120,11 @@ static struct queued_event *event_queues_sort_runs(struct queued_event *e,
 		size_t i = 0;
 
 		while (i < n) {
-			size_t b = run_end(e, i, n), end;
+			size_t b = end_of_run(e, i, n), end;
 
 			if (i == 0 && b == n)
 				return e;
-			end = b < n ? run_end(e, b, n) : n;
+			end = b < n ? end_of_run(e, b, n) : n;
 			merge_runs(e, i, b, end, spare + i);
 			i = end;
 		}
@@ -191,7 +191,7 @@ static void sift_down(struct event_queues *qs, size_t i)
 }
 
 /* Returns the earliest time in the queues of the heap without its first one. */
-static int64_t second_ts(const struct event_queues *qs)
+static int64_t second_earliest_ts(const struct event_queues *qs)
 {
 	int64_t ts = INT64_MAX;
 
@@ -215,7 +215,7 @@ static bool event_queues_pop(struct event_queues *qs, struct event_queue *q)
 	return q->first;
 }
 
-static bool make_heap(struct event_queues *qs)
+static bool make_heap_of_queues(struct event_queues *qs)
 {
 	qs->heap = malloc((qs->n + 1) * sizeof(*qs->heap));
 	if (!qs->heap) {
@@ -235,11 +235,11 @@ static bool make_heap(struct event_queues *qs)
 
 void event_queues_drain(struct event_queues *qs, queue_release_fn fn, void *ctx)
 {
-	if (!make_heap(qs))
+	if (!make_heap_of_queues(qs))
 		return;
 	while (qs->n_heap && !qs->budget->error) {
 		struct event_queue *q = &qs->queues[qs->heap[0]];
-		int64_t until = second_ts(qs);
+		int64_t until = second_earliest_ts(qs);
 		bool more;
 
 		do {

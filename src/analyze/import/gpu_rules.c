@@ -117,7 +117,7 @@ static bool *gpu_work_emits_flag(struct import *im, uint32_t track)
 
 /* ---- notes ---- */
 
-static struct gpu_note *find_note(struct import *im, const struct gpu_note_key *key)
+static struct gpu_note *gpu_note_find(struct import *im, const struct gpu_note_key *key)
 {
 	struct gpu_note *n;
 
@@ -130,7 +130,7 @@ static void gpu_note_set(struct import *im, enum gpu_note_kind kind, uint32_t of
 			 const uint64_t id[2], int64_t value)
 {
 	const struct gpu_note_key key = {kind, of, {id[0], id[1]}};
-	struct gpu_note *n = find_note(im, &key);
+	struct gpu_note *n = gpu_note_find(im, &key);
 
 	if (!n) {
 		n = budget_alloc(&im->store->budget, sizeof(*n));
@@ -147,7 +147,7 @@ static bool gpu_note_get(struct import *im, enum gpu_note_kind kind, uint32_t of
 			 const uint64_t id[2], int64_t *ret)
 {
 	const struct gpu_note_key key = {kind, of, {id[0], id[1]}};
-	const struct gpu_note *n = find_note(im, &key);
+	const struct gpu_note *n = gpu_note_find(im, &key);
 
 	if (n)
 		*ret = n->value;
@@ -158,7 +158,7 @@ static bool gpu_note_pop(struct import *im, enum gpu_note_kind kind, uint32_t of
 			 const uint64_t id[2], int64_t *ret)
 {
 	const struct gpu_note_key key = {kind, of, {id[0], id[1]}};
-	struct gpu_note *n = find_note(im, &key);
+	struct gpu_note *n = gpu_note_find(im, &key);
 
 	if (!n)
 		return false;

@@ -235,7 +235,7 @@ static uint32_t open_slice(struct import *im, struct machine *m, uint32_t cpu, i
 	return row;
 }
 
-static void note_switch(struct cpu_sched *c, uint32_t utid, int32_t tid, int32_t prio)
+static void note_last_switch(struct cpu_sched *c, uint32_t utid, int32_t tid, int32_t prio)
 {
 	c->has_last = true;
 	c->utid = utid;
@@ -262,7 +262,7 @@ void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
 
 	if (!c->has_last) {
 		stats_add(im->store, STAT_COMPACT_SCHED_SWITCH_SKIPPED, STAT_NO_INDEX, 1);
-		note_switch(c, next, e->tid, next_prio);
+		note_last_switch(c, next, e->tid, next_prio);
 		return;
 	}
 	row = table_append(compact);
@@ -280,7 +280,7 @@ void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
 		c->slice = open_slice(im, m, cpu, e->ts, next, next_prio);
 		add_switch_states(im, m, cpu, e->ts, prev, state, next);
 	}
-	note_switch(c, next, e->tid, next_prio);
+	note_last_switch(c, next, e->tid, next_prio);
 }
 
 void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
@@ -364,7 +364,7 @@ void rows_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_
 		stats_add(im->store, STAT_MISMATCHED_SCHED_SWITCH_TIDS, STAT_NO_INDEX, 1);
 	c->slice = open_slice(im, m, cpu, ts, next, sw.next_prio);
 	add_switch_states(im, m, cpu, ts, prev, state, next);
-	note_switch(c, next, sw.next_tid, sw.next_prio);
+	note_last_switch(c, next, sw.next_tid, sw.next_prio);
 }
 
 /* Events of tasks and of the scheduler: what each changes in thread, process and thread_state. */
@@ -457,7 +457,7 @@ static void sched_blocked_reason(struct import *im, struct machine *m, const str
  * Converts the expiry of a timer. Its clock is not in the event: of the clocks that a sleep can have
  * it is the one whose time is nearest to that of the event.
  */
-static int64_t convert_expiry(struct machine *m, int64_t now, int64_t expires)
+static int64_t convert_timer_expiry(struct machine *m, int64_t now, int64_t expires)
 {
 	static const uint32_t ids[] = {CLOCK_MONOTONIC_ID, CLOCK_BOOTTIME_ID, CLOCK_REALTIME_ID};
 	int64_t due = NULL_I64, distance = INT64_MAX, ts, from_now;
@@ -495,7 +495,7 @@ static void hrtimer_start(struct import *im, struct machine *m, const struct ftr
 	    strcmp(strings_get(&im->store->strings, name), "hrtimer_wakeup") != 0)
 		return;
 	im->store->has_sleep_timers = true;
-	info->timer_due = convert_expiry(m, e->ts, (int64_t)expires.u64);
+	info->timer_due = convert_timer_expiry(m, e->ts, (int64_t)expires.u64);
 	info->timer = timer.u64;
 	info->timer_state = e->sequence_state;
 }

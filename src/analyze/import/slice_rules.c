@@ -130,7 +130,7 @@ static uint32_t syscall_string(struct import *im, const struct machine *m, uint6
 	return strings_intern_f(&im->store->strings, "sys_%u", (unsigned)number);
 }
 
-static uint32_t cached_syscall(struct import *im, struct machine *m, uint64_t number)
+static uint32_t name_of_syscall(struct import *im, struct machine *m, uint64_t number)
 {
 	if (!m->syscalls[number])
 		m->syscalls[number] = syscall_string(im, m, number) + 1;
@@ -152,7 +152,7 @@ static void sys_enter(struct import *im, struct machine *m, const struct ftrace_
 	event_field(e, PB_SYS_ENTER_FTRACE_EVENT_ID, &f);
 	if (f.u64 >= SYSCALLS_END)
 		return;
-	name = cached_syscall(im, m, f.u64);
+	name = name_of_syscall(im, m, f.u64);
 	slice = slices_begin_syscall(im, e->ts,
 				     name == slice_rules_intern(im, "sys_rt_sigreturn") ? 0 : -1,
 				     tracks_get_thread_track(im, m, e->utid), name,
@@ -170,7 +170,7 @@ static void sys_exit(struct import *im, struct machine *m, const struct ftrace_e
 	event_field(e, PB_SYS_EXIT_FTRACE_EVENT_ID, &f);
 	if (f.u64 >= SYSCALLS_END)
 		return;
-	name = cached_syscall(im, m, f.u64);
+	name = name_of_syscall(im, m, f.u64);
 	if (name == slice_rules_intern(im, "sys_write")) {
 		bool ended = info->in_write == NULL_U32 || info->in_write == WRITE_CUT;
 
@@ -507,7 +507,7 @@ static void function_exit(struct import *im, struct machine *m, const struct ftr
 }
 
 /* The type is a KprobeType: 1 begins a slice, 2 ends it, 3 is an instant. */
-static void kprobe(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void kprobe_event(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	uint32_t track = tracks_get_thread_track(im, m, e->utid);
 	uint32_t name = event_text(im, e, PB_KPROBE_EVENT_NAME);
@@ -536,6 +536,6 @@ const struct event_rule thread_slice_rules[] = {
 	{PB_FTRACE_EVENT_CMA_ALLOC_INFO, cma_info, NULL},
 	{PB_FTRACE_EVENT_FUNCGRAPH_ENTRY, function_entry, "func"},
 	{PB_FTRACE_EVENT_FUNCGRAPH_EXIT, function_exit, "func"},
-	{PB_FTRACE_EVENT_KPROBE_EVENT, kprobe, NULL},
+	{PB_FTRACE_EVENT_KPROBE_EVENT, kprobe_event, NULL},
 	{0, NULL, NULL},
 };

@@ -23,7 +23,7 @@ struct slice_stack {
 	size_t n, cap;
 };
 
-static struct slice_stack *get_stack(struct import *im, uint32_t track)
+static struct slice_stack *get_slice_stack(struct import *im, uint32_t track)
 {
 	size_t n = im->cap_stacks;
 
@@ -38,7 +38,7 @@ static struct slice_stack *get_stack(struct import *im, uint32_t track)
 	return &im->stacks[track];
 }
 
-static void set_dur(struct import *im, struct open_slice *o, int64_t dur)
+static void set_slice_dur(struct import *im, struct open_slice *o, int64_t dur)
 {
 	o->dur = dur;
 	table_set_dur(import_table(im, TABLE_SLICE), SLICE_DUR, o->row, dur);
@@ -73,7 +73,7 @@ static void store_call_args(struct import *im, struct open_slice *o, uint32_t se
 	o->args = all;
 }
 
-static void pop(struct import *im, struct slice_stack *s)
+static void pop_slice(struct import *im, struct slice_stack *s)
 {
 	struct open_slice *o = &s->slices[--s->n];
 	struct table *t = import_table(im, TABLE_SLICE);
@@ -89,7 +89,7 @@ static void pop(struct import *im, struct slice_stack *s)
  * Removes the slices that ended at or before ts from the stack. Open slices inside of such a slice
  * end with it. for_instant: an instant of the same time stays, so that the next instant is inside.
  */
-static void pop_ended(struct import *im, struct slice_stack *s, int64_t ts, bool for_instant)
+static void pop_ended_slices(struct import *im, struct slice_stack *s, int64_t ts, bool for_instant)
 {
 	bool has_open = false;
 
@@ -110,14 +110,14 @@ static void pop_ended(struct import *im, struct slice_stack *s, int64_t ts, bool
 			struct open_slice *child = &s->slices[s->n - 1];
 
 			if (child->dur < 0)
-				set_dur(im, child, end - child->ts);
-			pop(im, s);
+				set_slice_dur(im, child, end - child->ts);
+			pop_slice(im, s);
 		}
-		pop(im, s);
+		pop_slice(im, s);
 	}
 }
 
-static void move_args(struct import *im, struct open_slice *o, struct arg_builder *args)
+static void move_args_to_slice(struct import *im, struct open_slice *o, struct arg_builder *args)
 {
 	if (!args || !args->n)
 		return;
@@ -145,7 +145,7 @@ static uint32_t slices_add_row(struct import *im, const struct slice_stack *s, i
 	return row;
 }
 
-static void set_delta(struct table *t, unsigned from, unsigned to, uint32_t row, int64_t now)
+static void set_time_delta(struct table *t, unsigned from, unsigned to, uint32_t row, int64_t now)
 {
 	int64_t begin = table_i64(t, from, row);
 
@@ -153,7 +153,7 @@ static void set_delta(struct table *t, unsigned from, unsigned to, uint32_t row,
 		table_set_i64(t, to, row, (int64_t)((uint64_t)now - (uint64_t)begin));
 }
 
-static uint32_t add_times(struct import *im, uint32_t slice)
+static uint32_t add_slice_times(struct import *im, uint32_t slice)
 {
 	struct table *t = import_table(im, TABLE_SLICE_TIMES);
 	uint32_t row = table_append(t);
@@ -174,7 +174,7 @@ void slices_set_thread_times(struct import *im, uint32_t slice, bool is_end, int
 	if (slice == NULL_U32 || (thread_ns == NULL_I64 && instructions == NULL_I64))
 		return;
 	if (!is_end) {
-		row = add_times(im, slice);
+		row = add_slice_times(im, slice);
 		table_set_i64(t, SLICE_TIMES_THREAD_TS, row, thread_ns);
 		table_set_i64(t, SLICE_TIMES_INSTRUCTIONS, row, instructions);
 		if (table_dur(slices, SLICE_DUR, slice) != 0)
@@ -184,8 +184,9 @@ void slices_set_thread_times(struct import *im, uint32_t slice, bool is_end, int
 		if (row == NULL_U32)
 			return;
 	}
-	set_delta(t, SLICE_TIMES_THREAD_TS, SLICE_TIMES_THREAD_DUR, row, thread_ns);
-	set_delta(t, SLICE_TIMES_INSTRUCTIONS, SLICE_TIMES_INSTRUCTION_DELTA, row, instructions);
+	set_time_delta(t, SLICE_TIMES_THREAD_TS, SLICE_TIMES_THREAD_DUR, row, thread_ns);
+	set_time_delta(t, SLICE_TIMES_INSTRUCTIONS, SLICE_TIMES_INSTRUCTION_DELTA, row,
+		       instructions);
 }
 
 void slices_set_thread_durs(struct import *im, uint32_t slice, int64_t thread_dur,
@@ -206,7 +207,7 @@ void slices_set_thread_durs(struct import *im, uint32_t slice, int64_t thread_du
 }
 
 /* Returns true if the slice would end after the slice that is around it. */
-static bool overlaps(const struct slice_stack *s, int64_t ts, int64_t dur)
+static bool exceeds_parent(const struct slice_stack *s, int64_t ts, int64_t dur)
 {
 	const struct open_slice *top = s->n ? &s->slices[s->n - 1] : NULL;
 
@@ -216,14 +217,14 @@ static bool overlaps(const struct slice_stack *s, int64_t ts, int64_t dur)
 uint32_t slices_begin(struct import *im, int64_t ts, int64_t dur, uint32_t track, uint32_t category,
 		      uint32_t name, struct arg_builder *args)
 {
-	struct slice_stack *s = get_stack(im, track);
+	struct slice_stack *s = get_slice_stack(im, track);
 	struct open_slice *o;
 	uint32_t row;
 
 	if (!s)
 		return NULL_U32;
-	pop_ended(im, s, ts, dur == 0);
-	if (dur > 0 && overlaps(s, ts, dur)) {
+	pop_ended_slices(im, s, ts, dur == 0);
+	if (dur > 0 && exceeds_parent(s, ts, dur)) {
 		stats_add(im->store, STAT_SLICE_DROP_OVERLAPPING_COMPLETE_EVENT, STAT_NO_INDEX, 1);
 		if (args)
 			args->n = 0;
@@ -241,7 +242,7 @@ uint32_t slices_begin(struct import *im, int64_t ts, int64_t dur, uint32_t track
 	}
 	o = &s->slices[s->n++];
 	*o = (struct open_slice){.row = row, .ts = ts, .dur = dur};
-	move_args(im, o, args);
+	move_args_to_slice(im, o, args);
 	return row;
 }
 
@@ -253,12 +254,12 @@ static bool slices_matches(const struct table *t, unsigned column, uint32_t row,
 }
 
 /* Returns the innermost open slice with the name and category, or NULL. */
-static struct open_slice *find_open(struct import *im, struct slice_stack *s, int64_t ts,
-				    uint32_t category, uint32_t name)
+static struct open_slice *find_open_slice(struct import *im, struct slice_stack *s, int64_t ts,
+					  uint32_t category, uint32_t name)
 {
 	const struct table *t = import_table(im, TABLE_SLICE);
 
-	pop_ended(im, s, ts, false);
+	pop_ended_slices(im, s, ts, false);
 	for (size_t i = s->n; i-- > 0;) {
 		struct open_slice *o = &s->slices[i];
 
@@ -270,13 +271,13 @@ static struct open_slice *find_open(struct import *im, struct slice_stack *s, in
 }
 
 /* Ends the innermost open slice with the name and category, and leaves it on the stack. */
-static struct open_slice *end_open(struct import *im, struct slice_stack *s, int64_t ts,
-				   uint32_t category, uint32_t name)
+static struct open_slice *end_open_slice(struct import *im, struct slice_stack *s, int64_t ts,
+					 uint32_t category, uint32_t name)
 {
-	struct open_slice *o = find_open(im, s, ts, category, name);
+	struct open_slice *o = find_open_slice(im, s, ts, category, name);
 
 	if (o) {
-		set_dur(im, o, ts - o->ts);
+		set_slice_dur(im, o, ts - o->ts);
 		import_note_span(im, o->ts, ts - o->ts);
 	}
 	return o;
@@ -285,8 +286,8 @@ static struct open_slice *end_open(struct import *im, struct slice_stack *s, int
 const struct arg_builder *slices_open_args(struct import *im, int64_t ts, uint32_t track,
 					   uint32_t category, uint32_t name)
 {
-	struct slice_stack *s = get_stack(im, track);
-	const struct open_slice *o = s ? find_open(im, s, ts, category, name) : NULL;
+	struct slice_stack *s = get_slice_stack(im, track);
+	const struct open_slice *o = s ? find_open_slice(im, s, ts, category, name) : NULL;
 
 	return o ? &o->args : NULL;
 }
@@ -294,14 +295,14 @@ const struct arg_builder *slices_open_args(struct import *im, int64_t ts, uint32
 uint32_t slices_end(struct import *im, int64_t ts, uint32_t track, uint32_t category, uint32_t name,
 		    struct arg_builder *args)
 {
-	struct slice_stack *s = get_stack(im, track);
-	struct open_slice *o = s ? end_open(im, s, ts, category, name) : NULL;
+	struct slice_stack *s = get_slice_stack(im, track);
+	struct open_slice *o = s ? end_open_slice(im, s, ts, category, name) : NULL;
 	uint32_t row = o ? o->row : NULL_U32;
 
 	if (o) {
-		move_args(im, o, args);
+		move_args_to_slice(im, o, args);
 		if (o == &s->slices[s->n - 1])
-			pop(im, s);
+			pop_slice(im, s);
 	} else if (s && args) {
 		args->n = 0;
 	}
@@ -312,7 +313,7 @@ uint32_t slices_begin_syscall(struct import *im, int64_t ts, int64_t dur, uint32
 			      uint32_t name, uint32_t enter)
 {
 	uint32_t row = slices_begin(im, ts, dur, track, NULL_U32, name, NULL);
-	const struct slice_stack *s = get_stack(im, track);
+	const struct slice_stack *s = get_slice_stack(im, track);
 
 	/* A slice that is too deep is not on the stack, and has no arguments. */
 	if (row != NULL_U32 && s && s->n && s->slices[s->n - 1].row == row && enter != NULL_U32)
@@ -323,8 +324,8 @@ uint32_t slices_begin_syscall(struct import *im, int64_t ts, int64_t dur, uint32
 
 void slices_end_syscall(struct import *im, int64_t ts, uint32_t track, uint32_t name, uint32_t exit)
 {
-	struct slice_stack *s = get_stack(im, track);
-	struct open_slice *o = s ? end_open(im, s, ts, NULL_U32, name) : NULL;
+	struct slice_stack *s = get_slice_stack(im, track);
+	struct open_slice *o = s ? end_open_slice(im, s, ts, NULL_U32, name) : NULL;
 	struct table *t = import_table(im, TABLE_SLICE);
 	uint32_t set;
 
@@ -339,14 +340,14 @@ void slices_end_syscall(struct import *im, int64_t ts, uint32_t track, uint32_t 
 	else
 		table_set_u32(t, SLICE_ARGS, o->row, call_args_add(im->store, NULL_U32, exit));
 	if (o == &s->slices[s->n - 1])
-		pop(im, s);
+		pop_slice(im, s);
 }
 
 void slices_finish(struct import *im)
 {
 	for (size_t i = 0; i < im->cap_stacks; i++)
 		while (im->stacks[i].n)
-			pop(im, &im->stacks[i]);
+			pop_slice(im, &im->stacks[i]);
 }
 
 void slices_deinit(struct import *im)

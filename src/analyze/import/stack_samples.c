@@ -242,8 +242,9 @@ struct follower_list {
 	size_t n;
 };
 
-static void add_followers(struct import *im, const struct stack_sample *s,
-			  const struct pb_field *message, uint32_t field, struct follower_list *ret)
+static void add_follower_tracks(struct import *im, const struct stack_sample *s,
+				const struct pb_field *message, uint32_t field,
+				struct follower_list *ret)
 {
 	pb_for_each (f, message)
 		if (f.id == field && f.data && ret->n < FOLLOWERS_MAX)
@@ -271,7 +272,7 @@ static void add_interned_followers(struct import *im, const struct stack_sample 
 }
 
 /* Adds the weights as values of counters. Returns their set. */
-static uint32_t add_weights(struct import *im, const struct stack_sample *s)
+static uint32_t add_sample_weights(struct import *im, const struct stack_sample *s)
 {
 	uint32_t track = primary_track(im, s), set = NULL_U32;
 	struct follower_list followers = {.n = 0};
@@ -280,12 +281,12 @@ static uint32_t add_weights(struct import *im, const struct stack_sample *s)
 
 	if (track != NULL_U32 && s->weight.id)
 		profiler_add_value(im, s->ts, track, (double)s->weight.u64, &set);
-	add_followers(im, s, &s->message, PB_STACK_SAMPLE_FOLLOWER_DESCRIPTORS, &followers);
+	add_follower_tracks(im, s, &s->message, PB_STACK_SAMPLE_FOLLOWER_DESCRIPTORS, &followers);
 	if (!followers.n)
 		add_interned_followers(im, s, &followers);
 	if (!followers.n)
-		add_followers(im, s, &s->defaults, PB_STACK_SAMPLE_DEFAULTS_FOLLOWER_DESCRIPTORS,
-			      &followers);
+		add_follower_tracks(im, s, &s->defaults,
+				    PB_STACK_SAMPLE_DEFAULTS_FOLLOWER_DESCRIPTORS, &followers);
 	pb_for_each (f, &s->message) {
 		if (f.id != PB_STACK_SAMPLE_FOLLOWER_WEIGHTS)
 			continue;
@@ -334,7 +335,7 @@ void rows_stack_sample(struct import *im, struct machine *m, int64_t ts, const s
 	row.error = import_intern_text(im, &s.error);
 	row.task = task_context(im, &s);
 	row.execution = execution_context(im, &s);
-	row.values = add_weights(im, &s);
+	row.values = add_sample_weights(im, &s);
 	row.callsite = stack_sample_callsite(im, &s);
 	profiler_add_sample(im, &row);
 }

@@ -256,7 +256,7 @@ static void track_event_args_put_text(struct event_args *a, const char *key, con
 	arg_writer_leave(&a->w, mark);
 }
 
-static void put_int(struct event_args *a, const char *key, enum arg_type type, int64_t v)
+static void put_int_arg(struct event_args *a, const char *key, enum arg_type type, int64_t v)
 {
 	struct arg_mark mark = track_event_args_enter(a, key);
 
@@ -267,7 +267,7 @@ static void put_int(struct event_args *a, const char *key, enum arg_type type, i
 /* ---- source locations ---- */
 
 /* Adds a path, in which '\\' becomes '/'. */
-static void put_path(struct event_args *a, const struct pb_field *f)
+static void put_plain_path(struct event_args *a, const struct pb_field *f)
 {
 	struct strbuf path = {0};
 
@@ -287,7 +287,7 @@ static void put_location_field(struct event_args *a, const struct pb_field *f,
 	else if (f->id == PB_SOURCE_LOCATION_FUNCTION_NAME && f->data)
 		track_event_args_put_text(a, "function_name", f->data, f->len);
 	else if (f->id == PB_SOURCE_LOCATION_LINE_NUMBER)
-		put_int(a, "line_number", line_type, (int64_t)f->u64);
+		put_int_arg(a, "line_number", line_type, (int64_t)f->u64);
 }
 
 /* Adds an interned location. turn: '\\' in its path becomes '/'. */
@@ -301,7 +301,7 @@ static void put_location(struct event_args *a, const char *key, uint64_t iid, bo
 			      &entry)) {
 		pb_for_each (f, &entry) {
 			if (f.id == PB_SOURCE_LOCATION_FILE_NAME && f.data && turn)
-				put_path(a, &f);
+				put_plain_path(a, &f);
 			else
 				put_location_field(a, &f, line_type);
 		}
@@ -338,7 +338,7 @@ static void put_log(struct event_args *a, const struct pb_field *message)
 	if (location)
 		put_location(a, "track_event.log_message", location, false, ARG_INT);
 	if (priority.id)
-		put_int(a, "track_event.priority", ARG_INT, (int64_t)priority.u64);
+		put_int_arg(a, "track_event.priority", ARG_INT, (int64_t)priority.u64);
 }
 
 static void put_correlation(struct event_args *a, const struct pb_field *f)
@@ -365,7 +365,7 @@ static void put_correlation(struct event_args *a, const struct pb_field *f)
 /* ---- annotations ---- */
 
 /* Enters the next element of the array with the current path. index: -1 before the first one. */
-static struct arg_mark enter_element(struct event_args *a, int64_t *index)
+static struct arg_mark enter_next_element(struct event_args *a, int64_t *index)
 {
 	if (*index < 0)
 		*index = arg_writer_next_index(&a->w);
@@ -374,7 +374,7 @@ static struct arg_mark enter_element(struct event_args *a, int64_t *index)
 
 /* Adds a NestedValue. Returns true if it made an argument: the indexes of an array count only
  * values that did. */
-static bool put_nested(struct event_args *a, const struct pb_field *value)
+static bool put_nested_value(struct event_args *a, const struct pb_field *value)
 {
 	size_t before = a->w.out->n;
 	struct pb_field f, key;
@@ -400,14 +400,14 @@ static bool put_nested(struct event_args *a, const struct pb_field *value)
 			if (!f.data || key.id != PB_DEBUG_ANNOTATION_NESTED_VALUE_DICT_KEYS)
 				break;
 			mark = arg_writer_enter(&a->w, key.data, key.len, true);
-			put_nested(a, &f);
+			put_nested_value(a, &f);
 			arg_writer_leave(&a->w, mark);
 			break;
 		case PB_DEBUG_ANNOTATION_NESTED_VALUE_ARRAY_VALUES:
 			if (!f.data)
 				break;
-			mark = enter_element(a, &index);
-			index += put_nested(a, &f);
+			mark = enter_next_element(a, &index);
+			index += put_nested_value(a, &f);
 			arg_writer_leave(&a->w, mark);
 			break;
 		case PB_DEBUG_ANNOTATION_NESTED_VALUE_INT_VALUE:
@@ -488,7 +488,7 @@ static bool put_scalar(struct event_args *a, const struct pb_field *f)
 	case PB_DEBUG_ANNOTATION_LEGACY_JSON_VALUE:
 		return f->data && track_event_args_put_json(a, f);
 	case PB_DEBUG_ANNOTATION_NESTED_VALUE:
-		return f->data && put_nested(a, f);
+		return f->data && put_nested_value(a, f);
 	}
 	return false;
 }
@@ -515,7 +515,7 @@ static bool track_event_args_put_value(struct event_args *a, const struct pb_fie
 		if (f.id == PB_DEBUG_ANNOTATION_DICT_ENTRIES && f.data) {
 			some |= put_annotation(a, &f, true);
 		} else if (f.id == PB_DEBUG_ANNOTATION_ARRAY_VALUES && f.data) {
-			struct arg_mark mark = enter_element(a, &index);
+			struct arg_mark mark = enter_next_element(a, &index);
 			bool made = put_annotation(a, &f, false);
 
 			arg_writer_leave(&a->w, mark);
@@ -603,7 +603,7 @@ static void put_plain_fields(struct event_args *a)
 		if (f.id == PB_TRACK_EVENT_SOURCE_LOCATION && f.data)
 			put_inline_location(a, &f);
 		else if (f.id == PB_TRACK_EVENT_SOURCE_LOCATION_IID)
-			put_int(a, "source_location_iid", ARG_UINT, (int64_t)f.u64);
+			put_int_arg(a, "source_location_iid", ARG_UINT, (int64_t)f.u64);
 	}
 	proto_field_add_args(a->im, &a->w, ".perfetto.protos.TrackEvent", &a->e->message,
 			     is_own_field);

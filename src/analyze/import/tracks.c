@@ -51,8 +51,8 @@ static uint32_t store_dimension_args(struct import *im, const struct track_type 
 	return set;
 }
 
-static void set_owner(struct import *im, struct machine *m, struct table *t, uint32_t row,
-		      const char *key, int64_t value)
+static void set_track_owner(struct import *im, struct machine *m, struct table *t, uint32_t row,
+			    const char *key, int64_t value)
 {
 	struct cpu_state *c;
 
@@ -86,7 +86,7 @@ uint32_t tracks_make(struct import *im, struct machine *m, const struct track_ty
 	if (type->unit)
 		table_set_u32(t, TRACK_UNIT, row, strings_intern_z(strings, type->unit));
 	for (size_t i = 0; i < TRACK_DIMENSIONS_MAX && type->dimensions[i].key; i++)
-		set_owner(im, m, t, row, type->dimensions[i].key, values[i]);
+		set_track_owner(im, m, t, row, type->dimensions[i].key, values[i]);
 	return row;
 }
 
@@ -191,7 +191,7 @@ struct track_slot *track_group_find_slot(struct track_group *g, int64_t cookie)
 }
 
 /* Puts the slot into the heap, which has room for all slots, if it is not there. */
-static void queue_unused(struct track_group *g, struct slot_node *node)
+static void queue_unused_slot(struct track_group *g, struct slot_node *node)
 {
 	size_t i = g->n_unused;
 
@@ -233,7 +233,7 @@ static struct slot_node *lowest_unused(struct track_group *g)
 	return NULL;
 }
 
-static struct slot_node *new_slot(struct import *im, struct track_group *g)
+static struct slot_node *track_slot_new(struct import *im, struct track_group *g)
 {
 	struct slot_node *node =
 		budget_charge(&im->store->budget, sizeof(*node)) ? calloc(1, sizeof(*node)) : NULL;
@@ -245,7 +245,7 @@ static struct slot_node *new_slot(struct import *im, struct track_group *g)
 	}
 	node->slot = (struct track_slot){.group = g, .track = NULL_U32, .index = (uint32_t)g->n};
 	g->slots[g->n++] = node;
-	queue_unused(g, node);
+	queue_unused_slot(g, node);
 	return node;
 }
 
@@ -258,7 +258,7 @@ struct track_slot *track_group_get_slot(struct import *im, struct track_group *g
 		return found;
 	node = lowest_unused(g);
 	if (!node)
-		node = new_slot(im, g);
+		node = track_slot_new(im, g);
 	else if (node->hh.tbl)
 		HASH_DEL(g->by_cookie, node);
 	if (!node) {
@@ -278,7 +278,7 @@ void track_slot_set_open(struct track_slot *slot, uint32_t still_open)
 {
 	slot->open = still_open;
 	if (!still_open)
-		queue_unused(slot->group, slot->group->slots[slot->index]);
+		queue_unused_slot(slot->group, slot->group->slots[slot->index]);
 }
 
 void track_group_make_track(struct import *im, struct machine *m, struct track_group *g,
@@ -325,8 +325,8 @@ struct late_track {
 	UT_hash_handle hh;
 };
 
-static struct late_track *late_get(struct import *im, const struct machine *m, uint32_t utid,
-				   const struct late_counter *c)
+static struct late_track *late_track_get(struct import *im, const struct machine *m, uint32_t utid,
+					 const struct late_counter *c)
 {
 	struct late_key key = {.by_process = c->by_process,
 			       .by_thread = c->by_thread,
@@ -348,7 +348,7 @@ static struct late_track *late_get(struct import *im, const struct machine *m, u
 void late_tracks_add_value(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
 			   const struct late_counter *c, double value)
 {
-	const struct late_track *t = late_get(im, m, utid, c);
+	const struct late_track *t = late_track_get(im, m, utid, c);
 
 	if (t)
 		rows_add_counter(im, ts, LATE | t->number, value, NULL_U32);

@@ -75,7 +75,7 @@ static void live_read_tree(struct live *l, const struct packet *p)
 			read_process(l, &f, p->timestamp);
 }
 
-static void read_usage(struct live *l, const struct pb_field *message, uint64_t at)
+static void read_process_memory(struct live *l, const struct pb_field *message, uint64_t at)
 {
 	struct pb_field rss_kb = {0};
 	struct live_entry *p;
@@ -102,7 +102,7 @@ static void live_read_process_stats(struct live *l, const struct packet *p)
 	live_note_poll(l, LIVE_PROCESS_STATS, p->timestamp);
 	pb_for_each (f, &p->payload)
 		if (f.id == PB_PROCESS_STATS_PROCESSES && f.data)
-			read_usage(l, &f, p->timestamp);
+			read_process_memory(l, &f, p->timestamp);
 }
 
 /* ---- packets ---- */
@@ -199,7 +199,7 @@ static void compute_process_rates(const struct live *l, struct live_entry *p)
  * "processes" or, without them, the last poll of /proc. Polls may omit kernel threads, which do not
  * count as ended then.
  */
-static bool has_ended(const struct live *l, const struct live_entry *p)
+static bool process_has_ended(const struct live *l, const struct live_entry *p)
 {
 	uint64_t polled = l->at[LIVE_PROCESS_STATS];
 
@@ -212,7 +212,7 @@ static bool has_ended(const struct live *l, const struct live_entry *p)
 /* Hides a process that has ended, unless it did something in the period: last values come late. */
 static void hide_ended(const struct live *l, struct live_entry *p)
 {
-	p->is_hidden = has_ended(l, p);
+	p->is_hidden = process_has_ended(l, p);
 	for (size_t i = 0; i < LIVE_METRICS && p->is_hidden; i++)
 		p->is_hidden =
 			!(p->p.values[i].has_rate && p->p.values[i].rate > 0 && i != LIVE_SLEEP);
@@ -222,12 +222,12 @@ static void hide_ended(const struct live *l, struct live_entry *p)
  * Returns true if the process can be forgotten. Its name is written once, so that the entry of a
  * living process must be kept. On a busy machine the poll of /proc may be late by many periods.
  */
-static bool is_gone(const struct live *l, const struct live_entry *p, uint64_t newest)
+static bool process_is_gone(const struct live *l, const struct live_entry *p, uint64_t newest)
 {
 	uint64_t patience = GONE_PERIODS * l->setup.period_ns;
 
 	if (l->at[LIVE_ROWS_PROCESSES])
-		return has_ended(l, p) && p->seen_at + patience < newest;
+		return process_has_ended(l, p) && p->seen_at + patience < newest;
 	/* Kernel threads have no memory, so no packet until they do something. */
 	if (p->is_kthread || p->seen_at + patience >= newest)
 		return false;
@@ -274,7 +274,7 @@ bool live_end_period(struct live *l)
 	if (newest <= l->screen_at)
 		return false;
 	HASH_ITER (hh, l->processes, p, next) {
-		if (is_gone(l, p, newest)) {
+		if (process_is_gone(l, p, newest)) {
 			live_forget_process(l, p);
 			forgot = true;
 			continue;

@@ -140,7 +140,7 @@ static const struct family {
 	{"processes", LIVE_ROWS_PROCESSES, 4, {NOT_SHOWN, NOT_SHOWN, LIVE_READ, LIVE_WRITTEN}},
 };
 
-static const struct family *family_of(const struct pb_field *name)
+static const struct family *find_family(const struct pb_field *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
 		if (pb_field_is(name, families[i].name))
@@ -156,7 +156,8 @@ static bool began_in_session(const struct live *l, const struct live_entry *p,
 	return source != LIVE_ROWS_PROCESSES || p->start_ns >= l->setup.began_ns;
 }
 
-static void read_row(struct live *l, const struct family *f, const uint64_t *row, uint64_t at)
+static void read_process_row(struct live *l, const struct family *f, const uint64_t *row,
+			     uint64_t at)
 {
 	struct live_entry *p =
 		row[0] && row[0] <= INT32_MAX ? live_process_of(l, (int32_t)row[0]) : NULL;
@@ -198,7 +199,7 @@ static void read_packed_rows(struct live *l, const struct family *f, uint32_t co
 	while (pb_packed_next(&values, &row[n])) {
 		if (n++ < columns)
 			continue;
-		read_row(l, f, row, at);
+		read_process_row(l, f, row, at);
 		n = 0;
 	}
 	l->losses.bad_packets += n > 0;
@@ -231,7 +232,7 @@ void live_read_rows(struct live *l, const struct packet *p)
 			  PB_TO(PB_EBPF_PROCESS_ROWS_COLUMNS, &columns),
 			  PB_TO(PB_EBPF_PROCESS_ROWS_ROWS, &rows));
 
-	of = family_of(&family);
+	of = find_family(&family);
 	if (!of)
 		return;
 	if (!ok || columns < of->n || columns > COLUMNS_MAX) {

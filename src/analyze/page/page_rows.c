@@ -8,7 +8,8 @@
 
 #include "base/core/mem.h"
 
-static bool in_window(const struct page *p, const struct table *t, uint32_t row, unsigned dur)
+static bool row_is_in_window(const struct page *p, const struct table *t, uint32_t row,
+			     unsigned dur)
 {
 	int64_t ts = table_ts(t, t->def->ts, row), d, end;
 
@@ -32,14 +33,14 @@ static int by_time(const void *a, const void *b, void *table)
 }
 
 /* Copies the rows of the window, sorted: for a part of a trace, or a table that is not sorted. */
-static int copy_rows(const struct page *p, struct table *t, const uint32_t *rows, uint32_t n,
-		     unsigned dur, struct row_list *ret)
+static int copy_rows_of_window(const struct page *p, struct table *t, const uint32_t *rows,
+			       uint32_t n, unsigned dur, struct row_list *ret)
 {
 	ret->sorted = malloc(((size_t)n + 1) * sizeof(*ret->sorted));
 	if (!ret->sorted)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		if (in_window(p, t, rows[i], dur))
+		if (row_is_in_window(p, t, rows[i], dur))
 			ret->sorted[ret->n++] = rows[i];
 	if (t->unsorted)
 		qsort_r(ret->sorted, ret->n, sizeof(*ret->sorted), by_time, t);
@@ -61,8 +62,8 @@ int page_list_rows(const struct page *p, enum store_table table, unsigned column
 	if (value >= x->n_values)
 		return 0;
 	if (!whole || t->unsorted)
-		return copy_rows(p, t, x->rows + x->starts[value],
-				 x->starts[value + 1] - x->starts[value], dur, ret);
+		return copy_rows_of_window(p, t, x->rows + x->starts[value],
+					   x->starts[value + 1] - x->starts[value], dur, ret);
 	ret->rows = x->rows + x->starts[value];
 	ret->n = x->starts[value + 1] - x->starts[value];
 	return 0;

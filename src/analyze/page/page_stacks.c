@@ -58,7 +58,7 @@ static void put_functions(struct page *p, const struct code *code)
 
 /* A frame with inlined functions becomes a site for each function. Sets *ret to the innermost site
  * of each frame, by call site; owned by the caller. */
-static int put_sites(struct page *p, const struct code *code, uint32_t **ret)
+static int put_call_sites(struct page *p, const struct code *code, uint32_t **ret)
 {
 	const struct table *t = stacks_table(p, TABLE_STACK_CALLSITE);
 	uint32_t n = 0, *sites = malloc(((size_t)t->rows + 1) * sizeof(*sites));
@@ -263,7 +263,7 @@ int page_put_stacks(struct page *p)
 	uint32_t sessions = stacks_table(p, TABLE_PROFILER_SESSION)->rows;
 	_cleanup_(freep) uint32_t *sites = NULL;
 	struct code code;
-	int r = code_init(&code, p->store) ? put_sites(p, &code, &sites) : -ENOMEM;
+	int r = code_init(&code, p->store) ? put_call_sites(p, &code, &sites) : -ENOMEM;
 
 	if (r == 0)
 		put_functions(p, &code);

@@ -128,21 +128,21 @@ static int put_runs(struct page *p)
 
 /* ---- states ---- */
 
-/* The runs of a thread. next: the first one at or after the time of seek(), which only grows. */
+/* The runs of a thread. next: the first one at or after the time of seek_run(), which only grows. */
 struct run_cursor {
 	const struct table *sched;
 	struct row_list runs;
 	uint32_t next;
 };
 
-static void seek(struct run_cursor *c, int64_t ts)
+static void seek_run(struct run_cursor *c, int64_t ts)
 {
 	while (c->next < c->runs.n && table_ts(c->sched, SCHED_TS, c->runs.rows[c->next]) < ts)
 		c->next++;
 }
 
 /* Returns the run that begins at ts, or NULL_U32. */
-static uint32_t run_at(const struct run_cursor *c, int64_t ts)
+static uint32_t run_that_begins_at(const struct run_cursor *c, int64_t ts)
 {
 	uint32_t row = c->next < c->runs.n ? c->runs.rows[c->next] : NULL_U32;
 
@@ -150,10 +150,10 @@ static uint32_t run_at(const struct run_cursor *c, int64_t ts)
 }
 
 /* Returns when a state that begins at ts is expected to end. */
-static int64_t expected_end(const struct page *p, const struct run_cursor *c, bool running,
-			    int64_t ts)
+static int64_t expected_end_of_state(const struct page *p, const struct run_cursor *c, bool running,
+				     int64_t ts)
 {
-	uint32_t run = running		     ? run_at(c, ts)
+	uint32_t run = running		     ? run_that_begins_at(c, ts)
 		       : c->next < c->runs.n ? c->runs.rows[c->next]
 					     : NULL_U32;
 	int64_t dur;
@@ -208,14 +208,14 @@ static void put_state(struct page *p, struct run_cursor *c, uint32_t row, int64_
 	uint32_t more = table_u32(t, STATE_MORE, row);
 	int64_t ts = table_ts(t, STATE_TS, row), dur = table_dur(t, STATE_DUR, row), expected;
 
-	seek(c, ts);
-	expected = expected_end(p, c, state == STORE_STATE_RUNNING, ts);
+	seek_run(c, ts);
+	expected = expected_end_of_state(p, c, state == STORE_STATE_RUNNING, ts);
 	page_put_signed(&p->columns, PAGE_COLUMN_STATE_GAP, ts - *end);
 	page_put(&p->columns, PAGE_COLUMN_STATE_END,
 		 dur < 0 ? 0 : pb_zigzag(expected - ts - dur) + 1);
 	page_put(&p->columns, PAGE_COLUMN_STATE_STATE, state_plus_1(t, STATE_STATE, row));
 	if (state == STORE_STATE_RUNNING)
-		put_state_cpu(p, run_at(c, ts), more);
+		put_state_cpu(p, run_that_begins_at(c, ts), more);
 	else if (state == STORE_STATE_RUNNABLE)
 		put_state_waker(p, more);
 	else

@@ -50,15 +50,15 @@ static void put_slices(struct page *p, const struct row_list *l)
 
 /* ---- counters ---- */
 
-static double sample(const struct page *p, uint32_t row)
+static double counter_value(const struct page *p, uint32_t row)
 {
 	return table_f64(&p->store->tables[TABLE_COUNTER], COUNTER_VALUE, row);
 }
 
-static bool all_whole(const struct page *p, const struct row_list *l)
+static bool all_values_are_whole(const struct page *p, const struct row_list *l)
 {
 	for (uint32_t i = 0; i < l->n; i++) {
-		double v = sample(p, l->rows[i]);
+		double v = counter_value(p, l->rows[i]);
 
 		/* The comparisons are false for NaN. Whole numbers have no sign of minus zero. */
 		if (!(v > -EXACT && v < EXACT) || v != floor(v) || (v == 0 && signbit(v)))
@@ -67,7 +67,7 @@ static bool all_whole(const struct page *p, const struct row_list *l)
 	return true;
 }
 
-static void put_real(struct page *p, double v)
+static void put_real_value(struct page *p, double v)
 {
 	uint8_t bytes[sizeof(v)];
 	uint64_t bits;
@@ -81,7 +81,7 @@ static void put_real(struct page *p, double v)
 static void put_samples(struct page *p, const struct row_list *l)
 {
 	const struct table *t = &p->store->tables[TABLE_COUNTER];
-	bool whole = all_whole(p, l);
+	bool whole = all_values_are_whole(p, l);
 	int64_t before = p->start, last = 0;
 
 	page_put(&p->columns, PAGE_COLUMN_TRACK_SAMPLES, l->n);
@@ -94,12 +94,12 @@ static void put_samples(struct page *p, const struct row_list *l)
 		page_put_signed(&p->columns, PAGE_COLUMN_COUNTER_TIME, ts - before);
 		before = ts;
 		if (!whole) {
-			put_real(p, sample(p, row));
+			put_real_value(p, counter_value(p, row));
 			continue;
 		}
 		page_put_signed(&p->columns, PAGE_COLUMN_COUNTER_VALUE,
-				(int64_t)sample(p, row) - last);
-		last = (int64_t)sample(p, row);
+				(int64_t)counter_value(p, row) - last);
+		last = (int64_t)counter_value(p, row);
 	}
 }
 

@@ -109,7 +109,7 @@ void parquet_put_hybrid(struct strbuf *to, const uint32_t *values, size_t n, uns
 #define DELTA_MINIBLOCKS 4
 #define DELTA_MINIBLOCK (DELTA_BLOCK / DELTA_MINIBLOCKS)
 
-static unsigned bits_of(uint64_t v)
+static unsigned bit_length(uint64_t v)
 {
 	return v ? 64 - (unsigned)__builtin_clzll(v) : 0;
 }
@@ -121,7 +121,7 @@ static void put_delta_block(struct strbuf *to, uint64_t deltas[static DELTA_BLOC
 	uint8_t widths[DELTA_MINIBLOCKS] = {0};
 
 	for (size_t i = 0; i < n; i++) {
-		unsigned width = bits_of(deltas[i]);
+		unsigned width = bit_length(deltas[i]);
 
 		widths[i / DELTA_MINIBLOCK] = (uint8_t)MAX(widths[i / DELTA_MINIBLOCK], width);
 	}

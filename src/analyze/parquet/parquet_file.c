@@ -157,7 +157,7 @@ static void add_text_bytes(struct column *c, const char *s, size_t len)
 	}
 }
 
-static bool is_text(const struct column *c, uint32_t number, const char *s, size_t len)
+static bool text_is_equal(const struct column *c, uint32_t number, const char *s, size_t len)
 {
 	const struct text *t = &c->texts[number];
 
@@ -170,11 +170,11 @@ static int64_t find_text(struct column *c, const char *s, size_t len)
 {
 	size_t i;
 
-	if (c->n && is_text(c, (uint32_t)c->values[c->n - 1], s, len))
+	if (c->n && text_is_equal(c, (uint32_t)c->values[c->n - 1], s, len))
 		return (int64_t)c->values[c->n - 1];
 	i = fnv1a(FNV1A_START, s, len) & (TEXT_SLOTS - 1);
 	for (; c->slots[i]; i = (i + 1) & (TEXT_SLOTS - 1))
-		if (is_text(c, c->slots[i] - 1, s, len))
+		if (text_is_equal(c, c->slots[i] - 1, s, len))
 			return c->slots[i] - 1;
 	if (c->bytes.len + len > UINT32_MAX ||
 	    array_reserve(&c->texts, &c->cap_texts, c->n_texts + 1, sizeof(*c->texts)))
@@ -200,7 +200,7 @@ static void put_value(struct parquet_file *f, bool is_set, uint64_t v)
 }
 
 /* Returns true if the row's next column has values of this kind. */
-static bool next_is(const struct parquet_file *f, enum parquet_kind kind)
+static bool next_column_is(const struct parquet_file *f, enum parquet_kind kind)
 {
 	return !f->error && f->at < f->n_columns && f->columns[f->at].def.kind == kind;
 }
@@ -212,7 +212,7 @@ void parquet_put_null(struct parquet_file *f)
 
 void parquet_put_integer(struct parquet_file *f, int64_t v)
 {
-	put_value(f, next_is(f, PARQUET_INTEGER), (uint64_t)v);
+	put_value(f, next_column_is(f, PARQUET_INTEGER), (uint64_t)v);
 }
 
 void parquet_put_real(struct parquet_file *f, double v)
@@ -220,14 +220,14 @@ void parquet_put_real(struct parquet_file *f, double v)
 	uint64_t bits;
 
 	memcpy(&bits, &v, sizeof(bits));
-	put_value(f, next_is(f, PARQUET_REAL), bits);
+	put_value(f, next_column_is(f, PARQUET_REAL), bits);
 }
 
 void parquet_put_text(struct parquet_file *f, const char *s, size_t len)
 {
 	int64_t number = -1;
 
-	if (next_is(f, PARQUET_TEXT)) {
+	if (next_column_is(f, PARQUET_TEXT)) {
 		number = find_text(&f->columns[f->at], s, len);
 		if (number < 0)
 			f->error = -ENOMEM;
@@ -253,7 +253,7 @@ static void put_plain(const struct column *c, uint64_t value, bool with_length, 
 	}
 }
 
-static double real_of(uint64_t bits)
+static double real_of_bits(uint64_t bits)
 {
 	double v;
 
@@ -270,7 +270,7 @@ static int compare_values(const struct column *c, uint64_t a, uint64_t b)
 	if (c->def.kind == PARQUET_INTEGER)
 		return ((int64_t)a > (int64_t)b) - ((int64_t)a < (int64_t)b);
 	if (c->def.kind == PARQUET_REAL)
-		return (real_of(a) > real_of(b)) - (real_of(a) < real_of(b));
+		return (real_of_bits(a) > real_of_bits(b)) - (real_of_bits(a) < real_of_bits(b));
 	x = &c->texts[a];
 	y = &c->texts[b];
 	r = memcmp(c->bytes.s + x->at, c->bytes.s + y->at, MIN(x->len, y->len));
@@ -279,13 +279,13 @@ static int compare_values(const struct column *c, uint64_t a, uint64_t b)
 
 static bool is_nan(const struct column *c, uint64_t value)
 {
-	return c->def.kind == PARQUET_REAL && isnan(real_of(value));
+	return c->def.kind == PARQUET_REAL && isnan(real_of_bits(value));
 }
 
 /* Appends the least and the greatest of n values, where a reader may trust them: there is no NaN,
  * and texts are short. A zero has the sign with which it includes the other zero. */
-static bool put_range(const struct column *c, const uint64_t *values, size_t n,
-		      struct strbuf *least, struct strbuf *most)
+static bool put_least_and_most(const struct column *c, const uint64_t *values, size_t n,
+			       struct strbuf *least, struct strbuf *most)
 {
 	uint64_t lo, hi;
 
@@ -303,9 +303,9 @@ static bool put_range(const struct column *c, const uint64_t *values, size_t n,
 	if (c->def.kind == PARQUET_TEXT &&
 	    (c->texts[lo].len > STATISTIC_MAX || c->texts[hi].len > STATISTIC_MAX))
 		return false;
-	if (c->def.kind == PARQUET_REAL && real_of(lo) == 0)
+	if (c->def.kind == PARQUET_REAL && real_of_bits(lo) == 0)
 		lo = UINT64_C(1) << 63;
-	if (c->def.kind == PARQUET_REAL && real_of(hi) == 0)
+	if (c->def.kind == PARQUET_REAL && real_of_bits(hi) == 0)
 		hi = 0;
 	put_plain(c, lo, false, least);
 	put_plain(c, hi, false, most);
@@ -459,7 +459,7 @@ static void write_chunk(struct parquet_file *f, struct column *c, struct chunk *
 
 	k->encoding = choose_encoding(f, c);
 	k->nulls = f->group_rows - c->n;
-	k->has_range = put_range(c, c->values, c->n, &k->least, &k->most);
+	k->has_range = put_least_and_most(c, c->values, c->n, &k->least, &k->most);
 	k->pages = calloc(PAGES_MAX, sizeof(*k->pages));
 	if (!k->pages) {
 		f->error = f->error ?: -ENOMEM;
@@ -476,7 +476,7 @@ static void write_chunk(struct parquet_file *f, struct column *c, struct chunk *
 			set += c->is_set[row + i];
 		*p = (struct page_place){
 			.offset = f->offset, .first_row = row, .nulls = n - set, .is_null = !set};
-		p->has_range = put_range(c, c->values + value, set, &p->least, &p->most);
+		p->has_range = put_least_and_most(c, c->values + value, set, &p->least, &p->most);
 		put_levels(f, c, row, n);
 		put_values(f, c, k->encoding, value, set);
 		p->bytes = write_page(f, k, PAGE_DATA, n, k->encoding);

@@ -39,7 +39,7 @@ void call_tree_deinit(struct call_tree *t)
 }
 
 /* Returns the child of a node for a function, made at its first use; 0 without memory. */
-static uint32_t child_of(struct call_tree *t, uint32_t parent, uint32_t function)
+static uint32_t get_child(struct call_tree *t, uint32_t parent, uint32_t function)
 {
 	uint64_t key = (uint64_t)parent << 32 | function;
 	struct call_slot *s;
@@ -98,11 +98,11 @@ static bool call_tree_add_path(struct call_tree *t, uint32_t site, int64_t weigh
 		return true;
 	if (is_down) {
 		while (at-- > 0)
-			if (!(node = child_of(t, node, path[at])))
+			if (!(node = get_child(t, node, path[at])))
 				return false;
 	} else {
 		for (at = t->shape == TREE_UP ? 0 : at - 1; at < len; at++)
-			if (!(node = child_of(t, node, path[at])))
+			if (!(node = get_child(t, node, path[at])))
 				return false;
 	}
 	t->of[node].self += weight;
@@ -127,7 +127,7 @@ static uint32_t node_of_site(struct call_tree *t, uint32_t site, bool *ret_faile
 		uint32_t frame = table_u32(sites, STACK_CALLSITE_FRAME, missing[n]);
 
 		for (uint32_t i = t->code->first[frame]; i < t->code->first[frame + 1]; i++) {
-			node = child_of(t, node, t->code->chain[i]);
+			node = get_child(t, node, t->code->chain[i]);
 			*ret_failed |= !node;
 		}
 		t->node_of[missing[n]] = node;
@@ -154,7 +154,7 @@ struct ranked_node {
 	uint32_t node;
 };
 
-static int by_total(const void *a, const void *b)
+static int by_total_of_node(const void *a, const void *b)
 {
 	const struct ranked_node *x = a, *y = b;
 
@@ -185,7 +185,7 @@ bool call_tree_finish(struct call_tree *t)
 
 		for (uint32_t c = t->of[i].child; c; c = t->of[c].next)
 			children[n++] = (struct ranked_node){t->of[c].total, c};
-		qsort(children, n, sizeof(*children), by_total);
+		qsort(children, n, sizeof(*children), by_total_of_node);
 		t->of[i].child = n ? children[0].node : 0;
 		for (uint32_t k = 0; k < n; k++) {
 			struct call_node *c = &t->of[children[k].node];

@@ -77,8 +77,8 @@ static bool read_files(struct code_reader *r)
 }
 
 /* Notes are frames of the kernel whose names are in brackets. */
-static enum code_kind kind_of(const struct code_reader *r, uint32_t frame,
-			      const struct code_function *f)
+static enum code_kind kind_of_frame(const struct code_reader *r, uint32_t frame,
+				    const struct code_function *f)
 {
 	const struct store *s = r->c->s;
 	const char *path = strings_get(&s->strings, f->path);
@@ -128,7 +128,7 @@ static uint32_t function_of(struct code_reader *r, uint32_t frame, uint32_t name
 	*f = (struct code_function){.name = name, .path = 0, .address = key.address};
 	if (mapping < mappings->rows)
 		f->path = table_u32(mappings, STACK_MAPPING_NAME, mapping);
-	f->kind = kind_of(r, frame, f);
+	f->kind = kind_of_frame(r, frame, f);
 	return n->function;
 }
 
@@ -261,7 +261,7 @@ struct candidates {
 	uint32_t own, user, kernel, kernel_cause; /* the innermost of each; NULL_U32: none */
 };
 
-static void consider(const struct code *c, uint32_t function, struct candidates *to)
+static void consider_function(const struct code *c, uint32_t function, struct candidates *to)
 {
 	const struct code_function *f = &c->of[function];
 
@@ -290,7 +290,7 @@ static struct candidates find_candidates(const struct code *c, uint32_t site)
 		uint32_t frame = table_u32(sites, STACK_CALLSITE_FRAME, site);
 
 		for (uint32_t i = c->first[frame + 1]; i-- > c->first[frame];)
-			consider(c, c->chain[i], &ret);
+			consider_function(c, c->chain[i], &ret);
 		site = table_u32(sites, STACK_CALLSITE_PARENT, site);
 	}
 	return ret;

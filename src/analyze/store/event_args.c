@@ -400,7 +400,7 @@ int64_t call_args_result(const struct store *s, int64_t set)
 	return exit == NULL_U32 ? NULL_I64 : call_args_result_of_exit(s, exit);
 }
 
-static int add(struct arg_list *l, const struct arg *a)
+static int add_arg(struct arg_list *l, const struct arg *a)
 {
 	int r = array_reserve(&l->args, &l->cap, l->n + 1, sizeof(*l->args));
 
@@ -409,7 +409,7 @@ static int add(struct arg_list *l, const struct arg *a)
 	return r;
 }
 
-static int list_enter(const struct store *s, uint32_t row, struct arg_list *ret)
+static int list_args_of_enter(const struct store *s, uint32_t row, struct arg_list *ret)
 {
 	struct pb_dec d = event_args_message(s, row);
 	struct pb_field f;
@@ -421,12 +421,12 @@ static int list_enter(const struct store *s, uint32_t row, struct arg_list *ret)
 			continue;
 		for (struct pb_packed p = pb_packed_of(&f);
 		     r == 0 && ret->n < CALL_ARGS_MAX && pb_packed_next(&p, &v);)
-			r = add(ret, &(struct arg){.key = keys[ret->n],
-						   .key_len = (uint32_t)strlen(keys[ret->n]),
-						   .flat_key = "args",
-						   .flat_key_len = 4,
-						   .type = ARG_UINT,
-						   .i = (int64_t)v});
+			r = add_arg(ret, &(struct arg){.key = keys[ret->n],
+						       .key_len = (uint32_t)strlen(keys[ret->n]),
+						       .flat_key = "args",
+						       .flat_key_len = 4,
+						       .type = ARG_UINT,
+						       .i = (int64_t)v});
 	}
 	return r;
 }
@@ -438,11 +438,11 @@ int call_args_list(const struct store *s, int64_t set, struct arg_list *ret)
 
 	ret->n = 0;
 	if (enter != NULL_U32)
-		r = list_enter(s, enter, ret);
+		r = list_args_of_enter(s, enter, ret);
 	if (r == 0 && exit != NULL_U32)
-		r = add(ret, &(struct arg){.key = "ret",
-					   .key_len = 3,
-					   .type = ARG_INT,
-					   .i = call_args_result_of_exit(s, exit)});
+		r = add_arg(ret, &(struct arg){.key = "ret",
+					       .key_len = 3,
+					       .type = ARG_INT,
+					       .i = call_args_result_of_exit(s, exit)});
 	return r;
 }

@@ -10,7 +10,7 @@
 #include "base/core/lower_bound.h"
 #include "base/core/mem.h"
 
-static uint64_t mask_of(unsigned width)
+static uint64_t mask_of_width(unsigned width)
 {
 	return width == 8 ? UINT64_MAX : ((uint64_t)1 << 8 * width) - 1;
 }
@@ -40,8 +40,10 @@ static size_t lay_out_columns(struct chunk_column *columns, size_t n)
 
 static void set_own_width(struct chunk_column *c, uint8_t width)
 {
-	*c = (struct chunk_column){
-		.ones = mask_of(width), .mask = mask_of(width), .width = width, .own_width = width};
+	*c = (struct chunk_column){.ones = mask_of_width(width),
+				   .mask = mask_of_width(width),
+				   .width = width,
+				   .own_width = width};
 }
 
 /* Returns the size in bytes of a chunk that is not packed, with columns of these widths. Sets up
@@ -103,7 +105,7 @@ EXTENT_OF(uint16_t)
 EXTENT_OF(uint32_t)
 EXTENT_OF(uint64_t)
 
-static struct extent extent_of(const struct table_chunk *k, const struct chunk_column *c)
+static struct extent extent_of_cells(const struct table_chunk *k, const struct chunk_column *c)
 {
 	const uint8_t *cells = (const uint8_t *)k + c->offset;
 
@@ -124,7 +126,7 @@ static void set_packed_width(struct chunk_column *c, const struct extent *e)
 	uint8_t width = 0;
 
 	if (e->low > e->high) {
-		*c = (struct chunk_column){.ones = mask_of(c->own_width),
+		*c = (struct chunk_column){.ones = mask_of_width(c->own_width),
 					   .own_width = c->own_width};
 		return;
 	}
@@ -132,12 +134,12 @@ static void set_packed_width(struct chunk_column *c, const struct extent *e)
 		*c = (struct chunk_column){.ones = e->low, .own_width = c->own_width};
 		return;
 	}
-	while (width < c->own_width && e->high - e->low >= mask_of(width))
+	while (width < c->own_width && e->high - e->low >= mask_of_width(width))
 		width++;
 	if (width == c->own_width)
 		return;
 	c->base = e->low;
-	c->mask = mask_of(width);
+	c->mask = mask_of_width(width);
 	c->width = width;
 }
 
@@ -195,7 +197,7 @@ static struct table_chunk *chunk_pack(const struct table_chunk *k, size_t n_colu
 		columns[i] = k->columns[i];
 		if (!columns[i].own_width)
 			continue;
-		e = extent_of(k, &columns[i]);
+		e = extent_of_cells(k, &columns[i]);
 		if (!(open & (uint32_t)1 << i && e.has_ones))
 			set_packed_width(&columns[i], &e);
 	}
@@ -433,7 +435,7 @@ void table_set_f64(struct table *t, unsigned column, uint32_t row, double v)
 	table_set_i64(t, column, row, bits);
 }
 
-static bool add_epoch(struct table *t, uint32_t row, uint32_t high)
+static bool add_time_epoch(struct table *t, uint32_t row, uint32_t high)
 {
 	if (t->n_epochs && t->epochs[t->n_epochs - 1].high == high)
 		return true;
@@ -451,7 +453,7 @@ void table_set_ts(struct table *t, unsigned column, uint32_t row, int64_t ts)
 		t->unsorted = true;
 	t->last_ts = ts;
 	table_set_u32(t, column, row, (uint32_t)ts);
-	if (!add_epoch(t, row, (uint32_t)((uint64_t)ts >> 32)))
+	if (!add_time_epoch(t, row, (uint32_t)((uint64_t)ts >> 32)))
 		t->budget->error = -ENOMEM;
 	else if (!(row & (TABLE_CHUNK_ROWS - 1)))
 		t->chunks[row >> TABLE_CHUNK_BITS]->epoch = (uint32_t)t->n_epochs - 1;

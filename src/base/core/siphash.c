@@ -12,29 +12,29 @@ struct state {
 	uint64_t v0, v1, v2, v3;
 };
 
-static inline uint64_t rotate(uint64_t x, unsigned n)
+static inline uint64_t rotate_left(uint64_t x, unsigned n)
 {
 	return x << n | x >> (64 - n);
 }
 
-static inline void one_round(struct state *s)
+static inline void sip_round(struct state *s)
 {
 	s->v0 += s->v1;
 	s->v2 += s->v3;
-	s->v1 = rotate(s->v1, 13) ^ s->v0;
-	s->v3 = rotate(s->v3, 16) ^ s->v2;
-	s->v0 = rotate(s->v0, 32);
+	s->v1 = rotate_left(s->v1, 13) ^ s->v0;
+	s->v3 = rotate_left(s->v3, 16) ^ s->v2;
+	s->v0 = rotate_left(s->v0, 32);
 	s->v2 += s->v1;
 	s->v0 += s->v3;
-	s->v1 = rotate(s->v1, 17) ^ s->v2;
-	s->v3 = rotate(s->v3, 21) ^ s->v0;
-	s->v2 = rotate(s->v2, 32);
+	s->v1 = rotate_left(s->v1, 17) ^ s->v2;
+	s->v3 = rotate_left(s->v3, 21) ^ s->v0;
+	s->v2 = rotate_left(s->v2, 32);
 }
 
 static inline void siphash_add_word(struct state *s, uint64_t word)
 {
 	s->v3 ^= word;
-	one_round(s);
+	sip_round(s);
 	s->v0 ^= word;
 }
 
@@ -53,9 +53,9 @@ uint64_t siphash(const struct siphash_key *key, const void *data, size_t len)
 		memcpy(&last, p, len % 8);
 	siphash_add_word(&s, le64toh(last) | (uint64_t)len << 56);
 	s.v2 ^= 0xff;
-	one_round(&s);
-	one_round(&s);
-	one_round(&s);
+	sip_round(&s);
+	sip_round(&s);
+	sip_round(&s);
 	return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 

@@ -55,7 +55,7 @@ struct coroutine {
 
 static _Thread_local struct coroutine *current;
 
-static void await(sem_t *s)
+static void await_semaphore(sem_t *s)
 {
 	while (sem_wait(s) && errno == EINTR)
 		;
@@ -93,7 +93,7 @@ int coroutine_yield(void)
 	if (!w->is_awaited && time_slice_over(&w->slice)) {
 		request_resume(w);
 		yield_control(w, COROUTINE_WAITING);
-		await(&w->go);
+		await_semaphore(&w->go);
 		adopt_priority(w);
 	}
 	return w->cancelled ? -ECANCELED : 0;
@@ -141,7 +141,7 @@ void coroutine_block_end(void)
 	w->is_blocked = false;
 	restore_priority(w);
 	request_resume(w);
-	await(&w->go);
+	await_semaphore(&w->go);
 	adopt_priority(w);
 	errno = error;
 }
@@ -151,7 +151,7 @@ static void *coroutine_begin(void *arg)
 	struct coroutine *w = arg;
 
 	current = w;
-	await(&w->go);
+	await_semaphore(&w->go);
 	adopt_priority(w);
 	w->ops->run(w->ctx);
 	yield_control(w, COROUTINE_ENDED);
@@ -168,12 +168,12 @@ static void publish_priority(struct coroutine *w)
 		w->loop_policy = SCHED_OTHER;
 }
 
-static void resume(struct coroutine *w)
+static void coroutine_resume(struct coroutine *w)
 {
 	publish_priority(w);
 	w->slice = time_slice_start(clock_mono_ns);
 	sem_post(&w->go);
-	await(&w->back);
+	await_semaphore(&w->back);
 }
 
 static void coroutine_release(struct coroutine *w)
@@ -193,7 +193,7 @@ static void resume_and_reap(struct coroutine *w)
 	const struct coroutine_ops *ops = w->ops;
 	void *ctx = w->ctx;
 
-	resume(w);
+	coroutine_resume(w);
 	if (w->state != COROUTINE_ENDED)
 		return;
 	pthread_join(w->thread, NULL);
@@ -201,7 +201,7 @@ static void resume_and_reap(struct coroutine *w)
 	ops->done(ctx);
 }
 
-static void on_wake(evutil_socket_t fd, short what, void *arg)
+static void on_wake_fd(evutil_socket_t fd, short what, void *arg)
 {
 	struct coroutine *w = arg;
 	uint64_t n;
@@ -215,7 +215,7 @@ static int coroutine_set_up(struct coroutine *w, struct event_base *loop)
 	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (w->wake < 0)
 		return -errno;
-	w->event = event_new(loop, w->wake, EV_READ | EV_PERSIST, on_wake, w);
+	w->event = event_new(loop, w->wake, EV_READ | EV_PERSIST, on_wake_fd, w);
 	if (!w->event || event_add(w->event, NULL))
 		return -ENOMEM;
 	return thread_start(&w->thread, STACK_BYTES, coroutine_begin, w);
@@ -264,7 +264,7 @@ void coroutine_finish(struct coroutine *w)
 		return;
 	w->cancelled = w->is_awaited = true;
 	do
-		resume(w);
+		coroutine_resume(w);
 	while (w->state != COROUTINE_ENDED);
 	pthread_join(w->thread, NULL);
 	coroutine_release(w);

@@ -182,7 +182,7 @@ static int new_socket(const struct address *a)
 	return fd < 0 ? -errno : fd;
 }
 
-static void set_flag(int fd, int level, int option)
+static void set_sock_option(int fd, int level, int option)
 {
 	int one = 1;
 
@@ -204,8 +204,8 @@ static void tune_tcp(int fd)
 	int idle_s = 30, interval_s = 10, probes = 3;
 	unsigned unacked_ms = 60000;
 
-	set_flag(fd, IPPROTO_TCP, TCP_NODELAY);
-	set_flag(fd, SOL_SOCKET, SO_KEEPALIVE);
+	set_sock_option(fd, IPPROTO_TCP, TCP_NODELAY);
+	set_sock_option(fd, SOL_SOCKET, SO_KEEPALIVE);
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
@@ -226,7 +226,7 @@ static int wait_for_backlog(int fd, const struct address *a, unsigned wait_ms)
 	return fcntl(fd, F_SETFL, flags) < 0 ? -errno : r;
 }
 
-static int connect_to(const struct address *a, unsigned wait_ms, int *ret_fd)
+static int connect_to_address(const struct address *a, unsigned wait_ms, int *ret_fd)
 {
 	_cleanup_(closep) int fd = new_socket(a);
 	int r;
@@ -254,7 +254,7 @@ int sock_connect_within(const char *address, unsigned wait_ms, int *ret_fd)
 	struct address a;
 	int r = parse_address(address, false, &a);
 
-	return r < 0 ? r : connect_to(&a, wait_ms, ret_fd);
+	return r < 0 ? r : connect_to_address(&a, wait_ms, ret_fd);
 }
 
 /* Removes the socket file of a server that has ended. Returns 0, or -EADDRINUSE if the server still
@@ -272,7 +272,7 @@ static int remove_stale(const struct address *a, struct err_text *e)
 			       "cannot listen on %s: a file of that name exists and is not "
 			       "a socket",
 			       path);
-	if (connect_to(a, 0, &fd) != -ECONNREFUSED)
+	if (connect_to_address(a, 0, &fd) != -ECONNREFUSED)
 		return err_set(e, -EADDRINUSE, "cannot listen on %s: another server listens there",
 			       path);
 	if (unlink(path) < 0 && errno != ENOENT)
@@ -304,7 +304,7 @@ static int bind_and_listen(const struct address *a, int *ret_fd)
 	if (fd < 0)
 		return fd;
 	if (is_tcp(a->sa.sa_family) || a->sa.sa_family == AF_VSOCK)
-		set_flag(fd, SOL_SOCKET, SO_REUSEADDR);
+		set_sock_option(fd, SOL_SOCKET, SO_REUSEADDR);
 	if (bind(fd, &a->sa, a->len) < 0 || listen(fd, SOCK_BACKLOG) < 0)
 		return -errno;
 	*ret_fd = TAKE_FD(fd);

@@ -110,7 +110,7 @@ static void close_without_linger(int fd)
 	close(fd);
 }
 
-static void await(sem_t *s)
+static void await_semaphore(sem_t *s)
 {
 	while (sem_wait(s) < 0)
 		;
@@ -123,7 +123,7 @@ static void *background_close_run(void *arg)
 
 	sem_post(&c->done); /* start_threads() waits for it */
 	for (;;) {
-		await(&c->work);
+		await_semaphore(&c->work);
 		close_without_linger(c->fd);
 		sem_post(&c->done);
 		(void)!write(closing.finished_fd, &one, sizeof(one));
@@ -143,7 +143,7 @@ static int start_threads(void)
 		r = thread_start(NULL, STACK_BYTES, background_close_run, c);
 		/* libc starts a thread with calls that a system call filter does not allow. */
 		if (r == 0)
-			await(&c->done);
+			await_semaphore(&c->done);
 	}
 	return r;
 }
@@ -187,7 +187,7 @@ static void collect_finished(void)
 			closing.closers[i].busy = false;
 }
 
-static void give_to_idle_threads(void)
+static void give_fds_to_idle_threads(void)
 {
 	for (unsigned i = 0; i < N_THREADS; i++) {
 		struct closer *c = &closing.closers[i];
@@ -212,7 +212,7 @@ void background_close(int fd, uint64_t owner)
 	}
 	background_close_enqueue(fd, owner);
 	collect_finished();
-	give_to_idle_threads();
+	give_fds_to_idle_threads();
 }
 
 int background_close_finished_fd(void)
@@ -226,7 +226,7 @@ void background_close_continue(void)
 
 	(void)!read(closing.finished_fd, &n, sizeof(n));
 	collect_finished();
-	give_to_idle_threads();
+	give_fds_to_idle_threads();
 }
 
 unsigned background_close_count_waiting(uint64_t owner)

@@ -53,7 +53,7 @@ static uint64_t supported_rights(long abi)
 	return all;
 }
 
-static int allow_path(int rules, const struct landlock_path *p, uint64_t handled)
+static int landlock_allow_path(int rules, const struct landlock_path *p, uint64_t handled)
 {
 	_cleanup_(closep) int fd = open(p->path, O_PATH | O_CLOEXEC);
 	struct landlock_path_beneath_attr rule = {.parent_fd = fd};
@@ -70,7 +70,7 @@ static int allow_path(int rules, const struct landlock_path *p, uint64_t handled
 		       : 0;
 }
 
-static int restrict_to(const struct landlock_path *paths, size_t n, uint64_t rights)
+static int landlock_restrict_to(const struct landlock_path *paths, size_t n, uint64_t rights)
 {
 	struct landlock_ruleset_attr attr = {0};
 	_cleanup_(closep) int rules = -1;
@@ -84,7 +84,7 @@ static int restrict_to(const struct landlock_path *paths, size_t n, uint64_t rig
 	if (rules < 0)
 		return -errno;
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = allow_path(rules, &paths[i], attr.handled_access_fs);
+		r = landlock_allow_path(rules, &paths[i], attr.handled_access_fs);
 	if (r < 0)
 		return r;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
@@ -95,10 +95,10 @@ static int restrict_to(const struct landlock_path *paths, size_t n, uint64_t rig
 
 int landlock_restrict_writes(const struct landlock_path *paths, size_t n)
 {
-	return restrict_to(paths, n, ~(uint64_t)READS);
+	return landlock_restrict_to(paths, n, ~(uint64_t)READS);
 }
 
 int landlock_restrict_files(const struct landlock_path *paths, size_t n)
 {
-	return restrict_to(paths, n, UINT64_MAX);
+	return landlock_restrict_to(paths, n, UINT64_MAX);
 }

@@ -17,7 +17,7 @@
 /* The size is final; and so are the seals: no process can add a seal against writing later. */
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-static int map(int fd, size_t size, void **ret_addr)
+static int map_shared(int fd, size_t size, void **ret_addr)
 {
 	void *addr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
@@ -41,7 +41,7 @@ int shm_create(size_t size, int *ret_fd, void **ret_addr)
 		return -errno;
 	if (fcntl(fd, F_ADD_SEALS, SEALS) < 0)
 		return -errno;
-	r = map(fd, size, ret_addr);
+	r = map_shared(fd, size, ret_addr);
 	if (r < 0)
 		return r;
 	*ret_fd = TAKE_FD(fd);
@@ -73,7 +73,7 @@ int shm_attach(int fd, size_t max, void **ret_addr, size_t *ret_size)
 		return -EINVAL;
 	if ((uint64_t)st.st_size > max)
 		return -EFBIG;
-	r = map(fd, (size_t)st.st_size, ret_addr);
+	r = map_shared(fd, (size_t)st.st_size, ret_addr);
 	if (r < 0)
 		return r;
 	*ret_size = (size_t)st.st_size;

@@ -48,7 +48,7 @@ static bool regex_compile_check_size(struct parser *s, size_t n)
 	return false;
 }
 
-static bool emit(struct parser *s, enum regex_opcode opcode, int x, int y)
+static bool emit_op(struct parser *s, enum regex_opcode opcode, int x, int y)
 {
 	if (!regex_compile_check_size(s, 1))
 		return false;
@@ -58,7 +58,7 @@ static bool emit(struct parser *s, enum regex_opcode opcode, int x, int y)
 
 /* Inserts an op before the code from `at` on. That code only jumps within itself, so its relative
  * jumps stay valid. */
-static bool insert(struct parser *s, unsigned at, enum regex_opcode opcode, int x, int y)
+static bool insert_op(struct parser *s, unsigned at, enum regex_opcode opcode, int x, int y)
 {
 	struct regex_op *ops = s->re->ops;
 
@@ -69,7 +69,7 @@ static bool insert(struct parser *s, unsigned at, enum regex_opcode opcode, int 
 	return true;
 }
 
-static bool emit_set(struct parser *s, const struct regex_set *set)
+static bool emit_set_op(struct parser *s, const struct regex_set *set)
 {
 	struct regex *re = s->re;
 
@@ -78,7 +78,7 @@ static bool emit_set(struct parser *s, const struct regex_set *set)
 		return false;
 	}
 	re->sets[re->n_sets] = *set;
-	return emit(s, REGEX_SET, (int)re->n_sets++, 0);
+	return emit_op(s, REGEX_SET, (int)re->n_sets++, 0);
 }
 
 /* ---- sets ---- */
@@ -89,7 +89,7 @@ static void add_range(struct regex_set *set, unsigned first, unsigned last)
 		regex_set_add(set, i);
 }
 
-static void invert(struct regex_set *set)
+static void invert_set(struct regex_set *set)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(set->bits); i++)
 		set->bits[i] = ~set->bits[i];
@@ -122,7 +122,7 @@ static bool add_class(struct regex_set *set, char c)
 		return false;
 	}
 	if (c < 'a')
-		invert(&class);
+		invert_set(&class);
 	for (size_t i = 0; i < ARRAY_SIZE(set->bits); i++)
 		set->bits[i] |= class.bits[i];
 	return true;
@@ -265,8 +265,8 @@ static bool read_brackets(struct parser *s)
 		return regex_compile_refuse(s, "a [ without its ]");
 	s->p++;
 	if (inverted)
-		invert(&set);
-	return emit_set(s, &set);
+		invert_set(&set);
+	return emit_set_op(s, &set);
 }
 
 /* ---- atoms ---- */
@@ -287,7 +287,7 @@ static bool read_group(struct parser *s)
 		s->p += 2;
 	s->re->n_groups += captures;
 	s->depth++;
-	if (captures && !emit(s, REGEX_SAVE, (int)(2 * group), 0))
+	if (captures && !emit_op(s, REGEX_SAVE, (int)(2 * group), 0))
 		return false;
 	if (!read_alternatives(s))
 		return false;
@@ -295,7 +295,7 @@ static bool read_group(struct parser *s)
 		return regex_compile_refuse(s, "a ( without its )");
 	s->p++;
 	s->depth--;
-	return !captures || emit(s, REGEX_SAVE, (int)(2 * group + 1), 0);
+	return !captures || emit_op(s, REGEX_SAVE, (int)(2 * group + 1), 0);
 }
 
 static bool read_dot(struct parser *s)
@@ -304,8 +304,8 @@ static bool read_dot(struct parser *s)
 
 	regex_set_add(&set, '\n');
 	regex_set_add(&set, '\r');
-	invert(&set);
-	return emit_set(s, &set);
+	invert_set(&set);
+	return emit_set_op(s, &set);
 }
 
 static bool read_backslash(struct parser *s, bool *ret_is_edge)
@@ -317,13 +317,13 @@ static bool read_backslash(struct parser *s, bool *ret_is_edge)
 	*ret_is_edge = c == 'b' || c == 'B';
 	if (*ret_is_edge) {
 		s->p++;
-		return emit(s, REGEX_WORD_EDGE, c == 'B', 0);
+		return emit_op(s, REGEX_WORD_EDGE, c == 'B', 0);
 	}
 	if (add_class(&set, c)) {
 		s->p++;
-		return emit_set(s, &set);
+		return emit_set_op(s, &set);
 	}
-	return read_escape(s, &byte) && emit(s, REGEX_BYTE, (int)byte, 0);
+	return read_escape(s, &byte) && emit_op(s, REGEX_BYTE, (int)byte, 0);
 }
 
 /* *ret_is_edge: the atom matches between two bytes and cannot be repeated. */
@@ -340,9 +340,9 @@ static bool read_atom(struct parser *s, bool *ret_is_edge)
 	case '.':
 		return read_dot(s);
 	case '^':
-		return emit(s, REGEX_BEGIN, 0, 0);
+		return emit_op(s, REGEX_BEGIN, 0, 0);
 	case '$':
-		return emit(s, REGEX_END, 0, 0);
+		return emit_op(s, REGEX_END, 0, 0);
 	case '\\':
 		return read_backslash(s, ret_is_edge);
 	case '*':
@@ -351,7 +351,7 @@ static bool read_atom(struct parser *s, bool *ret_is_edge)
 	case '{':
 		return regex_compile_refuse(s, "nothing to repeat before a * + ? or {");
 	default:
-		return emit(s, REGEX_BYTE, (unsigned char)c, 0);
+		return emit_op(s, REGEX_BYTE, (unsigned char)c, 0);
 	}
 }
 
@@ -409,10 +409,10 @@ static bool read_repetition(struct parser *s, struct repetition *r, bool *ret_is
 
 static bool emit_split(struct parser *s, int into, int past, bool lazy)
 {
-	return lazy ? emit(s, REGEX_SPLIT, past, into) : emit(s, REGEX_SPLIT, into, past);
+	return lazy ? emit_op(s, REGEX_SPLIT, past, into) : emit_op(s, REGEX_SPLIT, into, past);
 }
 
-static bool emit_copy(struct parser *s, const struct regex_op *ops, unsigned n)
+static bool emit_ops(struct parser *s, const struct regex_op *ops, unsigned n)
 {
 	if (!regex_compile_check_size(s, n))
 		return false;
@@ -422,7 +422,7 @@ static bool emit_copy(struct parser *s, const struct regex_op *ops, unsigned n)
 }
 
 /* Repeats the atom, which is the code from `at` on. */
-static bool repeat(struct parser *s, unsigned at, const struct repetition *r)
+static bool repeat_atom(struct parser *s, unsigned at, const struct repetition *r)
 {
 	unsigned n = s->re->n_ops - at, optional = r->max == NO_LIMIT ? 0 : r->max - r->min;
 	struct regex_op atom[REGEX_MAX_OPS];
@@ -431,15 +431,15 @@ static bool repeat(struct parser *s, unsigned at, const struct repetition *r)
 	memcpy(atom, &s->re->ops[at], n * sizeof(*atom));
 	s->re->n_ops = at;
 	for (unsigned i = 0; i < r->min && good; i++)
-		good = emit_copy(s, atom, n);
+		good = emit_ops(s, atom, n);
 	if (r->max == NO_LIMIT)
-		return good && emit_split(s, 1, (int)n + 2, r->lazy) && emit_copy(s, atom, n) &&
-		       emit(s, REGEX_JUMP, -(int)n - 1, 0);
+		return good && emit_split(s, 1, (int)n + 2, r->lazy) && emit_ops(s, atom, n) &&
+		       emit_op(s, REGEX_JUMP, -(int)n - 1, 0);
 	if (good)
 		good = regex_compile_check_size(s, (size_t)optional * (n + 1));
 	for (unsigned i = 0; i < optional && good; i++)
 		good = emit_split(s, 1, (int)((optional - i) * (n + 1)), r->lazy) &&
-		       emit_copy(s, atom, n);
+		       emit_ops(s, atom, n);
 	return good;
 }
 
@@ -457,7 +457,7 @@ static bool read_piece(struct parser *s)
 		return true;
 	if (is_edge)
 		return regex_compile_refuse(s, "^ $ \\b and \\B cannot be repeated");
-	return repeat(s, at, &r);
+	return repeat_atom(s, at, &r);
 }
 
 static bool read_sequence(struct parser *s)
@@ -480,8 +480,8 @@ static bool read_alternatives(struct parser *s)
 		if (*s->p != '|')
 			break;
 		s->p++;
-		if (!insert(s, at, REGEX_SPLIT, 1, (int)(s->re->n_ops - at) + 2) ||
-		    !emit(s, REGEX_JUMP, (int)(last_jump ? s->re->n_ops - last_jump : 0), 0))
+		if (!insert_op(s, at, REGEX_SPLIT, 1, (int)(s->re->n_ops - at) + 2) ||
+		    !emit_op(s, REGEX_JUMP, (int)(last_jump ? s->re->n_ops - last_jump : 0), 0))
 			return false;
 		last_jump = s->re->n_ops - 1;
 		at = s->re->n_ops;

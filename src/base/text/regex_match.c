@@ -36,7 +36,7 @@ static bool regex_match_is_word(uint8_t c)
 	       c == '_';
 }
 
-static bool is_edge(const struct run *r, size_t at)
+static bool is_word_edge(const struct run *r, size_t at)
 {
 	bool before = at > 0 && regex_match_is_word(r->text[at - 1]);
 	bool after = at < r->len && regex_match_is_word(r->text[at]);
@@ -61,7 +61,7 @@ static void copy_slots(uint32_t *to, const uint32_t *from, unsigned n)
 	}
 }
 
-static void enlist(const struct run *r, struct regex_threads *t, unsigned pc)
+static void append_thread(const struct run *r, struct regex_threads *t, unsigned pc)
 {
 	copy_slots(&t->slots[t->n * r->n_slots], r->bounds, r->n_slots);
 	t->pcs[t->n++] = (uint16_t)pc;
@@ -69,7 +69,7 @@ static void enlist(const struct run *r, struct regex_threads *t, unsigned pc)
 
 static void regex_match_add_thread(struct run *r, struct regex_threads *t, unsigned pc, size_t at);
 
-static void add_saved(struct run *r, struct regex_threads *t, unsigned pc, size_t at)
+static void add_thread_after_save(struct run *r, struct regex_threads *t, unsigned pc, size_t at)
 {
 	unsigned slot = (unsigned)r->re->ops[pc].x;
 	uint32_t before;
@@ -101,7 +101,7 @@ static void regex_match_add_thread(struct run *r, struct regex_threads *t, unsig
 			pc += (unsigned)op->x - 1;
 			break;
 		case REGEX_SAVE:
-			add_saved(r, t, pc, at);
+			add_thread_after_save(r, t, pc, at);
 			return;
 		case REGEX_BEGIN:
 			if (at > 0)
@@ -112,13 +112,13 @@ static void regex_match_add_thread(struct run *r, struct regex_threads *t, unsig
 				return;
 			break;
 		case REGEX_WORD_EDGE:
-			if (is_edge(r, at) == (op->x != 0))
+			if (is_word_edge(r, at) == (op->x != 0))
 				return;
 			break;
 		case REGEX_BYTE:
 		case REGEX_SET:
 		case REGEX_MATCH:
-			enlist(r, t, pc);
+			append_thread(r, t, pc);
 			return;
 		}
 	}

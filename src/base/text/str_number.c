@@ -100,7 +100,7 @@ bool str_is_release_from(const char *release, unsigned major, unsigned minor)
 
 /* Converts a number with a fraction to the smallest unit, rounded up: the result is never less than
  * the request, and 0 only for 0. */
-static int scale(uint64_t whole, uint64_t billionths, uint32_t factor, uint32_t *ret_v)
+static int scale_to_unit(uint64_t whole, uint64_t billionths, uint32_t factor, uint32_t *ret_v)
 {
 	uint64_t v;
 
@@ -131,7 +131,7 @@ static int parse_quantity(const char *s, const struct unit *units, size_t n_unit
 	}
 	for (size_t i = 0; i < n_units; i++)
 		if (compare(units[i].name, s) == 0)
-			return r < 0 ? r : scale(whole, billionths, units[i].factor, ret_v);
+			return r < 0 ? r : scale_to_unit(whole, billionths, units[i].factor, ret_v);
 	return -EINVAL;
 }
 

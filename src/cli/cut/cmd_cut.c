@@ -207,7 +207,7 @@ static int plan_sizes(struct plan *p, const struct cut_overview *v, struct err_t
 }
 
 /* Returns the time so many ns after the trace's start; never later than INT64_MAX. */
-static int64_t time_after(const struct cut_overview *v, int64_t ns)
+static int64_t time_after_start(const struct cut_overview *v, int64_t ns)
 {
 	int64_t ts;
 
@@ -223,7 +223,7 @@ static int make_plan(const struct cut_options *o, const struct cut_overview *v, 
 	if (o->from > v->end - v->start)
 		return err_set(e, -EINVAL, "--from is behind the end of the trace: it has %.3f s",
 			       (double)(v->end - v->start) / 1e9);
-	ret->first = o->from > 0 ? time_after(v, o->from) : INT64_MIN;
+	ret->first = o->from > 0 ? time_after_start(v, o->from) : INT64_MIN;
 	ret->last = o->to >= 0 && o->to <= v->end - v->start ? v->start + o->to - 1 : INT64_MAX;
 	return 0;
 }

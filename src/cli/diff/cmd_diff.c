@@ -17,7 +17,7 @@
 #define LEAST_CHANGE 0.03
 #define LEAST_CHANGE_OF_BLOCKS 0.10
 
-static int compare(const struct diff_traces *t, struct diff_results *ret)
+static int compare_sides(const struct diff_traces *t, struct diff_results *ret)
 {
 	const struct diff_design d = {
 		.kind = t->kind,
@@ -44,7 +44,7 @@ static bool counts_work(const struct diff_row *row)
 }
 
 /* Adds a note on the first row whose number shows that the load of a second was another one. */
-static void mark_load(struct diff_traces *t, const struct diff_results *r)
+static void mark_first_load_change(struct diff_traces *t, const struct diff_results *r)
 {
 	if (t->per_run || t->o->per == DIFF_PER_SLICE)
 		return;
@@ -116,9 +116,9 @@ static int diff_run(const struct diff_options *o)
 		log_error("diff: %s", e.text);
 		goto out;
 	}
-	r = compare(&traces, &results);
+	r = compare_sides(&traces, &results);
 	if (r == 0) {
-		mark_load(&traces, &results);
+		mark_first_load_change(&traces, &results);
 		r = o->json ? diff_print_json(&traces, &results)
 			    : diff_print_text(&traces, &results);
 	}

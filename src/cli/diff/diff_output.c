@@ -72,7 +72,7 @@ static int insert_change(sqlite3_stmt *st, const struct diff_result *r, int plac
 }
 
 /* Returns true for a row that the table has: one that was tested, or with other designs each. */
-static bool is_shown(const struct diff_traces *t, const struct diff_result *r)
+static bool row_is_shown(const struct diff_traces *t, const struct diff_result *r)
 {
 	return t->kind == DIFF_UNTESTED || r->of[diff_main_measure(r->row)].tested;
 }
@@ -84,7 +84,7 @@ static int insert_rows(sqlite3 *db, const struct diff_traces *t, const struct di
 
 	for (size_t i = 0; i < r->n && e == SQLITE_OK; i++)
 		for (int m = 0; m < DIFF_MEASURES && e == SQLITE_OK; m++)
-			if (r->of[i].of[m].known && is_shown(t, &r->of[i]))
+			if (r->of[i].of[m].known && row_is_shown(t, &r->of[i]))
 				e = insert_change(st, &r->of[i], (int)i, (enum diff_measure)m);
 	sqlite3_finalize(st);
 	return e;
@@ -208,22 +208,21 @@ static void print_head(const struct diff_traces *t, const struct diff_results *r
 	"CASE WHEN " of ".change_pct IS NULL AND " of ".b > 0 THEN 'new' WHEN " of                 \
 	".b = 0 AND " of ".a > 0 THEN 'gone' ELSE printf('%+.1f %%', " of ".change_pct) END"
 
-static const char rows_sql[] =
-	"SELECT " CHANGE_TEXT(
-		"c") " AS change, iif(c.low_pct IS NULL, '-', printf('%+.1f to "
-		     "%+.1f', c.low_pct, c.high_pct)) AS interval, value(c.a, c.unit) AS A, "
-		     "value(c.b, c.unit) "
-		     "AS B, c.metric || iif(c.measure = 'total', '', ' ' || c.measure) AS metric, "
-		     "c.program, coalesce(c.what, c.thread, '') AS what, iif(n.a IS NULL, "
-		     "'', " CHANGE_TEXT("n") ") AS number, iif(m.a IS NULL, '', " CHANGE_TEXT(
-			     "m") ") "
-				  "AS each "
-				  "FROM change c "
-				  "LEFT JOIN change n ON n.place = c.place AND n.measure = 'count' "
-				  "LEFT JOIN change m ON m.place = c.place AND m.measure = 'mean' "
-				  "WHERE c.metric != 'run' AND (:all OR NOT c.part) AND c.is_main "
-				  "AND c.finding = :found "
-				  "ORDER BY c.place LIMIT :top";
+static const char rows_sql[] = "SELECT " CHANGE_TEXT(
+	"c") " AS change, iif(c.low_pct IS NULL, '-', printf('%+.1f to "
+	     "%+.1f', c.low_pct, c.high_pct)) AS interval, value(c.a, c.unit) AS A, "
+	     "value(c.b, c.unit) "
+	     "AS B, c.metric || iif(c.measure = 'total', '', ' ' || c.measure) AS metric, "
+	     "c.program, coalesce(c.what, c.thread, '') AS what, iif(n.a IS NULL, "
+	     "'', " CHANGE_TEXT("n") ") AS number, iif(m.a IS NULL, '', " CHANGE_TEXT(
+		     "m") ") "
+			  "AS each "
+			  "FROM change c "
+			  "LEFT JOIN change n ON n.place = c.place AND n.measure = 'count' "
+			  "LEFT JOIN change m ON m.place = c.place AND m.measure = 'mean' "
+			  "WHERE c.metric != 'run' AND (:all OR NOT c.part) AND c.is_main "
+			  "AND c.finding = :found "
+			  "ORDER BY c.place LIMIT :top";
 
 static const char run_sql[] =
 	"SELECT " CHANGE_TEXT("c") " AS change, iif(c.low_pct IS NULL, '-', printf('%+.1f to "

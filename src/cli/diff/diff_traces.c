@@ -97,7 +97,7 @@ static void read_config(const struct import_result *from, struct diff_trace *t, 
 /* ---- the window ---- */
 
 /* Returns the number in the only row of a statement, or `missing` if it is NULL or fails. */
-static int64_t number_of(sqlite3 *db, const char *sql, int64_t missing)
+static int64_t query_number(sqlite3 *db, const char *sql, int64_t missing)
 {
 	sqlite3_stmt *st;
 	int64_t ret = missing;
@@ -114,15 +114,15 @@ static int64_t number_of(sqlite3 *db, const char *sql, int64_t missing)
  * its last process. */
 static void limit_to_command(sqlite3 *db, int64_t *from, int64_t *to)
 {
-	int64_t begin = number_of(db,
-				  "SELECT min(ts) FROM ftrace_event WHERE name = "
-				  "'sched_process_exec' AND utid IN chosen",
-				  *from);
-	int64_t end = number_of(db,
-				"SELECT iif(count(*) = count(end_ts), max(end_ts), NULL) FROM "
-				"process WHERE upid IN (SELECT upid FROM thread WHERE utid IN "
-				"chosen)",
-				*to - 1);
+	int64_t begin = query_number(db,
+				     "SELECT min(ts) FROM ftrace_event WHERE name = "
+				     "'sched_process_exec' AND utid IN chosen",
+				     *from);
+	int64_t end = query_number(db,
+				   "SELECT iif(count(*) = count(end_ts), max(end_ts), NULL) FROM "
+				   "process WHERE upid IN (SELECT upid FROM thread WHERE utid IN "
+				   "chosen)",
+				   *to - 1);
 
 	if (begin < end) {
 		*from = MAX(*from, begin);
@@ -130,7 +130,7 @@ static void limit_to_command(sqlite3 *db, int64_t *from, int64_t *to)
 	}
 }
 
-static int64_t add_time(int64_t ts, int64_t ns)
+static int64_t add_to_time(int64_t ts, int64_t ns)
 {
 	int64_t ret;
 
@@ -145,13 +145,13 @@ static int set_window(const struct diff_options *o, const struct trace_tables *t
 	if (s->start_ts >= s->end_ts)
 		return err_set(e, -ENODATA, "%s contains no timestamped events", tables->path);
 	ret->from = s->start_ts;
-	ret->to = add_time(s->end_ts, 1);
+	ret->to = add_to_time(s->end_ts, 1);
 	if (is_run)
 		limit_to_command(tables->db, &ret->from, &ret->to);
 	if (o->to >= 0)
-		ret->to = MIN(ret->to, add_time(ret->from, o->to));
+		ret->to = MIN(ret->to, add_to_time(ret->from, o->to));
 	if (o->from >= 0)
-		ret->from = add_time(ret->from, o->from);
+		ret->from = add_to_time(ret->from, o->from);
 	if (ret->from >= ret->to)
 		return err_set(e, -EINVAL, "nothing of %s is between --from and --to",
 			       tables->path);
@@ -371,7 +371,8 @@ static size_t pair_neighbours(struct diff_trace **sorted, size_t n)
 }
 
 /* Moves the values of each row to their new places. old[i]: where the observation i was. */
-static void reorder(struct diff_rows *rows, const size_t *old, size_t n, struct diff_value *spare)
+static void reorder_observations(struct diff_rows *rows, const size_t *old, size_t n,
+				 struct diff_value *spare)
 {
 	for (struct diff_row *row = rows->list; row; row = row->hh.next) {
 		memcpy(spare, row->of, rows->observations * sizeof(*spare));
@@ -404,7 +405,7 @@ static int find_pairs(struct diff_traces *all)
 	memcpy(before, all->observations, n * sizeof(*before));
 	for (size_t i = 0; i < 2 * pairs; i++)
 		all->observations[i] = before[old[i]];
-	reorder(&all->rows, old, 2 * pairs, spare);
+	reorder_observations(&all->rows, old, 2 * pairs, spare);
 	all->n_of_side[0] = all->n_of_side[1] = pairs;
 	all->kind = DIFF_PAIRS;
 	return 0;

@@ -273,7 +273,7 @@ void check_apparmor(struct doctor_machine *m, struct doctor_finding *f)
 #define INITIAL_USER_NAMESPACE 0xEFFFFFFDu
 
 /* Returns true if this process is in another namespace than the machine's own. */
-static bool is_inside(const struct doctor_machine *m, const char *name, ino_t initial)
+static bool is_in_other_namespace(const struct doctor_machine *m, const char *name, ino_t initial)
 {
 	char path[512];
 	struct stat st;
@@ -284,14 +284,16 @@ static bool is_inside(const struct doctor_machine *m, const char *name, ino_t in
 
 void check_container(struct doctor_machine *m, struct doctor_finding *f)
 {
-	if (is_inside(m, "self/ns/user", INITIAL_USER_NAMESPACE) && !doctor_uses_service(m)) {
+	if (is_in_other_namespace(m, "self/ns/user", INITIAL_USER_NAMESPACE) &&
+	    !doctor_uses_service(m)) {
 		doctor_set_finding(
 			f, doctor_may_make_instances(m) ? DOCTOR_LIMIT : DOCTOR_FAULT,
 			"this is a user namespace (a container without privileges): its root "
 			"may not trace the machine");
 		doctor_set_remedy(f, "docker run --privileged --pid=host "
 				     "-v /sys/kernel/tracing:/sys/kernel/tracing IMAGE");
-	} else if (is_inside(m, "self/ns/pid", INITIAL_PID_NAMESPACE) && !doctor_uses_service(m)) {
+	} else if (is_in_other_namespace(m, "self/ns/pid", INITIAL_PID_NAMESPACE) &&
+		   !doctor_uses_service(m)) {
 		doctor_set_finding(
 			f, DOCTOR_LIMIT,
 			"this is a PID namespace (a container): kernel events have the PIDs of "

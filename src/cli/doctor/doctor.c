@@ -108,7 +108,7 @@ bool doctor_uses_service(const struct doctor_machine *m)
 }
 
 /* Sets e to the sentence of a finding. */
-static int explain(const struct doctor_finding *f, int error, struct err_text *e)
+static int explain_finding(const struct doctor_finding *f, int error, struct err_text *e)
 {
 	return err_set(e, error, "%s%s%s", f->text.text, f->remedy.text[0] ? "; run: " : "",
 		       f->remedy.text);
@@ -127,7 +127,7 @@ int doctor_check_before_start(bool kernel_events, struct err_text *e)
 			continue;
 		doctor_checks[i].run(&m, &f);
 		if (f.verdict == DOCTOR_FAULT)
-			return explain(&f, -EACCES, e);
+			return explain_finding(&f, -EACCES, e);
 	}
 	return 0;
 }
@@ -150,7 +150,7 @@ int doctor_explain(const char *check, bool own_daemons, const char *socket, cons
 			continue;
 		f = (struct doctor_finding){0};
 		doctor_checks[i].run(&m, &f);
-		return f.verdict >= DOCTOR_LIMIT ? explain(&f, -EACCES, e) : 0;
+		return f.verdict >= DOCTOR_LIMIT ? explain_finding(&f, -EACCES, e) : 0;
 	}
 	return 0;
 }
@@ -163,7 +163,7 @@ int doctor_check_room(const char *dir, struct err_text *e)
 	doctor_machine_init(&m);
 	m.dir = dir;
 	check_disk(&m, &f);
-	return f.verdict == DOCTOR_FAULT ? explain(&f, -ENOSPC, e) : 0;
+	return f.verdict == DOCTOR_FAULT ? explain_finding(&f, -ENOSPC, e) : 0;
 }
 
 /* ---- the verb ---- */
@@ -212,7 +212,7 @@ static void doctor_put_json(const char *name, const struct doctor_finding *f, st
 }
 
 /* Returns true if the check is one of those that the user named, or none was named. */
-static bool is_chosen(const char *name, const struct verb_options *o)
+static bool is_chosen_check(const char *name, const struct verb_options *o)
 {
 	for (size_t i = 0; i < o->n_words; i++)
 		if (!strcmp(o->words[i], name))
@@ -257,10 +257,10 @@ static enum doctor_verdict run_checks(const struct verb_options *o, struct strbu
 		struct doctor_finding f = {0};
 
 		/* Other checks depend on what the service answered. */
-		if (!is_chosen(c->name, o) && c->run != check_service)
+		if (!is_chosen_check(c->name, o) && c->run != check_service)
 			continue;
 		c->run(&m, &f);
-		if (!is_chosen(c->name, o))
+		if (!is_chosen_check(c->name, o))
 			continue;
 		worst = MAX(worst, f.verdict);
 		if (o->json)

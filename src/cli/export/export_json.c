@@ -53,7 +53,7 @@ struct json {
 
 /* ---- values ---- */
 
-static char *copy_of(struct json *j, const char *s)
+static char *copy_text(struct json *j, const char *s)
 {
 	char *copy = strdup(s);
 
@@ -256,7 +256,7 @@ static void put_async(struct json *j, const struct async_track *t, const char *p
 
 /* Writes the ends of the slices that end until ts, the innermost first. A slice without an end gets
  * no event. */
-static void end_slices(struct json *j, struct async_track *t, int64_t ts)
+static void end_slices_until(struct json *j, struct async_track *t, int64_t ts)
 {
 	while (t->n && t->open[t->n - 1].until <= ts) {
 		struct open_slice *s = &t->open[--t->n];
@@ -272,7 +272,7 @@ static void end_slices(struct json *j, struct async_track *t, int64_t ts)
 
 static void end_track(struct json *j, struct async_track *t)
 {
-	end_slices(j, t, INT64_MAX - 1);
+	end_slices_until(j, t, INT64_MAX - 1);
 	for (; t->n; t->n--) {
 		freep(&t->open[t->n - 1].name);
 		freep(&t->open[t->n - 1].category);
@@ -291,7 +291,7 @@ static void put_track_slice(struct json *j, struct async_track *t, sqlite3_stmt 
 		t->id = column_number(st, 0);
 		t->pid = column_number(st, 1);
 	}
-	end_slices(j, t, ts);
+	end_slices_until(j, t, ts);
 	put_async(j, t, dur == 0 ? "n" : "b", ts, name, category);
 	if (sqlite3_column_type(st, 6) != SQLITE_NULL)
 		put_args(j, column_number(st, 6));
@@ -302,8 +302,8 @@ static void put_track_slice(struct json *j, struct async_track *t, sqlite3_stmt 
 		end = INT64_MAX;
 	t->open[t->n++] = (struct open_slice){
 		.end = end,
-		.name = name ? copy_of(j, name) : NULL,
-		.category = category ? copy_of(j, category) : NULL,
+		.name = name ? copy_text(j, name) : NULL,
+		.category = category ? copy_text(j, category) : NULL,
 	};
 	t->open[t->n - 1].until =
 		MIN(t->open[t->n - 1].end, t->n > 1 ? t->open[t->n - 2].until : INT64_MAX);

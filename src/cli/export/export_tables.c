@@ -130,7 +130,7 @@ static int export_tables_run(struct copy *c, sqlite3 *db, const char *sql)
 }
 
 /* Runs a statement. The arguments of format: name, column (name if it is NULL), name, column. */
-static int run_on(struct copy *c, const char *format, const char *name, const char *column)
+static int run_with_names(struct copy *c, const char *format, const char *name, const char *column)
 {
 	char *sql = sqlite3_mprintf(format, name, column ? column : name, name, column);
 	int r = sql ? export_tables_run(c, c->db, sql) : err_set(c->e, -ENOMEM, "no memory");
@@ -161,13 +161,14 @@ static int copy_table(void *ctx, const char *name, const char *sql)
 	static const char *const indexed[] = {"id",  "ts",	 "utid",       "upid",
 					      "cpu", "track_id", "arg_set_id", "name"};
 	struct copy *c = ctx;
-	int r = run_on(c, "create table out.\"%w\" as select * from main.\"%w\"", name, NULL);
+	int r = run_with_names(c, "create table out.\"%w\" as select * from main.\"%w\"", name,
+			       NULL);
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(indexed); i++) {
 		r = has_column(c, name, indexed[i]);
 		if (r > 0)
-			r = run_on(c, "create index out.\"%w_%w\" on \"%w\"(\"%w\")", name,
-				   indexed[i]);
+			r = run_with_names(c, "create index out.\"%w_%w\" on \"%w\"(\"%w\")", name,
+					   indexed[i]);
 	}
 	return r;
 }
@@ -249,8 +250,8 @@ int export_sqlite(const struct trace_tables *t, const struct out_path *out, stru
 		r = export_for_each_table(db, 'v', copy_view, &c, e);
 	sqlite3_close(c.file);
 	for (size_t i = 0; r == 0 && i < c.n_tables; i++)
-		r = run_on(&c, "create table out.\"%w\" as select * from temp.\"%w\"", c.tables[i],
-			   NULL);
+		r = run_with_names(&c, "create table out.\"%w\" as select * from temp.\"%w\"",
+				   c.tables[i], NULL);
 	free(c.tables);
 	return r;
 }

@@ -23,8 +23,8 @@ static void list_presets_add(struct name_list *l, const char *name)
  * request itself: to found if it means an existing event (a name without a group, an event that
  * available_events lacks) or if the kernel's list is unknown, else to missing.
  */
-static void expand(const struct tracefs_events *events, const char *request,
-		   struct name_list *found, struct name_list *missing)
+static void expand_request(const struct tracefs_events *events, const char *request,
+			   struct name_list *found, struct name_list *missing)
 {
 	bool has_match = false;
 
@@ -50,7 +50,7 @@ static void list_presets_put_events(struct list *l, const struct preset *s)
 		const Pb__FtraceConfig *f = s->config->data_sources[i]->config->ftrace_config;
 
 		for (size_t k = 0; f && k < f->n_ftrace_events; k++)
-			expand(&l->events, f->ftrace_events[k], &found, &missing);
+			expand_request(&l->events, f->ftrace_events[k], &found, &missing);
 	}
 	list_out_values(&l->out, "events", (const char *const *)found.names, found.n);
 	list_out_values(&l->out, "missing", (const char *const *)missing.names, missing.n);
@@ -102,7 +102,8 @@ static void put_sources(struct list *l, const struct preset *s)
 /* "events, eBPF (lock-events, lock-ebpf: one of them)": how the preset is made, and the words for each part of it. */
 static void put_parts(struct list *l, const struct preset *s)
 {
-	static const char *const texts[PRESET_PARTS] = {"events", "counters", "eBPF", "call stacks"};
+	static const char *const texts[PRESET_PARTS] = {"events", "counters", "eBPF",
+							"call stacks"};
 	struct strbuf line = {0}, words = {0};
 	bool has[PRESET_PARTS] = {false};
 
@@ -170,7 +171,8 @@ int list_presets(struct list *l, const char *pattern, struct err_text *e)
 	}
 	r = presets_each(l->presets, put_preset, &p);
 	/* A part of a preset is found by its whole name only. */
-	if (!r && pattern && l->out.n == before && presets_has(l->presets, p.pattern, strlen(p.pattern)))
+	if (!r && pattern && l->out.n == before &&
+	    presets_has(l->presets, p.pattern, strlen(p.pattern)))
 		r = put_preset(&p, p.pattern);
 	return r ? err_set(e, -ENOMEM, "no memory") : 0;
 }

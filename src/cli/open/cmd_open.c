@@ -100,7 +100,7 @@ static void set_user_variable(const char *name, const char *format, uid_t uid)
 
 /* Becomes the user, and sets the variables by which programs find the user's desktop: sudo drops
  * them. */
-static void become(const struct passwd *user)
+static void become_user(const struct passwd *user)
 {
 	char wayland[64];
 
@@ -134,7 +134,7 @@ run(const char *program, const char *url, const struct passwd *user)
 	signal(SIGPIPE, SIG_DFL);
 	setsid();
 	if (user)
-		become(user);
+		become_user(user);
 	if (chdir("/") == 0)
 		execv(program, args);
 	_exit(127);

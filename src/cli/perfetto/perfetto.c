@@ -265,7 +265,7 @@ static bool has_snapshots(const Pb__TraceConfig *c)
 		t->use_clone_snapshot_if_available);
 }
 
-static void on_hit(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit)
+static void on_clone_trigger(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit)
 {
 	struct perfetto *p = ctx;
 
@@ -289,7 +289,7 @@ static void delay_start(const Pb__TraceConfig *c)
 }
 
 /* Returns the longest duration of the session; 0: unlimited. */
-static uint64_t longest_ms(const Pb__TraceConfig *c)
+static uint64_t longest_duration_ms(const Pb__TraceConfig *c)
 {
 	const Pb__TraceConfig__TriggerConfig *t = c->trigger_config;
 	uint32_t stop_ms = 0;
@@ -312,13 +312,14 @@ static int run_session(struct perfetto *p)
 	code = perfetto_connect(&p->client);
 	if (code >= 0)
 		return code;
-	if (has_snapshots(p->config) && session_client_watch_hits(p->client, on_hit, p, &e) < 0)
+	if (has_snapshots(p->config) &&
+	    session_client_watch_hits(p->client, on_clone_trigger, p, &e) < 0)
 		return perfetto_fail(e.text);
 	if (p->notify_fd >= 0 && session_client_watch_start(p->client, &e) < 0)
 		return perfetto_fail(e.text);
 	if (session_client_enable(p->client, p->config, fd, &e) < 0)
 		return perfetto_fail(e.text);
-	ms = longest_ms(p->config);
+	ms = longest_duration_ms(p->config);
 	if (ms)
 		perfetto_say("Connected to the Perfetto traced service, TTL: %llus",
 			     (unsigned long long)(ms + 999) / 1000);
@@ -377,7 +378,7 @@ static int run_clone(struct perfetto *p)
 
 /* ---- --query ---- */
 
-static const char *or_empty(const char *text)
+static const char *text_or_empty(const char *text)
 {
 	return text ? text : "";
 }
@@ -393,7 +394,8 @@ static void put_producers(const Pb__TracingServiceState *s, struct strbuf *out)
 		const Pb__TracingServiceState__Producer *p = s->producers[i];
 
 		strbuf_printf(out, "%-6d %-8d %-8d %-6s %-42s %s\n", p->id, p->pid, p->uid,
-			      p->frozen ? "F" : "", or_empty(p->name), or_empty(p->sdk_version));
+			      p->frozen ? "F" : "", text_or_empty(p->name),
+			      text_or_empty(p->sdk_version));
 	}
 }
 
@@ -401,7 +403,7 @@ static const char *producer_name(const Pb__TracingServiceState *s, int32_t id)
 {
 	for (size_t i = 0; i < s->n_producers; i++)
 		if (s->producers[i]->id == id)
-			return or_empty(s->producers[i]->name);
+			return text_or_empty(s->producers[i]->name);
 	return "";
 }
 
@@ -413,7 +415,7 @@ static void put_details(const Pb__DataSourceDescriptor *d, bool whole, struct st
 
 	for (size_t i = 0; t && i < t->n_available_categories; i++)
 		strbuf_printf(&all, "%s%s", i ? "," : "",
-			      or_empty(t->available_categories[i]->name));
+			      text_or_empty(t->available_categories[i]->name));
 	if (all.len > DETAILS_WIDTH && !whole)
 		strbuf_printf(out, "%.*s... (use --long to expand)", DETAILS_WIDTH, all.s);
 	else if (all.s)
@@ -434,7 +436,8 @@ static void put_sources(const Pb__TracingServiceState *s, bool whole, struct str
 		snprintf(producer, sizeof(producer), "%s (%d)", producer_name(s, d->producer_id),
 			 d->producer_id);
 		strbuf_printf(out, "%-40s %-28s ",
-			      d->ds_descriptor ? or_empty(d->ds_descriptor->name) : "", producer);
+			      d->ds_descriptor ? text_or_empty(d->ds_descriptor->name) : "",
+			      producer);
 		put_details(d->ds_descriptor, whole, out);
 		strbuf_putc(out, '\n');
 	}
@@ -448,10 +451,10 @@ static void put_session(const Pb__TracingServiceState__TracingSession *s, struct
 	for (size_t i = 0; i < s->n_buffer_size_kb; i++)
 		kb += s->buffer_size_kb[i];
 	strbuf_printf(out, "%-7" PRIu64 " %-7d %-10s (%zu) %-8u %-9u %-4u %02u:%02u:%02u %s\n",
-		      s->id, s->consumer_uid, or_empty(s->state), s->n_buffer_size_kb, kb,
+		      s->id, s->consumer_uid, text_or_empty(s->state), s->n_buffer_size_kb, kb,
 		      s->duration_ms / 1000, s->num_data_sources, (unsigned)(seconds / 3600),
 		      (unsigned)(seconds / 60 % 60), (unsigned)(seconds % 60),
-		      or_empty(s->unique_session_name));
+		      text_or_empty(s->unique_session_name));
 }
 
 /* Appends the state of a service as perfetto --query prints it: scripts cut its columns. whole:
@@ -460,7 +463,7 @@ static void perfetto_query_text(const Pb__TracingServiceState *s, bool whole, st
 {
 	strbuf_printf(out, "Not meant for machine consumption. Use --query-raw for scripts.\n\n");
 	strbuf_printf(out, "Service: %s\nTracing sessions: %d (started: %d)\n",
-		      or_empty(s->tracing_service_version), s->num_sessions,
+		      text_or_empty(s->tracing_service_version), s->num_sessions,
 		      s->num_sessions_started);
 	put_producers(s, out);
 	put_sources(s, whole, out);

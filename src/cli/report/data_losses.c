@@ -321,7 +321,7 @@ struct gaps {
 	int32_t pid; /* of the last writer with a loss */
 };
 
-static void sum_gaps(void *ctx, const struct sequence *s)
+static void add_gaps_of_sequence(void *ctx, const struct sequence *s)
 {
 	struct gaps *g = ctx;
 	uint64_t writer = MAX(s->by_reason[GAP_WRITER_ABORT], s->by_reason[GAP_SMB_FULL]);
@@ -444,7 +444,7 @@ static void add_overwritten(const struct record_facts *f, size_t i, const struct
 
 /* Returns the size that would have held the discarded chunks as well, if they were like the
  * others. */
-static uint64_t size_for_all(const struct buffer_stats *s)
+static uint64_t sufficient_buffer_size(const struct buffer_stats *s)
 {
 	uint64_t chunk = s->chunks_written ? s->bytes_written / s->chunks_written : 0;
 	uint64_t discarded = MIN(s->chunks_discarded, UINT32_MAX);
@@ -468,7 +468,7 @@ static void add_buffer_losses(const struct record_facts *f, size_t i, const stru
 		strbuf_printf(&loss->text, "full, the newest %s chunks were discarded",
 			      str_thousands(s->chunks_discarded, number));
 		put_early_end(f, i, &loss->text);
-		advise_buffer(f, size_for_all(s), &loss->advice);
+		advise_buffer(f, sufficient_buffer_size(s), &loss->advice);
 	}
 	if (s->patches_failed && s->chunks_discarded) {
 		loss = add_loss_of_buffer(f, i, s->size, s->patches_failed, "packets", ret);
@@ -523,7 +523,7 @@ static bool same_departure(const struct departure_stats *a, const struct departu
 		       SAME_MOMENT_NS;
 }
 
-static bool is_first(const struct service_stats *s, size_t i)
+static bool is_first_departure(const struct service_stats *s, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (same_departure(&s->departures[k], &s->departures[i]))
@@ -561,7 +561,7 @@ static void add_departures(const struct record_facts *f, const struct service_st
 			   struct losses *ret)
 {
 	for (size_t i = 0; s && i < s->n_departures; i++)
-		if (is_first(s, i))
+		if (is_first_departure(s, i))
 			put_departure(f, s, i, ret);
 	if (s && s->n_departures)
 		return;
@@ -630,7 +630,7 @@ void losses_collect(const struct record_facts *f, struct losses *ret)
 	struct gaps g = {0};
 	size_t in_kernel;
 
-	sequence_table_each(&f->scan->sequences, sum_gaps, &g);
+	sequence_table_each(&f->scan->sequences, add_gaps_of_sequence, &g);
 	ring_losses_collect(f, ret);
 	in_kernel = ret->n;
 	for (size_t i = 0; s && i < s->n_buffers; i++)

@@ -212,7 +212,7 @@ static void failed_events_put(const struct name_list *failed, struct strbuf *lin
 /* ---- events ---- */
 
 /* Returns true for a name that perf list shows, perhaps with modifiers: perf:cycles, cycles:u. */
-static bool is_of_perf(const char *word)
+static bool is_name_of_perf(const char *word)
 {
 	static const char *const names[] = {
 		"perf",		"cycles",	 "cpu-cycles",	     "instructions",
@@ -235,9 +235,9 @@ static void end_with_nearest(const char *word, const struct tracefs_events *even
 	struct presets *presets = presets_new(NULL);
 	const char *nearest = suggestions_find(events, presets, word, buf);
 
-	if (nearest && strcmp(nearest, word) && !is_of_perf(word))
+	if (nearest && strcmp(nearest, word) && !is_name_of_perf(word))
 		strbuf_printf(lines, "; did you mean %s?", nearest);
-	else if (is_of_perf(word))
+	else if (is_name_of_perf(word))
 		strbuf_puts(lines,
 			    "; call stacks at 99 Hz: --cpu-stacks; counters of perf: a config "
 			    "with linux.perf");
@@ -305,8 +305,8 @@ static size_t put_missing_files(const Pb__TraceConfig *config, struct strbuf *li
 
 /* Reports that a list is truncated. Names past the list's own limit are counted again at each
  * flush, so their number is not given. */
-static size_t put_more(const char *what, uint64_t more, const struct name_list *l,
-		       struct strbuf *lines)
+static size_t put_number_left_out(const char *what, uint64_t more, const struct name_list *l,
+				  struct strbuf *lines)
 {
 	if (more)
 		strbuf_printf(lines, "and %llu more %s\n", (unsigned long long)more, what);
@@ -334,16 +334,16 @@ size_t missing_events_write(const Pb__TraceConfig *config, const struct ftrace_s
 		put_missing(missing.names[i], events, i < MISSING_NEAREST, lines);
 	n = missing.n;
 	if (ftrace)
-		n += put_more("events that do not exist", ftrace->unknown_more, &ftrace->unknown,
-			      lines);
+		n += put_number_left_out("events that do not exist", ftrace->unknown_more,
+					 &ftrace->unknown, lines);
 	n += put_missing_files(config, lines);
 	name_list_deinit(&missing);
 
 	if (ftrace) {
 		failed_events_put(&ftrace->failed, lines);
 		n += ftrace->failed.n;
-		n += put_more("that could not be recorded", ftrace->failed_more, &ftrace->failed,
-			      lines);
+		n += put_number_left_out("that could not be recorded", ftrace->failed_more,
+					 &ftrace->failed, lines);
 	}
 	for (size_t i = 0; ftrace && i < ftrace->problems.n; i++, n++)
 		strbuf_printf(lines, "ftrace: %s\n", ftrace->problems.names[i]);

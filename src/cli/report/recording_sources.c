@@ -43,7 +43,7 @@ static const Pb__TracingServiceState__Producer *recording_sources_find_producer(
 	return NULL;
 }
 
-static bool is_noted(const struct source_producers *p, int32_t id)
+static bool has_producer_id(const struct source_producers *p, int32_t id)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->ids[i] == id)
@@ -78,7 +78,7 @@ static void source_producers_note(struct source_producers *p, const Pb__TraceCon
 		if (!producer || !s->ds_descriptor || !s->ds_descriptor->name ||
 		    !str_starts(s->ds_descriptor->name, "linux.") ||
 		    !recording_sources_is_requested(config, s->ds_descriptor->name) ||
-		    is_noted(p, producer->id))
+		    has_producer_id(p, producer->id))
 			continue;
 		recording_sources_add_producer(p, producer);
 	}
@@ -254,7 +254,7 @@ void recording_sources_deinit(struct recording_sources *s)
 	source_producers_deinit(&s->producers);
 }
 
-static void note_offered(struct recording_sources *s, const Pb__TracingServiceState *state)
+static void note_offered_sources(struct recording_sources *s, const Pb__TracingServiceState *state)
 {
 	for (size_t i = 0; i < state->n_data_sources; i++) {
 		const Pb__DataSourceDescriptor *d = state->data_sources[i]->ds_descriptor;
@@ -278,7 +278,7 @@ static int refuse_missing(const struct recording_sources *s, struct err_text *e)
 int recording_sources_begin(struct recording_sources *s, const Pb__TraceConfig *config,
 			    const Pb__TracingServiceState *state, struct err_text *e)
 {
-	note_offered(s, state);
+	note_offered_sources(s, state);
 	source_producers_note(&s->producers, config, state);
 	config_sources_list_missing(config, state, &s->missing, &s->left_out);
 	if (config_sources_all_missing(config, &s->missing, &s->offered))
@@ -286,7 +286,7 @@ int recording_sources_begin(struct recording_sources *s, const Pb__TraceConfig *
 	return own_fields_check(config, state, &s->skipped, e);
 }
 
-static void keep_common(struct name_list *first, const struct name_list *second)
+static void keep_common_names(struct name_list *first, const struct name_list *second)
 {
 	size_t kept = 0;
 
@@ -305,8 +305,8 @@ void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *c
 	struct name_list missing = {0}, left_out = {0};
 
 	config_sources_list_missing(config, state, &missing, &left_out);
-	keep_common(&s->missing, &missing);
-	keep_common(&s->left_out, &left_out);
+	keep_common_names(&s->missing, &missing);
+	keep_common_names(&s->left_out, &left_out);
 	source_producers_list_gone(&s->producers, state, &s->gone);
 	name_list_deinit(&missing);
 	name_list_deinit(&left_out);

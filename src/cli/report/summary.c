@@ -27,7 +27,7 @@ static bool has_overwritten(const struct trace_scan *s)
 
 /* Returns true if the event, which may be a pattern, is in a group of events that happen mostly in
  * interrupts, in threads of the kernel and on idle CPUs. */
-static bool is_of_kernel(const char *event)
+static bool is_mostly_in_interrupts(const char *event)
 {
 	static const char *const groups[] = {"irq",   "irq_vectors", "workqueue", "power",
 					     "timer", "napi",	     "net",	  "skb"};
@@ -50,14 +50,14 @@ static bool lacks_kernel_events(const Pb__TraceConfig *config)
 			   !config->data_sources[i]->config->subject_config))
 			continue;
 		for (size_t j = 0; j < c->n_ftrace_events; j++)
-			if (is_of_kernel(c->ftrace_events[j]))
+			if (is_mostly_in_interrupts(c->ftrace_events[j]))
 				return true;
 	}
 	return false;
 }
 
 /* Returns the time from the oldest event to the end of tracing; 0 if one of them is unknown. */
-static uint64_t covered_ns(const struct trace_scan *s)
+static uint64_t time_with_events(const struct trace_scan *s)
 {
 	uint64_t first = s->ftrace.first_ns + (uint64_t)s->ftrace.to_boot_ns;
 
@@ -86,10 +86,10 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 	if (s->compressed_packets)
 		strbuf_printf(lines, "compressed packets that this summary does not read: %llu\n",
 			      (unsigned long long)s->compressed_packets);
-	if (config_triggers_end_ring(f->config) && !f->snapshots && covered_ns(s) &&
+	if (config_triggers_end_ring(f->config) && !f->snapshots && time_with_events(s) &&
 	    has_overwritten(s))
 		strbuf_printf(lines, "the ring buffer wrapped: the trace covers the last %.1f s\n",
-			      (double)covered_ns(s) / 1e9);
+			      (double)time_with_events(s) / 1e9);
 	if (s->bad_packets)
 		strbuf_printf(lines, "packets that this summary could not read: %llu\n",
 			      (unsigned long long)s->bad_packets);
@@ -190,7 +190,7 @@ static const Pb__FtraceConfig *first_ftrace(const struct record_facts *f)
 
 /* "group/event (why)" matches "group/event" and "event". Entries about a trigger and about a limit
  * do not match. */
-static bool is_about(const char *failed, const char *what)
+static bool failure_is_about(const char *failed, const char *what)
 {
 	const char *bare = strchr(failed, '/');
 
@@ -208,7 +208,7 @@ static size_t count_failed(const struct ftrace_scan *s, const char *what)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->failed.n; i++)
-		n += is_about(s->failed.names[i], what);
+		n += failure_is_about(s->failed.names[i], what);
 	return n;
 }
 

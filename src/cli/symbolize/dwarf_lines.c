@@ -146,7 +146,7 @@ static bool dwarf_file_open(struct dwarf_file *f, const struct dwarf_lines_job *
 
 /* ---- the process: an address ---- */
 
-static Dwarf_Die *find_unit(struct dwarf_file *f, GElf_Addr pc)
+static Dwarf_Die *find_unit_of_address(struct dwarf_file *f, GElf_Addr pc)
 {
 	const struct dwarf_library *l = f->l;
 
@@ -241,7 +241,7 @@ static size_t put_functions(struct dwarf_file *f, Dwarf_Die *unit, Dwarf_Addr ad
 static bool put_address(struct dwarf_file *f, const struct symbol_address *a, struct pb_enc *e)
 {
 	GElf_Addr pc = a->address + f->bias;
-	Dwarf_Die *unit = f->has_debug_info ? find_unit(f, pc) : NULL;
+	Dwarf_Die *unit = f->has_debug_info ? find_unit_of_address(f, pc) : NULL;
 	const char *name;
 	GElf_Off offset;
 	GElf_Sym symbol;

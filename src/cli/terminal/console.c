@@ -157,7 +157,7 @@ bool console_shows_progress(const struct console *c)
 	return (c->tty || c->verbose) && !c->quiet;
 }
 
-static size_t columns(void)
+static size_t terminal_columns(void)
 {
 	struct winsize w;
 
@@ -169,7 +169,7 @@ static size_t columns(void)
 void console_progress(struct console *c, const char *line)
 {
 	struct strbuf b = {0};
-	size_t len = strlen(line), room = columns() - 1; /* the last column would wrap */
+	size_t len = strlen(line), room = terminal_columns() - 1; /* the last column would wrap */
 
 	if (!console_shows_progress(c))
 		return;

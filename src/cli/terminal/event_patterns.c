@@ -175,7 +175,7 @@ struct selection {
 	size_t cap;
 };
 
-static bool request_means(const char *request, const char *event)
+static bool request_matches_event(const char *request, const char *event)
 {
 	const char *subject = event;
 
@@ -185,7 +185,8 @@ static bool request_means(const char *request, const char *event)
 						  : !strcmp(request, subject);
 }
 
-static int add_pick(struct selection *s, size_t event, const char *text, struct err_text *e)
+static int add_selected_event(struct selection *s, size_t event, const char *text,
+			      struct err_text *e)
 {
 	char *copy = NULL;
 
@@ -216,7 +217,7 @@ static int pick_unlisted(struct selection *s, const char *request, struct err_te
 	for (size_t i = 0; i < s->n; i++)
 		if (s->picks[i].text && !strcmp(s->picks[i].text, request))
 			return 0;
-	return add_pick(s, NOT_LISTED, request, e);
+	return add_selected_event(s, NOT_LISTED, request, e);
 }
 
 static int select_request(struct selection *s, const char *request, struct err_text *e)
@@ -226,10 +227,10 @@ static int select_request(struct selection *s, const char *request, struct err_t
 	int r = 0;
 
 	for (size_t i = 0; i < s->events->n && !r; i++) {
-		if (!request_means(request, s->events->names[i]))
+		if (!request_matches_event(request, s->events->names[i]))
 			continue;
 		found = true;
-		r = s->marks[i] == EXCLUDED ? add_pick(s, i, NULL, e) : 0;
+		r = s->marks[i] == EXCLUDED ? add_selected_event(s, i, NULL, e) : 0;
 		if (!r)
 			s->marks[i] = MAX(s->marks[i], mark);
 	}
@@ -243,7 +244,7 @@ static int is_excluded(const struct selection *s, const struct pick *p, const ch
 		       struct err_text *e)
 {
 	if (!p->text)
-		return request_means(request, s->events->names[p->event]);
+		return request_matches_event(request, s->events->names[p->event]);
 	if (!strcmp(p->text, request))
 		return 1;
 	if (!s->events->n && event_patterns_is_pattern(p->text))
@@ -251,7 +252,7 @@ static int is_excluded(const struct selection *s, const struct pick *p, const ch
 			       "'!%s': cannot exclude events of '%s': the kernel's list of events, "
 			       "available_events of tracefs, cannot be read",
 			       request, p->text);
-	return request_means(request, p->text);
+	return request_matches_event(request, p->text);
 }
 
 static int exclude_request(struct selection *s, const char *request, size_t *n_excluded,

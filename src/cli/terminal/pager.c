@@ -30,7 +30,7 @@ __attribute__((noreturn)) static void run_pager(const char *command, int text)
 }
 
 /* Writes the text to the pager. A pager that ends before it has read everything is no error. */
-static void feed(int fd, const char *text, size_t len)
+static void write_to_pager(int fd, const char *text, size_t len)
 {
 	while (len > 0) {
 		ssize_t n = write(fd, text, len);
@@ -64,7 +64,7 @@ void pager_show(const char *text, size_t len)
 	if (pid > 0) {
 		for (size_t i = 0; i < ARRAY_SIZE(pager_signals); i++)
 			sigaction(pager_signals[i], &ignore, &old[i]);
-		feed(ends[1], text, len);
+		write_to_pager(ends[1], text, len);
 	}
 	close(ends[1]);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -37,7 +37,7 @@ static void add_folder(struct presets *p, const char *path, bool *failed)
 	*failed = *failed || !p->folders[n];
 }
 
-static void add_joined(struct presets *p, const char *dir, const char *below, bool *failed)
+static void add_subfolder(struct presets *p, const char *dir, const char *below, bool *failed)
 {
 	char path[PATH_MAX];
 
@@ -51,9 +51,9 @@ static void add_default_folders(struct presets *p, bool *failed)
 	char shared[PATH_MAX]; /* the presets of this installation */
 
 	if (config && *config)
-		add_joined(p, config, "sonda/presets", failed);
+		add_subfolder(p, config, "sonda/presets", failed);
 	else
-		add_joined(p, getenv("HOME"), ".config/sonda/presets", failed);
+		add_subfolder(p, getenv("HOME"), ".config/sonda/presets", failed);
 	add_folder(p, "/etc/sonda/presets.d", failed);
 	if (!program_find_shared("presets", shared))
 		add_folder(p, shared, failed);
@@ -173,7 +173,7 @@ static bool split_part(char *name, enum preset_part *ret)
 }
 
 /* Leaves only the data sources of a part. Returns false if there are none. */
-static bool keep_part(Pb__TraceConfig *config, enum preset_part part)
+static bool keep_sources_of_part(Pb__TraceConfig *config, enum preset_part part)
 {
 	size_t n = 0;
 
@@ -317,12 +317,13 @@ static int read_part(const struct presets *p, const char *name, struct preset *r
 	if (!split_part(base, &part))
 		return -ENOENT;
 	r = read_whole(p, base, ret, e);
-	if (!r && !keep_part(ret->config, part))
+	if (!r && !keep_sources_of_part(ret->config, part))
 		r = -ENOENT;
 	if (r)
 		return r;
 	strbuf_printf(&title, "Only the %s of %s: %s",
-		      part == PRESET_EBPF ? "eBPF programs" : preset_part_names[part], base, ret->title);
+		      part == PRESET_EBPF ? "eBPF programs" : preset_part_names[part], base,
+		      ret->title);
 	free(ret->title);
 	ret->title = strbuf_take(&title);
 	free(TAKE_PTR(ret->cost));
@@ -407,7 +408,7 @@ static int presets_add_name(struct names *l, const char *name, size_t len)
 	return l->list[l->n] ? (l->n++, 0) : -ENOMEM;
 }
 
-static int on_file(void *names, const char *name, unsigned char d_type)
+static int add_name_of_file(void *names, const char *name, unsigned char d_type)
 {
 	return str_ends(name, ".cfg") ? presets_add_name(names, name, strlen(name) - 4) : 0;
 }
@@ -425,7 +426,7 @@ int presets_each(struct presets *p, int (*fn)(void *ctx, const char *name), void
 	for (const struct built_in_preset *b = built_in_presets; b->name && !r; b++)
 		r = presets_add_name(&l, b->name, strlen(b->name));
 	for (size_t i = 0; p->folders[i] && !r; i++)
-		r = fs_each(p->folders[i], on_file, &l) == -ENOMEM ? -ENOMEM : 0;
+		r = fs_each(p->folders[i], add_name_of_file, &l) == -ENOMEM ? -ENOMEM : 0;
 	if (l.n && !r)
 		qsort(l.list, l.n, sizeof(*l.list), presets_by_name);
 	for (size_t i = 0; i < l.n && !r; i++)

@@ -244,7 +244,7 @@ static int refuse_taken(const char *path, bool is_folder, bool replace, struct e
 	return 0;
 }
 
-static int create(struct out_path *o)
+static int create_hidden_file(struct out_path *o)
 {
 	int fd;
 
@@ -279,7 +279,7 @@ int out_path_create(struct out_path *o, const char *path, bool is_folder, bool r
 	*o = (struct out_path){
 		.path = path, .folder = -1, .is_folder = is_folder, .replace = replace};
 	block_signals(&before);
-	r = create(o);
+	r = create_hidden_file(o);
 	if (r < 0) {
 		err_set(e, r, "cannot write %s: %s", path, strerror(-r));
 		out_path_deinit(o);

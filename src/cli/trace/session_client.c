@@ -54,7 +54,7 @@ struct session_client {
 
 /* ---- one request ---- */
 
-static void answered(struct session_client *c, int error)
+static void end_wait(struct session_client *c, int error)
 {
 	c->done = true;
 	c->error = error;
@@ -63,7 +63,7 @@ static void answered(struct session_client *c, int error)
 
 static void session_client_on_done(void *ctx, int error)
 {
-	answered(ctx, error);
+	end_wait(ctx, error);
 }
 
 static void session_client_on_timer(evutil_socket_t fd, short what, void *ctx)
@@ -117,10 +117,10 @@ static void session_client_on_message(struct session_client *c,
 				      const void *data, size_t len)
 {
 	c->message = answer_unpack(type, &error, data, len);
-	answered(c, error);
+	end_wait(c, error);
 }
 
-static int take_message(struct session_client *c, void *ret, struct err_text *e)
+static int take_answer(struct session_client *c, void *ret, struct err_text *e)
 {
 	if (!c->message)
 		return err_set(e, -ENOMEM, "no memory");
@@ -132,7 +132,7 @@ static int take_message(struct session_client *c, void *ret, struct err_text *e)
 
 static void session_client_on_connected(void *ctx, int error)
 {
-	answered(ctx, error);
+	end_wait(ctx, error);
 }
 
 static void session_client_on_disconnected(void *ctx)
@@ -201,7 +201,7 @@ int session_client_query(struct session_client *c, bool sessions_only,
 		c, consumer_query_state(c->consumer, sessions_only, session_client_on_state, c),
 		ANSWER_TIMEOUT_MS, "querying its sessions", e);
 
-	return r < 0 ? r : take_message(c, ret, e);
+	return r < 0 ? r : take_answer(c, ret, e);
 }
 
 bool session_client_nearest_name(struct session_client *c, const char *name,
@@ -233,7 +233,7 @@ static void session_client_on_cloned(void *ctx, int error,
 	c->clone_good = answer && answer->success;
 	c->clone_written = answer && answer->was_written;
 	err_set(&c->said, 0, "%s", answer && *answer->error ? answer->error : "no reason given");
-	answered(c, error);
+	end_wait(c, error);
 }
 
 int session_client_clone(struct session_client *c, const struct consumer_clone_request *request,
@@ -279,7 +279,7 @@ int session_client_attach(struct session_client *c, const char *key, Pb__TraceCo
 			       "this user has no detached session named '%.200s'; of one that "
 			       "ended by itself there is the file that it wrote: sonda info FILE",
 			       key);
-	return r < 0 ? r : take_message(c, ret, e);
+	return r < 0 ? r : take_answer(c, ret, e);
 }
 
 int session_client_detach(struct session_client *c, const char *key, struct err_text *e)
@@ -336,7 +336,7 @@ static void session_client_on_observed(void *ctx, int error, const void *data, s
 }
 
 /* Subscribes at the first call only: another request would replace the first one. */
-static int observe(struct session_client *c)
+static int subscribe_to_events(struct session_client *c)
 {
 	uint32_t events = PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED;
 	int r;
@@ -359,13 +359,13 @@ int session_client_watch_hits(struct session_client *c,
 
 	c->on_hit = fn;
 	c->on_hit_ctx = ctx;
-	r = observe(c);
+	r = subscribe_to_events(c);
 	return r < 0 ? explain_error(c, r, "waiting for triggers", e) : 0;
 }
 
 int session_client_watch_start(struct session_client *c, struct err_text *e)
 {
-	int r = observe(c);
+	int r = subscribe_to_events(c);
 
 	return r < 0 ? explain_error(c, r, "waiting for the start", e) : 0;
 }
@@ -464,7 +464,7 @@ static void session_client_on_stats(void *ctx, int error, const void *data, size
 	stats = answer_unpack(&pb__trace_stats__descriptor, &error, data, len);
 	if (stats)
 		service_stats_from_message(stats, c->stats);
-	answered(c, error);
+	end_wait(c, error);
 }
 
 int session_client_query_stats(struct session_client *c, struct service_stats *ret,

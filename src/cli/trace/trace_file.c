@@ -93,7 +93,7 @@ static int open_beside(struct trace_file *f, char *path)
 	return 0;
 }
 
-static int link_to(const struct trace_file *f, const char *path)
+static int link_file_to(const struct trace_file *f, const char *path)
 {
 	char self[32];
 
@@ -118,7 +118,7 @@ static int link_hidden(struct trace_file *f)
 		if (getrandom(&random, sizeof(random), 0) < 0)
 			return -errno;
 		snprintf(temp + strlen(temp) - 6, 7, "%06x", random & 0xffffff);
-		r = link_to(f, temp);
+		r = link_file_to(f, temp);
 	}
 	if (r == 0)
 		f->temp = TAKE_PTR(temp);
@@ -129,7 +129,7 @@ static int link_hidden(struct trace_file *f)
 static int rename_to_new(struct trace_file *f, const char *path)
 {
 	if (!f->temp)
-		return link_to(f, path);
+		return link_file_to(f, path);
 	if (link(f->temp, path) == 0)
 		unlink(f->temp);
 	else if (errno == EEXIST || renameat2(AT_FDCWD, f->temp, AT_FDCWD, path, RENAME_NOREPLACE))

@@ -233,7 +233,7 @@ struct row {
 	size_t n, cap;
 };
 
-static int note_number(void *ctx, const char *name, unsigned char d_type)
+static int note_file_number(void *ctx, const char *name, unsigned char d_type)
 {
 	struct row *r = ctx;
 	size_t before = strlen(r->prefix), digits;
@@ -278,7 +278,7 @@ static int list_rotation_files(struct row *r)
 	snprintf(r->suffix, sizeof(r->suffix), "%s", number + ROTATION_DIGITS);
 	snprintf(r->prefix, sizeof(r->prefix), "%.*s", (int)(number - slash - 1), slash + 1);
 	*slash = '\0';
-	error = fs_each(slash == first ? "/" : first, note_number, r);
+	error = fs_each(slash == first ? "/" : first, note_file_number, r);
 	if (r->n > 1)
 		qsort(r->numbers, r->n, sizeof(*r->numbers), trace_readback_by_number);
 	return error;
@@ -294,7 +294,7 @@ static int open_number(const struct row *r, size_t i)
 }
 
 /* Reads the session uuid, which is near the beginning of each file. */
-static bool peek_uuid(const struct row *row, size_t i, uint64_t *ret)
+static bool read_uuid_of_file(const struct row *row, size_t i, uint64_t *ret)
 {
 	_cleanup_(closep) int fd = open_number(row, i);
 	struct reading r = {.fd = fd};
@@ -339,10 +339,10 @@ static void keep_last_session(struct row *row)
 {
 	size_t last = last_written(row), n = 0;
 	uint64_t uuid, other;
-	bool has_uuid = peek_uuid(row, last, &uuid);
+	bool has_uuid = read_uuid_of_file(row, last, &uuid);
 
 	for (size_t i = 0; i < row->n; i++)
-		if (i == last || (has_uuid && peek_uuid(row, i, &other) && other == uuid))
+		if (i == last || (has_uuid && read_uuid_of_file(row, i, &other) && other == uuid))
 			row->numbers[n++] = row->numbers[i];
 	row->n = n;
 }

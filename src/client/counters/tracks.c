@@ -173,7 +173,7 @@ struct tracks {
 
 /* ---- uuids ---- */
 
-static uint64_t mix(uint64_t h, const void *data, size_t len)
+static uint64_t mix_bytes(uint64_t h, const void *data, size_t len)
 {
 	h = fnv1a(h, data, len);
 	h ^= h >> 32;
@@ -187,7 +187,7 @@ static uint64_t mix_u64(uint64_t h, uint64_t v)
 
 	for (int i = 0; i < 8; i++)
 		bytes[i] = (uint8_t)(v >> (8 * i));
-	return mix(h, bytes, sizeof(bytes));
+	return mix_bytes(h, bytes, sizeof(bytes));
 }
 
 /* Of a process (tid 0) or a thread. */
@@ -211,7 +211,7 @@ static uint64_t hash_path(const struct tracks *t, const struct track_spec *s,
 	case TRACK_GROUP:
 	case TRACK_COUNTER:
 		/* A process has groups of several sources, so the source is part of the hash. */
-		return mix(mix_u64(h ^ t->seed, s->kind), s->name, strlen(s->name));
+		return mix_bytes(mix_u64(h ^ t->seed, s->kind), s->name, strlen(s->name));
 	}
 	return h;
 }
@@ -243,7 +243,7 @@ int tracks_new(const char *source, struct writer *w, struct tracks **ret)
 		return -ENOMEM;
 	t->outs[0].w = w;
 	t->dropped = writer_dropped(w);
-	t->seed = mix(FNV1A_START, source, strlen(source));
+	t->seed = mix_bytes(FNV1A_START, source, strlen(source));
 	t->shorts.size = sizeof(struct track) + SHORT_NAME + 1;
 	t->longs.size = sizeof(struct track) + TRACK_NAME_MAX + 1;
 	t->n_slots = 1;
@@ -405,7 +405,7 @@ static void tracks_describe(struct tracks *t, struct track *k, uint64_t ns)
 	k->described_in = t->state;
 }
 
-static void end_batch(struct track_out *out, struct track_batch *b)
+static void write_batch(struct track_out *out, struct track_batch *b)
 {
 	if (b->n)
 		track_packet_values(out->w, b);
@@ -416,7 +416,7 @@ void tracks_end(struct tracks *t)
 {
 	for (size_t o = 0; o < ARRAY_SIZE(t->outs); o++)
 		for (size_t i = 0; i < ARRAY_SIZE(t->outs[o].batch); i++)
-			end_batch(&t->outs[o], &t->outs[o].batch[i]);
+			write_batch(&t->outs[o], &t->outs[o].batch[i]);
 }
 
 static void write_value(struct tracks *t, struct track *k, uint64_t ns)
@@ -429,7 +429,7 @@ static void write_value(struct tracks *t, struct track *k, uint64_t ns)
 	if (k->written_ns == ns)
 		tracks_end(t);
 	if (b->n == TRACK_BATCH_MAX || b->ns != ns)
-		end_batch(out, b);
+		write_batch(out, b);
 	b->ns = ns;
 	b->uuids[b->n] = uuid_of(k);
 	b->values[b->n] = k->value;

@@ -88,7 +88,7 @@ struct instance_table {
 	struct event *timeout; /* owned; timeout of the oldest flush */
 };
 
-static void on_reap(evutil_socket_t fd, short what, void *ctx);
+static void destroy_ended_instances(evutil_socket_t fd, short what, void *ctx);
 static void on_flush_timeout(evutil_socket_t fd, short what, void *ctx);
 
 struct instance_table *instance_table_new(const struct data_source *const *sources,
@@ -102,7 +102,7 @@ struct instance_table *instance_table_new(const struct data_source *const *sourc
 	*s = (struct instance_table){.sources = sources, .env = env, .ops = ops, .ctx = ctx};
 	TAILQ_INIT(&s->handles);
 	TAILQ_INIT(&s->flushes);
-	s->reap = event_new(env->loop, -1, 0, on_reap, s);
+	s->reap = event_new(env->loop, -1, 0, destroy_ended_instances, s);
 	s->timeout = event_new(env->loop, -1, 0, on_flush_timeout, s);
 	if (!s->reap || !s->timeout) {
 		instance_table_free(s);
@@ -377,7 +377,7 @@ static int instance_table_create(struct ds_handle *h, const Pb__DataSourceConfig
 	return 0;
 }
 
-static const char *name_in(const Pb__DataSourceConfig *config)
+static const char *name_of_source(const Pb__DataSourceConfig *config)
 {
 	return config->name ? config->name : "";
 }
@@ -407,10 +407,10 @@ static int instance_table_add(struct instance_table *s, uint64_t id,
 		count_consumer(s, uid, 1);
 		r = h->error = instance_table_create(h, config);
 		if (r < 0)
-			h->failed_name = strdup(name_in(config));
+			h->failed_name = strdup(name_of_source(config));
 	}
 	if (r < 0)
-		s->ops->failed(s->ctx, name_in(config), r);
+		s->ops->failed(s->ctx, name_of_source(config), r);
 	return r;
 }
 
@@ -435,7 +435,8 @@ void instance_table_start(struct instance_table *s, uint64_t id, const Pb__DataS
 		h = instance_table_find(s, id);
 	}
 	if (!h) {
-		report_records_nothing(s, (uint16_t)config->target_buffer, name_in(config), r);
+		report_records_nothing(s, (uint16_t)config->target_buffer, name_of_source(config),
+				       r);
 		s->ops->started(s->ctx, id);
 		return;
 	}
@@ -477,7 +478,7 @@ void instance_table_clear(struct instance_table *s, const uint64_t *ids, size_t 
 
 /* ---- stop ---- */
 
-static void destroy(struct ds_handle *h)
+static void destroy_instance(struct ds_handle *h)
 {
 	struct instance_table *s = h->all;
 
@@ -493,7 +494,7 @@ static void destroy(struct ds_handle *h)
 }
 
 /* Destroys ended instances and reports them. */
-static void on_reap(evutil_socket_t fd, short what, void *ctx)
+static void destroy_ended_instances(evutil_socket_t fd, short what, void *ctx)
 {
 	struct instance_table *s = ctx;
 	struct ds_handle *h, *next;
@@ -505,7 +506,7 @@ static void on_reap(evutil_socket_t fd, short what, void *ctx)
 		next = TAILQ_NEXT(h, link);
 		if (h->state != DS_ENDED)
 			continue;
-		destroy(h);
+		destroy_instance(h);
 		s->ops->stopped(s->ctx, id);
 		TAILQ_FOREACH (f, &s->flushes, link)
 			mark_flush_answered(f, id);
@@ -514,7 +515,7 @@ static void on_reap(evutil_socket_t fd, short what, void *ctx)
 }
 
 /* Stops an instance. A running source must answer; one that never ran has ended at once. */
-static void stop(struct ds_handle *h)
+static void stop_instance(struct ds_handle *h)
 {
 	bool running = h->state == DS_RUNNING && h->source;
 
@@ -533,9 +534,9 @@ void instance_table_stop(struct instance_table *s, uint64_t id)
 	}
 	if (h->state >= DS_STOPPING)
 		return;
-	stop(h);
+	stop_instance(h);
 	if (h->state == DS_ENDED)
-		on_reap(-1, 0, s);
+		destroy_ended_instances(-1, 0, s);
 }
 
 void ds_stopped(struct ds_handle *h)
@@ -558,9 +559,9 @@ void instance_table_free(struct instance_table *s)
 	 * other. */
 	TAILQ_FOREACH_REVERSE(h, &s->handles, handle_list, link)
 	if (h->state < DS_STOPPING)
-		stop(h);
+		stop_instance(h);
 	while ((h = TAILQ_LAST(&s->handles, handle_list)))
-		destroy(h);
+		destroy_instance(h);
 	while ((f = TAILQ_FIRST(&s->flushes))) {
 		TAILQ_REMOVE(&s->flushes, f, link);
 		free(f);

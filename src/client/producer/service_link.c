@@ -266,7 +266,7 @@ static int set_up_tracing(struct service_link *l, uint64_t page_kb)
 }
 
 /* Returns 0, or -ENOMEM: the command is lost. */
-static int execute(struct service_link *l, uint32_t kind, const struct command *c)
+static int execute_command(struct service_link *l, uint32_t kind, const struct command *c)
 {
 	const struct service_sources *s = l->sources;
 
@@ -307,7 +307,7 @@ int service_link_execute(struct service_link *l, const void *response, size_t le
 		return set_up_tracing(l, c.first);
 	}
 	if (r == 0)
-		r = execute(l, message.id, &c);
+		r = execute_command(l, message.id, &c);
 	free(c.ids);
 	if (r != -ENOMEM)
 		return 0; /* malformed commands are ignored */

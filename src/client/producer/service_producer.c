@@ -90,7 +90,7 @@ static void wait_for_change(struct service_producer *p)
 }
 
 /* Handles what has happened in the socket's folder. */
-static void read_watch(struct service_producer *p)
+static void handle_folder_change(struct service_producer *p)
 {
 	enum file_watch_event event = file_watch_read(&p->watch);
 
@@ -108,7 +108,7 @@ static void read_watch(struct service_producer *p)
 
 static void on_watch_readable(struct io_fd *f, uint32_t events)
 {
-	read_watch(container_of(f, struct service_producer, watched));
+	handle_folder_change(container_of(f, struct service_producer, watched));
 }
 
 static void on_watch_pause_over(struct io_timer *t)
@@ -116,7 +116,7 @@ static void on_watch_pause_over(struct io_timer *t)
 	struct service_producer *p = container_of(t, struct service_producer, watch_pause);
 
 	if (p->watch.fd >= 0)
-		read_watch(p);
+		handle_folder_change(p);
 	else
 		p->watch.pause_ms = 0;
 }
@@ -358,7 +358,7 @@ static void on_command(void *ctx, const struct channel_reply *reply)
 	}
 }
 
-static int initialize(struct service_producer *p)
+static int send_initialize(struct service_producer *p)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	int r = pb_mem_init(&m);
@@ -418,7 +418,7 @@ static void on_bound(void *ctx)
 		r = p->o.sources->begin(p->o.sources_ctx, &p->link);
 	p->hosts = r == 0;
 	if (r == 0)
-		r = initialize(p);
+		r = send_initialize(p);
 	if (r < 0) {
 		service_link_report(&p->link, "the service on %s cannot be used: %s", p->target,
 				    strerror(-r));

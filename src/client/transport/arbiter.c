@@ -2,7 +2,7 @@
 /*
  * The life of a chunk:
  *
- *	     arbiter_acquire_chunk         arbiter_release_chunk         commit
+ *	     arbiter_acquire_chunk         arbiter_release_chunk   commit_given_chunks
  *	Free --------------> BeingWritten --------------> given ---------------------> service
  *	  ^                  (a writer's)                 Complete, or patchable        |
  *	  |                                               BeingWritten for              |
@@ -81,7 +81,7 @@ struct arbiter {
 	_Atomic uint64_t given_bytes; /* on the stack, about */
 	_Atomic int due; /* enum due: the last notification of the owner */
 
-	/* Protects the following members, and calls of commit, writer_added and writer_removed. */
+	/* Protects the following members, and calls of commit_given_chunks, writer_added and writer_removed. */
 	pthread_mutex_t lock;
 	bool in_place;
 	bool keeps; /* nothing is committed before arbiter_retarget() */
@@ -182,7 +182,7 @@ int arbiter_attach_private(struct arbiter *a, uint32_t page_size)
 	return use_memory(a, base, ARBITER_PRIVATE_BYTES, page_size, true);
 }
 
-static void detach(struct arbiter *a)
+static void discard_commits(struct arbiter *a)
 {
 	atomic_store_explicit(&a->attached, false, memory_order_release);
 	a->batch.n_moves = a->batch.n_patches = 0;
@@ -193,14 +193,14 @@ static void detach(struct arbiter *a)
 void arbiter_detach(struct arbiter *a)
 {
 	pthread_mutex_lock(&a->lock);
-	detach(a);
+	discard_commits(a);
 	pthread_mutex_unlock(&a->lock);
 }
 
 void arbiter_after_fork_in_child(struct arbiter *a)
 {
 	pthread_mutex_init(&a->lock, NULL);
-	detach(a);
+	discard_commits(a);
 	if (a->smb.base)
 		mmap(a->smb.base, a->mapped, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
@@ -224,7 +224,7 @@ void arbiter_patch_in_place(struct arbiter *a, bool yes)
 
 /* ---- given chunks ---- */
 
-static void push(struct arbiter *a, const struct commit_move *move)
+static void push_given_chunk(struct arbiter *a, const struct commit_move *move)
 {
 	uint32_t n = move->chunk.page * SMB_MAX_CHUNKS + move->chunk.index;
 	uint32_t top = atomic_load_explicit(&a->top, memory_order_relaxed);
@@ -241,7 +241,7 @@ static void push(struct arbiter *a, const struct commit_move *move)
 						      memory_order_relaxed));
 }
 
-/* Notifies the owner that chunks wait, unless it was notified already. The exchanges in push() and
+/* Notifies the owner that chunks wait, unless it was notified already. The exchanges in push_given_chunk() and
  * in pop_all() order this after the NOT_DUE before pop_all(), so that no chunk stays on the
  * stack. */
 static void notify_owner(struct arbiter *a)
@@ -289,7 +289,7 @@ static void send_batch(struct arbiter *a)
 	if (commit_batch_empty(&a->batch))
 		return;
 	if (commit_batch_send(&a->batch, a->ops->commit, a->ctx) < 0)
-		detach(a);
+		discard_commits(a);
 	else if (a->is_private)
 		free_sent(a, n);
 }
@@ -303,7 +303,7 @@ static void complete_patchable(struct arbiter *a)
 	a->n_patchable = 0;
 }
 
-static void commit(struct arbiter *a)
+static void commit_given_chunks(struct arbiter *a)
 {
 	uint32_t next;
 
@@ -334,7 +334,7 @@ static bool arbiter_is_choked(const struct arbiter *a)
 void arbiter_commit(struct arbiter *a)
 {
 	pthread_mutex_lock(&a->lock);
-	commit(a);
+	commit_given_chunks(a);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -352,7 +352,7 @@ static void commit_for_memory(struct arbiter *a)
 {
 	if (arbiter_is_choked(a) || pthread_mutex_trylock(&a->lock) != 0)
 		return;
-	commit(a);
+	commit_given_chunks(a);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -398,7 +398,7 @@ void arbiter_release_chunk(struct arbiter *a, const struct smb_chunk *chunk,
 	if (!(header->flags & SMB_NEEDS_PATCHING && keep_patchable(a, chunk, header)) &&
 	    !smb_release_complete(&a->smb, chunk->page, chunk->index))
 		return; /* another process rewrote the page; the chunk is lost */
-	push(a, &m);
+	push_given_chunk(a, &m);
 	atomic_fetch_add_explicit(&a->given_bytes, chunk->payload_size + SMB_CHUNK_HEADER,
 				  memory_order_relaxed);
 	notify_owner(a);
@@ -434,9 +434,10 @@ void arbiter_add_patch(struct arbiter *a, const struct chunk_patch *patch)
 	pthread_mutex_lock(&a->lock);
 	if (is_attached(a) && !patch_in_place(a, patch)) {
 		if (commit_batch_full(&a->batch))
-			commit(a);
+			commit_given_chunks(a);
 		if (commit_batch_full(&a->batch))
-			detach(a); /* commits are withheld: there is no room for the patch */
+			discard_commits(
+				a); /* commits are withheld: there is no room for the patch */
 		if (is_attached(a)) {
 			commit_batch_add_patch(&a->batch, patch);
 			waits = true;
@@ -468,8 +469,8 @@ static bool take_in_page(struct arbiter *a, uint32_t page, const struct smb_chun
 	return false;
 }
 
-static bool take_any(struct arbiter *a, const struct smb_chunk_header *header,
-		     struct smb_chunk *ret)
+static bool take_any_chunk(struct arbiter *a, const struct smb_chunk_header *header,
+			   struct smb_chunk *ret)
 {
 	uint32_t page = atomic_load_explicit(&a->next_page, memory_order_relaxed);
 
@@ -515,7 +516,7 @@ static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *head
 
 	while (is_attached(a) && a->ops->drain(a->ctx, STALL_DRAIN_MS) != -EPIPE) {
 		commit_for_memory(a);
-		if (take_any(a, header, ret))
+		if (take_any_chunk(a, header, ret))
 			return true;
 		if (!service_owns_chunk(a))
 			return false;
@@ -534,12 +535,12 @@ bool arbiter_acquire_chunk(struct arbiter *a, const struct smb_chunk_header *hea
 {
 	if (!is_attached(a))
 		return false;
-	if (take_any(a, header, ret))
+	if (take_any_chunk(a, header, ret))
 		return true;
 	commit_for_memory(a);
 	if (wait_ms && !atomic_load_explicit(&a->starved, memory_order_relaxed))
 		return take_stalling(a, header, wait_ms, ret);
-	return is_attached(a) && take_any(a, header, ret);
+	return is_attached(a) && take_any_chunk(a, header, ret);
 }
 
 struct arbiter_yielding *arbiter_yielding(struct arbiter *a)
@@ -582,7 +583,7 @@ void arbiter_remove_writer(struct arbiter *a, uint16_t writer_id)
 {
 	pthread_mutex_lock(&a->lock);
 	assert(writer_id && a->ids[writer_id / 64] >> writer_id % 64 & 1);
-	commit(a);
+	commit_given_chunks(a);
 	a->ids[writer_id / 64] &= ~(1ull << writer_id % 64);
 	a->ops->writer_removed(a->ctx, writer_id);
 	pthread_mutex_unlock(&a->lock);

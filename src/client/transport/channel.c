@@ -88,7 +88,7 @@ static void channel_free(struct channel *c)
 }
 
 /* Ends every open call, then calls on_lost. A callback may close c. */
-static void handle_loss(struct channel *c, int error)
+static void handle_lost_connection(struct channel *c, int error)
 {
 	const struct channel_reply reply = {.error = -EPIPE};
 
@@ -244,8 +244,8 @@ int32_t channel_peer_pid(const struct channel *c)
 	return sock_peer(c->fd.fd, &uid, &pid) == 0 ? pid : 0;
 }
 
-static int invoke(struct channel *c, const char *method, const void *args, size_t len, int fd,
-		  bool drop_reply, uint64_t *ret_request)
+static int send_invoke(struct channel *c, const char *method, const void *args, size_t len, int fd,
+		       bool drop_reply, uint64_t *ret_request)
 {
 	NO_CANCEL();
 	const struct channel_method *m = find_method(c, method);
@@ -273,7 +273,7 @@ int channel_send(struct channel *c, const char *method, const void *args, size_t
 {
 	uint64_t request;
 
-	return invoke(c, method, args, len, -1, true, &request);
+	return send_invoke(c, method, args, len, -1, true, &request);
 }
 
 int channel_call(struct channel *c, const char *method, const void *args, size_t len, int fd,
@@ -284,7 +284,7 @@ int channel_call(struct channel *c, const char *method, const void *args, size_t
 
 	if (!call)
 		return -ENOMEM;
-	r = invoke(c, method, args, len, fd, false, &call->request);
+	r = send_invoke(c, method, args, len, fd, false, &call->request);
 	if (r < 0) {
 		free(call);
 		return r;
@@ -345,7 +345,7 @@ static void on_bind_reply(struct channel *c, const struct frame *f)
 	uint32_t id;
 
 	if (!f->success) {
-		handle_loss(c, -EPROTO);
+		handle_lost_connection(c, -EPROTO);
 		return;
 	}
 	while (c->n_methods < MAX_METHODS && frame_next_method(f, &pos, &id, &name, &len)) {
@@ -406,7 +406,7 @@ static void on_frame(struct channel *c, const uint8_t *data, size_t len)
 	} else if (f.kind == FRAME_BIND_SERVICE_REPLY) {
 		on_bind_reply(c, &f);
 	} else if (f.kind == FRAME_REQUEST_ERROR) {
-		handle_loss(c, -EPROTO);
+		handle_lost_connection(c, -EPROTO);
 	}
 }
 
@@ -439,7 +439,7 @@ static bool read_frames(struct channel *c)
 	while (c->in_len - at >= FRAME_LENGTH) {
 		memcpy(&len, c->in + at, FRAME_LENGTH);
 		if (len > CHANNEL_MAX_FRAME) {
-			handle_loss(c, -EMSGSIZE);
+			handle_lost_connection(c, -EMSGSIZE);
 			return false;
 		}
 		if (c->in_len - at - FRAME_LENGTH < len)
@@ -482,7 +482,7 @@ static void channel_on_ready(struct io_fd *f, uint32_t events)
 		}
 	}
 	if (!c->closed && !c->lost && n <= 0 && n != -EAGAIN)
-		handle_loss(c, (int)n);
+		handle_lost_connection(c, (int)n);
 	c->reads = false;
 	if (c->closed)
 		channel_free(c);

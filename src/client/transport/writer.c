@@ -396,8 +396,8 @@ static void drop_packet(struct writer *w)
 	pb_enc_set_range(&w->enc, w->scratch, w->scratch + SCRATCH);
 }
 
-static void continue_in(struct writer *w, const struct smb_chunk *next,
-			const struct smb_chunk_header *header)
+static void continue_in_chunk(struct writer *w, const struct smb_chunk *next,
+			      const struct smb_chunk_header *header)
 {
 	const struct chunk_patch ids = {
 		.chunk_id = w->header.chunk_id,
@@ -429,7 +429,7 @@ static void writer_refill(struct pb_enc *e)
 	}
 	send_patches(w); /* also frees the slots */
 	if (take_chunk(w, SMB_CONTINUES_FROM_PREV, &header, &next))
-		continue_in(w, &next, &header);
+		continue_in_chunk(w, &next, &header);
 	else
 		drop_packet(w);
 }

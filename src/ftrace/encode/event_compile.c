@@ -302,8 +302,8 @@ static bool addresses_only(const struct tep_event *event)
 typedef void add_fn(struct draft *d, const struct tep_format_field *f,
 		    const struct field_plan *plan, const char *suffix);
 
-static void add_further(struct draft *d, const struct tep_format_field *f,
-			const struct field_plan *plan, const char *suffix)
+static void add_further_string(struct draft *d, const struct tep_format_field *f,
+			       const struct field_plan *plan, const char *suffix)
 {
 	draft_add(d, f, COMPILE_FURTHER + d->n_further, plan, suffix);
 	d->n_further++;
@@ -327,8 +327,8 @@ static void add_strings(struct draft *d, const struct tep_format_field *f,
 	}
 }
 
-static void add_planned(struct draft *d, const struct tep_format_field *f,
-			const struct field_plan *plan, add_fn *add)
+static void add_planned_field(struct draft *d, const struct tep_format_field *f,
+			      const struct field_plan *plan, add_fn *add)
 {
 	if (plan->count)
 		add_strings(d, f, plan, add);
@@ -346,12 +346,12 @@ static void add_known(struct draft *d, const struct tep_format_field *f,
 	    field_plan_typed(f, field.type, &plan))
 		draft_add(d, f, field.number, &plan, "");
 	else if (field_plan_generic(f, addresses_only(d->event), &plan))
-		add_planned(d, f, &plan, add_further);
+		add_planned_field(d, f, &plan, add_further_string);
 	else
 		return;
 	/* Indexed addresses get their names from the bundle's symbols instead. */
 	if (plan.type != FIELD_SYM32 && plan.type != FIELD_SYM64 && plan_symbol(f, ctx, &plan))
-		add_further(d, f, &plan, "_symbol");
+		add_further_string(d, f, &plan, "_symbol");
 }
 
 /* What all events have is written only if the message has it: common_flags of sched_waking. */
@@ -421,7 +421,7 @@ static void add_generic(struct draft *d, const struct tep_format_field *f,
 
 	if (!field_plan_generic(f, addresses_only(d->event), &plan))
 		return;
-	add_planned(d, f, &plan, add_described);
+	add_planned_field(d, f, &plan, add_described);
 	if (field_is_int(plan.type) && plan_symbol(f, ctx, &plan))
 		add_described(d, f, &plan, "_symbol");
 }

@@ -103,7 +103,8 @@ struct field_bytes {
 };
 
 /* Returns the bytes that a __data_loc or __rel_loc refers to. */
-static inline struct field_bytes located(const struct ring_record *r, uint32_t loc, uint32_t base)
+static inline struct field_bytes bytes_of_loc(const struct ring_record *r, uint32_t loc,
+					      uint32_t base)
 {
 	uint32_t offset = base + (loc & 0xffff), len = loc >> 16;
 
@@ -114,7 +115,7 @@ static inline struct field_bytes located(const struct ring_record *r, uint32_t l
 	return (struct field_bytes){r->payload + offset, len};
 }
 
-static inline struct field_bytes pointed(uint64_t addr, struct encode_ctx *ctx)
+static inline struct field_bytes bytes_of_pointer(uint64_t addr, struct encode_ctx *ctx)
 {
 	const struct printk_format *e = printk_formats_find(ctx->strings, addr);
 
@@ -137,16 +138,16 @@ static inline struct field_bytes field_span(const struct field_op *op, const str
 		break;
 	case FIELD_LOC_STR:
 	case FIELD_LOC_BYTES:
-		s = located(r, load32(at), 0);
+		s = bytes_of_loc(r, load32(at), 0);
 		break;
 	case FIELD_REL_STR:
 	case FIELD_REL_BYTES:
-		s = located(r, load32(at), op->offset + 4u);
+		s = bytes_of_loc(r, load32(at), op->offset + 4u);
 		break;
 	case FIELD_PTR32_STR:
-		return pointed(load32(at), ctx);
+		return bytes_of_pointer(load32(at), ctx);
 	case FIELD_PTR64_STR:
-		return pointed(load64(at), ctx);
+		return bytes_of_pointer(load64(at), ctx);
 	default: /* FIELD_COMM, FIELD_FIXED_STR, FIELD_FIXED_BYTES */
 		s = (struct field_bytes){at, op->size};
 		break;

@@ -129,7 +129,7 @@ struct format {
 	const char *end;
 };
 
-static char peek(const struct format *f)
+static char peek_format(const struct format *f)
 {
 	return f->at < f->end ? *f->at : '\0';
 }
@@ -139,13 +139,13 @@ static bool read_count(struct format *f, struct args *a, int *count)
 {
 	int n = 0;
 
-	if (peek(f) == '*') {
+	if (peek_format(f) == '*') {
 		f->at++;
 		return take_int(a, count);
 	}
-	if (!isdigit((unsigned char)peek(f)))
+	if (!isdigit((unsigned char)peek_format(f)))
 		return true;
-	for (; isdigit((unsigned char)peek(f)); f->at++)
+	for (; isdigit((unsigned char)peek_format(f)); f->at++)
 		n = MIN(n * 10 + (*f->at - '0'), MAX_WIDTH);
 	*count = n;
 	return true;
@@ -160,7 +160,7 @@ static bool read_width(struct format *f, struct args *a, struct conversion *c)
 		strcat(c->flags, "-");
 	}
 	c->width = MIN(c->width, MAX_WIDTH);
-	if (peek(f) != '.')
+	if (peek_format(f) != '.')
 		return true;
 	f->at++;
 	c->precision = 0;
@@ -173,7 +173,7 @@ static bool read_width(struct format *f, struct args *a, struct conversion *c)
 static void read_flags(struct format *f, struct conversion *c)
 {
 	/* Each flag once, so that a negative width has room for its own. */
-	for (; peek(f) && strchr("-+ #0", peek(f)); f->at++)
+	for (; peek_format(f) && strchr("-+ #0", peek_format(f)); f->at++)
 		if (!strchr(c->flags, *f->at))
 			strncat(c->flags, f->at, 1);
 }
@@ -182,7 +182,7 @@ static unsigned read_size(struct format *f, const struct args *a)
 {
 	unsigned size = 4;
 
-	for (; peek(f) && strchr("hlLqjzZt", peek(f)); f->at++) {
+	for (; peek_format(f) && strchr("hlLqjzZt", peek_format(f)); f->at++) {
 		if (*f->at == 'h')
 			size = size == 2 ? 1 : 2;
 		else if (*f->at == 'l' && size == 4)
@@ -206,14 +206,14 @@ static bool read_conversion(struct format *f, struct args *a, struct conversion 
 	if (!read_width(f, a, c))
 		return false;
 	c->size = read_size(f, a);
-	c->letter = peek(f);
+	c->letter = peek_format(f);
 	if (!c->letter)
 		return false;
 	f->at++;
 	if (c->letter != 'p')
 		return true;
-	c->pointer = isalnum((unsigned char)peek(f)) ? *f->at : '\0';
-	while (isalnum((unsigned char)peek(f)))
+	c->pointer = isalnum((unsigned char)peek_format(f)) ? *f->at : '\0';
+	while (isalnum((unsigned char)peek_format(f)))
 		f->at++;
 	return true;
 }

@@ -146,8 +146,8 @@ static uint64_t event_table_hash(uint64_t h, const char *s)
 }
 
 /* Hashes all inputs of the compilation. The text of the format contains the event's id and name. */
-static uint64_t shape_hash(const char *group, const char *name,
-			   const struct event_representation *repr, const char *format)
+static uint64_t hash_compile_inputs(const char *group, const char *name,
+				    const struct event_representation *repr, const char *format)
 {
 	uint64_t h = event_table_hash(FNV1A_START, repr ? repr->group : group);
 
@@ -166,7 +166,7 @@ const struct compiled_event *event_table_find(const struct event_table *t, const
 	const struct compiled_event *ev;
 
 	ev = id <= UINT16_MAX ? event_table_get(t, (uint16_t)id) : NULL;
-	return ev && ev->shape == shape_hash(group, name, repr, format) ? ev : NULL;
+	return ev && ev->shape == hash_compile_inputs(group, name, repr, format) ? ev : NULL;
 }
 
 const struct compiled_event *event_table_find_named(const struct event_table *t, const char *group,
@@ -307,7 +307,7 @@ static int compile_indexed(struct event_table *t, const struct tep_event *event,
 }
 
 /* Extends by_id up to id. */
-static int reserve_id(struct event_table *t, uint32_t id)
+static int reserve_event_id(struct event_table *t, uint32_t id)
 {
 	if (array_reserve(&t->by_id, &t->ids_cap, (size_t)id + 1, sizeof(*t->by_id)))
 		return -ENOMEM;
@@ -343,8 +343,8 @@ static bool is_named(const struct tep_event *event, const char *name)
 	return !*at && !*name;
 }
 
-static int name_event(struct tep_event *event, const char *name,
-		      const struct event_representation *repr)
+static int rename_if_needed(struct tep_event *event, const char *name,
+			    const struct event_representation *repr)
 {
 	if (repr)
 		return rename_event(event, repr->group, repr->name);
@@ -359,7 +359,7 @@ int event_table_add_as(struct event_table *t, const char *group, const char *nam
 	const struct compiled_event *old = event_table_find(t, group, name, repr, format);
 	_cleanup_(freep) struct compiled_event *ev = NULL;
 	_cleanup_(freep) char *print_fmt = NULL;
-	uint64_t shape = shape_hash(group, name, repr, format);
+	uint64_t shape = hash_compile_inputs(group, name, repr, format);
 	struct tep_event *event;
 	int r;
 
@@ -376,9 +376,9 @@ int event_table_add_as(struct event_table *t, const char *group, const char *nam
 		return EVENT_TABLE_BAD_FORMAT;
 	if (event->id < 0 || event->id > UINT16_MAX)
 		return EVENT_TABLE_BAD_FORMAT;
-	if (reserve_id(t, (uint32_t)event->id) ||
+	if (reserve_event_id(t, (uint32_t)event->id) ||
 	    array_reserve(&t->events, &t->events_cap, t->n_events + 1, sizeof(*t->events)) ||
-	    name_event(event, name, repr))
+	    rename_if_needed(event, name, repr))
 		return -ENOMEM;
 	r = compile_indexed(t, event, repr, options, print_fmt, shape, &ev);
 	if (r)

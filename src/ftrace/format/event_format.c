@@ -102,7 +102,7 @@ static bool blank_count(char **at)
  * accepts. For user events the kernel prints random memory between the brackets; it is blanked.
  * bounds: the bracket after the name. end: the text after the bounds.
  */
-static void move_bounds(char *bounds, char *end)
+static void move_bounds_to_type(char *bounds, char *end)
 {
 	char *name = bounds;
 
@@ -122,7 +122,7 @@ static bool take_located(char **at, bool has_name)
 		return false;
 	if (**at == ';') {
 		if (has_name)
-			move_bounds(bounds, *at);
+			move_bounds_to_type(bounds, *at);
 		return has_name;
 	}
 	return *at == bounds + 2 && (**at != '[' || blank_count(at)) &&
@@ -169,7 +169,7 @@ static bool event_format_take_name(char **at)
 	return ok;
 }
 
-static bool take_head(char **at)
+static bool take_format_head(char **at)
 {
 	return event_format_take(at, "name: ") && event_format_take_name(at) &&
 	       event_format_take(at, "\nID: ") && event_format_take_number(at) &&
@@ -191,7 +191,7 @@ bool event_format_prepare(char *text)
 {
 	unsigned blank = 0;
 
-	if (!take_head(&text))
+	if (!take_format_head(&text))
 		return false;
 	while (*text == '\t' || *text == '\n') {
 		if (*text == '\t') {

@@ -19,7 +19,7 @@
  *	__data_loc char[][3] words;  type "__data_loc char[]", size 12 (event_format.h)
  *	const char * name; size:8    type "const char *"
  *
- * First shape_of() determines the form and the element type; then they are matched with the
+ * First shape_of_field() determines the form and the element type; then they are matched with the
  * protobuf type.
  */
 
@@ -41,7 +41,7 @@ struct shape {
 	enum element element;
 };
 
-static enum element element_of(const char *type)
+static enum element element_of_type(const char *type)
 {
 	static const char *const bytes[] = {"unsigned char", "signed char", "u8",   "__u8",
 					    "uint8_t",	     "s8",	    "__s8", "int8_t"};
@@ -87,27 +87,28 @@ static bool is_structure(const struct tep_format_field *f)
 	return (str_starts(f->type, "struct ") || str_starts(f->type, "union ")) && !is_pointer(f);
 }
 
-static enum form loc_form(int size)
+static enum form form_of_loc(int size)
 {
 	if (size == 4)
 		return FORM_LOC;
 	return size > 0 && size % 4 == 0 && size <= 4 * FIELD_STRINGS_MAX ? FORM_LOCS : FORM_NONE;
 }
 
-static struct shape shape_of(const struct tep_format_field *f)
+static struct shape shape_of_field(const struct tep_format_field *f)
 {
 	const char *type = f->type;
 
 	if (str_starts(type, "__data_loc "))
-		return (struct shape){loc_form(f->size), element_of(type + 11)};
+		return (struct shape){form_of_loc(f->size), element_of_type(type + 11)};
 	if (str_starts(type, "__rel_loc "))
-		return (struct shape){f->size == 4 ? FORM_REL : FORM_NONE, element_of(type + 10)};
+		return (struct shape){f->size == 4 ? FORM_REL : FORM_NONE,
+				      element_of_type(type + 10)};
 	if ((!strcmp(type, "char *") || !strcmp(type, "const char *")) && is_address_size(f->size))
 		return (struct shape){FORM_STRING_POINTER, ELEMENT_CHAR};
 	if (f->size == 0)
-		return (struct shape){FORM_TAIL, element_of(type)};
+		return (struct shape){FORM_TAIL, element_of_type(type)};
 	if ((f->flags & TEP_FIELD_IS_ARRAY) || !is_number_size(f->size) || is_structure(f))
-		return (struct shape){FORM_FIXED, element_of(type)};
+		return (struct shape){FORM_FIXED, element_of_type(type)};
 	return (struct shape){FORM_NUMBER, ELEMENT_OTHER};
 }
 
@@ -133,7 +134,8 @@ static enum field_type number_kind(const struct tep_format_field *f)
 	}
 }
 
-static bool plan_as(struct field_plan *ret, enum field_type kind, const struct tep_format_field *f)
+static bool plan_of_kind(struct field_plan *ret, enum field_type kind,
+			 const struct tep_format_field *f)
 {
 	*ret = (struct field_plan){
 		.type = kind,
@@ -147,15 +149,15 @@ static bool plan_string(struct field_plan *ret, struct shape s, const struct tep
 {
 	switch (s.form) {
 	case FORM_FIXED:
-		return plan_as(ret, f->size == 16 ? FIELD_COMM : FIELD_FIXED_STR, f);
+		return plan_of_kind(ret, f->size == 16 ? FIELD_COMM : FIELD_FIXED_STR, f);
 	case FORM_TAIL:
-		return plan_as(ret, FIELD_TAIL_STR, f);
+		return plan_of_kind(ret, FIELD_TAIL_STR, f);
 	case FORM_LOC:
-		return plan_as(ret, FIELD_LOC_STR, f);
+		return plan_of_kind(ret, FIELD_LOC_STR, f);
 	case FORM_REL:
-		return plan_as(ret, FIELD_REL_STR, f);
+		return plan_of_kind(ret, FIELD_REL_STR, f);
 	case FORM_STRING_POINTER:
-		return plan_as(ret, f->size == 8 ? FIELD_PTR64_STR : FIELD_PTR32_STR, f);
+		return plan_of_kind(ret, f->size == 8 ? FIELD_PTR64_STR : FIELD_PTR32_STR, f);
 	default:
 		return false;
 	}
@@ -176,13 +178,13 @@ static bool plan_bytes(struct field_plan *ret, struct shape s, const struct tep_
 {
 	switch (s.form) {
 	case FORM_FIXED:
-		return plan_as(ret, FIELD_FIXED_BYTES, f);
+		return plan_of_kind(ret, FIELD_FIXED_BYTES, f);
 	case FORM_TAIL:
-		return plan_as(ret, FIELD_TAIL_BYTES, f);
+		return plan_of_kind(ret, FIELD_TAIL_BYTES, f);
 	case FORM_LOC:
-		return plan_as(ret, FIELD_LOC_BYTES, f);
+		return plan_of_kind(ret, FIELD_LOC_BYTES, f);
 	case FORM_REL:
-		return plan_as(ret, FIELD_REL_BYTES, f);
+		return plan_of_kind(ret, FIELD_REL_BYTES, f);
 	default:
 		return false;
 	}
@@ -200,7 +202,7 @@ static bool plan_number(struct field_plan *ret, enum proto_type type, struct sha
 	/* Same value in 5 bytes instead of 10. */
 	if (kind == FIELD_S32 && type == PROTO_UINT32)
 		kind = FIELD_U32;
-	return plan_as(ret, kind, f);
+	return plan_of_kind(ret, kind, f);
 }
 
 /* ---- fields of the group ftrace ---- */
@@ -315,7 +317,7 @@ static bool kind_fits(enum field_type kind, enum proto_type type)
 bool field_plan_typed(const struct tep_format_field *f, enum proto_type type,
 		      struct field_plan *ret)
 {
-	struct shape s = shape_of(f);
+	struct shape s = shape_of_field(f);
 
 	_Static_assert(PROTO_UINT64 + 1 == PROTO_STRING, "numbers come first");
 	if (field_plan_special(f, ret))
@@ -334,8 +336,8 @@ bool field_plan_typed(const struct tep_format_field *f, enum proto_type type,
 		if (s.form != FORM_FIXED || s.element != ELEMENT_LONG)
 			return false;
 		if (f->size == 8 * (int)f->arraylen)
-			return plan_as(ret, FIELD_ULONG64_ARRAY, f);
-		return f->size == 4 * (int)f->arraylen && plan_as(ret, FIELD_ULONG32_ARRAY, f);
+			return plan_of_kind(ret, FIELD_ULONG64_ARRAY, f);
+		return f->size == 4 * (int)f->arraylen && plan_of_kind(ret, FIELD_ULONG32_ARRAY, f);
 	}
 	return false;
 }
@@ -343,14 +345,14 @@ bool field_plan_typed(const struct tep_format_field *f, enum proto_type type,
 bool field_plan_generic(const struct tep_format_field *f, bool addresses_only,
 			struct field_plan *ret)
 {
-	struct shape s = shape_of(f);
+	struct shape s = shape_of_field(f);
 
 	if (field_plan_special(f, ret))
 		return true;
 	if (addresses_only && is_pointer(f) && is_address_size(f->size))
-		return plan_as(ret, f->size == 8 ? FIELD_U64 : FIELD_U32, f);
+		return plan_of_kind(ret, f->size == 8 ? FIELD_U64 : FIELD_U32, f);
 	if (s.form == FORM_NUMBER)
-		return plan_as(ret, number_kind(f), f);
+		return plan_of_kind(ret, number_kind(f), f);
 	if (s.form == FORM_LOCS)
 		return s.element == ELEMENT_CHAR && plan_strings(ret, f);
 	if (s.element == ELEMENT_CHAR || s.form == FORM_STRING_POINTER)

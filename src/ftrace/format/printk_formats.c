@@ -15,7 +15,7 @@
 
 #define FILE_MAX (1u << 24) /* bytes of printk_formats */
 
-static int by_addr(const void *a, const void *b)
+static int by_address(const void *a, const void *b)
 {
 	const struct printk_format *x = a, *y = b;
 
@@ -27,7 +27,7 @@ static int by_addr(const void *a, const void *b)
  * quote are escaped, a backslash is not. So a backslash before another character is literal.
  * Returns the bytes written.
  */
-static size_t unescape(const char *from, const char *end, char *to)
+static size_t unescape_format(const char *from, const char *end, char *to)
 {
 	static const char codes[] = "nt\"", bytes[] = "\n\t\"";
 	char *start = to;
@@ -86,7 +86,7 @@ int printk_formats_parse(struct printk_formats *m, const char *printk_formats)
 		if (!parse_printk_line(line, eol, &e.addr, &begin, &end))
 			continue;
 		e.at = used;
-		e.len = (uint32_t)unescape(begin, end, m->text + used);
+		e.len = (uint32_t)unescape_format(begin, end, m->text + used);
 		used += e.len;
 		if (printk_formats_add(m, &e)) {
 			printk_formats_deinit(m);
@@ -94,7 +94,7 @@ int printk_formats_parse(struct printk_formats *m, const char *printk_formats)
 		}
 	}
 	if (m->n)
-		qsort(m->entries, m->n, sizeof(*m->entries), by_addr);
+		qsort(m->entries, m->n, sizeof(*m->entries), by_address);
 	return 0;
 }
 
@@ -125,5 +125,5 @@ const struct printk_format *printk_formats_find(const struct printk_formats *m, 
 
 	if (!m->n)
 		return NULL;
-	return bsearch(&key, m->entries, m->n, sizeof(*m->entries), by_addr);
+	return bsearch(&key, m->entries, m->n, sizeof(*m->entries), by_address);
 }

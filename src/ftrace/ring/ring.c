@@ -46,7 +46,7 @@ static LIST_HEAD(, ring) rings = LIST_HEAD_INITIALIZER(rings);
 /* ---- clock ---- */
 
 /* Returns "now ts: 1424.957748" in ns; 0 if the clock does not count time. */
-static uint64_t parse_now(const char *stats)
+static uint64_t parse_clock_now(const char *stats)
 {
 	const char *at = strstr(stats, "now ts:");
 	unsigned long long s, us;
@@ -69,7 +69,7 @@ static struct clock_sync read_clock_sync(const struct ring *r)
 	n = r->clock_fd < 0 ? -1 : pread(r->clock_fd, text, sizeof(text) - 1, 0);
 	if (n > 0) {
 		text[n] = '\0';
-		sync.ftrace_ns = parse_now(text);
+		sync.ftrace_ns = parse_clock_now(text);
 	}
 	return sync;
 }
@@ -127,7 +127,7 @@ static void ring_after_slice(void *ctx)
 	each_listener(r, call_after_slice);
 }
 
-static unsigned list_targets(void *ctx, unsigned cpu, struct page_encode_target **ret)
+static unsigned list_encode_targets(void *ctx, unsigned cpu, struct page_encode_target **ret)
 {
 	struct ring *r = ctx;
 	struct ring_listener *l;
@@ -154,7 +154,7 @@ static void on_pass_end(void *ctx)
 
 static const struct ring_poll_ops ring_poll_ops = {
 	.before_slice = ring_before_slice,
-	.targets = list_targets,
+	.targets = list_encode_targets,
 	.after_slice = ring_after_slice,
 	.pass_over = on_pass_end,
 };
@@ -176,7 +176,7 @@ static void ring_release(struct ring *r)
 }
 
 /* Takes ownership of path. */
-static int new_ring(char *path, struct event_base *loop, const char *sys_root,
+static int ring_new(char *path, struct event_base *loop, const char *sys_root,
 		    const struct instance *i, bool runs_last, struct ring **ret, struct err_text *e)
 {
 	_cleanup_(freep) char *layout = NULL;
@@ -259,7 +259,7 @@ int ring_open(struct ring_listener *l, struct event_base *loop, const char *sys_
 	if (r) {
 		free(path);
 	} else {
-		error = new_ring(path, loop, sys_root, i, l->runs_last, &r, e);
+		error = ring_new(path, loop, sys_root, i, l->runs_last, &r, e);
 		if (error)
 			return error;
 	}

@@ -48,7 +48,7 @@ static uint32_t choose_subbuf_kb(uint32_t buffer_kb, uint32_t watermark, uint32_
 	return MAX(kb, page);
 }
 
-static int write_kb(const struct instance *i, const char *file, uint32_t kb)
+static int write_ring_kb(const struct instance *i, const char *file, uint32_t kb)
 {
 	char text[16];
 
@@ -62,7 +62,7 @@ static int set_subbufs(const struct instance *i, uint32_t kb)
 	int r;
 
 	do {
-		r = write_kb(i, "buffer_subbuf_size_kb", kb);
+		r = write_ring_kb(i, "buffer_subbuf_size_kb", kb);
 		kb /= 2;
 	} while (r == -ENOMEM && kb >= page_kb());
 	return r;
@@ -86,36 +86,36 @@ static void report_subbufs(uint32_t requested, uint32_t kb, int r, struct setup_
  * Returns the KiB of a CPU's ring by which the rings are resized at a time. While the kernel
  * allocates or frees the memory of one step, no process can open a file of any instance.
  */
-static uint32_t step_kb(void)
+static uint32_t ring_step_kb(void)
 {
 	return MAX(RING_STEP_KB / (uint32_t)sysconf(_SC_NPROCESSORS_CONF), RING_SMALL_KB);
 }
 
-static int grow_to(const struct instance *i, uint32_t kb)
+static int grow_ring_to(const struct instance *i, uint32_t kb)
 {
-	uint32_t step = step_kb();
+	uint32_t step = ring_step_kb();
 	int r = 0;
 
 	for (uint32_t at = instance_ring_kb(i); !r && at && at < kb && kb - at > step; at += step) {
-		r = write_kb(i, "buffer_size_kb", at + step);
+		r = write_ring_kb(i, "buffer_size_kb", at + step);
 		r = r ? r : coroutine_yield();
 	}
-	return r ? r : write_kb(i, "buffer_size_kb", kb);
+	return r ? r : write_ring_kb(i, "buffer_size_kb", kb);
 }
 
 void ring_size_shrink(const struct instance *i)
 {
-	uint32_t step = step_kb(), kb;
+	uint32_t step = ring_step_kb(), kb;
 
 	if (!instance_has_changed(i, "buffer_size_kb"))
 		return;
 	for (kb = instance_ring_kb(i); kb > step; kb -= step) {
-		if (write_kb(i, "buffer_size_kb", kb - step))
+		if (write_ring_kb(i, "buffer_size_kb", kb - step))
 			return;
 		coroutine_yield();
 	}
 	if (!instance_is_own(i) && kb > RING_SMALL_KB)
-		write_kb(i, "buffer_size_kb", RING_SMALL_KB);
+		write_ring_kb(i, "buffer_size_kb", RING_SMALL_KB);
 }
 
 uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s,
@@ -128,7 +128,7 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
 	if (subbuf_r == -EINVAL)
 		set_subbufs(i, choose_subbuf_kb(kb, s->watermark, page_kb()));
 	subbuf_kb = instance_subbuf_kb(i);
-	while ((r = grow_to(i, kb)) == -ENOMEM) {
+	while ((r = grow_ring_to(i, kb)) == -ENOMEM) {
 		if (subbuf_kb > page_kb() && !set_subbufs(i, subbuf_kb / 2))
 			subbuf_kb /= 2;
 		else if (kb / 2 >= page_kb())

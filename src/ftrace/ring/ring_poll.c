@@ -73,12 +73,12 @@ struct ring_poll {
 	uint64_t passes; /* passes to the end that are over */
 };
 
-static void run_at_once(struct ring_poll *d)
+static void run_slice_at_once(struct ring_poll *d)
 {
 	event_timer_us(d->timer, 0);
 }
 
-static void wait_for_tick(struct ring_poll *d)
+static void run_slice_at_tick(struct ring_poll *d)
 {
 	uint64_t now = clock_mono_ns();
 
@@ -146,7 +146,7 @@ static void ring_watch_on_event(evutil_socket_t fd, short what, void *ctx)
 		return;
 	cpu_reader_begin_pass(w->cpu);
 	d->pass = WAKE_PASS;
-	run_at_once(d);
+	run_slice_at_once(d);
 }
 
 /*
@@ -245,7 +245,7 @@ static void ring_poll_run_slice(struct ring_poll *d)
 	}
 }
 
-static bool all_done(const struct cpu_readers *r)
+static bool all_cpus_are_done(const struct cpu_readers *r)
 {
 	for (unsigned i = 0; i < r->n; i++)
 		if (!r->cpus[i].done)
@@ -286,7 +286,7 @@ static void ring_poll_run(struct ring_poll *d)
 	ring_poll_run_slice(d);
 	ops->after_slice(d->options.ctx);
 	/* A callback may have stopped the poll, closed the rings, or requested a new pass. */
-	if (d->pass != NO_PASS && all_done(d->options.readers))
+	if (d->pass != NO_PASS && all_cpus_are_done(d->options.readers))
 		ring_poll_end_pass(d);
 }
 
@@ -300,9 +300,9 @@ static void ring_poll_on_timer(evutil_socket_t fd, short what, void *arg)
 	if (d->freed)
 		free(d);
 	else if (d->pass != NO_PASS)
-		run_at_once(d);
+		run_slice_at_once(d);
 	else if (d->period_ms)
-		wait_for_tick(d);
+		run_slice_at_tick(d);
 }
 
 int ring_poll_new(const struct ring_poll_options *options, struct ring_poll **ret)
@@ -354,7 +354,7 @@ void ring_poll_set_period(struct ring_poll *d, uint32_t ms)
 	}
 	ring_poll_set_tick(d);
 	if (d->pass == NO_PASS && !d->running)
-		wait_for_tick(d);
+		run_slice_at_tick(d);
 }
 
 uint64_t ring_poll_read_all(struct ring_poll *d)
@@ -372,7 +372,7 @@ uint64_t ring_poll_read_all(struct ring_poll *d)
 	 */
 	ring_poll_begin_pass(d, END_PASS);
 	if (!d->running)
-		run_at_once(d);
+		run_slice_at_once(d);
 	return d->passes + 1;
 }
 
@@ -388,7 +388,7 @@ uint64_t ring_poll_pass_start(const struct ring_poll *d)
 
 bool ring_poll_pass_is_done(const struct ring_poll *d, uint64_t *ret_boot_ns)
 {
-	if (ring_poll_pass_start(d) == UINT64_MAX || !all_done(d->options.readers))
+	if (ring_poll_pass_start(d) == UINT64_MAX || !all_cpus_are_done(d->options.readers))
 		return false;
 	*ret_boot_ns = d->began_ns;
 	return true;

@@ -98,7 +98,7 @@ static int split_events(struct ftrace_session *s, struct setup *setup)
 }
 
 /* Restricts, compiles and enables the events. */
-static int use_events(struct ftrace_session *s, struct setup *setup)
+static int enable_selected_events(struct ftrace_session *s, struct setup *setup)
 {
 	int r = instance_options_restrict_events(&s->events, setup);
 
@@ -128,7 +128,7 @@ static int set_up_events(struct ftrace_session *s, const struct ds_env *env, str
 	setup->events = &s->events;
 	if (!r)
 		r = printk_formats_read(&s->table.strings, setup->root);
-	return r ? r : use_events(s, setup);
+	return r ? r : enable_selected_events(s, setup);
 }
 
 /* ---- setting up and closing a session ---- */
@@ -156,8 +156,8 @@ static int listen_to_ring(struct ftrace_session *s, const struct ds_env *env, st
 	return r;
 }
 
-static int listen_to_top(struct ftrace_session *s, const struct ds_env *env,
-			 const struct setup *setup, struct writer *writer)
+static int open_top_level(struct ftrace_session *s, const struct ds_env *env,
+			  const struct setup *setup, struct writer *writer)
 {
 	const struct top_level_options options = {
 		.setup = setup,
@@ -173,8 +173,8 @@ static int listen_to_top(struct ftrace_session *s, const struct ds_env *env,
 	return r;
 }
 
-static int set_up(struct ftrace_session *s, const struct ds_env *env, struct setup *setup,
-		  struct writer *writer)
+static int set_up_session(struct ftrace_session *s, const struct ds_env *env, struct setup *setup,
+			  struct writer *writer)
 {
 	int r;
 
@@ -196,14 +196,14 @@ static int set_up(struct ftrace_session *s, const struct ds_env *env, struct set
 		r = listen_to_ring(s, env, writer);
 	/* Read now: while the session records, the open of the file would delay the loop. */
 	s->ring_kb = instance_ring_kb(&s->instance);
-	return r ? r : listen_to_top(s, env, setup, writer);
+	return r ? r : open_top_level(s, env, setup, writer);
 }
 
 /*
  * The kernel cannot remove the instance while files are open, nor dynamic events while they are
  * enabled.
  */
-static void leave_tracefs(struct ftrace_session *s)
+static void remove_from_tracefs(struct ftrace_session *s)
 {
 	bool is_attached = !instance_is_own(&s->instance);
 	size_t stay;
@@ -300,7 +300,7 @@ int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint
 void ftrace_session_set_up(struct ftrace_session *s, const struct ds_env *env,
 			   struct writer *writer)
 {
-	int r = set_up(s, env, &s->setup, writer);
+	int r = set_up_session(s, env, &s->setup, writer);
 
 	if (!r)
 		return;
@@ -309,12 +309,12 @@ void ftrace_session_set_up(struct ftrace_session *s, const struct ds_env *env,
 		setup_error_fatal(&s->errors, "nothing is recorded: the session ended while it was "
 					      "being set up");
 	setup_error_fatal(&s->errors, "cannot set up tracing: %s", strerror(-r));
-	leave_tracefs(s);
+	remove_from_tracefs(s);
 }
 
 void ftrace_session_close(struct ftrace_session *s)
 {
-	leave_tracefs(s);
+	remove_from_tracefs(s);
 	s->encoder = page_encoder_free(s->encoder);
 	s->compat = compat_syscalls_free(s->compat);
 	session_symbols_leave(&s->symbols);

@@ -228,7 +228,7 @@ static void end_flush_pass(struct ftrace_source *ds)
 		begin_flush_pass(ds);
 }
 
-static void on_all_read(struct ring_listener *l)
+static void on_rings_read(struct ring_listener *l)
 {
 	struct ftrace_source *ds = l->ctx;
 	const struct ftrace_session *s = &ds->session;
@@ -242,7 +242,7 @@ static void on_all_read(struct ring_listener *l)
 static const struct ring_listener_ops ring_ops = {
 	.before_slice = ftrace_source_before_slice,
 	.after_slice = ftrace_source_after_slice,
-	.all_read = on_all_read,
+	.all_read = on_rings_read,
 };
 
 /* Without a ring the pass is over immediately. */
@@ -347,7 +347,7 @@ static int begin_instance(struct ftrace_session *s)
 
 static void end_recording(struct ftrace_source *ds);
 
-static void switch_on(void *ctx)
+static void switch_recording_on(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
 	struct ftrace_session *s = &ds->session;
@@ -386,7 +386,8 @@ static void on_switched_on(void *ctx)
 		end_recording(ds);
 }
 
-static const struct coroutine_ops switching_on_ops = {.run = switch_on, .done = on_switched_on};
+static const struct coroutine_ops switching_on_ops = {.run = switch_recording_on,
+						      .done = on_switched_on};
 
 static void begin_recording(struct ftrace_source *ds)
 {
@@ -401,7 +402,7 @@ static void end_waiting(struct ftrace_source *ds)
 		begin_reading(ds);
 }
 
-static void read_remaining(struct ftrace_source *ds)
+static void read_remaining_data(struct ftrace_source *ds)
 {
 	end_waiting(ds);
 	read_everything(ds);
@@ -419,7 +420,7 @@ static void on_symbols(void *ctx)
 	ds->read_after_symbols = false;
 	begin_reading(ds);
 	if (first)
-		read_remaining(ds);
+		read_remaining_data(ds);
 }
 
 /*
@@ -439,7 +440,7 @@ static bool wait_for_symbols(struct ftrace_source *ds)
 	return true;
 }
 
-static void switch_off(void *ctx)
+static void switch_recording_off(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
 
@@ -461,10 +462,11 @@ static void on_switched_off(void *ctx)
 
 	ds->is_off = true;
 	if (!wait_for_symbols(ds))
-		read_remaining(ds);
+		read_remaining_data(ds);
 }
 
-static const struct coroutine_ops switching_off_ops = {.run = switch_off, .done = on_switched_off};
+static const struct coroutine_ops switching_off_ops = {.run = switch_recording_off,
+						       .done = on_switched_off};
 
 /* Switches the recording off in a coroutine; the rings are still read meanwhile. */
 static void end_recording(struct ftrace_source *ds)

@@ -43,7 +43,7 @@ void metadata_publisher_unregister(struct metadata_publisher *t, const struct cl
 
 /* ---- events ---- */
 
-static bool is_on(const struct event_table *table, const struct metadata_event *e)
+static bool event_is_compiled(const struct event_table *table, const struct metadata_event *e)
 {
 	for (size_t i = 0; i < table->n_events; i++) {
 		const struct compiled_event *ev = table->events[i];
@@ -85,7 +85,7 @@ static void enable_events(const struct instance *i, struct event_table *table,
 		const struct metadata_event *e = &events[n];
 		int r;
 
-		if (is_on(table, e))
+		if (event_is_compiled(table, e))
 			continue;
 		r = enable_event(e, i, table);
 		if (r)
@@ -112,11 +112,11 @@ static bool records_every_occurrence(const struct setup *s, const struct event_t
 {
 	const struct event_name *requested = event_selection_find(s->events, e->group, e->name);
 
-	return is_on(table, e) && !(requested && requested->filter);
+	return event_is_compiled(table, e) && !(requested && requested->filter);
 }
 
-static void set_complete(struct metadata_publisher *t, const struct setup *s,
-			 const struct event_table *table)
+static void publish_completeness(struct metadata_publisher *t, const struct setup *s,
+				 const struct event_table *table)
 {
 	if (tasks_are_filtered(s))
 		return;
@@ -140,7 +140,7 @@ void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *
 	}
 	if (instance_is_own(s->instance))
 		enable_events(s->instance, table, s->errors);
-	set_complete(t, s, table);
+	publish_completeness(t, s, table);
 	metadata_bus_set_published_until(t->bus, t->session_id, t, 1);
 	t->wanted = true;
 }

@@ -186,8 +186,8 @@ static void restore_top_size(const char *root, const char *before)
 		setting_write(path, whole);
 }
 
-static int make_own(const struct setup *s, const struct ftrace_settings *settings,
-		    struct instance *i, uint32_t *ret_kb)
+static int make_private_instance(const struct setup *s, const struct ftrace_settings *settings,
+				 struct instance *i, uint32_t *ret_kb)
 {
 	_cleanup_(freep) char *top_size = read_top_size(s->root);
 	struct err_text e;
@@ -310,8 +310,8 @@ static int check_consumer(const struct setup *s)
 	return -EPERM;
 }
 
-static int use_attached(const struct setup *s, const struct ftrace_settings *settings,
-			struct instance *i, uint32_t *ret_kb)
+static int use_existing_instance(const struct setup *s, const struct ftrace_settings *settings,
+				 struct instance *i, uint32_t *ret_kb)
 {
 	int r = check_consumer(s);
 
@@ -343,8 +343,8 @@ int session_instance_open(const struct setup *s, const struct ftrace_settings *s
 		return -ENOENT;
 	}
 	if ((c->instance_name && *c->instance_name) || c->preserve_ftrace_buffer)
-		return use_attached(s, settings, ret, ret_buffer_kb);
-	return make_own(s, settings, ret, ret_buffer_kb);
+		return use_existing_instance(s, settings, ret, ret_buffer_kb);
+	return make_private_instance(s, settings, ret, ret_buffer_kb);
 }
 
 void session_instance_report_conflicts(const struct setup *s)
@@ -363,9 +363,9 @@ void session_instance_report_conflicts(const struct setup *s)
 
 /* ---- changes that were found ---- */
 
-static void add_finding(struct foreign_changes *f, const char *fmt, ...)
+static void add_foreign_change(struct foreign_changes *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-static void add_finding(struct foreign_changes *f, const char *fmt, ...)
+static void add_foreign_change(struct foreign_changes *f, const char *fmt, ...)
 {
 	char sentence[SENTENCE_MAX];
 	char **longer;
@@ -425,7 +425,7 @@ void foreign_changes_begin(struct foreign_changes *f, const struct instance *i,
 
 /* ---- while it records, and at the end ---- */
 
-static bool is_off(const struct foreign_changes *f)
+static bool recording_is_off(const struct foreign_changes *f)
 {
 	char value;
 
@@ -443,8 +443,8 @@ static bool is_cleared(const struct ring_listener *l, const struct ring_stats *n
 
 void foreign_changes_check_recording(struct foreign_changes *f)
 {
-	if (f->events && is_off(f))
-		add_finding(f, "tracing_on was set to 0");
+	if (f->events && recording_is_off(f))
+		add_foreign_change(f, "tracing_on was set to 0");
 }
 
 void foreign_changes_check(struct foreign_changes *f, const struct ring_listener *l,
@@ -456,7 +456,7 @@ void foreign_changes_check(struct foreign_changes *f, const struct ring_listener
 	foreign_changes_check_recording(f);
 	for (size_t i = 0; i < now->n; i++)
 		if (is_cleared(l, &now->rings[i]))
-			add_finding(f, "the rings were cleared");
+			add_foreign_change(f, "the rings were cleared");
 }
 
 /* Events that were removed from the kernel are reported elsewhere. */
@@ -478,7 +478,7 @@ static void check_event(struct foreign_changes *f, const struct instance *i, con
 	snprintf(file, sizeof(file), "events/%s", line);
 	path = instance_path_of(i, file);
 	if (path && fs_exists(path))
-		add_finding(f, "%s was disabled", line);
+		add_foreign_change(f, "%s was disabled", line);
 }
 
 static void check_events(struct foreign_changes *f, const struct instance *i)
@@ -501,7 +501,7 @@ void foreign_changes_check_settings(struct foreign_changes *f, const struct inst
 		_cleanup_(freep) char *now = instance_read(i, at[0]);
 
 		if (now && strcmp(now, at[1]) != 0)
-			add_finding(f, "%s was changed", at[0]);
+			add_foreign_change(f, "%s was changed", at[0]);
 	}
 	check_events(f, i);
 }

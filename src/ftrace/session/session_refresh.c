@@ -27,7 +27,7 @@
 
 /* ---- removed events ---- */
 
-static bool is_on(const struct ftrace_session *s, const struct event_name *e)
+static bool event_is_enabled(const struct ftrace_session *s, const struct event_name *e)
 {
 	_cleanup_(freep) char *text = NULL;
 	char file[600];
@@ -50,11 +50,11 @@ static bool is_as_before(const struct ftrace_session *s, const struct event_name
 	snprintf(file, sizeof(file), "events/%s/%s/format", e->group, e->name);
 	format = instance_read(&s->instance, file);
 	return format && event_table_find(&s->table, e->group, e->name, e->repr, format) &&
-	       is_on(s, e);
+	       event_is_enabled(s, e);
 }
 
 /* Moves the events that were removed or re-created to `gone`. */
-static void drop_changed(struct ftrace_session *s, struct event_selection *gone)
+static void drop_removed_events(struct ftrace_session *s, struct event_selection *gone)
 {
 	for (size_t i = s->events.n; i-- > 0;) {
 		struct event_name *e = &s->events.events[i];
@@ -188,7 +188,8 @@ static bool is_recreated(const struct ftrace_session *s, const struct event_name
  * Returns how many of the next removed events belong to the same group and have the same fate, as
  * those of a module do.
  */
-static size_t count_alike(const struct ftrace_session *s, const struct event_name *e, size_t n)
+static size_t count_removed_together(const struct ftrace_session *s, const struct event_name *e,
+				     size_t n)
 {
 	size_t i = 1;
 
@@ -208,7 +209,7 @@ static void report_gone(struct ftrace_session *s, const struct event_selection *
 		const struct event_name *e = &gone->events[i];
 		const char *fate = is_recreated(s, e) ? "re-created" : "removed";
 
-		n = count_alike(s, e, gone->n - i);
+		n = count_removed_together(s, e, gone->n - i);
 		if (n > 1)
 			setup_error_add_once(&s->errors, "%s/* (%zu events %s while recording%s)",
 					     event_name_group(e), n, fate, lost);
@@ -231,7 +232,7 @@ void session_refresh(struct ftrace_session *s)
 		return;
 	setup.errors = &again;
 	setup.later = true;
-	drop_changed(s, &gone);
+	drop_removed_events(s, &gone);
 	r = select_new(s, &setup, &new);
 	if (!r && new.n) {
 		read_strings(s);

@@ -71,7 +71,7 @@ static void write_probes(struct pb_enc *e, const struct dynevents *m)
 	}
 }
 
-static void write_more(struct pb_enc *e, const struct ftrace_stats_extra *m)
+static void write_stats_extra(struct pb_enc *e, const struct ftrace_stats_extra *m)
 {
 	if (m->ksyms_parsed) {
 		pb_enc_u64(e, PB_FTRACE_STATS_KERNEL_SYMBOLS_PARSED, m->ksyms_parsed);
@@ -99,7 +99,7 @@ void ftrace_stats_write(const struct ftrace_stats_packet *p, struct pb_enc *e)
 	if (p->errors)
 		write_setup_errors(e, p->errors);
 	if (p->more)
-		write_more(e, p->more);
+		write_stats_extra(e, p->more);
 	for (unsigned i = 0; p->status_counts && i < RING_PAGE_STATUS_COUNT; i++)
 		if (p->status_counts[i])
 			pb_enc_u64(e, PB_FTRACE_STATS_FTRACE_PARSE_ERRORS, i);
@@ -196,7 +196,8 @@ static bool session_stats_read_line(const struct profile *p, const char *event, 
 	return true;
 }
 
-static bool belong_together(const struct profile *p, const char *events, const char *counts)
+static bool profiles_are_of_one_list(const struct profile *p, const char *events,
+				     const char *counts)
 {
 	char group[64], name[64];
 	struct counts line;
@@ -238,7 +239,7 @@ static void read_profile(struct dynevents *m, const struct profile *p)
 			break;
 		stable = !strcmp(events.s, again.s);
 	}
-	if (stable && belong_together(p, events.s, counts.s)) {
+	if (stable && profiles_are_of_one_list(p, events.s, counts.s)) {
 		for (size_t i = 0; i < m->n; i++)
 			if (m->events[i]->type == p->type)
 				m->events[i]->hits = m->events[i]->misses = 0;
@@ -334,7 +335,7 @@ static void update_probe_counts(struct ftrace_session *s)
 }
 
 /* The sum increases whenever a record is written or a loss, an error or a failure is counted. */
-static uint64_t sum_progress(const struct ftrace_session *s, const struct ring_stats_all *now)
+static uint64_t sum_of_changes(const struct ftrace_session *s, const struct ring_stats_all *now)
 {
 	const struct setup_errors *r = &s->errors;
 	uint64_t status_counts[RING_PAGE_STATUS_COUNT] = {0};
@@ -397,7 +398,7 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 	foreign_changes_check(&s->foreign, &s->ring, &now);
 	add_top_stats(s, &now);
 	update_probe_counts(s);
-	sum = sum_progress(s, &now);
+	sum = sum_of_changes(s, &now);
 	if (!always && st->written && sum == st->written_sum) {
 		ring_stats_deinit(&now);
 		return;

@@ -234,8 +234,8 @@ const char *instance_refused_file(const struct instance *i)
 }
 
 /* The kernel needs tens of milliseconds for sizes, clocks, filters, and some switches. */
-static int write_own(const struct instance *i, const char *file, const char *text,
-		     int (*put)(const char *path, const char *text))
+static int write_file_of_instance(const struct instance *i, const char *file, const char *text,
+				  int (*put)(const char *path, const char *text))
 {
 	_cleanup_(freep) char *path = instance_path_of(i, file);
 	int r = -ENOMEM;
@@ -251,13 +251,13 @@ static int write_own(const struct instance *i, const char *file, const char *tex
 int instance_write(const struct instance *i, const char *file, const char *text)
 {
 	return i->override ? override_write(i->override, file, text)
-			   : write_own(i, file, text, setting_write);
+			   : write_file_of_instance(i, file, text, setting_write);
 }
 
 int instance_append(const struct instance *i, const char *file, const char *text)
 {
 	return i->override ? override_append(i->override, file, text)
-			   : write_own(i, file, text, setting_append);
+			   : write_file_of_instance(i, file, text, setting_append);
 }
 
 int instance_keep_ring(const struct instance *i)

@@ -59,7 +59,7 @@ int undo_log_add(struct undo_log *l, const char *file, const char *old_value,
 	return 0;
 }
 
-static int restore(const struct setting_change *c, const char *dir)
+static int restore_setting(const struct setting_change *c, const char *dir)
 {
 	_cleanup_(freep) char *now = NULL, *text = NULL;
 	enum setting_kind kind = setting_kind_of(c->file);
@@ -106,7 +106,7 @@ static void log_failure(const struct undo_log *l, const struct setting_change *c
 
 int undo_log_undo(struct undo_log *l, struct setting_change *c)
 {
-	int r = c->logged ? restore(c, l->dir) : 0;
+	int r = c->logged ? restore_setting(c, l->dir) : 0;
 
 	if (may_succeed_later(r))
 		return r;
@@ -247,7 +247,7 @@ static int undo_log_parse(struct undo_log *l, const char *text, size_t len)
 }
 
 /* Returns what follows the first words of a log, "BOOT-ID PID\n...", or NULL. */
-static const char *after_head(const char *text)
+static const char *text_after_log_head(const char *text)
 {
 	if (text && str_starts(text, HEAD))
 		return text + strlen(HEAD);
@@ -260,7 +260,8 @@ static int roll_back(struct undo_log *l)
 	struct strbuf b = {0};
 	char now[64], then[64];
 	int undone, r = fs_read_fd(l->fd, UNDO_LOG_MAX, &b);
-	const char *head = r ? NULL : after_head(b.s), *eol = head ? strchr(head, '\n') : NULL;
+	const char *head = r ? NULL : text_after_log_head(b.s),
+		   *eol = head ? strchr(head, '\n') : NULL;
 
 	if (eol && sscanf(head, "%63s", then) == 1 && !read_boot_id(now) && !strcmp(now, then))
 		r = undo_log_parse(l, eol + 1, b.len - (size_t)(eol + 1 - b.s));
@@ -275,7 +276,7 @@ static int read_log_pid(const char *path)
 	const char *head;
 	int pid = 0;
 
-	head = fs_read_file(path, UNDO_LOG_MAX, &b) ? NULL : after_head(b.s);
+	head = fs_read_file(path, UNDO_LOG_MAX, &b) ? NULL : text_after_log_head(b.s);
 	if (!head || sscanf(head, "%*s %d", &pid) != 1)
 		pid = 0;
 	strbuf_deinit(&b);

@@ -239,7 +239,7 @@ static void forget_next_session(void)
 	startup.next = (struct instance_session){0};
 }
 
-static void free_writer(struct thread *t, void *ctx)
+static void free_writer_of_thread(struct thread *t, void *ctx)
 {
 	event_writer_free(t, ctx);
 }
@@ -294,7 +294,7 @@ static bool startup_start(const struct source_host *h, uint64_t id)
 		return false;
 	s = in->source;
 	io_disarm(&library_loop, &startup.timer);
-	threads_claim_all(free_writer, assign_to_session, in);
+	threads_claim_all(free_writer_of_thread, assign_to_session, in);
 	if (s->callbacks.on_start)
 		s->callbacks.on_start(s->ctx, in->user->object);
 	send_recorded_chunks(in);
@@ -601,7 +601,7 @@ static void instance_end(struct instance *in)
 		}
 	}
 	set_enabled_bit(in, false);
-	threads_claim(free_writer, in, -1);
+	threads_claim(free_writer_of_thread, in, -1);
 	report_dropped(in);
 	in->state = INSTANCE_FREE;
 	in->epoch++;

@@ -19,7 +19,8 @@ static __thread bool in_new;
 _Atomic bool thread_full_barrier_;
 void (*_Atomic thread_free_writers)(struct thread *t);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list; held during a claim */
+static pthread_mutex_t lock =
+	PTHREAD_MUTEX_INITIALIZER; /* of the list; held while threads are claimed */
 static struct thread *all;
 static pthread_key_t key; /* its destructor runs at the end of a thread */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -27,17 +28,17 @@ static bool has_key;
 
 /* ---- barriers ---- */
 
-static int membarrier(int command)
+static int call_membarrier(int command)
 {
 	return (int)syscall(SYS_membarrier, command, 0, 0);
 }
 
-/* The barrier of a claim: after it, earlier stores of `busy` by all threads are visible. */
+/* The barrier of call_outside_threads(): after it, earlier stores of `busy` by all threads are visible. */
 static void barrier_all(void)
 {
 	if (!atomic_load_explicit(&thread_full_barrier_, memory_order_relaxed) &&
-	    membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
-		membarrier(MEMBARRIER_CMD_GLOBAL); /* slow, and needs no registration */
+	    call_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
+		call_membarrier(MEMBARRIER_CMD_GLOBAL); /* slow, and needs no registration */
 #ifndef THREAD_SANITIZED
 	atomic_thread_fence(memory_order_seq_cst);
 #endif
@@ -69,7 +70,7 @@ static void thread_forget(struct thread *t)
 	t->exits = true;
 	if (atomic_load(&thread_free_writers))
 		atomic_load (&thread_free_writers)(t);
-	thread_leave(t); /* a claim may wait for it */
+	thread_leave(t); /* threads_claim() may wait for it */
 	pthread_mutex_lock(&lock);
 	if (t->prev)
 		t->prev->next = t->next;
@@ -96,7 +97,7 @@ static void on_exit_of_thread(void *arg)
 
 static void register_barrier(void)
 {
-	if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0)
+	if (call_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0)
 		atomic_store(&thread_full_barrier_, true);
 }
 
@@ -141,7 +142,7 @@ struct thread *thread_add_self(void)
 
 /* ---- claims ---- */
 
-static bool is_outside(const struct thread *t)
+static bool thread_is_outside(const struct thread *t)
 {
 #ifdef THREAD_SANITIZED
 	return !atomic_load_explicit(&t->busy, memory_order_seq_cst);
@@ -160,8 +161,8 @@ static void thread_release(struct thread *t)
 enum { WANTED = 1, CLAIMED = 2 };
 
 /* Calls fn for each thread while it is outside. last: called while all are outside; NULL: none. */
-static void claim(void (*fn)(struct thread *t, void *ctx), void (*last)(void *ctx), void *ctx,
-		  int timeout_ms)
+static void call_outside_threads(void (*fn)(struct thread *t, void *ctx), void (*last)(void *ctx),
+				 void *ctx, int timeout_ms)
 {
 	uint64_t end = clock_mono_ns() + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * NS_PER_MS;
 	const struct timespec wait = {.tv_nsec = CLAIM_WAIT_US * 1000};
@@ -179,7 +180,7 @@ static void claim(void (*fn)(struct thread *t, void *ctx), void (*last)(void *ct
 		for (struct thread *t = all; t; t = t->next) {
 			if (atomic_load_explicit(&t->wanted, memory_order_relaxed) != WANTED)
 				continue;
-			if (t == me || is_outside(t))
+			if (t == me || thread_is_outside(t))
 				fn(t, ctx);
 			else if (!give_up) {
 				left = true;
@@ -205,12 +206,12 @@ static void claim(void (*fn)(struct thread *t, void *ctx), void (*last)(void *ct
 
 void threads_claim(void (*fn)(struct thread *t, void *ctx), void *ctx, int timeout_ms)
 {
-	claim(fn, NULL, ctx, timeout_ms);
+	call_outside_threads(fn, NULL, ctx, timeout_ms);
 }
 
 void threads_claim_all(void (*fn)(struct thread *t, void *ctx), void (*last)(void *ctx), void *ctx)
 {
-	claim(fn, last, ctx, -1);
+	call_outside_threads(fn, last, ctx, -1);
 }
 
 void threads_deinit(void)

@@ -66,7 +66,7 @@ static void intern_map_deinit(struct intern_map *m)
 
 #define FIRST_SLOTS 16u
 
-static void insert(struct track_set *s, const struct seen_track *t)
+static void track_set_insert(struct track_set *s, const struct seen_track *t)
 {
 	uint64_t i = t->uuid;
 
@@ -85,7 +85,7 @@ static bool track_set_grow(struct track_set *s)
 		return false;
 	for (uint32_t i = 0; i < s->n_slots; i++)
 		if (s->slots[i].uuid)
-			insert(&bigger, &s->slots[i]);
+			track_set_insert(&bigger, &s->slots[i]);
 	free(s->slots);
 	*s = bigger;
 	return true;
@@ -98,7 +98,7 @@ static bool track_set_add(struct track_set *s, uint64_t uuid)
 
 	if (s->used == TRACK_SET_MAX || (2 * s->used >= s->n_slots && !track_set_grow(s)))
 		return false;
-	insert(s, &t);
+	track_set_insert(s, &t);
 	return true;
 }
 
@@ -185,8 +185,8 @@ static void write_defaults(const struct event_sequence *s, struct pb_enc *e, boo
 	pb_enc_close(e);
 }
 
-static void write_reset(struct event_sequence *s, struct sonda_writer *w,
-			const struct event_config *c)
+static void write_cleared_state(struct event_sequence *s, struct sonda_writer *w,
+				const struct event_config *c)
 {
 	struct pb_enc *e = packet_enc(sonda_packet_begin(w));
 
@@ -222,7 +222,7 @@ void event_sequence_reset(struct event_sequence *s, struct sonda_writer *w,
 	const struct sonda_track process = sonda_track_process();
 
 	event_sequence_clear(s, c, now_ns);
-	write_reset(s, w, c);
+	write_cleared_state(s, w, c);
 	thread.tid = s->tid;
 	write_descriptor(s, w, c, &thread);
 	write_descriptor(s, w, c, &process);

@@ -94,7 +94,7 @@ static int register_source(const void *descriptor, size_t len)
 }
 
 /* Registers the source, or (register_it false) updates it if it is registered. */
-static int publish(bool register_it)
+static int publish_source(bool register_it)
 {
 	struct pb_mem m;
 	int r = pb_mem_init(&m);
@@ -119,14 +119,14 @@ static int publish(bool register_it)
 /* If there is no memory, the service keeps the old list. Sessions record new categories anyway. */
 static void update_source(void)
 {
-	(void)publish(false);
+	(void)publish_source(false);
 }
 
 int track_event_init(void)
 {
 	/* Set it first, so that a category that is added during the registration updates it. */
 	atomic_store_explicit(&categories_on_change, update_source, memory_order_release);
-	return publish(true);
+	return publish_source(true);
 }
 
 /* ---- startup tracing ---- */

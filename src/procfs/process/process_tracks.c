@@ -79,7 +79,7 @@ void process_tracks_deinit(struct process_tracks *u)
 	u->tracks = NULL;
 }
 
-static uint64_t incarnation(const struct process_tracks *u, int32_t tid)
+static uint64_t incarnation_of_task(const struct process_tracks *u, int32_t tid)
 {
 	return task_table_find(u->tasks, tid)->has_exited ? u->now : 0;
 }
@@ -169,11 +169,12 @@ void process_tracks_read(struct process_tracks *u, struct proc_files *f, int32_t
 {
 	process_tracks_begin(u);
 	if (!row->group && (u->options.io || u->options.cgroup))
-		row->group = tracks_add(u->tracks, &(struct track_spec){
-							   .kind = TRACK_PROCESS,
-							   .pid = pid,
-							   .incarnation = incarnation(u, pid),
-						   });
+		row->group =
+			tracks_add(u->tracks, &(struct track_spec){
+						      .kind = TRACK_PROCESS,
+						      .pid = pid,
+						      .incarnation = incarnation_of_task(u, pid),
+					      });
 	if (u->options.io && !(idle && row->has_io))
 		read_io(u, f, pid, row);
 	if (u->options.cgroup)
@@ -213,7 +214,7 @@ static void add_tracks(struct process_tracks *u, struct thread_usage *t)
 						 .kind = TRACK_THREAD,
 						 .pid = t->pid,
 						 .tid = t->tid,
-						 .incarnation = incarnation(u, t->tid),
+						 .incarnation = incarnation_of_task(u, t->tid),
 					 });
 	t->run = process_tracks_add_counter(u, t->group, "sched.run_ns", "Time on a CPU");
 	t->wait = process_tracks_add_counter(u, t->group, "sched.wait_ns",

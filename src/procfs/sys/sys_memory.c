@@ -47,7 +47,7 @@ struct sys_table {
 /* Longer names are not counter names of the kernel. */
 #define NAME_MAX_LEN 128
 
-static void add_wanted(struct sys_table *t, uint32_t number)
+static void add_wanted_number(struct sys_table *t, uint32_t number)
 {
 	t->wanted[number / 64] |= 1ull << number % 64;
 }
@@ -76,7 +76,7 @@ static void sys_table_choose(struct sys_table *t, struct sys_packet *p, const ch
 	for (size_t i = 0; i < n; i++) {
 		if (listed[i] > 0 && listed[i] < SYS_TABLE_NUMBERS &&
 		    protobuf_c_enum_descriptor_get_value(numbers, listed[i]))
-			add_wanted(t, (uint32_t)listed[i]);
+			add_wanted_number(t, (uint32_t)listed[i]);
 		else
 			sys_packet_log_unknown_id(&unknown, file, listed[i]);
 	}
@@ -130,7 +130,7 @@ static uint32_t add_extra_counter(const struct sys_table *t, struct sys_packet *
  * Stores the name of line i: this line and all after it are new or have moved. Returns 0, -EBADMSG
  * or -ENOMEM.
  */
-static int learn_line(struct sys_table *t, struct sys_packet *p, size_t i, struct span line)
+static int learn_table_line(struct sys_table *t, struct sys_packet *p, size_t i, struct span line)
 {
 	struct span name = sys_meminfo_cut_name(line);
 	struct sys_table_line l = {.name_len = (uint16_t)name.len, .extra = EXTRA_COUNTER_NONE};
@@ -178,7 +178,7 @@ static int sys_meminfo_parse_line(struct sys_table *t, struct sys_packet *p, siz
 	int r;
 
 	if (skip == 0) {
-		r = learn_line(t, p, i, line);
+		r = learn_table_line(t, p, i, line);
 		if (r < 0)
 			return r;
 		skip = t->lines[i].name_len + 1u;
@@ -357,7 +357,7 @@ static void write_cache(struct sys_packet *p, struct span name, uint64_t pages, 
 
 /* ---- the list of caches ---- */
 
-static void drop_caches_from(struct sys_slab *s, struct sys_packet *p, size_t from)
+static void drop_slab_caches_from(struct sys_slab *s, struct sys_packet *p, size_t from)
 {
 	for (size_t i = from; i < s->n; i++) {
 		free(s->caches[i].name);
@@ -370,14 +370,14 @@ static void drop_caches_from(struct sys_slab *s, struct sys_packet *p, size_t fr
  * Makes the cache of that name number i: keeps it, or replaces cache i and drops all after it.
  * Returns 0 or -errno.
  */
-static int set_cache(struct sys_slab *s, struct sys_packet *p, size_t i, struct span name,
-		     uint64_t pages)
+static int set_slab_cache(struct sys_slab *s, struct sys_packet *p, size_t i, struct span name,
+			  uint64_t pages)
 {
 	struct cache *c;
 
 	if (i < s->n && span_is(name, s->caches[i].name))
 		return 0;
-	drop_caches_from(s, p, i);
+	drop_slab_caches_from(s, p, i);
 	if (i >= CACHES_MAX)
 		return -E2BIG;
 	if (array_reserve(&s->caches, &s->cap, i + 1, sizeof(*s->caches)) < 0)
@@ -409,7 +409,7 @@ static int sys_slabinfo_parse_line(struct sys_slab *s, struct sys_packet *p, siz
 	write_cache(p, name, pages, slabs);
 	if (!s->by_file)
 		return 0;
-	if (set_cache(s, p, i, name, pages) == 0)
+	if (set_slab_cache(s, p, i, name, pages) == 0)
 		s->caches[i].empty = slabs == 0;
 	else
 		s->by_file = false;
@@ -432,7 +432,7 @@ static int slab_parse(void *state, struct sys_packet *p, struct span text)
 		i += bad == 0;
 		r = bad ? bad : r;
 	}
-	drop_caches_from(s, p, i);
+	drop_slab_caches_from(s, p, i);
 	return text.len > 0 ? -EBADMSG : r;
 }
 
@@ -498,7 +498,7 @@ static bool slab_step(void *state, struct sys_packet *p)
 /* ---- the source ---- */
 
 /* Returns true if caches are not split by memory cgroup. */
-static bool has_whole_caches(const char *proc_root)
+static bool slab_caches_are_whole(const char *proc_root)
 {
 	_cleanup_(strbuf_deinit) struct strbuf release = {0};
 
@@ -510,7 +510,7 @@ static int slab_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig
 {
 	struct sys_slab *s = state;
 
-	s->by_file = has_whole_caches(p->proc_root);
+	s->by_file = slab_caches_are_whole(p->proc_root);
 	return 0;
 }
 
@@ -518,7 +518,7 @@ static void slab_close(void *state, struct sys_packet *p)
 {
 	struct sys_slab *s = state;
 
-	drop_caches_from(s, p, 0);
+	drop_slab_caches_from(s, p, 0);
 	free(s->caches);
 }
 

@@ -58,7 +58,7 @@ static NO_CANARY bool fragment_at(struct tb_record *rec, uint16_t off, struct fr
 	return true;
 }
 
-static enum step stall(struct tb_seq *s, enum tb_stall why)
+static enum step stall_sequence(struct tb_seq *s, enum tb_stall why)
 {
 	s->stall = why;
 	return STEP_STALL;
@@ -203,12 +203,12 @@ static enum step read_joined(struct trace_buffer *b, struct tb_seq *s, struct tr
 		case LINK_UNPATCHED:
 			b->stats.readaheads_failed++;
 			return s->ended ? drop_first_records(b, s, i + 1, DATA_LOSS_WRITER_ABORT)
-					: stall(s, TB_WAITS_FOR_PATCH);
+					: stall_sequence(s, TB_WAITS_FOR_PATCH);
 		}
 	}
 	b->stats.readaheads_failed++;
 	return s->ended ? drop_first_records(b, s, s->refs.n, DATA_LOSS_WRITER_ABORT)
-			: stall(s, TB_WAITS_FOR_NEXT);
+			: stall_sequence(s, TB_WAITS_FOR_NEXT);
 }
 
 /* ---- one step at the head ---- */
@@ -244,7 +244,7 @@ static enum step buffer_read_head(struct trace_buffer *b, struct tb_seq *s,
 
 	b->work++;
 	if (previous_chunk_may_grow(b, s, rec))
-		return stall(s, TB_WAITS_FOR_MORE);
+		return stall_sequence(s, TB_WAITS_FOR_MORE);
 	if (rec->used == 0)
 		return drop_first_records(b, s, 1, 0);
 	if (!fragment_at(rec, rec->read, &f)) {
@@ -259,7 +259,7 @@ static enum step buffer_read_head(struct trace_buffer *b, struct tb_seq *s,
 	is_last = f.end == rec->used;
 	if (is_last && rec->flags & TB_NEEDS_PATCHING)
 		return s->ended ? drop_first_records(b, s, 1, DATA_LOSS_WRITER_ABORT)
-				: stall(s, TB_WAITS_FOR_PATCH);
+				: stall_sequence(s, TB_WAITS_FOR_PATCH);
 	if (is_last && rec->flags & TB_ON_NEXT)
 		return read_joined(b, s, ret);
 	return read_whole(b, s, rec, &f, ret);

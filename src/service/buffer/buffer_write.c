@@ -95,7 +95,7 @@ static enum tb_copy_result chunk_copy_reserve(struct chunk_copy *c, size_t n)
 }
 
 /* Copies the bytes of the window, up to n, to the ring. */
-static void flush_window(struct chunk_copy *c, size_t n)
+static void write_window_to_ring(struct chunk_copy *c, size_t n)
 {
 	if (c->window && n > c->from)
 		copy_nontemporal(chunk_copy_address_of(c, c->from), c->window, n - c->from);
@@ -125,7 +125,7 @@ static void copy_next_part(struct chunk_copy *c, size_t upto)
 	size_t n =
 		c->window ? MIN(window_part_size(c), c->len - c->got) : reserve_ring_part(c, upto);
 
-	flush_window(c, c->got);
+	write_window_to_ring(c, c->got);
 	c->part = c->window ? c->window : chunk_copy_address_of(c, c->got);
 	memcpy(c->part, c->src + c->got, n);
 	/* The check must see the bytes that are stored, so the source is not read again. */
@@ -226,7 +226,7 @@ static enum tb_copy_result tb_chunk_copy(struct trace_buffer *b, const void *unt
 	room = chunk_copy_reserve(&c, used);
 	if (room != TB_COPY_OK)
 		return room;
-	flush_window(&c, used);
+	write_window_to_ring(&c, used);
 	return r;
 }
 
@@ -292,7 +292,7 @@ static uint16_t whole_fragments(const struct smb_chunk_header *h, bool complete)
 	return complete || h->count == 0 ? h->count : h->count - 1;
 }
 
-static bool is_past(const struct tb_seq *s, uint32_t chunk_id)
+static bool is_past_chunk(const struct tb_seq *s, uint32_t chunk_id)
 {
 	return s->has_last && (int32_t)(chunk_id - s->last_id) < 0;
 }
@@ -306,8 +306,8 @@ enum verdict {
 };
 
 /* Returns the verdict on a chunk that was committed before. */
-static enum verdict judge_known(const struct tb_seq *s, const struct known *k,
-				const struct smb_chunk_header *h, size_t len, bool complete)
+static enum verdict judge_known_chunk(const struct tb_seq *s, const struct known *k,
+				      const struct smb_chunk_header *h, size_t len, bool complete)
 {
 	uint16_t frags = whole_fragments(h, complete);
 
@@ -322,10 +322,10 @@ static enum verdict judge_known(const struct tb_seq *s, const struct known *k,
 }
 
 /* Returns the verdict on a chunk of which nothing is known. */
-static enum verdict judge_new(const struct tb_seq *s, uint32_t chunk_id)
+static enum verdict judge_new_chunk(const struct tb_seq *s, uint32_t chunk_id)
 {
 	/* A chunk that was scraped and read, or overwritten, has no new data. */
-	if (is_past(s, chunk_id))
+	if (is_past_chunk(s, chunk_id))
 		return s->last_id - chunk_id > s->last_id - s->run_start ? VERDICT_TOO_LATE
 									 : VERDICT_NOTHING_NEW;
 	if (!tb_refs_admits(&s->refs, chunk_id) ||
@@ -429,7 +429,7 @@ static void add_record(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_
 	uint32_t i = tb_refs_upper_bound(&s->refs, chunk_id), n = s->refs.n;
 
 	/* Making room may have dropped later records of the sequence. */
-	if (is_past(s, chunk_id) || tb_seq_insert(b, s, i, chunk_id, r->wr)) {
+	if (is_past_chunk(s, chunk_id) || tb_seq_insert(b, s, i, chunk_id, r->wr)) {
 		b->stats.chunks_discarded++;
 		return;
 	}
@@ -472,7 +472,8 @@ static void commit_to(struct trace_buffer *b, struct tb_seq *s, const struct smb
 		b->stats.chunks_discarded++;
 		return;
 	}
-	switch (is_known ? judge_known(s, &k, h, len, complete) : judge_new(s, h->chunk_id)) {
+	switch (is_known ? judge_known_chunk(s, &k, h, len, complete)
+			 : judge_new_chunk(s, h->chunk_id)) {
 	case VERDICT_STORE:
 		break;
 	case VERDICT_COMPLETE:

@@ -84,7 +84,7 @@ static int chunk_index_grow(struct tb_refs *r)
 	return 0;
 }
 
-static void move_to(struct tb_refs *r, uint32_t head)
+static void move_refs_to(struct tb_refs *r, uint32_t head)
 {
 	memmove(&r->array[head], tb_refs_at(r, 0), r->n * sizeof(*r->array));
 	r->head = head;
@@ -97,7 +97,7 @@ static int chunk_index_make_room(struct tb_refs *r, bool in_front)
 		return 0;
 	if (r->n >= r->cap - r->cap / 4 && chunk_index_grow(r))
 		return -ENOMEM;
-	move_to(r, in_front ? (r->cap - r->n + 1) / 2 : 0);
+	move_refs_to(r, in_front ? (r->cap - r->n + 1) / 2 : 0);
 	return 0;
 }
 

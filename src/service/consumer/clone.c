@@ -190,7 +190,7 @@ static int swap_in_empty_buffer(struct session *s, size_t i, struct trace_buffer
 }
 
 /* Creates the copies, which are empty until move_or_copy_group(). */
-static int new_copies(struct pending_clone *p)
+static int make_buffer_copies(struct pending_clone *p)
 {
 	const struct session *s = p->source;
 	int r = 0;
@@ -350,7 +350,7 @@ void clone_reject_waiting_call(struct consumer_port *c)
 
 /* ---- flushes ---- */
 
-static bool is_in_group(void *ctx, uint16_t buffer_id)
+static bool buffer_is_in_group(void *ctx, uint16_t buffer_id)
 {
 	const struct clone_flush *f = ctx;
 	const struct session *s = f->clone->source;
@@ -417,7 +417,7 @@ static void begin_flushes(struct pending_clone *p, uint64_t flags)
 {
 	for (size_t g = 0; g < N_GROUPS; g++) {
 		struct flush_request request = {.flags = flags,
-						.includes = is_in_group,
+						.includes = buffer_is_in_group,
 						.done = clone_on_flushed,
 						.ctx = &p->flushes[g]};
 
@@ -576,7 +576,7 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 		return send_clone_reply(c, call, NULL, e.text);
 	if (session_file(source))
 		p->file = passed_file_release(&file);
-	p->no_memory = clear_buffers(source) < 0 || new_copies(p) < 0;
+	p->no_memory = clear_buffers(source) < 0 || make_buffer_copies(p) < 0;
 	if (r->for_bugreport || wants_bugreport(r))
 		flags |= FLUSH_FOR_BUGREPORT;
 	begin_flushes(p, flags);

@@ -155,7 +155,7 @@ static void add_session(struct answer *a, const struct session *s)
 }
 
 /* A session is shown to its own user, and to root. */
-static bool may_see(const struct consumer_port *c, const struct session *s)
+static bool may_see_session(const struct consumer_port *c, const struct session *s)
 {
 	return c->uid == 0 || c->uid == session_uid(s);
 }
@@ -175,7 +175,7 @@ static void add_sessions(struct answer *a)
 	pb_enc_bool(e, PB_TRACING_SERVICE_STATE_SUPPORTS_TRACING_SESSIONS, true);
 	query_add_entry(a);
 	while ((s = sessions_next(v, s)))
-		if (may_see(a->consumer, s))
+		if (may_see_session(a->consumer, s))
 			add_session(a, s);
 }
 
@@ -310,7 +310,8 @@ static void consumer_port_on_flushed(void *ctx, const struct ipc_call *call, boo
 		ipc_reject(c->conn, call);
 }
 
-static int flush(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
+static int flush_session(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			 size_t len)
 {
 	struct consumer_port *c = endpoint;
 	struct flush_request request = {.done = consumer_port_on_flushed, .ctx = c, .call = *call};
@@ -465,7 +466,7 @@ static const struct ipc_method methods[] = {
 	{"DisableTracing", disable_tracing},
 	{"ReadBuffers", read_buffers},
 	{"FreeBuffers", free_buffers},
-	{"Flush", flush},
+	{"Flush", flush_session},
 	{"StartTracing", start_tracing},
 	{"ChangeTraceConfig", consumer_session_change_config},
 	{"Detach", consumer_session_detach_call},

@@ -12,7 +12,7 @@
 
 #define SEND_AT_BYTES (64u << 10) /* sent at once, before the next loop iteration */
 
-static bool observes(const struct observer *o, uint32_t event)
+static bool observer_wants(const struct observer *o, uint32_t event)
 {
 	return o->active && (o->events & event);
 }
@@ -40,7 +40,7 @@ void observer_send(struct observer *o)
 }
 
 /* Called after each event that was put into pending. */
-static void send_soon(struct observer *o)
+static void observer_send_soon(struct observer *o)
 {
 	if (pb_mem_len(&o->pending) >= SEND_AT_BYTES)
 		send_pending(o);
@@ -94,24 +94,24 @@ static void put_instance(void *ctx, const struct source_instance *i)
 		   i->config->config->name);
 	pb_enc_u64(e, PB_OBSERVABLE_EVENTS_DATA_SOURCE_INSTANCE_STATE_CHANGE_STATE, state);
 	pb_enc_close(e);
-	send_soon(o);
+	observer_send_soon(o);
 }
 
 static void put_all_started(struct observer *o)
 {
 	pb_enc_bool(&o->pending.enc, PB_OBSERVABLE_EVENTS_ALL_DATA_SOURCES_STARTED, true);
-	send_soon(o);
+	observer_send_soon(o);
 }
 
 void observer_add_instance(struct observer *o, const struct source_instance *i)
 {
-	if (observes(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_DATA_SOURCES_INSTANCES))
+	if (observer_wants(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_DATA_SOURCES_INSTANCES))
 		put_instance(o, i);
 }
 
 void observer_add_all_started(struct observer *o)
 {
-	if (observes(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED))
+	if (observer_wants(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED))
 		put_all_started(o);
 }
 
@@ -121,7 +121,7 @@ void observer_add_clone_trigger(struct observer *o, uint64_t session_id,
 {
 	struct pb_enc *e = &o->pending.enc;
 
-	if (!observes(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_CLONE_TRIGGER_HIT))
+	if (!observer_wants(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_CLONE_TRIGGER_HIT))
 		return;
 	send_pending(o);
 	pb_enc_open(e, PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT);
@@ -148,10 +148,10 @@ void observer_begin(struct observer *o, const struct ipc_call *call, uint32_t ev
 	}
 	if (!session)
 		return;
-	if (observes(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_DATA_SOURCES_INSTANCES))
+	if (observer_wants(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_DATA_SOURCES_INSTANCES))
 		session_each_instance(session, put_instance, o);
 	if (session_all_started(session) &&
-	    observes(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED))
+	    observer_wants(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED))
 		put_all_started(o);
 }
 

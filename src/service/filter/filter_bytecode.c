@@ -60,7 +60,7 @@ static int fail_no_memory(struct err_text *e)
 
 /* ---- words ---- */
 
-static uint32_t checksum(const struct words *w)
+static uint32_t checksum_of_words(const struct words *w)
 {
 	uint64_t h = FNV1A_START;
 
@@ -89,7 +89,7 @@ static int read_words(const uint8_t *p, size_t len, struct words *w, struct err_
 			return fail_no_memory(e);
 		w->list[w->n++] = (uint32_t)v;
 	}
-	if (len && w->list[--w->n] != checksum(w))
+	if (len && w->list[--w->n] != checksum_of_words(w))
 		return fail_invalid(e, "its checksum is wrong");
 	return 0;
 }
@@ -112,7 +112,7 @@ struct rules {
 	size_t n; /* number of rules */
 };
 
-static int add_high(struct rules *r, uint32_t first, uint32_t end, packed_action action)
+static int add_high_range(struct rules *r, uint32_t first, uint32_t end, packed_action action)
 {
 	if (first == end)
 		return 0;
@@ -135,7 +135,7 @@ static int filter_bytecode_add_rule(struct rules *r, uint32_t first, uint32_t en
 		return 0;
 	if (r->n_high > 0 && r->high[r->n_high - 1].end > from)
 		return fail_invalid(e, "fields above 127 are not in order");
-	return add_high(r, from, end, action) < 0 ? fail_no_memory(e) : 0;
+	return add_high_range(r, from, end, action) < 0 ? fail_no_memory(e) : 0;
 }
 
 /* Reads one word and its argument. Sets *ret_end if the word ends the message. */
@@ -189,7 +189,7 @@ struct overlay {
 };
 
 /* Reads the next triple, which must come after the current one in order. */
-static int next_triple(struct overlay *o, struct err_text *e)
+static int next_overlay_triple(struct overlay *o, struct err_text *e)
 {
 	uint32_t message, word, argument, opcode;
 
@@ -217,7 +217,8 @@ static int next_triple(struct overlay *o, struct err_text *e)
 }
 
 /* Applies the overlay to fields above 127. An overlay field inside a range splits the range. */
-static int merge_high(struct overlay *o, uint32_t message, struct rules *r, struct err_text *e)
+static int apply_overlay_to_high(struct overlay *o, uint32_t message, struct rules *r,
+				 struct err_text *e)
 {
 	struct rules merged = {.n_low = 0};
 	struct filter_range *old = r->high;
@@ -228,19 +229,19 @@ static int merge_high(struct overlay *o, uint32_t message, struct rules *r, stru
 		uint32_t field = o->field;
 
 		for (; i < r->n_high && old[i].end <= field && error == 0; i++)
-			error = add_high(&merged, old[i].first, old[i].end, old[i].action);
+			error = add_high_range(&merged, old[i].first, old[i].end, old[i].action);
 		if (i < r->n_high && old[i].first <= field && error == 0) {
-			error = add_high(&merged, old[i].first, field, old[i].action);
+			error = add_high_range(&merged, old[i].first, field, old[i].action);
 			old[i].first = field + 1;
 		}
 		if (error == 0)
-			error = add_high(&merged, field, field + 1, o->action);
+			error = add_high_range(&merged, field, field + 1, o->action);
 		if (error == 0)
-			error = next_triple(o, e);
+			error = next_overlay_triple(o, e);
 		merged.n++;
 	}
 	for (; i < r->n_high && error == 0; i++)
-		error = add_high(&merged, old[i].first, old[i].end, old[i].action);
+		error = add_high_range(&merged, old[i].first, old[i].end, old[i].action);
 	free(old);
 	r->high = merged.high;
 	r->n_high = merged.n_high;
@@ -256,11 +257,11 @@ static int apply_overlay(struct overlay *o, uint32_t message, struct rules *r, s
 		r->low[o->field] = o->action;
 		r->n_low = MAX(r->n_low, o->field + 1);
 		r->n++;
-		error = next_triple(o, e);
+		error = next_overlay_triple(o, e);
 	}
 	if (error < 0 || o->message != message)
 		return error;
-	return merge_high(o, message, r, e);
+	return apply_overlay_to_high(o, message, r, e);
 }
 
 /* ---- the table ---- */
@@ -371,7 +372,7 @@ static int check_messages(struct filter_bytecode *b, struct err_text *e)
 static int filter_bytecode_compile(struct filter_bytecode *b, struct words *w, struct overlay *o,
 				   struct err_text *e)
 {
-	int r = next_triple(o, e);
+	int r = next_overlay_triple(o, e);
 
 	while (r == 0 && w->next < w->n)
 		r = filter_bytecode_read_message(b, w, o, e);

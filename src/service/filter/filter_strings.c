@@ -33,7 +33,7 @@ struct filter_strings {
 
 /* ---- one text ---- */
 
-static void redact(uint8_t *p, size_t len)
+static void redact_bytes(uint8_t *p, size_t len)
 {
 	static const char words[] = "P60REDACTED";
 	size_t n = MIN(len, sizeof(words) - 1);
@@ -46,7 +46,7 @@ static void redact_groups(const struct rule *r, uint8_t *text, const struct rege
 {
 	for (size_t i = 1; i < regex_groups(r->regex); i++)
 		if (spans[i].begin != REGEX_UNSET)
-			redact(text + spans[i].begin, spans[i].end - spans[i].begin);
+			redact_bytes(text + spans[i].begin, spans[i].end - spans[i].begin);
 }
 
 /* Returns 1 if the rule matches, 0 if not, or -E2BIG. */
@@ -150,13 +150,13 @@ static int set_types(struct rule *r, const pb_rule *from, struct err_text *e)
 	return 0;
 }
 
-static void deinit_rule(struct rule *r)
+static void string_rule_deinit(struct rule *r)
 {
 	regex_free(r->regex);
 	free(r->prefix);
 }
 
-static int init_rule(struct rule *r, const pb_rule *from, struct err_text *e)
+static int string_rule_init(struct rule *r, const pb_rule *from, struct err_text *e)
 {
 	const char *prefix = from->atrace_payload_starts_with;
 	struct err_text why;
@@ -193,15 +193,15 @@ static int filter_strings_add_rule(struct filter_strings *s, const pb_rule *from
 
 	if (!slot)
 		return err_set(e, -EINVAL, "more string rules than %u", MAX_FILTER_RULES);
-	r = init_rule(&new, from, e);
+	r = string_rule_init(&new, from, e);
 	if (r < 0) {
-		deinit_rule(&new);
+		string_rule_deinit(&new);
 		return r;
 	}
 	if (slot == &s->rules[s->n])
 		s->n++;
 	else
-		deinit_rule(slot);
+		string_rule_deinit(slot);
 	*slot = new;
 	return 0;
 }
@@ -236,6 +236,6 @@ void filter_strings_free(struct filter_strings *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->n; i++)
-		deinit_rule(&s->rules[i]);
+		string_rule_deinit(&s->rules[i]);
 	free(s);
 }

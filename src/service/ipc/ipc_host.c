@@ -187,7 +187,7 @@ static int listeners_init(struct listeners *l)
 
 #define TIME_SLICE_NS (2 * NS_PER_MS) /* of a connection in a loop iteration */
 /* Requests of an urgent service are handled first: those of root always, those of other users only
- * while their recent work (busy_ns()) is at most URGENT_NS. The work is counted up to URGENT_MOST_NS
+ * while their recent work (urgent_busy_ns()) is at most URGENT_NS. The work is counted up to URGENT_MOST_NS
  * and falls by 1/URGENT_PART of the elapsed time, so the others lose this right for at most 8 s. */
 #define URGENT_NS (4 * NS_PER_MS)
 #define URGENT_MOST_NS NS_PER_S
@@ -373,7 +373,7 @@ static void handle_frame(struct ipc_conn *c, const uint8_t *data, size_t len)
 }
 
 /* Returns the account of an urgent service at this time. */
-static uint64_t busy_ns(const struct ipc_host *h, uint64_t now_ns)
+static uint64_t urgent_busy_ns(const struct ipc_host *h, uint64_t now_ns)
 {
 	return h->busy_ns - MIN(h->busy_ns, (now_ns - h->busy_at_ns) / URGENT_PART);
 }
@@ -398,8 +398,8 @@ static void work_end(struct ipc_host *h, uint64_t begin_ns)
 		h->quota->producers_ns += now - begin_ns;
 		return;
 	}
-	h->busy_ns =
-		MIN(busy_ns(h, now) + clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns, URGENT_MOST_NS);
+	h->busy_ns = MIN(urgent_busy_ns(h, now) + clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns,
+			 URGENT_MOST_NS);
 	h->busy_at_ns = now;
 }
 
@@ -418,7 +418,7 @@ static bool may_be_urgent(void *ctx)
 	const struct ipc_conn *c = ctx;
 
 	return quota_is_root(c->host->quota, c->account.user) ||
-	       busy_ns(c->host, clock_mono_ns()) <= URGENT_NS;
+	       urgent_busy_ns(c->host, clock_mono_ns()) <= URGENT_NS;
 }
 
 /* ---- connections ---- */

@@ -85,7 +85,7 @@ bool remote_address_same(const struct remote_address *a, const struct remote_add
 
 /* ---- rules ---- */
 
-static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
+static bool first_bits_are_equal(const uint8_t *a, const uint8_t *b, unsigned bits)
 {
 	unsigned whole = bits / 8, rest = bits % 8;
 
@@ -101,14 +101,15 @@ static bool remote_allow_has(const struct remote_allow *a, const struct remote_a
 
 		if (rule->family != peer->family || rule->family == AF_UNSPEC)
 			continue;
-		if (rule->family == AF_VSOCK ? rule->cid == peer->cid
-					     : same_bits(rule->ip, peer->ip, a->rules[i].bits))
+		if (rule->family == AF_VSOCK
+			    ? rule->cid == peer->cid
+			    : first_bits_are_equal(rule->ip, peer->ip, a->rules[i].bits))
 			return true;
 	}
 	return false;
 }
 
-static int bad_rule(struct err_text *e, const char *rule)
+static int refuse_address_rule(struct err_text *e, const char *rule)
 {
 	return err_set(e, -EINVAL,
 		       "%s is not an address: use 10.0.0.1, 10.0.0.0/8, ::1, fd00::/8 or "
@@ -158,7 +159,7 @@ static int ipc_peer_add_rule(struct remote_allow *a, const char *text, struct er
 	else
 		r = parse_ip(rule, &address, &bits);
 	if (r < 0)
-		return bad_rule(e, text);
+		return refuse_address_rule(e, text);
 	a->rules[a->n].address = address;
 	a->rules[a->n++].bits = bits;
 	return 0;

@@ -104,7 +104,7 @@ static int send_queue_flush(struct send_queue *q, int sock)
  * Moves the waiting bytes to the front if at least half of the bytes in the buffer are sent. So a
  * byte is moved at most once on average.
  */
-static void compact(struct send_queue *q)
+static void send_queue_compact(struct send_queue *q)
 {
 	if (q->head == 0 || q->head < q->len - q->head)
 		return;
@@ -118,7 +118,7 @@ static void compact(struct send_queue *q)
 /* Makes room for that many more bytes. Returns 0 or -ENOMEM. */
 static int send_queue_reserve(struct send_queue *q, size_t bytes)
 {
-	compact(q);
+	send_queue_compact(q);
 	return array_reserve(&q->out, &q->cap, q->len + bytes, 1);
 }
 
@@ -251,7 +251,7 @@ static void close_through_owner(struct msgsock *m, int fd)
 }
 
 /* Keeps the last descriptor that the peer sent. */
-static void set_got_fd(void *ctx, int fd)
+static void keep_received_fd(void *ctx, int fd)
 {
 	struct msgsock *m = ctx;
 
@@ -271,7 +271,7 @@ void msgsock_free(struct msgsock *m)
 		return;
 	stop_events(m);
 	send_queue_clear(&m->queue);
-	set_got_fd(m, -1);
+	keep_received_fd(m, -1);
 	close_through_owner(m, TAKE_FD(m->fd));
 	m->freed = true;
 	report_memory_freed(m);
@@ -295,7 +295,7 @@ static void msgsock_finish(struct msgsock *m, int error)
 	m->ops->on_close(m->ctx, m->error ? m->error : error);
 }
 
-static uint32_t length_at(const uint8_t *p)
+static uint32_t message_length_at(const uint8_t *p)
 {
 	uint32_t len;
 
@@ -303,7 +303,7 @@ static uint32_t length_at(const uint8_t *p)
 	return le32toh(len);
 }
 
-static bool must_hold(const struct msgsock *m)
+static bool must_hold_messages(const struct msgsock *m)
 {
 	return msgsock_queued(m) > m->hold_limit;
 }
@@ -317,7 +317,7 @@ static bool slice_is_over(const struct msgsock *m)
 static bool has_message(const struct msgsock *m, size_t pos)
 {
 	return m->in_len - pos >= LENGTH_WORD &&
-	       m->in_len - pos - LENGTH_WORD >= length_at(m->in + pos);
+	       m->in_len - pos - LENGTH_WORD >= message_length_at(m->in + pos);
 }
 
 /*
@@ -325,13 +325,13 @@ static bool has_message(const struct msgsock *m, size_t pos)
  * queue is above hold_limit. Moves the rest to the front. Returns 0 or -EMSGSIZE. A callback may
  * have freed m (m->freed).
  */
-static int deliver(struct msgsock *m)
+static int deliver_messages(struct msgsock *m)
 {
 	size_t pos = 0;
 	int r = 0;
 
-	while (m->in_len - pos >= LENGTH_WORD && !must_hold(m)) {
-		size_t len = length_at(m->in + pos);
+	while (m->in_len - pos >= LENGTH_WORD && !must_hold_messages(m)) {
+		size_t len = message_length_at(m->in + pos);
 
 		if (len > MSGSOCK_MAX_MESSAGE) {
 			r = -EMSGSIZE;
@@ -355,7 +355,7 @@ static int deliver(struct msgsock *m)
 }
 
 /* Call it when m->in was resized or freed. Returns 0, or the error of on_memory. */
-static int note_in_cap(struct msgsock *m, size_t cap)
+static int note_receive_capacity(struct msgsock *m, size_t cap)
 {
 	bool counts = MAX(m->in_cap, cap) > LEAST_IN;
 
@@ -371,14 +371,14 @@ static int fit_receive_buffer(struct msgsock *m)
 	uint8_t *p;
 
 	if (m->in_len >= LENGTH_WORD)
-		want = MAX(want, LENGTH_WORD + length_at(m->in));
+		want = MAX(want, LENGTH_WORD + message_length_at(m->in));
 	if (m->in_cap == want || (m->in_cap > want && m->in_len > 0))
 		return 0;
 	p = realloc(m->in, want);
 	if (!p)
 		return m->in_cap > want ? 0 : -ENOMEM;
 	m->in = p;
-	return note_in_cap(m, want);
+	return note_receive_capacity(m, want);
 }
 
 /* libevent refuses a new priority for an active event: call this before event_active(). */
@@ -404,7 +404,7 @@ static void pause_reading(struct msgsock *m)
  * have been freed. */
 static bool deliver_and_make_room(struct msgsock *m)
 {
-	int r = deliver(m);
+	int r = deliver_messages(m);
 
 	if (m->freed)
 		return false;
@@ -412,7 +412,7 @@ static bool deliver_and_make_room(struct msgsock *m)
 		pause_reading(m);
 		return false;
 	}
-	if (must_hold(m)) {
+	if (must_hold_messages(m)) {
 		m->held = true;
 		event_del(&m->on_readable);
 		return false;
@@ -447,7 +447,8 @@ static void read_slice(struct msgsock *m)
 	}
 	while (total < MAX_IN) {
 		const struct iovec room = {m->in + m->in_len, m->in_cap - m->in_len};
-		ssize_t n = sock_receive(m->fd, &room, 1, MSG_DONTWAIT, MAX_AT_ONCE, set_got_fd, m);
+		ssize_t n = sock_receive(m->fd, &room, 1, MSG_DONTWAIT, MAX_AT_ONCE,
+					 keep_received_fd, m);
 
 		if (n == -EAGAIN && !m->error)
 			break;
@@ -481,7 +482,7 @@ static void on_socket_readable(int fd, short what, void *arg)
 		return;
 	free(m->in);
 	m->in = NULL;
-	note_in_cap(m, 0);
+	note_receive_capacity(m, 0);
 }
 
 /* ---- sending: directly from the caller's pieces while the queue is empty ---- */

@@ -149,7 +149,7 @@ static bool is_closed(const struct file_writer *f)
 	return f->parts.n == 0;
 }
 
-static struct out_file *newest(struct file_writer *f)
+static struct out_file *newest_out_file(struct file_writer *f)
 {
 	return &trace_files_newest(&f->parts)->out;
 }
@@ -177,7 +177,7 @@ static void file_writer_close_file(struct file_writer *f)
 /* Truncates the file of an incomplete clone to its original size. */
 static void truncate_file(struct file_writer *f)
 {
-	out_file_truncate(newest(f));
+	out_file_truncate(newest_out_file(f));
 }
 
 static void file_writer_give_up(struct file_writer *f, const char *what)
@@ -195,8 +195,9 @@ static void on_stall(void *ctx)
 {
 	struct file_writer *f = ctx;
 
-	file_writer_give_up(f, !newest(f)->is_pipe ? "its file system took nothing for ten seconds"
-						   : "its reader took nothing for ten seconds");
+	file_writer_give_up(f, !newest_out_file(f)->is_pipe
+				       ? "its file system took nothing for ten seconds"
+				       : "its reader took nothing for ten seconds");
 }
 
 static void start_stall_timer(struct file_writer *f);
@@ -207,7 +208,7 @@ static void end_file(struct file_writer *f)
 	int r = trace_files_end_older(&f->parts, UINT32_MAX);
 
 	if (r == 0 && !f->synced && !f->is_clone && file_config_syncs_at_end(f->owner.config)) {
-		r = out_file_sync(newest(f));
+		r = out_file_sync(newest_out_file(f));
 		f->synced = true;
 	}
 	if (r < 0)
@@ -243,7 +244,7 @@ static void on_all_written(struct file_writer *f)
 		return;
 	}
 	if (r == 0 && f->sync_due && file_config_syncs(f->owner.config))
-		r = out_file_sync(newest(f));
+		r = out_file_sync(newest_out_file(f));
 	f->sync_due = false;
 	if (r < 0)
 		file_writer_give_up(f, strerror(-r));
@@ -300,14 +301,14 @@ static void file_writer_on_next_slice(void *ctx)
 		on_all_written(f);
 }
 
-static void on_results(evutil_socket_t fd, short what, void *ctx)
+static void on_write_results(evutil_socket_t fd, short what, void *ctx)
 {
 	file_writer_on_next_slice(ctx);
 }
 
 static void begin_reading(struct file_writer *f)
 {
-	if (is_closed(f) || f->finishing || f->reading || newest(f)->used > 0)
+	if (is_closed(f) || f->finishing || f->reading || newest_out_file(f)->used > 0)
 		return;
 	trace_read_begin(f->owner.trace);
 	f->reading = true;
@@ -388,7 +389,7 @@ void file_writer_finish_now(struct file_writer *f)
 		if (r == OUT_FILE_WAIT && file_writer_await_writer(f))
 			r = OUT_FILE_MORE;
 	} while (r == OUT_FILE_MORE);
-	if (r == OUT_FILE_DONE && newest(f)->is_pipe)
+	if (r == OUT_FILE_DONE && newest_out_file(f)->is_pipe)
 		r = trace_files_are_busy(&f->parts) ? OUT_FILE_WAIT : OUT_FILE_DONE;
 	else if (r == OUT_FILE_DONE)
 		r = trace_files_write_now(&f->parts, FILE_STALL_MS);
@@ -403,7 +404,7 @@ void file_writer_finish_now(struct file_writer *f)
 
 bool file_writer_await_writer(struct file_writer *f)
 {
-	return trace_files_are_busy(&f->parts) && !newest(f)->is_pipe &&
+	return trace_files_are_busy(&f->parts) && !newest_out_file(f)->is_pipe &&
 	       write_thread_wait(f->parts.writer, FILE_STALL_MS) == 0;
 }
 
@@ -431,7 +432,7 @@ static int init_events(struct file_writer *f)
 	if (r < 0)
 		return r;
 	f->has_results = event_new(loop, write_thread_fd(f->parts.writer), EV_READ | EV_PERSIST,
-				   on_results, f);
+				   on_write_results, f);
 	return f->has_results && event_add(f->has_results, NULL) == 0 ? 0 : -ENOMEM;
 }
 

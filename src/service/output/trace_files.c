@@ -107,7 +107,7 @@ void trace_files_rotate(struct trace_files *f)
 }
 
 /* Ends an older file with the current statistics. Returns 0 or -errno. */
-static int end_part(struct trace_files *f, struct file_part *p)
+static int end_older_part(struct trace_files *f, struct file_part *p)
 {
 	int r;
 
@@ -130,7 +130,7 @@ int trace_files_end_older(struct trace_files *f, uint32_t below)
 			i++;
 			continue;
 		}
-		r = end_part(f, &f->list[i]);
+		r = end_older_part(f, &f->list[i]);
 		f->n--;
 		memmove(&f->list[i], &f->list[i + 1], (f->n - i) * sizeof(f->list[0]));
 	}
@@ -148,7 +148,7 @@ static void move_sequence(struct trace_files *f, struct file_part *from, struct 
 }
 
 /* A producer's packet goes into the newest file, or into that of its sequence. */
-static struct file_part *choose_by_state(struct trace_files *f)
+static struct file_part *choose_part_of_sequence(struct trace_files *f)
 {
 	uint32_t number = file_rotation_get_sequence_file(&f->rotation, f->sequence);
 	struct file_part *file = number ? trace_files_part_of(f, number) : NULL;
@@ -176,7 +176,7 @@ static struct file_part *trace_files_choose(struct trace_files *f, size_t size)
 	}
 	if (!has_room)
 		trace_files_rotate(f);
-	return f->sequence ? choose_by_state(f) : trace_files_newest(f);
+	return f->sequence ? choose_part_of_sequence(f) : trace_files_newest(f);
 }
 
 static void set_next_sequence(struct packet_sink *sink, uint32_t id, uint32_t state)

@@ -70,7 +70,7 @@ static void add_to_thread_counts(bool is_root, int n)
 		atomic_fetch_add(&n_threads_of_users, n);
 }
 
-static bool may_start(bool is_root)
+static bool may_start_thread(bool is_root)
 {
 	return atomic_load(&n_threads) < MAX_WRITE_THREADS &&
 	       (is_root || atomic_load(&n_threads_of_users) < MAX_WRITE_THREADS_OF_USERS);
@@ -110,7 +110,7 @@ static void count_written(struct worker *w, int fd, uint64_t bytes)
 }
 
 /* Returns the offset of the descriptor, which its owner may have moved. */
-static off_t position(int fd)
+static off_t file_offset(int fd)
 {
 	return lseek(fd, 0, SEEK_CUR);
 }
@@ -145,7 +145,7 @@ static ssize_t write_at_once(int fd, const uint8_t *data, size_t len)
 }
 
 /* Returns true if the writer was freed, so no results are read any more. */
-static bool is_freed(const struct worker *w)
+static bool writer_is_freed(const struct worker *w)
 {
 	struct pollfd p = {.fd = w->jobs};
 
@@ -206,7 +206,7 @@ static struct file_result do_write(struct worker *w, const struct job *j)
 
 	r.kept = r.error ? trace_records_whole(j->buf, done) : done;
 	if (r.kept < done)
-		write_thread_cut(j->fd, position(j->fd) - (off_t)(done - r.kept));
+		write_thread_cut(j->fd, file_offset(j->fd) - (off_t)(done - r.kept));
 	r.removed = fstat(j->fd, &st) == 0 && st.st_nlink == 0;
 	count_written(w, j->fd, r.kept);
 	return r;
@@ -252,7 +252,7 @@ static void add_open_file(struct worker *w, int fd)
 	int flags = fcntl(fd, F_GETFL);
 	bool appends = flags >= 0 && flags & O_APPEND;
 	struct stat st;
-	off_t begin = appends && fstat(fd, &st) == 0 ? st.st_size : position(fd);
+	off_t begin = appends && fstat(fd, &st) == 0 ? st.st_size : file_offset(fd);
 
 	if (f)
 		*f = (struct open_file){.fd = fd, .begin = MAX(begin, 0), .id = output_file_of(fd)};
@@ -317,7 +317,7 @@ static int copy_range(struct worker *w, const struct job *j, struct file_range r
 	ssize_t n;
 
 	while (r == 0 && range.begin < range.end) {
-		if (is_freed(w))
+		if (writer_is_freed(w))
 			return -ECANCELED;
 		n = pread(j->from, buf,
 			  (size_t)MIN(range.end - range.begin, (off_t)FILE_BATCH_BYTES),
@@ -347,7 +347,7 @@ static struct file_result do_copy(struct worker *w, const struct job *j)
 	return r;
 }
 
-static void do_job(struct worker *w, const struct job *j)
+static void execute_job(struct worker *w, const struct job *j)
 {
 	struct file_result r;
 
@@ -400,7 +400,7 @@ static void *write_thread_run(void *ctx)
 	while ((n = read(w->jobs, &j, sizeof(j))) == sizeof(j) || (n < 0 && errno == EINTR)) {
 		priority_boost_tick(&w->boost_state);
 		if (n > 0)
-			do_job(w, &j);
+			execute_job(w, &j);
 	}
 	close(w->jobs);
 	close(w->results);
@@ -454,7 +454,7 @@ int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 	struct worker *worker;
 	int r = -ENOMEM;
 
-	if (!may_start(is_root))
+	if (!may_start_thread(is_root))
 		return -EUSERS;
 	w = malloc(sizeof(*w));
 	worker = malloc(sizeof(*worker));

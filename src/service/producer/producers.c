@@ -324,7 +324,7 @@ void producers_init(struct producers *ps, struct quota *quota, const struct prod
 
 /* ---- ids ---- */
 
-static bool is_used(const struct producers *ps, uint16_t id)
+static bool producer_id_is_used(const struct producers *ps, uint16_t id)
 {
 	return ps->ids[id / 64] >> id % 64 & 1;
 }
@@ -333,7 +333,7 @@ static uint16_t next_free_id(struct producers *ps)
 {
 	for (unsigned tries = 0; tries <= UINT16_MAX; tries++) {
 		ps->last_id++;
-		if (ps->last_id != 0 && !is_used(ps, ps->last_id))
+		if (ps->last_id != 0 && !producer_id_is_used(ps, ps->last_id))
 			return ps->last_id;
 	}
 	return 0;

@@ -50,7 +50,7 @@ static bool flush_includes(const struct pending_flush *f, const struct source_in
 	return !i->no_flush && (!r->includes || r->includes(r->ctx, i->buffer_id));
 }
 
-static void call_done(const struct flush_request *r, bool success)
+static void flush_call_done(const struct flush_request *r, bool success)
 {
 	if (r->done)
 		r->done(r->ctx, &r->call, success);
@@ -122,7 +122,7 @@ static void flush_on_timer(void *ctx)
 		s->flushes_succeeded++;
 	else
 		s->flushes_failed++;
-	call_done(&request, success);
+	flush_call_done(&request, success);
 }
 
 void flush_on_ack(struct producer_port *p, uint64_t flush_id)
@@ -153,7 +153,7 @@ static void end_requests(struct session *s, const void *ctx, bool reject)
 		f->request.done = NULL;
 		f->request.includes = NULL;
 		if (reject)
-			call_done(&r, false);
+			flush_call_done(&r, false);
 	}
 }
 
@@ -176,7 +176,7 @@ void flush_cancel_all(struct session *s)
 
 		unlink_flush(f);
 		flush_free(f);
-		call_done(&r, false);
+		flush_call_done(&r, false);
 	}
 }
 

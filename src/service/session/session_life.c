@@ -26,27 +26,27 @@ struct priority_boost priority_of(const struct sessions *s, const Pb__TraceConfi
 	return b;
 }
 
-static struct priority_boost stronger(struct priority_boost a, struct priority_boost b)
+static struct priority_boost stronger_boost(struct priority_boost a, struct priority_boost b)
 {
 	return priority_boost_is_stronger(b, a) ? b : a;
 }
 
-static struct priority_boost strongest(const struct sessions *s, const Pb__TraceConfig *also)
+static struct priority_boost strongest_boost(const struct sessions *s, const Pb__TraceConfig *also)
 {
 	struct priority_boost b = {PRIORITY_BOOST_NONE, 0};
 	const struct session *session;
 
 	if (also)
-		b = stronger(b, priority_of(s, also));
+		b = stronger_boost(b, priority_of(s, also));
 	TAILQ_FOREACH (session, &s->list, link)
 		if (session->state != SESSION_CLONED)
-			b = stronger(b, session->boost);
+			b = stronger_boost(b, session->boost);
 	return b;
 }
 
 int priority_apply(struct sessions *s, const Pb__TraceConfig *also)
 {
-	struct priority_boost b = strongest(s, also);
+	struct priority_boost b = strongest_boost(s, also);
 	int r = priority_boost_apply(&s->boost, b);
 	struct session *session;
 
@@ -136,7 +136,7 @@ static void on_slow_start(void *ctx)
 
 /* ---- triggers ---- */
 
-static void arm_delay(struct session *s)
+static void arm_trigger_delay(struct session *s)
 {
 	const struct session_triggers *t = &s->triggers;
 	uint64_t now = clock_mono_ns(), next = UINT64_MAX;
@@ -166,7 +166,7 @@ static void notify_due_clones(struct session *s)
 		received_trigger_deinit(&t->due[i].trigger);
 	}
 	t->n_due = left;
-	arm_delay(s);
+	arm_trigger_delay(s);
 }
 
 static void delay_clone(struct session *s, const struct received_trigger *trigger)
@@ -189,7 +189,7 @@ static void delay_clone(struct session *s, const struct received_trigger *trigge
 		return;
 	}
 	t->due[t->n_due++] = due;
-	arm_delay(s);
+	arm_trigger_delay(s);
 }
 
 static void on_trigger_delay(void *ctx)
@@ -223,7 +223,7 @@ static void on_stop_timeout(void *ctx)
 }
 
 /* Frees a detached session whose file is complete. */
-static void on_abandoned(void *ctx)
+static void free_if_detached(void *ctx)
 {
 	struct session *s = ctx;
 
@@ -243,7 +243,7 @@ static int session_init_timers(struct session *s)
 		[TIMER_TRIGGER_TIMEOUT] = on_trigger_timeout,
 		[TIMER_TRIGGER_DELAY] = on_trigger_delay,
 		[TIMER_STOP_TIMEOUT] = on_stop_timeout,
-		[TIMER_ABANDONED] = on_abandoned,
+		[TIMER_ABANDONED] = free_if_detached,
 	};
 	int r = 0;
 

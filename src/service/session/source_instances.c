@@ -128,7 +128,7 @@ static struct source_instance *new_instance(struct session *s, size_t config_ind
 #define CONFIG_STEPS 900u
 #define BYTES_PER_STEP 8u
 
-static void spend(uint64_t *steps, uint64_t n)
+static void spend_steps(uint64_t *steps, uint64_t n)
 {
 	*steps -= MIN(*steps, n);
 }
@@ -154,7 +154,8 @@ static int source_instance_send_setup(struct session *s, struct source_instance 
 	r = producer_memory_ensure(p, s->config, s->uid);
 	if (r == 0)
 		r = pack_config(s, i, &config);
-	spend(steps, CONFIG_STEPS + s->source_configs.list[i->config_index].len / BYTES_PER_STEP);
+	spend_steps(steps,
+		    CONFIG_STEPS + s->source_configs.list[i->config_index].len / BYTES_PER_STEP);
 	if (r == 0)
 		r = producer_buffers_grant(p, i->buffer_id,
 					   trace_get_buffer(s->trace, (size_t)index));
@@ -172,7 +173,7 @@ static void add_instance(struct session *s, size_t config_index,
 	int r;
 
 	if (s->n_instances >= MAX_INSTANCES) {
-		spend(steps, CONFIG_STEPS);
+		spend_steps(steps, CONFIG_STEPS);
 		s->account.quota->refused[REFUSED_INSTANCES]++;
 		quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,
 			  "session %llu: %s of %s is skipped: the limit is %u data sources",
@@ -213,7 +214,7 @@ static bool source_instances_match(const struct session *s,
 		.is_remote = is_remote,
 	};
 
-	spend(steps, LOOK_STEPS);
+	spend_steps(steps, LOOK_STEPS);
 	if (!config->config || !config->config->name || source->left_out ||
 	    strcmp(config->config->name, source->name) ||
 	    !producers_is_admitted(s->sessions->producers, p->peer))
@@ -240,8 +241,8 @@ void source_instances_offer(struct session *s, const struct registered_source *s
 		log_skipped_sources(s);
 }
 
-static const struct registered_source *first_of_name(const struct session *s,
-						     const Pb__TraceConfig__DataSource *config)
+static const struct registered_source *first_source_of_name(
+	const struct session *s, const Pb__TraceConfig__DataSource *config)
 {
 	return config->config && config->config->name
 		       ? registry_first(&s->sessions->producers->registry, config->config->name)
@@ -254,7 +255,7 @@ void source_instances_setup_all(struct session *s)
 	const struct registered_source *r;
 
 	for (size_t i = 0; i < s->config->n_data_sources; i++)
-		for (r = first_of_name(s, s->config->data_sources[i]); r && steps > 0;
+		for (r = first_source_of_name(s, s->config->data_sources[i]); r && steps > 0;
 		     r = TAILQ_NEXT(r, of_name))
 			if (source_instances_match(s, s->config->data_sources[i], r, &steps))
 				add_instance(s, i, r, &steps);
@@ -268,7 +269,7 @@ static bool has_instance(const struct session *s, const Pb__TraceConfig__DataSou
 	const struct source_instance *i;
 
 	TAILQ_FOREACH (i, &r->producer->instances, of_producer) {
-		spend(steps, INSTANCE_STEPS);
+		spend_steps(steps, INSTANCE_STEPS);
 		if (i->config == config && i->session == s && i->source_serial == r->serial)
 			return true;
 	}
@@ -281,7 +282,7 @@ void source_instances_setup_new(struct session *s, size_t config_index, uint64_t
 	bool any_left = *steps > 0;
 	const struct registered_source *r;
 
-	for (r = first_of_name(s, config); r && *steps > 0; r = TAILQ_NEXT(r, of_name))
+	for (r = first_source_of_name(s, config); r && *steps > 0; r = TAILQ_NEXT(r, of_name))
 		if (source_instances_match(s, config, r, steps) &&
 		    !has_instance(s, config, r, steps))
 			add_instance(s, config_index, r, steps);

@@ -39,7 +39,7 @@ static bool is_descriptor_set(const uint8_t *data, size_t len)
 
 /* Sets *ret to the decompressed data, which the caller frees. Returns 0, -EINVAL if it is malformed
  * or too large, or -ENOMEM. */
-static int unzip(uint8_t *data, size_t len, uint8_t **ret, size_t *ret_len)
+static int extension_unzip(uint8_t *data, size_t len, uint8_t **ret, size_t *ret_len)
 {
 	_cleanup_(freep) uint8_t *out = malloc(MAX_EXTENSION_SET_BYTES);
 	z_stream z = {.next_in = data,
@@ -71,7 +71,7 @@ static int check_descriptor(struct extension_descriptor *d)
 	d->gzip = is_gzip(d->data, d->len);
 	if (!d->gzip)
 		return is_descriptor_set(d->data, d->len) ? 0 : -EINVAL;
-	r = unzip(d->data, d->len, &set, &len);
+	r = extension_unzip(d->data, d->len, &set, &len);
 	if (r < 0)
 		return r;
 	return is_descriptor_set(set, len) ? 0 : -EINVAL;

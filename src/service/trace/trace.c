@@ -352,7 +352,7 @@ struct writer_sink {
 	uint32_t buffer; /* index */
 };
 
-static void put_packed(struct pb_enc *e, uint32_t field, const uint64_t *values, size_t n)
+static void put_packed_numbers(struct pb_enc *e, uint32_t field, const uint64_t *values, size_t n)
 {
 	uint8_t bytes[TRACE_BUFFER_HISTOGRAM_BUCKETS * 10], *p = bytes;
 
@@ -376,10 +376,10 @@ static void put_writer(void *ctx, const struct trace_buffer_writer *writer,
 		return;
 	pb_enc_open(e, PB_TRACE_STATS_WRITER_STATS);
 	pb_enc_u64(e, PB_TRACE_STATS_WRITER_STATS_SEQUENCE_ID, id);
-	put_packed(e, PB_TRACE_STATS_WRITER_STATS_CHUNK_PAYLOAD_HISTOGRAM_COUNTS, h->counts,
-		   TRACE_BUFFER_HISTOGRAM_BUCKETS);
-	put_packed(e, PB_TRACE_STATS_WRITER_STATS_CHUNK_PAYLOAD_HISTOGRAM_SUM,
-		   (const uint64_t *)h->sums, TRACE_BUFFER_HISTOGRAM_BUCKETS);
+	put_packed_numbers(e, PB_TRACE_STATS_WRITER_STATS_CHUNK_PAYLOAD_HISTOGRAM_COUNTS, h->counts,
+			   TRACE_BUFFER_HISTOGRAM_BUCKETS);
+	put_packed_numbers(e, PB_TRACE_STATS_WRITER_STATS_CHUNK_PAYLOAD_HISTOGRAM_SUM,
+			   (const uint64_t *)h->sums, TRACE_BUFFER_HISTOGRAM_BUCKETS);
 	pb_enc_u64(e, PB_TRACE_STATS_WRITER_STATS_BUFFER, w->buffer);
 	pb_enc_close(e);
 }

@@ -34,13 +34,13 @@ static struct slow_sources *slow_sources_of_kind(struct service_events *l,
 	return kind == SERVICE_EVENT_SLOW_FLUSH ? &l->slow_flush : NULL;
 }
 
-static void sources_clear(struct slow_sources *s)
+static void slow_sources_clear(struct slow_sources *s)
 {
 	free(s->bytes);
 	*s = (struct slow_sources){0};
 }
 
-static void remove_at(struct service_events *l, size_t i)
+static void remove_event_at(struct service_events *l, size_t i)
 {
 	l->n--;
 	memmove(&l->events[i], &l->events[i + 1], (l->n - i) * sizeof(l->events[0]));
@@ -63,7 +63,7 @@ void service_events_add_value(struct service_events *l, enum service_event_kind 
 			count++;
 		}
 	if (count >= max_events_of_kind(kind))
-		remove_at(l, oldest);
+		remove_event_at(l, oldest);
 	for (at = l->n; at > 0 && l->events[at - 1].boot_ns > boot_ns; at--)
 		;
 	memmove(&l->events[at + 1], &l->events[at], (l->n++ - at) * sizeof(event));
@@ -79,7 +79,7 @@ void service_events_add_sources(struct service_events *l, enum service_event_kin
 	if (!copy)
 		return;
 	memcpy(copy, bytes, len);
-	sources_clear(s);
+	slow_sources_clear(s);
 	*s = (struct slow_sources){.bytes = copy, .len = len};
 	service_events_add(l, kind, boot_ns);
 }
@@ -90,19 +90,19 @@ void service_events_remove(struct service_events *l, enum service_event_kind kin
 
 	for (size_t i = l->n; i-- > 0;)
 		if (l->events[i].kind == kind)
-			remove_at(l, i);
+			remove_event_at(l, i);
 	if (s)
-		sources_clear(s);
+		slow_sources_clear(s);
 }
 
 void service_events_clear(struct service_events *l)
 {
 	l->n = 0;
-	sources_clear(&l->slow_starting);
-	sources_clear(&l->slow_flush);
+	slow_sources_clear(&l->slow_starting);
+	slow_sources_clear(&l->slow_flush);
 }
 
-static int sources_copy(const struct slow_sources *from, struct slow_sources *to)
+static int slow_sources_copy(const struct slow_sources *from, struct slow_sources *to)
 {
 	if (!from->bytes)
 		return 0;
@@ -118,9 +118,9 @@ int service_events_copy(const struct service_events *from, struct service_events
 {
 	memcpy(to->events, from->events, from->n * sizeof(from->events[0]));
 	to->n = from->n;
-	if (sources_copy(&from->slow_starting, &to->slow_starting) < 0)
+	if (slow_sources_copy(&from->slow_starting, &to->slow_starting) < 0)
 		return -ENOMEM;
-	return sources_copy(&from->slow_flush, &to->slow_flush);
+	return slow_sources_copy(&from->slow_flush, &to->slow_flush);
 }
 
 void service_events_deinit(struct service_events *l)
