@@ -41,7 +41,7 @@ struct service_stats {
 	size_t n_buffers;
 	uint64_t chunks_discarded; /* rejected before a buffer; since the service started */
 	uint64_t patches_discarded; /* since the service started */
-	uint64_t invalid_packets; /* of this session */
+	uint64_t invalid_packets; /* invalid packets of this session */
 	uint64_t filter_errors; /* packets that the trace filter could not read */
 	uint64_t flushes_failed;
 	bool final_flush_failed; /* the service's own flush at the end of the duration */

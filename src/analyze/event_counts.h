@@ -35,7 +35,7 @@ struct generic_count;
 /* Zero-initialise; event_counts_deinit frees. */
 struct event_counts {
 	uint64_t total;
-	uint64_t unnamed; /* of total: without a number, past the limits, or without memory */
+	uint64_t unnamed; /* events without a number, past the limits, or without memory */
 	uint64_t *known; /* by field number; NULL until the first event */
 	struct generic_count *by_id; /* hash */
 };

@@ -103,7 +103,7 @@ static bool scan_event(struct ftrace_scan *s, const struct pb_field *event)
 		case PB_FTRACE_EVENT_PID:
 		case PB_FTRACE_EVENT_COMMON_FLAGS:
 			break;
-		case PB_FTRACE_EVENT_GENERIC: /* of no group */
+		case PB_FTRACE_EVENT_GENERIC: /* belongs to no group */
 			s->counts.total++;
 			s->counts.unnamed++;
 			ok &= pb_read(&f, PB_TO(PB_GENERIC_FTRACE_EVENT_EVENT_NAME, &name));

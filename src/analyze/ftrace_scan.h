@@ -73,7 +73,7 @@ struct ftrace_scan {
 	uint64_t bad_pages; /* pages that the producer could not parse completely */
 	uint64_t statuses[FTRACE_STATUSES + 1]; /* bad pages by reason; the last: unknown reasons */
 	uint32_t reported_statuses; /* bit mask: reasons in FtraceStats, which has no counts */
-	uint64_t kprobe_misses; /* of all probes in the kernel, during the recording */
+	uint64_t kprobe_misses; /* misses of all probes in the kernel during the recording */
 	struct probe_loss *probes; /* owned; probes with misses, by the last report */
 	size_t n_probes;
 	size_t cap_probes;
@@ -87,7 +87,7 @@ struct ftrace_scan {
 	size_t n_rings;
 	size_t cap_rings;
 	uint32_t pages_per_cpu; /* kernel ring size as read back; 0 unknown */
-	uint64_t start_misses; /* of all probes in the kernel, in the last report at a start */
+	uint64_t start_misses; /* of all probes in the kernel, as reported at the last start */
 };
 
 void ftrace_scan_deinit(struct ftrace_scan *s);

@@ -11,7 +11,7 @@
 /* One CPU of one sequence. */
 struct hole_cpu {
 	uint32_t sequence, cpu;
-	uint64_t end_ns; /* of the last bundle with events */
+	uint64_t end_ns; /* end of the last bundle with events */
 	bool after_gap; /* packets of the sequence are missing since that bundle */
 	uint64_t unnumbered; /* holes whose number of events a later range may supply */
 };

@@ -53,7 +53,7 @@ struct bundle_span {
 	bool lost; /* lost_events */
 	uint64_t lost_count;
 	uint64_t previous_end_ns;
-	uint64_t first_ns, last_ns; /* of its events */
+	uint64_t first_ns, last_ns; /* times of its first and its last event */
 };
 
 /* Notes that packets of this sequence are missing before its next packet. */

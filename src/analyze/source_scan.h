@@ -44,17 +44,17 @@ struct source_scan {
 	struct source_counted counted[SOURCE_SCAN_COUNTED]; /* losses of the eBPF counters */
 	size_t n_counted;
 	struct name_list ebpf_costs; /* "runq 0.212 %", of the machine's CPU time */
-	uint64_t ebpf_ppm; /* of the machine's CPU time; sum over all families */
+	uint64_t ebpf_ppm; /* share of the machine's CPU time, the sum over all families */
 	uint64_t journal_dropped; /* lines beyond the recorded number per second */
 	uint64_t journal_failed; /* lines that could not be read */
 	uint64_t perf_dropped; /* records of linux.perf */
-	uint64_t waits; /* of linux.waits */
+	uint64_t waits; /* waits that linux.waits has counted */
 	struct {
 		uint64_t evicted, refused, processes, mappings; /* files; as in UnwindStats */
 	} unwind; /* what the tables for user stacks had no room for */
 	uint64_t stackless_waits; /* those without a user stack, above a limit of the config */
-	uint64_t absent_texts; /* of linux.syscalls: strings that were not in memory */
-	uint64_t refused_tracks; /* of tasks, by linux.process_stats: there was no room */
+	uint64_t absent_texts; /* strings of linux.syscalls that were not in memory */
+	uint64_t refused_tracks; /* tracks of tasks that linux.process_stats had no room for */
 	struct source_refusals refused[SOURCE_SCAN_SOURCES]; /* by sources of polled counters */
 	size_t n_refused;
 };

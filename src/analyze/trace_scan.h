@@ -88,7 +88,7 @@ struct trace_scan {
 	uint64_t packets; /* a compressed packet counts as the packets in it */
 	uint64_t bytes; /* of the packets, without the file's framing */
 	uint64_t bad_packets; /* violate protobuf's rules; fields before the error are used */
-	uint64_t compressed_packets; /* not scanned: too large, inside another one, or no memory */
+	uint64_t compressed_packets; /* not scanned: too large, nested, or no memory */
 	uint64_t started_ns; /* start and end of tracing as reported by the service; 0 unknown */
 	uint64_t disabled_ns;
 	uint64_t all_started_ns; /* all data sources have answered their start; 0 unknown */
@@ -96,7 +96,7 @@ struct trace_scan {
 	uint64_t oldest_ns;
 	uint64_t newest_ns;
 	bool has_uuid;
-	uint64_t uuid_lsb; /* of the last TraceUuid: the same in all files of a session */
+	uint64_t uuid_lsb; /* the last TraceUuid, the same in all files of a session */
 	uint32_t processes; /* distinct pids in process trees */
 	struct ftrace_scan ftrace;
 	struct source_scan sources;

@@ -108,7 +108,7 @@ static int report_page(struct trace_tables *tables, int64_t from, int64_t to, co
 	return EXIT_GOOD;
 }
 
-#define BLOCKS_WIDTH 100 /* of a line of blocks where there is no terminal */
+#define BLOCKS_WIDTH 100 /* width of a line of blocks without a terminal */
 #define BLOCKS_BESIDE 36 /* columns beside it: a thread, its number, its times */
 #define BLOCKS_MIN 16
 #define DEFAULT_TOP 20
@@ -154,9 +154,9 @@ static void bind_all(sqlite3_stmt *st, const struct report_section *s, struct ou
 	bind_number(st, ":more", p->o->format == REPORT_TEXT);
 	bind_number(st, ":text", p->o->format == REPORT_TEXT);
 	bind_number(st, ":width", width);
-	if (p->asked_ns) /* else NULL */
+	if (p->asked_ns) /* otherwise NULL stays bound */
 		bind_number(st, ":asked", p->asked_ns);
-	if (p->losses.events) /* else NULL */
+	if (p->losses.events) /* otherwise NULL stays bound */
 		bind_number(st, ":lost", (int64_t)p->losses.events);
 	p->style.top = sqlite3_bind_parameter_index(st, ":more") ? top : INT64_MAX;
 	if (p->o->function)

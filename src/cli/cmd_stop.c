@@ -42,7 +42,7 @@ struct ending {
 	struct session_end end;
 	struct output_name name;
 	char written[PATH_MAX + 32]; /* name of the service's file, for the user */
-	char first_file[PATH_MAX]; /* of a rotation; "": one file */
+	char first_file[PATH_MAX]; /* first file of a rotation; "": there is one file only */
 	struct verb_summary summary;
 };
 

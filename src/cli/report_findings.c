@@ -13,7 +13,7 @@
 #include "base/text/str.h"
 #include "cli/sql_output.h"
 
-#define LIST_WIDTH 100 /* of a list of names, where there is no terminal */
+#define LIST_WIDTH 100 /* width of a list of names without a terminal */
 
 /* A finding as it came out. */
 struct outcome {

@@ -11,12 +11,12 @@
 
 /* sonda report findings: known kinds of trouble, for one machine of the trace. */
 struct findings_output {
-	struct trace_tables *tables; /* with the tables that reports use */
+	struct trace_tables *tables; /* has the tables that reports use */
 	const struct report_options *options;
 	struct report_style *style;
-	const struct report_losses *losses; /* for JSON; NULL: the caller prints them */
+	const struct report_losses *losses; /* losses for JSON; NULL: the caller prints them */
 	struct finding_window window;
-	int64_t machine; /* for the commands; -1: there is only one */
+	int64_t machine; /* machine for the commands; -1: there is only one */
 	FILE *out;
 	bool answered; /* set: what one finding needs was recorded */
 };

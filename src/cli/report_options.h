@@ -12,7 +12,6 @@
 
 /* The command line of sonda report. Strings are borrowed from argv. */
 
-
 enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML };
 
 struct report_options {
@@ -21,7 +20,7 @@ struct report_options {
 	const char *findings; /* a file or folder of --file; NULL: not given */
 	const char *out; /* of the page; NULL: not given */
 	enum report_format format;
-	enum sql_format csv; /* of REPORT_CSV */
+	enum sql_format csv; /* format for REPORT_CSV */
 	char *words[TRACE_INPUT_WHO_MAX]; /* processes and threads; none: all */
 	size_t n_words;
 	const char *by; /* NULL: not given */

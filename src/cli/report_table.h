@@ -62,8 +62,8 @@ void report_format_value(double v, const char *unit, char *buf, size_t size);
 /* What the trace of a report lost, by the table stats. sonda info says where, and what would
  * help. */
 struct report_losses {
-	uint64_t events; /* that rings of the kernel lost; 0: none, or their number is unknown */
-	bool more; /* also an unknown number of events, or data of other sources */
+	uint64_t events; /* lost by rings of the kernel; 0: none, or an unknown number */
+	bool more; /* an unknown number of events, or data of other sources, was lost as well */
 	struct strbuf see; /* the command that says more; owned */
 };
 

@@ -20,7 +20,7 @@
 
 /* The tokens of a value. */
 struct literal {
-	struct text_token token; /* for strings the first one */
+	struct text_token token; /* for strings the token of the first one */
 	bool negative;
 	const char *at; /* start of the value, including the '-' */
 	size_t len;

@@ -29,7 +29,7 @@ struct service {
 	struct quota quota;
 	struct ipc_host *producer_host; /* owned, and with it the connected producer_ports */
 	struct ipc_host *consumer_host; /* owned, and with it the connected consumer_ports */
-	struct ipc_entrance entrances[2]; /* of producers: [0] without, [1] with RelayPort */
+	struct ipc_entrance entrances[2]; /* for producers: [0] without, [1] with RelayPort */
 
 	struct remote_machines machines; /* owned */
 	struct producers producers; /* owned */

@@ -131,7 +131,7 @@ size_t symbol_table_find_name(const struct symbol_table *k, uint64_t address, ch
 #define SYMBOL_TABLE_MAX_SYMBOLS (1u << 22) /* further symbols are ignored */
 
 #define STEP_SYMBOLS 16384u
-#define NO_NAME UINT32_MAX /* not a function; ends the previous function */
+#define NO_NAME UINT32_MAX /* address that is not a function; it ends the previous function */
 #define LINE_MAX_BYTES 1024u /* longer lines are not from kallsyms */
 #define MAX_NAME_WORDS (SYMBOL_TABLE_NAME_MAX + 1)
 

@@ -26,8 +26,7 @@ struct cut_columns_window {
 	clock_key clock;
 	bool rewrites; /* times become those of the trace's clock */
 	int64_t first, last; /* both included, in the trace's clock */
-	const struct cut_switch
-		*before; /* of earlier bundles, its time as written; NULL: none is needed */
+	const struct cut_switch *before; /* the last one of earlier bundles; NULL: not needed */
 	uint64_t written_last; /* filled: time of the last row, as written */
 };
 

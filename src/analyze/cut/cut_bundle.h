@@ -18,7 +18,7 @@ struct cut_bundle {
 	uint32_t cpu;
 	clock_key clock;
 	bool rewrites; /* times become CLOCK_BOOTTIME */
-	bool any; /* it has events: */
+	bool any; /* true if it has events */
 	int64_t first, last; /* in the trace's clock */
 	int64_t previous_end; /* previous_bundle_end_timestamp, in the bundle's clock */
 	bool has_previous_end;
@@ -37,7 +37,7 @@ void cut_bundle_read_span(struct cut_reader *r, const struct cut_packet *c, int6
 			  void (*fn)(void *ctx, int64_t ts), void *ctx);
 
 struct cut_piece {
-	int64_t first, last; /* of its events, both included */
+	int64_t first, last; /* times of its first and its last event */
 	int64_t lost_first, lost_last; /* ranges of lost events that end here, both included */
 	bool leads; /* the first piece: it has the mark of a loss, and all that is no event */
 	uint64_t previous_end; /* previous_bundle_end_timestamp of the piece; 0: none */

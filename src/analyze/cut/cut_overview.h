@@ -33,11 +33,11 @@ bool cut_has_own_time(uint32_t payload);
 
 struct cut_overview {
 	struct cut_reader reader; /* has all clocks after the pass */
-	int64_t started; /* of tracing_started; INT64_MIN: unknown. Ignores older kernel events */
+	int64_t started; /* of tracing, kernel events before it are ignored; INT64_MIN: unknown */
 	int64_t start, end; /* of the events; start > end: there are none */
 	int64_t width, base; /* bucket i: bytes of [(base + i) * width, (base + i + 1) * width) */
 	uint64_t bytes[CUT_BUCKETS];
-	uint64_t state_bytes; /* of the packets that each part gets */
+	uint64_t state_bytes; /* size of the packets that each part gets */
 };
 
 /* Reads a trace as cut_reader_run(), and returns the same. Deinit in either case. */

@@ -35,7 +35,7 @@ struct cut_cpu_views {
 
 struct cut_part {
 	struct cut_range range;
-	size_t number; /* in the order of their first packets */
+	size_t number; /* number in the order of their first packets */
 	size_t n_state; /* how many packets of all parts it has */
 	struct cut_view *views; /* owned, by the sequence's number */
 	size_t n_views, cap_views;

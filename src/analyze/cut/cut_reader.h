@@ -42,7 +42,7 @@ struct cut_sequence {
 /* The last switch of a CPU in columns. Each part needs it: importers skip the first switch. */
 struct cut_switch {
 	bool known;
-	uint64_t ts; /* as the pieces of its bundle have it */
+	uint64_t ts; /* time that the pieces of its bundle have */
 	uint64_t prev_state, next_pid, next_prio;
 	uint8_t comm[32];
 	size_t comm_len;
@@ -70,8 +70,8 @@ struct cut_packet {
 	struct packet p;
 	struct cut_machine *m;
 	struct cut_sequence *seq; /* NULL: the packet has no sequence */
-	int64_t ts; /* in the service's trace clock; of a bundle that of its packet */
-	int64_t own_ts; /* in the trace clock of its machine */
+	int64_t ts; /* time in the service's trace clock; for a bundle the time of its packet */
+	int64_t own_ts; /* time in the trace clock of its machine */
 	bool converted; /* own_ts was converted from the packet's timestamp of another clock */
 	struct cut_differences differences; /* of a track event */
 };

@@ -43,7 +43,7 @@ extern const char *const diff_measure_names[DIFF_MEASURES];
 struct diff_observation {
 	int side; /* 0: A, 1: B */
 	double seconds; /* how long it is */
-	double scale; /* by which amounts and numbers are multiplied: 1, or a second's or a request's part */
+	double scale; /* of amounts and numbers: 1, or the part of a second or a request */
 };
 
 enum diff_design_kind {
@@ -57,8 +57,8 @@ struct diff_design {
 	enum diff_design_kind kind;
 	const struct diff_observation *of; /* borrowed; those of A first, in order */
 	size_t n_a, n_b;
-	double least_change; /* of A: 0.03 is 3 % */
-	bool same_config; /* else levels without a row on one side are not compared */
+	double least_change; /* least change to report, as a share of A: 0.03 is 3 % */
+	bool same_config; /* false: levels without a row on one side are not compared */
 };
 
 /* What happened to one measure of a row, for the unit of the comparison (a run, a second, ...). */
@@ -67,9 +67,9 @@ struct diff_change {
 	bool tested;
 	bool finding;
 	double a, b; /* the means, geometric ones if no value is 0 */
-	double low, high; /* of the difference b - a; NAN if untested */
-	double ratio, ratio_low, ratio_high; /* of b / a - 1; INFINITY if a is 0; NAN if untested */
-	double p, q; /* of no difference; the rate of false findings */
+	double low, high; /* interval of the difference b - a; NAN if untested */
+	double ratio, ratio_low, ratio_high; /* relative, and its interval; INFINITY if a is 0 */
+	double p, q; /* p value, and rate of false findings */
 };
 
 struct diff_result {
@@ -84,7 +84,7 @@ struct diff_result {
 struct diff_results {
 	struct diff_result *of; /* owned; the largest effect first */
 	size_t n;
-	double wall_ns; /* of the unit of the comparison */
+	double wall_ns; /* elapsed time of the unit of the comparison */
 };
 
 /* Compares. rows is borrowed by the results. Returns 0 or -ENOMEM; diff_results_deinit() frees in

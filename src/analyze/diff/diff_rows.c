@@ -123,7 +123,7 @@ static struct diff_row *get_row_of_statement(struct diff_rows *rows, const struc
 	struct key_head head;
 	struct diff_row *ret = NULL;
 
-	memset(&head, 0, sizeof(head)); /* also what is between the members */
+	memset(&head, 0, sizeof(head)); /* clears the padding, too, because the bytes are a key */
 	head.level = level;
 	for (int i = PROGRAM; i <= WHAT; i++) {
 		names[i] = (const char *)sqlite3_column_text(st, i);

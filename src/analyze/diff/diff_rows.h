@@ -35,14 +35,14 @@ extern const size_t n_diff_metrics;
 
 struct diff_value {
 	double amount, n, p50, p99, bytes; /* p50, p99: NAN if not known */
-	unsigned rows; /* of the statement, that were added up */
+	unsigned rows; /* rows of the statement that were added up */
 };
 
 struct diff_row {
 	const struct report *metric;
 	const struct report_section *level;
 	char *program, *thread, *what; /* in key; NULL: none */
-	bool has_amount, has_bytes; /* in some observation */
+	bool has_amount, has_bytes; /* true if some observation has it */
 	struct diff_value *of; /* owned; by observation */
 	char *key; /* owned: of the hash; names with their NULs */
 	UT_hash_handle hh;
@@ -56,7 +56,7 @@ struct diff_rows {
 /* The window and what else a statement needs. */
 struct diff_window {
 	int64_t from, to; /* ns of the trace's clock */
-	int64_t period_ns; /* of :period */
+	int64_t period_ns; /* value of the parameter :period */
 	bool is_run, is_block;
 };
 

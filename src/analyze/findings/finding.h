@@ -38,7 +38,7 @@ struct finding_need {
 struct finding_threshold {
 	const char *column;
 	double min;
-	const char *of; /* for people; may be "" */
+	const char *of; /* unit for people; may be "" */
 };
 
 #define FINDING_NEEDS_MAX 12

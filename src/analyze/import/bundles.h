@@ -13,7 +13,7 @@
 struct bundle_head {
 	struct pb_field cpu, previous_end, columns, descriptors; /* id 0: none */
 	uint64_t clock; /* FtraceClock */
-	uint64_t ftrace_ns, boot_ns; /* of one moment; 0: not known */
+	uint64_t ftrace_ns, boot_ns; /* readings of both clocks at one moment; 0: none */
 	bool lost; /* events are missing before the bundle */
 };
 

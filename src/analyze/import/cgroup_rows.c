@@ -15,8 +15,8 @@
 struct cgroup_member {
 	uint32_t machine;
 	bool is_process;
-	bool is_initial; /* also before ts */
-	bool is_known; /* of the first row of a task: it is in the table thread already */
+	bool is_initial; /* it was a member before ts as well */
+	bool is_known; /* set in the first row of a task that the table thread has already */
 	int32_t tid, tgid;
 	uint32_t cgroup; /* row */
 	int64_t ts;

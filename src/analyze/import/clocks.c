@@ -29,7 +29,7 @@ struct clock_node {
 	bool incremental;
 	bool not_monotonic; /* its readings went back: times of it are not converted */
 	int64_t last; /* ns, the last time; times of an incremental clock are added to it */
-	unsigned index; /* in clocks.wide; of a clock of a sequence: its id less the first one */
+	unsigned index; /* in clocks.wide; for a sequence's clock its id less the first one */
 	/* Sets of bits: the clocks that share a snapshot with it, by their index. A clock of no
 	 * sequence has those of sequences in their sets only. */
 	uint64_t wide[CLOCKS_WIDE_MAX / 64], own;
@@ -286,8 +286,8 @@ _Static_assert(OWN_MAX == 64 && CLOCKS_WIDE_MAX % 64 == 0, "sets of clocks are w
 
 /* The machine's clocks, and behind them those of the source's sequence, by their index. */
 struct way {
-	struct clock_node *nodes[CANDIDATES_MAX]; /* of clocks that are visited or left */
-	uint16_t next[CANDIDATES_MAX]; /* of visited clocks: the next clock towards the target */
+	struct clock_node *nodes[CANDIDATES_MAX]; /* nodes of clocks that are visited or left */
+	uint16_t next[CANDIDATES_MAX]; /* for a visited clock: the next clock towards the target */
 	uint64_t wide_left[CLOCKS_WIDE_MAX / 64], own_left; /* clocks that are not visited yet */
 	uint16_t queue[CANDIDATES_MAX];
 	size_t n_queue;

@@ -164,7 +164,7 @@ static void add_transmitted_bytes(struct import *im, struct machine *m,
 	struct pb_field f;
 
 	event_field(e, PB_NET_DEV_XMIT_FTRACE_EVENT_RC, &f);
-	if (f.u64) /* not sent */
+	if (f.u64) /* an error: the packet was not sent */
 		return;
 	event_field(e, PB_NET_DEV_XMIT_FTRACE_EVENT_LEN, &f);
 	add_net_bytes(im, m, e, &net_transmit, "Transmitted",

@@ -18,7 +18,7 @@ struct cpu_state {
 	uint32_t queues[QUEUE_KINDS]; /* numbers of queues; machine.n_queues says which are made */
 	bool seen; /* has a row of the table `cpu` */
 	bool has_first_bundle;
-	uint32_t processor, capacity; /* of CpuInfo, as the next ones; processor is a string */
+	uint32_t processor, capacity; /* as in CpuInfo; processor is a string */
 	uint32_t max_khz, cluster, args; /* args: id of a set */
 	struct cpu_sched sched;
 };

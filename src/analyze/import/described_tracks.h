@@ -48,7 +48,7 @@ struct described_track {
 	enum merge_by merge;
 	uint32_t merge_key; /* a string */
 	uint32_t name, description, ordering; /* strings or NULL_U32 */
-	bool own_track; /* of a thread: a track that kernel events do not share */
+	bool own_track; /* true for a thread's track that kernel events do not share */
 	bool has_rank, has_first, first; /* first: argument has_first_packet_on_sequence */
 	int32_t rank;
 	bool ranks_processes, ranks_threads; /* of the track 0: their tracks' ranks count */

@@ -210,7 +210,7 @@ static void suspend_resume(struct import *im, struct machine *m, const struct ft
 	bool starts = event_field_number(e, PB_SUSPEND_RESUME_FTRACE_EVENT_START);
 	uint32_t name;
 
-	if (!strcmp(action, "timekeeping_freeze")) /* its begin and its end have other values */
+	if (!strcmp(action, "timekeeping_freeze")) /* its begin and its end have different values */
 		val = 0;
 	name = strings_intern_f(s, "%.200s(%d)", action, (int)val);
 	if (starts) {

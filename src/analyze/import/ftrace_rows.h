@@ -8,7 +8,7 @@ struct ftrace_event {
 	int64_t ts;
 	uint32_t cpu;
 	int32_t tid; /* common_pid */
-	uint32_t utid; /* of tid */
+	uint32_t utid; /* utid of the thread `tid` */
 	uint32_t number; /* field in FtraceEvent */
 	uint32_t generic; /* index in store.generic; NULL_U32: known by number */
 	uint32_t sequence_state; /* for symbols; NULL_U32: none */

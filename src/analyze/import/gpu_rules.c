@@ -28,10 +28,10 @@ struct gpu_work {
 
 /* A note is a number about an id of a track or of a machine. */
 enum gpu_note_kind {
-	GPU_NOTE_QUEUED, /* of a ring's track: the slice that queued the job */
-	GPU_NOTE_RUNS, /* of a machine, by fence: the track of the ring that runs its job */
-	GPU_NOTE_TIMELINE, /* of a machine, by context: the track of the timeline */
-	GPU_NOTE_COMMAND, /* of a machine, by number and queue: ns, when the command was sent */
+	GPU_NOTE_QUEUED, /* ring's track: the slice that queued the job */
+	GPU_NOTE_RUNS, /* machine and fence: the track of the ring that runs its job */
+	GPU_NOTE_TIMELINE, /* machine and context: the track of the timeline */
+	GPU_NOTE_COMMAND, /* machine, number and queue: ns, when the command was sent */
 };
 
 struct gpu_queue {
@@ -400,7 +400,7 @@ static void begin_fence(struct import *im, int64_t ts, uint32_t track)
 
 /* The events of fences have the same fields with the same numbers. */
 struct fence {
-	uint32_t track; /* of its timeline; NULL_U32: not shown */
+	uint32_t track; /* track of its timeline; NULL_U32: not shown */
 	uint64_t context, seqno;
 };
 

@@ -27,7 +27,7 @@
  * rules call those of rows (ftrace_rows.c, sched_rows.c), slices and tracks.
  */
 
-#define MAX_CPUS 4096u /* of a machine; ucpu = machine * MAX_CPUS + cpu */
+#define MAX_CPUS 4096u /* limit of a machine; ucpu = machine * MAX_CPUS + cpu */
 #define MAX_MACHINES 64u
 #define RULES_MAX 1024u /* events of this number and above have no rule */
 
@@ -99,7 +99,7 @@ struct import {
 	uint64_t undecodable; /* packets, bundles and descriptors that cannot be decoded */
 	uint64_t not_unpacked; /* compressed packets that could not be unpacked to their end */
 	struct pb_field config; /* the first TraceConfig */
-	bool has_uuid; /* of the trace */
+	bool has_uuid; /* true if the trace has a uuid */
 	bool is_file_without_flush; /* a config writes into a file and has no flush period */
 	bool flushes_files; /* the service flushes sessions that are written into files */
 	uint32_t packet_queues[MAX_MACHINES][QUEUE_TRACK_EVENTS + 1];

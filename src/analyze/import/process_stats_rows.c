@@ -425,7 +425,7 @@ static void add_mappings(struct import *im, int64_t ts, uint32_t upid,
 static void set_columns(struct import *im, const struct pb_field *packed, uint32_t first)
 {
 	struct table *t = import_table(im, TABLE_MEMORY_MAPPINGS);
-	uint32_t next[MAPPINGS_SWAP_PSS + 1] = {0}; /* by column: number of values so far */
+	uint32_t next[MAPPINGS_SWAP_PSS + 1] = {0}; /* number of values so far, by column */
 	uint64_t v;
 
 	pb_for_each (f, packed) {

@@ -22,7 +22,7 @@ struct running_sum;
 struct sequence_thread {
 	bool known, has_time;
 	int64_t pid, tid;
-	int64_t ns, thread_ns, instructions; /* of the last event that has a difference */
+	int64_t ns, thread_ns, instructions; /* values of the last event that has a difference */
 };
 
 struct sequence_state {

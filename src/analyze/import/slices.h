@@ -51,8 +51,8 @@ void slices_deinit(struct import *im);
 bool flows_begin(struct import *im, uint64_t id, uint32_t slice);
 
 enum flow_next { /* where the flow's next arrow comes from */
-		 FLOW_FROM_HERE, /* from the slice of this arrow */
-		 FLOW_FROM_THERE, /* from the same slice as this arrow */
+		 FLOW_FROM_HERE, /* begins at the slice of this arrow */
+		 FLOW_FROM_THERE, /* begins at the same slice as this arrow */
 		 FLOW_ENDS
 };
 /* Adds an arrow to a slice. Returns false if the flow has not begun, or ended. */

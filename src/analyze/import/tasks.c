@@ -416,7 +416,7 @@ uint32_t tasks_get_thread_of_process(struct tasks *t, int64_t tid, int64_t pid)
 
 	if (utid != NULL_U32 && tasks_upid(t, utid) != NULL_U32)
 		return utid;
-	upid = tasks_get_process(t, pid); /* its main thread may have this tid */
+	upid = tasks_get_process(t, pid); /* the tid may be the one of its main thread */
 	utid = find_thread(t, tid, pid);
 	if (utid == NULL_U32)
 		utid = tasks_new_thread(t, tid, NULL_I64);

@@ -39,7 +39,7 @@ struct track_event {
 	uint64_t legacy_name; /* iid; 0: none */
 	struct pb_field counter; /* id 0: none */
 	struct pb_field callstack; /* InlineCallstack, or an iid; id 0: none */
-	int64_t thread_ns, instructions; /* of the thread so far; NULL_I64: unknown */
+	int64_t thread_ns, instructions; /* times of the thread so far; NULL_I64: unknown */
 	/* Set by rows_track_event(). Strings and ids are NULL_U32 where there is none. */
 	uint32_t name, category;
 	struct described_track *described; /* the track of the uuid; NULL: uuid 0 */

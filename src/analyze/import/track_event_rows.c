@@ -396,7 +396,7 @@ static void add_counter_event(struct import *im, struct machine *m, const struct
 	collect_args(im, m, e, NULL);
 	track_event_rows_add_counter(im, m, e, d, &e->counter, 0,
 				     arg_sets_add(im->store, &im->args), &v);
-	get_callsite(im, m, e); /* its rows, although no row has the call site of a counter */
+	get_callsite(im, m, e); /* adds its rows, although no row has the call site of a counter */
 }
 
 /* Thread times in events of older programs are also counters of the thread. */

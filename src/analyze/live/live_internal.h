@@ -30,7 +30,7 @@ struct live_entry {
 	uint32_t polled_in; /* live.polls at that time */
 	uint64_t listed_at; /* time of the last list of all processes that has it */
 	uint64_t start_ns; /* of the process; 0 unknown */
-	enum live_source source[LIVE_METRICS]; /* of each value */
+	enum live_source source[LIVE_METRICS]; /* source of each value */
 	uint64_t last[LIVE_METRICS]; /* the last number in rows of an eBPF family */
 	uint32_t has_last; /* bit i: last[i] is set */
 	bool is_kthread;
@@ -43,7 +43,7 @@ enum live_track_kind {
 	LIVE_TRACK_PROCESS,
 	LIVE_TRACK_THREAD,
 	LIVE_TRACK_CPU,
-	LIVE_TRACK_COUNTER, /* of a process or thread */
+	LIVE_TRACK_COUNTER, /* counter of a process or thread */
 	LIVE_TRACK_CPU_COUNTER,
 	LIVE_TRACK_LOST, /* what a family had no room for */
 };
@@ -94,7 +94,7 @@ struct live {
 	uint32_t polls; /* of /proc; a process that the current poll has met begins the next poll */
 	uint64_t screens;
 	uint64_t screen_at; /* newest value at the last screen */
-	bool is_stale; /* at the last screen there were no new values of processes */
+	bool is_stale; /* the last screen had no new values of processes */
 	uint64_t cpu_times[LIVE_CPU_TIMES], cpu_base[LIVE_CPU_TIMES];
 	bool has_cpu_times, has_cpu_base;
 	bool counts_calls; /* the family of system calls runs */

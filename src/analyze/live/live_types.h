@@ -49,7 +49,7 @@ struct live_machine {
 	double pressure_cpu, pressure_io, pressure_memory; /* share of time with a waiting task */
 	/* Threads in the run queues: the sum of the mean depths, and the largest depth of a CPU. */
 	double depth, depth_max;
-	double runq_p99_ns, runq_max_ns; /* of the CPU where it is longest */
+	double runq_p99_ns, runq_max_ns; /* waits on the CPU where they are longest */
 	unsigned runq_p99_cpu, runq_max_cpu;
 	double switches; /* per second, all CPUs */
 };
@@ -57,8 +57,8 @@ struct live_machine {
 /* What was not counted. */
 struct live_losses {
 	uint64_t packets; /* packets before which others of their sequence are missing */
-	uint64_t bad_packets; /* that violate protobuf's rules */
-	uint64_t unknown_values; /* of tracks whose description was lost */
+	uint64_t bad_packets; /* packets that violate protobuf's rules */
+	uint64_t unknown_values; /* values of tracks whose description was lost */
 	uint64_t processes; /* values of processes beyond LIVE_PROCESSES_MAX */
 	struct strbuf counters; /* "cpu_time lost 12, syscalls lost 3"; empty: none */
 };

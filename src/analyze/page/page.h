@@ -17,7 +17,7 @@
 struct page_options {
 	const char *title; /* of the page, borrowed */
 	int64_t from, to; /* the window, in the trace's clock; to INT64_MAX: up to the end */
-	uint64_t max_rows; /* of runs, states, slices and samples; by default PAGE_MAX_ROWS */
+	uint64_t max_rows; /* limit of runs, states, slices and samples; by default PAGE_MAX_ROWS */
 };
 
 struct page_result {

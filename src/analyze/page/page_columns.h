@@ -42,9 +42,9 @@
 	X(STATE_END, "state.end") /* see page_tasks.c */                                           \
 	X(STATE_STATE, "state.state") /* +1 */                                                     \
 	X(STATE_CPU, "state.cpu") /* if running: CPU +2; 0: as its run, 1: NULL */                 \
-	X(STATE_WAKER, "state.waker") /* of runnable: thread +1 */                                 \
-	X(STATE_IRQ, "state.irq") /* of runnable: whether it was woken in an interrupt; +1 */      \
-	X(STATE_BLOCKED, "state.blocked") /* of others: 0, or 1 + io_wait + 2 * (function +1) */   \
+	X(STATE_WAKER, "state.waker") /* if runnable: its waker, +1 */                             \
+	X(STATE_IRQ, "state.irq") /* if runnable: an interrupt woke it, +1 */                      \
+	X(STATE_BLOCKED, "state.blocked") /* others: 0, or 1 + io_wait + 2 * (function +1) */      \
 	X(TRACK_ID, "track.id")                                                                    \
 	X(TRACK_NAME, "track.name") /* string +1 */                                                \
 	X(TRACK_TYPE, "track.type") /* string +1 */                                                \
@@ -90,7 +90,7 @@ enum page_column_id {
 
 struct page_column {
 	z_stream z;
-	uint8_t room[PAGE_COLUMN_ROOM]; /* not compressed yet */
+	uint8_t room[PAGE_COLUMN_ROOM]; /* bytes that are not compressed yet */
 	size_t n_room;
 	uint8_t *bytes; /* owned: compressed */
 	size_t n_bytes, cap_bytes;

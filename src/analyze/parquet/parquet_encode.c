@@ -9,7 +9,7 @@
 
 #define GROUP 8 /* values of a packed group */
 #define REPEATS_LEAST 8 /* a shorter run is packed with its neighbours */
-#define GROUPS_MAX (1u << 12) /* of a packed run */
+#define GROUPS_MAX (1u << 12) /* groups of a packed run */
 
 static void encode_varint(struct strbuf *to, uint64_t v)
 {

@@ -16,7 +16,7 @@
 #include "base/core/version.h"
 
 #define MAGIC "PAR1"
-#define LEVEL 3 /* of zstd */
+#define LEVEL 3 /* compression level of zstd */
 #define CODEC_ZSTD 6
 #define PAGES_MAX ((PARQUET_GROUP_ROWS + PARQUET_PAGE_ROWS - 1) / PARQUET_PAGE_ROWS)
 #define TEXT_SLOTS (2 * PARQUET_GROUP_ROWS) /* half of them are empty, as of the next */
@@ -40,8 +40,8 @@ struct page_place {
 };
 
 struct chunk {
-	uint64_t offset, dictionary_offset; /* of the first data page; 0: no dictionary */
-	uint64_t bytes, bytes_plain; /* with the headers of pages; and before compression */
+	uint64_t offset, dictionary_offset; /* first data page; 0: no dictionary */
+	uint64_t bytes, bytes_plain; /* with page headers: compressed, plain */
 	uint64_t nulls;
 	enum parquet_encoding encoding;
 	struct strbuf least, most; /* owned: plain bytes */
@@ -87,10 +87,10 @@ struct parquet_file {
 	size_t n_metadata;
 	/* owned: of one chunk */
 	struct strbuf plain, packed;
-	uint32_t *numbers; /* of its values in the dictionary */
-	int64_t *entries; /* of the dictionary of integers */
+	uint32_t *numbers; /* index of each value in the dictionary */
+	int64_t *entries; /* dictionary of integers */
 	uint32_t n_entries;
-	uint32_t *slots; /* of the same, by open addressing; number + 1, 0 is empty */
+	uint32_t *slots; /* hash table of the dictionary, open addressing; number + 1, 0 is empty */
 	ZSTD_CCtx *zstd;
 };
 

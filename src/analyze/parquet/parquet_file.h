@@ -24,7 +24,7 @@
 #define PARQUET_GROUP_ROWS (1u << 17)
 #define PARQUET_PAGE_ROWS 20000u
 #define PARQUET_DICTIONARY_MAX (1u << 15) /* values */
-#define PARQUET_DICTIONARY_BYTES_MAX (1u << 20) /* of texts */
+#define PARQUET_DICTIONARY_BYTES_MAX (1u << 20) /* limit of a dictionary of texts */
 #define PARQUET_COLUMNS_MAX 128
 
 enum parquet_kind { PARQUET_INTEGER, PARQUET_REAL, PARQUET_TEXT };

@@ -34,11 +34,10 @@ enum stack_kind {
 struct stack_point {
 	int64_t ts, dur; /* ns; dur: of a single wait, -1 if it has no end; else 0 */
 	int64_t weight, n; /* n: samples or waits */
-	uint32_t
-		utid; /* of the main thread if the process is all that is known; NULL_U32: unknown */
+	uint32_t utid; /* the main thread if only the process is known; NULL_U32: unknown */
 	uint32_t site; /* the innermost call site; NULL_U32: no stack was taken */
-	uint32_t reason; /* of a wait: a string, which may be in brackets; else NULL_U32 */
-	uint32_t slice; /* of a single wait; else NULL_U32 */
+	uint32_t reason; /* reason of a wait, a string that may be in brackets; else NULL_U32 */
+	uint32_t slice; /* slice of a single wait; else NULL_U32 */
 	bool of_process; /* the weight is of all threads of the process */
 };
 

@@ -88,7 +88,7 @@ struct arg_list {
 struct trace_bytes {
 	uint8_t *data;
 	size_t len;
-	bool mapped; /* else malloc'ed */
+	bool mapped; /* mapped by mmap(); else allocated by malloc() */
 };
 
 struct stat_count;

@@ -89,7 +89,7 @@ struct table {
 	struct row_order {
 		uint32_t *rows; /* owned */
 		uint32_t n_rows; /* rows of the table when the order was made */
-	} orders[TABLE_MAX_COLUMNS]; /* of table_module.c */
+	} orders[TABLE_MAX_COLUMNS]; /* made by table_module.c */
 };
 
 void table_init(struct table *t, const struct table_def *def, struct budget *budget);

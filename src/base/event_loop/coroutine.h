@@ -17,8 +17,8 @@ struct coroutine;
  * coroutine_start() runs the first time slice itself, so short work ends before it returns.
  */
 struct coroutine_ops {
-	void (*run)(void *ctx); /* in the coroutine */
-	void (*done)(void *ctx); /* in the loop, after run has returned; may start a coroutine */
+	void (*run)(void *ctx); /* called in the coroutine */
+	void (*done)(void *ctx); /* called in the loop after run; may start a coroutine */
 };
 
 /*

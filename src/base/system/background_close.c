@@ -45,7 +45,7 @@ struct closer {
 	sem_t work, done;
 	int fd; /* owned by the thread between work and done */
 	bool busy; /* only the loop uses this and owner */
-	uint64_t owner; /* of fd */
+	uint64_t owner; /* owner of fd */
 };
 
 static struct {

@@ -77,7 +77,7 @@ static int landlock_restrict_to(const struct landlock_path *paths, size_t n, uin
 	long abi = abi_version();
 	int r = 0;
 
-	if (abi <= 0) /* also where a container's filter forbids the call */
+	if (abi <= 0) /* negative also where a container's filter forbids the call */
 		return -ENOSYS;
 	attr.handled_access_fs = supported_rights(abi) & rights;
 	rules = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr.handled_access_fs), 0);

@@ -31,7 +31,7 @@ enum kind { READ_FILE, READ_LINK, READ_STAT, RUN_AS };
 struct request {
 	uint32_t kind;
 	uint32_t size; /* limit of the answer in bytes, at most OUTSIDE_READ_MAX */
-	struct priority_boost boost; /* of RUN_AS, which has no answer */
+	struct priority_boost boost; /* boost of RUN_AS, which has no answer */
 	char path[256]; /* with a NUL */
 };
 

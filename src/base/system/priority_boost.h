@@ -34,7 +34,7 @@ struct priority_boost {
 #define PRIORITY_BOOST_FIFO_MAX 99u
 
 #define PRIORITY_BOOST_WINDOW_NS 100000000u
-#define PRIORITY_BOOST_BUDGET_NS 50000000u /* of CPU time in a window */
+#define PRIORITY_BOOST_BUDGET_NS 50000000u /* CPU time in a window */
 
 bool priority_boost_is_stronger(struct priority_boost a, struct priority_boost b);
 
@@ -42,7 +42,7 @@ bool priority_boost_is_stronger(struct priority_boost a, struct priority_boost b
 struct priority_boost_state {
 	bool active; /* the next three hold the original settings */
 	int policy;
-	int priority; /* of a real-time policy */
+	int priority; /* priority of a real-time policy */
 	int nice;
 	struct priority_boost now;
 	int fifo_priority; /* of SCHED_FIFO */

@@ -25,9 +25,9 @@ struct syscall_without {
 struct syscall_list {
 	const char *const *allowed; /* the last one is NULL */
 	const struct syscall_without *without; /* the last one has no name; may be NULL */
-	bool loads_libraries; /* it may map files with PROT_EXEC, but not with PROT_WRITE as well */
-	bool opens_to_read_only; /* it must not open files for writing or create them */
-	bool has_threads; /* it may start threads, but no processes */
+	bool loads_libraries; /* may map files with PROT_EXEC, but not with PROT_WRITE as well */
+	bool opens_to_read_only; /* the process must not open files for writing or create them */
+	bool has_threads; /* the process may start threads, but no processes */
 	bool is_whole; /* the common calls are not allowed, only those listed here */
 };
 

@@ -23,7 +23,7 @@ struct demangled {
 };
 
 static sigjmp_buf give_up;
-static volatile sig_atomic_t ticks_left; /* of the name that is being demangled; 0: none is */
+static volatile sig_atomic_t ticks_left; /* for the current name; 0: there is none */
 
 static void on_tick(int signal)
 {
@@ -51,7 +51,7 @@ static void demangle_add_piece(const char *piece, size_t len, void *ctx)
 		ticks_left = 0;
 		siglongjmp(give_up, 1);
 	}
-	if (len) /* without, piece may be NULL */
+	if (len) /* if len is 0, piece may be NULL */
 		memcpy(d->text + d->len, piece, len);
 	d->len += len;
 }

@@ -24,7 +24,7 @@
 
 #define REGEX_MAX_BYTES 1024u
 #define REGEX_MAX_DEPTH 16u /* groups in groups */
-#define REGEX_MAX_GROUPS 32u /* that capture, the whole match (number 0) included */
+#define REGEX_MAX_GROUPS 32u /* groups that capture; number 0, the whole match, is one of them */
 #define REGEX_MAX_OPS 1000u /* characters and operators, with {m,n} written out */
 
 #define REGEX_UNSET SIZE_MAX

@@ -252,7 +252,7 @@ void str_nearest_try(struct str_nearest *n, const char *candidate)
 {
 	size_t na = strlen(n->word), nb = strlen(candidate);
 	unsigned d, limit = n->best_distance +
-			    (n->best != NULL); /* as near as the best: decided below */
+			    (n->best != NULL); /* this one is as near as the best: decided below */
 
 	if (na > MAX_WORD || nb > MAX_WORD || na + limit <= nb || nb + limit <= na)
 		return;

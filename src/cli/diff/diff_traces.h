@@ -26,7 +26,7 @@ struct diff_traces {
 	struct diff_rows rows;
 	struct diff_observation *observations; /* owned */
 	size_t n_of_side[2]; /* observations */
-	bool per_run; /* else per second or slice */
+	bool per_run; /* true: values per run; false: per second or slice */
 	enum diff_design_kind kind;
 	bool same_config;
 	struct strbuf marks; /* a line for each reason to doubt the comparison; owned */

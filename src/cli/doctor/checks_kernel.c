@@ -168,7 +168,7 @@ static int on_instance(void *ctx, const char *name, unsigned char d_type)
 	struct tracers *t = ctx;
 	char path[512], shown[128];
 
-	if (str_starts(name, "sonda-")) /* of a recording, ours too */
+	if (str_starts(name, "sonda-")) /* an instance of a recording, ours or not */
 		return 0;
 	snprintf(path, sizeof(path), "%s/instances/%s", t->root, name);
 	snprintf(shown, sizeof(shown), "instance %.80s", name);
@@ -180,7 +180,7 @@ static int on_instance(void *ctx, const char *name, unsigned char d_type)
 
 struct holders {
 	const struct doctor_machine *m;
-	const char *pid; /* of the process that is looked at */
+	const char *pid; /* the process that is examined */
 	bool holds;
 	struct strbuf text; /* for the user */
 	struct strbuf pids; /* " 12 34" */

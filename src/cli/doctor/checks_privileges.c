@@ -141,7 +141,7 @@ void check_files(struct doctor_machine *m, struct doctor_finding *f)
 /* ---- the journal ---- */
 
 struct journal {
-	const char *folder; /* that is looked at */
+	const char *folder; /* the folder that is examined */
 	char hidden[256]; /* one that this process cannot read; "": none */
 	bool is_readable; /* one can be read */
 };

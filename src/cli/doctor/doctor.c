@@ -17,7 +17,7 @@
 #include "cli/terminal/verb.h"
 
 struct doctor_check {
-	const char *name; /* as sonda doctor NAME */
+	const char *name; /* word of the command line: sonda doctor NAME */
 	doctor_check_fn *run;
 	/* What a fault stops, of recordings that start their own daemons. */
 	enum { STOPS_NOTHING, STOPS_KERNEL_EVENTS, STOPS_ALL } stops;

@@ -38,7 +38,7 @@ enum doctor_service {
 	DOCTOR_SERVICE_UNKNOWN, /* not asked yet */
 	DOCTOR_SERVICE_NONE, /* nothing listens */
 	DOCTOR_SERVICE_USABLE,
-	DOCTOR_SERVICE_UNUSABLE, /* it refuses this user, or does not answer */
+	DOCTOR_SERVICE_UNUSABLE, /* the service refuses this user, or does not answer */
 };
 
 /* The machine that is checked. Strings are borrowed; tests pass other roots. */
@@ -49,10 +49,10 @@ struct doctor_machine {
 	const char *dir; /* where the trace would be written */
 	const char *const *tracefs; /* possible mount points, best first; ends with NULL */
 	const char *const *journals; /* folders of the systemd journal; ends with NULL */
-	const char *socket; /* of the consumers; NULL: the default */
+	const char *socket; /* socket of consumers; NULL: the default */
 	uid_t uid;
 	enum doctor_service service; /* set by check_service() */
-	bool has_ftrace; /* of a usable service: a producer offers linux.ftrace */
+	bool has_ftrace; /* a producer of the service offers linux.ftrace */
 	pid_t probes; /* its pid, if it is on this machine; 0: unknown */
 	const char *refused; /* lines about what a recording lacks, which check_options() explains;
 			      * NULL: check_options() checks all options */

@@ -66,7 +66,7 @@ struct form {
 	int (*files)(const struct trace_tables *t, const struct out_path *out,
 		     struct err_text *e); /* or a path */
 	bool is_folder;
-	const char *needs; /* of stacks: a statement that has a row if there are some */
+	const char *needs; /* forms of stacks: a statement that has a row if the trace has stacks */
 	const char *lacks; /* what the trace lacks otherwise */
 };
 

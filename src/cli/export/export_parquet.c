@@ -15,7 +15,7 @@
 #include "cli/export/export.h"
 #include "cli/trace/out_path.h"
 
-#define SCHEMA "1" /* of the names and types of columns */
+#define SCHEMA "1" /* version of the names and types of columns */
 
 struct parquet_export {
 	const struct trace_tables *t;

@@ -28,7 +28,7 @@ struct list {
 	struct presets *presets; /* owned */
 	struct tracefs_events events; /* owned; n is 0 before they are read, or if they cannot be */
 	bool events_read;
-	int events_error; /* of reading events: 0 or -errno */
+	int events_error; /* result of reading events: 0 or -errno */
 	Pb__TracingServiceState *state; /* owned; NULL: no service, or not asked yet */
 	bool state_asked;
 	struct err_text no_service; /* why there is no state */

@@ -22,8 +22,7 @@ static const struct source {
 	 "Counters of programs in the kernel: latencies, stalls, time in interrupts.",
 	 "sonda record -t 10s ebpf"},
 	{"linux.cgroup_members", "cgroup_members_config",
-	 "Control groups, and which thread is in which.",
-	 "sonda record -t 10s sched containers"},
+	 "Control groups, and which thread is in which.", "sonda record -t 10s sched containers"},
 	{"linux.frozen_ftrace", "frozen_ftrace_config",
 	 "Events that a ring of the kernel kept over a restart.",
 	 "sonda record -c configs/frozen_ftrace.cfg"},
@@ -126,7 +125,7 @@ static void put_options(struct list *l, const ProtobufCMessageDescriptor *m, con
 struct user {
 	struct list *l;
 	const char *source;
-	int32_t family; /* only data sources with this family, and no other; 0: any */
+	int32_t family; /* only data sources with this family are listed; 0: all */
 	struct name_list names;
 };
 

@@ -107,7 +107,7 @@ static int record_set_threads(struct record_command *c, struct err_text *e)
 	return c->child && !o->all && !o->config ? record_threads_restrict(c->config, &tid, 1) : 0;
 }
 
-#define EVENTS_LISTED 20 /* of the missing events */
+#define EVENTS_LISTED 20 /* number of missing events that are listed */
 
 /* Prints the first lines, and the number of the others. */
 static void print_first(struct record_command *c, struct strbuf *lines)

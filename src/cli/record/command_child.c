@@ -29,7 +29,7 @@ struct command_child {
 	pid_t pid;
 	enum state state;
 	bool ran;
-	int status; /* of waitpid, when it has ended */
+	int status; /* status from waitpid() after its end */
 	int go; /* -1 once the child was released */
 	int error;
 	struct event *child_event; /* SIGCHLD; owned */

@@ -236,7 +236,7 @@ int option_parse_trigger(const char *option, const char *text, struct trigger *r
 }
 
 #define WORDS ARRAY_SIZE(((struct cpu_list *)0)->words)
-#define MAX_BYTES (64u << 10) /* of a CPU list of the kernel */
+#define MAX_BYTES (64u << 10) /* limit of a CPU list of the kernel */
 
 /* Parses a decimal number at *at and advances *at. Returns 0, -EINVAL or -ERANGE. */
 static int parse_cpu_number(const char **at, uint32_t *ret)

@@ -80,7 +80,7 @@ struct private_daemons {
 	struct daemon service;
 	struct daemon producer; /* started when the service is ready */
 	struct event *child_event; /* SIGCHLD */
-	struct event *deadline; /* of the daemon that is starting */
+	struct event *deadline; /* deadline of the daemon that is starting */
 	bool ready;
 	bool cut_short; /* the end of the producer was reported */
 	bool failed;
@@ -149,7 +149,7 @@ static void remove_dir(struct private_daemons *p)
 
 static void daemon_handle_line(struct daemon *d)
 {
-	int priority = LOG_LEVEL_WARN; /* of a line without one */
+	int priority = LOG_LEVEL_WARN; /* level of a line that has none */
 	const char *text = d->line;
 
 	d->line[d->line_len] = '\0';
@@ -270,7 +270,7 @@ static void daemon_on_notify(evutil_socket_t fd, short what, void *ctx)
 	event_del(d->notify_event);
 	if (n == 1 && byte == '1')
 		private_daemons_on_ready(d->owner, d);
-	else /* its end follows and gives the reason; if not, the deadline reports it */
+	else /* the end of the daemon gives the reason; without an end, the deadline reports it */
 		on_child(-1, 0, d->owner);
 }
 

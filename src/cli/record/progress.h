@@ -46,7 +46,7 @@ struct recording_progress {
 	bool has_bytes;
 	uint64_t bytes; /* in the central buffer, overwritten ones included */
 	bool has_events;
-	uint64_t events; /* of the kernel's rings */
+	uint64_t events; /* events in the kernel's rings */
 	uint64_t lost; /* so far: of these events, and chunks of the service's buffers */
 	uint64_t rate; /* events in a second, since the line before */
 	bool has_fill;
@@ -59,7 +59,7 @@ struct recording_progress {
 	uint64_t ring_kb; /* of each CPU; 0: unknown */
 	uint64_t last_ms; /* when the line before was shown */
 	unsigned buffer_fill; /* percent of the fullest buffer of the service */
-	uint64_t chunks_lost; /* of these buffers */
+	uint64_t chunks_lost; /* chunks that these buffers have lost */
 	bool reported_rings, reported_buffer;
 };
 

@@ -360,7 +360,7 @@ static int end_refused(struct record_command *c)
 		options = c->result.refused;
 	if (!options && !none)
 		return 0;
-	if (!c->result.refused) { /* else these were printed */
+	if (!c->result.refused) { /* otherwise these were printed already */
 		record_put_missing(&facts, &lines);
 		if (lines.s)
 			console_say_lines(&c->console, lines.s);

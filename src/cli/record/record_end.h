@@ -34,10 +34,10 @@ struct record_command {
 	struct tracefs_events events; /* of this kernel; n is 0 if not readable or not needed */
 	bool is_local; /* the service runs on this machine */
 	struct output_name output; /* as shown to the user */
-	char first_file[PATH_MAX]; /* of a rotation; "": one file */
+	char first_file[PATH_MAX]; /* first file of a rotation; "": there is one file only */
 	bool passes_file; /* the service writes into our file, not into one of its own */
 	bool streams; /* the trace is written to the file during the recording */
-	uint64_t max_bytes; /* of that file; 0: no limit */
+	uint64_t max_bytes; /* limit of that file; 0: none */
 	uint64_t written; /* bytes that the service wrote */
 	bool unread; /* this process cannot read the file that the service wrote */
 	struct err_text end; /* why the recording ended, for the summary */

@@ -687,7 +687,7 @@ static void on_caught_flush(void *ctx, int error)
 		return;
 	if (error == -EPIPE)
 		record_session_fail(s, error);
-	else /* without the data of a producer that did not answer */
+	else /* a producer did not answer, so its last data is missing */
 		record_session_begin_pass(s);
 }
 

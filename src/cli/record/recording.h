@@ -34,12 +34,12 @@ struct recording_result {
 	bool has_stats;
 	bool all_started; /* all data sources had started before the stop; true if unknown */
 	bool flush_failed;
-	uint64_t set_up_ms; /* of tracing, until all data sources had started; by our clock */
+	uint64_t set_up_ms; /* from the start of tracing until all data sources had started */
 	uint64_t elapsed_ms; /* since then */
 	enum refused_options refused; /* why it was ended early; the file is useless */
 	struct err_text end; /* why this process stopped it; "": this process did not stop it */
 	bool ended_by_itself; /* the session ended, or the file reached max_bytes */
-	int write_error; /* of the file; earlier packets are valid */
+	int write_error; /* error of writing the file; earlier packets are valid */
 	struct snapshot_log snapshots;
 };
 

@@ -290,7 +290,7 @@ static struct trace_scan *session_snapshot_scan(struct session_snapshot *s)
 	return &s->scan;
 }
 
-#define MAX_NUMBERS_TRIED 10000 /* of existing files */
+#define MAX_NUMBERS_TRIED 10000 /* numbers of existing files that are skipped */
 
 struct job {
 	TAILQ_ENTRY(job) link;

@@ -52,8 +52,8 @@ void losses_write(const struct losses *l, struct strbuf *lines)
 	}
 }
 
-#define CPUS_NAMED 8 /* in a line, those with most losses; the others are summed */
-#define PROBES_NAMED 4 /* in a line, those with most misses */
+#define CPUS_NAMED 8 /* CPUs named in a line are those with most losses; the others are summed */
+#define PROBES_NAMED 4 /* probes named in a line are those with most misses */
 
 static uint64_t ring_bytes(const struct ftrace_scan *s)
 {
@@ -318,7 +318,7 @@ struct gaps {
 	uint64_t corrupt; /* invalid chunks */
 	uint64_t overwritten; /* reported by the service: the central buffer wrapped */
 	uint64_t other; /* reason unknown, or also in the counters of the buffer */
-	int32_t pid; /* of the last writer with a loss */
+	int32_t pid; /* pid of the last writer with a loss */
 };
 
 static void add_gaps_of_sequence(void *ctx, const struct sequence *s)
@@ -359,7 +359,7 @@ static void add_shared_memory_loss(const struct gaps *g, uint64_t aborted, struc
 
 /* ---- the central buffer ---- */
 
-#define SHORT_S 0.1 /* without events at the start or the end: not mentioned */
+#define SHORT_S 0.1 /* a shorter time without events at the start or the end is not mentioned */
 
 /* Returns true if the kernel events are in this buffer, as far as the config tells. */
 static bool has_events(const struct record_facts *f, size_t buffer)

@@ -11,7 +11,7 @@
 
 struct loss {
 	char place[96]; /* "kernel rings"; "": the text names it */
-	uint64_t count; /* of unit; 0 unknown */
+	uint64_t count; /* lost items, counted in `unit`; 0: unknown */
 	const char *unit; /* "events"; NULL without a count */
 	struct strbuf text; /* "7 events (cpu1 7)" */
 	struct strbuf advice; /* "try -B 1mb"; empty: none */

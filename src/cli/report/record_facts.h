@@ -42,7 +42,7 @@ struct record_facts {
 	const char *first_file; /* path of the first file of a rotation; NULL or "": one file */
 	uint64_t file_bytes;
 	/* By our clock; used if the trace has no duration. */
-	uint64_t set_up_ms; /* of tracing, until all data sources had started */
+	uint64_t set_up_ms; /* from the start of tracing until all data sources had started */
 	uint64_t elapsed_ms; /* since then; 0 unknown */
 	unsigned cpus; /* 0 unknown */
 	uint64_t private_cpu_ns; /* CPU time of a private sondad and sonda-probes; 0: none ran */

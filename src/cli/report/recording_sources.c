@@ -242,7 +242,7 @@ static int own_fields_check(const Pb__TraceConfig *config, const Pb__TracingServ
 	return r;
 }
 
-#define LINES_LISTED 20 /* of a warning; the summary counts the others */
+#define LINES_LISTED 20 /* lines of a warning; the summary counts the others */
 
 void recording_sources_deinit(struct recording_sources *s)
 {

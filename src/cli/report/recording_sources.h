@@ -22,7 +22,7 @@ struct source_producers {
 	int32_t *ids; /* owned; the service's numbers, which a successor does not get */
 	size_t n;
 	size_t cap;
-	struct name_list names; /* of ids[i]: "NAME (pid N)" */
+	struct name_list names; /* the name of ids[i] is "NAME (pid N)" */
 };
 
 /*

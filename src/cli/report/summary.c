@@ -127,7 +127,7 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 #define HOLES_LISTED 3 /* per CPU */
 #define GROUPS_LISTED 8 /* in a line; the others are summed */
 #define HOLE_LINES_LISTED 8
-#define LINES_LISTED 20 /* of missing items; the others are counted */
+#define LINES_LISTED 20 /* lines of missing items; the others are counted */
 
 static void write_time(const struct record_facts *f, struct strbuf *out)
 {
@@ -166,7 +166,7 @@ static void write_head(const struct record_facts *f, struct strbuf *out)
 		strbuf_puts(out, ", ");
 	if (samples)
 		write_count(samples, "sample", "s", out);
-	else if (!events) /* only data of programs */
+	else if (!events) /* only programs have written data */
 		write_count(s->packets, "packet", "s", out);
 	if (s->processes) {
 		strbuf_puts(out, ", ");

@@ -118,7 +118,7 @@ static void trace_contents_write(const struct contents *c, const struct record_f
 {
 	write_machines(c, out);
 	write_config(f->config, out);
-	if (!record_lacks_end(f)) /* else the counters are those of some moment */
+	if (!record_lacks_end(f)) /* otherwise the counters are those of an earlier time */
 		write_buffers(record_stats(f), out);
 	write_table(c, out);
 }

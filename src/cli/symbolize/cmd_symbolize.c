@@ -130,7 +130,7 @@ struct symbolizing {
 	const struct symbol_module *module; /* whose addresses come */
 	size_t n_addresses, n_found, n_modules;
 	size_t n_unfound; /* files without debug information */
-	int error; /* of writing, -errno */
+	int error; /* error of writing, as -errno */
 };
 
 static void symbolizing_end_packet(struct symbolizing *s)

@@ -39,7 +39,7 @@ struct dwarf_file {
 	Dwfl_Module *module;
 	GElf_Addr bias; /* added to addresses of the file */
 	bool has_debug_info;
-	Dwarf_Die *unit; /* of the last address */
+	Dwarf_Die *unit; /* unit that contains the last address */
 	Dwarf_Addr unit_bias;
 	char debug_link[NAME_MAX + 1]; /* name of its debug file; "": unknown */
 };

@@ -19,7 +19,7 @@
 #include "base/text/str.h"
 #include "cli/terminal/sudo_user.h"
 
-#define MAX_LINKS 40 /* as in the kernel */
+#define MAX_LINKS 40 /* the limit of the kernel */
 
 int safe_path_open_dir(const char *path, int flags)
 {

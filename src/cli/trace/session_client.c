@@ -31,7 +31,7 @@ struct session_client {
 	struct consumer *consumer; /* owned */
 	struct event *timer; /* owned */
 	const char *address; /* borrowed */
-	bool done, timed_out; /* of the pending request */
+	bool done, timed_out; /* result of the pending request */
 	int error;
 	bool lost; /* the connection */
 	bool is_ours; /* the session was started here: its end is reported without a request */

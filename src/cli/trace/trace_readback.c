@@ -228,7 +228,7 @@ void trace_readback_peek(int fd, uint64_t max, struct trace_scan *scan)
 /* Numbers of the files that belong to one output_path. */
 struct row {
 	const char *path; /* borrowed */
-	char prefix[NAME_MAX + 1], suffix[NAME_MAX + 1]; /* of the name, around the number */
+	char prefix[NAME_MAX + 1], suffix[NAME_MAX + 1]; /* before and after the number */
 	unsigned *numbers; /* owned */
 	size_t n, cap;
 };

@@ -17,7 +17,7 @@ enum track_unit { TRACK_UNIT_NONE, TRACK_UNIT_NS, TRACK_UNIT_COUNT, TRACK_UNIT_B
 
 struct track_spec {
 	enum track_kind kind;
-	uint32_t parent; /* of a group or counter: handle of the track that contains it */
+	uint32_t parent; /* handle of the track that contains the group or counter */
 	const char *name; /* copied; control characters become '?'. May be NULL for a process
 			   * or thread */
 	const char *description; /* one sentence, or NULL. Borrowed until the track ends, as are all

@@ -28,7 +28,7 @@
 #define SLAB_BLOCK_BYTES (1u << 20)
 
 struct slab {
-	size_t size; /* of one; at most SLAB_BLOCK_BYTES / 2 */
+	size_t size; /* size of one cell; at most SLAB_BLOCK_BYTES / 2 */
 	struct slab_block *blocks; /* owned; the newest first */
 	struct slab_cell *free_cells; /* freed cells; reused first */
 	size_t fresh; /* number of cells of the newest block that were never used */
@@ -396,7 +396,7 @@ static void tracks_describe(struct tracks *t, struct track *k, uint64_t ns)
 
 	if (!k || k->described_in == t->state)
 		return;
-	tracks_describe(t, k->parent, ns); /* at most TRACKS_DEPTH_MAX levels */
+	tracks_describe(t, k->parent, ns); /* recursion ends after TRACKS_DEPTH_MAX levels */
 	if (!out->state_begun)
 		track_packet_begin_state(out->w, t->now);
 	out->state_begun = true;
@@ -590,7 +590,7 @@ static void remove_track(struct tracks *t, struct track *k)
 	struct track *child;
 
 	while ((child = LIST_FIRST(&k->children)))
-		remove_track(t, child); /* at most TRACKS_DEPTH_MAX levels */
+		remove_track(t, child); /* recursion ends after TRACKS_DEPTH_MAX levels */
 	write_last_value(t, k);
 	unlink_track(t, k);
 	slab_free(k->slab, k);

@@ -120,7 +120,7 @@ struct track_update {
 	const char *name; /* of the counter; borrowed during the call */
 	double value;
 	bool total; /* monotonic */
-	bool is_first; /* of this track */
+	bool is_first; /* first value of this track */
 	bool is_last; /* the track ends: the value is 0, or the last total */
 };
 

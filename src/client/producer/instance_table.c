@@ -79,9 +79,9 @@ struct instance_table {
 	bool closing; /* answers are not reported any more */
 	struct handle_list handles;
 	unsigned n_handles;
-	int n_of_root, n_of_others; /* of them, of consumers that are root, or are not */
+	int n_of_root, n_of_others; /* handles of consumers that are root, and of all others */
 	struct priority_boost boost; /* strongest boost of all instances */
-	uint64_t capabilities; /* of all their sources */
+	uint64_t capabilities; /* those that the data sources of all handles need */
 	struct flush_list flushes; /* oldest first */
 	unsigned n_flushes;
 	struct event *reap; /* owned; destroys ended instances */

@@ -15,10 +15,10 @@ struct member {
 	LIST_ENTRY(member) link;
 	uint64_t session_id;
 	void *ctx;
-	metadata_subscriber_fn fn; /* of a subscriber */
-	bool busy; /* of a publisher */
-	bool complete; /* of a publisher */
-	uint64_t published_until; /* of a publisher */
+	metadata_subscriber_fn fn; /* function of a subscriber */
+	bool busy; /* state of a publisher */
+	bool complete; /* state of a publisher */
+	uint64_t published_until; /* state of a publisher */
 };
 
 LIST_HEAD(member_list, member);

@@ -48,7 +48,7 @@ struct metadata_task {
 struct metadata_batch {
 	const struct metadata_task *tasks;
 	size_t n_tasks;
-	const int32_t *tids; /* of tasks that ran or were woken; each once */
+	const int32_t *tids; /* tasks that ran or were woken, each of them once */
 	size_t n_tids;
 	uint64_t lost; /* number of dropped tasks */
 };

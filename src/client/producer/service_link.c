@@ -284,7 +284,7 @@ static int execute_command(struct service_link *l, uint32_t kind, const struct c
 	case PB_GET_ASYNC_COMMAND_RESPONSE_CLEAR_INCREMENTAL_STATE:
 		s->clear(l->sources_ctx, c->ids, c->n_ids);
 		break;
-	default: /* of a later version */
+	default: /* a command of a later version */
 		break;
 	}
 	return 0;

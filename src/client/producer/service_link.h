@@ -43,7 +43,7 @@ struct service_link {
 	const struct service_sources *sources; /* borrowed */
 	void *sources_ctx;
 	void (*on_trouble)(void *ctx, const char *sentence); /* may be NULL */
-	void *ctx; /* of on_trouble */
+	void *ctx; /* argument of on_trouble */
 	bool one_thread; /* see struct service_producer_options */
 	/* of the connection: */
 	struct channel *channel; /* owned; NULL: none */

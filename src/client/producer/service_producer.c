@@ -46,7 +46,7 @@ struct service_producer {
 	struct io_timer retry; /* armed until the port is bound: next attempt, or time limit */
 	unsigned retry_ms; /* the next wait */
 	int reported_error; /* the last error of connecting that was reported */
-	struct file_watch watch; /* of the socket's path; open only while there is no connection */
+	struct file_watch watch; /* the socket's path; open only while there is no connection */
 	struct io_fd watched; /* its descriptor */
 	struct io_timer watch_pause; /* armed while the watch is not polled */
 	struct service_link link;
@@ -55,7 +55,7 @@ struct service_producer {
 	int own_fd; /* owned: memory for the service; -1: none */
 	bool initialized; /* InitializeConnection was answered */
 	bool connected; /* on_connected was called */
-	uint32_t versions[SERVICE_SOURCES_MAX]; /* of descriptors that the service has; 0: none */
+	uint32_t versions[SERVICE_SOURCES_MAX]; /* of the service's descriptors; 0: none */
 };
 
 /* ---- waiting ---- */

@@ -52,7 +52,7 @@
 
 /* One for each chunk of the memory. */
 struct given {
-	_Atomic bool waits; /* it is on the stack */
+	_Atomic bool waits; /* true while it is on the stack */
 	uint32_t next; /* number of the chunk below, plus 1; 0: none */
 	struct commit_move move;
 };
@@ -77,7 +77,7 @@ struct arbiter {
 	enum smb_layout layout;
 
 	struct given *given; /* owned; chunk i of page p is number p * SMB_MAX_CHUNKS + i */
-	_Atomic uint32_t top; /* of the stack: number plus 1; 0: empty */
+	_Atomic uint32_t top; /* number of the top of the stack, plus 1; 0: the stack is empty */
 	_Atomic uint64_t given_bytes; /* on the stack, about */
 	_Atomic int due; /* enum due: the last notification of the owner */
 

@@ -120,7 +120,7 @@ struct arbiter_yielding *arbiter_yielding(struct arbiter *a);
 /* Returns true if more than a quarter of the pages have no chunk in use. */
 bool arbiter_has_reserve(const struct arbiter *a);
 
-#define ARBITER_STALL UINT32_MAX /* as a wait: stall_ms of the options */
+#define ARBITER_STALL UINT32_MAX /* as the time to wait: use stall_ms of the options */
 
 /* Takes a free chunk with one compare-and-exchange and writes its header. Returns false if no chunk
  * is free after wait_ms, or after stall_ms of the options if that is less. */

@@ -39,9 +39,9 @@
 
 #define MAX_METHODS 64 /* of a bind reply; further ones are ignored */
 #define FRAME_LENGTH 4 /* bytes before each frame: its size, little-endian */
-#define CONNECT_WAIT_MS 1000 /* for room in the listener's backlog */
+#define CONNECT_WAIT_MS 1000 /* time to wait for room in the listener's backlog */
 #define FD_WAIT_MS 1000 /* until the socket accepts a frame with a descriptor; twice */
-#define MAX_FDS 2 /* with one read */
+#define MAX_FDS 2 /* descriptors that one read can receive */
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 struct channel_method {
@@ -73,7 +73,7 @@ struct channel {
 	unsigned n_methods;
 	struct channel_pending *calls, **last_call; /* owned, oldest first */
 
-	pthread_mutex_t lock; /* of the following */
+	pthread_mutex_t lock; /* protects the following members */
 	bool lost;
 	uint64_t last_request;
 	uint8_t *queue; /* owned; CHANNEL_SEND_LIMIT bytes, or NULL */
@@ -401,7 +401,7 @@ static void on_frame(struct channel *c, const uint8_t *data, size_t len)
 	if (c->bound) {
 		if (f.kind == FRAME_INVOKE_METHOD_REPLY || f.kind == FRAME_REQUEST_ERROR)
 			channel_on_reply(c, &f);
-	} else if (f.request_id != 1) { /* not that of the bind request */
+	} else if (f.request_id != 1) { /* 1 is the number of the bind request */
 		return;
 	} else if (f.kind == FRAME_BIND_SERVICE_REPLY) {
 		on_bind_reply(c, &f);

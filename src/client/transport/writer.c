@@ -52,13 +52,13 @@ enum { PENDING_FIRST = 1, PENDING_LOSS = 2 };
 
 struct writer {
 	struct pb_enc enc; /* between packets, cur to end is the rest of the chunk */
-	uint8_t *size_field; /* of the open fragment; NULL: none, or in scratch */
+	uint8_t *size_field; /* of the open fragment; NULL: none, or it is in scratch */
 	struct smb_chunk chunk; /* payload NULL: none */
 	struct smb_chunk_header header; /* our copy of the chunk's header */
 	bool open; /* a packet is open */
 	bool inflated; /* header.count includes a packet that has not begun */
 	uint8_t pending; /* PENDING_* */
-	uint32_t wait_ms; /* for a free chunk, in each packet */
+	uint32_t wait_ms; /* time that each packet may wait for a free chunk */
 	uint32_t next_chunk_id;
 	uint16_t id;
 	uint16_t target_buffer;
@@ -427,7 +427,7 @@ static void writer_refill(struct pb_enc *e)
 		pb_enc_set_range(e, w->scratch, w->scratch + SCRATCH);
 		return;
 	}
-	send_patches(w); /* also frees the slots */
+	send_patches(w); /* frees the slots of the patches, too */
 	if (take_chunk(w, SMB_CONTINUES_FROM_PREV, &header, &next))
 		continue_in_chunk(w, &next, &header);
 	else

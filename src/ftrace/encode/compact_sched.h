@@ -45,7 +45,7 @@ _Static_assert(COMM_TABLE_MAX >= COMPACT_MAX_EVENTS, "each may bring a name");
 
 struct compact_sched {
 	uint32_t room; /* events for which there is room */
-	uint64_t switch_time; /* of the previous event; the first delta is the time itself */
+	uint64_t switch_time; /* time of the previous event; the first delta is the time itself */
 	uint64_t waking_time;
 	uint8_t *end[COMPACT_COLUMNS]; /* write positions in bytes */
 	struct comm_table comms;

@@ -27,7 +27,7 @@ struct comm {
  */
 struct comm_task {
 	struct comm raw;
-	uint32_t generation; /* of the bundle; entries of other generations are empty */
+	uint32_t generation; /* generation of the bundle; entries of other generations are empty */
 	int32_t pid;
 	uint8_t pid_bytes[4];
 	uint16_t index;

@@ -155,7 +155,7 @@ static bool read_width(struct format *f, struct args *a, struct conversion *c)
 {
 	if (!read_count(f, a, &c->width))
 		return false;
-	if (c->width < -1) { /* from an asterisk */
+	if (c->width < -1) { /* a negative width came from an asterisk */
 		c->width = c->width < -MAX_WIDTH ? MAX_WIDTH : -c->width;
 		strcat(c->flags, "-");
 	}

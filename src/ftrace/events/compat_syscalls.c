@@ -72,8 +72,8 @@ struct compat_call {
 	uint64_t time; /* ns */
 	uint32_t tid;
 	int64_t nr;
-	int64_t ret; /* of the exit */
-	bool wide; /* of the entry: an argument has more than 32 bits */
+	int64_t ret; /* result of the call at its exit */
+	bool wide; /* an argument had more than 32 bits at the entry */
 };
 
 #define COMPAT_NUMBERS 512u /* above the highest number of every 32-bit table */

@@ -49,9 +49,9 @@ struct event_table_options {
 
 /* How the trace represents a dynamic event that a session has made. */
 enum event_represented_as {
-	EVENT_AS_FIELDS, /* as a generic event with a descriptor, even if a message has its name */
-	EVENT_AS_MESSAGE, /* with the message of the kernel's event of that name */
-	EVENT_AS_PROBE_BEGIN, /* as a KprobeEvent: only its name and this type */
+	EVENT_AS_FIELDS, /* a generic event with a descriptor, even if a message has its name */
+	EVENT_AS_MESSAGE, /* write the message of the kernel's event of that name */
+	EVENT_AS_PROBE_BEGIN, /* write a KprobeEvent: only its name and this type */
 	EVENT_AS_PROBE_END,
 	EVENT_AS_PROBE_INSTANT,
 };

@@ -12,7 +12,7 @@
  * What the config of a session requests and does not get, reported to the user in FtraceStats.
  * Initialize to zero. Entries above the limit, or for which there is no memory, are counted.
  */
-#define SETUP_ERRORS_MAX 1000 /* in each list; limits what a config can cost */
+#define SETUP_ERRORS_MAX 1000 /* limit of each list, which bounds what a config can cost */
 
 struct setup_errors {
 	char **unknown; /* owned list of libtracefs: events that the kernel does not have */
@@ -42,7 +42,7 @@ void setup_error_notice(struct setup_errors *r, const char *text);
 /* The effective FtraceConfig: defaults filled in, limits applied. */
 struct ftrace_settings {
 	uint32_t drain_period_ms;
-	bool period_is_set; /* in the config */
+	bool period_is_set; /* the config sets the period */
 	uint32_t buffer_size_kb; /* of each CPU's ring */
 	uint32_t subbuf_size_kb; /* 0: chosen by ring_size_set */
 	uint32_t watermark; /* percent of a ring, 0: none */

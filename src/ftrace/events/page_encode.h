@@ -25,7 +25,7 @@
 struct cpu_stream {
 	uint32_t cpu;
 	uint32_t bytes; /* ring bytes in the open bundle */
-	uint64_t end_time; /* of the last record written; 0: none yet */
+	uint64_t end_time; /* end of the last record written; 0: none yet */
 	uint64_t events; /* records written */
 	uint64_t left_out; /* records that were read but not written */
 	uint64_t lost; /* lost records as counted by the kernel */

@@ -80,7 +80,7 @@ enum compiled_kind {
 	COMPILED_COMPACT_SWITCH, /* CompactSched columns; ops are state, pid, prio, comm */
 	COMPILED_COMPACT_WAKING, /* CompactSched columns; ops are pid, cpu, prio, comm, flags */
 	COMPILED_CONSTANT, /* FtraceEvent whose message is the same for all records */
-	COMPILED_FIRST_FILTERED, /* of this kind and the following, not every record is written */
+	COMPILED_FIRST_FILTERED, /* kinds from here on: not every record is written */
 	/* like COMPILED_FIELDS; ftrace/print in a session with a filter */
 	COMPILED_PRINT = COMPILED_FIRST_FILTERED,
 	COMPILED_OF_THREADS, /* like COMPILED_FIELDS; other markers, filtered by thread */
@@ -96,7 +96,7 @@ struct compiled_event {
 	uint8_t event_tag_len; /* 1..3 */
 	uint16_t min_len; /* a shorter record is invalid */
 	uint16_t pid_offset; /* common_pid, s32 */
-	uint32_t event_tag; /* of the field of FtraceEvent, encoded */
+	uint32_t event_tag; /* tag of the field of FtraceEvent, encoded */
 	uint32_t fixed_bound; /* a record of len bytes needs at most fixed_bound + n_var * len */
 	/* number among the events that need a descriptor, or COMPILED_NOT_GENERIC */
 	uint16_t generic_index;

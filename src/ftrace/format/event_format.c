@@ -12,7 +12,7 @@
  * text at the cursor is something else.
  */
 
-#define MAX_DIGITS 9 /* of any number */
+#define MAX_DIGITS 9 /* limit of the digits of a number */
 
 static bool event_format_take(char **at, const char *what)
 {

@@ -26,7 +26,7 @@
 
 /* The values of FtraceClock in the trace. */
 enum ftrace_clock {
-	FTRACE_CLOCK_BOOT = 0, /* also the clock of packet timestamps */
+	FTRACE_CLOCK_BOOT = 0, /* the clock of packet timestamps, too */
 	FTRACE_CLOCK_UNKNOWN = 1,
 	FTRACE_CLOCK_GLOBAL = 2,
 	FTRACE_CLOCK_LOCAL = 3,
@@ -74,7 +74,7 @@ int ring_page_layout_parse(const char *header_page, struct ring_page_layout *ret
 struct ring_page {
 	const uint8_t *cur;
 	const uint8_t *end;
-	uint64_t time; /* of the last record; before the first record, of the page */
+	uint64_t time; /* time of the last record; before the first record, of the page */
 	bool lost; /* the kernel overwrote records before this page */
 	uint64_t lost_count; /* number of records; 0 if the kernel did not store it */
 };

@@ -132,8 +132,8 @@ static void refuse_name(const struct setup *s, const char *option, const char *n
 }
 
 struct functions {
-	const char *option; /* of the config */
-	const char *file; /* of tracefs */
+	const char *option; /* name of the option in the config */
+	const char *file; /* file of tracefs */
 	char *const *names;
 	size_t n;
 };

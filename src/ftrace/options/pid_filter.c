@@ -68,7 +68,7 @@ struct named {
 	const char *noun;
 	const uint32_t *numbers;
 	size_t n;
-	bool may_be_gone; /* not reported if it has ended */
+	bool may_be_gone; /* it is not reported if it has ended */
 };
 
 /* Appends the valid ids to ret_list. Reports the others, and valid ids that do not exist. */

@@ -27,7 +27,7 @@ struct recipe {
 	const char *name; /* in the trace, in group synthetic */
 	const char *group, *event; /* the source event */
 	const char *fields[MAX_FIELDS + 1]; /* copied fields, terminated by NULL */
-	const char *before, *behind; /* of the trigger, before and after the event's name */
+	const char *before, *behind; /* parts of the trigger before and after the event's name */
 };
 
 static const struct recipe rss_stat = {

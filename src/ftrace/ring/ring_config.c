@@ -229,7 +229,7 @@ static LIST_HEAD(, ring_share) ring_shares = LIST_HEAD_INITIALIZER(ring_shares);
 enum ring_limit { RING_LIMIT_ALL, RING_LIMIT_OTHERS, RING_LIMIT_USER, RING_LIMITS };
 
 static const struct {
-	unsigned sixteenths; /* of the memory */
+	unsigned sixteenths; /* share of the memory */
 	const char *whose;
 } ring_limits[RING_LIMITS] = {
 	[RING_LIMIT_ALL] = {4, "all recordings"},

@@ -18,7 +18,7 @@
 #define RING_SUBBUF_KB 32u /* the largest, unless the config sets a size */
 #define RING_MIN_SUBBUFS 16u /* the fewest in a ring, unless the config sets a size */
 
-#define RING_STEP_KB (128u << 10) /* of all CPUs: step in which rings are resized */
+#define RING_STEP_KB (128u << 10) /* step in which the rings of all CPUs are resized together */
 #define RING_SMALL_KB 1024u /* of a CPU: the smallest step, and the ring before it is restored */
 
 /*
@@ -69,7 +69,7 @@ void ring_config_set_watermark(const struct instance *i, const struct ftrace_set
 struct ring_share {
 	LIST_ENTRY(ring_share) link;
 	uint32_t uid; /* see ds_consumer_uid */
-	uint64_t bytes; /* of all rings of the session; 0: none is taken */
+	uint64_t bytes; /* size of all rings of the session; 0: nothing is reserved */
 };
 
 /*

@@ -19,8 +19,8 @@ struct event_base;
 struct ring_poll;
 
 /* Bytes. A sub-buffer that is larger than a limit is read as a whole, though. */
-#define RING_POLL_CPU_BYTES (2 * BUNDLE_MAX_BYTES) /* of one CPU in a row */
-#define RING_POLL_SLICE_BYTES (4 * RING_POLL_CPU_BYTES) /* of all CPUs in a slice */
+#define RING_POLL_CPU_BYTES (2 * BUNDLE_MAX_BYTES) /* read from one CPU in a row */
+#define RING_POLL_SLICE_BYTES (4 * RING_POLL_CPU_BYTES) /* read from all CPUs in a slice */
 
 /* Each callback may call any function of the poll, including ring_poll_free. */
 struct ring_poll_ops {

@@ -553,7 +553,7 @@ static void ftrace_flush(void *instance, uint64_t flush_id)
 
 	if (ds->stopped || ds->setting_up || stop_reads_instead(ds)) {
 		if (!ds->setting_up)
-			report_started(ds); /* it records, although nothing is read yet */
+			report_started(ds); /* the source records, although nothing is read yet */
 		ds_flushed(ds->handle, flush_id);
 		return;
 	}

@@ -16,7 +16,7 @@
 struct metadata_publisher {
 	struct metadata_bus *bus; /* borrowed; NULL: not registered */
 	uint64_t session_id;
-	bool wanted; /* at the beginning; false: nothing is collected */
+	bool wanted; /* had a subscriber at the beginning; false: nothing is collected */
 	struct metadata_events collected;
 };
 

@@ -102,8 +102,7 @@ static int top_level_is_free(const char *root, const char *proc_root, struct err
  * do not share the top level: as long as one without it has the rings open, the tracer would stay.
  */
 
-#define MARKERS_KB                                                                                 \
-	1408u /* of a ring for markers alone, unless the config sets a size; the kernel's default */
+#define MARKERS_KB 1408u /* size of a ring for markers alone; the kernel's default */
 
 /* ---- selecting events ---- */
 

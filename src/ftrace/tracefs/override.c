@@ -28,7 +28,7 @@ struct override_dir {
 	/* of the settings that a session holds, or that could not be restored yet */
 	struct undo_log log;
 	uint64_t sessions; /* a bit each */
-	uint64_t readers; /* of them, those that read records */
+	uint64_t readers; /* those of them that read records */
 };
 
 struct override {

@@ -23,7 +23,7 @@
 #define SHM_PAGE_SIZE 4096u
 
 static struct sonda_backend *backends; /* on the loop's thread */
-static pthread_mutex_t lock; /* of `connected` of all backends */
+static pthread_mutex_t lock; /* protects `connected` of all backends */
 static pthread_cond_t changed; /* uses CLOCK_MONOTONIC */
 
 void backends_init(void)

@@ -27,10 +27,10 @@
 #define STARTUP_MS 10000u
 #define BACKENDS (SONDA_BACKEND_SYSTEM | SONDA_BACKEND_NONE)
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of init and shutdown */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* serializes init and shutdown */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static bool initialized; /* with lock */
-static struct sonda_init_options options; /* with lock */
+static bool initialized; /* protected by lock */
+static struct sonda_init_options options; /* protected by lock */
 static struct sonda_backend system_service; /* zeroed: none */
 
 SONDA_PUBLIC const char *sonda_version(void)

@@ -148,7 +148,7 @@ SONDA_PUBLIC struct sonda_writer *sonda_writer_enter(struct sonda_data_source *d
 		return NULL;
 	}
 	if (!t) {
-		if (thread_self_) /* it was inside already, so the source stays valid */
+		if (thread_self_) /* the thread was inside already, so the source stays valid */
 			count_dropped((struct source *)ds->source);
 		return NULL;
 	}

@@ -13,8 +13,8 @@ struct sonda_writer {
 	struct writer *w; /* owned */
 	struct thread *thread;
 	struct instance *instance;
-	uint32_t clears; /* of the instance, at the last clear of the state */
-	bool cleared; /* for the next sonda_writer_was_cleared() */
+	uint32_t clears; /* instance's number of clears when the state was last cleared */
+	bool cleared; /* result of the next sonda_writer_was_cleared() */
 	bool lost; /* packets were dropped since the last sonda_writer_was_cleared() */
 	uint64_t dropped; /* packets of w that are in the source's sum */
 	_Alignas(16) uint8_t state[]; /* the source's thread_state_size */

@@ -50,7 +50,7 @@ static struct flush *flushes;
 struct sonda_answer {
 	struct io_task task;
 	struct user_object *user; /* a reference */
-	struct instance *instance; /* of a stop; valid while its epoch is this one */
+	struct instance *instance; /* it stops; valid while its epoch is this one */
 	uint32_t epoch;
 	struct flush *flush; /* NULL: a stop */
 	bool later;

@@ -32,7 +32,7 @@ struct source_host {
 	struct service_link *link; /* borrowed; NULL: none, so answers are dropped (startup.c) */
 	struct arbiter *arbiter;
 	bool sends_setup; /* before each start; old services send no setup */
-	void (*trouble)(const char *sentence); /* for the user, if there is no link; may be NULL */
+	void (*trouble)(const char *sentence); /* reports if there is no link; may be NULL */
 };
 
 /* Writes one sentence for the user. */

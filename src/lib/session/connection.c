@@ -195,7 +195,7 @@ void sessions_after_fork_in_child(void)
 		pthread_cond_init(&s->changed, NULL);
 		s->consumer = NULL;
 		s->lost = -EPIPE;
-		closep(&s->event_fd); /* it is shared with the parent */
+		closep(&s->event_fd); /* the event is shared with the parent */
 		s->n_events = 0;
 	}
 	sessions = NULL;

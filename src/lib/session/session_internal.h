@@ -33,8 +33,8 @@ struct session_bytes {
 
 enum session_state {
 	SESSION_NEW, /* the connection has no tracing session */
-	SESSION_TRACING, /* it has one, which runs or has ended */
-	SESSION_COPY, /* it has a clone, which can be read */
+	SESSION_TRACING, /* the connection has a session, which runs or has ended */
+	SESSION_COPY, /* the connection has a clone, which can be read */
 	SESSION_OVER, /* the start failed, or it was detached */
 };
 

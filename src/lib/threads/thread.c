@@ -20,7 +20,7 @@ _Atomic bool thread_full_barrier_;
 void (*_Atomic thread_free_writers)(struct thread *t);
 
 static pthread_mutex_t lock =
-	PTHREAD_MUTEX_INITIALIZER; /* of the list; held while threads are claimed */
+	PTHREAD_MUTEX_INITIALIZER; /* protects the list; held while threads are claimed */
 static struct thread *all;
 static pthread_key_t key; /* its destructor runs at the end of a thread */
 static pthread_once_t once = PTHREAD_ONCE_INIT;

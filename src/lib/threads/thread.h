@@ -23,7 +23,7 @@ struct sonda_writer;
 
 struct thread {
 	_Atomic uint32_t busy; /* the thread is inside */
-	_Atomic uint32_t wanted; /* it must stay outside; a futex */
+	_Atomic uint32_t wanted; /* set while the thread must stay outside; a futex */
 	/* Writers by data source and instance; NULL: none. Used by the thread while it is inside,
 	 * and by a claim of it. */
 	struct sonda_writer **slots; /* owned, as are the writers */

@@ -173,10 +173,10 @@ static void power_values_encode(struct pb_enc *e, const struct power_values *val
 
 struct supply {
 	char name[NAME_SIZE];
-	bool listed; /* in this pass */
-	bool is_battery; /* in this pass */
-	bool was_battery; /* in any pass so far; has_name is decided */
-	bool has_name; /* in the trace */
+	bool listed; /* listed in this pass */
+	bool is_battery; /* a battery in this pass */
+	bool was_battery; /* a battery in any pass so far; has_name is decided */
+	bool has_name; /* its values have its name in the trace */
 	bool type_error_logged;
 	unsigned logged; /* bits by enum power_value: values whose errors were logged */
 };

@@ -131,7 +131,7 @@ struct task_state {
 	uint64_t last_ns; /* time of the last event; 0: unknown */
 	int32_t tid;
 	int32_t creator; /* valid if is_new */
-	int32_t was; /* its id before an exec gave it the id of its leader; 0: no change */
+	int32_t was; /* id before an exec, which gave it the id of its leader; 0: no change */
 	bool is_new;
 	bool is_thread; /* valid if is_new */
 	bool is_sibling; /* valid if is_new: it is a sibling of its creator (CLONE_PARENT) */

@@ -24,7 +24,7 @@
  * Above these limits, adding an entry writes the oldest entry first. They are larger than what the
  * kernel reports at a time.
  */
-#define TASK_EVENTS_MAX (1u << 18) /* of 64 bytes */
+#define TASK_EVENTS_MAX (1u << 18) /* limit of the list; an event has 64 bytes */
 #define TASK_EVENTS_TEXT_MAX (8u << 20)
 
 /* Zero-initialise. */

@@ -19,7 +19,7 @@ struct task {
 	uint32_t event; /* number of its entry in task_events.h; stale if that is gone */
 	/* s of CLOCK_BOOTTIME at which a poll first met the task without a row; 0: it has not */
 	uint32_t unknown_s;
-	uint32_t generation : 27; /* of the table, when has_row and relation were last valid */
+	uint32_t generation : 27; /* when has_row and relation were last valid */
 	uint32_t has_row : 1; /* its rows are in the trace */
 	uint32_t has_name_only : 1; /* the row of the process has its name for a command line */
 	uint32_t is_queued : 1; /* waits in the queue of process_tree.h */

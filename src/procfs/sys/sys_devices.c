@@ -266,7 +266,7 @@ struct sys_gpufreq {
 	struct gpu gpus[GPUS_MAX];
 	unsigned n;
 	unsigned next; /* next GPU of this pass */
-	uint64_t mhz[GPUS_MAX]; /* of this pass */
+	uint64_t mhz[GPUS_MAX]; /* frequencies of this pass */
 	bool any; /* a value was read in this pass */
 	uint64_t list_again; /* CLOCK_MONOTONIC */
 };

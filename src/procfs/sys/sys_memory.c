@@ -328,7 +328,7 @@ const struct sys_source sys_vmstat = {
 
 struct cache {
 	char *name; /* owned */
-	uint32_t pages; /* of a slab */
+	uint32_t pages; /* pages of a slab */
 	bool empty; /* it had no slabs at the last read */
 	struct sys_file slabs;
 };

@@ -16,7 +16,7 @@ struct sys_source;
 struct sys_state {
 	const struct sys_source *source;
 	struct sys_errors errors;
-	struct sys_file file; /* of a table with one file */
+	struct sys_file file; /* file of a table that has only one */
 };
 
 /*

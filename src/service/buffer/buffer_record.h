@@ -28,7 +28,7 @@ enum tb_flags {
 
 /* A piece of a chunk, in the ring; payload follows. */
 struct tb_record {
-	uint32_t chunk_id; /* of a free run: its length in units, with this header */
+	uint32_t chunk_id; /* for a free run its length in units, with this header */
 	uint32_t seq; /* slot of the sequence; 0: a free run without unread data */
 	uint16_t used; /* bytes of payload: whole fragments */
 	uint16_t read; /* bytes of them that were read */

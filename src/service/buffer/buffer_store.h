@@ -48,7 +48,7 @@
 enum tb_stall {
 	TB_READY,
 	TB_WAITS_FOR_PATCH,
-	TB_WAITS_FOR_MORE, /* of a chunk that was scraped */
+	TB_WAITS_FOR_MORE, /* a chunk that was scraped may grow */
 	TB_WAITS_FOR_NEXT, /* the packet continues in the next chunk */
 };
 
@@ -60,8 +60,8 @@ struct tb_seq {
 	uint32_t begun; /* refs at the head that hold the start of a packet, but not its end */
 	uint32_t loss; /* enum data_loss, since the last packet */
 	enum tb_stall stall;
-	bool ended; /* by trace_buffer_end_writer */
-	bool unordered; /* in the ring, some record may lie before that of the first ref */
+	bool ended; /* trace_buffer_end_writer() was called */
+	bool unordered; /* some record in the ring may lie before that of the first ref */
 	/* The last chunk that was read or dropped, with what was committed of it: */
 	bool has_last;
 	bool last_complete;
@@ -93,7 +93,7 @@ struct tb_seqs {
 	size_t n_slots, cap_slots;
 	uintptr_t free_slot; /* 0: none */
 	size_t n; /* number of sequences, with or without unread records */
-	struct tb_seq_list empty; /* in the order in which they became empty */
+	struct tb_seq_list empty; /* sequences in the order in which they became empty */
 	size_t n_empty;
 };
 
@@ -107,7 +107,7 @@ struct trace_buffer {
 		cursor; /* of the reader: records before it are read, or their sequence stalls */
 	/* The first position before the cursor whose sequence does not stall any more. */
 	tb_position rewind;
-	struct iovec *slices; /* of the last packet */
+	struct iovec *slices; /* slices of the last packet */
 	size_t cap_slices;
 	size_t work; /* steps taken by the current call of trace_buffer_next_packet() */
 	struct trace_buffer_stats stats;

@@ -57,7 +57,7 @@ struct chunk_copy {
 	size_t len;
 	size_t from, got; /* range of the last part; earlier parts are in the ring */
 	uint8_t *part; /* the last part: in the ring or in the window */
-	uint8_t *window; /* of MAX_PART bytes; NULL: none */
+	uint8_t *window; /* window of MAX_PART bytes; NULL: none */
 };
 
 /* Returns where byte i of the source goes in the ring. */
@@ -298,7 +298,7 @@ static bool is_past_chunk(const struct tb_seq *s, uint32_t chunk_id)
 }
 
 enum verdict {
-	VERDICT_STORE, /* it has new fragments */
+	VERDICT_STORE, /* the chunk has new fragments */
 	VERDICT_COMPLETE, /* the stored part is all of it */
 	VERDICT_NOTHING_NEW,
 	VERDICT_TOO_LATE,

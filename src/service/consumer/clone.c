@@ -135,7 +135,7 @@ static int send_clone_reply(const struct consumer_port *c, const struct ipc_call
 enum group { GROUP_MOVED, GROUP_COPIED, N_GROUPS };
 
 struct pending_clone {
-	struct session_watch watch; /* of the source */
+	struct session_watch watch; /* watches the source session */
 	struct session *source; /* borrowed; its end cancels the clone */
 	struct consumer_port *consumer; /* borrowed: it owns us */
 	struct ipc_call call;
@@ -150,7 +150,7 @@ struct pending_clone {
 	} flushes[N_GROUPS];
 	struct loop_timer prepare; /* the next part of the memory of the copies */
 	size_t preparing; /* buffer */
-	size_t prepared_bytes; /* of this buffer */
+	size_t prepared_bytes; /* bytes of this buffer that are prepared */
 	bool no_memory;
 };
 

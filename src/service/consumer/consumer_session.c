@@ -190,7 +190,7 @@ static void detach_and_stop(struct consumer_port *c)
 	struct session *s = c->session;
 
 	answer_enable(c, session_error(s));
-	(void)consumer_session_detach(c, NULL); /* without a key it cannot fail */
+	(void)consumer_session_detach(c, NULL); /* without a key a detach cannot fail */
 	session_set_end_reason(s, "the consumer disconnected");
 	session_disable(s, false);
 }

@@ -19,7 +19,7 @@ struct sessions;
 struct consumer_port {
 	struct sessions *sessions; /* borrowed: it outlives us */
 	struct ipc_conn *conn; /* borrowed: it outlives us */
-	uid_t uid; /* of the connection */
+	uid_t uid; /* user of the connection */
 	struct session_owner owner; /* this consumer, as the owner of its session */
 	struct pending_clone *clone; /* owned; NULL: no CloneSession is in progress */
 	struct ipc_call clone_call; /* CloneSession: answered when the session's file is written */

@@ -36,7 +36,7 @@ struct reader {
 	size_t reply_len;
 	size_t packet_left, slice_left; /* remaining bytes of the packet and of its slice */
 
-	struct quota_account account; /* of the consumer: for the copy */
+	struct quota_account account; /* account that the consumer's copy is charged to */
 	struct {
 		bool active; /* the current packet is one */
 		uint8_t *bytes; /* owned; NULL: none waits, or it is dropped */

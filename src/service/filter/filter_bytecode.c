@@ -183,7 +183,7 @@ static int read_rule(struct words *w, struct rules *r, bool *ret_end, struct err
 
 struct overlay {
 	struct words words;
-	uint32_t message; /* of the current triple; UINT32_MAX: none is left */
+	uint32_t message; /* message of the current triple; UINT32_MAX: none is left */
 	uint32_t field;
 	packed_action action;
 };

@@ -36,7 +36,7 @@ struct trace_filter {
 	struct filter_strings *strings;
 	uint8_t *out;
 	size_t cap_out;
-	uint64_t steps; /* of expressions, since trace_filter_extra_work() */
+	uint64_t steps; /* steps of expressions since trace_filter_extra_work() */
 
 	/* statistics */
 	uint64_t packets, input_bytes, output_bytes, errors, time_ns, small_packets;

@@ -38,7 +38,7 @@ void trace_filter_count_unfiltered(struct trace_filter *f, int64_t bytes);
 /* A producer's packet: the slices of a valid message, and the fields to append. */
 struct trace_filter_input {
 	const struct iovec *slices;
-	size_t n_slices, size; /* of all slices */
+	size_t n_slices, size; /* number and bytes of all slices */
 	const uint8_t *trailer;
 	size_t trailer_len;
 	size_t buffer; /* index, for the statistics */

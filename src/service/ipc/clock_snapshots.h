@@ -22,7 +22,7 @@ struct clock_snapshot {
 
 struct clock_snapshots {
 	bool has_initial;
-	struct clock_snapshot initial; /* of the session's start */
+	struct clock_snapshot initial; /* snapshot at the start of the session */
 	struct clock_snapshot ring[CLOCK_SNAPSHOT_RING]; /* the oldest first */
 	size_t n;
 };

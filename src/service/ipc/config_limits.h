@@ -12,7 +12,7 @@
 enum config_limit {
 	CONFIG_BUFFERS,
 	CONFIG_SOURCES,
-	CONFIG_SOURCE_BYTES, /* of the config of the largest data source */
+	CONFIG_SOURCE_BYTES, /* size of the config of the largest data source */
 	CONFIG_REGEXES, /* producer_name_regex_filter of all data sources */
 	CONFIG_TRIGGERS,
 	CONFIG_SEMAPHORES,

@@ -185,14 +185,14 @@ static int listeners_init(struct listeners *l)
 #define SO_PASSRIGHTS 83 /* since Linux 6.16 */
 #endif
 
-#define TIME_SLICE_NS (2 * NS_PER_MS) /* of a connection in a loop iteration */
+#define TIME_SLICE_NS (2 * NS_PER_MS) /* time of a connection in a loop iteration */
 /* Requests of an urgent service are handled first: those of root always, those of other users only
  * while their recent work (urgent_busy_ns()) is at most URGENT_NS. The work is counted up to URGENT_MOST_NS
  * and falls by 1/URGENT_PART of the elapsed time, so the others lose this right for at most 8 s. */
 #define URGENT_NS (4 * NS_PER_MS)
 #define URGENT_MOST_NS NS_PER_S
 #define URGENT_PART 8
-#define N_SERVICES 2 /* of a connection; numbered from 1 */
+#define N_SERVICES 2 /* services of a connection, numbered from 1 */
 
 struct ipc_conn {
 	LIST_ENTRY(ipc_conn) link;

@@ -177,9 +177,9 @@ struct msgsock {
 	void *ctx;
 	int fd;
 	int got_fd; /* owned, -1: none */
-	int error; /* of sending; reported by on_close after the last message */
+	int error; /* error of sending; reported by on_close after the last message */
 	bool closed; /* on_close was called */
-	bool freed; /* in a callback: freed when the callback returns */
+	bool freed; /* set in a callback: memory is released when the callback returns */
 	unsigned busy; /* number of active callbacks */
 
 	uint8_t *in;

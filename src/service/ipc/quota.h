@@ -62,13 +62,13 @@ enum quota_kind {
 
 struct quota_limit {
 	uint64_t all, per_user;
-	uint64_t of_root; /* of root, and of the service's own user */
+	uint64_t of_root; /* limit of root and of the service's own user */
 };
 
 struct quota_user; /* what one user holds */
 
 #define QUOTA_LOG_USERS 32
-#define QUOTA_NO_USER UINT64_MAX /* for messages that no single user causes */
+#define QUOTA_NO_USER UINT64_MAX /* the user of messages that no single user causes */
 
 struct quota_log_user {
 	uint64_t user;

@@ -211,7 +211,7 @@ static bool serve_one(int fd, int folder, struct request *q)
 	if (q->kind == CLOSED || q->kind == REMOVE)
 		close_created_file(&q->file);
 	if (q->kind == CLOSED)
-		return true; /* without an answer */
+		return true; /* this request has no answer */
 	q->path[sizeof(q->path) - 1] = '\0';
 	if (q->kind == CREATE && folder >= 0) {
 		a.result = output_folder_create(folder, q->path, q->user, &a.reason, &made);

@@ -26,7 +26,7 @@ struct file_helper_options {
 	struct {
 		const char *path;
 		struct output_file file; /* removed if the path still names it */
-	} remove[FILE_HELPER_REMOVES]; /* at the end */
+	} remove[FILE_HELPER_REMOVES]; /* files to remove at the end */
 	size_t n_remove;
 	bool no_sandbox;
 };

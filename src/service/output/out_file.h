@@ -64,7 +64,7 @@ struct file_part {
 	struct compressor *compressor; /* owned; NULL: packets go out as they are */
 	uint32_t number; /* in a rotation */
 	uint32_t n_sequences; /* sequences whose state is in it (service/output/file_rotation.h) */
-	bool has_data; /* of producers */
+	bool has_data; /* producers have written data into it */
 };
 
 /* Takes the descriptor, which must be open for writing, also on failure. writer is borrowed; id

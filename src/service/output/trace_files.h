@@ -30,7 +30,7 @@ struct trace_files {
 	size_t n; /* 0: closed */
 	uint64_t max_bytes; /* of a file; UINT64_MAX: no limit */
 	size_t tail_bytes; /* part of max_bytes: reserved for the statistics at the end */
-	bool full; /* without rotate: max_bytes is reached, and packets are dropped */
+	bool full; /* max_bytes is reached without rotation, so packets are dropped */
 	struct write_thread *writer; /* owned; NULL: no file was opened */
 	uint64_t last_id; /* id of the newest part, for the writer */
 	uint64_t results; /* number of results that the writer has returned */

@@ -87,7 +87,7 @@ struct worker {
 	 * file shares it and may move it. */
 	struct open_file {
 		int fd; /* -1: free */
-		off_t begin; /* of the trace; earlier data is not ours */
+		off_t begin; /* where the trace begins; earlier data is not ours */
 		uint64_t written; /* bytes of the trace */
 		struct output_file id; /* for file_helper_report_closed() */
 	} files[MAX_FILE_PARTS];
@@ -118,7 +118,7 @@ static off_t file_offset(int fd)
 static void write_thread_cut(int fd, off_t end)
 {
 	if (end >= 0 && ftruncate(fd, end) == 0)
-		lseek(fd, end, SEEK_SET); /* for the owner, which shares the offset */
+		lseek(fd, end, SEEK_SET); /* resets the offset for the owner, who shares it */
 }
 
 static void write_thread_answer(const struct worker *w, const struct file_result *r);

@@ -50,7 +50,7 @@ struct producer_port {
 	char *name; /* owned */
 	char *sdk_version; /* owned */
 	bool reads_consumer_uid; /* it gets fields that only sonda has */
-	bool wants_scraping; /* its uncommitted chunks may be read */
+	bool wants_scraping; /* chunks that it has not committed may be read */
 
 	/* The shared memory; base is NULL until it exists. A remote producer has a page size only:
 	 * its chunks arrive in CommitData. */

@@ -374,7 +374,7 @@ bool producers_is_admitted(const struct producers *ps, const struct ipc_peer *pe
 bool producers_is_trusted(const struct producers *ps, const struct ipc_peer *peer)
 {
 	if (peer->is_remote)
-		return true; /* its address was allowed; its data sources are that machine's */
+		return true; /* the address was allowed; the data sources are that machine's */
 	for (size_t i = 0; i < ps->n_system_users; i++)
 		if (ps->system_users[i] == peer->uid)
 			return true;

@@ -16,14 +16,14 @@
 #define COMPILE_STEPS 4096u /* charge for the compilation of an expression */
 
 static struct answer {
-	uint64_t pair; /* its hash; 0: none */
+	uint64_t pair; /* hash of pattern and name; 0: none */
 	bool matches;
 } answers[N_ANSWERS];
 
 #define N_COMPILED 16u /* each takes up to some hundred KB */
 
 static struct compiled {
-	uint64_t pattern; /* its hash */
+	uint64_t pattern; /* hash of the pattern */
 	struct regex *re; /* owned; NULL: none */
 } compiled[N_COMPILED];
 

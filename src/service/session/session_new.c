@@ -96,7 +96,7 @@ static int make_file(struct session *s, const Pb__TraceConfig *config, struct pa
 {
 	struct file_owner owner = session_file_owner(s);
 
-	owner.config = config; /* not the session's yet */
+	owner.config = config; /* the session does not own it yet */
 	return file_writer_new(&owner, file, e, &s->file);
 }
 

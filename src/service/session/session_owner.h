@@ -36,7 +36,7 @@ struct source_instance {
 	enum instance_state state;
 	struct producer_port *producer; /* borrowed: removed before it is freed */
 	const Pb__TraceConfig__DataSource *config; /* borrowed from the session's config */
-	size_t config_index; /* of config, in the list of all */
+	size_t config_index; /* index of config in the list of all data sources */
 	uint64_t source_serial; /* registered_source.serial */
 	uint16_t buffer_id; /* where its data goes, service-wide */
 	/* as the source was registered */

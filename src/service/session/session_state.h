@@ -119,7 +119,7 @@ struct session {
 	char *detach_key; /* owned; while detached */
 	uint64_t id;
 	uid_t uid; /* of the consumer */
-	struct quota_account account; /* of uid */
+	struct quota_account account; /* account of uid */
 	enum session_state state; /* session_set_state changes it */
 	uint64_t state_boot_ns; /* since when */
 	Pb__TraceConfig *config; /* owned; with its unknown fields */
@@ -139,7 +139,7 @@ struct session {
 	char *error; /* owned; the error that ended it, or NULL */
 	char *end_reason; /* owned; the reason of any end; NULL: it has not ended */
 
-	struct loop_timer timers[N_SESSION_TIMERS]; /* by enum session_timer */
+	struct loop_timer timers[N_SESSION_TIMERS]; /* indexed by enum session_timer */
 
 	uint64_t flushes_requested, flushes_succeeded, flushes_failed;
 	enum final_flush final_flush;

@@ -65,7 +65,7 @@ static void shutdown_on_tick(void *ctx)
 	TAILQ_FOREACH (s, &d->sessions->list, link) {
 		waits |= is_awaited(s);
 		progress += progress_of(s);
-		if (!session_has_ended(s)) /* its producers have deadlines of their own */
+		if (!session_has_ended(s)) /* producers have deadlines of their own */
 			max_idle_ms = SHUTDOWN_SESSION_MS;
 	}
 	if (progress != d->progress)

@@ -13,7 +13,7 @@ struct trace_filter;
 struct session_buffer {
 	uint16_t id; /* service-wide */
 	struct trace_buffer *buffer; /* owned */
-	uint64_t written_before; /* its bytes_written when the last reading began */
+	uint64_t written_before; /* bytes_written when the last reading began */
 };
 
 struct trace {
