@@ -5,8 +5,9 @@
 #include <stdint.h>
 
 /*
- * What the bytes of a trace are spent on: kernel events by name, other packets by kind; and the
- * machines that were recorded. Packets are untrusted; names are copied without control characters.
+ * How many bytes of a trace each kind of data takes: kernel events by name, other packets by kind;
+ * and the machines that were recorded. Packets are untrusted; names are copied without control
+ * characters.
  */
 
 #define CONTENTS_MAX_NAME 96

@@ -277,7 +277,7 @@ static bool scan_cpu_stats(struct ftrace_scan *s, const struct stats_head *head,
 	return ok;
 }
 
-/* Returns a number that tells instances apart (FNV-1a), never 0. */
+/* Returns a hash that distinguishes instances (FNV-1a), never 0. */
 static uint64_t ftrace_scan_hash_of(const struct pb_field *name)
 {
 	uint64_t hash = fnv1a(FNV1A_START, name->data, name->data ? name->len : 0);

@@ -48,9 +48,10 @@ int packets_unpack(uint32_t field, const uint8_t *data, size_t len, struct strbu
 void packet_copy_text(const struct pb_field *f, char *to, size_t size);
 
 /*
- * What a file of size bytes is, by its first len bytes. packets_are_binary() returns true for the
- * record of a whole TracePacket; it checks the fields of the packet only if it ends within these
- * bytes. packets_are_text() returns true for text, also for text that begins with an empty line.
+ * The kind of a file of `size` bytes, by its first `len` bytes. packets_are_binary() returns true
+ * for the record of a whole TracePacket; it checks the fields of the packet only if it ends within
+ * these bytes. packets_are_text() returns true for text, also for text that begins with an empty
+ * line.
  */
 bool packets_are_binary(const uint8_t *data, size_t len, uint64_t size);
 bool packets_are_text(const uint8_t *data, size_t len, uint64_t size);

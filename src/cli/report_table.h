@@ -59,7 +59,7 @@ void report_table_put_number(const char *column, double v, struct strbuf *b);
 /* Writes a number as such a table shows it: 1.23 ms for the unit "ns", 21.4 MiB for "bytes". */
 void report_format_value(double v, const char *unit, char *buf, size_t size);
 
-/* What the trace of a report lost, by the table stats. sonda info says where, and what would
+/* The losses of a report's trace, from the table `stats`. sonda info says where, and what would
  * help. */
 struct report_losses {
 	uint64_t events; /* lost by rings of the kernel; 0: none, or an unknown number */

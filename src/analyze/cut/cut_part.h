@@ -7,7 +7,7 @@
 
 #include "analyze/cut/cut_reader.h"
 
-/* What a part of a trace has so far, and lists of parts by their times. */
+/* The content of a part of a trace so far, and lists of parts by their times. */
 
 /* The times of a part, both included, in the trace's clock. Parts do not overlap. */
 struct cut_range {

@@ -113,7 +113,7 @@ static double measure_of_value(const struct diff_value *v, enum diff_measure m, 
 	}
 }
 
-/* The number of samples says the same as their time. */
+/* The number of samples is proportional to their time, so it is no measure of its own. */
 static bool has_measure(const struct diff_row *row, enum diff_measure m)
 {
 	if (m == DIFF_COUNT)

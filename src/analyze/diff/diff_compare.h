@@ -61,7 +61,7 @@ struct diff_design {
 	bool same_config; /* false: levels without a row on one side are not compared */
 };
 
-/* What happened to one measure of a row, for the unit of the comparison (a run, a second, ...). */
+/* The change of one measure of a row, for the unit of the comparison (a run, a second, ...). */
 struct diff_change {
 	bool known; /* each observation has a value */
 	bool tested;

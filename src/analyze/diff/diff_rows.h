@@ -10,9 +10,9 @@
 #include "base/core/hash_table.h"
 
 /*
- * What sonda diff compares: rows, each of which has a value for each observation. An observation is
- * a recording, or a block of its time. The rows of an observation are those of the statements of
- * diff_metrics, whose columns are
+ * The data that sonda diff compares: rows, each of which has a value for each observation. An
+ * observation is a recording, or a block of its time. The rows of an observation are those of the
+ * statements of diff_metrics, whose columns are
  *
  *	program, thread, what	name the row; each may be NULL
  *	amount			ns; NULL: the row only has a number

@@ -8,7 +8,7 @@
 
 #include "analyze/findings/finding.h"
 
-/* What a trace was to record, by its config, and what it has. */
+/* The data that a config requests, and the data that the trace has. */
 struct recorded {
 	sqlite3 *db; /* borrowed */
 	const uint8_t *config; /* a TraceConfig, unchecked; borrowed; NULL: none */

@@ -3,7 +3,7 @@
 
 #include "analyze/import/ftrace_rows.h"
 
-/* What makes further rows of an event, beside its row of ftrace_event. */
+/* Rules that make further rows of an event, beside its row of ftrace_event. */
 struct event_rule {
 	uint32_t number;
 	void (*fn)(struct import *im, struct machine *m, const struct ftrace_event *e);

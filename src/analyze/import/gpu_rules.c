@@ -16,7 +16,7 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
-/* What gpu_rules.c remembers between the events of a GPU, until the work is done. */
+/* State that is kept between the events of a GPU, until the work is done. */
 
 /* A job or a fence. */
 struct gpu_work {

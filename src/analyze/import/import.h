@@ -7,7 +7,7 @@
 
 #include "analyze/store/store.h"
 
-/* What an import found that the tables do not have. */
+/* Results of an import that are not in the tables. */
 struct import_result {
 	bool cut_off; /* the file ends inside a packet */
 	uint64_t undecodable; /* packets with an error; the fields before the error are used */

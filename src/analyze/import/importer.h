@@ -16,7 +16,7 @@
 #include "base/core/mem.h"
 
 /*
- * What the files of this room share while one trace is imported. The steps:
+ * State that the files of this room share while one trace is imported. The steps:
  *
  *	tokens_*()	read each packet in the file's order: update the state of its sequence,
  *			convert its time, and queue its events

@@ -15,7 +15,7 @@
 
 /* ---- the selection of the config ---- */
 
-/* What the config says. */
+/* The threads that the config selects. */
 struct selection {
 	uint64_t *tids; /* owned */
 	size_t n_tids, cap_tids;

@@ -3,7 +3,7 @@
 
 #include "analyze/import/importer.h"
 
-/* What rules keep from one event to the next: a number for each key. */
+/* State that rules keep from one event to the next: a number for each key. */
 enum remembered_kind {
 	REMEMBER_NET_BYTES, /* by track: sum of the network packets' lengths */
 	REMEMBER_DROPPED_PACKETS, /* by track: number of network packets */

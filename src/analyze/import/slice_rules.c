@@ -360,7 +360,7 @@ static void shrink_slab(struct import *im, struct machine *m, const struct ftrac
 /* ---- contiguous memory (CMA) ---- */
 
 /* The kernels with cma_alloc_info, which ends the slice, are those from 5.10 to 6.0. Later ones
- * have cma_alloc_finish, and tell what was migrated in an event of its own. */
+ * have cma_alloc_finish, and an event of its own for what was migrated. */
 enum cma_events { CMA_NONE, CMA_INFO, CMA_FINISH };
 
 static enum cma_events cma_events(const struct machine *m)

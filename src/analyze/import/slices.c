@@ -436,7 +436,7 @@ void flows_deinit(struct import *im)
 	HASH_FREE(im->flows);
 }
 
-/* What a track has. */
+/* The state of a track. */
 struct open_state {
 	bool open;
 	uint32_t row; /* of TABLE_STATE */

@@ -21,7 +21,7 @@ struct task_number {
 };
 
 /*
- * What to do when the process of a thread becomes known: `other` is the utid of a thread of that
+ * Work that waits until the process of a thread is known: `other` is the utid of a thread of that
  * process, or the upid of a child of it (is_child).
  */
 struct task_wait {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tokens and rows read of a track event: its fields, and the values kept for it. */
+/* The data of a track event that tokens and rows read: its fields, and the values kept for it. */
 #include "analyze/import/track_event.h"
 
 #include <stdlib.h>

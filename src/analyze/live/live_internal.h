@@ -37,7 +37,7 @@ struct live_entry {
 	bool is_hidden; /* it has ended */
 };
 
-/* What a track counts. The owner is a process, a CPU, or the machine. */
+/* The kinds of tracks. The owner is a process, a CPU, or the machine. */
 enum live_track_kind {
 	LIVE_TRACK_OTHER, /* a counter that is not shown */
 	LIVE_TRACK_PROCESS,

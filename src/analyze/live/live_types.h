@@ -8,7 +8,7 @@
 
 /* The processes and the machine of a live session (analyze/live/live.h). */
 
-/* What a process used. Values in ns are sums over its threads. */
+/* The resources that a process used. Values in ns are sums over its threads. */
 enum live_metric {
 	LIVE_CPU, /* ns on a CPU */
 	LIVE_RUNQ, /* ns ready to run, without a CPU */
@@ -54,7 +54,7 @@ struct live_machine {
 	double switches; /* per second, all CPUs */
 };
 
-/* What was not counted. */
+/* Data that was not counted. */
 struct live_losses {
 	uint64_t packets; /* packets before which others of their sequence are missing */
 	uint64_t bad_packets; /* packets that violate protobuf's rules */

@@ -4,7 +4,7 @@
 #include "analyze/page/page_columns.h"
 #include "analyze/store/store.h"
 
-/* What the files that fill the columns share. */
+/* State that the files that fill the columns share. */
 
 struct page {
 	struct store *store;

@@ -38,7 +38,7 @@ struct call_tree {
 	uint32_t *node_of; /* owned; TREE_DOWN: the node of each call site, 0: it has none yet */
 };
 
-/* What a function has in all stacks. A function that is twice in a stack counts once in total. */
+/* The sums of a function over all stacks. One that is twice in a stack counts once in total. */
 struct function_sum {
 	int64_t self, total, n, total_n;
 };

@@ -30,7 +30,7 @@ struct code_file {
 	UT_hash_handle hh;
 };
 
-/* What code_init() needs while it runs. */
+/* The state of code_init() while it runs. */
 struct code_reader {
 	struct code *c;
 	struct code_node *nodes; /* owned hash */

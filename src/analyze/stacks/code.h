@@ -8,7 +8,7 @@
 #include "base/text/str.h"
 
 /*
- * The code that the frames of call stacks stand for, as people count it: functions. Frames with one
+ * The code that the frames of call stacks stand for: functions. Frames with one
  * name in files of one base name are one function, also frames of several processes. Code without a
  * name is one function for each CODE_RANGE bytes of its file, and is called FILE+0x1000, so that a
  * stripped program has several rows. A frame with several symbols stands for a function and those

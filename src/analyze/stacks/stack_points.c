@@ -24,7 +24,7 @@ static bool add_point(struct stack_points *to, const struct stack_point *p)
 
 /* ---- samples ---- */
 
-/* Strings that tell samples apart; NULL_U32 if the trace has none of them. */
+/* Strings that distinguish kinds of samples; NULL_U32 if the trace has none of them. */
 struct sample_words {
 	uint32_t sources[2], blocked, waits; /* sources: of waits, of wakers */
 };

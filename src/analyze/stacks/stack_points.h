@@ -8,7 +8,7 @@
 #include "analyze/store/store.h"
 
 /*
- * What call stacks a trace has, in one form:
+ * The call stacks of a trace, in one form:
  *
  *	cpu	samples of linux.perf and of other profilers: the code that ran. Weights are samples
  *	waits	the totals of linux.waits, or its single waits if it has no totals: the code that

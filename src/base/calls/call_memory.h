@@ -7,8 +7,8 @@
 #include "base/text/str.h"
 
 /*
- * What arguments of system calls point to, as text. The bytes are those of any process: hostile,
- * and possibly cut at any place.
+ * The memory that arguments of system calls point to, as text. The bytes are those of any process:
+ * hostile, and possibly cut at any place.
  */
 
 /*

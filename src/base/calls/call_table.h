@@ -22,7 +22,7 @@ enum call_class {
 	CALL_OF_CLOCK = 256,
 };
 
-/* What an argument or a result is. The values are letters, so that a row is a string. */
+/* The kind of an argument or a result. The values are letters, so that a row is a string. */
 enum call_type_letter {
 	CALL_INT = 'd',
 	CALL_LONG = 'D', /* signed, of 64 bits */

@@ -28,7 +28,7 @@ struct call_name {
 
 static const struct call_name access_modes[] = {NAME(R_OK), NAME(W_OK), NAME(X_OK)};
 
-/* What O_LARGEFILE is in the kernel; for programs of 64 bits it is 0. */
+/* The value of O_LARGEFILE in the kernel; for programs of 64 bits it is 0. */
 #if defined(__aarch64__)
 #define LARGE_FILE 0400000
 #else
@@ -235,7 +235,7 @@ static void call_put_name(const struct call_name *names, size_t n, uint64_t valu
 
 /*
  * Flags behind `before`, which are those that are printed already: NULL if none is, and then 0
- * prints as "0". What has no name is hex.
+ * prints as "0". A value without a name is hexadecimal.
  */
 static void call_put_flags(const struct call_name *names, size_t n, uint64_t flags,
 			   const char *before, struct strbuf *b)

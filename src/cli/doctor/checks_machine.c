@@ -75,7 +75,7 @@ void check_disk(struct doctor_machine *m, struct doctor_finding *f)
 	}
 }
 
-/* What sonda-probes takes for each CPU by default, and the service for a recording. */
+/* Memory that sonda-probes takes for each CPU by default, and the service for a recording. */
 #define RING_BYTES (8ull << 20)
 #define BUFFER_BYTES ((uint64_t)DEFAULT_RECORD_BUFFER_KB << 10)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the machine shows to few users: addresses of kernel functions, files of other users, the
- * journal.
+ * Checks of data that the machine shows to few users: addresses of kernel functions, files of other
+ * users, the journal.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -191,7 +191,7 @@ void check_journal(struct doctor_machine *m, struct doctor_finding *f)
 	}
 }
 
-/* What prevents even root from tracing: lockdown, security modules, containers. */
+/* Mechanisms that prevent even root from tracing: lockdown, security modules, containers. */
 
 void check_lockdown(struct doctor_machine *m, struct doctor_finding *f)
 {

@@ -19,7 +19,7 @@
 struct doctor_check {
 	const char *name; /* word of the command line: sonda doctor NAME */
 	doctor_check_fn *run;
-	/* What a fault stops, of recordings that start their own daemons. */
+	/* The recordings with daemons of their own that a fault stops. */
 	enum { STOPS_NOTHING, STOPS_KERNEL_EVENTS, STOPS_ALL } stops;
 };
 

@@ -108,7 +108,7 @@ static int progress_read_rings(const char *instance, struct ring_totals *ret)
 
 /* ---- an output that does not keep up ---- */
 
-/* What waits in the buffer may be the beginning of a packet whose end its producer has not
+/* Bytes that wait in the buffer may be the beginning of a packet whose end its producer has not
  * committed yet: only the service knows whether the output stalls. */
 void stream_watch_check(struct stream_watch *w, const Pb__TraceStats *stats,
 			const Pb__TraceConfig *config, struct console *console)

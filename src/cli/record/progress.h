@@ -40,7 +40,7 @@ void stream_watch_report_stall(void *console, bool stalled);
 
 /* Zero-initialise; recording_progress_deinit frees. */
 struct recording_progress {
-	/* What the line shows. */
+	/* The figures of the line. */
 	uint64_t elapsed_ms;
 	uint64_t duration_ms; /* set by the owner; 0: until Ctrl-C */
 	bool has_bytes;

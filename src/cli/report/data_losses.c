@@ -131,9 +131,9 @@ static void add_exact_ring_losses(const struct record_facts *f, struct losses *r
 	ring_losses_advise(f, ring_bytes(s), &loss->advice);
 }
 
-/* Reports what the rings lost, by their final counters. If the trace lacks these, the bundles tell
- * the least that was lost: earlier counters lack later losses, and include those of earlier files
- * of a rotation. */
+/* Reports what the rings lost, by their final counters. If the trace lacks these, the bundles give
+ * a lower limit: earlier counters lack later losses, and include those of earlier files of a
+ * rotation. */
 static void add_ring_losses(const struct record_facts *f, struct losses *ret)
 {
 	const struct ftrace_scan *s = &f->scan->ftrace;
@@ -361,7 +361,7 @@ static void add_shared_memory_loss(const struct gaps *g, uint64_t aborted, struc
 
 #define SHORT_S 0.1 /* a shorter time without events at the start or the end is not mentioned */
 
-/* Returns true if the kernel events are in this buffer, as far as the config tells. */
+/* Returns true if the kernel events are in this buffer, as far as the config shows. */
 static bool has_events(const struct record_facts *f, size_t buffer)
 {
 	const Pb__TraceConfig *c = f->config;

@@ -84,7 +84,7 @@ static bool find_position(const char *reason, size_t len, struct position *ret)
 	return ret->caret;
 }
 
-/* Appends as many blanks as the text is wide. */
+/* Appends blanks that are as wide as the text, to align the next line. */
 static void put_blanks(const char *text, const char *end, struct strbuf *lines)
 {
 	for (; text < end; text++)

@@ -8,7 +8,7 @@
 #include "cli/report/record_facts.h"
 #include "config/trace_config.pb-c.h"
 
-/* What a config asks for and the kernel, sonda-probes or the service refused. */
+/* Requests of a config that the kernel, sonda-probes or the service refused. */
 
 /* Of filters, probes and function graphs. */
 

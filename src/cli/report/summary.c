@@ -15,7 +15,7 @@
 
 /* ---- notes ---- */
 
-/* What a reader of the trace has to know, although nothing is lost or missing. */
+/* Notes for readers of the trace that are neither about losses nor about missing data. */
 
 static bool has_overwritten(const struct trace_scan *s)
 {

@@ -11,7 +11,7 @@
  * of the end. */
 
 struct record_verdict {
-	bool lost; /* data was lost, or the trace does not tell (record_losses_are_unknown()) */
+	bool lost; /* data was lost, or the losses are unknown (record_losses_are_unknown()) */
 	bool missing; /* something that was requested is not recorded */
 	bool refused; /* there are no events, since no requested one could be recorded */
 };

@@ -120,7 +120,7 @@ static int symbolize_check(struct symbolize_options *o, char **words, int n, str
 
 /* ---- the symbols ---- */
 
-/* What the trace gets, and for the summary. */
+/* The packets for the trace, and the figures of the summary. */
 struct symbolizing {
 	const struct symbolize_options *o; /* borrowed */
 	struct dwarf_library library; /* owned */

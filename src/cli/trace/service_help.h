@@ -5,7 +5,7 @@
 
 #include "base/core/err.h"
 
-/* What to do when the tracing service or its producer cannot be used: commands for this machine.
+/* Advice for when the tracing service or its producer cannot be used: commands for this machine.
  * Strings are static. */
 
 /* Returns the command that starts sonda-probes. */

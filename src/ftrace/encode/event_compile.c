@@ -354,7 +354,7 @@ static void add_known(struct draft *d, const struct tep_format_field *f,
 		add_further_string(d, f, &plan, "_symbol");
 }
 
-/* What all events have is written only if the message has it: common_flags of sched_waking. */
+/* A field of all events is written only if the message has it: common_flags of sched_waking. */
 static void add_common(struct draft *d, const struct tep_format_field *f,
 		       const struct proto_event *message)
 {

@@ -16,7 +16,7 @@ struct tep_event;
  * if records of the format could not be decoded or the format lacks a required field.
  */
 
-/* What a compiled event depends on besides its format. */
+/* The inputs of a compiled event besides its format. */
 struct compile_context {
 	size_t max_text; /* length of the longest string that a pointer can refer to */
 	uint16_t index; /* generic_index of the event, if it needs a descriptor */

@@ -9,7 +9,7 @@
 #include "ftrace/events/event_table.h"
 
 /*
- * What the config of a session requests and does not get, reported to the user in FtraceStats.
+ * Requests of a session's config that could not be fulfilled, reported to the user in FtraceStats.
  * Initialize to zero. Entries above the limit, or for which there is no memory, are counted.
  */
 #define SETUP_ERRORS_MAX 1000 /* limit of each list, which bounds what a config can cost */

@@ -22,7 +22,7 @@
 #include "ftrace/tracefs/owner_tag.h"
 
 /*
- * What a check of event_watch compares:
+ * The state that a check of event_watch compares:
  *
  *	/sys/module         name and inode of each entry; a reloaded module has a new inode even if
  *	                    its name and address are the same

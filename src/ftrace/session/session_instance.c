@@ -73,8 +73,8 @@ int session_instance_attach_named(struct instance *i, const char *root, const ch
 /*
  * Instances of a killed process are recognized by their name, sonda-PID-SESSION. The owner has
  * ended if no process holds the lock of the directory, and if no process has the pid or the process
- * with the pid started after the directory was made. Of an owner in another pid namespace, only the
- * lock tells.
+ * with the pid started after the directory was made. For an owner in another pid namespace only the
+ * lock shows this.
  */
 
 /* Start times have the resolution of ticks, and the two clocks are read one after the other. */

@@ -44,9 +44,9 @@ int session_instance_open(const struct setup *s, const struct ftrace_settings *s
 void session_instance_report_conflicts(const struct setup *s);
 
 /*
- * What another process with the rights for it has changed in a session's own instance while it
- * recorded: then events are missing that no counter of the kernel has. The recording and the rings
- * are checked at each flush and at the end, other settings at the end.
+ * Changes by other privileged processes in a session's own instance while it recorded: then events
+ * are missing that no counter of the kernel has. The recording and the rings are checked at each
+ * flush and at the end, other settings at the end.
  *
  * Zero-initialise.
  */

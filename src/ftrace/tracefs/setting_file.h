@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 /*
- * A setting file of tracefs. What a read returns is often not what has to be written to set it.
+ * A setting file of tracefs. The text that a read returns is often not the text to write.
  * These functions know both forms by the file's name; they keep no state.
  *
  *	trace_clock       reads "local [boot] mono"          written "boot"

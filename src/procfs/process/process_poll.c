@@ -99,7 +99,7 @@ struct counters {
 /* Size of the text of statm: seven page counts. With a longer text, status is always read again. */
 #define STATM_BYTES 56
 
-/* What is kept of a process between passes. */
+/* The state of a process between passes. */
 struct polled {
 	int32_t pid;
 	uint32_t pass; /* the last pass that met it */

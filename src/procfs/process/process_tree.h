@@ -125,7 +125,7 @@ bool process_tree_run_queue(struct process_tree *t, const struct time_slice *sli
  */
 void process_tree_read_again(struct process_tree *t, const struct time_slice *slice);
 
-/* What events reported about a task, merged; from its start on if an event reported the start. */
+/* The events about a task, merged; from its start on if an event reported the start. */
 struct task_state {
 	uint64_t began_ns; /* CLOCK_BOOTTIME; 0: no start was reported, or its time is unknown */
 	uint64_t last_ns; /* time of the last event; 0: unknown */

@@ -8,7 +8,7 @@
 #include "base/core/pid_set.h"
 
 /*
- * What an instance of linux.process_stats knows of each task id. An entry outlives its task until
+ * The state of each task id in an instance of linux.process_stats. An entry outlives its task until
  * the id is used again, because later packets may refer to the task.
  */
 struct task {

@@ -34,7 +34,7 @@ struct sys_devices {
 	size_t next; /* next device of this pass */
 };
 
-/* What differs between the classes. */
+/* The differences between the classes. */
 struct kind {
 	const char *name;
 	const char *class; /* below /sys/class */

@@ -8,7 +8,7 @@
 
 #include "wire/smb_layout.h"
 
-/* What the memory of a trace buffer consists of: records in a ring. Internal: only service/buffer
+/* The memory of a trace buffer: records in a ring. Internal: only service/buffer
  * includes it. */
 
 /* ---- records ---- */

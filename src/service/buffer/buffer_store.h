@@ -13,7 +13,7 @@
 #include "service/buffer/trace_buffer.h"
 
 /*
- * What a trace buffer consists of. Internal: only service/buffer includes it.
+ * The parts of a trace buffer. Internal: only service/buffer includes it.
  *
  *   ring       | A5 | B2 | A6 |  free  | A3 | free run | A4 | C9 | padding |
  *                ^    ^    ^    ^ wr     ^ old           ^

@@ -254,7 +254,7 @@ static enum tb_copy_result tb_chunk_copy(struct trace_buffer *b, const void *unt
 
 /* ---- what a commit of a chunk means ---- */
 
-/* What earlier commits of the chunk have stored. */
+/* The data that earlier commits of the chunk have stored. */
 struct known {
 	struct tb_record *rec; /* its last record, if unread */
 	uint16_t frags, bytes;

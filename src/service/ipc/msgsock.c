@@ -431,7 +431,8 @@ static void read_slice(struct msgsock *m)
 	size_t total = 0;
 	int r = 0;
 
-	/* What the buffer contains since a pause or hold is delivered before anything is read. */
+	/* Messages that are in the buffer since a pause or hold are delivered before anything is
+	 * read. */
 	m->slice_start_ns = clock_mono_ns();
 	m->paused = false;
 	if (m->held && event_add(&m->on_readable, NULL) < 0)

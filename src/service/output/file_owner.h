@@ -25,7 +25,7 @@ struct file_writer_ops {
 	void (*closed)(void *ctx);
 };
 
-/* What a file writer uses of its session. The session owns all of it. */
+/* The part of a session that a file writer uses. The session owns all of it. */
 struct file_owner {
 	const struct file_writer_ops *ops;
 	void *ctx;

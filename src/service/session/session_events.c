@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What producers report, and to which sessions it goes. */
+/* Handles the reports of producers, and passes them to the sessions concerned. */
 #include "service/session/sessions.h"
 
 #include "service/output/file_writer.h"

@@ -179,7 +179,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 		r = admission_check(sessions, config, request->uid, e);
 	if (r < 0)
 		return r;
-	/* What the session owns. Nothing of it is visible to others yet. */
+	/* The objects that the session owns. Nothing of it is visible to others yet. */
 	if (session_alloc(sessions, request->owner, request->uid, &s) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	r = source_configs_init(&s->source_configs, request->packed, request->packed_len);

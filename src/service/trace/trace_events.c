@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happened to a session while it recorded: the service's events, changes of other sessions,
- * received triggers. All are kept until a reading pass writes them into the trace.
+ * The events of a session while it recorded: the service's events, changes of other
+ * sessions, received triggers. All are kept until a reading pass writes them into the trace.
  */
 #include "service/trace/trace_events.h"
 
