@@ -142,9 +142,8 @@ PAGE_JS := $(addprefix $(PAGE)/,$(addsuffix .js,numbers columns lanes model stac
 REPORTS := src/analyze/report/reports.sql $(filter-out %/reports.sql,$(sort $(wildcard src/analyze/report/*.sql)))
 # The metrics of sonda diff, in the same form.
 METRICS := src/analyze/report/reports.sql $(sort $(wildcard src/analyze/diff/*.sql))
-# Views of sonda sql, and the modules that INCLUDE PERFETTO MODULE makes, in the order of the message that lists them.
-SQL_TEXTS := $(patsubst %,src/analyze/tables/%.sql,views slices.with_context sched.with_context linux.cpu.frequency \
-	time.conversion)
+# Views of sonda sql, and the modules of INCLUDE PERFETTO MODULE.
+SQL_TEXTS := src/analyze/tables/views.sql $(sort $(wildcard src/analyze/modules/*.sql))
 # tables.sql first: what the findings share.
 FINDINGS := src/analyze/findings/tables.sql $(filter-out %/tables.sql,$(sort $(wildcard src/analyze/findings/*.sql)))
 GEN_ANALYZE := $(B)/gen/page/parts.o $(B)/gen/finding_texts.o $(B)/gen/reports.o $(B)/gen/diff_metrics.o $(B)/gen/sql_texts.o

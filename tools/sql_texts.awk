@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: awk -f tools/sql_texts.awk src/analyze/tables/*.sql >sql_texts.c
+# usage: awk -f tools/sql_texts.awk src/analyze/tables/views.sql src/analyze/modules/*.sql >sql_texts.c
 #
 # The files of SQL as texts in the program (src/analyze/tables/table_module.h), without their comments.
 BEGIN {

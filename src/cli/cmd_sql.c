@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/tables/database.h"
+#include "analyze/dialect/database.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
@@ -20,6 +20,7 @@
 
 struct sql_options {
 	const char *file, *script;
+	const char *modules; /* a folder; NULL: none */
 	enum sql_format format;
 	bool prompt;
 	uint64_t memory; /* bytes; 0: the default */
@@ -42,6 +43,10 @@ static const char usage[] =
 	"formula "
 	"begins with '\n"
 	"      --json         print rows as JSON: an array of objects for each statement\n"
+	"      --modules DIR  INCLUDE PERFETTO MODULE also reads the modules of this folder, such "
+	"as "
+	"a checkout of\n"
+	"                     Perfetto\n"
 	"      --memory SIZE  use at most this much memory for the trace, as 2g; default: half of "
 	"the machine's\n"
 	"  -h, --help         print this help\n\n"
@@ -51,13 +56,10 @@ static const char usage[] =
 static const char letters[] = ":f:ih";
 
 static const struct option long_options[] = {
-	{"file", required_argument, NULL, 'f'},
-	{"csv", optional_argument, NULL, 'c'},
-	{"json", no_argument, NULL, 'j'},
-	{"memory", required_argument, NULL, 'm'},
-	{"interactive", no_argument, NULL, 'i'},
-	{"help", no_argument, NULL, 'h'},
-	{0},
+	{"file", required_argument, NULL, 'f'},	   {"csv", optional_argument, NULL, 'c'},
+	{"json", no_argument, NULL, 'j'},	   {"memory", required_argument, NULL, 'm'},
+	{"modules", required_argument, NULL, 'M'}, {"interactive", no_argument, NULL, 'i'},
+	{"help", no_argument, NULL, 'h'},	   {0},
 };
 
 static int sql_take_option(void *ctx, int option, struct err_text *e)
@@ -77,6 +79,9 @@ static int sql_take_option(void *ctx, int option, struct err_text *e)
 			return err_set(e, -EINVAL, "--csv and --json cannot be combined");
 		o->format = SQL_JSON;
 		return option == 'c' ? sql_csv_format(optarg, &o->format, e) : 0;
+	case 'M':
+		o->modules = optarg;
+		return 0;
 	case 'm':
 		return trace_tables_parse_memory(optarg, &o->memory, e);
 	default:
@@ -112,16 +117,18 @@ static int sql_parse(int argc, char **argv, struct sql_options *o, struct err_te
 }
 
 /* Runs all statements of a text. Returns an exit code. */
-static int run_text(sqlite3 *db, const char *sql, enum sql_format format)
+static int run_text(struct database *d, const char *sql, enum sql_format format)
 {
-	while (*sql) {
+	size_t at = 0;
+
+	while (sql[at]) {
 		struct err_text e;
 		sqlite3_stmt *st;
-		int r = database_prepare(db, sql, &st, &sql, &e);
+		int r = database_prepare(d, sql, &at, &st, &e);
 
 		if (r == 0 && st) {
 			r = sql_output(st, format, stdout);
-			err_set(&e, -EINVAL, "%s", sqlite3_errmsg(db));
+			err_set(&e, -EINVAL, "%s", sqlite3_errmsg(database_sqlite(d)));
 		}
 		sqlite3_finalize(st);
 		if (r) {
@@ -132,7 +139,7 @@ static int run_text(sqlite3 *db, const char *sql, enum sql_format format)
 	return EXIT_GOOD;
 }
 
-static int run_script(sqlite3 *db, const struct sql_options *o)
+static int run_script(struct database *d, const struct sql_options *o)
 {
 	bool is_stdin = !strcmp(o->script, "-");
 	struct strbuf text = {0};
@@ -142,7 +149,7 @@ static int run_script(sqlite3 *db, const struct sql_options *o)
 	if (r < 0)
 		log_error("sql: cannot read %s: %s", o->script, strerror(-r));
 	else if (text.s)
-		r = run_text(db, text.s, o->format);
+		r = run_text(d, text.s, o->format);
 	strbuf_deinit(&text);
 	return r < 0 ? EXIT_FAILED : r;
 }
@@ -158,12 +165,16 @@ static int sql_run(const struct sql_options *o)
 		return EXIT_FAILED;
 	}
 	trace_tables_warn(&tables);
-	if (o->script)
-		code = run_script(tables.db, o);
+	if (o->modules && database_use_modules(tables.database, o->modules, &e) < 0) {
+		log_error("sql: --modules: %s", e.text);
+		code = EXIT_FAILED;
+	}
+	if (o->script && code == EXIT_GOOD)
+		code = run_script(tables.database, o);
 	for (int i = 0; i < o->n_statements && code == EXIT_GOOD; i++)
-		code = run_text(tables.db, o->statements[i], o->format);
+		code = run_text(tables.database, o->statements[i], o->format);
 	if (o->prompt && code == EXIT_GOOD)
-		code = sql_prompt(tables.db, o->format);
+		code = sql_prompt(tables.database, o->format);
 	trace_tables_close(&tables);
 	return code;
 }

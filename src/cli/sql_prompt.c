@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "analyze/tables/database.h"
+#include "analyze/dialect/database.h"
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
@@ -150,7 +150,8 @@ static void sql_history_save(History *history_of, int folder)
 #define LISTED_MAX 200u /* the most words that Tab lists */
 
 struct sql_prompt {
-	sqlite3 *db;
+	struct database *database;
+	sqlite3 *db; /* of the database */
 	enum sql_format format;
 	struct strbuf text; /* lines of a statement whose ';' was not typed yet */
 	EditLine *el; /* NULL: the input is no terminal */
@@ -196,12 +197,14 @@ static void restore_signals(const struct sigaction saved[2])
 static int run_statements(struct sql_prompt *p, const char *sql, struct err_text *e)
 {
 	int r = SQLITE_OK;
+	size_t at = 0;
 
-	while (*sql && r == SQLITE_OK) {
+	while (sql[at] && r == SQLITE_OK) {
 		sqlite3_stmt *st;
 
-		if (database_prepare(p->db, sql, &st, &sql, e) < 0)
-			return SQLITE_ERROR;
+		r = database_prepare(p->database, sql, &at, &st, e);
+		if (r < 0)
+			return r == -EINTR ? SQLITE_INTERRUPT : SQLITE_ERROR;
 		if (st)
 			r = sql_output(st, p->format, stdout);
 		if (r != SQLITE_OK)
@@ -581,9 +584,10 @@ static void read_lines(struct sql_prompt *p)
 	run_unfinished_text(p);
 }
 
-int sql_prompt(sqlite3 *db, enum sql_format format)
+int sql_prompt(struct database *d, enum sql_format format)
 {
-	struct sql_prompt p = {.db = db, .format = format, .history_folder = -1};
+	struct sql_prompt p = {
+		.database = d, .db = database_sqlite(d), .format = format, .history_folder = -1};
 	bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	struct sigaction saved[2];
 	int r = 0;

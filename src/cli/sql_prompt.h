@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <sqlite3.h>
-
+#include "analyze/dialect/database.h"
 #include "cli/sql_output.h"
 
 /*
@@ -12,4 +11,4 @@
  * the end of the input or at .quit. Without a terminal the code is that of a failure if a
  * statement failed.
  */
-int sql_prompt(sqlite3 *db, enum sql_format format);
+int sql_prompt(struct database *d, enum sql_format format);

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "analyze/store/table_defs.h"
-#include "analyze/tables/database.h"
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
@@ -95,17 +94,19 @@ int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *re
 	store_init(&ret->store, memory ? memory : half_of_memory());
 	r = trace_import_file(&ret->store, fd, &ret->result);
 	if (r == 0)
-		r = database_open(&ret->store, &ret->db);
+		r = database_open(&ret->store, &ret->database);
 	if (r < 0) {
 		trace_tables_explain(ret, r, e);
 		store_deinit(&ret->store);
+		return r;
 	}
-	return r;
+	ret->db = database_sqlite(ret->database);
+	return 0;
 }
 
 void trace_tables_close(struct trace_tables *t)
 {
-	sqlite3_close(t->db);
+	database_close(t->database);
 	store_deinit(&t->store);
 }
 

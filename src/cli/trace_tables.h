@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <stdint.h>
 
+#include "analyze/dialect/database.h"
 #include "analyze/import/import.h"
 #include "analyze/store/store.h"
 #include "base/core/err.h"
@@ -14,7 +15,8 @@ struct trace_tables {
 	const char *path; /* borrowed */
 	struct store store;
 	struct import_result result;
-	sqlite3 *db; /* owned */
+	struct database *database; /* owned */
+	sqlite3 *db; /* of the database */
 };
 
 /* Converts the value of --memory, such as "2g", to bytes. Returns 0, or -EINVAL and sets e. */

@@ -26,6 +26,21 @@ equal "modules on the scheduler" "$TRACE" "INCLUDE PERFETTO MODULE sched.with_co
   "CREATE PERFETTO TABLE runs AS SELECT utid, sum(dur) AS ns FROM sched GROUP BY utid; select * from runs order by utid" \
   "CREATE OR REPLACE PERFETTO TABLE runs(n LONG) AS SELECT count() AS n FROM sched; select n from runs" \
   "CREATE PERFETTO VIEW few AS SELECT n FROM runs; select * from few"
+equal "functions and macros" "$TRACE" "CREATE PERFETTO FUNCTION longest(tid LONG, name STRING) RETURNS LONG AS SELECT max(dur) FROM sched JOIN thread t USING (utid)
+  WHERE t.tid = \$tid AND t.name = \$name; select utid, longest(tid, name) as dur from thread order by utid" \
+  "CREATE OR REPLACE PERFETTO FUNCTION runs_of(utid JOINID(thread.id)) RETURNS TABLE(ts TIMESTAMP, dur DURATION) AS SELECT ts, dur FROM sched WHERE utid = \$utid;
+  select t.utid, r.ts, r.dur from thread t, runs_of(t.utid) r order by t.utid, r.ts" \
+  "CREATE PERFETTO FUNCTION fib(n INT) RETURNS INT AS SELECT iif(\$n < 2, \$n, fib(\$n - 1) + fib(\$n - 2)); select fib(9) as n" \
+  "CREATE PERFETTO MACRO count_of(t TableOrSubquery, c ColumnName) RETURNS TableOrSubquery AS (SELECT \$c, count() AS n FROM \$t GROUP BY \$c);
+  CREATE PERFETTO MACRO first_of(t TableOrSubquery) RETURNS TableOrSubquery AS (SELECT * FROM \$t LIMIT 3);
+  select * from first_of!(count_of!((select * from sched), utid)) order by utid" \
+  "CREATE PERFETTO MACRO column_of(c ColumnName, n ColumnName) RETURNS _ProjectionFragment AS \$c AS \$n; select __intrinsic_token_apply!(column_of, (utid, tid, name), (a, b)),
+  __intrinsic_stringify!(x y) as d __intrinsic_token_apply_prefix!(column_of, (tid), (e)) __intrinsic_token_apply_prefix!(column_of, (), ()) from thread order by utid" \
+  "CREATE PERFETTO MACRO is_equal(a Expr, b Expr) RETURNS Expr AS \$a = \$b; select count() as n from thread where __intrinsic_token_apply_and!(is_equal, (tid, is_idle), (tid, 0))
+  __intrinsic_token_apply_and_prefix!(is_equal, (utid, 1), (utid, 1))" "select cast_int!('7') as a, cast_double!('7') as b, cast_string!(7) as c" \
+  "select create_function('twice(n INT)', 'INT', 'select \$n * 2') as made, create_view_function('pair(n INT)', 'a INT, b STRING', 'select \$n as a, null as b') as other" \
+  "select twice(4) as a, b, pair.a as c from pair(2)" "CREATE PERFETTO TABLE indexed AS SELECT * FROM thread; CREATE PERFETTO INDEX by_tid ON indexed(tid, utid); DROP PERFETTO INDEX by_tid ON indexed;
+  select count() as n from indexed"
 equal "views of views, and of slices" "$TRACE" "create view of_slices as select id, ts, name, depth from slice; create view of_tracks as select s.*, t.utid
   from of_slices s join __intrinsic_slice i using (id) join thread_track t on t.id = i.track_id; select * from of_tracks order by id" \
   "create view if not exists of_counters as select c.ts, t.name, t.cpu, c.value from counter c join cpu_counter_track t on t.id = c.track_id;

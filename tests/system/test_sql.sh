@@ -46,10 +46,53 @@ check "a span join of one table" 1 '' 'write it as SPAN_JOIN.a PARTITIONED c, b 
 check "a span join of columns of one name" 1 '' 'both tables have a column x' "$TRACE" "create table a as select 0 as ts, 1 as x" \
   "create virtual table j using span_join(a, a)"
 check "a module" 0 $'n\n1' '^$' --csv "$TRACE" "include perfetto module slices.with_context; select count(*) >= 0 as n from thread_slice"
-check "an unknown module" 1 '' 'there is no module android.startup; there are slices.with_context' "$TRACE" "INCLUDE PERFETTO MODULE android.startup;"
+check "a module that is left out" 1 '' 'no module android.startup: sonda has none about android; --modules DIR' "$TRACE" "INCLUDE PERFETTO MODULE android.startup;"
+check "an unknown module" 1 '' 'no module sched.with_contxt; did you mean sched.with_context\?' "$TRACE" "INCLUDE PERFETTO MODULE sched.with_contxt;"
+mkdir -p "$TMP/modules/own/part"
+echo "include perfetto module own.part.b; create perfetto function a(x INT) returns INT as select b!(\$x);" >"$TMP/modules/own/a.sql"
+echo "create perfetto macro b(x Expr) returns Expr as (\$x * 2);" >"$TMP/modules/own/part/b.sql"
+echo "include perfetto module own.a; include perfetto module own.circle; create perfetto table c as select 1 as n;" >"$TMP/modules/own/circle.sql"
+printf 'select 1;\n  select nope from sched;\n' >"$TMP/modules/own/bad.sql"
+ln -s "$TMP" "$TMP/modules/out"
+check "modules of a folder" 0 $'x\n6' '^$' --csv --modules "$TMP/modules" "$TRACE" "include perfetto module own.circle; select a(3) as x"
+check "a mistake in a module" 1 '' 'module own.bad: no such column: nope \(line 2, column 10\)' --modules "$TMP/modules" "$TRACE" "include perfetto module own.*"
+check "a module outside of the folder" 1 '' 'is not the name of a module' --modules "$TMP/modules" "$TRACE" "include perfetto module own...a"
+check "no folder of modules" 1 '' '--modules: cannot open' --modules "$TMP/none" "$TRACE" "select 1"
 check "a table in its dialect" 0 $'n\n7' '^$' --csv "$TRACE" " -- a comment
   create perfetto table t(n long) as select 7 as n; select n from t;"
-check "a function in its dialect" 1 '' 'CREATE PERFETTO, sonda has TABLE and VIEW' "$TRACE" "create perfetto function f(a long) returns long as select \$a"
+functions="create perfetto function f(a long, t STRING) returns long as select \$a + length(\$t);
+  create perfetto function rows_of(n INT) returns table(x INT, y STRING) as select \$n as x, 'a' as y union all select \$n + 1, 'b';
+  create perfetto function down(n INT) returns INT as select iif(\$n, 1 + down(\$n - 1), 0);"
+check "a function" 0 $'a,b\n5,' '^$' --csv "$TRACE" "$functions select f(2, 'abc') as a, f(null, 'a') as b"
+check "a function's argument of another type" 1 'x' 'f: the argument t is INTEGER, not TEXT' --csv "$TRACE" "$functions select f(2, 3) as x"
+check "a function that is a table" 0 $'n,x,y\n2,2,a\n2,3,b\n5,5,a\n5,6,b' '^$' --csv "$TRACE" "$functions select n, x, y from (select 2 as n union select 5), rows_of(n)"
+check "a table without its argument" 1 '' 'rows_of: the argument n is missing' "$TRACE" "$functions select * from rows_of"
+check "columns that were not declared" 1 '' 'the column x is declared, but not selected' "$TRACE" "create perfetto function t() returns table(x INT) as select 1 as y"
+check "a function that calls itself" 0 $'n\n100' '^$' --csv "$TRACE" "$functions select down(100) as n"
+check "a function that calls itself too often" 1 'n' 'down: functions call each other more than 200 deep' --csv "$TRACE" "$functions select down(1000) as n"
+check "a function that is there" 1 '' 'the function f is there already; CREATE OR REPLACE' "$TRACE" "$functions create perfetto function F(x INT, y INT) returns INT as select 1"
+check "a function that is replaced, and one whose replacement fails" 1 $'a\n7\na\n7' 'no such column: b .line 6, column 77.$' --csv "$TRACE" "$functions
+  create or replace perfetto function f(x INT, y INT) returns INT as select 7; select f(1, 2) as a; create or replace perfetto function rows_of(n INT) returns
+  table(x INT) as select 7 as x; select x as a from rows_of(1);
+  create or replace perfetto function f(x INT, y INT) returns INT as select b"
+check "a function of older scripts" 0 $'a,b\n8,x' '^$' --csv "$TRACE" "create table made as select create_function('twice(n INT)', 'INT', 'select \$n * 2'),
+  create_view_function('word(w STRING)', 'b STRING', 'select \$w as b'); select twice(4) as a, b from word('x')"
+macros="create perfetto macro both(a Expr, b Expr) returns Expr as (\$a + \$b /* a comment */); create perfetto macro text(t ColumnName) returns Expr as __intrinsic_stringify!(\$t);"
+check "macros" 0 $'a,b\n10,a \'b\'' '^$' --csv "$TRACE" "$macros select both!(1, both!((2 + 3), 4)) as a, text!( a 'b' ) as b"
+check "a macro for each of a list" 0 $'a,b,c\nx,4,6' '^$' --csv "$TRACE" "$macros create perfetto macro named(a Expr, n Name) returns Name as \$a as \$n; create perfetto macro
+  select_both(l List, n List) returns Q as select 'x' as a __intrinsic_token_apply_prefix!(named, \$l, \$n); select_both!((both!(1, 3), both!(2, 4)), (b, c))"
+check "the place of a mistake in a macro" 1 '' 'no such column: nope .line 2, column 3.' "$TRACE" "$macros select
+  both!(1, nope)"
+check "arguments of a macro" 1 '' 'the macro both! takes 2 arguments, not 1 .line 1, column [0-9]*.$' "$TRACE" "$macros select both!(1)"
+check "no such macro" 1 '' 'there is no macro none!' "$TRACE" "select none!(1)"
+check "a macro in itself" 1 '' 'macros are nested more than 64 deep' "$TRACE" "create perfetto macro m(x Expr) returns Expr as m!(m!(\$x)); select m!(1)"
+check "a macro that grows" 1 '' 'write more than 4 MiB' "$TRACE" "create perfetto macro m(x Expr) returns Expr as \$x, \$x; select $(printf 'm!(%.0s' {1..30})1$(printf ')%.0s' {1..30})"
+check "many empty macros" 1 '' 'more than 20000 calls of macros' "$TRACE" "create perfetto macro m0() returns Expr as ; $(for i in {1..20}; do
+  echo "create perfetto macro m$i() returns Expr as m$((i - 1))!() m$((i - 1))!();"; done) select 1 m20!()"
+check "an index" 0 $'a\n1' '^$' --csv "$TRACE" "create perfetto table t as select 1 as a; create perfetto index i on t(a); create or replace perfetto index i on t(a);
+  drop perfetto index i on t; create perfetto index i on t(a); select * from t where a = 1"
+check "a trigger" 0 $'n\n2' '^$' --csv "$TRACE" "create table t(a); create trigger x after insert on t when new.a = 1 begin insert into t values (2); select 1; end; insert into t values (1); select count() as n from t"
+check "a no-break space" 0 $'n\n1' '^$' --csv "$TRACE" $'select\xc2\xa01 as\xc2\xa0n'
 check "a view of views" 0 $'n\n1' '^$' --csv "$TRACE" "create view v as select * from slice; create view w as select count() >= 0 as n from v; select n from w"
 check "a view that another schema is to have" 0 $'n\n2' '^$' --csv "$TRACE" "create view main.v as select 2 as n; select n from v"
 check "a mistake in a view" 1 '' 'syntax error' "$TRACE" "create view v as selec 1"

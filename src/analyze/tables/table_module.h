@@ -13,7 +13,7 @@ int slice_walk_register(sqlite3 *db, struct store *s);
 int sql_functions_register(sqlite3 *db, struct store *s);
 int span_join_register(sqlite3 *db);
 
-/* The files *.sql beside this one: views.sql, the modules, and an element without a name. */
+/* The texts of views.sql, of the modules in src/analyze/modules, and an element without a name. */
 extern const struct sql_text {
 	const char *name;
 	const char *sql;

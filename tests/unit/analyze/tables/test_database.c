@@ -7,9 +7,9 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 
+#include "analyze/dialect/database.h"
 #include "analyze/import/import.h"
 #include "analyze/store/table_defs.h"
-#include "analyze/tables/database.h"
 #include "unit/fixture.h"
 #include "unit/message_text.h"
 
@@ -84,11 +84,13 @@ static void expect_of(struct trace_bytes bytes, const char *sql, const char *exp
 	struct import_result result;
 	sqlite3_stmt *st;
 	struct store s;
+	struct database *d;
 	sqlite3 *db;
 
 	store_init(&s, LIMIT_BYTES);
 	assert_int_equal(trace_import(&s, bytes, &result), 0);
-	assert_int_equal(database_open(&s, &db), 0);
+	assert_int_equal(database_open(&s, &d), 0);
+	db = database_sqlite(d);
 	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK)
 		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
 	strbuf_puts(&got, "");
@@ -99,7 +101,7 @@ static void expect_of(struct trace_bytes bytes, const char *sql, const char *exp
 			strbuf_printf(&got, "%s%s", text ? text : "-", i == n - 1 ? "\n" : "|");
 		}
 	sqlite3_finalize(st);
-	sqlite3_close(db);
+	database_close(d);
 	store_deinit(&s);
 	if (strcmp(got.s, expected) != 0)
 		fail_msg("%s:\n%sand not\n%s", sql, got.s, expected);

@@ -2,8 +2,8 @@
 /* GROUP BY and ORDER BY of one column: SQLite gets the rows in its order, and sorts none. */
 #include <string.h>
 
+#include "analyze/dialect/database.h"
 #include "analyze/store/table_defs.h"
-#include "analyze/tables/database.h"
 #include "base/text/str.h"
 #include "unit/test.h"
 
@@ -85,12 +85,14 @@ static void expect_same(sqlite3 *db, const char *sql, const char *with_sorter)
 TEST(groups_of_text_and_numbers_need_no_sorter)
 {
 	struct store s;
+	struct database *d;
 	sqlite3 *db;
 
 	store_init(&s, 64u << 20);
 	fill_states(&s);
 	fill_slices(&s);
-	assert_int_equal(database_open(&s, &db), 0);
+	assert_int_equal(database_open(&s, &d), 0);
+	db = database_sqlite(d);
 #define SELECT(table, column) "select " column ", count(*), sum(dur), min(id) from " table
 	expect_same(db, SELECT("thread_state", "state") " group by state",
 		    SELECT("thread_state", "state") " group by +state");
@@ -104,7 +106,7 @@ TEST(groups_of_text_and_numbers_need_no_sorter)
 		    "select name, id from slice order by +name, id");
 	expect_same(db, "select count(*), max(name) from slice where dur > 70 group by name",
 		    "select count(*), max(name) from slice where dur > 70 group by +name");
-	sqlite3_close(db);
+	database_close(d);
 	store_deinit(&s);
 }
 
@@ -112,17 +114,19 @@ TEST(another_collation_is_sorted_by_sqlite)
 {
 	struct strbuf rows = {0};
 	struct store s;
+	struct database *d;
 	sqlite3 *db;
 
 	store_init(&s, 64u << 20);
 	fill_slices(&s);
-	assert_int_equal(database_open(&s, &db), 0);
+	assert_int_equal(database_open(&s, &d), 0);
+	db = database_sqlite(d);
 	rows_of(db,
 		"select lower(name), count(*) from slice where name in ('b', 'B') "
 		"group by name collate nocase",
 		0, &rows);
 	assert_string_equal(rows.s, "b|2500|\n");
 	strbuf_deinit(&rows);
-	sqlite3_close(db);
+	database_close(d);
 	store_deinit(&s);
 }

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+#include "analyze/dialect/sql_token.h"
+#include "base/core/err.h"
+#include "base/text/str.h"
+
+/*
+ * Macros of SQL: name!(argument, ...) stands for the macro's body, in which $name stands for the
+ * text of an argument. Arguments are expanded first. Macros that are built in:
+ *
+ *	__intrinsic_stringify!(text)		the text as a string of SQL
+ *	__intrinsic_token_apply!(m, (a, b), (c, d))		m!(a, c), m!(b, d)
+ *
+ * The suffix _and joins by AND instead of a comma; the suffix _prefix puts the comma or AND also
+ * before the first. The lists end with the shortest.
+ */
+
+#define MACRO_DEPTH_MAX 64u /* macros in macros, or in arguments */
+#define MACRO_CALLS_MAX 20000u /* in one statement */
+#define MACRO_BYTES_MAX (4u << 20) /* of one statement, with all that was expanded on the way */
+
+struct macros {
+	struct macro *by_name; /* owned */
+};
+
+/* Zero-initialise. */
+void macros_deinit(struct macros *m);
+
+/* Reads "name(argument Type, ...) RETURNS Type AS body". Returns 0; or -EINVAL or -ENOMEM, and sets
+ * e: also if the macro is there, unless it may be replaced. */
+int macro_define(struct macros *m, struct sql_reader r, bool replace, struct err_text *e);
+
+/* A statement after its macros were expanded, and where its parts come from. */
+struct macro_text {
+	struct strbuf sql;
+	struct macro_origin {
+		size_t at; /* in sql */
+		const char *from;
+		bool is_call; /* all of it comes from one call, at `from` */
+	} * origins; /* owned; ascending */
+	size_t n, cap;
+};
+
+/* True if a statement has a macro, or a character that SQLite does not take for a space. */
+bool macro_needs_expansion(struct sql_reader r);
+/* Returns 0 with *ret, which the caller deinits; or -EINVAL or -ENOMEM, sets e, and *ret_at to the
+ * place in the text. The text must be valid as long as *ret. */
+int macro_expand(const struct macros *m, struct sql_reader r, struct macro_text *ret,
+		 const char **ret_at, struct err_text *e);
+void macro_text_deinit(struct macro_text *t);
+/* Returns the place in the original text of a byte of t->sql. */
+const char *macro_text_origin(const struct macro_text *t, size_t at);

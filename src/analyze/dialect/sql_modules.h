@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analyze/dialect/sql_columns.h"
+#include "base/core/err.h"
+#include "base/text/str.h"
+
+/*
+ * Modules that INCLUDE PERFETTO MODULE runs: those of this program, and files of a folder, where
+ * a.b is a/b.sql. A file takes the place of this program's module of the same name.
+ */
+
+#define MODULES_MAX 4096u /* that one statement includes */
+#define MODULE_BYTES_MAX (1u << 20) /* of a file */
+
+struct module_names {
+	char (*v)[SQL_NAME_SIZE]; /* owned; in the order of the alphabet */
+	size_t n, cap;
+};
+
+/* Finds the modules of a name, or of a package "a.*". folder: may be NULL. Returns 0; or -EINVAL if
+ * there are none, or -ENOMEM or another -errno, and sets e. */
+int sql_modules_find(const char *folder, const char *name, struct module_names *ret,
+		     struct err_text *e);
+bool module_names_have(const struct module_names *names, const char *name);
+/* Returns 0, or -ENOMEM and sets e. */
+int module_names_add(struct module_names *names, const char *name, struct err_text *e);
+void module_names_deinit(struct module_names *names);
+
+/* Appends the text of a module that was found. Returns 0, or -errno and sets e. */
+int sql_modules_read(const char *folder, const char *name, struct strbuf *ret, struct err_text *e);
+
+/* The folder of the modules in a checkout of Perfetto, or the folder itself. Returns 0, or -errno if
+ * there is none, and sets e. */
+int sql_modules_open_folder(const char *path, char *ret, size_t size, struct err_text *e);
