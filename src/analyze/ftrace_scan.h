@@ -65,13 +65,13 @@ struct ftrace_scan {
 	uint64_t bundles;
 	struct bundle_span span; /* of the last bundle */
 	struct holes holes; /* intervals with missing events */
-	uint32_t sequence; /* of the packet with the next bundle; set by the caller */
-	uint32_t machine; /* of the next packet; set by the caller */
+	uint32_t sequence; /* sequence of the next bundle; set by the caller */
+	uint32_t machine; /* machine of the next packet; set by the caller */
 	int64_t to_boot_ns; /* offset from an event's time to CLOCK_BOOTTIME; 0: same clock */
 	uint64_t bundles_after_loss; /* bundles with a mark for missing events before them */
-	uint64_t counted_losses; /* number of these events, where the bundles have it */
+	uint64_t counted_losses; /* lost events, as far as bundles have their number */
 	uint64_t bad_pages; /* pages that the producer could not parse completely */
-	uint64_t statuses[FTRACE_STATUSES + 1]; /* bad pages by reason; the last: unknown reasons */
+	uint64_t statuses[FTRACE_STATUSES + 1]; /* bad pages by reason, unknown reasons last */
 	uint32_t reported_statuses; /* bit mask: reasons in FtraceStats, which has no counts */
 	uint64_t kprobe_misses; /* misses of all probes in the kernel during the recording */
 	struct probe_loss *probes; /* owned; probes with misses, by the last report */

@@ -14,8 +14,8 @@ enum cut_kind {
 	CUT_BUNDLE, /* kernel events: for each event the part of its time */
 	CUT_STATE, /* all parts: the config, the machine, tracks */
 	CUT_PROCESS_TREE, /* the part of its time, those after it, and those shortly before it */
-	/* Clocks. The first snapshot: all parts; others: the part of their time. Each part begins
-	 * with the last snapshot before it, too. */
+	/* Clock snapshots. The first one goes into all parts, each other one into the part of its
+	 * time. Each part also begins with the last snapshot before it. */
 	CUT_SNAPSHOT,
 };
 

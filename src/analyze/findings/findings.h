@@ -47,5 +47,5 @@ int finding_run(sqlite3 *db, const struct finding *f, unsigned number,
 		const struct finding_window *w, sqlite3_stmt **ret, double *ret_share,
 		struct err_text *e);
 
-/* Appends a need and its alternatives, for people; i: the last of them. */
+/* Appends a need and its alternatives, as text for the user. i: the last of them. */
 void finding_put_need(const struct finding *f, size_t i, struct strbuf *b);

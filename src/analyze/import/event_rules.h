@@ -25,8 +25,8 @@ extern const struct event_rule gpu_rules[];
 void rows_ftrace_event(struct import *im, struct machine *m, uint32_t cpu,
 		       const struct queued_event *e);
 
-/* slice_rules.c: what slices of system calls and markers share. Value of thread_info.in_write: a
- * marker ended the slice of the sys_write that is still open. */
+/* A value of thread_info.in_write: a marker has ended the slice of the sys_write that is still
+ * open. */
 #define WRITE_CUT (UINT32_MAX - 1)
 
 /* Ends the slice of the thread's open sys_write, if there is one. */

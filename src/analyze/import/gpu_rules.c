@@ -286,8 +286,8 @@ static void queue_job(struct import *im, struct machine *m, const struct ftrace_
 		gpu_note_set(im, GPU_NOTE_QUEUED, ring_track(im, m, ring), w->id, slice);
 }
 
-/* Appends a job to the ring's queue; the first one begins at once. fence: what the end of the job
- * is known by. */
+/* Appends a job to the ring's queue; the first one begins at once. fence: identifies the end of the
+ * job. */
 static void run_job(struct import *im, struct machine *m, const struct ftrace_event *e,
 		    uint32_t ring, const struct gpu_work *w, const uint64_t fence[2])
 {

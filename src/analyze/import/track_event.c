@@ -252,8 +252,8 @@ bool track_event_list_extras(struct import *im, struct machine *m, const struct 
 }
 
 /*
- * ---- tokens: read in the file's order what depends on earlier events: times and counters that are
- * differences. All else is read when the events are in the order of time. ----
+ * ---- tokens: times and counters that are differences to earlier events are read in the order of
+ * the file, all other fields when the events are in the order of time ----
  */
 
 static void track_event_count_stat(struct import *im, enum stat_number stat)

@@ -109,9 +109,9 @@ struct store {
 	struct stat_count *stats; /* owned hash */
 	int64_t start_ts, end_ts; /* ns, of all events; the importer sets them */
 	bool has_sleep_timers; /* the trace has starts of timers that end a sleep */
-	/* Owned; by utid, if the config limits the recording: the threads that it selects, with
-	 * those of their processes and children. Of other threads the trace only has events that
-	 * involve these. NULL: all threads are recorded. */
+	/* Owned. NULL: all threads are recorded. Otherwise an entry for each utid: the config
+	 * selects the thread, its process or an ancestor. The trace has only those events of other
+	 * threads that involve a selected one. */
 	bool *recorded;
 };
 

@@ -14,7 +14,7 @@
 #include "base/core/mem.h"
 
 #define SHM_NAME "perfetto_shmem" /* what users look for in /proc/PID/maps */
-/* The size is final; and so are the seals: no process can add a seal against writing later. */
+/* The size and the seals are final: no process can add a seal against writing later. */
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 static int map_shared(int fd, size_t size, void **ret_addr)

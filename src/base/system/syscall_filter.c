@@ -351,9 +351,10 @@ int syscall_filter_install(const struct syscall_list *list)
 		return -ENOMEM;
 	r = seccomp_attr_set(f, SCMP_FLTATR_API_SYSRAWRC,
 			     1); /* return errors of the kernel unchanged */
-	/* Best effort: a binary search of the numbers instead of a linear one; and no mitigation of
-	 * speculative store bypass, which slows the process down and is for processes that run code
-	 * of others. Kernels before 5.16 enable it with each filter. */
+	/* Both attributes are optional. A binary search replaces the linear search of the numbers.
+	 * The mitigation of speculative store bypass, which kernels before 5.16 enable with each
+	 * filter, stays off: it slows the process down, and protects only processes that run
+	 * foreign code. */
 	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_SSB, 1);
 	if (r == 0)

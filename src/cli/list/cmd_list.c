@@ -171,8 +171,8 @@ static int list_kind(struct list *l, const struct list_kind *kind, char **patter
 	return EXIT_GOOD;
 }
 
-/* Lists what matches in all kinds; functions, of which there are many, if nothing else does. The
- * first kind that cannot be read is reported, once; categories never: mostly no service runs. */
+/* Lists the matches of all kinds; functions only if no other kind matches, because there are many.
+ * Reports the first kind that cannot be read, except categories: usually no service runs. */
 static int list_all(struct list *l, const char *pattern, bool *found)
 {
 	size_t before = l->out.n;

@@ -144,8 +144,8 @@ static const char *entry_of_ftrace(const struct record_facts *f)
 	return record_is_refused(f) ? "all requested events were refused" : NULL;
 }
 
-/* "'NAME' recorded nothing: REASON": sonda-probes refused a source of that name. There may be
- * others of the name, so that this counts where the trace has no data at all. */
+/* "'NAME' recorded nothing: REASON": sonda-probes refused a source of that name. The session may
+ * have other sources of that name, so this counts only if the trace has no data at all. */
 static const char *entry_of_probes(const struct trace_scan *s, const char *name)
 {
 	const struct name_list *l = &s->sources.refusals;

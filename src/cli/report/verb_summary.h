@@ -29,7 +29,7 @@ struct verb_summary {
 	bool unread; /* this process cannot read the trace */
 	struct err_text end; /* why the session ended; "": unknown */
 	const char *output; /* borrowed: name for the user */
-	const char *first_file; /* borrowed: of a rotation; NULL or "": one file */
+	const char *first_file; /* borrowed: the first of a rotation; NULL or "": one file */
 	uint64_t file_bytes;
 	uint64_t elapsed_ms; /* used if the trace has no duration */
 };

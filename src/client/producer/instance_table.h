@@ -15,8 +15,9 @@
 struct instance_table;
 
 #define DS_INSTANCES_MAX 1024u /* further ones are answered, but not created */
-/* The same for consumers other than root: instances of one data source, for one user and for all of
- * them; and of all data sources, created or not. Unknown users have the limits of all. */
+/* Limits for consumers other than root: instances of one data source for one user, and for all
+ * users; instances of all data sources, created or not. Consumers whose user is unknown share the
+ * limits for all users. */
 #define DS_INSTANCES_OF_USER 16u
 #define DS_INSTANCES_OF_OTHERS 48u
 #define DS_INSTANCES_OF_OTHERS_MAX (DS_INSTANCES_MAX / 4 * 3)

@@ -85,7 +85,8 @@ int consumer_observe(struct consumer *c, uint32_t events, consumer_stream fn, vo
 
 /* ---- existing sessions ---- */
 
-/* Stored in a clone: why it was made. As in ObservableEvents.CloneTriggerHit; absent: 0, NULL. */
+/* The trigger that a clone was made for, as in ObservableEvents.CloneTriggerHit. The clone contains
+ * it. Absent values are 0 and NULL. */
 struct consumer_clone_trigger {
 	const char *name, *producer_name;
 	bool has_producer_uid;

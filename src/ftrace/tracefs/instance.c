@@ -125,8 +125,8 @@ static void instance_release(struct instance *i)
 int instance_make(struct instance *i, const char *root, uint64_t session_id, struct err_text *e)
 {
 	/*
-	 * Held until the new instance has its own lock: without one, other processes take it for
-	 * stale. unused: clang does not count the cleanup as a use.
+	 * The lock is held until the new instance has a lock of its own. An instance without a lock
+	 * counts as stale. unused: clang does not count the cleanup as a use.
 	 */
 	_cleanup_(closep) __attribute__((unused)) int others = instances_lock(root);
 	char path[4096];

@@ -178,7 +178,7 @@ static void drop_own_changes(struct override *l, const char *file, const char *p
 		override_drop(l, c);
 }
 
-/* text NULL: the session writes the file itself. */
+/* Stores a copy of the text; NULL: the session writes the file itself. */
 static int set_text(struct setting_change *c, const char *text)
 {
 	char *copy = text ? strdup(text) : NULL;

@@ -59,8 +59,8 @@ static bool sys_meminfo_is_wanted(const struct sys_table *t, uint32_t number)
 }
 
 /*
- * Selects ids: those that are listed and defined; none listed: all. Logs unknown ids. file: name of
- * the table, for messages and for the group.
+ * Selects the listed ids that are defined, or all ids if none is listed. Logs unknown ids. file:
+ * name of the table, for messages and for the group.
  */
 static void sys_table_choose(struct sys_table *t, struct sys_packet *p, const char *file,
 			     const ProtobufCEnumDescriptor *numbers, const int *listed, size_t n)
