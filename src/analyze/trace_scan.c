@@ -278,7 +278,7 @@ static bool scan_service_event(struct trace_scan *s, uint64_t ns, const struct p
 
 /* ---- packets ---- */
 
-static bool reads_payload(uint32_t field)
+static bool scan_reads_payload(uint32_t field)
 {
 	switch (field) {
 	case PB_TRACE_PACKET_FTRACE_EVENTS:
@@ -315,7 +315,7 @@ static bool scan_compressed(struct trace_scan *s, const struct pb_field *f, size
 }
 
 /* Notes the time of a packet that is always stamped with CLOCK_BOOTTIME. */
-static void note_time(struct trace_scan *s, const struct packet *p)
+static void note_boot_time(struct trace_scan *s, const struct packet *p)
 {
 	switch (p->payload.id) {
 	case PB_TRACE_PACKET_PROCESS_TREE:
@@ -335,7 +335,7 @@ static bool scan_payload(struct trace_scan *s, const struct packet *p, size_t pa
 	const struct pb_field *f = &p->payload;
 
 	sample_counts_add(&s->samples, f);
-	note_time(s, p);
+	note_boot_time(s, p);
 	s->ftrace.machine = p->machine;
 	switch (f->id) {
 	case PB_TRACE_PACKET_FTRACE_EVENTS:
@@ -367,7 +367,7 @@ static bool scan_payload(struct trace_scan *s, const struct packet *p, size_t pa
 void trace_scan_packet(struct trace_scan *s, const uint8_t *data, size_t len)
 {
 	struct packet p;
-	bool ok = packet_read(&p, data, len, reads_payload);
+	bool ok = packet_read(&p, data, len, scan_reads_payload);
 
 	s->packets++;
 	s->bytes += len;

@@ -142,7 +142,7 @@ static void bind_number(sqlite3_stmt *st, const char *name, int64_t v)
 		sqlite3_bind_int64(st, i, v);
 }
 
-static void bind_all(sqlite3_stmt *st, const struct report_section *s, struct output *p)
+static void bind_parameters(sqlite3_stmt *st, const struct report_section *s, struct output *p)
 {
 	int64_t top = p->o->top ?: s->top ?: DEFAULT_TOP;
 	int width = p->style.width ? MAX(p->style.width - BLOCKS_BESIDE, BLOCKS_MIN) : BLOCKS_WIDTH;
@@ -289,7 +289,7 @@ static int print_section(sqlite3_stmt *st, const struct report_section *s, struc
 }
 
 /* Prints why there is no table, unless the trace has nothing for the whole report. */
-static int print_lacks(const struct report_section *s, const char *lacks, struct output *p)
+static int print_why_no_table(const struct report_section *s, const char *lacks, struct output *p)
 {
 	if (p->o->format == REPORT_CSV)
 		fprintf(p->out, "# %s: %s\n", s->title, lacks);
@@ -310,11 +310,11 @@ static int run_section(const struct report_section *s, struct output *p)
 	int r;
 
 	if (lacks)
-		return print_lacks(s, lacks, p);
+		return print_why_no_table(s, lacks, p);
 	r = sqlite3_prepare_v2(db, s->sql, -1, &st, NULL);
 
 	if (r == SQLITE_OK) {
-		bind_all(st, s, p);
+		bind_parameters(st, s, p);
 		r = print_section(st, s, p);
 	}
 	if (r != SQLITE_OK)
@@ -431,7 +431,7 @@ static bool has_tables(const struct output *p)
 	return false;
 }
 
-static bool has_chosen(sqlite3 *db)
+static bool has_chosen_threads(sqlite3 *db)
 {
 	sqlite3_stmt *st;
 	bool some;
@@ -465,7 +465,7 @@ static int print_machine(struct output *p, size_t *n)
 	p->scope.changes++;
 	if (r != SQLITE_OK)
 		log_error("report: %s", sqlite3_errmsg(p->tables.db));
-	if (r != SQLITE_OK || (p->o->n_words && !has_chosen(p->tables.db)))
+	if (r != SQLITE_OK || (p->o->n_words && !has_chosen_threads(p->tables.db)))
 		return r;
 	if (!p->several)
 		return print_report(p);
@@ -534,7 +534,7 @@ static void print_limits(const struct output *p)
 	strbuf_deinit(&lines);
 }
 
-static int64_t asked_ns(const struct import_result *r)
+static int64_t requested_duration_ns(const struct import_result *r)
 {
 	Pb__TraceConfig *c =
 		r->config ? pb__trace_config__unpack(NULL, r->config_len, r->config) : NULL;
@@ -606,7 +606,7 @@ static int print_each_report(struct output *p)
 
 static int print_all(struct output *p)
 {
-	p->asked_ns = asked_ns(&p->tables.result);
+	p->asked_ns = requested_duration_ns(&p->tables.result);
 	print_limits(p);
 	if (p->o->format == REPORT_TEXT)
 		report_losses_print(&p->losses, &p->style, p->out);
@@ -680,7 +680,7 @@ static bool has_machine(const struct output *p)
 	return p->o->machine < 0;
 }
 
-static int refuse_word(struct output *p, const char *word, struct err_text *e)
+static int refuse_unknown_thread(struct output *p, const char *word, struct err_text *e)
 {
 	char best[STR_NEAREST_SIZE];
 	const char *nearest;
@@ -720,7 +720,7 @@ static int make_tables(struct output *p, struct err_text *e)
 			       "%s has no data of a machine %" PRId64 "; sonda sql %s "
 			       "'select * from machine' lists them",
 			       p->tables.path, p->o->machine, str_word(p->tables.path, word));
-	return missing ? refuse_word(p, missing, e) : 0;
+	return missing ? refuse_unknown_thread(p, missing, e) : 0;
 }
 
 static int report_run(const struct report_options *o)

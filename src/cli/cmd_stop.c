@@ -47,7 +47,7 @@ struct ending {
 };
 
 /* Returns true if a clone leaves the buffers of the session as they are. */
-static bool is_kept_when_cloned(const Pb__TraceConfig *config)
+static bool clone_keeps_buffers(const Pb__TraceConfig *config)
 {
 	for (size_t i = 0; i < config->n_buffers; i++)
 		if (config->buffers[i]->transfer_on_clone || config->buffers[i]->clear_before_clone)
@@ -70,13 +70,13 @@ static bool stop_has_room(const struct trace_file *file, const Pb__TraceConfig *
 
 /* Clones the ended session on a connection of its own. The service may lack the memory for it: the
  * session is saved without a backup then. */
-static void make_backup(struct ending *x)
+static void clone_ended_session(struct ending *x)
 {
 	const struct consumer_clone_request request = {.session_id = x->id};
 	struct err_text ignored;
 	bool written;
 
-	if (!x->has_id || !is_kept_when_cloned(x->summary.config) ||
+	if (!x->has_id || !clone_keeps_buffers(x->summary.config) ||
 	    session_client_open(x->o->socket, &x->backup, &ignored) < 0)
 		return;
 	if (session_client_clone(x->backup, &request, -1, &written, &ignored) < 0) {
@@ -87,7 +87,7 @@ static void make_backup(struct ending *x)
 
 /* Leaves the backup in the service after a failure. The session is freed before: Perfetto's service
  * waits for a consumer that does not read what it has requested. */
-static int keep_backup(struct ending *x, int error, struct err_text *e)
+static int keep_clone_in_service(struct ending *x, int error, struct err_text *e)
 {
 	const char *name = x->o->words[0];
 	struct err_text why = *e, ignored;
@@ -109,7 +109,7 @@ static int stop_save(struct ending *x, struct trace_file *file, struct err_text 
 	int r;
 
 	if (!stop_has_room(file, config))
-		make_backup(x);
+		clone_ended_session(x);
 	r = session_client_save(x->client, file, &x->summary.scan, e);
 	x->summary.file_is_cut = trace_file_error(file) != 0;
 	if (r == -ENODATA && config->trigger_config)
@@ -170,7 +170,7 @@ static int end_and_save(struct ending *x, struct err_text *e)
 		ask_counters(x);
 	}
 	trace_file_free(file);
-	return r < 0 && r != -ENODATA ? keep_backup(x, r, e) : r;
+	return r < 0 && r != -ENODATA ? keep_clone_in_service(x, r, e) : r;
 }
 
 /* Scans the service's file, or all files of a rotation, if this process may read them. -o has no

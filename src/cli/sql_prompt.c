@@ -274,7 +274,7 @@ static void show_schema(struct sql_prompt *p, const char *arg)
 	sqlite3_free(sql);
 }
 
-static void set_mode(struct sql_prompt *p, const char *arg)
+static void set_output_mode(struct sql_prompt *p, const char *arg)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
 		if (!strcmp(arg, formats[i])) {
@@ -298,7 +298,7 @@ static const struct command {
 	const char *what;
 } commands[] = {
 	{".help", "", print_help, "print this list"},
-	{".mode", "MODE", set_mode, "print rows as table, csv or json"},
+	{".mode", "MODE", set_output_mode, "print rows as table, csv or json"},
 	{".quit", "", quit_prompt, "end, as Ctrl-D does"},
 	{".schema", "TABLE", show_schema, "print the columns of a table"},
 	{".tables", "", show_tables, "print the names of all tables"},
@@ -574,7 +574,7 @@ static void read_terminal(struct sql_prompt *p)
 		putchar('\n');
 }
 
-static void read_lines(struct sql_prompt *p)
+static void read_piped_lines(struct sql_prompt *p)
 {
 	_cleanup_(freep) char *line = NULL;
 	size_t cap = 0;
@@ -601,7 +601,7 @@ int sql_prompt(struct database *d, enum sql_format format)
 			log_error("sql: %s", strerror(-r));
 		close_terminal(&p);
 	} else {
-		read_lines(&p);
+		read_piped_lines(&p);
 	}
 	sql_prompt_clear(&p);
 	restore_signals(saved);

@@ -354,7 +354,7 @@ static int symbol_table_build_add_line(struct symbol_table_build *b, const char 
 }
 
 /* Appends to the current line; skips a line that is too long. */
-static void begin_line(struct symbol_table_build *b, const char *text, size_t len)
+static void append_to_line(struct symbol_table_build *b, const char *text, size_t len)
 {
 	if (len >= sizeof(b->line) - b->line_len) {
 		b->skip_line = true;
@@ -383,7 +383,7 @@ int symbol_table_build_feed(struct symbol_table_build *b, const char *text, size
 
 	for (; !r && text < end; text = eol + 1) {
 		eol = memchr(text, '\n', (size_t)(end - text));
-		begin_line(b, text, (size_t)((eol ? eol : end) - text));
+		append_to_line(b, text, (size_t)((eol ? eol : end) - text));
 		if (!eol)
 			break;
 		r = end_line(b);
@@ -406,7 +406,7 @@ static int symbol_by_address(const void *a, const void *b)
 /* ---- count and number ---- */
 
 /* Returns true if the previous symbol has the same address. */
-static bool is_alias(const struct symbol_table_build *b, size_t i)
+static bool symbol_is_alias(const struct symbol_table_build *b, size_t i)
 {
 	return i && b->symbols[i].address == b->symbols[i - 1].address;
 }
@@ -422,7 +422,7 @@ static int count_words(struct symbol_table_build *b)
 	for (; b->next < stop; b->next++) {
 		uint32_t at = b->symbols[b->next].name;
 
-		if (at == NO_NAME || is_alias(b, b->next))
+		if (at == NO_NAME || symbol_is_alias(b, b->next))
 			continue;
 		do
 			b->counts[b->names[at] & ~LAST_WORD]++;
@@ -488,7 +488,7 @@ static int begin_block(struct symbol_table_build *b, uint64_t address)
 	return 0;
 }
 
-static size_t pack_name(const struct symbol_table_build *b, uint32_t at, uint8_t *to)
+static size_t pack_symbol_name(const struct symbol_table_build *b, uint32_t at, uint8_t *to)
 {
 	uint8_t *p = to;
 
@@ -504,7 +504,7 @@ static int pack_symbol(struct symbol_table_build *b, const struct symbol *s)
 {
 	uint8_t name[4 * MAX_NAME_WORDS], *p;
 	struct symbol_table *out = &b->out;
-	size_t len = pack_name(b, s->name, name);
+	size_t len = pack_symbol_name(b, s->name, name);
 
 	if ((!out->n_blocks || b->in_block == SYMBOL_TABLE_BLOCK) && begin_block(b, s->address))
 		return -ENOMEM;
@@ -534,7 +534,7 @@ static int symbol_table_build_pack(struct symbol_table_build *b)
 	size_t stop = MIN(b->next + STEP_SYMBOLS, b->n_symbols);
 
 	for (; b->next < stop; b->next++)
-		if (!is_alias(b, b->next) && pack_symbol(b, &b->symbols[b->next]))
+		if (!symbol_is_alias(b, b->next) && pack_symbol(b, &b->symbols[b->next]))
 			return -ENOMEM;
 	if (b->next < b->n_symbols)
 		return 0;

@@ -30,13 +30,13 @@ static uint64_t frame_field_key(const struct pb_field *f)
 	return (uint64_t)f->id << 3 | f->wire_type;
 }
 
-static void set_text(struct frame *f, const struct pb_field *field)
+static void set_frame_text(struct frame *f, const struct pb_field *field)
 {
 	f->text = (const char *)field->data;
 	f->text_len = field->len;
 }
 
-static void set_payload(struct frame *f, const struct pb_field *field)
+static void set_frame_payload(struct frame *f, const struct pb_field *field)
 {
 	f->payload = field->data;
 	f->payload_len = field->len;
@@ -45,7 +45,7 @@ static void set_payload(struct frame *f, const struct pb_field *field)
 static void decode_bind_field(struct frame *f, const struct pb_field *field)
 {
 	if (frame_field_key(field) == BYTES(PB_IPC_FRAME_BIND_SERVICE_SERVICE_NAME))
-		set_text(f, field);
+		set_frame_text(f, field);
 }
 
 static void decode_bind_reply_field(struct frame *f, const struct pb_field *field)
@@ -73,7 +73,7 @@ static void decode_invoke_field(struct frame *f, const struct pb_field *field)
 		f->drop_reply = field->u64 != 0;
 		break;
 	case BYTES(PB_IPC_FRAME_INVOKE_METHOD_ARGS_PROTO):
-		set_payload(f, field);
+		set_frame_payload(f, field);
 		break;
 	}
 }
@@ -88,7 +88,7 @@ static void decode_reply_field(struct frame *f, const struct pb_field *field)
 		f->has_more = field->u64 != 0;
 		break;
 	case BYTES(PB_IPC_FRAME_INVOKE_METHOD_REPLY_REPLY_PROTO):
-		set_payload(f, field);
+		set_frame_payload(f, field);
 		break;
 	}
 }
@@ -96,7 +96,7 @@ static void decode_reply_field(struct frame *f, const struct pb_field *field)
 static void decode_error_field(struct frame *f, const struct pb_field *field)
 {
 	if (frame_field_key(field) == BYTES(PB_IPC_FRAME_REQUEST_ERROR_ERROR))
-		set_text(f, field);
+		set_frame_text(f, field);
 }
 
 static void ignore_field(struct frame *f, const struct pb_field *field)
@@ -139,7 +139,7 @@ static int decode_kind(const struct kind *kind, const struct pb_field *msg, stru
 	while (pb_dec_next(&d, &field))
 		kind->take(f, &field);
 	if (kind->whole)
-		set_payload(f, msg);
+		set_frame_payload(f, msg);
 	return pb_dec_ok(&d) ? 0 : -EBADMSG;
 }
 

@@ -146,8 +146,8 @@ static int64_t add_wrapping(int64_t *sum, uint64_t v)
 	return *sum = (int64_t)((uint64_t)*sum + v);
 }
 
-static void read_times(const struct pb_field *event, struct cut_times *t,
-		       struct cut_differences *ret)
+static void read_event_times(const struct pb_field *event, struct cut_times *t,
+			     struct cut_differences *ret)
 {
 	pb_for_each (f, event)
 		switch (f.id) {
@@ -332,7 +332,7 @@ int cut_differences_read(const struct pb_field *event, const struct cut_values_o
 
 	ret->any = ret->has_time = ret->has_counter = false;
 	ret->n_values = 0;
-	read_times(event, of->times, ret);
+	read_event_times(event, of->times, ret);
 	if (of->counters->by_uuid && read_counter(event, of, ret, &error))
 		read_extra_counters(event, of, ret, &error);
 	return error;
@@ -362,8 +362,8 @@ static void cut_differences_put_number(struct strbuf *ret, const struct pb_field
 
 /* Appends all values of a field. Returns 1 if a sum of the part differs from that of the trace, 0,
  * or -ENOMEM. */
-static int put_values(const struct cut_differences *d, uint32_t field, struct cut_sums *part,
-		      struct strbuf *ret)
+static int put_field_values(const struct cut_differences *d, uint32_t field, struct cut_sums *part,
+			    struct strbuf *ret)
 {
 	int differs = 0;
 
@@ -391,7 +391,7 @@ static int put_values(const struct cut_differences *d, uint32_t field, struct cu
 }
 
 /* Returns true for a field whose values are in d. */
-static bool has_values(const struct cut_differences *d, uint32_t field)
+static bool field_has_values(const struct cut_differences *d, uint32_t field)
 {
 	for (size_t i = 0; i < d->n_values; i++)
 		if (d->values[i].field.id == field)
@@ -434,13 +434,13 @@ int cut_differences_build(const struct pb_field *event, const struct cut_differe
 		if (absolute) {
 			cut_put_number(ret, absolute, (uint64_t)value);
 			r = 1;
-		} else if (!has_values(d, f.id)) {
+		} else if (!field_has_values(d, f.id)) {
 			strbuf_add(ret, at, (size_t)(dec.cur - at));
 			continue;
 		} else if (done[0] == f.id || done[1] == f.id || done[2] == f.id) {
 			continue;
 		} else {
-			r = put_values(d, f.id, part, ret);
+			r = put_field_values(d, f.id, part, ret);
 			done[n++] = f.id;
 		}
 		differs |= r;

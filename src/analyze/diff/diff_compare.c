@@ -144,7 +144,7 @@ struct series {
 	bool known, positive;
 };
 
-static void series_read(struct series *s, const struct diff_row *row, enum diff_measure m,
+static void read_series(struct series *s, const struct diff_row *row, enum diff_measure m,
 			const struct diff_design *d, const struct program_samples *samples)
 {
 	s->known = has_measure(row, m);
@@ -278,12 +278,12 @@ static void compare_row(const struct diff_row *row, const struct diff_design *d,
 	if (is_sampled(row))
 		HASH_FIND_STR(list, text_or_empty(row->program), samples);
 	ret->row = row;
-	series_read(s, row, first, d, samples);
+	read_series(s, row, first, d, samples);
 	estimate_change(s, d, false, &ret->of[first]);
 	test = comparable && time_of_row(ret) >= DIFF_LEAST_SHARE * wall &&
 	       (!samples || mean_number(row, d) >= LEAST_SAMPLES);
 	for (int m = 0; m < DIFF_MEASURES; m++) {
-		series_read(s, row, (enum diff_measure)m, d, samples);
+		read_series(s, row, (enum diff_measure)m, d, samples);
 		estimate_change(s, d, test, &ret->of[m]);
 	}
 }
@@ -370,7 +370,7 @@ static int find_findings(struct diff_results *r, enum diff_measure m, const stru
 }
 
 /* A row is a finding by the measure with the largest effect of those that can make it one. */
-static void judge_row(struct diff_result *r, const struct diff_design *d)
+static void decide_if_finding(struct diff_result *r, const struct diff_design *d)
 {
 	static const enum diff_measure measures[] = {DIFF_TOTAL, DIFF_COUNT, DIFF_P99};
 	enum diff_measure first = diff_main_measure(r->row);
@@ -407,7 +407,7 @@ static int by_effect(const void *a, const void *b)
 }
 
 /* Of two rows of callers, the one with less time is the part: the other one may call it. */
-static bool is_finer(const struct diff_result *part, const struct diff_result *whole)
+static bool row_is_more_specific(const struct diff_result *part, const struct diff_result *whole)
 {
 	if (part->row->level != whole->row->level)
 		return part->row->level > whole->row->level;
@@ -426,13 +426,14 @@ static bool part_explains_whole(const struct diff_result *part, const struct dif
 	double of_whole = time_of_difference(whole, whole->by,
 					     whole->of[whole->by].b - whole->of[whole->by].a);
 
-	return part->finding && part->row->metric == whole->row->metric && is_finer(part, whole) &&
+	return part->finding && part->row->metric == whole->row->metric &&
+	       row_is_more_specific(part, whole) &&
 	       (!whole->row->program ||
 		!strcmp(text_or_empty(part->row->program), text_or_empty(whole->row->program))) &&
 	       of_part * of_whole > 0 && fabs(of_part) >= PART_SHARE * fabs(of_whole);
 }
 
-static void find_parts(struct diff_results *r)
+static void find_rows_that_explain(struct diff_results *r)
 {
 	for (size_t i = 0; i < r->n && r->of[i].finding; i++)
 		for (size_t k = 0; k < r->n && r->of[k].finding && !r->of[i].part; k++)
@@ -473,11 +474,11 @@ int diff_compare(const struct diff_rows *rows, const struct diff_design *d,
 	for (int m = 0; m < DIFF_MEASURES && r == 0; m++)
 		r = find_findings(ret, (enum diff_measure)m, d);
 	for (size_t i = 0; i < ret->n && r == 0; i++)
-		judge_row(&ret->of[i], d);
+		decide_if_finding(&ret->of[i], d);
 	if (r == 0 && ret->n)
 		qsort(ret->of, ret->n, sizeof(*ret->of), by_effect);
 	if (r == 0)
-		find_parts(ret);
+		find_rows_that_explain(ret);
 	free_samples(samples);
 	free(s.v);
 	free(s.least);

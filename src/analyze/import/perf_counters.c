@@ -60,7 +60,7 @@ static uint32_t tracepoint_name(struct import *im, const struct pb_field *tracep
 	return name;
 }
 
-static uint32_t raw_name(struct import *im, const struct pb_field *raw)
+static uint32_t name_of_raw_event(struct import *im, const struct pb_field *raw)
 {
 	unsigned long long v[PB_PERF_EVENTS_RAW_EVENT_CONFIG2 + 1] = {0};
 
@@ -91,14 +91,15 @@ static uint32_t counter_name(struct import *im, const struct pb_field *message,
 		else if (f.id == fields->tracepoint && f.data)
 			event = tracepoint_name(im, &f);
 		else if (f.id == fields->raw && f.data)
-			event = raw_name(im, &f);
+			event = name_of_raw_event(im, &f);
 	}
 	return event;
 }
 
 /* ---- streams ---- */
 
-static void add_track(struct import *im, struct machine *m, struct perf_stream *s, uint32_t name)
+static void add_perf_track(struct import *im, struct machine *m, struct perf_stream *s,
+			   uint32_t name)
 {
 	const int64_t values[] = {(int64_t)s->key[2], s->session, name};
 	uint32_t track = tracks_get(im, m, &perf_type, name, values);
@@ -111,8 +112,8 @@ static void add_track(struct import *im, struct machine *m, struct perf_stream *
 	s->tracks[s->n_tracks++] = track;
 }
 
-static void read_defaults(struct import *im, struct machine *m, struct perf_stream *s,
-			  const struct pb_field *defaults)
+static void read_perf_defaults(struct import *im, struct machine *m, struct perf_stream *s,
+			       const struct pb_field *defaults)
 {
 	uint32_t name =
 		strings_intern_z(&im->store->strings, counter_names[defaults->data ? 0 : 1]);
@@ -128,11 +129,11 @@ static void read_defaults(struct import *im, struct machine *m, struct perf_stre
 		stats_set(im->store, STAT_PERF_PROCESS_SHARD_COUNT, s->session, (int64_t)shards);
 		stats_set(im->store, STAT_PERF_CHOSEN_PROCESS_SHARD, s->session, (int64_t)shard);
 	}
-	add_track(im, m, s, name);
+	add_perf_track(im, m, s, name);
 	pb_for_each (f, defaults)
 		if (f.id == PB_PERF_SAMPLE_DEFAULTS_FOLLOWERS && f.data &&
 		    s->n_tracks < ARRAY_SIZE(s->tracks))
-			add_track(im, m, s, counter_name(im, &f, &follower_fields));
+			add_perf_track(im, m, s, counter_name(im, &f, &follower_fields));
 }
 
 const struct perf_stream *perf_stream_get(struct import *im, struct machine *m, uint32_t state,
@@ -151,7 +152,7 @@ const struct perf_stream *perf_stream_get(struct import *im, struct machine *m, 
 	s->session =
 		profiler_get_session(im, m, REMEMBER_PERF_SESSION, sequence,
 				     strings_intern_z(&im->store->strings, PROFILER_LINUX_PERF));
-	read_defaults(im, m, s, &sequences_state(&m->sequences, state)->perf_defaults);
+	read_perf_defaults(im, m, s, &sequences_state(&m->sequences, state)->perf_defaults);
 	return BUDGET_HASH_ADD(&im->store->budget, im->perf_streams, key, s);
 }
 

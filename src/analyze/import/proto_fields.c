@@ -91,7 +91,7 @@ static uint32_t proto_fields_intern_text(struct import *im, const struct pb_fiel
 
 /* Adds a field of a message type. scope: full name of that message; an extension names its message
  * itself. */
-static void add_field(struct import *im, uint32_t scope, const struct pb_field *message)
+static void add_field_of_type(struct import *im, uint32_t scope, const struct pb_field *message)
 {
 	struct proto_field new = {.key.type = scope};
 
@@ -121,7 +121,8 @@ static void add_field(struct import *im, uint32_t scope, const struct pb_field *
 
 /* Returns the full name of a message or enum in a scope: .package.Outer.Inner. Without a name, or
  * with one that is too long, returns the scope. */
-static uint32_t full_name(struct import *im, uint32_t scope, const struct pb_field *message)
+static uint32_t full_name_in_scope(struct import *im, uint32_t scope,
+				   const struct pb_field *message)
 {
 	struct strings *s = &im->store->strings;
 
@@ -135,7 +136,7 @@ static uint32_t full_name(struct import *im, uint32_t scope, const struct pb_fie
 /* Stores the values of an enum as if they were its fields. */
 static void add_enum(struct import *im, uint32_t scope, const struct pb_field *message)
 {
-	uint32_t name = full_name(im, scope, message);
+	uint32_t name = full_name_in_scope(im, scope, message);
 
 	pb_for_each (f, message) {
 		struct proto_field new = {.key.type = name};
@@ -155,7 +156,7 @@ static void add_enum(struct import *im, uint32_t scope, const struct pb_field *m
 static void add_message_type(struct import *im, uint32_t scope, const struct pb_field *message,
 			     int depth)
 {
-	uint32_t name = full_name(im, scope, message);
+	uint32_t name = full_name_in_scope(im, scope, message);
 	struct pb_field f;
 	struct pb_dec d;
 
@@ -164,7 +165,7 @@ static void add_message_type(struct import *im, uint32_t scope, const struct pb_
 		if (!f.data)
 			continue;
 		if (f.id == MESSAGE_FIELD || f.id == MESSAGE_EXTENSION)
-			add_field(im, name, &f);
+			add_field_of_type(im, name, &f);
 		else if (f.id == MESSAGE_NESTED)
 			add_message_type(im, name, &f, depth + 1);
 		else if (f.id == MESSAGE_ENUM)
@@ -188,7 +189,7 @@ static void proto_fields_add_file(struct import *im, const struct pb_field *file
 		else if (f.id == FILE_ENUM)
 			add_enum(im, package, &f);
 		else if (f.id == FILE_EXTENSION)
-			add_field(im, package, &f);
+			add_field_of_type(im, package, &f);
 	}
 }
 
@@ -311,8 +312,8 @@ struct proto_path {
 	int depth;
 };
 
-static void put_message(struct proto_path *p, uint32_t type, const struct pb_field *message,
-			bool (*skip)(uint32_t field));
+static void put_message_fields(struct proto_path *p, uint32_t type, const struct pb_field *message,
+			       bool (*skip)(uint32_t field));
 
 static unsigned proto_fields_fixed_width(uint32_t type)
 {
@@ -331,8 +332,8 @@ static unsigned proto_fields_fixed_width(uint32_t type)
 }
 
 /* Adds packed numbers, each with its index in the list. */
-static void put_packed(struct proto_path *p, const struct proto_field *field,
-		       const struct pb_field *f, unsigned *index)
+static void put_packed_numbers(struct proto_path *p, const struct proto_field *field,
+			       const struct pb_field *f, unsigned *index)
 {
 	struct pb_packed packed = pb_packed_of(f);
 	unsigned width = proto_fields_fixed_width(field->type);
@@ -363,7 +364,7 @@ static void proto_fields_put_value(struct proto_path *p, const struct proto_fiel
 	else if (f->data && field->type == TYPE_MESSAGE && !f->len)
 		arg_writer_int(p->w, ARG_NULL, 0);
 	else if (f->data && field->type == TYPE_MESSAGE)
-		put_message(p, field->type_name, f, NULL);
+		put_message_fields(p, field->type_name, f, NULL);
 	else if (!f->data)
 		proto_fields_put_number(p->im, p->w, field, f->u64);
 }
@@ -382,8 +383,8 @@ static unsigned *next_field_index(unsigned *counts, uint32_t *numbers, size_t n,
 
 #define REPEATED_FIELDS 32
 
-static void put_message(struct proto_path *p, uint32_t type, const struct pb_field *message,
-			bool (*skip)(uint32_t field))
+static void put_message_fields(struct proto_path *p, uint32_t type, const struct pb_field *message,
+			       bool (*skip)(uint32_t field))
 {
 	unsigned counts[REPEATED_FIELDS] = {0};
 	uint32_t numbers[REPEATED_FIELDS] = {0};
@@ -407,7 +408,7 @@ static void put_message(struct proto_path *p, uint32_t type, const struct pb_fie
 
 			if (f.data && field->type != TYPE_STRING && field->type != TYPE_BYTES &&
 			    field->type != TYPE_MESSAGE) {
-				put_packed(p, field, &f, index);
+				put_packed_numbers(p, field, &f, index);
 			} else {
 				at = arg_writer_enter_index(p->w, (*index)++);
 				proto_fields_put_value(p, field, &f);
@@ -425,5 +426,5 @@ void proto_field_add_args(struct import *im, struct arg_writer *w, const char *t
 	struct proto_path p = {.im = im, .w = w};
 
 	if (im->proto_fields)
-		put_message(&p, strings_intern_z(&im->store->strings, type), message, skip);
+		put_message_fields(&p, strings_intern_z(&im->store->strings, type), message, skip);
 }

@@ -174,7 +174,7 @@ uint32_t tasks_upid(const struct tasks *t, uint32_t utid)
 }
 
 /* Replaces the parent that a process tree named: a tree names 0 for a process that is ending. */
-static void set_parent(struct tasks *t, uint32_t upid, uint32_t parent)
+static void set_parent_process(struct tasks *t, uint32_t upid, uint32_t parent)
 {
 	table_set_u32(process_table(t), PROCESS_PARENT, upid, parent);
 }
@@ -185,7 +185,7 @@ static int64_t member_key(uint32_t oldest, uint32_t upid)
 	return (int64_t)((uint64_t)oldest << 32 | upid);
 }
 
-static void note_member(struct tasks *t, uint32_t utid, uint32_t upid)
+static void note_thread_of_process(struct tasks *t, uint32_t utid, uint32_t upid)
 {
 	uint32_t oldest = t->infos->threads[utid].oldest, known;
 
@@ -207,12 +207,12 @@ static bool set_first_process(struct tasks *t, uint32_t utid, uint32_t upid)
 		return false;
 	table_set_u32(rows, THREAD_UPID, utid, upid);
 	table_set_u8(rows, THREAD_IS_MAIN, utid, tid == pid);
-	note_member(t, utid, upid);
+	note_thread_of_process(t, utid, upid);
 	return true;
 }
 
 /* Takes the list of waits from the thread, and appends `rest`. Returns the first wait. */
-static uint32_t detach_waits(struct tasks *t, uint32_t utid, uint32_t rest)
+static uint32_t detach_waiting_tasks(struct tasks *t, uint32_t utid, uint32_t rest)
 {
 	uint32_t first = t->infos->threads[utid].waits, last = first;
 
@@ -229,23 +229,23 @@ static uint32_t detach_waits(struct tasks *t, uint32_t utid, uint32_t rest)
  * those that wait for these, and so on. */
 static void assign_process(struct tasks *t, uint32_t utid, uint32_t upid)
 {
-	uint32_t wait =
-		set_first_process(t, utid, upid) ? detach_waits(t, utid, NULL_U32) : NULL_U32;
+	uint32_t wait = set_first_process(t, utid, upid) ? detach_waiting_tasks(t, utid, NULL_U32)
+							 : NULL_U32;
 
 	while (wait != NULL_U32) {
 		struct task_wait w = t->infos->waits[wait];
 
 		wait = w.next;
 		if (w.is_child)
-			set_parent(t, w.other, upid);
+			set_parent_process(t, w.other, upid);
 		else if (set_first_process(t, w.other, upid))
-			wait = detach_waits(t, w.other, wait);
+			wait = detach_waiting_tasks(t, w.other, wait);
 	}
 }
 
 /* Keeps `other` until the process of `thread` is known: it becomes the parent of the process
  * `other` (is_child), or the process of the thread `other`. */
-static void add_wait(struct tasks *t, uint32_t thread, uint32_t other, bool is_child)
+static void add_waiting_task(struct tasks *t, uint32_t thread, uint32_t other, bool is_child)
 {
 	struct task_infos *in = t->infos;
 
@@ -262,9 +262,9 @@ void tasks_set_parent_of(struct tasks *t, uint32_t upid, uint32_t thread)
 	uint32_t parent = tasks_upid(t, thread);
 
 	if (parent != NULL_U32)
-		set_parent(t, upid, parent);
+		set_parent_process(t, upid, parent);
 	else
-		add_wait(t, thread, upid, true);
+		add_waiting_task(t, thread, upid, true);
 }
 
 void tasks_share_process(struct tasks *t, uint32_t utid, uint32_t thread)
@@ -279,8 +279,8 @@ void tasks_share_process(struct tasks *t, uint32_t utid, uint32_t thread)
 		assign_process(t, thread, tasks_upid(t, utid));
 		return;
 	}
-	add_wait(t, thread, utid, false);
-	add_wait(t, utid, thread, false);
+	add_waiting_task(t, thread, utid, false);
+	add_waiting_task(t, utid, thread, false);
 }
 
 /* ---- look-up ---- */
@@ -296,7 +296,7 @@ bool tasks_is_alive(const struct tasks *t, uint32_t utid)
 }
 
 /* Returns the newest living thread with a tid. Those that are dead leave the list. */
-static uint32_t newest_alive(struct tasks *t, int64_t tid)
+static uint32_t newest_living_thread(struct tasks *t, int64_t tid)
 {
 	uint32_t first = newest_thread(t, tid), utid = first;
 
@@ -309,7 +309,7 @@ static uint32_t newest_alive(struct tasks *t, int64_t tid)
 
 /* Returns the newest thread of no process in a list, which begins with utid. The threads on the way
  * get processes, and never lose them, so the next walk skips them. */
-static uint32_t newest_free(struct tasks *t, uint32_t utid)
+static uint32_t newest_without_process(struct tasks *t, uint32_t utid)
 {
 	struct thread_info *infos = t->infos->threads;
 	uint32_t found = utid, next;
@@ -324,7 +324,7 @@ static uint32_t newest_free(struct tasks *t, uint32_t utid)
 }
 
 /* Returns the thread of a living process in a list, or NULL_U32. */
-static uint32_t find_member(const struct tasks *t, uint32_t oldest, uint32_t upid)
+static uint32_t find_thread_of_process(const struct tasks *t, uint32_t oldest, uint32_t upid)
 {
 	uint32_t utid = find_task_number(&t->members, member_key(oldest, upid));
 
@@ -335,17 +335,17 @@ static uint32_t find_member(const struct tasks *t, uint32_t oldest, uint32_t upi
 
 /* pid: NULL_I64 for any process. Returns the newest living thread with the tid that is of a process
  * with this pid, or of none. */
-static uint32_t find_thread(struct tasks *t, int64_t tid, int64_t pid)
+static uint32_t find_living_thread(struct tasks *t, int64_t tid, int64_t pid)
 {
-	uint32_t utid = newest_alive(t, tid), upid, of_none, of_process = NULL_U32;
+	uint32_t utid = newest_living_thread(t, tid), upid, of_none, of_process = NULL_U32;
 
 	if (utid == NULL_U32 || pid == NULL_I64 || tasks_upid(t, utid) == NULL_U32 ||
 	    table_i64(process_table(t), PROCESS_PID, tasks_upid(t, utid)) == pid)
 		return utid;
-	of_none = newest_free(t, utid);
+	of_none = newest_without_process(t, utid);
 	upid = find_task_number(&t->pids, pid);
 	if (upid != NULL_U32)
-		of_process = find_member(t, t->infos->threads[utid].oldest, upid);
+		of_process = find_thread_of_process(t, t->infos->threads[utid].oldest, upid);
 	if (of_none == NULL_U32 || of_process == NULL_U32)
 		return MIN(of_none, of_process);
 	return MAX(of_none, of_process);
@@ -367,7 +367,7 @@ uint32_t tasks_new_thread(struct tasks *t, int64_t tid, int64_t start)
 
 uint32_t tasks_find_thread(struct tasks *t, int64_t tid)
 {
-	return tid == 0 ? t->idle : find_thread(t, tid, NULL_I64);
+	return tid == 0 ? t->idle : find_living_thread(t, tid, NULL_I64);
 }
 
 uint32_t tasks_get_thread(struct tasks *t, int64_t tid)
@@ -385,7 +385,7 @@ uint32_t tasks_get_process(struct tasks *t, int64_t pid)
 		return upid;
 	upid = tasks_add_process(t, pid);
 	tasks_set_number(t, &t->pids, pid, upid);
-	utid = find_thread(t, pid, pid);
+	utid = find_living_thread(t, pid, pid);
 	if (utid == NULL_U32)
 		utid = tasks_new_thread(t, pid, NULL_I64);
 	assign_process(t, utid, upid);
@@ -412,12 +412,12 @@ uint32_t tasks_new_process(struct tasks *t, int64_t pid, int64_t start, uint32_t
 
 uint32_t tasks_get_thread_of_process(struct tasks *t, int64_t tid, int64_t pid)
 {
-	uint32_t utid = find_thread(t, tid, pid), upid;
+	uint32_t utid = find_living_thread(t, tid, pid), upid;
 
 	if (utid != NULL_U32 && tasks_upid(t, utid) != NULL_U32)
 		return utid;
 	upid = tasks_get_process(t, pid); /* the tid may be the one of its main thread */
-	utid = find_thread(t, tid, pid);
+	utid = find_living_thread(t, tid, pid);
 	if (utid == NULL_U32)
 		utid = tasks_new_thread(t, tid, NULL_I64);
 	assign_process(t, utid, upid);
@@ -448,7 +448,7 @@ void tasks_name_process(struct tasks *t, uint32_t upid, uint32_t name, enum proc
 
 void tasks_end_thread(struct tasks *t, int64_t tid, int64_t ts)
 {
-	uint32_t utid = find_thread(t, tid, NULL_I64), upid;
+	uint32_t utid = find_living_thread(t, tid, NULL_I64), upid;
 
 	if (utid == NULL_U32 || utid == t->idle)
 		return;

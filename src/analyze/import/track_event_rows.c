@@ -85,7 +85,7 @@ static void legacy_event_add_flow(struct import *im, const struct legacy_event *
 
 /* Sets *ret to the text of the event's first annotation, which may be empty. Returns false if the
  * event has no annotation. */
-static bool first_text(const struct track_event *e, struct pb_field *ret)
+static bool text_of_first_annotation(const struct track_event *e, struct pb_field *ret)
 {
 	*ret = (struct pb_field){.id = 0};
 	pb_for_each (f, &e->message) {
@@ -108,7 +108,7 @@ static bool legacy_event_rename(struct import *im, struct machine *m, const stru
 
 	if (!is_thread && !is_process)
 		return e->name != NULL_U32; /* a kind that is not imported */
-	if ((is_thread ? e->utid : e->upid) == NULL_U32 || !first_text(e, &text))
+	if ((is_thread ? e->utid : e->upid) == NULL_U32 || !text_of_first_annotation(e, &text))
 		return false;
 	if (!text.len)
 		return true;
@@ -312,7 +312,8 @@ static void collect_args(struct import *im, struct machine *m, const struct trac
 /* ---- call stacks ---- */
 
 /* Returns the innermost call site of the event's call stack, or NULL_U32. */
-static uint32_t get_callsite(struct import *im, struct machine *m, const struct track_event *e)
+static uint32_t get_callsite_of_event(struct import *im, struct machine *m,
+				      const struct track_event *e)
 {
 	const struct stack_owner owner = {m, e->state, e->upid};
 	uint32_t site = NULL_U32;
@@ -334,7 +335,7 @@ static void add_callstack(struct import *im, struct machine *m, const struct tra
 			  uint32_t slice, bool is_end)
 {
 	struct table *t = import_table(im, TABLE_EVENT_CALLSTACK);
-	uint32_t site = slice != NULL_U32 ? get_callsite(im, m, e) : NULL_U32, row;
+	uint32_t site = slice != NULL_U32 ? get_callsite_of_event(im, m, e) : NULL_U32, row;
 
 	if (site == NULL_U32)
 		return;
@@ -396,7 +397,8 @@ static void add_counter_event(struct import *im, struct machine *m, const struct
 	collect_args(im, m, e, NULL);
 	track_event_rows_add_counter(im, m, e, d, &e->counter, 0,
 				     arg_sets_add(im->store, &im->args), &v);
-	get_callsite(im, m, e); /* adds its rows, although no row has the call site of a counter */
+	get_callsite_of_event(
+		im, m, e); /* adds its rows, although no row has the call site of a counter */
 }
 
 /* Thread times in events of older programs are also counters of the thread. */
@@ -472,7 +474,7 @@ static void add_flows(struct import *im, const struct track_event *e, uint32_t s
 
 /* ---- states ---- */
 
-static void add_state(struct import *im, struct machine *m, const struct track_event *e)
+static void add_state_event(struct import *im, struct machine *m, const struct track_event *e)
 {
 	struct described_track *d = e->described;
 
@@ -592,7 +594,7 @@ void rows_track_event(struct import *im, struct machine *m, int64_t ts, const st
 	if (e.type == EVENT_COUNTER)
 		add_counter_event(im, m, &e);
 	else if (e.type == EVENT_STATE)
-		add_state(im, m, &e);
+		add_state_event(im, m, &e);
 	else
 		track_event_rows_add_event(im, m, &e);
 }

@@ -203,7 +203,7 @@ static void queue_unused_slot(struct track_group *g, struct slot_node *node)
 	g->unused[i] = node->slot.index;
 }
 
-static void drop_lowest(struct track_group *g)
+static void remove_lowest_unused_slot(struct track_group *g)
 {
 	uint32_t last = g->unused[--g->n_unused];
 	size_t i = 0;
@@ -220,7 +220,7 @@ static void drop_lowest(struct track_group *g)
 
 /* Returns the slot with the lowest index that has no open slices, or NULL. It stays in the heap; a
  * slot that is found with open slices is removed. */
-static struct slot_node *lowest_unused(struct track_group *g)
+static struct slot_node *lowest_unused_slot(struct track_group *g)
 {
 	while (g->n_unused) {
 		struct slot_node *node = g->slots[g->unused[0]];
@@ -228,7 +228,7 @@ static struct slot_node *lowest_unused(struct track_group *g)
 		if (!node->slot.open)
 			return node;
 		node->queued = false;
-		drop_lowest(g);
+		remove_lowest_unused_slot(g);
 	}
 	return NULL;
 }
@@ -256,7 +256,7 @@ struct track_slot *track_group_get_slot(struct import *im, struct track_group *g
 
 	if (found)
 		return found;
-	node = lowest_unused(g);
+	node = lowest_unused_slot(g);
 	if (!node)
 		node = track_slot_new(im, g);
 	else if (node->hh.tbl)

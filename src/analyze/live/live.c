@@ -210,7 +210,7 @@ static bool process_has_ended(const struct live *l, const struct live_entry *p)
 }
 
 /* Hides a process that has ended, unless it did something in the period: last values come late. */
-static void hide_ended(const struct live *l, struct live_entry *p)
+static void hide_ended_process(const struct live *l, struct live_entry *p)
 {
 	p->is_hidden = process_has_ended(l, p);
 	for (size_t i = 0; i < LIVE_METRICS && p->is_hidden; i++)
@@ -235,7 +235,7 @@ static bool process_is_gone(const struct live *l, const struct live_entry *p, ui
 }
 
 /* Frees the tracks of processes that are gone: no packet refers to them any more. */
-static void forget_tracks(struct live *l)
+static void forget_tracks_of_gone(struct live *l)
 {
 	struct live_track *t, *next;
 	struct live_entry *p;
@@ -280,10 +280,10 @@ bool live_end_period(struct live *l)
 			continue;
 		}
 		compute_process_rates(l, p);
-		hide_ended(l, p);
+		hide_ended_process(l, p);
 	}
 	if (forgot)
-		forget_tracks(l);
+		forget_tracks_of_gone(l);
 	live_machine_end_period(l);
 	l->is_stale = l->screens && l->at[source_of_times(l)] <= l->before[source_of_times(l)];
 	for (size_t i = 0; i < LIVE_SOURCES; i++)

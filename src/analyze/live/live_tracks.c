@@ -45,7 +45,7 @@ static struct live_track *live_find_track(struct live *l, uint64_t uuid)
 	return t;
 }
 
-static struct live_track *track_of(struct live *l, uint64_t uuid)
+static struct live_track *get_track(struct live *l, uint64_t uuid)
 {
 	struct live_track *t = live_find_track(l, uuid);
 
@@ -70,8 +70,8 @@ struct description {
 	bool is_process, is_thread;
 };
 
-static void read_owner(struct description *d, const struct pb_field *message, uint32_t pid_field,
-		       uint32_t name_field)
+static void read_track_owner(struct description *d, const struct pb_field *message,
+			     uint32_t pid_field, uint32_t name_field)
 {
 	pb_for_each (f, message) {
 		if (f.id == pid_field && f.u64 <= INT32_MAX)
@@ -93,11 +93,11 @@ static void read_description(struct description *d, const struct pb_field *messa
 			d->name = f;
 		} else if (f.id == PB_TRACK_DESCRIPTOR_PROCESS && f.data) {
 			d->is_process = true;
-			read_owner(d, &f, PB_PROCESS_DESCRIPTOR_PID,
-				   PB_PROCESS_DESCRIPTOR_PROCESS_NAME);
+			read_track_owner(d, &f, PB_PROCESS_DESCRIPTOR_PID,
+					 PB_PROCESS_DESCRIPTOR_PROCESS_NAME);
 		} else if (f.id == PB_TRACK_DESCRIPTOR_THREAD && f.data) {
 			d->is_thread = true;
-			read_owner(d, &f, PB_THREAD_DESCRIPTOR_PID, 0);
+			read_track_owner(d, &f, PB_THREAD_DESCRIPTOR_PID, 0);
 		}
 	}
 }
@@ -176,7 +176,7 @@ void live_read_descriptor(struct live *l, const struct packet *p)
 	struct live_track *t;
 
 	read_description(&d, &p->payload);
-	t = d.uuid ? track_of(l, d.uuid) : NULL;
+	t = d.uuid ? get_track(l, d.uuid) : NULL;
 	if (!t)
 		return;
 	if (d.is_process || d.is_thread) {
@@ -305,8 +305,8 @@ static bool next_repeated_value(struct pb_dec *d, struct pb_packed *packed, uint
 }
 
 /* Pairs tracks with values: two lists in one message, in the same order. */
-static void read_pairs(struct live *l, const struct packet *p, uint32_t tracks_field,
-		       uint32_t values_field, bool is_double)
+static void read_track_value_pairs(struct live *l, const struct packet *p, uint32_t tracks_field,
+				   uint32_t values_field, bool is_double)
 {
 	struct pb_dec of_tracks = pb_dec_of(&p->payload), of_values = of_tracks;
 	struct pb_packed tracks = {0}, values = {0};
@@ -339,9 +339,9 @@ void live_read_values(struct live *l, const struct packet *p)
 					      value.id == PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE),
 			p->timestamp);
 	if (extra.id)
-		read_pairs(l, p, PB_TRACK_EVENT_EXTRA_COUNTER_TRACK_UUIDS,
-			   PB_TRACK_EVENT_EXTRA_COUNTER_VALUES, false);
+		read_track_value_pairs(l, p, PB_TRACK_EVENT_EXTRA_COUNTER_TRACK_UUIDS,
+				       PB_TRACK_EVENT_EXTRA_COUNTER_VALUES, false);
 	if (doubles.id)
-		read_pairs(l, p, PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS,
-			   PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_VALUES, true);
+		read_track_value_pairs(l, p, PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS,
+				       PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_VALUES, true);
 }

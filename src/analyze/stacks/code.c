@@ -94,7 +94,7 @@ static enum code_kind kind_of_frame(const struct code_reader *r, uint32_t frame,
 }
 
 /* Returns the function, made at its first use, or NULL_U32 without memory. */
-static uint32_t function_of(struct code_reader *r, uint32_t frame, uint32_t name)
+static uint32_t get_code_function(struct code_reader *r, uint32_t frame, uint32_t name)
 {
 	const struct store *s = r->c->s;
 	const struct table *frames = &s->tables[TABLE_STACK_FRAME];
@@ -132,7 +132,7 @@ static uint32_t function_of(struct code_reader *r, uint32_t frame, uint32_t name
 	return n->function;
 }
 
-static bool add_to_chain(struct code_reader *r, uint32_t function)
+static bool add_function_to_chain(struct code_reader *r, uint32_t function)
 {
 	if (function == NULL_U32 ||
 	    array_reserve(&r->c->chain, &r->cap_chain, r->n_chain + 1, sizeof(*r->c->chain)) < 0)
@@ -142,7 +142,7 @@ static bool add_to_chain(struct code_reader *r, uint32_t function)
 }
 
 /* Adds the functions of a frame: of its symbols, whose innermost comes first, else its own. */
-static bool read_frame(struct code_reader *r, uint32_t frame)
+static bool read_functions_of_frame(struct code_reader *r, uint32_t frame)
 {
 	const struct table *frames = &r->c->s->tables[TABLE_STACK_FRAME];
 	const struct table *symbols = &r->c->s->tables[TABLE_STACK_SYMBOL];
@@ -152,11 +152,12 @@ static bool read_frame(struct code_reader *r, uint32_t frame)
 	while (end < symbols->rows && table_u32(symbols, STACK_SYMBOL_SET, end) == set)
 		end++;
 	if (set >= end)
-		return add_to_chain(r, function_of(r, frame, name));
+		return add_function_to_chain(r, get_code_function(r, frame, name));
 	while (end-- > set) {
 		uint32_t symbol = table_u32(symbols, STACK_SYMBOL_NAME, end);
 
-		if (!add_to_chain(r, function_of(r, frame, symbol == NULL_U32 ? name : symbol)))
+		if (!add_function_to_chain(
+			    r, get_code_function(r, frame, symbol == NULL_U32 ? name : symbol)))
 			return false;
 	}
 	return true;
@@ -172,7 +173,7 @@ bool code_init(struct code *c, const struct store *s)
 	c->first = calloc((size_t)n_frames + 1, sizeof(*c->first));
 	good = c->first && read_files(&r);
 	for (uint32_t frame = 0; good && frame < n_frames; frame++) {
-		good = read_frame(&r, frame);
+		good = read_functions_of_frame(&r, frame);
 		c->first[frame + 1] = (uint32_t)r.n_chain;
 	}
 	HASH_FREE(r.nodes);

@@ -14,7 +14,7 @@ enum stack_kind stack_kind_of(const char *word)
 					 : STACKS_CPU;
 }
 
-static bool add_point(struct stack_points *to, const struct stack_point *p)
+static bool stack_points_add(struct stack_points *to, const struct stack_point *p)
 {
 	if (array_reserve(&to->of, &to->cap, to->n + 1, sizeof(*to->of)) < 0)
 		return false;
@@ -29,7 +29,7 @@ struct sample_words {
 	uint32_t sources[2], blocked, waits; /* sources: of waits, of wakers */
 };
 
-static uint32_t find_word(const struct store *s, const char *word)
+static uint32_t find_interned_word(const struct store *s, const char *word)
 {
 	return strings_find(&s->strings, word, strlen(word));
 }
@@ -112,10 +112,10 @@ static bool read_samples(const struct store *s, enum stack_kind kind, struct sta
 {
 	const struct table *t = &s->tables[TABLE_PROFILER_SAMPLE];
 	const struct table *tasks = &s->tables[TABLE_TASK_CONTEXT];
-	const struct sample_words words = {
-		.sources = {find_word(s, "linux.waits"), find_word(s, "linux.wakers")},
-		.blocked = find_word(s, "blocked"),
-		.waits = find_word(s, "waits")};
+	const struct sample_words words = {.sources = {find_interned_word(s, "linux.waits"),
+						       find_interned_word(s, "linux.wakers")},
+					   .blocked = find_interned_word(s, "blocked"),
+					   .waits = find_interned_word(s, "waits")};
 	_cleanup_(freep) uint32_t *main_of = find_main_threads(s);
 	bool good = main_of;
 
@@ -145,7 +145,7 @@ static bool read_samples(const struct store *s, enum stack_kind kind, struct sta
 		}
 		if (kind == STACKS_WAITS)
 			p.reason = total_reason(s, p.site);
-		good = add_point(ret, &p);
+		good = stack_points_add(ret, &p);
 	}
 	return good;
 }
@@ -176,7 +176,7 @@ static uint32_t *find_sites(const struct store *s, unsigned column)
 static bool find_wait_tracks(const struct store *s, uint32_t **ret)
 {
 	const struct table *t = &s->tables[TABLE_TRACK];
-	uint32_t name = find_word(s, "waits");
+	uint32_t name = find_interned_word(s, "waits");
 	bool found = false;
 
 	*ret = NULL;
@@ -219,7 +219,7 @@ static bool read_single_waits(const struct store *s, unsigned column, struct sta
 		if (p.utid == NULL_U32)
 			continue;
 		p.weight = MAX(p.dur, (int64_t)0);
-		good = add_point(ret, &p);
+		good = stack_points_add(ret, &p);
 	}
 	return good;
 }

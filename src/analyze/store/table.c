@@ -38,7 +38,7 @@ static size_t lay_out_columns(struct chunk_column *columns, size_t n)
 	return at + sizeof(uint64_t);
 }
 
-static void set_own_width(struct chunk_column *c, uint8_t width)
+static void set_unpacked_width(struct chunk_column *c, uint8_t width)
 {
 	*c = (struct chunk_column){.ones = mask_of_width(width),
 				   .mask = mask_of_width(width),
@@ -54,7 +54,7 @@ static size_t chunk_layout(struct table_chunk *k, size_t n_columns, const uint8_
 	size_t size;
 
 	for (size_t i = 0; i < n_columns; i++)
-		set_own_width(&columns[i], own_widths[i]);
+		set_unpacked_width(&columns[i], own_widths[i]);
 	size = lay_out_columns(columns, n_columns);
 	if (k) {
 		k->packed = false;
@@ -221,7 +221,7 @@ static struct table_chunk *chunk_widen(const struct table_chunk *k, size_t n_col
 	struct table_chunk *wide;
 
 	memcpy(columns, k->columns, n_columns * sizeof(columns[0]));
-	set_own_width(&columns[column], k->columns[column].own_width);
+	set_unpacked_width(&columns[column], k->columns[column].own_width);
 	wide = malloc(lay_out_columns(columns, n_columns));
 	if (!wide)
 		return NULL;
@@ -272,7 +272,7 @@ static union {
 } spare;
 static struct table_chunk *spare_chunks[1] = {&spare.chunk};
 
-static void init_spare(void)
+static void init_spare_chunk(void)
 {
 	for (size_t i = 0; i < TABLE_MAX_COLUMNS; i++)
 		spare.chunk.columns[i] = (struct chunk_column){
@@ -412,7 +412,7 @@ uint32_t table_append(struct table *t)
 	if (t->rows)
 		return t->rows - 1;
 	if (!t->chunks) {
-		init_spare();
+		init_spare_chunk();
 		t->chunks = spare_chunks;
 	}
 	return 0;
@@ -539,7 +539,7 @@ static uint32_t row_index_slot(const struct row_index *x, uint32_t v)
 }
 
 /* Counts the rows of each value, then stores each row among those of its value. */
-static bool fill_index(const struct table *t, unsigned column, struct row_index *x)
+static bool fill_row_index(const struct table *t, unsigned column, struct row_index *x)
 {
 	uint32_t sum = 0, v;
 
@@ -589,7 +589,7 @@ const struct row_index *table_index(struct table *t, unsigned column)
 	}
 	x->n_values += x->n_high;
 	/* With sparse values, x->starts would take more memory than the column itself. */
-	if (x->n_values / 4 > t->rows + 65536u || !fill_index(t, column, x)) {
+	if (x->n_values / 4 > t->rows + 65536u || !fill_row_index(t, column, x)) {
 		row_index_free(x);
 		return NULL;
 	}

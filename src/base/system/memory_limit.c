@@ -30,7 +30,7 @@ static uint64_t machine_memory(void)
 }
 
 /* Reads a limit from a file. "max" or a missing file means no limit. */
-static uint64_t read_limit(const char *folder, const char *name)
+static uint64_t read_limit_file(const char *folder, const char *name)
 {
 	_cleanup_(strbuf_deinit) struct strbuf b = {0};
 	char path[PATH_MAX];
@@ -48,7 +48,7 @@ static uint64_t read_folder_limit(const char *folder)
 	uint64_t limit = UINT64_MAX;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		uint64_t one = read_limit(folder, names[i]);
+		uint64_t one = read_limit_file(folder, names[i]);
 
 		limit = MIN(limit, one);
 	}

@@ -45,7 +45,7 @@ static bool is_timely;
 /* ---- in either process ---- */
 
 /* Reads a whole file, which the kernel may return in pieces. */
-static ssize_t read_here(const char *path, char *buf, size_t size)
+static ssize_t read_whole_file(const char *path, char *buf, size_t size)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t len = 0;
@@ -60,13 +60,13 @@ static ssize_t read_here(const char *path, char *buf, size_t size)
 	return n < 0 && !len ? -errno : (ssize_t)len;
 }
 
-static ssize_t execute_here(const struct request *q, void *buf, size_t size)
+static ssize_t execute_request(const struct request *q, void *buf, size_t size)
 {
 	ssize_t n;
 
 	switch (q->kind) {
 	case READ_FILE:
-		return read_here(q->path, buf, size);
+		return read_whole_file(q->path, buf, size);
 	case READ_LINK:
 		n = readlink(q->path, buf, size);
 		return n < 0 ? -errno : n;
@@ -100,7 +100,7 @@ static void outside_reads_serve(int fd)
 			continue;
 		}
 		q.path[sizeof(q.path) - 1] = '\0';
-		a.result = (int32_t)execute_here(&q, a.bytes, MIN(q.size, sizeof(a.bytes)));
+		a.result = (int32_t)execute_request(&q, a.bytes, MIN(q.size, sizeof(a.bytes)));
 		if (helper_send(fd, &a, ANSWER_HEAD + (size_t)MAX(a.result, 0), -1, 0) < 0)
 			_exit(0);
 	}
@@ -184,7 +184,7 @@ static ssize_t outside_reads_ask(enum kind kind, const char *path, void *buf, si
 		return -ENAMETOOLONG;
 	strcpy(q.path, path);
 	if (child.fd < 0)
-		return execute_here(&q, buf, size);
+		return execute_request(&q, buf, size);
 	if (is_busy && outside_reads_receive_answer(&ignored, sizeof(ignored), 0) == -EAGAIN)
 		return -EAGAIN;
 	if (helper_send(child.fd, &q, sizeof(q), -1, 0) < 0)

@@ -45,7 +45,7 @@ static bool is_word_edge(const struct run *r, size_t at)
 }
 
 /* Adds a pc to the list that is being made. Returns false if the list has it already. */
-static bool add_pc(struct regex *re, unsigned pc)
+static bool mark_pc_as_listed(struct regex *re, unsigned pc)
 {
 	if (re->seen[pc] == re->list)
 		return false;
@@ -88,7 +88,7 @@ static void add_thread_after_save(struct run *r, struct regex_threads *t, unsign
  * deep as the program is long. */
 static void regex_match_add_thread(struct run *r, struct regex_threads *t, unsigned pc, size_t at)
 {
-	for (; add_pc(r->re, pc); pc++) {
+	for (; mark_pc_as_listed(r->re, pc); pc++) {
 		const struct regex_op *op = &r->re->ops[pc];
 
 		r->steps++;
@@ -178,7 +178,7 @@ static void regex_match_advance(struct regex *re)
 }
 
 /* Starts a run over n bytes. Restarts the numbering of lists before it would overflow. */
-static void begin_lists(struct regex *re, size_t n)
+static void begin_thread_lists(struct regex *re, size_t n)
 {
 	if (UINT32_MAX - re->list <= n + 2) {
 		memset(re->seen, 0, re->n_ops * sizeof(*re->seen));
@@ -195,7 +195,7 @@ static int regex_match_run(struct run *r, enum regex_mode mode, size_t from, uin
 	struct regex *re = r->re;
 	bool matched = false;
 
-	begin_lists(re, r->len);
+	begin_thread_lists(re, r->len);
 	for (size_t at = from; at <= r->len; at++) {
 		bool searching = mode == REGEX_SEARCH && !matched;
 
@@ -262,7 +262,7 @@ static void free_threads(struct regex_threads *t)
  * always match. */
 static void collect_first_bytes(struct regex *re, unsigned pc)
 {
-	for (; add_pc(re, pc); pc++) {
+	for (; mark_pc_as_listed(re, pc); pc++) {
 		const struct regex_op *op = &re->ops[pc];
 
 		switch ((enum regex_opcode)op->opcode) {

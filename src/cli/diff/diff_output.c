@@ -39,8 +39,8 @@ static const char *unit_of(enum diff_measure m)
 	return m == DIFF_COUNT ? "count" : m == DIFF_BYTES ? "bytes" : "ns";
 }
 
-static int insert_change(sqlite3_stmt *st, const struct diff_result *r, int place,
-			 enum diff_measure m)
+static int insert_change_row(sqlite3_stmt *st, const struct diff_result *r, int place,
+			     enum diff_measure m)
 {
 	const struct diff_change *c = &r->of[m];
 	int i = 0, step;
@@ -85,7 +85,7 @@ static int insert_rows(sqlite3 *db, const struct diff_traces *t, const struct di
 	for (size_t i = 0; i < r->n && e == SQLITE_OK; i++)
 		for (int m = 0; m < DIFF_MEASURES && e == SQLITE_OK; m++)
 			if (r->of[i].of[m].known && row_is_shown(t, &r->of[i]))
-				e = insert_change(st, &r->of[i], (int)i, (enum diff_measure)m);
+				e = insert_change_row(st, &r->of[i], (int)i, (enum diff_measure)m);
 	sqlite3_finalize(st);
 	return e;
 }
@@ -122,12 +122,12 @@ static sqlite3 *open_table(const struct diff_traces *t, const struct diff_result
 
 /* ---- names ---- */
 
-static const char *unit_words(const struct diff_traces *t)
+static const char *words_for_unit(const struct diff_traces *t)
 {
 	return t->per_run ? "run" : t->o->per == DIFF_PER_SLICE ? t->o->slice : "second";
 }
 
-static const char *design_words(enum diff_design_kind kind)
+static const char *words_for_design(enum diff_design_kind kind)
 {
 	switch (kind) {
 	case DIFF_PAIRS:
@@ -194,7 +194,7 @@ static void print_head(const struct diff_traces *t, const struct diff_results *r
 		tested += r->of[i].of[diff_main_measure(r->of[i].row)].tested;
 	print_side(t, 0);
 	print_side(t, 1);
-	printf("Compared: what a %s takes, %s", unit_words(t), designs[t->kind]);
+	printf("Compared: what a %s takes, %s", words_for_unit(t), designs[t->kind]);
 	if (t->kind != DIFF_UNTESTED)
 		printf("; %zu rows tested", tested);
 	printf("\n");
@@ -329,8 +329,8 @@ int diff_print_json(const struct diff_traces *t, const struct diff_results *r)
 	int e = SQLITE_NOMEM;
 
 	strbuf_puts(&b, "{\"per\": ");
-	strbuf_put_json(&b, unit_words(t));
-	strbuf_printf(&b, ", \"design\": \"%s\", \"a\": ", design_words(t->kind));
+	strbuf_put_json(&b, words_for_unit(t));
+	strbuf_printf(&b, ", \"design\": \"%s\", \"a\": ", words_for_design(t->kind));
 	put_json_side(t, 0, &b);
 	strbuf_puts(&b, ", \"b\": ");
 	put_json_side(t, 1, &b);

@@ -180,7 +180,7 @@ static unsigned container_of_capability(unsigned number)
 }
 
 /* Appends the capabilities that the mask lacks. */
-static void put_lacking(uint64_t mask, struct strbuf *b)
+static void put_lacking_capabilities(uint64_t mask, struct strbuf *b)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++) {
 		const struct capability *c = &capabilities[i];
@@ -197,7 +197,7 @@ static void report_lacking_capabilities(const char *who, uint64_t mask, const ch
 {
 	struct strbuf lacking = {0};
 
-	put_lacking(mask, &lacking);
+	put_lacking_capabilities(mask, &lacking);
 	if (!lacking.len) {
 		doctor_set_finding(f, DOCTOR_OK, "%s has all capabilities that it uses", who);
 	} else {

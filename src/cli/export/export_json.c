@@ -137,13 +137,13 @@ static void put_args(struct json *j, int64_t set)
 
 /* ---- events ---- */
 
-static void begin_event(struct json *j, const char *phase)
+static void begin_json_event(struct json *j, const char *phase)
 {
 	fprintf(j->to, "%s\n{\"ph\":\"%s\"", j->some ? "," : "", phase);
 	j->some = true;
 }
 
-static void put_ids(struct json *j, int64_t pid, int64_t tid)
+static void put_pid_and_tid(struct json *j, int64_t pid, int64_t tid)
 {
 	fprintf(j->to, ",\"pid\":%" PRId64 ",\"tid\":%" PRId64, pid, tid);
 }
@@ -151,8 +151,8 @@ static void put_ids(struct json *j, int64_t pid, int64_t tid)
 /* Writes a row (kind of the name, pid, tid, name) as an M event. */
 static void export_json_put_name(struct json *j, sqlite3_stmt *st)
 {
-	begin_event(j, "M");
-	put_ids(j, column_number(st, 1), column_number(st, 2));
+	begin_json_event(j, "M");
+	put_pid_and_tid(j, column_number(st, 1), column_number(st, 2));
 	fprintf(j->to, ",\"name\":\"%s\",\"args\":{\"name\":", column_text(st, 0));
 	export_json_put_text(j, column_text(st, 3));
 	fputs("}}", j->to);
@@ -163,8 +163,8 @@ static void put_thread_slice(struct json *j, sqlite3_stmt *st)
 {
 	int64_t dur = column_number(st, 3);
 
-	begin_event(j, dur < 0 ? "B" : dur == 0 ? "i" : "X");
-	put_ids(j, column_number(st, 0), column_number(st, 1));
+	begin_json_event(j, dur < 0 ? "B" : dur == 0 ? "i" : "X");
+	put_pid_and_tid(j, column_number(st, 0), column_number(st, 1));
 	put_microseconds(j->to, "ts", column_number(st, 2));
 	if (dur > 0)
 		put_microseconds(j->to, "dur", dur);
@@ -186,8 +186,8 @@ static void put_sched(struct json *j, sqlite3_stmt *st)
 {
 	int64_t dur = column_number(st, 2);
 
-	begin_event(j, dur < 0 ? "B" : "X");
-	put_ids(j, atoll(CPUS_PID), column_number(st, 0));
+	begin_json_event(j, dur < 0 ? "B" : "X");
+	put_pid_and_tid(j, atoll(CPUS_PID), column_number(st, 0));
 	put_microseconds(j->to, "ts", column_number(st, 1));
 	if (dur >= 0)
 		put_microseconds(j->to, "dur", dur);
@@ -206,8 +206,8 @@ static void put_counter(struct json *j, sqlite3_stmt *st)
 
 	if (!isfinite(v))
 		return;
-	begin_event(j, "C");
-	put_ids(j, column_number(st, 0), column_number(st, 0));
+	begin_json_event(j, "C");
+	put_pid_and_tid(j, column_number(st, 0), column_number(st, 0));
 	put_microseconds(j->to, "ts", column_number(st, 2));
 	fputs(",\"name\":", j->to);
 	export_json_put_text(j, column_text(st, 1));
@@ -218,8 +218,8 @@ static void put_counter(struct json *j, sqlite3_stmt *st)
 static void put_flow(struct json *j, sqlite3_stmt *st)
 {
 	for (int end = 0; end < 2; end++) {
-		begin_event(j, end ? "f" : "s");
-		put_ids(j, column_number(st, 1 + 3 * end), column_number(st, 2 + 3 * end));
+		begin_json_event(j, end ? "f" : "s");
+		put_pid_and_tid(j, column_number(st, 1 + 3 * end), column_number(st, 2 + 3 * end));
 		put_microseconds(j->to, "ts", column_number(st, 3 + 3 * end));
 		fprintf(j->to, ",\"id\":%" PRId64 ",\"name\":\"flow\",\"cat\":\"flow\"%s}",
 			column_number(st, 0), end ? ",\"bp\":\"e\"" : "");
@@ -245,8 +245,8 @@ struct async_track {
 static void put_async(struct json *j, const struct async_track *t, const char *phase, int64_t ts,
 		      const char *name, const char *category)
 {
-	begin_event(j, phase);
-	put_ids(j, t->pid, t->pid);
+	begin_json_event(j, phase);
+	put_pid_and_tid(j, t->pid, t->pid);
 	put_microseconds(j->to, "ts", ts);
 	fprintf(j->to, ",\"id\":%" PRId64 ",\"name\":", t->id);
 	export_json_put_text(j, name);
@@ -312,7 +312,8 @@ static void put_track_slice(struct json *j, struct async_track *t, sqlite3_stmt 
 /* ---- the file ---- */
 
 /* Calls put with each row of the statement. Stops after a write error. Returns an SQLite code. */
-static int put_rows(struct json *j, const char *sql, void (*put)(struct json *j, sqlite3_stmt *st))
+static int put_rows_of_statement(struct json *j, const char *sql,
+				 void (*put)(struct json *j, sqlite3_stmt *st))
 {
 	sqlite3_stmt *st;
 	int r = sqlite3_prepare_v2(j->db, sql, -1, &st, NULL);
@@ -351,7 +352,7 @@ static int put_track_slices(struct json *j)
 	return r == SQLITE_DONE ? SQLITE_OK : r;
 }
 
-static int put_all(struct json *j)
+static int put_all_events(struct json *j)
 {
 	static const struct {
 		const char *sql;
@@ -383,7 +384,7 @@ static int put_all(struct json *j)
 	int r = SQLITE_OK;
 
 	for (size_t i = 0; r == SQLITE_OK && i < ARRAY_SIZE(parts); i++)
-		r = put_rows(j, parts[i].sql, parts[i].put);
+		r = put_rows_of_statement(j, parts[i].sql, parts[i].put);
 	return r == SQLITE_OK ? put_track_slices(j) : r;
 }
 
@@ -400,7 +401,7 @@ int export_json(const struct trace_tables *t, FILE *to)
 			-1, &j.args, NULL);
 	if (r == SQLITE_OK) {
 		fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", to);
-		r = put_all(&j) ?: j.error;
+		r = put_all_events(&j) ?: j.error;
 		fputs("\n]}\n", to);
 	}
 	sqlite3_finalize(j.args);

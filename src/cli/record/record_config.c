@@ -53,7 +53,7 @@ struct chosen {
 	size_t cap;
 };
 
-static bool unchoose(struct chosen *c, const struct preset *preset)
+static bool unchoose_preset(struct chosen *c, const struct preset *preset)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		if (c->list[i] != preset)
@@ -66,7 +66,7 @@ static bool unchoose(struct chosen *c, const struct preset *preset)
 
 static int record_presets_choose(struct chosen *c, const struct preset *preset)
 {
-	unchoose(c, preset);
+	unchoose_preset(c, preset);
 	if (array_reserve(&c->list, &c->cap, c->n + 1, sizeof(*c->list)))
 		return -ENOMEM;
 	c->list[c->n++] = preset;
@@ -74,7 +74,7 @@ static int record_presets_choose(struct chosen *c, const struct preset *preset)
 }
 
 /* Removes from idle a word that has excluded a preset, though no event. */
-static void forget_idle(struct event_requests *idle, const char *word)
+static void forget_idle_word(struct event_requests *idle, const char *word)
 {
 	for (size_t i = 0; i < idle->n; i++)
 		if (!strcmp(idle->names[i], word)) {
@@ -99,8 +99,8 @@ static int choose_presets_of_word(const char *word, struct presets *presets, str
 			r = 0;
 		else if (!r && !negative)
 			r = record_presets_choose(c, preset);
-		else if (!r && unchoose(c, preset))
-			forget_idle(idle, word);
+		else if (!r && unchoose_preset(c, preset))
+			forget_idle_word(idle, word);
 	}
 	return r;
 }
@@ -196,7 +196,7 @@ static int add_ring(Pb__TraceConfig *config, const char *name, uint32_t size_kb)
 	return 0;
 }
 
-static uint32_t events_kb(const struct record_options *o)
+static uint32_t events_buffer_kb(const struct record_options *o)
 {
 	return o->buffer_kb ? o->buffer_kb : DEFAULT_RECORD_BUFFER_KB;
 }
@@ -204,9 +204,9 @@ static uint32_t events_kb(const struct record_options *o)
 /* Returns the size of the ring of names. A machine that starts processes all the time fills the
  * ring of events about 8 times as fast (150 bytes a process). The kernel allocates memory only when
  * it is written. */
-static uint32_t names_kb(const struct record_options *o)
+static uint32_t names_buffer_kb(const struct record_options *o)
 {
-	return MAX(NAMES_BUFFER_MIN_KB, events_kb(o) / 8);
+	return MAX(NAMES_BUFFER_MIN_KB, events_buffer_kb(o) / 8);
 }
 
 static int put_names_again(Pb__TraceConfig *config)
@@ -237,11 +237,11 @@ static Pb__PriorityBoostConfig *make_no_boost_config(void)
 
 static int put_buffers_and_limits(const struct record_options *o, Pb__TraceConfig *config)
 {
-	int r = add_ring(config, NULL, events_kb(o));
+	int r = add_ring(config, NULL, events_buffer_kb(o));
 
 	/* A streamed trace has no ring buffer to overwrite. */
 	if (!r && !record_options_want_streaming(o))
-		r = add_ring(config, NAMES_BUFFER_NAME, names_kb(o));
+		r = add_ring(config, NAMES_BUFFER_NAME, names_buffer_kb(o));
 	if (!r && !record_options_want_streaming(o))
 		r = put_names_again(config);
 	if (r)
@@ -286,7 +286,7 @@ static int override_limits(const struct record_options *o, Pb__TraceConfig *conf
 		config->duration_ms = o->duration_ms;
 	}
 	if (!config->n_buffers)
-		return add_ring(config, NULL, events_kb(o));
+		return add_ring(config, NULL, events_buffer_kb(o));
 	buffer = config->buffers[events_buffer(config)];
 	if (o->buffer_kb) {
 		buffer->has_size_kb = true;
@@ -327,7 +327,7 @@ static int put_names(const struct record_options *o, Pb__TraceConfig *config)
 
 /* ---- events of programs ---- */
 
-static void strings_free(size_t n, char **list)
+static void string_list_free(size_t n, char **list)
 {
 	for (size_t i = 0; i < n; i++)
 		free(list[i]);
@@ -361,8 +361,8 @@ static int put_apps(const struct record_options *o, Pb__TraceConfig *config)
 	source.track_event_config = &t;
 	if (!r)
 		r = config_add_source(config, &source, events_buffer(config));
-	strings_free(t.n_disabled_categories, t.disabled_categories);
-	strings_free(t.n_enabled_categories, t.enabled_categories);
+	string_list_free(t.n_disabled_categories, t.disabled_categories);
+	string_list_free(t.n_enabled_categories, t.enabled_categories);
 	return r;
 }
 
@@ -404,7 +404,7 @@ static int put_strace(const struct record_options *o, Pb__TraceConfig *config)
 	source.syscalls_config = &calls;
 	if (!r)
 		r = config_add_source(config, &source, events_buffer(config));
-	strings_free(calls.n_calls, calls.calls);
+	string_list_free(calls.n_calls, calls.calls);
 	return r;
 }
 
@@ -452,7 +452,7 @@ static int record_config_put_events(const struct record_options *o,
 		f->ftrace_events = chosen.ftrace_events;
 		return 0;
 	}
-	strings_free(chosen.n_ftrace_events, chosen.ftrace_events);
+	string_list_free(chosen.n_ftrace_events, chosen.ftrace_events);
 	return r;
 }
 
@@ -516,9 +516,9 @@ static int put_event_options(const struct record_options *o, const struct tracef
 	return r ? r : put_kernel_source_options(o, config);
 }
 
-static int build(const struct record_options *o, const struct tracefs_events *events,
-		 struct presets *presets, struct err_text *e, struct event_requests *ret_idle,
-		 Pb__TraceConfig *config)
+static int build_config(const struct record_options *o, const struct tracefs_events *events,
+			struct presets *presets, struct err_text *e,
+			struct event_requests *ret_idle, Pb__TraceConfig *config)
 {
 	int r = o->config ? override_limits(o, config, e) : put_buffers_and_limits(o, config);
 
@@ -554,7 +554,7 @@ int record_config_build(const struct record_options *o, const struct tracefs_eve
 			return -ENOMEM;
 		pb__trace_config__init(*config);
 	}
-	return build(o, events, presets, e, ret_idle, *config);
+	return build_config(o, events, presets, e, ret_idle, *config);
 }
 
 void record_config_enable_streaming(Pb__TraceConfig *config, uint64_t max_bytes)

@@ -95,7 +95,7 @@ static void record_session_end(struct record_session *s, int error, const char *
 	s->ops->on_end(s->ctx, error, why);
 }
 
-static const char *activity(enum record_session_state state)
+static const char *words_for_state(enum record_session_state state)
 {
 	static const char *const words[] = {
 		[RECORD_CONNECTING] = "connecting",
@@ -126,14 +126,14 @@ static void record_session_fail(struct record_session *s, int error)
 	}
 	if (error == -EPIPE)
 		err_set(&why, error, "the tracing service disconnected during %s",
-			activity(s->state));
+			words_for_state(s->state));
 	else if (error == -ENOSYS)
 		err_set(&why, error, "the tracing service is too old: it does not support %s",
-			activity(s->state));
+			words_for_state(s->state));
 	else if (error == -EPROTO)
-		err_set(&why, error, "the tracing service refused %s", activity(s->state));
+		err_set(&why, error, "the tracing service refused %s", words_for_state(s->state));
 	else
-		err_set(&why, error, "%s failed: %s", activity(s->state), strerror(-error));
+		err_set(&why, error, "%s failed: %s", words_for_state(s->state), strerror(-error));
 	record_session_end(s, error, why.text);
 }
 
@@ -146,7 +146,7 @@ static void record_session_on_deadline(evutil_socket_t fd, short what, void *ctx
 		service_explain(s->address, -ETIMEDOUT, &why);
 	else
 		err_set(&why, -ETIMEDOUT, "the tracing service does not answer; gave up during %s",
-			activity(s->state));
+			words_for_state(s->state));
 	record_session_end(s, -ETIMEDOUT, why.text);
 }
 
@@ -200,7 +200,7 @@ bool record_session_is_recording(const struct record_session *s)
 
 /* ---- reading, and the last requests ---- */
 
-static void end_well(struct record_session *s)
+static void end_without_error(struct record_session *s)
 {
 	record_session_end(s, s->aborted.text[0] ? -ECONNABORTED : 0, s->aborted.text);
 }
@@ -211,7 +211,7 @@ static void on_freed(void *ctx, int error)
 
 	(void)error; /* best effort: the data was read */
 	if (s->state == RECORD_FREEING)
-		end_well(s);
+		end_without_error(s);
 }
 
 static void free_buffers(struct record_session *s)
@@ -222,7 +222,7 @@ static void free_buffers(struct record_session *s)
 	}
 	record_session_enter(s, RECORD_FREEING);
 	if (consumer_free_buffers(s->consumer, on_freed, s))
-		end_well(s);
+		end_without_error(s);
 }
 
 void record_session_hold(struct record_session *s, bool hold)
@@ -245,7 +245,7 @@ static void on_state_again(void *ctx, int error, const void *data, size_t len)
 	free_buffers(s);
 }
 
-static void query_again(struct record_session *s)
+static void query_state_again(struct record_session *s)
 {
 	record_session_enter(s, RECORD_QUERYING_AGAIN);
 	if (consumer_query_state(s->consumer, false, on_state_again, s))
@@ -262,14 +262,14 @@ static void on_last_stats(void *ctx, int error, const void *data, size_t len)
 		return;
 	if (!error)
 		s->ops->on_stats(s->ctx, true, stats);
-	query_again(s);
+	query_state_again(s);
 }
 
 static void ask_last_stats(struct record_session *s)
 {
 	record_session_enter(s, RECORD_STATS);
 	if (consumer_stats(s->consumer, on_last_stats, s))
-		query_again(s);
+		query_state_again(s);
 }
 
 static void record_session_begin_pass(struct record_session *s);
@@ -539,7 +539,7 @@ static void await_start(struct record_session *s)
 		report_started(s);
 }
 
-static void enable(struct record_session *s)
+static void enable_tracing(struct record_session *s)
 {
 	_cleanup_(freep) uint8_t *bytes = NULL;
 	struct err_text why;
@@ -593,7 +593,7 @@ static void record_session_on_state(void *ctx, int error, const void *data, size
 	if (!error)
 		s->ops->on_state(s->ctx, false, state);
 	if (s->state == RECORD_QUERYING)
-		enable(s);
+		enable_tracing(s);
 }
 
 static void record_session_on_connected(void *ctx, int error)
@@ -611,7 +611,7 @@ static void record_session_on_connected(void *ctx, int error)
 	}
 	record_session_enter(s, RECORD_QUERYING);
 	if (consumer_query_state(s->consumer, false, record_session_on_state, s))
-		enable(s); /* an old service: continue without its state */
+		enable_tracing(s); /* an old service: continue without its state */
 }
 
 static void record_session_on_disconnected(void *ctx)

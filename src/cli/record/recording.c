@@ -234,13 +234,13 @@ static bool pass_to_command(struct recording *r, int number, bool by_terminal)
 }
 
 /* Stores the reason of the end; the first reason wins. */
-static void note_end(struct recording *r, const char *why)
+static void note_end_reason(struct recording *r, const char *why)
 {
 	if (!r->result->end.text[0])
 		err_set(&r->result->end, 0, "%s", why);
 }
 
-static bool has_begun(const struct recording *r)
+static bool recording_has_begun(const struct recording *r)
 {
 	return r->session && (!r->setup->command || r->command_ran);
 }
@@ -251,16 +251,16 @@ static void recording_on_signal(void *ctx, int number, bool by_terminal)
 
 	if (pass_to_command(r, number, by_terminal))
 		return;
-	if (++r->interrupts > 1 || !has_begun(r) || r->setup->detach) {
+	if (++r->interrupts > 1 || !recording_has_begun(r) || r->setup->detach) {
 		recording_finish(r, -EINTR,
 				 r->result->snapshots.saved
 					 ? "aborted: data that was not saved yet is discarded"
 					 : "aborted: nothing was saved");
 		return;
 	}
-	note_end(r, number == SIGINT   ? "stopped by SIGINT (Ctrl-C)"
-		    : number == SIGHUP ? "stopped by SIGHUP (the terminal was closed)"
-				       : "stopped by SIGTERM");
+	note_end_reason(r, number == SIGINT   ? "stopped by SIGINT (Ctrl-C)"
+			   : number == SIGHUP ? "stopped by SIGHUP (the terminal was closed)"
+					      : "stopped by SIGTERM");
 	if (r->stopped_ns)
 		console_say(r->setup->console,
 			    "saving the trace; press Ctrl-C again to discard it");
@@ -384,7 +384,7 @@ static void on_command_end(void *ctx)
 
 	event_del(r->command_timer);
 	if (r->command_ran)
-		note_end(r, "the command ended");
+		note_end_reason(r, "the command ended");
 	if (r->command_ran)
 		record_session_stop(r->session);
 	else
@@ -632,7 +632,7 @@ static void on_daemons_cut_short(void *ctx, const char *why)
 {
 	struct recording *r = ctx;
 
-	note_end(r, why);
+	note_end_reason(r, why);
 	console_error(r->setup->console, "%s: saving the data recorded until now", why);
 	record_session_stop(r->session);
 }
@@ -679,7 +679,7 @@ static void explain_by_daemons(struct recording *r)
 
 /* ---- start and clean-up ---- */
 
-static int run(struct recording *r, struct err_text *why)
+static int recording_run_loop(struct recording *r, struct err_text *why)
 {
 	int error;
 
@@ -718,7 +718,7 @@ int recording_run(const struct recording_setup *setup, struct recording_result *
 		  struct err_text *why)
 {
 	struct recording r = {.setup = setup, .result = ret};
-	int error = run(&r, why);
+	int error = recording_run_loop(&r, why);
 
 	recording_clean_up(&r);
 	return error;

@@ -77,25 +77,26 @@ static void snapshots_end(struct session_snapshot *s, int error, const char *why
 	s->fn(s->ctx, s, error, why);
 }
 
-static const char *activity(const struct session_snapshot *s)
+static const char *words_for_state(const struct session_snapshot *s)
 {
 	static const char *const words[] = {"connecting", "making the snapshot", "reading it", ""};
 
 	return words[s->state];
 }
 
-static void end_failed(struct session_snapshot *s, int error)
+static void end_failed_snapshot(struct session_snapshot *s, int error)
 {
 	struct err_text why;
 
 	if (error == -EPIPE)
-		err_set(&why, error, "the tracing service disconnected while %s", activity(s));
+		err_set(&why, error, "the tracing service disconnected while %s",
+			words_for_state(s));
 	else if (error == -ENOSYS)
 		err_set(&why, error, "the tracing service is too old to make snapshots");
 	else if (error == -EPROTO)
-		err_set(&why, error, "the tracing service refused while %s", activity(s));
+		err_set(&why, error, "the tracing service refused while %s", words_for_state(s));
 	else
-		err_set(&why, error, "%s failed: %s", activity(s), strerror(-error));
+		err_set(&why, error, "%s failed: %s", words_for_state(s), strerror(-error));
 	snapshots_end(s, error, why.text);
 }
 
@@ -104,7 +105,8 @@ static void snapshots_on_deadline(evutil_socket_t fd, short what, void *ctx)
 	struct session_snapshot *s = ctx;
 	struct err_text why;
 
-	err_set(&why, 0, "the tracing service does not answer; gave up while %s", activity(s));
+	err_set(&why, 0, "the tracing service does not answer; gave up while %s",
+		words_for_state(s));
 	snapshots_end(s, -ETIMEDOUT, why.text);
 }
 
@@ -146,7 +148,7 @@ static void snapshots_on_read(void *ctx, int error)
 	if (s->state != READING)
 		return;
 	if (error && !s->is_cut)
-		end_failed(s, error);
+		end_failed_snapshot(s, error);
 	else if (!error && trace_file_bytes(s->file) == 0)
 		snapshots_end(s, -ENODATA, "it is empty");
 	else
@@ -165,7 +167,7 @@ static void finish_written_snapshot(struct session_snapshot *s)
 	uint64_t bytes;
 
 	if (r) {
-		end_failed(s, r);
+		end_failed_snapshot(s, r);
 		return;
 	}
 	trace_readback_scan(trace_file_fd(s->file), &s->scan, &bytes); /* ends at an error */
@@ -181,7 +183,7 @@ static void snapshots_on_cloned(void *ctx, int error, const struct consumer_clon
 	if (s->state != CLONING)
 		return;
 	if (error) {
-		end_failed(s, error);
+		end_failed_snapshot(s, error);
 	} else if (!answer->success) {
 		err_set(&why, 0, "the tracing service says: %s",
 			*answer->error ? answer->error : "no reason given");
@@ -192,7 +194,7 @@ static void snapshots_on_cloned(void *ctx, int error, const struct consumer_clon
 		snapshots_enter(s, READING, ANSWER_TIMEOUT_MS);
 		r = packet_read_start(&s->reading, s->consumer, &read_ops, s);
 		if (r)
-			end_failed(s, r);
+			end_failed_snapshot(s, r);
 	}
 }
 
@@ -214,12 +216,12 @@ static void snapshots_on_connected(void *ctx, int error)
 				   snapshots_on_cloned, s);
 	}
 	if (r)
-		end_failed(s, r);
+		end_failed_snapshot(s, r);
 }
 
 static void snapshots_on_disconnected(void *ctx)
 {
-	end_failed(ctx, -EPIPE);
+	end_failed_snapshot(ctx, -EPIPE);
 }
 
 static const struct consumer_ops consumer_ops = {snapshots_on_connected, snapshots_on_disconnected};
@@ -444,7 +446,7 @@ static void start_queued_jobs(struct snapshots *s)
 	}
 }
 
-static Pb__ObservableEvents__CloneTriggerHit *copy_hit(
+static Pb__ObservableEvents__CloneTriggerHit *copy_trigger_hit(
 	const Pb__ObservableEvents__CloneTriggerHit *hit)
 {
 	size_t len = protobuf_c_message_get_packed_size(&hit->base);
@@ -466,7 +468,7 @@ bool snapshots_take(struct snapshots *s, const Pb__ObservableEvents__CloneTrigge
 	}
 	j = calloc(1, sizeof(*j));
 	if (j)
-		j->hit = copy_hit(hit);
+		j->hit = copy_trigger_hit(hit);
 	if (!j || !j->hit) {
 		free(j);
 		report_failed(s, hit, "no memory");

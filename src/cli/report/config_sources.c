@@ -77,7 +77,7 @@ bool config_requests_source(const Pb__TraceConfig *config, const char *name)
 
 #define REGEX_STEPS (1u << 24)
 
-static bool list_has(char *const *list, size_t n, const char *text)
+static bool list_has_text(char *const *list, size_t n, const char *text)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(list[i], text))
@@ -94,11 +94,11 @@ static bool names_host(const Pb__TraceConfig__DataSource *s)
 	size_t n = s->n_machine_name_filter;
 	struct utsname u;
 
-	if (list_has(list, n, "host"))
+	if (list_has_text(list, n, "host"))
 		return true;
 	if (name && *name)
-		return list_has(list, n, name);
-	return uname(&u) < 0 || list_has(list, n, u.sysname);
+		return list_has_text(list, n, name);
+	return uname(&u) < 0 || list_has_text(list, n, u.sysname);
 }
 
 static bool machine_passes(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *s,
@@ -111,7 +111,7 @@ static bool machine_passes(const Pb__TraceConfig *config, const Pb__TraceConfig_
 	if (!remote)
 		return names_host(s);
 	return !p->machine_name ||
-	       list_has(s->machine_name_filter, s->n_machine_name_filter, p->machine_name);
+	       list_has_text(s->machine_name_filter, s->n_machine_name_filter, p->machine_name);
 }
 
 /* ---- names ---- */
@@ -133,7 +133,7 @@ static bool name_passes(const Pb__TraceConfig__DataSource *s, const char *name)
 {
 	if (!name || (s->n_producer_name_filter == 0 && s->n_producer_name_regex_filter == 0))
 		return true;
-	if (list_has(s->producer_name_filter, s->n_producer_name_filter, name))
+	if (list_has_text(s->producer_name_filter, s->n_producer_name_filter, name))
 		return true;
 	for (size_t i = 0; i < s->n_producer_name_regex_filter; i++)
 		if (regex_passes(s->producer_name_regex_filter[i], name))
@@ -260,7 +260,7 @@ static bool is_kernel_source(const char *name)
 /* Returns true if no producer is going to register the name: it begins with "linux.", or the
  * nearest name that is offered does. Only the daemons of the kernel's data sources register such
  * names, and they have done so. */
-static bool is_out_of_reach(const struct name_list *offered, const char *name)
+static bool source_is_out_of_reach(const struct name_list *offered, const char *name)
 {
 	const char *meant;
 
@@ -286,7 +286,7 @@ bool config_sources_all_missing(const Pb__TraceConfig *config, const struct name
 			continue;
 		if (!d->config || !d->config->name || d->n_machine_name_filter ||
 		    !name_list_has(missing, d->config->name) ||
-		    !is_out_of_reach(offered, d->config->name))
+		    !source_is_out_of_reach(offered, d->config->name))
 			return false;
 		any = true;
 	}

@@ -55,7 +55,7 @@ void losses_write(const struct losses *l, struct strbuf *lines)
 #define CPUS_NAMED 8 /* CPUs named in a line are those with most losses; the others are summed */
 #define PROBES_NAMED 4 /* probes named in a line are those with most misses */
 
-static uint64_t ring_bytes(const struct ftrace_scan *s)
+static uint64_t ring_bytes_per_cpu(const struct ftrace_scan *s)
 {
 	return (uint64_t)s->pages_per_cpu * (uint64_t)sysconf(_SC_PAGESIZE);
 }
@@ -92,7 +92,7 @@ static int worst_first(const void *a, const void *b)
 	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
 }
 
-static void put_cpus(struct cpu_loss *l, size_t n, struct strbuf *b)
+static void put_losses_of_cpus(struct cpu_loss *l, size_t n, struct strbuf *b)
 {
 	char number[32];
 	uint64_t rest = 0;
@@ -124,11 +124,12 @@ static void add_exact_ring_losses(const struct record_facts *f, struct losses *r
 		sum += losses[i].events;
 	loss = losses_add(ret, "kernel rings", sum, "events");
 	strbuf_printf(&loss->text, "%s events (", str_thousands(sum, number));
-	put_cpus(losses, n, &loss->text);
+	put_losses_of_cpus(losses, n, &loss->text);
 	if (s->pages_per_cpu)
-		strbuf_printf(&loss->text, "; ring %s a CPU", str_bytes(ring_bytes(s), number));
+		strbuf_printf(&loss->text, "; ring %s a CPU",
+			      str_bytes(ring_bytes_per_cpu(s), number));
 	strbuf_putc(&loss->text, ')');
-	ring_losses_advise(f, ring_bytes(s), &loss->advice);
+	ring_losses_advise(f, ring_bytes_per_cpu(s), &loss->advice);
 }
 
 /* Reports what the rings lost, by their final counters. If the trace lacks these, the bundles give
@@ -150,7 +151,7 @@ static void add_ring_losses(const struct record_facts *f, struct losses *ret)
 	loss = losses_add(ret, "kernel rings", least, "events");
 	strbuf_printf(&loss->text, "at least %s events, in %llu places",
 		      str_thousands(least, number), (unsigned long long)s->bundles_after_loss);
-	ring_losses_advise(f, ring_bytes(s), &loss->advice);
+	ring_losses_advise(f, ring_bytes_per_cpu(s), &loss->advice);
 }
 
 /* Appends the reasons for which sub-buffers could not be parsed, with their numbers if known. */

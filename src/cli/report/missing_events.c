@@ -31,7 +31,7 @@ struct entry {
 	size_t reason_len;
 };
 
-static struct entry read_entry(const char *text)
+static struct entry read_refused_entry(const char *text)
 {
 	const char *open = strstr(text, " (");
 	size_t len = strlen(text);
@@ -63,7 +63,7 @@ struct position {
 	const char *caret;
 };
 
-static bool find_position(const char *reason, size_t len, struct position *ret)
+static bool find_error_position(const char *reason, size_t len, struct position *ret)
 {
 	static const char mark[] = " at character ";
 	const char *at = memmem(reason, len, mark, strlen(mark)), *end = reason + len;
@@ -102,7 +102,7 @@ static void put_reason(const struct entry *e, struct strbuf *lines)
 		return;
 	}
 	strbuf_puts(lines, ": ");
-	if (!find_position(e->reason, e->reason_len, &p)) {
+	if (!find_error_position(e->reason, e->reason_len, &p)) {
 		strbuf_add(lines, e->reason, e->reason_len);
 		strbuf_putc(lines, '\n');
 		return;
@@ -118,7 +118,7 @@ static void put_reason(const struct entry *e, struct strbuf *lines)
 
 /* ---- entries ---- */
 
-static void put_option(const struct entry *e, struct strbuf *lines)
+static void put_refused_option(const struct entry *e, struct strbuf *lines)
 {
 	size_t prefix = strlen("option:");
 
@@ -146,12 +146,12 @@ static void put_refused(struct entry *e, struct strbuf *lines)
 static void missing_events_put_events(const struct name_list *failed, size_t first,
 				      struct strbuf *lines)
 {
-	struct entry e = read_entry(failed->names[first]);
+	struct entry e = read_refused_entry(failed->names[first]);
 	struct strbuf names = {0};
 	size_t n = 0;
 
 	for (size_t i = first; i < failed->n; i++) {
-		struct entry other = read_entry(failed->names[i]);
+		struct entry other = read_refused_entry(failed->names[i]);
 
 		if (!same_reason(&e, &other))
 			continue;
@@ -175,7 +175,7 @@ static void missing_events_put_events(const struct name_list *failed, size_t fir
 static bool was_reason_printed(const struct name_list *failed, size_t i, const struct entry *e)
 {
 	while (i-- > 0) {
-		struct entry earlier = read_entry(failed->names[i]);
+		struct entry earlier = read_refused_entry(failed->names[i]);
 
 		if (same_reason(e, &earlier))
 			return true;
@@ -194,10 +194,10 @@ static bool was_reason_printed(const struct name_list *failed, size_t i, const s
 static void failed_events_put(const struct name_list *failed, struct strbuf *lines)
 {
 	for (size_t i = 0; i < failed->n; i++) {
-		struct entry e = read_entry(failed->names[i]);
+		struct entry e = read_refused_entry(failed->names[i]);
 
 		if (is_option(&e))
-			put_option(&e, lines);
+			put_refused_option(&e, lines);
 		else if (!was_reason_printed(failed, i, &e))
 			missing_events_put_events(failed, i, lines);
 	}

@@ -178,7 +178,7 @@ static void write_head(const struct record_facts *f, struct strbuf *out)
 }
 
 /* Returns the config of linux.ftrace, which must exist. */
-static const Pb__FtraceConfig *first_ftrace(const struct record_facts *f)
+static const Pb__FtraceConfig *first_ftrace_config(const struct record_facts *f)
 {
 	const Pb__TraceConfig *c = f->config;
 	size_t i = 0;
@@ -212,7 +212,7 @@ static size_t count_failed(const struct ftrace_scan *s, const char *what)
 	return n;
 }
 
-static bool has_failed(const struct ftrace_scan *s, const char *what)
+static bool event_has_failed(const struct ftrace_scan *s, const char *what)
 {
 	return count_failed(s, what);
 }
@@ -228,7 +228,7 @@ static bool pattern_has_failed(const struct record_facts *f, const char *pattern
 
 		if (!tracefs_event_matches(event, pattern))
 			continue;
-		if (!has_failed(&f->scan->ftrace, event))
+		if (!event_has_failed(&f->scan->ftrace, event))
 			return false;
 		n++;
 	}
@@ -244,7 +244,7 @@ static size_t probe_has_failed(const struct ftrace_scan *s, const char *definiti
 	if (!colon)
 		return 0;
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(colon + 1, " \t"), colon + 1);
-	return *name && has_failed(s, name);
+	return *name && event_has_failed(s, name);
 }
 
 /*
@@ -265,7 +265,7 @@ static bool probes_have_failed(const struct ftrace_scan *s, const char *option, 
 }
 
 /* Returns true if every event, probe, system call and tracer was rejected. */
-static bool all_refused(const struct record_facts *f, const Pb__FtraceConfig *c)
+static bool all_requests_refused(const struct record_facts *f, const Pb__FtraceConfig *c)
 {
 	const struct ftrace_scan *s = &f->scan->ftrace;
 	size_t kprobes = 0, uprobes = 0;
@@ -274,7 +274,7 @@ static bool all_refused(const struct record_facts *f, const Pb__FtraceConfig *c)
 		return false;
 	for (size_t i = 0; i < c->n_ftrace_events; i++)
 		if (!name_list_has(&s->unknown, c->ftrace_events[i]) &&
-		    !has_failed(s, c->ftrace_events[i]) &&
+		    !event_has_failed(s, c->ftrace_events[i]) &&
 		    !pattern_has_failed(f, c->ftrace_events[i]))
 			return false;
 	for (size_t i = 0; i < c->n_kprobe_events; i++)
@@ -283,8 +283,8 @@ static bool all_refused(const struct record_facts *f, const Pb__FtraceConfig *c)
 		uprobes += probe_has_failed(s, c->uprobe_events[i]);
 	if (!probes_have_failed(s, "option:kprobe_events", c->n_kprobe_events, kprobes) ||
 	    !probes_have_failed(s, "option:uprobe_events", c->n_uprobe_events, uprobes) ||
-	    (c->n_syscall_events && !has_failed(s, "raw_syscalls/sys_enter")) ||
-	    (c->enable_function_graph && !has_failed(s, "option:enable_function_graph")))
+	    (c->n_syscall_events && !event_has_failed(s, "raw_syscalls/sys_enter")) ||
+	    (c->enable_function_graph && !event_has_failed(s, "option:enable_function_graph")))
 		return false;
 	return c->n_ftrace_events || c->n_kprobe_events || c->n_uprobe_events ||
 	       c->n_syscall_events || c->enable_function_graph;
@@ -298,14 +298,14 @@ bool record_is_refused(const struct record_facts *f)
 	for (size_t i = 0; i < f->config->n_data_sources; i++) {
 		const Pb__FtraceConfig *c = config_source_ftrace(f->config->data_sources[i]);
 
-		if (c && !all_refused(f, c))
+		if (c && !all_requests_refused(f, c))
 			return false;
 	}
 	return true;
 }
 
 /* Returns true if some events were rejected: perhaps all events of a pattern. */
-static bool some_refused(const struct ftrace_scan *s)
+static bool some_events_refused(const struct ftrace_scan *s)
 {
 	for (size_t i = 0; i < s->failed.n; i++)
 		if (!str_starts(s->failed.names[i], "option:"))
@@ -316,7 +316,7 @@ static bool some_refused(const struct ftrace_scan *s)
 /* Writes the probable reason why there are no events. */
 static void write_no_events(const struct record_facts *f, bool lost, struct strbuf *out)
 {
-	const Pb__FtraceConfig *c = first_ftrace(f);
+	const Pb__FtraceConfig *c = first_ftrace_config(f);
 	const struct ftrace_scan *s = &f->scan->ftrace;
 
 	strbuf_puts(out, "  events   none: ");
@@ -332,7 +332,7 @@ static void write_no_events(const struct record_facts *f, bool lost, struct strb
 			      c->n_tids_to_trace || c->n_pids_to_trace ? " in these threads" : "",
 			      c->tracing_cpumask && *c->tracing_cpumask ? " on these CPUs" : "",
 			      c->n_event_filters ? " that passes the filters" : "",
-			      some_refused(s) ? ", of those that could be recorded" : "");
+			      some_events_refused(s) ? ", of those that could be recorded" : "");
 	}
 }
 

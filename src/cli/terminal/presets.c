@@ -159,7 +159,7 @@ enum preset_part preset_part_of(const char *source)
 }
 
 /* Splits "mem-ebpf" in place into "mem" and the part. Returns false for a name without a part. */
-static bool split_part(char *name, enum preset_part *ret)
+static bool split_part_off_name(char *name, enum preset_part *ret)
 {
 	char *dash = strrchr(name, '-');
 
@@ -291,8 +291,8 @@ static int presets_read_file(const char *path, struct preset *ret, struct err_te
 	return r;
 }
 
-static int read_whole(const struct presets *p, const char *name, struct preset *ret,
-		      struct err_text *e)
+static int read_whole_preset(const struct presets *p, const char *name, struct preset *ret,
+			     struct err_text *e)
 {
 	const struct built_in_preset *built_in = find_built_in(name);
 	char path[PATH_MAX];
@@ -305,8 +305,8 @@ static int read_whole(const struct presets *p, const char *name, struct preset *
 }
 
 /* A part of a preset: its title says which, and it has no cost. */
-static int read_part(const struct presets *p, const char *name, struct preset *ret,
-		     struct err_text *e)
+static int read_part_of_preset(const struct presets *p, const char *name, struct preset *ret,
+			       struct err_text *e)
 {
 	char base[PRESET_MAX_NAME];
 	struct strbuf title = {0};
@@ -314,9 +314,9 @@ static int read_part(const struct presets *p, const char *name, struct preset *r
 	int r;
 
 	strcpy(base, name);
-	if (!split_part(base, &part))
+	if (!split_part_off_name(base, &part))
 		return -ENOENT;
-	r = read_whole(p, base, ret, e);
+	r = read_whole_preset(p, base, ret, e);
 	if (!r && !keep_sources_of_part(ret->config, part))
 		r = -ENOENT;
 	if (r)
@@ -333,10 +333,10 @@ static int read_part(const struct presets *p, const char *name, struct preset *r
 static int read_preset(const struct presets *p, const char *name, struct preset *ret,
 		       struct err_text *e)
 {
-	int r = read_whole(p, name, ret, e);
+	int r = read_whole_preset(p, name, ret, e);
 
 	if (r == -ENOENT)
-		r = read_part(p, name, ret, e);
+		r = read_part_of_preset(p, name, ret, e);
 	if (!r) {
 		ret->name = strdup(name);
 		r = ret->name ? 0 : -ENOMEM;
@@ -382,7 +382,7 @@ bool presets_has(struct presets *p, const char *typed, size_t len)
 		return false;
 	if (find_built_in(name) || find_file(p, name, path))
 		return true;
-	return split_part(name, &part) && !presets_find(p, typed, len, &s, &e);
+	return split_part_off_name(name, &part) && !presets_find(p, typed, len, &s, &e);
 }
 
 /* ---- all presets ---- */

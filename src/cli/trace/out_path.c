@@ -51,7 +51,7 @@ static int check_owner(const char *path, const struct stat *st, struct err_text 
 
 /* Returns the path of the target of the link fd at path, which the caller frees. Returns NULL if
  * the target has no path or a too long one, or memory is out. */
-static char *link_target(int fd, const char *path)
+static char *path_of_link_target(int fd, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char target[PATH_MAX];
@@ -85,7 +85,7 @@ int safe_path_follow(char **path, int *ret_fd, struct stat *ret_st, struct err_t
 			if (r)
 				return r;
 		}
-		next = S_ISLNK(ret_st->st_mode) ? link_target(fd, *path) : NULL;
+		next = S_ISLNK(ret_st->st_mode) ? path_of_link_target(fd, *path) : NULL;
 		if (!next) {
 			*ret_fd = TAKE_FD(fd);
 			return 0;
@@ -131,7 +131,7 @@ static char *hidden_name(const char *path)
 
 /* Returns a descriptor of the folder that mkdtemp(3) has made, or -errno if another took its
  * place. */
-static int open_ours(const char *path)
+static int open_own_folder(const char *path)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
@@ -179,7 +179,7 @@ static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
 static char doomed[PATH_MAX];
 static int doomed_folder;
 
-static void remove_doomed(void)
+static void remove_discarded_folder(void)
 {
 	static _Alignas(struct dirent64) char entries[4096];
 	ssize_t n;
@@ -199,7 +199,7 @@ static void remove_doomed(void)
 static void out_path_on_signal(int number)
 {
 	if (doomed[0])
-		remove_doomed();
+		remove_discarded_folder();
 	signal(number, SIG_DFL);
 	raise(number);
 }
@@ -253,7 +253,7 @@ static int create_hidden_file(struct out_path *o)
 		return -ENAMETOOLONG;
 	if (!mkdtemp(o->hidden))
 		return -errno;
-	o->folder = open_ours(o->hidden);
+	o->folder = open_own_folder(o->hidden);
 	if (o->folder < 0)
 		return o->folder;
 	doomed_folder = o->folder;

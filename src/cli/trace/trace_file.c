@@ -126,7 +126,7 @@ static int link_hidden(struct trace_file *f)
 }
 
 /* Gives the file the name path, which must not exist yet. Returns 0 or -errno. */
-static int rename_to_new(struct trace_file *f, const char *path)
+static int rename_to_new_name(struct trace_file *f, const char *path)
 {
 	if (!f->temp)
 		return link_file_to(f, path);
@@ -139,7 +139,7 @@ static int rename_to_new(struct trace_file *f, const char *path)
 }
 
 /* Opens the file at path as its kind needs it. */
-static int open_any(struct trace_file *f, const char *path, struct err_text *e)
+static int open_by_kind(struct trace_file *f, const char *path, struct err_text *e)
 {
 	_cleanup_(freep) char *last = strdup(path);
 	_cleanup_(closep) int fd = -1;
@@ -180,7 +180,7 @@ int trace_file_open(const char *path, struct err_text *e, struct trace_file **re
 	f->on_stall = NULL;
 	f->error = 0;
 	f->whole = f->used = 0;
-	r = open_any(f, path, &why);
+	r = open_by_kind(f, path, &why);
 	if (r) {
 		trace_file_free(f);
 		return why.text[0] ? err_set(e, r, "%s", why.text)
@@ -382,7 +382,7 @@ static int trace_file_close_file(struct trace_file *f)
 
 /* Writes all packets, or truncates the file to the whole ones. Returns 0 or the -errno of a
  * write. */
-static int finish_writing(struct trace_file *f)
+static int write_rest_of_packets(struct trace_file *f)
 {
 	int error = trace_file_flush(f);
 
@@ -420,7 +420,7 @@ void trace_file_remove(struct trace_file *f)
 
 int trace_file_save(struct trace_file *f, struct err_text *e)
 {
-	int error = finish_writing(f), r = trace_file_name_now(f, e);
+	int error = write_rest_of_packets(f), r = trace_file_name_now(f, e);
 
 	if (r)
 		return r;
@@ -438,10 +438,10 @@ int trace_file_save(struct trace_file *f, struct err_text *e)
 
 int trace_file_save_new(struct trace_file *f, const char *path, struct err_text *e)
 {
-	int error = finish_writing(f), r = 0;
+	int error = write_rest_of_packets(f), r = 0;
 
 	if (!error || f->whole > 0)
-		r = rename_to_new(f, path);
+		r = rename_to_new_name(f, path);
 	if (r)
 		return err_set(e, r, "cannot make %s: %s", path, strerror(-r));
 	r = trace_file_close_file(f);

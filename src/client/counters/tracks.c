@@ -378,21 +378,21 @@ uint32_t tracks_add_cpu(struct tracks *t, uint32_t parent, uint32_t cpu)
 
 /* ---- writing ---- */
 
-static struct track_out *choose_out(struct tracks *t, const struct track *k)
+static struct track_out *choose_track_out(struct tracks *t, const struct track *k)
 {
 	return &t->outs[k && k->is_of_thread && t->outs[1].w];
 }
 
 struct writer *tracks_writer(const struct tracks *t, uint32_t track)
 {
-	return choose_out((struct tracks *)t, find_track(t, track))->w;
+	return choose_track_out((struct tracks *)t, find_track(t, track))->w;
 }
 
 /* Writes the descriptors of a track and its ancestors. ns stands in for alive_ns, for a process or
  * thread whose alive_ns is 0. */
 static void tracks_describe(struct tracks *t, struct track *k, uint64_t ns)
 {
-	struct track_out *out = choose_out(t, k);
+	struct track_out *out = choose_track_out(t, k);
 
 	if (!k || k->described_in == t->state)
 		return;
@@ -419,9 +419,9 @@ void tracks_end(struct tracks *t)
 			write_batch(&t->outs[o], &t->outs[o].batch[i]);
 }
 
-static void write_value(struct tracks *t, struct track *k, uint64_t ns)
+static void write_track_value(struct tracks *t, struct track *k, uint64_t ns)
 {
-	struct track_out *out = choose_out(t, k);
+	struct track_out *out = choose_track_out(t, k);
 	struct track_batch *b = &out->batch[k->value.is_double];
 
 	tracks_describe(t, k, k->seen_ns);
@@ -482,7 +482,7 @@ static void tracks_set_value(struct tracks *t, uint32_t handle, struct track_val
 		return;
 	k->value = v;
 	k->has_value = true;
-	write_value(t, k, t->now);
+	write_track_value(t, k, t->now);
 }
 
 void tracks_set(struct tracks *t, uint32_t track, int64_t v)
@@ -523,7 +523,7 @@ bool tracks_flush_piece(struct tracks *t)
 		struct track *k = t->slots[t->flushed];
 
 		if (k && k->has_value && (k->written_in != t->state || k->written_ns != k->seen_ns))
-			write_value(t, k, k->seen_ns);
+			write_track_value(t, k, k->seen_ns);
 	}
 	if (t->flushed < t->n_slots)
 		return true;
@@ -572,7 +572,7 @@ static void write_last_value(struct tracks *t, struct track *k)
 		k->value = (struct track_value){.is_double = k->value.is_double};
 	notify_watcher(t, k, &k->value, true);
 	if (k->written_ns != t->now || !k->spec.total)
-		write_value(t, k, t->now);
+		write_track_value(t, k, t->now);
 }
 
 static void unlink_track(struct tracks *t, struct track *k)

@@ -306,7 +306,7 @@ static void report_strongest_boost(struct instance_table *s)
 		s->ops->boosted(s->ctx, best);
 }
 
-static void read_boost(struct ds_handle *h, const Pb__DataSourceConfig *config)
+static void read_priority_boost(struct ds_handle *h, const Pb__DataSourceConfig *config)
 {
 	static const struct priority_boost least = {PRIORITY_BOOST_OTHER, 0};
 	bool is_asked = config->priority_boost != NULL;
@@ -373,7 +373,7 @@ static int instance_table_create(struct ds_handle *h, const Pb__DataSourceConfig
 		return r;
 	}
 	h->source = source;
-	read_boost(h, config);
+	read_priority_boost(h, config);
 	return 0;
 }
 

@@ -75,7 +75,7 @@ static void service_producer_on_retry(struct io_timer *t)
 	try_connect(p);
 }
 
-static void end_watch(struct service_producer *p)
+static void end_folder_watch(struct service_producer *p)
 {
 	io_unwatch(p->o.loop, &p->watched);
 	file_watch_close(&p->watch);
@@ -121,7 +121,7 @@ static void on_watch_pause_over(struct io_timer *t)
 		p->watch.pause_ms = 0;
 }
 
-static void begin_watch(struct service_producer *p)
+static void begin_folder_watch(struct service_producer *p)
 {
 	const char *socket = p->o.target.address;
 
@@ -135,7 +135,7 @@ static void begin_watch(struct service_producer *p)
 
 static void wait_for_service(struct service_producer *p)
 {
-	begin_watch(p); /* before the next attempt, so that no change is missed */
+	begin_folder_watch(p); /* before the next attempt, so that no change is missed */
 	io_arm(p->o.loop, &p->retry, p->retry_ms);
 	p->retry_ms = MIN(p->retry_ms * 2, RETRY_MAX_MS);
 }
@@ -148,7 +148,7 @@ static void end_instances(struct service_producer *p)
 	p->o.sources->end(p->o.sources_ctx);
 }
 
-static void tear_down(struct service_producer *p)
+static void end_registration(struct service_producer *p)
 {
 	end_instances(p);
 	service_link_end(&p->link);
@@ -165,7 +165,7 @@ static void drop_connection(struct service_producer *p)
 	p->connected = false;
 	if (p->link.arbiter)
 		arbiter_detach(p->link.arbiter); /* writers stop waiting for this service */
-	tear_down(p);
+	end_registration(p);
 	wait_for_service(p);
 	if (connected && p->o.on_connected)
 		p->o.on_connected(p->o.ctx, false);
@@ -474,7 +474,7 @@ static void try_connect(struct service_producer *p)
 		wait_for_service(p);
 		return;
 	}
-	end_watch(p);
+	end_folder_watch(p);
 	io_arm(p->o.loop, &p->retry, CONNECT_TIMEOUT_MS);
 }
 
@@ -535,8 +535,8 @@ void service_producer_free(struct service_producer *p)
 		arbiter_commit(p->link.arbiter);
 		channel_drain(p->link.channel, DRAIN_MS);
 	}
-	tear_down(p);
-	end_watch(p);
+	end_registration(p);
+	end_folder_watch(p);
 	io_disarm(p->o.loop, &p->watch_pause);
 	io_disarm(p->o.loop, &p->retry);
 	free((char *)p->o.target.address);

@@ -132,8 +132,8 @@ void arbiter_free(struct arbiter *a)
 }
 
 /* Uses the mapping. Takes ownership, also on failure. */
-static int use_memory(struct arbiter *a, void *base, size_t size, uint32_t page_size,
-		      bool is_private)
+static int use_mapped_memory(struct arbiter *a, void *base, size_t size, uint32_t page_size,
+			     bool is_private)
 {
 	struct smb smb;
 	int r = smb_init(&smb, base, size, page_size);
@@ -166,7 +166,7 @@ int arbiter_attach(struct arbiter *a, int fd, uint32_t page_size)
 	if (a->smb.base)
 		return -EALREADY;
 	r = shm_attach(fd, SMB_MAX_SIZE, &base, &size);
-	return r < 0 ? r : use_memory(a, base, size, page_size, false);
+	return r < 0 ? r : use_mapped_memory(a, base, size, page_size, false);
 }
 
 int arbiter_attach_private(struct arbiter *a, uint32_t page_size)
@@ -179,7 +179,7 @@ int arbiter_attach_private(struct arbiter *a, uint32_t page_size)
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (base == MAP_FAILED)
 		return -ENOMEM;
-	return use_memory(a, base, ARBITER_PRIVATE_BYTES, page_size, true);
+	return use_mapped_memory(a, base, ARBITER_PRIVATE_BYTES, page_size, true);
 }
 
 static void discard_commits(struct arbiter *a)
@@ -272,7 +272,7 @@ static uint32_t pop_all(struct arbiter *a)
 /* ---- commits; a->lock is held ---- */
 
 /* Frees chunks that were sent inline. */
-static void free_sent(struct arbiter *a, uint32_t n)
+static void free_chunks_sent_inline(struct arbiter *a, uint32_t n)
 {
 	struct smb_chunk c;
 
@@ -291,7 +291,7 @@ static void send_batch(struct arbiter *a)
 	if (commit_batch_send(&a->batch, a->ops->commit, a->ctx) < 0)
 		discard_commits(a);
 	else if (a->is_private)
-		free_sent(a, n);
+		free_chunks_sent_inline(a, n);
 }
 
 /* Completes the chunks that can no longer be patched in place. They then belong to the service. */

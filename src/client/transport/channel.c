@@ -410,7 +410,7 @@ static void on_frame(struct channel *c, const uint8_t *data, size_t len)
 	}
 }
 
-static void keep_fd(void *ctx, int fd)
+static void keep_received_fd(void *ctx, int fd)
 {
 	struct channel *c = ctx;
 
@@ -474,7 +474,7 @@ static void channel_on_ready(struct io_fd *f, uint32_t events)
 		const struct iovec room = {c->in + c->in_len,
 					   FRAME_LENGTH + CHANNEL_MAX_FRAME - c->in_len};
 
-		n = sock_receive(c->fd.fd, &room, 1, MSG_DONTWAIT, MAX_FDS, keep_fd, c);
+		n = sock_receive(c->fd.fd, &room, 1, MSG_DONTWAIT, MAX_FDS, keep_received_fd, c);
 		if (n > 0) {
 			c->in_len += (size_t)n;
 			if (read_frames(c))

@@ -127,7 +127,7 @@ static bool is_var(enum field_type kind)
 }
 
 /* Returns the most bytes of a field, without variable lengths. */
-static size_t op_bound(const struct field_op *op, size_t max_text)
+static size_t max_bytes_of_op(const struct field_op *op, size_t max_text)
 {
 	if (field_is_text(op->type))
 		return FIELD_OVERHEAD + EVENT_TEXT_MAX;
@@ -138,12 +138,12 @@ static size_t op_bound(const struct field_op *op, size_t max_text)
 	return FIELD_OVERHEAD + op->size;
 }
 
-static void set_bounds(struct compiled_event *ev, size_t max_text)
+static void set_max_bytes(struct compiled_event *ev, size_t max_text)
 {
 	size_t bound = EVENT_OVERHEAD;
 
 	for (unsigned i = 0; i < ev->n_ops; i++) {
-		bound += op_bound(&ev->ops[i], max_text);
+		bound += max_bytes_of_op(&ev->ops[i], max_text);
 		ev->n_var += is_var(ev->ops[i].type);
 	}
 	if (ev->kind == COMPILED_LEGACY) {
@@ -279,7 +279,7 @@ static struct compiled_event *pack_described(const struct draft *d, uint32_t num
 /* ---- events with and without a message ---- */
 
 /* The ip of print is the same in every record and would reveal where the kernel is loaded. */
-static bool is_left_out(const struct tep_event *event, const struct tep_format_field *f)
+static bool field_is_left_out(const struct tep_event *event, const struct tep_format_field *f)
 {
 	return !strcmp(event->system, "ftrace") && !strcmp(event->name, "print") &&
 	       !strcmp(f->name, "ip");
@@ -309,8 +309,8 @@ static void add_further_string(struct draft *d, const struct tep_format_field *f
 	d->n_further++;
 }
 
-static void add_described(struct draft *d, const struct tep_format_field *f,
-			  const struct field_plan *plan, const char *suffix)
+static void add_described_field(struct draft *d, const struct tep_format_field *f,
+				const struct field_plan *plan, const char *suffix)
 {
 	draft_add(d, f, d->n_ops + 1, plan, suffix);
 }
@@ -336,8 +336,9 @@ static void add_planned_field(struct draft *d, const struct tep_format_field *f,
 		add(d, f, plan, "");
 }
 
-static void add_known(struct draft *d, const struct tep_format_field *f,
-		      const struct proto_event *message, const struct compile_context *ctx)
+static void add_field_of_message(struct draft *d, const struct tep_format_field *f,
+				 const struct proto_event *message,
+				 const struct compile_context *ctx)
 {
 	struct proto_field field;
 	struct field_plan plan;
@@ -398,8 +399,8 @@ int event_compile_known(const struct tep_event *event, const struct compile_cont
 	if (r)
 		return r;
 	for (const struct tep_format_field *f = event->format.fields; f; f = f->next)
-		if (fits_record(f) && !is_left_out(event, f))
-			add_known(&d, f, &message, ctx);
+		if (fits_record(f) && !field_is_left_out(event, f))
+			add_field_of_message(&d, f, &message, ctx);
 	for (const struct tep_format_field *f = event->format.common_fields; f; f = f->next)
 		if (fits_record(f))
 			add_common(&d, f, &message);
@@ -409,7 +410,7 @@ int event_compile_known(const struct tep_event *event, const struct compile_cont
 	ev->kind = COMPILED_FIELDS;
 	ev->event_tag_len = unchecked_tag(message.number, PB_WIRE_BYTES, &ev->event_tag);
 	set_metadata_fields(ev, event);
-	set_bounds(ev, ctx->max_text);
+	set_max_bytes(ev, ctx->max_text);
 	*ret = ev;
 	return 0;
 }
@@ -421,9 +422,9 @@ static void add_generic(struct draft *d, const struct tep_format_field *f,
 
 	if (!field_plan_generic(f, addresses_only(d->event), &plan))
 		return;
-	add_planned_field(d, f, &plan, add_described);
+	add_planned_field(d, f, &plan, add_described_field);
 	if (field_is_int(plan.type) && plan_symbol(f, ctx, &plan))
-		add_described(d, f, &plan, "_symbol");
+		add_described_field(d, f, &plan, "_symbol");
 }
 
 int event_compile_generic(const struct tep_event *event, const struct compile_context *ctx,
@@ -449,7 +450,7 @@ int event_compile_generic(const struct tep_event *event, const struct compile_co
 		ev->generic_index = ctx->index;
 	ev->event_tag_len = unchecked_tag(legacy ? PB_FTRACE_EVENT_GENERIC : number, PB_WIRE_BYTES,
 					  &ev->event_tag);
-	set_bounds(ev, ctx->max_text);
+	set_max_bytes(ev, ctx->max_text);
 	*ret = ev;
 	return 0;
 }
@@ -498,7 +499,7 @@ int event_compile_probe(const struct tep_event *event, unsigned type, struct com
 	ev->kind = COMPILED_CONSTANT;
 	ev->event_tag_len =
 		unchecked_tag(PB_FTRACE_EVENT_KPROBE_EVENT, PB_WIRE_BYTES, &ev->event_tag);
-	set_bounds(ev, 0);
+	set_max_bytes(ev, 0);
 	ev->fixed_bound += ev->descriptor_len;
 	*ret = ev;
 	return 0;

@@ -151,7 +151,7 @@ static bool event_select_is_name(const char *s)
 }
 
 /* Enabling the dynamic event of another session would keep that session from removing it. */
-static bool is_private(const char *group, const char *name)
+static bool is_of_other_session(const char *group, const char *name)
 {
 	return owner_tag_is_in_name(group) || owner_tag_is_in_name(name);
 }
@@ -162,15 +162,16 @@ static bool is_reserved(const char *group)
 	return !strcmp(group, "perfetto_kprobes") || !strcmp(group, "perfetto_kretprobes");
 }
 
-static bool event_exists(const char *root, const char *group, const char *name)
+static bool event_exists_in(const char *root, const char *group, const char *name)
 {
 	char path[PATH_MAX];
 	int n = snprintf(path, sizeof(path), "%s/events/%s/%s/format", root, group, name);
 
-	return n > 0 && (size_t)n < sizeof(path) && !is_private(group, name) && fs_exists(path);
+	return n > 0 && (size_t)n < sizeof(path) && !is_of_other_session(group, name) &&
+	       fs_exists(path);
 }
 
-static int add_to_list(void *ctx, const char *name, unsigned char d_type)
+static int add_name_to_list(void *ctx, const char *name, unsigned char d_type)
 {
 	char ***list = ctx, **longer;
 
@@ -189,7 +190,7 @@ static char **list_folder(const char *path)
 {
 	char **list = NULL;
 
-	fs_each(path, add_to_list, &list);
+	fs_each(path, add_name_to_list, &list);
 	return list;
 }
 
@@ -201,11 +202,11 @@ static int select_in_group(const char *root, const char *group, const char *name
 	int r = 0;
 
 	if (!event_select_is_pattern(name))
-		return event_exists(root, group, name) ? event_select_add(s, group, name) : 0;
+		return event_exists_in(root, group, name) ? event_select_add(s, group, name) : 0;
 	snprintf(path, sizeof(path), "%s/events/%s", root, group);
 	events = list_folder(path);
 	for (int i = 0; !r && events && events[i]; i++)
-		if (str_glob(name, events[i]) && event_exists(root, group, events[i]))
+		if (str_glob(name, events[i]) && event_exists_in(root, group, events[i]))
 			r = event_select_add(s, group, events[i]);
 	tracefs_list_free(events);
 	return r;

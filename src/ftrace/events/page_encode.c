@@ -187,7 +187,7 @@ static inline enum ring_page_status translate_record(struct page_encoder *t, str
 	return RING_PAGE_OK;
 }
 
-static void begin_page(struct page_encode_target *to, const struct ring_page *page)
+static void begin_ring_page(struct page_encode_target *to, const struct ring_page *page)
 {
 	to->bad = RING_PAGE_OK;
 	if (!page->lost)
@@ -207,8 +207,8 @@ static void write_broken_page(struct page_encoder *t, const void *data, size_t l
 	bundle_end(&t->bundle);
 }
 
-static void end_page(struct page_encode_target *to, uint64_t page_time, const void *data,
-		     size_t len, enum ring_page_status status)
+static void end_ring_page(struct page_encode_target *to, uint64_t page_time, const void *data,
+			  size_t len, enum ring_page_status status)
 {
 	/* One error per page: damage repeats itself. */
 	if (to->bad != RING_PAGE_OK)
@@ -300,11 +300,11 @@ struct ring_page_facts page_encode_to(struct page_encode_target *to, unsigned n,
 		.first_ns = page.time,
 	};
 	for (unsigned i = 0; i < n; i++)
-		begin_page(&to[i], &page);
+		begin_ring_page(&to[i], &page);
 	if (status == RING_PAGE_OK)
 		status = encode_records_of_page(to, n, &page);
 	for (unsigned i = 0; i < n; i++)
-		end_page(&to[i], facts.first_ns, data, len, status);
+		end_ring_page(&to[i], facts.first_ns, data, len, status);
 	facts.last_ns = page.time;
 	return facts;
 }

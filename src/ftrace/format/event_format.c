@@ -59,7 +59,7 @@ static bool event_format_take_number(char **at)
 }
 
 /* "[]", "[16]", "[NR_FOO]", "[(8 + 2)]": the kernel allows expressions. */
-static bool take_bounds(char **at)
+static bool take_array_bounds(char **at)
 {
 	if (!event_format_take(at, "["))
 		return false;
@@ -69,7 +69,7 @@ static bool take_bounds(char **at)
 }
 
 /* Skips words and stars. Returns the number of words. *ret_ends: the last token is a word. */
-static unsigned skip_words(char **at, bool *ret_ends)
+static unsigned skip_type_words(char **at, bool *ret_ends)
 {
 	unsigned n = 0;
 
@@ -114,11 +114,11 @@ static void move_bounds_to_type(char *bounds, char *end)
 }
 
 /* Skips the rest after the words of a located field. */
-static bool take_located(char **at, bool has_name)
+static bool take_located_field(char **at, bool has_name)
 {
 	char *bounds = *at;
 
-	if (!take_bounds(at))
+	if (!take_array_bounds(at))
 		return false;
 	if (**at == ';') {
 		if (has_name)
@@ -134,14 +134,14 @@ static bool take_declaration(char **at)
 {
 	bool ends, is_located = event_format_take(at, "__data_loc ") ||
 				event_format_take(at, "__rel_loc ");
-	unsigned words = skip_words(at, &ends);
+	unsigned words = skip_type_words(at, &ends);
 
 	if (is_located && words && **at == '[')
-		return take_located(at, words > 1 && ends);
+		return take_located_field(at, words > 1 && ends);
 	if (words < 2 || !ends)
 		return false;
 	while (!is_located && **at == '[')
-		if (!take_bounds(at))
+		if (!take_array_bounds(at))
 			return false;
 	return true;
 }

@@ -84,7 +84,8 @@ static bool passes_all_records(const char *filter)
 }
 
 /* Tries the filter on the event, then restores the event's own filter. */
-static int try_filter(const struct setup *s, const struct event_name *e, const char *filter)
+static int try_filter_on_event(const struct setup *s, const struct event_name *e,
+			       const char *filter)
 {
 	struct err_text why, ignored;
 	int r = filter_file_write(s->instance, e->group, e->name, filter, &why);
@@ -123,8 +124,8 @@ static int make_writer_condition(const struct setup *s, const struct event_name 
  * Sets *ret to the text after "if"; NULL: no condition. Returns 0, -ENOMEM, or the -errno of a
  * refused filter, which was reported.
  */
-static int make_condition(const struct setup *s, const config_trigger *c,
-			  const struct event_name *e, char **ret)
+static int make_trigger_condition(const struct setup *s, const config_trigger *c,
+				  const struct event_name *e, char **ret)
 {
 	_cleanup_(freep) char *own = filter_normalize(c->filter ? c->filter : "");
 	_cleanup_(freep) char *writers = NULL;
@@ -137,7 +138,7 @@ static int make_condition(const struct setup *s, const config_trigger *c,
 		events = e->filter ? e->filter : writers;
 	*ret = NULL;
 	if (!passes_all_records(own)) {
-		r = try_filter(s, e, own);
+		r = try_filter_on_event(s, e, own);
 		if (r)
 			return r;
 		*ret = filter_conjunction(events, own);
@@ -185,7 +186,7 @@ static int prepare_for_event(const struct setup *s, const config_trigger *c,
 
 	if (!check_marker_trigger(s, e))
 		return 0;
-	r = make_condition(s, c, e, &condition);
+	r = make_trigger_condition(s, c, e, &condition);
 	if (r)
 		return r == -ENOMEM ? r : 0; /* otherwise it was reported */
 	t->on_markers = t->on_markers || event_is_marker(e);
@@ -234,7 +235,7 @@ static int prepare_for_selected(const struct event_selection *events, const stru
 
 /*
  * Prepares the trigger for all matching events of the kernel and dynamic events of the session,
- * selected or not. Selected events keep their filters, which try_filter() has to restore.
+ * selected or not. Selected events keep their filters, which try_filter_on_event() has to restore.
  */
 static int prepare_for_any_event(const struct event_selection *events, const struct setup *s,
 				 const config_trigger *c, struct event_triggers *t)

@@ -167,8 +167,8 @@ static const char *refusal_reason(int error)
 }
 
 /* Adds the names one by one to find those that the kernel refuses. Returns the number accepted. */
-static unsigned add_each(const struct functions *f, const struct instance *i, const struct setup *s,
-			 char *lines)
+static unsigned add_functions_one_by_one(const struct functions *f, const struct instance *i,
+					 const struct setup *s, char *lines)
 {
 	char *save = NULL, name[MAX_NAME + 2];
 	unsigned taken = 0;
@@ -188,7 +188,7 @@ static unsigned add_each(const struct functions *f, const struct instance *i, co
  * Returns true if another process has set the file of an attached instance. idle: the value of a
  * file that no process has set.
  */
-static bool is_foreign(const struct instance *i, const char *file, const char *idle)
+static bool is_set_by_others(const struct instance *i, const char *file, const char *idle)
 {
 	_cleanup_(freep) char *now = instance_read(i, file);
 
@@ -210,7 +210,7 @@ static int function_graph_write_list(const struct functions *f, const struct ins
 	unsigned taken = 0;
 	int r;
 
-	if (is_foreign(i, f->file, ""))
+	if (is_set_by_others(i, f->file, ""))
 		return report_option_failure(s, f->option, -EBUSY,
 					     "another user has set functions there");
 	join_valid_names(f, s, &lines);
@@ -226,7 +226,7 @@ static int function_graph_write_list(const struct functions *f, const struct ins
 							 : "the kernel lacks it");
 	}
 	if (r && lines.s && !instance_write(i, f->file, ""))
-		taken = add_each(f, i, s, lines.s);
+		taken = add_functions_one_by_one(f, i, s, lines.s);
 	strbuf_deinit(&lines);
 	return r && !taken ? report_option_failure(s, f->option, -EINVAL,
 						   "no valid name is left, and an empty list "
@@ -259,7 +259,7 @@ static void report_limit(const struct setup *s, const char *file)
 			file);
 }
 
-static int set_roots(struct function_graph *g, const struct setup *s)
+static int set_root_functions(struct function_graph *g, const struct setup *s)
 {
 	const struct functions roots = {
 		.option = "function_graph_roots",
@@ -270,7 +270,7 @@ static int set_roots(struct function_graph *g, const struct setup *s)
 
 	if (roots.n)
 		return function_graph_write_list(&roots, &g->globals, s);
-	if (is_foreign(&g->globals, roots.file, "") ||
+	if (is_set_by_others(&g->globals, roots.file, "") ||
 	    instance_write(&g->globals, roots.file, "") == -EBUSY)
 		report_limit(s, roots.file);
 	return 0;
@@ -280,7 +280,7 @@ static int set_depth(struct function_graph *g, const struct setup *s)
 {
 	static const char file[] = "max_graph_depth";
 	uint32_t depth = s->config->function_graph_max_depth;
-	bool is_set = is_foreign(&g->globals, file, "0");
+	bool is_set = is_set_by_others(&g->globals, file, "0");
 	char text[16];
 	int r;
 
@@ -309,7 +309,7 @@ static int set_filters(const struct setup *s)
 
 	if (filters.n)
 		return function_graph_write_list(&filters, s->instance, s);
-	if (is_foreign(s->instance, filters.file, ""))
+	if (is_set_by_others(s->instance, filters.file, ""))
 		return report_option_failure(s, "enable_function_graph", -EBUSY,
 					     "another user has set functions there");
 	/* An own instance has no filter. An attached one must have none while we use it. */
@@ -329,7 +329,7 @@ static int function_graph_set_threads(const struct setup *s)
 
 	if (pid_filter_wanted(s->config) || instance_is_own(s->instance))
 		return 0;
-	if (is_foreign(s->instance, file, ""))
+	if (is_set_by_others(s->instance, file, ""))
 		return report_option_failure(s, "enable_function_graph", -EBUSY,
 					     "another user has set threads there");
 	if (instance_write(s->instance, file, "") == -EBUSY)
@@ -367,7 +367,7 @@ int function_graph_set(struct function_graph *g, const struct setup *s)
 	if (!r)
 		r = set_filters(s);
 	if (!r)
-		r = set_roots(g, s);
+		r = set_root_functions(g, s);
 	if (!r)
 		r = set_depth(g, s);
 	if (!r)

@@ -150,7 +150,7 @@ static int pid_filter_add_thread(void *ctx, const char *name, unsigned char d_ty
 }
 
 /* Adds the threads that the kernel's list has now. */
-static void add_listed(const struct instance *i, const char *file, struct pid_set *to)
+static void add_listed_threads(const struct instance *i, const char *file, struct pid_set *to)
 {
 	_cleanup_(freep) char *text = instance_read(i, file);
 	unsigned long tid;
@@ -168,8 +168,8 @@ static void add_listed(const struct instance *i, const char *file, struct pid_se
  * Appends to ret the threads in `all` that are not in `listed`, except those that have ended.
  * Returns true if any thread is not in `listed`, even if it has ended.
  */
-static bool list_missing(const struct pid_set *all, const struct pid_set *listed,
-			 const char *proc_root, struct strbuf *ret)
+static bool list_missing_threads(const struct pid_set *all, const struct pid_set *listed,
+				 const char *proc_root, struct strbuf *ret)
 {
 	bool found = false;
 
@@ -200,8 +200,8 @@ static int add_group_threads(const struct setup *s, struct pid_set *to)
 }
 
 /* Adds the missing threads. Returns 0 or -errno; *ret_done: none was missing. */
-static int add_missing(const struct setup *s, const char *proc_root, const char *file,
-		       bool *ret_done)
+static int add_missing_threads(const struct setup *s, const char *proc_root, const char *file,
+			       bool *ret_done)
 {
 	_cleanup_(pid_set_clear) struct pid_set threads = {0}, listed = {0};
 	const Pb__FtraceConfig *c = s->config;
@@ -211,15 +211,15 @@ static int add_missing(const struct setup *s, const char *proc_root, const char 
 
 	if (pid_set_reserve(&threads) || pid_set_reserve(&listed))
 		return -ENOMEM;
-	add_listed(s->instance, file, &listed);
+	add_listed_threads(s->instance, file, &listed);
 	for (size_t i = 0; i < c->n_pids_to_trace; i++) {
 		snprintf(path, sizeof(path), "%s/%" PRIu32 "/task", proc_root, c->pids_to_trace[i]);
 		fs_each(path, pid_filter_add_thread, &threads);
 	}
 	if (add_group_threads(s, &threads) < 0)
 		return -ENOMEM;
-	add_listed(s->instance, file, &listed);
-	*ret_done = !list_missing(&threads, &listed, proc_root, &list);
+	add_listed_threads(s->instance, file, &listed);
+	*ret_done = !list_missing_threads(&threads, &listed, proc_root, &list);
 	if (list.failed)
 		r = -ENOMEM;
 	else if (list.len)
@@ -241,7 +241,7 @@ static int add_processes(const struct setup *s, const char *proc_root, const cha
 					file);
 			return 0;
 		}
-		r = add_missing(s, proc_root, file, &done);
+		r = add_missing_threads(s, proc_root, file, &done);
 	}
 	return r;
 }
@@ -256,8 +256,8 @@ static const struct list {
   of_functions = {"set_ftrace_pid", "options/function-fork"};
 
 /* Sets l->fork first: then children are added from the moment their parent is listed. */
-static int set_list(const struct setup *s, const char *proc_root, const struct strbuf *tids,
-		    const struct list *l)
+static int set_thread_list(const struct setup *s, const char *proc_root, const struct strbuf *tids,
+			   const struct list *l)
 {
 	int r = 0, error;
 
@@ -278,7 +278,7 @@ static int report_refused_list(const struct setup *s, int error, const char *fil
 	return error;
 }
 
-static int set_lists(const struct setup *s, const char *proc_root, const struct strbuf *tids)
+static int set_thread_lists(const struct setup *s, const char *proc_root, const struct strbuf *tids)
 {
 	/* A kernel without the tracer has the file but refuses writes. */
 	bool functions = s->config->enable_function_graph &&
@@ -291,10 +291,10 @@ static int set_lists(const struct setup *s, const char *proc_root, const struct 
 				  s->config->n_pids_to_trace ? "process" : "thread");
 		return -EINVAL;
 	}
-	r = set_list(s, proc_root, tids, &of_events);
+	r = set_thread_list(s, proc_root, tids, &of_events);
 	if (r)
 		return report_refused_list(s, r, of_events.file);
-	r = functions ? set_list(s, proc_root, tids, &of_functions) : 0;
+	r = functions ? set_thread_list(s, proc_root, tids, &of_functions) : 0;
 	return r ? report_refused_list(s, r, of_functions.file) : 0;
 }
 
@@ -310,7 +310,7 @@ int pid_filter_set(const struct setup *s, const char *proc_root)
 		return 0;
 	}
 	list_config_ids(s, proc_root, s->errors, &list);
-	r = list.failed ? -ENOMEM : set_lists(s, proc_root, &list);
+	r = list.failed ? -ENOMEM : set_thread_lists(s, proc_root, &list);
 	strbuf_deinit(&list);
 	return r;
 }
@@ -328,7 +328,7 @@ int pid_filter_set_functions(const struct setup *s)
 	list_config_ids(s, s->proc_root, &repr, &list);
 	r = list.failed ? -ENOMEM : 0;
 	if (!r && list.len)
-		r = set_list(&quiet, s->proc_root, &list, &of_functions);
+		r = set_thread_list(&quiet, s->proc_root, &list, &of_functions);
 	setup_errors_deinit(&repr);
 	strbuf_deinit(&list);
 	return r;

@@ -33,7 +33,7 @@ struct ring {
 	enum ftrace_clock clock;
 	int clock_fd; /* owned: stats of a CPU, if the clock is not boot; else -1 */
 	TAILQ_HEAD(, ring_listener) attached;
-	struct ring_listener *next; /* next listener of each_listener */
+	struct ring_listener *next; /* next listener of call_each_listener() */
 	bool in_callback;
 	unsigned n_open; /* listeners, attached or not */
 	struct page_encode_target *to; /* owned: room for all targets */
@@ -77,7 +77,7 @@ static struct clock_sync read_clock_sync(const struct ring *r)
 /* ---- callbacks of the poll ---- */
 
 /* Calls fn for each attached listener, and possibly for one that is attached meanwhile. */
-static void each_listener(struct ring *r, void (*fn)(struct ring_listener *l))
+static void call_each_listener(struct ring *r, void (*fn)(struct ring_listener *l))
 {
 	struct ring_listener *l;
 
@@ -112,7 +112,7 @@ static void ring_before_slice(void *ctx)
 		l->encoder->sync = sync;
 		l->pass_began = ring_poll_pass_start(r->poll);
 	}
-	each_listener(r, call_before_slice);
+	call_each_listener(r, call_before_slice);
 }
 
 static void ring_after_slice(void *ctx)
@@ -124,7 +124,7 @@ static void ring_after_slice(void *ctx)
 	if (ring_poll_pass_is_done(r->poll, &until))
 		TAILQ_FOREACH (l, &r->attached, link)
 			l->read_until = until;
-	each_listener(r, call_after_slice);
+	call_each_listener(r, call_after_slice);
 }
 
 static unsigned list_encode_targets(void *ctx, unsigned cpu, struct page_encode_target **ret)
@@ -149,7 +149,7 @@ static void call_all_read(struct ring_listener *l)
 
 static void on_pass_end(void *ctx)
 {
-	each_listener(ctx, call_all_read);
+	call_each_listener(ctx, call_all_read);
 }
 
 static const struct ring_poll_ops ring_poll_ops = {
@@ -290,7 +290,7 @@ void ring_close(struct ring_listener *l)
 /* ---- listening ---- */
 
 /* Sets the poll's period and watermark for the attached listeners. */
-static void update_poll(struct ring *r)
+static void update_poll_period(struct ring *r)
 {
 	struct ring_listener *l;
 	bool watch = false;
@@ -316,14 +316,14 @@ void ring_attach(struct ring_listener *l)
 	l->attached = true;
 	l->encoder->sync = read_clock_sync(r);
 	TAILQ_INSERT_TAIL(&r->attached, l, link);
-	update_poll(r);
+	update_poll_period(r);
 }
 
 void ring_hold(struct ring_listener *l, bool hold)
 {
 	l->held = hold;
 	if (l->attached)
-		update_poll(l->ring);
+		update_poll_period(l->ring);
 }
 
 void ring_detach(struct ring_listener *l)
@@ -336,7 +336,7 @@ void ring_detach(struct ring_listener *l)
 		r->next = TAILQ_NEXT(l, link);
 	TAILQ_REMOVE(&r->attached, l, link);
 	l->attached = l->reading_all = false;
-	update_poll(r);
+	update_poll_period(r);
 }
 
 void ring_read_all(struct ring_listener *l)

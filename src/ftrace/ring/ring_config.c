@@ -57,7 +57,7 @@ static int write_ring_kb(const struct instance *i, const char *file, uint32_t kb
 }
 
 /* Sets sub-buffers of kb or, if memory is short, smaller ones. Returns 0 or -errno. */
-static int set_subbufs(const struct instance *i, uint32_t kb)
+static int set_subbuf_size(const struct instance *i, uint32_t kb)
 {
 	int r;
 
@@ -121,15 +121,15 @@ void ring_size_shrink(const struct instance *i)
 uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s,
 		       struct setup_errors *errors)
 {
-	int r, subbuf_r = s->subbuf_size_kb ? set_subbufs(i, s->subbuf_size_kb) : -EINVAL;
+	int r, subbuf_r = s->subbuf_size_kb ? set_subbuf_size(i, s->subbuf_size_kb) : -EINVAL;
 	uint32_t kb = s->buffer_size_kb, subbuf_kb;
 
 	/* The chosen size, if the config sets none or one that the kernel does not have. */
 	if (subbuf_r == -EINVAL)
-		set_subbufs(i, choose_subbuf_kb(kb, s->watermark, page_kb()));
+		set_subbuf_size(i, choose_subbuf_kb(kb, s->watermark, page_kb()));
 	subbuf_kb = instance_subbuf_kb(i);
 	while ((r = grow_ring_to(i, kb)) == -ENOMEM) {
-		if (subbuf_kb > page_kb() && !set_subbufs(i, subbuf_kb / 2))
+		if (subbuf_kb > page_kb() && !set_subbuf_size(i, subbuf_kb / 2))
 			subbuf_kb /= 2;
 		else if (kb / 2 >= page_kb())
 			kb /= 2;

@@ -85,7 +85,7 @@ static enum last_boot parse_last_boot(const char *info)
 }
 
 /* Returns true if a line of modules, "NAME SIZE USES ...", has the name. */
-static bool is_loaded(const char *modules, const char *name)
+static bool module_is_loaded(const char *modules, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -110,7 +110,7 @@ static void append_gone_modules(const char *info, const char *modules, struct st
 
 	for (const char *at = info; *at; at += *at == '\n') {
 		if (boot_trace_source_parse_line(at, &address, name) && *name != '[' &&
-		    !is_loaded(modules, name))
+		    !module_is_loaded(modules, name))
 			strbuf_printf(ret, "%s%s", ret->len ? ", " : "", name);
 		at = strchrnul(at, '\n');
 	}
@@ -151,7 +151,7 @@ static char *boot_trace_source_read_file(const char *folder, const char *name)
 }
 
 /* Reports if the records are not from the previous boot, as far as the kernel says. */
-static void check_boot(struct boot_trace_source *ds, const char *proc_root)
+static void check_boot_of_records(struct boot_trace_source *ds, const char *proc_root)
 {
 	_cleanup_(freep) char *info =
 		boot_trace_source_read_file(ds->instance.path, "last_boot_info");
@@ -227,12 +227,12 @@ static int open_instance(struct boot_trace_source *ds)
 	if (!r)
 		r = instance_keep_ring(&ds->instance);
 	if (!r)
-		check_boot(ds, env->proc_root);
+		check_boot_of_records(ds, env->proc_root);
 	if (!r)
 		r = compile_all_events(ds, env->tracefs_root);
 	if (!r)
 		r = ring_open(&ds->ring, env->loop, env->sys_root, &ds->instance, &e);
-	/* open_frozen() reports an error without a text. */
+	/* open_frozen_instance() reports an error without a text. */
 	if (r && *e.text)
 		setup_error_fatal(&ds->errors, "nothing is recorded: %s", e.text);
 	return r;
@@ -245,7 +245,7 @@ static void leave_instance(struct boot_trace_source *ds)
 }
 
 /* Reports a failure and leaves the session without records. */
-static void open_frozen(struct boot_trace_source *ds)
+static void open_frozen_instance(struct boot_trace_source *ds)
 {
 	int r = open_instance(ds);
 
@@ -376,7 +376,7 @@ static void boot_trace_source_begin(struct boot_trace_source *ds)
 
 static void boot_trace_source_set_up(void *ctx)
 {
-	open_frozen(ctx);
+	open_frozen_instance(ctx);
 }
 
 static void on_set_up(void *ctx)

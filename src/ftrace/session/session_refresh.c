@@ -37,8 +37,8 @@ static bool event_is_enabled(const struct ftrace_session *s, const struct event_
 	return text && *text == '1';
 }
 
-static bool is_as_before(const struct ftrace_session *s, const struct event_name *e,
-			 uint64_t folder)
+static bool event_is_unchanged(const struct ftrace_session *s, const struct event_name *e,
+			       uint64_t folder)
 {
 	_cleanup_(freep) char *format = NULL;
 	char file[600];
@@ -60,7 +60,7 @@ static void drop_removed_events(struct ftrace_session *s, struct event_selection
 		struct event_name *e = &s->events.events[i];
 		uint64_t folder = event_folder_id(&s->instance, e->group, e->name);
 
-		if (is_as_before(s, e, folder)) {
+		if (event_is_unchanged(s, e, folder)) {
 			e->folder = folder;
 			continue;
 		}
@@ -82,8 +82,8 @@ static bool session_refresh_is_known(const struct ftrace_session *s, const struc
 	       event_selection_has(&s->events, e->group, e->name);
 }
 
-static int select_new(const struct ftrace_session *s, const struct setup *setup,
-		      struct event_selection *new)
+static int select_new_events(const struct ftrace_session *s, const struct setup *setup,
+			     struct event_selection *new)
 {
 	int r = dynevents_select(&s->made, new);
 
@@ -99,7 +99,7 @@ static int select_new(const struct ftrace_session *s, const struct setup *setup,
 }
 
 /* Reads the strings of new modules. Cuts them to the length for which events were compiled. */
-static void read_strings(struct ftrace_session *s)
+static void read_strings_of_modules(struct ftrace_session *s)
 {
 	struct printk_formats *old = &s->table.strings, map = {0};
 	struct strbuf text = {0};
@@ -233,9 +233,9 @@ void session_refresh(struct ftrace_session *s)
 	setup.errors = &again;
 	setup.later = true;
 	drop_removed_events(s, &gone);
-	r = select_new(s, &setup, &new);
+	r = select_new_events(s, &setup, &new);
 	if (!r && new.n) {
-		read_strings(s);
+		read_strings_of_modules(s);
 		r = session_refresh_set_up(s, &setup, &new);
 	}
 	if (!r)

@@ -54,8 +54,8 @@ static struct override_dir *find_dir(const struct override_target *target)
 	return NULL;
 }
 
-static int dir_new(const struct override_target *target, struct override_dir **ret,
-		   struct err_text *e)
+static int override_dir_new(const struct override_target *target, struct override_dir **ret,
+			    struct err_text *e)
 {
 	struct override_dir *d = calloc(1, sizeof(*d));
 	int r = d ? undo_log_open(&d->log, target->state, target->root, target->subdir, e)
@@ -70,8 +70,8 @@ static int dir_new(const struct override_target *target, struct override_dir **r
 	return 0;
 }
 
-static int check_dir(const struct override_target *target, const struct override_dir *d,
-		     struct err_text *e)
+static int check_override_dir(const struct override_target *target, const struct override_dir *d,
+			      struct err_text *e)
 {
 	const struct setting_change *c;
 
@@ -92,7 +92,8 @@ int override_new(const struct override_target *target, struct override **ret, st
 
 	if (!r) {
 		l->dir = find_dir(target);
-		r = l->dir ? check_dir(target, l->dir, e) : dir_new(target, &l->dir, e);
+		r = l->dir ? check_override_dir(target, l->dir, e)
+			   : override_dir_new(target, &l->dir, e);
 	}
 	if (r) {
 		free(l);
@@ -179,7 +180,7 @@ static void drop_own_changes(struct override *l, const char *file, const char *p
 }
 
 /* Stores a copy of the text; NULL: the session writes the file itself. */
-static int set_text(struct setting_change *c, const char *text)
+static int set_text_of_change(struct setting_change *c, const char *text)
 {
 	char *copy = text ? strdup(text) : NULL;
 
@@ -220,7 +221,7 @@ static int add_held_change(struct override *l, const char *file, const char *was
 	if (r)
 		return r;
 	c->holders = l->bit;
-	r = set_text(c, text);
+	r = set_text_of_change(c, text);
 	if (r)
 		override_drop(l, c);
 	else
@@ -279,7 +280,7 @@ static int write_and_log(struct override *l, struct setting_change *c, const cha
 	if (!first)
 		coroutine_block_end();
 	if (!r)
-		r = set_text(c, text);
+		r = set_text_of_change(c, text);
 	return r || is_command(path) ? r : log_new_value(l, c, path);
 }
 
@@ -330,7 +331,7 @@ int override_append(struct override *l, const char *file, const char *text)
 	r = c->logged ? 0 : log_old_value(l, c);
 	if (!r)
 		r = setting_append(path, text);
-	return r ? r : set_text(c, all);
+	return r ? r : set_text_of_change(c, all);
 }
 
 int override_save(struct override *l, const char *file, const char *was)

@@ -359,7 +359,7 @@ static struct instance *instance_find(const struct source_host *h, uint64_t id)
 	return NULL;
 }
 
-static struct instance *free_slot(struct source *s)
+static struct instance *find_free_slot(struct source *s)
 {
 	for (unsigned i = 0; i < SONDA_MAX_INSTANCES; i++)
 		if (s->instances[i].state == INSTANCE_FREE)
@@ -414,10 +414,10 @@ static bool set_up_startup(struct source *s, const struct instance_session *sess
 	return false;
 }
 
-static int set_up_slot(struct source *s, const struct instance_session *session,
-		       struct sonda_setup *setup)
+static int set_up_instance_slot(struct source *s, const struct instance_session *session,
+				struct sonda_setup *setup)
 {
-	struct instance *in = free_slot(s);
+	struct instance *in = find_free_slot(s);
 	int r;
 
 	if (!in)
@@ -456,7 +456,7 @@ static void instance_set_up(struct source_host *h, uint64_t id, const void *conf
 	session.stalls = instance_stalls(s, &c);
 	if (set_up_startup(s, &session, &setup))
 		return;
-	r = set_up_slot(s, &session, &setup);
+	r = set_up_instance_slot(s, &session, &setup);
 	if (r < 0)
 		instance_report(h, s, r == -EMFILE ? "too many sessions use it" : strerror(-r));
 }

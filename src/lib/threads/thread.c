@@ -34,7 +34,7 @@ static int call_membarrier(int command)
 }
 
 /* The barrier of call_outside_threads(): after it, earlier stores of `busy` by all threads are visible. */
-static void barrier_all(void)
+static void barrier_of_all_threads(void)
 {
 	if (!atomic_load_explicit(&thread_full_barrier_, memory_order_relaxed) &&
 	    call_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
@@ -173,7 +173,7 @@ static void call_outside_threads(void (*fn)(struct thread *t, void *ctx), void (
 	pthread_mutex_lock(&lock);
 	for (struct thread *t = all; t; t = t->next)
 		atomic_store_explicit(&t->wanted, WANTED, memory_order_seq_cst);
-	barrier_all();
+	barrier_of_all_threads();
 	while (left) {
 		left = false;
 		give_up = timeout_ms >= 0 && clock_mono_ns() >= end;

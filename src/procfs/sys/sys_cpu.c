@@ -194,7 +194,7 @@ static int stat_parse(void *state, struct sys_packet *p, struct span text)
 	return !any || text.len > 0 ? -EBADMSG : r;
 }
 
-static void choose_all(struct sys_stat *s, struct sys_packet *p)
+static void choose_all_counters(struct sys_stat *s, struct sys_packet *p)
 {
 	s->group = extra_counters_add_group(&p->extras, "stat");
 	s->guests = s->cpu_times = s->irqs = s->softirqs = s->forks = true;
@@ -238,7 +238,7 @@ static int stat_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig
 	for (size_t i = 0; i < ARRAY_SIZE(stat_extras); i++)
 		s->extras[i] = EXTRA_COUNTER_NONE;
 	if (c->n_stat_counters == 0)
-		choose_all(s, p);
+		choose_all_counters(s, p);
 	for (size_t i = 0; i < c->n_stat_counters; i++)
 		sys_stat_choose(s, (int)c->stat_counters[i], &unknown);
 	return 0;

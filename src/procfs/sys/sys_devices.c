@@ -176,7 +176,7 @@ static void devices_close(void *state, struct sys_packet *p)
 	free(s->folder);
 }
 
-static int open_kind(struct sys_devices *s, struct sys_packet *p, const struct kind *kind)
+static int open_device_class(struct sys_devices *s, struct sys_packet *p, const struct kind *kind)
 {
 	s->kind = kind;
 	if (asprintf(&s->folder, "%s/class/%s", p->sys_root, kind->class) < 0) {
@@ -219,12 +219,12 @@ static const struct kind devfreq = {
 
 static int thermal_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig *c)
 {
-	return open_kind(state, p, &thermal);
+	return open_device_class(state, p, &thermal);
 }
 
 static int devfreq_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig *c)
 {
-	return open_kind(state, p, &devfreq);
+	return open_device_class(state, p, &devfreq);
 }
 
 const struct sys_source sys_thermal = {
@@ -309,8 +309,8 @@ static int gpufreq_parse(void *state, struct sys_packet *p, struct span text)
 
 /* ---- the list of GPUs ---- */
 
-static bool try_file(struct sys_gpufreq *s, struct sys_packet *p, enum gpu_format format,
-		     const char *name)
+static bool try_frequency_file(struct sys_gpufreq *s, struct sys_packet *p, enum gpu_format format,
+			       const char *name)
 {
 	struct gpu *gpu = &s->gpus[s->n];
 
@@ -337,13 +337,13 @@ static void list_gpus(struct sys_gpufreq *s, struct sys_packet *p)
 	char name[96];
 
 	s->list_again = p->now + SYS_FILE_RETRY_NS;
-	try_file(s, p, GPU_HZ, "class/kgsl/kgsl-3d0/devfreq/cur_freq");
+	try_frequency_file(s, p, GPU_HZ, "class/kgsl/kgsl-3d0/devfreq/cur_freq");
 	for (unsigned card = 0; card < CARDS; card++) {
 		snprintf(name, sizeof(name), "class/drm/card%u/gt_act_freq_mhz", card);
-		if (try_file(s, p, GPU_MHZ, name))
+		if (try_frequency_file(s, p, GPU_MHZ, name))
 			continue;
 		snprintf(name, sizeof(name), "class/drm/card%u/device/pp_dpm_sclk", card);
-		try_file(s, p, GPU_TABLE, name);
+		try_frequency_file(s, p, GPU_TABLE, name);
 	}
 	if (s->n > 0)
 		return;

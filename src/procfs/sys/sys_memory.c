@@ -244,7 +244,7 @@ static bool is_never_total(struct span name)
 }
 
 /* Gauges begin with nr_; all others count events. */
-static bool is_event(struct span name)
+static bool counts_events(struct span name)
 {
 	return !(name.len >= 3 && memcmp(name.p, "nr_", 3) == 0);
 }
@@ -267,7 +267,7 @@ static int vmstat_open(void *state, struct sys_packet *p, const Pb__SysStatsConf
 
 	s->table.field = PB_SYS_STATS_VMSTAT;
 	s->table.number_of = vmstat_number;
-	s->table.is_total = is_event;
+	s->table.is_total = counts_events;
 	sys_table_choose(&s->table, p, "vmstat", &pb__vmstat_counters__descriptor,
 			 (const int *)c->vmstat_counters, c->n_vmstat_counters);
 	return 0;
@@ -344,7 +344,7 @@ struct sys_slab {
 	uint64_t empty_again; /* CLOCK_MONOTONIC, ns */
 };
 
-static void write_cache(struct sys_packet *p, struct span name, uint64_t pages, uint64_t slabs)
+static void write_slab_cache(struct sys_packet *p, struct span name, uint64_t pages, uint64_t slabs)
 {
 	struct pb_enc *e = sys_packet_open(p);
 
@@ -406,7 +406,7 @@ static int sys_slabinfo_parse_line(struct sys_slab *s, struct sys_packet *p, siz
 	    !number_table_u64(&line, &pages) || !number_table_skip(&line, 8) ||
 	    !number_table_u64(&line, &slabs))
 		return -EBADMSG;
-	write_cache(p, name, pages, slabs);
+	write_slab_cache(p, name, pages, slabs);
 	if (!s->by_file)
 		return 0;
 	if (set_slab_cache(s, p, i, name, pages) == 0)
@@ -445,14 +445,14 @@ static void poll_slabinfo(struct sys_slab *s, struct sys_packet *p)
 /* ---- the files ---- */
 
 /* Removed caches are detected here; new ones at the next list. */
-static void poll_cache(struct sys_slab *s, struct sys_packet *p, struct cache *c)
+static void poll_slab_cache(struct sys_slab *s, struct sys_packet *p, struct cache *c)
 {
 	struct span text;
 	uint64_t slabs;
 	int r = sys_file_read(&c->slabs, p, &text);
 
 	if (r == 0 && number_table_u64(&text, &slabs)) {
-		write_cache(p, (struct span){c->name, strlen(c->name)}, c->pages, slabs);
+		write_slab_cache(p, (struct span){c->name, strlen(c->name)}, c->pages, slabs);
 		c->empty = slabs == 0;
 	} else if (r == -ENODEV || r == -EAGAIN) {
 		s->list_again = 0;
@@ -461,7 +461,7 @@ static void poll_cache(struct sys_slab *s, struct sys_packet *p, struct cache *c
 	}
 }
 
-static bool poll_files(struct sys_slab *s, struct sys_packet *p)
+static bool poll_slab_files(struct sys_slab *s, struct sys_packet *p)
 {
 	unsigned n = 0;
 
@@ -475,7 +475,7 @@ static bool poll_files(struct sys_slab *s, struct sys_packet *p)
 
 		if (c->empty && !s->with_empty)
 			continue;
-		poll_cache(s, p, c);
+		poll_slab_cache(s, p, c);
 		n++;
 	}
 	if (s->next < s->n && s->by_file)
@@ -492,7 +492,7 @@ static bool slab_step(void *state, struct sys_packet *p)
 		poll_slabinfo(s, p);
 		return false;
 	}
-	return poll_files(s, p);
+	return poll_slab_files(s, p);
 }
 
 /* ---- the source ---- */

@@ -41,7 +41,7 @@ struct fragment {
 
 /* Sets *ret to the fragment at an offset of the record's payload. Returns false if its size is
  * invalid. */
-static NO_CANARY bool fragment_at(struct tb_record *rec, uint16_t off, struct fragment *ret)
+static NO_CANARY bool read_fragment_at(struct tb_record *rec, uint16_t off, struct fragment *ret)
 {
 	const uint8_t *p = tb_payload(rec) + off, *end = tb_payload(rec) + rec->used;
 	uint64_t size;
@@ -75,8 +75,8 @@ static void move_loss_to_packet(struct tb_seq *s, const struct tb_record *head,
 }
 
 /* Marks the head's fragments up to `end` as read. */
-static void advance_head(struct trace_buffer *b, struct tb_seq *s, struct tb_record *head,
-			 uint16_t end)
+static void mark_head_as_read(struct trace_buffer *b, struct tb_seq *s, struct tb_record *head,
+			      uint16_t end)
 {
 	if (head->read == 0)
 		tb_seq_enter_head(s, head);
@@ -112,7 +112,8 @@ enum link {
 };
 
 /* Returns how the record of ref i continues a packet that reaches to the end of ref i - 1. */
-static enum link check_link(const struct trace_buffer *b, const struct tb_seq *s, uint32_t i)
+static enum link check_continuation(const struct trace_buffer *b, const struct tb_seq *s,
+				    uint32_t i)
 {
 	struct tb_record *rec = tb_seq_record(b, s, i);
 	struct fragment f;
@@ -121,7 +122,7 @@ static enum link check_link(const struct trace_buffer *b, const struct tb_seq *s
 		return LINK_MISSING;
 	if (rec->used == 0 && rec->flags == TB_COMPLETE)
 		return LINK_EMPTY;
-	if (!(rec->flags & TB_FROM_PREV) || rec->used == 0 || !fragment_at(rec, 0, &f))
+	if (!(rec->flags & TB_FROM_PREV) || rec->used == 0 || !read_fragment_at(rec, 0, &f))
 		return LINK_BROKEN;
 	if (f.end < rec->used)
 		return LINK_ENDS;
@@ -152,7 +153,7 @@ static bool buffer_read_join(struct trace_buffer *b, const struct tb_seq *s, uin
 		struct tb_record *rec = tb_seq_record(b, s, i);
 		struct fragment f = {0};
 
-		if (rec->used && !fragment_at(rec, rec->read, &f))
+		if (rec->used && !read_fragment_at(rec, rec->read, &f))
 			return false;
 		buffer_read_add_slice(b, &f, ret);
 		*ret_end = f.end;
@@ -161,8 +162,8 @@ static bool buffer_read_join(struct trace_buffer *b, const struct tb_seq *s, uin
 }
 
 /* Returns the packet that ends in ref `last`, and marks its fragments as read. */
-static enum step deliver_joined(struct trace_buffer *b, struct tb_seq *s, uint32_t last,
-				struct trace_packet *ret)
+static enum step return_joined_packet(struct trace_buffer *b, struct tb_seq *s, uint32_t last,
+				      struct trace_packet *ret)
 {
 	uint16_t end = 0;
 
@@ -174,12 +175,13 @@ static enum step deliver_joined(struct trace_buffer *b, struct tb_seq *s, uint32
 	if (ret->size)
 		move_loss_to_packet(s, tb_seq_record(b, s, 0), ret);
 	drop_first_records(b, s, last, 0);
-	advance_head(b, s, tb_seq_record(b, s, 0), end);
+	mark_head_as_read(b, s, tb_seq_record(b, s, 0), end);
 	return ret->size ? STEP_PACKET : STEP_ON;
 }
 
 /* Reads a packet that begins in the head's last fragment and continues in the next chunk. */
-static enum step read_joined(struct trace_buffer *b, struct tb_seq *s, struct trace_packet *ret)
+static enum step read_joined_packet(struct trace_buffer *b, struct tb_seq *s,
+				    struct trace_packet *ret)
 {
 	for (uint32_t i = MAX(s->begun, 1); i < s->refs.n; i++) {
 		b->work++;
@@ -187,13 +189,13 @@ static enum step read_joined(struct trace_buffer *b, struct tb_seq *s, struct tr
 			b->stats.readaheads_failed++;
 			return drop_first_records(b, s, i, DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
 		}
-		switch (check_link(b, s, i)) {
+		switch (check_continuation(b, s, i)) {
 		case LINK_GOES_ON:
 		case LINK_EMPTY:
 			s->begun = i + 1;
 			continue;
 		case LINK_ENDS:
-			return deliver_joined(b, s, i, ret);
+			return return_joined_packet(b, s, i, ret);
 		case LINK_MISSING:
 			b->stats.readaheads_failed++;
 			return drop_first_records(b, s, i, DATA_LOSS_REASSEMBLY_GAP);
@@ -221,8 +223,8 @@ static bool previous_chunk_may_grow(const struct trace_buffer *b, const struct t
 	       !b->refusing;
 }
 
-static enum step read_whole(struct trace_buffer *b, struct tb_seq *s, struct tb_record *head,
-			    const struct fragment *f, struct trace_packet *ret)
+static enum step read_whole_packet(struct trace_buffer *b, struct tb_seq *s, struct tb_record *head,
+				   const struct fragment *f, struct trace_packet *ret)
 {
 	if (f->size) {
 		b->slices[0] = (struct iovec){(void *)f->data, f->size};
@@ -230,7 +232,7 @@ static enum step read_whole(struct trace_buffer *b, struct tb_seq *s, struct tb_
 		ret->size = f->size;
 		move_loss_to_packet(s, head, ret);
 	}
-	advance_head(b, s, head, f->end);
+	mark_head_as_read(b, s, head, f->end);
 	return f->size ? STEP_PACKET : STEP_ON;
 }
 
@@ -247,13 +249,13 @@ static enum step buffer_read_head(struct trace_buffer *b, struct tb_seq *s,
 		return stall_sequence(s, TB_WAITS_FOR_MORE);
 	if (rec->used == 0)
 		return drop_first_records(b, s, 1, 0);
-	if (!fragment_at(rec, rec->read, &f)) {
+	if (!read_fragment_at(rec, rec->read, &f)) {
 		b->stats.abi_violations++;
 		return drop_first_records(b, s, 1, DATA_LOSS_CHUNK_CORRUPTED);
 	}
 	if (rec->read == 0 && rec->flags & TB_FROM_PREV) {
 		s->loss |= DATA_LOSS_ORPHAN_CONTINUATION;
-		advance_head(b, s, rec, f.end);
+		mark_head_as_read(b, s, rec, f.end);
 		return STEP_ON;
 	}
 	is_last = f.end == rec->used;
@@ -261,8 +263,8 @@ static enum step buffer_read_head(struct trace_buffer *b, struct tb_seq *s,
 		return s->ended ? drop_first_records(b, s, 1, DATA_LOSS_WRITER_ABORT)
 				: stall_sequence(s, TB_WAITS_FOR_PATCH);
 	if (is_last && rec->flags & TB_ON_NEXT)
-		return read_joined(b, s, ret);
-	return read_whole(b, s, rec, &f, ret);
+		return read_joined_packet(b, s, ret);
+	return read_whole_packet(b, s, rec, &f, ret);
 }
 
 /* ---- the pass ---- */
@@ -274,7 +276,7 @@ void trace_buffer_begin_read(struct trace_buffer *b)
 }
 
 /* Finds the next whole packet. Returns false if there is none, or after max_work steps. */
-static bool next_packet(struct trace_buffer *b, size_t max_work, struct trace_packet *ret)
+static bool find_next_packet(struct trace_buffer *b, size_t max_work, struct trace_packet *ret)
 {
 	struct tb_record *rec;
 
@@ -304,7 +306,7 @@ NO_CANARY bool trace_buffer_next_packet(struct trace_buffer *b, size_t *steps,
 {
 	bool found;
 
-	found = next_packet(b, steps ? *steps : SIZE_MAX, ret);
+	found = find_next_packet(b, steps ? *steps : SIZE_MAX, ret);
 	if (steps)
 		*steps -= MIN(*steps, b->work);
 	return found;

@@ -40,7 +40,7 @@ struct tb_seq *tb_seq_find(const struct trace_buffer *b, uint16_t producer_id, u
 
 /* ---- slots ---- */
 
-static int take_slot(struct tb_seqs *t, struct tb_seq *s)
+static int tb_seq_slot_take(struct tb_seqs *t, struct tb_seq *s)
 {
 	if (t->free_slot) {
 		s->slot = (uint32_t)t->free_slot;
@@ -54,7 +54,7 @@ static int take_slot(struct tb_seqs *t, struct tb_seq *s)
 	return 0;
 }
 
-static void give_slot(struct tb_seqs *t, uint32_t slot)
+static void tb_seq_slot_free(struct tb_seqs *t, uint32_t slot)
 {
 	t->slots[slot].next_free = t->free_slot << 1 | 1;
 	t->free_slot = slot;
@@ -77,7 +77,7 @@ static void remove_from_empty_list(struct tb_seqs *t, struct tb_seq *s)
 	t->n_empty--;
 }
 
-static struct tb_seq *seq_new(struct tb_seqs *t, const struct trace_buffer_writer *writer)
+static struct tb_seq *tb_seq_new(struct tb_seqs *t, const struct trace_buffer_writer *writer)
 {
 	_cleanup_(freep) struct tb_seq *s = calloc(1, sizeof(*s));
 
@@ -85,11 +85,11 @@ static struct tb_seq *seq_new(struct tb_seqs *t, const struct trace_buffer_write
 		return NULL;
 	s->writer = *writer;
 	s->key = buffer_sequences_key_of(writer->producer_id, writer->writer_id);
-	if (take_slot(t, s))
+	if (tb_seq_slot_take(t, s))
 		return NULL;
 	HASH_ADD(hh, t->by_key, key, sizeof(s->key), s);
 	if (!s->hh.tbl) {
-		give_slot(t, s->slot);
+		tb_seq_slot_free(t, s->slot);
 		return NULL;
 	}
 	t->n++;
@@ -98,19 +98,19 @@ static struct tb_seq *seq_new(struct tb_seqs *t, const struct trace_buffer_write
 }
 
 /* Removes the key of a sequence whose writer has ended, so that a later writer can use it. */
-static void forget_key(struct tb_seqs *t, struct tb_seq *s)
+static void tb_seq_forget_key(struct tb_seqs *t, struct tb_seq *s)
 {
 	HASH_DELETE(hh, t->by_key, s);
 	s->hh.tbl = NULL;
 }
 
-static void seq_free(struct tb_seqs *t, struct tb_seq *s)
+static void tb_seq_free(struct tb_seqs *t, struct tb_seq *s)
 {
 	if (s->hh.tbl)
-		forget_key(t, s);
+		tb_seq_forget_key(t, s);
 	if (s->refs.n == 0)
 		remove_from_empty_list(t, s);
-	give_slot(t, s->slot);
+	tb_seq_slot_free(t, s->slot);
 	t->n--;
 	tb_refs_deinit(&s->refs);
 	free(s);
@@ -123,10 +123,10 @@ struct tb_seq *tb_seq_get(struct trace_buffer *b, const struct trace_buffer_writ
 	if (s && (s->ended || s->writer.uid != writer->uid || s->writer.pid != writer->pid)) {
 		s->ended = true;
 		tb_seq_wake(b, s);
-		forget_key(&b->seqs, s);
+		tb_seq_forget_key(&b->seqs, s);
 		s = NULL;
 	}
-	return s ? s : seq_new(&b->seqs, writer);
+	return s ? s : tb_seq_new(&b->seqs, writer);
 }
 
 void tb_seqs_evict_empty(struct tb_seqs *t)
@@ -134,7 +134,7 @@ void tb_seqs_evict_empty(struct tb_seqs *t)
 	if (t->n_empty <= EMPTY_MAX)
 		return;
 	while (t->n_empty > EMPTY_KEPT)
-		seq_free(t, TAILQ_FIRST(&t->empty));
+		tb_seq_free(t, TAILQ_FIRST(&t->empty));
 }
 
 void tb_seqs_init(struct tb_seqs *t)
@@ -225,7 +225,7 @@ void tb_seq_enter_head(struct tb_seq *s, const struct tb_record *rec)
 	s->last_complete = false;
 }
 
-static void remove_head(struct trace_buffer *b, struct tb_seq *s, struct tb_record *rec)
+static void remove_head_record(struct trace_buffer *b, struct tb_seq *s, struct tb_record *rec)
 {
 	if (rec->read == 0)
 		tb_seq_enter_head(s, rec);
@@ -253,7 +253,7 @@ void tb_seq_finish_head(struct trace_buffer *b, struct tb_seq *s)
 
 	b->stats.chunks_read += rec->base == 0;
 	b->stats.bytes_read += tb_stride(rec->used);
-	remove_head(b, s, rec);
+	remove_head_record(b, s, rec);
 }
 
 void tb_seq_drop_up_to(struct trace_buffer *b, struct tb_record *rec)
@@ -269,7 +269,7 @@ void tb_seq_drop_up_to(struct trace_buffer *b, struct tb_record *rec)
 		b->stats.bytes_overwritten += tb_stride(head->used);
 		if (head->read < head->used)
 			s->loss |= DATA_LOSS_OVERWRITE;
-		remove_head(b, s, head);
+		remove_head_record(b, s, head);
 	}
 	tb_seq_wake(b, s);
 }

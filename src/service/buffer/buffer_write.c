@@ -67,7 +67,7 @@ static uint8_t *chunk_copy_address_of(const struct chunk_copy *c, size_t i)
 }
 
 /* Wraps to the start of the memory and moves the copied bytes there. */
-static void move_to_start(struct chunk_copy *c)
+static void wrap_copied_bytes(struct chunk_copy *c)
 {
 	size_t stored = c->window ? c->from : c->got;
 	uint8_t *before = chunk_copy_address_of(c, 0);
@@ -88,7 +88,7 @@ static enum tb_copy_result chunk_copy_reserve(struct chunk_copy *c, size_t n)
 		if (TB_RECORD_HEADER + n > tb_room_left(c->b))
 			return TB_COPY_FULL;
 	} else if (r->wr + TB_RECORD_HEADER + n > r->size) {
-		move_to_start(c);
+		wrap_copied_bytes(c);
 	}
 	tb_ring_make_room(c->b, r->wr + TB_RECORD_HEADER + n);
 	return TB_COPY_OK;
@@ -135,7 +135,7 @@ static void copy_next_part(struct chunk_copy *c, size_t upto)
 }
 
 /* Copies until at least `upto` bytes are copied. */
-static enum tb_copy_result copy_up_to(struct chunk_copy *c, size_t upto)
+static enum tb_copy_result copy_bytes_up_to(struct chunk_copy *c, size_t upto)
 {
 	enum tb_copy_result r;
 
@@ -147,9 +147,9 @@ static enum tb_copy_result copy_up_to(struct chunk_copy *c, size_t upto)
 	return r;
 }
 
-static inline enum tb_copy_result ensure_copied(struct chunk_copy *c, size_t upto)
+static inline enum tb_copy_result ensure_bytes_are_copied(struct chunk_copy *c, size_t upto)
 {
-	return upto <= c->got ? TB_COPY_OK : copy_up_to(c, upto);
+	return upto <= c->got ? TB_COPY_OK : copy_bytes_up_to(c, upto);
 }
 
 /* ---- the fragments in the copy ---- */
@@ -166,7 +166,7 @@ static enum tb_copy_result read_fragment_size(struct chunk_copy *c, size_t *off,
 		return TB_COPY_OK;
 	}
 	for (unsigned i = 0; i < MAX_SIZE_FIELD; i++) {
-		enum tb_copy_result r = ensure_copied(c, *off + 1);
+		enum tb_copy_result r = ensure_bytes_are_copied(c, *off + 1);
 		uint8_t byte;
 
 		if (r != TB_COPY_OK)
@@ -194,7 +194,7 @@ static enum tb_copy_result read_fragment(struct chunk_copy *c, size_t *off)
 		return TB_COPY_ABORTED;
 	if (size > c->len - body)
 		return TB_COPY_SHORT;
-	r = ensure_copied(c, body + (size_t)size);
+	r = ensure_bytes_are_copied(c, body + (size_t)size);
 	if (r == TB_COPY_OK)
 		*off = body + (size_t)size;
 	return r;
@@ -262,8 +262,8 @@ struct known {
 	bool complete;
 };
 
-static bool find_known(const struct trace_buffer *b, const struct tb_seq *s, uint32_t chunk_id,
-		       struct known *ret)
+static bool find_earlier_commits(const struct trace_buffer *b, const struct tb_seq *s,
+				 uint32_t chunk_id, struct known *ret)
 {
 	uint32_t i = tb_refs_upper_bound(&s->refs, chunk_id);
 
@@ -351,8 +351,8 @@ static void histogram_add(struct trace_buffer_histogram *h, int64_t value)
 	h->sums[i] += value;
 }
 
-static void count_record(struct trace_buffer *b, struct tb_seq *s, const struct known *k,
-			 const struct tb_record *rec)
+static void count_stored_record(struct trace_buffer *b, struct tb_seq *s, const struct known *k,
+				const struct tb_record *rec)
 {
 	struct trace_buffer_stats *st = &b->stats;
 
@@ -436,7 +436,7 @@ static void add_record(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_
 	b->stats.chunks_committed_out_of_order += i < n;
 	*tb_record_at(r, r->wr) = *header;
 	b->n_unread++;
-	count_record(b, s, k, header);
+	count_stored_record(b, s, k, header);
 	r->wr += tb_stride(header->used);
 	charge_ring_for_sequence(b, s);
 	if (r->wr == r->size && b->policy == TRACE_BUFFER_RING)
@@ -462,7 +462,7 @@ static void commit_to(struct trace_buffer *b, struct tb_seq *s, const struct smb
 		      const uint16_t *flags)
 {
 	struct known k = {0};
-	bool is_known = find_known(b, s, h->chunk_id, &k);
+	bool is_known = find_earlier_commits(b, s, h->chunk_id, &k);
 	uint16_t frags = whole_fragments(h, complete);
 	enum tb_copy_result r;
 	uint16_t new_flags;
@@ -554,7 +554,8 @@ void trace_buffer_end_writer(struct trace_buffer *b, uint16_t producer_id, uint1
 
 /* Records of one chunk are appended in their order: the first part of a chunk is known when its
  * rest follows. */
-static void append_record(struct trace_buffer *to, const struct tb_seq *from, struct tb_record *rec)
+static void append_record_of_clone(struct trace_buffer *to, const struct tb_seq *from,
+				   struct tb_record *rec)
 {
 	bool complete = rec->flags & TB_COMPLETE;
 	const struct smb_chunk_header h = {
@@ -580,7 +581,7 @@ void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)
 	struct tb_record *rec;
 
 	while ((rec = tb_ring_find_unread(&from->ring, &position))) {
-		append_record(to, tb_seq_of(from, rec), rec);
+		append_record_of_clone(to, tb_seq_of(from, rec), rec);
 		position += tb_stride(rec->used);
 	}
 	for (const struct tb_seq *s = from->seqs.by_key; s; s = s->hh.next) {

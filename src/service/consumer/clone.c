@@ -156,7 +156,7 @@ struct pending_clone {
 
 static void give_back_buffers(struct pending_clone *p);
 
-static void pending_free(struct pending_clone *p)
+static void pending_clone_free(struct pending_clone *p)
 {
 	for (size_t g = 0; g < N_GROUPS; g++)
 		if (p->flushes[g].running)
@@ -239,7 +239,7 @@ static void give_back_buffers(struct pending_clone *p)
 }
 
 /* Drops the data of buffers with clear_before_clone. */
-static int clear_buffers(struct session *s)
+static int clear_buffers_before_clone(struct session *s)
 {
 	for (size_t i = 0; i < trace_n_buffers(session_trace(s)); i++) {
 		struct trace_buffer *old;
@@ -312,7 +312,7 @@ static void clone_finish(struct pending_clone *p)
 	int r = p->file.fd >= 0 ? make_session_with_file(p, &clone, &e)
 				: make_session(p, &clone, &e);
 
-	pending_free(p);
+	pending_clone_free(p);
 	if (r < 0) {
 		clone_answer(c, &call, NULL, e.text);
 		return;
@@ -514,15 +514,15 @@ static void on_source_end(struct session_watch *w)
 	struct consumer_port *c = p->consumer;
 	struct ipc_call call = p->call;
 
-	pending_free(p);
+	pending_clone_free(p);
 	if (send_clone_reply(c, &call, NULL, "Original session ended") < 0)
 		ipc_reject(c->conn, &call);
 }
 
 /* Returns NULL and sets e on failure. */
-static struct pending_clone *pending_new(struct consumer_port *c, struct session *source,
-					 const struct ipc_call *call, struct clone_request *r,
-					 struct err_text *e)
+static struct pending_clone *pending_clone_new(struct consumer_port *c, struct session *source,
+					       const struct ipc_call *call, struct clone_request *r,
+					       struct err_text *e)
 {
 	struct pending_clone *p = calloc(1, sizeof(*p));
 
@@ -571,12 +571,12 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 	/* Checked before anything of the source is cleared or moved. */
 	if (session_file(source) && file_writer_check_clone(session_file(source), file.fd, &e) < 0)
 		return send_clone_reply(c, call, NULL, e.text);
-	p = pending_new(c, source, call, r, &e);
+	p = pending_clone_new(c, source, call, r, &e);
 	if (!p)
 		return send_clone_reply(c, call, NULL, e.text);
 	if (session_file(source))
 		p->file = passed_file_release(&file);
-	p->no_memory = clear_buffers(source) < 0 || make_buffer_copies(p) < 0;
+	p->no_memory = clear_buffers_before_clone(source) < 0 || make_buffer_copies(p) < 0;
 	if (r->for_bugreport || wants_bugreport(r))
 		flags |= FLUSH_FOR_BUGREPORT;
 	begin_flushes(p, flags);
@@ -607,6 +607,6 @@ void clone_cancel(struct consumer_port *c)
 	if (!p)
 		return;
 	call = p->call;
-	pending_free(p);
+	pending_clone_free(p);
 	ipc_reject(c->conn, &call);
 }

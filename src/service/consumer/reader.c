@@ -42,7 +42,7 @@ static void put_varint(struct reader *r, uint64_t v)
 
 /* Opens the next slice of the packet; its bytes, and nothing else, must follow. Returns their
  * number. */
-static size_t open_slice(struct reader *r, size_t left)
+static size_t open_slice_of_packet(struct reader *r, size_t left)
 {
 	size_t len = MIN(left, LIMIT_SLICE_BYTES);
 	size_t inner = 1 + pb_varint_len(len) + len + (len == left ? 2 : 0);
@@ -56,7 +56,7 @@ static size_t open_slice(struct reader *r, size_t left)
 	return len;
 }
 
-static void put_bytes(struct reader *r, const void *data, size_t len)
+static void put_bytes_into_reply(struct reader *r, const void *data, size_t len)
 {
 	memcpy(r->reply + r->reply_len, data, len);
 	r->reply_len += len;
@@ -68,17 +68,17 @@ static void reader_end_packet(struct reader *r)
 	put_varint(r, 1);
 }
 
-static void end_slice(struct reader *r)
+static void end_slice_of_packet(struct reader *r)
 {
 	if (r->packet_left > 0)
-		r->slice_left = open_slice(r, r->packet_left);
+		r->slice_left = open_slice_of_packet(r, r->packet_left);
 	else
 		reader_end_packet(r);
 }
 
 /* ---- large packets ---- */
 
-static void drop_large(struct reader *r)
+static void drop_large_packet(struct reader *r)
 {
 	free(TAKE_PTR(r->large.bytes));
 	quota_release(&r->account, QUOTA_CONN_BYTES, r->large.len);
@@ -86,23 +86,23 @@ static void drop_large(struct reader *r)
 }
 
 /* Sends up to `most` bytes of the copy. */
-static void send_large(struct reader *r, size_t most)
+static void send_large_packet(struct reader *r, size_t most)
 {
 	size_t end = MIN(r->large.len, r->large.sent + most);
 
 	while (r->large.sent < end) {
-		size_t len = open_slice(r, r->large.len - r->large.sent);
+		size_t len = open_slice_of_packet(r, r->large.len - r->large.sent);
 
-		put_bytes(r, r->large.bytes + r->large.sent, len);
+		put_bytes_into_reply(r, r->large.bytes + r->large.sent, len);
 		r->large.sent += len;
 	}
 	if (r->large.sent < r->large.len)
 		return;
 	reader_end_packet(r);
-	drop_large(r);
+	drop_large_packet(r);
 }
 
-static void begin_large(struct reader *r, size_t size)
+static void begin_large_packet(struct reader *r, size_t size)
 {
 	if (quota_charge(&r->account, QUOTA_CONN_BYTES, size, NULL) < 0)
 		return;
@@ -110,7 +110,7 @@ static void begin_large(struct reader *r, size_t size)
 	r->large.len = size;
 	r->large.sent = 0;
 	if (!r->large.bytes)
-		drop_large(r);
+		drop_large_packet(r);
 }
 
 static void reader_sink_begin(struct packet_sink *sink, size_t size)
@@ -118,14 +118,14 @@ static void reader_sink_begin(struct packet_sink *sink, size_t size)
 	struct reader *r = container_of(sink, struct reader, sink);
 
 	if (r->large.bytes)
-		send_large(r, SIZE_MAX); /* packets stay in order */
+		send_large_packet(r, SIZE_MAX); /* packets stay in order */
 	r->packet_left = size;
 	r->large.active = size > LARGE_PACKET_BYTES;
 	if (r->large.active) {
-		begin_large(r, size);
+		begin_large_packet(r, size);
 		return;
 	}
-	r->slice_left = open_slice(r, size);
+	r->slice_left = open_slice_of_packet(r, size);
 	if (size == 0)
 		reader_end_packet(r);
 }
@@ -144,13 +144,13 @@ static void reader_sink_bytes(struct packet_sink *sink, const void *data, size_t
 	while (len > 0) {
 		size_t n = MIN(len, r->slice_left);
 
-		put_bytes(r, p, n);
+		put_bytes_into_reply(r, p, n);
 		r->slice_left -= n;
 		r->packet_left -= n;
 		p += n;
 		len -= n;
 		if (r->slice_left == 0)
-			end_slice(r);
+			end_slice_of_packet(r);
 	}
 }
 
@@ -161,7 +161,7 @@ static void reader_stop(struct reader *r)
 	loop_timer_stop(&r->next_slice);
 	free(TAKE_PTR(r->reply));
 	compressor_free(TAKE_PTR(r->compressor));
-	drop_large(r);
+	drop_large_packet(r);
 	r->reply_len = 0;
 	r->session = NULL;
 }
@@ -171,7 +171,7 @@ static bool read_batch(struct reader *r)
 	bool more;
 
 	if (r->large.bytes) {
-		send_large(r, LARGE_PACKET_BYTES);
+		send_large_packet(r, LARGE_PACKET_BYTES);
 		return true;
 	}
 	if (!r->compressor)
@@ -191,7 +191,7 @@ static void reader_on_next_slice(void *ctx)
 		return; /* reader_on_drained() continues */
 	more = read_batch(r);
 	if (!more && r->large.bytes)
-		send_large(r, SIZE_MAX);
+		send_large_packet(r, SIZE_MAX);
 	if (r->reply_len > 0 || !more)
 		send_reply(r, more);
 	if (more)

@@ -94,7 +94,7 @@ static int read_words(const uint8_t *p, size_t len, struct words *w, struct err_
 	return 0;
 }
 
-static bool next_word(struct words *w, uint32_t *ret)
+static bool next_bytecode_word(struct words *w, uint32_t *ret)
 {
 	if (w->next == w->n)
 		return false;
@@ -139,11 +139,11 @@ static int filter_bytecode_add_rule(struct rules *r, uint32_t first, uint32_t en
 }
 
 /* Reads one word and its argument. Sets *ret_end if the word ends the message. */
-static int read_rule(struct words *w, struct rules *r, bool *ret_end, struct err_text *e)
+static int read_bytecode_rule(struct words *w, struct rules *r, bool *ret_end, struct err_text *e)
 {
 	uint32_t word, argument = 0, field, opcode;
 
-	if (!next_word(w, &word))
+	if (!next_bytecode_word(w, &word))
 		return fail_invalid(e, "it ends inside a message");
 	field = word >> 3;
 	opcode = word & 7;
@@ -153,7 +153,7 @@ static int read_rule(struct words *w, struct rules *r, bool *ret_end, struct err
 	if (field == 0)
 		return fail_invalid(e, "a field has the number 0");
 	if ((opcode == OP_RANGE || opcode == OP_NESTED || opcode == OP_STRING_TYPE) &&
-	    !next_word(w, &argument))
+	    !next_bytecode_word(w, &argument))
 		return fail_invalid(e, "it ends inside a message");
 	switch ((enum opcode)opcode) {
 	case OP_FIELD:
@@ -193,11 +193,11 @@ static int next_overlay_triple(struct overlay *o, struct err_text *e)
 {
 	uint32_t message, word, argument, opcode;
 
-	if (!next_word(&o->words, &message)) {
+	if (!next_bytecode_word(&o->words, &message)) {
 		o->message = UINT32_MAX;
 		return 0;
 	}
-	if (!next_word(&o->words, &word) || !next_word(&o->words, &argument))
+	if (!next_bytecode_word(&o->words, &word) || !next_bytecode_word(&o->words, &argument))
 		return fail_invalid(e, "the overlay ends inside a triple");
 	opcode = word & 7;
 	if (opcode != OP_FIELD && opcode != OP_STRING && opcode != OP_STRING_TYPE)
@@ -266,7 +266,8 @@ static int apply_overlay(struct overlay *o, uint32_t message, struct rules *r, s
 
 /* ---- the table ---- */
 
-static int put_range(struct filter_bytecode *b, uint32_t first, uint32_t end, packed_action action)
+static int put_field_range(struct filter_bytecode *b, uint32_t first, uint32_t end,
+			   packed_action action)
 {
 	struct filter_table *t = &b->messages[b->n_messages - 1];
 	struct filter_range *last = t->n_ranges ? &b->ranges[b->n_ranges - 1] : NULL;
@@ -294,7 +295,7 @@ static uint32_t count_indexed_fields(const struct rules *r)
 	return n;
 }
 
-static int fill_table(struct filter_bytecode *b, const struct rules *r)
+static int fill_message_table(struct filter_bytecode *b, const struct rules *r)
 {
 	struct filter_table *t = &b->messages[b->n_messages - 1];
 	const size_t base = b->n_actions;
@@ -310,14 +311,14 @@ static int fill_table(struct filter_bytecode *b, const struct rules *r)
 	for (uint32_t i = 0; i < t->n_direct; i++)
 		b->actions[base + i] = i < LOW_FIELDS ? r->low[i] : FILTER_DROP;
 	for (uint32_t i = t->n_direct; i < r->n_low && error == 0; i++)
-		error = put_range(b, i, i + 1, r->low[i]);
+		error = put_field_range(b, i, i + 1, r->low[i]);
 	for (size_t i = 0; i < r->n_high && error == 0; i++) {
 		uint32_t from = r->high[i].first, end = r->high[i].end;
 
 		for (; from < MIN(end, t->n_direct); from++)
 			b->actions[base + from] = r->high[i].action;
 		if (from < end)
-			error = put_range(b, from, end, r->high[i].action);
+			error = put_field_range(b, from, end, r->high[i].action);
 	}
 	return error;
 }
@@ -330,7 +331,7 @@ static int filter_bytecode_read_message(struct filter_bytecode *b, struct words 
 	int error = 0;
 
 	while (!end && error == 0)
-		error = read_rule(w, &r, &end, e);
+		error = read_bytecode_rule(w, &r, &end, e);
 	if (error == 0)
 		error = apply_overlay(o, (uint32_t)b->n_messages, &r, e);
 	if (error == 0) {
@@ -339,7 +340,7 @@ static int filter_bytecode_read_message(struct filter_bytecode *b, struct words 
 			error = fail_no_memory(e);
 		} else {
 			b->n_messages++;
-			error = fill_table(b, &r) < 0 ? fail_no_memory(e) : 0;
+			error = fill_message_table(b, &r) < 0 ? fail_no_memory(e) : 0;
 		}
 	}
 	free(r.high);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Only on_close, which the loop calls, frees a connection while the host exists. So a method can
+ * Only on_connection_close(), which the loop calls, frees a connection while the host exists. So a method can
  * send to any connection, including its own, and no connection is freed meanwhile.
  *
  * The host's service has number 1, the extra service of an entrance number 2.
@@ -71,7 +71,7 @@ struct listener {
 	const struct ipc_entrance *entrance; /* borrowed */
 };
 
-static void pause_all(struct listeners *l, uint64_t ns)
+static void pause_accepting(struct listeners *l, uint64_t ns)
 {
 	struct listener *one;
 
@@ -82,7 +82,7 @@ static void pause_all(struct listeners *l, uint64_t ns)
 	event_timer_us(l->resume, ns / 1000);
 }
 
-static void on_resume(evutil_socket_t fd, short what, void *ctx)
+static void resume_accepting(evutil_socket_t fd, short what, void *ctx)
 {
 	struct listeners *l = ctx;
 	struct listener *one;
@@ -117,9 +117,9 @@ static void on_acceptable(evutil_socket_t fd, short what, void *ctx)
 	if (r < 0) {
 		/* The kernel keeps reporting that a peer waits. */
 		l->on_failure(l->ctx, r);
-		pause_all(l, FAILURE_PAUSE_NS);
+		pause_accepting(l, FAILURE_PAUSE_NS);
 	} else if (l->is_urgent) {
-		pause_all(l, MAX(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin, LEAST_PAUSE_NS));
+		pause_accepting(l, MAX(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin, LEAST_PAUSE_NS));
 		event_active(l->others_ran, EV_TIMEOUT, 0);
 	}
 }
@@ -170,8 +170,8 @@ static void listeners_deinit(struct listeners *l)
 static int listeners_init(struct listeners *l)
 {
 	LIST_INIT(&l->list);
-	l->resume = evtimer_new(l->loop, on_resume, l);
-	l->others_ran = evtimer_new(l->loop, on_resume, l);
+	l->resume = evtimer_new(l->loop, resume_accepting, l);
+	l->others_ran = evtimer_new(l->loop, resume_accepting, l);
 	if (!l->resume || !l->others_ran) {
 		listeners_deinit(l);
 		return -ENOMEM;
@@ -381,14 +381,14 @@ static uint64_t urgent_busy_ns(const struct ipc_host *h, uint64_t now_ns)
 /* Returns the time from which the work for this user is measured, or 0 for root, whose work is not
  * measured. On a busy machine the elapsed time includes the work of other processes, so CPU time is
  * measured where it limits something. It takes a system call. */
-static uint64_t work_begin(const struct ipc_host *h, uint64_t user)
+static uint64_t measure_work_begin(const struct ipc_host *h, uint64_t user)
 {
 	if (quota_is_root(h->quota, user))
 		return 0;
 	return h->service->is_urgent ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : clock_mono_ns();
 }
 
-static void work_end(struct ipc_host *h, uint64_t begin_ns)
+static void measure_work_end(struct ipc_host *h, uint64_t begin_ns)
 {
 	uint64_t now = clock_mono_ns();
 
@@ -403,14 +403,14 @@ static void work_end(struct ipc_host *h, uint64_t begin_ns)
 	h->busy_at_ns = now;
 }
 
-/* The connection stays valid: only on_close() ends it. */
+/* The connection stays valid: only on_connection_close() ends it. */
 static void ipc_host_on_message(void *ctx, const uint8_t *data, size_t len)
 {
 	struct ipc_conn *c = ctx;
-	uint64_t begin = work_begin(c->host, c->account.user);
+	uint64_t begin = measure_work_begin(c->host, c->account.user);
 
 	handle_frame(c, data, len);
-	work_end(c->host, begin);
+	measure_work_end(c->host, begin);
 }
 
 static bool may_be_urgent(void *ctx)
@@ -435,12 +435,12 @@ static void connection_free(struct ipc_conn *c)
 	free(c);
 }
 
-static void on_close(void *ctx, int error)
+static void on_connection_close(void *ctx, int error)
 {
 	struct ipc_conn *c = ctx;
 	struct ipc_host *h = c->host;
 	uint64_t user = c->account.user;
-	uint64_t begin = work_begin(h, user);
+	uint64_t begin = measure_work_begin(h, user);
 	const char *why = error == -ENOBUFS    ? "does not read its socket"
 			  : error == -EDQUOT   ? "makes the service hold too many bytes"
 			  : error == -EMSGSIZE ? "sent a frame that is too long"
@@ -456,10 +456,10 @@ static void on_close(void *ctx, int error)
 			  "%s: %s %s; disconnected", c->host->service->name, who, why);
 	}
 	connection_free(c);
-	work_end(h, begin);
+	measure_work_end(h, begin);
 }
 
-static void on_drained(void *ctx)
+static void on_connection_drained(void *ctx)
 {
 	struct ipc_conn *c = ctx;
 
@@ -467,7 +467,7 @@ static void on_drained(void *ctx)
 		c->host->service->on_drained(c->services[0].endpoint);
 }
 
-static int on_memory(void *ctx, size_t before, size_t now)
+static int account_connection_memory(void *ctx, size_t before, size_t now)
 {
 	struct ipc_conn *c = ctx;
 
@@ -479,7 +479,7 @@ static int on_memory(void *ctx, size_t before, size_t now)
 
 /* Closes a descriptor in the background. Disconnects the peer if too many descriptors of its user
  * wait to be closed. */
-static void close_fd(void *ctx, int fd)
+static void close_fd_in_background(void *ctx, int fd)
 {
 	struct ipc_conn *c = ctx;
 
@@ -491,10 +491,10 @@ static void close_fd(void *ctx, int fd)
 
 static const struct msgsock_ops sock_ops = {
 	.on_message = ipc_host_on_message,
-	.on_close = on_close,
-	.on_drained = on_drained,
-	.on_memory = on_memory,
-	.close_fd = close_fd,
+	.on_close = on_connection_close,
+	.on_drained = on_connection_drained,
+	.on_memory = account_connection_memory,
+	.close_fd = close_fd_in_background,
 	.may_be_urgent = may_be_urgent,
 };
 

@@ -44,7 +44,7 @@ static const struct {
 };
 
 /* Returns a limit in which one user may have a quarter of `all`, but at most per_user. */
-static struct quota_limit make_limit(uint64_t all, uint64_t per_user)
+static struct quota_limit make_quota_limit(uint64_t all, uint64_t per_user)
 {
 	per_user = MIN(per_user, MAX(all / 4, 1u));
 	return (struct quota_limit){.all = all, .per_user = per_user, .of_root = per_user};
@@ -55,14 +55,15 @@ static void set_memory_limits(struct quota *q, uint64_t memory)
 {
 	struct quota_limit *l = q->limits;
 
-	l[QUOTA_BUFFER_BYTES] = make_limit(memory / 4 * 3, UINT64_MAX);
+	l[QUOTA_BUFFER_BYTES] = make_quota_limit(memory / 4 * 3, UINT64_MAX);
 	l[QUOTA_BUFFER_BYTES].of_root = l[QUOTA_BUFFER_BYTES].all;
-	l[QUOTA_SMB_BYTES] = make_limit(MIN(MAX_SMB_BYTES, memory / 8), UINT64_MAX);
-	l[QUOTA_CONN_BYTES] = make_limit(MIN(MAX_CONN_BYTES, memory / 16), UINT64_MAX);
-	l[QUOTA_CONFIG_BYTES] = make_limit(MIN(MAX_CONFIG_BYTES_ALL, memory / 32), UINT64_MAX);
+	l[QUOTA_SMB_BYTES] = make_quota_limit(MIN(MAX_SMB_BYTES, memory / 8), UINT64_MAX);
+	l[QUOTA_CONN_BYTES] = make_quota_limit(MIN(MAX_CONN_BYTES, memory / 16), UINT64_MAX);
+	l[QUOTA_CONFIG_BYTES] =
+		make_quota_limit(MIN(MAX_CONFIG_BYTES_ALL, memory / 32), UINT64_MAX);
 	l[QUOTA_DESCRIPTOR_BYTES] =
-		make_limit(MIN(MAX_DESCRIPTOR_BYTES_ALL, memory / 64), UINT64_MAX);
-	l[QUOTA_WRITERS] = make_limit(MIN(MAX_WRITERS, memory / 256), UINT64_MAX);
+		make_quota_limit(MIN(MAX_DESCRIPTOR_BYTES_ALL, memory / 64), UINT64_MAX);
+	l[QUOTA_WRITERS] = make_quota_limit(MIN(MAX_WRITERS, memory / 256), UINT64_MAX);
 }
 
 /* Each connection needs a descriptor. OTHER_DESCRIPTORS are for files and shared memory. */
@@ -71,9 +72,9 @@ static void set_connection_limits(struct quota *q, uint64_t descriptors)
 	uint64_t usable = descriptors - MIN(OTHER_DESCRIPTORS, descriptors / 2);
 
 	q->limits[QUOTA_PRODUCERS] =
-		make_limit(MIN(MAX_PRODUCER_CONNECTIONS, usable / 16 * 15), UINT64_MAX);
+		make_quota_limit(MIN(MAX_PRODUCER_CONNECTIONS, usable / 16 * 15), UINT64_MAX);
 	q->limits[QUOTA_CONSUMERS] =
-		make_limit(MIN(MAX_CONSUMER_CONNECTIONS, usable / 16), UINT64_MAX);
+		make_quota_limit(MIN(MAX_CONSUMER_CONNECTIONS, usable / 16), UINT64_MAX);
 }
 
 static uint64_t max_descriptors(void)
@@ -88,10 +89,10 @@ void quota_init(struct quota *q)
 	*q = (struct quota){.own_user = geteuid()};
 	set_connection_limits(q, max_descriptors());
 	set_memory_limits(q, memory_limit());
-	q->limits[QUOTA_SESSIONS] = make_limit(MAX_SESSIONS, LIMIT_SESSIONS_PER_UID);
-	q->limits[QUOTA_CLONES] = make_limit(MAX_CLONES, UINT64_MAX);
-	q->limits[QUOTA_BUFFERS] = make_limit(MAX_BUFFERS, UINT64_MAX);
-	q->limits[QUOTA_MACHINES] = make_limit(MAX_MACHINES, UINT64_MAX);
+	q->limits[QUOTA_SESSIONS] = make_quota_limit(MAX_SESSIONS, LIMIT_SESSIONS_PER_UID);
+	q->limits[QUOTA_CLONES] = make_quota_limit(MAX_CLONES, UINT64_MAX);
+	q->limits[QUOTA_BUFFERS] = make_quota_limit(MAX_BUFFERS, UINT64_MAX);
+	q->limits[QUOTA_MACHINES] = make_quota_limit(MAX_MACHINES, UINT64_MAX);
 }
 
 void quota_deinit(struct quota *q)
@@ -175,7 +176,7 @@ uint64_t quota_share(uint64_t all, uint64_t others)
 
 /* Returns how much a user may hold in total, given what others hold now. Root may hold of_root, or
  * all that the others leave if that is less: at least a quarter of all. */
-static uint64_t fair_share(const struct quota *q, uint64_t user, enum quota_kind kind)
+static uint64_t quota_fair_share(const struct quota *q, uint64_t user, enum quota_kind kind)
 {
 	const struct quota_limit *limit = &q->limits[kind];
 	uint64_t others = q->held[kind] - quota_held_by_user(q, user, kind);
@@ -193,7 +194,7 @@ int quota_check(const struct quota_account *a, enum quota_kind kind, uint64_t n,
 	struct quota *q = a->quota;
 	const struct quota_limit *limit = &q->limits[kind];
 	uint64_t of_user = quota_held_by_user(q, a->user, kind);
-	uint64_t share = fair_share(q, a->user, kind);
+	uint64_t share = quota_fair_share(q, a->user, kind);
 	uint64_t own = quota_max_of_user(q, a->user, kind);
 
 	if (n <= share && of_user <= share - n)

@@ -69,7 +69,7 @@ static atomic_int closed_socket = -1;
 /* ---- the child: its state ---- */
 
 /* Writes the folder of the path into buf. */
-static void folder_of(const char *path, char buf[static PATH_MAX])
+static void folder_of_path(const char *path, char buf[static PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
 
@@ -87,7 +87,7 @@ static int restrict_to_folders(const struct file_helper_options *o)
 	int r;
 
 	for (; n < o->n_remove; n++) {
-		folder_of(o->remove[n].path, paths[n]);
+		folder_of_path(o->remove[n].path, paths[n]);
 		writable[n] = (struct landlock_path){paths[n], true};
 	}
 	if (o->output_dir)
@@ -163,7 +163,7 @@ static void close_created_file(const struct output_file *id)
 }
 
 /* Truncates a file to whole packets. Reads their lengths only, where packets are large. */
-static void cut_to_packets(int fd)
+static void cut_to_whole_packets(int fd)
 {
 	static uint8_t buf[64u << 10];
 	off_t end = 0;
@@ -203,7 +203,7 @@ static bool send_answer(int fd, const struct answer *a, int passed)
 	return helper_send(fd, a, sizeof(*a), passed, 0) == 0;
 }
 
-static bool serve_one(int fd, int folder, struct request *q)
+static bool serve_request(int fd, int folder, struct request *q)
 {
 	_cleanup_(closep) int made = -1;
 	struct answer a = {.result = -EINVAL};
@@ -248,12 +248,12 @@ static void file_helper_run_child(int fd, void *ctx)
 			remove_socket_files(s->options);
 			_exit(0);
 		}
-		if (!serve_one(fd, s->folder, &q))
+		if (!serve_request(fd, s->folder, &q))
 			break;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(created); i++)
 		if (created[i].fd > 0)
-			cut_to_packets(created[i].fd);
+			cut_to_whole_packets(created[i].fd);
 	_exit(0);
 }
 

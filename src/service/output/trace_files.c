@@ -179,7 +179,7 @@ static struct file_part *trace_files_choose(struct trace_files *f, size_t size)
 	return f->sequence ? choose_part_of_sequence(f) : trace_files_newest(f);
 }
 
-static void set_next_sequence(struct packet_sink *sink, uint32_t id, uint32_t state)
+static void set_sequence_of_packet(struct packet_sink *sink, uint32_t id, uint32_t state)
 {
 	struct trace_files *f = container_of(sink, struct trace_files, sink);
 
@@ -209,7 +209,7 @@ static void trace_files_sink_bytes(struct packet_sink *sink, const void *data, s
 
 /* ---- bytes out ---- */
 
-static void take_result(struct trace_files *f, struct file_result *r)
+static void take_write_result(struct trace_files *f, struct file_result *r)
 {
 	f->results++;
 	for (size_t i = 0; i < f->n; i++)
@@ -224,19 +224,19 @@ static void take_result(struct trace_files *f, struct file_result *r)
 		f->error = err_set(&f->error_text, r->error, "%s", strerror(-r->error));
 }
 
-static void take_results(struct trace_files *f)
+static void take_write_results(struct trace_files *f)
 {
 	struct file_result r;
 
 	while (f->writer && write_thread_next_result(f->writer, &r))
-		take_result(f, &r);
+		take_write_result(f, &r);
 }
 
 int trace_files_write(struct trace_files *f)
 {
 	int r = OUT_FILE_DONE, one;
 
-	take_results(f);
+	take_write_results(f);
 	for (size_t i = 0; i < f->n; i++) {
 		file_part_end_group(&f->list[i]);
 		one = out_file_write(&f->list[i].out);
@@ -343,7 +343,7 @@ int trace_files_open(struct trace_files *f, const struct file_owner *owner,
 
 	trace_files_init(f, owner);
 	if (config->rotate)
-		f->sink.of_sequence = set_next_sequence;
+		f->sink.of_sequence = set_sequence_of_packet;
 	if (file_rotation_init(&f->rotation, config, owner->uid) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	f->tail_bytes = config->rotate ? FILE_TAIL_BYTES : 0;
@@ -382,7 +382,7 @@ static bool is_readable(int fd)
 	return flags >= 0 && (flags & O_ACCMODE) == O_RDWR;
 }
 
-static int check_part(const struct file_part *p, const struct statx *to)
+static int check_part_can_be_copied(const struct file_part *p, const struct statx *to)
 {
 	struct statx st;
 	int r = passed_file_stat(p->out.fd, &st);
@@ -421,7 +421,7 @@ int trace_files_check_copy(const struct trace_files *f, int to, struct err_text 
 	int r = passed_file_stat(to, &st);
 
 	for (size_t i = 0; i < f->n && r == 0; i++)
-		r = check_part(&f->list[i], &st);
+		r = check_part_can_be_copied(&f->list[i], &st);
 	return r == 0 ? 0 : set_copy_error(f, r, e);
 }
 

@@ -93,7 +93,7 @@ struct worker {
 	} files[MAX_FILE_PARTS];
 };
 
-static struct open_file *find_file(struct worker *w, int fd)
+static struct open_file *find_open_file(struct worker *w, int fd)
 {
 	for (size_t i = 0; i < MAX_FILE_PARTS; i++)
 		if (w->files[i].fd == fd)
@@ -101,9 +101,9 @@ static struct open_file *find_file(struct worker *w, int fd)
 	return NULL;
 }
 
-static void count_written(struct worker *w, int fd, uint64_t bytes)
+static void count_written_bytes(struct worker *w, int fd, uint64_t bytes)
 {
-	struct open_file *f = find_file(w, fd);
+	struct open_file *f = find_open_file(w, fd);
 
 	if (f)
 		f->written += bytes;
@@ -136,7 +136,7 @@ static void report_progress(const struct worker *w, uint64_t id)
  * Before Linux 6.4, RWF_NOWAIT does not work on pipes. Then poll(2) promises room for PIPE_BUF
  * bytes, and the thread waits only if a peer fills the pipe after the poll, or holds its lock.
  */
-static ssize_t write_at_once(int fd, const uint8_t *data, size_t len)
+static ssize_t write_without_waiting(int fd, const uint8_t *data, size_t len)
 {
 	const struct iovec all = {(void *)data, len};
 	ssize_t n = pwritev2(fd, &all, 1, -1, RWF_NOWAIT);
@@ -163,7 +163,7 @@ static ssize_t write_to_pipe(const struct worker *w, int fd, const uint8_t *data
 		errno = ECANCELED; /* the writer was freed */
 		return -1;
 	}
-	n = write_at_once(fd, data, len);
+	n = write_without_waiting(fd, data, len);
 	if (n < 0 && errno == EAGAIN)
 		errno = EINTR; /* a peer has filled the pipe meanwhile */
 	return n;
@@ -208,7 +208,7 @@ static struct file_result do_write(struct worker *w, const struct job *j)
 	if (r.kept < done)
 		write_thread_cut(j->fd, file_offset(j->fd) - (off_t)(done - r.kept));
 	r.removed = fstat(j->fd, &st) == 0 && st.st_nlink == 0;
-	count_written(w, j->fd, r.kept);
+	count_written_bytes(w, j->fd, r.kept);
 	return r;
 }
 
@@ -248,7 +248,7 @@ static void free_untaken_results(int results)
 /* Adds the file to those that are open, with the offset at which the trace begins. */
 static void add_open_file(struct worker *w, int fd)
 {
-	struct open_file *f = find_file(w, -1);
+	struct open_file *f = find_open_file(w, -1);
 	int flags = fcntl(fd, F_GETFL);
 	bool appends = flags >= 0 && flags & O_APPEND;
 	struct stat st;
@@ -260,7 +260,7 @@ static void add_open_file(struct worker *w, int fd)
 
 static void close_open_file(struct worker *w, int fd)
 {
-	struct open_file *f = find_file(w, fd);
+	struct open_file *f = find_open_file(w, fd);
 
 	close(fd);
 	if (!f)
@@ -272,7 +272,7 @@ static void close_open_file(struct worker *w, int fd)
 
 static void do_truncate(struct worker *w, int fd)
 {
-	struct open_file *f = find_file(w, fd);
+	struct open_file *f = find_open_file(w, fd);
 
 	if (!f || f->written == 0)
 		return;
@@ -284,7 +284,7 @@ static void do_truncate(struct worker *w, int fd)
 
 static struct file_result do_send_range(struct worker *w, const struct job *j)
 {
-	const struct open_file *f = find_file(w, j->fd);
+	const struct open_file *f = find_open_file(w, j->fd);
 	struct file_range range = {0};
 
 	/* Without the range the copy fails. */
@@ -325,7 +325,7 @@ static int copy_range(struct worker *w, const struct job *j, struct file_range r
 		if (n <= 0)
 			return n < 0 ? -errno : -EIO; /* the file was truncated */
 		done = write_bytes(w, j, buf, (size_t)n, &r);
-		count_written(w, j->fd, done);
+		count_written_bytes(w, j->fd, done);
 		*ret_kept += done;
 		range.begin += n;
 		report_progress(w, j->id);

@@ -56,7 +56,7 @@ static void flush_call_done(const struct flush_request *r, bool success)
 		r->done(r->ctx, &r->call, success);
 }
 
-static void stop_wait(struct flush_wait *w)
+static void stop_waiting_for_producer(struct flush_wait *w)
 {
 	TAILQ_REMOVE(&w->producer->flush_waits, w, link);
 	w->producer = NULL;
@@ -67,7 +67,7 @@ static void flush_free(struct pending_flush *f)
 {
 	for (size_t i = 0; i < f->n_waits; i++)
 		if (f->waits[i].producer)
-			stop_wait(&f->waits[i]);
+			stop_waiting_for_producer(&f->waits[i]);
 	loop_timer_deinit(&f->timer);
 	quota_release(&f->session->account, QUOTA_CONN_BYTES, f->cost);
 	free(f->waits);
@@ -130,7 +130,7 @@ void flush_on_ack(struct producer_port *p, uint64_t flush_id)
 	struct flush_wait *w;
 
 	while ((w = TAILQ_FIRST(&p->flush_waits)) && w->flush->id <= flush_id) {
-		stop_wait(w);
+		stop_waiting_for_producer(w);
 		if (w->flush->n_waiting == 0)
 			loop_timer_once(&w->flush->timer, 0, false);
 	}
@@ -141,7 +141,7 @@ void flush_forget_producer(struct producer_port *p)
 	flush_on_ack(p, UINT64_MAX);
 }
 
-static void end_requests(struct session *s, const void *ctx, bool reject)
+static void end_flush_requests(struct session *s, const void *ctx, bool reject)
 {
 	struct pending_flush *f;
 
@@ -159,12 +159,12 @@ static void end_requests(struct session *s, const void *ctx, bool reject)
 
 void session_reject_flushes(struct session *s, const void *ctx)
 {
-	end_requests(s, ctx, true);
+	end_flush_requests(s, ctx, true);
 }
 
 void session_forget_flushes(struct session *s, const void *ctx)
 {
-	end_requests(s, ctx, false);
+	end_flush_requests(s, ctx, false);
 }
 
 void flush_cancel_all(struct session *s)
@@ -184,7 +184,7 @@ void flush_cancel_all(struct session *s)
 
 /* Sends the request to a producer with an instance that flushes. ids: scratch, with room for all
  * instances of the session. */
-static void ask_producer(struct pending_flush *f, struct producer_port *p, uint64_t *ids)
+static void ask_producer_to_flush(struct pending_flush *f, struct producer_port *p, uint64_t *ids)
 {
 	const struct source_instance *i;
 	bool takes_part = false;
@@ -215,7 +215,7 @@ static int flush_charge(struct pending_flush *f, size_t bytes)
 	return r;
 }
 
-static int ask_producers(struct pending_flush *f)
+static int ask_producers_to_flush(struct pending_flush *f)
 {
 	struct sessions *sessions = f->session->sessions;
 	_cleanup_(freep) uint64_t *ids = calloc(f->session->n_instances + 1, sizeof(*ids));
@@ -230,7 +230,7 @@ static int ask_producers(struct pending_flush *f)
 	if (!ids || !f->waits)
 		return -ENOMEM;
 	TAILQ_FOREACH (p, &sessions->producers->list, link)
-		ask_producer(f, p, ids);
+		ask_producer_to_flush(f, p, ids);
 	return 0;
 }
 
@@ -253,7 +253,7 @@ static int flush_start(struct pending_flush *f)
 {
 	uint32_t timeout_ms = f->request.timeout_ms;
 	struct session *s = f->session;
-	int r = ask_producers(f);
+	int r = ask_producers_to_flush(f);
 
 	if (r < 0) {
 		flush_free(f);

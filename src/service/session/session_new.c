@@ -261,7 +261,7 @@ static Pb__TraceConfig__DataSource *session_change_find(const Pb__TraceConfig *c
 }
 
 /* Copies the list, because several data sources of the session may get the same one. */
-static int copy_list(char **from, size_t n, char ***ret)
+static int copy_filter_list(char **from, size_t n, char ***ret)
 {
 	char **list = calloc(n + 1, sizeof(*list));
 
@@ -280,11 +280,11 @@ static int copy_list(char **from, size_t n, char ***ret)
 	return 0;
 }
 
-static int replace_list(char ***list, size_t *n, char **from, size_t n_from)
+static int replace_filter_list(char ***list, size_t *n, char **from, size_t n_from)
 {
 	char **copy;
 
-	if (copy_list(from, n_from, &copy) < 0)
+	if (copy_filter_list(from, n_from, &copy) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < *n; i++)
 		free((*list)[i]);
@@ -294,7 +294,7 @@ static int replace_list(char ***list, size_t *n, char **from, size_t n_from)
 	return 0;
 }
 
-static size_t bytes_of(char **list, size_t n)
+static size_t bytes_of_filter_list(char **list, size_t n)
 {
 	size_t bytes = 0;
 
@@ -314,9 +314,10 @@ static int check_size_of_copies(const struct session *s, const Pb__TraceConfig *
 			with, session_change_name_of(s->config->data_sources[i]));
 
 		if (new)
-			bytes += bytes_of(new->producer_name_filter, new->n_producer_name_filter) +
-				 bytes_of(new->producer_name_regex_filter,
-					  new->n_producer_name_regex_filter);
+			bytes += bytes_of_filter_list(new->producer_name_filter,
+						      new->n_producer_name_filter) +
+				 bytes_of_filter_list(new->producer_name_regex_filter,
+						      new->n_producer_name_regex_filter);
 		if (bytes > MAX_CONFIG_BYTES)
 			return err_set(e, -E2BIG, "the filters have more than %u bytes",
 				       MAX_CONFIG_BYTES);
@@ -335,11 +336,12 @@ static void replace_filters(struct session *s, const Pb__TraceConfig *with)
 
 		if (!new)
 			continue;
-		if (replace_list(&d->producer_name_filter, &d->n_producer_name_filter,
-				 new->producer_name_filter, new->n_producer_name_filter) < 0 ||
-		    replace_list(&d->producer_name_regex_filter, &d->n_producer_name_regex_filter,
-				 new->producer_name_regex_filter,
-				 new->n_producer_name_regex_filter) < 0)
+		if (replace_filter_list(&d->producer_name_filter, &d->n_producer_name_filter,
+					new->producer_name_filter,
+					new->n_producer_name_filter) < 0 ||
+		    replace_filter_list(
+			    &d->producer_name_regex_filter, &d->n_producer_name_regex_filter,
+			    new->producer_name_regex_filter, new->n_producer_name_regex_filter) < 0)
 			quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
 				  "out of memory: some filters are not changed");
 		source_instances_setup_new(s, i, &steps);

@@ -310,7 +310,7 @@ static bool wants_events(const struct session *s)
 }
 
 /* The name of the other session is only for root and its own user. */
-static void record_other(struct session *s, const struct session *other)
+static void record_state_of_other(struct session *s, const struct session *other)
 {
 	char *name = other->config->unique_session_name;
 	bool may_see = s->uid == 0 || s->uid == other->uid;
@@ -335,7 +335,7 @@ void session_record_other_states(struct session *s)
 		return;
 	TAILQ_FOREACH (other, &s->sessions->list, link)
 		if (other != s)
-			record_other(s, other);
+			record_state_of_other(s, other);
 }
 
 void session_set_state(struct session *s, enum session_state state)
@@ -346,7 +346,7 @@ void session_set_state(struct session *s, enum session_state state)
 	s->state_boot_ns = clock_boot_ns();
 	TAILQ_FOREACH (other, &s->sessions->list, link)
 		if (other != s && wants_events(other))
-			record_other(other, s);
+			record_state_of_other(other, s);
 }
 
 /* ---- owners and watches ---- */
@@ -502,7 +502,7 @@ int session_copy_departures(const struct session *from, struct session *to)
 
 /* ---- TraceStats: the counters of the service, of the session and of its trace ---- */
 
-static void put_service(const struct sessions *ss, struct pb_enc *e)
+static void put_service_stats(const struct sessions *ss, struct pb_enc *e)
 {
 	uint64_t n_sessions = 0, n_buffers = 0;
 	const struct session *s;
@@ -521,7 +521,7 @@ static void put_service(const struct sessions *ss, struct pb_enc *e)
 	pb_enc_u64(e, PB_TRACE_STATS_PATCHES_DISCARDED, ss->producers->patches_discarded);
 }
 
-static void put_flushes(const struct session *s, struct pb_enc *e)
+static void put_flush_stats(const struct session *s, struct pb_enc *e)
 {
 	pb_enc_u64(e, PB_TRACE_STATS_FLUSHES_REQUESTED, s->flushes_requested);
 	pb_enc_u64(e, PB_TRACE_STATS_FLUSHES_SUCCEEDED, s->flushes_succeeded);
@@ -530,7 +530,7 @@ static void put_flushes(const struct session *s, struct pb_enc *e)
 		pb_enc_u64(e, PB_TRACE_STATS_FINAL_FLUSH_OUTCOME, s->final_flush);
 }
 
-static void put_limits(const struct session *s, struct pb_enc *e)
+static void put_quota_stats(const struct session *s, struct pb_enc *e)
 {
 	const struct quota *q = s->account.quota;
 
@@ -564,11 +564,11 @@ void session_put_stats(void *session, struct pb_enc *e, size_t max_bytes)
 	uint64_t begin = pb_enc_pos(e);
 
 	trace_put_buffer_stats(s->trace, e);
-	put_service(s->sessions, e);
+	put_service_stats(s->sessions, e);
 	trace_put_read_stats(s->trace, e);
-	put_flushes(s, e);
+	put_flush_stats(s, e);
 	pb_enc_u64(e, PB_TRACE_STATS_TRACING_SESSION_ID, s->id);
-	put_limits(s, e);
+	put_quota_stats(s, e);
 	session_put_departures(s, PB_TRACE_STATS_DEPARTURES, e);
 	if (s->file)
 		pb_enc_u64(e, PB_TRACE_STATS_FILE_STALLED_MS, file_writer_stalled_ms(s->file));

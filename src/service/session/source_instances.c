@@ -52,7 +52,7 @@ static int pack_config(const struct session *s, const struct source_instance *i,
 
 /* ---- one instance ---- */
 
-static void notify_owner(const struct session *s, const struct source_instance *i)
+static void notify_owner_of_change(const struct session *s, const struct source_instance *i)
 {
 	if (!session_is_detached(s))
 		s->owner.ops->instance_changed(s->owner.ctx, i);
@@ -71,7 +71,7 @@ static void start_instance(struct session *s, struct source_instance *i)
 	i->state = i->will_notify_on_start ? INSTANCE_STARTING : INSTANCE_STARTED;
 	session_end_departure(s, i);
 	producer_port_send_start(i->producer, i->id, config.buf, pb_mem_len(&config));
-	notify_owner(s, i);
+	notify_owner_of_change(s, i);
 }
 
 static void stop_instance(struct session *s, struct source_instance *i, bool at_once,
@@ -80,7 +80,7 @@ static void stop_instance(struct session *s, struct source_instance *i, bool at_
 	i->state = i->will_notify_on_stop && !at_once ? INSTANCE_STOPPING : INSTANCE_STOPPED;
 	if (send_stop)
 		producer_port_send_stop(i->producer, i->id);
-	notify_owner(s, i);
+	notify_owner_of_change(s, i);
 }
 
 static void free_instance(struct session *s, struct source_instance *i)
@@ -193,7 +193,7 @@ static void add_instance(struct session *s, size_t config_index,
 	TAILQ_INSERT_TAIL(&s->instances, i, link);
 	TAILQ_INSERT_TAIL(&i->producer->instances, i, of_producer);
 	s->n_instances++;
-	notify_owner(s, i);
+	notify_owner_of_change(s, i);
 	if (s->state == SESSION_STARTED)
 		start_instance(s, i);
 }
@@ -354,7 +354,7 @@ void source_instances_record_slow(const struct session *s, enum service_event_ki
 }
 
 /* Returns how many bytes the instance's buffer has received. */
-static uint64_t bytes_written(const struct source_instance *i, size_t *ret_size)
+static uint64_t bytes_in_buffer_of(const struct source_instance *i, size_t *ret_size)
 {
 	const struct trace *t = i->session->trace;
 	int index = trace_find_buffer(t, i->buffer_id);
@@ -367,7 +367,7 @@ static uint64_t bytes_written(const struct source_instance *i, size_t *ret_size)
 static bool is_overwritten_soon(const struct source_instance *i)
 {
 	size_t size;
-	uint64_t written = bytes_written(i, &size);
+	uint64_t written = bytes_in_buffer_of(i, &size);
 
 	return size && written - i->cleared_at >= size / 2;
 }
@@ -390,10 +390,10 @@ static void send_clear_incremental_state(struct session *s,
 			if (i->session != s || !i->handles_incremental_state_clear)
 				continue;
 			/* A buffer that was replaced begins with 0 again. */
-			i->cleared_at = MIN(i->cleared_at, bytes_written(i, &size));
+			i->cleared_at = MIN(i->cleared_at, bytes_in_buffer_of(i, &size));
 			if (is_due && !is_due(i))
 				continue;
-			i->cleared_at = bytes_written(i, &size);
+			i->cleared_at = bytes_in_buffer_of(i, &size);
 			ids[n++] = i->id;
 		}
 		if (n > 0)
@@ -431,7 +431,7 @@ struct session *source_instances_handle_started(const struct producer_port *p, u
 	if (!i || i->session->state != SESSION_STARTED || i->state != INSTANCE_STARTING)
 		return NULL;
 	i->state = INSTANCE_STARTED;
-	notify_owner(i->session, i);
+	notify_owner_of_change(i->session, i);
 	return i->session;
 }
 
@@ -442,7 +442,7 @@ struct session *source_instances_handle_stopped(const struct producer_port *p, u
 	if (!i || i->state != INSTANCE_STOPPING)
 		return NULL;
 	i->state = INSTANCE_STOPPED;
-	notify_owner(i->session, i);
+	notify_owner_of_change(i->session, i);
 	return i->session;
 }
 

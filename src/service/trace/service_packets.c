@@ -368,7 +368,7 @@ static void put_service_events(struct writer_state *w)
 	service_events_clear(l);
 }
 
-static void put_concurrent(struct writer_state *w)
+static void put_events_of_other_sessions(struct writer_state *w)
 {
 	struct concurrent_events *c = &w->trace->concurrent;
 
@@ -389,7 +389,7 @@ static void put_concurrent(struct writer_state *w)
 	concurrent_events_clear(c);
 }
 
-static size_t make_stats(struct writer_state *w)
+static size_t make_stats_packet(struct writer_state *w)
 {
 	struct pb_enc *e = begin_packet(w);
 
@@ -404,13 +404,13 @@ static size_t make_stats(struct writer_state *w)
 static void put_stats(struct writer_state *w)
 {
 	struct trace_filter *f = w->trace->filter;
-	size_t counted = 0, len = make_stats(w);
+	size_t counted = 0, len = make_stats_packet(w);
 
 	/* The filter's statistics count this packet as output, and so change its size. */
 	for (int i = 0; f && len != counted && i < MAX_STATS_TRIES; i++) {
 		trace_filter_count_unfiltered(f, (int64_t)len - (int64_t)counted);
 		counted = len;
-		len = make_stats(w);
+		len = make_stats_packet(w);
 	}
 	/* The filter must not remove the counts of lost packets. */
 	end_packet_through(w, NULL);
@@ -418,7 +418,7 @@ static void put_stats(struct writer_state *w)
 
 /* ---- head and tail ---- */
 
-static void put_once(struct writer_state *w)
+static void put_once_per_trace(struct writer_state *w)
 {
 	struct trace *t = w->trace;
 
@@ -448,13 +448,13 @@ void service_packets_put_head(struct trace *t, struct packet_sink *sink)
 	if (!builtin_config(t)->disable_trace_config)
 		put_triggers(&w);
 	if (!t->head_written) {
-		put_once(&w);
+		put_once_per_trace(&w);
 		t->remote_written = 0;
 	}
 	t->head_written = true;
 	if (!builtin_config(t)->disable_service_events)
 		put_service_events(&w);
-	put_concurrent(&w);
+	put_events_of_other_sessions(&w);
 	put_remote_packets(t, sink);
 	pb_mem_deinit(&w.mem);
 }
