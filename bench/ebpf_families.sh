@@ -6,7 +6,8 @@
 # What the programs of each family of linux.ebpf_counters cost in the kernel under `perf bench sched pipe` and under
 # `perf bench syscall basic`: runs a second, ns a run, percent of the machine, by BPF's run time statistics. These are
 # themselves some 50 ns of each run: `FUTEX`, which leaves at nearly every call, shows how much. "default" is all families
-# that a config without any has.
+# that a config without any has. "RUNQ+cgroups" is RUNQ with waits_by_cgroup: if RUNQ is named as often, as in
+# `RUNQ RUNQ+cgroups RUNQ RUNQ+cgroups`, the medians of its switches are compared.
 set -u
 . "$(dirname "$0")/lib.sh"
 [ $# -gt 0 ] || set -- default RUNQ CPU_TIME FAULTS SYSCALLS FUTEX
@@ -38,7 +39,8 @@ measure_family() { # FAMILY LOAD...
   {
     echo 'buffers { size_kb: 65536 fill_policy: DISCARD }'
     echo 'data_sources { config { name: "linux.ebpf_counters" ebpf_counters_config {'
-    [ "$family" = default ] || echo "families: $family"
+    [ "$family" = default ] || echo "families: ${family%+cgroups}"
+    [ "$family" = "${family%+cgroups}" ] || echo "waits_by_cgroup: true"
     echo '} } }'
   } >"$TMP/config"
   rm -f "$TMP/is_on"
@@ -62,9 +64,13 @@ measure_family() { # FAMILY LOAD...
     END { printf "%s, %s: %.2f %% of the machine\n", family, what, sum }' "$TMP/ids" - | tee "$TMP/figures"
   sum=$(sed -n 's/.*: \([0-9.]*\) % of the machine$/\1/p' "$TMP/figures")
   [ "$family" != default ] || asked "the default families together, percent of the machine" "$sum" 3
+  [ "$2 $3" != "bench sched" ] || sed -n "s|^  on_switch .*/s *\([0-9.]*\) ns.*|$family \1|p" "$TMP/figures" >>"$TMP/switches"
   kill "$recorder"
   wait "$recorder"
   wait "$load"
+}
+median_of() { # FAMILY
+  awk -v f="$1" '$1 == f { print $2 }' "$TMP/switches" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
 use_sockets "$TMP"
@@ -73,4 +79,8 @@ for family; do
   measure_family "$family" perf bench sched pipe -l 100000000
   measure_family "$family" perf bench syscall basic -l 1000000000
 done
+if [ -n "$(median_of RUNQ)" ] && [ -n "$(median_of RUNQ+cgroups)" ]; then
+  asked "ns of a switch that RUNQ takes longer by control group" \
+    "$(awk "BEGIN { print $(median_of RUNQ+cgroups) - $(median_of RUNQ) }")" 120
+fi
 exit "$OVER"

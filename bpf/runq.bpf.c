@@ -11,6 +11,8 @@
 #include "common.h"
 #include "outliers.h"
 #include "runq.h"
+
+#include "cgroup_waits.h"
 #include "slots.h"
 #include "throttled.h"
 
@@ -37,6 +39,30 @@ static __always_inline void report_outlier(struct task_struct *t, struct task_st
 	outlier_end(e);
 }
 
+static __always_inline __u64 cgroup_of(struct task_struct *t)
+{
+	return t->cgroups->dfl_cgrp->kn->id;
+}
+
+/* ran: the thread that had the CPU, which is the last cause of the wait. */
+static __always_inline void count_by_cgroup(struct runq_cpu *c, struct task_struct *t,
+					    struct task_struct *ran, int is_throttled, __u64 wait)
+{
+	__u64 group = cgroup_of(t);
+	__u32 cause = CGROUP_WAIT_NEIGHBOUR;
+
+	if (is_throttled)
+		cause = CGROUP_WAIT_QUOTA;
+	else if (!ran->pid)
+		cause = CGROUP_WAIT_IDLE;
+	else if (ran->flags & PF_KTHREAD)
+		cause = CGROUP_WAIT_KERNEL;
+	else if (cgroup_of(ran) == group)
+		cause = CGROUP_WAIT_OWN;
+	if (!cgroup_waits_add(group, cause, wait))
+		c->cgroups_lost++;
+}
+
 static __always_inline void end_wait(struct runq_cpu *c, struct task_struct *t,
 				     struct task_struct *ran, __u64 now)
 {
@@ -51,6 +77,8 @@ static __always_inline void end_wait(struct runq_cpu *c, struct task_struct *t,
 	w->since = 0;
 	if (!is_counted(t->tgid, t))
 		return;
+	if (settings.switches & RUNQ_BY_CGROUP)
+		count_by_cgroup(c, t, ran, w->is_throttled, wait);
 	if (w->is_throttled) {
 		c->throttled_ns += wait;
 		return;

@@ -9,6 +9,8 @@
 #define RUNQ_HAS_STATE 1u /* sched_switch has prev_state: 5.18 */
 /* cfs_rq has a count without threads that sleep but are still queued: 6.14 */
 #define RUNQ_NO_SLEEPERS 2u
+/* Waits are counted by control group, too (cgroup_waits.h). */
+#define RUNQ_BY_CGROUP 4u
 
 /* The single value of the per-CPU array "cpus". */
 struct runq_cpu {
@@ -21,6 +23,7 @@ struct runq_cpu {
 	struct sonda_max wait_max; /* ns */
 	struct sonda_hist wait; /* ns */
 	__u64 throttled_ns; /* waits of threads whose group had used up cpu.max: not in wait */
+	__u64 cgroups_lost; /* waits that are not counted by control group: no room */
 };
 
 #ifdef __bpf__

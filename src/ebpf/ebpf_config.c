@@ -97,6 +97,14 @@ static bool has_outliers(const struct ebpf_config *s, enum ebpf_outliers kind)
 	return false;
 }
 
+static bool has_family(const struct ebpf_config *s, Pb__EbpfCountersConfig__Family id)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->families[i]->id == id)
+			return true;
+	return false;
+}
+
 static void set_outliers(struct ebpf_config *s, const Pb__EbpfCountersConfig__Outliers *o,
 			 struct ebpf_errors *errors)
 {
@@ -233,6 +241,10 @@ int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 		s->top_n = MIN(c->top_n, EBPF_TOP_N_MAX);
 	s->no_call_names = c->no_call_names;
 	s->process_rows = c->process_rows;
+	s->waits_by_cgroup = c->waits_by_cgroup;
+	if (s->waits_by_cgroup && !has_family(s, PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ))
+		ebpf_errors_add(errors, "waits_by_cgroup",
+				"it has no effect without the family RUNQ");
 	s->max_overhead_percent = c->max_overhead_percent > 0 ? c->max_overhead_percent : 0;
 	if (c->outliers)
 		set_outliers(s, c->outliers, errors);

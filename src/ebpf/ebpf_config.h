@@ -26,6 +26,7 @@ struct ebpf_config {
 	uint32_t top_n;
 	bool no_call_names;
 	bool process_rows; /* sums by process as rows instead of tracks */
+	bool waits_by_cgroup;
 	double max_overhead_percent;
 	uint64_t outlier_ns[EBPF_OUTLIERS]; /* 0: no slices */
 	uint32_t outliers_per_second;

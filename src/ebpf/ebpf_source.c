@@ -41,7 +41,7 @@ struct ebpf_counters {
 	struct ebpf_run runs[EBPF_FAMILIES_MAX + EBPF_PROGRAMS_MAX];
 	size_t n_runs;
 	size_t at; /* next run of the pass */
-	bool is_loaded;
+	bool is_loaded, is_stopping;
 };
 
 /*
@@ -93,6 +93,7 @@ static void read_family(struct ebpf_counters *s, struct ebpf_run *r)
 
 	if (!r->object)
 		return;
+	r->is_asked_for_all = s->is_stopping || s->poll.is_waited_for;
 	e = ebpf_run_read(r);
 	if (e < 0)
 		polled_source_failed(&s->poll, &r->error_logged, r->family->name, -e);
@@ -198,6 +199,7 @@ static void init_runs(struct ebpf_counters *s, const struct ds_env *env)
 			.top_n = s->settings.top_n,
 			.no_call_names = s->settings.no_call_names,
 			.process_rows = s->settings.process_rows,
+			.waits_by_cgroup = s->settings.waits_by_cgroup,
 			.ends = has_ends ? &s->ends : NULL,
 			.proc_root = env->proc_root,
 		};
@@ -255,6 +257,7 @@ static void ebpf_stop(void *instance)
 	struct ebpf_counters *s =
 		container_of((struct polled_source *)instance, struct ebpf_counters, poll);
 
+	s->is_stopping = true;
 	for (size_t i = 0; i < s->n_runs; i++)
 		read_family(s, &s->runs[i]);
 	program_cost_set_missed(&s->cost, s->runs, s->n_runs);

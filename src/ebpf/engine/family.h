@@ -65,6 +65,7 @@ struct ebpf_family {
 	const struct per_process_spec
 		*processes_below; /* used by all variants but the first; NULL: processes */
 	uint32_t no_names_switch; /* bit of sonda_settings.switches if no_call_names is set */
+	uint32_t by_cgroup_switch; /* the same of waits_by_cgroup; 0: the family has no such waits */
 	size_t cpu_size; /* size of a value of "cpus"; 0: no such map */
 	size_t state_size, state_per_cpu; /* bytes; the per-CPU array is the last member */
 	/* Returns bits of sonda_settings.switches, besides those of the sums by process. */
@@ -96,6 +97,8 @@ struct ebpf_run {
 	uint32_t top_n; /* limit of processes with tracks */
 	bool no_call_names; /* of system calls: no tracks by name */
 	bool process_rows; /* sums by process are written as rows (tracks/process_rows.h) */
+	bool waits_by_cgroup; /* waits are also counted by control group */
+	bool is_asked_for_all; /* the next read writes what is not due yet, too */
 	struct process_ends *ends; /* borrowed; shared by the runs. NULL: without process_rows */
 	bool is_cleared; /* the incremental state was cleared; the family resets this flag */
 	const char *proc_root; /* borrowed */

@@ -186,6 +186,14 @@ void ebpf_object_resize(struct ebpf_object *o, const char *map, uint32_t max_ent
 		bpf_map__set_max_entries(m, max_entries);
 }
 
+void ebpf_object_set_map_flags(struct ebpf_object *o, const char *map, uint32_t flags)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(o->obj, map);
+
+	if (m)
+		bpf_map__set_map_flags(m, bpf_map__map_flags(m) | flags);
+}
+
 void ebpf_object_leave_out_map(struct ebpf_object *o, const char *map)
 {
 	struct bpf_map *m = bpf_object__find_map_by_name(o->obj, map);

@@ -38,6 +38,8 @@ struct ebpf_scope {
 int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, struct err_text *e);
 /* Call it before the load. Maps and programs that do not exist are ignored. */
 void ebpf_object_resize(struct ebpf_object *o, const char *map, uint32_t max_entries);
+/* Sets flags of a map besides those of its definition (BPF_F_...). */
+void ebpf_object_set_map_flags(struct ebpf_object *o, const char *map, uint32_t flags);
 void ebpf_object_leave_out_map(struct ebpf_object *o, const char *map);
 /* Uses a map that exists, such as one that several objects share. Returns 0 or -errno. */
 int ebpf_object_use_map(struct ebpf_object *o, const char *map, int fd);

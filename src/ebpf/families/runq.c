@@ -7,9 +7,11 @@
 
 #include "base/core/mem.h"
 #include "bpf/runq.h"
+#include "ebpf/engine/errors.h"
 #include "ebpf/engine/images.h"
 #include "ebpf/engine/map.h"
 #include "ebpf/engine/object.h"
+#include "ebpf/families/cgroup_waits.h"
 #include "ebpf/tracks/counter.h"
 
 EBPF_DECLARE(runq);
@@ -50,6 +52,7 @@ struct runq {
 	int migrations_fd; /* owned by the object */
 	uint64_t *migrations; /* owned, one a CPU */
 	uint32_t lost_track;
+	struct cgroup_waits_reader *cgroups; /* owned; NULL: not by control group */
 	struct cpu cpus[];
 };
 
@@ -58,12 +61,18 @@ static uint32_t runq_prepare(struct ebpf_object *o, const struct ebpf_features *
 	uint32_t switches = 0;
 
 	ebpf_object_resize(o, "migrations", n_cpus);
+	cgroup_waits_prepare(o, f);
 	if (f->has_member(f->ctx, "cfs_rq", "h_nr_runnable") &&
 	    f->has_member(f->ctx, "cfs_rq", "h_nr_queued"))
 		switches |= RUNQ_NO_SLEEPERS;
 	if (f->count_args(f->ctx, "sched_switch") >= 4)
 		switches |= RUNQ_HAS_STATE;
 	return switches;
+}
+
+static bool has_depths(const struct ebpf_run *r)
+{
+	return r->variant == variants;
 }
 
 static int runq_begin(struct ebpf_run *r)
@@ -74,12 +83,14 @@ static int runq_begin(struct ebpf_run *r)
 	if (s->migrations_fd < 0)
 		return s->migrations_fd;
 	s->migrations = calloc(r->n_cpus, sizeof(*s->migrations));
-	return s->migrations ? 0 : -ENOMEM;
-}
-
-static bool has_depths(const struct ebpf_run *r)
-{
-	return r->variant == variants;
+	if (!s->migrations)
+		return -ENOMEM;
+	if (!r->waits_by_cgroup)
+		return 0;
+	if (has_depths(r))
+		return cgroup_waits_reader_new(r, &s->cgroups);
+	ebpf_errors_add(r->errors, "waits_by_cgroup", "the control group of a thread needs BTF");
+	return 0;
 }
 
 static void add_depth_tracks(const struct ebpf_run *r, struct cpu *c)
@@ -166,7 +177,7 @@ static void set_cpu(const struct ebpf_run *r, struct cpu *c, const struct runq_c
 static int runq_read_cpus(struct ebpf_run *r)
 {
 	struct runq *s = r->state;
-	uint64_t lost = 0;
+	uint64_t lost = 0, cgroups_lost = 0;
 	int e = map_cpus_read(&r->cpus);
 
 	if (e == 0)
@@ -187,10 +198,11 @@ static int runq_read_cpus(struct ebpf_run *r)
 		c->last_clock = now->clock;
 		c->last_depth_ns = now->depth_ns;
 		lost += now->lost;
+		cgroups_lost += now->cgroups_lost;
 	}
 	ebpf_set_lost(r, &s->lost_track, "runq lost", "waits that could not be counted: no memory",
 		      lost);
-	return 0;
+	return s->cgroups ? cgroup_waits_read(s->cgroups, r, cgroups_lost) : 0;
 }
 
 static void runq_remove_tracks(struct ebpf_run *r)
@@ -213,12 +225,14 @@ static void runq_end(struct ebpf_run *r)
 	struct runq *s = r->state;
 
 	free(s->migrations);
+	cgroup_waits_reader_free(s->cgroups);
 }
 
 const struct ebpf_family runq_family = {
 	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ,
 	.name = "runq",
 	.by_default = true,
+	.by_cgroup_switch = RUNQ_BY_CGROUP,
 	.outliers = EBPF_OUTLIERS_RUNQ,
 	.variants = variants,
 	.n_variants = ARRAY_SIZE(variants),

@@ -2,7 +2,10 @@
 #include "unit/ebpf/family_rig.h"
 
 #include "bpf/runq.h"
+
+#include "bpf/cgroup_waits.h"
 #include "ebpf/families/families.h"
+#include "wire/pb_read.h"
 
 static struct runq_cpu *cpu(uint32_t i)
 {
@@ -107,6 +110,122 @@ FIXTURE_TEST(a_read_that_fails_loses_no_count)
 	assert_int_equal(rig_read(), 0);
 	assert_int_equal(read_last("eBPF/CPU 0/context switches"), 110);
 	assert_int_equal(read_last("eBPF/CPU 0/runq latency p50"), 9);
+}
+
+/* ---- by control group ---- */
+
+struct wait_row {
+	uint64_t group, cause, total, longest, pairs;
+};
+
+/* Reads the rows of all packets so far. Returns their number. ret_lost: the last number. */
+static unsigned read_wait_rows(struct wait_row *ret, unsigned max, uint64_t *ret_lost)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < fake.n; i++) {
+		struct pb_field packet = fake_packet_field(i);
+		struct pb_field waits = pb_inner_field(&packet, PB_TRACE_PACKET_CGROUP_WAITS);
+		struct pb_field rows = pb_inner_field(&waits, PB_CGROUP_WAITS_ROWS);
+		uint64_t v;
+
+		pb_read(&waits, PB_TO(PB_CGROUP_WAITS_LOST, ret_lost));
+		for (struct pb_packed p = pb_packed_of(&rows); rows.data && n < max; n++) {
+			struct wait_row *r = &ret[n];
+
+			if (!pb_packed_next(&p, &r->group))
+				break;
+			assert_true(
+				pb_packed_next(&p, &r->cause) && pb_packed_next(&p, &r->total) &&
+				pb_packed_next(&p, &r->longest) && pb_packed_next(&p, &r->pairs));
+			for (uint64_t k = 0; k < 2 * r->pairs; k++)
+				assert_true(pb_packed_next(&p, &v));
+		}
+	}
+	return n;
+}
+
+static struct cgroup_waits *group(uint64_t id)
+{
+	const struct cgroup_waits none = {.total = {0}};
+
+	if (!fake_find(fake_map("cgroup_waits"), &id))
+		assert_int_equal(fake_put(fake_map("cgroup_waits"), &id, &none), 0);
+	return (struct cgroup_waits *)fake_find(fake_map("cgroup_waits"), &id);
+}
+
+static void add_group_waits(uint64_t id, uint32_t cause, uint32_t bucket, uint32_t n, uint64_t ns)
+{
+	struct cgroup_waits *w = group(id);
+
+	w->total[cause] += n * ns;
+	w->longest[cause] = MAX(w->longest[cause], ns);
+	w->buckets[cause * CGROUP_WAITS_BUCKETS + bucket] += n;
+}
+
+static void start_by_group(void)
+{
+	rig.run.waits_by_cgroup = true;
+	rig.run.is_asked_for_all = true;
+	rig_start(&runq_family);
+}
+
+FIXTURE_TEST(waits_by_control_group_are_what_was_added_since_the_last_read)
+{
+	struct wait_row rows[4];
+	uint64_t lost = 0;
+
+	start_by_group();
+	add_group_waits(77, CGROUP_WAIT_IDLE, 3, 10, 1600);
+	add_group_waits(1ull << 40 | 9, CGROUP_WAIT_QUOTA, 60, 1, 30000000);
+	rig_read();
+	add_group_waits(77, CGROUP_WAIT_IDLE, 2, 1, 1300);
+	cpu(1)->switches = 1;
+	cpu(1)->cgroups_lost = 5;
+	rig_read();
+	rig_read(); /* nothing is new */
+	assert_int_equal(read_wait_rows(rows, 4, &lost), 3);
+	assert_int_equal(rows[0].group + rows[1].group, 77 + (1ull << 40 | 9));
+	assert_int_equal(rows[0].total + rows[1].total, 16000 + 30000000);
+	assert_int_equal(rows[2].group, 77);
+	assert_int_equal(rows[2].cause, CGROUP_WAIT_IDLE);
+	assert_int_equal(rows[2].total, 1300);
+	assert_int_equal(rows[2].longest, 0); /* not longer than those before */
+	assert_int_equal(rows[2].pairs, 1);
+	assert_int_equal(lost, 5);
+}
+
+FIXTURE_TEST(many_control_groups_have_several_packets)
+{
+	struct wait_row *rows = calloc(1000, sizeof(*rows));
+	uint64_t lost = 0, sum = 0;
+
+	start_by_group();
+	for (uint64_t id = 1; id <= 500; id++)
+		add_group_waits(id, CGROUP_WAIT_OWN, 1, 1, 1024);
+	rig_read();
+	assert_int_equal(read_wait_rows(rows, 1000, &lost), 500);
+	for (unsigned i = 0; i < 500; i++)
+		sum += rows[i].group;
+	assert_int_equal(sum, 500 * 501 / 2);
+	assert_true(fake.n > 500 / 64);
+	free(rows);
+}
+
+FIXTURE_TEST(an_idle_control_group_makes_room_and_comes_back)
+{
+	struct wait_row rows[4];
+	uint64_t lost = 0, id = 5;
+
+	start_by_group();
+	add_group_waits(5, CGROUP_WAIT_OWN, 1, 1, 1024);
+	for (unsigned i = 0; i < 12; i++)
+		rig_read();
+	assert_null(fake_find(fake_map("cgroup_waits"), &id));
+	add_group_waits(5, CGROUP_WAIT_OWN, 1, 1, 1024);
+	rig_read();
+	assert_int_equal(read_wait_rows(rows, 4, &lost), 2);
+	assert_int_equal(rows[1].total, 1024);
 }
 
 FIXTURE_TEST(older_kernels)

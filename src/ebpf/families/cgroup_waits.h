@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+
+#include "ebpf/engine/family.h"
+
+/*
+ * Waits for a CPU by control group (bpf/cgroup_waits.h), as packets: what was added since the last
+ * one, once a second.
+ *
+ * Format: perfetto.protos.CgroupWaits (an extension of sonda).
+ */
+#define CGROUP_WAITS_EACH 64u /* rows of a packet */
+
+struct cgroup_waits_reader;
+
+/* Call it before the load: the kernel then allocates memory of a group when it has a wait, if it can. */
+void cgroup_waits_prepare(struct ebpf_object *o, const struct ebpf_features *f);
+/* Call it for a loaded object. Returns 0 or -errno. */
+int cgroup_waits_reader_new(const struct ebpf_run *r, struct cgroup_waits_reader **ret);
+void cgroup_waits_reader_free(struct cgroup_waits_reader *c);
+/*
+ * Writes the rows if they are due, or if the run is asked for all. Pending values of tracks are written
+ * before. lost: waits that had no room so far. Returns 0 or -errno.
+ */
+int cgroup_waits_read(struct cgroup_waits_reader *c, const struct ebpf_run *r, uint64_t lost);
