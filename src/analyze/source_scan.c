@@ -59,6 +59,7 @@ bool source_scan_reads(uint32_t packet_field)
 	       packet_field == PB_TRACE_PACKET_WAITS_STATS ||
 	       packet_field == PB_TRACE_PACKET_UNWIND_STATS ||
 	       packet_field == PB_TRACE_PACKET_CGROUP_MEMBERS ||
+	       packet_field == PB_TRACE_PACKET_CGROUP_WAITS ||
 	       packet_field == PB_TRACE_PACKET_SYSCALLS_STATS ||
 	       packet_field == PB_TRACE_PACKET_SOURCE_REFUSAL;
 }
@@ -271,6 +272,17 @@ static bool scan_members(struct source_scan *s, const struct pb_field *message)
 	return ok;
 }
 
+static bool scan_cgroup_waits(struct source_scan *s, const struct pb_field *message)
+{
+	uint64_t lost = 0;
+	bool ok = pb_read(message, PB_TO(PB_CGROUP_WAITS_LOST, &lost));
+
+	if (lost)
+		store_counted(s, "control groups", "waits that are missing: no room for the group",
+			     lost);
+	return ok;
+}
+
 static bool scan_syscalls(struct source_scan *s, const struct pb_field *message)
 {
 	uint64_t ring_full = 0, no_begin = 0, texts_lost = 0, children_lost = 0;
@@ -372,6 +384,8 @@ bool source_scan_payload(struct source_scan *s, const struct pb_field *payload)
 		return scan_unwind(s, payload);
 	case PB_TRACE_PACKET_CGROUP_MEMBERS:
 		return scan_members(s, payload);
+	case PB_TRACE_PACKET_CGROUP_WAITS:
+		return scan_cgroup_waits(s, payload);
 	case PB_TRACE_PACKET_SYSCALLS_STATS:
 		return scan_syscalls(s, payload);
 	case PB_TRACE_PACKET_SOURCE_REFUSAL:

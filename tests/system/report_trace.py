@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage: report_trace.py FIELDS_H OUT [only-app|lost|counted|ended|titles]
+"""usage: report_trace.py FIELDS_H OUT [only-app|lost|counted|ended|titles|cgroup-waits]
 
 Writes a trace of 100 ms whose every answer is known. FIELDS_H has the numbers of the fields. Times are ms.
 
@@ -17,6 +17,8 @@ With lost the rings of both CPUs lost events before their first one; with counte
 
 With ended the last switches of threads that ended are missing: late 50 is woken at 40 and ends at 44, worker 21 of server is woken at 50 and
 has no end, and server ends at 95.
+
+With cgroup-waits the trace only has waits that the kernel counted, of the containers web and db, in two intervals: to 50 and to 100.
 
 With titles app and hog have set one, and server is a program in a folder.
 """
@@ -211,5 +213,19 @@ for cpu, of in events.items():
 for phase, overrun, dropped in ((1, 7, 0), (2, 1007, 234)) if COUNTED else ():
     rings = [message("FTRACE_CPU_STATS", cpu=0, overrun=overrun), message("FTRACE_CPU_STATS", cpu=1, dropped_events=dropped)]
     packet(field("TRACE_PACKET_FTRACE_STATS", message("FTRACE_STATS", phase=phase, cpu_stats=rings)))
+if sys.argv[3:] == ["cgroup-waits"]:
+    trace = b""
+    groups = [message("CGROUP_TREE_GROUP", id=7, path="/docker/a", kind="container", name="web"),
+              message("CGROUP_TREE_GROUP", id=8, path="/docker/b", kind="container", name="db")]
+    packet(field("TRACE_PACKET_CGROUP_TREE", message("CGROUP_TREE", groups=groups)), timestamp=0)
+    # group, cause, total, longest, pairs of bucket and count: bucket 1 is from 1024 ns, 45 from 2097152 ns on
+    first = [7, 0, 300_000, 2_200_000, 2, 1, 99, 45, 1, 7, 4, 9_000_000, 9_000_000, 1, 53, 1, 8, 3, 1500, 1500, 1, 2, 1]
+    second = [7, 0, 1100, 0, 1, 1, 1, 8, 1, 2000, 2000, 1, 4, 1]
+    # A cause and a bucket that do not exist, a row that is cut off.
+    hostile = [7, 5, 1, 1, 1, 1, 1, 7, 0, 0, 0, 1, 96, 1000, 7, 0, 1]
+    for at, rows in ((50, first), (100, second + hostile)):
+        numbers = b"".join(varint(v) for v in rows)
+        waits = message("CGROUP_WAITS", duration_ns=50_000_000, rows=numbers, lost=3)
+        packet(field("TRACE_PACKET_CGROUP_WAITS", waits), timestamp=at)
 with open(sys.argv[2], "wb") as f:
     f.write(trace)

@@ -420,6 +420,23 @@ r = json.load(sys.stdin)
 sys.exit(list(r)[:3] != ["overview", "findings", "cpu"] or not r["cpu"]["CPUs"])' 2>>"$TMP/err"
 verdict "--all --json: a member for each report" $? "$TMP/err"
 
+# ---- waits for a CPU that the kernel counted by control group ----
+
+TRACE=$TMP/cgroup-waits.pf
+python3 tests/system/report_trace.py "$B/gen/fields.h" "$TRACE" cgroup-waits || exit 1
+rows "latency --by container: without events, counted in the kernel; the quota is apart" \
+  $'web|101|1152|1152|2.2ms|9ms\ndb|2|1408|1920|2000|None' "Waits for a CPU, counted in the kernel, by container" \
+  "container waits p50_ns p99_ns max_ns quota_ns" latency --by container
+rows "neighbours: by cause" $'own CPU quota|9ms|1|9ms\nneighbours|301100|101|2.2ms' \
+  "Waits for a CPU, counted in the kernel" "cause total_ns waits max_ns" neighbours web
+rows "neighbours: of a window" 'neighbours|1100|1|1152' "Waits for a CPU, counted in the kernel" "cause total_ns waits p50_ns" \
+  neighbours web --from 60ms
+[ "$("$SONDA" sql "$TRACE" "select from_ns, to_ns, l.waits from cgroup_wait_length l join cgroup_wait w on w.id = wait_id
+  where cause = 'own CPU quota'" | tail -n 1 | tr -s ' ')" = "8388608 10485760 1" ]
+verdict "sql has the lengths" $?
+[ "$("$SONDA" sql "$TRACE" "select value from stats where name = 'sonda_cgroup_waits_lost'" | tail -n 1 | tr -d ' ')" = 3 ]
+verdict "stats has the waits that were lost" $?
+
 # ---- keys of timeline, slices and counters ----
 
 while read -r report key title; do

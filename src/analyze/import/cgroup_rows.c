@@ -58,8 +58,7 @@ static uint32_t cgroup_row_add(struct import *im, const struct machine *m, uint6
 	return row;
 }
 
-/* Returns the row of a group; NULL_U32 without memory. */
-static uint32_t cgroup_row_get(struct import *im, const struct machine *m, uint64_t inode)
+uint32_t rows_cgroup_get(struct import *im, const struct machine *m, uint64_t inode)
 {
 	int64_t *row = import_remembered(im, m, REMEMBER_CGROUP, inode);
 
@@ -94,7 +93,7 @@ static void cgroup_row_read(struct import *im, const struct machine *m,
 
 	pb_read(group, PB_TO(PB_CGROUP_TREE_GROUP_ID, &id),
 		PB_TO(PB_CGROUP_TREE_GROUP_PARENT_ID, &parent));
-	row = id ? cgroup_row_get(im, m, id) : NULL_U32;
+	row = id ? rows_cgroup_get(im, m, id) : NULL_U32;
 	if (row == NULL_U32)
 		return;
 	/* The last message of a group has all that is known. */
@@ -105,7 +104,7 @@ static void cgroup_row_read(struct import *im, const struct machine *m,
 				table_set_u32(t, cgroup_texts[i].column, row,
 					      import_intern_text(im, &f));
 	if (parent)
-		table_set_u32(t, CGROUP_PARENT, row, cgroup_row_get(im, m, parent));
+		table_set_u32(t, CGROUP_PARENT, row, rows_cgroup_get(im, m, parent));
 }
 
 void rows_cgroup_tree(struct import *im, struct machine *m, const struct pb_field *tree)
@@ -161,7 +160,7 @@ static size_t read_group_rows(struct import *im, const struct machine *m,
 			budget_fail(&im->store->budget);
 			break;
 		}
-		rows[n++] = cgroup_row_get(im, m, id);
+		rows[n++] = rows_cgroup_get(im, m, id);
 	}
 	*ret = rows;
 	return n;

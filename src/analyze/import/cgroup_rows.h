@@ -7,6 +7,8 @@
  * The tables cgroup and thread_cgroup, from packets of linux.cgroup_members. Rows of threads are
  * kept until the end: only then all threads and their times are known.
  */
+/* Returns the row of a control group, and adds it if it is new; NULL_U32 without memory. */
+uint32_t rows_cgroup_get(struct import *im, const struct machine *m, uint64_t inode);
 void rows_cgroup_tree(struct import *im, struct machine *m, const struct pb_field *tree);
 void rows_cgroup_members(struct import *im, struct machine *m, int64_t ts,
 			 const struct pb_field *members);

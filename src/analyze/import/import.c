@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "analyze/import/cgroup_rows.h"
+#include "analyze/import/cgroup_wait_rows.h"
 #include "analyze/import/cpus.h"
 #include "analyze/import/event_rules.h"
 #include "analyze/import/ftrace_rows.h"
@@ -40,6 +41,7 @@ static bool reads_sorted(uint32_t field)
 	       field == PB_TRACE_PACKET_STACK_SAMPLE || field == PB_TRACE_PACKET_SMAPS_PACKET ||
 	       field == PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT ||
 	       field == PB_TRACE_PACKET_CGROUP_TREE || field == PB_TRACE_PACKET_CGROUP_MEMBERS ||
+	       field == PB_TRACE_PACKET_CGROUP_WAITS ||
 	       field == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER;
 }
 
@@ -87,6 +89,9 @@ static void make_packet_rows(struct import *im, struct machine *m, const struct 
 		break;
 	case PB_TRACE_PACKET_CGROUP_MEMBERS:
 		rows_cgroup_members(im, m, e->ts, &p.payload);
+		break;
+	case PB_TRACE_PACKET_CGROUP_WAITS:
+		rows_cgroup_waits(im, m, e->ts, &p.payload);
 		break;
 	case PB_TRACE_PACKET_TRIGGER:
 	case PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER:

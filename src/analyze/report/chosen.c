@@ -15,6 +15,7 @@ static const char titles[] =
 
 static const char create[] =
 	"CREATE TEMP TABLE chosen(utid INTEGER PRIMARY KEY); "
+	"CREATE TEMP TABLE chosen_group(cgroup_id INTEGER PRIMARY KEY); "
 	"CREATE TEMP TABLE asked(some INTEGER NOT NULL, limited INTEGER NOT NULL); "
 	"CREATE TEMP TABLE recorded(utid INTEGER PRIMARY KEY)";
 
@@ -41,12 +42,15 @@ static const char choose_name[] =
 
 /* A container by its name or the begin of its id, a unit with or without ".service", a pod with or
  * without its namespace, or a path with all groups below it. */
-static const char choose_subject[] =
-	"INSERT OR REPLACE INTO chosen SELECT t.utid FROM thread_cgroup t JOIN cgroup g ON g.id = "
-	"t.cgroup_id WHERE g.name = ?1 OR g.container = ?1 OR (length(?1) >= 6 AND "
+static const char choose_groups[] =
+	"INSERT OR REPLACE INTO chosen_group SELECT g.id FROM cgroup g WHERE g.name = ?1 OR g.container = ?1 OR (length(?1) >= 6 AND "
 	"substr(g.container, 1, length(?1)) = ?1) OR g.unit = ?1 OR g.unit = ?1 || '.service' OR "
 	"g.pod = ?1 OR g.namespace || '/' || g.pod = ?1 OR g.path = ?1 OR (?1 GLOB '/?*' AND "
 	"substr(g.path, 1, length(?1) + 1) = ?1 || '/')";
+
+static const char choose_members[] =
+	"INSERT OR REPLACE INTO chosen SELECT utid FROM thread_cgroup WHERE cgroup_id IN "
+	"chosen_group";
 
 static const char record_all[] = "INSERT INTO recorded SELECT utid FROM thread WHERE NOT is_idle";
 
@@ -104,13 +108,15 @@ static int choose_words(sqlite3 *db, const struct chosen_from *from, const char 
 		bool is_number = word[strspn(word, "0123456789")] == '\0';
 
 		r = chosen_run(db,
-			       from->are_subjects ? choose_subject
+			       from->are_subjects ? choose_groups
 			       : is_number	  ? choose_number
 						  : choose_name,
 			       word, 0);
 		if (sqlite3_changes(db) == 0)
 			*ret_missing = word;
 	}
+	if (r == SQLITE_OK && from->are_subjects)
+		r = chosen_run(db, choose_members, NULL, 0);
 	return r == SQLITE_OK ? chosen_run(db, prefer_recorded, NULL, 0) : r;
 }
 

@@ -29,11 +29,12 @@ int chosen_use_titles(sqlite3 *db);
  *
  *	chosen(utid)	the threads that the words name. Without words, those that were recorded:
  *			all threads, or those of store->recorded. Never the idle threads.
+ *	chosen_group(cgroup_id)	the control groups that the words name; no rows if they are threads
  *	asked		one row; some: 1 if there are words; limited: 1 if the config selects
  *			processes, so that switches between others are missing
  *
- * Returns an SQLite result code, and sets *ret_missing to the first word without a thread, or to
- * NULL.
+ * Returns an SQLite result code, and sets *ret_missing to the first word without a thread or
+ * group, or to NULL.
  */
 int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_missing);
 

@@ -32,6 +32,26 @@ $WAITS_BY(program, $PROGRAM, )
 -- @on_request
 $WAITS_BY($subject, $SUBJECT, $SUBJECT_FROM)
 
+-- @define COUNTED_BY(by)
+SELECT $SUBJECT, n AS waits, total / n AS mean_ns, p50 AS p50_ns, p99 AS p99_ns, worst AS max_ns,
+    nullif(quota, 0) AS quota_ns
+FROM cgroup_waits_by('$by') t $SUBJECT_FROM
+WHERE n > 0 OR quota > 0
+ORDER BY worst DESC, t.who
+LIMIT :top + :more
+
+-- @section Waits for a CPU, counted in the kernel, by
+-- @each cgroup
+-- @note quota: waits for the own quota, not in the other columns
+-- @of_machine
+$COUNTED_BY($subject)
+
+-- @section Waits for a CPU, counted in the kernel, by
+-- @each container unit pod
+-- @on_request
+-- @of_machine
+$COUNTED_BY($subject)
+
 -- @section Longest waits
 $WORST_WAITS
 

@@ -6,6 +6,10 @@
 -- @records sched containers waits
 -- @of_subject
 
+-- @define CAUSE
+CASE cause WHEN 0 THEN 'neighbours' WHEN 1 THEN 'own threads' WHEN 2 THEN 'kernel threads'
+    WHEN 3 THEN 'idle CPU wakes up' WHEN 4 THEN 'own CPU quota' ELSE 'not recorded' END AS cause
+
 -- @section Waits for a CPU, by cause
 -- @by cause
 -- @note what had the CPU for the largest part of each wait; total: parts of all waits
@@ -13,10 +17,19 @@
 WITH c AS MATERIALIZED (
   SELECT *
   FROM neighbour_waits('container'))
-SELECT CASE cause WHEN 0 THEN 'neighbours' WHEN 1 THEN 'own threads' WHEN 2 THEN 'kernel threads'
-    WHEN 3 THEN 'idle CPU wakes up' WHEN 4 THEN 'own CPU quota' ELSE 'not recorded' END AS cause,
-    total AS total_ns, 100.0 * total / (SELECT max(1, sum(total)) FROM c) AS share_pct, n AS waits,
+SELECT $CAUSE, total AS total_ns, 100.0 * total / (SELECT max(1, sum(total)) FROM c) AS share_pct, n AS waits,
     p50 AS p50_ns, p99 AS p99_ns, worst AS max_ns, worst_ts AS max_at_ts
+FROM c
+ORDER BY total DESC
+
+-- @section Waits for a CPU, counted in the kernel
+-- @by cause
+-- @note what had the CPU when each wait ended
+WITH c AS MATERIALIZED (
+  SELECT who AS cause, n, total, p50, p99, worst
+  FROM cgroup_waits_by('cause'))
+SELECT $CAUSE, total AS total_ns, 100.0 * total / (SELECT max(1, sum(total)) FROM c) AS share_pct,
+    n AS waits, p50 AS p50_ns, p99 AS p99_ns, worst AS max_ns
 FROM c
 ORDER BY total DESC
 

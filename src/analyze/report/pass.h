@@ -12,8 +12,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
-/* What the passes share. A pass reads the columns of the store and adds rows, which passes.h
- * describes. */
+/* What the passes share. A pass reads columns of the store and adds rows, which passes.h describes. */
 
 #define PASS_COLUMNS_MAX 12
 #define PASS_CPUS_OF_A_MACHINE 4096u /* ucpu is machine * 4096 + cpu */
@@ -24,6 +23,7 @@ struct pass_input {
 	const struct store *s;
 	int64_t from, to; /* the window */
 	const bool *chosen; /* by utid */
+	const bool *chosen_groups; /* by row of cgroup; NULL: all */
 	bool some; /* threads were asked for */
 	bool limited; /* the config selects threads */
 	int64_t machine; /* a row of machine, or MACHINES_ALL */
@@ -54,6 +54,7 @@ void pass_subjects(const struct pass_input *in, struct pass_rows *ret);
 void pass_subject_of(const struct pass_input *in, struct pass_rows *ret);
 void pass_neighbours(const struct pass_input *in, struct pass_rows *ret);
 void pass_neighbour_waits(const struct pass_input *in, struct pass_rows *ret);
+void pass_cgroup_waits(const struct pass_input *in, struct pass_rows *ret);
 void pass_used(const struct pass_input *in, struct pass_rows *ret);
 void pass_spent(const struct pass_input *in, struct pass_rows *ret);
 void pass_blocked(const struct pass_input *in, struct pass_rows *ret);

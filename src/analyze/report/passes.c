@@ -28,6 +28,7 @@ static const struct pass passes[] = {
 	{"holders", "id INT, cpu, holder, time, n, first", pass_holders},
 	{"neighbours", "who, utid INT, time, n, longest", pass_neighbours},
 	{"neighbour_waits", "cause, n, total, p50, p99, worst, worst_ts", pass_neighbour_waits},
+	{"cgroup_waits_by", "who, n, total, p50, p99, worst, quota", pass_cgroup_waits},
 	{"longest_sleeps", "id INT, wake_id INT", pass_longest_sleeps},
 	{"cells_by", "key, n, size, run, w, d, busy, ran", pass_cells},
 	{"slices_by", "name TEXT, track_id, n, total, self, p50, p99, worst, worst_ts",
@@ -68,6 +69,7 @@ struct context {
 	/* Read by the first pass. */
 	bool ready; /* the rest is complete */
 	bool *chosen; /* owned */
+	bool *chosen_groups; /* owned; NULL: all */
 	unsigned changes; /* of the scope, when chosen was read */
 	bool some, limited;
 	uint32_t *last_of_cpu, *last_of_thread; /* owned */
@@ -166,6 +168,27 @@ static int passes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 /* ---- a pass ---- */
 
+/* Returns an SQLite result code. */
+static int passes_read_chosen_groups(struct context *ctx)
+{
+	uint32_t n = ctx->s->tables[TABLE_CGROUP].rows;
+	sqlite3_stmt *st;
+	int r = sqlite3_prepare_v2(ctx->db, "SELECT cgroup_id FROM chosen_group", -1, &st, NULL);
+
+	while (r == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW) {
+		sqlite3_int64 row = sqlite3_column_int64(st, 0);
+
+		if (!ctx->chosen_groups)
+			ctx->chosen_groups = calloc((size_t)n + 1, sizeof(*ctx->chosen_groups));
+		if (!ctx->chosen_groups)
+			r = SQLITE_NOMEM;
+		else if (row >= 0 && row < n)
+			ctx->chosen_groups[row] = true;
+	}
+	sqlite3_finalize(st);
+	return r;
+}
+
 /* Reads what all passes need, once for each state of the scope. Returns an SQLite result code. */
 static int passes_prepare(struct context *ctx)
 {
@@ -177,6 +200,8 @@ static int passes_prepare(struct context *ctx)
 		return SQLITE_OK;
 	ctx->ready = false;
 	free(ctx->chosen);
+	free(ctx->chosen_groups);
+	ctx->chosen_groups = NULL;
 	free(ctx->last_of_cpu);
 	free(ctx->last_of_thread);
 	request_list_free(ctx->requests);
@@ -200,6 +225,8 @@ static int passes_prepare(struct context *ctx)
 		ctx->limited = sqlite3_column_int(st, 2);
 	}
 	r = sqlite3_finalize(st);
+	if (r == SQLITE_OK)
+		r = passes_read_chosen_groups(ctx);
 	ctx->ready = r == SQLITE_OK;
 	return r;
 }
@@ -214,6 +241,7 @@ static struct result *compute_result(const struct pass_table *t, const char *by,
 				.from = ctx->from,
 				.to = ctx->to,
 				.chosen = ctx->chosen,
+				.chosen_groups = ctx->chosen_groups,
 				.some = ctx->some,
 				.limited = ctx->limited,
 				.machine = ctx->scope->machine,
@@ -343,6 +371,7 @@ static void free_context(void *p)
 	struct context *ctx = p;
 
 	free(ctx->chosen);
+	free(ctx->chosen_groups);
 	free(ctx->last_of_cpu);
 	free(ctx->last_of_thread);
 	request_list_free(ctx->requests);

@@ -52,6 +52,11 @@
  *	neighbours(by)(who, utid, time, n, longest)
  *		the threads that had the CPU during these waits, except those for the quota, without
  *		chosen and idle threads: for how long, in how many runs; who: as in waits_by
+ *	cgroup_waits_by(by)(who, n, total, p50, p99, worst, quota)
+ *		waits for a CPU that the kernel counted, of the chosen control groups (chosen_group), or
+ *		of all if none was asked for; by container, unit, pod or cgroup (as in waits_by), with
+ *		the time of waits for the quota apart; or by cause: who is the number of a cause in
+ *		neighbour_waits
  *	longest_sleeps(by, top)(id, wake_id)
  *		rows of thread_state: the longest waits of the chosen threads that a wakeup ended,
  *		and the row that the wakeup began

@@ -3,6 +3,7 @@
 #include "analyze/store/table_defs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/store/event_args.h"
 #include "analyze/store/stats.h"
@@ -39,6 +40,35 @@ static void set_string(const struct store *s, struct value *ret, uint32_t id)
 static void no_value(const struct store *s, uint32_t row, struct value *ret)
 {
 	*ret = (struct value){.kind = VALUE_NULL};
+}
+
+/* ---- cgroup_wait, cgroup_wait_length ---- */
+
+static void cgroup_wait_cause(const struct store *s, uint32_t row, struct value *ret)
+{
+	static const char *const names[CGROUP_WAIT_CAUSES] = {"neighbours", "own threads",
+							      "kernel threads", "idle CPU wakes up",
+							      "own CPU quota"};
+	const char *name = names[table_u8(table_defs_table_of(s, TABLE_CGROUP_WAIT),
+					  CGROUP_WAIT_CAUSE, row)];
+
+	*ret = (struct value){.kind = VALUE_TEXT, .s = name, .len = strlen(name)};
+}
+
+static void cgroup_wait_from(const struct store *s, uint32_t row, struct value *ret)
+{
+	set_int(ret, cgroup_wait_begin(table_u8(table_defs_table_of(s, TABLE_CGROUP_WAIT_LENGTH),
+						CGROUP_WAIT_LENGTH_BUCKET, row)));
+}
+
+/* NULL: the last bucket has no end. */
+static void cgroup_wait_to(const struct store *s, uint32_t row, struct value *ret)
+{
+	uint32_t bucket = table_u8(table_defs_table_of(s, TABLE_CGROUP_WAIT_LENGTH),
+				   CGROUP_WAIT_LENGTH_BUCKET, row);
+
+	if (bucket + 1 < CGROUP_WAIT_BUCKETS)
+		set_int(ret, cgroup_wait_begin(bucket + 1));
 }
 
 /* ---- process, sched ---- */

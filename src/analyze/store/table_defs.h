@@ -16,6 +16,18 @@ void store_deinit(struct store *s);
  * are in the order of slices. */
 uint32_t slice_times_row(const struct table *t, uint32_t slice);
 
+/* Causes of cgroup_wait: numbers of CgroupWaits and of neighbour_waits (analyze/report/passes.h). */
+#define CGROUP_WAIT_CAUSES 5u
+#define CGROUP_WAIT_QUOTA 4u
+
+#define CGROUP_WAIT_BUCKETS 96u
+
+/* Returns the shortest wait of a bucket of CgroupWaits, ns. */
+static inline int64_t cgroup_wait_begin(uint32_t bucket)
+{
+	return bucket ? (int64_t)(4 + (bucket - 1) % 4) << (8 + (bucket - 1) / 4) : 0;
+}
+
 /* States whose numbers are fixed; store_init() makes them. */
 #define STORE_STATE_RUNNING 0
 #define STORE_STATE_RUNNABLE 1
