@@ -19,8 +19,8 @@
 #define LEVEL 3 /* compression level of zstd */
 #define CODEC_ZSTD 6
 #define PAGES_MAX ((PARQUET_GROUP_ROWS + PARQUET_PAGE_ROWS - 1) / PARQUET_PAGE_ROWS)
-#define TEXT_SLOTS (2 * PARQUET_GROUP_ROWS) /* half of them are empty, as of the next */
-#define ENTRY_SLOTS (2 * PARQUET_DICTIONARY_MAX)
+#define TEXT_SLOTS_MIN 256u
+#define ENTRY_SLOTS (2 * PARQUET_DICTIONARY_MAX) /* half of them are empty */
 #define STATISTIC_MAX 64 /* bytes of a text that is a least or greatest value; longer: none */
 
 /* Type, ConvertedType and PageType of parquet.thrift */
@@ -71,6 +71,7 @@ struct column {
 	size_t n_texts, cap_texts;
 	struct strbuf bytes;
 	uint32_t *slots; /* owned: of texts, by open addressing; number + 1, 0 is empty */
+	uint32_t n_slots; /* a power of two, of which at least half are empty */
 };
 
 struct parquet_file {
@@ -136,10 +137,7 @@ struct parquet_file *parquet_open(FILE *to, const struct parquet_column_def *col
 		f->columns[i].def = columns[i];
 		f->columns[i].values = malloc(PARQUET_GROUP_ROWS * sizeof(uint64_t));
 		f->columns[i].is_set = malloc(PARQUET_GROUP_ROWS);
-		if (columns[i].kind == PARQUET_TEXT)
-			f->columns[i].slots = calloc(TEXT_SLOTS, sizeof(uint32_t));
-		if (!f->columns[i].values || !f->columns[i].is_set ||
-		    (columns[i].kind == PARQUET_TEXT && !f->columns[i].slots))
+		if (!f->columns[i].values || !f->columns[i].is_set)
 			f->error = -ENOMEM;
 	}
 	write_bytes(f, MAGIC, strlen(MAGIC));
@@ -164,21 +162,49 @@ static bool text_is_equal(const struct column *c, uint32_t number, const char *s
 	return t->len == len && !memcmp(c->bytes.s + t->at, s, len);
 }
 
+static uint32_t text_slot(const struct column *c, const char *s, size_t len)
+{
+	return (uint32_t)fnv1a(FNV1A_START, s, len) & (c->n_slots - 1);
+}
+
+/* Makes room for one more text. Returns 0 or -ENOMEM. */
+static int reserve_text(struct column *c)
+{
+	uint32_t *slots, n = MAX(2 * c->n_slots, TEXT_SLOTS_MIN), at;
+
+	if (array_reserve(&c->texts, &c->cap_texts, c->n_texts + 1, sizeof(*c->texts)))
+		return -ENOMEM;
+	if (2 * (c->n_texts + 1) <= c->n_slots)
+		return 0;
+	slots = calloc(n, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	free(c->slots);
+	c->slots = slots;
+	c->n_slots = n;
+	for (uint32_t i = 0; i < c->n_texts; i++) {
+		at = text_slot(c, c->bytes.s + c->texts[i].at, c->texts[i].len);
+		while (slots[at])
+			at = (at + 1) & (n - 1);
+		slots[at] = i + 1;
+	}
+	return 0;
+}
+
 /* Returns the number of the text in the row group, which it adds if it is new; -ENOMEM. Rows often
  * repeat the text of the row before. */
 static int64_t find_text(struct column *c, const char *s, size_t len)
 {
-	size_t i;
+	uint32_t i;
 
 	if (c->n && text_is_equal(c, (uint32_t)c->values[c->n - 1], s, len))
 		return (int64_t)c->values[c->n - 1];
-	i = fnv1a(FNV1A_START, s, len) & (TEXT_SLOTS - 1);
-	for (; c->slots[i]; i = (i + 1) & (TEXT_SLOTS - 1))
+	if (c->bytes.len + len > UINT32_MAX || reserve_text(c) < 0)
+		return -ENOMEM;
+	i = text_slot(c, s, len);
+	for (; c->slots[i]; i = (i + 1) & (c->n_slots - 1))
 		if (text_is_equal(c, c->slots[i] - 1, s, len))
 			return c->slots[i] - 1;
-	if (c->bytes.len + len > UINT32_MAX ||
-	    array_reserve(&c->texts, &c->cap_texts, c->n_texts + 1, sizeof(*c->texts)))
-		return -ENOMEM;
 	c->texts[c->n_texts] = (struct text){.at = (uint32_t)c->bytes.len, .len = (uint32_t)len};
 	add_text_bytes(c, s, len);
 	if (c->bytes.failed)
@@ -282,33 +308,63 @@ static bool is_nan(const struct column *c, uint64_t value)
 	return c->def.kind == PARQUET_REAL && isnan(real_of_bits(value));
 }
 
-/* Appends the least and the greatest of n values, where a reader may trust them: there is no NaN,
- * and texts are short. A zero has the sign with which it includes the other zero. */
-static bool put_least_and_most(const struct column *c, const uint64_t *values, size_t n,
-			       struct strbuf *least, struct strbuf *most)
-{
+/* The least and the greatest value. */
+struct range {
 	uint64_t lo, hi;
+	bool is_valid; /* there are values, and none is NaN */
+};
 
-	if (!n)
-		return false;
-	lo = hi = values[0];
-	for (size_t i = 0; i < n; i++) {
-		if (is_nan(c, values[i]))
-			return false;
-		if (compare_values(c, values[i], lo) < 0)
-			lo = values[i];
-		if (compare_values(c, values[i], hi) > 0)
-			hi = values[i];
+static struct range find_range(const struct column *c, const uint64_t *values, size_t n)
+{
+	struct range r = {.is_valid = n > 0};
+
+	if (n)
+		r.lo = r.hi = values[0];
+	if (c->def.kind == PARQUET_INTEGER) {
+		for (size_t i = 0; i < n; i++) {
+			r.lo = (uint64_t)MIN((int64_t)values[i], (int64_t)r.lo);
+			r.hi = (uint64_t)MAX((int64_t)values[i], (int64_t)r.hi);
+		}
+		return r;
 	}
-	if (c->def.kind == PARQUET_TEXT &&
-	    (c->texts[lo].len > STATISTIC_MAX || c->texts[hi].len > STATISTIC_MAX))
+	for (size_t i = 0; i < n; i++) {
+		if (i && values[i] == values[i - 1])
+			continue;
+		r.is_valid &= !is_nan(c, values[i]);
+		if (compare_values(c, values[i], r.lo) < 0)
+			r.lo = values[i];
+		if (compare_values(c, values[i], r.hi) > 0)
+			r.hi = values[i];
+	}
+	return r;
+}
+
+/* Extends the range of a chunk by that of its next page, which has values. */
+static void extend_range(const struct column *c, struct range *r, const struct range *by)
+{
+	r->is_valid &= by->is_valid;
+	if (compare_values(c, by->lo, r->lo) < 0)
+		r->lo = by->lo;
+	if (compare_values(c, by->hi, r->hi) > 0)
+		r->hi = by->hi;
+}
+
+/* Appends a range where a reader may trust it: texts are short, and a zero has the sign with which
+ * it includes the other zero. Returns false if it is left out. */
+static bool put_range(const struct column *c, struct range r, struct strbuf *least,
+		      struct strbuf *most)
+{
+	if (!r.is_valid)
 		return false;
-	if (c->def.kind == PARQUET_REAL && real_of_bits(lo) == 0)
-		lo = UINT64_C(1) << 63;
-	if (c->def.kind == PARQUET_REAL && real_of_bits(hi) == 0)
-		hi = 0;
-	put_plain(c, lo, false, least);
-	put_plain(c, hi, false, most);
+	if (c->def.kind == PARQUET_TEXT &&
+	    (c->texts[r.lo].len > STATISTIC_MAX || c->texts[r.hi].len > STATISTIC_MAX))
+		return false;
+	if (c->def.kind == PARQUET_REAL && real_of_bits(r.lo) == 0)
+		r.lo = UINT64_C(1) << 63;
+	if (c->def.kind == PARQUET_REAL && real_of_bits(r.hi) == 0)
+		r.hi = 0;
+	put_plain(c, r.lo, false, least);
+	put_plain(c, r.hi, false, most);
 	return true;
 }
 
@@ -455,11 +511,11 @@ static void write_dictionary(struct parquet_file *f, const struct column *c, str
 
 static void write_chunk(struct parquet_file *f, struct column *c, struct chunk *k)
 {
+	struct range range = {0}, of_page;
 	uint32_t value = 0;
 
 	k->encoding = choose_encoding(f, c);
 	k->nulls = f->group_rows - c->n;
-	k->has_range = put_least_and_most(c, c->values, c->n, &k->least, &k->most);
 	k->pages = calloc(PAGES_MAX, sizeof(*k->pages));
 	if (!k->pages) {
 		f->error = f->error ?: -ENOMEM;
@@ -476,12 +532,18 @@ static void write_chunk(struct parquet_file *f, struct column *c, struct chunk *
 			set += c->is_set[row + i];
 		*p = (struct page_place){
 			.offset = f->offset, .first_row = row, .nulls = n - set, .is_null = !set};
-		p->has_range = put_least_and_most(c, c->values + value, set, &p->least, &p->most);
+		of_page = find_range(c, c->values + value, set);
+		p->has_range = put_range(c, of_page, &p->least, &p->most);
+		if (set && !value)
+			range = of_page;
+		else if (set)
+			extend_range(c, &range, &of_page);
 		put_levels(f, c, row, n);
 		put_values(f, c, k->encoding, value, set);
 		p->bytes = write_page(f, k, PAGE_DATA, n, k->encoding);
 		value += set;
 	}
+	k->has_range = put_range(c, range, &k->least, &k->most);
 }
 
 /* Writes the collected rows, and begins a new row group. */
@@ -508,7 +570,7 @@ static void write_group(struct parquet_file *f)
 		c->n_texts = 0;
 		strbuf_clear(&c->bytes);
 		if (c->slots)
-			memset(c->slots, 0, TEXT_SLOTS * sizeof(*c->slots));
+			memset(c->slots, 0, c->n_slots * sizeof(*c->slots));
 	}
 	f->rows += f->group_rows;
 	f->group_rows = 0;
