@@ -13,6 +13,9 @@ compare() { # NAME TRACE
   node tests/interop/compare_parquet.mjs "$PEERS/parquet" "$TMP/$1.parquet" "$TMP/$1.csv" >"$TMP/log" 2>&1
   [ $? = 0 ] && grep -q '^ok .* rows of .* are those of CSV' "$TMP/log"
   verdict "$1: every cell is that of the CSV file" $? "$TMP/log"
+  query "$2" "select cast(to_realtime(min(ts)) as text) as least, cast(to_realtime(max(ts)) as text) as most, sum(to_realtime(ts) % 1000003) as n from sched" >"$TMP/real"
+  tr -dc '0-9,\n' <"$TMP/real" | tr , ' ' | sed 's/^/# real_ns /' | diff - <(grep real_ns "$TMP/log") >"$TMP/diff"
+  verdict "$1: real_ns is the time of trace_processor's to_realtime()" $? "$TMP/diff"
 }
 
 for trace in ring_losses generic_events; do
@@ -25,4 +28,7 @@ compare large "$TMP/large.pftrace"
 verdict "the same trace gives the same bytes" $? "$TMP/log"
 "$SONDA" export --parquet --force -o "$TMP/again" "$TMP/large.pftrace" >"$TMP/log" 2>&1 && diff -r "$TMP/again" "$TMP/large.parquet" >>"$TMP/log" 2>&1
 verdict "--force replaces a folder of Parquet files" $? "$TMP/log"
+"$SONDA" export --parquet -o - "$TMP/large.pftrace" 2>"$TMP/log" | tar -xf - -C "$(mkdir "$TMP/tar" && echo "$TMP/tar")" 2>>"$TMP/log" &&
+  diff -r "$TMP/tar" "$TMP/large.parquet" >>"$TMP/log"
+verdict "the standard output gets the same files as a tar archive" $? "$TMP/log"
 exit $BAD

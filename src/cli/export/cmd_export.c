@@ -13,6 +13,7 @@
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "cli/export/export.h"
+#include "cli/export/export_folder.h"
 #include "cli/sql_output.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace/out_path.h"
@@ -34,7 +35,9 @@ static const char usage[] =
 	"by the\n"
 	"                       code that waited), wakers (ns by the code that ended waits)\n"
 	"      --pprof[=WHAT]   a profile for pprof: stacks (default), waits or wakers\n\n"
-	"  -o, --out FILE     the output; - is the standard output (not CSV, Parquet and SQLite);\n"
+	"  -o, --out FILE     the output; - is the standard output (not SQLite), to which a "
+	"folder\n"
+	"                     goes as a tar archive;\n"
 	"                     default: the trace's name with .json, .csv, .parquet, .sqlite, "
 	".folded\n"
 	"                     or .pb.gz\n"
@@ -63,20 +66,19 @@ static const struct option long_options[] = {
 struct form {
 	const char *suffix;
 	int (*text)(const struct trace_tables *t, FILE *to); /* one stream */
-	int (*files)(const struct trace_tables *t, const struct out_path *out,
-		     struct err_text *e); /* or a path */
-	bool is_folder;
+	int (*path)(const struct trace_tables *t, const struct out_path *out,
+		    struct err_text *e); /* or a file */
+	int (*folder)(const struct trace_tables *t, const struct export_folder *to,
+		      struct err_text *e); /* or several files */
 	const char *needs; /* forms of stacks: a statement that has a row if the trace has stacks */
 	const char *lacks; /* what the trace lacks otherwise */
 };
 
 static const struct form form_json = {.suffix = "json", .text = export_json};
-static const struct form form_csv = {.suffix = "csv", .files = export_csv, .is_folder = true};
-static const struct form form_sheet = {
-	.suffix = "csv", .files = export_csv_sheet, .is_folder = true};
-static const struct form form_parquet = {
-	.suffix = "parquet", .files = export_parquet, .is_folder = true};
-static const struct form form_sqlite = {.suffix = "sqlite", .files = export_sqlite};
+static const struct form form_csv = {.suffix = "csv", .folder = export_csv};
+static const struct form form_sheet = {.suffix = "csv", .folder = export_csv_sheet};
+static const struct form form_parquet = {.suffix = "parquet", .folder = export_parquet};
+static const struct form form_sqlite = {.suffix = "sqlite", .path = export_sqlite};
 static const struct form form_slices = {
 	.suffix = "folded",
 	.text = export_folded_slices,
@@ -251,7 +253,7 @@ static int export_check(struct export_options *o, char **words, int n, struct er
 	if (trace_input_is_output(o->file, o->out))
 		return err_set(e, -EINVAL, "-o %.80s is the trace itself; choose another name",
 			       o->out);
-	if (!strcmp(o->out, "-") && !o->form->text)
+	if (!strcmp(o->out, "-") && o->form->path)
 		return err_set(e, -EINVAL, "--%s does not go to the standard output",
 			       o->form->suffix);
 	return 0;
@@ -268,6 +270,16 @@ static int export_parse(int argc, char **argv, struct export_options *o, struct 
 }
 
 /* ---- the output ---- */
+
+static int export_write_folder(const struct export_options *o, const struct out_path *out,
+			       const struct trace_tables *t, struct err_text *e)
+{
+	struct export_folder to = {.out = out, .tar = stdout, .path = o->out};
+	int r = o->form->folder(t, &to, e);
+
+	export_folder_finish(&to);
+	return r;
+}
 
 static int export_write_text(const struct export_options *o, const struct trace_tables *t, FILE *to,
 			     struct err_text *e)
@@ -289,8 +301,10 @@ static int write_hidden(const struct export_options *o, const struct out_path *o
 {
 	FILE *to;
 
-	if (o->form->files)
-		return o->form->files(t, out, e);
+	if (o->form->path)
+		return o->form->path(t, out, e);
+	if (o->form->folder)
+		return export_write_folder(o, out, t, e);
 	to = out_path_open(out, NULL);
 	if (!to)
 		return err_set(e, -errno, "cannot create %s: %s", o->out, strerror(errno));
@@ -323,8 +337,9 @@ static int export_to(const struct export_options *o, struct out_path *out, struc
 	trace_tables_warn(&tables);
 	r = o->form->needs ? prepare_folded(o, tables.db, e) : 0;
 	if (r == 0)
-		r = out->hidden ? write_hidden(o, out, &tables, e)
-				: export_write_text(o, &tables, stdout, e);
+		r = out->hidden	      ? write_hidden(o, out, &tables, e)
+		    : o->form->folder ? export_write_folder(o, NULL, &tables, e)
+				      : export_write_text(o, &tables, stdout, e);
 	trace_tables_close(&tables);
 	return r;
 }
@@ -333,7 +348,7 @@ static int export_run(const struct export_options *o, struct err_text *e)
 {
 	bool is_stdout = !strcmp(o->out, "-");
 	struct out_path out = {0};
-	int r = is_stdout ? 0 : out_path_create(&out, o->out, o->form->is_folder, o->force, e);
+	int r = is_stdout ? 0 : out_path_create(&out, o->out, o->form->folder != NULL, o->force, e);
 
 	if (r == 0)
 		r = export_to(o, &out, e);

@@ -32,6 +32,7 @@ int export_pprof_wakers(const struct trace_tables *t, FILE *to);
 void export_folded_add_frame(struct strbuf *b, const char *name, bool first);
 
 struct out_path;
+struct export_folder;
 
 /* For _cleanup_: ends a statement. */
 DEFINE_DESTRUCTOR(sqlite3_stmt *, sqlite3_finalize)
@@ -47,11 +48,12 @@ int export_for_each_table(sqlite3 *db, char kind,
 /* Returns true for the name of a table whose rows are in the file of another name. */
 bool export_is_second_name(const char *name);
 
-/* Writes a file for each table into the hidden folder. Returns 0, or -errno and sets e. */
-int export_csv(const struct trace_tables *t, const struct out_path *out, struct err_text *e);
-/* The same for a spreadsheet, which takes none of the texts for a formula. */
-int export_csv_sheet(const struct trace_tables *t, const struct out_path *out, struct err_text *e);
+/* Each writes a file for each table. Returns 0, or -errno and sets e. */
+int export_csv(const struct trace_tables *t, const struct export_folder *to, struct err_text *e);
+/* For a spreadsheet, which takes none of the texts for a formula. */
+int export_csv_sheet(const struct trace_tables *t, const struct export_folder *to,
+		     struct err_text *e);
+int export_parquet(const struct trace_tables *t, const struct export_folder *to,
+		   struct err_text *e);
 /* Writes all tables into the hidden file, an SQLite database. Returns 0, or -errno and sets e. */
 int export_sqlite(const struct trace_tables *t, const struct out_path *out, struct err_text *e);
-/* Writes a Parquet file for each table into the hidden folder. Returns 0, or -errno and sets e. */
-int export_parquet(const struct trace_tables *t, const struct out_path *out, struct err_text *e);

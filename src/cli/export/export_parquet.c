@@ -10,19 +10,75 @@
 #include <string.h>
 
 #include "analyze/parquet/parquet_file.h"
+#include "analyze/tables/arg_rows.h"
+#include "base/core/lower_bound.h"
 #include "base/core/mem.h"
 #include "base/core/version.h"
 #include "cli/export/export.h"
-#include "cli/trace/out_path.h"
+#include "cli/export/export_folder.h"
 
 #define SCHEMA "1" /* version of the names and types of columns */
 
+/* What is to be added to a time of the trace's clock from `ts` on. */
+struct realtime_offset {
+	int64_t ts, offset;
+};
+
 struct parquet_export {
 	const struct trace_tables *t;
-	const struct out_path *out;
+	const struct export_folder *to;
 	struct err_text *e;
 	char *uuid, *losses; /* owned; of the trace */
+	struct realtime_offset *offsets; /* owned; by ts */
+	size_t n_offsets, cap_offsets;
 };
+
+/* ---- columns that the tables do not have ---- */
+
+/* Reads the snapshots of the service's machine, which the trace's clock is of. Returns 0 or
+ * -ENOMEM. */
+static int read_offsets(struct parquet_export *x)
+{
+	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;
+
+	if (sqlite3_prepare_v2(x->t->db,
+			       "select ts, clock_value - ts from clock_snapshot where clock_name = "
+			       "'REALTIME' and coalesce(machine_id, 0) = 0 order by ts",
+			       -1, &st, NULL) != SQLITE_OK)
+		return -ENOMEM;
+	while (sqlite3_step(st) == SQLITE_ROW) {
+		if (array_reserve(&x->offsets, &x->cap_offsets, x->n_offsets + 1,
+				  sizeof(*x->offsets)))
+			return -ENOMEM;
+		x->offsets[x->n_offsets++] = (struct realtime_offset){sqlite3_column_int64(st, 0),
+								      sqlite3_column_int64(st, 1)};
+	}
+	return 0;
+}
+
+/* Converts a time by the last snapshot before it, else by the first one. Returns false if there is
+ * none. */
+static bool find_realtime(const struct parquet_export *x, int64_t ts, int64_t *ret)
+{
+	size_t later = LOWER_BOUND(i, 0, x->n_offsets, x->offsets[i].ts <= ts);
+
+	return x->n_offsets &&
+	       !__builtin_add_overflow(ts, x->offsets[later ? later - 1 : 0].offset, ret);
+}
+
+/* Ends a row: ts is NULL for a table without times. */
+static void end_row(const struct parquet_export *x, struct parquet_file *f, const int64_t *ts)
+{
+	int64_t real;
+
+	if (ts && find_realtime(x, *ts, &real))
+		parquet_put_integer(f, real);
+	else if (ts)
+		parquet_put_null(f);
+	if (x->uuid)
+		parquet_put_text(f, x->uuid, strlen(x->uuid));
+	parquet_end_row(f);
+}
 
 /* ---- the types of columns ---- */
 
@@ -46,26 +102,41 @@ static int find_kind(struct parquet_export *x, const char *table, const char *co
 	return err_set(x->e, -EIO, "table %s: %s", table, sqlite3_errmsg(x->t->db));
 }
 
-/* Sets the columns of a statement "select * from table", and one more for the trace. Returns their
- * number, or -EIO. The names are borrowed from the statement. */
-static int list_columns(struct parquet_export *x, sqlite3_stmt *st, const char *table,
-			struct parquet_column_def columns[static PARQUET_COLUMNS_MAX])
-{
-	int n = MIN(sqlite3_column_count(st), PARQUET_COLUMNS_MAX - 1), r = 0;
+struct parquet_table {
+	struct parquet_column_def columns[PARQUET_COLUMNS_MAX];
+	int n; /* of the table; behind them are those that it does not have */
+	int n_all;
+	int ts; /* index of the column "ts"; -1: none */
+};
 
+/* Sets the columns of a statement "select * from table". Returns 0 or -EIO. The names are borrowed
+ * from the statement. */
+static int list_columns(struct parquet_export *x, sqlite3_stmt *st, const char *table,
+			struct parquet_table *ret)
+{
+	struct parquet_column_def *c = ret->columns;
+	int n = MIN(sqlite3_column_count(st), PARQUET_COLUMNS_MAX - 2), r = 0;
+
+	ret->ts = -1;
 	for (int i = 0; r == 0 && i < n; i++) {
 		const char *type = sqlite3_column_decltype(st, i);
 
-		columns[i].name = sqlite3_column_name(st, i);
+		c[i].name = sqlite3_column_name(st, i);
 		if (!type || !*type)
-			r = find_kind(x, table, columns[i].name, &columns[i].kind);
+			r = find_kind(x, table, c[i].name, &c[i].kind);
 		else
-			columns[i].kind = !strcmp(type, "INTEGER") ? PARQUET_INTEGER
-					  : !strcmp(type, "REAL")  ? PARQUET_REAL
-								   : PARQUET_TEXT;
+			c[i].kind = !strcmp(type, "INTEGER") ? PARQUET_INTEGER
+				    : !strcmp(type, "REAL")  ? PARQUET_REAL
+							     : PARQUET_TEXT;
+		if (!strcmp(c[i].name, "ts") && c[i].kind == PARQUET_INTEGER)
+			ret->ts = i;
 	}
-	columns[n] = (struct parquet_column_def){.name = "trace_uuid", .kind = PARQUET_TEXT};
-	return r < 0 ? r : n + 1;
+	ret->n = n;
+	if (ret->ts >= 0)
+		c[n++] = (struct parquet_column_def){"real_ns", PARQUET_INTEGER};
+	c[n++] = (struct parquet_column_def){"trace_uuid", PARQUET_TEXT};
+	ret->n_all = n;
+	return r;
 }
 
 /* ---- rows ---- */
@@ -106,53 +177,83 @@ static const struct table *stored_table(const struct store *s, const char *name)
 	return NULL;
 }
 
+static void put_value(struct parquet_file *f, const struct value *v)
+{
+	switch (v->kind) {
+	case VALUE_NULL:
+		parquet_put_null(f);
+		break;
+	case VALUE_INT:
+		parquet_put_integer(f, v->i);
+		break;
+	case VALUE_REAL:
+		parquet_put_real(f, v->real);
+		break;
+	case VALUE_TEXT:
+		parquet_put_text(f, v->s, v->len);
+		break;
+	}
+}
+
 /* The rows of a table of the store, without the way through SQL: it takes most of the time. */
 static void put_stored_rows(struct parquet_export *x, struct parquet_file *f, const struct table *t)
 {
 	const struct table_def *def = t->def;
+	unsigned ts = def->n_columns;
 
+	for (unsigned i = 0; i < def->n_columns; i++)
+		if (def->columns[i].name && !strcmp(def->columns[i].name, "ts"))
+			ts = i;
 	for (uint32_t row = 0; row < t->rows; row++) {
-		for (unsigned i = 0; i < def->n_columns; i++) {
-			struct value v;
+		int64_t time = 0;
+		struct value v;
 
+		for (unsigned i = 0; i < def->n_columns; i++) {
 			if (!def->columns[i].name)
 				continue;
 			store_value(&x->t->store, t, row, i, &v);
-			switch (v.kind) {
-			case VALUE_NULL:
-				parquet_put_null(f);
-				break;
-			case VALUE_INT:
-				parquet_put_integer(f, v.i);
-				break;
-			case VALUE_REAL:
-				parquet_put_real(f, v.real);
-				break;
-			case VALUE_TEXT:
-				parquet_put_text(f, v.s, v.len);
-				break;
-			}
+			put_value(f, &v);
+			if (i == ts)
+				time = v.i;
 		}
-		if (x->uuid)
-			parquet_put_text(f, x->uuid, strlen(x->uuid));
-		parquet_end_row(f);
+		end_row(x, f, ts < def->n_columns ? &time : NULL);
 	}
 }
 
+/* Likewise. Returns 0, or -ENOMEM and sets the error's text. */
+static int put_args(struct parquet_export *x, struct parquet_file *f)
+{
+	struct arg_rows rows = {.store = &x->t->store};
+	struct value v;
+	int r;
+
+	for (r = arg_rows_begin(&rows); r == 0 && !rows.done; r = arg_rows_next(&rows)) {
+		for (unsigned i = 0; i < ARG_COLUMNS; i++) {
+			arg_rows_value(&rows, (enum arg_column)i, &v);
+			put_value(f, &v);
+		}
+		end_row(x, f, NULL);
+	}
+	arg_rows_deinit(&rows);
+	return r < 0 ? err_set(x->e, r, "no memory") : 0;
+}
+
 static int put_rows(struct parquet_export *x, struct parquet_file *f, sqlite3_stmt *st,
-		    const char *table, const struct parquet_column_def *columns, int n)
+		    const char *table, const struct parquet_table *of)
 {
 	int step;
 
 	while ((step = sqlite3_step(st)) == SQLITE_ROW) {
-		for (int i = 0; i < n - 1; i++)
-			if (!put_column(f, st, i, columns[i].kind))
+		int64_t ts;
+
+		for (int i = 0; i < of->n; i++)
+			if (!put_column(f, st, i, of->columns[i].kind))
 				return err_set(x->e, -EINVAL,
 					       "table %s: column %s has values of several types",
-					       table, columns[i].name);
-		if (x->uuid)
-			parquet_put_text(f, x->uuid, strlen(x->uuid));
-		parquet_end_row(f);
+					       table, of->columns[i].name);
+		if (of->ts >= 0)
+			ts = sqlite3_column_int64(st, of->ts);
+		end_row(x, f, of->ts >= 0 ? &ts : NULL);
 	}
 	return step == SQLITE_DONE
 		       ? 0
@@ -164,12 +265,17 @@ static int put_rows(struct parquet_export *x, struct parquet_file *f, sqlite3_st
 static void add_metadata(const struct parquet_export *x, const char *table, struct parquet_file *f)
 {
 	char start[24];
+	int64_t real;
 
 	snprintf(start, sizeof(start), "%" PRId64, x->t->store.start_ts);
 	parquet_add_metadata(f, "sonda.schema", SCHEMA);
 	parquet_add_metadata(f, "sonda.version", SONDA_VERSION);
 	parquet_add_metadata(f, "sonda.table", table);
 	parquet_add_metadata(f, "sonda.start_ts", start);
+	if (find_realtime(x, x->t->store.start_ts, &real)) {
+		snprintf(start, sizeof(start), "%" PRId64, real);
+		parquet_add_metadata(f, "sonda.start_realtime_ns", start);
+	}
 	if (x->uuid)
 		parquet_add_metadata(f, "sonda.trace_uuid", x->uuid);
 	if (x->losses)
@@ -178,25 +284,27 @@ static void add_metadata(const struct parquet_export *x, const char *table, stru
 
 static int write_rows(struct parquet_export *x, sqlite3_stmt *st, const char *table, FILE *to)
 {
-	struct parquet_column_def columns[PARQUET_COLUMNS_MAX];
-	int n = list_columns(x, st, table, columns), r = 0, closed;
-	const struct table *stored;
+	const struct table *stored = stored_table(&x->t->store, table);
+	struct parquet_table of;
 	struct parquet_file *f;
+	int r, closed;
 
-	if (n < 0)
-		return n;
-	f = parquet_open(to, columns, (size_t)n);
+	r = list_columns(x, st, table, &of);
+	if (r < 0)
+		return r;
+	f = parquet_open(to, of.columns, (size_t)of.n_all);
 	if (!f)
 		return err_set(x->e, -ENOMEM, "no memory");
 	add_metadata(x, table, f);
-	stored = stored_table(&x->t->store, table);
 	if (stored)
 		put_stored_rows(x, f, stored);
+	else if (!strcmp(table, "args"))
+		r = put_args(x, f);
 	else
-		r = put_rows(x, f, st, table, columns, n);
+		r = put_rows(x, f, st, table, &of);
 	closed = parquet_close(f);
 	if (r == 0 && closed < 0)
-		r = err_set(x->e, closed, "cannot write %s: %s", x->out->path, strerror(-closed));
+		r = err_set(x->e, closed, "cannot write %s: %s", x->to->path, strerror(-closed));
 	return r;
 }
 
@@ -214,12 +322,11 @@ static int write_parquet(void *ctx, const char *name, const char *sql)
 	snprintf(file, sizeof(file), "%.64s.parquet", name);
 	if (sqlite3_prepare_v2(x->t->db, statement, -1, &st, NULL) != SQLITE_OK)
 		return err_set(x->e, -EIO, "table %s: %s", name, sqlite3_errmsg(x->t->db));
-	to = out_path_open(x->out, file);
+	to = export_folder_open(x->to, file, x->e);
 	if (!to)
-		return err_set(x->e, -errno, "cannot create %s/%s: %s", x->out->path, file,
-			       strerror(errno));
+		return -EIO;
 	r = write_rows(x, st, name, to);
-	closed = out_close(to, x->out->path, x->e);
+	closed = export_folder_close(x->to, file, to, x->e);
 	return r < 0 ? r : closed;
 }
 
@@ -235,19 +342,21 @@ static char *select_text(sqlite3 *db, const char *sql)
 	return text ? strdup(text) : NULL;
 }
 
-int export_parquet(const struct trace_tables *t, const struct out_path *out, struct err_text *e)
+int export_parquet(const struct trace_tables *t, const struct export_folder *to, struct err_text *e)
 {
-	struct parquet_export x = {.t = t, .out = out, .e = e};
-	int r;
+	struct parquet_export x = {.t = t, .to = to, .e = e};
+	int r = read_offsets(&x);
 
 	x.uuid = select_text(t->db, "select str_value from metadata where name = 'trace_uuid'");
 	x.losses = select_text(
 		t->db, "select json_group_object(name || coalesce('[' || idx || ']', ''), value) "
 		       "from stats where value > 0 and severity in ('error', 'data_loss')");
-	r = export_for_each_table(t->db, 't', write_parquet, &x, e);
+	r = r < 0 ? err_set(e, r, "no memory")
+		  : export_for_each_table(t->db, 't', write_parquet, &x, e);
 	if (r == 0)
 		r = export_for_each_table(t->db, 'v', write_parquet, &x, e);
 	free(x.uuid);
 	free(x.losses);
+	free(x.offsets);
 	return r;
 }

@@ -7,6 +7,7 @@
 
 #include "base/core/mem.h"
 #include "cli/export/export.h"
+#include "cli/export/export_folder.h"
 #include "cli/sql_output.h"
 #include "cli/trace/out_path.h"
 
@@ -49,7 +50,7 @@ int export_for_each_table(sqlite3 *db, char kind,
 struct csv {
 	sqlite3 *db;
 	enum sql_format format;
-	const struct out_path *out;
+	const struct export_folder *to;
 	struct err_text *e;
 };
 
@@ -75,37 +76,37 @@ static int write_csv(void *ctx, const char *name, const char *sql)
 		return 0;
 	snprintf(statement, sizeof(statement), "select * from \"%.64s\"", name);
 	snprintf(file, sizeof(file), "%.64s.csv", name);
-	to = out_path_open(c->out, file);
+	to = export_folder_open(c->to, file, c->e);
 	if (!to)
-		return err_set(c->e, -errno, "cannot create %s/%s: %s", c->out->path, file,
-			       strerror(errno));
+		return -EIO;
 	r = sqlite3_prepare_v2(c->db, statement, -1, &st, NULL);
 	if (r == SQLITE_OK)
 		r = sql_output(st, c->format, to);
-	closed = out_close(to, c->out->path, c->e);
+	closed = export_folder_close(c->to, file, to, c->e);
 	if (closed < 0)
 		return closed;
 	return r == SQLITE_OK ? 0
 			      : err_set(c->e, -EIO, "table %s: %s", name, sqlite3_errmsg(c->db));
 }
 
-static int write_all_csv(sqlite3 *db, enum sql_format format, const struct out_path *out,
+static int write_all_csv(sqlite3 *db, enum sql_format format, const struct export_folder *to,
 			 struct err_text *e)
 {
-	struct csv c = {.db = db, .format = format, .out = out, .e = e};
+	struct csv c = {.db = db, .format = format, .to = to, .e = e};
 	int r = export_for_each_table(db, 't', write_csv, &c, e);
 
 	return r < 0 ? r : export_for_each_table(db, 'v', write_csv, &c, e);
 }
 
-int export_csv(const struct trace_tables *t, const struct out_path *out, struct err_text *e)
+int export_csv(const struct trace_tables *t, const struct export_folder *to, struct err_text *e)
 {
-	return write_all_csv(t->db, SQL_CSV, out, e);
+	return write_all_csv(t->db, SQL_CSV, to, e);
 }
 
-int export_csv_sheet(const struct trace_tables *t, const struct out_path *out, struct err_text *e)
+int export_csv_sheet(const struct trace_tables *t, const struct export_folder *to,
+		     struct err_text *e)
 {
-	return write_all_csv(t->db, SQL_CSV_SHEET, out, e);
+	return write_all_csv(t->db, SQL_CSV_SHEET, to, e);
 }
 
 /* ---- SQLite ---- */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdio.h>
+
+#include "base/core/err.h"
+
+/*
+ * Where a form of several files writes: into the hidden folder of an output, or into a tar archive
+ * on a stream. Each file is written from front to back, and one at a time.
+ *
+ * Source of the archive's format: POSIX.1-2017, pax, "ustar Interchange Format". A size that its
+ * field cannot hold is written as base 256, as GNU tar does.
+ */
+struct out_path;
+struct export_folder {
+	const struct out_path *out; /* borrowed; NULL: tar */
+	FILE *tar; /* borrowed */
+	const char *path; /* for messages */
+};
+
+/* Opens a file of this name. Returns NULL and sets e on failure. */
+FILE *export_folder_open(const struct export_folder *f, const char *name, struct err_text *e);
+/* Closes what export_folder_open() has returned. Returns 0, or -errno and sets e if any write to
+ * the file failed. Errors of the stream "tar" are the caller's to check. */
+int export_folder_close(const struct export_folder *f, const char *name, FILE *file,
+			struct err_text *e);
+/* Writes the end of the archive. */
+void export_folder_finish(const struct export_folder *f);
