@@ -9,7 +9,7 @@
  */
 #include "analyze/import/call_stacks.h"
 
-#include "analyze/import/row_keys.h"
+#include "analyze/import/remembered.h"
 #include "analyze/store/columns.h"
 #include "gen/fields.h"
 

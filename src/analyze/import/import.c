@@ -14,7 +14,6 @@
 #include "analyze/import/import_steps.h"
 #include "analyze/import/perf_counters.h"
 #include "analyze/import/remembered.h"
-#include "analyze/import/row_keys.h"
 #include "analyze/import/slices.h"
 #include "analyze/import/track_event.h"
 #include "analyze/import/tracks.h"

@@ -2,7 +2,7 @@
 #include "analyze/import/profiler_rows.h"
 
 #include "analyze/import/cpus.h"
-#include "analyze/import/row_keys.h"
+#include "analyze/import/remembered.h"
 #include "analyze/import/tracks.h"
 #include "analyze/store/columns.h"
 

@@ -8,7 +8,7 @@
 #include "analyze/import/call_stacks.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/profiler_rows.h"
-#include "analyze/import/row_keys.h"
+#include "analyze/import/remembered.h"
 #include "analyze/import/tracks.h"
 #include "analyze/store/columns.h"
 #include "gen/fields.h"

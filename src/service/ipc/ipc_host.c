@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Only on_connection_close(), which the loop calls, frees a connection while the host exists. So a method can
- * send to any connection, including its own, and no connection is freed meanwhile.
+ * Only on_connection_close(), which the loop calls, frees a connection while the host exists. So a
+ * method can send to any connection, including its own, and no connection is freed meanwhile.
  *
  * The host's service has number 1, the extra service of an entrance number 2.
  */
