@@ -12,6 +12,7 @@
 #include <event-parse.h>
 
 #include "base/core/mem.h"
+#include "base/text/str.h"
 #include "common/descriptor.pb-c.h"
 #include "ftrace/encode/event_compile.h"
 #include "ftrace/encode/event_legacy.h"
@@ -30,6 +31,7 @@
 
 struct draft {
 	const struct tep_event *event;
+	const char *print_fmt; /* borrowed; NULL: not needed */
 	unsigned n_ops;
 	struct field_op ops[MAX_OPS];
 	struct described_field fields[MAX_OPS]; /* one for each op; names borrowed from event */
@@ -67,6 +69,7 @@ static int draft_init(struct draft *d, const struct tep_event *event)
 	    event->id > UINT16_MAX)
 		return -EPROTO;
 	d->event = event;
+	d->print_fmt = NULL;
 	d->n_ops = 0;
 	d->n_further = 0;
 	d->n_left_out = 0;
@@ -98,7 +101,8 @@ static void draft_add(struct draft *d, const struct tep_format_field *f, uint32_
 	op->size = plan->size;
 	op->type = (uint8_t)plan->type;
 	d->fields[d->n_ops++] =
-		(struct described_field){f->name, suffix, (uint16_t)number, op->type};
+		(struct described_field){f->name, suffix, (uint16_t)number, op->type,
+					 is_varint && str_starts(f->type, "enum ")};
 	if (!plan->may_lack)
 		require_len(d, f->offset + plan->min_len);
 }
@@ -107,7 +111,7 @@ static void draft_add(struct draft *d, const struct tep_format_field *f, uint32_
 static bool plan_symbol(const struct tep_format_field *f, const struct compile_context *ctx,
 			struct field_plan *ret)
 {
-	if (!ctx->print_fmt || (f->size != 4 && f->size != 8) ||
+	if (!ctx->symbols || (f->size != 4 && f->size != 8) ||
 	    (f->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_SIGNED)) ||
 	    !event_format_prints_symbols(ctx->print_fmt, f->name))
 		return false;
@@ -117,6 +121,26 @@ static bool plan_symbol(const struct tep_format_field *f, const struct compile_c
 		.min_len = (uint16_t)f->size,
 	};
 	return true;
+}
+
+static bool addresses_only(const struct tep_event *event)
+{
+	return !strcmp(event->system, "syscalls");
+}
+
+/*
+ * Plans the address of an object as its hash, as the kernel prints it (%p). Pointers that it prints
+ * as names of functions, those of the group ftrace, and pointers into processes are none.
+ */
+static void plan_address(const struct tep_format_field *f, const struct compile_context *ctx,
+			 struct field_plan *plan)
+{
+	bool is_long = plan->type == FIELD_U64 || plan->type == FIELD_SYM64;
+
+	if (ctx->print_fmt && (is_long || plan->type == FIELD_U32 || plan->type == FIELD_SYM32) &&
+	    strchr(f->type, '*') && strcmp(f->event->system, "ftrace") &&
+	    !addresses_only(f->event) && !event_format_prints_symbols(ctx->print_fmt, f->name))
+		plan->type = is_long ? FIELD_HASHED64 : FIELD_HASHED32;
 }
 
 static bool is_var(enum field_type kind)
@@ -242,21 +266,45 @@ static void write_descriptor_field(struct pb_enc *e, const struct described_fiel
 	pb_enc_close(e);
 }
 
+/* Writes the names that the kernel prints for the values of a field. */
+static void write_value_names(struct pb_enc *e, const struct described_field *f,
+			      const char *print_fmt)
+{
+	struct event_format_names n = {.at = NULL};
+	bool open = false;
+
+	while (print_fmt && event_format_next_name(print_fmt, f->name, &n)) {
+		if (!open) {
+			pb_enc_open(e, PB_DESCRIPTOR_PROTO_ENUM_TYPE);
+			pb_enc_str(e, PB_ENUM_DESCRIPTOR_PROTO_NAME, f->name);
+			open = true;
+		}
+		pb_enc_open(e, PB_ENUM_DESCRIPTOR_PROTO_VALUE);
+		pb_enc_bytes(e, PB_ENUM_VALUE_DESCRIPTOR_PROTO_NAME, n.name, n.len);
+		pb_enc_u64(e, PB_ENUM_VALUE_DESCRIPTOR_PROTO_NUMBER, (uint64_t)n.value);
+		pb_enc_close(e);
+	}
+	if (open)
+		pb_enc_close(e);
+}
+
 /*
  * Writes the content of a GenericEventDescriptor: the number of the event's field in FtraceEvent,
  * its message as a DescriptorProto, and its group.
  */
-static void write_event_descriptor(struct pb_enc *e, uint32_t number, const char *group,
-				   const char *name, const struct described_field *fields,
-				   unsigned n_fields)
+static void write_event_descriptor(struct pb_enc *e, uint32_t number, const struct draft *d,
+				   const struct described_field *fields, unsigned n_fields)
 {
 	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID, number);
 	pb_enc_open(e, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR);
-	pb_enc_str(e, PB_DESCRIPTOR_PROTO_NAME, name);
+	pb_enc_str(e, PB_DESCRIPTOR_PROTO_NAME, d->event->name);
 	for (unsigned i = 0; i < n_fields; i++)
 		write_descriptor_field(e, &fields[i]);
+	for (unsigned i = 0; i < n_fields; i++)
+		if (fields[i].is_enum)
+			write_value_names(e, &fields[i], d->print_fmt);
 	pb_enc_close(e);
-	pb_enc_str(e, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_GROUP_NAME, group);
+	pb_enc_str(e, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_GROUP_NAME, d->event->system);
 }
 
 /* Packs the event with a descriptor of its fields, or of its further fields. */
@@ -269,7 +317,7 @@ static struct compiled_event *pack_described(const struct draft *d, uint32_t num
 
 	if (pb_mem_init(&m))
 		return NULL;
-	write_event_descriptor(&m.enc, number, d->event->system, d->event->name, fields, n_fields);
+	write_event_descriptor(&m.enc, number, d, fields, n_fields);
 	if (!m.failed)
 		ev = draft_pack(d, is_further ? NULL : &m, is_further ? &m : NULL);
 	pb_mem_deinit(&m);
@@ -292,11 +340,6 @@ static void set_metadata_fields(struct compiled_event *ev, const struct tep_even
 
 	ev->metadata = metadata_fields_find(event, &min_len);
 	ev->min_len = MAX(ev->min_len, min_len);
-}
-
-static bool addresses_only(const struct tep_event *event)
-{
-	return !strcmp(event->system, "syscalls");
 }
 
 typedef void add_fn(struct draft *d, const struct tep_format_field *f,
@@ -342,14 +385,16 @@ static void add_field_of_message(struct draft *d, const struct tep_format_field 
 {
 	struct proto_field field;
 	struct field_plan plan;
+	bool known = proto_events_find_field(message, f->name, &field) &&
+		     field_plan_typed(f, field.type, &plan);
 
-	if (proto_events_find_field(message, f->name, &field) &&
-	    field_plan_typed(f, field.type, &plan))
-		draft_add(d, f, field.number, &plan, "");
-	else if (field_plan_generic(f, addresses_only(d->event), &plan))
-		add_planned_field(d, f, &plan, add_further_string);
-	else
+	if (!known && !field_plan_generic(f, addresses_only(d->event), &plan))
 		return;
+	plan_address(f, ctx, &plan);
+	if (known)
+		draft_add(d, f, field.number, &plan, "");
+	else
+		add_planned_field(d, f, &plan, add_further_string);
 	/* Indexed addresses get their names from the bundle's symbols instead. */
 	if (plan.type != FIELD_SYM32 && plan.type != FIELD_SYM64 && plan_symbol(f, ctx, &plan))
 		add_further_string(d, f, &plan, "_symbol");
@@ -398,6 +443,7 @@ int event_compile_known(const struct tep_event *event, const struct compile_cont
 	r = draft_init(&d, event);
 	if (r)
 		return r;
+	d.print_fmt = ctx->print_fmt;
 	for (const struct tep_format_field *f = event->format.fields; f; f = f->next)
 		if (fits_record(f) && !field_is_left_out(event, f))
 			add_field_of_message(&d, f, &message, ctx);
@@ -422,6 +468,7 @@ static void add_generic(struct draft *d, const struct tep_format_field *f,
 
 	if (!field_plan_generic(f, addresses_only(d->event), &plan))
 		return;
+	plan_address(f, ctx, &plan);
 	add_planned_field(d, f, &plan, add_described_field);
 	if (field_is_int(plan.type) && plan_symbol(f, ctx, &plan))
 		add_described_field(d, f, &plan, "_symbol");
@@ -437,6 +484,7 @@ int event_compile_generic(const struct tep_event *event, const struct compile_co
 	r = draft_init(&d, event);
 	if (r)
 		return r;
+	d.print_fmt = ctx->print_fmt;
 	for (const struct tep_format_field *f = event->format.fields; f; f = f->next)
 		if (fits_record(f))
 			add_generic(&d, f, ctx);

@@ -20,8 +20,8 @@ struct tep_event;
 struct compile_context {
 	size_t max_text; /* length of the longest string that a pointer can refer to */
 	uint16_t index; /* generic_index of the event, if it needs a descriptor */
-	/* of the event; NULL: function addresses get no names (event_format.h) */
-	const char *print_fmt;
+	const char *print_fmt; /* of the event (event_format.h) */
+	bool symbols; /* function addresses get names */
 };
 
 /*

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/core/siphash.h"
 #include "ftrace/encode/intern_tables.h"
 #include "ftrace/encode/metadata.h"
 #include "ftrace/format/compiled_event.h"
@@ -78,6 +79,15 @@ static inline uint64_t field_plain(const struct field_op *op, const uint8_t *pay
 	return load64(at);
 }
 
+/* A varint of 5 bytes. Among 10,000 objects, two have the same hash in one trace of 700. */
+#define FIELD_HASH_BITS 35
+
+/* Returns what stands for the address of an object: equal addresses have equal hashes. */
+static inline uint64_t field_hashed_address(uint64_t address)
+{
+	return address ? siphash_keyed(&address, sizeof(address)) >> (64 - FIELD_HASH_BITS) : 0;
+}
+
 /* Returns an integer of any type. */
 static inline uint64_t field_int(const struct field_op *op, const uint8_t *payload,
 				 struct encode_ctx *ctx)
@@ -93,6 +103,10 @@ static inline uint64_t field_int(const struct field_op *op, const uint8_t *paylo
 		return sym_index_intern(ctx->syms, load32(at));
 	case FIELD_SYM64:
 		return sym_index_intern(ctx->syms, load64(at));
+	case FIELD_HASHED32:
+		return field_hashed_address(load32(at));
+	case FIELD_HASHED64:
+		return field_hashed_address(load64(at));
 	}
 	return field_plain(op, payload, ctx);
 }

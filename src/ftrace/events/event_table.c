@@ -109,7 +109,7 @@ static void generic_number_release(uint32_t number)
 
 /*
  * Copies the print format, which event_table_parse() cuts out. It shows which fields are function
- * addresses.
+ * addresses, and the names of values.
  */
 static char *copy_print_fmt(const char *format)
 {
@@ -288,6 +288,7 @@ static int compile_indexed(struct event_table *t, const struct tep_event *event,
 		.max_text = t->strings.max_len,
 		.index = reused ? t->free_indices[t->n_free_indices - 1] : (uint16_t)t->n_generic,
 		.print_fmt = print_fmt,
+		.symbols = o->symbols,
 	};
 	int r;
 
@@ -367,9 +368,8 @@ int event_table_add_as(struct event_table *t, const char *group, const char *nam
 		*ret_id = old->id;
 		return 0;
 	}
-	if (options->symbols)
-		print_fmt = copy_print_fmt(format);
-	if (!tep || (options->symbols && !print_fmt))
+	print_fmt = copy_print_fmt(format);
+	if (!tep || !print_fmt)
 		return -ENOMEM;
 	event = event_table_parse(tep, group, format);
 	if (!event || !is_named(event, name))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,7 +32,9 @@ enum field_type {
 	FIELD_DEV64,
 	FIELD_SYM32, /* a kernel address, encoded as an index that hides it */
 	FIELD_SYM64,
-	FIELD_LAST_INT = FIELD_SYM64,
+	FIELD_HASHED32, /* the address of an object, encoded as a keyed hash that hides it */
+	FIELD_HASHED64,
+	FIELD_LAST_INT = FIELD_HASHED64,
 	FIELD_COMM, /* char[16] */
 	FIELD_FIXED_STR, /* char[size], up to the first NUL if there is one */
 	FIELD_TAIL_STR, /* from offset to the end of the record, up to a NUL */
@@ -151,4 +154,5 @@ struct described_field {
 	const char *suffix; /* appended to name; "" for none */
 	uint16_t number;
 	uint8_t type; /* enum field_type */
+	bool is_enum; /* declared as an enum: its values may have names */
 };

@@ -2,7 +2,9 @@
 #include "ftrace/format/event_format.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -305,6 +307,51 @@ bool event_format_prints_symbols(const char *print_fmt, const char *field)
 		len = next_expression(&args, &expression);
 		if (*s == 'p' && s[1] && strchr("sSfFB", s[1]) && is_field(expression, len, field))
 			return true;
+	}
+	return false;
+}
+
+/* Returns the position after the field's comma in its __print_symbolic(), or NULL. */
+static const char *find_names(const char *print_fmt, const char *field)
+{
+	static const char call[] = "__print_symbolic(";
+	const char *expression, *at = print_fmt;
+	size_t len;
+
+	while ((at = strstr(at, call)) != NULL) {
+		at += strlen(call);
+		len = next_expression(&at, &expression);
+		if (*at == ',' && is_field(expression, len, field))
+			return at + 1;
+	}
+	return NULL;
+}
+
+bool event_format_next_name(const char *print_fmt, const char *field, struct event_format_names *n)
+{
+	const char *at = n->at ? n->at : find_names(print_fmt, field), *expression, *end;
+	size_t len;
+	char *rest;
+
+	while (at && *(at = event_format_skip_space(at)) == '{') {
+		errno = 0;
+		n->value = strtoll(at + 1, &rest, 0);
+		end = event_format_skip_space(rest);
+		len = next_expression(&at, &expression);
+		if (*at == ',')
+			at++;
+		if (rest == expression + 1 || errno || *end != ',' || end >= expression + len)
+			continue;
+		end = event_format_skip_space(end + 1);
+		if (*end != '"')
+			continue;
+		n->name = end + 1;
+		n->len = (size_t)(skip_quoted(end) - n->name);
+		if (end + 1 + n->len > expression + len || !n->len || n->name[n->len - 1] != '"')
+			continue;
+		n->len--;
+		n->at = at;
+		return true;
 	}
 	return false;
 }

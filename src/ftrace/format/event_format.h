@@ -2,6 +2,8 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /*
  * The text of an event's format file, as every kernel since 2.6.36 writes it:
@@ -41,3 +43,20 @@ bool event_format_prepare(char *text);
  * is ignored.
  */
 bool event_format_prints_symbols(const char *print_fmt, const char *field);
+
+/*
+ * Walks the names that the kernel prints for the values of a field:
+ *
+ *	print fmt: "reason: %s", __print_symbolic(REC->reason, { 2, "NOT_SPECIFIED" }, ...)
+ *
+ * Set at to NULL before the first call. Values that are no plain numbers are skipped.
+ */
+struct event_format_names {
+	const char *at;
+	int64_t value;
+	const char *name; /* part of print_fmt; may have escape sequences of C */
+	size_t len;
+};
+
+/* Advances to the next name. Returns false at the end. */
+bool event_format_next_name(const char *print_fmt, const char *field, struct event_format_names *n);

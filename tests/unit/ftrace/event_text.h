@@ -164,6 +164,11 @@ static inline const char *event_text_descriptor(const uint8_t *bytes, size_t len
 	for (size_t i = 0; i < m->n_field; i++)
 		event_text_add(" %s=%d:%d", m->field[i]->name, m->field[i]->number,
 			       m->field[i]->type);
+	for (size_t i = 0; i < m->n_enum_type; i++)
+		for (size_t j = 0; j < m->enum_type[i]->n_value; j++)
+			event_text_add(" %s:%d=%s", m->enum_type[i]->name,
+				       m->enum_type[i]->value[j]->number,
+				       m->enum_type[i]->value[j]->name);
 	pb__descriptor_proto__free_unpacked(m, NULL);
 	return event_text_out;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/core/siphash.h"
 #include "unit/ftrace/oracle_message.h"
 
 /*
@@ -16,6 +17,7 @@
  *	- ftrace/print has no ip
  *	- a kernel address is a number, the same for the same address, another for another one,
  *	  within a bundle, and 0 for none; NAME_symbol beside it is the name that kallsyms has for it
+ *	- a pointer that is printed with %p is a hash of it
  *	- dev_t is that of user space
  *	- a stack is a line a frame: the name, or "#" and the number of the address
  *	- each string of an array is a field, NAME_0, NAME_1, ...
@@ -194,6 +196,15 @@ static inline bool oracle_is_address(const struct tep_format_field *f)
 	       (!strcmp(f->type, "void *") || !strcmp(f->type, "void*"));
 }
 
+/* Whether the value is the hash of an address, as of pointers that the kernel prints with %p. */
+static inline bool oracle_is_hashed(const struct tep_format_field *f, const struct tep_record *r,
+				    uint64_t value)
+{
+	uint64_t raw = strchr(f->type, '*') ? oracle_load(f, r) : 0;
+
+	return raw && value == siphash_keyed(&raw, sizeof(raw)) >> 29;
+}
+
 static inline bool oracle_check_number(struct oracle *o, struct tep_format_field *f,
 				       const struct tep_record *r, const struct oracle_value *v)
 {
@@ -207,6 +218,8 @@ static inline bool oracle_check_number(struct oracle *o, struct tep_format_field
 						 ? PB_GENERIC_FTRACE_EVENT_FIELD_INT_VALUE
 						 : PB_GENERIC_FTRACE_EVENT_FIELD_UINT_VALUE))
 		return oracle_fail(o, "the other kind of number");
+	if (oracle_is_hashed(f, r, v->value.u64))
+		return true;
 	if (oracle_is_address(f))
 		return oracle_check_address(o, v->value.u64, oracle_load(f, r));
 	if (tep_read_number_field(f, r->data, &want))

@@ -10,8 +10,9 @@
 	FIELD("char prev_comm[16]", 8, 16, 0)                                                      \
 	FIELD("pid_t prev_pid", 24, 4, 1)                                                          \
 	FIELD("int prev_prio", 28, 4, 1)                                                           \
-	FIELD("long prev_state", 32, 8, 1) FIELD("char next_comm[16]", 40, 16, 0)                  \
-		FIELD("pid_t next_pid", 56, 4, 1) FIELD("int next_prio", 60, 4, 1)
+	FIELD("long prev_state", 32, 8, 1)                                                         \
+	FIELD("char next_comm[16]", 40, 16, 0) FIELD("pid_t next_pid", 56, 4, 1)                   \
+		FIELD("int next_prio", 60, 4, 1)
 
 static struct compiled_event *known(const char *group, const char *name, const char *fields)
 {
@@ -61,6 +62,16 @@ TEST(descriptors)
 			 FIELD("unsigned long ip", 24, 8, 0) FIELD("void * work", 32, 8, 0),
 		 " \"%ps %d %pS %p\", REC->f, REC->n, (void *)REC->ip, REC->work", true,
 		 "299 kmem/kmalloc f=1000:4 n=1001:3 ip=1002:4 ip_symbol=1003:9 work=1004:4"},
+		/* Values of enums have the names that the kernel prints, in either kind of event.
+		 * What is no number has none, nor has an int. */
+		{"skb", "kfree_skb",
+		 FIELD("int family", 8, 4, 1) FIELD("enum skb_drop_reason reason", 12, 4, 0),
+		 "\"%s\", __print_symbolic(REC->family, { 2, \"INET\" }), "
+		 "__print_symbolic(REC->reason, { 2, \"A, {b}\" }, {C, \"no\" }, { 0x1f,\"D\" })",
+		 true, "367 skb/kfree_skb family=1000:3 reason=1001:4 reason:2=A, {b} reason:31=D"},
+		{"tcp", "tcp_send_reset", FIELD("enum sk_rst_reason reason", 8, 4, 0),
+		 "\"%d %s\", REC->reason ? 1 : 0, __print_symbolic(REC->reason, { -1, \"A\" })",
+		 false, "65536 tcp/tcp_send_reset reason=1:4 reason:-1=A"},
 		/* An array of strings is one field each. */
 		{"kmem", "kmalloc",
 		 FIELD("__data_loc char[] a", 8, 8, 1) FIELD("int n", 16, 4, 1)
@@ -75,8 +86,10 @@ TEST(descriptors)
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct compile_context ctx = {
-			.print_fmt = rows[i].print_fmt, .max_text = 100, .index = 7};
+		const struct compile_context ctx = {.print_fmt = rows[i].print_fmt,
+						    .symbols = true,
+						    .max_text = 100,
+						    .index = 7};
 		struct compiled_event *ev;
 		struct tep_handle *tep;
 		const struct tep_event *e =

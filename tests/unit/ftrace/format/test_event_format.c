@@ -174,6 +174,44 @@ TEST(the_frame)
 	assert_false(prepare(" name: x\nID: 1\nformat:\n\nprint fmt: \"\"\n"));
 }
 
+/* ---- names of values ---- */
+
+static const char *names_of(const char *print_fmt, const char *field)
+{
+	struct event_format_names n = {.at = NULL};
+	static char text[200];
+	size_t len = 0;
+
+	text[0] = '\0';
+	while (event_format_next_name(print_fmt, field, &n))
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%lld=%.*s ",
+					(long long)n.value, (int)n.len, n.name);
+	return text;
+}
+
+TEST(names_of_values)
+{
+	static const char fmt[] = "\"%s %s\", REC->a ? __print_symbolic(REC->a, {B, \"X\"}, { 7, "
+				  "\"Y\" }) : \"U\", __print_symbolic((int)REC->ab, { 1, \"one\" }"
+				  ", { -2, \"a \\\"b\\\", }\" }), REC->c";
+
+	assert_string_equal(names_of(fmt, "a"), "7=Y ");
+	assert_string_equal(names_of(fmt, "ab"), "1=one -2=a \\\"b\\\", } ");
+	assert_string_equal(names_of(fmt, "c"), "");
+	/* Cut anywhere, the text ends the walk. */
+	for (size_t len = 0; len < strlen(fmt); len++) {
+		char *cut = strndup(fmt, len);
+
+		names_of(cut, "a");
+		names_of(cut, "ab");
+		free(cut);
+	}
+	assert_string_equal(names_of("\"\", __print_symbolic(REC->a, { 1, \"x", "a"), "");
+	assert_string_equal(
+		names_of("\"\", __print_symbolic(REC->a, { 99999999999999999999, \"x\" })", "a"),
+		"");
+}
+
 /* ---- which fields the kernel prints as functions ---- */
 
 TEST(functions_in_formats_of_the_kernel)
