@@ -106,7 +106,48 @@ void generic_add(struct import *im, const struct machine *m, uint32_t number,
 fail:
 	s->budget.error = -ENOMEM;
 drop:
-	free(g->fields);
+	generic_event_deinit(g);
+}
+
+/* Makes room for the known events of a machine. Returns false without memory. */
+static bool reserve_further(struct store *s, uint32_t machine)
+{
+	size_t n = ((size_t)machine + 1) * GENERIC_KINDS;
+	uint32_t *more;
+
+	if (s->n_further >= n)
+		return true;
+	if (!budget_charge(&s->budget, (n - s->n_further) * sizeof(*more)))
+		return false;
+	more = reallocarray(s->further, n, sizeof(*more));
+	if (!more) {
+		s->budget.error = -ENOMEM;
+		return false;
+	}
+	memset(more + s->n_further, 0, (n - s->n_further) * sizeof(*more));
+	s->further = more;
+	s->n_further = n;
+	return true;
+}
+
+void generic_add_further(struct import *im, const struct machine *m, uint32_t number,
+			 struct generic_event *g)
+{
+	struct store *s = im->store;
+
+	if (number >= GENERIC_KINDS || event_args_further(s, m->row, number) ||
+	    s->n_generic >= GENERIC_KINDS_MAX || !reserve_further(s, m->row) ||
+	    !budget_charge(&s->budget, sizeof(*g))) {
+		generic_event_deinit(g);
+		return;
+	}
+	if (array_reserve(&s->generic, &s->cap_generic, s->n_generic + 1, sizeof(*g))) {
+		s->budget.error = -ENOMEM;
+		generic_event_deinit(g);
+		return;
+	}
+	s->generic[s->n_generic++] = *g;
+	s->further[(size_t)m->row * GENERIC_KINDS + number] = (uint32_t)s->n_generic;
 }
 
 /* Each name has a key above all numbers. */
@@ -167,8 +208,9 @@ static bool store_args(struct import *im, struct machine *m, const struct ftrace
 	bool named = false;
 	uint32_t set;
 
-	if (event_args_decode(im->store, e->number, NULL, e->message.data, e->message.len,
-			      &im->list) < 0)
+	if (event_args_decode(im->store, e->number,
+			      event_args_further(im->store, m->row, e->number), e->message.data,
+			      e->message.len, &im->list) < 0)
 		im->store->budget.error = -ENOMEM;
 	for (size_t i = 0; i < im->list.n; i++) {
 		const struct arg *a = &im->list.args[i];

@@ -32,9 +32,13 @@ uint32_t event_symbol_name(struct machine *m, const struct ftrace_event *e, uint
 /* Finds an event by the number that the trace gave it. Returns the index in store.generic, or
  * NULL_U32. */
 uint32_t generic_find(struct import *im, const struct machine *m, uint32_t number);
-/* Adds an event. Takes g->fields over, also on failure. */
+/* Adds an event. Takes what g owns over, also on failure. */
 void generic_add(struct import *im, const struct machine *m, uint32_t number,
 		 struct generic_event *g);
+/* Adds the description of the further fields of a known event, and takes what g owns over. The first
+ * description of an event counts. */
+void generic_add_further(struct import *im, const struct machine *m, uint32_t number,
+			 struct generic_event *g);
 /* Finds the event of a GenericFtraceEvent, or adds it: these share one number, and each message has
  * the event's name. Returns the index, or NULL_U32 without memory. */
 uint32_t generic_get_self_named(struct import *im, const struct machine *m,

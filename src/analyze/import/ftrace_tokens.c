@@ -8,8 +8,12 @@
 #include "analyze/import/cpus.h"
 #include "analyze/import/ftrace_rows.h"
 #include "analyze/import/import_steps.h"
+#include "analyze/store/event_args.h"
 #include "base/core/mem.h"
+#include "base/text/str.h"
 #include "gen/fields.h"
+
+#define VALUE_KEY_MAX 100 /* bytes of a field's name in the key of the names of its values */
 
 /* Returns the queue of a CPU. Makes the queues of lower CPUs first, so that queues are in the order
  * of the CPUs. */
@@ -163,7 +167,49 @@ static void read_field_descriptor(struct store *s, struct generic_event *g,
 	g->fields[g->n_fields++] = new;
 }
 
-static void add_description(const struct bundle *b, const struct pb_field *f)
+static void add_value(struct store *s, struct generic_event *g, const struct generic_value *new)
+{
+	if (g->n_values >= GENERIC_VALUES_MAX || !budget_charge(&s->budget, sizeof(*new)))
+		return;
+	if (array_reserve(&g->values, &g->cap_values, g->n_values + 1, sizeof(*new))) {
+		s->budget.error = -ENOMEM;
+		return;
+	}
+	g->values[g->n_values++] = *new;
+}
+
+/* Reads the names of the values of a field: EnumDescriptorProto.name, value. */
+static void read_value_names(struct store *s, struct generic_event *g, const struct pb_field *names)
+{
+	_cleanup_(strbuf_deinit) struct strbuf key = {0};
+	struct generic_value new;
+	struct pb_field field = {0};
+
+	pb_read(names, PB_TO(1, &field));
+	strbuf_printf(&key, "%.*s_name", (int)MIN(field.len, (size_t)VALUE_KEY_MAX),
+		      field.data ? (const char *)field.data : "");
+	if (key.failed)
+		budget_fail(&s->budget);
+	if (!field.data || key.failed)
+		return;
+	new.field = strings_intern(&s->strings, field.data, field.len);
+	new.key = strings_intern(&s->strings, key.s, key.len);
+	pb_for_each (value, names) {
+		struct pb_field name = {0};
+		int64_t number = 0;
+
+		if (value.id != 2 || !value.data)
+			continue;
+		/* EnumValueDescriptorProto.name, number */
+		pb_read(&value, PB_TO(1, &name), PB_TO(2, &number));
+		new.name = strings_intern(&s->strings, name.data, name.len);
+		new.value = number;
+		add_value(s, g, &new);
+	}
+}
+
+/* further: of the fields of a known event. */
+static void add_description(const struct bundle *b, const struct pb_field *f, bool further)
 {
 	struct pb_field descriptor = {.id = 0};
 	struct generic_event g = {.name = 0};
@@ -172,16 +218,23 @@ static void add_description(const struct bundle *b, const struct pb_field *f)
 	pb_read(f, PB_TO(PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID, &number),
 		PB_TO(PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR,
 		      &descriptor));
-	if (number > PB_MAX_FIELD_ID || !descriptor.data ||
-	    generic_find(b->im, b->m, (uint32_t)number) != NULL_U32)
+	if (number > PB_MAX_FIELD_ID || !descriptor.data)
+		return;
+	if (further ? event_args_further(b->im->store, b->m->row, (uint32_t)number) != NULL
+		    : generic_find(b->im, b->m, (uint32_t)number) != NULL_U32)
 		return;
 	pb_for_each (part, &descriptor) {
-		if (part.id == 1 && part.data) /* DescriptorProto.name, field */
+		if (part.id == 1 && part.data) /* DescriptorProto.name, field, enum_type */
 			g.name = strings_intern(&b->im->store->strings, part.data, part.len);
 		else if (part.id == 2 && part.data)
 			read_field_descriptor(b->im->store, &g, &part);
+		else if (part.id == 4 && part.data)
+			read_value_names(b->im->store, &g, &part);
 	}
-	generic_add(b->im, b->m, (uint32_t)number, &g);
+	if (further)
+		generic_add_further(b->im, b->m, (uint32_t)number, &g);
+	else
+		generic_add(b->im, b->m, (uint32_t)number, &g);
 }
 
 /* ---- the bundle ---- */
@@ -230,7 +283,9 @@ void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data && f.len <= UINT32_MAX)
 			ftrace_tokens_read_event(&b, queue, &f);
 		else if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS && f.data)
-			add_description(&b, &f);
+			add_description(&b, &f, false);
+		else if (f.id == PB_FTRACE_EVENT_BUNDLE_FURTHER_FIELD_DESCRIPTORS && f.data)
+			add_description(&b, &f, true);
 	}
 	im->undecodable += !ok;
 }

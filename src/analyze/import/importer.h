@@ -27,7 +27,7 @@
  * rules call those of rows (ftrace_rows.c, sched_rows.c), slices and tracks.
  */
 
-#define MAX_CPUS 4096u /* limit of a machine; ucpu = machine * MAX_CPUS + cpu */
+#define MAX_CPUS STORE_CPUS_OF_A_MACHINE /* limit of a machine; ucpu = machine * MAX_CPUS + cpu */
 #define MAX_MACHINES 64u
 #define RULES_MAX 1024u /* events of this number and above have no rule */
 

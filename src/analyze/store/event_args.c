@@ -215,22 +215,6 @@ bool event_args_find_field(uint32_t number, const char *name, uint32_t *ret_numb
 	return true;
 }
 
-static void decode_known(const struct event_row *e, struct pb_dec *d, struct arg_list *l)
-{
-	struct pb_field f;
-	struct arg *a;
-
-	while (pb_dec_next(d, &f)) {
-		const struct event_field *field = event_args_field_by_number(e, f.id);
-
-		a = field && (field->type == 's') == !!f.data
-			    ? event_args_add(l, field->name, strlen(field->name))
-			    : NULL;
-		if (a)
-			event_args_set_value(a, &f, field->type);
-	}
-}
-
 /* Returns the letter of a FieldDescriptorProto.Type, 0 for types without arguments. */
 static char type_of_descriptor(uint8_t type)
 {
@@ -240,23 +224,63 @@ static char type_of_descriptor(uint8_t type)
 	return type < sizeof(of) ? of[type] : 0;
 }
 
+/* Adds the name of a field's value, if it has one. */
+static void add_value_name(const struct store *s, const struct generic_event *g, uint32_t field,
+			   int64_t value, struct arg_list *l)
+{
+	for (size_t i = 0; i < g->n_values; i++)
+		if (g->values[i].field == field && g->values[i].value == value) {
+			add_string(s, l, strings_get(&s->strings, g->values[i].key),
+				   g->values[i].name);
+			return;
+		}
+}
+
+static void decode_described_field(const struct store *s, const struct generic_event *g,
+				   const struct pb_field *f, struct arg_list *l)
+{
+	for (size_t i = 0; i < g->n_fields; i++) {
+		const char *name = strings_get(&s->strings, g->fields[i].name);
+		char type = type_of_descriptor(g->fields[i].type);
+		struct arg *a;
+
+		if (g->fields[i].number != f->id || !type || (type == 's') != !!f->data)
+			continue;
+		a = event_args_add(l, name, strlen(name));
+		if (a)
+			event_args_set_value(a, f, type);
+		if (!f->data)
+			add_value_name(s, g, g->fields[i].name, (int64_t)f->u64, l);
+	}
+}
+
 static void decode_described(const struct store *s, const struct generic_event *g, struct pb_dec *d,
 			     struct arg_list *l)
 {
 	struct pb_field f;
 
 	while (pb_dec_next(d, &f))
-		for (size_t i = 0; i < g->n_fields; i++) {
-			const char *name = strings_get(&s->strings, g->fields[i].name);
-			char type = type_of_descriptor(g->fields[i].type);
-			struct arg *a;
+		decode_described_field(s, g, &f, l);
+}
 
-			if (g->fields[i].number != f.id || !type || (type == 's') != !!f.data)
-				continue;
-			a = event_args_add(l, name, strlen(name));
-			if (a)
-				event_args_set_value(a, &f, type);
-		}
+/* further: NULL if the trace describes no further fields. */
+static void decode_known(const struct store *s, const struct event_row *e,
+			 const struct generic_event *further, struct pb_dec *d, struct arg_list *l)
+{
+	struct pb_field f;
+	struct arg *a;
+
+	while (pb_dec_next(d, &f)) {
+		const struct event_field *field = event_args_field_by_number(e, f.id);
+
+		if (!field && further)
+			decode_described_field(s, further, &f, l);
+		a = field && (field->type == 's') == !!f.data
+			    ? event_args_add(l, field->name, strlen(field->name))
+			    : NULL;
+		if (a)
+			event_args_set_value(a, &f, field->type);
+	}
 }
 
 /* Lists the arguments of a GenericFtraceEvent, which names its fields itself. */
@@ -283,7 +307,17 @@ static void decode_self_named(struct pb_dec *d, struct arg_list *l)
 	}
 }
 
-int event_args_decode(const struct store *s, uint32_t number, const struct generic_event *generic,
+const struct generic_event *event_args_further(const struct store *s, uint32_t machine,
+					       uint32_t number)
+{
+	uint64_t at = (uint64_t)machine * GENERIC_KINDS + number;
+
+	return number < GENERIC_KINDS && at < s->n_further && s->further[at]
+		       ? &s->generic[s->further[at] - 1]
+		       : NULL;
+}
+
+int event_args_decode(const struct store *s, uint32_t number, const struct generic_event *described,
 		      const uint8_t *data, size_t len, struct arg_list *ret)
 {
 	struct pb_dec d;
@@ -293,10 +327,10 @@ int event_args_decode(const struct store *s, uint32_t number, const struct gener
 	pb_dec_init(&d, data, len);
 	if (number == PB_FTRACE_EVENT_GENERIC)
 		decode_self_named(&d, ret);
-	else if (generic)
-		decode_described(s, generic, &d, ret);
 	else if (event_args_known_name(number))
-		decode_known(&events[number], &d, ret);
+		decode_known(s, &events[number], described, &d, ret);
+	else if (described)
+		decode_described(s, described, &d, ret);
 	return ret->failed ? -ENOMEM : 0;
 }
 
@@ -314,7 +348,7 @@ static void list_full_switch(struct pb_dec d, struct arg_list *l)
 		a->type = field->type == 's' ? ARG_STRING : ARG_INT;
 		a->s = "";
 	}
-	decode_known(e, &d, l);
+	decode_known(NULL, e, NULL, &d, l);
 	l->n = MIN(l->n, (size_t)7);
 }
 
@@ -343,8 +377,12 @@ int event_args_list(const struct store *s, int64_t set, struct arg_list *ret)
 			list_full_switch(d, ret);
 			return ret->failed ? -ENOMEM : 0;
 		}
-		if (kind >= GENERIC_KINDS)
-			g = &s->generic[kind - GENERIC_KINDS];
+		g = kind >= GENERIC_KINDS
+			    ? &s->generic[kind - GENERIC_KINDS]
+			    : event_args_further(s,
+						 table_u32(t, FTRACE_CPU, (uint32_t)row) /
+							 STORE_CPUS_OF_A_MACHINE,
+						 kind);
 		return event_args_decode(s, g && g->self_named ? PB_FTRACE_EVENT_GENERIC : kind, g,
 					 d.cur, (size_t)(d.end - d.cur), ret);
 	}

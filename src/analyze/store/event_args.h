@@ -36,11 +36,16 @@ bool event_args_find_field(uint32_t number, const char *name, uint32_t *ret_numb
 /* Lists the arguments of a set of a kernel event, as arg_sets_list(). Returns 0 or -ENOMEM. */
 int event_args_list(const struct store *s, int64_t set, struct arg_list *ret);
 
+/* Returns the description of the further fields of a known event on a machine, or NULL. */
+const struct generic_event *event_args_further(const struct store *s, uint32_t machine,
+					       uint32_t number);
+
 /*
- * Lists the arguments in an event's message, after emptying the list. generic: the event's
- * description; NULL for an event that this version knows by its number. Returns 0 or -ENOMEM.
+ * Lists the arguments in an event's message, after emptying the list. described: the event's
+ * description; for an event that this version knows by its number that of its further fields, or
+ * NULL. Returns 0 or -ENOMEM.
  */
-int event_args_decode(const struct store *s, uint32_t number, const struct generic_event *generic,
+int event_args_decode(const struct store *s, uint32_t number, const struct generic_event *described,
 		      const uint8_t *data, size_t len, struct arg_list *ret);
 
 /*

@@ -29,6 +29,9 @@ enum payload_kind {
 #define PAYLOAD_KIND (((uint64_t)1 << PAYLOAD_BITS) - 1)
 #define PAYLOAD_NONE (UINT64_MAX >> PAYLOAD_BITS)
 
+/* FTRACE_CPU is machine * STORE_CPUS_OF_A_MACHINE + CPU. */
+#define STORE_CPUS_OF_A_MACHINE 4096u
+
 /* FTRACE_KIND is the number of the event's field in FtraceEvent, or GENERIC_KINDS plus an index of
  * store.generic. */
 #define GENERIC_KINDS 4096u
@@ -40,14 +43,27 @@ struct generic_field {
 	uint32_t name; /* a string */
 };
 
+/* A value of a field that has a name. The argument with the name has a key of its own. */
+struct generic_value {
+	uint32_t field, key, name; /* strings */
+	int64_t value;
+};
+#define GENERIC_VALUES_MAX 1024u /* of an event; more are left out */
+
 /* An event that a descriptor in the trace describes, or one whose messages have its name and the
- * names of its fields (self_named). */
+ * names of its fields (self_named), or the fields that a known event has besides those that
+ * FtraceEvent gives it. */
 struct generic_event {
 	uint32_t name; /* a string */
 	bool self_named;
 	struct generic_field *fields; /* owned */
 	size_t n_fields, cap_fields;
+	struct generic_value *values; /* owned */
+	size_t n_values, cap_values;
 };
+
+/* Frees what the event owns. */
+void generic_event_deinit(struct generic_event *g);
 
 enum arg_type {
 	ARG_NULL,
@@ -102,6 +118,10 @@ struct store {
 	size_t n_states, cap_states;
 	struct generic_event *generic; /* owned */
 	size_t n_generic, cap_generic;
+	/* Owned: by machine * GENERIC_KINDS + known kind; index in generic + 1 of the event's further
+	 * fields, or 0. */
+	uint32_t *further;
+	size_t n_further;
 	struct trace_bytes *bytes; /* owned */
 	size_t n_bytes, cap_bytes;
 	uint32_t *arg_slots; /* owned: hash table of sets by their contents; id + 1, 0: empty */

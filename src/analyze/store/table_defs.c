@@ -270,12 +270,20 @@ void store_init(struct store *s, uint64_t limit)
 	store_state_number(s, strings_intern_z(&s->strings, "R"));
 }
 
+void generic_event_deinit(struct generic_event *g)
+{
+	free(g->fields);
+	free(g->values);
+	*g = (struct generic_event){.name = 0};
+}
+
 void store_deinit(struct store *s)
 {
 	for (unsigned i = 0; i < TABLES; i++)
 		table_deinit(&s->tables[i]);
 	for (size_t i = 0; i < s->n_generic; i++)
-		free(s->generic[i].fields);
+		generic_event_deinit(&s->generic[i]);
+	free(s->further);
 	for (size_t i = 0; i < s->n_bytes; i++)
 		trace_bytes_free(&s->bytes[i]);
 	stats_deinit(s);
