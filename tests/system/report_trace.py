@@ -164,7 +164,7 @@ if ONLY_APP:
 for at, rc in ((4, 0), (5, 0), (6, 1)):
     event(0, at, 10, "NET_DEV_XMIT", name="eth0", len=1000, rc=rc)
 event(1, 14, 20, "NETIF_RECEIVE_SKB", name="eth0", len=60)
-event(1, 15, 20, "TCP_RETRANSMIT_SKB", sport=80, dport=4000)
+event(1, 15, 20, "TCP_RETRANSMIT_SKB", sport=80, dport=4000, state=1)
 for at, state in ((15.1, 2), (15.2, 1), (15.3, 1)):
     event(1, at, 20, "INET_SOCK_SET_STATE", protocol=6, newstate=state)
 for at, location, protocol in ((17, 1 << 63, 0x800), (17.1, 7, 0x86dd), (17.2, 1 << 63, 0x800), (17.3, 5, 0x800)):

@@ -105,7 +105,8 @@ rows "irq: one that did not end is not counted" 'NET_RX|1|1ms|2|0.5ms' Softirqs 
 rows "irq: in a window, by name" $'NET_RX|1\nIRQ (disk)|1' "Interrupts of all CPUs" "name times" irq --by name --from 30ms --to 31.6ms
 rows "irq --by cpu" $'0|2\n1|3' "CPUs in interrupts" "cpu times" irq --by cpu
 
-rows "net: retransmissions" 'retransmit skb|80|4000|1' "TCP: retransmissions and resets" "what sport dport times" net
+rows "net: retransmissions" 'retransmission|?:80|?:4000|ESTABLISHED|1' "TCP: retransmissions and resets" \
+  "what local remote state times" net
 
 # ---- counters and slices
 rows "counters: the mean is by time" $'depth|3|0|9|14|0|None\nmem.rss|1|512000|512000|512000|512000|None' \

@@ -2,7 +2,7 @@
 -- sonda report net: packets, drops, retransmissions, and the counters of interfaces and
 -- protocols.
 --
--- @help packets, drops, TCP, interfaces, protocols
+-- @help packets, bytes, drops and TCP by connection, interfaces, protocols
 -- @records net
 
 -- Groups of kernel events, and the event f that has the arguments of each.
@@ -42,6 +42,45 @@ counts AS (
 -- @define COUNT(name)
 CAST(sum(iif(name = '$name', grew, 0)) AS INTEGER)
 
+-- @define TCP_STATE(number)
+CASE $number WHEN 1 THEN 'ESTABLISHED' WHEN 2 THEN 'SYN_SENT' WHEN 3 THEN 'SYN_RECV' WHEN 4 THEN
+    'FIN_WAIT1' WHEN 5 THEN 'FIN_WAIT2' WHEN 6 THEN 'TIME_WAIT' WHEN 7 THEN 'CLOSE' WHEN 8 THEN
+    'CLOSE_WAIT' WHEN 9 THEN 'LAST_ACK' WHEN 10 THEN 'LISTEN' WHEN 11 THEN 'CLOSING' WHEN 12 THEN
+    'NEW_SYN_RECV' ELSE $number END
+
+-- A socket whose addresses the trace does not have.
+-- @define FAMILY
+CASE family WHEN 1 THEN '(unix)' WHEN 2 THEN '(IPv4, opened before)' WHEN 10 THEN
+    '(IPv6, opened before)' WHEN 16 THEN '(netlink)' WHEN 17 THEN '(packet)' WHEN 40 THEN '(vsock)'
+    ELSE printf('(family %d)', family) END
+
+-- traffic(utid, sent, n, len, failed, family, local, remote): calls that sent to sockets, or received
+-- from them. A call with MSG_PEEK (2) leaves its bytes for the next one.
+-- @define TRAFFIC_OF_THREADS
+traffic AS (
+  SELECT e.utid, f.name = 'sock_send_length' AS sent, e.n, iif(f.name = 'sock_recv_length' AND
+      $ARG(flags) & 2, 0, coalesce(e.total, 0)) AS len, e.failed, $ARG(family) AS family, e.local,
+      e.remote
+  FROM $EVENTS(traffic))
+
+-- @define CALL_SUMS
+sum(iif(sent, len, 0)) AS sent, sum(sent * n) AS sends, sum(iif(sent, 0, len)) AS received,
+    sum((NOT sent) * n) AS receives, sum(failed) AS failed
+
+-- @define TRAFFIC_BY_WHO
+g AS (
+  SELECT who, $CALL_SUMS
+  FROM traffic
+  JOIN grp USING (utid)
+  GROUP BY who)
+
+-- @define CALLS_COLUMNS
+sent AS sent_bytes, sends, received AS received_bytes, receives, failed
+
+-- @define PACKET_WAITS
+n AS packets, total / n AS mean_ns, p50 AS p50_ns, p99 AS p99_ns, worst AS max_ns,
+    worst_ts AS received_at_ts
+
 -- @section Packets, by device
 -- @by device
 WITH $PACKETS, g AS (
@@ -80,28 +119,93 @@ FROM t $SUBJECT_FROM
 ORDER BY bytes DESC
 LIMIT :top + :more
 
+-- @section Bytes that calls sent and received
+-- @by process
+-- @note AF_INET, AF_INET6 and other sockets; from Linux 6.3 on
+WITH $TRAFFIC_OF_THREADS, $BY_PROCESS, $TRAFFIC_BY_WHO
+SELECT $PROCESS, $CALLS_COLUMNS
+FROM g $PROCESS_FROM
+ORDER BY sent + received DESC
+LIMIT :top + :more
+
+-- @section Bytes that calls sent and received, by
+-- @each container unit pod cgroup program
+-- @on_request
+WITH $TRAFFIC_OF_THREADS, $BY_SUBJECT, $TRAFFIC_BY_WHO
+SELECT $SUBJECT, $CALLS_COLUMNS
+FROM g t $SUBJECT_FROM
+ORDER BY sent + received DESC
+LIMIT :top + :more
+
+-- @section Bytes that calls sent and received, by connection
+-- @by connection
+WITH $TRAFFIC_OF_THREADS, $BY_PROCESS, g AS (
+  SELECT who, family, local, remote, $CALL_SUMS
+  FROM traffic
+  JOIN grp USING (utid)
+  GROUP BY who, family, local, remote)
+SELECT $PROCESS, coalesce(local, $FAMILY) AS local, remote, $CALLS_COLUMNS
+FROM g $PROCESS_FROM
+ORDER BY sent + received DESC
+LIMIT :top + :more
+
+-- @section From packet to reader
+-- @by process
+-- @note how long a received packet waited until a thread read from it
+SELECT $PROCESS, $PACKET_WAITS FROM packet_waits('process') t $PROCESS_FROM
+ORDER BY worst DESC
+LIMIT :top + :more
+
+-- @section From packet to reader, by thread
+-- @by thread
+-- @on_request
+SELECT $WHO, $PACKET_WAITS FROM packet_waits('thread') t
+JOIN thread ON utid = who
+LEFT JOIN process USING (upid)
+ORDER BY worst DESC
+LIMIT :top + :more
+
+-- @section From packet to reader, by program
+-- @by program
+-- @on_request
+SELECT $PROGRAM, $PACKET_WAITS FROM packet_waits('program') t
+ORDER BY worst DESC
+LIMIT :top + :more
+
+-- @section From packet to reader, by
+-- @each container unit pod cgroup
+-- @on_request
+SELECT $SUBJECT, $PACKET_WAITS FROM packet_waits('$subject') t $SUBJECT_FROM
+ORDER BY worst DESC
+LIMIT :top + :more
+
 -- @section Packets that the kernel dropped
 -- @by drop
+-- @note of the socket that would have received it, if the kernel names one
 -- @of_machine
 WITH d AS (
-  SELECT $ARG(location) AS place, $ARG(protocol) AS protocol, e.n
+  SELECT $ARG(location) AS place, $ARG(protocol) AS protocol, coalesce($ARG(reason_name),
+      $ARG(reason)) AS reason, e.local, e.remote, e.n
   FROM $EVENTS(drops))
-SELECT CASE WHEN typeof(place) != 'integer' THEN place WHEN place BETWEEN 0 AND 0xffffffff THEN
-    printf('(function %d; recorded without --ksyms)', place) ELSE printf('0x%x',
-    place) END AS function, printf('0x%04x', protocol) AS protocol, sum(n) AS packets
+SELECT reason, CASE WHEN typeof(place) != 'integer' THEN place WHEN place BETWEEN 0 AND 0xffffffff
+    THEN printf('(function %d; recorded without --ksyms)', place) ELSE printf('0x%x', place) END AS
+    function, printf('0x%04x', protocol) AS protocol, sum(n) AS packets, local, remote
 FROM d
-GROUP BY place, protocol
-ORDER BY 3 DESC, 1
+GROUP BY reason, place, protocol, local, remote
+ORDER BY 4 DESC, 1, 2
 LIMIT :top + :more
 
 -- @section TCP: retransmissions and resets
 -- @by tcp
 -- @of_machine
-SELECT replace(substr(f.name, 5), '_', ' ') AS what, $ARG(sport) AS sport, $ARG(dport) AS dport,
+SELECT CASE f.name WHEN 'tcp_retransmit_skb' THEN 'retransmission' WHEN 'tcp_retransmit_synack' THEN
+    'retransmission of SYN-ACK' WHEN 'tcp_send_reset' THEN 'reset sent' ELSE 'reset received' END AS
+    what, e.local, e.remote, nullif($TCP_STATE($ARG(state)), 0) AS state, CASE WHEN $ARG(err) THEN
+    'not sent: error ' || -$ARG(err) ELSE coalesce($ARG(reason_name), $ARG(reason)) END AS reason,
     sum(e.n) AS times, min(e.first_ts) AS first_ts, max(e.last_ts) AS last_ts
 FROM $EVENTS(tcp)
-GROUP BY 1, 2, 3
-ORDER BY 4 DESC
+GROUP BY 1, 2, 3, 4, 5
+ORDER BY times DESC, first_ts
 LIMIT :top + :more
 
 -- @section Sockets: changes of their state
@@ -111,10 +215,7 @@ WITH s AS (
   SELECT $ARG(protocol) AS protocol, $ARG(newstate) AS state, e.n
   FROM $EVENTS(sockets))
 SELECT CASE protocol WHEN 6 THEN 'TCP' WHEN 132 THEN 'SCTP' WHEN 262 THEN 'MPTCP' ELSE protocol END
-    AS protocol, CASE state WHEN 1 THEN 'ESTABLISHED' WHEN 2 THEN 'SYN_SENT' WHEN 3 THEN 'SYN_RECV'
-    WHEN 4 THEN 'FIN_WAIT1' WHEN 5 THEN 'FIN_WAIT2' WHEN 6 THEN 'TIME_WAIT' WHEN 7 THEN 'CLOSE'
-    WHEN 8 THEN 'CLOSE_WAIT' WHEN 9 THEN 'LAST_ACK' WHEN 10 THEN 'LISTEN' WHEN 11 THEN 'CLOSING'
-    WHEN 12 THEN 'NEW_SYN_RECV' ELSE state END AS state, sum(n) AS times
+    AS protocol, $TCP_STATE(state) AS state, sum(n) AS times
 FROM s
 GROUP BY protocol, state
 ORDER BY times DESC

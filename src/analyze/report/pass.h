@@ -7,6 +7,7 @@
 
 #include "analyze/report/groups.h"
 #include "analyze/report/machines.h"
+#include "analyze/report/pass_list.h"
 #include "analyze/store/store.h"
 #include "analyze/store/table_defs.h"
 #include "base/core/mem.h"
@@ -15,7 +16,6 @@
 /* What the passes share. A pass reads columns of the store and adds rows, which passes.h describes. */
 
 #define PASS_COLUMNS_MAX 12
-#define PASS_CPUS_OF_A_MACHINE 4096u /* ucpu is machine * 4096 + cpu */
 
 struct request_list;
 
@@ -50,38 +50,7 @@ struct pass {
 	void (*run)(const struct pass_input *in, struct pass_rows *ret);
 };
 
-void pass_subjects(const struct pass_input *in, struct pass_rows *ret);
-void pass_subject_of(const struct pass_input *in, struct pass_rows *ret);
-void pass_neighbours(const struct pass_input *in, struct pass_rows *ret);
-void pass_neighbour_waits(const struct pass_input *in, struct pass_rows *ret);
-void pass_cgroup_waits(const struct pass_input *in, struct pass_rows *ret);
-void pass_used(const struct pass_input *in, struct pass_rows *ret);
-void pass_spent(const struct pass_input *in, struct pass_rows *ret);
-void pass_blocked(const struct pass_input *in, struct pass_rows *ret);
-void pass_waits(const struct pass_input *in, struct pass_rows *ret);
-void pass_late_by(const struct pass_input *in, struct pass_rows *ret);
-void pass_late_timers(const struct pass_input *in, struct pass_rows *ret);
-void pass_wakes(const struct pass_input *in, struct pass_rows *ret);
-void pass_interrupt_wakes(const struct pass_input *in, struct pass_rows *ret);
-void pass_holders(const struct pass_input *in, struct pass_rows *ret);
-void pass_longest_sleeps(const struct pass_input *in, struct pass_rows *ret);
-void pass_cells(const struct pass_input *in, struct pass_rows *ret);
-void pass_slices(const struct pass_input *in, struct pass_rows *ret);
-void pass_calls(const struct pass_input *in, struct pass_rows *ret);
-void pass_requests(const struct pass_input *in, struct pass_rows *ret);
 void request_list_free(struct request_list *l);
-void pass_longest_requests(const struct pass_input *in, struct pass_rows *ret);
-void pass_unfinished_requests(const struct pass_input *in, struct pass_rows *ret);
-void pass_events(const struct pass_input *in, struct pass_rows *ret);
-void pass_interrupts(const struct pass_input *in, struct pass_rows *ret);
-void pass_functions(const struct pass_input *in, struct pass_rows *ret);
-void pass_tree(const struct pass_input *in, struct pass_rows *ret);
-void pass_code_waits(const struct pass_input *in, struct pass_rows *ret);
-void pass_single_waits(const struct pass_input *in, struct pass_rows *ret);
-void pass_lock_waits(const struct pass_input *in, struct pass_rows *ret);
-void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret);
-void pass_call_paths(const struct pass_input *in, struct pass_rows *ret);
-void pass_call_lines(const struct pass_input *in, struct pass_rows *ret);
 
 /* Adds the waits of the chosen threads for a CPU. Each item has the wait's first row of
  * thread_state, and its last one in other; a wait of a preempted thread may have two. */
@@ -124,7 +93,7 @@ static inline int64_t pass_id(uint32_t id)
 /* Returns true for the CPUs (ucpu) of the machine that the report is about. */
 static inline bool pass_cpu_counts(const struct pass_input *in, uint32_t ucpu)
 {
-	return in->machine == MACHINES_ALL || ucpu / PASS_CPUS_OF_A_MACHINE == in->machine;
+	return in->machine == MACHINES_ALL || ucpu / STORE_CPUS_OF_A_MACHINE == in->machine;
 }
 
 /* One interval as the window cuts it. */

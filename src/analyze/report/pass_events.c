@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* events_by: kernel events with the same values of some of their arguments, counted. */
+/* events_by: kernel events with the same values of some of their arguments, counted, and with the
+ * addresses of their connection. */
 #include "analyze/report/pass.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/report/connections.h"
 #include "analyze/store/arg_sets.h"
 #include "analyze/store/event_args.h"
 #include "analyze/store/strings.h"
 
-#define EVENTS_MAX 3
+#define EVENTS_MAX 4
 #define KEYS_MAX 3
 #define SUM KEYS_MAX
 #define FIELDS_MAX 4 /* keys, and the field that is summed */
@@ -21,6 +23,7 @@ struct subject {
 	const char *keys[KEYS_MAX];
 	const char *sum; /* NULL: none */
 	bool of_threads; /* of the chosen threads only; a group for each thread */
+	bool of_connections; /* a group for each connection */
 };
 
 static const struct subject subjects[] = {
@@ -29,10 +32,21 @@ static const struct subject subjects[] = {
 	 .keys = {"name", "rc"},
 	 .sum = "len",
 	 .of_threads = true},
-	{.name = "drops", .events = {"kfree_skb"}, .keys = {"location", "protocol"}},
+	{.name = "drops",
+	 .events = {"kfree_skb"},
+	 .keys = {"location", "protocol", "reason"},
+	 .of_connections = true},
 	{.name = "tcp",
-	 .events = {"tcp_retransmit_skb", "tcp_send_reset", "tcp_receive_reset"},
-	 .keys = {"sport", "dport"}},
+	 .events = {"tcp_retransmit_skb", "tcp_retransmit_synack", "tcp_send_reset",
+		    "tcp_receive_reset"},
+	 .keys = {"state", "reason", "err"},
+	 .of_connections = true},
+	{.name = "traffic",
+	 .events = {"sock_send_length", "sock_recv_length"},
+	 .keys = {"family", "protocol", "flags"},
+	 .sum = "ret",
+	 .of_threads = true,
+	 .of_connections = true},
 	{.name = "sockets", .events = {"inet_sock_set_state"}, .keys = {"protocol", "newstate"}},
 	{.name = "polls", .events = {"napi_poll"}, .keys = {"dev_name", "work", "budget"}},
 };
@@ -40,6 +54,7 @@ static const struct subject subjects[] = {
 /* What is known of a kind of event (FTRACE_KIND). */
 struct kind {
 	bool known, counts;
+	bool shows_socket; /* see connections.h */
 	bool listed; /* its arguments cannot be read by number */
 	uint8_t event; /* of subject.events */
 	struct field {
@@ -74,17 +89,21 @@ struct events {
 	struct kind *kinds; /* owned; by FTRACE_KIND */
 	struct arg_list list; /* owned */
 	struct numbering numberings[KEYS_MAX];
-	struct groups pairs, triples, threads; /* of keys; threads: of a triple and a thread */
+	/* Of keys; threads: of a triple and a thread; peers: of these and a connection. */
+	struct groups pairs, triples, threads, peers;
+	struct connections connections;
 	struct groups g;
 	struct event_group {
 		uint32_t first; /* row of ftrace_event */
 		uint64_t n;
 		int64_t first_ts, last_ts;
-		uint64_t n_sum, sum; /* of the values of subject.sum */
+		uint64_t n_sum, sum; /* of the values of subject.sum that are not negative */
+		uint64_t failed; /* how many were negative */
+		uint32_t connection; /* NULL_U32: not known */
 	} * groups; /* owned; by number in g */
 	size_t cap;
 	struct {
-		uint32_t numbers[KEYS_MAX], utid;
+		uint32_t numbers[KEYS_MAX], utid, connection;
 		size_t group; /* its number + 1; 0: none */
 	} last[EVENTS_MAX]; /* of each event */
 	bool failed;
@@ -108,6 +127,8 @@ static struct kind *pass_events_kind_of(struct events *e, uint32_t row)
 			k->counts = true;
 			k->event = i;
 		}
+	k->shows_socket = e->subject->of_connections && name.kind == VALUE_TEXT &&
+			  connections_has_event(name.s, name.len);
 	k->listed = number >= GENERIC_KINDS;
 	for (size_t i = 0; k->counts && i < FIELDS_MAX; i++)
 		if (e->names[i] && !k->listed)
@@ -200,18 +221,20 @@ static uint32_t number_of_value(struct events *e, struct numbering *n, uint8_t e
 /* Returns the group of an event, or NULL without memory. */
 static struct event_group *pass_events_group_of(struct events *e, uint8_t event,
 						const uint32_t numbers[static KEYS_MAX],
-						uint32_t utid)
+						uint32_t utid, uint32_t connection)
 {
 	size_t group = e->last[event].group;
 	uint32_t n;
 
 	if (group && !memcmp(e->last[event].numbers, numbers, sizeof(e->last[event].numbers)) &&
-	    e->last[event].utid == utid)
+	    e->last[event].utid == utid && e->last[event].connection == connection)
 		return &e->groups[group - 1];
 	n = pass_events_number_of(e, &e->pairs, (uint64_t)numbers[0] << 32 | numbers[1]);
 	n = pass_events_number_of(e, &e->triples, (uint64_t)n << 32 | numbers[2]);
 	if (e->subject->of_threads)
 		n = pass_events_number_of(e, &e->threads, (uint64_t)n << 32 | utid);
+	if (e->subject->of_connections)
+		n = pass_events_number_of(e, &e->peers, (uint64_t)n << 32 | connection);
 	n = pass_events_number_of(e, &e->g, (uint64_t)n << 8 | event);
 	if (array_reserve(&e->groups, &e->cap, (size_t)n + 1, sizeof(*e->groups)))
 		e->failed = true;
@@ -219,6 +242,7 @@ static struct event_group *pass_events_group_of(struct events *e, uint8_t event,
 		return NULL;
 	memcpy(e->last[event].numbers, numbers, sizeof(e->last[event].numbers));
 	e->last[event].utid = utid;
+	e->last[event].connection = connection;
 	e->last[event].group = (size_t)n + 1;
 	if (e->g.list[n].n == 1)
 		e->groups[n] = (struct event_group){.n = 0};
@@ -226,7 +250,7 @@ static struct event_group *pass_events_group_of(struct events *e, uint8_t event,
 }
 
 static void pass_events_add_event(struct events *e, const struct kind *k, uint32_t row, int64_t ts,
-				  uint32_t utid)
+				  uint32_t utid, uint32_t connection)
 {
 	struct field_value values[FIELDS_MAX];
 	uint32_t numbers[KEYS_MAX];
@@ -235,14 +259,20 @@ static void pass_events_add_event(struct events *e, const struct kind *k, uint32
 	read_values(e, k, row, values);
 	for (size_t i = 0; i < KEYS_MAX; i++)
 		numbers[i] = number_of_value(e, &e->numberings[i], k->event, &values[i]);
-	g = pass_events_group_of(e, k->event, numbers, utid);
+	g = pass_events_group_of(e, k->event, numbers, utid, connection);
 	if (!g)
 		return;
 	if (!g->n++)
-		*g = (struct event_group){.first = row, .n = 1, .first_ts = ts, .last_ts = ts};
+		*g = (struct event_group){.first = row,
+					  .n = 1,
+					  .first_ts = ts,
+					  .last_ts = ts,
+					  .connection = connection};
 	g->first_ts = MIN(g->first_ts, ts);
 	g->last_ts = MAX(g->last_ts, ts);
-	if (values[SUM].type == INT) {
+	if (values[SUM].type == INT && values[SUM].i < 0)
+		g->failed++;
+	else if (values[SUM].type == INT) {
 		g->n_sum++;
 		g->sum += (uint64_t)values[SUM].i;
 	}
@@ -257,17 +287,20 @@ static void pass_events_add_events(struct events *e)
 
 	for (uint32_t row = 0; row < t->rows && !e->failed; row++) {
 		const struct kind *k = pass_events_kind_of(e, row);
-		uint32_t utid = table_u32(t, FTRACE_UTID, row);
+		uint32_t utid = table_u32(t, FTRACE_UTID, row), connection = NULL_U32;
 		int64_t ts;
 
+		if (k->shows_socket)
+			connection = connections_read(&e->connections, in->s, row);
 		if (!k->counts || !pass_cpu_counts(in, table_u32(t, FTRACE_CPU, row)))
 			continue;
 		if (e->subject->of_threads && in->some && !(utid < threads && in->chosen[utid]))
 			continue;
 		ts = table_next_ts(t, FTRACE_TS, row, &at);
 		if (ts >= in->from && ts <= in->to)
-			pass_events_add_event(e, k, row, ts, utid);
+			pass_events_add_event(e, k, row, ts, utid, connection);
 	}
+	e->failed |= e->connections.failed;
 }
 
 /* ---- the pass ---- */
@@ -285,6 +318,7 @@ static bool events_init(struct events *e)
 		strings_init(&e->numberings[i].texts, &e->numberings[i].budget);
 	}
 	e->names[SUM] = e->subject->sum;
+	connections_init(&e->connections);
 	e->kinds = calloc(UINT16_MAX + 1, sizeof(*e->kinds));
 	e->failed = !e->kinds;
 	return true;
@@ -299,10 +333,30 @@ static void events_deinit(struct events *e)
 	groups_deinit(&e->pairs);
 	groups_deinit(&e->triples);
 	groups_deinit(&e->threads);
+	groups_deinit(&e->peers);
+	connections_deinit(&e->connections);
 	groups_deinit(&e->g);
 	free(e->groups);
 	free(e->list.args);
 	free(e->kinds);
+}
+
+/* Returns the cell with one of the two addresses of a connection. */
+static int64_t address_cell(struct pass_rows *ret, const struct connections *c, uint32_t connection,
+			    bool of_peer)
+{
+	const char *text = strings_get(&c->texts, connection), *space;
+	int64_t cell;
+
+	if (connection == NULL_U32)
+		return NULL_I64;
+	space = strchr(text, ' ');
+	cell = pass_text(ret);
+	if (of_peer)
+		strbuf_puts(&ret->own_texts, space + 1);
+	else
+		strbuf_add(&ret->own_texts, text, (size_t)(space - text));
+	return cell;
 }
 
 void pass_events(const struct pass_input *in, struct pass_rows *ret)
@@ -319,7 +373,9 @@ void pass_events(const struct pass_input *in, struct pass_rows *ret)
 
 		PASS_ROW(ret, g->first, e.subject->of_threads ? pass_id(utid) : NULL_I64,
 			 (int64_t)g->n, g->n_sum ? (int64_t)g->sum : NULL_I64, g->first_ts,
-			 g->last_ts);
+			 g->last_ts, (int64_t)g->failed,
+			 address_cell(ret, &e.connections, g->connection, false),
+			 address_cell(ret, &e.connections, g->connection, true));
 	}
 	ret->failed |= e.failed;
 	events_deinit(&e);

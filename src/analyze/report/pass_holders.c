@@ -109,7 +109,7 @@ static int by_key(const void *a, const void *b)
 
 void pass_holders(const struct pass_input *in, struct pass_rows *ret)
 {
-	int64_t first_cpu = in->machine == MACHINES_ALL ? 0 : in->machine * PASS_CPUS_OF_A_MACHINE;
+	int64_t first_cpu = in->machine == MACHINES_ALL ? 0 : in->machine * STORE_CPUS_OF_A_MACHINE;
 	struct largest longest = {.most = (size_t)in->top};
 	struct groups g = {.n = 0};
 	struct cpu_wait w;

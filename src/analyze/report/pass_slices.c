@@ -174,7 +174,7 @@ static void find_irq_tracks(const struct store *s, struct irq_tracks *ret)
 			ret->of[row] = (uint32_t)ret->n;
 			ret->list[ret->n++] =
 				(struct irq_track){.cpu = cpu + table_u32(t, TRACK_MACHINE, row) *
-									PASS_CPUS_OF_A_MACHINE,
+									STORE_CPUS_OF_A_MACHINE,
 						   .slice = NULL_U32};
 		}
 	}

@@ -81,11 +81,17 @@
  *	call_lines(id, utid, ts, dur, call)
  *		all calls of the chosen threads that began within the window; dur is NULL if the
  *		call has not ended
- *	events_by(by)(first, utid, n, total, first_ts, last_ts)
+ *	events_by(by)(first, utid, n, total, first_ts, last_ts, failed, local, remote)
  *		kernel events within the window, a row for the events with equal values of some
- *		arguments; first: the row of ftrace_event of one of them; by packets: of the chosen
- *		threads, by device, result and thread; by drops, tcp, sockets or polls (see
- *		pass_events.c): utid is NULL. total: the bytes of packets
+ *		arguments; first: the row of ftrace_event of one of them; by packets or traffic: of
+ *		the chosen threads, also by thread; by drops, tcp, sockets or polls (see
+ *		pass_events.c): utid is NULL. total: bytes; failed: how many have an error in place
+ *		of bytes; local, remote: the addresses of the connection, if it is by connections and
+ *		they are known
+ *	packet_waits(by)(who, n, total, p50, p99, worst, worst_ts)
+ *		packets of which a chosen thread read the first bytes within the window: from when
+ *		the network stack received each until then; by thread, process, program or a
+ *		subject (as waits_by); worst_ts: when the packet was received
  *	interrupts(track_id, name, n, total, worst, worst_ts)
  *		slices of interrupts, softirqs and timers that began within the window and have an
  *		end
