@@ -534,8 +534,8 @@ clean-kernels: ## remove the kernels that check-long has fetched (some 400 MB, s
 	$(Q)tests/kernels/fetch.sh --remove
 tests: $(UNIT) $(HELPERS) $(LIBRARY_TESTS) $(LIBRARY_PLUGINS) $(PRELOADS) $(REPLAYS) ## build the tests, run nothing
 # What belongs to answers: analyze and the verbs that read files. All other tests are of recording (CONTRIBUTING.md, Owners).
-ANSWER_TESTS := unit/analyze/* unit/cli/diff/* unit/cli/open/* fuzz/live fuzz/trace_cut fuzz/trace_import fuzz/trace_scan root/test_report.sh \
-	interop/test_sql* $(patsubst %,system/test_%.sh,analyze_alloc cut diff export info open open_browser page page_browser report \
+ANSWER_TESTS := unit/analyze/* unit/cli/diff/* unit/cli/open/* fuzz/live fuzz/trace_cut fuzz/trace_import fuzz/trace_merge fuzz/trace_scan root/test_report.sh \
+	interop/test_sql* $(patsubst %,system/test_%.sh,analyze_alloc cut diff export info merge open open_browser page page_browser report \
 	report_terminal sql sql_events sql_prompt sql_rows)
 check-answers: deps-check ## the part of check that is of reading traces: rules, analyze and its verbs
 	+$(Q)$(SUBMAKE) programs tests

@@ -277,10 +277,11 @@ static struct content_machine *get_machine(struct contents *c, uint32_t id)
 
 static void read_system(struct content_machine *m, const struct pb_field *info)
 {
-	struct pb_field utsname = {0}, system = {0}, release = {0}, arch = {0};
+	struct pb_field utsname = {0}, name = {0}, system = {0}, release = {0}, arch = {0};
 
 	pb_read(info, PB_TO(PB_SYSTEM_INFO_NUM_CPUS, &m->cpus),
-		PB_TO(PB_SYSTEM_INFO_UTSNAME, &utsname));
+		PB_TO(PB_SYSTEM_INFO_UTSNAME, &utsname), PB_TO(PB_SYSTEM_INFO_MACHINE_NAME, &name));
+	packet_copy_text(&name, m->name, sizeof(m->name));
 	if (!pb_read(&utsname, PB_TO(PB_UTSNAME_SYSNAME, &system),
 		     PB_TO(PB_UTSNAME_RELEASE, &release), PB_TO(PB_UTSNAME_MACHINE, &arch)) ||
 	    !utsname.id)

@@ -22,7 +22,7 @@ struct content_row {
 
 struct content_machine {
 	uint32_t id; /* 0: the one of the service */
-	char system[64], release[96], arch[32]; /* "": unknown */
+	char name[64], system[64], release[96], arch[32]; /* "": unknown */
 	uint64_t cpus; /* 0: unknown */
 };
 

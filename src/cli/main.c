@@ -41,6 +41,7 @@ static const struct verb verbs[] = {
 	{"export", cmd_export, "write a trace as JSON, CSV, SQLite or folded stacks"},
 	{"cut", cmd_cut, "write a part of a trace"},
 	{"split", cmd_split, "write a trace as several files"},
+	{"merge", cmd_merge, "write the traces of several machines as one"},
 	{"symbolize", cmd_symbolize, "add lines and inlined functions to call stacks"},
 	{"sql", cmd_sql, "run SQL on a trace"},
 	{"doctor", cmd_doctor, "check what a recording needs on this machine"},

@@ -2,7 +2,6 @@
 /* sonda cut and sonda split: a trace of a part of the time, or several. */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -11,9 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "analyze/cut/cut_parts.h"
 #include "base/core/lower_bound.h"
@@ -272,7 +268,6 @@ static int open_part(void *ctx, uint64_t number)
 {
 	struct outputs *out = ctx;
 	struct out_file *f;
-	struct stat st;
 
 	if (out->n == PARTS_MAX)
 		return err_set(out->e, -EINVAL,
@@ -283,12 +278,8 @@ static int open_part(void *ctx, uint64_t number)
 	*f = (struct out_file){.number = number, .path = part_path(out->o, number)};
 	if (!f->path)
 		return err_set(out->e, -ENOMEM, "no memory");
-	if (!out->o->force && strcmp(f->path, "-") != 0 && stat(f->path, &st) == 0 &&
-	    S_ISREG(st.st_mode))
-		return err_set(out->e, -EEXIST,
-			       "%s exists already; replace it with --force, or choose another name "
-			       "with -o",
-			       f->path);
+	if (!out->o->force && trace_file_check_new(f->path, out->e) < 0)
+		return -EEXIST;
 	return trace_file_open(f->path, out->e, &f->file);
 }
 
@@ -347,40 +338,6 @@ static void outputs_deinit(struct outputs *out)
 
 /* ---- the trace ---- */
 
-struct input {
-	uint8_t *data;
-	size_t len;
-};
-
-static int map_input(const char *path, struct input *ret, struct err_text *e)
-{
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(e, -errno, "cannot open %s: %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, -EINVAL, "cannot read %s: it is not a regular file", path);
-	if (st.st_size == 0)
-		return err_set(e, -EBADMSG, "%s is empty", path);
-	ret->len = (size_t)st.st_size;
-	ret->data = mmap(NULL, ret->len, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (ret->data == MAP_FAILED)
-		return err_set(e, -errno, "cannot read %s: %s", path, strerror(errno));
-	return 0;
-}
-
-static int cut_explain(const char *path, int r, struct err_text *e)
-{
-	switch (r) {
-	case -EBADMSG:
-		return trace_input_explain(path, e);
-	case -EFBIG:
-		return err_set(e, r, "%s has too many sequences, names or tracks", path);
-	}
-	return err_set(e, r, "cannot read %s: %s", path, strerror(-r));
-}
-
 static void warn_of_unused_packets(const char *path, const struct cut_result *r)
 {
 	if (r->cut_off)
@@ -395,7 +352,8 @@ static void warn_of_unused_packets(const char *path, const struct cut_result *r)
 }
 
 /* Writes the parts of out->plan. */
-static int write_parts(const struct input *in, struct cut_overview *v, struct outputs *out)
+static int write_parts(const struct trace_bytes_map *in, struct cut_overview *v,
+		       struct outputs *out)
 {
 	const struct cut_parts_config config = {
 		.range_of = find_part_range,
@@ -410,7 +368,7 @@ static int write_parts(const struct input *in, struct cut_overview *v, struct ou
 	out->e->text[0] = '\0';
 	r = cut_parts_write(v, in->data, in->len, true, &config, &result);
 	if (r < 0)
-		return out->e->text[0] ? r : cut_explain(out->o->file, r, out->e);
+		return out->e->text[0] ? r : trace_input_explain_error(out->o->file, r, out->e);
 	warn_of_unused_packets(out->o->file, &result);
 	if (!out->n && !out->o->is_split)
 		return err_set(out->e, -ENODATA, "%s has no events between --from and --to",
@@ -422,8 +380,8 @@ static int cut_run(const struct cut_options *o, struct err_text *e)
 {
 	struct cut_overview *v = calloc(1, sizeof(*v));
 	struct outputs out = {.o = o, .e = e};
-	struct input in = {0};
-	int r = v ? map_input(o->file, &in, e) : err_set(e, -ENOMEM, "no memory");
+	struct trace_bytes_map in = {0};
+	int r = v ? trace_input_map(o->file, &in, e) : err_set(e, -ENOMEM, "no memory");
 
 	if (r < 0) {
 		free(v);
@@ -433,7 +391,7 @@ static int cut_run(const struct cut_options *o, struct err_text *e)
 	signal(SIGXFSZ, SIG_IGN);
 	r = cut_overview_read(v, in.data, in.len, true);
 	if (r < 0)
-		cut_explain(o->file, r, e);
+		trace_input_explain_error(o->file, r, e);
 	else if (cut_overview_refusal(v))
 		r = err_set(e, -EINVAL, "cannot cut %s: %s", o->file, cut_overview_refusal(v));
 	if (r == 0)
@@ -443,7 +401,7 @@ static int cut_run(const struct cut_options *o, struct err_text *e)
 	cut_overview_deinit(v);
 	free(v);
 	outputs_deinit(&out);
-	munmap(in.data, in.len);
+	trace_input_unmap(&in);
 	return r;
 }
 

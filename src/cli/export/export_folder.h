@@ -8,9 +8,6 @@
 /*
  * Where a form of several files writes: into the hidden folder of an output, or into a tar archive
  * on a stream. Each file is written from front to back, and one at a time.
- *
- * Source of the archive's format: POSIX.1-2017, pax, "ustar Interchange Format". A size that its
- * field cannot hold is written as base 256, as GNU tar does.
  */
 struct out_path;
 struct export_folder {

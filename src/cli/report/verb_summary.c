@@ -25,10 +25,16 @@ static void write_machines(const struct contents *c, struct strbuf *out)
 {
 	for (size_t i = 0; i < c->n_machines; i++) {
 		const struct content_machine *m = &c->machines[i];
+		/* Without a name of its own a machine has that of its kernel. */
+		bool has_name = m->name[0] && strcmp(m->name, m->system) != 0;
 
 		strbuf_puts(out, "  machine  ");
 		if (m->id)
-			strbuf_printf(out, "%" PRIu32 ": ", m->id);
+			strbuf_printf(out, "%" PRIu32, m->id);
+		if (has_name)
+			strbuf_printf(out, m->id ? " (%s)" : "%s", m->name);
+		if (m->id || has_name)
+			strbuf_puts(out, ": ");
 		if (m->release[0])
 			strbuf_printf(out, "%s %s %s", m->system, m->release, m->arch);
 		else

@@ -91,6 +91,7 @@ int cmd_open(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_cut(int argc, char **argv);
 int cmd_split(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_info(int argc, char **argv);

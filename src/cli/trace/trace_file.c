@@ -62,6 +62,17 @@ struct trace_file {
 
 /* ---- opening ---- */
 
+int trace_file_check_new(const char *path, struct err_text *e)
+{
+	struct stat st;
+
+	if (!strcmp(path, "-") || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	return err_set(e, -EEXIST,
+		       "%s exists already; replace it with --force, or choose another name with -o",
+		       path);
+}
+
 /* Returns "dir/.name.XXXXXX" for "dir/name"; of a long name only the beginning. */
 static char *temp_name(const char *path)
 {

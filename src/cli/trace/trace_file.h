@@ -18,6 +18,9 @@
  */
 struct trace_file;
 
+/* Returns 0, or -EEXIST and sets e if path is a regular file already, for a verb with --force. */
+int trace_file_check_new(const char *path, struct err_text *e);
+
 /* path is borrowed during the call. Returns 0, or -errno and sets e. */
 int trace_file_open(const char *path, struct err_text *e, struct trace_file **ret);
 

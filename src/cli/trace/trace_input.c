@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -111,6 +112,41 @@ int trace_input_explain(const char *path, struct err_text *e)
 	if (n > 0 && packets_are_text(head, (size_t)n, size))
 		return refuse_text(path, head, (size_t)n, e);
 	return err_set(e, -EBADMSG, "%s is not a Perfetto trace", path);
+}
+
+int trace_input_explain_error(const char *path, int r, struct err_text *e)
+{
+	switch (r) {
+	case -EBADMSG:
+		return trace_input_explain(path, e);
+	case -EFBIG:
+		return err_set(e, r, "%s has too many sequences, names or tracks", path);
+	}
+	return err_set(e, r, "cannot read %s: %s", path, strerror(-r));
+}
+
+int trace_input_map(const char *path, struct trace_bytes_map *ret, struct err_text *e)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(e, -errno, "cannot open %s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, -EINVAL, "cannot read %s: it is not a regular file", path);
+	if (st.st_size == 0)
+		return err_set(e, -EBADMSG, "%s is empty", path);
+	ret->len = (size_t)st.st_size;
+	ret->data = mmap(NULL, ret->len, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (ret->data == MAP_FAILED)
+		return err_set(e, -errno, "cannot read %s: %s", path, strerror(errno));
+	return 0;
+}
+
+void trace_input_unmap(struct trace_bytes_map *m)
+{
+	if (m->len)
+		munmap(m->data, m->len);
 }
 
 int trace_input_parse_time(const char *option, const char *text, int64_t min, int64_t *ret,

@@ -22,6 +22,19 @@ bool trace_input_is_text(const char *path);
  * -EBADMSG. */
 int trace_input_explain(const char *path, struct err_text *e);
 
+/* Sets e to why the trace at path cannot be read: r is -errno of its reader. Returns r. */
+int trace_input_explain_error(const char *path, int r, struct err_text *e);
+
+/* A trace file in memory. */
+struct trace_bytes_map {
+	uint8_t *data; /* owned mapping */
+	size_t len;
+};
+
+/* Maps a regular file. Returns 0, or -errno and sets e. */
+int trace_input_map(const char *path, struct trace_bytes_map *ret, struct err_text *e);
+void trace_input_unmap(struct trace_bytes_map *m);
+
 /* Reads a time since the trace's start: seconds with a fraction, or with a unit: 1.5, 2s, 200ms.
  * option is its name in the error. Returns 0 and the time in ns, at least min, or -EINVAL and sets
  * e. */
