@@ -30,7 +30,7 @@
  *	              +--> process_tree: its queue of tasks that ran and may exit soon
  *	start ----------> process_scan: every task of the machine; then the start is confirmed. Once
  *	                                more for new processes when the bus begins to report all
- *	                                starts
+ *	                                starts, and of all after a clear, if the config requests it
  *	tick -----------> process_poll: the counters of every process, if the config requests them
  *
  * The first three write rows of names (process_tree.h).
@@ -74,6 +74,7 @@ struct process_source {
 	struct log_limit loss_errors;
 	uint64_t dropped; /* dropped packets of all writers when everything was last rewritten */
 	bool scan_on_start;
+	bool scan_after_clear;
 	bool scan_again; /* the bus began to report all starts after the first scan */
 	bool on_demand;
 	bool subscribed;
@@ -251,7 +252,7 @@ static void process_source_answer(struct process_source *ds, const struct time_s
 	if (flushed)
 		process_source_answer_flushes(ds);
 	if (stopped) {
-		ds->stopping = false;
+		ds->stopping = ds->started = false;
 		event_del(ds->next_slice);
 		ds_stopped(ds->h);
 	}
@@ -391,6 +392,7 @@ static void process_source_configure(struct process_source *ds, const Pb__Proces
 	if (!c)
 		return;
 	ds->scan_on_start = c->scan_all_processes_on_start;
+	ds->scan_after_clear = ds->scan_on_start && c->scan_after_clear;
 	ds->tree.options = (struct process_tree_options){
 		.thread_names = c->record_thread_names,
 		.age = c->record_process_age,
@@ -528,7 +530,14 @@ static void process_source_flush(void *instance, uint64_t flush_id)
 
 static void process_source_clear(void *instance)
 {
-	process_source_forget_written(instance);
+	struct process_source *ds = instance;
+
+	process_source_forget_written(ds);
+	if (!ds->scan_after_clear || !ds->started || ds->stopping)
+		return;
+	process_scan_end(&ds->scan); /* what it has written belongs to the old state */
+	process_source_begin_scan(ds, false);
+	event_timer_soon(ds->next_slice);
 }
 
 static void process_source_stop(void *instance)

@@ -216,6 +216,27 @@ FIXTURE_TEST(a_clear_writes_nothing_by_itself)
 	assert_true(packet_is_cleared(n));
 }
 
+FIXTURE_TEST(a_clear_begins_a_scan_if_the_config_says_so)
+{
+	stats.scan_after_clear = true;
+	put_processes(3);
+	start_and_run();
+	for (unsigned i = 0; i < 2; i++) {
+		fake_reset_packets();
+		source->clear(instance);
+		if (i) /* while the scan of the last clear goes on */
+			source->clear(instance);
+		run_loop();
+		assert_true(packet_is_cleared(0));
+		assert_int_equal(n_processes(), 3);
+	}
+	source->stop(instance);
+	fake_reset_packets();
+	source->clear(instance);
+	run_loop();
+	assert_int_equal(fake.n, 0);
+}
+
 /* ---- stop ---- */
 
 FIXTURE_TEST(nothing_is_written_after_the_stop)
