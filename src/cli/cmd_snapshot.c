@@ -8,11 +8,15 @@
 
 #include "base/system/log.h"
 #include "base/text/str.h"
+#include "cli/recorder/recorder_dir.h"
+#include "cli/recorder/recorder_snapshot.h"
 #include "cli/report/verb_summary.h"
+#include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace/service_help.h"
 #include "cli/trace/session_client.h"
 #include "cli/trace/trace_file.h"
+#include "cli/trace/trace_input.h"
 #include "cli/trace/trace_readback.h"
 
 static const char usage[] =
@@ -23,6 +27,8 @@ static const char usage[] =
 	"one.\n\n"
 	"  -o, --out FILE     output file, - for standard output\n"
 	"                     (default: snapshot-HOST-TIME-RANDOM.pftrace)\n"
+	"      --last TIME    of the recorder: only the last 30s, 5m, 1h\n"
+	"      --dir DIR      of the recorder: its folder (default: /var/lib/sonda/recorder)\n"
 	"      --bugreport    use the session with the highest bugreport_score\n"
 	"      --socket ADDRESS   address of the service's consumer socket\n"
 	"      --strict           exit with 3 if data was lost or something is missing\n"
@@ -129,6 +135,44 @@ static int snapshot_take(struct session_client *client, const struct verb_option
 	return r;
 }
 
+/* ---- of the recorder ---- */
+
+static bool is_of_recorder(const struct verb_options *o)
+{
+	return o->last || o->dir || (o->n_words && !strcmp(o->words[0], "recorder") && !o->socket);
+}
+
+static int snapshot_of_recorder(const struct verb_options *o, struct trace_file *file,
+				struct verb_summary *s, struct err_text *e)
+{
+	struct recorder_snapshot snapshot;
+	int64_t last_ns = 0;
+	int r = 0;
+
+	if (o->socket || o->bugreport || (o->n_words && strcmp(o->words[0], "recorder") != 0))
+		return err_set(
+			e, -EINVAL,
+			"--last and --dir are options of the recorder: sonda snapshot --last 5m "
+			"recorder");
+	if (o->last)
+		r = trace_input_parse_time("--last", o->last, 1, &last_ns, e);
+	if (r == 0)
+		r = recorder_snapshot_write(o->dir ? o->dir : RECORDER_DEFAULT_DIR,
+					    (uint64_t)last_ns, file, &snapshot, e);
+	if (r < 0)
+		return r;
+	if (snapshot.not_live.text[0])
+		log_warn("the newest seconds are missing: %s", snapshot.not_live.text);
+	s->goes_on = snapshot.is_live;
+	s->file_bytes = snapshot.bytes;
+	if (o->quiet && !o->strict && !o->json)
+		return trace_file_save(file, e); /* the summary is not needed */
+	r = trace_file_flush(file);
+	if (r < 0)
+		return err_set(e, r, "cannot write the snapshot: %s", strerror(-r));
+	return save_written_trace(file, s, e);
+}
+
 static int snapshot_run(const struct verb_options *o, struct output_name *name,
 			struct verb_summary *summary, struct err_text *e)
 {
@@ -139,6 +183,14 @@ static int snapshot_run(const struct verb_options *o, struct output_name *name,
 	if (o->json && o->output && !strcmp(o->output, "-"))
 		return err_set(e, -EINVAL,
 			       "--json and the trace (-o -) cannot both go to standard output");
+	if (is_of_recorder(o)) {
+		mapped_trace_handle_sigbus();
+		r = trace_file_open_output(o->output, "snapshot", name, &file, e);
+		if (r == 0)
+			r = snapshot_of_recorder(o, file, summary, e);
+		trace_file_free(file);
+		return r;
+	}
 	r = service_explain_no_sessions(o->socket, session_client_open(o->socket, &client, e), e,
 					"there is no session%s%.80s%s to save",
 					o->n_words ? " '" : "", o->n_words ? o->words[0] : "",
@@ -158,7 +210,7 @@ int cmd_snapshot(int argc, char **argv)
 	struct output_name name;
 	struct verb_options o;
 	struct err_text e;
-	int code = verb_options_parse(argc, argv, "soqbjx", 0, 1, usage, &o), r;
+	int code = verb_options_parse(argc, argv, "soqbjxdl", 0, 1, usage, &o), r;
 
 	if (code >= 0)
 		return code;

@@ -27,6 +27,7 @@ static const struct verb verbs[] = {
 	{"list", cmd_list, "list events, presets, data sources: what can be recorded here"},
 	{"describe", cmd_describe, "show everything about an event, a preset, a data source ..."},
 	{"snapshot", cmd_snapshot, "write the current contents of a running session to a file"},
+	{"recorder", cmd_recorder, "always record into a ring on disk, for the next incident"},
 	{"stop", cmd_stop, "end a detached session and write its trace"},
 	{"attach", cmd_attach, "attach to a detached session until it ends"},
 	{"info", cmd_info, "show the summary of a trace file"},

@@ -64,7 +64,7 @@ first_boot() {
   check "systemd has booted, and no unit of sonda failed" has_booted
   check "the packages are installed" dpkg --install /debs/sonda_*.deb /debs/libsonda0_*.deb /debs/libsonda-service0_*.deb
   check "no unit is enabled before the admin says so" is_not_enabled
-  check "nothing runs before the admin says so" is inactive sondad.socket sondad-consumer.socket sondad.service sonda-probes.service
+  check "nothing runs before the admin says so" is inactive sondad.socket sondad-consumer.socket sondad.service sonda-probes.service sonda-recorder.service
   check "doctor names what is missing" bash -c 'sonda doctor; [ $? -le 1 ]'
   check "root records without a service" sonda record -t 1s -o /tmp/private.pftrace sched
   check "the message to a user names the group" is_refused nobody

@@ -119,6 +119,7 @@ static const struct option all[] = {
 	{"quiet", no_argument, NULL, 'q'},	  {"raw", no_argument, NULL, 'r'},
 	{"json", no_argument, NULL, 'j'},	  {"bugreport", no_argument, NULL, 'b'},
 	{"fields", no_argument, NULL, 'f'},	  {"strict", no_argument, NULL, 'x'},
+	{"dir", required_argument, NULL, 'd'},	  {"last", required_argument, NULL, 'l'},
 	{"help", no_argument, NULL, 'h'},
 };
 
@@ -168,6 +169,12 @@ static int verb_handle_option(void *ctx, int option, struct err_text *e)
 		return 0;
 	case 'f':
 		o->fields = true;
+		return 0;
+	case 'd':
+		o->dir = optarg;
+		return 0;
+	case 'l':
+		o->last = optarg;
 		return 0;
 	}
 	return -EINVAL;

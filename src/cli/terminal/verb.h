@@ -46,13 +46,15 @@ struct verb_options {
 	bool strict; /* --strict */
 	bool bugreport; /* --bugreport */
 	bool fields; /* --fields */
+	const char *dir; /* --dir DIR: of the recorder; NULL: default */
+	const char *last; /* --last TIME; NULL: none given */
 	char **words; /* arguments that are not options */
 	size_t n_words;
 };
 
 /*
  * Parses the command line of a verb. letters: the options that it has: s(ocket) o(ut) q(uiet) r(aw)
- * j(son) b(ugreport) f(ields) x (--strict). usage: its first line names the arguments. Returns -1
+ * j(son) b(ugreport) f(ields) x (--strict) d(ir) l(ast). usage: its first line names the arguments. Returns -1
  * to continue; else the exit code, after printing help on stdout or the error on stderr.
  */
 int verb_options_parse(int argc, char **argv, const char *letters, size_t min_words,
@@ -81,6 +83,7 @@ int cmd_describe(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_record(int argc, char **argv);
+int cmd_recorder(int argc, char **argv);
 int cmd_sessions(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
 int cmd_report(int argc, char **argv);

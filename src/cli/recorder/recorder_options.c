@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/recorder/recorder_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/system/fs.h"
+#include "base/text/str.h"
+#include "cli/record/option_values.h"
+#include "cli/recorder/recorder_dir.h"
+#include "cli/terminal/verb.h"
+
+#define ARGS_BYTES_MAX 65536
+#define ARGS_MAX 1024
+#define PART_MIN_MS 10000u
+#define PART_MAX_MS 60000u
+#define PART_MIN_BYTES 65536 /* of TraceConfig.rotate */
+#define PARTS_MAX 10000 /* likewise */
+
+const char recorder_usage[] =
+	"usage: sonda recorder enable [OPTION]... [WORD]...\n"
+	"       sonda recorder run [OPTION]... [WORD]...\n"
+	"       sonda recorder status | disable [OPTION]...\n\n"
+	"Always records into a ring on disk, so that the minutes before an incident are there:\n"
+	"sonda snapshot --last 5m recorder. WORDs are those of sonda record (default: the preset\n"
+	"recorder). enable sets up the unit sonda-recorder.service and starts it; run is what the\n"
+	"unit runs, in the foreground.\n\n"
+	"      --keep TIME    remove parts that are older (default: 1h)\n"
+	"      --size SIZE    bound of the ring on disk (default: 2gb)\n"
+	"      --part TIME    length of a part (default: keep/60, from 10s to 1m)\n"
+	"      --dir DIR      folder of the ring (default: /var/lib/sonda/recorder)\n"
+	"      --args FILE    run: read options and words from FILE, one a line\n"
+	"      --remove       disable: remove the ring, too\n"
+	"      --json         status: as JSON\n"
+	"  -h, --help         print this help\n\n"
+	"example: sonda recorder enable --keep 2h --size 4gb recorder sched\n";
+
+static const struct option long_options[] = {
+	{"keep", required_argument, NULL, 'k'},
+	{"size", required_argument, NULL, 's'},
+	{"part", required_argument, NULL, 'p'},
+	{"dir", required_argument, NULL, 'd'},
+	{"args", required_argument, NULL, 'a'},
+	{"remove", no_argument, NULL, 'r'},
+	{"json", no_argument, NULL, 'j'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+static const char *const actions[] = {
+	[RECORDER_ENABLE] = "enable",
+	[RECORDER_STATUS] = "status",
+	[RECORDER_DISABLE] = "disable",
+	[RECORDER_RUN] = "run",
+};
+
+struct recorder_parse {
+	struct recorder_options *o; /* borrowed */
+	const char *args_file; /* borrowed; NULL: none */
+};
+
+static int recorder_take_option(void *ctx, int option, struct err_text *e)
+{
+	struct recorder_parse *p = ctx;
+	struct recorder_options *o = p->o;
+
+	switch (option) {
+	case 'k':
+		return option_parse_duration("--keep", optarg, &o->keep_ms, e);
+	case 's':
+		return option_parse_file_size("--size", optarg, &o->max_bytes, e);
+	case 'p':
+		return option_parse_duration("--part", optarg, &o->part_ms, e);
+	case 'd':
+		o->dir = optarg;
+		if (*optarg != '/')
+			return err_set(e, -EINVAL, "--dir %.80s: not an absolute path", optarg);
+		return 0;
+	case 'a':
+		p->args_file = optarg;
+		return 0;
+	case 'r':
+		o->remove = true;
+		return 0;
+	case 'j':
+		o->json = true;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int recorder_check_options(struct recorder_options *o, struct err_text *e)
+{
+	bool records = o->action == RECORDER_ENABLE || o->action == RECORDER_RUN;
+
+	if (o->n_words && !records)
+		return err_set(e, -EINVAL, "%s takes no words: '%.80s'", actions[o->action],
+			       o->words[0]);
+	for (size_t i = 0; i < o->n_words; i++)
+		if (o->words[i][0] == '-' || strchr(o->words[i], '\n'))
+			return err_set(e, -EINVAL, "'%.80s' is not a word of sonda record",
+				       o->words[i]);
+	if (o->remove && o->action != RECORDER_DISABLE)
+		return err_set(e, -EINVAL, "--remove is an option of disable");
+	if (o->json && o->action != RECORDER_STATUS)
+		return err_set(e, -EINVAL, "--json is an option of status");
+	if (o->max_bytes < RECORDER_MIN_BYTES)
+		return err_set(e, -EINVAL, "--size: a ring has at least 16 MiB");
+	if (o->keep_ms < 60000)
+		return err_set(e, -EINVAL, "--keep: a ring has at least one minute");
+	if (!o->part_ms)
+		o->part_ms = MIN(MAX(o->keep_ms / 60, PART_MIN_MS), PART_MAX_MS);
+	if (o->part_ms < 1000 || o->part_ms > o->keep_ms / 4)
+		return err_set(e, -EINVAL, "--part: from 1 s to a quarter of --keep");
+	if (recorder_options_parts(o) > PARTS_MAX ||
+	    recorder_options_part_bytes(o) < PART_MIN_BYTES)
+		return err_set(
+			e, -EINVAL,
+			"%u parts are too many for --size; take longer parts, or fewer by --keep",
+			recorder_options_parts(o));
+	return 0;
+}
+
+/* Reads the lines of a file as arguments; empty lines and those that begin with # are none. */
+static int read_args(const char *path, struct recorder_options *o, int *ret_n, struct err_text *e)
+{
+	struct strbuf text = {0};
+	int r = fs_read_file(path, ARGS_BYTES_MAX, &text), n = 2;
+
+	if (r < 0) {
+		strbuf_deinit(&text);
+		return err_set(e, r, "cannot read %.300s: %s", path, strerror(-r));
+	}
+	o->args_text = strbuf_take(&text);
+	o->args = calloc(ARGS_MAX + 1, sizeof(*o->args));
+	if (!o->args)
+		return err_set(e, -ENOMEM, "no memory");
+	o->args[0] = (char *)"recorder";
+	o->args[1] = (char *)actions[o->action];
+	for (char *save = NULL, *line = o->args_text ? strtok_r(o->args_text, "\n", &save) : NULL;
+	     line && n < ARGS_MAX; line = strtok_r(NULL, "\n", &save))
+		if (*line != '#')
+			o->args[n++] = line;
+	*ret_n = n;
+	return 0;
+}
+
+static int find_action(const char *word, struct recorder_options *o, struct err_text *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+		if (!strcmp(word, actions[i])) {
+			o->action = (enum recorder_action)i;
+			return 0;
+		}
+	return err_set(e, -EINVAL, "'%.80s' is not enable, run, status or disable", word);
+}
+
+/* Returns 0, 1 at --help, or -EINVAL and sets e. */
+static int recorder_parse_arguments(struct recorder_parse *p, int argc, char **argv,
+				    struct err_text *e)
+{
+	int r = options_parse(argc, argv, ":h", long_options, recorder_take_option, p, e);
+
+	if (r)
+		return r;
+	if (optind == argc)
+		return err_set(e, -EINVAL, "what to do is missing: enable, run, status or disable");
+	p->o->words = argv + optind + 1;
+	p->o->n_words = (size_t)(argc - optind - 1);
+	return find_action(argv[optind], p->o, e);
+}
+
+static int parse_args_file(struct recorder_parse *p, struct err_text *e)
+{
+	struct recorder_options *o = p->o;
+	int r, n = 0;
+
+	if (o->action != RECORDER_RUN || o->n_words)
+		return err_set(e, -EINVAL, "--args is an option of run, without words");
+	r = read_args(TAKE_PTR(p->args_file), o, &n, e);
+	if (r == 0)
+		r = recorder_parse_arguments(p, n, o->args, e);
+	if (r == 0 && p->args_file)
+		r = err_set(e, -EINVAL, "the file of --args has an --args");
+	return r;
+}
+
+int recorder_options_parse(int argc, char **argv, struct recorder_options *ret, struct err_text *e)
+{
+	struct recorder_options o = {
+		.dir = RECORDER_DEFAULT_DIR,
+		.keep_ms = RECORDER_DEFAULT_KEEP_MS,
+		.max_bytes = RECORDER_DEFAULT_BYTES,
+	};
+	struct recorder_parse p = {.o = &o};
+	int r = recorder_parse_arguments(&p, argc, argv, e);
+
+	if (r == 0 && p.args_file)
+		r = parse_args_file(&p, e);
+	o.help = r > 0;
+	if (r == 0)
+		r = recorder_check_options(&o, e);
+	if (r < 0) {
+		recorder_options_deinit(&o);
+		return r;
+	}
+	*ret = o;
+	return 0;
+}
+
+void recorder_options_deinit(struct recorder_options *o)
+{
+	free(TAKE_PTR(o->args_text));
+	free(TAKE_PTR(o->args));
+}
+
+uint32_t recorder_options_parts(const struct recorder_options *o)
+{
+	return (o->keep_ms + o->part_ms - 1) / o->part_ms + 1;
+}
+
+uint64_t recorder_options_part_bytes(const struct recorder_options *o)
+{
+	return o->max_bytes / (recorder_options_parts(o) + 2);
+}

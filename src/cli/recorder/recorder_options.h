@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "config/trace_config.pb-c.h"
+
+/*
+ * The parsed command line of `sonda recorder`. Strings are borrowed from argv, or from the file of
+ * --args, which is owned.
+ */
+
+#define RECORDER_DEFAULT_WORD "recorder" /* the preset */
+#define RECORDER_DEFAULT_KEEP_MS (3600u * 1000)
+#define RECORDER_DEFAULT_BYTES (2ull << 30)
+#define RECORDER_MIN_BYTES (16ull << 20)
+#define RECORDER_SESSION_NAME "recorder" /* unique_session_name */
+
+enum recorder_action { RECORDER_ENABLE, RECORDER_STATUS, RECORDER_DISABLE, RECORDER_RUN };
+
+struct recorder_options {
+	bool help;
+	enum recorder_action action;
+	const char *dir;
+	uint64_t max_bytes; /* of the ring */
+	uint32_t keep_ms; /* age of the oldest part */
+	uint32_t part_ms; /* length of a part */
+	bool remove; /* disable: the ring, too */
+	bool json;
+	char **words; /* borrowed from argv; n_words 0: the default */
+	size_t n_words;
+	char *args_text, **args; /* owned: of --args */
+};
+
+extern const char recorder_usage[];
+
+/* Returns 0 (the caller frees with recorder_options_deinit), or -errno and sets e. */
+int recorder_options_parse(int argc, char **argv, struct recorder_options *ret, struct err_text *e);
+void recorder_options_deinit(struct recorder_options *o);
+
+/* How many parts the ring has at most, and the bytes of each: a ring of so many parts has at least its
+ * age while the parts are ended by their length, and at most its size when they are ended by their bytes. */
+uint32_t recorder_options_parts(const struct recorder_options *o);
+uint64_t recorder_options_part_bytes(const struct recorder_options *o);
+
+/* Checks the words, and makes the config of the session, without its output_path. The caller frees
+ * *ret with pb__trace_config__free_unpacked(). Returns 0, -EINVAL or -errno, and sets e. */
+int recorder_config_build(const struct recorder_options *o, Pb__TraceConfig **ret,
+			  struct err_text *e);

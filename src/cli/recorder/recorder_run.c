@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *	          +------------------ the pause is over ------------------+
+ *	          v                                                       |
+ *	begin --> STARTING -- all data sources record --> RECORDING       |
+ *	  ^  |        |                                       |           |
+ *	  |  |        +-- a daemon, the session ended --------+--> WAITING
+ *	  |  +----- the file system is nearly full ----------------> |
+ *	                                                      signal --> ENDING
+ *
+ * sondad writes the parts of a session and removes the oldest of them (TraceConfig.rotate): it is at hand
+ * however fast they grow. Every TICK_MS this process removes those of earlier sessions, by the size of
+ * the whole ring, and those that are too old, and looks at the free space.
+ */
+
+#include "cli/recorder/recorder_run.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
+#include "base/system/log.h"
+#include "base/system/notify.h"
+#include "base/text/str.h"
+#include "cli/doctor/doctor.h"
+#include "cli/record/private_daemons.h"
+#include "cli/record/record_session.h"
+#include "cli/recorder/recorder_dir.h"
+#include "cli/recorder/recorder_state.h"
+#include "cli/report/config_sources.h"
+#include "cli/terminal/signals.h"
+#include "cli/trace/trace_file.h"
+
+#define TICK_MS 2000
+#define FULL_PAUSE_MS 10000 /* between two looks at a file system that was full */
+#define FIRST_PAUSE_MS 1000 /* after a failure; doubled by each further one */
+#define LAST_PAUSE_MS 60000
+#define IS_FULL "the file system is nearly full"
+#define GOOD_AFTER_MS 60000 /* of recording, failures count from the first again */
+
+enum recorder_phase { PHASE_STARTING, PHASE_RECORDING, PHASE_WAITING, PHASE_ENDING };
+
+struct recorder {
+	const struct recorder_options *o; /* borrowed */
+	struct event_base *loop; /* owned, as all that follows */
+	struct termination_signals *signals;
+	struct event *tick, *pause;
+	struct private_daemons *daemons;
+	struct record_session *session;
+	Pb__TraceConfig *config;
+	struct notify notify;
+	int lock;
+	enum recorder_phase phase;
+	struct recorder_state state;
+	char boot[RECORDER_BOOT_SIZE];
+	uint64_t phase_began_ns;
+	uint32_t pause_ms; /* after the next failure */
+	struct err_text cause; /* why the session was stopped; "": it ended by itself */
+};
+
+/* ---- what it says of itself ---- */
+
+static void recorder_enter(struct recorder *r, enum recorder_phase phase, const char *why)
+{
+	static const char *const words[] = {
+		[PHASE_STARTING] = "starting",
+		[PHASE_RECORDING] = "recording",
+		[PHASE_WAITING] = "waiting",
+		[PHASE_ENDING] = "ended",
+	};
+	int error;
+
+	r->phase = phase;
+	r->phase_began_ns = clock_mono_ns();
+	snprintf(r->state.what, sizeof(r->state.what), "%s", words[phase]);
+	snprintf(r->state.why, sizeof(r->state.why), "%s", why);
+	r->state.since_s = (uint64_t)time(NULL);
+	error = recorder_state_write(r->o->dir, &r->state);
+	if (error < 0 && error != -ENOSPC)
+		log_warn("cannot write %s/state: %s", r->o->dir, strerror(-error));
+}
+
+/* It is ready when it records, and also when it waits: systemd need not try again by itself. */
+static void recorder_report_ready(struct recorder *r)
+{
+	struct err_text e;
+
+	if (notify_ready(&r->notify, &e) < 0)
+		log_warn("%s", e.text);
+}
+
+/* ---- the ring ---- */
+
+/* Returns how many bytes the file system still takes. */
+static uint64_t recorder_room(const struct recorder *r)
+{
+	struct statvfs st;
+
+	return statvfs(r->o->dir, &st) < 0 ? UINT64_MAX : trace_file_room_of(&st);
+}
+
+/* Removes old parts. The one that is being written may grow to its whole size. */
+static void recorder_prune(const struct recorder *r)
+{
+	int64_t oldest =
+		(int64_t)clock_ns(CLOCK_REALTIME) - (int64_t)r->o->keep_ms * (int64_t)NS_PER_MS;
+	struct recorder_parts parts = {0};
+
+	if (recorder_parts_read(r->o->dir, &parts) == 0)
+		recorder_parts_prune(r->o->dir, &parts,
+				     r->o->max_bytes - recorder_options_part_bytes(r->o), oldest);
+	recorder_parts_deinit(&parts);
+}
+
+static int next_session_number(const char *dir, uint32_t *ret)
+{
+	struct recorder_parts parts = {0};
+	int r = recorder_parts_read(dir, &parts);
+
+	if (r == 0)
+		*ret = parts.n ? parts.of[parts.n - 1].session + 1 : 1;
+	recorder_parts_deinit(&parts);
+	return r;
+}
+
+/* ---- the end of a session ---- */
+
+/* Plans the next begin. Nothing of the session is freed here: this may be one of its callbacks. */
+static void recorder_wait(struct recorder *r, uint32_t ms, const char *why)
+{
+	bool same = r->phase == PHASE_WAITING && !strcmp(r->state.why, why);
+
+	event_del(r->tick);
+	event_timer_ms(r->pause, ms);
+	if (!same)
+		log_warn("%s; the parts until now are kept; next try in %u s", why, ms / 1000);
+	recorder_enter(r, PHASE_WAITING, why);
+	recorder_report_ready(r);
+}
+
+static void recorder_on_failure(struct recorder *r, const char *why)
+{
+	uint64_t good_ms =
+		r->phase == PHASE_RECORDING ? (clock_mono_ns() - r->phase_began_ns) / NS_PER_MS : 0;
+
+	if (r->phase == PHASE_WAITING)
+		return;
+	if (r->phase == PHASE_ENDING) {
+		event_base_loopbreak(r->loop);
+		return;
+	}
+	r->pause_ms = good_ms >= GOOD_AFTER_MS || !r->pause_ms
+			      ? FIRST_PAUSE_MS
+			      : MIN(r->pause_ms * 2, LAST_PAUSE_MS);
+	if (recorder_room(r) == 0) {
+		recorder_wait(r, FULL_PAUSE_MS, IS_FULL);
+		return;
+	}
+	r->state.restarts++;
+	recorder_wait(r, r->pause_ms, why);
+}
+
+/* ---- a session ---- */
+
+static void recorder_on_state(void *ctx, bool at_end, const Pb__TracingServiceState *state)
+{
+	(void)ctx;
+	(void)at_end;
+	(void)state;
+}
+
+static void recorder_on_started(void *ctx)
+{
+	struct recorder *r = ctx;
+
+	log_info("recording %s into %s", r->state.words, r->o->dir);
+	recorder_enter(r, PHASE_RECORDING, "");
+	recorder_report_ready(r);
+	event_timer_ms(r->tick, TICK_MS);
+}
+
+static void recorder_on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
+{
+	(void)ctx;
+	(void)at_end;
+	(void)stats;
+}
+
+static int recorder_on_packet(void *ctx, const uint8_t *data, size_t len)
+{
+	(void)ctx;
+	(void)data;
+	(void)len;
+	return 0;
+}
+
+static void recorder_on_end(void *ctx, int error, const char *why)
+{
+	struct recorder *r = ctx;
+
+	recorder_on_failure(r, r->cause.text[0] ? r->cause.text
+			       : error		? why
+						: "the session has ended");
+}
+
+static const struct record_session_ops session_ops = {
+	.on_state = recorder_on_state,
+	.on_started = recorder_on_started,
+	.on_stats = recorder_on_stats,
+	.on_packet = recorder_on_packet,
+	.on_end = recorder_on_end,
+};
+
+static void recorder_on_daemons_ready(void *ctx)
+{
+	struct recorder *r = ctx;
+	struct err_text e;
+
+	snprintf(r->state.consumer, sizeof(r->state.consumer), "%s",
+		 private_daemons_address(r->daemons));
+	snprintf(r->state.producer, sizeof(r->state.producer), "%s",
+		 private_daemons_producer_address(r->daemons));
+	if (record_session_start(r->loop, r->state.consumer, r->config, &session_ops, r, &e,
+				 &r->session))
+		recorder_on_failure(r, e.text);
+}
+
+static void recorder_on_daemons_failed(void *ctx, const char *why)
+{
+	recorder_on_failure(ctx, why);
+}
+
+/* The session ends in order, so that its last part has its end; on_end follows. */
+static void recorder_on_producer_ended(void *ctx, const char *why)
+{
+	struct recorder *r = ctx;
+
+	err_set(&r->cause, 0, "%s", why);
+	if (r->session)
+		record_session_stop(r->session);
+	else
+		recorder_on_failure(r, why);
+}
+
+static void recorder_on_line(void *ctx, const char *line)
+{
+	(void)ctx;
+	log_warn("%s", line);
+}
+
+static const struct private_daemons_ops daemon_ops = {
+	.on_ready = recorder_on_daemons_ready,
+	.on_failed = recorder_on_daemons_failed,
+	.on_producer_ended = recorder_on_producer_ended,
+	.on_line = recorder_on_line,
+};
+
+static void recorder_end_session(struct recorder *r)
+{
+	record_session_free(TAKE_PTR(r->session));
+	private_daemons_free(TAKE_PTR(r->daemons));
+	r->state.consumer[0] = r->state.producer[0] = r->cause.text[0] = '\0';
+}
+
+static int recorder_begin_session(struct recorder *r, struct err_text *e)
+{
+	char series[PATH_MAX];
+	uint32_t number;
+	int error = next_session_number(r->o->dir, &number);
+
+	if (error == 0)
+		error = recorder_part_series(r->o->dir, number, r->boot, series);
+	if (error < 0)
+		return err_set(e, error, "cannot use the folder %.300s: %s", r->o->dir,
+			       strerror(-error));
+	free(r->config->output_path);
+	r->config->output_path = strdup(series);
+	if (!r->config->output_path)
+		return err_set(e, -ENOMEM, "no memory");
+	return private_daemons_start(r->loop, series, &daemon_ops, r, e, &r->daemons);
+}
+
+static void recorder_begin(struct recorder *r)
+{
+	struct err_text e;
+
+	recorder_end_session(r);
+	recorder_prune(r);
+	if (recorder_room(r) == 0) {
+		recorder_wait(r, FULL_PAUSE_MS, IS_FULL);
+		return;
+	}
+	recorder_enter(r, PHASE_STARTING, "");
+	if (recorder_begin_session(r, &e) < 0)
+		recorder_on_failure(r, e.text);
+}
+
+static void recorder_on_pause_over(evutil_socket_t fd, short what, void *ctx)
+{
+	recorder_begin(ctx);
+}
+
+static void recorder_on_tick(evutil_socket_t fd, short what, void *ctx)
+{
+	struct recorder *r = ctx;
+
+	recorder_prune(r);
+	event_timer_ms(r->tick, TICK_MS);
+	if (r->phase != PHASE_RECORDING || recorder_room(r) > 0)
+		return;
+	log_warn("the file system of %s is nearly full: the recording stops", r->o->dir);
+	record_session_stop(r->session);
+}
+
+/* ---- start and end ---- */
+
+static void recorder_on_signal(void *ctx, int number, bool by_terminal)
+{
+	struct recorder *r = ctx;
+	bool records = r->phase == PHASE_RECORDING;
+
+	(void)by_terminal;
+	if (r->phase == PHASE_ENDING || !records) {
+		event_base_loopbreak(r->loop);
+		return;
+	}
+	recorder_enter(r, PHASE_ENDING,
+		       number == SIGINT ? "stopped by SIGINT" : "stopped by SIGTERM");
+	record_session_stop(r->session);
+}
+
+static int recorder_prepare(struct recorder *r, struct err_text *e)
+{
+	int error = recorder_config_build(r->o, &r->config, e);
+
+	if (error == 0)
+		error = recorder_dir_lock(r->o->dir, &r->lock, e);
+	if (error == 0)
+		error = doctor_check_before_start(config_requests_ftrace_only(r->config), e);
+	if (error < 0)
+		return error;
+	r->loop = event_base_new();
+	r->tick = r->loop ? evtimer_new(r->loop, recorder_on_tick, r) : NULL;
+	r->pause = r->loop ? evtimer_new(r->loop, recorder_on_pause_over, r) : NULL;
+	if (!r->tick || !r->pause ||
+	    termination_signals_watch(r->loop, END_SIGNALS_SAME_MS, recorder_on_signal, r,
+				      &r->signals))
+		return err_set(e, -ENOMEM, "no memory");
+	return 0;
+}
+
+static void recorder_clean_up(struct recorder *r)
+{
+	const char *why = r->state.why;
+	char copy[sizeof(r->state.why)];
+
+	recorder_end_session(r);
+	if (r->lock >= 0) {
+		snprintf(copy, sizeof(copy), "%s", *why ? why : "stopped");
+		recorder_enter(r, PHASE_ENDING, copy);
+	}
+	termination_signals_free(r->signals);
+	event_freep(&r->tick);
+	event_freep(&r->pause);
+	event_base_freep(&r->loop);
+	if (r->config)
+		pb__trace_config__free_unpacked(r->config, NULL);
+	notify_close(&r->notify);
+	closep(&r->lock);
+}
+
+static void put_words(const struct recorder_options *o, char *buf, size_t size)
+{
+	struct strbuf text = {0};
+
+	strbuf_puts(&text, o->n_words ? "" : RECORDER_DEFAULT_WORD);
+	for (size_t i = 0; i < o->n_words; i++)
+		strbuf_printf(&text, "%s%s", i ? " " : "", o->words[i]);
+	snprintf(buf, size, "%s", text.s ? text.s : "");
+	strbuf_deinit(&text);
+}
+
+int recorder_run(const struct recorder_options *o, struct err_text *e)
+{
+	struct recorder r = {
+		.o = o,
+		.lock = -1,
+		.state =
+			{
+				.pid = (uint32_t)getpid(),
+				.max_bytes = o->max_bytes,
+				.keep_s = o->keep_ms / 1000,
+			},
+	};
+	struct err_text why;
+	int error;
+
+	put_words(o, r.state.words, sizeof(r.state.words));
+	recorder_boot_read(r.boot);
+	if (notify_open(&r.notify, "SONDA_RECORDER_NOTIFY_FD", &why) < 0)
+		log_warn("%s", why.text);
+	unsetenv("NOTIFY_SOCKET"); /* our daemons are not the unit's */
+	error = recorder_prepare(&r, e);
+	if (error == 0) {
+		recorder_begin(&r);
+		event_base_dispatch(r.loop);
+	}
+	recorder_clean_up(&r);
+	return error;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+
+/*
+ * What a recorder says of itself to other processes of its user: the file "state" of its folder, a
+ * line "KEY VALUE" each. It is replaced as a whole, and outlives the recorder; that one runs is what
+ * the lock of the folder says.
+ */
+
+struct recorder_state {
+	char what[16]; /* "starting", "recording", "waiting", "ended" */
+	char why[256]; /* it waits or has ended; "" */
+	char words[512]; /* what it records */
+	char consumer[128], producer[128]; /* the sockets of its service; "": none */
+	uint32_t pid;
+	uint64_t since_s; /* of CLOCK_REALTIME: when it began to do this */
+	uint64_t max_bytes; /* of the ring */
+	uint64_t keep_s; /* age of the oldest part */
+	uint64_t restarts; /* since the recorder was started */
+	uint64_t snapshots, snapshots_failed; /* by triggers, since then */
+};
+
+/* Returns 0 or -errno. */
+int recorder_state_write(const char *dir, const struct recorder_state *s);
+/* Returns 0; -ENOENT if there is none; -EBADMSG; or -errno. */
+int recorder_state_read(const char *dir, struct recorder_state *ret);

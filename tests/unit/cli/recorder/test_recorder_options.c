@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of sonda recorder, the file of --args, and the config of its words. */
+#include "cli/recorder/recorder_dir.h"
+#include "cli/recorder/recorder_options.h"
+#include "unit/temp_dir.h"
+#include "unit/test.h"
+
+static struct recorder_options o;
+static struct err_text e;
+
+#define PARSE(...)                                                                                 \
+	({                                                                                         \
+		char *argv[] = {(char *)"recorder", __VA_ARGS__, NULL};                            \
+		recorder_options_parse(ARRAY_SIZE(argv) - 1, argv, &o, &e);                        \
+	})
+#define A(text) (char *)text
+
+TEST(defaults)
+{
+	assert_int_equal(PARSE(A("run")), 0);
+	assert_int_equal(o.action, RECORDER_RUN);
+	assert_string_equal(o.dir, RECORDER_DEFAULT_DIR);
+	assert_int_equal(o.keep_ms, 3600000);
+	assert_int_equal(o.part_ms, 60000);
+	assert_int_equal(o.max_bytes, 2ull << 30);
+	assert_int_equal(o.n_words, 0);
+	recorder_options_deinit(&o);
+}
+
+TEST(options_and_words)
+{
+	assert_int_equal(PARSE(A("enable"), A("--keep"), A("10m"), A("sched"), A("--size"),
+			       A("1gb"), A("--dir"), A("/ring"), A("net")),
+			 0);
+	assert_int_equal(o.action, RECORDER_ENABLE);
+	assert_int_equal(o.keep_ms, 600000);
+	assert_int_equal(o.part_ms, 10000);
+	assert_int_equal(o.max_bytes, 1ull << 30);
+	assert_string_equal(o.dir, "/ring");
+	assert_int_equal(o.n_words, 2);
+	assert_string_equal(o.words[1], "net");
+	assert_int_equal(recorder_options_parts(&o), 61);
+	assert_true(recorder_options_part_bytes(&o) * 62 < o.max_bytes);
+}
+
+TEST(mistakes_are_named)
+{
+	assert_int_equal(recorder_options_parse(1, (char *[]){A("recorder"), NULL}, &o, &e),
+			 -EINVAL);
+	assert_int_equal(PARSE(A("start")), -EINVAL);
+	assert_non_null(strstr(e.text, "'start' is not enable, run, status or disable"));
+	assert_int_equal(PARSE(A("run"), A("--size"), A("1mb")), -EINVAL);
+	assert_int_equal(PARSE(A("run"), A("--keep"), A("5s")), -EINVAL);
+	assert_int_equal(PARSE(A("run"), A("--part"), A("1h")), -EINVAL);
+	assert_int_equal(PARSE(A("run"), A("--part"), A("10ms")), -EINVAL);
+	assert_int_equal(PARSE(A("run"), A("--dir"), A("ring")), -EINVAL);
+	assert_int_equal(PARSE(A("run"), A("--part"), A("1s"), A("--keep"), A("10m"), A("--size"),
+			       A("16mb")),
+			 -EINVAL);
+	assert_int_equal(PARSE(A("run"), A("--json")), -EINVAL);
+	assert_int_equal(PARSE(A("run"), A("--remove")), -EINVAL);
+	assert_int_equal(PARSE(A("run"), A("--"), A("-c")), -EINVAL);
+	assert_int_equal(PARSE(A("run"), A("a\nb")), -EINVAL);
+	assert_int_equal(PARSE(A("status"), A("sched")), -EINVAL);
+	assert_int_equal(PARSE(A("enable"), A("--args"), A("/dev/null")), -EINVAL);
+	assert_int_equal(PARSE(A("run"), A("--args"), A("/nowhere/args")), -ENOENT);
+}
+
+TEST(help)
+{
+	assert_int_equal(PARSE(A("--help")), 0);
+	assert_true(o.help);
+	assert_int_equal(PARSE(A("run"), A("-h")), 0);
+	assert_true(o.help);
+}
+
+static const char *put_args(void *const *state, const char *text)
+{
+	const char *path = temp_dir_path(state, 0, "args");
+	FILE *f = fopen(path, "w");
+
+	fputs(text, f);
+	fclose(f);
+	return path;
+}
+
+TEST_WITH(arguments_come_from_a_file, temp_dir_setup, temp_dir_teardown)
+{
+	const char *path = put_args(state, "# a comment\n--keep\n30m\n\nsched\nirq:*\n");
+
+	assert_int_equal(PARSE(A("run"), A("--args"), A(path)), 0);
+	assert_int_equal(o.action, RECORDER_RUN);
+	assert_int_equal(o.keep_ms, 1800000);
+	assert_int_equal(o.n_words, 2);
+	assert_string_equal(o.words[1], "irq:*");
+	recorder_options_deinit(&o);
+	assert_int_equal(PARSE(A("run"), A("--args"), A(path), A("sched")), -EINVAL);
+	put_args(state, "--args\nx\n");
+	assert_int_equal(PARSE(A("run"), A("--args"), A(path)), -EINVAL);
+	put_args(state, "--nosuch\n");
+	assert_int_equal(PARSE(A("run"), A("--args"), A(path)), -EINVAL);
+	put_args(state, "");
+	assert_int_equal(PARSE(A("run"), A("--args"), A(path)), 0);
+	recorder_options_deinit(&o);
+}
+
+/* ---- the config ---- */
+
+TEST(parts_name_every_process)
+{
+	Pb__TraceConfig *c;
+	bool names = false;
+
+	assert_int_equal(PARSE(A("run"), A("minimal")), 0);
+	if (recorder_config_build(&o, &c, &e))
+		fail_msg("%s", e.text);
+	assert_true(c->write_into_file);
+	assert_null(c->output_path);
+	assert_int_equal(c->duration_ms, 0);
+	assert_int_equal(c->rotate->period_ms, 60000);
+	assert_int_equal(c->rotate->max_file_size_bytes, recorder_options_part_bytes(&o));
+	assert_int_equal(c->rotate->keep, 61);
+	assert_int_equal(c->max_file_size_bytes, 0);
+	assert_string_equal(c->unique_session_name, RECORDER_SESSION_NAME);
+	for (size_t i = 0; i < c->n_data_sources; i++) {
+		Pb__ProcessStatsConfig *p = c->data_sources[i]->config->process_stats_config;
+
+		names |= p && p->scan_after_clear;
+	}
+	assert_true(names);
+	pb__trace_config__free_unpacked(c, NULL);
+}
+
+TEST(the_default_is_the_preset_recorder)
+{
+	Pb__TraceConfig *c;
+
+	assert_int_equal(PARSE(A("run")), 0);
+	if (recorder_config_build(&o, &c, &e))
+		fail_msg("%s", e.text);
+	assert_true(c->n_data_sources > 3);
+	pb__trace_config__free_unpacked(c, NULL);
+}
