@@ -452,6 +452,29 @@ static __always_inline void read_at_end(struct scratch *m, struct calls_cpu *c,
 	c->texts_absent += m->absent != 0;
 }
 
+/* Reads which file a descriptor of the thread has. Another thread may close it at the same time; no
+ * read faults, and what was read then is of some file or of none. */
+static __always_inline void read_file(struct call_record *r, struct task_struct *t, __u32 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(t, files, fdt);
+	struct file **files, *file = NULL;
+
+	if (fd >= BPF_CORE_READ(table, max_fds))
+		return;
+	files = BPF_CORE_READ(table, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
+	r->inode = BPF_CORE_READ(file, f_inode, i_ino);
+	r->dev = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+}
+
+static __always_inline int opens_file(const struct call_slot *s, __s64 result)
+{
+	__u32 index = s->spec;
+	struct call_spec *spec = bpf_map_lookup_elem(&specs, &index);
+
+	return spec && spec->reads & CALL_OPENS && result >= 0;
+}
+
 static __always_inline void end_call(struct task_struct *t, struct call_slot *s, __s64 result,
 				     __u32 flags)
 {
@@ -477,6 +500,10 @@ static __always_inline void end_call(struct task_struct *t, struct call_slot *s,
 	for (int i = 0; i < CALL_ARGS; i++)
 		r->args[i] = s->args[i];
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), t->comm);
+	r->inode = 0;
+	r->dev = 0;
+	if (!(flags & CALL_NEVER_RETURNED) && opens_file(s, result))
+		read_file(r, t, (__u32)result);
 	s->since = 0;
 	if (send_record(m, sizeof(struct call_record)) < 0)
 		c->ring_full++;

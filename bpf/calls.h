@@ -62,11 +62,12 @@ enum call_memory {
 #define CALL_FIRST_OUT CALL_TEXT_OUT
 
 #define CALL_READS 1u /* it has memory */
+#define CALL_OPENS 4u /* what it returns is the descriptor of a file */
 #define CALL_EXECS 2u /* when it has succeeded, its addresses are those of another program */
 
 struct call_spec {
 	__u8 is_wanted;
-	__u8 reads; /* bits CALL_READS, CALL_EXECS */
+	__u8 reads; /* bits CALL_READS, CALL_EXECS, CALL_OPENS */
 	__u8 memory[CALL_ARGS]; /* enum call_memory */
 };
 
@@ -106,6 +107,9 @@ struct call_record {
 	__s64 result;
 	__u64 args[CALL_ARGS];
 	char comm[CALLS_NAME];
+	__u64 inode; /* of the file that a call with CALL_OPENS has opened; 0: unknown */
+	__u32 dev; /* its dev_t in the kernel */
+	__u32 unused;
 };
 
 /* The single value of the per-CPU array "cpus". */

@@ -122,7 +122,30 @@ struct cred {
 	struct kuid uid, gid, suid, sgid, euid, egid;
 };
 
+struct super_block {
+	unsigned int s_dev;
+};
+
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
 struct task_struct {
+	struct files_struct *files;
 	struct css_set *cgroups;
 	const struct cred *cred; /* what it may do now */
 	struct thread_info thread_info; /* CONFIG_THREAD_INFO_IN_TASK */

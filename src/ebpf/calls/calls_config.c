@@ -51,6 +51,8 @@ static void set_spec(struct call_spec *spec, const struct call_row *row)
 	}
 	if (strchr(row->args, CALL_ARGV))
 		spec->reads |= CALL_EXECS;
+	if (!strncmp(row->name, "open", 4) || !strcmp(row->name, "creat"))
+		spec->reads |= CALL_OPENS;
 }
 
 static void want_row(struct calls_config *c, const struct call_row *row)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "base/calls/call_memory.h"
 #include "base/core/clock.h"
@@ -24,7 +25,7 @@ enum { SLICE_BEGIN = 1, SLICE_END = 2 }; /* TrackEvent.Type */
 #define CALLS_TRACK_BIT (1ull << 61)
 
 /* Names of debug annotations, by iid - 1. */
-enum annotation { ARG0, RET = CALL_ARGS, COMPAT, CUT, ANNOTATIONS };
+enum annotation { ARG0, RET = CALL_ARGS, COMPAT, CUT, INODE, DEVICE, ANNOTATIONS };
 
 static const char *const annotation_names[ANNOTATIONS] = {
 	"arg0",
@@ -37,6 +38,9 @@ static const char *const annotation_names[ANNOTATIONS] = {
 	[COMPAT] = "32-bit",
 	/* The number of an argument that is longer than its text. */
 	[CUT] = "cut",
+	/* The file that the call has opened; the device as user space numbers it. */
+	[INODE] = "inode",
+	[DEVICE] = "dev",
 };
 
 /* ---- the state of the sequence ---- */
@@ -373,6 +377,10 @@ static void calls_packets_write_call(struct calls_session *s, struct calls_threa
 	add_arguments(s, e, r, s->rows[index], pieces);
 	if (!(r->flags & (CALL_NEVER_RETURNED | CALL_STILL_RUNS)))
 		add_number(e, RET, CALL_LONG, (uint64_t)r->result);
+	if (r->inode) {
+		add_number(e, INODE, CALL_HEX, r->inode);
+		add_number(e, DEVICE, CALL_HEX, makedev(r->dev >> 20, r->dev & 0xfffff));
+	}
 	if (r->flags & CALL_IS_COMPAT) {
 		calls_packets_open(e, COMPAT);
 		pb_enc_bool(e, PB_DEBUG_ANNOTATION_BOOL_VALUE, true);

@@ -36,7 +36,7 @@ TEST(without_a_config_all_calls_are_wanted)
 	for (size_t i = 0; i < CALLS_SPECS; i++)
 		assert_true(c->specs[i].is_wanted);
 	assert_int_equal(c->specs[SYS_openat].memory[1], CALL_STRING);
-	assert_int_equal(c->specs[SYS_openat].reads, CALL_READS);
+	assert_int_equal(c->specs[SYS_openat].reads, CALL_READS | CALL_OPENS);
 	assert_int_equal(c->specs[SYS_execve].reads, CALL_READS | CALL_EXECS);
 	assert_int_equal(c->specs[SYS_execve].memory[1], CALL_STRINGS);
 	assert_int_equal(c->specs[SYS_read].reads, 0);
