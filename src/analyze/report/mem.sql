@@ -1,12 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- sonda report mem: memory of the machine and of processes, and what it costs to get some.
 --
--- @help memory: sizes, page faults, reclaim, compaction, stalls, OOM kills
+-- @help memory: sizes and growth, page cache by file, page faults, reclaim, stalls, OOM kills
 -- @records mem
 
 -- The largest value of a counter of each process.
 -- @define LARGEST(name)
 max(iif(t.name = '$name', c.value, NULL))
+
+-- @define LARGEST_GROWTH(name)
+max(iif(name = 'mem.$name', grown, NULL))
 
 -- @define RECLAIM(of)
 'mm_vmscan_${of}_reclaim_begin', 'mm_vmscan_${of}_reclaim_end',
@@ -58,6 +61,28 @@ stalls AS (
   WHERE (name GLOB '*_begin' OR name GLOB '*_wake') AND (next_name GLOB '*_end' OR next_name GLOB
       '*_sleep') AND ts >= :from AND next_ts <= :to AND utid IN chosen)
 
+-- pages(utid, added, removed, dev, ino): pages of the page cache; an event is of 2^order pages.
+-- @define PAGES
+pages AS MATERIALIZED (
+  SELECT e.utid, iif(f.name = 'mm_filemap_add_to_page_cache', e.n << coalesce($ARG(order), 0), 0) AS added,
+      iif(f.name = 'mm_filemap_add_to_page_cache', 0, e.n << coalesce($ARG(order), 0)) AS removed,
+      coalesce($ARG(s_dev), 0) AS dev, $ARG(i_ino) AS ino
+  FROM $EVENTS(pages))
+
+-- @define PAGE_SUMS
+sum(added) AS added, sum(removed) AS removed, sum(added) - sum(removed) AS growth
+
+-- paths(dev, ino, path): files that calls opened, each by the path of the last call.
+-- @define PATHS
+paths AS MATERIALIZED (
+  SELECT extract_arg(arg_set_id, 'debug.dev') AS dev, extract_arg(arg_set_id, 'debug.inode') AS ino,
+      max(ts) AS ts, iif(name IN ('sys_open', 'sys_creat'), extract_arg(arg_set_id, 'debug.arg0'),
+      extract_arg(arg_set_id, 'debug.arg1')) AS path
+  FROM slice
+  WHERE name IN ('sys_open', 'sys_openat', 'sys_openat2', 'sys_creat') AND extract_arg(arg_set_id,
+      'debug.inode') IS NOT NULL
+  GROUP BY dev, ino)
+
 -- @section Memory of the machine
 -- @by machine
 -- @more counters
@@ -88,6 +113,79 @@ SELECT coalesce(process.name, '') AS process, pid, $RSS AS rss_bytes, anon AS an
 FROM p
 JOIN process USING (upid)
 ORDER BY rss_bytes DESC
+LIMIT :top + :more
+
+-- @section Growth of memory, by process
+-- @by growth
+-- @note from the first size within the window to the largest one; last: to the last one
+WITH c AS (
+  SELECT t.upid, t.name, max(c.value) OVER w - first_value(c.value) OVER w AS grown,
+      last_value(c.value) OVER w - first_value(c.value) OVER w AS last
+  FROM __intrinsic_track t
+  CROSS JOIN counter c ON c.track_id = t.id
+  WHERE t.type = 'process_memory' AND t.name IN ('mem.rss.anon', 'mem.rss.file', 'mem.rss.shmem',
+      'mem.swap') AND c.ts >= :from AND c.ts <= :to AND t.upid IN (SELECT upid FROM thread WHERE
+      utid IN chosen)
+  WINDOW w AS (PARTITION BY c.track_id ORDER BY c.ts ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED
+      FOLLOWING)),
+g AS (
+  SELECT upid, CAST($LARGEST_GROWTH(rss.anon) AS INTEGER) AS anon, CAST($LARGEST_GROWTH(rss.file)
+      AS INTEGER) AS file, CAST($LARGEST_GROWTH(rss.shmem) AS INTEGER) AS shmem,
+      CAST($LARGEST_GROWTH(swap) AS INTEGER) AS swap
+  FROM c
+  GROUP BY upid),
+l AS (
+  SELECT upid, CAST(sum(last) AS INTEGER) AS last
+  FROM (SELECT DISTINCT upid, name, last FROM c WHERE name != 'mem.swap')
+  GROUP BY upid)
+SELECT coalesce(process.name, '') AS process, pid, coalesce(anon, 0) + coalesce(file, 0) +
+    coalesce(shmem, 0) AS growth_bytes, anon AS anon_bytes, file AS file_bytes, shmem AS
+    shmem_bytes, swap AS swap_bytes, last AS last_bytes
+FROM g
+JOIN l USING (upid)
+JOIN process USING (upid)
+WHERE coalesce(anon, 0) + coalesce(file, 0) + coalesce(shmem, 0) + coalesce(swap, 0) > 0
+ORDER BY growth_bytes DESC
+LIMIT :top + :more
+
+-- @section Page cache: pages of files, by process
+-- @by cache
+-- @note a path is that of a call that opened the file; else the numbers of device and inode
+WITH $PAGES, $BY_PROCESS, $PATHS, g AS (
+  SELECT who, dev, ino, $PAGE_SUMS
+  FROM pages
+  JOIN grp USING (utid)
+  GROUP BY who, dev, ino)
+SELECT $PROCESS, added, removed, growth, coalesce(path, 'inode ' || ino) AS file, $DEVICE AS device
+FROM g
+LEFT JOIN paths USING (dev, ino) $PROCESS_FROM
+ORDER BY added + removed DESC, ino
+LIMIT :top + :more
+
+-- @section Page cache: pages, by file
+-- @by file
+-- @on_request
+WITH $PAGES, $PATHS, g AS (
+  SELECT dev, ino, $PAGE_SUMS, count(DISTINCT utid) AS threads
+  FROM pages
+  GROUP BY dev, ino)
+SELECT added, removed, growth, threads, coalesce(path, 'inode ' || ino) AS file, $DEVICE AS device
+FROM g
+LEFT JOIN paths USING (dev, ino)
+ORDER BY added + removed DESC, ino
+LIMIT :top + :more
+
+-- @section Page cache: pages, by
+-- @each container unit pod cgroup program
+-- @on_request
+WITH $BY_SUBJECT, $PAGES, t AS (
+  SELECT who, $PAGE_SUMS, count(DISTINCT dev || ':' || ino) AS files
+  FROM pages
+  JOIN grp USING (utid)
+  GROUP BY who)
+SELECT $SUBJECT, added, removed, growth, files
+FROM t $SUBJECT_FROM
+ORDER BY added + removed DESC
 LIMIT :top + :more
 
 -- @section Sums of the largest sizes of processes, by

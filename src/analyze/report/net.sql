@@ -5,14 +5,6 @@
 -- @help packets, bytes, drops and TCP by connection, interfaces, protocols
 -- @records net
 
--- Groups of kernel events, and the event f that has the arguments of each.
--- @define EVENTS(subject)
-events_by('$subject') e
-CROSS JOIN ftrace_event f ON f.id = e.first
-
--- @define ARG(name)
-extract_arg(f.arg_set_id, '$name')
-
 -- packets(way, device, n, len, good, utid): n packets that were given to a device, or that came
 -- from one; good: the device took them.
 -- @define PACKETS

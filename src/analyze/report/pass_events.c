@@ -47,6 +47,10 @@ static const struct subject subjects[] = {
 	 .sum = "ret",
 	 .of_threads = true,
 	 .of_connections = true},
+	{.name = "pages",
+	 .events = {"mm_filemap_add_to_page_cache", "mm_filemap_delete_from_page_cache"},
+	 .keys = {"s_dev", "i_ino", "order"},
+	 .of_threads = true},
 	{.name = "sockets", .events = {"inet_sock_set_state"}, .keys = {"protocol", "newstate"}},
 	{.name = "polls", .events = {"napi_poll"}, .keys = {"dev_name", "work", "budget"}},
 };
@@ -132,8 +136,11 @@ static struct kind *pass_events_kind_of(struct events *e, uint32_t row)
 	k->listed = number >= GENERIC_KINDS;
 	for (size_t i = 0; k->counts && i < FIELDS_MAX; i++)
 		if (e->names[i] && !k->listed)
-			k->listed = !event_args_find_field(
-				number, e->names[i], &k->fields[i].number, &k->fields[i].is_text);
+			k->listed =
+				!event_args_find_field(number, e->names[i], &k->fields[i].number,
+						       &k->fields[i].is_text) ||
+				(!k->fields[i].number &&
+				 event_args_has_further(e->in->s, number, e->names[i]));
 	return k;
 }
 

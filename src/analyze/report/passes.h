@@ -83,8 +83,8 @@
  *		call has not ended
  *	events_by(by)(first, utid, n, total, first_ts, last_ts, failed, local, remote)
  *		kernel events within the window, a row for the events with equal values of some
- *		arguments; first: the row of ftrace_event of one of them; by packets or traffic: of
- *		the chosen threads, also by thread; by drops, tcp, sockets or polls (see
+ *		arguments; first: the row of ftrace_event of one of them; by packets, pages or traffic:
+ *		of the chosen threads, also by thread; by drops, tcp, sockets or polls (see
  *		pass_events.c): utid is NULL. total: bytes; failed: how many have an error in place
  *		of bytes; local, remote: the addresses of the connection, if it is by connections and
  *		they are known

@@ -119,6 +119,14 @@ LEFT JOIN process USING (upid)
 ORDER BY worst DESC, who
 LIMIT :top + :more
 
+-- Groups of kernel events, and the event f that has the arguments of each.
+-- @define EVENTS(subject)
+events_by('$subject') e
+CROSS JOIN ftrace_event f ON f.id = e.first
+
+-- @define ARG(name)
+extract_arg(f.arg_set_id, '$name')
+
 -- The last value of track t that is not later than the window's begin; NULL: there is none.
 -- @define VALUE_BEFORE
 (SELECT b.value FROM counter b WHERE b.track_id = t.id AND b.ts <= :from ORDER BY b.ts DESC LIMIT 1)

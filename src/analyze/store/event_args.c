@@ -317,6 +317,18 @@ const struct generic_event *event_args_further(const struct store *s, uint32_t m
 		       : NULL;
 }
 
+bool event_args_has_further(const struct store *s, uint32_t number, const char *name)
+{
+	for (uint32_t machine = 0; machine < s->n_further / GENERIC_KINDS; machine++) {
+		const struct generic_event *g = event_args_further(s, machine, number);
+
+		for (size_t i = 0; g && i < g->n_fields; i++)
+			if (!strcmp(strings_get(&s->strings, g->fields[i].name), name))
+				return true;
+	}
+	return false;
+}
+
 int event_args_decode(const struct store *s, uint32_t number, const struct generic_event *described,
 		      const uint8_t *data, size_t len, struct arg_list *ret)
 {

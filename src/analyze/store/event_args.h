@@ -40,6 +40,10 @@ int event_args_list(const struct store *s, int64_t set, struct arg_list *ret);
 const struct generic_event *event_args_further(const struct store *s, uint32_t machine,
 					       uint32_t number);
 
+/* Returns true if the trace describes a further field of this name of a known event, on any
+ * machine. */
+bool event_args_has_further(const struct store *s, uint32_t number, const char *name);
+
 /*
  * Lists the arguments in an event's message, after emptying the list. described: the event's
  * description; for an event that this version knows by its number that of its further fields, or

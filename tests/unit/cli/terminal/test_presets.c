@@ -203,6 +203,7 @@ TEST(test_the_shipped_ones_are_good_and_cover_all_families_and_periods)
 					     "minimal",
 					     "everything-cheap",
 					     "freq",
+					     "growth",
 					     "idle",
 					     "workq",
 					     "pagecache",
