@@ -91,7 +91,7 @@ NEED_procfs := subjects client config wire base
 NEED_ebpf := subjects client config wire base
 NEED_probes := ftrace stacks procfs ebpf symbols subjects client config wire base
 NEED_analyze := config wire base
-NEED_cli := analyze subjects client config wire base
+NEED_cli := analyze symbols subjects client config wire base
 
 LIBS_base := -levent_core -lcap-ng -lseccomp -liberty -lm
 LIBS_config := -lprotobuf-c
@@ -101,7 +101,7 @@ LIBS_analyze := -lz -lzstd -lsqlite3
 # statically, and which sonda would load at each start.
 LIBS_cli := -levent_extra -ledit
 LIBS_ftrace := -ltracefs -ltraceevent
-LIBS_stacks := -lelf -llzma
+LIBS_symbols := -lelf -llzma
 
 # Programs of the kernel are compiled by clang and loaded by libbpf. Without either all else is built, and
 # linux.ebpf_counters says why it records nothing. EBPF=no leaves them out, too.

@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "stacks/files/elf_symbols.h"
 #include "stacks/files/proc_maps.h"
+#include "symbols/elf_symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

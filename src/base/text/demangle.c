@@ -78,17 +78,34 @@ static size_t demangle_into(const char *name, bool is_cplusplus, int options, ch
 	return d.len;
 }
 
+static bool demangle_is_candidate(const char *name, size_t size)
+{
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R') &&
+	       strnlen(name, DEMANGLE_NAME_MAX + 1) <= DEMANGLE_NAME_MAX && size > 0;
+}
+
 size_t demangle_name(const char *name, char *ret, size_t size)
 {
 	size_t len;
 
-	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') ||
-	    strnlen(name, DEMANGLE_NAME_MAX + 1) > DEMANGLE_NAME_MAX || size == 0)
+	if (!demangle_is_candidate(name, size))
 		return 0;
 	/* Old names of Rust are names of C++ that end in a hash. */
 	len = demangle_into(name, false, DMGL_NO_OPTS, ret, size);
 	if (len == 0 && name[1] == 'Z')
 		len = demangle_into(name, true, DMGL_PARAMS | DMGL_ANSI, ret, size);
+	if (len == 0 && name[1] == 'Z')
+		len = demangle_into(name, true, DMGL_NO_OPTS, ret, size);
+	return len;
+}
+
+size_t demangle_short_name(const char *name, char *ret, size_t size)
+{
+	size_t len;
+
+	if (!demangle_is_candidate(name, size))
+		return 0;
+	len = demangle_into(name, false, DMGL_NO_OPTS, ret, size);
 	if (len == 0 && name[1] == 'Z')
 		len = demangle_into(name, true, DMGL_NO_OPTS, ret, size);
 	return len;

@@ -21,3 +21,5 @@ int demangle_start_clock(void);
  * its parameters.
  */
 size_t demangle_name(const char *name, char *ret, size_t size);
+/* The same without the types of parameters and results: as people name a function. */
+size_t demangle_short_name(const char *name, char *ret, size_t size);

@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 #include "stacks/files/eh_rows.h"
-#include "stacks/files/elf_symbols.h"
+#include "symbols/elf_symbols.h"
 
 /*
  * Messages of the file reader (file_reader.h). Native byte order: the processes are forks of one

@@ -4,7 +4,7 @@
 #include <lzma.h>
 #include <sys/mman.h>
 
-#include "stacks/files/elf_symbols.h"
+#include "symbols/elf_symbols.h"
 #include "unit/test.h"
 
 #define IMAGE_MAX (256u << 10)

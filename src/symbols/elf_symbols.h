@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbols/elf_sections.h"
+
 /*
- * The functions and variables of an ELF file, for addresses in processes that map it. The file is
- * hostile: libelf reads it, limits bound what is kept. Used by a process without rights
- * (elf_reader.c).
+ * The functions and variables of an ELF file, for addresses in processes that map it, and for
+ * probes by name. The file is hostile: libelf reads it, limits bound what is kept. Used by processes
+ * without rights (stacks/files/elf_reader.c, program_reader.c).
  *
  * Names come from .symtab if the file has one, otherwise from .dynsym and from the symbol table in
  * .gnu_debugdata, which is compressed; or from the .symtab of a separate debug file. An address has
@@ -16,10 +19,8 @@
 #define ELF_BUILD_ID_MAX 64 /* bytes; the linkers write 8 to 32 */
 #define ELF_SEGMENTS_MAX 16 /* executable segments, or writable ones; further ones are ignored */
 #define ELF_SYMBOLS_MAX (4u << 20) /* further ones are ignored */
-#define ELF_NAME_MAX 1024 /* bytes of a name; longer ones are cut */
 #define ELF_NOTES_MAX (64u << 10) /* bytes of notes of a file; further ones are ignored */
 #define ELF_NOTE_SEGMENTS_MAX 16 /* likewise */
-#define ELF_SECTIONS_MAX 65536 /* likewise */
 #define ELF_DEBUG_LINK_MAX 256 /* bytes of the name of the separate debug file, with a NUL */
 #define ELF_DEBUG_FILE_MAX (512u << 20) /* bytes of a debug file that has no build id */
 #define ELF_UNPACKED_MAX (32u << 20) /* bytes of .gnu_debugdata; if it is larger it is ignored */
@@ -38,6 +39,7 @@ struct elf_facts {
 	uint32_t n_data;
 	struct elf_segment data[ELF_SEGMENTS_MAX]; /* the writable ones */
 	uint32_t is_stripped; /* it has no .symtab, but a separate debug file may have one */
+	uint32_t machine; /* e_machine */
 	uint32_t debug_link_crc; /* of the debug file that it names: .gnu_debuglink */
 	char debug_link[ELF_DEBUG_LINK_MAX]; /* the name, without a folder; "": none */
 };
@@ -45,8 +47,9 @@ struct elf_facts {
 struct elf_symbol {
 	uint64_t address, end;
 	uint32_t name; /* offset in names */
-	uint16_t rank; /* of several names of an address the lowest is kept */
-	uint16_t is_variable;
+	uint16_t rank; /* of several names of an address the lowest comes first */
+	uint8_t is_variable;
+	uint8_t is_chosen_at_load; /* STT_GNU_IFUNC: the code at the address chooses the function */
 };
 
 struct elf_symbols {
@@ -55,11 +58,14 @@ struct elf_symbols {
 	size_t n_symbols;
 	char *names; /* owned; a NUL ends each */
 	size_t n_names; /* bytes */
+	bool keeps_aliases; /* all names of an address are kept, not the first one only */
 };
 
 /* Reads the file. The caller keeps fd. Functions beyond max_bytes of symbols and names are ignored.
  * Returns 0; -ENOEXEC if it is no ELF file; or -errno, and *ret is unchanged. */
 int elf_symbols_read(int fd, size_t max_bytes, struct elf_symbols *ret);
+/* The same, but keeps all names of an address: for a search by name. */
+int elf_symbols_read_aliases(int fd, size_t max_bytes, struct elf_symbols *ret);
 /*
  * Takes the functions of a separate debug file in place of those of s. The caller keeps fd. Returns
  * 0; -ESTALE if the file belongs to another file: build ids differ, or without a build id the CRC;

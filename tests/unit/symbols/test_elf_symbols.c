@@ -4,7 +4,7 @@
 #include <link.h>
 #include <sys/mman.h>
 
-#include "stacks/files/elf_symbols.h"
+#include "symbols/elf_symbols.h"
 #include "unit/test.h"
 
 __attribute__((noinline, used)) static int function_with_a_name(int x)

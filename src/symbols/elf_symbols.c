@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stacks/files/elf_symbols.h"
+#include "symbols/elf_symbols.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "symbols/elf_sections.h"
 
 /* ---- build id and segments ---- */
 
@@ -30,9 +31,11 @@ static void read_notes(Elf_Data *data, struct elf_facts *facts)
 static int read_segments(Elf *elf, struct elf_facts *facts)
 {
 	size_t n, n_notes = 0, notes_left = ELF_NOTES_MAX;
+	GElf_Ehdr head;
 
-	if (elf_getphdrnum(elf, &n) < 0)
+	if (elf_getphdrnum(elf, &n) < 0 || !gelf_getehdr(elf, &head))
 		return -ENOEXEC;
+	facts->machine = head.e_machine;
 	for (size_t i = 0; i < n && i < UINT16_MAX; i++) {
 		GElf_Phdr p;
 
@@ -56,54 +59,6 @@ static int read_segments(Elf *elf, struct elf_facts *facts)
 }
 
 /* ---- sections ---- */
-
-/*
- * Returns the string at an offset, cut to ELF_NAME_MAX bytes; NULL: none. elf_strptr() would search
- * the whole table for a NUL at each call, if the file is made that way.
- */
-static const char *string_at(const Elf_Data *strings, size_t at, size_t *ret_len)
-{
-	const char *s = strings->d_buf;
-
-	if (!s || at >= strings->d_size)
-		return NULL;
-	*ret_len = strnlen(s + at, MIN(strings->d_size - at, (size_t)ELF_NAME_MAX));
-	return *ret_len && at + *ret_len < strings->d_size ? s + at : NULL;
-}
-
-struct elf_sections {
-	Elf_Scn *symtab, *dynsym;
-	Elf_Scn *packed; /* .gnu_debugdata */
-	Elf_Scn *link; /* .gnu_debuglink */
-};
-
-static void find_sections(Elf *elf, struct elf_sections *ret)
-{
-	size_t names_at, n = 0, len;
-	Elf_Scn *names = elf_getshdrstrndx(elf, &names_at) == 0 ? elf_getscn(elf, names_at) : NULL;
-	Elf_Data *strings = names ? elf_getdata(names, NULL) : NULL;
-
-	*ret = (struct elf_sections){0};
-	for (Elf_Scn *s = elf_nextscn(elf, NULL); s && n++ < ELF_SECTIONS_MAX;
-	     s = elf_nextscn(elf, s)) {
-		const char *name;
-		GElf_Shdr h;
-
-		if (!gelf_getshdr(s, &h))
-			continue;
-		if (h.sh_type == SHT_SYMTAB && !ret->symtab)
-			ret->symtab = s;
-		if (h.sh_type == SHT_DYNSYM && !ret->dynsym)
-			ret->dynsym = s;
-		if (h.sh_type != SHT_PROGBITS || !strings)
-			continue;
-		name = string_at(strings, h.sh_name, &len);
-		if (name && len == strlen(".gnu_debugdata") && !memcmp(name, ".gnu_debugdata", len))
-			ret->packed = s;
-		if (name && len == strlen(".gnu_debuglink") && !memcmp(name, ".gnu_debuglink", len))
-			ret->link = s;
-	}
-}
 
 /* The section is the name, a NUL, padding to 4 bytes, and the CRC of the file in its byte order. */
 static void read_debug_link(Elf *elf, Elf_Scn *section, struct elf_facts *facts)
@@ -144,7 +99,9 @@ static int elf_symbols_add_symbol(struct elf_symbols *s, size_t *caps, const GEl
 	*to = (struct elf_symbol){.address = sym->st_value,
 				  .name = (uint32_t)s->n_names,
 				  .rank = (uint16_t)strspn(copy, "_"),
-				  .is_variable = GELF_ST_TYPE(sym->st_info) == STT_OBJECT};
+				  .is_variable = GELF_ST_TYPE(sym->st_info) == STT_OBJECT,
+				  .is_chosen_at_load =
+					  GELF_ST_TYPE(sym->st_info) == STT_GNU_IFUNC};
 	if (sym->st_size && __builtin_add_overflow(sym->st_value, sym->st_size, &to->end))
 		to->end = UINT64_MAX;
 	s->n_names += len + 1;
@@ -190,7 +147,8 @@ static void sort_symbols(struct elf_symbols *s)
 	if (s->n_symbols)
 		qsort(s->symbols, s->n_symbols, sizeof(*s->symbols), by_address);
 	for (size_t i = 0; i < s->n_symbols; i++)
-		if (n == 0 || s->symbols[n - 1].address != s->symbols[i].address)
+		if (n == 0 || s->keeps_aliases ||
+		    s->symbols[n - 1].address != s->symbols[i].address)
 			s->symbols[n++] = s->symbols[i];
 	s->n_symbols = n;
 	for (size_t i = 0; i < n; i++)
@@ -232,7 +190,7 @@ static int read_symbols(Elf *elf, Elf_Scn *section, size_t max_bytes, struct elf
 		if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_OBJECT) ||
 		    sym.st_shndx == SHN_UNDEF)
 			continue;
-		name = string_at(strings, sym.st_name, &len);
+		name = elf_sections_string(strings, sym.st_name, &len);
 		len = name ? length_without_version(name, len) : 0;
 		if (!len)
 			continue;
@@ -291,7 +249,7 @@ static int read_packed_symbols(Elf_Scn *section, size_t max_bytes, struct elf_sy
 	elf = elf_memory(bytes, len);
 	if (!elf || elf_kind(elf) != ELF_K_ELF)
 		return 0;
-	find_sections(elf, &parts);
+	elf_sections_find(elf, &parts);
 	return read_symbols(elf, parts.symtab, max_bytes, s, caps);
 }
 
@@ -305,9 +263,10 @@ static int open_elf_file(int fd, Elf **ret)
 	return *ret && elf_kind(*ret) == ELF_K_ELF ? 0 : -ENOEXEC;
 }
 
-int elf_symbols_read(int fd, size_t max_bytes, struct elf_symbols *ret)
+static int elf_symbols_read_file(int fd, size_t max_bytes, bool keeps_aliases,
+				 struct elf_symbols *ret)
 {
-	struct elf_symbols s = {0};
+	struct elf_symbols s = {.keeps_aliases = keeps_aliases};
 	_cleanup_(elf_endp) Elf *elf = NULL;
 	struct elf_sections parts;
 	size_t caps[2] = {0, 0};
@@ -317,7 +276,7 @@ int elf_symbols_read(int fd, size_t max_bytes, struct elf_symbols *ret)
 		r = read_segments(elf, &s.facts);
 	if (r < 0)
 		return r;
-	find_sections(elf, &parts);
+	elf_sections_find(elf, &parts);
 	s.facts.is_stripped = !parts.symtab;
 	read_debug_link(elf, parts.link, &s.facts);
 	r = read_symbols(elf, parts.symtab ?: parts.dynsym, max_bytes, &s, caps);
@@ -331,6 +290,16 @@ int elf_symbols_read(int fd, size_t max_bytes, struct elf_symbols *ret)
 	shrink(&s);
 	*ret = s;
 	return 0;
+}
+
+int elf_symbols_read(int fd, size_t max_bytes, struct elf_symbols *ret)
+{
+	return elf_symbols_read_file(fd, max_bytes, false, ret);
+}
+
+int elf_symbols_read_aliases(int fd, size_t max_bytes, struct elf_symbols *ret)
+{
+	return elf_symbols_read_file(fd, max_bytes, true, ret);
 }
 
 /* ---- the separate debug file ---- */
@@ -375,7 +344,7 @@ static bool is_debug_file_of(const struct elf_facts *of, const struct elf_facts 
 
 int elf_symbols_replace_by_debug_file(struct elf_symbols *s, int fd, size_t max_bytes)
 {
-	struct elf_symbols read = {0};
+	struct elf_symbols read = {.keeps_aliases = s->keeps_aliases};
 	_cleanup_(elf_endp) Elf *elf = NULL;
 	struct elf_sections parts;
 	size_t caps[2] = {0, 0};
@@ -387,7 +356,7 @@ int elf_symbols_replace_by_debug_file(struct elf_symbols *s, int fd, size_t max_
 		r = -ESTALE;
 	if (r < 0)
 		return r;
-	find_sections(elf, &parts);
+	elf_sections_find(elf, &parts);
 	r = read_symbols(elf, parts.symtab, max_bytes, &read, caps);
 	if (r == 0 && read.n_symbols == 0)
 		r = -ENODATA;
