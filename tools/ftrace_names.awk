@@ -37,7 +37,7 @@ END {
 			continue
 		g = group[type[number]]
 		if (type[number] == "KprobeEvent")
-			g = "kprobes"
+			g = "probes"
 		if (g == "generic")
 			continue
 		name = field[number]

@@ -170,7 +170,7 @@ static void set_max_bytes(struct compiled_event *ev, size_t max_text)
 		bound += max_bytes_of_op(&ev->ops[i], max_text);
 		ev->n_var += is_var(ev->ops[i].type);
 	}
-	if (ev->kind == COMPILED_LEGACY) {
+	if (ev->kind == COMPILED_LEGACY || ev->kind == COMPILED_PROBE) {
 		bound += event_legacy_max_size(ev);
 		ev->n_var *= 2; /* hexadecimal */
 	}
@@ -525,10 +525,16 @@ int event_compile_metadata(const struct tep_event *event, struct compiled_event 
 	return 0;
 }
 
-/* The content of a KprobeEvent is constant; it contains no field of the record. */
+/* Where the probe is, which the kernel adds, is the same in all records or of no use. */
+static bool is_place_of_probe(const struct tep_format_field *f)
+{
+	return !strncmp(f->name, "__probe_", strlen("__probe_"));
+}
+
 int event_compile_probe(const struct tep_event *event, unsigned type, struct compiled_event **ret)
 {
 	struct compiled_event *ev;
+	struct field_plan plan;
 	struct pb_mem message;
 	struct draft d;
 	int r;
@@ -538,13 +544,17 @@ int event_compile_probe(const struct tep_event *event, unsigned type, struct com
 		r = pb_mem_init(&message);
 	if (r)
 		return r;
+	for (const struct tep_format_field *f = event->format.fields; f; f = f->next)
+		if (fits_record(f) && !is_place_of_probe(f) &&
+		    field_plan_generic(f, addresses_only(event), &plan))
+			add_planned_field(&d, f, &plan, add_described_field);
 	pb_enc_str(&message.enc, PB_KPROBE_EVENT_NAME, event->name);
 	pb_enc_u64(&message.enc, PB_KPROBE_EVENT_TYPE, type);
 	ev = message.failed ? NULL : draft_pack(&d, &message, NULL);
 	pb_mem_deinit(&message);
 	if (!ev)
 		return -ENOMEM;
-	ev->kind = COMPILED_CONSTANT;
+	ev->kind = COMPILED_PROBE;
 	ev->event_tag_len =
 		unchecked_tag(PB_FTRACE_EVENT_KPROBE_EVENT, PB_WIRE_BYTES, &ev->event_tag);
 	set_max_bytes(ev, 0);

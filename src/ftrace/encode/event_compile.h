@@ -43,7 +43,8 @@ int event_compile_generic(const struct tep_event *event, const struct compile_co
 			  uint32_t number, bool legacy, struct compiled_event **ret);
 /* Compiles an event for the metadata bus alone. Returns -EPROTO if it has no metadata fields. */
 int event_compile_metadata(const struct tep_event *event, struct compiled_event **ret);
-/* Compiles to a KprobeEvent with the event's name. type: a value of KprobeEvent.KprobeType. */
+/* Compiles to a KprobeEvent with the event's name and the arguments of the probe. type: a value of
+ * KprobeEvent.KprobeType. */
 int event_compile_probe(const struct tep_event *event, unsigned type, struct compiled_event **ret);
 /*
  * Compiles sched_switch or sched_waking to columns of CompactSched. Returns -EPROTO unless each

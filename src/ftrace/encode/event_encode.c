@@ -120,9 +120,8 @@ static __attribute__((noinline)) uint8_t *put_rare_event(const struct compiled_e
 	case COMPILED_LEGACY:
 	case COMPILED_LEGACY_OF_THREADS:
 		return event_encode_legacy(ev, r, ctx, p);
-	case COMPILED_CONSTANT:
-		memcpy(p, ev->descriptor, ev->descriptor_len);
-		return p + ev->descriptor_len;
+	case COMPILED_PROBE:
+		return event_encode_probe(ev, r, ctx, p);
 	default:
 		return put_fields(ev, r, ctx, p);
 	}

@@ -9,7 +9,7 @@
 #include "ftrace/format/field_type.h"
 #include "gen/fields.h"
 
-#define FIELD_OVERHEAD (2 * (1 + UNCHECKED_LEN_MAX) + 1 + 10) /* two headers, and that of a value */
+#define FIELD_OVERHEAD (2 * (2 + UNCHECKED_LEN_MAX) + 1 + 10) /* two headers, and that of a value */
 
 static uint8_t *put_string(uint8_t *p, uint32_t field, const void *data, size_t len)
 {
@@ -72,12 +72,13 @@ static uint8_t *event_legacy_put_value(uint8_t *p, const struct field_op *op,
 	return put_hex(p, PB_GENERIC_FTRACE_EVENT_FIELD_STR_VALUE, s.data, s.len);
 }
 
-static uint8_t *event_legacy_put_field(uint8_t *p, const char *name, const struct field_op *op,
-				       const struct ring_record *r, struct encode_ctx *ctx)
+/* Writes a GenericFtraceEvent.Field as the field `number` of its message. */
+static uint8_t *event_legacy_put_field(uint8_t *p, uint32_t number, const char *name,
+				       const struct field_op *op, const struct ring_record *r,
+				       struct encode_ctx *ctx)
 {
-	uint8_t *field = p + 1, *end;
+	uint8_t *field = pb_put_varint(p, pb_tag(number, PB_WIRE_BYTES)), *end;
 
-	*p = PB_GENERIC_FTRACE_EVENT_FIELD << 3 | PB_WIRE_BYTES;
 	end = put_string(field + 1, PB_GENERIC_FTRACE_EVENT_FIELD_NAME, name, strlen(name));
 	end = event_legacy_put_value(end, op, r, ctx);
 	return end ? unchecked_close(field, end) : p;
@@ -88,7 +89,19 @@ uint8_t *event_encode_legacy(const struct compiled_event *ev, const struct ring_
 {
 	p = put_string(p, PB_GENERIC_FTRACE_EVENT_EVENT_NAME, ev->name, strlen(ev->name));
 	for (unsigned i = 0; i < ev->n_ops; i++)
-		p = event_legacy_put_field(p, ev->field_names[i], &ev->ops[i], r, ctx);
+		p = event_legacy_put_field(p, PB_GENERIC_FTRACE_EVENT_FIELD, ev->field_names[i],
+					   &ev->ops[i], r, ctx);
+	return p;
+}
+
+uint8_t *event_encode_probe(const struct compiled_event *ev, const struct ring_record *r,
+			    struct encode_ctx *ctx, uint8_t *p)
+{
+	memcpy(p, ev->descriptor, ev->descriptor_len);
+	p += ev->descriptor_len;
+	for (unsigned i = 0; i < ev->n_ops; i++)
+		p = event_legacy_put_field(p, PB_KPROBE_EVENT_ARGUMENT, ev->field_names[i],
+					   &ev->ops[i], r, ctx);
 	return p;
 }
 

@@ -51,7 +51,7 @@ struct event_table_options {
 enum event_represented_as {
 	EVENT_AS_FIELDS, /* a generic event with a descriptor, even if a message has its name */
 	EVENT_AS_MESSAGE, /* write the message of the kernel's event of that name */
-	EVENT_AS_PROBE_BEGIN, /* write a KprobeEvent: only its name and this type */
+	EVENT_AS_PROBE_BEGIN, /* write a KprobeEvent: its name, this type, the probe's arguments */
 	EVENT_AS_PROBE_END,
 	EVENT_AS_PROBE_INSTANT,
 };

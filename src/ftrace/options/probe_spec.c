@@ -111,11 +111,11 @@ static int parse_probe_type(char *head, enum probe_kind kind, struct probe_spec 
 
 	if (*head == '-')
 		return err_set(e, -EINVAL, "it removes events");
-	if (*head != 'p' && *head != 'r')
-		return err_set(e, -EINVAL, "expected 'p' or 'r' first, as in '%s'",
+	if (*head != 'p' && *head != 'r' && *head != 's')
+		return err_set(e, -EINVAL, "expected 'p', 'r' or 's' first, as in '%s'",
 			       kind == PROBE_USER ? "p:mine ./app:0x1160"
 						  : "p:mine do_sys_openat2");
-	digits = strspn(head + 1, "0123456789");
+	digits = *head == 's' ? 0 : strspn(head + 1, "0123456789");
 	if (head[1 + digits] && head[1 + digits] != ':')
 		return err_set(e, -EINVAL, "no colon after the type");
 	l->type = !digits && *head == 'r' && kind == PROBE_KERNEL ? strdup("r" MAX_ACTIVE)
@@ -169,7 +169,8 @@ static int parse_definition(struct probe_spec *l, enum probe_kind kind, struct e
 		return r;
 	if (!l->written[strlen(head)])
 		return err_set(e, -EINVAL, "it has no place");
-	l->rest = strdup(l->written + strlen(head) + 1);
+	l->rest_at = strlen(head) + 1;
+	l->rest = strdup(l->written + l->rest_at);
 	if (!l->rest)
 		return -ENOMEM;
 	r = kind == PROBE_USER ? check_location(l->rest, e) : 0;
@@ -198,6 +199,54 @@ int probe_spec_parse(const char *line, enum probe_kind kind, struct probe_spec *
 		probe_spec_deinit(&l);
 	else
 		*ret = l;
+	return r;
+}
+
+/* ---- spans ---- */
+
+static const char result_mark[] = " ->";
+
+static int copy_half(const struct probe_spec *l, const char *type, char *rest, size_t rest_at,
+		     struct probe_spec *ret)
+{
+	struct probe_spec half = {.type = strdup(type),
+				  .group = strdup(l->group),
+				  .name = strdup(l->name),
+				  .rest = rest,
+				  .written = strdup(l->written),
+				  .rest_at = rest_at};
+
+	if (!half.type || !half.group || !half.name || !half.rest || !half.written) {
+		probe_spec_deinit(&half);
+		return -ENOMEM;
+	}
+	*ret = half;
+	return 0;
+}
+
+int probe_spec_split(const struct probe_spec *l, enum probe_kind kind, struct probe_spec *ret_call,
+		     struct probe_spec *ret_return)
+{
+	const char *mark = strstr(l->rest, result_mark),
+		   *result = mark ? mark + strlen(result_mark) : "";
+	size_t place = strcspn(l->rest, " ");
+	struct probe_spec call;
+	char *rest;
+	int r = copy_half(l, "p", strndup(l->rest, mark ? (size_t)(mark - l->rest) : SIZE_MAX),
+			  l->rest_at, &call);
+
+	if (r)
+		return r;
+	if (asprintf(&rest, "%.*s%s", (int)place, l->rest, result) < 0)
+		rest = NULL;
+	/* An error in the result is shown there. */
+	r = copy_half(l, kind == PROBE_KERNEL ? "r" MAX_ACTIVE : "r", rest,
+		      mark ? l->rest_at + (size_t)(result - l->rest) - place : l->rest_at,
+		      ret_return);
+	if (r)
+		probe_spec_deinit(&call);
+	else
+		*ret_call = call;
 	return r;
 }
 
@@ -312,9 +361,8 @@ void probe_spec_command(const struct probe_spec *l, const char *group, struct st
 size_t probe_spec_written_at(const struct probe_spec *l, const char *group, size_t at)
 {
 	size_t head = strlen(l->type) + 1 + strlen(group) + 1 + strlen(l->name);
-	size_t said_head = strlen(l->written) - strlen(l->rest) - 1;
 
 	if (at <= head)
 		return 0;
-	return MIN(at - head + said_head, strlen(l->written));
+	return MIN(at - head + l->rest_at - 1, strlen(l->written));
 }

@@ -11,6 +11,7 @@
  *
  *	p[:[GROUP/][NAME]] PLACE [ARGUMENTS]		at PLACE
  *	r[MAXACTIVE][:[GROUP/][NAME]] PLACE [ARGUMENTS]	when the function at PLACE returns
+ *	s[:[GROUP/][NAME]] PLACE [ARGUMENTS] [-> ARGUMENTS]	both, as a slice (not the kernel's)
  *
  * PLACE is [MODULE:]SYMBOL[+OFFSET], an address of the kernel, or FILE:OFFSET. The kernel
  * validates the definition. It is parsed here only to create the event in a group of the session,
@@ -26,11 +27,12 @@ enum probe_kind {
 };
 
 struct probe_spec {
-	char *type; /* owned: "p", "r", "r8" */
+	char *type; /* owned: "p", "r", "r8", "s" */
 	char *group; /* owned: of the definition, or the kernel's default */
 	char *name; /* owned: likewise */
 	char *rest; /* owned: location and arguments, separated by single spaces */
 	char *written; /* owned: the whole definition, with single spaces */
+	size_t rest_at; /* offset of rest in written */
 };
 
 /* Returns 0, -EINVAL with e if the definition is malformed or not a probe, or -ENOMEM. */
@@ -47,6 +49,13 @@ int probe_spec_parse(const char *line, enum probe_kind kind, struct probe_spec *
  * Returns 0, or -EPERM with e.
  */
 int probe_spec_check_plain(const struct probe_spec *l, enum probe_kind kind, struct err_text *e);
+static inline bool probe_spec_is_span(const struct probe_spec *l)
+{
+	return *l->type == 's';
+}
+/* Makes the two probes of a span: of the call, and of the return. Returns 0 or -ENOMEM. */
+int probe_spec_split(const struct probe_spec *l, enum probe_kind kind, struct probe_spec *ret_call,
+		     struct probe_spec *ret_return);
 /* Zeroed is allowed. */
 void probe_spec_deinit(struct probe_spec *l);
 

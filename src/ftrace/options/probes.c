@@ -6,6 +6,8 @@
  *	config                          tracefs                              trace
  *	p:mine/a vfs_read               p:sonda_812_51423_0/a vfs_read       mine/a
  *	p:mine/b vfs_write              p:sonda_812_51423_0/b vfs_write      mine/b
+ *	s:mine/c vfs_fsync              p:sonda_812_51423_3/c vfs_fsync      kprobe_event BEGIN
+ *	                                r1024:sonda_812_51423_4/c vfs_fsync  kprobe_event END
  *	probe: "vfs_read" type: BOTH    p:sonda_812_51423_1/vfs_read ...     kprobe_event BEGIN
  *	                                r1024:sonda_812_51423_2/vfs_read     kprobe_event END
  */
@@ -190,23 +192,58 @@ static int make_probe(struct making *m, enum dynevent_type type, const struct pr
 	return r;
 }
 
+/* Makes one probe of a definition, if the consumer may define it. */
+static int make_allowed(struct making *m, enum dynevent_type type, const struct probe_spec *line,
+			enum event_represented_as as, struct err_text *e)
+{
+	int r = 0;
+
+	if (!m->setup->for_root)
+		r = probe_spec_check_plain(
+			line, type == DYNEVENT_KPROBE ? PROBE_KERNEL : PROBE_USER, e);
+	return r ? r : make_probe(m, type, line, line->name, as, e);
+}
+
+/*
+ * Makes the probes of the call and of the return, or none: half of a pair would look like a call
+ * that never returns.
+ */
+static int make_span(struct making *m, enum dynevent_type type, const struct probe_spec *call,
+		     const struct probe_spec *ret, struct err_text *e)
+{
+	int r = make_allowed(m, type, call, EVENT_AS_PROBE_BEGIN, e);
+	size_t before = m->made->n;
+
+	if (r)
+		return r;
+	r = make_allowed(m, type, ret, EVENT_AS_PROBE_END, e);
+	if (r && before == m->made->n)
+		dynevents_destroy_last(m->made);
+	return r;
+}
+
 static int make_from_definition(struct making *m, enum dynevent_type type, const char *text,
 				struct err_text *e)
 {
-	struct probe_spec line;
+	enum probe_kind kind = type == DYNEVENT_KPROBE ? PROBE_KERNEL : PROBE_USER;
+	struct probe_spec line, call, ret;
 	struct err_text why;
-	int r = probe_spec_parse(text, type == DYNEVENT_KPROBE ? PROBE_KERNEL : PROBE_USER, &line,
-				 &why);
+	int r = probe_spec_parse(text, kind, &line, &why);
 
 	if (r == -EINVAL)
 		return err_set(e, r, "%s%s%.200s", why.text, *text ? ": " : "", text);
 	if (r)
 		return r;
-	if (!m->setup->for_root)
-		r = probe_spec_check_plain(&line,
-					   type == DYNEVENT_KPROBE ? PROBE_KERNEL : PROBE_USER, e);
-	if (!r)
-		r = make_probe(m, type, &line, line.name, EVENT_AS_FIELDS, e);
+	if (!probe_spec_is_span(&line)) {
+		r = make_allowed(m, type, &line, EVENT_AS_FIELDS, e);
+	} else {
+		r = probe_spec_split(&line, kind, &call, &ret);
+		if (!r) {
+			r = make_span(m, type, &call, &ret, e);
+			probe_spec_deinit(&call);
+			probe_spec_deinit(&ret);
+		}
+	}
 	probe_spec_deinit(&line);
 	return r;
 }
@@ -265,10 +302,7 @@ static int make_function(struct making *m, const char *type, const char *functio
 	return r;
 }
 
-/*
- * Makes the probes of the entry and of the return, or none: half of a pair would look like a call
- * that never returns.
- */
+/* As make_span(), but the trace has the whole name. */
 static int make_pair(struct making *m, const char *function, struct err_text *e)
 {
 	int r = make_function(m, "p", function, EVENT_AS_PROBE_BEGIN, e);

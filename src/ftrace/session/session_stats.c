@@ -138,7 +138,7 @@ struct profile {
 
 static const struct profile profiles[] = {
 	{"kprobe_events", "kprobe_profile", " %63s %llu %llu", DYNEVENT_KPROBE},
-	{"uprobe_events", "uprobe_profile", " %*s %63s %llu", DYNEVENT_UPROBE},
+	{"uprobe_events", "uprobe_profile", " %*s %63s %llu %llu", DYNEVENT_UPROBE},
 };
 
 struct counts {

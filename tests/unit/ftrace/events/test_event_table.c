@@ -188,7 +188,7 @@ FIXTURE_TEST(events_with_another_representation)
 	assert_int_equal(ev->descriptor_len, 0);
 
 	ev = add_as((struct event_representation){"k", "vfs_read", EVENT_AS_PROBE_END}, 13);
-	assert_int_equal(ev->kind, COMPILED_CONSTANT);
+	assert_int_equal(ev->kind, COMPILED_PROBE);
 	pb_dec_init(&d, ev->descriptor, ev->descriptor_len);
 	assert_true(pb_dec_next(&d, &f) && f.id == 1 && pb_field_is(&f, "vfs_read"));
 	assert_true(pb_dec_next(&d, &f) && f.id == 2 && f.u64 == 2);

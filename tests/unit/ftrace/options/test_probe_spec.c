@@ -33,6 +33,60 @@ TEST(lines_with_names)
 	      "p:G/malloc /lib/libc.so.6:0x9d2c0 size=%di");
 }
 
+static void check_span(const char *line, enum probe_kind kind, const char *call,
+		       const char *on_return)
+{
+	struct probe_spec l, halves[2];
+	const char *expected[2] = {call, on_return};
+
+	assert_int_equal(probe_spec_parse(line, kind, &l, NULL), 0);
+	assert_true(probe_spec_is_span(&l));
+	assert_int_equal(probe_spec_split(&l, kind, &halves[0], &halves[1]), 0);
+	for (int i = 0; i < 2; i++) {
+		struct strbuf b = {0};
+
+		probe_spec_command(&halves[i], "G", &b);
+		assert_string_equal(b.s, expected[i]);
+		strbuf_deinit(&b);
+		probe_spec_deinit(&halves[i]);
+	}
+	probe_spec_deinit(&l);
+}
+
+TEST(spans)
+{
+	check_span("s:mine/x /bin/true:0x40 a=%di -> v=$retval:s32", PROBE_USER,
+		   "p:G/x /bin/true:0x40 a=%di", "r:G/x /bin/true:0x40 v=$retval:s32");
+	check_span("s:x vfs_read", PROBE_KERNEL, "p:G/x vfs_read", "r1024:G/x vfs_read");
+	check_span("s vfs_read -> $retval", PROBE_KERNEL, "p:G/s_vfs_read_0 vfs_read",
+		   "r1024:G/s_vfs_read_0 vfs_read $retval");
+	check_span("s:x /bin/true:0x40 ->", PROBE_USER, "p:G/x /bin/true:0x40",
+		   "r:G/x /bin/true:0x40");
+}
+
+TEST(an_error_in_a_span_is_shown_at_its_place)
+{
+	static const char line[] = "s:mine/x /bin/true:0x40 a=%di -> v=$nope";
+	struct probe_spec l, call, on_return;
+	struct strbuf b = {0};
+
+	assert_int_equal(probe_spec_parse(line, PROBE_USER, &l, NULL), 0);
+	assert_int_equal(probe_spec_split(&l, PROBE_USER, &call, &on_return), 0);
+	probe_spec_command(&call, "GROUP", &b);
+	assert_int_equal(probe_spec_written_at(&call, "GROUP",
+					       (size_t)(strstr(b.s, "a=%di") - b.s)),
+			 strstr(line, "a=%di") - line);
+	strbuf_clear(&b);
+	probe_spec_command(&on_return, "GROUP", &b);
+	assert_int_equal(probe_spec_written_at(&on_return, "GROUP",
+					       (size_t)(strstr(b.s, "$nope") - b.s)),
+			 strstr(line, "$nope") - line);
+	strbuf_deinit(&b);
+	probe_spec_deinit(&call);
+	probe_spec_deinit(&on_return);
+	probe_spec_deinit(&l);
+}
+
 TEST(names_that_the_kernel_would_choose)
 {
 	char long_line[200] = "p ";
@@ -76,9 +130,9 @@ TEST(lines_that_are_refused)
 		{"# a comment", "empty"},
 		{"-:kprobes/x", "removes"},
 		{"-:", "removes"},
-		{"e:x sched.sched_switch", "expected 'p' or 'r'"},
-		{"f:x vfs_read", "expected 'p' or 'r'"},
-		{"!p:x vfs_read", "expected 'p' or 'r'"},
+		{"e:x sched.sched_switch", "expected 'p', 'r' or 's'"},
+		{"f:x vfs_read", "expected 'p', 'r' or 's'"},
+		{"!p:x vfs_read", "expected 'p', 'r' or 's'"},
 		{"probe vfs_read", "colon"},
 		{"p8x:x vfs_read", "colon"},
 		{"p", "place"},
