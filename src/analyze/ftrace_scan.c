@@ -305,7 +305,7 @@ static bool scan_kprobe_stats(struct ftrace_scan *s, uint64_t phase, const struc
 	return ok;
 }
 
-static struct probe_loss *find_probe(struct ftrace_scan *s, const char *name)
+static struct probe_counts *find_probe(struct ftrace_scan *s, const char *name)
 {
 	for (size_t i = 0; i < s->n_probes; i++)
 		if (!strcmp(s->probes[i].name, name))
@@ -313,35 +313,38 @@ static struct probe_loss *find_probe(struct ftrace_scan *s, const char *name)
 	return NULL;
 }
 
-/* Stores the misses of a probe. Each flush reports them again; the numbers only grow. */
-static void note_probe(struct ftrace_scan *s, const char *name, uint64_t misses)
+/* Stores the hits and misses of a probe. Each flush reports them again; the numbers only grow. */
+static void note_probe(struct ftrace_scan *s, const char *name, uint64_t hits, uint64_t misses)
 {
-	struct probe_loss *p = find_probe(s, name);
+	struct probe_counts *p = find_probe(s, name);
 
-	if (!p && misses && s->n_probes < FTRACE_SCAN_MAX_PROBES &&
+	if (!p && s->n_probes < FTRACE_SCAN_MAX_PROBES &&
 	    !array_reserve(&s->probes, &s->cap_probes, s->n_probes + 1, sizeof(*s->probes))) {
 		p = &s->probes[s->n_probes++];
-		*p = (struct probe_loss){.misses = 0};
+		*p = (struct probe_counts){.misses = 0};
 		snprintf(p->name, sizeof(p->name), "%s", name);
 	}
-	if (p)
+	if (p) {
+		p->hits = MAX(p->hits, hits);
 		p->misses = MAX(p->misses, misses);
+	}
 }
 
 static bool scan_probe_stats(struct ftrace_scan *s, const struct pb_field *stats)
 {
 	char full[sizeof(s->probes->name)];
 	struct pb_field group = {0}, name = {0};
-	uint64_t misses = 0;
+	uint64_t hits = 0, misses = 0;
 	bool ok = pb_read(stats, PB_TO(PB_FTRACE_PROBE_STATS_GROUP, &group),
 			  PB_TO(PB_FTRACE_PROBE_STATS_NAME, &name),
+			  PB_TO(PB_FTRACE_PROBE_STATS_HITS, &hits),
 			  PB_TO(PB_FTRACE_PROBE_STATS_MISSES, &misses));
 
 	snprintf(full, sizeof(full), "%.*s/%.*s",
 		 (int)MIN(group.len, (size_t)EVENT_COUNTS_MAX_NAME), (const char *)group.data,
 		 (int)MIN(name.len, (size_t)EVENT_COUNTS_MAX_NAME), (const char *)name.data);
 	str_make_plain(full, strlen(full), "");
-	note_probe(s, full, misses);
+	note_probe(s, full, hits, misses);
 	return ok;
 }
 

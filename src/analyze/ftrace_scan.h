@@ -24,7 +24,7 @@ const char *ftrace_status_words(uint64_t status);
  */
 
 #define FTRACE_SCAN_MAX_RINGS 8192 /* rings (CPUs x packet sequences) that are distinguished */
-#define FTRACE_SCAN_MAX_PROBES 1024 /* probes whose misses are distinguished */
+#define FTRACE_SCAN_MAX_PROBES 1024 /* probes whose hits and misses are distinguished */
 
 /* Counters of per_cpu/cpuN/stats. Overruns and dropped events are losses. */
 struct ring_counters {
@@ -46,10 +46,10 @@ struct ring {
 	struct ring_counters end;
 };
 
-/* A probe that was hit but could not record. */
-struct probe_loss {
+/* How often a probe was hit, and hit without recording. The call and the return of a span are one. */
+struct probe_counts {
 	char name[2 * EVENT_COUNTS_MAX_NAME + 2]; /* "group/name", without control characters */
-	uint64_t misses;
+	uint64_t hits, misses;
 };
 
 struct cpu_loss {
@@ -74,7 +74,7 @@ struct ftrace_scan {
 	uint64_t statuses[FTRACE_STATUSES + 1]; /* bad pages by reason, unknown reasons last */
 	uint32_t reported_statuses; /* bit mask: reasons in FtraceStats, which has no counts */
 	uint64_t kprobe_misses; /* misses of all probes in the kernel during the recording */
-	struct probe_loss *probes; /* owned; probes with misses, by the last report */
+	struct probe_counts *probes; /* owned; probes of sessions, by the last report */
 	size_t n_probes;
 	size_t cap_probes;
 	struct name_list unknown; /* requested events that do not exist in the kernel */

@@ -506,6 +506,29 @@ static void function_exit(struct import *im, struct machine *m, const struct ftr
 		   event_function_name(im, m, e, PB_FUNCGRAPH_EXIT_FTRACE_EVENT_FUNC), NULL);
 }
 
+/* Adds an argument of a probe to those of the slice: a GenericFtraceEvent.Field. */
+static void add_probe_argument(struct import *im, const struct pb_field *field)
+{
+	struct pb_field name = {.data = NULL}, value = {.id = 0};
+	struct stored_arg a = {.type = ARG_INT};
+
+	pb_for_each (part, field) {
+		if (part.id == PB_GENERIC_FTRACE_EVENT_FIELD_NAME)
+			name = part;
+		else
+			value = part;
+	}
+	if (!name.data || !value.id)
+		return;
+	a.key = a.flat_key = import_intern_text(im, &name);
+	if (value.data)
+		a.type = ARG_STRING;
+	else if (value.id == PB_GENERIC_FTRACE_EVENT_FIELD_UINT_VALUE)
+		a.type = ARG_UINT;
+	a.value = value.data ? import_intern_text(im, &value) : (int64_t)value.u64;
+	arg_builder_add(im->store, &im->args, &a);
+}
+
 /* The type is a KprobeType: 1 begins a slice, 2 ends it, 3 is an instant. */
 static void kprobe_event(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
@@ -514,10 +537,15 @@ static void kprobe_event(struct import *im, struct machine *m, const struct ftra
 	struct pb_field f;
 
 	event_field(e, PB_KPROBE_EVENT_TYPE, &f);
+	if (f.u64 < 1 || f.u64 > 3)
+		return;
+	pb_for_each (part, &e->message)
+		if (part.id == PB_KPROBE_EVENT_ARGUMENT && part.data)
+			add_probe_argument(im, &part);
 	if (f.u64 == 2)
-		slices_end(im, e->ts, track, NULL_U32, name, NULL);
-	else if (f.u64 == 1 || f.u64 == 3)
-		slices_begin(im, e->ts, f.u64 == 3 ? 0 : -1, track, NULL_U32, name, NULL);
+		slices_end(im, e->ts, track, NULL_U32, name, &im->args);
+	else
+		slices_begin(im, e->ts, f.u64 == 3 ? 0 : -1, track, NULL_U32, name, &im->args);
 }
 
 const struct event_rule thread_slice_rules[] = {

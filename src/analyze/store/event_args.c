@@ -283,8 +283,9 @@ static void decode_known(const struct store *s, const struct event_row *e,
 	}
 }
 
-/* Lists the arguments of a GenericFtraceEvent, which names its fields itself. */
-static void decode_self_named(struct pb_dec *d, struct arg_list *l)
+/* Lists the arguments of an event that names its fields itself, each a GenericFtraceEvent.Field in a
+ * field of this number. */
+static void decode_self_named(struct pb_dec *d, uint32_t number, struct arg_list *l)
 {
 	struct pb_field f;
 
@@ -292,7 +293,7 @@ static void decode_self_named(struct pb_dec *d, struct arg_list *l)
 		struct pb_field name = {.data = NULL}, value = {.id = 0};
 		struct arg *a;
 
-		if (f.id != PB_GENERIC_FTRACE_EVENT_FIELD || !f.data)
+		if (f.id != number || !f.data)
 			continue;
 		pb_for_each (part, &f) {
 			if (part.id == PB_GENERIC_FTRACE_EVENT_FIELD_NAME)
@@ -338,11 +339,15 @@ int event_args_decode(const struct store *s, uint32_t number, const struct gener
 	ret->failed = false;
 	pb_dec_init(&d, data, len);
 	if (number == PB_FTRACE_EVENT_GENERIC)
-		decode_self_named(&d, ret);
+		decode_self_named(&d, PB_GENERIC_FTRACE_EVENT_FIELD, ret);
 	else if (event_args_known_name(number))
 		decode_known(s, &events[number], described, &d, ret);
 	else if (described)
 		decode_described(s, described, &d, ret);
+	if (number == PB_FTRACE_EVENT_KPROBE_EVENT) {
+		pb_dec_init(&d, data, len);
+		decode_self_named(&d, PB_KPROBE_EVENT_ARGUMENT, ret);
+	}
 	return ret->failed ? -ENOMEM : 0;
 }
 

@@ -187,7 +187,7 @@ static void add_bad_pages(const struct record_facts *f, struct losses *ret)
 
 static int more_misses_first(const void *a, const void *b)
 {
-	const struct probe_loss *x = a, *y = b;
+	const struct probe_counts *x = a, *y = b;
 
 	if (x->misses != y->misses)
 		return x->misses < y->misses ? 1 : -1;
@@ -196,19 +196,22 @@ static int more_misses_first(const void *a, const void *b)
 
 static void put_probes(const struct ftrace_scan *s, struct strbuf *b)
 {
-	_cleanup_(freep) struct probe_loss *l = malloc((s->n_probes + 1) * sizeof(*l));
+	_cleanup_(freep) struct probe_counts *l = malloc((s->n_probes + 1) * sizeof(*l));
 	char number[32];
+	size_t n = 0;
 
-	if (!l || !s->n_probes)
+	for (size_t i = 0; l && i < s->n_probes; i++)
+		if (s->probes[i].misses)
+			l[n++] = s->probes[i];
+	if (!n)
 		return;
-	memcpy(l, s->probes, s->n_probes * sizeof(*l));
-	qsort(l, s->n_probes, sizeof(*l), more_misses_first);
-	for (size_t i = 0; i < s->n_probes && i < PROBES_NAMED; i++)
+	qsort(l, n, sizeof(*l), more_misses_first);
+	for (size_t i = 0; i < n && i < PROBES_NAMED; i++)
 		strbuf_printf(b, "%s%s %s", i ? ", " : " (", l[i].name,
 			      str_thousands(l[i].misses, number));
-	if (s->n_probes > PROBES_NAMED)
-		strbuf_printf(b, ", and %zu other%s", s->n_probes - PROBES_NAMED,
-			      s->n_probes == PROBES_NAMED + 1 ? "" : "s");
+	if (n > PROBES_NAMED)
+		strbuf_printf(b, ", and %zu other%s", n - PROBES_NAMED,
+			      n == PROBES_NAMED + 1 ? "" : "s");
 	strbuf_putc(b, ')');
 }
 

@@ -117,6 +117,7 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 /*
  *	Recorded 5.00 s on 2 CPUs: 48,211 events, 143 processes, 1.24 MB to trace.pftrace
  *	  events   sched 47,900, task 311
+ *	  probes   probe_libc/malloc 201 hits; none missed
  *	  ended    duration reached (-t 5s)
  *	  lost     kernel rings: 18,124 events (cpu2 18,112, cpu3 12); try -B 8mb or fewer events
  *	  holes    cpu2 1.204-1.377 s (18,112 events)
@@ -126,6 +127,7 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 
 #define HOLES_LISTED 3 /* per CPU */
 #define GROUPS_LISTED 8 /* in a line; the others are summed */
+#define PROBES_LISTED 8 /* likewise */
 #define HOLE_LINES_LISTED 8
 #define LINES_LISTED 20 /* lines of missing items; the others are counted */
 
@@ -374,16 +376,41 @@ static void write_samples(const struct sample_counts *c, struct strbuf *out)
 		strbuf_putc(out, '\n');
 }
 
+/* Writes how often the probes of the session were hit: also those that no recorded thread hit. */
+static void write_probes(const struct ftrace_scan *s, struct strbuf *out)
+{
+	uint64_t rest = 0, misses = 0;
+	char number[32];
+
+	if (!s->n_probes)
+		return;
+	strbuf_puts(out, "  probes   ");
+	for (size_t i = 0; i < s->n_probes; i++) {
+		misses += s->probes[i].misses;
+		if (i < PROBES_LISTED)
+			strbuf_printf(out, "%s%s %s", i ? ", " : "", s->probes[i].name,
+				      str_thousands(s->probes[i].hits, number));
+		else
+			rest += s->probes[i].hits;
+	}
+	if (s->n_probes > PROBES_LISTED)
+		strbuf_printf(out, ", %zu others %s", s->n_probes - PROBES_LISTED,
+			      str_thousands(rest, number));
+	strbuf_printf(out, " hits; %s missed\n", misses ? str_thousands(misses, number) : "none");
+}
+
 /* Writes the number of events. Returns false if events are missing. */
 static bool write_events(const struct record_facts *f, bool lost, struct strbuf *out)
 {
 	if (f->scan->ftrace.counts.total) {
 		write_groups(f, out);
+		write_probes(&f->scan->ftrace, out);
 		return true;
 	}
 	if (!config_requests_ftrace(f->config) || f->scan->compressed_packets || f->unread)
 		return true;
 	write_no_events(f, lost, out);
+	write_probes(&f->scan->ftrace, out);
 	return false;
 }
 

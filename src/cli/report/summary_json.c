@@ -111,6 +111,22 @@ static void put_samples(const struct sample_counts *c, struct strbuf *b)
 	strbuf_putc(b, '}');
 }
 
+static void put_probes(const struct ftrace_scan *s, struct strbuf *b)
+{
+	if (!s->n_probes)
+		return;
+	put_key(b, "probes");
+	strbuf_putc(b, '[');
+	for (size_t i = 0; i < s->n_probes; i++) {
+		open_element(b);
+		summary_json_put_text(b, "name", s->probes[i].name);
+		summary_json_put_number(b, "hits", s->probes[i].hits);
+		summary_json_put_number(b, "misses", s->probes[i].misses);
+		strbuf_putc(b, '}');
+	}
+	strbuf_putc(b, ']');
+}
+
 static void summary_json_put_losses(const struct losses *l, struct strbuf *b)
 {
 	put_key(b, "losses");
@@ -203,6 +219,7 @@ static void put_trace(const struct record_facts *f, struct strbuf *b, struct rec
 			put_seconds(b, "events_s", record_event_seconds(f));
 		put_groups(s, b);
 		put_samples(&s->samples, b);
+		put_probes(&s->ftrace, b);
 		summary_json_put_number(b, "processes", s->processes);
 		put_holes(s, b);
 	}

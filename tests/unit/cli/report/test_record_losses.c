@@ -229,7 +229,7 @@ FIXTURE_TEST(test_without_counters_the_bundles_tell)
 
 FIXTURE_TEST(test_probes_that_were_missed)
 {
-	static struct probe_loss probes[6];
+	static struct probe_counts probes[7]; /* the last one missed nothing */
 
 	x.scan.ftrace.kprobe_misses = 1234;
 	check(1, "probes: hit 1,234 times without recording an event: the kernel disables probes "
@@ -244,7 +244,8 @@ FIXTURE_TEST(test_probes_that_were_missed)
 	check(1, "probes: hit 1,500 times without recording an event (g/p1 1,000, g/p0 500): the "
 		 "kernel "
 		 "disables probes in some contexts\n");
-	x.scan.ftrace.n_probes = 6;
+	probes[6].hits = 10;
+	x.scan.ftrace.n_probes = 7;
 	check(1, "probes: hit 6,500 times without recording an event (g/p3 2,000, g/p2 1,500, g/p1 "
 		 "1,000, "
 		 "g/p5 1,000, and 2 others): the kernel disables probes in some contexts\n");
