@@ -274,13 +274,14 @@ if [ -e $TRACEFS/uprobe_events ]; then
   check "--uprobe" $?
   record 2 --uprobe "p:entry /nonexistent:0x1" sched_switch -- touch "$TMP/ran" && said 'uprobe_events' && [ ! -e "$TMP/trace" ] && [ ! -e "$TMP/ran" ]
   check "--uprobe of a file that is not there: no command, no trace" $?
-  record 2 --uprobe "p:entry $program:main" --uprobe "p:past $program:0x7fffffff" sched_switch -- true &&
-    said "uprobe_events: '$program:main' is not a place in a program" && said 'past could not be recorded: no instruction of the program begins'
-  check "--uprobe of a name, and of a place behind the file's end" $?
   record 1 --uprobe "p:past $program:0x7fffffff" -- true && said 'nothing was recorded: a filter, a probe or a tracer was refused' && [ ! -e "$TMP/trace" ]
   check "of a place behind the end only: refused" $?
-  record 2 --uprobe "$program:main" -- true && said "^sonda: --uprobe $program:main: expected 'p:NAME FILE:OFFSET'; example: 'p:mine ./app:0x1160'$"
-  check "--uprobe without its p: says how it is written" $?
+  record 0 --strict --uprobe "$program:main" --uprobe "p:again $program:main" -- "$program" getppid=1 && [ "$(count '^event main ')" = 1 ] &&
+    [ "$(count '^event again ')" = 1 ]
+  check "--uprobe of a function by its name" $?
+  record 2 --uprobe "$program:mian" -- touch "$TMP/ran" && said "^sonda: --uprobe $program:mian: .* has no function 'mian'; did you mean main\?$" &&
+    [ ! -e "$TMP/ran" ]
+  check "--uprobe of a name that no function has: the nearest one, no command" $?
 else
   skip "--uprobe" "the kernel has none"
 fi

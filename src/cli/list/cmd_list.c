@@ -22,6 +22,7 @@ static const struct list_kind list_kinds[] = {
 	{"category", "categories", "track events of programs that run now", list_categories},
 	{"function", "functions", "functions of the kernel for --kprobe and --function-graph",
 	 list_functions},
+	{"static probe", "usdt", "static probes of a program for --usdt: usdt PROGRAM", list_usdt},
 	{0},
 };
 
@@ -79,7 +80,9 @@ static const char list_usage[] =
 	"  sources                data sources of a config, with the names of their options\n"
 	"  families               counters of eBPF programs in the kernel\n"
 	"  categories             track events of programs that run now\n"
-	"  functions              functions of the kernel for --kprobe and --function-graph\n"
+	"  functions              functions of the kernel for --kprobe and --function-graph;\n"
+	"                         functions PROGRAM: (with a colon) those of a program for --uprobe\n"
+	"  usdt                   static probes of a program for --usdt: usdt PROGRAM\n"
 	"\n"
 	"A pattern may have '*', '?' and '[]': sonda list events 'sched:*'.\n"
 	"\n"

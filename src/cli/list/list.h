@@ -49,6 +49,8 @@ int list_presets(struct list *l, const char *pattern, struct err_text *e);
 int list_sources(struct list *l, const char *pattern, struct err_text *e);
 int list_families(struct list *l, const char *pattern, struct err_text *e);
 int list_functions(struct list *l, const char *pattern, struct err_text *e);
+/* PROGRAM or PROGRAM:PATTERN; without PROGRAM an error, and nothing in a list of all kinds. */
+int list_usdt(struct list *l, const char *pattern, struct err_text *e);
 int list_categories(struct list *l, const char *pattern, struct err_text *e);
 
 /* Returns true if the name is selected. pattern NULL: all. */
@@ -58,3 +60,6 @@ int list_need_events(struct list *l, struct err_text *e);
 /* Returns the state of the tracing service (borrowed), asked once; NULL, and sets l->no_service, if
  * no service answers. */
 const Pb__TracingServiceState *list_service_state(struct list *l);
+/* "PROGRAM:", "PROGRAM:PATTERN" or a path: functions of a program instead of those of the kernel. */
+bool list_names_program(const char *pattern);
+int list_program_functions(struct list *l, const char *pattern, struct err_text *e);

@@ -290,12 +290,16 @@ static int list_functions_read_list(const char *root, struct strbuf *text, bool 
 
 int list_functions(struct list *l, const char *pattern, struct err_text *e)
 {
-	const char *root = list_need_events(l, e) ? NULL : l->events.root;
 	struct strbuf text = {0};
 	char *line, *next, *name, *module;
+	const char *root;
 	bool is_kallsyms;
-	int r = list_functions_read_list(root, &text, &is_kallsyms);
+	int r;
 
+	if (!l->out.with_kind && list_names_program(pattern))
+		return list_program_functions(l, pattern, e);
+	root = list_need_events(l, e) ? NULL : l->events.root;
+	r = list_functions_read_list(root, &text, &is_kallsyms);
 	for (line = text.s; line && *line && !r; line = next) {
 		next = line + strcspn(line, "\n");
 		if (*next)

@@ -436,7 +436,7 @@ static int record_config_put_events(const struct record_options *o,
 {
 	Pb__FtraceConfig chosen = PB__FTRACE_CONFIG__INIT, *f = &chosen;
 	const Pb__DataSourceConfig *old = config_find_ftrace(config);
-	bool creates = o->syscalls.n || o->n_kprobes || o->uprobes.n || o->function_graph;
+	bool creates = o->syscalls.n || o->n_kprobes || o->n_uprobes || o->function_graph;
 	int r = 0;
 
 	if (!o->words.n && !creates)
@@ -476,7 +476,8 @@ static int put_sampled_cpus(const struct record_options *o, Pb__DataSourceConfig
 
 /* Adds the options of all linux.ftrace and linux.perf: of their rings, their CPUs, and their
  * daemon's priority. */
-static int put_kernel_source_options(const struct record_options *o, Pb__TraceConfig *config)
+static int put_kernel_source_options(const struct record_options *o, Pb__TraceConfig *config,
+				     struct err_text *e)
 {
 	int r = 0;
 
@@ -488,6 +489,8 @@ static int put_kernel_source_options(const struct record_options *o, Pb__TraceCo
 		if (!config_source_ftrace(config->data_sources[i]))
 			continue;
 		r = record_ftrace_put_rings(o, source->ftrace_config);
+		if (!r)
+			r = record_ftrace_find_probes(o, source->ftrace_config, e);
 		if (!r && o->no_priority && !source->priority_boost &&
 		    !(source->priority_boost = make_no_boost_config()))
 			r = -ENOMEM;
@@ -513,7 +516,7 @@ static int put_event_options(const struct record_options *o, const struct tracef
 		if (!r)
 			r = record_ftrace_put_options(o, events, presets, f, e);
 	}
-	return r ? r : put_kernel_source_options(o, config);
+	return r ? r : put_kernel_source_options(o, config, e);
 }
 
 static int build_config(const struct record_options *o, const struct tracefs_events *events,

@@ -9,6 +9,7 @@
 #include "base/event_loop/sock.h"
 #include "base/system/syscall_names.h"
 #include "base/text/str.h"
+#include "cli/probes/user_probes.h"
 #include "cli/record/option_values.h"
 
 void *message_add_submessage(size_t *n, void *list, const ProtobufCMessageDescriptor *type)
@@ -221,18 +222,6 @@ static int put_syscalls(const struct record_options *o, Pb__FtraceConfig *f, str
 	return r;
 }
 
-/* Returns true for a line of kprobe_events ("p:name function ...", "r10:name function ..."), false
- * for a function. */
-static bool is_probe_line(const char *probe)
-{
-	size_t digits;
-
-	if (*probe != 'p' && *probe != 'r')
-		return false;
-	digits = strspn(probe + 1, "0123456789");
-	return probe[1 + digits] == ':' || probe[1 + digits] == ' ';
-}
-
 static Pb__FtraceConfig__KprobeEvent *find_kprobe_event(const Pb__FtraceConfig *f,
 							const char *function)
 {
@@ -248,7 +237,7 @@ static int put_probe(const struct kprobe_option *k, Pb__FtraceConfig *f, struct 
 {
 	Pb__FtraceConfig__KprobeEvent *m = find_kprobe_event(f, k->probe);
 
-	if (k->on_return && is_probe_line(k->probe))
+	if (k->on_return && probe_lines_is_line(k->probe))
 		return err_set(
 			e, -EINVAL,
 			"--kretprobe takes the name of a function; pass '%.80s' with --kprobe",
@@ -263,34 +252,63 @@ static int put_probe(const struct kprobe_option *k, Pb__FtraceConfig *f, struct 
 				   &pb__ftrace_config__kprobe_event__descriptor);
 	if (!m)
 		return -ENOMEM;
-	if (is_probe_line(k->probe))
+	if (probe_lines_is_line(k->probe))
 		return message_set_string(&m->definition, k->probe);
 	m->has_type = true;
 	m->type = k->on_return ? PROBE_TYPE(KRETPROBE) : PROBE_TYPE(KPROBE);
 	return message_set_string(&m->probe, k->probe);
 }
 
-static int check_uprobe(const char *probe, struct err_text *e)
+/* Adds the lines of the options to those of the config. Returns 0, or -errno and sets e. */
+static int put_uprobes(const struct record_options *o, Pb__FtraceConfig *f, struct err_text *e)
 {
-	const char *location = probe + strcspn(probe, " ");
+	const char *address = o->socket ? o->socket : sock_default_consumer();
+	struct user_probes found = {0};
+	int r = 0;
 
-	return is_probe_line(probe) && location[strspn(location, " ")]
-		       ? 0
-		       : err_set(e, -EINVAL,
-				 "--uprobe %.80s: expected 'p:NAME FILE:OFFSET'; example: "
-				 "'p:mine ./app:0x1160'",
-				 probe);
+	for (size_t i = 0; i < o->n_uprobes && !r; i++)
+		r = sock_is_remote(address) && !probe_lines_is_line(o->uprobes[i].probe)
+			    ? err_set(e, -EINVAL,
+				      "%.200s: programs of another machine are not searched; pass "
+				      "'p:NAME FILE:OFFSET'",
+				      o->uprobes[i].probe)
+			    : user_probes_add(&found, o->uprobes[i].kind, o->uprobes[i].probe, e);
+	for (size_t i = 0; i < found.n && !r; i++)
+		r = message_add_string(&f->n_uprobe_events, &f->uprobe_events, found.lines[i]);
+	user_probes_deinit(&found);
+	return r;
 }
 
 static int put_probes(const struct record_options *o, Pb__FtraceConfig *f, struct err_text *e)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < o->uprobes.n && !r; i++)
-		r = check_uprobe(o->uprobes.args[i], e);
 	for (size_t i = 0; i < o->n_kprobes && !r; i++)
 		r = put_probe(&o->kprobes[i], f, e);
-	return r ? r : add_strings(&f->n_uprobe_events, &f->uprobe_events, &o->uprobes);
+	return r ? r : put_uprobes(o, f, e);
+}
+
+int record_ftrace_find_probes(const struct record_options *o, Pb__FtraceConfig *f,
+			      struct err_text *e)
+{
+	const char *address = o->socket ? o->socket : sock_default_consumer();
+	struct user_probes found = {0};
+	int r = 0;
+
+	if (sock_is_remote(address))
+		return 0;
+	for (size_t i = 0; i < f->n_uprobe_events && !r; i++) {
+		if (!probe_lines_names_function(f->uprobe_events[i]))
+			continue;
+		r = user_probes_add(&found, USER_PROBE_CALL, f->uprobe_events[i], e);
+		if (!r) {
+			free(f->uprobe_events[i]);
+			f->uprobe_events[i] = TAKE_PTR(found.lines[found.n - 1]);
+			found.n--;
+		}
+	}
+	user_probes_deinit(&found);
+	return r;
 }
 
 static int put_graph(const struct record_options *o, Pb__FtraceConfig *f)

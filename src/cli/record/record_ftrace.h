@@ -36,3 +36,6 @@ int record_ftrace_put_options(const struct record_options *o, const struct trace
 			      struct presets *presets, Pb__FtraceConfig *f, struct err_text *e);
 /* Adds the options of the rings, -C among them. */
 int record_ftrace_put_rings(const struct record_options *o, Pb__FtraceConfig *f);
+/* Replaces the names of functions in f->uprobe_events by their offsets. */
+int record_ftrace_find_probes(const struct record_options *o, Pb__FtraceConfig *f,
+			      struct err_text *e);

@@ -28,7 +28,10 @@ const char record_usage[] =
 	"      --strace[=CALLS]   system calls with strings and results: open or file,network\n"
 	"      --kprobe PROBE     a function of the kernel, or a line as in kprobe_events\n"
 	"      --kretprobe FUNC   the return of a function of the kernel\n"
-	"      --uprobe LINE      a line as in uprobe_events: 'p:mine ./app:0x1160'\n"
+	"      --uprobe PROBE     calls of a function of a program: 'libc.so.6:open(str path)'\n"
+	"      --uretprobe PROBE  returns of one: 'libc.so.6:open(int fd)'\n"
+	"      --uprobe-span PROBE  calls as slices: './app:ns::load(str name) -> int'\n"
+	"      --usdt PROBE       a static probe: 'postgres:postgresql:query__start(str sql)'\n"
 	"      --function-graph[=FUNC]   calls of kernel functions, or of those called by FUNC\n"
 	"      --function-filter FUNC    only these functions\n"
 	"      --function-depth N        only N levels of calls\n"
@@ -92,6 +95,9 @@ enum {
 	OPT_KPROBE,
 	OPT_KRETPROBE,
 	OPT_UPROBE,
+	OPT_URETPROBE,
+	OPT_UPROBE_SPAN,
+	OPT_USDT,
 	OPT_GRAPH,
 	OPT_GRAPH_FILTER,
 	OPT_GRAPH_DEPTH,
@@ -132,6 +138,9 @@ static const struct option long_options[] = {
 	{"kprobe", required_argument, NULL, OPT_KPROBE},
 	{"kretprobe", required_argument, NULL, OPT_KRETPROBE},
 	{"uprobe", required_argument, NULL, OPT_UPROBE},
+	{"uretprobe", required_argument, NULL, OPT_URETPROBE},
+	{"uprobe-span", required_argument, NULL, OPT_UPROBE_SPAN},
+	{"usdt", required_argument, NULL, OPT_USDT},
 	{"function-graph", optional_argument, NULL, OPT_GRAPH},
 	{"function-filter", required_argument, NULL, OPT_GRAPH_FILTER},
 	{"function-depth", required_argument, NULL, OPT_GRAPH_DEPTH},
@@ -189,7 +198,7 @@ void record_options_deinit(struct record_options *o)
 	free(o->syscalls.args);
 	free(o->straced.args);
 	free(o->kprobes);
-	free(o->uprobes.args);
+	free(o->uprobes);
 	free(o->graph_roots.args);
 	free(o->graph_filters.args);
 	free(o->waits.args);
@@ -331,7 +340,15 @@ static int handle_data_option(int option, struct pass *p, struct err_text *e)
 			(struct kprobe_option){optarg, option == OPT_KRETPROBE};
 		return 0;
 	case OPT_UPROBE:
-		return arg_list_add(&o->uprobes, optarg);
+	case OPT_URETPROBE:
+	case OPT_UPROBE_SPAN:
+	case OPT_USDT:
+		if (array_reserve(&o->uprobes, &o->cap_uprobes, o->n_uprobes + 1,
+				  sizeof(*o->uprobes)))
+			return -ENOMEM;
+		o->uprobes[o->n_uprobes++] = (struct uprobe_option){
+			optarg, USER_PROBE_CALL + (unsigned)(option - OPT_UPROBE)};
+		return 0;
 	case OPT_GRAPH:
 		o->function_graph = true;
 		return optarg ? arg_list_add(&o->graph_roots, optarg) : 0;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
+#include "cli/probes/probe_lines.h"
 #include "cli/record/option_values.h"
 
 /*
@@ -38,6 +39,12 @@ struct kprobe_option {
 	bool on_return;
 };
 
+/* --uprobe, --uretprobe, --uprobe-span and --usdt */
+struct uprobe_option {
+	const char *probe; /* cli/probes/user_probes.h */
+	enum user_probe_kind kind;
+};
+
 #define DEFAULT_STACK_HZ                                                                           \
 	99 /* not a divisor of the timers of programs, which run at round frequencies */
 
@@ -58,7 +65,8 @@ struct record_options {
 	struct arg_list syscalls; /* each a list with commas */
 	struct kprobe_option *kprobes;
 	size_t n_kprobes, cap_kprobes;
-	struct arg_list uprobes; /* lines of uprobe_events */
+	struct uprobe_option *uprobes;
+	size_t n_uprobes, cap_uprobes;
 	bool function_graph;
 	struct arg_list graph_roots; /* only calls below these functions are recorded; none: all */
 	struct arg_list graph_filters; /* functions to record; none: all */
@@ -107,7 +115,7 @@ struct record_options {
 /* Returns true if events of the kernel are named. */
 static inline bool record_options_name_kernel_events(const struct record_options *o)
 {
-	return o->words.n || o->syscalls.n || o->n_kprobes || o->uprobes.n || o->function_graph;
+	return o->words.n || o->syscalls.n || o->n_kprobes || o->n_uprobes || o->function_graph;
 }
 
 /* Returns true if the command line names anything to record, besides the config. */

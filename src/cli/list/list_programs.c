@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a program or library offers to probes: 'PROGRAM:PATTERN' lists its functions, or its static
+ * probes. A process without rights reads it.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "cli/list/list.h"
+#include "cli/probes/program_place.h"
+#include "symbols/program_reader.h"
+
+/* Puts "PROVIDER:NAME" or the name of a function, where it is, and what belongs to it. */
+static int list_item(void *ctx, const struct program_item *item)
+{
+	bool is_usdt = item->kind == PROGRAM_USDT;
+	struct strbuf name = {0}, title = {0};
+	struct list *l = ctx;
+	int r;
+
+	strbuf_puts(&name, item->texts[0]);
+	if (is_usdt)
+		strbuf_printf(&name, ":%s", item->texts[1]);
+	str_make_plain(name.s, name.len, "");
+	if (item->has_no_code)
+		strbuf_puts(&title, "not in the file");
+	else
+		strbuf_printf(&title, "0x%" PRIx64, item->offset);
+	if (item->is_chosen_at_load)
+		strbuf_puts(&title, " chosen at load (IFUNC)");
+	if (item->semaphore)
+		strbuf_printf(&title, " semaphore 0x%" PRIx64, item->semaphore);
+	if (item->texts[is_usdt ? 2 : 1][0]) {
+		strbuf_putc(&title, ' ');
+		strbuf_put_plain(&title, item->texts[is_usdt ? 2 : 1]);
+	}
+	r = name.failed || title.failed ? -ENOMEM : 0;
+	if (!r)
+		list_out_item(&l->out, is_usdt ? "usdt" : "function", name.s, title.s);
+	strbuf_deinit(&name);
+	strbuf_deinit(&title);
+	return r;
+}
+
+static int list_program(struct list *l, const char *pattern, bool usdt, struct err_text *e)
+{
+	size_t len = strcspn(pattern, ":");
+	_cleanup_(freep) char *program = strndup(pattern, len);
+	const char *names = pattern[len] && pattern[len + 1] ? pattern + len + 1 : "*";
+	struct program_reader reader;
+	char path[PATH_MAX];
+	int r = program ? program_place_find(program, path, e) : -ENOMEM;
+
+	if (!r)
+		r = program_reader_start(path, &reader, e);
+	if (r)
+		return r;
+	r = usdt ? program_reader_list_usdt(&reader, names, list_item, l, e)
+		 : program_reader_list_functions(&reader, names, list_item, l, e);
+	program_reader_stop(&reader);
+	return r;
+}
+
+bool list_names_program(const char *pattern)
+{
+	return pattern && (strchr(pattern, ':') || strchr(pattern, '/'));
+}
+
+int list_program_functions(struct list *l, const char *pattern, struct err_text *e)
+{
+	return list_program(l, pattern, false, e);
+}
+
+int list_usdt(struct list *l, const char *pattern, struct err_text *e)
+{
+	/* Of all kinds: no program is meant. */
+	if (l->out.with_kind)
+		return 0;
+	if (!pattern)
+		return err_set(e, -EINVAL, "of which program? sonda list usdt PROGRAM[:PATTERN], such as "
+					   "postgres or 'libpython3.11.so.1.0:python:gc*'");
+	return list_program(l, pattern, true, e);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/probes/probe_text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int copy_part(char *to, size_t size, struct span part, const char *what, struct err_text *e)
+{
+	if (!part.len || part.len >= size)
+		return err_set(e, -EINVAL, "%s %s", what, part.len ? "is too long" : "is missing");
+	memcpy(to, part.p, part.len);
+	to[part.len] = '\0';
+	return 0;
+}
+
+static void drop_end(struct span *s, size_t n)
+{
+	s->len -= n;
+	*s = span_trim(*s);
+}
+
+/* Takes "(ARGS)" off the end of s. The parentheses of "operator()" are part of the name. */
+static void take_args(struct span *s, struct probe_text *t)
+{
+	static const char anonymous[] = "operator";
+	size_t open = s->len;
+	int depth = 0;
+
+	if (!s->len || s->p[s->len - 1] != ')')
+		return;
+	while (open--) {
+		depth += (s->p[open] == ')') - (s->p[open] == '(');
+		if (!depth)
+			break;
+	}
+	if (depth || span_ends((struct span){s->p, open}, anonymous))
+		return;
+	t->has_args = true;
+	t->args = (struct span){s->p + open + 1, s->len - open - 2};
+	drop_end(s, s->len - open);
+}
+
+/* Takes "+0x12" off the end. */
+static void take_offset(struct span *s, struct probe_text *t)
+{
+	size_t at = s->len;
+	char number[24];
+	char *end;
+
+	while (at && isalnum((unsigned char)s->p[at - 1]))
+		at--;
+	if (!at || s->p[at - 1] != '+' || s->len - at >= sizeof(number) ||
+	    !isdigit((unsigned char)s->p[at]))
+		return;
+	memcpy(number, s->p + at, s->len - at);
+	number[s->len - at] = '\0';
+	t->offset = strtoull(number, &end, 0);
+	if (!*end)
+		drop_end(s, s->len - at + 1);
+}
+
+/* Parses [[GROUP/]NAME=]PROGRAM:FUNCTION[+OFFSET][%return][(ARGS)][ -> RESULT]. */
+int probe_text_parse(const char *text, enum user_probe_kind *kind, struct probe_text *ret,
+		     struct err_text *e)
+{
+	struct span rest = span_trim((struct span){text, strlen(text)});
+	const char *arrow = strstr(text, " -> "), *colon, *sign;
+	struct probe_text t = {.offset = 0};
+	int r;
+
+	if (arrow && *kind != USER_PROBE_SPAN)
+		return err_set(e, -EINVAL, "only --uprobe-span has a result: ' -> int'");
+	if (arrow) {
+		t.result = span_trim((struct span){arrow + 4, strlen(arrow + 4)});
+		rest = span_trim((struct span){rest.p, (size_t)(arrow - rest.p)});
+	}
+	take_args(&rest, &t);
+	if (span_ends(rest, "%return") && *kind != USER_PROBE_STATIC) {
+		if (*kind == USER_PROBE_SPAN)
+			return err_set(e, -EINVAL, "a span has both the call and the return");
+		*kind = USER_PROBE_RETURN;
+		drop_end(&rest, strlen("%return"));
+	}
+	colon = memchr(rest.p, ':', rest.len);
+	sign = colon ? memchr(rest.p, '=', (size_t)(colon - rest.p)) : NULL;
+	if (sign) {
+		t.event = (struct span){rest.p, (size_t)(sign - rest.p)};
+		rest = (struct span){sign + 1, (size_t)(rest.p + rest.len - sign - 1)};
+	}
+	if (!colon)
+		return err_set(e, -EINVAL, "expected PROGRAM:%s",
+			       *kind == USER_PROBE_STATIC ? "PROVIDER:NAME, as sonda list usdt PROGRAM "
+							    "prints it"
+							  : "FUNCTION, such as 'libc.so.6:open(str path)'");
+	r = copy_part(t.program, sizeof(t.program),
+		      span_trim((struct span){rest.p, (size_t)(colon - rest.p)}), "the program", e);
+	rest = span_trim((struct span){colon + 1, (size_t)(rest.p + rest.len - colon - 1)});
+	if (*kind == USER_PROBE_CALL)
+		take_offset(&rest, &t);
+	if (r == 0)
+		r = copy_part(t.function, sizeof(t.function), rest, "the function", e);
+	if (r == 0)
+		*ret = t;
+	return r;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "base/text/span.h"
+#include "cli/probes/probe_lines.h"
+#include "symbols/program_reader.h"
+
+/*
+ * The parts of a probe by name:
+ *
+ *	[[GROUP/]NAME=]PROGRAM:FUNCTION[+OFFSET][%return][(ARGS)][ -> RESULT]
+ *	[[GROUP/]NAME=]PROGRAM:[PROVIDER:]NAME[(ARGS)]			a static probe
+ */
+struct probe_text {
+	struct span event; /* "GROUP/NAME" or "NAME"; p NULL: the default. Spans are borrowed */
+	char program[PATH_MAX];
+	char function[PROGRAM_NAME_MAX]; /* or "PROVIDER:NAME", or a number */
+	uint64_t offset; /* added to that of the function */
+	bool has_args;
+	struct span args, result;
+};
+
+/* Parses the text; "%return" changes *kind. Returns 0, or -EINVAL and sets e. */
+int probe_text_parse(const char *text, enum user_probe_kind *kind, struct probe_text *ret,
+		     struct err_text *e);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/probes/program_place.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/core/mem.h"
+#include "base/system/fs.h"
+#include "cli/terminal/programs.h"
+
+#define LINKER_CONFIG_MAX (64u << 10)
+#define LINKER_CONFIGS_DEPTH 4
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Writes the first file that matches. */
+static bool find_by_pattern(const char *pattern, char path[static PATH_MAX])
+{
+	bool found = false;
+	glob_t files;
+
+	if (glob(pattern, 0, NULL, &files) != 0)
+		return false;
+	for (size_t i = 0; i < files.gl_pathc && !found; i++)
+		found = strlen(files.gl_pathv[i]) < PATH_MAX && is_file(files.gl_pathv[i]) &&
+			strcpy(path, files.gl_pathv[i]);
+	globfree(&files);
+	return found;
+}
+
+/* Finds the library in a folder: by its name, else as "NAME.so.VERSION", because "NAME.so" may be text
+ * for the linker, else as "NAME.so". */
+static bool find_in_folder(const char *folder, const char *name, char path[static PATH_MAX])
+{
+	static const char *const endings[] = {".so.*", ".so"};
+	char pattern[PATH_MAX];
+
+	if (snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX && is_file(path))
+		return true;
+	if (strstr(name, ".so") || strpbrk(name, "*?[\\"))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
+		if (snprintf(pattern, sizeof(pattern), "%s/%s%s", folder, name, endings[i]) <
+			    (int)sizeof(pattern) &&
+		    find_by_pattern(pattern, path))
+			return true;
+	return false;
+}
+
+static bool find_by_config(const char *config, unsigned depth, const char *name,
+			   char path[static PATH_MAX]);
+
+/* "include /etc/ld.so.conf.d/" and an asterisk. */
+static bool find_by_included(const char *pattern, unsigned depth, const char *name,
+			     char path[static PATH_MAX])
+{
+	bool found = false;
+	glob_t files;
+
+	if (depth == LINKER_CONFIGS_DEPTH || glob(pattern, 0, NULL, &files) != 0)
+		return false;
+	for (size_t i = 0; i < files.gl_pathc && !found; i++)
+		found = find_by_config(files.gl_pathv[i], depth + 1, name, path);
+	globfree(&files);
+	return found;
+}
+
+/* The file has a folder on each line, comments, and lines that include others (ldconfig(8)). */
+static bool find_by_config(const char *config, unsigned depth, const char *name,
+			   char path[static PATH_MAX])
+{
+	struct strbuf text = {0};
+	bool found = false;
+	char *rest, *line;
+
+	if (fs_read_file(config, LINKER_CONFIG_MAX, &text) == 0 && text.s) {
+		rest = text.s;
+		while (!found && (line = strsep(&rest, "\n"))) {
+			line[strcspn(line, "#")] = '\0';
+			line += strspn(line, " \t");
+			for (size_t n = strlen(line); n && strchr(" \t", line[n - 1]); n--)
+				line[n - 1] = '\0';
+			if (*line == '/')
+				found = find_in_folder(line, name, path);
+			else if (!strncmp(line, "include", 7) && strchr(" \t", line[7]))
+				found = find_by_included(line + 7 + strspn(line + 7, " \t"), depth,
+							 name, path);
+		}
+	}
+	strbuf_deinit(&text);
+	return found;
+}
+
+static bool find_library(const char *name, char path[static PATH_MAX])
+{
+	static const char *const folders[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+
+	if (find_by_config("/etc/ld.so.conf", 0, name, path))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		if (find_in_folder(folders[i], name, path))
+			return true;
+	return false;
+}
+
+int program_place_find(const char *name, char path[static PATH_MAX], struct err_text *e)
+{
+	char found[PATH_MAX];
+
+	if (strchr(name, '/') && is_file(name))
+		snprintf(found, sizeof(found), "%s", name);
+	else if (strchr(name, '/'))
+		return err_set(e, -ENOENT, "%.200s: there is no such file", name);
+	else if (program_find(name, found, sizeof(found)) && !find_library(name, found))
+		return err_set(e, -ENOENT,
+			       "'%.200s' is neither a program in PATH nor a library; name its path", name);
+	if (!realpath(found, path))
+		return err_set(e, -errno, "%.200s: %s", found, strerror(errno));
+	/* The kernel separates words of a definition by blanks, and sonda a comment by '#'. */
+	for (const char *p = path; *p; p++)
+		if (*p <= ' ' || *p > '~' || *p == '#')
+			return err_set(e, -EINVAL,
+				       "%.200s: the kernel takes no path with blanks, '#' or letters "
+				       "that are not ASCII; name a link to it",
+				       path);
+	return 0;
+}
