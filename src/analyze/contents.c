@@ -79,7 +79,7 @@ static void set_described_name(const struct contents *c, struct content_row *row
 		memcpy(row->name, n->row.name, sizeof(row->name));
 }
 
-static int by_bytes(const void *a, const void *b)
+static int by_bytes_of_row(const void *a, const void *b)
 {
 	const struct content_row *x = a, *y = b;
 
@@ -101,7 +101,7 @@ int contents_list_rows(const struct contents *c, struct content_row **ret, size_
 		rows[n] = c->other;
 		snprintf(rows[n++].name, sizeof(rows->name), "other");
 	}
-	qsort(rows, n, sizeof(*rows), by_bytes);
+	qsort(rows, n, sizeof(*rows), by_bytes_of_row);
 	*ret = rows;
 	*ret_n = n;
 	return 0;
@@ -162,7 +162,7 @@ static void contents_add_event(struct contents *c, const struct pb_field *event,
 	row->bytes += bytes;
 }
 
-static uint64_t count_values(const struct pb_field *f)
+static uint64_t count_packed_values(const struct pb_field *f)
 {
 	uint64_t v, n = 0;
 
@@ -180,13 +180,13 @@ static void contents_add_columns(struct contents *c, const struct pb_field *colu
 		else if (r.f.id < PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP)
 			contents_add(c, "sched_switch",
 				     r.f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP
-					     ? count_values(&r.f)
+					     ? count_packed_values(&r.f)
 					     : 0,
 				     r.len);
 		else
 			contents_add(c, "sched_waking",
 				     r.f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP
-					     ? count_values(&r.f)
+					     ? count_packed_values(&r.f)
 					     : 0,
 				     r.len);
 	}

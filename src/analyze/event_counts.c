@@ -56,7 +56,7 @@ void event_counts_deinit(struct event_counts *c)
 }
 
 /* Returns NULL past the limit, or without memory. */
-static struct generic_count *find_by_id(struct event_counts *c, uint32_t id)
+static struct generic_count *get_generic_count(struct event_counts *c, uint32_t id)
 {
 	struct generic_count *g;
 
@@ -80,7 +80,7 @@ void event_counts_add(struct event_counts *c, uint32_t field, uint64_t n)
 
 	c->total += n;
 	if (field >= event_names_end()) {
-		g = find_by_id(c, field);
+		g = get_generic_count(c, field);
 		*(g ? &g->count : &c->unnamed) += n;
 		return;
 	}
@@ -91,7 +91,7 @@ void event_counts_add(struct event_counts *c, uint32_t field, uint64_t n)
 
 void event_counts_set_group(struct event_counts *c, uint32_t field, const struct pb_field *group)
 {
-	struct generic_count *g = field < event_names_end() ? NULL : find_by_id(c, field);
+	struct generic_count *g = field < event_names_end() ? NULL : get_generic_count(c, field);
 
 	if (g)
 		packet_copy_text(group, g->group, sizeof(g->group));
@@ -172,7 +172,7 @@ int event_counts_by_group(const struct event_counts *c, struct group_count **ret
 _Static_assert(TAG_EVENT < 0x80 && TAG_TIMESTAMP < 0x80 && TAG_PID < 0x80, "tags of one byte");
 
 /* Returns the length of the varint at p; 0: more than 8 bytes, or the event ends within 8. */
-static inline size_t varint_len(const uint8_t *p, const uint8_t *end)
+static inline size_t length_of_varint(const uint8_t *p, const uint8_t *end)
 {
 	uint64_t word, last;
 
@@ -203,7 +203,7 @@ static inline uint32_t event_counts_field_of(const uint8_t *p, const uint8_t *en
 	p = pb_get_varint(p + 1, end, ret_ns);
 	if (!p || p == end || *p != TAG_PID)
 		return 0;
-	len = varint_len(++p, end);
+	len = length_of_varint(++p, end);
 	p = len ? pb_get_varint(p + len, end, &tag) : NULL;
 	if (!p || !is_message_of_event(tag))
 		return 0;

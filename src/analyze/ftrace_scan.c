@@ -69,7 +69,7 @@ void ftrace_scan_deinit(struct ftrace_scan *s)
 	*s = (struct ftrace_scan){0};
 }
 
-static void note_time(struct ftrace_scan *s, uint64_t ns)
+static void note_event_time(struct ftrace_scan *s, uint64_t ns)
 {
 	if (!ns)
 		return;
@@ -86,8 +86,8 @@ static void scan_plain_events(struct ftrace_scan *s, struct pb_dec *d)
 	uint64_t first, last;
 
 	d->cur = plain_events_count(d->cur, d->end, &s->counts, &first, &last);
-	note_time(s, first);
-	note_time(s, last);
+	note_event_time(s, first);
+	note_event_time(s, last);
 }
 
 static bool scan_event(struct ftrace_scan *s, const struct pb_field *event)
@@ -98,7 +98,7 @@ static bool scan_event(struct ftrace_scan *s, const struct pb_field *event)
 	pb_for_each_checked (f, event, ok)
 		switch (f.id) {
 		case PB_FTRACE_EVENT_TIMESTAMP:
-			note_time(s, f.u64);
+			note_event_time(s, f.u64);
 			break;
 		case PB_FTRACE_EVENT_PID:
 		case PB_FTRACE_EVENT_COMMON_FLAGS:
@@ -124,9 +124,9 @@ static void scan_compact_times(struct ftrace_scan *s, uint32_t event, const stru
 	while (pb_packed_next(&p, &delta)) {
 		ns += delta;
 		if (n++ == 0)
-			note_time(s, ns);
+			note_event_time(s, ns);
 	}
-	note_time(s, ns);
+	note_event_time(s, ns);
 	if (n)
 		event_counts_add(&s->counts, event, n);
 }
@@ -230,7 +230,7 @@ bool ftrace_scan_bundle(struct ftrace_scan *s, const struct pb_field *bundle)
 
 /* ---- FtraceStats ---- */
 
-static struct ring *find_ring(struct ftrace_scan *s, uint32_t sequence, uint32_t cpu)
+static struct ring *get_ring(struct ftrace_scan *s, uint32_t sequence, uint32_t cpu)
 {
 	struct ring *r;
 	size_t i;
@@ -264,7 +264,7 @@ static bool scan_cpu_stats(struct ftrace_scan *s, const struct stats_head *head,
 			  PB_TO(PB_FTRACE_CPU_STATS_COMMIT_OVERRUN, &c.commit_overrun),
 			  PB_TO(PB_FTRACE_CPU_STATS_DROPPED_EVENTS, &c.dropped));
 
-	r = cpu <= UINT32_MAX ? find_ring(s, head->sequence, (uint32_t)cpu) : NULL;
+	r = cpu <= UINT32_MAX ? get_ring(s, head->sequence, (uint32_t)cpu) : NULL;
 	if (r)
 		r->instance = head->instance;
 	if (r && head->phase == PHASE_START && !r->has_start) {
@@ -314,7 +314,8 @@ static struct probe_counts *find_probe(struct ftrace_scan *s, const char *name)
 }
 
 /* Stores the hits and misses of a probe. Each flush reports them again; the numbers only grow. */
-static void note_probe(struct ftrace_scan *s, const char *name, uint64_t hits, uint64_t misses)
+static void note_misses_of_probe(struct ftrace_scan *s, const char *name, uint64_t hits,
+				 uint64_t misses)
 {
 	struct probe_counts *p = find_probe(s, name);
 
@@ -344,7 +345,7 @@ static bool scan_probe_stats(struct ftrace_scan *s, const struct pb_field *stats
 		 (int)MIN(group.len, (size_t)EVENT_COUNTS_MAX_NAME), (const char *)group.data,
 		 (int)MIN(name.len, (size_t)EVENT_COUNTS_MAX_NAME), (const char *)name.data);
 	str_make_plain(full, strlen(full), "");
-	note_probe(s, full, hits, misses);
+	note_misses_of_probe(s, full, hits, misses);
 	return ok;
 }
 
@@ -445,7 +446,7 @@ static uint64_t lost_records_of_ring(const struct ring *r)
 	       counter_growth(r->start.dropped, r->end.dropped);
 }
 
-static bool same_ring(const struct ring *x, const struct ring *y)
+static bool is_same_ring(const struct ring *x, const struct ring *y)
 {
 	return x->cpu == y->cpu && x->machine == y->machine && x->instance == y->instance;
 }
@@ -479,7 +480,7 @@ int ftrace_scan_losses(const struct ftrace_scan *s, struct cpu_loss **ret, size_
 			rings[n++] = &s->rings[i];
 	qsort(rings, n, sizeof(*rings), by_cpu_and_ring);
 	for (i = 0; i < n; i++) {
-		if (i && same_ring(rings[i - 1], rings[i]))
+		if (i && is_same_ring(rings[i - 1], rings[i]))
 			continue;
 		if (!kept || all[kept - 1].cpu != rings[i]->cpu)
 			all[kept++] = (struct cpu_loss){.cpu = rings[i]->cpu};

@@ -52,7 +52,7 @@ static bool hole_is_after(const struct hole *a, const struct hole *b)
 }
 
 /* Removes the shortest hole. Returns false if none is shorter than the new one. */
-static bool remove_shorter(struct holes *h, const struct hole *new)
+static bool make_room_for_hole(struct holes *h, const struct hole *new)
 {
 	size_t shortest = 0;
 
@@ -71,7 +71,7 @@ static void holes_add(struct holes *h, const struct hole *new)
 	size_t at;
 
 	h->total++;
-	if (h->n == HOLES_MAX && !remove_shorter(h, new))
+	if (h->n == HOLES_MAX && !make_room_for_hole(h, new))
 		return;
 	for (at = h->n; at > 0 && hole_is_after(&h->list[at - 1], new); at--)
 		;

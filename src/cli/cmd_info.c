@@ -22,7 +22,7 @@
 
 /* Scans one file as the continuation of the files before it. Of a file that is cut off, the whole
  * packets count. */
-static int scan_file(struct verb_summary *s, const char *path, struct err_text *e)
+static int scan_next_file(struct verb_summary *s, const char *path, struct err_text *e)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	uint64_t bytes = 0, packets = s->scan.packets;
@@ -55,7 +55,7 @@ static int print_info(const struct verb_options *o, struct err_text *e)
 
 	s.scan.contents = &s.contents;
 	for (size_t i = 0; i < o->n_words && !r; i++)
-		r = scan_file(&s, o->words[i], e);
+		r = scan_next_file(&s, o->words[i], e);
 	if (!r)
 		r = verb_summary_print(&s, &form);
 	verb_summary_deinit(&s);

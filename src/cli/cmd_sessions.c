@@ -31,7 +31,7 @@
 
 typedef Pb__TracingServiceState__TracingSession session;
 
-static void put_plain(struct strbuf *out, const char *text)
+static void put_plain_text(struct strbuf *out, const char *text)
 {
 	size_t before = out->len;
 
@@ -66,9 +66,9 @@ static void put_clock_time(uint64_t boot_ns, struct strbuf *out)
 static void put_departure(const Pb__SourceDeparture *d, struct strbuf *out)
 {
 	strbuf_puts(out, "      ");
-	put_plain(out, d->data_source_name);
+	put_plain_text(out, d->data_source_name);
 	strbuf_puts(out, ": ");
-	put_plain(out, d->producer_name);
+	put_plain_text(out, d->producer_name);
 	strbuf_printf(out, " (pid %d) disconnected", d->producer_pid);
 	put_clock_time(d->gone_boot_ns, out);
 	if (d->times > 1)
@@ -94,7 +94,7 @@ static void put_session(const session *s, struct strbuf *out)
 	strbuf_printf(out, "%-5" PRIu64 " %-6d %-16.40s %-9s %-10s %-9s %-8u ", s->id,
 		      s->consumer_uid, s->state ? s->state : "?", start, duration,
 		      str_bytes(size, bytes), s->num_data_sources);
-	put_plain(out, s->unique_session_name);
+	put_plain_text(out, s->unique_session_name);
 	strbuf_putc(out, '\n');
 	for (size_t n = 0; n < s->n_departures; n++)
 		put_departure(s->departures[n], out);
@@ -149,12 +149,12 @@ static void sessions_put_producers(const Pb__TracingServiceState *state, struct 
 		if (machines && !p->machine_id)
 			strbuf_puts(out, "this one");
 		else if (machines && p->machine_name && *p->machine_name)
-			put_plain(out, p->machine_name);
+			put_plain_text(out, p->machine_name);
 		else if (machines)
 			strbuf_printf(out, "%u", p->machine_id);
 		if (machines)
 			pad_column(out, from, 20);
-		put_plain(out, p->name);
+		put_plain_text(out, p->name);
 		strbuf_putc(out, '\n');
 	}
 	strbuf_puts(out, "\nDATA SOURCE                       OF\n");
@@ -162,9 +162,9 @@ static void sessions_put_producers(const Pb__TracingServiceState *state, struct 
 		const Pb__TracingServiceState__DataSource *d = state->data_sources[i];
 		size_t from = out->len;
 
-		put_plain(out, d->ds_descriptor ? d->ds_descriptor->name : NULL);
+		put_plain_text(out, d->ds_descriptor ? d->ds_descriptor->name : NULL);
 		pad_column(out, from, 34);
-		put_plain(out, producer_name(state, d->producer_id));
+		put_plain_text(out, producer_name(state, d->producer_id));
 		strbuf_printf(out, " (%d)\n", d->producer_id);
 	}
 }
@@ -182,27 +182,27 @@ static void put_category(const struct event_category *row, size_t processes, str
 	const Pb__TrackEventCategory *c = row->category;
 	size_t from = out->len;
 
-	put_plain(out, c->name);
+	put_plain_text(out, c->name);
 	pad_column(out, from, 26);
 	from = out->len;
 	for (size_t i = 0; i < c->n_tags; i++) {
 		strbuf_puts(out, i ? "," : "");
-		put_plain(out, c->tags[i]);
+		put_plain_text(out, c->tags[i]);
 	}
 	strbuf_puts(out, c->n_tags ? "" : "-");
 	pad_column(out, from, 12);
 	from = out->len;
-	put_plain(out, event_category_program(row));
+	put_plain_text(out, event_category_program(row));
 	if (processes > 1)
 		strbuf_printf(out, " (%zu)", processes);
 	if (c->description && *c->description) {
 		pad_column(out, from, 30);
-		put_plain(out, c->description);
+		put_plain_text(out, c->description);
 	}
 	strbuf_putc(out, '\n');
 }
 
-static bool is_same(const struct event_category *a, const struct event_category *b)
+static bool is_same_category(const struct event_category *a, const struct event_category *b)
 {
 	return !strcmp(a->category->name, b->category->name) &&
 	       !strcmp(event_category_program(a), event_category_program(b));
@@ -223,7 +223,7 @@ static void sessions_put_categories(const Pb__TracingServiceState *state, struct
 	strbuf_puts(out, "\nCATEGORY                  TAGS        OF                            "
 			 "DESCRIPTION\n");
 	for (size_t i = 0, next; i < n; i = next) {
-		for (next = i + 1; next < n && is_same(&rows[i], &rows[next]);)
+		for (next = i + 1; next < n && is_same_category(&rows[i], &rows[next]);)
 			next++;
 		put_category(&rows[i], next - i, out);
 	}

@@ -117,7 +117,7 @@ static int sql_parse(int argc, char **argv, struct sql_options *o, struct err_te
 }
 
 /* Runs all statements of a text. Returns an exit code. */
-static int run_text(struct database *d, const char *sql, enum sql_format format)
+static int run_sql_text(struct database *d, const char *sql, enum sql_format format)
 {
 	size_t at = 0;
 
@@ -139,7 +139,7 @@ static int run_text(struct database *d, const char *sql, enum sql_format format)
 	return EXIT_GOOD;
 }
 
-static int run_script(struct database *d, const struct sql_options *o)
+static int run_sql_script(struct database *d, const struct sql_options *o)
 {
 	bool is_stdin = !strcmp(o->script, "-");
 	struct strbuf text = {0};
@@ -149,7 +149,7 @@ static int run_script(struct database *d, const struct sql_options *o)
 	if (r < 0)
 		log_error("sql: cannot read %s: %s", o->script, strerror(-r));
 	else if (text.s)
-		r = run_text(d, text.s, o->format);
+		r = run_sql_text(d, text.s, o->format);
 	strbuf_deinit(&text);
 	return r < 0 ? EXIT_FAILED : r;
 }
@@ -170,9 +170,9 @@ static int sql_run(const struct sql_options *o)
 		code = EXIT_FAILED;
 	}
 	if (o->script && code == EXIT_GOOD)
-		code = run_script(tables.database, o);
+		code = run_sql_script(tables.database, o);
 	for (int i = 0; i < o->n_statements && code == EXIT_GOOD; i++)
-		code = run_text(tables.database, o->statements[i], o->format);
+		code = run_sql_text(tables.database, o->statements[i], o->format);
 	if (o->prompt && code == EXIT_GOOD)
 		code = sql_prompt(tables.database, o->format);
 	trace_tables_close(&tables);

@@ -125,7 +125,7 @@ static enum unit read_head(const char *name, char *head, size_t size)
 	return unit;
 }
 
-static void read_heads(sqlite3_stmt *st, struct rows *r)
+static void read_column_heads(sqlite3_stmt *st, struct rows *r)
 {
 	r->n_columns = MIN(sqlite3_column_count(st), MAX_COLUMNS);
 	r->unit_column = -1;
@@ -246,7 +246,7 @@ void report_table_put_value(sqlite3_stmt *st, int column, const struct report_st
 	struct rows rows;
 	char *text;
 
-	read_heads(st, &rows);
+	read_column_heads(st, &rows);
 	text = column < rows.n_columns ? format_cell_text(st, column, &rows, style->start_ts)
 				       : NULL;
 	strbuf_puts(b, text ? text : "");
@@ -300,7 +300,7 @@ static int read_rows(sqlite3_stmt *st, const struct report_style *style, struct 
 
 /* Makes the line fit into width (0: any): narrows the widest columns of text, then leaves out
  * columns at the end of the line. */
-static void fit_columns(struct rows *rows, int width)
+static void fit_columns_into_width(struct rows *rows, int width)
 {
 	int total = 2 * (rows->n_columns - 1);
 
@@ -328,7 +328,7 @@ static void fit_columns(struct rows *rows, int width)
 }
 
 /* Prints a cell in its width; text that is longer ends in a dot. */
-static void put_cell(const char *s, const struct column *c, bool last, FILE *to)
+static void put_cell_in_width(const char *s, const struct column *c, bool last, FILE *to)
 {
 	int n = report_width_of(s), pad = MAX(0, c->width - n);
 
@@ -353,19 +353,19 @@ static void put_line(char *const *cells, const struct rows *rows, const struct r
 		bool is_bar = rows->columns[i].unit == UNIT_BAR && style->color;
 
 		fputs(is_bar ? "\033[36m" : "", to);
-		put_cell(cells[i], &rows->columns[i], i == rows->shown - 1, to);
+		put_cell_in_width(cells[i], &rows->columns[i], i == rows->shown - 1, to);
 		fputs(is_bar ? "\033[0m" : "", to);
 		fputs(i == rows->shown - 1 ? "\n" : "  ", to);
 	}
 }
 
-static void put_heads(const struct rows *rows, const struct report_style *style, FILE *to)
+static void put_column_heads(const struct rows *rows, const struct report_style *style, FILE *to)
 {
 	fputs(report_dim(style), to);
 	for (int i = 0; i < rows->shown; i++) {
 		bool last = i == rows->shown - 1;
 
-		put_cell(rows->columns[i].head, &rows->columns[i], last, to);
+		put_cell_in_width(rows->columns[i].head, &rows->columns[i], last, to);
 		fputs(!last ? "  " : rows->shown < rows->n_columns ? " +" : "", to);
 	}
 	fprintf(to, "%s\n", report_plain(style));
@@ -376,12 +376,12 @@ int report_table_print(sqlite3_stmt *st, const struct report_style *style, FILE 
 	struct rows rows = {.n = 0};
 	int r, n;
 
-	read_heads(st, &rows);
+	read_column_heads(st, &rows);
 	r = read_rows(st, style, &rows);
 	n = rows.n_columns ? (int)(rows.n / (size_t)rows.n_columns) : 0;
 	if (r == SQLITE_DONE && n > 0) {
-		fit_columns(&rows, style->width);
-		put_heads(&rows, style, to);
+		fit_columns_into_width(&rows, style->width);
+		put_column_heads(&rows, style, to);
 		for (int i = 0; i < n && i < style->top; i++)
 			put_line(&rows.cells[(size_t)i * (size_t)rows.n_columns], &rows, style, to);
 		if (n > style->top)

@@ -33,7 +33,7 @@ static int sql_output_width_of(const char *s)
 }
 
 /* Steps to the next row; to none if rows cannot be written, as on a full disk. */
-static int next_row(sqlite3_stmt *st, FILE *to)
+static int step_to_next_row(sqlite3_stmt *st, FILE *to)
 {
 	return ferror(to) ? SQLITE_DONE : sqlite3_step(st);
 }
@@ -110,7 +110,7 @@ static int output_table(sqlite3_stmt *st, FILE *to)
 		goto end;
 	for (int i = 0; i < t.columns; i++)
 		t.widths[i] = sql_output_width_of(sqlite3_column_name(st, i));
-	while (rows < WIDTH_ROWS && (r = next_row(st, to)) == SQLITE_ROW) {
+	while (rows < WIDTH_ROWS && (r = step_to_next_row(st, to)) == SQLITE_ROW) {
 		if (array_reserve(&t.cells, &t.cap, t.n + columns, sizeof(*t.cells))) {
 			r = SQLITE_NOMEM;
 			goto end;
@@ -132,7 +132,7 @@ static int output_table(sqlite3_stmt *st, FILE *to)
 	sql_output_put_head(st, &t, to);
 	for (size_t i = 0; i < t.n; i += columns)
 		put_row(t.cells + i, &t, right, to);
-	while (r == SQLITE_ROW && (r = next_row(st, to)) == SQLITE_ROW)
+	while (r == SQLITE_ROW && (r = step_to_next_row(st, to)) == SQLITE_ROW)
 		for (int i = 0; i < t.columns; i++) {
 			_cleanup_(freep) char *s = copy_cell_text(st, i);
 
@@ -222,7 +222,7 @@ static int output_csv(sqlite3_stmt *st, bool is_sheet, FILE *to, bool *ret_some)
 		put_csv(sqlite3_column_name(st, i), strlen(sqlite3_column_name(st, i)), to);
 		fputs(i == columns - 1 ? "\r\n" : ",", to);
 	}
-	for (; (r = next_row(st, to)) == SQLITE_ROW; *ret_some = true)
+	for (; (r = step_to_next_row(st, to)) == SQLITE_ROW; *ret_some = true)
 		for (int i = 0; i < columns; i++) {
 			if (!put_csv_cell(st, i, &form, &copy, to)) {
 				strbuf_deinit(&copy);
@@ -304,7 +304,7 @@ static int output_json(sqlite3_stmt *st, FILE *to, bool *ret_some)
 		return SQLITE_NOMEM;
 
 	fputc('[', to);
-	while ((r = next_row(st, to)) == SQLITE_ROW) {
+	while ((r = step_to_next_row(st, to)) == SQLITE_ROW) {
 		strbuf_clear(&b);
 		strbuf_puts(&b, first ? "\n{" : ",\n{");
 		for (int i = 0; i < columns; i++) {

@@ -57,7 +57,7 @@ static bool same_message(const message *a, const message *b)
 	return !memcmp(of_a, of_a + len, len);
 }
 
-static bool same_value(const field *f, const void *a, const void *b)
+static bool field_values_are_equal(const field *f, const void *a, const void *b)
 {
 	const ProtobufCBinaryData *x = a, *y = b;
 
@@ -113,7 +113,8 @@ static bool numbers_can_merge(const message *a, const message *b, const field *f
 		return true;
 	if (!strcmp(f->name, "target_buffer"))
 		return get_number(a, f) == get_number(b, f);
-	if (in_a && in_b && same_value(f, text_field_get(a, f, 0), text_field_get(b, f, 0)))
+	if (in_a && in_b &&
+	    field_values_are_equal(f, text_field_get(a, f, 0), text_field_get(b, f, 0)))
 		return true;
 	if (rule == RULE_FLAG)
 		return true;
@@ -142,7 +143,7 @@ static bool messages_can_merge(const message *a, const message *b)
 
 /* ---- the merged message ---- */
 
-static void free_value(const field *f, void *value)
+static void free_field_value(const field *f, void *value)
 {
 	if (f->type == PROTOBUF_C_TYPE_STRING)
 		free(*(char **)value);
@@ -164,10 +165,10 @@ static void remove_duplicates(message *m, const field *f)
 	for (size_t i = 0; i < *n; i++) {
 		size_t k = 0;
 
-		while (k < kept && !same_value(f, array + k * size, array + i * size))
+		while (k < kept && !field_values_are_equal(f, array + k * size, array + i * size))
 			k++;
 		if (k < kept)
-			free_value(f, array + i * size);
+			free_field_value(f, array + i * size);
 		else
 			memmove(array + kept++ * size, array + i * size, size);
 	}

@@ -32,7 +32,7 @@ struct range {
 	uint64_t max;
 };
 
-static struct range range_of(ProtobufCType type)
+static struct range range_of_type(ProtobufCType type)
 {
 	switch (type) {
 	case PROTOBUF_C_TYPE_UINT32:
@@ -72,7 +72,7 @@ static const char *describe_wanted(const ProtobufCFieldDescriptor *field,
 	case PROTOBUF_C_TYPE_MESSAGE:
 		return "a message in { }";
 	default:
-		range = range_of(field->type);
+		range = range_of_type(field->type);
 		snprintf(buf, WANTED_MAX, "a whole number from %" PRId64 " to %" PRIu64, range.min,
 			 range.max);
 		return buf;
@@ -127,7 +127,7 @@ static bool to_integer(struct text_parser *p, const ProtobufCFieldDescriptor *fi
 		complain_of_type(p, field, l);
 		return false;
 	}
-	range = range_of(field->type);
+	range = range_of_type(field->type);
 	most = l->negative ? -(uint64_t)range.min : range.max;
 	if (text_value_parse_u64(&l->token, &v) < 0 || v > most) {
 		complain_of_range(p, field, l);

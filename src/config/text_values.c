@@ -58,7 +58,7 @@ const ProtobufCEnumValue *text_names_find_value(const ProtobufCEnumDescriptor *t
 	return word ? protobuf_c_enum_descriptor_get_value_by_name(type, word) : NULL;
 }
 
-static const char *put_hint(const char *name, char *buf)
+static const char *format_hint(const char *name, char *buf)
 {
 	snprintf(buf, TEXT_HINT_MAX, "; did you mean \"%s\"?", name);
 	return buf;
@@ -91,7 +91,7 @@ const char *text_names_hint_field(const ProtobufCMessageDescriptor *type,
 		return buf;
 	for (unsigned i = 0; i < type->n_fields; i++)
 		if (strcasecmp(type->fields[i].name, word) == 0)
-			return put_hint(type->fields[i].name, buf);
+			return format_hint(type->fields[i].name, buf);
 	down = find_field_below(type, word);
 	if (down) {
 		snprintf(buf, TEXT_HINT_MAX, "; it belongs inside \"%s { }\"", down->name);
@@ -100,7 +100,7 @@ const char *text_names_hint_field(const ProtobufCMessageDescriptor *type,
 	str_nearest_init(&nearest, word);
 	for (unsigned i = 0; i < type->n_fields; i++)
 		str_nearest_try(&nearest, type->fields[i].name);
-	return str_nearest_get(&nearest) ? put_hint(str_nearest_get(&nearest), buf) : buf;
+	return str_nearest_get(&nearest) ? format_hint(str_nearest_get(&nearest), buf) : buf;
 }
 
 /* Returns true if word is the end of name, in any case: MEM_TOTAL of MEMINFO_MEM_TOTAL. */
@@ -135,11 +135,11 @@ const char *text_names_hint_value(const ProtobufCEnumDescriptor *type, const str
 			const char *name = type->values_by_name[i].name;
 
 			if (strcasecmp(name, word) == 0 || ends_with_word(name, word))
-				return put_hint(name, buf);
+				return format_hint(name, buf);
 			str_nearest_try(&nearest, name);
 		}
 		if (str_nearest_get(&nearest))
-			return put_hint(str_nearest_get(&nearest), buf);
+			return format_hint(str_nearest_get(&nearest), buf);
 	}
 	return type->n_values <= LISTED_VALUES ? text_values_list_values(type, buf) : buf;
 }

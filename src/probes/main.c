@@ -350,7 +350,7 @@ static int connect_to_service(struct probes *p, const char *tracefs)
  * Returns a loop whose events have three priorities. The usual one is the middle one; the last one is
  * for work that waits until nothing else is to be done, and of which one callback runs in a turn.
  */
-static struct event_base *loop_new(void)
+static struct event_base *event_loop_new(void)
 {
 	struct event_config *config = event_config_new();
 	struct event_base *loop = NULL;
@@ -376,7 +376,7 @@ static int probes_init(struct probes *p)
 		log_error("%s", e.text);
 		return r;
 	}
-	p->loop = loop_new();
+	p->loop = event_loop_new();
 	p->bus = metadata_bus_new();
 	if (!p->loop || !p->bus)
 		return -ENOMEM;
@@ -407,7 +407,7 @@ static void allow_locked_memory(void)
 }
 
 /* Runs until a signal breaks the loop. */
-static void run_loop(struct probes *p)
+static void run_until_signal(struct probes *p)
 {
 	do {
 		time_slice_loop_iteration();
@@ -434,7 +434,7 @@ int main(int argc, char **argv)
 		log_warn("%s", e.text);
 	r = probes_init(&p);
 	if (r == 0)
-		run_loop(&p);
+		run_until_signal(&p);
 	else
 		log_error("cannot start: %s", strerror(-r));
 	probes_deinit(&p);

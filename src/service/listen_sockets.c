@@ -180,7 +180,7 @@ static size_t find_consumer(const struct inherited *s, char *names)
 	return s->n - 1;
 }
 
-static void put_last(struct inherited *s, size_t i)
+static void move_socket_to_end(struct inherited *s, size_t i)
 {
 	int fd = s->fds[i];
 
@@ -208,7 +208,7 @@ static int inherit_from_systemd(struct inherited *s, struct err_text *e)
 		r = listen_sockets_prepare(s->fds[s->n], e);
 	}
 	if (r == 0)
-		put_last(s, find_consumer(s, copy));
+		move_socket_to_end(s, find_consumer(s, copy));
 	return r;
 }
 
@@ -286,7 +286,7 @@ static int listen_with(const char *address, const struct socket_permissions *p, 
 	return r < 0 ? r : socket_permissions_set(address, p, e);
 }
 
-static void remember_file(struct sockets *s, size_t i)
+static void remember_socket_file(struct sockets *s, size_t i)
 {
 	struct stat st;
 
@@ -312,7 +312,7 @@ static int listen_on(struct sockets *s, const char *address, const struct socket
 		return r;
 	s->list[s->n].address = TAKE_PTR(copy);
 	s->list[s->n].fd = fd;
-	remember_file(s, s->n++);
+	remember_socket_file(s, s->n++);
 	return r;
 }
 

@@ -52,7 +52,7 @@ struct options {
 /* ---- process ---- */
 
 /* Called after the sockets are open, so that clients can connect when the parent has ended. */
-static int go_background(void)
+static int continue_in_background(void)
 {
 	pid_t pid = fork();
 	int null;
@@ -186,7 +186,7 @@ static int main_run(struct event_base *loop, struct sockets *sockets, const stru
 	return r;
 }
 
-static int start_helper(struct sockets *sockets, const struct options *o, struct err_text *e)
+static int start_file_helper(struct sockets *sockets, const struct options *o, struct err_text *e)
 {
 	struct file_helper_options helper = {.output_dir = o->output_dir,
 					     .no_sandbox = o->no_sandbox};
@@ -211,12 +211,12 @@ static int main_serve(const struct options *o)
 	change_signal_mask(SIG_BLOCK);
 	r = sockets_open(&sockets, &o->sockets, &e);
 	if (r == 0 && o->background) {
-		r = go_background();
+		r = continue_in_background();
 		if (r < 0)
 			err_set(&e, r, "cannot go to the background: %s", strerror(-r));
 	}
 	if (r == 0)
-		r = start_helper(&sockets, o, &e);
+		r = start_file_helper(&sockets, o, &e);
 	if (r == 0) {
 		loop = service_loop_new();
 		r = loop ? main_run(loop, &sockets, o, &e) : -ENOMEM;

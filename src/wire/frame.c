@@ -129,7 +129,8 @@ static const struct kind *frame_kind_of(const struct pb_field *field)
 }
 
 /* Replaces the fields of an earlier kind in the frame; the request id stays. */
-static int decode_kind(const struct kind *kind, const struct pb_field *msg, struct frame *f)
+static int decode_frame_of_kind(const struct kind *kind, const struct pb_field *msg,
+				struct frame *f)
 {
 	struct pb_field field;
 	struct pb_dec d;
@@ -158,7 +159,7 @@ int frame_decode(const uint8_t *data, size_t len, struct frame *ret)
 			continue;
 		}
 		kind = frame_kind_of(&field);
-		r = kind ? decode_kind(kind, &field, &f) : 0;
+		r = kind ? decode_frame_of_kind(kind, &field, &f) : 0;
 		if (r < 0)
 			return r;
 	}
@@ -282,7 +283,7 @@ void frame_put_bind(struct pb_enc *e, uint64_t request_id, const char *service_n
 	pb_enc_close(e);
 }
 
-static void put_method(struct pb_enc *e, const struct frame_method *method)
+static void put_method_info(struct pb_enc *e, const struct frame_method *method)
 {
 	pb_enc_open(e, PB_IPC_FRAME_BIND_SERVICE_REPLY_METHODS);
 	pb_enc_u64(e, PB_IPC_FRAME_BIND_SERVICE_REPLY_METHOD_INFO_ID, method->id);
@@ -299,7 +300,7 @@ void frame_put_bind_reply(struct pb_enc *e, uint64_t request_id, bool success, u
 		pb_enc_bool(e, PB_IPC_FRAME_BIND_SERVICE_REPLY_SUCCESS, true);
 		pb_enc_u64(e, PB_IPC_FRAME_BIND_SERVICE_REPLY_SERVICE_ID, service_id);
 		for (size_t i = 0; i < n_methods; i++)
-			put_method(e, &methods[i]);
+			put_method_info(e, &methods[i]);
 	}
 	pb_enc_close(e);
 }

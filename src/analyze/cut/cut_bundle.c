@@ -70,7 +70,7 @@ static void put_columns_of_rows(struct rows *r, struct strbuf *ret)
 
 /* ---- names of the columns ---- */
 
-static uint64_t count_names(const struct pb_field *columns)
+static uint64_t count_interned_names(const struct pb_field *columns)
 {
 	uint64_t n = 0;
 
@@ -201,7 +201,7 @@ static bool cut_columns_build(const struct pb_field *columns, struct cut_columns
 		before[COMPACT_PREV_STATE] = w->before->prev_state;
 		before[COMPACT_NEXT_PID] = w->before->next_pid;
 		before[COMPACT_NEXT_PRIO] = w->before->next_prio;
-		before[COMPACT_NEXT_COMM] = count_names(columns);
+		before[COMPACT_NEXT_COMM] = count_interned_names(columns);
 	}
 	compact_begin_switches(columns, &switches.in);
 	compact_begin_wakings(columns, &wakings.in);
@@ -329,7 +329,7 @@ static bool piece_has_time(const struct cut_piece *piece, int64_t ts)
 }
 
 /* Appends an event with another time. */
-static void put_event_at(const struct pb_field *event, uint64_t ts, struct strbuf *ret)
+static void put_event_with_time(const struct pb_field *event, uint64_t ts, struct strbuf *ret)
 {
 	struct strbuf rest = {0};
 
@@ -342,8 +342,8 @@ static void put_event_at(const struct pb_field *event, uint64_t ts, struct strbu
 	strbuf_deinit(&rest);
 }
 
-static void put_event(const struct cut_bundle *b, struct cut_piece *piece,
-		      const struct pb_raw *event, struct strbuf *ret)
+static void put_event_of_piece(const struct cut_bundle *b, struct cut_piece *piece,
+			       const struct pb_raw *event, struct strbuf *ret)
 {
 	uint64_t own = 0;
 	int64_t ts = 0;
@@ -357,7 +357,7 @@ static void put_event(const struct cut_bundle *b, struct cut_piece *piece,
 	if (!piece_has_time(piece, clocks_to_service_time(&b->packet->m->clocks, ts)))
 		return;
 	if (b->rewrites)
-		put_event_at(&event->f, (uint64_t)ts, ret);
+		put_event_with_time(&event->f, (uint64_t)ts, ret);
 	else
 		strbuf_add(ret, event->data, event->len);
 	piece->written_last = MAX(piece->written_last, b->rewrites ? (uint64_t)ts : own);
@@ -399,8 +399,8 @@ static void put_lost_range(const struct cut_bundle *b, const struct pb_field *ra
 	strbuf_deinit(&out);
 }
 
-static void put_columns(const struct cut_bundle *b, struct cut_piece *piece,
-			const struct pb_field *columns, struct strbuf *ret)
+static void put_compact_columns(const struct cut_bundle *b, struct cut_piece *piece,
+				const struct pb_field *columns, struct strbuf *ret)
 {
 	struct cut_columns_window w = {
 		.reader = b->reader,
@@ -426,11 +426,11 @@ static void cut_bundle_put_field(const struct cut_bundle *b, struct cut_piece *p
 	switch (f->id) {
 	case PB_FTRACE_EVENT_BUNDLE_EVENT:
 		if (f->data)
-			put_event(b, piece, raw, ret);
+			put_event_of_piece(b, piece, raw, ret);
 		return;
 	case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED:
 		if (f->data)
-			put_columns(b, piece, f, ret);
+			put_compact_columns(b, piece, f, ret);
 		return;
 	case PB_FTRACE_EVENT_BUNDLE_LOST_RANGES:
 		if (f->data && piece_has_lost_range(b, piece, f))
@@ -467,7 +467,7 @@ int cut_bundle_build(const struct cut_bundle *b, struct cut_piece *piece, struct
 }
 
 /* Stores the new name of the thread that the CPU was switched to last, if the event has one. */
-static void note_rename(const struct cut_bundle *b, const struct pb_field *event)
+static void note_new_thread_name(const struct cut_bundle *b, const struct pb_field *event)
 {
 	struct cut_switch *last = &b->state->last;
 	struct pb_field rename = {.id = 0}, name = {.id = 0};
@@ -504,7 +504,7 @@ void cut_bundle_keep_last_switch(const struct cut_bundle *b)
 	pb_dec_init(&d, payload->data, payload->len);
 	while (b->state->last.known && pb_dec_next(&d, &f))
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data)
-			note_rename(b, &f);
+			note_new_thread_name(b, &f);
 }
 
 int cut_bundle_each_descriptor(const struct cut_bundle *b,

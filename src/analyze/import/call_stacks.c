@@ -40,7 +40,7 @@ static void call_stacks_add_path_part(struct strbuf *path, const char *part)
 	strbuf_puts(path, part);
 }
 
-static uint32_t intern_hex(struct import *im, uint32_t string)
+static uint32_t intern_build_id_as_hex(struct import *im, uint32_t string)
 {
 	const struct interned_string *bytes = &im->store->strings.of[string];
 	struct strbuf text = {0};
@@ -86,7 +86,7 @@ static bool read_mapping(struct import *im, struct machine *m, uint32_t state,
 	if (string == NULL_U32)
 		count_unknown_iid(im, STAT_STACKPROFILE_INVALID_STRING_ID);
 	else
-		ret->build_id = intern_hex(im, string);
+		ret->build_id = intern_build_id_as_hex(im, string);
 	return string != NULL_U32;
 }
 
@@ -185,7 +185,7 @@ static void call_stacks_add_symbol(struct import *im, uint32_t row, const struct
 	table_set_u32(import_table(im, TABLE_STACK_FRAME), STACK_FRAME_SYMBOL_SET, row, symbol);
 }
 
-static uint32_t new_frame(struct import *im, uint32_t mapping, const struct frame *f)
+static uint32_t add_frame_row(struct import *im, uint32_t mapping, const struct frame *f)
 {
 	struct table *t = import_table(im, TABLE_STACK_FRAME);
 	uint32_t row = table_append(t);
@@ -201,14 +201,14 @@ static uint32_t new_frame(struct import *im, uint32_t mapping, const struct fram
 
 /* Returns the row of a frame at an address of a mapping, added at its first use. The source of the
  * first frame with this address is kept. */
-static uint32_t frame_row(struct import *im, uint32_t mapping, const struct frame *f)
+static uint32_t get_frame_row(struct import *im, uint32_t mapping, const struct frame *f)
 {
 	const struct row_key key = {ROW_FRAME, {mapping, f->rel_pc, f->name}};
 	uint32_t row = row_keys_find(im, &key);
 
 	if (row != NULL_U32)
 		return row;
-	row = new_frame(im, mapping, f);
+	row = add_frame_row(im, mapping, f);
 	if (f->source != NULL_U32 || f->line != NULL_U32)
 		call_stacks_add_symbol(im, row, f);
 	return row_keys_add(im, &key, row);
@@ -223,7 +223,7 @@ static uint32_t function_frame_row(struct import *im, uint32_t mapping, struct f
 	if (row != NULL_U32)
 		return row;
 	f.rel_pc = 0;
-	row = new_frame(im, mapping, &f);
+	row = add_frame_row(im, mapping, &f);
 	call_stacks_add_symbol(im, row, &f);
 	return row_keys_add(im, &key, row);
 }
@@ -244,7 +244,7 @@ struct interned_ids {
 	uint64_t name, source, mapping;
 };
 
-static uint32_t frame_type(struct import *im, uint64_t kind)
+static uint32_t name_of_frame_kind(struct import *im, uint64_t kind)
 {
 	static const char *const types[] = {NULL,  "native", "kernel", "interpreted",
 					    "jit", "gc",     "runtime"};
@@ -266,7 +266,8 @@ static void read_frame(struct import *im, const struct pb_field *message, struct
 		PB_TO(PB_FRAME_SOURCE_PATH_IID, &iids->source),
 		PB_TO(PB_FRAME_LINE_NUMBER, &ret->line), PB_TO(PB_FRAME_KIND, &kind),
 		PB_TO(PB_FRAME_KIND_STR, &kind_text));
-	ret->type = kind_text.id ? import_intern_text(im, &kind_text) : frame_type(im, kind);
+	ret->type =
+		kind_text.id ? import_intern_text(im, &kind_text) : name_of_frame_kind(im, kind);
 }
 
 static uint32_t interned_frame(struct import *im, const struct stack_owner *o, uint64_t iid)
@@ -288,7 +289,7 @@ static uint32_t interned_frame(struct import *im, const struct stack_owner *o, u
 	    !interned_string(im, o, PB_INTERNED_DATA_FUNCTION_NAMES, iids.name, &frame.name) ||
 	    !interned_string(im, o, PB_INTERNED_DATA_SOURCE_PATHS, iids.source, &frame.source))
 		return NULL_U32;
-	row = iids.mapping ? frame_row(im, mapping, &frame)
+	row = iids.mapping ? get_frame_row(im, mapping, &frame)
 			   : function_frame_row(im, pseudo_mapping(im, ""), frame);
 	if (frame.type != NULL_U32)
 		table_set_u32(import_table(im, TABLE_STACK_FRAME), STACK_FRAME_TYPE, row,

@@ -97,7 +97,7 @@ static int cpus_by_number(const void *a, const void *b)
 
 /* Numbers the clusters of n CPUs: all CPUs with the same capacity are one cluster. Without the
  * capacity of each CPU, it is their highest frequency; without this, there is one cluster. */
-static void number_clusters(struct import *im, struct cpu_state *cpus, size_t n)
+static void number_cpu_clusters(struct import *im, struct cpu_state *cpus, size_t n)
 {
 	bool by_capacity = true, by_frequency = true;
 	uint32_t *keys = calloc(n + 1, sizeof(*keys));
@@ -141,7 +141,7 @@ void tokens_cpu_info(struct import *im, struct machine *m, const struct pb_field
 		cpus_read_cpu(im, c, &f);
 		n++;
 	}
-	number_clusters(im, m->cpus, n);
+	number_cpu_clusters(im, m->cpus, n);
 }
 
 /* ---- the table ---- */

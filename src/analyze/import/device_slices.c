@@ -142,8 +142,8 @@ static const struct track_type wakelock = {
 	"wakesource_wakelock", NULL, false, {{"wakelock_event", true}}};
 
 /* Begins a slice of a step. cookie: a string that the step's begin and its end have in common. */
-static void begin_step(struct import *im, struct machine *m, const struct ftrace_event *e,
-		       uint32_t cookie, uint32_t name)
+static void begin_sleep_step(struct import *im, struct machine *m, const struct ftrace_event *e,
+			     uint32_t cookie, uint32_t name)
 {
 	struct track_group *g = track_groups_get(im, m, &sleep_steps, NULL);
 	struct track_slot *slot = g ? track_group_get_slot(im, g, cookie) : NULL;
@@ -159,8 +159,8 @@ static void begin_step(struct import *im, struct machine *m, const struct ftrace
 	slices_begin(im, e->ts, -1, slot->track, NULL_U32, name, &im->args);
 }
 
-static void end_step(struct import *im, struct machine *m, const struct ftrace_event *e,
-		     uint32_t cookie)
+static void end_sleep_step(struct import *im, struct machine *m, const struct ftrace_event *e,
+			   uint32_t cookie)
 {
 	struct track_group *g = track_groups_get(im, m, &sleep_steps, NULL);
 	struct track_slot *slot = g ? track_group_find_slot(g, cookie) : NULL;
@@ -187,8 +187,9 @@ static void add_step_args(struct import *im, const struct ftrace_event *e, const
  * them and returns, without the event of its end. As only this order of events is a failed suspend,
  * the step ends with the thawing.
  */
-static void follow_suspend(struct import *im, struct machine *m, const struct ftrace_event *e,
-			   const char *action, bool starts, uint32_t name)
+static void follow_order_of_suspend(struct import *im, struct machine *m,
+				    const struct ftrace_event *e, const char *action, bool starts,
+				    uint32_t name)
 {
 	if (!strcmp(action, "suspend_enter")) {
 		m->suspend = starts ? SUSPEND_ENTERED : SUSPEND_NONE;
@@ -196,7 +197,7 @@ static void follow_suspend(struct import *im, struct machine *m, const struct ft
 	} else if (!strcmp(action, "freeze_processes") && starts && m->suspend == SUSPEND_ENTERED) {
 		m->suspend = SUSPEND_FREEZING;
 	} else if (!strcmp(action, "thaw_processes") && !starts && m->suspend == SUSPEND_FREEZING) {
-		end_step(im, m, e, m->suspend_step);
+		end_sleep_step(im, m, e, m->suspend_step);
 		m->suspend = SUSPEND_NONE;
 	}
 }
@@ -215,11 +216,11 @@ static void suspend_resume(struct import *im, struct machine *m, const struct ft
 	name = strings_intern_f(s, "%.200s(%d)", action, (int)val);
 	if (starts) {
 		add_step_args(im, e, "Main Kernel Suspend Event", NULL_U32, NULL_U32, NULL_U32);
-		begin_step(im, m, e, name, name);
+		begin_sleep_step(im, m, e, name, name);
 	} else {
-		end_step(im, m, e, name);
+		end_sleep_step(im, m, e, name);
 	}
-	follow_suspend(im, m, e, action, starts, name);
+	follow_order_of_suspend(im, m, e, action, starts, name);
 }
 
 /* Returns the name of a request to a device, which is a bit of the kernel's pm_message_t. Without a
@@ -257,13 +258,14 @@ static void pm_start(struct import *im, struct machine *m, const struct ftrace_e
 
 	add_step_args(im, e, "Device PM Suspend Event", device, driver,
 		      device_slices_intern(im, pm_phase(event, *strings_get(s, level))));
-	begin_step(im, m, e, device,
-		   strings_intern_f(s, "%s %s", strings_get(s, device), strings_get(s, driver)));
+	begin_sleep_step(
+		im, m, e, device,
+		strings_intern_f(s, "%s %s", strings_get(s, device), strings_get(s, driver)));
 }
 
 static void pm_end(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	end_step(im, m, e, event_text(im, e, PB_DEVICE_PM_CALLBACK_END_FTRACE_EVENT_DEVICE));
+	end_sleep_step(im, m, e, event_text(im, e, PB_DEVICE_PM_CALLBACK_END_FTRACE_EVENT_DEVICE));
 }
 
 static void suspend_minimal(struct import *im, struct machine *m, const struct ftrace_event *e)

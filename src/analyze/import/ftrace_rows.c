@@ -202,8 +202,9 @@ void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t
 
 /* Stores the arguments of an event if one is a kernel symbol: its name is in the sequence's state,
  * which no query can read. Returns false if no symbol has a name. */
-static bool store_args(struct import *im, struct machine *m, const struct ftrace_event *e,
-		       const char *symbol_field, uint64_t *ret_set)
+static bool store_args_with_symbols(struct import *im, struct machine *m,
+				    const struct ftrace_event *e, const char *symbol_field,
+				    uint64_t *ret_set)
 {
 	bool named = false;
 	uint32_t set;
@@ -250,7 +251,7 @@ void rows_add_event(struct import *im, struct machine *m, const struct ftrace_ev
 		kind = GENERIC_KINDS + e->generic;
 	if (!e->message.len)
 		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_STORED, PAYLOAD_NONE);
-	else if (symbol_field && store_args(im, m, e, symbol_field, &set))
+	else if (symbol_field && store_args_with_symbols(im, m, e, symbol_field, &set))
 		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_STORED, set);
 	else
 		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_RAW,

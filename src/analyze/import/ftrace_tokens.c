@@ -209,7 +209,7 @@ static void read_value_names(struct store *s, struct generic_event *g, const str
 }
 
 /* further: of the fields of a known event. */
-static void add_description(const struct bundle *b, const struct pb_field *f, bool further)
+static void add_field_descriptions(const struct bundle *b, const struct pb_field *f, bool further)
 {
 	struct pb_field descriptor = {.id = 0};
 	struct generic_event g = {.name = 0};
@@ -283,9 +283,9 @@ void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data && f.len <= UINT32_MAX)
 			ftrace_tokens_read_event(&b, queue, &f);
 		else if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS && f.data)
-			add_description(&b, &f, false);
+			add_field_descriptions(&b, &f, false);
 		else if (f.id == PB_FTRACE_EVENT_BUNDLE_FURTHER_FIELD_DESCRIPTORS && f.data)
-			add_description(&b, &f, true);
+			add_field_descriptions(&b, &f, true);
 	}
 	im->undecodable += !ok;
 }

@@ -153,7 +153,7 @@ static void import_queued_event(void *ctx, const struct event_queue *q,
 
 /* ---- the end ---- */
 
-static void add_bounds(struct store *s)
+static void add_trace_bounds(struct store *s)
 {
 	struct table *t = &s->tables[TABLE_TRACE_BOUNDS];
 	uint32_t row = table_append(t);
@@ -281,7 +281,7 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 				 (int64_t)bytes.len);
 		rows_cpus(im);
 	}
-	add_bounds(s);
+	add_trace_bounds(s);
 	stats_fill_table(s);
 	ret->undecodable = im->undecodable;
 	ret->not_unpacked = im->not_unpacked;
@@ -294,7 +294,7 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 
 /* ---- files ---- */
 
-static int read_stream(int fd, uint64_t limit, struct trace_bytes *ret)
+static int read_trace_from_stream(int fd, uint64_t limit, struct trace_bytes *ret)
 {
 	struct strbuf b = {0};
 	int r = fs_read_fd(fd, (size_t)MIN(limit, (uint64_t)SIZE_MAX / 2), &b);
@@ -324,7 +324,7 @@ int trace_import_file(struct store *s, int fd, struct import_result *ret)
 		if (bytes.data == MAP_FAILED)
 			return -errno;
 	} else {
-		r = read_stream(fd, s->budget.limit, &bytes);
+		r = read_trace_from_stream(fd, s->budget.limit, &bytes);
 		if (r < 0)
 			return r;
 	}

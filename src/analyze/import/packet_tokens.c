@@ -200,7 +200,7 @@ static void defer_packet(struct import *im, const uint8_t *data, size_t len)
 }
 
 /* Returns false, and counts it, for a time before 0. */
-static bool check_time(struct import *im, int64_t ts)
+static bool check_time_is_positive(struct import *im, int64_t ts)
 {
 	if (ts < 0)
 		stats_add(im->store, STAT_TRACE_SORTER_NEGATIVE_TIMESTAMP_DROPPED, STAT_NO_INDEX,
@@ -225,7 +225,7 @@ static bool convert_packet_time(struct import *im, struct machine *m, const stru
 	if (older < 0)
 		return false;
 	if (older)
-		return check_time(im, *ret);
+		return check_time_is_positive(im, *ret);
 	if (!p->has_timestamp) {
 		*ret = MAX(m->latest, im->queues.latest);
 		if (*ret == INT64_MIN)
@@ -252,7 +252,7 @@ static bool convert_packet_time(struct import *im, struct machine *m, const stru
 	}
 	if (clock || m->clocks.is_default)
 		*ret = clocks_to_service_time(&m->clocks, *ret);
-	if (!check_time(im, *ret))
+	if (!check_time_is_positive(im, *ret))
 		return false;
 	m->latest = MAX(m->latest, *ret);
 	return true;

@@ -98,7 +98,7 @@ static void print_rules_split(struct marker *mark)
 	}
 }
 
-static bool read_marker(struct marker *mark)
+static bool parse_marker(struct marker *mark)
 {
 	const char *end = mark->s + mark->len, *bar, *rest;
 
@@ -160,9 +160,9 @@ static bool print_rules_add_counter(struct import *im, struct machine *m,
 
 /* Returns the slot for slices of the cookie among the process's tracks with the marker's first part
  * as name. Makes the slot's track. NULL without memory. */
-static struct track_slot *async_slot(struct import *im, struct machine *m,
-				     const struct track_type *type, const struct marker *mark,
-				     int64_t cookie)
+static struct track_slot *get_async_slot(struct import *im, struct machine *m,
+					 const struct track_type *type, const struct marker *mark,
+					 int64_t cookie)
 {
 	int64_t values[] = {tasks_get_process(&m->tasks, mark->tgid),
 			    print_rules_intern(im, mark->parts[0])};
@@ -185,7 +185,7 @@ static bool add_async_slice(struct import *im, struct machine *m, const struct f
 	if (mark->n_parts < 2 || !mark->parts[0].len ||
 	    !print_rules_read_number(mark->parts[1], &cookie))
 		return false;
-	slot = async_slot(im, m, &async_type, mark, cookie);
+	slot = get_async_slot(im, m, &async_type, mark, cookie);
 	begins = slot ? import_remembered(im, m, REMEMBER_MARKER_BEGINS, slot->track) : NULL;
 	last = begins ? import_remembered(im, m, REMEMBER_MARKER_LAST, slot->track) : NULL;
 	if (!last)
@@ -227,7 +227,7 @@ static bool add_track_slice(struct import *im, struct machine *m, const struct f
 	if (mark->phase == 'H' &&
 	    !print_rules_read_number(mark->parts[mark->n_parts > 2 ? 2 : 1], &cookie))
 		return false;
-	slot = async_slot(im, m, &named_type, mark, cookie);
+	slot = get_async_slot(im, m, &named_type, mark, cookie);
 	if (!slot)
 		return true;
 	if (mark->phase == 'G') {
@@ -250,7 +250,7 @@ static bool add_instant(struct import *im, struct machine *m, const struct ftrac
 
 	if (mark->n_parts < 2 || !mark->parts[0].len || !mark->parts[1].len)
 		return false;
-	slot = async_slot(im, m, &named_instant_type, mark, 0);
+	slot = get_async_slot(im, m, &named_instant_type, mark, 0);
 	if (!slot)
 		return true;
 	arg_builder_add_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
@@ -319,7 +319,7 @@ static void print_event(struct import *im, struct machine *m, const struct ftrac
 		mark.len--;
 	if (mark.len >= strlen(clock_sync) && !memcmp(mark.s, clock_sync, strlen(clock_sync)))
 		return;
-	if (!mark.s || !read_marker(&mark) || !add_marker_rows(im, m, e, &mark))
+	if (!mark.s || !parse_marker(&mark) || !add_marker_rows(im, m, e, &mark))
 		stats_add(im->store, STAT_SYSTRACE_PARSE_FAILURE, STAT_NO_INDEX, 1);
 }
 

@@ -18,8 +18,8 @@ static const struct track_type irq_type = {"cpu_irq", NULL, false, {{"cpu", fals
 static const struct track_type hrtimer_type = {"cpu_hrtimer", NULL, false, {{"cpu", false}}};
 static const struct track_type softirq_type = {"cpu_softirq", NULL, false, {{"cpu", false}}};
 
-static uint32_t cpu_track(struct import *im, struct machine *m, const struct track_type *type,
-			  const char *name, uint32_t cpu)
+static uint32_t get_cpu_track(struct import *im, struct machine *m, const struct track_type *type,
+			      const char *name, uint32_t cpu)
 {
 	int64_t value = cpu;
 
@@ -40,7 +40,7 @@ static void irq_entry(struct import *im, struct machine *m, const struct ftrace_
 	struct pb_field f;
 
 	event_field(e, PB_IRQ_HANDLER_ENTRY_FTRACE_EVENT_NAME, &f);
-	slices_begin(im, e->ts, -1, cpu_track(im, m, &irq_type, "Irq", e->cpu),
+	slices_begin(im, e->ts, -1, get_cpu_track(im, m, &irq_type, "Irq", e->cpu),
 		     slice_rules_intern(im, "irq"),
 		     strings_intern_f(&im->store->strings, "IRQ (%.*s)",
 				      (int)MIN(f.len, (size_t)200),
@@ -60,7 +60,7 @@ static void irq_exit(struct import *im, struct machine *m, const struct ftrace_e
 					     .type = ARG_STRING,
 					     .value = slice_rules_intern(
 						     im, f.u64 == 1 ? "handled" : "unhandled")});
-	slices_end(im, e->ts, cpu_track(im, m, &irq_type, "Irq", e->cpu), NULL_U32, NULL_U32,
+	slices_end(im, e->ts, get_cpu_track(im, m, &irq_type, "Irq", e->cpu), NULL_U32, NULL_U32,
 		   &im->args);
 }
 
@@ -73,7 +73,7 @@ static void softirq_entry(struct import *im, struct machine *m, const struct ftr
 
 	event_field(e, PB_SOFTIRQ_ENTRY_FTRACE_EVENT_VEC, &f);
 	if (f.u64 < ARRAY_SIZE(softirqs))
-		slices_begin(im, e->ts, -1, cpu_track(im, m, &softirq_type, "SoftIrq", e->cpu),
+		slices_begin(im, e->ts, -1, get_cpu_track(im, m, &softirq_type, "SoftIrq", e->cpu),
 			     slice_rules_intern(im, "irq"), slice_rules_intern(im, softirqs[f.u64]),
 			     NULL);
 }
@@ -86,25 +86,26 @@ static void softirq_exit(struct import *im, struct machine *m, const struct ftra
 	if (f.u64 >= ARRAY_SIZE(softirqs))
 		return;
 	arg_builder_add_int(im->store, &im->args, "vec", ARG_INT, (int64_t)f.u64);
-	slices_end(im, e->ts, cpu_track(im, m, &softirq_type, "SoftIrq", e->cpu), NULL_U32,
+	slices_end(im, e->ts, get_cpu_track(im, m, &softirq_type, "SoftIrq", e->cpu), NULL_U32,
 		   NULL_U32, &im->args);
 }
 
 static void local_timer_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	slices_begin(im, e->ts, -1, cpu_track(im, m, &irq_type, "Irq", e->cpu),
+	slices_begin(im, e->ts, -1, get_cpu_track(im, m, &irq_type, "Irq", e->cpu),
 		     slice_rules_intern(im, "irq"), slice_rules_intern(im, "IRQ (LocalTimer)"),
 		     NULL);
 }
 
 static void local_timer_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	slices_end(im, e->ts, cpu_track(im, m, &irq_type, "Irq", e->cpu), NULL_U32, NULL_U32, NULL);
+	slices_end(im, e->ts, get_cpu_track(im, m, &irq_type, "Irq", e->cpu), NULL_U32, NULL_U32,
+		   NULL);
 }
 
 static void hrtimer_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	slices_begin(im, e->ts, -1, cpu_track(im, m, &hrtimer_type, "Hrtimer", e->cpu),
+	slices_begin(im, e->ts, -1, get_cpu_track(im, m, &hrtimer_type, "Hrtimer", e->cpu),
 		     slice_rules_intern(im, "hrtimer"),
 		     event_function_name(im, m, e, PB_HRTIMER_EXPIRE_ENTRY_FTRACE_EVENT_FUNCTION),
 		     NULL);
@@ -112,7 +113,7 @@ static void hrtimer_entry(struct import *im, struct machine *m, const struct ftr
 
 static void hrtimer_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	slices_end(im, e->ts, cpu_track(im, m, &hrtimer_type, "Hrtimer", e->cpu), NULL_U32,
+	slices_end(im, e->ts, get_cpu_track(im, m, &hrtimer_type, "Hrtimer", e->cpu), NULL_U32,
 		   NULL_U32, NULL);
 }
 
@@ -197,7 +198,7 @@ void slice_rules_cut_write(struct import *im, struct machine *m, int64_t ts, uin
 
 /* ---- work items ---- */
 
-static void work_start(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void workqueue_start(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	uint32_t name =
 		event_function_name(im, m, e, PB_WORKQUEUE_EXECUTE_START_FTRACE_EVENT_FUNCTION);
@@ -207,7 +208,7 @@ static void work_start(struct import *im, struct machine *m, const struct ftrace
 		     slice_rules_intern(im, "workqueue"), name, &im->args);
 }
 
-static void work_end(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void workqueue_end(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	slices_end(im, e->ts, tracks_get_thread_track(im, m, e->utid),
 		   slice_rules_intern(im, "workqueue"), NULL_U32, NULL);
@@ -224,8 +225,8 @@ const struct event_rule slice_rules[] = {
 	{PB_FTRACE_EVENT_HRTIMER_EXPIRE_EXIT, hrtimer_exit, NULL},
 	{PB_FTRACE_EVENT_SYS_ENTER, sys_enter, NULL},
 	{PB_FTRACE_EVENT_SYS_EXIT, sys_exit, NULL},
-	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_START, work_start, "function"},
-	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_END, work_end, "function"},
+	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_START, workqueue_start, "function"},
+	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_END, workqueue_end, "function"},
 	{0, NULL, NULL},
 };
 

@@ -284,7 +284,7 @@ static const struct track_type num_irq_total_type = {"num_irq_total", NULL, true
 static const struct track_type num_softirq_total_type = {
 	"num_softirq_total", NULL, true, {{NULL, false}}};
 
-static void add_total(const struct sys_packet_rows *p, const struct pb_field *f)
+static void add_total_of_machine(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	const struct track_type *type = f->id == PB_SYS_STATS_NUM_FORKS ? &num_forks_type
 					: f->id == PB_SYS_STATS_NUM_IRQ_TOTAL
@@ -409,9 +409,9 @@ static const struct sys_part {
 	{PB_SYS_STATS_CPU_STAT, add_cpu_times, false},
 	{PB_SYS_STATS_NUM_IRQ, add_interrupts, false},
 	{PB_SYS_STATS_NUM_SOFTIRQ, add_interrupts, false},
-	{PB_SYS_STATS_NUM_FORKS, add_total, true},
-	{PB_SYS_STATS_NUM_IRQ_TOTAL, add_total, true},
-	{PB_SYS_STATS_NUM_SOFTIRQ_TOTAL, add_total, true},
+	{PB_SYS_STATS_NUM_FORKS, add_total_of_machine, true},
+	{PB_SYS_STATS_NUM_IRQ_TOTAL, add_total_of_machine, true},
+	{PB_SYS_STATS_NUM_SOFTIRQ_TOTAL, add_total_of_machine, true},
 	{PB_SYS_STATS_BUDDY_INFO, add_buddy, false},
 	{PB_SYS_STATS_DISK_STAT, add_disk, false},
 	{PB_SYS_STATS_PSI, add_psi, false},

@@ -15,8 +15,8 @@
 /* ---- metadata ---- */
 
 /* Sets the value of a row to NULL. name: a string. */
-static void clear_row(struct import *im, uint32_t row, enum metadata_scope scope,
-		      const struct machine *m, uint32_t name, const char *key_type)
+static void clear_metadata_row(struct import *im, uint32_t row, enum metadata_scope scope,
+			       const struct machine *m, uint32_t name, const char *key_type)
 {
 	struct table *t = import_table(im, TABLE_METADATA);
 
@@ -42,7 +42,7 @@ static uint32_t metadata_row(struct import *im, enum metadata_scope scope, const
 	row = known && *known ? (uint32_t)*known - 1 : table_append(t);
 	if (known)
 		*known = (int64_t)row + 1;
-	clear_row(im, row, scope, m, id, multi ? "multi" : "single");
+	clear_metadata_row(im, row, scope, m, id, multi ? "multi" : "single");
 	return row;
 }
 
@@ -199,7 +199,7 @@ static void read_utsname(struct import *im, struct machine *m, const struct pb_f
 
 /* Services before Perfetto v54 only flush a session that is written into a file if its config has a
  * period. */
-static bool flushes_files(const struct pb_field *version)
+static bool service_flushes_files(const struct pb_field *version)
 {
 	static const char perfetto[] = "Perfetto v", sonda[] = "sondad ";
 	char text[32];
@@ -232,7 +232,7 @@ void tokens_system_info(struct import *im, struct machine *m, const struct pb_fi
 			if (f.data)
 				metadata_set_string(im, SCOPE_MACHINE, m, "tracing_service_version",
 						    false, f.data, f.len);
-			im->flushes_files = f.data && flushes_files(&f);
+			im->flushes_files = f.data && service_flushes_files(&f);
 			break;
 		case PB_SYSTEM_INFO_TIMEZONE_OFF_MINS:
 			metadata_set_int(im, SCOPE_MACHINE, m, "timezone_off_mins", false,
@@ -257,7 +257,7 @@ void tokens_system_info(struct import *im, struct machine *m, const struct pb_fi
 
 /* ---- the trace ---- */
 
-static void set_uuid(struct import *im, uint64_t msb, uint64_t lsb)
+static void set_trace_uuid(struct import *im, uint64_t msb, uint64_t lsb)
 {
 	char text[40];
 
@@ -273,7 +273,7 @@ void tokens_trace_uuid(struct import *im, const struct pb_field *uuid)
 
 	pb_read(uuid, PB_TO(PB_TRACE_UUID_MSB, &msb), PB_TO(PB_TRACE_UUID_LSB, &lsb));
 	im->has_uuid = true;
-	set_uuid(im, msb, lsb);
+	set_trace_uuid(im, msb, lsb);
 }
 
 #define FILL_DISCARD 2 /* TraceConfig.BufferConfig.FillPolicy */
@@ -313,7 +313,7 @@ void tokens_trace_config(struct import *im, const struct pb_field *config)
 				    name.len);
 	if ((msb || lsb) && !im->has_uuid) {
 		im->has_uuid = true;
-		set_uuid(im, msb, lsb);
+		set_trace_uuid(im, msb, lsb);
 	}
 	if (into_file)
 		count_discard_buffers(im, config);
@@ -330,7 +330,8 @@ static void add_attribute(struct import *im, const struct machine *m, const stru
 
 	strbuf_puts(&name, "trace_attribute.");
 	strbuf_add(&name, key->data, key->len);
-	clear_row(im, row, SCOPE_BOTH, m, strings_intern_buf(&im->store->strings, &name), "single");
+	clear_metadata_row(im, row, SCOPE_BOTH, m, strings_intern_buf(&im->store->strings, &name),
+			   "single");
 	strbuf_deinit(&name);
 	if (value->data)
 		table_set_u32(t, METADATA_STR, row,

@@ -62,8 +62,8 @@ static const struct stat_field filter_fields[] = {
 #define MAX_BUFFERS 1024
 
 /* Sets the stat of each element of fields; 0 if the message lacks the field. */
-static void set_field_stats(struct store *s, const struct stat_field *fields, size_t n,
-			    int64_t index, const uint8_t *data, size_t len)
+static void set_stats_of_fields(struct store *s, const struct stat_field *fields, size_t n,
+				int64_t index, const uint8_t *data, size_t len)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -100,8 +100,8 @@ static void set_filter_stats(struct store *s, const struct pb_field *filter)
 	struct pb_field f;
 	struct pb_dec d;
 
-	set_field_stats(s, filter_fields, ARRAY_SIZE(filter_fields), STAT_NO_INDEX, filter->data,
-			filter->len);
+	set_stats_of_fields(s, filter_fields, ARRAY_SIZE(filter_fields), STAT_NO_INDEX,
+			    filter->data, filter->len);
 	pb_dec_init(&d, filter->data, filter->len);
 	while (pb_dec_next(&d, &f) && buffer < MAX_BUFFERS)
 		if (f.id == PB_TRACE_STATS_FILTER_STATS_BYTES_DISCARDED_PER_BUFFER && !f.data)
@@ -151,8 +151,8 @@ void tokens_unwind_stats(struct import *im, const struct pb_field *message)
 		{PB_UNWIND_STATS_MAPPINGS_LEFT_OUT, STAT_SONDA_UNWIND_MAPPINGS_LEFT_OUT},
 	};
 
-	set_field_stats(im->store, fields, ARRAY_SIZE(fields), STAT_NO_INDEX, message->data,
-			message->len);
+	set_stats_of_fields(im->store, fields, ARRAY_SIZE(fields), STAT_NO_INDEX, message->data,
+			    message->len);
 }
 
 void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_field *stats)
@@ -160,16 +160,16 @@ void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_fi
 	struct store *s = im->store;
 	int64_t buffer = 0;
 
-	set_field_stats(s, trace_fields, ARRAY_SIZE(trace_fields), STAT_NO_INDEX, stats->data,
-			stats->len);
+	set_stats_of_fields(s, trace_fields, ARRAY_SIZE(trace_fields), STAT_NO_INDEX, stats->data,
+			    stats->len);
 	for (int64_t i = 0; i < MAX_BUFFERS && i < im->n_buffers; i++) {
 		stats_set(s, STAT_TRACED_BUF_SEQUENCE_PACKET_LOSS, i, 0);
 		stats_set(s, STAT_TRACED_BUF_INCREMENTAL_SEQUENCES_DROPPED, i, 0);
 	}
 	pb_for_each (f, stats) {
 		if (f.id == PB_TRACE_STATS_BUFFER_STATS && f.data && buffer < MAX_BUFFERS)
-			set_field_stats(s, buffer_fields, ARRAY_SIZE(buffer_fields), buffer++,
-					f.data, f.len);
+			set_stats_of_fields(s, buffer_fields, ARRAY_SIZE(buffer_fields), buffer++,
+					    f.data, f.len);
 		else if (f.id == PB_TRACE_STATS_WRITER_STATS && f.data)
 			add_sequence_losses(im, m, &f);
 		else if (f.id == PB_TRACE_STATS_FILTER_STATS && f.data)

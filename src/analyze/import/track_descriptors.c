@@ -93,7 +93,7 @@ static void read_counter(struct import *im, const struct pb_field *message,
 	strbuf_deinit(&categories);
 }
 
-static void set_thread(struct described_track *d, const struct task_numbers *n)
+static void set_described_thread(struct described_track *d, const struct task_numbers *n)
 {
 	d->kind = DESCRIBED_THREAD;
 	d->pid = n->pid;
@@ -128,7 +128,7 @@ static bool read_descriptor_field(struct import *im, struct described_track *d,
 						     STAT_TRACK_DESCRIPTOR_THREAD_MISSING_PID_TID);
 			return false;
 		}
-		set_thread(d, &n);
+		set_described_thread(d, &n);
 		break;
 	case PB_TRACK_DESCRIPTOR_PROCESS:
 		n = read_task_numbers(f);
@@ -183,7 +183,7 @@ static bool read_descriptor_field(struct import *im, struct described_track *d,
 	return true;
 }
 
-static bool is_same(const struct described_track *a, const struct described_track *b)
+static bool is_same_description(const struct described_track *a, const struct described_track *b)
 {
 	return a->parent == b->parent && a->kind == b->kind && a->pid == b->pid &&
 	       a->tid == b->tid && a->merge == b->merge && a->merge_key == b->merge_key &&
@@ -205,7 +205,7 @@ static void add_or_merge_track(struct import *im, struct machine *m,
 		described_add(im, new);
 		return;
 	}
-	if (!is_same(old, new)) {
+	if (!is_same_description(old, new)) {
 		track_descriptors_count_stat(im, STAT_TRACK_DESCRIPTOR_CONFLICTING_RESERVATION);
 		return;
 	}
@@ -305,7 +305,8 @@ uint32_t rows_thread_descriptor(struct import *im, struct machine *m, const stru
 }
 
 /* Keeps a label, which becomes an argument of the process at the end. */
-static void add_label(struct import *im, uint32_t upid, unsigned n, const struct pb_field *f)
+static void add_process_label(struct import *im, uint32_t upid, unsigned n,
+			      const struct pb_field *f)
 {
 	struct process_label label = {.upid = upid,
 				      .index = n,
@@ -337,7 +338,7 @@ uint32_t rows_process_descriptor(struct import *im, struct machine *m, const str
 			 table_i64(t, PROCESS_START_TS, upid) == NULL_I64)
 			table_set_i64(t, PROCESS_START_TS, upid, (int64_t)part.u64);
 		else if (part.id == PB_PROCESS_DESCRIPTOR_PROCESS_LABELS && part.data)
-			add_label(im, upid, labels++, &part);
+			add_process_label(im, upid, labels++, &part);
 		else if (part.id == PB_PROCESS_DESCRIPTOR_LEGACY_SORT_INDEX)
 			im->infos.processes[upid].rank = (int32_t)part.u64;
 	}

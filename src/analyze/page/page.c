@@ -92,7 +92,8 @@ static void page_put_losses(struct page *p, FILE *to)
 	fputs("],", to);
 }
 
-static void put_facts(struct page *p, const struct page_options *o, uint64_t left_out, FILE *to)
+static void put_trace_facts(struct page *p, const struct page_options *o, uint64_t left_out,
+			    FILE *to)
 {
 	const struct table *tables = p->store->tables;
 	uint32_t title = strings_intern_z(&p->store->strings, o->title);
@@ -115,7 +116,7 @@ static void put_facts(struct page *p, const struct page_options *o, uint64_t lef
 		tables[TABLE_MACHINE].rows);
 }
 
-static void put_strings(struct page *p)
+static void put_string_columns(struct page *p)
 {
 	for (size_t i = 0; i < p->n_strings; i++) {
 		const struct interned_string *s = &p->store->strings.of[p->strings[i]];
@@ -127,14 +128,15 @@ static void put_strings(struct page *p)
 
 /* ---- all of it ---- */
 
-static int write_parts(struct page *p, const struct page_options *o, uint64_t left_out, FILE *to)
+static int write_parts_of_page(struct page *p, const struct page_options *o, uint64_t left_out,
+			       FILE *to)
 {
 	int r;
 
 	errno = 0;
 	fwrite(page_before, 1, (size_t)(page_before_end - page_before), to);
-	put_facts(p, o, left_out, to);
-	put_strings(p);
+	put_trace_facts(p, o, left_out, to);
+	put_string_columns(p);
 	r = page_columns_write(&p->columns, to);
 	if (r < 0)
 		return r;
@@ -160,7 +162,7 @@ int page_write(struct store *s, const struct page_options *o, FILE *to, struct p
 	if (r == 0)
 		r = p.columns.error;
 	if (r == 0)
-		r = write_parts(&p, o, ret->left_out, to);
+		r = write_parts_of_page(&p, o, ret->left_out, to);
 	ret->rows = p.runs + p.states + p.slices + p.samples;
 	ret->bytes = r == 0 ? (uint64_t)MAX(ftello(to), 0) : 0;
 	page_columns_deinit(&p.columns);

@@ -126,7 +126,7 @@ static void put_profile(struct page *p, struct profile *f)
 /* ---- sessions of profilers ---- */
 
 /* Returns the row of the first counter of a sample, or NULL_U32. */
-static uint32_t first_counter(const struct page *p, uint32_t sample)
+static uint32_t first_counter_of_sample(const struct page *p, uint32_t sample)
 {
 	const struct table *sets = stacks_table(p, TABLE_COUNTER_SET);
 	uint32_t set =
@@ -138,7 +138,7 @@ static uint32_t first_counter(const struct page *p, uint32_t sample)
 /* Samples of linux.perf count as one each: their counter has the value since the start. */
 static uint64_t sample_weight(const struct page *p, uint32_t sample, bool is_perf)
 {
-	uint32_t counter = is_perf ? NULL_U32 : first_counter(p, sample);
+	uint32_t counter = is_perf ? NULL_U32 : first_counter_of_sample(p, sample);
 	double value;
 
 	if (counter == NULL_U32)
@@ -185,7 +185,7 @@ static void name_session(const struct page *p, uint32_t session, struct profile 
 
 		if (table_u32(samples, PROFILER_SAMPLE_SESSION, row) != session)
 			continue;
-		counter = first_counter(p, row);
+		counter = first_counter_of_sample(p, row);
 		if (counter == NULL_U32)
 			continue;
 		track = table_u32(stacks_table(p, TABLE_COUNTER), COUNTER_TRACK, counter);

@@ -193,7 +193,7 @@ static int reserve_text(struct column *c)
 
 /* Returns the number of the text in the row group, which it adds if it is new; -ENOMEM. Rows often
  * repeat the text of the row before. */
-static int64_t find_text(struct column *c, const char *s, size_t len)
+static int64_t find_or_add_text(struct column *c, const char *s, size_t len)
 {
 	uint32_t i;
 
@@ -213,7 +213,7 @@ static int64_t find_text(struct column *c, const char *s, size_t len)
 	return (int64_t)c->n_texts - 1;
 }
 
-static void put_value(struct parquet_file *f, bool is_set, uint64_t v)
+static void put_cell_value(struct parquet_file *f, bool is_set, uint64_t v)
 {
 	struct column *c;
 
@@ -233,12 +233,12 @@ static bool next_column_is(const struct parquet_file *f, enum parquet_kind kind)
 
 void parquet_put_null(struct parquet_file *f)
 {
-	put_value(f, false, 0);
+	put_cell_value(f, false, 0);
 }
 
 void parquet_put_integer(struct parquet_file *f, int64_t v)
 {
-	put_value(f, next_column_is(f, PARQUET_INTEGER), (uint64_t)v);
+	put_cell_value(f, next_column_is(f, PARQUET_INTEGER), (uint64_t)v);
 }
 
 void parquet_put_real(struct parquet_file *f, double v)
@@ -246,7 +246,7 @@ void parquet_put_real(struct parquet_file *f, double v)
 	uint64_t bits;
 
 	memcpy(&bits, &v, sizeof(bits));
-	put_value(f, next_column_is(f, PARQUET_REAL), bits);
+	put_cell_value(f, next_column_is(f, PARQUET_REAL), bits);
 }
 
 void parquet_put_text(struct parquet_file *f, const char *s, size_t len)
@@ -254,11 +254,11 @@ void parquet_put_text(struct parquet_file *f, const char *s, size_t len)
 	int64_t number = -1;
 
 	if (next_column_is(f, PARQUET_TEXT)) {
-		number = find_text(&f->columns[f->at], s, len);
+		number = find_or_add_text(&f->columns[f->at], s, len);
 		if (number < 0)
 			f->error = -ENOMEM;
 	}
-	put_value(f, number >= 0, (uint64_t)number);
+	put_cell_value(f, number >= 0, (uint64_t)number);
 }
 
 /* ---- pages ---- */
@@ -457,7 +457,7 @@ static void put_values(struct parquet_file *f, const struct column *c,
 /* ---- chunks ---- */
 
 /* Numbers the integers of a chunk. Returns false if a dictionary is not worth it. */
-static bool number_integers(struct parquet_file *f, const struct column *c)
+static bool number_distinct_integers(struct parquet_file *f, const struct column *c)
 {
 	uint32_t most = MIN(PARQUET_DICTIONARY_MAX, c->n / 2);
 
@@ -484,7 +484,8 @@ static enum parquet_encoding choose_encoding(struct parquet_file *f, const struc
 {
 	switch (c->def.kind) {
 	case PARQUET_INTEGER:
-		return number_integers(f, c) ? PARQUET_RLE_DICTIONARY : PARQUET_DELTA_BINARY_PACKED;
+		return number_distinct_integers(f, c) ? PARQUET_RLE_DICTIONARY
+						      : PARQUET_DELTA_BINARY_PACKED;
 	case PARQUET_REAL:
 		return PARQUET_BYTE_STREAM_SPLIT;
 	case PARQUET_TEXT:
@@ -547,7 +548,7 @@ static void write_chunk(struct parquet_file *f, struct column *c, struct chunk *
 }
 
 /* Writes the collected rows, and begins a new row group. */
-static void write_group(struct parquet_file *f)
+static void write_row_group(struct parquet_file *f)
 {
 	struct row_group *g;
 
@@ -582,7 +583,7 @@ void parquet_end_row(struct parquet_file *f)
 		parquet_put_null(f);
 	f->at = 0;
 	if (!f->error && ++f->group_rows == PARQUET_GROUP_ROWS)
-		write_group(f);
+		write_row_group(f);
 }
 
 void parquet_add_metadata(struct parquet_file *f, const char *key, const char *value)
@@ -713,7 +714,7 @@ static void put_chunk(const struct column *c, const struct chunk *k, uint32_t ro
 	thrift_end_struct(t);
 }
 
-static void put_group(struct parquet_file *f, const struct row_group *g, struct thrift *t)
+static void put_row_group(struct parquet_file *f, const struct row_group *g, struct thrift *t)
 {
 	uint64_t bytes = 0, plain = 0;
 
@@ -758,7 +759,7 @@ static void write_footer(struct parquet_file *f)
 	thrift_i64(&t, 3, (int64_t)f->rows);
 	thrift_begin_list(&t, 4, THRIFT_STRUCT, f->n_groups);
 	for (size_t i = 0; i < f->n_groups; i++)
-		put_group(f, &f->groups[i], &t);
+		put_row_group(f, &f->groups[i], &t);
 	if (f->n_metadata && !f->metadata.failed)
 		put_metadata(f, &t);
 	thrift_text(&t, 6, "sonda version " SONDA_VERSION);
@@ -820,7 +821,7 @@ int parquet_close(struct parquet_file *f)
 
 	if (!f)
 		return -ENOMEM;
-	write_group(f);
+	write_row_group(f);
 	for (size_t g = 0; !f->error && g < f->n_groups; g++)
 		for (size_t i = 0; i < f->n_columns; i++)
 			write_column_index(f, &f->groups[g].chunks[i]);

@@ -70,7 +70,7 @@ static bool is_equal_set(const struct table *t, uint32_t first, const struct arg
 }
 
 /* Computes the hash of a stored set again, for larger slots. */
-static uint32_t stored_hash(const struct table *t, uint32_t first)
+static uint32_t hash_of_stored_set(const struct table *t, uint32_t first)
 {
 	struct stored_arg some[32];
 	struct arg_builder b = {.args = some};
@@ -111,7 +111,7 @@ static bool grow_slots(struct store *s)
 
 		if (!s->arg_slots[i])
 			continue;
-		at = stored_hash(t, s->arg_slots[i] - 1) & (n - 1);
+		at = hash_of_stored_set(t, s->arg_slots[i] - 1) & (n - 1);
 		while (slots[at])
 			at = (at + 1) & (n - 1);
 		slots[at] = s->arg_slots[i];
@@ -123,7 +123,7 @@ static bool grow_slots(struct store *s)
 	return true;
 }
 
-static uint32_t append_set(struct table *t, const struct arg_builder *b)
+static uint32_t append_arg_set(struct table *t, const struct arg_builder *b)
 {
 	uint32_t first = t->rows;
 
@@ -153,7 +153,7 @@ uint32_t arg_sets_add(struct store *s, struct arg_builder *b)
 	while (s->arg_slots[at] && !is_equal_set(t, s->arg_slots[at] - 1, b))
 		at = (at + 1) & (s->n_arg_slots - 1);
 	if (!s->arg_slots[at]) {
-		s->arg_slots[at] = append_set(t, b) + 1;
+		s->arg_slots[at] = append_arg_set(t, b) + 1;
 		s->n_arg_sets++;
 	}
 	set = s->arg_slots[at] - 1;
@@ -161,7 +161,8 @@ uint32_t arg_sets_add(struct store *s, struct arg_builder *b)
 	return set;
 }
 
-static void read_arg(const struct store *s, const struct table *t, uint32_t row, struct arg *ret)
+static void read_stored_arg(const struct store *s, const struct table *t, uint32_t row,
+			    struct arg *ret)
 {
 	uint32_t key = table_u32(t, ARGS_KEY, row), flat = table_u32(t, ARGS_FLAT_KEY, row);
 	int64_t v = table_i64(t, ARGS_VALUE, row);
@@ -198,7 +199,7 @@ int arg_sets_list(const struct store *s, int64_t set, struct arg_list *ret)
 
 		if (r < 0)
 			return r;
-		read_arg(s, t, row, &ret->args[ret->n++]);
+		read_stored_arg(s, t, row, &ret->args[ret->n++]);
 	}
 	return 0;
 }

@@ -18,18 +18,18 @@ static const struct table *table_defs_table_of(const struct store *s, enum store
 	return &s->tables[which];
 }
 
-static void set_int(struct value *ret, int64_t i)
+static void set_int_value(struct value *ret, int64_t i)
 {
 	*ret = (struct value){.kind = VALUE_INT, .i = i};
 }
 
-static void set_u32(struct value *ret, uint32_t v)
+static void set_u32_value(struct value *ret, uint32_t v)
 {
 	if (v != NULL_U32)
-		set_int(ret, v);
+		set_int_value(ret, v);
 }
 
-static void set_string(const struct store *s, struct value *ret, uint32_t id)
+static void set_string_value(const struct store *s, struct value *ret, uint32_t id)
 {
 	if (id < s->strings.n)
 		*ret = (struct value){
@@ -49,16 +49,17 @@ static void cgroup_wait_cause(const struct store *s, uint32_t row, struct value 
 	static const char *const names[CGROUP_WAIT_CAUSES] = {"neighbours", "own threads",
 							      "kernel threads", "idle CPU wakes up",
 							      "own CPU quota"};
-	const char *name = names[table_u8(table_defs_table_of(s, TABLE_CGROUP_WAIT),
-					  CGROUP_WAIT_CAUSE, row)];
+	const char *name =
+		names[table_u8(table_defs_table_of(s, TABLE_CGROUP_WAIT), CGROUP_WAIT_CAUSE, row)];
 
 	*ret = (struct value){.kind = VALUE_TEXT, .s = name, .len = strlen(name)};
 }
 
 static void cgroup_wait_from(const struct store *s, uint32_t row, struct value *ret)
 {
-	set_int(ret, cgroup_wait_begin(table_u8(table_defs_table_of(s, TABLE_CGROUP_WAIT_LENGTH),
-						CGROUP_WAIT_LENGTH_BUCKET, row)));
+	set_int_value(ret,
+		      cgroup_wait_begin(table_u8(table_defs_table_of(s, TABLE_CGROUP_WAIT_LENGTH),
+						 CGROUP_WAIT_LENGTH_BUCKET, row)));
 }
 
 /* NULL: the last bucket has no end. */
@@ -68,7 +69,7 @@ static void cgroup_wait_to(const struct store *s, uint32_t row, struct value *re
 				   CGROUP_WAIT_LENGTH_BUCKET, row);
 
 	if (bucket + 1 < CGROUP_WAIT_BUCKETS)
-		set_int(ret, cgroup_wait_begin(bucket + 1));
+		set_int_value(ret, cgroup_wait_begin(bucket + 1));
 }
 
 /* ---- process, sched ---- */
@@ -81,7 +82,7 @@ static void process_appid(const struct store *s, uint32_t row, struct value *ret
 	uint32_t uid = table_u32(table_defs_table_of(s, TABLE_PROCESS), PROCESS_UID, row);
 
 	if (uid != NULL_U32)
-		set_int(ret, uid % UIDS_A_USER);
+		set_int_value(ret, uid % UIDS_A_USER);
 }
 
 static void process_user_id(const struct store *s, uint32_t row, struct value *ret)
@@ -89,21 +90,21 @@ static void process_user_id(const struct store *s, uint32_t row, struct value *r
 	uint32_t uid = table_u32(table_defs_table_of(s, TABLE_PROCESS), PROCESS_UID, row);
 
 	if (uid != NULL_U32)
-		set_int(ret, uid / UIDS_A_USER);
+		set_int_value(ret, uid / UIDS_A_USER);
 }
 
 static void sched_ts_end(const struct store *s, uint32_t row, struct value *ret)
 {
 	const struct table *t = table_defs_table_of(s, TABLE_SCHED);
 
-	set_int(ret, table_ts(t, SCHED_TS, row) + table_dur(t, SCHED_DUR, row));
+	set_int_value(ret, table_ts(t, SCHED_TS, row) + table_dur(t, SCHED_DUR, row));
 }
 
 /* ---- thread_state: what STATE_MORE means depends on the state ---- */
 
 enum state_class { STATE_RUNNING, STATE_RUNNABLE, STATE_BLOCKED };
 
-static enum state_class class_of(const struct store *s, uint32_t row)
+static enum state_class class_of_state(const struct store *s, uint32_t row)
 {
 	uint16_t state = table_u16(table_defs_table_of(s, TABLE_THREAD_STATE), STATE_STATE, row);
 
@@ -114,14 +115,14 @@ static enum state_class class_of(const struct store *s, uint32_t row)
 
 static uint32_t detail_row_of(const struct store *s, uint32_t row, enum state_class wanted)
 {
-	return class_of(s, row) == wanted
+	return class_of_state(s, row) == wanted
 		       ? table_u32(table_defs_table_of(s, TABLE_THREAD_STATE), STATE_MORE, row)
 		       : NULL_U32;
 }
 
 static void state_ucpu(const struct store *s, uint32_t row, struct value *ret)
 {
-	set_u32(ret, detail_row_of(s, row, STATE_RUNNING));
+	set_u32_value(ret, detail_row_of(s, row, STATE_RUNNING));
 }
 
 static void state_waker_utid(const struct store *s, uint32_t row, struct value *ret)
@@ -129,7 +130,8 @@ static void state_waker_utid(const struct store *s, uint32_t row, struct value *
 	uint32_t more = detail_row_of(s, row, STATE_RUNNABLE);
 
 	if (more != NULL_U32)
-		set_u32(ret, table_u32(table_defs_table_of(s, TABLE_WAKER), WAKER_UTID, more));
+		set_u32_value(ret,
+			      table_u32(table_defs_table_of(s, TABLE_WAKER), WAKER_UTID, more));
 }
 
 static void state_waker_id(const struct store *s, uint32_t row, struct value *ret)
@@ -137,7 +139,7 @@ static void state_waker_id(const struct store *s, uint32_t row, struct value *re
 	uint32_t more = detail_row_of(s, row, STATE_RUNNABLE);
 
 	if (more != NULL_U32)
-		set_u32(ret, table_u32(table_defs_table_of(s, TABLE_WAKER), WAKER_ROW, more));
+		set_u32_value(ret, table_u32(table_defs_table_of(s, TABLE_WAKER), WAKER_ROW, more));
 }
 
 static void state_irq_context(const struct store *s, uint32_t row, struct value *ret)
@@ -148,7 +150,7 @@ static void state_irq_context(const struct store *s, uint32_t row, struct value 
 						  WAKER_IRQ_CONTEXT, more);
 
 	if (irq != NULL_U8)
-		set_int(ret, irq);
+		set_int_value(ret, irq);
 }
 
 static void state_io_wait(const struct store *s, uint32_t row, struct value *ret)
@@ -156,8 +158,8 @@ static void state_io_wait(const struct store *s, uint32_t row, struct value *ret
 	uint32_t more = detail_row_of(s, row, STATE_BLOCKED);
 
 	if (more != NULL_U32)
-		set_int(ret,
-			table_u8(table_defs_table_of(s, TABLE_BLOCKED), BLOCKED_IO_WAIT, more));
+		set_int_value(ret, table_u8(table_defs_table_of(s, TABLE_BLOCKED), BLOCKED_IO_WAIT,
+					    more));
 }
 
 static void state_blocked_function(const struct store *s, uint32_t row, struct value *ret)
@@ -165,7 +167,7 @@ static void state_blocked_function(const struct store *s, uint32_t row, struct v
 	uint32_t more = detail_row_of(s, row, STATE_BLOCKED);
 
 	if (more != NULL_U32)
-		set_string(
+		set_string_value(
 			s, ret,
 			table_u32(table_defs_table_of(s, TABLE_BLOCKED), BLOCKED_FUNCTION, more));
 }
@@ -182,7 +184,7 @@ static void ftrace_args(const struct store *s, uint32_t row, struct value *ret)
 	int64_t set = event_args_set_id(s, row);
 
 	if (set >= 0)
-		set_int(ret, set);
+		set_int_value(ret, set);
 }
 
 /* Sets the flags of a sched_waking, else 0: other events are recorded without their flags. */
@@ -200,7 +202,7 @@ static void ftrace_flags(const struct store *s, uint32_t row, struct value *ret)
 		while (pb_dec_next(&d, &f))
 			if (f.id == PB_SCHED_WAKING_FTRACE_EVENT_COMMON_FLAGS)
 				flags = f.u64;
-	set_int(ret, (int64_t)flags);
+	set_int_value(ret, (int64_t)flags);
 }
 
 /* ---- slices: few of them have times of their thread ---- */
@@ -218,7 +220,7 @@ static void slice_time(const struct store *s, uint32_t slice, unsigned column, s
 	uint32_t row = slice_times_row(t, slice);
 
 	if (row != NULL_U32 && table_i64(t, column, row) != NULL_I64)
-		set_int(ret, table_i64(t, column, row));
+		set_int_value(ret, table_i64(t, column, row));
 }
 
 static void slice_thread_ts(const struct store *s, uint32_t row, struct value *ret)

@@ -14,7 +14,8 @@
 #define MAX_KEPT 64 /* more than the kernel has */
 
 /* Returns the capabilities of the list that this process has; others cannot be kept. */
-static size_t find_permitted(const unsigned *keep, size_t n, unsigned permitted[static MAX_KEPT])
+static size_t list_permitted_caps(const unsigned *keep, size_t n,
+				  unsigned permitted[static MAX_KEPT])
 {
 	size_t n_permitted = 0;
 
@@ -47,7 +48,7 @@ int caps_keep_only(const unsigned *keep, size_t n)
 		return -errno;
 	if (capng_get_caps_process() < 0)
 		return -EPERM;
-	n_permitted = find_permitted(keep, n, permitted);
+	n_permitted = list_permitted_caps(keep, n, permitted);
 	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP))
 		which |= CAPNG_SELECT_BOUNDS;
 	capng_clear(CAPNG_SELECT_ALL);
@@ -59,7 +60,7 @@ int caps_keep_only(const unsigned *keep, size_t n)
 }
 
 /* Changes the groups first: the new user has no right to change them. */
-static int set_ids(uid_t uid, gid_t gid)
+static int change_user_and_groups(uid_t uid, gid_t gid)
 {
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
 		return -errno;
@@ -73,7 +74,7 @@ int caps_change_user(uid_t uid, gid_t gid)
 
 	if (prctl(PR_GET_PDEATHSIG, &death_signal) < 0 || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
 		return -errno;
-	r = set_ids(uid, gid);
+	r = change_user_and_groups(uid, gid);
 	(void)prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
 	/* Changing the user clears the signal; the parent may have ended meanwhile. */
 	if (death_signal > 0) {

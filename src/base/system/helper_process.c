@@ -15,7 +15,7 @@
 #include "base/system/sanitizer.h"
 #include "base/system/sock_io.h"
 
-static void close_from_to(unsigned first, unsigned last)
+static void close_fd_range(unsigned first, unsigned last)
 {
 	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
 		return;
@@ -30,9 +30,9 @@ static void close_all_but(int fd, int keep_fd)
 {
 	int low = keep_fd < 0 ? fd : MIN(fd, keep_fd), high = MAX(fd, keep_fd);
 
-	close_from_to(STDERR_FILENO + 1, (unsigned)low - 1);
-	close_from_to((unsigned)low + 1, (unsigned)high - 1);
-	close_from_to((unsigned)high + 1, UINT_MAX);
+	close_fd_range(STDERR_FILENO + 1, (unsigned)low - 1);
+	close_fd_range((unsigned)low + 1, (unsigned)high - 1);
+	close_fd_range((unsigned)high + 1, UINT_MAX);
 }
 
 int helper_process_start(const char *name, void (*run)(int fd, void *ctx), void *ctx, int keep_fd,

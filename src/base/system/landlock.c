@@ -31,14 +31,14 @@
 	 LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |                             \
 	 LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER)
 
-static long abi_version(void)
+static long landlock_abi_version(void)
 {
 	return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 }
 
 bool landlock_is_there(void)
 {
-	return abi_version() > 0;
+	return landlock_abi_version() > 0;
 }
 
 /* Returns the rights that a kernel with this ABI version supports. */
@@ -74,7 +74,7 @@ static int landlock_restrict_to(const struct landlock_path *paths, size_t n, uin
 {
 	struct landlock_ruleset_attr attr = {0};
 	_cleanup_(closep) int rules = -1;
-	long abi = abi_version();
+	long abi = landlock_abi_version();
 	int r = 0;
 
 	if (abi <= 0) /* negative also where a container's filter forbids the call */

@@ -202,7 +202,8 @@ static bool read_escape(struct parser *s, unsigned *ret_byte)
 
 /* Reads one item in brackets. Adds a class to set and sets *ret_single to false; or sets it to true
  * and returns the byte in *ret_byte. */
-static bool read_item(struct parser *s, struct regex_set *set, bool *ret_single, unsigned *ret_byte)
+static bool read_bracket_item(struct parser *s, struct regex_set *set, bool *ret_single,
+			      unsigned *ret_byte)
 {
 	char c = *s->p++;
 
@@ -234,7 +235,7 @@ static bool read_range(struct parser *s, struct regex_set *set)
 	unsigned first, last;
 	bool single;
 
-	if (!read_item(s, set, &single, &first))
+	if (!read_bracket_item(s, set, &single, &first))
 		return false;
 	if (!single)
 		return true;
@@ -243,7 +244,7 @@ static bool read_range(struct parser *s, struct regex_set *set)
 		return true;
 	}
 	s->p++;
-	if (!read_item(s, set, &single, &last))
+	if (!read_bracket_item(s, set, &single, &last))
 		return false;
 	if (!single || last < first)
 		return regex_compile_refuse(s, "a range in brackets is a-b with a <= b");
@@ -298,7 +299,7 @@ static bool read_group(struct parser *s)
 	return !captures || emit_op(s, REGEX_SAVE, (int)(2 * group + 1), 0);
 }
 
-static bool read_dot(struct parser *s)
+static bool read_any_character(struct parser *s)
 {
 	struct regex_set set = {0};
 
@@ -338,7 +339,7 @@ static bool read_atom(struct parser *s, bool *ret_is_edge)
 	case '[':
 		return read_brackets(s);
 	case '.':
-		return read_dot(s);
+		return read_any_character(s);
 	case '^':
 		return emit_op(s, REGEX_BEGIN, 0, 0);
 	case '$':
@@ -445,7 +446,7 @@ static bool repeat_atom(struct parser *s, unsigned at, const struct repetition *
 
 /* ---- the expression ---- */
 
-static bool read_piece(struct parser *s)
+static bool read_atom_with_repetition(struct parser *s)
 {
 	unsigned at = s->re->n_ops;
 	bool is_edge, repeats;
@@ -463,7 +464,7 @@ static bool read_piece(struct parser *s)
 static bool read_sequence(struct parser *s)
 {
 	while (*s->p && *s->p != '|' && *s->p != ')')
-		if (!read_piece(s))
+		if (!read_atom_with_repetition(s))
 			return false;
 	return true;
 }

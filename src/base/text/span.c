@@ -59,7 +59,7 @@ bool span_split(struct span line, struct span *ret_key, struct span *ret_value)
 	return true;
 }
 
-static int digit_of(char c)
+static int value_of_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -82,7 +82,7 @@ bool span_number(struct span s, uint32_t *ret_v)
 	if (s.len == 0)
 		return false;
 	for (size_t i = 0; i < s.len; i++) {
-		unsigned digit = (unsigned)digit_of(s.p[i]);
+		unsigned digit = (unsigned)value_of_hex_digit(s.p[i]);
 
 		if (digit >= base)
 			return false;

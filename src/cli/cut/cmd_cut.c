@@ -210,8 +210,8 @@ static int64_t time_after_start(const struct cut_overview *v, int64_t ns)
 	return __builtin_add_overflow(v->start, ns, &ts) ? INT64_MAX : ts;
 }
 
-static int make_plan(const struct cut_options *o, const struct cut_overview *v, struct plan *ret,
-		     struct err_text *e)
+static int plan_parts(const struct cut_options *o, const struct cut_overview *v, struct plan *ret,
+		      struct err_text *e)
 {
 	*ret = (struct plan){.o = o, .start = v->start, .end = v->end};
 	if (o->is_split)
@@ -264,7 +264,7 @@ static bool find_part_range(void *ctx, int64_t ts, struct cut_range *ret, uint64
 	return plan_range(&out->plan, ts, ret, ret_number);
 }
 
-static int open_part(void *ctx, uint64_t number)
+static int open_file_of_part(void *ctx, uint64_t number)
 {
 	struct outputs *out = ctx;
 	struct out_file *f;
@@ -357,7 +357,7 @@ static int write_parts(const struct trace_bytes_map *in, struct cut_overview *v,
 {
 	const struct cut_parts_config config = {
 		.range_of = find_part_range,
-		.open = open_part,
+		.open = open_file_of_part,
 		.write = cut_write_packet,
 		.ctx = out,
 	};
@@ -395,7 +395,7 @@ static int cut_run(const struct cut_options *o, struct err_text *e)
 	else if (cut_overview_refusal(v))
 		r = err_set(e, -EINVAL, "cannot cut %s: %s", o->file, cut_overview_refusal(v));
 	if (r == 0)
-		r = make_plan(o, v, &out.plan, e);
+		r = plan_parts(o, v, &out.plan, e);
 	if (r == 0)
 		r = write_parts(&in, v, &out);
 	cut_overview_deinit(v);

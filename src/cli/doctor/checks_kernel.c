@@ -321,7 +321,7 @@ static const struct option {
 #define CONFIG_MAX_LINE 1024
 
 /* Opens the kernel's own list of its options. gzopen(3) reads plain files too. */
-static gzFile open_config(const struct doctor_machine *m)
+static gzFile open_kernel_config(const struct doctor_machine *m)
 {
 	char path[512], release[128];
 	gzFile config;
@@ -347,7 +347,8 @@ static void checks_kernel_read_config(gzFile config, bool has[static ARRAY_SIZE(
 	}
 }
 
-static bool has_file(const struct doctor_machine *m, const struct option *o, const char *tracefs)
+static bool has_file_of_option(const struct doctor_machine *m, const struct option *o,
+			       const char *tracefs)
 {
 	const char *root = o->root == IN_TRACEFS ? tracefs : o->root == IN_PROC ? m->proc : m->sys;
 	char path[512];
@@ -357,17 +358,18 @@ static bool has_file(const struct doctor_machine *m, const struct option *o, con
 
 /* Finds out which options the kernel has: by their files, which are the truth, else by its config.
  * Returns false if neither can be read. */
-static bool find_options(const struct doctor_machine *m, bool has[static ARRAY_SIZE(options)])
+static bool find_kernel_options(const struct doctor_machine *m,
+				bool has[static ARRAY_SIZE(options)])
 {
 	const char *tracefs = doctor_tracefs_root(m);
 	bool sees = tracefs && access(tracefs, R_OK | X_OK) == 0;
-	gzFile config = sees ? NULL : open_config(m);
+	gzFile config = sees ? NULL : open_kernel_config(m);
 
 	if (config)
 		checks_kernel_read_config(config, has);
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
 		if (options[i].root != IN_TRACEFS || sees)
-			has[i] = has_file(m, &options[i], tracefs);
+			has[i] = has_file_of_option(m, &options[i], tracefs);
 	if (config)
 		gzclose(config);
 	return sees || config;
@@ -378,7 +380,7 @@ void check_options(struct doctor_machine *m, struct doctor_finding *f)
 	bool has[ARRAY_SIZE(options)] = {false};
 	struct strbuf missing = {0};
 
-	if (!find_options(m, has)) {
+	if (!find_kernel_options(m, has)) {
 		doctor_set_finding(
 			f, DOCTOR_NOTE,
 			"unknown: this user can read neither tracefs nor the kernel's config");

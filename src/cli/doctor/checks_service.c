@@ -20,7 +20,7 @@
 /* ---- the service ---- */
 
 /* Notes which producer offers the events of the kernel. */
-static void note_producers(struct doctor_machine *m, const Pb__TracingServiceState *s)
+static void note_ftrace_producer(struct doctor_machine *m, const Pb__TracingServiceState *s)
 {
 	for (size_t i = 0; i < s->n_data_sources; i++) {
 		const Pb__TracingServiceState__DataSource *d = s->data_sources[i];
@@ -41,7 +41,7 @@ static void report_service(struct doctor_machine *m, const char *address,
 	const char *version = s->tracing_service_version;
 
 	m->service = DOCTOR_SERVICE_USABLE;
-	note_producers(m, s);
+	note_ftrace_producer(m, s);
 	doctor_set_finding(f, DOCTOR_OK, "%.80s listens on %s; this user may record with it",
 			   version ? version : "a tracing service", address);
 }

@@ -194,7 +194,7 @@ static void doctor_put_text(const char *name, const struct doctor_finding *f, st
 		strbuf_printf(out, "%-17s run: %s\n", "", f->remedy.text);
 }
 
-static void put_member(const char *name, const char *text, struct strbuf *out)
+static void put_json_member(const char *name, const char *text, struct strbuf *out)
 {
 	strbuf_printf(out, "%s\"%s\":", out->s[out->len - 1] == '{' ? "" : ",", name);
 	strbuf_put_json(out, text);
@@ -203,11 +203,11 @@ static void put_member(const char *name, const char *text, struct strbuf *out)
 static void doctor_put_json(const char *name, const struct doctor_finding *f, struct strbuf *out)
 {
 	strbuf_puts(out, out->s[out->len - 1] == '[' ? "{" : ",{");
-	put_member("check", name, out);
-	put_member("verdict", verdicts[f->verdict], out);
-	put_member("text", f->text.text, out);
+	put_json_member("check", name, out);
+	put_json_member("verdict", verdicts[f->verdict], out);
+	put_json_member("text", f->text.text, out);
 	if (f->remedy.text[0])
-		put_member("remedy", f->remedy.text, out);
+		put_json_member("remedy", f->remedy.text, out);
 	strbuf_putc(out, '}');
 }
 

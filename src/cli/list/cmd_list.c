@@ -106,7 +106,7 @@ static const char describe_usage[] =
 	"\n"
 	"Exit codes: 0 success, 1 nothing has this name, 2 usage error.\n";
 
-static const struct list_kind *find_kind(const char *name)
+static const struct list_kind *find_list_kind(const char *name)
 {
 	for (const struct list_kind *k = list_kinds; k->name; k++)
 		if (!strcmp(k->name, name) || !strcmp(k->names, name))
@@ -141,7 +141,7 @@ static int list_finish(struct list *l, int code)
 
 /* ---- list ---- */
 
-static void put_kinds(struct list *l)
+static void list_names_of_kinds(struct list *l)
 {
 	for (const struct list_kind *k = list_kinds; k->name; k++)
 		list_out_item(&l->out, "kind", k->names, k->help);
@@ -240,12 +240,12 @@ int cmd_list(int argc, char **argv)
 		return code;
 	if (list_init(&l, &o))
 		return EXIT_FAILED;
-	kind = o.n_words ? find_kind(o.words[0]) : NULL;
+	kind = o.n_words ? find_list_kind(o.words[0]) : NULL;
 	l.detail = o.fields ? LIST_ALL : kind ? LIST_CONTENTS : LIST_NAMES;
 	l.out.with_kind = o.n_words && !kind;
 	code = EXIT_GOOD;
 	if (!o.n_words)
-		put_kinds(&l);
+		list_names_of_kinds(&l);
 	else if (kind)
 		code = list_kind(&l, kind, o.words + 1, o.n_words - 1);
 	else

@@ -55,7 +55,7 @@ static void list_events_put_field(struct list_out *out, char *declaration)
 	list_out_field(out, name + 1, declaration, NULL);
 }
 
-static void put_format(struct list_out *out, char *text)
+static void put_fields_of_format(struct list_out *out, char *text)
 {
 	char *line, *next, *print = NULL;
 
@@ -73,7 +73,7 @@ static void put_format(struct list_out *out, char *text)
 	list_out_value(out, "print", print);
 }
 
-static void put_details(struct list *l, const char *event)
+static void put_details_of_event(struct list *l, const char *event)
 {
 	struct strbuf text = {0};
 	char path[512];
@@ -81,7 +81,7 @@ static void put_details(struct list *l, const char *event)
 
 	if (n > 0 && (size_t)n < sizeof(path) && !fs_read_file(path, FORMAT_MAX_BYTES, &text) &&
 	    text.s)
-		put_format(&l->out, text.s);
+		put_fields_of_format(&l->out, text.s);
 	strbuf_deinit(&text);
 }
 
@@ -98,7 +98,7 @@ static void put_event(struct list *l, const char *event)
 		*slash = ':';
 	list_out_item(&l->out, "event", name, NULL);
 	if (l->detail == LIST_ALL)
-		put_details(l, event);
+		put_details_of_event(l, event);
 	snprintf(example, sizeof(example), "sonda record %s", name);
 	if (l->exact)
 		list_out_value(&l->out, "example", example);

@@ -46,7 +46,7 @@ static size_t put_column(struct strbuf *out, const char *name, size_t indent, si
 	return indent + len + blanks;
 }
 
-static void put_key(struct list_out *o, const char *key)
+static void put_key_of_value(struct list_out *o, const char *key)
 {
 	if (o->json) {
 		strbuf_putc(&o->text, ',');
@@ -93,7 +93,7 @@ void list_out_value(struct list_out *o, const char *key, const char *value)
 {
 	if (!value || !*value)
 		return;
-	put_key(o, key);
+	put_key_of_value(o, key);
 	if (o->json)
 		strbuf_put_json(&o->text, value);
 	else
@@ -106,7 +106,7 @@ void list_out_values(struct list_out *o, const char *key, const char *const *val
 
 	if (!n)
 		return;
-	put_key(o, key);
+	put_key_of_value(o, key);
 	for (size_t i = 0; i < n && o->json; i++) {
 		strbuf_putc(&o->text, i ? ',' : '[');
 		strbuf_put_json(&o->text, values[i]);
@@ -136,7 +136,7 @@ void list_out_fields(struct list_out *o, const char *key)
 	o->n_fields = 0;
 	if (!o->json)
 		return;
-	put_key(o, key);
+	put_key_of_value(o, key);
 	strbuf_putc(&o->text, '[');
 }
 

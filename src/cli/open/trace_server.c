@@ -42,7 +42,7 @@ struct trace_server {
 /* ---- the client ---- */
 
 /* Finds the user at the other end. Returns 0, or an error as trace_server_find_user(). */
-static int user_of(struct evhttp_request *req, uid_t *ret_uid)
+static int user_of_request(struct evhttp_request *req, uid_t *ret_uid)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(req);
 	int fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
@@ -58,7 +58,7 @@ static int user_of(struct evhttp_request *req, uid_t *ret_uid)
 static bool is_user_allowed(struct trace_server *s, struct evhttp_request *req)
 {
 	uid_t uid;
-	int r = user_of(req, &uid);
+	int r = user_of_request(req, &uid);
 
 	for (size_t i = 0; r == 0 && i < s->config.n_users; i++)
 		if (s->config.users[i] == uid)
@@ -95,7 +95,7 @@ static bool is_origin_allowed(const struct trace_server *s, const struct evkeyva
 	return !site || !strcmp(site, "none") || !strcmp(site, "same-origin");
 }
 
-static bool is_allowed(struct trace_server *s, struct evhttp_request *req)
+static bool request_is_allowed(struct trace_server *s, struct evhttp_request *req)
 {
 	const struct evkeyvalq *headers = evhttp_request_get_input_headers(req);
 	const char *host = evhttp_find_header(headers, "Host");
@@ -137,7 +137,7 @@ static void answer_options(struct evhttp_request *req)
 	evhttp_send_reply(req, NO_CONTENT, NULL, NULL);
 }
 
-static void on_sent(struct evhttp_request *req, void *ctx)
+static void on_file_sent(struct evhttp_request *req, void *ctx)
 {
 	struct trace_server *s = ctx;
 
@@ -178,7 +178,7 @@ static void answer_file(struct trace_server *s, struct evhttp_request *req)
 	evhttp_add_header(out, "Content-Type", "application/octet-stream");
 	evhttp_add_header(out, "Accept-Ranges", "none");
 	if (is_get)
-		evhttp_request_set_on_complete_cb(req, on_sent, s);
+		evhttp_request_set_on_complete_cb(req, on_file_sent, s);
 	evhttp_send_reply(req, HTTP_OK, NULL, NULL);
 }
 
@@ -188,7 +188,7 @@ static void on_request(struct evhttp_request *req, void *ctx)
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
 	const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
 
-	if (!is_allowed(s, req)) {
+	if (!request_is_allowed(s, req)) {
 		evhttp_send_error(req, FORBIDDEN, "Forbidden");
 		return;
 	}

@@ -88,7 +88,7 @@ static int perfetto_open_output(struct perfetto *p)
 	return 1;
 }
 
-static bool has_path(const Pb__TraceConfig *c)
+static bool config_has_output_path(const Pb__TraceConfig *c)
 {
 	return c && c->output_path && *c->output_path;
 }
@@ -98,17 +98,17 @@ static int check_output(const struct perfetto *p)
 {
 	const struct perfetto_options *o = &p->o;
 
-	if (has_path(p->config) && o->out)
+	if (config_has_output_path(p->config) && o->out)
 		return perfetto_fail(
 			"Can't pass --out or --upload if output_path is set in the trace config");
-	if (has_path(p->config) && fs_exists(p->config->output_path)) {
+	if (config_has_output_path(p->config) && fs_exists(p->config->output_path)) {
 		perfetto_say(
 			"The output_path must not exist, the service cannot overwrite existing "
 			"files for security reasons. Remove %s or use a different path.",
 			p->config->output_path);
 		return 1;
 	}
-	if (!o->out && !has_path(p->config))
+	if (!o->out && !config_has_output_path(p->config))
 		return perfetto_fail("Either --out or --upload is required");
 	if (o->detach && !(p->config && p->config->write_into_file))
 		return perfetto_fail(
@@ -243,7 +243,7 @@ static int perfetto_end_session(struct perfetto *p, const Pb__TraceConfig *confi
 }
 
 /* Tells the process that waits whether all data sources have started. */
-static void notify_start(struct perfetto *p)
+static void notify_waiting_process(struct perfetto *p)
 {
 	struct err_text e;
 	int r;
@@ -273,7 +273,7 @@ static void on_clone_trigger(void *ctx, const Pb__ObservableEvents__CloneTrigger
 }
 
 /* Waits for the random time of cmd_trace_start_delay. */
-static void delay_start(const Pb__TraceConfig *c)
+static void wait_for_random_delay(const Pb__TraceConfig *c)
 {
 	const Pb__TraceConfig__CmdTraceStartDelay *d = c->cmd_trace_start_delay;
 	uint32_t n = 0, ms;
@@ -308,7 +308,7 @@ static int run_session(struct perfetto *p)
 	uint64_t ms;
 	int code, fd = p->config->write_into_file && p->file ? trace_file_fd(p->file) : -1;
 
-	delay_start(p->config);
+	wait_for_random_delay(p->config);
 	code = perfetto_connect(&p->client);
 	if (code >= 0)
 		return code;
@@ -332,7 +332,7 @@ static int run_session(struct perfetto *p)
 	}
 	if (fd >= 0 && trace_file_name_now(p->file, &e))
 		return perfetto_fail(e.text);
-	notify_start(p);
+	notify_waiting_process(p);
 	return perfetto_end_session(p, p->config, false);
 }
 

@@ -466,7 +466,7 @@ static void put_ftrace(const struct perfetto_options *o, struct strbuf *b)
 }
 
 /* Appends the data sources of the words that have one of their own. */
-static void put_words(const struct perfetto_options *o, struct strbuf *b)
+static void put_sources_of_words(const struct perfetto_options *o, struct strbuf *b)
 {
 	for (size_t i = 0; i < o->words.n; i++) {
 		const char *word = o->words.names[i];
@@ -504,7 +504,7 @@ static bool put_shorthand_config(const struct perfetto_options *o, struct strbuf
 	strbuf_puts(b,
 		    "data_sources { config { name: \"linux.process_stats\" target_buffer: 0 } }\n"
 		    "data_sources { config { name: \"linux.system_info\" target_buffer: 0 } }\n");
-	put_words(o, b);
+	put_sources_of_words(o, b);
 	return true;
 }
 
@@ -520,7 +520,8 @@ static int64_t random_number(void)
 }
 
 /* Appends, as the text of a config, what the command line adds to c. */
-static void put_extras(const struct perfetto_options *o, const Pb__TraceConfig *c, struct strbuf *b)
+static void put_extra_config(const struct perfetto_options *o, const Pb__TraceConfig *c,
+			     struct strbuf *b)
 {
 	if (!c->trace_uuid_msb && !c->trace_uuid_lsb)
 		strbuf_printf(b, "trace_uuid_msb: %" PRId64 " trace_uuid_lsb: %" PRId64 "\n",
@@ -562,7 +563,7 @@ static int perfetto_config_add_extras(const struct perfetto_options *o, Pb__Trac
 	char *to;
 	int r;
 
-	put_extras(o, *config, &text);
+	put_extra_config(o, *config, &text);
 	r = text.failed ? -ENOMEM
 			: trace_config_load("extras", text.s, text.len, TRACE_CONFIG_TEXT, &errors,
 					    &extras);

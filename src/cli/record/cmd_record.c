@@ -110,7 +110,7 @@ static int record_set_threads(struct record_command *c, struct err_text *e)
 #define EVENTS_LISTED 20 /* number of missing events that are listed */
 
 /* Prints the first lines, and the number of the others. */
-static void print_first(struct record_command *c, struct strbuf *lines)
+static void print_first_lines(struct record_command *c, struct strbuf *lines)
 {
 	size_t n = 0;
 
@@ -135,7 +135,7 @@ static int check_events(struct record_command *c)
 	}
 	if (!c->events.n || !missing_events_write_if_all(c->config, &c->events, &lines))
 		return EXIT_GOOD;
-	print_first(c, &lines);
+	print_first_lines(c, &lines);
 	console_error(&c->console, "nothing to record: none of the named events exists");
 	strbuf_deinit(&lines);
 	return c->options.config ? EXIT_FAILED : EXIT_USAGE;
@@ -410,7 +410,7 @@ static int prepare_output(struct record_command *c)
 
 /* Returns true if the kernel has every event of the config. Then its list of events, which takes a
  * third of the CPU time of a short recording, is not needed. */
-static bool has_all_events(const Pb__TraceConfig *config, const char *root)
+static bool kernel_has_all_events(const Pb__TraceConfig *config, const char *root)
 {
 	for (size_t i = 0; config && i < config->n_data_sources; i++) {
 		const Pb__DataSourceConfig *d = config->data_sources[i]->config;
@@ -443,7 +443,8 @@ static int record_prepare(struct record_command *c)
 	c->is_local = family == SOCK_FAMILY_UNIX_PATH || family == SOCK_FAMILY_UNIX_ABSTRACT;
 	c->tracefs_root = c->is_local ? root : NULL;
 	code = c->options.config ? config_from_file(c) : EXIT_GOOD;
-	if (!code && c->tracefs_root && (c->options.words.n || !has_all_events(c->config, root)))
+	if (!code && c->tracefs_root &&
+	    (c->options.words.n || !kernel_has_all_events(c->config, root)))
 		tracefs_events_load(root, &c->events);
 	if (!code)
 		code = config_from_words(c);

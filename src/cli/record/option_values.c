@@ -35,7 +35,7 @@ int option_parse_duration(const char *option, const char *text, uint32_t *ret_ms
 	return 0;
 }
 
-static bool lacks_unit(const char *text)
+static bool number_lacks_unit(const char *text)
 {
 	return !text[strspn(text, "0123456789.")];
 }
@@ -62,7 +62,7 @@ int option_parse_size(const char *option, const char *text, uint32_t *ret_kb, st
 	if (!kb)
 		return err_set(e, -EINVAL, "%s %.80s: the size of a buffer must not be 0", option,
 			       text);
-	if (lacks_unit(text))
+	if (number_lacks_unit(text))
 		return refuse_unit(option, text, e);
 	*ret_kb = kb;
 	return 0;
@@ -80,7 +80,7 @@ int option_parse_file_size(const char *option, const char *text, uint64_t *ret_b
 	if (r || !kb)
 		return err_set(e, -EINVAL, "%s %.80s: not a size; examples: 64mb, 2gb", option,
 			       text);
-	if (lacks_unit(text))
+	if (number_lacks_unit(text))
 		return refuse_unit(option, text, e);
 	*ret_bytes = (uint64_t)kb << 10;
 	return 0;
@@ -280,7 +280,7 @@ int cpu_list_add(struct cpu_list *l, const char *text)
 }
 
 /* Reads the CPUs that were present at boot; they may be offline now. */
-static int read_present(const char *sys_root, struct strbuf *text, struct cpu_list *ret)
+static int read_present_cpus(const char *sys_root, struct strbuf *text, struct cpu_list *ret)
 {
 	char path[PATH_MAX];
 	int r;
@@ -301,7 +301,7 @@ int cpu_list_check(const struct cpu_list *l, const char *sys_root, struct err_te
 	struct strbuf text = {0};
 	int r = 0;
 
-	if (read_present(sys_root, &text, &present)) {
+	if (read_present_cpus(sys_root, &text, &present)) {
 		strbuf_deinit(&text);
 		return 0;
 	}

@@ -121,7 +121,7 @@ static int make_dir_in(struct private_daemons *p, const char *parent)
 	return 0;
 }
 
-static int make_dir(struct private_daemons *p, struct err_text *e)
+static int make_private_folder(struct private_daemons *p, struct err_text *e)
 {
 	const char *tmp = getenv("TMPDIR");
 	int r = -ENOENT;
@@ -136,7 +136,7 @@ static int make_dir(struct private_daemons *p, struct err_text *e)
 	return 0;
 }
 
-static void remove_dir(struct private_daemons *p)
+static void remove_private_folder(struct private_daemons *p)
 {
 	if (!p->dir[0])
 		return;
@@ -483,7 +483,7 @@ int private_daemons_start(struct event_base *loop, const char *output_path,
 	if (!p->deadline || !p->child_event || event_add(p->child_event, NULL))
 		r = err_set(e, -ENOMEM, "no memory");
 	else
-		r = make_dir(p, e);
+		r = make_private_folder(p, e);
 	if (!r)
 		r = daemon_start(p, &p->service, SERVICE_NAME, output_dir, "TRACED_NOTIFY_FD", e);
 	if (r) {
@@ -506,7 +506,7 @@ uint64_t private_daemons_free(struct private_daemons *p)
 	cpu_ns = daemon_cpu_ns(&p->producer) + daemon_cpu_ns(&p->service);
 	event_freep(&p->child_event);
 	event_freep(&p->deadline);
-	remove_dir(p);
+	remove_private_folder(p);
 	free(p);
 	return cpu_ns;
 }

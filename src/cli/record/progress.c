@@ -45,7 +45,7 @@ struct ring_totals {
  *	read events: 13         consumed
  */
 
-static uint64_t number_after(const char *text, const char *name)
+static uint64_t number_after_name(const char *text, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -73,12 +73,13 @@ static int progress_read_cpu(void *ctx, const char *name, unsigned char d_type)
 	strbuf_printf(&path, "%s/%s/stats", reading->dir, name);
 	r = path.failed ? -ENOMEM : fs_read_file(path.s, MAX_STATS_BYTES, &text);
 	if (!r && text.s) {
-		lost = number_after(text.s, "overrun") + number_after(text.s, "commit overrun") +
-		       number_after(text.s, "dropped events");
+		lost = number_after_name(text.s, "overrun") +
+		       number_after_name(text.s, "commit overrun") +
+		       number_after_name(text.s, "dropped events");
 		t->lost += lost;
-		t->fullest = MAX(t->fullest, number_after(text.s, "bytes"));
-		t->events += lost + number_after(text.s, "entries") +
-			     number_after(text.s, "read events");
+		t->fullest = MAX(t->fullest, number_after_name(text.s, "bytes"));
+		t->events += lost + number_after_name(text.s, "entries") +
+			     number_after_name(text.s, "read events");
 	}
 	strbuf_deinit(&path);
 	strbuf_deinit(&text);
@@ -247,8 +248,8 @@ static unsigned sufficient_size_mb(uint64_t bytes, uint64_t elapsed_ms, uint64_t
 	return mb;
 }
 
-static bool note_buffer(struct recording_progress *p, const Pb__TraceConfig *config,
-			const Pb__TraceStats *stats, uint64_t elapsed_ms, struct strbuf *note)
+static bool note_full_buffer(struct recording_progress *p, const Pb__TraceConfig *config,
+			     const Pb__TraceStats *stats, uint64_t elapsed_ms, struct strbuf *note)
 {
 	for (size_t i = 0; i < stats->n_buffer_stats && !p->reported_buffer; i++) {
 		const Pb__TraceStats__BufferStats *b = stats->buffer_stats[i];
@@ -285,8 +286,8 @@ static void read_ring_size(struct recording_progress *p)
 }
 
 /* Appends that the rings lose events, once. */
-static bool note_rings(struct recording_progress *p, const struct recording_setup *setup,
-		       struct strbuf *note)
+static bool note_losses_of_rings(struct recording_progress *p, const struct recording_setup *setup,
+				 struct strbuf *note)
 {
 	const struct record_facts facts = {.from_words = setup->from_words};
 	struct ring_totals rings;
@@ -308,7 +309,8 @@ bool recording_progress_put_warning(struct recording_progress *p,
 				    const Pb__TraceStats *stats, uint64_t elapsed_ms,
 				    struct strbuf *note)
 {
-	return note_rings(p, setup, note) || note_buffer(p, setup->config, stats, elapsed_ms, note);
+	return note_losses_of_rings(p, setup, note) ||
+	       note_full_buffer(p, setup->config, stats, elapsed_ms, note);
 }
 
 void recording_progress_note_stats(struct recording_progress *p, const char *tracefs_root,

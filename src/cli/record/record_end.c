@@ -47,7 +47,7 @@ struct evidence {
 	const char *lines; /* record_put_missing() */
 };
 
-static bool has_line(const struct evidence *e, const char *part)
+static bool evidence_has(const struct evidence *e, const char *part)
 {
 	return strstr(e->lines, part);
 }
@@ -59,33 +59,33 @@ static bool lacks_anything(const struct evidence *e)
 
 static bool lacks_tracefs(const struct evidence *e)
 {
-	return has_line(e, "no tracefs");
+	return evidence_has(e, "no tracefs");
 }
 
 static bool lacks_symbols(const struct evidence *e)
 {
-	return has_line(e, "symbolize_ksyms");
+	return evidence_has(e, "symbolize_ksyms");
 }
 
 static bool lacks_samples(const struct evidence *e)
 {
-	return has_line(e, "linux.perf: perf_event_open");
+	return evidence_has(e, "linux.perf: perf_event_open");
 }
 
 static bool may_not_use_bpf(const struct evidence *e)
 {
 	return e->facts->scan->sources.uncounted.n &&
-	       (has_line(e, "no permission") || has_line(e, "bpf(2)"));
+	       (evidence_has(e, "no permission") || evidence_has(e, "bpf(2)"));
 }
 
 static bool lacks_types(const struct evidence *e)
 {
-	return e->facts->scan->sources.uncounted.n && has_line(e, "no BTF");
+	return e->facts->scan->sources.uncounted.n && evidence_has(e, "no BTF");
 }
 
 static bool lacks_permission(const struct evidence *e)
 {
-	return has_line(e, "Permission denied") || has_line(e, "not permitted");
+	return evidence_has(e, "Permission denied") || evidence_has(e, "not permitted");
 }
 
 static bool is_of_memory(const char *text)
@@ -96,7 +96,7 @@ static bool is_of_memory(const char *text)
 
 static bool lacks_memory(const struct evidence *e)
 {
-	return is_of_memory(e->lines) || has_line(e, "buffer_size_kb");
+	return is_of_memory(e->lines) || evidence_has(e, "buffer_size_kb");
 }
 
 static bool asks_for_journal(const struct evidence *e)
@@ -346,7 +346,7 @@ static int record_end_remove_file(struct record_command *c, int code)
  * Ends a recording of which everything was refused, or an option of the command line: nothing is
  * kept. Returns 0 if there is no such thing.
  */
-static int end_refused(struct record_command *c)
+static int end_refused_recording(struct record_command *c)
 {
 	const struct record_facts facts = collect_facts(c, false);
 	enum refused_options options = c->options.config
@@ -374,7 +374,7 @@ static int end_refused(struct record_command *c)
 
 /* Ends a recording whose trace the service has written; scans it for the summary. error: of the
  * recording; its message was already printed. */
-static int end_written(struct record_command *c, int error)
+static int end_written_recording(struct record_command *c, int error)
 {
 	_cleanup_(closep) int own = -1;
 	struct err_text why;
@@ -401,7 +401,7 @@ static int end_written(struct record_command *c, int error)
 		return record_end_remove_file(c, error ? EXIT_FAILED : report_empty_trace(c));
 	if (r == 0 && c->streams && !error && lacks_ftrace_events(c, &why))
 		return record_end_remove_file(c, fail_without_events(c, why.text));
-	code = r == 0 && c->streams && (!error || c->result.refused) ? end_refused(c) : 0;
+	code = r == 0 && c->streams && (!error || c->result.refused) ? end_refused_recording(c) : 0;
 	if (code)
 		return code;
 	if (c->passes_file && trace_file_save(c->file, &why)) {
@@ -423,7 +423,7 @@ static int end_written(struct record_command *c, int error)
 }
 
 /* Ends a recording of snapshots. error: of the recording; its message was already printed. */
-static int end_snapshots(struct record_command *c, int error)
+static int end_snapshot_recording(struct record_command *c, int error)
 {
 	const struct snapshot_log *log = &c->result.snapshots;
 	int code;
@@ -466,7 +466,7 @@ static int record_end_save(struct record_command *c, int error)
 		return record_end_remove_file(c, error ? EXIT_FAILED : report_empty_trace(c));
 	if (!is_cut && !error && lacks_ftrace_events(c, &why))
 		return record_end_remove_file(c, fail_without_events(c, why.text));
-	code = !is_cut && (!error || c->result.refused) ? end_refused(c) : 0;
+	code = !is_cut && (!error || c->result.refused) ? end_refused_recording(c) : 0;
 	if (code)
 		return code;
 	trace_readback_rescan(c->file, &c->result.scan);
@@ -522,7 +522,7 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 	    doctor_explain("memory", c->result.started_daemons, c->options.socket, NULL, &sentence))
 		console_error(&c->console, "%s", sentence.text);
 	if (c->snapshots) {
-		code = end_snapshots(c, error);
+		code = end_snapshot_recording(c, error);
 		return is_late ? EXIT_FAILED : code;
 	}
 	/* Without the command that could not be executed the trace is useless. */
@@ -541,7 +541,8 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 	}
 	if (!error && c->options.detach)
 		return print_detached(c);
-	code = c->config->write_into_file ? end_written(c, error) : record_end_save(c, error);
+	code = c->config->write_into_file ? end_written_recording(c, error)
+					  : record_end_save(c, error);
 	if (c->result.refused)
 		return code;
 	return error || is_late ? EXIT_FAILED : report_limit(c, code);

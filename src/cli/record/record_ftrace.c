@@ -311,7 +311,7 @@ int record_ftrace_find_probes(const struct record_options *o, Pb__FtraceConfig *
 	return r;
 }
 
-static int put_graph(const struct record_options *o, Pb__FtraceConfig *f)
+static int put_function_graph(const struct record_options *o, Pb__FtraceConfig *f)
 {
 	int r;
 
@@ -339,7 +339,7 @@ static bool wants_symbols(const struct record_options *o)
 
 /* ---- ring buffers ---- */
 
-static void set_number(protobuf_c_boolean *has, uint32_t *field, uint32_t number)
+static void set_number_if_given(protobuf_c_boolean *has, uint32_t *field, uint32_t number)
 {
 	if (!number)
 		return;
@@ -352,8 +352,8 @@ int record_ftrace_put_rings(const struct record_options *o, Pb__FtraceConfig *f)
 	struct strbuf mask = {0};
 	int r = 0;
 
-	set_number(&f->has_buffer_size_kb, &f->buffer_size_kb, o->ring_kb);
-	set_number(&f->has_subbuf_size_kb, &f->subbuf_size_kb, o->subbuf_kb);
+	set_number_if_given(&f->has_buffer_size_kb, &f->buffer_size_kb, o->ring_kb);
+	set_number_if_given(&f->has_subbuf_size_kb, &f->subbuf_size_kb, o->subbuf_kb);
 	if (o->has_clock) {
 		f->has_use_monotonic_raw_clock = o->mono_raw_clock;
 		f->use_monotonic_raw_clock = o->mono_raw_clock;
@@ -377,7 +377,7 @@ int record_ftrace_put_options(const struct record_options *o, const struct trace
 	if (!r)
 		r = put_probes(o, f, e);
 	if (!r)
-		r = put_graph(o, f);
+		r = put_function_graph(o, f);
 	if (wants_symbols(o))
 		f->has_symbolize_ksyms = f->symbolize_ksyms = true;
 	return r;

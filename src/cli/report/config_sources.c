@@ -101,8 +101,9 @@ static bool names_host(const Pb__TraceConfig__DataSource *s)
 	return uname(&u) < 0 || list_has_text(list, n, u.sysname);
 }
 
-static bool machine_passes(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *s,
-			   const Pb__TracingServiceState__Producer *p)
+static bool machine_filter_passes(const Pb__TraceConfig *config,
+				  const Pb__TraceConfig__DataSource *s,
+				  const Pb__TracingServiceState__Producer *p)
 {
 	bool remote = p->has_machine_id && p->machine_id;
 
@@ -129,7 +130,7 @@ static bool regex_passes(const char *pattern, const char *name)
 	return r != 0;
 }
 
-static bool name_passes(const Pb__TraceConfig__DataSource *s, const char *name)
+static bool producer_name_passes(const Pb__TraceConfig__DataSource *s, const char *name)
 {
 	if (!name || (s->n_producer_name_filter == 0 && s->n_producer_name_regex_filter == 0))
 		return true;
@@ -145,9 +146,9 @@ enum config_source_match config_sources_match(const Pb__TraceConfig *config,
 					      const Pb__TraceConfig__DataSource *source,
 					      const Pb__TracingServiceState__Producer *producer)
 {
-	if (!machine_passes(config, source, producer))
+	if (!machine_filter_passes(config, source, producer))
 		return SOURCE_OTHER_MACHINE;
-	return name_passes(source, producer->name) ? SOURCE_GIVEN : SOURCE_OTHER_PRODUCER;
+	return producer_name_passes(source, producer->name) ? SOURCE_GIVEN : SOURCE_OTHER_PRODUCER;
 }
 
 /* ---- data sources ---- */

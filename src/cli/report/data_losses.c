@@ -515,14 +515,15 @@ static void add_refused_by_service(const struct record_facts *f, const struct se
 
 /* Returns true if the departure is a loss. Programs that trace themselves disconnect normally; a
  * daemon does not. */
-static bool is_loss(const struct departure_stats *d)
+static bool departure_is_loss(const struct departure_stats *d)
 {
 	return str_starts(d->source, "linux.");
 }
 
 static bool same_departure(const struct departure_stats *a, const struct departure_stats *b)
 {
-	return is_loss(a) && is_loss(b) && a->pid == b->pid && !strcmp(a->producer, b->producer) &&
+	return departure_is_loss(a) && departure_is_loss(b) && a->pid == b->pid &&
+	       !strcmp(a->producer, b->producer) &&
 	       (a->gone_ns > b->gone_ns ? a->gone_ns - b->gone_ns : b->gone_ns - a->gone_ns) <
 		       SAME_MOMENT_NS;
 }
@@ -532,7 +533,7 @@ static bool is_first_departure(const struct service_stats *s, size_t i)
 	for (size_t k = 0; k < i; k++)
 		if (same_departure(&s->departures[k], &s->departures[i]))
 			return false;
-	return is_loss(&s->departures[i]);
+	return departure_is_loss(&s->departures[i]);
 }
 
 static void put_departure(const struct record_facts *f, const struct service_stats *s, size_t i,

@@ -15,7 +15,7 @@
 
 /* ---- values ---- */
 
-static void put_key(struct strbuf *b, const char *name)
+static void put_json_key(struct strbuf *b, const char *name)
 {
 	char last = b->len ? b->s[b->len - 1] : '{';
 
@@ -28,29 +28,29 @@ static void summary_json_put_text(struct strbuf *b, const char *name, const char
 {
 	if (!text)
 		return;
-	put_key(b, name);
+	put_json_key(b, name);
 	strbuf_put_json(b, text);
 }
 
 static void summary_json_put_number(struct strbuf *b, const char *name, uint64_t n)
 {
-	put_key(b, name);
+	put_json_key(b, name);
 	strbuf_printf(b, "%llu", (unsigned long long)n);
 }
 
 static void put_seconds(struct strbuf *b, const char *name, double s)
 {
-	put_key(b, name);
+	put_json_key(b, name);
 	strbuf_printf(b, "%.6f", isfinite(s) ? s : 0.0);
 }
 
 static void put_bool(struct strbuf *b, const char *name, bool value)
 {
-	put_key(b, name);
+	put_json_key(b, name);
 	strbuf_puts(b, value ? "true" : "false");
 }
 
-static void open_element(struct strbuf *b)
+static void open_json_element(struct strbuf *b)
 {
 	if (b->len && b->s[b->len - 1] != '[')
 		strbuf_putc(b, ',');
@@ -64,7 +64,7 @@ static void put_lines(struct strbuf *b, const char *name, const char *lines)
 	const char *end;
 	bool first = true;
 
-	put_key(b, name);
+	put_json_key(b, name);
 	strbuf_putc(b, '[');
 	for (; lines && *lines; lines = end + (*end == '\n')) {
 		end = strchrnul(lines, '\n');
@@ -91,7 +91,7 @@ static void put_groups(const struct trace_scan *s, struct strbuf *b)
 
 	if (event_counts_by_group(&s->ftrace.counts, &groups, &n))
 		return;
-	put_key(b, "event_groups");
+	put_json_key(b, "event_groups");
 	strbuf_putc(b, '{');
 	for (size_t i = 0; i < n; i++) {
 		strbuf_puts(b, i ? "," : "");
@@ -103,7 +103,7 @@ static void put_groups(const struct trace_scan *s, struct strbuf *b)
 
 static void put_samples(const struct sample_counts *c, struct strbuf *b)
 {
-	put_key(b, "samples");
+	put_json_key(b, "samples");
 	strbuf_putc(b, '{');
 	for (int i = 0; i < SAMPLES_KINDS; i++)
 		if (c->of[i])
@@ -115,10 +115,10 @@ static void put_probes(const struct ftrace_scan *s, struct strbuf *b)
 {
 	if (!s->n_probes)
 		return;
-	put_key(b, "probes");
+	put_json_key(b, "probes");
 	strbuf_putc(b, '[');
 	for (size_t i = 0; i < s->n_probes; i++) {
-		open_element(b);
+		open_json_element(b);
 		summary_json_put_text(b, "name", s->probes[i].name);
 		summary_json_put_number(b, "hits", s->probes[i].hits);
 		summary_json_put_number(b, "misses", s->probes[i].misses);
@@ -129,12 +129,12 @@ static void put_probes(const struct ftrace_scan *s, struct strbuf *b)
 
 static void summary_json_put_losses(const struct losses *l, struct strbuf *b)
 {
-	put_key(b, "losses");
+	put_json_key(b, "losses");
 	strbuf_putc(b, '[');
 	for (size_t i = 0; i < l->n; i++) {
 		const struct loss *one = &l->list[i];
 
-		open_element(b);
+		open_json_element(b);
 		summary_json_put_text(b, "place", one->place[0] ? one->place : NULL);
 		if (one->unit && one->count) {
 			summary_json_put_number(b, "count", one->count);
@@ -150,12 +150,12 @@ static void summary_json_put_losses(const struct losses *l, struct strbuf *b)
 static void put_holes(const struct trace_scan *s, struct strbuf *b)
 {
 	summary_json_put_number(b, "hole_count", s->ftrace.holes.total);
-	put_key(b, "holes");
+	put_json_key(b, "holes");
 	strbuf_putc(b, '[');
 	for (size_t i = 0; i < s->ftrace.holes.n; i++) {
 		const struct hole *h = &s->ftrace.holes.list[i];
 
-		open_element(b);
+		open_json_element(b);
 		summary_json_put_number(b, "cpu", h->cpu);
 		put_seconds(b, "from_s", record_seconds_at(s, h->from_ns));
 		put_seconds(b, "to_s", record_seconds_at(s, h->to_ns));
@@ -172,12 +172,12 @@ static void put_departures(const struct record_facts *f, struct strbuf *b)
 {
 	const struct service_stats *s = record_stats(f);
 
-	put_key(b, "departures");
+	put_json_key(b, "departures");
 	strbuf_putc(b, '[');
 	for (size_t i = 0; s && i < s->n_departures; i++) {
 		const struct departure_stats *d = &s->departures[i];
 
-		open_element(b);
+		open_json_element(b);
 		summary_json_put_text(b, "data_source", d->source);
 		summary_json_put_text(b, "producer", d->producer);
 		summary_json_put_number(b, "pid", (uint64_t)MAX(d->pid, 0));
@@ -242,12 +242,12 @@ static void put_contents(const struct record_facts *f, struct strbuf *b)
 		b->failed = true;
 		return;
 	}
-	put_key(b, "machines");
+	put_json_key(b, "machines");
 	strbuf_putc(b, '[');
 	for (size_t i = 0; i < f->contents->n_machines; i++) {
 		const struct content_machine *m = &f->contents->machines[i];
 
-		open_element(b);
+		open_json_element(b);
 		summary_json_put_number(b, "id", m->id);
 		summary_json_put_text(b, "system", m->system);
 		summary_json_put_text(b, "release", m->release);
@@ -256,20 +256,20 @@ static void put_contents(const struct record_facts *f, struct strbuf *b)
 		strbuf_putc(b, '}');
 	}
 	strbuf_putc(b, ']');
-	put_key(b, "data_sources");
+	put_json_key(b, "data_sources");
 	strbuf_putc(b, '[');
 	for (size_t i = 0; i < f->config->n_data_sources; i++) {
 		const Pb__DataSourceConfig *source = f->config->data_sources[i]->config;
 
-		open_element(b);
+		open_json_element(b);
 		summary_json_put_text(b, "name", source && source->name ? source->name : "");
 		strbuf_putc(b, '}');
 	}
 	strbuf_putc(b, ']');
-	put_key(b, "buffers");
+	put_json_key(b, "buffers");
 	strbuf_putc(b, '[');
 	for (size_t i = 0; i < f->config->n_buffers; i++) {
-		open_element(b);
+		open_json_element(b);
 		summary_json_put_number(b, "size", (uint64_t)f->config->buffers[i]->size_kb << 10);
 		if (s && i < s->n_buffers && !record_lacks_end(f)) {
 			summary_json_put_number(b, "bytes_written", s->buffers[i].bytes_written);
@@ -281,10 +281,10 @@ static void put_contents(const struct record_facts *f, struct strbuf *b)
 		strbuf_putc(b, '}');
 	}
 	strbuf_putc(b, ']');
-	put_key(b, "contents");
+	put_json_key(b, "contents");
 	strbuf_putc(b, '[');
 	for (size_t i = 0; i < n; i++) {
-		open_element(b);
+		open_json_element(b);
 		summary_json_put_text(b, "name", rows[i].name);
 		summary_json_put_number(b, "count", rows[i].count);
 		summary_json_put_number(b, "bytes", rows[i].bytes);

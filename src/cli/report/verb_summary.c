@@ -94,7 +94,7 @@ static void write_buffers(const struct service_stats *s, struct strbuf *out)
 	}
 }
 
-static void write_table(const struct contents *c, struct strbuf *out)
+static void write_table_of_contents(const struct contents *c, struct strbuf *out)
 {
 	struct content_row *rows;
 	size_t n;
@@ -126,7 +126,7 @@ static void trace_contents_write(const struct contents *c, const struct record_f
 	write_config(f->config, out);
 	if (!record_lacks_end(f)) /* otherwise the counters are those of an earlier time */
 		write_buffers(record_stats(f), out);
-	write_table(c, out);
+	write_table_of_contents(c, out);
 }
 
 /* ---- the summary ---- */
@@ -155,7 +155,7 @@ static const Pb__TraceConfig *verb_summary_config_of(struct verb_summary *s)
 
 /* Moves linux.ftrace, of which the trace has events, from the missing sources to the producers that
  * disconnected. */
-static void move_gone(struct verb_summary *s)
+static void move_gone_ftrace(struct verb_summary *s)
 {
 	static const char name[] = "the producer of linux.ftrace";
 	struct name_list *missing = &s->sources.missing;
@@ -219,7 +219,7 @@ int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *f
 	int code;
 
 	if (s->scan.ftrace.counts.total)
-		move_gone(s);
+		move_gone_ftrace(s);
 	stats = record_stats(&f);
 	f.end = s->end.text[0]		      ? s->end.text
 		: stats && *stats->end_reason ? stats->end_reason

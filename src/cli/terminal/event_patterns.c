@@ -85,8 +85,8 @@ static int event_patterns_add_preset(struct event_requests *ret, const struct pr
 }
 
 /* Returns true if word is a group and no event has that name; ret is then word, "/" and a star. */
-static bool is_group(const char *word, const struct tracefs_events *events,
-		     char ret[static TRACEFS_EVENTS_MAX_NAME + 2])
+static bool word_is_group(const char *word, const struct tracefs_events *events,
+			  char ret[static TRACEFS_EVENTS_MAX_NAME + 2])
 {
 	if (!events || !*word || strchr(word, '/') || event_patterns_is_pattern(word) ||
 	    tracefs_events_has(events, word))
@@ -102,7 +102,7 @@ bool event_pattern_is_known(const char *word, const struct tracefs_events *event
 
 	return (presets && presets_has(presets, word, strlen(word))) ||
 	       tracefs_events_has(events, word) ||
-	       (strlen(word) < TRACEFS_EVENTS_MAX_NAME && is_group(word, events, whole));
+	       (strlen(word) < TRACEFS_EVENTS_MAX_NAME && word_is_group(word, events, whole));
 }
 
 /* Reads one of the words between commas. */
@@ -127,7 +127,7 @@ static int parse_list_item(const char *word, size_t len, const struct tracefs_ev
 		*colon = '/';
 	if (!can_be_event(copy))
 		return err_set(e, -EINVAL, "'%.80s' is not a valid event name", word);
-	return add_request(ret, is_group(copy, events, whole) ? whole : copy);
+	return add_request(ret, word_is_group(copy, events, whole) ? whole : copy);
 }
 
 const char *event_pattern_next(const char **rest, size_t *ret_len)
@@ -279,8 +279,8 @@ static int exclude_request(struct selection *s, const char *request, size_t *n_e
 	return MIN(r, 0);
 }
 
-static int apply_word(struct selection *s, const char *word, struct event_requests *ret_idle,
-		      struct err_text *e)
+static int apply_word_to_selection(struct selection *s, const char *word,
+				   struct event_requests *ret_idle, struct err_text *e)
 {
 	struct event_requests requests = {0};
 	bool negative = event_pattern_is_negative(word);
@@ -387,7 +387,7 @@ int event_patterns_resolve(const char *const *words, size_t n, const struct trac
 
 		first_negative = !first_negative && negative ? words[i] : first_negative;
 		all_negative &= negative;
-		r = apply_word(&s, words[i], ret_idle, e);
+		r = apply_word_to_selection(&s, words[i], ret_idle, e);
 	}
 	/* Words that are presets without events are no error. */
 	if (!r && n && !s.n && (s.n_excluded || all_negative))

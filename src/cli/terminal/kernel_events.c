@@ -150,7 +150,7 @@ static int match_unlisted(void *ctx, const char *name, unsigned char d_type)
 
 /* Returns true if the event has a directory. available_events lacks events that are always
  * enabled. */
-static bool has_folder(const struct tracefs_events *t, const char *word)
+static bool event_has_folder(const struct tracefs_events *t, const char *word)
 {
 	struct unlisted u = {.pattern = word + strlen("ftrace/")};
 	char path[512];
@@ -170,7 +170,7 @@ bool tracefs_events_has(const struct tracefs_events *t, const char *word)
 	for (size_t i = 0; i < t->n; i++)
 		if (tracefs_event_matches(t->names[i], word))
 			return true;
-	return has_folder(t, word);
+	return event_has_folder(t, word);
 }
 
 /* ---- the nearest name ---- */
@@ -203,7 +203,7 @@ static const char *nearest_listed(const struct tracefs_events *t, const char *wo
 	return NULL;
 }
 
-static const char *nearest_known(const char *word, char buf[static TRACEFS_EVENTS_MAX_NAME])
+static const char *nearest_known_event(const char *word, char buf[static TRACEFS_EVENTS_MAX_NAME])
 {
 	const struct event_name *e;
 	struct str_nearest n;
@@ -270,7 +270,7 @@ const char *tracefs_events_nearest(const struct tracefs_events *t, const char *w
 	const char *found = t ? find_group(t, word, buf) : NULL;
 
 	if (!t)
-		return nearest_known(word, buf);
+		return nearest_known_event(word, buf);
 	if (!found)
 		found = nearest_listed(t, word);
 	return found ? found : nearest_group(t, word, buf);

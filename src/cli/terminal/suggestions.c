@@ -49,7 +49,7 @@ static bool is_wild(char c)
 }
 
 /* Returns the next part without wildcards; NULL after the last one. */
-static const char *next_part(const char **rest, size_t *ret_len)
+static const char *next_part_of_pattern(const char **rest, size_t *ret_len)
 {
 	const char *p = *rest;
 
@@ -62,7 +62,7 @@ static const char *next_part(const char **rest, size_t *ret_len)
 }
 
 /* Returns the length of n pieces between '_' at the start of name; 0 if it has fewer. */
-static size_t pieces_len(const char *name, size_t n)
+static size_t length_of_pieces(const char *name, size_t n)
 {
 	size_t len = strcspn(name, "_");
 
@@ -71,15 +71,15 @@ static size_t pieces_len(const char *name, size_t n)
 	return n ? 0 : len;
 }
 
-static void try_pieces(struct str_nearest *s, const char *event, size_t n,
-		       char best[static STR_NEAREST_SIZE])
+static void try_pieces_of_event(struct str_nearest *s, const char *event, size_t n,
+				char best[static STR_NEAREST_SIZE])
 {
 	const char *slash = strchr(event, '/');
 	char piece[TRACEFS_EVENTS_MAX_NAME];
 
 	for (const char *p = slash ? slash + 1 : event; p; p = strchr(p, '_')) {
 		p += *p == '_';
-		snprintf(piece, sizeof(piece), "%.*s", (int)pieces_len(p, n), p);
+		snprintf(piece, sizeof(piece), "%.*s", (int)length_of_pieces(p, n), p);
 		if (*piece)
 			str_nearest_try_copy(s, piece, best);
 	}
@@ -106,7 +106,7 @@ static bool replace_part(const struct tracefs_events *events, const char *patter
 		n += *p == '_';
 	str_nearest_init(&s, word);
 	for (size_t i = 0; i < events->n; i++)
-		try_pieces(&s, events->names[i], n, best);
+		try_pieces_of_event(&s, events->names[i], n, best);
 	nearest = str_nearest_get(&s);
 	if (!nearest || !strcmp(nearest, word))
 		return false;
@@ -121,7 +121,7 @@ static const char *suggest_pattern(const struct tracefs_events *events, const ch
 	const char *rest = pattern, *part;
 	size_t len;
 
-	while (events && (part = next_part(&rest, &len)))
+	while (events && (part = next_part_of_pattern(&rest, &len)))
 		if (replace_part(events, pattern, part, len, buf))
 			return buf;
 	return NULL;

@@ -41,7 +41,7 @@ static bool is_unknown_letter(int option, const char *letters, const struct opti
 }
 
 /* Returns true if text is one of these options: "-o", "-ofile", "--out" or "--out=file". */
-static bool is_option(const char *text, const char *letters, const struct option *long_options)
+static bool text_is_option(const char *text, const char *letters, const struct option *long_options)
 {
 	size_t len;
 
@@ -60,7 +60,7 @@ static bool is_option(const char *text, const char *letters, const struct option
 int option_refuse_swallowed(char *const *next, const char *value, const char *letters,
 			    const struct option *long_options, struct err_text *e)
 {
-	if (!value || value != next[-1] || !is_option(value, letters, long_options))
+	if (!value || value != next[-1] || !text_is_option(value, letters, long_options))
 		return 0;
 	return err_set(e, -EINVAL, "%.80s needs a value, but the option %.80s follows", next[-2],
 		       value);
@@ -190,7 +190,7 @@ static int verb_print_usage_error(const char *verb, const char *why)
 /* Finds the first argument in the usage that is neither an option nor in brackets, as "FILE" in
  * "usage: sonda info [OPTION]... FILE...". Returns its length and sets *ret to its start, or
  * returns 0 if there is none. */
-static size_t find_argument(const char *usage, const char **ret)
+static size_t find_argument_in_usage(const char *usage, const char **ret)
 {
 	size_t len;
 
@@ -214,7 +214,7 @@ static int verb_check(const char *verb, const char *usage, const struct verb_opt
 
 	if (o->n_words < min_words) {
 		const char *argument = "an argument";
-		size_t len = find_argument(usage, &argument);
+		size_t len = find_argument_in_usage(usage, &argument);
 
 		err_set(&e, 0, "%.*s is missing", len ? (int)len : 20, argument);
 		return verb_print_usage_error(verb, e.text);

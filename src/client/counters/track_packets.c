@@ -67,7 +67,7 @@ static void put_counter(struct pb_enc *e, const struct track_spec *s)
 	pb_enc_close(e);
 }
 
-static void put_kind(struct pb_enc *e, const struct track_spec *s)
+static void put_kind_of_track(struct pb_enc *e, const struct track_spec *s)
 {
 	if (s->kind == TRACK_PROCESS)
 		put_process(e, s);
@@ -104,7 +104,7 @@ void track_packet_descriptor(struct writer *w, uint64_t ns, const struct track_s
 	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_UUID, uuid);
 	if (parent_uuid)
 		pb_enc_u64(e, PB_TRACK_DESCRIPTOR_PARENT_UUID, parent_uuid);
-	put_kind(e, s);
+	put_kind_of_track(e, s);
 	if (s->rank)
 		pb_enc_i64(e, PB_TRACK_DESCRIPTOR_SIBLING_ORDER_RANK, s->rank);
 	if (s->description)
@@ -113,7 +113,7 @@ void track_packet_descriptor(struct writer *w, uint64_t ns, const struct track_s
 	writer_end(w);
 }
 
-static void put_first(struct pb_enc *e, uint64_t uuid, const struct track_value *v)
+static void put_first_value(struct pb_enc *e, uint64_t uuid, const struct track_value *v)
 {
 	pb_enc_u64(e, PB_TRACK_EVENT_TRACK_UUID, uuid);
 	if (v->is_double)
@@ -122,7 +122,7 @@ static void put_first(struct pb_enc *e, uint64_t uuid, const struct track_value 
 		pb_enc_i64(e, PB_TRACK_EVENT_COUNTER_VALUE, v->i);
 }
 
-static void put_extra(struct pb_enc *e, uint64_t uuid, const struct track_value *v)
+static void put_extra_value(struct pb_enc *e, uint64_t uuid, const struct track_value *v)
 {
 	if (v->is_double) {
 		pb_enc_u64(e, PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, uuid);
@@ -153,7 +153,7 @@ void track_packet_values(struct writer *w, const struct track_batch *b)
 		for (unsigned i = 0; i < b->n; i++) {
 			if (track_packets_is_zero(&b->values[i]) != zeros)
 				continue;
-			(n++ ? put_extra : put_first)(e, b->uuids[i], &b->values[i]);
+			(n++ ? put_extra_value : put_first_value)(e, b->uuids[i], &b->values[i]);
 		}
 	pb_enc_close(e);
 	writer_end(w);

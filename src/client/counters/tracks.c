@@ -270,7 +270,7 @@ void tracks_free(struct tracks *t)
 	free(t);
 }
 
-static struct track *find_track(const struct tracks *t, uint32_t handle)
+static struct track *track_of_handle(const struct tracks *t, uint32_t handle)
 {
 	if (handle == TRACK_ROOT || handle == TRACK_VOID)
 		return NULL;
@@ -345,7 +345,7 @@ static void advance_time(struct tracks *t, uint64_t alive_ns)
 uint32_t tracks_add(struct tracks *t, const struct track_spec *spec)
 {
 	bool nests = spec->kind == TRACK_GROUP || spec->kind == TRACK_COUNTER;
-	struct track *parent = nests ? find_track(t, spec->parent) : NULL, *k;
+	struct track *parent = nests ? track_of_handle(t, spec->parent) : NULL, *k;
 	uint64_t path = hash_path(t, spec, parent);
 
 	advance_time(t, spec->alive_ns);
@@ -385,7 +385,7 @@ static struct track_out *choose_track_out(struct tracks *t, const struct track *
 
 struct writer *tracks_writer(const struct tracks *t, uint32_t track)
 {
-	return choose_track_out((struct tracks *)t, find_track(t, track))->w;
+	return choose_track_out((struct tracks *)t, track_of_handle(t, track))->w;
 }
 
 /* Writes the descriptors of a track and its ancestors. ns stands in for alive_ns, for a process or
@@ -439,7 +439,7 @@ static void write_track_value(struct tracks *t, struct track *k, uint64_t ns)
 	t->counts.values++;
 }
 
-static bool same_value(const struct track_value *a, const struct track_value *b)
+static bool track_values_are_equal(const struct track_value *a, const struct track_value *b)
 {
 	return a->is_double == b->is_double && memcmp(&a->i, &b->i, sizeof(a->i)) == 0;
 }
@@ -469,14 +469,14 @@ static void notify_watcher(const struct tracks *t, const struct track *k,
 
 static void tracks_set_value(struct tracks *t, uint32_t handle, struct track_value v)
 {
-	struct track *k = find_track(t, handle);
+	struct track *k = track_of_handle(t, handle);
 	bool same;
 
 	if (!k)
 		return;
 	assert(k->spec.kind == TRACK_COUNTER);
 	notify_watcher(t, k, &v, false);
-	same = k->has_value && k->written_in == t->state && same_value(&k->value, &v);
+	same = k->has_value && k->written_in == t->state && track_values_are_equal(&k->value, &v);
 	k->seen_ns = t->now;
 	if (same)
 		return;
@@ -540,7 +540,7 @@ void tracks_flush(struct tracks *t)
 
 uint64_t tracks_get_uuid(struct tracks *t, uint32_t track)
 {
-	struct track *k = find_track(t, track);
+	struct track *k = track_of_handle(t, track);
 
 	tracks_describe(t, k, t->now);
 	return uuid_of(k);
@@ -548,7 +548,7 @@ uint64_t tracks_get_uuid(struct tracks *t, uint32_t track)
 
 void tracks_set_alive(struct tracks *t, uint32_t track, uint64_t ns)
 {
-	struct track *k = find_track(t, track);
+	struct track *k = track_of_handle(t, track);
 
 	if (!k)
 		return;
@@ -598,7 +598,7 @@ static void remove_track(struct tracks *t, struct track *k)
 
 void tracks_remove(struct tracks *t, uint32_t track)
 {
-	struct track *k = find_track(t, track);
+	struct track *k = track_of_handle(t, track);
 
 	if (k && --k->users == 0)
 		remove_track(t, k);

@@ -119,7 +119,7 @@ static int run_timers(struct io_loop *l)
 	return next <= now ? 0 : (int)MIN((next - now) / NS_PER_MS + 1, 1000000u);
 }
 
-static bool is_watched(const struct io_loop *l, const struct io_fd *f)
+static bool fd_is_watched(const struct io_loop *l, const struct io_fd *f)
 {
 	for (const struct io_fd *i = l->fds; i; i = i->next)
 		if (i == f)
@@ -138,7 +138,7 @@ static void wait_for_fds(struct io_loop *l, int timeout_ms)
 
 		if (!f)
 			(void)!read(l->wake_fd, &count, sizeof(count));
-		else if (is_watched(l, f)) /* a function before it may have removed it */
+		else if (fd_is_watched(l, f)) /* a function before it may have removed it */
 			f->fn(f, ready[i].events);
 	}
 }

@@ -228,9 +228,9 @@ static void producer_end(void *ctx)
 }
 
 /* Calls fn with the config of a command, unless it is malformed. Returns 0 or -ENOMEM. */
-static int with_config(struct producer *p, uint64_t id, const void *config, size_t len,
-		       void (*fn)(struct instance_table *s, uint64_t id,
-				  const Pb__DataSourceConfig *config))
+static int call_with_config(struct producer *p, uint64_t id, const void *config, size_t len,
+			    void (*fn)(struct instance_table *s, uint64_t id,
+				       const Pb__DataSourceConfig *config))
 {
 	ProtobufCMessage *m;
 	int r = unpack_untrusted(&pb__data_source_config__descriptor, config, len, &m);
@@ -246,12 +246,12 @@ static int with_config(struct producer *p, uint64_t id, const void *config, size
 
 static int producer_setup(void *ctx, uint64_t id, const void *config, size_t len)
 {
-	return with_config(ctx, id, config, len, instance_table_setup);
+	return call_with_config(ctx, id, config, len, instance_table_setup);
 }
 
 static int producer_start(void *ctx, uint64_t id, const void *config, size_t len)
 {
-	return with_config(ctx, id, config, len, instance_table_start);
+	return call_with_config(ctx, id, config, len, instance_table_start);
 }
 
 static void producer_stop(void *ctx, uint64_t id)

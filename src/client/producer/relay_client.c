@@ -57,7 +57,7 @@ static void send_clocks(struct relay_client *l, uint32_t phase, channel_reply_fn
 		(void)channel_call(l->channel, "SyncClock", m.buf, pb_mem_len(&m), -1, fn, l);
 }
 
-static void on_updated(void *ctx, const struct channel_reply *reply)
+static void on_clocks_updated(void *ctx, const struct channel_reply *reply)
 {
 	struct relay_client *l = ctx;
 
@@ -65,26 +65,26 @@ static void on_updated(void *ctx, const struct channel_reply *reply)
 		io_arm(l->loop, &l->next_sync, RELAY_SYNC_PERIOD_MS);
 }
 
-static void on_pinged(void *ctx, const struct channel_reply *reply)
+static void on_service_pinged(void *ctx, const struct channel_reply *reply)
 {
 	if (!reply->error)
-		send_clocks(ctx, PB__SYNC_CLOCK_REQUEST__PHASE__UPDATE, on_updated);
+		send_clocks(ctx, PB__SYNC_CLOCK_REQUEST__PHASE__UPDATE, on_clocks_updated);
 }
 
-static void begin_sync(struct relay_client *l)
+static void begin_clock_sync(struct relay_client *l)
 {
-	send_clocks(l, PB__SYNC_CLOCK_REQUEST__PHASE__PING, on_pinged);
+	send_clocks(l, PB__SYNC_CLOCK_REQUEST__PHASE__PING, on_service_pinged);
 }
 
 static void on_next_sync(struct io_timer *t)
 {
-	begin_sync(container_of(t, struct relay_client, next_sync));
+	begin_clock_sync(container_of(t, struct relay_client, next_sync));
 }
 
 static void on_relay_reply(void *ctx, const struct channel_reply *reply)
 {
 	if (!reply->error)
-		begin_sync(ctx);
+		begin_clock_sync(ctx);
 }
 
 static void relay_client_on_bound(void *ctx)

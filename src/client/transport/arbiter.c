@@ -97,7 +97,7 @@ struct arbiter {
 	struct arbiter_yielding yielding;
 };
 
-static bool is_attached(const struct arbiter *a)
+static bool arbiter_is_attached(const struct arbiter *a)
 {
 	return atomic_load_explicit(&a->attached, memory_order_acquire);
 }
@@ -241,9 +241,9 @@ static void push_given_chunk(struct arbiter *a, const struct commit_move *move)
 						      memory_order_relaxed));
 }
 
-/* Notifies the owner that chunks wait, unless it was notified already. The exchanges in push_given_chunk() and
- * in pop_all() order this after the NOT_DUE before pop_all(), so that no chunk stays on the
- * stack. */
+/* Notifies the owner that chunks wait, unless it was notified already. The exchanges in
+ * push_given_chunk() and pop_all_given_chunks() order this after the NOT_DUE before
+ * pop_all_given_chunks(), so that no chunk stays on the stack. */
 static void notify_owner(struct arbiter *a)
 {
 	uint64_t bytes = atomic_load_explicit(&a->given_bytes, memory_order_relaxed);
@@ -255,7 +255,7 @@ static void notify_owner(struct arbiter *a)
 }
 
 /* Empties the stack. Returns the number, plus 1, of the chunk that was given first. */
-static uint32_t pop_all(struct arbiter *a)
+static uint32_t pop_all_given_chunks(struct arbiter *a)
 {
 	uint32_t n = atomic_exchange_explicit(&a->top, 0, memory_order_acq_rel), next, first = 0;
 
@@ -310,11 +310,11 @@ static void commit_given_chunks(struct arbiter *a)
 	if (a->keeps)
 		return;
 	atomic_store_explicit(&a->due, NOT_DUE, memory_order_relaxed);
-	if (!is_attached(a))
+	if (!arbiter_is_attached(a))
 		return;
 	complete_patchable(a);
 	atomic_store_explicit(&a->given_bytes, 0, memory_order_relaxed);
-	for (uint32_t n = pop_all(a); n; n = next) {
+	for (uint32_t n = pop_all_given_chunks(a); n; n = next) {
 		struct given *g = &a->given[n - 1];
 
 		next = g->next;
@@ -393,7 +393,7 @@ void arbiter_release_chunk(struct arbiter *a, const struct smb_chunk *chunk,
 		.target_buffer = target_buffer,
 	};
 
-	if (!is_attached(a))
+	if (!arbiter_is_attached(a))
 		return;
 	if (!(header->flags & SMB_NEEDS_PATCHING && keep_patchable(a, chunk, header)) &&
 	    !smb_release_complete(&a->smb, chunk->page, chunk->index))
@@ -432,13 +432,13 @@ void arbiter_add_patch(struct arbiter *a, const struct chunk_patch *patch)
 	bool waits = false;
 
 	pthread_mutex_lock(&a->lock);
-	if (is_attached(a) && !patch_in_place(a, patch)) {
+	if (arbiter_is_attached(a) && !patch_in_place(a, patch)) {
 		if (commit_batch_full(&a->batch))
 			commit_given_chunks(a);
 		if (commit_batch_full(&a->batch))
 			discard_commits(
 				a); /* commits are withheld: there is no room for the patch */
-		if (is_attached(a)) {
+		if (arbiter_is_attached(a)) {
 			commit_batch_add_patch(&a->batch, patch);
 			waits = true;
 		}
@@ -514,7 +514,7 @@ static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *head
 	uint64_t deadline = clock_mono_ns() + MIN(wait_ms, a->stall_ms) * NS_PER_MS;
 	uint32_t us = STALL_FIRST_US;
 
-	while (is_attached(a) && a->ops->drain(a->ctx, STALL_DRAIN_MS) != -EPIPE) {
+	while (arbiter_is_attached(a) && a->ops->drain(a->ctx, STALL_DRAIN_MS) != -EPIPE) {
 		commit_for_memory(a);
 		if (take_any_chunk(a, header, ret))
 			return true;
@@ -533,14 +533,14 @@ static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *head
 bool arbiter_acquire_chunk(struct arbiter *a, const struct smb_chunk_header *header,
 			   uint32_t wait_ms, struct smb_chunk *ret)
 {
-	if (!is_attached(a))
+	if (!arbiter_is_attached(a))
 		return false;
 	if (take_any_chunk(a, header, ret))
 		return true;
 	commit_for_memory(a);
 	if (wait_ms && !atomic_load_explicit(&a->starved, memory_order_relaxed))
 		return take_stalling(a, header, wait_ms, ret);
-	return is_attached(a) && take_any_chunk(a, header, ret);
+	return arbiter_is_attached(a) && take_any_chunk(a, header, ret);
 }
 
 struct arbiter_yielding *arbiter_yielding(struct arbiter *a)

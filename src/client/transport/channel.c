@@ -112,7 +112,7 @@ static void handle_lost_connection(struct channel *c, int error)
 /* ---- sending ---- */
 
 /* Sends what is queued. Returns 0, -EAGAIN or -errno. c->lock is held. */
-static int send_queued(struct channel *c)
+static int send_queued_bytes(struct channel *c)
 {
 	while (c->queue_len > 0) {
 		const struct iovec rest = {c->queue + c->queue_start, c->queue_len};
@@ -150,12 +150,12 @@ static int channel_enqueue(struct channel *c, const uint8_t *bytes, size_t len)
 
 /* Sends the queue and then the parts. A descriptor cannot be queued: with one, the call waits for the
  * socket. Returns the number of bytes of the parts that were accepted, or -errno. c->lock is held. */
-static ssize_t send_parts(struct channel *c, const struct iovec *parts, int n, int fd)
+static ssize_t send_parts_after_queue(struct channel *c, const struct iovec *parts, int n, int fd)
 {
 	struct pollfd p = {.fd = c->fd.fd, .events = POLLOUT};
 
 	for (int i = 0;; i++) {
-		int r = send_queued(c);
+		int r = send_queued_bytes(c);
 		ssize_t sent = r < 0 ? r : sock_send(c->fd.fd, parts, (size_t)n, fd, MSG_DONTWAIT);
 
 		if (sent != -EAGAIN || fd < 0)
@@ -190,7 +190,7 @@ static int send_frame(struct channel *c, const void *head, size_t head_len, cons
 
 	if (head_len + payload_len > CHANNEL_MAX_FRAME)
 		return -EMSGSIZE;
-	sent = send_parts(c, parts, payload_len ? 3 : 2, fd);
+	sent = send_parts_after_queue(c, parts, payload_len ? 3 : 2, fd);
 	if (sent < 0 && sent != -EAGAIN)
 		r = (int)sent;
 	else if (sent > 0)
@@ -313,7 +313,7 @@ int channel_drain(struct channel *c, int timeout_ms)
 
 	for (;;) {
 		pthread_mutex_lock(&c->lock);
-		r = send_queued(c);
+		r = send_queued_bytes(c);
 		pthread_mutex_unlock(&c->lock);
 		if (r == 0)
 			return peer_is_gone(c) ? -EPIPE : 0;
@@ -464,7 +464,7 @@ static void channel_on_ready(struct io_fd *f, uint32_t events)
 
 	if (events & EPOLLOUT) {
 		pthread_mutex_lock(&c->lock);
-		r = send_queued(c);
+		r = send_queued_bytes(c);
 		pthread_mutex_unlock(&c->lock);
 		if (r != -EAGAIN)
 			io_set_events(c->loop, &c->fd, c->fd.events & ~(uint32_t)EPOLLOUT);

@@ -20,7 +20,7 @@
  *	slot[1]    {7, offset of len 2, 0 0 0 0}       closed: {7, ..., 9a 83 80 00}
  */
 
-static bool slot_finished(const struct chunk_patch *p)
+static bool patch_is_finished(const struct chunk_patch *p)
 {
 	return p->data[0] != 0;
 }
@@ -60,7 +60,7 @@ static bool has_more_of_chunk(const struct patch_list *l, uint32_t chunk_id)
 bool patch_list_take_finished(struct patch_list *l, struct chunk_patch *ret)
 {
 	for (unsigned i = 0; i < PB_MAX_DEPTH; i++) {
-		if (!(l->used & 1u << i) || !slot_finished(&l->slot[i]))
+		if (!(l->used & 1u << i) || !patch_is_finished(&l->slot[i]))
 			continue;
 		l->used &= ~(1u << i);
 		*ret = l->slot[i];
@@ -160,15 +160,15 @@ static void request_reserve(struct request *q, size_t room)
 		request_send(q);
 }
 
-static uint32_t inline_len(const struct commit_batch *b, const struct commit_move *m)
+static uint32_t inline_length_of(const struct commit_batch *b, const struct commit_move *m)
 {
 	return b->inlines ? SMB_CHUNK_HEADER + m->chunk.payload_size : 0;
 }
 
 /* Writes a move. An inline chunk is sent without page and index: Perfetto's service would look for
  * the chunk in its own memory, which may be smaller than ours. */
-static void put_move(const struct commit_batch *b, struct pb_enc *e, const struct commit_move *m,
-		     uint32_t data_len)
+static void put_move_of_chunk(const struct commit_batch *b, struct pb_enc *e,
+			      const struct commit_move *m, uint32_t data_len)
 {
 	pb_enc_open(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE);
 	if (!data_len) {
@@ -221,10 +221,10 @@ int commit_batch_send(struct commit_batch *b,
 
 	request_begin(&q);
 	for (uint32_t i = 0; i < b->n_moves; i++) {
-		uint32_t data_len = inline_len(b, &b->moves[i]);
+		uint32_t data_len = inline_length_of(b, &b->moves[i]);
 
 		request_reserve(&q, MOVE_ROOM + data_len);
-		put_move(b, &q.enc, &b->moves[i], data_len);
+		put_move_of_chunk(b, &q.enc, &b->moves[i], data_len);
 	}
 	for (uint32_t i = 0, n; i < b->n_patches; i += n) {
 		n = commit_batch_group_len(&b->patches[i], b->n_patches - i);

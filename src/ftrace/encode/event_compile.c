@@ -143,7 +143,7 @@ static void plan_address(const struct tep_format_field *f, const struct compile_
 		plan->type = is_long ? FIELD_HASHED64 : FIELD_HASHED32;
 }
 
-static bool is_var(enum field_type kind)
+static bool has_variable_length(enum field_type kind)
 {
 	return kind == FIELD_TAIL_STR || kind == FIELD_LOC_STR || kind == FIELD_REL_STR ||
 	       kind == FIELD_TAIL_BYTES || kind == FIELD_LOC_BYTES || kind == FIELD_REL_BYTES ||
@@ -168,7 +168,7 @@ static void set_max_bytes(struct compiled_event *ev, size_t max_text)
 
 	for (unsigned i = 0; i < ev->n_ops; i++) {
 		bound += max_bytes_of_op(&ev->ops[i], max_text);
-		ev->n_var += is_var(ev->ops[i].type);
+		ev->n_var += has_variable_length(ev->ops[i].type);
 	}
 	if (ev->kind == COMPILED_LEGACY || ev->kind == COMPILED_PROBE) {
 		bound += event_legacy_max_size(ev);
@@ -179,7 +179,7 @@ static void set_max_bytes(struct compiled_event *ev, size_t max_text)
 
 /* ---- packing ---- */
 
-static char *copy_name(char **at, const char *name, const char *suffix)
+static char *copy_field_name(char **at, const char *name, const char *suffix)
 {
 	char *copy = *at;
 
@@ -187,7 +187,7 @@ static char *copy_name(char **at, const char *name, const char *suffix)
 	return copy;
 }
 
-static size_t names_len(const struct draft *d)
+static size_t length_of_names(const struct draft *d)
 {
 	size_t len = strlen(d->event->system) + strlen(d->event->name) + 2;
 
@@ -209,7 +209,7 @@ static struct compiled_event *draft_pack(const struct draft *d, const struct pb_
 	char *text;
 
 	ev = calloc(1, sizeof(*ev) + ops_len + addresses_len + descriptor_len + further_len +
-			       names_len(d));
+			       length_of_names(d));
 	if (!ev)
 		return NULL;
 	at = (uint8_t *)(ev + 1);
@@ -225,10 +225,10 @@ static struct compiled_event *draft_pack(const struct draft *d, const struct pb_
 		ev->further = memcpy(at, further->buf, further_len);
 	ev->further_len = (uint32_t)further_len;
 	text = (char *)at + further_len;
-	ev->group = copy_name(&text, d->event->system, "");
-	ev->name = copy_name(&text, d->event->name, "");
+	ev->group = copy_field_name(&text, d->event->system, "");
+	ev->name = copy_field_name(&text, d->event->name, "");
 	for (unsigned i = 0; i < d->n_ops; i++)
-		names[i] = copy_name(&text, d->fields[i].name, d->fields[i].suffix);
+		names[i] = copy_field_name(&text, d->fields[i].name, d->fields[i].suffix);
 
 	ev->n_ops = (uint8_t)d->n_ops;
 	ev->n_left_out = d->n_left_out;
@@ -401,8 +401,8 @@ static void add_field_of_message(struct draft *d, const struct tep_format_field 
 }
 
 /* A field of all events is written only if the message has it: common_flags of sched_waking. */
-static void add_common(struct draft *d, const struct tep_format_field *f,
-		       const struct proto_event *message)
+static void add_common_field(struct draft *d, const struct tep_format_field *f,
+			     const struct proto_event *message)
 {
 	struct proto_field field;
 	struct field_plan plan;
@@ -449,7 +449,7 @@ int event_compile_known(const struct tep_event *event, const struct compile_cont
 			add_field_of_message(&d, f, &message, ctx);
 	for (const struct tep_format_field *f = event->format.common_fields; f; f = f->next)
 		if (fits_record(f))
-			add_common(&d, f, &message);
+			add_common_field(&d, f, &message);
 	ev = pack_known(&d, message.number, ctx->index);
 	if (!ev)
 		return -ENOMEM;

@@ -88,7 +88,7 @@ struct compat_decoder {
 
 /* ---- the table ---- */
 
-static void read_numbers(struct compat_numbers *n, bool compat)
+static void look_up_syscall_numbers(struct compat_numbers *n, bool compat)
 {
 	*n = (struct compat_numbers){
 		.execve = syscall_number("execve", compat),
@@ -107,8 +107,8 @@ static int compat_threads_init(struct compat_threads *t, const char *proc_root)
 	snprintf(path, sizeof(path), "%s/" KERNEL_MARK, proc_root ? proc_root : "");
 	if (!proc_root || access(path, F_OK) < 0)
 		return -EOPNOTSUPP;
-	read_numbers(&t->numbers[0], false);
-	read_numbers(&t->numbers[1], true);
+	look_up_syscall_numbers(&t->numbers[0], false);
+	look_up_syscall_numbers(&t->numbers[1], true);
 	if (t->numbers[0].execve < 0 || t->numbers[1].execve < 0)
 		return -EOPNOTSUPP;
 	t->exec_shows_size = EXEC_SHOWS_SIZE;
@@ -155,7 +155,7 @@ static struct compat_thread *compat_threads_find(struct compat_threads *t,
 	return thread;
 }
 
-static bool is_exec(const struct compat_numbers *n, int64_t nr)
+static bool is_exec_number(const struct compat_numbers *n, int64_t nr)
 {
 	return nr >= 0 && (nr == n->execve || nr == n->execveat);
 }
@@ -176,7 +176,7 @@ static bool compat_threads_enter(struct compat_threads *t, const struct compat_c
 		return thread->state != COMPAT;
 	/* If the last call is an execve, its exit is in another ring and is read later or never. */
 	if (thread->state == UNSEEN ||
-	    is_exec(&t->numbers[thread->state == COMPAT], thread->last)) {
+	    is_exec_number(&t->numbers[thread->state == COMPAT], thread->last)) {
 		now = read_word_size(t, c->tid);
 		if (now != GONE || thread->state == UNSEEN)
 			thread->state = (uint16_t)now;
@@ -191,8 +191,8 @@ static bool compat_threads_enter(struct compat_threads *t, const struct compat_c
 }
 
 /* Returns true if this is the exit of an execve to the other table. */
-static bool changes_table(const struct compat_threads *t, struct compat_thread *thread,
-			  const struct compat_call *c)
+static bool exec_changes_table(const struct compat_threads *t, struct compat_thread *thread,
+			       const struct compat_call *c)
 {
 	bool seen = thread->state != UNSEEN;
 
@@ -216,18 +216,19 @@ static bool compat_threads_exit(struct compat_threads *t, struct compat_call *c)
 
 	if (c->time < thread->since)
 		return thread->state != COMPAT;
-	if (changes_table(t, thread, c)) {
+	if (exec_changes_table(t, thread, c)) {
 		compat = thread->state == COMPAT;
-		c->nr = is_exec(&t->numbers[compat], thread->last) ? thread->last
-								   : t->numbers[compat].execve;
+		c->nr = is_exec_number(&t->numbers[compat], thread->last)
+				? thread->last
+				: t->numbers[compat].execve;
 		thread->state = compat ? NATIVE : COMPAT;
 		thread->since = c->time;
 	} else {
 		compat = thread->state == COMPAT;
-		if (!t->exec_shows_size && !c->ret && is_exec(&t->numbers[compat], c->nr))
+		if (!t->exec_shows_size && !c->ret && is_exec_number(&t->numbers[compat], c->nr))
 			thread->ended = c->time; /* its new state must be read from /proc */
 	}
-	if (c->nr == thread->last || is_exec(&t->numbers[compat], c->nr))
+	if (c->nr == thread->last || is_exec_number(&t->numbers[compat], c->nr))
 		thread->last = -1;
 	return compat;
 }

@@ -49,7 +49,7 @@ static struct entry *by_number[GENERIC_NUMBERS]; /* from GENERIC_NUMBER_FIRST on
 static uint32_t next_number;
 
 /* At least one number must be free. Returns NULL if out of memory. */
-static struct entry *new_entry(uint64_t shape)
+static struct entry *generic_entry_new(uint64_t shape)
 {
 	struct entry *e = calloc(1, sizeof(*e));
 
@@ -81,7 +81,7 @@ static int generic_number_acquire(uint64_t shape, uint32_t *ret)
 	if (!e && HASH_COUNT(by_shape) == GENERIC_NUMBERS)
 		return -ENOSPC;
 	if (!e)
-		e = new_entry(shape);
+		e = generic_entry_new(shape);
 	if (!e)
 		return -ENOMEM;
 	e->users++;
@@ -335,7 +335,7 @@ static int rename_event(struct tep_event *event, const char *new_group, const ch
 }
 
 /* event_format_prepare() has replaced dots by underscores. */
-static bool is_named(const struct tep_event *event, const char *name)
+static bool event_is_named(const struct tep_event *event, const char *name)
 {
 	const char *at = event->name;
 
@@ -372,7 +372,7 @@ int event_table_add_as(struct event_table *t, const char *group, const char *nam
 	if (!tep || !print_fmt)
 		return -ENOMEM;
 	event = event_table_parse(tep, group, format);
-	if (!event || !is_named(event, name))
+	if (!event || !event_is_named(event, name))
 		return EVENT_TABLE_BAD_FORMAT;
 	if (event->id < 0 || event->id > UINT16_MAX)
 		return EVENT_TABLE_BAD_FORMAT;

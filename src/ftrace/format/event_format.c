@@ -32,7 +32,7 @@ static bool event_format_is_word(char c)
 }
 
 /* Returns true for the words that have another meaning for libtraceevent. */
-static bool is_special(const char *word, size_t len)
+static bool is_special_word(const char *word, size_t len)
 {
 	static const char *const words[] = {"LOCAL_PR_FMT",  "STA_PR_FMT", "VIF_PR_FMT",
 					    "__attribute__", "__data_loc", "__rel_loc"};
@@ -49,7 +49,7 @@ static bool event_format_take_word(char **at)
 
 	while (event_format_is_word(**at))
 		(*at)++;
-	return *at > from && !is_special(from, (size_t)(*at - from));
+	return *at > from && !is_special_word(from, (size_t)(*at - from));
 }
 
 static bool event_format_take_number(char **at)
@@ -179,7 +179,7 @@ static bool take_format_head(char **at)
 }
 
 /* Replaces the print format by the shortest valid one. */
-static bool cut_print_fmt(char *at)
+static bool shorten_print_fmt(char *at)
 {
 	static const char head[] = "print fmt: ", empty[] = "print fmt: \"\"";
 
@@ -205,7 +205,7 @@ bool event_format_prepare(char *text)
 		text++;
 	}
 	/* Blank lines separate the common fields, the other fields, and the print format. */
-	return blank >= 1 && blank <= 2 && cut_print_fmt(text);
+	return blank >= 1 && blank <= 2 && shorten_print_fmt(text);
 }
 
 /*
@@ -272,7 +272,7 @@ static size_t next_expression(const char **at, const char **ret)
 }
 
 /* Returns true if the expression is exactly that field of the record. */
-static bool is_field(const char *expression, size_t len, const char *field)
+static bool expression_is_field(const char *expression, size_t len, const char *field)
 {
 	static const char rec[] = "REC->";
 	const char *at = memmem(expression, len, rec, strlen(rec)), *end = expression + len;
@@ -305,7 +305,8 @@ bool event_format_prints_symbols(const char *print_fmt, const char *field)
 		if (*s == '%' || !*s)
 			continue;
 		len = next_expression(&args, &expression);
-		if (*s == 'p' && s[1] && strchr("sSfFB", s[1]) && is_field(expression, len, field))
+		if (*s == 'p' && s[1] && strchr("sSfFB", s[1]) &&
+		    expression_is_field(expression, len, field))
 			return true;
 	}
 	return false;
@@ -321,7 +322,7 @@ static const char *find_names(const char *print_fmt, const char *field)
 	while ((at = strstr(at, call)) != NULL) {
 		at += strlen(call);
 		len = next_expression(&at, &expression);
-		if (*at == ',' && is_field(expression, len, field))
+		if (*at == ',' && expression_is_field(expression, len, field))
 			return at + 1;
 	}
 	return NULL;

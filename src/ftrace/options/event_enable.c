@@ -101,7 +101,7 @@ static uint64_t read_inode(const char *path)
 }
 
 /* Hashes a line of dynamic_events. Returns h for the event of a session. */
-static uint64_t hash_line(uint64_t h, char *line, const char *root)
+static uint64_t hash_dynamic_event(uint64_t h, char *line, const char *root)
 {
 	uint64_t whole = fnv1a(h, line, strlen(line)), folder = 0;
 	char *group, *name, path[4096];
@@ -130,7 +130,7 @@ static int hash_dynamic(const char *root, bool begins, uint64_t *ret)
 			next = strchrnul(line, '\n');
 			if (*next)
 				*next++ = '\0';
-			h = hash_line(h, line, root);
+			h = hash_dynamic_event(h, line, root);
 		}
 	strbuf_deinit(&text);
 	if (r != -EAGAIN)

@@ -341,7 +341,7 @@ static int refuse_cpumask(const struct setup *s, const char *why)
 }
 
 /* Returns true for hexadecimal words of one to eight digits, separated by commas. */
-static bool is_mask(const char *mask)
+static bool is_cpu_mask(const char *mask)
 {
 	for (;;) {
 		size_t digits = strspn(mask, "0123456789abcdefABCDEF");
@@ -367,7 +367,7 @@ static int traced_cpus_set(const struct setup *s)
 
 	if (!mask || !*mask)
 		return 0;
-	if (!is_mask(mask))
+	if (!is_cpu_mask(mask))
 		return refuse_cpumask(s, "not hexadecimal words of up to 8 digits, such as "
 					 "00000001,ffffffff");
 	if (mask[strspn(mask, "0,")] == '\0')

@@ -267,8 +267,8 @@ static void count_page_status(struct page_encode_target *to, unsigned n,
 }
 
 /* Returns RING_PAGE_OK if a page was read, RING_PAGE_END if there is none, or the error. */
-static enum ring_page_status read_page(struct cpu_readers *r, struct cpu_reader *cpu,
-				       bool to_the_end)
+static enum ring_page_status read_page_of_ring(struct cpu_readers *r, struct cpu_reader *cpu,
+					       bool to_the_end)
 {
 	ssize_t n;
 
@@ -283,7 +283,7 @@ static enum ring_page_status read_page(struct cpu_readers *r, struct cpu_reader 
 	return n > 0 ? RING_PAGE_PARTIAL_READ : RING_PAGE_END;
 }
 
-static void track_lost_records(struct cpu_readers *r, struct cpu_reader *cpu,
+static void update_lost_ranges(struct cpu_readers *r, struct cpu_reader *cpu,
 			       struct page_encode_target *to, unsigned n,
 			       const struct ring_page_facts *page)
 {
@@ -316,7 +316,7 @@ uint32_t cpu_reader_read_pages(struct cpu_readers *r, struct cpu_reader *cpu,
 	struct ring_page_facts page;
 
 	while (!cpu->done && cpu->pass_bytes - read_before < max) {
-		status = read_page(r, cpu, to_the_end);
+		status = read_page_of_ring(r, cpu, to_the_end);
 		if (status != RING_PAGE_OK) {
 			cpu->done = true;
 			is_empty = status == RING_PAGE_END;
@@ -325,7 +325,7 @@ uint32_t cpu_reader_read_pages(struct cpu_readers *r, struct cpu_reader *cpu,
 			break;
 		}
 		page = page_encode_to(to, n, r->page, r->page_size);
-		track_lost_records(r, cpu, to, n, &page);
+		update_lost_ranges(r, cpu, to, n, &page);
 		cpu->pass_bytes += r->page_size;
 		if (cpu->pass_bytes >= r->pass_max)
 			cpu->done = true;

@@ -113,7 +113,7 @@ static void set_early_tick(struct ring_poll *d)
 }
 
 /* Records of a CPU that was just plugged in belong to a pass to the end, too. */
-static void look_for_cpus(struct ring_poll *d, enum pass pass)
+static void open_rings_of_new_cpus(struct ring_poll *d, enum pass pass)
 {
 	uint64_t now = clock_mono_ns();
 
@@ -126,7 +126,7 @@ static void look_for_cpus(struct ring_poll *d, enum pass pass)
 /* Starts a pass over all rings. */
 static void ring_poll_begin_pass(struct ring_poll *d, enum pass pass)
 {
-	look_for_cpus(d, pass);
+	open_rings_of_new_cpus(d, pass);
 	d->began_ns = clock_boot_ns();
 	cpu_readers_begin_pass(d->options.readers);
 	d->pass = pass;

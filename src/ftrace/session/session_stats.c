@@ -175,7 +175,7 @@ static struct dynevent *session_stats_find(const struct dynevents *m, const char
 	return NULL;
 }
 
-static const char *next_line(const char *line)
+static const char *start_of_next_line(const char *line)
 {
 	line = strchrnul(line, '\n');
 	return *line ? line + 1 : line;
@@ -202,7 +202,8 @@ static bool profiles_are_of_one_list(const struct profile *p, const char *events
 	char group[64], name[64];
 	struct counts line;
 
-	for (; *events && *counts; events = next_line(events), counts = next_line(counts))
+	for (; *events && *counts;
+	     events = start_of_next_line(events), counts = start_of_next_line(counts))
 		if (!session_stats_read_line(p, events, counts, group, name, &line))
 			return false;
 	return !*events && !*counts;
@@ -215,7 +216,7 @@ static void add_profile_counts(struct dynevents *m, const struct profile *p, con
 	char group[64], name[64];
 	struct counts line;
 
-	for (; *events; events = next_line(events), counts = next_line(counts)) {
+	for (; *events; events = start_of_next_line(events), counts = start_of_next_line(counts)) {
 		struct dynevent *e = NULL;
 
 		if (session_stats_read_line(p, events, counts, group, name, &line))
@@ -315,7 +316,7 @@ static uint64_t count_encoded_events(const struct ftrace_session *s)
 	return n;
 }
 
-static void sum_status(const struct ftrace_session *s, uint64_t *counts)
+static void sum_page_statuses(const struct ftrace_session *s, uint64_t *counts)
 {
 	for (unsigned i = 0; i < s->n_listeners; i++)
 		for (unsigned c = 0; c < RING_PAGE_STATUS_COUNT; c++)
@@ -341,7 +342,7 @@ static uint64_t sum_of_changes(const struct ftrace_session *s, const struct ring
 	uint64_t status_counts[RING_PAGE_STATUS_COUNT] = {0};
 	uint64_t sum = count_encoded_events(s) + (uint64_t)s->extra.kprobe_misses;
 
-	sum_status(s, status_counts);
+	sum_page_statuses(s, status_counts);
 	for (unsigned i = 0; i < RING_PAGE_STATUS_COUNT; i++)
 		sum += status_counts[i];
 	for (size_t i = 0; i < now->n; i++)
@@ -407,7 +408,7 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 	s->extra.probes = &s->made;
 	s->extra.foreign_changes = s->foreign.found;
 	p.all = &now;
-	sum_status(s, status_counts);
+	sum_page_statuses(s, status_counts);
 	p.status_counts = status_counts;
 	session_stats_write_packet(w, &p);
 	ring_stats_deinit(&now);

@@ -20,7 +20,7 @@
 /*
  * Returns the first line of a file, which the caller frees, or "". Returns NULL if out of memory.
  */
-static char *first_line(const char *root, const char *file)
+static char *read_first_line(const char *root, const char *file)
 {
 	_cleanup_(freep) char *text = NULL;
 	char path[4096];
@@ -43,7 +43,7 @@ static int add_cpu_records(void *ctx, const char *name, unsigned char d_type)
 	unsigned long long n;
 
 	snprintf(file, sizeof(file), "per_cpu/%s/stats", name);
-	line = first_line(r->root, file);
+	line = read_first_line(r->root, file);
 	if (line && sscanf(line, "entries: %llu", &n) == 1)
 		r->n += n;
 	return 0;
@@ -68,9 +68,9 @@ static uint64_t count_records(const char *root)
  */
 static int top_level_is_free(const char *root, const char *proc_root, struct err_text *e)
 {
-	_cleanup_(freep) char *tracer = first_line(root, "current_tracer");
-	_cleanup_(freep) char *event = first_line(root, "set_event");
-	_cleanup_(freep) char *on = first_line(root, "tracing_on");
+	_cleanup_(freep) char *tracer = read_first_line(root, "current_tracer");
+	_cleanup_(freep) char *event = read_first_line(root, "set_event");
+	_cleanup_(freep) char *on = read_first_line(root, "tracing_on");
 	struct foreign_reader reader;
 	uint64_t n;
 
@@ -168,8 +168,8 @@ static int top_level_check(const struct instance *instance, const struct event_s
 }
 
 /* Markers alone need less than a session's events. A larger size is kept. */
-static void set_size(const struct instance *instance, bool markers_alone,
-		     const struct top_level_options *o)
+static void set_top_level_size(const struct instance *instance, bool markers_alone,
+			       const struct top_level_options *o)
 {
 	struct ftrace_settings settings = *o->settings;
 
@@ -193,7 +193,7 @@ static int top_level_prepare(const struct instance *instance, const struct event
 		return report_events_failed(events, o->setup, r,
 					    "cannot write to tracefs' top level");
 	instance_set_clock(instance, o->settings->mono_raw_clock);
-	set_size(instance, !wants_graph(events), o);
+	set_top_level_size(instance, !wants_graph(events), o);
 	return 0;
 }
 

@@ -34,7 +34,7 @@ struct search {
 
 /* ---- the pipes ---- */
 
-static int add_pipe(struct search *s, const char *file)
+static int add_trace_pipe(struct search *s, const char *file)
 {
 	char path[4096];
 	struct stat st;
@@ -53,9 +53,9 @@ static int foreign_reader_add_cpu(void *ctx, const char *name, unsigned char d_t
 	int r;
 
 	snprintf(file, sizeof(file), "per_cpu/%s/trace_pipe", name);
-	r = add_pipe(ctx, file);
+	r = add_trace_pipe(ctx, file);
 	snprintf(file, sizeof(file), "per_cpu/%s/trace_pipe_raw", name);
-	return r ? r : add_pipe(ctx, file);
+	return r ? r : add_trace_pipe(ctx, file);
 }
 
 /* ---- readers of the pipes ---- */
@@ -68,7 +68,7 @@ static bool is_pipe(const struct search *s, const struct stat *st)
 	return false;
 }
 
-static int look_at_fd(void *ctx, const char *name, unsigned char d_type)
+static int check_fd_of_process(void *ctx, const char *name, unsigned char d_type)
 {
 	struct search *s = ctx;
 	char path[400], link[512];
@@ -94,7 +94,7 @@ static int look_at_process(void *ctx, const char *name, unsigned char d_type)
 	    sizeof(s->fds))
 		return 0;
 	s->pid = (int)pid;
-	return fs_each(s->fds, look_at_fd, s) == 1;
+	return fs_each(s->fds, check_fd_of_process, s) == 1;
 }
 
 static void foreign_reader_read_name(const struct search *s, struct foreign_reader *r)
@@ -116,7 +116,7 @@ bool foreign_reader_find(const char *folder, const char *proc_root, struct forei
 	char path[4096];
 	bool found;
 
-	add_pipe(&s, "trace_pipe");
+	add_trace_pipe(&s, "trace_pipe");
 	if (!fs_join(path, sizeof(path), folder, "per_cpu"))
 		fs_each(path, foreign_reader_add_cpu, &s);
 	found = s.n_pipes && fs_each(proc_root, look_at_process, &s) == 1;

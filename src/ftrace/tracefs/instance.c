@@ -43,7 +43,7 @@ static int instance_path(char *path, size_t size, const char *root, uint64_t ses
 	return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : 0;
 }
 
-static void pause_a_moment(void)
+static void pause_before_retry(void)
 {
 	nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
 }
@@ -69,7 +69,7 @@ static int remove_folder(const char *path)
 	coroutine_block_begin();
 	for (int i = 0; i < REMOVE_TRIES && r == -EBUSY; i++) {
 		if (i)
-			pause_a_moment();
+			pause_before_retry();
 		r = rmdir(path) ? -errno : 0;
 	}
 	coroutine_block_end();
@@ -96,7 +96,7 @@ int instances_lock(const char *root)
 		r = lock_folder(path);
 		if (r != -EWOULDBLOCK)
 			break;
-		pause_a_moment();
+		pause_before_retry();
 	}
 	coroutine_block_end();
 	return r;
@@ -351,7 +351,7 @@ static int find_last_cpu(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-static int save_cpu_size(void *ctx, const char *name, unsigned char d_type)
+static int save_ring_size_of_cpu(void *ctx, const char *name, unsigned char d_type)
 {
 	const struct cpu_sizes *s = ctx;
 	_cleanup_(freep) char *size = NULL;
@@ -381,7 +381,7 @@ void instance_save_sizes(const struct instance *i)
 	if (*size == 'X')
 		fs_each(cpus, find_last_cpu, &s);
 	if (s.of_last)
-		fs_each(cpus, save_cpu_size, &s);
+		fs_each(cpus, save_ring_size_of_cpu, &s);
 	override_save(i->override, "buffer_size_kb", s.of_last);
 	override_save(i->override, "buffer_subbuf_size_kb", NULL);
 	free(s.of_last);

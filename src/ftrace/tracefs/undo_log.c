@@ -155,7 +155,7 @@ static void subdir_of_log(const char *name, char subdir[static NAME_MAX + 1])
 }
 
 /* The directory of the logs must be writable for this user alone. */
-static int check_state(const char *state)
+static int check_log_folder(const char *state)
 {
 	struct stat st;
 
@@ -203,7 +203,7 @@ int undo_log_write_new_value(struct undo_log *l, const struct setting_change *c)
 
 /* ---- the file: reading ---- */
 
-static int load_entry(struct undo_log *l, bool is_old, const char *file, const char *value)
+static int load_log_entry(struct undo_log *l, bool is_old, const char *file, const char *value)
 {
 	struct setting_change *c;
 	int r;
@@ -240,7 +240,7 @@ static int undo_log_parse(struct undo_log *l, const char *text, size_t len)
 		if (at > end || bytes > (size_t)(end - at) || *file == '/' || strstr(file, ".."))
 			break;
 		value = strndup(at, bytes);
-		r = value ? load_entry(l, !strcmp(kind, "was"), file, value) : -ENOMEM;
+		r = value ? load_log_entry(l, !strcmp(kind, "was"), file, value) : -ENOMEM;
 		at += bytes + 1;
 	}
 	return r;
@@ -362,7 +362,7 @@ static int undo_log_open_file(struct undo_log *l, const char *state, const char 
 		return err_set(e, -ENOMEM, "out of memory");
 	if (mkdir(state, 0700) && errno != EEXIST)
 		return err_set(e, -errno, "cannot make %s: %s", state, strerror(errno));
-	r = check_state(state);
+	r = check_log_folder(state);
 	if (r)
 		return err_set(e, r, "%s is not a directory that only this user may write to",
 			       state);
@@ -440,7 +440,7 @@ static int roll_back_if_stale(void *ctx, const char *name, unsigned char d_type)
 int undo_logs_roll_back(const char *state, const char *root)
 {
 	struct sweep s = {.state = state, .root = root};
-	int r = check_state(state);
+	int r = check_log_folder(state);
 
 	if (!r)
 		r = fs_each(state, roll_back_if_stale, &s);

@@ -13,7 +13,7 @@ static unsigned event_writer_slot_index(const struct instance *in)
 }
 
 /* Adds the dropped packets of w to the sum of the data source. */
-static void sum_dropped(struct sonda_writer *w)
+static void add_dropped_to_source(struct sonda_writer *w)
 {
 	uint64_t dropped = writer_dropped(w->w);
 
@@ -42,7 +42,7 @@ static void free_slot(struct thread *t, unsigned slot)
 	if (writer_is_open(w->w))
 		sonda_packet_end(w); /* the thread has ended inside a packet */
 	s = w->instance->source;
-	sum_dropped(w);
+	add_dropped_to_source(w);
 	if (s->thread_state_size && s->callbacks.on_thread_state_free)
 		s->callbacks.on_thread_state_free(s->ctx, w->state);
 	atomic_fetch_add_explicit(&w->instance->written, writer_packets(w->w),
@@ -128,7 +128,7 @@ static bool recover_writer(struct sonda_writer *w)
 	bool good = writer_recover(w->w);
 
 	w->lost = true;
-	sum_dropped(w);
+	add_dropped_to_source(w);
 	return good;
 }
 
@@ -170,7 +170,7 @@ SONDA_PUBLIC void sonda_writer_leave(struct sonda_writer *w)
 
 	if (__builtin_expect(writer_dropped(w->w) != w->dropped, 0)) {
 		w->lost = true;
-		sum_dropped(w);
+		add_dropped_to_source(w);
 	}
 	thread_leave(t);
 }

@@ -83,7 +83,7 @@ static void user_object_unref(struct user_object *u)
 		free(u);
 }
 
-static void flush_thread(struct thread *t, void *ctx)
+static void flush_writers_of_thread(struct thread *t, void *ctx)
 {
 	const struct source_host *h = ctx;
 
@@ -102,7 +102,7 @@ static void instance_answer_flushes(void)
 
 		flushes = f->next;
 		if (f->host) {
-			threads_claim(flush_thread, f->host, FLUSH_WAIT_MS);
+			threads_claim(flush_writers_of_thread, f->host, FLUSH_WAIT_MS);
 			service_link_report_flushed(f->host->link, f->request);
 		}
 		free(f);
@@ -259,7 +259,7 @@ static bool startup_set_up(const struct instance_session *next)
 
 /* Makes the instance that of the session. All threads are outside meanwhile, so each event is
  * written once. */
-static void assign_to_session(void *ctx)
+static void assign_instance_to_session(void *ctx)
 {
 	struct instance *in = ctx;
 	struct user_object *old = in->user;
@@ -294,7 +294,7 @@ static bool startup_start(const struct source_host *h, uint64_t id)
 		return false;
 	s = in->source;
 	io_disarm(&library_loop, &startup.timer);
-	threads_claim_all(free_writer_of_thread, assign_to_session, in);
+	threads_claim_all(free_writer_of_thread, assign_instance_to_session, in);
 	if (s->callbacks.on_start)
 		s->callbacks.on_start(s->ctx, in->user->object);
 	send_recorded_chunks(in);

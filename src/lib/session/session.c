@@ -116,7 +116,7 @@ static void ignore_result(void *ctx, int error)
 	(void)ctx, (void)error; /* session_on_ended() gets the result */
 }
 
-static int send_end(struct sonda_session *s, const struct session_args *a)
+static int send_disable_tracing(struct sonda_session *s, const struct session_args *a)
 {
 	return consumer_disable(s->consumer, ignore_result, s);
 }
@@ -243,7 +243,7 @@ SONDA_PUBLIC int sonda_session_end(struct sonda_session *s)
 	if (s->state != SESSION_TRACING)
 		return -EINVAL;
 	session_reset(s);
-	return session_post(s, send_end, NULL);
+	return session_post(s, send_disable_tracing, NULL);
 }
 
 SONDA_PUBLIC int sonda_session_start(struct sonda_session *s, const void *config, size_t len,

@@ -164,7 +164,7 @@ static bool is_annotation(const struct sonda_arg *a)
 	return a->type > SONDA_ARG_CLOSE && a->type < SONDA_ARG_FIELD_VARINT;
 }
 
-static bool is_field(const struct sonda_arg *a)
+static bool arg_is_proto_field(const struct sonda_arg *a)
 {
 	return a->type >= SONDA_ARG_FIELD_VARINT && a->type < SONDA_ARG_TRACK;
 }
@@ -194,7 +194,7 @@ void event_write_annotations(struct event_encoder *x, const struct sonda_arg *ar
 			close_innermost(&n);
 		else if (is_annotation(a))
 			write_annotation(&n, a);
-		else if (is_field(a))
+		else if (arg_is_proto_field(a))
 			a = find_last_element(a);
 		/* The name of a type belongs to the element before it. */
 		if (a->type == SONDA_ARG_PROTO && a[1].type == SONDA_ARG_INTERNED)
@@ -205,7 +205,7 @@ void event_write_annotations(struct event_encoder *x, const struct sonda_arg *ar
 
 /* ---- fields by number ---- */
 
-static void write_field(struct nesting *n, const struct sonda_arg *a)
+static void write_proto_field(struct nesting *n, const struct sonda_arg *a)
 {
 	uint32_t number = (uint32_t)a->key.number;
 	struct pb_enc *e = n->x->enc;
@@ -240,8 +240,8 @@ void event_write_fields(struct event_encoder *x, const struct sonda_arg *args)
 	for (const struct sonda_arg *a = args; a->type != SONDA_ARG_LIST_END; a++) {
 		if (a->type == SONDA_ARG_CLOSE)
 			close_innermost(&n);
-		else if (is_field(a))
-			write_field(&n, a);
+		else if (arg_is_proto_field(a))
+			write_proto_field(&n, a);
 		else if (is_annotation(a))
 			a = find_last_element(a);
 	}

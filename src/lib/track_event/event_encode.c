@@ -55,7 +55,7 @@ static void scan_fixed(struct event *ev, enum event_part part)
 	ev->bound += FIELD_BYTES;
 }
 
-static void scan_part(struct event *ev, const struct sonda_arg *a)
+static void scan_argument(struct event *ev, const struct sonda_arg *a)
 {
 	switch (a->type) {
 	case SONDA_ARG_TRACK:
@@ -127,15 +127,15 @@ void event_scan(struct event *ev)
 				ev->bound += (uint32_t)MIN(event_text_len(a), NEVER_SMALL);
 			ev->parts |= EVENT_FIELDS;
 		} else {
-			scan_part(ev, a);
+			scan_argument(ev, a);
 		}
 	}
 	if (ev->dynamic_name)
 		ev->bound += 2 + (uint32_t)MIN(strlen(ev->dynamic_name), NEVER_SMALL);
 }
 
-static bool is_known(const struct event_sequence *s, enum intern_field field,
-		     struct sonda_string *str)
+static bool text_is_known(const struct event_sequence *s, enum intern_field field,
+			  struct sonda_string *str)
 {
 	return intern_map_find(&s->maps[field], string_id(str));
 }
@@ -145,17 +145,17 @@ static bool event_texts_known(const struct event *ev, const struct event_sequenc
 {
 	const struct sonda_category *c = ev->category;
 
-	if (ev->name && !is_known(s, INTERN_NAME, ev->name))
+	if (ev->name && !text_is_known(s, INTERN_NAME, ev->name))
 		return false;
 	for (int i = 0; i < c->n_names && event_has_category(ev); i++)
-		if (!is_known(s, INTERN_CATEGORY, (struct sonda_string *)&c->names[i]))
+		if (!text_is_known(s, INTERN_CATEGORY, (struct sonda_string *)&c->names[i]))
 			return false;
 	if (!(ev->parts & EVENT_ANNOTATIONS))
 		return true;
 	for (const struct sonda_arg *a = ev->args; a->type != SONDA_ARG_LIST_END; a++)
 		if (a->type > SONDA_ARG_CLOSE && a->type < SONDA_ARG_FIELD_VARINT &&
 		    !a->dynamic_key && a->key.string &&
-		    !is_known(s, INTERN_ANNOTATION, a->key.string))
+		    !text_is_known(s, INTERN_ANNOTATION, a->key.string))
 			return false;
 	return true;
 }
@@ -301,7 +301,7 @@ static uint32_t location_iid(struct event_encoder *x, const struct event *ev)
 	return 0;
 }
 
-static void write_log(struct event_encoder *x, const struct event *ev)
+static void write_log_message(struct event_encoder *x, const struct event *ev)
 {
 	struct pb_enc *e = x->enc;
 
@@ -352,7 +352,7 @@ static void write_rare_parts(struct event_encoder *x, const struct event *ev,
 
 	write_extra_values(x, m);
 	if (ev->parts & EVENT_LOG)
-		write_log(x, ev);
+		write_log_message(x, ev);
 	if (ev->parts & EVENT_CATEGORIES && event_has_category(ev))
 		write_categories(x, ev);
 	if (!ev->name)

@@ -170,7 +170,7 @@ static bool select_cgroup_counter(void *ctx, const char *shown, struct track_spe
 	return cgroup_choice_select_counter(ctx, shown, ret_spec);
 }
 
-static int make_kinds(struct cgroup_stats *s)
+static int make_file_kinds(struct cgroup_stats *s)
 {
 	s->kinds = calloc(s->choice.files.n + 1, sizeof(*s->kinds));
 	if (!s->kinds)
@@ -184,7 +184,7 @@ static int make_kinds(struct cgroup_stats *s)
 	return 0;
 }
 
-static int open_tree(struct cgroup_stats *s, const char *sys_root)
+static int open_cgroup_tree(struct cgroup_stats *s, const char *sys_root)
 {
 	struct cgroup_mount mount;
 
@@ -207,12 +207,12 @@ static int cgroup_create(struct ds_handle *h, const struct ds_env *env,
 	if (r == 0)
 		r = cgroup_choice_init(&s->choice, c);
 	if (r == 0)
-		r = make_kinds(s);
+		r = make_file_kinds(s);
 	if (r < 0) {
 		cgroup_deinit(&s->poll);
 		return r;
 	}
-	r = open_tree(s, env->sys_root);
+	r = open_cgroup_tree(s, env->sys_root);
 	s->missing_logged = r < 0;
 	if (r < 0)
 		log_warn("linux.cgroup_stats records nothing: %s/fs/cgroup: %s", env->sys_root,

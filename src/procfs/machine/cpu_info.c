@@ -104,7 +104,7 @@ static void cpu_info_parse_line(struct cpu *c, struct span key, struct span valu
 }
 
 /* Parses the next group of lines. Returns false at the end of the text. */
-static bool next_cpu(struct span *text, struct cpu *ret)
+static bool parse_next_cpu(struct span *text, struct cpu *ret)
 {
 	struct span line, key, value;
 	bool any = false;
@@ -264,7 +264,7 @@ static void put_x86(struct pb_enc *e, const struct cpu *c)
  * Skips words that equal those of the previous processor: with hundreds of processors they are most
  * of the message.
  */
-static void put_words(struct cpu_info *info, struct pb_enc *e, struct span words)
+static void put_changed_feature_words(struct cpu_info *info, struct pb_enc *e, struct span words)
 {
 	if (words.len == 0 ||
 	    (words.len == info->words.len && memcmp(words.p, info->words.p, words.len) == 0))
@@ -293,7 +293,7 @@ static void put_cpu(struct cpu_info *info, struct pb_enc *e, const struct cpu *c
 		put_arm(e, c);
 		if (c->features)
 			pb_enc_u64(e, PB_CPU_INFO_CPU_FEATURES, c->features);
-		put_words(info, e, c->words);
+		put_changed_feature_words(info, e, c->words);
 		put_x86(e, c);
 	}
 	pb_enc_close(e);
@@ -336,7 +336,7 @@ bool cpu_info_write_next(struct cpu_info *info, struct pb_enc *e)
 	struct span before = info->text;
 	struct cpu c;
 
-	if (!next_cpu(&info->text, &c)) {
+	if (!parse_next_cpu(&info->text, &c)) {
 		if (info->next >= info->end)
 			return false;
 		put_cpu(info, e, NULL);

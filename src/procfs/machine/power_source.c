@@ -338,7 +338,7 @@ static void read_value(struct power_source *ds, struct supply *s)
 /* ---- time slices ---- */
 
 /* Does one step, which reads about one file. */
-static void run_step(struct power_source *ds)
+static void read_one_file_of_supply(struct power_source *ds)
 {
 	if (ds->at == ds->n_supplies) {
 		if (ds->step == STEP_TYPES)
@@ -360,7 +360,7 @@ static void power_source_run_slice(struct power_source *ds)
 	struct time_slice slice = time_slice_start(clock_mono_ns);
 
 	while (ds->step != STEP_NONE && !time_slice_over(&slice))
-		run_step(ds);
+		read_one_file_of_supply(ds);
 	if (ds->step != STEP_NONE)
 		event_timer_us(ds->next_slice, 0);
 }

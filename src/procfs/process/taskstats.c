@@ -54,7 +54,8 @@ _Static_assert(REQUEST_TID_BYTES % NLMSG_ALIGNTO == 0, "requests are aligned");
  * Returns the payload of the first attribute of the type, or what exists of it, and its end; NULL:
  * there is none.
  */
-static const char *find_attr(const char *p, const char *end, unsigned type, const char **ret_end)
+static const char *find_netlink_attr(const char *p, const char *end, unsigned type,
+				     const char **ret_end)
 {
 	struct nlattr a;
 
@@ -118,16 +119,16 @@ static int taskstats_parse(const void *msg, size_t len, uint32_t seq, size_t n, 
 	}
 	p = find_first_attr(msg, len);
 	if (p)
-		p = find_attr(p, end, TASKSTATS_TYPE_AGGR_PID, &end);
+		p = find_netlink_attr(p, end, TASKSTATS_TYPE_AGGR_PID, &end);
 	if (p)
-		p = find_attr(p, end, TASKSTATS_TYPE_STATS, &end);
+		p = find_netlink_attr(p, end, TASKSTATS_TYPE_STATS, &end);
 	r = p ? parse_stats(p, (size_t)(end - p), ret_tgid, ret_name) : -EBADMSG;
 	return r < 0 ? r : (int)(h.nlmsg_seq - seq);
 }
 
 /* ---- the socket ---- */
 
-static int send_message(int fd, const void *msg, size_t len)
+static int send_netlink_message(int fd, const void *msg, size_t len)
 {
 	const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
 	ssize_t n = sendto(fd, msg, len, 0, (const struct sockaddr *)&kernel, sizeof(kernel));
@@ -150,7 +151,7 @@ static int find_family(int fd, uint16_t *ret_family)
 	char answer[ANSWER_BYTES];
 	const char *p, *end = NULL;
 	ssize_t n;
-	int r = send_message(fd, &q, sizeof(q));
+	int r = send_netlink_message(fd, &q, sizeof(q));
 
 	if (r < 0)
 		return r;
@@ -160,7 +161,7 @@ static int find_family(int fd, uint16_t *ret_family)
 	p = find_first_attr(answer, (size_t)n);
 	if (!p || ((const struct nlmsghdr *)(const void *)answer)->nlmsg_type != GENL_ID_CTRL)
 		return -ENOENT;
-	p = find_attr(p, answer + n, CTRL_ATTR_FAMILY_ID, &end);
+	p = find_netlink_attr(p, answer + n, CTRL_ATTR_FAMILY_ID, &end);
 	if (!p || (size_t)(end - p) < sizeof(*ret_family))
 		return -EBADMSG;
 	memcpy(ret_family, p, sizeof(*ret_family));
@@ -186,7 +187,7 @@ static int taskstats_send_requests(struct taskstats_socket *t, const struct task
 
 		memcpy(msg + i * REQUEST_TID_BYTES, &q, REQUEST_TID_BYTES);
 	}
-	return send_message(t->fd, msg, n * REQUEST_TID_BYTES);
+	return send_netlink_message(t->fd, msg, n * REQUEST_TID_BYTES);
 }
 
 /* Receives some answers and stores them in names. Returns their number or -errno. */

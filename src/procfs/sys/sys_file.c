@@ -63,7 +63,7 @@ static bool is_public_file(const struct stat *st, dev_t public_on)
 }
 
 /* sys_file_open_file() checks the file before the open too, because an open may have side effects. */
-static int check_file(const struct sys_file *f)
+static int check_file_is_public(const struct sys_file *f)
 {
 	struct stat st;
 
@@ -80,7 +80,7 @@ static int sys_file_open_file(struct sys_file *f, struct sys_packet *p)
 
 	if (p->now < f->retry)
 		return -EAGAIN;
-	r = check_file(f);
+	r = check_file_is_public(f);
 	if (r == 0) {
 		/* O_NONBLOCK, in case it is a pipe or a device. */
 		f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -88,7 +88,7 @@ static int sys_file_open_file(struct sys_file *f, struct sys_packet *p)
 	}
 	if (f->fd >= 0) {
 		p->fds++;
-		r = check_file(f);
+		r = check_file_is_public(f);
 	}
 	if (r < 0) {
 		sys_file_close_file(f, p);
@@ -98,7 +98,7 @@ static int sys_file_open_file(struct sys_file *f, struct sys_packet *p)
 }
 
 /* Returns true if the device was removed or the feature is off. */
-static bool is_gone(int r)
+static bool means_file_is_gone(int r)
 {
 	return r == -ENODEV || r == -ENOENT || r == -ENXIO || r == -EOPNOTSUPP || r == -ESTALE;
 }
@@ -112,9 +112,9 @@ int sys_file_read(struct sys_file *f, struct sys_packet *p, struct span *ret_tex
 	r = fs_reread(f->fd, f->whole, f->max ? f->max : SYS_FILE_SIZE_MAX, &p->text);
 	if (r == 0 && p->text.len == 0)
 		r = -ENODATA;
-	if (is_gone(r))
+	if (means_file_is_gone(r))
 		f->retry = p->now + SYS_FILE_RETRY_NS;
-	if (is_gone(r) || p->fds > SYS_PACKET_FDS_MAX)
+	if (means_file_is_gone(r) || p->fds > SYS_PACKET_FDS_MAX)
 		sys_file_close_file(f, p);
 	if (r < 0)
 		return r == -EAGAIN ? -EIO : r;

@@ -24,7 +24,7 @@
 #undef uthash_nonfatal_oom
 #define uthash_nonfatal_oom(seq) ((void)(seq))
 
-static void clone_ring(const struct tb_ring *from, struct tb_ring *to)
+static void copy_ring_contents(const struct tb_ring *from, struct tb_ring *to)
 {
 	to->lap = from->lap;
 	to->wr = from->wr;
@@ -34,7 +34,7 @@ static void clone_ring(const struct tb_ring *from, struct tb_ring *to)
 	memcpy(to->base + from->old, from->base + from->old, from->old_end - from->old);
 }
 
-static struct tb_seq *clone_seq(const struct tb_seq *from)
+static struct tb_seq *copy_sequence(const struct tb_seq *from)
 {
 	struct tb_seq *s = malloc(sizeof(*s));
 
@@ -51,7 +51,7 @@ static struct tb_seq *clone_seq(const struct tb_seq *from)
 }
 
 /* Fills `to`, which has no sequences. Returns 0 or -ENOMEM; then `to` has some of them. */
-static int clone_sequences(const struct tb_seqs *from, struct tb_seqs *to)
+static int copy_sequences(const struct tb_seqs *from, struct tb_seqs *to)
 {
 	const struct tb_seq *s;
 
@@ -61,7 +61,7 @@ static int clone_sequences(const struct tb_seqs *from, struct tb_seqs *to)
 		union tb_slot slot = from->slots[to->n_slots];
 
 		if (!tb_slot_is_free(slot)) {
-			slot.seq = clone_seq(slot.seq);
+			slot.seq = copy_sequence(slot.seq);
 			if (!slot.seq)
 				return -ENOMEM;
 		}
@@ -96,11 +96,11 @@ bool trace_buffer_clone_prepare(const struct trace_buffer *b, struct trace_buffe
 
 int trace_buffer_clone(const struct trace_buffer *b, struct trace_buffer *to)
 {
-	int r = clone_sequences(&b->seqs, &to->seqs);
+	int r = copy_sequences(&b->seqs, &to->seqs);
 
 	if (r < 0)
 		return r;
-	clone_ring(&b->ring, &to->ring);
+	copy_ring_contents(&b->ring, &to->ring);
 	to->refusing = b->refusing;
 	to->n_unread = b->n_unread;
 	to->cursor = b->cursor;

@@ -145,7 +145,7 @@ struct tb_record *tb_ring_find_unread(struct tb_ring *r, tb_position *position)
 /* ---- making room ---- */
 
 /* Drops the padding of the previous lap, which has no records any more. */
-static void end_old_lap(struct trace_buffer *b)
+static void drop_padding_of_old_lap(struct trace_buffer *b)
 {
 	struct tb_ring *r = &b->ring;
 
@@ -164,7 +164,7 @@ void tb_ring_make_room(struct trace_buffer *b, size_t limit)
 			tb_seq_drop_up_to(b, rec);
 		r->old += (size_t)rec->chunk_id * TB_UNIT;
 		if (r->old >= r->old_end)
-			end_old_lap(b);
+			drop_padding_of_old_lap(b);
 	}
 	/* The next header to be read was written a lap ago: load it during the copy. */
 	if (tb_ring_has_old(r))
@@ -197,7 +197,7 @@ void tb_ring_wrap(struct trace_buffer *b)
 #define MAX_MOVED 64
 
 /* Returns true if a restart moves little compared with what was written. */
-static bool restart_is_cheap(const struct trace_buffer *b)
+static bool ring_restart_is_cheap(const struct trace_buffer *b)
 {
 	const struct trace_buffer_stats *st = &b->stats;
 	uint64_t unread = st->bytes_written - st->bytes_read - st->bytes_overwritten;
@@ -215,13 +215,13 @@ void tb_ring_restart(struct trace_buffer *b)
 	struct tb_record *rec;
 	size_t to = 0;
 
-	if (!restart_is_cheap(b))
+	if (!ring_restart_is_cheap(b))
 		return;
 	rec = tb_ring_find_unread(r, &position);
 	if (rec && position < r->lap * r->size)
 		return; /* a record of the previous lap would no longer be before the others */
 	if (tb_ring_has_old(r))
-		end_old_lap(b);
+		drop_padding_of_old_lap(b);
 	for (; rec; rec = tb_ring_find_unread(r, &position)) {
 		size_t from = (size_t)((uint8_t *)rec - r->base), len = tb_stride(rec->used);
 

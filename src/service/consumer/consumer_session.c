@@ -272,7 +272,7 @@ struct session_owner consumer_session_owner(struct consumer_port *c)
  * connection of the same user could take a session away from its owner.
  */
 
-static int decode_key(const uint8_t *args, size_t len, uint32_t field, char **ret)
+static int decode_session_key(const uint8_t *args, size_t len, uint32_t field, char **ret)
 {
 	_cleanup_(freep) char *key = NULL;
 	struct pb_field f;
@@ -298,7 +298,7 @@ int consumer_session_detach_call(void *endpoint, const struct ipc_call *call, co
 {
 	struct consumer_port *c = endpoint;
 	_cleanup_(freep) char *key = NULL;
-	int r = decode_key(args, len, PB_DETACH_REQUEST_KEY, &key);
+	int r = decode_session_key(args, len, PB_DETACH_REQUEST_KEY, &key);
 
 	if (r < 0)
 		return r;
@@ -333,7 +333,7 @@ int consumer_session_attach_call(void *endpoint, const struct ipc_call *call, co
 	struct consumer_port *c = endpoint;
 	_cleanup_(freep) char *key = NULL;
 	struct session *s;
-	int r = decode_key(args, len, PB_ATTACH_REQUEST_KEY, &key);
+	int r = decode_session_key(args, len, PB_ATTACH_REQUEST_KEY, &key);
 
 	if (r < 0)
 		return r;

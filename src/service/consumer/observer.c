@@ -79,7 +79,7 @@ static bool observable_state(enum instance_state state, uint32_t *ret)
 	}
 }
 
-static void put_instance(void *ctx, const struct source_instance *i)
+static void put_state_of_instance(void *ctx, const struct source_instance *i)
 {
 	struct observer *o = ctx;
 	struct pb_enc *e = &o->pending.enc;
@@ -106,7 +106,7 @@ static void put_all_started(struct observer *o)
 void observer_add_instance(struct observer *o, const struct source_instance *i)
 {
 	if (observer_wants(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_DATA_SOURCES_INSTANCES))
-		put_instance(o, i);
+		put_state_of_instance(o, i);
 }
 
 void observer_add_all_started(struct observer *o)
@@ -149,7 +149,7 @@ void observer_begin(struct observer *o, const struct ipc_call *call, uint32_t ev
 	if (!session)
 		return;
 	if (observer_wants(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_DATA_SOURCES_INSTANCES))
-		session_each_instance(session, put_instance, o);
+		session_each_instance(session, put_state_of_instance, o);
 	if (session_all_started(session) &&
 	    observer_wants(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED))
 		put_all_started(o);

@@ -52,7 +52,7 @@ static void copy_run(struct pass *p, const uint8_t *to)
 }
 
 /* Writes a varint of exactly `width` bytes. */
-static void put_length(uint8_t *p, uint32_t width, size_t v)
+static void put_padded_length(uint8_t *p, uint32_t width, size_t v)
 {
 	for (; width > 1; width--, v >>= 7)
 		*p++ = (uint8_t)(v | 0x80);
@@ -76,7 +76,7 @@ static void filter_message_leave(struct pass *p)
 {
 	const struct level *l = p->level--;
 
-	put_length(l->length, l->width, (size_t)(p->out - (l->length + l->width)));
+	put_padded_length(l->length, l->width, (size_t)(p->out - (l->length + l->width)));
 }
 
 /* Handles a length-delimited field that began at `start`; p->in is at its contents. */
@@ -157,7 +157,7 @@ static const uint8_t *get_short_varint(const uint8_t *p, const uint8_t *end, uin
 	return pb_get_varint(p, end, ret);
 }
 
-static int pass_field(struct pass *p)
+static int pass_next_field(struct pass *p)
 {
 	const uint8_t *start = p->in, *end = p->level->end, *tag_end;
 	enum filter_action action;
@@ -205,7 +205,7 @@ int filter_message(const struct filter_bytecode *code, struct filter_strings *st
 		}
 		if (p.in == p.level->end)
 			break;
-		r = n_fields++ < MAX_FILTER_FIELDS ? pass_field(&p) : -E2BIG;
+		r = n_fields++ < MAX_FILTER_FIELDS ? pass_next_field(&p) : -E2BIG;
 		if (r < 0)
 			return r;
 	}

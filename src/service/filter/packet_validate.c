@@ -96,7 +96,7 @@ static bool is_reserved(uint64_t id)
 	}
 }
 
-static NO_CANARY bool skip_value(struct cursor *c, unsigned wire_type)
+static NO_CANARY bool skip_field_value(struct cursor *c, unsigned wire_type)
 {
 	uint64_t v;
 
@@ -126,7 +126,7 @@ NO_CANARY bool packet_is_valid(const struct iovec *slices, size_t n_slices)
 		/* Some readers of traces stop at field 0, before the trailer. */
 		if (!read_varint(&c, &tag) || tag >> 3 == 0 || tag >> 3 > MAX_FIELD_ID)
 			return false;
-		if (is_reserved(tag >> 3) || !skip_value(&c, tag & 7))
+		if (is_reserved(tag >> 3) || !skip_field_value(&c, tag & 7))
 			return false;
 	}
 	return true;
@@ -140,7 +140,7 @@ NO_CANARY uint32_t packet_state_flags(const struct iovec *slices, size_t n_slice
 
 	while (enter_next_slice(&c) && read_varint(&c, &tag)) {
 		if ((tag & 7) != PB_WIRE_VARINT) {
-			if (!skip_value(&c, tag & 7))
+			if (!skip_field_value(&c, tag & 7))
 				break;
 			continue;
 		}

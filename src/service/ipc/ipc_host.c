@@ -345,7 +345,7 @@ static void answer_unknown(struct ipc_conn *c, const struct frame *f)
 }
 
 /* Takes the identity, except after the first call: an endpoint relies on its peer not to change. */
-static void take_identity(struct ipc_conn *c, const struct frame *f)
+static void set_peer_identity(struct ipc_conn *c, const struct frame *f)
 {
 	if (!c->services[0].endpoint && !c->services[1].endpoint)
 		ipc_peer_set_identity(&c->peer, f->payload, f->payload_len);
@@ -365,7 +365,7 @@ static void handle_frame(struct ipc_conn *c, const uint8_t *data, size_t len)
 		answer_invoke(c, &f);
 		break;
 	case FRAME_SET_PEER_IDENTITY:
-		take_identity(c, &f);
+		set_peer_identity(c, &f);
 		break;
 	default:
 		answer_unknown(c, &f);
@@ -646,7 +646,7 @@ static void on_connection(void *ctx, int fd, const struct ipc_entrance *entrance
 	ipc_host_adopt(ctx, fd, entrance);
 }
 
-static void on_failure(void *ctx, int error)
+static void on_accept_failure(void *ctx, int error)
 {
 	struct ipc_host *h = ctx;
 
@@ -678,7 +678,7 @@ int ipc_host_new(struct event_base *loop, const struct ipc_service *service, voi
 	LIST_INIT(&h->conns);
 	h->listeners = (struct listeners){.loop = loop,
 					  .on_connection = on_connection,
-					  .on_failure = on_failure,
+					  .on_failure = on_accept_failure,
 					  .ctx = h,
 					  .is_urgent = service->is_urgent};
 	if (listeners_init(&h->listeners) < 0) {

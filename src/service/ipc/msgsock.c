@@ -240,7 +240,7 @@ static bool msgsock_end_callback(struct msgsock *m)
 	return true;
 }
 
-static void close_through_owner(struct msgsock *m, int fd)
+static void close_received_fd(struct msgsock *m, int fd)
 {
 	if (fd < 0)
 		return;
@@ -255,7 +255,7 @@ static void keep_received_fd(void *ctx, int fd)
 {
 	struct msgsock *m = ctx;
 
-	close_through_owner(m, m->got_fd);
+	close_received_fd(m, m->got_fd);
 	m->got_fd = fd;
 }
 
@@ -272,7 +272,7 @@ void msgsock_free(struct msgsock *m)
 	stop_events(m);
 	send_queue_clear(&m->queue);
 	keep_received_fd(m, -1);
-	close_through_owner(m, TAKE_FD(m->fd));
+	close_received_fd(m, TAKE_FD(m->fd));
 	m->freed = true;
 	report_memory_freed(m);
 	if (m->busy == 0)
@@ -314,7 +314,7 @@ static bool slice_is_over(const struct msgsock *m)
 	       clock_mono_ns() - m->slice_start_ns >= m->time_slice_ns;
 }
 
-static bool has_message(const struct msgsock *m, size_t pos)
+static bool has_whole_message(const struct msgsock *m, size_t pos)
 {
 	return m->in_len - pos >= LENGTH_WORD &&
 	       m->in_len - pos - LENGTH_WORD >= message_length_at(m->in + pos);
@@ -344,7 +344,7 @@ static int deliver_messages(struct msgsock *m)
 		if (m->freed)
 			return 0;
 		pos += LENGTH_WORD + len;
-		m->paused = slice_is_over(m) && has_message(m, pos);
+		m->paused = slice_is_over(m) && has_whole_message(m, pos);
 		if (m->paused)
 			break;
 	}

@@ -44,7 +44,8 @@ static int find_system_info(const uint8_t *args, size_t len, struct pb_field *re
 	return 0;
 }
 
-static int init_relay(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
+static int handle_init_relay(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			     size_t len)
 {
 	struct relay_port *p = endpoint;
 	struct pb_field info;
@@ -155,7 +156,7 @@ static void relay_port_close(void *endpoint)
 }
 
 static const struct ipc_method methods[] = {
-	{"InitRelay", init_relay},
+	{"InitRelay", handle_init_relay},
 	{"SyncClock", sync_clock},
 };
 

@@ -35,7 +35,7 @@ struct compressor {
 /* ---- groups out ---- */
 
 /* Both functions return the number of bytes in c->out, or 0 if the library has no memory. */
-static size_t deflate_group(struct compressor *c)
+static size_t deflate_packets(struct compressor *c)
 {
 	z_stream *z = &c->deflate;
 
@@ -48,7 +48,7 @@ static size_t deflate_group(struct compressor *c)
 	return deflate(z, Z_FINISH) == Z_STREAM_END ? z->total_out : 0;
 }
 
-static size_t zstd_group(struct compressor *c)
+static size_t zstd_packets(struct compressor *c)
 {
 	size_t n = ZSTD_compress2(c->zstd, c->out, c->out_cap, c->raw, c->raw_len);
 
@@ -76,7 +76,7 @@ void compressor_end_group(struct compressor *c)
 
 	if (c->raw_len == 0)
 		return;
-	len = c->zstd ? zstd_group(c) : deflate_group(c);
+	len = c->zstd ? zstd_packets(c) : deflate_packets(c);
 	if (len == 0) {
 		pass_uncompressed(c);
 	} else {

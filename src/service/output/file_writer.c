@@ -191,7 +191,7 @@ static void file_writer_give_up(struct file_writer *f, const char *what)
 	file_writer_close_file(f);
 }
 
-static void on_stall(void *ctx)
+static void on_stalled_file(void *ctx)
 {
 	struct file_writer *f = ctx;
 
@@ -203,7 +203,7 @@ static void on_stall(void *ctx)
 static void start_stall_timer(struct file_writer *f);
 
 /* Ends and closes the file, after all jobs of the writer thread. */
-static void end_file(struct file_writer *f)
+static void end_and_close_file(struct file_writer *f)
 {
 	int r = trace_files_end_older(&f->parts, UINT32_MAX);
 
@@ -235,7 +235,7 @@ static void on_all_written(struct file_writer *f)
 		return;
 	}
 	if (f->finishing || f->parts.full) {
-		end_file(f);
+		end_and_close_file(f);
 		return;
 	}
 	r = trace_files_end_older(&f->parts, f->leaving);
@@ -326,7 +326,7 @@ void file_writer_on_flushed(struct file_writer *f, uint32_t number)
 	begin_reading(f);
 }
 
-static void on_period(void *ctx)
+static void on_rotation_period(void *ctx)
 {
 	struct file_writer *f = ctx;
 
@@ -426,9 +426,9 @@ static int init_events(struct file_writer *f)
 	if (r == 0)
 		r = loop_timer_init(&f->next_slice, loop, file_writer_on_next_slice, f);
 	if (r == 0)
-		r = loop_timer_init(&f->stall, loop, on_stall, f);
+		r = loop_timer_init(&f->stall, loop, on_stalled_file, f);
 	if (r == 0)
-		r = loop_timer_init(&f->period, loop, on_period, f);
+		r = loop_timer_init(&f->period, loop, on_rotation_period, f);
 	if (r < 0)
 		return r;
 	f->has_results = event_new(loop, write_thread_fd(f->parts.writer), EV_READ | EV_PERSIST,

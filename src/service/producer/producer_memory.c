@@ -26,7 +26,7 @@ struct geometry {
 
 static const struct geometry default_geometry = {DEFAULT_SMB_BYTES, DEFAULT_SMB_PAGE_BYTES};
 
-static bool is_legal(struct geometry g)
+static bool geometry_is_legal(struct geometry g)
 {
 	struct smb m;
 
@@ -71,12 +71,12 @@ static struct geometry choose_geometry(const struct producer_port *p, struct geo
 {
 	g.size = MIN(g.size ? g.size : DEFAULT_SMB_BYTES, SMB_MAX_SIZE);
 	g.page_size = MIN(g.page_size ? g.page_size : DEFAULT_SMB_PAGE_BYTES, SMB_MAX_PAGE);
-	if (!is_legal(g) || quota_check(&p->account, QUOTA_SMB_BYTES, g.size, NULL) < 0)
+	if (!geometry_is_legal(g) || quota_check(&p->account, QUOTA_SMB_BYTES, g.size, NULL) < 0)
 		return default_geometry;
 	return g;
 }
 
-static void set_memory(struct producer_port *p, void *addr, struct geometry g)
+static void use_producer_memory(struct producer_port *p, void *addr, struct geometry g)
 {
 	smb_init(&p->smb, addr, g.size, g.page_size);
 	p->smb_size = g.size;
@@ -92,11 +92,11 @@ bool producer_memory_adopt(struct producer_port *p, int fd)
 	if (shm_attach(fd, SMB_MAX_SIZE, &addr, &size) < 0)
 		return false;
 	g.size = (uint32_t)size;
-	if (!is_legal(g) || quota_check(&p->account, QUOTA_SMB_BYTES, size, NULL) < 0) {
+	if (!geometry_is_legal(g) || quota_check(&p->account, QUOTA_SMB_BYTES, size, NULL) < 0) {
 		shm_unmap(addr, size);
 		return false;
 	}
-	set_memory(p, addr, g);
+	use_producer_memory(p, addr, g);
 	return true;
 }
 
@@ -123,7 +123,7 @@ int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *confi
 		r = shm_create(g.size, &fd, &addr);
 	if (r < 0)
 		return r;
-	set_memory(p, addr, g);
+	use_producer_memory(p, addr, g);
 	p->smb_fd = fd;
 	return 0;
 }

@@ -38,13 +38,13 @@ struct recent_sessions *recent_sessions_free(struct recent_sessions *r)
 	return NULL;
 }
 
-static void forget_oldest(struct recent_sessions *r)
+static void forget_oldest_session(struct recent_sessions *r)
 {
 	free(r->list[0].name);
 	memmove(&r->list[0], &r->list[1], --r->n * sizeof(r->list[0]));
 }
 
-static bool began_recently(const struct recent_sessions *r, uid_t uid, const char *name)
+static bool session_began_recently(const struct recent_sessions *r, uid_t uid, const char *name)
 {
 	uint64_t now = clock_boot_ns();
 
@@ -70,7 +70,7 @@ void admission_remember(struct sessions *s, const Pb__TraceConfig *config, uid_t
 		return;
 	}
 	if (s->recent->n == MAX_RECENT)
-		forget_oldest(s->recent);
+		forget_oldest_session(s->recent);
 	s->recent->list[s->recent->n].uid = uid;
 	s->recent->list[s->recent->n].name = name;
 	s->recent->list[s->recent->n++].boot_ns = clock_boot_ns();
@@ -239,7 +239,7 @@ int admission_check(struct sessions *s, const Pb__TraceConfig *config, uid_t uid
 	if (r < 0)
 		return r;
 	if (config->enable_extra_guardrails &&
-	    began_recently(s->recent, uid, admission_name_of(config)))
+	    session_began_recently(s->recent, uid, admission_name_of(config)))
 		return err_set(e, -EBUSY,
 			       "guardrail: a session with unique_session_name \"%s\" began less "
 			       "than %d s ago",

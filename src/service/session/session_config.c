@@ -45,8 +45,8 @@ static bool is_machine_named(const char *filter, const struct source_of *of)
 	return of->machine && !strcmp(filter, of->machine);
 }
 
-static bool machine_matches(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *s,
-			    const struct source_of *of)
+static bool machine_filter_matches(const Pb__TraceConfig *config,
+				   const Pb__TraceConfig__DataSource *s, const struct source_of *of)
 {
 	if (s->n_machine_name_filter == 0)
 		return !of->is_remote || config->trace_all_machines;
@@ -60,7 +60,7 @@ bool session_config_filter_matches(const Pb__TraceConfig *config,
 				   const Pb__TraceConfig__DataSource *source,
 				   const struct source_of *of, uint64_t *budget)
 {
-	return machine_matches(config, source, of) &&
+	return machine_filter_matches(config, source, of) &&
 	       producer_matches(source, of->producer, budget);
 }
 
@@ -86,7 +86,7 @@ enum trigger_mode session_config_trigger_mode(const Pb__TraceConfig *config)
 	}
 }
 
-static const char *trigger_name(const Pb__TraceConfig__TriggerConfig__Trigger *t)
+static const char *name_of_trigger(const Pb__TraceConfig__TriggerConfig__Trigger *t)
 {
 	return t->name ? t->name : "";
 }
@@ -97,7 +97,7 @@ const Pb__TraceConfig__TriggerConfig__Trigger *session_config_find_trigger(
 	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
 
 	for (size_t i = 0; t && i < t->n_triggers; i++)
-		if (!strcmp(trigger_name(t->triggers[i]), name))
+		if (!strcmp(name_of_trigger(t->triggers[i]), name))
 			return t->triggers[i];
 	return NULL;
 }
@@ -136,7 +136,7 @@ static int check_trigger_times(const Pb__TraceConfig *config, struct err_text *e
 
 static int check_trigger(const Pb__TraceConfig__TriggerConfig *t, size_t i, struct err_text *e)
 {
-	const char *name = trigger_name(t->triggers[i]),
+	const char *name = name_of_trigger(t->triggers[i]),
 		   *regex = t->triggers[i]->producer_name_regex;
 	struct err_text why;
 
@@ -144,7 +144,7 @@ static int check_trigger(const Pb__TraceConfig__TriggerConfig *t, size_t i, stru
 		return err_set(e, -EINVAL, "a trigger's name is longer than %d bytes",
 			       MAX_NAME_BYTES);
 	for (size_t j = 0; j < i; j++)
-		if (!strcmp(trigger_name(t->triggers[j]), name))
+		if (!strcmp(name_of_trigger(t->triggers[j]), name))
 			return err_set(e, -EINVAL, "two triggers have the name \"%s\"", name);
 	if (regex && regex[0] && name_regex_check(regex, &why) < 0)
 		return err_set(e, -EINVAL, "trigger \"%s\": producer_name_regex %s", name,

@@ -58,7 +58,7 @@ static void on_instance_stopped(void *ctx, const struct producer_port *p, uint64
 }
 
 /* Buffers that are written into files may be full now. */
-static void on_committed(void *ctx)
+static void on_chunks_committed(void *ctx)
 {
 	const struct sessions *ss = ctx;
 	const struct session *s;
@@ -89,7 +89,7 @@ const struct producer_events sessions_producer_events = {
 	.source_unregistered = on_source_unregistered,
 	.instance_started = on_instance_started,
 	.instance_stopped = on_instance_stopped,
-	.committed = on_committed,
+	.committed = on_chunks_committed,
 	.flush_done = on_flush_done,
 	.trigger = on_trigger,
 	.gone = on_producer_gone,

@@ -142,7 +142,7 @@ static const Pb__TraceConfig__BuiltinDataSource *builtin_config(const struct tra
 						     : &none;
 }
 
-static struct pb_enc *begin_trusted(struct writer_state *w)
+static struct pb_enc *begin_packet_with_trusted_fields(struct writer_state *w)
 {
 	struct pb_enc *e = &w->mem.enc;
 
@@ -154,7 +154,7 @@ static struct pb_enc *begin_trusted(struct writer_state *w)
 
 static struct pb_enc *begin_packet(struct writer_state *w)
 {
-	struct pb_enc *e = begin_trusted(w);
+	struct pb_enc *e = begin_packet_with_trusted_fields(w);
 
 	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID,
 		   PB__BUILTIN_CLOCK__BUILTIN_CLOCK_BOOTTIME);
@@ -169,7 +169,7 @@ static struct pb_enc *begin_packet_at(struct writer_state *w, uint64_t boot_ns)
 	return e;
 }
 
-static void end_packet_through(struct writer_state *w, struct trace_filter *filter)
+static void end_packet_through_filter(struct writer_state *w, struct trace_filter *filter)
 {
 	if (w->mem.failed) {
 		quota_log(w->trace->owner.account->quota, w->trace->owner.account->user,
@@ -182,7 +182,7 @@ static void end_packet_through(struct writer_state *w, struct trace_filter *filt
 
 static void service_packets_end_packet(struct writer_state *w)
 {
-	end_packet_through(w, w->trace->filter);
+	end_packet_through_filter(w, w->trace->filter);
 }
 
 /* ---- clocks ---- */
@@ -219,7 +219,7 @@ static void put_clock_snapshots(struct writer_state *w)
 /* The marker is the last field, so that the packet always ends with the same bytes. */
 static void put_sync_marker(struct writer_state *w)
 {
-	struct pb_enc *e = begin_trusted(w);
+	struct pb_enc *e = begin_packet_with_trusted_fields(w);
 
 	pb_enc_bytes(e, PB_TRACE_PACKET_SYNCHRONIZATION_MARKER, sync_marker, sizeof(sync_marker));
 	service_packets_end_packet(w);
@@ -401,7 +401,7 @@ static size_t make_stats_packet(struct writer_state *w)
 
 #define MAX_STATS_TRIES 4 /* the varint of a count may get a byte longer, once or twice */
 
-static void put_stats(struct writer_state *w)
+static void put_trace_stats(struct writer_state *w)
 {
 	struct trace_filter *f = w->trace->filter;
 	size_t counted = 0, len = make_stats_packet(w);
@@ -413,7 +413,7 @@ static void put_stats(struct writer_state *w)
 		len = make_stats_packet(w);
 	}
 	/* The filter must not remove the counts of lost packets. */
-	end_packet_through(w, NULL);
+	end_packet_through_filter(w, NULL);
 }
 
 /* ---- head and tail ---- */
@@ -470,7 +470,7 @@ void service_packets_put_tail(struct trace *t, struct packet_sink *sink)
 		put_service_events(&w);
 	}
 	if (t->stats_due)
-		put_stats(&w);
+		put_trace_stats(&w);
 	t->stats_due = false;
 	pb_mem_deinit(&w.mem);
 }

@@ -361,8 +361,8 @@ static void put_packed_numbers(struct pb_enc *e, uint32_t field, const uint64_t 
 	pb_enc_bytes(e, field, bytes, (size_t)(p - bytes));
 }
 
-static void put_writer(void *ctx, const struct trace_buffer_writer *writer,
-		       const struct trace_buffer_histogram *h)
+static void put_stats_of_writer(void *ctx, const struct trace_buffer_writer *writer,
+				const struct trace_buffer_histogram *h)
 {
 	struct writer_sink *w = ctx;
 	struct pb_enc *e = w->enc;
@@ -396,7 +396,7 @@ void trace_put_writer_stats(struct trace *t, struct pb_enc *e, uint64_t end)
 			   trace_buffer_histogram_thresholds[i]);
 	for (size_t i = 0; i < t->n_buffers; i++) {
 		w.buffer = (uint32_t)i;
-		trace_buffer_each_writer(t->buffers[i].buffer, put_writer, &w);
+		trace_buffer_each_writer(t->buffers[i].buffer, put_stats_of_writer, &w);
 	}
 }
 
