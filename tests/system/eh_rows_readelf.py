@@ -85,24 +85,26 @@ def with_gaps(ranges):
     return out + [[at, 1 << 64, "none"]]
 
 
-def agrees(expected, own):
+def agrees(begin, expected, own):
     if expected == "exp":
         return own.startswith(("plt", "at_sp", "at_fp", "no_caller"))
     if " ? " in expected:  # for the frame pointer, an expression
         return re.sub(r" fp[+-]\d+ ", " ? ", own) == expected
-    if own == "end":  # of arm64, readelf shows it as lr
-        return expected == own or expected.endswith(" u")
+    if own == "end":  # of arm64, readelf shows it as lr; the entry of the file need not be a function
+        return expected == own or expected.endswith(" u") or (expected == "none" and entry <= begin < entry + 128)
     return own == expected
 
 
 program, path = sys.argv[1:]
+with open(path, "rb") as f:
+    entry = int.from_bytes(f.read(32)[24:], "little")
 theirs, ours = with_gaps(readelf_ranges(path)), with_gaps(own_ranges(program, path))
 i = j = bad = ruled = 0
 while i < len(theirs) and j < len(ours):
     begin, end = max(theirs[i][0], ours[j][0]), min(theirs[i][1], ours[j][1])
     if begin < end:
         ruled += end - begin if theirs[i][2] != "none" else 0
-        if not agrees(theirs[i][2], ours[j][2]):
+        if not agrees(begin, theirs[i][2], ours[j][2]):
             bad += 1
             if bad <= 10:
                 print(f"{begin:x}..{end:x} readelf: {theirs[i][2]}; eh_rows: {ours[j][2]}")

@@ -61,6 +61,7 @@ struct eh_reader {
 	struct siphash_key rule_key; /* random: the file cannot choose rules with one slot */
 	size_t cap_rows, cap_rules;
 	size_t max_rows, n_steps;
+	uint64_t entry; /* where a process begins */
 	struct eh_rows result; /* owned */
 };
 
@@ -86,6 +87,7 @@ static int read_segments(struct eh_reader *e)
 	if (!gelf_getehdr(e->elf, &h) || !machine_of(&h, &e->machine) ||
 	    elf_getphdrnum(e->elf, &n) < 0)
 		return -ENOEXEC;
+	e->entry = h.e_entry;
 	headers = h.e_phoff + n * h.e_phentsize;
 	e->result.base = UINT64_MAX;
 	for (size_t i = 0; i < n && i < UINT16_MAX && e->n_segments < SEGMENTS_MAX; i++) {
@@ -365,6 +367,24 @@ static int add_rows_of_function(struct eh_reader *e, const struct eh_function *f
 	return r < 0 ? r : add_row(e, end, UNWIND_NO_RULE);
 }
 
+/*
+ * The code at which a process begins has no caller. That of the dynamic linker is hand-written, and
+ * belongs to no function: it has a row if it lies between `end` of a function and the next one.
+ */
+static int add_rows_of_entry(struct eh_reader *e, uint32_t end, uint32_t next)
+{
+	uint64_t address = e->entry - e->result.base;
+	int r;
+
+	if (e->entry < e->result.base || address < end || address >= next ||
+	    !is_code(e, e->entry, e->entry + 1))
+		return 0;
+	r = add_row(e, (uint32_t)address, UNWIND_END);
+	return r < 0 || next - address <= EH_ENTRY_MAX
+		       ? r
+		       : add_row(e, (uint32_t)address + EH_ENTRY_MAX, UNWIND_NO_RULE);
+}
+
 static int write_rows(struct eh_reader *e)
 {
 	struct eh_rows *rows = &e->result;
@@ -378,6 +398,8 @@ static int write_rows(struct eh_reader *e)
 
 		if (next > f->begin)
 			r = add_rows_of_function(e, f, MIN(f->end, next));
+		if (r == 0)
+			r = add_rows_of_entry(e, MIN(f->end, next), next);
 	}
 	if (r == -ENOSPC) { /* the last row ends all rules */
 		rows->n_refused++;

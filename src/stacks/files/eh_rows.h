@@ -18,11 +18,13 @@
  * Addresses without a function have the rule UNWIND_NO_RULE; addresses whose rule struct unwind_rule
  * cannot express, UNWIND_NO_CALLER. Of two functions that overlap, the one that begins later has the
  * addresses from its begin on, as in the C++ runtime, which searches the begins. Functions must lie
- * in an executable segment; those of discarded sections are at address 0 and have no rows.
+ * in an executable segment; those of discarded sections are at address 0 and have no rows. The entry
+ * of the file has UNWIND_END if no function is there.
  */
 #define EH_SECTION_MAX (64u << 20) /* bytes; the rows of a larger section are not read */
 #define EH_FUNCTIONS_MAX (1u << 20) /* further ones are ignored */
 #define EH_CIES_MAX 4096 /* common information entries; functions of further ones are ignored */
+#define EH_ENTRY_MAX 128 /* bytes of the entry; those of the C library take 80 */
 #define EH_ROWS_MAX (1u << 20) /* the addresses behind have no rule */
 #define EH_STEPS_MAX (4 * EH_ROWS_MAX) /* rows before equal neighbours are merged; likewise */
 #define EH_RULES_MAX 2048 /* different rules; addresses with others have UNWIND_NO_CALLER */

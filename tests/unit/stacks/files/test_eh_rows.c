@@ -273,6 +273,42 @@ TEST(an_undefined_return_address_ends_the_stack)
 	eh_rows_deinit(&r);
 }
 
+static void set_entry(struct image *m, uint64_t address)
+{
+	((Elf64_Ehdr *)m->bytes)->e_entry = address;
+}
+
+TEST(the_entry_of_the_file_ends_the_stack_if_no_function_is_there)
+{
+	struct image m = x86_64();
+	struct eh_rows r;
+
+	ADD_FUNCTION(&m, TEXT + 0x10, 0x10, DW_CFA_nop);
+	ADD_FUNCTION(&m, TEXT + 0x80, 0x10, DW_CFA_nop);
+	set_entry(&m, TEXT + 0x28);
+	r = read_rows(&m);
+	assert_int_equal(number_at(&r, TEXT + 0x27), UNWIND_NO_RULE);
+	assert_int_equal(number_at(&r, TEXT + 0x28), UNWIND_END);
+	assert_int_equal(number_at(&r, TEXT + 0x7f), UNWIND_END);
+	assert_sp_rule(&r, TEXT + 0x80, 8);
+	eh_rows_deinit(&r);
+	set_entry(&m, TEXT + 0x98); /* behind the last function: only some bytes */
+	r = read_rows(&m);
+	assert_int_equal(number_at(&r, TEXT + 0x28), UNWIND_NO_RULE);
+	assert_int_equal(number_at(&r, TEXT + 0x97 + EH_ENTRY_MAX), UNWIND_END);
+	assert_int_equal(number_at(&r, TEXT + 0x98 + EH_ENTRY_MAX), UNWIND_NO_RULE);
+	eh_rows_deinit(&r);
+	set_entry(&m, TEXT + 0x18); /* the rows of a function are not changed */
+	r = read_rows(&m);
+	assert_sp_rule(&r, TEXT + 0x18, 8);
+	assert_int_equal(r.n_rows, 4);
+	eh_rows_deinit(&r);
+	set_entry(&m, UINT64_MAX);
+	r = read_rows(&m);
+	assert_int_equal(r.n_rows, 4);
+	eh_rows_deinit(&r);
+}
+
 TEST(entries_of_the_plt_have_the_boundary_of_their_expression)
 {
 	struct image m = x86_64();
