@@ -49,10 +49,106 @@ struct mm_flags {
 	unsigned long __mm_flags[1];
 };
 
+struct maple_tree {
+	void *ma_root; /* address of a node, with its type in bits 3 to 6; in bits 0 and 1 is 2 */
+};
+
+/* Nodes of 256 bytes. */
+struct maple_range_64 {
+	unsigned long pivot[15]; /* last address of a slot; 0 behind the last slot that is used */
+	void *slot[16]; /* as ma_root, with other bits 0 to 2; in leaves what is mapped */
+};
+
+struct maple_arange_64 {
+	unsigned long pivot[9];
+	void *slot[10];
+};
+
+#define MAPLE_NODE_SIZE 256
+#define MAPLE_RANGE_64 2 /* types of nodes: leaves are below it */
+#define MAPLE_ARANGE_64 3
+
 struct mm_struct {
 	struct percpu_counter rss_stat[4]; /* pages: of files, anonymous, swapped out, shared */
 	struct mm_flags flags; /* from 6.18 on */
+	struct maple_tree mm_mt; /* the mappings; from 6.1 on */
 };
+
+struct mm_struct___vdso {
+	struct {
+		void *vdso;
+	} context;
+};
+
+struct rb_node {
+	struct rb_node *rb_left, *rb_right;
+};
+
+struct rb_root {
+	struct rb_node *rb_node;
+};
+
+struct mm_struct___before_6_1 {
+	struct rb_root mm_rb; /* the mappings */
+};
+
+struct super_block {
+	unsigned int s_dev; /* major << 20 | minor */
+};
+
+struct inode {
+	unsigned long i_ino;
+	struct super_block *i_sb;
+	long long i_size;
+	long long i_ctime_sec; /* from 6.11 on */
+	unsigned int i_ctime_nsec; /* likewise; above INODE_NSEC are flags */
+};
+
+#define INODE_NSEC 0x3fffffffu
+
+struct timespec64 {
+	long long tv_sec;
+	long tv_nsec;
+};
+
+struct inode___before_6_11 {
+	struct timespec64 __i_ctime;
+};
+
+struct inode___before_6_6 {
+	struct timespec64 i_ctime;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct dentry {
+	struct inode *d_inode;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+/* What is mapped of a file of overlayfs or FUSE that passes through: the file below. */
+struct backing_file {
+	struct file file;
+	struct path user_path; /* the file that was opened; from 6.8 on */
+};
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end;
+	unsigned long vm_flags; /* VM_... */
+	unsigned long vm_pgoff; /* in its file, in pages */
+	struct file *vm_file; /* NULL: none */
+};
+
+struct vm_area_struct___before_6_1 {
+	struct rb_node vm_rb;
+};
+
+#define VM_EXEC 4
 
 struct mm_struct___before_6_18 {
 	unsigned long flags;
@@ -120,19 +216,6 @@ struct kuid {
 
 struct cred {
 	struct kuid uid, gid, suid, sgid, euid, egid;
-};
-
-struct super_block {
-	unsigned int s_dev;
-};
-
-struct inode {
-	struct super_block *i_sb;
-	unsigned long i_ino;
-};
-
-struct file {
-	struct inode *f_inode;
 };
 
 struct fdtable {

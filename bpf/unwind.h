@@ -12,10 +12,12 @@
  *	struct unwind_stack *u = unwind_user(ctx);
  *
  * The thread's registers are those at its entry into the kernel, or at the interrupt. From them the
- * walk goes from caller to caller by the tables of unwind_tables.h. Code without rows (compiled at
- * run time, hand-written) is passed by frame pointers, if the frame passes the checks below. A
- * process without tables, a 32-bit program, and a program on arm64 before Linux 5.15 get the kernel's
- * own walk by frame pointers.
+ * walk goes from caller to caller by the tables of unwind_tables.h. Which file an address belongs to
+ * is looked up in the mappings of the process, without a lock: in its maple tree, before Linux 6.1
+ * in its red-black tree. What another thread changes meanwhile is checked, or not found. Code
+ * without rows (compiled at run time, hand-written) is passed by frame pointers, if the frame passes
+ * the checks below. A 32-bit program, and a program on arm64 before Linux 5.15 get the kernel's own
+ * walk by frame pointers.
  *
  * An address that is in no executable mapping is never reported, except the first one. Everything
  * that is read from the process is checked: a forged stack can only be wrong or short.
@@ -23,7 +25,7 @@
  * An object is compiled with bpf_loop(), which Linux 5.17 has, or with SONDA_NO_LOOP defined.
  */
 
-/* Values of Profiling.StackUnwindError. */
+/* Values of Profiling.StackUnwindError, but for the last one. */
 enum unwind_error {
 	UNWIND_COMPLETE, /* the outermost function was reached */
 	UNWIND_NO_MEMORY = 2, /* a page of the stack is not in memory */
@@ -31,7 +33,19 @@ enum unwind_error {
 	UNWIND_NO_MAPPING = 5, /* the address of a caller is in no executable mapping */
 	UNWIND_TOO_DEEP = 6, /* more than UNWIND_FRAMES_MAX frames */
 	UNWIND_REPEATED = 7, /* the frame of a caller is not above that of its callee */
+	UNWIND_NO_FILE =
+		128, /* as NO_ROWS, since the tables lack a file: callers may be left out */
 };
+
+/* A mapping that the walk has met. */
+struct unwind_range {
+	__u64 start, end; /* both 0: none */
+	__u64 bias; /* a row's address is pc - bias */
+	__u32 first_row, n_rows;
+	__u32 lacks_rows; /* the file is not in the tables */
+};
+#define UNWIND_RANGES 4 /* kept at once */
+#define UNWIND_WORDS 32
 
 /* An array of this size allows an index that is masked with UNWIND_FRAMES_MAX. */
 #define UNWIND_FRAMES_ROOM (UNWIND_FRAMES_MAX + 1)
@@ -40,8 +54,8 @@ enum unwind_error {
 struct unwind_stack {
 	__u32 n; /* addresses */
 	__u32 error; /* enum unwind_error; not set if is_by_kernel */
-	__u32 is_by_kernel; /* the kernel walked by frame pointers: there are no tables */
-	__u32 generation; /* of the process' tables */
+	__u32 is_by_kernel; /* the kernel walked by frame pointers */
+	__u32 lacks_rows; /* a frame is of a file that is not in the tables */
 	__u64 hash; /* of the addresses */
 	/* The innermost function first. A caller has an address within its call instruction. */
 	__u64 addresses[UNWIND_FRAMES_ROOM];
@@ -50,6 +64,14 @@ struct unwind_stack {
 	__u64 lr; /* arm64: the return address, if is_exact and the function has not saved it */
 	__u32 is_exact; /* pc was interrupted there; otherwise it is a return address */
 	__u32 is_sp_low; /* arm64: the caller's sp is above sp, after a walk by the frame pointer */
+	__u32 executes; /* the thread is in execve(): the registers may be of memory that is gone */
+	__u32 page_shift;
+	__u32 next_range; /* the one that is replaced next */
+	__u64 now; /* CLOCK_MONOTONIC, ns */
+	struct unwind_range ranges[UNWIND_RANGES];
+	__u64 words
+		[UNWIND_WORDS]; /* a node of a maple tree, or registers: more than a stack has room for */
+	struct unwind_file_key key; /* of a mapping */
 };
 
 #ifdef __bpf__
@@ -69,13 +91,20 @@ struct {
 	__type(value, struct unwind_rule);
 } unwind_rules SEC(".maps");
 
-/* By thread group. Its memory is there from the start: perf events require that before 6.1. */
+/* Its memory is there from the start: perf events require that before 6.1. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, UNWIND_PROCESSES_MAX);
+	__uint(max_entries, UNWIND_FILES_MAX);
+	__type(key, struct unwind_file_key);
+	__type(value, struct unwind_file);
+} unwind_files SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct unwind_process);
-} unwind_processes SEC(".maps");
+	__type(value, struct unwind_state);
+} unwind_state SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -84,7 +113,8 @@ struct {
 	__type(value, struct unwind_stack);
 } unwind_stacks SEC(".maps");
 
-#define UNWIND_PARENTS_MAX 4 /* subshells of a shell have subshells */
+#define UNWIND_MAPLE_DEPTH 6 /* levels of a tree: of at least 5 children each */
+#define UNWIND_TREE_DEPTH 40 /* the same of two */
 #define UNWIND_FRAME_MAX (1u << 20) /* bytes of a frame that is passed by its frame pointer */
 
 /* Registers at the entry into the kernel. x86-64: their order is that of ptrace(2). */
@@ -93,9 +123,11 @@ struct unwind_regs {
 		flags, sp, ss;
 };
 
-#define UNWIND_WAKEUP_NS 10000000 /* for a process without tables, at most so often */
-#define UNWIND_WAKEUP_MAPPING_NS 100000000 /* for one that lacks a mapping */
-#define UNWIND_WAKEUP_MIN_NS 1000000 /* for all */
+#define UNWIND_WAKEUP_NS 100000000 /* for files that the tables lack, at most so often */
+#define UNWIND_WAKEUP_MIN_NS 1000000 /* for those of a process that has just begun */
+
+#define UNWIND_EXECVE 59 /* system calls of x86-64 */
+#define UNWIND_EXECVEAT 322
 
 #define UNWIND_USER_CS 0x33 /* segments of 64-bit programs */
 #define UNWIND_USER_SS 0x2b
@@ -133,58 +165,201 @@ static __always_inline int unwind_end(struct unwind_stack *u, enum unwind_error 
 	return 1;
 }
 
-/* ---- the tables ---- */
+/* ---- the mappings of the running process ---- */
 
-/*
- * Returns the process whose tables hold for the running thread: its own one, or until that has tables
- * the one from which it was forked, if neither has executed another program since. A function of its
- * own has a stack of its own.
- */
-__attribute__((noinline)) int unwind_find_process(void)
+static __always_inline struct unwind_stack *unwind_scratch(void)
 {
-	__u32 tgid = bpf_get_current_pid_tgid() >> 32, own = tgid;
-	const struct task_struct *t;
-	__u64 execs;
+	__u32 zero = 0;
 
-	if (bpf_map_lookup_elem(&unwind_processes, &tgid))
-		return tgid;
-	execs = CURRENT(self_exec_id);
-	if (CURRENT(parent_exec_id) != execs)
-		return own;
-	t = CURRENT(real_parent);
-	for (int i = 0; i < UNWIND_PARENTS_MAX && BPF_CORE_READ(t, self_exec_id) == execs; i++) {
-		tgid = BPF_CORE_READ(t, tgid);
-		if (bpf_map_lookup_elem(&unwind_processes, &tgid))
-			return tgid;
-		if (BPF_CORE_READ(t, parent_exec_id) != execs)
-			break;
-		t = BPF_CORE_READ(t, real_parent);
-	}
-	return own;
+	return bpf_map_lookup_elem(&unwind_stacks, &zero);
 }
 
-static __always_inline const struct unwind_mapping *unwind_find_mapping(
-	const struct unwind_process *p, __u64 pc)
+/* Searches the node in u->words. Returns the slot that contains the address. */
+static __always_inline __u64 unwind_find_slot(const struct unwind_stack *u, int is_arange, __u64 pc)
 {
-	__u32 low = 0, high = p->n, i;
+	__u32 pivots = is_arange ? bpf_core_field_offset(struct maple_arange_64, pivot)
+				 : bpf_core_field_offset(struct maple_range_64, pivot);
+	__u32 slots = is_arange ? bpf_core_field_offset(struct maple_arange_64, slot)
+				: bpf_core_field_offset(struct maple_range_64, slot);
+	__u32 n = (slots - pivots) / sizeof(*u->words), i;
 
-	for (int steps = 0; steps < 8 && low < high; steps++) {
-		i = (low + high) / 2;
-		if (i >= UNWIND_MAPPINGS_MAX)
+	pivots /= sizeof(*u->words);
+	slots /= sizeof(*u->words);
+	for (i = 0; i < UNWIND_WORDS / 2 && i < n; i++) {
+		__u64 pivot = u->words[(pivots + i) % UNWIND_WORDS];
+
+		if (pivot >= pc || (i && !pivot))
+			break;
+	}
+	return u->words[(slots + i) % UNWIND_WORDS];
+}
+
+static __always_inline const struct vm_area_struct *unwind_find_in_maple(struct unwind_stack *u,
+									 __u64 pc)
+{
+	const struct mm_struct *mm = CURRENT(mm);
+	__u64 entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
+
+	if ((entry & 3) != 2) /* no node, but one mapping or none */
+		return NULL;
+	for (int level = 0; level < UNWIND_MAPLE_DEPTH; level++) {
+		__u32 type = entry >> 3 & 15;
+
+		if (type > MAPLE_ARANGE_64 ||
+		    bpf_probe_read_kernel(u->words, sizeof(u->words),
+					  (void *)(entry & ~(__u64)(MAPLE_NODE_SIZE - 1))) != 0)
 			return NULL;
-		if (pc < p->mappings[i].start)
-			high = i;
-		else if (pc >= p->mappings[i].end)
-			low = i + 1;
-		else
-			return &p->mappings[i];
+		entry = unwind_find_slot(u, type == MAPLE_ARANGE_64, pc);
+		if (type < MAPLE_RANGE_64)
+			return (const void *)entry;
 	}
 	return NULL;
 }
-_Static_assert(UNWIND_MAPPINGS_MAX < 1 << 8, "a search of a mapping takes 8 steps");
+
+static __always_inline const struct vm_area_struct *unwind_find_in_tree(__u64 pc)
+{
+	const struct mm_struct___before_6_1 *mm = (const void *)CURRENT(mm);
+	const struct rb_node *node = BPF_CORE_READ(mm, mm_rb.rb_node);
+
+	for (int level = 0; level < UNWIND_TREE_DEPTH && node; level++) {
+		const struct vm_area_struct *vma =
+			(const void *)node -
+			bpf_core_field_offset(struct vm_area_struct___before_6_1, vm_rb);
+
+		if (BPF_CORE_READ(vma, vm_end) <= pc)
+			node = BPF_CORE_READ(node, rb_right);
+		else if (BPF_CORE_READ(vma, vm_start) > pc)
+			node = BPF_CORE_READ(node, rb_left);
+		else
+			return vma;
+	}
+	return NULL;
+}
+
+static __always_inline void unwind_read_key(const struct inode *inode, struct unwind_file_key *ret)
+{
+	const struct inode___before_6_11 *second = (const void *)inode;
+	const struct inode___before_6_6 *first = (const void *)inode;
+
+	ret->inode = BPF_CORE_READ(inode, i_ino);
+	ret->size = BPF_CORE_READ(inode, i_size);
+	ret->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	if (bpf_core_field_exists(inode->i_ctime_sec)) {
+		ret->changed_s = BPF_CORE_READ(inode, i_ctime_sec);
+		ret->changed_ns = BPF_CORE_READ(inode, i_ctime_nsec) & INODE_NSEC;
+	} else if (bpf_core_field_exists(second->__i_ctime)) {
+		ret->changed_s = BPF_CORE_READ(second, __i_ctime.tv_sec);
+		ret->changed_ns = BPF_CORE_READ(second, __i_ctime.tv_nsec);
+	} else {
+		ret->changed_s = BPF_CORE_READ(first, i_ctime.tv_sec);
+		ret->changed_ns = BPF_CORE_READ(first, i_ctime.tv_nsec);
+	}
+}
+
+static __always_inline int unwind_is_vdso(const struct unwind_range *r)
+{
+	const struct mm_struct___vdso *mm = (const void *)CURRENT(mm);
+
+	return bpf_core_field_exists(mm->context.vdso) &&
+	       (__u64)BPF_CORE_READ(mm, context.vdso) == r->start;
+}
+
+/*
+ * Returns the file of a mapping, or NULL; file NULL: the vDSO. Of overlayfs the tables have the file
+ * that records and /proc/PID/maps show: the one below, on newer kernels the one that was opened,
+ * which has its size and time of change. Files of other kinds have something else in that place.
+ */
+static __always_inline struct unwind_file *unwind_find_file(struct unwind_stack *u,
+							    const struct file *file)
+{
+	const struct backing_file *backing = (const void *)file;
+	const struct inode *inode;
+	struct unwind_file *f;
+
+	__builtin_memset(&u->key, 0, sizeof(u->key));
+	if (file)
+		unwind_read_key(BPF_CORE_READ(file, f_inode), &u->key);
+	f = bpf_map_lookup_elem(&unwind_files, &u->key);
+	if (f || !file || !bpf_core_field_exists(backing->user_path))
+		return f;
+	inode = BPF_CORE_READ(backing, user_path.dentry, d_inode);
+	u->key.inode = BPF_CORE_READ(inode, i_ino);
+	u->key.device = BPF_CORE_READ(inode, i_sb, s_dev);
+	return bpf_map_lookup_elem(&unwind_files, &u->key);
+}
+
+/* Sets the rows of a mapping, which begins at `offset` in its file; file NULL: the vDSO. */
+static __always_inline void unwind_set_rows(struct unwind_stack *u, struct unwind_range *r,
+					    const struct file *file, __u64 offset)
+{
+	struct unwind_file *f = unwind_find_file(u, file);
+
+	if (!f) {
+		r->lacks_rows = 1;
+		return;
+	}
+	if (u->now - f->used_ns > UNWIND_USED_NS)
+		f->used_ns = u->now;
+	for (int i = 0; i < UNWIND_SEGMENTS_MAX; i++)
+		if (offset >= f->segments[i].offset && offset < f->segments[i].end) {
+			r->bias = r->start - offset - f->segments[i].bias;
+			r->first_row = f->first_row;
+			r->n_rows = f->n_rows;
+			break;
+		}
+}
+
+/*
+ * Adds the executable mapping that contains the address. Returns its index in u->ranges; -1: there is
+ * none. A function of its own has a stack of its own.
+ */
+__attribute__((noinline)) int unwind_add_range(__u64 pc)
+{
+	struct unwind_stack *u = unwind_scratch();
+	const struct vm_area_struct *vma;
+	struct unwind_range *r;
+	const struct file *file;
+	__u32 i;
+
+	if (!u)
+		return -1;
+	vma = bpf_core_field_exists(struct mm_struct, mm_mt) ? unwind_find_in_maple(u, pc)
+							     : unwind_find_in_tree(pc);
+	if (!vma || !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
+		return -1;
+	i = u->next_range++ % UNWIND_RANGES;
+	r = &u->ranges[i];
+	r->start = BPF_CORE_READ(vma, vm_start);
+	r->end = BPF_CORE_READ(vma, vm_end);
+	r->n_rows = r->lacks_rows = 0;
+	if (pc < r->start || pc >= r->end) {
+		r->start = r->end = 0;
+		return -1;
+	}
+	file = BPF_CORE_READ(vma, vm_file);
+	if (file || unwind_is_vdso(r))
+		unwind_set_rows(u, r, file,
+				file ? BPF_CORE_READ(vma, vm_pgoff) << u->page_shift : 0);
+	return i;
+}
+
+/* Returns the executable mapping that contains the address, or NULL. */
+static __always_inline const struct unwind_range *unwind_find_range(struct unwind_stack *u,
+								    __u64 pc)
+{
+	int added;
+
+	for (int i = 0; i < UNWIND_RANGES; i++)
+		if (pc >= u->ranges[i].start && pc < u->ranges[i].end)
+			return &u->ranges[i];
+	added = unwind_add_range(pc);
+	return added < 0 ? NULL : &u->ranges[added % UNWIND_RANGES];
+}
+
+/* ---- the tables ---- */
 
 /* Returns the rule of the last row at or below the address. */
-static __always_inline __u32 unwind_find_rule(const struct unwind_mapping *m, __u64 pc)
+static __always_inline __u32 unwind_find_rule(const struct unwind_range *m, __u64 pc)
 {
 	__u64 address = pc - m->bias;
 	__u32 low = m->first_row, high = low + m->n_rows, rule = UNWIND_NO_RULE;
@@ -271,17 +446,15 @@ static __always_inline int unwind_without_rule(struct unwind_stack *u)
 /* The kernel saved the registers of the interrupted code behind the ucontext. */
 static __always_inline int unwind_by_signal_frame(struct unwind_stack *u)
 {
-	struct {
-		__u64 r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip;
-	} regs;
+	enum { BP = 10, SP = 15, IP, N }; /* behind r8 to r15, di and si; bx, dx, ax and cx */
 
 	if (!(settings.switches & SONDA_ON_X86_64))
 		return unwind_by_signal_frame_arm64(u);
-	if (unwind_read(u, &regs, sizeof(regs), u->sp + 40))
+	if (unwind_read(u, u->words, N * sizeof(*u->words), u->sp + 40))
 		return 1;
-	u->sp = regs.sp; /* the handler may have a stack of its own */
-	u->fp = regs.bp;
-	u->pc = regs.ip;
+	u->sp = u->words[SP]; /* the handler may have a stack of its own */
+	u->fp = u->words[BP];
+	u->pc = u->words[IP];
 	u->is_exact = 1;
 	return 0;
 }
@@ -349,10 +522,10 @@ static __always_inline int unwind_by_rule(struct unwind_stack *u, __u64 pc, __u3
 }
 
 /* Adds the frame at u->pc and goes to its caller. Returns 1 at the end of the walk. */
-static __always_inline int unwind_frame(struct unwind_stack *u, const struct unwind_process *p)
+static __always_inline int unwind_frame(struct unwind_stack *u)
 {
 	__u64 pc = u->pc - !u->is_exact;
-	const struct unwind_mapping *m = unwind_find_mapping(p, pc);
+	const struct unwind_range *m = unwind_find_range(u, pc);
 	__u32 rule;
 
 	if (u->n >= UNWIND_FRAMES_MAX)
@@ -361,6 +534,7 @@ static __always_inline int unwind_frame(struct unwind_stack *u, const struct unw
 		unwind_add(u, pc);
 	if (!m)
 		return unwind_end(u, UNWIND_NO_MAPPING);
+	u->lacks_rows |= m->lacks_rows;
 	rule = unwind_find_rule(m, pc);
 	switch (rule) {
 	case UNWIND_NO_RULE:
@@ -378,50 +552,37 @@ static __always_inline int unwind_frame(struct unwind_stack *u, const struct unw
 
 /* ---- all frames ---- */
 
-static __always_inline struct unwind_stack *unwind_scratch(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&unwind_stacks, &zero);
-}
-
 #ifdef SONDA_NO_LOOP
 /* The verifier checks a global function once, and not for each turn of the loop that calls it. */
-__attribute__((noinline)) int unwind_next(__u32 tgid)
+__attribute__((noinline)) int unwind_next(void)
 {
 	struct unwind_stack *u = unwind_scratch();
-	const struct unwind_process *p = bpf_map_lookup_elem(&unwind_processes, &tgid);
 
-	return u && p ? unwind_frame(u, p) : 1;
+	return u ? unwind_frame(u) : 1;
 }
 
-static __always_inline void unwind_all(struct unwind_stack *u, const struct unwind_process *p,
-				       __u32 tgid)
+static __always_inline void unwind_all(struct unwind_stack *u)
 {
 	(void)u;
-	(void)p;
 	for (int i = 0; i <= UNWIND_FRAMES_MAX; i++)
-		if (unwind_next(tgid))
+		if (unwind_next())
 			break;
 }
 #else
 struct unwind_walk {
 	struct unwind_stack *u;
-	const struct unwind_process *p;
 };
 
 static int unwind_next(__u32 i, struct unwind_walk *w)
 {
 	(void)i;
-	return unwind_frame(w->u, w->p);
+	return unwind_frame(w->u);
 }
 
-static __always_inline void unwind_all(struct unwind_stack *u, const struct unwind_process *p,
-				       __u32 tgid)
+static __always_inline void unwind_all(struct unwind_stack *u)
 {
-	struct unwind_walk w = {u, p};
+	struct unwind_walk w = {u};
 
-	(void)tgid;
 	bpf_loop(UNWIND_FRAMES_MAX + 1, unwind_next, &w, 0);
 }
 #endif
@@ -492,6 +653,7 @@ static __always_inline int unwind_begin_x86_64(struct unwind_stack *u)
 	u->fp = regs.bp;
 	u->is_exact = 1;
 	u->is_sp_low = 0;
+	u->executes = regs.orig_ax == UNWIND_EXECVE || regs.orig_ax == UNWIND_EXECVEAT;
 	return 1;
 }
 
@@ -505,64 +667,64 @@ __attribute__((noinline)) int unwind_begin(void)
 	return settings.switches & SONDA_ON_X86_64 ? unwind_begin_x86_64(u) : unwind_begin_arm64(u);
 }
 
-/* Returns 1 if the thread was unwound by the tables of its process. */
+/* Returns 1 if the thread was unwound by the tables. */
 static __always_inline int unwind_by_tables(struct unwind_stack *u)
 {
-	__u32 tgid = unwind_find_process();
-	const struct unwind_process *p = bpf_map_lookup_elem(&unwind_processes, &tgid);
+	__u32 zero = 0, changes;
+	const volatile struct unwind_state *state = bpf_map_lookup_elem(&unwind_state, &zero);
 
-	if (!p || !unwind_begin())
+	if (!state || !state->page_shift || !unwind_begin())
 		return 0;
-	u->generation = p->generation;
-	unwind_all(u, p, tgid);
-	p = bpf_map_lookup_elem(&unwind_processes, &tgid);
-	/* Otherwise it may have read rows of another file. */
-	return p && p->generation == u->generation;
+	changes = state->changes;
+	u->page_shift = state->page_shift;
+	u->now = bpf_ktime_get_ns();
+	for (int i = 0; i < UNWIND_RANGES; i++)
+		u->ranges[i].start = u->ranges[i].end = 0;
+	unwind_all(u);
+	if (u->lacks_rows)
+		u->error = UNWIND_NO_FILE;
+	return state->changes == changes; /* else it may have read rows of another file */
 }
 
 /*
  * Unwinds the user stack of the running thread. ctx: of the program, a tracepoint or perf event.
  * Returns the stack in memory of this CPU, which the next call overwrites; or NULL for a thread
- * without a user stack: those of the kernel, also if they have the memory of a process.
+ * without a user stack: those of the kernel, also if they have the memory of a process; those that
+ * have given back their memory because they end, or execute another program.
  */
 static __always_inline struct unwind_stack *unwind_user(void *ctx)
 {
 	struct unwind_stack *u = unwind_scratch();
 
-	if (!u || CURRENT(flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+	if (!u || CURRENT(flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER) || !CURRENT(mm))
 		return NULL;
-	u->n = u->error = u->is_by_kernel = 0;
+	u->n = u->error = u->is_by_kernel = u->lacks_rows = u->executes = 0;
 	u->hash = 0;
 	if (!unwind_by_tables(u))
 		unwind_by_kernel(ctx, u);
+	else if (u->executes && u->n <= 1 &&
+		 (u->error == UNWIND_NO_MAPPING || u->error == UNWIND_NO_MEMORY))
+		return NULL;
 	return u;
 }
 
-/* Returns for how long the reader is not woken again for such a stack, ns; -1: not for that. */
-__attribute__((noinline)) int unwind_wakeup_interval(__u32 is_by_kernel, __u32 error)
+/*
+ * Returns 1 if the reader is to be woken for a stack, because the tables lack a file. *woken is the
+ * last such wakeup by this CPU. Many processes do not live for a period of the reader: the younger
+ * the process, the sooner it is woken again.
+ */
+static __always_inline int unwind_is_wakeup_due(__u32 error, __u64 now, __u64 *woken)
 {
 	const struct task_struct *leader = CURRENT(group_leader);
-	__u64 most = is_by_kernel ? UNWIND_WAKEUP_NS : UNWIND_WAKEUP_MAPPING_NS, age;
+	__u64 age, interval;
 
-	if (!is_by_kernel && error != UNWIND_NO_MAPPING)
-		return -1;
+	if (error != UNWIND_NO_FILE)
+		return 0;
 	age = bpf_ktime_get_boot_ns() - BPF_CORE_READ(leader, start_boottime);
-	if (age / 4 > most)
-		return most;
-	return age / 4 > UNWIND_WAKEUP_MIN_NS ? age / 4 : UNWIND_WAKEUP_MIN_NS;
-}
-
-/*
- * Returns 1 if the reader is to be woken for a stack, because the tables lack its process, or
- * mappings of that. *woken is the last such wakeup by this CPU. Many processes do not live for a
- * period of the reader: the younger the process, the sooner it is woken again.
- */
-static __always_inline int unwind_is_wakeup_due(__u32 is_by_kernel, __u32 error, __u64 now,
-						__u64 *woken)
-{
-	int interval = unwind_wakeup_interval(is_by_kernel, error);
-
-	if (interval < 0 || now - *woken < (__u64)interval)
+	interval = age / 4 > UNWIND_WAKEUP_NS	    ? UNWIND_WAKEUP_NS
+		   : age / 4 > UNWIND_WAKEUP_MIN_NS ? age / 4
+						    : UNWIND_WAKEUP_MIN_NS;
+	if (now - *woken < interval)
 		return 0;
 	*woken = now;
 	return 1;

@@ -5,20 +5,20 @@
  * The tables by which BPF programs unwind stacks of programs without frame pointers.
  * src/stacks/unwind fills them in from .eh_frame; bpf/unwind.h reads them.
  *
- *	process   its executable mappings, by thread group
- *	mapping   a range of addresses, and the rows of its file
+ *	file      where its rows are; which file is mapped at an address, the program sees in the
+ *	          mappings of the running process
  *	row       from this address on, up to the next row, this rule holds
  *	rule      how to find the caller's frame
  *
- * Rows are written before the mappings that refer to them, and their space is used again only
- * after these mappings are gone. A program that reads meanwhile may find wrong rows: it bounds
- * every access, and a wrong row can only end the stack.
+ * Rows are written before the file that refers to them. Before their space is used again, the file
+ * is removed and unwind_state.changes increased: a program that has read rows meanwhile discards
+ * the stack. It bounds every access, and a wrong row can only end the stack.
  */
 
 #define UNWIND_ROWS_MAX (1u << 21) /* rows of all files: 16 MiB */
 #define UNWIND_RULES_MAX (1u << 14) /* different rules of all files */
-#define UNWIND_PROCESSES_MAX 2048 /* 10 MiB */
-#define UNWIND_MAPPINGS_MAX 128 /* of a process; further ones are unwound by frame pointers */
+#define UNWIND_FILES_MAX 4097 /* those of the file reader, and the vDSO */
+#define UNWIND_SEGMENTS_MAX 4 /* executable ones of a file; further ones have no rows */
 #define UNWIND_FRAMES_MAX 127
 
 /* Rules with these numbers are no entries of the table. */
@@ -60,14 +60,29 @@ struct unwind_rule {
 	__s16 fp_offset, ra_offset;
 };
 
-struct unwind_mapping {
-	__u64 start, end;
-	__u64 bias; /* a row's address is pc - bias */
-	__u32 first_row, n_rows; /* n_rows 0: the file has no rows */
+/*
+ * Which file it is, as stat(2) tells, too: a file that was changed in its place is another one. All
+ * is 0 for the vDSO.
+ */
+struct unwind_file_key {
+	__u64 inode, size;
+	__u64 changed_s; /* st_ctim */
+	__u32 changed_ns;
+	__u32 device; /* major << 20 | minor */
 };
 
-struct unwind_process {
-	__u32 n; /* mappings */
-	__u32 generation; /* another one each time that the element is replaced */
-	struct unwind_mapping mappings[UNWIND_MAPPINGS_MAX]; /* sorted by start */
+struct unwind_file {
+	__u64 used_ns; /* about when a stack used it last, CLOCK_MONOTONIC; set by programs */
+	__u32 first_row, n_rows; /* n_rows 0: the file has no rows */
+	struct {
+		__u64 offset, end; /* in the file; end 0: there is no such segment */
+		__u64 bias; /* a row's address is the offset in the file, + bias */
+	} segments[UNWIND_SEGMENTS_MAX];
+};
+#define UNWIND_USED_NS 100000000 /* used_ns is so exact */
+
+/* The only element of unwind_state. */
+struct unwind_state {
+	__u32 changes; /* so often space was used again */
+	__u32 page_shift; /* 0: there are no tables */
 };

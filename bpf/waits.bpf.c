@@ -242,10 +242,9 @@ __attribute__((noinline)) int cut_at_interrupt(__u32 scratch)
 }
 
 /* The reader reads periodically. It is woken when the ring is half full, and for tables. */
-static __always_inline __u64 wakeup_flags(struct waits_cpu *c, int is_by_kernel, __u32 error,
-					  __u64 now)
+static __always_inline __u64 wakeup_flags(struct waits_cpu *c, __u32 error, __u64 now)
 {
-	if (unwind_is_wakeup_due(is_by_kernel, error, now, &c->woken))
+	if (unwind_is_wakeup_due(error, now, &c->woken))
 		return BPF_RB_FORCE_WAKEUP;
 	return bpf_ringbuf_query(&waits, BPF_RB_AVAIL_DATA) * 2 >
 			       bpf_ringbuf_query(&waits, BPF_RB_RING_SIZE)
@@ -254,8 +253,7 @@ static __always_inline __u64 wakeup_flags(struct waits_cpu *c, int is_by_kernel,
 }
 
 /* Returns the hash; 0 if the reader cannot get the stack. */
-static __always_inline __u64 send_stack(struct waits_cpu *c, struct wait_stack *s, int is_by_kernel,
-					__u64 now)
+static __always_inline __u64 send_stack(struct waits_cpu *c, struct wait_stack *s, __u64 now)
 {
 	/* A mask: the verifier of 6.1 forgets a comparison before the size is computed. */
 	__u64 n = s->n & WAITS_FRAMES_MAX;
@@ -267,7 +265,7 @@ static __always_inline __u64 send_stack(struct waits_cpu *c, struct wait_stack *
 	s->time = now;
 	if (bpf_ringbuf_output(&waits, s,
 			       offsetof(struct wait_stack, addresses) + n * sizeof(*s->addresses),
-			       wakeup_flags(c, is_by_kernel, s->error, now)) < 0) {
+			       wakeup_flags(c, s->error, now)) < 0) {
 		c->stack_lost++;
 		return 0;
 	}
@@ -290,7 +288,7 @@ static __always_inline __u64 take_kernel_stack(struct waits_cpu *c, struct scrat
 	s->n = bytes / sizeof(*s->addresses);
 	s->tgid = s->tid = s->error = 0;
 	hash_stack(scratch, 0);
-	return send_stack(c, s, 0, now);
+	return send_stack(c, s, now);
 }
 
 /* The stack of the running thread. Equal addresses are of other code in another process, and after
@@ -327,7 +325,7 @@ static __always_inline __u64 take_user_stack(void *ctx, struct waits_cpu *c, str
 	s->tgid = t->tgid;
 	s->tid = t->pid;
 	s->error = u->is_by_kernel ? 0 : u->error;
-	return send_stack(c, s, u->is_by_kernel, now);
+	return send_stack(c, s, now);
 }
 
 /*
@@ -347,7 +345,7 @@ static __always_inline __u64 take_waker_stack(void *ctx, struct waits_cpu *c, st
 		return 0;
 	s->tgid = s->tid = s->error = 0;
 	hash_stack(OF_TRACEPOINTS, 0);
-	return send_stack(c, s, 0, now);
+	return send_stack(c, s, now);
 }
 
 /* ---- totals ---- */
@@ -563,7 +561,7 @@ static __always_inline void take_waker(void *ctx, struct waits_cpu *c, struct sc
 
 static __always_inline void send_event(struct waits_cpu *c, struct wait_event *e, __u64 now)
 {
-	if (bpf_ringbuf_output(&waits, e, sizeof(*e), wakeup_flags(c, 0, 0, now)) < 0)
+	if (bpf_ringbuf_output(&waits, e, sizeof(*e), wakeup_flags(c, 0, now)) < 0)
 		c->ring_full++;
 }
 

@@ -32,6 +32,10 @@ struct elf_segment {
 };
 
 struct elf_facts {
+	/* Of the file, as stat(2) tells. Set by elf_reader.c */
+	uint64_t size;
+	int64_t changed_s; /* st_ctim */
+	uint32_t changed_ns;
 	uint32_t n_build_id; /* 0: it has none */
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	uint32_t n_segments;

@@ -15,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -460,7 +462,7 @@ static const struct known_case {
 
 static const struct known_case *current;
 static unsigned n_good, n_bad;
-static uint32_t by_kernel_pid; /* its samples have to be by the kernel; 0: none */
+static uint32_t other_pid; /* its stacks are at other addresses; 0: none */
 
 static void print_bad(const struct stack_sample *s)
 {
@@ -481,9 +483,9 @@ static int on_sample(void *ctx, void *data, size_t size)
 	bool good;
 
 	(void)ctx;
-	if (by_kernel_pid) {
-		n_good += s->pid == by_kernel_pid && s->is_by_kernel;
-		n_bad += s->pid == by_kernel_pid && !s->is_by_kernel;
+	if (other_pid) {
+		good = s->n_user == 3 && s->error == 0 && !s->is_by_kernel;
+		n_good += s->pid == other_pid && s->is_user && good;
 		return 0;
 	}
 	if (size < offsetof(struct stack_sample, addresses) || !s->n_user ||
@@ -508,15 +510,43 @@ static int map_of(const struct bpf_object *o, const char *name)
 	return m ? bpf_map__fd(m) : -1;
 }
 
+/* The file of this program. Its rows are those of the page of known_begin and the next ones. */
+static int describe_file(struct unwind_file_key *ret_key, struct unwind_file *ret)
+{
+	unsigned long start, end, offset;
+	FILE *f = fopen("/proc/self/maps", "r");
+	struct stat st;
+	char line[512];
+
+	if (!f || stat("/proc/self/exe", &st) < 0)
+		return -1;
+	do
+		if (!fgets(line, sizeof(line), f) ||
+		    sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) != 3)
+			return -1;
+	while ((unsigned long)known_begin < start || (unsigned long)known_begin >= end);
+	fclose(f);
+	*ret_key = (struct unwind_file_key){
+		.inode = st.st_ino,
+		.size = (uint64_t)st.st_size,
+		.changed_s = (uint64_t)st.st_ctim.tv_sec,
+		.changed_ns = (uint32_t)st.st_ctim.tv_nsec,
+		.device = major(st.st_dev) << 20 | minor(st.st_dev),
+	};
+	*ret = (struct unwind_file){.n_rows = ARRAY_SIZE(rows)};
+	ret->segments[0].offset = offset;
+	ret->segments[0].end = offset + (end - start);
+	ret->segments[0].bias = start - offset - (unsigned long)known_begin;
+	return 0;
+}
+
 static int fill_tables(const struct bpf_object *o)
 {
-	struct unwind_process p = {.n = 1, .generation = 2};
-	uint32_t pid = (uint32_t)getpid();
+	struct unwind_state state = {.page_shift = 12};
+	struct unwind_file_key key;
+	struct unwind_file file;
+	uint32_t zero = 0;
 
-	p.mappings[0] = (struct unwind_mapping){.start = (uint64_t)known_begin,
-						.end = (uint64_t)known_end,
-						.bias = (uint64_t)known_begin,
-						.n_rows = ARRAY_SIZE(rows)};
 	for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct unwind_row row = {.address = (uint32_t)(rows[i].from - known_begin),
 					 .rule = rows[i].rule};
@@ -527,7 +557,13 @@ static int fill_tables(const struct bpf_object *o)
 	for (uint32_t i = UNWIND_RULES_FIRST; i < ARRAY_SIZE(rules); i++)
 		if (bpf_map_update_elem(map_of(o, "unwind_rules"), &i, &rules[i], BPF_ANY) < 0)
 			return -1;
-	return bpf_map_update_elem(map_of(o, "unwind_processes"), &pid, &p, BPF_ANY);
+	return describe_file(&key, &file) < 0 ||
+			       bpf_map_update_elem(map_of(o, "unwind_files"), &key, &file,
+						   BPF_ANY) < 0 ||
+			       bpf_map_update_elem(map_of(o, "unwind_state"), &zero, &state,
+						   BPF_ANY) < 0
+		       ? -1
+		       : 0;
 }
 
 static struct bpf_object *load(const char *name)
@@ -618,9 +654,9 @@ static bool check_processes(int program, struct ring_buffer *ring)
 		const char *name;
 		int depth;
 		bool executes;
-	} processes[] = {{"a forked process has the tables of its parent", 1, false},
-			 {"a process that a forked one has forked, too", 2, false},
-			 {"a process that executes a program has none", 1, true}};
+	} processes[] = {{"a forked process", 1, false},
+			 {"a process that a forked one has forked", 2, false},
+			 {"a process that executes a file that is known", 1, true}};
 	bool failed = false;
 
 	current = &cases[0];
@@ -628,7 +664,7 @@ static bool check_processes(int program, struct ring_buffer *ring)
 		pid_t pid = start_process(program, processes[i].depth, processes[i].executes);
 
 		n_good = n_bad = 0;
-		by_kernel_pid = processes[i].executes ? (uint32_t)pid : 0;
+		other_pid = processes[i].executes ? (uint32_t)pid : 0;
 		waitpid(pid, NULL, 0);
 		ring_buffer__consume(ring);
 		printf("%sok - %s (%u samples)\n", n_good < 20 || n_bad ? "not " : "",

@@ -4,8 +4,8 @@
  *
  * Rows are replaced while programs read them. A child loops in a chain of functions whose callers
  * are always the same. It is sampled each 50 us. Meanwhile its rows are evicted and added again, as
- * often as possible: two files of FOLDER fill the tables up to a rest that has room for either the
- * child's rows or those of a third file, whose rules are wrong for the child. Each stack that is
+ * often as possible: two files of FOLDER fill the tables up to a rest that has no room for both the
+ * child's rows and those of a third file, whose rules are wrong for the child. Each stack that is
  * said to be complete must have the callers.
  */
 #include <stdio.h>
@@ -29,6 +29,7 @@ int main(void)
 #include <time.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <dwarf.h>
 #include <event2/event.h>
 #include <linux/perf_event.h>
@@ -42,6 +43,7 @@ int main(void)
 #include "stacks/unwind/unwind_tables.h"
 
 #define FILLERS 2
+#define FILLER_ROWS 980000u
 
 /* ---- the child ---- */
 
@@ -160,12 +162,15 @@ static int write_file(const char *path, uint32_t n)
 /* ---- the tables ---- */
 
 static struct event_base *loop;
-static struct mapped_files files;
-static struct address_spaces spaces = {.files = &files};
+struct wanted {
+	struct file_mapping m;
+	char path[256];
+};
+static struct wanted of_child[16], other;
+static unsigned n_of_child;
 
 static void read_maps(int32_t pid)
 {
-	struct address_space *a = address_spaces_get(&spaces, pid);
 	char path[64], line[4400];
 	FILE *f;
 
@@ -173,29 +178,33 @@ static void read_maps(int32_t pid)
 	f = fopen(path, "r");
 	while (f && fgets(line, sizeof(line), f)) {
 		const struct span text = {line, strcspn(line, "\n")};
-		struct file_mapping m;
+		struct wanted *w = &of_child[n_of_child];
 		struct span name;
 
-		if (proc_maps_parse_line(text, &m, &name))
-			address_space_map(&spaces, a, &m, name.p);
+		if (n_of_child < ARRAY_SIZE(of_child) && proc_maps_parse_line(text, &w->m, &name) &&
+		    w->m.inode && name.len < 256) {
+			memcpy(w->path, name.p, name.len);
+			n_of_child++;
+		}
 	}
 	if (f)
 		fclose(f);
 }
 
 /* A process that does not exist maps the file. */
-static void map_file(int32_t pid, const char *path)
+static struct wanted mapped(const char *path)
 {
+	struct wanted w = {.m = {.start = 0x10000, .end = 0x80000000, .offset = 0x1000}};
 	struct stat st = {0};
-	struct file_mapping m = {.start = 0x10000, .end = 0x80000000, .offset = 0x1000};
 
 	if (stat(path, &st) < 0)
 		exit(2);
-	m.inode = st.st_ino;
-	m.major = major(st.st_dev);
-	m.minor = minor(st.st_dev);
-	m.path_len = (uint32_t)strlen(path);
-	address_space_map(&spaces, address_spaces_get(&spaces, pid), &m, path);
+	w.m.inode = st.st_ino;
+	w.m.major = major(st.st_dev);
+	w.m.minor = minor(st.st_dev);
+	w.m.path_len = (uint32_t)strlen(path);
+	strcpy(w.path, path);
+	return w;
 }
 
 static struct unwind_tables_stats stats(void)
@@ -206,13 +215,30 @@ static struct unwind_tables_stats stats(void)
 	return s;
 }
 
-/* Gives the process to the tables, and waits until it has its rows. */
-static bool set_process(int32_t pid)
+/* Lets the tables read the files, as if programs had missed them. Returns false if one had no room. */
+static bool want(int32_t pid, const struct wanted *w, unsigned n)
 {
-	unwind_tables_set_process(address_spaces_get(&spaces, pid), &files);
-	for (int i = 0; i < 10000 && !unwind_tables_use_process(pid); i++)
+	uint64_t refused = stats().n_refused;
+
+	for (unsigned i = 0; i < n; i++)
+		unwind_tables_want_file(pid, &w[i].m, w[i].path, true);
+	while (unwind_tables_is_busy())
 		event_base_loop(loop, EVLOOP_ONCE);
-	return unwind_tables_use_process(pid);
+	return stats().n_refused == refused;
+}
+
+/* Stacks use all files that the tables have, in the far future. */
+static void keep_files(void)
+{
+	int fd = unwind_tables_maps()->files_fd;
+	struct unwind_file_key key, *before = NULL;
+	struct unwind_file f;
+
+	for (; bpf_map_get_next_key(fd, before, &key) == 0; before = &key)
+		if (bpf_map_lookup_elem(fd, &key, &f) == 0) {
+			f.used_ns = UINT64_MAX / 2;
+			bpf_map_update_elem(fd, &key, &f, BPF_EXIST);
+		}
 }
 
 /* ---- samples ---- */
@@ -280,34 +306,29 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Maps a file with n rows of its own in the process. */
-static bool add_file(const char *folder, int32_t pid, uint32_t n)
+/* Adds a file with n rows of its own. */
+static bool add_file(const char *folder, unsigned number, uint32_t n)
 {
 	char path[256];
 
-	snprintf(path, sizeof(path), "%s/%d", folder, pid);
+	snprintf(path, sizeof(path), "%s/%u", folder, number);
 	if (write_file(path, n) != 0)
 		return false;
-	map_file(pid, path);
-	return set_process(pid);
+	other = mapped(path);
+	return want(0, &other, 1);
 }
 
-/*
- * Gives the place of the child's rows to the third file, and back. Returns how often. Rows of no
- * process are the first to go.
- */
-static unsigned replace_rows(struct sample_program *p, int32_t child, int32_t other, uint64_t ms)
+/* Gives the place of the child's rows to the last file, and back. Returns how often. */
+static unsigned replace_rows(struct sample_program *p, int32_t child, uint64_t ms)
 {
 	uint64_t end = now_ms() + ms;
 	unsigned n;
 
 	for (n = 0; now_ms() < end; n++) {
-		unwind_tables_remove_process(child);
-		if (!set_process(other))
+		if (!want(child, of_child, n_of_child))
 			break;
 		read_samples(p);
-		unwind_tables_remove_process(other);
-		if (!set_process(child))
+		if (!want(0, &other, 1))
 			break;
 		read_samples(p);
 	}
@@ -316,11 +337,11 @@ static unsigned replace_rows(struct sample_program *p, int32_t child, int32_t ot
 
 int main(int argc, char **argv)
 {
-	struct unwind_tables_user user = {0};
+	struct unwind_tables_user user = {.hurries = true};
 	struct sample_program_config c = {.has_user_frames = true, .ring_size = 4 << 20};
 	struct sample_program *p = NULL;
 	struct err_text why = {0};
-	int32_t child, fake = 1 << 22; /* above every pid */
+	int32_t child;
 	uint32_t rows;
 	unsigned n;
 
@@ -332,7 +353,6 @@ int main(int argc, char **argv)
 		_exit(0);
 	}
 	loop = event_base_new();
-	mapped_files_init(&files);
 	if (unwind_tables_join(&user, loop) < 0)
 		return 77;
 	c.tables = unwind_tables_maps();
@@ -342,18 +362,16 @@ int main(int argc, char **argv)
 		kill(child, SIGKILL);
 		return 77;
 	}
-	if (!set_process(child))
-		return 2;
-	rows = stats().n_rows;
-	for (int i = 0; i < FILLERS; i++) /* equal files would share their rows */
-		if (!add_file(argv[1], fake + i,
-			      (UNWIND_ROWS_MAX - rows - rows / 4) / FILLERS - (uint32_t)i))
+	for (unsigned i = 0; i < FILLERS; i++) /* equal files would share their rows */
+		if (!add_file(argv[1], i, FILLER_ROWS - i))
 			return 2;
-	read_samples(p);
-	unwind_tables_remove_process(child);
-	if (!add_file(argv[1], fake + FILLERS, rows - rows / 16))
+	keep_files();
+	if (!want(child, of_child, n_of_child))
 		return 2;
-	n = replace_rows(p, child, fake + FILLERS, (uint64_t)atoi(argv[2]));
+	rows = stats().n_rows - FILLERS * FILLER_ROWS;
+	if (!add_file(argv[1], FILLERS, UNWIND_ROWS_MAX - FILLERS * FILLER_ROWS - rows / 4))
+		return 2;
+	n = replace_rows(p, child, (uint64_t)atoi(argv[2]));
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	printf("replaced %u evicted %llu complete %u other %u wrong %u\n", n,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # tracefs: none
-# kernels: 5.10 newest
+# kernels: 5.10 6.1 newest
 #
 # The unwinder of user stacks in this kernel (bpf/unwind.h), in both of its forms: functions whose frames are known are
 # sampled, also with realigned stacks, signals, entries of .plt, code without rows, and forged frames.

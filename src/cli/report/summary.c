@@ -68,15 +68,14 @@ static uint64_t time_with_events(const struct trace_scan *s)
 /* Tables that are full mean stacks by frame pointers, which may lack callers. */
 static void add_unwind_note(const struct source_scan *s, struct strbuf *lines)
 {
-	if (s->unwind.evicted + s->unwind.refused + s->unwind.processes + s->unwind.mappings == 0)
+	if (s->unwind.evicted + s->unwind.refused + s->unwind.left_out == 0)
 		return;
 	strbuf_printf(
 		lines,
-		"tables for user stacks: the rows of %llu files made room for others, and %llu "
-		"files, %llu processes and %llu mappings found none. Their stacks may lack "
-		"callers\n",
+		"tables for user stacks: the rows of %llu files made room for others, %llu files "
+		"found none, and %llu were not read. Stacks with these files may lack callers\n",
 		(unsigned long long)s->unwind.evicted, (unsigned long long)s->unwind.refused,
-		(unsigned long long)s->unwind.processes, (unsigned long long)s->unwind.mappings);
+		(unsigned long long)s->unwind.left_out);
 }
 
 static void record_put_notes(const struct record_facts *f, struct strbuf *lines)

@@ -207,6 +207,9 @@ static int read_elf(int fd, uint32_t *ret_file)
 	f->inode = st.st_ino;
 	f->changed = st.st_ctim;
 	f->size = st.st_size;
+	f->symbols.facts.size = (uint64_t)st.st_size;
+	f->symbols.facts.changed_s = st.st_ctim.tv_sec;
+	f->symbols.facts.changed_ns = (uint32_t)st.st_ctim.tv_nsec;
 	*ret_file = n_files++;
 	return 0;
 }

@@ -10,7 +10,6 @@ void address_space_clear(struct address_spaces *s, struct address_space *a)
 {
 	s->n_mappings -= a->n;
 	a->n = 0;
-	a->has_changed = true;
 }
 
 static void address_spaces_drop(struct address_spaces *s, struct address_space *a)
@@ -116,7 +115,6 @@ void address_space_map(struct address_spaces *s, struct address_space *a,
 			(a->n - behind) * sizeof(*a->mappings));
 	memcpy(a->mappings + first, parts, n * sizeof(*parts));
 	a->n = a->n - (behind - first) + n;
-	a->has_changed = true;
 	s->n_mappings = s->n_mappings - (behind - first) + n;
 }
 
@@ -130,7 +128,7 @@ void address_spaces_exec(struct address_spaces *s, int32_t pid)
 	a->is_known = true;
 	a->is_checked = false;
 	a->jit = 0;
-	a->given_ns = 0;
+	a->followed_ns = 0;
 }
 
 void address_spaces_fork(struct address_spaces *s, int32_t parent, int32_t child)

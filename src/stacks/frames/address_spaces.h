@@ -33,11 +33,7 @@ struct address_space {
 	bool is_wanted; /* the config requests samples of the process */
 	uint32_t jit; /* the number of its code that no file is behind (jit_spaces.h); 0: none */
 	bool has_objects; /* data of the process was recorded (data_objects.h) */
-	/* Of the unwind tables (unwind/unwind_follow.h): the mappings have changed since they were
-	 * given to them, at that time; 0: never. */
-	bool has_changed;
-	uint32_t given_wait_ms; /* until they are given again */
-	uint64_t given_ns;
+	uint64_t followed_ns; /* of unwind_follow_stack(); 0: never */
 	struct process_mapping *mappings; /* owned; sorted, without overlaps */
 	size_t n, cap;
 	UT_hash_handle hh;

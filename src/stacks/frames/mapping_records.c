@@ -14,11 +14,16 @@ struct mmap_record {
 	char path[];
 };
 
-static void apply_mmap(struct address_spaces *s, const struct mmap_record *r)
+const char *mapping_records_file(const struct perf_event_header *h, int32_t *ret_pid,
+				 struct file_mapping *ret)
 {
-	struct address_space *a = address_spaces_get(s, (int32_t)r->pid);
-	size_t room = r->header.size - offsetof(struct mmap_record, path) - MAPPING_RECORD_END;
-	struct file_mapping m = {
+	const struct mmap_record *r = (const struct mmap_record *)h;
+	size_t head = offsetof(struct mmap_record, path) + MAPPING_RECORD_END;
+
+	if (h->type != PERF_RECORD_MMAP2 || h->size < head)
+		return NULL;
+	*ret_pid = (int32_t)r->pid;
+	*ret = (struct file_mapping){
 		.start = r->start,
 		.end = r->start + r->length,
 		/* Without a file the offset is the address, which other users must not see. */
@@ -27,10 +32,19 @@ static void apply_mmap(struct address_spaces *s, const struct mmap_record *r)
 		.major = r->major,
 		.minor = r->minor,
 		.generation = (uint32_t)r->generation,
-		.path_len = (uint32_t)strnlen(r->path, room)};
+		.path_len = (uint32_t)strnlen(r->path, h->size - head)};
+	return r->path;
+}
+
+static void apply_mmap(struct address_spaces *s, const struct perf_event_header *h)
+{
+	struct file_mapping m;
+	int32_t pid;
+	const char *path = mapping_records_file(h, &pid, &m);
+	struct address_space *a = path ? address_spaces_get(s, pid) : NULL;
 
 	if (a && a->is_known && m.start < m.end)
-		address_space_map(s, a, &m, r->path);
+		address_space_map(s, a, &m, path);
 }
 
 int32_t mapping_records_new_program(const struct perf_event_header *h)
@@ -51,8 +65,7 @@ void mapping_records_apply(struct address_spaces *s, const struct perf_event_hea
 
 	switch (h->type) {
 	case PERF_RECORD_MMAP2:
-		if (h->size >= offsetof(struct mmap_record, path) + MAPPING_RECORD_END)
-			apply_mmap(s, (const struct mmap_record *)h);
+		apply_mmap(s, h);
 		break;
 	case PERF_RECORD_COMM:
 		if (h->size >= sizeof(struct comm_record) + MAPPING_RECORD_END &&

@@ -115,7 +115,9 @@ static uint32_t add_program_stack(struct perf_session *s, const struct stack_sam
 	stack_walk_add_kernel_stack(&w, &s->base.resolver, addresses, from->n_kernel);
 	stack_walk_add_user_stack(&w, &s->base.resolver, a, addresses + from->n_kernel,
 				  from->n_user);
-	*ret_error = w.error ? w.error : from->is_by_kernel ? (uint8_t)UNWIND_NO_ROWS : from->error;
+	*ret_error = w.error						   ? w.error
+		     : from->is_by_kernel || from->error == UNWIND_NO_FILE ? (uint8_t)UNWIND_NO_ROWS
+									   : from->error;
 	return stack_walk_end(&w, &s->base.resolver);
 }
 
@@ -234,7 +236,10 @@ static bool handle_program_sample(struct perf_session *s, const struct stack_sam
 
 	if (error < 0)
 		return error != -EAGAIN;
-	unwind_follow_process(a, &s->base.resolver.files, from->time);
+	if (from->error == UNWIND_NO_FILE)
+		unwind_follow_stack(a, &s->base.resolver.files,
+				    (const uint64_t *)from->addresses + from->n_kernel,
+				    from->n_user, from->time);
 	sample.stack = add_program_stack(s, from, a, &sample.unwind_error);
 	end_sample(s, &sample, (const uint64_t *)from->followers);
 	return true;
@@ -257,45 +262,6 @@ static void handle_lost(struct perf_session *s, struct cpu_ring *ring, uint64_t 
 	perf_packets_write_lost(s, ring->cpu, lost);
 }
 
-static bool is_fork(const struct perf_event_header *h)
-{
-	const struct task_record *r = (const struct task_record *)h;
-
-	return h->type == PERF_RECORD_FORK && h->size >= sizeof(*r) && r->pid != r->parent;
-}
-
-/* Notes a process whose mappings change: it may have just been started. */
-static void note_started(struct perf_session *s, int32_t pid)
-{
-	for (unsigned i = 0; i < s->n_started; i++)
-		if (s->started[i] == pid)
-			return;
-	if (s->n_started < PERF_STARTED_MAX)
-		s->started[s->n_started++] = pid;
-}
-
-/*
- * Gives the mappings of these processes to the unwind tables, before the first sample: a program
- * may end before the second one. Those that change their mappings again soon stay in the list.
- */
-static void follow_started(struct perf_session *s)
-{
-	uint64_t now = clock_ns(s->perf.clock);
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < s->n_started; i++) {
-		struct address_space *a =
-			address_spaces_get(&s->base.resolver.spaces, s->started[i]);
-
-		if (!a || !a->is_known)
-			continue;
-		unwind_follow_process(a, &s->base.resolver.files, now);
-		if (a->has_changed)
-			s->started[kept++] = s->started[i];
-	}
-	s->n_started = kept;
-}
-
 /* Returns false if the record has to wait for an answer. */
 static bool handle_perf_record(struct perf_session *s, struct cpu_ring *ring,
 			       const struct perf_event_header *h)
@@ -303,11 +269,8 @@ static bool handle_perf_record(struct perf_session *s, struct cpu_ring *ring,
 	if (h->type == PERF_RECORD_SAMPLE)
 		return handle_sample(s, ring, (const struct sample_record *)h);
 	mapping_records_apply(&s->base.resolver.spaces, h);
-	if (s->program) {
+	if (s->program)
 		unwind_follow_record(h);
-		if (h->type == PERF_RECORD_MMAP2 || is_fork(h))
-			note_started(s, (int32_t)((const struct task_record *)h)->pid);
-	}
 	if (h->type == PERF_RECORD_COMM &&
 	    h->size >= sizeof(struct comm_record) + MAPPING_RECORD_END)
 		handle_comm(s, ring->time, h);
@@ -379,8 +342,6 @@ bool perf_records_read(struct stack_session *base)
 	cpu_rings_refresh(&base->rings);
 	while (r == 0 && s->n_samples < PERF_SAMPLES_MAX && !stacks_is_full(&base->resolver.stacks))
 		r = handle_oldest(s, until);
-	if (r == -ENOENT)
-		follow_started(s);
 	report_broken_rings(s);
 	report_program_losses(s);
 	cpu_rings_release(&base->rings);

@@ -19,9 +19,6 @@
  * Its rounds (stack_session.h) read records and write samples.
  */
 #define PERF_SAMPLES_MAX 65536 /* samples of a round; the rest follows in the next one */
-/* Processes of a round that get unwind tables before they are sampled. More than these start only
- * where the tables would cost too much. */
-#define PERF_STARTED_MAX 4
 #define PERF_RENAMED_MAX 4096 /* tasks of a round with a new name; further ones keep the old name */
 
 struct perf_sample {
@@ -48,8 +45,6 @@ struct perf_session {
 	 * the CPUs. */
 	struct sample_program *program;
 	struct unwind_tables_user tables; /* of the program */
-	int32_t started[PERF_STARTED_MAX]; /* processes that were mapped since the last round */
-	unsigned n_started;
 	/* Why the program is not used though the config asks for its stacks, and -errno; empty: it
 	 * is. */
 	struct err_text by_frame_pointers;

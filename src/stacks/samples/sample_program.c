@@ -45,7 +45,9 @@ static int share_tables(struct ebpf_object *o, const struct unwind_maps *tables)
 
 	if (r == 0)
 		r = ebpf_object_use_map(o, "unwind_rules", tables->rules_fd);
-	return r ? r : ebpf_object_use_map(o, "unwind_processes", tables->processes_fd);
+	if (r == 0)
+		r = ebpf_object_use_map(o, "unwind_files", tables->files_fd);
+	return r ? r : ebpf_object_use_map(o, "unwind_state", tables->state_fd);
 }
 
 static int load_image(struct sample_program *p, const struct sample_program_config *c,

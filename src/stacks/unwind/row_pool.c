@@ -11,7 +11,7 @@ int row_pool_init(struct row_pool *p, const struct unwind_maps *maps)
 {
 	p->maps = maps;
 	TAILQ_INIT(&p->by_place);
-	TAILQ_INIT(&p->by_use);
+	TAILQ_INIT(&p->by_age);
 	p->shares =
 		(struct owner_shares){.max_each = ROW_POOL_USER_MAX, .max_all = ROW_POOL_USERS_MAX};
 	return rule_pool_init(&p->rules, maps);
@@ -26,7 +26,7 @@ static void release_rules(struct row_pool *p, const uint16_t *numbers, uint32_t 
 static void row_pool_remove(struct row_pool *p, struct row_range *r)
 {
 	TAILQ_REMOVE(&p->by_place, r, place);
-	TAILQ_REMOVE(&p->by_use, r, use);
+	TAILQ_REMOVE(&p->by_age, r, age);
 	owner_shares_remove(&p->shares, r->owner, r->n);
 	release_rules(p, r->rules, r->n_rules);
 	p->n_rows -= r->n;
@@ -44,23 +44,11 @@ void row_pool_deinit(struct row_pool *p)
 	owner_shares_deinit(&p->shares);
 }
 
-void row_pool_touch(struct row_pool *p, struct row_range *r)
-{
-	TAILQ_REMOVE(&p->by_use, r, use);
-	TAILQ_INSERT_TAIL(&p->by_use, r, use);
-}
-
-void row_pool_use(struct row_pool *p, struct row_range *r, uint64_t now)
-{
-	r->used_ns = now;
-	row_pool_touch(p, r);
-}
-
 /* ---- room ---- */
 
-static bool is_in_use(const struct row_range *r, uint64_t now)
+static bool is_in_use(const struct row_pool *p, const struct row_range *r, uint64_t now)
 {
-	return r->n_mappings && r->used_ns && now < r->used_ns + ROW_POOL_KEEP_NS;
+	return r->used_ns && now < r->used_ns + p->keep_ns;
 }
 
 /*
@@ -74,18 +62,17 @@ static bool evict_one(struct row_pool *p, uint32_t owner, uint32_t n, bool is_ow
 	struct row_range *r, *found = NULL, *large = NULL;
 	uint64_t now = clock_mono_ns();
 
-	TAILQ_FOREACH (r, &p->by_use, use) {
+	p->refresh(p->ctx);
+	TAILQ_FOREACH (r, &p->by_age, age) {
 		if ((is_owner_full && r->owner != owner) || (are_users_full && r->owner == 0))
 			continue;
-		if (is_in_use(r, now)) {
+		if (is_in_use(p, r, now)) {
 			if (r->n / ROW_POOL_LARGE >= n && (!large || r->n > large->n))
 				large = r;
 			continue;
 		}
-		if (!found || r->n_mappings == 0)
+		if (!found || r->used_ns < found->used_ns)
 			found = r;
-		if (r->n_mappings == 0)
-			break;
 	}
 	found = found ? found : large;
 	if (!found)
@@ -164,7 +151,8 @@ static void share_with(struct row_pool *p, struct row_range *r, uint32_t owner)
 		owner_shares_remove(&p->shares, r->owner, r->n);
 		r->owner = 0;
 	}
-	row_pool_touch(p, r);
+	TAILQ_REMOVE(&p->by_age, r, age);
+	TAILQ_INSERT_TAIL(&p->by_age, r, age);
 }
 
 /* Stores the rows in a new range, which takes the numbers. Returns NULL if there is no room. */
@@ -192,7 +180,7 @@ static struct row_range *row_pool_store(struct row_pool *p, uint32_t owner, uint
 		TAILQ_INSERT_AFTER(&p->by_place, before, r, place);
 	else
 		TAILQ_INSERT_HEAD(&p->by_place, r, place);
-	TAILQ_INSERT_TAIL(&p->by_use, r, use);
+	TAILQ_INSERT_TAIL(&p->by_age, r, age);
 	p->n_rows += n;
 	memcpy(p->maps->rows + r->first, rows, n * sizeof(*rows));
 	return r;

@@ -14,8 +14,8 @@
  * size, time of change) leads to its range, and a file of one user cannot change the rows of
  * another user's files.
  *
- * If there is no room, ranges go that have been used least recently: first those that no process
- * maps. Those that stacks use all the time stay, and the new rows are refused: else a large file
+ * If there is no room, the range goes that stacks have not used for the longest time. Those that
+ * stacks use all the time stay, and the new rows are refused: else a large file
  * would push out the rows of what runs, which would push it out in turn. A small file has the
  * preference over a large one. The files of a user above his share (owner_shares.h) push out files of users only.
  */
@@ -28,25 +28,29 @@
 
 struct row_range {
 	uint32_t first, n; /* rows */
-	uint32_t n_mappings; /* of processes; counted by the user of the pool */
 	uint64_t used_ns; /* by a stack, CLOCK_MONOTONIC; 0: never */
 	uint32_t owner; /* user id; root if one of its files is root's */
 	uint64_t hash;
 	uint16_t *rules; /* owned: their numbers */
 	uint32_t n_rules;
-	TAILQ_ENTRY(row_range) place, use;
+	TAILQ_ENTRY(row_range) place, age;
 };
 TAILQ_HEAD(row_ranges, row_range);
 
 struct row_pool {
+	/* Set by the caller: sets used_ns of all ranges, and is called before one is chosen. */
+	void (*refresh)(void *ctx);
 	/* Set by the caller: nothing may refer to the range after the call, which frees it. */
 	void (*evicted)(void *ctx, struct row_range *r);
 	void *ctx;
 
+	uint64_t keep_ns; /* set by the caller: usually ROW_POOL_KEEP_NS */
+
 	const struct unwind_maps *maps; /* borrowed */
 	struct rule_pool rules;
 	struct row_ranges by_place; /* owned; sorted by `first` */
-	struct row_ranges by_use; /* the least recently used first */
+	struct row_ranges
+		by_age; /* the one that was added first, or got another file first, leads */
 	struct owner_shares shares;
 	uint32_t n_rows;
 	uint64_t n_evicted, n_refused;
@@ -62,7 +66,3 @@ void row_pool_deinit(struct row_pool *p);
  */
 struct row_range *row_pool_add(struct row_pool *p, uint32_t owner, const struct unwind_rule *rules,
 			       uint32_t n_rules, struct unwind_row *rows, uint32_t n_rows);
-/* A stack used the range, at `now` by CLOCK_MONOTONIC. */
-void row_pool_use(struct row_pool *p, struct row_range *r, uint64_t now);
-/* The range is used now. */
-void row_pool_touch(struct row_pool *p, struct row_range *r);

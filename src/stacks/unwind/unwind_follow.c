@@ -1,46 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stacks/unwind/unwind_follow.h"
 
+#include <string.h>
+
 #include "base/core/clock.h"
-#include "base/core/mem.h"
 #include "stacks/frames/mapping_records.h"
 #include "stacks/unwind/unwind_tables.h"
 
+static bool may_have_rows(const char *path, size_t len)
+{
+	return len > 1 && path[0] == '/' && path[1] != '/';
+}
+
 void unwind_follow_record(const struct perf_event_header *h)
 {
-	const struct task_record *task = (const struct task_record *)h;
+	struct file_mapping m;
+	int32_t pid;
+	const char *path = mapping_records_file(h, &pid, &m);
 
-	if (h->type == PERF_RECORD_EXIT && h->size >= sizeof(*task) && task->pid == task->tid)
-		unwind_tables_remove_process((int32_t)task->pid);
-	if (h->type == PERF_RECORD_COMM && h->misc & PERF_RECORD_MISC_COMM_EXEC &&
-	    h->size >= sizeof(struct comm_record) + MAPPING_RECORD_END)
-		unwind_tables_remove_process((int32_t)((const struct comm_record *)h)->pid);
+	if (path && may_have_rows(path, m.path_len))
+		unwind_tables_want_file(pid, &m, path, false);
 }
 
-/* Returns whether the mappings, which have changed, were given long enough ago. */
-static bool may_be_given(struct address_space *a, uint64_t now)
+static void want_mapping(const struct address_space *a, const struct mapped_files *files,
+			 const struct process_mapping *m, bool lacks)
 {
-	uint64_t wait = a->given_wait_ms * NS_PER_MS;
+	const struct mapped_file *f = &files->items[m->file];
+	const struct file_mapping mapping = {.start = m->start,
+					     .end = m->end,
+					     .offset = m->offset,
+					     .inode = f->inode,
+					     .major = f->major,
+					     .minor = f->minor,
+					     .path_len = (uint32_t)strlen(f->path),
+					     .generation = m->generation};
 
-	if (a->given_ns && now < a->given_ns + wait)
-		return false;
-	if (!a->given_ns || now > a->given_ns + 4 * wait)
-		a->given_wait_ms = UNWIND_FOLLOW_MIN_MS;
-	else
-		a->given_wait_ms = MIN(2 * a->given_wait_ms, (uint32_t)UNWIND_FOLLOW_MAX_MS);
-	return true;
+	if (may_have_rows(f->path, mapping.path_len))
+		unwind_tables_want_file(a->pid, &mapping, f->path, lacks);
 }
 
-void unwind_follow_process(struct address_space *a, const struct mapped_files *files, uint64_t now)
+void unwind_follow_stack(struct address_space *a, const struct mapped_files *files,
+			 const uint64_t *addresses, size_t n, uint64_t now)
 {
-	bool is_whole = unwind_tables_use_process(a->pid);
+	if (!a->is_known ||
+	    (a->followed_ns && now < a->followed_ns + (UNWIND_FOLLOW_MS + a->n / 16) * NS_PER_MS))
+		return;
+	a->followed_ns = now;
+	for (size_t i = 0; i < a->n; i++)
+		want_mapping(a, files, &a->mappings[i], false);
+	for (size_t i = 0; i < n; i++) {
+		const struct process_mapping *m = address_space_find(a, addresses[i]);
 
-	if (!a->is_known || (is_whole && !a->has_changed))
-		return;
-	if (a->has_changed ? !may_be_given(a, now)
-			   : now < a->given_ns + UNWIND_FOLLOW_AGAIN_MS * NS_PER_MS)
-		return;
-	unwind_tables_set_process(a, files);
-	a->has_changed = false;
-	a->given_ns = now;
+		if (m)
+			want_mapping(a, files, m, true);
+	}
 }

@@ -6,22 +6,17 @@
 #include "stacks/frames/address_spaces.h"
 
 /*
- * Keeps the unwind tables in step with the mappings of a data source, whose BPF program uses them.
+ * Tells the unwind tables which files they need: those that processes map from now on, and those
+ * that the BPF program of a data source has missed.
  */
-/*
- * Changed mappings are given to the tables at once, but those of a process that changes them all the
- * time at longer and longer intervals. Rows that have made room for others are added again after
- * UNWIND_FOLLOW_AGAIN_MS.
- */
-#define UNWIND_FOLLOW_MIN_MS 2
-#define UNWIND_FOLLOW_MAX_MS 1000
-#define UNWIND_FOLLOW_AGAIN_MS 2000
+/* A process with n mappings is looked at after n / 16 + UNWIND_FOLLOW_MS at the earliest. */
+#define UNWIND_FOLLOW_MS 5
 
-/* Removes a process that ends or executes another program. To be called for each record of a
- * perf event. */
+/* To be called for each record of a perf event, so that rows are there before the first stack. */
 void unwind_follow_record(const struct perf_event_header *h);
 /*
- * A stack of the process was taken, at `now` ns. Gives its mappings to the tables if these do not
- * have them as they are.
+ * The program has missed a file in a stack of the process, at `now` ns: one of those with these n
+ * addresses. Then others that the process maps may be missing, too.
  */
-void unwind_follow_process(struct address_space *a, const struct mapped_files *files, uint64_t now);
+void unwind_follow_stack(struct address_space *a, const struct mapped_files *files,
+			 const uint64_t *addresses, size_t n, uint64_t now);

@@ -12,8 +12,9 @@
  * (EBPF=no) they cannot be created.
  */
 struct unwind_maps {
-	int rows_fd, rules_fd, processes_fd; /* owned */
+	int rows_fd, rules_fd, files_fd, state_fd; /* owned */
 	struct unwind_row *rows; /* owned: the mapped array, of UNWIND_ROWS_MAX */
+	uint32_t changes; /* as in struct unwind_state */
 };
 
 /* Returns 0 or -errno; then nothing is to be destroyed. */
@@ -23,7 +24,11 @@ void unwind_maps_destroy(struct unwind_maps *m);
 /* Return 0 or -errno. */
 int unwind_maps_set_rule(const struct unwind_maps *m, uint16_t number,
 			 const struct unwind_rule *rule);
-/* A program that runs meanwhile reads the old element or the new one. */
-int unwind_maps_set_process(const struct unwind_maps *m, int32_t pid,
-			    const struct unwind_process *p);
-void unwind_maps_remove_process(const struct unwind_maps *m, int32_t pid);
+int unwind_maps_set_file(const struct unwind_maps *m, const struct unwind_file_key *key,
+			 const struct unwind_file *f);
+/* No-op if it is not there. */
+void unwind_maps_remove_file(const struct unwind_maps *m, const struct unwind_file_key *key);
+/* Returns when a stack used the file last (UNWIND_USED_NS), CLOCK_MONOTONIC; 0: never. */
+uint64_t unwind_maps_file_used(const struct unwind_maps *m, const struct unwind_file_key *key);
+/* Space that removed files referred to is used again from now on. */
+void unwind_maps_note_change(struct unwind_maps *m);

@@ -19,12 +19,21 @@ int unwind_maps_set_rule(const struct unwind_maps *m, uint16_t number,
 	return -ENOTSUP;
 }
 
-int unwind_maps_set_process(const struct unwind_maps *m, int32_t pid,
-			    const struct unwind_process *p)
+int unwind_maps_set_file(const struct unwind_maps *m, const struct unwind_file_key *key,
+			 const struct unwind_file *f)
 {
 	return -ENOTSUP;
 }
 
-void unwind_maps_remove_process(const struct unwind_maps *m, int32_t pid)
+void unwind_maps_remove_file(const struct unwind_maps *m, const struct unwind_file_key *key)
+{
+}
+
+uint64_t unwind_maps_file_used(const struct unwind_maps *m, const struct unwind_file_key *key)
+{
+	return 0;
+}
+
+void unwind_maps_note_change(struct unwind_maps *m)
 {
 }

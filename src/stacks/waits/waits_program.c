@@ -94,13 +94,15 @@ static int share_tables(struct ebpf_object *o, const struct unwind_maps *tables)
 	if (!tables) {
 		ebpf_object_resize(o, "unwind_rows", 1);
 		ebpf_object_resize(o, "unwind_rules", 1);
-		ebpf_object_resize(o, "unwind_processes", 1);
+		ebpf_object_resize(o, "unwind_files", 1);
 		return 0;
 	}
 	r = ebpf_object_use_map(o, "unwind_rows", tables->rows_fd);
 	if (r == 0)
 		r = ebpf_object_use_map(o, "unwind_rules", tables->rules_fd);
-	return r ? r : ebpf_object_use_map(o, "unwind_processes", tables->processes_fd);
+	if (r == 0)
+		r = ebpf_object_use_map(o, "unwind_files", tables->files_fd);
+	return r ? r : ebpf_object_use_map(o, "unwind_state", tables->state_fd);
 }
 
 struct load_args {

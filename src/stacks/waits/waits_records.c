@@ -10,6 +10,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/text/span.h"
+#include "bpf/unwind.h"
 #include "stacks/frames/mapping_records.h"
 #include "stacks/unwind/unwind_follow.h"
 #include "stacks/waits/waits_session.h"
@@ -96,7 +97,8 @@ static bool handle_stack(struct waits_session *s, const struct wait_stack *r)
 		return true;
 	if (!stack_resolver_has_maps(&s->base.resolver, a, r->tid))
 		return false;
-	unwind_follow_process(a, &s->base.resolver.files, r->time);
+	if (r->error == UNWIND_NO_FILE)
+		unwind_follow_stack(a, &s->base.resolver.files, addresses, r->n, r->time);
 	stack_walk_add_user_stack(&w, &s->base.resolver, a, addresses, r->n);
 	keep_stack(s, r->hash, &w);
 	return true;

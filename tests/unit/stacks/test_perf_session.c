@@ -441,9 +441,10 @@ TEST_STATE(samples_of_the_program_and_records_are_in_order_of_time, setup, teard
 		PROGRAM_SAMPLE(30, .n_user = 2, .addresses = {PROGRAM + 16, 7}),
 		PROGRAM_SAMPLE(40, .n_user = 1, .error = 6, .addresses = {PROGRAM + 16}),
 		PROGRAM_SAMPLE(50, .n_user = 1, .is_by_kernel = 1, .addresses = {PROGRAM + 16}),
+		PROGRAM_SAMPLE(60, .n_user = 1, .error = 128, .addresses = {PROGRAM + 16}),
 	};
-	static const uint8_t errors[] = {STACK_INVALID_MAP, STACK_COMPLETE, STACK_INVALID_MAP,
-					 STACK_TOO_MANY_FRAMES, 3};
+	static const uint8_t errors[] = {
+		STACK_INVALID_MAP, STACK_COMPLETE, STACK_INVALID_MAP, STACK_TOO_MANY_FRAMES, 3, 3};
 
 	s->program = (struct sample_program *)samples;
 	program_samples = samples;
@@ -479,26 +480,6 @@ TEST_STATE(a_sample_of_the_program_waits_for_mappings, setup, teardown, struct p
 	assert_int_equal(n_program_samples, 0);
 	assert_int_equal(s->samples[0].unwind_error, 0);
 	assert_int_equal(s->n_lost, 5);
-	s->program = NULL;
-}
-
-/* It may end before it is sampled twice. */
-TEST_STATE(a_program_that_starts_has_tables_before_its_first_sample, setup, teardown,
-	   struct perf_session *s)
-{
-	struct stack_sample none;
-	const struct address_space *a;
-
-	s->program = (struct sample_program *)&none;
-	n_program_samples = 0;
-	address_spaces_exec(&s->base.resolver.spaces, PID);
-	map_record(s, 15, 7, 0);
-	assert_true(perf_records_read(&s->base));
-	a = address_spaces_get(&s->base.resolver.spaces, PID);
-	assert_int_equal(a->n, 1);
-	assert_true(a->given_ns > 0);
-	assert_false(a->has_changed);
-	assert_int_equal(s->n_started, 0);
 	s->program = NULL;
 }
 

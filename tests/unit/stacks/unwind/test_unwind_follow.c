@@ -8,112 +8,135 @@
 #include "stacks/unwind/unwind_tables.h"
 #include "unit/fixture.h"
 
-/* The tables: they have the process or not. */
+/* The tables: what they were told. */
 static struct {
-	bool is_whole;
-	unsigned n_set;
-	int32_t removed;
+	unsigned n_wanted, n_lacked;
+	int32_t pid;
+	struct file_mapping m; /* the last one */
+	char path[64], lacked[64];
 } tables;
 
-bool unwind_tables_use_process(int32_t pid)
+void unwind_tables_want_file(int32_t pid, const struct file_mapping *m, const char *path,
+			     bool lacks)
 {
-	assert_int_equal(pid, 7);
-	return tables.is_whole;
+	tables.n_wanted++;
+	tables.pid = pid;
+	tables.m = *m;
+	assert_true(m->path_len < sizeof(tables.path));
+	snprintf(tables.path, sizeof(tables.path), "%.*s", (int)m->path_len, path);
+	if (lacks) {
+		tables.n_lacked++;
+		strcpy(tables.lacked, tables.path);
+	}
 }
 
-void unwind_tables_set_process(const struct address_space *a, const struct mapped_files *files)
-{
-	assert_int_equal(a->pid, 7);
-	tables.n_set++;
-	tables.is_whole = true;
-}
+static struct mapped_files files;
+static struct address_spaces spaces = {.files = &files};
+static struct address_space *space;
 
-void unwind_tables_remove_process(int32_t pid)
+static void map(uint64_t start, const char *path, uint64_t inode)
 {
-	tables.removed = pid;
-	tables.is_whole = false;
-}
+	const struct file_mapping m = {.start = start,
+				       .end = start + 0x1000,
+				       .offset = 0x3000,
+				       .inode = inode,
+				       .major = 8,
+				       .minor = 1,
+				       .path_len = (uint32_t)strlen(path),
+				       .generation = 4};
 
-static struct address_space space;
+	address_space_map(&spaces, space, &m, path);
+}
 
 SETUP
 {
 	memset(&tables, 0, sizeof(tables));
-	space = (struct address_space){.pid = 7, .is_known = true, .has_changed = true};
+	assert_int_equal(mapped_files_init(&files), 0);
+	space = address_spaces_get(&spaces, 7);
+	space->is_known = true;
+	map(0x10000, "/bin/a", 5);
+	map(0x20000, "/lib/b", 6);
+	map(0x30000, "//anon", 0);
+	map(0x40000, "[vdso]", 0);
 }
 
 TEARDOWN
 {
+	address_spaces_deinit(&spaces);
+	mapped_files_deinit(&files);
 }
 
-static unsigned set_at(uint64_t ms)
+static unsigned followed_at(uint64_t ms)
 {
-	unsigned before = tables.n_set;
+	const uint64_t addresses[] = {0x20010, 0x30010, 0x50010};
+	unsigned before = tables.n_lacked;
 
-	unwind_follow_process(&space, NULL, ms * NS_PER_MS);
-	return tables.n_set - before;
+	unwind_follow_stack(space, &files, addresses, ARRAY_SIZE(addresses), ms * NS_PER_MS);
+	return tables.n_lacked - before;
 }
 
-FIXTURE_TEST(a_process_is_set_once)
+FIXTURE_TEST(the_files_of_a_process_are_wanted_and_those_of_the_stack_are_lacking)
 {
-	assert_int_equal(set_at(1000), 1);
-	assert_int_equal(set_at(1001), 0);
-	assert_int_equal(set_at(5000), 0);
+	assert_int_equal(followed_at(1000), 1);
+	assert_int_equal(tables.n_wanted, 3);
+	assert_string_equal(tables.lacked, "/lib/b");
+	assert_int_equal(tables.pid, 7);
+	assert_int_equal(tables.m.start, 0x20000);
+	assert_int_equal(tables.m.offset, 0x3000);
+	assert_int_equal(tables.m.inode, 6);
+	assert_int_equal(tables.m.major, 8);
+	assert_int_equal(tables.m.minor, 1);
+	assert_int_equal(tables.m.generation, 4);
 }
 
-FIXTURE_TEST(a_process_whose_mappings_are_unknown_is_not_set)
+FIXTURE_TEST(a_process_whose_mappings_are_unknown_is_not_followed)
 {
-	space.is_known = false;
-	assert_int_equal(set_at(1000), 0);
+	space->is_known = false;
+	assert_int_equal(followed_at(1000), 0);
 }
 
-FIXTURE_TEST(mappings_that_change_all_the_time_are_set_at_longer_intervals)
+FIXTURE_TEST(a_process_with_many_mappings_is_followed_seldom)
 {
-	unsigned n = 0;
-
-	for (uint64_t ms = 1000; ms < 11000; ms++) {
-		space.has_changed = true;
-		n += set_at(ms);
-	}
-	assert_in_range(n, 10, 20);
-	assert_int_equal(set_at(60000), 1);
-	space.has_changed = true; /* it has been quiet */
-	assert_int_equal(set_at(60000 + UNWIND_FOLLOW_MIN_MS - 1), 0);
-	assert_int_equal(set_at(60000 + UNWIND_FOLLOW_MIN_MS), 1);
+	assert_int_equal(followed_at(1000), 1);
+	assert_int_equal(followed_at(1000 + UNWIND_FOLLOW_MS - 1), 0);
+	assert_int_equal(followed_at(1000 + UNWIND_FOLLOW_MS), 1);
+	for (uint64_t i = 0; i < 16000; i++)
+		map(0x100000 + i * 0x2000, "/lib/b", 6);
+	assert_int_equal(followed_at(2000), 0);
+	assert_int_equal(followed_at(3000), 1);
 }
 
-FIXTURE_TEST(rows_that_have_made_room_are_set_again_but_not_at_once)
-{
-	assert_int_equal(set_at(1000), 1);
-	tables.is_whole = false;
-	assert_int_equal(set_at(1000 + UNWIND_FOLLOW_AGAIN_MS - 1), 0);
-	assert_int_equal(set_at(1000 + UNWIND_FOLLOW_AGAIN_MS), 1);
-}
-
-FIXTURE_TEST(a_process_that_ends_or_executes_is_removed)
+FIXTURE_TEST(a_file_that_is_mapped_is_wanted)
 {
 	struct {
-		struct task_record task;
-		char end[MAPPING_RECORD_END];
-	} exit = {.task = {.header = {.type = PERF_RECORD_EXIT, .size = sizeof(exit)},
-			   .pid = 7,
-			   .tid = 8}};
-	struct {
-		struct comm_record comm;
-		char name[16], end[MAPPING_RECORD_END];
-	} comm = {.comm = {.header = {.type = PERF_RECORD_COMM, .size = sizeof(comm)}, .pid = 9}};
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		uint64_t start, length, offset;
+		uint32_t major, minor;
+		uint64_t inode, generation;
+		uint32_t protection, flags;
+		char path[16], end[MAPPING_RECORD_END];
+	} r = {.header = {.type = PERF_RECORD_MMAP2, .size = sizeof(r)},
+	       .pid = 9,
+	       .start = 0x5000,
+	       .length = 0x1000,
+	       .inode = 3,
+	       .generation = 8,
+	       .path = "/lib/c"};
 
-	unwind_follow_record(&exit.task.header); /* a thread */
-	unwind_follow_record(&comm.comm.header); /* a new name */
-	assert_int_equal(tables.removed, 0);
-	exit.task.tid = 7;
-	unwind_follow_record(&exit.task.header);
-	assert_int_equal(tables.removed, 7);
-	comm.comm.header.misc = PERF_RECORD_MISC_COMM_EXEC;
-	unwind_follow_record(&comm.comm.header);
-	assert_int_equal(tables.removed, 9);
-	comm.comm.header.size = sizeof(comm.comm);
-	comm.comm.pid = 10; /* too short */
-	unwind_follow_record(&comm.comm.header);
-	assert_int_equal(tables.removed, 9);
+	unwind_follow_record(&r.header);
+	assert_int_equal(tables.n_wanted, 1);
+	assert_int_equal(tables.n_lacked, 0);
+	assert_int_equal(tables.pid, 9);
+	assert_string_equal(tables.path, "/lib/c");
+	assert_int_equal(tables.m.end, 0x6000);
+	assert_int_equal(tables.m.generation, 8);
+	strcpy(r.path, "//anon");
+	unwind_follow_record(&r.header);
+	strcpy(r.path, "[vdso]");
+	unwind_follow_record(&r.header);
+	r.header.size = offsetof(__typeof__(r), path); /* too short */
+	strcpy(r.path, "/lib/d");
+	unwind_follow_record(&r.header);
+	assert_int_equal(tables.n_wanted, 1);
 }

@@ -5,8 +5,9 @@
 
 TEST(the_kernel_has_room_for_what_the_tables_keep)
 {
-	static struct unwind_process p;
+	static const struct unwind_file file = {.used_ns = 5};
 	static const struct unwind_rule rule;
+	struct unwind_file_key key = {.device = 1};
 	struct unwind_maps m;
 	int r = unwind_maps_create(&m);
 
@@ -16,11 +17,17 @@ TEST(the_kernel_has_room_for_what_the_tables_keep)
 	m.rows[0].address = m.rows[UNWIND_ROWS_MAX - 1].address = 1;
 	assert_int_equal(unwind_maps_set_rule(&m, UNWIND_RULES_MAX - 1, &rule), 0);
 	assert_int_equal(unwind_maps_set_rule(&m, UNWIND_RULES_MAX, &rule), -E2BIG);
-	for (int32_t pid = 1; pid <= UNWIND_PROCESSES_MAX; pid++)
-		assert_int_equal(unwind_maps_set_process(&m, pid, &p), 0);
-	assert_int_equal(unwind_maps_set_process(&m, 1, &p), 0);
-	assert_int_equal(unwind_maps_set_process(&m, UNWIND_PROCESSES_MAX + 1, &p), -E2BIG);
-	unwind_maps_remove_process(&m, 1);
-	assert_int_equal(unwind_maps_set_process(&m, UNWIND_PROCESSES_MAX + 1, &p), 0);
+	for (key.inode = 1; key.inode <= UNWIND_FILES_MAX; key.inode++)
+		assert_int_equal(unwind_maps_set_file(&m, &key, &file), 0);
+	assert_int_equal(unwind_maps_set_file(&m, &key, &file), -E2BIG);
+	assert_int_equal(unwind_maps_file_used(&m, &key), 0);
+	key.inode = 1;
+	assert_int_equal(unwind_maps_set_file(&m, &key, &file), 0);
+	assert_int_equal(unwind_maps_file_used(&m, &key), 5);
+	unwind_maps_remove_file(&m, &key);
+	assert_int_equal(unwind_maps_file_used(&m, &key), 0);
+	key.inode = UNWIND_FILES_MAX + 1;
+	assert_int_equal(unwind_maps_set_file(&m, &key, &file), 0);
+	unwind_maps_note_change(&m);
 	unwind_maps_destroy(&m);
 }

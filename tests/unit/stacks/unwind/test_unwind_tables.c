@@ -13,7 +13,7 @@
 #include "stacks/unwind/unwind_tables.h"
 #include "unit/test.h"
 
-#define START 0x10000000ull
+#define OFFSET 0x2000u /* of the mapping in the file */
 #define LOAD_BIAS 0x3000u /* address - offset of the segment */
 #define BASE 0x5000u
 
@@ -22,16 +22,18 @@
 static struct unwind_row *rows;
 static struct unwind_rule rules[UNWIND_RULES_MAX];
 static struct {
-	int32_t pid; /* 0: free */
-	struct unwind_process p;
+	bool is_used;
+	struct unwind_file_key key;
+	struct unwind_file f;
 } elements[64];
 static bool are_maps_full;
+static unsigned n_changes;
 
 int unwind_maps_create(struct unwind_maps *ret)
 {
 	rows = calloc(UNWIND_ROWS_MAX, sizeof(*rows));
 	memset(elements, 0, sizeof(elements));
-	*ret = (struct unwind_maps){-1, -1, -1, rows};
+	*ret = (struct unwind_maps){-1, -1, -1, -1, rows, 0};
 	return 0;
 }
 
@@ -47,42 +49,50 @@ int unwind_maps_set_rule(const struct unwind_maps *m, uint16_t number,
 	return 0;
 }
 
-static size_t element_index(int32_t pid)
+static size_t element_index(const struct unwind_file_key *key)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(elements); i++)
-		if (elements[i].pid == pid)
-			return i;
-	return ARRAY_SIZE(elements);
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(elements) &&
+	       !(elements[i].is_used && memcmp(&elements[i].key, key, sizeof(*key)) == 0))
+		i++;
+	return i;
 }
 
-int unwind_maps_set_process(const struct unwind_maps *m, int32_t pid,
-			    const struct unwind_process *p)
+int unwind_maps_set_file(const struct unwind_maps *m, const struct unwind_file_key *key,
+			 const struct unwind_file *f)
 {
-	size_t i = element_index(pid);
+	size_t i = element_index(key);
 
 	if (are_maps_full)
-		return -ENOMEM;
-	if (i == ARRAY_SIZE(elements))
-		i = element_index(0);
-	assert_true(i < ARRAY_SIZE(elements));
-	elements[i].pid = pid;
-	elements[i].p = *p;
+		return -E2BIG;
+	for (i = i < ARRAY_SIZE(elements) ? i : 0;
+	     elements[i].is_used && memcmp(&elements[i].key, key, sizeof(*key)) != 0;)
+		assert_true(++i < ARRAY_SIZE(elements));
+	elements[i].is_used = true;
+	elements[i].key = *key;
+	elements[i].f = *f;
 	return 0;
 }
 
-void unwind_maps_remove_process(const struct unwind_maps *m, int32_t pid)
+void unwind_maps_remove_file(const struct unwind_maps *m, const struct unwind_file_key *key)
 {
-	size_t i = element_index(pid);
+	size_t i = element_index(key);
 
 	if (i < ARRAY_SIZE(elements))
-		elements[i].pid = 0;
+		elements[i].is_used = false;
 }
 
-static const struct unwind_process *element(int32_t pid)
+uint64_t unwind_maps_file_used(const struct unwind_maps *m, const struct unwind_file_key *key)
 {
-	size_t i = element_index(pid);
+	size_t i = element_index(key);
 
-	return i < ARRAY_SIZE(elements) ? &elements[i].p : NULL;
+	return i < ARRAY_SIZE(elements) ? elements[i].f.used_ns : 0;
+}
+
+void unwind_maps_note_change(struct unwind_maps *m)
+{
+	n_changes++;
 }
 
 /* ---- the file reader ---- */
@@ -95,7 +105,7 @@ static struct {
 	uint32_t file;
 	unsigned n_elf, n_rows;
 	unsigned contents; /* added to the offsets of rules of the next files */
-	uint32_t numbers; /* added to the numbers of files */
+	uint32_t numbers; /* added to the numbers of files, and their time of change */
 } reader;
 
 bool file_reader_is_alive(void)
@@ -149,6 +159,9 @@ static void answer_elf(void)
 
 	a = (struct file_answer){.kind = FILE_REQUEST_ELF, .file = reader.numbers + n};
 	a.result = n ? 0 : -ENOENT;
+	a.elf.size = n;
+	a.elf.changed_s = 1000;
+	a.elf.changed_ns = reader.numbers;
 	a.elf.n_segments = 1;
 	a.elf.segments[0] = (struct elf_segment){0x1000, 1 << 30, 0x1000 + LOAD_BIAS};
 	reader.asked = NOTHING;
@@ -191,58 +204,83 @@ static void answer_all(void)
 	}
 }
 
-/* ---- processes ---- */
+/* ---- mapped files ---- */
 
 static struct unwind_tables_user user;
 static struct event_base *loop;
-static struct mapped_files files;
-static struct address_spaces spaces;
-static uint32_t inode_generation; /* of mapped files */
+static uint64_t inode;
 
 static int setup(void **state)
 {
 	loop = event_base_new();
 	memset(&reader, 0, sizeof(reader));
 	are_maps_full = false;
-	inode_generation = 0;
-	spaces.files = &files;
-	return mapped_files_init(&files) < 0 || unwind_tables_join(&user, loop) < 0 ? -1 : 0;
+	n_changes = 0;
+	inode = 1;
+	return unwind_tables_join(&user, loop) < 0 ? -1 : 0;
+}
+
+static void answer_vdso(void)
+{
+	assert_int_equal(reader.file, FILE_VDSO);
+	answer_all();
 }
 
 static int teardown(void **state)
 {
 	unwind_tables_leave(&user);
-	address_spaces_deinit(&spaces);
-	mapped_files_deinit(&files);
 	event_base_free(loop);
 	return reader.user ? -1 : 0;
 }
 
-/* Maps the files one behind the other. The names end with NULL. */
-static void set_process(int32_t pid, const char *const *paths)
+static void want_sized(const char *path, bool lacks, uint64_t size)
 {
-	struct address_space *a = address_spaces_get(&spaces, pid);
-	uint64_t at = START;
+	const struct file_mapping m = {.start = 0x10000000,
+				       .end = 0x10000000 + size,
+				       .offset = OFFSET,
+				       .inode = inode,
+				       .major = 8,
+				       .minor = 1,
+				       .path_len = (uint32_t)strlen(path)};
 
-	address_space_clear(&spaces, a);
-	for (; *paths; paths++, at += 0x100000) {
-		bool has_file = (*paths)[0] == '/' && (*paths)[1] != '/';
-		/* Another file of that name has another inode. */
-		struct file_mapping m = {.start = at,
-					 .end = at + 0x80000,
-					 .offset = 0x2000,
-					 .inode = has_file ? 1 + reader.numbers : 0,
-					 .path_len = (uint32_t)strlen(*paths),
-					 .generation = inode_generation};
-
-		if (strcmp(*paths, "[vdso]") == 0)
-			m.offset = 0;
-		address_space_map(&spaces, a, &m, *paths);
-	}
-	unwind_tables_set_process(a, &files);
+	unwind_tables_want_file(7, &m, path, lacks);
 }
 
-#define SET_PROCESS(pid, ...) set_process(pid, (const char *const[]){__VA_ARGS__, NULL})
+static void want(const char *path)
+{
+	want_sized(path, false, 0x80000);
+}
+
+/* So much later a file that is missed is asked for again. */
+static void wait_and_lack(const char *path)
+{
+	usleep(120 * 1000);
+	want_sized(path, true, 0x80000);
+}
+
+static void add(const char *path)
+{
+	want(path);
+	answer_all();
+}
+
+static struct unwind_file *element(const char *path)
+{
+	const struct unwind_file_key key = {.inode = inode,
+					    .size = (uint64_t)atoi(path + 1),
+					    .changed_s = 1000,
+					    .changed_ns = reader.numbers,
+					    .device = 8 << 20 | 1};
+	size_t i = element_index(&key);
+
+	return i < ARRAY_SIZE(elements) ? &elements[i].f : NULL;
+}
+
+/* A stack uses the file now, and did not before. */
+static void use(const char *path)
+{
+	element(path)->used_ns = clock_mono_ns();
+}
 
 static struct unwind_tables_stats stats(void)
 {
@@ -252,16 +290,16 @@ static struct unwind_tables_stats stats(void)
 	return s;
 }
 
-/* Each row of the mapping has the rule that its file gave it. */
-static void assert_rows(int32_t pid, unsigned mapping, unsigned n, unsigned contents)
+/* Each row has the rule that its file gave it. */
+static void assert_rows(const char *path, unsigned contents)
 {
-	const struct unwind_process *p = element(pid);
+	unsigned n = (unsigned)atoi(path + 1) % 10000000;
+	const struct unwind_file *f = element(path);
 
-	assert_non_null(p);
-	assert_true(mapping < p->n);
-	assert_int_equal(p->mappings[mapping].n_rows, n);
+	assert_non_null(f);
+	assert_int_equal(f->n_rows, n);
 	for (unsigned i = 0; i < n; i++) {
-		const struct unwind_row *row = &rows[p->mappings[mapping].first_row + i];
+		const struct unwind_row *row = &rows[f->first_row + i];
 
 		assert_int_equal(row->address, 16 * i);
 		assert_int_equal(rules[row->rule].cfa_offset, 8 * (i % MIN(n, 100u)) + contents);
@@ -270,283 +308,201 @@ static void assert_rows(int32_t pid, unsigned mapping, unsigned n, unsigned cont
 
 /* ---- tests ---- */
 
-TEST_WITH(a_process_gets_the_rows_of_its_files, setup, teardown)
+TEST_WITH(a_file_gets_its_rows, setup, teardown)
 {
-	const struct unwind_process *p;
+	const struct unwind_file *f;
 
-	SET_PROCESS(7, "/1000", "//anon", "/200", "[vdso]", "/0");
-	assert_null(element(7));
-	assert_true(unwind_tables_have_process(7));
+	answer_vdso();
+	want("/1000");
+	assert_null(element("/1000"));
+	assert_true(unwind_tables_is_busy());
 	answer_all();
-	p = element(7);
-	assert_int_equal(p->n, 5);
-	assert_int_equal(p->generation % 2, 0);
-	assert_rows(7, 0, 1000, 0);
-	assert_rows(7, 1, 0, 0);
-	assert_rows(7, 2, 200, 0);
-	assert_rows(7, 3, 100, 0);
-	assert_rows(7, 4, 0, 0);
-	assert_int_equal(p->mappings[0].start, START);
-	assert_int_equal(p->mappings[0].end, START + 0x80000);
-	/* The address of the first byte, in the file's address space, is 0x2000 + LOAD_BIAS. */
-	assert_int_equal(START - p->mappings[0].bias, 0x2000 + LOAD_BIAS - BASE);
-	assert_int_equal(p->mappings[3].start - p->mappings[3].bias, (uint64_t)0 - BASE);
-	assert_int_equal(stats().n_rows, 1300);
+	assert_false(unwind_tables_is_busy());
+	assert_rows("/1000", 0);
+	f = element("/1000");
+	/* Of the first byte of the segment: its address in the file, from the base of the rows. */
+	assert_int_equal(f->segments[0].offset, 0x1000);
+	assert_int_equal(f->segments[0].end, 0x1000 + (1 << 30));
+	assert_int_equal(f->segments[0].offset + f->segments[0].bias,
+			 (uint64_t)0x1000 + LOAD_BIAS - BASE);
+	assert_int_equal(f->segments[1].end, 0);
+	add("/0"); /* it cannot be read */
+	assert_null(element("/0"));
+	assert_int_equal(stats().n_rows, 1100);
 	assert_int_equal(stats().n_rules, 100);
 	assert_int_equal(stats().n_unreadable, 1);
 }
 
-TEST_WITH(processes_share_the_rows_of_a_file_and_each_element_has_another_generation, setup,
-	  teardown)
+TEST_WITH(the_vdso_has_rows_from_the_start, setup, teardown)
 {
-	uint32_t generation;
+	static const struct unwind_file_key key;
+	const struct unwind_file *f;
 
-	SET_PROCESS(7, "/1000");
-	SET_PROCESS(8, "/1000", "/30");
-	answer_all();
-	assert_int_equal(reader.n_rows, 2);
-	assert_int_equal(element(7)->mappings[0].first_row, element(8)->mappings[0].first_row);
-	assert_int_not_equal(element(7)->generation, element(8)->generation);
-	generation = element(7)->generation;
-	SET_PROCESS(7, "/30");
-	answer_all();
-	assert_true(element(7)->generation > generation);
-	assert_int_equal(reader.n_rows, 2);
-	assert_rows(7, 0, 30, 0);
-	unwind_tables_remove_process(7);
-	assert_null(element(7));
-	assert_false(unwind_tables_have_process(7));
-	generation = element(8)->generation;
-	SET_PROCESS(7, "/30");
-	answer_all();
-	assert_true(element(7)->generation > generation);
+	answer_vdso();
+	assert_true(element_index(&key) < ARRAY_SIZE(elements));
+	f = &elements[element_index(&key)].f;
+	assert_int_equal(f->n_rows, 100);
+	assert_int_equal(f->segments[0].offset, 0);
+	assert_int_equal(f->segments[0].bias, (uint64_t)0 - BASE);
+	assert_int_equal(reader.n_elf, 0);
 }
 
-/* So much later a file is identified anew. */
-static void wait_for_new_identity(void)
+TEST_WITH(a_known_file_is_not_asked_for_again_unless_it_is_missed, setup, teardown)
 {
-	usleep(120 * 1000);
+	answer_vdso();
+	add("/100");
+	wait_and_lack("/200");
+	answer_all();
+	assert_int_equal(reader.n_elf, 2);
+	add("/100");
+	want_sized("/200", true, 0x80000); /* it was asked just now */
+	answer_all();
+	assert_int_equal(reader.n_elf, 2);
+	wait_and_lack("/100");
+	answer_all();
+	assert_int_equal(reader.n_elf, 3); /* it is the same file */
+	assert_int_equal(reader.n_rows, 3);
 }
 
-TEST_WITH(a_program_has_the_rows_of_known_files_before_the_reader_answers, setup, teardown)
+/* By the same path and inode: it was changed in its place. */
+TEST_WITH(a_file_that_has_changed_gets_its_new_rows, setup, teardown)
 {
-	inode_generation = 5;
-	SET_PROCESS(7, "/100", "/200", "[vdso]");
-	answer_all();
-	wait_for_new_identity();
-	SET_PROCESS(8, "//anon", "/200", "/300", "[vdso]");
-	assert_int_equal(reader.asked, AN_ELF);
-	assert_int_equal(element(8)->n, 4);
-	assert_rows(8, 1, 200, 0);
-	assert_rows(8, 2, 0, 0); /* it has not been read */
-	assert_rows(8, 3, 100, 0);
-	assert_int_equal(START + 0x100000 - element(8)->mappings[1].bias,
-			 0x2000 + LOAD_BIAS - BASE);
-	/* Another file has taken its place: its own rows follow. */
+	answer_vdso();
+	add("/100");
+	assert_rows("/100", 0);
 	reader.numbers = 1000000;
 	reader.contents = 64;
+	add("/100");
+	assert_null(element("/100"));
+	wait_and_lack("/100");
 	answer_all();
-	assert_rows(8, 1, 200, 64);
-	assert_rows(8, 2, 300, 64);
-}
-
-TEST_WITH(rows_wait_for_the_identity_of_a_file_that_may_be_another_one, setup, teardown)
-{
-	SET_PROCESS(7, "/100");
-	answer_all();
-	wait_for_new_identity();
-	SET_PROCESS(8, "/100"); /* from /proc/PID/maps: the generation is not known */
-	assert_null(element(8));
-	answer_all();
-	assert_rows(8, 0, 100, 0);
-	inode_generation = 5;
-	SET_PROCESS(9, "/100");
-	answer_all();
-	wait_for_new_identity();
-	inode_generation = 6;
-	SET_PROCESS(10, "/100");
-	assert_null(element(10));
-	answer_all();
-	assert_rows(10, 0, 100, 0);
-}
-
-TEST_WITH(what_a_process_has_stays_until_all_of_its_new_mappings_are_known, setup, teardown)
-{
-	inode_generation = 5;
-	SET_PROCESS(7, "/100");
-	answer_all();
-	SET_PROCESS(7, "/200", "/100");
-	assert_rows(7, 0, 100, 0);
-	answer_all();
-	assert_rows(7, 0, 200, 0);
-	wait_for_new_identity();
-	SET_PROCESS(7, "/200"); /* in the queue */
-	SET_PROCESS(7, "/100", "/200");
-	assert_rows(7, 0, 100, 0);
-	answer_all();
-	assert_rows(7, 0, 100, 0);
-	assert_rows(7, 1, 200, 0);
-}
-
-/* Programs that start at a high rate map the same files. */
-TEST_WITH(a_file_is_identified_once_for_programs_that_start_together, setup, teardown)
-{
-	uint64_t begin = clock_mono_ns();
-
-	SET_PROCESS(7, "/100", "/200");
-	answer_all();
-	assert_int_equal(reader.n_elf, 2);
-	SET_PROCESS(8, "/200", "/100");
-	if (clock_mono_ns() - begin > 90 * NS_PER_MS)
-		skip(); /* a slow machine: they do not start together */
-	assert_int_equal(reader.n_elf, 2);
-	assert_rows(8, 0, 200, 0);
-	assert_rows(8, 1, 100, 0);
-	inode_generation = 1; /* another file with the inode of the first one */
-	SET_PROCESS(9, "/100");
-	answer_all();
-	assert_int_equal(reader.n_elf, 3);
-	reader.numbers = 1; /* "/100" is another file now */
-	SET_PROCESS(9, "/100");
-	answer_all();
-	assert_int_equal(reader.n_elf, 4);
+	assert_rows("/100", 64);
+	reader.numbers = 0; /* what is mapped of the old one has the old rows */
+	assert_rows("/100", 0);
 }
 
 /* Two files with equal rows; and two with another rule, though all else is equal. */
 TEST_WITH(equal_rows_are_kept_once_and_others_are_not_mixed_up, setup, teardown)
 {
-	SET_PROCESS(7, "/500");
-	answer_all();
+	answer_vdso();
+	add("/500");
+	inode = 2;
 	reader.numbers = 20000000;
-	SET_PROCESS(8, "/500");
-	answer_all();
-	assert_int_equal(reader.n_rows, 2);
-	assert_int_equal(stats().n_ranges, 1);
-	assert_int_equal(stats().n_files, 2);
+	add("/500");
+	assert_int_equal(reader.n_rows, 3);
+	assert_int_equal(stats().n_ranges, 2);
+	assert_int_equal(stats().n_files, 3);
+	assert_rows("/500", 0);
+	inode = 3;
 	reader.numbers = 30000000;
 	reader.contents = 4;
-	SET_PROCESS(9, "/500");
-	answer_all();
-	assert_int_equal(stats().n_ranges, 2);
-	assert_rows(7, 0, 500, 0);
-	assert_rows(8, 0, 500, 0);
-	assert_rows(9, 0, 500, 4);
+	add("/500");
+	assert_int_equal(stats().n_ranges, 3);
+	assert_rows("/500", 4);
+	inode = 2;
+	reader.numbers = 20000000;
+	assert_rows("/500", 0);
 	assert_int_equal(stats().n_rules, 200);
 }
 
-TEST_WITH(a_process_that_ends_while_its_files_are_read_is_not_added, setup, teardown)
+TEST_WITH(files_with_little_code_are_read_first, setup, teardown)
 {
-	SET_PROCESS(7, "/1000");
+	want_sized("/300", false, 0x30000000); /* while the vDSO is read */
+	want_sized("/200", false, 0x2000);
+	want_sized("/100", true, 0x400000);
+	answer_rows();
+	assert_string_equal(reader.path, "/200");
 	answer_elf();
-	unwind_tables_remove_process(7);
-	assert_false(unwind_tables_have_process(7));
+	answer_rows();
+	assert_string_equal(reader.path, "/100");
+	answer_elf();
+	answer_rows();
+	assert_string_equal(reader.path, "/300");
 	answer_all();
-	assert_null(element(7));
-	SET_PROCESS(7, "/1000"); /* as after exec */
-	SET_PROCESS(8, "/30");
-	SET_PROCESS(8, "/40");
-	answer_all();
-	assert_rows(7, 0, 1000, 0);
-	assert_rows(8, 0, 40, 0);
-	assert_int_equal(stats().n_processes, 2);
+	assert_rows("/300", 0);
 }
 
 TEST_WITH(the_least_recently_used_file_goes_when_the_pool_is_full, setup, teardown)
 {
-	uint32_t generation;
-
-	SET_PROCESS(1, "/700000");
-	SET_PROCESS(2, "/700001");
-	SET_PROCESS(3, "/690000");
-	answer_all();
-	SET_PROCESS(1, "/700000"); /* used again */
-	answer_all();
+	answer_vdso();
+	add("/700000");
+	add("/700001");
+	add("/690000");
+	element("/700000")->used_ns = 300; /* long ago */
+	element("/700001")->used_ns = 100;
+	element("/690000")->used_ns = 200;
 	assert_int_equal(stats().n_evicted, 0);
-	generation = element(2)->generation;
-	SET_PROCESS(4, "/500000");
-	answer_all();
-	assert_int_equal(stats().n_evicted, 1);
-	assert_rows(1, 0, 700000, 0);
-	assert_rows(2, 0, 0, 0); /* file 700001 */
-	assert_rows(4, 0, 500000, 0);
-	assert_true(element(2)->generation > generation);
-	/* A file that no process maps goes first, though it was used last. */
-	unwind_tables_remove_process(4);
-	SET_PROCESS(5, "/600000");
-	answer_all();
+	add("/500000"); /* the vDSO was used by no stack */
 	assert_int_equal(stats().n_evicted, 2);
-	assert_rows(1, 0, 700000, 0);
-	assert_rows(3, 0, 690000, 0);
-	assert_rows(5, 0, 600000, 0);
-	/* Its rows are read again when they are wanted again. */
-	unwind_tables_remove_process(5);
-	SET_PROCESS(2, "/700001");
+	assert_int_equal(n_changes, 2);
+	assert_rows("/700000", 0);
+	assert_null(element("/700001"));
+	assert_rows("/690000", 0);
+	assert_rows("/500000", 0);
+	/* Its rows are read again when it is missed again. */
+	element("/500000")->used_ns = 400;
+	wait_and_lack("/700001");
 	answer_all();
-	assert_rows(2, 0, 700001, 0);
+	assert_rows("/700001", 0);
+	assert_null(element("/690000"));
 	assert_true(stats().n_rows <= UNWIND_ROWS_MAX);
 }
 
 TEST_WITH(rows_that_stacks_use_make_no_room, setup, teardown)
 {
-	SET_PROCESS(1, "/700000");
-	SET_PROCESS(2, "/700001");
-	SET_PROCESS(3, "/690000");
+	answer_vdso();
+	add("/700000");
+	add("/700001");
+	add("/690000");
+	use("/700000");
+	use("/700001");
+	add("/500000"); /* there is room if file 690000 goes */
+	assert_null(element("/690000"));
+	use("/500000");
+	wait_and_lack("/690000");
 	answer_all();
-	assert_true(unwind_tables_use_process(1));
-	assert_true(unwind_tables_use_process(2));
-	assert_false(unwind_tables_use_process(9));
-	SET_PROCESS(4, "/500000"); /* there is room if the file of process 3 goes */
-	answer_all();
-	assert_rows(3, 0, 0, 0);
-	assert_false(unwind_tables_use_process(3));
-	assert_true(unwind_tables_use_process(4));
-	SET_PROCESS(5, "/690000");
-	answer_all();
-	assert_rows(5, 0, 0, 0);
-	assert_rows(1, 0, 700000, 0);
-	assert_rows(2, 0, 700001, 0);
-	assert_rows(4, 0, 500000, 0);
-	assert_int_equal(stats().n_evicted, 1);
+	assert_null(element("/690000"));
+	assert_rows("/700000", 0);
+	assert_rows("/700001", 0);
+	assert_rows("/500000", 0);
+	assert_int_equal(stats().n_evicted, 2);
 	assert_int_equal(stats().n_refused, 1);
 	/* It is not read again and again. */
-	SET_PROCESS(6, "/690000");
+	wait_and_lack("/690000");
 	answer_all();
 	assert_int_equal(stats().n_refused, 1);
 	/* A file that is much smaller than another one takes its place. */
-	for (int32_t pid = 7; pid < 10; pid++) {
-		SET_PROCESS(pid, pid == 7 ? "/80000" : pid == 8 ? "/80001" : "/80002");
-		answer_all();
-		assert_true(unwind_tables_use_process(pid));
-	}
-	assert_rows(2, 0, 0, 0); /* the largest one */
-	assert_rows(1, 0, 700000, 0);
-	assert_int_equal(stats().n_evicted, 2);
+	add("/80000");
+	use("/80000");
+	add("/80001");
+	use("/80001");
+	add("/80002");
+	assert_null(element("/700001")); /* the largest one */
+	assert_rows("/700000", 0);
+	assert_int_equal(stats().n_evicted, 3);
 }
 
 /* User 1 has a file of N rows: "/1000000N". */
 TEST_WITH(files_of_a_user_push_out_no_files_of_others, setup, teardown)
 {
-	char paths[8][32];
+	char path[32];
 
-	SET_PROCESS(1, "/1000000"); /* of root: nearly half of the pool */
-	answer_all();
-	SET_PROCESS(2, "/20000100"); /* of user 2 */
-	answer_all();
+	answer_vdso();
+	add("/1000000"); /* of root: nearly half of the pool */
+	add("/20000100"); /* of user 2 */
 	for (unsigned i = 0; i < 8; i++) {
-		snprintf(paths[i], sizeof(paths[i]), "/%u", 10000000 + 200000 + i);
-		SET_PROCESS((int32_t)(10 + i), paths[i]);
-		answer_all();
+		snprintf(path, sizeof(path), "/%u", 10000000 + 200000 + i);
+		add(path);
 	}
-	assert_rows(1, 0, 1000000, 0);
-	assert_rows(2, 0, 100, 0);
-	assert_rows(17, 0, 200007, 0);
-	assert_rows(16, 0, 200006, 0);
-	assert_rows(15, 0, 0, 0);
+	assert_rows("/1000000", 0);
+	assert_rows("/20000100", 0);
+	assert_rows("/10200007", 0);
+	assert_rows("/10200006", 0);
+	assert_null(element("/10200005"));
 	assert_int_equal(stats().n_evicted, 6);
 	/* A file above the share of a user has no rows, and pushes out nothing. */
-	SET_PROCESS(3, "/10600000");
-	answer_all();
-	assert_rows(3, 0, 0, 0);
+	add("/10600000");
+	assert_null(element("/10600000"));
 	assert_int_equal(stats().n_refused, 1);
 	assert_int_equal(stats().n_evicted, 6);
 }
@@ -554,26 +510,25 @@ TEST_WITH(files_of_a_user_push_out_no_files_of_others, setup, teardown)
 /* The user's rows equal those of a library of root: they are root's from then on. */
 TEST_WITH(rows_that_root_has_too_are_not_the_users, setup, teardown)
 {
-	SET_PROCESS(1, "/10000500");
-	answer_all();
-	SET_PROCESS(2, "/500");
-	answer_all();
-	assert_int_equal(stats().n_ranges, 1);
-	for (unsigned i = 0; i < 4; i++) {
-		char path[32];
+	char path[32];
 
+	answer_vdso();
+	add("/10000500");
+	add("/500");
+	assert_int_equal(stats().n_ranges, 2);
+	for (unsigned i = 0; i < 4; i++) {
 		snprintf(path, sizeof(path), "/%u", 10000000 + 300000 + i);
-		SET_PROCESS((int32_t)(10 + i), path);
-		answer_all();
+		add(path);
 	}
 	assert_int_equal(stats().n_evicted, 3);
-	assert_rows(2, 0, 500, 0);
+	assert_rows("/500", 0);
 }
 
 TEST_WITH(a_busy_reader_is_asked_again, setup, teardown)
 {
+	answer_vdso();
 	reader.is_busy = true;
-	SET_PROCESS(7, "/1000");
+	want("/1000");
 	event_base_loop(loop, EVLOOP_ONCE);
 	assert_int_equal(reader.n_elf, 0);
 	reader.is_busy = false;
@@ -585,71 +540,56 @@ TEST_WITH(a_busy_reader_is_asked_again, setup, teardown)
 	reader.is_busy = false;
 	event_base_loop(loop, EVLOOP_ONCE);
 	answer_all();
-	assert_rows(7, 0, 1000, 0);
+	assert_rows("/1000", 0);
 }
 
 TEST_WITH(a_reader_that_has_ended_leaves_the_elements_in_place, setup, teardown)
 {
 	static struct file_answer end = {.kind = FILE_REQUEST_FORGET};
 
-	SET_PROCESS(7, "/1000");
-	answer_all();
-	SET_PROCESS(8, "/2000");
-	SET_PROCESS(9, "/2000");
+	answer_vdso();
+	add("/1000");
+	want("/2000");
+	want("/3000");
 	reader.has_ended = true;
 	reader.asked = NOTHING;
 	reader.user->answered(reader.user->ctx, &end);
-	SET_PROCESS(10, "/1000");
-	assert_rows(7, 0, 1000, 0);
-	assert_int_equal(stats().n_processes, 1);
-	assert_false(unwind_tables_have_process(8) || unwind_tables_have_process(9) ||
-		     unwind_tables_have_process(10));
+	assert_false(unwind_tables_is_busy());
+	want("/4000");
+	assert_false(unwind_tables_is_busy());
+	assert_rows("/1000", 0);
+	assert_int_equal(stats().n_files, 2);
 }
 
-/* Else the program would use rows of another file. */
-TEST_WITH(an_element_that_cannot_be_replaced_is_removed, setup, teardown)
+TEST_WITH(files_without_room_in_the_map_and_too_many_at_once_are_counted, setup, teardown)
 {
-	SET_PROCESS(7, "/1000");
-	answer_all();
+	answer_vdso();
 	are_maps_full = true;
-	SET_PROCESS(7, "/2000");
-	answer_all();
-	assert_null(element(7));
-}
-
-TEST_WITH(of_many_mappings_those_of_files_come_first, setup, teardown)
-{
-	const char *paths[301];
-
-	for (unsigned i = 0; i < 300; i++)
-		paths[i] = i % 3 == 0 ? "/50" : "//anon";
-	paths[300] = NULL;
-	set_process(7, paths);
-	answer_all();
-	assert_int_equal(element(7)->n, UNWIND_MAPPINGS_MAX);
-	assert_int_equal(stats().n_mappings_left_out, 300 - UNWIND_MAPPINGS_MAX);
-	for (unsigned i = 0, n = 0; i < UNWIND_MAPPINGS_MAX; i++) {
-		n += element(7)->mappings[i].n_rows > 0;
-		assert_true(i < UNWIND_MAPPINGS_MAX - 1 || n == 100);
-		assert_true(i == 0 ||
-			    element(7)->mappings[i - 1].start < element(7)->mappings[i].start);
-	}
-}
-
-TEST_WITH(too_many_wanted_processes_are_refused, setup, teardown)
-{
-	for (int32_t pid = 1; pid <= UNWIND_WANTED_MAX + 10; pid++)
-		SET_PROCESS(pid, "/20");
-	assert_true(stats().n_processes_refused > 0);
+	add("/1000");
+	assert_int_equal(stats().n_files_left_out, 1);
+	are_maps_full = false;
+	for (inode = 10; inode < 10 + UNWIND_WANTED_MAX + 11; inode++)
+		want("/20");
+	assert_int_equal(stats().n_files_left_out, 1 + 10);
 	reader.has_ended = true;
+}
+
+/* One process after the other maps a new file. */
+TEST_WITH(files_that_were_seen_long_ago_are_forgotten, setup, teardown)
+{
+	answer_vdso();
+	for (inode = 1; inode < 5000; inode++)
+		add("/0");
+	assert_int_equal(reader.n_elf, 4999);
+	assert_int_equal(stats().n_files_left_out, 0);
 }
 
 TEST(without_users_nothing_is_kept)
 {
 	struct unwind_tables_stats s;
 
-	unwind_tables_remove_process(7);
-	assert_false(unwind_tables_have_process(7));
+	want("/100");
 	unwind_tables_get_stats(&s);
-	assert_int_equal(s.n_processes, 0);
+	assert_int_equal(s.n_files, 0);
+	assert_false(unwind_tables_is_busy());
 }
