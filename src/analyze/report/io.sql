@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- sonda report io: requests to block devices.
 --
--- @help requests to disks: by device and process, bytes, latencies
+-- @help requests to disks: by device and process, bytes, latencies; write-back
 -- @records io
 
 -- @define IO_COLUMNS
@@ -56,6 +56,55 @@ WITH h AS (
   SELECT who AS length, n
   FROM requests_by('length'))
 $HISTOGRAM(requests)
+
+-- The file of a row of w. The number of a device's own inode is its number in the kernel: the metadata
+-- of its file system.
+-- @define WRITEBACK_FILE
+CASE WHEN who IS NULL THEN files || ' files' WHEN w.device = (w.inode >> 20) || ':' || (w.inode & 1048575) THEN '(metadata)' ELSE
+    coalesce((SELECT path FROM paths p WHERE p.ino = w.inode AND ((p.dev >> 8) & 4095) || ':' =
+    substr(w.device, 1, instr(w.device, ':')) ORDER BY p.ts DESC LIMIT 1), 'inode ' || w.inode) END
+
+-- @section Write-back, charged to the process that dirtied the pages
+-- @by writeback
+-- @note dirtied folios; written pages, and how many of these the process wrote itself
+WITH $PATHS, w AS MATERIALIZED (
+  SELECT who, iif(who IS NULL, NULL, inode) AS inode, device, sum(dirtied) AS dirtied,
+      sum(written) AS written, sum(own) AS own, count(*) AS files
+  FROM writeback_by('process')
+  GROUP BY 1, 2, 3)
+SELECT iif(who IS NULL, '(dirtied before)', coalesce(process.name, thread.name, '')) AS process,
+    coalesce(process.pid, thread.tid) AS pid, dirtied, written, own, $WRITEBACK_FILE AS file, w.device
+FROM w $PROCESS_FROM
+ORDER BY written DESC, dirtied DESC
+LIMIT :top + :more
+
+-- @section Write-back: written pages, by
+-- @each container unit pod cgroup program
+-- @on_request
+WITH t AS (
+  SELECT who, sum(dirtied) AS dirtied, sum(written) AS written, sum(own) AS own,
+      count(DISTINCT inode) AS files
+  FROM writeback_by('$subject')
+  GROUP BY who)
+SELECT $SUBJECT, dirtied, written, own, files
+FROM t $SUBJECT_FROM
+ORDER BY written DESC, dirtied DESC
+LIMIT :top + :more
+
+-- @section Write-back: written pages, by the control group that the kernel charges
+-- @by charged
+-- @on_request
+-- @of_machine
+WITH w AS (
+  SELECT $ARG(cgroup_ino) AS cgroup_ino, coalesce(e.total, 0) AS pages
+  FROM $EVENTS(writeback))
+SELECT coalesce((SELECT path FROM cgroup WHERE cgroup.inode = w.cgroup_ino), iif(cgroup_ino = 1,
+    '/', 'id ' || cgroup_ino)) AS cgroup, sum(pages) AS written
+FROM w
+GROUP BY cgroup_ino
+HAVING sum(pages) > 0
+ORDER BY written DESC
+LIMIT :top + :more
 
 -- @section Disks, by the kernel's counters
 -- @by disk

@@ -72,17 +72,6 @@ pages AS MATERIALIZED (
 -- @define PAGE_SUMS
 sum(added) AS added, sum(removed) AS removed, sum(added) - sum(removed) AS growth
 
--- paths(dev, ino, path): files that calls opened, each by the path of the last call.
--- @define PATHS
-paths AS MATERIALIZED (
-  SELECT extract_arg(arg_set_id, 'debug.dev') AS dev, extract_arg(arg_set_id, 'debug.inode') AS ino,
-      max(ts) AS ts, iif(name IN ('sys_open', 'sys_creat'), extract_arg(arg_set_id, 'debug.arg0'),
-      extract_arg(arg_set_id, 'debug.arg1')) AS path
-  FROM slice
-  WHERE name IN ('sys_open', 'sys_openat', 'sys_openat2', 'sys_creat') AND extract_arg(arg_set_id,
-      'debug.inode') IS NOT NULL
-  GROUP BY dev, ino)
-
 -- @section Memory of the machine
 -- @by machine
 -- @more counters

@@ -51,6 +51,10 @@ static const struct subject subjects[] = {
 	 .events = {"mm_filemap_add_to_page_cache", "mm_filemap_delete_from_page_cache"},
 	 .keys = {"s_dev", "i_ino", "order"},
 	 .of_threads = true},
+	{.name = "writeback",
+	 .events = {"writeback_single_inode"},
+	 .keys = {"cgroup_ino"},
+	 .sum = "wrote"},
 	{.name = "sockets", .events = {"inet_sock_set_state"}, .keys = {"protocol", "newstate"}},
 	{.name = "polls", .events = {"napi_poll"}, .keys = {"dev_name", "work", "budget"}},
 };

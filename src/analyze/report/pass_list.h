@@ -27,6 +27,7 @@ void pass_calls(const struct pass_input *in, struct pass_rows *ret);
 void pass_requests(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_requests(const struct pass_input *in, struct pass_rows *ret);
 void pass_unfinished_requests(const struct pass_input *in, struct pass_rows *ret);
+void pass_writeback(const struct pass_input *in, struct pass_rows *ret);
 void pass_packet_waits(const struct pass_input *in, struct pass_rows *ret);
 void pass_events(const struct pass_input *in, struct pass_rows *ret);
 void pass_interrupts(const struct pass_input *in, struct pass_rows *ret);

@@ -39,6 +39,7 @@ static const struct pass passes[] = {
 	{"call_lines", "id INT, utid INT, ts, dur, call TEXT", pass_call_lines},
 	{"events_by", "first, utid, n, total, first_ts, last_ts, failed, local TEXT, remote TEXT",
 	 pass_events},
+	{"writeback_by", "who, inode, device TEXT, dirtied, written, own", pass_writeback},
 	{"packet_waits", "who, n, total, p50, p99, worst, worst_ts", pass_packet_waits},
 	{"interrupts", "track_id INT, name TEXT, n, total, worst, worst_ts", pass_interrupts},
 	{"functions_by", "who TEXT, function TEXT, file TEXT, own, total, n, total_n",

@@ -88,6 +88,11 @@
  *		pass_events.c): utid is NULL. total: bytes; failed: how many have an error in place
  *		of bytes; local, remote: the addresses of the connection, if it is by connections and
  *		they are known
+ *	writeback_by(by)(who, inode, device, dirtied, written, own)
+ *		folios that the chosen threads dirtied within the window, and pages that were
+ *		written back within it and are charged to them (see pass_writeback.c), by inode and
+ *		thread, process, program or a subject (as waits_by); own: pages that the thread
+ *		itself wrote. who is NULL for pages that were dirtied before the recording
  *	packet_waits(by)(who, n, total, p50, p99, worst, worst_ts)
  *		packets of which a chosen thread read the first bytes within the window: from when
  *		the network stack received each until then; by thread, process, program or a
