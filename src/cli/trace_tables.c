@@ -118,6 +118,6 @@ void trace_tables_warn(const struct trace_tables *t)
 		log_warn("%s: %" PRIu64 " packets are not valid protobuf", t->path,
 			 t->result.undecodable);
 	if (t->result.not_unpacked)
-		log_warn("%s: %" PRIu64 " compressed packets cannot be unpacked to their end",
+		log_warn("%s: %" PRIu64 " compressed packets cannot be unpacked completely",
 			 t->path, t->result.not_unpacked);
 }

@@ -346,8 +346,8 @@ static void warn_of_unused_packets(const char *path, const struct cut_result *r)
 		log_warn("%s: %" PRIu64 " packets are not valid protobuf; no part has them", path,
 			 r->undecodable);
 	if (r->not_unpacked)
-		log_warn("%s: %" PRIu64 " compressed packets cannot be unpacked to their end; no "
-			 "part has what is missing of them",
+		log_warn("%s: %" PRIu64 " compressed packets cannot be unpacked completely; "
+			 "no part has the rest of them",
 			 path, r->not_unpacked);
 }
 

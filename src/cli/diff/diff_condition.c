@@ -56,10 +56,9 @@ static int parse_limit(const char *text, char sign, struct diff_condition *ret, 
 	ret->ratio = v / 100;
 	if (sign == '>' ? v >= 0 : v < 0)
 		return 0;
-	return err_set(
-		e, -EINVAL,
-		"--fail-if '%.80s': use > with what became more, < -10%% with what became less",
-		ret->text);
+	return err_set(e, -EINVAL,
+		       "--fail-if '%.80s': an increase is written '> +10%%', a decrease '< -10%%'",
+		       ret->text);
 }
 
 int diff_condition_parse(const char *text, struct diff_condition *ret, struct err_text *e)

@@ -431,8 +431,8 @@ static int end_snapshot_recording(struct record_command *c, int error)
 	if (!log->saved && !log->failed) {
 		if (!error)
 			console_error(&c->console,
-				      "there is no snapshot: no trigger was activated, or its "
-				      "stop_delay_ms was not over yet");
+				      "no snapshot was saved: no trigger was activated, or its "
+				      "stop_delay_ms had not elapsed");
 		return EXIT_FAILED;
 	}
 	code = write_summary(c, false);

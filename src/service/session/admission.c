@@ -119,8 +119,9 @@ static int check_rights(const struct sessions *s, const Pb__TraceConfig *config,
 	if (priority_boost_is_stronger(boost, least))
 		return err_set(e, -EPERM, "priority_boost needs root");
 	if (config->lockdown_mode != PB__TRACE_CONFIG__LOCKDOWN_MODE_OPERATION__LOCKDOWN_UNCHANGED)
-		return err_set(e, -EPERM,
-			       "lockdown_mode is for the producers of all users, and needs root");
+		return err_set(
+			e, -EPERM,
+			"lockdown_mode affects the producers of all users; only root may set it");
 	return 0;
 }
 

@@ -43,8 +43,8 @@ TEST(conditions_that_are_refused)
 		{"latency > 10", "a percentage must follow >"},
 		{"latency > %", "a percentage must follow >"},
 		{"latency > inf%", "a percentage must follow >"},
-		{"latency > -10%", "use > with what became more"},
-		{"latency < 10%", "< -10% with what became less"},
+		{"latency > -10%", "an increase is written '> +10%', a decrease '< -10%'"},
+		{"latency < 10%", "a decrease '< -10%'"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -341,7 +341,7 @@ FIXTURE_TEST(test_a_recorder_without_a_trigger_saves_nothing)
 	write_config(SNAPSHOTS);
 	expect("-c c.cfg -o x.pftrace", 1, "",
 	       "recording; a snapshot is saved at trigger 'late'; Ctrl-C ends it",
-	       "there is no snapshot: no trigger was activated", NULL);
+	       "no snapshot was saved: no trigger was activated", NULL);
 }
 
 FIXTURE_TEST(test_a_recorder_that_cannot_be)
