@@ -122,7 +122,7 @@ static int run_sql_text(struct database *d, const char *sql, enum sql_format for
 	size_t at = 0;
 
 	while (sql[at]) {
-		struct err_text e;
+		struct err_text e, left_out;
 		sqlite3_stmt *st;
 		int r = database_prepare(d, sql, &at, &st, &e);
 
@@ -131,6 +131,8 @@ static int run_sql_text(struct database *d, const char *sql, enum sql_format for
 			err_set(&e, -EINVAL, "%s", sqlite3_errmsg(database_sqlite(d)));
 		}
 		sqlite3_finalize(st);
+		if (database_take_left_out(d, &left_out))
+			log_warn("sql: %s", left_out.text);
 		if (r) {
 			log_error("sql: %s", e.text);
 			return EXIT_FAILED;

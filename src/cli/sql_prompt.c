@@ -216,13 +216,15 @@ static int run_statements(struct sql_prompt *p, const char *sql, struct err_text
 
 static void sql_prompt_run(struct sql_prompt *p, const char *sql)
 {
-	struct err_text e;
+	struct err_text e, left_out;
 	int r;
 
 	running = p->db;
 	r = run_statements(p, sql, &e);
 	running = NULL;
 	fflush(stdout);
+	if (database_take_left_out(p->database, &left_out))
+		log_warn("sql: %s", left_out.text);
 	if (r == SQLITE_OK)
 		return;
 	p->failed = true;

@@ -18,6 +18,7 @@
 #include "analyze/dialect/functions.h"
 #include "analyze/dialect/macro.h"
 #include "analyze/dialect/sql_modules.h"
+#include "analyze/row_sets/row_sets.h"
 #include "analyze/tables/table_module.h"
 #include "base/core/mem.h"
 
@@ -29,8 +30,12 @@ struct database {
 	struct macros macros;
 	struct functions functions;
 	struct module_names included;
+	struct module_names numbered_from_1; /* PERFETTO tables; see number_rows() */
 	unsigned include_depth;
 	char folder[PATH_MAX]; /* of modules; "": none */
+	const char *module; /* borrowed: the file of that folder that runs now; NULL: none */
+	struct strbuf left_out; /* functions of such files */
+	unsigned n_left_out;
 };
 
 /* A statement, from its text to SQLite. */
@@ -163,7 +168,7 @@ static int run_text(struct database *d, const char *text, struct err_text *e)
 
 static int include_module(struct database *d, const char *name, struct err_text *e)
 {
-	const char *folder = *d->folder ? d->folder : NULL;
+	const char *folder = *d->folder ? d->folder : NULL, *outer = d->module;
 	struct strbuf text = {0};
 	struct err_text why;
 	int r;
@@ -177,9 +182,11 @@ static int include_module(struct database *d, const char *name, struct err_text 
 	if (r < 0)
 		return r;
 	d->include_depth++;
+	d->module = sql_modules_have_file(folder, name) ? name : NULL;
 	r = sql_modules_read(folder, name, &text, &why);
 	if (r == 0)
 		r = run_text(d, text.s, &why);
+	d->module = outer;
 	d->include_depth--;
 	strbuf_deinit(&text);
 	return r == 0 ? 0 : err_set(e, r, "module %s: %s", name, why.text);
@@ -244,6 +251,24 @@ static int check_relation(struct database *d, const struct sql_columns *columns,
 	return r;
 }
 
+/* SQLite numbers the rows of a table from 1 on, scripts expect 0. Numbers again the tables that a
+ * statement with _auto_id names; few statements have it, so most tables stay as they are. */
+static int number_rows(struct database *d, struct sql_reader r, struct err_text *e)
+{
+	char name[SQL_NAME_SIZE], *sql;
+	int result = 0;
+
+	for (struct sql_token t; result == 0 && (t = sql_token_next(&r)).kind != SQL_TOKEN_END;) {
+		if (!sql_token_name(t, name, sizeof(name)) ||
+		    !module_names_remove(&d->numbered_from_1, name))
+			continue;
+		sql = sqlite3_mprintf("UPDATE temp.\"%w\" SET rowid = rowid - 1", name);
+		result = sql ? run_sql(d, sql, e) : err_set(e, -ENOMEM, "out of memory");
+		sqlite3_free(sql);
+	}
+	return result;
+}
+
 /* Makes the table or view `name`, if any in place of the old one. r: AS SELECT ... */
 static int make_relation(struct database *d, struct statement *s, const char *what,
 			 const char *name, const struct sql_reader *r,
@@ -294,6 +319,10 @@ static int create_relation(struct database *d, struct statement *s, struct sql_r
 				 what);
 	if (result == 0)
 		result = make_relation(d, s, what, name, r, &columns, replace, e);
+	if (result == 0 && !strcmp(what, "TABLE")) {
+		module_names_remove(&d->numbered_from_1, name); /* of a table that was replaced */
+		result = module_names_add(&d->numbered_from_1, name, e);
+	}
 	sql_columns_deinit(&columns);
 	return result;
 }
@@ -388,6 +417,17 @@ static int define_delegate(struct database *d, struct function_head *h, struct s
 	return result;
 }
 
+#define LEFT_OUT_MAX 3u /* functions that a message names */
+
+/* Notes a function of another library's module whose statement needs what is missing here. The rest of
+ * the module is of use without it. */
+static void leave_out(struct database *d, const char *function, const struct err_text *why)
+{
+	if (d->n_left_out++ < LEFT_OUT_MAX)
+		strbuf_printf(&d->left_out, "%s%s of %s (%s)", d->left_out.len ? ", " : "",
+			      function, d->module, why->text);
+}
+
 static int create_function(struct database *d, struct statement *s, struct sql_reader *r,
 			   bool replace, struct err_text *e)
 {
@@ -410,6 +450,10 @@ static int create_function(struct database *d, struct statement *s, struct sql_r
 	else if (result == 0)
 		result = define_function(d, s, &h, r, replace, e);
 	function_head_deinit(&h);
+	if (result == -EINVAL && d->module && d->functions.mistake >= 0) {
+		leave_out(d, h.name, e);
+		result = 0;
+	}
 	return result;
 }
 
@@ -513,6 +557,11 @@ static int prepare_statement(struct database *d, struct statement *s, sqlite3_st
 		}
 		r = statement_text(s);
 	}
+	if (s->expanded.has_row_number) {
+		result = number_rows(d, r, e);
+		if (result < 0)
+			return result;
+	}
 	if (sql_reader_take_words(&r, "INCLUDE PERFETTO MODULE"))
 		return run_include(d, s, &r, e);
 	if (take_create(&r, &replace))
@@ -583,9 +632,13 @@ int database_open(struct store *s, struct database **ret)
 	    table_module_register(d->db, s) != SQLITE_OK ||
 	    args_module_register(d->db, s) != SQLITE_OK ||
 	    slice_walk_register(d->db, s) != SQLITE_OK ||
+	    flow_walk_register(d->db, s) != SQLITE_OK ||
 	    sql_functions_register(d->db, s) != SQLITE_OK ||
+	    text_functions_register(d->db) != SQLITE_OK ||
+	    aggregates_register(d->db) != SQLITE_OK ||
+	    stack_functions_register(d->db) != SQLITE_OK ||
 	    sqlite3_exec(d->db, sql_texts[0].sql, NULL, NULL, NULL) != SQLITE_OK ||
-	    span_join_register(d->db) != SQLITE_OK ||
+	    span_join_register(d->db) != SQLITE_OK || row_sets_register(d->db) != SQLITE_OK ||
 	    sqlite3_create_function(d->db, "create_function", 3, SQLITE_UTF8, d,
 				    create_scalar_function, NULL, NULL) != SQLITE_OK ||
 	    sqlite3_create_function(d->db, "create_view_function", 3, SQLITE_UTF8, d,
@@ -604,9 +657,22 @@ void database_close(struct database *d)
 		return;
 	functions_deinit(&d->functions);
 	macros_deinit(&d->macros);
+	strbuf_deinit(&d->left_out);
 	module_names_deinit(&d->included);
+	module_names_deinit(&d->numbered_from_1);
 	sqlite3_close(d->db);
 	free(d);
+}
+
+bool database_take_left_out(struct database *d, struct err_text *ret)
+{
+	if (!d->n_left_out || !d->left_out.s)
+		return false;
+	err_set(ret, 0, "functions of modules are left out: %s%s", d->left_out.s,
+		d->n_left_out > LEFT_OUT_MAX ? ", and others" : "");
+	strbuf_clear(&d->left_out);
+	d->n_left_out = 0;
+	return true;
 }
 
 sqlite3 *database_sqlite(struct database *d)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sqlite3.h>
+#include <stdbool.h>
 
 #include "analyze/store/store.h"
 #include "base/core/err.h"
@@ -22,6 +23,10 @@ sqlite3 *database_sqlite(struct database *d);
 /* Modules come from this folder, or from the one of them in a checkout of Perfetto, before those of
  * this program. Returns 0, or -errno and sets e. */
 int database_use_modules(struct database *d, const char *folder, struct err_text *e);
+
+/* Functions of such a folder's modules whose statements need what is not here are left out. Writes a
+ * sentence about those since the last call; returns false if there are none. */
+bool database_take_left_out(struct database *d, struct err_text *ret);
 
 /*
  * Prepares the first statement of a text from byte *at on, as sqlite3_prepare_v2() does; the caller

@@ -37,6 +37,7 @@ struct expansion {
 	size_t bytes_left, calls_left;
 	unsigned depth;
 	const char *at; /* in the original text */
+	bool has_row_number;
 	struct err_text *e;
 };
 
@@ -373,14 +374,18 @@ static int expand(struct expansion *x, struct sql_reader r, const struct macro_s
 			if (result < 0)
 				break;
 		}
-		if (is_call)
+		if (is_call) {
 			result = expand_call(x, t, &r, scope, out);
-		else if (value)
+		} else if (value) {
 			result = macro_put(x, out, value->s, value->len);
-		else if (t.kind == SQL_TOKEN_SPACE)
+		} else if (sql_token_is_word(t, MACRO_ROW_NUMBER)) {
+			x->has_row_number = true;
+			result = macro_put(x, out, "rowid", 5);
+		} else if (t.kind == SQL_TOKEN_SPACE) {
 			result = macro_put(x, out, memchr(t.s, '\n', t.len) ? "\n" : " ", 1);
-		else
+		} else {
 			result = macro_put(x, out, t.s, t.len);
+		}
 	}
 	x->depth--;
 	return result;
@@ -390,6 +395,7 @@ bool macro_needs_expansion(struct sql_reader r)
 {
 	for (struct sql_token t; (t = sql_token_next(&r)).kind != SQL_TOKEN_END;)
 		if ((t.kind == SQL_TOKEN_NAME && take_call(&r)) ||
+		    sql_token_is_word(t, MACRO_ROW_NUMBER) ||
 		    (t.kind == SQL_TOKEN_SPACE && memchr(t.s, '\xc2', t.len)))
 			return true;
 	return false;
@@ -412,6 +418,7 @@ int macro_expand(const struct macros *m, struct sql_reader r, struct macro_text 
 		*ret_at = x.at;
 		macro_text_deinit(&text);
 	} else {
+		text.has_row_number = x.has_row_number;
 		*ret = text;
 	}
 	return result;

@@ -16,7 +16,12 @@
  *
  * The suffix _and joins by AND instead of a comma; the suffix _prefix puts the comma or AND also
  * before the first. The lists end with the shortest.
+ *
+ * Each table of CREATE PERFETTO TABLE has a hidden column _auto_id, the number of a row: SQLite's rowid
+ * here.
  */
+
+#define MACRO_ROW_NUMBER "_auto_id"
 
 #define MACRO_DEPTH_MAX 64u /* macros in macros, or in arguments */
 #define MACRO_CALLS_MAX 20000u /* in one statement */
@@ -42,9 +47,10 @@ struct macro_text {
 		bool is_call; /* all of it comes from one call, at `from` */
 	} * origins; /* owned; ascending */
 	size_t n, cap;
+	bool has_row_number; /* _auto_id was replaced */
 };
 
-/* True if a statement has a macro, or a character that SQLite does not take for a space. */
+/* True if a statement has a macro, _auto_id, or a character that SQLite does not take for a space. */
 bool macro_needs_expansion(struct sql_reader r);
 /* Returns 0 with *ret, which the caller deinits; or -EINVAL or -ENOMEM, sets e, and *ret_at to the
  * place in the text. The text must be valid as long as *ret. */

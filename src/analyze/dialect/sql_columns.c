@@ -21,6 +21,7 @@ int sql_type_parse(struct sql_reader *r, enum sql_type *ret, struct err_text *e)
 		{"ARGSETID", SQL_TYPE_LONG},  {"DOUBLE", SQL_TYPE_DOUBLE},
 		{"FLOAT", SQL_TYPE_DOUBLE},   {"STRING", SQL_TYPE_STRING},
 		{"BYTES", SQL_TYPE_BYTES},    {"PROTO", SQL_TYPE_BYTES},
+		{"ANY", SQL_TYPE_ANY},
 	};
 	struct sql_token t = sql_token_next_word(r);
 
@@ -47,13 +48,16 @@ const char *sql_type_name(enum sql_type type)
 	static const char *const names[] = {[SQL_TYPE_LONG] = "INTEGER",
 					    [SQL_TYPE_DOUBLE] = "REAL",
 					    [SQL_TYPE_STRING] = "TEXT",
-					    [SQL_TYPE_BYTES] = "BLOB"};
+					    [SQL_TYPE_BYTES] = "BLOB",
+					    [SQL_TYPE_ANY] = ""};
 
 	return names[type];
 }
 
 bool sql_type_has(enum sql_type type, sqlite3_value *v)
 {
+	if (type == SQL_TYPE_ANY)
+		return true;
 	switch (sqlite3_value_type(v)) {
 	case SQLITE_INTEGER:
 		return type == SQL_TYPE_LONG || type == SQL_TYPE_DOUBLE;

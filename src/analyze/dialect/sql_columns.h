@@ -18,6 +18,7 @@ enum sql_type {
 	SQL_TYPE_DOUBLE,
 	SQL_TYPE_STRING,
 	SQL_TYPE_BYTES,
+	SQL_TYPE_ANY,
 };
 
 struct sql_column {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "analyze/tables/table_module.h"
@@ -35,11 +36,22 @@ bool module_names_have(const struct module_names *names, const char *name)
 	return false;
 }
 
+bool module_names_remove(struct module_names *names, const char *name)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (!strcasecmp(names->v[i], name)) {
+			memmove(&names->v[i], &names->v[names->n - 1], sizeof(*names->v));
+			names->n--;
+			return true;
+		}
+	return false;
+}
+
 int module_names_add(struct module_names *names, const char *name, struct err_text *e)
 {
 	if (names->n == MODULES_MAX ||
 	    array_reserve(&names->v, &names->cap, names->n + 1, sizeof(*names->v)))
-		return err_set(e, -ENOMEM, "these are too many modules");
+		return err_set(e, -ENOMEM, "there are too many names");
 	snprintf(names->v[names->n++], SQL_NAME_SIZE, "%s", name);
 	return 0;
 }
@@ -84,7 +96,7 @@ static bool make_path(const char *folder, const char *name, const char *end, cha
 	return true;
 }
 
-static bool has_file(const char *folder, const char *name)
+bool sql_modules_have_file(const char *folder, const char *name)
 {
 	char path[PATH_MAX];
 	struct stat st;
@@ -114,7 +126,7 @@ static int package_walk_add(void *ctx, const char *file, unsigned char type)
 	    !is_module_name(name, &is_package) || is_package)
 		return 0;
 	if (is_file)
-		return has_file(w->folder, name) && !module_names_have(w->names, name)
+		return sql_modules_have_file(w->folder, name) && !module_names_have(w->names, name)
 			       ? module_names_add(w->names, name, w->e)
 			       : 0;
 	if (w->depth == FOLDER_DEPTH_MAX || !make_path(w->folder, name, "", path))
@@ -188,7 +200,7 @@ int sql_modules_find(const char *folder, const char *name, struct module_names *
 		r = find_package(folder, package, &names, e);
 		if (names.n)
 			qsort(names.v, names.n, sizeof(*names.v), compare_names);
-	} else if (has_file(folder, name) || find_built_in(name)) {
+	} else if (sql_modules_have_file(folder, name) || find_built_in(name)) {
 		r = module_names_add(&names, name, e);
 	}
 	if (r == 0 && !names.n)
@@ -206,7 +218,7 @@ int sql_modules_read(const char *folder, const char *name, struct strbuf *ret, s
 	char path[PATH_MAX];
 	int r;
 
-	if (has_file(folder, name) && make_path(folder, name, ".sql", path)) {
+	if (sql_modules_have_file(folder, name) && make_path(folder, name, ".sql", path)) {
 		r = fs_read_file(path, MODULE_BYTES_MAX, ret);
 		if (r < 0)
 			return err_set(e, r, "cannot read %s: %s", path, strerror(-r));

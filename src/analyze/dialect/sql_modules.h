@@ -13,7 +13,7 @@
  * a.b is a/b.sql. A file takes the place of this program's module of the same name.
  */
 
-#define MODULES_MAX 4096u /* that one statement includes */
+#define MODULES_MAX 4096u /* names of a list */
 #define MODULE_BYTES_MAX (1u << 20) /* of a file */
 
 struct module_names {
@@ -28,8 +28,12 @@ int sql_modules_find(const char *folder, const char *name, struct module_names *
 bool module_names_have(const struct module_names *names, const char *name);
 /* Returns 0, or -ENOMEM and sets e. */
 int module_names_add(struct module_names *names, const char *name, struct err_text *e);
+/* Returns true if the name was there. */
+bool module_names_remove(struct module_names *names, const char *name);
 void module_names_deinit(struct module_names *names);
 
+/* folder: may be NULL. */
+bool sql_modules_have_file(const char *folder, const char *name);
 /* Appends the text of a module that was found. Returns 0, or -errno and sets e. */
 int sql_modules_read(const char *folder, const char *name, struct strbuf *ret, struct err_text *e);
 

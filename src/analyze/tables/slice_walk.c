@@ -57,7 +57,7 @@ static int slice_walk_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	const struct walk_vtab *v = (const struct walk_vtab *)base;
 	int unusable = 0, i = vtab_find_equality(info, 0, v->n_columns, &unusable);
 
-	if (unusable)
+	if (i < 0 && unusable)
 		return SQLITE_CONSTRAINT;
 	if (i < 0) {
 		sqlite3_free(base->zErrMsg);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of SQL that scripts for trace_processor use: EXTRACT_ARG, EXTRACT_METADATA, the bounds
- * of the trace, units of time, and functions on texts. */
-#include <errno.h>
+ * of the trace, and times. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "analyze/store/arg_sets.h"
 #include "analyze/tables/table_module.h"
 #include "base/core/mem.h"
-#include "base/text/regex.h"
 
 static void arg_value(const struct arg *a, struct value *ret)
 {
@@ -147,66 +147,87 @@ static int register_times(sqlite3 *db)
 	return r;
 }
 
-/* ---- texts ---- */
+/* ---- clocks ---- */
 
-#define MATCH_STEPS (UINT64_C(1) << 28)
+enum { REALTIME = 1, MONOTONIC = 3 };
 
-static void free_regex(void *re)
+/* Converts a time of the trace to a clock of the machine that was recorded, by the last snapshot of the
+ * clocks before it. A time before the first one becomes that of the first one. Returns false if no
+ * snapshot has the clock. */
+static bool convert_time(const struct store *s, int64_t ts, int64_t clock, int64_t *ret)
 {
-	regex_free(re);
-}
+	const struct table *t = &s->tables[TABLE_CLOCK_SNAPSHOT];
+	int64_t at = INT64_MIN;
+	bool found = false;
 
-/* text REGEXP pattern: true if a part of the text matches. */
-static void regexp(sqlite3_context *ctx, int argc, sqlite3_value **argv)
-{
-	const char *pattern = (const char *)sqlite3_value_text(argv[0]);
-	struct regex *re = sqlite3_get_auxdata(ctx, 0);
-	const void *text = sqlite3_value_text(argv[1]);
-	uint64_t steps = MATCH_STEPS;
-	bool is_new = !re;
-	struct err_text e;
-	int r = 0;
+	for (uint32_t row = 0; row < t->rows; row++) {
+		int64_t taken = table_i64(t, CLOCK_TS, row);
 
-	if (!pattern || !text)
-		return;
-	if (is_new)
-		r = regex_new(pattern, &e, &re);
-	if (r == -EINVAL)
-		sqlite3_result_error(ctx, e.text, -1);
-	else if (r < 0)
-		sqlite3_result_error_nomem(ctx);
-	if (r < 0)
-		return;
-	r = regex_match(re, REGEX_SEARCH, text, (size_t)sqlite3_value_bytes(argv[1]), 0, NULL,
-			&steps);
-	if (r < 0)
-		sqlite3_result_error(ctx, "this regular expression takes too long", -1);
-	else
-		sqlite3_result_int(ctx, r);
-	if (is_new)
-		sqlite3_set_auxdata(ctx, 0, re, free_regex);
-}
-
-/* str_split(text, separator, n): the part with number n, from 0 on; NULL if there are fewer. */
-static void str_split(sqlite3_context *ctx, int argc, sqlite3_value **argv)
-{
-	const char *text = (const char *)sqlite3_value_text(argv[0]);
-	const char *separator = (const char *)sqlite3_value_text(argv[1]), *end;
-	int64_t n = sqlite3_value_int64(argv[2]);
-
-	if (!text || !separator || sqlite3_value_type(argv[2]) == SQLITE_NULL)
-		return;
-	if (!*separator || n < 0) {
-		sqlite3_result_error(ctx,
-				     *separator ? "str_split: the number is below 0"
-						: "str_split: the separator is empty",
-				     -1);
-		return;
+		if (table_i64(t, CLOCK_CLOCK, row) != clock ||
+		    table_u32(t, CLOCK_MACHINE, row) != 0 || (found && (taken > ts || taken < at)))
+			continue;
+		found = true;
+		at = taken;
+		*ret = (int64_t)((uint64_t)table_i64(t, CLOCK_VALUE, row) +
+				 (uint64_t)MAX(ts, taken) - (uint64_t)taken);
 	}
-	for (; (end = strstr(text, separator)) && n; n--)
-		text = end + strlen(separator);
-	if (!n)
-		sqlite3_result_text(ctx, text, end ? (int)(end - text) : -1, SQLITE_TRANSIENT);
+	return found;
+}
+
+static bool convert_argument(sqlite3_context *ctx, sqlite3_value **argv, int64_t clock,
+			     int64_t *ret)
+{
+	return sqlite3_value_type(argv[0]) != SQLITE_NULL &&
+	       convert_time(sqlite3_user_data(ctx), sqlite3_value_int64(argv[0]), clock, ret);
+}
+
+static void to_realtime(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	int64_t t;
+
+	if (convert_argument(ctx, argv, REALTIME, &t))
+		sqlite3_result_int64(ctx, t);
+}
+
+static void to_monotonic(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	int64_t t;
+
+	if (convert_argument(ctx, argv, MONOTONIC, &t))
+		sqlite3_result_int64(ctx, t);
+}
+
+/* The date and time of day (UTC), as 2026-11-21T01:36:01.445203948. */
+static void abs_time_str(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	char date[40], text[64];
+	int64_t t, ns;
+	struct tm tm;
+	time_t s;
+
+	if (!convert_argument(ctx, argv, REALTIME, &t))
+		return;
+	ns = (t % 1000000000 + 1000000000) % 1000000000;
+	s = (time_t)((t - ns) / 1000000000);
+	if (!gmtime_r(&s, &tm))
+		return;
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, sizeof(text), "%s.%09" PRId64, date, ns);
+	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
+/* A duration as 01:02:03 000 000 001. */
+static void to_timecode(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	int64_t t = sqlite3_value_int64(argv[0]), s = t / 1000000000;
+	char text[96];
+
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	snprintf(text, sizeof(text),
+		 "%02" PRId64 ":%02" PRId64 ":%02" PRId64 " %03" PRId64 " %03" PRId64 " %03" PRId64,
+		 s / 3600, s / 60 % 60, s % 60, t / 1000000 % 1000, t / 1000 % 1000, t % 1000);
+	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
 int sql_functions_register(sqlite3 *db, struct store *s)
@@ -216,10 +237,11 @@ int sql_functions_register(sqlite3 *db, struct store *s)
 		int n_args;
 		void (*fn)(sqlite3_context *ctx, int argc, sqlite3_value **argv);
 	} functions[] = {
-		{"extract_arg", 2, extract_arg}, {"extract_metadata", 1, extract_metadata},
-		{"trace_start", 0, trace_start}, {"trace_end", 0, trace_end},
-		{"trace_dur", 0, trace_dur},	 {"regexp", 2, regexp},
-		{"str_split", 3, str_split},
+		{"extract_arg", 2, extract_arg},   {"extract_metadata", 1, extract_metadata},
+		{"trace_start", 0, trace_start},   {"trace_end", 0, trace_end},
+		{"trace_dur", 0, trace_dur},	   {"to_realtime", 1, to_realtime},
+		{"to_monotonic", 1, to_monotonic}, {"abs_time_str", 1, abs_time_str},
+		{"to_timecode", 1, to_timecode},
 	};
 	int r = SQLITE_OK;
 

@@ -10,7 +10,11 @@
 int table_module_register(sqlite3 *db, struct store *s);
 int args_module_register(sqlite3 *db, struct store *s);
 int slice_walk_register(sqlite3 *db, struct store *s);
+int flow_walk_register(sqlite3 *db, struct store *s);
 int sql_functions_register(sqlite3 *db, struct store *s);
+int text_functions_register(sqlite3 *db);
+int aggregates_register(sqlite3 *db);
+int stack_functions_register(sqlite3 *db);
 int span_join_register(sqlite3 *db);
 
 /* The texts of views.sql, of the modules in src/analyze/modules, and an element without a name. */

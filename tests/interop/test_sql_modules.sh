@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# tracefs: none
+#
+# The modules of sonda have trace_processor's rows; most modules of Perfetto's own library run with --modules.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/sql_lib.sh"
+dir=$TMP/sql_modules
+mkdir "$dir"
+flows=$dir/flows
+protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <tests/interop/sql_traces/flows.txtpb >"$flows" 2>"$dir/log"
+verdict "protoc encodes flows" $? "$dir/log"
+window="trace_start() + trace_dur() / 5, trace_dur() / 2"
+scheduler=(
+  "include perfetto module sched.states; select state, sched_state_to_human_readable_string(state) as name, sched_state_io_to_human_readable_string(state, 1) as io,
+   sched_state_io_to_human_readable_string(state, null) as other from (select distinct state from thread_state union select 'x' union select 'DK' union select 'P') order by 1"
+  "include perfetto module sched.runnable; select * from sched_previous_runnable_on_thread order by id"
+  "include perfetto module sched.latency; select * from sched_latency_for_running_interval order by 1"
+  "include perfetto module sched.thread_level_parallelism; select * from sched_runnable_thread_count"
+  "select * from sched_uninterruptible_sleep_thread_count" "select * from sched_active_cpu_count"
+  "include perfetto module sched.time_in_state; select * from sched_time_in_state_for_thread order by utid, state"
+  "select * from sched_percentage_of_time_in_state order by utid"
+  "select t.utid, x.* from thread t, sched_time_in_state_for_thread_in_interval($window, t.utid) x order by 1, 2, 3, 4"
+  "select t.utid, x.* from thread t, sched_time_in_state_and_cpu_for_thread_in_interval($window, t.utid) x order by 1, 2, 3, 4, 5"
+  "select c.cpu, x.* from cpu c, sched_time_in_state_for_cpu_in_interval(c.cpu, $window) x order by 1, 2"
+  "include perfetto module slices.self_dur; select * from slice_self_dur order by id"
+  "include perfetto module slices.time_in_state; select * from thread_slice_time_in_state order by id, state, io_wait, blocked_function"
+  "include perfetto module slices.cpu_time; select * from thread_slice_cpu_time order by id"
+  "include perfetto module counters.intervals; select * from counter_leading_intervals!(counter) order by track_id, id"
+  "include perfetto module intervals.intersect; select ts, dur, id_0, id_1, id_2, cpu from _interval_intersect!(((select * from sched where dur >= 0),
+   (select * from sched where dur >= 0 and id % 3 > 0), (select * from sched where dur > 0 and id % 5 > 0)), (cpu)) order by 1, 3, 4, 5"
+  "with a(id, ts, dur) as (values (0, 0, 10), (1, 10, 0), (2, 10, 5), (3, 20, 0), (4, 30, 5), (5, 3, 4)), b(id, ts, dur) as (values (0, 0, 5), (1, 5, 0),
+   (2, 5, 6), (3, 15, 0), (4, 20, 3), (5, 30, 5)) select ts, dur, id_0, id_1 from _interval_intersect!(((select * from a), (select * from b)), ()) order by 1, 3, 4"
+  "select id, ts, dur from _interval_intersect_single!(trace_start() + trace_dur() / 3, trace_dur() / 3, (select * from sched where dur >= 0)) order by ts, id"
+  "include perfetto module intervals.overlap; select ts, dur from interval_merge_overlapping!((select * from thread_state where dur > 0 and id % 3 = 0), 0) order by ts"
+  "select ts, dur from interval_merge_overlapping!((select * from thread_state where dur > 0 and id % 3 = 0), 100000) order by ts"
+  "select ts, dur, utid from interval_merge_overlapping_partitioned!((select * from thread_state where dur > 0 and id % 3 = 0), (utid)) order by ts, utid"
+  "select ts, value from intervals_overlap_count!(slice, ts, dur) order by ts"
+  "select ts, value, group_name from intervals_overlap_count_by_group!(sched, ts, dur, cpu) order by ts, group_name"
+  "include perfetto module graphs.search; select * from graph_reachable_dfs!((select id as source_node_id, waker_id as dest_node_id from thread_state
+   where waker_id is not null), (select id as node_id from thread_state where id % 7 = 0))"
+  "select * from graph_reachable_bfs!((select id as source_node_id, waker_id as dest_node_id from thread_state where waker_id is not null),
+   (select id as node_id from thread_state where id % 7 = 0))"
+  "with g(source_node_id, dest_node_id) as (values (1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (3, 6), (6, 1), (9, 10)) select * from graph_reachable_dfs!((select * from g),
+   (select 9 as node_id union all select 3 union all select 77))"
+  "select * from graph_next_sibling!((select id as node_id, utid as node_parent_id, ts as sort_key from sched)) order by 1"
+)
+for trace in ring_losses kernel_6.1; do
+  cp "tests/data/traces/$trace.pftrace" "$dir/$trace"
+  equal "modules on $trace" "$dir/$trace" "${scheduler[@]}"
+done
+equal "stacks of slices" "$flows" "include perfetto module slices.stack; select id, ts, dur, name, depth, parent_id, min(id) over (partition by stack_id) as first,
+  parent_stack_id = 0 as is_root from slice_with_stack_id order by id" "select s.id as of, a.id, a.name, a.depth from slice_with_stack_id s, ancestor_slice_by_stack(s.stack_id) a order by 1, 2" \
+  "select s.id as of, a.id, a.name, a.depth from slice_with_stack_id s, descendant_slice_by_stack(s.stack_id) a order by 1, 2"
+equal "flows of slices" "$flows" "select s.id as of, f.* from slice s, following_flow(s.id) f order by s.id, f.id" "select s.id as of, f.* from slice s, preceding_flow(s.id) f order by s.id, f.id" \
+  "select s.id as of, f.* from slice s, directly_connected_flow(s.id) f order by s.id, f.id" \
+  "select a.id as a, d.id as b, slice_is_ancestor(a.id, d.id) as x from slice a, slice d order by 1, 2" "select id from following_flow(null)"
+equal "functions of numbers and times" "$dir/ring_losses" "select percentile(dur, 50) as a, percentile(dur, 0) as b, percentile(dur, 99.5) as c, percentile(dur, 100) as d from sched" \
+  "select cpu, percentile(dur, 90) as p from sched group by cpu order by cpu" "select percentile(null, 50) as p" \
+  "select id, last_non_null(waker_utid) over (partition by utid order by id) as a, last_non_null(waker_utid) over (order by id rows between 3 preceding and 1 preceding) as b
+   from thread_state order by id" "select unhex('1f') as a, unhex(' 0x1F ') as b, unhex(null) as c" \
+  "select abs_time_str(ts) as a, abs_time_str(0) as b, cast(to_realtime(ts) as text) as c, to_monotonic(ts) as d, to_timecode(dur) as e from sched order by id" \
+  "select to_realtime(null) as a, to_timecode(3723000000001) as b, to_timecode(-1) as c, ln(2) as d, exp(1) as e, sqrt(2) as f"
+equal "functions of texts" "$dir/ring_losses" "select regexp_extract(name, '[a-z]+') as a, regexp_extract(name, '^(.)') as b, regexp_extract(name, 'k(w)?') as c,
+  regexp_replace_simple(name, '[0-9]', '#') as d, regexp_replace_simple(name, 'x*', '-') as e, reverse(name) as f, base64_encode(cast(name as blob)) as g from thread order by utid" \
+  "select hex(cat_stacks('a', null, 'bc', cat_stacks('d'))) as a, cat_stacks(null) is null as b, hex(stack_from_stack_profile_callsite(300)) as c,
+  hex(stack_from_stack_profile_callsite(3, true)) as d, hex(stack_from_stack_profile_frame(5)) as e"
+equal "numbers of rows" "$dir/ring_losses" "create perfetto table a as select tid from thread order by tid; create perfetto table b as select a._auto_id as id, tid from a;
+  select b.* from b join a on a._auto_id = b.id order by b.id"
+
+# Perfetto's own modules, as they are in trace_processor: only what it includes itself counts.
+library=$dir/library
+mkdir "$library"
+python3 "$HERE/stdlib_files.py" "$PEERS/tp/trace_processor.wasm" "$library" 2>"$dir/log" |
+  grep -vE '^(android|chrome|wattson|pixel|v8|webview|appleos|pkvm|prelude|common|experimental|export)\.|^trace_(metadata|stats)$' >"$dir/names"
+while read -r name; do echo "include perfetto module $name; select '$name' as loaded;"; done <"$dir/names" >"$dir/includes"
+"$BIN/sonda" sql -i --csv --modules "$library" "$dir/ring_losses" <"$dir/includes" 2>"$dir/err" | grep -v '^loaded' | tr -d '\r' >"$dir/loaded"
+total=$(wc -l <"$dir/names") loaded=$(wc -l <"$dir/loaded")
+[ "$total" -ge 60 ] && [ "$loaded" -ge $((total * 8 / 10)) ]
+verdict "modules of Perfetto's library about Linux load: $loaded of $total" $? "$dir/err"
+equal_library() { # STATEMENT...
+  query "$dir/kernel_6.1" "$@" >"$dir/theirs"
+  "$BIN/sonda" sql --json --modules "$library" "$dir/kernel_6.1" "$@" 2>"$dir/err" | awk '{ printf "%s", $0 } /^(\]|\[\])$/ { print "" }' >"$dir/ours"
+  node "$HERE/compare_sql.mjs" "$dir/theirs" "$dir/ours" >"$dir/diff" 2>&1
+}
+equal_library "include perfetto module linux.cpu.utilization.system; select * from cpu_utilization_per_second" "select * from cpu_utilization_per_period(100000000)" \
+  "include perfetto module linux.cpu.utilization.process; select p.upid, u.* from process p, cpu_process_utilization_per_second(p.upid) u order by 1, 2" \
+  "include perfetto module linux.cpu.utilization.thread; select t.utid, u.* from thread t, cpu_thread_utilization_per_second(t.utid) u order by 1, 2" \
+  "include perfetto module slices.flat_slices; select slice_id, ts, dur, depth, name, utid from _slice_flattened order by ts, utid" \
+  "include perfetto module linux.memory.process; select * from memory_rss_and_swap_per_process order by ts, upid" \
+  "include perfetto module sched.thread_state_flattened; select count() as n from thread_state"
+status=$?
+verdict "modules of Perfetto's library have its rows ($(tail -n 1 "$dir/diff"))" $status "$dir/diff"
+exit $BAD
