@@ -517,6 +517,8 @@ check-long: deps deps-cost ## what takes longer: the root tests on Debian's kern
 check-all: deps deps-cost ## check and check-long side by side, without sanitizers, and without the guest of Linux 6.12
 	+$(Q)$(SUBMAKE) programs tests static
 	$(Q)GUESTS='5.10 6.1 newest' tests/run.sh $(B) rules unit fuzz system root interop long kernels
+release-check: ## all checks of a release, one after the other, with a line for each (STEPS='...' chooses); as root; hours
+	$(Q)tools/release_check.sh $(B) $(STEPS)
 check-distros: ## make demo, make check and make static in clean chroots of Debian 12, 13 and sid (or DISTROS='...'), as root
 	$(Q)tools/deps.sh $(DISTRO_TEST_PACKAGES)
 	$(Q)tests/distros/run.sh $(DISTROS)
@@ -607,6 +609,8 @@ install: programs ## into $(DESTDIR)$(PREFIX)
 deb: ## Debian packages of these sources into build/deb, checked by lintian
 	$(Q)tools/deps.sh $(BUILD_PACKAGES) $(EBPF_PACKAGES) $(DEB_PACKAGES)
 	$(Q)tools/deb.sh $(B)
+dist: ## the committed sources as build/dist/sonda-VERSION.tar.gz with its checksum
+	$(Q)tools/dist.sh $(B)
 uninstall: ## remove what install put there
 	$(Q)tools/install.sh uninstall $(B) "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)"
 
@@ -626,7 +630,7 @@ help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^##@/ { print "\n" substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: FORCE all programs static man deps deps-build deps-check deps-cost check check-answers check-recorder check-long check-all check-distros check-packages check-arm64 check-kernels clean-kernels tests \
-	unit interop asan tsan coverage fuzz fuzz-live fuzzers soak check-cost check-page picture bench demo install deb uninstall format lint compdb flags clean help
+.PHONY: FORCE all programs static man deps deps-build deps-check deps-cost check check-answers check-recorder check-long check-all check-distros check-packages check-arm64 check-kernels release-check clean-kernels tests \
+	unit interop asan tsan coverage fuzz fuzz-live fuzzers soak check-cost check-page picture bench demo install deb dist uninstall format lint compdb flags clean help
 
 -include $(shell find $(B)/obj $(B)/pic $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)
