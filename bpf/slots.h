@@ -12,9 +12,10 @@
  * threads collide. Without VMAP_STACK more of them collide.
  *
  * The first thread at a slot owns it until slot_end(). Other threads at that slot use the maps of
- * thread.h, which are slower. Data of one thread never changes on two CPUs at the same time: the
- * thread runs, or the lock of its run queue is held. Only the ownership of a free slot is
- * contended: a thread adds a claim, and becomes the owner if its claim is the only one. (Kernels
+ * thread.h, which are slower; the slot remembers that there has been one, so that a thread without
+ * data is known without a look into the maps. Data of one thread never changes on two CPUs at the
+ * same time: the thread runs, or the lock of its run queue is held. Only the ownership of a free slot
+ * is contended: a thread adds a claim, and becomes the owner if its claim is the only one. (Kernels
  * before 5.12 have no compare-and-exchange instruction for BPF.)
  */
 #ifdef SONDA_NO_BTF
@@ -38,6 +39,7 @@ const volatile __u64 slots_mask SEC(".rodata.slots") = SONDA_SLOTS_MAX - 1;
 	struct slot {                                                                              \
 		__u64 owner; /* a stack; 0: free */                                                \
 		__u32 claims;                                                                      \
+		__u32 has_others; /* threads whose data is in the maps of thread.h */              \
 		value_t value;                                                                     \
 	};                                                                                         \
 	struct {                                                                                   \
@@ -72,7 +74,9 @@ const volatile __u64 slots_mask SEC(".rodata.slots") = SONDA_SLOTS_MAX - 1;
 		__u64 stack = (__u64)t->stack;                                                     \
 		struct slot *s = slot_of(stack);                                                   \
                                                                                                    \
-		return s && s->owner == stack ? &s->value : thread_get(t);                         \
+		if (s && s->owner == stack)                                                        \
+			return &s->value;                                                          \
+		return s && !s->has_others ? NULL : thread_get(t);                                 \
 	}                                                                                          \
 	/* By its stack and pid, where its task is not at hand; NULL if it is in task storage. */  \
 	static __always_inline __attribute__((unused)) value_t *slot_find(__u64 stack, __u32 pid)  \
@@ -92,10 +96,14 @@ const volatile __u64 slots_mask SEC(".rodata.slots") = SONDA_SLOTS_MAX - 1;
 		if (s && s->owner == stack)                                                        \
 			return &s->value;                                                          \
 		/* Data in the maps of thread.h stays there. */                                    \
-		v = thread_get(t);                                                                 \
+		v = s && !s->has_others ? NULL : thread_get(t);                                    \
 		if (v)                                                                             \
 			return v;                                                                  \
-		return s && slot_claim(s, stack) ? &s->value : thread_make(t);                     \
+		if (s && slot_claim(s, stack))                                                     \
+			return &s->value;                                                          \
+		if (s)                                                                             \
+			s->has_others = 1;                                                         \
+		return thread_make(t);                                                             \
 	}                                                                                          \
 	static __always_inline __attribute__((unused)) void slot_end(struct task_struct *t)        \
 	{                                                                                          \

@@ -15,6 +15,7 @@
 
 #include "lock_flags.h"
 #include "program_names.h"
+#include "short_waits.h"
 #include "slots.h"
 #include "throttled.h"
 #include "unwind.h"
@@ -43,17 +44,13 @@ const volatile struct waits_settings waits_settings SEC(".rodata.waits") = {};
 volatile struct waits_budget budget SEC(".data.waits") = {};
 
 struct wait_slot {
-	__u64 since; /* 0: it does not wait, or the begin was not seen */
+	__u64 since; /* 0: it does not wait, or the begin was not seen; written last */
+	union wait_what what; /* its lock is valid until the end of the contention */
 	__u64 user; /* hash of its user stack */
-	__u64 args[3];
 	__u64 lock_address; /* the kernel's lock that it contends for */
-	__s32 call;
-	__u32 flags;
-	__u8 state;
-	__u8 lock; /* enum wait_lock; valid until the end of the contention */
+	__u32 holder_tid; /* see wait_event */
 	__u8 is_known; /* it has waited before */
 	__u8 was_long; /* one of so many waits before was long; 0: none */
-	__u32 holder_tid; /* see wait_event */
 };
 
 struct {
@@ -110,7 +107,6 @@ struct {
 struct scratch {
 	struct wait_key key;
 	struct waker_key waker;
-	struct wait_sum none; /* zeros */
 	struct wait_event event;
 	struct wait_stack stack;
 };
@@ -350,49 +346,64 @@ static __always_inline __u64 take_waker_stack(void *ctx, struct waits_cpu *c, st
 
 /* ---- totals ---- */
 
-static __always_inline struct wait_sum *total_of(void *table, const void *key,
-						 const struct wait_sum *none)
+static __always_inline struct wait_sum *total_of(void *table, const void *key)
 {
 	struct wait_sum *s = bpf_map_lookup_elem(table, key);
+	const struct wait_sum none = {};
 
 	if (s)
 		return s;
-	bpf_map_update_elem(table, key, none, BPF_NOEXIST);
+	bpf_map_update_elem(table, key, &none, BPF_NOEXIST);
 	return bpf_map_lookup_elem(table, key);
 }
 
-static __always_inline void add_to_sum(struct wait_sum *s, __u64 ns, __u64 now)
+static __always_inline void add_to_sum(struct wait_sum *s, const struct wait_sum *more)
 {
-	__sync_fetch_and_add(&s->ns, ns);
-	__sync_fetch_and_add(&s->waits, 1);
-	if (s->max_ns < ns)
-		s->max_ns = ns;
-	if (s->last < now)
-		s->last = now;
+	__sync_fetch_and_add(&s->ns, more->ns);
+	__sync_fetch_and_add(&s->waits, more->waits);
+	if (s->max_ns < more->max_ns)
+		s->max_ns = more->max_ns;
+	if (s->last < more->last)
+		s->last = more->last;
 }
 
-static __always_inline void add_total(struct waits_cpu *c, struct scratch *m, __u64 ns, __u64 now)
+static __always_inline void add_sum_without_stacks(const struct wait_key *k,
+						   const struct wait_sum *sum)
 {
-	struct wait_sum *s = NULL;
+	struct wait_sum *s = total_of(&totals_without_stacks, k);
+	struct waits_cpu *c;
 
-	if (m->key.kernel || m->key.user)
-		s = total_of(&totals, &m->key, &m->none);
-	if (!s) {
-		m->key.kernel = m->key.user = 0;
-		s = total_of(&totals_without_stacks, &m->key, &m->none);
-	}
-	if (!s) {
-		c->no_key++;
-		c->no_key_ns += ns;
+	if (s) {
+		add_to_sum(s, sum);
 		return;
 	}
-	add_to_sum(s, ns, now);
+	c = this_cpu();
+	if (c) {
+		c->no_key += sum->waits;
+		c->no_key_ns += sum->ns;
+	}
+}
+
+static __always_inline void add_total(struct wait_key *k, __u64 ns, __u64 now)
+{
+	const struct wait_sum one = {.ns = ns, .waits = 1, .max_ns = ns, .last = now};
+	struct wait_sum *s = NULL;
+
+	if (k->kernel || k->user)
+		s = total_of(&totals, k);
+	if (s) {
+		add_to_sum(s, &one);
+		return;
+	}
+	k->kernel = k->user = 0;
+	add_sum_without_stacks(k, &one);
 }
 
 /* Waits that find no room are known as the difference to the other totals. */
 static __always_inline void add_total_of_waker(struct scratch *m, __u64 ns, __u64 now)
 {
 	const struct wait_event *e = &m->event;
+	const struct wait_sum one = {.ns = ns, .waits = 1, .max_ns = ns, .last = now};
 	struct waker_key *k = &m->waker;
 	struct wait_sum *s;
 
@@ -403,14 +414,27 @@ static __always_inline void add_total_of_waker(struct scratch *m, __u64 ns, __u6
 	k->waits.user = e->waker_user;
 	k->waits.tgid = m->key.tgid;
 	k->waits.tid = m->key.tid;
-	k->waits.flags = WAIT_OF_WAKER;
-	if (e->flags & WAIT_WAKER_IS_INTERRUPT)
+	k->waits.what.flags = WAIT_OF_WAKER;
+	if (e->what.flags & WAIT_WAKER_IS_INTERRUPT)
 		__builtin_memcpy(k->name, "interrupt", sizeof("interrupt"));
 	else
 		__builtin_memcpy(k->name, e->waker_comm, sizeof(k->name));
-	s = total_of(&totals_of_wakers, k, &m->none);
+	s = total_of(&totals_of_wakers, k);
 	if (s)
-		add_to_sum(s, ns, now);
+		add_to_sum(s, &one);
+}
+
+static __always_inline __u32 key_tid(struct task_struct *t)
+{
+	return settings.switches & WAITS_BY_THREAD ? t->pid : 0;
+}
+
+static __always_inline union wait_what key_what(const struct wait_slot *w)
+{
+	union wait_what what = w->what;
+
+	what.flags &= WAIT_KEY_FLAGS;
+	return what;
 }
 
 static __always_inline void set_key(struct wait_key *k, struct task_struct *t,
@@ -419,21 +443,19 @@ static __always_inline void set_key(struct wait_key *k, struct task_struct *t,
 	__builtin_memset(k, 0, sizeof(*k));
 	k->user = w->user;
 	k->tgid = t->tgid;
-	k->tid = settings.switches & WAITS_BY_THREAD ? t->pid : 0;
-	k->call = w->call;
-	k->state = w->state;
-	k->lock = w->lock;
-	k->flags = w->flags & WAIT_KEY_FLAGS;
+	k->tid = key_tid(t);
+	k->what = key_what(w);
 }
 
 /* ---- the begin of a wait ---- */
 
+#define HAS_TASK_PT_REGS bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
+
 /* Before 5.15 the registers are found at the end of the stack. */
 #define REGS_OF(t)                                                                                 \
-	(bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)                       \
-		 ? (const void *)bpf_task_pt_regs(t)                                               \
-		 : (const void *)(t)->stack + UNWIND_STACK_SIZE -                                  \
-			   bpf_core_type_size(struct pt_regs))
+	(HAS_TASK_PT_REGS ? (const void *)bpf_task_pt_regs(t)                                      \
+			  : (const void *)(t)->stack + UNWIND_STACK_SIZE -                         \
+				    bpf_core_type_size(struct pt_regs))
 
 #define READ_REG(regs, arch, field)                                                                \
 	({                                                                                         \
@@ -442,29 +464,44 @@ static __always_inline void set_key(struct wait_key *k, struct task_struct *t,
 		v_;                                                                                \
 	})
 
-/* The system call and its arguments, from the registers of the thread at its entry into the
- * kernel. */
-static __always_inline void read_call(struct wait_slot *w, struct task_struct *t)
+/* The system call, from the registers of the thread at its entry into the kernel. */
+static __always_inline __s32 call_of(struct task_struct *t)
+{
+	__s32 call;
+
+	if (!HAS_TASK_PT_REGS) {
+		const void *regs = REGS_OF(t);
+
+		call = settings.switches & SONDA_ON_X86_64 ? (__s32)READ_REG(regs, x86_64, orig_ax)
+							   : READ_REG(regs, arm64, syscallno);
+	} else if (settings.switches & SONDA_ON_X86_64) {
+		call = ((struct pt_regs___x86_64 *)bpf_task_pt_regs(t))->orig_ax;
+	} else {
+		call = ((struct pt_regs___arm64 *)bpf_task_pt_regs(t))->syscallno;
+	}
+	return call < 0 ? WAIT_NO_CALL : call;
+}
+
+/* The arguments of that, which are there until it returns. */
+static __always_inline void read_args(__u64 args[3], struct task_struct *t)
 {
 	const void *regs = REGS_OF(t);
 
 	if (settings.switches & SONDA_ON_X86_64) {
-		w->call = (__s32)READ_REG(regs, x86_64, orig_ax);
-		w->args[0] = READ_REG(regs, x86_64, di);
-		w->args[1] = READ_REG(regs, x86_64, si);
-		w->args[2] = READ_REG(regs, x86_64, dx);
-		if (t->thread_info.status & TS_COMPAT)
-			w->flags |= WAIT_COMPAT;
+		args[0] = READ_REG(regs, x86_64, di);
+		args[1] = READ_REG(regs, x86_64, si);
+		args[2] = READ_REG(regs, x86_64, dx);
 	} else {
-		w->call = READ_REG(regs, arm64, syscallno);
-		w->args[0] = READ_REG(regs, arm64, orig_x0);
-		w->args[1] = READ_REG(regs, arm64, regs[1]);
-		w->args[2] = READ_REG(regs, arm64, regs[2]);
-		if (t->thread_info.flags >> TIF_32BIT & 1)
-			w->flags |= WAIT_COMPAT;
+		args[0] = READ_REG(regs, arm64, orig_x0);
+		args[1] = READ_REG(regs, arm64, regs[1]);
+		args[2] = READ_REG(regs, arm64, regs[2]);
 	}
-	if (w->call < 0)
-		w->call = WAIT_NO_CALL;
+}
+
+static __always_inline int is_compat(struct task_struct *t)
+{
+	return settings.switches & SONDA_ON_X86_64 ? t->thread_info.status & TS_COMPAT
+						   : t->thread_info.flags >> TIF_32BIT & 1;
 }
 
 /*
@@ -473,16 +510,18 @@ static __always_inline void read_call(struct wait_slot *w, struct task_struct *t
  */
 static __always_inline void read_holder(struct wait_slot *w, struct task_struct *t)
 {
-	__u32 operation = w->args[1] & FUTEX_OPERATION, holder = 0;
-	__u64 at = w->args[0];
+	__u32 operation, holder = 0;
+	__u64 args[3], at;
 
-	if (w->call != (settings.switches & SONDA_ON_X86_64 ? FUTEX_X86_64 : FUTEX_ARM64) ||
-	    w->flags & WAIT_COMPAT || t->thread_pid->level)
+	if (w->what.flags & WAIT_COMPAT || t->thread_pid->level)
 		return;
+	read_args(args, t);
+	at = args[0];
+	operation = args[1] & FUTEX_OPERATION;
 	if (operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2)
-		w->flags |= WAIT_HOLDER_IS_IN_FUTEX;
+		w->what.flags |= WAIT_HOLDER_IS_IN_FUTEX;
 	else if ((operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET) &&
-		 (__u32)w->args[2] == MUTEX_LOCKED_WITH_WAITERS)
+		 (__u32)args[2] == MUTEX_LOCKED_WITH_WAITERS)
 		at += MUTEX_OWNER_OFFSET;
 	else
 		return;
@@ -490,19 +529,23 @@ static __always_inline void read_holder(struct wait_slot *w, struct task_struct 
 		w->holder_tid = holder & FUTEX_TID_MASK;
 }
 
-static __always_inline void begin_wait(struct wait_slot *w, struct task_struct *t, __u32 state,
-				       __u64 now)
+/* All but the time, which begins the wait. */
+static __always_inline void prepare_wait(struct wait_slot *w, struct task_struct *t, __u32 state)
 {
-	w->since = now;
+	union wait_what what = {.call = WAIT_NO_CALL, .state = state, .lock = w->what.lock};
+
+	if (BPF_CORE_READ_BITFIELD(t, in_iowait))
+		what.flags |= WAIT_IN_IOWAIT;
+	if (is_kernel_thread(t)) {
+		what.flags |= WAIT_KERNEL_THREAD;
+	} else {
+		what.call = call_of(t);
+		if (is_compat(t))
+			what.flags |= WAIT_COMPAT;
+	}
+	w->what = what;
 	w->user = 0;
-	w->state = state;
-	w->flags = BPF_CORE_READ_BITFIELD(t, in_iowait) ? WAIT_IN_IOWAIT : 0;
-	w->call = WAIT_NO_CALL;
 	w->holder_tid = 0;
-	if (is_kernel_thread(t))
-		w->flags |= WAIT_KERNEL_THREAD;
-	else
-		read_call(w, t);
 }
 
 /* Returns the state at the switch. The field of the task may have changed since. */
@@ -521,20 +564,16 @@ static __always_inline void fill_event(struct wait_event *e, struct task_struct 
 {
 	__builtin_memset(e, 0, sizeof(*e));
 	e->type = WAIT_RECORD_EVENT;
-	e->flags = w->flags;
+	e->what = w->what;
 	e->since = since;
 	e->until = now;
 	e->kernel = k->kernel;
 	e->user = w->user;
-	e->args[0] = w->args[0];
-	e->args[1] = w->args[1];
-	e->args[2] = w->args[2];
-	e->lock_address = w->lock ? w->lock_address : 0;
+	if (!is_kernel_thread(t))
+		read_args(e->args, t);
+	e->lock_address = w->what.lock ? w->lock_address : 0;
 	e->tgid = t->tgid;
 	e->tid = t->pid;
-	e->call = w->call;
-	e->state = w->state;
-	e->lock = w->lock;
 	e->holder_tid = w->holder_tid;
 	bpf_probe_read_kernel(e->comm, sizeof(e->comm), t->comm);
 }
@@ -547,7 +586,7 @@ static __always_inline void take_waker(void *ctx, struct waits_cpu *c, struct sc
 
 	e->waker_kernel = take_waker_stack(ctx, c, m, now, &is_interrupt);
 	if (is_interrupt) {
-		e->flags |= WAIT_WAKER_IS_INTERRUPT;
+		e->what.flags |= WAIT_WAKER_IS_INTERRUPT;
 	} else {
 		__u64 ids = bpf_get_current_pid_tgid();
 
@@ -565,48 +604,70 @@ static __always_inline void send_event(struct waits_cpu *c, struct wait_event *e
 		c->ring_full++;
 }
 
-static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wait_slot *w)
+static __always_inline void end_long_wait(void *ctx, struct task_struct *t, struct wait_slot *w,
+					  __u64 since, __u64 now)
 {
-	__u64 now = bpf_ktime_get_boot_ns(), since = w->since, ns;
 	struct waits_cpu *c = this_cpu();
 	__u32 of = OF_TRACEPOINTS;
 	struct scratch *m = bpf_map_lookup_elem(&scratches, &of);
-	int is_long, has_stacks, is_sent;
+	int has_stacks, is_sent;
 
-	w->since = 0;
+	w->was_long = LONG_MEMORY;
 	if (!c || !m)
 		return;
-	/* Another CPU's clock may be ahead by a little. */
-	ns = now > since ? now - since : 0;
-	is_long = ns >= waits_settings.min_ns;
-	if (is_long)
-		w->was_long = LONG_MEMORY;
-	else if (w->was_long)
-		w->was_long--;
 	set_key(&m->key, t, w);
-	if (is_long) {
-		begin_part(c, now);
-		has_stacks = SPEND(c, kernel_stacks);
-		if (!has_stacks)
-			c->kernel_refused++;
-		else if (w->state != WAIT_THROTTLED)
-			m->key.kernel = take_kernel_stack(c, m, of, t, now);
-		fill_event(&m->event, t, w, &m->key, since, now);
-		is_sent = SPEND(c, waits);
-		if (has_stacks || is_sent) {
-			take_waker(ctx, c, m, now);
-			add_total_of_waker(m, ns, now);
-		}
-		if (is_sent)
-			send_event(c, &m->event, now);
-		else
-			c->left_out++;
+	begin_part(c, now);
+	has_stacks = SPEND(c, kernel_stacks);
+	if (!has_stacks)
+		c->kernel_refused++;
+	else if (w->what.state != WAIT_THROTTLED)
+		m->key.kernel = take_kernel_stack(c, m, of, t, now);
+	fill_event(&m->event, t, w, &m->key, since, now);
+	is_sent = SPEND(c, waits);
+	if (has_stacks || is_sent) {
+		take_waker(ctx, c, m, now);
+		add_total_of_waker(m, now - since, now);
 	}
-	add_total(c, m, ns, now);
+	if (is_sent)
+		send_event(c, &m->event, now);
+	else
+		c->left_out++;
+	add_total(&m->key, now - since, now);
+}
+
+static __always_inline void end_short_wait(struct task_struct *t, struct wait_slot *w, __u64 ns,
+					   __u64 now)
+{
+	struct wait_key key;
+
+	if (w->was_long)
+		w->was_long--;
+	if (!w->user && short_wait_add(t->tgid, key_tid(t), key_what(w), ns, now))
+		return;
+	set_key(&key, t, w);
+	add_total(&key, ns, now);
+}
+
+static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wait_slot *w)
+{
+	__u64 now = bpf_ktime_get_boot_ns(), since = w->since;
+
+	w->since = 0;
+	/* Another CPU's clock may be ahead by a little. */
+	if (now < since)
+		now = since;
+	if (now - since < waits_settings.min_ns)
+		end_short_wait(t, w, now - since, now);
+	else
+		end_long_wait(ctx, t, w, since, now);
 }
 
 /* ---- tracepoints ---- */
 
+/*
+ * A thread may be woken before it has left its CPU. Then it has no begin. The begin that seed_waits
+ * has set may be of a thread that ran meanwhile.
+ */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *t)
 {
@@ -614,11 +675,12 @@ int BPF_PROG(on_waking, struct task_struct *t)
 
 	if (!is_traced(t))
 		return 0;
-	/* It may be woken before it has left its CPU: then it does not wait. */
-	if (!is_asleep(t))
-		return 0;
 	w = slot_get(t);
-	if (w && w->since && w->state != WAIT_THROTTLED)
+	if (!w || !w->since || w->what.state == WAIT_THROTTLED)
+		return 0;
+	if (w->what.flags & WAIT_BEGAN_BEFORE && !is_asleep(t))
+		w->since = 0;
+	else
 		end_wait(ctx, t, w);
 	return 0;
 }
@@ -634,45 +696,55 @@ static __always_inline void leave_throttled(struct task_struct *t)
 	if (!w)
 		return;
 	c->throttled++;
-	begin_wait(w, t, WAIT_THROTTLED, bpf_ktime_get_boot_ns());
+	prepare_wait(w, t, WAIT_THROTTLED);
+	w->since = bpf_ktime_get_boot_ns();
 }
 
 /*
- * Returns 1 if the thread is to have a user stack, so far as the budget goes. When the budget becomes
- * short, it is for threads that have lately waited for long.
+ * Returns 1 if the thread gets a user stack. When the budget becomes short, it is for threads that
+ * have lately waited for long, and for some others: the low bits of the time select these.
  */
 static __always_inline int deserves_user_stack(struct waits_cpu *c, const struct wait_slot *w,
 					       __u64 now)
 {
-	if (!(settings.switches & WAITS_USER_STACKS))
-		return 0;
+	__u64 used;
+
 	begin_part(c, now);
-	return c->used.user_stacks * 2 * BUDGET_PARTS < budget.user_stacks || !w->is_known ||
-	       w->was_long || bpf_get_prandom_u32() % SHORT_SHARE == 0;
+	used = c->used.user_stacks * BUDGET_PARTS;
+	if (used < budget.user_stacks &&
+	    (used * 2 < budget.user_stacks || !w->is_known || w->was_long ||
+	     (now * 0x9e3779b97f4a7c15ull >> 32) % SHORT_SHARE == 0))
+		return 1;
+	c->user_refused++;
+	return 0;
 }
 
 static __always_inline void leave_blocked(void *ctx, struct task_struct *t, __u32 state)
 {
-	__u64 now = bpf_ktime_get_boot_ns();
-	struct waits_cpu *c = this_cpu();
 	__u32 of = OF_TRACEPOINTS;
+	struct waits_cpu *c;
 	struct wait_slot *w;
 	struct scratch *m;
+	__u64 now;
 
-	if (!c || !is_wanted(t, state))
+	if (!is_wanted(t, state))
+		return;
+	c = this_cpu();
+	w = slot_make(t);
+	if (!c || !w)
 		return;
 	c->switches++;
-	w = slot_make(t);
-	if (!w)
-		return;
-	begin_wait(w, t, state, now);
-	read_holder(w, t);
-	if (deserves_user_stack(c, w, now)) {
+	now = bpf_ktime_get_boot_ns();
+	prepare_wait(w, t, state);
+	if (w->what.call == (settings.switches & SONDA_ON_X86_64 ? FUTEX_X86_64 : FUTEX_ARM64))
+		read_holder(w, t);
+	if (settings.switches & WAITS_USER_STACKS && deserves_user_stack(c, w, now)) {
 		m = bpf_map_lookup_elem(&scratches, &of);
 		if (m)
 			w->user = take_user_stack(ctx, c, m, t, now);
 	}
 	w->is_known = 1;
+	w->since = now;
 }
 
 /*
@@ -685,7 +757,7 @@ static __always_inline void enter(void *ctx, struct task_struct *t)
 
 	if (!w || !w->since)
 		return;
-	if (w->state == WAIT_THROTTLED)
+	if (w->what.state == WAIT_THROTTLED)
 		end_wait(ctx, t, w);
 	w->since = 0;
 }
@@ -766,7 +838,7 @@ int BPF_PROG(on_lock, void *lock, unsigned int flags)
 	if (!w)
 		return 0;
 	w->lock_address = (__u64)lock;
-	w->lock = kind;
+	w->what.lock = kind;
 	return 0;
 }
 
@@ -775,8 +847,8 @@ int BPF_PROG(on_unlock, void *lock, int ret)
 {
 	struct wait_slot *w = slot_get(bpf_get_current_task_btf());
 
-	if (w && w->lock && w->lock_address == (__u64)lock)
-		w->lock = WAIT_NO_LOCK;
+	if (w && w->what.lock && w->lock_address == (__u64)lock)
+		w->what.lock = WAIT_NO_LOCK;
 	return 0;
 }
 
@@ -799,9 +871,10 @@ int seed_waits(struct bpf_iter__task *ctx)
 	w = slot_make(t);
 	if (!w || w->since)
 		return 0;
-	begin_wait(w, t, state, bpf_ktime_get_boot_ns());
-	w->flags |= WAIT_BEGAN_BEFORE;
+	prepare_wait(w, t, state);
+	w->what.flags |= WAIT_BEGAN_BEFORE;
 	w->is_known = 1;
+	w->since = bpf_ktime_get_boot_ns();
 	return 0;
 }
 
@@ -825,11 +898,11 @@ int open_waits(struct bpf_iter__task *ctx)
 		return 0;
 	since = w->since;
 	w->since = 0;
-	w->flags |= WAIT_STILL_WAITS;
+	w->what.flags |= WAIT_STILL_WAITS;
 	set_key(&m->key, t, w);
 	m->key.kernel = take_kernel_stack(c, m, of, t, now);
 	fill_event(&m->event, t, w, &m->key, since, now);
 	bpf_seq_write(ctx->meta->seq, &m->event, sizeof(m->event));
-	add_total(c, m, now > since ? now - since : 0, now);
+	add_total(&m->key, now > since ? now - since : 0, now);
 	return 0;
 }

@@ -53,7 +53,7 @@ enum wait_state {
 	WAIT_STATES
 };
 
-/* Bits of wait_key.flags and wait_event.flags. */
+/* Bits of wait_what.flags. */
 #define WAIT_IN_IOWAIT 1u
 #define WAIT_COMPAT 2u /* the call is of the 32-bit table */
 #define WAIT_BEGAN_BEFORE 4u /* it began before the recording, which is its begin here */
@@ -79,16 +79,24 @@ enum wait_lock {
 
 #define WAIT_NO_CALL (-1) /* a page fault, or a kernel thread */
 
+/* What a thread waits in. */
+union wait_what {
+	struct {
+		__s32 call; /* system call, or WAIT_NO_CALL */
+		__u8 state; /* enum wait_state */
+		__u8 lock; /* enum wait_lock */
+		__u8 flags;
+		__u8 unused;
+	};
+	__u64 number; /* all of them: to compare and to copy */
+};
+
 /* What a total is about. */
 struct wait_key {
 	__u64 kernel, user; /* hashes of stacks; 0: no stack was taken */
 	__u32 tgid;
 	__u32 tid; /* 0: of the process */
-	__s32 call; /* system call, or WAIT_NO_CALL */
-	__u8 state; /* enum wait_state */
-	__u8 lock; /* enum wait_lock */
-	__u8 flags; /* WAIT_KEY_FLAGS */
-	__u8 unused;
+	union wait_what what; /* flags: only WAIT_KEY_FLAGS */
 };
 
 /*
@@ -96,7 +104,7 @@ struct wait_key {
  * thread that woke it. Only of long waits, whose wakers have stacks.
  */
 struct waker_key {
-	struct wait_key waits; /* call, state and lock are 0; flags: WAIT_OF_WAKER */
+	struct wait_key waits; /* what: only the flag WAIT_OF_WAKER */
 	char name[WAITS_NAME]; /* "interrupt", if it was one */
 };
 
@@ -113,23 +121,19 @@ enum wait_record { WAIT_RECORD_EVENT = 1, WAIT_RECORD_STACK };
 /* A single wait. Times are ns of CLOCK_BOOTTIME. */
 struct wait_event {
 	__u32 type; /* WAIT_RECORD_EVENT */
-	__u32 flags;
-	__u64 since, until;
-	__u64 kernel, user; /* hashes of the sleeper's stacks; 0: none */
-	__u64 waker_kernel, waker_user; /* of the waker's; 0: none */
-	__u64 args[3]; /* of the system call */
-	__u64 lock_address;
-	__u32 tgid, tid, waker_tgid, waker_tid;
 	/*
 	 * When the wait for a futex began. Without WAIT_HOLDER_IS_IN_FUTEX it is the owner that a mutex
 	 * of glibc has behind its futex; whether the futex is one, only the user stack can tell. 0: not
 	 * known.
 	 */
 	__u32 holder_tid;
-	__u32 unused_tid;
-	__s32 call;
-	__u8 state, lock;
-	__u16 unused;
+	union wait_what what;
+	__u64 since, until;
+	__u64 kernel, user; /* hashes of the sleeper's stacks; 0: none */
+	__u64 waker_kernel, waker_user; /* of the waker's; 0: none */
+	__u64 args[3]; /* of the system call */
+	__u64 lock_address;
+	__u32 tgid, tid, waker_tgid, waker_tid;
 	char comm[WAITS_NAME], waker_comm[WAITS_NAME];
 };
 

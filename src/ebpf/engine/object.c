@@ -239,7 +239,8 @@ void ebpf_object_set_constants(struct ebpf_object *o, const char *section, const
 static void set_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
 {
 	if (scope->n_pids)
-		ebpf_object_resize(o, "sonda_pids", (uint32_t)(scope->n_pids + scope->n_later_pids));
+		ebpf_object_resize(o, "sonda_pids",
+				   (uint32_t)(scope->n_pids + scope->n_later_pids));
 	else
 		ebpf_object_leave_out_map(o, "sonda_pids");
 	if (scope->has_cgroups) {
@@ -319,7 +320,8 @@ int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
 {
 	libbpf_log_begin();
 	for (unsigned i = 0; i < o->n; i++) {
-		if (!bpf_program__autoload(o->programs[i]))
+		if (!bpf_program__autoload(o->programs[i]) ||
+		    strcmp(bpf_program__section_name(o->programs[i]), "raw_tp") == 0)
 			continue;
 		o->links[i] = bpf_program__attach(o->programs[i]);
 		if (!o->links[i])
@@ -348,6 +350,16 @@ int ebpf_object_open_iterator(const struct ebpf_object *o, const char *program)
 		return fd < 0 ? -errno : fd;
 	}
 	return -ENOENT;
+}
+
+int ebpf_object_run(const struct ebpf_object *o, const char *program, uint32_t cpu,
+		    uint64_t argument)
+{
+	const struct bpf_program *p = bpf_object__find_program_by_name(o->obj, program);
+	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &argument,
+		    .ctx_size_in = sizeof(argument), .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = cpu);
+
+	return p ? bpf_prog_test_run_opts(bpf_program__fd(p), &options) : -ENOENT;
 }
 
 void ebpf_object_free(struct ebpf_object *o)

@@ -11,7 +11,8 @@
 /*
  * A BPF object (programs and maps), loaded by libbpf: built in, or of a file. The order of calls
  * is: open, (resize, leave_out, settings), load, (maps), attach, free. All programs that are not
- * left out are loaded, and attached by their section names.
+ * left out are loaded, and attached by their section names; those of the section "raw_tp" run only by
+ * ebpf_object_run().
  *
  * Functions return -errno and set e to the most useful line of the logs of libbpf and the verifier.
  */
@@ -73,6 +74,9 @@ int ebpf_object_attach_to_event(const struct ebpf_object *o, const char *program
  * read, and which the caller closes, or -errno.
  */
 int ebpf_object_open_iterator(const struct ebpf_object *o, const char *program);
+/* Runs a program of the section "raw_tp" on a CPU. Returns 0 or -errno: -ENXIO if it is offline. */
+int ebpf_object_run(const struct ebpf_object *o, const char *program, uint32_t cpu,
+		    uint64_t argument);
 /* Detaches and unloads. No-op for NULL. */
 void ebpf_object_free(struct ebpf_object *o);
 

@@ -184,36 +184,30 @@ static void add_text(struct stack_walk *w, struct stacks *stacks, const char *te
 		w->frames[w->n++] = (uint32_t)frame;
 }
 
-static void find_call_name(int32_t call, unsigned flags, char ret[static SYSCALL_NAME_MAX])
+static void find_call_name(union wait_what what, char ret[static SYSCALL_NAME_MAX])
 {
 	ret[0] = '\0';
-	if (call == WAIT_NO_CALL)
+	if (what.call == WAIT_NO_CALL)
 		return;
-	if (flags & WAIT_COMPAT)
-		syscall_compat_name((uint32_t)call, ret, SYSCALL_NAME_MAX - 1);
+	if (what.flags & WAIT_COMPAT)
+		syscall_compat_name((uint32_t)what.call, ret, SYSCALL_NAME_MAX - 1);
 	else
-		syscall_name(NULL, (uint32_t)call, ret);
+		syscall_name(NULL, (uint32_t)what.call, ret);
 	if (!*ret)
-		snprintf(ret, SYSCALL_NAME_MAX, "call %d", call);
+		snprintf(ret, SYSCALL_NAME_MAX, "call %d", what.call);
 }
 
-struct reason_key {
-	int32_t call;
-	unsigned state, lock, flags;
-};
-
 static void find_reason(const struct waits_session *s, const struct known_stack *kernel,
-			const struct reason_key *key, const char *call,
-			char ret[static WAIT_REASON_MAX])
+			union wait_what what, const char *call, char ret[static WAIT_REASON_MAX])
 {
 	const struct stacks *stacks = &s->base.resolver.stacks;
 	struct span functions[WAITS_FRAMES_MAX];
 	struct wait_facts facts = {
 		.functions = functions,
 		.call = call,
-		.state = key->state,
-		.lock = key->lock,
-		.is_kernel_thread = key->flags & WAIT_KERNEL_THREAD,
+		.state = what.state,
+		.lock = what.lock,
+		.is_kernel_thread = what.flags & WAIT_KERNEL_THREAD,
 	};
 
 	for (uint32_t i = 0; kernel && i < kernel->n && i < ARRAY_SIZE(functions); i++) {
@@ -278,7 +272,7 @@ static void add_waker(struct pb_enc *e, const struct wait_event *w)
 {
 	char comm[WAITS_NAME];
 
-	if (w->flags & WAIT_WAKER_IS_INTERRUPT) {
+	if (w->what.flags & WAIT_WAKER_IS_INTERRUPT) {
 		add_string(e, WAKER, "interrupt");
 		add_bool(e, WAKER_IN_INTERRUPT);
 		return;
@@ -325,7 +319,7 @@ static const char *holder_evidence(struct waits_session *s, const struct wait_ev
 
 	if (!w->holder_tid)
 		return NULL;
-	if (w->flags & WAIT_HOLDER_IS_IN_FUTEX)
+	if (w->what.flags & WAIT_HOLDER_IS_IN_FUTEX)
 		return "PI futex";
 	for (uint32_t i = 0; user && i < user->n && i < MUTEX_FRAMES; i++)
 		if (is_glibc_mutex(stacks, &stacks->frames[user->frames[i]]))
@@ -355,29 +349,28 @@ static void write_wait(struct waits_session *s, const struct wait_event *w)
 	const struct known_stack *kernel = waits_records_find(s, w->kernel);
 	uint32_t sleeper = stack_of(s, w->kernel, w->user);
 	uint32_t waker = stack_of(s, w->waker_kernel, w->waker_user);
-	struct reason_key key = {w->call, w->state, w->lock, w->flags};
 	char call[SYSCALL_NAME_MAX], reason[WAIT_REASON_MAX];
 	uint64_t track;
 	struct pb_enc *e;
 
 	ensure_state(s);
-	find_call_name(w->call, w->flags, call);
-	find_reason(s, kernel, &key, call, reason);
+	find_call_name(w->what, call);
+	find_reason(s, kernel, w->what, call, reason);
 	track = ensure_track(s, w);
 	e = begin_slice(s, w->since, SLICE_BEGIN, track, sleeper);
 	pb_enc_str(e, PB_TRACK_EVENT_NAME, reason);
 	add_int(e, BLOCKED_NS, w->until > w->since ? w->until - w->since : 0);
-	add_string(e, STATE, state_names[MIN(w->state, (unsigned)WAIT_STATES - 1)]);
+	add_string(e, STATE, state_names[MIN(w->what.state, (unsigned)WAIT_STATES - 1)]);
 	if (*call)
 		add_string(e, SYSCALL, call);
 	if (strcmp(reason, "futex") == 0 && waits_records_has_futex(w))
 		add_futex(s, e, w);
-	if (w->flags & WAIT_BEGAN_BEFORE)
+	if (w->what.flags & WAIT_BEGAN_BEFORE)
 		add_bool(e, BEGAN_BEFORE);
-	if (!(w->flags & WAIT_STILL_WAITS) && w->state != WAIT_THROTTLED)
+	if (!(w->what.flags & WAIT_STILL_WAITS) && w->what.state != WAIT_THROTTLED)
 		add_waker(e, w);
 	end_slice(s, e);
-	if (!(w->flags & WAIT_STILL_WAITS))
+	if (!(w->what.flags & WAIT_STILL_WAITS))
 		end_slice(s, begin_slice(s, w->until, SLICE_END, track, waker));
 	s->n_written++;
 }
@@ -419,20 +412,19 @@ static uint32_t total_stack(struct waits_session *s, const struct wait_key *k)
 {
 	const struct known_stack *kernel = k->kernel ? waits_records_find(s, k->kernel) : NULL;
 	const struct known_stack *user = k->user ? waits_records_find(s, k->user) : NULL;
-	struct reason_key key = {k->call, k->state, k->lock, k->flags};
 	char call[SYSCALL_NAME_MAX], reason[WAIT_REASON_MAX], text[WAIT_REASON_MAX + 2];
 	struct stacks *stacks = &s->base.resolver.stacks;
 	struct stack_walk w = {.n = 0};
 
-	find_call_name(k->call, k->flags, call);
-	find_reason(s, kernel, &key, call, reason);
+	find_call_name(k->what, call);
+	find_reason(s, kernel, k->what, call, reason);
 	snprintf(text, sizeof(text), "[%s]", reason);
 	add_text(&w, stacks, text);
 	add_frames(&w, kernel);
 	add_frames(&w, user);
 	if (!kernel && !user)
 		add_text(&w, stacks, "[no stack taken]");
-	else if (!user && !(k->flags & WAIT_KERNEL_THREAD))
+	else if (!user && !(k->what.flags & WAIT_KERNEL_THREAD))
 		add_text(&w, stacks, "[no user stack taken]");
 	return stack_walk_end(&w, &s->base.resolver);
 }
@@ -488,7 +480,7 @@ static void write_sample(struct waits_session *s, const struct wait_key *k, uint
 static void write_total(struct waits_session *s, const struct waker_key *k,
 			const struct wait_sum *grown)
 {
-	if (!(k->waits.flags & WAIT_OF_WAKER)) {
+	if (!(k->waits.what.flags & WAIT_OF_WAKER)) {
 		write_sample(s, &k->waits, total_stack(s, &k->waits), grown);
 		return;
 	}

@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,6 +67,7 @@ static uint32_t prepare(struct ebpf_object *o, const struct waits_config *c,
 	bool locks = typed && f->count_args(f->ctx, "contention_begin") == 2 &&
 		     f->count_args(f->ctx, "contention_end") == 2;
 
+	ebpf_object_resize(o, "short_waits", ebpf_count_cpus());
 	ebpf_object_leave_out_map(o, storage ? "threads_by_pid" : "threads");
 	if (!c->follows_children) {
 		ebpf_object_leave_out_program(o, "on_fork");
@@ -221,6 +223,10 @@ int waits_program_new(const struct waits_config *c, const uint32_t own[static WA
 		r = open_maps(p);
 		if (r < 0)
 			return err_set(e, r, "waits.bpf.o: its maps could not be used");
+		r = waits_program_gather_totals(p);
+		if (r < 0)
+			return err_set(e, r, "waits.bpf.o: its totals could not be gathered: %s",
+				       strerror(-r));
 		r = ebpf_object_attach(p->object, e);
 	}
 	if (r == 0) {
@@ -315,6 +321,20 @@ void waits_program_forget_stacks(struct waits_program *p)
 }
 
 /* ---- totals ---- */
+
+/* An offline CPU adds nothing, so its totals are moved by the CPU of this thread. */
+int waits_program_gather_totals(struct waits_program *p)
+{
+	int r = 0;
+
+	for (uint32_t cpu = 0; r == 0 && cpu < p->n_cpus; cpu++) {
+		r = ebpf_object_run(p->object, "flush_short_waits", cpu, cpu);
+		if (r == -ENXIO)
+			r = ebpf_object_run(p->object, "flush_short_waits",
+					    (uint32_t)MAX(sched_getcpu(), 0), cpu);
+	}
+	return r;
+}
 
 int waits_program_each_total(struct waits_program *p, unsigned table,
 			     void (*fn)(void *ctx, const void *key, const void *sum), void *ctx)

@@ -109,8 +109,9 @@ static bool handle_stack(struct waits_session *s, const struct wait_stack *r)
 /* Other data is at the addresses of a process from now on. */
 static void forget_objects(struct waits_session *s, int32_t pid)
 {
-	struct address_space *a =
-		pid && s->base.resolver.objects.all ? address_spaces_get(&s->base.resolver.spaces, pid) : NULL;
+	struct address_space *a = pid && s->base.resolver.objects.all
+					  ? address_spaces_get(&s->base.resolver.spaces, pid)
+					  : NULL;
 
 	if (!a || !a->has_objects)
 		return;
@@ -143,7 +144,7 @@ static bool is_valid_stack(const struct wait_stack *r, uint64_t size)
 
 bool waits_records_has_futex(const struct wait_event *e)
 {
-	return e->call == SYS_futex && !(e->flags & WAIT_COMPAT);
+	return e->what.call == SYS_futex && !(e->what.flags & WAIT_COMPAT);
 }
 
 /* The name of the futex is requested in this round. */
@@ -153,7 +154,8 @@ static void want_futex(struct waits_session *s, const struct wait_event *e)
 
 	if (!a || !waits_records_has_futex(e))
 		return;
-	data_objects_want(&s->base.resolver.objects, (int32_t)e->tgid, e->tid, e->args[0], e->until);
+	data_objects_want(&s->base.resolver.objects, (int32_t)e->tgid, e->tid, e->args[0],
+			  e->until);
 	a->has_objects = true;
 }
 

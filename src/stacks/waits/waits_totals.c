@@ -86,6 +86,8 @@ static void remove_idle(struct waits_session *s, uint32_t table)
 void waits_totals_read(struct waits_session *s)
 {
 	/* The totals of wakers are read first: the others have all of their waits. */
+	if (s->program)
+		(void)waits_program_gather_totals(s->program);
 	for (uint32_t table = WAITS_TABLES; s->program && table-- > 0;) {
 		struct read_ctx c = {s, table, 0};
 
@@ -116,7 +118,7 @@ static bool is_ready(struct waits_session *s, struct waits_total *t)
 static void add_to_rest(struct waits_session *s, const struct wait_key *k,
 			const struct wait_sum *grown)
 {
-	bool is_of_waker = k->flags & WAIT_OF_WAKER;
+	bool is_of_waker = k->what.flags & WAIT_OF_WAKER;
 	struct waits_rest *r, key = {.key = {k->tgid, k->tid}};
 
 	HASH_FIND(hh, s->rests, &key.key, sizeof(key.key), r);
@@ -147,8 +149,9 @@ void waits_totals_write_rests(struct waits_session *s,
 	struct waits_rest *r, *next;
 
 	HASH_ITER (hh, s->rests, r, next) {
-		const struct waker_key key = {
-			.waits = {.tgid = r->key.tgid, .tid = r->key.tid, .flags = WAIT_OF_WAKER}};
+		const struct waker_key key = {.waits = {.tgid = r->key.tgid,
+							.tid = r->key.tid,
+							.what = {.flags = WAIT_OF_WAKER}}};
 
 		if (r->ns < 0 || r->waits < 0)
 			continue;
