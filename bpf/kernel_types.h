@@ -23,12 +23,19 @@ struct cfs_rq {
 struct rq {
 	unsigned int nr_running;
 	struct cfs_rq cfs;
+	__u64 clock; /* ns; of its last update */
 };
 
 struct sched_entity {
 	struct cfs_rq *cfs_rq; /* of the task's CPU, whatever class the task is of */
 	__u64 sum_exec_runtime; /* ns on a CPU */
 	unsigned char sched_delayed; /* it sleeps, but is still queued; from 6.12 on */
+};
+
+/* Clocks of run queues. */
+struct sched_info {
+	unsigned long long last_arrival; /* on a CPU */
+	unsigned long long last_queued; /* 0: it is not queued, or runs */
 };
 
 struct task_io_accounting {
@@ -240,6 +247,7 @@ struct task_struct {
 	unsigned long min_flt, maj_flt; /* page faults of the thread */
 	unsigned int flags; /* PF_... */
 	struct sched_entity se;
+	struct sched_info sched_info; /* CONFIG_SCHED_INFO */
 	__u64 start_boottime; /* ns, from 5.5 on */
 	struct task_io_accounting ioac;
 	struct signal_struct *signal;

@@ -485,8 +485,11 @@ static __always_inline __s32 call_of(struct task_struct *t)
 /* The arguments of that, which are there until it returns. */
 static __always_inline void read_args(__u64 args[3], struct task_struct *t)
 {
-	const void *regs = REGS_OF(t);
+	const void *regs;
 
+	if (is_kernel_thread(t))
+		return;
+	regs = REGS_OF(t);
 	if (settings.switches & SONDA_ON_X86_64) {
 		args[0] = READ_REG(regs, x86_64, di);
 		args[1] = READ_REG(regs, x86_64, si);
@@ -511,7 +514,7 @@ static __always_inline int is_compat(struct task_struct *t)
 static __always_inline void read_holder(struct wait_slot *w, struct task_struct *t)
 {
 	__u32 operation, holder = 0;
-	__u64 args[3], at;
+	__u64 args[3] = {}, at;
 
 	if (w->what.flags & WAIT_COMPAT || t->thread_pid->level)
 		return;
@@ -569,8 +572,6 @@ static __always_inline void fill_event(struct wait_event *e, struct task_struct 
 	e->until = now;
 	e->kernel = k->kernel;
 	e->user = w->user;
-	if (!is_kernel_thread(t))
-		read_args(e->args, t);
 	e->lock_address = w->what.lock ? w->lock_address : 0;
 	e->tgid = t->tgid;
 	e->tid = t->pid;
@@ -604,8 +605,14 @@ static __always_inline void send_event(struct waits_cpu *c, struct wait_event *e
 		c->ring_full++;
 }
 
+enum wait_end {
+	END_AT_WAKING, /* the program runs for the wakeup that ends the wait */
+	END_AT_SWITCH, /* the wakeup is over, the thread has not run since */
+	END_IN_PAST, /* it has run since: its stack and its registers are those of another call */
+};
+
 static __always_inline void end_long_wait(void *ctx, struct task_struct *t, struct wait_slot *w,
-					  __u64 since, __u64 now)
+					  __u64 since, __u64 now, enum wait_end end)
 {
 	struct waits_cpu *c = this_cpu();
 	__u32 of = OF_TRACEPOINTS;
@@ -620,11 +627,13 @@ static __always_inline void end_long_wait(void *ctx, struct task_struct *t, stru
 	has_stacks = SPEND(c, kernel_stacks);
 	if (!has_stacks)
 		c->kernel_refused++;
-	else if (w->what.state != WAIT_THROTTLED)
+	else if (end != END_IN_PAST && w->what.state != WAIT_THROTTLED)
 		m->key.kernel = take_kernel_stack(c, m, of, t, now);
 	fill_event(&m->event, t, w, &m->key, since, now);
+	if (end != END_IN_PAST)
+		read_args(m->event.args, t);
 	is_sent = SPEND(c, waits);
-	if (has_stacks || is_sent) {
+	if (end == END_AT_WAKING && (has_stacks || is_sent)) {
 		take_waker(ctx, c, m, now);
 		add_total_of_waker(m, now - since, now);
 	}
@@ -648,9 +657,10 @@ static __always_inline void end_short_wait(struct task_struct *t, struct wait_sl
 	add_total(&key, ns, now);
 }
 
-static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wait_slot *w)
+static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wait_slot *w,
+				     __u64 now, enum wait_end end)
 {
-	__u64 now = bpf_ktime_get_boot_ns(), since = w->since;
+	__u64 since = w->since;
 
 	w->since = 0;
 	/* Another CPU's clock may be ahead by a little. */
@@ -659,7 +669,7 @@ static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wa
 	if (now - since < waits_settings.min_ns)
 		end_short_wait(t, w, now - since, now);
 	else
-		end_long_wait(ctx, t, w, since, now);
+		end_long_wait(ctx, t, w, since, now, end);
 }
 
 /* ---- tracepoints ---- */
@@ -681,7 +691,7 @@ int BPF_PROG(on_waking, struct task_struct *t)
 	if (w->what.flags & WAIT_BEGAN_BEFORE && !is_asleep(t))
 		w->since = 0;
 	else
-		end_wait(ctx, t, w);
+		end_wait(ctx, t, w, bpf_ktime_get_boot_ns(), END_AT_WAKING);
 	return 0;
 }
 
@@ -719,6 +729,37 @@ static __always_inline int deserves_user_stack(struct waits_cpu *c, const struct
 	return 0;
 }
 
+/*
+ * Returns how long ago something happened to a thread on this CPU or in its queue: then is a clock of
+ * sched_info. 0: not known.
+ */
+static __always_inline __u64 time_since(struct task_struct *t, __u64 then)
+{
+	__u64 now = bpf_core_field_exists(t->se.cfs_rq->rq) ? t->se.cfs_rq->rq->clock : 0;
+
+	return then && then < now ? now - then : 0;
+}
+
+/*
+ * Some kernels run no program while certain processes run, such as those of the host of a virtual
+ * machine. Thus neither the wakeup of the thread was seen nor its switch to the CPU, at which the wait
+ * ends now.
+ */
+static __always_inline void end_unseen_wait(void *ctx, struct waits_cpu *c, struct task_struct *t,
+					    struct wait_slot *w, __u64 now)
+{
+	__u64 ran = 0;
+
+	if (bpf_core_field_exists(t->sched_info.last_arrival))
+		ran = time_since(t, t->sched_info.last_arrival);
+	if (!ran) {
+		c->no_end++;
+		return;
+	}
+	c->no_waking++;
+	end_wait(ctx, t, w, now - ran, END_IN_PAST);
+}
+
 static __always_inline void leave_blocked(void *ctx, struct task_struct *t, __u32 state)
 {
 	__u32 of = OF_TRACEPOINTS;
@@ -735,6 +776,8 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *t, __u3
 		return;
 	c->switches++;
 	now = bpf_ktime_get_boot_ns();
+	if (w->since)
+		end_unseen_wait(ctx, c, t, w, now);
 	prepare_wait(w, t, state);
 	if (w->what.call == (settings.switches & SONDA_ON_X86_64 ? FUTEX_X86_64 : FUTEX_ARM64))
 		read_holder(w, t);
@@ -747,19 +790,38 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *t, __u3
 	w->since = now;
 }
 
+static __always_inline void leave_for_ever(void *ctx, struct task_struct *t)
+{
+	struct wait_slot *w = slot_get(t);
+	struct waits_cpu *c = this_cpu();
+
+	if (w && w->since && c)
+		end_unseen_wait(ctx, c, t, w, bpf_ktime_get_boot_ns());
+	slot_end(t);
+}
+
 /*
  * The end of a throttled wait. Any other wait has ended at sched_waking, unless the waker came
- * between the removal from the run queue and the switch: then the thread has not waited.
+ * between the removal from the run queue and the switch, or the kernel did not run the program (see
+ * end_unseen_wait). Then it ended when the thread was queued.
  */
 static __always_inline void enter(void *ctx, struct task_struct *t)
 {
 	struct wait_slot *w = slot_get(t);
+	struct waits_cpu *c;
+	__u64 now;
 
 	if (!w || !w->since)
 		return;
-	if (w->what.state == WAIT_THROTTLED)
-		end_wait(ctx, t, w);
-	w->since = 0;
+	now = bpf_ktime_get_boot_ns();
+	if (w->what.state != WAIT_THROTTLED) {
+		if (bpf_core_field_exists(t->sched_info.last_queued))
+			now -= time_since(t, t->sched_info.last_queued);
+		c = this_cpu();
+		if (c)
+			c->no_waking++;
+	}
+	end_wait(ctx, t, w, now, END_AT_SWITCH);
 }
 
 SEC("tp_btf/sched_switch")
@@ -775,7 +837,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		if (is_throttled(prev))
 			leave_throttled(prev);
 	} else if (state & TASK_DEAD) {
-		slot_end(prev);
+		leave_for_ever(ctx, prev);
 	} else {
 		leave_blocked(ctx, prev, wait_state_of(state));
 	}
@@ -902,6 +964,7 @@ int open_waits(struct bpf_iter__task *ctx)
 	set_key(&m->key, t, w);
 	m->key.kernel = take_kernel_stack(c, m, of, t, now);
 	fill_event(&m->event, t, w, &m->key, since, now);
+	read_args(m->event.args, t);
 	bpf_seq_write(ctx->meta->seq, &m->event, sizeof(m->event));
 	add_total(&m->key, now > since ? now - since : 0, now);
 	return 0;

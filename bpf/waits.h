@@ -158,6 +158,8 @@ struct waits_cpu {
 	__u64 switches; /* of threads that block */
 	/* Waits that are missing: memory for their begin ran out; and processes that are missing. */
 	__u64 no_slot;
+	__u64 no_end; /* waits without a total: their end was not seen at all */
+	__u64 no_waking; /* waits that end when the thread was queued or ran: their wakeup was not seen */
 	__u64 no_key; /* waits without a total: the table of totals is full */
 	__u64 no_key_ns;
 	__u64 left_out; /* long waits that are no single waits: above the limit a second */

@@ -211,14 +211,14 @@ static void store_waits_error(struct source_scan *s, const struct pb_field *erro
 
 static bool scan_waits(struct source_scan *s, const struct pb_field *message)
 {
-	uint64_t left_out = 0, ring_full = 0, no_begin = 0, no_total = 0, lost = 0;
+	uint64_t left_out = 0, ring_full = 0, no_begin = 0, no_end = 0, no_total = 0, lost = 0;
 	struct pb_field error = {0};
 	uint32_t ppm = 0;
 	bool ok = pb_read(
 		message, PB_TO(PB_WAITS_STATS_ERROR, &error),
 		PB_TO(PB_WAITS_STATS_WAITS, &s->waits), PB_TO(PB_WAITS_STATS_LEFT_OUT, &left_out),
 		PB_TO(PB_WAITS_STATS_RING_FULL, &ring_full),
-		PB_TO(PB_WAITS_STATS_NO_BEGIN, &no_begin),
+		PB_TO(PB_WAITS_STATS_NO_BEGIN, &no_begin), PB_TO(PB_WAITS_STATS_NO_END, &no_end),
 		PB_TO(PB_WAITS_STATS_NO_TOTAL, &no_total), PB_TO(PB_WAITS_STATS_STACKS_LOST, &lost),
 		PB_TO(PB_WAITS_STATS_USER_STACKS_REFUSED, &s->stackless_waits),
 		PB_TO(PB_WAITS_STATS_MACHINE_PPM, &ppm));
@@ -230,6 +230,7 @@ static bool scan_waits(struct source_scan *s, const struct pb_field *message)
 		 "long waits that have no slice: more than max_per_second (--waits rate=N)"},
 		{ring_full, "long waits that have no slice: the ring was full"},
 		{no_begin, "waits that are missing: no memory for their begin"},
+		{no_end, "waits that are missing: their end was not seen"},
 		{no_total, "waits that are missing in the totals: the table was full"},
 		{lost, "stacks that are missing: no room"},
 	};

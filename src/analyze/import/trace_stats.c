@@ -110,16 +110,17 @@ static void set_filter_stats(struct store *s, const struct pb_field *filter)
 
 void tokens_waits_stats(struct import *im, const struct pb_field *message)
 {
-	uint64_t left_out = 0, ring_full = 0, no_begin = 0, no_total = 0, stackless = 0;
+	uint64_t left_out = 0, ring_full = 0, no_begin = 0, no_end = 0, no_total = 0, stackless = 0;
 	struct store *s = im->store;
 
 	pb_read(message, PB_TO(PB_WAITS_STATS_LEFT_OUT, &left_out),
 		PB_TO(PB_WAITS_STATS_RING_FULL, &ring_full),
-		PB_TO(PB_WAITS_STATS_NO_BEGIN, &no_begin),
+		PB_TO(PB_WAITS_STATS_NO_BEGIN, &no_begin), PB_TO(PB_WAITS_STATS_NO_END, &no_end),
 		PB_TO(PB_WAITS_STATS_NO_TOTAL, &no_total),
 		PB_TO(PB_WAITS_STATS_USER_STACKS_REFUSED, &stackless));
 	stats_add(s, STAT_SONDA_WAITS_LEFT_OUT, STAT_NO_INDEX, (int64_t)(left_out + ring_full));
-	stats_add(s, STAT_SONDA_WAITS_MISSING, STAT_NO_INDEX, (int64_t)(no_begin + no_total));
+	stats_add(s, STAT_SONDA_WAITS_MISSING, STAT_NO_INDEX,
+		  (int64_t)(no_begin + no_end + no_total));
 	stats_add(s, STAT_SONDA_WAITS_WITHOUT_STACK, STAT_NO_INDEX, (int64_t)stackless);
 }
 

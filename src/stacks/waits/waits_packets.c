@@ -268,6 +268,12 @@ static void add_string(struct pb_enc *e, enum annotation name, const char *value
 }
 
 /* What ran when an interrupt ended the wait has nothing to do with it. */
+/* A throttled wait has none, nor has one whose wakeup was not seen or is still to come. */
+static bool has_waker(const struct wait_event *w)
+{
+	return *w->waker_comm || w->what.flags & WAIT_WAKER_IS_INTERRUPT;
+}
+
 static void add_waker(struct pb_enc *e, const struct wait_event *w)
 {
 	char comm[WAITS_NAME];
@@ -367,7 +373,7 @@ static void write_wait(struct waits_session *s, const struct wait_event *w)
 		add_futex(s, e, w);
 	if (w->what.flags & WAIT_BEGAN_BEFORE)
 		add_bool(e, BEGAN_BEFORE);
-	if (!(w->what.flags & WAIT_STILL_WAITS) && w->what.state != WAIT_THROTTLED)
+	if (has_waker(w))
 		add_waker(e, w);
 	end_slice(s, e);
 	if (!(w->what.flags & WAIT_STILL_WAITS))
@@ -519,6 +525,8 @@ void waits_packets_write_stats(struct waits_session *s, const struct waits_count
 		{PB_WAITS_STATS_LEFT_OUT, s->config.has_waits ? c->lost.left_out : 0},
 		{PB_WAITS_STATS_RING_FULL, c->lost.ring_full},
 		{PB_WAITS_STATS_NO_BEGIN, c->lost.no_slot},
+		{PB_WAITS_STATS_NO_END, c->lost.no_end},
+		{PB_WAITS_STATS_NO_WAKING, c->lost.no_waking},
 		{PB_WAITS_STATS_NO_TOTAL, c->lost.no_key},
 		{PB_WAITS_STATS_NO_TOTAL_NS, c->lost.no_key_ns},
 		{PB_WAITS_STATS_KERNEL_STACKS, c->lost.kernel_stacks},
