@@ -88,6 +88,18 @@
  *		pass_events.c): utid is NULL. total: bytes; failed: how many have an error in place
  *		of bytes; local, remote: the addresses of the connection, if it is by connections and
  *		they are known
+ *	timers_by(by)(function, kind, n, total, p50, p99, worst, worst_ts)
+ *		timers whose callback began within the window: how late; by function: kind 1 for
+ *		timers of the wheel, 0 for hrtimers; by reason: kind is the reason (see
+ *		pass_timers.c), function NULL. worst_ts: when the latest one was due
+ *	latest_timers(by, top)(due_ts, late, cpu, function, utid, reason, what)
+ *		the latest hrtimers: the thread that was interrupted, the reason, and the callback or
+ *		interrupt that ran instead
+ *	timer_sleeps_by(by)(who, n, total, p50, p99, worst, worst_ts, late, waited)
+ *		the sleeps of late_timers: from when the timer was due until the thread ran; late,
+ *		waited: the parts of the longest one, before and after the wakeup
+ *	longest_timer_sleeps(by, top)(utid, due_ts, late, waited)
+ *		the longest of these sleeps
  *	writeback_by(by)(who, inode, device, dirtied, written, own)
  *		folios that the chosen threads dirtied within the window, and pages that were
  *		written back within it and are charged to them (see pass_writeback.c), by inode and

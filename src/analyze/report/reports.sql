@@ -11,7 +11,7 @@
 -- See passes.h for intervals that did not end, or that reach out of the window.
 --
 -- @order overview findings cpu sched latency neighbours wakeups why waits timeline functions
--- @order syscalls io irq mem net counters slices loss
+-- @order syscalls io irq timers mem net counters slices loss
 
 -- Columns that name a thread and its process, from the tables thread and process.
 -- @define WHO
