@@ -25,7 +25,7 @@ round_trip sched
 round_trip sched runq mem net -t 10s
 round_trip -b 64mb -B 1mb --subbuf 16k --clock mono_raw -C 0 irq --no-priority
 round_trip 'sched:*' '!sched_stat_*' sched_switch --filter 'prev_comm ~ "a\"b*" && prev_pid != 0' --trigger 'stacktrace:5 if next_pid == 1'
-round_trip --syscalls read,openat --kprobe vfs_read --kprobe 'p:mine vfs_read count=$arg3' --uprobe 'p:x /bin/ls:0x1' --uprobe-span 'x=/bin/ls:0x40' --function-graph=vfs_read
+round_trip --syscalls read,openat --kprobe vfs_read --kprobe 'p:mine vfs_read count=$arg3' --uprobe 'p:x /bin/ls:0x1' --uprobe-span 'x=/bin/ls:0x40' --kprobe-span 'vfs_read(_, _, size_t n) -> long' --function-graph=vfs_read
 round_trip --app 'net*,disk' --max-size 1gb -p $$
 round_trip -c "$SOURCE/configs/ebpf.cfg" -t 5 locks
 for config in "$SOURCE"/configs/*.cfg; do

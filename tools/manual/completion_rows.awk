@@ -44,12 +44,17 @@ function kind_of(argument, option, text) {
 function put_option(long, short, argument, text) {
 	print verb "\t" long "\t" short "\t" kind_of(argument, long, text) "\t" text
 }
-function option(left, text,    argument, long, short) {
+# Several long options may share an argument: "--kprobe, --kretprobe FUNC".
+function option(left, text,    argument, long, short, others, n, i) {
 	long = short = "-"
 	argument = left
 	if (match(left, /--[a-z][-a-z0-9]*/)) {
 		long = substr(left, RSTART + 2, RLENGTH - 2)
 		argument = substr(left, RSTART + RLENGTH)
+		while (match(argument, /^, --[a-z][-a-z0-9]*/)) {
+			others[++n] = substr(argument, 5, RLENGTH - 4)
+			argument = substr(argument, RLENGTH + 1)
+		}
 	} else {
 		argument = substr(left, 3)
 	}
@@ -59,6 +64,8 @@ function option(left, text,    argument, long, short) {
 		argument = ""
 	gsub(/^[ =[]+/, "", argument)
 	put_option(long, short, argument, text)
+	for (i = 1; i <= n; i++)
+		put_option(others[i], "-", argument, text)
 }
 
 BEGIN { FS = "\t"; words = "-" }

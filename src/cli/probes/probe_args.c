@@ -71,6 +71,7 @@ static const struct {
 	{"ptr", "x64"},
 	{"str", "string"},
 	{"string", "string"},
+	{"ustr", "ustring"},
 };
 
 static const char *find_type(const char *words)
@@ -87,6 +88,7 @@ struct declaration {
 	size_t n;
 	unsigned n_stars;
 	bool is_struct;
+	bool is_user; /* __user, as the kernel marks pointers to a program's memory */
 };
 
 static bool is_qualifier(struct span word)
@@ -115,6 +117,8 @@ static bool split_declaration(struct span text, struct declaration *ret)
 		else if (n && (span_is((struct span){text.p, n}, "struct") ||
 			       span_is((struct span){text.p, n}, "enum")))
 			d.is_struct = true;
+		else if (n && span_is((struct span){text.p, n}, "__user"))
+			d.is_user = true;
 		else if (n && !is_qualifier((struct span){text.p, n})) {
 			if (d.n == ARRAY_SIZE(d.words) || n >= sizeof(d.words[0]))
 				return false;
@@ -138,8 +142,10 @@ static const char *type_of_words(const struct declaration *d, size_t n)
 		strcat(words, i ? " " : "");
 		strcat(words, d->words[i]);
 	}
+	if (d->n_stars == 1 && !strcmp(words, "char"))
+		return d->is_user ? "ustring" : "string";
 	if (d->n_stars)
-		return d->n_stars == 1 && !strcmp(words, "char") ? "string" : "x64";
+		return "x64";
 	return find_type(words);
 }
 
@@ -170,7 +176,8 @@ static int parse_typed(struct span text, size_t position, struct probe_arg *ret,
 			       "'%.*s' has no known type: those of C such as int, size_t or char *, str, "
 			       "ptr, u8 to u64, s8 to s64",
 			       (int)MIN(text.len, (size_t)60), text.p);
-	ret->type.is_string = !strcmp(ret->type.name, "string");
+	ret->type.is_string = *ret->type.name == 'u' ? ret->type.name[1] == 's'
+						       : !strcmp(ret->type.name, "string");
 	if (has_name)
 		strcpy(ret->name, d.words[d.n - 1]);
 	else
@@ -199,13 +206,24 @@ static struct span next_arg(struct span *rest)
 	return span_trim(arg);
 }
 
-static bool is_of_kernel(struct span arg)
+/* "count" is an argument of a function of the kernel by its name in BTF. */
+static bool is_name_of_kernel(struct span arg)
 {
-	return memchr(arg.p, '=', arg.len) || strchr("%+-@$\\", *arg.p);
+	struct declaration d;
+
+	return split_declaration(arg, &d) && d.n == 1 && !d.n_stars && !d.is_struct &&
+	       strcmp(d.words[0], "_") && strcmp(d.words[0], "float") &&
+	       strcmp(d.words[0], "double") && !find_type(d.words[0]);
 }
 
-int probe_args_parse(struct span text, struct probe_arg ret[static PROBE_ARGS_MAX], size_t *ret_n,
-		     struct err_text *e)
+static bool is_of_kernel(struct span arg, uint32_t machine)
+{
+	return memchr(arg.p, '=', arg.len) || strchr("%+-@$\\", *arg.p) ||
+	       (machine == PROBE_MACHINE_KERNEL && is_name_of_kernel(arg));
+}
+
+int probe_args_parse(struct span text, uint32_t machine,
+		     struct probe_arg ret[static PROBE_ARGS_MAX], size_t *ret_n, struct err_text *e)
 {
 	size_t n = 0, position = 0;
 	int r = 0;
@@ -221,7 +239,7 @@ int probe_args_parse(struct span text, struct probe_arg ret[static PROBE_ARGS_MA
 		if (!arg.len)
 			return err_set(e, -EINVAL, "an argument is empty");
 		ret[n] = (struct probe_arg){.name = ""};
-		if (is_of_kernel(arg))
+		if (is_of_kernel(arg, machine))
 			ret[n].kernel = arg;
 		else if (!span_is(arg, "_"))
 			r = parse_typed(arg, position + 1, &ret[n], e);
@@ -243,6 +261,8 @@ static bool find_place_of_arg(uint32_t machine, size_t i, char place[static 32])
 		snprintf(place, 32, "%%%s", x86_64[i]);
 	else if (machine == EM_X86_64) /* behind the return address */
 		snprintf(place, 32, "+%zu(%%sp)", 8 * (i - ARRAY_SIZE(x86_64) + 1));
+	else if (machine == PROBE_MACHINE_KERNEL)
+		snprintf(place, 32, "$arg%zu", i + 1);
 	else if (machine == EM_AARCH64 && i < 8)
 		snprintf(place, 32, "%%x%zu", i);
 	else if (machine == EM_AARCH64)
@@ -255,7 +275,7 @@ static bool find_place_of_arg(uint32_t machine, size_t i, char place[static 32])
 void probe_args_put(struct strbuf *b, const char *name, const char *fetch, struct probe_type type)
 {
 	if (type.is_string)
-		strbuf_printf(b, " %s=+0(%s):string", name, fetch);
+		strbuf_printf(b, " %s=+0(%s):%s", name, fetch, type.name);
 	else
 		strbuf_printf(b, " %s=%s:%s", name, fetch, type.name);
 }

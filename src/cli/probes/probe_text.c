@@ -61,39 +61,58 @@ static void take_offset(struct span *s, struct probe_text *t)
 		drop_end(s, s->len - at + 1);
 }
 
-/* Parses [[GROUP/]NAME=]PROGRAM:FUNCTION[+OFFSET][%return][(ARGS)][ -> RESULT]. */
+/* Takes what a probe of a program and one of the kernel have in common off the text: the result, the
+ * arguments, "%return". */
+static int take_ends(struct span *rest, enum user_probe_kind *kind, struct probe_text *t,
+		     struct err_text *e)
+{
+	const char *arrow = memmem(rest->p, rest->len, " -> ", 4);
+
+	if (arrow && *kind != USER_PROBE_SPAN)
+		return err_set(e, -EINVAL, "only a span has a result: ' -> int'");
+	if (arrow) {
+		t->result = span_trim(
+			(struct span){arrow + 4, (size_t)(rest->p + rest->len - arrow - 4)});
+		*rest = span_trim((struct span){rest->p, (size_t)(arrow - rest->p)});
+	}
+	take_args(rest, t);
+	if (!span_ends(*rest, "%return") || *kind == USER_PROBE_STATIC)
+		return 0;
+	if (*kind == USER_PROBE_SPAN)
+		return err_set(e, -EINVAL, "a span has both the call and the return");
+	*kind = USER_PROBE_RETURN;
+	drop_end(rest, strlen("%return"));
+	return 0;
+}
+
+/* Takes "GROUP/NAME=" off the begin, if there is one in the first len bytes. */
+static void take_event(struct span *rest, size_t len, struct probe_text *t)
+{
+	const char *sign = memchr(rest->p, '=', len);
+
+	if (!sign)
+		return;
+	t->event = (struct span){rest->p, (size_t)(sign - rest->p)};
+	*rest = (struct span){sign + 1, (size_t)(rest->p + rest->len - sign - 1)};
+}
+
 int probe_text_parse(const char *text, enum user_probe_kind *kind, struct probe_text *ret,
 		     struct err_text *e)
 {
 	struct span rest = span_trim((struct span){text, strlen(text)});
-	const char *arrow = strstr(text, " -> "), *colon, *sign;
 	struct probe_text t = {.offset = 0};
-	int r;
+	const char *colon;
+	int r = take_ends(&rest, kind, &t, e);
 
-	if (arrow && *kind != USER_PROBE_SPAN)
-		return err_set(e, -EINVAL, "only --uprobe-span has a result: ' -> int'");
-	if (arrow) {
-		t.result = span_trim((struct span){arrow + 4, strlen(arrow + 4)});
-		rest = span_trim((struct span){rest.p, (size_t)(arrow - rest.p)});
-	}
-	take_args(&rest, &t);
-	if (span_ends(rest, "%return") && *kind != USER_PROBE_STATIC) {
-		if (*kind == USER_PROBE_SPAN)
-			return err_set(e, -EINVAL, "a span has both the call and the return");
-		*kind = USER_PROBE_RETURN;
-		drop_end(&rest, strlen("%return"));
-	}
+	if (r)
+		return r;
 	colon = memchr(rest.p, ':', rest.len);
-	sign = colon ? memchr(rest.p, '=', (size_t)(colon - rest.p)) : NULL;
-	if (sign) {
-		t.event = (struct span){rest.p, (size_t)(sign - rest.p)};
-		rest = (struct span){sign + 1, (size_t)(rest.p + rest.len - sign - 1)};
-	}
 	if (!colon)
 		return err_set(e, -EINVAL, "expected PROGRAM:%s",
 			       *kind == USER_PROBE_STATIC ? "PROVIDER:NAME, as sonda list usdt PROGRAM "
 							    "prints it"
 							  : "FUNCTION, such as 'libc.so.6:open(str path)'");
+	take_event(&rest, (size_t)(colon - rest.p), &t);
 	r = copy_part(t.program, sizeof(t.program),
 		      span_trim((struct span){rest.p, (size_t)(colon - rest.p)}), "the program", e);
 	rest = span_trim((struct span){colon + 1, (size_t)(rest.p + rest.len - colon - 1)});
@@ -101,6 +120,22 @@ int probe_text_parse(const char *text, enum user_probe_kind *kind, struct probe_
 		take_offset(&rest, &t);
 	if (r == 0)
 		r = copy_part(t.function, sizeof(t.function), rest, "the function", e);
+	if (r == 0)
+		*ret = t;
+	return r;
+}
+
+int probe_text_parse_kernel(const char *text, enum user_probe_kind *kind, struct probe_text *ret,
+			    struct err_text *e)
+{
+	struct span rest = span_trim((struct span){text, strlen(text)});
+	struct probe_text t = {.offset = 0};
+	int r = take_ends(&rest, kind, &t, e);
+
+	if (r == 0) {
+		take_event(&rest, rest.len, &t);
+		r = copy_part(t.function, sizeof(t.function), rest, "the function", e);
+	}
 	if (r == 0)
 		*ret = t;
 	return r;

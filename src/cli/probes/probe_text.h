@@ -15,6 +15,7 @@
  *
  *	[[GROUP/]NAME=]PROGRAM:FUNCTION[+OFFSET][%return][(ARGS)][ -> RESULT]
  *	[[GROUP/]NAME=]PROGRAM:[PROVIDER:]NAME[(ARGS)]			a static probe
+ *	[[GROUP/]NAME=][MODULE:]FUNCTION[+OFFSET][%return][(ARGS)][ -> RESULT]	of the kernel
  */
 struct probe_text {
 	struct span event; /* "GROUP/NAME" or "NAME"; p NULL: the default. Spans are borrowed */
@@ -25,6 +26,9 @@ struct probe_text {
 	struct span args, result;
 };
 
-/* Parses the text; "%return" changes *kind. Returns 0, or -EINVAL and sets e. */
+/* Parse the text; "%return" changes *kind. Return 0, or -EINVAL and set e. */
 int probe_text_parse(const char *text, enum user_probe_kind *kind, struct probe_text *ret,
 		     struct err_text *e);
+/* Of the kernel: program is empty, and function has the module and the offset. */
+int probe_text_parse_kernel(const char *text, enum user_probe_kind *kind, struct probe_text *ret,
+			    struct err_text *e);

@@ -254,7 +254,7 @@ int static_probes_add(struct user_probes *u, const struct probe_text *t,
 {
 	struct usdt_search s = {.t = t, .machine = reader->machine, .e = e};
 	_cleanup_(freep) char *wanted = NULL;
-	int r = probe_args_parse(t->args, s.args, &s.n_args, e);
+	int r = probe_args_parse(t->args, reader->machine, s.args, &s.n_args, e);
 
 	if (!r && asprintf(&wanted, "%s%s", strchr(t->function, ':') ? "" : "*:", t->function) < 0)
 		r = -ENOMEM;

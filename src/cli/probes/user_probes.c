@@ -142,15 +142,18 @@ static int find_function_offset(struct program_reader *reader, const char *path,
 
 /* ---- probes of functions ---- */
 
+/* path: NULL: of the kernel. */
 static void put_event(const struct user_probes *u, enum user_probe_kind kind,
 		      const struct probe_text *t, const char *path, struct strbuf *b)
 {
-	const char *base = strrchr(path, '/') + 1;
+	const char *base = path ? strrchr(path, '/') + 1 : NULL;
 	struct strbuf event = {0};
 
 	if (!t->event.p || !memchr(t->event.p, '/', t->event.len)) {
-		strbuf_puts(&event, "probe_");
-		probe_lines_put_identifier(&event, base, strcspn(base, "."), PROBE_EVENT_NAME_MAX - 8);
+		strbuf_puts(&event, base ? "probe_" : "kprobes");
+		if (base)
+			probe_lines_put_identifier(&event, base, strcspn(base, "."),
+						   PROBE_EVENT_NAME_MAX - 8);
 		strbuf_putc(&event, '/');
 	}
 	if (t->event.p) {
@@ -171,7 +174,7 @@ static int put_args(enum user_probe_kind kind, const struct probe_text *t, uint3
 {
 	struct probe_arg args[PROBE_ARGS_MAX];
 	size_t n;
-	int r = probe_args_parse(t->args, args, &n, e);
+	int r = probe_args_parse(t->args, machine, args, &n, e);
 
 	if (r)
 		return r;
@@ -184,7 +187,7 @@ static int put_args(enum user_probe_kind kind, const struct probe_text *t, uint3
 				      : probe_args_put_call(b, args, n, machine, e);
 	if (r || !t->result.len)
 		return r;
-	r = probe_args_parse(t->result, args, &n, e);
+	r = probe_args_parse(t->result, machine, args, &n, e);
 	strbuf_puts(b, " ->");
 	return r ? r : probe_args_put_result(b, args, n, e);
 }
@@ -235,6 +238,25 @@ static int add_named(struct user_probes *u, enum user_probe_kind kind, const cha
 					      : add_function(u, kind, &t, &reader, path, e);
 	program_reader_stop(&reader);
 	return r;
+}
+
+int user_probes_add_kernel(struct user_probes *u, enum user_probe_kind kind, const char *text,
+			   struct err_text *e)
+{
+	struct err_text why = {""};
+	struct strbuf b = {0};
+	struct probe_text t;
+	int r = probe_text_parse_kernel(text, &kind, &t, &why);
+
+	if (!r) {
+		put_event(u, kind, &t, NULL, &b);
+		strbuf_puts(&b, t.function);
+		r = put_args(kind, &t, PROBE_MACHINE_KERNEL, &b, &why);
+	}
+	if (!r)
+		r = probe_lines_add(u, &b);
+	strbuf_deinit(&b);
+	return r && r != -ENOMEM ? err_set(e, r, "%.200s: %s", text, why.text) : r;
 }
 
 /* "p:NAME FILE:FUNCTION[+OFFSET] ARGS": replaces the name by the offset. */

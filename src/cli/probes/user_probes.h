@@ -26,3 +26,6 @@
  */
 int user_probes_add(struct user_probes *u, enum user_probe_kind kind, const char *text,
 		    struct err_text *e);
+/* The same for a function of the kernel, as a line of KprobeEvent.definition; the kernel finds it. */
+int user_probes_add_kernel(struct user_probes *u, enum user_probe_kind kind, const char *text,
+			   struct err_text *e);

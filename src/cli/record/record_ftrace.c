@@ -233,18 +233,15 @@ static Pb__FtraceConfig__KprobeEvent *find_kprobe_event(const Pb__FtraceConfig *
 
 #define PROBE_TYPE(name) PB__FTRACE_CONFIG__KPROBE_EVENT__KPROBE_TYPE__KPROBE_TYPE_##name
 
-static int put_probe(const struct kprobe_option *k, Pb__FtraceConfig *f, struct err_text *e)
+/* A probe of a function alone, which Perfetto's producers know, too. */
+static int put_plain_kprobe(const struct kprobe_option *k, Pb__FtraceConfig *f)
 {
 	Pb__FtraceConfig__KprobeEvent *m = find_kprobe_event(f, k->probe);
+	bool on_return = k->kind == USER_PROBE_RETURN;
 
-	if (k->on_return && probe_lines_is_line(k->probe))
-		return err_set(
-			e, -EINVAL,
-			"--kretprobe takes the name of a function; pass '%.80s' with --kprobe",
-			k->probe);
 	if (m) {
 		/* A probe on the call and one on the return are merged into one of type BOTH. */
-		if (k->on_return != (m->type == PROBE_TYPE(KRETPROBE)))
+		if (on_return != (m->type == PROBE_TYPE(KRETPROBE)))
 			m->type = PROBE_TYPE(BOTH);
 		return 0;
 	}
@@ -252,11 +249,45 @@ static int put_probe(const struct kprobe_option *k, Pb__FtraceConfig *f, struct 
 				   &pb__ftrace_config__kprobe_event__descriptor);
 	if (!m)
 		return -ENOMEM;
-	if (probe_lines_is_line(k->probe))
-		return message_set_string(&m->definition, k->probe);
 	m->has_type = true;
-	m->type = k->on_return ? PROBE_TYPE(KRETPROBE) : PROBE_TYPE(KPROBE);
+	m->type = on_return ? PROBE_TYPE(KRETPROBE) : PROBE_TYPE(KPROBE);
+	if (k->kind == USER_PROBE_SPAN)
+		m->type = PROBE_TYPE(BOTH);
 	return message_set_string(&m->probe, k->probe);
+}
+
+static int put_kprobes(const struct record_options *o, Pb__FtraceConfig *f, struct err_text *e)
+{
+	struct user_probes lines = {0};
+	struct strbuf line = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < o->n_kprobes && !r; i++) {
+		const struct kprobe_option *k = &o->kprobes[i];
+
+		if (probe_lines_is_line(k->probe) && k->kind != USER_PROBE_CALL) {
+			r = err_set(e, -EINVAL,
+				    "--kretprobe takes the name of a function; pass '%.80s' with --kprobe",
+				    k->probe);
+		} else if (probe_lines_is_line(k->probe)) {
+			strbuf_puts(&line, k->probe);
+			r = probe_lines_add(&lines, &line);
+		} else if (strpbrk(k->probe, "(=+%:")) {
+			r = user_probes_add_kernel(&lines, k->kind, k->probe, e);
+		} else {
+			r = put_plain_kprobe(k, f);
+		}
+	}
+	for (size_t i = 0; i < lines.n && !r; i++) {
+		Pb__FtraceConfig__KprobeEvent *m =
+			message_add_submessage(&f->n_kprobe_events, &f->kprobe_events,
+					       &pb__ftrace_config__kprobe_event__descriptor);
+
+		r = m ? message_set_string(&m->definition, lines.lines[i]) : -ENOMEM;
+	}
+	strbuf_deinit(&line);
+	user_probes_deinit(&lines);
+	return r;
 }
 
 /* Adds the lines of the options to those of the config. Returns 0, or -errno and sets e. */
@@ -281,10 +312,8 @@ static int put_uprobes(const struct record_options *o, Pb__FtraceConfig *f, stru
 
 static int put_probes(const struct record_options *o, Pb__FtraceConfig *f, struct err_text *e)
 {
-	int r = 0;
+	int r = put_kprobes(o, f, e);
 
-	for (size_t i = 0; i < o->n_kprobes && !r; i++)
-		r = put_probe(&o->kprobes[i], f, e);
 	return r ? r : put_uprobes(o, f, e);
 }
 

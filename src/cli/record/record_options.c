@@ -26,12 +26,9 @@ const char record_usage[] =
 	"      --trigger ACTION   stacktrace, traceon or traceoff, with [:COUNT][ if EXPR]\n"
 	"      --syscalls NAMES   system calls: read,openat\n"
 	"      --strace[=CALLS]   system calls with strings and results: open or file,network\n"
-	"      --kprobe PROBE     a function of the kernel, or a line as in kprobe_events\n"
-	"      --kretprobe FUNC   the return of a function of the kernel\n"
-	"      --uprobe PROBE     calls of a function of a program: 'libc.so.6:open(str path)'\n"
-	"      --uretprobe PROBE  returns of one: 'libc.so.6:open(int fd)'\n"
-	"      --uprobe-span PROBE  calls as slices: './app:ns::load(str name) -> int'\n"
-	"      --usdt PROBE       a static probe: 'postgres:postgresql:query__start(str sql)'\n"
+	"      --kprobe, --kretprobe, --kprobe-span FUNC  kernel calls, returns, both as slices\n"
+	"      --uprobe, --uretprobe, --uprobe-span PROGRAM:FUNC  likewise: 'libc:open(str path)'\n"
+	"      --usdt PROGRAM:PROVIDER:NAME  a static probe: 'postgres:query__start(str sql)'\n"
 	"      --function-graph[=FUNC]   calls of kernel functions, or of those called by FUNC\n"
 	"      --function-filter FUNC    only these functions\n"
 	"      --function-depth N        only N levels of calls\n"
@@ -94,6 +91,7 @@ enum {
 	OPT_STRACE,
 	OPT_KPROBE,
 	OPT_KRETPROBE,
+	OPT_KPROBE_SPAN,
 	OPT_UPROBE,
 	OPT_URETPROBE,
 	OPT_UPROBE_SPAN,
@@ -137,6 +135,7 @@ static const struct option long_options[] = {
 	{"strace", optional_argument, NULL, OPT_STRACE},
 	{"kprobe", required_argument, NULL, OPT_KPROBE},
 	{"kretprobe", required_argument, NULL, OPT_KRETPROBE},
+	{"kprobe-span", required_argument, NULL, OPT_KPROBE_SPAN},
 	{"uprobe", required_argument, NULL, OPT_UPROBE},
 	{"uretprobe", required_argument, NULL, OPT_URETPROBE},
 	{"uprobe-span", required_argument, NULL, OPT_UPROBE_SPAN},
@@ -333,11 +332,12 @@ static int handle_data_option(int option, struct pass *p, struct err_text *e)
 		return optarg ? arg_list_add(&o->straced, optarg) : 0;
 	case OPT_KPROBE:
 	case OPT_KRETPROBE:
+	case OPT_KPROBE_SPAN:
 		if (array_reserve(&o->kprobes, &o->cap_kprobes, o->n_kprobes + 1,
 				  sizeof(*o->kprobes)))
 			return -ENOMEM;
 		o->kprobes[o->n_kprobes++] =
-			(struct kprobe_option){optarg, option == OPT_KRETPROBE};
+			(struct kprobe_option){optarg, USER_PROBE_CALL + (unsigned)(option - OPT_KPROBE)};
 		return 0;
 	case OPT_UPROBE:
 	case OPT_URETPROBE:

@@ -33,10 +33,10 @@ struct word_trigger {
 	struct trigger trigger;
 };
 
-/* --kprobe and --kretprobe */
+/* --kprobe, --kretprobe and --kprobe-span */
 struct kprobe_option {
-	const char *probe; /* a function, or a line of kprobe_events */
-	bool on_return;
+	const char *probe; /* a function, one with arguments, or a line of kprobe_events */
+	enum user_probe_kind kind;
 };
 
 /* --uprobe, --uretprobe, --uprobe-span and --usdt */

@@ -14,7 +14,7 @@ static char *call(const char *text, uint32_t machine, bool is_return)
 	struct probe_arg args[PROBE_ARGS_MAX];
 	struct strbuf b = {0};
 	size_t n;
-	int r = probe_args_parse((struct span){text, strlen(text)}, args, &n, &e);
+	int r = probe_args_parse((struct span){text, strlen(text)}, machine, args, &n, &e);
 
 	if (!r)
 		r = is_return ? probe_args_put_result(&b, args, n, &e)
@@ -55,6 +55,19 @@ TEST(arguments_of_calls)
 		assert_string_equal(call(rows[i].text, EM_X86_64, false), rows[i].x86);
 		assert_string_equal(call(rows[i].text, EM_AARCH64, false), rows[i].arm);
 	}
+}
+
+TEST(arguments_of_functions_of_the_kernel)
+{
+	const uint32_t m = PROBE_MACHINE_KERNEL;
+
+	assert_string_equal(call("_, size_t count, pos", m, false), " count=$arg2:u64 pos");
+	assert_string_equal(call("int dfd, const char __user *name, str s, ustr u", m, false),
+			    " dfd=$arg1:s32 name=+0($arg2):ustring s=+0($arg3):string "
+			    "u=+0($arg4):ustring");
+	assert_string_equal(call("$arg*", m, false), " $arg*");
+	assert_string_equal(call("mode=$arg3:x32, u64 x", m, false), " mode=$arg3:x32 x=$arg1:u64");
+	assert_non_null(strstr(call("double", m, false), "cannot read"));
 }
 
 TEST(results)
