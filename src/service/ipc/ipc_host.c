@@ -300,6 +300,7 @@ static void answer_bind(struct ipc_conn *c, const struct frame *f)
 
 static int call_method(struct ipc_conn *c, const struct ipc_call *call, const struct frame *f)
 {
+	const struct ipc_method *method;
 	const struct ipc_service *s;
 	void **endpoint;
 	int r;
@@ -310,9 +311,10 @@ static int call_method(struct ipc_conn *c, const struct ipc_call *call, const st
 	endpoint = &c->services[f->service_id - 1].endpoint;
 	if (!s || f->method_id == 0 || f->method_id > s->n_methods)
 		return -EBADMSG;
-	if (!s->methods[f->method_id - 1].call) {
+	method = &s->methods[f->method_id - 1];
+	if (!method->call) {
 		quota_log(c->host->quota, c->account.user, LOG_LEVEL_WARN,
-			  "%s: %s is not supported", s->name, s->methods[f->method_id - 1].name);
+			  "%s: %s is not supported", s->name, method->name);
 		return -ENOSYS;
 	}
 	if (!*endpoint) {
@@ -320,7 +322,8 @@ static int call_method(struct ipc_conn *c, const struct ipc_call *call, const st
 		if (r < 0)
 			return r;
 	}
-	return s->methods[f->method_id - 1].call(*endpoint, call, f->payload, f->payload_len);
+	r = s->check ? s->check(*endpoint, method) : 0;
+	return r < 0 ? r : method->call(*endpoint, call, f->payload, f->payload_len);
 }
 
 static void answer_invoke(struct ipc_conn *c, const struct frame *f)

@@ -51,6 +51,8 @@ struct ipc_service {
 	 * endpoint is closed with the connection. */
 	int (*open)(void *ctx, struct ipc_conn *conn, void **ret_endpoint);
 	void (*close)(void *endpoint);
+	/* Optional: returns -errno for a method that the endpoint refuses in its present state. */
+	int (*check)(void *endpoint, const struct ipc_method *method);
 	/* Optional: all queued replies of the connection were sent. */
 	void (*on_drained)(void *endpoint);
 	size_t send_limit; /* bytes of queued replies; above it the connection is closed */

@@ -304,7 +304,7 @@ int producer_commit_data(void *endpoint, const struct ipc_call *call, const uint
 	struct producers *ps = p->producers;
 	uint64_t flush_id;
 
-	if (!p->initialized || !producer_memory_is_ready(p))
+	if (!producer_memory_is_ready(p))
 		return -EPERM;
 	if (!request_parses(args, len, &flush_id))
 		return -EBADMSG;

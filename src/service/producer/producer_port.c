@@ -184,8 +184,6 @@ static int register_data_source(void *endpoint, const struct ipc_call *call, con
 	struct pb_field descriptor;
 	int r;
 
-	if (!p->initialized)
-		return -EPERM;
 	if (!find_bytes_field(args, len, PB_REGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR,
 			      &descriptor))
 		return -EBADMSG;
@@ -214,8 +212,6 @@ static int update_data_source(void *endpoint, const struct ipc_call *call, const
 	struct pb_field descriptor;
 	int r;
 
-	if (!p->initialized)
-		return -EPERM;
 	if (!find_bytes_field(args, len, PB_UPDATE_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR,
 			      &descriptor))
 		return -EBADMSG;
@@ -238,8 +234,6 @@ static int unregister_data_source(void *endpoint, const struct ipc_call *call, c
 	_cleanup_(freep) char *name = NULL;
 	struct pb_field f;
 
-	if (!p->initialized)
-		return -EPERM;
 	if (!find_bytes_field(args, len, PB_UNREGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_NAME, &f))
 		return -EBADMSG;
 	if (decode_string(&f, MAX_NAME_BYTES, &name) < 0)
@@ -257,8 +251,6 @@ static int report_instance_event(struct producer_port *p, const struct ipc_call 
 {
 	uint64_t id;
 
-	if (!p->initialized)
-		return -EPERM;
 	if (!find_varint_field(args, len, field, &id))
 		return -EBADMSG;
 	ipc_reply_empty(p->conn, call);
@@ -295,8 +287,6 @@ static int register_trace_writer(void *endpoint, const struct ipc_call *call, co
 	uint64_t writer, buffer;
 	int r;
 
-	if (!p->initialized)
-		return -EPERM;
 	if (!find_varint_field(args, len, PB_REGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID,
 			       &writer) ||
 	    !find_varint_field(args, len, PB_REGISTER_TRACE_WRITER_REQUEST_TARGET_BUFFER, &buffer))
@@ -316,8 +306,6 @@ static int unregister_trace_writer(void *endpoint, const struct ipc_call *call, 
 	struct producer_port *p = endpoint;
 	uint64_t writer;
 
-	if (!p->initialized)
-		return -EPERM;
 	if (!find_varint_field(args, len, PB_UNREGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID,
 			       &writer))
 		return -EBADMSG;
@@ -336,8 +324,6 @@ static int get_async_command(void *endpoint, const struct ipc_call *call, const 
 
 	if (check_request_parses(args, len) < 0)
 		return -EBADMSG;
-	if (!p->initialized)
-		return -EPERM;
 	if (p->has_commands)
 		ipc_reject(p->conn, &p->commands);
 	p->commands = *call;
@@ -354,8 +340,6 @@ static int sync_requests(void *endpoint, const struct ipc_call *call, const uint
 
 	if (check_request_parses(args, len) < 0)
 		return -EBADMSG;
-	if (!p->initialized)
-		return -EPERM;
 	ipc_reply_empty(p->conn, call);
 	return 0;
 }
@@ -401,8 +385,6 @@ static int activate_triggers(void *endpoint, const struct ipc_call *call, const 
 	struct pb_dec d;
 	int r;
 
-	if (!p->initialized)
-		return -EPERM;
 	r = check_trigger_names(p, args, len);
 	if (r < 0)
 		return r;
@@ -468,6 +450,14 @@ static void producer_port_close(void *endpoint)
 	free(p);
 }
 
+/* Before InitializeConnection, the peer is no producer yet. */
+static int check_is_producer(void *endpoint, const struct ipc_method *method)
+{
+	const struct producer_port *p = endpoint;
+
+	return p->initialized || method->call == initialize_connection ? 0 : -EPERM;
+}
+
 static const struct ipc_method methods[] = {
 	{"InitializeConnection", initialize_connection},
 	{"RegisterDataSource", register_data_source},
@@ -489,6 +479,7 @@ const struct ipc_service producer_port_service = {
 	.n_methods = ARRAY_SIZE(methods),
 	.open = producer_port_open,
 	.close = producer_port_close,
+	.check = check_is_producer,
 	.send_limit = PRODUCER_SEND_LIMIT,
 	.descriptors_when_bound = true,
 	.connections = QUOTA_PRODUCERS,

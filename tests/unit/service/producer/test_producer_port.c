@@ -102,6 +102,15 @@ PORT_TEST(refused_descriptors_are_logged)
 				    "descriptor of 8 bytes is malformed"));
 }
 
+PORT_TEST(only_initialize_is_accepted_before_initialize)
+{
+	for (uint32_t method = P_REGISTER_SOURCE; method <= P_UPDATE_SOURCE; method++)
+		assert_true(peer_rejected(p, peer_call(p, method, NULL, 0)));
+	assert_int_equal(r->producers->n, 0);
+	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
+	assert_true(peer_accepted(p, peer_call(p, P_SYNC, NULL, 0)));
+}
+
 PORT_TEST(bad_initialize_is_rejected)
 {
 	char name[MAX_NAME_BYTES + 2];
