@@ -77,6 +77,9 @@ check "a function that is replaced, and one whose replacement fails" 1 $'a\n7\na
   create or replace perfetto function f(x INT, y INT) returns INT as select b"
 check "a function of older scripts" 0 $'a,b\n8,x' '^$' --csv "$TRACE" "create table made as select create_function('twice(n INT)', 'INT', 'select \$n * 2'),
   create_view_function('word(w STRING)', 'b STRING', 'select \$w as b'); select twice(4) as a, b from word('x')"
+check "functions that replace themselves while they run, or have a mistake" 1 $'n\n4\nn\n5' 'no such column: nope' --csv "$TRACE" "create table made as select create_function('me(a INT)', 'INT',
+  'select create_function(''me(a INT)'', ''INT'', ''select 4'')'); create table ran as select me(1); select me(1) as n; create table again as select create_function('me(a INT)', 'INT', 'select 5');
+  select me(1) as n; create table mistake as select create_function('bad(a INT)', 'INT', 'select nope')"
 macros="create perfetto macro both(a Expr, b Expr) returns Expr as (\$a + \$b /* a comment */); create perfetto macro text(t ColumnName) returns Expr as __intrinsic_stringify!(\$t);"
 check "macros" 0 $'a,b\n10,a \'b\'' '^$' --csv "$TRACE" "$macros select both!(1, both!((2 + 3), 4)) as a, text!( a 'b' ) as b"
 check "a macro for each of a list" 0 $'a,b,c\nx,4,6' '^$' --csv "$TRACE" "$macros create perfetto macro named(a Expr, n Name) returns Name as \$a as \$n; create perfetto macro

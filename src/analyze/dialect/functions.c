@@ -20,6 +20,7 @@ struct function {
 	char *sql; /* owned */
 	sqlite3_stmt **idle; /* owned */
 	size_t n_idle, cap;
+	unsigned generation; /* how often the statement was replaced */
 	char key[SQL_NAME_SIZE +
 		 8]; /* "name/2": functions with other numbers of arguments differ */
 };
@@ -131,6 +132,7 @@ static int run_statement(struct function *f, sqlite3_stmt *st, sqlite3_context *
 static void function_call(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct function *f = sqlite3_user_data(ctx);
+	unsigned generation = f->generation;
 	sqlite3_stmt *st = NULL;
 	struct err_text e;
 	int r = SQLITE_OK;
@@ -154,68 +156,78 @@ static void function_call(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		return;
 	sqlite3_reset(st);
 	sqlite3_clear_bindings(st);
-	if (array_reserve(&f->idle, &f->cap, f->n_idle + 1, sizeof(*f->idle)))
+	if (f->generation != generation ||
+	    array_reserve(&f->idle, &f->cap, f->n_idle + 1, sizeof(*f->idle)))
 		sqlite3_finalize(st);
 	else
 		f->idle[f->n_idle++] = st;
 }
 
-/* Prepares the statement once, to find mistakes when the function is made. */
-static int function_check(struct function *f, struct err_text *e)
+/* Prepares a statement once, to find mistakes when the function is made. */
+static int function_check(struct functions *all, const char *name, const char *sql,
+			  struct err_text *e)
 {
 	sqlite3_stmt *st;
 	int n;
 
-	if (function_prepare(f->all, f->sql, &st) != SQLITE_OK)
-		return err_set(e, -EINVAL, "%s", sqlite3_errmsg(f->all->db));
+	if (function_prepare(all, sql, &st) != SQLITE_OK)
+		return err_set(e, -EINVAL, "%s", sqlite3_errmsg(all->db));
 	n = sqlite3_column_count(st);
 	sqlite3_finalize(st);
 	return n == 1 ? 0
-		      : err_set(e, -EINVAL, "%s: its statement has %d columns, not one",
-				f->head.name, n);
+		      : err_set(e, -EINVAL, "%s: its statement has %d columns, not one", name, n);
 }
 
-static int function_register(struct function *f, bool removes, struct err_text *e)
+static int function_register(struct function *f, bool removes)
 {
-	int r = sqlite3_create_function_v2(f->all->db, f->head.name, (int)f->head.args.n,
-					   SQLITE_UTF8, f, removes ? NULL : function_call, NULL,
-					   NULL, NULL);
-
-	return r == SQLITE_OK
-		       ? 0
-		       : err_set(e, -EINVAL, "%s: %s", f->head.name, sqlite3_errmsg(f->all->db));
+	return sqlite3_create_function(f->all->db, f->head.name, (int)f->head.args.n, SQLITE_UTF8,
+				       f, removes ? NULL : function_call, NULL, NULL);
 }
 
-/* Registers f, which calls itself maybe, and takes the place of old (may be NULL). */
-static int function_install(struct function *f, struct function *old, struct err_text *e)
+/* Adds a function. It is registered before its statement is checked, as it may call itself. If it then
+ * cannot be removed again, because a statement runs (that of create_function()), it stays and fails
+ * whenever it is called. Takes f. */
+static int function_add(struct function *f, struct err_text *e)
 {
 	struct functions *all = f->all;
-	struct err_text ignored;
 	int r;
 
-	/* Statements that use the old one would not let it be replaced. */
-	for (size_t i = 0; old && i < old->n_idle; i++)
-		sqlite3_finalize(old->idle[i]);
-	if (old)
-		old->n_idle = 0;
-	r = function_register(f, false, e);
-	if (r < 0)
-		return r;
-	r = function_check(f, e);
-	if (r < 0) {
-		function_register(old ? old : f, !old, &ignored);
-		return r;
-	}
-	if (old) {
-		HASH_DEL(all->by_name, old);
-		function_free(old);
-	}
 	HASH_ADD_STR(all->by_name, key, f);
 	if (!f->hh.tbl) {
-		function_register(f, true, &ignored);
+		function_free(f);
 		return err_set(e, -ENOMEM, "out of memory");
 	}
-	return 0;
+	if (function_register(f, false) != SQLITE_OK)
+		r = err_set(e, -EINVAL, "%s: %s", f->head.name, sqlite3_errmsg(all->db));
+	else
+		r = function_check(all, f->head.name, f->sql, e);
+	if (r < 0 && function_register(f, true) == SQLITE_OK) {
+		HASH_DEL(all->by_name, f);
+		function_free(f);
+	}
+	return r;
+}
+
+/* Gives `old` the types and the statement of f, which it frees. SQLite notices nothing, so that this is
+ * possible while statements run that use the function. */
+static int function_replace(struct function *old, struct function *f, struct err_text *e)
+{
+	int r = function_check(f->all, f->head.name, f->sql, e);
+	struct function_head head = old->head;
+	char *sql = old->sql;
+
+	if (r == 0) {
+		for (size_t i = 0; i < old->n_idle; i++)
+			sqlite3_finalize(old->idle[i]);
+		old->n_idle = 0;
+		old->generation++;
+		old->head = f->head;
+		old->sql = f->sql;
+		f->head = head;
+		f->sql = sql;
+	}
+	function_free(f);
+	return r;
 }
 
 int function_define(struct functions *all, struct function_head *h, const char *sql, bool replace,
@@ -234,15 +246,12 @@ int function_define(struct functions *all, struct function_head *h, const char *
 	snprintf(f->key, sizeof(f->key), "%s/%zu", f->head.name, f->head.args.n);
 	HASH_FIND_STR(all->by_name, f->key, old);
 	f->sql = strdup(sql);
-	if (!f->sql)
-		r = err_set(e, -ENOMEM, "out of memory");
-	else if (old && !replace)
-		r = err_set(e, -EINVAL,
-			    "the function %s is there already; CREATE OR REPLACE replaces it",
-			    f->head.name);
-	else
-		r = function_install(f, old, e);
-	if (r < 0)
-		function_free(f);
+	if (f->sql && (!old || replace))
+		return old ? function_replace(old, f, e) : function_add(f, e);
+	r = !f->sql ? err_set(e, -ENOMEM, "out of memory")
+		    : err_set(e, -EINVAL,
+			      "the function %s is there already; CREATE OR REPLACE replaces it",
+			      f->head.name);
+	function_free(f);
 	return r;
 }

@@ -9,3 +9,7 @@ create perfetto function g(x INT) returns INT delegates to abs; select g(-1);
 select create_function('c(a INT)', 'INT', 'select $a'), c(1);
 select create_view_function('v(a INT)', 'b INT, c STRING', 'select $a as b, null as c');
 select * from v(1)
+;
+select create_function('bad(a INT)', 'INT', 'select nope'); select bad(1); select create_function('bad(a INT)', 'INT', 'select 3'); select bad(1);
+select create_function('self(a INT)', 'INT', 'select create_function(''self(a INT)'', ''INT'', ''select 4'')'); select self(1), self(2);
+create or replace perfetto function self(a INT) returns INT as select self($a - 1); create or replace perfetto function self(a INT) returns INT as select nope
