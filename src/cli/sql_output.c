@@ -151,6 +151,29 @@ end:
 	return r;
 }
 
+/* ---- records ---- */
+
+static int output_records(sqlite3_stmt *st, FILE *to)
+{
+	int columns = sqlite3_column_count(st), width = 0, r;
+	unsigned long row = 0;
+
+	for (int i = 0; i < columns; i++)
+		width = MAX(width, sql_output_width_of(sqlite3_column_name(st, i)));
+	while ((r = step_to_next_row(st, to)) == SQLITE_ROW) {
+		fprintf(to, "-[ %lu ]-\n", ++row);
+		for (int i = 0; i < columns; i++) {
+			_cleanup_(freep) char *s = copy_cell_text(st, i);
+
+			if (!s)
+				return SQLITE_NOMEM;
+			put_cell(sqlite3_column_name(st, i), width, false, false, to);
+			fprintf(to, "%s\n", s);
+		}
+	}
+	return r;
+}
+
 /* ---- CSV ---- */
 
 static void put_csv(const char *s, size_t len, FILE *to)
@@ -348,6 +371,8 @@ int sql_output_note_rows(sqlite3_stmt *st, enum sql_format format, FILE *to, boo
 		r = output_csv(st, format == SQL_CSV_SHEET, to, ret_some);
 	else if (format == SQL_JSON)
 		r = output_json(st, to, ret_some);
+	else if (format == SQL_RECORDS)
+		r = output_records(st, to);
 	else
 		r = output_table(st, to);
 	return r == SQLITE_DONE || r == SQLITE_ROW ? SQLITE_OK : r;

@@ -21,6 +21,7 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "cli/sql_complete.h"
+#include "cli/sql_pager.h"
 #include "cli/terminal/verb.h"
 
 /* ---- the history ---- */
@@ -193,6 +194,20 @@ static void restore_signals(const struct sigaction saved[2])
 
 /* ---- statements ---- */
 
+/* Returns an SQLite result code. */
+static int print_rows(struct sql_prompt *p, sqlite3_stmt *st)
+{
+	struct sql_pager pager;
+	FILE *to = p->el ? sql_pager_open(&pager) : NULL;
+	int r = sql_output(st, p->format, to ? to : stdout);
+
+	running = NULL; /* Ctrl-C is for the pager */
+	if (to)
+		sql_pager_close(&pager, to);
+	running = p->db;
+	return r;
+}
+
 /* Returns an SQLite result code, and sets e. */
 static int run_statements(struct sql_prompt *p, const char *sql, struct err_text *e)
 {
@@ -206,7 +221,7 @@ static int run_statements(struct sql_prompt *p, const char *sql, struct err_text
 		if (r < 0)
 			return r == -EINTR ? SQLITE_INTERRUPT : SQLITE_ERROR;
 		if (st)
-			r = sql_output(st, p->format, stdout);
+			r = print_rows(p, st);
 		if (r != SQLITE_OK)
 			err_set(e, -EINVAL, "%s", sqlite3_errmsg(p->db));
 		sqlite3_finalize(st);
@@ -237,9 +252,8 @@ static void sql_prompt_run(struct sql_prompt *p, const char *sql)
 /* ---- commands ---- */
 
 static const char *const formats[] = {
-	[SQL_TABLE] = "table",
-	[SQL_CSV] = "csv",
-	[SQL_JSON] = "json",
+	[SQL_TABLE] = "table",	       [SQL_CSV] = "csv",
+	[SQL_JSON] = "json",	       [SQL_RECORDS] = "records",
 	[SQL_CSV_SHEET] = "csv=sheet",
 };
 
@@ -283,8 +297,13 @@ static void set_output_mode(struct sql_prompt *p, const char *arg)
 			p->format = (enum sql_format)i;
 			return;
 		}
-	log_error("sql: the modes are table, csv and json");
+	log_error("sql: the modes are table, records, csv and json");
 	p->failed = true;
+}
+
+static void toggle_records(struct sql_prompt *p, const char *arg)
+{
+	p->format = p->format == SQL_RECORDS ? SQL_TABLE : SQL_RECORDS;
 }
 
 static void quit_prompt(struct sql_prompt *p, const char *arg)
@@ -300,10 +319,11 @@ static const struct command {
 	const char *what;
 } commands[] = {
 	{".help", "", print_help, "print this list"},
-	{".mode", "MODE", set_output_mode, "print rows as table, csv or json"},
+	{".mode", "MODE", set_output_mode, "print rows as table, records, csv or json"},
 	{".quit", "", quit_prompt, "end, as Ctrl-D does"},
 	{".schema", "TABLE", show_schema, "print the columns of a table"},
 	{".tables", "", show_tables, "print the names of all tables"},
+	{"\\x", "", toggle_records, "switch between table and records: a line for each column"},
 };
 
 static void print_help(struct sql_prompt *p, const char *arg)
@@ -351,7 +371,7 @@ static void sql_prompt_clear(struct sql_prompt *p)
 static void sql_prompt_take_line(struct sql_prompt *p, char *line)
 {
 	trim_line(line);
-	if (!p->text.len && *line == '.') {
+	if (!p->text.len && (*line == '.' || *line == '\\')) {
 		run_command(p, line);
 		return;
 	}

@@ -18,6 +18,7 @@ lines() { # OUTPUT EXIT_CODE: of statements on the standard input
 check "a statement of several lines from a pipe" lines $'x\n-\n1' 0 <<<$'select 1\nas x\n;'
 check "several statements on a line, a text without an end" lines $'a\n-\n1\nb\n-\n2\nc\n-\n3' 0 <<<$'select 1 as a; select 2 as b;\nselect 3 as c'
 check "another mode" lines $'a,b\n1,' 0 <<<$'.mode csv\nselect 1 as a, null as b;'
+check "records" lines $'-[ 1 ]-\na     1\nlong  NULL\n-[ 2 ]-\na     2\nlong  x\na  long\n-  ----\n1  y' 0 <<<$'\\x\nselect 1 as a, null as long union all select 2, \'x\';\n\\x\nselect 1 as a, \'y\' as long;'
 check "the columns of a table" lines $'column    type\n--------  -------\nstart_ts  INTEGER\nend_ts    INTEGER' 0 <<<'.schema trace_bounds'
 check "nothing" lines '' 0 <<<''
 check "a mistake does not end it, but counts" lines $'a\n-\n1' 1 <<<$'selec 1;\nselect 1 as a;'
@@ -38,12 +39,14 @@ check "tables and views are listed" grep -qx -e sched -e thread_track "$TMP/out"
 check "a trace and statements from one pipe are refused" is $? 2
 
 start() { # COLUMNS ROWS
-  terminal "$1" "$2" XDG_STATE_HOME="$TMP/state"
+  terminal "$1" "$2" XDG_STATE_HOME="$TMP/state" SONDA_PAGER="$TMP/pager"
   terminal_run "$SONDA sql -i $TRACE"
   terminal_shows '^sql>'
 }
 type() { terminal_keys -l "${1/%;/\\;}"; } # tmux would take a semicolon at the end for its own
 
+printf '#!/bin/sh\nsed "s/^/paged /"\n' >"$TMP/pager"
+chmod +x "$TMP/pager"
 start 80 24
 check "a prompt" terminal_has '^sql>'
 type 'select 40 +'
@@ -52,6 +55,10 @@ check "another one for more lines" terminal_shows '^\.\.\.> *$'
 type '2 as answer;'
 terminal_keys Enter
 check "the rows" terminal_shows '^ *42$'
+type 'with recursive n(i) as (select 1 union all select i + 1 from n limit 40) select i from n;'
+terminal_keys Enter
+check "rows above the height of the screen go through the pager" terminal_shows '^paged 40$'
+check "and then the prompt is there" terminal_shows '^sql> *$'
 type 'select start_t'
 terminal_keys Tab
 check "columns are completed" terminal_shows '^sql> select start_ts'

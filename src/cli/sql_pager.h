@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/text/str.h"
+
+/*
+ * What a statement prints on a terminal: through the pager if it does not fit on the screen. It is kept in
+ * memory until the statement ends; above SQL_PAGER_BYTES_MAX it is printed directly, from its beginning.
+ */
+
+#define SQL_PAGER_BYTES_MAX (16u << 20)
+
+struct sql_pager {
+	struct strbuf text;
+	bool is_direct;
+};
+
+/* Returns a stream that writes to p, which must stay where it is; NULL without memory. */
+FILE *sql_pager_open(struct sql_pager *p);
+/* Closes the stream and shows its text. */
+void sql_pager_close(struct sql_pager *p, FILE *to);
