@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # kernels: none
-# tracefs: beside
+# tracefs: shared
 #
 # sonda report timers beside cyclictest: its largest latency is among the longest sleeps, as the delay of the timer and the
 # wait for a CPU.

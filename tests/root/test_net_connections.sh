@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # kernels: none
-# tracefs: beside
+# tracefs: shared
 #
 # sonda report net: retransmissions, resets, drops and bytes of a connection through a router that drops packets. The oracles
 # are ss -ti, /proc/net/snmp, the statistics of the queue, and the programs themselves.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # kernels: none
-# tracefs: beside
+# tracefs: shared
 # check: long
 #
 # sonda report mem: pages of files in the page cache beside a line of bpftrace in the same run, the paths of files, and the

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # kernels: none
-# tracefs: beside
+# tracefs: shared
 #
 # sonda report io --by writeback: pages that a worker of the kernel writes are those of the process that dirtied them, as many
 # as the kernel has charged to it (/proc/PID/io).
