@@ -19,6 +19,7 @@ duration_ms: 4000
 data_sources { config { name: "linux.ftrace" ftrace_config {
   uprobe_events: "p:mine/known $at a=%di:s32 s=+0(%si):string b=%dx:u64"
   uprobe_events: "r:mine/back $at value=\$retval:s32"
+  uprobe_events: "s:mine/whole $at a=%di:s32 -> value=\$retval:s32"
 } } }
 END
 # traced does not say who asks.
@@ -66,11 +67,14 @@ verdict "sonda record gets them past it" $? "$TMP/log"
 value() { echo "extract_arg(arg_set_id, '$1')"; }
 query "$TMP/trace" "select count(*) as n, count(distinct $(value a)) as a, sum($(value b)) as b,
   sum($(value s) = 'text ' || $(value a)) as s from ftrace_event where name = 'known'" \
-  "select count(*) as n, sum($(value value)) as value from ftrace_event where name = 'back'" >"$TMP/rows"
+  "select count(*) as n, sum($(value value)) as value from ftrace_event where name = 'back'" \
+  "select count(*) as n, sum(dur > 0) as whole from slice join thread_track on thread_track.id = track_id where slice.name = 'whole'" >"$TMP/rows"
 [ "$(sed -n 1p "$TMP/rows")" = '[{"n":50,"a":50,"b":1225000,"s":50}]' ]
 verdict "trace_processor shows every call with its arguments" $? "$TMP/rows"
 [ "$(sed -n 2p "$TMP/rows")" = '[{"n":50,"value":8575}]' ]
 verdict "trace_processor shows the result of every call" $? "$TMP/rows"
+[ "$(sed -n 3p "$TMP/rows")" = '[{"n":50,"whole":50}]' ]
+verdict "trace_processor shows each call of a span as a slice of its thread" $? "$TMP/rows"
 [ "$(trace_errors "$TMP/trace")" = '[]' ]
 verdict "trace_processor has no complaint" $? "$TMP/tpq.err"
 exit $BAD

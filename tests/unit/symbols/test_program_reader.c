@@ -222,3 +222,54 @@ TEST(what_is_no_program_is_refused)
 	refused("/dev/null", -EINVAL, "not a file");
 	assert_int_equal(program_reader_find_function(&reader, "x", keep, NULL, NULL) < 0, 1);
 }
+
+/* Cut and spoiled copies of this test: the reader answers or ends, and says so. */
+static void try_bytes(const char *bytes, size_t len)
+{
+	struct found f = {.n = 0};
+	int fd = memfd_create("elf", 0);
+	char path[64];
+
+	assert_int_equal(write(fd, bytes, len), len);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (program_reader_start(path, &reader, &e) == 0) {
+		(void)program_reader_find_function(&reader, "function_to_find", keep, &f, &e);
+		f.n = 0;
+		(void)program_reader_list_usdt(&reader, "sonda_test:*", keep, &f, &e);
+		program_reader_stop(&reader);
+	} else {
+		assert_true(e.text[0] != 0);
+	}
+	close(fd);
+}
+
+TEST(hostile_files)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+	struct stat st;
+	char *bytes;
+
+	assert_true(fd >= 0 && fstat(fd, &st) == 0);
+	bytes = malloc((size_t)st.st_size);
+	assert_int_equal(read(fd, bytes, (size_t)st.st_size), st.st_size);
+	close(fd);
+	for (int i = 0; i < 16; i++)
+		try_bytes(bytes, (size_t)st.st_size * (size_t)i / 16);
+	srand(1);
+	for (int i = 0; i < 16; i++) {
+		char was[8];
+		size_t at[8];
+
+		/* Headers at the begin, section headers at the end. */
+		for (int k = 0; k < 8; k++) {
+			at[k] = (size_t)rand() % (k < 4 ? 1024 : (size_t)st.st_size);
+			at[k] = k < 2 ? (size_t)st.st_size - 1 - at[k] % 2048 : at[k];
+			was[k] = bytes[at[k]];
+			bytes[at[k]] = (char)rand();
+		}
+		try_bytes(bytes, (size_t)st.st_size);
+		for (int k = 8; k-- > 0;)
+			bytes[at[k]] = was[k];
+	}
+	free(bytes);
+}
