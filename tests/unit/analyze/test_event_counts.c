@@ -115,7 +115,7 @@ TEST(events_have_the_kernels_groups_and_names)
 		{470, "mali/mali_KCPU_CQS_SET"},
 		{548, "mali/gpu_power_state"},
 		{490, "panel/panel_write_generic"},
-		{542, "kprobes/kprobe_event"},
+		{542, "probes/kprobe_event"},
 	};
 	/* timestamp, common_flags, and generic, whose name is in the event. */
 	static const uint32_t none[] = {0, 1, 5, 327, 618, UINT32_MAX};

@@ -284,14 +284,20 @@ FIXTURE_TEST(misses_of_probes_count_from_the_start)
 
 #define PROBE(name, n) "probe_stats { group: 'g' name: '" name "' hits: 100 misses: " #n " } "
 
-FIXTURE_TEST(probes_with_misses_are_kept_by_name)
+FIXTURE_TEST(probes_are_kept_by_name)
 {
 	assert_true(scan_stats(2, PROBE("good", 0) PROBE("bad\\x1b", 3) PROBE("worse", 1)));
 	assert_true(scan_stats(2, PROBE("worse", 9))); /* the next flush */
-	assert_int_equal(x->n_probes, 2);
-	assert_string_equal(x->probes[0].name, "g/bad?");
-	assert_int_equal(x->probes[0].misses, 3);
-	assert_int_equal(x->probes[1].misses, 9);
+	/* The call and the return of a span. */
+	assert_true(scan_stats(2, "probe_stats { group: 'g' name: 'span' hits: 7 } "
+				  "probe_stats { group: 'g' name: 'span' hits: 6 }"));
+	assert_int_equal(x->n_probes, 4);
+	assert_int_equal(x->probes[0].misses, 0);
+	assert_string_equal(x->probes[1].name, "g/bad?");
+	assert_int_equal(x->probes[1].misses, 3);
+	assert_int_equal(x->probes[2].misses, 9);
+	assert_string_equal(x->probes[3].name, "g/span");
+	assert_int_equal(x->probes[3].hits, 7);
 	assert_false(scan_stats(2, "probe_stats: 1"));
 	for (int i = 0; i < FTRACE_SCAN_MAX_PROBES + 5; i++)
 		assert_true(scan_stats(2, PROBE("p%d", 1), i));

@@ -620,18 +620,19 @@ FIXTURE_TEST(events_that_come_later)
 	assert_int_equal(t->status_counts[RING_PAGE_INVALID_EVENT], 0);
 }
 
-FIXTURE_TEST(a_probe_event_has_its_name)
+FIXTURE_TEST(a_probe_event_has_its_name_and_its_arguments)
 {
 	static const struct event_representation repr = {"", "vfs_read", EVENT_AS_PROBE_BEGIN};
 	const struct event_table_options o = {0};
-	uint8_t payload[16] = {ID_LARGE};
-	struct pb_field event, f;
+	uint8_t payload[20] = {ID_LARGE, [16] = 7};
+	struct pb_field event, f, name, value;
 	struct pb_dec d;
 	uint16_t id;
 
 	assert_int_equal(event_table_add_as(&table, "g", "p", &repr,
 					    format_text("p", ID_LARGE, FORMAT_COMMON,
-							FIELD("unsigned long ip", 8, 8, 0)),
+							FIELD("unsigned long __probe_ip", 8, 8, 0)
+								FIELD("int fd", 16, 4, 1)),
 					    &o, &id),
 			 0);
 	translate_record(1, payload, sizeof(payload));
@@ -644,8 +645,15 @@ FIXTURE_TEST(a_probe_event_has_its_name)
 	while (pb_dec_next(&d, &f) && f.id != PB_FTRACE_EVENT_KPROBE_EVENT)
 		;
 	assert_int_equal(f.id, PB_FTRACE_EVENT_KPROBE_EVENT);
-	assert_int_equal(f.len, 12);
+	assert_true(f.len > 12);
 	assert_memory_equal(f.data, "\x0a\x08vfs_read\x10\x01", 12);
+	pb_dec_init(&d, f.data + 12, f.len - 12);
+	assert_true(pb_dec_next(&d, &f) && f.id == PB_KPROBE_EVENT_ARGUMENT && f.data);
+	assert_false(pb_dec_next(&d, &event));
+	pb_dec_init(&d, f.data, f.len);
+	assert_true(pb_dec_next(&d, &name) && pb_field_is(&name, "fd"));
+	assert_true(pb_dec_next(&d, &value) &&
+		    value.id == PB_GENERIC_FTRACE_EVENT_FIELD_INT_VALUE && value.u64 == 7);
 }
 
 static void put_print(struct page_maker *m, const char *text)
