@@ -13,7 +13,6 @@
 
 #include "call_regs.h"
 #include "calls.h"
-#include "program_names.h"
 #include "slots.h"
 
 #define WAKE_BYTES (1u << 20) /* in the ring: the reader is woken */
@@ -147,7 +146,7 @@ static __always_inline int is_wanted(struct task_struct *t)
 
 	if (settings.switches & CALLS_OF_PIDS && !bpf_map_lookup_elem(&followed, &tgid))
 		return 0;
-	if (is_own(tgid) || !HAS_PROGRAM_NAME(t, calls_settings))
+	if (is_own(tgid) || !is_counted(tgid, t) || !HAS_PROGRAM_NAME(t, calls_settings))
 		return 0;
 	return !(settings.switches & CALLS_OF_USER) || is_of_user(t);
 }

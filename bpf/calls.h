@@ -3,6 +3,8 @@
 
 #include <linux/types.h>
 
+#include "program_names.h"
+
 /*
  * System calls with what their arguments point to: what calls.bpf.c reads and src/ebpf/calls
  * writes. The ring "calls" has two kinds of records:
@@ -26,7 +28,6 @@
 #define CALLS_SPECS (CALLS_OTHER + 1)
 
 #define CALLS_FOLLOWED_MAX 16384
-#define CALLS_PROGRAMS_MAX 8
 #define CALLS_OWN_MAX 16
 #define CALLS_NAME 16
 #define CALL_ARGS 6
@@ -37,7 +38,7 @@ struct calls_settings {
 	__u32 uid;
 	__u32 string_max; /* at most CALLS_STRING_MAX */
 	__u32 n_programs; /* 0: all */
-	char programs[CALLS_PROGRAMS_MAX][CALLS_NAME];
+	char programs[PROGRAM_NAMES_MAX][PROGRAM_NAME_SIZE];
 	__u32 own[CALLS_OWN_MAX]; /* processes of the recorder; 0 behind the last one */
 };
 

@@ -8,7 +8,10 @@
  * their depths: a depth depends on the cgroup namespace.
  */
 
+#include "cgroup_name_hash.h"
+
 #define CGROUP_LEVELS 32 /* deeper groups are not matched */
+#define CGROUP_PATH_MAX 1024 /* as long as the paths of the kernel's own events */
 
 /* Ids of the control groups in the config. */
 struct {
@@ -106,5 +109,39 @@ static __always_inline int is_current_in_cgroups(void)
 			return keep_answer(id, 1);
 	}
 	return keep_answer(id, 0);
+}
+#endif
+
+#ifndef SONDA_NO_BTF
+/* Hashes (cgroup_name_hash.h) of the paths, and of the last parts of paths, of groups of the scope. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u8);
+} sonda_awaited SEC(".maps");
+
+/* A new group whose name is in the scope is added before it has a thread. */
+SEC("tp_btf/cgroup_mkdir")
+int BPF_PROG(on_awaited_group, struct cgroup *c, const char *path)
+{
+	__u64 whole = CGROUP_HASH_BEGIN, last = CGROUP_HASH_BEGIN, id = c->kn->id;
+	const __u8 yes = 1;
+	__u8 byte;
+
+	if (c->root->hierarchy_id != 0)
+		return 0;
+	for (int i = 0; i < CGROUP_PATH_MAX; i++) {
+		byte = 0;
+		bpf_probe_read_kernel(&byte, sizeof(byte), path + i);
+		if (!byte)
+			break;
+		whole = cgroup_hash_add(whole, byte);
+		last = byte == '/' ? CGROUP_HASH_BEGIN : cgroup_hash_add(last, byte);
+	}
+	if (bpf_map_lookup_elem(&sonda_awaited, &whole) ||
+	    bpf_map_lookup_elem(&sonda_awaited, &last))
+		bpf_map_update_elem(&sonda_cgroups, &id, &yes, BPF_ANY);
+	return 0;
 }
 #endif

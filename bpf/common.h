@@ -72,14 +72,42 @@ struct {
 
 #include "cgroups.h"
 
-/* Returns 1 if the process counts, 0 if it does not, -1 if its control group decides. */
+static __always_inline int is_one_of_names(const char name[PROGRAM_NAME_SIZE], __u32 n,
+					   const volatile char (*names)[PROGRAM_NAME_SIZE])
+{
+	const __u64 *have = (const __u64 *)name;
+
+#pragma unroll
+	for (__u32 i = 0; i < PROGRAM_NAMES_MAX; i++) {
+		const volatile __u64 *want = (const volatile __u64 *)names[i];
+
+		if (i < n && have[0] == want[0] && have[1] == want[1])
+			return 1;
+	}
+	return 0;
+}
+
+/* Returns true if a thread's process has one of the names. */
+static __always_inline int is_program_name(struct task_struct *t, __u32 n,
+					   const volatile char (*names)[PROGRAM_NAME_SIZE])
+{
+	char name[PROGRAM_NAME_SIZE];
+
+	bpf_probe_read_kernel(name, sizeof(name), t->group_leader->comm);
+	return is_one_of_names(name, n, names);
+}
+
+/* The same for the settings s: s.n_programs, s.programs. Without names all have one. */
+#define HAS_PROGRAM_NAME(t, s) (!(s).n_programs || is_program_name((t), (s).n_programs, (s).programs))
+
+/* Returns 1 if the process counts, 0 if it does not, -1 if its control group or name decides. */
 static __always_inline int is_process_counted(__u32 tgid)
 {
 	if (tgid == settings.own_pid)
 		return 0;
 	if ((settings.scope & SONDA_SCOPE_PIDS) && bpf_map_lookup_elem(&sonda_pids, &tgid))
 		return 1;
-	if (settings.scope & SONDA_SCOPE_CGROUPS)
+	if (settings.scope & (SONDA_SCOPE_CGROUPS | SONDA_SCOPE_PROGRAMS))
 		return -1;
 	return settings.scope == SONDA_SCOPE_ALL;
 }
@@ -88,15 +116,48 @@ static __always_inline int is_counted(__u32 tgid, struct task_struct *task)
 {
 	int is = is_process_counted(tgid);
 
-	return is < 0 ? is_task_in_cgroups(task) : is;
+	if (is >= 0)
+		return is;
+	if (settings.scope & SONDA_SCOPE_CGROUPS && is_task_in_cgroups(task))
+		return 1;
+	return settings.scope & SONDA_SCOPE_PROGRAMS &&
+	       is_program_name(task, settings.n_programs, settings.programs);
 }
+
+#ifndef SONDA_NO_BTF
+static __always_inline int is_current_program(void)
+{
+	struct task_struct *t = (struct task_struct *)bpf_get_current_task();
+	char name[PROGRAM_NAME_SIZE];
+
+	if (settings.switches & SONDA_TYPED_CURRENT)
+		return is_program_name(bpf_get_current_task_btf(), settings.n_programs,
+				       settings.programs);
+	t = BPF_CORE_READ(t, group_leader);
+	bpf_core_read(name, sizeof(name), &t->comm);
+	return is_one_of_names(name, settings.n_programs, settings.programs);
+}
+#else
+/* The name of the thread: that of its process needs BTF. */
+static __always_inline int is_current_program(void)
+{
+	char name[PROGRAM_NAME_SIZE] = {};
+
+	bpf_get_current_comm(name, sizeof(name));
+	return is_one_of_names(name, settings.n_programs, settings.programs);
+}
+#endif
 
 /* Like is_counted() for the running thread, for programs whose tracepoint has no task. */
 static __always_inline int is_current_counted(__u32 tgid)
 {
 	int is = is_process_counted(tgid);
 
-	return is < 0 ? is_current_in_cgroups() : is;
+	if (is >= 0)
+		return is;
+	if (settings.scope & SONDA_SCOPE_CGROUPS && is_current_in_cgroups())
+		return 1;
+	return settings.scope & SONDA_SCOPE_PROGRAMS && is_current_program();
 }
 
 static __always_inline __u64 task_state(struct task_struct *t)

@@ -3,6 +3,8 @@
 
 #include <linux/types.h>
 
+#include "program_names.h"
+
 /*
  * The settings of an object, written before it is loaded: the verifier knows the values and removes
  * the code that they exclude. Programs and readers include this file; it is the section
@@ -15,6 +17,7 @@
 #define SONDA_SCOPE_ALL 0u
 #define SONDA_SCOPE_PIDS 1u /* of the processes in the map sonda_pids */
 #define SONDA_SCOPE_CGROUPS 2u /* of the control groups in the map sonda_cgroups, and below */
+#define SONDA_SCOPE_PROGRAMS 4u /* of the processes with one of the names in programs */
 
 /*
  * Bits of switches that several families use: task storage may be created in the scheduler (6.4,
@@ -38,6 +41,8 @@ struct sonda_settings {
 	__u32 scope; /* SONDA_SCOPE_... */
 	__u32 switches; /* features of this kernel: bits of the family, from 0 */
 	__u32 outliers_per_second; /* limit per CPU */
+	__u32 n_programs;
+	char programs[PROGRAM_NAMES_MAX][PROGRAM_NAME_SIZE];
 	__u64 outlier_ns; /* threshold of slices; 0: none */
 	struct sonda_field fields[SONDA_FIELDS]; /* for programs of classic tracepoints */
 };

@@ -14,7 +14,6 @@
 #include "common.h"
 
 #include "lock_flags.h"
-#include "program_names.h"
 #include "short_waits.h"
 #include "slots.h"
 #include "throttled.h"

@@ -3,6 +3,8 @@
 
 #include <linux/types.h>
 
+#include "program_names.h"
+
 /*
  * Waits of threads: what waits.bpf.c finds and src/stacks/waits reads. A wait begins when a thread
  * leaves its CPU blocked and ends when it is woken; the time after that is run-queue latency.
@@ -22,7 +24,6 @@
 #define WAITS_TOTALS_MAX 16384
 #define WAITS_BARE_TOTALS_MAX 4096 /* of waits without stacks */
 #define WAITS_WAKERS_MAX 8192 /* totals by the stacks of wakers */
-#define WAITS_PROGRAMS_MAX 8
 #define WAITS_OWN_MAX 16
 #define WAITS_NAME 16
 
@@ -31,7 +32,7 @@ struct waits_settings {
 	__u64 min_ns; /* threshold of single waits and of kernel stacks */
 	__u32 states; /* bits 1 << enum wait_state */
 	__u32 n_programs; /* 0: all */
-	char programs[WAITS_PROGRAMS_MAX][WAITS_NAME]; /* names of processes */
+	char programs[PROGRAM_NAMES_MAX][PROGRAM_NAME_SIZE]; /* names of processes */
 	__u32 own[WAITS_OWN_MAX]; /* processes of the recorder; 0 behind the last one */
 };
 

@@ -169,40 +169,14 @@ int ebpf_config_find_cgroups(struct ebpf_config *s, const Pb__EbpfCountersConfig
 	return 0;
 }
 
-/* Appends to the lists of the config, which may be empty. */
-static int append_ids(struct ebpf_config *s, const struct subject_ids *ids)
-{
-	size_t n_cgroups = MIN(ids->n_groups, EBPF_CGROUPS_MAX - s->n_cgroups);
-	size_t n_pids = MIN(ids->n_pids, EBPF_PIDS_MAX - s->n_pids);
-	uint64_t *cgroups = realloc(s->cgroups, (s->n_cgroups + n_cgroups) * sizeof(*cgroups) + 1);
-	uint32_t *pids = realloc(s->pids, (s->n_pids + n_pids) * sizeof(*pids) + 1);
-
-	s->cgroups = cgroups ?: s->cgroups;
-	s->pids = pids ?: s->pids;
-	if (!cgroups || !pids)
-		return -ENOMEM;
-	for (size_t i = 0; i < n_cgroups; i++)
-		cgroups[s->n_cgroups++] = ids->groups[i];
-	for (size_t i = 0; i < n_pids; i++)
-		pids[s->n_pids++] = ids->pids[i];
-	return 0;
-}
-
 int ebpf_config_find_subject(struct ebpf_config *s, const Pb__SubjectConfig *c,
-			     const char *sys_root, const char *proc_root,
-			     struct ebpf_errors *errors)
+			     const char *sys_root, struct ebpf_errors *errors)
 {
-	struct subject_ids ids;
 	struct err_text why;
-	int r = subject_find_ids(c, sys_root, proc_root, &ids, &why);
+	int r = subject_find_ids(c, sys_root, &s->subject, &why);
 
-	s->has_cgroups |= ids.is_set;
 	if (r < 0)
 		ebpf_errors_add(errors, "subject_config", "%s", why.text);
-	else
-		r = append_ids(s, &ids);
-	free(ids.groups);
-	free(ids.pids);
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -260,4 +234,5 @@ void ebpf_config_deinit(struct ebpf_config *s)
 	s->pids = NULL;
 	free(s->cgroups);
 	s->cgroups = NULL;
+	subject_ids_deinit(&s->subject);
 }

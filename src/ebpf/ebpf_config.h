@@ -7,6 +7,7 @@
 #include "config/data_source_config.pb-c.h"
 #include "ebpf/engine/errors.h"
 #include "ebpf/engine/family.h"
+#include "subjects/subject.h"
 
 /*
  * The checked config. Requests that cannot be fulfilled are reported as errors.
@@ -40,6 +41,7 @@ struct ebpf_config {
 	bool has_cgroups;
 	uint64_t *cgroups; /* owned; ids */
 	size_t n_cgroups;
+	struct subject_ids subject; /* besides these */
 };
 
 /* families: the table. c may be NULL. Returns 0 or -ENOMEM; call deinit in either case. */
@@ -53,10 +55,8 @@ int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 int ebpf_config_find_cgroups(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 			     const char *sys_root, struct ebpf_errors *errors);
 /*
- * The same for subject_config, whose groups and processes are added to those of the config. If it
- * cannot be fulfilled, no thread is counted. Returns 0 or -ENOMEM.
+ * The same for subject_config. If it cannot be fulfilled, no thread is counted. Returns 0 or -ENOMEM.
  */
 int ebpf_config_find_subject(struct ebpf_config *s, const Pb__SubjectConfig *c,
-			     const char *sys_root, const char *proc_root,
-			     struct ebpf_errors *errors);
+			     const char *sys_root, struct ebpf_errors *errors);
 void ebpf_config_deinit(struct ebpf_config *s);

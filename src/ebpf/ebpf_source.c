@@ -69,6 +69,7 @@ static void load_family(struct ebpf_counters *s, size_t i)
 		.own_pid = (uint32_t)getpid(),
 		.pids = s->settings.pids,
 		.n_pids = s->settings.n_pids,
+		.subject = &s->settings.subject,
 		.has_cgroups = s->settings.has_cgroups,
 		.cgroups = s->settings.cgroups,
 		.n_cgroups = s->settings.n_cgroups,
@@ -222,7 +223,7 @@ static int ebpf_create(struct ds_handle *h, const struct ds_env *env,
 					     env->sys_root, &s->errors);
 	if (r == 0)
 		r = ebpf_config_find_subject(&s->settings, config->subject_config, env->sys_root,
-					     env->proc_root, &s->errors);
+					     &s->errors);
 	if (r == 0)
 		r = polled_source_init(&s->poll, &ebpf_ops, h, env, s->settings.period_ms);
 	if (r == 0)

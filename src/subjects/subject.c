@@ -133,14 +133,36 @@ static const char *show_path(const struct cgroup_row *r)
 	return r->path;
 }
 
+/* How a group will be known that does not exist yet: by its path, or the last part of it. The caller
+ * frees it; NULL without memory. */
+static char *later_unit(const char *name)
+{
+	char *part;
+
+	return asprintf(&part, "%s%s", name, strchr(name, '.') ? "" : ".service") < 0 ? NULL : part;
+}
+
+static char *later_path(const char *name)
+{
+	size_t len;
+	char *path;
+
+	name += strspn(name, "/");
+	len = strlen(name);
+	while (len && name[len - 1] == '/')
+		len--;
+	return asprintf(&path, "/%.*s", (int)len, name) < 0 ? NULL : path;
+}
+
 static const struct noun {
 	const char *what, *field;
 	enum match (*match)(const struct cgroup_row *r, const char *name);
 	const char *(*show)(const struct cgroup_row *r);
-} unit_noun = {"unit", "units", match_unit, show_unit},
-  container_noun = {"container", "containers", match_container, show_container},
-  pod_noun = {"pod", "pods", match_pod, show_pod},
-  path_noun = {"control group", "cgroups", match_path, show_path};
+	char *(*later)(const char *name); /* NULL: by files that come after the group */
+} unit_noun = {"unit", "units", match_unit, show_unit, later_unit},
+  container_noun = {"container", "containers", match_container, show_container, NULL},
+  pod_noun = {"pod", "pods", match_pod, show_pod, NULL},
+  path_noun = {"control group", "cgroups", match_path, show_path, later_path};
 
 /* ---- messages ---- */
 
@@ -241,6 +263,20 @@ static int subject_add(struct subject *s, const struct cgroup_row *row,
 	return 0;
 }
 
+/* Takes the name. */
+static int subject_add_name(struct subject *s, char *name)
+{
+	char **more = name ? realloc(s->names, (s->n_names + 1) * sizeof(*more)) : NULL;
+
+	if (!more) {
+		free(name);
+		return -ENOMEM;
+	}
+	s->names = more;
+	s->names[s->n_names++] = name;
+	return 0;
+}
+
 /* A hierarchy whose groups were read. */
 struct hierarchy {
 	struct cgroup_mount mount;
@@ -270,12 +306,18 @@ static int subject_find_name(struct subject *s, const struct hierarchy *h, size_
 		}
 		if (matches > 1)
 			return refuse_ambiguous(h[i].names, noun, name, best, e);
+		/* A group that is removed and made again has another id. */
+		if (matches && h[i].mount.is_v2 && subject_add_name(s, strdup(found->path)) < 0)
+			return -ENOMEM;
 		if (matches)
 			return subject_add(s, found, &h[i].mount);
 	}
 	if (!may_wait)
 		return refuse_unknown(h[0].names, noun, name, e);
 	s->n_awaited++;
+	if (noun->later)
+		return subject_add_name(s, noun->later(name));
+	s->awaits_files = true;
 	return 0;
 }
 
@@ -356,6 +398,9 @@ void subject_deinit(struct subject *s)
 		free(s->groups[i].folder);
 	}
 	free(s->groups);
+	while (s->n_names)
+		free(s->names[--s->n_names]);
+	free(s->names);
 	*s = (struct subject){0};
 }
 
@@ -513,6 +558,23 @@ static bool is_below(const char *line, const struct subject_group *g)
 	       (!path[len] || path[len] == '/' || path[len] == '\n');
 }
 
+/* Returns true if a line "0::PATH" is of the group with the name, or of one below it. */
+static bool is_below_name(const char *line, const char *name)
+{
+	size_t len = strlen(name), path_len;
+
+	if (strncmp(line, "0::/", 4) != 0)
+		return false;
+	line += 3;
+	path_len = strcspn(line, "\n");
+	for (size_t at = 0; at + len <= path_len; at++)
+		if ((*name == '/' ? at == 0 : at > 0 && line[at - 1] == '/') &&
+		    memcmp(line + at, name, len) == 0 &&
+		    (at + len == path_len || line[at + len] == '/'))
+			return true;
+	return false;
+}
+
 /* A name may have a newline: then the rest of its line is a line of another form. */
 static bool is_in_groups(const struct subject *s, const char *proc_root, int32_t pid)
 {
@@ -527,6 +589,8 @@ static bool is_in_groups(const struct subject *s, const char *proc_root, int32_t
 
 			for (size_t i = 0; i < s->n; i++)
 				found |= is_below(line, &s->groups[i]);
+			for (size_t i = 0; i < s->n_names; i++)
+				found |= is_below_name(line, s->names[i]);
 			line = *end ? end + 1 : end;
 		}
 	strbuf_deinit(&text);
@@ -538,7 +602,7 @@ bool subject_has_process(const struct subject *s, const Pb__SubjectConfig *c, co
 {
 	char comm[SUBJECT_PROGRAM_LEN + 1];
 
-	if (s->n && is_in_groups(s, proc_root, pid))
+	if ((s->n || s->n_names) && is_in_groups(s, proc_root, pid))
 		return true;
 	if (!subject_has_programs(c))
 		return false;
@@ -585,12 +649,10 @@ size_t subject_find_program(const char *proc_root, const char *program, struct p
 	return find.n;
 }
 
-static int copy_group_ids(const struct subject *s, struct subject_ids *to, struct err_text *e)
+/* ---- what BPF programs compare ---- */
+
+static int take_groups(struct subject *s, struct subject_ids *to, struct err_text *e)
 {
-	if (s->n_awaited)
-		return err_set(e, -EOPNOTSUPP,
-			       "subject_config.wait: this data source has to know the groups when "
-			       "it starts");
 	for (size_t i = 0; i < s->n; i++)
 		if (!s->groups[i].is_v2)
 			return err_set(e, -EOPNOTSUPP,
@@ -602,40 +664,79 @@ static int copy_group_ids(const struct subject *s, struct subject_ids *to, struc
 		return err_set(e, -ENOMEM, "no memory");
 	for (size_t i = 0; i < s->n; i++)
 		to->groups[to->n_groups++] = s->groups[i].id;
+	to->names = TAKE_PTR(s->names);
+	to->n_names = s->n_names;
+	s->n_names = 0;
 	return 0;
 }
 
-static int copy_program_pids(const Pb__SubjectConfig *c, const char *proc_root,
-			     struct subject_ids *to, struct err_text *e)
+/* Names longer than that of a thread are cut, as the kernel does. */
+static int copy_programs(const Pb__SubjectConfig *c, struct subject_ids *to, struct err_text *e)
 {
-	_cleanup_(pid_set_clear) struct pid_set pids = {0};
-	char nearest[SUBJECT_PROGRAM_LEN + 1];
-	size_t n = 0;
+	if (c->n_programs > SUBJECT_IDS_PROGRAMS_MAX)
+		return err_set(e, -E2BIG, "more than %d programs", SUBJECT_IDS_PROGRAMS_MAX);
+	for (size_t i = 0; i < c->n_programs; i++) {
+		size_t len = strnlen(c->programs[i], SUBJECT_PROGRAM_LEN);
 
-	for (size_t i = 0; i < c->n_programs; i++)
-		(void)subject_find_program(proc_root, c->programs[i], &pids, nearest);
-	for (int32_t pid = 0; (pid = pid_set_next(&pids, pid));)
-		n++;
-	to->pids = malloc(n * sizeof(*to->pids) + 1);
-	if (!to->pids)
-		return err_set(e, -ENOMEM, "no memory");
-	for (int32_t pid = 0; (pid = pid_set_next(&pids, pid));)
-		to->pids[to->n_pids++] = (uint32_t)pid;
+		if (!len)
+			return err_set(e, -EINVAL, "programs: a name is empty");
+		memcpy(to->programs[to->n_programs++], c->programs[i], len);
+	}
 	return 0;
 }
 
-int subject_find_ids(const Pb__SubjectConfig *c, const char *sys_root, const char *proc_root,
-		     struct subject_ids *ret, struct err_text *e)
+int subject_find_ids(const Pb__SubjectConfig *c, const char *sys_root, struct subject_ids *ret,
+		     struct err_text *e)
 {
 	struct subject found;
 	int r;
 
-	*ret = (struct subject_ids){.is_set = subject_has_groups(c) || subject_has_programs(c)};
+	*ret = (struct subject_ids){.is_set = subject_has_groups(c) || subject_has_programs(c),
+				    .sys_root = sys_root};
 	r = subject_find(c, sys_root, &found, e);
+	if (!r && found.awaits_files)
+		r = err_set(e, -EOPNOTSUPP,
+			    "the names of containers and pods are known after their start: this data "
+			    "source can wait for units and control groups");
 	if (!r && subject_has_groups(c))
-		r = copy_group_ids(&found, ret, e);
+		r = take_groups(&found, ret, e);
 	if (!r && subject_has_programs(c))
-		r = copy_program_pids(c, proc_root, ret, e);
+		r = copy_programs(c, ret, e);
 	subject_deinit(&found);
 	return r;
+}
+
+void subject_ids_deinit(struct subject_ids *ids)
+{
+	free(ids->groups);
+	while (ids->n_names)
+		free(ids->names[--ids->n_names]);
+	free(ids->names);
+	*ids = (struct subject_ids){0};
+}
+
+static bool has_name(const struct subject_ids *ids, const char *path)
+{
+	for (size_t i = 0; i < ids->n_names; i++)
+		if (!strcmp(ids->names[i], ids->names[i][0] == '/' ? path : last_part(path)))
+			return true;
+	return false;
+}
+
+void subject_ids_each_group(const struct subject_ids *ids, void (*fn)(void *ctx, uint64_t id),
+			    void *ctx)
+{
+	struct cgroup_mount mount;
+	struct cgroup_walk *w;
+
+	if (!ids->n_names || !cgroup_mount_find(ids->sys_root, 0, &mount))
+		return;
+	w = malloc(sizeof(*w));
+	if (w && cgroup_walk_begin(w, mount.path) == 0) {
+		while (cgroup_walk_next(w))
+			if (has_name(ids, w->path))
+				fn(ctx, w->id);
+		cgroup_walk_end(w);
+	}
+	free(w);
 }

@@ -32,6 +32,11 @@ struct subject {
 	struct subject_group *groups; /* owned */
 	size_t n;
 	size_t n_awaited; /* names that mean no group yet */
+	bool awaits_files; /* some of them are of containers or pods, whose names come later */
+	/* Owned: by which groups of version 2 are known that are made later, or again: a path, or the
+	 * last part of one, which has no '/'. */
+	char **names;
+	size_t n_names;
 };
 
 /*
@@ -52,24 +57,33 @@ int subject_add_threads(const struct subject *s, struct pid_set *to);
 void subject_add_spawners(const struct subject *s, const Pb__SubjectConfig *c,
 			  const char *proc_root, struct pid_set *to);
 
-/* Returns true if the process is in one of the groups, or its first thread has the name of one of
+/* Returns true if the process is in one of the groups, or in one with a name of theirs, or its first thread has the name of one of
  * the programs, as /proc/PID says. c and s as above; s may be older than the process. */
 bool subject_has_process(const struct subject *s, const Pb__SubjectConfig *c, const char *proc_root,
 			 int32_t pid);
 
-/* What BPF programs compare: ids of groups, and processes. Of programs only the processes that exist
- * now count. */
+#define SUBJECT_IDS_PROGRAMS_MAX 8
+
+/* What BPF programs compare: ids of groups that exist; names of groups that are made later, as in struct
+ * subject; and names of programs with NULs up to the end. */
 struct subject_ids {
 	bool is_set; /* the config names a subject */
+	const char *sys_root; /* borrowed */
 	uint64_t *groups; /* owned */
 	size_t n_groups;
-	uint32_t *pids; /* owned */
-	size_t n_pids;
+	char **names; /* owned, each of them, too */
+	size_t n_names;
+	char programs[SUBJECT_IDS_PROGRAMS_MAX][SUBJECT_PROGRAM_LEN + 1];
+	uint32_t n_programs;
 };
-/* As subject_find(); -EOPNOTSUPP if a group is awaited, or is one of version 1. The caller frees the
- * arrays after success. */
-int subject_find_ids(const Pb__SubjectConfig *c, const char *sys_root, const char *proc_root,
-		     struct subject_ids *ret, struct err_text *e);
+/* As subject_find(); -EOPNOTSUPP if a container or pod is awaited, whose name is known only after its
+ * start, or if a group is one of version 1; -E2BIG above the limits. The caller calls deinit in any case. */
+int subject_find_ids(const Pb__SubjectConfig *c, const char *sys_root, struct subject_ids *ret,
+		     struct err_text *e);
+void subject_ids_deinit(struct subject_ids *ids);
+/* Calls fn with the id of each group of version 2 that has one of the names now. */
+void subject_ids_each_group(const struct subject_ids *ids, void (*fn)(void *ctx, uint64_t id),
+			    void *ctx);
 
 /* Adds the processes whose first thread has this name. Returns how many; 0, and the nearest name of a
  * process if there is one, else "". */

@@ -338,7 +338,7 @@ static int set_subject(Pb__DataSourceConfig *c, const Pb__SubjectConfig *subject
 static bool has_subject(const Pb__DataSourceConfig *c)
 {
 	static const char *const names[] = {"linux.ftrace", "linux.ebpf_counters", "linux.perf",
-					    "linux.waits"};
+					    "linux.waits", "linux.syscalls"};
 
 	for (size_t i = 0; c && c->name && i < ARRAY_SIZE(names); i++)
 		if (strcmp(c->name, names[i]) == 0)

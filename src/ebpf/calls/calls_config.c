@@ -146,7 +146,7 @@ int calls_config_read(const Pb__SyscallsConfig *m, uint32_t consumer, struct cal
 	if (r == 0)
 		r = process_selection_programs("syscalls_config.programs", m->programs,
 					       m->n_programs, c->settings.programs,
-					       CALLS_PROGRAMS_MAX, &c->settings.n_programs, e);
+					       PROGRAM_NAMES_MAX, &c->settings.n_programs, e);
 	return r ? r
 		 : process_selection_pids("syscalls_config.pids", m->pids, m->n_pids, CALLS_PIDS_MAX,
 					  &c->pids, &c->n_pids, e);
@@ -156,4 +156,5 @@ void calls_config_deinit(struct calls_config *c)
 {
 	free(c->pids);
 	c->pids = NULL;
+	subject_ids_deinit(&c->subject);
 }

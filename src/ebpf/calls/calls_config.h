@@ -8,6 +8,7 @@
 #include "base/core/err.h"
 #include "bpf/calls.h"
 #include "config/linux/syscalls_config.pb-c.h"
+#include "subjects/subject.h"
 
 /* The config of linux.syscalls, checked. */
 
@@ -18,6 +19,7 @@ struct calls_config {
 	bool of_user; /* only calls of the user settings.uid */
 	uint32_t *pids; /* owned */
 	size_t n_pids; /* 0: all */
+	struct subject_ids subject; /* owned; set by the caller */
 	struct call_spec specs[CALLS_SPECS];
 };
 

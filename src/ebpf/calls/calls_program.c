@@ -71,7 +71,7 @@ static int fill_maps(const struct ebpf_object *o, const struct calls_config *c)
 static int calls_program_load(struct calls_program *p, const struct calls_config *c,
 			      const struct ebpf_features *f, struct err_text *e)
 {
-	struct ebpf_scope scope = {.own_pid = c->settings.own[0]};
+	struct ebpf_scope scope = {.own_pid = c->settings.own[0], .subject = &c->subject};
 	uint32_t switches = 0;
 	int r;
 

@@ -186,6 +186,9 @@ static int calls_create(struct ds_handle *h, const struct ds_env *env,
 	calls_source_find_rows(s);
 	s->refusal = calls_config_read(config->syscalls_config, ds_consumer_uid(h), &s->config,
 				       &s->refused);
+	if (!s->refusal)
+		s->refusal = subject_find_ids(config->subject_config, env->sys_root,
+					      &s->config.subject, &s->refused);
 	if (s->refusal == -ENOMEM)
 		return s->refusal;
 	own_processes_find(env->proc_root, env->service_pid, s->config.settings.own, CALLS_OWN_MAX);

@@ -13,6 +13,7 @@
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
+#include "bpf/cgroup_name_hash.h"
 #include "bpf/settings.h"
 
 /*
@@ -91,6 +92,10 @@ static const char *libbpf_log_line(const struct libbpf_log *w)
 
 #define PROGRAMS_MAX 64
 
+_Static_assert(sizeof(((struct subject_ids *)0)->programs) ==
+		       sizeof(((struct sonda_settings *)0)->programs),
+	       "names of programs are copied");
+
 struct ebpf_object {
 	const char *name; /* borrowed from the image */
 	struct bpf_object *obj; /* owned */
@@ -99,6 +104,7 @@ struct ebpf_object {
 	unsigned n;
 	bool is_foreign;
 	uint64_t generation;
+	const struct subject_ids *subject; /* borrowed from the load until it is attached */
 	struct sonda_field fields[SONDA_FIELDS];
 };
 
@@ -236,6 +242,35 @@ void ebpf_object_set_constants(struct ebpf_object *o, const char *section, const
 		(void)bpf_map__set_initial_value(m, data, size);
 }
 
+static bool has_groups(const struct ebpf_scope *s)
+{
+	return s->has_cgroups || (s->subject && s->subject->is_set && !s->subject->n_programs);
+}
+
+/* Groups of the subject that are made later, again and again if it is a unit. */
+#define LATER_GROUPS 4096u
+
+static void set_scope_of_groups(struct ebpf_object *o, const struct ebpf_scope *scope)
+{
+	const struct subject_ids *s = scope->subject;
+	size_t n_later = s && s->n_names ? LATER_GROUPS : 0;
+
+	if (n_later) {
+		ebpf_object_resize(o, "sonda_awaited", (uint32_t)s->n_names);
+	} else {
+		ebpf_object_leave_out_program(o, "on_awaited_group");
+		ebpf_object_leave_out_map(o, "sonda_awaited");
+	}
+	if (has_groups(scope)) {
+		size_t n = scope->n_cgroups + (s ? s->n_groups : 0) + n_later;
+
+		ebpf_object_resize(o, "sonda_cgroups", (uint32_t)MAX(n, 1u));
+		return;
+	}
+	ebpf_object_leave_out_map(o, "sonda_cgroups");
+	ebpf_object_leave_out_map(o, "sonda_cgroups_seen");
+}
+
 static void set_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
 {
 	if (scope->n_pids)
@@ -243,12 +278,7 @@ static void set_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
 				   (uint32_t)(scope->n_pids + scope->n_later_pids));
 	else
 		ebpf_object_leave_out_map(o, "sonda_pids");
-	if (scope->has_cgroups) {
-		ebpf_object_resize(o, "sonda_cgroups", (uint32_t)MAX(scope->n_cgroups, 1u));
-		return;
-	}
-	ebpf_object_leave_out_map(o, "sonda_cgroups");
-	ebpf_object_leave_out_map(o, "sonda_cgroups_seen");
+	set_scope_of_groups(o, scope);
 }
 
 static int fill_set_map(const struct ebpf_object *o, const char *map, const void *keys, size_t n,
@@ -263,13 +293,33 @@ static int fill_set_map(const struct ebpf_object *o, const char *map, const void
 	return 0;
 }
 
+static uint64_t hash_of_name(const char *name)
+{
+	uint64_t hash = CGROUP_HASH_BEGIN;
+
+	for (; *name; name++)
+		hash = cgroup_hash_add(hash, (uint8_t)*name);
+	return hash;
+}
+
 static int fill_scope(const struct ebpf_object *o, const struct ebpf_scope *scope)
 {
+	const struct subject_ids *s = scope->subject;
 	int r = fill_set_map(o, "sonda_pids", scope->pids, scope->n_pids, sizeof(*scope->pids));
 
-	return r ? r
-		 : fill_set_map(o, "sonda_cgroups", scope->cgroups, scope->n_cgroups,
-				sizeof(*scope->cgroups));
+	if (r == 0)
+		r = fill_set_map(o, "sonda_cgroups", scope->cgroups, scope->n_cgroups,
+				 sizeof(*scope->cgroups));
+	if (r == 0 && s)
+		r = fill_set_map(o, "sonda_cgroups", s->groups, s->n_groups, sizeof(*s->groups));
+	for (size_t i = 0; r == 0 && s && i < s->n_names; i++) {
+		uint64_t hash = hash_of_name(s->names[i]);
+
+		r = ebpf_object_has_map(o, "sonda_awaited")
+			    ? fill_set_map(o, "sonda_awaited", &hash, 1, sizeof(hash))
+			    : 0;
+	}
+	return r;
 }
 
 const struct bpf_map *ebpf_object_next_map(const struct ebpf_object *o, const struct bpf_map *map)
@@ -289,7 +339,8 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 	struct sonda_settings s = {
 		.own_pid = scope->own_pid,
 		.scope = (scope->n_pids ? SONDA_SCOPE_PIDS : 0) |
-			 (scope->has_cgroups ? SONDA_SCOPE_CGROUPS : 0),
+			 (has_groups(scope) ? SONDA_SCOPE_CGROUPS : 0) |
+			 (scope->subject && scope->subject->n_programs ? SONDA_SCOPE_PROGRAMS : 0),
 		.switches = switches,
 		.outlier_ns = scope->outlier_ns,
 		.outliers_per_second = scope->outliers_per_second,
@@ -298,6 +349,11 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 	int r;
 
 	memcpy(s.fields, o->fields, sizeof(s.fields));
+	o->subject = scope->subject;
+	if (scope->subject) {
+		s.n_programs = scope->subject->n_programs;
+		memcpy(s.programs, scope->subject->programs, sizeof(s.programs));
+	}
 	r = m ? bpf_map__set_initial_value(m, &s, sizeof(s)) : -ENOENT;
 	if (r < 0 && !o->is_foreign)
 		return err_set(e, r, "%s has no settings", o->name);
@@ -316,6 +372,11 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 	return r < 0 ? object_error(o, r, "given its scope", e) : 0;
 }
 
+static void add_awaited_group(void *ctx, uint64_t id)
+{
+	(void)fill_set_map(ctx, "sonda_cgroups", &id, 1, sizeof(id));
+}
+
 int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
 {
 	libbpf_log_begin();
@@ -327,6 +388,9 @@ int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
 		if (!o->links[i])
 			return object_error(o, -errno, "attached", e);
 	}
+	if (o->subject)
+		subject_ids_each_group(o->subject, add_awaited_group, o);
+	o->subject = NULL;
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/core/err.h"
 #include "ebpf/engine/features.h"
+#include "subjects/subject.h"
 
 /*
  * A BPF object (programs and maps), loaded by libbpf: built in, or of a file. The order of calls
@@ -22,13 +23,14 @@ struct btf;
 
 /*
  * The scope: which threads are counted. All threads, or those of the listed processes and control
- * groups.
+ * groups, and of the subject.
  */
 struct ebpf_scope {
 	uint32_t own_pid; /* pid of sonda-probes, which is not counted */
 	const uint32_t *pids; /* process ids; borrowed */
 	size_t n_pids; /* 0: no list */
 	size_t n_later_pids; /* room for processes that the programs add to the list */
+	const struct subject_ids *subject; /* besides these; borrowed, NULL: none */
 	bool has_cgroups;
 	const uint64_t *cgroups; /* ids; borrowed */
 	size_t n_cgroups;
@@ -63,6 +65,7 @@ void ebpf_object_set_constants(struct ebpf_object *o, const char *section, const
  */
 int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *s, uint32_t switches,
 		     struct err_text *e);
+/* The subject of the scope must still be valid: its groups that were made since it was found are added. */
 int ebpf_object_attach(struct ebpf_object *o, struct err_text *e);
 /*
  * Attaches a program of a section "perf_event" to an event of perf_event_open(), until its

@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
+#include "bpf/program_names.h"
 
 /* Which processes a config selects, for programs that compare in the kernel. */
 
-#define PROGRAM_NAME_SIZE 16 /* of a task's comm, with a NUL */
 
 /* Copies the names of programs, at most max, into ret, which is zeroed. field is its name in the config, for
  * errors. Returns 0, or -EINVAL and sets e. */

@@ -107,10 +107,10 @@ static int perf_source_read_config(struct perf_session *s, const struct ds_env *
 	if (r == 0)
 		r = subject_find(s->config->subject_config, env->sys_root, &s->subject,
 				 &s->base.refused);
-	if (r == 0 && s->subject.n_awaited)
-		r = err_set(
-			&s->base.refused, -EOPNOTSUPP,
-			"subject_config.wait: linux.perf has to know the groups when it starts");
+	if (r == 0 && s->subject.awaits_files)
+		r = err_set(&s->base.refused, -EOPNOTSUPP,
+			    "the names of containers and pods are known after their start: linux.perf "
+			    "can wait for units and control groups");
 	if (r < 0)
 		log_warn("linux.perf: %s", s->base.refused.text);
 	return r;

@@ -57,7 +57,7 @@ int waits_config_read(const Pb__WaitsConfig *m, struct waits_config *c, struct e
 	r = read_states(m, c, e);
 	if (r == 0)
 		r = process_selection_programs("waits_config.programs", m->programs, m->n_programs,
-					       c->settings.programs, WAITS_PROGRAMS_MAX,
+					       c->settings.programs, PROGRAM_NAMES_MAX,
 					       &c->settings.n_programs, e);
 	c->follows_children = m->n_pids && m->follow_children;
 	return r ? r
@@ -67,9 +67,7 @@ int waits_config_read(const Pb__WaitsConfig *m, struct waits_config *c, struct e
 
 void waits_config_deinit(struct waits_config *c)
 {
-	free(c->subject.groups);
-	free(c->subject.pids);
-	c->subject = (struct subject_ids){0};
+	subject_ids_deinit(&c->subject);
 	free(c->pids);
 	c->pids = NULL;
 }

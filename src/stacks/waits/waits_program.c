@@ -123,9 +123,7 @@ static int load_variant(struct waits_program *p, const struct load_args *a,
 		.pids = a->config->pids,
 		.n_pids = a->config->n_pids,
 		.n_later_pids = a->config->follows_children ? WAITS_CHILDREN_MAX : 0,
-		.has_cgroups = a->config->subject.is_set,
-		.cgroups = a->config->subject.groups,
-		.n_cgroups = a->config->subject.n_groups,
+		.subject = &a->config->subject,
 	};
 	int r = ebpf_object_open(&variant->image, &p->object, e);
 

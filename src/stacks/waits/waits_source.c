@@ -177,13 +177,8 @@ static int prepare(struct waits_session *s, const struct ds_env *env,
 	int r = waits_config_read(config->waits_config, &s->config, &s->base.refused);
 
 	if (r == 0)
-		r = subject_find_ids(config->subject_config, env->sys_root, env->proc_root,
-				     &s->config.subject, &s->base.refused);
-	if (r == 0 && s->config.subject.n_pids) {
-		free(s->config.pids);
-		s->config.pids = TAKE_PTR(s->config.subject.pids);
-		s->config.n_pids = s->config.subject.n_pids;
-	}
+		r = subject_find_ids(config->subject_config, env->sys_root, &s->config.subject,
+				     &s->base.refused);
 	if (r == 0) {
 		own_processes_find(env->proc_root, env->service_pid, s->own, WAITS_OWN_MAX);
 		r = open_rings(s);

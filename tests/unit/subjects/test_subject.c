@@ -245,6 +245,16 @@ TEST_STATE(processes_of_a_subject, setup, teardown, struct rig *g)
 	assert_true(subject_has_process(&g->s, NULL, g->proc, 10));
 	assert_false(subject_has_process(&g->s, NULL, g->proc, 13));
 	assert_false(subject_has_process(&g->s, NULL, g->proc, 14));
+	/* Awaited: known by the last part of its path. */
+	put_process(g, 15, "late", 1, "/system.slice/zzz.service");
+	put_process(g, 16, "late", 1, "/a/zzz.service/b");
+	put_process(g, 17, "late", 1, "/a/xzzz.service");
+	put_process(g, 18, "late", 1, "/zzz.servicey/zzz");
+	find(g, UNIT, "zzz", true);
+	assert_true(subject_has_process(&g->s, NULL, g->proc, 15));
+	assert_true(subject_has_process(&g->s, NULL, g->proc, 16));
+	assert_false(subject_has_process(&g->s, NULL, g->proc, 17));
+	assert_false(subject_has_process(&g->s, NULL, g->proc, 18));
 	c.n_programs = 1;
 	c.programs = programs;
 	subject_deinit(&g->s);
@@ -259,17 +269,17 @@ TEST_STATE(processes_of_a_subject, setup, teardown, struct rig *g)
 TEST_STATE(ids_for_programs_in_the_kernel, setup, teardown, struct rig *g)
 {
 	Pb__SubjectConfig c = PB__SUBJECT_CONFIG__INIT;
-	char *units[] = {"nginx"}, *late[] = {"zzz"}, *old[] = {"/old"};
+	char *units[] = {"nginx"}, *late[] = {"zzz"}, *old[] = {"/old"}, *paths[] = {"a/b//", "/a/b"},
+	     *long_name[] = {"a_program_with_a_long_name"};
 	struct subject_ids ids;
 	struct stat st;
 
-	assert_int_equal(subject_find_ids(NULL, g->sys, g->proc, &ids, &g->e), 0);
+	assert_int_equal(subject_find_ids(NULL, g->sys, &ids, &g->e), 0);
 	assert_false(ids.is_set);
-	free(ids.groups);
-	free(ids.pids);
+	subject_ids_deinit(&ids);
 	c.n_units = 1;
 	c.units = units;
-	assert_int_equal(subject_find_ids(&c, g->sys, g->proc, &ids, &g->e), 0);
+	assert_int_equal(subject_find_ids(&c, g->sys, &ids, &g->e), 0);
 	assert_true(ids.is_set);
 	assert_int_equal(stat(temp_dir_path((void *const *)&g->root, 0,
 					    "sys/fs/cgroup/unified/system.slice/nginx.service"),
@@ -277,17 +287,38 @@ TEST_STATE(ids_for_programs_in_the_kernel, setup, teardown, struct rig *g)
 			 0);
 	assert_int_equal(ids.n_groups, 1);
 	assert_int_equal(ids.groups[0], st.st_ino);
-	free(ids.groups);
-	free(ids.pids);
+	subject_ids_deinit(&ids);
 	c.units = late;
 	c.wait = true;
-	assert_int_equal(subject_find_ids(&c, g->sys, g->proc, &ids, &g->e), -EOPNOTSUPP);
-	free(ids.groups);
-	free(ids.pids);
+	assert_int_equal(subject_find_ids(&c, g->sys, &ids, &g->e), 0);
+	assert_int_equal(ids.n_groups, 0);
+	assert_int_equal(ids.n_names, 1);
+	assert_string_equal(ids.names[0], "zzz.service");
+	subject_ids_deinit(&ids);
 	c.n_units = 0;
+	c.n_containers = 1;
+	c.containers = late;
+	assert_int_equal(subject_find_ids(&c, g->sys, &ids, &g->e), -EOPNOTSUPP);
+	subject_ids_deinit(&ids);
+	c.n_containers = 0;
+	c.n_cgroups = 2;
+	c.cgroups = paths;
+	assert_int_equal(subject_find_ids(&c, g->sys, &ids, &g->e), 0);
+	assert_string_equal(ids.names[0], "/a/b");
+	assert_string_equal(ids.names[1], "/a/b");
+	subject_ids_deinit(&ids);
+	c.n_cgroups = 0;
+	c.n_programs = 1;
+	c.programs = long_name;
+	assert_int_equal(subject_find_ids(&c, g->sys, &ids, &g->e), 0);
+	assert_string_equal(ids.programs[0], "a_program_with_");
+	subject_ids_deinit(&ids);
+	c.n_programs = 9;
+	assert_int_equal(subject_find_ids(&c, g->sys, &ids, &g->e), -E2BIG);
+	subject_ids_deinit(&ids);
+	c.n_programs = 0;
 	c.n_cgroups = 1;
 	c.cgroups = old;
-	assert_int_equal(subject_find_ids(&c, g->sys, g->proc, &ids, &g->e), -EOPNOTSUPP);
-	free(ids.groups);
-	free(ids.pids);
+	assert_int_equal(subject_find_ids(&c, g->sys, &ids, &g->e), -EOPNOTSUPP);
+	subject_ids_deinit(&ids);
 }

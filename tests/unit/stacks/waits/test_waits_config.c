@@ -83,7 +83,7 @@ TEST(names_of_programs_that_the_kernel_cuts_are_refused)
 	assert_int_equal(read_config(&m, &c, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "sixteen-letters!"));
 	waits_config_deinit(&c);
-	m.n_programs = WAITS_PROGRAMS_MAX + 1;
+	m.n_programs = PROGRAM_NAMES_MAX + 1;
 	assert_int_equal(read_config(&m, &c, &e), -EINVAL);
 	waits_config_deinit(&c);
 }
