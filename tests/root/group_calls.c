@@ -3,12 +3,13 @@
  * usage: group_calls FOLDER N HOW     starts N processes in a control group, one after the other
  *
  * HOW: "clone" puts a process there when it is made (CLONE_INTO_CGROUP), "move" lets it move itself,
- * "stay" leaves it where this one is. Each executes this program again under the name "member", which
+ * "stay" leaves it where this one is, and "pid=PID" does so and gives it that pid. Each executes this program again under the name "member", which
  * makes 100 calls of getppid(2). Prints their pids.
  */
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +35,16 @@ static pid_t start(int folder, const char *how)
 			       .exit_signal = SIGCHLD,
 			       .cgroup = (unsigned long long)folder};
 
+	pid_t pid;
+
 	if (strcmp(how, "clone") == 0)
 		return (pid_t)syscall(SYS_clone3, &c, sizeof(c));
-	return fork();
+	if (sscanf(how, "pid=%d", &pid) != 1)
+		return fork();
+	c.flags = c.cgroup = 0;
+	c.set_tid = (uintptr_t)&pid;
+	c.set_tid_size = 1;
+	return (pid_t)syscall(SYS_clone3, &c, sizeof(c));
 }
 
 static void be_member(int folder, const char *how)

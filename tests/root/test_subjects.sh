@@ -7,6 +7,11 @@
 # sonda record --cgroup, --program and -p NAME: the calls of each process of the subject are in the trace from its first
 # exec on, and those of others are not. Groups that this test makes and removes: some exist before the recording, some are
 # made during it, under names that are awkward, and by CLONE_INTO_CGROUP. Names that are unknown or ambiguous are refused.
+#
+# Hazards of subjects, by number, and the tests of each: 1 to 3 (a life of 20 ms, CLONE_INTO_CGROUP, made again)
+# test_cgroup_members.sh and here; 4 test_subjects_awaited.sh; 5, 6, 8, 10, 15 here; 7 nothing waits for an exec, so there is
+# nothing to test; 11, 13, 14 unit/subjects, 13 also fuzz_runtime_files; 12 unit/subjects for hybrid hosts, none in a
+# namespace of control groups; 16 test_neighbours.sh; 17 unit/ebpf/members. None: 9, COMM beside the field comm of sched_waking.
 . "$(dirname "$0")/lib.sh"
 helpers=$B/tests/root
 needs_built "$helpers/group_calls" "$helpers/trace_lines" "$SONDA"
@@ -79,6 +84,40 @@ record existing --cgroup "/$group"
 cat inside.pids existing.pids >all.pids
 complete existing all.pids >why
 verdict "a group: children, groups made later, CLONE_INTO_CGROUP and moves are complete" $? why existing.log
+
+during() { # four processes at a time start 50 members each
+  local i started=()
+  for i in 1 2 3 4; do
+    members "" 50 clone >many.$i &
+    started+=($!)
+  done
+  wait "${started[@]}"
+  cat many.?
+}
+record many --cgroup "/$group"
+[ "$(wc -l <many.pids)" = 200 ] && awk -v call="1=$GETPPID" 'NR == FNR { of[$1]; next } $8 in of && $2 == "sys_enter" && $9 == call { calls[$8]++ }
+  $8 in of && $2 == "sched_process_exec" { execs[$8]++ }
+  END { for (p in of) if (calls[p] != 100 || execs[p] != 1) { bad = 1; print p ": " calls[p] + 0 " calls, " execs[p] + 0 " execs" } exit bad }' \
+  many.pids many.lines >why && grep -qE '^  lost +nothing' many.log
+verdict "200 processes that start in a short time are complete, and nothing is lost" $? why many.log
+# The stranger's parent is older than the recording: children of this shell are recorded.
+mkfifo stranger
+sh -c "read -r pid <stranger; '$helpers/group_calls' '$CG' 1 pid=\$pid" >again.pid 2>again.err &
+PIDS+=($!)
+stranger=$!
+during() {
+  members "" 1 clone | tee one.pid
+  sleep 1 # the kernel takes the pid off its list when it frees the thread; it gives a pid again much later
+  cat one.pid >stranger
+  wait $stranger
+}
+record reused --cgroup "/$group"
+if [ -s again.pid ] && cmp -s one.pid again.pid; then
+  complete reused one.pid >why
+  verdict "a stranger that gets the pid of a member that has ended is not recorded" $? why reused.log
+else
+  skip "a stranger that gets the pid of a member that has ended is not recorded" "$(tail -n 1 again.err)"
+fi
 
 # ---- awaited: the group is made during the recording
 

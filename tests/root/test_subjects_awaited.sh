@@ -7,6 +7,7 @@
 #
 # sonda record --await with data sources other than linux.ftrace: BPF programs know a control group by its name when it is
 # made, and a program by the name of its process, so all calls from the first exec on are there, and none of others.
+# Hazard 4 of subjects: a thread that is moved out and back, and threads of one process in two groups.
 . "$(dirname "$0")/lib.sh"
 helpers=$B/tests/root
 needs_built "$helpers/group_calls" "$SONDA"
@@ -82,6 +83,46 @@ during() {
 record program --await --program a_program_with_a_long_name --strace=getppid
 [ "$(ask program "select count(*) from slice where name = 'sys_getppid'")" = 500 ]
 verdict "and so is a program, by the first 15 characters of its name" $? program.log
+
+# ---- threads of one process in several groups
+
+mkdir -p "$CG/$group-threads/one" "$CG/$group-threads/two"
+cat >threads.py <<'END'
+import os, sys, threading
+def enter(group):
+    with open(f'{sys.argv[1]}/{group}/cgroup.threads', 'w') as f:
+        f.write(str(threading.get_native_id()))
+def calls(n):
+    for _ in range(n):
+        os.getppid()
+def moves():
+    for group, n in ('one', 100), ('two', 50), ('one', 30):
+        enter(group)
+        calls(n)
+def stays():
+    enter('two')
+    calls(70)
+with open(f'{sys.argv[1]}/cgroup.procs', 'w') as f:
+    f.write('0')
+for run in moves, stays:
+    t = threading.Thread(target=run)
+    t.start()
+    t.join()
+    print(t.native_id)
+END
+during() { python3 -SE threads.py "$CG/$group-threads"; }
+if ! { echo threaded >"$CG/$group-threads/one/cgroup.type" && echo threaded >"$CG/$group-threads/two/cgroup.type"; } 2>/dev/null; then
+  skip "a thread counts while it is in the group" "groups cannot have threads of one process here"
+else
+  record threads --cgroup "/$group-threads/one" --strace=getppid containers
+  read -r moved <threads.pids
+  [ "$(ask threads "select thread.tid, count(*) from slice s join thread_track t on t.id = s.track_id join thread using (utid)
+    where s.name = 'sys_getppid' group by 1")" = "$moved,130" ]
+  verdict "a thread that is moved out and back counts while it is in the group, another thread of its process does not" $? threads.log threads.pids
+  [ "$(ask threads "select replace(group_concat(replace(path, '/$group-threads/', '')), ',', ' ') from (select path from thread_cgroup c
+    join thread using (utid) join cgroup g on g.id = c.cgroup_id where tid = $moved and path glob '*/*/*' order by c.ts)")" = "one two one" ]
+  verdict "and the trace has its groups in the order of time" $? threads.log threads.pids
+fi
 
 # ---- linux.ebpf_counters
 
