@@ -239,7 +239,8 @@ int journald_reader_next(struct journald_reader *r, uint64_t *ret_time_us)
 	return JOURNALD_LINE;
 }
 
-int journald_reader_encode(struct journald_reader *r, struct pb_enc *e)
+int journald_reader_encode(struct journald_reader *r, struct pb_enc *e,
+			   void (*on_field)(void *ctx, const void *data, size_t len), void *ctx)
 {
 	struct journald_entry entry = {0};
 	const void *data;
@@ -252,6 +253,8 @@ int journald_reader_encode(struct journald_reader *r, struct pb_enc *e)
 		if (res <= 0)
 			return res;
 		journald_entry_add(&entry, e, data, len);
+		if (on_field)
+			on_field(ctx, data, len);
 	}
 	return 0;
 }

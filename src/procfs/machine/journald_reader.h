@@ -118,7 +118,9 @@ enum journald_read {
  */
 int journald_reader_next(struct journald_reader *r, uint64_t *ret_time_us);
 /*
- * Writes the fields of the current entry into a SystemdJournaldEvent. Returns 0, or -errno if some
- * are missing.
+ * Writes the fields of the current entry into a SystemdJournaldEvent, and passes each to on_field (may
+ * be NULL), with its untrusted bytes "NAME=value" borrowed during the call. Returns 0, or -errno if
+ * some are missing.
  */
-int journald_reader_encode(struct journald_reader *r, struct pb_enc *e);
+int journald_reader_encode(struct journald_reader *r, struct pb_enc *e,
+			   void (*on_field)(void *ctx, const void *data, size_t len), void *ctx);

@@ -17,6 +17,7 @@
 #include "common/builtin_clock.pb-c.h"
 #include "gen/fields.h"
 #include "procfs/machine/journald_reader.h"
+#include "procfs/machine/journald_triggers.h"
 
 /*
  * The descriptor of the journal becomes readable when entries were added. They are read in time
@@ -42,6 +43,7 @@ struct journald_source {
 	struct journald_library lib;
 	struct journald_reader reader;
 	Pb__SystemdJournaldConfig *config; /* owned; NULL: none */
+	struct journald_triggers *triggers; /* owned; NULL: none */
 	uint64_t second_ends_ns;
 	uint32_t this_second; /* entries recorded in this second */
 	uint64_t total; /* entries that were read; of these: */
@@ -70,6 +72,23 @@ static bool admit_line(struct journald_source *ds)
 	return ds->this_second++ < LINES_PER_S;
 }
 
+static void journald_source_on_field(void *ctx, const void *data, size_t len)
+{
+	journald_triggers_add_field(ctx, data, len);
+}
+
+/* Activates the triggers that the entry fires. */
+static void journald_source_fire(struct journald_source *ds)
+{
+	const char *const *names;
+	size_t n = journald_triggers_end_entry(ds->triggers, clock_mono_ns(), &names);
+
+	for (size_t i = 0; i < n; i++)
+		log_info("linux.systemd_journald: an entry activates the trigger '%s'", names[i]);
+	if (n)
+		ds_activate_triggers(ds->h, names, n);
+}
+
 static void write_line(struct journald_source *ds, uint64_t time_us)
 {
 	struct pb_enc *e = writer_begin(ds->writer);
@@ -78,10 +97,13 @@ static void write_line(struct journald_source *ds, uint64_t time_us)
 	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID,
 		   PB__BUILTIN_CLOCK__BUILTIN_CLOCK_MONOTONIC);
 	pb_enc_open(e, PB_TRACE_PACKET_JOURNALD_EVENT);
-	if (journald_reader_encode(&ds->reader, e) < 0)
+	if (journald_reader_encode(&ds->reader, e, ds->triggers ? journald_source_on_field : NULL,
+				   ds->triggers) < 0)
 		ds->failed++;
 	pb_enc_close(e);
 	writer_end(ds->writer);
+	if (ds->triggers)
+		journald_source_fire(ds);
 }
 
 static void journald_source_write_or_drop(struct journald_source *ds, uint64_t time_us)
@@ -255,6 +277,7 @@ static void journald_destroy(void *instance)
 	event_freep(&ds->next_slice);
 	journald_reader_close(&ds->reader);
 	journald_library_close(&ds->lib);
+	journald_triggers_free(ds->triggers);
 	if (ds->config)
 		pb__systemd_journald_config__free_unpacked(ds->config, NULL);
 	writer_free(ds->writer);
@@ -278,6 +301,19 @@ static int copy_config(struct journald_source *ds, const Pb__SystemdJournaldConf
 	return ds->config ? 0 : -ENOMEM;
 }
 
+static int journald_create_triggers(struct journald_source *ds)
+{
+	_cleanup_(strbuf_deinit) struct strbuf errors = {0};
+	int r;
+
+	if (!ds->config || !ds->config->n_triggers)
+		return 0;
+	r = journald_triggers_new(ds->config, &errors, &ds->triggers);
+	if (errors.s)
+		log_warn("linux.systemd_journald: %s", errors.s);
+	return r;
+}
+
 static int journald_create(struct ds_handle *h, const struct ds_env *env,
 			   const Pb__DataSourceConfig *config, void **ret_instance)
 {
@@ -289,6 +325,8 @@ static int journald_create(struct ds_handle *h, const struct ds_env *env,
 	ds->h = h;
 	ds->loop = env->loop;
 	r = copy_config(ds, config->journald_config);
+	if (r == 0)
+		r = journald_create_triggers(ds);
 	if (r < 0)
 		return r;
 	ds->look = evtimer_new(env->loop, on_refresh_timer, ds);

@@ -128,7 +128,7 @@ static struct pb_field encode(struct journal_line line, int want)
 	line.us = journal.n + 5;
 	journal_add(line);
 	assert_int_equal(next(), line.us);
-	assert_int_equal(journald_reader_encode(&reader, &mem.enc), want);
+	assert_int_equal(journald_reader_encode(&reader, &mem.enc, NULL, NULL), want);
 	return (struct pb_field){.data = mem.buf, .len = pb_mem_len(&mem)};
 }
 
