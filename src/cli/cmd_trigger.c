@@ -5,14 +5,19 @@
 
 #include "base/event_loop/sock.h"
 #include "base/system/log.h"
+#include "cli/recorder/recorder_dir.h"
+#include "cli/recorder/recorder_state.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace/activate_triggers.h"
 #include "cli/trace/service_help.h"
 
 static const char usage[] =
-	"usage: sonda trigger [--socket ADDRESS] NAME...\n\n"
+	"usage: sonda trigger [OPTION]... NAME...\n\n"
 	"Activates triggers. Each tracing session whose trigger_config contains one of the names\n"
-	"starts, stops or is cloned. The service does not report whether a session matched.\n\n"
+	"starts, stops or is cloned. The service does not report whether a session matched. A "
+	"running\n"
+	"recorder gets the names, too, if this user may: recorder, and those of its --on.\n\n"
+	"      --dir DIR          only the recorder with this folder\n"
 	"      --socket ADDRESS   address of the service's producer socket\n"
 	"  -h, --help         print this help\n";
 
@@ -26,18 +31,37 @@ static void trigger_explain(const char *address, int error, struct err_text *e)
 		service_explain(address, error, e);
 }
 
+/* Sends the names to the service of a recorder. Returns 0 or -errno; -ENOENT: none runs. */
+static int trigger_recorder(const char *dir, const struct verb_options *o)
+{
+	struct recorder_state state;
+	int r = recorder_dir_is_locked(dir) ? recorder_state_read(dir, &state) : -ENOENT;
+
+	if (r < 0)
+		return r;
+	return state.producer[0] ? activate_triggers(state.producer, o->words, o->n_words)
+				 : -ENOENT;
+}
+
 int cmd_trigger(int argc, char **argv)
 {
 	const char *address;
 	struct verb_options o;
 	struct err_text e;
-	int code = verb_options_parse(argc, argv, "s", 1, SIZE_MAX, usage, &o), r;
+	int code = verb_options_parse(argc, argv, "sd", 1, SIZE_MAX, usage, &o), r,
+	    recorder = -ENOENT;
 
 	if (code >= 0)
 		return code;
 	address = o.socket ? o.socket : sock_default_producer();
-	r = activate_triggers(address, o.words, o.n_words);
-	if (r == 0)
+	if (!o.socket)
+		recorder = trigger_recorder(o.dir ? o.dir : RECORDER_DEFAULT_DIR, &o);
+	if (o.dir && recorder < 0) {
+		log_error("no recorder runs with the folder %s", o.dir);
+		return EXIT_FAILED;
+	}
+	r = o.dir ? 0 : activate_triggers(address, o.words, o.n_words);
+	if (r == 0 || recorder == 0)
 		return EXIT_GOOD;
 	trigger_explain(address, r, &e);
 	service_explain_no_sessions(address, r, &e, "no session waits for the trigger '%.80s'",

@@ -16,7 +16,7 @@ status() { "$SONDA" recorder status --dir "$ring" "$@"; }
 key() { status --json | sed -E "s/.*\"$1\":\"?([^,\"}]*).*/\1/"; }
 details() { cat "$TMP/run.log" "$ring/state"; }
 
-run sched_switch sched_process_exit minimal
+run --pause 60s --on trigger:mine sched_switch sched_process_exit minimal
 verdict "it says when it records" $? "$TMP/run.log"
 [ "$(key state)" = recording ] && [ "$(key pid)" = "${PIDS[0]}" ] && status | grep -q '^records   sched_switch sched_process_exit minimal$'
 verdict "status: it records, what, and as which process" $? <(status)
@@ -36,6 +36,18 @@ verdict "a snapshot has what happened just now" $? "$TMP/summary"
 verdict "it has lost nothing" $? <("$SONDA" info "$TMP/a.pftrace" 2>&1)
 [ "$(key state)" = recording ]
 verdict "the recording goes on" $?
+
+"$SONDA" trigger --dir "$ring" other && began=$(date +%s%N) && "$SONDA" trigger --dir "$ring" mine
+saved() { compgen -G "$ring/snapshots/*-mine.pftrace.json"; }
+wait_for saved && [ $(($(date +%s%N) - began)) -lt 2000000000 ]
+verdict "sonda trigger: a snapshot within 2 s" $? <(ls -l --full-time "$ring/snapshots"; date)
+grep -q '"trigger":"mine","reason":"trigger:mine of sonda","time":"20' "$ring"/snapshots/*.json &&
+  "$SONDA" sql "$(echo "$ring"/snapshots/*.pftrace)" "select name from thread where name = 'recorded-now'" --csv | grep -q recorded-now
+verdict "it has its reason, and what was before it" $? <(cat "$ring"/snapshots/*.json)
+"$SONDA" trigger --dir "$ring" mine
+skipped() { [ "$(key triggers_skipped)" = 1 ] && [ "$(key snapshots)" = 1 ]; }
+wait_for skipped
+verdict "a second one within the pause is skipped, and counted" $? <(status)
 n=$(parts | wc -l)
 
 # Its daemons die with it, and the service ends the part.

@@ -98,6 +98,11 @@ static void status_put_text(const struct recorder_status *s, struct strbuf *b)
 	strbuf_printf(b, "folder    %s\n", s->dir);
 	if (state->restarts)
 		strbuf_printf(b, "restarts  %" PRIu64 "\n", state->restarts);
+	if (state->snapshots || state->snapshots_failed || state->snapshots_skipped)
+		strbuf_printf(b,
+			      "triggers  %" PRIu64 " snapshots saved in snapshots/, %" PRIu64
+			      " failed, %" PRIu64 " triggers skipped\n",
+			      state->snapshots, state->snapshots_failed, state->snapshots_skipped);
 	strbuf_puts(b, "next      sonda snapshot --last 5m recorder\n");
 }
 
@@ -116,9 +121,11 @@ static void status_put_json(const struct recorder_status *s, struct strbuf *b)
 	strbuf_printf(b,
 		      ",\"pid\":%u,\"since_s\":%" PRIu64 ",\"parts\":%zu,\"bytes\":%" PRIu64
 		      ",\"max_bytes\":%" PRIu64 ",\"age_s\":%" PRIu64 ",\"keep_s\":%" PRIu64
-		      ",\"restarts\":%" PRIu64 "}\n",
+		      ",\"restarts\":%" PRIu64 ",\"snapshots\":%" PRIu64
+		      ",\"snapshots_failed\":%" PRIu64 ",\"triggers_skipped\":%" PRIu64 "}\n",
 		      state->pid, state->since_s, s->parts.n, s->parts.bytes, state->max_bytes,
-		      status_age_s(s), state->keep_s, state->restarts);
+		      status_age_s(s), state->keep_s, state->restarts, state->snapshots,
+		      state->snapshots_failed, state->snapshots_skipped);
 }
 
 /* Exits with EXIT_FAILED if it does not record. */

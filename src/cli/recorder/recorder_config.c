@@ -93,6 +93,8 @@ static int build_from_words(const struct recorder_options *o, const struct recor
 	if (r == 0)
 		r = refuse_if_nothing_exists(*config, &events, e);
 	if (r == 0)
+		r = recorder_triggers_put(&o->triggers, *config, e);
+	if (r == 0)
 		r = recorder_config_set_parts(o, *config);
 	event_requests_deinit(&idle);
 	tracefs_events_deinit(&events);

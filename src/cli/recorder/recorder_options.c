@@ -33,6 +33,12 @@ const char recorder_usage[] =
 	"      --size SIZE    bound of the ring on disk (default: 2gb)\n"
 	"      --part TIME    length of a part (default: keep/60, from 10s to 1m)\n"
 	"      --dir DIR      folder of the ring (default: /var/lib/sonda/recorder)\n"
+	"      --on WHAT      save a snapshot at: trigger:NAME, 'counter:NAME>VALUE', "
+	"unit-failed[:UNIT],\n"
+	"                     journal:EXPRESSION (also SIGUSR1, and sonda trigger recorder)\n"
+	"      --before TIME  how much of the ring it has (default: 5m)\n"
+	"      --pause TIME   at most one of a trigger in this time (default: 1m)\n"
+	"      --snapshots N  keep at most N of them (default: 20)\n"
 	"      --args FILE    run: read options and words from FILE, one a line\n"
 	"      --remove       disable: remove the ring, too\n"
 	"      --json         status: as JSON\n"
@@ -44,6 +50,10 @@ static const struct option long_options[] = {
 	{"size", required_argument, NULL, 's'},
 	{"part", required_argument, NULL, 'p'},
 	{"dir", required_argument, NULL, 'd'},
+	{"on", required_argument, NULL, 'o'},
+	{"before", required_argument, NULL, 'b'},
+	{"pause", required_argument, NULL, 'w'},
+	{"snapshots", required_argument, NULL, 'n'},
 	{"args", required_argument, NULL, 'a'},
 	{"remove", no_argument, NULL, 'r'},
 	{"json", no_argument, NULL, 'j'},
@@ -80,6 +90,14 @@ static int recorder_take_option(void *ctx, int option, struct err_text *e)
 		if (*optarg != '/')
 			return err_set(e, -EINVAL, "--dir %.80s: not an absolute path", optarg);
 		return 0;
+	case 'o':
+		return recorder_triggers_add(&o->triggers, optarg, e);
+	case 'b':
+		return option_parse_duration("--before", optarg, &o->before_ms, e);
+	case 'w':
+		return option_parse_duration("--pause", optarg, &o->pause_ms, e);
+	case 'n':
+		return option_parse_number("--snapshots", optarg, &o->max_snapshots, e);
 	case 'a':
 		p->args_file = optarg;
 		return 0;
@@ -104,6 +122,11 @@ static int recorder_check_options(struct recorder_options *o, struct err_text *e
 		if (o->words[i][0] == '-' || strchr(o->words[i], '\n'))
 			return err_set(e, -EINVAL, "'%.80s' is not a word of sonda record",
 				       o->words[i]);
+	for (size_t i = 0; i < o->triggers.n; i++)
+		if (strchr(o->triggers.of[i].spec, '\n'))
+			return err_set(e, -EINVAL, "--on: a line break");
+	if (o->triggers.n && !records)
+		return err_set(e, -EINVAL, "--on is an option of enable and run");
 	if (o->remove && o->action != RECORDER_DISABLE)
 		return err_set(e, -EINVAL, "--remove is an option of disable");
 	if (o->json && o->action != RECORDER_STATUS)
@@ -195,6 +218,9 @@ int recorder_options_parse(int argc, char **argv, struct recorder_options *ret, 
 		.dir = RECORDER_DEFAULT_DIR,
 		.keep_ms = RECORDER_DEFAULT_KEEP_MS,
 		.max_bytes = RECORDER_DEFAULT_BYTES,
+		.before_ms = RECORDER_DEFAULT_BEFORE_MS,
+		.pause_ms = RECORDER_DEFAULT_PAUSE_MS,
+		.max_snapshots = RECORDER_DEFAULT_SNAPSHOTS,
 	};
 	struct recorder_parse p = {.o = &o};
 	int r = recorder_parse_arguments(&p, argc, argv, e);

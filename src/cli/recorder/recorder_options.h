@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
+#include "cli/recorder/recorder_triggers.h"
 #include "config/trace_config.pb-c.h"
 
 /*
@@ -16,6 +17,9 @@
 #define RECORDER_DEFAULT_WORD "recorder" /* the preset */
 #define RECORDER_DEFAULT_KEEP_MS (3600u * 1000)
 #define RECORDER_DEFAULT_BYTES (2ull << 30)
+#define RECORDER_DEFAULT_BEFORE_MS (300u * 1000)
+#define RECORDER_DEFAULT_PAUSE_MS (60u * 1000)
+#define RECORDER_DEFAULT_SNAPSHOTS 20
 #define RECORDER_MIN_BYTES (16ull << 20)
 #define RECORDER_SESSION_NAME "recorder" /* unique_session_name */
 
@@ -28,6 +32,10 @@ struct recorder_options {
 	uint64_t max_bytes; /* of the ring */
 	uint32_t keep_ms; /* age of the oldest part */
 	uint32_t part_ms; /* length of a part */
+	struct recorder_triggers triggers; /* --on */
+	uint32_t before_ms; /* of the ring, in the snapshot of a trigger */
+	uint32_t pause_ms; /* between two of the same trigger */
+	uint32_t max_snapshots;
 	bool remove; /* disable: the ring, too */
 	bool json;
 	char **words; /* borrowed from argv; n_words 0: the default */

@@ -11,6 +11,9 @@
  * sondad writes the parts of a session and removes the oldest of them (TraceConfig.rotate): it is at hand
  * however fast they grow. Every TICK_MS this process removes those of earlier sessions, by the size of
  * the whole ring, and those that are too old, and looks at the free space.
+ *
+ * A second session, without data sources, waits for triggers (CLONE_SNAPSHOT). At each of them another
+ * process saves a snapshot (recorder_saver.h).
  */
 
 #include "cli/recorder/recorder_run.h"
@@ -37,6 +40,7 @@
 #include "cli/record/private_daemons.h"
 #include "cli/record/record_session.h"
 #include "cli/recorder/recorder_dir.h"
+#include "cli/recorder/recorder_saver.h"
 #include "cli/recorder/recorder_state.h"
 #include "cli/report/config_sources.h"
 #include "cli/terminal/signals.h"
@@ -46,6 +50,8 @@
 #define FULL_PAUSE_MS 10000 /* between two looks at a file system that was full */
 #define FIRST_PAUSE_MS 1000 /* after a failure; doubled by each further one */
 #define LAST_PAUSE_MS 60000
+#define START_PATIENCE_MS 30000 /* then data sources that have not started are not waited for */
+#define LISTEN_AGAIN_MS 1000 /* after the session that waits for triggers has ended */
 #define IS_FULL "the file system is nearly full"
 #define GOOD_AFTER_MS 60000 /* of recording, failures count from the first again */
 
@@ -55,10 +61,11 @@ struct recorder {
 	const struct recorder_options *o; /* borrowed */
 	struct event_base *loop; /* owned, as all that follows */
 	struct termination_signals *signals;
-	struct event *tick, *pause;
+	struct event *tick, *pause, *listen, *user_signal;
 	struct private_daemons *daemons;
-	struct record_session *session;
-	Pb__TraceConfig *config;
+	struct record_session *session, *listener;
+	Pb__TraceConfig *config, *awaited; /* of both */
+	struct recorder_saver *saver;
 	struct notify notify;
 	int lock;
 	enum recorder_phase phase;
@@ -71,6 +78,14 @@ struct recorder {
 
 /* ---- what it says of itself ---- */
 
+static void recorder_write_state(const struct recorder *r)
+{
+	int error = recorder_state_write(r->o->dir, &r->state);
+
+	if (error < 0 && error != -ENOSPC)
+		log_warn("cannot write %s/state: %s", r->o->dir, strerror(-error));
+}
+
 static void recorder_enter(struct recorder *r, enum recorder_phase phase, const char *why)
 {
 	static const char *const words[] = {
@@ -79,16 +94,13 @@ static void recorder_enter(struct recorder *r, enum recorder_phase phase, const 
 		[PHASE_WAITING] = "waiting",
 		[PHASE_ENDING] = "ended",
 	};
-	int error;
 
 	r->phase = phase;
 	r->phase_began_ns = clock_mono_ns();
 	snprintf(r->state.what, sizeof(r->state.what), "%s", words[phase]);
 	snprintf(r->state.why, sizeof(r->state.why), "%s", why);
 	r->state.since_s = (uint64_t)time(NULL);
-	error = recorder_state_write(r->o->dir, &r->state);
-	if (error < 0 && error != -ENOSPC)
-		log_warn("cannot write %s/state: %s", r->o->dir, strerror(-error));
+	recorder_write_state(r);
 }
 
 /* It is ready when it records, and also when it waits: systemd need not try again by itself. */
@@ -171,6 +183,47 @@ static void recorder_on_failure(struct recorder *r, const char *why)
 	recorder_wait(r, r->pause_ms, why);
 }
 
+/* ---- triggers ---- */
+
+static void recorder_on_saved(void *ctx)
+{
+	struct recorder *r = ctx;
+	struct recorder_saver_counts counts = recorder_saver_counts(r->saver);
+
+	r->state.snapshots = counts.saved;
+	r->state.snapshots_failed = counts.failed;
+	r->state.snapshots_skipped = counts.skipped;
+	recorder_write_state(r);
+}
+
+static void recorder_on_trigger(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit)
+{
+	struct recorder *r = ctx;
+	const char *name = hit->trigger_name ? hit->trigger_name : "";
+	const char *spec = recorder_triggers_spec(&r->o->triggers, name);
+	char reason[256];
+
+	snprintf(reason, sizeof(reason), "%s of %.100s", spec ? spec : "sonda trigger",
+		 hit->producer_name ? hit->producer_name : "a producer");
+	recorder_saver_take(r->saver, name, reason);
+}
+
+static void recorder_on_user_signal(evutil_socket_t fd, short what, void *ctx)
+{
+	recorder_saver_take(((struct recorder *)ctx)->saver, "signal", "SIGUSR1");
+}
+
+static void recorder_on_listener_end(void *ctx, int error, const char *why)
+{
+	struct recorder *r = ctx;
+
+	if (r->phase != PHASE_STARTING && r->phase != PHASE_RECORDING)
+		return;
+	event_timer_ms(r->listen, LISTEN_AGAIN_MS);
+	if (error)
+		log_warn("triggers save nothing for the moment: %s", why);
+}
+
 /* ---- a session ---- */
 
 static void recorder_on_state(void *ctx, bool at_end, const Pb__TracingServiceState *state)
@@ -178,16 +231,6 @@ static void recorder_on_state(void *ctx, bool at_end, const Pb__TracingServiceSt
 	(void)ctx;
 	(void)at_end;
 	(void)state;
-}
-
-static void recorder_on_started(void *ctx)
-{
-	struct recorder *r = ctx;
-
-	log_info("recording %s into %s", r->state.words, r->o->dir);
-	recorder_enter(r, PHASE_RECORDING, "");
-	recorder_report_ready(r);
-	event_timer_ms(r->tick, TICK_MS);
 }
 
 static void recorder_on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
@@ -205,6 +248,42 @@ static int recorder_on_packet(void *ctx, const uint8_t *data, size_t len)
 	return 0;
 }
 
+static const struct record_session_ops listener_ops = {
+	.on_state = recorder_on_state,
+	.on_clone_trigger = recorder_on_trigger,
+	.on_stats = recorder_on_stats,
+	.on_packet = recorder_on_packet,
+	.on_end = recorder_on_listener_end,
+};
+
+/* Begins to wait for triggers. */
+static void recorder_listen(evutil_socket_t fd, short what, void *ctx)
+{
+	struct recorder *r = ctx;
+	struct err_text e;
+
+	record_session_free(TAKE_PTR(r->listener));
+	if (record_session_start(r->loop, r->state.consumer, r->awaited, &listener_ops, r, &e,
+				 &r->listener))
+		recorder_on_listener_end(r, -EIO, e.text);
+}
+
+/* The session exists. The tick follows when its data sources have started, or late. */
+static void recorder_on_recording(void *ctx)
+{
+	event_timer_ms(((struct recorder *)ctx)->tick, START_PATIENCE_MS);
+}
+
+static void recorder_on_started(void *ctx)
+{
+	struct recorder *r = ctx;
+
+	log_info("recording %s into %s", r->state.words, r->o->dir);
+	recorder_enter(r, PHASE_RECORDING, "");
+	recorder_report_ready(r);
+	event_timer_ms(r->tick, TICK_MS);
+}
+
 static void recorder_on_end(void *ctx, int error, const char *why)
 {
 	struct recorder *r = ctx;
@@ -216,6 +295,7 @@ static void recorder_on_end(void *ctx, int error, const char *why)
 
 static const struct record_session_ops session_ops = {
 	.on_state = recorder_on_state,
+	.on_recording = recorder_on_recording,
 	.on_started = recorder_on_started,
 	.on_stats = recorder_on_stats,
 	.on_packet = recorder_on_packet,
@@ -234,6 +314,8 @@ static void recorder_on_daemons_ready(void *ctx)
 	if (record_session_start(r->loop, r->state.consumer, r->config, &session_ops, r, &e,
 				 &r->session))
 		recorder_on_failure(r, e.text);
+	else
+		recorder_listen(-1, 0, r);
 }
 
 static void recorder_on_daemons_failed(void *ctx, const char *why)
@@ -268,6 +350,8 @@ static const struct private_daemons_ops daemon_ops = {
 
 static void recorder_end_session(struct recorder *r)
 {
+	event_del(r->listen);
+	record_session_free(TAKE_PTR(r->listener));
 	record_session_free(TAKE_PTR(r->session));
 	private_daemons_free(TAKE_PTR(r->daemons));
 	r->state.consumer[0] = r->state.producer[0] = r->cause.text[0] = '\0';
@@ -315,6 +399,10 @@ static void recorder_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct recorder *r = ctx;
 
+	if (r->phase == PHASE_STARTING) {
+		log_warn("some data sources have not started");
+		recorder_on_started(r);
+	}
 	recorder_prune(r);
 	event_timer_ms(r->tick, TICK_MS);
 	if (r->phase != PHASE_RECORDING || recorder_room(r) > 0)
@@ -340,6 +428,34 @@ static void recorder_on_signal(void *ctx, int number, bool by_terminal)
 	record_session_stop(r->session);
 }
 
+static int recorder_make_events(struct recorder *r)
+{
+	const struct recorder_saver_setup saver = {
+		.loop = r->loop = event_base_new(),
+		.dir = r->o->dir,
+		.last_s = r->o->before_ms / 1000,
+		.pause_ms = r->o->pause_ms,
+		.max_files = r->o->max_snapshots,
+		.max_bytes = r->o->max_bytes,
+		.on_done = recorder_on_saved,
+		.ctx = r,
+	};
+
+	if (!r->loop)
+		return -ENOMEM;
+	r->tick = evtimer_new(r->loop, recorder_on_tick, r);
+	r->pause = evtimer_new(r->loop, recorder_on_pause_over, r);
+	r->listen = evtimer_new(r->loop, recorder_listen, r);
+	r->user_signal = evsignal_new(r->loop, SIGUSR1, recorder_on_user_signal, r);
+	r->saver = recorder_saver_new(&saver);
+	r->awaited = recorder_triggers_config(&r->o->triggers);
+	if (!r->tick || !r->pause || !r->listen || !r->user_signal || !r->saver || !r->awaited ||
+	    event_add(r->user_signal, NULL))
+		return -ENOMEM;
+	return termination_signals_watch(r->loop, END_SIGNALS_SAME_MS, recorder_on_signal, r,
+					 &r->signals);
+}
+
 static int recorder_prepare(struct recorder *r, struct err_text *e)
 {
 	int error = recorder_config_build(r->o, &r->config, e);
@@ -348,34 +464,31 @@ static int recorder_prepare(struct recorder *r, struct err_text *e)
 		error = recorder_dir_lock(r->o->dir, &r->lock, e);
 	if (error == 0)
 		error = doctor_check_before_start(config_requests_ftrace_only(r->config), e);
-	if (error < 0)
-		return error;
-	r->loop = event_base_new();
-	r->tick = r->loop ? evtimer_new(r->loop, recorder_on_tick, r) : NULL;
-	r->pause = r->loop ? evtimer_new(r->loop, recorder_on_pause_over, r) : NULL;
-	if (!r->tick || !r->pause ||
-	    termination_signals_watch(r->loop, END_SIGNALS_SAME_MS, recorder_on_signal, r,
-				      &r->signals))
-		return err_set(e, -ENOMEM, "no memory");
-	return 0;
+	if (error == 0 && recorder_make_events(r) < 0)
+		error = err_set(e, -ENOMEM, "no memory");
+	return error;
 }
 
 static void recorder_clean_up(struct recorder *r)
 {
-	const char *why = r->state.why;
-	char copy[sizeof(r->state.why)];
+	char why[sizeof(r->state.why)];
 
-	recorder_end_session(r);
-	if (r->lock >= 0) {
-		snprintf(copy, sizeof(copy), "%s", *why ? why : "stopped");
-		recorder_enter(r, PHASE_ENDING, copy);
-	}
+	snprintf(why, sizeof(why), "%s", r->state.why[0] ? r->state.why : "stopped");
+	if (r->listen)
+		recorder_end_session(r);
+	recorder_saver_free(r->saver);
+	if (r->lock >= 0)
+		recorder_enter(r, PHASE_ENDING, why);
 	termination_signals_free(r->signals);
 	event_freep(&r->tick);
 	event_freep(&r->pause);
+	event_freep(&r->listen);
+	event_freep(&r->user_signal);
 	event_base_freep(&r->loop);
 	if (r->config)
 		pb__trace_config__free_unpacked(r->config, NULL);
+	if (r->awaited)
+		pb__trace_config__free_unpacked(r->awaited, NULL);
 	notify_close(&r->notify);
 	closep(&r->lock);
 }

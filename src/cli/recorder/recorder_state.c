@@ -33,7 +33,7 @@ static const struct state_line {
 	TEXT(what),	   NUMBER(since_s),	     TEXT(why),
 	TEXT(words),	   TEXT(consumer),	     TEXT(producer),
 	NUMBER(max_bytes), NUMBER(keep_s),	     NUMBER(restarts),
-	NUMBER(snapshots), NUMBER(snapshots_failed),
+	NUMBER(snapshots), NUMBER(snapshots_failed), NUMBER(snapshots_skipped),
 #undef TEXT
 #undef NUMBER
 };
@@ -45,28 +45,34 @@ static void state_put_text(struct strbuf *b, const char *key, const char *text)
 	strbuf_putc(b, '\n');
 }
 
-static int state_save(const char *dir, const struct strbuf *text)
+/* Writes the text into a hidden file, and gives it the name. */
+static int state_replace(const char *path, const char *hidden, const struct strbuf *text)
 {
-	_cleanup_(closep) int fd = -1;
-	char path[PATH_MAX], hidden[PATH_MAX];
-	int r;
+	_cleanup_(closep) int fd =
+		open(hidden, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int r = fd < 0 ? -errno : fs_write_all(fd, text->s, text->len);
 
-	if (text->failed)
-		return -ENOMEM;
-	r = fs_join(path, sizeof(path), dir, "state");
-	if (r == 0)
-		r = fs_join(hidden, sizeof(hidden), dir, ".state");
-	if (r < 0)
-		return r;
-	fd = open(hidden, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	r = fs_write_all(fd, text->s, text->len);
 	if (r == 0 && rename(hidden, path) < 0)
 		r = -errno;
 	if (r < 0)
 		unlink(hidden);
 	return r;
+}
+
+static int state_save(const char *dir, const struct strbuf *text)
+{
+	char path[PATH_MAX], hidden[PATH_MAX];
+	int r = text->failed ? -ENOMEM : fs_join(path, sizeof(path), dir, "state");
+
+	if (r == 0)
+		r = fs_join(hidden, sizeof(hidden), dir, ".state");
+	if (r == 0)
+		r = state_replace(path, hidden, text);
+	if (r != -ENOSPC)
+		return r;
+	/* On a full disk the old one has the room: that it is full has to be said. */
+	unlink(path);
+	return state_replace(path, hidden, text);
 }
 
 int recorder_state_write(const char *dir, const struct recorder_state *s)

@@ -22,7 +22,7 @@ struct recorder_state {
 	uint64_t max_bytes; /* of the ring */
 	uint64_t keep_s; /* age of the oldest part */
 	uint64_t restarts; /* since the recorder was started */
-	uint64_t snapshots, snapshots_failed; /* by triggers, since then */
+	uint64_t snapshots, snapshots_failed, snapshots_skipped; /* by triggers, since then */
 };
 
 /* Returns 0 or -errno. */

@@ -141,3 +141,102 @@ TEST(the_default_is_the_preset_recorder)
 	assert_true(c->n_data_sources > 3);
 	pb__trace_config__free_unpacked(c, NULL);
 }
+
+/* ---- triggers ---- */
+
+TEST(triggers_have_names)
+{
+	assert_int_equal(PARSE(A("run"), A("--on"), A("trigger:mine"), A("--on"), A("unit-failed"),
+			       A("--on"), A("unit-failed:nginx*"), A("--on"),
+			       A("oom=journal:Out of memory: .*=1"), A("--on"),
+			       A("counter:runq latency p99 > 20ms"), A("--on"),
+			       A("counter:tcp retransmits>5")),
+			 0);
+	assert_int_equal(o.triggers.n, 6);
+	assert_string_equal(o.triggers.of[0].name, "mine");
+	assert_string_equal(o.triggers.of[1].name, "unit-failed");
+	assert_string_equal(o.triggers.of[2].name, "unit-failed-2");
+	assert_string_equal(o.triggers.of[3].name, "oom");
+	assert_string_equal(o.triggers.of[3].argument, "Out of memory: .*=1");
+	assert_string_equal(o.triggers.of[4].name, "counter");
+	assert_int_equal(o.triggers.of[4].argument_len, strlen("runq latency p99"));
+	assert_true(o.triggers.of[4].above == 20e6);
+	assert_true(o.triggers.of[5].above == 5);
+	assert_string_equal(recorder_triggers_spec(&o.triggers, "oom"),
+			    "oom=journal:Out of memory: .*=1");
+	assert_null(recorder_triggers_spec(&o.triggers, "recorder"));
+}
+
+TEST(triggers_that_make_no_sense_are_refused)
+{
+	static const char *const bad[] = {
+		"",
+		"late",
+		"trigger:",
+		"trigger:a/b",
+		"trigger:.a",
+		"trigger:recorder",
+		"x=trigger:y",
+		"counter:runq",
+		"counter:>5",
+		"counter:a>b",
+		"counter:a>-1",
+		"counter:a>nan",
+		"journal:",
+		"a b=journal:x",
+		"signal:x",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		assert_int_equal(PARSE(A("run"), A("--on"), A(bad[i])), -EINVAL);
+		assert_true(!strncmp(e.text, "--on ", 5) || !*bad[i]);
+	}
+	assert_int_equal(PARSE(A("run"), A("--on"), A("trigger:a"), A("--on"), A("trigger:a")),
+			 -EINVAL);
+	assert_int_equal(PARSE(A("run"), A("--on"), A("journal:a\nb")), -EINVAL);
+	assert_int_equal(PARSE(A("status"), A("--on"), A("trigger:a")), -EINVAL);
+}
+
+TEST(triggers_are_sent_by_their_data_sources)
+{
+	Pb__SystemdJournaldConfig *journal = NULL;
+	Pb__EbpfCountersConfig *ebpf = NULL;
+	Pb__TraceConfig *c;
+
+	assert_int_equal(PARSE(A("run"), A("--on"), A("unit-failed:a*"), A("--on"), A("journal:x"),
+			       A("--on"), A("counter:runq latency p99>1ms"), A("runq"),
+			       A("journal")),
+			 0);
+	if (recorder_config_build(&o, &c, &e))
+		fail_msg("%s", e.text);
+	for (size_t i = 0; i < c->n_data_sources; i++) {
+		Pb__DataSourceConfig *d = c->data_sources[i]->config;
+
+		journal = d->journald_config ? d->journald_config : journal;
+		ebpf = d->ebpf_counters_config ? d->ebpf_counters_config : ebpf;
+	}
+	assert_int_equal(journal->n_triggers, 2);
+	assert_true(journal->triggers[0]->unit_failed);
+	assert_string_equal(journal->triggers[0]->unit, "a*");
+	assert_string_equal(journal->triggers[1]->message, "x");
+	assert_int_equal(ebpf->n_triggers, 1);
+	assert_string_equal(ebpf->triggers[0]->counter, "runq latency p99");
+	pb__trace_config__free_unpacked(c, NULL);
+	c = recorder_triggers_config(&o.triggers);
+	assert_int_equal(c->trigger_config->n_triggers, 4);
+	assert_string_equal(c->trigger_config->triggers[0]->name, "recorder");
+	pb__trace_config__free_unpacked(c, NULL);
+}
+
+TEST(triggers_need_their_data_source)
+{
+	Pb__TraceConfig *c;
+
+	assert_int_equal(
+		PARSE(A("run"), A("--on"), A("counter:runq latency p99>1ms"), A("minimal")), 0);
+	assert_int_equal(recorder_config_build(&o, &c, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "no eBPF counters are recorded"));
+	assert_int_equal(PARSE(A("run"), A("--on"), A("unit-failed"), A("minimal")), 0);
+	assert_int_equal(recorder_config_build(&o, &c, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "add the word journal"));
+}
