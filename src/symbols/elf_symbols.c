@@ -100,8 +100,7 @@ static int elf_symbols_add_symbol(struct elf_symbols *s, size_t *caps, const GEl
 				  .name = (uint32_t)s->n_names,
 				  .rank = (uint16_t)strspn(copy, "_"),
 				  .is_variable = GELF_ST_TYPE(sym->st_info) == STT_OBJECT,
-				  .is_chosen_at_load =
-					  GELF_ST_TYPE(sym->st_info) == STT_GNU_IFUNC};
+				  .is_chosen_at_load = GELF_ST_TYPE(sym->st_info) == STT_GNU_IFUNC};
 	if (sym->st_size && __builtin_add_overflow(sym->st_value, sym->st_size, &to->end))
 		to->end = UINT64_MAX;
 	s->n_names += len + 1;
@@ -166,7 +165,7 @@ static size_t length_without_version(const char *name, size_t len)
 
 /* Adds the functions and variables of a section of symbols, up to the limits. Returns 0 or -errno. */
 static int read_symbols(Elf *elf, Elf_Scn *section, size_t max_bytes, struct elf_symbols *s,
-			  size_t *caps)
+			size_t *caps)
 {
 	GElf_Shdr h;
 	bool ok = section && gelf_getshdr(section, &h) && h.sh_entsize;
@@ -236,7 +235,7 @@ static int elf_symbols_unpack(const Elf_Data *packed, char **ret, size_t *ret_le
 
 /* Adds the functions of the ELF file that the section contains. What cannot be read is ignored. */
 static int read_packed_symbols(Elf_Scn *section, size_t max_bytes, struct elf_symbols *s,
-				 size_t *caps)
+			       size_t *caps)
 {
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
 	_cleanup_(freep) char *bytes = NULL;

@@ -71,13 +71,12 @@ static void send_function(const struct elf_symbol *s, enum program_item_kind kin
 {
 	static char full[ELF_NAME_MAX + 1];
 	const char *name = search.symbols.names + s->name;
-	struct program_answer a = {.kind = kind,
-				   .is_chosen_at_load = s->is_chosen_at_load,
-				   .address = s->address};
+	struct program_answer a = {
+		.kind = kind, .is_chosen_at_load = s->is_chosen_at_load, .address = s->address};
 
-	program_search_send(&a, (const char *const[]){
-					name, demangle_name(name, full, sizeof(full)) ? full : "",
-					""});
+	program_search_send(
+		&a, (const char *const[]){name, demangle_name(name, full, sizeof(full)) ? full : "",
+					  ""});
 }
 
 /* A search for the functions that have a name. */
@@ -138,9 +137,9 @@ static void suggest_functions(struct name_search *s)
 	str_nearest_init(&s->nearest, s->wanted);
 	for (size_t i = 0; i < all->n_symbols; i++)
 		if (can_be_suggested(&all->symbols[i]))
-			str_nearest_try_copy(
-				&s->nearest,
-				suggested_name(s, all->names + all->symbols[i].name), s->best);
+			str_nearest_try_copy(&s->nearest,
+					     suggested_name(s, all->names + all->symbols[i].name),
+					     s->best);
 	nearest = str_nearest_get(&s->nearest);
 	if (nearest)
 		program_search_send(&a, (const char *const[]){nearest, "", ""});
@@ -225,11 +224,11 @@ static int list_usdt(int program, const char *pattern)
 		snprintf(whole, sizeof(whole), "%s:%s", provider, name);
 		/* A probe whose semaphore lies nowhere never fires, but others of its name may. */
 		if (!str_glob(pattern, whole) ||
-		    (note->semaphore && !find_offset(facts->data, facts->n_data, note->semaphore,
-						     &a.semaphore)))
+		    (note->semaphore &&
+		     !find_offset(facts->data, facts->n_data, note->semaphore, &a.semaphore)))
 			continue;
-		program_search_send(&a, (const char *const[]){provider, name,
-							      u->texts + note->arguments});
+		program_search_send(
+			&a, (const char *const[]){provider, name, u->texts + note->arguments});
 	}
 	return r;
 }

@@ -56,8 +56,8 @@ static bool find_three_strings(const char *p, size_t len, size_t ret_at[3], size
 }
 
 /* Adds a note; one that is malformed is ignored. Returns 0 or -ENOMEM. */
-static int usdt_add_note(struct usdt_notes *u, size_t caps[2], const char *p, size_t len, bool is_64,
-			 uint64_t base)
+static int usdt_add_note(struct usdt_notes *u, size_t caps[2], const char *p, size_t len,
+			 bool is_64, uint64_t base)
 {
 	uint64_t address, linked_base, semaphore;
 	size_t at[3], text_len;

@@ -30,7 +30,8 @@ static void check_args(const char *text)
 				continue;
 			assert(args[i].type.name && machines[m] != EM_RISCV);
 			assert(strlen(args[i].fetch) < sizeof(args[i].fetch));
-			assert(strspn(args[i].fetch, "%+-\\()0123456789abcdefghijklmnopqrstuvwxyz") ==
+			assert(strspn(args[i].fetch,
+				      "%+-\\()0123456789abcdefghijklmnopqrstuvwxyz") ==
 			       strlen(args[i].fetch));
 		}
 	}
@@ -50,7 +51,8 @@ static void check_notes(const uint8_t *data, size_t size)
 			assert(note->provider < note->name && note->name < note->arguments &&
 			       note->arguments < u.n_texts);
 			assert(strlen(u.texts + note->provider) +
-				       strlen(u.texts + note->arguments) < USDT_TEXT_MAX);
+				       strlen(u.texts + note->arguments) <
+			       USDT_TEXT_MAX);
 			check_args(u.texts + note->arguments);
 		}
 		usdt_notes_deinit(&u);

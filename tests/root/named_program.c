@@ -31,9 +31,15 @@ long plain(int fd, const char *path, unsigned long size)
 static void pass_probe(long number, const char *text)
 {
 #if defined(__x86_64__)
-	__asm__ volatile(USDT_NOTE("passed", "8@%0 -4@$7 8@%1") : : "r"(number), "r"(text) : "memory");
+	__asm__ volatile(USDT_NOTE("passed", "8@%0 -4@$7 8@%1")
+			 :
+			 : "r"(number), "r"(text)
+			 : "memory");
 #else
-	__asm__ volatile(USDT_NOTE("passed", "8@%0 -4@7 8@%1") : : "r"(number), "r"(text) : "memory");
+	__asm__ volatile(USDT_NOTE("passed", "8@%0 -4@7 8@%1")
+			 :
+			 : "r"(number), "r"(text)
+			 : "memory");
 #endif
 }
 
@@ -44,7 +50,8 @@ int main(int argc, char **argv)
 
 	for (int i = 0; i < n; i++) {
 		snprintf(text, sizeof(text), "text %d", i);
-		if (load(text, i) != 2 * i || plain(i, text, 1000 * (unsigned long)i) != 3 * (long)i)
+		if (load(text, i) != 2 * i ||
+		    plain(i, text, 1000 * (unsigned long)i) != 3 * (long)i)
 			return 1;
 		watched += *(volatile unsigned short *)&usdt_semaphore != 0;
 		pass_probe(i, text);

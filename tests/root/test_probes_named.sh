@@ -27,7 +27,9 @@ arguments() { # NAME EVENT: of each event, as a line
   query "$1" "select group_concat(key || '=' || display_value, ' ') from (select e.id, key, display_value from ftrace_event e
     join args using (arg_set_id) where name = '$2' and substr(key, 1, 8) <> '__probe_' order by e.ts, e.id, args.id) group by id"
 }
-expected() { # FORMAT: of each call
+# FORMAT is evaluated for each call, with its number i.
+# shellcheck disable=SC2034
+expected() { # FORMAT
   local i
   for i in $(seq 0 $((n - 1))); do eval "echo \"$1\""; done
 }
@@ -40,19 +42,23 @@ record calls --uprobe "$app:plain(int fd, const char *path, size_t size)" --uret
 verdict "a recording by names" $? "$TMP/calls.log"
 
 arguments calls plain >"$TMP/plain"
+# shellcheck disable=SC2016
 expected 'fd=$i path=text $i size=$((1000 * i))' | diff - "$TMP/plain" >"$TMP/diff"
 verdict "each of $n calls, with its number, its text and its size" $? "$TMP/diff"
 arguments calls plain__return >"$TMP/return"
+# shellcheck disable=SC2016
 expected 'ret=$((3 * i))' | diff - "$TMP/return" >"$TMP/diff"
 verdict "each return, with its value" $? "$TMP/diff"
 query calls "select extract_arg(arg_set_id, 'name') || ' ' || extract_arg(arg_set_id, 'n') || ' ' || extract_arg(arg_set_id, 'ret')
   from slice where name = 'ns_Loader_load' and dur >= 100000 order by ts" >"$TMP/spans"
+# shellcheck disable=SC2016
 expected 'text $i $i $((2 * i))' | diff - "$TMP/spans" >"$TMP/diff"
 verdict "each call of a span is a slice, with its arguments and its result" $? "$TMP/diff"
 
 # ---- static probes
 
 arguments calls passed >"$TMP/passed"
+# shellcheck disable=SC2016
 expected 'number=$i text=text $i' | diff - "$TMP/passed" >"$TMP/diff"
 verdict "each pass of a static probe, with its arguments" $? "$TMP/diff"
 record watched --usdt "$app:sonda_test:passed" -- "$app" $n

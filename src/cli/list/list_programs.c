@@ -81,7 +81,8 @@ int list_usdt(struct list *l, const char *pattern, struct err_text *e)
 	if (l->out.with_kind)
 		return 0;
 	if (!pattern)
-		return err_set(e, -EINVAL, "of which program? sonda list usdt PROGRAM[:PATTERN], such as "
-					   "postgres or 'libpython3.11.so.1.0:python:gc*'");
+		return err_set(e, -EINVAL,
+			       "of which program? sonda list usdt PROGRAM[:PATTERN], such as "
+			       "postgres or 'libpython3.11.so.1.0:python:gc*'");
 	return list_program(l, pattern, true, e);
 }

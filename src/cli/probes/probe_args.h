@@ -25,7 +25,8 @@
  * s64, x8 to x64), "str" or "char *" for a string, "ustr" or "char __user *" for one in the memory of the
  * program that calls the kernel, and "ptr" or any other pointer for an address.
  */
-#define PROBE_MACHINE_KERNEL UINT32_MAX /* a function of the kernel, which knows where arguments are */
+#define PROBE_MACHINE_KERNEL                                                                       \
+	UINT32_MAX /* a function of the kernel, which knows where arguments are */
 #define PROBE_ARGS_MAX 32
 
 struct probe_type {
@@ -41,7 +42,8 @@ struct probe_arg {
 
 /* Parses "int fd, str path". Returns 0, or -EINVAL and sets e. machine: e_machine of the program. */
 int probe_args_parse(struct span text, uint32_t machine,
-		     struct probe_arg ret[static PROBE_ARGS_MAX], size_t *ret_n, struct err_text *e);
+		     struct probe_arg ret[static PROBE_ARGS_MAX], size_t *ret_n,
+		     struct err_text *e);
 
 /* Append " NAME=FETCH:TYPE" for each. Return 0, or -EINVAL and set e. */
 int probe_args_put_call(struct strbuf *b, const struct probe_arg *args, size_t n, uint32_t machine,

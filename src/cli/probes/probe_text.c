@@ -109,9 +109,10 @@ int probe_text_parse(const char *text, enum user_probe_kind *kind, struct probe_
 	colon = memchr(rest.p, ':', rest.len);
 	if (!colon)
 		return err_set(e, -EINVAL, "expected PROGRAM:%s",
-			       *kind == USER_PROBE_STATIC ? "PROVIDER:NAME, as sonda list usdt PROGRAM "
-							    "prints it"
-							  : "FUNCTION, such as 'libc.so.6:open(str path)'");
+			       *kind == USER_PROBE_STATIC
+				       ? "PROVIDER:NAME, as sonda list usdt PROGRAM "
+					 "prints it"
+				       : "FUNCTION, such as 'libc.so.6:open(str path)'");
 	take_event(&rest, (size_t)(colon - rest.p), &t);
 	r = copy_part(t.program, sizeof(t.program),
 		      span_trim((struct span){rest.p, (size_t)(colon - rest.p)}), "the program", e);

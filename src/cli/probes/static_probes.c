@@ -21,7 +21,8 @@ struct usdt_place {
 	uint64_t offset, semaphore;
 	struct usdt_arg args[USDT_ARGS_MAX];
 	size_t n_args;
-	unsigned shape; /* 1; 2 and above: the arguments have other types than those of earlier ones */
+	unsigned
+		shape; /* 1; 2 and above: the arguments have other types than those of earlier ones */
 };
 
 struct usdt_search {
@@ -65,15 +66,16 @@ static int note_place(void *ctx, const struct program_item *item)
 	if (item->has_no_code)
 		return 0;
 	if (s->n == PLACES_MAX)
-		return err_set(s->e, -E2BIG, "more than %d places match, and a session may have that "
-					     "many probes",
+		return err_set(s->e, -E2BIG,
+			       "more than %d places match, and a session may have that "
+			       "many probes",
 			       PLACES_MAX);
 	for (size_t i = 0; i < s->n; i++)
-		if (s->places[i].offset == item->offset) /* two probes, or one that is noted twice */
+		if (s->places[i].offset ==
+		    item->offset) /* two probes, or one that is noted twice */
 			return 0;
 	put_event_name(s->t, item, &event);
-	if (event.failed ||
-	    array_reserve(&s->places, &s->cap, s->n + 1, sizeof(*s->places)) < 0) {
+	if (event.failed || array_reserve(&s->places, &s->cap, s->n + 1, sizeof(*s->places)) < 0) {
 		strbuf_deinit(&event);
 		return -ENOMEM;
 	}
@@ -114,8 +116,9 @@ static int choose_types(struct usdt_search *s, struct usdt_place *p, size_t *n_u
 {
 	for (size_t i = 0; s->t->has_args && i < s->n_args; i++) {
 		if (s->args[i].kernel.p)
-			return err_set(s->e, -EINVAL, "a static probe says itself where its arguments "
-						      "are: name their types");
+			return err_set(s->e, -EINVAL,
+				       "a static probe says itself where its arguments "
+				       "are: name their types");
 		if (i >= p->n_args && s->args[i].type.name)
 			return err_set(s->e, -EINVAL, "the probe has %zu argument%s", p->n_args,
 				       p->n_args == 1 ? "" : "s");
@@ -239,14 +242,14 @@ static int refuse_static(struct usdt_search *s, struct program_reader *reader, c
 		return r;
 	nearest = str_nearest_get(&s->nearest);
 	if (!s->n_tried)
-		return err_set(e, -ENOENT, "%.160s has no static probes; a library of it may: see ldd",
-			       path);
+		return err_set(e, -ENOENT,
+			       "%.160s has no static probes; a library of it may: see ldd", path);
 	if (nearest)
-		return err_set(e, -ENOENT, "%.160s has no static probe '%.80s'; did you mean %s?", path,
-			       wanted, nearest);
+		return err_set(e, -ENOENT, "%.160s has no static probe '%.80s'; did you mean %s?",
+			       path, wanted, nearest);
 	return err_set(e, -ENOENT,
-		       "%.160s has no static probe '%.80s'; sonda list usdt PROGRAM shows its %zu", path,
-		       wanted, s->n_tried);
+		       "%.160s has no static probe '%.80s'; sonda list usdt PROGRAM shows its %zu",
+		       path, wanted, s->n_tried);
 }
 
 int static_probes_add(struct user_probes *u, const struct probe_text *t,

@@ -84,7 +84,8 @@ static bool parse_x86(const char *p, size_t len, char *fetch, size_t size)
 		return parse_offset(p + 1, &offset) == end &&
 		       snprintf(fetch, size, "\\%lld", offset) > 0;
 	if (*p == '%')
-		return parse_x86_register(p, name) == end && snprintf(fetch, size, "%%%s", name) > 0;
+		return parse_x86_register(p, name) == end &&
+		       snprintf(fetch, size, "%%%s", name) > 0;
 	if (*p != '(')
 		p = parse_offset(p, &offset);
 	if (!p || *p != '(')
@@ -119,7 +120,8 @@ static bool parse_arm(const char *p, size_t len, char *fetch, size_t size)
 		return parse_offset(p, &offset) == end &&
 		       snprintf(fetch, size, "\\%lld", offset) > 0;
 	if (*p != '[')
-		return parse_arm_register(p, name) == end && snprintf(fetch, size, "%%%s", name) > 0;
+		return parse_arm_register(p, name) == end &&
+		       snprintf(fetch, size, "%%%s", name) > 0;
 	p = parse_arm_register(p + 1, name);
 	if (p && *p == ',') {
 		p += 1 + strspn(p + 1, " ");

@@ -90,12 +90,11 @@ static int refuse_function(const struct function_search *s, const struct program
 			       s->n, names, s->n > CANDIDATES_MAX ? ", ..." : "", path,
 			       s->first.offset);
 	if (s->n_suggestions)
-		return err_set(e, -ENOENT, "%.120s has no function '%.80s'; did you mean %.240s?", path,
-			       name, names);
+		return err_set(e, -ENOENT, "%.120s has no function '%.80s'; did you mean %.240s?",
+			       path, name, names);
 	return err_set(e, -ENOENT, "%.160s has no function '%.80s'%s", path, name,
-		       reader->is_stripped
-			       ? ": it is stripped, and its debug file is not installed"
-			       : "; see sonda list functions PROGRAM:");
+		       reader->is_stripped ? ": it is stripped, and its debug file is not installed"
+					   : "; see sonda list functions PROGRAM:");
 }
 
 /* Of functions of one name, takes the one that has these types of arguments: "ns::over(char)". */
@@ -126,10 +125,12 @@ static int find_function_offset(struct program_reader *reader, const char *path,
 	if (r == 0 && s.n > 1 && t->has_args)
 		r = find_by_types(reader, t, &s, e);
 	if (r == 0 && s.first.is_chosen_at_load)
-		r = err_set(e, -EINVAL,
-			    "'%.80s' is chosen when the program starts (IFUNC), and no program calls this "
-			    "address; probe an implementation: sonda list functions 'PROGRAM:*%.80s*'",
-			    name, name);
+		r = err_set(
+			e, -EINVAL,
+			"'%.80s' is chosen when the program starts (IFUNC), and no program calls "
+			"this "
+			"address; probe an implementation: sonda list functions 'PROGRAM:*%.80s*'",
+			name, name);
 	else if (r == 0 && s.n != 1)
 		r = refuse_function(&s, reader, path, name, e);
 	else if (r == 0 && s.first.has_no_code)
@@ -159,7 +160,8 @@ static void put_event(const struct user_probes *u, enum user_probe_kind kind,
 	if (t->event.p) {
 		strbuf_add(&event, t->event.p, t->event.len);
 	} else {
-		probe_lines_put_identifier(&event, t->function, strlen(t->function), PROBE_EVENT_NAME_MAX - 16);
+		probe_lines_put_identifier(&event, t->function, strlen(t->function),
+					   PROBE_EVENT_NAME_MAX - 16);
 		strbuf_puts(&event, kind == USER_PROBE_RETURN ? "__return" : "");
 		make_unique(u, &event);
 	}
@@ -181,7 +183,8 @@ static int put_args(enum user_probe_kind kind, const struct probe_text *t, uint3
 	for (size_t i = 0; i < n; i++)
 		if (!args[i].kernel.p && t->offset)
 			return err_set(e, -EINVAL,
-				       "behind the begin of a function its arguments may be anywhere; name "
+				       "behind the begin of a function its arguments may be "
+				       "anywhere; name "
 				       "registers: 'fd=%%di:s32'");
 	r = kind == USER_PROBE_RETURN ? probe_args_put_result(b, args, n, e)
 				      : probe_args_put_call(b, args, n, machine, e);
@@ -192,8 +195,9 @@ static int put_args(enum user_probe_kind kind, const struct probe_text *t, uint3
 	return r ? r : probe_args_put_result(b, args, n, e);
 }
 
-static int add_function(struct user_probes *u, enum user_probe_kind kind, const struct probe_text *t,
-			struct program_reader *reader, const char *path, struct err_text *e)
+static int add_function(struct user_probes *u, enum user_probe_kind kind,
+			const struct probe_text *t, struct program_reader *reader, const char *path,
+			struct err_text *e)
 {
 	struct strbuf b = {0};
 	uint64_t offset = 0;

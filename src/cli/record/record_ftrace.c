@@ -267,7 +267,8 @@ static int put_kprobes(const struct record_options *o, Pb__FtraceConfig *f, stru
 
 		if (probe_lines_is_line(k->probe) && k->kind != USER_PROBE_CALL) {
 			r = err_set(e, -EINVAL,
-				    "--kretprobe takes the name of a function; pass '%.80s' with --kprobe",
+				    "--kretprobe takes the name of a function; pass '%.80s' with "
+				    "--kprobe",
 				    k->probe);
 		} else if (probe_lines_is_line(k->probe)) {
 			strbuf_puts(&line, k->probe);

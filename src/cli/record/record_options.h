@@ -121,8 +121,7 @@ static inline bool record_options_name_kernel_events(const struct record_options
 /* Returns true if the command line names anything to record, besides the config. */
 static inline bool record_options_name_something(const struct record_options *o)
 {
-	return record_options_name_kernel_events(o) || o->apps.n || o->stack_hz ||
-	       o->strace;
+	return record_options_name_kernel_events(o) || o->apps.n || o->stack_hz || o->strace;
 }
 
 /* Returns the first of the options for the kernel's rings that is given, or NULL. */

@@ -199,8 +199,8 @@ static int make_allowed(struct making *m, enum dynevent_type type, const struct 
 	int r = 0;
 
 	if (!m->setup->for_root)
-		r = probe_spec_check_plain(
-			line, type == DYNEVENT_KPROBE ? PROBE_KERNEL : PROBE_USER, e);
+		r = probe_spec_check_plain(line,
+					   type == DYNEVENT_KPROBE ? PROBE_KERNEL : PROBE_USER, e);
 	return r ? r : make_probe(m, type, line, line->name, as, e);
 }
 

@@ -10,7 +10,7 @@
 
 __attribute__((noinline, used)) static int function_to_find(int x)
 {
-	__asm__ volatile(USDT_NOTE("placed", "-4@%%edi 8@$5") ::: "memory");
+	__asm__ volatile(USDT_NOTE("placed", "-4@%%edi 8@$5")::: "memory");
 	return x + 1;
 }
 
@@ -47,8 +47,9 @@ __attribute__((used)) int chosen_at_load(int x) __attribute__((ifunc("choose")))
 extern int alias_of_function(int x) __attribute__((alias("function_to_find")));
 
 /* The linker keeps what a test refers to. */
-static void *volatile kept[] = {(void *)function_to_find, (void *)load,	      (void *)over_int,
-				(void *)over_char,	  (void *)chosen_at_load, (void *)alias_of_function};
+static void *volatile kept[] = {(void *)function_to_find, (void *)load,
+				(void *)over_int,	  (void *)over_char,
+				(void *)chosen_at_load,	  (void *)alias_of_function};
 
 /* The offset in the file of code at an address in memory. */
 static int find_offset(struct dl_phdr_info *info, size_t size, void *ctx)

@@ -89,9 +89,10 @@ TEST(arguments_that_are_refused)
 	assert_non_null(strstr(call("int a[2]", EM_X86_64, false), "not an argument"));
 	assert_non_null(strstr(call("int a b c d e", EM_X86_64, false), "not an argument"));
 	assert_non_null(strstr(call("int a", EM_RISCV, false), "name registers"));
-	assert_non_null(strstr(call("a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a",
-				    EM_X86_64, false),
-			       "no known type"));
+	assert_non_null(
+		strstr(call("a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a",
+			    EM_X86_64, false),
+		       "no known type"));
 }
 
 static void check_usdt(const char *text, uint32_t machine, const char *expected)
@@ -115,14 +116,16 @@ TEST(arguments_of_static_probes)
 	check_usdt("8@(%rax) -4@-20(%rbp) 8@0x10(%r12)  4@$-7 8@$0x10", EM_X86_64,
 		   "+0(%ax):u64 -20(%bp):s32 +16(%r12):u64 \\-7:u32 \\16:u64");
 	/* What the kernel cannot read keeps its place. */
-	check_usdt("8@%rdi 8f@%xmm0 8@(%rax,%rbx,8) 8@sym(%rip) 8@sym+4(%rip) 4@%ah 4@%esp", EM_X86_64,
-		   "%di:u64 -:- -:u64 -:u64 -:u64 -:u32 %sp:u32");
+	check_usdt("8@%rdi 8f@%xmm0 8@(%rax,%rbx,8) 8@sym(%rip) 8@sym+4(%rip) 4@%ah 4@%esp",
+		   EM_X86_64, "%di:u64 -:- -:u64 -:u64 -:u64 -:u32 %sp:u32");
 	check_usdt("8@x0 -4@w30 4@[sp, 12] 8@[x19] 4@5 8@[x1,#-8] 8@sp", EM_AARCH64,
 		   "%x0:u64 %x30:s32 +12(%sp):u32 +0(%x19):u64 \\5:u32 -8(%x1):u64 %sp:u64");
 	check_usdt("8@[x0, x1] 8@x31 8@v0", EM_AARCH64, "-:u64 -:u64 -:u64");
 	check_usdt("8@%rdi", EM_RISCV, "-:u64");
-	check_usdt("9@%rdi 8%rdi @ 8@ -@x 3@%rdi 8@%rdi)", EM_X86_64, "-:- -:- -:- -:u64 -:- -:- -:u64");
-	check_usdt("8@$99999999999999999999 8@99999999999999999999(%rax)", EM_X86_64, "-:u64 -:u64");
+	check_usdt("9@%rdi 8%rdi @ 8@ -@x 3@%rdi 8@%rdi)", EM_X86_64,
+		   "-:- -:- -:- -:u64 -:- -:- -:u64");
+	check_usdt("8@$99999999999999999999 8@99999999999999999999(%rax)", EM_X86_64,
+		   "-:u64 -:u64");
 	/* More than twelve, and one that is very long. */
 	check_usdt("1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1", EM_X86_64,
 		   "\\1:u8 \\1:u8 \\1:u8 \\1:u8 \\1:u8 \\1:u8 \\1:u8 \\1:u8 \\1:u8 \\1:u8 \\1:u8 "

@@ -23,11 +23,12 @@
 
 __attribute__((noinline, used)) static int function_to_probe(int x)
 {
-	__asm__ volatile(USDT_NOTE("place", "4@" IN_FIRST)
-			 USDT_NOTE("place", "-4@" CONSTANT "5")
-			 USDT_NOTE("place", "8@" IN_FIRST_LONG)
-			 USDT_NOTE("other", "8@nonsense 4@" IN_FIRST)
-			 : : : "memory");
+	__asm__ volatile(USDT_NOTE("place", "4@" IN_FIRST) USDT_NOTE("place", "-4@" CONSTANT "5")
+				 USDT_NOTE("place", "8@" IN_FIRST_LONG)
+					 USDT_NOTE("other", "8@nonsense 4@" IN_FIRST)
+			 :
+			 :
+			 : "memory");
 	return x + 1;
 }
 
@@ -103,7 +104,8 @@ static void check(enum user_probe_kind kind, const char *text, const char *line)
 
 TEST(functions)
 {
-	check(USER_PROBE_CALL, "SELF:function_to_probe", "p:probe_test_user_probes/function_to_probe SELF:0x*[0-9a-f]");
+	check(USER_PROBE_CALL, "SELF:function_to_probe",
+	      "p:probe_test_user_probes/function_to_probe SELF:0x*[0-9a-f]");
 	check(USER_PROBE_CALL, "SELF:function_to_probe(int x)",
 	      "p:probe_test_user_probes/function_to_probe SELF:0x* x=" FIRST ":s32");
 	check(USER_PROBE_RETURN, "SELF:function_to_probe(int)",
@@ -115,12 +117,14 @@ TEST(functions)
 	      ":s32 -> ret=$retval:s32");
 	check(USER_PROBE_SPAN, "SELF:_ZN2ns6Loader4loadEPKci",
 	      "s:probe_test_user_probes/_ZN2ns6Loader4loadEPKci SELF:0x*[0-9a-f]");
-	check(USER_PROBE_CALL, "SELF:ns::over(char)", "p:probe_test_user_probes/*over* SELF:0x* arg1=*:s8");
+	check(USER_PROBE_CALL, "SELF:ns::over(char)",
+	      "p:probe_test_user_probes/*over* SELF:0x* arg1=*:s8");
 }
 
 TEST(names_and_offsets)
 {
-	check(USER_PROBE_CALL, "mine=SELF:function_to_probe", "p:probe_test_user_probes/mine SELF:0x*[0-9a-f]");
+	check(USER_PROBE_CALL, "mine=SELF:function_to_probe",
+	      "p:probe_test_user_probes/mine SELF:0x*[0-9a-f]");
 	check(USER_PROBE_CALL, "grp/mine=SELF:function_to_probe", "p:grp/mine SELF:0x*[0-9a-f]");
 	check(USER_PROBE_CALL, "x=SELF:0x1160", "p:probe_test_user_probes/x SELF:0x1160");
 	check(USER_PROBE_CALL, "x=SELF:0x1160+0x10", "p:probe_test_user_probes/x SELF:0x1170");
@@ -132,7 +136,8 @@ TEST(names_and_offsets)
 TEST(lines_of_the_kernel)
 {
 	check(USER_PROBE_CALL, "p:mine SELF:0x1160 a=%di", "p:mine SELF:0x1160 a=%di");
-	check(USER_PROBE_CALL, "r:g/back SELF:function_to_probe v=$retval", "r:g/back SELF:0x* v=$retval");
+	check(USER_PROBE_CALL, "r:g/back SELF:function_to_probe v=$retval",
+	      "r:g/back SELF:0x* v=$retval");
 	check(USER_PROBE_CALL, "s SELF:function_to_probe -> $retval", "s SELF:0x* -> $retval");
 }
 
