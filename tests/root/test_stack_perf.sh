@@ -14,46 +14,66 @@ command -v perf >/dev/null || { echo "perf is not here (linux-perf)" >&2; exit 7
 cd "$TMP" || exit 2
 chmod 755 .
 
-# Loads that run and sleep in turn. Each sets pids, of which the last one is sampled, and ends within seconds.
+# A load is a process group: timeout is its leader, and ends it even if this script is killed.
+LOADS=()
+start_load() { # COMMAND...
+  timeout 60 "$@" &
+  LOADS+=("$!")
+}
+start_as_nobody() { # COMMAND...
+  setpriv --reuid nobody --regid nogroup --clear-groups timeout 60 "$@" &
+  LOADS+=("$!")
+}
+stop_loads() {
+  local p
+  # Each process of postgres has a session of its own.
+  [ ! -s data/x/postmaster.pid ] || kill -QUIT "$(head -n 1 data/x/postmaster.pid)" 2>/dev/null
+  for ((p = 0; p < 50; p++)); do [ -s data/x/postmaster.pid ] && sleep 0.1 || break; done
+  for p in "${LOADS[@]}"; do kill -KILL -- "-$p" 2>/dev/null; done
+  wait "${LOADS[@]}" 2>/dev/null
+  LOADS=()
+}
+trap '[ "$BASHPID" != $$ ] || { stop_loads; leave; }' EXIT
+
+# Loads that run and sleep in turn.
 load() { # PROGRAM
+  local bin
   case $1 in
   python3)
-    timeout 20 /usr/bin/python3 -c '
+    start_load /usr/bin/python3 -c '
 import time
 def f(n): return sum(i * i % 7 for i in range(n))
-while True: f(10000); time.sleep(0.001)' & ;;
-  bash) timeout 20 bash -c 'while :; do x=$((x + 1)); read -r -t 0.001 y </dev/zero; done' & ;;
-  gzip) timeout 20 sh -c 'while :; do head -c 100000 /dev/urandom; sleep 0.002; done' | timeout 20 gzip -c >/dev/null & ;;
-  xz) timeout 20 sh -c 'while :; do head -c 100000 /dev/urandom; sleep 0.002; done' | timeout 20 xz -1 -c >/dev/null & ;;
+while True: f(10000); time.sleep(0.001)' ;;
+  bash) start_load bash -c 'while :; do x=$((x + 1)); read -r -t 0.001 y </dev/zero; done' ;;
+  gzip) start_load sh -c '(while head -c 100000 /dev/urandom; do sleep 0.002; done) | gzip -c >/dev/null' ;;
+  xz) start_load sh -c '(while head -c 100000 /dev/urandom; do sleep 0.002; done) | xz -1 -c >/dev/null' ;;
   redis-server)
-    timeout 20 redis-server --port 0 --unixsocket "$TMP/redis" --save '' --appendonly no >/dev/null &
+    start_load redis-server --port 0 --unixsocket "$TMP/redis" --save '' --appendonly no >/dev/null
     wait_for [ -S "$TMP/redis" ]
-    timeout 20 redis-benchmark -s "$TMP/redis" -c 3 -n 100000000 >/dev/null 2>&1 & ;;
+    start_load redis-benchmark -s "$TMP/redis" -c 3 -n 100000000 >/dev/null 2>&1 ;;
   nginx)
     mkdir -p www && echo hello >www/index.html
     printf 'daemon off; worker_processes 1; pid %s/pid; error_log /dev/null; events {} http { access_log off; server { listen unix:%s/web; root %s/www; } }\n' \
       "$TMP" "$TMP" "$TMP" >nginx.conf
     chmod 777 www
-    timeout 20 nginx -c "$TMP/nginx.conf" &
+    start_load nginx -c "$TMP/nginx.conf"
     wait_for [ -S "$TMP/web" ]
     chmod 777 web
-    timeout 20 sh -c 'while :; do curl -s --unix-socket web http://x/ >/dev/null; done' & ;;
+    start_load sh -c 'while :; do curl -s --unix-socket web http://x/ >/dev/null; done' ;;
   node)
-    timeout 20 node -e '
+    start_load node -e '
       function f(n) { let s = 0; for (let i = 0; i < n; i++) s += i * i % 7; return s; }
-      setInterval(() => f(10000), 1)' & ;;
+      setInterval(() => f(10000), 1)' ;;
   postgres)
-    bin=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
+    bin=$(dirname "$(printf '%s\n' /usr/lib/postgresql/*/bin/initdb | tail -n 1)")
     mkdir data && chown nobody data
-    as=(setpriv --reuid nobody --regid nogroup --clear-groups timeout 60)
-    "${as[@]}" "$bin/initdb" -N -A trust -D data/x >/dev/null 2>&1
-    "${as[@]}" "$bin/postgres" -D data/x -F -c listen_addresses= -c unix_socket_directories="$TMP/data" >/dev/null 2>&1 &
+    start_as_nobody "$bin/initdb" -N -A trust -D data/x >/dev/null 2>&1
+    wait "${LOADS[-1]}"
+    start_as_nobody "$bin/postgres" -D data/x -F -c listen_addresses= -c unix_socket_directories="$TMP/data" >/dev/null 2>&1
     wait_for [ -S data/.s.PGSQL.5432 ]
-    "${as[@]}" "$bin/psql" -h "$TMP/data" -c 'select 1' postgres >/dev/null 2>&1 || sleep 1
-    timeout 60 sh -c "yes 'select sum(x * x % 7) from generate_series(1, 500) x;' | setpriv --reuid nobody --regid nogroup --clear-groups \
-      '$bin/psql' -q -h '$TMP/data' postgres" >/dev/null 2>&1 & ;;
+    start_as_nobody sh -c "until '$bin/psql' -h '$TMP/data' -c 'select 1' postgres; do sleep 0.2; done
+      yes 'select sum(x * x % 7) from generate_series(1, 500) x;' | '$bin/psql' -q -h '$TMP/data' postgres" >/dev/null 2>&1 ;;
   esac
-  PIDS+=("$!")
 }
 find_pid() { # PROGRAM: the youngest one below this test
   local pattern=$1
@@ -90,8 +110,7 @@ data_sources { config { name: "linux.perf" perf_event_config { ring_buffer_pages
 CONFIG
   "$BIN/sonda" record -c config -o trace -- sh -c "sleep 1.5; perf record -q -k CLOCK_BOOTTIME -e context-switches -c 1 --call-graph dwarf \
     -p $sampled -o perf.data -- sleep 0.5" >log 2>&1
-  stop_all KILL
-  PIDS=()
+  stop_loads
   timeout 60 perf script --no-inline -i perf.data -F tid,time,ip,dso --ns 2>>log | head -n 40000 | "$stacks" perf theirs
   # Compiled JavaScript has no .eh_frame: perf ends there.
   what=compare-perf

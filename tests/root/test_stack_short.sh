@@ -39,7 +39,7 @@ whole() { # TRACE SECONDS FILE...
 
 # What else runs may need the room for rows, and a busy machine the time: it is measured again then.
 for turn in 1 2 3; do
-  "$BIN/sonda" record -t 4s -c config -o trace -- bash -c 'while :; do
+  "$BIN/sonda" record -c config -o trace -- timeout 4 bash -c 'while :; do
     seq 20000 | sort -r | gzip -c >/dev/null
     (x=1; for ((i = 0; i < 300; i++)); do x=$((x * 7 % 1001)); done; echo $x) >/dev/null
     bash -c "for ((i = 0; i < 2000; i++)); do x=\$((i * i)); done"

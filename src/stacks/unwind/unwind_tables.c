@@ -37,6 +37,7 @@ struct seen_file {
 	struct known_file *file; /* borrowed; NULL: it is not known yet, or cannot be read */
 	uint64_t asked_ns; /* CLOCK_MONOTONIC: the last answer; 0: none */
 	bool is_wanted;
+	uint32_t n_wanted; /* so often it was wanted since it is in the queue */
 	int32_t pid; /* wanted or current: a process that maps it */
 	struct file_mapping m; /* there */
 	TAILQ_ENTRY(seen_file) link; /* wanted */
@@ -190,7 +191,7 @@ static bool is_due(const struct seen_file *s, bool lacks)
 {
 	bool is_refused = s->file && s->file->refused_ns;
 
-	if (s->is_wanted || s == tables.current.seen)
+	if (s == tables.current.seen)
 		return false;
 	if (!s->asked_ns || (lacks && !tables.rows.keep_ns))
 		return true;
@@ -202,6 +203,7 @@ static void seen_file_want(struct seen_file *s, int32_t pid, const struct file_m
 	s->pid = pid;
 	s->m = *m;
 	s->is_wanted = true;
+	s->n_wanted = 1;
 	tables.n_wanted++;
 	TAILQ_INSERT_TAIL(&tables.wanted, s, link);
 	if (!tables.current.seen)
@@ -218,6 +220,8 @@ void unwind_tables_want_file(int32_t pid, const struct file_mapping *m, const ch
 	s = seen_file_get(m, path);
 	if (!s || (!s->is_wanted && tables.n_wanted >= UNWIND_WANTED_MAX))
 		tables.stats.n_files_left_out++;
+	else if (s->is_wanted)
+		s->n_wanted++;
 	else if (is_due(s, lacks))
 		seen_file_want(s, pid, m);
 }
@@ -288,13 +292,21 @@ static bool identify(struct seen_file *s)
 	return resolve_rows(f);
 }
 
-/* Takes the one with the least code: the rows of a large program take as long as those of many. */
+static uint64_t pages_of(const struct seen_file *s)
+{
+	return (s->m.end - s->m.start) >> 12;
+}
+
+/*
+ * Takes the one with the least code for each time that it was wanted: the C library first, and a
+ * large program, whose rows take as long as those of many small ones, last.
+ */
 static struct seen_file *take_wanted(void)
 {
 	struct seen_file *s, *least = NULL;
 
 	TAILQ_FOREACH (s, &tables.wanted, link)
-		if (!least || s->m.end - s->m.start < least->m.end - least->m.start)
+		if (!least || pages_of(s) * least->n_wanted < pages_of(least) * s->n_wanted)
 			least = s;
 	if (!least)
 		return NULL;

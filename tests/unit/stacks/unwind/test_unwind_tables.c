@@ -405,11 +405,16 @@ TEST_WITH(equal_rows_are_kept_once_and_others_are_not_mixed_up, setup, teardown)
 	assert_int_equal(stats().n_rules, 200);
 }
 
-TEST_WITH(files_with_little_code_are_read_first, setup, teardown)
+TEST_WITH(files_with_little_code_or_that_many_want_are_read_first, setup, teardown)
 {
 	want_sized("/300", false, 0x30000000); /* while the vDSO is read */
 	want_sized("/200", false, 0x2000);
 	want_sized("/100", true, 0x400000);
+	for (unsigned i = 0; i < 100; i++)
+		want_sized("/400", i % 2 == 0, 0x30000);
+	answer_rows();
+	assert_string_equal(reader.path, "/400");
+	answer_elf();
 	answer_rows();
 	assert_string_equal(reader.path, "/200");
 	answer_elf();
