@@ -75,6 +75,18 @@ verdict "the summary has the hits of each probe" $? "$TMP/calls.log"
 no_probes
 verdict "nothing is left in tracefs" $?
 
+# ---- what there is
+
+"$SONDA" list functions "$app:ns::*" >"$TMP/functions.out" 2>&1 &&
+  grep -q '^_ZN2ns6Loader4loadEPKci  *0x[0-9a-f]* ns::Loader::load(char const\*, int)$' "$TMP/functions.out" &&
+  [ "$(wc -l <"$TMP/functions.out")" = 1 ]
+verdict "the functions of a program are listed, by both names" $? "$TMP/functions.out"
+"$SONDA" list usdt "$app" >"$TMP/usdt.out" 2>&1 && grep -q '^sonda_test:passed  *0x[0-9a-f]* semaphore 0x[0-9a-f]* 8@' "$TMP/usdt.out"
+verdict "its static probes are listed, with their semaphores and arguments" $? "$TMP/usdt.out"
+"$SONDA" list usdt /bin/sh >"$TMP/none.out" 2>&1
+[ $? = 1 ] && grep -q "no static probe matches '/bin/sh'" "$TMP/none.out"
+verdict "a program without static probes" $? "$TMP/none.out"
+
 # ---- files without symbols
 
 # gdb's way to keep the names of functions in a stripped file: .gnu_debugdata.
