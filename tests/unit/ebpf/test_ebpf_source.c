@@ -16,10 +16,6 @@
 static Pb__EbpfCountersConfig counters;
 static Pb__EbpfCountersConfig__Family families[8];
 
-void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t n)
-{
-}
-
 SETUP
 {
 	rig_setup(&ebpf_counters_data_source);

@@ -36,6 +36,8 @@ static struct {
 	unsigned started;
 	unsigned stopped;
 	unsigned flushed; /* ds_flushed */
+	unsigned triggers; /* activated */
+	char trigger[64]; /* the last one */
 	uint64_t last_flush_id;
 	size_t packets_at_flush; /* written when ds_flushed came */
 	uint64_t dropped; /* what writer_dropped gives; the test sets it */
@@ -128,6 +130,12 @@ uint64_t writer_dropped(const struct writer *w)
 uint64_t writer_bytes(const struct writer *w)
 {
 	return 0;
+}
+
+void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++, fake.triggers++)
+		snprintf(fake.trigger, sizeof(fake.trigger), "%s", names[i]);
 }
 
 void ds_started(struct ds_handle *h)

@@ -172,6 +172,27 @@ FIXTURE_TEST(the_config_reaches_the_journal)
 	stop_source();
 }
 
+FIXTURE_TEST(an_entry_activates_its_triggers)
+{
+	Pb__SystemdJournaldConfig__Trigger late = PB__SYSTEMD_JOURNALD_CONFIG__TRIGGER__INIT,
+					   bad = late, *triggers[] = {&bad, &late};
+
+	late.name = (char *)"late";
+	late.message = (char *)"too late";
+	journald.triggers = triggers;
+	journald.n_triggers = ARRAY_SIZE(triggers);
+	add("MESSAGE=too late, before the start");
+	start();
+	add("MESSAGE=in time");
+	add("MESSAGE=much too late");
+	journal_poke();
+	event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_int_equal(fake.n, 2);
+	assert_int_equal(fake.triggers, 1);
+	assert_string_equal(fake.trigger, "late");
+	stop_source();
+}
+
 FIXTURE_TEST(a_flood)
 {
 	uint64_t begin = clock_mono_ns(), written = 0, dropped = 0, seconds;

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits of the snapshots that triggers save. Instead of sonda, the process that writes one is this program
+ * again, which has no test of the name "snapshot" and ends: what counts here is which triggers may save. */
+#include <limits.h>
+
+#include <event2/event.h>
+
+#include "base/event_loop/event_free.h"
+#include "base/system/fs.h"
+#include "cli/recorder/recorder_saver.h"
+#include "unit/temp_dir.h"
+#include "unit/test.h"
+
+static struct event_base *loop;
+static struct recorder_saver *saver;
+static unsigned done;
+
+static void on_done(void *ctx)
+{
+	done++;
+}
+
+static void begin(const char *dir, uint32_t pause_ms)
+{
+	const struct recorder_saver_setup setup = {
+		.loop = loop = event_base_new(),
+		.dir = dir,
+		.last_s = 60,
+		.pause_ms = pause_ms,
+		.max_files = 3,
+		.max_bytes = 1000,
+		.on_done = on_done,
+	};
+
+	done = 0;
+	saver = recorder_saver_new(&setup);
+	assert_non_null(saver);
+}
+
+static void end(void)
+{
+	recorder_saver_free(saver);
+	event_base_freep(&loop);
+}
+
+static uint64_t ended(void)
+{
+	struct recorder_saver_counts c = recorder_saver_counts(saver);
+
+	return c.saved + c.failed;
+}
+
+static void await(uint64_t n)
+{
+	while (ended() < n)
+		event_base_loop(loop, EVLOOP_ONCE);
+}
+
+#define DIR_TEST(name) TEST_STATE(name, temp_dir_setup, temp_dir_teardown, char *dir)
+
+DIR_TEST(a_trigger_waits_for_its_pause)
+{
+	begin(dir, 60000);
+	recorder_saver_take(saver, "a", "first");
+	recorder_saver_take(saver, "a", "too soon");
+	assert_int_equal(recorder_saver_counts(saver).skipped, 1);
+	recorder_saver_take(saver, "b", "another waits for the first");
+	recorder_saver_take(saver, "c", "a third has no place");
+	assert_int_equal(recorder_saver_counts(saver).skipped, 2);
+	await(2);
+	recorder_saver_take(saver, "c", "now");
+	await(3);
+	assert_int_equal(recorder_saver_counts(saver).skipped, 2);
+	end();
+}
+
+DIR_TEST(names_of_triggers_are_no_paths)
+{
+	begin(dir, 0);
+	recorder_saver_take(saver, "../../etc/x", "\033[1mhostile\n");
+	await(1);
+	assert_true(fs_exists(temp_dir_path((void *[]){dir}, 0, "snapshots")));
+	end();
+}
+
+static int count_one(void *ctx, const char *name, unsigned char d_type)
+{
+	++*(unsigned *)ctx;
+	return 0;
+}
+
+DIR_TEST(the_oldest_of_the_most_frequent_trigger_is_removed)
+{
+	static const char *const files[] = {"20260101T000000-rare", "20260101T000001-often",
+					    "20260101T000002-often", "20260101T000003-often",
+					    "20260101T000004-often"};
+	char path[PATH_MAX];
+	unsigned n = 0;
+
+	snprintf(path, sizeof(path), "%s/snapshots", dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		snprintf(path, sizeof(path), "%s/snapshots/%s.pftrace", dir, files[i]);
+		fclose(fopen(path, "w"));
+		snprintf(path, sizeof(path), "%s/snapshots/%s.pftrace.json", dir, files[i]);
+		fclose(fopen(path, "w"));
+	}
+	begin(dir, 0);
+	recorder_saver_take(saver, "x", "x");
+	await(1);
+	assert_true(fs_exists(
+		temp_dir_path((void *[]){dir}, 0, "snapshots/20260101T000000-rare.pftrace")));
+	assert_false(fs_exists(
+		temp_dir_path((void *[]){dir}, 0, "snapshots/20260101T000001-often.pftrace")));
+	assert_false(fs_exists(
+		temp_dir_path((void *[]){dir}, 0, "snapshots/20260101T000001-often.pftrace.json")));
+	snprintf(path, sizeof(path), "%s/snapshots", dir);
+	assert_int_equal(fs_each(path, count_one, &n), 0);
+	assert_true(n <= 8);
+	end();
+}
