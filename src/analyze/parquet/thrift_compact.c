@@ -26,11 +26,6 @@ static void thrift_head(struct thrift *t, int id, enum thrift_type type)
 	t->last[t->depth] = id;
 }
 
-void thrift_bool(struct thrift *t, int id, bool v)
-{
-	thrift_head(t, id, v ? THRIFT_TRUE : THRIFT_FALSE);
-}
-
 void thrift_i32(struct thrift *t, int id, int32_t v)
 {
 	thrift_head(t, id, THRIFT_I32);

@@ -31,7 +31,6 @@ struct thrift {
 	unsigned depth;
 };
 
-void thrift_bool(struct thrift *t, int id, bool v);
 void thrift_i32(struct thrift *t, int id, int32_t v);
 void thrift_i64(struct thrift *t, int id, int64_t v);
 void thrift_binary(struct thrift *t, int id, const void *data, size_t len);

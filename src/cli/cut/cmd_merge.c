@@ -180,6 +180,9 @@ static void merge_warn(const struct merge_options *o, const struct merge_input *
 				 o->files[i].path, in->undecodable + in->not_unpacked);
 		if (llabs(set) > 1000000)
 			log_warn("%s: the clock of '%s' was set by %.3f ms during the recording; "
+				 "times at "
+				 "its end are off by that much",
+				 o->files[i].path, o->files[i].machine, (double)set / 1e6); "
 				 "its "
 				 "times are as much too early or late at the end",
 				 o->files[i].path, o->files[i].machine, (double)set / 1e6);
@@ -326,8 +329,7 @@ static int merge_run(struct merge_options *o, struct err_text *e)
 	if (r < 0)
 		return r;
 	merge_warn(o, inputs);
-	return str_ends(o->out, ".tar") ? merge_into_archive(o, e)
-					      : merge_into_trace(o, inputs, e);
+	return str_ends(o->out, ".tar") ? merge_into_archive(o, e) : merge_into_trace(o, inputs, e);
 }
 
 static void merge_options_deinit(struct merge_options *o)
