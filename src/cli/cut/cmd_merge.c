@@ -180,11 +180,7 @@ static void merge_warn(const struct merge_options *o, const struct merge_input *
 				 o->files[i].path, in->undecodable + in->not_unpacked);
 		if (llabs(set) > 1000000)
 			log_warn("%s: the clock of '%s' was set by %.3f ms during the recording; "
-				 "times at "
-				 "its end are off by that much",
-				 o->files[i].path, o->files[i].machine, (double)set / 1e6); "
-				 "its "
-				 "times are as much too early or late at the end",
+				 "times at its end are off by that much",
 				 o->files[i].path, o->files[i].machine, (double)set / 1e6);
 	}
 }
