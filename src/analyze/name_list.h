@@ -13,7 +13,7 @@
 
 /* Zero-initialise; name_list_deinit frees. */
 struct name_list {
-	char **names; /* owned, each owned */
+	char **names; /* owned, and so is each of them */
 	size_t n;
 	size_t cap;
 	size_t left_out; /* names past the limit, or without memory */

@@ -76,7 +76,7 @@ static void truncate_stack(struct folding *f, size_t len)
 		f->text.s[len] = '\0';
 }
 
-/* Ends the slices that end until ts: what their children did not use is their own. */
+/* Closes the slices that end at or before ts. Time that their children did not use is their own. */
 static void end_frames(struct folding *f, int64_t ts, size_t base)
 {
 	while (f->n && f->open[f->n - 1].end <= ts) {

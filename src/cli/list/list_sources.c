@@ -99,7 +99,7 @@ static void put_comment(const ProtobufCMessageDescriptor *m, const ProtobufCFiel
 	strbuf_deinit(&name);
 }
 
-#define MAX_DEPTH 3 /* of messages in messages */
+#define MAX_DEPTH 3 /* levels of nested messages */
 
 static void put_options(struct list *l, const ProtobufCMessageDescriptor *m, const char *prefix,
 			unsigned depth)

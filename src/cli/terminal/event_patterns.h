@@ -24,7 +24,7 @@
 
 /* Zero-initialise; event_requests_deinit frees. */
 struct event_requests {
-	char **names; /* owned, each owned */
+	char **names; /* owned, and so is each of them */
 	size_t n;
 	size_t cap;
 };

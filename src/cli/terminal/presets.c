@@ -17,8 +17,8 @@
 #include "config/trace_config.h"
 
 struct presets {
-	char *folders[PRESET_FOLDERS + 1]; /* owned, each owned; ends with NULL */
-	struct preset **read; /* owned, each owned; those found until now */
+	char *folders[PRESET_FOLDERS + 1]; /* owned, and so is each of them; ends with NULL */
+	struct preset **read; /* owned, and so is each of them; those found until now */
 	size_t n;
 	size_t cap;
 };
@@ -388,7 +388,7 @@ bool presets_has(struct presets *p, const char *typed, size_t len)
 /* ---- all presets ---- */
 
 struct names {
-	char **list; /* owned, each owned */
+	char **list; /* owned, and so is each of them */
 	size_t n;
 	size_t cap;
 };

@@ -245,7 +245,8 @@ static int features_find_field(void *ctx, const char *event, const char *field,
 	return found ? 0 : -ENOENT;
 }
 
-/* Calls fn for each pair of "{ 3, "NO_SOCKET" }, { 4, "SOCKET_CLOSE" })". */
+/* Calls fn for each value and name of a list of __print_symbolic(), such as
+ * { 3, "NO_SOCKET" }, { 4, "SOCKET_CLOSE" }). Writes NULs into the list. */
 static void each_pair(char *list, void (*fn)(void *arg, const char *name, int64_t value), void *arg)
 {
 	for (char *p = list, *name, *end; p && *p != ')'; p = strpbrk(end + 1, "{)")) {

@@ -39,7 +39,7 @@ const struct sys_source *const sys_sources[] = {
 /* If all periods are at least this long, the values of a poll are committed at once. */
 #define SLOW_MS 500
 /* A flush and the stop poll tables that were polled longer ago than this. */
-#define NEW_MS 100u
+#define FRESH_MS 100u
 /*
  * The clock of the loop advances in kernel ticks of up to 4 ms. A timer may fire that much early; a
  * table that is due then is polled at once.
@@ -176,15 +176,15 @@ static void sys_stats_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 	sys_stats_source_run_slice(ds);
 }
 
-/* Adds tables that were not polled for NEW_MS to the active pass, or starts a pass. */
-static void poll_old_tables(struct sys_stats *ds)
+/* Adds tables that were not polled for FRESH_MS to the active pass, or starts a pass. */
+static void poll_stale_tables(struct sys_stats *ds)
 {
 	uint64_t now = now_ms();
 
 	/* Without this, the tick could start another pass in the middle of this one. */
 	event_del(ds->tick);
 	for (unsigned i = 0; i < ds->n_slots; i++)
-		if (!ds->slots[i].active && now - ds->slots[i].polled_ms >= NEW_MS)
+		if (!ds->slots[i].active && now - ds->slots[i].polled_ms >= FRESH_MS)
 			sys_stats_source_activate(&ds->slots[i], now);
 	if (!evtimer_pending(ds->next_slice, NULL))
 		sys_stats_source_run_slice(ds);
@@ -299,7 +299,7 @@ static void sys_stats_flush(void *instance, uint64_t flush_id)
 		flushes_answer(&ds->flushes, ds->h);
 		(void)flushes_add(&ds->flushes, flush_id);
 	}
-	poll_old_tables(ds);
+	poll_stale_tables(ds);
 }
 
 static void sys_stats_clear(void *instance)
@@ -316,7 +316,7 @@ static void sys_stats_stop(void *instance)
 	if (ds->stopping)
 		return;
 	ds->stopping = true;
-	poll_old_tables(ds);
+	poll_stale_tables(ds);
 }
 
 const struct data_source sys_stats_data_source = {

@@ -594,7 +594,7 @@ int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entra
 		return r;
 	}
 	fd = -1; /* the msgsock has it */
-	msgsock_set_time_slice(c->sock, TIME_SLICE_NS, h->service->is_urgent);
+	msgsock_set_scheduling(c->sock, TIME_SLICE_NS, h->service->is_urgent);
 	if (h->service->hold_limit > 0)
 		msgsock_set_hold_limit(c->sock, h->service->hold_limit);
 	c->peer = taken;

@@ -62,7 +62,7 @@ struct ipc_service {
 	 * them (Linux 6.16). False: at any time. */
 	bool descriptors_when_bound;
 	bool is_urgent; /* served before others while its requests are short
-			   (msgsock_set_time_slice) */
+			   (msgsock_set_scheduling) */
 	enum quota_kind connections; /* the quota that a connection is charged to */
 	unsigned max_remote_conns; /* connections from other machines */
 	unsigned max_conns_per_address;

@@ -140,7 +140,7 @@
 
 #define MAX_FILTER_WORDS (1u << 17) /* varints of bytecode and of overlay; a frame has fewer */
 #define MAX_FILTER_RULES 128u /* for strings */
-#define MAX_FILTER_DEPTH 512u /* messages in messages; a deeper packet is dropped */
+#define MAX_FILTER_DEPTH 512u /* levels of nested messages; a deeper packet is dropped */
 /* Steps of regular expressions for one packet; a packet that needs more is dropped. So is one with
  * more fields. */
 #define MAX_FILTER_STEPS (4u << 20)

@@ -606,7 +606,7 @@ void msgsock_set_hold_limit(struct msgsock *m, size_t limit)
 	m->hold_limit = limit;
 }
 
-void msgsock_set_time_slice(struct msgsock *m, uint64_t time_slice_ns, bool is_urgent)
+void msgsock_set_scheduling(struct msgsock *m, uint64_t time_slice_ns, bool is_urgent)
 {
 	m->time_slice_ns = time_slice_ns;
 	m->is_urgent = is_urgent;

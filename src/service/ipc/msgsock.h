@@ -50,7 +50,7 @@ struct msgsock_ops {
 	 */
 	void (*close_fd)(void *ctx, int fd);
 	/*
-	 * Optional, for an urgent socket (msgsock_set_time_slice): called each time before the
+	 * Optional, for an urgent socket (msgsock_set_scheduling): called each time before the
 	 * socket is served ahead of others. Returns false if this time it must be served like them.
 	 */
 	bool (*may_be_urgent)(void *ctx);
@@ -84,7 +84,7 @@ void msgsock_set_hold_limit(struct msgsock *m, size_t limit);
  * default priority, until one time slice was too short for its messages; then it has the default
  * priority until it has caught up.
  */
-void msgsock_set_time_slice(struct msgsock *m, uint64_t time_slice_ns, bool is_urgent);
+void msgsock_set_scheduling(struct msgsock *m, uint64_t time_slice_ns, bool is_urgent);
 
 /* Bytes that wait to be sent, lengths included. */
 size_t msgsock_queued(const struct msgsock *m);
