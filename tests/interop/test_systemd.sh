@@ -170,7 +170,7 @@ fi
 # A lockdown is for root.
 (cat "$TMP/out/config" && printf '%s\n' 'lockdown_mode: LOCKDOWN_SET' 'write_into_file: true' 'output_path: "/var/lib/sonda/lockdown"') \
   >"$TMP/out/lockdown"
-! as_member "$TMP/usr/bin/sonda" record -c "$TMP/out/lockdown" >"$TMP/log" 2>&1 && grep -q 'lockdown_mode .* needs root' "$TMP/log"
+! as_member "$TMP/usr/bin/sonda" record -c "$TMP/out/lockdown" >"$TMP/log" 2>&1 && grep -q 'lockdown_mode .* only root may set it' "$TMP/log"
 verdict "a refused config with a lockdown" $? "$TMP/log"
 ctl stop sonda-probes.service # it would be one producer too many
 attacks service_hostile_peers

@@ -160,7 +160,7 @@ PERFETTO_PRODUCER_SOCK_NAME=127.0.0.1:$port PERFETTO_MACHINE_NAME=second \
 machines() { sonda record "$@" -o machines.pftrace sched -- sleep 0.3 2>log && sonda info machines.pftrace 2>>log | tee said | grep -c '^  machine '; }
 [ "$(machines)" = 1 ]
 verdict "9: without a word of it, one machine" $? said
-[ "$(machines --all-machines)" = 2 ] && grep -qE '^  machine  [0-9]+: Linux' said
+[ "$(machines --all-machines)" = 2 ] && grep -qE '^  machine  [0-9]+ \(second\): Linux' said
 verdict "9: two machines in one trace" $? said
 for i in 1 2 3; do
   kill "${PIDS[-i]}"

@@ -17,16 +17,17 @@ PIDS+=($!)
 here=$PWD
 
 # One a line, as it stands. (Others have tests of their own: a detached session in tests/system/test_sessions.sh, what is left behind
-# the shell in tests/interop/test_snapshots.sh, what waits for a trigger in test_ebpf_triggers.sh, configs/long.cfg in test_files.sh.)
+# the shell in tests/interop/test_snapshots.sh, what waits for a trigger in test_ebpf_triggers.sh, configs/long.cfg in test_files.sh,
+# static probes in test_probes_named.sh.)
 examples() {
   sed -nE 's/^    (build\/bin\/)?(sonda record -.*|sonda record [a-z].*)/\2/p' docs/*.md README.md |
-    grep -vE '^sonda record (\[|--detach)|&$|ebpf-flight-recorder|long.cfg' | sort -u
+    grep -vE '^sonda record (\[|--detach)|&$|ebpf-flight-recorder|long.cfg|--usdt' | sort -u
 }
 
 adapt() { # EXAMPLE
   sed -E "s/ +#.*//; s/-t [0-9]+[smh]/-t 200ms/; s/-p 1234(,99)?/-p ${PIDS[0]}/; s/-C 0[,-][0-9-]+/-C 0/; s/-b 512mb sched/-b 64mb sched -- true/
     s,-c (my|mine).cfg,-c $TMP/configs/sched.cfg,; s|-c configs/|-c $TMP/configs/|
-    s|\./app:0x1160|$helpers/do_calls:0x$entry|
+    s|\./app:0x1160|$helpers/do_calls:0x$entry|; s|\./app:ns::load\(str name\)|$helpers/probed:known(int a, str text)|
     s|-- \./hello|-- $TMP/hello|; s/-- (make.*|\.\/app|\.\/ledger)/-- true/; s/sleep 5$/sleep 0.2/; s/ -o [a-z._-]+//" <<<"$1"
 }
 

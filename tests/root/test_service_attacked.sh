@@ -45,7 +45,7 @@ attack() { # NAME COMMAND that becomes another user...
   roots_recording_loses_nothing "$1: after it, root's recording loses nothing"
   refused fifo 'priority_boost needs root'
   verdict "$1: priority_boost is refused" $? "$TMP/log"
-  refused lockdown 'lockdown_mode.* needs root'
+  refused lockdown 'lockdown_mode.* only root may set it'
   verdict "$1: a lockdown is refused" $? "$TMP/log"
   roots_recording_loses_nothing "$1: after both, root's recording loses nothing"
   rm -f "$TMP/out/trace"
