@@ -81,8 +81,8 @@ static bool is_generic(const struct tep_event *e)
 
 static bool is_address(const struct tep_format_field *f)
 {
-	return strcmp(f->event->system, "syscalls") &&
-	       (!strcmp(f->type, "void *") || !strcmp(f->type, "void*"));
+	return strcmp(f->event->system, "syscalls") && strchr(f->type, '*') &&
+	       !strstr(f->type, "char");
 }
 
 static void print_text(FILE *out, const char *s, size_t len)
