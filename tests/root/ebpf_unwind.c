@@ -572,10 +572,15 @@ static struct bpf_object *load(const char *name)
 	const struct ebpf_image *image = &images[strcmp(name, images[0].name) != 0];
 	struct bpf_object *o =
 		bpf_object__open_mem(image->begin, (size_t)(image->end - image->begin), NULL);
-	static const char *const unused[] = {"sonda_pids", "sonda_cgroups", "sonda_cgroups_seen"};
+	static const char *const unused[] = {"sonda_pids", "sonda_cgroups", "sonda_cgroups_seen",
+					     "sonda_awaited"};
+	struct bpf_program *awaited;
 
 	if (!o)
 		return NULL;
+	awaited = bpf_object__find_program_by_name(o, "on_awaited_group");
+	if (awaited)
+		bpf_program__set_autoload(awaited, false);
 	bpf_map__set_initial_value(bpf_object__find_map_by_name(o, ".rodata.sonda"), &s, sizeof(s));
 	for (size_t i = 0; i < ARRAY_SIZE(unused); i++) {
 		struct bpf_map *m = bpf_object__find_map_by_name(o, unused[i]);
