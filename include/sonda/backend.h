@@ -12,10 +12,11 @@ extern "C" {
 #endif
 
 /*
- * Services that record this process in addition to the system's service of sonda_init(): one in
- * this process (sonda/service.h), one behind a transport of the program, or another one on this
- * machine. The process is a producer of each service. All its data sources are registered with
- * each, and an event is written into all sessions of all services that record it.
+ * Services that record this process in addition to the system's service, which sonda_init()
+ * connects to: one in this process (sonda/service.h), one that the program reaches through its own
+ * transport, or another one on this machine. The process is a producer of each service. All its
+ * data sources are registered with each service, and an event is written into every session that
+ * records it, whichever service runs the session.
  *
  *	sonda_init(&(struct sonda_init_options){.size = sizeof(struct sonda_init_options),
  *						.backends = SONDA_BACKEND_NONE});
@@ -43,9 +44,10 @@ struct sonda_backend_options {
 	 * Replaces the addresses. Returns a connected stream socket, which the library then owns,
 	 * or -errno. The library's thread calls it for the first connection, and again after a
 	 * connection is lost or has failed. It must not block. Memory is shared over a unix socket
-	 * whose other end is the service. Over TCP and vsock the events go through the socket. For
-	 * any other transport, return one end of a socketpair(2), and transfer the bytes of the
-	 * other end to a TCP socket of the service. ctx must be valid until sonda_backend_remove().
+	 * whose other end is the service. Over TCP and vsock, the events go through the socket. For
+	 * any other transport, return one end of a socketpair(2), and copy the bytes between its
+	 * other end and a TCP socket of the service. ctx must be valid until
+	 * sonda_backend_remove().
 	 */
 	int (*connect)(void *ctx, enum sonda_port port);
 	void *ctx;
@@ -53,7 +55,7 @@ struct sonda_backend_options {
 	uint32_t shm_size; /* bytes, a hint to the service; 0: 1 MiB */
 	uint32_t shm_page_size; /* 0: 4096 */
 	/* Not 0: this process creates the shared memory, of shm_size bytes, and passes it when it
-	 * connects. A service may refuse it, and then creates the memory itself. */
+	 * connects. A service may refuse it and create the memory itself instead. */
 	int own_memory;
 	/* Called on the library's thread with a sentence about a problem. NULL: not reported. */
 	void (*on_trouble)(void *ctx, const char *sentence);

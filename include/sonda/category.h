@@ -27,9 +27,9 @@ extern "C" {
 #define SONDA_MAX_GROUP 4 /* names in a group; further ones are ignored */
 
 /*
- * A text that is written once in each sequence, and then by its number. The struct and the text
- * must stay valid and unchanged; usually both are static. id is the library's; initialise it with
- * 0.
+ * A text that is written once in each sequence; later uses write only its number. The struct and
+ * the text must stay valid and unchanged; usually both are static. id belongs to the library;
+ * initialise it to 0.
  */
 struct sonda_string {
 	const char *text;
@@ -42,7 +42,7 @@ struct sonda_category {
 	uint8_t n_names; /* the library's */
 	uint8_t reserved[6];
 	const char *texts[2 + SONDA_MAX_TAGS]; /* name, description, tags; NULL: none */
-	struct sonda_string names[SONDA_MAX_GROUP]; /* the library's, as the next members */
+	struct sonda_string names[SONDA_MAX_GROUP]; /* for the library, like the next members */
 	struct sonda_category *next;
 	void *reserved_pointers[3];
 };
@@ -74,7 +74,8 @@ void sonda_category_remove(struct sonda_category *category);
 	}                                                                                          \
 	struct sonda_category
 
-/* For events whose category is known only at run time: each has a SONDA_IN_CATEGORY(text). */
+/* For events whose category is known only at run time: each event names it with
+ * SONDA_IN_CATEGORY(text). */
 #define SONDA_DYNAMIC_CATEGORY_DEFINE(variable) SONDA_CATEGORY_DEFINE(variable, 0)
 
 /* Returns the bits of the instances that record this category; 0 is the usual case. */

@@ -10,8 +10,8 @@ extern "C" {
 
 /*
  * Trace configs as text, for sonda_session_start() and sonda_session_begin(). The function is in
- * libsonda-service, because the names and types of all fields are larger than libsonda itself. A
- * program can use it without a service.
+ * libsonda-service, because the names and types of all fields take more space than libsonda itself.
+ * A program can use it without a service.
  *
  *	sonda_config_from_text("buffers { size_kb: 4096 }\n"
  *			       "data_sources { config { name: \"track_event\" } }\n",

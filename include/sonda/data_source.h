@@ -66,14 +66,14 @@ struct sonda_answer;
  * This struct never grows: later callbacks will be members of the options.
  */
 struct sonda_data_source_callbacks {
-	/* Returns 0, and may set *ret_instance; or -errno: then the instance records nothing and
-	 * has no other callbacks. */
+	/* Returns 0, and may set *ret_instance; or -errno. After an error, the instance records
+	 * nothing, and no other callback is called for it. */
 	int (*on_setup)(void *ctx, const struct sonda_setup *setup, void **ret_instance);
 	/* The instance starts: its bit in `enabled` is set after the return. */
 	void (*on_start)(void *ctx, void *instance);
-	/* The instance records until the stop is answered: at the return of the callback, or later
-	 * with sonda_answer_send() if the callback has called sonda_answer_later(). The service
-	 * waits 5 s for it. */
+	/* The instance records until the stop is answered: when the callback returns, or later with
+	 * sonda_answer_send() if the callback has called sonda_answer_later(). The service waits
+	 * for the answer for 5 s. */
 	void (*on_stop)(void *ctx, void *instance, struct sonda_answer *answer);
 	/* Writes the data that the source still holds. Writers need no flush: after the answer, the
 	 * library sends the data of all threads. flags: FlushFlags of the protocol. */
@@ -95,7 +95,7 @@ void sonda_answer_send(struct sonda_answer *answer);
 
 /* The behaviour if there is no memory for a packet. */
 enum sonda_full_policy {
-	SONDA_FULL_DEFAULT, /* as the session's config says, else SONDA_FULL_DROP */
+	SONDA_FULL_DEFAULT, /* from the session's config; default: SONDA_FULL_DROP */
 	SONDA_FULL_DROP, /* the packet is dropped and counted */
 	/* The thread waits for the service for some seconds, and then drops packets until there is
 	 * room again. The process is never aborted. */
@@ -112,20 +112,21 @@ struct sonda_data_source_options {
 	enum sonda_full_policy full_policy;
 	/* The source has an incremental state, which the service may clear. */
 	bool handles_incremental_state_clear;
-	/* Further fields of the DataSourceDescriptor, serialized (track_event_descriptor); copied.
-	 * The library itself writes name, id and the flags of stop, start and clear. */
+	/* Further fields of the DataSourceDescriptor, such as track_event_descriptor: serialized,
+	 * and copied. The library itself writes the name, the id and the flags for stop, start and
+	 * clear. */
 	const void *descriptor;
 	size_t descriptor_len;
 };
 
 /*
- * Registers a data source with every backend, those of a later sonda_init() too. ds must stay valid
- * until it is unregistered. Returns 0; -EEXIST: the name or ds is registered already; -ENOSPC: the
- * process has 64 data sources; -EINVAL; -ENOMEM.
+ * Registers a data source with every backend, including those of a later sonda_init(). ds must stay
+ * valid until it is unregistered. Returns 0; -EEXIST: the name or ds is registered already;
+ * -ENOSPC: the process has 64 data sources; -EINVAL; -ENOMEM.
  */
 int sonda_data_source_register(struct sonda_data_source *ds,
 			       const struct sonda_data_source_options *options);
-/* Replaces the further fields of the descriptor and tells the services. Returns 0, -ENOENT or
+/* Replaces the further fields of the descriptor and updates the services. Returns 0, -ENOENT or
  * -ENOMEM. */
 int sonda_data_source_update(struct sonda_data_source *ds, const void *descriptor, size_t len);
 /* Ends all instances (on_stop cannot delay that), and waits until no callback runs and no thread
@@ -145,9 +146,9 @@ static inline uint32_t sonda_data_source_enabled(const struct sonda_data_source 
 
 /*
  * Enters an instance and returns the calling thread's writer, which is made on first use. Returns
- * NULL if the instance does not record (any more), this thread is inside another SONDA_TRACE (a
- * signal handler, an allocator's hook), or there is no memory. If the writer exists and has room,
- * no lock and no system call is used. Between enter and leave the instance cannot end.
+ * NULL if the instance does not record (any more), this thread is inside another SONDA_TRACE (as in
+ * a signal handler or an allocator's hook), or there is no memory. If the writer exists and has
+ * room, no lock and no system call is used. Between enter and leave the instance cannot end.
  */
 struct sonda_writer *sonda_writer_enter(struct sonda_data_source *ds, unsigned instance);
 void sonda_writer_leave(struct sonda_writer *w);
@@ -168,7 +169,7 @@ bool sonda_writer_was_cleared(struct sonda_writer *w);
 void *sonda_writer_state(struct sonda_writer *w);
 /* Returns the result of on_setup. */
 void *sonda_writer_instance(struct sonda_writer *w);
-/* Sends the packets so far with the next commit. */
+/* Sends the packets written so far with the next commit. */
 void sonda_writer_flush(struct sonda_writer *w);
 
 /* Returns how many packets of this source were dropped since it was registered. */
@@ -213,9 +214,9 @@ static inline void sonda_iterator_end(struct sonda_iterator *it)
 		sonda_writer_leave(it->writer);
 }
 
-/* Runs the statement once for each instance that records, with w its writer. break and continue go
- * on to the next instance; return and goto may leave the statement. longjmp() and exceptions from C
- * code may not. */
+/* Runs the statement once for each instance that records, with w as its writer. break and continue
+ * go on to the next instance; return and goto may leave the statement. longjmp() and exceptions
+ * from C code may not. */
 #define SONDA_TRACE(data_source, w)                                                                \
 	for (struct sonda_iterator w##_iterator                                                    \
 	     __attribute__((cleanup(sonda_iterator_end))) = sonda_iterator_begin(data_source);     \

@@ -12,7 +12,8 @@
 /*
  * Arguments of a track event: a list of struct sonda_arg on the caller's stack, which ends with
  * type SONDA_ARG_LIST_END. The macros make the elements; other languages fill in the struct. A
- * dictionary, an array or a message is an opening element, its contents, and a closing element.
+ * dictionary, an array or a message consists of an opening element, its contents, and a closing
+ * element.
  *
  *	SONDA_INSTANT(net, "send", SONDA_INT("rc", r), SONDA_TRACK(&track),
  *		      SONDA_DICT("peer", SONDA_STRING("host", host), SONDA_UINT("port", port)));
@@ -139,7 +140,7 @@ static inline struct sonda_arg sonda_arg_p(enum sonda_arg_type type, struct sond
 	return a;
 }
 
-/* With a number in place of the name. */
+/* Makes an argument that has a number in place of the name. */
 static inline struct sonda_arg sonda_arg_nu(enum sonda_arg_type type, uint64_t number,
 					    uint64_t value)
 {
@@ -166,7 +167,7 @@ static inline struct sonda_arg sonda_arg_np(enum sonda_arg_type type, uint64_t n
 	return a;
 }
 
-/* With a track in place of the name. */
+/* Makes an argument that has a track in place of the name. */
 static inline struct sonda_arg sonda_arg_on_track(struct sonda_arg a,
 						  const struct sonda_track *track)
 {
@@ -205,7 +206,7 @@ static inline struct sonda_arg sonda_arg_end(enum sonda_arg_type type)
 #define SONDA_BYTES(name, v, n) sonda_arg_p(SONDA_ARG_STRING, SONDA_S_(name), (v), (n))
 #define SONDA_POINTER(name, v) sonda_arg_u(SONDA_ARG_POINTER, SONDA_S_(name), (uintptr_t)(v))
 #define SONDA_JSON(name, v) sonda_arg_p(SONDA_ARG_JSON, SONDA_S_(name), (v), SONDA_LEN_TEXT)
-/* The value is a literal, too, and is written once in each sequence. */
+/* The value is also a literal, and is written once in each sequence. */
 #define SONDA_INTERNED(name, literal)                                                              \
 	sonda_arg_p(SONDA_ARG_INTERNED, SONDA_S_(name), SONDA_S_(literal), 0)
 /* An encoded message. type_name: its full name with a leading dot. */
@@ -263,7 +264,7 @@ static inline struct sonda_arg sonda_arg_end(enum sonda_arg_type type)
 #define SONDA_FLOW_GLOBAL(id) sonda_arg_nu(SONDA_ARG_FLOW, 0, (id))
 #define SONDA_FLOW_END_GLOBAL(id) sonda_arg_nu(SONDA_ARG_FLOW_END, 0, (id))
 
-/* Groups events without a direction. An event has at most one of the two. */
+/* Groups events without a direction between them. An event has at most one of these two. */
 #define SONDA_CORRELATION(id) sonda_arg_u(SONDA_ARG_CORRELATION, NULL, (id))
 #define SONDA_CORRELATION_TEXT(text)                                                               \
 	sonda_arg_p(SONDA_ARG_CORRELATION_TEXT, NULL, (text), SONDA_LEN_TEXT)

@@ -50,8 +50,8 @@ void sonda_packet_open(struct sonda_packet *p, uint32_t field);
 void sonda_packet_close(struct sonda_packet *p);
 
 /*
- * The same encoder for a message in memory of its own, of any size: a DataSourceDescriptor, a
- * TraceConfig. These functions allocate.
+ * The same encoder for a message of any size in memory of its own, such as a DataSourceDescriptor
+ * or a TraceConfig. These functions allocate.
  */
 struct sonda_packet *sonda_message_new(void); /* NULL: no memory */
 /* Returns the bytes, valid until the next call for p; NULL if there was no memory for a field. */

@@ -28,9 +28,9 @@ extern "C" {
  *	sonda_backend_remove(backend);
  *	sonda_service_stop(service);
  *
- * It is the code of sondad, with its limits and its statistics, and records the track events and
- * the data sources of the process. The library needs libevent_core, libprotobuf-c, libseccomp,
- * libcap-ng, zlib and libzstd, as sondad does.
+ * The service runs the code of sondad, with the same limits and statistics, and records the track
+ * events and the data sources of the process. The library needs libevent_core, libprotobuf-c,
+ * libseccomp, libcap-ng, zlib and libzstd, as sondad does.
  *
  * After fork() the child has no service: it keeps the descriptors until it calls exec() or ends.
  */

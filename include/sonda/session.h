@@ -25,7 +25,7 @@ extern "C" {
  * return:
  *	0
  *	-ETIMEDOUT
- *	-EPIPE		the connection is lost, also by sonda_shutdown() or fork() (in the child)
+ *	-EPIPE		the connection is lost, also after sonda_shutdown() or fork() (in the child)
  *	-EPROTO		the service refused the call: sonda_session_error()
  *	-EINVAL		the session was not started, or was detached
  *	-EBUSY		the session was started, cloned or attached before
@@ -34,7 +34,7 @@ extern "C" {
  *	-ENOTCONN	sonda_init() was not called, or not again after sonda_shutdown() or fork()
  *	-EDEADLK	called on the library's thread
  *	-ENOMEM
- * A timeout ends the connection and the session, except that of sonda_session_wait().
+ * A timeout ends the connection and the session, except in sonda_session_wait().
  */
 struct sonda_session;
 
@@ -51,8 +51,8 @@ void sonda_session_free(struct sonda_session *s);
  * the config: sonda_session_error(). After an error, only sonda_session_free() is valid. */
 int sonda_session_start(struct sonda_session *s, const void *config, size_t len, int timeout_ms);
 /* Commits the data of all data sources. The service waits timeout_ms for them (negative or 0: the
- * config's timeout), and then refuses if one has not answered. The call waits for the service at
- * most timeout_ms + 2 s (negative or 0: no limit). */
+ * config's timeout), and then refuses the flush if one has not answered. The call waits for the
+ * service at most timeout_ms + 2 s (negative or 0: no limit). */
 int sonda_session_flush(struct sonda_session *s, int timeout_ms);
 /* Stops tracing, and waits until all data sources have stopped. */
 int sonda_session_stop(struct sonda_session *s, int timeout_ms);
@@ -62,9 +62,9 @@ int sonda_session_wait(struct sonda_session *s, int timeout_ms);
 
 /*
  * Reads the data from the buffers, which empties them. Calls fn on the calling thread with parts of
- * a trace file, each of whole packets, borrowed during the call. A result other than 0 ends the
- * reading and is returned; then, and after an error, only sonda_session_free() is valid. timeout_ms
- * is for each part.
+ * a trace file, each of whole packets, borrowed during the call. If fn returns a value other than
+ * 0, reading ends and that value is returned. After that, and after an error, only
+ * sonda_session_free() is valid. timeout_ms applies to each part.
  */
 int sonda_session_read(struct sonda_session *s, int (*fn)(void *ctx, const void *data, size_t len),
 		       void *ctx, int timeout_ms);
@@ -79,8 +79,9 @@ int sonda_session_clone(struct sonda_session *s, const char *unique_session_name
  * Detach: the tracing session continues without this connection, under a key (not ""). Then s can
  * only be freed. Attach: a new session, of any process of the same user, takes over the tracing
  * session, as if it had started it. If no session is attached when tracing ends, the service frees
- * the buffers, and only the file of the config (write_into_file) has the trace. -EPROTO: detach:
- * the user has another detached session with this key; attach: there is none.
+ * the buffers, and only the file of the config (write_into_file) has the trace. Detach returns
+ * -EPROTO if the user has another detached session with this key; attach returns it if there is
+ * none.
  */
 int sonda_session_detach(struct sonda_session *s, const char *key, int timeout_ms);
 int sonda_session_attach(struct sonda_session *s, const char *key, int timeout_ms);
@@ -101,10 +102,10 @@ enum sonda_session_event_type {
 	SONDA_SESSION_SOURCE_STARTED = 1, /* producer, name: a data source of the session */
 	SONDA_SESSION_SOURCE_STOPPED = 2, /* it has stopped, or has not started yet */
 	SONDA_SESSION_ALL_STARTED = 3, /* all data sources have started */
-	SONDA_SESSION_ENDED = 4, /* of tracing; sonda_session_wait() returns the result at once */
+	SONDA_SESSION_ENDED = 4, /* tracing has ended; sonda_session_wait() returns at once */
 	SONDA_SESSION_CLONE_TRIGGER = 5, /* producer, name: a trigger requests a clone */
 	SONDA_SESSION_LOST = 6, /* the connection is lost; this is the last event */
-	SONDA_SESSION_EVENTS_LOST = 7, /* 1024 events waited; see sonda_session_query() */
+	SONDA_SESSION_EVENTS_LOST = 7, /* more than 1024 events waited; see sonda_session_query() */
 };
 
 struct sonda_session_event {

@@ -47,7 +47,7 @@ struct sonda_init_options {
 	void *ctx;
 	/*
 	 * Startup tracing: from sonda_init() on, track events of these categories ("net*,disk" or
-	 * "*") are kept in 1 MiB of memory, also without a service. The first session that records
+	 * "*") are kept in 1 MiB of memory, even without a service. The first session that records
 	 * all of the categories gets them. They are dropped and counted if the memory is full, or
 	 * no session starts within startup_ms (0: 10,000). NULL: none.
 	 */
@@ -55,14 +55,14 @@ struct sonda_init_options {
 	unsigned startup_ms;
 };
 
-/* Returns the number of dropped packets of track events: there was no memory, no session has taken
- * over the startup events, or they were inside other events. */
+/* Returns the number of dropped packets of track events. A packet is dropped if there is no memory,
+ * if no session takes over the startup events, or if its event is inside another event. */
 uint64_t sonda_track_events_dropped(void);
 
 /*
- * Starts the library's thread, which connects to the services, and connects again when they start
- * again. options may be NULL. A second call has no effect, except in a child after fork(), where
- * nothing is traced without it. Returns 0, -EINVAL or -errno of the thread.
+ * Starts the library's thread, which connects to the services, and reconnects when they restart.
+ * options may be NULL. A second call has no effect, except in a child after fork(), where nothing
+ * is traced without it. Returns 0, -EINVAL or -errno of the thread.
  */
 int sonda_init(const struct sonda_init_options *options);
 
@@ -76,8 +76,8 @@ int sonda_wait_connected(int timeout_ms);
  */
 void sonda_shutdown(void);
 
-/* Activates triggers of sessions. Without a connection, they are sent if one is made within ttl_ms.
- * Returns 0, -ENOMEM or -ENOTCONN (sonda_init() was not called). */
+/* Activates triggers of sessions. Without a connection, they are sent if the library connects
+ * within ttl_ms. Returns 0, -ENOMEM or -ENOTCONN (sonda_init() was not called). */
 int sonda_activate_triggers(const char *const *names, size_t n, unsigned ttl_ms);
 
 #ifdef __cplusplus

@@ -7,15 +7,15 @@
 #include <string.h>
 
 /*
- * Tracks: the rows of a timeline that have the events. An event without a track is on the track of
- * its thread. Other tracks are made from a parent and a name or an id:
+ * Tracks: the rows of a timeline, on which the events are shown. An event without a track is on the
+ * track of its thread. Other tracks are made from a parent and a name or an id:
  *
  *	struct sonda_track requests = sonda_track_named("requests", 0, NULL);
  *	struct sonda_track one = sonda_track_named("request", r->id, &requests);
  *	SONDA_BEGIN(net, "get", SONDA_TRACK(&one));
  *
  * The uuid of a track depends only on its parents, kind, name and id. So any thread may make the
- * struct again whenever it is needed. Members after "optional", which no function sets, can be
+ * struct again whenever it is needed. No function sets the members after "optional". They can be
  * assigned before the first event; later changes have no effect.
  *
  * The parent and the texts are borrowed as long as events use the track. NULL as parent is the
@@ -30,7 +30,7 @@ enum sonda_track_kind {
 	SONDA_TRACK_GLOBAL = 0,
 	SONDA_TRACK_PROCESS,
 	SONDA_TRACK_THREAD,
-	SONDA_TRACK_CUSTOM, /* unnamed: shown by the name of its first event */
+	SONDA_TRACK_CUSTOM, /* unnamed: shown with the name of its first event */
 	SONDA_TRACK_NAMED,
 	SONDA_TRACK_COUNTER,
 	SONDA_TRACK_STATE, /* has one state at a time */
@@ -106,8 +106,8 @@ static inline struct sonda_track sonda_track_make_(enum sonda_track_kind kind, c
 	return t;
 }
 
-/* The parent of global tracks, which belong to no process. An event on it is on the thread's
- * track. */
+/* The parent of global tracks, which belong to no process. An event that names it as its track goes
+ * to the thread's track. */
 static inline struct sonda_track sonda_track_global(void)
 {
 	return sonda_track_make_(SONDA_TRACK_GLOBAL, NULL, 0, NULL);

@@ -22,10 +22,10 @@
  *	SONDA_COUNTER(net, &ram, value);        ram: from sonda_track_counter()
  *	SONDA_STATE(net, &link, "connected");   link: from sonda_track_state()
  *
- * Any thread may write events at any time, also before sonda_init(). A category that no session
- * records costs one load and one branch, and the arguments are not evaluated. Callbacks of data
- * sources may write events. An event inside another one (an allocator's hook) is dropped. Signal
- * handlers must not write events.
+ * Any thread may write events at any time, even before sonda_init(). An event of a category that no
+ * session records costs one load and one branch, and its arguments are not evaluated. Callbacks of
+ * data sources may write events. An event inside another one (as in an allocator's hook) is
+ * dropped. Signal handlers must not write events.
  *
  * Names of events are literals, which are written once in each sequence. The *_DYNAMIC macros
  * accept any text and copy it each time.
@@ -90,7 +90,7 @@ void sonda_event_dynamic(struct sonda_category *category, enum sonda_event_type 
 
 /*
  * The state that a state track has from now on: a name, which is a literal for SONDA_STATE(), and
- * arguments. An event with the state that the track has adds its arguments to it.
+ * arguments. An event with the state that the track already has adds its arguments to that state.
  * SONDA_STATE_END() ends the state; the track then has none. Writing a state twice is harmless, so
  * several threads may write the states of one track.
  */

@@ -26,7 +26,7 @@ struct service;
 
 /*
  * The listening sockets of the service: those that another process has passed to this one (socket
- * activation), else those of the default addresses (sock_default_producer(): of the environment,
+ * activation), else those of the default addresses (sock_default_producer(): from the environment,
  * else built in). The last one is for consumers, the others for producers.
  */
 #define MAX_SOCKETS 16 /* PERFETTO_PRODUCER_SOCK_NAME may be a list */

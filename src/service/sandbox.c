@@ -33,7 +33,7 @@ static const char *const own_users[] = {"sonda", "nobody"};
 #define NOBODY 65534
 
 /* Raises the limit to n or, if that is not permitted, to the hard limit. Returns true if the limit
- * is n or more then. */
+ * is then n or more. */
 static bool raise_limit(__rlimit_resource_t which, rlim_t n)
 {
 	struct rlimit l = {n, n};
@@ -74,7 +74,7 @@ static void change_user(void)
 			 (unsigned)uid, strerror(-r));
 }
 
-/* Drops all rights except that to raise the own priority. The process keeps this right through
+/* Drops all rights except the right to raise its own priority. The process keeps this right through
  * resource limits or, if they are too low (a container without CAP_SYS_RESOURCE), through
  * CAP_SYS_NICE, which the system call filter restricts to this process. */
 static int give_up_rights(void)

@@ -20,8 +20,8 @@
  * system calls can set its own priority only. A build with a sanitizer keeps all privileges and
  * logs that.
  *
- * Returns 0, also without seccomp in the kernel, which is logged. Else returns -errno and sets e,
- * and the process must end.
+ * Returns 0, even if the kernel has no seccomp, which is logged. Otherwise returns -errno and sets
+ * e; the process must then end.
  */
 int sandbox_enter(struct err_text *e);
 /* For --no-sandbox: only starts the threads of base/system/background_close.h, as sandbox_enter() does.

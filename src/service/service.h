@@ -37,7 +37,7 @@ int service_new(struct event_base *loop, const struct service_options *options,
 void service_free(struct service *s);
 
 /*
- * Each call takes a listening socket, also on failure; several of each kind are allowed. Consumers
+ * Each call takes a listening socket, even on failure; several of each kind are allowed. Consumers
  * connect by AF_UNIX. An abstract socket has no permissions, so it serves root and our own user
  * only.
  * Producers may connect by TCP and vsock from the addresses in allow (borrowed for the service's
@@ -47,7 +47,7 @@ int service_listen_producers(struct service *s, int fd, const struct remote_allo
 			     bool relay);
 int service_listen_consumers(struct service *s, int fd);
 
-/* Each call takes a connected unix socket, also on failure. Returns 0, -EDQUOT (a limit), -ENOMEM
+/* Each call takes a connected unix socket, even on failure. Returns 0, -EDQUOT (a limit), -ENOMEM
  * or -errno. */
 int service_adopt_producer(struct service *s, int fd);
 int service_adopt_consumer(struct service *s, int fd);

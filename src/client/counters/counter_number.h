@@ -34,7 +34,7 @@ static inline void counter_number_set(struct tracks *t, uint32_t track,
 
 /* Names and patterns of a config, copied because the config is freed before they are used. */
 
-/* Maximum of one list; further ones, and longer ones, are ignored. */
+/* Maximum number of patterns in one list; further ones, and longer ones, are ignored. */
 #define COUNTER_PATTERNS_MAX 512
 #define COUNTER_PATTERN_SIZE 4096 /* with its NUL */
 
@@ -60,5 +60,6 @@ static inline bool counter_patterns_given(const struct counter_patterns *p)
 
 /* Returns true if a pattern matches s. "*", "?" and "[...]" also match slashes. */
 bool counter_patterns_match(const struct counter_patterns *p, const char *s);
-/* Logs the patterns of the config that have not matched so far; `what` as above. */
+/* Logs the patterns of the config that have not matched so far; `what` as for
+ * counter_patterns_init(). */
 void counter_patterns_log_unmatched(const struct counter_patterns *p, const char *what);

@@ -38,8 +38,8 @@ struct counter_errors {
  * passes it as instance; the functions below that take an instance are those of struct data_source.
  *
  * A pass is begin() and then step() until it returns false. The next pass starts at the next
- * multiple of the period, but not before a pause as long as the last pass: a period that is too
- * short for the machine skips ticks.
+ * multiple of the period, but only after a pause at least as long as the last pass. So a period
+ * that is too short for the machine skips ticks.
  *
  * With a period of COUNTER_SLOW_MS or more each pass is committed at its end: a consumer that reads
  * during the recording then needs no flush. With a shorter period the last chunk stays open.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every packet with values requires the state (the descriptors of the tracks) and says so with
+ * Every packet with values requires the state (the descriptors of the tracks) and is marked with
  * SEQ_NEEDS_INCREMENTAL_STATE. A reader that has lost a packet then skips values until the next
  * state begins, and never shows a value on a track without a name. Each packet has an absolute boot
  * time, not a delta, so that packets that report losses are sorted correctly.
@@ -76,9 +76,9 @@ static void put_kind_of_track(struct pb_enc *e, const struct track_spec *s)
 	else
 		pb_enc_str(e, PB_TRACK_DESCRIPTOR_NAME, s->name);
 	/*
-	 * Groups of one name under one parent are one track here anyway. Without this,
-	 * trace_processor (58) looks up the newest group of the name at the first event of any of
-	 * them, and lets the process of that group begin at that time.
+	 * Here, groups with the same name and parent are one track anyway. Without this field, at
+	 * the first event of any such group, trace_processor (58) looks up the newest group of that
+	 * name, and lets the process of that group begin at that time.
 	 */
 	if (s->kind == TRACK_GROUP)
 		pb_enc_u64(e, PB_TRACK_DESCRIPTOR_SIBLING_MERGE_BEHAVIOR, MERGE_NONE);

@@ -22,7 +22,7 @@ struct track_value {
 	};
 };
 
-/* Values with one time and of one kind, of different tracks, that go into one packet. */
+/* Values of different tracks that go into one packet: they have the same time and the same kind. */
 struct track_batch {
 	uint64_t ns; /* CLOCK_BOOTTIME */
 	unsigned n;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#define HASH_NONFATAL_OOM 1 /* HASH_ADD leaves hh.tbl NULL if memory is out */
+#define HASH_NONFATAL_OOM 1 /* HASH_ADD leaves hh.tbl NULL if there is no memory */
 #include <uthash.h>
 
 #include "base/core/fnv.h"
@@ -71,7 +71,7 @@ static int slab_grow(struct slab *c)
 	return 0;
 }
 
-/* Returns a zeroed object, aligned for any type, or NULL if memory is out. */
+/* Returns a zeroed object, aligned for any type, or NULL if there is no memory. */
 static void *slab_alloc(struct slab *c)
 {
 	struct slab_cell *f = c->free_cells;
@@ -107,8 +107,8 @@ static void slab_deinit(struct slab *c)
 }
 
 /*
- * A track is found by its handle, an index of slots. by_path finds an existing track with the same
- * path, by its hash. Each track lists its children, which end with it:
+ * A track is found by its handle, an index into slots. by_path finds an existing track with the
+ * same path, by its hash. Each track lists its children, which end with it:
  *
  *	slots[handle] --> track <-- by_path[path]
  *	                    | children
@@ -388,8 +388,8 @@ struct writer *tracks_writer(const struct tracks *t, uint32_t track)
 	return choose_track_out((struct tracks *)t, track_of_handle(t, track))->w;
 }
 
-/* Writes the descriptors of a track and its ancestors. ns stands in for alive_ns, for a process or
- * thread whose alive_ns is 0. */
+/* Writes the descriptors of a track and its ancestors. ns replaces the alive_ns of a process or
+ * thread if that is 0. */
 static void tracks_describe(struct tracks *t, struct track *k, uint64_t ns)
 {
 	struct track_out *out = choose_track_out(t, k);

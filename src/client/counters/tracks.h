@@ -28,10 +28,10 @@ struct writer;
  * writer has lost a packet. Only tracks_new and tracks_add allocate.
  *
  * A track's uuid is a hash of the names on its path from the root and of the source's name. The
- * same counter has the same uuid in every recording, and two sources share none. The hash has 56
- * bits (8 bytes in a packet; among 131,072 tracks two collide once in 8 million recordings). A
- * process or thread has the same uuid for all sources, because readers would take two uuids of one
- * pid for two processes.
+ * same counter has the same uuid in every recording, and no two sources share a uuid. The hash has
+ * 56 bits (8 bytes in a packet; among 131,072 tracks two collide once in 8 million recordings). A
+ * process or thread has the same uuid for all sources, because readers would treat two uuids of one
+ * pid as two processes.
  *
  * Format: perfetto.protos.TrackDescriptor, CounterDescriptor, TrackEvent, TracePacketDefaults.
  */
@@ -57,9 +57,9 @@ int tracks_new(const char *source, struct writer *w, struct tracks **ret);
 void tracks_free(struct tracks *t);
 /*
  * Sets the writer (borrowed) of threads and all tracks below them; call it before the first track.
- * trace_processor (58) applies the thread that a sequence describes last to every event on a track
- * of its process in the same sequence, also to events before that thread began. So a source with
- * tracks of both kinds needs two writers.
+ * In each sequence, trace_processor (58) assigns every event on a track of a process to the thread
+ * of that process that the sequence describes last, even if the event precedes that thread. So a
+ * source with tracks of both kinds needs two writers.
  */
 void tracks_set_thread_writer(struct tracks *t, struct writer *w);
 /* Returns the writer of a track, for the caller's own packets. */
@@ -67,21 +67,21 @@ struct writer *tracks_writer(const struct tracks *t, uint32_t track);
 
 /*
  * Returns the handle of a new track. Returns TRACK_VOID, and counts it, if there are too many
- * tracks, the nesting is too deep, memory is out, or the counter exists already. An existing group,
- * process or thread is shared: the last tracks_remove ends it.
+ * tracks, the nesting is too deep, there is no memory, or the counter exists already. An existing
+ * group, process or thread is shared: the last tracks_remove ends it.
  */
 uint32_t tracks_add(struct tracks *t, const struct track_spec *spec);
 /* Adds the group of one CPU, "CPU 3", sorted by number. */
 uint32_t tracks_add_cpu(struct tracks *t, uint32_t parent, uint32_t cpu);
-/* Ends the track and all tracks below it; a shared one only when its last user removes it. Their
- * handles are invalid then, and may be reused. Counters get their last value, at the time of the
- * last tracks_begin. */
+/* Ends the track and all tracks below it. A shared track ends only when its last user removes it.
+ * The handles are then invalid, and may be reused. Counters get their last value, at the time of
+ * the last tracks_begin. */
 void tracks_remove(struct tracks *t, uint32_t track);
 /* Updates alive_ns of a process or thread. */
 void tracks_set_alive(struct tracks *t, uint32_t track, uint64_t ns);
 
 /* Sets the time of the following values, CLOCK_BOOTTIME. A later alive_ns of a process or thread
- * moves it. */
+ * advances it. */
 void tracks_begin(struct tracks *t, uint64_t ns);
 void tracks_set(struct tracks *t, uint32_t track, int64_t v);
 void tracks_set_double(struct tracks *t, uint32_t track, double v);
@@ -124,7 +124,7 @@ struct track_update {
 	bool is_last; /* the track ends: the value is 0, or the last total */
 };
 
-/* Called by tracks_set and tracks_set_double, also for unchanged values, and at the end of a track.
+/* Called by tracks_set and tracks_set_double, even for unchanged values, and at the end of a track.
  * It must not change the tracks. */
 typedef void (*track_update_fn)(void *ctx, const struct track_update *seen);
 /* Sets the watcher. fn NULL: none. */

@@ -80,21 +80,21 @@ int io_loop_turn(struct io_loop *l);
 /* ---- for both ---- */
 
 /* Runs the task on the loop's thread. No-op if it is posted already. Tasks run in the order of
- * their posts. Any thread, also before the start. */
+ * their posts. Any thread, even before the start. */
 void io_post(struct io_loop *l, struct io_task *t);
 /* Removes a posted task. No-op if it is not posted. For the loop's thread, or if there is none. */
 void io_unpost(struct io_loop *l, struct io_task *t);
-/* Runs the task on the loop's thread, and waits for that. Runs it directly if the caller is that
- * thread or there is none. */
+/* Runs the task on the loop's thread, and waits until it has run. Runs it directly if the caller is
+ * that thread or there is none. */
 void io_call(struct io_loop *l, struct io_task *t);
 
 /* Adds a descriptor. Returns 0 or -errno. */
 int io_watch(struct io_loop *l, struct io_fd *f);
 /* No-op if it was not added. */
 void io_unwatch(struct io_loop *l, struct io_fd *f);
-/* Changes what is waited for. f was added. */
+/* Changes the events to wait for. f must have been added. */
 void io_set_events(struct io_loop *l, struct io_fd *f, uint32_t events);
-/* Arms the timer, or arms it again. */
+/* Arms or re-arms the timer. */
 void io_arm(struct io_loop *l, struct io_timer *t, unsigned ms);
 /* No-op if it is not armed. */
 void io_disarm(struct io_loop *l, struct io_timer *t);

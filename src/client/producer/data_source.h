@@ -29,9 +29,9 @@ struct metadata_bus;
  * flush, clear and stop are called only for started instances. When the connection is lost, stop is
  * called, then destroy at once, without waiting for the answer.
  *
- * A source that cannot do what its config requests reports it. Either it starts, writes the reason
- * into its own stats packet and records nothing, or create fails and the producer reports the
- * error. All calls come from the loop's thread.
+ * A source that cannot do what its config requests must report that. Either it starts, writes the
+ * reason into its own stats packet and records nothing, or create fails and the producer reports
+ * the error. All calls come from the loop's thread.
  */
 
 /* The producer's side of one instance; valid from create to destroy. */
@@ -82,11 +82,12 @@ void ds_stopped(struct ds_handle *h);
  * omitted. */
 bool ds_stop_follows(const struct ds_handle *h);
 
-/* Activates triggers by name. Data written and flushed before reaches the service before them. */
+/* Activates triggers by name. Data that was written and flushed earlier reaches the service before
+ * the triggers. */
 void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t n);
 
-/* Returns the user of the instance's consumer, as a trustworthy service states it. All consumers are
- * 0 if they are treated as root (trusts_consumers). */
+/* Returns the uid of the instance's consumer, as reported by a trustworthy service; 0 if all
+ * consumers are treated as root (trusts_consumers). */
 #define CONSUMER_UNKNOWN UINT32_MAX
 uint32_t ds_consumer_uid(const struct ds_handle *h);
 static inline bool ds_consumer_is_root(const struct ds_handle *h)
@@ -94,15 +95,15 @@ static inline bool ds_consumer_is_root(const struct ds_handle *h)
 	return ds_consumer_uid(h) == 0;
 }
 
-/* If the consumer is not root: makes the event wait until nothing else is to be done on the loop, so
- * that it delays root's data sources little. The event must not be active. */
+/* If the consumer is not root: delays the event until the loop has nothing else to do, so that it
+ * hardly delays root's data sources. The event must not be active. */
 void ds_yield_to_root(const struct ds_handle *h, struct event *e);
 
 /* Returns the id of the tracing session. */
 uint64_t ds_session_id(const struct ds_handle *h);
 /* Creates a writer for the instance's buffer, with the policy of its config. It yields to writers of
  * root (writer_yield) if the consumer is another user. The caller owns it.
- * Returns NULL if memory or writer ids are out. */
+ * Returns NULL if there is no memory or no free writer id. */
 struct writer *ds_writer_new(struct ds_handle *h);
 
 /* The flushes of an instance that are not answered yet. */

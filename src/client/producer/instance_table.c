@@ -138,7 +138,7 @@ static void report_records_nothing(const struct instance_table *s, uint16_t targ
 		s->ops->records_nothing(s->ctx, target_buffer, name, error);
 }
 
-/* Reports the refused instances of a flush once more, behind the data of the other instances: a
+/* Reports the refused instances of a flush once more, after the data of the other instances: a
  * buffer may have wrapped since the start. */
 static void report_refused(const struct instance_table *s, const struct flush *f)
 {

@@ -33,14 +33,14 @@ struct instance_table_ops {
 	 * (a limit of users other than root), -E2BIG (DS_INSTANCES_MAX) or -ENOMEM. name is
 	 * borrowed. */
 	void (*failed)(void *ctx, const char *name, int error);
-	/* A session starts, ends or is cloned, and this source of it records nothing because of
+	/* A session starts, ends or is cloned, and its source `name` records nothing because of
 	 * `error`. The callee writes that into the trace. May be NULL. */
 	void (*records_nothing)(void *ctx, uint16_t target_buffer, const char *name, int error);
 	/* The strongest priority_boost of all instances has changed. Its policy is PRIORITY_BOOST_NONE
 	 * if no instance has one. */
 	void (*boosted)(void *ctx, struct priority_boost strongest);
-	/* The capabilities (bits 1 << CAP_*) that all sources with instances need change. Called
-	 * before an instance is created and after one is destroyed. May be NULL. */
+	/* Reports a new set of capabilities (bits 1 << CAP_*) that the sources with instances need.
+	 * Called before an instance is created and after one is destroyed. May be NULL. */
 	void (*capabilities)(void *ctx, uint64_t mask);
 	/* A source activates triggers of the session. May be NULL; names are borrowed. */
 	void (*triggered)(void *ctx, const char *const *names, size_t n);
@@ -49,7 +49,7 @@ struct instance_table_ops {
 	void (*bad_boost)(void *ctx, const char *name, const char *why);
 };
 
-/* Returns NULL if memory is out. sources, env and ops are borrowed until free. */
+/* Returns NULL if there is no memory. sources, env and ops are borrowed until free. */
 struct instance_table *instance_table_new(const struct data_source *const *sources,
 					  const struct ds_env *env,
 					  const struct instance_table_ops *ops, void *ctx);

@@ -88,7 +88,7 @@ bool metadata_bus_is_complete(const struct metadata_bus *f, uint64_t session_id)
 /* The publisher has published all events that are older than ns (CLOCK_BOOTTIME). */
 void metadata_bus_set_published_until(struct metadata_bus *f, uint64_t session_id, void *publisher,
 				      uint64_t ns);
-/* Returns the time (CLOCK_BOOTTIME, ns) until which a publisher has published; 0: there is none.
+/* Returns the time (CLOCK_BOOTTIME, ns) up to which a publisher has published; 0: there is none.
  * complete: only publishers that report all events count. */
 uint64_t metadata_bus_published_until(const struct metadata_bus *f, uint64_t session_id,
 				      bool complete);

@@ -102,8 +102,8 @@ static void instance_failed(void *ctx, const char *name, int error)
 				producer_explain_error(error).text);
 }
 
-/* Writes it into the trace, for the consumer, who learns of the refusal by this packet alone: it waits
- * for room. */
+/* Writes the refusal into the trace. Only this packet reports it to the consumer, so the packet
+ * waits for room. */
 static void instance_records_nothing(void *ctx, uint16_t target_buffer, const char *name, int error)
 {
 	struct producer *p = ctx;

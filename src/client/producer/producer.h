@@ -42,8 +42,8 @@ struct producer_options {
 	 * PRIORITY_BOOST_NONE: restore the original priority. If NULL, on_error reports configs
 	 * with a priority_boost. */
 	void (*on_boost)(void *ctx, struct priority_boost strongest);
-	/* The capabilities (bits 1 << CAP_*) that the running data sources or the connection to the
-	 * service need have changed. */
+	/* Reports a new set of capabilities (bits 1 << CAP_*) that the running data sources or the
+	 * connection to the service need. */
 	void (*on_capabilities)(void *ctx, uint64_t mask);
 	void *ctx;
 };

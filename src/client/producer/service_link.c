@@ -25,8 +25,8 @@
 
 /* Chunks are collected for this time, so that there are at most 200 commits a second. */
 #define COMMIT_MS 5
-/* If more bytes are queued for the socket, chunks that it would carry stay in the memory. Together
- * with these chunks and with requests that cannot wait, the sum stays well below
+/* If more bytes than this are queued for the socket, chunks that it would carry stay in the memory.
+ * The queued bytes, these chunks and the requests that cannot wait together stay well below
  * CHANNEL_SEND_LIMIT. */
 #define CHOKED_BYTES (1u << 20)
 _Static_assert(CHOKED_BYTES + 2 * ARBITER_PRIVATE_BYTES < CHANNEL_SEND_LIMIT,

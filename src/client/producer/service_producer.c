@@ -45,13 +45,13 @@ struct service_producer {
 	char target[128]; /* the target, for messages */
 	struct io_timer retry; /* armed until the port is bound: next attempt, or time limit */
 	unsigned retry_ms; /* the next wait */
-	int reported_error; /* the last error of connecting that was reported */
+	int reported_error; /* the last connection error that was reported */
 	struct file_watch watch; /* the socket's path; open only while there is no connection */
 	struct io_fd watched; /* its descriptor */
 	struct io_timer watch_pause; /* armed while the watch is not polled */
 	struct service_link link;
 	/* of the connection: */
-	bool hosts; /* the owner of the sources knows of it */
+	bool hosts; /* begin() of the sources' owner has succeeded */
 	int own_fd; /* owned: memory for the service; -1: none */
 	bool initialized; /* InitializeConnection was answered */
 	bool connected; /* on_connected was called */
@@ -177,7 +177,7 @@ static void on_synced(void *ctx, const struct channel_reply *reply)
 {
 	struct service_producer *p = ctx;
 
-	/* Also after a refusal, the service has read all earlier requests. */
+	/* Even after a refusal, the service has read all earlier requests. */
 	if (reply->error == -EPIPE || p->connected)
 		return;
 	p->connected = true;

@@ -9,8 +9,8 @@
 
 /*
  * This process as a producer of one service: connects to it (retries with back-off and inotify,
- * reconnects after a loss), registers data sources, and passes the service's commands to their
- * owner. All functions are for the loop's thread.
+ * reconnects after a loss), registers data sources, and passes the service's commands to the owner
+ * of the data sources. All functions are for the loop's thread.
  *
  * When the connection is lost, all its instances end, and nothing is recorded until the next one.
  */
@@ -24,7 +24,7 @@ struct service_producer_options {
 	bool own_memory; /* the producer creates the shared memory, if the service accepts it */
 	bool no_scraping; /* the service must not read uncommitted chunks */
 	/* All writers are on the loop's thread: what one turn of the loop writes is committed in the
-	 * next one, and urgent data at once. Else data is collected for some milliseconds. */
+	 * next one, and urgent data at once. If false, data is collected for some milliseconds. */
 	bool one_thread;
 	const struct service_sources *sources; /* borrowed */
 	void *sources_ctx;
@@ -34,13 +34,13 @@ struct service_producer_options {
 	/* Before and after an attempt to connect. */
 	void (*on_connecting)(void *ctx, bool begins);
 	/* The service has accepted this process. knows_consumers: DataSourceConfig.consumer_uid is
-	 * trustworthy. Without this function, the service is not asked for it. service_pid: 0 if it
-	 * is not known. */
+	 * trustworthy. If this function is NULL, the service is not asked for that uid.
+	 * service_pid: 0 if it is not known. */
 	void (*on_accepted)(void *ctx, bool knows_consumers, int32_t service_pid);
 	/* true: the service has registered all data sources. false: the connection is lost. */
 	void (*on_connected)(void *ctx, bool connected);
-	/* A problem in one sentence; the producer continues. The same error of connecting is reported
-	 * once until the next connection. */
+	/* A problem in one sentence; the producer continues. The same connection error is reported
+	 * only once until the next connection. */
 	void (*on_trouble)(void *ctx, const char *sentence);
 	void *ctx;
 };

@@ -15,8 +15,8 @@
  * patches, chunks that wait for patches, and writer ids.
  *
  * The owner commits a short time after the first chunk was given, so that one frame carries several
- * chunks. It commits at once when half of the memory is given, because the other half may fill
- * before that time. A writer that finds no free chunk also commits, before it waits or drops.
+ * chunks. It commits at once when half of the memory is given, because the other half may fill up
+ * within that time. A writer that finds no free chunk also commits, before it waits or drops.
  *
  * A remote service shares no memory: a chunk is sent as bytes and freed here. If the socket is
  * slower than the writers, the given chunks wait for it.
@@ -78,7 +78,7 @@ struct arbiter {
 
 	struct given *given; /* owned; chunk i of page p is number p * SMB_MAX_CHUNKS + i */
 	_Atomic uint32_t top; /* number of the top of the stack, plus 1; 0: the stack is empty */
-	_Atomic uint64_t given_bytes; /* on the stack, about */
+	_Atomic uint64_t given_bytes; /* approximate bytes on the stack */
 	_Atomic int due; /* enum due: the last notification of the owner */
 
 	/* Protects the following members, and calls of commit_given_chunks, writer_added and writer_removed. */
@@ -131,7 +131,7 @@ void arbiter_free(struct arbiter *a)
 	free(a);
 }
 
-/* Uses the mapping. Takes ownership, also on failure. */
+/* Uses the mapping. Takes ownership, even on failure. */
 static int use_mapped_memory(struct arbiter *a, void *base, size_t size, uint32_t page_size,
 			     bool is_private)
 {
@@ -230,8 +230,8 @@ static void push_given_chunk(struct arbiter *a, const struct commit_move *move)
 	uint32_t top = atomic_load_explicit(&a->top, memory_order_relaxed);
 	struct given *g = &a->given[n];
 
-	/* Only a service that breaks the rules has freed a chunk that was not sent. The chunk is
-	 * then lost. */
+	/* Only a service that breaks the rules frees a chunk that was not sent. Such a chunk is
+	 * lost. */
 	if (atomic_exchange_explicit(&g->waits, true, memory_order_acquire))
 		return;
 	g->move = *move;
@@ -242,7 +242,7 @@ static void push_given_chunk(struct arbiter *a, const struct commit_move *move)
 }
 
 /* Notifies the owner that chunks wait, unless it was notified already. The exchanges in
- * push_given_chunk() and pop_all_given_chunks() order this after the NOT_DUE before
+ * push_given_chunk() and pop_all_given_chunks() order this after the store of NOT_DUE that precedes
  * pop_all_given_chunks(), so that no chunk stays on the stack. */
 static void notify_owner(struct arbiter *a)
 {
@@ -487,8 +487,8 @@ static bool take_any_chunk(struct arbiter *a, const struct smb_chunk_header *hea
 	return false;
 }
 
-/* Returns true if the service owns a chunk, which it will free. Else all chunks are open in our own
- * writers. */
+/* Returns true if the service owns a chunk, which it will free. Otherwise, all chunks are open in
+ * our own writers. */
 static bool service_owns_chunk(const struct arbiter *a)
 {
 	for (uint32_t page = 0; page < a->smb.n_pages; page++) {
@@ -503,8 +503,8 @@ static bool service_owns_chunk(const struct arbiter *a)
 }
 
 /*
- * Waits for the service, with growing intervals. The owner's loop may be what waits, so pending
- * data is sent from here. The total wait is bounded for all writers: after a timeout every
+ * Waits for the service, with growing intervals. The thread that waits may be the owner's loop, so
+ * pending data is sent from here. The total wait is bounded for all writers: after a timeout every
  * writer drops at once until a chunk is free.
  */
 static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *header,

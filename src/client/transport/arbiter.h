@@ -15,8 +15,8 @@
  *
  * One arbiter per connection. It sends through arbiter_ops and uses no sockets and no event loop
  * itself. Its owner calls new, attach, detach and free; several threads may have writers, each
- * writer being used by one thread at a time. A chunk is taken, and returned if it needs no patch,
- * without a lock.
+ * writer being used by one thread at a time. A chunk is taken without a lock, and also returned
+ * without one if it needs no patch.
  *
  * Without memory (not attached yet, or connection lost) there are no chunks, so writers drop
  * packets and count them. Only arbiter_new and the attach functions allocate.
@@ -31,9 +31,9 @@ struct arbiter;
 /* All are called by the thread that uses the arbiter or one of its writers; commit, writer_added
  * and writer_removed by one thread at a time. */
 struct arbiter_ops {
-	/* Written chunks wait: the owner must call arbiter_commit_due() soon. It must call at once
-	 * if urgent is true, because half of the memory waits. Not called again before that, except
-	 * once when it becomes urgent. */
+	/* Written chunks wait to be committed: the owner must call arbiter_commit_due() soon, or at
+	 * once if urgent is true, because half of the memory waits. schedule() is not called again
+	 * before that, except once when the commit becomes urgent. */
 	void (*schedule)(void *ctx, bool urgent);
 	/* Sends one serialized CommitDataRequest (borrowed, at most ARBITER_MAX_COMMIT bytes).
 	 * Returns 0, or -errno if the connection is lost. */
@@ -120,7 +120,7 @@ struct arbiter_yielding *arbiter_yielding(struct arbiter *a);
 /* Returns true if more than a quarter of the pages have no chunk in use. */
 bool arbiter_has_reserve(const struct arbiter *a);
 
-#define ARBITER_STALL UINT32_MAX /* as the time to wait: use stall_ms of the options */
+#define ARBITER_STALL UINT32_MAX /* as wait_ms: use stall_ms of the options */
 
 /* Takes a free chunk with one compare-and-exchange and writes its header. Returns false if no chunk
  * is free after wait_ms, or after stall_ms of the options if that is less. */

@@ -40,7 +40,7 @@
 #define MAX_METHODS 64 /* of a bind reply; further ones are ignored */
 #define FRAME_LENGTH 4 /* bytes before each frame: its size, little-endian */
 #define CONNECT_WAIT_MS 1000 /* time to wait for room in the listener's backlog */
-#define FD_WAIT_MS 1000 /* until the socket accepts a frame with a descriptor; twice */
+#define FD_WAIT_MS 1000 /* to wait, twice, until the socket accepts a descriptor */
 #define MAX_FDS 2 /* descriptors that one read can receive */
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
@@ -543,7 +543,8 @@ static const char *default_address(const struct channel_target *t, enum channel_
 	return t->of_program ? sock_default_consumer() : sock_default_consumer_secure();
 }
 
-/* The service behind the program's own connect function is not checked: the program chose it. */
+/* A service that the program's own connect function reaches is not checked: the program chose
+ * it. */
 static int connect_to(const struct channel_target *t, const char *address, enum channel_port port,
 		      int *ret_fd)
 {

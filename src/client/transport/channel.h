@@ -88,7 +88,7 @@ int channel_send(struct channel *c, const char *method, const void *args, size_t
 int channel_drain(struct channel *c, int timeout_ms);
 /* Returns the number of queued bytes. Any thread. */
 size_t channel_queued(struct channel *c);
-/* Pauses the reading of replies, or continues it. */
+/* Pauses or resumes the reading of replies. */
 void channel_pause(struct channel *c, bool pause);
 /* Returns the descriptor that came with a reply, which the caller owns; or -1. */
 int channel_take_fd(struct channel *c);

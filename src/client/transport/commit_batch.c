@@ -82,7 +82,7 @@ bool patch_list_take_finished(struct patch_list *l, struct chunk_patch *ret)
  * is sent and the next one begins.
  */
 
-#define MOVE_ROOM 32u /* room that a move needs besides the chunk itself */
+#define MOVE_ROOM 32u /* room that a move needs in addition to the chunk itself */
 #define PATCH_ROOM 24u
 #define FLUSH_ROOM 16u
 /* Patches in one ChunkToPatch; the service accepts up to 1024. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each request is one call of the channel and a record of its callback and of how to convert the
- * reply into the callback's arguments. The record lives from the call to its last reply. A stream
- * with an invalid reply keeps its record, without callbacks, until the service ends the stream.
+ * Each request is one call of the channel, and a record: its callback, and how to convert the reply
+ * into the callback's arguments. The record lives from the call to its last reply. A stream with an
+ * invalid reply keeps its record, without callbacks, until the service ends the stream.
  *
  *	consumer_stats() --> request{on_message} --> channel_call("GetTraceStats")
  *	    fn(stats)    <-- on_message()        <-- channel_reply{bytes}

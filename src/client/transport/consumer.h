@@ -10,7 +10,7 @@
 
 /*
  * The consumer side of the protocol: one connection, at most one tracing session. A request that
- * returned 0 calls its callback from the loop exactly once (streams: until `last`), also if the
+ * returned 0 calls its callback from the loop exactly once (streams: until `last`), even if the
  * connection is lost (-EPIPE) or the service refuses or sends an invalid reply (-EPROTO). A request
  * that returned an error calls nothing: -ENOSYS (the service lacks the method, or is not connected
  * yet), -EMSGSIZE (too large for a frame), -EPIPE, -ENOMEM.
@@ -20,7 +20,7 @@
  */
 struct consumer;
 
-#define CONSUMER_MAX_MESSAGE (256u << 20) /* bytes of an answer; of a larger one: -EMSGSIZE */
+#define CONSUMER_MAX_MESSAGE (256u << 20) /* bytes of an answer; larger ones fail with -EMSGSIZE */
 
 struct consumer_ops {
 	/* The connection is bound (0), or failed: -EPROTO (not a tracing service), else -errno of
@@ -39,7 +39,7 @@ int consumer_connect(struct io_loop *loop, const struct channel_target *target,
 void consumer_free(struct consumer *c);
 /* Call in a child after fork(). Closes the descriptors, frees nothing. */
 void consumer_after_fork_in_child(struct consumer *c);
-/* Pauses the reading of replies, or continues it. */
+/* Pauses or resumes the reading of replies. */
 void consumer_pause(struct consumer *c, bool pause);
 
 typedef void (*consumer_done)(void *ctx, int error);

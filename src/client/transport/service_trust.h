@@ -6,9 +6,9 @@
 #include "base/core/err.h"
 
 /*
- * Checks whether the peer of a unix socket may be trusted as tracing service. Any user can listen
- * at an address before the service does, so a client asks the kernel for the user that called
- * listen(2) (SO_PEERCRED) before it sends anything. Trusted users are
+ * Checks whether the peer of a unix socket may be trusted as the tracing service. Any user can
+ * listen at an address before the service does, so a client asks the kernel for the user that
+ * called listen(2) (SO_PEERCRED) before it sends anything. Trusted users are
  *
  *	root
  *	the user of this process, real or effective
@@ -23,14 +23,14 @@
 /* Returns 0 if fd is not a unix socket or its peer is trusted; -EKEYREJECTED if it is not; or
  * -errno. */
 int service_trust_check(int fd);
-/* As above, for a library. A program that has rights which the user who started it has not
+/* As service_trust_check(), for a library. A program with more rights than the user who started it
  * (set-user-id, set-group-id, file capabilities) does not trust a service of that user. */
 int service_trust_check_secure(int fd);
 
 /*
- * Returns true if the service's statements are trusted as those of root, such as the uid of a
- * consumer. A service that is trusted only because it runs as the user of this process is not, nor
- * is a remote one.
+ * Returns true if the service's statements, such as the uid of a consumer, are trusted like those
+ * of root. This excludes a remote service, and one that is trusted only because it runs as the user
+ * of this process.
  */
 bool service_trust_speaks_for_root(int fd);
 

@@ -6,11 +6,11 @@
  *	v                            v           v            v                v
  *	| 3a | fragment | 0c | fragm.| ?  ?  ?  ?| fields ....|      free      |
  *
- * When a packet ends, its size is written into the field: one byte, with the packet moved back over
- * the other three, or four. A packet that fills the chunk continues in the next one as a further
- * fragment (flags on both chunks). Lengths of nested messages that are still open are moved to the
- * patch list. The next chunk is taken before the full one is returned: only the full chunk can
- * record that the rest of the packet is missing:
+ * When a packet ends, its size is written into the field, either as one byte, with the packet moved
+ * back over the other three, or as four bytes. A packet that fills the chunk continues in the next
+ * one as a further fragment (flags on both chunks). Lengths of nested messages that are still open
+ * are moved to the patch list. The next chunk is taken before the full one is returned: only the
+ * full chunk can record that the rest of the packet is missing:
  *
  *	begin --> chunk --full--> next chunk --full--> ...
  *	  |         |                 |
@@ -63,7 +63,7 @@ struct writer {
 	uint16_t id;
 	uint16_t target_buffer;
 	uint64_t dropped;
-	uint64_t reported; /* how many of dropped a packet that was written reports */
+	uint64_t reported; /* how many of `dropped` were reported by a written packet */
 	uint64_t packets;
 	uint64_t bytes;
 	struct arbiter *arbiter; /* borrowed, outlives us */
@@ -183,7 +183,7 @@ static void give_chunk(struct writer *w)
 static void close_chunk(struct writer *w)
 {
 	if (w->inflated) {
-		*w->enc.cur = 0; /* the empty fragment; inflated says that it has room */
+		*w->enc.cur = 0; /* the empty fragment; inflated means that it has room */
 		w->inflated = false;
 	}
 	give_chunk(w);
@@ -385,7 +385,7 @@ static void redirect_lengths(struct writer *w)
 	}
 }
 
-/* Drops the packet: no chunk is free for its rest. The size field tells the service to discard its
+/* Drops the packet: no chunk is free for its rest. The size field makes the service discard its
  * first part. */
 static void drop_packet(struct writer *w)
 {

@@ -32,8 +32,8 @@ enum writer_policy {
 /* Creates a writer, with a new sequence, for target_buffer. Returns NULL if memory or writer ids
  * are out. */
 struct writer *writer_new(struct arbiter *a, uint16_t target_buffer, enum writer_policy policy);
-/* Makes the writer yield to those that do not (struct arbiter_yielding). The writers that yield, and
- * those beside them that need a chunk, must be used by one thread. */
+/* Makes the writer yield to writers that do not yield (struct arbiter_yielding). One thread must
+ * use all writers that yield, and all others of the arbiter that need a chunk. */
 void writer_yield(struct writer *w);
 /* Commits the written data and frees the writer. No packet may be open. Returns the number of
  * dropped packets that no packet reports, because there is still no room; 0 for NULL. */
@@ -46,8 +46,8 @@ void writer_end(struct writer *w);
 
 #define WRITER_SMALL_PACKET 127
 /* As writer_begin(), for a packet of at most WRITER_SMALL_PACKET bytes, which writer_end() does not
- * have to move. Returns NULL and opens no packet if the chunk has not enough room, or the next
- * packet must report a loss or is the first: use writer_begin(). */
+ * have to move. Returns NULL and opens no packet if the chunk has too little room, or if the next
+ * packet is the first or must report a loss: use writer_begin() then. */
 struct pb_enc *writer_begin_small(struct writer *w);
 
 /*
@@ -60,8 +60,9 @@ bool writer_is_open(const struct writer *w);
 /* Returns true if the last packet was dropped: the next one will report it. */
 bool writer_has_lost(const struct writer *w);
 /*
- * Before a packet: takes a chunk if the last packet was dropped because none was free. Returns
- * false, and counts a dropped packet, if still none is free: the caller then need not encode it.
+ * Call before a packet. Takes a chunk if the last packet was dropped because none was free. Returns
+ * false, and counts a dropped packet, if there is still no free chunk: the caller then need not
+ * encode the packet.
  */
 bool writer_recover(struct writer *w);
 

@@ -9,7 +9,7 @@
 #include "lib/library_loop.h"
 
 /*
- * The services that this process is a producer of: the system's, which init.c has, and those that
+ * The services that this process is a producer for: the system's service (init.c), and those that
  * the program adds. Unless stated otherwise, functions are for the loop's thread.
  */
 
@@ -22,7 +22,7 @@ struct sonda_backend {
 	struct sonda_backend_options o; /* texts are owned */
 	struct service_producer *producer; /* owned; NULL: not begun, or ended */
 	struct source_host host; /* of the instances of the connection */
-	struct trigger *waiting; /* owned: to send when it is connected */
+	struct trigger *waiting; /* owned: to be sent when it is connected */
 	struct sonda_backend *next; /* in the list of those with a producer */
 	bool connected; /* guarded by the lock of backend.c */
 };

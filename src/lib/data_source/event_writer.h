@@ -16,7 +16,7 @@ struct sonda_writer {
 	uint32_t clears; /* instance's number of clears when the state was last cleared */
 	bool cleared; /* result of the next sonda_writer_was_cleared() */
 	bool lost; /* packets were dropped since the last sonda_writer_was_cleared() */
-	uint64_t dropped; /* packets of w that are in the source's sum */
+	uint64_t dropped; /* dropped packets that the source's sum includes */
 	_Alignas(16) uint8_t state[]; /* the source's thread_state_size */
 };
 
@@ -24,5 +24,5 @@ struct sonda_writer {
 void event_writer_free(struct thread *t, struct instance *in);
 /* Frees all writers of a thread that ends. */
 void event_writers_free(struct thread *t);
-/* Passes the open chunk of that writer to the arbiter. The thread must be claimed. */
+/* Passes the open chunk of the thread's writer to the arbiter. The thread must be claimed. */
 void event_writer_flush(struct thread *t, struct instance *in);

@@ -93,8 +93,8 @@ static void flush_writers_of_thread(struct thread *t, void *ctx)
 				event_writer_flush(t, &s->instances[i]);
 }
 
-/* Answers in the order of the requests, because an answer is for all requests before it. Commits
- * the data of all threads before each answer. */
+/* Answers in the order of the requests, because an answer also answers all earlier requests.
+ * Commits the data of all threads before each answer. */
 static void instance_answer_flushes(void)
 {
 	while (flushes && flushes->open == 0) {
@@ -257,7 +257,7 @@ static bool startup_set_up(const struct instance_session *next)
 	return true;
 }
 
-/* Makes the instance that of the session. All threads are outside meanwhile, so each event is
+/* Assigns the instance to the session. All threads are outside during the call, so each event is
  * written once. */
 static void assign_instance_to_session(void *ctx)
 {
@@ -395,7 +395,7 @@ static int make_user_object(struct source *s, const struct sonda_setup *setup,
 	return 0;
 }
 
-/* Lets the session take over the startup instance. Returns true if that will follow. */
+/* Prepares the session to take over the startup instance. Returns true if it will do so. */
 static bool set_up_startup(struct source *s, const struct instance_session *session,
 			   const struct sonda_setup *setup)
 {

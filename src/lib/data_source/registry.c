@@ -183,7 +183,7 @@ void source_remove(struct source *s)
 static void source_put_descriptor(struct pb_enc *e, const struct source *s)
 {
 	pb_enc_str(e, PB_DATA_SOURCE_DESCRIPTOR_NAME, s->name);
-	/* Unique in this process: an update names the source by name and id. */
+	/* Unique in this process: an update identifies the source by name and id. */
 	pb_enc_u64(e, PB_DATA_SOURCE_DESCRIPTOR_ID, s->index + 1);
 	pb_enc_bool(e, PB_DATA_SOURCE_DESCRIPTOR_WILL_NOTIFY_ON_STOP, true);
 	pb_enc_bool(e, PB_DATA_SOURCE_DESCRIPTOR_WILL_NOTIFY_ON_START, true);

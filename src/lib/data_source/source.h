@@ -43,7 +43,7 @@ enum source_instance_state { INSTANCE_FREE, INSTANCE_SET_UP, INSTANCE_STARTED, I
 /* The user's object of an instance. Later answers may outlive the instance. */
 struct user_object {
 	void *object;
-	unsigned refs; /* one of the instance, and one of each open answer */
+	unsigned refs; /* one for the instance, and one for each open answer */
 	struct source *source; /* NULL: unregistered, on_destroy was called */
 	struct user_object *next; /* of the same source */
 };
@@ -85,14 +85,15 @@ struct source {
 /*
  * ---- for the connection to a service; on the loop's thread ----
  *
- * All data sources, for a service_producer whose sources_ctx is a source_host. Every Start, Stop and
- * Flush is answered, also if the setup has failed; a Flush when the sources have answered and the
- * data of all threads is committed. The end of a connection ends all its instances at once.
+ * All data sources, for a service_producer whose sources_ctx is a source_host. Every Start, Stop
+ * and Flush is answered, even if the setup has failed. A Flush is answered when the sources have
+ * answered and the data of all threads is committed. The end of a connection ends all its instances
+ * at once.
  */
 extern const struct service_sources source_commands;
 
-/* Called on the loop's thread when a source was added or has a new descriptor; and when one was
- * removed, with its name. */
+/* Called on the loop's thread: the first when a source was added or has a new descriptor, the
+ * second when a source was removed. */
 extern void (*sources_on_change)(void);
 extern void (*sources_on_removed)(unsigned index, const char *name);
 
@@ -106,10 +107,10 @@ void sources_forget_instances(void);
 /*
  * ---- for this folder ----
  *
- * The files have an order, and call only those before them:
+ * Each file calls only those listed before it:
  *
  *	registry.c -> the list of sources
- *	instance.c -> the life of their instances, also of the one before its session (startup.h)
+ *	instance.c -> the life of their instances, and of the one before its session (startup.h)
  */
 
 /* Returns the source of this name, or NULL. For the loop's thread, on which sources are removed. */

@@ -10,7 +10,7 @@
 /*
  * Startup tracing: an instance of a data source that records into private memory before a session
  * exists. The first matching session takes it over: the instance becomes the session's, and its
- * service gets the recorded packets. Without a session the instance ends after a time, and its
+ * service gets the recorded packets. Without a session, the instance ends after a timeout, and its
  * packets are dropped and counted.
  *
  *	startup_begin --> records --setup, start of a session--> the session's instance
@@ -32,8 +32,8 @@ struct startup_options {
 	void (*trouble)(const char *sentence);
 };
 
-/* Returns 0, -ENOENT (no such source), -EBUSY (an instance exists) or -ENOMEM (also if the instance
- * cannot be set up). */
+/* Returns 0, -ENOENT (no such source), -EBUSY (an instance exists) or -ENOMEM (including a failed
+ * set-up of the instance). */
 int startup_begin(const struct startup_options *o);
 /* Ends the instance, unless a session has taken it over. */
 void startup_end(void);

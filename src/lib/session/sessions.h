@@ -8,7 +8,8 @@
 /* As sonda_session_new(), for any target, which is copied. */
 int session_new(const struct channel_target *target, int timeout_ms, struct sonda_session **ret);
 
-/* These two are for all sessions of the process. Call them on the loop's thread, or if there is
- * none: sessions_disconnect() when the library is shut down, the other in a child after fork(). */
+/* These two are for all sessions of the process. Call them on the loop's thread, or when there is
+ * no such thread. sessions_disconnect() is for the shutdown of the library, the other one for a
+ * child after fork(). */
 void sessions_disconnect(void);
 void sessions_after_fork_in_child(void);

@@ -15,7 +15,7 @@
  * An enter inside another one of the same thread (a signal handler, an allocator's hook) fails.
  *
  * Each side stores its own word and then loads the other's, which needs a full barrier on both
- * sides. Claims are rare, so they make the barrier for all threads with membarrier(2); then an
+ * sides. Claims are rare, so they issue the barrier for all threads with membarrier(2); then an
  * enter only needs to keep the compiler from reordering.
  */
 
@@ -25,7 +25,7 @@ struct thread {
 	_Atomic uint32_t busy; /* the thread is inside */
 	_Atomic uint32_t wanted; /* set while the thread must stay outside; a futex */
 	/* Writers by data source and instance; NULL: none. Used by the thread while it is inside,
-	 * and by a claim of it. */
+	 * and by others while they have claimed it. */
 	struct sonda_writer **slots; /* owned, as are the writers */
 	unsigned n_slots;
 	bool exits; /* the thread ends, and makes no new writers */

@@ -11,8 +11,8 @@
 /* Called without a lock after a category was added or removed. NULL: no function is called. */
 extern void (*_Atomic categories_on_change)(void);
 
-/* Sets the bit of the instance in all categories that config enables, also in later ones. config is
- * borrowed until categories_stop(). */
+/* Sets the bit of the instance in all categories that config enables, including those added later.
+ * config is borrowed until categories_stop(). */
 void categories_start(unsigned instance, const struct event_config *config);
 void categories_stop(unsigned instance);
 /* Returns true if the config enables all categories that the instance records. */

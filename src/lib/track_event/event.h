@@ -39,8 +39,9 @@ struct event {
 	uint64_t track_uuid;
 	uint32_t clock;
 	uint32_t parts; /* enum event_part */
-	/* Maximum bytes, without definitions of interned texts. Of use only up to EVENT_SMALL: above,
-	 * the event may be longer, since long texts are not counted in full. */
+	/* Maximum size in bytes, without the definitions of interned texts. It holds only up to
+	 * EVENT_SMALL: above that, the event may be larger, since long texts are not counted in
+	 * full. */
 	uint32_t bound;
 	uint8_t type; /* enum sonda_event_type */
 };

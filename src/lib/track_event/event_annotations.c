@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Debug annotations, and fields by number. The list of arguments is flat, with elements that open
- * and close a dictionary, array or message. A stack has the open ones:
+ * and close a dictionary, array or message. A stack holds the open ones:
  *
  *	DICT m | BOOL ok | ARRAY v | INT 1 | CLOSE | CLOSE | END
  *
@@ -11,7 +11,8 @@
 #include "gen/fields.h"
 #include "lib/track_event/event.h"
 
-/* The encoder's messages, without the event's own and the last annotation's. */
+/* The encoder's maximum depth, without the messages of the event itself and of the last
+ * annotation. */
 #define MAX_NESTING (PB_MAX_DEPTH - 2)
 
 struct nesting {

@@ -11,7 +11,7 @@
  */
 
 struct event_patterns {
-	char **list; /* owned, also the texts */
+	char **list; /* owned, like the texts */
 	size_t n;
 };
 

@@ -206,7 +206,7 @@ static void write_name(struct event_encoder *x, const struct event *ev,
 
 /* ---- counters ---- */
 
-/* Returns the value to write: for an incremental counter, the difference to the last one. */
+/* Returns the value to write: for an incremental counter, the difference from the last one. */
 static int64_t value_or_difference(struct event_encoder *x, const struct sonda_track *t,
 				   uint64_t uuid, int64_t value)
 {

@@ -230,7 +230,7 @@ void event_sequence_reset(struct event_sequence *s, struct sonda_writer *w,
 		thread_time_descriptor_write(begin_descriptor(s, w, c), s->tid, c->unit_multiplier);
 		sonda_packet_end(w);
 	}
-	/* An event may name these tracks explicitly, and need not describe them then. */
+	/* An event may name these tracks explicitly, and then need not describe them. */
 	s->overflow = !track_set_add(&s->tracks, track_uuid(&thread)) ||
 		      !track_set_add(&s->tracks, track_uuid(&process));
 }

@@ -26,8 +26,8 @@ static inline uint32_t intern_map_find(const struct intern_map *m, uint32_t id)
 	return id < m->size ? m->iids[id] : 0;
 }
 
-/* Gives the number, which has no interning id, the next one and returns it. Returns 0 if there is
- * no memory or id, or id is 0: the text is written in full then. */
+/* Assigns the next interning id to a number that has none, and returns it. Returns 0 if there is no
+ * memory, if no interning id is left, or if id is 0; the text is then written in full. */
 uint32_t intern_map_add(struct intern_map *m, uint32_t id);
 
 /* The tracks that a sequence has described since its last reset, and the last values of its

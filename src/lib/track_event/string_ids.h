@@ -16,7 +16,7 @@
 uint32_t string_id_register(struct sonda_string *s);
 uint32_t location_id_register(struct sonda_location *l);
 
-/* Relaxed order is enough: no other memory is read because of the number. */
+/* Relaxed order is enough: no other memory depends on the number. */
 static inline uint32_t string_id(struct sonda_string *s)
 {
 	uint32_t id = __atomic_load_n(&s->id, __ATOMIC_RELAXED);

@@ -124,7 +124,7 @@ static void update_source(void)
 
 int track_event_init(void)
 {
-	/* Set it first, so that a category that is added during the registration updates it. */
+	/* Set it first, so that a category added during the registration updates the source. */
 	atomic_store_explicit(&categories_on_change, update_source, memory_order_release);
 	return publish_source(true);
 }
@@ -214,8 +214,8 @@ void track_event_after_fork_in_child(void)
 
 static const struct sonda_arg no_args = {.type = SONDA_ARG_LIST_END};
 
-/* An event without static categories is recorded if one of its dynamic categories is enabled, or it
- * has none. */
+/* An event without static categories is recorded if one of its dynamic categories is enabled, or if
+ * it has no dynamic category. */
 static bool is_enabled(const struct event *ev, struct event_sequence *s,
 		       const struct event_config *c)
 {

@@ -13,10 +13,10 @@
  *   keys       in the order of the source
  *   empty      the sequences without records, in the order of the source
  *
- * While a buffer is copied, the chunks that producers complete wait in their shared memory. So a
- * copy must be short. Most of its time would be page faults of the new memory, which the kernel
- * zeroes first. They are taken before, in parts (trace_buffer_clone_prepare()). Then a copy of
- * 256 MB takes about 20 ms.
+ * While a buffer is copied, the chunks that producers complete wait in their shared memory. So
+ * copying must be quick. Most of its time would go to page faults in the new memory, which the
+ * kernel zeroes first. These faults are taken beforehand, in parts (trace_buffer_clone_prepare()).
+ * Then a copy of 256 MB takes about 20 ms.
  */
 
 #define PAGE 4096u
@@ -50,7 +50,7 @@ static struct tb_seq *copy_sequence(const struct tb_seq *from)
 	return s;
 }
 
-/* Fills `to`, which has no sequences. Returns 0 or -ENOMEM; then `to` has some of them. */
+/* Fills `to`, which has no sequences. Returns 0, or -ENOMEM with only some of them in `to`. */
 static int copy_sequences(const struct tb_seqs *from, struct tb_seqs *to)
 {
 	const struct tb_seq *s;

@@ -7,9 +7,9 @@
 
 /*
  * A cursor walks the unread records in the order of the ring. At each record the sequence is read
- * from its head until that record is read:
+ * from its head up to and including that record:
  *
- *      ring       | A6 | B1 | A7 ...            A's refs: 5 6 7 (5 came late and lies behind A7)
+ *      ring       | A6 | B1 | A7 ...            A's refs: 5 6 7 (5 came late and lies after A7)
  *                   ^ cursor: reads 5, then 6
  *
  * A record holds whole fragments, each with its size in front. The first one may end a packet of
@@ -22,7 +22,7 @@
  * A sequence stalls if the end of its packet is missing, its chunk waits for a patch, or its
  * scraped chunk may be committed again. The cursor skips the records of a stalled sequence. New
  * data for the sequence ends the stall (tb_seq_wake()), and the next pass starts at its records
- * again. A gap in the chunk ids is no stall but a loss.
+ * again. A gap in the chunk ids is a loss, not a stall.
  *
  * Sizes are checked again here, since a patch may have changed them.
  */
@@ -98,8 +98,8 @@ static enum step drop_first_records(struct trace_buffer *b, struct tb_seq *s, ui
 
 /* ---- packets over several chunks ---- */
 
-/* The largest packet has fewer chunks, even if each is half of the smallest page. A packet with
- * more is dropped: the step that delivers or drops it would take too long. */
+/* The largest packet has fewer chunks than this, even if each is half of the smallest page. A
+ * packet with more is dropped: the step that delivers or drops it would take too long. */
 #define MAX_JOINED (TRACE_PACKET_MAX / (SMB_MIN_PAGE / 2))
 
 enum link {
@@ -141,8 +141,8 @@ static void buffer_read_add_slice(struct trace_buffer *b, const struct fragment 
 	p->size += f->size;
 }
 
-/* Joins the head's last fragment and the first ones of refs 1..last. Returns false if memory is out
- * or the packet is larger than the format allows. */
+/* Joins the head's last fragment and the first ones of refs 1..last. Returns false if there is no
+ * memory or the packet is larger than the format allows. */
 static bool buffer_read_join(struct trace_buffer *b, const struct tb_seq *s, uint32_t last,
 			     struct trace_packet *ret, uint16_t *ret_end)
 {

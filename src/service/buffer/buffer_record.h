@@ -21,17 +21,17 @@ enum tb_flags {
 	TB_ON_NEXT = SMB_CONTINUES_ON_NEXT,
 	TB_NEEDS_PATCHING = SMB_NEEDS_PATCHING,
 	TB_COMPLETE = 8, /* the chunk is complete */
-	TB_CORRUPTED = 16, /* the chunk was malformed behind this payload */
-	TB_ABORTED = 32, /* the writer dropped the packet behind this payload */
+	TB_CORRUPTED = 16, /* the chunk was malformed after this payload */
+	TB_ABORTED = 32, /* the writer dropped the packet after this payload */
 	TB_ALL_FLAGS = 63,
 };
 
 /* A piece of a chunk, in the ring; payload follows. */
 struct tb_record {
-	uint32_t chunk_id; /* for a free run its length in units, with this header */
+	uint32_t chunk_id; /* of a free run: its length in units, this header included */
 	uint32_t seq; /* slot of the sequence; 0: a free run without unread data */
 	uint16_t used; /* bytes of payload: whole fragments */
-	uint16_t read; /* bytes of them that were read */
+	uint16_t read; /* bytes of payload that were read */
 	uint16_t base; /* bytes of the chunk's payload in earlier records */
 	uint16_t frags : 10; /* fragments of the chunk in this record and the earlier ones */
 	uint16_t flags : 6;

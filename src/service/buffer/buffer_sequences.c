@@ -7,8 +7,8 @@
 
 /*
  * A record in the ring refers to its sequence by slot number. A commit finds the sequence of its
- * writer by key. A sequence is kept while it has unread records, and then while it is one of those
- * that became empty last, because it stores which chunks were read and what was lost since.
+ * writer by key. A sequence is kept while it has unread records. Then it is kept while it is one of
+ * those that became empty last, because it stores which chunks were read and what was lost since.
  *
  *      key -- by_key --> tb_seq <--- slots[n] <--- record
  *                         |  empty: oldest ... newest
@@ -203,9 +203,10 @@ void tb_seq_wake(struct trace_buffer *b, struct tb_seq *s)
 }
 
 /*
- * Records are removed from a sequence only at the head, so in the order of chunk ids: a record was
- * read to its end, or is dropped because a commit needs its space. The sequence then stores its
- * position (last_*) and the losses (loss), and the record becomes a free run of the ring.
+ * Records are removed from a sequence only at the head, and so in the order of chunk ids: a record
+ * is removed when it was read to its end, or when a commit needs its space. The sequence then
+ * stores its position (last_*) and the losses (loss), and the record becomes a free run of the
+ * ring.
  *
  *      refs   | 5 | 7 | 8 |        last_id 4, complete
  *               ^ head: 5 follows 4. After 5 is removed, 7 does not follow it: READ_GAP.

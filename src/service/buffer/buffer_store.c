@@ -41,12 +41,12 @@
 #define SMALL_PART (2 * HUGE_PAGE)
 
 /* A ring of this size or more is larger than the private caches of a CPU: data of the previous lap
- * is in none of them. A ring of 4 MB still is in a cache; non-temporal copies cost a fifth more
+ * is in none of them. A ring of 4 MB still fits into a cache; non-temporal copies cost 20 % more
  * there. */
 #define LARGE ((size_t)8 << 20)
 
-/* Returns a mapping of size bytes that begins at a multiple of HUGE_PAGE, or NULL if memory is
- * out. */
+/* Returns a mapping of size bytes that begins at a multiple of HUGE_PAGE, or NULL if there is no
+ * memory. */
 static uint8_t *map_aligned(size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), reserved, skip;
@@ -92,9 +92,9 @@ static void tb_ring_deinit(struct tb_ring *r)
 
 /* ---- laps and free runs ---- */
 
-/* Returns a position as an offset, with the end of the records of its lap. Moves a position before
- * the oldest record to that record, and one behind the records of the previous lap to the current
- * lap. */
+/* Converts a position to an offset, and sets *ret_end to the end of the records of its lap. A
+ * position before the oldest record is moved to that record, and one after the records of the
+ * previous lap is moved to the current lap. */
 static void tb_ring_locate(const struct tb_ring *r, tb_position *position, size_t *ret_offset,
 			   size_t *ret_end)
 {
@@ -114,7 +114,8 @@ static void tb_ring_locate(const struct tb_ring *r, tb_position *position, size_
 	}
 }
 
-/* Joins a free run with the runs that follow. Returns its bytes, at most up to end. */
+/* Joins a free run with the runs that follow. Returns the size of the joined run, at most up to
+ * end. */
 static size_t join_free_runs(const struct tb_ring *r, struct tb_record *run, size_t offset,
 			     size_t end)
 {
@@ -230,7 +231,8 @@ void tb_ring_restart(struct trace_buffer *b)
 		position += len;
 		to += len;
 	}
-	/* The reader's position is of the previous lap now, and so moves to the start of this one. */
+	/* The reader's position now belongs to the previous lap, so it moves to the start of this
+	 * one. */
 	r->wr = to;
 	r->lap++;
 }

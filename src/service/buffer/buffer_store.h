@@ -62,7 +62,7 @@ struct tb_seq {
 	enum tb_stall stall;
 	bool ended; /* trace_buffer_end_writer() was called */
 	bool unordered; /* some record in the ring may lie before that of the first ref */
-	/* The last chunk that was read or dropped, with what was committed of it: */
+	/* The last chunk that was read or dropped, and how much of it was committed: */
 	bool has_last;
 	bool last_complete;
 	uint16_t last_frags, last_bytes;
@@ -114,7 +114,7 @@ struct trace_buffer {
 };
 
 /* Returns how many bytes of records a buffer with TRACE_BUFFER_DISCARD still accepts. The number
- * never grows, although the ring writes again to memory that was read. */
+ * never grows, although the ring reuses memory that was read. */
 static inline size_t tb_room_left(const struct trace_buffer *b)
 {
 	return b->ring.size - (size_t)(b->stats.bytes_written + b->stats.padding_bytes_written);
@@ -123,7 +123,7 @@ static inline size_t tb_room_left(const struct trace_buffer *b)
 /* ---- buffer_sequences.c ---- */
 
 void tb_seqs_init(struct tb_seqs *t);
-/* Frees all sequences, also those of an incomplete clone. */
+/* Frees all sequences, including those of an incomplete clone. */
 void tb_seqs_deinit(struct tb_seqs *t);
 /* Frees the sequences that have been empty for the longest time. */
 void tb_seqs_evict_empty(struct tb_seqs *t);

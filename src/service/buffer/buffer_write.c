@@ -23,7 +23,7 @@ enum tb_copy_result {
 
 /*
  * The payload is copied part by part. The fragments are counted in the copy, and the copy stops
- * behind the last one. So each byte of the source is read once, and its unused rest is neither
+ * after the last one. So each byte of the source is read once, and its unused rest is neither
  * copied nor given space.
  *
  *      source    | size | fragment | size | fragment | size | frag...   unused ... |
@@ -201,9 +201,9 @@ static enum tb_copy_result read_fragment(struct chunk_copy *c, size_t *off)
 }
 
 /*
- * Copies n fragments to the write cursor, behind room for a record header, and drops the old
- * records there. *ret_used is the number of bytes of whole fragments, also after TB_COPY_SHORT
- * and TB_COPY_ABORTED. The write cursor is not advanced, but the ring may have wrapped.
+ * Copies n fragments to the write cursor, after room for a record header, and drops the old records
+ * there. *ret_used is the number of bytes of whole fragments, even after TB_COPY_SHORT and
+ * TB_COPY_ABORTED. The write cursor is not advanced, but the ring may have wrapped.
  */
 static enum tb_copy_result tb_chunk_copy(struct trace_buffer *b, const void *untrusted_src,
 					 size_t len, unsigned n, size_t *ret_used)
@@ -232,15 +232,15 @@ static enum tb_copy_result tb_chunk_copy(struct trace_buffer *b, const void *unt
 
 /*
  * Earlier records of the same chunk determine whether a commit has new data, and from which byte
- * on. That part is copied to the write cursor of the ring, behind room for a record header
- * (buffer_write.c). Only then the record header is written, and the record is added to its sequence.
+ * on. That part is copied to the write cursor of the ring, after room for a record header
+ * (buffer_write.c). Only then is the record header written, and the record added to its sequence.
  *
  *      ring       | ... records | room | whole fragments | free    | old records
  *                               ^ wr: the record goes here
  *
  * A chunk that was scraped while it was being written may be committed again with more fragments;
  * the fragments that were counted before never change. The new ones become a record of their own,
- * behind everything that was written meanwhile. The earlier record stays as it is.
+ * after everything that was written in between. The earlier record stays as it is.
  *
  *      chunk      | fragment | fragment | fragment | fragment | unused |
  *      records     scraped: base 0       later: base = bytes of the first
@@ -321,7 +321,7 @@ static enum verdict judge_known_chunk(const struct tb_seq *s, const struct known
 	return VERDICT_STORE;
 }
 
-/* Returns the verdict on a chunk of which nothing is known. */
+/* Returns the verdict on a chunk about which nothing is known. */
 static enum verdict judge_new_chunk(const struct tb_seq *s, uint32_t chunk_id)
 {
 	/* A chunk that was scraped and read, or overwritten, has no new data. */
@@ -370,8 +370,8 @@ static uint16_t record_flags(const struct smb_chunk_header *h, bool complete, en
 {
 	uint16_t flags = h->flags & TB_FROM_PREV;
 
-	/* The bytes behind the invalid fragment cannot be split into packets. Later copies of
-	 * this chunk do not change that. */
+	/* The bytes after the invalid fragment cannot be split into packets. Later copies of this
+	 * chunk do not change that. */
 	if (r == TB_COPY_SHORT)
 		return flags | TB_COMPLETE | TB_CORRUPTED;
 	if (r == TB_COPY_ABORTED)
@@ -453,9 +453,9 @@ static void refuse_from_now_on(struct trace_buffer *b)
 }
 
 /*
- * Commits a chunk, or the part of it from byte `base` on, which is at payload. len counts from the
- * start of the chunk. flags: those of the record in the buffer that is appended; NULL: they are
- * derived from the chunk.
+ * Commits a chunk, or the part of it that begins at byte `base`; payload points to that part. len
+ * counts from the start of the chunk. flags: those of the record, if it comes from a buffer that is
+ * appended; NULL: they are derived from the chunk.
  */
 static void commit_to(struct trace_buffer *b, struct tb_seq *s, const struct smb_chunk_header *h,
 		      const uint8_t *payload, size_t base, size_t len, bool complete,
@@ -529,7 +529,7 @@ void trace_buffer_commit(struct trace_buffer *b, const struct trace_buffer_write
 		return;
 	}
 	if (!complete && header->count < 2)
-		return; /* no fragment in it is certainly complete */
+		return; /* no fragment in it is known to be complete */
 	tb_ring_restart(b);
 	s = b->refusing ? NULL : tb_seq_get(b, writer);
 	if (!s) {

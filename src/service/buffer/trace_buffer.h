@@ -13,10 +13,10 @@
  * in the order of their commits, and returns whole packets, each once.
  *
  * A packet is returned whole or not at all. Packets of a sequence are in order; those of different
- * sequences are about in the order of the writes. Losses are counted, and the next packet of the
- * sequence has the reasons. All input is hostile: a producer can at most cause the drop of its own
- * data, which is counted. No function fails for lack of memory: the chunk is dropped and counted as
- * discarded. One thread.
+ * sequences are approximately in the order of the writes. Losses are counted, and the next packet
+ * of the sequence carries the reasons. All input is treated as hostile: at worst, a producer makes
+ * the buffer drop data of that producer, which is counted. No function fails for lack of memory:
+ * the chunk is dropped and counted as discarded. One thread.
  *
  * Memory: one anonymous mapping of `size` bytes, touched only as far as it was written (after the
  * first 4 MB in steps of 2 MB, if the kernel has huge pages); 8 to 22 bytes for each unread chunk;
@@ -39,8 +39,8 @@ struct trace_buffer;
  */
 struct trace_buffer_stats {
 	uint64_t bytes_written, bytes_overwritten, bytes_read;
-	/* The unused end of the memory at a wrap; and the room of sequences if there are very many
-	 * (counted as cleared at once). */
+	/* The unused end of the memory at a wrap; and the room that sequences take if there are
+	 * very many (counted as cleared at once). */
 	uint64_t padding_bytes_written, padding_bytes_cleared;
 	uint64_t chunks_written, chunks_overwritten, chunks_read;
 	uint64_t chunks_rewritten, chunks_relocated;
@@ -76,12 +76,13 @@ int trace_buffer_new(size_t size, enum trace_buffer_policy policy, struct trace_
 void trace_buffer_free(struct trace_buffer *b);
 /* Creates an empty buffer of the same size and policy. Returns 0 or -ENOMEM. */
 int trace_buffer_new_like(const struct trace_buffer *b, struct trace_buffer **ret);
-/* Copies the unread data of the buffer and its counters, except those of readaheads, which begin at
- * 0, into `to`, which is of trace_buffer_new_like(b). Takes about 80 us for each MB of data if it
- * was prepared. Returns 0, or -ENOMEM; then `to` can only be freed. */
+/* Copies the unread data of the buffer and its counters into `to`, which trace_buffer_new_like(b)
+ * has created. The counters of readaheads begin at 0. Takes about 80 us for each MB of data if the
+ * memory was prepared. Returns 0, or -ENOMEM; then `to` can only be freed. */
 int trace_buffer_clone(const struct trace_buffer *b, struct trace_buffer *to);
 /* Makes the kernel provide the next part, of up to `bytes`, of the memory that a copy of b needs.
- * *offset, first 0, is how far the memory is there. Returns true when all of it is. Optional. */
+ * *offset, initially 0, is how much of the memory is provided. Returns true when all of it is
+ * provided. Optional. */
 bool trace_buffer_clone_prepare(const struct trace_buffer *b, struct trace_buffer *to,
 				size_t *offset, size_t bytes);
 
@@ -121,9 +122,9 @@ void trace_buffer_end_writer(struct trace_buffer *b, uint16_t producer_id, uint1
 void trace_buffer_begin_read(struct trace_buffer *b);
 /*
  * Returns true and the next packet that is complete. Returns false at the end of the pass, or if
- * *steps is 0; then a call with more steps continues the pass. A step, which reduces *steps, is one
- * fragment or chunk that was examined. One packet may take more than the remaining steps: one for
- * each of its chunks. NULL: no limit.
+ * *steps is 0; then a call with more steps continues the pass. A step is one fragment or chunk that
+ * was examined; *steps is reduced by the steps taken. One packet may take more than the remaining
+ * steps: one for each of its chunks. steps NULL: no limit.
  */
 bool trace_buffer_next_packet(struct trace_buffer *b, size_t *steps, struct trace_packet *ret);
 

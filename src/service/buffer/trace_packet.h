@@ -18,9 +18,9 @@ enum data_loss {
 	DATA_LOSS_CHUNK_CORRUPTED = 4, /* a chunk is malformed: its rest was dropped */
 	DATA_LOSS_ORPHAN_CONTINUATION = 8, /* the end of a packet whose start is missing */
 	DATA_LOSS_REASSEMBLY_GAP = 16, /* the start of a packet whose next chunk is missing */
-	DATA_LOSS_REASSEMBLY_BROKEN_CHAIN = 32, /* ... whose next chunk does not continue it */
+	DATA_LOSS_REASSEMBLY_BROKEN_CHAIN = 32, /* a packet whose next chunk does not continue it */
 	DATA_LOSS_OVERWRITE = 64, /* overwritten before it was read */
-	DATA_LOSS_WRITER_ABORT = 128, /* the writer gave up, or ended, inside of a packet */
+	DATA_LOSS_WRITER_ABORT = 128, /* the writer gave up, or ended, inside a packet */
 	DATA_LOSS_SMB_FULL = 256, /* set by producers */
 };
 

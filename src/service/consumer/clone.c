@@ -365,7 +365,8 @@ static bool is_prepared(const struct pending_clone *p)
 	return p->no_memory || p->preparing == trace_n_buffers(session_trace(p->source));
 }
 
-/* Takes the groups that are flushed and prepared; with a file, all are taken together in the end. */
+/* Takes the groups that are flushed and prepared; with a file, all are taken together at the
+ * end. */
 static void clone_advance(struct pending_clone *p)
 {
 	bool ready = true;

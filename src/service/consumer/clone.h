@@ -17,8 +17,8 @@ struct session;
  *	    \--> flush of the others -----------------> copied --+
  *
  * The clone of a session that writes into a file is a file as well, which the consumer passes. It
- * has the data that the source has written, then that of the buffers, as of one moment. Its writer
- * thread writes it before the reply.
+ * contains the data that the source has written so far, followed by that of the buffers, as of one
+ * moment. Its writer thread writes it before the reply.
  *
  * Both the source and the consumer may end before the clone is complete; either cancels it.
  */

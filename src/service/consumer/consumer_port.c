@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Most methods reply first and act then. So messages that the action itself sends, such as the
- * reply to EnableTracing, follow the reply of the method.
+ * Most methods reply before they act. So messages that the action itself sends, such as the reply
+ * to EnableTracing, follow the reply of the method.
  */
 #include "service/consumer/consumer_port.h"
 
@@ -34,7 +34,7 @@
  * frame, and the consumer concatenates them. A reply is sent when the next entry would not fit.
  */
 
-/* Methods of ConsumerPort that ask for the state of the service and for what it can do. */
+/* Methods of ConsumerPort that query the state of the service and what it supports. */
 
 #define MAX_STATE_BYTES (MSGSOCK_MAX_MESSAGE - FRAME_MAX_HEAD - 8)
 #define MAX_SOURCE_HEAD 32 /* bytes around a descriptor in an entry */

@@ -351,8 +351,8 @@ int consumer_session_attach_call(void *endpoint, const struct ipc_call *call, co
 }
 
 /*
- * ChangeTraceConfig changes which producers a running session records. Only the filters by producer
- * name of the new config are applied, to the data sources that the session has. Running instances
+ * ChangeTraceConfig changes which producers a running session records. Of the new config, only the
+ * producer name filters are applied, to the existing data sources of the session. Running instances
  * are not stopped. A config with an invalid expression changes nothing.
  */
 

@@ -20,12 +20,12 @@
  *	field << 3 | 5, type		the same, for strings of a semantic type
  *	0				end of the message
  *
- * If a field below 128 occurs twice, the last entry counts. Fields above must be in ascending
+ * If a field below 128 occurs twice, the last entry counts. Higher fields must be in ascending
  * order.
  *
- * An overlay replaces actions of the bytecode. It has triples of the message's index, one of the
- * words above (1, 4 or 5) and its argument (or 0), in ascending order of message and field; then a
- * checksum.
+ * An overlay replaces actions of the bytecode. It consists of triples in ascending order of message
+ * and field: the message's index, one of the words above (1, 4 or 5), and its argument (or 0). A
+ * checksum follows.
  */
 
 enum filter_action {

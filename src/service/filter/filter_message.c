@@ -127,7 +127,7 @@ static const uint8_t *skip_varint(const uint8_t *p, const uint8_t *end)
 	return p + 1;
 }
 
-/* Moves p->in behind the value of a number. */
+/* Moves p->in past the value of a number. */
 static bool skip_number(struct pass *p, unsigned wire_type)
 {
 	size_t left = (size_t)(p->level->end - p->in), len = wire_type == PB_WIRE_FIXED64 ? 8 : 4;

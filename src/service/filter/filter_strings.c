@@ -79,7 +79,7 @@ static int redact_all_matches(const struct rule *r, uint8_t *text, size_t len, u
 	return any;
 }
 
-/* Returns the text behind the second bar of "B|123|text", or NULL if it is not such a marker. */
+/* Returns the text after the second bar of "B|123|text", or NULL if it is not such a marker. */
 static const uint8_t *find_payload(const uint8_t *text, size_t len)
 {
 	const uint8_t *bar;

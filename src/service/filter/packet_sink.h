@@ -9,8 +9,8 @@
  * implementation.
  */
 struct packet_sink {
-	/* A packet of size bytes begins; exactly so many follow by bytes(), in pieces that are
-	 * borrowed during the call. */
+	/* A packet of size bytes begins. Calls of bytes() pass exactly that many, in pieces that
+	 * are borrowed during the call. */
 	void (*begin)(struct packet_sink *sink, size_t size);
 	void (*bytes)(struct packet_sink *sink, const void *data, size_t len);
 	/* Optional: announces the sequence id and the enum packet_state of the next packet, if it

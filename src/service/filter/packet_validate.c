@@ -16,8 +16,8 @@
  *      slices     | tag len ======= | ======== tag va | lue tag len === |
  *      cursor       ^ here, then jumps over the contents ^ and so on, and must stop at the end ^
  *
- * The last field must end exactly at the end of the packet. Otherwise a reader would take the
- * trailer, which is appended, as a part of the producer's last field.
+ * The last field must end exactly at the end of the packet. Otherwise, a reader would take the
+ * appended trailer for a part of the producer's last field.
  */
 
 #define MAX_FIELD_ID ((1u << 29) - 1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A packet is filtered into f->out, and its trailer is filtered behind it: concatenated messages
- * are one message with the fields of both. A packet in several slices is copied to f->out first and
+ * A packet is filtered into f->out, followed by its filtered trailer: concatenated messages are one
+ * message with the fields of both. A packet in several slices is copied to f->out first and
  * filtered in place.
  *
  *	slice   ====================== ======	copied first if there are several

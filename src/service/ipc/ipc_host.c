@@ -131,7 +131,7 @@ static void listener_free(struct listener *one)
 	free(one);
 }
 
-/* Takes a listening socket, also on failure. entrance is borrowed. Returns 0 or -ENOMEM. */
+/* Takes a listening socket, even on failure. entrance is borrowed. Returns 0 or -ENOMEM. */
 static int listeners_add(struct listeners *l, int taken_fd, const struct ipc_entrance *entrance)
 {
 	_cleanup_(closep) int fd = taken_fd;
@@ -215,8 +215,8 @@ struct ipc_host {
 	LIST_HEAD(, ipc_conn) conns;
 	struct listeners listeners;
 	bool refuses_descriptors; /* connections refuse descriptors before they bind a service */
-	/* of an urgent service: the CPU time of requests of users other than root, at busy_at_ns
-	 * (CLOCK_MONOTONIC), from which an eighth of the time that passes is subtracted */
+	/* For an urgent service: the CPU time that requests of users other than root have used, as
+	 * of busy_at_ns (CLOCK_MONOTONIC). An eighth of the elapsed time is subtracted from it. */
 	uint64_t busy_ns, busy_at_ns;
 };
 
@@ -383,7 +383,7 @@ static uint64_t urgent_busy_ns(const struct ipc_host *h, uint64_t now_ns)
 
 /* Returns the time from which the work for this user is measured, or 0 for root, whose work is not
  * measured. On a busy machine the elapsed time includes the work of other processes, so CPU time is
- * measured where it limits something. It takes a system call. */
+ * measured where it limits something. Measuring it takes a system call. */
 static uint64_t measure_work_begin(const struct ipc_host *h, uint64_t user)
 {
 	if (quota_is_root(h->quota, user))

@@ -32,9 +32,9 @@ struct ipc_call {
 struct ipc_method {
 	const char *name;
 	/*
-	 * Returns 0 if the call was answered or will be. Returns -errno for an answer with success
-	 * = false, which for -EBADMSG (malformed arguments) is sent even if no reply was requested.
-	 * NULL: a method that is listed, but always refused.
+	 * Returns 0 if the call was answered or will be. Returns -errno to answer with success =
+	 * false. For -EBADMSG (malformed arguments), that answer is sent even if no reply was
+	 * requested. NULL: a method that is listed, but always refused.
 	 */
 	int (*call)(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len);
 };
@@ -86,12 +86,12 @@ int ipc_host_new(struct event_base *loop, const struct ipc_service *service, voi
 /* Closes every connection, endpoints first. No-op for NULL. */
 void ipc_host_free(struct ipc_host *h);
 
-/* Takes a listening socket, also on failure. Returns 0 or -errno. */
+/* Takes a listening socket, even on failure. Returns 0 or -errno. */
 int ipc_host_listen(struct ipc_host *h, int fd, const struct ipc_entrance *entrance);
-/* Takes a connected socket, also on failure. Returns 0, -EDQUOT (a limit), -EACCES (a remote peer
+/* Takes a connected socket, even on failure. Returns 0, -EDQUOT (a limit), -EACCES (a remote peer
  * that is not allowed), -ENOMEM, or -errno of the kernel. */
 int ipc_host_adopt(struct ipc_host *h, int fd, const struct ipc_entrance *entrance);
-/* As ipc_host_adopt(), for a peer that was identified before (taken, also on failure). */
+/* As ipc_host_adopt(), for a peer that was identified before (taken, even on failure). */
 int ipc_host_adopt_peer(struct ipc_host *h, int fd, const struct ipc_entrance *entrance,
 			struct ipc_peer *peer);
 

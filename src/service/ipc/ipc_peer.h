@@ -57,7 +57,7 @@ struct ipc_peer {
 	uid_t uid; /* remote: from its identity; UID_UNKNOWN for root or without identity */
 	pid_t pid; /* 0: unknown */
 	struct remote_address address; /* remote only */
-	uint32_t machine_id; /* 0: this machine, also for a loopback peer without identity */
+	uint32_t machine_id; /* 0: this machine, or a loopback peer without identity */
 	char *machine_name; /* owned; of a remote peer; NULL: none */
 };
 

@@ -15,7 +15,7 @@
 #define MAX_REMOTE_PRODUCER_CONNECTIONS 512 /* of these, on TCP and vsock, with relays */
 #define MAX_PRODUCER_CONNECTIONS_PER_ADDRESS 128
 #define MAX_CONSUMER_CONNECTIONS 256
-/* Descriptors of the process that are reserved for other uses than connections. */
+/* Descriptors of the process that are reserved for uses other than connections. */
 #define OTHER_DESCRIPTORS 1024u
 
 /* Descriptors of a user that wait to be closed (base/system/background_close.h). Above the limit, a
@@ -31,7 +31,8 @@
  * the limit is closed. */
 #define MAX_CONN_BYTES (512ull << 20)
 /* While more is queued for a consumer, its requests are not read. Requests of producers are always
- * read: a producer that sends may not read commands, and both sides would wait for each other. */
+ * read: a producer that is sending may not be reading commands, and both sides would wait for each
+ * other. */
 #define CONSUMER_HOLD_LIMIT (256u << 10)
 
 /* ---- a producer ---- */
@@ -49,7 +50,7 @@
 
 /* ---- other machines ---- */
 
-#define MAX_MACHINES 64 /* reported by relays; remote_machines.h says which one is replaced */
+#define MAX_MACHINES 64 /* reported by relays; remote_machines.h: which one is replaced */
 #define MAX_MACHINES_PER_ADDRESS (MAX_MACHINES / 4)
 #define MAX_SYSTEM_INFO_BYTES (16u << 10) /* of InitRelay; one that is larger is rejected */
 #define MAX_SYNC_CLOCKS 16 /* in one SyncClock; one with more is rejected */
@@ -67,16 +68,16 @@
 #define MAX_BUFFERS 4096
 #define MAX_INSTANCES 4096 /* data source instances of one session */
 /* Steps of work to set up the data sources of a session, and to offer a data source that is
- * registered later to one session. Data sources that need more are left out. A step is one of a
- * regular expression, about 10 ns. */
+ * registered later to one session. Data sources that need more are left out. A step is one step of
+ * a regular expression, about 10 ns. */
 #define MAX_SETUP_STEPS (4u << 20)
 #define MAX_OFFER_STEPS (512u << 10)
 /* Writers of a session; packets of further ones are dropped. */
 #define MAX_SEQUENCES (1u << 20)
 #define MAX_SOURCE_CONFIG_BYTES (127u << 10) /* of one data source; its copy must fit a frame */
 
-/* Periods of flushes, clearing of incremental state and clock snapshots in the config of a consumer
- * that is not root; shorter ones are raised to it. */
+/* Minimum period of flushes, of clearing of incremental state and of clock snapshots in the config
+ * of a consumer that is not root. Shorter periods are raised to it. */
 #define MIN_PERIOD_MS 100u
 
 /* ---- reading ---- */

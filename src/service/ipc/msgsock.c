@@ -36,8 +36,8 @@
 #include "base/system/sock_io.h"
 
 /*
- * Bytes that a stream socket did not accept at once, and descriptors beside them, each with the
- * position of the byte with which it is sent (SCM_RIGHTS):
+ * Bytes that a stream socket did not accept at once, and the descriptors that accompany them. Each
+ * descriptor has the position of the byte that it is sent with (SCM_RIGHTS):
  *
  *	out  | sent | waiting             fds  { at, fd } { at, fd }
  *	     0      head          len

@@ -121,7 +121,7 @@ void quota_move_charges(struct quota_account *from, struct quota_account *to);
  * -EDQUOT. */
 int quota_check(const struct quota_account *a, enum quota_kind kind, uint64_t n,
 		struct err_text *e);
-/* Checks and charges n. Returns 0, -EDQUOT as above, or -ENOMEM. */
+/* Checks and charges n. Returns 0, -EDQUOT as quota_check(), or -ENOMEM. */
 int quota_charge(struct quota_account *a, enum quota_kind kind, uint64_t n, struct err_text *e);
 /* Charges n without a check: after quota_check(), or where refusal is impossible. Without memory
  * the charge is dropped. */

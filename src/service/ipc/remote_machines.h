@@ -45,8 +45,8 @@ struct remote_machine {
 	size_t system_info_len;
 	struct clock_sync syncs[MAX_CLOCK_SYNCS]; /* the oldest first */
 	size_t n_syncs;
-	/* Times of the last report, and of the first one that gave the clock offset, in the
-	 * count of remote_machines.last; 0: not yet. */
+	/* Numbers, counted by remote_machines.last, of the last report and of the first one that
+	 * gave the clock offset; 0: none yet. */
 	uint64_t info_at, synced_at;
 };
 
@@ -60,8 +60,9 @@ struct remote_machines {
 void remote_machines_init(struct remote_machines *ms, struct quota *quota);
 void remote_machines_deinit(struct remote_machines *ms);
 
-/* Call when a relay begins. Sets the name and the system info of its machine, whose id and name relay
- * has, and drops the clocks that the same address reported for it before. Returns 0 or -ENOMEM. */
+/* Call when a relay begins. Sets the name and the system info of its machine; `relay` has the
+ * machine's id and name. Drops the clocks that the same address reported for it before. Returns 0
+ * or -ENOMEM. */
 int remote_machines_set_info(struct remote_machines *ms, const struct ipc_peer *relay,
 			     const void *system_info, size_t len);
 /* Adds readings of clocks; creates an entry for an unknown machine. Returns 0 or -ENOMEM. */

@@ -125,7 +125,7 @@ size_t compressor_bound(const struct compressor *c, size_t packet_size)
 {
 	size_t raw = c->raw_len + MAX_HEAD + packet_size;
 
-	/* The bounds of both libraries are about raw / 256 and a constant. The test compares them
+	/* The bounds of both libraries are about raw / 256 plus a constant. The test compares them
 	 * with this one. */
 	return raw + raw / 200 + 128 + MAX_HEAD;
 }

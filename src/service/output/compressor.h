@@ -14,8 +14,8 @@
  *	compressor_sink --> group --full, or compressor_end_group--> one packet --> next
  *
  * A packet larger than COMPRESSOR_MAX_PACKET is passed unchanged, which bounds the work of one
- * call. Memory: about 0.6 MiB and that of the library (zlib 0.3 MiB, zstd of level 3 about 1.5 MiB,
- * of level 12 about 5 MiB).
+ * call. Memory: about 0.6 MiB plus that of the library (zlib 0.3 MiB, zstd of level 3 about 1.5
+ * MiB, of level 12 about 5 MiB).
  */
 struct compressor;
 

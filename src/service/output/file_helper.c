@@ -10,11 +10,13 @@
  *	END                       ---- request -->              unlink of the sockets' files
  *	the service is killed     ---- end of file -->          ftruncate of open files
  *
- * SIGKILL ends a write(2) of the service at any byte. So the child keeps a descriptor of each file
- * that it has created and the service has open, and then truncates them to whole packets.
+ * SIGKILL can end a write(2) of the service at any byte. So the child keeps a descriptor of each
+ * file that it has created and that the service has open. If the service is killed, the child
+ * truncates these files to whole packets.
  *
  * The child does not trust the service. With a forged request, an attacker who controls the service
- * can create a new file below the folder for any user, or remove a file whose inode it knows.
+ * can create a new file below the folder for any user, or remove a file whose inode the attacker
+ * knows.
  */
 #include "service/output/file_helper.h"
 
@@ -162,7 +164,7 @@ static void close_created_file(const struct output_file *id)
 			close(TAKE_FD(created[i].fd));
 }
 
-/* Truncates a file to whole packets. Reads their lengths only, where packets are large. */
+/* Truncates a file to whole packets. Where packets are large, reads only their lengths. */
 static void cut_to_whole_packets(int fd)
 {
 	static uint8_t buf[64u << 10];

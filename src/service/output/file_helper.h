@@ -45,6 +45,6 @@ void file_helper_end(void);
 int file_helper_create(const char *path, uid_t user, struct err_text *e, int *ret_fd);
 /* Removes a file that file_helper_create() made: see output_folder_remove(). */
 void file_helper_remove(const char *path, uid_t user, const struct output_file *file);
-/* Call when the service has closed a file, also one that a client passed. Any thread may call it;
- * it may block. */
+/* Call when the service has closed a file, including one that a client passed. Any thread may call
+ * it; it may block. */
 void file_helper_report_closed(const struct output_file *file);

@@ -49,7 +49,8 @@ static void file_rotation_remove_file(const struct file_rotation *r, uint32_t nu
 		file_helper_remove(path, r->user, file);
 }
 
-/* Adds the newest file to the list of existing files, and removes the oldest one above `keep`. */
+/* Adds the newest file to the list of existing files, and removes the oldest one if there are more
+ * than `keep`. */
 static void add_kept_file(struct file_rotation *r)
 {
 	if (r->keep == 0)

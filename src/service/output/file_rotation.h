@@ -38,8 +38,8 @@ struct file_rotation {
 int file_rotation_init(struct file_rotation *r, const Pb__TraceConfig *config, uid_t user);
 void file_rotation_deinit(struct file_rotation *r);
 
-/* Creates the next file and removes the oldest one above keep. Returns 0 and sets r->last to its
- * number, or -errno and sets e. */
+/* Creates the next file, and removes the oldest one if there are more than `keep`. Returns 0 and
+ * sets r->last to its number, or -errno and sets e. */
 int file_rotation_create_next(struct file_rotation *r, struct err_text *e, int *ret_fd);
 /* Removes the newest file. */
 void file_rotation_remove_newest(struct file_rotation *r);

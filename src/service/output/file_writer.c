@@ -138,8 +138,8 @@ struct file_writer {
 	bool finishing; /* the session is over */
 	bool stalled; /* the stall timer runs */
 	bool synced; /* the fdatasync at the end was begun */
-	/* For rotate. Data that producers commit from now on does not depend on files below
-	 * `answered`; data that is unread after this pass does not depend on files below
+	/* For rotate. Data that producers commit from now on does not depend on files with numbers
+	 * below `answered`; data that is unread after this pass does not depend on those below
 	 * `leaving`. */
 	uint32_t answered, leaving;
 };

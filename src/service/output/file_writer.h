@@ -10,7 +10,7 @@
 #include "service/output/file_owner.h"
 #include "service/output/passed_file.h"
 
-/* ---- what a TraceConfig says about the file: its check, and the period of flushes ---- */
+/* ---- the fields of a TraceConfig about the file: their check, and the period of flushes ---- */
 
 /* Returns 0, or -EINVAL and sets e. file_writer_new() checks for a passed descriptor. */
 int file_writer_check_config(const Pb__TraceConfig *config, struct err_text *e);
@@ -21,7 +21,7 @@ uint32_t file_writer_flush_period_ms(const Pb__TraceConfig *config);
 
 /*
  * write_into_file: the service itself writes a session's trace, into a file that the consumer
- * passed or that the service creates. It writes once a period, each time a buffer has received
+ * passed or that the service creates. It writes once per period, each time a buffer has received
  * FILE_FILL_BYTES (or half the size of a smaller buffer), and when the session ends. So a buffer
  * reuses little memory (service/buffer/buffer_store.c), and the data to write is still in the CPU
  * caches.
@@ -39,7 +39,7 @@ uint32_t file_writer_flush_period_ms(const Pb__TraceConfig *config);
 struct file_writer;
 
 /*
- * For a config with write_into_file. The file is the passed one (taken, also on failure) or
+ * For a config with write_into_file. The file is the passed one (taken, even on failure) or
  * output_path; exactly one must be set. Returns 0, or -errno and sets e: -EINVAL, or the error of
  * creating the file.
  */
@@ -58,21 +58,21 @@ void file_writer_on_committed(struct file_writer *f);
 /* Call when the session is DISABLED: writes the rest (nothing if it was never started), closes the
  * file, and calls ops.closed, at once or from the loop. */
 void file_writer_finish(struct file_writer *f);
-/* Call before the session is freed: completes finish before it returns. Gives up if it would have
- * to wait for a reader. */
+/* Call before the session is freed: completes file_writer_finish() before it returns. Gives up if
+ * it would have to wait for a reader. */
 void file_writer_finish_now(struct file_writer *f);
 /* Waits for the next result of the writer thread. Returns false if it has no job, hangs, or writes
  * a pipe. */
 bool file_writer_await_writer(struct file_writer *f);
 bool file_writer_is_closed(const struct file_writer *f);
-/* Returns for how many ms the file has taken nothing of what waits for it. */
+/* Returns for how many ms the file has accepted none of the data that waits for it. */
 uint64_t file_writer_stalled_ms(const struct file_writer *f);
 
 /* Returns 0 if a session that writes into f can be cloned into fd, else -errno and sets e. */
 int file_writer_check_clone(const struct file_writer *f, int fd, struct err_text *e);
 /*
- * Creates the file writer of a clone: it copies what f has written so far, then writes the data of
- * the clone, into `file` (taken, also on failure). Its thread waits for that of f; the caller does
+ * Creates the file writer of a clone: it copies what f has written so far into `file` (taken, also
+ * on failure), then writes the data of the clone. Its thread waits for that of f; the caller does
  * not. file_writer_finish() begins the data of the clone, without fdatasync. On failure the file is
  * truncated to its original size. Returns 0, or -errno and sets e.
  */
@@ -80,6 +80,6 @@ int file_writer_new_clone(struct file_writer *f, struct passed_file file, struct
 			  struct file_writer **ret);
 /* Moves the file to another session. */
 void file_writer_set_owner(struct file_writer *f, const struct file_owner *owner);
-/* Ends ops.flush(ctx, number), after all answers or the timeout. Data committed from now on does
- * not depend on files older than this number. */
+/* Call when the flush that ops.flush(ctx, number) began is over: all have answered, or it has timed
+ * out. Data committed from now on does not depend on files older than this number. */
 void file_writer_on_flushed(struct file_writer *f, uint32_t number);

@@ -42,7 +42,7 @@ int out_file_write_and_sync(struct out_file *o);
 void out_file_truncate(struct out_file *o);
 /*
  * Appends all that was put into `from` so far, pending data included; both have writers. The writer
- * of `to` copies it when that of `from` has written it, and what is put into `to` later follows.
+ * of `to` copies it when that of `from` has written it, and data put into `to` later follows it.
  * Returns 0, -EBUSY (MAX_FILE_COPIES copies wait for `from`), the error of `from`, or -errno.
  */
 int out_file_copy(struct out_file *to, struct out_file *from);
@@ -67,8 +67,9 @@ struct file_part {
 	bool has_data; /* producers have written data into it */
 };
 
-/* Takes the descriptor, which must be open for writing, also on failure. writer is borrowed; id
- * marks its results of this file. Returns 0, -ENOMEM or -EAGAIN. Call deinit also after a failure.
+/* Takes the descriptor, even on failure; it must be open for writing. writer is borrowed; id marks
+ * the writer's results for this file. Returns 0, -ENOMEM or -EAGAIN. Call deinit even after a
+ * failure.
  */
 int file_part_init(struct file_part *p, const Pb__TraceConfig *config, uint32_t number, int fd,
 		   struct write_thread *writer, uint64_t id);

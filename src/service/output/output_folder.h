@@ -23,7 +23,7 @@ struct output_file output_file_of(int fd);
 
 /*
  * Creates a new file with mode 0600, open for reading and writing, and changes its owner to the
- * user, which needs CAP_CHOWN for another user than that of this process. The umask must be 0.
+ * user. That needs CAP_CHOWN, unless it is the user of this process. The umask must be 0.
  *
  * Returns 0, or -errno (-EEXIST: the path exists) and sets e (may be NULL).
  */

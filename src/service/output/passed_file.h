@@ -27,9 +27,9 @@ struct passed_file passed_file_release(struct passed_file *f);
 int passed_file_stat(int fd, struct statx *ret);
 
 /*
- * Takes the file that came with the current request of the connection. Returns none if none came (e
- * is "") or if the file is refused (e has the reason): if it is neither a regular file, nor a pipe,
- * /dev/null or /dev/full. A write to another type may block, and the receiver of a socket would get
- * the uid and pid of the service with the data (SCM_CREDENTIALS).
+ * Takes the file that came with the current request of the connection. Returns no file if none came
+ * (e is "") or if the file is refused (e has the reason). Only a regular file, a pipe, /dev/null
+ * and /dev/full are accepted. A write to another type may block, and the receiver of a socket would
+ * get the uid and pid of the service with the data (SCM_CREDENTIALS).
  */
 struct passed_file passed_file_take(struct ipc_conn *conn, struct err_text *e);

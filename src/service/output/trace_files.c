@@ -23,7 +23,7 @@
  *	packet   A1  B1  A2 | A3  B2  A4  A5  B3
  *	file      1   1   1 |  1   2   2   2   2
  *
- * File 1 ends when it is no longer that of a sequence, or when all data that producers
+ * File 1 ends when it is no longer the file of any sequence, or when all data that producers
  * committed before they answered the flush has been read.
  */
 
@@ -49,7 +49,7 @@ static struct file_part *trace_files_part_of(struct trace_files *f, uint32_t num
 	return NULL;
 }
 
-/* Adds a file, and starts the writer for the first one. Takes fd, also on failure. Returns 0, or
+/* Adds a file, and starts the writer for the first one. Takes fd, even on failure. Returns 0, or
  * -errno and sets e. */
 static int trace_files_add_part(struct trace_files *f, const Pb__TraceConfig *c, int fd,
 				struct err_text *e)

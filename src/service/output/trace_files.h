@@ -44,12 +44,12 @@ struct trace_files {
 	struct file_part *forced; /* overrides the choice of the file */
 };
 
-/* Creates or takes the file of the config, as file_writer_new(). Call deinit also after a failure.
+/* Creates or takes the file of the config, as file_writer_new(). Call deinit even after a failure.
  */
 int trace_files_open(struct trace_files *f, const struct file_owner *owner, struct passed_file file,
 		     struct err_text *e);
-/* Takes the file (also on failure) as one without a path and without limits. Packets are
- * compressed as the config says. Returns 0, or -errno and sets e. Call deinit also after a failure.
+/* Takes the file (even on failure) as one without a path and without limits. Packets are compressed
+ * if the config requests it. Returns 0, or -errno and sets e. Call deinit even after a failure.
  */
 int trace_files_open_passed(struct trace_files *f, const struct file_owner *owner,
 			    struct passed_file file, struct err_text *e);

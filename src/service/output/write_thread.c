@@ -133,7 +133,7 @@ static void report_progress(const struct worker *w, uint64_t id)
 
 /*
  * Writes what the pipe accepts without waiting. O_NONBLOCK would also be set for the pipe's owner.
- * Before Linux 6.4, RWF_NOWAIT does not work on pipes. Then poll(2) promises room for PIPE_BUF
+ * Before Linux 6.4, RWF_NOWAIT does not work on pipes. There, poll(2) guarantees room for PIPE_BUF
  * bytes, and the thread waits only if a peer fills the pipe after the poll, or holds its lock.
  */
 static ssize_t write_without_waiting(int fd, const uint8_t *data, size_t len)
@@ -381,7 +381,7 @@ static void execute_job(struct worker *w, const struct job *j)
 }
 
 /* The thread may have inherited the priority of the loop, so it first resets its policy. Without
- * the permission for the boost it runs with the usual policy. */
+ * permission for the boost, it runs with the usual policy. */
 static void apply_priority(struct priority_boost_state *s, struct priority_boost boost)
 {
 	const struct sched_param usual = {0};

@@ -9,7 +9,7 @@
 #include "base/system/priority_boost.h"
 
 /*
- * A thread that makes all system calls on the files of a session that may wait, so that the loop
+ * A thread that makes all system calls that may block on the files of a session, so that the loop
  * never waits for a slow disk, a file system that hangs, or a peer that holds the lock of a pipe,
  * of a file or of its offset. Jobs are done in the order in which they were given.
  *
@@ -63,17 +63,17 @@ int write_thread_add_file(struct write_thread *w, int fd);
 /*
  * Writes whole records (Trace.packet: a tag of one byte, a length, the packet). Takes buf, cap
  * bytes from malloc, on success. After an error a regular file is truncated to whole records.
- * Returns as above.
+ * Returns as write_thread_add_file().
  */
 int write_thread_write(struct write_thread *w, uint64_t id, int fd, uint8_t *buf, size_t cap,
 		       size_t len);
-/* Calls fdatasync(2), if the file supports it. Returns as above. */
+/* Calls fdatasync(2), if the file supports it. Returns as write_thread_add_file(). */
 int write_thread_sync(struct write_thread *w, uint64_t id, int fd);
 /* Writes the range of the trace in the file into `range`, the write end of an empty pipe, which is
- * taken on success. Returns as above. */
+ * taken on success. Returns as write_thread_add_file(). */
 int write_thread_send_range(struct write_thread *w, uint64_t id, int fd, int range);
 /* Appends the range that is read from `range`, of the file `from`; both descriptors are taken on
- * success. After write_thread_free() the copy ends early. Returns as above. */
+ * success. After write_thread_free() the copy ends early. Returns as write_thread_add_file(). */
 int write_thread_copy(struct write_thread *w, uint64_t id, int fd, int from, int range);
 /* Truncates the file to where the trace began; has no result. */
 void write_thread_truncate(struct write_thread *w, int fd);
@@ -84,7 +84,7 @@ void write_thread_close(struct write_thread *w, int fd);
 int write_thread_next_result(struct write_thread *w, struct file_result *ret);
 /* Returns the number of results to come. */
 unsigned write_thread_pending(const struct write_thread *w);
-/* Returns for how many ms the thread has returned no result while one is to come, else 0. */
+/* Returns for how many ms a result has been due without one being returned; 0 if none is due. */
 uint64_t write_thread_stalled_ms(const struct write_thread *w);
 /* Waits for the next result. Returns 0, or -ETIMEDOUT after timeout_ms; -1: no limit. */
 int write_thread_wait(struct write_thread *w, int timeout_ms);

@@ -319,7 +319,7 @@ int producer_commit_data(void *endpoint, const struct ipc_call *call, const uint
 
 /*
  * Scraping commits the chunks of the shared memory that the producer has not committed. The buffer
- * of a chunk is the one that its writer, from the chunk's header, has registered. The producer may
+ * of a chunk is the one registered by its writer, which the chunk's header names. The producer may
  * change the header meanwhile, so it is read once, and the values are checked.
  */
 

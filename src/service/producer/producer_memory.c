@@ -139,8 +139,8 @@ void producer_memory_deinit(struct producer_port *p)
 }
 
 /*
- * The buffers that a producer may write to, and its writers. A writer that is registered has one
- * buffer, to which all its chunks go, also those that are scraped.
+ * The buffers that a producer may write to, and its writers. A registered writer has one buffer, to
+ * which all its chunks go, including scraped ones.
  */
 
 /* ---- grants ---- */

@@ -108,8 +108,8 @@ struct trace_buffer *producer_buffers_find(const struct producer_port *p, uint32
 
 /* Sets the buffer of a writer. Returns 0 or -errno. */
 int producer_buffers_add_writer(struct producer_port *p, uint16_t writer_id, uint16_t buffer_id);
-/* Ends a writer in its buffer, so that the buffer does not wait for the rest of a packet, and takes
- * the chunks of a later writer with the same id. writer_id is below n_writers. */
+/* Ends a writer in its buffer: the buffer no longer waits for the rest of a packet, and accepts the
+ * chunks of a later writer with the same id. writer_id is below n_writers. */
 void producer_buffers_end_writer(struct producer_port *p, uint16_t writer_id);
 /* Returns the buffer that a writer registered; 0: none. */
 uint16_t producer_buffers_registered_id(const struct producer_port *p, uint16_t writer_id);

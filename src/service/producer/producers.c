@@ -343,7 +343,7 @@ uint16_t producers_new_id(struct producers *ps)
 {
 	uint16_t id = next_free_id(ps);
 
-	ps->ids[id / 64] |= 1ull << id % 64; /* id 0 may be marked: it is never given out */
+	ps->ids[id / 64] |= 1ull << id % 64; /* id 0 may be marked: it is never assigned */
 	return id;
 }
 

@@ -102,10 +102,10 @@ static int check_session_count(struct sessions *s, uid_t uid, struct err_text *e
 	return quota_check(&account, QUOTA_SESSIONS, 1, e);
 }
 
-/* ---- what is root's ---- */
+/* ---- what needs root ---- */
 
 /* A priority takes CPU time from all programs of the machine, and a lockdown shuts producers out of
- * the sessions of all users. priority 0 is none: it is a wish of less. */
+ * the sessions of all users. Priority 0 is no boost, so it needs no rights. */
 static int check_rights(const struct sessions *s, const Pb__TraceConfig *config, uid_t uid,
 			struct err_text *e)
 {

@@ -8,9 +8,9 @@
 
 struct sessions;
 
-/* Checks the limits of the service, and the user's rights, for another session of this config. Each
- * user has names of sessions, of semaphores and of guardrails of its own. Returns 0, -EBUSY, -EDQUOT
- * or -EPERM and sets e. */
+/* Checks the limits of the service, and the user's rights, for another session of this config. The
+ * names of sessions, semaphores and guardrails are separate for each user. Returns 0, -EBUSY,
+ * -EDQUOT or -EPERM and sets e. */
 int admission_check(struct sessions *s, const Pb__TraceConfig *config, uid_t uid,
 		    struct err_text *e);
 

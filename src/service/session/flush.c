@@ -248,7 +248,7 @@ static struct pending_flush *flush_new(struct session *s, const struct flush_req
 	return NULL;
 }
 
-/* Takes f, also on failure. Returns 0, -EDQUOT or -ENOMEM. */
+/* Takes f, even on failure. Returns 0, -EDQUOT or -ENOMEM. */
 static int flush_start(struct pending_flush *f)
 {
 	uint32_t timeout_ms = f->request.timeout_ms;

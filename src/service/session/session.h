@@ -28,8 +28,8 @@ struct trace_buffer;
  *
  * A clone of a session is CLONED for all its life: there is only a trace to read.
  *
- * A session reports to its owner when it gets DISABLED. A detached session has no owner; it frees
- * itself when its duration has elapsed. All calls come from the loop's thread.
+ * A session reports to its owner when it becomes DISABLED. A detached session has no owner; it
+ * frees itself when its duration has elapsed. All calls come from the loop's thread.
  */
 struct session;
 
@@ -52,7 +52,7 @@ struct session_request {
 	const uint8_t *packed; /* the same config as it came; copied */
 	size_t packed_len;
 	size_t config_bytes; /* in memory, for the quota */
-	struct passed_file file; /* came with the config; taken also on failure */
+	struct passed_file file; /* came with the config; taken even on failure */
 };
 
 /* Creates a session in CONFIGURED, without data sources yet. Returns 0, or -errno and sets e if the
@@ -137,8 +137,8 @@ struct trace *session_trace(const struct session *s);
 /* Returns false if the trace goes into a file, or the session waits for a trigger or is only for
  * clones. */
 bool session_is_readable(const struct session *s);
-/* Puts another buffer in place of buffer i of the trace, also for the producers that write to it,
- * which are asked to begin their incremental state anew. Returns the old one, now the caller's. */
+/* Replaces buffer i of the trace by another one, also for the producers that write to it. They are
+ * asked to begin a new incremental state. Returns the old buffer, which the caller then owns. */
 struct trace_buffer *session_replace_buffer(struct session *s, size_t i, struct trace_buffer *with);
 
 /* Borrowed; NULL without write_into_file. */

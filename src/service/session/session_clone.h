@@ -12,7 +12,7 @@ struct trace_buffer;
 
 /* The parts of a cloned session, collected while the source runs. */
 struct session_clone {
-	struct trace_buffer **buffers; /* owned, also the elements; NULL or empty until taken */
+	struct trace_buffer **buffers; /* owned, like its elements; NULL or empty until taken */
 	uint64_t *taken_boot_ns; /* owned; when each buffer was taken */
 	size_t n_buffers;
 	uint64_t begun_boot_ns;
@@ -24,7 +24,7 @@ struct session_clone {
 };
 
 /* Prepares a clone of source for a user. Returns 0, or -EDQUOT or -ENOMEM and sets e. deinit may be
- * called in all cases, also after finish. */
+ * called in all cases, even after finish. */
 int session_clone_init(struct session_clone *c, const struct session *source, uid_t uid,
 		       struct err_text *e);
 void session_clone_deinit(struct session_clone *c);

@@ -52,8 +52,8 @@ int priority_apply(struct sessions *s, const Pb__TraceConfig *also)
 
 	if (r == 0 || b.policy != PRIORITY_BOOST_BUDGETED)
 		return r;
-	/* No config requests this priority, so the sessions go on without it. On a busy machine
-	 * more data is lost then, which the summary reports. */
+	/* No config requests this priority, so the sessions go on without it. More data is then
+	 * lost on a busy machine, which the summary reports. */
 	log_info("cannot raise the priority while sessions record: %s (docs/security.md)",
 		 strerror(-r));
 	s->is_timely = false;
@@ -294,7 +294,7 @@ static void start_duration(struct session *s, uint32_t wait_ms)
 }
 
 /* Starts a timer of the config; a period of 0 is none. Each tick is work for the service and for all
- * producers of the session, so only root chooses a period as short as it likes. */
+ * producers of the session, so only root may choose an arbitrarily short period. */
 static void start_tick(struct session *s, struct loop_timer *tick, uint32_t period_ms,
 		       bool in_suspend)
 {
@@ -453,8 +453,8 @@ void session_disable(struct session *s, bool at_once)
 		break;
 	}
 	stop_timers(s);
-	/* session_set_state() would report STOPPING to other sessions, which is only done if the
-	 * session stays in it. */
+	/* session_set_state() would report STOPPING to other sessions, which is done only if the
+	 * session stays in that state. */
 	s->state = SESSION_STOPPING;
 	source_instances_stop_all(s, at_once);
 	if (source_instances_all_in(s, INSTANCE_STOPPED)) {

@@ -32,7 +32,7 @@ int session_alloc(struct sessions *sessions, struct session_owner owner, uid_t u
 		  struct session **ret);
 
 /* Call when an instance was started, stopped or withdrawn. If all instances are started (stopped) now,
- * the session reports it to its owner (gets DISABLED). */
+ * the session reports it to its owner (becomes DISABLED). */
 void session_check_all_started(struct session *s);
 void session_check_all_stopped(struct session *s);
 

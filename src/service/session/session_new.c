@@ -171,7 +171,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 
 	if (r < 0)
 		return r;
-	/* The config alone, then beside the other sessions and the limits of the user. */
+	/* Checks the config alone, then against the other sessions and the limits of the user. */
 	r = session_config_check(config, e);
 	if (r < 0)
 		sessions->quota->refused[config_limit_counter(config)]++;
@@ -179,7 +179,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 		r = admission_check(sessions, config, request->uid, e);
 	if (r < 0)
 		return r;
-	/* The objects that the session owns. Nothing of it is visible to others yet. */
+	/* Creates the objects that the session owns. None of them is visible to others yet. */
 	if (session_alloc(sessions, request->owner, request->uid, &s) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	r = source_configs_init(&s->source_configs, request->packed, request->packed_len);
@@ -201,7 +201,8 @@ int session_new(struct sessions *sessions, const struct session_request *request
 		file_writer_discard(TAKE_PTR(s->file));
 		return r;
 	}
-	/* From here on the session owns the config. A trigger ends it, or its timeout. */
+	/* From here on the session owns the config. With STOP or CLONE triggers, its duration is
+	 * the trigger timeout. */
 	s->id = ++sessions->last_session_id;
 	s->config = config;
 	if (session_config_trigger_mode(config) == TRIGGER_STOP ||

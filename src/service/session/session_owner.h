@@ -48,7 +48,7 @@ struct source_instance {
 
 /* Callbacks to the owner of a session, a consumer. */
 struct session_owner_ops {
-	/* The session is DISABLED; or, of a clone, its file is written. error: NULL if there was
+	/* The session is DISABLED; or, for a clone, its file is written. error: NULL if there was
 	 * none. May free the session. */
 	void (*ended)(void *ctx, const char *error);
 	void (*all_started)(void *ctx);

@@ -186,8 +186,8 @@ static bool withholds_data(const struct session *s)
 	return mode == TRIGGER_CLONE || (mode != TRIGGER_NONE && !s->triggers.hit);
 }
 
-/* The consumer cannot read packets that go into a file. It can read a clone after its file is
- * written: the events that the service has recorded meanwhile. */
+/* The consumer cannot read packets that go into a file. After the file of a clone is written, it
+ * can read the events that the service has recorded meanwhile. */
 bool session_is_readable(const struct session *s)
 {
 	if (withholds_data(s))
@@ -309,7 +309,7 @@ static bool wants_events(const struct session *s)
 		s->state == SESSION_STOPPING);
 }
 
-/* The name of the other session is only for root and its own user. */
+/* Only root and the session's own user see the name of the other session. */
 static void record_state_of_other(struct session *s, const struct session *other)
 {
 	char *name = other->config->unique_session_name;

@@ -19,8 +19,8 @@
 /*
  * The configs of the data sources as the consumer sent them, and what a producer gets: the same
  * bytes, with the fields that the service sets. A producer may compare the config with one that it
- * has from elsewhere (startup tracing of Perfetto's SDK), so fields inside of nested messages stay
- * as they are, also those that this program does not know.
+ * has from elsewhere (startup tracing of Perfetto's SDK), so fields inside nested messages stay as
+ * they are, even those that this program does not know.
  */
 struct source_configs {
 	uint8_t *bytes; /* owned: a copy of the TraceConfig */
@@ -52,7 +52,7 @@ void source_configs_put(const struct source_configs *c, size_t index,
 /*
  * The state of a session. The files of service/session call each other in one direction only:
  *
- *	session_config, source_configs, name_regex, priority	what a config says
+ *	session_config, source_configs, name_regex, priority	what a config requests
  *	session_state						the session as data
  *	   ^
  *	source_instances, flush					commands to producers
@@ -92,7 +92,7 @@ struct session_triggers {
 
 /* The timers of a session, and when each of them runs. */
 enum session_timer {
-	/* all started .. stop: config.duration_ms; then a last flush. From DURATION_START_WAIT_MS
+	/* all started .. stop: config.duration_ms; then a last flush. Begins DURATION_START_WAIT_MS
 	 * after the start at the latest */
 	TIMER_DURATION,
 	TIMER_FLUSH, /* start .. stop: file_writer_flush_period_ms */

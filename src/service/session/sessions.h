@@ -31,7 +31,7 @@ struct sessions {
 	struct session_list list; /* each owned by its consumer, or by us while detached; in the
 				   * order of their ids */
 
-	/* the last number given out of each kind; the 16-bit one wraps */
+	/* the last number of each kind that was assigned; the 16-bit one wraps */
 	uint16_t last_buffer_id;
 	uint64_t last_session_id;
 	uint64_t last_instance_id;

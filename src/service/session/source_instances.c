@@ -121,8 +121,9 @@ static struct source_instance *new_instance(struct session *s, size_t config_ind
 
 /* ---- new instances ---- */
 
-/* The cost in steps of a look at a registered data source, a look at an instance of its producer,
- * and a config that is sent. BYTES_PER_STEP bytes of the config cost one step more. */
+/* The cost, in steps, of examining a registered data source, of examining an instance of its
+ * producer, and of sending a config. Every BYTES_PER_STEP bytes of the config cost one step
+ * more. */
 #define LOOK_STEPS 16u
 #define INSTANCE_STEPS 4u
 #define CONFIG_STEPS 900u

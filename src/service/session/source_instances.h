@@ -31,8 +31,8 @@ void source_instances_deinit(struct session *s);
 bool source_instances_all_in(const struct session *s, enum instance_state state);
 /* Sends ClearIncrementalState to the producers of all instances that support it. */
 void source_instances_clear_incremental_state(struct session *s);
-/* The same for the instances whose buffer has received half of its size since their last
- * ClearIncrementalState: a ring buffer will soon overwrite their incremental state. */
+/* Sends ClearIncrementalState for the instances whose buffer has received half of its size since
+ * the last one: a ring buffer will soon overwrite their incremental state. */
 void source_instances_clear_state_before_overwrite(struct session *s);
 
 /* Records in the trace the first MAX_SLOW_SOURCES instances for which is_slow() returns true, to

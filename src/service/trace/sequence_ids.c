@@ -38,7 +38,7 @@ static uid_t quota_user_of(const struct trace_buffer_writer *writer)
 	return writer->machine_id ? UID_UNKNOWN : writer->uid;
 }
 
-/* Returns the slot of the user, or the free one where it belongs. NULL: memory is out. */
+/* Returns the slot of the user, or the free one where it belongs. NULL: no memory. */
 static struct sequence_user *find_user(struct sequence_ids *s, uid_t uid)
 {
 	if ((s->n_users + 1) * 2 > s->n_user_slots &&

@@ -17,8 +17,8 @@ struct trace;
  *		(the packets of the producers)
  *	tail	the read_tracing_buffers_completed event, and statistics
  *
- * Each packet is written when its content has changed, some once a session. builtin_data_sources of
- * the config disables some of them.
+ * Each packet is written when its content has changed, some only once per session.
+ * builtin_data_sources of the config disables some of them.
  */
 void service_packets_put_head(struct trace *t, struct packet_sink *sink);
 /* Call when a reading pass has reached the end of all buffers. */

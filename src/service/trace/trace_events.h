@@ -11,7 +11,7 @@
 
 /*
  * Events of a session's life, kept until a reading pass writes them as TracingServiceEvent packets:
- * of each kind the newest, of flushes the newest 64, of cloned buffers one for each buffer.
+ * the newest of each kind, the newest 64 flushes, and one for each cloned buffer.
  */
 enum service_event_kind {
 	SERVICE_EVENT_ALL_STARTED = PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED,

@@ -49,7 +49,7 @@ static bool trace_reader_filter(struct trace *t, const struct trace_packet *pack
 }
 
 /* Passes one packet of a producer to the sink, or drops it. Returns the bytes of work that it took,
- * also for a dropped packet. */
+ * even for a dropped packet. */
 static size_t pass_packet(struct trace *t, struct packet_sink *sink,
 			  const struct trace_packet *packet)
 {
@@ -87,7 +87,7 @@ static size_t pass_packet(struct trace *t, struct packet_sink *sink,
 	return work;
 }
 
-/* Bytes of work, and what of it was for producers that are not root's. */
+/* Bytes of work, and how many of them were for producers that are not root's. */
 struct work {
 	size_t all, ordinary;
 };
