@@ -69,7 +69,7 @@ enum sonda_arg_type {
 
 #define SONDA_LEN_TEXT UINT32_MAX /* len of a text that ends with a 0 byte */
 
-/* A place in the source; static, as struct sonda_string. */
+/* A place in the source; static, like struct sonda_string. */
 struct sonda_location {
 	const char *file;
 	const char *function;

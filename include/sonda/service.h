@@ -51,7 +51,7 @@ int sonda_service_start(const struct sonda_service_options *options, struct sond
 int sonda_service_connect(void *service, enum sonda_port port);
 
 /* Ends all sessions and the thread, and frees the service. Remove its backends and free its
- * sessions first: otherwise the call waits until no session has been read for 3 s. Files of
+ * sessions first: otherwise the call waits until no consumer has read a session for 3 s. Files of
  * sessions are completed. No-op for NULL. */
 void sonda_service_stop(struct sonda_service *service);
 

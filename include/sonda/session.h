@@ -72,7 +72,8 @@ int sonda_session_read(struct sonda_session *s, int (*fn)(void *ctx, const void 
  * -errno of write(2). A pipe without a reader raises SIGPIPE, unless the program ignores it. */
 int sonda_session_read_fd(struct sonda_session *s, int fd, int timeout_ms);
 
-/* Makes this new session a copy of the running one with this unique_session_name, for reading. */
+/* Makes s, which must be new, a copy of the running session with this unique_session_name. The copy
+ * can only be read. */
 int sonda_session_clone(struct sonda_session *s, const char *unique_session_name, int timeout_ms);
 
 /*
@@ -100,7 +101,7 @@ int sonda_session_query(struct sonda_session *s, int timeout_ms, void **ret, siz
 
 enum sonda_session_event_type {
 	SONDA_SESSION_SOURCE_STARTED = 1, /* producer, name: a data source of the session */
-	SONDA_SESSION_SOURCE_STOPPED = 2, /* it has stopped, or has not started yet */
+	SONDA_SESSION_SOURCE_STOPPED = 2, /* the data source has stopped, or has not started yet */
 	SONDA_SESSION_ALL_STARTED = 3, /* all data sources have started */
 	SONDA_SESSION_ENDED = 4, /* tracing has ended; sonda_session_wait() returns at once */
 	SONDA_SESSION_CLONE_TRIGGER = 5, /* producer, name: a trigger requests a clone */

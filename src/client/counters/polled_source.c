@@ -79,7 +79,7 @@ static void counter_errors_write(struct counter_errors *t, struct writer *w, con
 /*
  *	start, tick --> a pass --> time slices, until its last step --> the next tick is set
  *
- * After the first failure, the number of failures is a counter track as well. A packet of its own
+ * After the first failure, the number of failures is a counter track as well. A separate packet
  * also reports the errors, for the summary of a recording.
  */
 

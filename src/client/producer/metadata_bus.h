@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Publish and subscribe between data sources of one tracing session, which do not know each other.
- * linux.ftrace and linux.perf publish events of tasks; linux.process_stats subscribes. A subscriber
- * gets the batches of its own session only.
+ * Publish and subscribe within one tracing session, between data sources that do not know each
+ * other. linux.ftrace and linux.perf publish events of tasks; linux.process_stats subscribes. A
+ * subscriber gets the batches of its own session only.
  *
  *	         subscriber                     publisher
  *	create   subscribe                      register

@@ -55,7 +55,7 @@ struct service_producer {
 	int own_fd; /* owned: memory for the service; -1: none */
 	bool initialized; /* InitializeConnection was answered */
 	bool connected; /* on_connected was called */
-	uint32_t versions[SERVICE_SOURCES_MAX]; /* of the service's descriptors; 0: none */
+	uint32_t versions[SERVICE_SOURCES_MAX]; /* of descriptors that the service has; 0: none */
 };
 
 /* ---- waiting ---- */

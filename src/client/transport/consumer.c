@@ -23,7 +23,7 @@ struct consumer {
 	const struct consumer_ops *ops; /* borrowed from the owner for our life */
 	void *ctx;
 	bool bound;
-	bool *freed; /* set by consumer_free(); NULL outside of callbacks of a stream */
+	bool *freed; /* set by consumer_free(); NULL outside callbacks of a stream */
 	LIST_HEAD(, consumer_request) open; /* owned */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The library as a whole: its thread, its services (backend.c), and its handlers of fork() and
+ * The library as a whole: its thread, its services (backend.c), and its handlers for fork() and
  * exit().
  *
  * After fork() the child has the registered data sources and nothing else: no thread, no

@@ -95,7 +95,7 @@ struct event_sequence {
 	bool overflow; /* a table is full: reset before the next event */
 	struct intern_map maps[INTERN_FIELDS];
 	struct track_set tracks;
-	/* Cache of decisions: hash of a category, with the decision as lowest bit; 0: none. */
+	/* Cache of decisions: hash of a category, with the decision in the lowest bit; 0: none. */
 	uint64_t categories[DYNAMIC_CATEGORIES];
 };
 

@@ -3,7 +3,7 @@
 
 #include <sonda/data_source.h>
 
-/* The data source "track_event": its instances, its descriptor, and its handlers of fork(). */
+/* The data source "track_event": its instances, its descriptor, and its handlers for fork(). */
 
 /* Registers the data source with the current categories. Further calls have no effect. Returns 0 or
  * -errno. */

@@ -375,7 +375,7 @@ static void handle_frame(struct ipc_conn *c, const uint8_t *data, size_t len)
 	}
 }
 
-/* Returns the account of an urgent service at this time. */
+/* Returns the busy_ns of an urgent service as of now_ns. */
 static uint64_t urgent_busy_ns(const struct ipc_host *h, uint64_t now_ns)
 {
 	return h->busy_ns - MIN(h->busy_ns, (now_ns - h->busy_at_ns) / URGENT_PART);

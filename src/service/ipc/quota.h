@@ -8,9 +8,9 @@
 
 /*
  * Limits of the resources that each user, and all users together, may use in the service. Each
- * object of a peer (a connection, a producer, a session) has an account of the peer's user. It
- * charges the account before it allocates, and releases the charge afterwards; closing the account
- * releases the rest. TraceStats reports the number of refusals.
+ * object of a peer (a connection, a producer, a session) has an account of the peer's user. The
+ * object charges the account before it allocates, and releases the charge afterwards; closing the
+ * account releases the rest. TraceStats reports the number of refusals.
  *
  * A quarter of each resource is reserved for root. Another user gets at most per_user, and only a
  * half of what the others leave. So there is always something left for a further user.

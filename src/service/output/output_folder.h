@@ -28,5 +28,6 @@ struct output_file output_file_of(int fd);
  * Returns 0, or -errno (-EEXIST: the path exists) and sets e (may be NULL).
  */
 int output_folder_create(int folder, const char *path, uid_t user, struct err_text *e, int *ret_fd);
-/* Removes such a file, with the same checks, if the path still names it. */
+/* Removes a file that output_folder_create() made, with the same checks, if the path still names
+ * it. */
 void output_folder_remove(int folder, const char *path, uid_t user, const struct output_file *file);
