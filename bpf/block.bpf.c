@@ -6,17 +6,16 @@
  *	issue    to the driver: the latency starts; without an insert the current process is charged
  *	requeue  the driver returned it: it will be issued again
  *	merge    it became part of another request
- *	complete of some bytes: a request may be completed in parts
+ *	complete some bytes are done: a request may be completed in parts
  *
  * Between these a request is identified by its address, one of a fixed set for each device: a stale
  * entry is overwritten when the address is reused. (rq->io_start_time_ns would need no hash, but
  * most devices leave it 0, and otherwise it is the time of the plug, not of the issue.) Records of
- * events have no address: there it is identified by its sector and operation, which two requests in
- * flight hardly share.
+ * events have no address: there a request is identified by its sector and operation, which two
+ * requests in flight rarely share.
  *
  * Completions of a device are handled on few CPUs: counts are shared by all CPUs, with atomic adds.
- * A histogram for each CPU would be 4 KB for each CPU, device and operation, read 10 times a
- * second.
+ * Per-CPU histograms would take 4 KB for each CPU, device and operation, read 10 times a second.
  */
 #include "common.h"
 
@@ -24,7 +23,7 @@
 
 #include "block.h"
 
-/* From the kernel's enum req_op; these never moved. */
+/* From the kernel's enum req_op; these have never changed. */
 #define REQ_OP_MASK 0xff
 #define REQ_OP_READ 0
 #define REQ_OP_WRITE 1
@@ -42,7 +41,7 @@ struct request_id {
 #endif
 };
 
-/* What a tracepoint knows of a request. */
+/* What a tracepoint reports about a request. */
 struct seen {
 	struct request_id id;
 	struct block_key key;
@@ -316,7 +315,7 @@ static __always_inline int read_request(struct request *rq, struct seen *s)
 	return 1;
 }
 
-/* Until 5.10 the queue was the first argument. */
+/* Up to 5.10 the queue was the first argument. */
 #define BOTH(event, function)                                                                      \
 	SEC("tp_btf/" #event) int BPF_PROG(event##_1, struct request *rq)                          \
 	{                                                                                          \

@@ -27,7 +27,7 @@ enum block_op {
 	BLOCK_OPS,
 };
 
-/* The hash "disks", one element for a disk and operation. */
+/* The hash "disks", one element per disk and operation. */
 struct block_key {
 	__u32 disk; /* major << 20 | minor, as in the kernel */
 	__u32 op; /* enum block_op */
@@ -45,7 +45,7 @@ struct block_disk {
 struct block_process {
 	__u64 begun, ended; /* requests */
 	__u64 read, written; /* bytes */
-	__u64 alive; /* a CLOCK_BOOTTIME at which the process existed */
+	__u64 alive; /* a time of CLOCK_BOOTTIME at which the process existed */
 };
 
 /* The single value of the per-CPU array "lost": what was not counted because a map was full. */

@@ -4,9 +4,9 @@
 #include "thread.h"
 
 /*
- * Registers at a system call, for x86-64 and arm64. With BTF their places are known. Without it
- * they are read at the offsets that ptrace(2) uses, except the call number of arm64, which is
- * behind these since Linux 4.14.
+ * Registers at a system call, for x86-64 and arm64. With BTF their offsets are known. Without it
+ * the offsets are those of ptrace(2), except for the call number on arm64, which comes after them
+ * since Linux 4.14.
  */
 
 #ifdef SONDA_NO_BTF

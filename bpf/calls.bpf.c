@@ -2,12 +2,12 @@
 /*
  * System calls with what their arguments point to.
  *
- *	sys_enter    the slot of the thread gets the call and its arguments; strings and addresses of
- *	             sockets that the call reads are sent at once, because another thread, or the
+ *	sys_enter    the slot of the thread gets the call and its arguments; strings and socket
+ *	             addresses that the call reads are sent at once, because another thread, or the
  *	             call itself, may change them
  *	sys_exit     the call is sent with its result, and with the memory that it has written
  *
- * No read of a program's memory faults. A call that is not asked for costs one look-up.
+ * No read of a program's memory faults. A call that is not requested costs one look-up.
  */
 #include "common.h"
 
@@ -23,7 +23,7 @@
 const volatile struct calls_settings calls_settings SEC(".rodata.calls") = {};
 
 struct call_slot {
-	__u64 since; /* 0: in no call that is asked for */
+	__u64 since; /* 0: in no call that is requested */
 	__u64 args[CALL_ARGS];
 	__s32 number;
 	__u32 tid;
@@ -77,8 +77,8 @@ struct {
 	__uint(max_entries, 8 * 1024 * 1024);
 } calls SEC(".maps");
 
-/* What read_argument() works on, since a function that the verifier checks once has numbers only as
- * arguments. */
+/* The data of read_argument(): a function that the verifier checks only once can take only numbers
+ * as arguments. */
 struct scratch {
 	__u64 args[CALL_ARGS + 2]; /* padded to a power of two */
 	__u8 memory[CALL_ARGS + 2];
@@ -199,7 +199,7 @@ static __always_inline int add_string(struct scratch *m, __u32 arg, __u32 memory
 	return 0;
 }
 
-/* max: the most bytes, a power of two. */
+/* max: the largest number of bytes, a power of two. */
 #define ADD_BYTES(m, arg, what, from, n, max)                                                      \
 	({                                                                                         \
 		__u32 at_ = 0, n_ = (n), kept_ = n_ >= (max) ? (max)-1 : n_;                       \
@@ -299,7 +299,10 @@ static __always_inline long send_record(struct scratch *m, __u32 size)
 	m->record.head.n_bytes = n;
 	if (size == sizeof(struct call_record))
 		return bpf_ringbuf_output(&calls, &m->record, sizeof(struct call_record) + n, wake);
-	/* The place of record.comm, which only the other records have, is just before the pieces. */
+	/*
+	 * This record has no comm: its head goes just before the pieces, in the place of
+	 * record.comm.
+	 */
 	*(struct call_head *)((__u8 *)m->pieces - sizeof(struct call_head)) = m->record.head;
 	return bpf_ringbuf_output(&calls, (__u8 *)m->pieces - sizeof(struct call_head),
 				  sizeof(struct call_head) + n, wake);
@@ -451,8 +454,8 @@ static __always_inline void read_at_end(struct scratch *m, struct calls_cpu *c,
 	c->texts_absent += m->absent != 0;
 }
 
-/* Reads which file a descriptor of the thread has. Another thread may close it at the same time; no
- * read faults, and what was read then is of some file or of none. */
+/* Reads which file a descriptor of the thread refers to. Another thread may close it at the same
+ * time: no read faults, and the result is then that of some other file or of none. */
 static __always_inline void read_file(struct call_record *r, struct task_struct *t, __u32 fd)
 {
 	struct fdtable *table = BPF_CORE_READ(t, files, fdt);

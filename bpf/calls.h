@@ -9,16 +9,16 @@
  * System calls with what their arguments point to: what calls.bpf.c reads and src/ebpf/calls
  * writes. The ring "calls" has two kinds of records:
  *
- *	CALL_BEGUN	at the begin of a call with memory to read: only head and pieces
- *	CALL_ENDED	at the end of each call: all of it, and pieces that are there only now
+ *	CALL_BEGUN	at the start of a call with memory to read: only head and pieces
+ *	CALL_ENDED	at the end of each call: the whole record, and the pieces available only now
  *
- * A piece of memory that is absent at the begin is read at the end again, when the kernel has used
- * it. Memory that is absent then, too, is counted.
+ * Memory that is absent at the start is read again at the end, when the kernel has used it. If it
+ * is still absent then, it is counted.
  */
 
 /* Bits of sonda_settings.switches. */
 #define CALLS_OF_PIDS 1u /* of the processes in the map "followed" */
-#define CALLS_OF_USER 2u /* of the user calls_settings.uid: its own processes, which it may trace */
+#define CALLS_OF_USER 2u /* of the user calls_settings.uid: processes that this user may trace */
 
 /* Numbers of calls: those of the machine's own table, then those of 32-bit programs, then one for
  * all others. The index of the map "specs". */
@@ -39,11 +39,11 @@ struct calls_settings {
 	__u32 string_max; /* at most CALLS_STRING_MAX */
 	__u32 n_programs; /* 0: all */
 	char programs[PROGRAM_NAMES_MAX][PROGRAM_NAME_SIZE];
-	__u32 own[CALLS_OWN_MAX]; /* processes of the recorder; 0 behind the last one */
+	__u32 own[CALLS_OWN_MAX]; /* processes of the recorder; 0 after the last one */
 };
 
-/* What an argument points to. Lengths are those that the call has: the next argument, or what it
- * returns. */
+/* What an argument points to. The length comes from the call: its next argument or its return
+ * value. */
 enum call_memory {
 	CALL_NOTHING,
 	/* Read at the begin. */
@@ -62,9 +62,9 @@ enum call_memory {
 
 #define CALL_FIRST_OUT CALL_TEXT_OUT
 
-#define CALL_READS 1u /* it has memory */
-#define CALL_OPENS 4u /* what it returns is the descriptor of a file */
-#define CALL_EXECS 2u /* when it has succeeded, its addresses are those of another program */
+#define CALL_READS 1u /* an argument points to memory */
+#define CALL_OPENS 4u /* it returns the descriptor of a file */
+#define CALL_EXECS 2u /* after success its addresses belong to another program */
 
 struct call_spec {
 	__u8 is_wanted;
@@ -83,18 +83,18 @@ enum call_type { CALL_BEGUN = 1, CALL_ENDED };
 struct call_piece {
 	__u8 arg;
 	__u8 memory; /* enum call_memory */
-	__u8 is_cut; /* there is more than that */
+	__u8 is_cut; /* there was more than len bytes */
 	__u8 unused;
 	__u32 len;
 };
 
 #define CALLS_PIECES 16384 /* bytes; a power of two */
 #define CALLS_STRINGS_MAX 64
-#define CALLS_STRINGS_BYTES 4096 /* of all strings of an argument together, about */
+#define CALLS_STRINGS_BYTES 4096 /* of all strings of an argument together, approximately */
 
 struct call_head {
 	__u16 type; /* enum call_type */
-	__u16 n_bytes; /* of pieces, behind the head (CALL_BEGUN) or the record (CALL_ENDED) */
+	__u16 n_bytes; /* of pieces, after the head (CALL_BEGUN) or the record (CALL_ENDED) */
 	__u32 tid; /* at the begin of the call */
 	__u32 tgid;
 	__u32 sequence; /* of the thread's call: the same in both records */

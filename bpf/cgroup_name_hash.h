@@ -4,9 +4,9 @@
 #include <linux/types.h>
 
 /*
- * A hash of a name, by bytes (FNV-1a, 64 bits): BPF programs compare it, since a comparison with each of
- * many long names is too much for the verifier. Names with one hash would be taken for each other: then
- * another group is recorded, too.
+ * A hash of a name, by bytes (FNV-1a, 64 bits): BPF programs compare it, since a comparison with
+ * each of many long names is too much for the verifier. Names with the same hash cannot be
+ * distinguished: then another group is recorded, too.
  */
 #define CGROUP_HASH_BEGIN 0xcbf29ce484222325ull
 

@@ -8,8 +8,8 @@
  * which all CPUs update. Programs and readers include this file; src/ebpf/families/cgroup_waits.c
  * reads it.
  *
- * Each power of two from 1024 ns on has 4 buckets of equal width, so the width of a bucket is at most
- * 1/4 of its start:
+ * Each power of two from 1024 ns upwards has 4 buckets of equal width, so the width of a bucket is
+ * at most 1/4 of its start:
  *
  *	v < 1024      bucket 0
  *	else          bucket 1 + (e - 10) * 4 + the two bits below the highest one (bit e)
@@ -28,14 +28,14 @@ enum cgroup_wait_cause {
 	CGROUP_WAIT_OWN, /* a thread of the same group */
 	CGROUP_WAIT_KERNEL, /* a kernel thread */
 	CGROUP_WAIT_IDLE, /* nothing: the CPU was idle */
-	CGROUP_WAIT_QUOTA, /* does not matter: the group had used up cpu.max */
+	CGROUP_WAIT_QUOTA, /* anything: the group had used up cpu.max */
 	CGROUP_WAIT_CAUSES
 };
 
 struct cgroup_waits {
 	__u64 total[CGROUP_WAIT_CAUSES]; /* ns; a wait is at least 1 ns, so each one changes it */
 	__u64 longest
-		[CGROUP_WAIT_CAUSES]; /* ns; of two at the same time on two CPUs it may be either */
+		[CGROUP_WAIT_CAUSES]; /* ns; of two simultaneous waits on two CPUs, either one */
 	__u32 buckets[CGROUP_WAIT_CAUSES * CGROUP_WAITS_BUCKETS]; /* those of each cause */
 };
 

@@ -97,7 +97,7 @@ static __always_inline int is_program_name(struct task_struct *t, __u32 n,
 	return is_one_of_names(name, n, names);
 }
 
-/* The same for the settings s: s.n_programs, s.programs. Without names all have one. */
+/* The same for the settings s: s.n_programs, s.programs. Without names every process matches. */
 #define HAS_PROGRAM_NAME(t, s) (!(s).n_programs || is_program_name((t), (s).n_programs, (s).programs))
 
 /* Returns 1 if the process counts, 0 if it does not, -1 if its control group or name decides. */
@@ -138,7 +138,7 @@ static __always_inline int is_current_program(void)
 	return is_one_of_names(name, settings.n_programs, settings.programs);
 }
 #else
-/* The name of the thread: that of its process needs BTF. */
+/* Compares the name of the thread, because that of its process needs BTF. */
 static __always_inline int is_current_program(void)
 {
 	char name[PROGRAM_NAME_SIZE] = {};

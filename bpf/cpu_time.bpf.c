@@ -13,8 +13,8 @@
  * The span "on CPU" belongs to the CPU, which has one at most. So the times on CPUs never add up to
  * more than the CPUs had. A kernel may skip the program at a switch: some virtual machines do so
  * while a thread of PID 1 is current. Then the next switch on that CPU names another thread as the
- * one that leaves. When the thread of the span left is unknown, so that switch takes the span back,
- * counts a lost change, and has the thread off the CPU from then on.
+ * one that leaves. It is unknown when the thread of the span left, so that switch takes the span
+ * back, counts a lost change, and treats the thread as off the CPU from then on.
  */
 #include "common.h"
 
@@ -272,7 +272,7 @@ static __always_inline void switch_out(const struct running *r, __u32 pid, __u64
 		bpf_map_delete_elem(&threads_by_pid, &pid);
 }
 
-/* A thread other than the leader that calls exec() becomes the leader. It runs. */
+/* A thread other than the leader that calls exec() becomes the leader. It is the running thread. */
 SEC("tp/sched/sched_process_exec")
 int BPF_PROG(on_exec)
 {

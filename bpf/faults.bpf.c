@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Page faults by process. The kernel counts them in task_struct by thread. The growth since the
+ * Page faults by process. The kernel counts them per thread, in task_struct. The growth since the
  * last check is added to the process. The counts are checked
  *
  *	at the start of a fault (x86 has tracepoints there), and at the end of the thread
@@ -56,7 +56,7 @@ static __always_inline void look(struct thread *h, __u32 tgid, __u64 min, __u64 
 	v = process_of(tgid, 0);
 	if (!v)
 		return;
-	/* If a fault failed that was counted at its start, it is subtracted. */
+	/* A fault that was counted at its start and then failed is subtracted. */
 	v->all += all - h->all + begun - h->begun;
 	v->major += maj - h->major;
 	h->all = all;

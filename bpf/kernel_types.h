@@ -5,7 +5,7 @@
 
 /*
  * The structs of the kernel, as far as they are read. Only names matter: the loader finds offsets
- * in the BTF of the running kernel (CO-RE), and bpf_core_field_exists() tells whether a field
+ * in the BTF of the running kernel (CO-RE), and bpf_core_field_exists() reports whether a field
  * exists. To add a field, add a line; order and neighbours have no meaning. A name with "___" and a
  * suffix is another version of the struct before it, for kernels in which a field had another name.
  */
@@ -57,12 +57,12 @@ struct mm_flags {
 };
 
 struct maple_tree {
-	void *ma_root; /* address of a node, with its type in bits 3 to 6; in bits 0 and 1 is 2 */
+	void *ma_root; /* address of a node, with its type in bits 3 to 6; bits 0 and 1 are 2 */
 };
 
 /* Nodes of 256 bytes. */
 struct maple_range_64 {
-	unsigned long pivot[15]; /* last address of a slot; 0 behind the last slot that is used */
+	unsigned long pivot[15]; /* last address of a slot; 0 after the last slot that is used */
 	void *slot[16]; /* as ma_root, with other bits 0 to 2; in leaves what is mapped */
 };
 
@@ -138,7 +138,7 @@ struct path {
 	struct dentry *dentry;
 };
 
-/* What is mapped of a file of overlayfs or FUSE that passes through: the file below. */
+/* What is mapped for a file of overlayfs or of FUSE with passthrough: the file below. */
 struct backing_file {
 	struct file file;
 	struct path user_path; /* the file that was opened; from 6.8 on */
@@ -258,7 +258,7 @@ struct task_struct {
 	unsigned in_iowait : 1;
 	bool throttled; /* from 6.18 on; CONFIG_CFS_BANDWIDTH */
 	struct task_struct *real_parent;
-	__u64 self_exec_id; /* execs of the process, and those from which it was forked; u32 before 5.8 */
+	__u64 self_exec_id; /* execs of the process and those it was forked from; u32 before 5.8 */
 	__u64 parent_exec_id; /* self_exec_id of the parent at the fork; u32 before 5.8 */
 };
 
@@ -296,7 +296,7 @@ struct pt_regs___arm64 {
 	int syscallno;
 };
 
-/* What a program of a perf event gets. */
+/* The context of a program on a perf event. */
 struct bpf_perf_event_data_kern {
 	void *regs; /* interrupted ones */
 };

@@ -2,13 +2,14 @@
 /*
  * Rows of threads and their control groups of version 2.
  *
- *	task_newtask         a new thread, also by CLONE_INTO_CGROUP, which has no cgroup_attach_task
+ *	task_newtask         a new thread, also by CLONE_INTO_CGROUP (no cgroup_attach_task)
  *	cgroup_attach_task   a thread, or all threads of a process, were moved
- *	sched_process_exec   the thread may have a new tid; and after a lost row this one is right
- *	cgroup_mkdir, _rmdir groups, with the path, so that a short-lived one has its name
+ *	sched_process_exec   the thread may have a new tid; and a lost row is corrected
+ *	cgroup_mkdir, _rmdir groups, with the path, so that a short-lived one has a name
  *
  * The end of a thread needs no row: no thread has its tid until a new one gets it. The reader reads
- * periodically; the programs do not wake it. They keep no state. Rows without room are counted.
+ * periodically; the programs do not wake it. They keep no state. Rows that find no room are
+ * counted.
  */
 #include "common.h"
 

@@ -12,9 +12,9 @@
  * of it would be read, though most processes run on a few.) The reader adds up the elements of a
  * process.
  *
- * The elements are in three arrays that the reader has mapped: a system call for some hundred
- * elements of a hash takes as long as reading ten times as many here. The index of an element is
- * that of its key:
+ * The elements are in three arrays that the reader has mapped: a system call that reads a few
+ * hundred elements of a hash takes as long as reading ten times as many here. The index of an
+ * element is that of its key:
  *
  *	"process_keys"   | CPU 0: bucket, bucket ... | CPU 1: bucket, bucket ... |     8 keys a bucket
  *	"processes"      | value, value ...                                            one a key
@@ -23,9 +23,9 @@
  * The time (ns of CLOCK_BOOTTIME) is the creation of the element: the process existed then. It is 0
  * while it is unknown.
  *
- * A key is in its bucket or one of the next; it takes the first free place. The reader frees the
- * elements of exited processes, which may leave a key with two places: the reader adds up both. A
- * key that finds no place is counted as lost.
+ * A key is in its bucket or in one of the next buckets; it takes the first free place. The reader
+ * frees the elements of exited processes, which may leave a key with two places: the reader adds up
+ * both. A key that finds no place is counted as lost.
  */
 #define SONDA_PROCESS_WAYS 8
 #define SONDA_PROCESS_PROBES 4 /* number of buckets that are searched */
@@ -44,11 +44,11 @@ struct sonda_process_keys {
 #define SONDA_PROCESS_HASH(key) ((__u32)((key)*0x9e3779b97f4a7c15ull >> 40))
 
 /*
- * Time that threads spend in a state, including threads that are in it now. In 48 bits of a word is
- * the sum of the ends minus the sum of the begins (ns), in 16 bits the number of begins minus that
- * of ends. The time spent until any moment is sum + number * moment. Sums and numbers of several
- * words add up, each with wrap-around. They share one word, so that a reader between two updates
- * sees both of one update.
+ * Time that threads spend in a state, including threads that are in it now. 48 bits of a word hold
+ * the sum of the ends minus the sum of the begins (ns), 16 bits the number of begins minus the
+ * number of ends. The time spent until any moment is sum + number * moment. Sums and numbers of
+ * several words add up, each with wrap-around. They share one word, so that a reader sees both
+ * values of the same update.
  */
 #define SONDA_SPAN_BITS 48
 #define SONDA_SPAN_SUM ((1ull << SONDA_SPAN_BITS) - 1)

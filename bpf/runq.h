@@ -14,9 +14,9 @@
 
 /* The single value of the per-CPU array "cpus". */
 struct runq_cpu {
-	__u64 switches; /* context switches, of all threads, the idle one too */
+	__u64 switches; /* context switches, of all threads, including the idle one */
 	__u64 lost; /* waits that are not counted: memory for their begin ran out */
-	__u64 depth_ns; /* threads waiting, times ns: the integral until clock */
+	__u64 depth_ns; /* integral up to clock: waiting threads times ns */
 	__u64 clock; /* of the last switch, ns */
 	__u64 depth; /* waiting since then */
 	struct sonda_max depth_max;

@@ -34,7 +34,7 @@ struct stack_sample {
 	__u32 n_kernel, n_user;
 	/*
 	 * The addresses of the kernel, as bpf_get_stack() returns them, then those of the program,
-	 * as struct unwind_stack has them. Only these are in the ring.
+	 * as struct unwind_stack has them. Only these addresses are in the ring.
 	 */
 	__u64 addresses[2 * UNWIND_FRAMES_MAX];
 };

@@ -4,13 +4,13 @@
 #include "waits.h"
 
 /*
- * Totals of waits that have no stacks. Most waits are such, and short. They are added up on their
- * CPU first: this costs less than the wait itself, where the table of totals with its locks would
- * not.
+ * Totals of waits without stacks: most waits are short and have none. They are first added up on
+ * their CPU. This costs less than the wait itself; an update of the table of totals, with its
+ * locks, would cost more.
  *
- * A total that finds its place taken by another one moves that into the table. The reader empties
- * all places by the program flush_short_waits before it reads the table. It runs on the CPU, and an
- * interrupt meanwhile adds its waits to the other half.
+ * If the place of a total is taken by another one, the other one is moved into the table. Before
+ * the reader reads the table, it runs the program flush_short_waits on each CPU, which empties all
+ * places. An interrupt meanwhile adds its waits to the other half.
  */
 #define SHORT_WAITS_MAX 64 /* of a half; a power of two */
 
@@ -22,7 +22,7 @@ struct short_wait {
 
 /* A value of the array "short_waits", which has one for each CPU. */
 struct short_waits {
-	__u64 half; /* that waits are added to: 0 or 1 */
+	__u64 half; /* the half that waits are added to: 0 or 1 */
 	struct short_wait waits[2][SHORT_WAITS_MAX];
 };
 

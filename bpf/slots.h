@@ -12,11 +12,11 @@
  * threads collide. Without VMAP_STACK more of them collide.
  *
  * The first thread at a slot owns it until slot_end(). Other threads at that slot use the maps of
- * thread.h, which are slower; the slot remembers that there has been one, so that a thread without
- * data is known without a look into the maps. Data of one thread never changes on two CPUs at the
- * same time: the thread runs, or the lock of its run queue is held. Only the ownership of a free slot
- * is contended: a thread adds a claim, and becomes the owner if its claim is the only one. (Kernels
- * before 5.12 have no compare-and-exchange instruction for BPF.)
+ * thread.h, which are slower; the slot records that there has been one, so that a thread without
+ * data is recognised without a look-up in the maps. Data of one thread never changes on two CPUs at
+ * the same time: the thread runs, or the lock of its run queue is held. Only the ownership of a
+ * free slot is contended: a thread adds a claim, and becomes the owner if its claim is the only
+ * one. (Kernels before 5.12 have no compare-and-exchange instruction for BPF.)
  */
 #ifdef SONDA_NO_BTF
 /* Without BTF the address of the stack is unknown. */

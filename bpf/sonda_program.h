@@ -11,7 +11,7 @@
  *	                                or any word, such as % or req/s
  *	__u32 depth SONDA_GAUGE;        goes up and down; without it a value only grows
  *
- * After a map SONDA_UNIT and SONDA_GAUGE apply to all of its fields. They need clang 14.
+ * After a map, SONDA_UNIT and SONDA_GAUGE apply to all of its fields. They need clang 14.
  */
 #define SONDA_UNIT(unit) __attribute__((btf_decl_tag("sonda:unit=" #unit)))
 #define SONDA_GAUGE __attribute__((btf_decl_tag("sonda:gauge")))

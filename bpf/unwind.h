@@ -12,12 +12,13 @@
  *	struct unwind_stack *u = unwind_user(ctx);
  *
  * The thread's registers are those at its entry into the kernel, or at the interrupt. From them the
- * walk goes from caller to caller by the tables of unwind_tables.h. Which file an address belongs to
- * is looked up in the mappings of the process, without a lock: in its maple tree, before Linux 6.1
- * in its red-black tree. What another thread changes meanwhile is checked, or not found. Code
- * without rows (compiled at run time, hand-written) is passed by frame pointers, if the frame passes
- * the checks below. A 32-bit program, and a program on arm64 before Linux 5.15 get the kernel's own
- * walk by frame pointers.
+ * walk goes from caller to caller by the tables of unwind_tables.h. Which file an address belongs
+ * to is looked up in the mappings of the process, without a lock: in its maple tree, before Linux
+ * 6.1 in its red-black tree. Another thread may change the mappings meanwhile: a mapping that was
+ * found is checked, and one may be missed. Code without rows (compiled at run time, hand-written)
+ * is unwound by frame pointers, if the frame passes the checks below. The stacks of 32-bit
+ * programs, and of all programs on arm64 before Linux 5.15, are unwound by the kernel itself, by
+ * frame pointers.
  *
  * An address that is in no executable mapping is never reported, except the first one. Everything
  * that is read from the process is checked: a forged stack can only be wrong or short.
@@ -34,7 +35,7 @@ enum unwind_error {
 	UNWIND_TOO_DEEP = 6, /* more than UNWIND_FRAMES_MAX frames */
 	UNWIND_REPEATED = 7, /* the frame of a caller is not above that of its callee */
 	UNWIND_NO_FILE =
-		128, /* as NO_ROWS, since the tables lack a file: callers may be left out */
+		128, /* as NO_ROWS, because the tables lack a file: callers may be left out */
 };
 
 /* A mapping that the walk has met. */
@@ -70,7 +71,7 @@ struct unwind_stack {
 	__u64 now; /* CLOCK_MONOTONIC, ns */
 	struct unwind_range ranges[UNWIND_RANGES];
 	__u64 words
-		[UNWIND_WORDS]; /* a node of a maple tree, or registers: more than a stack has room for */
+		[UNWIND_WORDS]; /* a node of a maple tree, or registers: too large for the stack */
 	struct unwind_file_key key; /* of a mapping */
 };
 
@@ -91,7 +92,7 @@ struct {
 	__type(value, struct unwind_rule);
 } unwind_rules SEC(".maps");
 
-/* Its memory is there from the start: perf events require that before 6.1. */
+/* Preallocated: programs of perf events require that before 6.1. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, UNWIND_FILES_MAX);
@@ -113,9 +114,9 @@ struct {
 	__type(value, struct unwind_stack);
 } unwind_stacks SEC(".maps");
 
-#define UNWIND_MAPLE_DEPTH 6 /* levels of a tree: of at least 5 children each */
-#define UNWIND_TREE_DEPTH 40 /* the same of two */
-#define UNWIND_FRAME_MAX (1u << 20) /* bytes of a frame that is passed by its frame pointer */
+#define UNWIND_MAPLE_DEPTH 6 /* levels of a tree with at least 5 children per node */
+#define UNWIND_TREE_DEPTH 40 /* the same for a binary tree */
+#define UNWIND_FRAME_MAX (1u << 20) /* bytes of a frame that is unwound by its frame pointer */
 
 /* Registers at the entry into the kernel. x86-64: their order is that of ptrace(2). */
 struct unwind_regs {
@@ -123,8 +124,8 @@ struct unwind_regs {
 		flags, sp, ss;
 };
 
-#define UNWIND_WAKEUP_NS 100000000 /* for files that the tables lack, at most so often */
-#define UNWIND_WAKEUP_MIN_NS 1000000 /* for those of a process that has just begun */
+#define UNWIND_WAKEUP_NS 100000000 /* shortest interval, for files that the tables lack */
+#define UNWIND_WAKEUP_MIN_NS 1000000 /* the same for a process that has just begun */
 
 #define UNWIND_EXECVE 59 /* system calls of x86-64 */
 #define UNWIND_EXECVEAT 322
@@ -265,9 +266,10 @@ static __always_inline int unwind_is_vdso(const struct unwind_range *r)
 }
 
 /*
- * Returns the file of a mapping, or NULL; file NULL: the vDSO. Of overlayfs the tables have the file
- * that records and /proc/PID/maps show: the one below, on newer kernels the one that was opened,
- * which has its size and time of change. Files of other kinds have something else in that place.
+ * Returns the file of a mapping, or NULL; file NULL: the vDSO. For overlayfs the tables have the
+ * file that records and /proc/PID/maps show: the one below or, on newer kernels, the one that was
+ * opened, which has the same size and change time. Other kinds of files have something else in that
+ * place.
  */
 static __always_inline struct unwind_file *unwind_find_file(struct unwind_stack *u,
 							    const struct file *file)
@@ -431,7 +433,9 @@ static __always_inline int unwind_by_signal_frame_arm64(struct unwind_stack *u)
 	return 0;
 }
 
-/* Code without rows. On arm64 that to which a signal handler returns is such code, in the vDSO. */
+/*
+ * Code without rows. On arm64 this includes the code in the vDSO to which a signal handler returns.
+ */
 static __always_inline int unwind_without_rule(struct unwind_stack *u)
 {
 	__u64 code = 0;
@@ -443,10 +447,10 @@ static __always_inline int unwind_without_rule(struct unwind_stack *u)
 	return unwind_by_frame_pointer(u);
 }
 
-/* The kernel saved the registers of the interrupted code behind the ucontext. */
+/* The kernel saved the registers of the interrupted code after the ucontext. */
 static __always_inline int unwind_by_signal_frame(struct unwind_stack *u)
 {
-	enum { BP = 10, SP = 15, IP, N }; /* behind r8 to r15, di and si; bx, dx, ax and cx */
+	enum { BP = 10, SP = 15, IP, N }; /* after r8 to r15, di and si; bx, dx, ax and cx */
 
 	if (!(settings.switches & SONDA_ON_X86_64))
 		return unwind_by_signal_frame_arm64(u);
@@ -688,9 +692,9 @@ static __always_inline int unwind_by_tables(struct unwind_stack *u)
 
 /*
  * Unwinds the user stack of the running thread. ctx: of the program, a tracepoint or perf event.
- * Returns the stack in memory of this CPU, which the next call overwrites; or NULL for a thread
- * without a user stack: those of the kernel, also if they have the memory of a process; those that
- * have given back their memory because they end, or execute another program.
+ * Returns the stack, in memory of this CPU that the next call overwrites. Returns NULL for a thread
+ * without a user stack: a kernel thread, even if it uses the memory of a process, or a thread that
+ * has released its memory because it exits or executes another program.
  */
 static __always_inline struct unwind_stack *unwind_user(void *ctx)
 {
@@ -710,8 +714,8 @@ static __always_inline struct unwind_stack *unwind_user(void *ctx)
 
 /*
  * Returns 1 if the reader is to be woken for a stack, because the tables lack a file. *woken is the
- * last such wakeup by this CPU. Many processes do not live for a period of the reader: the younger
- * the process, the sooner it is woken again.
+ * last such wakeup by this CPU. Many processes live for less than a period of the reader: the
+ * younger the process, the sooner it is woken again.
  */
 static __always_inline int unwind_is_wakeup_due(__u32 error, __u64 now, __u64 *woken)
 {

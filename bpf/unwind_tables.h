@@ -5,9 +5,9 @@
  * The tables by which BPF programs unwind stacks of programs without frame pointers.
  * src/stacks/unwind fills them in from .eh_frame; bpf/unwind.h reads them.
  *
- *	file      where its rows are; which file is mapped at an address, the program sees in the
- *	          mappings of the running process
- *	row       from this address on, up to the next row, this rule holds
+ *	file      where its rows are; the program finds the file that is mapped at an address in
+ *	          the mappings of the running process
+ *	row       this rule holds from this address up to the next row
  *	rule      how to find the caller's frame
  *
  * Rows are written before the file that refers to them. Before their space is used again, the file
@@ -21,10 +21,10 @@
 #define UNWIND_SEGMENTS_MAX 4 /* executable ones of a file; further ones have no rows */
 #define UNWIND_FRAMES_MAX 127
 
-/* Rules with these numbers are no entries of the table. */
+/* Rules with these numbers are not in the table. */
 enum {
 	UNWIND_NO_RULE, /* no function is known here: there may be frame pointers */
-	UNWIND_NO_CALLER, /* a function whose caller no rule finds: the stack ends here */
+	UNWIND_NO_CALLER, /* no rule finds the caller of this function: the stack ends here */
 	UNWIND_END, /* the outermost function of a thread */
 	UNWIND_SIGNAL, /* the registers are in the signal frame at sp */
 	UNWIND_RULES_FIRST
@@ -61,8 +61,8 @@ struct unwind_rule {
 };
 
 /*
- * Which file it is, as stat(2) tells, too: a file that was changed in its place is another one. All
- * is 0 for the vDSO.
+ * Identifies a file by fields that stat(2) also reports: a file that was changed in place is
+ * another one. All fields are 0 for the vDSO.
  */
 struct unwind_file_key {
 	__u64 inode, size;
@@ -79,10 +79,10 @@ struct unwind_file {
 		__u64 bias; /* a row's address is the offset in the file, + bias */
 	} segments[UNWIND_SEGMENTS_MAX];
 };
-#define UNWIND_USED_NS 100000000 /* used_ns is so exact */
+#define UNWIND_USED_NS 100000000 /* resolution of used_ns */
 
 /* The only element of unwind_state. */
 struct unwind_state {
-	__u32 changes; /* so often space was used again */
+	__u32 changes; /* how often space was used again */
 	__u32 page_shift; /* 0: there are no tables */
 };

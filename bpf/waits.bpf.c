@@ -4,12 +4,12 @@
  *
  *	sched_switch    a thread blocks: its slot gets the begin, the state and the system call; if
  *	                the budget allows, also the hash of its user stack
- *	sched_waking    the wait ends: its time is added to a total. Only if it was long, the kernel
- *	                stack of the sleeper is taken, which has not changed since, and that of the
- *	                waker. So a short wait costs little
+ *	sched_waking    the wait ends: its time is added to a total. Only after a long wait are
+ *	                kernel stacks taken: that of the sleeper, which has not changed since, and
+ *	                that of the waker. So a short wait costs little
  *
  * A stack is sent once, under its hash; totals and single waits refer to it. The run queue of the
- * thread is locked in both programs and interrupts are off, so the memory of the CPU is theirs.
+ * thread is locked in both programs and interrupts are off, so they may use the memory of the CPU.
  */
 #include "common.h"
 
@@ -22,8 +22,8 @@
 
 #define SECOND 1000000000ull
 #define BUDGET_PARTS 16 /* of a second, each with its part of the budget */
-#define LONG_MEMORY 16 /* waits for which a thread is known for a long one */
-/* From half of the budget on, one of so many waits of other threads gets a user stack. */
+#define LONG_MEMORY 16 /* further waits for which a thread counts as a long waiter */
+/* Once half of the budget is used, one in so many waits of other threads gets a user stack. */
 #define SHORT_SHARE 8
 
 /* linux/futex.h; the other bits of an operation select the clock, and futexes of one process. */
@@ -49,7 +49,7 @@ struct wait_slot {
 	__u64 lock_address; /* the kernel's lock that it contends for */
 	__u32 holder_tid; /* see wait_event */
 	__u8 is_known; /* it has waited before */
-	__u8 was_long; /* one of so many waits before was long; 0: none */
+	__u8 was_long; /* further waits for which it counts as a long waiter; 0: none */
 };
 
 struct {
@@ -85,7 +85,7 @@ SONDA_SLOTS(struct wait_slot)
 	} name SEC(".maps")
 
 TOTALS(totals, struct wait_key, WAITS_TOTALS_MAX);
-/* Of waits without stacks. They have room when stacks have filled the other table. */
+/* Of waits without stacks. They still have room when stacks have filled the other table. */
 TOTALS(totals_without_stacks, struct wait_key, WAITS_BARE_TOTALS_MAX);
 TOTALS(totals_of_wakers, struct waker_key, WAITS_WAKERS_MAX);
 
@@ -324,8 +324,8 @@ static __always_inline __u64 take_user_stack(void *ctx, struct waits_cpu *c, str
 }
 
 /*
- * The stack of the waker: the running thread, or an interrupt. What an interrupt stopped did not
- * wake anybody, so the stack ends there.
+ * The stack of the waker: the running thread, or an interrupt. The code that an interrupt stopped
+ * did not wake the thread, so the stack ends there.
  */
 static __always_inline __u64 take_waker_stack(void *ctx, struct waits_cpu *c, struct scratch *m,
 					      __u64 now, __u32 *ret_is_interrupt)
@@ -398,7 +398,7 @@ static __always_inline void add_total(struct wait_key *k, __u64 ns, __u64 now)
 	add_sum_without_stacks(k, &one);
 }
 
-/* Waits that find no room are known as the difference to the other totals. */
+/* Waits that find no room show up as the difference to the other totals. */
 static __always_inline void add_total_of_waker(struct scratch *m, __u64 ns, __u64 now)
 {
 	const struct wait_event *e = &m->event;
@@ -481,7 +481,7 @@ static __always_inline __s32 call_of(struct task_struct *t)
 	return call < 0 ? WAIT_NO_CALL : call;
 }
 
-/* The arguments of that, which are there until it returns. */
+/* The arguments of the system call, which can be read until it returns. */
 static __always_inline void read_args(__u64 args[3], struct task_struct *t)
 {
 	const void *regs;
@@ -507,8 +507,8 @@ static __always_inline int is_compat(struct task_struct *t)
 }
 
 /*
- * Reads the thread that holds the futex, while t still runs. Its number is that of the namespace of
- * the process, so it is not read in other namespaces than the first one.
+ * Reads the thread that holds the futex, while t still runs. Its number is that in the pid
+ * namespace of the process, so it is read only in the initial namespace.
  */
 static __always_inline void read_holder(struct wait_slot *w, struct task_struct *t)
 {
@@ -531,7 +531,7 @@ static __always_inline void read_holder(struct wait_slot *w, struct task_struct 
 		w->holder_tid = holder & FUTEX_TID_MASK;
 }
 
-/* All but the time, which begins the wait. */
+/* Sets everything but the time, which begins the wait. */
 static __always_inline void prepare_wait(struct wait_slot *w, struct task_struct *t, __u32 state)
 {
 	union wait_what what = {.call = WAIT_NO_CALL, .state = state, .lock = w->what.lock};
@@ -710,8 +710,8 @@ static __always_inline void leave_throttled(struct task_struct *t)
 }
 
 /*
- * Returns 1 if the thread gets a user stack. When the budget becomes short, it is for threads that
- * have lately waited for long, and for some others: the low bits of the time select these.
+ * Returns 1 if the thread gets a user stack. When the budget runs short, it goes to threads that
+ * have recently waited for long, and to some others that the low bits of the time select.
  */
 static __always_inline int deserves_user_stack(struct waits_cpu *c, const struct wait_slot *w,
 					       __u64 now)
@@ -729,8 +729,8 @@ static __always_inline int deserves_user_stack(struct waits_cpu *c, const struct
 }
 
 /*
- * Returns how long ago something happened to a thread on this CPU or in its queue: then is a clock of
- * sched_info. 0: not known.
+ * Returns how long ago something happened to a thread on this CPU or in its queue: `then` is a
+ * clock of sched_info. 0: not known.
  */
 static __always_inline __u64 time_since(struct task_struct *t, __u64 then)
 {
@@ -741,8 +741,8 @@ static __always_inline __u64 time_since(struct task_struct *t, __u64 then)
 
 /*
  * Some kernels run no program while certain processes run, such as those of the host of a virtual
- * machine. Thus neither the wakeup of the thread was seen nor its switch to the CPU, at which the wait
- * ends now.
+ * machine. Then neither the wakeup of the thread was seen nor its switch to the CPU. The wait ends
+ * at that switch.
  */
 static __always_inline void end_unseen_wait(void *ctx, struct waits_cpu *c, struct task_struct *t,
 					    struct wait_slot *w, __u64 now)
@@ -940,7 +940,7 @@ int seed_waits(struct bpf_iter__task *ctx)
 }
 
 /* Threads that sleep at the end of the recording. Writes a struct wait_event for each, however
- * short its wait is so far. */
+ * short its wait has been so far. */
 SEC("iter/task")
 int open_waits(struct bpf_iter__task *ctx)
 {

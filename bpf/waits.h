@@ -33,7 +33,7 @@ struct waits_settings {
 	__u32 states; /* bits 1 << enum wait_state */
 	__u32 n_programs; /* 0: all */
 	char programs[PROGRAM_NAMES_MAX][PROGRAM_NAME_SIZE]; /* names of processes */
-	__u32 own[WAITS_OWN_MAX]; /* processes of the recorder; 0 behind the last one */
+	__u32 own[WAITS_OWN_MAX]; /* processes of the recorder; 0 after the last one */
 };
 
 /* The section .data.waits: limits for each CPU and second, which the reader may lower. */
@@ -43,7 +43,7 @@ struct waits_budget {
 	__u64 user_stacks;
 };
 
-/* How a thread waits. A wait for a CPU is no wait here, except a throttled one. */
+/* How a thread waits. A wait for a CPU does not count here, unless the thread is throttled. */
 enum wait_state {
 	WAIT_INTERRUPTIBLE, /* S */
 	WAIT_UNINTERRUPTIBLE, /* D */
@@ -57,13 +57,13 @@ enum wait_state {
 /* Bits of wait_what.flags. */
 #define WAIT_IN_IOWAIT 1u
 #define WAIT_COMPAT 2u /* the call is of the 32-bit table */
-#define WAIT_BEGAN_BEFORE 4u /* it began before the recording, which is its begin here */
+#define WAIT_BEGAN_BEFORE 4u /* it began before the recording, whose begin is used instead */
 #define WAIT_STILL_WAITS 8u /* it lasts past the end of the recording */
 #define WAIT_WAKER_IS_INTERRUPT 16u /* the waker is the thread that an interrupt stopped */
 #define WAIT_KERNEL_THREAD 32u
-#define WAIT_OF_WAKER 128u /* only of a wait_key: its stacks are those of the waker */
+#define WAIT_OF_WAKER 128u /* only in a wait_key: its stacks are those of the waker */
 #define WAIT_HOLDER_IS_IN_FUTEX                                                                    \
-	64u /* a PI futex: its value is the holder, for the kernel as well */
+	64u /* a PI futex: its value is the holder, also for the kernel */
 /* The parts that totals are counted by. */
 #define WAIT_KEY_FLAGS (WAIT_IN_IOWAIT | WAIT_COMPAT | WAIT_KERNEL_THREAD)
 
@@ -101,8 +101,8 @@ struct wait_key {
 };
 
 /*
- * Who ended waits, by the stacks of the waker: the process (or thread) that waited, the name of the
- * thread that woke it. Only of long waits, whose wakers have stacks.
+ * Totals of waits by who ended them: by the stacks of the waker, the process (or thread) that
+ * waited, and the name of the thread that woke it. Only for long waits, whose wakers have stacks.
  */
 struct waker_key {
 	struct wait_key waits; /* what: only the flag WAIT_OF_WAKER */
@@ -112,7 +112,10 @@ struct waker_key {
 struct wait_sum {
 	__u64 ns;
 	__u64 waits;
-	/* Two CPUs that end waits of one key at the same time may lose one of the next two. */
+	/*
+	 * If two CPUs end waits of one key at the same time, one of their updates of the next two
+	 * fields may be lost.
+	 */
 	__u64 max_ns;
 	__u64 last; /* the end of the last wait, ns of CLOCK_BOOTTIME */
 };
@@ -123,9 +126,9 @@ enum wait_record { WAIT_RECORD_EVENT = 1, WAIT_RECORD_STACK };
 struct wait_event {
 	__u32 type; /* WAIT_RECORD_EVENT */
 	/*
-	 * When the wait for a futex began. Without WAIT_HOLDER_IS_IN_FUTEX it is the owner that a mutex
-	 * of glibc has behind its futex; whether the futex is one, only the user stack can tell. 0: not
-	 * known.
+	 * The holder when the wait for a futex began. Without WAIT_HOLDER_IS_IN_FUTEX it is the
+	 * owner that a mutex of glibc stores after its futex; only the user stack shows whether the
+	 * futex is that of a mutex. 0: not known.
 	 */
 	__u32 holder_tid;
 	union wait_what what;
@@ -157,18 +160,18 @@ struct wait_stack {
 /* The single value of the per-CPU array "cpus": losses of all kinds. */
 struct waits_cpu {
 	__u64 switches; /* of threads that block */
-	/* Waits that are missing: memory for their begin ran out; and processes that are missing. */
+	/* Missing waits, because memory for their begin ran out; and missing processes. */
 	__u64 no_slot;
 	__u64 no_end; /* waits without a total: their end was not seen at all */
-	__u64 no_waking; /* waits that end when the thread was queued or ran: their wakeup was not seen */
+	__u64 no_waking; /* wakeup not seen: these waits end when the thread was queued or ran */
 	__u64 no_key; /* waits without a total: the table of totals is full */
 	__u64 no_key_ns;
-	__u64 left_out; /* long waits that are no single waits: above the limit a second */
+	__u64 left_out; /* long waits without a record: above the limit per second */
 	__u64 ring_full; /* single waits that found no room */
 	__u64 stack_lost; /* stacks that found no room */
-	__u64 kernel_refused; /* long waits without a kernel stack: above the limit a second */
+	__u64 kernel_refused; /* long waits without a kernel stack: above the limit per second */
 	__u64 kernel_failed; /* the kernel could not be unwound; the thread was still on its CPU */
-	__u64 user_refused; /* waits without a user stack: above the limit a second */
+	__u64 user_refused; /* waits without a user stack: above the limit per second */
 	__u64 user_failed;
 	__u64 user_stacks, kernel_stacks; /* that were taken */
 	__u64 user_by_kernel; /* user stacks by frame pointers: the process has no tables yet */

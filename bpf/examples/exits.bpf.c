@@ -8,7 +8,7 @@
  *	    commands
  *	      sh
  *	        exits       how many processes of that name have ended
- *	        lifetime    how long they lived, in sum
+ *	        lifetime    how long they lived, in total
  *	    failed          processes that ended with an error, or by a signal
  *	    lost            ends that a map or the ring had no room for
  *	Thread 4711
@@ -25,7 +25,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* The fields that we read; the loader takes their places from the running kernel. */
+/* The fields that we read; the loader takes their offsets from the running kernel. */
 struct task_struct {
 	int pid, tgid;
 	int exit_code;
@@ -64,7 +64,7 @@ struct {
 	__type(value, __u64);
 } sonda_counter_lost SEC(".maps") SONDA_UNIT(count);
 
-/* What is in this ring becomes slices and instants. */
+/* The records in this ring become slices and instants. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 256 * 1024); /* bytes: room for what happens in a period */

@@ -41,7 +41,7 @@ struct ebpf_config {
 	bool has_cgroups;
 	uint64_t *cgroups; /* owned; ids */
 	size_t n_cgroups;
-	struct subject_ids subject; /* besides these */
+	struct subject_ids subject; /* in addition to these */
 };
 
 /* families: the table. c may be NULL. Returns 0 or -ENOMEM; call deinit in either case. */

@@ -157,7 +157,7 @@ static int parse_options(struct probes *p, int argc, char **argv)
 				return -1;
 			log_error("unexpected argument '%s'; see --help", argv[optind]);
 			return 2;
-		default: /* getopt has logged which */
+		default: /* getopt has logged the wrong option */
 			return 2;
 		}
 	}
@@ -396,8 +396,8 @@ static void probes_deinit(struct probes *p)
 }
 
 /*
- * Before Linux 5.11 the memory of BPF maps counts as locked memory, of which root too may have a
- * few MB only. If the limit cannot be raised, loading a program fails with an error.
+ * Before Linux 5.11 the memory of BPF maps counts as locked memory, of which even root may have
+ * only a few MB. If the limit cannot be raised, loading a program fails with an error.
  */
 static void allow_locked_memory(void)
 {

@@ -67,7 +67,7 @@ static const char *const own_calls[] = {
 	"umask",
 	"getsid",
 	"kcmp",
-	"memfd_create", /* libbpf 1.4 and later holds the places of maps with it */
+	"memfd_create", /* libbpf 1.4 and later: placeholder descriptors of maps */
 	NULL,
 };
 

@@ -24,7 +24,7 @@
 #include "base/event_loop/event_free.h"
 #include "subjects/name_reader.h"
 
-#define RETRY_MS 1000 /* when files that were not there are read again */
+#define RETRY_MS 1000 /* after which missing files are read again */
 #define INVOCATION_SIZE 33
 
 enum naming { NAMING_QUEUED, NAMING_ASKED, NAMING_RETRY, NAMING_DONE };

@@ -60,11 +60,13 @@ void cgroup_names_free(struct cgroup_names *n);
 /* Adds the next group of the tree that has no row. Returns false after the last one; the next call
  * walks again. */
 bool cgroup_names_walk(struct cgroup_names *n);
-/* Adds a group. Returns its row; the one that is there; or NULL if memory or rows are out. */
+/*
+ * Adds a group. Returns its row, which may be an existing one; or NULL if memory or rows run out.
+ */
 const struct cgroup_row *cgroup_names_add(struct cgroup_names *n, uint64_t id, uint64_t parent,
 					  const char *path);
-/* Waits until all names are read, at most `ms` (no second reading): in a coroutine, while the loop
- * runs on. Returns false if the time is over. */
+/* Waits until all names are read, for at most `ms` (no second reading). Call it in a coroutine; the
+ * loop runs on meanwhile. Returns false if the time is up. */
 bool cgroup_names_wait(struct cgroup_names *n, unsigned ms);
 
 const struct cgroup_row *cgroup_names_find(const struct cgroup_names *n, uint64_t id);

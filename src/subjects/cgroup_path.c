@@ -115,7 +115,7 @@ static bool find_pod_uid(struct span name, char ret[CGROUP_POD_UID_SIZE])
 	if (span_cut(name, "", ".slice", &slice)) {
 		const char *pods = memmem(slice.p, slice.len, "kubepods", strlen("kubepods")), *at;
 
-		/* The kubelet may be told to put a prefix before "kubepods". */
+		/* The kubelet may be configured to put a prefix before "kubepods". */
 		if (!pods)
 			return false;
 		at = memmem(pods, (size_t)(slice.p + slice.len - pods), "-pod", strlen("-pod"));

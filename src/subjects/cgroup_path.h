@@ -50,8 +50,8 @@ struct cgroup_place {
 	struct span scope; /* the name of the container's own group; borrowed */
 	char pod_uid[CGROUP_POD_UID_SIZE]; /* "": not in a pod; a static pod has 32 digits */
 	uint32_t uid; /* whose service manager made it; 0: that of the system */
-	/* Any two groups in each other could be a container of containerd: only its files tell. Then
-	 * kind does not count the container. */
+	/* Any two nested groups could be a container of containerd: only its files show whether
+	 * they are. Then kind does not count the container. */
 	bool is_guess;
 };
 

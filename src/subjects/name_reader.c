@@ -26,7 +26,7 @@
 
 #define ANSWERS_AT_ONCE 16 /* then the loop does other things */
 #define ENTRIES_MAX 65536 /* of a folder; the rest is not read */
-#define PARSER_MEMORY (64ull << 20) /* bytes of address space above those of its begin */
+#define PARSER_MEMORY (64ull << 20) /* bytes of address space beyond those it starts with */
 
 /* To both processes: the second one gets it once for each file, with the file's descriptor. */
 struct name_request {

@@ -23,8 +23,9 @@ struct event_base;
  * one name reader, and one thread uses it.
  */
 
-/* Forks the two processes, which end with this one: while there is one thread, and before the
- * sandbox. root: a folder before all paths, "" except in tests; borrowed. Returns 0 or -errno. */
+/* Forks the two processes, which end with this one. Call it while there is one thread, and before
+ * the sandbox. root: a folder before all paths, "" except in tests; borrowed. Returns 0 or
+ * -errno. */
 int name_reader_start(const char *root);
 /* Ends the two processes. No-op if they do not run. */
 void name_reader_stop(void);
@@ -50,6 +51,6 @@ void name_reader_leave(struct name_reader_user *u);
 
 /* Sends a request. Returns false if too many are pending, or the reader has ended. */
 bool name_reader_ask(struct name_reader_user *u, uint64_t id, const struct container_key *key);
-/* Waits for an answer to any user, at most `ms`: in a coroutine, while the loop runs on. Returns false
- * if none came. */
+/* Waits for an answer to any user, for at most `ms`. Call it in a coroutine; the loop runs on
+ * meanwhile. Returns false if none came. */
 bool name_reader_wait(unsigned ms);

@@ -137,7 +137,7 @@ bool container_name_is_valid(const char *name)
 	return true;
 }
 
-/* Keeps the name that is there. */
+/* Keeps an existing name. */
 static void set_name(char *to, const char *name)
 {
 	if (!*to && container_name_is_valid(name))

@@ -51,8 +51,8 @@ static inline bool runtime_file_is_folder(enum runtime_file f)
 	return f == RUNTIME_FILE_CONTAINER_LOGS || f == RUNTIME_FILE_POD_LOGS;
 }
 
-/* Add what the text of a file, or the name of an entry of a folder, says about the container to *ret,
- * which keeps the names that it has. Return true if the container is in it. */
+/* Add to *ret what the text of a file, or the name of an entry in a folder, contains about the
+ * container. Names that *ret has already stay. Return true if the container is in it. */
 bool runtime_file_parse(enum runtime_file f, struct span text, const char *id,
 			struct container_names *ret);
 bool runtime_file_parse_entry(enum runtime_file f, const char *entry, const char *id,

@@ -48,7 +48,7 @@ static bool is_own_group(const struct cgroup_row *r)
 	return p.scope.p ? p.scope.p == last : p.unit.p == last;
 }
 
-/* A unit of this system counts more than one of the same name in a container. */
+/* A unit of this system takes precedence over one of the same name in a container. */
 static enum match match_unit(const struct cgroup_row *r, const char *name)
 {
 	const char *last = last_part(r->path);
@@ -66,7 +66,7 @@ static enum match match_unit(const struct cgroup_row *r, const char *name)
 	return p.container.p && !p.is_guess && p.scope.p != last ? MATCH_WEAK : MATCH_STRONG;
 }
 
-/* A name counts more than the begin of an id. */
+/* A name takes precedence over the begin of an id. */
 static enum match match_container(const struct cgroup_row *r, const char *name)
 {
 	size_t len = strlen(name);
@@ -133,7 +133,7 @@ static const char *show_path(const struct cgroup_row *r)
 	return r->path;
 }
 
-/* How a group will be known that does not exist yet: by its path, or the last part of it. The caller
+/* What will identify a group that does not exist yet: its path, or the last part of it. The caller
  * frees it; NULL without memory. */
 static char *later_unit(const char *name)
 {
@@ -158,7 +158,7 @@ static const struct noun {
 	const char *what, *field;
 	enum match (*match)(const struct cgroup_row *r, const char *name);
 	const char *(*show)(const struct cgroup_row *r);
-	char *(*later)(const char *name); /* NULL: by files that come after the group */
+	char *(*later)(const char *name); /* NULL: files that come after the group identify it */
 } unit_noun = {"unit", "units", match_unit, show_unit, later_unit},
   container_noun = {"container", "containers", match_container, show_container, NULL},
   pod_noun = {"pod", "pods", match_pod, show_pod, NULL},
@@ -166,7 +166,7 @@ static const struct noun {
 
 /* ---- messages ---- */
 
-/* The nearest names first, so that a long list has the one that was meant. */
+/* The nearest names first, so that a long list includes the one that was meant. */
 static void list_names(const struct cgroup_names *names, const struct noun *noun, const char *name,
 		       struct strbuf *to)
 {
@@ -284,8 +284,8 @@ struct hierarchy {
 };
 
 /*
- * Adds what the name means in the first hierarchy that has it. Returns 0, also if it may be awaited;
- * or -errno and sets e.
+ * Adds the groups that the name refers to in the first hierarchy that has it. Returns 0, also if it
+ * may be awaited; or -errno and sets e.
  */
 static int subject_find_name(struct subject *s, const struct hierarchy *h, size_t n,
 			     const struct noun *noun, const char *name, bool may_wait,

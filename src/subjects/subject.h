@@ -10,12 +10,12 @@
 #include "config/data_source_config.pb-c.h"
 
 /*
- * Whom a data source records (SubjectConfig): the groups that its names mean now, and the threads in
- * them. Call these in a coroutine, or where a few milliseconds do not matter: the walk over the
- * groups takes about 20 us for each.
+ * What a data source records (SubjectConfig): the groups that its names currently refer to, and the
+ * threads in them. Call these in a coroutine, or where a few milliseconds do not matter: the walk
+ * over the groups takes about 20 us for each.
  */
 #define SUBJECT_GROUPS_MAX 256
-#define SUBJECT_PROGRAM_LEN 15 /* characters of a thread's name that count */
+#define SUBJECT_PROGRAM_LEN 15 /* characters of a thread's name that are compared */
 
 /* Both allow NULL. */
 bool subject_has_groups(const Pb__SubjectConfig *c);
@@ -31,24 +31,24 @@ struct subject_group {
 struct subject {
 	struct subject_group *groups; /* owned */
 	size_t n;
-	size_t n_awaited; /* names that mean no group yet */
+	size_t n_awaited; /* names that refer to no group yet */
 	bool awaits_files; /* some of them are of containers or pods, whose names come later */
-	/* Owned: by which groups of version 2 are known that are made later, or again: a path, or the
-	 * last part of one, which has no '/'. */
+	/* Owned: what identifies groups of version 2 that are created later, or again: a path, or
+	 * the last part of one, which has no '/'. */
 	char **names;
 	size_t n_names;
 };
 
 /*
  * Finds the groups. Returns 0; -ESRCH if a name is unknown, and may not be awaited; -ENOTUNIQ if it
- * means several; -EINVAL if the config is invalid; -ENOENT if there are no control groups; or another
- * -errno. Sets e on failure: it lists names that exist. The caller frees in any case.
+ * matches several; -EINVAL if the config is invalid; -ENOENT if there are no control groups; or
+ * another -errno. Sets e on failure: it lists names that exist. The caller frees in any case.
  */
 int subject_find(const Pb__SubjectConfig *c, const char *sys_root, struct subject *ret,
 		 struct err_text *e);
 void subject_deinit(struct subject *s);
 
-/* Adds the threads in the groups to the set. Returns 0 or -errno; groups that are gone are empty. */
+/* Adds the threads in the groups to the set. Returns 0 or -errno; removed groups count as empty. */
 int subject_add_threads(const struct subject *s, struct pid_set *to);
 /*
  * Adds the processes that start the groups' processes: parents outside of the groups; for groups that
@@ -57,8 +57,9 @@ int subject_add_threads(const struct subject *s, struct pid_set *to);
 void subject_add_spawners(const struct subject *s, const Pb__SubjectConfig *c,
 			  const char *proc_root, struct pid_set *to);
 
-/* Returns true if the process is in one of the groups, or in one with a name of theirs, or its first thread has the name of one of
- * the programs, as /proc/PID says. c and s as above; s may be older than the process. */
+/* Returns true if the process is in one of the groups, or in one with one of their names, or its
+ * first thread has the name of one of the programs, as /proc/PID says. c and s as above; s may be
+ * older than the process. */
 bool subject_has_process(const struct subject *s, const Pb__SubjectConfig *c, const char *proc_root,
 			 int32_t pid);
 
@@ -71,7 +72,7 @@ struct subject_ids {
 	const char *sys_root; /* borrowed */
 	uint64_t *groups; /* owned */
 	size_t n_groups;
-	char **names; /* owned, each of them, too */
+	char **names; /* owned, as is each of them */
 	size_t n_names;
 	char programs[SUBJECT_IDS_PROGRAMS_MAX][SUBJECT_PROGRAM_LEN + 1];
 	uint32_t n_programs;

@@ -32,7 +32,7 @@ struct elf_segment {
 };
 
 struct elf_facts {
-	/* Of the file, as stat(2) tells. Set by elf_reader.c */
+	/* Of the file, as stat(2) reports. Set by elf_reader.c */
 	uint64_t size;
 	int64_t changed_s; /* st_ctim */
 	uint32_t changed_ns;
@@ -51,7 +51,7 @@ struct elf_facts {
 struct elf_symbol {
 	uint64_t address, end;
 	uint32_t name; /* offset in names */
-	uint16_t rank; /* of several names of an address the lowest comes first */
+	uint16_t rank; /* of several names at an address the lowest rank comes first */
 	uint8_t is_variable;
 	uint8_t is_chosen_at_load; /* STT_GNU_IFUNC: the code at the address chooses the function */
 };

@@ -45,7 +45,7 @@ static int receive_facts(struct program_reader *r, struct elf_facts *ret)
 
 /* ---- the separate debug file ---- */
 
-/* Only root, and the owner of a file, may say which names its functions have. */
+/* Only root and the owner of a file may decide what its functions are called. */
 static bool try_debug_file(struct program_reader *r, uid_t owner, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

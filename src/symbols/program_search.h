@@ -17,7 +17,7 @@
 enum program_item_kind {
 	PROGRAM_FUNCTION,
 	PROGRAM_USDT, /* a static probe */
-	PROGRAM_SUGGESTION, /* no function has the name; this one's is like it: only names are set */
+	PROGRAM_SUGGESTION, /* no function has the name; this one's is similar: names only */
 };
 
 enum program_request_kind {

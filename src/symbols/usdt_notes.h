@@ -6,7 +6,7 @@
 
 /*
  * The static probes (USDT) of a program: its notes in .note.stapsdt, which <sys/sdt.h> makes. Each
- * place of the code has a note of its own, and several places may have the same name. The file is
+ * place in the code has a note of its own, and several places may have the same name. The file is
  * hostile: libelf reads it, limits bound what is kept.
  *
  *	name "stapsdt", type 3
@@ -14,8 +14,8 @@
  *	"provider" NUL "name" NUL "8@%rdi -4@12(%rsp)" NUL
  *
  * The addresses are those that the linker gave. If the file was moved since (prelink), the section
- * .stapsdt.base is at another address than `base`, by which the others moved too. The semaphore is a
- * counter in the program's memory: the program makes the arguments only while it is not 0.
+ * .stapsdt.base is at another address than `base`, by which the others moved too. The semaphore is
+ * a counter in the program's memory: the program computes the arguments only while it is not 0.
  */
 #define USDT_NOTES_MAX 65536 /* further ones are ignored */
 #define USDT_NOTES_BYTES (16u << 20) /* of notes; a larger section is ignored */

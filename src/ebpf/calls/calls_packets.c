@@ -88,7 +88,7 @@ void calls_packets_forget(struct calls_session *s)
 	s->threads = NULL;
 }
 
-/* Returns NULL if memory is out. */
+/* Returns NULL if memory runs out. */
 static struct calls_thread *calls_thread_get(struct calls_session *s, const struct call_head *h)
 {
 	struct calls_thread *t, key = {.key = {h->tgid, h->tid}};
@@ -144,8 +144,8 @@ static void calls_packets_note_tid(struct calls_session *s, uint32_t tid)
 		s->tids[s->n_tids++] = (int32_t)tid;
 }
 
-/* Returns the track of the thread's calls, which the sequence has described under the name that the
- * thread has now. */
+/* Returns the track of the thread's calls, which the sequence has described under the current name
+ * of the thread. */
 static uint64_t calls_packets_track(struct calls_session *s, struct calls_thread *t,
 				    const struct call_record *r)
 {

@@ -12,14 +12,14 @@
 #include "ebpf/calls/calls_program.h"
 
 /*
- * One instance of linux.syscalls: what the files of this room share.
+ * One instance of linux.syscalls: what the files of this folder share.
  *
- *	calls_source.c    its life, and when it reads
+ *	calls_source.c    its lifetime, and when it reads
  *	calls_config.c    its config
  *	calls_program.c   the BPF programs and their maps
- *	calls_packets.c   records of the programs to packets
+ *	calls_packets.c   turns records of the programs into packets
  */
-#define CALLS_THREADS_MAX 65536 /* threads that are known; one more forgets all */
+#define CALLS_THREADS_MAX 65536 /* known threads; at one more, all are forgotten */
 
 /* A thread with calls. */
 struct calls_thread {
@@ -50,20 +50,20 @@ struct calls_session {
 
 	struct calls_thread *threads; /* owned */
 	uint32_t generation; /* of the incremental state; 0: there is none */
-	uint32_t generations; /* that there were */
+	uint32_t generations; /* number of generations so far */
 	uint32_t names_written[CALLS_OTHER]; /* the generation */
 	struct strbuf text; /* of one argument */
 	int32_t *tids; /* owned; for the bus, of this turn */
 	size_t n_tids, cap_tids;
 
 	bool is_started, is_stopping;
-	size_t left; /* records until a flush or the stop no longer waits for an empty ring */
+	size_t left; /* records until a flush or the stop stops waiting for an empty ring */
 	uint64_t measure_due; /* CLOCK_BOOTTIME */
 	int refusal; /* why it does not record, -errno; 0: it records */
 	struct err_text refused;
 	struct flushes flushes;
 	uint64_t n_written; /* calls */
-	uint64_t n_texts_lost; /* pieces of calls whose thread was forgotten, or bad */
+	uint64_t n_texts_lost; /* pieces that were bad, or whose call's thread was forgotten */
 	struct calls_counts counts; /* when the programs were removed */
 };
 
@@ -71,7 +71,7 @@ struct calls_session {
 void calls_packets_add(struct calls_session *s, const void *record, size_t size);
 /* Writes a call that has not ended. */
 void calls_packets_write_open(struct calls_session *s, const struct call_record *r);
-/* Publishes the threads of the records since the last time. */
+/* Publishes the threads of the records since the last call. */
 void calls_packets_publish(struct calls_session *s);
 /* Writes losses and cost. */
 void calls_packets_write_stats(struct calls_session *s);

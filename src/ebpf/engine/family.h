@@ -68,7 +68,7 @@ struct ebpf_family {
 	uint32_t by_cgroup_switch; /* the same of waits_by_cgroup; 0: the family has no such waits */
 	size_t cpu_size; /* size of a value of "cpus"; 0: no such map */
 	size_t state_size, state_per_cpu; /* bytes; the per-CPU array is the last member */
-	/* Returns bits of sonda_settings.switches, besides those of the sums by process. */
+	/* Returns bits of sonda_settings.switches, in addition to those of the sums by process. */
 	uint32_t (*prepare)(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus);
 	/*
 	 * Returns 0 or -errno; end is called in either case. The first read that needs a track

@@ -17,8 +17,8 @@
 #include "bpf/settings.h"
 
 /*
- * Selects one line of the log of libbpf after an error: the last line of the verifier that is no
- * statistics, else the first line of all, because the following lines are consequences.
+ * Selects one line of the log of libbpf after an error: the last line of the verifier that is not
+ * statistics, else the very first line, because the following lines are consequences.
  */
 struct libbpf_log {
 	char error[200];
@@ -85,7 +85,7 @@ static const char *libbpf_log_line(const struct libbpf_log *w)
 }
 
 /*
- * libbpf logs the reason of an error in several lines, one of which has the whole log of the
+ * libbpf logs the reason of an error in several lines, one of which contains the whole log of the
  * verifier. The lines are collected during each call, and the most useful one is part of the error.
  * There is only one thread.
  */
@@ -247,7 +247,7 @@ static bool has_groups(const struct ebpf_scope *s)
 	return s->has_cgroups || (s->subject && s->subject->is_set && !s->subject->n_programs);
 }
 
-/* Groups of the subject that are made later, again and again if it is a unit. */
+/* Room for groups of the subject that are created later: repeatedly, if it is a unit. */
 #define LATER_GROUPS 4096u
 
 static void set_scope_of_groups(struct ebpf_object *o, const struct ebpf_scope *scope)

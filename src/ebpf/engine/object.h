@@ -30,7 +30,7 @@ struct ebpf_scope {
 	const uint32_t *pids; /* process ids; borrowed */
 	size_t n_pids; /* 0: no list */
 	size_t n_later_pids; /* room for processes that the programs add to the list */
-	const struct subject_ids *subject; /* besides these; borrowed, NULL: none */
+	const struct subject_ids *subject; /* in addition to these; borrowed, NULL: none */
 	bool has_cgroups;
 	const uint64_t *cgroups; /* ids; borrowed */
 	size_t n_cgroups;
@@ -41,7 +41,7 @@ struct ebpf_scope {
 int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, struct err_text *e);
 /* Call it before the load. Maps and programs that do not exist are ignored. */
 void ebpf_object_resize(struct ebpf_object *o, const char *map, uint32_t max_entries);
-/* Sets flags of a map besides those of its definition (BPF_F_...). */
+/* Sets flags of a map in addition to those of its definition (BPF_F_...). */
 void ebpf_object_set_map_flags(struct ebpf_object *o, const char *map, uint32_t flags);
 void ebpf_object_leave_out_map(struct ebpf_object *o, const char *map);
 /* Uses a map that exists, such as one that several objects share. Returns 0 or -errno. */
@@ -86,7 +86,7 @@ void ebpf_object_free(struct ebpf_object *o);
 /* Returns the descriptor of a map of a loaded object, owned by the object, or -ENOENT. */
 int ebpf_object_map(const struct ebpf_object *o, const char *map);
 /*
- * The first returns the map behind `map` (NULL: the first map), or NULL behind the last; the second
+ * The first returns the map after `map` (NULL: the first map), or NULL after the last; the second
  * returns the BTF. Both are owned by the object.
  */
 const struct bpf_map *ebpf_object_next_map(const struct ebpf_object *o, const struct bpf_map *map);

@@ -55,7 +55,7 @@ static size_t ebpf_ring_room(uint32_t size)
 const void *ebpf_ring_peek(struct ebpf_ring *r, uint32_t *ret_size)
 {
 	const char *data = (const char *)r->producer + sysconf(_SC_PAGESIZE);
-	/* Acquire: the head of a record is written before the position behind it. */
+	/* Acquire: the head of a record is written before the producer's position passes it. */
 	uint64_t end = __atomic_load_n((const unsigned long *)r->producer, __ATOMIC_ACQUIRE);
 
 	while (r->at < end) {

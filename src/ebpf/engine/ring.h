@@ -31,8 +31,8 @@ struct ebpf_ring {
 int ebpf_ring_init(struct ebpf_ring *r, int fd, size_t size);
 void ebpf_ring_deinit(struct ebpf_ring *r);
 /*
- * Returns the next record, aligned to 8 bytes, and its size; NULL: there is none that is complete.
+ * Returns the next record, aligned to 8 bytes, and its size; NULL: there is no complete one.
  */
 const void *ebpf_ring_peek(struct ebpf_ring *r, uint32_t *ret_size);
-/* Returns the space of the record that was peeked to the kernel. */
+/* Gives the space of the peeked record back to the kernel. */
 void ebpf_ring_consume(struct ebpf_ring *r);

@@ -14,7 +14,7 @@ struct run_cost {
 	unsigned period;
 	uint64_t began, ns_before, runs_before;
 	uint64_t run_ns, runs; /* of the programs, while it was measured */
-	uint64_t measured_ns; /* for how long it was, times the number of CPUs */
+	uint64_t measured_ns; /* how long it was measured, times the number of CPUs */
 };
 
 /* To be called once a period: ends a measurement, and begins one in the tenth period. */

@@ -18,7 +18,7 @@ EBPF_DECLARE(block);
 EBPF_DECLARE(block_tp);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
-	/* Until Linux 5.10 the queue was the first argument. */
+	/* Up to Linux 5.10 the queue was the first argument. */
 	NEED_TP_BTF("block_rq_insert", 1, 2),
 	NEED_TP_BTF("block_rq_issue", 1, 2),
 	NEED_TP_BTF("block_rq_requeue", 1, 2),

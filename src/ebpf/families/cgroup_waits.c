@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A group that had no wait in IDLE_READS reads leaves the map, so that groups that are gone make room
- * for new ones. If it has a wait later, it is a new element.
+ * A group that had no wait in IDLE_READS reads leaves the map, so that removed groups make room for
+ * new ones. If it has a wait later, it is a new element.
  */
 #include "ebpf/families/cgroup_waits.h"
 

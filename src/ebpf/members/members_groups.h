@@ -25,7 +25,7 @@ TAILQ_HEAD(member_group_list, group_entry);
 struct group_entry {
 	uint64_t id; /* key */
 	UT_hash_handle hh;
-	UT_hash_handle hh_path; /* only with a path; of groups with one path the newest */
+	UT_hash_handle hh_path; /* only with a path; of groups with the same path, the newest */
 	const char *path; /* borrowed from the names; NULL: unknown */
 	TAILQ_ENTRY(group_entry) unwritten; /* with is_unwritten */
 	bool is_unwritten, is_removed;

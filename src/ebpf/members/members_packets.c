@@ -37,7 +37,7 @@ void members_packets_add(struct members_packets *p, const struct member_row *row
 	p->is_initial = is_initial;
 	r = &p->rows[p->n];
 	*r = *row;
-	/* Neighbours are mostly in one group. */
+	/* Neighbouring rows are mostly in the same group. */
 	if (p->n && p->ids[r[-1].group] == row->group) {
 		r->group = r[-1].group;
 		p->n++;

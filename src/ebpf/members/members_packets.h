@@ -24,7 +24,7 @@ struct members_packets {
 	uint32_t n, n_ids;
 	uint32_t packet; /* the number of this packet, from 1 */
 	bool is_initial; /* of the rows of this packet */
-	bool hides_names; /* what the files of runtimes say; set by the caller after the init */
+	bool hides_names; /* those from the files of runtimes; set by the caller after the init */
 	uint64_t refused; /* rows of groups above the limit */
 };
 

@@ -32,8 +32,8 @@ struct members_program {
 	struct map_cpus lost;
 };
 
-/* Some old kernels refuse programs that read a pointer to char, as the path of cgroup_mkdir. Without
- * this program new groups are found by walks. */
+/* Some old kernels refuse programs that read a pointer to char, such as the path of cgroup_mkdir.
+ * Without this program new groups are found by walks. */
 static int load_object(struct members_program *p, bool reads_paths, struct err_text *e)
 {
 	const struct ebpf_scope scope = {.own_pid = 0};
@@ -56,7 +56,7 @@ static int members_program_load(struct members_program *p, struct err_text *e)
 	struct err_text second;
 	int r = load_object(p, true, e);
 
-	/* If both fail, the error of the first one says more. */
+	/* If both fail, the error of the first one is more useful. */
 	if (r < 0 && r != -EPERM && load_object(p, false, &second) == 0)
 		r = 0;
 	if (r < 0)

@@ -32,10 +32,10 @@
 #define READ_MS 250 /* time between two reads of the ring, which has room for 26,000 rows */
 #define POLL_MS 1000
 #define POLL_MIN_MS 100u
-#define POLL_SHARE 20 /* passes over /proc take at most one part in so many of the time */
+#define POLL_SHARE 20 /* passes over /proc take at most 1/POLL_SHARE of the time */
 #define WALK_AGAIN_NS NS_PER_S /* until the first walk for a group whose path is unknown */
 #define WALK_AGAIN_MAX_NS (64 * NS_PER_S) /* each further walk comes after twice the time */
-#define NAMES_MS 300 /* for which the stop waits for names */
+#define NAMES_MS 300 /* time for which the stop waits for names */
 #define RECORDS_EACH 256 /* of a step */
 
 struct members {

@@ -101,8 +101,8 @@ static uint64_t value_growth(const struct process_sums *s, const struct process_
 
 /*
  * Returns which part of the time on CPUs counts in this period, 0 to 1. A program that runs while
- * the elements are read may end a span in one after `now`, so that all spans together can be longer
- * than the CPUs had time. Later reads make up for the rest.
+ * the elements are read may end a span in one after `now`, so that all spans together can exceed
+ * the time that the CPUs had. Later reads make up for the rest.
  */
 static double counted_cpu_share(const struct process_sums *s)
 {
@@ -309,7 +309,7 @@ static void clear_gone_elements(struct per_process *p)
 }
 
 /*
- * Returns true if the element has no values. One with values is in use again: of a late end, or of
+ * Returns true if the element has no values. One with values is in use again: by a late end, or by
  * another process with this pid.
  */
 static bool is_empty(const struct per_process *p, uint32_t element)

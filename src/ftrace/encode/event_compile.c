@@ -129,8 +129,8 @@ static bool addresses_only(const struct tep_event *event)
 }
 
 /*
- * Plans the address of an object as its hash, as the kernel prints it (%p). Pointers that it prints
- * as names of functions, those of the group ftrace, and pointers into processes are none.
+ * Plans the address of an object as its hash, as the kernel prints it (%p). Excludes pointers that
+ * it prints as names of functions, those of the group ftrace, and pointers into processes.
  */
 static void plan_address(const struct tep_format_field *f, const struct compile_context *ctx,
 			 struct field_plan *plan)
@@ -525,7 +525,7 @@ int event_compile_metadata(const struct tep_event *event, struct compiled_event 
 	return 0;
 }
 
-/* Where the probe is, which the kernel adds, is the same in all records or of no use. */
+/* The kernel adds the place of the probe, which is the same in all records or of no use. */
 static bool is_place_of_probe(const struct tep_format_field *f)
 {
 	return !strncmp(f->name, "__probe_", strlen("__probe_"));

@@ -16,7 +16,7 @@ struct tep_event;
  * if records of the format could not be decoded or the format lacks a required field.
  */
 
-/* The inputs of a compiled event besides its format. */
+/* The inputs of a compiled event other than its format. */
 struct compile_context {
 	size_t max_text; /* length of the longest string that a pointer can refer to */
 	uint16_t index; /* generic_index of the event, if it needs a descriptor */
@@ -26,8 +26,9 @@ struct compile_context {
 
 /*
  * Compiles an event that proto_events knows. Fields that its message lacks, or has with an
- * incompatible type, get field numbers from COMPILE_FURTHER on, which no message uses; ev->further
- * describes them. From COMPILE_EXTENSIONS on are fields that our messages add to Perfetto's.
+ * incompatible type, get field numbers from COMPILE_FURTHER upwards, which no message uses;
+ * ev->further describes them. Numbers from COMPILE_EXTENSIONS upwards are fields that our messages
+ * add to Perfetto's.
  */
 #define COMPILE_FURTHER 1000u
 #define COMPILE_EXTENSIONS 2000u

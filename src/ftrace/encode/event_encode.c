@@ -90,7 +90,7 @@ static __attribute__((noinline)) uint8_t *put_rare_field(uint8_t *p, const struc
 static inline uint8_t *event_encode_put_field(uint8_t *p, const struct field_op *op,
 					      const struct ring_record *r, struct encode_ctx *ctx)
 {
-	/* The value is read before a store, so that the compiler knows the type of the op still. */
+	/* The value is read before a store, so that the compiler still knows the type of the op. */
 	if (field_is_plain(op->type)) {
 		uint64_t value = field_plain(op, r->payload, ctx);
 

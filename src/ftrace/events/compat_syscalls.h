@@ -22,7 +22,7 @@
  */
 
 #define COMPAT_THREADS_MAX 8192u /* the table is cleared when three quarters are used */
-#define COMPAT_THREADS_NS 60000000000ull /* and cleared so often, because thread ids are reused */
+#define COMPAT_THREADS_NS 60000000000ull /* and this often, because thread ids are reused */
 
 /*
  * Encodes system calls of 32-bit programs on a 64-bit kernel. Their records in raw_syscalls look

@@ -29,7 +29,7 @@ bool event_is_funcgraph(const struct event_name *e);
  * Sets the function filters and the tracer in s->instance, which must not be recording, and the
  * roots and the depth at the top level. Reports filters that match nothing and applies the others.
  * Returns 0, or -errno after reporting (-ENOMEM may be without); then no function is traced,
- * because it would be other functions than requested.
+ * because functions other than those requested would be traced.
  */
 int function_graph_set(struct function_graph *g, const struct setup *s);
 /* Restores the global settings. Call it after the instance is removed. Zeroed is allowed. */

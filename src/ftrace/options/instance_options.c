@@ -358,7 +358,7 @@ static bool is_cpu_mask(const char *mask)
 /*
  * FtraceConfig.tracing_cpumask: the CPUs whose events are recorded, as hexadecimal words of 32
  * bits, separated by commas, highest CPUs first. Returns 0, or -errno with a fatal setup error if
- * the mask is invalid or empty, because other CPUs than requested would be recorded.
+ * the mask is invalid or empty, because CPUs other than those requested would be recorded.
  */
 static int traced_cpus_set(const struct setup *s)
 {

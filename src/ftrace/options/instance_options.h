@@ -13,7 +13,7 @@ int atrace_categories_apply(struct event_selection *events, const struct setup *
 
 /*
  * Apply the options that restrict what a session records. Call both functions in this order. They
- * return 0, or -errno with a fatal setup error, because other records than requested would be
+ * return 0, or -errno with a fatal setup error, because records other than those requested would be
  * recorded. -ENOMEM and -ECANCELED may be without a fatal setup error.
  */
 

@@ -13,7 +13,7 @@
 /*
  * The input of every step of a session's setup (ftrace_session.c has their order). A step applies
  * one option of the config. It reports a failure to errors, and the other steps continue. A step
- * returns 0, or -errno if the session would record something else than requested without that
+ * returns 0, or -errno if the session would record something other than requested without that
  * option; then errors->fatal has the reason, and nothing is recorded.
  */
 struct setup {
@@ -25,7 +25,7 @@ struct setup {
 	bool for_root; /* requested by root: see ds_consumer_is_root */
 	const Pb__FtraceConfig *config; /* never NULL */
 	const Pb__SubjectConfig *subject; /* NULL: all threads, or those of the config */
-	const struct subject *groups; /* what the names of subject mean; NULL: none */
+	const struct subject *groups; /* the groups that subject's names refer to; NULL: none */
 	const struct instance *instance;
 	struct setup_errors *errors;
 	bool functions; /* the instance has the function graph tracer */

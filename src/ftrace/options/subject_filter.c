@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel adds the children of listed threads, before they run. So everything that descends from
- * the threads of a group is recorded from its first event on, and a group that has no thread yet is
- * complete if the process is listed that will start its first one. Other children of that process are
- * recorded, too.
+ * The kernel adds the children of listed threads, before they run. So all descendants of a group's
+ * threads are recorded from their first event. A group that has no thread yet is recorded
+ * completely if the process that will start its first one is listed. Other children of that process
+ * are recorded, too.
  */
 #include "ftrace/options/subject_filter.h"
 
@@ -62,7 +62,10 @@ int subject_filter_resolve(const struct setup *s, Pb__FtraceConfig *own, struct 
 	return r;
 }
 
-/* Events that are also about another thread than the running one: the field with its name. */
+/*
+ * Events that are also about a thread other than the running one: the field with that thread's
+ * name.
+ */
 static const char *other_thread(const struct event_name *e)
 {
 	static const struct {
@@ -81,7 +84,7 @@ static const char *other_thread(const struct event_name *e)
 
 /*
  * Appends a comparison with the name: the kernel takes quotation marks of either kind, knows no
- * escape, and compares it byte by byte, also '*'. COMM is the running thread's name.
+ * escapes, and compares it byte by byte, including '*'. COMM is the running thread's name.
  */
 static bool append_comparison(struct strbuf *to, const char *field, const char *program)
 {

@@ -9,9 +9,9 @@
  */
 
 /*
- * Finds the groups, and adds their threads and the processes that start theirs to the session's own
- * config. groups is for pid_filter.h, which adds threads that are created meanwhile. Returns 0, or
- * -errno with a fatal setup error: all threads would be recorded.
+ * Finds the groups, and adds their threads, and the processes that start the groups' processes, to
+ * the session's own config. groups is for pid_filter.h, which adds threads that are created
+ * meanwhile. Returns 0, or -errno with a fatal setup error: all threads would be recorded.
  */
 int subject_filter_resolve(const struct setup *s, Pb__FtraceConfig *own, struct subject *groups);
 

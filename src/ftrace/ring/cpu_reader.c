@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A read(2) of exactly one sub-buffer returns the oldest unread one, either complete or the part
- * written so far; the rest comes with later reads. So the first page of a pass is often a rest,
- * and the last one a beginning:
+ * written so far; the rest comes with later reads. So the first page of a pass is often the rest of
+ * a sub-buffer, and the last one the beginning of another:
  *
  *	   pass     |......|       |......|       |......|
  *	   pages    [##  ##][######][##    ]                 # read   blank: not yet written

@@ -12,7 +12,7 @@
  * full. Then the number is the increase of the kernel's counter of overwritten records (`overrun`),
  * which is final once the next page has no gap before it.
  *
- *	page, no gap          page behind a gap,           page, no gap before it
+ *	page, no gap          page after a gap,            page, no gap before it
  *	time t1 ... t2        time t3 ..., no number       nothing was overwritten since
  *	                      overrun: 700                 -> {t2, t3, 700 - 0}
  *

@@ -31,7 +31,7 @@ struct ftrace_session {
 	struct setup_errors errors;
 	struct instance instance; /* not made if errors.fatal is set */
 	struct ring_share share; /* reservation for the instance's rings */
-	struct subject groups; /* whom the config names */
+	struct subject groups; /* what the config names */
 	struct setup setup; /* input of the setup steps; its config is the session's own copy */
 	struct dynevents made; /* dynamic events that the config requests */
 	struct event_selection events; /* events to record */

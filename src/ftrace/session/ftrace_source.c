@@ -356,7 +356,7 @@ static void switch_recording_on(void *ctx)
 	session_stats_begin(&ds->stats, s, ds->writer);
 	metadata_publisher_begin(&ds->publisher, &s->setup, &s->table);
 	if (instance_is_made(&s->instance)) {
-		/* Before the rings fill: to read the settings may take long on a busy machine. */
+		/* Before the rings fill: reading the settings may take long on a busy machine. */
 		foreign_changes_begin(&s->foreign, &s->instance, &s->events,
 				      event_triggers_can_pause(s->setup.config));
 		r = begin_instance(s);

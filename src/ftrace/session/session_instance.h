@@ -45,8 +45,8 @@ void session_instance_report_conflicts(const struct setup *s);
 
 /*
  * Changes by other privileged processes in a session's own instance while it recorded: then events
- * are missing that no counter of the kernel has. The recording and the rings are checked at each
- * flush and at the end, other settings at the end.
+ * are missing that no kernel counter reports. The recording and the rings are checked at each flush
+ * and at the end, other settings at the end.
  *
  * Zero-initialise.
  */

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * Tells whether the process that made an object in tracefs still runs. A pid alone is ambiguous
+ * Reports whether the process that made an object in tracefs still runs. A pid alone is ambiguous
  * because pids are reused, so the tag has the start time as well.
  */
 struct owner_tag {

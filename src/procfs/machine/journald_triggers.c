@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any process can write an entry with any MESSAGE_ID and UNIT. journald itself writes the fields that
- * begin with '_', so only an entry with _PID=1 says that a unit has failed.
+ * Any process can write an entry with any MESSAGE_ID and UNIT. journald itself writes the fields
+ * that begin with '_', so only an entry with _PID=1 shows that a unit has failed.
  */
 #include "procfs/machine/journald_triggers.h"
 

@@ -70,7 +70,7 @@ static const char *skip_blanks(const char *p, const char *end)
 }
 
 /*
- * Parses the decimal number after blanks at *p and advances *p behind it. Returns false, and leaves
+ * Parses the decimal number after blanks at *p and advances *p past it. Returns false, and leaves
  * *p, if there is no number or if it is above max.
  */
 static bool parse_next_number(const char **p, const char *end, uint64_t max, uint64_t *ret_v)
@@ -233,7 +233,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 
 	if (!p)
 		return -EBADMSG;
-	/* Fields are numbered from 1: the pid is 1, (name) is 2, the word behind it is 3. */
+	/* Fields are numbered from 1: the pid is 1, (name) is 2, the word after it is 3. */
 	p++;
 	for (unsigned field = 3; field <= 22; field++) {
 		uint64_t *want = field == 14   ? &s.utime

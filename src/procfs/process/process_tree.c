@@ -207,7 +207,7 @@ static void tree_keep_first_parent(struct process_tree *t, struct proc_status *s
  * returns 0 (the row has the time of its packet) if there is none, if readers cannot sort the row
  * in, or if the child began later (began_ns; 0: unknown).
  *
- * The time is that of the parent's exit. In two cases it is just behind the fork: /proc has another
+ * The time is that of the parent's exit. In two cases it is just after the fork: /proc has another
  * parent by now (parent_now) although no event has reported the exit, because that event is still
  * in a kernel ring; or the id of the parent has begun another task since.
  */

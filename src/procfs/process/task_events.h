@@ -40,8 +40,8 @@ struct task_events {
 void task_events_deinit(struct task_events *q);
 /*
  * Adds the event. Call it in order of time; a NEW event that is older than the entry of its task is
- * merged into that entry. If memory runs out, the event is lost. t->tasks has at once that the task
- * started or exited, and that a poll need not wait for its report.
+ * merged into that entry. If memory runs out, the event is lost. t->tasks shows immediately that
+ * the task started or exited, and that a poll need not wait for its report.
  */
 void task_events_add(struct task_events *q, struct process_tree *t, const struct metadata_task *e);
 /*

@@ -51,8 +51,8 @@ void task_table_clear(struct task_table *t, bool keep_relations);
 void task_table_deinit(struct task_table *t);
 
 /*
- * Callers keep the parent of a process that was known first. When a parent exits, /proc reports a
- * new parent; a reader of the trace would take the child of another parent for a new process.
+ * Callers keep the first known parent of a process. When a parent exits, /proc reports a new
+ * parent; a reader of the trace would take the child of another parent for a new process.
  */
 #define TASK_NO_PARENT INT32_MAX /* the parent is unknown */
 

@@ -142,7 +142,7 @@ static bool files_step(void *state, struct sys_packet *p)
 
 /* ---- the config ---- */
 
-/* Returns the part of path behind root and its slash, or NULL if path is not below root. */
+/* Returns the part of path after root and its slash, or NULL if path is not below root. */
 static const char *user_file_cut_root(const char *path, const char *root)
 {
 	size_t n = strlen(root);

@@ -11,13 +11,13 @@ struct cfi_section {
 	struct cfi_bytes bytes;
 	uint64_t address; /* in the ELF file's address space */
 	bool is_debug_frame;
-	bool is_open_ended; /* the bytes go on behind it: it ends with an entry of length 0 */
+	bool is_open_ended; /* the bytes continue after it: it ends with an entry of length 0 */
 };
 
 struct cfi_entry {
 	bool is_cie;
 	uint64_t cie; /* of a function: the offset of its CIE */
-	struct cfi_bytes body; /* behind the id of a CIE, or behind the pointer to it */
+	struct cfi_bytes body; /* after the id of a CIE, or after the pointer to it */
 };
 
 struct cfi_cie_entry {
@@ -27,7 +27,7 @@ struct cfi_cie_entry {
 	bool has_size; /* the augmentation data of functions are there, after their size */
 };
 
-/* Reads the entry at *at, and sets *at behind it. Returns false at the end of the section. */
+/* Reads the entry at *at, and moves *at past it. Returns false at the end of the section. */
 bool cfi_next_entry(const struct cfi_section *s, uint64_t *at, struct cfi_entry *ret);
 /* Returns false if the entry is wrong, or of a form that no compiler writes. */
 bool cfi_read_cie(const struct cfi_machine *machine, struct cfi_bytes body,

@@ -66,9 +66,9 @@ static bool cfa_of_state(const struct cfi_machine *m, const struct cfi_state *s,
 }
 
 /*
- * UNWIND_UNKNOWN: it is computed in a way that no rule expresses. A value at fp + offset is believed
- * while the CFA is also found by fp: in functions that realign their stack GCC lets the expression
- * stand for the last instruction, too, when fp is the caller's again.
+ * UNWIND_UNKNOWN: it is computed in a way that no rule expresses. A value at fp + offset is trusted
+ * only while the CFA is also found by fp: in functions that realign their stack, GCC keeps the
+ * expression for the last instruction too, where fp is the caller's again.
  */
 static void fp_of_state(const struct cfi_machine *m, const struct cfi_state *s,
 			struct unwind_rule *rule)

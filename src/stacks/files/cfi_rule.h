@@ -9,7 +9,7 @@
 /*
  * Translates what holds at an address into the rule of the unwinder, for the forms that compilers,
  * linkers and the assembly of glibc and OpenSSL use. Returns UNWIND_RULES_FIRST and sets *ret; or
- * the number of a rule that is no entry of the table: UNWIND_NO_CALLER for all other forms.
+ * the number of a rule that is not in the table: UNWIND_NO_CALLER for all other forms.
  *
  * is_signal: the function is the return from a signal handler.
  */

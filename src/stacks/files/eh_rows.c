@@ -58,7 +58,7 @@ struct eh_reader {
 	size_t n_functions, cap_functions;
 	uint16_t *rule_slots; /* owned: numbers of rules; 0 is free */
 	size_t n_rule_slots;
-	struct siphash_key rule_key; /* random: the file cannot choose rules with one slot */
+	struct siphash_key rule_key; /* random: the file cannot choose rules that share a slot */
 	size_t cap_rows, cap_rules;
 	size_t max_rows, n_steps;
 	uint64_t entry; /* where a process begins */
@@ -76,7 +76,7 @@ static bool machine_of(const GElf_Ehdr *h, struct cfi_machine *ret)
 }
 
 /*
- * Collects the executable segments. The ELF header and the program headers are no code, though
+ * Collects the executable segments. The ELF header and the program headers are not code, though
  * some linkers map them with it: functions of discarded sections have addresses there.
  */
 static int read_segments(struct eh_reader *e)
@@ -312,7 +312,7 @@ static uint16_t rule_of_state(struct eh_reader *e, const struct eh_cie *c,
 
 /* ---- rows ---- */
 
-/* Of functions with the same begin the longest comes last: it is the one that counts. */
+/* Of functions with the same begin the longest comes last: that one counts. */
 static int by_begin(const void *a, const void *b)
 {
 	const struct eh_function *x = a, *y = b;

@@ -15,11 +15,11 @@
  *
  * x86-64 and arm64, 64-bit. A file of another machine has no rows.
  *
- * Addresses without a function have the rule UNWIND_NO_RULE; addresses whose rule struct unwind_rule
- * cannot express, UNWIND_NO_CALLER. Of two functions that overlap, the one that begins later has the
- * addresses from its begin on, as in the C++ runtime, which searches the begins. Functions must lie
- * in an executable segment; those of discarded sections are at address 0 and have no rows. The entry
- * of the file has UNWIND_END if no function is there.
+ * Addresses without a function have the rule UNWIND_NO_RULE; addresses whose rule does not fit into
+ * struct unwind_rule have UNWIND_NO_CALLER. If two functions overlap, the one that begins later has
+ * all addresses from its begin, as in the C++ runtime, which searches the begins. Functions must
+ * lie in an executable segment; those of discarded sections are at address 0 and have no rows. The
+ * entry of the file has UNWIND_END if no function is there.
  */
 #define EH_SECTION_MAX (64u << 20) /* bytes; the rows of a larger section are not read */
 #define EH_FUNCTIONS_MAX (1u << 20) /* further ones are ignored */

@@ -38,7 +38,7 @@ struct open_file {
 struct jit_process {
 	uid_t owner;
 	int32_t pid;
-	uint64_t started; /* tells two processes of one pid apart */
+	uint64_t started; /* distinguishes two processes with the same pid */
 	uint32_t number; /* in answers; 0: the element is free */
 	uint64_t used; /* number of the request that used it last */
 	struct {
@@ -165,8 +165,8 @@ static size_t jit_bytes(const struct jit_process *p)
 }
 
 /*
- * Returns the bytes that symbols of a further file of this owner may have; 0: the owner has its
- * share.
+ * Returns how many bytes the symbols of another file of this owner may take; 0: its share is used
+ * up.
  */
 static size_t symbol_budget(uid_t owner)
 {
@@ -214,7 +214,7 @@ static int read_elf(int fd, uint32_t *ret_file)
 	return 0;
 }
 
-/* Only root, and the owner of a file, may say which names its functions have. */
+/* Only root and the owner of a file may decide what its functions are called. */
 static void read_debug_file(int fd)
 {
 	struct open_file *f = &files[request.file];
@@ -244,8 +244,8 @@ static struct jit_process *jit_process_find(uint32_t number)
 }
 
 /*
- * Returns the process of the request. A new one takes a free element, or that of a process of this
- * user if the user has his share; NULL: there is none.
+ * Returns the process of the request. A new one takes a free element, or that of another process of
+ * this user if the user's share is used up; NULL: there is none.
  */
 static struct jit_process *jit_process_get(void)
 {
@@ -290,7 +290,7 @@ static int read_jit_file(int fd)
 	if (!p || fstat(fd, &st) < 0)
 		return -EMFILE;
 	names = is_map ? &p->map.names : &p->dump.names;
-	/* The file of another time: it was replaced, or written from its begin again. */
+	/* Not the file that was read before: it was replaced, or rewritten from its beginning. */
 	if ((is_map ? p->map.inode : p->dump.inode) != st.st_ino ||
 	    (uint64_t)st.st_size < names->at) {
 		answer.has_moved = names->n > 0;

@@ -18,7 +18,7 @@ struct elf_reader_ctx {
 #define ELF_READER_MEMORY (1ull << 30) /* bytes of address space, for its files together */
 #define ELF_READER_FILES 4096 /* further ones have no names */
 #define ELF_READER_JITS 1024 /* processes that compile code */
-#define ELF_READER_JITS_FIRST (1u << 30) /* numbers in answers from here on are theirs */
+#define ELF_READER_JITS_FIRST (1u << 30) /* numbers in answers from this one upwards are theirs */
 #define ELF_READER_SYMBOLS (256u << 20) /* bytes of symbols and names of all files */
 
 void elf_reader_run(int fd, void *ctx);

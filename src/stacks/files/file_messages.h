@@ -97,8 +97,8 @@ struct file_mapping {
 
 /*
  * A record of DATA_MAPS; m.path_len bytes follow it, then padding to 8 bytes. An address without a
- * mapping has no record. If is_behind is set, the address is in anonymous memory that follows the mapping m
- * of a file: in its .bss, if the writable segments of the file reach so far.
+ * mapping has no record. If is_behind is set, the address is in anonymous memory that follows the
+ * mapping m of a file: in its .bss, if the writable segments of the file reach that far.
  */
 struct file_data_mapping {
 	struct file_mapping m;

@@ -7,9 +7,9 @@
  *	/PATH                           the path as this process sees it, if the process has ended
  *
  * It must be a regular file with the inode and the device of the mapping. It is opened with O_PATH
- * first, which has no effect on a device in the path of the file. A debug file is the first of its
- * paths, as the process and then as this process sees it, that is a world-readable regular file.
- * A perf map is no symbolic link.
+ * first, which has no side effects if the path names a device. A debug file is the first of its
+ * paths that is a world-readable regular file; each is tried as the process sees it, then as this
+ * process sees it. A perf map must not be a symbolic link.
  */
 #include "stacks/files/file_opener.h"
 
@@ -41,7 +41,7 @@
 	20000000ull /* by which the times of a process and of its file may differ */
 
 /*
- * Overlayfs and btrfs return other device numbers from stat(2) than the kernel has in mappings. Of
+ * Overlayfs and btrfs return other device numbers from stat(2) than the kernel has in mappings. For
  * their files only the inode is compared.
  */
 static bool is_on_device(int fd, const struct stat *st, const struct file_request *q)

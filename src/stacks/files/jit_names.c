@@ -47,7 +47,7 @@ static size_t count_below(const struct jit_names *j, uint64_t address)
 	return low;
 }
 
-/* Returns the last function of the file that has a part of the range, of those that are sorted. */
+/* Of the sorted functions that overlap the range, returns the last one in the file. */
 static const struct jit_function *find_overlap(const struct jit_names *j, uint64_t start,
 					       uint64_t end)
 {
@@ -73,7 +73,9 @@ const char *jit_names_find(const struct jit_names *j, uint64_t address)
 	return f ? name_of(j, f) : NULL;
 }
 
-/* Adds a function. A name of another's file may contain anything but control characters. */
+/*
+ * Adds a function. The file belongs to another process: control characters in the name become '?'.
+ */
 static int jit_names_add(struct jit_names *j, uint64_t start, uint64_t size, struct span name,
 			 size_t max_bytes)
 {
@@ -112,7 +114,10 @@ static int by_start(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-/* Sorts the new functions, and merges them with the others. Returns true if one took a place. */
+/*
+ * Sorts the new functions, and merges them with the others. Returns true if one overlaps an older
+ * one with another name.
+ */
 static bool sort_new_functions(struct jit_names *j)
 {
 	size_t n_new = j->n - j->n_sorted, old = j->n_sorted, to = j->n;
@@ -151,7 +156,7 @@ static bool sort_new_functions(struct jit_names *j)
 
 /* ---- perf maps ---- */
 
-/* Takes a hexadecimal number and the blanks behind it. */
+/* Takes a hexadecimal number and the blanks after it. */
 static bool take_hex(struct span *s, uint64_t *ret)
 {
 	size_t n = 0;
@@ -241,7 +246,7 @@ struct jitdump_record {
 struct dump_reading {
 	struct jit_names *names; /* borrowed */
 	size_t max_bytes;
-	size_t n_sorted; /* functions, as often as they were sorted */
+	size_t n_sorted; /* functions, each counted once for each sort */
 	bool has_moved;
 };
 
@@ -255,7 +260,7 @@ static int read_move(struct dump_reading *d, const struct jitdump_record *r)
 	if (d->n_sorted > JIT_SORTS_MAX)
 		return 0;
 	d->has_moved |= sort_new_functions(j);
-	/* The name is copied within its array, which must not move then. */
+	/* The name is copied within its array, which must not move meanwhile. */
 	if (array_reserve(&j->names, &j->cap_bytes, j->n_bytes + JIT_NAME_MAX + 1, 1) < 0)
 		return -ENOMEM;
 	name = jit_names_find(j, r->move.old_address);

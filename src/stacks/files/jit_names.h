@@ -11,7 +11,7 @@
  * function, numbers in hexadecimal), or a jitdump (jit-PID.dump: binary records). The files are
  * hostile. Used by a process without rights (elf_reader.h).
  *
- * Memory is used again: of several functions at an address the one that the file has last counts.
+ * Memory is reused: of several functions at an address the last one in the file counts.
  */
 #define JIT_FUNCTIONS_MAX (1u << 20) /* of a process; further ones are ignored */
 #define JIT_NAME_MAX 1024 /* bytes of a name; longer ones are cut */

@@ -65,7 +65,7 @@ struct address_space *address_spaces_get(struct address_spaces *s, int32_t pid)
 	return a;
 }
 
-/* Returns the number of the first mapping that ends behind the address. */
+/* Returns the number of the first mapping that ends after the address. */
 static size_t first_ending_after(const struct address_space *a, uint64_t address)
 {
 	size_t low = 0, high = a->n;

@@ -31,7 +31,7 @@ struct address_space {
 	bool is_known; /* all mappings of the process are in `mappings` */
 	bool is_checked; /* is_wanted is valid */
 	bool is_wanted; /* the config requests samples of the process */
-	uint32_t jit; /* the number of its code that no file is behind (jit_spaces.h); 0: none */
+	uint32_t jit; /* the number of its code that comes from no file (jit_spaces.h); 0: none */
 	bool has_objects; /* data of the process was recorded (data_objects.h) */
 	uint64_t followed_ns; /* of unwind_follow_stack(); 0: never */
 	struct process_mapping *mappings; /* owned; sorted, without overlaps */

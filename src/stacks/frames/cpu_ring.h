@@ -15,8 +15,8 @@
  *	cpu_ring_release    returns the space of consumed records to the kernel
  *
  * sample_type is TID | TIME | CPU | READ, and CALLCHAIN or not; sample_id_all is set; read_format
- * is LOST where the kernel has it (6.0), and GROUP if the caller sets it: then a sample has the
- * counts of the events that are opened into the group of this one as well.
+ * is LOST where the kernel has it (6.0), and GROUP if the caller sets it: then a sample also has
+ * the counts of the other events in the group of this one.
  */
 #define CPU_RING_RECORD_MAX 65536 /* bytes of a record: its size is a uint16_t */
 
@@ -33,7 +33,7 @@ struct cpu_ring {
 	uint64_t time; /* of the next record, if has_next */
 	bool has_next;
 	bool broken; /* a record was invalid: the ring is not read any further */
-	bool counts_lost; /* each sample has the number of lost records behind its count */
+	bool counts_lost; /* each sample has the number of lost records after its count */
 	bool is_group; /* the number of counts precedes them */
 	uint64_t reported_lost; /* lost records that PERF_RECORD_LOST reported; the caller counts */
 	struct event *wakeup; /* owned; NULL: the ring is not watched */

@@ -6,11 +6,11 @@
 #include "stacks/frames/stacks.h"
 
 /*
- * What lies at addresses of data that a data source has recorded, such as a mutex: a variable of a
- * program, or memory of a kind. The mappings of the process say that; they are read when the first
- * address of a process is wanted, and again for further ones, so they may be younger than the
- * address. An object is forgotten after DATA_OBJECT_KEEP_NS, and when its process executes another
- * program.
+ * What lies at data addresses that a data source has recorded, such as that of a mutex: a variable
+ * of a program, or some kind of memory. The mappings of the process show that; they are read when
+ * the first address of a process is wanted, and again for further ones, so they may be younger than
+ * the address. An object is forgotten after DATA_OBJECT_KEEP_NS, and when its process executes
+ * another program.
  */
 #define DATA_OBJECTS_MAX 16384 /* one more forgets all */
 #define DATA_OBJECT_KEEP_NS 2000000000ull
@@ -45,7 +45,7 @@ struct data_objects {
 	struct data_object *all; /* owned */
 	uint32_t n_new;
 	uint32_t n_requests; /* of the round; the caller sets it to 0 */
-	/* The request that is out: objects by their index in it. */
+	/* The pending request: objects by their index in it. */
 	int32_t pid; /* 0: none */
 	uint32_t n;
 	struct data_object *asked[FILE_NAMES_MAX]; /* NULL: forgotten meanwhile */

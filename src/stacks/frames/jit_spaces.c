@@ -66,7 +66,7 @@ bool jit_space_parse(const char *status, const char *stat, uint64_t realtime, ui
 	began = ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 	ret->uid = effective;
 	ret->started = realtime - (boottime - MIN(began, boottime));
-	/* One number for each namespace, its own at last. */
+	/* One number for each namespace; that of its own comes last. */
 	for (int n = 0; *pids && *pids != '\n' && sscanf(pids, "%d%n", &ret->pid_inside, &n) == 1;)
 		pids += n;
 	return ret->pid_inside > 0;

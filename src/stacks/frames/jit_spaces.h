@@ -6,9 +6,9 @@
 #include "stacks/files/file_reader.h"
 
 /*
- * Processes that run code in memory that no file is behind: they compile it while they run, and may
- * tell its names in a file (files/jit_names.h). The file grows and memory is used again, so it is
- * read again each JIT_SPACE_ASK_NS while samples are in such code.
+ * Processes that run code which comes from no file: they compile it while they run, and may write
+ * its names to a file (files/jit_names.h). The file grows and memory is used again, so it is read
+ * again every JIT_SPACE_ASK_NS while samples are in such code.
  */
 #define JIT_SPACES_MAX 65536 /* of a session; the code of further processes has no names */
 #define JIT_SPACE_ASK_NS 1000000000ull

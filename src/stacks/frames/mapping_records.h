@@ -6,9 +6,9 @@
 #include "stacks/frames/address_spaces.h"
 
 /*
- * The records of a perf event that say how the mappings of processes change (perf_event_open(2)):
- * MMAP2, COMM of an exec, FORK and EXIT; and LOST, after which all processes are unknown. 24 bytes
- * of sample_id_all follow the fields of each record (cpu_ring.h).
+ * The records of a perf event that report how the mappings of processes change
+ * (perf_event_open(2)): MMAP2, COMM of an exec, FORK and EXIT; and LOST, after which all processes
+ * are unknown. 24 bytes of sample_id_all follow the fields of each record (cpu_ring.h).
  */
 #define MAPPING_RECORD_END 24u
 

@@ -223,7 +223,7 @@ static bool ask_jits(struct stack_resolver *r)
 	return true;
 }
 
-/* Returns the number by which the reader knows where the frame's name is; NO_NAMES: nowhere. */
+/* Returns the reader's number for the source of the frame's name; NO_NAMES: there is none. */
 static uint32_t frame_names(const struct stack_resolver *r, size_t frame)
 {
 	const struct mapped_file *f = frame_file(r, frame);
@@ -512,7 +512,10 @@ static int add_jit_frame(struct stack_resolver *r, struct address_space *a,
 		return stacks_add_user_frame(&r->stacks, m, address);
 	j = &r->jits.items[a->jit - 1];
 	j->is_used = true;
-	/* At the first time at once: the process may end before the round asks for other names. */
+	/*
+	 * The first request is sent at once: the process may end before the round requests other
+	 * names.
+	 */
 	if (!j->asked && !r->reader_is_silent)
 		(void)ask_jit(r, a->jit);
 	return stacks_add_jit_frame(&r->stacks, m, address, a->jit, j->version, j->moved);

@@ -58,7 +58,7 @@ struct stack_resolver {
 	size_t n_asked, cap_asked;
 	size_t named; /* frames below this number have been requested */
 	unsigned outstanding; /* answers that the round waits for */
-	unsigned late; /* answers that earlier rounds gave up; they are still to come */
+	unsigned late; /* answers that earlier rounds gave up waiting for */
 	/* set with `late`: rounds send no requests until the late answers have come */
 	bool reader_is_silent;
 	int32_t maps_of; /* the process whose mappings are read; 0: none */
@@ -101,9 +101,9 @@ struct stack_walk {
 };
 
 /*
- * Adds n addresses of a perf event: PERF_CONTEXT_KERNEL or _USER precede those of each kind. The
- * rest of the user addresses is left out from the first one without a mapping on: in a program
- * without frame pointers the kernel takes other values for return addresses.
+ * Adds n addresses of a perf event: PERF_CONTEXT_KERNEL or _USER precede those of each kind. From
+ * the first user address without a mapping, the rest is left out: in a program without frame
+ * pointers the kernel takes other values for return addresses.
  */
 void stack_walk_add_chain(struct stack_walk *w, struct stack_resolver *r, struct address_space *a,
 			  const uint64_t *addresses, size_t n);

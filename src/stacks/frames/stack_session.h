@@ -29,8 +29,8 @@ enum { STACK_STATE_BEGINS = 1, STACK_STATE_NEEDED = 2 };
 struct stack_session_ops {
 	/*
 	 * Reads records; those younger than CPU_RINGS_DELAY_NS only if `reads_all`. Sets `has_more`
-	 * if it stopped before the last one, as another pass of the round follows. Returns false if
-	 * it waits for an answer.
+	 * if it stopped before the last one; then another pass of the round follows. Returns false
+	 * if it waits for an answer.
 	 */
 	bool (*read)(struct stack_session *s);
 	/* Writes what was read. is_last: the last pass of the round. */

@@ -77,8 +77,8 @@ static uint64_t frame_hash(const struct stack_frame *f)
 	return siphash_keyed(key, sizeof(key));
 }
 
-/* Makes room for item n + 1, so that at most half of the slots of `index` are used. The result is false
- * if memory is out. */
+/* Makes room for item n + 1, so that at most half of the slots of `index` are used. The result is
+ * false if memory runs out. */
 #define RESERVE(index, n, slot, hash)                                                              \
 	(((n) + 1) * 2 <= (index).n_slots ||                                                       \
 	 OPEN_TABLE_GROW((index).slots, (index).n_slots, SLOTS_FIRST, slot, *slot == 0, hash))

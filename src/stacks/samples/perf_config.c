@@ -249,8 +249,8 @@ static void set_stacks(struct perf_config *c, const Pb__PerfEventConfig *m)
 }
 
 /*
- * Returns the clock of the config, which the followers share. Default: CLOCK_BOOTTIME. Events that
- * are no software events may sample in an NMI, for which the kernel allows only CLOCK_MONOTONIC and
+ * Returns the clock of the config, which the followers share. Default: CLOCK_BOOTTIME. Events other
+ * than software events may sample in an NMI, for which the kernel allows only CLOCK_MONOTONIC and
  * CLOCK_MONOTONIC_RAW: they get CLOCK_MONOTONIC instead, which readers convert.
  */
 static clockid_t choose_clock(const struct perf_config *c, const Pb__PerfEvents__Timebase *t)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Opens the events of the CPUs. If the config asks for the stacks of programs without frame
- * pointers, a program takes the samples; if the kernel, this build or the event does not allow that,
- * the kernel does, by frame pointers, and the trace says why.
+ * pointers, a program takes the samples; if the kernel, this build or the event does not allow
+ * that, the kernel does, by frame pointers, and the trace records why.
  */
 #include <errno.h>
 #include <stdlib.h>

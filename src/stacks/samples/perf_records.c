@@ -22,7 +22,7 @@ struct sample_record {
 	uint64_t time;
 	uint32_t cpu, unused;
 	/*
-	 * With followers the number of counts; then each count, and behind it the number of lost
+	 * With followers the number of counts; then each count, and after it the number of lost
 	 * records if the ring counts them; then, with CALLCHAIN, n and n addresses.
 	 */
 	uint64_t rest[];
@@ -31,8 +31,8 @@ struct sample_record {
 /* ---- processes ---- */
 
 /*
- * Returns true if the program is one of the first that were sampled besides those of the scope, as
- * many as the config allows. cmdline begins with it.
+ * Returns true if the program is one of the first that were sampled in addition to those of the
+ * scope, up to the number that the config allows. cmdline begins with the program.
  */
 static bool is_additional(struct perf_session *s, const char *cmdline)
 {
@@ -89,8 +89,8 @@ static bool has_user_frames(const uint64_t *addresses, size_t n)
 
 /*
  * Adds the stack of a sample. chain: n and its addresses, of which the record has `room` at most.
- * Returns the number of the stack + 1; 0: none. A walk by frame pointers has the error that says so
- * if the config asks for another one.
+ * Returns the number of the stack + 1; 0: none. A walk by frame pointers has the error that
+ * indicates this if the config requests another kind.
  */
 static uint32_t add_sample_stack(struct perf_session *s, const uint64_t *chain, size_t room,
 				 struct address_space *a, uint8_t *ret_error)
@@ -105,7 +105,7 @@ static uint32_t add_sample_stack(struct perf_session *s, const uint64_t *chain, 
 	return stack_walk_end(&w, &s->base.resolver);
 }
 
-/* The same of a sample of the program. */
+/* The same for a sample of the program. */
 static uint32_t add_program_stack(struct perf_session *s, const struct stack_sample *from,
 				  struct address_space *a, uint8_t *ret_error)
 {
@@ -175,8 +175,8 @@ static void end_sample(struct perf_session *s, const struct perf_sample *sample,
 }
 
 /*
- * Reads the counts of a record, of which n words are left: that of the event first. Returns how
- * many words they have; 0: the record is too short.
+ * Reads the counts of a record, of which n words are left; the count of the event comes first.
+ * Returns how many words they have; 0: the record is too short.
  */
 static size_t read_counts(const struct perf_session *s, const struct cpu_ring *ring,
 			  const uint64_t *words, size_t n, uint64_t *ret_counts)

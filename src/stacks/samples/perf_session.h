@@ -8,12 +8,12 @@
 #include "subjects/subject.h"
 
 /*
- * One instance of linux.perf: what the files of this room share.
+ * One instance of linux.perf: what the files of this folder share.
  *
- *	perf_source.c    its life
+ *	perf_source.c    its lifetime
  *	perf_events.c    the events of the CPUs, and the program that takes their samples
- *	perf_records.c   records of the rings, in order of time, to mappings and samples
- *	perf_packets.c   samples to packets
+ *	perf_records.c   turns records of the rings, in order of time, into mappings and samples
+ *	perf_packets.c   turns samples into packets
  *	perf_tasks.c     threads and their new names, for linux.process_stats
  *
  * Its rounds (stack_session.h) read records and write samples.
@@ -40,7 +40,7 @@ struct perf_session {
 	struct stack_session base; /* its first member */
 	Pb__DataSourceConfig *config; /* owned: a copy */
 	struct perf_config perf;
-	struct subject subject; /* whom the config names */
+	struct subject subject; /* what the config names */
 	/* Writes the samples to a ring of its own; owned. NULL: the kernel writes them to those of
 	 * the CPUs. */
 	struct sample_program *program;
@@ -55,7 +55,7 @@ struct perf_session {
 	size_t cap_follower_counts;
 	int *followers; /* owned, as the descriptors: perf.n_followers of each ring */
 	size_t n_followers;
-	char **additional; /* owned: programs that are sampled besides those of the scope */
+	char **additional; /* owned: programs that are sampled in addition to those of the scope */
 	size_t n_additional;
 	struct perf_renamed *renamed; /* owned; of the round */
 	size_t n_renamed, cap_renamed;

@@ -79,7 +79,7 @@ static int load_program(struct sample_program *p, const struct sample_program_co
 	struct err_text second;
 	int r = load_image(p, c, &images[0], why);
 
-	/* If both fail, the error of the first one says more. */
+	/* If both fail, the error of the first one is more useful. */
 	if (r < 0 && r != -EPERM && load_image(p, c, &images[1], &second) == 0)
 		r = 0;
 	return r;

@@ -7,8 +7,8 @@
 struct owner_share;
 
 /*
- * How much of a table the files of each user have. Files of root are not limited: most programs and
- * libraries are root's. The files of other users cannot fill the table.
+ * How much of a table the files of each user take up. Files of root are not limited: most programs
+ * and libraries are root's. The files of other users cannot fill the table.
  */
 struct owner_shares {
 	/* Set by the caller. */

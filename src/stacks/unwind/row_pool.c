@@ -83,8 +83,8 @@ static bool evict_one(struct row_pool *p, uint32_t owner, uint32_t n, bool is_ow
 	return true;
 }
 
-/* Evicts a range because of what `shares` lacks for n more of the owner. Returns false if that is
- * no use. */
+/* Evicts a range because of what `shares` lacks for n more of the owner. Returns false if that does
+ * not help. */
 static bool evict_for(struct row_pool *p, const struct owner_shares *shares, uint32_t owner,
 		      uint32_t n)
 {
@@ -144,7 +144,7 @@ static struct row_range *find_equal(const struct row_pool *p, const struct unwin
 	return NULL;
 }
 
-/* A file of root that has these rows, too: no user's share pays for them from now on. */
+/* A file of root has these rows, too: from now on they count towards no user's share. */
 static void share_with(struct row_pool *p, struct row_range *r, uint32_t owner)
 {
 	if (owner == 0) {

@@ -9,18 +9,19 @@
 
 /*
  * The rows of all files, in ranges of the array that BPF programs read. Files with equal rows share
- * a range, such as the C library of several containers. Equal means equal byte by byte: a build id
- * is chosen by who makes the file, so it proves nothing. The identity of a file (device, inode,
+ * a range, such as the C library of several containers. Equal means equal byte by byte: whoever
+ * makes a file chooses its build id, so that proves nothing. The identity of a file (device, inode,
  * size, time of change) leads to its range, and a file of one user cannot change the rows of
  * another user's files.
  *
- * If there is no room, the range goes that stacks have not used for the longest time. Those that
- * stacks use all the time stay, and the new rows are refused: else a large file
- * would push out the rows of what runs, which would push it out in turn. A small file has the
- * preference over a large one. The files of a user above his share (owner_shares.h) push out files of users only.
+ * If there is no room, the range that stacks have not used for the longest time is removed. Ranges
+ * that stacks use all the time stay, and the new rows are refused: otherwise a large file would
+ * push out the rows of running programs, which would push it out in turn. Small files take
+ * precedence over large ones. The files of a user above his share (owner_shares.h) push out files
+ * of users only.
  */
-/* Rows that a stack has used stay so long, except those of a file so many times larger than the
- * one that needs room. */
+/* Rows stay for this time after a stack has used them, except those of a file that is this many
+ * times larger than the one that needs room. */
 #define ROW_POOL_KEEP_NS (5 * NS_PER_S)
 #define ROW_POOL_LARGE 8
 #define ROW_POOL_USER_MAX (UNWIND_ROWS_MAX / 4) /* rows of files of one user */
@@ -50,7 +51,7 @@ struct row_pool {
 	struct rule_pool rules;
 	struct row_ranges by_place; /* owned; sorted by `first` */
 	struct row_ranges
-		by_age; /* the one that was added first, or got another file first, leads */
+		by_age; /* ordered by when they were added or got another file */
 	struct owner_shares shares;
 	uint32_t n_rows;
 	uint64_t n_evicted, n_refused;

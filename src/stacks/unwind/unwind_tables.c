@@ -24,20 +24,20 @@
 #include "stacks/unwind/row_pool.h"
 
 #define RETRY_MS 20 /* if the file reader is busy */
-#define ASKED_NS (100 * NS_PER_MS) /* so long a file is not asked for again */
+#define ASKED_NS (100 * NS_PER_MS) /* for this time a file is not requested again */
 #define REFUSED_NS (10 * NS_PER_S) /* the same of one whose rows had no room */
 #define SEEN_MAX 4096 /* mapped files that are remembered */
 
 /*
- * A file that processes map, by what their mappings say of it: device, inode, its generation, and
- * path. It may be changed in its place, and without a generation it may be another file later. Then
+ * A file that processes map, as their mappings describe it: device, inode, its generation, and
+ * path. It may be changed in place, and without a generation it may be another file later. Then
  * programs miss it (`lacks` of unwind_tables_want_file), and the file reader is asked again.
  */
 struct seen_file {
 	struct known_file *file; /* borrowed; NULL: it is not known yet, or cannot be read */
 	uint64_t asked_ns; /* CLOCK_MONOTONIC: the last answer; 0: none */
 	bool is_wanted;
-	uint32_t n_wanted; /* so often it was wanted since it is in the queue */
+	uint32_t n_wanted; /* how often it was wanted since it entered the queue */
 	int32_t pid; /* wanted or current: a process that maps it */
 	struct file_mapping m; /* there */
 	TAILQ_ENTRY(seen_file) link; /* wanted */
@@ -186,7 +186,7 @@ static struct seen_file *seen_file_get(const struct file_mapping *m, const char 
 	return s;
 }
 
-/* Returns whether the file is to be asked for, as lacks says. */
+/* Returns whether the file is to be requested, which also depends on lacks. */
 static bool is_due(const struct seen_file *s, bool lacks)
 {
 	bool is_refused = s->file && s->file->refused_ns;

@@ -15,8 +15,8 @@ struct event_base;
  *
  * A file gets an element of the map of files when its rows are there: the file reader
  * (file_reader.h) makes them, one file after the other, so that takes a while. Until then, and if
- * there is no room for its rows, programs miss the file and say so in each stack (UNWIND_NO_FILE).
- * The code of a file that has no rows is unwound by frame pointers.
+ * there is no room for its rows, programs miss the file and report that in each stack
+ * (UNWIND_NO_FILE). The code of a file that has no rows is unwound by frame pointers.
  *
  * Before the place of rows is used again, the files that refer to them are removed from the map. A
  * program that has used them meanwhile notices that by unwind_state, and discards the stack.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rules are tried from the first to the last; the first rule with a function that is anywhere in the
- * stack applies. So a rule that is about the object of a wait (a page of a file) comes behind those
- * that are about its purpose (fsync), and locks come last: a lock that is taken on the way says less
- * than what the thread was about to do, except that contention_begin named it.
+ * Rules are tried from the first to the last; the first rule with a function that is anywhere in
+ * the stack applies. So a rule about the object of a wait (a page of a file) comes after those
+ * about its purpose (fsync). Locks come last, unless contention_begin named the lock: a lock that
+ * is taken on the way says less than what the thread was about to do.
  *
  * Which kernels have which names: 5.10 has __lock_page*, wait_on_page_bit*, futex_wait_queue_me,
  * pipe_wait, ep_poll as a function; 5.16 futex_wait_queue and folio_*; 6.15 and later
@@ -125,7 +125,7 @@ static const struct reason_rule rules[] = {
 	  "irq_thread", "kthread_worker_fn", "rcu_nocb*"}},
 };
 
-/* What contention_begin says. */
+/* What contention_begin reports. */
 static const char *const lock_reasons[] = {
 	[WAIT_MUTEX] = "mutex",
 	[WAIT_RWSEM_READ] = "rwsem",
@@ -252,7 +252,7 @@ static const char *find_by_call(const char *call)
 	return *call ? call : NULL;
 }
 
-/* The innermost function that says something. */
+/* The innermost function that indicates the reason. */
 static struct span first_function(const struct wait_facts *f)
 {
 	for (size_t i = 0; i < f->n; i++) {

@@ -10,7 +10,7 @@
 
 /* The config of linux.waits, with the defaults that were used. Zero-initialise. */
 #define WAITS_PIDS_MAX 4096
-#define WAITS_CHILDREN_MAX 16384 /* of them that run at the same time */
+#define WAITS_CHILDREN_MAX 16384 /* children of these that run at the same time */
 
 struct waits_config {
 	struct waits_settings settings; /* without `own` */
@@ -18,7 +18,7 @@ struct waits_config {
 	uint32_t *pids; /* owned */
 	size_t n_pids;
 	bool follows_children; /* processes that these create are recorded, too */
-	struct subject_ids subject; /* besides the pids; owned */
+	struct subject_ids subject; /* in addition to the pids; owned */
 	uint32_t totals_period_ms;
 	double max_overhead_percent; /* 0: no limit */
 	bool has_waits, has_totals, has_user_stacks, by_thread, kernel_threads;

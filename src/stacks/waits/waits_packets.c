@@ -62,7 +62,9 @@ static const char *const state_names[WAIT_STATES] = {
 
 /* ---- the state of the sequences ---- */
 
-/* Numbers of stack_session_switch_sequence(): readers make a session of samples of each sequence. */
+/*
+ * Numbers of stack_session_switch_sequence(): readers turn each sequence into a session of samples.
+ */
 enum { OF_WAITS, OF_WAKERS };
 
 static void write_descriptor(struct pb_enc *e, uint32_t field, const char *name, unsigned unit)
@@ -268,7 +270,7 @@ static void add_string(struct pb_enc *e, enum annotation name, const char *value
 }
 
 /* What ran when an interrupt ended the wait has nothing to do with it. */
-/* A throttled wait has none, nor has one whose wakeup was not seen or is still to come. */
+/* A throttled wait has no waker, nor has one whose wakeup was not seen or is still to come. */
 static bool has_waker(const struct wait_event *w)
 {
 	return *w->waker_comm || w->what.flags & WAIT_WAKER_IS_INTERRUPT;

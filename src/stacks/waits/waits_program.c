@@ -151,7 +151,7 @@ static int load(struct waits_program *p, const struct load_args *a, struct err_t
 	if (ebpf_choose_variant(a->features, variants, 1, 0, e) < 0)
 		return -ENOTSUP;
 	r = load_variant(p, a, &variants[0], e);
-	/* If both fail, the error of the first one says more. */
+	/* If both fail, the error of the first one is more useful. */
 	if (r < 0 && r != -EPERM && load_variant(p, a, &variants[1], &second) == 0)
 		r = 0;
 	return r;

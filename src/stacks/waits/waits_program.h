@@ -34,7 +34,7 @@ struct waits_counts {
 	struct waits_budget budget; /* the limits now */
 	bool is_lowered;
 	uint64_t run_ns, runs; /* of the programs while their cost was measured */
-	uint64_t measured_ns; /* and for how long it was, times the number of CPUs */
+	uint64_t measured_ns; /* and how long it was measured, times the number of CPUs */
 };
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A record is handled after the changes of mappings up to its time. A stack becomes frames once,
- * when its record comes: the stack of a user at the mappings of that time.
+ * when its record comes: a user stack by the mappings of that time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static void keep_stack(struct waits_session *s, uint64_t hash, const struct stac
 }
 
 /*
- * The stack of a waker begins with the tracepoint and its programs, which are no functions of the
+ * The stack of a waker begins with the tracepoint and its programs, which are not functions of the
  * kernel, and whose addresses may have the name of a symbol before them.
  */
 static uint32_t count_tracing_frames(const struct waits_session *s, const struct wait_stack *r)
@@ -133,7 +133,9 @@ static void apply_mapping_records(struct waits_session *s, uint64_t until)
 	}
 }
 
-/* Records of the programs are checked for their sizes only: their author is this project. */
+/*
+ * Only the sizes of the programs' records are checked, because the programs belong to this project.
+ */
 static bool is_valid_stack(const struct wait_stack *r, uint64_t size)
 {
 	size_t head = offsetof(struct wait_stack, addresses);

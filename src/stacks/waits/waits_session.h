@@ -9,14 +9,14 @@
 #include "stacks/waits/waits_program.h"
 
 /*
- * One instance of linux.waits: what the files of this room share.
+ * One instance of linux.waits: what the files of this folder share.
  *
- *	waits_source.c    its life
+ *	waits_source.c    its lifetime
  *	waits_config.c    its config
  *	waits_program.c   the BPF programs and their maps
- *	waits_records.c   records of the programs to stacks and single waits
+ *	waits_records.c   turns records of the programs into stacks and single waits
  *	waits_totals.c    the programs' totals
- *	waits_packets.c   both to packets
+ *	waits_packets.c   turns both into packets
  *	wait_reasons.c    why a thread waits, in words
  *
  * A round reads records of the programs and of the perf rings in order of time, requests mappings
@@ -107,8 +107,8 @@ void waits_totals_read(struct waits_session *s);
 void waits_totals_write(struct waits_session *s,
 			void (*write)(struct waits_session *s, const struct waker_key *k,
 				      const struct wait_sum *grown));
-/* Calls write for each process or thread whose waits are partly not in the totals of wakers; the key
- * has no stacks. */
+/* Calls write for each process or thread some of whose waits are not in the totals of wakers; the
+ * key has no stacks. */
 void waits_totals_write_rests(struct waits_session *s,
 			      void (*write)(struct waits_session *s, const struct waker_key *k,
 					    const struct wait_sum *grown));
