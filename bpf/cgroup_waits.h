@@ -4,9 +4,9 @@
 #include <linux/types.h>
 
 /*
- * Waits of the threads of each control group for a CPU, by what ran before: histograms in one hash,
- * which all CPUs update. Programs and readers include this file; src/ebpf/families/cgroup_waits.c
- * reads it.
+ * How long the threads of each control group waited for a CPU, by what ran before: histograms in
+ * one hash, which all CPUs update. Programs and readers include this file;
+ * src/ebpf/families/cgroup_waits.c reads it.
  *
  * Each power of two from 1024 ns upwards has 4 buckets of equal width, so the width of a bucket is
  * at most 1/4 of its start:

@@ -14,7 +14,7 @@
  *	v < 2^36      bucket (e - 5) * 32 + (v >> (e - 5))       68.7 s is the end
  *	else          the last one
  *
- * Counts are monotonic and wrap at 2^32. The reader takes the difference to its previous read, so
+ * Counts are monotonic and wrap at 2^32. The reader takes the difference from its previous read, so
  * nothing is reset, and a lost read costs nothing.
  */
 #define SONDA_HIST_BUCKETS 1024
@@ -68,8 +68,7 @@ static __always_inline __u32 sonda_hist_bucket(__u64 v)
 }
 
 /*
- * For a tracepoint that no other update of the same histogram interrupts on this CPU
- * (sched_switch).
+ * For a tracepoint that no update of the same histogram can interrupt on this CPU (sched_switch).
  */
 static __always_inline void sonda_hist_add(struct sonda_hist *h, __u64 v)
 {

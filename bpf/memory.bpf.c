@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * Stalls of threads for memory: reclaim and compaction, and OOM kills. Such a thread sleeps and
- * migrates; the begin is kept by its pid. A thread has at most one stall of each kind.
+ * migrates; the begin is kept under its pid. A thread has at most one stall of each kind.
  */
 #include "common.h"
 

@@ -35,7 +35,7 @@ struct {
 } outliers SEC(".maps");
 
 /*
- * Reserves the event of a thread that took ns from `since` on. Tracepoints that interrupt each
+ * Reserves the event of a thread that took ns, starting at `since`. Tracepoints that interrupt each
  * other may exceed the limit by one. Returns NULL below the threshold or above the limit; otherwise
  * the caller fills it in and calls outlier_end().
  */

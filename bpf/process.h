@@ -8,8 +8,8 @@
  * src/ebpf/tracks/per_process.c reads them.
  *
  * Each CPU has its own elements for the processes it counts, so nothing is atomic and no cache line
- * has two writers. (As values of a per-CPU hash each element would have room for all CPUs and all
- * of it would be read, though most processes run on a few.) The reader adds up the elements of a
+ * has two writers. (In a per-CPU hash each element would have room for all CPUs, and all of it
+ * would be read, though most processes run on a few CPUs.) The reader adds up the elements of a
  * process.
  *
  * The elements are in three arrays that the reader has mapped: a system call that reads a few
@@ -20,8 +20,8 @@
  *	"processes"      | value, value ...                                            one a key
  *	"process_times"  | time, time ...                                              one a key
  *
- * The time (ns of CLOCK_BOOTTIME) is the creation of the element: the process existed then. It is 0
- * while it is unknown.
+ * The time (ns of CLOCK_BOOTTIME) is that of the creation of the element: the process existed then.
+ * It is 0 while it is unknown.
  *
  * A key is in its bucket or in one of the next buckets; it takes the first free place. The reader
  * frees the elements of exited processes, which may leave a key with two places: the reader adds up
@@ -154,7 +154,7 @@ made:
 
 /*
  * Defines the array "processes" of values of a type, and process_of(), which returns the value of
- * this CPU; or NULL, which it counts as lost.
+ * this CPU, or NULL, which is counted as lost.
  */
 #define SONDA_PROCESSES(value_t)                                                                   \
 	struct {                                                                                   \

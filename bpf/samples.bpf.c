@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Samples of linux.perf: attached to its perf events, which write no samples themselves then. The
+ * Samples of linux.perf: attached to its perf events, which then write no samples themselves. The
  * program runs where the event interrupts, for hardware events in an NMI: there the ring may be
  * locked, and the sample is lost.
  */

@@ -20,8 +20,8 @@
 #define SONDA_SCOPE_PROGRAMS 4u /* of the processes with one of the names in programs */
 
 /*
- * Bits of switches that several families use: task storage may be created in the scheduler (6.4,
- * which allocates without locks); the running thread has a type (5.11).
+ * Bits of switches that several families use: task storage can be created in the scheduler (6.4,
+ * which allocates without locks); the pointer to the running thread is typed (5.11).
  */
 #define SONDA_TASK_STORAGE (1u << 31)
 #define SONDA_TYPED_CURRENT (1u << 30)

@@ -78,7 +78,7 @@ const volatile __u64 slots_mask SEC(".rodata.slots") = SONDA_SLOTS_MAX - 1;
 			return &s->value;                                                          \
 		return s && !s->has_others ? NULL : thread_get(t);                                 \
 	}                                                                                          \
-	/* By its stack and pid, where its task is not at hand; NULL if it is in task storage. */  \
+	/* Finds it by stack and pid, without the task; NULL if it is in task storage. */          \
 	static __always_inline __attribute__((unused)) value_t *slot_find(__u64 stack, __u32 pid)  \
 	{                                                                                          \
 		struct slot *s = slot_of(stack);                                                   \

@@ -65,7 +65,7 @@ struct unwind_stack {
 	__u64 lr; /* arm64: the return address, if is_exact and the function has not saved it */
 	__u32 is_exact; /* pc was interrupted there; otherwise it is a return address */
 	__u32 is_sp_low; /* arm64: the caller's sp is above sp, after a walk by the frame pointer */
-	__u32 executes; /* the thread is in execve(): the registers may be of memory that is gone */
+	__u32 executes; /* the thread is in execve(): the registers may be stale */
 	__u32 page_shift;
 	__u32 next_range; /* the one that is replaced next */
 	__u64 now; /* CLOCK_MONOTONIC, ns */

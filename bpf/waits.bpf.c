@@ -195,8 +195,8 @@ static __always_inline struct wait_stack *stack_of(__u32 scratch)
 }
 
 /*
- * The verifier follows each turn of a loop, for each state of the program that leads to it. It checks
- * a global function once. Before Linux 5.12 such a function has no pointers as arguments.
+ * The verifier follows each turn of a loop, for each state of the program that leads to it. It
+ * checks a global function once. Before Linux 5.12 such a function cannot take pointers.
  */
 
 /* Sets the hash of the stack in that scratch memory. */
@@ -286,7 +286,7 @@ static __always_inline __u64 take_kernel_stack(struct waits_cpu *c, struct scrat
 	return send_stack(c, s, now);
 }
 
-/* The stack of the running thread. Equal addresses are of other code in another process, and after
+/* The stack of the running thread. The same addresses mean other code in another process, and after
  * an exec. */
 static __always_inline __u64 take_user_stack(void *ctx, struct waits_cpu *c, struct scratch *m,
 					     struct task_struct *t, __u64 now)
@@ -674,8 +674,8 @@ static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wa
 /* ---- tracepoints ---- */
 
 /*
- * A thread may be woken before it has left its CPU. Then it has no begin. The begin that seed_waits
- * has set may be of a thread that ran meanwhile.
+ * A thread may be woken before it has left its CPU. Then its wait has no begin. The begin that
+ * seed_waits has set may be of a thread that ran meanwhile.
  */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *t)

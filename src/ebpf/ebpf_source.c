@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first pass loads the families, one a step, because the verifier is slow. Every later pass
- * reads them, one a step, and measures their cost:
+ * The first pass loads the families, one per step, because the verifier is slow. Every later pass
+ * reads them, one per step, and measures their cost:
  *
  *	load, load, load ... -> period -> read, read, read ..., cost -> period -> ...
  *

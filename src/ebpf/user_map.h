@@ -24,13 +24,13 @@
 #define BTF_FIELD_NAME_SIZE 64
 
 struct btf_field {
-	char name[BTF_FIELD_NAME_SIZE]; /* "" if the key or value is no struct; else "a.b" */
+	char name[BTF_FIELD_NAME_SIZE]; /* "" if the key or value is not a struct; else "a.b" */
 	uint32_t offset, size; /* bytes; 1, 2, 4 or 8 for an integer */
 	bool is_signed, is_text;
 	/* from tags */
 	bool is_gauge;
 	enum track_unit unit;
-	char unit_name[24]; /* a unit that is no enum track_unit */
+	char unit_name[24]; /* a unit that is not an enum track_unit */
 };
 
 struct map_layout {

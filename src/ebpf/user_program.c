@@ -24,7 +24,7 @@
 
 /*
  * Reads a user program: NAME.bpf.o in a directory of the administrator. It runs in the kernel, and
- * any consumer may request it by name. So only root may have been able to put it there: the
+ * any consumer may request it by name. So it must be certain that only root could put it there: the
  * directory and the file must be owned by root and not writable by others, and the name must not
  * lead out of the directory.
  */

@@ -29,7 +29,7 @@ struct cgroup_row {
 	uint64_t
 		id; /* inode; in version 2 also what BPF programs and the kernel's events call its id */
 	uint64_t parent; /* 0: the root, or unknown */
-	const char *path; /* below the mount, "/" is the root: bytes, maybe not UTF-8 */
+	const char *path; /* below the mount, "/" is the root: bytes, not necessarily UTF-8 */
 	enum cgroup_kind kind;
 	enum cgroup_runtime runtime;
 	/* Valid names of at most 256 bytes (UTF-8 without control characters); "": unknown. */
@@ -53,7 +53,10 @@ struct cgroup_names_options {
 
 struct cgroup_names;
 
-/* Returns 0 or -errno. Without the processes of name_reader.h rows have only what their paths say. */
+/*
+ * Returns 0 or -errno. Without the processes of name_reader.h rows contain only what their paths
+ * reveal.
+ */
 int cgroup_names_new(const struct cgroup_names_options *o, struct cgroup_names **ret);
 void cgroup_names_free(struct cgroup_names *n);
 

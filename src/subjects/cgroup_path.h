@@ -7,7 +7,7 @@
 #include "base/text/span.h"
 
 /*
- * What the path of a control group says about it, by the conventions of systemd, of container
+ * What the path of a control group reveals about it, by the conventions of systemd, of container
  * runtimes and of Kubernetes. Paths are relative to the mount, begin with '/', and are bytes: the
  * kernel allows any but NUL and newline in a name, which the user who makes the group chooses.
  */

@@ -89,7 +89,7 @@ int cgroup_walk_fd(const struct cgroup_walk *w)
 	return w->n ? dirfd(w->levels[w->n - 1].dir) : -1;
 }
 
-/* Returns false if the entry is no group, or is left out. */
+/* Returns false if the entry is not a group, or is left out. */
 static bool cgroup_walk_take(struct cgroup_walk *w, const struct dirent *e)
 {
 	size_t len = w->levels[w->n - 1].len, add = strlen(e->d_name);
@@ -102,7 +102,7 @@ static bool cgroup_walk_take(struct cgroup_walk *w, const struct dirent *e)
 	}
 	w->path[len] = '/';
 	memcpy(w->path + len + 1, e->d_name, add + 1);
-	/* A group that is removed meanwhile is no group. */
+	/* A group that is removed meanwhile does not count. */
 	return cgroup_walk_enter(w, cgroup_walk_fd(w), e->d_name, len + 1 + add) == 0;
 }
 

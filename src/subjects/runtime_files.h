@@ -32,7 +32,7 @@ struct container_names {
 	char pod_uid[CGROUP_POD_UID_SIZE];
 };
 
-/* What is asked for: a container, or a pod (kind POD; id is its uid). */
+/* What is requested: a container, or a pod (kind POD; id is its uid). */
 struct container_key {
 	uint32_t kind, runtime; /* enum cgroup_kind, enum cgroup_runtime */
 	uint32_t uid; /* whose container it is; 0: the system's */
@@ -41,9 +41,9 @@ struct container_key {
 	char scope[CONTAINER_NAME_SIZE]; /* name of its group */
 };
 
-/* Writes the path of the n-th file to try, from 0 on, below root and below home (of the user, "" if
- * it is unknown). Returns RUNTIME_FILE_NONE after the last one; a path that does not fit, or would
- * lead elsewhere, is "". */
+/* Writes the path of the n-th file to try, counted from 0, below root and below home (of the user,
+ * "" if it is unknown). Returns RUNTIME_FILE_NONE after the last one; a path that does not fit, or
+ * would lead elsewhere, is "". */
 enum runtime_file runtime_file_path(const struct container_key *k, unsigned n, const char *root,
 				    const char *home, char *ret, size_t size);
 static inline bool runtime_file_is_folder(enum runtime_file f)

@@ -58,8 +58,8 @@ void subject_add_spawners(const struct subject *s, const Pb__SubjectConfig *c,
 			  const char *proc_root, struct pid_set *to);
 
 /* Returns true if the process is in one of the groups, or in one with one of their names, or its
- * first thread has the name of one of the programs, as /proc/PID says. c and s as above; s may be
- * older than the process. */
+ * first thread has the name of one of the programs, according to /proc/PID. c and s as above; s may
+ * be older than the process. */
 bool subject_has_process(const struct subject *s, const Pb__SubjectConfig *c, const char *proc_root,
 			 int32_t pid);
 

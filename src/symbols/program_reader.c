@@ -147,7 +147,7 @@ void program_reader_stop(struct program_reader *r)
 
 /* ---- items ---- */
 
-/* Returns false unless the answer has three strings and is a kind that was asked for. */
+/* Returns false unless the answer has three strings and is of a kind that was requested. */
 static bool program_item_read(const struct program_answer *a, ssize_t n, uint32_t request,
 			      struct program_item *ret)
 {

@@ -35,7 +35,7 @@ struct usdt_notes {
 };
 
 /* Reads the notes of an open file, which the caller keeps. Returns 0, also if there are none;
- * -ENOEXEC if it is no ELF file in the byte order of this machine; or -ENOMEM. */
+ * -ENOEXEC if it is not an ELF file in the byte order of this machine; or -ENOMEM. */
 int usdt_notes_read(int fd, struct usdt_notes *ret);
 /* A zeroed struct is allowed. */
 void usdt_notes_deinit(struct usdt_notes *u);

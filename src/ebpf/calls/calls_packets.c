@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A call is a slice on the track "syscalls" below that of its thread. Its arguments are debug
- * annotations: a text for what the kernel has read of it, else a number.
+ * annotations: a text if the kernel has read what it points to, else a number.
  */
 #include <stdio.h>
 #include <stdlib.h>

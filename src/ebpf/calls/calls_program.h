@@ -20,8 +20,8 @@ struct calls_counts {
 };
 
 /*
- * Loads and attaches the programs; from now on they record. c->settings.own is set. Returns 0, or
- * -errno and sets e.
+ * Loads and attaches the programs; from now on they record. The caller has set c->settings.own.
+ * Returns 0, or -errno and sets e.
  */
 int calls_program_new(const struct calls_config *c, const char *tracefs_root,
 		      struct calls_program **ret, struct err_text *e);

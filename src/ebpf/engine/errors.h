@@ -9,7 +9,7 @@
 
 /*
  * Collection errors: what is not counted, and why. Each is logged when it occurs and written to the
- * trace; again after the incremental state was cleared.
+ * trace, and again after the incremental state was cleared.
  *
  * Format: perfetto.protos.EbpfCountersStats (an extension of sonda).
  */

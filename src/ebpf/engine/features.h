@@ -16,7 +16,7 @@
  *	tp            the record of the event, with field offsets from its format file
  *	iter          no tracepoint: an iterator, which the reader runs
  *
- * Kprobes are not used: their functions are no stable interface. The features are callbacks, so
+ * Kprobes are not used: their functions are not a stable interface. The features are callbacks, so
  * that tests can describe any kernel.
  */
 

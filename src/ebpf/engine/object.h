@@ -10,10 +10,10 @@
 #include "subjects/subject.h"
 
 /*
- * A BPF object (programs and maps), loaded by libbpf: built in, or of a file. The order of calls
+ * A BPF object (programs and maps), loaded by libbpf: built in, or from a file. The order of calls
  * is: open, (resize, leave_out, settings), load, (maps), attach, free. All programs that are not
- * left out are loaded, and attached by their section names; those of the section "raw_tp" run only by
- * ebpf_object_run().
+ * left out are loaded, and attached by their section names; those of the section "raw_tp" run only
+ * by ebpf_object_run().
  *
  * Functions return -errno and set e to the most useful line of the logs of libbpf and the verifier.
  */
@@ -65,7 +65,10 @@ void ebpf_object_set_constants(struct ebpf_object *o, const char *section, const
  */
 int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *s, uint32_t switches,
 		     struct err_text *e);
-/* The subject of the scope must still be valid: its groups that were made since it was found are added. */
+/*
+ * The subject of the scope must still be valid: groups of it that were created since it was found
+ * are added.
+ */
 int ebpf_object_attach(struct ebpf_object *o, struct err_text *e);
 /*
  * Attaches a program of a section "perf_event" to an event of perf_event_open(), until its

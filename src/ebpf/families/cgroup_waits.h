@@ -7,7 +7,7 @@
 
 /*
  * Waits for a CPU by control group (bpf/cgroup_waits.h), as packets: what was added since the last
- * one, once a second.
+ * packet, once a second.
  *
  * Format: perfetto.protos.CgroupWaits (an extension of sonda).
  */
@@ -21,7 +21,7 @@ void cgroup_waits_prepare(struct ebpf_object *o, const struct ebpf_features *f);
 int cgroup_waits_reader_new(const struct ebpf_run *r, struct cgroup_waits_reader **ret);
 void cgroup_waits_reader_free(struct cgroup_waits_reader *c);
 /*
- * Writes the rows if they are due, or if the run is asked for all. Pending values of tracks are written
- * before. lost: waits that had no room so far. Returns 0 or -errno.
+ * Writes the rows if they are due, or if the run has to write everything. Pending values of tracks
+ * are written before. lost: waits that found no room so far. Returns 0 or -errno.
  */
 int cgroup_waits_read(struct cgroup_waits_reader *c, const struct ebpf_run *r, uint64_t lost);

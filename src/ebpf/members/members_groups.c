@@ -93,7 +93,7 @@ struct group_entry *member_groups_get(struct member_groups *g, uint64_t id)
 	return e;
 }
 
-/* A row is new, or its names are known, maybe after the group was removed. */
+/* A row is new, or its names are known, possibly after the group was removed. */
 static void member_groups_set_row(struct member_groups *g, const struct cgroup_row *row,
 				  bool may_be_gone)
 {

@@ -12,11 +12,12 @@
 struct event_base;
 
 /*
- * The control groups of version 2 that threads are in, and what is to be written of them. Their
- * paths and names are those of subjects/cgroup_names.h, which gets the groups of the programs' records
- * and of a walk. A group is written when its path is known, and again when its container has names.
+ * The control groups of version 2 that threads are in, and what is to be written about them. Their
+ * paths and names are those of subjects/cgroup_names.h, which gets the groups from the programs'
+ * records and from a walk. A group is written when its path is known, and again when its container
+ * has names.
  *
- * A group leaves the table when it was removed and has been written.
+ * A group leaves the table once it was removed and has been written.
  */
 #define MEMBER_GROUPS_MAX 65536 /* further ones are refused, as are the rows of their threads */
 
@@ -41,8 +42,8 @@ struct member_groups {
 	bool has_unknown; /* a group without a path was referenced since the last walk began */
 };
 
-/* loop: for names that come later; borrowed, may be NULL. Returns 0, or -errno: deinit in either
- * case. */
+/* loop: for names that come later; borrowed, may be NULL. Returns 0 or -errno. Call deinit in
+ * either case. */
 int member_groups_init(struct member_groups *g, const char *sys_root, struct event_base *loop);
 void member_groups_deinit(struct member_groups *g);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tick does what there is to do, in steps, and later ticks the rest:
+ * A tick works through these steps; later ticks do what is left:
  *
  *	records of the programs  ->  threads that existed before  ->  a walk  ->  groups
  *

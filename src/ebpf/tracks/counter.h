@@ -15,8 +15,8 @@
  */
 
 /*
- * Stores what was added to now since last in *ret_added and copies now to last. Returns the number
- * of values that were added.
+ * Stores in *ret_added what was added to `now` since `last`, and copies `now` to `last`. Returns
+ * the number of values that were added.
  */
 uint64_t histogram_advance(const struct sonda_hist *now, struct sonda_hist *last,
 			   struct sonda_hist *ret_added);

@@ -49,7 +49,7 @@ bool event_format_prints_symbols(const char *print_fmt, const char *field);
  *
  *	print fmt: "reason: %s", __print_symbolic(REC->reason, { 2, "NOT_SPECIFIED" }, ...)
  *
- * Set at to NULL before the first call. Values that are no plain numbers are skipped.
+ * Set at to NULL before the first call. Values that are not plain numbers are skipped.
  */
 struct event_format_names {
 	const char *at;

@@ -78,7 +78,7 @@ struct ftrace_source {
 	bool in_flush_pass;
 	bool once_more;
 	bool is_last_pass;
-	unsigned n_in_flush_pass; /* so many of `flushes`, the oldest, belong to this pass */
+	unsigned n_in_flush_pass; /* this many of the oldest `flushes` belong to this pass */
 };
 
 /* ---- callbacks of the rings ---- */
@@ -583,8 +583,8 @@ static void ftrace_stop(void *instance)
 }
 
 /*
- * The descriptor lists no categories, because they are Android's. knows_own_fields says that this
- * producer reads sonda's own fields of FtraceConfig.
+ * The descriptor lists no categories, because they are Android's. knows_own_fields indicates that
+ * this producer reads sonda's own fields of FtraceConfig.
  */
 static void ftrace_describe(struct pb_enc *e)
 {

@@ -261,7 +261,7 @@ static struct cgroup *add_child(struct cgroup_tree *t, struct cgroup *g, struct 
 	return child;
 }
 
-/* Returns the group of the entry, or last if the entry is no group. */
+/* Returns the group of the entry, or last if the entry is not a group. */
 static struct cgroup *find_or_add_child(struct cgroup_tree *t, struct cgroup *g,
 					struct cgroup *last, const struct dirent *e)
 {

@@ -139,7 +139,7 @@ static void read_protocols(struct network_stats *s, struct counter_file *f, cons
 	r = counter_file_read(f, &s->poll, s->proc_fd, path, false, &text);
 	if (text.len > 0 && fn(&s->protocols, text) < 0)
 		r = -EBADMSG;
-	/* A kernel without IPv6 has no snmp6, which is no error. */
+	/* A kernel without IPv6 has no snmp6, which is not an error. */
 	if (r != -ENOENT || f != &s->snmp6)
 		network_source_report_error(s, error_logged, path, r);
 }

@@ -96,7 +96,7 @@ static int power_source_read_number(const char *dir, const char *file, struct st
 
 /*
  * Reads a value. dir: directory of the supply. text: a reusable buffer. Returns 0, -ENOENT if the
- * supply lacks the value, -EBADMSG if the text is no number, or the error of the driver.
+ * supply lacks the value, -EBADMSG if the text is not a number, or the error of the driver.
  */
 static int power_supply_read(const char *dir, enum power_value which, struct strbuf *text,
 			     struct power_values *values)

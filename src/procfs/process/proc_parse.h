@@ -76,8 +76,8 @@ static inline bool proc_status_is_kthread(const struct proc_status *s)
 }
 
 /*
- * Returns 0, or -EBADMSG if Name, Tgid or Pid is missing. A value that is no number counts as
- * missing. Of two lines with one key the first counts.
+ * Returns 0, or -EBADMSG if Name, Tgid or Pid is missing. A value that is not a number counts as
+ * missing. Of two lines with the same key the first counts.
  */
 int proc_status_parse(const char *text, size_t len, struct proc_status *ret);
 

@@ -96,7 +96,7 @@ int pid_list_open(struct pid_list *l, int root, int32_t pid)
 	return 0;
 }
 
-/* Returns the task id in the name of the entry, or 0 if the name is no id. */
+/* Returns the task id in the name of the entry, or 0 if the name is not an id. */
 static int32_t pid_list_parse_id(const struct dirent64 *e)
 {
 	uint32_t v;

@@ -44,7 +44,9 @@ struct task_table {
  * lost with the next call.
  */
 struct task *task_table_find(struct task_table *t, int32_t tid);
-/* Likewise, but makes an entry, unless the id is outside of 0 < tid < PID_LIMIT or memory is out. */
+/*
+ * Likewise, but makes an entry, unless the id is outside of 0 < tid < PID_LIMIT or memory runs out.
+ */
 struct task *task_table_add(struct task_table *t, int32_t tid);
 /* Forgets that rows were written, and the relations too unless keep_relations is set. */
 void task_table_clear(struct task_table *t, bool keep_relations);

@@ -72,7 +72,7 @@ static void file_numbers_report(struct file_numbers *p, const struct number_name
 	p->fn(p->ctx, (struct span){text, (size_t)len}, v);
 }
 
-/* Takes "key=value". Returns false if the word is no such pair. */
+/* Takes "key=value". Returns false if the word is not such a pair. */
 static bool file_numbers_parse_pair(struct file_numbers *p, struct span word)
 {
 	const char *eq = memchr(word.p, '=', word.len);

@@ -36,5 +36,8 @@ bool cfi_read_cie(const struct cfi_machine *machine, struct cfi_bytes body,
 bool cfi_read_function(const struct cfi_section *s, const struct cfi_cie_entry *cie,
 		       struct cfi_bytes body, uint64_t *ret_begin, uint64_t *ret_end,
 		       struct cfi_bytes *ret_ops);
-/* Decodes an address, whose bytes have the address `place`, in front of *s. Returns false likewise. */
+/*
+ * Removes an encoded address from the start of *s; its bytes are at the address `place`. Returns
+ * false likewise.
+ */
 bool cfi_take_address(struct cfi_bytes *s, uint8_t encoding, uint64_t place, uint64_t *ret);

@@ -75,8 +75,7 @@ bool cfi_program_next(struct cfi_program *p, uint64_t *ret_begin, uint64_t *ret_
  * cie->initial. Returns false if an instruction is wrong. */
 bool cfi_cie_execute(const struct cfi_machine *machine, struct cfi_cie *cie, struct cfi_bytes ops);
 
-/* Numbers in front of *s, which are removed from it. Return false if they are incomplete or too
- * large. */
+/* Remove a number from the start of *s. Return false if it is incomplete or too large. */
 bool cfi_take_fixed(struct cfi_bytes *s, size_t n_bytes, uint64_t *ret);
 bool cfi_take_uleb(struct cfi_bytes *s, uint64_t *ret);
 bool cfi_take_sleb(struct cfi_bytes *s, int64_t *ret);

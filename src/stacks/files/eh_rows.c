@@ -154,8 +154,8 @@ static void read_section_by_name(struct eh_reader *e, const Elf_Data *names, con
 }
 
 /*
- * Without section headers .eh_frame is where the header of the segment PT_GNU_EH_FRAME points to.
- * It ends with the segment that contains it.
+ * Without section headers, .eh_frame is where the header in the segment PT_GNU_EH_FRAME points. It
+ * ends with the segment that contains it.
  */
 static void read_section_by_header(struct eh_reader *e)
 {

@@ -42,8 +42,8 @@ struct eh_rows {
 
 /*
  * Reads the file. The caller keeps fd. Rows beyond max_rows are ignored. Returns 0, also if the
- * file has no rows; -ENOEXEC if it is no ELF file of a machine above; or -errno. *ret is unchanged
- * on failure.
+ * file has no rows; -ENOEXEC if it is not an ELF file of a machine above; or -errno. *ret is
+ * unchanged on failure.
  */
 int eh_rows_read(int fd, size_t max_rows, struct eh_rows *ret);
 /* A zeroed struct is allowed. */

@@ -54,8 +54,8 @@ bool file_reader_ask_data_maps(const struct file_reader_user *u, int32_t pid, in
 bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
 			 const struct file_mapping *m, const char *path);
 /*
- * For a stripped file (elf_facts), before its first names are requested: later names come from its
- * separate debug file, if there is one. No answer comes. path is that of the file.
+ * Call it for a stripped file (elf_facts) before its first names are requested: later names come
+ * from its separate debug file, if there is one. No answer comes. path is that of the file.
  */
 bool file_reader_ask_debug_file(const struct file_reader_user *u, int32_t pid, uint32_t file,
 				const struct elf_facts *elf, const char *path);

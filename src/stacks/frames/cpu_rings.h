@@ -11,8 +11,8 @@
  */
 #define CPU_RINGS_DELAY_NS 1000000
 /*
- * A watermark for rings that have records of mappings and tasks only. A program that starts writes
- * about as much: its mappings are then known before the first sample of it.
+ * A watermark for rings that have records of mappings and tasks only. A program writes about as
+ * much when it starts, so its mappings are known before its first sample.
  */
 #define CPU_RINGS_RECORDS_WATERMARK 512
 

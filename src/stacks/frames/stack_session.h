@@ -19,7 +19,7 @@
  *	                    +--- waits --------+   for an answer of the file reader, or for the
  *	                                           kernel's symbols
  *
- * While a round waits, the rings hold what comes.
+ * While a round waits, the rings hold new records.
  */
 struct stack_session;
 
@@ -78,7 +78,10 @@ int stack_session_init(struct stack_session *s, struct ds_handle *h, const struc
 void stack_session_deinit(struct stack_session *s);
 /* Watches the rings. Returns 0 or -ENOMEM. */
 int stack_session_watch_rings(struct stack_session *s);
-/* Creates `program_wakeup`: the program's descriptor is readable. Returns 0 or -ENOMEM. */
+/*
+ * Creates `program_wakeup`, which fires when the program's descriptor is readable. Returns 0 or
+ * -ENOMEM.
+ */
 int stack_session_watch_program(struct stack_session *s, int fd);
 
 /* Begins the rounds, unless `refusal` is set. */

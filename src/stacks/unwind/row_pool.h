@@ -17,8 +17,8 @@
  * If there is no room, the range that stacks have not used for the longest time is removed. Ranges
  * that stacks use all the time stay, and the new rows are refused: otherwise a large file would
  * push out the rows of running programs, which would push it out in turn. Small files take
- * precedence over large ones. The files of a user above his share (owner_shares.h) push out files
- * of users only.
+ * precedence over large ones. The files of a user whose share is used up (owner_shares.h) push out
+ * only files of users.
  */
 /* Rows stay for this time after a stack has used them, except those of a file that is this many
  * times larger than the one that needs room. */

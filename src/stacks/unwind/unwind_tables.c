@@ -298,8 +298,8 @@ static uint64_t pages_of(const struct seen_file *s)
 }
 
 /*
- * Takes the one with the least code for each time that it was wanted: the C library first, and a
- * large program, whose rows take as long as those of many small ones, last.
+ * Takes the file with the least code per time that it was wanted: the C library first, and a large
+ * program, whose rows take as long as those of many small ones, last.
  */
 static struct seen_file *take_wanted(void)
 {

@@ -413,8 +413,8 @@ void waits_packets_write_waits(struct waits_session *s)
 /* ---- totals ---- */
 
 /*
- * The frames of the code, then as the innermost one the reason, so that viewers that know nothing of
- * waits show it. A stack that was not taken has a frame that says so in place of its own.
+ * The frames of the code, then as the innermost one the reason, so that viewers that know nothing
+ * of waits show it. In place of a stack that was not taken there is a frame that says so.
  */
 static uint32_t total_stack(struct waits_session *s, const struct wait_key *k)
 {

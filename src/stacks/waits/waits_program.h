@@ -56,7 +56,10 @@ void waits_program_end_waits(struct waits_program *p, struct waits_queue *q);
 /* The programs forget which stacks they have sent. */
 void waits_program_forget_stacks(struct waits_program *p);
 
-/* Adds the totals that CPUs have for themselves to the tables, before these are read. Returns 0 or -errno. */
+/*
+ * Adds the totals that each CPU keeps for itself to the tables, before these are read. Returns 0 or
+ * -errno.
+ */
 int waits_program_gather_totals(struct waits_program *p);
 /* Calls fn for each total of a table. Returns 0 or -errno. */
 int waits_program_each_total(struct waits_program *p, unsigned table,
