@@ -62,8 +62,7 @@ enum wait_state {
 #define WAIT_WAKER_IS_INTERRUPT 16u /* the waker is the thread that an interrupt stopped */
 #define WAIT_KERNEL_THREAD 32u
 #define WAIT_OF_WAKER 128u /* only in a wait_key: its stacks are those of the waker */
-#define WAIT_HOLDER_IS_IN_FUTEX                                                                    \
-	64u /* a PI futex: its value is the holder, also for the kernel */
+#define WAIT_HOLDER_IS_IN_FUTEX 64u /* a PI futex: its value is the holder, also for the kernel */
 /* The parts that totals are counted by. */
 #define WAIT_KEY_FLAGS (WAIT_IN_IOWAIT | WAIT_COMPAT | WAIT_KERNEL_THREAD)
 

@@ -79,7 +79,7 @@ static inline uint64_t field_plain(const struct field_op *op, const uint8_t *pay
 	return load64(at);
 }
 
-/* A varint of 5 bytes. Among 10,000 objects, two have the same hash in one trace of 700. */
+/* A varint of 5 bytes. With 10,000 objects, one trace in 700 has two with the same hash. */
 #define FIELD_HASH_BITS 35
 
 /* Returns what stands for the address of an object: equal addresses have equal hashes. */

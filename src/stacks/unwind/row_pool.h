@@ -50,8 +50,7 @@ struct row_pool {
 	const struct unwind_maps *maps; /* borrowed */
 	struct rule_pool rules;
 	struct row_ranges by_place; /* owned; sorted by `first` */
-	struct row_ranges
-		by_age; /* ordered by when they were added or got another file */
+	struct row_ranges by_age; /* ordered by when they were added or got another file */
 	struct owner_shares shares;
 	uint32_t n_rows;
 	uint64_t n_evicted, n_refused;
