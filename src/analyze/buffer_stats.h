@@ -55,5 +55,5 @@ struct service_stats {
  * rules; *ret then holds the fields before the error. Buffers past the limit are omitted. */
 bool buffer_stats_decode(const uint8_t *data, size_t len, struct service_stats *ret);
 
-/* Converts the answer to GetTraceStats to the same struct. All fields are 0 if memory is out. */
+/* Converts the answer to GetTraceStats to the same struct. All fields are 0 if memory runs out. */
 void service_stats_from_message(const Pb__TraceStats *message, struct service_stats *ret);

@@ -21,7 +21,7 @@ struct content_row {
 };
 
 struct content_machine {
-	uint32_t id; /* 0: the one of the service */
+	uint32_t id; /* 0: the service's machine */
 	char name[64], system[64], release[96], arch[32]; /* "": unknown */
 	uint64_t cpus; /* 0: unknown */
 };
@@ -34,7 +34,7 @@ struct content_node;
 struct contents {
 	struct content_node *by_name; /* owned hash */
 	struct content_node *by_number; /* owned hash: kernel events that the trace describes */
-	struct content_row other; /* sum of the kinds past the limit, or without memory */
+	struct content_row other; /* sum of the kinds past the limit, or for which memory ran out */
 	struct content_row *by_event[CONTENTS_EVENTS]; /* by field number; NULL: none yet */
 	struct content_machine machines[CONTENTS_MAX_MACHINES];
 	size_t n_machines;

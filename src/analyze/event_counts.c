@@ -32,8 +32,8 @@ uint32_t event_names_end(void)
 }
 
 /*
- * Counting is the only work per event, so known events are an array index, and groups are looked up
- * at the end only. Numbers above the array are rare enough for a hash.
+ * Counting is the only work per event: a known event is an index into an array, and groups are
+ * looked up only at the end. Numbers above the array are rare enough for a hash.
  *
  *	field number --+-- < event_names_end()  known[number]
  *	               +-- else                 by_id {number -> group, count}
@@ -55,7 +55,7 @@ void event_counts_deinit(struct event_counts *c)
 	*c = (struct event_counts){0};
 }
 
-/* Returns NULL past the limit, or without memory. */
+/* Returns NULL past the limit, or when out of memory. */
 static struct generic_count *get_generic_count(struct event_counts *c, uint32_t id)
 {
 	struct generic_count *g;
@@ -192,7 +192,7 @@ static inline bool is_message_of_event(uint64_t tag)
 	       field <= PB_MAX_FIELD_ID;
 }
 
-/* Returns the field number of the event with the body [p, end), 0 if the form is another. */
+/* Returns the field number of the event with the body [p, end), 0 if it has another form. */
 static inline uint32_t event_counts_field_of(const uint8_t *p, const uint8_t *end, uint64_t *ret_ns)
 {
 	uint64_t tag, size;

@@ -22,8 +22,8 @@ uint32_t event_names_end(void);
 
 /*
  * Counts the ftrace events of a trace by group. An event is identified by its field number in
- * FtraceEvent. Events without a message of their own have a number whose group a descriptor in the
- * same trace gives, before or after the events. Old generic events have no number.
+ * FtraceEvent. The group of an event without a message of its own comes from a descriptor in the
+ * same trace, before or after the events. Old generic events have no number.
  */
 
 #define EVENT_COUNTS_MAX_GENERIC 16384 /* numbers without a message; the rest is unnamed */
@@ -35,7 +35,7 @@ struct generic_count;
 /* Zero-initialise; event_counts_deinit frees. */
 struct event_counts {
 	uint64_t total;
-	uint64_t unnamed; /* events without a number, past the limits, or without memory */
+	uint64_t unnamed; /* events without a number, past the limits, or when out of memory */
 	uint64_t *known; /* by field number; NULL until the first event */
 	struct generic_count *by_id; /* hash */
 };

@@ -15,7 +15,7 @@
 #define FTRACE_STATUSES 18 /* known ones, 0 and OK included */
 
 /* Returns a description of the status, as part of a sentence. Any number is allowed; unknown ones
- * have a text, too. */
+ * have a text as well. */
 const char *ftrace_status_words(uint64_t status);
 
 /*
@@ -46,7 +46,7 @@ struct ring {
 	struct ring_counters end;
 };
 
-/* How often a probe was hit, and hit without recording. The call and the return of a span are one. */
+/* How often a probe was hit, and hit without recording. A span's call and return are one probe. */
 struct probe_counts {
 	char name[2 * EVENT_COUNTS_MAX_NAME + 2]; /* "group/name", without control characters */
 	uint64_t hits, misses;
@@ -69,7 +69,7 @@ struct ftrace_scan {
 	uint32_t machine; /* machine of the next packet; set by the caller */
 	int64_t to_boot_ns; /* offset from an event's time to CLOCK_BOOTTIME; 0: same clock */
 	uint64_t bundles_after_loss; /* bundles with a mark for missing events before them */
-	uint64_t counted_losses; /* lost events, as far as bundles have their number */
+	uint64_t counted_losses; /* lost events, where bundles have their number */
 	uint64_t bad_pages; /* pages that the producer could not parse completely */
 	uint64_t statuses[FTRACE_STATUSES + 1]; /* bad pages by reason, unknown reasons last */
 	uint32_t reported_statuses; /* bit mask: reasons in FtraceStats, which has no counts */

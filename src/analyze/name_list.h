@@ -9,14 +9,14 @@
 
 #define NAME_LIST_MAX 4096
 #define NAME_LIST_MAX_LEN 255 /* stored bytes of a name */
-#define NAME_LIST_MAX_TEXT 2047 /* stored bytes of a text of several lines */
+#define NAME_LIST_MAX_TEXT 2047 /* stored bytes of a text with several lines */
 
 /* Zero-initialise; name_list_deinit frees. */
 struct name_list {
 	char **names; /* owned, and so is each of them */
 	size_t n;
 	size_t cap;
-	size_t left_out; /* names past the limit, or without memory */
+	size_t left_out; /* names past the limit, or when out of memory */
 };
 
 void name_list_deinit(struct name_list *l);

@@ -39,8 +39,8 @@ bool packet_read(struct packet *ret, const uint8_t *data, size_t len,
 /*
  * Unpacks a field of TracePacket, compressed_packets or zstd_compressed_packets by its number, into
  * ret (cleared first): bytes of Trace.packet records. Returns 0, 1 (ret has the records of the
- * first compressed streams; the rest of the field is invalid or truncated), -EBADMSG (so is all of
- * it), -EFBIG (more than 64 MiB) or -ENOMEM.
+ * first compressed streams; the rest of the field is invalid or truncated), -EBADMSG (all of it is
+ * invalid), -EFBIG (more than 64 MiB) or -ENOMEM.
  */
 int packets_unpack(uint32_t field, const uint8_t *data, size_t len, struct strbuf *ret);
 
@@ -49,8 +49,8 @@ void packet_copy_text(const struct pb_field *f, char *to, size_t size);
 
 /*
  * The kind of a file of `size` bytes, by its first `len` bytes. packets_are_binary() returns true
- * for the record of a whole TracePacket; it checks the fields of the packet only if it ends within
- * these bytes. packets_are_text() returns true for text, also for text that begins with an empty
+ * for the record of a whole TracePacket; it checks the fields of the packet only if the packet ends
+ * within these bytes. packets_are_text() returns true for text, even if it begins with an empty
  * line.
  */
 bool packets_are_binary(const uint8_t *data, size_t len, uint64_t size);

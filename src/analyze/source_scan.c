@@ -244,7 +244,7 @@ static bool scan_waits(struct source_scan *s, const struct pb_field *message)
 	return ok;
 }
 
-/* Two data sources use the same tables; the last one has counted all. */
+/* Two data sources use the same tables, so the counts of the last one cover both. */
 static bool scan_unwind(struct source_scan *s, const struct pb_field *message)
 {
 	return pb_read(message, PB_TO(PB_UNWIND_STATS_EVICTED, &s->unwind.evicted),
@@ -279,7 +279,7 @@ static bool scan_cgroup_waits(struct source_scan *s, const struct pb_field *mess
 
 	if (lost)
 		store_counted(s, "control groups", "waits that are missing: no room for the group",
-			     lost);
+			      lost);
 	return ok;
 }
 

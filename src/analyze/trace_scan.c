@@ -220,7 +220,7 @@ void trace_scan_deinit(struct trace_scan *s)
 
 /* ---- processes ---- */
 
-/* Returns false if the pid was seen before or is invalid, or if memory is out. */
+/* Returns false if the pid was seen before or is invalid, or if memory runs out. */
 static bool note_new_pid(struct trace_scan *s, uint64_t pid)
 {
 	uint8_t *grown;
@@ -296,7 +296,7 @@ static bool scan_reads_payload(uint32_t field)
 }
 
 /* Scans the packets in a compressed packet; they are counted instead of it. Returns false if the
- * packet is invalid, or the end of it. */
+ * packet or its end is invalid. */
 static bool scan_compressed(struct trace_scan *s, const struct pb_field *f, size_t packet_len)
 {
 	int r = s->is_unpacking ? -EFBIG : packets_unpack(f->id, f->data, f->len, &s->unpacked);

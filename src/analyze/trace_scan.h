@@ -38,7 +38,7 @@ struct sequence {
 	uint64_t packets;
 	uint64_t gaps; /* packets with missing packets before them */
 	uint64_t by_reason[GAP_REASONS]; /* a gap may have several */
-	uint64_t counted_gaps; /* gaps of which the writer says how many packets it has dropped */
+	uint64_t counted_gaps; /* gaps for which the writer says how many packets it dropped */
 	uint64_t dropped; /* packets that the writer dropped at counted_gaps */
 };
 
@@ -48,14 +48,14 @@ struct sequence_node;
 /* Zero-initialise; trace_scan_deinit frees. */
 struct sequence_table {
 	struct sequence_node *by_id; /* hash */
-	uint64_t left_out; /* packets of sequences past the limit, or without memory */
+	uint64_t left_out; /* packets of sequences past the limit, or when out of memory */
 };
 
 /* Calls fn for each sequence in the order of first use. */
 void sequence_table_each(const struct sequence_table *t,
 			 void (*fn)(void *ctx, const struct sequence *s), void *ctx);
 
-/* Numbers of samples and of track events, which sum up recordings without kernel events. */
+/* Numbers of samples and of track events: the summary of a recording without kernel events. */
 
 enum sample_kind {
 	SAMPLES_SYS_STATS, /* polls of linux.sys_stats */

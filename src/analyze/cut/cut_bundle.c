@@ -17,8 +17,8 @@
 
 /*
  * FtraceEventBundle.CompactSched: switches and wakings of a CPU as columns. Readers skip the first
- * switch of a CPU, as the columns do not say which thread was switched from. A window therefore
- * begins with the switch before it, if there is one.
+ * switch of a CPU, as the columns do not say from which thread it switched. The rows of a window
+ * therefore begin with the last switch before the window, if there is one.
  */
 struct cut_columns_window {
 	struct cut_reader *reader;
@@ -48,7 +48,7 @@ static void cut_columns_put_varint(struct strbuf *b, uint64_t v)
 		b->len = (size_t)((char *)pb_put_varint(p, v) - b->s);
 }
 
-/* The difference to an earlier time wraps around, and so does the sum of the reader. */
+/* The difference from an earlier time wraps around, and so does the reader's sum. */
 static void put_row_at(struct rows *r, uint64_t ts)
 {
 	for (size_t i = 0; i < COMPACT_COLUMNS && r->in.fields[i]; i++)
@@ -208,7 +208,8 @@ static bool cut_columns_build(const struct pb_field *columns, struct cut_columns
 	select_rows(&switches, w, w->before ? before : NULL, &has_before);
 	select_rows(&wakings, w, NULL, NULL);
 	any = switches.some || wakings.some;
-	/* The waker is the thread that the CPU was switched to: without a switch, copy the last. */
+	/* The waker is the thread that the CPU was last switched to: if no switch is copied, copy
+	 * the last one. */
 	if (wakings.some && !switches.some && has_before && w->before) {
 		memcpy(switches.in.row, before, sizeof(before));
 		put_row_at(&switches, before[COMPACT_TIME]);

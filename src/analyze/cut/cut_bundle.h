@@ -7,9 +7,9 @@
 #include "analyze/cut/cut_reader.h"
 
 /*
- * A FtraceEventBundle is cut at times: each event is in one piece. Times of other clocks are
- * converted to CLOCK_BOOTTIME where the clocks are known, so that a piece does not need the clock
- * readings of an earlier bundle.
+ * Cuts a FtraceEventBundle at given times: each event goes into one piece. Times of other clocks
+ * are converted to CLOCK_BOOTTIME where those clocks are known, so that a piece does not need the
+ * clock readings of an earlier bundle.
  */
 struct cut_bundle {
 	const struct cut_packet *packet; /* borrowed */
@@ -38,10 +38,10 @@ void cut_bundle_read_span(struct cut_reader *r, const struct cut_packet *c, int6
 
 struct cut_piece {
 	int64_t first, last; /* times of its first and its last event */
-	int64_t lost_first, lost_last; /* ranges of lost events that end here, both included */
-	bool leads; /* the first piece: it has the mark of a loss, and all that is no event */
+	int64_t lost_first, lost_last; /* its lost ranges end between these (inclusive) */
+	bool leads; /* the first piece: it has the loss mark and all fields that are not events */
 	uint64_t previous_end; /* previous_bundle_end_timestamp of the piece; 0: none */
-	bool seeded; /* the part has a switch of this CPU: columns need none before the first */
+	bool seeded; /* the part has a switch of this CPU already: columns need no earlier one */
 	/* Filled by cut_bundle_build(): */
 	uint64_t written_last; /* time of its last event, as written; 0: none */
 	bool has_columns;
@@ -53,8 +53,8 @@ int cut_bundle_build(const struct cut_bundle *b, struct cut_piece *piece, struct
 /* Remembers the CPU's last switch in columns, for later bundles. Call it after the last piece. */
 void cut_bundle_keep_last_switch(const struct cut_bundle *b);
 
-/* Calls fn with the bytes, tag included, of each field of the bundle that describes an event
- * without a message, or fields that a message lacks. Stops if fn returns a negative value. Returns
- * that value, else 0. */
+/* Calls fn for each field of the bundle that describes an event without a message, or fields that a
+ * message lacks. fn gets the bytes of the field, tag included. Stops if fn returns a negative
+ * value, and returns that value; otherwise returns 0. */
 int cut_bundle_each_descriptor(const struct cut_bundle *b,
 			       int (*fn)(void *ctx, const uint8_t *field, size_t len), void *ctx);

@@ -66,7 +66,7 @@ void cut_sums_clear(struct cut_sums *s)
 	HASH_FREE(s->by_track);
 }
 
-/* Returns the sum of a track, created with 0 if needed; NULL without memory. */
+/* Returns the sum of a track, created with 0 if needed; NULL if out of memory. */
 static double *cut_differences_sum_of(struct cut_sums *s, uint64_t track)
 {
 	struct cut_sum *e;
@@ -303,7 +303,8 @@ static const struct {
 	 PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, true},
 };
 
-/* Readers drop the values of an event that has more values than tracks, or than they take. */
+/* Readers drop the values of an event that has more values than tracks, or more than they
+ * accept. */
 static void read_extra_counters(const struct pb_field *event, const struct cut_values_of *of,
 				struct cut_differences *ret, int *ret_error)
 {

@@ -9,13 +9,13 @@
 #include "base/core/hash_table.h"
 #include "base/text/str.h"
 
-/* Append a field of a message to a string, which is `failed` if memory is out. */
+/* Append a field of a message to a string, which is `failed` if memory runs out. */
 void cut_put_number(struct strbuf *b, uint32_t field, uint64_t v);
 void cut_put_bytes(struct strbuf *b, uint32_t field, const void *data, size_t len);
 
 /*
- * Values of track events that are differences to earlier events of their sequence: values of
- * incremental counters, and the times of programs before 2020. A part does not have the earlier
+ * Handles values of track events that are differences from earlier events of their sequence: values
+ * of incremental counters, and the times of programs before 2020. A part lacks those earlier
  * events. So times become absolute, and the first value of a counter in a part is its sum so far.
  *
  * The value of any other counter holds until its next value. So a part with values of such a
@@ -79,8 +79,8 @@ struct cut_values_of {
 int cut_differences_read(const struct pb_field *event, const struct cut_values_of *of,
 			 struct cut_differences *ret);
 
-/* Appends the event's fields with values that fit `part`, the sums of the part so far, and updates
- * `part`. Returns 1 if the fields differ from those of the trace, 0 if not, or -ENOMEM. */
+/* Appends the event's fields with their values adjusted to `part`, the sums of the part so far, and
+ * updates `part`. Returns 1 if the fields differ from those of the trace, 0 if not, or -ENOMEM. */
 int cut_differences_build(const struct pb_field *event, const struct cut_differences *d,
 			  struct cut_sums *part, struct strbuf *ret);
 

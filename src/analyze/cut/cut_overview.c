@@ -29,7 +29,7 @@ static uint64_t number_of_field(const struct pb_field *message, uint32_t field)
 	return v;
 }
 
-/* Each part needs the start of tracing: it tells readers which events are older. */
+/* Each part needs the start of tracing, from which readers know which events are older. */
 static enum cut_kind kind_of_service_event(const struct pb_field *event)
 {
 	return number_of_field(event, PB_TRACING_SERVICE_EVENT_TRACING_STARTED) ||
@@ -141,7 +141,7 @@ static void add_bytes_to_bucket(struct cut_overview *o, int64_t ts, size_t n)
 		o->width = FIRST_WIDTH;
 		o->base = bucket_of(o, ts);
 	}
-	/* Earlier times move the first bucket, later ones only make all of them wider. */
+	/* Earlier times move the first bucket; later ones only make all buckets wider. */
 	while ((at = bucket_of(o, ts)) < 0 || at >= CUT_BUCKETS) {
 		int64_t base = o->base >> 1;
 

@@ -21,7 +21,8 @@ enum cut_kind {
 
 enum cut_kind cut_kind_of(const struct cut_packet *c);
 
-/* Returns true if packets with equal payloads are only duplicates if their times are equal, too. */
+/* Returns true if packets with equal payloads count as duplicates only if their times are equal as
+ * well. */
 bool cut_has_own_time(uint32_t payload);
 
 /*
@@ -33,7 +34,7 @@ bool cut_has_own_time(uint32_t payload);
 
 struct cut_overview {
 	struct cut_reader reader; /* has all clocks after the pass */
-	int64_t started; /* of tracing, kernel events before it are ignored; INT64_MIN: unknown */
+	int64_t started; /* tracing start: earlier kernel events are ignored; INT64_MIN: unknown */
 	int64_t start, end; /* of the events; start > end: there are none */
 	int64_t width, base; /* bucket i: bytes of [(base + i) * width, (base + i + 1) * width) */
 	uint64_t bytes[CUT_BUCKETS];

@@ -36,19 +36,19 @@ struct cut_cpu_views {
 struct cut_part {
 	struct cut_range range;
 	size_t number; /* number in the order of their first packets */
-	size_t n_state; /* how many packets of all parts it has */
+	size_t n_state; /* how many of the packets for all parts it has */
 	struct cut_view *views; /* owned, by the sequence's number */
 	size_t n_views, cap_views;
 	struct cut_cpu_views cpus[CUT_MACHINES_MAX];
 	size_t n_descriptors[CUT_MACHINES_MAX];
 };
 
-/* Returns NULL without memory. Free with cut_part_free(), which does nothing for NULL. */
+/* Returns NULL if out of memory. Free with cut_part_free(), which does nothing for NULL. */
 struct cut_part *cut_part_new(const struct cut_range *range, size_t number);
 void cut_part_free(struct cut_part *part);
 
-/* Return what the part has so far of a sequence or a CPU, created if needed; NULL without memory.
- * The pointer is valid until the next call. */
+/* Return the part's state of a sequence or a CPU, created if needed; NULL if out of memory. The
+ * pointer is valid until the next call. */
 struct cut_view *cut_part_view(struct cut_part *part, const struct cut_sequence *s);
 struct cut_cpu_view *cut_part_cpu(struct cut_part *part, size_t machine, uint32_t cpu);
 
@@ -58,7 +58,7 @@ struct cut_part_list {
 	size_t n, cap;
 };
 
-/* Returns the index of the first part that ends at a time or later. */
+/* Returns the index of the first part that ends at or after a time. */
 size_t cut_part_lower_bound(const struct cut_part_list *l, int64_t ts);
 /* Returns the part of a time, or NULL. */
 struct cut_part *cut_part_find(const struct cut_part_list *l, int64_t ts);

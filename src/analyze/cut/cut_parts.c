@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each packet goes to the part of its time, and its incremental state with it: a part that has not
- * seen the sequence since its last clear gets all defaults and interned data since then in the same
- * packet, one that has seen a part of them gets the rest.
+ * Each packet goes to the part of its time, with the incremental state that this part lacks: a part
+ * that has not seen the sequence since its last clear gets all defaults and interned data since
+ * then in the same packet; a part that has seen some of them gets the rest.
  *
  *	sequence 7:   clear a  |  b      c  |  d         a, b, c, d: packets with interned data
  *	part 1:       clear a  |
@@ -222,8 +222,8 @@ static int write_state(struct parts *p, struct cut_part *part)
 	return r == 0 && p->last_snapshot.len ? write_bytes(p, part, &p->last_snapshot) : r;
 }
 
-/* Returns the part of a time, which it begins if there is none yet. Without a part of that time it
- * returns 0 with NULL. */
+/* Returns the part of a time, and begins it if necessary. If no part covers that time, it returns 0
+ * with NULL. */
 static int cut_parts_part_of(struct parts *p, int64_t ts, struct cut_part **ret)
 {
 	struct cut_part *part = cut_part_find(&p->all, ts);
@@ -321,7 +321,7 @@ static bool can_copy_packet(const struct cut_packet *c, const struct cut_changes
 				     w->interned->interned.len == w->interned_from));
 }
 
-/* Replaces values that are differences to events which the part does not have. */
+/* Replaces values that are differences from events that the part lacks. */
 static int add_absolute_values(struct parts *p, struct cut_part *part, const struct cut_packet *c,
 			       struct cut_changes *w)
 {
@@ -404,7 +404,8 @@ static int cut_parts_on_state(struct parts *p, const struct cut_packet *c)
 
 /*
  * Each process and thread is an entry of its own, as a later tree may repeat some of them. The
- * parts after the tree get it, and those that end less than NAMES_COME_LATE_NS before the tree.
+ * parts after the tree get such an entry, and so do those that end less than NAMES_COME_LATE_NS
+ * before the tree.
  */
 static int write_process_tree(struct parts *p, const struct cut_packet *c)
 {
@@ -475,7 +476,7 @@ static int add_descriptors(struct parts *p, struct cut_part *part, const struct 
 
 /*
  * Returns the previous_bundle_end_timestamp of a piece. The first bundle of a CPU in a part has the
- * time from which on all CPUs of the trace have data; a later one has the end of the bundle before.
+ * time from which all CPUs of the trace have data; a later one has the end of the previous bundle.
  */
 static uint64_t previous_end_of_piece(const struct parts *p, const struct cut_bundle *b,
 				      const struct cut_cpu_view *cpu, bool leads)
@@ -661,7 +662,8 @@ static int cut_parts_on_packet(void *ctx, const struct cut_packet *c)
 
 	if (kind == CUT_BUNDLE)
 		return write_bundle(p, c);
-	/* Readers drop a packet that lacks the state of its sequence: not all parts need it. */
+	/* Readers drop a packet that lacks the state of its sequence, so it need not be in all
+	 * parts. */
 	if (kind == CUT_EVENT || (c->p.flags & PACKET_NEEDS_STATE && (!c->seq || !c->seq->valid)))
 		return write_event_to_part(p, c);
 	if (kind == CUT_STATE)
@@ -670,7 +672,8 @@ static int cut_parts_on_packet(void *ctx, const struct cut_packet *c)
 		r = write_process_tree(p, c);
 	else if (kind == CUT_SNAPSHOT)
 		r = write_snapshot(p, c);
-	/* The part of its time gets the mark of a gap, too; on a first packet it means nothing. */
+	/* The part of its time also gets the mark of a gap, which means nothing on a first
+	 * packet. */
 	return r == 0 && c->p.dropped && c->seq && c->seq->packets > 1 ? write_event_to_part(p, c)
 								       : r;
 }

@@ -128,7 +128,7 @@ static void set_sequence_defaults(struct cut_sequence *s, const struct pb_field 
 	pb_read(defaults, PB_TO(PB_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID, &s->default_clock));
 }
 
-/* Old track events are of the thread that their sequence described last. */
+/* Track events of the old form belong to the thread that their sequence described last. */
 static void note_thread(struct cut_sequence *s, const struct pb_field *payload)
 {
 	bool is_thread = payload->id == PB_TRACE_PACKET_THREAD_DESCRIPTOR;

@@ -42,7 +42,7 @@ struct cut_sequence {
 /* The last switch of a CPU in columns. Each part needs it: importers skip the first switch. */
 struct cut_switch {
 	bool known;
-	uint64_t ts; /* time that the pieces of its bundle have */
+	uint64_t ts; /* the time in the pieces of its bundle */
 	uint64_t prev_state, next_pid, next_prio;
 	uint8_t comm[32];
 	size_t comm_len;
@@ -86,7 +86,8 @@ struct cut_reader {
 	bool unpacking, cut_off;
 	bool programs; /* has packets that are patches for a ProtoVM */
 	uint64_t packets, undecodable, not_unpacked;
-	/* Called for each packet but compressed ones. Returns 0 or -errno, which ends reading. */
+	/* Called for each packet except compressed ones. Returns 0 or -errno, which ends
+	 * reading. */
 	int (*on_packet)(void *ctx, const struct cut_packet *c);
 	void *ctx;
 };
@@ -96,7 +97,7 @@ void cut_reader_deinit(struct cut_reader *r);
 
 /*
  * Reads a trace. mapped: data is a mapping, whose pages are released after they were read. Returns
- * 0 (with cut_off if the trace is truncated), -EBADMSG if it is no trace, -EFBIG if the state of
+ * 0 (with cut_off if the trace is truncated), -EBADMSG if it is not a trace, -EFBIG if the state of
  * its sequences is larger than the limits above, -ENOMEM, or the error of on_packet.
  */
 int cut_reader_run(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped);
@@ -107,8 +108,8 @@ int cut_reader_run(struct cut_reader *r, const uint8_t *data, size_t len, bool m
 bool cut_reader_convert(struct cut_reader *r, struct cut_machine *m, clock_key clock, int64_t ts,
 			int64_t *ret);
 
-/* Returns the CPU, valid until the next call, or NULL if its number is too large or memory is out,
- * which ends cut_reader_run() with -ENOMEM. */
+/* Returns the CPU, valid until the next call. Returns NULL if its number is too large, or if memory
+ * runs out, which ends cut_reader_run() with -ENOMEM. */
 struct cut_cpu *cut_machine_cpu(struct cut_machine *m, uint64_t cpu);
-/* Returns the machine, created if needed; NULL if there are too many or memory is out. */
+/* Returns the machine, created if needed; NULL if there are too many or memory runs out. */
 struct cut_machine *cut_reader_machine(struct cut_reader *r, uint32_t id);

@@ -3,8 +3,8 @@
  * A statement is cut out of its text, its macros are expanded, and then either SQLite prepares it or
  * it is one of trace_processor's dialect, which is translated into those of SQLite.
  *
- * A plain CREATE VIEW makes a temporary view, as views that are not temporary cannot read the views
- * on the tables: those are temporary.
+ * A plain CREATE VIEW makes a temporary view: the views on the tables are temporary, and only
+ * temporary views can read those.
  */
 #include "analyze/dialect/database.h"
 
@@ -22,7 +22,7 @@
 #include "analyze/tables/table_module.h"
 #include "base/core/mem.h"
 
-#define INCLUDE_DEPTH_MAX 32u /* modules that include modules */
+#define INCLUDE_DEPTH_MAX 32u /* nesting of modules that include modules */
 #define PRELUDE "prelude" /* the module that every script has */
 
 struct database {
@@ -101,7 +101,7 @@ static void add_place(const char *text, const char *mistake, struct err_text *e)
 
 /* ---- prepare and run ---- */
 
-/* The statement that SQLite or a translation gets: without macros, as a text that ends. */
+/* The text that SQLite or a translation gets: the statement with its macros expanded. */
 static struct sql_reader statement_text(const struct statement *s)
 {
 	return s->is_expanded ? sql_reader_of(s->expanded.sql.s, s->expanded.sql.len) : s->original;
@@ -200,7 +200,7 @@ static int include_modules(struct database *d, struct statement *s, const char *
 
 	if (r < 0)
 		return r;
-	s->mistake = NULL; /* from here on it is in a module, whose message has its place */
+	s->mistake = NULL; /* from here on a mistake is in a module, whose message has the place */
 	for (size_t i = 0; i < names.n && r == 0; i++)
 		r = include_module(d, names.v[i], e);
 	module_names_deinit(&names);
@@ -251,7 +251,7 @@ static int check_relation(struct database *d, const struct sql_columns *columns,
 	return r;
 }
 
-/* SQLite numbers the rows of a table from 1 on, scripts expect 0. Numbers again the tables that a
+/* SQLite numbers the rows of a table from 1, but scripts expect 0. Renumbers the tables that a
  * statement with _auto_id names; few statements have it, so most tables stay as they are. */
 static int number_rows(struct database *d, struct sql_reader r, struct err_text *e)
 {
@@ -269,7 +269,7 @@ static int number_rows(struct database *d, struct sql_reader r, struct err_text 
 	return result;
 }
 
-/* Makes the table or view `name`, if any in place of the old one. r: AS SELECT ... */
+/* Makes the table or view `name`, in place of the old one if there is one. r: AS SELECT ... */
 static int make_relation(struct database *d, struct statement *s, const char *what,
 			 const char *name, const struct sql_reader *r,
 			 const struct sql_columns *columns, bool replace, struct err_text *e)
@@ -355,7 +355,8 @@ static int create_index(struct database *d, struct statement *s, struct sql_read
 	return result;
 }
 
-/* r: name ON table. Index names are those of the database here, so the table tells nothing. */
+/* r: name ON table. Index names are unique in the whole database here, so the table is not
+ * needed. */
 static int drop_index(struct database *d, struct sql_reader *r, struct err_text *e)
 {
 	char name[SQL_NAME_SIZE], *sql;
@@ -397,7 +398,7 @@ static int define_function(struct database *d, struct statement *s, struct funct
 	return result;
 }
 
-/* Writes the statement of a function that is another one with the same arguments. */
+/* Writes the statement of a function that passes its arguments to another one. */
 static int define_delegate(struct database *d, struct function_head *h, struct sql_reader *r,
 			   bool replace, struct err_text *e)
 {
@@ -419,8 +420,8 @@ static int define_delegate(struct database *d, struct function_head *h, struct s
 
 #define LEFT_OUT_MAX 3u /* functions that a message names */
 
-/* Notes a function of another library's module whose statement needs what is missing here. The rest of
- * the module is of use without it. */
+/* Notes a function of another library's module whose statement needs something that is missing
+ * here. The rest of the module is useful without it. */
 static void leave_out(struct database *d, const char *function, const struct err_text *why)
 {
 	if (d->n_left_out++ < LEFT_OUT_MAX)
@@ -574,7 +575,7 @@ static int prepare_statement(struct database *d, struct statement *s, sqlite3_st
 	return prepare_part(d, s, "", &r, ret, e);
 }
 
-/* A trigger has several ';', so SQLite finds the end of what is none of the dialect. */
+/* A trigger has several ';', so SQLite finds the end of a statement that is not of the dialect. */
 static int prepare_trigger(struct database *d, const char *text, size_t *at, sqlite3_stmt **ret,
 			   struct err_text *e)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scalar function keeps the statements that it prepared: as many as there were calls of itself at
- * once. The database cannot be closed before they are finalized, so struct functions owns them.
+ * A scalar function keeps the statements that it prepared: as many as it had running calls at one
+ * time. The database cannot be closed before they are finalized, so struct functions owns them.
  */
 #include "analyze/dialect/functions.h"
 
@@ -184,9 +184,9 @@ static int function_register(struct function *f, bool removes)
 				       f, removes ? NULL : function_call, NULL, NULL);
 }
 
-/* Adds a function. It is registered before its statement is checked, as it may call itself. If it then
- * cannot be removed again, because a statement runs (that of create_function()), it stays and fails
- * whenever it is called. Takes f. */
+/* Adds a function. It is registered before its statement is checked, as it may call itself. If it
+ * then cannot be removed again, because a statement runs (that of create_function()), it stays and
+ * fails whenever it is called. Takes over f. */
 static int function_add(struct function *f, struct err_text *e)
 {
 	struct functions *all = f->all;
@@ -208,8 +208,8 @@ static int function_add(struct function *f, struct err_text *e)
 	return r;
 }
 
-/* Gives `old` the types and the statement of f, which it frees. SQLite notices nothing, so that this is
- * possible while statements run that use the function. */
+/* Gives `old` the types and the statement of f, and frees f. SQLite does not notice, so this is
+ * possible even while statements that use the function are running. */
 static int function_replace(struct function *old, struct function *f, struct err_text *e)
 {
 	int r = function_check(f->all, f->head.name, f->sql, e);

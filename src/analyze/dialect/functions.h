@@ -8,21 +8,22 @@
 #include "base/core/err.h"
 
 /*
- * Functions that are written in SQL: a scalar one returns the only value of its statement, one that
- * returns a table has the statement's rows. In the statement $name is the argument.
+ * Functions written in SQL. A scalar function returns the only value of its statement; a table
+ * function returns the statement's rows. In the statement, $name stands for the argument of that
+ * name.
  */
 
-/* Functions in functions, or in their statements. Each takes some KiB of the stack. */
+/* How deep calls of functions may nest. Each level takes some KiB of the stack. */
 #define FUNCTION_DEPTH_MAX 200u
 
 struct functions {
 	sqlite3 *db; /* borrowed */
 	struct function *by_name; /* owned: scalar ones */
 	unsigned depth; /* how many are running */
-	int mistake; /* byte of the statement of the last function that could not be made; or -1 */
+	int mistake; /* in the statement of the last function that could not be made; or -1 */
 };
 
-/* What a function is, without its statement. */
+/* The declaration of a function: all but its statement. */
 struct function_head {
 	char name[SQL_NAME_SIZE];
 	struct sql_columns args;
@@ -31,15 +32,15 @@ struct function_head {
 
 void function_head_deinit(struct function_head *h);
 
-/* Finalizes the statements of the functions, so that the database can be closed; it must not be used
- * in between. */
+/* Finalizes the statements of the functions, so that the database can be closed. It must not be
+ * used any more. */
 void functions_deinit(struct functions *f);
 
-/* Makes a scalar function. Takes the content of h. Returns 0; or -EINVAL or -ENOMEM, and sets e; also
- * if a function with as many arguments is there, unless it may be replaced. */
+/* Makes a scalar function. Takes over the content of h. Returns 0; or -EINVAL or -ENOMEM, and sets
+ * e. Unless it may be replaced, an existing function with as many arguments is an error. */
 int function_define(struct functions *f, struct function_head *h, const char *sql, bool replace,
 		    struct err_text *e);
-/* The same for one that returns a table. */
+/* The same for a function that returns a table. */
 int table_function_define(struct functions *f, struct function_head *h, const char *sql,
 			  bool replace, struct err_text *e);
 

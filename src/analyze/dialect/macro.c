@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Expansion is recursive: a call of a macro, or an argument, is one level deeper. Everything that is
- * written on the way counts towards MACRO_BYTES_MAX, so that few macros that double their argument
- * cannot take all memory.
+ * Expansion is recursive: a call of a macro, or an argument, is one level deeper. All intermediate
+ * text counts towards MACRO_BYTES_MAX, so that a few macros that double their argument cannot take
+ * all memory.
  */
 #include "analyze/dialect/macro.h"
 
@@ -353,7 +353,7 @@ static const struct strbuf *scope_find(const struct macro_scope *scope, struct s
 	return NULL;
 }
 
-/* text: what out belongs to, of the original text; NULL: of others. */
+/* text: the result to which out belongs, if r is in the original text; else NULL. */
 static int expand(struct expansion *x, struct sql_reader r, const struct macro_scope *scope,
 		  struct strbuf *out, struct macro_text *text)
 {

@@ -14,8 +14,8 @@
  *	__intrinsic_stringify!(text)		the text as a string of SQL
  *	__intrinsic_token_apply!(m, (a, b), (c, d))		m!(a, c), m!(b, d)
  *
- * The suffix _and joins by AND instead of a comma; the suffix _prefix puts the comma or AND also
- * before the first. The lists end with the shortest.
+ * The suffix _and joins by AND instead of a comma; the suffix _prefix also puts the comma or AND
+ * before the first element. All lists end where the shortest one ends.
  *
  * Each table of CREATE PERFETTO TABLE has a hidden column _auto_id, the number of a row: SQLite's rowid
  * here.
@@ -23,9 +23,9 @@
 
 #define MACRO_ROW_NUMBER "_auto_id"
 
-#define MACRO_DEPTH_MAX 64u /* macros in macros, or in arguments */
+#define MACRO_DEPTH_MAX 64u /* nesting of macros, in bodies or arguments */
 #define MACRO_CALLS_MAX 20000u /* in one statement */
-#define MACRO_BYTES_MAX (4u << 20) /* of one statement, with all that was expanded on the way */
+#define MACRO_BYTES_MAX (4u << 20) /* of one statement, including intermediate expansions */
 
 struct macros {
 	struct macro *by_name; /* owned */
@@ -35,7 +35,7 @@ struct macros {
 void macros_deinit(struct macros *m);
 
 /* Reads "name(argument Type, ...) RETURNS Type AS body". Returns 0; or -EINVAL or -ENOMEM, and sets
- * e: also if the macro is there, unless it may be replaced. */
+ * e. Unless it may be replaced, an existing macro of the name is an error. */
 int macro_define(struct macros *m, struct sql_reader r, bool replace, struct err_text *e);
 
 /* A statement after its macros were expanded, and where its parts come from. */
@@ -53,7 +53,7 @@ struct macro_text {
 /* True if a statement has a macro, _auto_id, or a character that SQLite does not take for a space. */
 bool macro_needs_expansion(struct sql_reader r);
 /* Returns 0 with *ret, which the caller deinits; or -EINVAL or -ENOMEM, sets e, and *ret_at to the
- * place in the text. The text must be valid as long as *ret. */
+ * place of the mistake in the text. The text must be valid as long as *ret. */
 int macro_expand(const struct macros *m, struct sql_reader r, struct macro_text *ret,
 		 const char **ret_at, struct err_text *e);
 void macro_text_deinit(struct macro_text *t);

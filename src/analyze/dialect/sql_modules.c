@@ -18,7 +18,7 @@
 /* The first text has the views that are always there. The others are modules. */
 #define BUILT_IN (&sql_texts[1])
 
-/* What this program has no modules about, on purpose. */
+/* Subjects for which this program has no modules, on purpose. */
 static const char *const left_out[] = {"android", "appleos", "chrome",	"gpu",	  "pixel",
 				       "pkvm",	  "v8",	     "webview", "wattson"};
 

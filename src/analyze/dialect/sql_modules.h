@@ -17,7 +17,7 @@
 #define MODULE_BYTES_MAX (1u << 20) /* of a file */
 
 struct module_names {
-	char (*v)[SQL_NAME_SIZE]; /* owned; in the order of the alphabet */
+	char (*v)[SQL_NAME_SIZE]; /* owned; in alphabetical order */
 	size_t n, cap;
 };
 
@@ -28,7 +28,7 @@ int sql_modules_find(const char *folder, const char *name, struct module_names *
 bool module_names_have(const struct module_names *names, const char *name);
 /* Returns 0, or -ENOMEM and sets e. */
 int module_names_add(struct module_names *names, const char *name, struct err_text *e);
-/* Returns true if the name was there. */
+/* Returns true if the list had the name. */
 bool module_names_remove(struct module_names *names, const char *name);
 void module_names_deinit(struct module_names *names);
 
@@ -37,6 +37,6 @@ bool sql_modules_have_file(const char *folder, const char *name);
 /* Appends the text of a module that was found. Returns 0, or -errno and sets e. */
 int sql_modules_read(const char *folder, const char *name, struct strbuf *ret, struct err_text *e);
 
-/* The folder of the modules in a checkout of Perfetto, or the folder itself. Returns 0, or -errno if
- * there is none, and sets e. */
+/* Finds the folder of the modules: the one in a checkout of Perfetto, or else the folder itself.
+ * Returns 0, or -errno if there is none, and sets e. */
 int sql_modules_open_folder(const char *path, char *ret, size_t size, struct err_text *e);

@@ -21,8 +21,8 @@ static bool is_name_char(char c)
 	       (unsigned char)c >= 0x80;
 }
 
-/* Returns the length of one character of white space; 0 if there is none. trace_processor takes a
- * no-break space, which documents contain, for a space. */
+/* Returns the length of one character of white space; 0 if there is none. Like trace_processor,
+ * takes a no-break space as white space: text copied from documents contains it. */
 static size_t space_length(const char *s, const char *end)
 {
 	if (*s == ' ' || (*s >= '\t' && *s <= '\r'))
@@ -87,7 +87,7 @@ static const char *find_end_of_number(const char *s, const char *end)
 	return s;
 }
 
-/* Operators of two characters, so that '!' alone is only that of a macro. */
+/* Operators of two characters, so that a single '!' can only be that of a macro. */
 static size_t operator_length(const char *s, const char *end)
 {
 	static const char *const pairs[] = {"!=", "<>", "<=", ">=", "==", "||", "<<", ">>", "->"};

@@ -13,7 +13,7 @@ enum sql_token_kind {
 	SQL_TOKEN_STRING, /* 'text' */
 	SQL_TOKEN_NUMBER,
 	SQL_TOKEN_VARIABLE, /* $name */
-	SQL_TOKEN_OTHER, /* an operator, a bracket, ';', or a byte that SQL does not have */
+	SQL_TOKEN_OTHER, /* an operator, a bracket, ';', or a byte that SQL does not use */
 };
 
 struct sql_token {
@@ -28,7 +28,8 @@ struct sql_reader {
 };
 
 struct sql_reader sql_reader_of(const char *text, size_t len);
-/* Reads the next token, also white space. A text or comment without an end lasts to the end. */
+/* Reads the next token, which may be white space. An unterminated string or comment is a token up
+ * to the end of the text. */
 struct sql_token sql_token_next(struct sql_reader *r);
 /* Reads the next token that is not white space. */
 struct sql_token sql_token_next_word(struct sql_reader *r);
@@ -39,18 +40,18 @@ bool sql_token_is_char(struct sql_token t, char c);
 /* True for this word in upper or lower case. */
 bool sql_token_is_word(struct sql_token t, const char *word);
 
-/* Reads the words, which single spaces separate, if they come next; else the reader stays. */
+/* Reads these words, separated by single spaces, if they come next; otherwise the reader stays. */
 bool sql_reader_take_words(struct sql_reader *r, const char *words);
 /* Reads the character if it comes next, after white space. */
 bool sql_reader_take_char(struct sql_reader *r, char c);
 
-/* Reads up to the first `stop` or `other_stop` outside of brackets, which stays, or up to the end or
- * a closing bracket without an opening one. Returns the text before that. */
+/* Reads up to, but not including, the first `stop` or `other_stop` outside of brackets, or the
+ * first unmatched closing bracket, or the end. Returns the text before that. */
 struct sql_reader sql_reader_take_until(struct sql_reader *r, char stop, char other_stop);
 
 /* Reads a statement and the ';' after it. Returns the text without the ';'. */
 struct sql_reader sql_reader_take_statement(struct sql_reader *r);
 
-/* Writes the name that a token stands for, without its quotes. Returns false if it is no name or
+/* Writes the name that a token stands for, without its quotes. Returns false if it is not a name or
  * does not fit. */
 bool sql_token_name(struct sql_token t, char *buf, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A function that returns a table is a virtual table that exists without a statement that makes it.
- * Its arguments are hidden columns after the others, so that f(1, 2) and WHERE $a = 1 are the same. A
+ * A function that returns a table is a virtual table that exists without a CREATE statement. Its
+ * arguments are hidden columns after the others, so that f(1, 2) and WHERE $a = 1 are the same. A
  * cursor owns the statement.
  */
 #include <ctype.h>

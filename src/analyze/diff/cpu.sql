@@ -16,7 +16,7 @@ FROM used('$subject') t
 JOIN subjects('$subject') ON subjects.who = t.subject AND subjects.name != '/'
 GROUP BY subjects.name
 
--- A program that lost a CPU, or moved to another one.
+-- These rows show a program that lost a CPU, or moved to another one.
 -- @section CPU time of programs, by CPU
 -- @by cpu
 WITH $BY_PROGRAM

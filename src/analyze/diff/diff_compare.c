@@ -8,9 +8,9 @@
 
 #include "base/core/mem.h"
 
-/* No value is taken to be measured better than this part of it. */
+/* No value is assumed to be measured more precisely than this fraction of it. */
 #define LEAST_ERROR 0.003
-/* A percentile of fewer is one of the largest values, not a percentile. */
+/* A percentile of fewer values is just one of the largest of them. */
 #define LEAST_FOR_P99 100
 #define LEAST_FOR_P50 20
 /* A function with fewer samples in an observation is not tested: only the largest changes could be
@@ -113,7 +113,7 @@ static double measure_of_value(const struct diff_value *v, enum diff_measure m, 
 	}
 }
 
-/* The number of samples is proportional to their time, so it is no measure of its own. */
+/* The number of samples is proportional to their time, so it is not a measure of its own. */
 static bool has_measure(const struct diff_row *row, enum diff_measure m)
 {
 	if (m == DIFF_COUNT)
@@ -288,8 +288,9 @@ static void compare_row(const struct diff_row *row, const struct diff_design *d,
 	}
 }
 
-/* Returns the time that a difference of a measure means: of a count that of so many more, of a
- * percentile that of the part beyond it. Infinite for bytes, which are no time. */
+/* Returns the time that a difference of a measure stands for: for a count, the time of that many
+ * more; for a percentile, the time of the part beyond it. Infinite for bytes, which are not
+ * times. */
 static double time_of_difference(const struct diff_result *r, enum diff_measure m,
 				 double difference)
 {
@@ -314,7 +315,7 @@ static double time_of_difference(const struct diff_result *r, enum diff_measure 
 	}
 }
 
-/* Returns the time that the smallest change in the interval of a measure means. */
+/* Returns the time that the smallest change in the interval of a measure stands for. */
 static double least_effect_of(const struct diff_result *r, enum diff_measure m)
 {
 	const struct diff_change *c = &r->of[m];
@@ -334,8 +335,8 @@ static bool change_matters(const struct diff_result *r, enum diff_measure m,
 
 /*
  * Tests of one measure are a family: their false findings are limited together. A large row needs
- * less evidence than a small one: a test has a weight by the root of its row's size, and the mean of
- * the weights is 1 (weighted Benjamini-Hochberg).
+ * less evidence than a small one: a test's weight is proportional to the square root of its row's
+ * size, and the mean of the weights is 1 (weighted Benjamini-Hochberg).
  */
 static int find_findings(struct diff_results *r, enum diff_measure m, const struct diff_design *d)
 {
@@ -417,7 +418,7 @@ static bool row_is_more_specific(const struct diff_result *part, const struct di
 	       (part->of[DIFF_TOTAL].a == whole->of[DIFF_TOTAL].a && part < whole);
 }
 
-/* Returns true if `part` is of the same metric and program, more specific, and has most of the
+/* Returns true if `part` has the same metric and program, is more specific, and has most of the
  * change. */
 static bool part_explains_whole(const struct diff_result *part, const struct diff_result *whole)
 {

@@ -8,9 +8,9 @@
 #include "analyze/diff/diff_stats.h"
 
 /*
- * The comparison of the rows of two sides, A and B. A row has up to six measures, each of which is
- * tested by itself: the total time, how many (runs, waits, calls, requests, samples), the mean of
- * one, percentiles, bytes. The row is a finding if its total, its number or its p99 changed:
+ * The comparison of the rows of two sides, A and B. A row has up to six measures, each tested by
+ * itself: the total time, how many (runs, waits, calls, requests, samples), the mean of one,
+ * percentiles, bytes. The row is a finding if its total, its number or its p99 changed:
  *
  *	surely		the rate of false findings by this measure, among all rows, is at most
  *			DIFF_FALSE_RATE, or DIFF_FALSE_RATE_OF_OTHERS; larger rows need less
@@ -77,7 +77,7 @@ struct diff_result {
 	struct diff_change of[DIFF_MEASURES];
 	bool finding;
 	enum diff_measure by; /* the measure that makes it a finding; else the main one */
-	double effect; /* ns: at least so much more or less time, by which findings are sorted */
+	double effect; /* ns: at least this much more or less time; findings are sorted by it */
 	const struct diff_result *part; /* a part of this row that explains the change; or NULL */
 };
 

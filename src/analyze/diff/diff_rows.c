@@ -51,7 +51,7 @@ static bool is_of_kernel(const char *program)
 	return strchr(program, '/') && program[0] != '/';
 }
 
-/* Appends a name and its NUL, of as many bytes as `name` has, or none for NULL. */
+/* Appends a name and its NUL; nothing if it is NULL. general: without its numbers. */
 static void put_name_into_key(struct strbuf *key, const char *name, bool general)
 {
 	char *to;
@@ -114,7 +114,7 @@ static struct diff_row *add_row_of_key(struct diff_rows *rows, struct strbuf *ke
 	return NULL;
 }
 
-/* Returns the row that the statement's row names, or NULL without memory. */
+/* Returns the row that the statement's row names, or NULL if out of memory. */
 static struct diff_row *get_row_of_statement(struct diff_rows *rows, const struct report *metric,
 					     const struct report_section *level, sqlite3_stmt *st)
 {

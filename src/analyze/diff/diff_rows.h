@@ -10,9 +10,9 @@
 #include "base/core/hash_table.h"
 
 /*
- * The data that sonda diff compares: rows, each of which has a value for each observation. An
- * observation is a recording, or a block of its time. The rows of an observation are those of the
- * statements of diff_metrics, whose columns are
+ * The data that sonda diff compares: rows, each with one value per observation. An observation is a
+ * recording, or a block of its time. The rows of an observation are those of the statements of
+ * diff_metrics, whose columns are
  *
  *	program, thread, what	name the row; each may be NULL
  *	amount			ns; NULL: the row only has a number
@@ -28,8 +28,8 @@
  *			is a block of time, since totals are not by time
  */
 
-/* Metrics in the form of reports, made from the files *.sql beside this one: help is what the amount
- * is, a section is a level of detail. */
+/* Metrics in the form of reports, made from the files *.sql beside this one. help says what the
+ * amount is; each section is a level of detail. */
 extern const struct report diff_metrics[];
 extern const size_t n_diff_metrics;
 

@@ -111,7 +111,7 @@ double diff_effective_n(const double *v, size_t n)
 	return MAX(2.0, (double)n * (1 - r) / (1 + r));
 }
 
-/* Makes a test of a difference whose variance is estimated with df degrees of freedom. */
+/* Makes the test of a difference whose variance was estimated with df degrees of freedom. */
 static struct diff_test test_of_difference(double difference, double variance, double df)
 {
 	double error = sqrt(variance), reach = diff_t_quantile(1 - DIFF_CONFIDENCE, df) * error;

@@ -9,8 +9,8 @@
  * another, and by how much? Pure functions of numbers; nothing of traces.
  */
 
-/* A difference of two means, b - a, with its interval and the probability of one that is at least
- * as large if there is none. */
+/* A difference of two means, b - a, with its interval and its p value: the probability of a
+ * difference at least this large if the real one is 0. */
 struct diff_test {
 	double difference;
 	double low, high; /* the interval of DIFF_CONFIDENCE */
@@ -27,9 +27,10 @@ double diff_t_two_sided(double t, double df);
 double diff_t_quantile(double p, double df);
 
 /*
- * Returns how many independent observations say as much about the mean as these n, which follow
- * each other in time: n * (1 - r) / (1 + r), r being the correlation of neighbours; from 2 to n. The
- * estimate of r from few observations is too low by about (1 + 3 r) / n, which is added.
+ * Returns how many independent observations would say as much about the mean as these n, which
+ * follow each other in time. This is n * (1 - r) / (1 + r), at least 2 and at most n, where r is
+ * the correlation of neighbours. An estimate of r from few observations is too low by about (1 + 3
+ * r) / n, so this is added.
  */
 double diff_effective_n(const double *v, size_t n);
 
@@ -49,6 +50,6 @@ struct diff_test diff_paired(const struct diff_side *a, const struct diff_side *
 
 /*
  * Benjamini and Hochberg: sets q[i] to the smallest rate of false findings at which the test with
- * p[i] is a finding. Returns false without memory.
+ * p[i] is a finding. Returns false if out of memory.
  */
 bool diff_false_rates(const double *p, size_t n, double *q);

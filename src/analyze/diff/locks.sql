@@ -2,7 +2,7 @@
 -- @help waits for futexes and for locks of the kernel, counted in the kernel
 -- @records lock-ebpf futex
 
--- A counter "X wait time" has its number beside it, "X waits".
+-- A counter "X wait time" has a counter of their number beside it, "X waits".
 -- @section Waits for locks
 -- @by program
 WITH $BY_PROGRAM, g AS ($GROWN(t.name GLOB '* wait time' OR t.name GLOB '* waits'))

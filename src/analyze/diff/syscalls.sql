@@ -2,7 +2,8 @@
 -- @help time in system calls
 -- @records syscalls
 
--- The time of all calls of a program says little, since it includes sleeps: only their number.
+-- The time of all calls of a program says little, since it includes sleeps: only their number is
+-- compared.
 -- @section System calls, by program
 -- @by program
 SELECT who, NULL, NULL, NULL, sum(n), NULL, NULL, NULL

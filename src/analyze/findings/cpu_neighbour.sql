@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Programs that are ready to run while another program has their CPU. Programs that wake each other work together, and so do those
--- with a common ancestor that began in the recording, as the compilers of a make: these are no neighbours.
+-- Programs that are ready to run while another program has their CPU. Programs that wake each other
+-- work together, and so do those with a common ancestor that began during the recording, such as
+-- the compilers of a make: these are not neighbours.
 --
 -- @title CPU saturation by a neighbour
 -- @needs table sched
@@ -37,7 +38,8 @@ woken AS MATERIALIZED (
   SELECT woken, sum(n) AS n
   FROM of_programs
   GROUP BY woken),
--- A message over a local socket wakes from a softirq of the sender: such programs wake each other.
+-- A message over a local socket wakes its reader from a softirq of the sender: such programs wake
+-- each other.
 partners AS MATERIALIZED (
   SELECT p.waker, p.woken
   FROM of_programs p

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A thread that is ready to run waits at most microseconds while its CPU is idle, unless its control group has used up its quota.
--- linux.waits tells such waits from others, also where the CPU is not idle, and the kernel counts them by control group.
+-- A thread that is ready to run waits for only microseconds while its CPU is idle, unless its
+-- control group has used up its quota. linux.waits distinguishes such waits from others, even if
+-- the CPU is not idle, and the kernel counts them by control group.
 --
 -- @title CPU quota
 -- @needs table sched or source linux.waits or counter cpu.stat throttled_usec

@@ -100,7 +100,7 @@ static int finding_add_threshold(struct finding *f, char *rest, const struct hea
 	return 0;
 }
 
-/* Reads the word behind "-- @" and its value. */
+/* Reads the word after "-- @" and its value. */
 static int finding_read_word(struct finding *f, char *line, const struct head_line *l)
 {
 	const struct {

@@ -7,8 +7,8 @@
 #include "base/core/err.h"
 
 /*
- * A finding is a known kind of trouble, as a file of SQL. Its head are comments, each a word and
- * its value:
+ * A finding is a known kind of trouble, described by an SQL file. The file begins with comments,
+ * each a word and its value:
  *
  *	-- @title TEXT			the name that people read
  *	-- @needs TERM [or TERM]...	what must have been recorded; of several lines each must be
@@ -22,9 +22,9 @@
  *	-- @words TEXT			a sentence about the first row; {COLUMN} is a value of it
  *	-- @more COMMAND		the words after sonda that show more; {COLUMN} as above
  *
- * Then follows one SELECT. Each of its rows is evidence. It has the column share_pct, the share of
- * the affected threads' time that the trouble took, by which findings are ordered, and may use what
- * the statements of reports use (report.h), and the tables of findings.h.
+ * One SELECT follows, and each of its rows is evidence. Findings are ordered by its column
+ * share_pct, the share of the affected threads' time that the trouble took. The statement may use
+ * what the statements of reports use (report.h), and the tables of findings.h.
  */
 
 enum need_kind { NEED_EVENT, NEED_SOURCE, NEED_COUNTER, NEED_TABLE };
@@ -66,21 +66,21 @@ struct finding_list {
 extern const struct finding_text {
 	const char *name, *text;
 } finding_texts[];
-extern const char finding_tables[]; /* tables.sql, which is none of them */
+extern const char finding_tables[]; /* tables.sql, which is not a finding */
 
 /* Reads a file's text. Returns 0, -ENOMEM, or -EINVAL and sets e, which begins with path and line.
  * On success the caller frees *ret with finding_deinit(). */
 int finding_parse(const char *path, const char *text, struct finding *ret, struct err_text *e);
 void finding_deinit(struct finding *f);
 
-/* Returns the line of the finding's file that has this byte of its text. */
+/* Returns the line of the finding's file that contains this byte of its text. */
 unsigned finding_line_of(const struct finding *f, int offset);
 
 /* Adds the findings that are built in. Returns 0, or a negative errno and sets e. */
 int finding_list_add_built_in(struct finding_list *l, struct err_text *e);
 
 /* Adds the finding of a file, or those of all files *.sql of a folder in the order of their names.
- * One that has the name of another replaces it. Returns 0, or -errno and sets e. */
+ * A finding replaces an earlier one of the same name. Returns 0, or -errno and sets e. */
 int finding_list_add(struct finding_list *l, const char *path, struct err_text *e);
 
 void finding_list_deinit(struct finding_list *l);

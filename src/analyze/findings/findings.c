@@ -42,8 +42,8 @@ int findings_make_tables(sqlite3 *db, int64_t from, int64_t to)
 #define TABLE_SIZE 32
 #define MAKE_TABLE "CREATE TEMP TABLE %s AS "
 
-/* Sets e to the error of SQLite, at the line that it is about if that is known. offset: of the
- * finding's text in the statement. */
+/* Sets e to SQLite's error, with the line that it is about if this is known. offset: where the
+ * finding's text begins in the statement. */
 static int finding_sql_error(sqlite3 *db, const struct finding *f, size_t offset,
 			     struct err_text *e)
 {

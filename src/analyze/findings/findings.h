@@ -9,8 +9,8 @@
 #include "base/text/str.h"
 
 /*
- * Runs findings on the database of a report, whose tables chosen.h and passes.h made. Statements of
- * findings may also use these tables:
+ * Runs findings on the database of a report, in which chosen.h and passes.h have made tables.
+ * Statements of findings may also use these tables:
  *
  *	who(utid, thread, tid, process, pid, program, upid, is_kernel)
  *		names for people; thread has no number; process: without the folder;
@@ -34,7 +34,7 @@ int findings_make_tables(sqlite3 *db, int64_t from, int64_t to);
 struct finding_window {
 	int64_t from, to; /* ns of the trace's clock */
 	int64_t top; /* rows of the list */
-	bool more; /* one row more, by which the caller sees that rows are left out */
+	bool more; /* one extra row, which shows the caller that rows are left out */
 };
 
 /*

@@ -19,7 +19,8 @@ n AS (
   JOIN who USING (utid)
   GROUP BY who.process, who.pid, calls.name
   UNION ALL
-  -- Without system calls the waits tell. Their threads are not known: one.
+  -- Without system calls, the waits are the evidence. The number of their threads is not known: it
+  -- counts as one.
   SELECT who.process, who.pid, r.reason, sum(n), sum(time), NULL, NULL, 1
   FROM wait_reasons r
   JOIN who USING (utid)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Threads that are moved to another CPU while they could run on: by changes of their affinity, or by the balancing of load.
+-- Threads that are moved to another CPU while they could have continued to run: by changes of their
+-- affinity, or by load balancing.
 --
 -- @title Migration churn
 -- @needs table sched
@@ -8,7 +9,8 @@
 -- @threshold per_s 200
 -- @words {thread} was moved to another CPU {per_s} times a second while it could have run on: after {share_pct} % of its runs
 -- @more report sched -p {tid}
--- Moves of threads that run are made by these threads of the kernel. A thread that changes its own affinity waits for them (D).
+-- These kernel threads move threads that are running. A thread that changes its own affinity waits
+-- for them (D).
 WITH forced AS MATERIALIZED (
   SELECT 1e9 * sum(n) / (:to - :from) AS per_s
   FROM used

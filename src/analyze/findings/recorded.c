@@ -9,7 +9,7 @@
 #include "gen/fields.h"
 #include "wire/pb_read.h"
 
-#define NAME_MAX_BYTES 200u /* a longer one is no name of an event or source */
+#define NAME_MAX_BYTES 200u /* a longer text is not the name of an event or source */
 
 /* ---- the config ---- */
 
@@ -22,7 +22,7 @@ static bool copy_name(const struct pb_field *f, char ret[static NAME_MAX_BYTES +
 	return true;
 }
 
-/* Returns true if a request, GROUP/NAME or NAME with patterns, means the event GROUP/NAME. */
+/* Returns true if a request, GROUP/NAME or NAME with patterns, matches the event GROUP/NAME. */
 static bool is_requested_by(const struct pb_field *request, const char *event)
 {
 	char text[NAME_MAX_BYTES + 1];

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A process that begins processes at a high rate, most of which end at once or not at all; or a program whose processes, together,
--- begin ever more that do not end. The many short processes of a build have many parents, and end.
+-- A process that begins processes at a high rate, most of which end at once or not at all; or a
+-- program whose processes together keep beginning more of them that do not end. The many short
+-- processes of a build have many parents, and end.
 --
 -- @title Runaway forks
 -- @needs event sched/sched_process_fork or event task/task_newtask

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Tables that the statements of findings share: findings.h says what they have.
+-- Tables that the statements of findings share: findings.h describes them.
 
 DROP TABLE IF EXISTS temp.who;
 CREATE TEMP TABLE who AS

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The share is that of the tenths of a second in which TCP sent something again.
+-- The share is that of the tenths of a second in which TCP retransmitted something.
 --
 -- @title TCP loss
 -- @needs event tcp/tcp_retransmit_skb

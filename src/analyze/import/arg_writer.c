@@ -47,7 +47,8 @@ struct arg_mark arg_writer_enter_index(struct arg_writer *w, unsigned index)
 	return mark;
 }
 
-/* Returns the index that follows the array's name in a key, plus 1. 0: the key is no element. */
+/* Returns the index that follows the array's name in a key, plus 1. 0: the key is not an
+ * element. */
 static unsigned index_after_element(const struct arg_writer *w, uint32_t key)
 {
 	const struct strings *s = &w->store->strings;
@@ -66,8 +67,8 @@ static bool key_begins_with_path(const struct arg_writer *w, uint32_t key, size_
 	return s->of[key].len >= len && !memcmp(strings_get(s, key), w->key.s, len);
 }
 
-/* Inside of an array's element only the arguments of this element are searched, which are the last
- * ones: an element is new. */
+/* Inside an element of an array, only the arguments of this element are searched. They are the last
+ * ones, as the element is new. */
 unsigned arg_writer_next_index(const struct arg_writer *w)
 {
 	const char *bracket = memrchr(w->key.s, ']', w->key.len);

@@ -32,7 +32,7 @@ struct mapping {
 	uint32_t name;
 };
 
-/* Appends a part to a path, with a '/' before it, also before the first part. */
+/* Appends a part to a path, with a '/' before each part, including the first. */
 static void call_stacks_add_path_part(struct strbuf *path, const char *part)
 {
 	if (*part && *part != '/')
@@ -121,7 +121,7 @@ static bool find_interned_message(struct import *im, const struct stack_owner *o
 	return false;
 }
 
-/* Returns the row of a mapping that has one row for all that are equal to it. */
+/* Returns the row of a mapping; it shares the row with all mappings that are equal to it. */
 static uint32_t shared_mapping(struct import *im, const struct mapping *m)
 {
 	const struct row_key key = {ROW_MAPPING,
@@ -199,8 +199,8 @@ static uint32_t add_frame_row(struct import *im, uint32_t mapping, const struct 
 	return row;
 }
 
-/* Returns the row of a frame at an address of a mapping, added at its first use. The source of the
- * first frame with this address is kept. */
+/* Returns the row of a frame at an address of a mapping, added at its first use. The first frame
+ * with this address determines the source. */
 static uint32_t get_frame_row(struct import *im, uint32_t mapping, const struct frame *f)
 {
 	const struct row_key key = {ROW_FRAME, {mapping, f->rel_pc, f->name}};

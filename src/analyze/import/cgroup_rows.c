@@ -11,18 +11,18 @@
 /* The row of a new thread may have a time shortly before or after that of its first event. */
 #define SLACK_NS 1000000
 
-/* A thread, or all threads of the process tid, are in a group from ts on. */
+/* From ts on, a thread, or each thread of the process tid, is in a group. */
 struct cgroup_member {
 	uint32_t machine;
 	bool is_process;
-	bool is_initial; /* it was a member before ts as well */
+	bool is_initial; /* it was already a member before ts */
 	bool is_known; /* set in the first row of a task that the table thread has already */
 	int32_t tid, tgid;
 	uint32_t cgroup; /* row */
 	int64_t ts;
 };
 
-/* Times of a trace may be anything: at the ends of the range these stay there. */
+/* The times in a trace may be anything: a sum stops at the ends of the range. */
 static int64_t add_to_time(int64_t t, int64_t ns)
 {
 	int64_t sum;
@@ -275,7 +275,7 @@ static const struct cgroup_member *take_earlier_member(struct member_range *a,
 	return b->at < b->end && b->at->ts < a->at->ts ? b->at++ : a->at++;
 }
 
-/* Where rows of a thread may be: a tid may have been another thread's before and after. */
+/* When a thread may have rows: before and after, its tid may have been another thread's. */
 struct thread_life {
 	uint32_t utid;
 	int64_t start, end; /* INT64_MIN, INT64_MAX: unknown */
@@ -321,8 +321,8 @@ static void add_thread_cgroups(struct import *im, const struct thread_life *of,
 	}
 }
 
-/* The first rows of a thread whose end is not known are those up to the start of the next one with its
- * tid. Returns the ends by utid, or NULL without memory. */
+/* A thread whose end is not known ends shortly before the next thread with its tid starts. Returns
+ * the ends by utid, or NULL if out of memory. */
 static int64_t *find_ends_of_threads(const struct import *im)
 {
 	const struct table *threads = &im->store->tables[TABLE_THREAD];
@@ -389,7 +389,7 @@ static void mark_members_of_thread(struct import *im, uint32_t utid)
 		im->members[process.at - im->members].is_known = true;
 }
 
-/* Makes the threads that have rows only here. */
+/* Makes the threads that occur only in these rows. */
 static void make_threads_of_members(struct import *im)
 {
 	for (uint32_t utid = 0; utid < import_table(im, TABLE_THREAD)->rows; utid++)
@@ -415,7 +415,7 @@ void rows_cgroup_members_finish(struct import *im)
 		return;
 	qsort(im->members, im->n_members, sizeof(*im->members), compare_members);
 	make_threads_of_members(im);
-	/* A trace of these rows only ends with the last of them. */
+	/* A trace that only has such rows ends with the last of them. */
 	if (im->store->start_ts > im->store->end_ts)
 		for (size_t i = 0; i < im->n_members; i++)
 			import_note_ts(im, im->members[i].ts);

@@ -5,9 +5,9 @@
 
 /*
  * The tables cgroup and thread_cgroup, from packets of linux.cgroup_members. Rows of threads are
- * kept until the end: only then all threads and their times are known.
+ * kept until the end: only then are all threads and their times known.
  */
-/* Returns the row of a control group, and adds it if it is new; NULL_U32 without memory. */
+/* Returns the row of a control group, and adds it if it is new; NULL_U32 if out of memory. */
 uint32_t rows_cgroup_get(struct import *im, const struct machine *m, uint64_t inode);
 void rows_cgroup_tree(struct import *im, struct machine *m, const struct pb_field *tree);
 void rows_cgroup_members(struct import *im, struct machine *m, int64_t ts,

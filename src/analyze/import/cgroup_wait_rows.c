@@ -7,7 +7,7 @@
 #include "gen/fields.h"
 #include "wire/pb_read.h"
 
-/* Numbers of a packet may be anything. */
+/* The numbers in a packet may be anything. */
 static int64_t ns_of(uint64_t v)
 {
 	return (int64_t)MIN(v, (uint64_t)INT64_MAX);

@@ -30,8 +30,8 @@ struct clock_node {
 	bool not_monotonic; /* its readings went back: times of it are not converted */
 	int64_t last; /* ns, the last time; times of an incremental clock are added to it */
 	unsigned index; /* in clocks.wide; for a sequence's clock its id less the first one */
-	/* Sets of bits: the clocks that share a snapshot with it, by their index. A clock of no
-	 * sequence has those of sequences in their sets only. */
+	/* Sets of bits: the clocks that share a snapshot with it, by their index. If a clock of a
+	 * sequence and one of no sequence share a snapshot, only the former has it in its set. */
 	uint64_t wide[CLOCKS_WIDE_MAX / 64], own;
 	UT_hash_handle hh;
 };
@@ -190,7 +190,7 @@ static bool is_acceptable(struct clocks *c, const struct clock_reading *r, size_
 	return true;
 }
 
-/* Makes room for a pair of values. Returns false without memory. */
+/* Makes room for a pair of values. Returns false if out of memory. */
 static bool reserve_pair(struct clocks *c, struct clock_edge *e)
 {
 	size_t cap = e->cap;
@@ -284,7 +284,7 @@ static int64_t convert_by_edge(const struct clock_edge *e, int64_t ts)
 
 _Static_assert(OWN_MAX == 64 && CLOCKS_WIDE_MAX % 64 == 0, "sets of clocks are words of 64 bits");
 
-/* The machine's clocks, and behind them those of the source's sequence, by their index. */
+/* The machine's clocks, followed by those of the source's sequence, by their index. */
 struct way {
 	struct clock_node *nodes[CANDIDATES_MAX]; /* nodes of clocks that are visited or left */
 	uint16_t next[CANDIDATES_MAX]; /* for a visited clock: the next clock towards the target */

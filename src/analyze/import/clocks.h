@@ -12,7 +12,7 @@
  * Conversion between the clocks of one machine. A snapshot has readings of several clocks at one
  * moment. A time is converted with the last snapshot before it that has both clocks, or else with
  * their first one; nothing is interpolated. If no snapshot has both clocks, the time is converted
- * over as few other clocks as possible.
+ * through as few other clocks as possible.
  */
 
 #define CLOCK_REALTIME_ID 1u /* BuiltinClock */
@@ -35,7 +35,7 @@ struct clock_reading {
 	clock_key clock;
 	int64_t value; /* in units of `unit` */
 	int64_t unit; /* ns */
-	bool incremental; /* times of the clock are differences from the time before */
+	bool incremental; /* times of the clock are differences from the previous time */
 };
 
 /* Reads a ClockSnapshot.Clock. sequence: of the packet that has it. */
@@ -52,15 +52,15 @@ struct clock_node;
 struct clocks {
 	struct store *store;
 	clock_key trace; /* the trace clock, to which times are converted */
-	bool has_trace; /* a time of the trace clock was used: it cannot change any more */
+	bool has_trace; /* a time of the trace clock was used: the clock cannot change any more */
 	bool is_default; /* times without a clock are of the trace clock: a snapshot named it */
-	int64_t ahead; /* ns that this machine's trace clock is ahead of the service's machine's */
+	int64_t ahead; /* ns by which the trace clock is ahead of that of the service's machine */
 	uint32_t n_snapshots;
 	struct clock_node *by_key; /* owned hash */
 	struct clock_node **nodes; /* owned; by number */
 	size_t n_nodes, cap_nodes;
 	struct clock_edge *by_ends; /* owned hash */
-	struct clock_node *wide[CLOCKS_WIDE_MAX]; /* borrowed: the clocks of no sequence */
+	struct clock_node *wide[CLOCKS_WIDE_MAX]; /* borrowed: the clocks outside of sequences */
 	size_t n_wide;
 };
 
@@ -68,7 +68,7 @@ void clocks_init(struct clocks *c, struct store *store);
 void clocks_deinit(struct clocks *c);
 
 /* Adds a snapshot. Returns its number, or -1 if it contradicts itself or others, has too many
- * clocks, or without memory. */
+ * clocks, or memory runs out. */
 int64_t clocks_add_snapshot(struct clocks *c, const struct clock_reading *readings, size_t n);
 
 enum clock_result { CLOCK_CONVERTED, CLOCK_UNKNOWN_SOURCE, CLOCK_UNKNOWN_TARGET, CLOCK_NO_PATH };
@@ -79,8 +79,8 @@ unsigned clocks_read_remote_sync(struct clocks *c, const struct pb_field *sync);
 
 /*
  * Converts a time of a clock, in the clock's unit, to ns of the machine's own trace clock. Sets
- * *ret only if it returns CLOCK_CONVERTED. Then a time of an incremental clock moves that clock
- * forward.
+ * *ret only if it returns CLOCK_CONVERTED. In that case a time of an incremental clock also moves
+ * that clock forward.
  */
 enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, int64_t *ret);
 

@@ -249,7 +249,8 @@ static void gpu_memory_total(struct import *im, struct machine *m, const struct 
 
 /* ---- sensors of a Chromebook ---- */
 
-/* The value says how long the kernel had the sensor's data, compared with the sensor's clock. */
+/* The value is how old the sensor's data is: the kernel's current time minus the time of the
+ * sample. */
 static void sensor_data(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	static const struct track_type type = {
@@ -327,7 +328,7 @@ static void add_memory(struct import *im, struct machine *m, int64_t ts, uint32_
 	late_tracks_add_value(im, m, ts, utid, &c, (double)bytes);
 }
 
-/* The fields of rss_stat and of rss_stat_throttled, which numbers them in its own way. */
+/* The fields of rss_stat and of rss_stat_throttled, which numbers them differently. */
 static const struct rss_fields {
 	uint32_t member, size, curr, mm_id;
 } rss_fields = {PB_RSS_STAT_FTRACE_EVENT_MEMBER, PB_RSS_STAT_FTRACE_EVENT_SIZE,

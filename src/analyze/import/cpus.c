@@ -95,8 +95,9 @@ static int cpus_by_number(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Numbers the clusters of n CPUs: all CPUs with the same capacity are one cluster. Without the
- * capacity of each CPU, it is their highest frequency; without this, there is one cluster. */
+/* Numbers the clusters of n CPUs: all CPUs with the same capacity are one cluster. If the capacity
+ * of some CPU is unknown, their highest frequency counts instead; if that is unknown too, there is
+ * one cluster. */
 static void number_cpu_clusters(struct import *im, struct cpu_state *cpus, size_t n)
 {
 	bool by_capacity = true, by_frequency = true;

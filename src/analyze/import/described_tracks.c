@@ -75,7 +75,7 @@ void described_deinit(struct import *im)
 /* ---- owners ---- */
 
 /* Notes the uuid of a thread or process. Returns false if it had another uuid before: the kernel
- * has used its tid or pid again. With `replace`, the new uuid counts. */
+ * has reused its tid or pid. With `replace`, the new uuid counts. */
 static bool note_uuid(struct import *im, struct seen_uuid **of, size_t *cap, uint32_t id,
 		      uint64_t uuid, bool replace)
 {
@@ -295,7 +295,7 @@ static struct track_slot *described_tracks_get_slot(struct import *im, struct ma
 	return d->group ? track_group_get_slot(im, d->group, (int64_t)d->key.uuid) : NULL;
 }
 
-/* Returns the track's row; NULL_U32: it is not made yet; 0 without memory. */
+/* Returns the track's row; NULL_U32: it is not made yet; 0 if out of memory. */
 static uint32_t find_track_row(struct import *im, struct machine *m, struct described_track *d,
 			       uint32_t event_name)
 {
@@ -308,9 +308,9 @@ static uint32_t find_track_row(struct import *im, struct machine *m, struct desc
 }
 
 /*
- * Returns the track's row; makes it, after the rows of the ancestors. Returns 0 without memory. The
- * row of a thread or process is never a parent. depth: of the recursion, which would not end for a
- * thread or process that is its own ancestor.
+ * Returns the track's row; makes it, after the rows of the ancestors. Returns 0 if out of memory.
+ * The row of a thread or process is never a parent. depth: of the recursion, which would not end
+ * for a thread or process that is its own ancestor.
  */
 static uint32_t described_tracks_get_row(struct import *im, struct machine *m,
 					 struct described_track *d, uint32_t event_name, int depth)

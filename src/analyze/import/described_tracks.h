@@ -51,7 +51,7 @@ struct described_track {
 	bool own_track; /* true for a thread's track that kernel events do not share */
 	bool has_rank, has_first, first; /* first: argument has_first_packet_on_sequence */
 	int32_t rank;
-	bool ranks_processes, ranks_threads; /* of the track 0: their tracks' ranks count */
+	bool ranks_processes, ranks_threads; /* of track 0: the ranks of their tracks count */
 	bool owner_known; /* owner and owner_id are known */
 	enum track_owner owner;
 	uint32_t owner_id; /* utid or upid */
@@ -64,7 +64,7 @@ struct described_node;
 /* Reads a descriptor in the file's order. */
 void tokens_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
 			     struct packet_sequence_info *seq);
-/* Reads the thread or process in a descriptor in the order of time. */
+/* Reads the thread or process in a descriptor; called in the order of time. */
 void rows_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
 /* Read a ThreadDescriptor or ProcessDescriptor, which is a packet or a part of a TrackDescriptor.
  * rows_*() return the utid or upid, and make the thread or process if necessary.
@@ -76,13 +76,13 @@ bool tokens_thread_descriptor(struct import *im, struct machine *m, const struct
 
 /* Returns the track with this uuid, valid until the import ends; NULL: none. */
 struct described_track *described_find(struct import *im, const struct machine *m, uint64_t uuid);
-/* Adds a copy of a track whose key is new. Returns it; NULL without memory. */
+/* Adds a copy of a track whose key is new. Returns it; NULL if out of memory. */
 struct described_track *described_add(struct import *im, const struct described_track *d);
 
 /*
  * Returns the track that an event names, and finds its owner. Adds a track that no descriptor
  * describes; seq is the sequence of the event, or NULL. Returns NULL if the owner cannot be found,
- * which it counts, or without memory.
+ * which it counts, or if out of memory.
  */
 struct described_track *described_get_for_event(struct import *im, struct machine *m, uint64_t uuid,
 						const struct packet_sequence_info *seq);
@@ -91,8 +91,8 @@ bool described_is_merged(const struct described_track *d);
 
 enum slice_step { STEP_BEGIN, STEP_END, STEP_INSTANT };
 /*
- * Return a row of TABLE_TRACK, made at the first use; without memory 0. described_slice_row() takes
- * the row for one slice of the track: slices of a group's track may be on different rows.
+ * Return a row of TABLE_TRACK, made at the first use; 0 if out of memory. described_slice_row()
+ * takes the row for one slice of the track: slices of a group's track may be on different rows.
  * described_own_row() is for counters and states, which share no row. event_name: for a track
  * without a name.
  */

@@ -184,8 +184,8 @@ static void add_step_args(struct import *im, const struct ftrace_event *e, const
 
 /*
  * A suspend that fails early leaves suspend_enter open: the kernel freezes the processes, thaws
- * them and returns, without the event of its end. As only this order of events is a failed suspend,
- * the step ends with the thawing.
+ * them and returns, without the event of its end. Only a failed suspend has its events in this
+ * order, so the step ends with the thawing.
  */
 static void follow_order_of_suspend(struct import *im, struct machine *m,
 				    const struct ftrace_event *e, const char *action, bool starts,

@@ -11,8 +11,9 @@
  * Sorts the events of a trace by time. Each stream of events, which arrive nearly sorted, has a
  * queue. A queue that is not sorted is sorted by merging its runs; then all queues are merged.
  * Events of equal times keep the order of the file within a queue. Between queues their order is
- * that of trace_processor: the queue with the earliest event (of several the one with the lowest
- * number) releases all of its events that are not later than the earliest event of any other queue.
+ * that of trace_processor: the queue with the earliest event (if there are several, the one with
+ * the lowest number) releases all of its events that are not later than the earliest event of any
+ * other queue.
  */
 
 enum queue_kind {
@@ -64,11 +65,11 @@ typedef void (*queue_release_fn)(void *ctx, const struct event_queue *q,
 void event_queues_init(struct event_queues *qs, struct budget *budget);
 void event_queues_deinit(struct event_queues *qs);
 
-/* Makes a queue and returns its number. Without memory sets the budget's error and returns 0. */
+/* Makes a queue and returns its number. If out of memory, sets the budget's error and returns 0. */
 uint32_t event_queues_add_queue(struct event_queues *qs, enum queue_kind kind, uint32_t machine,
 				uint32_t cpu);
 
-/* Adds a copy of the event; e->data is borrowed. Without memory sets the budget's error. */
+/* Adds a copy of the event; e->data is borrowed. If out of memory, sets the budget's error. */
 void event_queues_add_event(struct event_queues *qs, uint32_t queue, const struct queued_event *e);
 
 /* Calls fn for all events in the order of time, and frees them. Ends early at a budget's error. */

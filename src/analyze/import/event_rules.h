@@ -3,7 +3,7 @@
 
 #include "analyze/import/ftrace_rows.h"
 
-/* Rules that make further rows of an event, beside its row of ftrace_event. */
+/* Rules that make further rows for an event, in addition to its row of ftrace_event. */
 struct event_rule {
 	uint32_t number;
 	void (*fn)(struct import *im, struct machine *m, const struct ftrace_event *e);
@@ -25,8 +25,8 @@ extern const struct event_rule gpu_rules[];
 void rows_ftrace_event(struct import *im, struct machine *m, uint32_t cpu,
 		       const struct queued_event *e);
 
-/* A value of thread_info.in_write: a marker has ended the slice of the sys_write that is still
- * open. */
+/* A value of thread_info.in_write: the sys_write is still open, but a marker has ended its
+ * slice. */
 #define WRITE_CUT (UINT32_MAX - 1)
 
 /* Ends the slice of the thread's open sys_write, if there is one. */

@@ -109,7 +109,7 @@ drop:
 	generic_event_deinit(g);
 }
 
-/* Makes room for the known events of a machine. Returns false without memory. */
+/* Makes room for the known events of a machine. Returns false if out of memory. */
 static bool reserve_further(struct store *s, uint32_t machine)
 {
 	size_t n = ((size_t)machine + 1) * GENERIC_KINDS;

@@ -32,15 +32,15 @@ uint32_t event_symbol_name(struct machine *m, const struct ftrace_event *e, uint
 /* Finds an event by the number that the trace gave it. Returns the index in store.generic, or
  * NULL_U32. */
 uint32_t generic_find(struct import *im, const struct machine *m, uint32_t number);
-/* Adds an event. Takes what g owns over, also on failure. */
+/* Adds an event. Takes over what g owns, even on failure. */
 void generic_add(struct import *im, const struct machine *m, uint32_t number,
 		 struct generic_event *g);
-/* Adds the description of the further fields of a known event, and takes what g owns over. The first
- * description of an event counts. */
+/* Adds the description of the further fields of a known event, and takes over what g owns. Only the
+ * first description of an event counts. */
 void generic_add_further(struct import *im, const struct machine *m, uint32_t number,
 			 struct generic_event *g);
 /* Finds the event of a GenericFtraceEvent, or adds it: these share one number, and each message has
- * the event's name. Returns the index, or NULL_U32 without memory. */
+ * the event's name. Returns the index, or NULL_U32 if out of memory. */
 uint32_t generic_get_self_named(struct import *im, const struct machine *m,
 				const struct pb_field *event);
 void generic_deinit(struct import *im);
@@ -54,8 +54,8 @@ void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t
 void rows_add_event(struct import *im, struct machine *m, const struct ftrace_event *e,
 		    const char *symbol_field);
 
-/* Returns true for an event from before the time when the data of all CPUs begins. Such an event
- * only has a row of ftrace_event, and a full sched_switch has not even that. */
+/* Returns true for an event from before the time from which the trace has data of all CPUs. Such an
+ * event only gets a row of ftrace_event; a full sched_switch does not even get that. */
 static inline bool rows_is_early(const struct machine *m, int64_t ts)
 {
 	return ts < m->first_data;

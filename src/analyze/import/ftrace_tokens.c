@@ -239,8 +239,8 @@ static void add_field_descriptions(const struct bundle *b, const struct pb_field
 
 /* ---- the bundle ---- */
 
-/* Notes from when on the trace has a CPU's data. It may lack older events: those before the end
- * of the bundle that was written just before the CPU's first bundle in the trace. */
+/* Notes the time from which the trace has a CPU's data. It may lack older events: those before the
+ * end of the bundle that was written just before the CPU's first bundle in the trace. */
 static void note_first_bundle(struct bundle *b, const struct bundle_head *h)
 {
 	int64_t ts;

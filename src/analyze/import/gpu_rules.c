@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernel events of GPUs: vertical blanks, jobs of the DRM scheduler, fences, commands of virtio
- * GPUs. A ring (or a timeline of fences) works on one thing after the other: the slice of the next
- * one begins when that of the one before ends.
+ * GPUs. A ring (or a timeline of fences) works on one thing at a time: each slice begins when the
+ * one before it ends.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -106,8 +106,8 @@ static void gpu_work_pop(struct import *im, uint32_t track)
 	im->store->budget.used -= sizeof(*q->works);
 }
 
-/* Returns where the caller keeps whether the track's fences are emitted, at first false; NULL
- * without memory. */
+/* Returns the place of a flag, at first false: whether the track's fences are emitted. NULL if out
+ * of memory. */
 static bool *gpu_work_emits_flag(struct import *im, uint32_t track)
 {
 	struct gpu_queue *q = get_gpu_queue(im, track);
@@ -368,7 +368,7 @@ static void drm_sched_job_done(struct import *im, struct machine *m, const struc
 
 /* ---- fences ---- */
 
-/* Returns the track of a context's timeline, or NULL_U32 without memory. */
+/* Returns the track of a context's timeline, or NULL_U32 if out of memory. */
 static uint32_t timeline_track(struct import *im, struct machine *m, uint64_t context,
 			       uint32_t name)
 {
@@ -425,8 +425,8 @@ static void push_fence(struct import *im, int64_t ts, const struct fence *f)
 		begin_fence(im, ts, f->track);
 }
 
-/* Queues a fence, unless its driver emits fences: then it says later when the work on one
- * begins. */
+/* Queues a fence, unless its driver emits fences: such a driver reports later when the work on a
+ * fence begins. */
 static void fence_init(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct fence f = read_fence(im, m, e);
@@ -584,7 +584,7 @@ static void virtio_cmd_queue(struct import *im, struct machine *m, const struct 
 		     gpu_string(im, virtio_command_name((uint32_t)gpu_field_number(
 					    e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_TYPE))),
 		     NULL);
-	/* The answer to a command with a fence waits for the GPU, so it is no latency. */
+	/* The answer to a command with a fence waits for the GPU, so its time is not a latency. */
 	if (!gpu_field_number(e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_FENCE_ID))
 		gpu_note_set(im, GPU_NOTE_COMMAND, m->row, id, e->ts);
 }

@@ -22,8 +22,8 @@
 #include "gen/fields.h"
 
 /*
- * The importer releases the file's pages each time that it has read so many bytes in the file's
- * order, or so many events in the order of time, so that memory is left for rows.
+ * The importer releases the file's pages whenever it has read this many bytes in the file's order,
+ * or this many events in the order of time, so that memory is left for rows.
  */
 #define PAGES_KEPT_BYTES (16u << 20)
 #define PAGES_KEPT_EVENTS (1u << 18)
@@ -103,7 +103,7 @@ static void make_packet_rows(struct import *im, struct machine *m, const struct 
 }
 
 /* Runs before the machine's first kernel event in the order of time. All bundles were read by then,
- * so first_data is known: the time from which on all CPUs have data. */
+ * so first_data is known: the time from which all CPUs have data. */
 static void begin_ftrace(struct import *im, struct machine *m)
 {
 	m->ftrace_begun = true;
@@ -204,7 +204,7 @@ static void import_deinit(struct import *im)
 	free(im);
 }
 
-/* Returns NULL without memory. The service's machine is the first machine of each trace, even if
+/* Returns NULL if out of memory. The service's machine is the first machine of each trace, even if
  * the trace has no packet of it. */
 static struct import *import_new(struct store *s)
 {
@@ -227,7 +227,7 @@ static struct import *import_new(struct store *s)
 	return im;
 }
 
-/* Returns 0, or -EBADMSG if there are bytes but no packet in them, or text. */
+/* Returns 0, or -EBADMSG if the bytes are text, or if there are bytes but no packet in them. */
 static int read_packets(struct import *im, const struct trace_bytes *bytes, bool *ret_cut_off)
 {
 	size_t released = 0;

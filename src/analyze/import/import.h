@@ -11,21 +11,20 @@
 struct import_result {
 	bool cut_off; /* the file ends inside a packet */
 	uint64_t undecodable; /* packets with an error; the fields before the error are used */
-	uint64_t
-		not_unpacked; /* compressed packets that are invalid (or their ends), nested or too large */
+	uint64_t not_unpacked; /* compressed packets: (partly) invalid, nested or too large */
 	const uint8_t *config; /* the first TraceConfig, valid as long as the store; NULL: none */
 	size_t config_len;
 };
 
 /*
- * Imports a serialized Trace into a store that store_init() made. The store takes the bytes over,
- * also on failure. Returns 0; -EBADMSG: no Perfetto trace; -EFBIG: over the store's limit; -ENOMEM.
- * After an error the store has a part of the trace. Sets *ret in any case.
+ * Imports a serialized Trace into a store that store_init() made. The store takes over the bytes,
+ * even on failure. Returns 0; -EBADMSG: no Perfetto trace; -EFBIG: over the store's limit; -ENOMEM.
+ * After an error the store has part of the trace. Sets *ret in any case.
  */
 int trace_import(struct store *s, struct trace_bytes bytes, struct import_result *ret);
 
 /*
- * Imports a file, or all bytes of a pipe. fd stays the caller's. Returns as trace_import(); -EISDIR
- * for a folder; or -errno of fstat(2), read(2) or mmap(2).
+ * Imports a file, or all bytes of a pipe. fd stays the caller's. Returns what trace_import()
+ * returns; -EISDIR for a folder; or -errno of fstat(2), read(2) or mmap(2).
  */
 int trace_import_file(struct store *s, int fd, struct import_result *ret);

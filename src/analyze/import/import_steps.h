@@ -4,8 +4,9 @@
 #include "analyze/import/importer.h"
 
 /*
- * The steps that files of this room call in others. tokens_*() read a packet in the file's order:
- * they change states at once, and put events into queues. rows_*() make rows, in the order of time.
+ * The steps that files of this room call in each other. tokens_*() read a packet in the file's
+ * order: they change states at once, and put events into queues. rows_*() make rows, in the order
+ * of time.
  */
 
 /* packet_tokens.c: reads one TracePacket. data must stay valid until the store is freed. */
@@ -85,7 +86,7 @@ void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
 			 const struct queued_event *e);
 void rows_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts,
 		      const uint8_t *data, size_t len);
-/* Returns true if a record with these common_flags is of an interrupt: TRACE_FLAG_HARDIRQ or
+/* Returns true if a record with these common_flags comes from an interrupt: TRACE_FLAG_HARDIRQ or
  * TRACE_FLAG_SOFTIRQ. */
 static inline bool rows_in_interrupt(uint64_t common_flags)
 {
@@ -94,8 +95,8 @@ static inline bool rows_in_interrupt(uint64_t common_flags)
 
 /*
  * trace_info.c: sets a row of `metadata`. scope: which of machine_id and trace_id the row has; m
- * may be NULL if it has no machine_id. multi: adds a row; else a row of the same name and machine
- * is overwritten.
+ * may be NULL if it has no machine_id. multi: adds a row; otherwise a row of the same name and
+ * machine is overwritten.
  */
 enum metadata_scope { SCOPE_GLOBAL, SCOPE_TRACE, SCOPE_MACHINE, SCOPE_BOTH };
 void metadata_set_int(struct import *im, enum metadata_scope scope, const struct machine *m,
@@ -103,10 +104,10 @@ void metadata_set_int(struct import *im, enum metadata_scope scope, const struct
 void metadata_set_string(struct import *im, enum metadata_scope scope, const struct machine *m,
 			 const char *name, bool multi, const void *s, size_t len);
 
-/* recorded_threads.c: sets store->recorded if the config limits the recording to some threads. A run
- * of another thread without an end gets the length 0 in sched and in thread_state, so that it does
- * not seem to last. Call it at the end, when all rows are there. */
+/* recorded_threads.c: sets store->recorded if the config limits the recording to some threads. If
+ * another thread's run has no end, it gets the length 0 in sched and in thread_state, so that it
+ * does not seem to last. Call this at the end, when all rows are there. */
 void recorded_threads_finish(struct import *im);
 
-/* gpu_rules.c: frees what the rules remember of the GPUs' work. */
+/* gpu_rules.c: frees what the rules remember about the GPUs' work. */
 void gpu_work_deinit(struct import *im);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Functions and lines that a symbolizer added to the trace (ModuleSymbols). Each address of a file
- * has a set of symbols, the innermost inlined function first. The frames with this address get the
- * set, when all frames are there: as in trace_processor, their names stay.
+ * has a set of symbols, the innermost inlined function first. Once all frames are there, those with
+ * this address get the set; as in trace_processor, they keep their names.
  */
 #include <errno.h>
 #include <stdlib.h>

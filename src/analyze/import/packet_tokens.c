@@ -286,8 +286,8 @@ static void queue_packet(struct import *im, struct machine *m, const struct pack
 	event_queues_add_event(&im->queues, im->packet_queues[m->row][kind], &e);
 }
 
-/* Reads packets, or parts of them, that count before events are sorted. Returns false if the packet
- * must also be queued. */
+/* Reads packets, or parts of them, that are needed before events are sorted. Returns false if the
+ * packet must also be queued. */
 static bool read_before_sort(struct import *im, struct machine *m, const struct packet *p,
 			     struct packet_sequence_info *seq)
 {

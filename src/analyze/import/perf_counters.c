@@ -42,7 +42,7 @@ static const char *const counter_names[] = {
 	[20] = "dummy",
 };
 
-/* A timebase and a follower have the same fields with other numbers. */
+/* A timebase and a follower have the same fields with different numbers. */
 static const struct counter_fields {
 	uint32_t name, counter, tracepoint, raw;
 } timebase_fields = {PB_PERF_EVENTS_TIMEBASE_NAME, PB_PERF_EVENTS_TIMEBASE_COUNTER,

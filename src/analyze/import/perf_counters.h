@@ -5,7 +5,7 @@
 #include "base/core/hash_table.h"
 
 /*
- * The counters of linux.perf. A stream is what one sequence sends of one CPU: the counter that
+ * The counters of linux.perf. A stream is what one sequence sends about one CPU: the counter that
  * triggers the samples (the timebase), and those that are read with it (followers). The defaults of
  * the sequence at the first packet of the stream name them.
  */

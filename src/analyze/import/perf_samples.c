@@ -30,7 +30,7 @@ static void read_sample(const struct pb_field *message, struct sample *s)
 		PB_TO_ANY(PB_PERF_SAMPLE_UNWIND_ERROR, &s->error));
 }
 
-/* Returns the string of an enum's value, or NULL_U32 for names[v] NULL. */
+/* Returns the string of an enum's value, or NULL_U32 if names[v] is NULL. */
 static uint32_t perf_samples_intern_name(struct import *im, const char *const *names, size_t n,
 					 uint64_t v)
 {

@@ -159,7 +159,7 @@ static bool print_rules_add_counter(struct import *im, struct machine *m,
 /* ---- slices of processes ---- */
 
 /* Returns the slot for slices of the cookie among the process's tracks with the marker's first part
- * as name. Makes the slot's track. NULL without memory. */
+ * as name. Makes the slot's track. NULL if out of memory. */
 static struct track_slot *get_async_slot(struct import *im, struct machine *m,
 					 const struct track_type *type, const struct marker *mark,
 					 int64_t cookie)
@@ -175,7 +175,8 @@ static struct track_slot *get_async_slot(struct import *im, struct machine *m,
 }
 
 /* Begins (S) or ends (F) an asynchronous slice. An S whose slice is open already is only counted. F
- * adds the count as an argument. It is one of the track, and is not reset for its next slice. */
+ * adds the count as an argument. The count belongs to the track, and is not reset for its next
+ * slice. */
 static bool add_async_slice(struct import *im, struct machine *m, const struct ftrace_event *e,
 			    const struct marker *mark)
 {
@@ -281,7 +282,7 @@ static bool add_thread_slice(struct import *im, struct machine *m, const struct 
 	return true;
 }
 
-/* Returns false for a line that is no marker. */
+/* Returns false for a line that is not a marker. */
 static bool add_marker_rows(struct import *im, struct machine *m, const struct ftrace_event *e,
 			    const struct marker *mark)
 {

@@ -64,8 +64,8 @@ static void read_process(const struct pb_field *process, struct tree_process *p)
 		}
 }
 
-/* Returns the length of a kworker's name without the name of the work that it does now, which
- * changes; the length of any other name. */
+/* Returns the length of a name. For a kworker it leaves out the name of the current work, which
+ * changes. */
 static size_t kworker_name_len(const uint8_t *name, size_t len)
 {
 	if (len <= strlen(KWORKER) || memcmp(name, KWORKER, strlen(KWORKER)))
@@ -76,7 +76,8 @@ static size_t kworker_name_len(const uint8_t *name, size_t len)
 	return len;
 }
 
-/* Returns the upid. A process keeps its first parent: it gets another one when this parent ends. */
+/* Returns the upid. A process keeps its first parent here: the kernel gives it another one when
+ * that parent ends. */
 static uint32_t process_with_parent(struct import *im, struct machine *m, int32_t pid, int32_t ppid)
 {
 	uint32_t parent = tasks_get_process(&m->tasks, ppid),
@@ -402,7 +403,7 @@ static void smaps_rows_add_mapping(struct import *im, int64_t ts, uint32_t upid,
 		table_set_i64(t, c, row, NULL_I64);
 }
 
-/* Adds the rows, which name_id counts, or else the paths. */
+/* Adds the rows: as many as there are values of name_id, or else paths. */
 static void add_mappings(struct import *im, int64_t ts, uint32_t upid,
 			 const struct pb_field *packed, const struct mapping_paths *paths)
 {

@@ -20,7 +20,7 @@ struct profiler_sample {
  * samples of the sequence. */
 uint32_t profiler_get_session(struct import *im, const struct machine *m, enum remembered_kind kind,
 			      uint32_t sequence, uint32_t source);
-/* Returns the row of a task context. Each of the rest is a row or NULL_U32. */
+/* Returns the row of a task context. Each of the other arguments is a row or NULL_U32. */
 uint32_t profiler_get_task(struct import *im, uint32_t upid, uint32_t utid, uint32_t async);
 /* Returns the row of an execution context. cpu: NULL_U32: unknown; mode: a string or NULL_U32. */
 uint32_t profiler_get_execution(struct import *im, struct machine *m, uint32_t cpu, uint32_t mode);

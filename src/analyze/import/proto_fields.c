@@ -204,8 +204,8 @@ static void add_descriptor_set(struct import *im, const uint8_t *data, size_t le
 			proto_fields_add_file(im, &f);
 }
 
-/* The unpacked bytes stay in the budget, though they are freed, so that many small packets cannot
- * unpack without end. */
+/* The unpacked bytes stay charged to the budget although they are freed, so that many small packets
+ * cannot unpack without limit. */
 static void add_zipped_descriptor_set(struct import *im, const struct pb_field *f)
 {
 	z_stream z = {.next_in = (uint8_t *)f->data, .avail_in = (uInt)f->len};

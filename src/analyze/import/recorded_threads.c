@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A config may limit a recording to the threads of a command or of processes. Of other threads such
- * a trace only has what involves a recorded thread: the switch from a recorded thread to another
- * one, but not the next switch, which ends that run.
+ * A config may limit a recording to the threads of a command or of processes. Of other threads,
+ * such a trace has only what involves a recorded thread: the switch from a recorded thread to
+ * another one, but not the next switch, which ends that run.
  */
 
 #include <errno.h>
@@ -26,9 +26,9 @@ struct selection {
 	bool failed; /* out of memory */
 };
 
-/* Returns true if the source only has events of disk requests. sonda records them of all threads
- * even where it records other events of some threads (cli/record/record_threads.h), and reports
- * count them by the thread that made the request. */
+/* Returns true if the source only has events of disk requests. sonda records them for all threads
+ * even where it records other events for some threads only (cli/record/record_threads.h), and
+ * reports count them by the thread that made the request. */
 static bool has_only_block_events(const struct pb_field *ftrace)
 {
 	static const char block[] = "block/";
@@ -147,8 +147,8 @@ static void mark_selected_processes(struct store *store, const struct selection 
 	}
 }
 
-/* Marks the threads with system calls as recorded: of others, the kernel writes only the switches
- * from and to recorded threads. */
+/* Marks the threads with system calls as recorded: for other threads, the kernel writes only the
+ * switches from and to recorded ones. */
 static void mark_syscall_threads(struct store *store)
 {
 	const struct table *slices = &store->tables[TABLE_SLICE];

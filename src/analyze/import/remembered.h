@@ -24,7 +24,7 @@ enum remembered_kind {
 };
 
 /* Returns where the number for a key is kept; it is 0 at first. Keys are those of one machine.
- * Returns NULL without memory. Valid until the import ends. */
+ * Returns NULL if out of memory. Valid until the import ends. */
 int64_t *import_remembered(struct import *im, const struct machine *m, enum remembered_kind kind,
 			   uint64_t key);
 /* Returns how many keys of the kind there are on all machines. */
@@ -53,6 +53,7 @@ struct row_key {
 
 /* Returns NULL_U32 if there is none. */
 uint32_t row_keys_find(const struct import *im, const struct row_key *key);
-/* Notes the row of a key that has none. Returns the row; without memory sets the budget's error. */
+/* Notes the row of a key that has none. Returns the row; if out of memory, sets the budget's
+ * error. */
 uint32_t row_keys_add(struct import *im, const struct row_key *key, uint32_t row);
 void row_keys_deinit(struct import *im);

@@ -136,7 +136,8 @@ static void add_switch_states(struct import *im, struct machine *m, uint32_t cpu
 			      uint32_t prev, uint16_t prev_state, uint32_t next)
 {
 	if (prev != m->tasks.idle) {
-		/* If the thread was not running, a switch to it is missing: its row stays open. */
+		/* If the thread was not running, a switch to it is missing, so its row stays
+		 * open. */
 		if (open_state_of(im, prev) == STORE_STATE_RUNNING)
 			close_state(im, prev, ts);
 		open_state(im, prev, ts, prev_state, NULL_U32);
@@ -454,8 +455,8 @@ static void sched_blocked_reason(struct import *im, struct machine *m, const str
 }
 
 /*
- * Converts the expiry of a timer. Its clock is not in the event: of the clocks that a sleep can have
- * it is the one whose time is nearest to that of the event.
+ * Converts the expiry of a timer. The event does not contain its clock. Of the clocks that a sleep
+ * can use, it is the one whose time is nearest to that of the event.
  */
 static int64_t convert_timer_expiry(struct machine *m, int64_t now, int64_t expires)
 {
@@ -477,7 +478,7 @@ static int64_t convert_timer_expiry(struct machine *m, int64_t now, int64_t expi
 	return due;
 }
 
-/* A thread starts the timer of its own sleep; such timers are known by their function. */
+/* A thread starts the timer of its own sleep; such timers are recognised by their function. */
 static void hrtimer_start(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct thread_info *info = &im->infos.threads[e->utid];
@@ -500,8 +501,8 @@ static void hrtimer_start(struct import *im, struct machine *m, const struct ftr
 	info->timer_state = e->sequence_state;
 }
 
-/* Forgets the timer of the thread's sleep: it has not slept after all. Timers have other numbers in
- * another state of the sequence: then this may be the thread's timer. */
+/* Forgets the timer of the thread's sleep, as the thread did not sleep after all. In another state
+ * of the sequence, timers have other numbers: then this may be the thread's timer. */
 static void hrtimer_cancel(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct thread_info *info = &im->infos.threads[e->utid];

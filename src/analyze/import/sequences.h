@@ -18,7 +18,7 @@ struct interned_entry;
 struct running_sum;
 
 /* What the events of older programs refer to: the thread of the sequence's last descriptor, and the
- * time of the last event. A clear forgets the time only. */
+ * time of the last event. A clear forgets only the time. */
 struct sequence_thread {
 	bool known, has_time;
 	int64_t pid, tid;
@@ -65,7 +65,7 @@ void sequences_init(struct sequences *q, struct store *store);
 void sequences_deinit(struct sequences *q);
 
 /* Returns the sequence, valid until sequences_deinit(). sequences_get() makes it at its first use,
- * and returns NULL without memory; sequences_find() returns NULL if it was not made. */
+ * and returns NULL if out of memory; sequences_find() returns NULL if it was not made. */
 struct packet_sequence_info *sequences_get(struct sequences *q, uint32_t id);
 struct packet_sequence_info *sequences_find(struct sequences *q, uint32_t id);
 
@@ -74,7 +74,7 @@ void sequences_clear(struct sequences *q, struct packet_sequence_info *s);
 /* Sets the state's defaults from a TracePacketDefaults. */
 void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s,
 			    const struct pb_field *f);
-/* Stores the entries of an InternedData. Of entries with one iid the first is kept. */
+/* Stores the entries of an InternedData. If entries have the same iid, the first is kept. */
 void sequences_intern(struct sequences *q, struct packet_sequence_info *s,
 		      const struct pb_field *f);
 

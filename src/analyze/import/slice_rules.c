@@ -360,8 +360,8 @@ static void shrink_slab(struct import *im, struct machine *m, const struct ftrac
 
 /* ---- contiguous memory (CMA) ---- */
 
-/* The kernels with cma_alloc_info, which ends the slice, are those from 5.10 to 6.0. Later ones
- * have cma_alloc_finish, and an event of its own for what was migrated. */
+/* Kernels 5.10 to 6.0 have cma_alloc_info, which ends the slice. Later ones have cma_alloc_finish,
+ * and a separate event for what was migrated. */
 enum cma_events { CMA_NONE, CMA_INFO, CMA_FINISH };
 
 static enum cma_events cma_events(const struct machine *m)
@@ -374,7 +374,7 @@ static enum cma_events cma_events(const struct machine *m)
 
 enum cma_number { CMA_MIGRATED, CMA_RECLAIMED, CMA_MAPPED, CMA_NUMBERS };
 
-/* Returns where a number of the thread's current allocation is kept; NULL without memory. */
+/* Returns where a number of the thread's current allocation is kept; NULL if out of memory. */
 static int64_t *get_cma_number(struct import *im, const struct machine *m, uint32_t utid,
 			       enum cma_number which)
 {

@@ -44,8 +44,8 @@ static void set_slice_dur(struct import *im, struct open_slice *o, int64_t dur)
 	table_set_dur(import_table(im, TABLE_SLICE), SLICE_DUR, o->row, dur);
 }
 
-/* Puts the arguments of a system call before the other arguments of its slice, in o->args, so that
- * all of them are stored. */
+/* Puts the arguments of a system call before the other arguments of its slice in o->args, so that
+ * all are stored. */
 static void store_call_args(struct import *im, struct open_slice *o, uint32_t set)
 {
 	struct strings *strings = &im->store->strings;

@@ -4,9 +4,9 @@
 #include "analyze/import/importer.h"
 
 /*
- * Slices of a track nest: each track has a stack of the slices that are open, or whose end is not
- * past. Arguments of a slice's begin and end go into one set, which is stored when the slice leaves
- * the stack. A slice is named by its row of TABLE_SLICE. Times are in ns.
+ * Slices of a track nest: each track has a stack of the slices that are open, or that end later.
+ * Arguments of a slice's begin and end go into one set, which is stored when the slice leaves the
+ * stack. A slice is named by its row of TABLE_SLICE. Times are in ns.
  */
 
 /*
@@ -21,8 +21,8 @@ uint32_t slices_begin(struct import *im, int64_t ts, int64_t dur, uint32_t track
 uint32_t slices_end(struct import *im, int64_t ts, uint32_t track, uint32_t category, uint32_t name,
 		    struct arg_builder *args);
 
-/* Returns the arguments so far of the slice that slices_end() with this time, track, category and
- * name ends, valid until then; NULL if there is none. */
+/* Returns the slice's arguments so far, valid until its end; NULL if there is no such slice. It is
+ * the slice that slices_end() would end with this time, track, category and name. */
 const struct arg_builder *slices_open_args(struct import *im, int64_t ts, uint32_t track,
 					   uint32_t category, uint32_t name);
 
@@ -33,11 +33,12 @@ uint32_t slices_begin_syscall(struct import *im, int64_t ts, int64_t dur, uint32
 void slices_end_syscall(struct import *im, int64_t ts, uint32_t track, uint32_t name,
 			uint32_t exit);
 
-/* Sets how long a slice's thread had run (CPU ns), and how many instructions, when the slice began
- * or, with is_end, ended. NULL_I64: unknown. Begins must come in the order of slices. */
+/* Sets how long a slice's thread had run (CPU ns), and how many instructions it had executed, when
+ * the slice began or, with is_end, ended. NULL_I64: unknown. Begins must come in the order of
+ * slices. */
 void slices_set_thread_times(struct import *im, uint32_t slice, bool is_end, int64_t thread_ns,
 			     int64_t instructions);
-/* Sets how long, and how many instructions, the thread ran within the slice. */
+/* Sets how long the thread ran within the slice, and how many instructions it executed there. */
 void slices_set_thread_durs(struct import *im, uint32_t slice, int64_t thread_dur,
 			    int64_t instructions);
 
@@ -64,12 +65,12 @@ void flows_deinit(struct import *im);
 /* The values of state tracks. A track has one value at a time, until another one follows. */
 
 /*
- * Sets the value of a track from ts (ns) on. value: a string; NULL_U32 ends the value that the track
- * has. args: the arguments of the event; those of an event with the value that the track has are
- * added to it. The builder is emptied.
+ * Sets the value of a track from ts (ns) on. value: a string; NULL_U32 ends the value that the
+ * track has. args: the arguments of the event. If the track already has this value, they are added
+ * to those of the value. The builder is emptied.
  */
 void states_set(struct import *im, int64_t ts, uint32_t track, uint32_t value,
 		struct arg_builder *args);
-/* At the end: stores the arguments of values that tracks still have. */
+/* At the end: stores the arguments of the values that tracks have then. */
 void states_finish(struct import *im);
 void states_deinit(struct import *im);

@@ -166,7 +166,8 @@ static uint32_t session_track(struct import *im, struct machine *m, const struct
 	return track;
 }
 
-/* Sets the state of a session. A disabled one has no state any more: a moment shows the end. */
+/* Sets the state of a session. A disabled session has no state any more: its last state has the
+ * length 0. */
 void rows_session_change(struct import *im, struct machine *m, int64_t ts,
 			 const struct pb_field *packet)
 {

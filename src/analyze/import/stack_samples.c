@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes rows of StackSamples: a row of the sample, its contexts, and values of the counters that its
- * weights are of. What a sample leaves out is in the defaults of its sequence; contexts and
+ * Makes rows of StackSamples: a row of the sample, its contexts, and values of the counters that
+ * its weights are of. What a sample leaves out is in the defaults of its sequence; contexts and
  * descriptors of counters are in the sample or interned. As in trace_processor, a weight is dropped
- * if its counter is not known: without a descriptor, or of one CPU in a sample without a CPU.
+ * if its counter is not known: it has no descriptor, or it is per CPU and the sample has no CPU.
  */
 #include "analyze/import/call_stacks.h"
 #include "analyze/import/import_steps.h"

@@ -306,7 +306,7 @@ static void add_cpufreq(const struct sys_packet_rows *p, const struct pb_field *
 					   sys_stats_rows_intern(p, "cpufreq"), &cpu, (double)khz);
 }
 
-/* Adds the values, in MHz, to a track whose unit is kHz: trace_processor has the same values. */
+/* Adds the values, in MHz, to a track whose unit is kHz, as trace_processor does. */
 static void add_gpufreq(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	int64_t values[] = {counter_rules_ugpu(p->im, p->m, 0), 0};

@@ -8,8 +8,8 @@
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 
-/* Tids that Linux can have (PID_MAX_LIMIT) are in pages of arrays. Other tids, as track events
- * invent them, are in a hash. */
+/* Tids that Linux can have (PID_MAX_LIMIT) are in pages of arrays. Other tids, such as those that
+ * track events invent, are in a hash. */
 #define ARRAY_TIDS (1u << 22)
 #define PAGE_TIDS 1024u
 #define PAGES (ARRAY_TIDS / PAGE_TIDS)

@@ -8,9 +8,9 @@
 #include "analyze/store/store.h"
 
 /*
- * Threads and processes of one machine. The kernel uses a number (tid, pid) again after its task
- * ended; a utid or upid is used once. Threads of one tid that may still live form a list, the
- * newest first. A thread of one process is found without a walk through those of others.
+ * Threads and processes of one machine. The kernel reuses a number (tid, pid) after its task has
+ * ended; a utid or upid is used only once. Threads of one tid that may still live form a list, the
+ * newest first. A thread of one process is found without walking through the threads of others.
  */
 
 /*

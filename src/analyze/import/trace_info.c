@@ -279,7 +279,7 @@ void tokens_trace_uuid(struct import *im, const struct pb_field *uuid)
 #define FILL_DISCARD 2 /* TraceConfig.BufferConfig.FillPolicy */
 #define MAX_BUFFERS 1024
 
-/* Counts the buffers of a session that was written into a file, if they keep what was read. */
+/* For a session that was written into a file, counts the buffers that keep what was read. */
 static void count_discard_buffers(struct import *im, const struct pb_field *config)
 {
 	int64_t buffer = 0;
@@ -320,7 +320,7 @@ void tokens_trace_config(struct import *im, const struct pb_field *config)
 	im->is_file_without_flush |= into_file && !flush_ms;
 }
 
-/* Adds a row, also for a key that has one. */
+/* Adds a row, even if the key already has one. */
 static void add_attribute(struct import *im, const struct machine *m, const struct pb_field *key,
 			  const struct pb_field *value)
 {

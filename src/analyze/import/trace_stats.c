@@ -138,7 +138,7 @@ void tokens_syscalls_stats(struct import *im, const struct pb_field *message)
 	stats_add(s, STAT_SONDA_SYSCALLS_TEXTS_ABSENT, STAT_NO_INDEX, (int64_t)absent);
 }
 
-/* Two data sources use the same tables; the last one has counted all. */
+/* Two data sources use the same tables, so the counts of the last one cover both. */
 void tokens_unwind_stats(struct import *im, const struct pb_field *message)
 {
 	static const struct stat_field fields[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TrackDescriptor, ThreadDescriptor, ProcessDescriptor: what programs say of their tracks and
+/* TrackDescriptor, ThreadDescriptor, ProcessDescriptor: what programs say about their tracks and
  * themselves. */
 #include <errno.h>
 #include <string.h>

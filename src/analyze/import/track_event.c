@@ -252,7 +252,7 @@ bool track_event_list_extras(struct import *im, struct machine *m, const struct 
 }
 
 /*
- * ---- tokens: times and counters that are differences to earlier events are read in the order of
+ * ---- tokens: times and counters that are differences from earlier events are read in the order of
  * the file, all other fields when the events are in the order of time ----
  */
 
@@ -311,7 +311,7 @@ static bool read_extra_counters(struct import *im, struct machine *m, const stru
 	return valid;
 }
 
-/* Returns false, and counts it, for a difference to a value that is not known. */
+/* Returns false, and counts it, for a difference from a value that is not known. */
 static bool read_thread_times(struct import *im, const struct track_event *e,
 			      struct sequence_thread *t, bool has_thread)
 {

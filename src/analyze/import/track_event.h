@@ -53,7 +53,7 @@ struct track_event {
 void track_event_read(struct track_event *e, struct sequences *q, const struct pb_field *message);
 
 /* Keeps a value that depends on earlier events, which tokens_track_event() computes, for the rows.
- * Slots: 0 is the counter, 1 to 8 are extra counters. Without memory sets the budget's error. */
+ * Slots: 0 is the counter, 1 to 8 are extra counters. If out of memory, sets the budget's error. */
 #define EXTRA_COUNTERS_MAX 8
 #define SLOT_THREAD_TIME 16
 /* Returns false if the event has no such value. */
@@ -70,8 +70,8 @@ static inline int64_t whole_number(double v)
 double counter_value(const struct described_track *d, const struct pb_field *f);
 
 /* Lists the values of extra counters, with the tracks that the event or its defaults name. Returns
- * false, and counts it, if there are fewer tracks than values or too many values: only those before
- * are listed then. */
+ * false, and counts it, if there are fewer tracks than values or too many values: then only the
+ * values before the excess are listed. */
 struct extra_counter {
 	uint64_t track;
 	struct pb_field value;
@@ -83,9 +83,9 @@ bool track_event_list_extras(struct import *im, struct machine *m, const struct 
  * event is dropped. */
 bool tokens_track_event(struct import *im, struct machine *m, const struct packet *p,
 			struct packet_sequence_info *seq, const uint8_t *packet);
-/* Reads the time of an older program's event. Returns 1 and sets *ret to ns of the trace clock, or of
- * the event's own clock if no snapshot has both; 0 if the event has no such time, and the packet's
- * counts; -1, and counts it, if the event is dropped. */
+/* Reads the time of an older program's event. Returns 1 and sets *ret to ns of the trace clock, or
+ * of the event's own clock if no snapshot has both; 0 if the event has no such time, so that the
+ * packet's time applies; -1, and counts it, if the event is dropped. */
 int tokens_track_event_time(struct import *im, struct machine *m, const struct packet *p,
 			    struct packet_sequence_info *seq, int64_t *ret);
 

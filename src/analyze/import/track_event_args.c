@@ -221,7 +221,7 @@ static bool parse_value(struct json *j)
 	return ok;
 }
 
-/* Adds the values of a JSON text. Returns false, and adds nothing, if the text is no JSON. */
+/* Adds the values of a JSON text. Returns false, and adds nothing, if the text is not JSON. */
 static bool arg_writer_json(struct arg_writer *w, const uint8_t *s, size_t len)
 {
 	struct json check = {.p = s, .end = s + len}, j = {.p = s, .end = s + len, .w = w};
@@ -595,7 +595,7 @@ static bool is_own_field(uint32_t field)
 	return field < 1000;
 }
 
-/* Adds two fields as they are, beside the arguments that are made of them, and the fields that
+/* Adds two fields as they are, in addition to the arguments made from them, and the fields that
  * programs added. */
 static void put_plain_fields(struct event_args *a)
 {

@@ -102,7 +102,8 @@ uint32_t tracks_get(struct import *im, struct machine *m, const struct track_typ
 	HASH_FIND(hh, im->tracks, &key, sizeof(key), n);
 	if (n)
 		return n->track;
-	/* A row first, so that without memory for the rest there is one to read and write. */
+	/* The row comes first: if memory runs out for the rest, there is still a row to read and
+	 * write. */
 	track = tracks_make(im, m, type, name, values);
 	n = budget_alloc(&im->store->budget, sizeof(*n));
 	if (n) {

@@ -27,9 +27,9 @@ extern const struct track_type track_cpu_frequency, track_gpu_frequency, track_c
 	track_oom_score_adj, track_process_memory;
 
 /*
- * Returns the row of the track in TABLE_TRACK; without memory sets the budget's error and returns
- * some row. name: a string or NULL_U32; a track that exists keeps its name. values: one for each
- * dimension; may be NULL without dimensions.
+ * Returns the row of the track in TABLE_TRACK; if out of memory, sets the budget's error and
+ * returns some row. name: a string or NULL_U32; a track that exists keeps its name. values: one for
+ * each dimension; may be NULL without dimensions.
  */
 uint32_t tracks_get(struct import *im, struct machine *m, const struct track_type *type,
 		    uint32_t name, const int64_t *values);
@@ -46,9 +46,9 @@ uint32_t rows_add_counter(struct import *im, int64_t ts, uint32_t track, double 
 
 /*
  * Tracks of one name whose slices may overlap. Slices of one cookie nest on one track; slices of
- * different cookies that are open at one time are on different tracks. So a group has as many
- * tracks as cookies had open slices at one time. Each track has a slot. A new cookie takes over the
- * slot with the lowest index that has no open slices.
+ * different cookies that are open at one time are on different tracks. So the number of tracks in a
+ * group is the largest number of cookies that had open slices at the same time. Each track has a
+ * slot. A new cookie takes over the slot with the lowest index that has no open slices.
  */
 
 struct track_group;
@@ -56,16 +56,16 @@ struct track_group;
 struct track_slot {
 	struct track_group *group;
 	int64_t cookie;
-	uint32_t open; /* open slices: the caller adds to it, track_slot_set_open() makes it less */
+	uint32_t open; /* open slices: the caller raises it, track_slot_set_open() lowers it */
 	uint32_t track; /* NULL_U32: not made yet */
 	uint32_t index; /* in the group */
 };
 
-/* Returns the group; makes it at its first use. NULL without memory. The last dimension of the type
- * must be the index of a track in its group; values: those of the other dimensions. */
+/* Returns the group; makes it at its first use. NULL if out of memory. The last dimension of the
+ * type must be the index of a track in its group; values: those of the other dimensions. */
 struct track_group *track_groups_get(struct import *im, struct machine *m,
 				     const struct track_type *type, const int64_t *values);
-/* Returns the slot of a cookie; NULL without memory. It is the cookie's until the next call. */
+/* Returns the slot of a cookie; NULL if out of memory. It is the cookie's until the next call. */
 struct track_slot *track_group_get_slot(struct import *im, struct track_group *g, int64_t cookie);
 /* Returns the slot of a cookie; NULL if no slot has the cookie. */
 struct track_slot *track_group_find_slot(struct track_group *g, int64_t cookie);

@@ -14,7 +14,8 @@
 
 /* A process has ended if it has had no packet for this number of periods and of polls of /proc. */
 #define GONE_PERIODS 3
-/* A value that is older than the newest of its source by this part of a period did not change. */
+/* A value that is older than the newest one of its source by this fraction of a period did not
+ * change. */
 #define STALE_DIVISOR 2
 
 int live_new(const struct live_setup *setup, struct live **ret)
@@ -195,9 +196,9 @@ static void compute_process_rates(const struct live *l, struct live_entry *p)
 }
 
 /*
- * Returns true if the last list of processes does not have the process: rows of the family
- * "processes" or, without them, the last poll of /proc. Polls may omit kernel threads, which do not
- * count as ended then.
+ * Returns true if the process was not in the last list of processes: rows of the family "processes"
+ * or, without them, the last poll of /proc. Polls may omit kernel threads, which do not count as
+ * ended then.
  */
 static bool process_has_ended(const struct live *l, const struct live_entry *p)
 {
@@ -219,7 +220,7 @@ static void hide_ended_process(const struct live *l, struct live_entry *p)
 }
 
 /*
- * Returns true if the process can be forgotten. Its name is written once, so that the entry of a
+ * Returns true if the process can be forgotten. Its name is written only once, so the entry of a
  * living process must be kept. On a busy machine the poll of /proc may be late by many periods.
  */
 static bool process_is_gone(const struct live *l, const struct live_entry *p, uint64_t newest)
@@ -228,7 +229,8 @@ static bool process_is_gone(const struct live *l, const struct live_entry *p, ui
 
 	if (l->at[LIVE_ROWS_PROCESSES])
 		return process_has_ended(l, p) && p->seen_at + patience < newest;
-	/* Kernel threads have no memory, so no packet until they do something. */
+	/* Kernel threads have no memory, so there is no packet about them until they do
+	 * something. */
 	if (p->is_kthread || p->seen_at + patience >= newest)
 		return false;
 	return !l->at[LIVE_PROCESS_STATS] || l->polls - p->seen_in >= GONE_PERIODS;

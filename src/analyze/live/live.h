@@ -42,8 +42,8 @@ bool live_lacks_processes(const struct live *l);
 /* Returns true if a source has listed the processes. With only_some all of them may be idle, and so
  * in no list: then any value of linux.ebpf_counters suffices. */
 bool live_knows_processes(const struct live *l);
-/* Returns true if the last screen has the values of processes of the screen before: no poll of them
- * has come since. *ret_at: the time of that poll. */
+/* Returns true if the last screen repeats the values of processes from the screen before, because
+ * no poll of them had come since. *ret_at: the time of that poll. */
 bool live_is_stale(const struct live *l, uint64_t *ret_at);
 /* Returns the time of the last value of any source; 0: none yet. */
 uint64_t live_newest_time(const struct live *l);

@@ -45,7 +45,7 @@ enum live_track_kind {
 	LIVE_TRACK_CPU,
 	LIVE_TRACK_COUNTER, /* counter of a process or thread */
 	LIVE_TRACK_CPU_COUNTER,
-	LIVE_TRACK_LOST, /* what a family had no room for */
+	LIVE_TRACK_LOST, /* what did not fit into a family's tables */
 };
 
 enum live_cpu_metric {
@@ -90,8 +90,8 @@ struct live {
 	struct strbuf failures;
 	uint64_t at[LIVE_SOURCES]; /* time of the last value */
 	uint64_t before
-		[LIVE_SOURCES]; /* the same at the last screen; before it: of the first value */
-	uint32_t polls; /* of /proc; a process that the current poll has met begins the next poll */
+		[LIVE_SOURCES]; /* the same at the last screen; at first, of the first value */
+	uint32_t polls; /* of /proc; meeting a process a second time begins the next poll */
 	uint64_t screens;
 	uint64_t screen_at; /* newest value at the last screen */
 	bool is_stale; /* the last screen had no new values of processes */
@@ -115,13 +115,13 @@ struct live {
 /* live_processes.c: notes a poll of a source. */
 void live_note_poll(struct live *l, enum live_source source, uint64_t at);
 
-/* Adds to a total. at: time of the value; since: begin of the first growth of v. */
+/* Adds to a total. at: time of the value; since: when the first growth of v began. */
 void live_add_growth(struct live_value *v, uint64_t more, uint64_t at, uint64_t since);
 /* Computes the rate since the last screen. before: the source's last poll before that screen. */
 void live_compute_rate(struct live_value *v, uint64_t before);
 
 /* live_processes.c: returns the process, created if needed; NULL if there are too many (counted) or
- * memory is out. */
+ * memory runs out. */
 struct live_entry *live_process_of(struct live *l, int32_t pid);
 void live_forget_process(struct live *l, struct live_entry *p);
 
@@ -129,8 +129,8 @@ void live_forget_process(struct live *l, struct live_entry *p);
 void live_note_seen(const struct live *l, struct live_entry *p, uint64_t at);
 void live_set_name(struct live_entry *p, const void *name, size_t len);
 
-/* Sets the start of a process; 0: unknown. If the start was another one, another process has the
- * pid: its counters start anew. */
+/* Sets the start of a process; 0: unknown. A different start than before means that another process
+ * has the pid: its counters start anew. */
 void live_set_start(struct live *l, struct live_entry *p, uint64_t start_ns);
 
 /* Each reads one kind of payload. Its bytes are untrusted. */

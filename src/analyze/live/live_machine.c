@@ -121,7 +121,7 @@ static void read_failure(struct live *l, const struct pb_field *message)
 	strbuf_add(&line, reason.data, reason.len);
 	if (line.s)
 		str_make_plain(line.s, line.len, "");
-	/* Each failure is reported again after the state was cleared. */
+	/* Each failure is reported again whenever the state has been cleared. */
 	if (line.s && (!l->failures.s || !strstr(l->failures.s, line.s))) {
 		strbuf_puts(&l->failures, line.s);
 		strbuf_putc(&l->failures, '\n');

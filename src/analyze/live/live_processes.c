@@ -33,8 +33,8 @@ void live_add_growth(struct live_value *v, uint64_t more, uint64_t at, uint64_t 
 	v->at = MAX(v->at, at);
 	if (!v->base_at)
 		v->base_at = since;
-	/* Growth that a screen missed, or before the first poll of the source: when it began to
-	 * count is unknown. */
+	/* Growth that a screen missed, or from before the first poll of the source: when it began
+	 * is unknown. */
 	if (at <= v->base_at)
 		v->base += more;
 }

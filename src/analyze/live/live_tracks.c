@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counter tracks of linux.ebpf_counters and linux.process_stats. A track's name says what it
- * counts; its parent says whose counter it is. Names that are in neither table are counters that
- * are not shown, and groups of other tracks.
+ * counts; its parent says whose counter it is. Names in neither table are those of counters that
+ * are not shown, and of groups of other tracks.
  */
 #include "analyze/live/live_internal.h"
 
@@ -261,7 +261,8 @@ static void live_tracks_set_value(struct live *l, uint64_t uuid, double v, uint6
 	struct live_track *t = live_find_track(l, uuid);
 	uint64_t whole = v > 0 ? (uint64_t)v : 0;
 
-	/* Without a gap all tracks were described: the process of an unknown one has ended. */
+	/* Without a gap, all tracks have been described: the process of an unknown track has
+	 * ended. */
 	if (!t) {
 		l->losses.unknown_values += l->losses.packets > 0;
 		return;

@@ -155,9 +155,9 @@ static int write_packet(struct merge_run *m)
 }
 
 /*
- * Of the service of each trace, the config and the identity of the first one are kept, and the
- * statistics are written once, at the end. Readers sort events only up to a marker of the service
- * (flushed, read), so that events of the next trace would come too late: they are left out.
+ * Packets of the services: the config and the identity of the first trace are kept, and the
+ * statistics are written once, at the end. Markers (flushed, read) are left out: readers sort
+ * events only up to a marker, so that events of the next trace would come too late.
  */
 static bool is_left_out(const struct merge_run *m, const struct cut_packet *c)
 {
@@ -193,7 +193,7 @@ static void put_system_info(struct merge_run *m, const struct pb_field *info)
 	pb_enc_close(e);
 }
 
-/* Copies a packet but for its sequence and its machine. */
+/* Copies a packet except for its sequence and its machine. */
 static int merge_packet(void *ctx, const struct cut_packet *c)
 {
 	struct merge_run *m = ctx;
@@ -239,8 +239,8 @@ static void put_clocks(struct pb_enc *e, uint32_t field, int64_t boot, int64_t r
 	pb_enc_close(e);
 }
 
-/* Says what the clock of machine 0 was at a snapshot of this machine, twice: readers take the mean
- * of two rounds. */
+/* Writes what the clock of machine 0 was at a snapshot of this machine. Writes it twice, as readers
+ * take the mean of two rounds. */
 static int write_clock_sync(struct merge_run *m)
 {
 	const struct merge_clocks *c = &m->in->first;

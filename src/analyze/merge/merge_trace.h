@@ -8,9 +8,9 @@
 /*
  * Makes one trace of the traces of several machines, as a service would have recorded it with
  * remote producers: each packet has the number of its machine (TracePacket.machine_id), and
- * RemoteClockSync tells how the clocks of the machines relate. The traces meet at CLOCK_REALTIME.
- * The machine that booted first has the number 0 and the clock of the merged trace, so that no time
- * is negative.
+ * RemoteClockSync states how the clocks of the machines relate. The traces are aligned by
+ * CLOCK_REALTIME. The machine that booted first has the number 0 and the clock of the merged trace,
+ * so that no time is negative.
  *
  *	merge_input_read() of each trace --> merge_trace_plan() --> merge_trace_write()
  *
@@ -45,18 +45,19 @@ struct merge_input {
 	uint32_t first_sequence; /* is added to the numbers of its sequences */
 };
 
-/* Reads what merge_trace_plan() needs. Returns 0, -EBADMSG if it is no trace, -EFBIG if its state is
- * too large, or -ENOMEM. */
+/* Reads what merge_trace_plan() needs. Returns 0, -EBADMSG if it is not a trace, -EFBIG if its
+ * state is too large, or -ENOMEM. */
 int merge_input_read(struct merge_input *in);
 
-/* Why traces cannot be merged. `of`, and `with` in the last two, say which. */
+/* Why traces cannot be merged. `of` is the trace; for the last two reasons, `with` is the other
+ * one. */
 enum merge_refusal {
 	MERGE_POSSIBLE,
 	MERGE_NO_CLOCKS, /* a trace without a clock snapshot */
 	MERGE_OTHER_CLOCK, /* its times are not of CLOCK_BOOTTIME */
 	MERGE_PROGRAMS,
-	MERGE_MACHINES, /* a trace of several machines; `with` booted before its service's */
-	MERGE_REBOOT, /* two of one machine, which was booted in between */
+	MERGE_MACHINES, /* of several machines; `with` booted before its service's machine */
+	MERGE_REBOOT, /* two of one machine, which was rebooted in between */
 	MERGE_SEQUENCES, /* too many sequences */
 };
 

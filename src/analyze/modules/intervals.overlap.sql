@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Module intervals.overlap of trace_processor's library: how many intervals are there at once, and intervals without overlaps.
+-- Module intervals.overlap of trace_processor's library: how many intervals overlap at each time,
+-- and intervals without overlaps.
 
--- Rows: ts, value: from ts on, `value` intervals are there at once. A dur of -1 has no end.
+-- Rows: ts, value: from ts on, there are `value` intervals at once. An interval with a dur of -1
+-- has no end.
 CREATE PERFETTO MACRO intervals_overlap_count(segments TableOrSubquery, ts_column ColumnName, dur_column ColumnName)
 RETURNS TableOrSubquery AS
 (SELECT ts, sum(sum(step)) OVER (ORDER BY ts) AS value
@@ -38,7 +40,7 @@ CREATE PERFETTO MACRO interval_merge_overlapping(intervals TableOrSubquery, epsi
 
 CREATE PERFETTO MACRO _merge_column(column ColumnName) RETURNS _ProjectionFragment AS $column;
 
--- The same for each combination of values of the columns, which the rows have, too.
+-- The same for each combination of values of the columns, which the rows also have.
 CREATE PERFETTO MACRO interval_merge_overlapping_partitioned(intervals TableOrSubquery, partition_columns ColumnNameList)
 RETURNS TableOrSubquery AS
 (SELECT min(ts) AS ts, max(ts_end) - min(ts) AS dur __intrinsic_token_apply_prefix!(_merge_column, $partition_columns)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Module sched.runnable of trace_processor's library: what a thread waited for a CPU before it ran.
+-- Module sched.runnable of trace_processor's library: how a thread waited for a CPU before it ran.
 
 -- For each row of thread_state in which a thread runs, and stops before the end of the trace: the row before in which it was runnable, and the last such row that a
 -- wakeup began.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The file: the part of page.html before the data, the facts of the trace as one JSON object of
- * numbers, the columns, and the part of page.html after the data. Names of the trace are in the
- * columns only, so none of them can become markup.
+ * numbers, the columns, and the part of page.html after the data. Names from the trace are only in
+ * the columns, so none of them can become markup.
  */
 #include "analyze/page/page.h"
 
@@ -39,7 +39,7 @@ static uint64_t count_rows_between(const struct store *s, int64_t from, int64_t 
 	return n;
 }
 
-/* Returns the latest end of the window with which it has at most o->max_rows rows. */
+/* Returns the latest end with which the window has at most o->max_rows rows. */
 static int64_t end_for_max_rows(const struct store *s, const struct page_options *o)
 {
 	int64_t lo = o->from, hi = o->to;
@@ -60,7 +60,7 @@ static int64_t end_for_max_rows(const struct store *s, const struct page_options
 /* ---- the facts ---- */
 
 /* The number of events that a ring overwrote is a loss here, though trace_processor gives it the
- * severity "info". Switches of threads that are not to be recorded are none. */
+ * severity "info". Missing switches of threads that are not to be recorded are no loss. */
 static bool is_loss(const struct page *p, uint32_t row)
 {
 	const struct table *t = &p->store->tables[TABLE_STATS];

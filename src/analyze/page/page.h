@@ -11,7 +11,7 @@
  * of the trace as compressed columns (page_columns.h), and the program that draws them (*.js).
  */
 
-/* The page of a trace with more rows ends earlier: a browser would take too much memory. */
+/* If a trace has more rows, the page ends earlier: a browser would take too much memory. */
 #define PAGE_MAX_ROWS 24000000u
 
 struct page_options {

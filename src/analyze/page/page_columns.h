@@ -72,7 +72,7 @@
 	X(SITE_FUNCTION, "site.function")                                                          \
 	X(PROFILE_NAME, "profile.name") /* string +1 */                                            \
 	X(PROFILE_UNIT, "profile.unit") /* string +1 */                                            \
-	X(PROFILE_EDGE, "profile.edge") /* 1, 2: stacks at the begin, the end of slices; else 0 */ \
+	X(PROFILE_EDGE, "profile.edge") /* 1, 2: stacks at the start, the end of slices; else 0 */ \
 	X(PROFILE_SAMPLES, "profile.samples") /* how many it has */                                \
 	X(STACK_TIME, "stack.time") /* minus that of the sample before; zigzag */                  \
 	X(STACK_THREAD, "stack.thread") /* +1 */                                                   \

@@ -38,8 +38,8 @@ static inline uint64_t page_plus_1(uint32_t row)
 	return row == NULL_U32 ? 0 : (uint64_t)row + 1;
 }
 
-/* Returns the page's number of a string of the store + 1; 0 for NULL, and without memory, which is
- * in columns.error. */
+/* Returns the page's number of a string of the store + 1; 0 for NULL, and if out of memory, which
+ * is in columns.error. */
 uint32_t page_string_number(struct page *p, uint32_t id);
 void page_put_string(struct page *p, enum page_column_id column, uint32_t id);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call stacks: functions, call sites, and profiles, which are lists of samples: one for each session
- * of a profiler, and those of the stacks at the begin and at the end of slices. Waits (linux.waits)
- * are slices on tracks of that name, and have profiles of their own.
+ * Call stacks: functions, call sites, and profiles, which are lists of samples: one for each
+ * session of a profiler, and those of the stacks at the start and at the end of slices. Waits
+ * (linux.waits) are slices on tracks of that name, and have profiles of their own.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -257,7 +257,7 @@ static int page_tasks_sort_runs(struct table *t, struct row_list *l)
 	return 0;
 }
 
-/* A thread that is not recorded has no states in the page: of most of them the end is unknown. */
+/* A thread that is not recorded has no states in the page: the ends of most of them are unknown. */
 static int put_states_of(struct page *p, uint32_t utid)
 {
 	struct table *sched = &p->store->tables[TABLE_SCHED];

@@ -7,7 +7,7 @@
 #include "base/text/str.h"
 
 /*
- * The encodings of Parquet that the writer uses. Each appends to a buffer; without memory the
+ * The encodings of Parquet that the writer uses. Each appends to a buffer; if out of memory, the
  * buffer has failed (strbuf.failed).
  *
  * Source of the format: Encodings.md of Apache Parquet.

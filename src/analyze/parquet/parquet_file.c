@@ -103,7 +103,7 @@ static void write_bytes(struct parquet_file *f, const void *data, size_t len)
 	f->offset += len;
 }
 
-/* Writes the buffer and empties it. Returns the number of its bytes. */
+/* Writes the buffer and empties it. Returns the number of bytes written. */
 static uint32_t write_buffer(struct parquet_file *f, struct strbuf *b)
 {
 	size_t len = b->len;
@@ -349,8 +349,8 @@ static void extend_range(const struct column *c, struct range *r, const struct r
 		r->hi = by->hi;
 }
 
-/* Appends a range where a reader may trust it: texts are short, and a zero has the sign with which
- * it includes the other zero. Returns false if it is left out. */
+/* Appends a range if a reader may trust it: texts are short, and a zero has the sign with which it
+ * includes the other zero. Returns false if it is left out. */
 static bool put_range(const struct column *c, struct range r, struct strbuf *least,
 		      struct strbuf *most)
 {
@@ -595,7 +595,7 @@ void parquet_add_metadata(struct parquet_file *f, const char *key, const char *v
 
 /* ---- the indexes of pages ---- */
 
-/* A reader needs the range of every page that has values, or none at all. */
+/* A reader needs the ranges of all pages that have values, or no range at all. */
 static bool has_column_index(const struct chunk *k)
 {
 	for (size_t i = 0; i < k->n_pages; i++)

@@ -44,7 +44,7 @@ struct call_lines {
 	uint64_t args[CALL_ARGS_MAX];
 	uint32_t texts[CALL_ARGS_MAX]; /* strings; NULL_U32: the argument is a number */
 	unsigned n_args; /* that the trace has */
-	unsigned cut; /* bits of texts that have not all of the string */
+	unsigned cut; /* a bit for each text that lacks a part of the string */
 	bool has_ended, has_result;
 	int64_t result;
 	bool is_applied; /* its effect on descriptors */
@@ -69,7 +69,7 @@ static struct call_process *call_process_find(const struct call_lines *l, int64_
 	return p;
 }
 
-/* Returns NULL if memory is out. */
+/* Returns NULL if memory runs out. */
 static struct call_process *call_process_get(struct call_lines *l, int64_t pid)
 {
 	struct call_process *p = call_process_find(l, pid);
@@ -290,7 +290,7 @@ static char *path_of(const struct call_lines *l, int arg)
 	return strbuf_take(&b);
 }
 
-/* Descriptors that have no path, by the begin of the call's name; the longer ones first. */
+/* Descriptors that have no path, by the beginning of the call's name; the longer ones first. */
 static const struct {
 	const char *call;
 	const char *name;

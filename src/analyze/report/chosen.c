@@ -6,7 +6,7 @@
 
 /*
  * trace_processor cuts the name of a process at the first blank if its command line is one word.
- * Programs that set a title ("postgres: bench COMMIT") have such a line: reports keep it.
+ * Programs that set a title ("postgres: bench COMMIT") have such a line; reports keep all of it.
  */
 static const char titles[] =
 	"CREATE TEMP VIEW process AS SELECT upid, id, pid, iif(name GLOB '*:', coalesce(cmdline, "
@@ -25,8 +25,8 @@ static const char choose_number[] =
 	"(pid = CAST(?1 AS INTEGER) OR tid = CAST(?1 AS INTEGER)) AND NOT is_idle";
 
 /*
- * A pattern with '/' is that of a whole path, whose '/' no wildcard matches; any other is that of a
- * path's last part. Names of threads and titles are no paths.
+ * A pattern with '/' matches a whole path, in which no wildcard matches '/'; any other matches the
+ * last part of a path. Names of threads and titles are not paths.
  */
 #define SLASHES(text) "length(replace(" text ", '/', '00')) - length(" text ")"
 static const char choose_name[] =
@@ -40,8 +40,8 @@ static const char choose_name[] =
 		      "FROM named "
 		      "WHERE upid IS NOT NULL)) AND NOT is_idle";
 
-/* A container by its name or the begin of its id, a unit with or without ".service", a pod with or
- * without its namespace, or a path with all groups below it. */
+/* A container by its name or the beginning of its id, a unit with or without ".service", a pod with
+ * or without its namespace, or a path with all groups below it. */
 static const char choose_groups[] =
 	"INSERT OR REPLACE INTO chosen_group SELECT g.id FROM cgroup g WHERE g.name = ?1 OR g.container = ?1 OR (length(?1) >= 6 AND "
 	"substr(g.container, 1, length(?1)) = ?1) OR g.unit = ?1 OR g.unit = ?1 || '.service' OR "

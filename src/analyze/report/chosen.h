@@ -12,16 +12,16 @@
 /* The threads that a report is about. */
 struct chosen_from {
 	/* The number of a process or thread, or the name of a program or thread, with * and ?. A
-	 * process that is named by itself or by its main thread is chosen with all its threads. The
-	 * name of a program is its file without the folder, unless the word has a '/'. */
+	 * word that names a process or its main thread chooses all threads of the process. The name
+	 * of a program is its file without the folder, unless the word has a '/'. */
 	char *const *words;
 	size_t n_words;
 	bool are_subjects; /* the words are containers, units, pods or paths of control groups */
 	const struct store *store;
 };
 
-/* From here on process.name is the title that a process has set, "postgres: bench COMMIT", where
- * trace_processor has its first word only. Returns an SQLite result code. */
+/* From here on, process.name is the whole title that a process has set ("postgres: bench COMMIT"),
+ * of which trace_processor has only the first word. Returns an SQLite result code. */
 int chosen_use_titles(sqlite3 *db);
 
 /*

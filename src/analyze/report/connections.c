@@ -20,8 +20,8 @@ struct connection_socket {
 
 static const struct {
 	const char *name;
-	/* Its addresses are those of the socket in skaddr. Those of others are of a packet, or of a
-	 * request to a listening socket. */
+	/* Its addresses are those of the socket in skaddr. The addresses in other events belong to
+	 * a packet, or to a request to a listening socket. */
 	bool of_socket;
 } connection_events[] = {
 	{"inet_sock_set_state", true},
@@ -200,7 +200,7 @@ uint32_t connections_read(struct connections *c, const struct store *s, uint32_t
 	text = intern_endpoints(c, &e);
 	if (connection_events[at].of_socket && text != NULL_U32 && e.socket) {
 		socket = get_socket(c, e.socket);
-		/* Without a port the socket is not bound yet, or not any more. */
+		/* Without a port, the socket is not bound yet, or no longer bound. */
 		if (socket && (e.sport || !socket->has_port)) {
 			socket->text = text;
 			socket->has_port = e.sport != 0;

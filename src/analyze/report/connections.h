@@ -13,9 +13,9 @@
  *
  *	"10.71.1.1:41068 10.71.2.1:5001"	the socket's own address, a space, that of its peer
  *
- * An event has the addresses itself (tcp_retransmit_skb), or only the hash of the socket
- * (sock_send_length, kfree_skb). The events of a trace are given in the order of time, so that a
- * socket has the addresses that it had at that time.
+ * An event contains the addresses (tcp_retransmit_skb), or only the hash of the socket
+ * (sock_send_length, kfree_skb). The caller passes the events of a trace in the order of time, so
+ * that a socket has the addresses that it had at that time.
  */
 struct connections {
 	struct connection_socket *sockets; /* owned hash */

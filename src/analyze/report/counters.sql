@@ -5,9 +5,9 @@
 -- @records counters
 
 -- A counter is a total if its type says so, or if the kernel's counters of that name are totals.
--- Counters of track events do not say it: those whose values never fell count as totals. A rate is
--- the growth divided by the time between the first and the last value. Means are by time: a value
--- holds until the next one.
+-- Counters of track events do not say so: they count as totals if their values never fell. A rate
+-- is the growth divided by the time between the first and the last value. Means are by time: a
+-- value holds until the next one.
 -- @define IS_TOTAL
 (t.type IN ('cpustat', 'num_irq', 'num_softirq', 'num_forks', 'num_irq_total', 'num_softirq_total',
     'psi', 'proc_stat_runtime', 'cpu_idle_state', 'net_receive', 'net_transmit',

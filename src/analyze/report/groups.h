@@ -15,7 +15,7 @@ struct group {
 	uint64_t key;
 	uint64_t n, flagged; /* flagged: of n */
 	uint64_t total, other; /* ns; wraps around for impossible times. other: the caller's */
-	int64_t longest, longest_ts; /* the last one of equals */
+	int64_t longest, longest_ts; /* of equal ones, the last */
 	size_t first; /* of its samples in struct groups */
 	uint64_t n_filled;
 };
@@ -37,14 +37,14 @@ struct group_sample {
 	bool flagged;
 };
 
-/* Adds a sample. Returns its group, valid until the next call, or NULL without memory. */
+/* Adds a sample. Returns its group, valid until the next call, or NULL if out of memory. */
 struct group *groups_add(struct groups *g, const struct group_sample *s);
 
 /* Returns the group of a key, or NULL. */
 struct group *groups_find(struct groups *g, uint64_t key);
 
 /* Ends the counting: from now on groups_add() stores each sample, which must come again. Returns
- * false without memory. */
+ * false if out of memory. */
 bool groups_begin_fill(struct groups *g);
 
 /* Returns the sample of a rank from 1 to n; 0 before groups_begin_fill(). Reorders the samples. */
@@ -66,7 +66,7 @@ void groups_deinit(struct groups *g);
 struct largest {
 	struct largest_item {
 		int64_t ns;
-		uint32_t row, other; /* of equals the lowest row is the largest */
+		uint32_t row, other; /* of equal ones, the lowest row counts as the largest */
 	} * items; /* owned */
 	size_t n, cap, most;
 	bool failed; /* out of memory */

@@ -57,8 +57,8 @@ WITH h AS (
   FROM requests_by('length'))
 $HISTOGRAM(requests)
 
--- The file of a row of w. The number of a device's own inode is its number in the kernel: the metadata
--- of its file system.
+-- The file of a row of w. An inode whose number is that of the device in the kernel is the device's
+-- own: it stands for the metadata of its file system.
 -- @define WRITEBACK_FILE
 CASE WHEN who IS NULL THEN files || ' files' WHEN w.device = (w.inode >> 20) || ':' || (w.inode & 1048575) THEN '(metadata)' ELSE
     coalesce((SELECT path FROM paths p WHERE p.ino = w.inode AND ((p.dev >> 8) & 4095) || ':' =

@@ -9,7 +9,7 @@
 #include "wire/pb_read.h"
 
 #define CPUS_MAX 4096u
-#define REQUEST_MAX 200u /* characters; a longer one is no name of an event */
+#define REQUEST_MAX 200u /* characters; a longer text is not the name of an event */
 
 /* Events that times are computed from. */
 static const struct watched {
@@ -27,7 +27,7 @@ static const struct watched {
 
 struct limits {
 	bool cpus[CPUS_MAX];
-	bool some_cpus, all_cpus; /* a source has a mask; one without records switches */
+	bool some_cpus, all_cpus; /* some source has a mask; one without a mask records switches */
 	bool filtered[ARRAY_SIZE(watched)], whole[ARRAY_SIZE(watched)];
 };
 
@@ -129,7 +129,7 @@ static unsigned put_cpus(const bool cpus[static CPUS_MAX], struct strbuf *out)
 	return n;
 }
 
-/* Returns true if the machine has so many CPUs, and each is in the mask. */
+/* Returns true if the number of CPUs is known, and each of them is in the mask. */
 static bool has_all(const bool mask[static CPUS_MAX], unsigned cpus)
 {
 	unsigned c = 0;

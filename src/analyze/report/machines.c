@@ -17,7 +17,7 @@
 #define TRACKS "(SELECT id FROM main.__intrinsic_track WHERE machine_id = #)"
 
 /* A view for each table or pass that has rows of several machines: its name, which hides the table,
- * and its rows. # is the machine. */
+ * and its rows. # stands for the machine. */
 static const char *const views[][2] = {
 	{"machine", "* FROM main.machine WHERE id = #"},
 	{"cpu", "* FROM main.cpu WHERE machine_id = #"},

@@ -13,7 +13,7 @@
 #define MACHINES_MAX 64
 #define MACHINES_ALL INT64_C(-1)
 
-/* Which rows the passes of passes.h count. They read the table chosen anew after a change. */
+/* Which rows the passes of passes.h count. They read the table `chosen` again after a change. */
 struct machine_scope {
 	int64_t machine; /* a row of the table machine, or MACHINES_ALL */
 	unsigned changes; /* the caller increments it after a change */
@@ -32,5 +32,5 @@ int machines_list(sqlite3 *db, struct machine_list *ret);
 int machines_restrict_to(sqlite3 *db, int64_t id);
 
 /* Returns a line with the number and the kernel of a machine, owned by the caller, or NULL for an
- * unknown id or without memory. */
+ * unknown id or if out of memory. */
 char *machines_title(sqlite3 *db, int64_t id);

@@ -61,7 +61,7 @@ stalls AS (
   WHERE (name GLOB '*_begin' OR name GLOB '*_wake') AND (next_name GLOB '*_end' OR next_name GLOB
       '*_sleep') AND ts >= :from AND next_ts <= :to AND utid IN chosen)
 
--- pages(utid, added, removed, dev, ino): pages of the page cache; an event is of 2^order pages.
+-- pages(utid, added, removed, dev, ino): pages of the page cache; an event is about 2^order pages.
 -- @define PAGES
 pages AS MATERIALIZED (
   SELECT e.utid, iif(f.name = 'mm_filemap_add_to_page_cache', e.n << coalesce($ARG(order), 0), 0) AS added,

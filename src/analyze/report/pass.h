@@ -40,7 +40,7 @@ struct pass_rows {
 	unsigned texts; /* bit i: column i has texts, besides the TEXT columns of the pass */
 	int64_t *cells; /* owned; NULL_I64 is NULL; texts are ids of strings, or of pass_text() */
 	size_t n, cap; /* cells */
-	struct strbuf own_texts; /* those that are no strings of the store, each with a NUL */
+	struct strbuf own_texts; /* those that are not strings of the store, each with a NUL */
 	bool failed; /* out of memory */
 };
 
@@ -64,16 +64,16 @@ struct code;
 struct stack_point;
 
 /*
- * Cuts the weight of a sample or wait to the window. Returns false if it is not of the report: a
- * sample or a total outside of the window, or of a thread that is not chosen, or a wait that ended
- * before the window or began after it.
+ * Cuts the weight of a sample or wait to the window. Returns false if it does not belong to the
+ * report: a sample or a total outside of the window, or of a thread that is not chosen, or a wait
+ * that ended before the window or began after it.
  */
 bool pass_select_point(const struct pass_input *in, struct stack_point *p);
 /* Returns the cell with the name of a function; NULL_U32: NULL. */
 int64_t pass_function_cell(struct pass_rows *rows, const struct code *c, uint32_t function);
 
-/* Begins a text that is no string of the store: the caller appends it to rows->own_texts, without a
- * NUL. Returns the value of its cell. */
+/* Begins a text that is not a string of the store: the caller appends it to rows->own_texts,
+ * without a NUL. Returns the value of its cell. */
 int64_t pass_text(struct pass_rows *rows);
 
 /* Returns a class of lengths: 0 below 1 us, 1 below 2 us, 2 below 4 us, and so on. */
@@ -96,7 +96,7 @@ static inline bool pass_cpu_counts(const struct pass_input *in, uint32_t ucpu)
 	return in->machine == MACHINES_ALL || ucpu / STORE_CPUS_OF_A_MACHINE == in->machine;
 }
 
-/* One interval as the window cuts it. */
+/* One interval, cut to the window. */
 struct pass_span {
 	uint32_t row, utid;
 	int64_t begin, end; /* end >= begin */
@@ -114,7 +114,8 @@ struct pass_walk {
 /* Advances to the next interval. Returns false at the end. */
 bool pass_next_span(struct pass_walk *w, struct pass_span *ret);
 
-/* Returns the last row of each value of a column (owned by the caller), or NULL without memory. */
+/* Returns the last row of each value of a column (owned by the caller), or NULL if out of
+ * memory. */
 uint32_t *pass_last_rows(const struct table *t, unsigned column);
 
 enum who_kind {
@@ -138,7 +139,7 @@ struct pass_who {
 	enum who_kind kind;
 };
 
-/* Maps by in->by. Returns false without memory. Deinit in either case. */
+/* Maps by in->by. Returns false if out of memory. Deinit in either case. */
 bool pass_who_init(struct pass_who *w, const struct pass_input *in);
 void pass_who_deinit(struct pass_who *w);
 

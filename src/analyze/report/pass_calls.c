@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calls_by, call_paths, longest_calls, call_lines: system calls, which are slices sys_NAME of threads with their
- * result as an argument: of raw_syscalls events on the thread's own track, of linux.syscalls on a
- * track "syscalls" below it. Of a thread with both, the latter count, which have strings.
+ * calls_by, call_paths, longest_calls, call_lines: system calls, which are slices sys_NAME of
+ * threads with their result as an argument: of raw_syscalls events on the thread's own track, of
+ * linux.syscalls on a track "syscalls" below it. If a thread has both, the latter count, as they
+ * have strings.
  */
 #include "analyze/report/pass.h"
 
@@ -104,7 +105,8 @@ static bool next_of_all(struct calls *c, struct call *ret)
 	return false;
 }
 
-/* Whether it is of a chosen thread, and returned within the window. It may have begun before. */
+/* Whether the call is one of a chosen thread and returned within the window. It may have begun
+ * before. */
 static bool call_counts(const struct calls *c, const struct call *call)
 {
 	int64_t end;
@@ -194,7 +196,7 @@ struct call_path {
 	char path[];
 };
 
-/* Returns NULL if memory is out. */
+/* Returns NULL if memory runs out. */
 static struct call_path *call_path_get(struct call_path **paths, const struct strbuf *path)
 {
 	struct call_path *p;

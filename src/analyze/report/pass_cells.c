@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cells_by: the window in cells; an interval that crosses cells is in each of them. */
+/* cells_by: the window in cells; an interval that spans several cells is in each of them. */
 #include "analyze/report/pass.h"
 
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static void sum_lines(struct lines *l)
 	}
 }
 
-/* All CPUs have a line; of threads, processes and programs the top ones have. */
+/* Every CPU has a line; of threads, processes and programs, only the top ones have one. */
 static void choose_lines(struct lines *l)
 {
 	struct largest top = {.most = l->table == TABLE_SCHED ? SIZE_MAX : (size_t)l->in->top};

@@ -58,7 +58,7 @@ static int64_t add_ns(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* Adds a row of cgroup_wait to the sum at an index. Returns false without memory. */
+/* Adds a row of cgroup_wait to the sum at an index. Returns false if out of memory. */
 static bool sums_add(struct cgroup_sums *s, uint32_t row, uint32_t at, bool is_quota)
 {
 	const struct table *t = &s->in->s->tables[TABLE_CGROUP_WAIT];

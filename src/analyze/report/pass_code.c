@@ -37,8 +37,8 @@ struct code_points {
 	struct stack_points points;
 };
 
-/* Returns true if only some threads of a process are chosen: its totals are not theirs. Without
- * memory it returns false. */
+/* Returns true if only some threads of a process are chosen: its totals are not theirs. If out of
+ * memory, it returns false. */
 static bool chooses_parts_of_processes(const struct pass_input *in)
 {
 	const struct table *t = &in->s->tables[TABLE_THREAD];
@@ -161,7 +161,7 @@ static int64_t file_cell(struct pass_rows *rows, const struct code *c, uint32_t 
 
 /* ---- functions ---- */
 
-/* Adds a row for each function in the points. who: a string, or NULL_I64. Returns false without
+/* Adds a row for each function in the points. who: a string, or NULL_I64. Returns false if out of
  * memory. */
 static bool add_function_rows(const struct code_points *c, int64_t who, struct pass_rows *ret)
 {
@@ -241,8 +241,8 @@ static int by_value(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* Chooses the n largest nodes. As a caller is not smaller than what it calls and comes first, all
- * callers of a chosen node are chosen. */
+/* Chooses the n largest nodes. A caller is never smaller than what it calls, and comes first, so
+ * all callers of a chosen node are chosen. */
 static bool choose_nodes(const struct call_tree *t, struct shown_node *nodes, uint32_t n)
 {
 	int64_t *totals = malloc(((size_t)t->n + 1) * sizeof(*totals)), least;
@@ -362,7 +362,7 @@ struct wait_sum {
 	UT_hash_handle hh;
 };
 
-/* Adds a wait to its sum. Returns false without memory. */
+/* Adds a wait to its sum. Returns false if out of memory. */
 static bool add_wait(struct wait_sum **sums, const struct code *c, const struct stack_point *p)
 {
 	bool has_stack = p->site != NULL_U32;

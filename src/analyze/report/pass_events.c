@@ -97,7 +97,8 @@ struct events {
 	struct kind *kinds; /* owned; by FTRACE_KIND */
 	struct arg_list list; /* owned */
 	struct numbering numberings[KEYS_MAX];
-	/* Of keys; threads: of a triple and a thread; peers: of these and a connection. */
+	/* pairs, triples: groups by keys; threads: by triple and thread; peers: by these and
+	 * connection. */
 	struct groups pairs, triples, threads, peers;
 	struct connections connections;
 	struct groups g;
@@ -229,7 +230,7 @@ static uint32_t number_of_value(struct events *e, struct numbering *n, uint8_t e
 	return number;
 }
 
-/* Returns the group of an event, or NULL without memory. */
+/* Returns the group of an event, or NULL if out of memory. */
 static struct event_group *pass_events_group_of(struct events *e, uint8_t event,
 						const uint32_t numbers[static KEYS_MAX],
 						uint32_t utid, uint32_t connection)

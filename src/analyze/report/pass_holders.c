@@ -53,8 +53,8 @@ static bool find_run(const struct store *s, uint32_t row, uint32_t last, struct 
 	return false;
 }
 
-/* Returns when the last run on the CPU that began before the wait or with it began; without such a
- * run, when the wait began. */
+/* Returns the start of the last run on the CPU that began no later than the wait; without such a
+ * run, the start of the wait. */
 static int64_t begin_of_holder(const struct table *t, const struct cpu_wait *w)
 {
 	uint32_t end = t->unsorted ? t->rows : table_lower_bound(t, w->begin + 1);
@@ -69,7 +69,7 @@ static int64_t begin_of_holder(const struct table *t, const struct cpu_wait *w)
 	return last == INT64_MIN ? w->begin : last;
 }
 
-/* Adds how long each other thread had the CPU during the wait. other: since when. */
+/* Adds how long each other thread had the CPU during the wait. other: when that began. */
 static void add_holders(const struct pass_input *in, const struct cpu_wait *w, uint64_t number,
 			struct groups *g)
 {
@@ -146,12 +146,12 @@ enum wait_cause {
 	CAUSE_KERNEL, /* a kernel thread */
 	CAUSE_IDLE, /* the CPU was idle: it took the time to wake up */
 	CAUSE_QUOTA, /* its control group had used up cpu.max */
-	CAUSE_UNKNOWN, /* the trace does not have who ran */
+	CAUSE_UNKNOWN, /* the trace does not show who ran */
 	CAUSES
 };
 
-/* A preempted thread that waits for so long, while its CPU is idle for half of that time or more, is
- * throttled: the kernel leaves no other runnable thread beside an idle CPU. */
+/* A preempted thread that waits this long, while its CPU is idle for half of that time or more, is
+ * throttled: the kernel would not leave any other thread waiting for an idle CPU. */
 #define QUOTA_MIN_NS 1000000
 
 #define KTHREADD_PID 2
@@ -177,7 +177,7 @@ static int by_thread_and_time(const void *a, const void *b)
 	return x->ts < y->ts ? -1 : x->ts > y->ts;
 }
 
-/* Keeps the waits for the quota of what linux.waits recorded. */
+/* Keeps those waits recorded by linux.waits that are waits for the quota. */
 static bool read_throttled(struct neighbour_walk *w)
 {
 	static const char reason[] = "cgroup throttle";
@@ -197,7 +197,7 @@ static bool read_throttled(struct neighbour_walk *w)
 	return true;
 }
 
-/* Returns true if linux.waits recorded most of the wait as one for the quota. */
+/* Returns true if linux.waits recorded most of the wait as a wait for the quota. */
 static bool is_recorded_as_throttled(const struct neighbour_walk *w, const struct cpu_wait *of)
 {
 	const struct stack_point *p = w->throttled.of;
@@ -240,7 +240,7 @@ static bool sort_by_cpu(struct neighbour_walk *w)
 	return true;
 }
 
-/* Where a preempted thread waits is the CPU that it ran on last. */
+/* A preempted thread waits for the CPU that it last ran on. */
 static bool find_cpus_before(struct neighbour_walk *w)
 {
 	const struct table *t = &w->in->s->tables[TABLE_THREAD_STATE];
@@ -320,7 +320,8 @@ static uint32_t first_run(const struct neighbour_walk *w, uint32_t cpu, int64_t 
 
 /* Calls part for each run on the CPU within the wait. Returns for how long no run is known, in ns. */
 static int64_t each_holder(const struct neighbour_walk *w, const struct cpu_wait *of,
-			   void (*part)(void *ctx, enum wait_cause cause, const struct pass_span *s),
+			   void (*part)(void *ctx, enum wait_cause cause,
+					const struct pass_span *s),
 			   void *ctx)
 {
 	const struct table *t = &w->in->s->tables[TABLE_SCHED];
@@ -438,12 +439,12 @@ static void add_neighbour(void *ctx, enum wait_cause cause, const struct pass_sp
 
 	if (cause != CAUSE_NEIGHBOUR && cause != CAUSE_KERNEL)
 		return;
-	groups_add(sum->g, &(struct group_sample){
-				   .key = (uint64_t)pass_who_at(&sum->w->who, s->utid, s->begin)
-						  << 32 |
-					  s->utid,
-				   .ns = s->end - s->begin,
-				   .ts = s->begin});
+	groups_add(sum->g,
+		   &(struct group_sample){
+			   .key = (uint64_t)pass_who_at(&sum->w->who, s->utid, s->begin) << 32 |
+				  s->utid,
+			   .ns = s->end - s->begin,
+			   .ts = s->begin});
 }
 
 /* Whose runs delayed chosen threads: waits for the quota are not their doing. */

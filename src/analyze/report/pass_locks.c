@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lock_waits: waits for locks, the threads that held these, and what the holders did meanwhile. */
+/* lock_waits: waits for locks, the threads that held the locks, and what the holders did
+ * meanwhile. */
 #include "analyze/report/pass.h"
 
 #include <stdlib.h>
@@ -58,7 +59,7 @@ static int by_utid_and_time(const void *a, const void *b)
 
 /* ---- holders ---- */
 
-/* Sorts the threads by tid and begin. Returns false without memory. */
+/* Sorts the threads by tid and begin. Returns false if out of memory. */
 static bool sort_tids(struct lock_pass *l)
 {
 	const struct table *t = &l->in->s->tables[TABLE_THREAD];
@@ -126,7 +127,7 @@ static const char *known_word(const struct arg *a)
 	return NULL;
 }
 
-/* Reads the annotations of the wait: what it waited for, and who had that. */
+/* Reads the annotations of the wait: what it waited for, and who held it. */
 static void read_wait(struct lock_pass *l, struct lock_wait *w)
 {
 	const struct table *slices = &l->in->s->tables[TABLE_SLICE];
@@ -207,7 +208,7 @@ static void find_activities(struct lock_pass *l)
 	for (uint32_t row = 0; row < t->rows && !l->failed; row++) {
 		uint32_t utid = table_u32(t, STATE_UTID, row);
 
-		/* Of other rows without an end the next event is missing. */
+		/* For other rows without an end, the next event is missing. */
 		if (table_dur(t, STATE_DUR, row) >= 0 || l->in->last_of_thread[utid] == row)
 			activities_add(l, &l->states, utid, row, table_ts(t, STATE_TS, row));
 	}
@@ -240,7 +241,7 @@ static int64_t overlap(int64_t ts, int64_t dur, int64_t from, int64_t to)
 }
 
 struct meanwhile {
-	bool has_states; /* else ran and waited are not known */
+	bool has_states; /* if false, ran and waited are not known */
 	int64_t ran, waited, blocked; /* waited: for a CPU */
 	const struct stack_point *sleep; /* the longest of its waits meanwhile, or NULL */
 };

@@ -6,8 +6,8 @@
  *	skb_copy_datagram_iovec skbaddr         a thread copies from it, the first time
  *	sock_recv_length        family          the same thread's call ends
  *
- * Sockets of other families copy from packets as well that no device received (AF_UNIX), and the
- * kernel uses the memory of packets again. So a copy counts only if the call was of an IP socket.
+ * Sockets of other families (AF_UNIX) also copy from packets, which no device received, and the
+ * kernel reuses the memory of packets. So a copy counts only if the call was on an IP socket.
  */
 #include <stdlib.h>
 #include <string.h>

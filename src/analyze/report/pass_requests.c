@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * requests_by, longest_requests: requests to block devices. A request is a block_rq_issue and the
- * next block_rq_complete of the same device and sector. A block_rq_insert right before the issue is
- * of the thread that made the request, even if the driver did not take the request the first time
- * (block_rq_requeue). unfinished_requests: each block_rq_issue that no block_rq_complete follows
- * before the next block_rq_insert.
+ * next block_rq_complete of the same device and sector. A block_rq_insert right before the issue
+ * comes from the thread that made the request, even if the driver did not take the request the
+ * first time (block_rq_requeue). unfinished_requests: each block_rq_issue that no block_rq_complete
+ * follows before the next block_rq_insert.
  */
 #include "analyze/report/pass.h"
 
@@ -282,7 +282,7 @@ void request_list_free(struct request_list *l)
 	free(l);
 }
 
-/* Returns the requests, which the passes share, or NULL without memory. */
+/* Returns the requests, which the passes share, or NULL if out of memory. */
 static const struct request_list *list_requests(const struct pass_input *in)
 {
 	struct requests r = {.in = in};
@@ -309,9 +309,10 @@ static void add_requests(const struct request_array *l, enum request_key by,
 {
 	for (size_t i = 0; i < l->n; i++) {
 		const struct request *q = &l->list[i];
-		uint64_t key = by == BY_DEVICE	 ? (uint64_t)q->dev * OPS + q->op
-			       : by == BY_LENGTH ? pass_length(q->dur)
-						 : (uint64_t)pass_who_at(who, q->utid, q->ts) * OPS + q->op;
+		uint64_t key = by == BY_DEVICE ? (uint64_t)q->dev * OPS + q->op
+			       : by == BY_LENGTH
+				       ? pass_length(q->dur)
+				       : (uint64_t)pass_who_at(who, q->utid, q->ts) * OPS + q->op;
 		struct group *group = groups_add(
 			g, &(struct group_sample){.key = key, .ns = q->dur, .ts = q->ts});
 

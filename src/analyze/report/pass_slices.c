@@ -8,7 +8,7 @@
 /* ---- slices_by ---- */
 
 /* Returns by track whether its slices are of chosen threads or of their processes (owned by the
- * caller), or NULL without memory. */
+ * caller), or NULL if out of memory. */
 static bool *chosen_tracks(const struct pass_input *in)
 {
 	const struct table *t = &in->s->tables[TABLE_TRACK];
@@ -43,7 +43,8 @@ struct slice_groups {
 	struct groups g;
 };
 
-/* Sets the number of the thread or process that a track is of. Returns false if it is of none. */
+/* Sets the number of the thread or process that a track belongs to. Returns false if it belongs to
+ * none. */
 static bool who_of(const struct slice_groups *sg, uint32_t track, uint64_t *ret)
 {
 	const struct table *t = &sg->in->s->tables[TABLE_TRACK];
@@ -139,7 +140,7 @@ void pass_slices(const struct pass_input *in, struct pass_rows *ret)
 
 /* ---- interrupt_wakes ---- */
 
-/* A track of interrupts, and its last slice that has begun at the time of a walk. */
+/* A track of interrupts, and the last of its slices that has begun by the time of a walk. */
 struct irq_track {
 	uint32_t cpu; /* its number among those of all machines */
 	uint32_t slice; /* NULL_U32: none yet */
@@ -180,7 +181,8 @@ static void find_irq_tracks(const struct store *s, struct irq_tracks *ret)
 	}
 }
 
-/* Advances to the slices that have begun at a time. Slices of a track are in the order of time. */
+/* Advances to the last slices that have begun by a time. Slices of a track are in the order of
+ * time. */
 static void advance_to(const struct store *s, struct irq_tracks *tracks, int64_t ts)
 {
 	const struct table *t = &s->tables[TABLE_SLICE];

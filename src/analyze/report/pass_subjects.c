@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * subjects, subject_of: whose threads are, by container, unit, pod or control group. A subject is the
- * first row of cgroup with its name; groups without such a name have their path. With the program as
- * subject it is the name of the program.
+ * subjects, subject_of: to whom threads belong: a container, unit, pod or control group. A subject
+ * is the first row of cgroup with its name; for groups without such a name, the path is the name.
+ * If the subject is the program, it is the program's name.
  */
 #include "analyze/report/pass.h"
 
@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[] = {
-	[WHO_CONTAINER] = "container", [WHO_UNIT] = "unit", [WHO_POD] = "pod", [WHO_CGROUP] = "cgroup"};
+static const char *const kinds[] = {[WHO_CONTAINER] = "container",
+				    [WHO_UNIT] = "unit",
+				    [WHO_POD] = "pod",
+				    [WHO_CGROUP] = "cgroup"};
 
 bool pass_subject_kind(const char *word, enum who_kind *ret)
 {
@@ -70,7 +72,7 @@ static int compare_named(const void *a, const void *b)
 	return order ? order : x->row < y->row ? -1 : 1;
 }
 
-/* Sets of[row] to the first row of the same name. Returns false without memory. */
+/* Sets of[row] to the first row of the same name. Returns false if out of memory. */
 static bool find_first_rows(const struct store *s, enum who_kind kind, uint32_t *of)
 {
 	uint32_t n = s->tables[TABLE_CGROUP].rows;
@@ -141,10 +143,9 @@ static uint32_t row_at(const struct pass_who *w, uint32_t utid, int64_t ts)
 
 static uint32_t subject_of_row(const struct pass_who *w, uint32_t row)
 {
-	return row == NULL_U32
-		       ? NULL_U32
-		       : w->subject[table_u32(&w->s->tables[TABLE_THREAD_CGROUP],
-					      THREAD_CGROUP_CGROUP, row)];
+	return row == NULL_U32 ? NULL_U32
+			       : w->subject[table_u32(&w->s->tables[TABLE_THREAD_CGROUP],
+						      THREAD_CGROUP_CGROUP, row)];
 }
 
 uint32_t pass_subject_at(const struct pass_who *w, uint32_t utid, int64_t ts)
@@ -169,8 +170,7 @@ bool pass_who_next_part(const struct pass_who *w, struct pass_span *rest, struct
 	row = row_at(w, ret->utid, ret->begin);
 	*ret_who = subject_of_row(w, row);
 	if (row != NULL_U32 && is_of_thread(w, row + 1, ret->utid))
-		ret->end = rest->begin =
-			MIN(ret->end, table_ts(rows, THREAD_CGROUP_TS, row + 1));
+		ret->end = rest->begin = MIN(ret->end, table_ts(rows, THREAD_CGROUP_TS, row + 1));
 	return true;
 }
 

@@ -32,7 +32,7 @@ enum timer_event {
 	TIMER_WHEEL_EXIT,
 	TIMER_IRQ_ENTRY,
 	TIMER_IRQ_EXIT,
-	TIMER_OF_INTERRUPT, /* says nothing of what the CPU did before */
+	TIMER_OF_INTERRUPT, /* says nothing about what the CPU did before */
 };
 
 static const char *const timer_event_names[] = {
@@ -53,7 +53,7 @@ enum timer_reason {
 };
 
 #define LATE_NS 10000
-#define LATE_MAX (INT64_MAX / 4) /* of a trace that is not true */
+#define LATE_MAX (INT64_MAX / 4) /* more can only come from a trace with false times */
 #define FLAG_DEFERRABLE 0x00080000 /* TIMER_DEFERRABLE of the kernel */
 #define RECENT 16 /* intervals that are remembered of a CPU */
 
@@ -181,7 +181,7 @@ static const struct busy_interval *busy_longest(const struct busy_list *l, int64
 	return longest;
 }
 
-/* Sets the reason of a late hrtimer, from what its CPU did since it was due. */
+/* Sets why an hrtimer was late, from what its CPU did since the timer was due. */
 static void find_reason(const struct timers *t, const struct timer_cpu *c, struct fired_timer *f)
 {
 	const struct table *threads = &t->in->s->tables[TABLE_THREAD];

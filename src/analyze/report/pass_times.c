@@ -16,7 +16,7 @@ static bool add_span(struct groups *g, uint64_t key, const struct pass_span *s, 
 					  .flagged = flagged});
 }
 
-/* By threads a row is of any thread, and the statement chooses. */
+/* Sums by thread include all threads: the statement chooses among them. */
 static bool counts(const struct pass_input *in, const struct pass_span *s)
 {
 	return !*in->by || in->chosen[s->utid];
@@ -27,7 +27,7 @@ static int64_t by_thread(const struct pass_who *who, uint64_t key)
 	return who->kind == WHO_THREAD ? UTID_OF(key) : NULL_I64;
 }
 
-/* Adds a span to those that its thread belongs to meanwhile. */
+/* Adds an interval to the sums of the subjects that its thread belongs to during it. */
 static void add_parts(struct groups *g, const struct pass_who *who, const struct pass_span *s,
 		      uint32_t of, bool flagged)
 {
@@ -120,8 +120,7 @@ void pass_spent(const struct pass_input *in, struct pass_rows *ret)
 		PASS_ROW(ret, by_thread(&who, e->key),
 			 state < in->s->n_states ? (int64_t)in->s->states[state] : NULL_I64,
 			 !!(LOW_OF(e->key) & IO_WAIT), (int64_t)e->total, (int64_t)e->n, 0,
-			 e->longest, (int64_t)e->flagged,
-			 pass_who_value(&who, HIGH_OF(e->key)));
+			 e->longest, (int64_t)e->flagged, pass_who_value(&who, HIGH_OF(e->key)));
 	}
 	ret->failed |= g.failed || empty.failed;
 	groups_deinit(&g);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* waits_by, wakes_by, longest_sleeps: what rows of thread_state say of waits and wakeups. Waits for
- * a CPU began in the window and ended in the trace. */
+/* waits_by, wakes_by, longest_sleeps: what rows of thread_state say about waits and wakeups. Waits
+ * for a CPU began in the window and ended in the trace. */
 #include "analyze/report/pass.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct wait {
 
 /*
  * A walk over the waits for a CPU. A preempted thread that was about to sleep may be woken before
- * it runs again. Its wait is one, but has two rows:
+ * it runs again. This is one wait with two rows:
  *
  *	Running | R+ preempted | R woken | Running
  */
@@ -24,7 +24,7 @@ struct wait_walk {
 	uint32_t *preempted; /* owned; by utid: a row R+ whose next row was not seen, or NULL_U32 */
 };
 
-/* Begins a walk over all waits. Returns false without memory. The caller frees w->preempted in
+/* Begins a walk over all waits. Returns false if out of memory. The caller frees w->preempted in
  * either case. */
 static bool begin_waits(struct wait_walk *w, const struct pass_input *in)
 {
@@ -89,11 +89,12 @@ static void add_waits(const struct pass_input *in, const struct pass_who *who, b
 	while (!g->failed && next_wait(&walk, &w)) {
 		if (!in->chosen[w.utid])
 			continue;
-		groups_add(g, &(struct group_sample){.key = by_length ? pass_length(w.dur)
-								      : pass_who_at(who, w.utid, w.ts),
-						     .ns = w.dur,
-						     .ts = w.ts,
-						     .flagged = w.waker != NULL_U32});
+		groups_add(g,
+			   &(struct group_sample){.key = by_length ? pass_length(w.dur)
+								   : pass_who_at(who, w.utid, w.ts),
+						  .ns = w.dur,
+						  .ts = w.ts,
+						  .flagged = w.waker != NULL_U32});
 	}
 	free(walk.preempted);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * writeback_by: pages that were written back, charged to who dirtied them.
+ * writeback_by: pages that were written back, charged to those who dirtied them.
  *
  *	writeback_dirty_folio   device inode           a thread dirties a folio
  *	writeback_single_inode  device inode wrote     the flusher, or sync, wrote this many pages
@@ -60,7 +60,7 @@ struct writeback {
 	bool failed;
 };
 
-/* Returns the sums of an inode for a who, or NULL without memory. */
+/* Returns the sums of an inode for a who, or NULL if out of memory. */
 static struct writeback_sum *writeback_sum_of(struct writeback *w, uint32_t who, uint32_t inode)
 {
 	const struct group *g =
@@ -164,7 +164,7 @@ static void note_written(struct writeback *w, struct dirty_inode *inode, uint32_
 	for (size_t i = 0; i < inode->n; i++) {
 		struct dirtier *d = &inode->dirtiers[i];
 
-		/* The last one gets what the division leaves. */
+		/* The last one gets the remainder of the division. */
 		share = i + 1 == inode->n
 				? left
 				: (uint64_t)((unsigned __int128)pages * d->folios / folios);

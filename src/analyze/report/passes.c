@@ -85,7 +85,7 @@ struct context {
 	struct request_list *requests; /* owned */
 };
 
-#define ARGUMENTS 3 /* by, top, width: hidden columns behind those of the pass */
+#define ARGUMENTS 3 /* by, top, width: hidden columns after those of the pass */
 
 struct result {
 	unsigned users;
@@ -240,7 +240,7 @@ static int passes_prepare(struct context *ctx)
 	return r;
 }
 
-/* Runs the pass. by is copied. Returns NULL without memory. */
+/* Runs the pass. by is copied. Returns NULL if out of memory. */
 static struct result *compute_result(const struct pass_table *t, const char *by, int64_t top,
 				     int64_t width)
 {
@@ -278,7 +278,7 @@ static struct result *compute_result(const struct pass_table *t, const char *by,
 	return ret;
 }
 
-/* Takes the last result if it had the same arguments, else a new one. */
+/* Uses the last result again if it had the same arguments; otherwise computes a new one. */
 static int passes_run(struct pass_table *t, const char *by, int64_t top, int64_t width,
 		      struct result **ret)
 {

@@ -28,30 +28,31 @@
  *	subjects(by)(who, name)
  *		the containers, units, pods or control groups, or programs, with their names
  *	subject_of(by)(utid, who)
- *		whom each thread belongs to at the end of the window, or at its own end
+ *		the subject of each thread at the end of the window, or at the thread's own end
  *	late_by(by)(who, n, total, p50, p99, worst, worst_ts)
- *		sleeps of the chosen threads that lasted beyond the expiry of their timer, by thread,
- *		process or program: for how long; worst_ts: when the timer was due
+ *		sleeps of the chosen threads that lasted beyond the expiry of their timer, and by
+ *		how much, by thread, process or program; worst_ts: when the timer was due
  *	late_timers(id, late)
- *		the same sleeps: the row of thread_state that the wakeup began, and for how long
+ *		the same sleeps: the row of thread_state that the wakeup began, and how late it was
  *	wakes_by(by)(waker, woken, n, total, p50, p99, worst)
  *		wakeups of or by a chosen thread, and the waits for a CPU that followed; waker is
  *		NULL for interrupts
  *	interrupt_wakes(name, utid, n)
  *		wakeups of the chosen threads by interrupts
  *	holders(by, top)(id, cpu, holder, time, n, first)
- *		the longest waits of the chosen threads for a CPU, of those that a run ended: a row
- *		with the wait's first row of thread_state, the CPU of that run, the length of the
- *		wait (time) and when it began (first), without a holder; and a row for each other
- *		thread that had this CPU meanwhile: for how long, in how many runs, and from when on
+ *		the longest waits of the chosen threads for a CPU that a run ended: a row with the
+ *		wait's first row of thread_state, the CPU of that run, the length of the wait (time)
+ *		and when it began (first), without a holder; and a row for each other thread that
+ *		had this CPU meanwhile: for how long, in how many runs, and from when on
  *	neighbour_waits(by)(cause, n, total, p50, p99, worst, worst_ts)
  *		waits of the chosen threads for a CPU, by what had it for the largest part of the
  *		wait: 0 threads that are not chosen, 1 chosen ones, 2 kernel threads, 3 nothing (the
  *		CPU was idle), 4 the quota of the control group (see pass_holders.c), 5 unknown; total:
  *		the parts of all waits
  *	neighbours(by)(who, utid, time, n, longest)
- *		the threads that had the CPU during these waits, except those for the quota, without
- *		chosen and idle threads: for how long, in how many runs; who: as in waits_by
+ *		the threads that had the CPU during these waits, and for how long, in how many runs;
+ *		without chosen and idle threads, and without waits for the quota; who: as in
+ *		waits_by
  *	cgroup_waits_by(by)(who, n, total, p50, p99, worst, quota)
  *		waits for a CPU that the kernel counted, of the chosen control groups (chosen_group), or
  *		of all if none was asked for; by container, unit, pod or cgroup (as in waits_by), with
@@ -69,13 +70,13 @@
  *		slices within the window; by name, or by track: by name and track; by thread or
  *		process (as waits_by, in the column track_id): without a name
  *	calls_by(by)(who, name, n, total, p50, p99, worst, errors)
- *		system calls of the chosen threads that returned within the window, with their time
- *		before it; errors: those that returned -4095 to -1, NULL if no result is known; by
- *		name (of the slice), thread or process; by program: by its calls, with name and
- *		percentiles, which are NULL else
+ *		system calls of the chosen threads that returned within the window, including their
+ *		time before it; errors: those that returned -4095 to -1, NULL if no result is known;
+ *		by name (of the slice), thread or process; by program: by its calls, with name and
+ *		percentiles, which are otherwise NULL
  *	call_paths(path, n, total, worst, errors)
  *		the same calls by the path that they are about (call_lines.h), without those that
- *		are about none
+ *		have none
  *	longest_calls(by, top)(id, result, call)
  *		the longest of these calls: rows of slice, what they returned, and a line (call_lines.h)
  *	call_lines(id, utid, ts, dur, call)
@@ -106,16 +107,17 @@
  *		thread, process, program or a subject (as waits_by); own: pages that the thread
  *		itself wrote. who is NULL for pages that were dirtied before the recording
  *	packet_waits(by)(who, n, total, p50, p99, worst, worst_ts)
- *		packets of which a chosen thread read the first bytes within the window: from when
- *		the network stack received each until then; by thread, process, program or a
- *		subject (as waits_by); worst_ts: when the packet was received
+ *		packets whose first bytes a chosen thread read within the window: the time from when
+ *		the network stack received each until then; by thread, process, program or a subject
+ *		(as waits_by); worst_ts: when the packet was received
  *	interrupts(track_id, name, n, total, worst, worst_ts)
  *		slices of interrupts, softirqs and timers that began within the window and have an
  *		end
  *	functions_by(by)(who, function, file, own, total, n, total_n)
  *		functions of the call stacks of chosen threads within the window; by: the kind of
- *		stacks (stack_points.h), or program: those of samples, for each program (who). own: weights of stacks whose innermost function it is;
- *		total: of all that have it, once each; n, total_n: how many samples or waits
+ *		stacks (stack_points.h), or program: those of samples, for each program (who). own:
+ *		weights of stacks whose innermost function it is; total: of all that have it, once
+ *		each; n, total_n: how many samples or waits
  *	code_tree(by, top)(depth, indent, branch, function, file, own, total, n, total_n, begin, whole)
  *		the top largest nodes of a tree of the same stacks, from the root down; by "KIND
  *		SHAPE PATTERN": shape down, up, callers or callees (call_tree.h), the last two of
@@ -130,11 +132,11 @@
  *		the longest single waits of chosen threads that have a part in the window, with the
  *		own function of the thread and the one that ended the wait; top 0: all
  *	lock_waits(utid, ts, dur, object, function, holder, known, ran, waited, blocked, reason, did)
- *		single waits of chosen threads for futexes that are no conditions; object: its name;
- *		holder: the thread that had it, NULL if no event shows it; known: what shows it, "PI
- *		futex", "mutex owner" (both: when the wait began), "released it" or only "woke it".
- *		What the holder did during the wait: ran, waited for a CPU, was blocked; the reason of
- *		its longest wait, and the own function in which it waited
+ *		single waits of chosen threads for futexes that are not conditions; object: its
+ *		name; holder: the thread that had it, NULL if no event shows it; known: what shows
+ *		it, "PI futex", "mutex owner" (both: when the wait began), "released it" or only
+ *		"woke it". What the holder did during the wait: ran, waited for a CPU, was blocked;
+ *		the reason of its longest wait, and the own function in which it waited
  *	requests_by(by)(who, op, n, bytes, queued, total, p50, p99, worst)
  *		requests to block devices that the chosen threads, or unknown ones, made and that
  *		were issued within the window; by device and operation ($OP in reports.sql), by thread,
@@ -145,9 +147,9 @@
  *		requests of the same threads whose completion the trace does not have
  *
  * Times are ns. An interval that did not end lasts to the end of its thread or process, or else of
- * the window, and one that reaches out of the window is cut. An interval without an end is counted
- * only if it is the last one of its CPU or thread: of others the next event is missing, so it is
- * not known how long they were. Percentiles are by nearest rank.
+ * the window. Intervals are cut to the window. An interval without an end is counted only if it is
+ * the last one of its CPU or thread: otherwise the next event is missing, so its length is not
+ * known. Percentiles are by nearest rank.
  *
  * The window begins at `from` and ends at `to`. The scope is borrowed until the database is closed,
  * and the store must live as long as the database. The tables of chosen.h must exist when a

@@ -10,7 +10,7 @@
  *
  *	:from, :to	the window, in the trace's clock
  *	:top		at most this many rows of a list
- *	:more		1: one row more, by which the caller sees that rows are left out; else 0
+ *	:more		1: one extra row, which shows the caller that rows are left out; else 0
  *	:text		1: the rows are for people, 0: for programs
  *	:function	a pattern of names of functions: --callers, --callees
  *	:width		characters of a line of blocks
@@ -21,9 +21,9 @@
  *	:lost		events that the rings of the kernel lost; NULL: none, or not known
  *	used, waits_by('thread') and others: see passes.h
  *
- * A column's name says how people read it: _ns is a duration, _ts a time since the trace's start,
- * _pct a share, _bytes a size, _bar a line of blocks, _value a number in the unit that the row's
- * column unit names.
+ * A column's name says how its values are shown to people: _ns is a duration, _ts a time since the
+ * trace's start, _pct a share, _bytes a size, _bar a line of blocks, _value a number in the unit
+ * that the row's column unit names.
  */
 
 struct store;

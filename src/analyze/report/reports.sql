@@ -49,9 +49,9 @@ grp AS (
 -- @define PROGRAM
 who AS program
 
--- grp(utid, who): whose each thread is: the last container, unit, pod or control group that it was in
--- within the window, or its program; and the column that names it. Passes with the argument $subject
--- have such a who as well, of the time of each interval.
+-- grp(utid, who): to whom each thread belongs: the last container, unit, pod or control group that
+-- it was in within the window, or its program; and the column that names it. Passes with the
+-- argument $subject have such a who as well, the one at the time of each interval.
 -- @define BY_SUBJECT
 grp AS (
   SELECT utid, who
@@ -173,7 +173,7 @@ samples AS (
   FROM perf_sample
   WHERE ts >= :from AND ts < :to AND utid IN chosen AND callsite_id IS NOT NULL)
 
--- Rows by function, the one with most samples of its own first. Notes in stacks are no functions.
+-- Rows by function, the one with most samples of its own first. Notes in stacks are not functions.
 -- @define FUNCTIONS
 WITH f AS MATERIALIZED (
   SELECT *

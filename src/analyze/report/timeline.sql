@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- sonda report timeline: a line of blocks for each CPU and thread. The window is divided into
--- :width cells; cells_by tells how long a CPU or thread ran, waited and was blocked in each.
+-- :width cells; cells_by has how long a CPU or thread ran, waited and was blocked in each.
 --
 -- @help a line of blocks for each CPU and thread over the time
 -- @records sched

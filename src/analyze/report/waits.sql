@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- sonda report waits: why threads were blocked, in which of their functions, and who ended that.
 --
--- Times of totals are exact. Those of a thread are of single waits, above the threshold of the
--- recording, unless its totals are by thread.
+-- Times of totals are exact. The times of a thread are those of its single waits above the
+-- threshold of the recording, unless the recording has totals by thread.
 --
 -- @help why threads were blocked, in which code, and who ended that
 -- @records waits

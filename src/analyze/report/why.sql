@@ -55,8 +55,8 @@ off AS MATERIALIZED (
   CROSS JOIN thread_state o ON o.id = e.id
   ORDER BY o.dur DESC, e.wake_id)
 
--- code(id, reason, function, waker): what linux.waits recorded of the waits off: the single wait that
--- began within 50 us of the switch.
+-- code(id, reason, function, waker): what linux.waits recorded about the waits in off: the single
+-- wait that began within 50 us of the switch.
 -- @define CODE
 code AS MATERIALIZED (
   SELECT o.id, $REASON AS reason, s.function, s.waker, min(abs(s.ts - o.ts))
@@ -69,7 +69,7 @@ waits AS MATERIALIZED (
   SELECT *
   FROM single_waits('', 0))
 
--- A column of the single wait that is the row o of thread_state.
+-- A column of the single wait that belongs to the row o of thread_state.
 -- @define CODE_OF(column)
 (SELECT s.$column FROM waits s WHERE s.utid = o.utid AND s.ts BETWEEN o.ts - 50000 AND o.ts + 50000
     LIMIT 1)

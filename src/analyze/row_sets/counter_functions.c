@@ -38,7 +38,7 @@ static void counters_free(void *p)
 	free(c);
 }
 
-/* Returns NULL without memory. */
+/* Returns NULL if out of memory. */
 static struct counter_rows *counters_find(struct counters *c, int64_t track_id)
 {
 	struct counter_rows *rows;

@@ -46,7 +46,8 @@ static void nodes_free(void *p)
 	free(nodes);
 }
 
-/* Returns what an aggregate collects into, which it makes for the first row; NULL without memory. */
+/* Returns what an aggregate collects into, which it makes for the first row; NULL if out of
+ * memory. */
 static void *collected(sqlite3_context *ctx, size_t size)
 {
 	void **p = sqlite3_aggregate_context(ctx, sizeof(*p));
@@ -143,7 +144,7 @@ static size_t search_node(const struct search *s, int64_t id)
 	return (size_t)(found - s->ids);
 }
 
-/* Numbers the nodes. Returns false without memory. */
+/* Numbers the nodes. Returns false if out of memory. */
 static bool search_init(struct search *s, const struct graph *g, const struct nodes *starts)
 {
 	static const char *const names[] = {"node_id", "parent_node_id", NULL};

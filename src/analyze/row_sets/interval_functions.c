@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which intervals of several sets overlap. Intervals with other values in the columns of the partition
- * do not meet. The first two sets are intersected, the result with the third, and so on. An interval
- * ends before its end; one of length 0 is a moment, and is in an interval that begins then.
+ * Which intervals of several sets overlap. Intervals with different values in the columns of the
+ * partition are never combined. The first two sets are intersected, the result with the third, and
+ * so on. Intervals do not include their end. One of length 0 is a moment, and lies in an interval
+ * that begins then.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +75,7 @@ static char *make_key(int n, sqlite3_value **argv)
 	return strbuf_take(&key);
 }
 
-/* Returns NULL without memory. argv: names and values. */
+/* Returns NULL if out of memory. argv: names and values. */
 static struct partition *find_partition(struct intervals *set, sqlite3_value **argv)
 {
 	_cleanup_(freep) char *key = make_key(set->n_columns, argv);
@@ -198,7 +199,7 @@ struct open_pieces {
 
 #define PIECES_MAX (RESULT_CELLS_MAX / 4)
 
-/* Drops those that have ended by `ts`; a moment at ts has not. */
+/* Drops the pieces that have ended by `ts`; a moment at ts has not ended. */
 static void close_pieces(struct open_pieces *open, const struct piece *v, int64_t ts)
 {
 	size_t kept = 0;
@@ -212,8 +213,8 @@ static void close_pieces(struct open_pieces *open, const struct piece *v, int64_
 	open->n = kept;
 }
 
-/* Adds what a piece has in common with each open one of the other side. a_first: the piece is one of
- * the result so far, the open ones are of set number `set`. Returns false without memory. */
+/* Adds what a piece has in common with each open one of the other side. a_first: the piece is one
+ * of the result so far, the open ones are of set number `set`. Returns false if out of memory. */
 static bool meet(const struct piece *piece, const struct open_pieces *open,
 		 const struct piece *others, bool a_first, int set, struct pieces *out)
 {
@@ -305,7 +306,7 @@ static bool add_rows(struct result_rows *rows, const struct pieces *pieces, int 
 	return true;
 }
 
-/* Adds the rows of one partition of the first set. Returns false without memory. */
+/* Adds the rows of one partition of the first set. Returns false if out of memory. */
 static bool intersect_partition(struct intervals *const *sets, int n_sets,
 				const struct partition *p, struct result_rows *rows)
 {

@@ -36,12 +36,13 @@ struct result_rows {
 	unsigned references;
 };
 
-/* Returns NULL without memory. names: ended by NULL. */
+/* Returns NULL if out of memory. names: ended by NULL. */
 struct result_rows *result_rows_new(const char *const *names);
 void result_rows_put(void *rows);
-/* Returns the cells of a new row, which are NULL; NULL without memory or above RESULT_CELLS_MAX. */
+/* Returns the cells of a new row, which are NULL; NULL if out of memory or above
+ * RESULT_CELLS_MAX. */
 struct cell *result_rows_add(struct result_rows *rows);
-/* Keeps a copy of a value, as long as the rows. Returns NULL without memory. */
+/* Keeps a copy of a value, as long as the rows. Returns NULL if out of memory. */
 sqlite3_value *result_rows_keep(struct result_rows *rows, sqlite3_value *v);
 /* Makes the rows the result of a function, which takes them; without rows: an error. */
 void result_rows_return(sqlite3_context *ctx, struct result_rows *rows);

@@ -38,7 +38,7 @@ void call_tree_deinit(struct call_tree *t)
 	*t = (struct call_tree){.code = NULL};
 }
 
-/* Returns the child of a node for a function, made at its first use; 0 without memory. */
+/* Returns the child of a node for a function, made at its first use; 0 if out of memory. */
 static uint32_t get_child(struct call_tree *t, uint32_t parent, uint32_t function)
 {
 	uint64_t key = (uint64_t)parent << 32 | function;
@@ -111,7 +111,7 @@ static bool call_tree_add_path(struct call_tree *t, uint32_t site, int64_t weigh
 }
 
 /*
- * Returns the node of a stack in TREE_DOWN; 0: the stack has no function, or without memory
+ * Returns the node of a stack in TREE_DOWN; 0: the stack has no function, or if out of memory
  * (*ret_failed). Stacks share their outer call sites, whose nodes are made once.
  */
 static uint32_t node_of_site(struct call_tree *t, uint32_t site, bool *ret_failed)

@@ -12,9 +12,9 @@
  *	down	from the outermost function to those that it calls
  *	up	from the innermost function to its callers
  *	callees, callers
- *		the same from some function on: of the stacks that have it, from its outermost call
+ *		the same, starting at a function: of stacks that have it, from its outermost call
  *
- * Node 0 is the root, which is no function.
+ * Node 0 is the root, which is not a function.
  */
 enum tree_shape { TREE_DOWN, TREE_UP, TREE_CALLEES, TREE_CALLERS };
 
@@ -22,7 +22,7 @@ struct call_node {
 	uint64_t key; /* parent and function */
 	uint32_t function, parent;
 	uint32_t child, next; /* its first child, the next child of its parent; 0: none */
-	int64_t self, total; /* weights: of stacks that end here, and with those of its children */
+	int64_t self, total; /* weights: of stacks that end here; of these and the children */
 	int64_t n, total_n; /* how many samples or waits these are */
 	int64_t begin; /* where it begins, in a line of total of the root */
 };
@@ -43,12 +43,12 @@ struct function_sum {
 	int64_t self, total, n, total_n;
 };
 
-/* Returns false without memory. Deinit in either case. */
+/* Returns false if out of memory. Deinit in either case. */
 bool call_tree_init(struct call_tree *t, const struct code *code, enum tree_shape shape,
 		    const bool *wanted);
 void call_tree_deinit(struct call_tree *t);
 /* Adds a stack, by its innermost call site; NULL_U32: no stack was taken, nothing is added. Returns
- * false without memory. */
+ * false if out of memory. */
 bool call_tree_add(struct call_tree *t, uint32_t site, int64_t weight, int64_t n);
 /* Adds up the totals and sorts the children of each node by them, the largest first. */
 bool call_tree_finish(struct call_tree *t);

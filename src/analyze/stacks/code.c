@@ -93,7 +93,7 @@ static enum code_kind kind_of_frame(const struct code_reader *r, uint32_t frame,
 						     : CODE_KERNEL;
 }
 
-/* Returns the function, made at its first use, or NULL_U32 without memory. */
+/* Returns the function, made at its first use, or NULL_U32 if out of memory. */
 static uint32_t get_code_function(struct code_reader *r, uint32_t frame, uint32_t name)
 {
 	const struct store *s = r->c->s;
@@ -141,7 +141,7 @@ static bool add_function_to_chain(struct code_reader *r, uint32_t function)
 	return true;
 }
 
-/* Adds the functions of a frame: of its symbols, whose innermost comes first, else its own. */
+/* Adds the functions of a frame: those of its symbols, the innermost first, or else its own. */
 static bool read_functions_of_frame(struct code_reader *r, uint32_t frame)
 {
 	const struct table *frames = &r->c->s->tables[TABLE_STACK_FRAME];

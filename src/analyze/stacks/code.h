@@ -8,18 +8,18 @@
 #include "base/text/str.h"
 
 /*
- * The code that the frames of call stacks stand for: functions. Frames with one
- * name in files of one base name are one function, also frames of several processes. Code without a
- * name is one function for each CODE_RANGE bytes of its file, and is called FILE+0x1000, so that a
- * stripped program has several rows. A frame with several symbols stands for a function and those
- * that the compiler inlined there.
+ * The functions that the frames of call stacks stand for. Frames with the same name, in files of
+ * the same base name, are one function, even across processes. Code without a name is one function
+ * for each CODE_RANGE bytes of its file, and is called FILE+0x1000, so that a stripped program has
+ * several rows. A frame with several symbols stands for a function and those that the compiler
+ * inlined there.
  */
 #define CODE_RANGE 4096u
 
 enum code_kind {
 	CODE_USER,
 	CODE_KERNEL,
-	CODE_NOTE, /* a frame that is no code but a word in brackets: [futex], [no stack taken] */
+	CODE_NOTE, /* a frame that is not code but words in brackets: [futex], [no stack taken] */
 };
 
 struct code_function {
@@ -37,8 +37,8 @@ struct code {
 	uint32_t *first; /* owned: by frame, and one more: where its functions begin in chain */
 };
 
-/* Reads the frames of the store, which is borrowed. Returns false without memory. Deinit in either
- * case. */
+/* Reads the frames of the store, which is borrowed. Returns false if out of memory. Deinit in
+ * either case. */
 bool code_init(struct code *c, const struct store *s);
 void code_deinit(struct code *c);
 
@@ -48,11 +48,12 @@ const char *code_file(const struct code *c, uint32_t function);
 void code_put_name(const struct code *c, uint32_t function, struct strbuf *b);
 
 /*
- * Return the function of a call stack that says most about a wait, or NULL_U32. The own function of
- * a thread is the innermost one of a program that is in none of the libraries that all programs
- * call (of C, of C++, of the loader); else the innermost one of a program; else of the kernel. The
- * function that woke a thread is the same, but for an interrupt, which has kernel code only, the
- * innermost one that is not part of every wakeup. site: a row of stack_profile_callsite.
+ * Return the function of a call stack that says most about a wait, or NULL_U32. A thread's own
+ * function is the innermost user function outside of the libraries that all programs call (C, C++,
+ * the loader); failing that, the innermost user function; failing that, the innermost kernel
+ * function. The function that woke a thread is found in the same way. An interrupt, however, has
+ * kernel code only: for it, take the innermost function that is not part of every wakeup. site: a
+ * row of stack_profile_callsite.
  */
 uint32_t code_own_function(const struct code *c, uint32_t site);
 uint32_t code_waking_function(const struct code *c, uint32_t site);

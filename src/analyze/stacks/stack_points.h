@@ -48,5 +48,5 @@ struct stack_points {
 
 /* Returns the kind of a word ("cpu", "waits", "single", "wakers"), or STACKS_CPU. */
 enum stack_kind stack_kind_of(const char *word);
-/* Reads all points of a kind. Returns false without memory. free(ret->of) in either case. */
+/* Reads all points of a kind. Returns false if out of memory. free(ret->of) in either case. */
 bool stack_points_read(const struct store *s, enum stack_kind kind, struct stack_points *ret);

@@ -23,19 +23,20 @@ struct arg_builder {
 	size_t n, cap;
 };
 
-/* Adds an argument. A key that is there keeps its position and gets the new value. Without memory
- * it sets the budget's error. */
+/* Adds an argument. A key that is there keeps its position and gets the new value. If out of
+ * memory, it sets the budget's error. */
 void arg_builder_add(struct store *s, struct arg_builder *b, const struct stored_arg *a);
 void arg_builder_add_int(struct store *s, struct arg_builder *b, const char *key,
 			 enum arg_type type, int64_t v);
 
 /* Stores the set and empties the builder. Returns the id of the set, or NULL_U32 if it is empty or
- * the trace has too many arguments. Without memory it sets the budget's error. */
+ * the trace has too many arguments. If out of memory, it sets the budget's error. */
 uint32_t arg_sets_add(struct store *s, struct arg_builder *b);
 
 /*
  * Lists the arguments of any set, also of a kernel event or a system call. Empties the list first;
- * the caller frees ret->args. Returns 0 or -ENOMEM; an id that is no set gives no arguments.
+ * the caller frees ret->args. Returns 0 or -ENOMEM; an id that is not that of a set gives no
+ * arguments.
  */
 int arg_sets_list(const struct store *s, int64_t set, struct arg_list *ret);
 

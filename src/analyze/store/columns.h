@@ -2,7 +2,7 @@
 #pragma once
 
 /* The tables and columns of columns.def: TABLE_THREAD, THREAD_UTID and so on. THREAD_COLUMNS is the
- * number of the columns of a table. */
+ * number of columns of that table. */
 
 enum store_table {
 #define TABLE(table, ...) TABLE_##table,

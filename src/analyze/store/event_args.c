@@ -283,8 +283,8 @@ static void decode_known(const struct store *s, const struct event_row *e,
 	}
 }
 
-/* Lists the arguments of an event that names its fields itself, each a GenericFtraceEvent.Field in a
- * field of this number. */
+/* Lists the arguments of an event that names its own fields: each is a GenericFtraceEvent.Field, in
+ * a field of this number. */
 static void decode_self_named(struct pb_dec *d, uint32_t number, struct arg_list *l)
 {
 	struct pb_field f;

@@ -46,8 +46,8 @@ bool event_args_has_further(const struct store *s, uint32_t number, const char *
 
 /*
  * Lists the arguments in an event's message, after emptying the list. described: the event's
- * description; for an event that this version knows by its number that of its further fields, or
- * NULL. Returns 0 or -ENOMEM.
+ * description. For an event that this version knows by its number, it describes only the further
+ * fields, or is NULL. Returns 0 or -ENOMEM.
  */
 int event_args_decode(const struct store *s, uint32_t number, const struct generic_event *described,
 		      const uint8_t *data, size_t len, struct arg_list *ret);
@@ -77,7 +77,8 @@ uint32_t call_args_add(struct store *s, uint32_t enter, uint32_t exit);
 /* Lists the arguments of a set of a system call, as arg_sets_list(). */
 int call_args_list(const struct store *s, int64_t set, struct arg_list *ret);
 
-/* Returns the call's result of a sys_exit, a row of TABLE_FTRACE; 0 if the event has none. */
+/* Returns the result of the call that a sys_exit (a row of TABLE_FTRACE) ended; 0 if the event has
+ * none. */
 int64_t call_args_result_of_exit(const struct store *s, uint32_t exit);
 
 /* Returns what the call of a set returned, or NULL_I64 if that is not known. */

@@ -14,8 +14,8 @@
 void stats_deinit(struct store *s);
 
 /* Add to, set and return a stat. index: a buffer or a CPU; STAT_NO_INDEX for a stat without an
- * index. Without memory the budget's error is set. stats_get() returns 0 for a stat that was never
- * set. */
+ * index. If out of memory, the budget's error is set. stats_get() returns 0 for a stat that was
+ * never set. */
 void stats_add(struct store *s, enum stat_number stat, int64_t index, int64_t n);
 void stats_set(struct store *s, enum stat_number stat, int64_t index, int64_t value);
 int64_t stats_get(const struct store *s, enum stat_number stat, int64_t index);

@@ -43,16 +43,16 @@ struct generic_field {
 	uint32_t name; /* a string */
 };
 
-/* A value of a field that has a name. The argument with the name has a key of its own. */
+/* A named value of a field. The name is an argument with a key of its own. */
 struct generic_value {
 	uint32_t field, key, name; /* strings */
 	int64_t value;
 };
 #define GENERIC_VALUES_MAX 1024u /* of an event; more are left out */
 
-/* An event that a descriptor in the trace describes, or one whose messages have its name and the
- * names of its fields (self_named), or the fields that a known event has besides those that
- * FtraceEvent gives it. */
+/* One of three: an event that a descriptor in the trace describes; an event whose messages contain
+ * its name and the names of its fields (self_named); the fields of a known event that its message
+ * in FtraceEvent lacks. */
 struct generic_event {
 	uint32_t name; /* a string */
 	bool self_named;
@@ -129,9 +129,9 @@ struct store {
 	struct stat_count *stats; /* owned hash */
 	int64_t start_ts, end_ts; /* ns, of all events; the importer sets them */
 	bool has_sleep_timers; /* the trace has starts of timers that end a sleep */
-	/* Owned. NULL: all threads are recorded. Otherwise an entry for each utid: the config
-	 * selects the thread, its process or an ancestor. The trace has only those events of other
-	 * threads that involve a selected one. */
+	/* Owned. NULL: all threads are recorded. Otherwise an entry for each utid: true if the
+	 * config selects the thread, its process or an ancestor. Of other threads, the trace has
+	 * only the events that involve a selected one. */
 	bool *recorded;
 };
 
@@ -142,12 +142,12 @@ void trace_bytes_free(struct trace_bytes *b);
  * Does nothing for bytes that are not mapped. */
 void trace_bytes_release_pages(const struct trace_bytes *b);
 
-/* Takes the bytes over: frees them with the store, or at once on failure. Returns 0, or -EFBIG or
+/* Takes over the bytes: frees them with the store, or at once on failure. Returns 0, or -EFBIG or
  * -ENOMEM. */
 int store_keep_bytes(struct store *s, struct trace_bytes bytes);
 
 /* Returns the number that a column of states has for a string; makes it if it is new. Returns
- * NULL_U16 without memory, or if there are too many states. */
+ * NULL_U16 if out of memory, or if there are too many states. */
 uint16_t store_state_number(struct store *s, uint32_t string);
 
 /* Returns the value of PAYLOAD_RAW: how far the message is from the first byte of s->bytes[0]. The

@@ -31,15 +31,15 @@ void strings_init(struct strings *t, struct budget *budget);
 void strings_deinit(struct strings *t);
 
 /*
- * Copies the string, unless it is there, and returns its id. Without memory, or with too many
- * strings, it returns 0 and sets the budget's error. It also returns 0 for more than 1 GiB. s may be
- * NULL if len is 0.
+ * Copies the string, unless it is there, and returns its id. If out of memory, or with too many
+ * strings, it returns 0 and sets the budget's error. It also returns 0 for more than 1 GiB. s may
+ * be NULL if len is 0.
  */
 uint32_t strings_intern(struct strings *t, const void *s, size_t len);
 uint32_t strings_intern_z(struct strings *t, const char *s);
 uint32_t strings_intern_f(struct strings *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The buffer must not be cut: that is an error without memory. */
+/* The buffer must not be cut: that is an error if out of memory. */
 uint32_t strings_intern_buf(struct strings *t, const struct strbuf *b);
 
 /* Returns the id of a string that was interned before, or NULL_U32. */

@@ -81,8 +81,8 @@ struct extent {
 	bool has_ones; /* some cells have all ones */
 };
 
-/* `above` is the largest value + 1. A cell of all ones is 0 there, so it never is the largest; nor
- * is it the smallest, as `low` begins with all ones. */
+/* `above` is the largest value + 1. A cell of all ones is 0 there, so it is never the largest; nor
+ * is it ever the smallest, as `low` starts as all ones. */
 #define EXTENT_OF(type)                                                                            \
 	static struct extent extent_of_##type(const type *cells)                                   \
 	{                                                                                          \
@@ -184,7 +184,7 @@ __attribute__((noinline)) static void copy_cells(struct table_chunk *to,
 		for (size_t i = 0; i < (n); i++)                                                   \
 			if ((k)->columns[i].width == width_)
 
-/* Returns a packed copy of a full chunk, which the caller frees, or NULL without memory. A column
+/* Returns a packed copy of a full chunk, which the caller frees, or NULL if out of memory. A column
  * whose bit is set in `open` keeps its own width if a cell of it has all ones. */
 static struct table_chunk *chunk_pack(const struct table_chunk *k, size_t n_columns, uint32_t open)
 {
@@ -212,7 +212,7 @@ static struct table_chunk *chunk_pack(const struct table_chunk *k, size_t n_colu
 	return packed;
 }
 
-/* Returns a copy of a packed chunk in which the column has its own width, or NULL without memory.
+/* Returns a copy of a packed chunk in which the column has its own width, or NULL if out of memory.
  * The caller frees it. */
 static struct table_chunk *chunk_widen(const struct table_chunk *k, size_t n_columns,
 				       unsigned column)
@@ -262,7 +262,7 @@ static const uint8_t width_of[] = {
 /*
  * If there is no memory for the first chunk of a table, table_append() gives the table this chunk
  * and returns row 0, so that callers may write the row without a check. The table has no rows then,
- * and no reader uses the values. Each column has one cell, behind the headers of the columns.
+ * and no reader uses the values. Each column has one cell, after the headers of the columns.
  */
 static union {
 	struct table_chunk chunk;

@@ -15,10 +15,11 @@
  *
  * Full chunks are packed (table_chunk.h), except the last full one, whose rows still change. Rows
  * are only appended. A time stamp takes 4 bytes: the list of epochs has its upper half, once for
- * each run of rows that share it (4.3 s). A duration takes 4 bytes, too; a hash has longer ones by
- * row. Strings are ids of struct strings.
+ * each run of rows that share it (4.3 s). A duration takes 4 bytes as well; a hash has longer ones
+ * by row. Strings are ids of struct strings.
  *
- * Without memory a table sets budget->error, and table_append() returns the last row again, or 0.
+ * If out of memory, a table sets budget->error, and table_append() returns the last row again, or
+ * 0.
  */
 
 #define TABLE_MAX_ROWS (UINT32_MAX - 16)
@@ -79,7 +80,7 @@ struct table {
 	struct table_chunk **chunks; /* owned */
 	size_t n_chunks, cap_chunks;
 	uint32_t rows;
-	bool unsorted; /* some time stamp is below the one before */
+	bool unsorted; /* some time stamp is lower than the one before it */
 	int64_t last_ts;
 	uint8_t widths[TABLE_MAX_COLUMNS]; /* of a cell in a chunk that is not packed */
 	struct epoch *epochs; /* owned */

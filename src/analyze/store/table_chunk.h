@@ -8,8 +8,9 @@
 
 /*
  * The cells of 4096 rows, with an array for each column. The chunk that rows are appended to has
- * cells of the column's own width. A full chunk can be packed: a cell then takes as many bytes as
- * the largest difference from the column's smallest value in this chunk needs, also 3 or none.
+ * cells of the column's own width. A full chunk can be packed: a cell then stores the difference
+ * from the column's smallest value in this chunk, in as few bytes as the largest difference needs
+ * (it may be 3 or 0).
  *
  *	values  1000 1007 NULL 1260	->	base 1000, 2 bytes a cell: 0, 7, 0xffff, 260
  *

@@ -10,7 +10,7 @@
 #include "base/core/lower_bound.h"
 #include "gen/fields.h"
 
-/* Most columns leave out the last member, of which clang warns. */
+/* Most columns leave out the last member, about which clang would warn. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 static const struct table *table_defs_table_of(const struct store *s, enum store_table which)

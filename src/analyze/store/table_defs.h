@@ -6,7 +6,7 @@
 /* The tables, by enum store_table. */
 extern const struct table_def table_defs[TABLES];
 
-/* Makes an empty store, for which an import may take `limit` bytes. Without memory it sets
+/* Makes an empty store, for which an import may take `limit` bytes. If out of memory, it sets
  * s->budget.error. */
 void store_init(struct store *s, uint64_t limit);
 /* Frees what the store owns, not the struct. */

@@ -28,7 +28,7 @@ struct arg_rows {
 	size_t at; /* in the list */
 	uint32_t row; /* of TABLE_FTRACE: the next kernel event */
 	bool done;
-	char display[40]; /* the text of a value that is no text */
+	char display[40]; /* the text form of a value that is not a text */
 };
 
 /* Go to the first row; to the next one; to the first row of a set, which has an argument. At the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables of the flows that a slice begins or continues, directly or over other slices:
+ * Tables of the flows that a slice begins or continues, directly or through other slices:
  *
  *	following_flow(id)		those that leave the slice or a slice inside of it, and so on
  *	preceding_flow(id)		those that reach the slice or a slice around it, and so on

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CREATE VIRTUAL TABLE x USING SPAN_JOIN(a PARTITIONED c, b PARTITIONED c): x has the intervals
- * during which a row of a and a row of b last. Each table is read once, sorted by partition and
- * time, and the two streams are merged:
+ * CREATE VIRTUAL TABLE x USING SPAN_JOIN(a PARTITIONED c, b PARTITIONED c): x has the intervals in
+ * which a row of a and a row of b overlap. Each table is read once, sorted by partition and time,
+ * and the two streams are merged:
  *
  *	a	|--- a1 ---|     |--- a2 ---|
  *	b	      |------- b1 -------|
@@ -89,7 +89,7 @@ static void span_join_deinit_cursor(sqlite3_vtab_cursor *base)
 	sqlite3_finalize(c->streams[1].st);
 }
 
-/* Reads "a" or "a PARTITIONED c". Returns false for other texts, or without memory. */
+/* Reads "a" or "a PARTITIONED c". Returns false for other texts, or if out of memory. */
 static bool parse_table(const char *text, struct join_table *t)
 {
 	_cleanup_(freep) char *copy = strdup(text);

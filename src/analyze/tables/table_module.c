@@ -93,8 +93,8 @@ static int row_order_by_value(const void *a, const void *b)
 				 &((const struct sample *)b)->value);
 }
 
-/* Counts the rows of each key, and takes a sample of each. Returns how many keys there are, or 0
- * without memory. */
+/* Counts the rows of each key, and takes a sample of each. Returns how many keys there are, or 0 if
+ * out of memory. */
 static size_t take_samples(const struct store *s, const struct keys *k, unsigned column,
 			   uint32_t *counts, struct sample **ret)
 {
@@ -189,8 +189,8 @@ static const uint32_t *row_order(const struct store *s, struct table *t, unsigne
 #define PLAN_COLUMN_SHIFT 16
 #define PLAN_MATCH_SHIFT 24
 
-/* A step is left out if the plan has a bit of `unless`. Rows with one time are so few that no index
- * is made to find some of them. */
+/* A step is left out if the plan has a bit of `unless`. So few rows have the same time that no
+ * index is made to find some of them. */
 static const struct plan_step {
 	int bit;
 	int unless;
@@ -209,8 +209,8 @@ struct store_vtab {
 	int n_columns;
 };
 
-/* A text that a computed column must have. Sets of bits say which values of the 16-bit column
- * behind it were compared, and which of those match. */
+/* A text that a computed column must have. Sets of bits say which values of the 16-bit column it is
+ * computed from were compared, and which of those match. */
 struct match {
 	unsigned column; /* the computed column */
 	char *text; /* owned */
@@ -290,7 +290,7 @@ static int table_module_connect(sqlite3 *db, void *aux, int argc, const char *co
 
 /* ---- plans ---- */
 
-/* Returns the table's column behind a column of SQL; for COLUMN_SAME the column that it names. */
+/* Returns the table's column for a column of SQL; for COLUMN_SAME, the column that it names. */
 static unsigned stored_column(const struct store_vtab *v, int column)
 {
 	unsigned c = v->column_of[column];
@@ -483,7 +483,7 @@ static void narrow_to_time(const struct store_vtab *v, struct store_cursor *c, i
 		narrow_to_rows(c, 0, rows_before(v, ts, !(plan & PLAN_TS_LESS)));
 }
 
-/* Skips rows whose computed column has another text. Returns false without memory. */
+/* Skips rows whose computed column has another text. Returns false if out of memory. */
 static bool set_match(struct store_cursor *c, unsigned column, sqlite3_value *arg)
 {
 	size_t len;

@@ -113,13 +113,13 @@ static int replace_matches(sqlite3_context *ctx, struct regex *re, sqlite3_value
 		bool is_empty = spans[0].end == spans[0].begin;
 
 		strbuf_add(out, text + at, spans[0].begin - at);
-		/* As in RE2, there is no empty match directly behind another match. */
+		/* As in RE2, there is no empty match directly after another match. */
 		if (!is_empty || spans[0].begin != last)
 			strbuf_puts(out, (const char *)sqlite3_value_text(argv[2]));
 		at = last = spans[0].end;
 		if (!is_empty)
 			continue;
-		if (at < len) /* the search goes on behind the next byte */
+		if (at < len) /* the search continues after the next byte */
 			strbuf_putc(out, text[at]);
 		at++;
 	}
@@ -197,7 +197,7 @@ static void reverse(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_text(ctx, out, (int)len, sqlite3_free);
 }
 
-/* unhex('1f'), unhex('0x1f'): the number that the text writes. */
+/* unhex('1f'), unhex('0x1f'): the number that the text represents. */
 static void unhex(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const char *s = (const char *)sqlite3_value_text(argv[0]);

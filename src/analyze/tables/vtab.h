@@ -24,7 +24,7 @@ struct vtab {
 	.iVersion = 1, .xDisconnect = vtab_disconnect, .xOpen = vtab_open_cursor,                  \
 	.xClose = vtab_close_cursor
 
-/* Makes a table of `size` bytes. Returns NULL without memory. */
+/* Makes a table of `size` bytes. Returns NULL if out of memory. */
 void *vtab_new(size_t size, size_t cursor_size);
 /* Declares the columns by a statement CREATE TABLE, which it frees, and hands the table over to
  * SQLite; frees it on failure. Returns an SQLite result code: the result of xConnect. */
@@ -34,6 +34,6 @@ int vtab_disconnect(sqlite3_vtab *t);
 int vtab_open_cursor(sqlite3_vtab *t, sqlite3_vtab_cursor **ret);
 int vtab_close_cursor(sqlite3_vtab_cursor *c);
 
-/* Returns the number of a constraint `column = ?` that can be used, from constraint i on; -1: there
- * is none. *ret_unusable: there is one, but not in this plan; may be NULL. */
+/* Returns the number of a usable constraint `column = ?`, searching from constraint i on; -1: there
+ * is none. *ret_unusable, which may be NULL: there is one, but this plan cannot use it. */
 int vtab_find_equality(const sqlite3_index_info *info, int i, int column, int *ret_unusable);
