@@ -16,6 +16,13 @@
 
 struct symbol_table;
 
+#define FIELD_KNOWN_HASHES 64 /* a power of two */
+
+/* The hash of an address that was hashed before. */
+struct field_known_hash {
+	uint64_t address, hash;
+};
+
 /* The state of an encoder between the records of a bundle. */
 struct encode_ctx {
 	struct {
@@ -29,6 +36,7 @@ struct encode_ctx {
 	struct tid_list *tids; /* the list for the record's time; NULL: no subscriber */
 	struct metadata_events *metadata; /* set with tids, which belong to it */
 	bool bad_field; /* set if a field was outside its record; the event lacks that field */
+	struct field_known_hash hashes[FIELD_KNOWN_HASHES]; /* by bits of the address */
 };
 
 /*
@@ -83,9 +91,16 @@ static inline uint64_t field_plain(const struct field_op *op, const uint8_t *pay
 #define FIELD_HASH_BITS 35
 
 /* Returns what stands for the address of an object: equal addresses have equal hashes. */
-static inline uint64_t field_hashed_address(uint64_t address)
+static inline uint64_t field_hashed_address(struct encode_ctx *ctx, uint64_t address)
 {
-	return address ? siphash_keyed(&address, sizeof(address)) >> (64 - FIELD_HASH_BITS) : 0;
+	struct field_known_hash *k = &ctx->hashes[address >> 6 & (FIELD_KNOWN_HASHES - 1)];
+
+	if (!address)
+		return 0;
+	if (k->address != address)
+		*k = (struct field_known_hash){
+			address, siphash_keyed(&address, sizeof(address)) >> (64 - FIELD_HASH_BITS)};
+	return k->hash;
 }
 
 /* Returns an integer of any type. */
@@ -104,9 +119,9 @@ static inline uint64_t field_int(const struct field_op *op, const uint8_t *paylo
 	case FIELD_SYM64:
 		return sym_index_intern(ctx->syms, load64(at));
 	case FIELD_HASHED32:
-		return field_hashed_address(load32(at));
+		return field_hashed_address(ctx, load32(at));
 	case FIELD_HASHED64:
-		return field_hashed_address(load64(at));
+		return field_hashed_address(ctx, load64(at));
 	}
 	return field_plain(op, payload, ctx);
 }
