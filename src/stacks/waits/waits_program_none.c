@@ -39,6 +39,11 @@ int waits_program_each_total(struct waits_program *p, unsigned table,
 	return 0;
 }
 
+int waits_program_gather_totals(struct waits_program *p)
+{
+	return 0;
+}
+
 uint32_t waits_program_table_max(unsigned table)
 {
 	return 0;
