@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sonda info: prints the summary of a trace file, which is what sonda record and stop print at the
+ * sonda info: prints the summary of a trace file, the same that sonda record and stop print at the
  * end of a session. No other verb prints it for a session that wrote its file and ended by itself.
  */
 
@@ -20,7 +20,7 @@
 
 #define FILES_MAX 4096
 
-/* Scans one file as the continuation of the files before it. Of a file that is cut off, the whole
+/* Scans one file as the continuation of the files before it. If the file is cut off, its whole
  * packets count. */
 static int scan_next_file(struct verb_summary *s, const char *path, struct err_text *e)
 {

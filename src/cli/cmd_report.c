@@ -120,13 +120,13 @@ struct output {
 	struct trace_tables tables;
 	struct report_losses losses;
 	int64_t from, to; /* the window in the trace's clock */
-	int64_t asked_ns; /* how long the config asks to record; 0: it does not say */
+	int64_t asked_ns; /* how long the config asks to record; 0: not stated */
 	FILE *out;
 	bool some; /* a table was printed */
 	bool has_rows; /* a table of this part had a row */
 	bool any; /* a table of any part */
 	bool several; /* the report has a part for each machine */
-	bool of_trace; /* this part: only tables that are not of one machine */
+	bool of_trace; /* this part has only tables that belong to no single machine */
 	int64_t machine; /* of this part */
 	struct machine_list machines;
 	struct machine_scope scope;
@@ -172,7 +172,7 @@ static const char *title_suffix(const struct report_section *s, const struct out
 	return s->of_machine && p->o->n_words ? ", of the whole machine" : "";
 }
 
-/* Appends the command that says more about a table. A report about a thread takes the thread as a
+/* Appends the command that shows more about a table. A report about a thread takes the thread as a
  * word, other reports take it with -p. */
 static void put_command(const struct report_section *s, const struct output *p, struct strbuf *b)
 {
@@ -195,7 +195,7 @@ static void put_command(const struct report_section *s, const struct output *p, 
 }
 
 /*
- * Prints the title, the note, and the command that says more. A note that does not fit into the
+ * Prints the title, the note, and the command that shows more. A note that does not fit into the
  * line is omitted. A command that does not fit gets a line of its own.
  */
 static void print_title(const struct report_section *s, const struct output *p)
@@ -334,7 +334,7 @@ static bool report_is_wanted(const struct report_section *s, const struct output
 	return by ? s->by && !strcmp(s->by, by) : !s->on_request;
 }
 
-/* Returns true for the report that has nothing to show if nothing is missing. */
+/* Returns true for the report on losses, which is empty if nothing was lost. */
 static bool cmd_report_is_loss(const struct report *r)
 {
 	return !strcmp(r->name, "loss");
@@ -363,7 +363,7 @@ static int print_lost_key(struct output *p)
 	return report_losses_json(&p->losses, p->tables.db, p->out);
 }
 
-/* Says in a key of the JSON object that no table has a row, and what to record. */
+/* Reports in a key of the JSON object that no table has a row, and what to record. */
 static void print_nothing_key(const struct output *p)
 {
 	const char *records = p->o->report->records;
@@ -476,8 +476,8 @@ static int print_machine(struct output *p, size_t *n)
 	return r;
 }
 
-/* Prints the report of each machine, then what is of the trace as a whole. Returns an SQLite result
- * code. */
+/* Prints the report of each machine, then what concerns the trace as a whole. Returns an SQLite
+ * result code. */
 static int print_machines(struct output *p, const struct machine_list *list)
 {
 	size_t n = 0;
@@ -501,8 +501,8 @@ static int print_machines(struct output *p, const struct machine_list *list)
 	return r;
 }
 
-/* Returns how many CPUs the machine has, of several the one with the most; 0 if the trace does not
- * say it of each. */
+/* Returns how many CPUs the machine has (if there are several machines, the one with the most); 0
+ * if the trace does not have this number for each machine. */
 static unsigned cpus_of_trace(sqlite3 *db)
 {
 	static const char sql[] = "SELECT CASE WHEN count(*) = count(num_cpus) THEN max(num_cpus) "
@@ -517,7 +517,7 @@ static unsigned cpus_of_trace(sqlite3 *db)
 	return n;
 }
 
-/* Says why times of threads are wrong: before the tables of a text, else on stderr. */
+/* Prints why times of threads are wrong: before the tables of a text, else on stderr. */
 static void print_limits(const struct output *p)
 {
 	const struct import_result *of = &p->tables.result;
@@ -699,7 +699,7 @@ static int refuse_unknown_thread(struct output *p, const char *word, struct err_
 		       p->tables.path, word, best);
 }
 
-/* Makes the tables that statements read beside those of the trace. */
+/* Makes the tables that statements read in addition to those of the trace. */
 static int make_tables(struct output *p, struct err_text *e)
 {
 	const struct chosen_from from = {.words = p->o->words,

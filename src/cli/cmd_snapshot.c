@@ -82,7 +82,7 @@ static int snapshot_find(struct session_client *client, const struct verb_option
 	return r;
 }
 
-/* Adds the name that was probably meant to the error, or where the names are listed. */
+/* Adds to the error the name that was probably meant, or else where the names are listed. */
 static int snapshot_explain(struct session_client *client, const struct verb_options *o, int error,
 			    struct err_text *e)
 {
@@ -135,7 +135,7 @@ static int snapshot_take(struct session_client *client, const struct verb_option
 	return r;
 }
 
-/* ---- of the recorder ---- */
+/* ---- a snapshot of the recorder ---- */
 
 static bool is_of_recorder(const struct verb_options *o)
 {

@@ -85,8 +85,8 @@ static void clone_ended_session(struct ending *x)
 	}
 }
 
-/* Leaves the backup in the service after a failure. The session is freed before: Perfetto's service
- * waits for a consumer that does not read what it has requested. */
+/* Leaves the backup in the service after a failure. The session is freed first, because Perfetto's
+ * service waits for a consumer that does not read what it has requested. */
 static int keep_clone_in_service(struct ending *x, int error, struct err_text *e)
 {
 	const char *name = x->o->words[0];

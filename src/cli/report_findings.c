@@ -15,7 +15,7 @@
 
 #define LIST_WIDTH 100 /* width of a list of names without a terminal */
 
-/* A finding as it came out. */
+/* The result of a finding. */
 struct outcome {
 	const struct finding *of;
 	int missing; /* the need that is not met, else -1 */
@@ -61,8 +61,8 @@ static int column_of(sqlite3_stmt *st, const char *name, size_t len)
 	return -1;
 }
 
-/* Appends the text with the values of the current row in place of {COLUMN}. words: as words of a
- * shell, else as in a table. */
+/* Appends the text with the values of the current row in place of {COLUMN}. words: the values are
+ * shell words, else as in a table. */
 static void put_sentence_filled(const char *text, sqlite3_stmt *st, bool words,
 				const struct report_style *style, struct strbuf *b)
 {

@@ -103,7 +103,7 @@ int report_width_of(const char *text)
 
 /* ---- cells ---- */
 
-/* Reads a column's name: the head for people, cut off, and the unit. */
+/* Splits a column's name into the head that is printed, cut to size, and the unit. */
 static enum unit read_head(const char *name, char *head, size_t size)
 {
 	static const struct {

@@ -18,9 +18,8 @@ struct report_style {
 	int64_t top; /* at most this many rows are printed; then a line says that there are more */
 };
 
-/* Returns the style of stdout: its terminal's width; colours by "always", "never" or "auto", which
- * is: on a terminal, unless NO_COLOR is set or TERM is unset or "dumb". The caller sets start_ts
- * and top. */
+/* Returns the style of stdout: its terminal's width; colours by "always", "never" or "auto": on a
+ * terminal, unless NO_COLOR is set or TERM is unset or "dumb". The caller sets start_ts and top. */
 struct report_style report_style_of_stdout(const char *color);
 
 /* Return the code that a terminal needs to begin this style of text, or "" without colours. */
@@ -31,7 +30,7 @@ const char *report_plain(const struct report_style *style);
 /* Returns eight characters, from the lowest to the full block. */
 const char *report_blocks(const struct report_style *style);
 
-/* Returns the columns that a text takes on a terminal: its characters of UTF-8. */
+/* Returns how many columns a text takes on a terminal: the number of its UTF-8 characters. */
 int report_width_of(const char *text);
 
 /*
@@ -59,12 +58,12 @@ void report_table_put_number(const char *column, double v, struct strbuf *b);
 /* Writes a number as such a table shows it: 1.23 ms for the unit "ns", 21.4 MiB for "bytes". */
 void report_format_value(double v, const char *unit, char *buf, size_t size);
 
-/* The losses of a report's trace, from the table `stats`. sonda info says where, and what would
+/* The losses of a report's trace, from the table `stats`. sonda info reports where, and what would
  * help. */
 struct report_losses {
 	uint64_t events; /* lost by rings of the kernel; 0: none, or an unknown number */
 	bool more; /* an unknown number of events, or data of other sources, was lost as well */
-	struct strbuf see; /* the command that says more; owned */
+	struct strbuf see; /* the command that shows more; owned */
 };
 
 /* Finds what the trace lost. file: the trace as the user named it; NULL: the user named none.
@@ -75,7 +74,7 @@ void report_losses_deinit(struct report_losses *l);
 
 /* Returns true if something was lost. If not, the next two functions print nothing. */
 bool report_losses_any(const struct report_losses *l);
-/* Prints the loss in a line, to stand before the tables, and an empty line. */
+/* Prints the loss as a line, which goes before the tables, and an empty line. */
 void report_losses_print(const struct report_losses *l, const struct report_style *style, FILE *to);
 /* Logs the loss on stderr. */
 void report_losses_warn(const struct report_losses *l);

@@ -25,6 +25,5 @@ int sql_complete_tables(sqlite3 *db, struct sql_words *ret);
 int sql_complete(sqlite3 *db, const char *text, size_t len, struct sql_words *ret,
 		 size_t *ret_typed);
 
-/* Returns how many bytes all words have in common at their start, upper and lower case being
- * equal. */
+/* Returns how many bytes all words have in common at their start, ignoring case. */
 size_t sql_words_common(const struct sql_words *w);

@@ -215,8 +215,8 @@ struct csv_form {
 	bool is_plain; /* control characters are replaced */
 };
 
-/* Writes a value: to a program each byte of it, to a terminal no control characters. Returns false
- * without memory. */
+/* Writes a value: for a program every byte of it, for a terminal without control characters.
+ * Returns false without memory. */
 static bool put_csv_cell(sqlite3_stmt *st, int i, const struct csv_form *form, struct strbuf *copy,
 			 FILE *to)
 {

@@ -16,7 +16,7 @@ enum sql_format {
 	SQL_CSV,
 	SQL_JSON,
 	SQL_RECORDS, /* a line for each column */
-	SQL_CSV_SHEET, /* text that a spreadsheet takes for a formula begins with ' */
+	SQL_CSV_SHEET, /* text that a spreadsheet would take for a formula gets a ' in front */
 };
 
 /* Reads the value of --csv, NULL if there is none. Returns 0, or -EINVAL and sets e. */

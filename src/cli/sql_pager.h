@@ -7,8 +7,9 @@
 #include "base/text/str.h"
 
 /*
- * What a statement prints on a terminal: through the pager if it does not fit on the screen. It is kept in
- * memory until the statement ends; above SQL_PAGER_BYTES_MAX it is printed directly, from its beginning.
+ * What a statement prints on a terminal goes through the pager if it does not fit on the screen. It
+ * is kept in memory until the statement ends; if it exceeds SQL_PAGER_BYTES_MAX, all of it is
+ * printed directly.
  */
 
 #define SQL_PAGER_BYTES_MAX (16u << 20)

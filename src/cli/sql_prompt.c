@@ -30,8 +30,8 @@
  * The history of sonda sql -i: $XDG_STATE_HOME/sonda/sql_history, in ~/.local/state by default.
  *
  * Under sudo(8) the variables may name the home of another user, who could put a link there. So
- * each folder of the path must belong to root or to this user, the last one and the file to this
- * user. Root follows no link. Otherwise there is no history.
+ * each folder of the path must belong to root or to this user. The last folder and the file must
+ * belong to this user. Root follows no link. Otherwise there is no history.
  */
 
 #define PATH_BYTES 3072
@@ -476,7 +476,7 @@ static int list_commands(const char *line, size_t len, struct sql_words *ret)
 	return 0;
 }
 
-/* Lists the words that may stand at the cursor, by the whole statement up to there. */
+/* Lists the words that are possible at the cursor, given the whole statement up to there. */
 static int list_words(struct sql_prompt *p, const char *line, size_t len, struct sql_words *ret,
 		      size_t *ret_typed)
 {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Numbers of the tracing protocol that service, clients and command line must share: limits of a
- * TraceConfig, and the meaning of zero or missing fields. Units are in the names. Numbers of one
- * layer only are defined in that layer.
+ * Numbers of the tracing protocol that the service, the clients and the command line must share:
+ * limits of a TraceConfig, and the meaning of zero or missing fields. Units are in the names.
+ * Numbers of one layer only are defined in that layer.
  */
 
 /* ---- a session ---- */
@@ -34,8 +34,8 @@
 
 /* ---- timeouts of the service ---- */
 
-#define DURATION_START_WAIT_MS 5000u /* after it duration_ms begins in any case */
-#define ALL_STARTED_TIMEOUT_MS 20000u /* after it the service lists the data sources not started */
+#define DURATION_START_WAIT_MS 5000u /* then duration_ms begins in any case */
+#define ALL_STARTED_TIMEOUT_MS 20000u /* then the service lists sources that have not started */
 #define MAX_SLOW_SOURCES 32 /* in one such list */
 
 /* ---- shared memory of a producer (its layout: wire/smb_layout.h) ---- */
@@ -69,7 +69,7 @@
 
 #define DEFAULT_FILE_WRITE_PERIOD_MS 5000u /* TraceConfig.file_write_period_ms */
 #define MIN_FILE_WRITE_PERIOD_MS 100u /* smaller values are raised to this */
-#define FILE_AUTO_FLUSH_PERIOD_MS 5000u /* WRITE_FLUSH_AUTO: above it, a flush for each write */
+#define FILE_AUTO_FLUSH_PERIOD_MS 5000u /* WRITE_FLUSH_AUTO: longer periods: each write flushes */
 
 /* ---- data sources ---- */
 
@@ -77,7 +77,7 @@
 #define WATERMARK_DRAIN_PERIOD_MS 1000u /* the same, with drain_buffer_percent */
 #define MIN_DRAIN_PERIOD_MS 1u
 #define LIMIT_DRAIN_PERIOD_MS 60000u
-#define PRODUCER_FLUSH_TIMEOUT_MS 1000u /* after it a producer acks without the missing sources */
+#define PRODUCER_FLUSH_TIMEOUT_MS 1000u /* then a producer acks without the missing sources */
 
 /* ---- command line ---- */
 

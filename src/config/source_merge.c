@@ -175,7 +175,7 @@ static void remove_duplicates(message *m, const field *f)
 	*n = kept;
 }
 
-/* Applies the field's rule to a number of the result, for which protobuf has taken the one of b. */
+/* Applies the field's rule to a number of the result, where protobuf has taken that of b. */
 static void apply_rule(message *result, const message *a, const message *b, const field *f)
 {
 	void *to = (void *)text_field_get(result, f, 0);
@@ -289,7 +289,7 @@ static int merge_into_source(Pb__DataSourceConfig **slot, Pb__DataSourceConfig *
 	Pb__DataSourceConfig *old = *slot;
 	message *both;
 
-	/* The buffer of linux.ftrace stays the one of the config. */
+	/* linux.ftrace keeps the buffer that it has in the config. */
 	added->has_target_buffer = false;
 	both = concatenate_messages(&old->base, &added->base);
 	if (!both)

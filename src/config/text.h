@@ -46,9 +46,9 @@ int text_parse_lossy(const ProtobufCMessageDescriptor *type, const char *name, c
 		     size_t len, struct strbuf *errors, ProtobufCMessage **ret_message);
 
 /*
- * Appends the message as text, two spaces a level, fields sorted by number. The same message always
- * gives the same text, and text_parse() reads it back. Exception: unknown fields and enum values
- * are printed as numbers, which text_parse() rejects.
+ * Appends the message as text, two spaces per level, fields sorted by number. The same message
+ * always gives the same text, and text_parse() reads it back. Exception: unknown fields and enum
+ * values are printed as numbers, which text_parse() rejects.
  */
 void text_print(const ProtobufCMessage *message, struct strbuf *out);
 

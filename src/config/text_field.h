@@ -20,7 +20,7 @@
 
 /* Returns the bytes of one value in the struct or array. */
 size_t text_field_size(const ProtobufCFieldDescriptor *field);
-/* Returns the number of values: 0 or 1, for repeated fields any. */
+/* Returns the number of values: 0 or 1, or any number for a repeated field. */
 size_t text_field_count(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field);
 /* Returns value i; i must be less than the count. */
 const void *text_field_get(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,

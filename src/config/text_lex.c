@@ -200,7 +200,7 @@ struct text_token text_lexer_next(struct text_lexer *l)
 
 #define MESSAGE_MAX_BYTES 400
 #define SHOWN_BEFORE 60 /* bytes of the line before the position */
-#define SHOWN_AFTER 60 /* and from it on */
+#define SHOWN_AFTER 60 /* and from the position on */
 #define INDENT "    "
 
 unsigned text_report_line_number(const struct text_report *r, const char *at)

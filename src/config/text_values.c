@@ -17,7 +17,7 @@
 #include "base/text/str.h"
 
 /*
- * A hint is the first of these: the same name in other spelling (Buffers, ring_buffer); for an
+ * A hint is the first of these: the same name in another spelling (Buffers, ring_buffer); for an
  * enum, the name without its prefix; the message one level down that has the field (a
  * buffer_size_kb outside of ftrace_config); the name with the smallest edit distance; for a small
  * enum, all its values.
@@ -332,8 +332,8 @@ static bool reads_back(const char *s, double v, bool is_float)
 	return is_float ? strtof(s, NULL) == (float)v : strtod(s, NULL) == v;
 }
 
-/* Prints the number with few digits that read back as the same number. digits: as many as always
- * do. */
+/* Prints the number in few digits, but enough to read back the same number. digits: a number of
+ * digits that is always enough. */
 static void print_number(double v, int digits, bool is_float, struct strbuf *out)
 {
 	char s[NUMBER_MAX_BYTES];

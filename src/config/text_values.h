@@ -40,7 +40,7 @@ int text_value_parse_float(const struct text_token *t, float *ret_v);
 const char *text_value_parse_bytes(const struct text_token *t, struct strbuf *out,
 				   const char **ret_at, size_t *ret_n);
 
-/* Prints few digits that read back as the same number. */
+/* Prints the number in few digits, but enough to read back the same number. */
 void text_value_print_double(double v, struct strbuf *out);
 void text_value_print_float(float v, struct strbuf *out);
 /* Prints in double quotes and escapes everything but printable ASCII. */

@@ -16,10 +16,10 @@ enum trace_config_form {
 };
 
 /*
- * Reads a whole trace config. name is the file in error messages.
+ * Reads a whole trace config. name is the file name in error messages.
  *
  * Returns 0 (the caller frees with pb__trace_config__free_unpacked), -EINVAL with at least one
- * error appended to errors, each line ended, or -ENOMEM. An empty config is an error.
+ * error appended to errors, each ending in a newline, or -ENOMEM. An empty config is an error.
  */
 int trace_config_load(const char *name, const void *data, size_t len, enum trace_config_form form,
 		      struct strbuf *errors, Pb__TraceConfig **ret);

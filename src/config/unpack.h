@@ -20,7 +20,7 @@ int unpack_untrusted(const ProtobufCMessageDescriptor *type, const void *data, s
 
 /*
  * As unpack_untrusted(), with a memory limit: two bytes of a message may unpack to a structure of a
- * thousand, so 128 KiB to tens of MiB. Returns -E2BIG if it would take more than max bytes.
+ * thousand bytes, and 128 KiB to tens of MiB. Returns -E2BIG if it would take more than max bytes.
  * *ret_bytes is the memory that it took.
  */
 int unpack_limited(const ProtobufCMessageDescriptor *type, const void *data, size_t len, size_t max,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Four functions that libelf.a of elfutils 0.192 (Debian 13) calls and no library there has. Later
- * versions have them in libelf.a, and the linker takes those. libelf is used by one thread, so the
- * trees need no lock. Source: libelf's calls; struct search_tree begins with the root.
+ * Four functions that libelf.a of elfutils 0.192 (Debian 13) calls but no library there defines.
+ * Later versions define them in libelf.a, and the linker takes those. libelf is used by one thread,
+ * so the trees need no lock. Source: libelf's calls; struct search_tree begins with the root.
  */
 #include <search.h>
 #include <stddef.h>

@@ -81,8 +81,8 @@ static inline int64_t pb_unzigzag(uint64_t v)
 
 /* Returns true if a length-delimited field equals a C string. */
 bool pb_field_is(const struct pb_field *f, const char *s);
-/* Returns the last length-delimited field with this number in the message `outer`, a field with
- * bytes. Returns a field with id 0 if there is none. */
+/* Returns the last length-delimited field with this number in the message that is the contents of
+ * `outer`. Returns a field with id 0 if there is none. */
 struct pb_field pb_inner_field(const struct pb_field *outer, uint32_t id);
 
 /*

@@ -41,7 +41,7 @@ void pb_enc_simple_slow(struct pb_enc *e, uint32_t tag, uint64_t v)
 	pb_enc_raw_slow(e, tmp, (size_t)(p - tmp));
 }
 
-/* Little-endian hosts only, as the ABI. */
+/* Little-endian hosts only, like the ABI. */
 static inline void put_fixed(struct pb_enc *e, uint32_t tag, const void *v, size_t size)
 {
 	uint8_t tmp[PB_SIMPLE_FIELD], *p;
@@ -76,7 +76,7 @@ void pb_enc_double(struct pb_enc *e, uint32_t field, double v)
 	pb_enc_fixed64(e, field, bits);
 }
 
-/* A function of its own: its array costs each caller a stack canary. */
+/* A function of its own: its array would cost each caller a stack canary. */
 static __attribute__((noinline)) void put_tag_slow(struct pb_enc *e, uint32_t tag)
 {
 	uint8_t tmp[PB_SIMPLE_FIELD], *p = pb_put_varint(tmp, tag);

@@ -27,8 +27,7 @@ static void pb_read_store(const struct pb_to *to, const struct pb_field *f)
 bool pb_read_fields(const struct pb_field *message, const struct pb_to *to, size_t n)
 {
 	struct pb_dec d = pb_dec_of(message);
-	uint64_t wanted =
-		0; /* a bit for each number modulo 64: most fields of long lists are not */
+	uint64_t wanted = 0; /* a bit for each number modulo 64; skips most fields of long lists */
 	struct pb_field f;
 
 	for (size_t i = 0; i < n; i++)

@@ -19,10 +19,11 @@
  *	if (!pb_read(message, PB_TO(PB_X_MSB, &msb), PB_TO(PB_X_NAME, &name)))
  *		return -EBADMSG;
  *
- * Numbers of any size and bool take a number, cut to their size; a double takes the bits of one;
- * struct pb_field takes a field with bytes. Fields of other wire types are unknown fields, and a
- * variable whose field is missing keeps its value. The last field of a number counts. PB_TO_ANY()
- * stores a field of any wire type in a struct pb_field, whose id says whether there is one.
+ * An integer of any size, or a bool, takes a number, truncated to its size; a double takes the bits
+ * of one; a struct pb_field takes a field with bytes. Fields of other wire types are treated as
+ * unknown, and a variable whose field is missing keeps its value. If a field occurs several times,
+ * the last one counts. PB_TO_ANY() stores a field of any wire type in a struct pb_field, whose id
+ * says whether there is one.
  */
 enum pb_kind { PB_KIND_32, PB_KIND_64, PB_KIND_BOOL, PB_KIND_BYTES, PB_KIND_ANY };
 
@@ -44,8 +45,8 @@ struct pb_to {
 	pb_read_fields((message), (const struct pb_to[]){__VA_ARGS__},                             \
 		       sizeof((const struct pb_to[]){__VA_ARGS__}) / sizeof(struct pb_to))
 
-/* Returns false if the message is invalid; the fields before the error are stored then. Also returns
- * false for a field that is there, but is not length-delimited. */
+/* Returns false if the message is invalid; the fields before the error are stored then. Also
+ * returns false if `message` exists, but is not length-delimited. */
 bool pb_read_fields(const struct pb_field *message, const struct pb_to *to, size_t n);
 
 static inline struct pb_dec pb_dec_of(const struct pb_field *message)

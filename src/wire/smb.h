@@ -10,7 +10,7 @@
 
 /*
  * The header words of the shared memory, and the state transitions that wire/smb_layout.h allows.
- * This file has all memory ordering between the two processes.
+ * All memory ordering between the two processes is in this file.
  */
 
 struct smb_shared_header {

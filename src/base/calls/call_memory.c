@@ -54,7 +54,8 @@ static bool call_copy(void *to, size_t size, const void *bytes, size_t len)
 	return len >= size;
 }
 
-/* A path ends at its NUL or at the length; an abstract name begins with NUL and has all bytes. */
+/* A path ends at its NUL or at the length; an abstract name begins with a NUL and uses all
+ * bytes. */
 static void call_put_unix(const char *path, size_t len, struct strbuf *b)
 {
 	if (!len)

@@ -9,7 +9,7 @@
  * System calls by name: the classes and the arguments of each. The same for all architectures.
  */
 
-/* Classes, as those of strace -e trace=. Bits. */
+/* Classes of calls, as in strace -e trace=CLASS; each is a bit. */
 enum call_class {
 	CALL_OF_FILE = 1, /* takes the name of a file */
 	CALL_OF_DESC = 2, /* takes or returns a descriptor */
@@ -29,12 +29,12 @@ enum call_type_letter {
 	CALL_UNSIGNED = 'u',
 	CALL_HEX = 'x',
 	CALL_MODE = 'o', /* of a file, in octal */
-	CALL_POINTER = 'p', /* to what is not recorded */
+	CALL_POINTER = 'p', /* to memory that is not recorded */
 	CALL_FD = 'f',
 	CALL_DIR_FD = 'F', /* may be AT_FDCWD */
-	/* Pointers to what is recorded. */
+	/* Pointers to memory that is recorded. */
 	CALL_PATH = 's',
-	CALL_NAME = 'S', /* a string that is no path */
+	CALL_NAME = 'S', /* a string that is not a path */
 	CALL_PATH_OUT = 't', /* the call writes it; its length is the result */
 	CALL_ADDRESS = 'A', /* of a socket; its length is the next argument */
 	CALL_ADDRESS_OUT = 'a', /* the next argument points to the length */

@@ -28,7 +28,7 @@ struct call_name {
 
 static const struct call_name access_modes[] = {NAME(R_OK), NAME(W_OK), NAME(X_OK)};
 
-/* The value of O_LARGEFILE in the kernel; for programs of 64 bits it is 0. */
+/* The value of O_LARGEFILE in the kernel; for 64-bit programs it is 0. */
 #if defined(__aarch64__)
 #define LARGE_FILE 0400000
 #else
@@ -113,7 +113,7 @@ static const struct call_name clone_flags[] = {
 	{"CLONE_CLEAR_SIGHAND", 0x100000000},
 	{"CLONE_INTO_CGROUP", 0x200000000},
 };
-#define CLONE_SIGNAL 0xff /* the lowest byte is the signal of the child's end */
+#define CLONE_SIGNAL 0xff /* the lowest byte is the signal at the child's exit */
 
 static const struct call_name domains[] = {
 	NAME(AF_UNSPEC),    NAME(AF_UNIX), NAME(AF_INET),      NAME(AF_AX25), NAME(AF_IPX),
@@ -234,8 +234,8 @@ static void call_put_name(const struct call_name *names, size_t n, uint64_t valu
 	call_put_name(names, ARRAY_SIZE(names), value, unknown, b)
 
 /*
- * Flags behind `before`, which are those that are printed already: NULL if none is, and then 0
- * prints as "0". A value without a name is hexadecimal.
+ * Appends flags after `before`, the flags that are already printed. If there are none (NULL), the
+ * value 0 is printed as "0". Bits without a name are hexadecimal.
  */
 static void call_put_flags(const struct call_name *names, size_t n, uint64_t flags,
 			   const char *before, struct strbuf *b)
@@ -396,7 +396,7 @@ void call_flags_put(char letter, uint64_t flags, struct strbuf *b)
 	call_put_hex(flags, b);
 }
 
-/* Arguments that are one of some constants; unknown: for other values. */
+/* Arguments that are one of several constants; unknown: the remark for other values. */
 #define ONE_OF(letter, names, unknown) {letter, names, ARRAY_SIZE(names), unknown}
 static const struct {
 	char letter;
@@ -414,7 +414,7 @@ static const struct {
 	ONE_OF(CALL_SOL, levels, "SOL_???"),
 };
 
-/* Returns false if the argument is no such constant. */
+/* Returns false if the argument is not one of these kinds. */
 static bool put_constant(char letter, uint32_t v, struct strbuf *b)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(constants); i++)
@@ -487,7 +487,7 @@ void call_value_put(const struct call_row *row, const uint64_t args[static CALL_
 		call_flags_put(letter, letter == CALL_CLONE_FLAGS ? v : (uint32_t)v, b);
 }
 
-/* Codes inside the kernel, which a tracer sees: the call is restarted, or returns EINTR. */
+/* Kernel-internal codes that a tracer sees: the call is restarted, or returns EINTR. */
 static const struct {
 	int code;
 	const char *text;

@@ -10,7 +10,7 @@
  * that share a bucket. Include it instead of uthash.h, with the same options.
  *
  * If memory is out, HASH_ADD removes the new element again and leaves its hh.tbl NULL: the caller
- * checks that.
+ * checks for this.
  */
 #define HASH_NONFATAL_OOM 1
 #define HASH_FUNCTION(key, len, hashv) ((hashv) = (unsigned)siphash_keyed(key, len))

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Binary search. Returns the first index from `begin` to `end` for which is_before, an expression of
- * the index i, is false; or `end`. It is true for all indexes before that one only.
+ * Binary search. Returns the first index from `begin` to `end` for which is_before, an expression
+ * of the index i, is false; or `end`. is_before must be true for every index before the result and
+ * false from there on.
  *
  *	at = LOWER_BOUND(i, 0, n, times[i] < ts);
  */

@@ -12,9 +12,9 @@
  */
 
 /*
- * Returns the index of the first slot from hash on for which the expression `found` is true. The
- * expression must be true for the slot of the key, and for a free slot: there a key that is not in
- * the table is to be stored. The expression refers to the index by the name `at`.
+ * Returns the index of the first slot, from that of the hash on, for which the expression `found`
+ * is true. The expression must be true for the slot of the key and for a free slot, which is where
+ * a missing key is to be stored. It refers to the index as `at`.
  */
 #define OPEN_TABLE_FIND(n_slots, hash, at, found)                                                  \
 	({                                                                                         \
@@ -28,9 +28,9 @@
 
 /*
  * Doubles the number of slots and moves the entries. An empty table gets `first` slots. `slots` is
- * a pointer to memory of malloc or NULL, n_slots is a variable. The expressions is_free and hash
- * refer to the slot `slot`; a zeroed slot must be free. Returns true, or false with nothing changed
- * if memory is out.
+ * a pointer to memory from malloc(3) or NULL, n_slots is a variable. The expressions is_free and
+ * hash refer to the slot `slot`; a zeroed slot must be free. Returns true, or false with nothing
+ * changed if memory is out.
  */
 #define OPEN_TABLE_GROW(slots, n_slots, first, slot, is_free, hash)                                \
 	({                                                                                         \

@@ -16,6 +16,6 @@ struct siphash_key {
 uint64_t siphash(const struct siphash_key *key, const void *data, size_t len);
 
 /* Uses a random key (getrandom) that is made at the first call and kept for the life of the
- * process. Any thread may call it. The result differs between processes: it tells others only what
- * is equal. */
+ * process. Any thread may call it. The result differs between processes: it shows others only which
+ * inputs are equal. */
 uint64_t siphash_keyed(const void *data, size_t len);

@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * Options that a program passes to a library of ours. The first member is a size_t: the size of the
- * struct in the header that the program was compiled with. Later versions of a struct append
- * members behind its end, padding included, and 0 in a new member means: as before.
+ * Options that a program passes to one of our libraries. The first member is a size_t: the size of
+ * the struct in the header that the program was compiled with. Later versions of a struct append
+ * members after its end (padding included), and 0 in a new member means the former behaviour.
  */
 
 /*

@@ -22,13 +22,13 @@ struct coroutine_ops {
 };
 
 /*
- * Starts a coroutine. *ret points to it until it ends, and is NULL from then on; ret must stay
- * valid until then. ops and ctx are borrowed until the end, too. If no thread can be created, run
- * and done are called before coroutine_start() returns.
+ * Starts a coroutine. *ret points to it until it ends, and is NULL afterwards; ret must stay valid
+ * until the end. ops and ctx are borrowed just as long. If no thread can be created, run and done
+ * are called before coroutine_start() returns.
  */
 void coroutine_start(struct coroutine **ret, struct event_base *loop,
 		     const struct coroutine_ops *ops, void *ctx);
-/* Makes the coroutine wait until nothing else is to be done on the loop. No-op for NULL. */
+/* Makes the coroutine wait until the loop has nothing else to do. No-op for NULL. */
 void coroutine_run_last(struct coroutine *w);
 /* Makes coroutine_yield() return -ECANCELED. The coroutine still runs in time slices until run
  * returns, and done is called. No-op for NULL. */
@@ -41,6 +41,6 @@ void coroutine_finish(struct coroutine *w);
 /* Yields to the loop if the time slice is over. Returns 0, or -ECANCELED if the coroutine was
  * cancelled. */
 int coroutine_yield(void);
-/* The loop runs on until coroutine_block_end(), which keeps errno. Must not be nested. */
+/* Lets the loop continue until coroutine_block_end(), which preserves errno. Must not be nested. */
 void coroutine_block_begin(void);
 void coroutine_block_end(void);

@@ -26,7 +26,7 @@ enum sock_family {
 };
 
 enum sock_family sock_family_of(const char *address);
-/* Returns true if the family is not AF_UNIX: the kernel then gives no credentials of the peer and
+/* Returns true if the family is not AF_UNIX: the kernel then provides no peer credentials and
  * passes no descriptors. */
 static inline bool sock_is_remote(const char *address)
 {
@@ -67,9 +67,9 @@ int sock_peer(int fd, uid_t *ret_uid, pid_t *ret_pid);
 
 /*
  * Default addresses of the tracing protocol: the environment's
- * PERFETTO_{PRODUCER,CONSUMER}_SOCK_NAME, else /run/perfetto/traced-*.sock for root and where that
- * folder can be searched, else /tmp/perfetto-*. Borrowed from static memory or the environment. The
- * producer's may be a comma-separated list.
+ * PERFETTO_{PRODUCER,CONSUMER}_SOCK_NAME, else /run/perfetto/traced-*.sock if the process is root
+ * or can search that folder, else /tmp/perfetto-*. Borrowed from static memory or the environment.
+ * The producer's may be a comma-separated list.
  */
 #define SOCK_RUN_FOLDER "/run/perfetto/"
 const char *sock_default_producer(void);

@@ -4,9 +4,9 @@
 #include <stdint.h>
 
 /*
- * Closes descriptors that another process passed, in threads made for this: close(2) of a
- * TCP socket with SO_LINGER, or of a file of FUSE, takes as long as that process wants. A unix
- * socket is such a descriptor too, as its queue may hold others that were never received.
+ * Closes descriptors that another process passed, in dedicated threads: close(2) of a TCP socket
+ * with SO_LINGER, or of a file of FUSE, takes as long as that process wants. A unix socket is such
+ * a descriptor too, as its queue may hold others that were never received.
  *
  * Each owner (a user) occupies at most two threads, so a slow owner delays only its own
  * descriptors. Before background_close_start(), and in a child process, descriptors are closed at once.

@@ -4,9 +4,9 @@
 #include <limits.h>
 
 /*
- * Reports that a file may have appeared at a path: an inotify descriptor for its folder. Every user
- * may be able to write into the folder, and a folder that changes all the time must cost the caller
- * little. So the caller does not poll the descriptor for a while after each read:
+ * Reports that a file may have appeared at a path, using an inotify descriptor for its folder.
+ * Every user may be able to write into the folder, and a folder that changes all the time must cost
+ * the caller little. So the caller does not poll the descriptor for a while after each read:
  *
  *	fd is readable, or pause_ms after the last read are over
  *	  file_watch_read() --> FILE_WATCH_QUIET	polls fd
@@ -34,5 +34,5 @@ enum file_watch_event {
  * of inotify(7) (-ENOENT: the folder does not exist). */
 int file_watch_open(struct file_watch *w, const char *path);
 void file_watch_close(struct file_watch *w);
-/* Reads all pending events, of which some may be lost: then FILE_WATCH_OURS. */
+/* Reads all pending events. Returns FILE_WATCH_OURS also if some were lost. */
 enum file_watch_event file_watch_read(struct file_watch *w);

@@ -31,7 +31,7 @@ int fs_append_file(const char *path, const char *text);
 int fs_write_all(int fd, const void *data, size_t len);
 
 /* Returns why a kernel file could not be used, for display: the text of the errno (positive), with
- * own texts for ENODATA (empty) and EBADMSG (unknown format). */
+ * our own texts for ENODATA (empty) and EBADMSG (unknown format). */
 const char *fs_reason(int error);
 
 bool fs_exists(const char *path);
@@ -43,17 +43,18 @@ int fs_join(char *buf, size_t size, const char *dir, const char *name);
  * -ENAMETOOLONG if it does not fit. */
 int fs_make_numbered_path(char *buf, size_t size, const char *path, unsigned number, int digits);
 
-/* Opens each of the descriptors 0 to 2 that is closed, the wrong way round: reads from 0 and writes to
- * 1 and 2 fail with EBADF, as if it were closed. But the number is taken, so that no file or socket
- * that is opened later gets what the program prints. A program calls this before it opens anything. */
+/* If any of the descriptors 0 to 2 is closed, opens it the wrong way round: reads from 0 and writes
+ * to 1 and 2 fail with EBADF, as if it were still closed. But its number is taken, so what the
+ * program prints cannot end up in a file or socket that is opened later. A program calls this
+ * before it opens anything. */
 void fs_occupy_standard_descriptors(void);
 
 /* Raises the soft limit of open descriptors to n, or to the hard limit if that is lower. The usual
  * soft limit of 1024 exists for select(). */
 void fs_raise_file_limit(unsigned n);
 
-/* Calls fn for each name in the directory except "." and "..", in the directory's order, until fn
- * returns non-zero, which is then returned. */
+/* Calls fn for each name in the directory except "." and "..", in the directory's order. Stops when
+ * fn returns non-zero, and returns that value. */
 int fs_each(const char *dir, int (*fn)(void *ctx, const char *name, unsigned char d_type),
 	    void *ctx);
 

@@ -23,13 +23,14 @@ struct helper_process {
 };
 
 /* Forks the child, which calls run(fd, ctx) and exits when run returns. ps(1) shows the child under
- * the name. Call it while the process has one thread. Returns 0 or -errno. */
+ * this name. Call it while the process has one thread. Returns 0 or -errno. */
 int helper_process_start(const char *name, void (*run)(int fd, void *ctx), void *ctx, int keep_fd,
 			 struct helper_process *ret);
 
-/* For the child: drops all capabilities except these, and all system calls that the list does not
- * allow; these stay where the kernel has no filters, and in a build with a sanitizer. Only root can
- * then attach to the child with ptrace(2). Continues after an error, and returns the first one. */
+/* For the child: drops all capabilities except these, and blocks all system calls that the list
+ * does not allow. The calls stay allowed if the kernel has no filters, and in a build with a
+ * sanitizer. Only root can then attach to the child with ptrace(2). Continues after an error, and
+ * returns the first one. */
 int helper_confine(const unsigned *caps, size_t n_caps, const struct syscall_list *calls);
 
 /* Sends a message, and the descriptor `passed` (-1: none), which the caller still owns. Waits for
@@ -37,8 +38,8 @@ int helper_confine(const unsigned *caps, size_t n_caps, const struct syscall_lis
 int helper_send(int fd, const void *message, size_t len, int passed, int flags);
 /*
  * Receives a message into the parts, within wait_ms (-1: no limit). Sets *ret_fd to the descriptor
- * that came with it, or -1; ret_fd NULL: none may come. Returns the bytes received; 0 if the other
- * process has ended; -EAGAIN if no message came in time; -ETOOMANYREFS if a descriptor was lost; or
- * -errno. System calls: recvmsg(2), and poll(2) if wait_ms is greater than 0.
+ * that came with it, or -1; ret_fd NULL: the message may carry none. Returns the bytes received; 0
+ * if the other process has ended; -EAGAIN if no message came in time; -ETOOMANYREFS if a descriptor
+ * was lost; or -errno. System calls: recvmsg(2), and poll(2) if wait_ms is greater than 0.
  */
 ssize_t helper_receive(int fd, const struct iovec *parts, size_t n_parts, int wait_ms, int *ret_fd);

@@ -22,13 +22,13 @@ struct landlock_path {
 bool landlock_is_there(void);
 
 /*
- * Permanently forbids to write, truncate, create, remove or rename files outside the paths, and
- * anywhere to execute files, to move them to another directory, and to create anything but regular
- * files and directories. Before Linux 6.2 truncate(2) is not restricted. Sets no_new_privs. Returns
- * 0; -ENOSYS if Landlock is unsupported or disabled; or -errno.
+ * Permanently forbids writing, truncating, creating, removing or renaming files outside the paths.
+ * Everywhere, it forbids executing files, moving them to another directory, and creating anything
+ * but regular files and directories. Before Linux 6.2 truncate(2) is not restricted. Sets
+ * no_new_privs. Returns 0; -ENOSYS if Landlock is unsupported or disabled; or -errno.
  */
 int landlock_restrict_writes(const struct landlock_path *paths, size_t n);
 
-/* As landlock_restrict_writes(), and also forbids to read files and directories outside the
+/* As landlock_restrict_writes(), and also forbids reading files and directories outside the
  * paths. */
 int landlock_restrict_files(const struct landlock_path *paths, size_t n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each message is put together in one buffer and leaves with one write(2), so that lines of several
+ * Each message is assembled in one buffer and written with one write(2), so that lines of several
  * processes on the same terminal do not mix. Control characters become '?': parts of a message may
  * come from a peer, and must neither start a new line nor control the terminal.
  */

@@ -15,11 +15,11 @@
  *   in a Landlock domain has none of these rights, whatever its capabilities.
  * - Files whose read takes a lock of the other process: cmdline and smaps_rollup (mmap_lock), io
  *   and auxv (exec_update_lock). The owner of the lock may be waiting for a CPU or a disk. A reader
- *   of kernel rings cannot wait as long.
+ *   of kernel rings cannot wait that long.
  *
  * So before a process enters its domain it forks a child, which stays outside and reads for it. The
- * child can make only the system calls, and has only the capabilities, for reading files, answering
- * and changing its own priority. It writes no file and parses nothing.
+ * child has only the system calls and capabilities that it needs to read files, answer and change
+ * its own priority. It writes no file and parses nothing.
  *
  * A process has one child, and one thread that makes requests. Without a child these functions read
  * in the calling process.
@@ -36,8 +36,8 @@ int outside_reads_start(void);
 pid_t outside_reads_pid(void);
 /* Gives the child the priority of the thread that waits for it. */
 void outside_reads_boost(struct priority_boost boost);
-/* While the process reads kernel rings it must not wait for locks of other processes: set this, and
- * callers let the child read even those files that need no ptrace(2) rights. Otherwise the callers
+/* While the process reads kernel rings, it must not wait for locks of other processes. If this is
+ * set, callers let the child read even those files that need no ptrace(2) rights. Otherwise they
  * read those files themselves, which takes a quarter of the time. */
 void outside_reads_set_timely(bool yes);
 bool outside_reads_are_timely(void);

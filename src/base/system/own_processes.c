@@ -34,7 +34,7 @@ static bool has_name(const struct own_processes *own, unsigned long pid, const c
 	return strcmp(comm, name) == 0;
 }
 
-/* Adds the children of a process; those with a name if it is not NULL. */
+/* Adds the children of a process, or, if name is not NULL, those with this name. */
 static void add_children(struct own_processes *own, unsigned long parent, const char *name)
 {
 	char path[64], text[4096], *rest = text, *word;

@@ -138,8 +138,8 @@ void priority_boost_tick(struct priority_boost_state *s)
 		/* Nothing else restores the priority after on_runaway() lowered it. */
 		set_scheduling(SCHED_FIFO, s->fifo_priority, s->nice);
 		/* RLIMIT_RTTIME counts CPU time since the thread last blocked. A loop that always
-		 * has work may keep to its budget for many windows without blocking: this call
-		 * keeps SIGXCPU away from it. */
+		 * has work may keep to its budget for many windows without blocking; this call
+		 * prevents a SIGXCPU for it. */
 		if (cpu_ns() - s->window_cpu_ns >= PRIORITY_BOOST_BUDGET_NS / 2)
 			(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &least, NULL);
 		begin_window(s, now);

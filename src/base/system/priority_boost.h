@@ -11,8 +11,8 @@
  * SCHED_FIFO has a budget of half of one CPU: after 50 ms of CPU time within a window of 100 ms the
  * threads run with nice -20 for the rest of the window and share the CPU with others. (With the
  * original priority they might not run at all, and would not notice the end of the window.) They
- * run with the original priority if half of the budget went into work that deserves none
- * (ordinary_ns). A callback that does not return loses SCHED_FIFO by RLIMIT_RTTIME.
+ * run with the original priority if half of the budget went into work that should not be boosted
+ * (ordinary_ns). A thread whose callback does not return loses SCHED_FIFO by RLIMIT_RTTIME.
  *
  * PRIORITY_BOOST_BUDGETED is for work that must be done in time on a busy machine. It is SCHED_FIFO
  * with the lowest priority, so any other real-time task is preferred.
@@ -48,7 +48,7 @@ struct priority_boost_state {
 	int fifo_priority; /* of SCHED_FIFO */
 	bool has_budget; /* SCHED_FIFO while it lasts */
 	bool spent; /* until the window is over */
-	uint64_t ordinary_ns; /* time of work that deserves no priority; the caller adds to it */
+	uint64_t ordinary_ns; /* time of work that should not be boosted; the caller adds to it */
 	uint64_t window_ordinary_ns; /* ordinary_ns at the start of the window */
 	uint64_t looked_ns; /* last check of the CPU time, CLOCK_MONOTONIC */
 	uint64_t window_ns; /* start of the window, CLOCK_MONOTONIC */
@@ -61,7 +61,7 @@ void priority_boost_init(void);
 /* Applies boost to the calling thread. PRIORITY_BOOST_NONE restores the original settings. Returns
  * 0, or -errno (-EPERM, -EACCES) with nothing changed. If real-time scheduling is not allowed,
  * PRIORITY_BOOST_BUDGETED is nice -20. PRIORITY_BOOST_BUDGETED does not change a thread that was
- * real-time originally. PRIORITY_BOOST_FIFO of such a thread has no budget. */
+ * real-time originally. For such a thread PRIORITY_BOOST_FIFO has no budget. */
 int priority_boost_apply(struct priority_boost_state *s, struct priority_boost boost);
 
 /* Enforces the budget. Call it in each iteration of the thread's loop; it reads the clock. */

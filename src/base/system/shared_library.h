@@ -3,7 +3,8 @@
 
 #include <stddef.h>
 
-/* Libraries that are loaded at run time, as few machines need them, or few runs of a program. */
+/* Libraries that are loaded at run time, because few machines or few runs of a program need
+ * them. */
 
 struct shared_function {
 	const char *name; /* in the library */
@@ -22,5 +23,5 @@ struct shared_function {
  */
 int shared_library_open(const char *file, const struct shared_function *functions, size_t n,
 			void *to, void **ret_handle, const char **ret_why);
-/* Sets *handle to NULL, which is allowed. */
+/* Sets *handle to NULL. No-op if it is NULL already. */
 void shared_library_close(void **handle);

@@ -17,7 +17,7 @@ int shm_create(size_t size, int *ret_fd, void **ret_addr);
 /*
  * Maps the memory of a peer; the caller keeps fd and may close it afterwards. Returns 0, or
  *
- *	-EPERM    its size is not sealed (shrink, grow, seal), or it is of huge pages, where a read
+ *	-EPERM    its size is not sealed (shrink, grow, seal), or it has huge pages, where a read
  *	          can still end in SIGBUS
  *	-EINVAL   empty
  *	-EFBIG    larger than max

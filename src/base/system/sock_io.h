@@ -6,8 +6,9 @@
 #include <sys/uio.h>
 
 /*
- * sendmsg(2) and recvmsg(2) with descriptors (SCM_RIGHTS). flags is MSG_DONTWAIT or 0. A call that
- * a signal interrupts is repeated; to send to a socket whose peer has closed raises no signal.
+ * sendmsg(2) and recvmsg(2) with descriptors (SCM_RIGHTS). flags is MSG_DONTWAIT or 0. Calls
+ * interrupted by a signal are repeated; sending to a socket whose peer has closed it raises no
+ * signal.
  */
 
 /* Sends fd (-1: none) with the first byte. Returns the bytes sent or -errno. */

@@ -172,7 +172,7 @@ static const struct syscall_without library_without[] = {
 #define BLOCKED SCMP_ACT_TRAP
 
 /*
- * The blocked call raised the signal, so logging is safe here. A SIGSYS of another process may
+ * The blocked call raised the signal, so logging is safe here. A SIGSYS from another process may
  * arrive anywhere and has no call whose result could be set.
  */
 static void on_blocked(int signal_number, siginfo_t *info, void *context)
@@ -206,8 +206,8 @@ static int log_blocked(scmp_filter_ctx f)
 
 /* ---- the filter ---- */
 
-/* Adds a rule for a call, but none whose action is BLOCKED: libseccomp returns -EACCES for a rule
- * that changes nothing. */
+/* Adds a rule for a call, unless its action is BLOCKED: libseccomp returns -EACCES for a rule that
+ * changes nothing. */
 static int add_rule(scmp_filter_ctx f, uint32_t action, const char *name, unsigned n_args,
 		    const struct scmp_arg_cmp *args)
 {

@@ -47,8 +47,8 @@ static const struct {
 	{"rseq_slice_yield", 471, 0},
 };
 
-/* Kernel functions with another name than their system call. Events of the group syscalls have the
- * names of the functions. */
+/* Kernel functions whose names differ from those of their system calls. Events of the group
+ * syscalls are named after the functions. */
 static const struct {
 	const char *function;
 	const char *name;

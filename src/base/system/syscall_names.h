@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * Names and numbers of system calls, as in raw_syscalls/sys_enter and sys_exit. Where no machine is
- * named: of the architecture of this one, and of the 32-bit one that its kernel also runs.
+ * Names and numbers of system calls, as in raw_syscalls/sys_enter and sys_exit. Unless a machine is
+ * named, they are those of this machine's architecture, and of the 32-bit architecture that its
+ * kernel also runs.
  */
 #define SYSCALL_NAME_MAX 64
 
@@ -25,5 +26,5 @@ int syscall_number(const char *name, bool compat);
  * zeros, so there is no NUL after a name of len bytes. Writes only zeros for an unknown number. */
 void syscall_compat_name(uint32_t nr, char *ret, size_t len);
 /* Writes the bare name of a number, always with a NUL; "" if the number or the machine is unknown.
- * machine: as uname(2) has it: "aarch64"; NULL: this machine. */
+ * machine: as uname(2) reports it, such as "aarch64"; NULL: this machine. */
 void syscall_name(const char *machine, uint32_t nr, char ret[static SYSCALL_NAME_MAX]);

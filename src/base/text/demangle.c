@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libiberty demangles into a callback, in pieces, and cannot be stopped by it. So a name that takes
- * too much room or time is left by a long jump: from the callback, or from the handler of the
- * clock. The handler jumps only out of the demangler of C++, which holds no lock and allocates
- * nothing. That of Rust allocates for some names; what it does between two pieces takes time in
- * proportion to the length of the name.
+ * libiberty passes the demangled name to a callback in pieces, and the callback cannot stop it. So
+ * a name that takes too much room or time is abandoned by a long jump: from the callback, or from
+ * the signal handler of the clock. The handler jumps only out of the demangler of C++, which holds
+ * no lock and allocates nothing. That of Rust allocates for some names; what it does between two
+ * pieces takes time in proportion to the length of the name.
  */
 #include "base/text/demangle.h"
 
@@ -33,7 +33,8 @@ static void on_tick(int signal)
 
 int demangle_start_clock(void)
 {
-	/* The jump leaves the handler without restoring the mask of signals: nothing is masked. */
+	/* The jump leaves the handler without restoring the signal mask, so it must mask no
+	 * signal. */
 	const struct sigaction action = {.sa_handler = on_tick,
 					 .sa_flags = SA_NODEFER | SA_RESTART};
 	const struct itimerval period = {{0, DEMANGLE_TICK_US}, {0, DEMANGLE_TICK_US}};

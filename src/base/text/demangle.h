@@ -4,12 +4,12 @@
 #include <stddef.h>
 
 /*
- * Names of C++ and Rust functions as their programmers write them. The mangled names are hostile:
- * a short one may stand for gigabytes, or keep a demangler busy for years. The output, the depth
- * and the time of a name are limited. For one thread of a process without rights (elf_reader.h).
+ * Names of C++ and Rust functions as their programmers write them. The mangled names are hostile: a
+ * short one may stand for gigabytes, or keep a demangler busy for years. The output, the depth and
+ * the time of a name are limited. For a single thread of an unprivileged process (elf_reader.h).
  */
 #define DEMANGLE_NAME_MAX 1024 /* bytes of a mangled name; longer ones are not demangled */
-#define DEMANGLE_TICK_US 5000 /* a name may take this time of the CPU; at most twice as long */
+#define DEMANGLE_TICK_US 5000 /* CPU time that a name may take; it may take up to twice as much */
 
 /* Starts the clock of the time limit: SIGVTALRM, while the process uses the CPU. To be called once,
  * before the sandbox. Returns 0 or -errno: then there is no time limit. */
@@ -21,5 +21,5 @@ int demangle_start_clock(void);
  * its parameters.
  */
 size_t demangle_name(const char *name, char *ret, size_t size);
-/* The same without the types of parameters and results: as people name a function. */
+/* The same without the types of parameters and results: as people write the name of a function. */
 size_t demangle_short_name(const char *name, char *ret, size_t size);

@@ -28,7 +28,7 @@ static bool json_take_char(struct json_reader *r, char c)
 	return true;
 }
 
-/* Reads four hexadecimal digits. Returns false if they are none. */
+/* Reads four hexadecimal digits. Returns false if they are not. */
 static bool json_read_hex4(const char **at, const char *end, uint32_t *ret)
 {
 	*ret = 0;
@@ -117,7 +117,7 @@ static bool json_read_char(const char **at, const char *end, uint32_t *ret)
 
 /*
  * Reads a string, which begins at r->at, into buf (NULL: nowhere). Returns false and fails r if it
- * is invalid. *ret_fits: buf has all of it.
+ * is invalid. *ret_fits: buf holds the whole string.
  */
 static bool json_read_string(struct json_reader *r, char *buf, size_t size, bool *ret_fits)
 {
@@ -228,8 +228,8 @@ static bool json_skip_word(struct json_reader *r)
 }
 
 /*
- * Skips a string, a number or a word; or opens an object or array and returns true. Those that the
- * caller is in are closed in the order of their opening: `types` has a bit for each.
+ * Skips a string, a number or a word; or opens an object or array and returns true. `types` has a
+ * bit for each one that is open: 1 for an object, 0 for an array.
  */
 static bool json_skip_or_open(struct json_reader *r, uint64_t *types, unsigned base)
 {

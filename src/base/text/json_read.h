@@ -20,7 +20,7 @@
  *
  * After the first error all functions fail. Numbers and words are skipped without a check.
  */
-#define JSON_DEPTH_MAX 64 /* objects and arrays in each other; deeper texts are invalid */
+#define JSON_DEPTH_MAX 64 /* nested objects and arrays; deeper texts are invalid */
 
 struct json_reader {
 	const char *at, *end; /* borrowed */
@@ -33,12 +33,13 @@ void json_reader_init(struct json_reader *r, const char *text, size_t len);
 /* Opens the next value if it is an object ('{') or an array ('['). Otherwise returns false and reads
  * nothing. The caller then reads its members or elements until there is none left. */
 bool json_open(struct json_reader *r, char bracket);
-/* Reads the key of the next member; the value follows. A key that does not fit, or has a NUL, is "".
- * Returns false, and closes the object, if there is none left; or after an error. */
+/* Reads the key of the next member; the value follows. A key that does not fit, or has a NUL, is
+ * "". Returns false, and closes the object, if there is none left. Also returns false after an
+ * error. */
 bool json_next_member(struct json_reader *r, char *key, size_t size);
 /* As json_next_member(), for an element of an array. */
 bool json_next_element(struct json_reader *r);
-/* Reads the next value if it is a string that fits, as UTF-8, with a NUL, and has no NUL in it.
+/* Reads the next value, as UTF-8 with a final NUL, if it is a string that fits and contains no NUL.
  * Otherwise returns false and reads nothing. */
 bool json_take_string(struct json_reader *r, char *ret, size_t size);
 /* Skips the next value. */

@@ -9,8 +9,8 @@
 
 /*
  * Regular expressions of ECMAScript (std::regex), as configs use them. Expression and text may be
- * hostile: matching takes time proportional to length of expression times length of text, and
- * allocates nothing; only compiling allocates.
+ * hostile: matching takes time proportional to the length of the expression times that of the text,
+ * and allocates nothing; only compiling allocates.
  *
  * Supported: | ( ) (?: ) . * + ? {m} {m,} {m,n} each also with ? after it, [...] with ranges,
  * escapes and [:classes:], ^ $ \b \B, \d \D \w \W \s \S, \t \n \v \f \r \0 \xHH, a backslash before
@@ -32,7 +32,7 @@
 struct regex;
 
 struct regex_span {
-	size_t begin, end; /* offsets in the text; REGEX_UNSET: the group has no part */
+	size_t begin, end; /* offsets in the text; REGEX_UNSET: the group matched nothing */
 };
 
 /* Compiles pattern. Returns 0, or -ENOMEM or -EINVAL and sets e, which quotes the bad pattern. */

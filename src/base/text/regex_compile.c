@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recursive descent: one function for each rule of the grammar, which appends the code of the text
+ * Recursive descent: each rule of the grammar has a function, which appends the code for the text
  * that it reads:
  *
  *	alternatives	sequence { "|" sequence }	SPLIT +1 +n; a; JUMP end; b
@@ -173,7 +173,7 @@ static bool refuse_escape(struct parser *s, char c)
 	return false;
 }
 
-/* Reads an escape; p points behind the backslash. */
+/* Reads an escape; p points after the backslash. */
 static bool read_escape(struct parser *s, unsigned *ret_byte)
 {
 	static const char letters[] = "tnvfr", bytes[] = "\t\n\v\f\r";
@@ -252,7 +252,7 @@ static bool read_range(struct parser *s, struct regex_set *set)
 	return true;
 }
 
-/* p points behind the bracket. [] matches no byte, [^] matches every byte. */
+/* p points after the bracket. [] matches no byte, [^] matches every byte. */
 static bool read_brackets(struct parser *s)
 {
 	struct regex_set set = {0};
@@ -375,7 +375,7 @@ static unsigned regex_compile_read_number(struct parser *s)
 	return n;
 }
 
-/* Reads {m}, {m,} or {m,n}; p points behind the brace. */
+/* Reads {m}, {m,} or {m,n}; p points after the brace. */
 static bool read_interval(struct parser *s, struct repetition *r)
 {
 	const char *start = s->p;
@@ -469,7 +469,7 @@ static bool read_sequence(struct parser *s)
 	return true;
 }
 
-/* While the end is unknown, the JUMP behind each alternative holds the distance to the previous
+/* While the end is unknown, the JUMP after each alternative holds the distance to the previous
  * JUMP, so they form a list. Then each gets its target. */
 static bool read_alternatives(struct parser *s)
 {

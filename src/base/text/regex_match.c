@@ -6,8 +6,8 @@
  *
  *	a(b|bc)d on "abcd"	0: BYTE a	1: BYTE b, BYTE b	2: BYTE d, BYTE c ...
  *
- * So a text costs at most one step for each pc and byte. Each entry of a list also has the
- * bounds of the groups that were matched on the way to it.
+ * So matching takes at most one step for each pc and byte. Each entry of a list also has the bounds
+ * of the groups that were matched on the way to it.
  */
 #include <assert.h>
 #include <errno.h>

@@ -132,7 +132,7 @@ bool str_glob(const char *pattern, const char *s)
  *
  *	00..1F 7F         as in ASCII
  *	C2 80 .. C2 9F    the second set, which terminals interpret, too (C2 9B is CSI)
- *	E2 80 AA .. AE    U+202A to U+202E, which change the direction of the text behind them: it
+ *	E2 80 AA .. AE    U+202A to U+202E, which change the direction of the text after them: it
  *	                  is shown elsewhere in the line
  *	E2 81 A6 .. A9    U+2066 to U+2069, likewise
  */

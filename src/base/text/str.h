@@ -29,8 +29,8 @@ void strbuf_printf(struct strbuf *b, const char *fmt, ...) __attribute__((format
 /* Returns room for n bytes and a NUL after the content; the caller writes there and adds to len.
  * Returns NULL if memory is out. */
 char *strbuf_reserve(struct strbuf *b, size_t n);
-/* Empties the buffer and returns its string, which the caller frees. Returns NULL if memory is or
- * was out. */
+/* Empties the buffer and returns its string, which the caller frees. Returns NULL if this or an
+ * earlier allocation failed. */
 char *strbuf_take(struct strbuf *b);
 
 bool str_starts(const char *s, const char *prefix);
@@ -44,7 +44,7 @@ bool str_glob(const char *pattern, const char *s);
 int str_to_u64(const char *s, uint64_t *ret_v);
 int str_to_u32(const char *s, uint32_t *ret_v);
 
-/* Returns true if the release of a kernel ("6.1.0-13-amd64") is of this version or a later one. */
+/* Returns true if a kernel release ("6.1.0-13-amd64") is of this version or later. */
 bool str_is_release_from(const char *release, unsigned major, unsigned minor);
 
 /* Durations: "10" and "10s" are seconds; also ms, m, h. Sizes: "512", "512k", "512kb" and "512KiB"
@@ -84,14 +84,14 @@ const char *str_nearest_get(const struct str_nearest *n);
 
 /*
  * Makes text of other processes safe to print: replaces control characters, characters that change
- * the direction of text, and bytes that are not UTF-8 by '?', in place. ASCII control characters
+ * the direction of text, and bytes that are not UTF-8 with '?', in place. ASCII control characters
  * listed in keep ("" or "\n") stay.
  */
 void str_make_plain(char *s, size_t len, const char *keep);
 /* Appends text that str_make_plain() made safe to print. */
 void strbuf_put_plain(struct strbuf *b, const char *text);
 /* Appends a word of a command that the user may copy into a shell. It is quoted if necessary; bytes
- * that are not safe to print are escapes in $'', which bash and zsh know. */
+ * that are not safe to print become escapes in $'', which bash and zsh understand. */
 void strbuf_put_word(struct strbuf *b, const char *word);
 #define STR_WORD_SIZE 512
 /* The same into buf, which it returns; "FILE" for a word that does not fit. */
@@ -101,7 +101,7 @@ const char *str_word(const char *word, char buf[static STR_WORD_SIZE]);
  * direction of text, become escapes; bytes that are not UTF-8 become '?'. */
 void strbuf_put_json(struct strbuf *b, const char *text);
 void strbuf_put_json_n(struct strbuf *b, const char *text, size_t len);
-/* Appends a character, a number up to 0x1fffff, as UTF-8. */
+/* Appends a character (a number up to 0x1fffff) as UTF-8. */
 void strbuf_put_utf8(struct strbuf *b, uint32_t c);
 /* Appends bytes in base64 (RFC 4648). */
 void strbuf_put_base64(struct strbuf *b, const void *data, size_t len);
@@ -109,5 +109,5 @@ void strbuf_put_base64(struct strbuf *b, const void *data, size_t len);
 /* Returns the length in bytes of the printable character (ASCII or UTF-8) that begins at s, in a
  * text of len > 0 bytes; 0 if none begins there. */
 size_t str_printable_len(const char *s, size_t len);
-/* The same of any character, also of control characters. */
+/* The same for any character, including control characters. */
 size_t str_utf8_len(const char *s, size_t len);

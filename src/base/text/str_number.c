@@ -32,7 +32,7 @@ static bool str_number_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Reads digits at *s and moves *s behind them. Returns 0, -EINVAL if there are none, or -ERANGE. */
+/* Reads digits at *s and moves *s past them. Returns 0, -EINVAL if there are none, or -ERANGE. */
 static int read_digits(const char **s, uint64_t *ret_v)
 {
 	const char *p = *s;
@@ -49,8 +49,7 @@ static int read_digits(const char **s, uint64_t *ret_v)
 	return 0;
 }
 
-/* As read_digits(), for digits behind a point, in billionths. Digits after the ninth are
- * ignored. */
+/* As read_digits(), for digits after a point, in billionths. Digits after the ninth are ignored. */
 static int read_fraction(const char **s, uint64_t *ret_billionths)
 {
 	uint64_t v = 0, place = BILLION / 10;

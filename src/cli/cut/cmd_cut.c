@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sonda cut and sonda split: a trace of a part of the time, or several. */
+/* sonda cut and sonda split: write one part of the time of a trace, or several parts. */
 
 #include <errno.h>
 #include <getopt.h>
@@ -133,7 +133,7 @@ static int cut_parse(int argc, char **argv, struct cut_options *o, struct err_te
 
 /* ---- the parts' times ---- */
 
-/* Parts of the same length (every), or those that begin at some times: the first begins with the
+/* Parts of the same length (every), or parts that begin at given times. The first begins with the
  * trace. */
 struct plan {
 	const struct cut_options *o; /* borrowed */
@@ -178,8 +178,8 @@ static bool plan_range(const struct plan *p, int64_t ts, struct cut_range *ret,
 	return ts >= p->first && ts <= p->last;
 }
 
-/* Plans where parts begin, so that each has at most about the requested size, with the state of the
- * whole trace that it also has. */
+/* Plans where parts begin, so that each has at most about the requested size. This includes the
+ * state of the whole trace, which each part also has. */
 static int plan_sizes(struct plan *p, const struct cut_overview *v, struct err_text *e)
 {
 	uint64_t size = p->o->size, sum = 0;
@@ -202,7 +202,7 @@ static int plan_sizes(struct plan *p, const struct cut_overview *v, struct err_t
 	return 0;
 }
 
-/* Returns the time so many ns after the trace's start; never later than INT64_MAX. */
+/* Returns the time `ns` after the trace's start, but at most INT64_MAX. */
 static int64_t time_after_start(const struct cut_overview *v, int64_t ns)
 {
 	int64_t ts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sonda merge: one trace of the traces of several machines. */
+/* sonda merge: makes one trace from the traces of several machines. */
 
 #include <errno.h>
 #include <getopt.h>

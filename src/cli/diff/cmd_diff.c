@@ -12,8 +12,8 @@
 #include "cli/diff/diff_traces.h"
 #include "cli/terminal/verb.h"
 
-/* Changes below these do not count, unless --min says otherwise. One recording of each side does not
- * show how a recording differs from the next, hence the larger one. */
+/* Changes below these do not count, unless --min says otherwise. With one recording on each side,
+ * the difference from one recording to the next is unknown, hence the larger value. */
 #define LEAST_CHANGE 0.03
 #define LEAST_CHANGE_OF_BLOCKS 0.10
 
@@ -33,17 +33,17 @@ static int compare_sides(const struct diff_traces *t, struct diff_results *ret)
 	return diff_compare(&t->rows, &d, ret);
 }
 
-/* A program does more or less each second from this change on. */
+/* From this change on, a program is considered to do more or less work per second. */
 #define OTHER_LOAD 0.10
 
-/* Returns true for a row whose number is work that others ask the program for. */
+/* Returns true for a row whose number counts work that other programs request from this one. */
 static bool counts_work(const struct diff_row *row)
 {
 	return !strcmp(row->metric->name, "slices") ||
 	       (!strcmp(row->metric->name, "syscalls") && !strcmp(row->level->by, "program"));
 }
 
-/* Adds a note on the first row whose number shows that the load of a second was another one. */
+/* Adds a note on the first row whose number shows that the load per second was different. */
 static void mark_first_load_change(struct diff_traces *t, const struct diff_results *r)
 {
 	if (t->per_run || t->o->per == DIFF_PER_SLICE)
@@ -65,7 +65,7 @@ static void mark_first_load_change(struct diff_traces *t, const struct diff_resu
 	}
 }
 
-/* Logs a condition that holds, or that nothing could answer. Returns an exit code. */
+/* Logs a condition that holds, or that could not be tested. Returns an exit code. */
 static int check_condition(const struct diff_condition *c, const struct diff_results *r)
 {
 	const struct diff_result *row;
@@ -91,7 +91,7 @@ static int check_condition(const struct diff_condition *c, const struct diff_res
 	}
 }
 
-/* A condition that cannot be answered is worse than one that holds: the check does not check. */
+/* A condition that cannot be tested is worse than one that holds: the check checks nothing. */
 static int check_conditions(const struct diff_options *o, const struct diff_results *r)
 {
 	int ret = EXIT_GOOD;

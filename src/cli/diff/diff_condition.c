@@ -41,7 +41,7 @@ static enum diff_measure find_measure(const char *name)
 	return DIFF_MEASURES;
 }
 
-/* Reads "+10%" behind the sign of comparison. */
+/* Reads "+10%" after the comparison sign. */
 static int parse_limit(const char *text, char sign, struct diff_condition *ret, struct err_text *e)
 {
 	char *end;

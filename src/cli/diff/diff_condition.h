@@ -8,16 +8,16 @@
 
 /*
  * A condition of --fail-if: "METRIC [MEASURE] [NAME] > +10%", for example "latency p99 > +10%" or
- * "cpu hash_block > 5%"; "<" for what became less. It holds if a row of the metric has a change of
- * the measure that is a finding and exceeds the percentage. NAME is a pattern of a program, a
- * thread, a function or another name of a row.
+ * "cpu hash_block > 5%"; "<" for a decrease. It holds if, in some row of the metric, the change of
+ * the measure is a finding and exceeds the percentage. NAME is a pattern for a program, a thread, a
+ * function or another name of a row.
  */
 struct diff_condition {
 	const char *text; /* borrowed: as the user wrote it */
 	const struct report *metric;
 	enum diff_measure measure; /* DIFF_MEASURES: the main one of each row */
 	char name[128]; /* "": any */
-	double ratio; /* the change must be more than this, 0.1: 10 %, or less if it is negative */
+	double ratio; /* the change must be above this (0.1: 10 %), or below if it is negative */
 };
 
 /* Returns 0, or -EINVAL and sets e. */

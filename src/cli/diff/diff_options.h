@@ -17,7 +17,7 @@ enum diff_unit {
 	DIFF_PER_AUTO, /* a run for recordings of commands, else a second */
 	DIFF_PER_RUN,
 	DIFF_PER_SECOND,
-	DIFF_PER_SLICE, /* a slice or system call of a name */
+	DIFF_PER_SLICE, /* a slice or system call with a given name */
 };
 
 struct diff_options {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows become a table in memory, which is printed as the tables of reports are. */
+/* The rows become a table in memory, which is printed like the tables of reports. */
 #include "cli/diff/diff_output.h"
 
 #include <errno.h>
@@ -71,7 +71,8 @@ static int insert_change_row(sqlite3_stmt *st, const struct diff_result *r, int 
 	return step == SQLITE_DONE ? SQLITE_OK : step;
 }
 
-/* Returns true for a row that the table has: one that was tested, or with other designs each. */
+/* Returns true if the table has this row: with DIFF_UNTESTED every row, else those that were
+ * tested. */
 static bool row_is_shown(const struct diff_traces *t, const struct diff_result *r)
 {
 	return t->kind == DIFF_UNTESTED || r->of[diff_main_measure(r->row)].tested;

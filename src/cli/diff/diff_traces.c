@@ -16,7 +16,7 @@
 #include "cli/trace_tables.h"
 #include "config/json.h"
 
-/* As many recordings of each side have an interval that includes the difference from one recording
+/* With this many recordings on each side, the interval includes the difference from one recording
  * to the next. */
 #define LEAST_REPETITIONS 3
 /* Few long blocks rather than many short ones: neighbours depend on each other. */
@@ -110,8 +110,8 @@ static int64_t query_number(sqlite3 *db, const char *sql, int64_t missing)
 	return ret;
 }
 
-/* A command is recorded from its execve(2), before which it waits for the recorder, to the end of
- * its last process. */
+/* A command counts from its execve(2) to the end of its last process. Before execve(2) it waits for
+ * the recorder. */
 static void limit_to_command(sqlite3 *db, int64_t *from, int64_t *to)
 {
 	int64_t begin = query_number(db,
@@ -352,9 +352,10 @@ static int by_start(const void *a, const void *b)
 }
 
 /*
- * Recordings that were made alternately, one of each side at a time, are compared in pairs: what
- * changes slowly on the machine is the same for both of a pair. Moves the pairs to the begin of
- * sorted, and returns their number. One without a partner, which may have been left out, is skipped.
+ * Recordings that were made alternately, one of each side at a time, are compared in pairs: slow
+ * changes of the machine affect both of a pair alike. Moves the pairs to the beginning of sorted,
+ * and returns their number. A recording without a partner, which may have been left out, is
+ * skipped.
  */
 static size_t pair_neighbours(struct diff_trace **sorted, size_t n)
 {
@@ -426,7 +427,8 @@ static bool has_line(const struct strbuf *config, const char *line, size_t len)
 	return false;
 }
 
-/* Appends the names of the data sources that only one of the configs has as they are. */
+/* Appends the names of the data sources of one config that the other does not have in the same
+ * form. */
 static bool put_other_sources(const struct strbuf *one, const struct strbuf *other,
 			      struct strbuf *names)
 {
@@ -554,7 +556,7 @@ int diff_traces_read(const struct diff_options *o, struct diff_traces *ret, stru
 void diff_traces_deinit(struct diff_traces *t)
 {
 	diff_rows_deinit(&t->rows);
-	/* The one behind the last may be incomplete. */
+	/* The one after the last may be incomplete. */
 	for (size_t i = 0; t->of && i <= t->n; i++) {
 		strbuf_deinit(&t->of[i].kernel);
 		strbuf_deinit(&t->of[i].config);

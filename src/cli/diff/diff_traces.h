@@ -5,7 +5,8 @@
 #include "base/text/str.h"
 #include "cli/diff/diff_options.h"
 
-/* The recordings of both sides, read one after the other: of each only the rows stay. */
+/* The recordings of both sides. They are read one after the other, and only the rows of each are
+ * kept. */
 
 struct diff_trace {
 	const char *path; /* borrowed */
@@ -21,7 +22,7 @@ struct diff_trace {
 
 struct diff_traces {
 	const struct diff_options *o; /* borrowed */
-	struct diff_trace *of; /* owned; those of A first, without those that are left out */
+	struct diff_trace *of; /* owned; those of A first; skipped ones are not in it */
 	size_t n, n_traces[2]; /* n_traces: of each side */
 	struct diff_rows rows;
 	struct diff_observation *observations; /* owned */

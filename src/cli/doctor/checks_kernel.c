@@ -199,7 +199,7 @@ static int on_process_fd(void *ctx, const char *name, unsigned char d_type)
 	if (n <= 0)
 		return 0;
 	target[n] = '\0';
-	/* An open folder, which some take as a lock, traces nothing. */
+	/* An open folder, which some programs use as a lock, traces nothing. */
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return 0;
 	for (const char *const *root = h->m->tracefs; *root; root++)
@@ -356,8 +356,8 @@ static bool has_file_of_option(const struct doctor_machine *m, const struct opti
 	return !fs_join(path, sizeof(path), root, o->file) && fs_exists(path);
 }
 
-/* Finds out which options the kernel has: by their files, which are the truth, else by its config.
- * Returns false if neither can be read. */
+/* Finds out which options the kernel has: by their files, which are authoritative, else by its
+ * config. Returns false if neither can be read. */
 static bool find_kernel_options(const struct doctor_machine *m,
 				bool has[static ARRAY_SIZE(options)])
 {
@@ -461,8 +461,8 @@ static void report_refused_bpf(const struct doctor_machine *m, int error, struct
 	doctor_set_remedy(f, "sudo sonda record EVENT...");
 }
 
-/* Returns true if the file of sonda-probes gives it CAP_BPF and CAP_PERFMON. CAP_SYS_ADMIN contains
- * both. */
+/* Returns true if sonda-probes gets CAP_BPF and CAP_PERFMON from its executable file. CAP_SYS_ADMIN
+ * contains both. */
 static bool probes_may_use_bpf(void)
 {
 	uint64_t mask = doctor_probes_capabilities(), both = 1ull << CAP_BPF | 1ull << CAP_PERFMON;

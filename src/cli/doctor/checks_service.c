@@ -127,7 +127,7 @@ void check_programs(struct doctor_machine *m, struct doctor_finding *f)
 
 /* ---- rights ---- */
 
-/* As setcap(8) takes them: for all that sonda-probes records. */
+/* The capabilities for everything that sonda-probes records, in the syntax of setcap(8). */
 #define GIVEN_CAPABILITIES                                                                         \
 	"cap_dac_override,cap_dac_read_search,cap_bpf,cap_perfmon,cap_syslog,cap_sys_ptrace,"      \
 	"cap_sys_nice,cap_net_admin+ep"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of checks, what other verbs ask of it, and sonda doctor, which prints what the checks
- * found. */
+/* The table of checks, its functions for other verbs, and sonda doctor, which prints what the
+ * checks found. */
 #include "cli/doctor/doctor.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 struct doctor_check {
 	const char *name; /* word of the command line: sonda doctor NAME */
 	doctor_check_fn *run;
-	/* The recordings with daemons of their own that a fault stops. */
+	/* Which recordings with private daemons a fault stops. */
 	enum { STOPS_NOTHING, STOPS_KERNEL_EVENTS, STOPS_ALL } stops;
 };
 
@@ -244,7 +244,7 @@ static int check_names(const struct verb_options *o)
 	return EXIT_GOOD;
 }
 
-/* Runs the chosen checks. Returns the worst verdict of them. */
+/* Runs the chosen checks. Returns the worst verdict. */
 static enum doctor_verdict run_checks(const struct verb_options *o, struct strbuf *out)
 {
 	enum doctor_verdict worst = DOCTOR_OK;

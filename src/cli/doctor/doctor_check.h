@@ -9,8 +9,8 @@
 #include "base/core/err.h"
 
 /*
- * The checks of sonda doctor, a function each. A check looks at one requirement of a recording. It
- * reports the finding, its effect on a recording, and the command that removes an obstacle.
+ * The checks of sonda doctor, one function each. A check looks at one requirement of a recording.
+ * It reports the finding, its effect on a recording, and the command that removes an obstacle.
  */
 
 enum doctor_verdict {
@@ -26,7 +26,7 @@ struct doctor_finding {
 	struct err_text remedy; /* one command; "": none is needed, or none helps */
 };
 
-/* The command that brings a kernel with all options. */
+/* The command that installs a kernel with all options. */
 #if defined(__aarch64__)
 #define OTHER_KERNEL "sudo apt install linux-image-arm64 && sudo reboot"
 #else
@@ -69,7 +69,8 @@ int doctor_read_line(const char *root, const char *name, char *buf, size_t size)
 /* Returns a capability mask (a line of /proc/PID/status such as "CapEff"); 0 if it cannot be read.
  * pid 0: this process. */
 uint64_t doctor_read_capabilities(const struct doctor_machine *m, pid_t pid, const char *line);
-/* Returns the capabilities that the file of sonda-probes gives to it (program_capabilities()). */
+/* Returns the capabilities that sonda-probes gets from its executable file
+ * (program_capabilities()). */
 uint64_t doctor_probes_capabilities(void);
 /* Returns the first mount point on which a tracefs is mounted; NULL: none. */
 const char *doctor_tracefs_root(const struct doctor_machine *m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sonda export FILE: a trace in the forms of other programs. */
+/* sonda export FILE: writes a trace in the formats of other programs. */
 
 #include <errno.h>
 #include <getopt.h>
@@ -289,7 +289,7 @@ static int export_write_text(const struct export_options *o, const struct trace_
 
 	if (closed < 0)
 		return closed;
-	/* Without memory of ours, the database has no error. */
+	/* If our own allocation failed, the database reports no error. */
 	return r == SQLITE_OK
 		       ? 0
 		       : err_set(e, -EIO, "cannot read the tables: %s",

@@ -38,19 +38,19 @@ struct export_folder;
 DEFINE_DESTRUCTOR(sqlite3_stmt *, sqlite3_finalize)
 
 /*
- * Calls fn with the name of each table (kind 't') or view (kind 'v') of the trace, until fn returns
- * non-zero, which is returned. sql is a view's statement, NULL for a table. Returns 0, or -ENOMEM;
- * sets e on an error, unless fn did.
+ * Calls fn with the name of each table (kind 't') or view (kind 'v') of the trace. Stops when fn
+ * returns non-zero, and returns that value. sql is a view's statement, NULL for a table. Returns 0,
+ * or -ENOMEM; sets e on an error, unless fn did.
  */
 int export_for_each_table(sqlite3 *db, char kind,
 			  int (*fn)(void *ctx, const char *name, const char *sql), void *ctx,
 			  struct err_text *e);
-/* Returns true for the name of a table whose rows are in the file of another name. */
+/* Returns true for a second name of a table, whose rows are in the file of its first name. */
 bool export_is_second_name(const char *name);
 
 /* Each writes a file for each table. Returns 0, or -errno and sets e. */
 int export_csv(const struct trace_tables *t, const struct export_folder *to, struct err_text *e);
-/* For a spreadsheet, which takes none of the texts for a formula. */
+/* For a spreadsheet: no text in it can be taken for a formula. */
 int export_csv_sheet(const struct trace_tables *t, const struct export_folder *to,
 		     struct err_text *e);
 int export_parquet(const struct trace_tables *t, const struct export_folder *to,

@@ -11,7 +11,7 @@
 #include "cli/trace/out_path.h"
 #include "cli/trace/tar.h"
 
-/* The head of an archive has the size of the file, so the file is written to disk before it.
+/* The header in an archive contains the size of the file, so the file is written to disk first.
  * Returns NULL with errno on failure. */
 static FILE *open_unnamed(void)
 {

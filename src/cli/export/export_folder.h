@@ -6,8 +6,8 @@
 #include "base/core/err.h"
 
 /*
- * Where a form of several files writes: into the hidden folder of an output, or into a tar archive
- * on a stream. Each file is written from front to back, and one at a time.
+ * Where an export of several files writes: into the hidden folder of an output, or into a tar
+ * archive on a stream. Each file is written from front to back, and one at a time.
  */
 struct out_path;
 struct export_folder {

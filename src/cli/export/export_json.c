@@ -254,8 +254,8 @@ static void put_async(struct json *j, const struct async_track *t, const char *p
 	export_json_put_text(j, category ? category : "slice");
 }
 
-/* Writes the ends of the slices that end until ts, the innermost first. A slice without an end gets
- * no event. */
+/* Writes the ends of the slices that end at or before ts, the innermost first. A slice without an
+ * end gets no event. */
 static void end_slices_until(struct json *j, struct async_track *t, int64_t ts)
 {
 	while (t->n && t->open[t->n - 1].until <= ts) {

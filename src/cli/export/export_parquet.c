@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trace's tables as Parquet files, one each. A column has the type that its table declares; for
- * the columns of views without a declared type the rows are read twice.
+ * The trace's tables as Parquet files, one file per table. A column has the type that its table
+ * declares; for the columns of views without a declared type the rows are read twice.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 
 #define SCHEMA "1" /* version of the names and types of columns */
 
-/* What is to be added to a time of the trace's clock from `ts` on. */
+/* The offset to add to times of the trace's clock, from `ts` on. */
 struct realtime_offset {
 	int64_t ts, offset;
 };
@@ -35,8 +35,8 @@ struct parquet_export {
 
 /* ---- columns that the tables do not have ---- */
 
-/* Reads the snapshots of the service's machine, which the trace's clock is of. Returns 0 or
- * -ENOMEM. */
+/* Reads the clock snapshots of the service's machine, to which the trace's clock belongs. Returns 0
+ * or -ENOMEM. */
 static int read_offsets(struct parquet_export *x)
 {
 	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;
@@ -104,7 +104,7 @@ static int find_kind(struct parquet_export *x, const char *table, const char *co
 
 struct parquet_table {
 	struct parquet_column_def columns[PARQUET_COLUMNS_MAX];
-	int n; /* of the table; behind them are those that it does not have */
+	int n; /* of the table; after them come those that it does not have */
 	int n_all;
 	int ts; /* index of the column "ts"; -1: none */
 };
@@ -195,7 +195,8 @@ static void put_value(struct parquet_file *f, const struct value *v)
 	}
 }
 
-/* The rows of a table of the store, without the way through SQL: it takes most of the time. */
+/* Writes the rows of a table of the store directly, without SQL, which would take most of the
+ * time. */
 static void put_stored_rows(struct parquet_export *x, struct parquet_file *f, const struct table *t)
 {
 	const struct table_def *def = t->def;
@@ -220,7 +221,7 @@ static void put_stored_rows(struct parquet_export *x, struct parquet_file *f, co
 	}
 }
 
-/* Likewise. Returns 0, or -ENOMEM and sets the error's text. */
+/* The same for the table of args. Returns 0, or -ENOMEM and sets the error's text. */
 static int put_args(struct parquet_export *x, struct parquet_file *f)
 {
 	struct arg_rows rows = {.store = &x->t->store};
@@ -330,7 +331,7 @@ static int write_parquet(void *ctx, const char *name, const char *sql)
 	return r < 0 ? r : closed;
 }
 
-/* Returns the one text of a statement, which the caller frees; NULL: there is none. */
+/* Returns the only text that a statement yields, which the caller frees; NULL: there is none. */
 static char *select_text(sqlite3 *db, const char *sql)
 {
 	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;

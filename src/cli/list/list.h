@@ -39,7 +39,7 @@ struct list_kind {
 	const char *name; /* "event" */
 	const char *names; /* "events" */
 	const char *help;
-	/* Puts the things whose names match; pattern NULL: all. Returns 0, or -errno and sets e. */
+	/* Adds the things whose names match; pattern NULL: all. Returns 0, or -errno and sets e. */
 	int (*put)(struct list *l, const char *pattern, struct err_text *e);
 };
 
@@ -49,7 +49,8 @@ int list_presets(struct list *l, const char *pattern, struct err_text *e);
 int list_sources(struct list *l, const char *pattern, struct err_text *e);
 int list_families(struct list *l, const char *pattern, struct err_text *e);
 int list_functions(struct list *l, const char *pattern, struct err_text *e);
-/* PROGRAM or PROGRAM:PATTERN; without PROGRAM an error, and nothing in a list of all kinds. */
+/* pattern: PROGRAM or PROGRAM:PATTERN. Without PROGRAM this is an error; in a list of all kinds it
+ * adds nothing. */
 int list_usdt(struct list *l, const char *pattern, struct err_text *e);
 int list_categories(struct list *l, const char *pattern, struct err_text *e);
 

@@ -135,7 +135,7 @@ static void put_group(struct list *l, const char *name, size_t first, size_t n)
 	list_out_value(&l->out, "example", example);
 }
 
-/* The events of a group stand together. */
+/* The events of a group are adjacent. */
 int list_groups(struct list *l, const char *pattern, struct err_text *e)
 {
 	char group[TRACEFS_EVENTS_MAX_NAME];
@@ -210,8 +210,8 @@ int list_categories(struct list *l, const char *pattern, struct err_text *e)
 	return 0;
 }
 
-/* Functions of the kernel that a probe or the function graph can be set to: those of tracefs, or,
- * where these cannot be read, the functions of /proc/kallsyms, of which the kernel may refuse
+/* Functions of the kernel that a probe or the function graph can be attached to: those of tracefs,
+ * or, where these cannot be read, the functions of /proc/kallsyms, of which the kernel may refuse
  * some. */
 
 #define FUNCTIONS_MAX_BYTES (64u << 20)
@@ -251,8 +251,8 @@ static void put_function(struct list *l, const char *root, const char *name, con
 
 /* ---- the kernel's lists ---- */
 
-/* Splits "name [module]" or, of kallsyms, "address type name [module]". Returns the name, NULL if
- * the line is no function. */
+/* Splits "name [module]" or, in kallsyms, "address type name [module]". Returns the name, NULL if
+ * the line is not a function. */
 static char *list_functions_read_line(char *line, bool is_kallsyms, char **ret_module)
 {
 	char *name = line, *end;

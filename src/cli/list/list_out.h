@@ -16,13 +16,13 @@
  *	[{"kind":"preset","name":"mem","title":"Memory ...","events":["vmscan/mm_...","oom/..."],
  *	  "fields":[{"name":"x","type":"int","comment":"..."}]}]
  *
- * list_out_item() begins an item; the calls until the next one add its values. Text of the kernel
- * and of other processes is made safe to print.
+ * list_out_item() begins an item; the calls until the next one add its values. Text from the kernel
+ * and from other processes is made safe to print.
  */
 
 struct list_out {
 	bool json;
-	bool with_kind; /* text: the kind stands before the name */
+	bool with_kind; /* text: the kind is printed before the name */
 	size_t n; /* items */
 	size_t n_fields; /* of the open list of fields */
 	struct strbuf text; /* owned; list_out_end empties it */
@@ -34,7 +34,7 @@ void list_out_item(struct list_out *o, const char *kind, const char *name, const
 void list_out_value(struct list_out *o, const char *key, const char *value);
 /* Adds a list of texts; nothing for an empty one. */
 void list_out_values(struct list_out *o, const char *key, const char *const *values, size_t n);
-/* Likewise, each in a line of its own. */
+/* Likewise, each on a line of its own. */
 void list_out_lines(struct list_out *o, const char *key, const char *const *values, size_t n);
 
 /* Adds a list of fields: list_out_fields, list_out_field..., list_out_fields_end. comment may be

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a program or library offers to probes: 'PROGRAM:PATTERN' lists its functions, or its static
- * probes. A process without rights reads it.
+ * probes. An unprivileged process reads it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -77,7 +77,7 @@ int list_program_functions(struct list *l, const char *pattern, struct err_text 
 
 int list_usdt(struct list *l, const char *pattern, struct err_text *e)
 {
-	/* Of all kinds: no program is meant. */
+	/* In a list of all kinds, no program is meant. */
 	if (l->out.with_kind)
 		return 0;
 	if (!pattern)

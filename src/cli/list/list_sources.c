@@ -240,7 +240,7 @@ int list_sources(struct list *l, const char *pattern, struct err_text *e)
 /* ---- families of eBPF counters ---- */
 
 /* Returns true if the family matches. Ignores the case: names of families are in capitals, those of
- * their presets in small letters. */
+ * their presets in lower case. */
 static bool matches_family(const struct list *l, const char *pattern, const char *name)
 {
 	char capitals[64];

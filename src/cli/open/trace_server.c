@@ -82,8 +82,8 @@ static bool is_host_ours(const struct trace_server *s, const char *host)
 }
 
 /*
- * Browsers send Origin with fetch(). Without it, Sec-Fetch-Site says whether a page of another site
- * asks, for an image for example; programs such as curl send neither.
+ * Browsers send Origin with fetch(). Without it, Sec-Fetch-Site shows whether the request is from a
+ * page of another site, for an image for example. Programs such as curl send neither.
  */
 static bool is_origin_allowed(const struct trace_server *s, const struct evkeyvalq *headers)
 {
@@ -125,7 +125,7 @@ static void add_headers(const struct trace_server *s, struct evhttp_request *req
 	evhttp_add_header(out, "Connection", "close");
 }
 
-/* Answers the preflight request of a browser, before a page of the network may access this
+/* Answers the preflight request that a browser sends before a page from the network may access this
  * machine. */
 static void answer_options(struct evhttp_request *req)
 {
@@ -298,7 +298,7 @@ static void trace_server_close_file(FILE **f)
 		fclose(*f);
 }
 
-/* Prints an address as the kernel does; of an IPv4 address in tcp6 the last eight digits are the
+/* Prints an address as the kernel does; in tcp6 the last eight digits of an IPv4 address are the
  * same. */
 static void print_address(const struct sockaddr_in *a, char buf[static 16])
 {

@@ -23,8 +23,7 @@ struct trace_server;
 
 struct trace_server_config {
 	int fd; /* the file, regular; borrowed */
-	const char
-		*name; /* path of the URL without its '/', of trace_server_make_name(); borrowed */
+	const char *name; /* path of the URL without '/', from trace_server_make_name(); borrowed */
 	const char *origin; /* "https://ui.perfetto.dev"; borrowed */
 	uint16_t port; /* 0: the kernel chooses */
 	const uid_t *users; /* users who may fetch; borrowed */
@@ -46,8 +45,8 @@ void trace_server_make_name(const char *path, char *buf, size_t size);
 
 /*
  * Finds the user of the other end of a TCP connection within this machine, in the kernel's lists of
- * sockets (proc_pid_net(5), tcp and tcp6). A user who opens a connection cannot choose what stands
- * there.
+ * sockets (proc_pid_net(5), tcp and tcp6). The user who opens a connection cannot influence what
+ * they show.
  *
  * local and peer: as getsockname() and getpeername() of this end. Returns 0; -ENOENT if the kernel
  * lists no such socket (the other end is in another network namespace) or its process has closed

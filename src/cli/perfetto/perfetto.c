@@ -242,7 +242,7 @@ static int perfetto_end_session(struct perfetto *p, const Pb__TraceConfig *confi
 				       : perfetto_save(p->client, p->file, p->o.out);
 }
 
-/* Tells the process that waits whether all data sources have started. */
+/* Notifies the waiting process whether all data sources have started. */
 static void notify_waiting_process(struct perfetto *p)
 {
 	struct err_text e;

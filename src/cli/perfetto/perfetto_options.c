@@ -176,7 +176,7 @@ static const char test_config[] =
 	"\"sched_switch\" ftrace_events: \"cpu_idle\" ftrace_events: \"cpu_frequency\" "
 	"ftrace_events: \"gpu_frequency\" } } }\n";
 
-/* Perfetto reads -c where it stands: a file that is missing is its first error. */
+/* Perfetto reads the file of -c when it parses the option, so a missing file is its first error. */
 static int perfetto_options_read_config(struct perfetto_options *o)
 {
 	struct strbuf *b = &o->config_text;

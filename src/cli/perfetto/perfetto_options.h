@@ -18,7 +18,7 @@ struct perfetto_list {
 struct perfetto_options {
 	const char *program; /* argv[0] */
 	const char *config; /* -c: a path, "-" or ":test" */
-	struct strbuf config_text; /* what is there; empty counts as no config, as with Perfetto */
+	struct strbuf config_text; /* its contents; empty counts as no config, as with Perfetto */
 	const char *out; /* -o: a path or "-" */
 	bool text, lossy_text; /* --txt, --txt-lossy */
 	bool no_clobber;
@@ -40,7 +40,8 @@ struct perfetto_options {
 int perfetto_options_parse(int argc, char **argv, struct perfetto_options *ret);
 void perfetto_options_deinit(struct perfetto_options *o);
 
-/* Prints a line "[123.456] perfetto: text" on stderr, as Perfetto does but for the source line. */
+/* Prints a line "[123.456] perfetto: text" on stderr, as Perfetto does, but without the source
+ * line. */
 void perfetto_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*

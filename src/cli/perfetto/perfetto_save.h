@@ -12,7 +12,7 @@ struct trace_file;
 
 /*
  * Saves data of the service to files. Each function returns the exit code, and prints the result in
- * Perfetto's words. A refusal of the service has the exit code 0, as with Perfetto.
+ * Perfetto's words. If the service refuses, the exit code is 0, as with Perfetto.
  */
 
 /* Connects. Returns -1 and sets *ret, which the caller frees; else the exit code. */

@@ -133,7 +133,7 @@ static bool split_declaration(struct span text, struct declaration *ret)
 	return d.n > 0;
 }
 
-/* Finds the type that the first n words are. */
+/* Finds the type that the first n words name. */
 static const char *type_of_words(const struct declaration *d, size_t n)
 {
 	char words[4 * 32] = "";
@@ -208,7 +208,8 @@ static struct span next_arg(struct span *rest)
 	return span_trim(arg);
 }
 
-/* "count" is an argument of a function of the kernel by its name in BTF. */
+/* Returns true for a bare name such as "count": an argument of a kernel function by its name in
+ * BTF. */
 static bool is_name_of_kernel(struct span arg)
 {
 	struct declaration d;
@@ -261,7 +262,7 @@ static bool find_place_of_arg(uint32_t machine, size_t i, char place[static 32])
 
 	if (machine == EM_X86_64 && i < ARRAY_SIZE(x86_64))
 		snprintf(place, 32, "%%%s", x86_64[i]);
-	else if (machine == EM_X86_64) /* behind the return address */
+	else if (machine == EM_X86_64) /* after the return address */
 		snprintf(place, 32, "+%zu(%%sp)", 8 * (i - ARRAY_SIZE(x86_64) + 1));
 	else if (machine == PROBE_MACHINE_KERNEL)
 		snprintf(place, 32, "$arg%zu", i + 1);
@@ -325,7 +326,7 @@ int probe_args_put_result(struct strbuf *b, const struct probe_arg *args, size_t
 				e, -EINVAL,
 				"a return has one value, such as '(int)'; its arguments are gone");
 		has_result = true;
-		/* A type without a name was called after its position. */
+		/* A type without a name was named after its position. */
 		probe_args_put(b, strcmp(args[i].name, "arg1") ? args[i].name : "ret", "$retval",
 			       args[i].type);
 	}

@@ -10,8 +10,8 @@
 #include "base/text/str.h"
 
 /*
- * Arguments of a function as a programmer writes them, as the kernel's definitions of probes name
- * them (Documentation/trace/uprobetracer.rst):
+ * Converts the arguments of a function, as a programmer writes them, to the syntax of the kernel's
+ * probe definitions (Documentation/trace/uprobetracer.rst):
  *
  *	(int fd, str path, size_t)      fd=%di:s32 path=+0(%si):string arg3=%dx:u64     x86-64
  *	(int fd, str path)              fd=%x0:s32 path=+0(%x1):string                  arm64
@@ -50,5 +50,5 @@ int probe_args_put_call(struct strbuf *b, const struct probe_arg *args, size_t n
 			struct err_text *e);
 int probe_args_put_result(struct strbuf *b, const struct probe_arg *args, size_t n,
 			  struct err_text *e);
-/* Appends " NAME=FETCH:TYPE" of a value that lies in `fetch`, a register or memory. */
+/* Appends " NAME=FETCH:TYPE" for a value that is in `fetch`, a register or memory. */
 void probe_args_put(struct strbuf *b, const char *name, const char *fetch, struct probe_type type);

@@ -27,8 +27,8 @@ void user_probes_deinit(struct user_probes *u); /* zeroed is allowed */
 
 /* Adds the text of b, which is empty after that. Returns 0 or -ENOMEM. */
 int probe_lines_add(struct user_probes *u, struct strbuf *b);
-/* Appends the letters that the kernel takes in a name, at most about max; one '_' for all between two
- * of them. */
+/* Appends the characters of text that the kernel accepts in a name, at most about max. Replaces
+ * each run of other characters between them with one '_'. */
 void probe_lines_put_identifier(struct strbuf *b, const char *text, size_t len, size_t max);
 
 /* Returns true for a line in the syntax of kprobe_events and uprobe_events: "p:name ...", "r10 ...",
@@ -36,5 +36,5 @@ void probe_lines_put_identifier(struct strbuf *b, const char *text, size_t len, 
 bool probe_lines_is_line(const char *text);
 /* Returns the place of a line, "FILE:OFFSET", and its length. */
 const char *probe_lines_place(const char *text, size_t *ret_len);
-/* Returns true if it is such a line whose place is "FILE:FUNCTION". */
+/* Returns true for such a line if its place is "FILE:FUNCTION". */
 bool probe_lines_names_function(const char *text);

@@ -61,7 +61,7 @@ static void take_offset(struct span *s, struct probe_text *t)
 		drop_end(s, s->len - at + 1);
 }
 
-/* Takes what a probe of a program and one of the kernel have in common off the text: the result, the
+/* Takes off the text what probes of programs and of the kernel have in common: the result, the
  * arguments, "%return". */
 static int take_ends(struct span *rest, enum user_probe_kind *kind, struct probe_text *t,
 		     struct err_text *e)
@@ -85,7 +85,7 @@ static int take_ends(struct span *rest, enum user_probe_kind *kind, struct probe
 	return 0;
 }
 
-/* Takes "GROUP/NAME=" off the begin, if there is one in the first len bytes. */
+/* Takes "GROUP/NAME=" off the beginning, if there is one in the first len bytes. */
 static void take_event(struct span *rest, size_t len, struct probe_text *t)
 {
 	const char *sign = memchr(rest->p, '=', len);

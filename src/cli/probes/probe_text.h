@@ -29,6 +29,7 @@ struct probe_text {
 /* Parse the text; "%return" changes *kind. Return 0, or -EINVAL and set e. */
 int probe_text_parse(const char *text, enum user_probe_kind *kind, struct probe_text *ret,
 		     struct err_text *e);
-/* Of the kernel: program is empty, and function has the module and the offset. */
+/* The same for a probe of the kernel: program is empty, and function has the module and the
+ * offset. */
 int probe_text_parse_kernel(const char *text, enum user_probe_kind *kind, struct probe_text *ret,
 			    struct err_text *e);

@@ -95,7 +95,8 @@ static bool is_constant(const struct usdt_arg *a)
 	return *a->fetch == '\\';
 }
 
-/* A constant has the sign that the compiler liked: it takes that of a value of the same size. */
+/* The sign of a constant is an arbitrary choice of the compiler, so the constant takes that of a
+ * value of the same size. */
 static void adopt_sign(struct usdt_search *s, const struct usdt_place *p, size_t arg,
 		       struct probe_type *type)
 {

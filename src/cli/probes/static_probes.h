@@ -10,8 +10,8 @@
  *	p:postgresql/lwlock__wait__start /usr/bin/postgres:0x462322(0x88597e) arg1=%ax:u64 arg2=%r14:u32
  *	p:postgresql/lwlock__wait__start /usr/bin/postgres:0x462752(0x88597e) arg1=%ax:u64 arg2=\0:u32
  *
- * The kernel makes one event of places that have the same name and the same types of arguments. Places
- * with other types have the name with "_2".
+ * The kernel makes one event of places that have the same name and the same types of arguments. For
+ * places with other types, "_2" is appended to the name.
  *
  * Returns 0; -ENOMEM; or another -errno and sets e.
  */

@@ -39,7 +39,7 @@ static bool has_event(const struct user_probes *u, const char *event)
 	return false;
 }
 
-/* Appends to the event's name what no other line has: "_2". */
+/* Appends a suffix to the event's name that makes it unique among the lines: "_2". */
 static void make_unique(const struct user_probes *u, struct strbuf *event)
 {
 	size_t len = event->len;
@@ -77,7 +77,7 @@ static int note_function(void *ctx, const struct program_item *item)
 	return 0;
 }
 
-/* Says why not exactly one function has the name. */
+/* Reports that no function has the name, or several have it. */
 static int refuse_function(const struct function_search *s, const struct program_reader *reader,
 			   const char *path, const char *name, struct err_text *e)
 {
@@ -97,7 +97,8 @@ static int refuse_function(const struct function_search *s, const struct program
 					   : "; see sonda list functions PROGRAM:");
 }
 
-/* Of functions of one name, takes the one that has these types of arguments: "ns::over(char)". */
+/* From several functions of one name, takes the one with these types of arguments:
+ * "ns::over(char)". */
 static int find_by_types(struct program_reader *reader, const struct probe_text *t,
 			 struct function_search *s, struct err_text *e)
 {
@@ -143,7 +144,7 @@ static int find_function_offset(struct program_reader *reader, const char *path,
 
 /* ---- probes of functions ---- */
 
-/* path: NULL: of the kernel. */
+/* path NULL: the function is in the kernel. */
 static void put_event(const struct user_probes *u, enum user_probe_kind kind,
 		      const struct probe_text *t, const char *path, struct strbuf *b)
 {
@@ -170,7 +171,7 @@ static void put_event(const struct user_probes *u, enum user_probe_kind kind,
 	strbuf_deinit(&event);
 }
 
-/* Appends the arguments of the call, or of the return, and of a span the result. */
+/* Appends the arguments of the call, or of the return, and for a span also the result. */
 static int put_args(enum user_probe_kind kind, const struct probe_text *t, uint32_t machine,
 		    struct strbuf *b, struct err_text *e)
 {

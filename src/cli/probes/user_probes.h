@@ -16,7 +16,7 @@
  *	--usdt 'postgres:postgresql:query__start(str sql)'
  *	p:postgresql/query__start /usr/lib/postgresql/15/bin/postgres:0x4a2f0 sql=+0(%di):string
  *
- * A process without rights reads the program (symbols/program_reader.h).
+ * An unprivileged process reads the program (symbols/program_reader.h).
  */
 
 /*
@@ -26,6 +26,7 @@
  */
 int user_probes_add(struct user_probes *u, enum user_probe_kind kind, const char *text,
 		    struct err_text *e);
-/* The same for a function of the kernel, as a line of KprobeEvent.definition; the kernel finds it. */
+/* The same for a function of the kernel, as a line of KprobeEvent.definition; the kernel finds the
+ * function. */
 int user_probes_add_kernel(struct user_probes *u, enum user_probe_kind kind, const char *text,
 			   struct err_text *e);

@@ -141,7 +141,7 @@ static int check_events(struct record_command *c)
 	return c->options.config ? EXIT_FAILED : EXIT_USAGE;
 }
 
-/* Adds the command line to the config of -c, or makes a config of it. */
+/* Adds the command line to the config of -c, or makes a config from it. */
 static int config_from_words(struct record_command *c)
 {
 	struct err_text e;
@@ -459,7 +459,8 @@ static int record_prepare(struct record_command *c)
 
 /* ---- --show-config, or the recording ---- */
 
-/* Adds the names of set fields from OWN_FIELDS on, of a message and the messages in it. */
+/* Adds the names of the set fields with numbers from OWN_FIELDS on, in a message and the messages
+ * in it. */
 static void find_own_fields(const ProtobufCMessage *m, struct name_list *ret)
 {
 	for (unsigned i = 0; i < m->descriptor->n_fields; i++) {
@@ -473,7 +474,8 @@ static void find_own_fields(const ProtobufCMessage *m, struct name_list *ret)
 	}
 }
 
-/* Comments on what the text says to programs of Perfetto, and what it leaves out. */
+/* Appends comments: which fields Perfetto's programs do not support, and what the text leaves
+ * out. */
 static void put_comments(const struct record_command *c, struct strbuf *out)
 {
 	struct name_list own = {0};

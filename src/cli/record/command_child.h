@@ -33,7 +33,7 @@ int command_child_watch(struct command_child *c, struct event_base *loop, void (
 void command_child_unwatch(struct command_child *c);
 
 /* Executes the command, with the address of the tracing service's producer socket in its
- * environment (NULL: as it is). Returns 0, or -errno and sets e: the program does not exist, may
+ * environment (NULL: not changed). Returns 0, or -errno and sets e: the program does not exist, may
  * not be executed, or the child was killed meanwhile. SIGPIPE must be ignored. */
 int command_child_run(struct command_child *c, const char *producer_socket, struct err_text *e);
 

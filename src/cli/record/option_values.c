@@ -40,8 +40,8 @@ static bool number_lacks_unit(const char *text)
 	return !text[strspn(text, "0123456789.")];
 }
 
-/* Refuses a size without unit: Perfetto takes no number alone, trace-cmd takes KiB, and users mean
- * MiB. */
+/* Refuses a size without a unit: Perfetto does not accept one, trace-cmd reads it as KiB, and users
+ * mean MiB. */
 static int refuse_unit(const char *option, const char *text, struct err_text *e)
 {
 	return err_set(e, -EINVAL, "%s %.40s: the unit is missing; write %.40smb, or %.40skb",

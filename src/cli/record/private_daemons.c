@@ -161,8 +161,8 @@ static void daemon_handle_line(struct daemon *d)
 	if (!*text || priority > LOG_LEVEL_WARN)
 		return;
 	snprintf(d->last, sizeof(d->last), "%s", text);
-	/* That sonda-probes may not use tracefs is not passed on: its advice is for a service. A
-	 * user who wants kernel events gets that of sonda doctor. */
+	/* The message that sonda-probes may not use tracefs is not passed on, because its advice is
+	 * for a service. A user who wants kernel events gets the advice of sonda doctor. */
 	if (!str_starts(text, PRODUCER_NAME ": linux.ftrace is off: "))
 		d->owner->ops->on_line(d->owner->ctx, text);
 }

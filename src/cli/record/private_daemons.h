@@ -42,7 +42,7 @@ int private_daemons_start(struct event_base *loop, const char *output_path,
 
 /* Returns the address of the consumer socket, valid as long as the daemons. */
 const char *private_daemons_address(const struct private_daemons *p);
-/* The same of the producer socket. */
+/* The same for the producer socket. */
 const char *private_daemons_producer_address(const struct private_daemons *p);
 
 /* Returns true if the service has ended, or the producer before it was ready. Does not run the
@@ -50,8 +50,8 @@ const char *private_daemons_producer_address(const struct private_daemons *p);
  * ended it. */
 bool private_daemons_check_failed(struct private_daemons *p, struct err_text *why);
 
-/* For a connection that broke: waits a moment for the end of a daemon, which explains it. Returns
- * as private_daemons_check_failed(). */
+/* After a connection has broken: waits a moment for a daemon to end, which would explain it.
+ * Returns as private_daemons_check_failed(). */
 bool private_daemons_await_failure(struct private_daemons *p, struct err_text *why);
 
 /* Ends the producer first, so that it can restore tracefs, then the service. Waits for both.

@@ -285,7 +285,7 @@ static void read_ring_size(struct recording_progress *p)
 	strbuf_deinit(&text);
 }
 
-/* Appends that the rings lose events, once. */
+/* Appends, once, a message that the rings lose events. */
 static bool note_losses_of_rings(struct recording_progress *p, const struct recording_setup *setup,
 				 struct strbuf *note)
 {

@@ -25,7 +25,7 @@ struct stream_watch {
 };
 
 /* Checks the counters of a session with one buffer. Prints a message, also with --quiet, if data is
- * lost, or if the output begins or ceases to be behind. */
+ * lost, or if the output falls behind or catches up. */
 void stream_watch_check(struct stream_watch *w, const Pb__TraceStats *stats,
 			const Pb__TraceConfig *config, struct console *console);
 /* Callback for trace_file_watch_stalls(): prints to the console (struct console). */
@@ -48,16 +48,16 @@ struct recording_progress {
 	bool has_events;
 	uint64_t events; /* events in the kernel's rings */
 	uint64_t lost; /* so far: of these events, and chunks of the service's buffers */
-	uint64_t rate; /* events in a second, since the line before */
+	uint64_t rate; /* events in a second, since the previous line */
 	bool has_fill;
 	unsigned fill; /* percent of the fullest buffer: a ring of the kernel, or the service's */
-	/* How it is known. */
+	/* Where the figures come from. */
 	pid_t probes
 		[RECORDING_PROGRESS_MAX_PROBES]; /* producers that may read the kernel's rings */
 	size_t n_probes;
 	char *instance; /* owned: the tracefs instance of one of them; NULL unknown */
 	uint64_t ring_kb; /* of each CPU; 0: unknown */
-	uint64_t last_ms; /* when the line before was shown */
+	uint64_t last_ms; /* when the previous line was shown */
 	unsigned buffer_fill; /* percent of the fullest buffer of the service */
 	uint64_t chunks_lost; /* chunks that these buffers have lost */
 	bool reported_rings, reported_buffer;
@@ -72,7 +72,7 @@ void recording_progress_note_stats(struct recording_progress *p, const char *tra
 
 /*
  * Appends a message, once for each cause: the kernel's rings lose events, or a buffer that does not
- * wrap is nearly full. The message names a size that would do. Returns false if there is no
+ * wrap is nearly full. The message names a size that would suffice. Returns false if there is no
  * message.
  */
 bool recording_progress_put_warning(struct recording_progress *p,

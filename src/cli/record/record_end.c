@@ -121,8 +121,8 @@ static const struct {
 	{"apparmor", lacks_permission}, {"memory", lacks_memory},
 };
 
-/* Prints why this machine did not record what the recording lacks, in the sentences of sonda
- * doctor. They are about the service that has recorded: the own one, or that on the socket. */
+/* Prints why this machine did not record what the recording lacks, in the wording of sonda doctor.
+ * The sentences are about the service that has recorded: our own, or the one on the socket. */
 static void print_obstacles(struct record_command *c, const struct record_facts *f)
 {
 	struct strbuf lines = {0};
@@ -161,8 +161,8 @@ static bool is_at_limit(const struct record_command *c)
 	return c->written + LARGE_PACKET >= c->max_bytes;
 }
 
-/* Returns true if the file has reached its size limit, and that is the room that the file system
- * had. */
+/* Returns true if the file has reached its size limit, and this limit was the free space of the
+ * file system. */
 static bool is_without_room(const struct record_command *c)
 {
 	return is_at_limit(c) && c->max_bytes != c->options.max_bytes;
@@ -343,8 +343,8 @@ static int record_end_remove_file(struct record_command *c, int code)
 }
 
 /*
- * Ends a recording of which everything was refused, or an option of the command line: nothing is
- * kept. Returns 0 if there is no such thing.
+ * Ends a recording if everything in it was refused, or an option of the command line: nothing is
+ * kept. Returns 0 if neither is the case.
  */
 static int end_refused_recording(struct record_command *c)
 {
@@ -494,8 +494,8 @@ static int report_limit(struct record_command *c, int code)
 	return EXIT_FAILED;
 }
 
-/* Reports, also with -q, if the recording has ended, as by -t, before all data sources had started:
- * the command was not run. Returns true then. */
+/* Reports, also with -q, that the recording ended (for example by -t) before all data sources had
+ * started, so the command was not run. Returns true in this case. */
 static bool report_late_command(struct record_command *c, int error)
 {
 	if (error || !c->child || command_child_was_executed(c->child))
@@ -517,7 +517,7 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 		c->end = *why;
 	if (error && !c->result.write_error)
 		console_error(&c->console, "%s", why->text);
-	/* If memory was out, doctor says whether the machine is the reason. */
+	/* If memory was out, doctor reports whether the machine is the reason. */
 	if (error && c->is_local && is_of_memory(why->text) &&
 	    doctor_explain("memory", c->result.started_daemons, c->options.socket, NULL, &sentence))
 		console_error(&c->console, "%s", sentence.text);
@@ -530,7 +530,7 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 		  !command_child_was_executed(c->child);
 	if ((error == -EINTR || (not_run && !c->result.refused)) && c->streams)
 		return record_end_remove_file(c, EXIT_FAILED);
-	/* Of another failure the data is kept if it is in the file, except that of an abort. */
+	/* After any other failure the data is kept if it is in the file, except after an abort. */
 	is_kept = c->result.write_error || error == -ECONNABORTED ||
 		  (c->file && trace_file_is_named(c->file) && error != -EINTR);
 	if (error && !c->result.refused && !is_kept) {

@@ -54,6 +54,6 @@ int record_end(struct record_command *c, int error, const struct err_text *why);
 
 /* Returns true if the config names a file that the service itself creates (output_path). */
 bool record_command_has_path(const struct record_command *c);
-/* Returns true if the recording is about ftrace, and other data sources at most name processes for
- * its events. */
+/* Returns true if the recording is about ftrace: its other data sources, if any, only name
+ * processes for the events. */
 bool record_command_needs_ftrace(const struct record_command *c);

@@ -166,7 +166,7 @@ static bool name_begins_with(const char *name, size_t len, const char *with)
 }
 
 /* Checks that a system call exists, unless the service runs on another machine, which may have
- * other calls. typed: the length of the end of name that the user typed. */
+ * other calls. typed: the length of the part that the user typed, at the end of name. */
 static int check_syscall(const struct record_options *o, const char *name, size_t typed,
 			 struct err_text *e)
 {
@@ -233,7 +233,7 @@ static Pb__FtraceConfig__KprobeEvent *find_kprobe_event(const Pb__FtraceConfig *
 
 #define PROBE_TYPE(name) PB__FTRACE_CONFIG__KPROBE_EVENT__KPROBE_TYPE__KPROBE_TYPE_##name
 
-/* A probe of a function alone, which Perfetto's producers know, too. */
+/* A probe of a bare function, which Perfetto's producers support, too. */
 static int put_plain_kprobe(const struct kprobe_option *k, Pb__FtraceConfig *f)
 {
 	Pb__FtraceConfig__KprobeEvent *m = find_kprobe_event(f, k->probe);

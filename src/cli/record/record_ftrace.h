@@ -34,7 +34,7 @@ int record_ftrace_put_events(const struct record_options *o, const struct tracef
 /* Adds filters and triggers of the words, and options that create events. */
 int record_ftrace_put_options(const struct record_options *o, const struct tracefs_events *events,
 			      struct presets *presets, Pb__FtraceConfig *f, struct err_text *e);
-/* Adds the options of the rings, -C among them. */
+/* Adds the options of the rings, including -C. */
 int record_ftrace_put_rings(const struct record_options *o, Pb__FtraceConfig *f);
 /* Replaces the names of functions in f->uprobe_events by their offsets. */
 int record_ftrace_find_probes(const struct record_options *o, Pb__FtraceConfig *f,

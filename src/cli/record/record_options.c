@@ -488,8 +488,7 @@ const char *record_options_first_ring_option(const struct record_options *o)
 	return o->has_cpus ? "-C" : NULL;
 }
 
-/* Checks that options fit each other. */
-/* Returns the first of the options for a subject that is given. */
+/* Returns the first given option for a subject. */
 static const char *subject_option(const struct record_options *o)
 {
 	return o->units.n	 ? "unit"
@@ -499,6 +498,7 @@ static const char *subject_option(const struct record_options *o)
 				 : "program";
 }
 
+/* Checks that options fit each other. */
 static int record_options_check(const struct record_options *o, struct err_text *e)
 {
 	bool to_stdout = o->output && !strcmp(o->output, "-");
@@ -527,7 +527,7 @@ static int record_options_check(const struct record_options *o, struct err_text 
 			       "--max-size limits a trace that is written during the recording; "
 			       "with %s the buffer limits it",
 			       o->detach ? "--detach" : "-b");
-	/* A session that goes on without us. */
+	/* A session that continues without us. */
 	if (o->detach && !*o->detach)
 		return err_set(e, -EINVAL, "--detach needs a name");
 	if (o->detach && o->command)

@@ -45,8 +45,7 @@ struct uprobe_option {
 	enum user_probe_kind kind;
 };
 
-#define DEFAULT_STACK_HZ                                                                           \
-	99 /* not a divisor of the timers of programs, which run at round frequencies */
+#define DEFAULT_STACK_HZ 99 /* not in step with timers of programs, which have round frequencies */
 
 struct record_options {
 	bool help; /* help was requested; nothing else is set then */
@@ -72,16 +71,16 @@ struct record_options {
 	struct arg_list graph_filters; /* functions to record; none: all */
 	uint32_t graph_depth; /* 0: without limit */
 	bool ksyms;
-	uint32_t stack_hz; /* call stacks of each CPU a second; 0: none */
+	uint32_t stack_hz; /* call stacks per second on each CPU; 0: none */
 	struct arg_list waits; /* --waits: which waits */
 	bool strace; /* system calls with their strings */
 	struct arg_list straced; /* only these calls, each a list with commas; none: all */
 	struct arg_list apps; /* categories of track events, each a list of patterns with commas */
 
-	/* Of which processes and CPUs. */
+	/* Which processes and CPUs are recorded. */
 	struct pid_list pids; /* none: all processes, or the command */
-	struct arg_list units, containers, pods, cgroups, programs; /* whose events: names */
-	bool await; /* those that do not exist yet */
+	struct arg_list units, containers, pods, cgroups, programs; /* names: only their events */
+	bool await; /* these may not exist yet */
 	bool all; /* all processes, even with a command */
 	bool has_cpus;
 	struct cpu_list cpus;
@@ -118,13 +117,13 @@ static inline bool record_options_name_kernel_events(const struct record_options
 	return o->words.n || o->syscalls.n || o->n_kprobes || o->n_uprobes || o->function_graph;
 }
 
-/* Returns true if the command line names anything to record, besides the config. */
+/* Returns true if the command line names anything to record, apart from the config. */
 static inline bool record_options_name_something(const struct record_options *o)
 {
 	return record_options_name_kernel_events(o) || o->apps.n || o->stack_hz || o->strace;
 }
 
-/* Returns the first of the options for the kernel's rings that is given, or NULL. */
+/* Returns the first given option for the kernel's rings, or NULL. */
 const char *record_options_first_ring_option(const struct record_options *o);
 
 /* Returns true if the recording is of units, containers, pods, control groups or programs. */

@@ -10,7 +10,7 @@
  * or RECORDING -- detach --> DETACHING --> end.
  *
  * "Tracing ended" is the answer to EnableTracing, which stays pending during the recording. It may
- * arrive in RECORDING (the duration is over, or the service refused the config), FLUSHING or
+ * arrive in RECORDING (the duration has elapsed, or the service refused the config), FLUSHING or
  * DISABLING. Each state has a deadline, so that a service that hangs does not block this process.
  *
  * A streaming session is read in passes. Each pass reads the data that the service has at that
@@ -176,7 +176,7 @@ static uint64_t answer_timeout_ms(const struct record_session *s)
 	}
 }
 
-/* Starts the deadline of the state again, because the service has answered. */
+/* Restarts the deadline of the state, because the service has answered. */
 static void record_session_arm(struct record_session *s)
 {
 	uint64_t ms = answer_timeout_ms(s);

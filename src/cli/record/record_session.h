@@ -15,7 +15,8 @@ struct event_base;
 
 /*
  * One recording session, from connecting to the last packet. Results come through callbacks from
- * the loop. on_end is called once, as the last one; then only record_session_free() may be called.
+ * the loop. on_end is called once, as the last callback; then only record_session_free() may be
+ * called.
  */
 struct record_session;
 
@@ -68,8 +69,9 @@ int record_session_read_continuously(struct record_session *s, struct event_base
 /* Call before the loop runs, instead of record_session_read_continuously(): reads packets during
  * the recording only when record_session_catch_up() asks for them. Returns 0 or -ENOMEM. */
 int record_session_read_on_demand(struct record_session *s, struct event_base *loop);
-/* Reads what the service has now; then on_caught_up is called. flush: flushes the session before.
- * Returns false, and does nothing, if tracing does not run or the last call is not answered yet. */
+/* Reads what the service has now; then on_caught_up is called. flush: the session is flushed first.
+ * Returns false, and does nothing, if tracing is not running or the last call has not been answered
+ * yet. */
 bool record_session_catch_up(struct record_session *s, bool flush);
 
 /* Ends tracing in order: flush, disable, read. Before tracing has started it ends the session with

@@ -9,7 +9,8 @@
 #include "subjects/name_reader.h"
 #include "subjects/subject.h"
 
-/* Lists are borrowed from the options. spawner: of the process that starts what is awaited. */
+/* Lists are borrowed from the options. spawner: the pid of the process that starts what is
+ * awaited. */
 static Pb__SubjectConfig subject_from_options(const struct record_options *o, uint32_t *spawner)
 {
 	Pb__SubjectConfig c = PB__SUBJECT_CONFIG__INIT;
@@ -34,7 +35,7 @@ static Pb__SubjectConfig subject_from_options(const struct record_options *o, ui
 
 int record_subject_set(Pb__TraceConfig *config, const struct record_options *o)
 {
-	/* The shell: what it starts in a container's or a group's place is its child. */
+	/* The shell: what it starts in place of a container or a group is its child. */
 	uint32_t spawner = (uint32_t)getppid();
 	Pb__SubjectConfig c = subject_from_options(o, &spawner);
 

@@ -6,8 +6,8 @@
 #include "config/trace_config.pb-c.h"
 
 /*
- * --unit, --container, --pod, --cgroup and --program: whose events are recorded. sonda-probes finds the
- * processes; sonda refuses names that it can see to be unknown or ambiguous.
+ * --unit, --container, --pod, --cgroup and --program: whose events are recorded. sonda-probes finds
+ * the processes; sonda refuses names that it finds to be unknown or ambiguous.
  */
 
 /* Sets the subject of the data sources that have one. Returns 0 or -ENOMEM. */

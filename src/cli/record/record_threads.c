@@ -53,9 +53,9 @@ static bool requests_without_filter(const Pb__FtraceConfig *f, const char *event
 	return false;
 }
 
-/* Returns true if the event of a disk request may be of any thread. A request belongs to the thread
- * of its block_rq_insert; another thread may pass it to the driver. Reports need all three events
- * of a request. */
+/* Returns true if the event of a disk request may belong to any thread. A request belongs to the
+ * thread of its block_rq_insert; another thread may pass it to the driver. Reports need all three
+ * events of a request. */
 static bool is_of_any_thread(const Pb__FtraceConfig *f, const char *event)
 {
 	if (is_one_of(event, issues) && !(requests_without_filter(f, "block/block_rq_insert") &&
@@ -112,9 +112,9 @@ static Pb__FtraceConfig *ftrace_config_of_source(const Pb__TraceConfig__DataSour
 	return config_source_ftrace(s) ? s->config->ftrace_config : NULL;
 }
 
-/* Moves the events that may be of any thread to a new source, which records all threads, if other
- * events remain. A source with an attached instance is not split: its filter by thread is that of
- * the instance. */
+/* Moves the events that may belong to any thread to a new source, which records all threads, if
+ * other events remain. A source with an attached instance is not split: its filter by thread is
+ * that of the instance. */
 static int split_source(Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source)
 {
 	Pb__FtraceConfig *from = ftrace_config_of_source(source);
@@ -175,8 +175,8 @@ static int replace_numbers(size_t *n, uint32_t **list, const uint32_t *numbers, 
 	return 0;
 }
 
-/* Returns true if the source is to be restricted: a source of all ends is not, unless all sources
- * are such. */
+/* Returns true if the source is to be restricted: a source that only records the ends of all
+ * requests is not, unless all sources are like this. */
 static bool is_restricted(const Pb__TraceConfig *config, const Pb__FtraceConfig *f)
 {
 	if (!f || !records_request_ends_only(f))
@@ -346,8 +346,8 @@ static bool has_subject(const Pb__DataSourceConfig *c)
 	return false;
 }
 
-/* Of all processes of a machine few are in the trace: linux.process_stats describes those that events
- * name. */
+/* Few of the processes of a machine are in the trace, so linux.process_stats describes only those
+ * that events name. */
 static void describe_seen_processes_only(const Pb__DataSourceConfig *c)
 {
 	Pb__ProcessStatsConfig *p = c ? c->process_stats_config : NULL;

@@ -9,14 +9,16 @@
 #include "config/trace_config.pb-c.h"
 
 /*
- * The kernel's events of some threads only. An event is of the thread that runs when it happens. A
- * thread puts a disk request into the queue (block_rq_insert); any thread may run when the driver
- * gets it (block_rq_issue) and when it ends, in an interrupt (block_rq_complete). Of these events,
- * those that the config names become a data source of their own, of all threads.
+ * Restricts kernel events to some threads. An event belongs to the thread that is running when it
+ * happens. One thread puts a disk request into the queue (block_rq_insert), but any thread may be
+ * running when the driver gets the request (block_rq_issue) and when it ends, in an interrupt
+ * (block_rq_complete). If the config names events of these last two kinds, they move to a separate
+ * data source, which records all threads.
  */
 
-/* Restricts the kernel events of all data sources of the config, and waits, to the only threads of
- * some processes and their future children; replaces those of an earlier call. Returns 0 or -ENOMEM. */
+/* Restricts the kernel events of all data sources of the config, and waits, to single-threaded
+ * processes (tids: their threads) and their future children. Replaces the threads of an earlier
+ * call. Returns 0 or -ENOMEM. */
 int record_threads_restrict(Pb__TraceConfig *config, const uint32_t *tids, size_t n);
 /* Makes it the subject of all data sources that have one. Returns 0 or -ENOMEM. */
 int record_threads_restrict_to_subject(Pb__TraceConfig *config, const Pb__SubjectConfig *subject);

@@ -57,8 +57,8 @@
  * Reports, during a streaming recording, what its producer of linux.ftrace could not record. The
  * first statistics of the producer list it. So a user is informed at once of a filter or a probe
  * that the kernel refuses, and of a typing error if this process cannot read the kernel's list of
- * events. sonda-probes commits these statistics before the first event; Perfetto's producer with
- * the first flush.
+ * events. sonda-probes commits these statistics before the first event; Perfetto's producer commits
+ * them with the first flush.
  */
 struct early_errors {
 	unsigned looks;
@@ -115,7 +115,7 @@ static bool has_start(const struct ftrace_scan *f)
 	return false;
 }
 
-/* Returns true if the kernel may refuse what the config says of events that exist. */
+/* Returns true if the kernel may refuse what the config requests for events that exist. */
 static bool may_be_refused(const Pb__TraceConfig *config)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {

@@ -35,7 +35,7 @@ struct recording_result {
 	bool all_started; /* all data sources had started before the stop; true if unknown */
 	bool flush_failed;
 	uint64_t set_up_ms; /* from the start of tracing until all data sources had started */
-	uint64_t elapsed_ms; /* since then */
+	uint64_t elapsed_ms; /* after the set-up */
 	enum refused_options refused; /* why it was ended early; the file is useless */
 	struct err_text end; /* why this process stopped it; "": this process did not stop it */
 	bool ended_by_itself; /* the session ended, or the file reached max_bytes */

@@ -8,14 +8,14 @@
 #include "config/trace_config.pb-c.h"
 
 /*
- * The value of --waits: which waits linux.waits records, "min=10ms,state=D,program=postgres". Adds
- * to the config of all its data sources; a later value replaces an earlier one, and further programs
- * and states add to those that are there. Returns 0; -EINVAL and sets e, also if there is no such
- * source; or -ENOMEM.
+ * The value of --waits: which waits linux.waits records, "min=10ms,state=D,program=postgres".
+ * Changes the config of each such data source: a later value replaces an earlier one, while
+ * programs and states are added to those already there. Returns 0; -EINVAL and sets e, also if
+ * there is no such source; or -ENOMEM.
  */
 int waits_option_put(const char *text, Pb__TraceConfig *config, struct err_text *e);
 
-/* Returns the config of linux.waits of a source, which it makes if it is missing; NULL: no memory. */
+/* Returns the linux.waits config of a source, and creates it if it is missing; NULL: no memory. */
 Pb__WaitsConfig *waits_option_config(Pb__DataSourceConfig *source);
 static inline bool waits_option_is_source(const Pb__DataSourceConfig *source)
 {

@@ -57,7 +57,8 @@ static const char *status_word(const struct recorder_status *s)
 	return s->runs ? s->state.what : "not running";
 }
 
-/* Returns the age of the ring: since the end of its oldest part, so it has at least this time. */
+/* Returns the age of the ring, counted from the end of its oldest part, so the ring covers at least
+ * this time. */
 static uint64_t status_age_s(const struct recorder_status *s)
 {
 	int64_t ns = s->parts.n ? s->now_ns - s->parts.of[0].end_ns : 0;
@@ -128,7 +129,7 @@ static void status_put_json(const struct recorder_status *s, struct strbuf *b)
 		      state->snapshots_failed, state->snapshots_skipped);
 }
 
-/* Exits with EXIT_FAILED if it does not record. */
+/* Exits with EXIT_FAILED if the recorder does not record. */
 static int recorder_print_status(const struct recorder_options *o, struct err_text *e)
 {
 	struct recorder_status status;
@@ -153,7 +154,7 @@ static int recorder_print_status(const struct recorder_options *o, struct err_te
 
 /* ---- enable, disable ---- */
 
-/* Says what each preset was measured to cost. */
+/* Prints the measured cost of each preset. */
 static void print_costs(const struct recorder_options *o)
 {
 	struct presets *presets = presets_new(NULL);

@@ -19,7 +19,7 @@
 
 /* ---- names ---- */
 
-/* The begin of a part's name, and the whole. */
+/* The beginning of a part's name, and the whole name. */
 #define SERIES_FORMAT "part-%06u-%s"
 #define PART_FORMAT SERIES_FORMAT ".%06u" PART_SUFFIX
 

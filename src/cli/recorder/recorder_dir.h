@@ -11,15 +11,15 @@
 /*
  * The folder of a recorder, of mode 0700:
  *
- *	lock				held (flock) by the recorder that runs
+ *	lock				held (flock) by the running recorder
  *	state				what it does, for other processes (recorder_state.h)
  *	part-000003-1c9d2f0a.000017.pftrace
  *	     session boot    number	a part of the ring, which sondad writes (TraceConfig.rotate)
  *	snapshots/			what triggers have saved
  *
- * Each start of the recorder is a session with a number of its own, so that the names of the parts
- * are in the order of time whatever the clock of the machine says. boot is the begin of the boot id:
- * only parts of one boot have one time line.
+ * Each start of the recorder begins a session with its own number, so that the names of the parts
+ * are in chronological order whatever the clock of the machine shows. boot is the beginning of the
+ * boot id: only parts of the same boot share a time line.
  */
 
 #define RECORDER_DEFAULT_DIR "/var/lib/sonda/recorder"
@@ -50,13 +50,13 @@ int recorder_part_path(const char *dir, const struct recorder_part *part,
 int recorder_part_series(const char *dir, uint32_t session, const char *boot,
 			 char ret[static PATH_MAX]);
 
-/* Removes parts from the oldest on until the others have at most max_bytes and none was last written
- * before oldest_ns. The newest part stays in any case. Returns how many were removed, and updates
- * the list. */
+/* Removes the oldest parts until the others have at most max_bytes, and none of them was last
+ * written before oldest_ns. The newest part is always kept. Returns how many were removed, and
+ * updates the list. */
 size_t recorder_parts_prune(const char *dir, struct recorder_parts *p, uint64_t max_bytes,
 			    int64_t oldest_ns);
 
-/* Reads the begin of this boot's id; "00000000" if the kernel does not say it. */
+/* Reads the beginning of this boot's id; "00000000" if the kernel does not provide it. */
 void recorder_boot_read(char ret[static RECORDER_BOOT_SIZE]);
 
 /* Creates the folder, unless it exists, and takes its lock. Returns 0 and the descriptor, which holds

@@ -148,7 +148,7 @@ static int recorder_check_options(struct recorder_options *o, struct err_text *e
 	return 0;
 }
 
-/* Reads the lines of a file as arguments; empty lines and those that begin with # are none. */
+/* Reads the lines of a file as arguments; skips empty lines and those that begin with #. */
 static int read_args(const char *path, struct recorder_options *o, int *ret_n, struct err_text *e)
 {
 	struct strbuf text = {0};
@@ -182,7 +182,7 @@ static int find_action(const char *word, struct recorder_options *o, struct err_
 	return err_set(e, -EINVAL, "'%.80s' is not enable, run, status or disable", word);
 }
 
-/* Returns 0, 1 at --help, or -EINVAL and sets e. */
+/* Returns 0, 1 for --help, or -EINVAL and sets e. */
 static int recorder_parse_arguments(struct recorder_parse *p, int argc, char **argv,
 				    struct err_text *e)
 {

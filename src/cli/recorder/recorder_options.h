@@ -33,10 +33,10 @@ struct recorder_options {
 	uint32_t keep_ms; /* age of the oldest part */
 	uint32_t part_ms; /* length of a part */
 	struct recorder_triggers triggers; /* --on */
-	uint32_t before_ms; /* of the ring, in the snapshot of a trigger */
-	uint32_t pause_ms; /* between two of the same trigger */
+	uint32_t before_ms; /* how much of the ring a trigger saves */
+	uint32_t pause_ms; /* between two snapshots of the same trigger */
 	uint32_t max_snapshots;
-	bool remove; /* disable: the ring, too */
+	bool remove; /* disable: also removes the ring */
 	bool json;
 	char **words; /* borrowed from argv; n_words 0: the default */
 	size_t n_words;
@@ -49,8 +49,9 @@ extern const char recorder_usage[];
 int recorder_options_parse(int argc, char **argv, struct recorder_options *ret, struct err_text *e);
 void recorder_options_deinit(struct recorder_options *o);
 
-/* How many parts the ring has at most, and the bytes of each: a ring of so many parts has at least its
- * age while the parts are ended by their length, and at most its size when they are ended by their bytes. */
+/* Return the maximum number of parts of the ring, and the maximum bytes of each. A ring of this
+ * many parts covers at least the requested age if its parts end by time, and has at most the
+ * requested size if they end by bytes. */
 uint32_t recorder_options_parts(const struct recorder_options *o);
 uint64_t recorder_options_part_bytes(const struct recorder_options *o);
 

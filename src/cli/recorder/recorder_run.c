@@ -8,12 +8,13 @@
  *	  |  +----- the file system is nearly full ----------------> |
  *	                                                      signal --> ENDING
  *
- * sondad writes the parts of a session and removes the oldest of them (TraceConfig.rotate): it is at hand
- * however fast they grow. Every TICK_MS this process removes those of earlier sessions, by the size of
- * the whole ring, and those that are too old, and looks at the free space.
+ * sondad writes the parts of a session and removes the oldest of them (TraceConfig.rotate), because
+ * it can keep up however fast they grow. Every TICK_MS this process removes parts of earlier
+ * sessions, to limit the size of the whole ring, and parts that are too old. It also checks the
+ * free space.
  *
- * A second session, without data sources, waits for triggers (CLONE_SNAPSHOT). At each of them another
- * process saves a snapshot (recorder_saver.h).
+ * A second session, without data sources, waits for triggers (CLONE_SNAPSHOT). Whenever one fires,
+ * another process saves a snapshot (recorder_saver.h).
  */
 
 #include "cli/recorder/recorder_run.h"
@@ -47,13 +48,13 @@
 #include "cli/trace/trace_file.h"
 
 #define TICK_MS 2000
-#define FULL_PAUSE_MS 10000 /* between two looks at a file system that was full */
+#define FULL_PAUSE_MS 10000 /* between two checks of a file system that was full */
 #define FIRST_PAUSE_MS 1000 /* after a failure; doubled by each further one */
 #define LAST_PAUSE_MS 60000
 #define START_PATIENCE_MS 30000 /* then data sources that have not started are not waited for */
 #define LISTEN_AGAIN_MS 1000 /* after the session that waits for triggers has ended */
 #define IS_FULL "the file system is nearly full"
-#define GOOD_AFTER_MS 60000 /* of recording, failures count from the first again */
+#define GOOD_AFTER_MS 60000 /* after recording this long, failures count from the first again */
 
 enum recorder_phase { PHASE_STARTING, PHASE_RECORDING, PHASE_WAITING, PHASE_ENDING };
 
@@ -76,7 +77,7 @@ struct recorder {
 	struct err_text cause; /* why the session was stopped; "": it ended by itself */
 };
 
-/* ---- what it says of itself ---- */
+/* ---- what it reports about itself ---- */
 
 static void recorder_write_state(const struct recorder *r)
 {
@@ -114,7 +115,7 @@ static void recorder_report_ready(struct recorder *r)
 
 /* ---- the ring ---- */
 
-/* Returns how many bytes the file system still takes. */
+/* Returns how many bytes the file system has room for. */
 static uint64_t recorder_room(const struct recorder *r)
 {
 	struct statvfs st;
@@ -148,7 +149,8 @@ static int next_session_number(const char *dir, uint32_t *ret)
 
 /* ---- the end of a session ---- */
 
-/* Plans the next begin. Nothing of the session is freed here: this may be one of its callbacks. */
+/* Schedules the next start. Nothing of the session is freed here: this may be one of its
+ * callbacks. */
 static void recorder_wait(struct recorder *r, uint32_t ms, const char *why)
 {
 	bool same = r->phase == PHASE_WAITING && !strcmp(r->state.why, why);
@@ -323,7 +325,7 @@ static void recorder_on_daemons_failed(void *ctx, const char *why)
 	recorder_on_failure(ctx, why);
 }
 
-/* The session ends in order, so that its last part has its end; on_end follows. */
+/* Stops the session in the normal way, so that the last part has an end; on_end follows. */
 static void recorder_on_producer_ended(void *ctx, const char *why)
 {
 	struct recorder *r = ctx;

@@ -104,8 +104,8 @@ static const char *saved_file_trigger(const struct saved_file *f)
 	return dash ? dash : "";
 }
 
-/* Returns the oldest snapshot of the trigger that has the most: one that fires again and again does not
- * push out those of others. */
+/* Returns the oldest snapshot of the trigger that has the most: a trigger that fires again and
+ * again does not push out the snapshots of others. */
 static size_t saved_files_choose(const struct saved_files *l)
 {
 	size_t best = 0, most = 0;
@@ -190,7 +190,7 @@ static void recorder_saver_on_child(evutil_socket_t fd, short what, void *ctx)
 			 str_bytes((uint64_t)st.st_size, bytes), took_ms);
 	} else {
 		s->counts.failed++;
-		log_error("%s: the snapshot was not saved", s->reason); /* it has said why */
+		log_error("%s: the snapshot was not saved", s->reason); /* it has logged why */
 	}
 	if (!fs_join(dir, sizeof(dir), s->setup.dir, "snapshots"))
 		recorder_saver_prune(s, dir);

@@ -9,14 +9,15 @@
 struct event_base;
 
 /*
- * Saves snapshots of the ring at triggers, in the folder "snapshots" of the recorder:
+ * Saves snapshots of the ring when triggers fire, in the folder "snapshots" of the recorder:
  *
  *	20261127T143334-unit-failed.pftrace		the trace, of `sonda snapshot`
  *	20261127T143334-unit-failed.pftrace.json	what has triggered it, and when
  *
- * A process of its own writes each, so that the recorder goes on. One is written at a time, and one may
- * wait. A trigger saves none for a pause after its last one. Triggers that save none are counted and
- * logged. Above a number and a size, the oldest snapshots of the trigger with the most are removed.
+ * Each is written by a separate process, so that the recorder keeps running. One snapshot is
+ * written at a time, and one more may wait. After a snapshot, its trigger saves no other one for a
+ * pause. Triggers that save none are counted and logged. Above a total number or size, the oldest
+ * snapshot of the trigger that has the most is removed.
  */
 struct recorder_saver;
 
@@ -27,7 +28,7 @@ struct recorder_saver_setup {
 	uint32_t pause_ms;
 	uint32_t max_files;
 	uint64_t max_bytes;
-	/* A snapshot was saved, or not; the counts have grown. */
+	/* A snapshot was saved, or has failed; the counts are up to date. */
 	void (*on_done)(void *ctx);
 	void *ctx;
 };
@@ -38,7 +39,7 @@ struct recorder_saver_counts {
 
 /* Returns NULL if memory is out. */
 struct recorder_saver *recorder_saver_new(const struct recorder_saver_setup *setup);
-/* Ends a process that writes. No-op for NULL. */
+/* Ends the process that is writing, if any. No-op for NULL. */
 void recorder_saver_free(struct recorder_saver *s);
 
 /* Begins to save a snapshot. trigger: its name, which may be untrusted; reason: for the user. */

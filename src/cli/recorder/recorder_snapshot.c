@@ -7,8 +7,8 @@
  * packet trace_uuid), by which they are found there, so no packet is in the trace twice. A part without
  * any packet has no id; its session has just begun, and the clone has all of it.
  *
- * Each session begins with an event "tracing started". trace_processor drops all kernel events before
- * the last such event, so it is only written of the first part.
+ * Each session begins with an event "tracing started". trace_processor drops all kernel events
+ * before the last such event, so it is written only from the first part.
  */
 
 #include "cli/recorder/recorder_snapshot.h"
@@ -253,8 +253,8 @@ static size_t first_part(const struct recorder_parts *p, int64_t begin_ns)
 	return i;
 }
 
-/* Returns the number of parts that are not younger than the clone. A clone of which no part is on disk
- * is not of this ring; then it is not used. */
+/* Returns the number of parts that are not younger than the clone. If no part of the clone is on
+ * disk, the clone is not of this ring and is not used. */
 static size_t older_parts(struct snapshot_sources *s)
 {
 	size_t n = s->parts.n;

@@ -70,7 +70,8 @@ static int state_save(const char *dir, const struct strbuf *text)
 		r = state_replace(path, hidden, text);
 	if (r != -ENOSPC)
 		return r;
-	/* On a full disk the old one has the room: that it is full has to be said. */
+	/* On a full disk, removing the old file makes room for the new one, which reports that the
+	 * disk is full. */
 	unlink(path);
 	return state_replace(path, hidden, text);
 }

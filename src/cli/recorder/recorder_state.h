@@ -7,9 +7,9 @@
 #include "base/core/err.h"
 
 /*
- * What a recorder says of itself to other processes of its user: the file "state" of its folder, a
- * line "KEY VALUE" each. It is replaced as a whole, and outlives the recorder; that one runs is what
- * the lock of the folder says.
+ * What a recorder reports about itself to other processes of its user: the file "state" in its
+ * folder, with lines "KEY VALUE". The file is replaced as a whole, and outlives the recorder;
+ * whether a recorder is running is shown by the lock of the folder.
  */
 
 struct recorder_state {
@@ -22,7 +22,7 @@ struct recorder_state {
 	uint64_t max_bytes; /* of the ring */
 	uint64_t keep_s; /* age of the oldest part */
 	uint64_t restarts; /* since the recorder was started */
-	uint64_t snapshots, snapshots_failed, snapshots_skipped; /* by triggers, since then */
+	uint64_t snapshots, snapshots_failed, snapshots_skipped; /* by triggers, since the start */
 };
 
 /* Returns 0 or -errno. */

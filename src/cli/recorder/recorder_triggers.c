@@ -12,7 +12,7 @@
 #include "base/text/str.h"
 #include "config/limits.h"
 
-#define STOP_DELAY_MS 300 /* of what follows a trigger */
+#define STOP_DELAY_MS 300 /* how much of what follows its trigger a snapshot has */
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 
 static const char *const kinds[] = {
@@ -43,7 +43,7 @@ static int set_name(const struct recorder_triggers *t, struct recorder_trigger *
 		       : 0;
 }
 
-/* Calls it as its kind; the second of a kind "KIND-2". */
+/* Names it after its kind; the second of a kind is "KIND-2". */
 static void set_default_name(const struct recorder_triggers *t, struct recorder_trigger *c)
 {
 	snprintf(c->name, sizeof(c->name), "%s", kinds[c->kind]);

@@ -15,8 +15,8 @@
  *	unit-failed[:UNIT]	a unit of systemd has failed; UNIT with * and ?
  *	journal:EXPRESSION	a message of the journal
  *
- * All of them become triggers of the tracing service, for which the recorder waits. Without NAME a
- * trigger is called as its KIND, with a number if there are several.
+ * All of them become triggers of the tracing service, which the recorder waits for. Without NAME, a
+ * trigger is named after its KIND, with a number if there are several.
  */
 
 #define RECORDER_TRIGGERS_MAX 32
@@ -35,7 +35,7 @@ struct recorder_trigger {
 	enum recorder_trigger_kind kind;
 	const char *spec; /* borrowed: as typed */
 	const char *argument; /* borrowed; NULL: none */
-	size_t argument_len; /* of a counter: of its name */
+	size_t argument_len; /* for a counter: the length of its name */
 	double above;
 };
 

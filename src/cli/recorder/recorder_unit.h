@@ -5,15 +5,15 @@
 #include "cli/recorder/recorder_options.h"
 
 /*
- * The unit sonda-recorder.service of systemd. Its settings are the arguments of `sonda recorder run` in
- * RECORDER_ARGS_FILE, a line each.
+ * The unit sonda-recorder.service of systemd. Its settings are the arguments of `sonda recorder
+ * run` in RECORDER_ARGS_FILE, one per line.
  */
 
 #define RECORDER_UNIT "sonda-recorder.service"
 #define RECORDER_ARGS_FILE "/etc/sonda/recorder"
 
-/* Writes the settings, and enables and starts the unit; a running one begins again with them. Returns
- * 0, or -errno and sets e: -ENOENT if systemd does not run here or lacks the unit. */
+/* Writes the settings, and enables and starts the unit; a running unit is restarted with them.
+ * Returns 0, or -errno and sets e: -ENOENT if systemd does not run here or lacks the unit. */
 int recorder_unit_enable(const struct recorder_options *o, struct err_text *e);
 /* Stops and disables the unit, and removes the settings. Returns 0, or -errno and sets e. */
 int recorder_unit_disable(struct err_text *e);

@@ -60,7 +60,8 @@ static uint64_t ring_bytes_per_cpu(const struct ftrace_scan *s)
 	return (uint64_t)s->pages_per_cpu * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Returns, in MiB, the next power of two from four times the bytes on, at most 1024. */
+/* Returns, in MiB, the smallest power of two that is at least four times the bytes, but at most
+ * 1024. */
 static unsigned suggested_buffer_mb(uint64_t bytes)
 {
 	unsigned mb = 1;
@@ -318,7 +319,7 @@ static void add_perf_losses(const struct record_facts *f, struct losses *ret)
 
 struct gaps {
 	uint64_t packets; /* that writers have dropped: no free chunk */
-	bool some_uncounted; /* some writers do not say how many they dropped */
+	bool some_uncounted; /* some writers do not report how many they dropped */
 	uint64_t corrupt; /* invalid chunks */
 	uint64_t overwritten; /* reported by the service: the central buffer wrapped */
 	uint64_t other; /* reason unknown, or also in the counters of the buffer */
@@ -617,7 +618,7 @@ static void add_other_losses(const struct record_facts *f, const struct service_
 			    "the final flush did not finish: the newest events may be missing");
 }
 
-/* Returns true if a ring buffer wrapped that is meant to wrap. */
+/* Returns true if a ring buffer that is meant to wrap has wrapped. */
 static bool ring_wrapped(const struct record_facts *f, const struct service_stats *s,
 			 const struct gaps *g)
 {

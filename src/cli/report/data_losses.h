@@ -28,13 +28,13 @@ void losses_deinit(struct losses *l);
 /* Appends a line for each loss: "kernel rings: 7 events (cpu1 7); try -B 1mb". */
 void losses_write(const struct losses *l, struct strbuf *lines);
 
-/* Appends which option or field makes the rings large enough. bytes: of the ring of a CPU now. Of
- * the facts it uses who wrote the config. */
+/* Appends which option or field makes the rings large enough. bytes: the present size of a CPU's
+ * ring. Of the facts, only who wrote the config is used. */
 void ring_losses_advise(const struct record_facts *f, uint64_t bytes, struct strbuf *b);
 
 /*
  * Collects the losses of a recording from the three places where data can be lost (kernel rings,
- * shared memory, central buffer), from producers that disconnected, from what data sources say that
- * they dropped, and from a failed flush or a cut file.
+ * shared memory, central buffer), from producers that disconnected, from what data sources report
+ * as dropped, and from a failed flush or a cut file.
  */
 void losses_collect(const struct record_facts *f, struct losses *ret);

@@ -184,7 +184,7 @@ static bool was_reason_printed(const struct name_list *failed, size_t i, const s
 }
 
 /*
- * Writes FtraceStats.failed_ftrace_events as lines for a person, each ended:
+ * Writes FtraceStats.failed_ftrace_events as lines for a person, each ending in a newline:
  *
  *	group/name (reason)       events of one reason together
  *	option:field (reason)     used by sonda-probes for fields of FtraceConfig

@@ -43,10 +43,10 @@ struct record_facts {
 	uint64_t file_bytes;
 	/* By our clock; used if the trace has no duration. */
 	uint64_t set_up_ms; /* from the start of tracing until all data sources had started */
-	uint64_t elapsed_ms; /* since then; 0 unknown */
+	uint64_t elapsed_ms; /* after the set-up; 0 unknown */
 	unsigned cpus; /* 0 unknown */
 	uint64_t private_cpu_ns; /* CPU time of a private sondad and sonda-probes; 0: none ran */
-	bool has_priority; /* these ran with SCHED_FIFO 1 */
+	bool has_priority; /* the private daemons ran with SCHED_FIFO 1 */
 };
 
 /* Returns the service's counters: those at the end, else those in the trace, else NULL. */
@@ -57,8 +57,9 @@ bool record_lacks_end(const struct record_facts *f);
 
 /* The durations of a recording, in seconds. */
 
-/* Returns the time from when all data sources had started (if that is unknown, from the start of
- * tracing) to the end of tracing. Of a trace that lacks its end, the data is the end. */
+/* Returns the time from the moment when all data sources had started (if that is unknown, from the
+ * start of tracing) to the end of tracing. If the trace lacks its end, the end of the data is
+ * used. */
 double record_seconds(const struct record_facts *f);
 /* Returns the same time from the start of tracing: it includes the start of the data sources. */
 double record_tracing_seconds(const struct record_facts *f);

@@ -221,7 +221,7 @@ static int check_source(const Pb__TraceConfig *config, const Pb__TraceConfig__Da
 
 /*
  * FtraceConfig fields 20000 and up, and event patterns, are extensions of sonda. Other producers
- * ignore them silently. Producers that support them say so in their FtraceDescriptor.
+ * ignore them silently. Producers that support them declare it in their FtraceDescriptor.
  *
  * Checks the producers that would get the config's linux.ftrace. Returns 0, and adds a sentence to
  * ret_skipped for each field that a producer ignores. Returns -EOPNOTSUPP and sets e if, without a
@@ -264,7 +264,7 @@ static void note_offered_sources(struct recording_sources *s, const Pb__TracingS
 	}
 }
 
-/* Refuses a recording of which no data source exists. */
+/* Refuses a recording if none of its data sources exists. */
 static int refuse_missing(const struct recording_sources *s, struct err_text *e)
 {
 	const char *name = s->missing.names[0],

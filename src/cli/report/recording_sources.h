@@ -49,9 +49,9 @@ int recording_sources_begin(struct recording_sources *s, const Pb__TraceConfig *
 void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *config,
 			   const Pb__TracingServiceState *state);
 
-/* Appends warnings for the start of a recording, one a line; of many only the first ones. events:
- * of this machine's kernel, NULL unknown. runs_command: the recording starts a program, which may
- * provide track events. */
+/* Appends warnings for the start of a recording, one per line; if there are many, only the first
+ * ones. events: of this machine's kernel, NULL unknown. runs_command: the recording starts a
+ * program, which may provide track events. */
 void recording_sources_warn(const struct recording_sources *s, const Pb__TraceConfig *config,
 			    const struct tracefs_events *events, bool runs_command,
 			    struct strbuf *lines);

@@ -10,7 +10,7 @@
 
 /* Requests of a config that the kernel, sonda-probes or the service refused. */
 
-/* Of filters, probes and function graphs. */
+/* Refusals of filters, probes and function graphs. */
 
 enum refused_options {
 	OPTIONS_ACCEPTED,
@@ -21,14 +21,14 @@ enum refused_options {
 /* Returns the message of a recording that is discarded for that reason. */
 const char *refused_options_text(enum refused_options refused);
 
-/* Returns the worst that happened to an option of the config. A filter counts if none of the events
- * that it was given to accepted it. That of a pattern does not count: some events that it matches
- * may lack the fields. */
+/* Returns the worst that happened to an option of the config. A filter counts if none of its events
+ * accepted it. The filter of a pattern does not count, because some of the events that the pattern
+ * matches may lack the fields. */
 enum refused_options refused_options(const Pb__TraceConfig *config, const struct ftrace_scan *s);
 
 /*
  * Returns true, and sets why, if a data source recorded nothing because it was refused or no
- * producer has it. all: only if this is so of all data sources, but those that only name processes
- * for the events of words.
+ * producer has it. all: only if this is true of all data sources, except those that only name
+ * processes for the events of words.
  */
 bool refused_sources(const struct record_facts *f, bool all, struct err_text *why);

@@ -10,7 +10,7 @@
 #include "cli/report/config_sources.h"
 #include "cli/report/data_losses.h"
 
-/* A trigger that is older has a time of another clock. */
+/* If a trigger seems older than this, its time is from another clock. */
 #define LONGEST_DELAY_NS (8 * 24 * 3600 * NS_PER_S)
 
 void snapshot_log_deinit(struct snapshot_log *log)
@@ -80,7 +80,7 @@ static void snapshot_report_put_losses(const struct snapshot_facts *f,
 	}
 }
 
-/* Appends the number of holes of each CPU and their length in all. */
+/* Appends the number of holes of each CPU and their total length. */
 static void put_holes(const struct trace_scan *scan, struct strbuf *b)
 {
 	const struct holes *h = &scan->ftrace.holes;

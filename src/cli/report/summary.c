@@ -64,7 +64,6 @@ static uint64_t time_with_events(const struct trace_scan *s)
 	return s->ftrace.first_ns && s->disabled_ns > first ? s->disabled_ns - first : 0;
 }
 
-/* Appends a line for each note. */
 /* Tables that are full mean stacks by frame pointers, which may lack callers. */
 static void add_unwind_note(const struct source_scan *s, struct strbuf *lines)
 {
@@ -78,6 +77,7 @@ static void add_unwind_note(const struct source_scan *s, struct strbuf *lines)
 		(unsigned long long)s->unwind.left_out);
 }
 
+/* Appends a line for each note. */
 static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 {
 	const struct trace_scan *s = f->scan;

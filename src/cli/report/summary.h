@@ -16,7 +16,7 @@ struct record_verdict {
 	bool refused; /* there are no events, since no requested one could be recorded */
 };
 
-/* Appends the summary: a few lines for a person, each ended. */
+/* Appends the summary: a few lines for a person, each ending in a newline. */
 void record_summary_write(const struct record_facts *f, struct strbuf *out,
 			  struct record_verdict *ret);
 /* Appends the summary with the next step as its last line, if there is a file. */

@@ -127,7 +127,7 @@ struct symbolizing {
 	struct debuginfod *servers; /* owned; NULL: not asked */
 	struct trace_file *file; /* owned */
 	struct pb_mem packet; /* of the module */
-	const struct symbol_module *module; /* whose addresses come */
+	const struct symbol_module *module; /* whose addresses are being added */
 	size_t n_addresses, n_found, n_modules;
 	size_t n_unfound; /* files without debug information */
 	int error; /* error of writing, as -errno */
@@ -167,7 +167,8 @@ static void symbolizing_add_address(void *ctx, const uint8_t *message, size_t le
 	pb_enc_bytes(&s->packet.enc, PB_MODULE_SYMBOLS_ADDRESS_SYMBOLS, message, len);
 }
 
-/* Looks for the module here, or with extra_file in this file. Returns whether the lines are known. */
+/* Looks for the module on this machine, or, if extra_file is given, in this file. Returns whether
+ * the lines are known. */
 static bool symbolize_with(struct symbolizing *s, const char *extra_file)
 {
 	const struct dwarf_lines_job job = {.library = &s->library,

@@ -66,7 +66,7 @@ char *debuginfod_find(struct debuginfod *d, const struct symbol_module *m)
 	if (!d->client || setenv(URLS, d->urls, 1) < 0)
 		return NULL;
 	fd = d->find_debuginfo(d->client, m->build_id, (int)m->n_build_id, &path);
-	/* libdw, which other processes of this verb use, would ask as well. */
+	/* libdw, which other processes of this verb use, would ask the servers as well. */
 	unsetenv(URLS);
 	return fd >= 0 ? path : NULL;
 }

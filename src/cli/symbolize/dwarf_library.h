@@ -9,7 +9,7 @@
 
 /*
  * The functions of libdw (elfutils) that sonda symbolize calls. The library is loaded by this verb
- * only: with it and its libraries every start of sonda would take longer.
+ * only: if sonda were linked with it and its libraries, every start would take longer.
  */
 #define DWARF_FUNCTIONS(X)                                                                         \
 	X(dwarf_attr)                                                                              \
@@ -46,7 +46,7 @@ struct dwarf_library {
 #undef DWARF_MEMBER
 };
 
-/* Returns 0, or -ENOENT and sets e. The library loads that of the servers of debug files if
- * DEBUGINFOD_URLS is set: the caller removes it before. */
+/* Returns 0, or -ENOENT and sets e. If DEBUGINFOD_URLS is set, the library loads libdebuginfod, so
+ * the caller unsets the variable first. */
 int dwarf_library_open(struct dwarf_library *ret, struct err_text *e);
 void dwarf_library_close(struct dwarf_library *l);

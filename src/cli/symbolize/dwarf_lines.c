@@ -44,7 +44,8 @@ struct dwarf_file {
 	char debug_link[NAME_MAX + 1]; /* name of its debug file; "": unknown */
 };
 
-/* The process reads one file. libdw's own search for debug files would load what asks servers. */
+/* The process reads one file. libdw's own search for debug files would load the library that asks
+ * servers. */
 static struct dwarf_file the_file;
 
 static int note_debug_link(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
@@ -131,7 +132,8 @@ static bool try_debug_files(struct dwarf_file *f, const struct dwarf_lines_job *
 			 try_lines(f, m, "%.*s/.debug/%s", folder, m->path, link));
 }
 
-/* Opens the file that has most: debug information, or symbols. Returns false if there is none. */
+/* Opens the file that has the most: debug information, else symbols. Returns false if there is
+ * none. */
 static bool dwarf_file_open(struct dwarf_file *f, const struct dwarf_lines_job *job)
 {
 	const struct symbol_module *m = job->module;
@@ -201,9 +203,9 @@ static uint64_t number_of(const struct dwarf_library *l, Dwarf_Die *die, unsigne
 }
 
 /*
- * Writes the function at the address and those that it is inlined into, with the line in each: for
- * an inlined function that of the address or of the next inlined one, for its caller that of the
- * call. Returns how many.
+ * Writes the function at the address and those that it is inlined into, with a line in each. In the
+ * innermost function this is the line of the address, in each of the others the line of the call.
+ * Returns how many.
  */
 static size_t put_functions(struct dwarf_file *f, Dwarf_Die *unit, Dwarf_Addr address,
 			    struct pb_enc *e)
@@ -237,7 +239,7 @@ static size_t put_functions(struct dwarf_file *f, Dwarf_Die *unit, Dwarf_Addr ad
 	return count;
 }
 
-/* Writes the AddressSymbols. Returns false if nothing is known that the trace does not have. */
+/* Writes the AddressSymbols. Returns false if they would add nothing to the trace. */
 static bool put_address(struct dwarf_file *f, const struct symbol_address *a, struct pb_enc *e)
 {
 	GElf_Addr pc = a->address + f->bias;

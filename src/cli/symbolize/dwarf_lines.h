@@ -5,11 +5,11 @@
 #include "cli/symbolize/symbol_modules.h"
 
 /*
- * Functions and lines of a file's addresses, from debug information (DWARF). A process of its own
+ * Functions and lines of a file's addresses, from debug information (DWARF). A separate process
  * reads each file: it may open files to read them, and nothing else. It cannot write, run programs
  * or use the network, so a hostile file can only give wrong names.
  */
-#define DWARF_LINES_MAX 64 /* functions of an address; outer ones beyond are left out */
+#define DWARF_LINES_MAX 64 /* functions of an address; further outer ones are left out */
 #define DWARF_TEXT_MAX 1024 /* bytes of a name of a function or file; longer ones are left out */
 #define DWARF_LINES_MEMORY (16ull << 30) /* bytes of address space */
 #define DWARF_LINES_WAIT_MS 120000 /* for the next address; then the file is given up */

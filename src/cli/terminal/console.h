@@ -24,8 +24,8 @@ int console_set_color(struct console *c, const char *when);
 void console_error(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Prints "sonda: text". */
 void console_say(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Print text, lines that end with a newline each, with '?' for its control characters. The second
- * function prints also with quiet. */
+/* Print text, whose lines each end with a newline, with '?' in place of control characters. The
+ * second function prints also with quiet. */
 void console_print_block(struct console *c, const char *text);
 void console_error_block(struct console *c, const char *text);
 /* Like console_print_block(), but with "sonda: " before each line that does not begin with a
@@ -35,7 +35,7 @@ void console_say_lines(struct console *c, const char *text);
 void console_print_line(struct console *c, const char *line);
 
 bool console_shows_progress(const struct console *c);
-/* Replaces the progress line by line, which is ASCII and is cut to the terminal's width. Where
+/* Replaces the progress line with `line`, which is ASCII and is cut to the terminal's width. Where
  * stderr is no terminal, prints it as a line if verbose. */
 void console_progress(struct console *c, const char *line);
 /* Removes the progress line. */

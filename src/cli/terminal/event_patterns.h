@@ -53,9 +53,9 @@ int event_pattern_parse(const char *word, const struct tracefs_events *events,
 
 /*
  * Reads all words in order and adds their requests to ret. Patterns and bare names become events of
- * the kernel's list. A group of which patterns select all events becomes "group/ *". Names that the
- * list does not have stay unchanged; sonda record reports them as missing at its end. Without a
- * list (events NULL) patterns stay unchanged, too.
+ * the kernel's list. A group whose events are all selected by patterns becomes "group/ *". Names
+ * that the list does not have stay unchanged; sonda record reports them as missing at its end.
+ * Without a list (events NULL) patterns stay unchanged, too.
  *
  * Words with '!' that exclude nothing are added to ret_idle. Returns 0, -EINVAL and sets e (also if
  * exclusions leave no event), or -ENOMEM.

@@ -191,8 +191,8 @@ static bool keep_sources_of_part(Pb__TraceConfig *config, enum preset_part part)
 
 /* ---- reading ---- */
 
-/* Returns the comment at *text, up to an empty comment line or the first line that is no comment, as
- * one line and without SPDX lines; *text is then behind it. */
+/* Returns the comment at *text, up to an empty comment line or the first line that is no comment,
+ * as one line and without SPDX lines; *text is then after it. */
 static char *read_comment(const char **text)
 {
 	struct strbuf b = {0};
@@ -304,7 +304,7 @@ static int read_whole_preset(const struct presets *p, const char *name, struct p
 	return -ENOENT;
 }
 
-/* A part of a preset: its title says which, and it has no cost. */
+/* Reads a part of a preset: its title names the part, and it has no cost. */
 static int read_part_of_preset(const struct presets *p, const char *name, struct preset *ret,
 			       struct err_text *e)
 {

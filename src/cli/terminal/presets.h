@@ -25,11 +25,11 @@
  *	(in the program)                                               share/sonda/presets at its
  *	                                                               build
  *
- * In a name '_' means '-'. NAME-events, NAME-counters and NAME-ebpf, if no file has that name, are
- * the part of the preset NAME that is made in this way: the events of ftrace, the polled counters,
- * the BPF programs in the kernel.
+ * In a name '_' means '-'. Unless a file has that name, NAME-events, NAME-counters and NAME-ebpf
+ * are parts of the preset NAME: its ftrace events, its polled counters, and its BPF programs in the
+ * kernel.
  *
- * The second comment paragraph may say what the preset was measured to cost:
+ * The second comment paragraph may state the measured cost of the preset:
  *
  *	# Idle states of CPUs.
  *	#
@@ -74,8 +74,8 @@ int presets_find(struct presets *p, const char *name, size_t len, const struct p
 /* Returns true if there is such a preset, readable or not. */
 bool presets_has(struct presets *p, const char *name, size_t len);
 
-/* Calls fn with the name of each preset, in alphabetical order, until fn returns non-zero, which is
- * then returned. Returns -ENOMEM if memory is out. */
+/* Calls fn with the name of each preset, in alphabetical order. Stops when fn returns non-zero, and
+ * returns that value. Returns -ENOMEM if memory is out. */
 int presets_each(struct presets *p, int (*fn)(void *ctx, const char *name), void *ctx);
 
 /* Returns the nearest name, copied to buf, or NULL. */

@@ -36,7 +36,7 @@ static bool read_signal(const struct termination_signals *s, struct signalfd_sig
 }
 
 /* Returns true if the signal belongs to the last reported one. The time counts from that report, so
- * a key that is held down is reported again in the end. */
+ * a key that is held down is eventually reported again. */
 static bool repeats_last_request(const struct termination_signals *s)
 {
 	return s->reported_ns && clock_mono_ns() - s->reported_ns < s->same_ns;

@@ -5,8 +5,8 @@
 #include <sys/types.h>
 
 /*
- * The user who called sudo, by SUDO_UID and SUDO_GID (sudo(8)). Only a process of root believes
- * these variables: another user could set them to anything.
+ * The user who called sudo, by SUDO_UID and SUDO_GID (sudo(8)). These variables are trusted only if
+ * the process runs as root: other users could set them to anything.
  */
 
 /* Returns true, and sets the ids, if this process runs as root and both variables are ids. */

@@ -17,7 +17,7 @@ int option_refuse(int option, const char *typed, const char *letters,
 /*
  * Parses the options of a command line with getopt_long; afterwards optind is the index of the
  * first word. letters begins with ':'. Calls take with each option but -h; take returns 0, or a
- * negative errno and sets e. Returns 0, 1 at -h, -EINVAL and sets e, or the error of take.
+ * negative errno and sets e. Returns 0, 1 for -h, -EINVAL and sets e, or the error of take.
  */
 int options_parse(int argc, char **argv, const char *letters, const struct option *long_options,
 		  int (*take)(void *ctx, int option, struct err_text *e), void *ctx,
@@ -64,8 +64,8 @@ int verb_options_parse(int argc, char **argv, const char *letters, size_t min_wo
  * logging the reason. */
 int verb_print(const struct strbuf *text);
 
-/* Prints the name of a file that was written, and `more` (may be "") behind two blanks, as a line
- * on standard output. A program gets the name as it is, a terminal safe text. */
+/* Prints the name of a file that was written, and `more` (may be "") after two blanks, as a line on
+ * standard output. A program gets the name as it is, a terminal safe text. */
 void verb_print_file_name(const char *path, const char *more);
 
 /* The verbs of the command line; each has a row in main.c. */

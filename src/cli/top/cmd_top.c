@@ -424,7 +424,7 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 		begin_again(t, TOP_EBPF_WITHOUT_PROCESSES);
 		return;
 	}
-	/* If the values are late, also those that a producer has not committed yet are read;
+	/* If the values are late, those that a producer has not committed yet are read, too;
 	 * sonda-probes commits each poll. */
 	late = !live_newest_time(t->live) || is_late(t);
 	if (t->session && record_session_catch_up(t->session, late))
@@ -485,7 +485,8 @@ static void type_filter(struct top *t, int key)
 		memcpy(filter + len, (char[]){(char)key, '\0'}, 2);
 }
 
-/* Records the selected process, and shows why it waited. The processes are those of now afterwards. */
+/* Records the selected process, and shows why it waited. Afterwards the list of processes is up to
+ * date. */
 static void record_selected(struct top *t)
 {
 	struct err_text e;

@@ -16,7 +16,7 @@
 #include "base/text/str.h"
 #include "cli/top/top_view.h"
 
-/* Alternate screen, no cursor, no wrap at the right edge; and all of it back. */
+/* Alternate screen, no cursor, no wrap at the right edge; then the reverse of all this. */
 #define ENTER "\033[?1049h\033[?25l\033[?7l"
 #define LEAVE "\033[?7h\033[?25h\033[?1049l"
 #define HOME "\033[H"

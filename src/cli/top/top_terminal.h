@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * The terminal of sonda top: keys without Enter, and the alternate screen, so that what was on the
- * terminal before is there again afterwards. Escape sequences are those of ECMA-48 and xterm that
- * every terminal of Linux knows.
+ * The terminal of sonda top: keys without Enter, and the alternate screen, so that the earlier
+ * contents of the terminal reappear afterwards. The escape sequences are those of ECMA-48 and xterm
+ * that every Linux terminal supports.
  */
 struct top_terminal;
 

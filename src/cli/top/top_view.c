@@ -463,7 +463,8 @@ static void put_row(const struct top_layout *layout, const struct live_process *
 		top_format_cell(c, p, cell, sizeof(cell));
 		strbuf_printf(b, "%s%*s", i ? " " : "", c->width, cell);
 	}
-	/* Also without colours: the first column is that of the pid, with room in front. */
+	/* Marks the row even without colours: the first column is the pid, which has room in
+	 * front. */
 	if (selected && !b->failed && b->s[from] == ' ')
 		b->s[from] = '>';
 	strbuf_putc(b, '\n');

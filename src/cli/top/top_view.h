@@ -33,7 +33,7 @@ struct top_selection {
 	size_t sort; /* index of a column */
 	const uint32_t *pids; /* borrowed; only these processes. n_pids 0: all */
 	size_t n_pids;
-	char filter[TOP_FILTER_SIZE]; /* only processes whose name has this, or whose pid is this; "": all */
+	char filter[TOP_FILTER_SIZE]; /* only processes with this name part or pid; "": all */
 };
 
 struct top_view {
@@ -46,7 +46,7 @@ struct top_view {
 	bool is_typing; /* the filter */
 };
 
-/* What is known at a screen. Borrowed. */
+/* What is known when a screen is drawn. Borrowed. */
 struct top_state {
 	const struct live *live; /* NULL: no values yet */
 	const char *lost; /* losses of the service, "" if there are none */
@@ -56,14 +56,14 @@ struct top_state {
 	uint64_t screens; /* number of this screen */
 };
 
-/* The first returns the column that stands n columns to the right of the sorted column at this
- * width (n < 0: to the left), the second the n-th column from the left, from 1; the sorted column
- * if there is none. */
+/* The first returns the column n columns to the right of the sorted column at this width (n < 0: to
+ * the left), the second the n-th column from the left, from 1; the sorted column if there is
+ * none. */
 size_t top_column_beside(const struct top_view *v, int n, size_t width);
 size_t top_column_at(const struct top_view *v, size_t n, size_t width);
 
-/* Returns the process that is n rows below the selected one (n < 0: above), at most the first or last
- * one; without a selected one that is shown, the first. 0: there is none. */
+/* Returns the process that is n rows below the selected one (n < 0: above), but not beyond the
+ * first or last one. If the selected process is not shown, returns the first. 0: there is none. */
 int32_t top_process_beside(const struct top_view *v, const struct top_state *s, int n);
 
 /*

@@ -10,7 +10,8 @@
 
 /* Returns the command that starts sonda-probes. */
 const char *service_probes_start_command(void);
-/* Sets e: no producer of the service offers kernel events, and the remedy. Returns -ENOENT. */
+/* Sets e to the message that no producer of the service offers kernel events, with the remedy.
+ * Returns -ENOENT. */
 int service_explain_no_ftrace(struct err_text *e);
 /* Returns the command that allows a user who is not root to record. */
 const char *service_permission_command(void);
@@ -24,9 +25,9 @@ bool service_describe_problem(const char *address, int error, struct err_text *r
 			      struct err_text *ret_remedy);
 
 /*
- * Sets e to "no tracing service is running, so WHAT" if error says that none listens on the default
- * address, which address (NULL: the default) must be: to start one would not help a verb for
- * sessions that exist. Leaves e for another error. Returns error.
+ * Sets e to "no tracing service is running, so WHAT" if error shows that no service listens at
+ * address, and address is the default one (or NULL). It is for verbs about existing sessions, which
+ * starting a service would not help. Otherwise leaves e unchanged. Returns error.
  */
 int service_explain_no_sessions(const char *address, int error, struct err_text *e,
 				const char *what, ...) __attribute__((format(printf, 4, 5)));

@@ -71,8 +71,8 @@ struct session_end {
 };
 
 /* Waits for the end of our session. With at_once, or at SIGINT, SIGTERM or SIGHUP, flushes and ends
- * the session; a signal while the service then ends it makes this function return -EINTR. config:
- * of the session. */
+ * the session; another signal, while the service ends it, makes this function return -EINTR.
+ * config: of the session. */
 int session_client_end(struct session_client *c, const Pb__TraceConfig *config, bool at_once,
 		       struct session_end *ret, struct err_text *e);
 /* Queries the service's counters of our session. */
@@ -82,6 +82,6 @@ int session_client_query_stats(struct session_client *c, struct service_stats *r
 int session_client_detach(struct session_client *c, const char *key, struct err_text *e);
 /* Reads all packets of our session into file and scan, and saves the file. Returns the error of
  * reading or -ENODATA (no packets) without saving, or the error of trace_file_save(): after a
- * failed write the file is saved with the packets before. */
+ * failed write the file is saved with the packets before it. */
 int session_client_save(struct session_client *c, struct trace_file *file, struct trace_scan *scan,
 			struct err_text *e);

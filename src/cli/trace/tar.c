@@ -37,7 +37,7 @@ void tar_put_header(FILE *to, const char *name, uint64_t size)
 	set_size(&h, size);
 	memcpy(h.magic, "ustar", sizeof(h.magic));
 	memcpy(h.version, "00", sizeof(h.version));
-	memset(h.checksum, ' ', sizeof(h.checksum)); /* as which it counts in itself */
+	memset(h.checksum, ' ', sizeof(h.checksum)); /* it counts as blanks in its own sum */
 	for (size_t i = 0; i < sizeof(h); i++)
 		sum += ((const uint8_t *)&h)[i];
 	snprintf(h.checksum, sizeof(h.checksum), "%06o", sum);

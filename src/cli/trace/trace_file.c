@@ -73,7 +73,7 @@ int trace_file_check_new(const char *path, struct err_text *e)
 		       path);
 }
 
-/* Returns "dir/.name.XXXXXX" for "dir/name"; of a long name only the beginning. */
+/* Returns "dir/.name.XXXXXX" for "dir/name"; a long name is cut. */
 static char *temp_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -49,11 +49,11 @@ int trace_file_update_size(struct trace_file *f);
 
 /* Returns true for a regular file, false for a pipe, a device or standard output. */
 bool trace_file_is_regular(const struct trace_file *f);
-/* Returns how many bytes can be written until the file system is nearly full (a twentieth free, at
- * most 1 GiB). UINT64_MAX: unknown. */
+/* Returns how many bytes can be written until the file system is nearly full (5 % free, at most 1
+ * GiB). UINT64_MAX: unknown. */
 uint64_t trace_file_room(const struct trace_file *f);
 struct statvfs;
-uint64_t trace_file_room_of(const struct statvfs *st); /* the same of a file system */
+uint64_t trace_file_room_of(const struct statvfs *st); /* the same for a file system */
 /* Writes pending data. Returns 0 or -errno, as trace_file_add_packet(). */
 int trace_file_flush(struct trace_file *f);
 /* Truncates the data of another process to this many bytes. Returns 0 or -errno. */
@@ -63,7 +63,7 @@ void trace_file_remove(struct trace_file *f);
 
 /*
  * Writes pending data and gives the file its name. Returns 0, or -errno and sets e: for a failed
- * write (now or earlier) the file is saved with the data until then; if it cannot be named, nothing
+ * write (now or earlier) the file is saved with the data up to then; if it cannot be named, nothing
  * remains.
  */
 int trace_file_save(struct trace_file *f, struct err_text *e);

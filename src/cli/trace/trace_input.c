@@ -63,7 +63,7 @@ bool trace_input_is_text(const char *path)
 	return n > 0 && packets_are_text(head, (size_t)n, size);
 }
 
-/* Other formats of traces, by the begin of the text after its blanks. */
+/* Other formats of traces, by the beginning of the text after leading blanks. */
 static const struct text_format {
 	const char *begin, *what;
 } text_formats[] = {

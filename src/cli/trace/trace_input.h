@@ -14,8 +14,8 @@
  * it ends within the first 4 KiB of the file. */
 bool trace_input_is_trace(const char *path);
 
-/* Returns true if the file is text: no trace, though a trace may begin with the byte of an empty
- * line. */
+/* Returns true if the file is text and not a trace, although a trace, too, may begin with the byte
+ * of an empty line. */
 bool trace_input_is_text(const char *path);
 
 /* Sets e to what the file at path is instead of a trace: empty, compressed, text. Returns
@@ -41,14 +41,14 @@ void trace_input_unmap(struct trace_bytes_map *m);
 int trace_input_parse_time(const char *option, const char *text, int64_t min, int64_t *ret,
 			   struct err_text *e);
 
-/* Reads the number of rows to print, of --top. Returns 0 and the number, at least 1, or -EINVAL and sets
- * e. */
+/* Reads the value of --top, the number of rows to print. Returns 0 and the number, at least 1, or
+ * -EINVAL and sets e. */
 int trace_input_parse_top(const char *text, int64_t *ret, struct err_text *e);
 
 #define TRACE_INPUT_WHO_MAX 64
 
-/* Appends the numbers and names of processes and threads, of -p, that stand in text with commas between
- * them. Cuts text in place; words are borrowed from it. Returns 0, or -EINVAL and sets e. */
+/* Appends the words of text, the value of -p: numbers and names of processes and threads, separated
+ * by commas. Cuts text in place; words are borrowed from it. Returns 0, or -EINVAL and sets e. */
 int trace_input_parse_who(char *text, char *words[static TRACE_INPUT_WHO_MAX], size_t *n,
 			  struct err_text *e);
 
@@ -56,8 +56,8 @@ int trace_input_parse_who(char *text, char *words[static TRACE_INPUT_WHO_MAX], s
 bool trace_input_is_output(const char *input, const char *output);
 
 /*
- * Finds the trace in the current folder that was written last, for a verb whose command line names no
- * FILE: a regular file that begins with a packet of a trace, whatever its name. Only the newest 256
- * files are opened. Logs the name, or why there is none. Returns 0 and the name, or -errno.
+ * Finds the most recently written trace in the current folder, for a verb whose command line names
+ * no FILE: a regular file that begins with a packet of a trace, whatever its name. Only the newest
+ * 256 files are opened. Logs the name, or why there is none. Returns 0 and the name, or -errno.
  */
 int newest_trace_choose(const char *verb, char ret_name[static NAME_MAX + 1]);
