@@ -193,7 +193,7 @@ static int refuse_name(const char *name, struct err_text *e)
 	return err_set(e, -EINVAL, "there is no report and no file %.80s", name);
 }
 
-/* Takes [NAME] [PID|NAME] [FILE]. A single word that is no report is a file, unless no such file
+/* Takes [NAME] [PID|NAME] [FILE]. A single word that is not a report is a file, unless no such file
  * exists and the word resembles a report, or no name of a file. */
 static int parse_words(char **words, int n, struct report_options *o, struct err_text *e)
 {

@@ -193,8 +193,8 @@ static int sql_complete_split(const char *text, size_t len, struct sql_words *re
 	return r;
 }
 
-/* Returns the table that "alias." means: a table of this name, or the table that stands before the
- * alias in the text. */
+/* Returns the table that "alias." means: a table of this name, or the table that precedes the alias
+ * in the text. */
 static const char *sql_complete_table_of(const struct sql_words *words,
 					 const struct sql_words *tables, const char *alias)
 {

@@ -216,7 +216,7 @@ struct csv_form {
 };
 
 /* Writes a value: for a program every byte of it, for a terminal without control characters.
- * Returns false without memory. */
+ * Returns false if memory is out. */
 static bool put_csv_cell(sqlite3_stmt *st, int i, const struct csv_form *form, struct strbuf *copy,
 			 FILE *to)
 {
@@ -304,8 +304,8 @@ static void put_json_name(sqlite3_stmt *st, int column, struct strbuf *b)
 	strbuf_deinit(&numbered);
 }
 
-/* Returns the columns' names with the colon, as each row has them; NULL without memory. The caller
- * frees the array and its strings. */
+/* Returns the columns' names with the colon, as each row has them; NULL if memory is out. The
+ * caller frees the array and its strings. */
 static struct strbuf *json_names(sqlite3_stmt *st, int columns)
 {
 	struct strbuf *names = calloc((size_t)columns, sizeof(*names));

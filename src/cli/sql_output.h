@@ -27,5 +27,5 @@ int sql_csv_format(const char *value, enum sql_format *ret, struct err_text *e);
 int sql_output(sqlite3_stmt *st, enum sql_format format, FILE *to);
 /* Does the same, and sets *ret_some to whether there were rows; for CSV and JSON only. */
 int sql_output_note_rows(sqlite3_stmt *st, enum sql_format format, FILE *to, bool *ret_some);
-/* Appends the value of a column as text: nothing for NULL. Sets b->failed without memory. */
+/* Appends the value of a column as text: nothing for NULL. Sets b->failed if memory is out. */
 void sql_add_text(sqlite3_stmt *st, int column, struct strbuf *b);

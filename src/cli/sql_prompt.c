@@ -42,7 +42,7 @@ static bool sql_history_is_trusted(uid_t owner)
 	return owner == 0 || owner == geteuid();
 }
 
-/* Replaces *folder by its subfolder `name`, which is created if it is missing. Returns 0 or
+/* Replaces *folder with its subfolder `name`, which is created if it is missing. Returns 0 or
  * -errno. */
 static int sql_history_enter(int *folder, const char *name)
 {
@@ -155,7 +155,7 @@ struct sql_prompt {
 	sqlite3 *db; /* of the database */
 	enum sql_format format;
 	struct strbuf text; /* lines of a statement whose ';' was not typed yet */
-	EditLine *el; /* NULL: the input is no terminal */
+	EditLine *el; /* NULL: the input is not a terminal */
 	History *history;
 	int history_folder; /* owned: descriptor; -errno: none */
 	bool quit, failed;

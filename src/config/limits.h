@@ -69,7 +69,7 @@
 
 #define DEFAULT_FILE_WRITE_PERIOD_MS 5000u /* TraceConfig.file_write_period_ms */
 #define MIN_FILE_WRITE_PERIOD_MS 100u /* smaller values are raised to this */
-#define FILE_AUTO_FLUSH_PERIOD_MS 5000u /* WRITE_FLUSH_AUTO: longer periods: each write flushes */
+#define FILE_AUTO_FLUSH_PERIOD_MS 5000u /* WRITE_FLUSH_AUTO: above it, each write flushes */
 
 /* ---- data sources ---- */
 

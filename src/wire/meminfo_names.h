@@ -5,7 +5,7 @@
 
 /*
  * Names of /proc/meminfo, by their number in MeminfoCounters (sys_stats_counters.proto). Number 0
- * is none.
+ * is unused.
  */
 static const char *const meminfo_names[] = {
 	NULL,

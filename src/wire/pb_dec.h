@@ -7,8 +7,8 @@
 
 /*
  * Iterates the fields of one protobuf message in untrusted bytes, without copies or allocations.
- * Length-delimited fields point into the message, which must not change meanwhile. So never use it
- * directly on shared memory.
+ * Length-delimited fields point into the message, which must not change while it is read. So never
+ * use it directly on shared memory.
  *
  *	struct pb_dec d;
  *	struct pb_field f;

@@ -9,9 +9,9 @@
 
 /*
  * Reads a message that is the contents of a length-delimited field, with pb_dec.h. The bytes are
- * untrusted and must not change meanwhile. A field without bytes is an empty message.
+ * untrusted and must not change while they are read. A field without bytes is an empty message.
  *
- * pb_read() stores some fields in variables, whose types say how:
+ * pb_read() stores some fields in variables, whose types determine how:
  *
  *	uint64_t msb = 0;
  *	struct pb_field name = {0};

@@ -6,7 +6,7 @@
 
 /*
  * The output of the encoder in wire/pb_enc.h: ranges of memory that a sink supplies one after
- * another. These are the chunks of a shared memory, a growing buffer, or a fixed array.
+ * another. These are the chunks of a shared memory buffer, a growing buffer, or a fixed array.
  *
  *	begin                cur               end
  *	v                    v                 v

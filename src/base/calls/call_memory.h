@@ -20,6 +20,6 @@ void call_string_put(const void *bytes, size_t len, struct strbuf *b);
 /* Appends the address of a socket: {sa_family=AF_INET, sin_port=htons(80), ...}. Returns false, and
  * appends nothing, if it is too short to have a family. */
 bool call_address_put(const void *bytes, size_t len, struct strbuf *b);
-/* Appends a struct, whose type is the letter CALL_HOW, CALL_TIME, CALL_CLONE3 or CALL_FD_PAIR.
- * Returns false, and appends nothing, if it is too short. */
+/* Appends a struct of the type that the letter names: CALL_HOW, CALL_TIME, CALL_CLONE3 or
+ * CALL_FD_PAIR. Returns false, and appends nothing, if it is too short. */
 bool call_struct_put(char letter, const void *bytes, size_t len, struct strbuf *b);

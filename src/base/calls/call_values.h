@@ -18,7 +18,7 @@ void call_value_put(const struct call_row *row, const uint64_t args[static CALL_
 void call_result_put(const struct call_row *row, int64_t result, struct strbuf *b);
 /* Returns how many arguments the call has with these values: fcntl(fd, F_GETFL) has no third one. */
 unsigned call_count_args(const struct call_row *row, const uint64_t args[static CALL_ARGS_MAX]);
-/* Appends flags, whose kind is a letter of call_table.h. */
+/* Appends flags of the kind that a letter of call_table.h names. */
 void call_flags_put(char letter, uint64_t flags, struct strbuf *b);
 /* Appends the name of a socket domain: "AF_INET". */
 void call_address_family_put(unsigned family, struct strbuf *b);

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * A set of task ids (pids and tids): a bitmap of 512 KiB of address space, of which the kernel
- * provides only the pages that are written. Ids in use are close together, so these are few.
+ * A set of task ids (pids and tids): a bitmap of 512 KiB of address space. The kernel provides only
+ * the pages that are written; these are few, because ids in use are close together.
  */
 
 /* Above the largest task id of the kernel (PID_MAX_LIMIT). */

@@ -9,10 +9,11 @@
  * The capabilities of this process (capabilities(7)).
  *
  * caps_keep_only() drops all capabilities except the listed ones (CAP_* of <linux/capability.h>)
- * permanently: permitted and effective keep those of the list that the process has, inheritable and
- * ambient keep none, the bounding set shrinks to the list where the process may shrink it
- * (CAP_SETPCAP), and no_new_privs is set, so that a program that it executes cannot regain them.
- * An empty list drops all. Call it while the process has one thread. Returns 0 or -errno.
+ * permanently. The permitted and effective sets keep the listed ones that the process has, and the
+ * inheritable and ambient sets keep none. The bounding set shrinks to the list if the process may
+ * shrink it (CAP_SETPCAP). no_new_privs is set, so that a program that the process executes cannot
+ * regain capabilities. An empty list drops all. Call it while the process has one thread. Returns 0
+ * or -errno.
  */
 int caps_keep_only(const unsigned *keep, size_t n);
 

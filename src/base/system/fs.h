@@ -15,7 +15,7 @@
 int fs_read_file(const char *path, size_t max, struct strbuf *b);
 int fs_read_fd(int fd, size_t max, struct strbuf *b);
 
-/* Replaces the content of b by that of an open file, read from its beginning: for files of /proc
+/* Replaces the content of b with that of an open file, read from its beginning: for files of /proc
  * and /sys, which the kernel generates for each read at offset 0. whole: a read that does not fill
  * the buffer has reached the end of the file, so no further read is needed to detect the end.
  * Returns -EFBIG if the file is longer than max. After an error the content of b is undefined. */

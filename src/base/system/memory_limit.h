@@ -10,6 +10,7 @@
  */
 uint64_t memory_limit(void);
 
-/* Returns the whole of the lowest limit of these control groups; UINT64_MAX if there is none.
- * proc_cgroup is /proc/self/cgroup; mounts is the directory where control groups are mounted. */
+/* Returns the lowest limit of these control groups, not reduced to three quarters; UINT64_MAX if
+ * there is none. proc_cgroup is /proc/self/cgroup; mounts is the directory where control groups are
+ * mounted. */
 uint64_t memory_limit_of_cgroup(const char *proc_cgroup, const char *mounts);

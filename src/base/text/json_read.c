@@ -215,7 +215,7 @@ bool json_take_string(struct json_reader *r, char *ret, size_t size)
 	return fits;
 }
 
-/* Skips a number or a word: up to what may follow one. */
+/* Skips a number or a word, up to a character that may follow it. */
 static bool json_skip_word(struct json_reader *r)
 {
 	const char *begin = r->at;

@@ -83,9 +83,9 @@ void str_nearest_try_copy(struct str_nearest *n, const char *candidate,
 const char *str_nearest_get(const struct str_nearest *n);
 
 /*
- * Makes text of other processes safe to print: replaces control characters, characters that change
- * the direction of text, and bytes that are not UTF-8 with '?', in place. ASCII control characters
- * listed in keep ("" or "\n") stay.
+ * Makes text of other processes safe to print: puts '?' in place of control characters, characters
+ * that change the direction of text, and bytes that are not UTF-8. ASCII control characters listed
+ * in keep ("" or "\n") stay.
  */
 void str_make_plain(char *s, size_t len, const char *keep);
 /* Appends text that str_make_plain() made safe to print. */

@@ -36,7 +36,7 @@ static int compare_sides(const struct diff_traces *t, struct diff_results *ret)
 /* From this change on, a program is considered to do more or less work per second. */
 #define OTHER_LOAD 0.10
 
-/* Returns true for a row whose number counts work that other programs request from this one. */
+/* Returns true for a row whose number counts work that others request from the program. */
 static bool counts_work(const struct diff_row *row)
 {
 	return !strcmp(row->metric->name, "slices") ||

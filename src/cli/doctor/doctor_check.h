@@ -83,7 +83,7 @@ bool doctor_may_make_instances(const struct doctor_machine *m);
  * that this user would start; 0 if they are unknown. */
 uint64_t doctor_recorder_caps(const struct doctor_machine *m);
 
-/* Each fills in all of f, which is zeroed. */
+/* Each check fills in f, which is zeroed before the call. */
 typedef void doctor_check_fn(struct doctor_machine *m, struct doctor_finding *f);
 doctor_check_fn check_kernel;
 doctor_check_fn check_programs;

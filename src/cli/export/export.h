@@ -27,7 +27,7 @@ int export_pprof_stacks(const struct trace_tables *t, FILE *to);
 int export_pprof_waits(const struct trace_tables *t, FILE *to);
 int export_pprof_wakers(const struct trace_tables *t, FILE *to);
 
-/* Appends a frame of a folded stack. In its name ';', which separates frames, and line ends are
+/* Appends a frame of a folded stack. In its name, line ends and ';', which separates frames, are
  * replaced. */
 void export_folded_add_frame(struct strbuf *b, const char *name, bool first);
 

@@ -46,7 +46,7 @@ void trace_server_make_name(const char *path, char *buf, size_t size);
 /*
  * Finds the user of the other end of a TCP connection within this machine, in the kernel's lists of
  * sockets (proc_pid_net(5), tcp and tcp6). The user who opens a connection cannot influence what
- * they show.
+ * these lists show.
  *
  * local and peer: as getsockname() and getpeername() of this end. Returns 0; -ENOENT if the kernel
  * lists no such socket (the other end is in another network namespace) or its process has closed

@@ -50,7 +50,7 @@ enum perfetto_started {
 struct perfetto {
 	struct perfetto_options o;
 	Pb__TraceConfig *config; /* owned; NULL: none is needed */
-	struct trace_file *file; /* owned; NULL: no output of ours */
+	struct trace_file *file; /* owned; NULL: this process writes no output */
 	struct session_client *client; /* owned */
 	int notify_fd;
 	char path[PATH_MAX]; /* of the output, absolute, or "-" */
@@ -151,8 +151,8 @@ static void leave_terminal(void)
 /*
  * Continues in a child with a session(7) of its own, with "/" as its directory and without the
  * terminal. The parent prints the child's pid and ends: at once, or, with wait, when the child has
- * called perfetto_notify(), whose `how` is the exit code. Returns, in the child, the descriptor to
- * notify, or -1 without wait; in the parent, only if there is no child, -errno - 1.
+ * called perfetto_notify(), whose `how` is the exit code. In the child, returns the descriptor to
+ * notify, or -1 without wait. In the parent, returns only if no child was created: -errno - 1.
  *
  * With hold_signals, SIGINT and SIGTERM are blocked in the child: a program that reads the pid may
  * send a signal before the child handles it. termination_signals_watch() takes them.

@@ -61,8 +61,8 @@ static void take_offset(struct span *s, struct probe_text *t)
 		drop_end(s, s->len - at + 1);
 }
 
-/* Takes off the text what probes of programs and of the kernel have in common: the result, the
- * arguments, "%return". */
+/* Takes the parts that probes of programs and of the kernel have in common off the text: the
+ * result, the arguments, "%return". */
 static int take_ends(struct span *rest, enum user_probe_kind *kind, struct probe_text *t,
 		     struct err_text *e)
 {

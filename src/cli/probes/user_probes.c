@@ -264,7 +264,7 @@ int user_probes_add_kernel(struct user_probes *u, enum user_probe_kind kind, con
 	return r && r != -ENOMEM ? err_set(e, r, "%.200s: %s", text, why.text) : r;
 }
 
-/* "p:NAME FILE:FUNCTION[+OFFSET] ARGS": replaces the name by the offset. */
+/* "p:NAME FILE:FUNCTION[+OFFSET] ARGS": replaces the name with the offset. */
 static int add_line(struct user_probes *u, const char *text, struct err_text *e)
 {
 	size_t len;

@@ -56,8 +56,8 @@ static int record_print_error(struct record_command *c, int error, const struct 
 	return error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/* Checks that the service runs on this machine if the recording is of some processes only, and that
- * this machine has the CPUs of -C. Returns 0, -EREMOTE or -ENXIO, and sets e. */
+/* Checks that the service runs on this machine if the recording is limited to some processes, and
+ * that this machine has the CPUs of -C. Returns 0, -EREMOTE or -ENXIO, and sets e. */
 static int check_pids_and_cpus(struct record_command *c, struct err_text *e)
 {
 	const struct record_options *o = &c->options;
@@ -201,7 +201,7 @@ static int refuse_trace(const char *path, struct strbuf *errors)
 /*
  * Reads the config of -c. path "-": standard input. Returns 0, -EINVAL if it is not a trace config
  * or uses a field that sonda record does not support, or -errno of reading. Messages for the user
- * are appended to errors, one a line.
+ * are appended to errors, one per line.
  */
 static int config_file_read(const char *path, bool is_text, struct strbuf *errors,
 			    Pb__TraceConfig **ret)

@@ -53,7 +53,7 @@
  *
  * The child's messages carry their priority in front ("<4>sondad: ..."), as for the journal: the
  * environment claims that stderr is the journal. Warnings are passed on. The last warning is kept
- * as the reason if the child dies; it is no reason if SIGKILL ended the child.
+ * as the reason if the child dies; it is not the reason if SIGKILL ended the child.
  */
 struct daemon {
 	struct private_daemons *owner; /* NULL: not started */

@@ -235,7 +235,8 @@ static bool is_ring_buffer(const Pb__TraceConfig *config, size_t i)
 		       PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD;
 }
 
-/* Returns the size in MiB, a power of two, that holds what comes until the end at this rate. */
+/* Returns the size in MiB, a power of two, that holds what is recorded until the end at this
+ * rate. */
 static unsigned sufficient_size_mb(uint64_t bytes, uint64_t elapsed_ms, uint64_t duration_ms)
 {
 	uint64_t need = bytes * 2;

@@ -73,7 +73,7 @@ static int record_presets_choose(struct chosen *c, const struct preset *preset)
 	return 0;
 }
 
-/* Removes from idle a word that has excluded a preset, though no event. */
+/* Removes from idle a word that has excluded a preset, although it has excluded no event. */
 static void forget_idle_word(struct event_requests *idle, const char *word)
 {
 	for (size_t i = 0; i < idle->n; i++)
@@ -202,8 +202,8 @@ static uint32_t events_buffer_kb(const struct record_options *o)
 }
 
 /* Returns the size of the ring of names. A machine that starts processes all the time fills the
- * ring of events about 8 times as fast (150 bytes a process). The kernel allocates memory only when
- * it is written. */
+ * ring of events about 8 times as fast as this one (150 bytes per process). The kernel allocates
+ * memory only when it is written. */
 static uint32_t names_buffer_kb(const struct record_options *o)
 {
 	return MAX(NAMES_BUFFER_MIN_KB, events_buffer_kb(o) / 8);

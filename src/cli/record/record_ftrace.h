@@ -25,7 +25,7 @@ int message_add_string(size_t *n, char ***list, const char *s);
 /* Converts the options about kernel events to the config of linux.ftrace. events and presets
  * may be NULL. The functions return 0, -EINVAL and set e, or -ENOMEM. */
 
-/* Replaces the events of f by those that f and the words select together. Words with '!' that
+/* Replaces the events of f with those that f and the words select together. Words with '!' that
  * exclude nothing are added to ret_idle. */
 int record_ftrace_put_events(const struct record_options *o, const struct tracefs_events *events,
 			     struct presets *presets, struct event_requests *ret_idle,
@@ -36,6 +36,6 @@ int record_ftrace_put_options(const struct record_options *o, const struct trace
 			      struct presets *presets, Pb__FtraceConfig *f, struct err_text *e);
 /* Adds the options of the rings, including -C. */
 int record_ftrace_put_rings(const struct record_options *o, Pb__FtraceConfig *f);
-/* Replaces the names of functions in f->uprobe_events by their offsets. */
+/* Replaces the names of functions in f->uprobe_events with their offsets. */
 int record_ftrace_find_probes(const struct record_options *o, Pb__FtraceConfig *f,
 			      struct err_text *e);

@@ -180,7 +180,7 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-/* State of the parser besides the options. */
+/* State of the parser in addition to the options. */
 struct pass {
 	struct record_options o;
 	bool after_word; /* --filter and --trigger have a word to apply to */

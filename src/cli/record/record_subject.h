@@ -10,7 +10,7 @@
  * the processes; sonda refuses names that it finds to be unknown or ambiguous.
  */
 
-/* Sets the subject of the data sources that have one. Returns 0 or -ENOMEM. */
+/* Sets the subject in the data sources that support one. Returns 0 or -ENOMEM. */
 int record_subject_set(Pb__TraceConfig *config, const struct record_options *o);
 /* Checks the names on this machine. Without the rights to read the names of containers, it leaves
  * these to sonda-probes. Returns 0, or -errno and sets e. */

@@ -20,7 +20,7 @@
  * processes (tids: their threads) and their future children. Replaces the threads of an earlier
  * call. Returns 0 or -ENOMEM. */
 int record_threads_restrict(Pb__TraceConfig *config, const uint32_t *tids, size_t n);
-/* Makes it the subject of all data sources that have one. Returns 0 or -ENOMEM. */
+/* Sets the subject in all data sources that support one. Returns 0 or -ENOMEM. */
 int record_threads_restrict_to_subject(Pb__TraceConfig *config, const Pb__SubjectConfig *subject);
 /* As record_threads_restrict(), with the current threads of processes of this machine; restricts
  * the counters of eBPF programs and the samples of call stacks to these processes, too. Returns 0,

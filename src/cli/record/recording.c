@@ -147,9 +147,9 @@ static bool report_refused(const struct recording_setup *setup, const struct tra
 	return any || has_start(&scan->ftrace);
 }
 
-/* Call it about once a second. Prints once what the first statistics say was rejected. Looks for
- * these in read, the scan of the packets that this process has read, or in the file if the service
- * writes it; gives up after some looks. */
+/* Call it about once a second. Prints once what was rejected according to the first statistics.
+ * Looks for these in read, the scan of the packets that this process has read, or in the file if
+ * the service writes it; gives up after some looks. */
 static void early_errors_report(struct early_errors *e, const struct recording_setup *setup,
 				const struct trace_scan *read)
 {

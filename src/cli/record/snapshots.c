@@ -160,7 +160,8 @@ static const struct packet_read_ops read_ops = {snapshots_on_sign, snapshots_on_
 
 /* ---- cloning ---- */
 
-/* Scans a snapshot that the service has written, of a session with write_into_file, and ends it. */
+/* Scans the snapshot of a session with write_into_file, which the service has written, and ends
+ * it. */
 static void finish_written_snapshot(struct session_snapshot *s)
 {
 	int r = trace_file_update_size(s->file);

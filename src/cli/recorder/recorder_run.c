@@ -270,7 +270,8 @@ static void recorder_listen(evutil_socket_t fd, short what, void *ctx)
 		recorder_on_listener_end(r, -EIO, e.text);
 }
 
-/* The session exists. The tick follows when its data sources have started, or late. */
+/* The session exists. The tick begins when its data sources have started, at the latest after
+ * START_PATIENCE_MS. */
 static void recorder_on_recording(void *ctx)
 {
 	event_timer_ms(((struct recorder *)ctx)->tick, START_PATIENCE_MS);

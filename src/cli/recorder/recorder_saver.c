@@ -198,7 +198,8 @@ static void recorder_saver_on_child(evutil_socket_t fd, short what, void *ctx)
 	recorder_saver_begin_next(s);
 }
 
-/* Makes the folder, and the name of the file: its time, and the trigger as far as it fits a name. */
+/* Creates the folder, and makes the file's name from the time and the trigger, which is cut to fit
+ * a name. */
 static int choose_path(struct recorder_saver *s, struct err_text *e)
 {
 	char dir[PATH_MAX], when[32] = "";
@@ -271,7 +272,7 @@ static void copy_trigger(char to[static 64], const char *name)
 			*at = '_';
 }
 
-/* Returns true if the trigger may save one now, and notes the time. */
+/* Returns true if the trigger may save a snapshot now, and notes the time. */
 static bool recorder_saver_admit(struct recorder_saver *s, const char *trigger)
 {
 	uint64_t now = clock_mono_ns();

@@ -49,8 +49,8 @@ int recorder_triggers_add(struct recorder_triggers *t, const char *spec, struct 
 /* Returns the spec of the trigger of this name, or NULL. */
 const char *recorder_triggers_spec(const struct recorder_triggers *t, const char *name);
 
-/* Adds the triggers that data sources send to their configs. Returns 0; -EINVAL and sets e if the
- * config lacks such a data source; or -ENOMEM. */
+/* Adds to the configs of data sources the triggers that these send. Returns 0; -EINVAL and sets e
+ * if the config lacks such a data source; or -ENOMEM. */
 int recorder_triggers_put(const struct recorder_triggers *t, Pb__TraceConfig *config,
 			  struct err_text *e);
 /* Makes the config of the session that waits for the triggers and records nothing. The caller frees it.

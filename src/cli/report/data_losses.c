@@ -52,8 +52,8 @@ void losses_write(const struct losses *l, struct strbuf *lines)
 	}
 }
 
-#define CPUS_NAMED 8 /* CPUs named in a line are those with most losses; the others are summed */
-#define PROBES_NAMED 4 /* probes named in a line are those with most misses */
+#define CPUS_NAMED 8 /* a line names those with most losses; the others are summed */
+#define PROBES_NAMED 4 /* a line names the probes with most misses */
 
 static uint64_t ring_bytes_per_cpu(const struct ftrace_scan *s)
 {
@@ -155,7 +155,7 @@ static void add_ring_losses(const struct record_facts *f, struct losses *ret)
 	ring_losses_advise(f, ring_bytes_per_cpu(s), &loss->advice);
 }
 
-/* Appends the reasons for which sub-buffers could not be parsed, with their numbers if known. */
+/* Appends why sub-buffers could not be parsed, with the number of each reason if it is known. */
 static void put_statuses(const struct ftrace_scan *s, struct strbuf *b)
 {
 	const char *separator = ": ";
@@ -383,8 +383,8 @@ static bool has_events(const struct record_facts *f, size_t buffer)
 	       !strcmp(c->buffers[buffer]->name, source->target_buffer_name);
 }
 
-/* Appends when the events begin, for a buffer whose oldest data was overwritten. The set-up of the
- * data sources is no loss. */
+/* Appends when the events begin, for a buffer whose oldest data was overwritten. The set-up time of
+ * the data sources is not a loss. */
 static void put_late_begin(const struct record_facts *f, size_t buffer, struct strbuf *b)
 {
 	const struct trace_scan *s = f->scan;

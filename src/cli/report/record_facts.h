@@ -27,7 +27,7 @@ struct record_facts {
 	const struct name_list *skipped; /* fields that a producer does not know; sentences */
 	const struct event_requests *idle; /* patterns with '!' that excluded nothing */
 	const struct name_list *offered; /* data sources that are registered; NULL unknown */
-	const struct name_list *gone; /* producers that disconnected meanwhile; NULL unknown */
+	const struct name_list *gone; /* producers that disconnected during it; NULL unknown */
 	bool from_words; /* advice names options of the command line, not fields of a config */
 	bool origin_unknown; /* the advice names both */
 	bool unread; /* this process cannot read the trace that the service has written */
@@ -52,7 +52,7 @@ struct record_facts {
 /* Returns the service's counters: those at the end, else those in the trace, else NULL. */
 const struct service_stats *record_stats(const struct record_facts *f);
 /* Returns true if a trace file lacks the end of the recording: it was cut off, or the recording
- * goes on in another file. */
+ * continues in another file. */
 bool record_lacks_end(const struct record_facts *f);
 
 /* The durations of a recording, in seconds. */

@@ -36,7 +36,7 @@ struct recording_sources {
 	struct name_list left_out; /* registered, but filtered out; sentences */
 	struct name_list skipped; /* fields that a producer does not know; sentences */
 	struct name_list offered; /* data sources that were registered at the beginning */
-	struct name_list gone; /* producers that disconnected meanwhile */
+	struct name_list gone; /* producers that disconnected during it */
 	struct source_producers producers;
 };
 

@@ -153,7 +153,7 @@ static const Pb__TraceConfig *verb_summary_config_of(struct verb_summary *s)
 	return s->config ? s->config : &none;
 }
 
-/* Moves linux.ftrace, of which the trace has events, from the missing sources to the producers that
+/* The trace has events of linux.ftrace: moves it from the missing sources to the producers that
  * disconnected. */
 static void move_gone_ftrace(struct verb_summary *s)
 {

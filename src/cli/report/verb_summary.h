@@ -47,6 +47,6 @@ struct verb_summary_form {
 	bool strict; /* return EXIT_LOSSY if data was lost or is missing */
 };
 
-/* Prints the summary. Returns EXIT_GOOD, with strict EXIT_LOSSY, or EXIT_FAILED if standard output
- * cannot be written. */
+/* Prints the summary. Returns EXIT_GOOD; EXIT_LOSSY if `strict` is set and data was lost or is
+ * missing; or EXIT_FAILED if standard output cannot be written. */
 int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *form);

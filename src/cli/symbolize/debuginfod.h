@@ -4,8 +4,8 @@
 #include "base/core/err.h"
 #include "cli/symbolize/symbol_modules.h"
 
-/* Debug files from the servers that DEBUGINFOD_URLS names (libdebuginfod). A request tells them which
- * program was recorded, so it is made only if the user asks for it. */
+/* Debug files from the servers that DEBUGINFOD_URLS names (libdebuginfod). A request reveals to
+ * them which program was recorded, so it is made only if the user asks for it. */
 struct debuginfod;
 
 /* urls: blank-separated. Returns 0, or -ENOENT and sets e: the library is missing. */

@@ -10,7 +10,7 @@
 struct console {
 	bool tty; /* stderr is a terminal */
 	bool quiet; /* only errors */
-	bool verbose; /* prints progress as lines where stderr is no terminal */
+	bool verbose; /* prints progress as lines where stderr is not a terminal */
 	bool color; /* the labels of lines that report a loss are red */
 	bool has_progress; /* a progress line is on the terminal */
 };
@@ -36,7 +36,7 @@ void console_print_line(struct console *c, const char *line);
 
 bool console_shows_progress(const struct console *c);
 /* Replaces the progress line with `line`, which is ASCII and is cut to the terminal's width. Where
- * stderr is no terminal, prints it as a line if verbose. */
+ * stderr is not a terminal, prints it as a line if verbose. */
 void console_progress(struct console *c, const char *line);
 /* Removes the progress line. */
 void console_clear_progress(struct console *c);

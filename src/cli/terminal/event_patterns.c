@@ -84,7 +84,8 @@ static int event_patterns_add_preset(struct event_requests *ret, const struct pr
 	return r;
 }
 
-/* Returns true if word is a group and no event has that name; ret is then word, "/" and a star. */
+/* Returns true if word is a group and no event has that name. ret then becomes word, "/" and a
+ * star. */
 static bool word_is_group(const char *word, const struct tracefs_events *events,
 			  char ret[static TRACEFS_EVENTS_MAX_NAME + 2])
 {
@@ -389,7 +390,7 @@ int event_patterns_resolve(const char *const *words, size_t n, const struct trac
 		all_negative &= negative;
 		r = apply_word_to_selection(&s, words[i], ret_idle, e);
 	}
-	/* Words that are presets without events are no error. */
+	/* Words that are presets without events are not an error. */
 	if (!r && n && !s.n && (s.n_excluded || all_negative))
 		r = err_set(e, -EINVAL,
 			    "no event is left: '%.80s' excludes what is named before it; name more "

@@ -38,8 +38,8 @@ bool event_pattern_is_negative(const char *word);
 bool event_pattern_is_known(const char *word, const struct tracefs_events *events,
 			    struct presets *presets);
 
-/* Returns the next of the names between commas, which is not NUL-terminated, and its length; NULL
- * after the last one. At the first call *rest is the word without its '!'. */
+/* Returns the next comma-separated name, which is not NUL-terminated, and its length; NULL after
+ * the last one. At the first call *rest is the word without its '!'. */
 const char *event_pattern_next(const char **rest, size_t *ret_len);
 
 /*

@@ -29,7 +29,7 @@ __attribute__((noreturn)) static void run_pager(const char *command, int text)
 	_exit(NOT_FOUND);
 }
 
-/* Writes the text to the pager. A pager that ends before it has read everything is no error. */
+/* Writes the text to the pager. A pager that ends before it has read everything is not an error. */
 static void write_to_pager(int fd, const char *text, size_t len)
 {
 	while (len > 0) {

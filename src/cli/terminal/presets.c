@@ -100,8 +100,8 @@ void presets_free(struct presets *p)
 
 /* ---- names ---- */
 
-/* Writes the name with '-' for '_', as in file names. Returns false for text that is no name of a
- * preset. */
+/* Writes the name with '-' for '_', as in file names. Returns false for text that cannot be the
+ * name of a preset. */
 static bool normalize_name(const char *name, size_t len, char ret[static PRESET_MAX_NAME])
 {
 	if (!len || len >= PRESET_MAX_NAME)
@@ -191,8 +191,8 @@ static bool keep_sources_of_part(Pb__TraceConfig *config, enum preset_part part)
 
 /* ---- reading ---- */
 
-/* Returns the comment at *text, up to an empty comment line or the first line that is no comment,
- * as one line and without SPDX lines; *text is then after it. */
+/* Returns the comment at *text, up to an empty comment line or the first line that is not a
+ * comment, as one line and without SPDX lines; *text is then after it. */
 static char *read_comment(const char **text)
 {
 	struct strbuf b = {0};
@@ -229,7 +229,7 @@ static int read_comments(const char *text, struct preset *ret)
 	return ret->title ? 0 : -ENOMEM;
 }
 
-/* Refuses fields that only a whole session has: all but data_sources, and target_buffer. */
+/* Refuses fields that only a whole session has: target_buffer, and all but data_sources. */
 static int check_fields(Pb__TraceConfig *config, const char *path, struct err_text *e)
 {
 	size_t n = config->n_data_sources;

@@ -61,9 +61,9 @@ struct preset {
  * Not thread-safe. */
 struct presets;
 
-/* Returns the presets in the program and in folders: a list that ends with NULL, of which the first
- * PRESET_FOLDERS are used, or NULL for the default folders. presets_free() frees them. Returns NULL
- * if memory is out. */
+/* Returns the presets in the program and in folders. folders: a list that ends with NULL, of which
+ * only the first PRESET_FOLDERS are used; or NULL for the default folders. presets_free() frees
+ * them. Returns NULL if memory is out. */
 struct presets *presets_new(const char *const *folders);
 void presets_free(struct presets *p);
 

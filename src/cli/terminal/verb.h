@@ -65,7 +65,8 @@ int verb_options_parse(int argc, char **argv, const char *letters, size_t min_wo
 int verb_print(const struct strbuf *text);
 
 /* Prints the name of a file that was written, and `more` (may be "") after two blanks, as a line on
- * standard output. A program gets the name as it is, a terminal safe text. */
+ * standard output. A program gets the name unchanged; a terminal gets text that is safe to
+ * print. */
 void verb_print_file_name(const char *path, const char *more);
 
 /* The verbs of the command line; each has a row in main.c. */

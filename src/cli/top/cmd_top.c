@@ -377,8 +377,9 @@ static int connect_or_start(struct top *t, struct err_text *e)
 }
 
 /*
- * Begins a new session with values of other sources. Until it has started there is no live, so that
- * later ticks do not replace it again: loading programs may take longer than many periods.
+ * Begins a new session with values from other sources. Until it has started, t->live is NULL, so
+ * that later ticks do not replace the session again: loading programs may take longer than many
+ * periods.
  */
 static void begin_again(struct top *t, enum top_sources sources)
 {

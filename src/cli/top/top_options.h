@@ -31,14 +31,14 @@ void top_print_usage(void);
 
 /* The config of the session of sonda top. */
 
-/* The number of processes of which each family of eBPF counters writes values: the most that a
- * family allows. */
+/* For how many processes each family of eBPF counters writes values: the most that a family
+ * allows. */
 #define TOP_EBPF_PROCESSES 1024
 
 /* Where the values of the processes come from. */
 enum top_sources {
 	TOP_EBPF, /* all from eBPF programs */
-	/* The list of processes is that of linux.process_stats: for kernels whose BPF has no
+	/* The list of processes comes from linux.process_stats: for kernels whose BPF has no
 	 * iterator of processes. */
 	TOP_EBPF_WITHOUT_PROCESSES,
 	TOP_PROC, /* all from /proc */

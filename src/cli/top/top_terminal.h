@@ -25,8 +25,8 @@ void top_terminal_enter(struct top_terminal *t);
 void top_terminal_size(const struct top_terminal *t, size_t *ret_width, size_t *ret_height);
 
 /*
- * Replaces the screen by lines, each with its style (cli/top/top_view.h) in front and a newline at
- * its end. They are cut at the terminal's size. signals: a descriptor that is readable when a
+ * Replaces the screen with lines, each with its style (cli/top/top_view.h) in front and a newline
+ * at its end. They are cut at the terminal's size. signals: a descriptor that is readable when a
  * signal is pending; then a terminal that accepts no output does not block. Returns 0, -EAGAIN
  * (interrupted by a signal) or -errno.
  */
