@@ -54,7 +54,7 @@ if has_own_mounts; then
   mkdir upper
   unshare --mount sh -c "mount -t tmpfs none upper && mkdir upper/below upper/changes upper/work upper/all &&
     cp '$shapes' upper/below/shapes_below && mount -t overlay -o lowerdir=upper/below,upperdir=upper/changes,workdir=upper/work none upper/all &&
-    '$BIN/sonda' record -c config -o overlay -- upper/all/shapes_below 50" >log 2>&1
+    '$BIN/sonda' record -c config -o overlay -- upper/all/shapes_below 120" >log 2>&1
   if grep -q 'unknown filesystem\|wrong fs type' log; then
     skip "a file of overlayfs" "this kernel has no overlayfs"
   else
