@@ -130,7 +130,7 @@ void calls_program_free(struct calls_program *p)
 	free(p);
 }
 
-int calls_program_descriptor(const struct calls_program *p)
+int calls_program_wakeup_fd(const struct calls_program *p)
 {
 	return ebpf_object_map(p->object, "calls");
 }

@@ -29,7 +29,7 @@ int calls_program_new(const struct calls_config *c, const char *tracefs_root,
 void calls_program_free(struct calls_program *p);
 /* Returns a descriptor that is readable when the ring has much to read; to be watched
  * edge-triggered. */
-int calls_program_descriptor(const struct calls_program *p);
+int calls_program_wakeup_fd(const struct calls_program *p);
 
 /* Returns the next record, of ret_size bytes, or NULL. It is valid until it is consumed. */
 const void *calls_program_peek(struct calls_program *p, uint32_t *ret_size);

@@ -19,7 +19,7 @@ void calls_program_free(struct calls_program *p)
 	(void)p;
 }
 
-int calls_program_descriptor(const struct calls_program *p)
+int calls_program_wakeup_fd(const struct calls_program *p)
 {
 	(void)p;
 	return -1;

@@ -80,7 +80,10 @@ static void calls_source_finish(struct calls_session *s)
 	ds_stopped(s->h);
 }
 
-/* Reads; when all is read, answers flushes and the stop. */
+/*
+ * Reads records for one turn of the loop. Answers flushes and the stop when the ring is empty, or
+ * when more was read than the ring can hold; else it continues in the next turn.
+ */
 static void calls_source_run(struct calls_session *s)
 {
 	bool is_empty;
@@ -204,7 +207,7 @@ static void calls_source_start_programs(struct calls_session *s)
 	s->refusal = calls_program_new(&s->config, s->tracefs_root, &s->program, &s->refused);
 	if (s->refusal)
 		return;
-	s->program_wakeup = event_new(s->loop, calls_program_descriptor(s->program),
+	s->program_wakeup = event_new(s->loop, calls_program_wakeup_fd(s->program),
 				      EV_READ | EV_PERSIST | EV_ET, calls_source_on_program, s);
 	if (s->program_wakeup) {
 		ds_yield_to_root(s->h, s->program_wakeup);

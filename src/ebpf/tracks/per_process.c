@@ -46,8 +46,9 @@ static struct process_sum *find_or_add_sum(struct process_sums *s, uint32_t pid)
 	return p;
 }
 
-/* Adds the numbers and the sums of two words, each with wrap-around. */
-static uint64_t add_spans(uint64_t a, uint64_t b)
+/* Adds two words of spans: the numbers in the upper bits and the sums of times in the lower ones, each
+ * of which wraps on its own. */
+static uint64_t sum_span_words(uint64_t a, uint64_t b)
 {
 	return ((a & ~SONDA_SPAN_SUM) + (b & ~SONDA_SPAN_SUM)) | ((a + b) & SONDA_SPAN_SUM);
 }
@@ -77,7 +78,8 @@ static struct process_sum *process_sums_add(struct process_sums *s, uint32_t pid
 		p->was_emptied = false;
 	}
 	for (uint32_t i = 0; i < s->n_values; i++)
-		p->raw[i] = s->is_spans ? add_spans(p->raw[i], values[i]) : p->raw[i] + values[i];
+		p->raw[i] =
+			s->is_spans ? sum_span_words(p->raw[i], values[i]) : p->raw[i] + values[i];
 	return p;
 }
 

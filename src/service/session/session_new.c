@@ -235,9 +235,9 @@ int session_new(struct sessions *sessions, const struct session_request *request
 	return 0;
 }
 
-/* Replaces the producer name filters of a running session. */
+/* ---- new producer name filters of a running session ---- */
 
-static int check_filters(const Pb__TraceConfig *c, struct err_text *e)
+static int check_new_filters(const Pb__TraceConfig *c, struct err_text *e)
 {
 	int r = config_limit_check(c, CONFIG_SOURCES, e);
 
@@ -351,7 +351,7 @@ static void replace_filters(struct session *s, const Pb__TraceConfig *with)
 
 int session_change_producers(struct session *s, const Pb__TraceConfig *with, struct err_text *e)
 {
-	int r = check_filters(with, e);
+	int r = check_new_filters(with, e);
 
 	if (r == 0)
 		r = check_size_of_copies(s, with, e);

@@ -173,7 +173,7 @@ static int open_with_program(struct perf_session *s)
 	}
 	s->perf.attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
 	s->perf.attr.wakeup_watermark = CPU_RINGS_RECORDS_WATERMARK;
-	r = stack_session_watch_program(&s->base, sample_program_descriptor(s->program));
+	r = stack_session_watch_program(&s->base, sample_program_wakeup_fd(s->program));
 	if (r == 0)
 		r = open_events(s);
 	if (r == 0)

@@ -151,7 +151,7 @@ int sample_program_attach(struct sample_program *p, unsigned cpu, int event, con
 	return ebpf_object_attach_to_event(p->object, "on_sample", event);
 }
 
-int sample_program_descriptor(const struct sample_program *p)
+int sample_program_wakeup_fd(const struct sample_program *p)
 {
 	return ebpf_object_map(p->object, "samples");
 }

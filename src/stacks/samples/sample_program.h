@@ -38,7 +38,7 @@ void sample_program_free(struct sample_program *p);
 int sample_program_attach(struct sample_program *p, unsigned cpu, int event, const int *followers);
 /* Returns a descriptor that is readable when the ring is half full, or a process has no tables; to
  * be watched edge-triggered. */
-int sample_program_descriptor(const struct sample_program *p);
+int sample_program_wakeup_fd(const struct sample_program *p);
 
 /* Returns the next sample, which is in the ring until it is consumed; NULL: none. */
 const struct stack_sample *sample_program_peek(struct sample_program *p);

@@ -21,7 +21,7 @@ int sample_program_attach(struct sample_program *p, unsigned cpu, int event, con
 	return -EOPNOTSUPP;
 }
 
-int sample_program_descriptor(const struct sample_program *p)
+int sample_program_wakeup_fd(const struct sample_program *p)
 {
 	return -EOPNOTSUPP;
 }

@@ -250,7 +250,7 @@ void waits_program_free(struct waits_program *p)
 	free(p);
 }
 
-int waits_program_descriptor(const struct waits_program *p)
+int waits_program_wakeup_fd(const struct waits_program *p)
 {
 	return ebpf_object_map(p->object, "waits");
 }

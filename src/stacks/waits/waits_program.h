@@ -47,7 +47,7 @@ int waits_program_new(const struct waits_config *c, const uint32_t own[static WA
 void waits_program_free(struct waits_program *p);
 /* Returns a descriptor that is readable when the ring is half full, or a process has no tables; to be
  * watched edge-triggered. */
-int waits_program_descriptor(const struct waits_program *p);
+int waits_program_wakeup_fd(const struct waits_program *p);
 
 /* Appends the records in the ring to the queue. */
 void waits_program_read(struct waits_program *p, struct waits_queue *q);

@@ -16,7 +16,7 @@ void waits_program_free(struct waits_program *p)
 {
 }
 
-int waits_program_descriptor(const struct waits_program *p)
+int waits_program_wakeup_fd(const struct waits_program *p)
 {
 	return -1;
 }

@@ -231,7 +231,7 @@ static int start_programs(struct waits_session *s)
 			      &s->base.refused);
 	if (r < 0)
 		return r;
-	if (stack_session_watch_program(&s->base, waits_program_descriptor(s->program)) == 0)
+	if (stack_session_watch_program(&s->base, waits_program_wakeup_fd(s->program)) == 0)
 		event_add(s->base.program_wakeup, NULL);
 	return 0;
 }
