@@ -143,9 +143,7 @@ struct pass_who {
 bool pass_who_init(struct pass_who *w, const struct pass_input *in);
 void pass_who_deinit(struct pass_who *w);
 
-/* Parts of pass_who_init() and pass_who_at(), for subjects (pass_subjects.c). */
-bool pass_subject_kind(const char *word, enum who_kind *ret);
-bool pass_subjects_init(struct pass_who *w);
+/* The part of pass_who_at() for subjects. */
 uint32_t pass_subject_at(const struct pass_who *w, uint32_t utid, int64_t ts);
 
 /* Returns whom the thread belongs to at ts; NULL_U32: unknown. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * subjects, subject_of: to whom threads belong: a container, unit, pod or control group. A subject
- * is the first row of cgroup with its name; for groups without such a name, the path is the name.
- * If the subject is the program, it is the program's name.
+ * What a report counts by: the thread itself, or what it belongs to (a process, a program, or a
+ * subject: a container, unit, pod or control group); and the tables subjects and subject_of. A
+ * subject is the first row of cgroup with its name; for groups without such a name, the path is the
+ * name. A program is its name.
  */
 #include "analyze/report/pass.h"
 
@@ -15,7 +16,7 @@ static const char *const kinds[] = {[WHO_CONTAINER] = "container",
 				    [WHO_POD] = "pod",
 				    [WHO_CGROUP] = "cgroup"};
 
-bool pass_subject_kind(const char *word, enum who_kind *ret)
+static bool subject_kind(const char *word, enum who_kind *ret)
 {
 	for (unsigned i = WHO_CONTAINER; i < ARRAY_SIZE(kinds); i++)
 		if (!strcmp(kinds[i], word)) {
@@ -99,7 +100,7 @@ static bool find_first_rows(const struct store *s, enum who_kind kind, uint32_t 
 	return good;
 }
 
-bool pass_subjects_init(struct pass_who *w)
+static bool who_init_subjects(struct pass_who *w)
 {
 	const struct table *rows = &w->s->tables[TABLE_THREAD_CGROUP];
 	uint32_t threads = w->s->tables[TABLE_THREAD].rows;
@@ -172,6 +173,74 @@ bool pass_who_next_part(const struct pass_who *w, struct pass_span *rest, struct
 	if (row != NULL_U32 && is_of_thread(w, row + 1, ret->utid))
 		ret->end = rest->begin = MIN(ret->end, table_ts(rows, THREAD_CGROUP_TS, row + 1));
 	return true;
+}
+
+/* The program of a process is the name of its main thread. */
+static void map_to_programs(struct pass_who *w)
+{
+	const struct table *threads = &w->s->tables[TABLE_THREAD];
+
+	for (uint32_t utid = 0; utid < threads->rows; utid++)
+		w->of[utid] = table_u32(threads, THREAD_NAME, utid);
+	for (uint32_t utid = 0; utid < threads->rows; utid++) {
+		uint32_t upid = table_u32(threads, THREAD_UPID, utid);
+
+		if (upid != NULL_U32 && table_u8(threads, THREAD_IS_MAIN, utid) == 1 &&
+		    table_u32(threads, THREAD_NAME, utid) != NULL_U32)
+			w->main[upid] = table_u32(threads, THREAD_NAME, utid);
+	}
+	for (uint32_t utid = 0; utid < threads->rows; utid++) {
+		uint32_t upid = table_u32(threads, THREAD_UPID, utid);
+
+		if (upid != NULL_U32 && w->main[upid] != NULL_U32)
+			w->of[utid] = w->main[upid];
+		if (w->of[utid] == NULL_U32)
+			w->of[utid] = 0; /* the empty string */
+	}
+}
+
+bool pass_who_init(struct pass_who *w, const struct pass_input *in)
+{
+	const struct table *threads = &in->s->tables[TABLE_THREAD];
+	uint32_t processes = in->s->tables[TABLE_PROCESS].rows;
+
+	*w = (struct pass_who){.s = in->s,
+			       .kind = !strcmp(in->by, "process")   ? WHO_PROCESS
+				       : !strcmp(in->by, "program") ? WHO_PROGRAM
+								    : WHO_THREAD};
+	w->of = malloc(((size_t)threads->rows + 1) * sizeof(*w->of));
+	w->main = malloc(((size_t)processes + 1) * sizeof(*w->main));
+	if (!w->of || !w->main)
+		return false;
+	memset(w->main, 0xff, ((size_t)processes + 1) * sizeof(*w->main));
+	if (subject_kind(in->by, &w->kind))
+		return who_init_subjects(w);
+	if (w->kind == WHO_PROGRAM)
+		map_to_programs(w);
+	for (uint32_t utid = 0; utid < threads->rows && w->kind != WHO_PROGRAM; utid++) {
+		uint32_t upid = table_u32(threads, THREAD_UPID, utid);
+
+		w->of[utid] = w->kind == WHO_THREAD ? utid
+			      : upid == NULL_U32    ? processes + utid
+						    : upid;
+	}
+	return true;
+}
+
+void pass_who_deinit(struct pass_who *w)
+{
+	free(w->of);
+	free(w->main);
+	free(w->subject);
+}
+
+int64_t pass_who_value(const struct pass_who *w, uint32_t who)
+{
+	uint32_t processes = w->s->tables[TABLE_PROCESS].rows;
+
+	if (who == NULL_U32)
+		return NULL_I64;
+	return w->kind == WHO_PROCESS && who >= processes ? -1 - (int64_t)(who - processes) : who;
 }
 
 /* ---- tables ---- */
