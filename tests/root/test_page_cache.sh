@@ -26,6 +26,8 @@ open('status', 'w').write(open('/proc/self/status').read())
 for n in 2, 3:
     os.unlink(f'file{n}')
 LOAD
+# Before bpftrace counts, so that no file of another test had these inodes meanwhile.
+touch file1 file2 file3
 # Order is a field of some kernels only.
 order=$(grep -q 'field:unsigned char order' $TRACEFS/events/filemap/mm_filemap_add_to_page_cache/format && echo '<<args->order')
 bpftrace -e "
