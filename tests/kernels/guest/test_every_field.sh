@@ -35,7 +35,9 @@ verdict "a module's events and what it says by trace_printk: nothing is missing"
 sed -n 's/^.*: \(numbers\|areas\|masks\): /\1 /p' $theirs/trace | sed 's/ *([^(]*)$//; s/ *$//' >"$TMP/kernel"
 sed -n 's/^sonda_test\/\([a-z]*\) pid [0-9]* /\1 /p' "$TMP/events" |
   sed 's/function=1 function_symbol="\([a-z]*\)"/function=\1/; s/ ip_symbol="emit"//' >"$TMP/ours"
-[ "$(wc -l <"$TMP/ours")" -ge 8 ] && diff "$TMP/kernel" "$TMP/ours" >"$TMP/diff"
+# A pointer to an object is a hash of 35 bits in the trace.
+! grep -qE 'pointer=[0-9]{12}' "$TMP/ours" && sed -i 's/pointer=[1-9][0-9]*/pointer=hash/' "$TMP/kernel" "$TMP/ours" &&
+  [ "$(wc -l <"$TMP/ours")" -ge 8 ] && diff "$TMP/kernel" "$TMP/ours" >"$TMP/diff"
 verdict "each field is what the kernel prints" $? "$TMP/diff"
 grep -q '^numbers s8=-128 u8=0 .* s64=-9223372036854775808 u64=0 .* yes=0 letter=65 mode=0 flags=0 pointer=0 function=kstrtouint ' "$TMP/ours" &&
   grep -q '^numbers s8=127 u8=255 .* s64=9223372036854775807 u64=18446744073709551615 .* yes=1 letter=122 mode=1 flags=3 ' "$TMP/ours" &&
