@@ -269,6 +269,22 @@ static int number_rows(struct database *d, struct sql_reader r, struct err_text 
 	return result;
 }
 
+/* Runs the statement that begins with head and ends with the rest of r; before it drop, if it is
+ * not NULL. */
+static int run_with_head(struct database *d, struct statement *s, const char *drop,
+			 const char *head, const struct sql_reader *r, struct err_text *e)
+{
+	sqlite3_stmt *st = NULL;
+	int result = drop ? run_sql(d, drop, e) : 0;
+
+	if (result == 0)
+		result = prepare_part(d, s, head, r, &st, e);
+	if (result == 0)
+		result = step_to_end(d->db, st, e);
+	sqlite3_finalize(st);
+	return result;
+}
+
 /* Makes the table or view `name`, in place of the old one if there is one. r: AS SELECT ... */
 static int make_relation(struct database *d, struct statement *s, const char *what,
 			 const char *name, const struct sql_reader *r,
@@ -276,18 +292,11 @@ static int make_relation(struct database *d, struct statement *s, const char *wh
 {
 	char *head = sqlite3_mprintf("CREATE TEMP %s \"%w\" ", what, name);
 	char *drop = sqlite3_mprintf("DROP %s IF EXISTS temp.\"%w\"", what, name);
-	sqlite3_stmt *st = NULL;
 	int result = head && drop ? run_sql(d, "SAVEPOINT relation", e)
 				  : err_set(e, -ENOMEM, "out of memory");
 
 	if (result == 0) {
-		if (replace)
-			result = run_sql(d, drop, e);
-		if (result == 0)
-			result = prepare_part(d, s, head, r, &st, e);
-		if (result == 0)
-			result = step_to_end(d->db, st, e);
-		sqlite3_finalize(st);
+		result = run_with_head(d, s, replace ? drop : NULL, head, r, e);
 		if (result == 0 && columns->n)
 			result = check_relation(d, columns, name, e);
 		if (result < 0)
@@ -332,8 +341,7 @@ static int create_index(struct database *d, struct statement *s, struct sql_read
 			struct err_text *e)
 {
 	char name[SQL_NAME_SIZE], *head, *drop;
-	sqlite3_stmt *st = NULL;
-	int result = 0;
+	int result;
 
 	if (!sql_token_name(sql_token_next_word(r), name, sizeof(name)) ||
 	    !sql_token_is_word(sql_token_peek(r), "ON"))
@@ -341,15 +349,8 @@ static int create_index(struct database *d, struct statement *s, struct sql_read
 			       "write it as CREATE PERFETTO INDEX name ON table(column)");
 	head = sqlite3_mprintf("CREATE INDEX temp.\"%w\" ", name);
 	drop = sqlite3_mprintf("DROP INDEX IF EXISTS temp.\"%w\"", name);
-	if (!head || !drop)
-		result = err_set(e, -ENOMEM, "out of memory");
-	if (result == 0 && replace)
-		result = run_sql(d, drop, e);
-	if (result == 0)
-		result = prepare_part(d, s, head, r, &st, e);
-	if (result == 0)
-		result = step_to_end(d->db, st, e);
-	sqlite3_finalize(st);
+	result = head && drop ? run_with_head(d, s, replace ? drop : NULL, head, r, e)
+			      : err_set(e, -ENOMEM, "out of memory");
 	sqlite3_free(head);
 	sqlite3_free(drop);
 	return result;

@@ -217,48 +217,41 @@ static bool search_add_row(struct search *s, struct visit v)
 	return true;
 }
 
-/* The stack has the next node on top, so the edges of a node are pushed from the last to the first. */
+/* Adds the row of a node, unless it was visited, and queues the ends of its edges. */
+static bool search_visit(struct search *s, struct visit v, bool last_edge_first)
+{
+	size_t begin, end;
+
+	if (s->visited[v.node])
+		return true;
+	s->visited[v.node] = true;
+	if (!search_add_row(s, v))
+		return false;
+	search_edges(s, v.node, &begin, &end);
+	for (size_t i = 0; i < end - begin; i++) {
+		size_t edge = last_edge_first ? end - 1 - i : begin + i;
+		size_t to = search_node(s, s->graph->edges[edge].to);
+
+		if (!s->visited[to] && !search_push(s, to, v.node))
+			return false;
+	}
+	return true;
+}
+
+/* The queue is a stack here: the node of the first edge has to be on top. */
 static bool search_depth_first(struct search *s)
 {
-	while (s->n) {
-		struct visit v = s->queue[--s->n];
-		size_t begin, end;
-
-		if (s->visited[v.node])
-			continue;
-		s->visited[v.node] = true;
-		if (!search_add_row(s, v))
+	while (s->n)
+		if (!search_visit(s, s->queue[--s->n], true))
 			return false;
-		search_edges(s, v.node, &begin, &end);
-		while (end-- > begin) {
-			size_t to = search_node(s, s->graph->edges[end].to);
-
-			if (!s->visited[to] && !search_push(s, to, v.node))
-				return false;
-		}
-	}
 	return true;
 }
 
 static bool search_breadth_first(struct search *s)
 {
-	for (size_t at = 0; at < s->n; at++) {
-		struct visit v = s->queue[at];
-		size_t begin, end;
-
-		if (s->visited[v.node])
-			continue;
-		s->visited[v.node] = true;
-		if (!search_add_row(s, v))
+	for (size_t at = 0; at < s->n; at++)
+		if (!search_visit(s, s->queue[at], false))
 			return false;
-		search_edges(s, v.node, &begin, &end);
-		for (; begin < end; begin++) {
-			size_t to = search_node(s, s->graph->edges[begin].to);
-
-			if (!s->visited[to] && !search_push(s, to, v.node))
-				return false;
-		}
-	}
 	return true;
 }
 
