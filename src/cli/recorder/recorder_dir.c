@@ -151,7 +151,7 @@ static int make_folders(const char *dir)
 	return mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
 }
 
-/* Returns 0 if the folder is this user's own, and nobody else may write into it: other users could
+/* Returns 0 if the folder is this user's own, and no other user may write into it: other users could
  * replace the files that the recorder opens and removes. */
 static int check_owner(const char *dir, struct err_text *e)
 {

@@ -435,9 +435,9 @@ void arbiter_add_patch(struct arbiter *a, const struct chunk_patch *patch)
 	if (arbiter_is_attached(a) && !patch_in_place(a, patch)) {
 		if (commit_batch_full(&a->batch))
 			commit_given_chunks(a);
+		/* Commits are withheld: there is no room for the patch. */
 		if (commit_batch_full(&a->batch))
-			discard_commits(
-				a); /* commits are withheld: there is no room for the patch */
+			discard_commits(a);
 		if (arbiter_is_attached(a)) {
 			commit_batch_add_patch(&a->batch, patch);
 			waits = true;

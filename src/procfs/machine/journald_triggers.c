@@ -39,7 +39,7 @@ struct journald_triggers {
 	bool has_failure_id, is_of_init;
 };
 
-static int refuse(struct strbuf *errors, size_t i, const char *why)
+static int refuse_trigger(struct strbuf *errors, size_t i, const char *why)
 {
 	if (!errors->s)
 		strbuf_printf(errors, "triggers[%zu] is ignored: %s", i, why);
@@ -54,13 +54,13 @@ static int journald_trigger_init(struct journald_trigger *t, size_t i,
 	int r;
 
 	if (!c->name || !*c->name)
-		return refuse(errors, i, "it has no name");
+		return refuse_trigger(errors, i, "it has no name");
 	if (!c->message && !c->unit && !c->unit_failed)
-		return refuse(errors, i, "it has neither message nor unit nor unit_failed");
+		return refuse_trigger(errors, i, "it has neither message nor unit nor unit_failed");
 	*t = (struct journald_trigger){
 		.name = c->name, .unit = c->unit, .unit_failed = c->unit_failed};
 	r = c->message ? regex_new(c->message, &e, &t->message) : 0;
-	return r == -EINVAL ? refuse(errors, i, e.text) : r;
+	return r == -EINVAL ? refuse_trigger(errors, i, e.text) : r;
 }
 
 int journald_triggers_new(const Pb__SystemdJournaldConfig *c, struct strbuf *errors,
@@ -71,7 +71,7 @@ int journald_triggers_new(const Pb__SystemdJournaldConfig *c, struct strbuf *err
 
 	for (size_t i = 0; i < c->n_triggers && r == 0; i++) {
 		if (t->n == JOURNALD_TRIGGERS_MAX) {
-			refuse(errors, i, "there are more than 32");
+			refuse_trigger(errors, i, "there are more than 32");
 			break;
 		}
 		r = journald_trigger_init(&t->of[t->n], i, c->triggers[i], errors);

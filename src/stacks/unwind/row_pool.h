@@ -9,8 +9,8 @@
 
 /*
  * The rows of all files, in ranges of the array that BPF programs read. Files with equal rows share
- * a range, such as the C library of several containers. Equal means equal byte by byte: whoever
- * makes a file chooses its build id, so that proves nothing. The identity of a file (device, inode,
+ * a range, such as the C library of several containers. Equal means equal byte by byte: a build id
+ * is chosen by the author of a file, so it proves nothing. The identity of a file (device, inode,
  * size, time of change) leads to its range, and a file of one user cannot change the rows of
  * another user's files.
  *
