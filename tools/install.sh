@@ -21,6 +21,7 @@ files() {
   for f in share/sonda/presets/*.cfg; do
     echo "644 $f $f"
   done
+  echo "644 share/sonda/json-schema.json share/sonda/json-schema.json"
   echo "644 bpf/sonda_program.h include/sonda/sonda_program.h"
   for f in include/sonda/*.h; do
     echo "644 $f $f"
