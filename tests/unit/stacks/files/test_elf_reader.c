@@ -11,6 +11,7 @@
 #include "base/system/sanitizer.h"
 #include "stacks/files/elf_reader.h"
 #include "stacks/files/file_messages.h"
+#include "unit/counted_children.h"
 #include "unit/test.h"
 
 #define STRANGER 4242

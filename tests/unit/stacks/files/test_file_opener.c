@@ -10,6 +10,7 @@
 #include "base/core/clock.h"
 #include "stacks/files/file_messages.h"
 #include "stacks/files/file_opener.h"
+#include "unit/counted_children.h"
 #include "unit/test.h"
 
 static pid_t opener;
