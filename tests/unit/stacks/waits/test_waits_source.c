@@ -8,8 +8,7 @@
 #include "stacks/waits/waits_session.h"
 #include "stacks/waits/waits_source.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "unit/message_text.h"
-#include "unit/procfs/fake_producer.h"
+#include "unit/procfs/packet_text.h"
 #include "unit/stacks/fake_ring.h"
 
 #define PID 42
@@ -34,11 +33,11 @@ bool writer_has_lost(const struct writer *w)
 	return has_lost;
 }
 
-static bool stop_follows;
+static bool precedes_stop;
 
-bool ds_stop_follows(const struct ds_handle *h)
+bool ds_flush_precedes_stop(const struct ds_handle *h)
 {
-	return stop_follows;
+	return precedes_stop;
 }
 
 /* ---- the programs ---- */
@@ -382,29 +381,6 @@ static void stop(void)
 	assert_int_equal(fake.stopped, 1);
 }
 
-/* The text of all packets of a writer, a line each, in memory that the next call overwrites. */
-static const char *packets_of(unsigned writer)
-{
-	static struct strbuf text;
-
-	strbuf_clear(&text);
-	strbuf_puts(&text, "");
-	for (size_t i = 0; i < fake.n; i++)
-		if (fake.packets[i].writer == writer)
-			strbuf_printf(&text, "%s\n",
-				      message_text("TracePacket", fake.packets[i].data,
-						   fake.packets[i].len));
-	return text.s;
-}
-
-#define assert_has(text, part)                                                                     \
-	do {                                                                                       \
-		const char *text_ = text;                                                          \
-		if (!strstr(text_, part))                                                          \
-			fail_msg("no %s in\n%s", part, text_);                                     \
-	} while (0)
-#define assert_has_not(text, part) assert_null(strstr(text, part))
-
 /* ---- records ---- */
 
 static void give_stack(uint64_t hash, uint32_t tgid, const uint64_t *addresses, uint32_t n)
@@ -744,13 +720,13 @@ FIXTURE_TEST(totals_are_samples_of_what_has_grown)
 				  "[1] }\n");
 	/* What a stop follows is read once, by the stop. */
 	fake_reset_packets();
-	stop_follows = true;
+	precedes_stop = true;
 	give_total(WAITS_TOTALS, &futex_key, 3, 1);
 	flush();
 	assert_string_equal(packets_of(0), "");
 	stop();
 	assert_has(packets_of(0), "primary_weight: 3");
-	stop_follows = false;
+	precedes_stop = false;
 }
 
 /* They are on a sequence of their own, together with the waits that no waker's stack is known of. */
