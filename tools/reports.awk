@@ -92,24 +92,20 @@ function expand(s, depth,    out, i, n, name, key, args, names) {
 	return out s
 }
 
-function add_section(by,    name) {
+function add_section(by) {
 	subject = by
-	name = key (by ? "_" by : "")
-	if (table == "reports" && (name !~ /^[a-z][a-z_]*$/ || (report, name) in keys))
-		fail("the section \"" title by "\" needs a @key of its own")
-	keys[report, name] = 1
-	sections[report] = sections[report] "\t{.title = " quote(title by) ", .key = " quote(name) ", " section \
-		(by ? ".by = " quote(by) ", " : "") ".sql = " quote(trim(expand(sql, 0))) "},\n"
+	sections[report] = sections[report] "\t{.title = " quote(title by) ", " section (by ? ".by = " quote(by) ", " : "") \
+		".sql = " quote(trim(expand(sql, 0))) "},\n"
 }
 
-# A section with @each is one section for each of the words, which are $subject in its statement. Its key is KEY_WORD.
+# A section with @each is one section for each of the words, which are $subject in its statement.
 function end_part(    i, n, words) {
 	n = split(each, words, / +/)
 	if (title && !n)
 		add_section("")
 	for (i = 1; i <= n; i++)
 		add_section(words[i])
-	title = key = section = sql = text = each = subject = ""
+	title = section = sql = text = each = subject = ""
 }
 
 FNR == 1 {
@@ -145,8 +141,6 @@ FNR == 1 {
 		fields[report] = fields[report] "." substr(word, 2) " = true, "
 	} else if (word == "@lacks") {
 		section = section ".lacks = report_lacks_" rest ", "
-	} else if (word == "@key") {
-		key = rest
 	} else if (word == "@each") {
 		each = rest
 		title = title " "

@@ -120,6 +120,8 @@ static int trace_scan_kind_of(uint32_t packet_field)
 		return SAMPLES_STACKS;
 	case PB_TRACE_PACKET_EBPF_PROCESS_ROWS:
 		return SAMPLES_PROCESS_ROWS;
+	case PB_TRACE_PACKET_EVENT_HISTOGRAM:
+		return SAMPLES_HISTOGRAMS;
 	}
 	return -1;
 }
@@ -194,6 +196,7 @@ const char *sample_counts_name(enum sample_kind kind)
 		[SAMPLES_BATTERY] = "battery",	   [SAMPLES_JOURNAL] = "journal",
 		[SAMPLES_COUNTERS] = "counters",   [SAMPLES_SLICES] = "slices",
 		[SAMPLES_STACKS] = "stacks",	   [SAMPLES_PROCESS_ROWS] = "process_rows",
+		[SAMPLES_HISTOGRAMS] = "histograms",
 	};
 
 	return names[kind];

@@ -199,8 +199,10 @@ int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 		     const struct ebpf_family *const *families, size_t n,
 		     struct ebpf_errors *errors)
 {
+	bool is_default = !c || (!c->n_families && !c->n_programs && !c->n_histograms);
+
 	*s = (struct ebpf_config){.period_ms = EBPF_PERIOD_MS, .top_n = EBPF_TOP_N};
-	for (size_t i = 0; (!c || (!c->n_families && !c->n_programs)) && i < n; i++)
+	for (size_t i = 0; is_default && i < n; i++)
 		if (families[i]->by_default)
 			add_family(s, families[i]);
 	if (!c)

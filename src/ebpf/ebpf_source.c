@@ -22,6 +22,7 @@
 #include "ebpf/ebpf_config.h"
 #include "ebpf/engine/errors.h"
 #include "ebpf/engine/family.h"
+#include "ebpf/histograms/histogram.h"
 #include "ebpf/program_cost.h"
 #include "ebpf/thresholds.h"
 #include "ebpf/tracks/per_process.h"
@@ -37,12 +38,21 @@ struct ebpf_counters {
 	struct process_ends ends; /* of process_rows */
 	const char *bpf_root; /* borrowed */
 	struct user_program *programs[EBPF_PROGRAMS_MAX]; /* owned; NULL: not read */
-	/* Families, then user programs; family of a program is NULL until its file is read. */
-	struct ebpf_run runs[EBPF_FAMILIES_MAX + EBPF_PROGRAMS_MAX];
+	struct histogram *histograms[EBPF_HISTOGRAMS_MAX]; /* owned */
+	size_t n_histograms;
+	/*
+	 * Families, histograms, user programs; family of a program is NULL until its file is read.
+	 */
+	struct ebpf_run runs[EBPF_FAMILIES_MAX + EBPF_HISTOGRAMS_MAX + EBPF_PROGRAMS_MAX];
 	size_t n_runs;
 	size_t at; /* next run of the pass */
 	bool is_loaded, is_stopping;
 };
+
+static bool is_histogram(const struct ebpf_counters *s, size_t i)
+{
+	return i >= s->settings.n && i - s->settings.n < s->n_histograms;
+}
 
 /*
  * Sets the family of run i; for a user program it reads the file. Returns 0, or -errno and sets
@@ -50,7 +60,7 @@ struct ebpf_counters {
  */
 static int find_family(struct ebpf_counters *s, size_t i, struct err_text *why)
 {
-	size_t p = i - s->settings.n;
+	size_t p = i - s->settings.n - s->n_histograms;
 	int r;
 
 	if (s->runs[i].family)
@@ -79,10 +89,14 @@ static void load_family(struct ebpf_counters *s, size_t i)
 	struct err_text why;
 
 	if (find_family(s, i, &why) < 0) {
-		ebpf_errors_add(&s->errors, s->settings.programs[i - s->settings.n], "%s",
+		ebpf_errors_add(&s->errors,
+				s->settings.programs[i - s->settings.n - s->n_histograms], "%s",
 				why.text);
 		return;
 	}
+	/* An event may be one of an interrupt, whatever thread it interrupts. */
+	if (is_histogram(s, i))
+		scope.own_pid = UINT32_MAX;
 	scope.outlier_ns = s->settings.outlier_ns[r->family->outliers];
 	if (ebpf_run_start(r, &s->features, &scope, &why) < 0)
 		ebpf_errors_add(&s->errors, r->family->name, "%s", why.text);
@@ -126,7 +140,9 @@ static void ebpf_source_end_pass(struct ebpf_counters *s)
 	ds_activate_triggers(s->poll.h, names, n);
 }
 
-/* User programs are always read: events in their rings would be lost. */
+/*
+ * User programs are always read: events in their rings would be lost. Histograms are read once a second.
+ */
 static bool may_skip(const struct ebpf_counters *s, const struct ebpf_run *r)
 {
 	return s->at < s->settings.n && !s->poll.is_waited_for && ebpf_run_over_budget(r);
@@ -162,6 +178,8 @@ static void ebpf_deinit(struct polled_source *p)
 	stop_all_families(s);
 	for (size_t i = 0; i < s->settings.n_programs; i++)
 		user_program_free(s->programs[i]);
+	for (size_t i = 0; i < s->n_histograms; i++)
+		histogram_free(s->histograms[i]);
 	program_cost_deinit(&s->cost);
 	ebpf_features_free(&s->features);
 	thresholds_free(s->thresholds);
@@ -181,17 +199,45 @@ static const struct polled_source_ops ebpf_ops = {
 	.deinit = ebpf_deinit,
 };
 
+/* Returns 0 or -ENOMEM. */
+static int add_histograms(struct ebpf_counters *s, const Pb__EbpfCountersConfig *c)
+{
+	struct err_text why;
+
+	for (size_t i = 0; c && i < c->n_histograms; i++) {
+		int r;
+
+		if (s->n_histograms == EBPF_HISTOGRAMS_MAX) {
+			ebpf_errors_add(&s->errors, "histograms",
+					"only the first %d of %zu are counted", EBPF_HISTOGRAMS_MAX,
+					c->n_histograms);
+			return 0;
+		}
+		r = histogram_new(c->histograms[i], &s->histograms[s->n_histograms], &why);
+		if (r == -ENOMEM)
+			return r;
+		if (r < 0)
+			ebpf_errors_add(&s->errors, "histograms", "%s", why.text);
+		else
+			s->n_histograms++;
+	}
+	return 0;
+}
+
 static void init_runs(struct ebpf_counters *s, const struct ds_env *env)
 {
 	bool has_ends;
 
 	s->cost.n_cpus = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
 	s->cost.limit = s->settings.max_overhead_percent;
-	s->n_runs = s->settings.n + s->settings.n_programs;
+	s->n_runs = s->settings.n + s->n_histograms + s->settings.n_programs;
 	has_ends = s->settings.process_rows && pid_set_reserve(&s->ends.pids) == 0;
 	for (size_t i = 0; i < s->n_runs; i++)
 		s->runs[i] = (struct ebpf_run){
-			.family = i < s->settings.n ? s->settings.families[i] : NULL,
+			.family = i < s->settings.n ? s->settings.families[i]
+				  : is_histogram(s, i)
+					  ? histogram_family(s->histograms[i - s->settings.n])
+					  : NULL,
 			.errors = &s->errors,
 			.writer = s->poll.writer,
 			.tracks = s->poll.tracks,
@@ -218,6 +264,8 @@ static int ebpf_create(struct ds_handle *h, const struct ds_env *env,
 	s->bpf_root = env->bpf_root;
 	r = ebpf_config_init(&s->settings, config->ebpf_counters_config, ebpf_families,
 			     ebpf_n_families, &s->errors);
+	if (r == 0)
+		r = add_histograms(s, config->ebpf_counters_config);
 	if (r == 0)
 		r = ebpf_config_find_cgroups(&s->settings, config->ebpf_counters_config,
 					     env->sys_root, &s->errors);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage: report_trace.py FIELDS_H OUT [only-app|lost|counted|ended|titles|cgroup-waits]
+"""usage: report_trace.py FIELDS_H OUT [only-app|lost|counted|ended|titles|cgroup-waits|histograms]
 
 Writes a trace of 100 ms whose every answer is known. FIELDS_H has the numbers of the fields. Times are ms.
 
@@ -19,6 +19,8 @@ With ended the last switches of threads that ended are missing: late 50 is woken
 has no end, and server ends at 95.
 
 With cgroup-waits the trace only has waits that the kernel counted, of the containers web and db, in two intervals: to 50 and to 100.
+
+With histograms the trace only has two histograms of events, by name and by control group, with hostile packets among them.
 
 With titles app and hog have set one, and server is a program in a folder.
 """
@@ -62,6 +64,10 @@ def message(prefix, **fields):
         for v in value if isinstance(value, list) else [value]:
             out += field(f"{prefix}_{name.upper()}", v)
     return out
+
+
+def packed(*numbers):
+    return b"".join(varint(v) for v in numbers)
 
 
 def ns(ms):
@@ -224,8 +230,25 @@ if sys.argv[3:] == ["cgroup-waits"]:
     # A cause and a bucket that do not exist, a row that is cut off.
     hostile = [7, 5, 1, 1, 1, 1, 1, 7, 0, 0, 0, 1, 96, 1000, 7, 0, 1]
     for at, rows in ((50, first), (100, second + hostile)):
-        numbers = b"".join(varint(v) for v in rows)
-        waits = message("CGROUP_WAITS", duration_ns=50_000_000, rows=numbers, lost=3)
+        waits = message("CGROUP_WAITS", duration_ns=50_000_000, rows=packed(*rows), lost=3)
         packet(field("TRACE_PACKET_CGROUP_WAITS", waits), timestamp=at)
+if sys.argv[3:] == ["histograms"]:
+    trace = b""
+    groups = [message("CGROUP_TREE_GROUP", id=7, path="/docker/a", kind="container", name="web")]
+    packet(field("TRACE_PACKET_CGROUP_TREE", message("CGROUP_TREE", groups=groups)), timestamp=0)
+    sizes = dict(name="write: count by comm", event="x/write", field="count", key="comm", duration_ns=50_000_000)
+    waits = dict(name="a..b: time by cgroup linear -10..10 step 5", event="x/a", end_event="x/b", key="cgroup", duration_ns=50_000_000,
+                 linear=message("EVENT_HISTOGRAM_LINEAR", min=19, step=5, steps=4))
+    first = [message("EVENT_HISTOGRAM_ROW", text="make", total=2 * 600, buckets=packed(1, 2, 8, 4, 10, 1)),
+             message("EVENT_HISTOGRAM_ROW", text="cc1", total=3, buckets=packed(0, 2))]
+    second = [message("EVENT_HISTOGRAM_ROW", text="make", total=2, buckets=packed(2, 1, 65, 1, 64, 1))]
+    hostile = [message("EVENT_HISTOGRAM_ROW", total=1, buckets=packed(66, 5, 1)), b"\xff\xff", message("EVENT_HISTOGRAM_ROW")]
+    of_group = [message("EVENT_HISTOGRAM_ROW", number=14, total=2 * 4, buckets=packed(0, 1, 1, 2, 4, 3, 5, 4))]
+    unknown_group = [message("EVENT_HISTOGRAM_ROW", number=18, total=2 * 10, buckets=packed(5, 1, 6, 1))]
+    wide = dict(waits, name="wide", linear=message("EVENT_HISTOGRAM_LINEAR", min=2, step=2**64 - 1, steps=2**32 - 1))
+    for at, parts in ((50, dict(sizes, rows=first)), (100, dict(sizes, rows=second + hostile, no_key=7)),
+                      (60, dict(waits, rows=of_group, no_begin=2)), (70, dict(waits, rows=unknown_group)),
+                      (80, dict(wide, rows=[message("EVENT_HISTOGRAM_ROW", buckets=packed(0, 1, 255, 1, 256, 1))]))):
+        packet(field("TRACE_PACKET_EVENT_HISTOGRAM", message("EVENT_HISTOGRAM", **parts)), timestamp=at)
 with open(sys.argv[2], "wb") as f:
     f.write(trace)

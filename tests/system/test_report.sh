@@ -438,6 +438,23 @@ verdict "sql has the lengths" $?
 [ "$("$SONDA" sql "$TRACE" "select value from stats where name = 'sonda_cgroup_waits_lost'" | tail -n 1 | tr -d ' ')" = 3 ]
 verdict "stats has the waits that were lost" $?
 
+# ---- histograms of events ----
+
+TRACE=$TMP/histograms.pf
+python3 tests/system/report_trace.py "$B/gen/fields.h" "$TRACE" histograms || exit 1
+rows "histograms: values and losses" $'write: count by comm|3|12|7\na..b: time by cgroup linear -10..10 step 5|2|11|2\nwide|1|2|None' \
+  "Histograms" "histogram keys n lost" histograms
+rows "histograms: by key, with the names of control groups" $'make|10\ncc1|2\nweb|10\n9|1' "Histograms, by key" "key n" histograms
+rows "histograms: buckets" "$(printf '%s\n' 'make|0|1|2' 'make|1|2|1' 'make|64|128|4' 'make|256|512|1' \
+  'make|4611686018427387904|None|1' 'make|9223372036854775807|None|1' 'cc1|None|0|2' 'web|None|-10|1' 'web|-10|-5|2' 'web|5|10|3' \
+  'web|10|None|4' '9|10|None|1' '|None|1|1' '|9223372036854775807|None|1')" \
+  "Buckets" "key from_value to_value n" histograms
+rows "histograms: of a window" $'make|1|2|1\nmake|4611686018427387904|None|1\nmake|9223372036854775807|None|1' "Buckets" \
+  "key from_value to_value n" histograms --from 74ms --to 76ms
+[ "$("$SONDA" sql --csv "$TRACE" "select idx, value from stats where name in ('sonda_histogram_no_key', 'sonda_histogram_no_begin')
+  and value > 0 order by name" | tail -n +2 | tr -d '\r' | tr '\n' ' ')" = "1,2 0,7 " ]
+verdict "stats has what histograms lost, by histogram" $?
+
 # ---- keys of timeline, slices and counters ----
 
 while read -r report key title; do

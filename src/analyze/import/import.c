@@ -11,6 +11,7 @@
 #include "analyze/import/cpus.h"
 #include "analyze/import/event_rules.h"
 #include "analyze/import/ftrace_rows.h"
+#include "analyze/import/histogram_rows.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/perf_counters.h"
 #include "analyze/import/remembered.h"
@@ -40,7 +41,7 @@ static bool reads_sorted(uint32_t field)
 	       field == PB_TRACE_PACKET_STACK_SAMPLE || field == PB_TRACE_PACKET_SMAPS_PACKET ||
 	       field == PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT ||
 	       field == PB_TRACE_PACKET_CGROUP_TREE || field == PB_TRACE_PACKET_CGROUP_MEMBERS ||
-	       field == PB_TRACE_PACKET_CGROUP_WAITS ||
+	       field == PB_TRACE_PACKET_CGROUP_WAITS || field == PB_TRACE_PACKET_EVENT_HISTOGRAM ||
 	       field == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER;
 }
 
@@ -91,6 +92,9 @@ static void make_packet_rows(struct import *im, struct machine *m, const struct 
 		break;
 	case PB_TRACE_PACKET_CGROUP_WAITS:
 		rows_cgroup_waits(im, m, e->ts, &p.payload);
+		break;
+	case PB_TRACE_PACKET_EVENT_HISTOGRAM:
+		rows_event_histogram(im, m, e->ts, &p.payload);
 		break;
 	case PB_TRACE_PACKET_TRIGGER:
 	case PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER:

@@ -6,14 +6,12 @@
 --	@help, @records, @of_thread, @of_subject, @of_findings	of the report: see struct report in report.h
 --	@define NAME(parameters)	a text: $NAME(arguments) stands for it, $parameter for an argument
 --	@section TITLE			a statement; @by, @more and others: see struct report_section
---	@key NAME			the section's name for programs, beside its title; it never changes
---	@each WORDS			a section "TITLE WORD" with @by WORD and the key NAME_WORD for each of
---					them, which is $subject
+--	@each WORDS			a section "TITLE WORD" with @by WORD for each of them, which is $subject
 --
 -- See passes.h for intervals that did not end, or that reach out of the window.
 --
 -- @order overview findings cpu sched latency neighbours wakeups why waits timeline functions
--- @order syscalls io irq timers mem net counters slices loss
+-- @order syscalls io irq timers mem net counters histograms slices loss
 
 -- Columns that name a thread and its process, from the tables thread and process.
 -- @define WHO

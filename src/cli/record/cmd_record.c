@@ -444,7 +444,8 @@ static int record_prepare(struct record_command *c)
 	c->tracefs_root = c->is_local ? root : NULL;
 	code = c->options.config ? config_from_file(c) : EXIT_GOOD;
 	if (!code && c->tracefs_root &&
-	    (c->options.words.n || !kernel_has_all_events(c->config, root)))
+	    (c->options.words.n || c->options.histograms.n ||
+	     !kernel_has_all_events(c->config, root)))
 		tracefs_events_load(root, &c->events);
 	if (!code)
 		code = config_from_words(c);

@@ -8,6 +8,7 @@
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
+#include "cli/record/hist_option.h"
 #include "cli/record/option_values.h"
 #include "cli/record/record_ftrace.h"
 #include "cli/record/waits_option.h"
@@ -537,6 +538,9 @@ static int build_config(const struct record_options *o, const struct tracefs_eve
 		r = waits_option_put(o->waits.args[i], config, e);
 	if (!r && o->strace)
 		r = put_strace(o, config);
+	if (!r && o->histograms.n)
+		r = hist_option_put(o->histograms.args, o->histograms.n, events,
+				    events_buffer(config), config, e);
 	if (!r)
 		r = put_event_options(o, events, presets, config, e);
 	if (!r && o->no_priority && !config->priority_boost &&

@@ -34,6 +34,7 @@ const char record_usage[] =
 	"      --function-depth N        only N levels of calls\n"
 	"  -g, --cpu-stacks[=HZ]  call stacks of each CPU, HZ (99) times a second; also -F HZ\n"
 	"      --waits WHICH      which waits: min=10ms,state=D,program=NAME,rate=N,stacks=N,kernel\n"
+	"      --hist TEXT        a histogram in the kernel: 'block_rq_complete: nr_sector by comm'\n"
 	"      --ksyms            resolve kernel addresses (default with stacks and graphs)\n"
 	"      --app CATEGORIES   events of programs that trace themselves: 'net*,disk' or '*'\n"
 	"\n"
@@ -102,6 +103,7 @@ enum {
 	OPT_KSYMS,
 	OPT_STACKS,
 	OPT_WAITS,
+	OPT_HIST,
 	OPT_APP,
 	OPT_SUBBUF,
 	OPT_CLOCK,
@@ -146,6 +148,7 @@ static const struct option long_options[] = {
 	{"ksyms", no_argument, NULL, OPT_KSYMS},
 	{"cpu-stacks", optional_argument, NULL, OPT_STACKS},
 	{"waits", required_argument, NULL, OPT_WAITS},
+	{"hist", required_argument, NULL, OPT_HIST},
 	{"app", required_argument, NULL, OPT_APP},
 	{"pid", required_argument, NULL, 'p'},
 	{"unit", required_argument, NULL, OPT_UNIT},
@@ -201,6 +204,7 @@ void record_options_deinit(struct record_options *o)
 	free(o->graph_roots.args);
 	free(o->graph_filters.args);
 	free(o->waits.args);
+	free(o->histograms.args);
 	free(o->apps.args);
 	free(o->pids.pids);
 	free(o->units.args);
@@ -364,6 +368,8 @@ static int handle_data_option(int option, struct pass *p, struct err_text *e)
 		return optarg ? option_parse_number("--cpu-stacks", optarg, &o->stack_hz, e) : 0;
 	case OPT_WAITS:
 		return arg_list_add(&o->waits, optarg);
+	case OPT_HIST:
+		return arg_list_add(&o->histograms, optarg);
 	case 'F':
 		return option_parse_number("-F", optarg, &o->stack_hz, e);
 	case 'g':

@@ -73,6 +73,7 @@ struct record_options {
 	bool ksyms;
 	uint32_t stack_hz; /* call stacks per second on each CPU; 0: none */
 	struct arg_list waits; /* --waits: which waits */
+	struct arg_list histograms; /* cli/record/hist_option.h */
 	bool strace; /* system calls with their strings */
 	struct arg_list straced; /* only these calls, each a list with commas; none: all */
 	struct arg_list apps; /* categories of track events, each a list of patterns with commas */
@@ -120,7 +121,7 @@ static inline bool record_options_name_kernel_events(const struct record_options
 /* Returns true if the command line names anything to record, apart from the config. */
 static inline bool record_options_name_something(const struct record_options *o)
 {
-	return record_options_name_kernel_events(o) || o->apps.n || o->stack_hz || o->strace;
+	return record_options_name_kernel_events(o) || o->apps.n || o->stack_hz || o->strace || o->histograms.n;
 }
 
 /* Returns the first given option for the kernel's rings, or NULL. */

@@ -128,7 +128,7 @@ static const char *entry_of_perf(const struct trace_scan *s)
 static const char *entry_of_ebpf(const struct trace_scan *s)
 {
 	bool some = s->sources.ebpf_costs.n || s->samples.of[SAMPLES_COUNTERS] ||
-		    s->samples.of[SAMPLES_PROCESS_ROWS];
+		    s->samples.of[SAMPLES_PROCESS_ROWS] || s->samples.of[SAMPLES_HISTOGRAMS];
 
 	return !some && s->sources.uncounted.n ? s->sources.uncounted.names[0] : NULL;
 }

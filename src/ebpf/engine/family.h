@@ -16,7 +16,7 @@
  * (families/families.h), with one object of bpf/ in one or more variants, and one reader. A struct
  * ebpf_run is a running family of one recording. Callbacks of a family:
  *
- *	prepare   the object is open and not loaded: sets the sizes of maps
+ *	prepare, setup   the object is open and not loaded: sets the sizes of maps
  *	begin     the object is loaded and not attached: finds further maps, allocates
  *	read      at the end of each period: maps -> tracks
  *	end       frees what begin allocated
@@ -65,11 +65,17 @@ struct ebpf_family {
 	const struct per_process_spec
 		*processes_below; /* used by all variants but the first; NULL: processes */
 	uint32_t no_names_switch; /* bit of sonda_settings.switches if no_call_names is set */
-	uint32_t by_cgroup_switch; /* the same of waits_by_cgroup; 0: the family has no such waits */
+	uint32_t
+		by_cgroup_switch; /* the same of waits_by_cgroup; 0: the family has no such waits */
 	size_t cpu_size; /* size of a value of "cpus"; 0: no such map */
 	size_t state_size, state_per_cpu; /* bytes; the per-CPU array is the last member */
 	/* Returns bits of sonda_settings.switches, in addition to those of the sums by process. */
 	uint32_t (*prepare)(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus);
+	/*
+	 * Like prepare, for a family that may turn out to be impossible; there is no state yet. Returns
+	 * 0, or -errno and sets why.
+	 */
+	int (*setup)(struct ebpf_run *r, const struct ebpf_features *f);
 	/*
 	 * Returns 0 or -errno; end is called in either case. The first read that needs a track
 	 * creates it.
@@ -109,7 +115,7 @@ struct ebpf_run {
 	struct per_process *processes; /* NULL: no sums by process */
 	struct writer *writer; /* writer of the tracks, for other packets; borrowed */
 	struct ebpf_errors *errors; /* for errors of a part of the family; borrowed */
-	struct err_text why; /* begin may set it on error */
+	struct err_text why; /* setup and begin may set it on error */
 	struct ebpf_cost cost;
 	bool error_logged; /* a read error was logged */
 	uint64_t read_ns; /* average CPU time of a read */

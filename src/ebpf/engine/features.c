@@ -245,6 +245,62 @@ static int features_find_field(void *ctx, const char *event, const char *field,
 	return found ? 0 : -ENOENT;
 }
 
+#define FORMAT_BYTES_MAX (256u << 10)
+
+static int features_read_format(void *ctx, const char *event, struct strbuf *b)
+{
+	const struct feature_sources *f = ctx;
+	char path[PATH_MAX];
+
+	if (!f->tracefs[0])
+		return -ENOENT;
+	if ((size_t)snprintf(path, sizeof(path), "%s/events/%s/format", f->tracefs, event) >=
+	    sizeof(path))
+		return -ENAMETOOLONG;
+	return fs_read_file(path, FORMAT_BYTES_MAX, b);
+}
+
+struct event_search {
+	const char *events; /* the folder */
+	const char *name;
+	char *ret;
+	size_t size;
+};
+
+/* Returns 1 if the group has the event. */
+static int search_group(void *ctx, const char *group, unsigned char d_type)
+{
+	const struct event_search *s = ctx;
+	char path[PATH_MAX];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s/%s/format", s->events, group, s->name) >=
+	    sizeof(path))
+		return 0;
+	return fs_exists(path) &&
+	       (size_t)snprintf(s->ret, s->size, "%s/%s", group, s->name) < s->size;
+}
+
+static int features_find_event(void *ctx, const char *event, char *ret, size_t size)
+{
+	const struct feature_sources *f = ctx;
+	const char *slash = strchr(event, '/');
+	char events[PATH_MAX / 2 + 8], group[128];
+	struct event_search search = {
+		.events = events, .name = slash ? slash + 1 : event, .ret = ret, .size = size};
+	int r;
+
+	if (!f->tracefs[0])
+		return -ENOENT;
+	snprintf(events, sizeof(events), "%s/events", f->tracefs);
+	if (slash) {
+		snprintf(group, sizeof(group), "%.*s", (int)(slash - event), event);
+		r = search_group(&search, group, 0);
+	} else {
+		r = fs_each(events, search_group, &search);
+	}
+	return r == 1 ? 0 : -ENOENT;
+}
+
 /* Calls fn for each value and name of a list of __print_symbolic(), such as
  * { 3, "NO_SOCKET" }, { 4, "SOCKET_CLOSE" }). Writes NULs into the list. */
 static void each_pair(char *list, void (*fn)(void *arg, const char *name, int64_t value), void *arg)
@@ -294,6 +350,8 @@ int ebpf_features_new(const char *tracefs_root, struct ebpf_features *ret)
 	*ret = (struct ebpf_features){
 		.count_args = count_args,
 		.find_field = features_find_field,
+		.find_event = features_find_event,
+		.read_format = features_read_format,
 		.has_member = has_member,
 		.has_map_type = has_map_type,
 		.each_enumerator = each_enumerator,

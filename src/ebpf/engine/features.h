@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
+#include "base/text/str.h"
 #include "bpf/settings.h"
 
 /*
@@ -97,6 +98,13 @@ struct ebpf_features {
 	int (*count_args)(void *ctx, const char *tracepoint);
 	/* Finds the offset of a field in the record of event "group/name"; returns 0 or -ENOENT. */
 	int (*find_field)(void *ctx, const char *event, const char *field, struct sonda_field *ret);
+	/*
+	 * Finds the group of an event; a name may already be "group/name". ret: "group/name".
+	 * Returns 0, or -ENOENT, also if it does not fit.
+	 */
+	int (*find_event)(void *ctx, const char *event, char *ret, size_t size);
+	/* Appends the format file of event "group/name". Returns 0 or -errno. */
+	int (*read_format)(void *ctx, const char *event, struct strbuf *b);
 	bool (*has_member)(void *ctx, const char *type, const char *member);
 	bool (*has_map_type)(void *ctx, int type); /* enum bpf_map_type */
 	/* Calls fn for each enumerator of the enum; never if the enum does not exist. */

@@ -381,8 +381,10 @@ int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
 {
 	libbpf_log_begin();
 	for (unsigned i = 0; i < o->n; i++) {
-		if (!bpf_program__autoload(o->programs[i]) ||
-		    strcmp(bpf_program__section_name(o->programs[i]), "raw_tp") == 0)
+		const char *section = bpf_program__section_name(o->programs[i]);
+
+		if (!bpf_program__autoload(o->programs[i]) || strcmp(section, "raw_tp") == 0 ||
+		    strcmp(section, "tp") == 0)
 			continue;
 		o->links[i] = bpf_program__attach(o->programs[i]);
 		if (!o->links[i])
@@ -392,6 +394,23 @@ int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
 		subject_ids_each_group(o->subject, add_awaited_group, o);
 	o->subject = NULL;
 	return 0;
+}
+
+int ebpf_object_attach_to_tracepoint(struct ebpf_object *o, const char *program, const char *event,
+				     struct err_text *e)
+{
+	const char *slash = strchr(event, '/');
+	char group[128];
+
+	snprintf(group, sizeof(group), "%.*s", slash ? (int)(slash - event) : 0, event);
+	libbpf_log_begin();
+	for (unsigned i = 0; i < o->n && slash; i++) {
+		if (strcmp(bpf_program__name(o->programs[i]), program) != 0)
+			continue;
+		o->links[i] = bpf_program__attach_tracepoint(o->programs[i], group, slash + 1);
+		return o->links[i] ? 0 : object_error(o, -errno, "attached", e);
+	}
+	return err_set(e, -ENOENT, "%s.bpf.o has no program %s for %s", o->name, program, event);
 }
 
 int ebpf_object_attach_to_event(const struct ebpf_object *o, const char *program, int event)

@@ -12,8 +12,8 @@
 /*
  * A BPF object (programs and maps), loaded by libbpf: built in, or from a file. The order of calls
  * is: open, (resize, leave_out, settings), load, (maps), attach, free. All programs that are not
- * left out are loaded, and attached by their section names; those of the section "raw_tp" run only
- * by ebpf_object_run().
+ * left out are loaded, and attached by their section names. Those of the section "raw_tp" run only by
+ * ebpf_object_run(), those of the section "tp" only by ebpf_object_attach_to_tracepoint().
  *
  * Functions return -errno and set e to the most useful line of the logs of libbpf and the verifier.
  */
@@ -70,6 +70,12 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *s, uint32_t
  * are added.
  */
 int ebpf_object_attach(struct ebpf_object *o, struct err_text *e);
+/*
+ * Attaches a program of the section "tp" to an event "group/name", until the object is freed. Returns 0,
+ * or -errno and sets e.
+ */
+int ebpf_object_attach_to_tracepoint(struct ebpf_object *o, const char *program, const char *event,
+				     struct err_text *e);
 /*
  * Attaches a program of a section "perf_event" to an event of perf_event_open(), until its
  * descriptor is closed. Returns 0 or -errno.

@@ -146,6 +146,11 @@ static int open_variant(struct ebpf_run *r, const struct ebpf_features *f,
 
 	if (e < 0)
 		return e;
+	if (r->family->setup) {
+		e = r->family->setup(r, f);
+		if (e < 0)
+			return err_set(why, e, "%s", r->why.text);
+	}
 	e = ebpf_object_load(r->object, scope, family_run_prepare(r, f), why);
 	if (e < 0)
 		return e;

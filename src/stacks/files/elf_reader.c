@@ -415,8 +415,7 @@ static int read_rows(int to, int fd)
 		return r;
 	answer.rules.head = (struct file_rows){.base = rows.base,
 					       .owner = is_vdso ? 0 : st.st_uid,
-					       .n_rows = (uint32_t)rows.n_rows,
-					       .is_cut = rows.is_cut};
+					       .n_rows = (uint32_t)rows.n_rows};
 	if (rows.n_rules)
 		memcpy(answer.rules.rules, rows.rules, rows.n_rules * sizeof(*rows.rules));
 	answer.n = (uint32_t)rows.n_rules;

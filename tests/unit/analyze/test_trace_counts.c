@@ -29,6 +29,7 @@ FIXTURE_TEST(each_kind_of_payload_counts_as_its_samples)
 		{"perf_sample { callstack_iid: 1 }", SAMPLES_STACKS},
 		{"perf_sample { kernel_records_lost: 3 }", -1},
 		{"ebpf_process_rows { 7: 'x' }", SAMPLES_PROCESS_ROWS},
+		{"event_histogram { name: 'x' }", SAMPLES_HISTOGRAMS},
 		{"track_event { type: 1 }", SAMPLES_SLICES},
 		{"track_event { type: 4 }", SAMPLES_COUNTERS},
 		{"track_event: '\\x48'", SAMPLES_SLICES}, /* invalid */

@@ -5,12 +5,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/perf_event.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -55,6 +57,7 @@ static struct {
 	unsigned attached; /* so far */
 	const char *verifier; /* what it says of a program that does not load */
 	uint32_t refused_type; /* of programs; 0: none is refused for it */
+	bool has_perf_events; /* else perf_event_open() fails: no program of a record is attached */
 	struct {
 		int cmd; /* BPF_PROG_LOAD ... */
 		const char *name; /* of a program or a map; NULL: of all */
@@ -447,6 +450,8 @@ long syscall(long nr, ...)
 		errno = r < 0 ? -r : errno;
 		return r < 0 ? -1 : r;
 	}
+	if (nr == SYS_perf_event_open && fake_bpf.has_perf_events)
+		return memfd_create("event", MFD_CLOEXEC);
 	if (nr == SYS_perf_event_open) {
 		errno = EACCES;
 		return -1;
@@ -454,6 +459,21 @@ long syscall(long nr, ...)
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "syscall");
 	return real(nr, x[0], x[1], x[2], x[3], x[4], x[5]);
+}
+
+/* An event is a file in memory, which cannot be enabled. */
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list list;
+	void *arg;
+
+	va_start(list, request);
+	arg = va_arg(list, void *);
+	va_end(list);
+	if (fake_bpf.has_perf_events &&
+	    (request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE))
+		return 0;
+	return (int)syscall(SYS_ioctl, fd, request, arg);
 }
 
 /* A ring is waited for, which a file in memory cannot be. */

@@ -503,7 +503,7 @@ TEST(the_help_names_options_that_exist)
 		assert_non_null(end);
 		assert_true(end - p <= 90);
 	}
-	assert_true(lines <= 57);
+	assert_true(lines <= 58);
 	for (const char *p = record_usage; (p = strchr(p, '-')); p += strspn(p, "-")) {
 		size_t len = strspn(p, "-");
 
@@ -768,8 +768,7 @@ TEST(call_stacks_are_of_the_chosen_cpus)
 
 TEST(a_preset_is_taken_back)
 {
-	check_sources("runq stat !runq",
-		      "linux.sys_stats linux.process_stats linux.system_info");
+	check_sources("runq stat !runq", "linux.sys_stats linux.process_stats linux.system_info");
 	check_sources("runq !runq runq",
 		      "linux.ebpf_counters linux.process_stats linux.system_info");
 	check_ftrace("sched_switch irq-events io-events !io-events",
@@ -891,6 +890,93 @@ TEST(threads_and_cpus_are_those_of_all_linux_ftrace)
 	assert_int_equal(record_threads_restrict(config, tids, 1), 0);
 	assert_int_equal(config->n_data_sources, 1);
 	assert_int_equal(ftrace_at(0)->n_tids_to_trace, 1);
+}
+
+/* The config of linux.ebpf_counters. */
+static void check_histograms(const char *line, const char *expected)
+{
+	build(line);
+	for (size_t i = 0; i < config->n_data_sources; i++)
+		if (config->data_sources[i]->config->ebpf_counters_config)
+			assert_proto(&config->data_sources[i]->config->ebpf_counters_config->base,
+				     expected);
+	assert_true(config_requests_source(config, "linux.ebpf_counters"));
+}
+
+TEST(histograms)
+{
+	check_histograms("--hist block_rq_complete:~nr_sector",
+			 "histograms { event: 'block_rq_complete' field: 'nr_sector' }");
+	assert_false(config_requests_source(config, "linux.cgroup_members"));
+	assert_true(config_requests_source(config, "linux.process_stats"));
+	check_histograms(
+		"--hist block:block_rq_complete:nr_sector~~by~comm~ --hist "
+		"sched/sched_switch~:~prev_prio~log2",
+		"histograms { event: 'block/block_rq_complete' field: 'nr_sector' key: 'comm' } "
+		"histograms { event: 'sched/sched_switch' field: 'prev_prio' }");
+	check_histograms("--hist sched_switch:~prev_prio~linear~-10..140~step~50~by~cgroup",
+			 "histograms { event: 'sched_switch' field: 'prev_prio' key: 'cgroup' "
+			 "linear { min: -10 step: 50 steps: 3 } }");
+	assert_true(config_requests_source(config, "linux.cgroup_members"));
+	check_histograms(
+		"--hist block:block_rq_issue~..~block_rq_complete:~time~on~dev,sector",
+		"histograms { event: 'block/block_rq_issue' end_event: 'block_rq_complete' "
+		"match: 'dev' match: 'sector' }");
+}
+
+/* An empty list of families is that of the default families. */
+TEST(a_histogram_beside_families_is_a_source_of_its_own)
+{
+	unsigned n = 0;
+
+	build("ebpf --hist sched_switch:~prev_prio");
+	for (size_t i = 0; i < config->n_data_sources; i++) {
+		const Pb__EbpfCountersConfig *c =
+			config->data_sources[i]->config->ebpf_counters_config;
+
+		n += c != NULL;
+		assert_true(!c || !c->n_histograms == !!c->n_families);
+	}
+	assert_int_equal(n, 2);
+}
+
+TEST(histograms_that_are_refused)
+{
+	static const struct {
+		const char *text, *why;
+	} rows[] = {
+		{"sched_switch", "the form is EVENT: FIELD"},
+		{"sched_switch:", "a field is needed"},
+		{":~prev_prio", "one event is needed"},
+		{"sched*:~prev_prio", "one event is needed"},
+		{"sched_switch~x:~prev_prio", "one event is needed"},
+		{"sched_swich:~prev_prio",
+		 "no event 'sched_swich'; did you mean sched/sched_switch"},
+		{"sched_switch..:~time", "one event is needed"},
+		{"sched_switch..sched_waking:~prev_prio", "'time' is what can be counted"},
+		{"sched_switch:~prev_prio~on~pid", "'on' is about times"},
+		{"sched_switch:~prev_prio~by", "a word is missing"},
+		{"sched_switch:~prev_prio~by~pid~by~comm", "there is one key"},
+		{"sched_switch:~prev_prio~for~pid", "after the field come"},
+		{"sched_switch:~prev_prio~linear~0..10", "the form is: linear"},
+		{"sched_switch:~prev_prio~linear~0..10~step~0", "the form is: linear"},
+		{"sched_switch:~prev_prio~linear~10..0~step~1", "the form is: linear"},
+		{"sched_switch:~prev_prio~linear~0..10~steps~1", "the form is: linear"},
+		{"sched_switch:~prev_prio~linear~0..x~step~1", "the form is: linear"},
+		{"sched_switch:~prev_prio~linear~0..10~step~3", "not a multiple"},
+		{"sched_switch:~prev_prio~linear~0..255~step~1", "more than 254 steps"},
+		{"sched_switch:~prev_prio~linear~0..9~step~1~linear~0..9~step~1", "there twice"},
+		{"sched_switch:~prev_prio~linear~-9223372036854775808..9223372036854775807~step~1",
+		 "more than 254 steps"},
+	};
+	char line[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		snprintf(line, sizeof(line), "--hist %s", rows[i].text);
+		assert_int_equal(config_of(NULL, line), -EINVAL);
+		if (!strstr(why.text, rows[i].why))
+			fail_msg("%s: '%s' is not in '%s'", rows[i].text, rows[i].why, why.text);
+	}
 }
 
 TEST(packed_and_unpacked_it_is_the_same)
