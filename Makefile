@@ -433,7 +433,7 @@ static: $(B)/static/sonda ## build/static/sonda, the three programs as one file 
 # ---- the manual ----------------------------------------------------------------------------------
 
 HELP_FROM ?= $(B)/bin
-$(B)/man/stamp: $(PROGRAMS) $(wildcard tools/manual/*) $(PROTOS) README.md $(wildcard docs/*.md include/sonda/*.h)
+$(B)/man/stamp: $(PROGRAMS) $(wildcard tools/manual/*) $(PROTOS) README.md $(wildcard docs/*/*.md include/sonda/*.h)
 	@echo "  MAN     $(@D)"
 	$(Q)$(if $(SAN),$(NO_ASLR)) tools/manual/manual.sh $(HELP_FROM) $(@D)
 	$(Q)$(if $(SAN),$(NO_ASLR)) tools/manual/completion.sh $(HELP_FROM) $(B)/completion

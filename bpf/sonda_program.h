@@ -4,7 +4,7 @@
 #include <linux/types.h>
 
 /*
- * For user programs of linux.ebpf_counters (docs/ebpf-programs.md): what names and types of maps
+ * For user programs of linux.ebpf_counters (docs/reference/ebpf-programs.md): what names and types of maps
  * cannot express.
  *
  *	__u64 waited SONDA_UNIT(ns);    after a field of the value of a map; also bytes, count,

@@ -21,6 +21,7 @@ files() {
   for f in share/sonda/presets/*.cfg; do
     echo "644 $f $f"
   done
+  echo "644 share/sonda/json-schema.json share/sonda/json-schema.json"
   echo "644 bpf/sonda_program.h include/sonda/sonda_program.h"
   for f in include/sonda/*.h; do
     echo "644 $f $f"
@@ -39,10 +40,7 @@ files() {
   for f in README.md LICENSE; do
     echo "644 $f share/doc/sonda/$f"
   done
-  for f in docs/*.md docs/*.txt; do
-    echo "644 $f share/doc/sonda/docs/$(basename "$f")"
-  done
-  for f in docs/images/*.png; do
+  for f in docs/*/*.md docs/*/*.txt docs/images/*.png; do
     echo "644 $f share/doc/sonda/$f"
   done
   echo "644 $B/completion/sonda.bash share/bash-completion/completions/sonda"
@@ -73,16 +71,22 @@ install_one() { # MODE SOURCE PLACE
   lib/systemd/* | */pkgconfig/*) sed -i "s|@PREFIX@|$prefix|g; s|@LIBDIR@|$libdir|g; s|@VERSION@|$version|g" "$to/$3" ;;
   share/doc/sonda/*.md) sed -i -f "$docs_script" "$to/$3" ;;
   share/man/*) # names of docs, too
-    sed -i -f "$docs_script" -e 's#\(^\|[( ]\)\(docs/\)\{0,1\}\([a-z\\-]*\.md\)#\1'"$prefix/share/doc/sonda/docs/\\3#g" "$to/$3"
+    sed -i -f "$docs_script" -f "$pages_script" "$to/$3"
     ;;
   esac
   case $3 in *.so.0) ln -sf "${3##*/}" "$to/${3%.0}" ;; esac
 }
 
 version=$(awk '$2 ~ /^SONDA_VERSION_(MAJOR|MINOR|PATCH)$/ { printf "%s%s", sep, $3; sep = "." }' include/sonda/version.h)
-docs_script=$(mktemp) made=$(mktemp)
-trap 'rm -f "$docs_script" "$made"' EXIT
+docs_script=$(mktemp) pages_script=$(mktemp) made=$(mktemp)
+trap 'rm -f "$docs_script" "$pages_script" "$made"' EXIT
 sed "s|@PREFIX@|$prefix|g; s|@EXAMPLES@|$prefix/$EXAMPLES|g" tools/installed_docs.sed >"$docs_script"
+# "sql.md" and "docs/reference/sql.md" of a man page, where "-" is "\-", become the place of the page.
+for page in docs/*/*.md; do
+  name=$(basename "$page" .md)
+  printf 's#\(^\|[( ]\)\(docs/[a-z]*/\)\{0,1\}%s\.md#\1%s/share/doc/sonda/%s#g\n' \
+    "$(echo "$name" | sed 's/-/\\\\-/g')" "$prefix" "$page"
+done >"$pages_script"
 files | while read -r mode from place; do
   case $action in
   install) install_one "$mode" "$from" "$place" ;;
@@ -97,7 +101,8 @@ if [ "$action" = install ] && [ -z "$3" ]; then
   cat "$made" >>"$list"
 elif [ "$action" = uninstall ]; then
   {
-    for own in share/doc/sonda/docs/images share/sonda/configs share/sonda/presets share/sonda include/sonda share/doc/sonda/docs share/doc/sonda; do
+    for own in share/sonda/configs share/sonda/presets share/sonda include/sonda share/doc/sonda \
+      share/doc/sonda/docs share/doc/sonda/docs/images share/doc/sonda/docs/guides share/doc/sonda/docs/reference share/doc/sonda/docs/internals; do
       echo "$to/$own"
     done
     [ ! -e "$list" ] || cat "$list"

@@ -6,12 +6,12 @@
 /^## Install it$/,/^## Read on$/{/^## Read on$/!d}
 /^| .*\(CONTRIBUTING\|NEWS\)\.md/d
 s|build/bin/||g
-s|](\.\./configs|](@PREFIX@/share/sonda/configs|g
-s|](\.\./share/sonda/|](@PREFIX@/share/sonda/|g
-s|](\.\./include/|](@PREFIX@/include/|g
-s|](\.\./bpf/sonda_program\.h|](@PREFIX@/include/sonda/sonda_program.h|g
-s#](\.\./\(examples\|bpf/examples\)/#](@EXAMPLES@/\1/#g
-s#\[\([^][]*\)\](\(\.\./\)\{0,1\}\(src\|tests\|bench\|protos\|bpf\|CONTRIBUTING\.md\|SECURITY\.md\|NEWS\.md\|LICENSE\)[^)]*)#\1#g
+s|](\(\.\./\)\{1,2\}configs|](@PREFIX@/share/sonda/configs|g
+s|](\(\.\./\)\{1,2\}share/sonda/|](@PREFIX@/share/sonda/|g
+s|](\(\.\./\)\{1,2\}include/|](@PREFIX@/include/|g
+s|](\(\.\./\)\{1,2\}bpf/sonda_program\.h|](@PREFIX@/include/sonda/sonda_program.h|g
+s#](\(\.\./\)\{1,2\}\(examples\|bpf/examples\)/#](@EXAMPLES@/\2/#g
+s#\[\([^][]*\)\](\(\.\./\)\{0,2\}\(src\|tests\|bench\|protos\|bpf\|CONTRIBUTING\.md\|SECURITY\.md\|NEWS\.md\|LICENSE\)[^)]*)#\1#g
 /^\(|\|\* the fields\)/!s#`\{0,1\}protos/config\(/trace_config\.proto\|/ftrace/ftrace_config\.proto\|/process_stats/process_stats_config\.proto\)\{0,1\}`\{0,1\}\([^/a-z]\|$\)#sonda.cfg(5)\2#g
 s#-Ibpf #-I@PREFIX@/include/sonda #g
 s#\(^\|[^A-Za-z/.-]\|\\f[BIRP]\)configs/\([a-z_\\-]*\.cfg\)#\1@PREFIX@/share/sonda/configs/\2#g

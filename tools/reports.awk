@@ -92,20 +92,24 @@ function expand(s, depth,    out, i, n, name, key, args, names) {
 	return out s
 }
 
-function add_section(by) {
+function add_section(by,    name) {
 	subject = by
-	sections[report] = sections[report] "\t{.title = " quote(title by) ", " section (by ? ".by = " quote(by) ", " : "") \
-		".sql = " quote(trim(expand(sql, 0))) "},\n"
+	name = key (by ? "_" by : "")
+	if (table == "reports" && (name !~ /^[a-z][a-z_]*$/ || (report, name) in keys))
+		fail("the section \"" title by "\" needs a @key of its own")
+	keys[report, name] = 1
+	sections[report] = sections[report] "\t{.title = " quote(title by) ", .key = " quote(name) ", " section \
+		(by ? ".by = " quote(by) ", " : "") ".sql = " quote(trim(expand(sql, 0))) "},\n"
 }
 
-# A section with @each is one section for each of the words, which are $subject in its statement.
+# A section with @each is one section for each of the words, which are $subject in its statement. Its key is KEY_WORD.
 function end_part(    i, n, words) {
 	n = split(each, words, / +/)
 	if (title && !n)
 		add_section("")
 	for (i = 1; i <= n; i++)
 		add_section(words[i])
-	title = section = sql = text = each = subject = ""
+	title = key = section = sql = text = each = subject = ""
 }
 
 FNR == 1 {
@@ -141,6 +145,8 @@ FNR == 1 {
 		fields[report] = fields[report] "." substr(word, 2) " = true, "
 	} else if (word == "@lacks") {
 		section = section ".lacks = report_lacks_" rest ", "
+	} else if (word == "@key") {
+		key = rest
 	} else if (word == "@each") {
 		each = rest
 		title = title " "

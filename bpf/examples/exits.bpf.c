@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * An example of a program of your own (docs/ebpf-programs.md): which commands end, and how long
+ * An example of a program of your own (docs/reference/ebpf-programs.md): which commands end, and how long
  * they lived.
  *
  *	eBPF counters

@@ -20,15 +20,15 @@ struct content_node {
 	UT_hash_handle hh;
 };
 
-static void free_table(struct content_node **table)
+static void free_node_table(struct content_node **table)
 {
 	HASH_FREE(*table);
 }
 
 void contents_deinit(struct contents *c)
 {
-	free_table(&c->by_name);
-	free_table(&c->by_number);
+	free_node_table(&c->by_name);
+	free_node_table(&c->by_number);
 	*c = (struct contents){.n_machines = 0};
 }
 
@@ -79,7 +79,7 @@ static void set_described_name(const struct contents *c, struct content_row *row
 		memcpy(row->name, n->row.name, sizeof(row->name));
 }
 
-static int by_bytes_of_row(const void *a, const void *b)
+static int compare_rows_by_bytes(const void *a, const void *b)
 {
 	const struct content_row *x = a, *y = b;
 
@@ -101,7 +101,7 @@ int contents_list_rows(const struct contents *c, struct content_row **ret, size_
 		rows[n] = c->other;
 		snprintf(rows[n++].name, sizeof(rows->name), "other");
 	}
-	qsort(rows, n, sizeof(*rows), by_bytes_of_row);
+	qsort(rows, n, sizeof(*rows), compare_rows_by_bytes);
 	*ret = rows;
 	*ret_n = n;
 	return 0;
@@ -193,7 +193,7 @@ static void contents_add_columns(struct contents *c, const struct pb_field *colu
 }
 
 /* Returns how many bytes were added to rows. */
-static size_t add_bundle(struct contents *c, const struct pb_field *bundle)
+static size_t add_rows_of_bundle(struct contents *c, const struct pb_field *bundle)
 {
 	size_t added = 0;
 
@@ -265,7 +265,7 @@ static const char *contents_name_of(uint32_t payload, char buf[static 32])
 	return buf;
 }
 
-static struct content_machine *get_machine(struct contents *c, uint32_t id)
+static struct content_machine *get_content_machine(struct contents *c, uint32_t id)
 {
 	for (size_t i = 0; i < c->n_machines; i++)
 		if (c->machines[i].id == id)
@@ -308,11 +308,11 @@ void contents_add_packet(struct contents *c, const uint8_t *data, size_t len)
 		else if (f.data && f.id != PB_TRACE_PACKET_INTERNED_DATA &&
 			 f.id != PB_TRACE_PACKET_TRACE_PACKET_DEFAULTS)
 			payload = f;
-	m = get_machine(c, machine);
+	m = get_content_machine(c, machine);
 	if (m && payload.id == PB_TRACE_PACKET_SYSTEM_INFO)
 		read_system(m, &payload);
 	if (payload.id == PB_TRACE_PACKET_FTRACE_EVENTS)
-		added = add_bundle(c, &payload);
+		added = add_rows_of_bundle(c, &payload);
 	contents_add(c, contents_name_of(payload.id, buf), 1, len - MIN(added, len));
 	c->bytes += len;
 }

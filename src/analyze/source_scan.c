@@ -249,7 +249,8 @@ static bool scan_unwind(struct source_scan *s, const struct pb_field *message)
 {
 	return pb_read(message, PB_TO(PB_UNWIND_STATS_EVICTED, &s->unwind.evicted),
 		       PB_TO(PB_UNWIND_STATS_REFUSED, &s->unwind.refused),
-		       PB_TO(PB_UNWIND_STATS_FILES_LEFT_OUT, &s->unwind.left_out));
+		       PB_TO(PB_UNWIND_STATS_FILES_LEFT_OUT, &s->unwind.left_out),
+		       PB_TO(PB_UNWIND_STATS_FILES_CUT, &s->unwind.cut));
 }
 
 /* Control groups that are polled miss processes, so the summary has the reason. */

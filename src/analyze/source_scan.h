@@ -50,7 +50,7 @@ struct source_scan {
 	uint64_t perf_dropped; /* records of linux.perf */
 	uint64_t waits; /* waits that linux.waits has counted */
 	struct {
-		uint64_t evicted, refused, left_out; /* files; as in UnwindStats */
+		uint64_t evicted, refused, left_out, cut; /* files; as in UnwindStats */
 	} unwind; /* what the tables for user stacks had no room for */
 	uint64_t stackless_waits; /* those without a user stack, above a limit of the config */
 	uint64_t absent_texts; /* strings of linux.syscalls that were not in memory */

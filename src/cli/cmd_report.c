@@ -261,6 +261,50 @@ static int print_text(sqlite3_stmt *st, const struct report_section *s, struct o
 	return r;
 }
 
+/* Prints the name of a table in JSON, and what comes before its rows. st: its statement, not run
+ * yet; NULL: the trace cannot have it. */
+static int print_json_head(sqlite3_stmt *st, const struct report_section *s, struct output *p)
+{
+	struct strbuf b = {0};
+	int r = SQLITE_OK;
+
+	strbuf_puts(&b, p->some ? ", " : "");
+	strbuf_put_json(&b, p->o->keys ? s->key : s->title);
+	strbuf_puts(&b, ": ");
+	if (p->o->keys) {
+		struct strbuf title = {0};
+
+		strbuf_printf(&title, "%s%s", s->title, title_suffix(s, p));
+		strbuf_puts(&b, "{\"title\": ");
+		strbuf_put_json(&b, title.s ? title.s : "");
+		strbuf_puts(&b, ", \"columns\": ");
+		if (st)
+			sql_output_put_columns(st, &b);
+		else
+			strbuf_puts(&b, "[]");
+		strbuf_puts(&b, ", \"rows\": ");
+		strbuf_deinit(&title);
+	}
+	p->some = true;
+	if (b.failed || fputs(b.s, p->out) < 0)
+		r = SQLITE_NOMEM;
+	strbuf_deinit(&b);
+	return r;
+}
+
+static int print_json_table(sqlite3_stmt *st, const struct report_section *s, struct output *p,
+			    bool *ret_some)
+{
+	int r = print_json_head(st, s, p);
+
+	*ret_some = false;
+	if (r == SQLITE_OK)
+		r = sql_output_note_rows(st, p->o->keys ? SQL_JSON_NUMBERS : SQL_JSON, p->out,
+					 ret_some);
+	fputs(p->o->keys ? "}" : "", p->out);
+	return r;
+}
+
 /* Prints a table. A table without rows is left out of a text, but not of CSV and JSON. Returns an
  * SQLite result code. */
 static int print_section(sqlite3_stmt *st, const struct report_section *s, struct output *p)
@@ -277,9 +321,7 @@ static int print_section(sqlite3_stmt *st, const struct report_section *s, struc
 		r = sql_output_note_rows(st, p->o->csv, p->out, &some);
 		break;
 	case REPORT_JSON:
-		fprintf(p->out, "%s\"%s\": ", p->some ? ", " : "", s->title);
-		p->some = true;
-		r = sql_output_note_rows(st, SQL_JSON, p->out, &some);
+		r = print_json_table(st, s, p, &some);
 		break;
 	default:
 		return p->o->lines ? print_calls(st, p) : print_text(st, s, p);
@@ -291,15 +333,18 @@ static int print_section(sqlite3_stmt *st, const struct report_section *s, struc
 /* Prints why there is no table, unless the trace has nothing for the whole report. */
 static int print_why_no_table(const struct report_section *s, const char *lacks, struct output *p)
 {
-	if (p->o->format == REPORT_CSV)
+	int r = SQLITE_OK;
+
+	if (p->o->format == REPORT_CSV) {
 		fprintf(p->out, "# %s: %s\n", s->title, lacks);
-	else if (p->o->format == REPORT_JSON)
-		fprintf(p->out, "%s\"%s\": null", p->some ? ", " : "", s->title);
-	else if (p->some)
+	} else if (p->o->format == REPORT_JSON) {
+		r = print_json_head(NULL, s, p);
+		fprintf(p->out, p->o->keys ? "[], \"lacks\": \"%s\"}" : "null", lacks);
+	} else if (p->some) {
 		fprintf(p->out, "\n%s%s%s: %s\n", report_bold(&p->style), s->title,
 			report_plain(&p->style), lacks);
-	p->some |= p->o->format == REPORT_JSON;
-	return SQLITE_OK;
+	}
+	return r;
 }
 
 static int run_section(const struct report_section *s, struct output *p)
@@ -359,7 +404,7 @@ static int print_lost_key(struct output *p)
 {
 	if (!report_losses_any(&p->losses))
 		return SQLITE_OK;
-	fputs(", \"Lost\": ", p->out);
+	fprintf(p->out, ", \"%s\": ", p->o->keys ? "lost" : "Lost");
 	return report_losses_json(&p->losses, p->tables.db, p->out);
 }
 
@@ -368,8 +413,25 @@ static void print_nothing_key(const struct output *p)
 {
 	const char *records = p->o->report->records;
 
-	fprintf(p->out, ", \"No data\": \"%s%s\"", records ? "it needs: sonda record " : "",
-		records ? records : "");
+	if (p->o->keys)
+		fprintf(p->out, ", \"record\": \"%s\"", records ? records : "");
+	else
+		fprintf(p->out, ", \"No data\": \"%s%s\"", records ? "it needs: sonda record " : "",
+			records ? records : "");
+}
+
+/* Prints what comes before the tables of a JSON object, and between them and further keys. */
+static void print_json_begin(const struct output *p)
+{
+	fputc('{', p->out);
+	if (p->o->keys)
+		fprintf(p->out, "\"report\": \"%s\", \"tables\": {", p->o->report->name);
+}
+
+static void print_json_end_of_tables(const struct output *p)
+{
+	if (p->o->keys)
+		fprintf(p->out, "}, \"empty\": %s", p->has_rows ? "false" : "true");
 }
 
 /* Returns an SQLite result code. */
@@ -403,11 +465,13 @@ static int print_report(struct output *p)
 	if (report->of_findings)
 		return print_findings(p);
 	if (p->o->format == REPORT_JSON)
-		fputc('{', p->out);
+		print_json_begin(p);
 	for (size_t i = 0; i < report->n_sections && r == SQLITE_OK; i++)
 		if (report_is_wanted(&report->sections[i], p))
 			r = run_section(&report->sections[i], p);
 	p->any |= p->has_rows;
+	if (p->o->format == REPORT_JSON)
+		print_json_end_of_tables(p);
 	if (p->o->format == REPORT_JSON && !p->has_rows && !cmd_report_is_loss(report))
 		print_nothing_key(p);
 	if (p->o->format == REPORT_JSON && !p->several)
@@ -451,7 +515,11 @@ static int print_titled_report(struct output *p, const char *title, const char *
 		fprintf(p->out, "%s%s%s%s\n\n", n ? "\n" : "", report_bold(&p->style), title,
 			report_plain(&p->style));
 	else if (p->o->format == REPORT_JSON)
-		fprintf(p->out, "%s\"%s\": ", n ? ", " : "{", key);
+		fprintf(p->out, "%s\"%s\": ",
+			n	     ? ", "
+			: p->o->keys ? "{\"machines\": {"
+				     : "{",
+			key);
 	return print_report(p);
 }
 
@@ -470,7 +538,7 @@ static int print_machine(struct output *p, size_t *n)
 	if (!p->several)
 		return print_report(p);
 	title = machines_title(p->tables.db, p->machine);
-	snprintf(key, sizeof(key), "machine %" PRId64, p->machine);
+	snprintf(key, sizeof(key), p->o->keys ? "%" PRId64 : "machine %" PRId64, p->machine);
 	r = print_titled_report(p, title ? title : key, key, (*n)++);
 	free(title);
 	return r;
@@ -493,8 +561,10 @@ static int print_machines(struct output *p, const struct machine_list *list)
 	p->scope.machine = MACHINES_ALL;
 	p->scope.changes++;
 	if (p->several && r == SQLITE_OK && has_tables(p))
-		r = print_titled_report(p, "All machines", "all machines", n++);
+		r = print_titled_report(p, "All machines", p->o->keys ? "all" : "all machines",
+					n++);
 	if (n && p->o->format == REPORT_JSON) {
+		fputs(p->o->keys ? "}" : "", p->out);
 		r = r == SQLITE_OK ? print_lost_key(p) : r;
 		fputs("}\n", p->out);
 	}
@@ -571,7 +641,7 @@ static int print_one_of_all(struct output *p, size_t *n)
 		const char *name = p->o->report->name;
 
 		if (p->o->format == REPORT_JSON)
-			fprintf(to, "%s\"%s\": ", (*n)++ ? ", " : "{", name);
+			fprintf(to, "%s\"%s\": ", (*n)++ ? ", " : "", name);
 		else if (p->o->format == REPORT_CSV)
 			fprintf(to, "# report %s\n", name);
 		else
@@ -592,6 +662,8 @@ static int print_each_report(struct output *p)
 	int r = SQLITE_OK;
 
 	p->o = &one;
+	if (options->format == REPORT_JSON)
+		fputs(options->keys ? "{\"reports\": {" : "{", p->out);
 	for (size_t i = 0; i < n_reports && r == SQLITE_OK; i++) {
 		one.report = report_at(i);
 		if (!one.report->of_subject && (!one.report->of_thread || one.n_words))
@@ -600,7 +672,7 @@ static int print_each_report(struct output *p)
 	p->o = options;
 	p->any = true;
 	if (options->format == REPORT_JSON)
-		fputs(n ? "}\n" : "{}\n", p->out);
+		fputs(options->keys ? "}}\n" : "}\n", p->out);
 	return r;
 }
 

@@ -38,7 +38,9 @@ static const char usage_tail[] =
 	"      --all          all reports that the trace has data for; reads the trace once\n"
 	"      --file FILE    findings: also that of this SQL file, or those of a folder\n"
 	"      --top N        at most N rows of a list; default: 20\n"
-	"      --json         one JSON object, with a list of rows for each table\n"
+	"      --json[=keys]  one JSON object, with a list of rows for each table; keys: the form "
+	"for programs, with\n"
+	"                     names that stay\n"
 	"      --csv[=sheet]  CSV: a line with its title before each table; sheet: text that a "
 	"spreadsheet takes for a formula begins with '\n"
 	"      --html         a page for a browser: a timeline and its tables; with -o FILE\n"
@@ -58,7 +60,7 @@ static const struct option long_options[] = {
 	{"lines", no_argument, NULL, 'L'},	   {"slowest", optional_argument, NULL, 'S'},
 	{"tree", optional_argument, NULL, 't'},	   {"callers", required_argument, NULL, 'r'},
 	{"callees", required_argument, NULL, 'e'}, {"top", required_argument, NULL, 'n'},
-	{"json", no_argument, NULL, 'j'},	   {"csv", optional_argument, NULL, 'c'},
+	{"json", optional_argument, NULL, 'j'},	   {"csv", optional_argument, NULL, 'c'},
 	{"no-pager", no_argument, NULL, 'P'},	   {"color", required_argument, NULL, 'C'},
 	{"memory", required_argument, NULL, 'm'},  {"html", no_argument, NULL, 'H'},
 	{"out", required_argument, NULL, 'o'},	   {"help", no_argument, NULL, 'h'},
@@ -148,6 +150,10 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 	case 'M':
 		return parse_machine(optarg, &o->machine, e);
 	case 'j':
+		if (optarg && strcmp(optarg, "keys") != 0)
+			return err_set(e, -EINVAL, "--json=%.80s: use --json or --json=keys",
+				       optarg);
+		o->keys |= optarg != NULL;
 		return set_format(REPORT_JSON, o, e);
 	case 'c':
 		return set_format(REPORT_CSV, o, e) ?: sql_csv_format(optarg, &o->csv, e);

@@ -33,6 +33,7 @@ struct report_options {
 	bool no_pager;
 	bool lines; /* system calls as strace prints them; by is "line" */
 	bool all; /* all reports, instead of one */
+	bool keys; /* REPORT_JSON: tables have their keys, instead of their titles */
 };
 
 /* Returns 0, 1 after the help was printed, or -EINVAL and sets e. */

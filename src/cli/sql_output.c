@@ -304,23 +304,51 @@ static void put_json_name(sqlite3_stmt *st, int column, struct strbuf *b)
 	strbuf_deinit(&numbered);
 }
 
-/* Returns the columns' names with the colon, as each row has them; NULL if memory is out. The
- * caller frees the array and its strings. */
-static struct strbuf *json_names(sqlite3_stmt *st, int columns)
+/* Returns true for a column that is a picture for people. */
+static bool is_bar(sqlite3_stmt *st, int column)
+{
+	return str_ends(sqlite3_column_name(st, column), "_bar");
+}
+
+void sql_output_put_columns(sqlite3_stmt *st, struct strbuf *b)
+{
+	int columns = sqlite3_column_count(st);
+	bool first = true;
+
+	strbuf_putc(b, '[');
+	for (int i = 0; i < columns; i++) {
+		if (is_bar(st, i))
+			continue;
+		strbuf_puts(b, first ? "" : ",");
+		put_json_name(st, i, b);
+		first = false;
+	}
+	strbuf_putc(b, ']');
+}
+
+/* Returns the columns' names with the colon, as each row has them, and a comma in front of all but
+ * the first; empty for a column that is left out. NULL if memory is out. The caller frees the array
+ * and its strings. */
+static struct strbuf *json_names(sqlite3_stmt *st, int columns, bool no_bars)
 {
 	struct strbuf *names = calloc((size_t)columns, sizeof(*names));
+	bool first = true;
 
 	for (int i = 0; names && i < columns; i++) {
+		if (no_bars && is_bar(st, i))
+			continue;
+		strbuf_puts(&names[i], first ? "" : ",");
 		put_json_name(st, i, &names[i]);
 		strbuf_putc(&names[i], ':');
+		first = false;
 	}
 	return names;
 }
 
-static int output_json(sqlite3_stmt *st, FILE *to, bool *ret_some)
+static int output_json(sqlite3_stmt *st, bool no_bars, FILE *to, bool *ret_some)
 {
 	int columns = sqlite3_column_count(st), r;
-	struct strbuf b = {0}, *names = json_names(st, columns);
+	struct strbuf b = {0}, *names = json_names(st, columns, no_bars);
 	bool first = true;
 
 	if (!names)
@@ -331,11 +359,13 @@ static int output_json(sqlite3_stmt *st, FILE *to, bool *ret_some)
 		strbuf_clear(&b);
 		strbuf_puts(&b, first ? "\n{" : ",\n{");
 		for (int i = 0; i < columns; i++) {
-			strbuf_add(&b, names[i].s, names[i].len);
 			b.failed |= names[i].failed;
+			if (!names[i].len)
+				continue;
+			strbuf_add(&b, names[i].s, names[i].len);
 			sql_output_put_json(st, i, &b);
-			strbuf_putc(&b, i == columns - 1 ? '}' : ',');
 		}
+		strbuf_putc(&b, '}');
 		if (b.failed) {
 			r = SQLITE_NOMEM;
 			break;
@@ -369,8 +399,8 @@ int sql_output_note_rows(sqlite3_stmt *st, enum sql_format format, FILE *to, boo
 		r = sqlite3_step(st);
 	else if (format == SQL_CSV || format == SQL_CSV_SHEET)
 		r = output_csv(st, format == SQL_CSV_SHEET, to, ret_some);
-	else if (format == SQL_JSON)
-		r = output_json(st, to, ret_some);
+	else if (format == SQL_JSON || format == SQL_JSON_NUMBERS)
+		r = output_json(st, format == SQL_JSON_NUMBERS, to, ret_some);
 	else if (format == SQL_RECORDS)
 		r = output_records(st, to);
 	else

@@ -17,6 +17,7 @@ enum sql_format {
 	SQL_JSON,
 	SQL_RECORDS, /* a line for each column */
 	SQL_CSV_SHEET, /* text that a spreadsheet would take for a formula gets a ' in front */
+	SQL_JSON_NUMBERS, /* JSON without the columns *_bar, which are pictures for people */
 };
 
 /* Reads the value of --csv, NULL if there is none. Returns 0, or -EINVAL and sets e. */
@@ -27,5 +28,7 @@ int sql_csv_format(const char *value, enum sql_format *ret, struct err_text *e);
 int sql_output(sqlite3_stmt *st, enum sql_format format, FILE *to);
 /* Does the same, and sets *ret_some to whether there were rows; for CSV and JSON only. */
 int sql_output_note_rows(sqlite3_stmt *st, enum sql_format format, FILE *to, bool *ret_some);
+/* Appends the names of the columns that SQL_JSON_NUMBERS writes, as a JSON array. */
+void sql_output_put_columns(sqlite3_stmt *st, struct strbuf *b);
 /* Appends the value of a column as text: nothing for NULL. Sets b->failed if memory is out. */
 void sql_add_text(sqlite3_stmt *st, int column, struct strbuf *b);

@@ -5,7 +5,7 @@
 
 /*
  * A user program, as a family with one variant: an object file whose maps "sonda_counter_..."
- * become tracks (user_map.h). docs/ebpf-programs.md explains how to write one.
+ * become tracks (user_map.h). docs/reference/ebpf-programs.md explains how to write one.
  */
 struct user_program;
 

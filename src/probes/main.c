@@ -25,6 +25,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,7 @@
 #define BPF_ROOT "/etc/sonda/bpf.d" /* directory of user programs; owned by root */
 
 #define MAX_FILES 65536 /* each session opens a ring buffer for each CPU */
+#define LARGE_BLOCK (128 << 10) /* bytes */
 
 static const int termination_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
@@ -406,6 +408,17 @@ static void allow_locked_memory(void)
 	setrlimit(RLIMIT_MEMLOCK, &any);
 }
 
+/*
+ * Large blocks are mappings of their own, which free() gives back, also in the helper processes. By
+ * default the C library would put later ones into the heap, where small ones behind them keep them.
+ */
+static void give_back_memory(void)
+{
+#ifdef __GLIBC__
+	(void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+#endif
+}
+
 /* Runs until a signal breaks the loop. */
 static void run_until_signal(struct probes *p)
 {
@@ -428,6 +441,7 @@ int main(int argc, char **argv)
 		return code;
 	fs_raise_file_limit(MAX_FILES);
 	allow_locked_memory();
+	give_back_memory();
 	find_undo_folder(p.state, sizeof(p.state));
 	priority_boost_init();
 	if (notify_open(&p.notify, "TRACED_PROBES_NOTIFY_FD", &e) < 0)

@@ -25,14 +25,14 @@ extern const struct data_source sys_stats_data_source;
 
 /*
  * linux.cgroup_stats (counters/cgroup_source.c): counters of control groups (version 2) as counter
- * tracks, nested as the control groups are. Config: CgroupStatsConfig; docs/counters.md.
+ * tracks, nested as the control groups are. Config: CgroupStatsConfig; docs/reference/counters.md.
  */
 extern const struct data_source cgroup_stats_data_source;
 
 /*
  * linux.network_stats (counters/network_source.c): counters of network interfaces (/proc/net/dev)
  * and of protocols (/proc/net/snmp, snmp6, netstat) as counter tracks, for the network namespace of
- * sonda-probes. Config: NetworkStatsConfig; docs/counters.md.
+ * sonda-probes. Config: NetworkStatsConfig; docs/reference/counters.md.
  */
 extern const struct data_source network_stats_data_source;
 

@@ -260,7 +260,7 @@ static void print_help(FILE *out)
 		"  --version                 print the version\n"
 		"  -h, --help                print this\n"
 		"\n"
-		"Producers of other machines (see docs/remote.md):\n"
+		"Producers of other machines (see docs/reference/remote.md):\n"
 		"  --allow-remote ADDRESS[/BITS],vsock://CID,...\n"
 		"                            addresses that may connect to producer sockets on TCP "
 		"and\n"

@@ -24,7 +24,7 @@ keep_parents() {
   verdict "${1##*/}: a process has one parent" $? "$dir/log"
 }
 
-# Statements whose rows are equal; first those of what others refer to. Arguments are joined to what has them, since their ids are not equal. docs/sql.md tells
+# Statements whose rows are equal; first those of what others refer to. Arguments are joined to what has them, since their ids are not equal. docs/reference/sql.md tells
 # why the function that dropped a packet differs.
 # shellcheck disable=SC2034 # for the scripts
 kernel_tables=(

@@ -15,7 +15,7 @@ chmod 755 "$TMP"
 dir=$TMP/bpf.d
 mkdir "$dir"
 cp "$example" "$dir/exits.bpf.o"
-# Compiles a program from stdin, as docs/ebpf-programs.md has it.
+# Compiles a program from stdin, as docs/reference/ebpf-programs.md has it.
 compile() { # NAME
   { printf '%s\n' '#include <linux/bpf.h>' '#include <bpf/bpf_helpers.h>' '#include <sonda_program.h>' \
       'char LICENSE[] SEC("license") = "GPL";'; cat; } >"$TMP/$1.bpf.c"

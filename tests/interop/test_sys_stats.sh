@@ -9,7 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] || { echo "needs root (slabinfo)" >&2; exit 77; }
 
-# Theirs first, ours, theirs again, with the config that docs/counters.md names.
+# Theirs first, ours, theirs again, with the config that docs/reference/counters.md names.
 CONFIG=configs/sys_stats.cfg
 sed 's/^duration_ms:.*/duration_ms: 1500/' "$CONFIG" >"$TMP/config"
 one() { # FAMILY NAME

@@ -3,12 +3,12 @@
 #
 # tracefs: shared
 #
-# The units as docs/remote.md changes them to record other machines, under a real systemd (systemd_lib.sh): its commands
+# The units as docs/reference/remote.md changes them to record other machines, under a real systemd (systemd_lib.sh): its commands
 # and its drop-ins, with the address of this machine for both machines.
 . "$(dirname "$0")/lib.sh"
 . "$HERE/systemd_lib.sh"
 
-section=$(sed -n '/^## With the units of systemd/,/^## What/p' docs/remote.md | sed 's/10\.77\.0\.[12]/127.0.0.1/g')
+section=$(sed -n '/^## With the units of systemd/,/^## What/p' docs/reference/remote.md | sed 's/10\.77\.0\.[12]/127.0.0.1/g')
 drop_in() { # NUMBER UNIT
   awk -v number="$1" '/^    \[Service\]/ { n++ } !/^    / { inside = 0 } /^    \[Service\]/ { inside = n == number } inside { print substr($0, 5) }' \
     <<<"$section" | sed "s|^ExecStart=/usr/bin/|ExecStart=$(value sondad.service ExecStart | sed 's/.*path=\([^ ]*\)sondad .*/\1/')|" >"$UNITS/$2.d/remote.conf"

@@ -4,7 +4,7 @@
 # tracefs: shared
 # kernels: none
 #
-# The tasks of docs/first-hour.md on this kernel, each with a program whose behaviour is known, and the answer that sonda
+# The tasks of docs/guides/first-hour.md on this kernel, each with a program whose behaviour is known, and the answer that sonda
 # gives. A trace in the Perfetto UI is elsewhere (tests/system/test_open.sh).
 . "$(dirname "$0")/lib.sh"
 B=${BIN%/bin} CONFIGS=$PWD/configs DOCS=$PWD/docs
@@ -116,8 +116,8 @@ verdict "6: the calls of dd" $? log
 # The program of the page, where there is a compiler.
 hot=$B/tests/root/hot_functions
 if command -v gcc >/dev/null; then
-  sed -n '/^    #include <stdlib.h>/,/^$/s/^    //p' "$DOCS/first-hour.md" >hot_functions.c
-  sed -n 's/^    # \(gcc .*\)/\1/p' "$DOCS/first-hour.md" >compile
+  sed -n '/^    #include <stdlib.h>/,/^$/s/^    //p' "$DOCS/guides/first-hour.md" >hot_functions.c
+  sed -n 's/^    # \(gcc .*\)/\1/p' "$DOCS/guides/first-hour.md" >compile
   bash -e compile >log 2>&1 && hot=./hot_functions && [ -x $hot ]
   verdict "7: the page's program compiles" $? log
 fi

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # kernels: 5.10
 #
-# The attacks of docs/security.md on `sonda record` alone: root records with a service of its own, and user 4242 gets neither
+# The attacks of docs/reference/security.md on `sonda record` alone: root records with a service of its own, and user 4242 gets neither
 # into its sockets nor into its processes, also with a umask of 0. A link of user 4242 in an open folder is not followed, and
 # buffers that the memory control group has no room for are refused.
 #

@@ -20,7 +20,7 @@ here=$PWD
 # the shell in tests/interop/test_snapshots.sh, what waits for a trigger in test_ebpf_triggers.sh, configs/long.cfg in test_files.sh,
 # static probes in test_probes_named.sh.)
 examples() {
-  sed -nE 's/^    (build\/bin\/)?(sonda record -.*|sonda record [a-z].*)/\2/p' docs/*.md README.md |
+  sed -nE 's/^    (build\/bin\/)?(sonda record -.*|sonda record [a-z].*)/\2/p' docs/*/*.md README.md |
     grep -vE '^sonda record (\[|--detach)|&$|ebpf-flight-recorder|long.cfg|--usdt' | sort -u
 }
 
@@ -32,16 +32,16 @@ adapt() { # EXAMPLE
 }
 
 mkdir "$TMP/work" "$TMP/configs"
-# The program of docs/library.md, built as the page says.
-sed -n '/hello\.c \*/,/^Build it/s/^    //p' docs/library.md >"$TMP/hello.c"
+# The program of docs/reference/library.md, built as the page says.
+sed -n '/hello\.c \*/,/^Build it/s/^    //p' docs/reference/library.md >"$TMP/hello.c"
 lib=$(readlink -f "$B/lib")
 cc -o "$TMP/hello" "$TMP/hello.c" -Iinclude -L"$lib" -lsonda -Wl,-rpath,"$lib" >"$TMP/log" 2>&1
-verdict "the program of docs/library.md is built" $? "$TMP/log"
-# The preset of docs/record.md.
+verdict "the program of docs/reference/library.md is built" $? "$TMP/log"
+# The preset of docs/reference/record.md.
 export HOME=$TMP
 unset XDG_CONFIG_HOME
 mkdir -p "$TMP/.config/sonda/presets"
-sed -n "/^    cat .*storage.cfg/,/^    CONFIG/s/^    //p" docs/record.md | sed '1d;$d' >"$TMP/.config/sonda/presets/storage.cfg"
+sed -n "/^    cat .*storage.cfg/,/^    CONFIG/s/^    //p" docs/reference/record.md | sed '1d;$d' >"$TMP/.config/sonda/presets/storage.cfg"
 for config in configs/*.cfg; do
   sed 's/^duration_ms:.*/duration_ms: 200/' "$config" >"$TMP/$config"
 done

@@ -67,6 +67,16 @@ ask all "select sum(v.value) from stack_sample_counter v join stack_sample_count
 awk -v single="$(cut -d, -f1 got)" '{ exit !($1 > single) }' totals
 verdict "  while totals have the short ones, too" $? totals got
 
+# A stranger begins all the time, so its file is mapped anew.
+cp "$(type -P true)" stranger
+(for _ in $(seq 100); do ./stranger; sleep 0.02; done) &
+record tables -t 0.8s waits -p $outside
+wait $!
+ask tables "select value from stats where name = 'sonda_unwind_files'" >got
+awk '$2 ~ /x/ && $6 ~ /^\// { print $6 }' "/proc/$outside/maps" | sort -u >mapped
+awk -v mapped="$(wc -l <mapped)" '{ exit !($1 > 1 && $1 <= mapped + 1) }' got # and the vDSO
+verdict "  has unwind rows of the files of the selected process only" $? got mapped
+
 record states -t 0.5s waits --waits state=D -a -- sh -c 'dd if=/dev/zero of=file bs=4k count=64 oflag=dsync 2>/dev/null; sleep 0.1'
 ask states "select sum(extract_arg(arg_set_id, 'debug.state') != 'D') from slice where name != '' and extract_arg(arg_set_id, 'debug.state') is not null" >got
 awk '{ exit !($1 == "" || $1 == 0) }' got

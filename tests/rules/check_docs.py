@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 build = sys.argv[1]
-pages = ['README.md', 'CONTRIBUTING.md', 'NEWS.md', 'SECURITY.md', 'bench/README.md'] + sorted(glob.glob('docs/*.md'))
+pages = ['README.md', 'CONTRIBUTING.md', 'NEWS.md', 'SECURITY.md', 'bench/README.md'] + sorted(glob.glob('docs/*/*.md'))
 text = {page: open(page).read() for page in pages}
 n = bad = 0
 
@@ -46,6 +46,14 @@ def anchor(heading):
     return re.sub(r'[^\w\- ]', '', heading.strip().lower()).replace(' ', '-')
 
 
+# ---- shelves --------------------------------------------------------------------------------------------------------
+
+# A man page names a page of docs/ by its name alone, so a name is on one shelf.
+names = [os.path.basename(page) for page in pages if page.startswith('docs/')]
+offenders = [f'{page}: move it to docs/guides, docs/reference or docs/internals' for page in glob.glob('docs/*.md')]
+offenders += [f'two pages are named {name}' for name in names if names.count(name) > 1]
+verdict('each page of docs/ is on one shelf', offenders)
+
 # ---- links ---------------------------------------------------------------------------------------------------------
 
 offenders = []
@@ -63,12 +71,12 @@ for page in pages:
                 offenders.append(f'{page}: {target}: no such heading')
 verdict('links lead somewhere', offenders)
 
-# ---- tests that docs/security.md names in the column "test" of a table ----------------------------------------------
+# ---- tests that docs/reference/security.md names in the column "test" of a table ----------------------------------------------
 
 told = '\n'.join(open(f, errors='replace').read() for f in files if f.startswith('tests/') and f.endswith(('.c', '.h', '.sh')))
 offenders = []
 has_tests = False
-for line in text['docs/security.md'].splitlines():
+for line in text['docs/reference/security.md'].splitlines():
     if not line.startswith('|'):
         has_tests = False
         continue
@@ -78,7 +86,7 @@ for line in text['docs/security.md'].splitlines():
     elif has_tests:
         for name in re.findall(r'`([^`]+)`', cells[-1]):
             if name not in told and not glob.glob(name):
-                offenders.append('docs/security.md: ' + name)
+                offenders.append('docs/reference/security.md: ' + name)
 verdict('tests of the security page exist', offenders)
 
 # ---- the map of owners in CONTRIBUTING.md ----------------------------------------------------------------------------
@@ -101,7 +109,7 @@ offenders += [f'{room} has no owner' for room in rooms if not room.endswith('.c'
 offenders += [f'{name} has no owner' for name in names if name.startswith(('unit/', 'fuzz/')) and name not in matched]
 verdict('the map of owners has each folder, unit test and fuzz target', offenders)
 
-# ---- limits that docs/security.md names, with their values ----------------------------------------------------------
+# ---- limits that docs/reference/security.md names, with their values ----------------------------------------------------------
 
 defines = {}
 for path in ('src/config/limits.h', 'src/service/ipc/limits.h', 'src/base/event_loop/sock.h'):
@@ -110,19 +118,19 @@ for path in ('src/config/limits.h', 'src/service/ipc/limits.h', 'src/base/event_
         defines[name] = eval(value) if re.fullmatch(r'[\d() <*]+', value) else None  # None: made of others
 units = {'': 1, 'Ki': 1 << 10, 'KiB': 1 << 10, 'Mi': 1 << 20, 'MiB': 1 << 20, 'GiB': 1 << 30}
 offenders = []
-for line in text['docs/security.md'].splitlines():
+for line in text['docs/reference/security.md'].splitlines():
     if not line.startswith('| `LIMIT_'):
         continue
     cells = line.strip('|').split('|')
     shown = {int(n) * units[unit or ''] for n, unit in re.findall(r'(?<![\d/])(\d+)(?!\d|/)(?: (KiB|MiB|GiB|Ki|Mi)\b)?', cells[-2])}
     for name in re.findall(r'`(\w+)`', cells[-1]):
         if name not in defines:
-            offenders.append(f'docs/security.md: {name} is not defined')
+            offenders.append(f'docs/reference/security.md: {name} is not defined')
         elif defines[name] is not None and defines[name] not in shown:
-            offenders.append(f'docs/security.md: {name} is {defines[name]}, not one of {sorted(shown)}')
-for name in re.findall(r'`(SOCK_BACKLOG|(?:MAX|LIMIT)_\w+)`', text['docs/security.md']):
+            offenders.append(f'docs/reference/security.md: {name} is {defines[name]}, not one of {sorted(shown)}')
+for name in re.findall(r'`(SOCK_BACKLOG|(?:MAX|LIMIT)_\w+)`', text['docs/reference/security.md']):
     if name not in defines and not os.popen(f'grep -rlw {name} src include protos').read():
-        offenders.append(f'docs/security.md: {name} is nowhere')
+        offenders.append(f'docs/reference/security.md: {name} is nowhere')
 verdict('limits of the security page are those of the sources', offenders)
 
 # ---- files ---------------------------------------------------------------------------------------------------------
@@ -202,7 +210,7 @@ if all(os.access(p, os.X_OK) for p in programs):
     offenders = []
     for page in pages:
         for line in text[page].split('\n'):
-            if re.search(r'\b(gdb|apt-get|systemctl|clang|git config|callgrind|node|trace_processor)\b', line):
+            if re.search(r'\b(gdb|apt-get|podman|systemctl|clang|git config|callgrind|node|trace_processor)\b', line):
                 continue
             for option in re.findall(r'(?<![\w-])--[a-z][a-z-]+', line):
                 if option not in options and not any(o.startswith(option) for o in options):
@@ -248,7 +256,7 @@ verdict('fields of messages exist', offenders)
 # Words with an underscore in backquotes are fields of configs, counters, files of the kernel, functions: something here, or
 # in the tests that compare with the kernel, has to know them.
 known_words = words_of('protos/**/*', 'src/**/*', 'bpf/**/*', 'configs/**/*', 'tests/**/*.c', 'tests/**/*.h', 'tests/**/*.sh', 'tools/*',
-                       'bench/*', 'docs/*.txt', 'Makefile')
+                       'bench/*', 'docs/*/*.txt', 'Makefile')
 known_words |= {os.path.splitext(os.path.basename(f))[0] for f in files}
 known_words |= {'traced_relay', 'perf_jit', 'proto_filter', 'sys_newfstat', 'names_0', 'names_2'}  # of Perfetto, Python, the kernel; examples
 offenders = []
@@ -287,8 +295,8 @@ else:
 
 # ---- the map -------------------------------------------------------------------------------------------------------
 
-# docs/architecture.md shows each room of the table once, and the tables of steps name functions that their files define.
-page = 'docs/architecture.md'
+# docs/internals/architecture.md shows each room of the table once, and the tables of steps name functions that their files define.
+page = 'docs/internals/architecture.md'
 rooms = re.findall(r'^([a-z_/]+) +\|', open('tests/rules/rooms').read(), re.M)
 shown = re.findall(r'^\| `([a-z_/]+)` \|', text[page].partition('## Rooms')[2].partition('\n## ')[0], re.M)
 verdict('the map has every room, and no other', [f'not in the map: {r}' for r in rooms if r not in shown] +
@@ -311,7 +319,7 @@ for line in text[page].splitlines():
     is_steps = line == '| step | where |' or is_steps and line.startswith('|')
     is_step = is_steps and re.match(r'\| (?!step \||---)', line)
     step, _, where = line.strip('| ').rpartition(' | ') if is_step else ('', '', line)
-    start, *links = re.split(r'\]\(\.\./((?:src|include|bpf)/[\w/.]+)\)', where)
+    start, *links = re.split(r'\]\((?:\.\./)+((?:src|include|bpf)/[\w/.]+)\)', where)
     named = set()
     for path, rest in zip(links[::2], links[1::2]):
         # In a sentence, the functions of a file follow its link and a colon.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Folders and rooms of src/ include only what the arrows of docs/architecture.md allow: those between folders stand here,
+# Folders and rooms of src/ include only what the arrows of docs/internals/architecture.md allow: those between folders stand here,
 # those between the rooms of a folder in tests/rules/rooms. No units include each other in a circle. Atomics are in few
 # files only.
 . "$(dirname "$0")/../lib.sh"

@@ -106,6 +106,13 @@ def write(folder):
     text, _, _ = recording("b", 1, 1_000_000_000_000, "stop_timeout_ms: 7 legacy_config: \"x\"")
     with open(f"{folder}/other_config.txtpb", "w", encoding="ascii") as f:
         f.write(text)
+    for number in range(2):  # of two commands, each with its pid in the config
+        pids = f"pids: {100 + number}"
+        text, _, _ = recording("b", 1, 1_000_000_000_000)
+        sources = ("data_sources { config { name: \"linux.waits\" waits_config { %s } } } data_sources { config { name: \"linux.syscalls\" "
+                   "syscalls_config { %s } } } data_sources { config { name: \"linux.ebpf_counters\" ebpf_counters_config { %s } } }" % (pids, pids, pids))
+        with open(f"{folder}/pids{number}.txtpb", "w", encoding="ascii") as f:
+            f.write(text.replace("trace_config {", "trace_config { " + sources, 1))
     text, _, _ = recording("b", 1, 1_000_000_000_000)
     with open(f"{folder}/lost.txtpb", "w", encoding="ascii") as f:
         f.write(text.replace("cpu: 0\n", "cpu: 0 lost_events: true\n"))

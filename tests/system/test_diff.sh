@@ -45,6 +45,9 @@ run "one recording with itself: no finding" 0 "no change that is distinguishable
 run "runs of which there are too few are not tested" 0 "Largest differences, which may be chance" --per run a0.pf b0.pf
 run "-p limits to a program" 0 "; 3 rows tested|; 4 rows tested|no change" -p other a*.pf -- b*.pf
 run "another config is noted" 0 "the configs differ \(linux.ftrace\)" a0.pf a1.pf a2.pf -- b0.pf b1.pf other_config.pf
+run "configs with different pids are the same" 0 "distinguishable" pids0.pf pids1.pf
+! grep -q "configs differ" out
+verdict "no note on the config" $? out
 run "another load is noted" 0 "another load: the number of syscalls of app for each second changed by \+60 %" d*.pf -- e*.pf
 run "for each call it is the same" 0 "Compared: what a sys_39 takes" --per sys_39 d*.pf -- e*.pf
 ! grep -q "another load" out

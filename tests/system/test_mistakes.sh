@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Mistakes that people make, a row each: the exit code of the table in docs/messages.md, and an answer of one or two
+# Mistakes that people make, a row each: the exit code of the table in docs/reference/messages.md, and an answer of one or two
 # sentences that says what to do. No row waits for a time; the service and its producer are real.
 . "$(dirname "$0")/lib.sh"
 chmod 755 "$TMP"

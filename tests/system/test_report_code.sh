@@ -81,7 +81,7 @@ rows "waits of a thread: its single waits, as totals are of processes" $'fsync|f
 rows "waits: what linux.waits left out" "4|2|50" "Left out" "single_waits not_counted without_user_stack" waits
 "$SONDA" sql --csv "$TRACE" "select name, value from stats where name glob 'sonda_unwind_*' and value > 0 order by name" 2>"$TMP/err" |
   tail -n +2 | tr -d '"\r' >"$TMP/got"
-printf '%s\n' sonda_unwind_evicted,3 sonda_unwind_files,5 sonda_unwind_files_left_out,6 sonda_unwind_refused,4 \
+printf '%s\n' sonda_unwind_evicted,3 sonda_unwind_files,5 sonda_unwind_files_cut,2 sonda_unwind_files_left_out,6 sonda_unwind_refused,4 \
   sonda_unwind_rows,1234 | diff - "$TMP/got" >"$TMP/diff"
 verdict "stats have the limits of the tables for user stacks" $? "$TMP/diff" "$TMP/err"
 rows "waits --by process" $'10|futex|50ms\n10|fsync|40ms\n20|open|0.2ms\n20|epoll|90ms' Processes "pid waits_for blocked_ns" waits --by process

@@ -8,7 +8,7 @@
 # or function that is added is in the next build's pages.
 #
 #	sonda(1)           verbs, and README.md's example
-#	sonda-VERB(1)      options, and docs/VERB.md if there is one
+#	sonda-VERB(1)      options, and docs/reference/VERB.md if there is one
 #	sondad(8), sonda-probes(8)
 #	sonda.cfg(5)       fields of TraceConfig
 #	sonda-trace(7)     what each data source of sonda-probes records: its section of docs/
@@ -83,9 +83,9 @@ environment() { # VERB...: what one of them uses, by its options
 }
 # The verb whose page of docs/ tells most of VERB, if VERB has none of its own.
 told_by() { # VERB
-  [ ! -f "docs/$1.md" ] || return 0
+  [ ! -f "docs/reference/$1.md" ] || return 0
   for verb in $verbs; do
-    [ ! -f "docs/$verb.md" ] || printf '%s %s\n' "$(grep -c "sonda $1\>" "docs/$verb.md")" "$verb"
+    [ ! -f "docs/reference/$verb.md" ] || printf '%s %s\n' "$(grep -c "sonda $1\>" "docs/reference/$verb.md")" "$verb"
   done | sort -rn | sed -n '1s/.* \(.*\)/sonda-\1(1)/p'
 }
 
@@ -115,7 +115,7 @@ for verb in $verbs; do
     head_of "sonda-$verb" 1 "User Commands"
     name_of "sonda-$verb" "$(what_is "$programs" "$verb")"
     rows_of "$programs" sonda "$verb" | roff help_page.awk -v rows=OPTIONS
-    [ ! -f "docs/$verb.md" ] || roff markdown.awk "docs/$verb.md" | sed '/^\.SH/,$!{1i.SH USE
+    [ ! -f "docs/reference/$verb.md" ] || roff markdown.awk "docs/reference/$verb.md" | sed '/^\.SH/,$!{1i.SH USE
 }'
     exit_codes "$verb"
     environment "$verb"
@@ -168,7 +168,7 @@ END
 
 # A data source has a section of its own in a page of docs/, or a whole page, which names it in its first paragraph.
 source_section() { # NAME
-  page=$(grep -l "^#* $1\$" docs/*.md | head -n 1)
+  page=$(grep -l "^#* $1\$" docs/reference/*.md | head -n 1)
   if [ -n "$page" ]; then
     if grep -q "^# $1\$" "$page"; then
       roff markdown.awk -v depth=1 "$page"
@@ -177,7 +177,7 @@ source_section() { # NAME
     fi
     return
   fi
-  page=$(awk -v name="\`$1\`" 'FNR == 1 { paragraph = 0 } /^$/ { paragraph++ } paragraph == 1 && index($0, name) { print FILENAME; exit }' docs/*.md)
+  page=$(awk -v name="\`$1\`" 'FNR == 1 { paragraph = 0 } /^$/ { paragraph++ } paragraph == 1 && index($0, name) { print FILENAME; exit }' docs/reference/*.md)
   [ -z "$page" ] || roff markdown.awk -v depth=1 "$page"
 }
 {

@@ -244,7 +244,7 @@ static int cut_parts_part_of(struct parts *p, int64_t ts, struct cut_part **ret)
 	return r < 0 ? r : write_state(p, part);
 }
 
-static size_t number_of_machine(const struct parts *p, const struct cut_machine *m)
+static size_t index_of_machine(const struct parts *p, const struct cut_machine *m)
 {
 	size_t i = 0;
 
@@ -357,8 +357,8 @@ static int cut_parts_write_event(struct parts *p, struct cut_part *part, const s
 /* ---- what all parts have ---- */
 
 /* Packets with the same machine, sequence and payload (and time, cut_has_own_time()) are equal. */
-static int make_state_key(const struct cut_packet *c, const struct pb_field *payload,
-			  struct strbuf *ret)
+static int make_key_of_state_packet(const struct cut_packet *c, const struct pb_field *payload,
+				    struct strbuf *ret)
 {
 	uint64_t head[] = {c->p.machine, c->p.sequence, payload->id,
 			   cut_has_own_time(c->p.payload.id) ? c->p.timestamp : 0};
@@ -376,7 +376,7 @@ static int add_state_to_parts(struct parts *p, const struct cut_packet *c,
 			      int64_t from)
 {
 	struct strbuf key = {0};
-	int r = make_state_key(c, key_of, &key);
+	int r = make_key_of_state_packet(c, key_of, &key);
 
 	if (r == 0)
 		r = cut_changes_build(c, w, &p->out);
@@ -464,7 +464,7 @@ static int note_descriptor(void *ctx, const uint8_t *field, size_t len)
 static int add_descriptors(struct parts *p, struct cut_part *part, const struct cut_machine *m,
 			   struct strbuf *payload)
 {
-	size_t i = number_of_machine(p, m), len;
+	size_t i = index_of_machine(p, m), len;
 
 	for (; part->n_descriptors[i] < p->descriptors[i].n; part->n_descriptors[i]++) {
 		const void *field = cut_state_get(&p->descriptors[i], part->n_descriptors[i], &len);
@@ -494,7 +494,7 @@ static uint64_t previous_end_of_piece(const struct parts *p, const struct cut_bu
 static int write_piece(struct parts *p, const struct cut_bundle *b, struct cut_part *part,
 		       struct cut_piece *piece)
 {
-	struct cut_cpu_view *cpu = cut_part_cpu(part, number_of_machine(p, b->packet->m), b->cpu);
+	struct cut_cpu_view *cpu = cut_part_cpu(part, index_of_machine(p, b->packet->m), b->cpu);
 	struct cut_changes w = {
 		.payload_field = PB_TRACE_PACKET_FTRACE_EVENTS,
 		.payload = &p->payload,
@@ -591,7 +591,7 @@ static int write_bundle(struct parts *p, const struct cut_packet *c)
 		c->m->latest = MAX(c->m->latest, b.first);
 	if (b.has_descriptors)
 		r = cut_bundle_each_descriptor(&b, note_descriptor,
-					       &p->descriptors[number_of_machine(p, c->m)]);
+					       &p->descriptors[index_of_machine(p, c->m)]);
 	if (r < 0)
 		return r;
 	r = b.any && b.state ? write_pieces(p, &b) : write_bundle_whole(p, &b);
@@ -620,8 +620,8 @@ static bool cut_parts_put_head(const struct cut_packet *c, int64_t ts, struct st
 
 /* Writes, after the first value of a counter in a part, the value that the counter had when the
  * part begins. Readers sort both by time. */
-static int write_values_before(struct parts *p, const struct cut_part *part,
-			       const struct cut_packet *c)
+static int write_counter_values_before(struct parts *p, const struct cut_part *part,
+				       const struct cut_packet *c)
 {
 	const struct cut_differences *d = &c->differences;
 	int64_t from = part->range.first;
@@ -649,7 +649,7 @@ static int write_event_to_part(struct parts *p, const struct cut_packet *c)
 	if (r == 0 && part)
 		r = cut_parts_write_event(p, part, c, &(struct cut_changes){0});
 	if (r == 0 && part)
-		r = write_values_before(p, part, c);
+		r = write_counter_values_before(p, part, c);
 	cut_differences_keep_last(&c->differences, c->ts);
 	return r;
 }

@@ -30,7 +30,7 @@ struct database {
 	struct macros macros;
 	struct functions functions;
 	struct module_names included;
-	struct module_names numbered_from_1; /* PERFETTO tables; see number_rows() */
+	struct module_names numbered_from_1; /* PERFETTO tables; see renumber_rows_from_zero() */
 	unsigned include_depth;
 	char folder[PATH_MAX]; /* of modules; "": none */
 	const char *module; /* borrowed: the file of that folder that runs now; NULL: none */
@@ -84,7 +84,7 @@ static int database_fail(sqlite3 *db, struct err_text *e)
 }
 
 /* Appends the place of the mistake to the message. */
-static void add_place(const char *text, const char *mistake, struct err_text *e)
+static void append_place_of_mistake(const char *text, const char *mistake, struct err_text *e)
 {
 	struct err_text message = *e;
 	const char *line = text;
@@ -108,15 +108,16 @@ static struct sql_reader statement_text(const struct statement *s)
 }
 
 /* Returns the place in the original text of a place in statement_text(). */
-static const char *statement_place(const struct statement *s, const char *at)
+static const char *original_place_of(const struct statement *s, const char *at)
 {
 	return s->is_expanded ? macro_text_origin(&s->expanded, (size_t)(at - s->expanded.sql.s))
 			      : at;
 }
 
 /* Prepares a part of the statement, from r->s on, after `head`, and sets s->mistake on failure. */
-static int prepare_part(struct database *d, struct statement *s, const char *head,
-			const struct sql_reader *r, sqlite3_stmt **ret, struct err_text *e)
+static int prepare_part_of_statement(struct database *d, struct statement *s, const char *head,
+				     const struct sql_reader *r, sqlite3_stmt **ret,
+				     struct err_text *e)
 {
 	struct strbuf sql = {0};
 	int offset, result;
@@ -129,7 +130,7 @@ static int prepare_part(struct database *d, struct statement *s, const char *hea
 		return 0;
 	offset = sqlite3_error_offset(d->db);
 	if (offset >= 0)
-		s->mistake = statement_place(s, r->s + MAX(offset - (int)strlen(head), 0));
+		s->mistake = original_place_of(s, r->s + MAX(offset - (int)strlen(head), 0));
 	return database_fail(d->db, e);
 }
 
@@ -232,8 +233,8 @@ static int run_include(struct database *d, struct statement *s, struct sql_reade
 /* ---- TABLE, VIEW, INDEX ---- */
 
 /* Compares the columns that were declared with those of the new table or view. */
-static int check_relation(struct database *d, const struct sql_columns *columns, const char *name,
-			  struct err_text *e)
+static int check_declared_columns(struct database *d, const struct sql_columns *columns,
+				  const char *name, struct err_text *e)
 {
 	char *sql = sqlite3_mprintf("SELECT * FROM temp.\"%w\"", name);
 	sqlite3_stmt *st = NULL;
@@ -253,7 +254,7 @@ static int check_relation(struct database *d, const struct sql_columns *columns,
 
 /* SQLite numbers the rows of a table from 1, but scripts expect 0. Renumbers the tables that a
  * statement with _auto_id names; few statements have it, so most tables stay as they are. */
-static int number_rows(struct database *d, struct sql_reader r, struct err_text *e)
+static int renumber_rows_from_zero(struct database *d, struct sql_reader r, struct err_text *e)
 {
 	char name[SQL_NAME_SIZE], *sql;
 	int result = 0;
@@ -271,14 +272,14 @@ static int number_rows(struct database *d, struct sql_reader r, struct err_text 
 
 /* Runs the statement that begins with head and ends with the rest of r; before it drop, if it is
  * not NULL. */
-static int run_with_head(struct database *d, struct statement *s, const char *drop,
-			 const char *head, const struct sql_reader *r, struct err_text *e)
+static int run_statement_with_head(struct database *d, struct statement *s, const char *drop,
+				   const char *head, const struct sql_reader *r, struct err_text *e)
 {
 	sqlite3_stmt *st = NULL;
 	int result = drop ? run_sql(d, drop, e) : 0;
 
 	if (result == 0)
-		result = prepare_part(d, s, head, r, &st, e);
+		result = prepare_part_of_statement(d, s, head, r, &st, e);
 	if (result == 0)
 		result = step_to_end(d->db, st, e);
 	sqlite3_finalize(st);
@@ -296,9 +297,9 @@ static int make_relation(struct database *d, struct statement *s, const char *wh
 				  : err_set(e, -ENOMEM, "out of memory");
 
 	if (result == 0) {
-		result = run_with_head(d, s, replace ? drop : NULL, head, r, e);
+		result = run_statement_with_head(d, s, replace ? drop : NULL, head, r, e);
 		if (result == 0 && columns->n)
-			result = check_relation(d, columns, name, e);
+			result = check_declared_columns(d, columns, name, e);
 		if (result < 0)
 			sqlite3_exec(d->db, "ROLLBACK TO relation", NULL, NULL, NULL);
 		sqlite3_exec(d->db, "RELEASE relation", NULL, NULL, NULL);
@@ -349,7 +350,7 @@ static int create_index(struct database *d, struct statement *s, struct sql_read
 			       "write it as CREATE PERFETTO INDEX name ON table(column)");
 	head = sqlite3_mprintf("CREATE INDEX temp.\"%w\" ", name);
 	drop = sqlite3_mprintf("DROP INDEX IF EXISTS temp.\"%w\"", name);
-	result = head && drop ? run_with_head(d, s, replace ? drop : NULL, head, r, e)
+	result = head && drop ? run_statement_with_head(d, s, replace ? drop : NULL, head, r, e)
 			      : err_set(e, -ENOMEM, "out of memory");
 	sqlite3_free(head);
 	sqlite3_free(drop);
@@ -395,7 +396,7 @@ static int define_function(struct database *d, struct statement *s, struct funct
 	result = h->columns.n ? table_function_define(&d->functions, h, sql, replace, e)
 			      : function_define(&d->functions, h, sql, replace, e);
 	if (result < 0 && d->functions.mistake >= 0)
-		s->mistake = statement_place(s, r->s + d->functions.mistake);
+		s->mistake = original_place_of(s, r->s + d->functions.mistake);
 	return result;
 }
 
@@ -423,7 +424,8 @@ static int define_delegate(struct database *d, struct function_head *h, struct s
 
 /* Notes a function of another library's module whose statement needs something that is missing
  * here. The rest of the module is useful without it. */
-static void leave_out(struct database *d, const char *function, const struct err_text *why)
+static void note_left_out_function(struct database *d, const char *function,
+				   const struct err_text *why)
 {
 	if (d->n_left_out++ < LEFT_OUT_MAX)
 		strbuf_printf(&d->left_out, "%s%s of %s (%s)", d->left_out.len ? ", " : "",
@@ -453,7 +455,7 @@ static int create_function(struct database *d, struct statement *s, struct sql_r
 		result = define_function(d, s, &h, r, replace, e);
 	function_head_deinit(&h);
 	if (result == -EINVAL && d->module && d->functions.mistake >= 0) {
-		leave_out(d, h.name, e);
+		note_left_out_function(d, h.name, e);
 		result = 0;
 	}
 	return result;
@@ -534,7 +536,7 @@ static int create_perfetto(struct database *d, struct statement *s, struct sql_r
 	return err_set(e, -EINVAL, "CREATE PERFETTO makes a TABLE, VIEW, FUNCTION, MACRO or INDEX");
 }
 
-static bool take_create(struct sql_reader *r, bool *ret_replace)
+static bool take_create_perfetto(struct sql_reader *r, bool *ret_replace)
 {
 	*ret_replace = sql_reader_take_words(r, "CREATE OR REPLACE PERFETTO");
 	return *ret_replace || sql_reader_take_words(r, "CREATE PERFETTO");
@@ -548,7 +550,7 @@ static int prepare_statement(struct database *d, struct statement *s, sqlite3_st
 	bool replace;
 	int result;
 
-	if (take_create(&macro, &replace) && sql_reader_take_words(&macro, "MACRO"))
+	if (take_create_perfetto(&macro, &replace) && sql_reader_take_words(&macro, "MACRO"))
 		return macro_define(&d->macros, macro, replace, e);
 	s->is_expanded = macro_needs_expansion(r);
 	if (s->is_expanded) {
@@ -560,20 +562,20 @@ static int prepare_statement(struct database *d, struct statement *s, sqlite3_st
 		r = statement_text(s);
 	}
 	if (s->expanded.has_row_number) {
-		result = number_rows(d, r, e);
+		result = renumber_rows_from_zero(d, r, e);
 		if (result < 0)
 			return result;
 	}
 	if (sql_reader_take_words(&r, "INCLUDE PERFETTO MODULE"))
 		return run_include(d, s, &r, e);
-	if (take_create(&r, &replace))
+	if (take_create_perfetto(&r, &replace))
 		return create_perfetto(d, s, &r, replace, e);
 	if (sql_reader_take_words(&r, "DROP PERFETTO INDEX"))
 		return drop_index(d, &r, e);
 	if (sql_reader_take_words(&r, "CREATE VIEW") && is_plain_view(r))
-		return prepare_part(d, s, "CREATE TEMP VIEW", &r, ret, e);
+		return prepare_part_of_statement(d, s, "CREATE TEMP VIEW", &r, ret, e);
 	r = statement_text(s);
-	return prepare_part(d, s, "", &r, ret, e);
+	return prepare_part_of_statement(d, s, "", &r, ret, e);
 }
 
 /* A trigger has several ';', so SQLite finds the end of a statement that is not of the dialect. */
@@ -616,7 +618,7 @@ int database_prepare(struct database *d, const char *text, size_t *at, sqlite3_s
 	s.mistake = sql_token_peek(&s.original).s;
 	r = prepare_statement(d, &s, ret, e);
 	if (r < 0 && s.mistake)
-		add_place(text, s.mistake, e);
+		append_place_of_mistake(text, s.mistake, e);
 	macro_text_deinit(&s.expanded);
 	return r;
 }

@@ -41,8 +41,9 @@ struct expansion {
 	struct err_text *e;
 };
 
-static int expand(struct expansion *x, struct sql_reader r, const struct macro_scope *scope,
-		  struct strbuf *out, struct macro_text *text);
+static int expand_statement(struct expansion *x, struct sql_reader r,
+			    const struct macro_scope *scope, struct strbuf *out,
+			    struct macro_text *text);
 
 /* ---- definitions ---- */
 
@@ -132,8 +133,8 @@ static int macro_put(struct expansion *x, struct strbuf *out, const char *s, siz
 }
 
 /* Notes where the next byte of the text comes from. */
-static int macro_text_note(struct expansion *x, struct macro_text *t, const char *from,
-			   bool is_call)
+static int macro_text_note_origin(struct expansion *x, struct macro_text *t, const char *from,
+				  bool is_call)
 {
 	const struct macro_origin *last = t->n ? &t->origins[t->n - 1] : NULL;
 
@@ -185,15 +186,15 @@ static int read_arguments(struct expansion *x, struct sql_reader *r,
 				       SQL_COLUMNS_MAX);
 		ret->v[ret->n] = (struct strbuf){0};
 		strbuf_puts(&ret->v[ret->n++], "");
-		result = expand(x, sql_reader_take_until(r, ',', ','), scope, &ret->v[ret->n - 1],
-				NULL);
+		result = expand_statement(x, sql_reader_take_until(r, ',', ','), scope,
+					  &ret->v[ret->n - 1], NULL);
 	} while (result == 0 && sql_reader_take_char(r, ','));
 	if (result == 0 && !sql_reader_take_char(r, ')'))
 		return err_set(x->e, -EINVAL, "a ) is missing after the arguments of a macro");
 	return result;
 }
 
-static int call_named(struct expansion *x, const char *name, const struct strbuf *values, size_t n,
+static int call_macro(struct expansion *x, const char *name, const struct strbuf *values, size_t n,
 		      struct strbuf *out)
 {
 	const struct macro *m = macro_find(x->macros, name);
@@ -208,7 +209,7 @@ static int call_named(struct expansion *x, const char *name, const struct strbuf
 		return err_set(x->e, -EINVAL, "this statement has more than %u calls of macros",
 			       MACRO_CALLS_MAX);
 	x->calls_left--;
-	return expand(x, sql_reader_of(m->body, strlen(m->body)), &scope, out, NULL);
+	return expand_statement(x, sql_reader_of(m->body, strlen(m->body)), &scope, out, NULL);
 }
 
 /* Writes the text as a string of SQL, without white space around it. */
@@ -227,7 +228,8 @@ static int put_string(struct expansion *x, const struct strbuf *value, struct st
 }
 
 /* Opens the list "(a, b)" of an argument. */
-static int open_list(struct expansion *x, const struct strbuf *value, struct sql_reader *ret)
+static int open_list_argument(struct expansion *x, const struct strbuf *value,
+			      struct sql_reader *ret)
 {
 	*ret = sql_reader_of(value->s, value->len);
 	if (!sql_reader_take_char(ret, '('))
@@ -236,7 +238,7 @@ static int open_list(struct expansion *x, const struct strbuf *value, struct sql
 }
 
 /* Returns false at the end of the list. */
-static bool read_list(struct sql_reader *list, struct strbuf *ret)
+static bool read_list_element(struct sql_reader *list, struct strbuf *ret)
 {
 	struct sql_reader part;
 
@@ -253,8 +255,8 @@ static bool read_list(struct sql_reader *list, struct strbuf *ret)
 #define LISTS_MAX 8u
 
 /* values[0] is the name of a macro, the others are lists of its arguments. */
-static int apply(struct expansion *x, const struct macro_list *args, const char *separator,
-		 bool is_prefix, struct strbuf *out)
+static int apply_macro_to_lists(struct expansion *x, const struct macro_list *args,
+				const char *separator, bool is_prefix, struct strbuf *out)
 {
 	struct strbuf values[LISTS_MAX] = {{0}};
 	struct sql_reader lists[LISTS_MAX], first;
@@ -272,26 +274,26 @@ static int apply(struct expansion *x, const struct macro_list *args, const char 
 	for (char *c = name; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = open_list(x, &args->v[i + 1], &lists[i]);
+		r = open_list_argument(x, &args->v[i + 1], &lists[i]);
 	for (bool is_first = true; r == 0; is_first = false) {
 		bool more = true;
 
 		for (size_t i = 0; i < n && more; i++)
-			more = read_list(&lists[i], &values[i]);
+			more = read_list_element(&lists[i], &values[i]);
 		if (!more)
 			break;
 		if (!is_first || is_prefix)
 			r = macro_put(x, out, separator, strlen(separator));
 		if (r == 0)
-			r = call_named(x, name, values, n, out);
+			r = call_macro(x, name, values, n, out);
 	}
 	for (size_t i = 0; i < n; i++)
 		strbuf_deinit(&values[i]);
 	return r;
 }
 
-static int call_any(struct expansion *x, const char *name, const struct macro_list *args,
-		    struct strbuf *out)
+static int call_macro_or_intrinsic(struct expansion *x, const char *name,
+				   const struct macro_list *args, struct strbuf *out)
 {
 	static const char prefix[] = "__intrinsic_token_apply";
 	const char *suffix = name + sizeof(prefix) - 1;
@@ -304,9 +306,10 @@ static int call_any(struct expansion *x, const char *name, const struct macro_li
 		return put_string(x, &args->v[0], out);
 	}
 	if (!str_starts(name, prefix))
-		return call_named(x, name, args->v, args->n, out);
+		return call_macro(x, name, args->v, args->n, out);
 	is_and = str_starts(suffix, "_and");
-	return apply(x, args, is_and ? " AND " : ", ", str_ends(suffix, "_prefix"), out);
+	return apply_macro_to_lists(x, args, is_and ? " AND " : ", ", str_ends(suffix, "_prefix"),
+				    out);
 }
 
 /* Expands the call whose arguments r begins with. */
@@ -327,14 +330,14 @@ static int expand_call(struct expansion *x, struct sql_token token, struct sql_r
 		return err_set(x->e, -ENOMEM, "out of memory");
 	result = read_arguments(x, r, scope, args);
 	if (result == 0)
-		result = call_any(x, name, args, out);
+		result = call_macro_or_intrinsic(x, name, args, out);
 	macro_list_deinit(args);
 	free(args);
 	return result;
 }
 
 /* Reads "!(" after a name. */
-static bool take_call(struct sql_reader *r)
+static bool take_call_opening(struct sql_reader *r)
 {
 	struct sql_reader at = *r;
 
@@ -344,7 +347,7 @@ static bool take_call(struct sql_reader *r)
 	return true;
 }
 
-static const struct strbuf *scope_find(const struct macro_scope *scope, struct sql_token t)
+static const struct strbuf *scope_find_argument(const struct macro_scope *scope, struct sql_token t)
 {
 	for (size_t i = 0; scope && i < scope->args->n; i++)
 		if (strlen(scope->args->v[i].name) == t.len - 1 &&
@@ -354,8 +357,9 @@ static const struct strbuf *scope_find(const struct macro_scope *scope, struct s
 }
 
 /* text: the result to which out belongs, if r is in the original text; else NULL. */
-static int expand(struct expansion *x, struct sql_reader r, const struct macro_scope *scope,
-		  struct strbuf *out, struct macro_text *text)
+static int expand_statement(struct expansion *x, struct sql_reader r,
+			    const struct macro_scope *scope, struct strbuf *out,
+			    struct macro_text *text)
 {
 	int result = 0;
 
@@ -364,13 +368,13 @@ static int expand(struct expansion *x, struct sql_reader r, const struct macro_s
 			       MACRO_DEPTH_MAX);
 	x->depth++;
 	for (struct sql_token t; result == 0 && (t = sql_token_next(&r)).kind != SQL_TOKEN_END;) {
-		bool is_call = t.kind == SQL_TOKEN_NAME && take_call(&r);
+		bool is_call = t.kind == SQL_TOKEN_NAME && take_call_opening(&r);
 		const struct strbuf *value =
-			t.kind == SQL_TOKEN_VARIABLE ? scope_find(scope, t) : NULL;
+			t.kind == SQL_TOKEN_VARIABLE ? scope_find_argument(scope, t) : NULL;
 
 		if (text) {
 			x->at = t.s;
-			result = macro_text_note(x, text, t.s, is_call);
+			result = macro_text_note_origin(x, text, t.s, is_call);
 			if (result < 0)
 				break;
 		}
@@ -394,7 +398,7 @@ static int expand(struct expansion *x, struct sql_reader r, const struct macro_s
 bool macro_needs_expansion(struct sql_reader r)
 {
 	for (struct sql_token t; (t = sql_token_next(&r)).kind != SQL_TOKEN_END;)
-		if ((t.kind == SQL_TOKEN_NAME && take_call(&r)) ||
+		if ((t.kind == SQL_TOKEN_NAME && take_call_opening(&r)) ||
 		    sql_token_is_word(t, MACRO_ROW_NUMBER) ||
 		    (t.kind == SQL_TOKEN_SPACE && memchr(t.s, '\xc2', t.len)))
 			return true;
@@ -413,7 +417,7 @@ int macro_expand(const struct macros *m, struct sql_reader r, struct macro_text 
 	int result;
 
 	strbuf_puts(&text.sql, "");
-	result = expand(&x, r, NULL, &text.sql, &text);
+	result = expand_statement(&x, r, NULL, &text.sql, &text);
 	if (result < 0) {
 		*ret_at = x.at;
 		macro_text_deinit(&text);

@@ -180,7 +180,8 @@ static int sql_modules_explain(const char *folder, const char *name, struct err_
 	if (str_nearest_get(&n))
 		return err_set(e, -EINVAL, "there is no module %s; did you mean %s?", name,
 			       str_nearest_get(&n));
-	return err_set(e, -EINVAL, "there is no module %s%s%s; docs/sql.md lists those of sonda",
+	return err_set(e, -EINVAL,
+		       "there is no module %s%s%s; docs/reference/sql.md lists those of sonda",
 		       name, folder ? " in " : "", folder ? folder : "");
 }
 

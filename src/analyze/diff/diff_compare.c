@@ -174,7 +174,8 @@ static double mean_of_values(const double *v, size_t n)
 
 /* ---- one test ---- */
 
-static struct diff_side side_of(const struct series *s, const struct diff_design *d, int side)
+static struct diff_side diff_side_of_series(const struct series *s, const struct diff_design *d,
+					    int side)
 {
 	size_t first = side ? d->n_a : 0, n = side ? d->n_b : d->n_a;
 
@@ -186,14 +187,15 @@ static struct diff_side side_of(const struct series *s, const struct diff_design
 	};
 }
 
-static double ratio_of(double difference, double a)
+static double ratio_of_change(double difference, double a)
 {
 	return a > 0 ? difference / a : difference > 0 ? INFINITY : 0;
 }
 
-static void test_change(const struct series *s, const struct diff_design *d, struct diff_change *c)
+static void test_change_of_series(const struct series *s, const struct diff_design *d,
+				  struct diff_change *c)
 {
-	struct diff_side a = side_of(s, d, 0), b = side_of(s, d, 1);
+	struct diff_side a = diff_side_of_series(s, d, 0), b = diff_side_of_series(s, d, 1);
 	struct diff_test t = d->kind == DIFF_PAIRS ? diff_paired(&a, &b) : diff_welch(&a, &b);
 
 	c->tested = true;
@@ -206,8 +208,8 @@ static void test_change(const struct series *s, const struct diff_design *d, str
 	} else {
 		c->low = t.low;
 		c->high = t.high;
-		c->ratio_low = MAX(-1.0, ratio_of(t.low, c->a));
-		c->ratio_high = ratio_of(t.high, c->a);
+		c->ratio_low = MAX(-1.0, ratio_of_change(t.low, c->a));
+		c->ratio_high = ratio_of_change(t.high, c->a);
 	}
 }
 
@@ -230,9 +232,9 @@ static void estimate_change(const struct series *s, const struct diff_design *d,
 		c->a = exp(c->a);
 		c->b = exp(c->b);
 	}
-	c->ratio = ratio_of(c->b - c->a, c->a);
+	c->ratio = ratio_of_change(c->b - c->a, c->a);
 	if (test && d->kind != DIFF_UNTESTED)
-		test_change(s, d, c);
+		test_change_of_series(s, d, c);
 }
 
 /* ---- all rows ---- */
@@ -257,7 +259,7 @@ bool diff_level_is_one_sided(const struct diff_rows *rows, const struct diff_des
 	return has[0] != has[1];
 }
 
-static double mean_number(const struct diff_row *row, const struct diff_design *d)
+static double mean_event_count(const struct diff_row *row, const struct diff_design *d)
 {
 	double sum = 0;
 
@@ -281,7 +283,7 @@ static void compare_row(const struct diff_row *row, const struct diff_design *d,
 	read_series(s, row, first, d, samples);
 	estimate_change(s, d, false, &ret->of[first]);
 	test = comparable && time_of_row(ret) >= DIFF_LEAST_SHARE * wall &&
-	       (!samples || mean_number(row, d) >= LEAST_SAMPLES);
+	       (!samples || mean_event_count(row, d) >= LEAST_SAMPLES);
 	for (int m = 0; m < DIFF_MEASURES; m++) {
 		read_series(s, row, (enum diff_measure)m, d, samples);
 		estimate_change(s, d, test, &ret->of[m]);
@@ -392,7 +394,7 @@ static void decide_if_finding(struct diff_result *r, const struct diff_design *d
 	}
 }
 
-static int by_effect(const void *a, const void *b)
+static int compare_results_by_effect(const void *a, const void *b)
 {
 	const struct diff_result *x = a, *y = b;
 
@@ -477,7 +479,7 @@ int diff_compare(const struct diff_rows *rows, const struct diff_design *d,
 	for (size_t i = 0; i < ret->n && r == 0; i++)
 		decide_if_finding(&ret->of[i], d);
 	if (r == 0 && ret->n)
-		qsort(ret->of, ret->n, sizeof(*ret->of), by_effect);
+		qsort(ret->of, ret->n, sizeof(*ret->of), compare_results_by_effect);
 	if (r == 0)
 		find_rows_that_explain(ret);
 	free_samples(samples);

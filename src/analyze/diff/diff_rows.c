@@ -154,7 +154,7 @@ static double column_or_nan(sqlite3_stmt *st, int column)
 }
 
 /* Several threads may have one name here. Their amounts are added; percentiles cannot be. */
-static void add_values(struct diff_row *row, struct diff_value *v, sqlite3_stmt *st)
+static void add_values_of_statement(struct diff_row *row, struct diff_value *v, sqlite3_stmt *st)
 {
 	row->has_amount |= sqlite3_column_type(st, AMOUNT) != SQLITE_NULL;
 	row->has_bytes |= sqlite3_column_type(st, BYTES) != SQLITE_NULL;
@@ -166,7 +166,7 @@ static void add_values(struct diff_row *row, struct diff_value *v, sqlite3_stmt 
 	v->rows++;
 }
 
-static void bind_number(sqlite3_stmt *st, const char *name, int64_t v)
+static void bind_named_number(sqlite3_stmt *st, const char *name, int64_t v)
 {
 	int i = sqlite3_bind_parameter_index(st, name);
 
@@ -174,19 +174,19 @@ static void bind_number(sqlite3_stmt *st, const char *name, int64_t v)
 		sqlite3_bind_int64(st, i, v);
 }
 
-static int read_level(struct diff_rows *rows, sqlite3 *db, const struct report *metric,
-		      const struct report_section *level, const struct diff_window *w,
-		      size_t observation)
+static int read_rows_of_level(struct diff_rows *rows, sqlite3 *db, const struct report *metric,
+			      const struct report_section *level, const struct diff_window *w,
+			      size_t observation)
 {
 	sqlite3_stmt *st;
 	int r = sqlite3_prepare_v2(db, level->sql, -1, &st, NULL);
 
 	if (r != SQLITE_OK)
 		return r;
-	bind_number(st, ":from", w->from);
-	bind_number(st, ":to", w->to);
-	bind_number(st, ":period", w->period_ns);
-	bind_number(st, ":run", w->is_run);
+	bind_named_number(st, ":from", w->from);
+	bind_named_number(st, ":to", w->to);
+	bind_named_number(st, ":period", w->period_ns);
+	bind_named_number(st, ":run", w->is_run);
 	if (sqlite3_bind_parameter_index(st, ":waits"))
 		sqlite3_bind_text(st, sqlite3_bind_parameter_index(st, ":waits"),
 				  w->is_block ? "single" : "waits", -1, SQLITE_STATIC);
@@ -197,7 +197,7 @@ static int read_level(struct diff_rows *rows, sqlite3 *db, const struct report *
 			sqlite3_finalize(st);
 			return SQLITE_NOMEM;
 		}
-		add_values(row, &row->of[observation], st);
+		add_values_of_statement(row, &row->of[observation], st);
 	}
 	sqlite3_finalize(st);
 	return r == SQLITE_DONE ? SQLITE_OK : r;
@@ -210,7 +210,7 @@ int diff_rows_read(struct diff_rows *rows, sqlite3 *db, const struct diff_window
 
 	for (size_t i = 0; i < n_diff_metrics; i++)
 		for (size_t k = 0; k < diff_metrics[i].n_sections && r == SQLITE_OK; k++)
-			r = read_level(rows, db, &diff_metrics[i], &diff_metrics[i].sections[k],
-				       window, observation);
+			r = read_rows_of_level(rows, db, &diff_metrics[i],
+					       &diff_metrics[i].sections[k], window, observation);
 	return r;
 }

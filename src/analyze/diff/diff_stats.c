@@ -112,7 +112,7 @@ double diff_effective_n(const double *v, size_t n)
 }
 
 /* Makes the test of a difference whose variance was estimated with df degrees of freedom. */
-static struct diff_test test_of_difference(double difference, double variance, double df)
+static struct diff_test make_test_of_difference(double difference, double variance, double df)
 {
 	double error = sqrt(variance), reach = diff_t_quantile(1 - DIFF_CONFIDENCE, df) * error;
 
@@ -135,7 +135,7 @@ struct diff_test diff_welch(const struct diff_side *a, const struct diff_side *b
 	double va = variance_of_mean(a), vb = variance_of_mean(b), v = va + vb;
 	double df = v > 0 ? v * v / (va * va / (a->n_eff - 1) + vb * vb / (b->n_eff - 1)) : 1;
 
-	return test_of_difference(mean_of(b->v, b->n) - mean_of(a->v, a->n), v, df);
+	return make_test_of_difference(mean_of(b->v, b->n) - mean_of(a->v, a->n), v, df);
 }
 
 struct diff_test diff_paired(const struct diff_side *a, const struct diff_side *b)
@@ -148,7 +148,7 @@ struct diff_test diff_paired(const struct diff_side *a, const struct diff_side *
 		squares += off * off;
 	}
 	variance = MAX(squares / (double)(a->n - 1), a->least_variance + b->least_variance);
-	return test_of_difference(mean, variance / (double)a->n, (double)a->n - 1);
+	return make_test_of_difference(mean, variance / (double)a->n, (double)a->n - 1);
 }
 
 /* ---- many tests ---- */
@@ -158,7 +158,7 @@ struct ranked {
 	size_t at;
 };
 
-static int by_p_value(const void *a, const void *b)
+static int compare_p_values(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
@@ -174,7 +174,7 @@ bool diff_false_rates(const double *p, size_t n, double *q)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		ranks[i] = (struct ranked){p[i], i};
-	qsort(ranks, n, sizeof(*ranks), by_p_value);
+	qsort(ranks, n, sizeof(*ranks), compare_p_values);
 	for (size_t i = n; i-- > 0;) {
 		least = MIN(least, ranks[i].p * (double)n / (double)(i + 1));
 		q[ranks[i].at] = least;

@@ -9,7 +9,7 @@
 
 #define SHARE "share_pct"
 
-static void bind_if_used(sqlite3_stmt *st, const char *name, int64_t v)
+static void bind_parameter_if_used(sqlite3_stmt *st, const char *name, int64_t v)
 {
 	int i = sqlite3_bind_parameter_index(st, name);
 
@@ -28,8 +28,8 @@ int findings_make_tables(sqlite3 *db, int64_t from, int64_t to)
 		r = sqlite3_prepare_v2(db, sql, -1, &st, &sql);
 		if (r != SQLITE_OK || !st) /* NULL: only comments are left */
 			continue;
-		bind_if_used(st, ":from", from);
-		bind_if_used(st, ":to", to);
+		bind_parameter_if_used(st, ":from", from);
+		bind_parameter_if_used(st, ":to", to);
 		sqlite3_step(st);
 		r = sqlite3_finalize(st);
 	}
@@ -57,7 +57,7 @@ static int finding_sql_error(sqlite3 *db, const struct finding *f, size_t offset
 		       sqlite3_errmsg(db));
 }
 
-static bool is_end(const char *tail)
+static bool is_end_of_statement(const char *tail)
 {
 	for (; *tail; tail++) {
 		if (!strncmp(tail, "--", 2))
@@ -87,14 +87,14 @@ static int finding_make_evidence(sqlite3 *db, const struct finding *f, const cha
 	if (!sql)
 		return err_set(e, -ENOMEM, "%s", strerror(ENOMEM));
 	r = sqlite3_prepare_v2(db, sql, -1, &st, &tail);
-	if (r == SQLITE_OK && !is_end(tail)) {
+	if (r == SQLITE_OK && !is_end_of_statement(tail)) {
 		err_set(e, -EINVAL, "%s:%u: a finding is one SELECT", f->path,
 			finding_line_of(f, (int)((size_t)(tail - sql) - offset)));
 		r = -EINVAL;
 	} else if (r == SQLITE_OK) {
-		bind_if_used(st, ":from", w->from);
-		bind_if_used(st, ":to", w->to);
-		bind_if_used(st, ":top", w->top);
+		bind_parameter_if_used(st, ":from", w->from);
+		bind_parameter_if_used(st, ":to", w->to);
+		bind_parameter_if_used(st, ":top", w->top);
 		r = sqlite3_step(st);
 		r = r == SQLITE_DONE ? 0 : finding_sql_error(db, f, offset, e);
 	} else {
@@ -105,7 +105,7 @@ static int finding_make_evidence(sqlite3 *db, const struct finding *f, const cha
 	return r;
 }
 
-static bool has_column(sqlite3 *db, const char *table, const char *name)
+static bool table_has_column(sqlite3 *db, const char *table, const char *name)
 {
 	sqlite3_stmt *st;
 	bool some = false;
@@ -123,10 +123,10 @@ static bool has_column(sqlite3 *db, const char *table, const char *name)
 static int finding_check_columns(sqlite3 *db, const struct finding *f, const char *table,
 				 struct err_text *e)
 {
-	const char *missing = has_column(db, table, SHARE) ? NULL : SHARE;
+	const char *missing = table_has_column(db, table, SHARE) ? NULL : SHARE;
 
 	for (size_t i = 0; i < f->n_thresholds && !missing; i++)
-		if (!has_column(db, table, f->thresholds[i].column))
+		if (!table_has_column(db, table, f->thresholds[i].column))
 			missing = f->thresholds[i].column;
 	return missing ? err_set(e, -EINVAL, "%s: its SELECT has no column %s", f->path, missing)
 		       : 0;

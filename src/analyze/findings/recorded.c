@@ -13,7 +13,7 @@
 
 /* ---- the config ---- */
 
-static bool copy_name(const struct pb_field *f, char ret[static NAME_MAX_BYTES + 1])
+static bool copy_event_name(const struct pb_field *f, char ret[static NAME_MAX_BYTES + 1])
 {
 	if (!f->data || f->len > NAME_MAX_BYTES)
 		return false;
@@ -23,12 +23,12 @@ static bool copy_name(const struct pb_field *f, char ret[static NAME_MAX_BYTES +
 }
 
 /* Returns true if a request, GROUP/NAME or NAME with patterns, matches the event GROUP/NAME. */
-static bool is_requested_by(const struct pb_field *request, const char *event)
+static bool request_matches_event(const struct pb_field *request, const char *event)
 {
 	char text[NAME_MAX_BYTES + 1];
 	const char *slash = strchr(event, '/');
 
-	return copy_name(request, text) &&
+	return copy_event_name(request, text) &&
 	       str_glob(text, strchr(text, '/') || !slash ? event : slash + 1);
 }
 
@@ -40,9 +40,9 @@ static bool source_records(const struct pb_field *source, const struct finding_n
 	pb_read(source, PB_TO(PB_DATA_SOURCE_CONFIG_NAME, &of_name),
 		PB_TO(PB_DATA_SOURCE_CONFIG_FTRACE_CONFIG, &ftrace));
 	if (need->kind == NEED_SOURCE)
-		return copy_name(&of_name, name) && str_glob(need->name, name);
+		return copy_event_name(&of_name, name) && str_glob(need->name, name);
 	pb_for_each (f, &ftrace)
-		if (f.id == PB_FTRACE_CONFIG_FTRACE_EVENTS && is_requested_by(&f, need->name))
+		if (f.id == PB_FTRACE_CONFIG_FTRACE_EVENTS && request_matches_event(&f, need->name))
 			return true;
 	return false;
 }
@@ -66,7 +66,7 @@ bool recorded_is_requested(const uint8_t *config, size_t len, const struct findi
 /* ---- the rows ---- */
 
 /* Returns true if the statement, with the text as its parameter, has a row. */
-static bool has_row(sqlite3 *db, const char *sql, const char *text)
+static bool statement_has_row(sqlite3 *db, const char *sql, const char *text)
 {
 	sqlite3_stmt *st;
 	bool some;
@@ -79,7 +79,7 @@ static bool has_row(sqlite3 *db, const char *sql, const char *text)
 	return some;
 }
 
-static bool has_event(const struct recorded *r, const struct finding_need *need)
+static bool event_is_recorded(const struct recorded *r, const struct finding_need *need)
 {
 	static const char refused[] =
 		"SELECT 1 FROM metadata WHERE name = 'ftrace_setup_errors' AND "
@@ -87,9 +87,10 @@ static bool has_event(const struct recorded *r, const struct finding_need *need)
 	const char *slash = strchr(need->name, '/'), *name = slash ? slash + 1 : need->name;
 
 	if (recorded_is_requested(r->config, r->config_len, need) &&
-	    !has_row(r->db, refused, need->name))
+	    !statement_has_row(r->db, refused, need->name))
 		return true;
-	return has_row(r->db, "SELECT 1 FROM ftrace_event WHERE name GLOB ?1 LIMIT 1", name);
+	return statement_has_row(r->db, "SELECT 1 FROM ftrace_event WHERE name GLOB ?1 LIMIT 1",
+				 name);
 }
 
 bool recorded_has(const struct recorded *r, const struct finding_need *need)
@@ -98,18 +99,19 @@ bool recorded_has(const struct recorded *r, const struct finding_need *need)
 
 	switch (need->kind) {
 	case NEED_EVENT:
-		return has_event(r, need);
+		return event_is_recorded(r, need);
 	case NEED_SOURCE:
 		return recorded_is_requested(r->config, r->config_len, need);
 	case NEED_COUNTER:
-		return has_row(r->db,
-			       "SELECT 1 FROM __intrinsic_track WHERE event_type = 'counter' AND "
-			       "name GLOB ?1 LIMIT 1",
-			       need->name);
+		return statement_has_row(
+			r->db,
+			"SELECT 1 FROM __intrinsic_track WHERE event_type = 'counter' AND "
+			"name GLOB ?1 LIMIT 1",
+			need->name);
 	default:
 		snprintf(sql, sizeof(sql), "SELECT 1 FROM %.*s LIMIT 1", (int)NAME_MAX_BYTES,
 			 need->name);
-		return has_row(r->db, sql, "");
+		return statement_has_row(r->db, sql, "");
 	}
 }
 

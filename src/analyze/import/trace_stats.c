@@ -148,6 +148,7 @@ void tokens_unwind_stats(struct import *im, const struct pb_field *message)
 		{PB_UNWIND_STATS_REFUSED, STAT_SONDA_UNWIND_REFUSED},
 		{PB_UNWIND_STATS_UNREADABLE, STAT_SONDA_UNWIND_UNREADABLE},
 		{PB_UNWIND_STATS_FILES_LEFT_OUT, STAT_SONDA_UNWIND_FILES_LEFT_OUT},
+		{PB_UNWIND_STATS_FILES_CUT, STAT_SONDA_UNWIND_FILES_CUT},
 	};
 
 	set_stats_of_fields(im->store, fields, ARRAY_SIZE(fields), STAT_NO_INDEX, message->data,

@@ -168,7 +168,7 @@ void call_lines_free(struct call_lines *l)
 	free(l);
 }
 
-static void read_stored(struct call_lines *l, uint32_t set)
+static void read_stored_args(struct call_lines *l, uint32_t set)
 {
 	const struct table *args = &l->s->tables[TABLE_ARGS];
 
@@ -244,12 +244,12 @@ void call_lines_add(struct call_lines *l, uint32_t row, uint32_t utid)
 	if (call_args_is_set(set))
 		read_events(l, set);
 	else if (set != NULL_U32)
-		read_stored(l, set);
+		read_stored_args(l, set);
 }
 
 /* ---- what a call does to descriptors ---- */
 
-static const char *text_of(const struct call_lines *l, int arg)
+static const char *text_of_argument(const struct call_lines *l, int arg)
 {
 	if (arg < 0 || l->texts[arg] == NULL_U32)
 		return NULL;
@@ -264,7 +264,7 @@ static int find_argument(const struct call_lines *l, char letter)
 }
 
 /* The folder that a relative path of an argument is relative to; NULL: unknown. */
-static const char *folder_of(const struct call_lines *l, int path)
+static const char *folder_of_path_argument(const struct call_lines *l, int path)
 {
 	if (path > 0 && l->row->args[path - 1] == CALL_DIR_FD && (int)l->args[path - 1] != AT_FDCWD)
 		return call_process_fd(l->process, (int)l->args[path - 1]);
@@ -272,14 +272,14 @@ static const char *folder_of(const struct call_lines *l, int path)
 }
 
 /* Returns the whole path of an argument, as far as it is known; owned by the caller. */
-static char *path_of(const struct call_lines *l, int arg)
+static char *whole_path_of_argument(const struct call_lines *l, int arg)
 {
-	const char *path = text_of(l, arg), *folder;
+	const char *path = text_of_argument(l, arg), *folder;
 	struct strbuf b = {0};
 
 	if (!path)
 		return NULL;
-	folder = *path == '/' ? NULL : folder_of(l, arg);
+	folder = *path == '/' ? NULL : folder_of_path_argument(l, arg);
 	while (folder && path[0] == '.' && path[1] == '/')
 		path += 2;
 	if (folder && (!*path || !strcmp(path, ".")))
@@ -310,7 +310,7 @@ static const struct {
 	{"bpf", "anon_inode:bpf"},
 };
 
-static const char *kind_of(const char *call)
+static const char *kind_of_new_descriptor(const char *call)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (!strncmp(call, kinds[i].call, strlen(kinds[i].call)))
@@ -324,7 +324,7 @@ static char *copy_or_null(const char *s)
 }
 
 /* Whether the descriptors that the call makes are closed at an exec. */
-static bool makes_closing(const struct call_lines *l)
+static bool makes_close_on_exec(const struct call_lines *l)
 {
 	static const char letters[] = {CALL_OPEN_FLAGS, CALL_FD_FLAGS, CALL_SOCKET_TYPE,
 				       CALL_SOCKET_FLAGS};
@@ -336,19 +336,19 @@ static bool makes_closing(const struct call_lines *l)
 			return l->args[arg] & O_CLOEXEC;
 	}
 	/* struct open_how is text. */
-	return find_argument(l, CALL_HOW) >= 0 && text_of(l, find_argument(l, CALL_HOW)) &&
-	       strstr(text_of(l, find_argument(l, CALL_HOW)), "O_CLOEXEC");
+	return find_argument(l, CALL_HOW) >= 0 && text_of_argument(l, find_argument(l, CALL_HOW)) &&
+	       strstr(text_of_argument(l, find_argument(l, CALL_HOW)), "O_CLOEXEC");
 }
 
-static bool is_call(const struct call_lines *l, const char *name)
+static bool call_is_named(const struct call_lines *l, const char *name)
 {
 	return !strcmp(l->name, name);
 }
 
 /* pipe, pipe2, socketpair: the text is "[3, 4]". */
-static void apply_pair(struct call_lines *l, int arg)
+static void apply_descriptor_pair(struct call_lines *l, int arg)
 {
-	const char *text = text_of(l, arg);
+	const char *text = text_of_argument(l, arg);
 	char *end;
 	long fds[2];
 
@@ -359,11 +359,12 @@ static void apply_pair(struct call_lines *l, int arg)
 	for (unsigned i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			call_process_set_fd(l->process, (uint64_t)fds[i],
-					    copy_or_null(kind_of(l->name)), makes_closing(l));
+					    copy_or_null(kind_of_new_descriptor(l->name)),
+					    makes_close_on_exec(l));
 }
 
 /* dup(fd), dup2(fd, to), dup3(fd, to, flags), fcntl(fd, F_DUPFD, from): all return the copy. */
-static void apply_copy(struct call_lines *l, bool closes)
+static void apply_descriptor_copy(struct call_lines *l, bool closes)
 {
 	const char *name = call_process_fd(l->process, (int)l->args[0]);
 
@@ -376,7 +377,7 @@ static void apply_fcntl(struct call_lines *l)
 	int fd = (int)l->args[0];
 
 	if (l->args[1] == F_DUPFD || l->args[1] == F_DUPFD_CLOEXEC)
-		apply_copy(l, l->args[1] == F_DUPFD_CLOEXEC);
+		apply_descriptor_copy(l, l->args[1] == F_DUPFD_CLOEXEC);
 	else if (l->args[1] == F_SETFD && fd >= 0 && (uint64_t)fd < l->process->n)
 		l->process->fds[fd].closes = l->args[2] & FD_CLOEXEC;
 }
@@ -384,24 +385,24 @@ static void apply_fcntl(struct call_lines *l)
 /* A folder of a failed look-up stays as it is. */
 static void apply_folder(struct call_lines *l)
 {
-	if (is_call(l, "chdir"))
-		call_process_set_folder(l->process, path_of(l, 0));
-	else if (is_call(l, "fchdir"))
+	if (call_is_named(l, "chdir"))
+		call_process_set_folder(l->process, whole_path_of_argument(l, 0));
+	else if (call_is_named(l, "fchdir"))
 		call_process_set_folder(l->process,
 					copy_or_null(call_process_fd(l->process, (int)l->args[0])));
-	else if (is_call(l, "getcwd"))
-		call_process_set_folder(l->process, copy_or_null(text_of(l, 0)));
+	else if (call_is_named(l, "getcwd"))
+		call_process_set_folder(l->process, copy_or_null(text_of_argument(l, 0)));
 }
 
 static bool apply_process(struct call_lines *l)
 {
-	bool is_clone = is_call(l, "clone") || is_call(l, "clone3");
-	const char *flags = is_call(l, "clone3") ? text_of(l, 0) : NULL;
+	bool is_clone = call_is_named(l, "clone") || call_is_named(l, "clone3");
+	const char *flags = call_is_named(l, "clone3") ? text_of_argument(l, 0) : NULL;
 
 	if (is_clone &&
 	    (flags ? strstr(flags, "CLONE_THREAD") != NULL : (l->args[0] & CLONE_THREAD) != 0))
 		return true;
-	if (!is_clone && !is_call(l, "fork") && !is_call(l, "vfork"))
+	if (!is_clone && !call_is_named(l, "fork") && !call_is_named(l, "vfork"))
 		return false;
 	if (l->result > 0)
 		call_process_fork(l, l->process, l->result);
@@ -416,16 +417,16 @@ static void call_lines_close_range(struct call_lines *l)
 		call_process_set_fd(l->process, fd, NULL, false);
 }
 
-static char *new_name(struct call_lines *l)
+static char *name_of_new_descriptor(struct call_lines *l)
 {
 	int path = find_argument(l, CALL_PATH);
 	struct strbuf b = {0};
 
 	if (path >= 0)
-		return path_of(l, path);
-	if (!is_call(l, "memfd_create") || !text_of(l, 0))
-		return copy_or_null(kind_of(l->name));
-	strbuf_printf(&b, "/memfd:%s", text_of(l, 0));
+		return whole_path_of_argument(l, path);
+	if (!call_is_named(l, "memfd_create") || !text_of_argument(l, 0))
+		return copy_or_null(kind_of_new_descriptor(l->name));
+	strbuf_printf(&b, "/memfd:%s", text_of_argument(l, 0));
 	return strbuf_take(&b);
 }
 
@@ -438,20 +439,21 @@ static void call_lines_apply(struct call_lines *l)
 	l->is_applied = true;
 	if (apply_process(l))
 		return;
-	if (is_call(l, "close"))
+	if (call_is_named(l, "close"))
 		call_process_set_fd(l->process, (uint64_t)(int64_t)(int)l->args[0], NULL, false);
-	else if (is_call(l, "close_range"))
+	else if (call_is_named(l, "close_range"))
 		call_lines_close_range(l);
 	else if (str_starts(l->name, "execve"))
 		call_process_exec(l->process);
 	else if (pair >= 0)
-		apply_pair(l, pair);
-	else if (is_call(l, "dup") || is_call(l, "dup2") || is_call(l, "dup3"))
-		apply_copy(l, makes_closing(l));
+		apply_descriptor_pair(l, pair);
+	else if (call_is_named(l, "dup") || call_is_named(l, "dup2") || call_is_named(l, "dup3"))
+		apply_descriptor_copy(l, makes_close_on_exec(l));
 	else if (str_starts(l->name, "fcntl"))
 		apply_fcntl(l);
 	else if (l->row->result == CALL_FD)
-		call_process_set_fd(l->process, (uint64_t)l->result, new_name(l), makes_closing(l));
+		call_process_set_fd(l->process, (uint64_t)l->result, name_of_new_descriptor(l),
+				    makes_close_on_exec(l));
 	else
 		apply_folder(l);
 }
@@ -466,7 +468,7 @@ static void put_name_of_fd(const char *name, struct strbuf *b)
 
 static void put_argument(struct call_lines *l, unsigned i, struct strbuf *b)
 {
-	const char *text = text_of(l, (int)i);
+	const char *text = text_of_argument(l, (int)i);
 	char letter = l->row ? l->row->args[i] : CALL_HEX;
 
 	if (text && strchr((const char[]){CALL_PATH, CALL_NAME, CALL_PATH_OUT, 0}, letter)) {
@@ -521,7 +523,8 @@ void call_lines_put(struct call_lines *l, struct strbuf *b)
 bool call_lines_path(struct call_lines *l, struct strbuf *b)
 {
 	int arg = l->row ? call_row_path(l->row) : -1;
-	_cleanup_(freep) char *path = arg >= 0 && l->process ? path_of(l, arg) : NULL;
+	_cleanup_(freep) char *path =
+		arg >= 0 && l->process ? whole_path_of_argument(l, arg) : NULL;
 	const char *name = path;
 
 	if (!name && l->row && (arg = find_argument(l, CALL_FD)) >= 0)

@@ -71,7 +71,7 @@ bool connections_has_event(const char *name, size_t len)
 	return find_connection_event(name, len) < ARRAY_SIZE(connection_events);
 }
 
-static bool is_key(const struct arg *a, const char *key)
+static bool arg_has_key(const struct arg *a, const char *key)
 {
 	return a->key_len == strlen(key) && !memcmp(a->key, key, a->key_len);
 }
@@ -82,19 +82,19 @@ static void read_endpoints(const struct arg_list *l, struct endpoints *ret)
 	for (size_t i = 0; i < l->n; i++) {
 		const struct arg *a = &l->args[i];
 
-		if (is_key(a, "skaddr") || is_key(a, "sk") || is_key(a, "rx_sk"))
+		if (arg_has_key(a, "skaddr") || arg_has_key(a, "sk") || arg_has_key(a, "rx_sk"))
 			ret->socket = (uint64_t)a->i;
-		else if (is_key(a, "saddr"))
+		else if (arg_has_key(a, "saddr"))
 			ret->saddr = a;
-		else if (is_key(a, "daddr"))
+		else if (arg_has_key(a, "daddr"))
 			ret->daddr = a;
-		else if (is_key(a, "saddr_v6"))
+		else if (arg_has_key(a, "saddr_v6"))
 			ret->saddr_v6 = a;
-		else if (is_key(a, "daddr_v6"))
+		else if (arg_has_key(a, "daddr_v6"))
 			ret->daddr_v6 = a;
-		else if (is_key(a, "sport"))
+		else if (arg_has_key(a, "sport"))
 			ret->sport = a->i;
-		else if (is_key(a, "dport"))
+		else if (arg_has_key(a, "dport"))
 			ret->dport = a->i;
 	}
 }
@@ -164,7 +164,7 @@ static uint32_t intern_endpoints(struct connections *c, const struct endpoints *
 	return more ? strings_intern(&c->texts, text, len + more) : NULL_U32;
 }
 
-static struct connection_socket *get_socket(struct connections *c, uint64_t key)
+static struct connection_socket *get_connection_of_socket(struct connections *c, uint64_t key)
 {
 	struct connection_socket *found;
 
@@ -199,7 +199,7 @@ uint32_t connections_read(struct connections *c, const struct store *s, uint32_t
 	read_endpoints(&c->list, &e);
 	text = intern_endpoints(c, &e);
 	if (connection_events[at].of_socket && text != NULL_U32 && e.socket) {
-		socket = get_socket(c, e.socket);
+		socket = get_connection_of_socket(c, e.socket);
 		/* Without a port, the socket is not bound yet, or no longer bound. */
 		if (socket && (e.sport || !socket->has_port)) {
 			socket->text = text;

@@ -48,6 +48,7 @@ LEFT JOIN process p ON p.upid = t.upid
 LEFT JOIN thread h ON h.utid = t.utid
 
 -- @section Counters
+-- @key counters
 -- @by track
 SELECT counter, of, times, min_value, mean_value, max_value, last_value, per_s_value, unit
 FROM ($COUNTERS)
@@ -55,6 +56,7 @@ ORDER BY min_value = max_value, id
 LIMIT :top + :more
 
 -- @section Counters, by name
+-- @key counters_by_name
 -- @by name
 -- @note of all processes, threads, CPUs that have a counter of the name
 -- @on_request

@@ -25,6 +25,7 @@ ORDER BY run DESC
 LIMIT :top + :more
 
 -- @section CPUs
+-- @key cpus
 -- @by cpu
 -- @more timeline
 WITH c AS (
@@ -40,6 +41,7 @@ FROM c
 ORDER BY cpu
 
 -- @section Threads
+-- @key threads
 -- @by thread
 -- @more sched
 WITH $USED
@@ -50,12 +52,14 @@ ORDER BY run DESC
 LIMIT :top + :more
 
 -- @section Processes
+-- @key processes
 -- @by process
 -- @more sched --by process
 -- @on_request
 $USED_BY($BY_PROCESS, $PROCESS, $PROCESS_FROM)
 
 -- @section By
+-- @key by
 -- @each container unit pod cgroup
 -- @more sched
 -- @on_request
@@ -70,6 +74,7 @@ ORDER BY run DESC
 LIMIT :top + :more
 
 -- @section Programs
+-- @key programs
 -- @by program
 -- @on_request
 $USED_BY($BY_PROGRAM, $PROGRAM, )

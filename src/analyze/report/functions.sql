@@ -5,12 +5,14 @@
 -- @records stacks
 
 -- @section Functions
+-- @key functions
 -- @by function
 -- @note self: samples in the function itself; total: also in those that it called
 $FUNCTIONS
 LIMIT :top + :more
 
 -- @section Samples, by process
+-- @key samples_by_process
 -- @by process
 -- @on_request
 WITH $BY_PROCESS, $SAMPLES, t AS (
@@ -25,6 +27,7 @@ ORDER BY n DESC
 LIMIT :top + :more
 
 -- @section Samples, by thread
+-- @key samples_by_thread
 -- @by thread
 -- @on_request
 WITH $SAMPLES, t AS (
@@ -38,6 +41,7 @@ ORDER BY n DESC
 LIMIT :top + :more
 
 -- @section Samples, by file
+-- @key samples_by_file
 -- @by file
 -- @on_request
 -- @note self: samples in the file's own functions
@@ -52,6 +56,7 @@ ORDER BY n DESC, file
 LIMIT :top + :more
 
 -- @section Calls
+-- @key call_tree
 -- @by tree
 -- @on_request
 -- @top 40
@@ -59,6 +64,7 @@ LIMIT :top + :more
 $CALL_TREE('cpu down', total_n AS samples)
 
 -- @section Callers
+-- @key caller_tree
 -- @by leaf
 -- @on_request
 -- @top 40
@@ -66,12 +72,14 @@ $CALL_TREE('cpu down', total_n AS samples)
 $CALL_TREE('cpu up', total_n AS samples)
 
 -- @section Callers of a function
+-- @key callers_of_function
 -- @by callers
 -- @on_request
 -- @top 40
 $CALL_TREE('cpu callers ' || :function, total_n AS samples)
 
 -- @section Calls of a function
+-- @key calls_of_function
 -- @by callees
 -- @on_request
 -- @top 40

@@ -43,7 +43,7 @@ struct group *groups_find(struct groups *g, uint64_t key)
 	return slot && *slot ? &g->list[*slot - 1] : NULL;
 }
 
-static struct group *find_or_make(struct groups *g, uint64_t key)
+static struct group *find_or_make_group(struct groups *g, uint64_t key)
 {
 	struct group *found = groups_find(g, key);
 
@@ -61,7 +61,7 @@ static struct group *find_or_make(struct groups *g, uint64_t key)
 
 struct group *groups_add(struct groups *g, const struct group_sample *s)
 {
-	struct group *group = find_or_make(g, s->key);
+	struct group *group = find_or_make_group(g, s->key);
 
 	if (!group)
 		return NULL;
@@ -94,7 +94,7 @@ bool groups_begin_fill(struct groups *g)
 	return !g->failed;
 }
 
-static void swap(int64_t *a, int64_t *b)
+static void swap_values(int64_t *a, int64_t *b)
 {
 	int64_t x = *a;
 
@@ -118,9 +118,9 @@ int64_t groups_ranked(struct groups *g, const struct group *group, uint64_t rank
 
 		while (i < above)
 			if (s[i] < pivot)
-				swap(&s[below++], &s[i++]);
+				swap_values(&s[below++], &s[i++]);
 			else if (s[i] > pivot)
-				swap(&s[i], &s[--above]);
+				swap_values(&s[i], &s[--above]);
 			else
 				i++;
 		if (k < below)
@@ -143,20 +143,20 @@ void groups_deinit(struct groups *g)
 
 /* ---- the largest ---- */
 
-static bool is_less(const struct largest_item *a, const struct largest_item *b)
+static bool item_is_less(const struct largest_item *a, const struct largest_item *b)
 {
 	return a->ns != b->ns ? a->ns < b->ns : a->row > b->row;
 }
 
-static void sift_down(struct largest *l)
+static void sift_down_largest(struct largest *l)
 {
 	struct largest_item item = l->items[0];
 	size_t i = 0;
 
 	for (size_t child; (child = 2 * i + 1) < l->n; i = child) {
-		if (child + 1 < l->n && is_less(&l->items[child + 1], &l->items[child]))
+		if (child + 1 < l->n && item_is_less(&l->items[child + 1], &l->items[child]))
 			child++;
-		if (!is_less(&l->items[child], &item))
+		if (!item_is_less(&l->items[child], &item))
 			break;
 		l->items[i] = l->items[child];
 	}
@@ -169,9 +169,9 @@ void largest_add(struct largest *l, int64_t ns, uint32_t row, uint32_t other)
 	size_t i = l->n;
 
 	if (l->n == l->most) {
-		if (l->n && is_less(&l->items[0], &item)) {
+		if (l->n && item_is_less(&l->items[0], &item)) {
 			l->items[0] = item;
-			sift_down(l);
+			sift_down_largest(l);
 		}
 		return;
 	}
@@ -179,7 +179,7 @@ void largest_add(struct largest *l, int64_t ns, uint32_t row, uint32_t other)
 		l->failed = true;
 		return;
 	}
-	for (l->n++; i && is_less(&item, &l->items[(i - 1) / 2]); i = (i - 1) / 2)
+	for (l->n++; i && item_is_less(&item, &l->items[(i - 1) / 2]); i = (i - 1) / 2)
 		l->items[i] = l->items[(i - 1) / 2];
 	l->items[i] = item;
 }

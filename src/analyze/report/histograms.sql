@@ -20,6 +20,7 @@ r AS MATERIALIZED (
   WHERE r.ts + r.dur / 2 >= :from AND r.ts + r.dur / 2 < :to)
 
 -- @section Histograms
+-- @key histograms
 WITH $COUNTED
 SELECT h.name AS histogram, count(DISTINCT r.what) AS keys, coalesce(sum(r.n), 0) AS n,
     1.0 * sum(r.total) / sum(r.n) AS mean_value, r.unit, (SELECT nullif(sum(value),
@@ -30,6 +31,7 @@ GROUP BY h.id
 ORDER BY h.id
 
 -- @section Histograms, by key
+-- @key histograms_by_key
 -- @by key
 WITH $COUNTED,
 k AS (
@@ -44,6 +46,7 @@ WHERE rank <= :top
 ORDER BY histogram_id, rank
 
 -- @section Buckets
+-- @key buckets
 -- @note of the keys above; values at from or above, and below to
 WITH $COUNTED,
 k AS (

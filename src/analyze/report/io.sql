@@ -19,10 +19,12 @@ LIMIT :top + :more
 sum(iif(t.name GLOB '*.$name', c.value, 0))
 
 -- @section Devices
+-- @key devices
 -- @by device
 SELECT $DEVICE AS device $IO_COLUMNS (SELECT who AS dev, * FROM requests_by('device')) $IO_ORDER
 
 -- @section Requests without an end
+-- @key unfinished_requests
 -- @note not counted in the other tables
 SELECT $DEVICE AS device, $OP, n AS requests, bytes AS size_bytes
 FROM (SELECT dev, op, count(*) AS n, sum(bytes) AS bytes FROM unfinished_requests GROUP BY 1, 2)
@@ -30,15 +32,18 @@ ORDER BY n DESC, bytes DESC
 LIMIT :top + :more
 
 -- @section Processes
+-- @key processes
 -- @by process
 SELECT $PROCESS $IO_COLUMNS requests_by('process') $PROCESS_FROM $IO_ORDER
 
 -- @section By
+-- @key by
 -- @each container unit pod cgroup program
 -- @on_request
 SELECT $SUBJECT $IO_COLUMNS requests_by('$subject') t $SUBJECT_FROM $IO_ORDER
 
 -- @section Threads
+-- @key threads
 -- @by thread
 -- @on_request
 SELECT $WHO $IO_COLUMNS requests_by('thread')
@@ -46,12 +51,14 @@ JOIN thread ON utid = who
 LEFT JOIN process USING (upid) $IO_ORDER
 
 -- @section Slowest requests
+-- @key slowest_requests
 SELECT dur AS took_ns, queued AS queued_ns, ts AS at_ts, $DEVICE AS device, $OP,
     bytes AS size_bytes, sector, $WHO
 FROM longest_requests('', :top + :more) $WHO_FROM
 ORDER BY dur DESC
 
 -- @section All requests
+-- @key requests_by_length
 WITH h AS (
   SELECT who AS length, n
   FROM requests_by('length'))
@@ -65,6 +72,7 @@ CASE WHEN who IS NULL THEN files || ' files' WHEN w.device = (w.inode >> 20) || 
     substr(w.device, 1, instr(w.device, ':')) ORDER BY p.ts DESC LIMIT 1), 'inode ' || w.inode) END
 
 -- @section Write-back, charged to the process that dirtied the pages
+-- @key written_back
 -- @by writeback
 -- @note dirtied folios; written pages, and how many of these the process wrote itself
 WITH $PATHS, w AS MATERIALIZED (
@@ -79,6 +87,7 @@ ORDER BY written DESC, dirtied DESC
 LIMIT :top + :more
 
 -- @section Write-back: written pages, by
+-- @key written_back_by
 -- @each container unit pod cgroup program
 -- @on_request
 WITH t AS (
@@ -92,6 +101,7 @@ ORDER BY written DESC, dirtied DESC
 LIMIT :top + :more
 
 -- @section Write-back: written pages, by the control group that the kernel charges
+-- @key written_back_charged
 -- @by charged
 -- @on_request
 -- @of_machine
@@ -107,6 +117,7 @@ ORDER BY written DESC
 LIMIT :top + :more
 
 -- @section Disks, by the kernel's counters
+-- @key disk_counters
 -- @by disk
 -- @more counters
 -- @of_machine
@@ -126,6 +137,7 @@ ORDER BY r + w DESC
 LIMIT :top + :more
 
 -- @section Stalls
+-- @key stalls
 -- @note time in which threads waited for I/O
 -- @of_machine
 $PRESSURE(psi.io.*)

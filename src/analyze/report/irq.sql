@@ -25,24 +25,29 @@ ORDER BY $order
 LIMIT :top + :more
 
 -- @section Interrupts
+-- @key interrupts
 -- @of_machine
 $INTERRUPTS('cpu_irq')
 
 -- @section Softirqs
+-- @key softirqs
 -- @of_machine
 $INTERRUPTS('cpu_softirq')
 
 -- @section Timers
+-- @key timers
 -- @of_machine
 $INTERRUPTS('cpu_hrtimer')
 
 -- @section Interrupts of all CPUs
+-- @key interrupts_by_name
 -- @by name
 -- @on_request
 -- @of_machine
 $INTERRUPTS_BY(i.name, , total_ns DESC)
 
 -- @section CPUs in interrupts
+-- @key cpus_in_interrupts
 -- @by cpu
 -- @on_request
 -- @of_machine

@@ -13,21 +13,25 @@ ORDER BY worst DESC, t.who
 LIMIT :top + :more
 
 -- @section Waits for a CPU, by thread
+-- @key waits_by_thread
 -- @by thread
 -- @more why
 $WAITS_BY(thread, $WHO, JOIN thread ON utid = who LEFT JOIN process USING (upid))
 
 -- @section Waits for a CPU, by process
+-- @key waits_by_process
 -- @by process
 -- @on_request
 $WAITS_BY(process, $PROCESS, $PROCESS_FROM)
 
 -- @section Waits for a CPU, by program
+-- @key waits_by_program
 -- @by program
 -- @on_request
 $WAITS_BY(program, $PROGRAM, )
 
 -- @section Waits for a CPU, by
+-- @key waits_by
 -- @each container unit pod cgroup
 -- @on_request
 $WAITS_BY($subject, $SUBJECT, $SUBJECT_FROM)
@@ -41,27 +45,32 @@ ORDER BY worst DESC, t.who
 LIMIT :top + :more
 
 -- @section Waits for a CPU, counted in the kernel, by
+-- @key counted_waits_by
 -- @each cgroup
 -- @note quota: waits for the own quota, not in the other columns
 -- @of_machine
 $COUNTED_BY($subject)
 
 -- @section Waits for a CPU, counted in the kernel, by
+-- @key counted_waits_by
 -- @each container unit pod
 -- @on_request
 -- @of_machine
 $COUNTED_BY($subject)
 
 -- @section Longest waits
+-- @key longest_waits
 $WORST_WAITS
 
 -- @section Late timers
+-- @key late_timers
 -- @by thread
 -- @note how long after its time a timer ended a sleep
 -- @lacks timers
 $LATE_TIMERS
 
 -- @section All waits
+-- @key waits_by_length
 WITH h AS (
   SELECT who AS length, n
   FROM waits_by('length'))

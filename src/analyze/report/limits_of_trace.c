@@ -38,7 +38,8 @@ struct source_limits {
 };
 
 /* Sets the flags of the events that a request means: GROUP/NAME or NAME, either with patterns. */
-static void set_requested(const struct pb_field *request, bool flags[static ARRAY_SIZE(watched)])
+static void set_flags_of_request(const struct pb_field *request,
+				 bool flags[static ARRAY_SIZE(watched)])
 {
 	char text[REQUEST_MAX + 1];
 	char *slash;
@@ -88,7 +89,7 @@ static void limits_of_trace_add_source(const struct pb_field *ftrace, struct lim
 			continue;
 		switch (f.id) {
 		case PB_FTRACE_CONFIG_FTRACE_EVENTS:
-			set_requested(&f, s.recorded);
+			set_flags_of_request(&f, s.recorded);
 			break;
 		case PB_FTRACE_CONFIG_TRACING_CPUMASK:
 			s.has_mask = true;
@@ -98,7 +99,7 @@ static void limits_of_trace_add_source(const struct pb_field *ftrace, struct lim
 			event = pb_inner_field(&f, PB_FTRACE_CONFIG_EVENT_FILTER_EVENT);
 			filter = pb_inner_field(&f, PB_FTRACE_CONFIG_EVENT_FILTER_FILTER);
 			if (!pb_field_is(&filter, "0")) /* no filter */
-				set_requested(&event, s.filtered);
+				set_flags_of_request(&event, s.filtered);
 			break;
 		}
 	}
@@ -111,7 +112,7 @@ static void limits_of_trace_add_source(const struct pb_field *ftrace, struct lim
 }
 
 /* Writes CPUs as "0-3, 5". Returns how many there are. */
-static unsigned put_cpus(const bool cpus[static CPUS_MAX], struct strbuf *out)
+static unsigned put_cpu_ranges(const bool cpus[static CPUS_MAX], struct strbuf *out)
 {
 	unsigned n = 0;
 
@@ -130,7 +131,7 @@ static unsigned put_cpus(const bool cpus[static CPUS_MAX], struct strbuf *out)
 }
 
 /* Returns true if the number of CPUs is known, and each of them is in the mask. */
-static bool has_all(const bool mask[static CPUS_MAX], unsigned cpus)
+static bool mask_has_all_cpus(const bool mask[static CPUS_MAX], unsigned cpus)
 {
 	unsigned c = 0;
 
@@ -157,8 +158,8 @@ void limits_of_trace_write(const uint8_t *config, size_t len, unsigned cpus, str
 		if (ftrace.id)
 			limits_of_trace_add_source(&ftrace, &l);
 	}
-	if (l.some_cpus && !l.all_cpus && !has_all(l.cpus, cpus)) {
-		unsigned n = put_cpus(l.cpus, &list);
+	if (l.some_cpus && !l.all_cpus && !mask_has_all_cpus(l.cpus, cpus)) {
+		unsigned n = put_cpu_ranges(l.cpus, &list);
 
 		if (n)
 			strbuf_printf(out,

@@ -4,6 +4,7 @@
 -- @help what is missing in the trace, and what could not be used
 
 -- @section Losses and errors
+-- @key losses
 -- @of_trace
 SELECT description, name, idx, severity, value
 FROM stats
@@ -13,6 +14,7 @@ ORDER BY severity, value DESC
 LIMIT :top + :more
 
 -- @section Kernel rings
+-- @key kernel_rings
 -- @of_trace
 SELECT idx AS cpu, sum(iif(name = 'ftrace_cpu_read_events_delta', value, 0)) AS read,
     sum(iif(name = 'ftrace_cpu_overrun_delta', value, 0)) AS overrun,

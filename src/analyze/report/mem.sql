@@ -73,6 +73,7 @@ pages AS MATERIALIZED (
 sum(added) AS added, sum(removed) AS removed, sum(added) - sum(removed) AS growth
 
 -- @section Memory of the machine
+-- @key machine_memory
 -- @by machine
 -- @more counters
 WITH m AS (
@@ -95,6 +96,7 @@ ORDER BY name NOT IN ('MemTotal', 'MemAvailable', 'MemFree'), abs(last - first) 
 LIMIT :top + :more
 
 -- @section Processes, by their largest size
+-- @key processes
 -- @by process
 WITH $SIZES
 SELECT coalesce(process.name, '') AS process, pid, $RSS AS rss_bytes, anon AS anon_bytes, file AS file_bytes,
@@ -105,6 +107,7 @@ ORDER BY rss_bytes DESC
 LIMIT :top + :more
 
 -- @section Growth of memory, by process
+-- @key growth_by_process
 -- @by growth
 -- @note from the first size within the window to the largest one; last: to the last one
 WITH c AS (
@@ -138,6 +141,7 @@ ORDER BY growth_bytes DESC
 LIMIT :top + :more
 
 -- @section Page cache: pages of files, by process
+-- @key page_cache_by_process
 -- @by cache
 -- @note a path is that of a call that opened the file; else the numbers of device and inode
 WITH $PAGES, $BY_PROCESS, $PATHS, g AS (
@@ -152,6 +156,7 @@ ORDER BY added + removed DESC, ino
 LIMIT :top + :more
 
 -- @section Page cache: pages, by file
+-- @key page_cache_by_file
 -- @by file
 -- @on_request
 WITH $PAGES, $PATHS, g AS (
@@ -165,6 +170,7 @@ ORDER BY added + removed DESC, ino
 LIMIT :top + :more
 
 -- @section Page cache: pages, by
+-- @key page_cache_by
 -- @each container unit pod cgroup program
 -- @on_request
 WITH $BY_SUBJECT, $PAGES, t AS (
@@ -178,6 +184,7 @@ ORDER BY added + removed DESC
 LIMIT :top + :more
 
 -- @section Sums of the largest sizes of processes, by
+-- @key processes_by
 -- @each container unit pod cgroup program
 -- @on_request
 WITH $BY_SUBJECT, $SIZES, t AS (
@@ -195,6 +202,7 @@ ORDER BY rss_bytes DESC
 LIMIT :top + :more
 
 -- @section Page faults, by
+-- @key page_faults_by
 -- @each container unit pod cgroup program
 -- @on_request
 WITH $BY_SUBJECT, $FAULTS
@@ -204,6 +212,7 @@ ORDER BY n DESC
 LIMIT :top + :more
 
 -- @section Page faults
+-- @key page_faults
 -- @by faults
 WITH $BY_PROCESS, $FAULTS
 SELECT $PROCESS, n AS faults, 1e9 * n / (:to - :from) AS per_s
@@ -212,6 +221,7 @@ ORDER BY n DESC
 LIMIT :top + :more
 
 -- @section Page faults, counted in the kernel
+-- @key counted_page_faults
 -- @by faults
 WITH g AS ($GROWN(t.name IN ('page faults', 'major page faults')))
 SELECT iif(upid IS NULL, '(all)', coalesce(process.name, '')) AS process, pid,
@@ -226,6 +236,7 @@ ORDER BY faults DESC
 LIMIT :top + :more
 
 -- @section Time spent to free memory
+-- @key reclaim
 -- @by reclaim
 WITH $STALLS, s AS (
   SELECT utid, what, sum(dur) AS total, count(*) AS n, max(dur) AS worst, ts
@@ -237,6 +248,7 @@ ORDER BY total DESC
 LIMIT :top + :more
 
 -- @section Work of the memory management
+-- @key memory_management
 -- @by reclaim
 -- @more counters
 -- @of_machine
@@ -256,11 +268,13 @@ ORDER BY n DESC
 LIMIT :top + :more
 
 -- @section Stalls
+-- @key stalls
 -- @note time in which threads waited for memory
 -- @of_machine
 $PRESSURE(psi.mem.*)
 
 -- @section Processes that the kernel killed for memory
+-- @key oom_kills
 -- @by oom
 -- @of_machine
 WITH v AS (

@@ -11,6 +11,7 @@ CASE cause WHEN 0 THEN 'neighbours' WHEN 1 THEN 'own threads' WHEN 2 THEN 'kerne
     WHEN 3 THEN 'idle CPU wakes up' WHEN 4 THEN 'own CPU quota' ELSE 'not recorded' END AS cause
 
 -- @section Waits for a CPU, by cause
+-- @key waits_by_cause
 -- @by cause
 -- @note what had the CPU for the largest part of each wait; total: parts of all waits
 -- @more cpu
@@ -23,6 +24,7 @@ FROM c
 ORDER BY total DESC
 
 -- @section Waits for a CPU, counted in the kernel
+-- @key counted_waits_by_cause
 -- @by cause
 -- @note what had the CPU when each wait ended
 WITH c AS MATERIALIZED (
@@ -34,6 +36,7 @@ FROM c
 ORDER BY total DESC
 
 -- @section Neighbours
+-- @key neighbours
 -- @by container
 -- @note who had the CPU meanwhile, without waits for the own quota
 WITH t AS (
@@ -48,6 +51,7 @@ ORDER BY time DESC
 LIMIT :top + :more
 
 -- @section Threads of neighbours
+-- @key neighbour_threads
 -- @by thread
 WITH t AS (
   SELECT utid, time, n, longest

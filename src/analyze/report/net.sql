@@ -74,6 +74,7 @@ n AS packets, total / n AS mean_ns, p50 AS p50_ns, p99 AS p99_ns, worst AS max_n
     worst_ts AS received_at_ts
 
 -- @section Packets, by device
+-- @key packets_by_device
 -- @by device
 WITH $PACKETS, g AS (
   SELECT device, way, $TRAFFIC
@@ -85,6 +86,7 @@ ORDER BY bytes DESC
 LIMIT :top + :more
 
 -- @section Packets, by the process that sent them
+-- @key packets_by_sender
 -- @by process
 WITH $PACKETS, $BY_PROCESS, g AS (
   SELECT who, $TRAFFIC
@@ -98,6 +100,7 @@ ORDER BY bytes DESC
 LIMIT :top + :more
 
 -- @section Packets that were sent, by
+-- @key packets_by
 -- @each container unit pod cgroup program
 -- @on_request
 WITH $PACKETS, $BY_SUBJECT, t AS (
@@ -112,6 +115,7 @@ ORDER BY bytes DESC
 LIMIT :top + :more
 
 -- @section Bytes that calls sent and received
+-- @key bytes_by_process
 -- @by process
 -- @note AF_INET, AF_INET6 and other sockets; from Linux 6.3 on
 WITH $TRAFFIC_OF_THREADS, $BY_PROCESS, $TRAFFIC_BY_WHO
@@ -121,6 +125,7 @@ ORDER BY sent + received DESC
 LIMIT :top + :more
 
 -- @section Bytes that calls sent and received, by
+-- @key bytes_by
 -- @each container unit pod cgroup program
 -- @on_request
 WITH $TRAFFIC_OF_THREADS, $BY_SUBJECT, $TRAFFIC_BY_WHO
@@ -130,6 +135,7 @@ ORDER BY sent + received DESC
 LIMIT :top + :more
 
 -- @section Bytes that calls sent and received, by connection
+-- @key bytes_by_connection
 -- @by connection
 WITH $TRAFFIC_OF_THREADS, $BY_PROCESS, g AS (
   SELECT who, family, local, remote, $CALL_SUMS
@@ -142,6 +148,7 @@ ORDER BY sent + received DESC
 LIMIT :top + :more
 
 -- @section From packet to reader
+-- @key packet_to_reader
 -- @by process
 -- @note how long a received packet waited until a thread read from it
 SELECT $PROCESS, $PACKET_WAITS FROM packet_waits('process') t $PROCESS_FROM
@@ -149,6 +156,7 @@ ORDER BY worst DESC
 LIMIT :top + :more
 
 -- @section From packet to reader, by thread
+-- @key packet_to_reader_by_thread
 -- @by thread
 -- @on_request
 SELECT $WHO, $PACKET_WAITS FROM packet_waits('thread') t
@@ -158,6 +166,7 @@ ORDER BY worst DESC
 LIMIT :top + :more
 
 -- @section From packet to reader, by program
+-- @key packet_to_reader_by_program
 -- @by program
 -- @on_request
 SELECT $PROGRAM, $PACKET_WAITS FROM packet_waits('program') t
@@ -165,6 +174,7 @@ ORDER BY worst DESC
 LIMIT :top + :more
 
 -- @section From packet to reader, by
+-- @key packet_to_reader_by
 -- @each container unit pod cgroup
 -- @on_request
 SELECT $SUBJECT, $PACKET_WAITS FROM packet_waits('$subject') t $SUBJECT_FROM
@@ -172,6 +182,7 @@ ORDER BY worst DESC
 LIMIT :top + :more
 
 -- @section Packets that the kernel dropped
+-- @key drops
 -- @by drop
 -- @note of the socket that would have received it, if the kernel names one
 -- @of_machine
@@ -188,6 +199,7 @@ ORDER BY 4 DESC, 1, 2
 LIMIT :top + :more
 
 -- @section TCP: retransmissions and resets
+-- @key tcp_retransmissions
 -- @by tcp
 -- @of_machine
 SELECT CASE f.name WHEN 'tcp_retransmit_skb' THEN 'retransmission' WHEN 'tcp_retransmit_synack' THEN
@@ -201,6 +213,7 @@ ORDER BY times DESC, first_ts
 LIMIT :top + :more
 
 -- @section Sockets: changes of their state
+-- @key socket_states
 -- @by tcp
 -- @of_machine
 WITH s AS (
@@ -214,6 +227,7 @@ ORDER BY times DESC
 LIMIT :top + :more
 
 -- @section Polls of devices (NAPI)
+-- @key polls
 -- @by napi
 -- @more irq
 -- @of_machine
@@ -228,6 +242,7 @@ ORDER BY 3 DESC
 LIMIT :top + :more
 
 -- @section Interfaces, by the kernel's counters
+-- @key interface_counters
 -- @by interface
 -- @more counters
 -- @of_machine
@@ -245,6 +260,7 @@ ORDER BY rx + tx DESC
 LIMIT :top + :more
 
 -- @section Protocols: counters that grew
+-- @key protocol_counters
 -- @by protocol
 -- @more counters
 -- @of_machine
@@ -257,6 +273,7 @@ ORDER BY grew DESC
 LIMIT :top + :more
 
 -- @section Counted in the kernel
+-- @key counted_in_kernel
 -- @by protocol
 -- @of_machine
 WITH g AS ($GROWN((t.name GLOB 'TCP *' OR t.name = 'dropped packets' OR t.parent_id IN (SELECT id

@@ -11,6 +11,7 @@
 (SELECT max(int_value) FROM metadata WHERE name = '$name')
 
 -- @section Trace
+-- @key trace
 WITH m AS (
   SELECT $METADATA(tracing_started_ns) AS started,
       $METADATA(all_data_source_started_ns) AS all_started, $METADATA(tracing_disabled_ns) AS ended)
@@ -20,6 +21,7 @@ SELECT :asked AS asked_ns, (SELECT ended - iif(all_started > started AND all_sta
     $ROWS(ftrace_event) AS kernel_events, (SELECT release FROM machine LIMIT 1) AS kernel
 
 -- @section CPUs
+-- @key cpus
 -- @more timeline
 WITH c AS (
   SELECT cpu, sum(iif(utid IN chosen, time, 0)) AS busy, sum(n) AS n
@@ -31,6 +33,7 @@ ORDER BY busy DESC
 LIMIT 4
 
 -- @section Programs
+-- @key programs
 -- @note time of their processes on CPUs, waiting for a CPU, blocked
 -- @more sched --by program
 WITH $BY_PROGRAM, t AS (
@@ -50,6 +53,7 @@ ORDER BY run DESC
 LIMIT min(:top, 5)
 
 -- @section Used the CPUs
+-- @key threads
 -- @more cpu
 WITH t AS (
   SELECT utid, sum(time) AS run
@@ -62,12 +66,14 @@ ORDER BY run DESC
 LIMIT min(:top, 5)
 
 -- @section Functions
+-- @key functions
 -- @note in which samples found the CPUs
 -- @more functions
 $FUNCTIONS
 LIMIT min(:top, 3)
 
 -- @section Held up
+-- @key held_up
 -- @note longest blocked for a disk, a lock, memory or a limit
 -- @more waits
 SELECT time AS blocked_ns, n AS waits, coalesce(function, '(no stack taken)') AS function, file,
@@ -79,6 +85,7 @@ ORDER BY time DESC
 LIMIT min(:top, 3)
 
 -- @section Waited
+-- @key waited
 -- @note for a CPU (runnable), for something else in the kernel (blocked)
 -- @more why
 WITH t AS (
@@ -94,12 +101,14 @@ ORDER BY waits + blocked DESC
 LIMIT min(:top, 5)
 
 -- @section Longest waits for a CPU
+-- @key longest_waits
 -- @more latency
 SELECT wait_ns, at_ts, cpu, thread, tid, behind
 FROM ($WORST_WAITS)
 LIMIT min(:top, 3)
 
 -- @section Disks
+-- @key disks
 -- @more io
 WITH r AS (
   SELECT who AS dev, *
@@ -113,6 +122,7 @@ ORDER BY sum(bytes) DESC
 LIMIT min(:top, 3)
 
 -- @section Interrupts
+-- @key interrupts
 -- @more irq
 -- @of_machine
 SELECT i.name, sum(i.total) AS total_ns, sum(i.n) AS times, max(i.worst) AS max_ns
@@ -124,6 +134,7 @@ ORDER BY total_ns DESC
 LIMIT min(:top, 3)
 
 -- @section Pressure
+-- @key pressure
 -- @note time in which threads waited for CPUs, I/O or memory
 -- @more mem
 -- @of_machine
@@ -134,6 +145,7 @@ ORDER BY share_pct DESC
 LIMIT min(:top, 3)
 
 -- @section Losses and errors
+-- @key losses
 -- @more loss
 -- @of_trace
 SELECT iif(name = 'ftrace_cpu_has_data_loss', printf('rings lost events on %d CPU%s', count(*),

@@ -27,7 +27,7 @@ struct span_columns {
 	unsigned ts, dur, utid, key;
 };
 
-static struct span_columns columns_of(enum store_table table)
+static struct span_columns span_columns_of_table(enum store_table table)
 {
 	return table == TABLE_SCHED
 		       ? (struct span_columns){SCHED_TS, SCHED_DUR, SCHED_UTID, SCHED_CPU}
@@ -48,7 +48,7 @@ uint32_t *pass_last_rows(const struct table *t, unsigned column)
 
 /* Returns the end of an interval without an end: that of the thread or else of its process;
  * INT64_MAX if both are unknown. */
-static int64_t end_of_open_interval(const struct store *s, uint32_t utid, int64_t ts)
+static int64_t end_of_unfinished_interval(const struct store *s, uint32_t utid, int64_t ts)
 {
 	const struct table *threads = &s->tables[TABLE_THREAD];
 	int64_t end = table_i64(threads, THREAD_END_TS, utid);
@@ -59,12 +59,13 @@ static int64_t end_of_open_interval(const struct store *s, uint32_t utid, int64_
 	return end == NULL_I64 ? INT64_MAX : MAX(end, ts);
 }
 
-static int64_t interval_end(const struct pass_input *in, uint32_t utid, int64_t ts, int64_t dur)
+static int64_t end_of_interval_in_window(const struct pass_input *in, uint32_t utid, int64_t ts,
+					 int64_t dur)
 {
 	int64_t end;
 
 	if (dur < 0)
-		end = end_of_open_interval(in->s, utid, ts);
+		end = end_of_unfinished_interval(in->s, utid, ts);
 	else if (__builtin_add_overflow(ts, dur, &end))
 		return in->to;
 	return MIN(end, in->to);
@@ -73,7 +74,7 @@ static int64_t interval_end(const struct pass_input *in, uint32_t utid, int64_t 
 bool pass_next_span(struct pass_walk *w, struct pass_span *ret)
 {
 	const struct table *t = &w->in->s->tables[w->table];
-	struct span_columns c = columns_of(w->table);
+	struct span_columns c = span_columns_of_table(w->table);
 	const uint32_t *last = w->table == TABLE_SCHED ? w->in->last_of_cpu : w->in->last_of_thread;
 
 	for (; w->next < t->rows; w->next++) {
@@ -84,7 +85,7 @@ bool pass_next_span(struct pass_walk *w, struct pass_span *ret)
 		if (utid >= w->in->s->tables[TABLE_THREAD].rows ||
 		    (dur < 0 && last[table_u32(t, c.key, row)] != row))
 			continue;
-		end = interval_end(w->in, utid, ts, dur);
+		end = end_of_interval_in_window(w->in, utid, ts, dur);
 		if (ts >= w->in->to || end <= w->in->from)
 			continue;
 		*ret = (struct pass_span){

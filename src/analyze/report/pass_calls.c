@@ -28,7 +28,8 @@ struct call {
 };
 
 /* Returns the thread of a track of calls, or NULL_U32. */
-static uint32_t thread_of(const struct table *t, uint32_t row, uint32_t type, uint32_t name)
+static uint32_t thread_of_call_track(const struct table *t, uint32_t row, uint32_t type,
+				     uint32_t name)
 {
 	if ((type != NULL_U32 && table_u32(t, TRACK_TYPE, row) == type) ||
 	    (name != NULL_U32 && table_u32(t, TRACK_NAME, row) == name))
@@ -49,13 +50,13 @@ static bool calls_init(struct calls *c, const struct pass_input *in)
 					    strings_find(strings, "debug.ret", 9)}};
 	c->threads = malloc(((size_t)t->rows + 1) * sizeof(*c->threads));
 	for (uint32_t row = 0; has_strings && row < t->rows; row++) {
-		uint32_t utid = thread_of(t, row, NULL_U32, name);
+		uint32_t utid = thread_of_call_track(t, row, NULL_U32, name);
 
 		if (utid != NULL_U32)
 			has_strings[utid] = true;
 	}
 	for (uint32_t row = 0; c->threads && has_strings && row < t->rows; row++) {
-		uint32_t utid = thread_of(t, row, type, name);
+		uint32_t utid = thread_of_call_track(t, row, type, name);
 
 		if (utid != NULL_U32 && has_strings[utid] && table_u32(t, TRACK_NAME, row) != name)
 			utid = NULL_U32;
@@ -65,7 +66,7 @@ static bool calls_init(struct calls *c, const struct pass_input *in)
 	return c->threads && has_strings;
 }
 
-static int64_t result_of(const struct calls *c, uint32_t row)
+static int64_t result_of_call(const struct calls *c, uint32_t row)
 {
 	const struct table *args = &c->in->s->tables[TABLE_ARGS];
 	uint32_t set = table_u32(&c->in->s->tables[TABLE_SLICE], SLICE_ARGS, row);
@@ -87,7 +88,7 @@ static int64_t result_of(const struct calls *c, uint32_t row)
 }
 
 /* Finds the next call of any thread and time. */
-static bool next_of_all(struct calls *c, struct call *ret)
+static bool next_call_of_any_thread(struct calls *c, struct call *ret)
 {
 	const struct table *t = &c->in->s->tables[TABLE_SLICE];
 
@@ -107,7 +108,7 @@ static bool next_of_all(struct calls *c, struct call *ret)
 
 /* Whether the call is one of a chosen thread and returned within the window. It may have begun
  * before. */
-static bool call_counts(const struct calls *c, const struct call *call)
+static bool call_is_in_report(const struct calls *c, const struct call *call)
 {
 	int64_t end;
 
@@ -117,11 +118,11 @@ static bool call_counts(const struct calls *c, const struct call *call)
 }
 
 /* Finds the next call that counts, with its result. */
-static bool next_call(struct calls *c, struct call *ret)
+static bool next_reported_call(struct calls *c, struct call *ret)
 {
-	while (next_of_all(c, ret))
-		if (call_counts(c, ret)) {
-			ret->result = result_of(c, ret->row);
+	while (next_call_of_any_thread(c, ret))
+		if (call_is_in_report(c, ret)) {
+			ret->result = result_of_call(c, ret->row);
 			return true;
 		}
 	return false;
@@ -133,14 +134,15 @@ static bool call_has_failed(const struct call *call)
 }
 
 /* who: what to count by, besides by names; NULL: only by names. */
-static void add_calls(struct calls *c, const struct pass_who *who, bool by_name, struct groups *g)
+static void add_calls_to_groups(struct calls *c, const struct pass_who *who, bool by_name,
+				struct groups *g)
 {
 	const struct table *t = &c->in->s->tables[TABLE_SLICE];
 	struct call call;
 
 	c->next = 0;
 	c->at = 0;
-	while (next_call(c, &call)) {
+	while (next_reported_call(c, &call)) {
 		uint32_t name = by_name ? table_u32(t, SLICE_NAME, call.row) : NULL_U32;
 		uint32_t of = who ? pass_who_at(who, call.utid, call.ts) : NULL_U32;
 		uint64_t key = (uint64_t)of << 32 | name;
@@ -167,9 +169,9 @@ void pass_calls(const struct pass_input *in, struct pass_rows *ret)
 	good = calls_init(&c, in) && good;
 	ret->texts = by_name || by_program ? 1 : 0;
 	if (good)
-		add_calls(&c, by_name ? NULL : &who, by_name || by_program, &g);
+		add_calls_to_groups(&c, by_name ? NULL : &who, by_name || by_program, &g);
 	if (good && by_program && groups_begin_fill(&g))
-		add_calls(&c, &who, true, &g);
+		add_calls_to_groups(&c, &who, true, &g);
 	for (size_t i = 0; i < g.n; i++) {
 		const struct group *e = &g.list[i];
 		int64_t name = pass_id((uint32_t)e->key);
@@ -215,19 +217,19 @@ static struct call_path *call_path_get(struct call_path **paths, const struct st
 	return p;
 }
 
-static void add_paths(struct calls *c, struct call_lines *lines, struct call_path **paths,
-		      struct pass_rows *ret)
+static void add_calls_by_path(struct calls *c, struct call_lines *lines, struct call_path **paths,
+			      struct pass_rows *ret)
 {
 	struct strbuf path = {0};
 	struct call_path *p;
 	struct call call;
 
-	while (next_of_all(c, &call)) {
+	while (next_call_of_any_thread(c, &call)) {
 		call_lines_add(lines, call.row, call.utid);
 		strbuf_clear(&path);
-		if (!call_counts(c, &call) || !call_lines_path(lines, &path) || !path.len)
+		if (!call_is_in_report(c, &call) || !call_lines_path(lines, &path) || !path.len)
 			continue;
-		call.result = result_of(c, call.row);
+		call.result = result_of_call(c, call.row);
 		p = call_path_get(paths, &path);
 		ret->failed |= !p;
 		if (!p)
@@ -250,7 +252,7 @@ void pass_call_paths(const struct pass_input *in, struct pass_rows *ret)
 
 	ret->failed |= !good;
 	if (good)
-		add_paths(&c, lines, &paths, ret);
+		add_calls_by_path(&c, lines, &paths, ret);
 	HASH_ITER (hh, paths, p, next) {
 		int64_t text = pass_text(ret);
 
@@ -273,13 +275,13 @@ static int call_compare_rows(const void *a, const void *b)
 }
 
 /* Adds a row for each of these calls, which are in the order of their rows, with its line. */
-static void add_longest(struct calls *c, const struct largest *l, struct call_lines *lines,
-			struct pass_rows *ret)
+static void put_longest_calls(struct calls *c, const struct largest *l, struct call_lines *lines,
+			      struct pass_rows *ret)
 {
 	struct call call;
 	size_t i = 0;
 
-	while (i < l->n && next_of_all(c, &call)) {
+	while (i < l->n && next_call_of_any_thread(c, &call)) {
 		int64_t text;
 
 		call_lines_add(lines, call.row, call.utid);
@@ -287,7 +289,7 @@ static void add_longest(struct calls *c, const struct largest *l, struct call_li
 			continue;
 		text = pass_text(ret);
 		call_lines_put(lines, &ret->own_texts);
-		PASS_ROW(ret, call.row, result_of(c, call.row), text);
+		PASS_ROW(ret, call.row, result_of_call(c, call.row), text);
 		i++;
 	}
 }
@@ -300,13 +302,13 @@ void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret)
 	struct calls c;
 	bool good = calls_init(&c, in) && lines;
 
-	while (good && next_call(&c, &call))
+	while (good && next_reported_call(&c, &call))
 		largest_add(&l, call.dur, call.row, 0);
 	c.next = 0;
 	c.at = 0;
 	if (good && l.n) {
 		qsort(l.items, l.n, sizeof(*l.items), call_compare_rows);
-		add_longest(&c, &l, lines, ret);
+		put_longest_calls(&c, &l, lines, ret);
 	}
 	ret->failed |= !good || l.failed;
 	call_lines_free(lines);
@@ -321,7 +323,7 @@ void pass_call_lines(const struct pass_input *in, struct pass_rows *ret)
 	struct calls c;
 	bool good = calls_init(&c, in) && lines;
 
-	while (good && next_of_all(&c, &call)) {
+	while (good && next_call_of_any_thread(&c, &call)) {
 		int64_t text;
 
 		call_lines_add(lines, call.row, call.utid);

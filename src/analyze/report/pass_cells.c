@@ -18,8 +18,8 @@ struct lines {
 };
 
 /* Returns false for an interval that no line has. */
-static bool classify(const struct lines *l, const struct pass_span *span, enum kind *ret_kind,
-		     uint32_t *ret_key)
+static bool find_line_of_span(const struct lines *l, const struct pass_span *span,
+			      enum kind *ret_kind, uint32_t *ret_key)
 {
 	const struct table *t = &l->in->s->tables[l->table];
 	uint16_t state;
@@ -39,12 +39,12 @@ static bool classify(const struct lines *l, const struct pass_span *span, enum k
 }
 
 /* Returns the time from a to b. It wraps around with times that no clock has. */
-static int64_t between(int64_t a, int64_t b)
+static int64_t duration_between(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)b - (uint64_t)a);
 }
 
-static void sum_lines(struct lines *l)
+static void sum_spans_by_line(struct lines *l)
 {
 	struct pass_walk w = {.in = l->in, .table = l->table};
 	struct pass_span span;
@@ -52,10 +52,10 @@ static void sum_lines(struct lines *l)
 	uint32_t key;
 
 	while (pass_next_span(&w, &span)) {
-		int64_t dur = between(span.begin, span.end);
+		int64_t dur = duration_between(span.begin, span.end);
 		struct group *g;
 
-		if (l->failed || !classify(l, &span, &kind, &key))
+		if (l->failed || !find_line_of_span(l, &span, &kind, &key))
 			continue;
 		g = groups_add(&l->g, &(struct group_sample){.key = key, .ns = dur});
 		if (!g)
@@ -84,12 +84,12 @@ static void choose_lines(struct lines *l)
 }
 
 /* Returns when a cell begins. cell is at most the width. */
-static int64_t start_of(const struct pass_input *in, int64_t cell)
+static int64_t begin_of_cell(const struct pass_input *in, int64_t cell)
 {
 	return (int64_t)(in->from + ((__int128)in->to - in->from) * cell / in->width);
 }
 
-static int64_t cell_of(const struct pass_input *in, int64_t ts)
+static int64_t cell_at_time(const struct pass_input *in, int64_t ts)
 {
 	return MIN((int64_t)(((__int128)ts - in->from) * in->width / ((__int128)in->to - in->from)),
 		   in->width - 1);
@@ -98,18 +98,18 @@ static int64_t cell_of(const struct pass_input *in, int64_t ts)
 static void add_to_cells(const struct pass_input *in, int64_t (*cells)[KINDS], enum kind kind,
 			 const struct pass_span *span)
 {
-	int64_t first = cell_of(in, span->begin), last = cell_of(in, span->end);
+	int64_t first = cell_at_time(in, span->begin), last = cell_at_time(in, span->end);
 
 	if (first == last) {
-		cells[first][kind] += between(span->begin, span->end);
+		cells[first][kind] += duration_between(span->begin, span->end);
 		return;
 	}
 	for (int64_t c = first; c <= last; c++)
-		cells[c][kind] += between(MAX(span->begin, start_of(in, c)),
-					  MIN(span->end, start_of(in, c + 1)));
+		cells[c][kind] += duration_between(MAX(span->begin, begin_of_cell(in, c)),
+						   MIN(span->end, begin_of_cell(in, c + 1)));
 }
 
-static void fill_lines(struct lines *l)
+static void fill_cells_of_lines(struct lines *l)
 {
 	struct pass_walk w = {.in = l->in, .table = l->table};
 	struct pass_span span;
@@ -120,7 +120,7 @@ static void fill_lines(struct lines *l)
 		const struct group *g;
 		uint32_t line;
 
-		if (!classify(l, &span, &kind, &key))
+		if (!find_line_of_span(l, &span, &kind, &key))
 			continue;
 		g = groups_find(&l->g, key);
 		line = g ? l->line_of[g - l->g.list] : NULL_U32;
@@ -140,10 +140,10 @@ void pass_cells(const struct pass_input *in, struct pass_rows *ret)
 	l.failed = !pass_who_init(&l.who, in);
 	ret->texts = l.who.kind == WHO_PROGRAM ? 1 : 0;
 	if (!l.failed)
-		sum_lines(&l);
+		sum_spans_by_line(&l);
 	choose_lines(&l);
 	if (!l.failed)
-		fill_lines(&l);
+		fill_cells_of_lines(&l);
 	for (size_t i = 0; i < l.g.n && !l.failed; i++) {
 		const struct group *g = &l.g.list[i];
 		int64_t key;
@@ -156,7 +156,8 @@ void pass_cells(const struct pass_input *in, struct pass_rows *ret)
 			const int64_t *cell =
 				l.cells[(size_t)l.line_of[i] * (size_t)in->width + (size_t)c];
 
-			PASS_ROW(ret, key, c, between(start_of(in, c), start_of(in, c + 1)),
+			PASS_ROW(ret, key, c,
+				 duration_between(begin_of_cell(in, c), begin_of_cell(in, c + 1)),
 				 cell[RUN], cell[WAIT], cell[BLOCKED], (int64_t)g->total,
 				 (int64_t)g->other);
 		}

@@ -39,7 +39,7 @@ static void sums_deinit(struct cgroup_sums *s)
 	free(s->of_wait);
 }
 
-static bool row_counts(const struct pass_input *in, uint32_t row)
+static bool row_is_in_window(const struct pass_input *in, uint32_t row)
 {
 	const struct table *t = &in->s->tables[TABLE_CGROUP_WAIT];
 	uint32_t cgroup = table_u32(t, CGROUP_WAIT_CGROUP, row);
@@ -51,7 +51,7 @@ static bool row_counts(const struct pass_input *in, uint32_t row)
 	       (!in->chosen_groups || in->chosen_groups[cgroup]);
 }
 
-static int64_t add_ns(int64_t a, int64_t b)
+static int64_t add_ns_saturating(int64_t a, int64_t b)
 {
 	int64_t sum;
 
@@ -71,11 +71,11 @@ static bool sums_add(struct cgroup_sums *s, uint32_t row, uint32_t at, bool is_q
 	if (!sum)
 		return false;
 	if (is_quota) {
-		sum->quota = add_ns(sum->quota, total);
+		sum->quota = add_ns_saturating(sum->quota, total);
 		return true;
 	}
 	s->of_wait[row] = sum;
-	sum->total = add_ns(sum->total, total);
+	sum->total = add_ns_saturating(sum->total, total);
 	if (longest != NULL_I64)
 		sum->longest = MAX(sum->longest, longest);
 	return true;
@@ -97,7 +97,7 @@ static void sums_add_lengths(const struct cgroup_sums *s)
 }
 
 /* Returns the length of the wait of a rank from 1 to n: the middle of its bucket. */
-static int64_t ranked(const struct cgroup_sum *sum, uint64_t rank)
+static int64_t wait_length_of_rank(const struct cgroup_sum *sum, uint64_t rank)
 {
 	uint64_t before = 0;
 	uint32_t i = 0;
@@ -109,7 +109,7 @@ static int64_t ranked(const struct cgroup_sum *sum, uint64_t rank)
 	return sum->longest ? MIN(middle, sum->longest) : middle;
 }
 
-static int64_t longest_of(const struct cgroup_sum *sum)
+static int64_t longest_wait_of(const struct cgroup_sum *sum)
 {
 	uint32_t i = CGROUP_WAIT_BUCKETS - 1;
 
@@ -131,7 +131,7 @@ void pass_cgroup_waits(const struct pass_input *in, struct pass_rows *ret)
 		uint32_t cause = table_u8(t, CGROUP_WAIT_CAUSE, row);
 		uint32_t group = table_u32(t, CGROUP_WAIT_CGROUP, row);
 
-		if (row_counts(in, row))
+		if (row_is_in_window(in, row))
 			ret->failed |= !sums_add(&s, row, by_cause ? cause : who.subject[group],
 						 !by_cause && cause == CGROUP_WAIT_QUOTA);
 	}
@@ -142,9 +142,10 @@ void pass_cgroup_waits(const struct pass_input *in, struct pass_rows *ret)
 
 		if (sum)
 			PASS_ROW(ret, i, (int64_t)sum->n, sum->total,
-				 sum->n ? ranked(sum, (sum->n + 1) / 2) : NULL_I64,
-				 sum->n ? ranked(sum, (sum->n * 99 + 99) / 100) : NULL_I64,
-				 sum->n ? longest_of(sum) : NULL_I64, sum->quota);
+				 sum->n ? wait_length_of_rank(sum, (sum->n + 1) / 2) : NULL_I64,
+				 sum->n ? wait_length_of_rank(sum, (sum->n * 99 + 99) / 100)
+					: NULL_I64,
+				 sum->n ? longest_wait_of(sum) : NULL_I64, sum->quota);
 	}
 	sums_deinit(&s);
 	pass_who_deinit(&who);

@@ -100,7 +100,7 @@ static void code_points_deinit(struct code_points *c)
 }
 
 /* Adds up the points by their stacks first. */
-static bool add_points(struct call_tree *t, const struct code_points *c)
+static bool add_points_to_tree(struct call_tree *t, const struct code_points *c)
 {
 	uint32_t n = t->code->s->tables[TABLE_STACK_CALLSITE].rows;
 	struct {
@@ -135,7 +135,7 @@ int64_t pass_function_cell(struct pass_rows *rows, const struct code *c, uint32_
 }
 
 /* Returns the cell with a reason, without the brackets that it has in a stack. */
-static int64_t reason_cell(struct pass_rows *rows, const struct store *s, uint32_t reason)
+static int64_t put_reason_cell(struct pass_rows *rows, const struct store *s, uint32_t reason)
 {
 	const char *text = strings_get(&s->strings, reason);
 	size_t len = strlen(text);
@@ -148,7 +148,7 @@ static int64_t reason_cell(struct pass_rows *rows, const struct store *s, uint32
 	return ret;
 }
 
-static int64_t file_cell(struct pass_rows *rows, const struct code *c, uint32_t function)
+static int64_t put_file_cell(struct pass_rows *rows, const struct code *c, uint32_t function)
 {
 	int64_t ret;
 
@@ -167,20 +167,20 @@ static bool add_function_rows(const struct code_points *c, int64_t who, struct p
 {
 	struct call_tree t = {.code = NULL};
 	struct function_sum *sums = NULL;
-	bool good = call_tree_init(&t, &c->code, TREE_DOWN, NULL) && add_points(&t, c) &&
+	bool good = call_tree_init(&t, &c->code, TREE_DOWN, NULL) && add_points_to_tree(&t, c) &&
 		    (sums = call_tree_sums(&t));
 
 	for (uint32_t i = 0; good && i < c->code.n; i++)
 		if (sums[i].total_n)
 			PASS_ROW(ret, who, pass_function_cell(ret, &c->code, i),
-				 file_cell(ret, &c->code, i), sums[i].self, sums[i].total,
+				 put_file_cell(ret, &c->code, i), sums[i].self, sums[i].total,
 				 sums[i].n, sums[i].total_n);
 	free(sums);
 	call_tree_deinit(&t);
 	return good;
 }
 
-static int by_utid(const void *a, const void *b)
+static int compare_points_by_utid(const void *a, const void *b)
 {
 	const struct stack_point *x = a, *y = b;
 
@@ -198,7 +198,7 @@ static bool add_program_rows(struct code_points *c, const struct pass_who *who,
 	for (size_t i = 0; i < c->points.n; i++)
 		of[i].utid = of[i].utid < threads ? who->of[of[i].utid] : NULL_U32;
 	if (c->points.n)
-		qsort(of, c->points.n, sizeof(*of), by_utid);
+		qsort(of, c->points.n, sizeof(*of), compare_points_by_utid);
 	for (size_t i = 0, end; i < c->points.n && good; i = end) {
 		struct code_points part = *c;
 
@@ -234,7 +234,7 @@ struct shown_node {
 	uint32_t depth, indent;
 };
 
-static int by_value(const void *a, const void *b)
+static int compare_totals_descending(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -243,7 +243,7 @@ static int by_value(const void *a, const void *b)
 
 /* Chooses the n largest nodes. A caller is never smaller than what it calls, and comes first, so
  * all callers of a chosen node are chosen. */
-static bool choose_nodes(const struct call_tree *t, struct shown_node *nodes, uint32_t n)
+static bool choose_largest_nodes(const struct call_tree *t, struct shown_node *nodes, uint32_t n)
 {
 	int64_t *totals = malloc(((size_t)t->n + 1) * sizeof(*totals)), least;
 	uint32_t left = n, above = 0;
@@ -252,7 +252,7 @@ static bool choose_nodes(const struct call_tree *t, struct shown_node *nodes, ui
 		return false;
 	for (uint32_t i = 1; i < t->n; i++)
 		totals[i - 1] = t->of[i].total;
-	qsort(totals, t->n - 1, sizeof(*totals), by_value);
+	qsort(totals, t->n - 1, sizeof(*totals), compare_totals_descending);
 	least = n < t->n - 1 ? totals[n - 1] : INT64_MIN;
 	while (above < t->n - 1 && totals[above] > least)
 		above++;
@@ -284,8 +284,8 @@ static void add_tree_rows(const struct call_tree *t, struct shown_node *nodes,
 		nodes[i].indent = parent->indent + branch;
 		PASS_ROW(ret, parent->depth, nodes[i].indent, branch,
 			 pass_function_cell(ret, t->code, n->function),
-			 file_cell(ret, t->code, n->function), n->self, n->total, n->n, n->total_n,
-			 n->begin, t->of[0].total);
+			 put_file_cell(ret, t->code, n->function), n->self, n->total, n->n,
+			 n->total_n, n->begin, t->of[0].total);
 	}
 }
 
@@ -313,7 +313,7 @@ static struct tree_words read_tree_words(const char *by)
 }
 
 /* Returns by function whether its name matches the pattern; owned by the caller. NULL: no memory. */
-static bool *find_wanted(const struct code *c, const char *pattern)
+static bool *find_matching_functions(const struct code *c, const char *pattern)
 {
 	bool *wanted = calloc((size_t)c->n + 1, sizeof(*wanted));
 	struct strbuf name = {0};
@@ -336,10 +336,11 @@ void pass_tree(const struct pass_input *in, struct pass_rows *ret)
 	bool *wanted = NULL;
 	struct code_points c;
 
-	if (!code_points_init(&c, in, w.kind) || !(wanted = find_wanted(&c.code, w.pattern)) ||
-	    !call_tree_init(&t, &c.code, w.shape, wanted) || !add_points(&t, &c) ||
+	if (!code_points_init(&c, in, w.kind) ||
+	    !(wanted = find_matching_functions(&c.code, w.pattern)) ||
+	    !call_tree_init(&t, &c.code, w.shape, wanted) || !add_points_to_tree(&t, &c) ||
 	    !(nodes = calloc(t.n, sizeof(*nodes))) ||
-	    !choose_nodes(&t, nodes, (uint32_t)MIN(in->top, (int64_t)UINT32_MAX)))
+	    !choose_largest_nodes(&t, nodes, (uint32_t)MIN(in->top, (int64_t)UINT32_MAX)))
 		ret->failed = true;
 	else
 		add_tree_rows(&t, nodes, ret);
@@ -363,7 +364,8 @@ struct wait_sum {
 };
 
 /* Adds a wait to its sum. Returns false if out of memory. */
-static bool add_wait(struct wait_sum **sums, const struct code *c, const struct stack_point *p)
+static bool add_wait_to_sums(struct wait_sum **sums, const struct code *c,
+			     const struct stack_point *p)
 {
 	bool has_stack = p->site != NULL_U32;
 	const struct wait_key key = {p->utid, p->reason,
@@ -396,17 +398,17 @@ void pass_code_waits(const struct pass_input *in, struct pass_rows *ret)
 
 	ret->failed = !code_points_init(&c, in, stack_kind_of(in->by));
 	for (size_t i = 0; i < c.points.n && !ret->failed; i++)
-		ret->failed = !add_wait(&sums, &c.code, &c.points.of[i]);
+		ret->failed = !add_wait_to_sums(&sums, &c.code, &c.points.of[i]);
 	for (const struct wait_sum *s = sums; s && !ret->failed; s = s->hh.next)
-		PASS_ROW(ret, pass_id(s->key.utid), reason_cell(ret, in->s, s->key.reason),
+		PASS_ROW(ret, pass_id(s->key.utid), put_reason_cell(ret, in->s, s->key.reason),
 			 pass_function_cell(ret, &c.code, s->key.function),
-			 file_cell(ret, &c.code, s->key.function), s->key.condition, s->time, s->n,
-			 s->worst ? s->worst : NULL_I64);
+			 put_file_cell(ret, &c.code, s->key.function), s->key.condition, s->time,
+			 s->n, s->worst ? s->worst : NULL_I64);
 	HASH_FREE(sums);
 	code_points_deinit(&c);
 }
 
-static int by_weight(const void *a, const void *b)
+static int compare_points_by_weight(const void *a, const void *b)
 {
 	const struct stack_point *x = a, *y = b;
 
@@ -431,7 +433,8 @@ void pass_single_waits(const struct pass_input *in, struct pass_rows *ret)
 		for (size_t i = 0; i < ends.n; i++)
 			wakers[ends.of[i].slice] = ends.of[i].site;
 		if (c.points.n)
-			qsort(c.points.of, c.points.n, sizeof(*c.points.of), by_weight);
+			qsort(c.points.of, c.points.n, sizeof(*c.points.of),
+			      compare_points_by_weight);
 	}
 	n = in->top ? MIN(c.points.n, (size_t)in->top) : c.points.n;
 	for (size_t i = 0; i < n && !ret->failed; i++) {
@@ -442,9 +445,9 @@ void pass_single_waits(const struct pass_input *in, struct pass_rows *ret)
 
 		PASS_ROW(ret, p->utid, p->ts, p->dur < 0 ? NULL_I64 : p->dur, pass_id(p->reason),
 			 p->site != NULL_U32 && code_waits_for_condition(&c.code, p->site),
-			 pass_function_cell(ret, &c.code, own), file_cell(ret, &c.code, own),
-			 pass_function_cell(ret, &c.code, waker), file_cell(ret, &c.code, waker),
-			 p->slice);
+			 pass_function_cell(ret, &c.code, own), put_file_cell(ret, &c.code, own),
+			 pass_function_cell(ret, &c.code, waker),
+			 put_file_cell(ret, &c.code, waker), p->slice);
 	}
 	free(ends.of);
 	code_points_deinit(&c);

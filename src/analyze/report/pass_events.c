@@ -182,8 +182,8 @@ static void pass_events_read_list(struct events *e, uint32_t row,
 	}
 }
 
-static void read_values(struct events *e, const struct kind *k, uint32_t row,
-			struct field_value values[static FIELDS_MAX])
+static void read_field_values(struct events *e, const struct kind *k, uint32_t row,
+			      struct field_value values[static FIELDS_MAX])
 {
 	uint64_t payload =
 		(uint64_t)table_i64(&e->in->s->tables[TABLE_FTRACE], FTRACE_PAYLOAD, row);
@@ -206,19 +206,19 @@ static uint32_t pass_events_number_of(struct events *e, struct groups *g, uint64
 	return found ? (uint32_t)(found - g->list) : 0;
 }
 
-static bool are_equal(const struct field_value *a, const struct field_value *b)
+static bool field_values_are_equal(const struct field_value *a, const struct field_value *b)
 {
 	return a->type == b->type && a->i == b->i && a->len == b->len &&
 	       (a->type != TEXT || !a->len || !memcmp(a->s, b->s, a->len));
 }
 
 /* Returns the number of a value: equal values have the same one; 0: no value. */
-static uint32_t number_of_value(struct events *e, struct numbering *n, uint8_t event,
-				const struct field_value *v)
+static uint32_t number_field_value(struct events *e, struct numbering *n, uint8_t event,
+				   const struct field_value *v)
 {
 	uint32_t number = 0;
 
-	if (are_equal(v, &n->last[event].value))
+	if (field_values_are_equal(v, &n->last[event].value))
 		return n->last[event].number;
 	if (v->type == INT)
 		number = 2 * pass_events_number_of(e, &n->ints, (uint64_t)v->i) + 1;
@@ -268,9 +268,9 @@ static void pass_events_add_event(struct events *e, const struct kind *k, uint32
 	uint32_t numbers[KEYS_MAX];
 	struct event_group *g;
 
-	read_values(e, k, row, values);
+	read_field_values(e, k, row, values);
 	for (size_t i = 0; i < KEYS_MAX; i++)
-		numbers[i] = number_of_value(e, &e->numberings[i], k->event, &values[i]);
+		numbers[i] = number_field_value(e, &e->numberings[i], k->event, &values[i]);
 	g = pass_events_group_of(e, k->event, numbers, utid, connection);
 	if (!g)
 		return;
@@ -354,8 +354,8 @@ static void events_deinit(struct events *e)
 }
 
 /* Returns the cell with one of the two addresses of a connection. */
-static int64_t address_cell(struct pass_rows *ret, const struct connections *c, uint32_t connection,
-			    bool of_peer)
+static int64_t put_address_cell(struct pass_rows *ret, const struct connections *c,
+				uint32_t connection, bool of_peer)
 {
 	const char *text = strings_get(&c->texts, connection), *space;
 	int64_t cell;
@@ -386,8 +386,8 @@ void pass_events(const struct pass_input *in, struct pass_rows *ret)
 		PASS_ROW(ret, g->first, e.subject->of_threads ? pass_id(utid) : NULL_I64,
 			 (int64_t)g->n, g->n_sum ? (int64_t)g->sum : NULL_I64, g->first_ts,
 			 g->last_ts, (int64_t)g->failed,
-			 address_cell(ret, &e.connections, g->connection, false),
-			 address_cell(ret, &e.connections, g->connection, true));
+			 put_address_cell(ret, &e.connections, g->connection, false),
+			 put_address_cell(ret, &e.connections, g->connection, true));
 	}
 	ret->failed |= e.failed;
 	events_deinit(&e);

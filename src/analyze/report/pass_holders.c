@@ -19,7 +19,7 @@ struct row_range {
 	uint32_t first, end;
 };
 
-static struct row_range rows_between(const struct table *t, int64_t from, int64_t to)
+static struct row_range rows_of_interval(const struct table *t, int64_t from, int64_t to)
 {
 	return t->unsorted
 		       ? (struct row_range){0, t->rows}
@@ -28,7 +28,8 @@ static struct row_range rows_between(const struct table *t, int64_t from, int64_
 
 /* Finds the run that ended a wait, which has a first and a last row. Returns false if there is
  * none. */
-static bool find_run(const struct store *s, uint32_t row, uint32_t last, struct cpu_wait *ret)
+static bool find_run_that_ended_wait(const struct store *s, uint32_t row, uint32_t last,
+				     struct cpu_wait *ret)
 {
 	const struct table *t = &s->tables[TABLE_THREAD_STATE];
 	struct row_range range;
@@ -38,7 +39,7 @@ static bool find_run(const struct store *s, uint32_t row, uint32_t last, struct 
 				   &end) ||
 	    end == INT64_MAX)
 		return false;
-	range = rows_between(t, end, end + 1);
+	range = rows_of_interval(t, end, end + 1);
 	for (uint32_t i = range.first; i < range.end; i++)
 		if (table_u32(t, STATE_UTID, i) == table_u32(t, STATE_UTID, row) &&
 		    table_u16(t, STATE_STATE, i) == STORE_STATE_RUNNING &&
@@ -55,7 +56,7 @@ static bool find_run(const struct store *s, uint32_t row, uint32_t last, struct 
 
 /* Returns the start of the last run on the CPU that began no later than the wait; without such a
  * run, the start of the wait. */
-static int64_t begin_of_holder(const struct table *t, const struct cpu_wait *w)
+static int64_t begin_of_run_before_wait(const struct table *t, const struct cpu_wait *w)
 {
 	uint32_t end = t->unsorted ? t->rows : table_lower_bound(t, w->begin + 1);
 	int64_t last = INT64_MIN;
@@ -74,8 +75,8 @@ static void add_holders(const struct pass_input *in, const struct cpu_wait *w, u
 			struct groups *g)
 {
 	const struct table *t = &in->s->tables[TABLE_SCHED];
-	int64_t since = begin_of_holder(t, w);
-	struct row_range range = rows_between(t, since, w->end);
+	int64_t since = begin_of_run_before_wait(t, w);
+	struct row_range range = rows_of_interval(t, since, w->end);
 
 	for (uint32_t row = range.first; row < range.end; row++) {
 		uint32_t utid = table_u32(t, SCHED_UTID, row);
@@ -100,7 +101,7 @@ static void add_holders(const struct pass_input *in, const struct cpu_wait *w, u
 	}
 }
 
-static int by_key(const void *a, const void *b)
+static int compare_group_keys(const void *a, const void *b)
 {
 	uint64_t x = ((const struct group *)a)->key, y = ((const struct group *)b)->key;
 
@@ -118,7 +119,8 @@ void pass_holders(const struct pass_input *in, struct pass_rows *ret)
 	for (size_t i = 0; i < longest.n && !longest.failed && !g.failed; i++) {
 		int64_t cpu;
 
-		if (!find_run(in->s, longest.items[i].row, longest.items[i].other, &w))
+		if (!find_run_that_ended_wait(in->s, longest.items[i].row, longest.items[i].other,
+					      &w))
 			continue;
 		cpu = w.cpu == NULL_U32 ? NULL_I64 : w.cpu - first_cpu;
 		PASS_ROW(ret, w.row, cpu, NULL_I64, w.end - w.begin, NULL_I64, w.begin);
@@ -127,7 +129,7 @@ void pass_holders(const struct pass_input *in, struct pass_rows *ret)
 		add_holders(in, &w, w.row, &g);
 	}
 	if (g.n)
-		qsort(g.list, g.n, sizeof(*g.list), by_key);
+		qsort(g.list, g.n, sizeof(*g.list), compare_group_keys);
 	for (size_t i = 0; i < g.n; i++)
 		PASS_ROW(ret, (int64_t)(g.list[i].key >> 32), NULL_I64,
 			 (int64_t)(uint32_t)g.list[i].key, (int64_t)g.list[i].total,
@@ -221,7 +223,7 @@ static bool is_recorded_as_throttled(const struct neighbour_walk *w, const struc
 }
 
 /* Sorts the rows of sched by CPU, in one count and one fill. */
-static bool sort_by_cpu(struct neighbour_walk *w)
+static bool sort_sched_rows_by_cpu(struct neighbour_walk *w)
 {
 	const struct table *t = &w->in->s->tables[TABLE_SCHED];
 
@@ -264,7 +266,7 @@ static bool find_cpus_before(struct neighbour_walk *w)
 static bool neighbour_walk_init(struct neighbour_walk *w, const struct pass_input *in)
 {
 	*w = (struct neighbour_walk){.in = in, .waits = {.most = SIZE_MAX}};
-	if (!pass_who_init(&w->who, in) || !read_throttled(w) || !sort_by_cpu(w) ||
+	if (!pass_who_init(&w->who, in) || !read_throttled(w) || !sort_sched_rows_by_cpu(w) ||
 	    !find_cpus_before(w))
 		return false;
 	pass_longest_waits(in, &w->waits);
@@ -292,7 +294,7 @@ static bool is_kernel_thread(const struct store *s, uint32_t utid)
 	return parent != NULL_U32 && table_i64(processes, PROCESS_PID, parent) == KTHREADD_PID;
 }
 
-static enum wait_cause cause_of(const struct neighbour_walk *w, uint32_t utid)
+static enum wait_cause cause_of_thread(const struct neighbour_walk *w, uint32_t utid)
 {
 	if (table_u8(&w->in->s->tables[TABLE_THREAD], THREAD_IS_IDLE, utid) == 1)
 		return CAUSE_IDLE;
@@ -302,7 +304,7 @@ static enum wait_cause cause_of(const struct neighbour_walk *w, uint32_t utid)
 }
 
 /* Returns the place in rows of the first run on the CPU that may end after ts. */
-static uint32_t first_run(const struct neighbour_walk *w, uint32_t cpu, int64_t ts)
+static uint32_t find_first_run_after(const struct neighbour_walk *w, uint32_t cpu, int64_t ts)
 {
 	const struct table *t = &w->in->s->tables[TABLE_SCHED];
 	uint32_t lo = w->starts[cpu], hi = w->starts[cpu + 1];
@@ -319,17 +321,18 @@ static uint32_t first_run(const struct neighbour_walk *w, uint32_t cpu, int64_t 
 }
 
 /* Calls part for each run on the CPU within the wait. Returns for how long no run is known, in ns. */
-static int64_t each_holder(const struct neighbour_walk *w, const struct cpu_wait *of,
-			   void (*part)(void *ctx, enum wait_cause cause,
-					const struct pass_span *s),
-			   void *ctx)
+static int64_t for_each_run_during_wait(const struct neighbour_walk *w, const struct cpu_wait *of,
+					void (*part)(void *ctx, enum wait_cause cause,
+						     const struct pass_span *s),
+					void *ctx)
 {
 	const struct table *t = &w->in->s->tables[TABLE_SCHED];
 	int64_t known = 0;
 
 	if (of->cpu == NULL_U32 || of->cpu >= w->n_cpus)
 		return of->end - of->begin;
-	for (uint32_t i = first_run(w, of->cpu, of->begin); i < w->starts[of->cpu + 1]; i++) {
+	for (uint32_t i = find_first_run_after(w, of->cpu, of->begin); i < w->starts[of->cpu + 1];
+	     i++) {
 		uint32_t row = w->rows[i], utid = table_u32(t, SCHED_UTID, row);
 		int64_t ts = table_ts(t, SCHED_TS, row), dur = table_dur(t, SCHED_DUR, row), end;
 		struct pass_span s;
@@ -346,7 +349,7 @@ static int64_t each_holder(const struct neighbour_walk *w, const struct cpu_wait
 		    utid >= w->in->s->tables[TABLE_THREAD].rows)
 			continue;
 		known += s.end - s.begin;
-		part(ctx, cause_of(w, utid), &s);
+		part(ctx, cause_of_thread(w, utid), &s);
 	}
 	return MAX(of->end - of->begin - known, 0);
 }
@@ -356,25 +359,26 @@ struct wait_parts {
 	int64_t ns[CAUSES];
 };
 
-static void add_part(void *ctx, enum wait_cause cause, const struct pass_span *s)
+static void add_run_to_wait_parts(void *ctx, enum wait_cause cause, const struct pass_span *s)
 {
 	((struct wait_parts *)ctx)->ns[cause] += s->end - s->begin;
 }
 
 /* Sets the wait, its parts, and its largest part. Returns false if its end was not recorded. */
-static bool divide_wait(const struct neighbour_walk *w, const struct largest_item *item,
-			struct cpu_wait *ret, struct wait_parts *parts, enum wait_cause *ret_cause)
+static bool divide_wait_by_cause(const struct neighbour_walk *w, const struct largest_item *item,
+				 struct cpu_wait *ret, struct wait_parts *parts,
+				 enum wait_cause *ret_cause)
 {
 	bool woken = pass_waker_row(w->in->s, item->row) != NULL_U32;
 	int64_t dur;
 
-	if (!find_run(w->in->s, item->row, item->other, ret))
+	if (!find_run_that_ended_wait(w->in->s, item->row, item->other, ret))
 		return false;
 	dur = ret->end - ret->begin;
 	if (!woken && w->left_on[item->row] != NULL_U32)
 		ret->cpu = w->left_on[item->row];
 	*parts = (struct wait_parts){.ns = {0}};
-	parts->ns[CAUSE_UNKNOWN] = each_holder(w, ret, add_part, parts);
+	parts->ns[CAUSE_UNKNOWN] = for_each_run_during_wait(w, ret, add_run_to_wait_parts, parts);
 	if (is_recorded_as_throttled(w, ret) ||
 	    (!woken && dur >= QUOTA_MIN_NS && parts->ns[CAUSE_IDLE] >= dur / 2))
 		*parts = (struct wait_parts){.ns = {[CAUSE_QUOTA] = dur}};
@@ -385,7 +389,7 @@ static bool divide_wait(const struct neighbour_walk *w, const struct largest_ite
 	return true;
 }
 
-static void add_divided(struct neighbour_walk *w, struct groups *g)
+static void add_divided_waits(struct neighbour_walk *w, struct groups *g)
 {
 	struct wait_parts parts;
 	enum wait_cause cause;
@@ -394,7 +398,7 @@ static void add_divided(struct neighbour_walk *w, struct groups *g)
 	for (size_t i = 0; i < w->waits.n; i++) {
 		struct group *group;
 
-		if (!divide_wait(w, &w->waits.items[i], &wait, &parts, &cause))
+		if (!divide_wait_by_cause(w, &w->waits.items[i], &wait, &parts, &cause))
 			continue;
 		group = groups_add(g, &(struct group_sample){.key = cause,
 							     .ns = wait.end - wait.begin,
@@ -411,9 +415,9 @@ void pass_neighbour_waits(const struct pass_input *in, struct pass_rows *ret)
 
 	ret->failed = !neighbour_walk_init(&w, in);
 	if (!ret->failed)
-		add_divided(&w, &g);
+		add_divided_waits(&w, &g);
 	if (!ret->failed && groups_begin_fill(&g))
-		add_divided(&w, &g);
+		add_divided_waits(&w, &g);
 	for (unsigned cause = 0; !g.failed && cause < CAUSES; cause++) {
 		const struct group *e = groups_find(&g, cause);
 
@@ -459,9 +463,9 @@ void pass_neighbours(const struct pass_input *in, struct pass_rows *ret)
 
 	ret->failed = !neighbour_walk_init(&w, in);
 	for (size_t i = 0; !ret->failed && i < w.waits.n; i++)
-		if (divide_wait(&w, &w.waits.items[i], &wait, &parts, &cause) &&
+		if (divide_wait_by_cause(&w, &w.waits.items[i], &wait, &parts, &cause) &&
 		    cause != CAUSE_QUOTA)
-			(void)each_holder(&w, &wait, add_neighbour, &sum);
+			(void)for_each_run_during_wait(&w, &wait, add_neighbour, &sum);
 	for (size_t i = 0; i < g.n; i++) {
 		const struct group *e = &g.list[i];
 

@@ -48,7 +48,7 @@ struct lock_pass {
 	bool failed;
 };
 
-static int by_utid_and_time(const void *a, const void *b)
+static int compare_points_by_thread(const void *a, const void *b)
 {
 	const struct activity *x = a, *y = b;
 
@@ -69,7 +69,7 @@ static bool sort_tids(struct lock_pass *l)
 		l->tids[utid] =
 			(struct activity){.utid = table_u32(t, THREAD_TID, utid), .row = utid};
 	if (l->tids && t->rows)
-		qsort(l->tids, t->rows, sizeof(*l->tids), by_utid_and_time);
+		qsort(l->tids, t->rows, sizeof(*l->tids), compare_points_by_thread);
 	return l->tids;
 }
 
@@ -88,13 +88,13 @@ static uint32_t find_thread(const struct lock_pass *l, uint32_t tid, uint32_t of
 }
 
 /* glibc: __lll_lock_wake ends pthread_mutex_unlock(), which then is not on the stack. */
-static bool is_release(const char *function)
+static bool is_lock_release_function(const char *function)
 {
 	return strstr(function, "unlock") || strstr(function, "lll_lock_wake");
 }
 
 /* Returns whether a function that the waker was in releases locks, by its name. */
-static bool releases_lock(const struct lock_pass *l, uint32_t slice)
+static bool waker_releases_lock(const struct lock_pass *l, uint32_t slice)
 {
 	const struct table *sites = &l->code.s->tables[TABLE_STACK_CALLSITE];
 	uint32_t site = l->waker_sites[slice];
@@ -107,19 +107,19 @@ static bool releases_lock(const struct lock_pass *l, uint32_t slice)
 			const struct code_function *f = &l->code.of[l->code.chain[at]];
 
 			if (f->kind == CODE_USER && f->name != NULL_U32 &&
-			    is_release(strings_get(&l->code.s->strings, f->name)))
+			    is_lock_release_function(strings_get(&l->code.s->strings, f->name)))
 				return true;
 		}
 	}
 	return false;
 }
 
-static bool is_key(const struct arg *a, const char *key)
+static bool arg_has_key(const struct arg *a, const char *key)
 {
 	return a->key_len == strlen(key) && memcmp(a->key, key, a->key_len) == 0;
 }
 
-static const char *known_word(const struct arg *a)
+static const char *find_known_by_word(const struct arg *a)
 {
 	for (size_t i = 0; i < KNOWN_BY_RELEASE; i++)
 		if (a->len == strlen(known_words[i]) && memcmp(a->s, known_words[i], a->len) == 0)
@@ -128,7 +128,7 @@ static const char *known_word(const struct arg *a)
 }
 
 /* Reads the annotations of the wait: what it waited for, and who held it. */
-static void read_wait(struct lock_pass *l, struct lock_wait *w)
+static void read_wait_annotations(struct lock_pass *l, struct lock_wait *w)
 {
 	const struct table *slices = &l->in->s->tables[TABLE_SLICE];
 	uint32_t slice = w->point->slice, holder = NULL_U32, waker = NULL_U32;
@@ -139,13 +139,13 @@ static void read_wait(struct lock_pass *l, struct lock_wait *w)
 	for (size_t i = 0; i < list.n; i++) {
 		const struct arg *a = &list.args[i];
 
-		if (a->type == ARG_INT && is_key(a, "debug.holder tid"))
+		if (a->type == ARG_INT && arg_has_key(a, "debug.holder tid"))
 			holder = find_thread(l, (uint32_t)a->i, w->point->utid);
-		else if (a->type == ARG_INT && is_key(a, "debug.waker tid"))
+		else if (a->type == ARG_INT && arg_has_key(a, "debug.waker tid"))
 			waker = find_thread(l, (uint32_t)a->i, w->point->utid);
-		else if (a->type == ARG_STRING && is_key(a, "debug.holder known by"))
-			w->known = known_word(a);
-		else if (a->type == ARG_STRING && is_key(a, "debug.futex object"))
+		else if (a->type == ARG_STRING && arg_has_key(a, "debug.holder known by"))
+			w->known = find_known_by_word(a);
+		else if (a->type == ARG_STRING && arg_has_key(a, "debug.futex object"))
 			w->object = strndup(a->s, a->len);
 	}
 	free(list.args);
@@ -153,8 +153,8 @@ static void read_wait(struct lock_pass *l, struct lock_wait *w)
 		holder = waker;
 		w->known = waker == NULL_U32
 				   ? NULL
-				   : known_words[releases_lock(l, slice) ? KNOWN_BY_RELEASE
-									 : KNOWN_BY_WAKEUP];
+				   : known_words[waker_releases_lock(l, slice) ? KNOWN_BY_RELEASE
+									       : KNOWN_BY_WAKEUP];
 	}
 	w->holder = holder;
 	if (holder != NULL_U32)
@@ -182,7 +182,7 @@ static void find_waits(struct lock_pass *l)
 			l->failed = true;
 			return;
 		}
-		read_wait(l, &w);
+		read_wait_annotations(l, &w);
 		l->waits[l->n++] = w;
 	}
 }
@@ -216,9 +216,9 @@ static void find_activities(struct lock_pass *l)
 		activities_add(l, &l->sleeps, l->points.of[i].utid, (uint32_t)i,
 			       l->points.of[i].ts);
 	if (l->states.n)
-		qsort(l->states.of, l->states.n, sizeof(*l->states.of), by_utid_and_time);
+		qsort(l->states.of, l->states.n, sizeof(*l->states.of), compare_points_by_thread);
 	if (l->sleeps.n)
-		qsort(l->sleeps.of, l->sleeps.n, sizeof(*l->sleeps.of), by_utid_and_time);
+		qsort(l->sleeps.of, l->sleeps.n, sizeof(*l->sleeps.of), compare_points_by_thread);
 }
 
 /* Returns the first activity of the thread that may last beyond ts: the last one that began before. */
@@ -231,7 +231,7 @@ static size_t activities_find(const struct activities *a, uint32_t utid, int64_t
 }
 
 /* Returns for how long an interval (dur < 0: without an end) is within another one. */
-static int64_t overlap(int64_t ts, int64_t dur, int64_t from, int64_t to)
+static int64_t overlap_of_intervals(int64_t ts, int64_t dur, int64_t from, int64_t to)
 {
 	int64_t end;
 
@@ -246,7 +246,7 @@ struct meanwhile {
 	const struct stack_point *sleep; /* the longest of its waits meanwhile, or NULL */
 };
 
-static struct meanwhile find_meanwhile(const struct lock_pass *l, const struct lock_wait *w)
+static struct meanwhile find_states_of_holder(const struct lock_pass *l, const struct lock_wait *w)
 {
 	const struct table *t = &l->in->s->tables[TABLE_THREAD_STATE];
 	struct meanwhile m = {.has_states = false};
@@ -257,8 +257,8 @@ static struct meanwhile find_meanwhile(const struct lock_pass *l, const struct l
 	     i++) {
 		uint32_t row = l->states.of[i].row;
 		uint16_t state = table_u16(t, STATE_STATE, row);
-		int64_t ns = overlap(l->states.of[i].ts, table_dur(t, STATE_DUR, row), w->point->ts,
-				     w->end);
+		int64_t ns = overlap_of_intervals(l->states.of[i].ts, table_dur(t, STATE_DUR, row),
+						  w->point->ts, w->end);
 
 		m.has_states = true;
 		*(state == STORE_STATE_RUNNING					    ? &m.ran
@@ -270,7 +270,7 @@ static struct meanwhile find_meanwhile(const struct lock_pass *l, const struct l
 	     i < l->sleeps.n && l->sleeps.of[i].utid == w->holder && l->sleeps.of[i].ts < w->end;
 	     i++) {
 		const struct stack_point *p = &l->points.of[l->sleeps.of[i].row];
-		int64_t ns = overlap(p->ts, p->dur, w->point->ts, w->end);
+		int64_t ns = overlap_of_intervals(p->ts, p->dur, w->point->ts, w->end);
 
 		slept += ns;
 		if (ns > longest) {
@@ -285,7 +285,7 @@ static struct meanwhile find_meanwhile(const struct lock_pass *l, const struct l
 
 /* ---- rows ---- */
 
-static int64_t text_cell(struct pass_rows *rows, const char *text)
+static int64_t put_text_cell(struct pass_rows *rows, const char *text)
 {
 	int64_t ret;
 
@@ -296,8 +296,8 @@ static int64_t text_cell(struct pass_rows *rows, const char *text)
 	return ret;
 }
 
-static int64_t own_function(const struct lock_pass *l, const struct stack_point *p,
-			    struct pass_rows *rows)
+static int64_t put_own_function_cell(const struct lock_pass *l, const struct stack_point *p,
+				     struct pass_rows *rows)
 {
 	uint32_t site = p ? p->site : NULL_U32;
 
@@ -305,18 +305,20 @@ static int64_t own_function(const struct lock_pass *l, const struct stack_point 
 				  site == NULL_U32 ? NULL_U32 : code_own_function(&l->code, site));
 }
 
-static void add_row(const struct lock_pass *l, const struct lock_wait *w, struct pass_rows *rows)
+static void put_lock_wait_row(const struct lock_pass *l, const struct lock_wait *w,
+			      struct pass_rows *rows)
 {
 	struct meanwhile m = {.has_states = false};
 	bool is_known = w->holder != NULL_U32;
 
 	if (is_known)
-		m = find_meanwhile(l, w);
+		m = find_states_of_holder(l, w);
 	PASS_ROW(rows, w->point->utid, w->point->ts, w->end - w->point->ts,
-		 text_cell(rows, w->object), own_function(l, w->point, rows), pass_id(w->holder),
-		 text_cell(rows, w->known), m.has_states ? m.ran : NULL_I64,
+		 put_text_cell(rows, w->object), put_own_function_cell(l, w->point, rows),
+		 pass_id(w->holder), put_text_cell(rows, w->known), m.has_states ? m.ran : NULL_I64,
 		 m.has_states ? m.waited : NULL_I64, is_known ? m.blocked : NULL_I64,
-		 m.sleep ? pass_id(m.sleep->reason) : NULL_I64, own_function(l, m.sleep, rows));
+		 m.sleep ? pass_id(m.sleep->reason) : NULL_I64,
+		 put_own_function_cell(l, m.sleep, rows));
 }
 
 static bool lock_pass_init(struct lock_pass *l, const struct pass_input *in)
@@ -364,6 +366,6 @@ void pass_lock_waits(const struct pass_input *in, struct pass_rows *ret)
 	}
 	ret->failed |= l.failed;
 	for (size_t i = 0; i < l.n && !ret->failed; i++)
-		add_row(&l, &l.waits[i], ret);
+		put_lock_wait_row(&l, &l.waits[i], ret);
 	lock_pass_deinit(&l);
 }

@@ -86,7 +86,7 @@ static void packet_copied(struct packets *p, uint64_t key, int64_t ts, uint32_t 
 	free(w);
 }
 
-static void receive_ended(struct packets *p, int64_t family, uint32_t utid)
+static void note_end_of_receive(struct packets *p, int64_t family, uint32_t utid)
 {
 	bool counts = family == AF_INET || family == AF_INET6;
 
@@ -118,11 +118,11 @@ static void read_packets(struct packets *p, const uint8_t *kinds)
 		else if (event == PACKET_COPIED)
 			packet_copied(p, (uint64_t)event_reader_int(&p->list, "skbaddr"), ts, utid);
 		else
-			receive_ended(p, event_reader_int(&p->list, "family"), utid);
+			note_end_of_receive(p, event_reader_int(&p->list, "family"), utid);
 	}
 }
 
-static void add_packets(const struct packets *p, const struct pass_who *who, struct groups *g)
+static void add_packet_waits(const struct packets *p, const struct pass_who *who, struct groups *g)
 {
 	const struct pass_input *in = p->in;
 
@@ -152,9 +152,9 @@ void pass_packet_waits(const struct pass_input *in, struct pass_rows *ret)
 	if (good)
 		read_packets(&p, kinds);
 	if (good)
-		add_packets(&p, &who, &g);
+		add_packet_waits(&p, &who, &g);
 	if (good && groups_begin_fill(&g))
-		add_packets(&p, &who, &g);
+		add_packet_waits(&p, &who, &g);
 	for (size_t i = 0; i < g.n && good; i++) {
 		const struct group *e = &g.list[i];
 

@@ -64,7 +64,7 @@ struct block_event {
 	enum operation op;
 };
 
-static enum operation operation_of(const struct pb_field *rwbs)
+static enum operation parse_operation(const struct pb_field *rwbs)
 {
 	const char *s = (const char *)rwbs->data;
 	char first = rwbs->len > 0 ? s[0] : 0, second = rwbs->len > 1 ? s[1] : 0;
@@ -90,11 +90,12 @@ static struct block_event read_event(const struct store *s, uint32_t row)
 		else if (f.id == PB_BLOCK_RQ_ISSUE_FTRACE_EVENT_NR_SECTOR)
 			ret.sectors = (int64_t)f.u64;
 		else if (f.id == PB_BLOCK_RQ_ISSUE_FTRACE_EVENT_RWBS && f.data)
-			ret.op = operation_of(&f);
+			ret.op = parse_operation(&f);
 	return ret;
 }
 
-static struct open_request *find_open(struct requests *r, const struct block_event *e, bool make)
+static struct open_request *find_open_request(struct requests *r, const struct block_event *e,
+					      bool make)
 {
 	struct open_request *o, key = {.key = {e->dev, e->sector}};
 
@@ -115,7 +116,7 @@ static struct open_request *find_open(struct requests *r, const struct block_eve
 	return NULL;
 }
 
-static bool is_counted(const struct pass_input *in, const struct request *q)
+static bool request_is_in_report(const struct pass_input *in, const struct request *q)
 {
 	const struct table *threads = &in->s->tables[TABLE_THREAD];
 
@@ -140,7 +141,7 @@ static void pass_requests_add(struct requests *r, const struct open_request *o, 
 		.inserted = o->inserted,
 		.utid = o->inserted ? o->insert_utid : o->issue_utid};
 
-	if (!is_counted(r->in, &q))
+	if (!request_is_in_report(r->in, &q))
 		return;
 	if (array_reserve(&to->list, &to->cap, to->n + 1, sizeof(q)))
 		r->failed = true;
@@ -151,7 +152,7 @@ static void pass_requests_add(struct requests *r, const struct open_request *o, 
 static void begin_request(struct requests *r, const struct block_event *e, bool issued, int64_t ts,
 			  uint32_t utid)
 {
-	struct open_request *o = find_open(r, e, true);
+	struct open_request *o = find_open_request(r, e, true);
 
 	if (!o)
 		return;
@@ -175,9 +176,9 @@ static void begin_request(struct requests *r, const struct block_event *e, bool 
 	}
 }
 
-static void requeue(struct requests *r, const struct block_event *e)
+static void requeue_request(struct requests *r, const struct block_event *e)
 {
-	struct open_request *o = find_open(r, e, false);
+	struct open_request *o = find_open_request(r, e, false);
 
 	if (!o || !o->issued)
 		return;
@@ -187,7 +188,7 @@ static void requeue(struct requests *r, const struct block_event *e)
 
 static void complete_request(struct requests *r, const struct block_event *e, int64_t ts)
 {
-	struct open_request *o = find_open(r, e, false);
+	struct open_request *o = find_open_request(r, e, false);
 
 	if (!o)
 		return;
@@ -207,7 +208,7 @@ static bool has_inserts(const struct requests *r, int64_t dev)
 	return false;
 }
 
-static void note_insert(struct requests *r, int64_t dev)
+static void note_device_with_inserts(struct requests *r, int64_t dev)
 {
 	if (has_inserts(r, dev))
 		return;
@@ -220,7 +221,7 @@ static void note_insert(struct requests *r, int64_t dev)
 
 /* A recorded thread may issue the requests of other threads, whose block_rq_insert is not recorded.
  * So on a device with inserts, requests without an insert are dropped. */
-static void drop_foreign(const struct requests *r, struct request_array *a)
+static void drop_requests_without_insert(const struct requests *r, struct request_array *a)
 {
 	size_t n = 0;
 
@@ -249,9 +250,9 @@ static void read_requests(struct requests *r)
 		ts = table_next_ts(t, FTRACE_TS, row, &r->at);
 		e = read_event(r->in->s, row);
 		if (kind == PB_FTRACE_EVENT_BLOCK_RQ_INSERT)
-			note_insert(r, e.dev);
+			note_device_with_inserts(r, e.dev);
 		if (kind == PB_FTRACE_EVENT_BLOCK_RQ_REQUEUE)
-			requeue(r, &e);
+			requeue_request(r, &e);
 		else if (kind != PB_FTRACE_EVENT_BLOCK_RQ_COMPLETE)
 			begin_request(r, &e, kind == PB_FTRACE_EVENT_BLOCK_RQ_ISSUE, ts,
 				      table_u32(t, FTRACE_UTID, row));
@@ -265,8 +266,8 @@ static void read_requests(struct requests *r)
 		free(o);
 	}
 	if (r->in->limited) {
-		drop_foreign(r, &r->list->done);
-		drop_foreign(r, &r->list->unfinished);
+		drop_requests_without_insert(r, &r->list->done);
+		drop_requests_without_insert(r, &r->list->unfinished);
 	}
 	free(r->inserting);
 }
@@ -353,7 +354,7 @@ void pass_requests(const struct pass_input *in, struct pass_rows *ret)
 	pass_who_deinit(&who);
 }
 
-static int by_row(const void *a, const void *b)
+static int compare_request_rows(const void *a, const void *b)
 {
 	uint32_t x = ((const struct largest_item *)a)->row,
 		 y = ((const struct largest_item *)b)->row;
@@ -369,7 +370,7 @@ void pass_longest_requests(const struct pass_input *in, struct pass_rows *ret)
 	for (size_t i = 0; all && i < all->done.n; i++)
 		largest_add(&l, all->done.list[i].dur, (uint32_t)i, 0);
 	if (l.n)
-		qsort(l.items, l.n, sizeof(*l.items), by_row);
+		qsort(l.items, l.n, sizeof(*l.items), compare_request_rows);
 	for (size_t i = 0; i < l.n; i++) {
 		const struct request *q = &all->done.list[l.items[i].row];
 

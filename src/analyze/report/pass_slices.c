@@ -9,7 +9,7 @@
 
 /* Returns by track whether its slices are of chosen threads or of their processes (owned by the
  * caller), or NULL if out of memory. */
-static bool *chosen_tracks(const struct pass_input *in)
+static bool *find_tracks_of_chosen_threads(const struct pass_input *in)
 {
 	const struct table *t = &in->s->tables[TABLE_TRACK];
 	const struct table *threads = &in->s->tables[TABLE_THREAD];
@@ -39,13 +39,13 @@ struct slice_groups {
 	const struct pass_input *in;
 	const bool *tracks;
 	const struct pass_who *who; /* by thread or process; NULL: by name or track */
-	bool by_track;
+	bool compare_track_groups;
 	struct groups g;
 };
 
 /* Sets the number of the thread or process that a track belongs to. Returns false if it belongs to
  * none. */
-static bool who_of(const struct slice_groups *sg, uint32_t track, uint64_t *ret)
+static bool owner_of_track(const struct slice_groups *sg, uint32_t track, uint64_t *ret)
 {
 	const struct table *t = &sg->in->s->tables[TABLE_TRACK];
 	uint32_t utid = table_u32(t, TRACK_UTID, track), upid = table_u32(t, TRACK_UPID, track);
@@ -70,8 +70,9 @@ static bool find_group_key(const struct slice_groups *sg, uint32_t row, uint64_t
 	    end > sg->in->to || !sg->tracks[track])
 		return false;
 	if (sg->who)
-		return who_of(sg, track, ret_key);
-	*ret_key = (uint64_t)table_u32(t, SLICE_NAME, row) << 32 | (sg->by_track ? track : 0);
+		return owner_of_track(sg, track, ret_key);
+	*ret_key = (uint64_t)table_u32(t, SLICE_NAME, row) << 32 |
+		   (sg->compare_track_groups ? track : 0);
 	return true;
 }
 
@@ -105,9 +106,9 @@ static void add_slice_rows(struct slice_groups *sg, struct pass_rows *ret)
 	for (size_t i = 0; i < sg->g.n && !sg->g.failed; i++) {
 		const struct group *e = &sg->g.list[i];
 		int64_t name = sg->who ? NULL_I64 : pass_id((uint32_t)(e->key >> 32));
-		int64_t of = sg->who	    ? pass_who_value(sg->who, (uint32_t)e->key)
-			     : sg->by_track ? (int64_t)(uint32_t)e->key
-					    : NULL_I64;
+		int64_t of = sg->who			? pass_who_value(sg->who, (uint32_t)e->key)
+			     : sg->compare_track_groups ? (int64_t)(uint32_t)e->key
+							: NULL_I64;
 
 		PASS_ROW(ret, name, of, (int64_t)e->n, (int64_t)e->total,
 			 (int64_t)(e->total - e->other), groups_p50(&sg->g, e),
@@ -119,11 +120,11 @@ void pass_slices(const struct pass_input *in, struct pass_rows *ret)
 {
 	bool by_who = !strcmp(in->by, "thread") || !strcmp(in->by, "process");
 	struct pass_who who = {.s = in->s};
-	bool *tracks = chosen_tracks(in);
+	bool *tracks = find_tracks_of_chosen_threads(in);
 	struct slice_groups sg = {.in = in,
 				  .tracks = tracks,
 				  .who = by_who ? &who : NULL,
-				  .by_track = !strcmp(in->by, "track")};
+				  .compare_track_groups = !strcmp(in->by, "track")};
 	bool good = tracks && (!by_who || pass_who_init(&who, in));
 
 	if (good)
@@ -183,7 +184,7 @@ static void find_irq_tracks(const struct store *s, struct irq_tracks *ret)
 
 /* Advances to the last slices that have begun by a time. Slices of a track are in the order of
  * time. */
-static void advance_to(const struct store *s, struct irq_tracks *tracks, int64_t ts)
+static void advance_irq_tracks_to(const struct store *s, struct irq_tracks *tracks, int64_t ts)
 {
 	const struct table *t = &s->tables[TABLE_SLICE];
 
@@ -247,7 +248,7 @@ void pass_interrupt_wakes(const struct pass_input *in, struct pass_rows *ret)
 		if (waker == NULL_U32 || !in->chosen[utid] || ts < in->from || ts >= in->to ||
 		    table_u8(&in->s->tables[TABLE_WAKER], WAKER_IRQ_CONTEXT, waker) != 1)
 			continue;
-		advance_to(in->s, &tracks, ts);
+		advance_irq_tracks_to(in->s, &tracks, ts);
 		cpu = cpu_of_waker(in->s, waker);
 		slice = cpu == NULL_U32 ? NULL_U32 : interrupt_at(in->s, &tracks, cpu, ts);
 		if (slice == NULL_U32)
@@ -269,7 +270,7 @@ void pass_interrupt_wakes(const struct pass_input *in, struct pass_rows *ret)
 
 /* ---- interrupts ---- */
 
-static int by_track(const void *a, const void *b)
+static int compare_track_groups(const void *a, const void *b)
 {
 	uint32_t x = (uint32_t)((const struct group *)a)->key,
 		 y = (uint32_t)((const struct group *)b)->key;
@@ -305,7 +306,7 @@ void pass_interrupts(const struct pass_input *in, struct pass_rows *ret)
 		groups_add(&g, &sample);
 	}
 	if (g.n)
-		qsort(g.list, g.n, sizeof(*g.list), by_track);
+		qsort(g.list, g.n, sizeof(*g.list), compare_track_groups);
 	for (size_t i = 0; i < g.n; i++)
 		PASS_ROW(ret, (int64_t)(uint32_t)g.list[i].key,
 			 pass_id((uint32_t)(g.list[i].key >> 32)), (int64_t)g.list[i].n,

@@ -182,7 +182,8 @@ static const struct busy_interval *busy_longest(const struct busy_list *l, int64
 }
 
 /* Sets why an hrtimer was late, from what its CPU did since the timer was due. */
-static void find_reason(const struct timers *t, const struct timer_cpu *c, struct fired_timer *f)
+static void find_reason_of_delay(const struct timers *t, const struct timer_cpu *c,
+				 struct fired_timer *f)
 {
 	const struct table *threads = &t->in->s->tables[TABLE_THREAD];
 	int64_t due = f->ts - f->late, in_timer, in_interrupt;
@@ -255,7 +256,7 @@ static void timer_fired(struct timers *t, struct timer_cpu *c, bool of_wheel, st
 			f.late += MIN(f.ts - c->now_ts, LATE_MAX);
 		f.reason = a->is_deferrable ? REASON_DEFERRABLE : REASON_TICK;
 		if (!of_wheel)
-			find_reason(t, c, &f);
+			find_reason_of_delay(t, c, &f);
 		if (array_reserve(&t->fired, &t->cap, t->n + 1, sizeof(*t->fired)))
 			t->failed = true;
 		else
@@ -299,7 +300,7 @@ static void read_timer_event(struct timers *t, struct timer_cpu *c, enum timer_e
 }
 
 /* Returns the length of a tick, from the ticks of the wheel; 0: not known. */
-static int64_t tick_ns(const struct timers *t)
+static int64_t estimate_tick_ns(const struct timers *t)
 {
 	static const int64_t known[] = {10000000, 4000000, 3333333, 1000000};
 	int64_t ticks = t->last_tick - t->first_tick, ns;
@@ -342,14 +343,14 @@ static void read_timers(struct timers *t, const uint8_t *kinds)
 		else
 			read_timer_event(t, c, event, f);
 	}
-	tick = tick_ns(t);
+	tick = estimate_tick_ns(t);
 	for (size_t i = 0; i < t->n; i++)
 		if (t->fired[i].of_wheel &&
 		    __builtin_mul_overflow(t->fired[i].late, tick, &t->fired[i].late))
 			t->fired[i].late = 0;
 }
 
-static bool timer_counts(const struct timers *t, const struct fired_timer *f)
+static bool timer_fired_in_window(const struct timers *t, const struct fired_timer *f)
 {
 	return f->ts >= t->in->from && f->ts <= t->in->to;
 }
@@ -396,7 +397,7 @@ static void add_timers(const struct timers *t, bool by_reason, struct groups *g)
 		const struct fired_timer *f = &t->fired[i];
 		uint64_t key = by_reason ? f->reason : (uint64_t)f->function << 1 | f->of_wheel;
 
-		if (timer_counts(t, f))
+		if (timer_fired_in_window(t, f))
 			groups_add(g, &(struct group_sample){
 					      .key = key, .ns = f->late, .ts = f->ts - f->late});
 	}
@@ -433,7 +434,7 @@ void pass_latest_timers(const struct pass_input *in, struct pass_rows *ret)
 
 	ret->failed = !timers_init(&t, in);
 	for (size_t i = 0; i < t.n && !ret->failed; i++)
-		if (timer_counts(&t, &t.fired[i]) && t.fired[i].reason < REASON_DEFERRABLE)
+		if (timer_fired_in_window(&t, &t.fired[i]) && t.fired[i].reason < REASON_DEFERRABLE)
 			largest_add(&l, t.fired[i].late, (uint32_t)i, 0);
 	for (size_t i = 0; i < l.n && !l.failed; i++) {
 		const struct fired_timer *f = &t.fired[l.items[i].row];

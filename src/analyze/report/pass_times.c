@@ -17,19 +17,19 @@ static bool add_span(struct groups *g, uint64_t key, const struct pass_span *s, 
 }
 
 /* Sums by thread include all threads: the statement chooses among them. */
-static bool counts(const struct pass_input *in, const struct pass_span *s)
+static bool span_is_counted(const struct pass_input *in, const struct pass_span *s)
 {
 	return !*in->by || in->chosen[s->utid];
 }
 
-static int64_t by_thread(const struct pass_who *who, uint64_t key)
+static int64_t thread_of_group_key(const struct pass_who *who, uint64_t key)
 {
 	return who->kind == WHO_THREAD ? UTID_OF(key) : NULL_I64;
 }
 
 /* Adds an interval to the sums of the subjects that its thread belongs to during it. */
-static void add_parts(struct groups *g, const struct pass_who *who, const struct pass_span *s,
-		      uint32_t of, bool flagged)
+static void add_span_to_subjects(struct groups *g, const struct pass_who *who,
+				 const struct pass_span *s, uint32_t of, bool flagged)
 {
 	struct pass_span rest = *s, part;
 	uint32_t key;
@@ -51,10 +51,11 @@ void pass_used(const struct pass_input *in, struct pass_rows *ret)
 
 	ret->failed = !pass_who_init(&who, in);
 	while (!ret->failed && pass_next_span(&w, &span))
-		if (span.end > span.begin && counts(in, &span))
-			add_parts(&g, &who, &span, table_u32(t, SCHED_CPU, span.row), false);
+		if (span.end > span.begin && span_is_counted(in, &span))
+			add_span_to_subjects(&g, &who, &span, table_u32(t, SCHED_CPU, span.row),
+					     false);
 	for (size_t i = 0; i < g.n; i++)
-		PASS_ROW(ret, by_thread(&who, g.list[i].key), LOW_OF(g.list[i].key),
+		PASS_ROW(ret, thread_of_group_key(&who, g.list[i].key), LOW_OF(g.list[i].key),
 			 (int64_t)g.list[i].total, (int64_t)g.list[i].n, g.list[i].longest,
 			 pass_who_value(&who, HIGH_OF(g.list[i].key)));
 	ret->failed |= g.failed;
@@ -98,9 +99,9 @@ void pass_spent(const struct pass_input *in, struct pass_rows *ret)
 		bool woken = state == STORE_STATE_RUNNABLE &&
 			     table_u32(t, STATE_MORE, span.row) != NULL_U32;
 
-		if (span.end > span.begin && counts(in, &span))
-			add_parts(&g, &who, &span, low, woken);
-		else if (counts(in, &span))
+		if (span.end > span.begin && span_is_counted(in, &span))
+			add_span_to_subjects(&g, &who, &span, low, woken);
+		else if (span_is_counted(in, &span))
 			add_span(&empty, KEY(pass_who_at(&who, span.utid, span.begin), low), &span,
 				 woken);
 	}
@@ -108,7 +109,7 @@ void pass_spent(const struct pass_input *in, struct pass_rows *ret)
 		const struct group *e = &empty.list[i];
 		uint16_t state = (uint16_t)LOW_OF(e->key);
 
-		PASS_ROW(ret, by_thread(&who, e->key),
+		PASS_ROW(ret, thread_of_group_key(&who, e->key),
 			 state < in->s->n_states ? (int64_t)in->s->states[state] : NULL_I64,
 			 !!(LOW_OF(e->key) & IO_WAIT), 0, 0, (int64_t)e->n, 0, 0,
 			 pass_who_value(&who, HIGH_OF(e->key)));
@@ -117,7 +118,7 @@ void pass_spent(const struct pass_input *in, struct pass_rows *ret)
 		const struct group *e = &g.list[i];
 		uint16_t state = (uint16_t)LOW_OF(e->key);
 
-		PASS_ROW(ret, by_thread(&who, e->key),
+		PASS_ROW(ret, thread_of_group_key(&who, e->key),
 			 state < in->s->n_states ? (int64_t)in->s->states[state] : NULL_I64,
 			 !!(LOW_OF(e->key) & IO_WAIT), (int64_t)e->total, (int64_t)e->n, 0,
 			 e->longest, (int64_t)e->flagged, pass_who_value(&who, HIGH_OF(e->key)));

@@ -26,7 +26,7 @@ struct wait_walk {
 
 /* Begins a walk over all waits. Returns false if out of memory. The caller frees w->preempted in
  * either case. */
-static bool begin_waits(struct wait_walk *w, const struct pass_input *in)
+static bool begin_walk_of_waits(struct wait_walk *w, const struct pass_input *in)
 {
 	size_t threads = in->s->tables[TABLE_THREAD].rows;
 
@@ -38,7 +38,8 @@ static bool begin_waits(struct wait_walk *w, const struct pass_input *in)
 }
 
 /* Sets a wait from its rows. Returns false if it began outside of the window or did not end. */
-static bool set_wait(const struct pass_input *in, uint32_t first, uint32_t last, struct wait *ret)
+static bool set_wait_from_row(const struct pass_input *in, uint32_t first, uint32_t last,
+			      struct wait *ret)
 {
 	const struct table *t = &in->s->tables[TABLE_THREAD_STATE];
 	int64_t ts = table_ts(t, STATE_TS, first), dur = table_dur(t, STATE_DUR, last);
@@ -56,7 +57,7 @@ static bool set_wait(const struct pass_input *in, uint32_t first, uint32_t last,
 	return true;
 }
 
-static bool next_wait(struct wait_walk *w, struct wait *ret)
+static bool next_wait_of_cpu(struct wait_walk *w, struct wait *ret)
 {
 	const struct table *t = &w->in->s->tables[TABLE_THREAD_STATE];
 
@@ -72,21 +73,21 @@ static bool next_wait(struct wait_walk *w, struct wait *ret)
 		if (first == NULL_U32 && state != STORE_STATE_RUNNABLE &&
 		    table_dur(t, STATE_DUR, row) >= 0)
 			w->preempted[utid] = row;
-		else if (set_wait(w->in, first == NULL_U32 ? row : first, runnable ? row : first,
-				  ret))
+		else if (set_wait_from_row(w->in, first == NULL_U32 ? row : first,
+					   runnable ? row : first, ret))
 			return true;
 	}
 	return false;
 }
 
-static void add_waits(const struct pass_input *in, const struct pass_who *who, bool by_length,
-		      struct groups *g)
+static void add_waits_to_groups(const struct pass_input *in, const struct pass_who *who,
+				bool by_length, struct groups *g)
 {
 	struct wait_walk walk;
 	struct wait w;
 
-	g->failed |= !begin_waits(&walk, in);
-	while (!g->failed && next_wait(&walk, &w)) {
+	g->failed |= !begin_walk_of_waits(&walk, in);
+	while (!g->failed && next_wait_of_cpu(&walk, &w)) {
 		if (!in->chosen[w.utid])
 			continue;
 		groups_add(g,
@@ -108,9 +109,9 @@ void pass_waits(const struct pass_input *in, struct pass_rows *ret)
 	ret->failed = !pass_who_init(&who, in);
 	ret->texts = who.kind == WHO_PROGRAM ? 1 : 0;
 	if (!ret->failed)
-		add_waits(in, &who, by_length, &g);
+		add_waits_to_groups(in, &who, by_length, &g);
 	if (!ret->failed && !by_length && groups_begin_fill(&g))
-		add_waits(in, &who, by_length, &g);
+		add_waits_to_groups(in, &who, by_length, &g);
 	for (size_t i = 0; i < g.n && !g.failed; i++) {
 		const struct group *e = &g.list[i];
 
@@ -123,15 +124,16 @@ void pass_waits(const struct pass_input *in, struct pass_rows *ret)
 	pass_who_deinit(&who);
 }
 
-static void add_wakes(const struct pass_input *in, const struct pass_who *who, struct groups *g)
+static void add_wakes_to_groups(const struct pass_input *in, const struct pass_who *who,
+				struct groups *g)
 {
 	const struct table *wakers = &in->s->tables[TABLE_WAKER];
 	const struct table *threads = &in->s->tables[TABLE_THREAD];
 	struct wait_walk walk;
 	struct wait w;
 
-	g->failed |= !begin_waits(&walk, in);
-	while (!g->failed && next_wait(&walk, &w)) {
+	g->failed |= !begin_walk_of_waits(&walk, in);
+	while (!g->failed && next_wait_of_cpu(&walk, &w)) {
 		uint32_t waker, by = NULL_U32;
 
 		if (w.waker == NULL_U32)
@@ -157,9 +159,9 @@ void pass_wakes(const struct pass_input *in, struct pass_rows *ret)
 	ret->failed = !pass_who_init(&who, in);
 	ret->texts = who.kind == WHO_PROGRAM ? 3 : 0;
 	if (!ret->failed)
-		add_wakes(in, &who, &g);
+		add_wakes_to_groups(in, &who, &g);
 	if (!ret->failed && groups_begin_fill(&g))
-		add_wakes(in, &who, &g);
+		add_wakes_to_groups(in, &who, &g);
 	for (size_t i = 0; i < g.n && !g.failed; i++) {
 		const struct group *e = &g.list[i];
 
@@ -177,8 +179,8 @@ void pass_longest_waits(const struct pass_input *in, struct largest *ret)
 	struct wait_walk walk;
 	struct wait w;
 
-	ret->failed |= !begin_waits(&walk, in);
-	while (!ret->failed && next_wait(&walk, &w))
+	ret->failed |= !begin_walk_of_waits(&walk, in);
+	while (!ret->failed && next_wait_of_cpu(&walk, &w))
 		if (in->chosen[w.utid])
 			largest_add(ret, w.dur, w.row, w.last);
 	free(walk.preempted);

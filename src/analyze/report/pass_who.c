@@ -16,7 +16,7 @@ static const char *const kinds[] = {[WHO_CONTAINER] = "container",
 				    [WHO_POD] = "pod",
 				    [WHO_CGROUP] = "cgroup"};
 
-static bool subject_kind(const char *word, enum who_kind *ret)
+static bool parse_subject_kind(const char *word, enum who_kind *ret)
 {
 	for (unsigned i = WHO_CONTAINER; i < ARRAY_SIZE(kinds); i++)
 		if (!strcmp(kinds[i], word)) {
@@ -34,7 +34,8 @@ static const char *cgroup_text(const struct store *s, uint32_t row, unsigned col
 }
 
 /* Appends the name of a group's subject. */
-static void put_name(const struct store *s, enum who_kind kind, uint32_t row, struct strbuf *to)
+static void put_subject_name(const struct store *s, enum who_kind kind, uint32_t row,
+			     struct strbuf *to)
 {
 	const char *name = NULL, *namespace = NULL;
 
@@ -65,7 +66,7 @@ struct named_group {
 	uint32_t row;
 };
 
-static int compare_named(const void *a, const void *b)
+static int compare_named_groups(const void *a, const void *b)
 {
 	const struct named_group *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
@@ -83,12 +84,12 @@ static bool find_first_rows(const struct store *s, enum who_kind kind, uint32_t 
 	for (uint32_t row = 0; good && row < n; row++) {
 		struct strbuf name = {0};
 
-		put_name(s, kind, row, &name);
+		put_subject_name(s, kind, row, &name);
 		groups[row] = (struct named_group){strbuf_take(&name), row};
 		good = groups[row].name;
 	}
 	if (good)
-		qsort(groups, n, sizeof(*groups), compare_named);
+		qsort(groups, n, sizeof(*groups), compare_named_groups);
 	for (uint32_t i = 0, first = 0; good && i < n; i++) {
 		if (strcmp(groups[i].name, groups[first].name) != 0)
 			first = i;
@@ -115,7 +116,7 @@ static bool who_init_subjects(struct pass_who *w)
 	return true;
 }
 
-static bool is_of_thread(const struct pass_who *w, uint32_t row, uint32_t utid)
+static bool member_row_is_of_thread(const struct pass_who *w, uint32_t row, uint32_t utid)
 {
 	const struct table *rows = &w->s->tables[TABLE_THREAD_CGROUP];
 
@@ -124,17 +125,18 @@ static bool is_of_thread(const struct pass_who *w, uint32_t row, uint32_t utid)
 
 /* Returns the row of thread_cgroup at ts: the first one, if ts is before it. Most threads have one
  * row; the table is sorted by thread and time. */
-static uint32_t row_at(const struct pass_who *w, uint32_t utid, int64_t ts)
+static uint32_t member_row_at(const struct pass_who *w, uint32_t utid, int64_t ts)
 {
 	const struct table *rows = &w->s->tables[TABLE_THREAD_CGROUP];
 	uint32_t row = w->of[utid], end = rows->rows;
 
-	if (row == NULL_U32 || !is_of_thread(w, row + 1, utid))
+	if (row == NULL_U32 || !member_row_is_of_thread(w, row + 1, utid))
 		return row;
 	while (end - row > 1) {
 		uint32_t mid = row + (end - row) / 2;
 
-		if (is_of_thread(w, mid, utid) && table_ts(rows, THREAD_CGROUP_TS, mid) <= ts)
+		if (member_row_is_of_thread(w, mid, utid) &&
+		    table_ts(rows, THREAD_CGROUP_TS, mid) <= ts)
 			row = mid;
 		else
 			end = mid;
@@ -151,7 +153,7 @@ static uint32_t subject_of_row(const struct pass_who *w, uint32_t row)
 
 uint32_t pass_subject_at(const struct pass_who *w, uint32_t utid, int64_t ts)
 {
-	return subject_of_row(w, row_at(w, utid, ts));
+	return subject_of_row(w, member_row_at(w, utid, ts));
 }
 
 bool pass_who_next_part(const struct pass_who *w, struct pass_span *rest, struct pass_span *ret,
@@ -168,9 +170,9 @@ bool pass_who_next_part(const struct pass_who *w, struct pass_span *rest, struct
 		*ret_who = w->of[ret->utid];
 		return true;
 	}
-	row = row_at(w, ret->utid, ret->begin);
+	row = member_row_at(w, ret->utid, ret->begin);
 	*ret_who = subject_of_row(w, row);
-	if (row != NULL_U32 && is_of_thread(w, row + 1, ret->utid))
+	if (row != NULL_U32 && member_row_is_of_thread(w, row + 1, ret->utid))
 		ret->end = rest->begin = MIN(ret->end, table_ts(rows, THREAD_CGROUP_TS, row + 1));
 	return true;
 }
@@ -213,7 +215,7 @@ bool pass_who_init(struct pass_who *w, const struct pass_input *in)
 	if (!w->of || !w->main)
 		return false;
 	memset(w->main, 0xff, ((size_t)processes + 1) * sizeof(*w->main));
-	if (subject_kind(in->by, &w->kind))
+	if (parse_subject_kind(in->by, &w->kind))
 		return who_init_subjects(w);
 	if (w->kind == WHO_PROGRAM)
 		map_to_programs(w);
@@ -275,7 +277,7 @@ void pass_subjects(const struct pass_input *in, struct pass_rows *ret)
 		if (w.subject[row] != row)
 			continue;
 		text = pass_text(ret);
-		put_name(in->s, w.kind, row, &ret->own_texts);
+		put_subject_name(in->s, w.kind, row, &ret->own_texts);
 		PASS_ROW(ret, row, text);
 	}
 	pass_who_deinit(&w);

@@ -139,8 +139,8 @@ static void note_dirtied(struct writeback *w, struct dirty_inode *inode, uint32_
 		sum->dirtied++;
 }
 
-static void charge_pages(struct writeback *w, const struct dirty_inode *inode,
-			 const struct dirtier *d, uint64_t pages, bool own, int64_t ts)
+static void charge_pages_to_writers(struct writeback *w, const struct dirty_inode *inode,
+				    const struct dirtier *d, uint64_t pages, bool own, int64_t ts)
 {
 	struct writeback_sum *sum;
 
@@ -168,13 +168,13 @@ static void note_written(struct writeback *w, struct dirty_inode *inode, uint32_
 		share = i + 1 == inode->n
 				? left
 				: (uint64_t)((unsigned __int128)pages * d->folios / folios);
-		charge_pages(w, inode, d, share, d->utid == utid, ts);
+		charge_pages_to_writers(w, inode, d, share, d->utid == utid, ts);
 		left -= share;
 		if (pages < folios)
 			d->folios -= MIN(share, d->folios - 1);
 	}
 	if (!inode->n)
-		charge_pages(w, inode, &unknown, pages, false, ts);
+		charge_pages_to_writers(w, inode, &unknown, pages, false, ts);
 	inode->is_written = pages >= folios;
 }
 

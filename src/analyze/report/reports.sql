@@ -6,7 +6,9 @@
 --	@help, @records, @of_thread, @of_subject, @of_findings	of the report: see struct report in report.h
 --	@define NAME(parameters)	a text: $NAME(arguments) stands for it, $parameter for an argument
 --	@section TITLE			a statement; @by, @more and others: see struct report_section
---	@each WORDS			a section "TITLE WORD" with @by WORD for each of them, which is $subject
+--	@key NAME			the section's name for programs, beside its title; it never changes
+--	@each WORDS			a section "TITLE WORD" with @by WORD and the key NAME_WORD for each of
+--					them, which is $subject
 --
 -- See passes.h for intervals that did not end, or that reach out of the window.
 --

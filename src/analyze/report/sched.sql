@@ -36,6 +36,7 @@ ORDER BY run + waits + blocked DESC
 LIMIT :top + :more
 
 -- @section Threads
+-- @key threads
 -- @by thread
 -- @more latency
 WITH $SPENT
@@ -45,12 +46,14 @@ ORDER BY run + waits + blocked DESC
 LIMIT :top + :more
 
 -- @section Processes
+-- @key processes
 -- @by process
 -- @more latency --by process
 -- @on_request
 $SPENT_BY($BY_PROCESS, $PROCESS, $PROCESS_FROM)
 
 -- @section By
+-- @key by
 -- @each container unit pod cgroup
 -- @more latency
 -- @on_request
@@ -64,11 +67,13 @@ ORDER BY run + waits + blocked DESC
 LIMIT :top + :more
 
 -- @section Programs
+-- @key programs
 -- @by program
 -- @on_request
 $SPENT_BY($BY_PROGRAM, $PROGRAM, )
 
 -- @section Blocked in
+-- @key blocked_in
 -- @by function
 SELECT coalesce(function, '(not recorded)') AS function, $WHO, time AS blocked_ns, n AS times,
     longest AS longest_ns, iif(io, 'yes', '') AS io

@@ -10,12 +10,14 @@
 FROM
 
 -- @section Slices
+-- @key slices
 -- @by name
 SELECT name $GROUP_COLUMNS slices_by('name')
 ORDER BY total DESC, name
 LIMIT :top + :more
 
 -- @section Slices, by track
+-- @key slices_by_track
 -- @by track
 -- @on_request
 SELECT g.name, coalesce(t.name, (SELECT $THREAD(h) FROM thread h WHERE h.utid = t.utid),
@@ -25,6 +27,7 @@ ORDER BY total DESC, t.id, g.name
 LIMIT :top + :more
 
 -- @section Slices, by thread
+-- @key slices_by_thread
 -- @by thread
 -- @on_request
 SELECT $WHO $GROUP_COLUMNS slices_by('thread')
@@ -34,6 +37,7 @@ ORDER BY total DESC, utid
 LIMIT :top + :more
 
 -- @section Slices, by process
+-- @key slices_by_process
 -- @by process
 -- @on_request
 SELECT $PROCESS $GROUP_COLUMNS (SELECT *, track_id AS who FROM slices_by('process')) $PROCESS_FROM
@@ -41,6 +45,7 @@ ORDER BY total DESC, who
 LIMIT :top + :more
 
 -- @section Slices that did not end
+-- @key unfinished_slices
 SELECT name, count(*) AS times, min(ts) AS first_ts
 FROM slice
 WHERE dur < 0 AND ts >= :from AND ts < :to AND NOT (SELECT some FROM asked)

@@ -13,20 +13,24 @@ ORDER BY total DESC, t.who
 LIMIT :top + :more
 
 -- @section System calls
+-- @key calls
 -- @by name
 $CALLS_BY(name, substr(who, 5) AS syscall, )
 
 -- @section System calls, by thread
+-- @key calls_by_thread
 -- @by thread
 -- @on_request
 $CALLS_BY(thread, $WHO, JOIN thread ON utid = who LEFT JOIN process USING (upid))
 
 -- @section System calls, by process
+-- @key calls_by_process
 -- @by process
 -- @on_request
 $CALLS_BY(process, $PROCESS, $PROCESS_FROM)
 
 -- @section System calls, by path
+-- @key calls_by_path
 -- @by path
 -- @note the file that a call names, or that its descriptor is
 -- @on_request
@@ -37,11 +41,13 @@ ORDER BY total DESC, path
 LIMIT :top + :more
 
 -- @section System calls, by
+-- @key calls_by
 -- @each container unit pod cgroup
 -- @on_request
 $CALLS_BY($subject, $SUBJECT, $SUBJECT_FROM)
 
 -- @section System calls, by program
+-- @key calls_by_program
 -- @by program
 -- @on_request
 WITH c AS MATERIALIZED (
@@ -55,6 +61,7 @@ ORDER BY total DESC, who
 LIMIT :top + :more
 
 -- @section Slowest calls
+-- @key slowest_calls
 -- @by slowest
 SELECT s.dur AS took_ns, s.ts AS at_ts, substr(s.name, 5) AS syscall, c.result AS ret, c.call, $WHO
 FROM longest_calls('', :top) c
@@ -65,6 +72,7 @@ LEFT JOIN process USING (upid)
 ORDER BY s.dur DESC, s.id
 
 -- @section Left out
+-- @key left_out
 -- @note calls and strings that linux.syscalls lost; calls with an address in place of a string
 WITH lost AS (
   SELECT sum(iif(name = 'sonda_syscalls_missing', value, 0)) AS calls,
@@ -76,6 +84,7 @@ FROM lost
 WHERE calls + strings + calls_without_string > 0
 
 -- @section Lines
+-- @key lines
 -- @by line
 -- @on_request
 SELECT c.ts AS at_ts, c.dur AS took_ns, thread.tid, c.call

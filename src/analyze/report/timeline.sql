@@ -23,11 +23,13 @@ FROM (SELECT line, ran, busy, key AS who FROM line) $from
 ORDER BY busy DESC, who
 
 -- @section Window
+-- @key window
 SELECT :from AS from_ts, :to AS to_ts, (:to - :from) / :width AS a_block_ns,
     'one block: how much of its time the CPU or thread ran; w: waited for a CPU, D: blocked' AS
     meaning
 
 -- @section CPUs
+-- @key cpus
 -- @by cpu
 -- @more cpu
 WITH $LINES(cells_by('cpu', 0, :width))
@@ -37,6 +39,7 @@ FROM line
 ORDER BY key
 
 -- @section Threads
+-- @key threads
 -- @by thread
 -- @more sched
 WITH $LINES(cells_by('thread', :top + :more, :width))
@@ -46,12 +49,14 @@ JOIN thread t ON t.utid = key
 ORDER BY busy DESC, key
 
 -- @section Processes
+-- @key processes
 -- @by process
 -- @more sched --by process
 -- @on_request
 $LINES_OF(process, $PROCESS, $PROCESS_FROM)
 
 -- @section Programs
+-- @key programs
 -- @by program
 -- @more sched --by program
 -- @on_request

@@ -18,6 +18,7 @@ CASE $number WHEN 0 THEN 'in time (less than 10 us late)' WHEN 1 THEN 'another t
     'timer wheel: a later tick' END
 
 -- @section Sleeps that a timer ended, by thread
+-- @key sleeps_by_thread
 -- @by thread
 -- @note from when the timer was due until the thread ran; the last columns are the parts of the longest
 -- @lacks timers
@@ -29,6 +30,7 @@ ORDER BY worst DESC, who
 LIMIT :top + :more
 
 -- @section Sleeps that a timer ended, by process
+-- @key sleeps_by_process
 -- @by process
 -- @on_request
 -- @lacks timers
@@ -38,6 +40,7 @@ ORDER BY worst DESC, t.who
 LIMIT :top + :more
 
 -- @section Sleeps that a timer ended, by
+-- @key sleeps_by
 -- @each container unit pod cgroup program
 -- @on_request
 -- @lacks timers
@@ -47,6 +50,7 @@ ORDER BY worst DESC, t.who
 LIMIT :top + :more
 
 -- @section Longest sleeps
+-- @key longest_sleeps
 -- @by sleep
 -- @note beyond the time of their timer: until the wakeup, and then until the thread ran
 -- @lacks timers
@@ -57,6 +61,7 @@ ORDER BY total_ns DESC, due_ts
 LIMIT :top + :more
 
 -- @section Timers, by the function that they call
+-- @key timers_by_function
 -- @by function
 -- @of_machine
 SELECT function, iif(kind, 'timer wheel', 'hrtimer') AS kind, $LATENESS
@@ -65,6 +70,7 @@ ORDER BY worst DESC, function
 LIMIT :top + :more
 
 -- @section Timers, by the reason why they were late
+-- @key timers_by_reason
 -- @by reason
 -- @of_machine
 SELECT $LATE_REASON(kind) AS reason, $LATENESS
@@ -73,6 +79,7 @@ ORDER BY kind
 LIMIT :top + :more
 
 -- @section Latest timers
+-- @key latest_timers
 -- @by latest
 -- @note hrtimers; behind: the thread that was interrupted
 -- @of_machine

@@ -11,6 +11,7 @@
 CASE $rank WHEN 0 THEN 'held up' WHEN 1 THEN 'for others' ELSE 'idle' END
 
 -- @section Reasons
+-- @key reasons
 -- @by reason
 -- @note held up: by a disk, a lock, memory or a limit; idle: nothing to do
 WITH w AS MATERIALIZED (
@@ -30,6 +31,7 @@ ORDER BY $RANK(w.reason), time DESC
 LIMIT :top + :more
 
 -- @section Functions that waited
+-- @key functions
 -- @by function
 -- @note the thread's own function, not that of a library
 WITH w AS (
@@ -43,6 +45,7 @@ ORDER BY $RANK(reason), time DESC
 LIMIT :top + :more
 
 -- @section Locks
+-- @key locks
 -- @by lock
 -- @note who held them, how that is known, and what the holder did during the waits
 WITH l AS (
@@ -60,6 +63,7 @@ ORDER BY l.time DESC
 LIMIT :top + :more
 
 -- @section Longest waits
+-- @key longest_waits
 -- @by wait
 -- @note without idle ones, and the function that ended each
 SELECT coalesce(s.dur, :to - s.ts) AS wait_ns, s.ts AS at_ts, $REASON AS waits_for, s.function,
@@ -75,6 +79,7 @@ ORDER BY wait_ns DESC, s.ts
 LIMIT :top + :more
 
 -- @section Left out
+-- @key left_out
 -- @of_trace
 -- @note single waits above a limit; waits that no table has; totals without a user stack
 WITH v AS (
@@ -87,6 +92,7 @@ FROM v
 WHERE single_waits + not_counted + without_user_stack > 0
 
 -- @section Threads
+-- @key threads
 -- @by thread
 WITH w AS (
   SELECT utid, $REASON AS reason, sum(time) AS time, sum(n) AS n
@@ -98,6 +104,7 @@ ORDER BY $RANK(reason), time DESC
 LIMIT :top + :more
 
 -- @section Processes
+-- @key processes
 -- @by process
 -- @on_request
 WITH $BY_PROCESS, w AS (
@@ -111,6 +118,7 @@ ORDER BY $RANK(reason), time DESC
 LIMIT :top + :more
 
 -- @section By
+-- @key by
 -- @each container unit pod cgroup program
 -- @on_request
 WITH $BY_SUBJECT, t AS (
@@ -124,6 +132,7 @@ ORDER BY $RANK(reason), time DESC
 LIMIT :top + :more
 
 -- @section Stacks that waited
+-- @key stacks
 -- @by stack
 -- @on_request
 -- @top 40
@@ -131,6 +140,7 @@ LIMIT :top + :more
 $CALL_TREE('waits down', total AS blocked_ns)
 
 -- @section Functions that ended waits
+-- @key wakers
 -- @by waker
 -- @on_request
 -- @top 40

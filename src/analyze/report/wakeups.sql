@@ -21,6 +21,7 @@ iif($key IS NULL, '(interrupt)', coalesce((SELECT coalesce(name,
     '') || ' ' || tid FROM thread WHERE utid = -1 - $key)))
 
 -- @section Who wakes whom
+-- @key threads
 -- @by thread
 -- @more why
 SELECT coalesce((SELECT $THREAD(f) FROM thread f WHERE f.utid = p.waker), '(interrupt)') AS waker,
@@ -28,18 +29,21 @@ SELECT coalesce((SELECT $THREAD(f) FROM thread f WHERE f.utid = p.waker), '(inte
     wakes_by('thread') p $PAIR_ORDER
 
 -- @section Which process wakes which
+-- @key processes
 -- @by process
 -- @on_request
 SELECT $PROCESS_OF(p.waker) AS waker, $PROCESS_OF(p.woken) AS wakes $PAIR_COLUMNS
     wakes_by('process') p $PAIR_ORDER
 
 -- @section Which program wakes which
+-- @key programs
 -- @by program
 -- @on_request
 SELECT coalesce(p.waker, '(interrupt)') AS waker,
     p.woken AS wakes $PAIR_COLUMNS wakes_by('program') p $PAIR_ORDER
 
 -- @section Which interrupts wake threads
+-- @key interrupts
 -- @by interrupt
 -- @more irq
 SELECT name AS interrupt, sum(n) AS wakeups, count(*) AS threads

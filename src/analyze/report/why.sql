@@ -98,6 +98,7 @@ chain AS (
   WHERE step < 16 AND k.irq_context IS NOT 1)
 
 -- @section Its time
+-- @key time_by_state
 -- @more sched
 WITH t AS (
   SELECT utid, $STATE(spent) AS state, sum(time) AS total, sum(n + empty) AS n,
@@ -112,6 +113,7 @@ ORDER BY total DESC
 LIMIT :top + :more
 
 -- @section Waits for something else than a CPU
+-- @key waits
 -- @note the longest, and who ended them; idle ones last
 -- @more wakeups
 WITH late AS MATERIALIZED (
@@ -137,6 +139,7 @@ ORDER BY $WORST_FIRST
 LIMIT :top
 
 -- @section Locks
+-- @key locks
 -- @note who held them during the longest waits, how that is known, and what the holder did
 -- @more waits
 SELECT l.dur AS wait_ns, l.ts AS at_ts, object AS lock, l.function, coalesce($THREAD(h),
@@ -150,6 +153,7 @@ ORDER BY l.dur DESC, l.ts
 LIMIT :top
 
 -- @section Chain of wakers
+-- @key wakers
 -- @note of the longest wait; each line was woken by the next one
 WITH RECURSIVE $WAITS, $OFF(200), $CODE, $CHAIN
 SELECT step, $THREAD(me) AS thread, k.ts AS woken_ts, o.dur AS was_off_ns, $STATE(o) AS state,
@@ -164,16 +168,19 @@ LEFT JOIN thread_state o ON o.id = (SELECT id FROM thread_state WHERE utid = k.u
 ORDER BY step
 
 -- @section Late timers
+-- @key late_timers
 -- @by thread
 -- @note how long after its time a timer ended a sleep
 -- @lacks timers
 $LATE_TIMERS
 
 -- @section Longest waits for a CPU
+-- @key longest_cpu_waits
 -- @more latency
 $WORST_WAITS
 
 -- @section Who had the CPU during these waits
+-- @key who_had_cpu
 -- @more cpu
 WITH $PLACED, h AS (
   SELECT holder, time, times, first

@@ -78,7 +78,7 @@ static void counters_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 /* Removes each value that is equal to the two before it and to the next, if there is one: as in
  * trace_processor, a run of equal values becomes at most three intervals. */
-static void thin_runs(struct counter_rows *rows)
+static void thin_runs_of_equal_values(struct counter_rows *rows)
 {
 	size_t kept = 0;
 	double before[2] = {0, 0}; /* the last two values, also those that were removed */
@@ -101,7 +101,7 @@ static void counters_final(sqlite3_context *ctx)
 	struct counters **c = sqlite3_aggregate_context(ctx, 0);
 
 	for (struct counter_rows *r = c && *c ? (*c)->by_track : NULL; r; r = r->hh.next)
-		thin_runs(r);
+		thin_runs_of_equal_values(r);
 	if (c && *c)
 		sqlite3_result_pointer(ctx, *c, COUNTERS_POINTER, counters_free);
 }

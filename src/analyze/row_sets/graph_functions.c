@@ -48,7 +48,7 @@ static void nodes_free(void *p)
 
 /* Returns what an aggregate collects into, which it makes for the first row; NULL if out of
  * memory. */
-static void *collected(sqlite3_context *ctx, size_t size)
+static void *aggregate_collection(sqlite3_context *ctx, size_t size)
 {
 	void **p = sqlite3_aggregate_context(ctx, sizeof(*p));
 
@@ -61,7 +61,7 @@ static void *collected(sqlite3_context *ctx, size_t size)
 
 static void graph_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-	struct graph *g = collected(ctx, sizeof(*g));
+	struct graph *g = aggregate_collection(ctx, sizeof(*g));
 
 	if (!g || sqlite3_value_type(argv[0]) == SQLITE_NULL ||
 	    sqlite3_value_type(argv[1]) == SQLITE_NULL)
@@ -98,7 +98,7 @@ static void graph_final(sqlite3_context *ctx)
 
 static void nodes_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-	struct nodes *nodes = collected(ctx, sizeof(*nodes));
+	struct nodes *nodes = aggregate_collection(ctx, sizeof(*nodes));
 
 	if (!nodes || sqlite3_value_type(argv[0]) == SQLITE_NULL)
 		return;

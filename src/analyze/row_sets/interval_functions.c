@@ -60,7 +60,7 @@ static void intervals_free(void *p)
 }
 
 /* Writes values, each with its type and length, so that different ones make different keys. */
-static char *make_key(int n, sqlite3_value **argv)
+static char *make_partition_key(int n, sqlite3_value **argv)
 {
 	struct strbuf key = {0};
 
@@ -78,7 +78,7 @@ static char *make_key(int n, sqlite3_value **argv)
 /* Returns NULL if out of memory. argv: names and values. */
 static struct partition *find_partition(struct intervals *set, sqlite3_value **argv)
 {
-	_cleanup_(freep) char *key = make_key(set->n_columns, argv);
+	_cleanup_(freep) char *key = make_partition_key(set->n_columns, argv);
 	struct partition *p;
 
 	if (!key)
@@ -200,7 +200,7 @@ struct open_pieces {
 #define PIECES_MAX (RESULT_CELLS_MAX / 4)
 
 /* Drops the pieces that have ended by `ts`; a moment at ts has not ended. */
-static void close_pieces(struct open_pieces *open, const struct piece *v, int64_t ts)
+static void drop_ended_pieces(struct open_pieces *open, const struct piece *v, int64_t ts)
 {
 	size_t kept = 0;
 
@@ -215,8 +215,9 @@ static void close_pieces(struct open_pieces *open, const struct piece *v, int64_
 
 /* Adds what a piece has in common with each open one of the other side. a_first: the piece is one
  * of the result so far, the open ones are of set number `set`. Returns false if out of memory. */
-static bool meet(const struct piece *piece, const struct open_pieces *open,
-		 const struct piece *others, bool a_first, int set, struct pieces *out)
+static bool intersect_piece_with_open(const struct piece *piece, const struct open_pieces *open,
+				      const struct piece *others, bool a_first, int set,
+				      struct pieces *out)
 {
 	for (size_t i = 0; i < open->n; i++) {
 		const struct piece *other = &others[open->v[i]];
@@ -243,7 +244,8 @@ static bool open_piece(struct open_pieces *open, size_t at)
 }
 
 /* a: what the sets before have in common; b: the pieces of set number `set`. */
-static bool intersect(const struct pieces *a, const struct pieces *b, int set, struct pieces *out)
+static bool intersect_sets(const struct pieces *a, const struct pieces *b, int set,
+			   struct pieces *out)
 {
 	struct open_pieces open_a = {0}, open_b = {0};
 	size_t i = 0, j = 0;
@@ -253,10 +255,11 @@ static bool intersect(const struct pieces *a, const struct pieces *b, int set, s
 		bool is_a = j == b->n || (i < a->n && a->v[i].ts <= b->v[j].ts);
 		const struct piece *piece = is_a ? &a->v[i] : &b->v[j];
 
-		close_pieces(&open_a, a->v, piece->ts);
-		close_pieces(&open_b, b->v, piece->ts);
-		good = is_a ? meet(piece, &open_b, b->v, true, set, out) && open_piece(&open_a, i++)
-			    : meet(piece, &open_a, a->v, false, set, out) &&
+		drop_ended_pieces(&open_a, a->v, piece->ts);
+		drop_ended_pieces(&open_b, b->v, piece->ts);
+		good = is_a ? intersect_piece_with_open(piece, &open_b, b->v, true, set, out) &&
+				       open_piece(&open_a, i++)
+			    : intersect_piece_with_open(piece, &open_a, a->v, false, set, out) &&
 				       open_piece(&open_b, j++);
 	}
 	free(open_a.v);
@@ -265,8 +268,8 @@ static bool intersect(const struct pieces *a, const struct pieces *b, int set, s
 }
 
 /* The intervals of a partition as pieces. */
-static bool make_pieces(const struct intervals *set, const struct partition *p, int number,
-			struct pieces *ret)
+static bool make_pieces_of_partition(const struct intervals *set, const struct partition *p,
+				     int number, struct pieces *ret)
 {
 	ret->n = 0;
 	if (array_reserve(&ret->v, &ret->cap, p->end - p->begin, sizeof(*ret->v)))
@@ -311,7 +314,7 @@ static bool intersect_partition(struct intervals *const *sets, int n_sets,
 				const struct partition *p, struct result_rows *rows)
 {
 	struct pieces now = {0}, other = {0}, next = {0};
-	bool good = make_pieces(sets[0], p, 0, &now);
+	bool good = make_pieces_of_partition(sets[0], p, 0, &now);
 
 	for (int i = 1; i < n_sets && good && now.n; i++) {
 		const struct partition *same;
@@ -323,7 +326,8 @@ static bool intersect_partition(struct intervals *const *sets, int n_sets,
 			break;
 		}
 		next.n = 0;
-		good = make_pieces(sets[i], same, i, &other) && intersect(&now, &other, i, &next);
+		good = make_pieces_of_partition(sets[i], same, i, &other) &&
+		       intersect_sets(&now, &other, i, &next);
 		swapped = now;
 		now = next;
 		next = swapped;
@@ -335,7 +339,7 @@ static bool intersect_partition(struct intervals *const *sets, int n_sets,
 	return good;
 }
 
-static struct result_rows *new_rows(struct intervals *const *sets, int n_sets)
+static struct result_rows *new_result_rows(struct intervals *const *sets, int n_sets)
 {
 	char ids[SETS_MAX][8];
 	const char *names[RESULT_COLUMNS_MAX + 1] = {"ts", "dur"};
@@ -372,7 +376,7 @@ static void intersect_call(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 			return;
 		}
 	}
-	rows = new_rows(sets, n);
+	rows = new_result_rows(sets, n);
 	good = rows;
 	for (const struct partition *p = sets[0]->partitions; p && good; p = p->hh.next)
 		good = intersect_partition(sets, n, p, rows);

@@ -82,7 +82,7 @@ static void read_weights(const struct store *s, const struct sample_words *w, ui
 }
 
 /* Returns the reason of a total: the name of its innermost frame. */
-static uint32_t total_reason(const struct store *s, uint32_t site)
+static uint32_t reason_of_total(const struct store *s, uint32_t site)
 {
 	uint32_t frame = table_u32(&s->tables[TABLE_STACK_CALLSITE], STACK_CALLSITE_FRAME, site);
 	uint32_t name = table_u32(&s->tables[TABLE_STACK_FRAME], STACK_FRAME_NAME, frame);
@@ -144,7 +144,7 @@ static bool read_samples(const struct store *s, enum stack_kind kind, struct sta
 			read_weights(s, &words, table_u32(t, PROFILER_SAMPLE_COUNTERS, row), &p);
 		}
 		if (kind == STACKS_WAITS)
-			p.reason = total_reason(s, p.site);
+			p.reason = reason_of_total(s, p.site);
 		good = stack_points_add(ret, &p);
 	}
 	return good;
@@ -153,7 +153,7 @@ static bool read_samples(const struct store *s, enum stack_kind kind, struct sta
 /* ---- single waits ---- */
 
 /* Returns the call sites of slices by their rows, owned by the caller; NULL: no memory. */
-static uint32_t *find_sites(const struct store *s, unsigned column)
+static uint32_t *find_call_sites_of_slices(const struct store *s, unsigned column)
 {
 	const struct table *t = &s->tables[TABLE_EVENT_CALLSTACK];
 	uint32_t n = s->tables[TABLE_SLICE].rows;
@@ -204,7 +204,7 @@ static bool read_single_waits(const struct store *s, unsigned column, struct sta
 
 	if (!good || !threads)
 		return good;
-	sites = find_sites(s, column);
+	sites = find_call_sites_of_slices(s, column);
 	good = sites;
 	for (uint32_t row = 0; good && row < t->rows; row++) {
 		uint32_t track = table_u32(t, SLICE_TRACK, row);

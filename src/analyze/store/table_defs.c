@@ -37,7 +37,7 @@ static void set_string_value(const struct store *s, struct value *ret, uint32_t 
 }
 
 /* Sets NULL, for columns about which no Linux trace says anything. */
-static void no_value(const struct store *s, uint32_t row, struct value *ret)
+static void set_null_value(const struct store *s, uint32_t row, struct value *ret)
 {
 	*ret = (struct value){.kind = VALUE_NULL};
 }

@@ -155,7 +155,7 @@ static int read_columns(sqlite3 *db, struct join_table *t, char **error)
 	return SQLITE_ERROR;
 }
 
-static bool columns_clash(const struct join_vtab *v, char **error)
+static bool columns_have_equal_names(const struct join_vtab *v, char **error)
 {
 	const struct join_table *a = &v->tables[0], *b = &v->tables[1];
 
@@ -182,7 +182,7 @@ static const char *partition_of(const struct join_vtab *v)
 	return v->tables[0].partition ?: v->tables[1].partition;
 }
 
-static int declare(struct join_vtab *v)
+static int declare_join_table(struct join_vtab *v)
 {
 	sqlite3_str *sql = sqlite3_str_new(v->db);
 	char *text;
@@ -226,7 +226,7 @@ static int span_join_connect(sqlite3 *db, void *aux, int argc, const char *const
 	for (int side = 0; side < 2 && r == SQLITE_OK; side++)
 		r = read_columns(db, &v->tables[side], error);
 	if (r == SQLITE_OK)
-		r = columns_clash(v, error) ? SQLITE_ERROR : declare(v);
+		r = columns_have_equal_names(v, error) ? SQLITE_ERROR : declare_join_table(v);
 	if (r != SQLITE_OK) {
 		vtab_disconnect(&v->base.base);
 		return r;
@@ -280,7 +280,7 @@ static void stream_step(struct join_cursor *c, struct stream *s)
 	s->row_partition = sqlite3_column_int64(s->st, 2);
 }
 
-static bool row_is_of(const struct stream *s, int64_t partition)
+static bool row_is_of_partition(const struct stream *s, int64_t partition)
 {
 	return s->has_row && (!s->partitioned || s->row_partition == partition);
 }
@@ -288,7 +288,7 @@ static bool row_is_of(const struct stream *s, int64_t partition)
 /* Makes the statement's row, or the gap before it, the current span. */
 static void stream_set_current(struct stream *s)
 {
-	bool in = row_is_of(s, s->partition);
+	bool in = row_is_of_partition(s, s->partition);
 	int64_t dur;
 
 	if (in && !(s->gaps && s->row_ts > s->rows_end)) {
@@ -327,15 +327,15 @@ static void stream_begin(struct join_cursor *c, struct stream *s, int64_t partit
 	stream_set_current(s);
 }
 
-static void stream_skip(struct join_cursor *c, struct stream *s)
+static void stream_skip_partition(struct join_cursor *c, struct stream *s)
 {
-	while (row_is_of(s, s->partition) && c->error == SQLITE_OK)
+	while (row_is_of_partition(s, s->partition) && c->error == SQLITE_OK)
 		stream_step(c, s);
 }
 
 /* ---- the merge ---- */
 
-static bool overlaps(const struct stream *a, const struct stream *b)
+static bool streams_overlap(const struct stream *a, const struct stream *b)
 {
 	if (a->kind != SPAN_ROW && b->kind != SPAN_ROW)
 		return false;
@@ -347,7 +347,7 @@ static bool overlaps(const struct stream *a, const struct stream *b)
  * Returns the stream to advance: its span ends first. At equal ends, a gap of the first table ends
  * before a row of the second.
  */
-static struct stream *first_to_end(struct stream *a, struct stream *b)
+static struct stream *stream_that_ends_first(struct stream *a, struct stream *b)
 {
 	if (a->end != b->end)
 		return a->end < b->end ? a : b;
@@ -364,9 +364,9 @@ static bool next_partition(struct join_cursor *c, bool first)
 		return false;
 	if (!first) {
 		if (a->partitioned)
-			stream_skip(c, a);
+			stream_skip_partition(c, a);
 		if (b->partitioned)
-			stream_skip(c, b);
+			stream_skip_partition(c, b);
 	}
 	if (a->partitioned && b->partitioned) {
 		/* Skips a partition that only one table has, unless the other table fills gaps. */
@@ -399,7 +399,7 @@ static bool next_partition(struct join_cursor *c, bool first)
 }
 
 /* Advances to the first two spans that overlap. */
-static int find_overlap(struct join_cursor *c)
+static int find_overlapping_spans(struct join_cursor *c)
 {
 	struct stream *a = &c->streams[0], *b = &c->streams[1];
 
@@ -410,9 +410,9 @@ static int find_overlap(struct join_cursor *c)
 			c->eof = true;
 			break;
 		}
-		if (overlaps(a, b))
+		if (streams_overlap(a, b))
 			break;
-		stream_next(c, first_to_end(a, b));
+		stream_next(c, stream_that_ends_first(a, b));
 	}
 	return c->error;
 }
@@ -423,8 +423,8 @@ static int cursor_next(sqlite3_vtab_cursor *base)
 	struct stream *a = &c->streams[0], *b = &c->streams[1];
 
 	c->row++;
-	stream_next(c, first_to_end(a, b));
-	return find_overlap(c);
+	stream_next(c, stream_that_ends_first(a, b));
+	return find_overlapping_spans(c);
 }
 
 /* ---- a query ---- */
@@ -486,7 +486,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
 		c->eof = true;
 		return c->error;
 	}
-	return find_overlap(c);
+	return find_overlapping_spans(c);
 }
 
 static int cursor_eof(sqlite3_vtab_cursor *base)

@@ -11,7 +11,7 @@
  *				rows of other kinds are skipped
  *	group by state		without a comparison: the rows in the order of the column's values
  *
- * SQLite checks each constraint again, so a value of another type than the column's need not narrow
+ * SQLite checks each constraint again, so a value of another type than the column's need not narrow_cursor
  * the rows.
  */
 #include "analyze/tables/table_module.h"
@@ -37,7 +37,7 @@
 struct keys {
 	const struct table *t;
 	unsigned column;
-	bool narrow; /* 16 bits */
+	bool narrow_cursor; /* 16 bits */
 };
 
 /* One row of each key. */
@@ -55,20 +55,20 @@ static bool row_order_is_possible(const struct table *t, unsigned column)
 	       (c->kind == COLUMN_COMPUTED && c->of);
 }
 
-static struct keys keys_of(const struct table *t, unsigned column)
+static struct keys row_keys_of_column(const struct table *t, unsigned column)
 {
 	const struct column_def *c = &t->def->columns[column];
 
 	return (struct keys){
 		.t = t,
 		.column = c->kind == COLUMN_COMPUTED ? c->of : column,
-		.narrow = c->kind == COLUMN_COMPUTED || c->kind == COLUMN_STATE,
+		.narrow_cursor = c->kind == COLUMN_COMPUTED || c->kind == COLUMN_STATE,
 	};
 }
 
 static uint32_t row_order_key_of(const struct keys *k, uint32_t row)
 {
-	if (k->narrow)
+	if (k->narrow_cursor)
 		return (uint16_t)(table_u16(k->t, k->column, row) + 1u);
 	return table_u32(k->t, k->column, row) + 1;
 }
@@ -95,8 +95,8 @@ static int row_order_by_value(const void *a, const void *b)
 
 /* Counts the rows of each key, and takes a sample of each. Returns how many keys there are, or 0 if
  * out of memory. */
-static size_t take_samples(const struct store *s, const struct keys *k, unsigned column,
-			   uint32_t *counts, struct sample **ret)
+static size_t sample_rows_by_key(const struct store *s, const struct keys *k, unsigned column,
+				 uint32_t *counts, struct sample **ret)
 {
 	struct sample *list = NULL;
 	size_t n = 0, cap = 0;
@@ -136,14 +136,14 @@ static void set_slots(const struct sample *list, size_t n, uint32_t *slot, uint3
 	}
 }
 
-static uint32_t *make_order(const struct store *s, const struct keys *k, unsigned column,
-			    size_t n_keys)
+static uint32_t *make_row_order(const struct store *s, const struct keys *k, unsigned column,
+				size_t n_keys)
 {
 	_cleanup_(freep) uint32_t *slot = calloc(n_keys, sizeof(*slot));
 	_cleanup_(freep) struct sample *list = NULL;
 	_cleanup_(freep) uint32_t *next = NULL;
 	uint32_t *rows = NULL;
-	size_t n = slot ? take_samples(s, k, column, slot, &list) : 0;
+	size_t n = slot ? sample_rows_by_key(s, k, column, slot, &list) : 0;
 
 	next = n ? malloc(n * sizeof(*next)) : NULL;
 	rows = next ? malloc((size_t)k->t->rows * sizeof(*rows)) : NULL;
@@ -160,7 +160,7 @@ static uint32_t *make_order(const struct store *s, const struct keys *k, unsigne
 static const uint32_t *row_order(const struct store *s, struct table *t, unsigned column)
 {
 	struct row_order *o = &t->orders[column];
-	struct keys k = keys_of(t, column);
+	struct keys k = row_keys_of_column(t, column);
 	size_t n_keys = 1;
 
 	if (o->rows && o->n_rows == t->rows)
@@ -172,7 +172,7 @@ static const uint32_t *row_order(const struct store *s, struct table *t, unsigne
 	if (!t->rows || n_keys / 4 > (size_t)t->rows + 65536u)
 		return NULL;
 	o->n_rows = t->rows;
-	return o->rows = make_order(s, &k, column, n_keys);
+	return o->rows = make_row_order(s, &k, column, n_keys);
 }
 
 /* Bits of a plan. xFilter gets its arguments in the order of plan_order. */
@@ -250,7 +250,7 @@ static struct table *find_table(struct store *s, const char *name)
 	return NULL;
 }
 
-static void free_match(struct store_cursor *c)
+static void free_text_match(struct store_cursor *c)
 {
 	if (c->match)
 		free(c->match->text);
@@ -260,7 +260,7 @@ static void free_match(struct store_cursor *c)
 
 static void table_module_deinit_cursor(sqlite3_vtab_cursor *c)
 {
-	free_match((struct store_cursor *)c);
+	free_text_match((struct store_cursor *)c);
 }
 
 static int table_module_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
@@ -305,7 +305,8 @@ static bool has_index(enum column_kind kind)
 }
 
 /* Returns the bits of a constraint in a plan, or 0 if no plan uses it. */
-static int bit_of(const struct store_vtab *v, const struct sqlite3_index_constraint *c)
+static int plan_bit_of_constraint(const struct store_vtab *v,
+				  const struct sqlite3_index_constraint *c)
 {
 	const struct table_def *def = v->table->def;
 	unsigned column;
@@ -359,7 +360,7 @@ static bool is_sorted_for(const struct store_vtab *v, const sqlite3_index_info *
 	return true;
 }
 
-static double cost_of(int plan, double rows)
+static double estimate_cost_of_plan(int plan, double rows)
 {
 	if (plan & PLAN_ID)
 		return 1;
@@ -384,7 +385,7 @@ static int table_module_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	for (size_t o = 0; o < ARRAY_SIZE(plan_order); o++)
 		for (int i = 0; i < info->nConstraint; i++) {
 			const struct plan_step *step = &plan_order[o];
-			int bit = bit_of(v, &info->aConstraint[i]), shift;
+			int bit = plan_bit_of_constraint(v, &info->aConstraint[i]), shift;
 
 			if (!(bit & step->bit) || plan & (step->bit | step->unless))
 				continue;
@@ -400,7 +401,7 @@ static int table_module_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		}
 	info->orderByConsumed = is_sorted_for(v, info, &plan);
 	info->idxNum = plan;
-	info->estimatedCost = cost_of(plan, v->table->rows);
+	info->estimatedCost = estimate_cost_of_plan(plan, v->table->rows);
 	info->estimatedRows = (sqlite3_int64)info->estimatedCost;
 	if (plan & PLAN_ID)
 		info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
@@ -416,7 +417,7 @@ static uint32_t table_module_row_of(const struct store_cursor *c)
 	return c->rows ? c->rows[at] : at;
 }
 
-static void narrow(struct store_cursor *c, uint32_t begin, uint32_t end)
+static void narrow_cursor(struct store_cursor *c, uint32_t begin, uint32_t end)
 {
 	c->begin = MAX(c->begin, begin);
 	c->end = MIN(c->end, end);
@@ -447,7 +448,7 @@ static void table_module_narrow_to_value(const struct store_vtab *v, struct stor
 }
 
 /* Returns the place of the first of the cursor's rows that is not below `row`. */
-static uint32_t first_place(const struct store_cursor *c, uint32_t row)
+static uint32_t find_first_place(const struct store_cursor *c, uint32_t row)
 {
 	return LOWER_BOUND(i, c->begin, c->end, c->rows[i] < row);
 }
@@ -456,12 +457,12 @@ static uint32_t first_place(const struct store_cursor *c, uint32_t row)
 static void narrow_to_rows(struct store_cursor *c, uint32_t first, uint32_t last)
 {
 	if (c->rows)
-		narrow(c, first_place(c, first), first_place(c, last));
+		narrow_cursor(c, find_first_place(c, first), find_first_place(c, last));
 	else
-		narrow(c, first, last);
+		narrow_cursor(c, first, last);
 }
 
-static uint32_t rows_before(const struct store_vtab *v, int64_t ts, bool inclusive)
+static uint32_t count_rows_before(const struct store_vtab *v, int64_t ts, bool inclusive)
 {
 	if (inclusive && ts == INT64_MAX)
 		return v->table->rows;
@@ -476,15 +477,15 @@ static void narrow_to_time(const struct store_vtab *v, struct store_cursor *c, i
 	if (sqlite3_value_type(arg) != SQLITE_INTEGER)
 		return;
 	if (bit == PLAN_TS_EQUAL)
-		narrow_to_rows(c, rows_before(v, ts, false), rows_before(v, ts, true));
+		narrow_to_rows(c, count_rows_before(v, ts, false), count_rows_before(v, ts, true));
 	else if (bit == PLAN_TS_FROM)
-		narrow_to_rows(c, rows_before(v, ts, false), v->table->rows);
+		narrow_to_rows(c, count_rows_before(v, ts, false), v->table->rows);
 	else
-		narrow_to_rows(c, 0, rows_before(v, ts, !(plan & PLAN_TS_LESS)));
+		narrow_to_rows(c, 0, count_rows_before(v, ts, !(plan & PLAN_TS_LESS)));
 }
 
 /* Skips rows whose computed column has another text. Returns false if out of memory. */
-static bool set_match(struct store_cursor *c, unsigned column, sqlite3_value *arg)
+static bool set_text_match(struct store_cursor *c, unsigned column, sqlite3_value *arg)
 {
 	size_t len;
 
@@ -521,7 +522,7 @@ static bool table_module_matches(const struct store_vtab *v, struct match *m, ui
 	return m->good[key / 8] & bit;
 }
 
-static void skip_others(const struct store_vtab *v, struct store_cursor *c)
+static void skip_rows_without_match(const struct store_vtab *v, struct store_cursor *c)
 {
 	while (c->match && c->at < c->end - c->begin &&
 	       !table_module_matches(v, c->match, table_module_row_of(c)))
@@ -535,7 +536,7 @@ static int table_module_filter(sqlite3_vtab_cursor *base, int plan, const char *
 	struct store_cursor *c = (struct store_cursor *)base;
 	int n = 0;
 
-	free_match(c);
+	free_text_match(c);
 	c->rows = plan & PLAN_ORDER ? row_order(v->store, v->table,
 						(unsigned)plan >> PLAN_COLUMN_SHIFT & 0xff)
 				    : NULL;
@@ -552,8 +553,8 @@ static int table_module_filter(sqlite3_vtab_cursor *base, int plan, const char *
 		sqlite3_int64 id = sqlite3_value_int64(argv[n]);
 
 		if (sqlite3_value_type(argv[n++]) == SQLITE_INTEGER)
-			narrow(c, id < 0 || id >= c->end ? c->end : (uint32_t)id,
-			       id < 0 || id >= c->end ? c->end : (uint32_t)id + 1);
+			narrow_cursor(c, id < 0 || id >= c->end ? c->end : (uint32_t)id,
+				      id < 0 || id >= c->end ? c->end : (uint32_t)id + 1);
 	}
 	if (plan & PLAN_TS_EQUAL)
 		narrow_to_time(v, c, plan, PLAN_TS_EQUAL, argv[n++]);
@@ -564,9 +565,9 @@ static int table_module_filter(sqlite3_vtab_cursor *base, int plan, const char *
 		narrow_to_time(v, c, plan, PLAN_TS_FROM, argv[n++]);
 	if (plan & PLAN_TS_TO)
 		narrow_to_time(v, c, plan, PLAN_TS_TO, argv[n++]);
-	if (plan & PLAN_MATCH && !set_match(c, (unsigned)plan >> PLAN_MATCH_SHIFT, argv[n]))
+	if (plan & PLAN_MATCH && !set_text_match(c, (unsigned)plan >> PLAN_MATCH_SHIFT, argv[n]))
 		return SQLITE_NOMEM;
-	skip_others(v, c);
+	skip_rows_without_match(v, c);
 	return SQLITE_OK;
 }
 
@@ -575,7 +576,7 @@ static int table_module_next(sqlite3_vtab_cursor *base)
 	struct store_cursor *c = (struct store_cursor *)base;
 
 	c->at++;
-	skip_others((const struct store_vtab *)base->pVtab, c);
+	skip_rows_without_match((const struct store_vtab *)base->pVtab, c);
 	return SQLITE_OK;
 }
 

@@ -56,7 +56,7 @@ static int regex_find(sqlite3_context *ctx, struct regex *re, sqlite3_value *tex
 }
 
 /* text REGEXP pattern: true if a part of the text matches. */
-static void regexp(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+static void sql_regexp(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	uint64_t steps = MATCH_STEPS;
 	struct regex *re;
@@ -177,7 +177,7 @@ static void str_split(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 }
 
 /* The characters from the last to the first. */
-static void reverse(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+static void sql_reverse(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const char *s = (const char *)sqlite3_value_text(argv[0]);
 	size_t len = s ? (size_t)sqlite3_value_bytes(argv[0]) : 0;
@@ -197,8 +197,8 @@ static void reverse(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_text(ctx, out, (int)len, sqlite3_free);
 }
 
-/* unhex('1f'), unhex('0x1f'): the number that the text represents. */
-static void unhex(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+/* sql_unhex('1f'), sql_unhex('0x1f'): the number that the text represents. */
+static void sql_unhex(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const char *s = (const char *)sqlite3_value_text(argv[0]);
 	size_t n;
@@ -209,8 +209,8 @@ static void unhex(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	s += s[0] == '0' && (s[1] == 'x' || s[1] == 'X') ? 2 : 0;
 	n = strspn(s, "0123456789abcdefABCDEF");
 	if (!n || n > 16 || s[n + strspn(s + n, " \t\n")])
-		sqlite3_result_error(ctx, "unhex: the text is not a hexadecimal number of 64 bits",
-				     -1);
+		sqlite3_result_error(
+			ctx, "sql_unhex: the text is not a hexadecimal number of 64 bits", -1);
 	else
 		sqlite3_result_int64(ctx, (int64_t)strtoull(s, NULL, 16));
 }
@@ -232,7 +232,7 @@ static void base64_encode(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 }
 
 /* FNV-1a of the values and their types. */
-static void hash(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+static void sql_hash(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 
@@ -255,14 +255,14 @@ int text_functions_register(sqlite3 *db)
 		int n_args;
 		void (*fn)(sqlite3_context *ctx, int argc, sqlite3_value **argv);
 	} functions[] = {
-		{"regexp", 2, regexp},
+		{"sql_regexp", 2, sql_regexp},
 		{"regexp_extract", 2, regexp_extract},
 		{"regexp_replace_simple", 3, regexp_replace},
 		{"str_split", 3, str_split},
-		{"reverse", 1, reverse},
-		{"unhex", 1, unhex},
+		{"sql_reverse", 1, sql_reverse},
+		{"sql_unhex", 1, sql_unhex},
 		{"base64_encode", 1, base64_encode},
-		{"hash", -1, hash},
+		{"sql_hash", -1, sql_hash},
 	};
 	int r = SQLITE_OK;
 

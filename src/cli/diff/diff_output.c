@@ -322,6 +322,14 @@ static void put_json_marks(const struct diff_traces *t, struct strbuf *b)
 	strbuf_puts(b, "]");
 }
 
+static bool has_finding(const struct diff_results *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->of[i].finding)
+			return true;
+	return false;
+}
+
 int diff_print_json(const struct diff_traces *t, const struct diff_results *r)
 {
 	sqlite3 *db = open_table(t, r);
@@ -337,7 +345,7 @@ int diff_print_json(const struct diff_traces *t, const struct diff_results *r)
 	put_json_side(t, 1, &b);
 	strbuf_puts(&b, ", \"notes\": ");
 	put_json_marks(t, &b);
-	strbuf_puts(&b, ", \"changes\": ");
+	strbuf_printf(&b, ", \"empty\": %s, \"changes\": ", has_finding(r) ? "false" : "true");
 	if (db && !b.failed)
 		e = sqlite3_prepare_v2(db, json_sql, -1, &st, NULL);
 	if (e == SQLITE_OK) {

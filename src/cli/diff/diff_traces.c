@@ -41,6 +41,14 @@ static void generalize_source(Pb__DataSourceConfig *c)
 	if (c->perf_event_config && c->perf_event_config->callstack_sampling &&
 	    c->perf_event_config->callstack_sampling->scope)
 		c->perf_event_config->callstack_sampling->scope->n_target_pid = 0;
+	if (c->waits_config)
+		c->waits_config->n_pids = 0;
+	if (c->syscalls_config)
+		c->syscalls_config->n_pids = 0;
+	if (c->ebpf_counters_config)
+		c->ebpf_counters_config->n_pids = 0;
+	if (c->subject_config)
+		c->subject_config->n_spawner_pids = 0;
 }
 
 /* Returns true if the config limits kernel events to a command, not to processes (-p). */

@@ -58,7 +58,7 @@ static const char usage[] =
 	"  --detach=key             : leave the session to the service\n"
 	"  --attach=key [--stop]    : attach to it (and stop it)\n"
 	"  --is_detached=key        : exit with 0 if there is one, 2 if not, 1 on errors\n\n"
-	"See docs/perfetto-cli.md for what differs, and sonda help for more.\n";
+	"See docs/reference/perfetto-cli.md for what differs, and sonda help for more.\n";
 
 void perfetto_say(const char *fmt, ...)
 {

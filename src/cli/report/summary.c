@@ -67,6 +67,12 @@ static uint64_t time_with_events(const struct trace_scan *s)
 /* Tables that are full mean stacks by frame pointers, which may lack callers. */
 static void add_unwind_note(const struct source_scan *s, struct strbuf *lines)
 {
+	if (s->unwind.cut)
+		strbuf_printf(
+			lines,
+			"%llu files are too large for the tables for user stacks: stacks with "
+			"the rest of their code may lack callers\n",
+			(unsigned long long)s->unwind.cut);
 	if (s->unwind.evicted + s->unwind.refused + s->unwind.left_out == 0)
 		return;
 	strbuf_printf(

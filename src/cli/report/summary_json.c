@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/record.md describes the keys. A key without a value is omitted. */
+/* docs/reference/record.md describes the keys. A key without a value is omitted. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -271,6 +271,8 @@ static void put_contents(const struct record_facts *f, struct strbuf *b)
 	for (size_t i = 0; i < f->config->n_buffers; i++) {
 		open_json_element(b);
 		summary_json_put_number(b, "size", (uint64_t)f->config->buffers[i]->size_kb << 10);
+		summary_json_put_number(b, "size_bytes",
+					(uint64_t)f->config->buffers[i]->size_kb << 10);
 		if (s && i < s->n_buffers && !record_lacks_end(f)) {
 			summary_json_put_number(b, "bytes_written", s->buffers[i].bytes_written);
 			summary_json_put_number(b, "bytes_overwritten",

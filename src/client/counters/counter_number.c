@@ -13,7 +13,7 @@
 #define FRACTION_DIGITS 9
 
 /* Parses the next digits. Returns their number, or -1 if the value exceeds 64 bits. */
-static int take_digits(struct span *s, uint64_t *ret_v)
+static int parse_digits(struct span *s, uint64_t *ret_v)
 {
 	uint64_t v = 0;
 	int n = 0;
@@ -26,7 +26,7 @@ static int take_digits(struct span *s, uint64_t *ret_v)
 	return n;
 }
 
-static bool take_fraction(struct span *s, double *ret)
+static bool parse_fraction(struct span *s, double *ret)
 {
 	double unit = 1;
 	uint64_t v;
@@ -35,7 +35,7 @@ static bool take_fraction(struct span *s, double *ret)
 	if (s->len == 0 || s->p[0] != '.')
 		return false;
 	*s = (struct span){s->p + 1, s->len - 1};
-	n = take_digits(s, &v);
+	n = parse_digits(s, &v);
 	if (n <= 0 || n > FRACTION_DIGITS)
 		return false;
 	while (n-- > 0)
@@ -53,10 +53,10 @@ bool counter_number_parse(struct span s, struct counter_number *ret)
 
 	if (minus)
 		s = (struct span){s.p + 1, s.len - 1};
-	if (take_digits(&s, &whole) <= 0)
+	if (parse_digits(&s, &whole) <= 0)
 		return false;
 	v.is_double = s.len > 0;
-	if (v.is_double && (!take_fraction(&s, &fraction) || s.len > 0))
+	if (v.is_double && (!parse_fraction(&s, &fraction) || s.len > 0))
 		return false;
 	if (v.is_double) {
 		v.d = (double)whole + fraction;

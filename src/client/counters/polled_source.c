@@ -97,7 +97,8 @@ static void polled_source_set_tick(struct polled_source *p)
 	event_timer_ms(p->tick, MAX((uint64_t)clock_ms_to_tick(p->period_ms), took));
 }
 
-static uint32_t add_own_counter(struct polled_source *p, const char *name, const char *description)
+static uint32_t add_counter_of_source(struct polled_source *p, const char *name,
+				      const char *description)
 {
 	return tracks_add(p->tracks, &(struct track_spec){.kind = TRACK_COUNTER,
 							  .parent = p->group,
@@ -107,7 +108,7 @@ static uint32_t add_own_counter(struct polled_source *p, const char *name, const
 							  .total = true});
 }
 
-static void set_if_any(struct polled_source *p, uint32_t track, uint64_t v)
+static void set_unless_zero(struct polled_source *p, uint32_t track, uint64_t v)
 {
 	if (v)
 		tracks_set(p->tracks, track, (int64_t)v);
@@ -125,7 +126,7 @@ static void report_refused_tracks(struct polled_source *p)
 {
 	uint64_t refused = tracks_counts(p->tracks).refused;
 
-	set_if_any(p, p->refused_track, refused);
+	set_unless_zero(p, p->refused_track, refused);
 	if (refused && !p->refused_reported)
 		log_warn("%s: more than %u counters, or no memory for them; further ones are "
 			 "counted as \"refused tracks\"",
@@ -138,7 +139,7 @@ static void polled_source_end_pass(struct polled_source *p)
 {
 	p->in_pass = p->is_waited_for = false;
 	p->pass_took = clock_mono_ns() - p->pass_began;
-	set_if_any(p, p->failures_track, p->errors.failures);
+	set_unless_zero(p, p->failures_track, p->errors.failures);
 	report_refused_tracks(p);
 	tracks_end(p->tracks);
 	counter_errors_write(&p->errors, p->writer, p->ops->name, false);
@@ -148,7 +149,7 @@ static void polled_source_end_pass(struct polled_source *p)
 		polled_source_set_tick(p);
 }
 
-static void run_pass(struct polled_source *p, const struct time_slice *slice)
+static void run_steps_of_pass(struct polled_source *p, const struct time_slice *slice)
 {
 	tracks_begin(p->tracks, clock_boot_ns());
 	do {
@@ -183,7 +184,7 @@ static void polled_source_run_slice(struct polled_source *p)
 	struct time_slice slice = time_slice_start(clock_mono_ns);
 
 	if (p->in_pass)
-		run_pass(p, &slice);
+		run_steps_of_pass(p, &slice);
 	if (p->in_pass) {
 		event_timer_soon(p->next_slice);
 	} else if (!p->start_answered) {
@@ -234,9 +235,9 @@ int polled_source_init(struct polled_source *p, const struct polled_source_ops *
 		tracks_set_thread_writer(p->tracks, p->thread_writer);
 	p->group = tracks_add(p->tracks,
 			      &(struct track_spec){.kind = TRACK_GROUP, .name = ops->group});
-	p->failures_track =
-		add_own_counter(p, "failed reads", "files that could not be read or understood");
-	p->refused_track = add_own_counter(p, "refused tracks", "counters beyond the limit");
+	p->failures_track = add_counter_of_source(p, "failed reads",
+						  "files that could not be read or understood");
+	p->refused_track = add_counter_of_source(p, "refused tracks", "counters beyond the limit");
 	return p->refused_track == TRACK_VOID ? -ENOMEM : 0;
 }
 
@@ -267,7 +268,7 @@ void polled_source_start(void *instance)
 }
 
 /* Starts an extra pass for current values, if it will be short. */
-static void begin_extra_pass(struct polled_source *p)
+static void begin_pass_for_current_values(struct polled_source *p)
 {
 	uint64_t age = clock_mono_ns() - p->pass_began;
 
@@ -289,7 +290,7 @@ void polled_source_flush(void *instance, uint64_t flush_id)
 		flushes_answer(&p->flushes, p->h);
 		(void)flushes_add(&p->flushes, flush_id);
 	}
-	begin_extra_pass(p);
+	begin_pass_for_current_values(p);
 	if (!p->is_waited_for)
 		polled_source_answer(p, &slice);
 	else if (!evtimer_pending(p->next_slice, NULL))
@@ -317,7 +318,7 @@ void polled_source_stop(void *instance)
 	if (p->in_pass && !p->is_waited_for)
 		p->in_pass = false;
 	else
-		begin_extra_pass(p);
+		begin_pass_for_current_values(p);
 	polled_source_run_slice(p);
 }
 

@@ -173,7 +173,7 @@ struct tracks {
 
 /* ---- uuids ---- */
 
-static uint64_t mix_bytes(uint64_t h, const void *data, size_t len)
+static uint64_t hash_bytes(uint64_t h, const void *data, size_t len)
 {
 	h = fnv1a(h, data, len);
 	h ^= h >> 32;
@@ -181,21 +181,21 @@ static uint64_t mix_bytes(uint64_t h, const void *data, size_t len)
 	return h ^ h >> 32;
 }
 
-static uint64_t mix_u64(uint64_t h, uint64_t v)
+static uint64_t hash_u64(uint64_t h, uint64_t v)
 {
 	uint8_t bytes[8];
 
 	for (int i = 0; i < 8; i++)
 		bytes[i] = (uint8_t)(v >> (8 * i));
-	return mix_bytes(h, bytes, sizeof(bytes));
+	return hash_bytes(h, bytes, sizeof(bytes));
 }
 
 /* Of a process (tid 0) or a thread. */
 static uint64_t hash_task(enum track_kind kind, int32_t pid, int32_t tid, uint64_t incarnation)
 {
-	uint64_t h = mix_u64(mix_u64(FNV1A_START, kind), (uint64_t)pid);
+	uint64_t h = hash_u64(hash_u64(FNV1A_START, kind), (uint64_t)pid);
 
-	return mix_u64(mix_u64(h, (uint64_t)tid), incarnation);
+	return hash_u64(hash_u64(h, (uint64_t)tid), incarnation);
 }
 
 static uint64_t hash_path(const struct tracks *t, const struct track_spec *s,
@@ -211,7 +211,7 @@ static uint64_t hash_path(const struct tracks *t, const struct track_spec *s,
 	case TRACK_GROUP:
 	case TRACK_COUNTER:
 		/* A process has groups of several sources, so the source is part of the hash. */
-		return mix_bytes(mix_u64(h ^ t->seed, s->kind), s->name, strlen(s->name));
+		return hash_bytes(hash_u64(h ^ t->seed, s->kind), s->name, strlen(s->name));
 	}
 	return h;
 }
@@ -223,7 +223,7 @@ static uint64_t uuid_of_path(uint64_t path)
 	return uuid ? uuid : 1;
 }
 
-static uint64_t uuid_of(const struct track *t)
+static uint64_t uuid_of_track(const struct track *t)
 {
 	return t ? uuid_of_path(t->path) : 0;
 }
@@ -243,7 +243,7 @@ int tracks_new(const char *source, struct writer *w, struct tracks **ret)
 		return -ENOMEM;
 	t->outs[0].w = w;
 	t->dropped = writer_dropped(w);
-	t->seed = mix_bytes(FNV1A_START, source, strlen(source));
+	t->seed = hash_bytes(FNV1A_START, source, strlen(source));
 	t->shorts.size = sizeof(struct track) + SHORT_NAME + 1;
 	t->longs.size = sizeof(struct track) + TRACK_NAME_MAX + 1;
 	t->n_slots = 1;
@@ -337,7 +337,7 @@ static uint32_t insert_track(struct tracks *t, struct track *k)
  * Used if the task began after tracks_begin(), while its values were read. A reader that finds a
  * value of a process before its start creates a second process.
  */
-static void advance_time(struct tracks *t, uint64_t alive_ns)
+static void advance_batch_time(struct tracks *t, uint64_t alive_ns)
 {
 	t->now = MAX(t->now, alive_ns);
 }
@@ -348,7 +348,7 @@ uint32_t tracks_add(struct tracks *t, const struct track_spec *spec)
 	struct track *parent = nests ? track_of_handle(t, spec->parent) : NULL, *k;
 	uint64_t path = hash_path(t, spec, parent);
 
-	advance_time(t, spec->alive_ns);
+	advance_batch_time(t, spec->alive_ns);
 	if ((nests && spec->parent == TRACK_VOID) ||
 	    (parent && parent->depth + 1 >= TRACKS_DEPTH_MAX))
 		return tracks_count_refused(t);
@@ -378,21 +378,21 @@ uint32_t tracks_add_cpu(struct tracks *t, uint32_t parent, uint32_t cpu)
 
 /* ---- writing ---- */
 
-static struct track_out *choose_track_out(struct tracks *t, const struct track *k)
+static struct track_out *output_of_track(struct tracks *t, const struct track *k)
 {
 	return &t->outs[k && k->is_of_thread && t->outs[1].w];
 }
 
 struct writer *tracks_writer(const struct tracks *t, uint32_t track)
 {
-	return choose_track_out((struct tracks *)t, track_of_handle(t, track))->w;
+	return output_of_track((struct tracks *)t, track_of_handle(t, track))->w;
 }
 
 /* Writes the descriptors of a track and its ancestors. ns replaces the alive_ns of a process or
  * thread if that is 0. */
 static void tracks_describe(struct tracks *t, struct track *k, uint64_t ns)
 {
-	struct track_out *out = choose_track_out(t, k);
+	struct track_out *out = output_of_track(t, k);
 
 	if (!k || k->described_in == t->state)
 		return;
@@ -401,11 +401,11 @@ static void tracks_describe(struct tracks *t, struct track *k, uint64_t ns)
 		track_packet_begin_state(out->w, t->now);
 	out->state_begun = true;
 	track_packet_descriptor(out->w, k->spec.alive_ns ? k->spec.alive_ns : ns, &k->spec,
-				uuid_of(k), uuid_of(k->parent));
+				uuid_of_track(k), uuid_of_track(k->parent));
 	k->described_in = t->state;
 }
 
-static void write_batch(struct track_out *out, struct track_batch *b)
+static void write_values_of_batch(struct track_out *out, struct track_batch *b)
 {
 	if (b->n)
 		track_packet_values(out->w, b);
@@ -416,12 +416,12 @@ void tracks_end(struct tracks *t)
 {
 	for (size_t o = 0; o < ARRAY_SIZE(t->outs); o++)
 		for (size_t i = 0; i < ARRAY_SIZE(t->outs[o].batch); i++)
-			write_batch(&t->outs[o], &t->outs[o].batch[i]);
+			write_values_of_batch(&t->outs[o], &t->outs[o].batch[i]);
 }
 
 static void write_track_value(struct tracks *t, struct track *k, uint64_t ns)
 {
-	struct track_out *out = choose_track_out(t, k);
+	struct track_out *out = output_of_track(t, k);
 	struct track_batch *b = &out->batch[k->value.is_double];
 
 	tracks_describe(t, k, k->seen_ns);
@@ -429,9 +429,9 @@ static void write_track_value(struct tracks *t, struct track *k, uint64_t ns)
 	if (k->written_ns == ns)
 		tracks_end(t);
 	if (b->n == TRACK_BATCH_MAX || b->ns != ns)
-		write_batch(out, b);
+		write_values_of_batch(out, b);
 	b->ns = ns;
-	b->uuids[b->n] = uuid_of(k);
+	b->uuids[b->n] = uuid_of_track(k);
 	b->values[b->n] = k->value;
 	b->n++;
 	k->written_in = t->state;
@@ -543,7 +543,7 @@ uint64_t tracks_get_uuid(struct tracks *t, uint32_t track)
 	struct track *k = track_of_handle(t, track);
 
 	tracks_describe(t, k, t->now);
-	return uuid_of(k);
+	return uuid_of_track(k);
 }
 
 void tracks_set_alive(struct tracks *t, uint32_t track, uint64_t ns)
@@ -553,7 +553,7 @@ void tracks_set_alive(struct tracks *t, uint32_t track, uint64_t ns)
 	if (!k)
 		return;
 	k->spec.alive_ns = MAX(k->spec.alive_ns, ns);
-	advance_time(t, ns);
+	advance_batch_time(t, ns);
 }
 
 struct tracks_counts tracks_counts(const struct tracks *t)

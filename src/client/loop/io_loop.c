@@ -16,7 +16,7 @@
 
 static __thread const struct io_loop *here;
 
-bool io_loop_is_here(const struct io_loop *l)
+bool io_loop_is_current(const struct io_loop *l)
 {
 	return here == l;
 }
@@ -75,7 +75,7 @@ void io_set_events(struct io_loop *l, struct io_fd *f, uint32_t events)
 	epoll_ctl(l->epoll, EPOLL_CTL_MOD, f->fd, &e);
 }
 
-void io_disarm(struct io_loop *l, struct io_timer *t)
+void io_timer_disarm(struct io_loop *l, struct io_timer *t)
 {
 	for (struct io_timer **p = &l->timers; *p; p = &(*p)->next)
 		if (*p == t) {
@@ -85,9 +85,9 @@ void io_disarm(struct io_loop *l, struct io_timer *t)
 	t->armed = false;
 }
 
-void io_arm(struct io_loop *l, struct io_timer *t, unsigned ms)
+void io_timer_arm(struct io_loop *l, struct io_timer *t, unsigned ms)
 {
-	io_disarm(l, t);
+	io_timer_disarm(l, t);
 	t->deadline = clock_mono_ns() + ms * NS_PER_MS;
 	t->armed = true;
 	t->next = l->timers;
@@ -107,7 +107,7 @@ static int run_timers(struct io_loop *l)
 			t = t->next;
 			continue;
 		}
-		io_disarm(l, t);
+		io_timer_disarm(l, t);
 		t->fn(t);
 		t = l->timers; /* fn may have changed the list */
 	}
@@ -206,7 +206,7 @@ struct io_waited_call {
 	bool done;
 };
 
-static void run_waited_call(struct io_task *t)
+static void run_call_of_waiting_thread(struct io_task *t)
 {
 	struct io_waited_call *c = container_of(t, struct io_waited_call, task);
 	struct io_loop *l = c->loop;
@@ -221,7 +221,8 @@ static void run_waited_call(struct io_task *t)
 void io_call(struct io_loop *l, struct io_task *t)
 {
 	NO_CANCEL();
-	struct io_waited_call c = {.task = {.fn = run_waited_call}, .loop = l, .inner = t};
+	struct io_waited_call c = {
+		.task = {.fn = run_call_of_waiting_thread}, .loop = l, .inner = t};
 
 	pthread_mutex_lock(&l->lock);
 	if (here == l || !l->runs) {

@@ -61,7 +61,7 @@ int io_loop_start(struct io_loop *l, const char *name);
 void io_loop_stop(struct io_loop *l);
 bool io_loop_runs(struct io_loop *l);
 /* Returns true on the loop's thread. */
-bool io_loop_is_here(const struct io_loop *l);
+bool io_loop_is_current(const struct io_loop *l);
 /* Call these around fork(). The child has no loop, and its posted tasks are dropped. */
 void io_loop_before_fork(struct io_loop *l);
 void io_loop_after_fork_in_parent(struct io_loop *l);
@@ -95,6 +95,6 @@ void io_unwatch(struct io_loop *l, struct io_fd *f);
 /* Changes the events to wait for. f must have been added. */
 void io_set_events(struct io_loop *l, struct io_fd *f, uint32_t events);
 /* Arms or re-arms the timer. */
-void io_arm(struct io_loop *l, struct io_timer *t, unsigned ms);
+void io_timer_arm(struct io_loop *l, struct io_timer *t, unsigned ms);
 /* No-op if it is not armed. */
-void io_disarm(struct io_loop *l, struct io_timer *t);
+void io_timer_disarm(struct io_loop *l, struct io_timer *t);

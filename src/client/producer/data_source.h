@@ -80,7 +80,7 @@ void ds_stopped(struct ds_handle *h);
 
 /* In a flush: returns true if a stop follows at once, so data that the stop writes can be
  * omitted. */
-bool ds_stop_follows(const struct ds_handle *h);
+bool ds_flush_precedes_stop(const struct ds_handle *h);
 
 /* Activates triggers by name. Data that was written and flushed earlier reaches the service before
  * the triggers. */

@@ -122,7 +122,7 @@ static struct ds_handle *instance_table_find(const struct instance_table *s, uin
 }
 
 /* While root records, other users leave it a part of the shared memory. */
-static void count_consumer(struct instance_table *s, uint32_t uid, int n)
+static void count_instances_for_consumer(struct instance_table *s, uint32_t uid, int n)
 {
 	*(uid == 0 ? &s->n_of_root : &s->n_of_others) += n;
 	if (s->env->arbiter)
@@ -131,8 +131,9 @@ static void count_consumer(struct instance_table *s, uint32_t uid, int n)
 
 /* ---- flushes ---- */
 
-static void report_records_nothing(const struct instance_table *s, uint16_t target_buffer,
-				   const char *name, int error)
+static void report_instance_that_records_nothing(const struct instance_table *s,
+						 uint16_t target_buffer, const char *name,
+						 int error)
 {
 	if (s->ops->records_nothing && name)
 		s->ops->records_nothing(s->ctx, target_buffer, name, error);
@@ -140,25 +141,26 @@ static void report_records_nothing(const struct instance_table *s, uint16_t targ
 
 /* Reports the refused instances of a flush once more, after the data of the other instances: a
  * buffer may have wrapped since the start. */
-static void report_refused(const struct instance_table *s, const struct flush *f)
+static void report_refused_flush(const struct instance_table *s, const struct flush *f)
 {
 	for (size_t i = 0; i < f->n_refused; i++) {
 		const struct ds_handle *h = instance_table_find(s, f->refused[i]);
 
 		if (h)
-			report_records_nothing(s, h->target_buffer, h->failed_name, h->error);
+			report_instance_that_records_nothing(s, h->target_buffer, h->failed_name,
+							     h->error);
 	}
 }
 
 /* Answers the flushes at the head of the queue that wait for no instance. */
-static void answer_flushes(struct instance_table *s)
+static void answer_finished_flushes(struct instance_table *s)
 {
 	uint64_t done = 0, now = clock_mono_ns();
 	struct flush *f;
 
 	while ((f = TAILQ_FIRST(&s->flushes)) && f->n_waiting == 0) {
 		done = f->id;
-		report_refused(s, f);
+		report_refused_flush(s, f);
 		TAILQ_REMOVE(&s->flushes, f, link);
 		s->n_flushes--;
 		free(f);
@@ -176,7 +178,7 @@ static void answer_flushes(struct instance_table *s)
 static void end_oldest_flush(struct instance_table *s)
 {
 	TAILQ_FIRST(&s->flushes)->n_waiting = 0;
-	answer_flushes(s);
+	answer_finished_flushes(s);
 }
 
 static void on_flush_timeout(evutil_socket_t fd, short what, void *ctx)
@@ -197,7 +199,7 @@ static void mark_flush_answered(struct flush *f, uint64_t instance_id)
 	}
 }
 
-static bool can_flush(const struct ds_handle *h)
+static bool instance_can_flush(const struct ds_handle *h)
 {
 	return h && h->source && h->state == DS_RUNNING;
 }
@@ -222,7 +224,7 @@ void instance_table_flush(struct instance_table *s, const uint64_t *ids, size_t 
 	f->refused = f->waiting + n;
 	for (size_t i = 0; i < n; i++) {
 		h = instance_table_find(s, ids[i]);
-		if (can_flush(h))
+		if (instance_can_flush(h))
 			f->waiting[f->n_waiting++] = ids[i];
 		else if (h && !h->source && (before_stop || for_clone))
 			f->refused[f->n_refused++] = ids[i];
@@ -233,12 +235,12 @@ void instance_table_flush(struct instance_table *s, const uint64_t *ids, size_t 
 	 * loop iteration. */
 	for (size_t i = 0; i < n; i++) {
 		h = instance_table_find(s, ids[i]);
-		if (!can_flush(h))
+		if (!instance_can_flush(h))
 			continue;
 		h->flush_before_stop = before_stop;
 		h->source->flush(h->instance, flush_id);
 	}
-	answer_flushes(s);
+	answer_finished_flushes(s);
 }
 
 void ds_flushed(struct ds_handle *h, uint64_t flush_id)
@@ -251,7 +253,7 @@ void ds_flushed(struct ds_handle *h, uint64_t flush_id)
 	TAILQ_FOREACH (f, &s->flushes, link)
 		if (f->id == flush_id)
 			mark_flush_answered(f, h->id);
-	answer_flushes(s);
+	answer_finished_flushes(s);
 }
 
 uint32_t ds_consumer_uid(const struct ds_handle *h)
@@ -259,7 +261,7 @@ uint32_t ds_consumer_uid(const struct ds_handle *h)
 	return h->consumer_uid;
 }
 
-bool ds_stop_follows(const struct ds_handle *h)
+bool ds_flush_precedes_stop(const struct ds_handle *h)
 {
 	return h->flush_before_stop;
 }
@@ -404,7 +406,7 @@ static int instance_table_add(struct instance_table *s, uint64_t id,
 		instance_table_read_config(h, config);
 		TAILQ_INSERT_TAIL(&s->handles, h, link);
 		s->n_handles++;
-		count_consumer(s, uid, 1);
+		count_instances_for_consumer(s, uid, 1);
 		r = h->error = instance_table_create(h, config);
 		if (r < 0)
 			h->failed_name = strdup(name_of_source(config));
@@ -435,8 +437,8 @@ void instance_table_start(struct instance_table *s, uint64_t id, const Pb__DataS
 		h = instance_table_find(s, id);
 	}
 	if (!h) {
-		report_records_nothing(s, (uint16_t)config->target_buffer, name_of_source(config),
-				       r);
+		report_instance_that_records_nothing(s, (uint16_t)config->target_buffer,
+						     name_of_source(config), r);
 		s->ops->started(s->ctx, id);
 		return;
 	}
@@ -446,7 +448,7 @@ void instance_table_start(struct instance_table *s, uint64_t id, const Pb__DataS
 	if (h->source) {
 		h->source->start(h->instance);
 	} else {
-		report_records_nothing(s, h->target_buffer, h->failed_name, h->error);
+		report_instance_that_records_nothing(s, h->target_buffer, h->failed_name, h->error);
 		ds_started(h);
 	}
 }
@@ -486,7 +488,7 @@ static void destroy_instance(struct ds_handle *h)
 		h->source->destroy(h->instance);
 	TAILQ_REMOVE(&s->handles, h, link);
 	s->n_handles--;
-	count_consumer(s, h->consumer_uid, -1);
+	count_instances_for_consumer(s, h->consumer_uid, -1);
 	free(h->failed_name);
 	free(h);
 	report_strongest_boost(s);
@@ -511,7 +513,7 @@ static void destroy_ended_instances(evutil_socket_t fd, short what, void *ctx)
 		TAILQ_FOREACH (f, &s->flushes, link)
 			mark_flush_answered(f, id);
 	}
-	answer_flushes(s);
+	answer_finished_flushes(s);
 }
 
 /* Stops an instance. A running source must answer; one that never ran has ended at once. */

@@ -131,7 +131,7 @@ static void boost_changed(void *ctx, struct priority_boost strongest)
 				p->o.name);
 }
 
-static void boost_is_bad(void *ctx, const char *name, const char *why)
+static void report_bad_boost(void *ctx, const char *name, const char *why)
 {
 	producer_report(ctx, "data source %s: priority_boost %s; recording without it", name, why);
 }
@@ -174,7 +174,7 @@ static const struct instance_table_ops instance_ops = {
 	.boosted = boost_changed,
 	.capabilities = capabilities_changed,
 	.triggered = triggers_fired,
-	.bad_boost = boost_is_bad,
+	.bad_boost = report_bad_boost,
 };
 
 /* ---- what the service commands ---- */
@@ -228,9 +228,9 @@ static void producer_end(void *ctx)
 }
 
 /* Calls fn with the config of a command, unless it is malformed. Returns 0 or -ENOMEM. */
-static int call_with_config(struct producer *p, uint64_t id, const void *config, size_t len,
-			    void (*fn)(struct instance_table *s, uint64_t id,
-				       const Pb__DataSourceConfig *config))
+static int unpack_config_and_call(struct producer *p, uint64_t id, const void *config, size_t len,
+				  void (*fn)(struct instance_table *s, uint64_t id,
+					     const Pb__DataSourceConfig *config))
 {
 	ProtobufCMessage *m;
 	int r = unpack_untrusted(&pb__data_source_config__descriptor, config, len, &m);
@@ -246,12 +246,12 @@ static int call_with_config(struct producer *p, uint64_t id, const void *config,
 
 static int producer_setup(void *ctx, uint64_t id, const void *config, size_t len)
 {
-	return call_with_config(ctx, id, config, len, instance_table_setup);
+	return unpack_config_and_call(ctx, id, config, len, instance_table_setup);
 }
 
 static int producer_start(void *ctx, uint64_t id, const void *config, size_t len)
 {
-	return call_with_config(ctx, id, config, len, instance_table_start);
+	return unpack_config_and_call(ctx, id, config, len, instance_table_start);
 }
 
 static void producer_stop(void *ctx, uint64_t id)

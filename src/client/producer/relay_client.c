@@ -62,7 +62,7 @@ static void on_clocks_updated(void *ctx, const struct channel_reply *reply)
 	struct relay_client *l = ctx;
 
 	if (!reply->error)
-		io_arm(l->loop, &l->next_sync, RELAY_SYNC_PERIOD_MS);
+		io_timer_arm(l->loop, &l->next_sync, RELAY_SYNC_PERIOD_MS);
 }
 
 static void on_service_pinged(void *ctx, const struct channel_reply *reply)
@@ -107,7 +107,7 @@ static void relay_client_on_lost(void *ctx, int error)
 {
 	struct relay_client *l = ctx;
 
-	io_disarm(l->loop, &l->next_sync);
+	io_timer_disarm(l->loop, &l->next_sync);
 	channel_close(TAKE_PTR(l->channel));
 }
 
@@ -137,7 +137,7 @@ void relay_client_free(struct relay_client *l)
 {
 	if (!l)
 		return;
-	io_disarm(l->loop, &l->next_sync);
+	io_timer_disarm(l->loop, &l->next_sync);
 	channel_close(l->channel);
 	free(l);
 }

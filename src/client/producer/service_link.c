@@ -39,7 +39,7 @@ struct request {
 	size_t len;
 };
 
-static void request_put(struct request *q, uint32_t field, uint64_t value)
+static void request_put_varint(struct request *q, uint32_t field, uint64_t value)
 {
 	uint8_t *p = q->bytes + q->len;
 
@@ -54,7 +54,7 @@ static int on_commit(void *ctx, const void *request, size_t len)
 	return channel_send(l->channel, "CommitData", request, len);
 }
 
-static bool is_choked(void *ctx)
+static bool socket_queue_is_full(void *ctx)
 {
 	struct service_link *l = ctx;
 
@@ -73,8 +73,8 @@ static void on_writer_added(void *ctx, uint16_t writer_id, uint16_t target_buffe
 	struct service_link *l = ctx;
 	struct request q = {0};
 
-	request_put(&q, PB_REGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID, writer_id);
-	request_put(&q, PB_REGISTER_TRACE_WRITER_REQUEST_TARGET_BUFFER, target_buffer);
+	request_put_varint(&q, PB_REGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID, writer_id);
+	request_put_varint(&q, PB_REGISTER_TRACE_WRITER_REQUEST_TARGET_BUFFER, target_buffer);
 	channel_send(l->channel, "RegisterTraceWriter", q.bytes, q.len);
 }
 
@@ -83,7 +83,7 @@ static void on_writer_removed(void *ctx, uint16_t writer_id)
 	struct service_link *l = ctx;
 	struct request q = {0};
 
-	request_put(&q, PB_UNREGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID, writer_id);
+	request_put_varint(&q, PB_UNREGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID, writer_id);
 	channel_send(l->channel, "UnregisterTraceWriter", q.bytes, q.len);
 }
 
@@ -91,9 +91,9 @@ static void commit_now(struct service_link *l)
 {
 	if (!l->arbiter)
 		return;
-	io_disarm(l->loop, &l->commit);
+	io_timer_disarm(l->loop, &l->commit);
 	if (!arbiter_commit_due(l->arbiter))
-		io_arm(l->loop, &l->commit, COMMIT_MS);
+		io_timer_arm(l->loop, &l->commit, COMMIT_MS);
 }
 
 /* Called on the thread of any writer. With one_thread, that is the thread of the loop. */
@@ -110,7 +110,7 @@ static void on_schedule(void *ctx, bool urgent)
 static const struct arbiter_ops arbiter_ops = {
 	.schedule = on_schedule,
 	.commit = on_commit,
-	.is_choked = is_choked,
+	.is_choked = socket_queue_is_full,
 	.drain = on_drain,
 	.writer_added = on_writer_added,
 	.writer_removed = on_writer_removed,
@@ -121,12 +121,12 @@ static void on_commit_timer(struct io_timer *t)
 	commit_now(container_of(t, struct service_link, commit));
 }
 
-static void on_must_commit(struct io_task *t)
+static void on_commit_required(struct io_task *t)
 {
 	commit_now(container_of(t, struct service_link, must_commit));
 }
 
-static void on_want_commit(struct io_task *t)
+static void on_commit_wanted(struct io_task *t)
 {
 	struct service_link *l = container_of(t, struct service_link, want_commit);
 
@@ -135,7 +135,7 @@ static void on_want_commit(struct io_task *t)
 	if (l->one_thread)
 		commit_now(l);
 	else
-		io_arm(l->loop, &l->commit, COMMIT_MS);
+		io_timer_arm(l->loop, &l->commit, COMMIT_MS);
 }
 
 void service_link_report(struct service_link *l, const char *fmt, ...)
@@ -160,7 +160,7 @@ int service_link_begin(struct service_link *l)
 
 void service_link_end(struct service_link *l)
 {
-	io_disarm(l->loop, &l->commit);
+	io_timer_disarm(l->loop, &l->commit);
 	io_unpost(l->loop, &l->want_commit);
 	io_unpost(l->loop, &l->must_commit);
 	arbiter_free(TAKE_PTR(l->arbiter));
@@ -170,8 +170,8 @@ void service_link_end(struct service_link *l)
 
 void service_link_init(struct service_link *l)
 {
-	l->want_commit.fn = on_want_commit;
-	l->must_commit.fn = on_must_commit;
+	l->want_commit.fn = on_commit_wanted;
+	l->must_commit.fn = on_commit_required;
 	l->commit.fn = on_commit_timer;
 }
 
@@ -181,7 +181,7 @@ void service_link_report_started(struct service_link *l, uint64_t id)
 {
 	struct request q = {0};
 
-	request_put(&q, PB_NOTIFY_DATA_SOURCE_STARTED_REQUEST_DATA_SOURCE_ID, id);
+	request_put_varint(&q, PB_NOTIFY_DATA_SOURCE_STARTED_REQUEST_DATA_SOURCE_ID, id);
 	channel_send(l->channel, "NotifyDataSourceStarted", q.bytes, q.len);
 }
 
@@ -190,7 +190,7 @@ void service_link_report_stopped(struct service_link *l, uint64_t id)
 	struct request q = {0};
 
 	arbiter_commit(l->arbiter);
-	request_put(&q, PB_NOTIFY_DATA_SOURCE_STOPPED_REQUEST_DATA_SOURCE_ID, id);
+	request_put_varint(&q, PB_NOTIFY_DATA_SOURCE_STOPPED_REQUEST_DATA_SOURCE_ID, id);
 	channel_send(l->channel, "NotifyDataSourceStopped", q.bytes, q.len);
 }
 

@@ -99,7 +99,7 @@ static void handle_folder_change(struct service_producer *p)
 		wait_for_change(p);
 		return;
 	}
-	io_arm(p->o.loop, &p->watch_pause, p->watch.pause_ms);
+	io_timer_arm(p->o.loop, &p->watch_pause, p->watch.pause_ms);
 	if (event == FILE_WATCH_OTHERS)
 		return;
 	p->retry_ms = RETRY_MIN_MS;
@@ -136,7 +136,7 @@ static void begin_folder_watch(struct service_producer *p)
 static void wait_for_service(struct service_producer *p)
 {
 	begin_folder_watch(p); /* before the next attempt, so that no change is missed */
-	io_arm(p->o.loop, &p->retry, p->retry_ms);
+	io_timer_arm(p->o.loop, &p->retry, p->retry_ms);
 	p->retry_ms = MIN(p->retry_ms * 2, RETRY_MAX_MS);
 }
 
@@ -406,7 +406,7 @@ static void on_bound(void *ctx)
 	const char *missing = find_missing_method(p);
 	int r;
 
-	io_disarm(p->o.loop, &p->retry);
+	io_timer_disarm(p->o.loop, &p->retry);
 	if (missing) {
 		service_link_report(&p->link, "the service on %s cannot be used: it has no %s",
 				    p->target, missing);
@@ -462,7 +462,7 @@ static void try_connect(struct service_producer *p)
 
 	if (p->link.channel)
 		return;
-	io_disarm(p->o.loop, &p->retry);
+	io_timer_disarm(p->o.loop, &p->retry);
 	if (p->o.on_connecting)
 		p->o.on_connecting(p->o.ctx, true);
 	r = channel_open(p->o.loop, &p->o.target, CHANNEL_PRODUCER, &channel_ops, p,
@@ -475,7 +475,7 @@ static void try_connect(struct service_producer *p)
 		return;
 	}
 	end_folder_watch(p);
-	io_arm(p->o.loop, &p->retry, CONNECT_TIMEOUT_MS);
+	io_timer_arm(p->o.loop, &p->retry, CONNECT_TIMEOUT_MS);
 }
 
 /* ---- lifetime ---- */
@@ -537,8 +537,8 @@ void service_producer_free(struct service_producer *p)
 	}
 	end_registration(p);
 	end_folder_watch(p);
-	io_disarm(p->o.loop, &p->watch_pause);
-	io_disarm(p->o.loop, &p->retry);
+	io_timer_disarm(p->o.loop, &p->watch_pause);
+	io_timer_disarm(p->o.loop, &p->retry);
 	free((char *)p->o.target.address);
 	free((char *)p->o.name);
 	free(p);

@@ -282,7 +282,7 @@ static void free_chunks_sent_inline(struct arbiter *a, uint32_t n)
 			smb_release_free(&a->smb, &c);
 }
 
-static void send_batch(struct arbiter *a)
+static void send_commit_batch(struct arbiter *a)
 {
 	uint32_t n = a->batch.n_moves;
 
@@ -321,7 +321,7 @@ static void commit_given_chunks(struct arbiter *a)
 		commit_batch_add(&a->batch, &g->move);
 		atomic_store_explicit(&g->waits, false, memory_order_release);
 	}
-	send_batch(a);
+	send_commit_batch(a);
 }
 
 static bool arbiter_is_choked(const struct arbiter *a)
@@ -348,7 +348,7 @@ bool arbiter_commit_due(struct arbiter *a)
 }
 
 /* Commits for a thread that waits for memory, unless another thread is committing. */
-static void commit_for_memory(struct arbiter *a)
+static void commit_to_free_memory(struct arbiter *a)
 {
 	if (arbiter_is_choked(a) || pthread_mutex_trylock(&a->lock) != 0)
 		return;
@@ -366,8 +366,8 @@ void arbiter_ack_flush(struct arbiter *a, uint64_t flush_id)
 }
 
 /* Returns false if the chunk must be patched by messages. */
-static bool keep_patchable(struct arbiter *a, const struct smb_chunk *chunk,
-			   const struct smb_chunk_header *header)
+static bool keep_chunk_for_patching(struct arbiter *a, const struct smb_chunk *chunk,
+				    const struct smb_chunk_header *header)
 {
 	bool kept;
 
@@ -395,7 +395,7 @@ void arbiter_release_chunk(struct arbiter *a, const struct smb_chunk *chunk,
 
 	if (!arbiter_is_attached(a))
 		return;
-	if (!(header->flags & SMB_NEEDS_PATCHING && keep_patchable(a, chunk, header)) &&
+	if (!(header->flags & SMB_NEEDS_PATCHING && keep_chunk_for_patching(a, chunk, header)) &&
 	    !smb_release_complete(&a->smb, chunk->page, chunk->index))
 		return; /* another process rewrote the page; the chunk is lost */
 	push_given_chunk(a, &m);
@@ -450,8 +450,8 @@ void arbiter_add_patch(struct arbiter *a, const struct chunk_patch *patch)
 
 /* ---- free chunks ---- */
 
-static bool take_in_page(struct arbiter *a, uint32_t page, const struct smb_chunk_header *header,
-			 struct smb_chunk *ret)
+static bool take_chunk_in_page(struct arbiter *a, uint32_t page,
+			       const struct smb_chunk_header *header, struct smb_chunk *ret)
 {
 	uint32_t word = smb_load_word(&a->smb, page), n;
 
@@ -475,7 +475,7 @@ static bool take_any_chunk(struct arbiter *a, const struct smb_chunk_header *hea
 	uint32_t page = atomic_load_explicit(&a->next_page, memory_order_relaxed);
 
 	for (uint32_t i = 0; i < a->smb.n_pages; i++) {
-		if (take_in_page(a, page, header, ret)) {
+		if (take_chunk_in_page(a, page, header, ret)) {
 			atomic_store_explicit(&a->next_page, page, memory_order_relaxed);
 			if (atomic_load_explicit(&a->starved, memory_order_relaxed))
 				atomic_store_explicit(&a->starved, false, memory_order_relaxed);
@@ -507,15 +507,15 @@ static bool service_owns_chunk(const struct arbiter *a)
  * pending data is sent from here. The total wait is bounded for all writers: after a timeout every
  * writer drops at once until a chunk is free.
  */
-static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *header,
-			  uint32_t wait_ms, struct smb_chunk *ret)
+static bool wait_for_free_chunk(struct arbiter *a, const struct smb_chunk_header *header,
+				uint32_t wait_ms, struct smb_chunk *ret)
 {
 	NO_CANCEL();
 	uint64_t deadline = clock_mono_ns() + MIN(wait_ms, a->stall_ms) * NS_PER_MS;
 	uint32_t us = STALL_FIRST_US;
 
 	while (arbiter_is_attached(a) && a->ops->drain(a->ctx, STALL_DRAIN_MS) != -EPIPE) {
-		commit_for_memory(a);
+		commit_to_free_memory(a);
 		if (take_any_chunk(a, header, ret))
 			return true;
 		if (!service_owns_chunk(a))
@@ -537,9 +537,9 @@ bool arbiter_acquire_chunk(struct arbiter *a, const struct smb_chunk_header *hea
 		return false;
 	if (take_any_chunk(a, header, ret))
 		return true;
-	commit_for_memory(a);
+	commit_to_free_memory(a);
 	if (wait_ms && !atomic_load_explicit(&a->starved, memory_order_relaxed))
-		return take_stalling(a, header, wait_ms, ret);
+		return wait_for_free_chunk(a, header, wait_ms, ret);
 	return arbiter_is_attached(a) && take_any_chunk(a, header, ret);
 }
 

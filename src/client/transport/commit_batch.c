@@ -135,7 +135,7 @@ struct request {
 	int error; /* the first error; sending stops there */
 };
 
-static void never_refill(struct pb_enc *e)
+static void refuse_refill(struct pb_enc *e)
 {
 	assert(!"the room was checked");
 }
@@ -144,7 +144,7 @@ static void request_begin(struct request *q)
 {
 	uint8_t *buf = q->batch->buf;
 
-	pb_enc_init(&q->enc, buf, buf + q->batch->buf_size, never_refill);
+	pb_enc_init(&q->enc, buf, buf + q->batch->buf_size, refuse_refill);
 }
 
 static void request_send(struct request *q)
@@ -160,7 +160,7 @@ static void request_reserve(struct request *q, size_t room)
 		request_send(q);
 }
 
-static uint32_t inline_length_of(const struct commit_batch *b, const struct commit_move *m)
+static uint32_t inline_chunk_length(const struct commit_batch *b, const struct commit_move *m)
 {
 	return b->inlines ? SMB_CHUNK_HEADER + m->chunk.payload_size : 0;
 }
@@ -221,7 +221,7 @@ int commit_batch_send(struct commit_batch *b,
 
 	request_begin(&q);
 	for (uint32_t i = 0; i < b->n_moves; i++) {
-		uint32_t data_len = inline_length_of(b, &b->moves[i]);
+		uint32_t data_len = inline_chunk_length(b, &b->moves[i]);
 
 		request_reserve(&q, MOVE_ROOM + data_len);
 		put_move_of_chunk(b, &q.enc, &b->moves[i], data_len);

@@ -261,7 +261,7 @@ static void request_end_stream(struct consumer_request *r, const struct channel_
 }
 
 /* Passes slices directly from the socket's buffer. */
-static void on_slices(struct consumer_request *r, const struct channel_reply *reply)
+static void pass_slices_to_reader(struct consumer_request *r, const struct channel_reply *reply)
 {
 	int error = reply->error;
 	struct pb_field f;
@@ -301,7 +301,7 @@ int consumer_next_slice(struct pb_dec *slices, struct consumer_slice *ret)
 	return pb_dec_ok(&d) ? 1 : -EPROTO;
 }
 
-static void on_observed(struct consumer_request *r, const struct channel_reply *reply)
+static void on_observed_events(struct consumer_request *r, const struct channel_reply *reply)
 {
 	int error = reply->error;
 	struct pb_field f, events = {0};
@@ -396,7 +396,8 @@ int consumer_enable(struct consumer *c, const void *config, size_t len, int fd, 
 
 int consumer_read(struct consumer *c, consumer_stream fn, void *ctx)
 {
-	const struct consumer_request r = {.on_reply = on_slices, .fn.stream = fn, .ctx = ctx};
+	const struct consumer_request r = {
+		.on_reply = pass_slices_to_reader, .fn.stream = fn, .ctx = ctx};
 
 	return request_send(c, &r, "ReadBuffers", NULL, -1);
 }
@@ -424,7 +425,8 @@ int consumer_query_state(struct consumer *c, bool sessions_only, consumer_messag
 
 int consumer_observe(struct consumer *c, uint32_t events, consumer_stream fn, void *ctx)
 {
-	const struct consumer_request r = {.on_reply = on_observed, .fn.stream = fn, .ctx = ctx};
+	const struct consumer_request r = {
+		.on_reply = on_observed_events, .fn.stream = fn, .ctx = ctx};
 	struct pb_mem m;
 
 	if (pb_mem_init(&m) < 0)

@@ -159,8 +159,8 @@ static bool take_free_chunk(struct writer *w, const struct smb_chunk_header *hea
 	return arbiter_acquire_chunk(w->arbiter, header, w->wait_ms, ret);
 }
 
-static bool take_chunk(struct writer *w, uint8_t flags, struct smb_chunk_header *ret_header,
-		       struct smb_chunk *ret)
+static bool acquire_next_chunk(struct writer *w, uint8_t flags, struct smb_chunk_header *ret_header,
+			       struct smb_chunk *ret)
 {
 	struct smb_chunk_header h = {
 		.chunk_id = w->next_chunk_id, .writer_id = w->id, .flags = flags};
@@ -172,7 +172,7 @@ static bool take_chunk(struct writer *w, uint8_t flags, struct smb_chunk_header 
 	return true;
 }
 
-static void give_chunk(struct writer *w)
+static void release_full_chunk(struct writer *w)
 {
 	smb_header_store_packets(w->chunk.header, w->header.count, w->header.flags);
 	arbiter_release_chunk(w->arbiter, &w->chunk, &w->header, w->target_buffer);
@@ -186,7 +186,7 @@ static void close_chunk(struct writer *w)
 		*w->enc.cur = 0; /* the empty fragment; inflated means that it has room */
 		w->inflated = false;
 	}
-	give_chunk(w);
+	release_full_chunk(w);
 	w->enc.cur = w->enc.end = NULL;
 }
 
@@ -213,7 +213,7 @@ static void send_patches(struct writer *w)
 
 /* ---- packets ---- */
 
-static void put_pending(struct writer *w)
+static void write_pending_loss(struct writer *w)
 {
 	if (w->pending & PENDING_FIRST)
 		pb_enc_bool(&w->enc, PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE, true);
@@ -231,7 +231,7 @@ static void change_chunk(struct writer *w)
 
 	if (w->chunk.payload)
 		close_chunk(w);
-	if (!take_chunk(w, 0, &w->header, &chunk))
+	if (!acquire_next_chunk(w, 0, &w->header, &chunk))
 		return;
 	w->chunk = chunk;
 	w->enc.cur = chunk.payload;
@@ -300,7 +300,7 @@ struct pb_enc *writer_begin(struct writer *w)
 	else
 		pb_enc_init(e, w->scratch, w->scratch + SCRATCH, writer_refill);
 	if (w->pending)
-		put_pending(w);
+		write_pending_loss(w);
 	return e;
 }
 
@@ -373,7 +373,7 @@ void writer_flush(struct writer *w)
 /* ---- the next chunk of a packet ---- */
 
 /* Redirects the lengths of lost messages, so that they are not written into shared memory. */
-static void redirect_lengths(struct writer *w)
+static void redirect_lengths_of_lost_messages(struct writer *w)
 {
 	struct pb_enc *e = &w->enc;
 
@@ -389,10 +389,10 @@ static void redirect_lengths(struct writer *w)
  * first part. */
 static void drop_packet(struct writer *w)
 {
-	redirect_lengths(w);
+	redirect_lengths_of_lost_messages(w);
 	pb_put_varint4(w->size_field, SMB_DROP_PACKET);
 	w->size_field = NULL;
-	give_chunk(w);
+	release_full_chunk(w);
 	pb_enc_set_range(&w->enc, w->scratch, w->scratch + SCRATCH);
 }
 
@@ -410,7 +410,7 @@ static void continue_in_chunk(struct writer *w, const struct smb_chunk *next,
 	w->header.flags |= SMB_CONTINUES_ON_NEXT;
 	if (patch_list_detach(&w->patches, e, &ids, w->chunk.payload))
 		w->header.flags |= SMB_NEEDS_PATCHING;
-	give_chunk(w);
+	release_full_chunk(w);
 	w->chunk = *next;
 	w->header = *header;
 	pb_enc_set_range(e, begin_fragment(w, next->payload), next->payload + next->payload_size);
@@ -423,12 +423,12 @@ static void writer_refill(struct pb_enc *e)
 	struct smb_chunk next;
 
 	if (!w->size_field) {
-		redirect_lengths(w);
+		redirect_lengths_of_lost_messages(w);
 		pb_enc_set_range(e, w->scratch, w->scratch + SCRATCH);
 		return;
 	}
 	send_patches(w); /* frees the slots of the patches, too */
-	if (take_chunk(w, SMB_CONTINUES_FROM_PREV, &header, &next))
+	if (acquire_next_chunk(w, SMB_CONTINUES_FROM_PREV, &header, &next))
 		continue_in_chunk(w, &next, &header);
 	else
 		drop_packet(w);

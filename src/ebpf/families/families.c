@@ -8,9 +8,9 @@
  *	src/ebpf/families/NAME.c        struct ebpf_family NAME_family: program variants, maps -> tracks
  *	src/ebpf/families/families.h    its declaration
  *	here                            its row
- *	tests/root/test_ebpf_NAME.sh, docs/ebpf.md
+ *	tests/root/test_ebpf_NAME.sh, docs/reference/ebpf.md
  *
- * docs/ebpf.md explains each step.
+ * docs/reference/ebpf.md explains each step.
  */
 
 #include "ebpf/families/families.h"

@@ -5,6 +5,6 @@
 
 /*
  * linux.cgroup_members: which thread is in which control group of version 2, from a BPF program, or
- * from /proc/PID/cgroup (docs/containers.md).
+ * from /proc/PID/cgroup (docs/reference/containers.md).
  */
 extern const struct data_source cgroup_members_data_source;

@@ -543,8 +543,9 @@ static void ftrace_start(void *instance)
  */
 static bool stop_reads_instead(const struct ftrace_source *ds)
 {
-	return ds->read_after_symbols || (ds_stop_follows(ds->handle) && !ds->in_flush_pass &&
-					  session_symbols_pending(&ds->session.symbols));
+	return ds->read_after_symbols ||
+	       (ds_flush_precedes_stop(ds->handle) && !ds->in_flush_pass &&
+		session_symbols_pending(&ds->session.symbols));
 }
 
 static void ftrace_flush(void *instance, uint64_t flush_id)

@@ -301,7 +301,7 @@ static void on_add(struct io_task *t)
 	struct sonda_backend *b = container_of(t, struct sonda_backend, task);
 
 	/* The loop may have ended since the check in sonda_backend_add(). */
-	b->result = io_loop_is_here(&library_loop) ? backend_begin(b) : -ENOTCONN;
+	b->result = io_loop_is_current(&library_loop) ? backend_begin(b) : -ENOTCONN;
 }
 
 static void on_remove(struct io_task *t)

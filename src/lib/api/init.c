@@ -173,7 +173,7 @@ SONDA_PUBLIC void sonda_shutdown(void)
 	NO_CANCEL();
 	struct io_task end = {.fn = init_on_end};
 
-	if (io_loop_is_here(&library_loop))
+	if (io_loop_is_current(&library_loop))
 		return;
 	pthread_mutex_lock(&lock);
 	if (initialized) {

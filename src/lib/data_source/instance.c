@@ -293,7 +293,7 @@ static bool startup_start(const struct source_host *h, uint64_t id)
 	if (!in || startup.next.host != h || startup.next.id != id)
 		return false;
 	s = in->source;
-	io_disarm(&library_loop, &startup.timer);
+	io_timer_disarm(&library_loop, &startup.timer);
 	threads_claim_all(free_writer_of_thread, assign_instance_to_session, in);
 	if (s->callbacks.on_start)
 		s->callbacks.on_start(s->ctx, in->user->object);
@@ -690,7 +690,7 @@ void startup_end(void)
 
 	if (!in)
 		return;
-	io_disarm(&library_loop, &startup.timer);
+	io_timer_disarm(&library_loop, &startup.timer);
 	forget_next_session();
 	instance_end(in);
 	n = atomic_load_explicit(&in->written, memory_order_relaxed);
@@ -729,7 +729,7 @@ int startup_begin(const struct startup_options *o)
 		arbiter_free(a);
 		return -ENOMEM; /* or all instances of the source are in use */
 	}
-	io_arm(&library_loop, &startup.timer, o->ms);
+	io_timer_arm(&library_loop, &startup.timer, o->ms);
 	return 0;
 }
 

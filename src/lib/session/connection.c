@@ -229,7 +229,7 @@ static void on_connect(struct io_task *t)
 	struct sonda_session *s = container_of(t, struct sonda_session, task);
 	int r = -ENOTCONN; /* if the loop has ended meanwhile */
 
-	if (io_loop_is_here(&library_loop))
+	if (io_loop_is_current(&library_loop))
 		r = n_sessions >= MAX_SESSIONS ? -EMFILE
 					       : consumer_connect(&library_loop, &s->target,
 								  &consumer_ops, s, &s->consumer);
@@ -325,7 +325,7 @@ static int session_check_caller(struct sonda_session *s)
 {
 	int r;
 
-	if (io_loop_is_here(&library_loop))
+	if (io_loop_is_current(&library_loop))
 		return -EDEADLK;
 	if (!io_loop_runs(&library_loop))
 		return -ENOTCONN;
@@ -392,7 +392,7 @@ int session_new(const struct channel_target *target, int timeout_ms, struct sond
 	pthread_condattr_t attr;
 	int r = 0;
 
-	if (io_loop_is_here(&library_loop))
+	if (io_loop_is_current(&library_loop))
 		return -EDEADLK;
 	if (!io_loop_runs(&library_loop))
 		return -ENOTCONN;

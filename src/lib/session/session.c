@@ -265,7 +265,7 @@ SONDA_PUBLIC int sonda_session_wait(struct sonda_session *s, int timeout_ms)
 {
 	const struct session_deadline d = session_deadline(timeout_ms);
 
-	if (io_loop_is_here(&library_loop))
+	if (io_loop_is_current(&library_loop))
 		return -EDEADLK;
 	if (s->state != SESSION_TRACING)
 		return -EINVAL;

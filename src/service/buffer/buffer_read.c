@@ -58,7 +58,7 @@ static NO_CANARY bool read_fragment_at(struct tb_record *rec, uint16_t off, stru
 	return true;
 }
 
-static enum step stall_sequence(struct tb_seq *s, enum tb_stall why)
+static enum step stall_sequence_until_commit(struct tb_seq *s, enum tb_stall why)
 {
 	s->stall = why;
 	return STEP_STALL;
@@ -112,8 +112,8 @@ enum link {
 };
 
 /* Returns how the record of ref i continues a packet that reaches to the end of ref i - 1. */
-static enum link check_continuation(const struct trace_buffer *b, const struct tb_seq *s,
-				    uint32_t i)
+static enum link find_how_record_continues(const struct trace_buffer *b, const struct tb_seq *s,
+					   uint32_t i)
 {
 	struct tb_record *rec = tb_seq_record(b, s, i);
 	struct fragment f;
@@ -189,7 +189,7 @@ static enum step read_joined_packet(struct trace_buffer *b, struct tb_seq *s,
 			b->stats.readaheads_failed++;
 			return drop_first_records(b, s, i, DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
 		}
-		switch (check_continuation(b, s, i)) {
+		switch (find_how_record_continues(b, s, i)) {
 		case LINK_GOES_ON:
 		case LINK_EMPTY:
 			s->begun = i + 1;
@@ -205,12 +205,12 @@ static enum step read_joined_packet(struct trace_buffer *b, struct tb_seq *s,
 		case LINK_UNPATCHED:
 			b->stats.readaheads_failed++;
 			return s->ended ? drop_first_records(b, s, i + 1, DATA_LOSS_WRITER_ABORT)
-					: stall_sequence(s, TB_WAITS_FOR_PATCH);
+					: stall_sequence_until_commit(s, TB_WAITS_FOR_PATCH);
 		}
 	}
 	b->stats.readaheads_failed++;
 	return s->ended ? drop_first_records(b, s, s->refs.n, DATA_LOSS_WRITER_ABORT)
-			: stall_sequence(s, TB_WAITS_FOR_NEXT);
+			: stall_sequence_until_commit(s, TB_WAITS_FOR_NEXT);
 }
 
 /* ---- one step at the head ---- */
@@ -246,7 +246,7 @@ static enum step buffer_read_head(struct trace_buffer *b, struct tb_seq *s,
 
 	b->work++;
 	if (previous_chunk_may_grow(b, s, rec))
-		return stall_sequence(s, TB_WAITS_FOR_MORE);
+		return stall_sequence_until_commit(s, TB_WAITS_FOR_MORE);
 	if (rec->used == 0)
 		return drop_first_records(b, s, 1, 0);
 	if (!read_fragment_at(rec, rec->read, &f)) {
@@ -261,7 +261,7 @@ static enum step buffer_read_head(struct trace_buffer *b, struct tb_seq *s,
 	is_last = f.end == rec->used;
 	if (is_last && rec->flags & TB_NEEDS_PATCHING)
 		return s->ended ? drop_first_records(b, s, 1, DATA_LOSS_WRITER_ABORT)
-				: stall_sequence(s, TB_WAITS_FOR_PATCH);
+				: stall_sequence_until_commit(s, TB_WAITS_FOR_PATCH);
 	if (is_last && rec->flags & TB_ON_NEXT)
 		return read_joined_packet(b, s, ret);
 	return read_whole_packet(b, s, rec, &f, ret);

@@ -102,7 +102,7 @@ static void write_window_to_ring(struct chunk_copy *c, size_t n)
 }
 
 /* Returns the size of the next part, so that it ends at a cache line of the ring. */
-static size_t window_part_size(const struct chunk_copy *c)
+static size_t next_window_part_size(const struct chunk_copy *c)
 {
 	return MAX_PART - ((uintptr_t)chunk_copy_address_of(c, c->got) & (COPY_CACHE_LINE - 1));
 }
@@ -122,8 +122,8 @@ static size_t reserve_ring_part(struct chunk_copy *c, size_t upto)
 /* Copies the next part of the source, into the window if there is one, else into the ring. */
 static void copy_next_part(struct chunk_copy *c, size_t upto)
 {
-	size_t n =
-		c->window ? MIN(window_part_size(c), c->len - c->got) : reserve_ring_part(c, upto);
+	size_t n = c->window ? MIN(next_window_part_size(c), c->len - c->got)
+			     : reserve_ring_part(c, upto);
 
 	write_window_to_ring(c, c->got);
 	c->part = c->window ? c->window : chunk_copy_address_of(c, c->got);
@@ -287,12 +287,12 @@ static bool find_earlier_commits(const struct trace_buffer *b, const struct tb_s
 }
 
 /* Returns how many fragments of the chunk cannot grow any more. */
-static uint16_t whole_fragments(const struct smb_chunk_header *h, bool complete)
+static uint16_t count_whole_fragments(const struct smb_chunk_header *h, bool complete)
 {
 	return complete || h->count == 0 ? h->count : h->count - 1;
 }
 
-static bool is_past_chunk(const struct tb_seq *s, uint32_t chunk_id)
+static bool chunk_is_before_last(const struct tb_seq *s, uint32_t chunk_id)
 {
 	return s->has_last && (int32_t)(chunk_id - s->last_id) < 0;
 }
@@ -306,10 +306,11 @@ enum verdict {
 };
 
 /* Returns the verdict on a chunk that was committed before. */
-static enum verdict judge_known_chunk(const struct tb_seq *s, const struct known *k,
-				      const struct smb_chunk_header *h, size_t len, bool complete)
+static enum verdict judge_recommitted_chunk(const struct tb_seq *s, const struct known *k,
+					    const struct smb_chunk_header *h, size_t len,
+					    bool complete)
 {
-	uint16_t frags = whole_fragments(h, complete);
+	uint16_t frags = count_whole_fragments(h, complete);
 
 	if (frags < k->frags || (k->complete && frags > k->frags) || len < k->bytes ||
 	    (k->flags & ~h->flags))
@@ -322,10 +323,10 @@ static enum verdict judge_known_chunk(const struct tb_seq *s, const struct known
 }
 
 /* Returns the verdict on a chunk about which nothing is known. */
-static enum verdict judge_new_chunk(const struct tb_seq *s, uint32_t chunk_id)
+static enum verdict judge_first_commit(const struct tb_seq *s, uint32_t chunk_id)
 {
 	/* A chunk that was scraped and read, or overwritten, has no new data. */
-	if (is_past_chunk(s, chunk_id))
+	if (chunk_is_before_last(s, chunk_id))
 		return s->last_id - chunk_id > s->last_id - s->run_start ? VERDICT_TOO_LATE
 									 : VERDICT_NOTHING_NEW;
 	if (!tb_refs_admits(&s->refs, chunk_id) ||
@@ -429,7 +430,7 @@ static void add_record(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_
 	uint32_t i = tb_refs_upper_bound(&s->refs, chunk_id), n = s->refs.n;
 
 	/* Making room may have dropped later records of the sequence. */
-	if (is_past_chunk(s, chunk_id) || tb_seq_insert(b, s, i, chunk_id, r->wr)) {
+	if (chunk_is_before_last(s, chunk_id) || tb_seq_insert(b, s, i, chunk_id, r->wr)) {
 		b->stats.chunks_discarded++;
 		return;
 	}
@@ -445,7 +446,7 @@ static void add_record(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_
 
 /* TRACE_BUFFER_DISCARD: nothing more is stored. So no sequence waits for more chunks; only patches
  * can still come. */
-static void refuse_from_now_on(struct trace_buffer *b)
+static void refuse_further_chunks(struct trace_buffer *b)
 {
 	b->refusing = true;
 	for (struct tb_seq *s = b->seqs.by_key; s; s = s->hh.next)
@@ -457,13 +458,13 @@ static void refuse_from_now_on(struct trace_buffer *b)
  * counts from the start of the chunk. flags: those of the record, if it comes from a buffer that is
  * appended; NULL: they are derived from the chunk.
  */
-static void commit_to(struct trace_buffer *b, struct tb_seq *s, const struct smb_chunk_header *h,
-		      const uint8_t *payload, size_t base, size_t len, bool complete,
-		      const uint16_t *flags)
+static void commit_chunk_to_sequence(struct trace_buffer *b, struct tb_seq *s,
+				     const struct smb_chunk_header *h, const uint8_t *payload,
+				     size_t base, size_t len, bool complete, const uint16_t *flags)
 {
 	struct known k = {0};
 	bool is_known = find_earlier_commits(b, s, h->chunk_id, &k);
-	uint16_t frags = whole_fragments(h, complete);
+	uint16_t frags = count_whole_fragments(h, complete);
 	enum tb_copy_result r;
 	uint16_t new_flags;
 	size_t used;
@@ -472,8 +473,8 @@ static void commit_to(struct trace_buffer *b, struct tb_seq *s, const struct smb
 		b->stats.chunks_discarded++;
 		return;
 	}
-	switch (is_known ? judge_known_chunk(s, &k, h, len, complete)
-			 : judge_new_chunk(s, h->chunk_id)) {
+	switch (is_known ? judge_recommitted_chunk(s, &k, h, len, complete)
+			 : judge_first_commit(s, h->chunk_id)) {
 	case VERDICT_STORE:
 		break;
 	case VERDICT_COMPLETE:
@@ -498,7 +499,7 @@ static void commit_to(struct trace_buffer *b, struct tb_seq *s, const struct smb
 		return;
 	}
 	if (r == TB_COPY_FULL) {
-		refuse_from_now_on(b);
+		refuse_further_chunks(b);
 		b->stats.chunks_discarded++;
 		return;
 	}
@@ -536,7 +537,7 @@ void trace_buffer_commit(struct trace_buffer *b, const struct trace_buffer_write
 		b->stats.chunks_discarded++;
 		return;
 	}
-	commit_to(b, s, header, payload, 0, len, complete, NULL);
+	commit_chunk_to_sequence(b, s, header, payload, 0, len, complete, NULL);
 	tb_seqs_evict_empty(&b->seqs);
 }
 
@@ -571,8 +572,8 @@ static void append_record_of_clone(struct trace_buffer *to, const struct tb_seq 
 		to->stats.chunks_discarded++;
 		return;
 	}
-	commit_to(to, s, &h, tb_payload(rec), rec->base, (size_t)rec->base + rec->used, complete,
-		  &flags);
+	commit_chunk_to_sequence(to, s, &h, tb_payload(rec), rec->base,
+				 (size_t)rec->base + rec->used, complete, &flags);
 }
 
 void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)

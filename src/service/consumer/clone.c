@@ -360,7 +360,7 @@ static bool buffer_is_in_group(void *ctx, uint16_t buffer_id)
 }
 
 /* Returns true when the memory of all copies is prepared. */
-static bool is_prepared(const struct pending_clone *p)
+static bool memory_is_prepared(const struct pending_clone *p)
 {
 	return p->no_memory || p->preparing == trace_n_buffers(session_trace(p->source));
 }
@@ -374,7 +374,7 @@ static void clone_advance(struct pending_clone *p)
 	for (size_t g = 0; g < N_GROUPS; g++) {
 		const struct clone_flush *f = &p->flushes[g];
 
-		if (f->running || (f->group == GROUP_COPIED && !is_prepared(p)))
+		if (f->running || (f->group == GROUP_COPIED && !memory_is_prepared(p)))
 			ready = false;
 		else if (!f->taken && p->file.fd < 0)
 			move_or_copy_group(p, f->group);
@@ -395,7 +395,7 @@ static void clone_on_prepare(void *ctx)
 		p->preparing++;
 		p->prepared_bytes = 0;
 	}
-	if (is_prepared(p))
+	if (memory_is_prepared(p))
 		clone_advance(p);
 	else
 		loop_timer_once(&p->prepare, 0, false);
@@ -414,7 +414,7 @@ static void clone_on_flushed(void *ctx, const struct ipc_call *call, bool succes
 
 /* Starts the flushes and the preparation of the memory. A source that is not running was flushed when
  * it ended. */
-static void begin_flushes(struct pending_clone *p, uint64_t flags)
+static void begin_flushes_before_clone(struct pending_clone *p, uint64_t flags)
 {
 	for (size_t g = 0; g < N_GROUPS; g++) {
 		struct flush_request request = {.flags = flags,
@@ -428,7 +428,7 @@ static void begin_flushes(struct pending_clone *p, uint64_t flags)
 		    session_state(p->source) == SESSION_STARTED)
 			p->result.flush_failed = true;
 	}
-	if (!is_prepared(p))
+	if (!memory_is_prepared(p))
 		loop_timer_once(&p->prepare, 0, false);
 	clone_advance(p);
 }
@@ -440,7 +440,7 @@ static int32_t effective_bugreport_score(const struct session *s)
 	return session_state(s) == SESSION_STARTED ? session_config(s)->bugreport_score : 0;
 }
 
-static bool may_clone(const struct consumer_port *c, const struct session *s)
+static bool may_clone_session(const struct consumer_port *c, const struct session *s)
 {
 	return c->uid == 0 || c->uid == session_uid(s);
 }
@@ -450,7 +450,7 @@ static struct session *find_for_bugreport(const struct consumer_port *c)
 	struct session *s = NULL, *best = NULL;
 
 	while ((s = sessions_next(c->sessions, s)))
-		if (may_clone(c, s) &&
+		if (may_clone_session(c, s) &&
 		    effective_bugreport_score(s) > (best ? effective_bugreport_score(best) : 0))
 			best = s;
 	return best;
@@ -476,8 +476,8 @@ static struct session *find_by_name(const struct consumer_port *c, const char *n
 	return of_other;
 }
 
-static struct session *find_source(const struct consumer_port *c, const struct clone_request *r,
-				   const char **ret_error)
+static struct session *find_session_to_clone(const struct consumer_port *c,
+					     const struct clone_request *r, const char **ret_error)
 {
 	struct session *s = NULL;
 
@@ -496,7 +496,7 @@ static struct session *find_source(const struct consumer_port *c, const struct c
 static const char *reason_to_refuse(const struct consumer_port *c, const struct session *source,
 				    int fd)
 {
-	if (!may_clone(c, source))
+	if (!may_clone_session(c, source))
 		return "Not allowed to clone a session from another UID";
 	if (c->session)
 		return "The consumer is already attached to another tracing session";
@@ -509,7 +509,7 @@ static const char *reason_to_refuse(const struct consumer_port *c, const struct 
 
 /* ---- the method ---- */
 
-static void on_source_end(struct session_watch *w)
+static void on_cloned_session_end(struct session_watch *w)
 {
 	struct pending_clone *p = container_of(w, struct pending_clone, watch);
 	struct consumer_port *c = p->consumer;
@@ -548,7 +548,7 @@ static struct pending_clone *pending_clone_new(struct consumer_port *c, struct s
 		p->result.trigger = r->trigger;
 	if (r->has_trigger)
 		r->trigger = (struct received_trigger){0};
-	p->watch.session_ends = on_source_end;
+	p->watch.session_ends = on_cloned_session_end;
 	session_watch(source, &p->watch);
 	c->clone = p;
 	return p;
@@ -559,7 +559,7 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 {
 	_cleanup_(passed_file_closep) struct passed_file file = passed;
 	const char *error, *refused;
-	struct session *source = find_source(c, r, &error);
+	struct session *source = find_session_to_clone(c, r, &error);
 	struct pending_clone *p;
 	struct err_text e;
 	uint64_t flags = FLUSH_REASON_CLONE | FLUSH_BY_SERVICE;
@@ -580,7 +580,7 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 	p->no_memory = clear_buffers_before_clone(source) < 0 || make_buffer_copies(p) < 0;
 	if (r->for_bugreport || wants_bugreport(r))
 		flags |= FLUSH_FOR_BUGREPORT;
-	begin_flushes(p, flags);
+	begin_flushes_before_clone(p, flags);
 	return 0;
 }
 

@@ -46,7 +46,7 @@ struct answer {
 	struct pb_mem entry; /* the field that is to be added to it */
 };
 
-static void send_state(struct answer *a, bool has_more)
+static void send_service_state(struct answer *a, bool has_more)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 
@@ -64,7 +64,7 @@ static void send_state(struct answer *a, bool has_more)
 static void query_add_entry(struct answer *a)
 {
 	if (pb_mem_len(&a->state) + pb_mem_len(&a->entry) > MAX_STATE_BYTES) {
-		send_state(a, true);
+		send_service_state(a, true);
 		if (!a->state.failed)
 			pb_mem_reset(&a->state);
 	}
@@ -118,7 +118,7 @@ static void query_add_source(struct answer *a, const struct registered_source *r
 	query_add_entry(a);
 }
 
-static void add_session(struct answer *a, const struct session *s)
+static void add_session_to_state(struct answer *a, const struct session *s)
 {
 	const Pb__TraceConfig *c = session_config(s);
 	struct pb_enc *e = &a->entry.enc;
@@ -160,7 +160,7 @@ static bool may_see_session(const struct consumer_port *c, const struct session 
 	return c->uid == 0 || c->uid == session_uid(s);
 }
 
-static void add_sessions(struct answer *a)
+static void add_sessions_to_state(struct answer *a)
 {
 	const struct sessions *v = a->consumer->sessions;
 	struct pb_enc *e = &a->entry.enc;
@@ -176,10 +176,10 @@ static void add_sessions(struct answer *a)
 	query_add_entry(a);
 	while ((s = sessions_next(v, s)))
 		if (may_see_session(a->consumer, s))
-			add_session(a, s);
+			add_session_to_state(a, s);
 }
 
-static void add_producers(struct answer *a)
+static void add_producers_to_state(struct answer *a)
 {
 	const struct sessions *v = a->consumer->sessions;
 	const struct registered_source *r;
@@ -221,10 +221,10 @@ static int query_service_state(void *endpoint, const struct ipc_call *call, cons
 	if (r == 0)
 		r = pb_mem_init(&a.entry);
 	if (r == 0) {
-		add_sessions(&a);
+		add_sessions_to_state(&a);
 		if (!sessions_only)
-			add_producers(&a);
-		send_state(&a, false);
+			add_producers_to_state(&a);
+		send_service_state(&a, false);
 		r = a.state.failed ? -ENOMEM : 0;
 	}
 	pb_mem_deinit(&a.state);
@@ -454,7 +454,7 @@ static int consumer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 	return 0;
 }
 
-static void on_drained(void *endpoint)
+static void on_socket_drained(void *endpoint)
 {
 	struct consumer_port *c = endpoint;
 
@@ -485,7 +485,7 @@ const struct ipc_service consumer_port_service = {
 	.n_methods = ARRAY_SIZE(methods),
 	.open = consumer_port_open,
 	.close = consumer_port_close,
-	.on_drained = on_drained,
+	.on_drained = on_socket_drained,
 	.send_limit = CONSUMER_SEND_LIMIT,
 	.hold_limit = CONSUMER_HOLD_LIMIT,
 	.is_urgent = true,

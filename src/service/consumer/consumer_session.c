@@ -19,7 +19,8 @@
 
 /* ---- EnableTracing ---- */
 
-static void reply_disabled(struct consumer_port *c, const struct ipc_call *call, const char *error)
+static void reply_tracing_disabled(struct consumer_port *c, const struct ipc_call *call,
+				   const char *error)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 
@@ -34,7 +35,7 @@ static void reply_disabled(struct consumer_port *c, const struct ipc_call *call,
 }
 
 /* Keeps the call, which is answered when tracing ends. Rejects the call that was kept before. */
-static void park_enable(struct consumer_port *c, const struct ipc_call *call)
+static void keep_enable_call(struct consumer_port *c, const struct ipc_call *call)
 {
 	if (c->has_enable)
 		ipc_reject(c->conn, &c->enable);
@@ -42,13 +43,13 @@ static void park_enable(struct consumer_port *c, const struct ipc_call *call)
 	c->has_enable = true;
 }
 
-static void answer_enable(struct consumer_port *c, const char *error)
+static void answer_enable_call(struct consumer_port *c, const char *error)
 {
 	if (!c->has_enable)
 		return;
 	c->has_enable = false;
 	observer_send(&c->observer); /* events that caused it are sent first */
-	reply_disabled(c, &c->enable, error);
+	reply_tracing_disabled(c, &c->enable, error);
 }
 
 struct enable_request {
@@ -132,11 +133,11 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 	if (r < 0) {
 		quota_log(c->sessions->quota, c->uid, LOG_LEVEL_INFO,
 			  "a tracing session of uid %u is refused: %s", (unsigned)c->uid, e.text);
-		reply_disabled(c, call, e.text);
+		reply_tracing_disabled(c, call, e.text);
 		return;
 	}
 	producers_set_lockdown(c->sessions->producers, session_config(c->session)->lockdown_mode);
-	park_enable(c, call);
+	keep_enable_call(c, call);
 	session_setup_and_start(c->session);
 }
 
@@ -149,7 +150,7 @@ int consumer_session_enable(void *endpoint, const struct ipc_call *call, const u
 
 	if (r == -E2BIG) {
 		c->sessions->quota->refused[QUOTA_CONFIG_BYTES]++;
-		reply_disabled(c, call, "the config would take more than 8 MiB");
+		reply_tracing_disabled(c, call, "the config would take more than 8 MiB");
 		return 0;
 	}
 	if (r < 0)
@@ -157,12 +158,13 @@ int consumer_session_enable(void *endpoint, const struct ipc_call *call, const u
 	if (!request.attach_notification_only)
 		begin_session(c, call, &request);
 	else if (c->session && session_has_ended(c->session))
-		reply_disabled(c, call, session_error(c->session));
+		reply_tracing_disabled(c, call, session_error(c->session));
 	else if (c->session)
-		park_enable(c, call);
+		keep_enable_call(c, call);
 	else
-		reply_disabled(c, call,
-			       "attach_notification_only: this connection has no tracing session");
+		reply_tracing_disabled(
+			c, call,
+			"attach_notification_only: this connection has no tracing session");
 	return 0;
 }
 
@@ -189,7 +191,7 @@ static void detach_and_stop(struct consumer_port *c)
 {
 	struct session *s = c->session;
 
-	answer_enable(c, session_error(s));
+	answer_enable_call(c, session_error(s));
 	(void)consumer_session_detach(c, NULL); /* without a key a detach cannot fail */
 	session_set_end_reason(s, "the consumer disconnected");
 	session_disable(s, false);
@@ -210,7 +212,7 @@ void consumer_session_end(struct consumer_port *c)
 
 static void on_ended(void *ctx, const char *error)
 {
-	answer_enable(ctx, error);
+	answer_enable_call(ctx, error);
 	clone_on_file_written(ctx);
 }
 
@@ -240,7 +242,7 @@ static void on_abort(void *ctx, const char *reason)
 	struct consumer_port *c = ctx;
 
 	if (c->has_enable)
-		reply_disabled(c, &c->enable, reason);
+		reply_tracing_disabled(c, &c->enable, reason);
 	c->has_enable = false;
 	if (c->session)
 		session_set_error(c->session, reason);

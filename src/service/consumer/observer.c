@@ -19,7 +19,7 @@ static bool observer_wants(const struct observer *o, uint32_t event)
 
 /* ---- sending ---- */
 
-static void send_pending(void *ctx)
+static void send_pending_events(void *ctx)
 {
 	struct observer *o = ctx;
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
@@ -36,23 +36,23 @@ static void send_pending(void *ctx)
 void observer_send(struct observer *o)
 {
 	if (o->active)
-		send_pending(o);
+		send_pending_events(o);
 }
 
 /* Called after each event that was put into pending. */
 static void observer_send_soon(struct observer *o)
 {
 	if (pb_mem_len(&o->pending) >= SEND_AT_BYTES)
-		send_pending(o);
+		send_pending_events(o);
 	else
 		loop_timer_once(&o->next_slice, 0, false);
 }
 
-static void end_stream(struct observer *o)
+static void end_event_stream(struct observer *o)
 {
 	if (!o->active)
 		return;
-	send_pending(o);
+	send_pending_events(o);
 	o->active = false;
 	loop_timer_stop(&o->next_slice);
 	ipc_reply_empty(o->conn, &o->call);
@@ -64,7 +64,7 @@ static void end_stream(struct observer *o)
 	PB__OBSERVABLE_EVENTS__DATA_SOURCE_INSTANCE_STATE__DATA_SOURCE_INSTANCE_STATE_##name
 
 /* Returns false for transitional states, which are not reported. */
-static bool observable_state(enum instance_state state, uint32_t *ret)
+static bool reported_state_of(enum instance_state state, uint32_t *ret)
 {
 	switch (state) {
 	case INSTANCE_CONFIGURED:
@@ -85,7 +85,7 @@ static void put_state_of_instance(void *ctx, const struct source_instance *i)
 	struct pb_enc *e = &o->pending.enc;
 	uint32_t state;
 
-	if (!observable_state(i->state, &state))
+	if (!reported_state_of(i->state, &state))
 		return;
 	pb_enc_open(e, PB_OBSERVABLE_EVENTS_INSTANCE_STATE_CHANGES);
 	pb_enc_str(e, PB_OBSERVABLE_EVENTS_DATA_SOURCE_INSTANCE_STATE_CHANGE_PRODUCER_NAME,
@@ -97,7 +97,7 @@ static void put_state_of_instance(void *ctx, const struct source_instance *i)
 	observer_send_soon(o);
 }
 
-static void put_all_started(struct observer *o)
+static void put_all_sources_started(struct observer *o)
 {
 	pb_enc_bool(&o->pending.enc, PB_OBSERVABLE_EVENTS_ALL_DATA_SOURCES_STARTED, true);
 	observer_send_soon(o);
@@ -112,7 +112,7 @@ void observer_add_instance(struct observer *o, const struct source_instance *i)
 void observer_add_all_started(struct observer *o)
 {
 	if (observer_wants(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED))
-		put_all_started(o);
+		put_all_sources_started(o);
 }
 
 /* Sends each event alone, because ObservableEvents has one field for it. */
@@ -123,7 +123,7 @@ void observer_add_clone_trigger(struct observer *o, uint64_t session_id,
 
 	if (!observer_wants(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_CLONE_TRIGGER_HIT))
 		return;
-	send_pending(o);
+	send_pending_events(o);
 	pb_enc_open(e, PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT);
 	pb_enc_u64(e, PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT_TRACING_SESSION_ID, session_id);
 	pb_enc_str(e, PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT_TRIGGER_NAME, trigger->name);
@@ -132,18 +132,18 @@ void observer_add_clone_trigger(struct observer *o, uint64_t session_id,
 	pb_enc_u64(e, PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT_BOOT_TIME_NS, trigger->boot_ns);
 	pb_enc_u64(e, PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT_TRIGGER_DELAY_MS, trigger->delay_ms);
 	pb_enc_close(e);
-	send_pending(o);
+	send_pending_events(o);
 }
 
 void observer_begin(struct observer *o, const struct ipc_call *call, uint32_t events,
 		    struct session *session)
 {
-	end_stream(o);
+	end_event_stream(o);
 	o->active = true;
 	o->call = *call;
 	o->events = events;
 	if (!events) {
-		end_stream(o);
+		end_event_stream(o);
 		return;
 	}
 	if (!session)
@@ -152,7 +152,7 @@ void observer_begin(struct observer *o, const struct ipc_call *call, uint32_t ev
 		session_each_instance(session, put_state_of_instance, o);
 	if (session_all_started(session) &&
 	    observer_wants(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED))
-		put_all_started(o);
+		put_all_sources_started(o);
 }
 
 int observer_init(struct observer *o, struct event_base *loop, struct ipc_conn *conn)
@@ -162,7 +162,7 @@ int observer_init(struct observer *o, struct event_base *loop, struct ipc_conn *
 	memset(o, 0, sizeof(*o));
 	o->conn = conn;
 	r = pb_mem_init(&o->pending);
-	return r < 0 ? r : loop_timer_init(&o->next_slice, loop, send_pending, o);
+	return r < 0 ? r : loop_timer_init(&o->next_slice, loop, send_pending_events, o);
 }
 
 void observer_deinit(struct observer *o)

@@ -35,7 +35,7 @@ static void send_reply(struct reader *r, bool has_more)
 	r->reply_len = 0;
 }
 
-static void put_varint(struct reader *r, uint64_t v)
+static void put_varint_into_reply(struct reader *r, uint64_t v)
 {
 	r->reply_len = (size_t)(pb_put_varint(r->reply + r->reply_len, v) - r->reply);
 }
@@ -49,10 +49,10 @@ static size_t open_slice_of_packet(struct reader *r, size_t left)
 
 	if (r->reply_len + len + SLICE_OVERHEAD > READER_REPLY_BYTES)
 		send_reply(r, true);
-	put_varint(r, pb_tag(PB_READ_BUFFERS_RESPONSE_SLICES, PB_WIRE_BYTES));
-	put_varint(r, inner);
-	put_varint(r, pb_tag(PB_READ_BUFFERS_RESPONSE_SLICE_DATA, PB_WIRE_BYTES));
-	put_varint(r, len);
+	put_varint_into_reply(r, pb_tag(PB_READ_BUFFERS_RESPONSE_SLICES, PB_WIRE_BYTES));
+	put_varint_into_reply(r, inner);
+	put_varint_into_reply(r, pb_tag(PB_READ_BUFFERS_RESPONSE_SLICE_DATA, PB_WIRE_BYTES));
+	put_varint_into_reply(r, len);
 	return len;
 }
 
@@ -64,8 +64,9 @@ static void put_bytes_into_reply(struct reader *r, const void *data, size_t len)
 
 static void reader_end_packet(struct reader *r)
 {
-	put_varint(r, pb_tag(PB_READ_BUFFERS_RESPONSE_SLICE_LAST_SLICE_FOR_PACKET, PB_WIRE_VARINT));
-	put_varint(r, 1);
+	put_varint_into_reply(
+		r, pb_tag(PB_READ_BUFFERS_RESPONSE_SLICE_LAST_SLICE_FOR_PACKET, PB_WIRE_VARINT));
+	put_varint_into_reply(r, 1);
 }
 
 static void end_slice_of_packet(struct reader *r)
@@ -166,7 +167,7 @@ static void reader_stop(struct reader *r)
 	r->session = NULL;
 }
 
-static bool read_batch(struct reader *r)
+static bool read_batch_of_packets(struct reader *r)
 {
 	bool more;
 
@@ -189,7 +190,7 @@ static void reader_on_next_slice(void *ctx)
 
 	if (ipc_conn_queued(r->conn) > 0)
 		return; /* reader_on_drained() continues */
-	more = read_batch(r);
+	more = read_batch_of_packets(r);
 	if (!more && r->large.bytes)
 		send_large_packet(r, SIZE_MAX);
 	if (r->reply_len > 0 || !more)

@@ -266,8 +266,8 @@ static int apply_overlay(struct overlay *o, uint32_t message, struct rules *r, s
 
 /* ---- the table ---- */
 
-static int put_field_range(struct filter_bytecode *b, uint32_t first, uint32_t end,
-			   packed_action action)
+static int pack_field_range(struct filter_bytecode *b, uint32_t first, uint32_t end,
+			    packed_action action)
 {
 	struct filter_table *t = &b->messages[b->n_messages - 1];
 	struct filter_range *last = t->n_ranges ? &b->ranges[b->n_ranges - 1] : NULL;
@@ -311,14 +311,14 @@ static int fill_message_table(struct filter_bytecode *b, const struct rules *r)
 	for (uint32_t i = 0; i < t->n_direct; i++)
 		b->actions[base + i] = i < LOW_FIELDS ? r->low[i] : FILTER_DROP;
 	for (uint32_t i = t->n_direct; i < r->n_low && error == 0; i++)
-		error = put_field_range(b, i, i + 1, r->low[i]);
+		error = pack_field_range(b, i, i + 1, r->low[i]);
 	for (size_t i = 0; i < r->n_high && error == 0; i++) {
 		uint32_t from = r->high[i].first, end = r->high[i].end;
 
 		for (; from < MIN(end, t->n_direct); from++)
 			b->actions[base + from] = r->high[i].action;
 		if (from < end)
-			error = put_field_range(b, from, end, r->high[i].action);
+			error = pack_field_range(b, from, end, r->high[i].action);
 	}
 	return error;
 }

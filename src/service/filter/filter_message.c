@@ -41,7 +41,7 @@ struct pass {
 };
 
 /* Copies the bytes from p->run to `to`. The next run begins at p->in. */
-static void copy_run(struct pass *p, const uint8_t *to)
+static void copy_unchanged_run(struct pass *p, const uint8_t *to)
 {
 	size_t len = (size_t)(to - p->run);
 
@@ -80,25 +80,25 @@ static void filter_message_leave(struct pass *p)
 }
 
 /* Handles a length-delimited field that began at `start`; p->in is at its contents. */
-static int pass_bytes(struct pass *p, const uint8_t *start, const uint8_t *tag_end, size_t len,
-		      enum filter_action action, uint32_t argument)
+static int pass_length_delimited_field(struct pass *p, const uint8_t *start, const uint8_t *tag_end,
+				       size_t len, enum filter_action action, uint32_t argument)
 {
 	int r = 0;
 
 	switch (action) {
 	case FILTER_NESTED:
-		copy_run(p, tag_end);
+		copy_unchanged_run(p, tag_end);
 		return filter_message_enter(p, argument, len);
 	case FILTER_STRING:
 		p->in += len;
-		copy_run(p, p->in);
+		copy_unchanged_run(p, p->in);
 		r = filter_strings_apply(p->strings, argument, p->out - len, len, p->budget);
 		break;
 	case FILTER_KEEP:
 		p->in += len;
 		break;
 	case FILTER_DROP:
-		copy_run(p, start);
+		copy_unchanged_run(p, start);
 		p->in += len;
 		p->run = p->in;
 		break;
@@ -128,7 +128,7 @@ static const uint8_t *skip_varint(const uint8_t *p, const uint8_t *end)
 }
 
 /* Moves p->in past the value of a number. */
-static bool skip_number(struct pass *p, unsigned wire_type)
+static bool skip_number_field(struct pass *p, unsigned wire_type)
 {
 	size_t left = (size_t)(p->level->end - p->in), len = wire_type == PB_WIRE_FIXED64 ? 8 : 4;
 
@@ -173,12 +173,13 @@ static int pass_next_field(struct pass *p)
 		p->in = get_short_varint(tag_end, end, &len);
 		if (!p->in || len > (size_t)(end - p->in))
 			return -EBADMSG;
-		return pass_bytes(p, start, tag_end, (size_t)len, action, argument);
+		return pass_length_delimited_field(p, start, tag_end, (size_t)len, action,
+						   argument);
 	}
-	if (!skip_number(p, tag & 7))
+	if (!skip_number_field(p, tag & 7))
 		return -EBADMSG;
 	if (action != FILTER_KEEP)
-		copy_run(p, start);
+		copy_unchanged_run(p, start);
 	return 0;
 }
 
@@ -200,7 +201,7 @@ int filter_message(const struct filter_bytecode *code, struct filter_strings *st
 	levels[0] = (struct level){.end = in + len, .message = filter_bytecode_root(code)};
 	for (;;) {
 		while (p.in == p.level->end && p.level > p.levels) {
-			copy_run(&p, p.in);
+			copy_unchanged_run(&p, p.in);
 			filter_message_leave(&p);
 		}
 		if (p.in == p.level->end)
@@ -209,7 +210,7 @@ int filter_message(const struct filter_bytecode *code, struct filter_strings *st
 		if (r < 0)
 			return r;
 	}
-	copy_run(&p, p.in);
+	copy_unchanged_run(&p, p.in);
 	*ret_len = (size_t)(p.out - out);
 	return 0;
 }

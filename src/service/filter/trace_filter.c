@@ -46,8 +46,8 @@ struct trace_filter {
 
 /* ---- packets ---- */
 
-static int filter_bytes(struct trace_filter *f, const uint8_t *in, size_t len, uint8_t *out,
-			size_t *ret_len)
+static int filter_packet_bytes(struct trace_filter *f, const uint8_t *in, size_t len, uint8_t *out,
+			       size_t *ret_len)
 {
 	uint64_t budget = MAX_FILTER_STEPS;
 	int r = filter_message(f->code, f->strings, in, len, out, ret_len, &budget);
@@ -61,7 +61,7 @@ struct timing {
 	uint64_t weight; /* number of packets that this one stands for; 0: it is not timed */
 };
 
-static struct timing begin_timing(struct trace_filter *f, size_t size)
+static struct timing begin_timing_of_packet(struct trace_filter *f, size_t size)
 {
 	struct timing t = {.weight = 1};
 
@@ -89,9 +89,9 @@ void trace_filter_pass_service_packet(struct trace_filter *f, struct packet_sink
 				      uint8_t *packet, size_t len)
 {
 	if (f) {
-		struct timing t = begin_timing(f, len);
+		struct timing t = begin_timing_of_packet(f, len);
 		size_t left = 0;
-		int r = filter_bytes(f, packet, len, packet, &left);
+		int r = filter_packet_bytes(f, packet, len, packet, &left);
 
 		trace_filter_count(f, r, len, left, t);
 		if (r < 0)
@@ -123,12 +123,12 @@ static int filter_slices(struct trace_filter *f, const struct trace_filter_input
 	size_t used = 0;
 
 	if (in->n_slices == 1)
-		return filter_bytes(f, in->slices[0].iov_base, in->size, f->out, ret_len);
+		return filter_packet_bytes(f, in->slices[0].iov_base, in->size, f->out, ret_len);
 	for (size_t i = 0; i < in->n_slices; i++) {
 		memcpy(f->out + used, in->slices[i].iov_base, in->slices[i].iov_len);
 		used += in->slices[i].iov_len;
 	}
-	return filter_bytes(f, f->out, used, f->out, ret_len);
+	return filter_packet_bytes(f, f->out, used, f->out, ret_len);
 }
 
 static int filter_packet(struct trace_filter *f, const struct trace_filter_input *in,
@@ -140,7 +140,8 @@ static int filter_packet(struct trace_filter *f, const struct trace_filter_input
 	if (r == 0)
 		r = filter_slices(f, in, &len);
 	if (r == 0)
-		r = filter_bytes(f, in->trailer, in->trailer_len, f->out + len, &trailer_len);
+		r = filter_packet_bytes(f, in->trailer, in->trailer_len, f->out + len,
+					&trailer_len);
 	if (r == 0)
 		*ret_len = len + trailer_len;
 	return r;
@@ -150,7 +151,7 @@ int trace_filter_apply(struct trace_filter *f, const struct trace_filter_input *
 		       const uint8_t **ret_packet, size_t *ret_len)
 {
 	size_t whole = in->size + in->trailer_len, len = 0;
-	struct timing t = begin_timing(f, whole);
+	struct timing t = begin_timing_of_packet(f, whole);
 	int r = filter_packet(f, in, &len);
 
 	trace_filter_count(f, r, whole, len, t);

@@ -416,7 +416,7 @@ static void ipc_host_on_message(void *ctx, const uint8_t *data, size_t len)
 	measure_work_end(c->host, begin);
 }
 
-static bool may_be_urgent(void *ctx)
+static bool connection_may_be_urgent(void *ctx)
 {
 	const struct ipc_conn *c = ctx;
 
@@ -498,7 +498,7 @@ static const struct msgsock_ops sock_ops = {
 	.on_drained = on_connection_drained,
 	.on_memory = account_connection_memory,
 	.close_fd = close_fd_in_background,
-	.may_be_urgent = may_be_urgent,
+	.may_be_urgent = connection_may_be_urgent,
 };
 
 /* Since Linux 6.16 a socket can refuse descriptors. Connections inherit that from the

@@ -4,7 +4,7 @@
 /*
  * Limits of the service. Limits that clients need as well are in config/limits.h. A limit of one
  * object names that object. All other limits MAX_X apply to all users together; one user may have a
- * quarter of them (quota.h). docs/security.md lists them.
+ * quarter of them (quota.h). docs/reference/security.md lists them.
  */
 
 /* Limits of memory are lower if the machine or the control group has little memory: see quota.c. */

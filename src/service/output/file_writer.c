@@ -17,7 +17,7 @@
 #include "service/trace/trace.h"
 #include "service/trace/trace_reader.h"
 
-static bool has_path(const Pb__TraceConfig *c)
+static bool config_has_output_path(const Pb__TraceConfig *c)
 {
 	return c->output_path && c->output_path[0];
 }
@@ -28,7 +28,7 @@ static int check_rotation(const Pb__TraceConfig *c, struct err_text *e)
 
 	if (!r)
 		return 0;
-	if (!c->write_into_file || !has_path(c))
+	if (!c->write_into_file || !config_has_output_path(c))
 		return err_set(e, -EINVAL,
 			       "rotate needs write_into_file and output_path, for the names of "
 			       "the files");
@@ -52,7 +52,7 @@ int file_writer_check_config(const Pb__TraceConfig *c, struct err_text *e)
 {
 	int r = check_rotation(c, e);
 
-	if (r < 0 || !has_path(c))
+	if (r < 0 || !config_has_output_path(c))
 		return r;
 	if (!c->write_into_file)
 		return err_set(e, -EINVAL, "output_path needs write_into_file");
@@ -144,7 +144,7 @@ struct file_writer {
 	uint32_t answered, leaving;
 };
 
-static bool is_closed(const struct file_writer *f)
+static bool file_is_closed(const struct file_writer *f)
 {
 	return f->parts.n == 0;
 }
@@ -308,7 +308,7 @@ static void on_write_results(evutil_socket_t fd, short what, void *ctx)
 
 static void begin_reading(struct file_writer *f)
 {
-	if (is_closed(f) || f->finishing || f->reading || newest_out_file(f)->used > 0)
+	if (file_is_closed(f) || f->finishing || f->reading || newest_out_file(f)->used > 0)
 		return;
 	trace_read_begin(f->owner.trace);
 	f->reading = true;
@@ -367,7 +367,7 @@ void file_writer_finish(struct file_writer *f)
 	loop_timer_stop(&f->tick);
 	loop_timer_stop(&f->period);
 	f->finishing = true;
-	if (is_closed(f)) {
+	if (file_is_closed(f)) {
 		f->owner.ops->closed(f->owner.ctx);
 		return;
 	}
@@ -382,7 +382,7 @@ void file_writer_finish_now(struct file_writer *f)
 {
 	int r;
 
-	if (is_closed(f))
+	if (file_is_closed(f))
 		return;
 	do {
 		r = file_writer_run_slice(f);
@@ -410,7 +410,7 @@ bool file_writer_await_writer(struct file_writer *f)
 
 bool file_writer_is_closed(const struct file_writer *f)
 {
-	return is_closed(f);
+	return file_is_closed(f);
 }
 
 uint64_t file_writer_stalled_ms(const struct file_writer *f)
@@ -418,7 +418,7 @@ uint64_t file_writer_stalled_ms(const struct file_writer *f)
 	return f->parts.writer ? write_thread_stalled_ms(f->parts.writer) : 0;
 }
 
-static int init_events(struct file_writer *f)
+static int init_timers(struct file_writer *f)
 {
 	struct event_base *loop = f->owner.loop;
 	int r = loop_timer_init(&f->tick, loop, file_writer_on_tick, f);
@@ -451,7 +451,7 @@ static int file_writer_make(const struct file_owner *owner, struct file_writer *
 	f->is_clone = f->started = source;
 	r = source ? trace_files_open_passed(&f->parts, &f->owner, file, e)
 		   : trace_files_open(&f->parts, &f->owner, file, e);
-	if (r == 0 && init_events(f) < 0)
+	if (r == 0 && init_timers(f) < 0)
 		r = err_set(e, -ENOMEM, "out of memory");
 	if (r == 0 && source)
 		r = trace_files_copy(&f->parts, &source->parts, e);
@@ -499,7 +499,7 @@ void file_writer_free(struct file_writer *f)
 {
 	if (!f)
 		return;
-	if (f->is_clone && !is_closed(f))
+	if (f->is_clone && !file_is_closed(f))
 		truncate_file(f);
 	loop_timer_deinit(&f->tick);
 	loop_timer_deinit(&f->next_slice);

@@ -64,7 +64,7 @@ static int file_failed(struct out_file *o, int error)
 	return error;
 }
 
-static int give_buffer(struct out_file *o)
+static int hand_buffer_to_writer(struct out_file *o)
 {
 	int r = write_thread_write(o->writer, o->id, o->fd, o->buf, o->cap, o->used);
 
@@ -84,7 +84,7 @@ int out_file_write(struct out_file *o)
 		return file_failed(o, o->error);
 	if (o->used == 0)
 		return OUT_FILE_DONE;
-	return o->writing > 0 || give_buffer(o) < 0 ? OUT_FILE_WAIT : OUT_FILE_DONE;
+	return o->writing > 0 || hand_buffer_to_writer(o) < 0 ? OUT_FILE_WAIT : OUT_FILE_DONE;
 }
 
 void out_file_take_result(struct out_file *o, struct file_result *r)
@@ -134,7 +134,7 @@ void out_file_truncate(struct out_file *o)
 /* ---- copies ---- */
 
 /* Sends the range of all data of the file. Returns 0 and the end of the pipe to read, or -errno. */
-static int send_range(struct out_file *o, int *ret)
+static int send_all_written_data(struct out_file *o, int *ret)
 {
 	int p[2], r = o->error;
 
@@ -142,7 +142,7 @@ static int send_range(struct out_file *o, int *ret)
 		r = -EBUSY;
 	/* The writer then may have two buffers. The next one waits until both are written. */
 	if (r == 0 && o->used > 0)
-		r = give_buffer(o);
+		r = hand_buffer_to_writer(o);
 	if (r < 0)
 		return r;
 	if (pipe2(p, O_CLOEXEC) < 0)
@@ -164,7 +164,7 @@ int out_file_copy(struct out_file *to, struct out_file *from)
 
 	if (fd < 0)
 		return -errno;
-	r = send_range(from, &range);
+	r = send_all_written_data(from, &range);
 	if (r == 0)
 		r = write_thread_copy(to->writer, to->id, to->fd, fd, range);
 	if (r < 0) {
@@ -218,7 +218,7 @@ void file_part_end_group(struct file_part *p)
 	compressor_end_group(p->compressor);
 }
 
-static bool surely_has_room(const struct file_part *p, size_t size, uint64_t max)
+static bool part_has_room_uncompressed(const struct file_part *p, size_t size, uint64_t max)
 {
 	size_t most = p->compressor ? compressor_bound(p->compressor, size) : size;
 
@@ -227,9 +227,9 @@ static bool surely_has_room(const struct file_part *p, size_t size, uint64_t max
 
 bool file_part_make_room(struct file_part *p, size_t packet_size, uint64_t max)
 {
-	if (surely_has_room(p, packet_size, max))
+	if (part_has_room_uncompressed(p, packet_size, max))
 		return true;
 	/* The collected group may compress to much less, which is known only afterwards. */
 	file_part_end_group(p);
-	return surely_has_room(p, packet_size, max);
+	return part_has_room_uncompressed(p, packet_size, max);
 }

@@ -63,7 +63,7 @@ _Static_assert(sizeof(struct file_result) <= 512, "and so is a result");
  * and publish nothing else with it. */
 static atomic_int n_threads, n_threads_of_users;
 
-static void add_to_thread_counts(bool is_root, int n)
+static void count_threads(bool is_root, int n)
 {
 	atomic_fetch_add(&n_threads, n);
 	if (!is_root)
@@ -145,7 +145,7 @@ static ssize_t write_without_waiting(int fd, const uint8_t *data, size_t len)
 }
 
 /* Returns true if the writer was freed, so no results are read any more. */
-static bool writer_is_freed(const struct worker *w)
+static bool jobs_pipe_is_closed(const struct worker *w)
 {
 	struct pollfd p = {.fd = w->jobs};
 
@@ -317,7 +317,7 @@ static int copy_range(struct worker *w, const struct job *j, struct file_range r
 	ssize_t n;
 
 	while (r == 0 && range.begin < range.end) {
-		if (writer_is_freed(w))
+		if (jobs_pipe_is_closed(w))
 			return -ECANCELED;
 		n = pread(j->from, buf,
 			  (size_t)MIN(range.end - range.begin, (off_t)FILE_BATCH_BYTES),
@@ -404,7 +404,7 @@ static void *write_thread_run(void *ctx)
 	}
 	close(w->jobs);
 	close(w->results);
-	add_to_thread_counts(w->is_root, -1);
+	count_threads(w->is_root, -1);
 	free(w);
 	return NULL;
 }
@@ -464,7 +464,7 @@ int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 			.jobs = -1, .results = -1, .is_root = is_root, .boost = boost};
 		for (size_t i = 0; i < MAX_FILE_PARTS; i++)
 			worker->files[i].fd = -1;
-		add_to_thread_counts(is_root, 1);
+		count_threads(is_root, 1);
 		r = open_pipes(w, worker);
 		if (r == 0)
 			r = thread_start(NULL, STACK_BYTES, write_thread_run, worker);
@@ -472,7 +472,7 @@ int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 			*ret = w;
 			return 0;
 		}
-		add_to_thread_counts(is_root, -1);
+		count_threads(is_root, -1);
 		closep(&worker->jobs);
 		closep(&worker->results);
 		write_thread_free(TAKE_PTR(w));

@@ -93,7 +93,7 @@ static bool is_late_instance(const struct source_instance *i, const void *ctx)
 	return false;
 }
 
-static bool ends_trace(const struct pending_flush *f)
+static bool flush_precedes_end_of_trace(const struct pending_flush *f)
 {
 	uint64_t reason = f->request.flags & FLUSH_REASON_MASK;
 
@@ -110,7 +110,7 @@ static void flush_on_timer(void *ctx)
 	struct flush_request request = f->request;
 
 	/* Data that arrives after the last flush of a session is lost. */
-	if (!success && ends_trace(f))
+	if (!success && flush_precedes_end_of_trace(f))
 		source_instances_record_slow(s, SERVICE_EVENT_SLOW_FLUSH, is_late_instance, f);
 	unlink_flush(f);
 	flush_free(f);

@@ -54,7 +54,7 @@ int priority_apply(struct sessions *s, const Pb__TraceConfig *also)
 		return r;
 	/* No config requests this priority, so the sessions go on without it. More data is then
 	 * lost on a busy machine, which the summary reports. */
-	log_info("cannot raise the priority while sessions record: %s (docs/security.md)",
+	log_info("cannot raise the priority while sessions record: %s (docs/reference/security.md)",
 		 strerror(-r));
 	s->is_timely = false;
 	TAILQ_FOREACH (session, &s->list, link)

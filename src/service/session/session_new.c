@@ -218,7 +218,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 		return err_set(e, r, "priority_boost: %s%s", strerror(-r),
 			       r == -EPERM || r == -EACCES
 				       ? " (raise RLIMIT_NICE and RLIMIT_RTPRIO of the service; "
-					 "see docs/security.md)"
+					 "see docs/reference/security.md)"
 				       : "");
 	}
 	/* Makes it one of the sessions of the service. */

@@ -75,23 +75,23 @@ static void source_configs_deinit(struct source_configs *c)
 	*c = (struct source_configs){0};
 }
 
-static void set_number(struct pb_field *known, uint32_t id, uint64_t v)
+static void set_known_number(struct pb_field *known, uint32_t id, uint64_t v)
 {
 	known[source_configs_order_of(id)] =
 		(struct pb_field){.id = id, .wire_type = PB_WIRE_VARINT, .u64 = v};
 }
 
-static void set_fields(struct pb_field *known, const struct source_settings *set)
+static void set_settings_of_source(struct pb_field *known, const struct source_settings *set)
 {
-	set_number(known, PB_DATA_SOURCE_CONFIG_TARGET_BUFFER, set->target_buffer);
-	set_number(known, PB_DATA_SOURCE_CONFIG_TRACE_DURATION_MS, set->trace_duration_ms);
-	set_number(known, PB_DATA_SOURCE_CONFIG_TRACING_SESSION_ID, set->tracing_session_id);
-	set_number(known, PB_DATA_SOURCE_CONFIG_ENABLE_EXTRA_GUARDRAILS,
-		   set->enable_extra_guardrails);
-	set_number(known, PB_DATA_SOURCE_CONFIG_STOP_TIMEOUT_MS, set->stop_timeout_ms);
-	set_number(known, PB_DATA_SOURCE_CONFIG_SESSION_INITIATOR, 0);
+	set_known_number(known, PB_DATA_SOURCE_CONFIG_TARGET_BUFFER, set->target_buffer);
+	set_known_number(known, PB_DATA_SOURCE_CONFIG_TRACE_DURATION_MS, set->trace_duration_ms);
+	set_known_number(known, PB_DATA_SOURCE_CONFIG_TRACING_SESSION_ID, set->tracing_session_id);
+	set_known_number(known, PB_DATA_SOURCE_CONFIG_ENABLE_EXTRA_GUARDRAILS,
+			 set->enable_extra_guardrails);
+	set_known_number(known, PB_DATA_SOURCE_CONFIG_STOP_TIMEOUT_MS, set->stop_timeout_ms);
+	set_known_number(known, PB_DATA_SOURCE_CONFIG_SESSION_INITIATOR, 0);
 	if (set->prefer_suspend_clock_for_duration)
-		set_number(known, PB_DATA_SOURCE_CONFIG_PREFER_SUSPEND_CLOCK_FOR_DURATION, 1);
+		set_known_number(known, PB_DATA_SOURCE_CONFIG_PREFER_SUSPEND_CLOCK_FOR_DURATION, 1);
 }
 
 static void source_configs_put_field(struct pb_enc *e, const struct pb_field *f)
@@ -121,7 +121,7 @@ void source_configs_put(const struct source_configs *c, size_t index,
 	pb_dec_init(&d, c->list[index].data, c->list[index].len);
 	while (pb_dec_next(&d, &f))
 		known[source_configs_order_of(f.id)] = f; /* [0]: not used */
-	set_fields(known, set);
+	set_settings_of_source(known, set);
 	for (size_t i = 1; i < N_ORDERED; i++)
 		if (known[i].id)
 			source_configs_put_field(e, &known[i]);
@@ -300,7 +300,7 @@ size_t sessions_count(const struct sessions *ss)
 
 /* ---- other sessions: enable_concurrent_session_events ---- */
 
-static bool wants_events(const struct session *s)
+static bool wants_concurrent_session_events(const struct session *s)
 {
 	const Pb__TraceConfig__BuiltinDataSource *b = s->config->builtin_data_sources;
 
@@ -331,7 +331,7 @@ void session_record_other_states(struct session *s)
 {
 	const struct session *other;
 
-	if (!wants_events(s))
+	if (!wants_concurrent_session_events(s))
 		return;
 	TAILQ_FOREACH (other, &s->sessions->list, link)
 		if (other != s)
@@ -345,7 +345,7 @@ void session_set_state(struct session *s, enum session_state state)
 	s->state = state;
 	s->state_boot_ns = clock_boot_ns();
 	TAILQ_FOREACH (other, &s->sessions->list, link)
-		if (other != s && wants_events(other))
+		if (other != s && wants_concurrent_session_events(other))
 			record_state_of_other(other, s);
 }
 
@@ -431,7 +431,7 @@ struct departure {
 };
 
 /* Returns NULL if there is no memory. */
-static struct departure *departure_of(struct session *s, const struct source_instance *i)
+static struct departure *find_or_add_departure(struct session *s, const struct source_instance *i)
 {
 	const Pb__TraceConfig *c = s->config;
 
@@ -448,7 +448,7 @@ void session_record_departure(struct session *s, const struct source_instance *i
 
 	if (i->state == INSTANCE_CONFIGURED || i->state == INSTANCE_STOPPED)
 		return;
-	d = departure_of(s, i);
+	d = find_or_add_departure(s, i);
 	if (!d)
 		return;
 	d->times++;
@@ -460,7 +460,7 @@ void session_record_departure(struct session *s, const struct source_instance *i
 
 void session_end_departure(struct session *s, const struct source_instance *i)
 {
-	struct departure *d = s->departures.list ? departure_of(s, i) : NULL;
+	struct departure *d = s->departures.list ? find_or_add_departure(s, i) : NULL;
 
 	if (d && d->times && !d->back_boot_ns)
 		d->back_boot_ns = clock_boot_ns();

@@ -264,8 +264,8 @@ void source_instances_setup_all(struct session *s)
 		log_skipped_sources(s);
 }
 
-static bool has_instance(const struct session *s, const Pb__TraceConfig__DataSource *config,
-			 const struct registered_source *r, uint64_t *steps)
+static bool source_has_instance(const struct session *s, const Pb__TraceConfig__DataSource *config,
+				const struct registered_source *r, uint64_t *steps)
 {
 	const struct source_instance *i;
 
@@ -285,7 +285,7 @@ void source_instances_setup_new(struct session *s, size_t config_index, uint64_t
 
 	for (r = first_source_of_name(s, config); r && *steps > 0; r = TAILQ_NEXT(r, of_name))
 		if (source_instances_match(s, config, r, steps) &&
-		    !has_instance(s, config, r, steps))
+		    !source_has_instance(s, config, r, steps))
 			add_instance(s, config_index, r, steps);
 	if (any_left && *steps == 0)
 		log_skipped_sources(s);

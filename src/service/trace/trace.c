@@ -166,7 +166,7 @@ void trace_snapshot_clocks(struct trace *t)
 
 /* The initial snapshot is written before those in the ring, so the ring is cleared: the clocks of a
  * trace must not go back. */
-static void snapshot_initial(struct trace *t)
+static void take_initial_clock_snapshot(struct trace *t)
 {
 	if (!wants_clock_snapshots(t))
 		return;
@@ -181,7 +181,7 @@ void trace_start(struct trace *t)
 
 	clock_snapshot_take(&now);
 	t->start_realtime_ns = (int64_t)now.value[CLOCK_SNAPSHOT_REALTIME];
-	snapshot_initial(t);
+	take_initial_clock_snapshot(t);
 }
 
 int64_t trace_start_realtime_ns(const struct trace *t)
@@ -232,7 +232,7 @@ void trace_uuid(const struct trace *t, int64_t *ret_msb, int64_t *ret_lsb)
 void trace_restart_head(struct trace *t)
 {
 	set_random_uuid_with_lsb(t, t->uuid_lsb);
-	snapshot_initial(t);
+	take_initial_clock_snapshot(t);
 	t->head_written = false;
 	t->sync_marker_due = true;
 }
@@ -307,7 +307,7 @@ void trace_free(struct trace *t)
 
 /* ---- buffers ---- */
 
-static void put_buffer(struct pb_enc *e, const struct trace_buffer *b)
+static void put_stats_of_buffer(struct pb_enc *e, const struct trace_buffer *b)
 {
 	const struct trace_buffer_stats *s = trace_buffer_stats(b);
 	const struct {
@@ -405,7 +405,7 @@ void trace_put_writer_stats(struct trace *t, struct pb_enc *e, uint64_t end)
 void trace_put_buffer_stats(const struct trace *t, struct pb_enc *e)
 {
 	for (size_t i = 0; i < t->n_buffers; i++)
-		put_buffer(e, t->buffers[i].buffer);
+		put_stats_of_buffer(e, t->buffers[i].buffer);
 }
 
 void trace_put_read_stats(const struct trace *t, struct pb_enc *e)

@@ -133,6 +133,7 @@ static void read_section_at(struct eh_reader *e, uint64_t offset, uint64_t size,
 {
 	const Elf_Data *data;
 
+	e->result.is_cut = e->result.is_cut || size > EH_SECTION_MAX;
 	if (size == 0 || size > EH_SECTION_MAX || offset > INT64_MAX)
 		return;
 	data = elf_getdata_rawchunk(e->elf, (int64_t)offset, size, ELF_T_BYTE);
@@ -194,8 +195,10 @@ static void read_section_by_header(struct eh_reader *e)
 
 static int add_cie(struct eh_reader *e, uint64_t offset, struct cfi_bytes body)
 {
-	if (e->n_cies == EH_CIES_MAX)
+	if (e->n_cies == EH_CIES_MAX) {
+		e->result.is_cut = true;
 		return 0;
+	}
 	if (array_reserve(&e->cies, &e->cap_cies, e->n_cies + 1, sizeof(*e->cies)) < 0)
 		return -ENOMEM;
 	if (!cfi_read_cie(&e->machine, body, &e->cies[e->n_cies].entry))
@@ -234,11 +237,15 @@ static int add_function(struct eh_reader *e, const struct cfi_entry *entry)
 	uint64_t begin, end;
 	struct cfi_bytes ops;
 
-	if (number == e->n_cies || e->n_functions == EH_FUNCTIONS_MAX ||
+	if (number == e->n_cies ||
 	    !cfi_read_function(&e->section, &e->cies[number].entry, entry->body, &begin, &end,
 			       &ops) ||
 	    !is_code(e, begin, end))
 		return 0;
+	if (e->n_functions == EH_FUNCTIONS_MAX) {
+		e->result.is_cut = true;
+		return 0;
+	}
 	if (array_reserve(&e->functions, &e->cap_functions, e->n_functions + 1,
 			  sizeof(*e->functions)) < 0)
 		return -ENOMEM;
@@ -293,6 +300,7 @@ static uint16_t number_of_rule(struct eh_reader *e, const struct unwind_rule *ru
 #undef RULE_AT
 	if (e->rule_slots[slot])
 		return e->rule_slots[slot];
+	r->is_cut = r->is_cut || r->n_rules == EH_RULES_MAX;
 	if (r->n_rules == EH_RULES_MAX ||
 	    array_reserve(&r->rules, &e->cap_rules, r->n_rules + 1, sizeof(*r->rules)) < 0)
 		return UNWIND_NO_CALLER;
@@ -403,6 +411,7 @@ static int write_rows(struct eh_reader *e)
 	}
 	if (r == -ENOSPC) { /* the last row ends all rules */
 		rows->n_refused++;
+		rows->is_cut = true;
 		rows->rows[rows->n_rows - 1].rule = UNWIND_NO_RULE;
 		if (rows->n_rows > 1 && rows->rows[rows->n_rows - 2].rule == UNWIND_NO_RULE)
 			rows->n_rows--;

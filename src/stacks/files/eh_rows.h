@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,7 @@ struct eh_rows {
 	size_t n_rules;
 	uint32_t n_functions;
 	uint32_t n_refused; /* functions with an instruction that is wrong, or above a limit */
+	bool is_cut; /* a limit above left out functions, rows or rules */
 };
 
 /*

@@ -415,7 +415,8 @@ static int read_rows(int to, int fd)
 		return r;
 	answer.rules.head = (struct file_rows){.base = rows.base,
 					       .owner = is_vdso ? 0 : st.st_uid,
-					       .n_rows = (uint32_t)rows.n_rows};
+					       .n_rows = (uint32_t)rows.n_rows,
+					       .is_cut = rows.is_cut};
 	if (rows.n_rules)
 		memcpy(answer.rules.rules, rows.rules, rows.n_rules * sizeof(*rows.rules));
 	answer.n = (uint32_t)rows.n_rules;

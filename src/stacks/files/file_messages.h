@@ -58,6 +58,8 @@ struct file_rows {
 	uint64_t base; /* of the rows' addresses, in the ELF file's address space */
 	uint32_t owner; /* user id; that of the vDSO is root */
 	uint32_t n_rows; /* in all further answers together; 0: the file has none */
+	uint32_t is_cut; /* see struct eh_rows */
+	uint32_t unused;
 };
 #define FILE_ROWS_MAX (FILE_ANSWER_MAX / sizeof(struct unwind_row))
 

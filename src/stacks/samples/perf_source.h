@@ -5,7 +5,7 @@
 
 /*
  * linux.perf: samples of the CPUs with call stacks, by perf_event_open(2). User frames are those
- * that the kernel finds by frame pointers. Config: PerfEventConfig; docs/stacks.md.
+ * that the kernel finds by frame pointers. Config: PerfEventConfig; docs/reference/stacks.md.
  */
 extern const struct data_source perf_data_source;
 

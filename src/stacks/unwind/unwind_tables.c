@@ -55,6 +55,7 @@ struct known_file {
 	struct unwind_file_key key;
 	uint32_t number; /* that of the file reader */
 	bool is_read; /* else its rows are to be requested (again) */
+	bool is_cut; /* see struct eh_rows */
 	uint64_t refused_ns; /* there was no room for its rows then; 0: there was */
 	uint64_t base; /* of its rows */
 	uint32_t n_segments;
@@ -363,7 +364,13 @@ static void handle_elf(const struct file_answer *a)
 /* The first answer to a request for rows. Returns false if no rows come. */
 static bool begin_rows(const struct file_answer *a)
 {
-	if (a->result < 0 || !a->rules.head.n_rows)
+	if (a->result < 0)
+		return false;
+	if (a->rules.head.is_cut && !tables.current.file->is_cut) {
+		tables.current.file->is_cut = true;
+		tables.stats.n_cut++;
+	}
+	if (!a->rules.head.n_rows)
 		return false;
 	tables.current.file->base = a->rules.head.base;
 	tables.current.owner = a->rules.head.owner;
@@ -547,6 +554,7 @@ void unwind_tables_write_stats(const struct unwind_tables_stats *stats, struct p
 		{PB_UNWIND_STATS_REFUSED, stats->n_refused},
 		{PB_UNWIND_STATS_UNREADABLE, stats->n_unreadable},
 		{PB_UNWIND_STATS_FILES_LEFT_OUT, stats->n_files_left_out},
+		{PB_UNWIND_STATS_FILES_CUT, stats->n_cut},
 	};
 
 	pb_enc_open(e, PB_TRACE_PACKET_UNWIND_STATS);

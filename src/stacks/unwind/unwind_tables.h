@@ -39,6 +39,7 @@ struct unwind_tables_stats {
 	uint64_t n_refused; /* files without room for their rows */
 	uint64_t n_unreadable; /* files that could not be read, or have no rows */
 	uint64_t n_files_left_out; /* too many are wanted at once, or no memory */
+	uint64_t n_cut; /* files with code without rows, because a limit of eh_rows.h was reached */
 };
 
 /*

@@ -52,6 +52,7 @@ struct waits_program {
 	struct map_reader tables[WAITS_TABLES];
 	struct waits_budget budget;
 	bool is_lowered;
+	int pids_fd; /* borrowed: the map of the only processes that are recorded; -1: there is none */
 	double max_overhead_percent;
 	uint32_t n_cpus; /* possible ones */
 	struct run_cost cost;
@@ -212,12 +213,15 @@ int waits_program_new(const struct waits_config *c, const uint32_t own[static WA
 	if (r < 0)
 		return r;
 	p->cost.stats_fd = -1;
+	p->pids_fd = -1;
 	p->budget = c->budget;
 	p->max_overhead_percent = c->max_overhead_percent;
 	p->n_cpus = ebpf_count_cpus();
 	r = load(p, &args, e);
 	ebpf_features_free(&f);
 	if (r == 0) {
+		if (c->n_pids && !c->subject.is_set)
+			p->pids_fd = ebpf_object_map(p->object, "sonda_pids");
 		r = open_maps(p);
 		if (r < 0)
 			return err_set(e, r, "waits.bpf.o: its maps could not be used");
@@ -253,6 +257,14 @@ void waits_program_free(struct waits_program *p)
 int waits_program_wakeup_fd(const struct waits_program *p)
 {
 	return ebpf_object_map(p->object, "waits");
+}
+
+/* The programs keep the children in the map, too. */
+bool waits_program_selects(const struct waits_program *p, int32_t pid)
+{
+	uint8_t yes;
+
+	return p->pids_fd < 0 || bpf_map_lookup_elem(p->pids_fd, &pid, &yes) == 0;
 }
 
 /* ---- records ---- */

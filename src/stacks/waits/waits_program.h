@@ -49,6 +49,9 @@ void waits_program_free(struct waits_program *p);
  * watched edge-triggered. */
 int waits_program_wakeup_fd(const struct waits_program *p);
 
+/* Returns whether the programs record waits of the process. Without a selection by pid: true. */
+bool waits_program_selects(const struct waits_program *p, int32_t pid);
+
 /* Appends the records in the ring to the queue. */
 void waits_program_read(struct waits_program *p, struct waits_queue *q);
 /* Ends all waits that still last, and appends them to the queue. */

@@ -21,6 +21,11 @@ int waits_program_wakeup_fd(const struct waits_program *p)
 	return -1;
 }
 
+bool waits_program_selects(const struct waits_program *p, int32_t pid)
+{
+	return true;
+}
+
 void waits_program_read(struct waits_program *p, struct waits_queue *q)
 {
 }

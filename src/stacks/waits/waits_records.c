@@ -119,6 +119,17 @@ static void forget_objects(struct waits_session *s, int32_t pid)
 	a->has_objects = false;
 }
 
+/* Rows are needed for the files of processes that are recorded. */
+static void follow_record(const struct waits_session *s, const struct perf_event_header *h)
+{
+	struct file_mapping m;
+	int32_t pid;
+
+	if (mapping_records_file(h, &pid, &m) &&
+	    (!s->program || waits_program_selects(s->program, pid)))
+		unwind_follow_record(h);
+}
+
 static void apply_mapping_records(struct waits_session *s, uint64_t until)
 {
 	struct cpu_ring *r;
@@ -126,7 +137,7 @@ static void apply_mapping_records(struct waits_session *s, uint64_t until)
 	while ((r = cpu_rings_earliest(&s->base.rings, until))) {
 		const struct perf_event_header *h = cpu_ring_peek(r);
 
-		unwind_follow_record(h);
+		follow_record(s, h);
 		forget_objects(s, mapping_records_new_program(h));
 		mapping_records_apply(&s->base.resolver.spaces, h);
 		cpu_ring_consume(r);

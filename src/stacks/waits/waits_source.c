@@ -255,7 +255,7 @@ static void waits_flush(void *instance, uint64_t flush_id)
 {
 	struct waits_session *s = instance;
 
-	if (!ds_stop_follows(s->base.h))
+	if (!ds_flush_precedes_stop(s->base.h))
 		read_totals(s);
 	if (s->program)
 		waits_program_read(s->program, &s->queue);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # kernels: newest
 #
-# A program of one's own, as docs/ebpf-programs.md has it, on kernels of other people: the example is where sonda-probes looks,
+# A program of one's own, as docs/reference/ebpf-programs.md has it, on kernels of other people: the example is where sonda-probes looks,
 # and its counters and its ring of events are what ended in the recording.
 . "$(dirname "$0")/../lib.sh"
 

@@ -138,10 +138,11 @@ FIXTURE_TEST(limits_of_the_tables_for_user_stacks_are_those_of_the_last_packet)
 {
 	scan("unwind_stats { files: 3 evicted: 1 }");
 	scan("unwind_stats { files: 9 rows: 100 evicted: 5 refused: 6 files_left_out: 7 "
-	     "}");
+	     "files_cut: 8 }");
 	assert_int_equal(s.sources.unwind.evicted, 5);
 	assert_int_equal(s.sources.unwind.refused, 6);
 	assert_int_equal(s.sources.unwind.left_out, 7);
+	assert_int_equal(s.sources.unwind.cut, 8);
 }
 
 FIXTURE_TEST(waits_that_were_refused_are_a_refusal)

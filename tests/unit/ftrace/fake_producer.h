@@ -46,7 +46,7 @@ void ds_stopped(struct ds_handle *h)
 	fake_answer(h);
 }
 
-bool ds_stop_follows(const struct ds_handle *h)
+bool ds_flush_precedes_stop(const struct ds_handle *h)
 {
 	return h->stop_follows;
 }

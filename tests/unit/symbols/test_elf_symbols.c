@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ELF file of this test, cut and spoiled copies of it, and what is no ELF file. */
-#include <elf.h>
 #include <link.h>
-#include <sys/mman.h>
 
 #include "symbols/elf_symbols.h"
-#include "unit/test.h"
+#include "unit/symbols/elf_image.h"
 
 __attribute__((noinline, used)) static int function_with_a_name(int x)
 {
@@ -26,15 +24,6 @@ static char *own_bytes(size_t *ret_len)
 	close(fd);
 	*ret_len = (size_t)st.st_size;
 	return bytes;
-}
-
-static int file_of(const void *bytes, size_t len)
-{
-	int fd = memfd_create("elf", MFD_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, bytes, len), len);
-	return fd;
 }
 
 static int load_address(struct dl_phdr_info *info, size_t size, void *ctx)
@@ -171,87 +160,46 @@ TEST(symbols_have_a_limit)
 	elf_symbols_deinit(&s);
 }
 
-/* A string table without a NUL, which ends with the file. */
+/* The string table has no NUL. */
 TEST(a_name_that_was_cut_is_not_read_beyond_its_end)
 {
-	struct {
-		Elf64_Ehdr head;
-		Elf64_Shdr sections[3];
-		Elf64_Sym symbol;
-		char names[2 * ELF_NAME_MAX];
-	} f = {.head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-			.e_type = ET_DYN,
-			.e_machine = EM_X86_64,
-			.e_version = EV_CURRENT,
-			.e_shoff = sizeof(Elf64_Ehdr),
-			.e_ehsize = sizeof(Elf64_Ehdr),
-			.e_shentsize = sizeof(Elf64_Shdr),
-			.e_shnum = 3},
-	       .symbol = {.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
-			  .st_shndx = 1,
-			  .st_value = 4096,
-			  .st_size = 16}};
+	static const char names[2 * ELF_NAME_MAX];
+	_cleanup_(freep) struct image *f = image_new(IMAGE_MAX);
+	_cleanup_(closep) int fd = -1;
 	struct elf_symbols s = {0};
-	int fd;
 
-	f.sections[1] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
-				     .sh_offset = (size_t)((char *)&f.symbol - (char *)&f),
-				     .sh_size = sizeof(f.symbol),
-				     .sh_link = 2,
-				     .sh_entsize = sizeof(f.symbol)};
-	f.sections[2] = (Elf64_Shdr){.sh_type = SHT_STRTAB,
-				     .sh_offset = (size_t)(f.names - (char *)&f),
-				     .sh_size = sizeof(f.names)};
-	memset(f.names, '_', sizeof(f.names));
-	fd = file_of(&f, sizeof(f));
+	image_add_function(f, SHT_SYMTAB, "f", 4096)->sh_link = 3;
+	image_add(f, ".names", SHT_STRTAB, names, sizeof(names));
+	image_end(f);
+	memset(f->bytes + f->sections[3].sh_offset, '_', sizeof(names));
+	fd = image_file(f);
 	assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), 0);
 	assert_int_equal(s.n_symbols, 1);
 	assert_int_equal(strlen(elf_symbols_find_name(&s, 4096)), ELF_NAME_MAX);
 	assert_int_equal(s.symbols[0].rank, ELF_NAME_MAX);
 	elf_symbols_deinit(&s);
-	close(fd);
 }
 
-/* A file whose segment of notes number n has a build id. The others have no note that libelf
- * finds. */
-static int file_with_notes(unsigned n, size_t bytes_before)
-{
-	struct {
-		Elf64_Ehdr head;
-		Elf64_Phdr segments[40];
-		Elf64_Nhdr note;
-		char name[4];
-		uint8_t id[8];
-		uint8_t others[ELF_NOTES_MAX + 16];
-	} f = {.head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-			.e_type = ET_DYN,
-			.e_machine = EM_X86_64,
-			.e_version = EV_CURRENT,
-			.e_phoff = sizeof(Elf64_Ehdr),
-			.e_ehsize = sizeof(Elf64_Ehdr),
-			.e_phentsize = sizeof(Elf64_Phdr)},
-	       .note = {4, 8, NT_GNU_BUILD_ID},
-	       .name = "GNU",
-	       .id = {1, 2, 3, 4, 5, 6, 7, 8}};
-
-	f.head.e_phnum = (Elf64_Half)n + 1;
-	for (unsigned i = 0; i <= n; i++)
-		f.segments[i] = (Elf64_Phdr){
-			.p_type = PT_NOTE,
-			.p_offset =
-				(size_t)((i < n ? f.others : (uint8_t *)&f.note) - (uint8_t *)&f),
-			.p_filesz = i < n ? bytes_before / n
-					  : sizeof(f.note) + sizeof(f.name) + sizeof(f.id),
-			.p_align = 4};
-	return file_of(&f, sizeof(f));
-}
-
+/* Bytes of the build id of a file which has it in its last segment of notes, behind n segments of
+ * that many bytes together, without notes that libelf finds. */
 static uint32_t build_id_bytes(unsigned n, size_t bytes_before)
 {
-	_cleanup_(closep) int fd = file_with_notes(n, bytes_before);
+	static const uint8_t others[ELF_NOTES_MAX + 16];
+	_cleanup_(freep) struct image *f = image_new(IMAGE_MAX);
+	size_t at = image_append(f, others, sizeof(others));
+	const Elf64_Shdr *id = image_add_build_id(f, 7);
+	_cleanup_(closep) int fd = -1;
 	struct elf_symbols s = {0};
 	uint32_t bytes;
 
+	for (unsigned i = 0; i <= n; i++) {
+		Elf64_Phdr *p = image_add_segment(f, PT_NOTE, PF_R, 0);
+
+		p->p_offset = i < n ? at : id->sh_offset;
+		p->p_filesz = i < n ? bytes_before / n : id->sh_size;
+	}
+	image_end(f);
+	fd = image_file(f);
 	assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), 0);
 	bytes = s.facts.n_build_id;
 	elf_symbols_deinit(&s);
@@ -265,4 +213,56 @@ TEST(notes_have_a_limit)
 	assert_int_equal(build_id_bytes(ELF_NOTE_SEGMENTS_MAX, 640), 0);
 	assert_int_equal(build_id_bytes(2, ELF_NOTES_MAX - 24), 8);
 	assert_int_equal(build_id_bytes(2, ELF_NOTES_MAX - 16), 0);
+}
+
+/* A section of symbols whose header or only symbol says something else than the file has. */
+TEST(sections_of_symbols_that_lie)
+{
+	static const struct {
+		size_t at, size; /* in the section's header */
+		uint64_t value;
+		const char *name; /* of the function; NULL: none is found */
+	} cases[] = {
+#define HEADER(field) offsetof(Elf64_Shdr, field), sizeof(((Elf64_Shdr *)0)->field)
+		{HEADER(sh_entsize), 1, "f"},		{HEADER(sh_entsize), 0, NULL},
+		{HEADER(sh_entsize), UINT64_MAX, NULL}, {HEADER(sh_link), 0, NULL},
+		{HEADER(sh_link), 60000, NULL},		{HEADER(sh_size), UINT64_MAX, NULL},
+		{HEADER(sh_size), 1 << 30, NULL},	{HEADER(sh_offset), UINT64_MAX - 8, NULL},
+		{HEADER(sh_type), SHT_NOBITS, NULL},	{HEADER(sh_flags), SHF_ALLOC, "f"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(freep) struct image *f = image_new(IMAGE_MAX);
+		Elf64_Shdr *h = image_add_function(f, SHT_SYMTAB, "f", 4096);
+		_cleanup_(closep) int fd = -1;
+		struct elf_symbols s = {0};
+		const char *name;
+
+		memcpy((char *)h + cases[i].at, &cases[i].value, cases[i].size);
+		image_end(f);
+		fd = image_file(f);
+		assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), 0);
+		name = elf_symbols_find_name(&s, 4096);
+		if (!name != !cases[i].name)
+			fail_msg("case %zu: %s", i, name ?: "no name");
+		elf_symbols_deinit(&s);
+	}
+}
+
+/* Its end would be beyond the last address. */
+TEST(a_function_of_any_size_ends_at_the_last_address)
+{
+	_cleanup_(freep) struct image *f = image_new(IMAGE_MAX);
+	Elf64_Shdr *h = image_add_function(f, SHT_SYMTAB, "f", 4096);
+	Elf64_Sym *symbol = (Elf64_Sym *)(f->bytes + h->sh_offset) + 1;
+	_cleanup_(closep) int fd = -1;
+	struct elf_symbols s = {0};
+
+	symbol->st_size = UINT64_MAX;
+	image_end(f);
+	fd = image_file(f);
+	assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), 0);
+	assert_string_equal(elf_symbols_find_name(&s, UINT64_MAX - 1), "f");
+	assert_null(elf_symbols_find_name(&s, 4095));
+	elf_symbols_deinit(&s);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions and static probes of this test itself, found by name in another process. */
-#include <elf.h>
 #include <link.h>
-#include <sys/mman.h>
+#include <lzma.h>
 
 #include "symbols/program_reader.h"
-#include "unit/test.h"
+#include "unit/counted_children.h"
+#include "unit/symbols/elf_image.h"
+#include "unit/temp_dir.h"
 #include "usdt_note.h"
 
 __attribute__((noinline, used)) static int function_to_find(int x)
@@ -157,6 +158,13 @@ TEST(a_name_that_no_function_has_gets_suggestions)
 	assert_true(f.n >= 1 && f.items[0].kind == PROGRAM_SUGGESTION);
 	assert_string_equal(f.texts[0][0], "ns::Loader::load");
 	assert_int_equal(find("zzzzzzzzzzzzzzzz").n, 0);
+	/* Names that contain it, and no more than the limit. */
+	f = find("n_to_fin");
+	assert_true(f.n >= 1 && f.n <= PROGRAM_SUGGESTIONS_MAX);
+	assert_string_equal(f.texts[f.n - 1][0], "function_to_find");
+	assert_int_equal(find("e").n, PROGRAM_SUGGESTIONS_MAX);
+	f = find("operator()");
+	assert_true(f.n == 0 || f.items[0].kind == PROGRAM_SUGGESTION);
 	program_reader_stop(&reader);
 }
 
@@ -202,6 +210,101 @@ TEST(static_probes_are_listed)
 	program_reader_stop(&reader);
 }
 
+/* ---- files that this test makes ---- */
+
+/* Writes the image, and frees it. */
+static void image_save(struct image *f, const char *path, uid_t owner)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	assert_int_equal(write(fd, f->bytes, f->len), f->len);
+	assert_int_equal(fchown(fd, owner, (gid_t)-1), 0);
+	close(fd);
+	free(f);
+}
+
+/* A debug file with a function; *ret_crc is that of a link to it. */
+static struct image *debug_image(const char *name, uint32_t *ret_crc)
+{
+	struct image *f = image_new(IMAGE_MAX);
+
+	image_add_function(f, SHT_SYMTAB, name, 0x1010);
+	image_end(f);
+	*ret_crc = lzma_crc32(f->bytes, f->len, 0);
+	return f;
+}
+
+/* Whether a stripped program of root has the names of the debug file with that path and owner. */
+static bool has_debug_names(void *const *state, const char *place, uid_t owner, bool has_crc)
+{
+	const char *program = temp_dir_path(state, 0, "program");
+	const char *path = temp_dir_path(state, 1, place);
+	struct image *f = image_new(IMAGE_MAX);
+	struct found found;
+	bool is_stripped;
+	uint32_t crc;
+
+	image_save(debug_image("separate", &crc), path, owner);
+	image_add_function(f, SHT_DYNSYM, "exported", 0x1000);
+	image_add_link(f, "program.debug", crc + !has_crc);
+	image_add_segment(f, PT_LOAD, PF_R | PF_X, 0)->p_filesz = 0x1010;
+	image_end(f);
+	image_save(f, program, getuid());
+	start(program);
+	is_stripped = reader.is_stripped;
+	found = find(is_stripped ? "exported" : "separate");
+	assert_int_equal(found.n, 1);
+	assert_int_equal(found.items[0].kind, PROGRAM_FUNCTION);
+	assert_int_equal(found.items[0].has_no_code, !is_stripped); /* it is behind the segment */
+	program_reader_stop(&reader);
+	unlink(path);
+	return !is_stripped;
+}
+
+TEST_WITH(names_come_from_the_separate_debug_file, temp_dir_setup, temp_dir_teardown)
+{
+	assert_int_equal(mkdir(temp_dir_path(state, 0, ".debug"), 0755), 0);
+	assert_true(has_debug_names(state, "program.debug", getuid(), true));
+	assert_true(has_debug_names(state, ".debug/program.debug", getuid(), true));
+	assert_false(has_debug_names(state, "program.debug", getuid(), false));
+	assert_false(has_debug_names(state, "another.debug", getuid(), true));
+	if (getuid() == 0) /* only root and the owner of the program name its functions */
+		assert_false(has_debug_names(state, "program.debug", 4242, true));
+	assert_int_equal(mkfifo(temp_dir_path(state, 0, "program.debug"), 0644), 0);
+	assert_true(has_debug_names(state, ".debug/program.debug", getuid(), true));
+}
+
+/* A probe that waits for a semaphore which is nowhere never fires. */
+TEST_WITH(a_probe_without_its_semaphore_is_left_out, temp_dir_setup, temp_dir_teardown)
+{
+	struct __attribute__((packed)) note {
+		Elf64_Nhdr head;
+		char owner[8];
+		uint64_t words[3];
+		char texts[8];
+	} notes[2] = {{{8, 32, 3}, "stapsdt", {0x1000, 0, 0x2010}, "p\0in\0"},
+		      {{8, 32, 3}, "stapsdt", {0x1000, 0, 0x9000}, "p\0out\0"}};
+	const char *program = temp_dir_path(state, 0, "program");
+	struct image *f = image_new(IMAGE_MAX);
+	struct found found = {.n = 0};
+	Elf64_Phdr *p;
+
+	image_add(f, ".note.stapsdt", SHT_NOTE, notes, sizeof(notes));
+	p = image_add_segment(f, PT_LOAD, PF_R | PF_W, 0x2000);
+	p->p_offset = 0x1800;
+	p->p_filesz = 8;
+	p->p_memsz = 0x100; /* with .bss */
+	image_end(f);
+	image_save(f, program, getuid());
+	start(program);
+	assert_int_equal(program_reader_list_usdt(&reader, "p:*", keep, &found, &e), 0);
+	assert_int_equal(found.n, 1);
+	assert_string_equal(found.texts[0][1], "in");
+	assert_int_equal(found.items[0].semaphore, 0x1810);
+	assert_true(found.items[0].has_no_code);
+	program_reader_stop(&reader);
+}
+
 static void refused(const char *path, int result, const char *why)
 {
 	assert_int_equal(program_reader_start(path, &reader, &e), result);
@@ -212,9 +315,8 @@ static void refused(const char *path, int result, const char *why)
 TEST(what_is_no_program_is_refused)
 {
 	char path[64];
-	int fd = memfd_create("text", 0);
+	int fd = file_of("#!/bin/sh\n", 10);
 
-	assert_int_equal(write(fd, "#!/bin/sh\n", 10), 10);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	refused(path, -ENOEXEC, "not an ELF file");
 	close(fd);
@@ -228,10 +330,9 @@ TEST(what_is_no_program_is_refused)
 static void try_bytes(const char *bytes, size_t len)
 {
 	struct found f = {.n = 0};
-	int fd = memfd_create("elf", 0);
+	int fd = file_of(bytes, len);
 	char path[64];
 
-	assert_int_equal(write(fd, bytes, len), len);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (program_reader_start(path, &reader, &e) == 0) {
 		(void)program_reader_find_function(&reader, "function_to_find", keep, &f, &e);

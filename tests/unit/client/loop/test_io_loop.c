@@ -142,16 +142,16 @@ static void on_late(struct io_timer *t)
 static void on_early(struct io_timer *t)
 {
 	note("early ");
-	io_disarm(rig->loop, &rig->early); /* it is not armed any more */
+	io_timer_disarm(rig->loop, &rig->early); /* it is not armed any more */
 }
 
 /* Timers and descriptors belong to the loop's thread. */
 static void arm_both(struct io_task *t)
 {
 	rig->armed_ns = clock_mono_ns();
-	io_arm(rig->loop, &rig->late, 3600 * 1000);
-	io_arm(rig->loop, &rig->late, 60); /* again, for less */
-	io_arm(rig->loop, &rig->early, 20);
+	io_timer_arm(rig->loop, &rig->late, 3600 * 1000);
+	io_timer_arm(rig->loop, &rig->late, 60); /* again, for less */
+	io_timer_arm(rig->loop, &rig->early, 20);
 }
 
 LOOP_TEST(timers_fire_at_their_deadlines)
@@ -167,8 +167,8 @@ LOOP_TEST(timers_fire_at_their_deadlines)
 static void disarm_late(struct io_timer *t)
 {
 	note("early ");
-	io_disarm(rig->loop, &rig->late);
-	io_arm(rig->loop, &rig->early, 100);
+	io_timer_disarm(rig->loop, &rig->late);
+	io_timer_arm(rig->loop, &rig->early, 100);
 	rig->early.fn = on_early;
 }
 
@@ -253,7 +253,7 @@ LOOP_TEST(a_descriptor_that_cannot_be_polled_is_refused)
 
 static void check_thread(struct io_task *t)
 {
-	note(io_loop_is_here(rig->loop) ? "here " : "elsewhere ");
+	note(io_loop_is_current(rig->loop) ? "here " : "elsewhere ");
 }
 
 TEST(a_call_runs_on_the_thread_and_after_it_directly)
@@ -263,7 +263,7 @@ TEST(a_call_runs_on_the_thread_and_after_it_directly)
 	rig_init(&r, true);
 	r.task.fn = check_thread;
 	assert_true(io_loop_runs(r.loop));
-	assert_false(io_loop_is_here(r.loop));
+	assert_false(io_loop_is_current(r.loop));
 	io_call(r.loop, &r.task);
 	assert_true(story_is("here "));
 	io_loop_stop(r.loop);

@@ -92,7 +92,8 @@ static void fake_flush(void *instance, uint64_t flush_id)
 {
 	struct fake *f = instance;
 
-	note("flush:%u/%u%s", f->number, (unsigned)flush_id, ds_stop_follows(f->h) ? " last" : "");
+	note("flush:%u/%u%s", f->number, (unsigned)flush_id,
+	     ds_flush_precedes_stop(f->h) ? " last" : "");
 	if (!answer_later)
 		ds_flushed(f->h, flush_id);
 }

@@ -492,6 +492,7 @@ TEST(rows_above_the_limit_end_with_no_rule)
 		ADD_FUNCTION(&m, TEXT + i * 0x10u, 0x10, DW_CFA_def_cfa_offset, (uint8_t)(8 + i));
 	assert_int_equal(write(fd, m.bytes, sizeof(m.bytes)), sizeof(m.bytes));
 	assert_int_equal(eh_rows_read(fd, 10, &r), 0);
+	assert_true(r.is_cut);
 	assert_int_equal(r.n_rows, 10);
 	assert_sp_rule(&r, TEXT + 0x8f, 16);
 	assert_int_equal(number_at(&r, TEXT + 0x90), UNWIND_NO_RULE);
@@ -554,5 +555,6 @@ TEST(rows_before_they_are_merged_are_limited)
 	assert_int_equal(r.n_functions, 1);
 	assert_int_equal(r.n_refused, 1);
 	assert_int_equal(number_at(&r, TEXT + size), UNWIND_NO_RULE);
+	assert_true(r.is_cut);
 	eh_rows_deinit(&r);
 }

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that parses ELF files, with files that user 4242 made to fill its memory. */
+/* The process that parses files: requests and descriptors in, answers out. User 4242 makes files
+ * that fill its memory. */
 #include <dlfcn.h>
-#include <elf.h>
-#include <signal.h>
-#include <stddef.h>
-#include <sys/mman.h>
+#include <link.h>
+#include <lzma.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
-#include "base/system/sanitizer.h"
 #include "stacks/files/elf_reader.h"
 #include "stacks/files/file_messages.h"
-#include "unit/test.h"
+#include "unit/counted_children.h"
+#include "unit/symbols/elf_image.h"
 
 #define STRANGER 4242
 #define NAME_BYTES 1000
@@ -51,7 +49,7 @@ static int teardown(void **state)
 	return waitpid(reader, &status, 0) == reader && WIFEXITED(status) ? 0 : -1;
 }
 
-static void ask(const struct file_request *q, size_t len, int fd)
+static void ask_only(const struct file_request *q, size_t len, int fd)
 {
 	union {
 		struct cmsghdr head;
@@ -68,7 +66,49 @@ static void ask(const struct file_request *q, size_t len, int fd)
 		m.msg_controllen = sizeof(control.space);
 	}
 	assert_int_equal(sendmsg(requests, &m, 0), len);
+}
+
+static void ask(const struct file_request *q, size_t len, int fd)
+{
+	ask_only(q, len, fd);
 	assert_true(recv(answers, &answer, sizeof(answer), 0) >= (ssize_t)FILE_ANSWER_HEAD);
+}
+
+/* The name number i of the answer. */
+static const char *name_in_answer(unsigned i)
+{
+	static char name[FILE_ANSWER_MAX];
+	size_t at = 0;
+	uint16_t len;
+
+	for (unsigned k = 0;; k++, at += len) {
+		assert_true(k < answer.n && at + sizeof(len) <= answer.n_bytes);
+		memcpy(&len, answer.body + at, sizeof(len));
+		at += sizeof(len);
+		if (k == i)
+			break;
+	}
+	memcpy(name, answer.body + at, len);
+	name[len] = '\0';
+	return name;
+}
+
+/* The name of what a file, or code of a process, has at an address. */
+static const char *name_of(uint32_t file, uint64_t address)
+{
+	const struct file_request q = {
+		.kind = FILE_REQUEST_NAMES, .file = file, .n = 1, .addresses = {address}};
+
+	ask(&q, FILE_REQUEST_HEAD + sizeof(address), -1);
+	return answer.result ? "stale" : name_in_answer(0);
+}
+
+/* A request without an answer. */
+static void tell(uint32_t kind, uint32_t file, int fd)
+{
+	const struct file_request q = {.kind = kind, .file = file};
+
+	ask_only(&q, FILE_REQUEST_HEAD, fd);
 }
 
 /* Returns the result, and the number of the file in the answer. */
@@ -78,6 +118,26 @@ static int32_t read_file(int fd)
 
 	ask(&q, FILE_REQUEST_HEAD, fd);
 	return answer.result;
+}
+
+__attribute__((noinline, used)) static int function_of_test(int x)
+{
+	return x + 1;
+}
+
+static int load_address(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	*(uint64_t *)ctx = info->dlpi_addr;
+	return 1; /* the program is the first one */
+}
+
+/* The address in this program's file of what is at an address in memory. */
+static uint64_t address_in_file(uint64_t address)
+{
+	uint64_t base = 0;
+
+	dl_iterate_phdr(load_address, &base);
+	return address - base;
 }
 
 /* n functions, which all have one long name. */
@@ -121,26 +181,6 @@ static int file_of_stranger(size_t n)
 	return fd;
 }
 
-/* Functions of this program that have a name, of the first bytes of its code. */
-static unsigned names_of_file(uint32_t file, uint64_t from)
-{
-	struct file_request q = {.kind = FILE_REQUEST_NAMES, .file = file, .n = FILE_NAMES_MAX};
-	unsigned n = 0;
-	size_t at = 0;
-
-	for (unsigned i = 0; i < FILE_NAMES_MAX; i++)
-		q.addresses[i] = from + i * 16;
-	ask(&q, FILE_REQUEST_HEAD + sizeof(q.addresses), -1);
-	for (unsigned i = 0; i < answer.n; i++) {
-		uint16_t len;
-
-		memcpy(&len, answer.body + at, sizeof(len));
-		at += sizeof(len) + len;
-		n += len > 0;
-	}
-	return n;
-}
-
 TEST_WITH(files_of_one_user_leave_memory_for_those_of_others, setup, teardown)
 {
 	_cleanup_(closep) int own = open("/proc/self/exe", O_RDONLY);
@@ -160,7 +200,8 @@ TEST_WITH(files_of_one_user_leave_memory_for_those_of_others, setup, teardown)
 	}
 	assert_int_equal(read_file(own), 0);
 	assert_true(answer.elf.n_segments > 0);
-	assert_true(names_of_file(answer.file, answer.elf.segments[0].address) > 0);
+	assert_string_equal(name_of(answer.file, address_in_file((uintptr_t)function_of_test)),
+			    "function_of_test");
 }
 
 TEST_WITH(files_of_one_user_are_not_all, setup, teardown)
@@ -225,6 +266,8 @@ TEST_WITH(the_vdso_has_rows, setup, teardown)
 	assert_true(rows_of_file(FILE_VDSO, -1) > 0);
 }
 
+/* ---- names ---- */
+
 /* Data of this program, and what the request finds of it. */
 static long data_of_test[2] = {1};
 static char bss_of_test[1 << 20];
@@ -273,4 +316,168 @@ TEST_WITH(the_mappings_of_data_are_found, setup, teardown)
 	assert_non_null(record_of(4, &path));
 	ask(&q, FILE_REQUEST_HEAD + sizeof(addresses), -1);
 	assert_int_equal(answer.result, -ESRCH);
+}
+
+/* A variable has the offset in it; C++ names are those of the source. */
+TEST_WITH(names_of_a_file_are_as_a_reader_expects_them, setup, teardown)
+{
+	_cleanup_(closep) int own = open("/proc/self/exe", O_RDONLY), plus = -1;
+	_cleanup_(freep) struct image *f = image_new(IMAGE_MAX);
+	uint64_t data = address_in_file((uintptr_t)data_of_test);
+	uint32_t file;
+
+	assert_int_equal(read_file(own), 0);
+	file = answer.file;
+	assert_string_equal(name_of(file, data), "data_of_test");
+	assert_string_equal(name_of(file, data + 12), "data_of_test+0xc");
+	assert_string_equal(name_of(file, 1), "");
+	assert_int_equal(read_file(own), 0);
+	assert_int_equal(answer.file, file); /* it is read once */
+	image_add_function(f, SHT_SYMTAB, "_ZN2ns4overEi", 0x1000);
+	image_end(f);
+	plus = image_file(f);
+	assert_int_equal(read_file(plus), 0);
+	assert_string_equal(name_of(answer.file, 0x1000), "ns::over(int)");
+	assert_string_equal(name_of(file + 2, 0x1000), "stale");
+	tell(FILE_REQUEST_FORGET, 0, -1);
+	assert_string_equal(name_of(file, data), "stale");
+}
+
+TEST_WITH(later_names_come_from_the_debug_file_of_the_owner_or_of_root, setup, teardown)
+{
+	_cleanup_(freep) struct image *f = image_new(IMAGE_MAX), *debug = image_new(IMAGE_MAX);
+	_cleanup_(closep) int stripped = -1, separate = -1;
+
+	image_add_function(debug, SHT_SYMTAB, "separate", 0x1000);
+	image_end(debug);
+	separate = image_file(debug);
+	image_add_function(f, SHT_DYNSYM, "exported", 0x1000);
+	image_add_link(f, "x", lzma_crc32(debug->bytes, debug->len, 0));
+	image_end(f);
+	stripped = image_file(f);
+	assert_int_equal(read_file(stripped), 0);
+	assert_true(answer.elf.is_stripped);
+	tell(FILE_REQUEST_DEBUG_FILE, 0, -1);
+	tell(FILE_REQUEST_DEBUG_FILE, 1, separate);
+	assert_string_equal(name_of(0, 0x1000), "exported");
+	if (geteuid() == 0) {
+		assert_int_equal(fchown(separate, STRANGER, STRANGER), 0);
+		tell(FILE_REQUEST_DEBUG_FILE, 0, separate);
+		assert_string_equal(name_of(0, 0x1000), "exported");
+		assert_int_equal(fchown(separate, 0, 0), 0);
+	}
+	tell(FILE_REQUEST_DEBUG_FILE, 0, separate);
+	assert_string_equal(name_of(0, 0x1000), "separate");
+}
+
+/* ---- code that a process compiled ---- */
+
+/* Reads the perf map of a process of that user. Returns the number of the process; 0: none. */
+static uint32_t read_jit(uint32_t uid, int32_t pid, int fd)
+{
+	const struct file_request q = {
+		.kind = FILE_REQUEST_PERF_MAP, .n = ENOENT, .uid = uid, .pid = pid, .started = 9};
+
+	ask(&q, FILE_REQUEST_HEAD, fd);
+	return answer.result ? 0 : answer.file;
+}
+
+TEST_WITH(a_map_is_read_as_it_grows_and_again_when_it_was_replaced, setup, teardown)
+{
+	_cleanup_(closep) int map = file_of("1000 10 first\n", 14),
+			      other = file_of("1000 10 other\n", 14);
+	uint32_t jit = read_jit(1, 5, map);
+
+	assert_true(jit > ELF_READER_JITS_FIRST && answer.n == 1 && !answer.has_moved);
+	assert_string_equal(name_of(jit, 0x1008), "first");
+	assert_int_equal(write(map, "2000 10 second\n", 15), 15);
+	assert_string_equal(name_of(jit, 0x2000), "");
+	assert_int_equal(read_jit(1, 5, map), jit);
+	assert_true(answer.n == 2 && !answer.has_moved);
+	assert_string_equal(name_of(jit, 0x2000), "second");
+	assert_int_equal(read_jit(1, 5, other), jit); /* another file in its place */
+	assert_true(answer.n == 1 && answer.has_moved);
+	assert_string_equal(name_of(jit, 0x1000), "other");
+	assert_int_equal(ftruncate(other, 0), 0); /* it is written from its beginning */
+	assert_int_equal(read_jit(1, 5, other), jit);
+	assert_true(answer.n == 0 && answer.has_moved);
+	assert_int_equal(read_jit(1, 5, -1), 0);
+	assert_int_equal(answer.result, -ENOENT);
+	tell(FILE_REQUEST_FORGET, 0, -1);
+	assert_string_equal(name_of(jit, 0x1000), "stale");
+}
+
+/* A user has half of what the others leave; of its own processes the one that was used least
+ * recently is forgotten. */
+TEST_WITH(processes_of_one_user_leave_room_for_those_of_others, setup, teardown)
+{
+	_cleanup_(closep) int map = file_of("1000 10 f\n", 10);
+	uint32_t first = read_jit(1, 1, map), second = read_jit(1, 2, map), last = 0;
+
+	for (int32_t pid = 3; pid <= ELF_READER_JITS / 2; pid++)
+		last = read_jit(1, pid, map);
+	assert_string_equal(name_of(first, 0x1000), "f");
+	for (int32_t pid = 1; pid <= ELF_READER_JITS / 4; pid++)
+		assert_int_not_equal(read_jit(2, pid, map), 0);
+	assert_int_not_equal(read_jit(1, 10000, map), 0);
+	assert_string_equal(name_of(second, 0x1000), "stale");
+	assert_string_equal(name_of(first, 0x1000), "f");
+	assert_string_equal(name_of(last, 0x1000), "f");
+}
+
+TEST_WITH(a_file_that_is_no_jitdump_is_refused, setup, teardown)
+{
+	const struct file_request q = {.kind = FILE_REQUEST_JITDUMP, .uid = 1, .pid = 1};
+	_cleanup_(closep) int text = file_of("1000 10 f\n"
+					     "1000 10 f\n"
+					     "1000 10 f\n"
+					     "1000 10 f\n"
+					     "1000 10 f\n",
+					     50);
+
+	ask(&q, FILE_REQUEST_HEAD, text);
+	assert_int_equal(answer.result, -EBADMSG);
+}
+
+/* ---- executable mappings ---- */
+
+/* Asks for the mappings in a file of that text. Returns their number; *ret_answers: in so many
+ * answers. */
+static unsigned mappings_of(const char *text, size_t len, unsigned *ret_answers)
+{
+	const struct file_request q = {.kind = FILE_REQUEST_MAPS};
+	_cleanup_(closep) int fd = file_of(text, len);
+	unsigned n = 0;
+
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	ask(&q, FILE_REQUEST_HEAD, fd);
+	for (*ret_answers = 1;; ++*ret_answers) {
+		n += answer.n;
+		if (!answer.has_more)
+			return n;
+		assert_true(recv(answers, &answer, sizeof(answer), 0) > (ssize_t)FILE_ANSWER_HEAD);
+	}
+}
+
+TEST_WITH(mappings_come_in_as_many_answers_as_they_need, setup, teardown)
+{
+	static char text[1 << 20];
+	unsigned n_answers;
+	size_t len = 0;
+
+	for (unsigned i = 1; i <= 1000; i++)
+		len += (size_t)sprintf(text + len, "%x000-%x000 r-xp 0 fe:01 7 /%0300d\n", i, i + 1,
+				       i);
+	assert_int_equal(mappings_of(text, len, &n_answers), 1000);
+	assert_true(n_answers > 1000 * 300 / FILE_ANSWER_MAX);
+	assert_int_equal(answer.result, 0);
+	/* Of a path that is too long, and of data, there is none. */
+	len = (size_t)sprintf(text,
+			      "1000-2000 rw-p 0 fe:01 7 /a\n1000-2000 r-xp 0 fe:01 7 /%04096d\n"
+			      "1000-2000 r-xp 0 fe:01 7 /b\nnonsense\n",
+			      1);
+	assert_int_equal(mappings_of(text, len, &n_answers), 1);
+	memset(text, 'x', sizeof(text)); /* a line without an end */
+	assert_int_equal(mappings_of(text, sizeof(text), &n_answers), 0);
+	assert_int_equal(answer.result, -EFBIG);
 }

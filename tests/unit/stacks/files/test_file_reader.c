@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unwind rows in the answers of the process that parses files, which may have been taken over. */
+/* Requests to the process that opens files; answers of the one that parses them, which may have been
+ * taken over. */
 #include <event2/event.h>
 #include <sys/socket.h>
 
@@ -7,7 +8,7 @@
 #include "stacks/files/file_reader.h"
 #include "unit/test.h"
 
-static int parser = -1; /* the other end of the reader's socket */
+static int parser = -1, opener = -1; /* the other ends of their sockets */
 
 int helper_process_start(const char *name, void (*run)(int fd, void *ctx), void *ctx, int keep_fd,
 			 struct helper_process *ret)
@@ -17,10 +18,7 @@ int helper_process_start(const char *name, void (*run)(int fd, void *ctx), void 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) < 0)
 		return -errno;
 	*ret = (struct helper_process){.fd = pair[0]};
-	if (strcmp(name, "sonda-elf") == 0)
-		parser = pair[1];
-	else
-		close(pair[1]);
+	*(strcmp(name, "sonda-elf") == 0 ? &parser : &opener) = pair[1];
 	return 0;
 }
 
@@ -32,7 +30,7 @@ static bool has_given_up;
 static void on_answer(void *ctx, const struct file_answer *a)
 {
 	has_given_up |= a->kind == FILE_REQUEST_FORGET;
-	n_answers += a->kind == FILE_REQUEST_ROWS;
+	n_answers += a->kind != FILE_REQUEST_FORGET;
 }
 
 static int setup(void **state)
@@ -49,6 +47,7 @@ static int teardown(void **state)
 	file_reader_leave(&user);
 	event_base_free(loop);
 	closep(&parser);
+	closep(&opener);
 	return 0;
 }
 
@@ -138,3 +137,175 @@ REFUSED(an_error_between_the_parts_is_refused, a->rows[1].result = -EIO)
 REFUSED(a_part_for_another_request_is_refused, a->rows[1].id = 10)
 REFUSED(another_answer_between_the_parts_is_refused, a->rows[1].kind = FILE_REQUEST_NAMES)
 REFUSED(parts_without_rows_are_refused, a->rules.rules.head.n_rows = 0)
+
+/* ---- the other answers ---- */
+
+/* Returns whether the reader passes on an answer of that kind, with these bytes, or gives up. */
+static bool takes(uint32_t kind, uint32_t n, const void *bytes, size_t len)
+{
+	static struct file_answer a;
+	unsigned before = n_answers;
+
+	if (has_given_up) { /* it starts again */
+		(void)teardown(NULL);
+		assert_int_equal(setup(NULL), 0);
+		before = 0;
+	}
+	a = (struct file_answer){.kind = kind, .user = user.number, .n = n};
+	memcpy(a.body, bytes, len);
+	give(&a, len);
+	assert_int_not_equal(has_given_up, n_answers > before);
+	return !has_given_up;
+}
+
+/* A mapping and its path in bytes that it has room for. */
+static size_t put_mapping(char *to, const struct file_mapping *m, size_t len, const char *path)
+{
+	memset(to + len, 0, 64);
+	strcpy(to + len, path);
+	memcpy(to, m, sizeof(*m));
+	return len + (m->path_len + 7) / 8 * 8;
+}
+
+TEST_WITH(mappings_that_lie_are_refused, setup, teardown)
+{
+	static const struct {
+		struct file_mapping m;
+		const char *path;
+		int cut; /* bytes that the answer lacks */
+		uint32_t address; /* of a mapping of data */
+		bool is_good;
+	} cases[] = {
+		{{.start = 1, .end = 2, .path_len = 2}, "/a", 0, 0, true},
+		{{.start = 1, .end = 2, .path_len = 0}, "", 0, FILE_NAMES_MAX - 1, true},
+		{{.start = 2, .end = 2, .path_len = 2}, "/a", 0, 0, false},
+		{{.start = 3, .end = 2, .path_len = 2}, "/a", 0, 0, false},
+		{{.start = 1, .end = 2, .path_len = 2}, "/a", 1, 0, false},
+		{{.start = 1, .end = 2, .path_len = 2}, "/a", 9, 0, false},
+		{{.start = 1, .end = 2, .path_len = 3}, "/a", 0, 0, false}, /* a NUL in it */
+		{{.start = 1, .end = 2, .path_len = FILE_PATH_MAX}, "/a", 0, 0, false},
+		{{.start = 1, .end = 2, .path_len = UINT32_MAX}, "/a", 0, 0, false},
+	};
+	struct file_data_mapping d = {.is_behind = 0};
+	char bytes[FILE_PATH_MAX + 256];
+	size_t len;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		bool lies_in_size = cases[i].m.path_len >= FILE_PATH_MAX;
+
+		len = put_mapping(bytes, &cases[i].m, sizeof(d.m), cases[i].path);
+		len = lies_in_size ? sizeof(bytes) : len - (size_t)cases[i].cut;
+		if (takes(FILE_REQUEST_MAPS, 1, bytes, len) != cases[i].is_good)
+			fail_msg("case %zu", i);
+		d.m = cases[i].m;
+		d.address = cases[i].address;
+		len = put_mapping(bytes, &d.m, sizeof(d), cases[i].path);
+		memcpy(bytes, &d, sizeof(d));
+		len = lies_in_size ? sizeof(bytes) : len - (size_t)cases[i].cut;
+		if (takes(FILE_REQUEST_DATA_MAPS, 1, bytes, len) != cases[i].is_good)
+			fail_msg("case %zu of data", i);
+	}
+	d = (struct file_data_mapping){.m = {.start = 1, .end = 2}, .address = FILE_NAMES_MAX};
+	assert_false(takes(FILE_REQUEST_DATA_MAPS, 1, &d, sizeof(d)));
+	assert_false(takes(FILE_REQUEST_MAPS, 1, bytes, 0));
+}
+
+TEST_WITH(names_and_files_that_lie_are_refused, setup, teardown)
+{
+	static const char names[] = "\1\0a\3\0bcd";
+	struct elf_facts facts[6] = {{.n_segments = ELF_SEGMENTS_MAX}};
+
+	assert_true(takes(FILE_REQUEST_NAMES, 2, names, 8));
+	assert_false(takes(FILE_REQUEST_NAMES, 2, names, 7));
+	assert_false(takes(FILE_REQUEST_NAMES, 2, names, 4));
+	assert_false(takes(FILE_REQUEST_NAMES, 3, names, 8));
+	facts[1].n_build_id = ELF_BUILD_ID_MAX + 1;
+	facts[2].n_segments = ELF_SEGMENTS_MAX + 1;
+	facts[3].n_data = ELF_SEGMENTS_MAX + 1;
+	memset(facts[4].debug_link, 'x', sizeof(facts[4].debug_link));
+	strcpy(facts[5].debug_link, "a/b");
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+		assert_int_equal(takes(FILE_REQUEST_ELF, 0, &facts[i], sizeof(facts[i])), i == 0);
+	assert_false(takes(FILE_REQUEST_ELF, 0, facts, sizeof(facts[0]) - 1));
+	assert_true(takes(FILE_REQUEST_PERF_MAP, 1, "", 0));
+	assert_false(takes(FILE_REQUEST_JITDUMP, 1, "x", 1));
+	assert_false(takes(FILE_REQUEST_FORGET, 0, "", 0));
+	assert_true(takes(FILE_REQUEST_NAMES, 0, "", 0));
+	assert_true(file_reader_is_alive());
+	(void)!send(parser, names, 3, 0); /* no answer at all */
+	event_base_loop(loop, EVLOOP_NONBLOCK);
+	assert_true(has_given_up);
+	assert_false(file_reader_is_alive());
+	assert_int_equal(file_reader_join(&(struct file_reader_user){0}, loop), -ENOTSUP);
+	assert_false(file_reader_ask_maps(&user, 1, 1));
+}
+
+/* ---- requests ---- */
+
+static struct file_request asked;
+
+/* The request that the opener gets; its bytes. */
+static size_t next_request(void)
+{
+	memset(&asked, 0xa5, sizeof(asked));
+	return (size_t)recv(opener, &asked, sizeof(asked), MSG_DONTWAIT);
+}
+
+TEST_WITH(requests_name_what_is_to_be_opened, setup, teardown)
+{
+	const struct file_mapping m = {.start = 0x1000, .end = 0x2000, .inode = 7, .major = 8};
+	const struct file_reader_process p = {.pid = 4, .pid_inside = 1, .uid = 33, .started = 9};
+	const struct elf_facts elf = {
+		.n_build_id = 3, .build_id = {0xab, 0xcd, 0xef}, .debug_link = "x.debug"};
+	static const char paths[] = "/usr/lib/debug/.build-id/ab/cdef.debug\0/usr/bin/x.debug\0"
+				    "/usr/bin/.debug/x.debug\0/usr/lib/debug/usr/bin/x.debug";
+	uint64_t addresses[FILE_NAMES_MAX + 9] = {5, 6};
+
+	assert_true(file_reader_ask_maps(&user, 4, 5));
+	assert_int_equal(next_request(), FILE_REQUEST_HEAD);
+	assert_true(asked.kind == FILE_REQUEST_MAPS && asked.pid == 4 && asked.tid == 5 &&
+		    asked.id == 4 && asked.user == user.number);
+	assert_true(file_reader_ask_data_maps(&user, -1, 5, addresses, 2));
+	assert_int_equal(next_request(), FILE_REQUEST_HEAD + 16);
+	assert_true(asked.n == 2 && asked.addresses[1] == 6 && asked.id == UINT32_MAX);
+	assert_true(file_reader_ask_names(&user, 3, 2, addresses, ARRAY_SIZE(addresses)));
+	assert_int_equal(next_request(), FILE_REQUEST_HEAD + 8 * FILE_NAMES_MAX);
+	assert_true(asked.n == FILE_NAMES_MAX && asked.file == 2 && asked.id == 3);
+	assert_true(file_reader_ask_elf(&user, 3, 4, &m, "/a"));
+	assert_int_equal(next_request(), FILE_REQUEST_HEAD + 3);
+	assert_true(asked.start == m.start && asked.end == m.end && asked.inode == 7 &&
+		    asked.major == 8);
+	assert_string_equal(asked.path, "/a");
+	assert_true(file_reader_ask_rows(&user, 3, FILE_VDSO, 0, NULL, NULL));
+	assert_int_equal(next_request(), FILE_REQUEST_HEAD);
+	assert_int_equal(asked.file, FILE_VDSO);
+	assert_true(file_reader_ask_perf_map(&user, 3, &p));
+	assert_int_equal(next_request(), FILE_REQUEST_HEAD);
+	assert_true(asked.pid_inside == 1 && asked.uid == 33 && asked.started == 9);
+	assert_true(file_reader_ask_jitdump(&user, 3, &p, &m, "/j"));
+	assert_int_equal(next_request(), FILE_REQUEST_HEAD + 3);
+	assert_true(asked.inode == 7 && strcmp(asked.path, "/j") == 0);
+	assert_true(file_reader_ask_debug_file(&user, 4, 2, &elf, "/usr/bin/x"));
+	assert_int_equal(next_request(), FILE_REQUEST_HEAD + sizeof(paths));
+	assert_memory_equal(asked.path, paths, sizeof(paths));
+	/* Without a build id and a link there is nothing to look for. */
+	assert_true(file_reader_ask_debug_file(&user, 4, 2, &(struct elf_facts){0}, "/usr/bin/x"));
+	assert_int_equal(next_request(), (size_t)-1);
+	file_reader_leave(&user);
+	assert_int_equal(next_request(), FILE_REQUEST_HEAD);
+	assert_int_equal(asked.kind, FILE_REQUEST_FORGET);
+}
+
+/* A reader that does not keep up is not waited for. */
+TEST_WITH(requests_end_when_the_opener_is_busy, setup, teardown)
+{
+	unsigned n = 0;
+
+	while (file_reader_ask_maps(&user, 1, 1) && n < 1000000)
+		n++;
+	assert_in_range(n, 1, 999999);
+	assert_true(file_reader_is_alive());
+	while (next_request() != (size_t)-1)
+		;
+	assert_true(file_reader_ask_maps(&user, 1, 1));
+}

@@ -176,7 +176,8 @@ static void answer_rows(void)
 	n %= 10000000;
 	n_rules = MIN(n, 100u);
 	a = (struct file_answer){.kind = FILE_REQUEST_ROWS, .n = n_rules, .has_more = 1};
-	a.rules.head = (struct file_rows){.base = BASE, .owner = owner, .n_rows = n};
+	a.rules.head = (struct file_rows){
+		.base = BASE, .owner = owner, .n_rows = n, .is_cut = n == EH_ROWS_MAX};
 	for (unsigned i = 0; i < n_rules; i++)
 		a.rules.rules[i] =
 			(struct unwind_rule){.cfa_offset = (int)(8 * i + reader.contents)};
@@ -451,6 +452,19 @@ TEST_WITH(the_least_recently_used_file_goes_when_the_pool_is_full, setup, teardo
 	assert_rows("/700001", 0);
 	assert_null(element("/690000"));
 	assert_true(stats().n_rows <= UNWIND_ROWS_MAX);
+}
+
+TEST_WITH(a_file_with_code_beyond_its_rows_is_counted_once, setup, teardown)
+{
+	answer_vdso();
+	add("/1048576");
+	assert_int_equal(stats().n_cut, 1);
+	add("/1000000");
+	add("/900000");
+	assert_null(element("/1048576"));
+	wait_and_lack("/1048576");
+	answer_all();
+	assert_int_equal(stats().n_cut, 1);
 }
 
 TEST_WITH(rows_that_stacks_use_make_no_room, setup, teardown)
