@@ -158,7 +158,7 @@ static void set_up(struct way *way, struct writer *w, uint8_t how)
 	if (how & 128)
 		set_up_calls(way);
 	t->layout = layouts[how >> 4 & 1];
-	t->bundle.writer = w;
+	t->bundle.output = bundle_output_of_writer(w);
 	t->ctx.tids = how & 8 ? &news.tids : NULL;
 	t->ctx.metadata = how & 8 ? &news : NULL;
 	t->broken_left = how & 64 ? 2 : 0;

@@ -14,9 +14,24 @@
 
 #define SEQ_INCREMENTAL_STATE_CLEARED 1 /* of TracePacket.sequence_flags */
 
-int bundle_init(struct bundle *b, struct writer *writer, size_t n_generic)
+static struct pb_enc *bundle_begin_in_writer(void *ctx)
 {
-	b->writer = writer;
+	return writer_begin(ctx);
+}
+
+static void bundle_end_in_writer(void *ctx)
+{
+	writer_end(ctx);
+}
+
+struct bundle_output bundle_output_of_writer(struct writer *w)
+{
+	return (struct bundle_output){bundle_begin_in_writer, bundle_end_in_writer, w};
+}
+
+int bundle_init(struct bundle *b, const struct bundle_output *output, size_t n_generic)
+{
+	b->output = *output;
 	return bundle_reserve(b, n_generic);
 }
 
@@ -53,7 +68,7 @@ void bundle_begin(struct bundle *b, const struct bundle_head *head)
 	struct pb_enc *e;
 
 	assert(!b->enc);
-	b->enc = e = writer_begin(b->writer);
+	b->enc = e = b->output.begin(b->output.ctx);
 	b->generation++;
 	b->n_to_describe = 0;
 	sym_index_clear(&b->syms);
@@ -121,7 +136,7 @@ void bundle_end(struct bundle *b)
 	}
 	pb_enc_close(e);
 	write_symbols(e, b);
-	writer_end(b->writer);
+	b->output.end(b->output.ctx);
 	b->enc = NULL;
 }
 

@@ -23,8 +23,15 @@
 
 struct symbol_table;
 
+/* Where the packets of bundles go: begin opens one, end completes it. */
+struct bundle_output {
+	struct pb_enc *(*begin)(void *ctx);
+	void (*end)(void *ctx);
+	void *ctx; /* borrowed for the lifetime of the bundle */
+};
+
 struct bundle {
-	struct writer *writer; /* borrowed for the lifetime of the bundle */
+	struct bundle_output output;
 	struct pb_enc *enc; /* borrowed while open, else NULL */
 	struct sym_index syms;
 	const struct symbol_table *symbols; /* borrowed; NULL: addresses have no names */
@@ -36,8 +43,11 @@ struct bundle {
 	size_t n_to_describe;
 };
 
+/* Returns the output that writes to a producer's writer, which is borrowed. */
+struct bundle_output bundle_output_of_writer(struct writer *w);
+
 /* n_generic: above every generic_index to come. b must be zeroed. Returns 0 or -ENOMEM. */
-int bundle_init(struct bundle *b, struct writer *writer, size_t n_generic);
+int bundle_init(struct bundle *b, const struct bundle_output *output, size_t n_generic);
 /* Raises n_generic. No bundle may be open. Returns 0, or -ENOMEM with nothing changed. */
 int bundle_reserve(struct bundle *b, size_t n_generic);
 /* No bundle may be open. */

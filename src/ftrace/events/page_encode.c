@@ -18,8 +18,8 @@
 #include "ftrace/events/page_encode.h"
 #include "ftrace/format/unaligned.h"
 
-int page_encoder_new(const struct event_table *table, const struct ring_page_layout *layout,
-		     struct writer *writer, struct page_encoder **ret)
+int page_encoder_new_to(const struct event_table *table, const struct ring_page_layout *layout,
+			const struct bundle_output *output, struct page_encoder **ret)
 {
 	struct page_encoder *t = calloc(1, sizeof(*t));
 
@@ -29,12 +29,20 @@ int page_encoder_new(const struct event_table *table, const struct ring_page_lay
 	t->layout = *layout;
 	t->ctx.syms = &t->bundle.syms;
 	t->ctx.strings = &table->strings;
-	if (bundle_init(&t->bundle, writer, table->n_generic) || page_encoder_reserve(t)) {
+	if (bundle_init(&t->bundle, output, table->n_generic) || page_encoder_reserve(t)) {
 		page_encoder_free(t);
 		return -ENOMEM;
 	}
 	*ret = t;
 	return 0;
+}
+
+int page_encoder_new(const struct event_table *table, const struct ring_page_layout *layout,
+		     struct writer *writer, struct page_encoder **ret)
+{
+	const struct bundle_output output = bundle_output_of_writer(writer);
+
+	return page_encoder_new_to(table, layout, &output, ret);
 }
 
 int page_encoder_reserve(struct page_encoder *t)
@@ -322,6 +330,24 @@ void page_encode_lost_range(struct page_encode_target *to, unsigned n,
 uint32_t page_encode(struct page_encoder *t, struct cpu_stream *cpu, const void *data, size_t len)
 {
 	return page_encode_to(&(struct page_encode_target){.t = t, .cpu = cpu}, 1, data, len).used;
+}
+
+void page_encode_record(struct page_encoder *t, struct cpu_stream *cpu, const struct ring_record *r)
+{
+	enum ring_page_status bad = translate_record(t, cpu, r);
+
+	if (bad != RING_PAGE_OK)
+		write_page_error(t, cpu, r->time, bad);
+	cpu->bytes += r->len;
+	if (cpu->bytes >= BUNDLE_MAX_BYTES)
+		page_encode_end(t, cpu);
+}
+
+void page_encode_lost(struct page_encoder *t, struct cpu_stream *cpu, uint64_t count)
+{
+	bundle_end(&t->bundle);
+	page_encode_begin(t, cpu, true, count);
+	cpu->lost += count;
 }
 
 void page_encode_end(struct page_encoder *t, struct cpu_stream *cpu)

@@ -50,6 +50,9 @@ struct page_encoder {
 /* Returns 0 or -ENOMEM. */
 int page_encoder_new(const struct event_table *table, const struct ring_page_layout *layout,
 		     struct writer *writer, struct page_encoder **ret);
+/* As page_encoder_new, for a reader of files, which has no writer. */
+int page_encoder_new_to(const struct event_table *table, const struct ring_page_layout *layout,
+			const struct bundle_output *output, struct page_encoder **ret);
 /* Sets the names for addresses of functions; NULL: none. Borrowed until the next call. */
 void page_encoder_set_symbols(struct page_encoder *t, const struct symbol_table *symbols);
 /* NULL is allowed. */
@@ -65,6 +68,16 @@ int page_encoder_reserve(struct page_encoder *t);
  * this CPU.
  */
 uint32_t page_encode(struct page_encoder *t, struct cpu_stream *cpu, const void *page, size_t len);
+
+/*
+ * For records that do not come from a page. Encodes one of at least 2 bytes, and at most
+ * layout.size; an open bundle must be one of this CPU.
+ */
+void page_encode_record(struct page_encoder *t, struct cpu_stream *cpu,
+			const struct ring_record *r);
+/* Ends the open bundle, and notes in the next one that records of this CPU were lost before it.
+ * count 0: unknown. */
+void page_encode_lost(struct page_encoder *t, struct cpu_stream *cpu, uint64_t count);
 
 /*
  * One of several encoders of the same page. Each has its own table and bundle; no two have the

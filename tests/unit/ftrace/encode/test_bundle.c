@@ -9,9 +9,12 @@ static struct writer *w;
 
 SETUP
 {
+	struct bundle_output output;
+
 	w = fake_writer_new(100);
+	output = bundle_output_of_writer(w);
 	memset(&b, 0, sizeof(b));
-	assert_int_equal(bundle_init(&b, w, 3), 0);
+	assert_int_equal(bundle_init(&b, &output, 3), 0);
 }
 
 TEARDOWN
