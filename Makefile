@@ -76,7 +76,7 @@ LDFLAGS_ALL = $(SAN_FLAGS) -Wl,--gc-sections -Wl,--as-needed -pie -Wl,-z,relro,-
 
 # ---- layers: what each library may use, and in which order it is linked ---------------------------
 
-LAYERS := base wire config client service subjects symbols ftrace stacks procfs ebpf probes analyze cli
+LAYERS := base wire config client service subjects symbols ftrace stacks procfs ebpf probes analyze import cli
 
 NEED_base :=
 NEED_wire := base
@@ -91,12 +91,14 @@ NEED_procfs := subjects client config wire base
 NEED_ebpf := subjects client config wire base
 NEED_probes := ftrace stacks procfs ebpf symbols subjects client config wire base
 NEED_analyze := config wire base
-NEED_cli := analyze symbols subjects client config wire base
+NEED_import := ftrace symbols subjects client config wire base
+NEED_cli := analyze import ftrace symbols subjects client config wire base
 
 LIBS_base := -levent_core -lcap-ng -lseccomp -liberty -lm
 LIBS_config := -lprotobuf-c
 LIBS_service := -lz -lzstd
 LIBS_analyze := -lz -lzstd -lsqlite3
+LIBS_import := -lz -lzstd
 # The server of sonda open: evhttp is in every build of libevent. libmicrohttpd needs GnuTLS, which Debian cannot link
 # statically, and which sonda would load at each start.
 LIBS_cli := -levent_extra -ledit
@@ -446,7 +448,7 @@ man: $(MANUAL)
 # tests has the sockets of the real one. A test helper links everything.
 FAKE_client := $(B)/libservice.a
 FAKE_cli := $(B)/libservice.a
-ALL_LIBS := $(foreach l,cli analyze probes ftrace stacks procfs ebpf symbols subjects service client config wire base,$(B)/lib$(l).a)
+ALL_LIBS := $(foreach l,cli import analyze probes ftrace stacks procfs ebpf symbols subjects service client config wire base,$(B)/lib$(l).a)
 ALL_SYSLIBS := $(foreach l,$(LAYERS),$(LIBS_$(l))) -lprotobuf-c
 
 define unit_rule
@@ -536,8 +538,8 @@ clean-kernels: ## remove the kernels that check-long has fetched (some 400 MB, s
 	$(Q)tests/kernels/fetch.sh --remove
 tests: $(UNIT) $(HELPERS) $(LIBRARY_TESTS) $(LIBRARY_PLUGINS) $(PRELOADS) $(REPLAYS) ## build the tests, run nothing
 # What belongs to answers: analyze and the verbs that read files. All other tests are of recording (CONTRIBUTING.md, Owners).
-ANSWER_TESTS := unit/analyze/* unit/cli/diff/* unit/cli/open/* fuzz/live fuzz/trace_cut fuzz/trace_import fuzz/trace_merge fuzz/trace_scan root/test_report.sh \
-	interop/test_sql* $(patsubst %,system/test_%.sh,analyze_alloc cut diff export info merge open open_browser page page_browser report \
+ANSWER_TESTS := unit/analyze/* unit/import/* fuzz/import unit/cli/diff/* unit/cli/open/* fuzz/live fuzz/trace_cut fuzz/trace_import fuzz/trace_merge fuzz/trace_scan root/test_report.sh \
+	interop/test_sql* $(patsubst %,system/test_%.sh,analyze_alloc cut diff export import info merge open open_browser page page_browser report \
 	report_terminal sql sql_events sql_prompt sql_rows)
 check-answers: deps-check ## the part of check that is of reading traces: rules, analyze and its verbs
 	+$(Q)$(SUBMAKE) programs tests

@@ -94,6 +94,7 @@ int cmd_stop(int argc, char **argv);
 int cmd_open(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_cut(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 int cmd_split(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/import.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/system/helper_process.h"
+#include "base/system/sanitizer.h"
+#include "import/file/trace_output.h"
+#include "import/trace_dat/dat_import.h"
+
+/* ---- the process ---- */
+
+static const uint8_t trace_dat_magic[] = {0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g'};
+
+int import_bytes(const uint8_t *data, size_t len, int out, const char *buffer,
+		 struct import_result *ret)
+{
+	struct trace_output output;
+	int r = trace_output_init(&output, out);
+
+	if (r)
+		return import_fail(ret, r, "no memory");
+	if (len >= sizeof(trace_dat_magic) &&
+	    !memcmp(data, trace_dat_magic, sizeof(trace_dat_magic)))
+		r = dat_import(data, len, buffer, &output, ret);
+	else
+		r = import_fail(ret, -EPROTONOSUPPORT, "it is no trace.dat of trace-cmd");
+	if (!r) {
+		r = trace_output_flush(&output);
+		if (r)
+			import_fail(ret, r, "the trace cannot be written: %s", strerror(-r));
+	}
+	trace_output_deinit(&output);
+	return r;
+}
+
+struct import_job {
+	const uint8_t *data;
+	size_t len;
+	int out;
+	const char *buffer;
+};
+
+/* If the kernel refuses this, the process continues with the rights of the user. */
+static void import_confine(size_t len)
+{
+	static const char *const calls[] = {
+		"brk",	  "close",   "exit_group", "futex",	   "getrandom", "madvise", "munmap",
+		"mremap", "sendmsg", "write",	   "rt_sigreturn", "sysinfo",	"uname",   NULL,
+	};
+	static const struct syscall_without rest[] = {
+		{"mmap", 2, PROT_EXEC},
+		{"mmap2", 2, PROT_EXEC},
+		{"mprotect", 2, PROT_EXEC},
+		{NULL, 0, 0},
+	};
+	const struct syscall_list list = {.allowed = calls, .without = rest, .is_whole = true};
+	const struct rlimit limit = {IMPORT_MEMORY + len, IMPORT_MEMORY + len};
+
+	if (!BUILT_WITH_SANITIZER)
+		(void)setrlimit(RLIMIT_AS, &limit);
+	(void)helper_confine(NULL, 0, &list);
+}
+
+static void import_process(int fd, void *ctx)
+{
+	static struct import_result result;
+	const struct import_job *job = ctx;
+
+	import_confine(job->len);
+	(void)import_bytes(job->data, job->len, job->out, job->buffer, &result);
+	(void)helper_send(fd, &result, sizeof(result), -1, 0);
+	_exit(0);
+}
+
+/* ---- this process ---- */
+
+/* Texts of the process end with a NUL and are printable. */
+static void make_plain(char *text, size_t size)
+{
+	char copy[256];
+
+	text[size - 1] = '\0';
+	import_copy_text(copy, MIN(size, sizeof(copy)), text);
+	memcpy(text, copy, strlen(copy) + 1);
+}
+
+static void check_result(struct import_result *r)
+{
+	make_plain(r->problem, sizeof(r->problem));
+	make_plain(r->format, sizeof(r->format));
+	make_plain(r->recorder, sizeof(r->recorder));
+	make_plain(r->clock, sizeof(r->clock));
+	for (unsigned i = 0; i < IMPORT_NOTES; i++)
+		make_plain(r->notes[i], sizeof(r->notes[i]));
+	if (r->error > 0)
+		r->error = -EBADMSG;
+}
+
+static int run_process(struct import_job *job, struct import_result *ret)
+{
+	const struct iovec part = {ret, sizeof(*ret)};
+	struct helper_process p;
+	int r = helper_process_start("sonda-import", import_process, job, job->out, &p);
+	ssize_t n;
+
+	if (r < 0)
+		return import_fail(ret, r, "no process can be started: %s", strerror(-r));
+	n = helper_receive(p.fd, &part, 1, -1, NULL);
+	closep(&p.fd);
+	kill(p.pid, SIGKILL);
+	waitpid(p.pid, NULL, 0);
+	if (n != (ssize_t)sizeof(*ret)) {
+		*ret = (struct import_result){0};
+		return import_fail(ret, -EBADMSG, "it is damaged: the process that read it ended");
+	}
+	check_result(ret);
+	return ret->error;
+}
+
+/* Copies a pipe into a temporary file without a name. Returns its descriptor, or -errno. */
+static int copy_of_pipe(int in)
+{
+	static uint8_t buf[1u << 16];
+	FILE *file = tmpfile();
+	size_t written = 0;
+	ssize_t n = 0;
+	int fd;
+
+	if (!file)
+		return -errno;
+	while ((n = read(in, buf, sizeof(buf))) > 0 || (n < 0 && errno == EINTR)) {
+		written = n > 0 ? fwrite(buf, 1, (size_t)n, file) : 0;
+		if (n > 0 && written != (size_t)n)
+			break;
+	}
+	if (n != 0 || fflush(file)) {
+		fclose(file);
+		return errno ? -errno : -EIO;
+	}
+	fd = dup(fileno(file));
+	fclose(file);
+	return fd < 0 ? -errno : fd;
+}
+
+static int map_and_run(int in, struct import_job *job, struct import_result *ret)
+{
+	struct stat st;
+	void *data;
+	int r;
+
+	if (fstat(in, &st) < 0)
+		return import_fail(ret, -errno, "%s", strerror(errno));
+	if (!S_ISREG(st.st_mode) || !st.st_size)
+		return import_fail(ret, -EINVAL,
+				   S_ISREG(st.st_mode) ? "it is empty" : "it is not a file");
+	job->len = (size_t)st.st_size;
+	data = mmap(NULL, job->len, PROT_READ, MAP_PRIVATE, in, 0);
+	if (data == MAP_FAILED)
+		return import_fail(ret, -errno, "%s", strerror(errno));
+	job->data = data;
+	r = run_process(job, ret);
+	munmap(data, job->len);
+	return r;
+}
+
+int import_run(int in, int out, const char *buffer, struct import_result *ret)
+{
+	struct import_job job = {.out = out, .buffer = buffer};
+	_cleanup_(closep) int copy = -1;
+	struct stat st;
+
+	*ret = (struct import_result){0};
+	if (fstat(in, &st) < 0)
+		return import_fail(ret, -errno, "%s", strerror(errno));
+	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) {
+		copy = copy_of_pipe(in);
+		if (copy < 0)
+			return import_fail(ret, copy, "it cannot be copied: %s", strerror(-copy));
+		in = copy;
+	}
+	return map_and_run(in, &job, ret);
+}
