@@ -183,7 +183,8 @@ static int prepare(struct waits_session *s, const struct ds_env *env,
 		own_processes_find(env->proc_root, env->service_pid, s->own, WAITS_OWN_MAX);
 		r = open_rings(s);
 		if (r < 0)
-			(void)err_set(&s->base.refused, r, "perf_event_open: %s", strerror(-r));
+			(void)err_set(&s->base.refused, r, "perf_event_open: %s%s", strerror(-r),
+				      r == -EACCES || r == -EPERM ? ": CAP_PERFMON is needed" : "");
 	}
 	if (r == 0)
 		return stack_resolver_join(&s->base.resolver, env->loop, env->proc_root,
