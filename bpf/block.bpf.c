@@ -268,6 +268,7 @@ static __always_inline void complete(const struct in_flight *w, __u32 error, __u
 	/* Another CPU's clock may be ahead by a little. */
 	latency = now > w->since ? now - w->since : 0;
 	sonda_hist_add_atomic(&d->latency, latency);
+	__sync_fetch_and_add(&d->latency_ns, latency);
 	sonda_max_put(&d->latency_max, generation, latency);
 	report_outlier(w, d->name, latency);
 }

@@ -39,6 +39,7 @@ struct block_disk {
 	__u64 bytes;
 	struct sonda_max latency_max; /* ns */
 	struct sonda_hist latency; /* ns, from the issue to the driver to the completion */
+	__u64 latency_ns; /* sum of them */
 };
 
 /* The hash "processes", by tgid. */

@@ -83,8 +83,7 @@ static __always_inline void end_wait(struct runq_cpu *c, struct task_struct *t,
 		c->throttled_ns += wait;
 		return;
 	}
-	sonda_hist_add(&c->wait, wait);
-	sonda_max_put(&c->wait_max, generation, wait);
+	count_wait(c, wait);
 	report_outlier(t, ran, since, wait);
 }
 

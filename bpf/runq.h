@@ -24,6 +24,7 @@ struct runq_cpu {
 	struct sonda_hist wait; /* ns */
 	__u64 throttled_ns; /* waits of threads whose group had used up cpu.max: not in wait */
 	__u64 cgroups_lost; /* waits that are not counted by control group: no room */
+	__u64 wait_ns; /* sum of the waits in the histogram */
 };
 
 #ifdef __bpf__
@@ -47,6 +48,13 @@ static __always_inline struct runq_cpu *this_cpu(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&cpus, &zero);
+}
+
+static __always_inline void count_wait(struct runq_cpu *c, __u64 ns)
+{
+	sonda_hist_add(&c->wait, ns);
+	c->wait_ns += ns;
+	sonda_max_put(&c->wait_max, generation, ns);
 }
 
 static __always_inline void count_lost(void)

@@ -94,8 +94,7 @@ static __always_inline void end_wait(struct runq_cpu *c, __u32 pid, __u64 now)
 	/* Another CPU's clock may be ahead by a little. */
 	wait = now > w->since ? now - w->since : 0;
 	if (is_waiting_counted(w)) {
-		sonda_hist_add(&c->wait, wait);
-		sonda_max_put(&c->wait_max, generation, wait);
+		count_wait(c, wait);
 		report_outlier(w, pid, wait);
 	}
 	w->since = 0;

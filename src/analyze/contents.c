@@ -252,6 +252,7 @@ static const char *contents_name_of(uint32_t payload, char buf[static 32])
 		{PB_TRACE_PACKET_POLLED_COUNTERS_STATS, "polled_counters_stats"},
 		{PB_TRACE_PACKET_EBPF_PROCESS_ROWS, "ebpf_process_rows"},
 		{PB_TRACE_PACKET_EVENT_HISTOGRAM, "event_histogram"},
+		{PB_TRACE_PACKET_EBPF_HISTOGRAM_ROWS, "ebpf_histogram_rows"},
 		{PB_TRACE_PACKET_WAITS_STATS, "waits_stats"},
 		{PB_TRACE_PACKET_SYSCALLS_STATS, "syscalls_stats"},
 		{PB_TRACE_PACKET_UNWIND_STATS, "unwind_stats"},

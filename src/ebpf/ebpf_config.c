@@ -217,6 +217,7 @@ int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 		s->top_n = MIN(c->top_n, EBPF_TOP_N_MAX);
 	s->no_call_names = c->no_call_names;
 	s->process_rows = c->process_rows;
+	s->histogram_rows = c->histogram_rows;
 	s->waits_by_cgroup = c->waits_by_cgroup;
 	if (s->waits_by_cgroup && !has_family(s, PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ))
 		ebpf_errors_add(errors, "waits_by_cgroup",

@@ -29,6 +29,7 @@ struct ebpf_config {
 	bool no_call_names;
 	bool process_rows; /* sums by process as rows instead of tracks */
 	bool waits_by_cgroup;
+	bool histogram_rows; /* histograms as packets, besides their percentiles */
 	double max_overhead_percent;
 	uint64_t outlier_ns[EBPF_OUTLIERS]; /* 0: no slices */
 	uint32_t outliers_per_second;

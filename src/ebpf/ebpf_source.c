@@ -247,6 +247,7 @@ static void init_runs(struct ebpf_counters *s, const struct ds_env *env)
 			.no_call_names = s->settings.no_call_names,
 			.process_rows = s->settings.process_rows,
 			.waits_by_cgroup = s->settings.waits_by_cgroup,
+			.histogram_rows = s->settings.histogram_rows,
 			.ends = has_ends ? &s->ends : NULL,
 			.proc_root = env->proc_root,
 		};

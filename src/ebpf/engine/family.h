@@ -104,6 +104,7 @@ struct ebpf_run {
 	bool no_call_names; /* of system calls: no tracks by name */
 	bool process_rows; /* sums by process are written as rows (tracks/process_rows.h) */
 	bool waits_by_cgroup; /* waits are also counted by control group */
+	bool histogram_rows; /* histograms are also written as packets (tracks/histogram_rows.h) */
 	bool is_asked_for_all; /* the next read writes what is not due yet, too */
 	struct process_ends *ends; /* borrowed; shared by the runs. NULL: without process_rows */
 	bool is_cleared; /* the incremental state was cleared; the family resets this flag */

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "bpf/block.h"
 #include "ebpf/engine/images.h"
 #include "ebpf/engine/map.h"
 #include "ebpf/engine/object.h"
 #include "ebpf/tracks/counter.h"
+#include "ebpf/tracks/histogram_rows.h"
 #include "ebpf/tracks/top_n.h"
 
 EBPF_DECLARE(block);
@@ -67,10 +69,12 @@ static const struct track_spec process_columns[] = {
 struct op {
 	uint32_t p50, p99, max, bytes, requests;
 	struct sonda_hist last;
+	uint64_t last_ns; /* sum of the latencies */
 };
 
 struct disk {
 	uint32_t id;
+	char name[BLOCK_DISK_NAME + 1];
 	uint32_t group, in_flight_track;
 	int64_t in_flight;
 	struct op *ops[BLOCK_OPS]; /* created at the first request of the operation */
@@ -154,7 +158,6 @@ static void block_find_name(const struct ebpf_run *r, uint32_t id, char ret[BLOC
 static struct disk *find_or_add_disk(struct block *s, uint32_t id, const char *name)
 {
 	const struct ebpf_run *r = s->run;
-	char found[BLOCK_DISK_NAME];
 	struct disk *d;
 
 	for (size_t i = 0; i < s->n_disks; i++)
@@ -166,9 +169,11 @@ static struct disk *find_or_add_disk(struct block *s, uint32_t id, const char *n
 	if (s->n_disks == 0)
 		s->group = ebpf_add_group(r, r->group, "Block I/O");
 	d->id = id;
-	if (!*name)
-		block_find_name(r, id, found);
-	d->group = ebpf_add_group(r, s->group, *name ? name : found);
+	if (*name)
+		snprintf(d->name, sizeof(d->name), "%s", name);
+	else
+		block_find_name(r, id, d->name);
+	d->group = ebpf_add_group(r, s->group, d->name);
 	d->in_flight_track = tracks_add(
 		r->tracks,
 		&(struct track_spec){.kind = TRACK_COUNTER,
@@ -238,6 +243,14 @@ static void on_disk(void *ctx, const void *key, const void *value)
 		return;
 	d->in_flight += (int64_t)(now->begun - now->ended);
 	n = histogram_advance(&now->latency, &o->last, &added);
+	histogram_rows_write(r,
+			     &(struct histogram_rows){.device = d->name,
+						      .operation = op_names[k->op],
+						      .added = &added,
+						      .n = n,
+						      .sum_ns = now->latency_ns - o->last_ns},
+			     clock_boot_ns());
+	o->last_ns = now->latency_ns;
 	max = MAX(histogram_max(&now->latency_max, r->generation), histogram_max_floor(&added));
 	tracks_set(r->tracks, o->p50, (int64_t)histogram_percentile(&added, n, 50, max));
 	tracks_set(r->tracks, o->p99, (int64_t)histogram_percentile(&added, n, 99, max));

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "bpf/runq.h"
 #include "ebpf/engine/errors.h"
@@ -13,6 +14,7 @@
 #include "ebpf/engine/object.h"
 #include "ebpf/families/cgroup_waits.h"
 #include "ebpf/tracks/counter.h"
+#include "ebpf/tracks/histogram_rows.h"
 
 EBPF_DECLARE(runq);
 EBPF_DECLARE(runq_tp);
@@ -45,7 +47,7 @@ struct cpu {
 	bool is_shown;
 	uint32_t group, p50, p99, max, depth, depth_max, switches, migrations, throttled;
 	struct sonda_hist last;
-	uint64_t last_depth_ns, last_clock;
+	uint64_t last_depth_ns, last_clock, last_wait_ns;
 };
 
 struct runq {
@@ -53,6 +55,8 @@ struct runq {
 	uint64_t *migrations; /* owned, one a CPU */
 	uint32_t lost_track;
 	struct cgroup_waits_reader *cgroups; /* owned; NULL: not by control group */
+	struct sonda_hist added; /* on all CPUs, since the last read; likewise the next two */
+	uint64_t added_n, added_ns;
 	struct cpu cpus[];
 };
 
@@ -151,6 +155,14 @@ static void set_depth(const struct ebpf_run *r, struct cpu *c, const struct runq
 				(uint64_t)(ns ? 0 : now->depth)));
 }
 
+static void add_to_machine(struct runq *s, const struct sonda_hist *added, uint64_t n, uint64_t ns)
+{
+	for (size_t i = 0; i < SONDA_HIST_BUCKETS; i++)
+		s->added.buckets[i] += added->buckets[i];
+	s->added_n += n;
+	s->added_ns += ns;
+}
+
 static void set_cpu(const struct ebpf_run *r, struct cpu *c, const struct runq_cpu *now)
 {
 	uint64_t max = histogram_max(&now->wait_max, r->generation), n;
@@ -158,20 +170,33 @@ static void set_cpu(const struct ebpf_run *r, struct cpu *c, const struct runq_c
 	struct sonda_hist added;
 
 	n = histogram_advance(&now->wait, &c->last, &added);
+	if (r->histogram_rows)
+		add_to_machine(r->state, &added, n, now->wait_ns - c->last_wait_ns);
+	c->last_wait_ns = now->wait_ns;
 	tracks_set(t, c->p50, (int64_t)histogram_percentile(&added, n, 50, max));
 	tracks_set(t, c->p99, (int64_t)histogram_percentile(&added, n, 99, max));
 	tracks_set(t, c->max, (int64_t)max);
 	tracks_set(t, c->switches, (int64_t)now->switches);
 	if (now->throttled_ns && !c->throttled)
-		c->throttled =
-			ebpf_add_total(r, c->group, "runq throttled",
-				       "threads waited for the quota of their control group (not in "
-				       "the latency), since the recording began",
-				       TRACK_UNIT_NS);
+		c->throttled = ebpf_add_total(
+			r, c->group, "runq throttled",
+			"threads waited for the quota of their control group (not in "
+			"the latency), since the recording began",
+			TRACK_UNIT_NS);
 	if (c->throttled)
 		tracks_set(t, c->throttled, (int64_t)now->throttled_ns);
 	if (has_depths(r))
 		set_depth(r, c, now);
+}
+
+static void write_machine(const struct ebpf_run *r, struct runq *s)
+{
+	const struct histogram_rows rows = {
+		.added = &s->added, .n = s->added_n, .sum_ns = s->added_ns};
+
+	histogram_rows_write(r, &rows, clock_boot_ns());
+	s->added = (struct sonda_hist){{0}};
+	s->added_n = s->added_ns = 0;
 }
 
 static int runq_read_cpus(struct ebpf_run *r)
@@ -202,6 +227,8 @@ static int runq_read_cpus(struct ebpf_run *r)
 	}
 	ebpf_set_lost(r, &s->lost_track, "runq lost", "waits that could not be counted: no memory",
 		      lost);
+	if (r->histogram_rows)
+		write_machine(r, s);
 	return s->cgroups ? cgroup_waits_read(s->cgroups, r, cgroups_lost) : 0;
 }
 
@@ -211,8 +238,9 @@ static void runq_remove_tracks(struct ebpf_run *r)
 
 	for (uint32_t i = 0; i < r->n_cpus; i++) {
 		const struct cpu *c = &s->cpus[i];
-		const uint32_t all[] = {c->p50,	      c->p99,	   c->max,	  c->depth,
-					c->depth_max, c->switches, c->migrations, c->throttled, c->group};
+		const uint32_t all[] = {c->p50,	       c->p99,	     c->max,
+					c->depth,      c->depth_max, c->switches,
+					c->migrations, c->throttled, c->group};
 
 		for (size_t k = 0; c->is_shown && k < ARRAY_SIZE(all); k++)
 			tracks_remove(r->tracks, all[k]);

@@ -3,6 +3,7 @@
 
 #include "bpf/block.h"
 #include "ebpf/families/families.h"
+#include "wire/pb_read.h"
 
 static struct block_disk disk;
 
@@ -37,6 +38,33 @@ FIXTURE_TEST(a_disk_and_its_operations)
 	assert_int_equal(read_last("eBPF/Block I/O/sda/read latency p99"), 0);
 	ebpf_run_remove_tracks(&rig.run);
 	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1);
+}
+
+FIXTURE_TEST(histogram_rows_are_by_disk_and_operation)
+{
+	unsigned found = 0;
+
+	rig.run.histogram_rows = true;
+	rig_start(&block_family);
+	disk = (struct block_disk){.name = "sda", .begun = 2, .ended = 2, .latency_ns = 41};
+	disk.latency.buckets[20] = 2;
+	put_disk(SDA, BLOCK_READ);
+	assert_int_equal(rig_read(), 0);
+	for (size_t i = 0; i < fake.n; i++) {
+		struct pb_field packet = fake_packet_field(i), device, operation;
+		struct pb_field rows = pb_inner_field(&packet, PB_TRACE_PACKET_EBPF_HISTOGRAM_ROWS);
+		uint64_t sum = 0;
+
+		if (!rows.data)
+			continue;
+		device = pb_inner_field(&rows, PB_EBPF_HISTOGRAM_ROWS_DEVICE);
+		operation = pb_inner_field(&rows, PB_EBPF_HISTOGRAM_ROWS_OPERATION);
+		pb_read(&rows, PB_TO(PB_EBPF_HISTOGRAM_ROWS_SUM_NS, &sum));
+		assert_true(pb_field_is(&device, "sda") && pb_field_is(&operation, "read"));
+		assert_int_equal(sum, 41);
+		found++;
+	}
+	assert_int_equal(found, 1);
 }
 
 /* The name comes from the kernel, and an operation that we do not know is none. */

@@ -112,6 +112,75 @@ FIXTURE_TEST(a_read_that_fails_loses_no_count)
 	assert_int_equal(read_last("eBPF/CPU 0/runq latency p50"), 9);
 }
 
+/* ---- histograms as packets ---- */
+
+struct rows_seen {
+	unsigned packets;
+	uint64_t sum_ns, values, last_bucket;
+};
+
+static struct rows_seen read_histogram_rows(size_t from)
+{
+	struct rows_seen seen = {0};
+
+	for (size_t i = from; i < fake.n; i++) {
+		struct pb_field packet = fake_packet_field(i);
+		struct pb_field rows = pb_inner_field(&packet, PB_TRACE_PACKET_EBPF_HISTOGRAM_ROWS);
+
+		struct pb_field buckets = pb_inner_field(&rows, PB_EBPF_HISTOGRAM_ROWS_ROWS);
+		struct pb_packed p = pb_packed_of(&buckets);
+		uint64_t sum = 0, n;
+
+		if (!rows.data)
+			continue;
+		pb_read(&rows, PB_TO(PB_EBPF_HISTOGRAM_ROWS_SUM_NS, &sum));
+		seen.packets++;
+		seen.sum_ns += sum;
+		while (pb_packed_next(&p, &seen.last_bucket)) {
+			assert_true(pb_packed_next(&p, &n));
+			seen.values += n;
+		}
+	}
+	return seen;
+}
+
+FIXTURE_TEST(histogram_rows_are_what_all_cpus_added)
+{
+	struct rows_seen seen;
+	size_t before;
+
+	rig.run.histogram_rows = true;
+	rig_start(&runq_family);
+	add_waits(0, 5, 10, 5);
+	cpu(0)->wait_ns = 50;
+	add_waits(3, 7, 2, 7);
+	cpu(3)->wait_ns = 14;
+	rig_read();
+	seen = read_histogram_rows(0);
+	assert_int_equal(seen.packets, 1);
+	assert_int_equal(seen.sum_ns, 64);
+	assert_int_equal(seen.values, 12);
+	assert_int_equal(seen.last_bucket, 7);
+	before = fake.n;
+	add_waits(3, 5, 1, 5);
+	cpu(3)->wait_ns += 5;
+	rig_read();
+	seen = read_histogram_rows(before);
+	assert_int_equal(seen.values, 1);
+	assert_int_equal(seen.sum_ns, 5);
+	before = fake.n;
+	rig_read(); /* nothing is new */
+	assert_int_equal(read_histogram_rows(before).packets, 0);
+}
+
+FIXTURE_TEST(without_histogram_rows_there_are_none)
+{
+	rig_start(&runq_family);
+	add_waits(0, 5, 10, 5);
+	rig_read();
+	assert_int_equal(read_histogram_rows(0).packets, 0);
+}
+
 /* ---- by control group ---- */
 
 struct wait_row {
