@@ -20,6 +20,7 @@
 #include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
+#include "base/system/tcp_peer.h"
 #include "base/text/str.h"
 
 #define ADDRESS "127.0.0.1"
@@ -41,7 +42,7 @@ struct trace_server {
 
 /* ---- the client ---- */
 
-/* Finds the user at the other end. Returns 0, or an error as trace_server_find_user(). */
+/* Finds the user at the other end. Returns 0, or an error as tcp_peer_find_user(). */
 static int user_of_request(struct evhttp_request *req, uid_t *ret_uid)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(req);
@@ -52,7 +53,7 @@ static int user_of_request(struct evhttp_request *req, uid_t *ret_uid)
 	if (getsockname(fd, (struct sockaddr *)&local, &len) < 0 ||
 	    getpeername(fd, (struct sockaddr *)&peer, &peer_len) < 0)
 		return -errno;
-	return trace_server_find_user(&local, &peer, ret_uid);
+	return tcp_peer_find_user(&local, &peer, ret_uid);
 }
 
 static bool is_user_allowed(struct trace_server *s, struct evhttp_request *req)
@@ -288,60 +289,4 @@ void trace_server_make_name(const char *path, char *buf, size_t size)
 		if (!isascii((unsigned char)*c) ||
 		    (!isalnum((unsigned char)*c) && !strchr("-_.", *c)))
 			*c = '_';
-}
-
-/* ---- the user of a peer ---- */
-
-static void trace_server_close_file(FILE **f)
-{
-	if (*f)
-		fclose(*f);
-}
-
-/* Prints an address as the kernel does; in tcp6 the last eight digits of an IPv4 address are the
- * same. */
-static void print_address(const struct sockaddr_in *a, char buf[static 16])
-{
-	snprintf(buf, 16, "%08X:%04X", a->sin_addr.s_addr, ntohs(a->sin_port));
-}
-
-/*
- * Finds the user of the socket with these two addresses in /proc/net/tcp or tcp6. Returns 0,
- * -ENOENT or -errno. The first line of the file names its columns:
- *
- *	sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode
- */
-static int find_user_of_socket(const char *path, const char *from, const char *to, uid_t *ret_uid)
-{
-	_cleanup_(trace_server_close_file) FILE *f = fopen(path, "re");
-	char line[512], local[64], remote[64];
-	unsigned long inode;
-	unsigned uid;
-
-	if (!f)
-		return -errno;
-	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line, " %*[^:]: %63s %63s %*s %*s %*s %*s %u %*s %lu", local, remote,
-			   &uid, &inode) != 4 ||
-		    !str_ends(local, from) || !str_ends(remote, to))
-			continue;
-		/* The kernel shows root as the user of a socket that its process has closed. */
-		if (inode == 0)
-			return -ENOENT;
-		*ret_uid = uid;
-		return 0;
-	}
-	return ferror(f) ? -EIO : -ENOENT;
-}
-
-int trace_server_find_user(const struct sockaddr_in *local, const struct sockaddr_in *peer,
-			   uid_t *ret_uid)
-{
-	char from[16], to[16];
-	int r;
-
-	print_address(peer, from);
-	print_address(local, to);
-	r = find_user_of_socket("/proc/net/tcp", from, to, ret_uid);
-	return r == -ENOENT ? find_user_of_socket("/proc/net/tcp6", from, to, ret_uid) : r;
 }
