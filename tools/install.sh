@@ -22,6 +22,9 @@ files() {
     echo "644 $f $f"
   done
   echo "644 share/sonda/json-schema.json share/sonda/json-schema.json"
+  for f in share/sonda/prometheus/*.yml share/sonda/grafana/*.json; do
+    echo "644 $f $f"
+  done
   echo "644 bpf/sonda_program.h include/sonda/sonda_program.h"
   for f in include/sonda/*.h; do
     echo "644 $f $f"
@@ -101,7 +104,7 @@ if [ "$action" = install ] && [ -z "$3" ]; then
   cat "$made" >>"$list"
 elif [ "$action" = uninstall ]; then
   {
-    for own in share/sonda/configs share/sonda/presets share/sonda include/sonda share/doc/sonda \
+    for own in share/sonda/configs share/sonda/presets share/sonda/prometheus share/sonda/grafana share/sonda include/sonda share/doc/sonda \
       share/doc/sonda/docs share/doc/sonda/docs/images share/doc/sonda/docs/guides share/doc/sonda/docs/reference share/doc/sonda/docs/internals; do
       echo "$to/$own"
     done

@@ -36,6 +36,7 @@ static const struct verb verbs[] = {
 	 "show the state of the tracing service: sessions, producers, data sources"},
 	{"trigger", cmd_trigger, "start, stop or snapshot the sessions that wait for a trigger"},
 	{"top", cmd_top, "show what processes do, a screen a second"},
+	{"metrics", cmd_metrics, "serve counters of this machine to Prometheus"},
 	{"report", cmd_report, "answer the common questions about a trace"},
 	{"diff", cmd_diff, "compare recordings: what became slower or faster"},
 	{"open", cmd_open, "open a trace in the Perfetto UI, in your browser"},

@@ -14,7 +14,8 @@ check "the links and samples of the docs are there" tests/distros/doc_links.sh "
 check "pages of the manual name the installed samples" grep -qF "$(sed 's/-/\\-/g' <<<"-c $TMP/usr/share/sonda/configs/")" \
   "$TMP/usr/share/man/man1/sonda-record.1"
 check "units name the program's place" grep -q "^ExecStart=$TMP/usr/bin/sondad$" "$TMP/usr/lib/systemd/system/sondad.service"
-for unit in sondad.socket sondad-consumer.socket sondad.service sonda-probes.service sonda-recorder.service; do
+for unit in sondad.socket sondad-consumer.socket sondad.service sonda-probes.service sonda-recorder.service \
+  sonda-metrics.socket sonda-metrics.service; do
   if command -v systemd-analyze >/dev/null; then
     check "$unit is a good unit" verifies $unit
   else
@@ -26,6 +27,8 @@ if systemd-analyze security --help 2>/dev/null | grep -q -- --threshold; then
     systemd-analyze security --offline=true --threshold=40 "$TMP/usr/lib/systemd/system/sonda-probes.service"
   check "the recorder's by 4.0 at most" \
     systemd-analyze security --offline=true --threshold=40 "$TMP/usr/lib/systemd/system/sonda-recorder.service"
+  check "that of sonda metrics by 1.5 at most" \
+    systemd-analyze security --offline=true --threshold=15 "$TMP/usr/lib/systemd/system/sonda-metrics.service"
   check "sondad's by 1.5 at most" \
     systemd-analyze security --offline=true --threshold=15 "$TMP/usr/lib/systemd/system/sondad.service"
 else

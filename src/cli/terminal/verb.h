@@ -83,6 +83,7 @@ enum exit_code {
 int cmd_describe(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_list(int argc, char **argv);
+int cmd_metrics(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_recorder(int argc, char **argv);
 int cmd_sessions(int argc, char **argv);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* The metrics that sonda metrics exposes: their names, kinds, units and help texts. */
+
+enum metric_kind {
+	METRIC_COUNTER,
+	METRIC_GAUGE,
+	METRIC_HISTOGRAM, /* of times in ns */
+	METRIC_INFO, /* the value is 1; what counts are the labels */
+};
+
+enum metric_unit {
+	METRIC_NUMBER,
+	METRIC_NS, /* exposed as seconds */
+	METRIC_BYTES,
+};
+
+/* Columns: identifier; name, for a histogram without _bucket, _sum and _count; kind; unit; names of its
+ * labels besides those of the subject (NULL: none); help text. */
+/* clang-format off */
+#define METRIC_LIST(X)                                                                             \
+	X(RUNQ_LATENCY, "sonda_runq_latency_seconds", HISTOGRAM, NS, NULL, NULL,                   \
+	  "Waits of threads for a CPU, from the wakeup or preemption to the run.")                 \
+	X(RUNQ_THROTTLED, "sonda_runq_throttled_seconds", HISTOGRAM, NS, NULL, NULL,               \
+	  "Waits of threads whose control group had used up its CPU quota.")                       \
+	X(RUNQ_WAITING, "sonda_runq_waiting_threads", GAUGE, NUMBER, NULL, NULL,                   \
+	  "Threads that waited for a CPU, mean of the last second.")                               \
+	X(CONTEXT_SWITCHES, "sonda_context_switches_total", COUNTER, NUMBER, NULL, NULL,           \
+	  "Context switches of all CPUs.")                                                         \
+	X(MIGRATIONS, "sonda_migrations_total", COUNTER, NUMBER, NULL, NULL,                       \
+	  "Threads that were moved to another CPU.")                                               \
+	X(SOFTIRQ_TIME, "sonda_softirq_seconds_total", COUNTER, NS, "vec", NULL,                   \
+	  "Time in softirq handlers, by vector of /proc/softirqs.")                                \
+	X(SOFTIRQS, "sonda_softirqs_total", COUNTER, NUMBER, "vec", NULL,                          \
+	  "Runs of softirq handlers.")                                                             \
+	X(HARDIRQ_TIME, "sonda_hardirq_seconds_total", COUNTER, NS, NULL, NULL,                    \
+	  "Time in interrupt handlers of devices.")                                                \
+	X(HARDIRQS, "sonda_hardirqs_total", COUNTER, NUMBER, NULL, NULL,                           \
+	  "Runs of interrupt handlers of devices.")                                                \
+	X(TIMER_TIME, "sonda_timer_interrupt_seconds_total", COUNTER, NS, NULL, NULL,              \
+	  "Time in the interrupts of the timers of the CPUs.")                                     \
+	X(BLOCK_LATENCY, "sonda_block_latency_seconds", HISTOGRAM, NS, "device", "operation",      \
+	  "Time from the issue of a block request to the driver to its completion.")               \
+	X(BLOCK_BYTES, "sonda_block_bytes_total", COUNTER, BYTES, "device", "operation",           \
+	  "Bytes of completed block requests.")                                                    \
+	X(BLOCK_REQUESTS, "sonda_block_requests_total", COUNTER, NUMBER, "device", "operation",    \
+	  "Completed block requests.")                                                             \
+	X(BLOCK_IN_FLIGHT, "sonda_block_in_flight", GAUGE, NUMBER, "device", NULL,                 \
+	  "Block requests that the device has not completed.")                                     \
+	X(TCP_RETRANSMITS, "sonda_tcp_retransmits_total", COUNTER, NUMBER, NULL, NULL,             \
+	  "TCP segments that were sent again.")                                                    \
+	X(TCP_RESETS, "sonda_tcp_resets_total", COUNTER, NUMBER, "direction", NULL,                \
+	  "TCP resets, sent and received.")                                                        \
+	X(DROPPED_PACKETS, "sonda_dropped_packets_total", COUNTER, NUMBER, "reason", NULL,         \
+	  "Network packets that the kernel dropped, by its reason.")                               \
+	X(STALL_TIME, "sonda_memory_stall_seconds_total", COUNTER, NS, "kind", NULL,               \
+	  "Time for which threads had to free or move memory.")                                    \
+	X(STALLS, "sonda_memory_stalls_total", COUNTER, NUMBER, "kind", NULL,                      \
+	  "How often threads had to free or move memory.")                                         \
+	X(OOM_KILLS, "sonda_oom_kills_total", COUNTER, NUMBER, NULL, NULL,                         \
+	  "Processes that the kernel killed because memory ran out.")                              \
+	X(PAGE_FAULTS, "sonda_page_faults_total", COUNTER, NUMBER, "kind", NULL,                   \
+	  "Page faults of all processes; major ones waited for a disk.")                           \
+	X(LOCK_WAIT_TIME, "sonda_lock_wait_seconds_total", COUNTER, NS, "lock", NULL,              \
+	  "Time for which threads waited for locks of the kernel.")                                \
+	X(LOCK_WAITS, "sonda_lock_waits_total", COUNTER, NUMBER, "lock", NULL,                     \
+	  "Waits for locks of the kernel.")                                                        \
+	X(SUBJECT_CPU, "sonda_subject_cpu_seconds_total", COUNTER, NS, "mode", NULL,               \
+	  "CPU time of the control group with all groups below it.")                               \
+	X(SUBJECT_PERIODS, "sonda_subject_cpu_periods_total", COUNTER, NUMBER, NULL, NULL,         \
+	  "Periods of the CPU quota in which the group was runnable.")                             \
+	X(SUBJECT_THROTTLED, "sonda_subject_cpu_throttled_periods_total", COUNTER, NUMBER, NULL, NULL, \
+	  "Periods in which the group had used up its CPU quota.")                                 \
+	X(SUBJECT_THROTTLED_TIME, "sonda_subject_cpu_throttled_seconds_total", COUNTER, NS, NULL, NULL, \
+	  "Time for which the group had used up its CPU quota.")                                   \
+	X(SUBJECT_OFF_CPU, "sonda_subject_off_cpu_seconds_total", COUNTER, NS, "state", NULL,      \
+	  "Time off CPU of the threads of the group, by state. Needs --add cpu-time.")             \
+	X(SUBJECT_RUNQ, "sonda_subject_runq_latency_seconds", HISTOGRAM, NS, NULL, NULL,           \
+	  "Waits for a CPU of the threads in the group, without waits for its quota.")             \
+	X(SUBJECT_PREEMPTIONS, "sonda_subject_preemptions_total", COUNTER, NUMBER, "by", NULL,     \
+	  "Waits for a CPU, by what had it when the wait ended.")                                  \
+	X(SUBJECT_PREEMPTED_TIME, "sonda_subject_preempted_wait_seconds_total", COUNTER, NS, "by", NULL, \
+	  "Time of the waits for a CPU, by what had it when the wait ended.")                      \
+	X(SUBJECT_MEMORY, "sonda_subject_memory_bytes", GAUGE, BYTES, "type", NULL,                \
+	  "Memory of the control group with all groups below it.")                                 \
+	X(SUBJECT_MEMORY_EVENTS, "sonda_subject_memory_events_total", COUNTER, NUMBER, "event", NULL, \
+	  "Events of memory.events.")                                                              \
+	X(SUBJECT_MAJOR_FAULTS, "sonda_subject_major_faults_total", COUNTER, NUMBER, NULL, NULL,   \
+	  "Major page faults of the group.")                                                       \
+	X(SUBJECT_IO_BYTES, "sonda_subject_io_bytes_total", COUNTER, BYTES, "device", "operation", \
+	  "Bytes of block devices; the device is MAJOR:MINOR.")                                    \
+	X(SUBJECT_IO_REQUESTS, "sonda_subject_io_requests_total", COUNTER, NUMBER, "device", "operation", \
+	  "Requests to block devices; the device is MAJOR:MINOR.")                                 \
+	X(SUBJECT_WAITING, "sonda_subject_pressure_waiting_seconds_total", COUNTER, NS, "resource", NULL, \
+	  "Time in which at least one thread of the group waited for the resource.")               \
+	X(SUBJECT_STALLED, "sonda_subject_pressure_stalled_seconds_total", COUNTER, NS, "resource", NULL, \
+	  "Time in which all threads of the group waited for the resource.")                       \
+	X(SUBJECT_TASKS, "sonda_subject_tasks", GAUGE, NUMBER, NULL, NULL,                         \
+	  "Threads in the control group.")                                                         \
+	X(SUBJECT_SYSCALLS, "sonda_subject_syscalls_total", COUNTER, NUMBER, NULL, NULL,           \
+	  "System calls of the group that returned. Needs --add syscalls.")                        \
+	X(SUBJECT_SYSCALL_ERRORS, "sonda_subject_syscall_errors_total", COUNTER, NUMBER, NULL, NULL, \
+	  "System calls of the group that returned an error. Needs --add syscalls.")               \
+	X(SUBJECT_SYSCALL_TIME, "sonda_subject_syscall_seconds_total", COUNTER, NS, NULL, NULL,    \
+	  "Time in system calls of the group, with their waits. Needs --add syscalls.")            \
+	X(BUILD, "sonda_build_info", INFO, NUMBER, "version", NULL,                                \
+	  "The version of sonda metrics.")                                                         \
+	X(LOST, "sonda_lost_total", COUNTER, NUMBER, "place", NULL,                                \
+	  "What could not be counted or was lost on the way, by place.")                           \
+	X(PROBE_TIME, "sonda_probe_seconds_total", COUNTER, NS, "family", NULL,                    \
+	  "CPU time of the eBPF programs of a family.")                                            \
+	X(LEFT_OUT, "sonda_series_left_out_total", COUNTER, NUMBER, NULL, NULL,                    \
+	  "Series that were not created because of a limit.")                                      \
+	X(SESSION_UP, "sonda_session_up", GAUGE, NUMBER, "session", NULL,                          \
+	  "1 if the session records, else 0.")
+/* clang-format on */
+
+enum metric_id {
+#define X(id, name, kind, unit, first, second, help) METRIC_##id,
+	METRIC_LIST(X)
+#undef X
+		METRICS
+};
+
+struct metric_def {
+	const char *name, *help;
+	const char *labels[2]; /* NULL: none */
+	enum metric_kind kind;
+	enum metric_unit unit;
+};
+
+extern const struct metric_def metric_defs[METRICS];

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/core/err.h"
+#include "config/trace_config.pb-c.h"
+
+/* The command line of sonda metrics, and the config of its session. */
+
+#define METRICS_DEFAULT_LISTEN "127.0.0.1:9437"
+#define METRICS_DEFAULT_SUBJECTS 200
+#define METRICS_DEFAULT_SERIES 20000
+#define METRICS_USERS_MAX 32
+#define METRICS_PERIOD_MS 1000u /* of linux.ebpf_counters */
+#define METRICS_CLEAR_MS 60000u /* descriptions are written again */
+
+struct metrics_options {
+	const char *socket; /* borrowed from argv; NULL: the default */
+	const char *listen; /* likewise; NULL: the default */
+	uid_t users[METRICS_USERS_MAX]; /* who may connect */
+	size_t n_users;
+	uint32_t subjects, series; /* limits */
+	bool adds_cpu_time, adds_syscalls; /* families that are not counted by default */
+	bool help;
+};
+
+extern const char metrics_usage[];
+
+/* Returns 0, or -errno and sets e. */
+int metrics_options_parse(int argc, char **argv, struct metrics_options *ret, struct err_text *e);
+
+/* Returns 0 (the caller frees with pb__trace_config__free_unpacked), or -errno. */
+int metrics_config_build(const struct metrics_options *o, Pb__TraceConfig **ret);
