@@ -11,7 +11,7 @@
  *				rows of other kinds are skipped
  *	group by state		without a comparison: the rows in the order of the column's values
  *
- * SQLite checks each constraint again, so a value of another type than the column's need not narrow_cursor
+ * SQLite checks each constraint again, so a value of another type than the column's need not narrow
  * the rows.
  */
 #include "analyze/tables/table_module.h"
@@ -37,7 +37,7 @@
 struct keys {
 	const struct table *t;
 	unsigned column;
-	bool narrow_cursor; /* 16 bits */
+	bool narrow; /* 16 bits */
 };
 
 /* One row of each key. */
@@ -62,13 +62,13 @@ static struct keys row_keys_of_column(const struct table *t, unsigned column)
 	return (struct keys){
 		.t = t,
 		.column = c->kind == COLUMN_COMPUTED ? c->of : column,
-		.narrow_cursor = c->kind == COLUMN_COMPUTED || c->kind == COLUMN_STATE,
+		.narrow = c->kind == COLUMN_COMPUTED || c->kind == COLUMN_STATE,
 	};
 }
 
 static uint32_t row_order_key_of(const struct keys *k, uint32_t row)
 {
-	if (k->narrow_cursor)
+	if (k->narrow)
 		return (uint16_t)(table_u16(k->t, k->column, row) + 1u);
 	return table_u32(k->t, k->column, row) + 1;
 }

@@ -197,7 +197,7 @@ static void sql_reverse(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_text(ctx, out, (int)len, sqlite3_free);
 }
 
-/* sql_unhex('1f'), sql_unhex('0x1f'): the number that the text represents. */
+/* unhex('1f'), unhex('0x1f'): the number that the text represents. */
 static void sql_unhex(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const char *s = (const char *)sqlite3_value_text(argv[0]);
@@ -210,7 +210,7 @@ static void sql_unhex(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	n = strspn(s, "0123456789abcdefABCDEF");
 	if (!n || n > 16 || s[n + strspn(s + n, " \t\n")])
 		sqlite3_result_error(
-			ctx, "sql_unhex: the text is not a hexadecimal number of 64 bits", -1);
+			ctx, "unhex: the text is not a hexadecimal number of 64 bits", -1);
 	else
 		sqlite3_result_int64(ctx, (int64_t)strtoull(s, NULL, 16));
 }
@@ -255,14 +255,14 @@ int text_functions_register(sqlite3 *db)
 		int n_args;
 		void (*fn)(sqlite3_context *ctx, int argc, sqlite3_value **argv);
 	} functions[] = {
-		{"sql_regexp", 2, sql_regexp},
+		{"regexp", 2, sql_regexp},
 		{"regexp_extract", 2, regexp_extract},
 		{"regexp_replace_simple", 3, regexp_replace},
 		{"str_split", 3, str_split},
-		{"sql_reverse", 1, sql_reverse},
-		{"sql_unhex", 1, sql_unhex},
+		{"reverse", 1, sql_reverse},
+		{"unhex", 1, sql_unhex},
 		{"base64_encode", 1, base64_encode},
-		{"sql_hash", -1, sql_hash},
+		{"hash", -1, sql_hash},
 	};
 	int r = SQLITE_OK;
 
