@@ -263,7 +263,7 @@ static void search_call(sqlite3_context *ctx, sqlite3_value **argv, bool (*run)(
 	struct search s = {.graph = g};
 	bool good;
 
-	if (!starts)
+	if (!g || !starts)
 		return;
 	good = search_init(&s, g, starts);
 	for (size_t i = 0; i < starts->n && good; i++)
