@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "base/system/fs.h"
+#include "bpf/sonda_program.h"
+#include "ebpf/tracks/event_tracks.h"
 #include "ebpf/user_program.h"
+#include "unit/ebpf/bpf_image.h"
+#include "unit/ebpf/family_rig.h"
 #include "unit/fixture.h"
+#include "unit/temp_dir.h"
 
-static char root[64], folder[96];
+static void *root; /* a folder */
+static char folder[96];
 static struct err_text why;
 
 static const char *in(const char *name)
 {
-	static char path[2][256];
-	static int turn;
+	static unsigned turn;
 
-	turn = !turn;
-	snprintf(path[turn], sizeof(path[turn]), "%s/%s", root, name);
-	return path[turn];
+	return temp_dir_path(&root, turn++ % 2, name);
 }
 
 static void make_file(const char *name, const char *text)
@@ -31,27 +33,16 @@ SETUP
 {
 	if (getuid())
 		skip(); /* the files have to be root's */
-	snprintf(root, sizeof(root), "/tmp/test_user_program.XXXXXX");
-	assert_non_null(mkdtemp(root));
-	snprintf(folder, sizeof(folder), "%s/d", root);
+	assert_int_equal(temp_dir_setup(&root), 0);
+	snprintf(folder, sizeof(folder), "%s/d", (char *)root);
 	assert_int_equal(mkdir(folder, 0755), 0);
 	make_file("d/a.bpf.o", "bytes");
 	make_file("outside.bpf.o", "others");
 }
 
-static int remove_name(void *ctx, const char *name, unsigned char type)
-{
-	char path[512];
-
-	snprintf(path, sizeof(path), "%s/%s", (const char *)ctx, name);
-	return remove(path) < 0 ? -1 : 0;
-}
-
 TEARDOWN
 {
-	assert_int_equal(fs_each(folder, remove_name, folder) || rmdir(folder) ||
-				 fs_each(root, remove_name, root) || rmdir(root),
-			 0);
+	temp_dir_teardown(&root);
 }
 
 /* Why the program is refused; "" if its bytes were read. */
@@ -120,4 +111,126 @@ FIXTURE_TEST(a_file_that_is_too_long)
 {
 	assert_int_equal(truncate(in("d/a.bpf.o"), 1 << 30), 0);
 	assert_refused("a", "File too large");
+}
+
+/* ---- runs ---- */
+
+static struct user_program *program;
+
+/* Starts the program of those maps. Returns 0 or -errno, and sets rig.why. */
+static int run(struct bpf_image *b)
+{
+	struct image *f = bpf_image_end(b);
+	FILE *out = fopen(in("d/a.bpf.o"), "w");
+
+	assert_int_equal(fwrite(f->bytes, 1, f->len, out), f->len);
+	fclose(out);
+	free(f);
+	if (user_program_new(folder, "a", &program, &why) != 0)
+		fail_msg("%s", why.text);
+	return rig_try(user_program_family(program));
+}
+
+static int run_setup(void **state)
+{
+	fixture_setup(state);
+	return rig_setup(state);
+}
+
+static int run_teardown(void **state)
+{
+	int r = rig_end(state);
+
+	user_program_free(program);
+	program = NULL;
+	fixture_teardown(state);
+	return r;
+}
+
+#define RUN_TEST(name) TEST_WITH(name, run_setup, run_teardown)
+
+/* The reason of the last error; "": there is none. */
+static const char *last_error(void)
+{
+	return rig.errors.n ? rig.errors.all[rig.errors.n - 1].reason : "";
+}
+
+RUN_TEST(maps_are_tracks_below_the_program_and_a_bad_one_does_not_end_it)
+{
+	struct bpf_image b = bpf_image_new();
+	int real = btf__add_float(b.btf, "double", 8);
+
+	bpf_image_add(&b, "sonda_counter_x", BPF_MAP_TYPE_ARRAY, 1, b.u32, b.u64);
+	bpf_image_add(&b, "sonda_counter_y", BPF_MAP_TYPE_ARRAY, 1, b.u32, real);
+	bpf_image_add(&b, "other", BPF_MAP_TYPE_ARRAY, 1, b.u32, real);
+	bpf_image_add(&b, "sonda_events", BPF_MAP_TYPE_ARRAY, 1, b.u32, b.u64);
+	assert_int_equal(run(&b), 0);
+	assert_int_equal(rig.errors.n, 2);
+	assert_string_equal(rig.errors.all[0].reason,
+			    "sonda_counter_y is skipped: its value has a type, which is neither an "
+			    "integer nor a struct of integers");
+	assert_string_equal(last_error(), "sonda_events is left out: it is not a ring buffer");
+	*(uint64_t *)fake_value("sonda_counter_x", 0) = 7;
+	assert_int_equal(rig_read(), 0);
+	assert_int_equal(read_last("eBPF/a/x"), 7);
+	fake_bpf_fail(BPF_MAP_LOOKUP_BATCH, "sonda_counter_x", EIO);
+	fake_bpf_fail(BPF_MAP_GET_NEXT_KEY, "sonda_counter_x", EIO);
+	assert_int_equal(rig_read(), -EIO);
+	ebpf_run_remove_tracks(&rig.run);
+}
+
+RUN_TEST(a_program_without_maps_for_us_is_refused)
+{
+	struct bpf_image b = bpf_image_new();
+
+	bpf_image_add(&b, "counter", BPF_MAP_TYPE_ARRAY, 1, b.u32, b.u64);
+	assert_int_equal(run(&b), -ENOENT);
+	assert_non_null(strstr(rig.why.text, "a.bpf.o has no map \"sonda_counter_...\""));
+}
+
+RUN_TEST(maps_and_elements_beyond_the_limits_are_reported_once)
+{
+	static char names[USER_MAPS_MAX + 1][24];
+	struct bpf_image b = bpf_image_new();
+
+	for (uint32_t i = 0; i <= USER_MAPS_MAX; i++) {
+		snprintf(names[i], sizeof(names[i]), "sonda_counter_%c", (char)('A' + i));
+		bpf_image_add(&b, names[i], BPF_MAP_TYPE_ARRAY, i == 1 ? 300 : 1, b.u32, b.u64);
+	}
+	assert_int_equal(run(&b), 0);
+	assert_int_equal(rig.errors.n, 1);
+	assert_string_equal(last_error(), "sonda_counter_a is skipped: the limit is 32");
+	for (uint32_t i = 0; i < 300; i++)
+		*(uint64_t *)fake_value("sonda_counter_B", i) = 1;
+	assert_int_equal(rig_read(), 0);
+	assert_int_equal(rig_read(), 0);
+	assert_int_equal(rig.errors.n, 2);
+	assert_non_null(strstr(last_error(), "sonda_counter_B has more than 256 elements"));
+	assert_int_equal(read_last("eBPF/a/elements left out"), 44);
+}
+
+RUN_TEST(events_of_the_ring_are_read_and_bad_ones_counted)
+{
+	struct sonda_event event = {.type = SONDA_INSTANT, .name = "ended"};
+	struct bpf_image b = bpf_image_new();
+
+	bpf_image_add(&b, "sonda_events", BPF_MAP_TYPE_RINGBUF, 256 << 10, 0, 0);
+	assert_int_equal(run(&b), 0);
+	event.time = clock_boot_ns();
+	fake_ring_put(EVENT_RING_MAP, &event, sizeof(event));
+	fake_ring_put(EVENT_RING_MAP, &event, 8);
+	assert_int_equal(rig_read(), 0);
+	assert_non_null(read_find("eBPF/a/bad events"));
+	assert_int_equal(read_last("eBPF/a/bad events"), 1);
+	assert_int_equal(rig.errors.n, 1);
+	for (unsigned i = 0; i < EVENT_TRACKS_EVENTS_PER_SECOND + 5; i++) {
+		if (i % 1000 == 0)
+			assert_int_equal(rig_read(), 0);
+		fake_ring_put(EVENT_RING_MAP, &event, sizeof(event));
+	}
+	assert_int_equal(rig_read(), 0);
+	assert_int_equal(rig_read(), 0);
+	assert_true(read_last("eBPF/a/events left out") > 0);
+	assert_int_equal(rig.errors.n, 2);
+	assert_non_null(strstr(last_error(), "events in a second"));
 }
