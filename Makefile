@@ -22,7 +22,7 @@ endif
 
 BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libprotobuf-c-dev \
 	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev libcap-ng-dev zlib1g-dev libzstd-dev \
-	libsqlite3-dev libedit-dev libelf-dev libdw-dev libiberty-dev liblzma-dev
+	libsqlite3-dev libedit-dev libjson-c-dev libelf-dev libdw-dev libiberty-dev liblzma-dev
 # The build does without, see EBPF.
 EBPF_PACKAGES := clang llvm libbpf-dev
 TEST_PACKAGES := libcmocka-dev linux-perf procps xz-utils elfutils python3 man-db mandoc tmux less iproute2 libcap2-bin zsh fish
@@ -101,7 +101,7 @@ LIBS_analyze := -lz -lzstd -lsqlite3
 LIBS_import := -lz -lzstd
 # The server of sonda open: evhttp is in every build of libevent. libmicrohttpd needs GnuTLS, which Debian cannot link
 # statically, and which sonda would load at each start.
-LIBS_cli := -levent_extra -ledit
+LIBS_cli := -levent_extra -ledit -ljson-c
 LIBS_ftrace := -ltracefs -ltraceevent
 LIBS_symbols := -lelf -llzma
 
@@ -421,7 +421,7 @@ $(eval $(call static_rule,sonda-probes,probes,sonda_probes))
 $(eval $(call static_rule,sonda,cli,sonda))
 
 STATIC_LIBS = $(foreach l,$(filter-out service probes cli,$(LAYERS)),$(B)/lib$(l).a)
-STATIC_PKGS := $(PKGS) libevent_extra zlib libzstd sqlite3 libedit libmd $(if $(filter yes,$(EBPF)),libbpf) libelf liblzma
+STATIC_PKGS := $(PKGS) libevent_extra zlib libzstd sqlite3 libedit libmd json-c $(if $(filter yes,$(EBPF)),libbpf) libelf liblzma
 $(B)/static/libelf_search_tree.a: $(B)/obj/multicall/libelf_search_tree.o
 	$(Q)mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $<
 
@@ -538,8 +538,8 @@ clean-kernels: ## remove the kernels that check-long has fetched (some 400 MB, s
 	$(Q)tests/kernels/fetch.sh --remove
 tests: $(UNIT) $(HELPERS) $(LIBRARY_TESTS) $(LIBRARY_PLUGINS) $(PRELOADS) $(REPLAYS) ## build the tests, run nothing
 # What belongs to answers: analyze and the verbs that read files. All other tests are of recording (CONTRIBUTING.md, Owners).
-ANSWER_TESTS := unit/analyze/* unit/import/* fuzz/import unit/cli/diff/* unit/cli/open/* fuzz/live fuzz/trace_cut fuzz/trace_import fuzz/trace_merge fuzz/trace_scan root/test_report.sh \
-	interop/test_sql* $(patsubst %,system/test_%.sh,analyze_alloc cut diff export import info merge open open_browser page page_browser report \
+ANSWER_TESTS := unit/analyze/* unit/import/* fuzz/import unit/cli/diff/* unit/cli/open/* fuzz/live fuzz/mcp fuzz/trace_cut fuzz/trace_import fuzz/trace_merge fuzz/trace_scan root/test_report.sh \
+	interop/test_sql* $(patsubst %,system/test_%.sh,analyze_alloc cut diff export import info json_contract mcp merge open open_browser page page_browser report \
 	report_terminal sql sql_events sql_prompt sql_rows)
 check-answers: deps-check ## the part of check that is of reading traces: rules, analyze and its verbs
 	+$(Q)$(SUBMAKE) programs tests

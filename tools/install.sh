@@ -21,8 +21,7 @@ files() {
   for f in share/sonda/presets/*.cfg; do
     echo "644 $f $f"
   done
-  echo "644 share/sonda/json-schema.json share/sonda/json-schema.json"
-  for f in share/sonda/prometheus/*.yml share/sonda/grafana/*.json; do
+  for f in share/sonda/json-schema.json share/sonda/skills/sonda/SKILL.md share/sonda/prometheus/*.yml share/sonda/grafana/*.json; do
     echo "644 $f $f"
   done
   echo "644 bpf/sonda_program.h include/sonda/sonda_program.h"

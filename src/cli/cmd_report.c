@@ -425,7 +425,8 @@ static void print_json_begin(const struct output *p)
 {
 	fputc('{', p->out);
 	if (p->o->keys)
-		fprintf(p->out, "\"report\": \"%s\", \"tables\": {", p->o->report->name);
+		fprintf(p->out, "\"report\": \"%s\", \"start_ts\": %" PRId64 ", \"tables\": {",
+			p->o->report->name, p->tables.store.start_ts);
 }
 
 static void print_json_end_of_tables(const struct output *p)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "analyze/dialect/database.h"
+#include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
@@ -23,6 +24,7 @@ struct sql_options {
 	const char *modules; /* a folder; NULL: none */
 	enum sql_format format;
 	bool prompt;
+	bool read_only;
 	uint64_t memory; /* bytes; 0: the default */
 	char **statements;
 	int n_statements;
@@ -47,6 +49,7 @@ static const char usage[] =
 	"as "
 	"a checkout of\n"
 	"                     Perfetto\n"
+	"      --read-only    refuse statements that reach other files: ATTACH, PRAGMA\n"
 	"      --memory SIZE  use at most this much memory for the trace, as 2g; default: half of "
 	"the machine's\n"
 	"  -h, --help         print this help\n\n"
@@ -56,10 +59,15 @@ static const char usage[] =
 static const char letters[] = ":f:ih";
 
 static const struct option long_options[] = {
-	{"file", required_argument, NULL, 'f'},	   {"csv", optional_argument, NULL, 'c'},
-	{"json", no_argument, NULL, 'j'},	   {"memory", required_argument, NULL, 'm'},
-	{"modules", required_argument, NULL, 'M'}, {"interactive", no_argument, NULL, 'i'},
-	{"help", no_argument, NULL, 'h'},	   {0},
+	{"file", required_argument, NULL, 'f'},
+	{"csv", optional_argument, NULL, 'c'},
+	{"json", no_argument, NULL, 'j'},
+	{"memory", required_argument, NULL, 'm'},
+	{"modules", required_argument, NULL, 'M'},
+	{"interactive", no_argument, NULL, 'i'},
+	{"read-only", no_argument, NULL, 'r'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
 };
 
 static int sql_take_option(void *ctx, int option, struct err_text *e)
@@ -79,6 +87,9 @@ static int sql_take_option(void *ctx, int option, struct err_text *e)
 			return err_set(e, -EINVAL, "--csv and --json cannot be combined");
 		o->format = SQL_JSON;
 		return option == 'c' ? sql_csv_format(optarg, &o->format, e) : 0;
+	case 'r':
+		o->read_only = true;
+		return 0;
 	case 'M':
 		o->modules = optarg;
 		return 0;
@@ -156,6 +167,22 @@ static int run_sql_script(struct database *d, const struct sql_options *o)
 	return r < 0 ? EXIT_FAILED : r;
 }
 
+/* For sqlite3_set_authorizer(): refuses what reads or writes another file, or changes settings of the
+ * process. VACUUM INTO attaches its file. */
+static int refuse_other_files(void *ctx, int action, const char *a, const char *b, const char *c,
+			      const char *d)
+{
+	static const char *const harmless[] = {"table_info", "table_xinfo", "table_list"};
+
+	if (action == SQLITE_PRAGMA)
+		for (size_t i = 0; i < ARRAY_SIZE(harmless); i++)
+			if (a && !strcmp(a, harmless[i]))
+				return SQLITE_OK;
+	return action == SQLITE_PRAGMA || action == SQLITE_ATTACH || action == SQLITE_DETACH
+		       ? SQLITE_DENY
+		       : SQLITE_OK;
+}
+
 static int sql_run(const struct sql_options *o)
 {
 	struct trace_tables tables;
@@ -167,6 +194,8 @@ static int sql_run(const struct sql_options *o)
 		return EXIT_FAILED;
 	}
 	trace_tables_warn(&tables);
+	if (o->read_only)
+		sqlite3_set_authorizer(tables.db, refuse_other_files, NULL);
 	if (o->modules && database_use_modules(tables.database, o->modules, &e) < 0) {
 		log_error("sql: --modules: %s", e.text);
 		code = EXIT_FAILED;

@@ -47,6 +47,7 @@ static const struct verb verbs[] = {
 	{"merge", cmd_merge, "write the traces of several machines as one"},
 	{"symbolize", cmd_symbolize, "add lines and inlined functions to call stacks"},
 	{"sql", cmd_sql, "run SQL on a trace"},
+	{"mcp", cmd_mcp, "serve traces to programs with a language model (MCP)"},
 	{"doctor", cmd_doctor, "check what a recording needs on this machine"},
 	{"help", cmd_help, "show this list, or the options of a verb: sonda help record"},
 	{"version", cmd_version, "show the version"},

@@ -295,8 +295,9 @@ static int print_json(const struct outcome *of, size_t n, size_t found,
 	int r = SQLITE_OK;
 	bool some;
 
-	fprintf(o->out, "{\"report\": \"findings\", \"empty\": %s, \"findings\": [",
-		found ? "false" : "true");
+	fprintf(o->out,
+		"{\"report\": \"findings\", \"start_ts\": %" PRId64 ", \"empty\": %s, \"findings\": [",
+		o->tables->store.start_ts, found ? "false" : "true");
 	for (size_t i = 0; i < found && r == SQLITE_OK; i++) {
 		strbuf_clear(&b);
 		put_json_head(&of[i], o, &b);

@@ -49,7 +49,7 @@ verdict "what was not recorded, and the words that record it" $? "$TMP/got"
 python3 - "$TMP/slow_disk.above.pf" "$SONDA" >"$TMP/got" 2>&1 <<'PY'
 import json, subprocess, sys
 d = json.loads(subprocess.check_output([sys.argv[2], "report", "findings", "--json", sys.argv[1]]))
-assert list(d) == ["report", "empty", "findings", "nothing_found", "not_recorded"], list(d)
+assert list(d) == ["report", "start_ts", "empty", "findings", "nothing_found", "not_recorded"], list(d)
 f = d["findings"][0]
 assert list(f) == ["name", "title", "share_pct", "words", "more", "thresholds", "rows"], list(f)
 assert f["thresholds"][0] == {"column": "share_pct", "min": 10, "of": "of the window with an outstanding request"}, f["thresholds"]

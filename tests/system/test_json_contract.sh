@@ -88,7 +88,7 @@ verdict "a key that is gone is seen" $? "$TMP/got"
 python3 - "$TMP/json" >"$TMP/got" 2>&1 <<'PY'
 import json, sys
 d = json.load(open(sys.argv[1]))
-assert list(d) == ["report", "tables", "empty"] and d["report"] == "latency" and d["empty"] is False, list(d)
+assert list(d) == ["report", "start_ts", "tables", "empty"] and d["report"] == "latency" and d["empty"] is False, list(d)
 t = d["tables"]["waits_by_thread"]
 assert t["title"] == "Waits for a CPU, by thread" and list(t["rows"][0]) == t["columns"], t
 assert "share_bar" not in d["tables"]["waits_by_length"]["columns"]

@@ -97,6 +97,7 @@ int cmd_export(int argc, char **argv);
 int cmd_cut(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_split(int argc, char **argv);
+int cmd_mcp(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);
 int cmd_top(int argc, char **argv);
