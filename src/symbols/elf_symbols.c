@@ -81,9 +81,12 @@ static void read_debug_link(Elf *elf, Elf_Scn *section, struct elf_facts *facts)
 
 /* ---- functions and variables ---- */
 
+#define LOCAL_RANK (ELF_NAME_MAX + 1)
+
 static int elf_symbols_add_symbol(struct elf_symbols *s, size_t *caps, const GElf_Sym *sym,
 				  const char *name, size_t len)
 {
+	bool is_local = GELF_ST_BIND(sym->st_info) == STB_LOCAL;
 	struct elf_symbol *to;
 	char *copy;
 
@@ -96,11 +99,12 @@ static int elf_symbols_add_symbol(struct elf_symbols *s, size_t *caps, const GEl
 	copy = memcpy(s->names + s->n_names, name, len);
 	copy[len] = '\0';
 	to = &s->symbols[s->n_symbols++];
-	*to = (struct elf_symbol){.address = sym->st_value,
-				  .name = (uint32_t)s->n_names,
-				  .rank = (uint16_t)strspn(copy, "_"),
-				  .is_variable = GELF_ST_TYPE(sym->st_info) == STT_OBJECT,
-				  .is_chosen_at_load = GELF_ST_TYPE(sym->st_info) == STT_GNU_IFUNC};
+	*to = (struct elf_symbol){
+		.address = sym->st_value,
+		.name = (uint32_t)s->n_names,
+		.rank = (uint16_t)(strspn(copy, "_") + (is_local ? LOCAL_RANK : 0)),
+		.is_variable = GELF_ST_TYPE(sym->st_info) == STT_OBJECT,
+		.is_chosen_at_load = GELF_ST_TYPE(sym->st_info) == STT_GNU_IFUNC};
 	if (sym->st_size && __builtin_add_overflow(sym->st_value, sym->st_size, &to->end))
 		to->end = UINT64_MAX;
 	s->n_names += len + 1;
@@ -108,8 +112,8 @@ static int elf_symbols_add_symbol(struct elf_symbols *s, size_t *caps, const GEl
 }
 
 /*
- * Of several names of an address, one with a size comes first; then the one with fewer underscores
- * at its start; then the earlier one in the file.
+ * Of several names of an address, one with a size comes first; then one that other files can refer
+ * to; then the one with fewer underscores at its start; then the earlier one in the file.
  */
 static int by_address(const void *a, const void *b)
 {

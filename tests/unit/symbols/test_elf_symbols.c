@@ -32,6 +32,27 @@ static int load_address(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 1; /* the program is the first one */
 }
 
+static __attribute__((used, noinline)) int local_name(void)
+{
+	return 1;
+}
+
+__attribute__((alias("local_name"))) int __global_name(void);
+
+/* As in libc, whose internal aliases such as __libc_start_main_alias_2 no user knows. */
+TEST(a_name_that_other_files_can_use_comes_before_a_local_one)
+{
+	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY);
+	struct elf_symbols s = {0};
+	uint64_t base = 0;
+
+	dl_iterate_phdr(load_address, &base);
+	assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), 0);
+	assert_string_equal(elf_symbols_find_name(&s, (uint64_t)(uintptr_t)__global_name - base),
+			    "__global_name");
+	elf_symbols_deinit(&s);
+}
+
 TEST(names_of_functions_are_found_by_address)
 {
 	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY);
