@@ -91,8 +91,8 @@ NEED_procfs := subjects client config wire base
 NEED_ebpf := subjects client config wire base
 NEED_probes := ftrace stacks procfs ebpf symbols subjects client config wire base
 NEED_analyze := config wire base
-NEED_import := ftrace symbols subjects client config wire base
-NEED_cli := analyze import ftrace symbols subjects client config wire base
+NEED_import := ftrace stacks ebpf symbols subjects client config wire base
+NEED_cli := analyze import ftrace stacks ebpf symbols subjects client config wire base
 
 LIBS_base := -levent_core -lcap-ng -lseccomp -liberty -lm
 LIBS_config := -lprotobuf-c
@@ -539,7 +539,7 @@ clean-kernels: ## remove the kernels that check-long has fetched (some 400 MB, s
 tests: $(UNIT) $(HELPERS) $(LIBRARY_TESTS) $(LIBRARY_PLUGINS) $(PRELOADS) $(REPLAYS) ## build the tests, run nothing
 # What belongs to answers: analyze and the verbs that read files. All other tests are of recording (CONTRIBUTING.md, Owners).
 ANSWER_TESTS := unit/analyze/* unit/import/* fuzz/import unit/cli/diff/* unit/cli/open/* fuzz/live fuzz/mcp fuzz/trace_cut fuzz/trace_import fuzz/trace_merge fuzz/trace_scan root/test_report.sh \
-	interop/test_sql* $(patsubst %,system/test_%.sh,analyze_alloc cut diff export import info json_contract mcp merge open open_browser page page_browser report \
+	interop/test_sql* $(patsubst %,system/test_%.sh,analyze_alloc cut diff export import import_perf info json_contract mcp merge open open_browser page page_browser report \
 	report_terminal sql sql_events sql_prompt sql_rows)
 check-answers: deps-check ## the part of check that is of reading traces: rules, analyze and its verbs
 	+$(Q)$(SUBMAKE) programs tests

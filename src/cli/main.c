@@ -41,7 +41,7 @@ static const struct verb verbs[] = {
 	{"diff", cmd_diff, "compare recordings: what became slower or faster"},
 	{"open", cmd_open, "open a trace in the Perfetto UI, in your browser"},
 	{"export", cmd_export, "write a trace as JSON, CSV, SQLite or folded stacks"},
-	{"import", cmd_import, "write a recording of trace-cmd as a trace"},
+	{"import", cmd_import, "write a recording of trace-cmd or perf as a trace"},
 	{"cut", cmd_cut, "write a part of a trace"},
 	{"split", cmd_split, "write a trace as several files"},
 	{"merge", cmd_merge, "write the traces of several machines as one"},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/import.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -9,32 +10,55 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/system/helper_process.h"
 #include "base/system/sanitizer.h"
+#include "base/text/str.h"
+#include "import/file/byte_reader.h"
 #include "import/file/trace_output.h"
+#include "import/perf_data/perf_import.h"
 #include "import/trace_dat/dat_import.h"
+
+#define KALLSYMS_MAX (256u << 20) /* bytes */
 
 /* ---- the process ---- */
 
 static const uint8_t trace_dat_magic[] = {0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g'};
 
+static const char perf_magic[] = "PERFILE2", perf_magic_swapped[] = "2ELIFREP";
+
+static bool has_magic(const uint8_t *data, size_t len, const void *magic, size_t n)
+{
+	return len >= n && !memcmp(data, magic, n);
+}
+
+static bool is_perf_data(const uint8_t *data, size_t len)
+{
+	return has_magic(data, len, perf_magic, strlen(perf_magic));
+}
+
 int import_bytes(const uint8_t *data, size_t len, int out, const char *buffer,
-		 struct import_result *ret)
+		 const struct kernel_names_source *source, struct import_result *ret)
 {
 	struct trace_output output;
 	int r = trace_output_init(&output, out);
 
 	if (r)
 		return import_fail(ret, r, "no memory");
-	if (len >= sizeof(trace_dat_magic) &&
-	    !memcmp(data, trace_dat_magic, sizeof(trace_dat_magic)))
+	if (has_magic(data, len, trace_dat_magic, sizeof(trace_dat_magic)))
 		r = dat_import(data, len, buffer, &output, ret);
+	else if (is_perf_data(data, len))
+		r = perf_import(data, len, source, &output, ret);
+	else if (has_magic(data, len, perf_magic_swapped, strlen(perf_magic_swapped)))
+		r = import_fail(ret, -EPROTONOSUPPORT, "it was recorded on a big-endian machine");
 	else
-		r = import_fail(ret, -EPROTONOSUPPORT, "it is no trace.dat of trace-cmd");
+		r = import_fail(ret, -EPROTONOSUPPORT,
+				"it is neither a trace.dat of trace-cmd nor a perf.data of perf");
 	if (!r) {
 		r = trace_output_flush(&output);
 		if (r)
@@ -49,6 +73,7 @@ struct import_job {
 	size_t len;
 	int out;
 	const char *buffer;
+	struct kernel_names_source source;
 };
 
 /* If the kernel refuses this, the process continues with the rights of the user. */
@@ -78,7 +103,7 @@ static void import_process(int fd, void *ctx)
 	const struct import_job *job = ctx;
 
 	import_confine(job->len);
-	(void)import_bytes(job->data, job->len, job->out, job->buffer, &result);
+	(void)import_bytes(job->data, job->len, job->out, job->buffer, &job->source, &result);
 	(void)helper_send(fd, &result, sizeof(result), -1, 0);
 	_exit(0);
 }
@@ -153,8 +178,53 @@ static int copy_of_pipe(int in)
 	return fd < 0 ? -errno : fd;
 }
 
-static int map_and_run(int in, struct import_job *job, struct import_result *ret)
+/* ELF notes: u32 length of the name, u32 length of the data, u32 type; name, data. */
+static void read_build_id(struct kernel_names_source *source)
 {
+	struct strbuf notes = {0};
+	struct byte_reader r;
+
+	if (fs_read_file("/sys/kernel/notes", 1 << 20, &notes) < 0)
+		return;
+	r = byte_reader_of((const uint8_t *)notes.s, notes.len);
+	while (!r.failed && byte_reader_left(&r)) {
+		uint32_t name_len = byte_reader_u32(&r), len = byte_reader_u32(&r);
+		uint32_t type = byte_reader_u32(&r);
+		const uint8_t *name = byte_reader_take(&r, (name_len + 3ull) & ~3ull);
+		const uint8_t *data = byte_reader_take(&r, (len + 3ull) & ~3ull);
+
+		if (!name || !data || type != NT_GNU_BUILD_ID || name_len != sizeof("GNU") ||
+		    memcmp(name, "GNU", sizeof("GNU")) != 0 || len > KERNEL_BUILD_ID_MAX)
+			continue;
+		memcpy(source->build_id, data, len);
+		source->n_build_id = len;
+	}
+	strbuf_deinit(&notes);
+}
+
+/* Reads the names of the kernel's functions. ret_text is their owner. */
+static int read_kernel_names(const char *path, struct import_job *job, struct strbuf *ret_text,
+			     struct import_result *ret)
+{
+	struct utsname name;
+	int r = fs_read_file(path ? path : "/proc/kallsyms", KALLSYMS_MAX, ret_text);
+
+	if (r < 0 && path)
+		return import_fail(ret, r, "%s cannot be read: %s", path, strerror(-r));
+	if (r < 0 || !ret_text->s || ret_text->failed)
+		return 0;
+	job->source.kallsyms = ret_text->s;
+	job->source.is_of_user = path;
+	read_build_id(&job->source);
+	if (uname(&name) == 0)
+		import_copy_text(job->source.release, sizeof(job->source.release), name.release);
+	return 0;
+}
+
+static int map_and_run(int in, const char *kallsyms, struct import_job *job,
+		       struct import_result *ret)
+{
+	struct strbuf text = {0};
 	struct stat st;
 	void *data;
 	int r;
@@ -169,14 +239,17 @@ static int map_and_run(int in, struct import_job *job, struct import_result *ret
 	if (data == MAP_FAILED)
 		return import_fail(ret, -errno, "%s", strerror(errno));
 	job->data = data;
-	r = run_process(job, ret);
+	r = is_perf_data(data, job->len) ? read_kernel_names(kallsyms, job, &text, ret) : 0;
+	if (!r)
+		r = run_process(job, ret);
+	strbuf_deinit(&text);
 	munmap(data, job->len);
 	return r;
 }
 
-int import_run(int in, int out, const char *buffer, struct import_result *ret)
+int import_run(int in, int out, const struct import_options *options, struct import_result *ret)
 {
-	struct import_job job = {.out = out, .buffer = buffer};
+	struct import_job job = {.out = out, .buffer = options->buffer};
 	_cleanup_(closep) int copy = -1;
 	struct stat st;
 
@@ -189,5 +262,5 @@ int import_run(int in, int out, const char *buffer, struct import_result *ret)
 			return import_fail(ret, copy, "it cannot be copied: %s", strerror(-copy));
 		in = copy;
 	}
-	return map_and_run(in, &job, ret);
+	return map_and_run(in, options->kallsyms, &job, ret);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace.dat of any bytes: what is written is a trace of valid packets, and the notes are printable. */
+/* A trace.dat or perf.data of any bytes: what is written is a trace of valid packets, and the notes are printable. */
 #include <assert.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 
 #include "gen/fields.h"
 #include "import/import.h"
+#include "import/perf_data/kernel_names.h"
 #include "wire/pb_dec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -48,13 +49,17 @@ static void check_text(const char *text, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct kernel_names_source source = {
+		.kallsyms = "ffffffff81000000 T _text\nffffffff81000100 T function\n",
+		.is_of_user = true,
+	};
 	static struct import_result result;
 	int out = memfd_create("trace", MFD_CLOEXEC);
 	int r;
 
 	assert(out >= 0);
 	memset(&result, 0, sizeof(result));
-	r = import_bytes(data, size, out, NULL, &result);
+	r = import_bytes(data, size, out, NULL, &source, &result);
 	assert(r <= 0 && (r < 0) == (result.error < 0));
 	if (!r)
 		check_trace(out);

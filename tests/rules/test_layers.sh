@@ -22,7 +22,7 @@ allowed() {
   stacks) echo "stacks ebpf bpf symbols subjects client config wire base" ;;
   probes) echo "probes ftrace stacks procfs ebpf subjects client config wire base" ;;
   analyze) echo "analyze wire base" ;;
-  import) echo "import ftrace symbols subjects client config wire base" ;;
+  import) echo "import ftrace stacks symbols subjects client config wire base" ;;
   cli) echo "cli analyze import symbols subjects client config wire base" ;;
   multicall) echo "multicall base" ;;
   *) echo "" ;;

@@ -4,20 +4,13 @@
 # sonda import of a trace.dat: each version and compression, several buffers, clocks, losses, names, damaged files. The
 # files have recorded pages of real kernels (tests/data/ftrace).
 . "$(dirname "$0")/../lib.sh"
+. tests/system/import.sh
 needs_commands python3
-details() { cat "$TMP/out" "$TMP/err"; }
 D=tests/data/ftrace
 
 make_dat() { # OPTION...: $TMP/trace.dat; RECORDS is what it has
   RECORDS=$(python3 tests/system/trace_dat.py "$TMP/trace.dat" "$@")
 }
-run_import() { # OPTION...: $TMP/trace.pf
-  "$SONDA" import --force -o "$TMP/trace.pf" "$@" "$TMP/trace.dat" >"$TMP/out" 2>"$TMP/err"
-}
-says() { grep -qF -- "$1" "$TMP/err"; } # TEXT
-ask() { "$SONDA" sql --csv "$TMP/trace.pf" "$1" 2>>"$TMP/err" | tail -n +2 | tr -d '\r'; } # STATEMENT
-same() { [ "$1" = "$2" ] || { echo "'$1', not '$2'" >>"$TMP/err"; false; }; } # SEEN WANTED
-number() { printf '%s' "$1" | sed -E ':a;s/([0-9])([0-9]{3})($|,)/\1,\2\3/;ta'; }
 EVENTS='select ts, name, cpu, utid, arg_set_id is null from ftrace_event order by ts, cpu, name'
 
 # ---- versions and compressions ----
@@ -26,7 +19,7 @@ first=
 for way in "--version 6" "--version 7" "--version 7 --compression zlib" "--version 7 --compression zstd"; do
   # shellcheck disable=SC2086 # options
   make_dat "$D/mix" $way
-  run_import && says " $(number "$RECORDS") events and 0 samples of 2 CPUs; 0 lost, 0 not imported"
+  run_import trace.dat && says " $(number "$RECORDS") events and 0 samples of 2 CPUs; 0 lost, 0 not imported"
   verdict "trace.dat $way: every record is in the trace" $?
   events=$(ask "$EVENTS" | md5sum)
   [ -n "$first" ] || first=$events
@@ -40,14 +33,14 @@ same "$(ask "select str_value from metadata where name = 'system_release'")" 6.1
 verdict "the machine's kernel is in the trace" $?
 
 make_dat "$D/mix" --cmdlines "$(printf '4000001 some thread\n4000002 other\n')"
-run_import
+run_import trace.dat
 same "$(ask "select name from thread where tid = 4000001")" "some thread"
 verdict "the names of saved_cmdlines are in the trace" $?
 
 # ---- losses ----
 
 make_dat "$D/lossy"
-run_import
+run_import trace.dat
 lost=$(sed -nE 's/.*CPUs; ([0-9,]+) lost.*/\1/p' "$TMP/err" | tr -d ,)
 [ "${lost:-0}" -gt 0 ] && "$SONDA" info "$TMP/trace.pf" >"$TMP/out" 2>&1 && ! grep -q 'lost *nothing' "$TMP/out"
 verdict "lost events are counted, and the summary names them" $?
@@ -59,32 +52,32 @@ verdict "the counters of the kernel's rings are in the trace" $?
 
 make_dat "$D/mix" && mix=$RECORDS
 make_dat "$D/mix" --second "$D/sched" && both=$RECORDS
-run_import && says " $(number "$both") events" && says "2 buffers have events"
+run_import trace.dat && says " $(number "$both") events" && says "2 buffers have events"
 verdict "all buffers are imported, with a word about it" $?
-run_import --buffer second && says " $(number $((both - mix))) events" && ! says "buffers have events"
+run_import trace.dat --buffer second && says " $(number $((both - mix))) events" && ! says "buffers have events"
 verdict "--buffer imports one" $?
-run_import --buffer top && says " $(number "$mix") events"
+run_import trace.dat --buffer top && says " $(number "$mix") events"
 verdict "--buffer top imports that of the top level" $?
-run_import --buffer third
+run_import trace.dat --buffer third
 [ $? = 1 ] && says "it has no buffer third"
 verdict "a buffer that is not there is an error" $?
 
 # ---- clocks ----
 
-make_dat "$D/mix" && run_import && boot=$(ask 'select min(ts), max(ts) from ftrace_event')
-make_dat "$D/mix" --clock mono && run_import && says "clock mono"
+make_dat "$D/mix" && run_import trace.dat && boot=$(ask 'select min(ts), max(ts) from ftrace_event')
+make_dat "$D/mix" --clock mono && run_import trace.dat && says "clock mono"
 same "$(ask 'select min(ts), max(ts) from ftrace_event')" "$boot"
 verdict "times of another clock stay as they are, and the clock is named" $?
-make_dat "$D/mix" --clock local --offset 1000000000 && run_import && says "clock local"
+make_dat "$D/mix" --clock local --offset 1000000000 && run_import trace.dat && says "clock local"
 same "$(ask 'select min(ts) - 1000000000, max(ts) - 1000000000 from ftrace_event')" "$boot"
 verdict "the offset of the file is added to its times" $?
-make_dat "$D/mix" --clock local --date 1700000000000000 && run_import
+make_dat "$D/mix" --clock local --date 1700000000000000 && run_import trace.dat
 same "$(ask "select clock_value - ts from clock_snapshot where clock_name = 'REALTIME'")" 1700000000000000000
 verdict "the date of the file is CLOCK_REALTIME in the trace" $?
-make_dat "$D/mix" --clock x86-tsc --tsc 2048,10,7 && run_import && ! says "not ns"
+make_dat "$D/mix" --clock x86-tsc --tsc 2048,10,7 && run_import trace.dat && ! says "not ns"
 same "$(ask 'select (min(ts) - 7) / 2, (max(ts) - 7) / 2 from ftrace_event')" "$boot"
 verdict "cycles become ns by the file's multiplier" $?
-make_dat "$D/mix" --clock x86-tsc && run_import && says "not ns"
+make_dat "$D/mix" --clock x86-tsc && run_import trace.dat && says "not ns"
 verdict "cycles without a multiplier stay cycles, with a word about it" $?
 
 # ---- the command ----
@@ -103,24 +96,18 @@ verdict "an existing file is not replaced without --force" $?
 
 # ---- files that cannot be read ----
 
-refuses() { # NAME TEXT FILE: exit code 1, the text, no output
-  rm -f "$TMP/none.pf"
-  "$SONDA" import -o "$TMP/none.pf" "$3" >"$TMP/out" 2>"$TMP/err"
-  [ $? = 1 ] && says "$2" && [ ! -e "$TMP/none.pf" ]
-  verdict "$1" $?
-}
 echo "no recording" >"$TMP/text"
-refuses "a file of another kind is refused" "it is no trace.dat of trace-cmd" "$TMP/text"
+refuses "a file of another kind is refused" "it is neither a trace.dat of trace-cmd nor a perf.data of perf" text
 : >"$TMP/empty"
-refuses "an empty file is refused" "it is empty" "$TMP/empty"
+refuses "an empty file is refused" "it is empty" empty
 make_dat "$D/mix" --big-endian
-refuses "a file of a big-endian machine is refused" "big-endian" "$TMP/trace.dat"
+refuses "a file of a big-endian machine is refused" "big-endian" trace.dat
 make_dat "$D/mix" --version 8
-refuses "an unknown version is refused" "version 8; sonda reads 6 and 7" "$TMP/trace.dat"
+refuses "an unknown version is refused" "version 8; sonda reads 6 and 7" trace.dat
 make_dat "$D/mix" && head -c 3000 "$TMP/trace.dat" >"$TMP/cut"
-refuses "a file without its head is refused" "it is damaged" "$TMP/cut"
+refuses "a file without its head is refused" "it is damaged" cut
 make_dat "$D/mix" --tail 20000
-run_import && says "the end of the file is missing" && [ "$(ask 'select count(*) from ftrace_event')" -gt 100 ]
+run_import trace.dat && says "the end of the file is missing" && [ "$(ask 'select count(*) from ftrace_event')" -gt 100 ]
 verdict "a file without its end is imported up to there, with a word about it" $?
 python3 - "$TMP/trace.dat" <<'END'
 import random, sys
@@ -130,6 +117,6 @@ for _ in range(200):
     data[random.randrange(len(data) - 40000, len(data))] ^= 255
 open(sys.argv[1], 'wb').write(data)
 END
-run_import && says "damaged records"
+run_import trace.dat && says "damaged records"
 verdict "damaged pages are counted" $?
 exit $BAD

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sonda import: a recording of trace-cmd as a trace. */
+/* sonda import: a recording of trace-cmd or perf as a trace. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,42 +16,47 @@
 
 static const char usage[] =
 	"usage: sonda import [OPTION]... -o OUT FILE\n\n"
-	"Writes the recording of another program as a trace: a trace.dat of trace-cmd. FILE \"-\" "
-	"is "
-	"standard\n"
-	"input.\n\n"
+	"Writes the recording of another program as a trace: a trace.dat of trace-cmd, or a "
+	"perf.data of\n"
+	"perf. Its first bytes show which it is. FILE \"-\" is standard input.\n\n"
 	"  -o, --out OUT          the file to write; \"-\" is standard output\n"
 	"      --force            replace OUT if it exists\n"
 	"      --buffer NAME      trace.dat: only the events of this tracefs instance; \"top\" is "
 	"the top level\n"
+	"      --kallsyms FILE    perf.data: names of the kernel's functions, a copy of "
+	"/proc/kallsyms of the\n"
+	"                         recorded machine; default: that of this machine if its kernel is "
+	"the same\n"
 	"  -h, --help             print this help\n\n"
 	"example: sonda import -o trace.pftrace trace.dat\n";
 
 static const char letters[] = ":o:h";
 
 static const struct option long_options[] = {
-	{"out", required_argument, NULL, 'o'},
-	{"buffer", required_argument, NULL, 'b'},
-	{"force", no_argument, NULL, 'f'},
-	{"help", no_argument, NULL, 'h'},
-	{0},
+	{"out", required_argument, NULL, 'o'},	    {"buffer", required_argument, NULL, 'b'},
+	{"kallsyms", required_argument, NULL, 'k'}, {"force", no_argument, NULL, 'f'},
+	{"help", no_argument, NULL, 'h'},	    {0},
 };
 
-struct import_options {
-	const char *file, *out, *buffer;
+struct import_command {
+	const char *file, *out;
 	bool force;
+	struct import_options how;
 };
 
 static int import_take_option(void *ctx, int option, struct err_text *e)
 {
-	struct import_options *o = ctx;
+	struct import_command *o = ctx;
 
 	switch (option) {
 	case 'o':
 		o->out = optarg;
 		return *optarg ? 0 : err_set(e, -EINVAL, "-o needs a file name");
 	case 'b':
-		o->buffer = optarg;
+		o->how.buffer = optarg;
+		return 0;
+	case 'k':
+		o->how.kallsyms = optarg;
 		return 0;
 	case 'f':
 		o->force = true;
@@ -61,7 +66,7 @@ static int import_take_option(void *ctx, int option, struct err_text *e)
 	}
 }
 
-static int import_check(struct import_options *o, char **words, int n, struct err_text *e)
+static int import_check(struct import_command *o, char **words, int n, struct err_text *e)
 {
 	if (n == 0)
 		return err_set(e, -EINVAL, "FILE is missing");
@@ -73,7 +78,7 @@ static int import_check(struct import_options *o, char **words, int n, struct er
 	return o->force ? 0 : trace_file_check_new(o->out, e);
 }
 
-static void import_print_result(const struct import_options *o, const struct import_result *r)
+static void import_print_result(const struct import_command *o, const struct import_result *r)
 {
 	char events[32], samples[32], lost[32], unread[32];
 
@@ -87,7 +92,7 @@ static void import_print_result(const struct import_options *o, const struct imp
 		 r->n_cpus, str_thousands(r->n_lost, lost), str_thousands(r->n_unread, unread));
 }
 
-static int import_save(const struct import_options *o, struct trace_file *f,
+static int import_save(const struct import_command *o, struct trace_file *f,
 		       const struct import_result *result, struct err_text *e)
 {
 	char size[32];
@@ -104,7 +109,7 @@ static int import_save(const struct import_options *o, struct trace_file *f,
 	return 0;
 }
 
-static int import_file(const struct import_options *o, struct err_text *e)
+static int import_file(const struct import_command *o, struct err_text *e)
 {
 	_cleanup_(closep) int fd =
 		strcmp(o->file, "-") ? open(o->file, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
@@ -118,7 +123,7 @@ static int import_file(const struct import_options *o, struct err_text *e)
 	r = trace_file_open(o->out, e, &f);
 	if (r < 0)
 		return r;
-	r = import_run(fd, trace_file_fd(f), o->buffer, &result);
+	r = import_run(fd, trace_file_fd(f), &o->how, &result);
 	if (r < 0)
 		err_set(e, r, "cannot import %s: %s", o->file, result.problem);
 	else
@@ -129,7 +134,7 @@ static int import_file(const struct import_options *o, struct err_text *e)
 
 int cmd_import(int argc, char **argv)
 {
-	struct import_options o = {0};
+	struct import_command o = {0};
 	struct err_text e;
 	int r;
 

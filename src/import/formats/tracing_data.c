@@ -148,7 +148,7 @@ int tracing_data_read_cmdlines(struct tracing_data *d, struct byte_reader *r)
 
 /* ---- compiling ---- */
 
-static int read_symbols(const char *kallsyms, struct symbol_table *ret)
+int tracing_data_read_symbols(const char *kallsyms, struct symbol_table *ret)
 {
 	struct symbol_table_build *b;
 	int r;
@@ -193,7 +193,7 @@ int tracing_data_compile(struct tracing_data *d, struct event_table *table,
 	char name[GROUP_SIZE], first[GROUP_SIZE] = "";
 	size_t n_refused = 0;
 	uint16_t id;
-	int r = read_symbols(d->kallsyms, symbols);
+	int r = tracing_data_read_symbols(d->kallsyms, symbols);
 
 	options.symbols = symbols->n_functions > 0;
 	if (!r && d->printk_formats)

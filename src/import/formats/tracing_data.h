@@ -66,3 +66,6 @@ int tracing_head_read(struct byte_reader *r, struct tracing_head *ret);
  */
 int tracing_data_compile(struct tracing_data *d, struct event_table *table,
 			 struct symbol_table *symbols, struct import_result *result);
+
+/* Reads the text of kallsyms; NULL: none. Returns 0 or -ENOMEM. */
+int tracing_data_read_symbols(const char *kallsyms, struct symbol_table *ret);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "import/file/trace_output.h"
+#include "import/perf_data/kernel_names.h"
+#include "import/perf_data/perf_facts.h"
+#include "stacks/frames/address_spaces.h"
+#include "stacks/frames/stacks.h"
+
+/*
+ * Samples of call stacks, and the processes that they are of. Records come in the order of time:
+ * a stack is resolved by the mappings of its process at that moment.
+ *
+ * The samples of the first event with samples are in one packet sequence, those of all other events
+ * in a second one, because a sequence has one timebase.
+ */
+#define SAMPLE_FRAMES_MAX STACKS_FRAMES_MAX
+
+struct sample_packets {
+	struct perf_attrs *attrs; /* borrowed, as are facts and result */
+	struct perf_facts *facts;
+	struct import_result *result;
+	struct mapped_files files;
+	struct address_spaces spaces;
+	struct stacks stacks;
+	const struct kernel_names_source *source; /* borrowed */
+	struct kernel_names names;
+	bool has_names; /* names is initialised: the mapping of the kernel was recorded */
+	struct trace_sequence processes; /* packets of names of threads */
+	struct trace_sequence sequences[STACKS_SEQUENCES];
+	struct perf_event *events[STACKS_SEQUENCES]; /* whose timebase a sequence has; NULL: none */
+	uint64_t first_ns; /* of the records that have a time: those without one get it */
+	uint64_t n_cut; /* stacks with more frames than SAMPLE_FRAMES_MAX */
+};
+
+/* Returns 0 or -ENOMEM; sample_packets_deinit in both cases. first_id: of three sequences. */
+int sample_packets_init(struct sample_packets *p, struct trace_output *out, uint32_t first_id);
+void sample_packets_deinit(struct sample_packets *p);
+
+/* Applies a record about mappings or tasks, or writes a sample. Returns 0 or -ENOMEM. */
+int sample_packets_take(struct sample_packets *p, uint64_t time, const uint8_t *record, size_t len);
+
+/* Writes that samples were lost. */
+void sample_packets_put_lost(struct sample_packets *p, const struct perf_record_end *end,
+			     uint64_t time, uint64_t n);
