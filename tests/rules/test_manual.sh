@@ -64,6 +64,12 @@ for verb in $(verbs_of "$bin"); do
 done
 no_offenders "the pages of the verbs with --strict, and no others, list exit status 3" "$wrong"
 
+missing=
+for verb in $(verbs_of "$bin"); do
+  grep -q '^\.SH EXAMPLES' "$man/man1/sonda-$verb.1" || missing+="sonda-$verb(1): add a row to tools/manual/examples"$'\n'
+done
+no_offenders "the page of every verb has EXAMPLES (tests/root/test_manual_examples.sh runs them)" "$missing"
+
 # ---- fields, functions, sources ------------------------------------------------------------------
 
 fields=$(plain "$man/man5/sonda.cfg.5" | grep -A1 '^\.TP' | cut -d ' ' -f 1 | sort -u)

@@ -89,6 +89,11 @@ told_by() { # VERB
   done | sort -rn | sed -n '1s/.* \(.*\)/sonda-\1(1)/p'
 }
 
+examples_of() { # VERB
+  awk -F ' *[|] ' -v verb="$1" '$1 == verb { print (n++ ? "" : ".SH EXAMPLES\n") ".PP\n" $3 "\n.PP\n.RS 4\n.EX\n" $2 "\n.EE\n.RE" }' $tools/examples |
+    sed "/^\./!s/-/\\\\-/g; /^\./!s/'/\\\\(aq/g"
+}
+
 files_of() { # PROGRAM
   printf '.SH FILES\n'
   sed -n "s/^$1"' *| *\([^|]*[^| ]\) *| *\(.*\)/.TP\n\1\n\2/p' $tools/files | sed 's/-/\\-/g; s/~/\\(ti/g'
@@ -117,6 +122,7 @@ for verb in $verbs; do
     rows_of "$programs" sonda "$verb" | roff help_page.awk -v rows=OPTIONS
     [ ! -f "docs/reference/$verb.md" ] || roff markdown.awk "docs/reference/$verb.md" | sed '/^\.SH/,$!{1i.SH USE
 }'
+    examples_of "$verb"
     exit_codes "$verb"
     environment "$verb"
     # Nothing or a word.
