@@ -39,7 +39,7 @@ static __attribute__((used, noinline)) int local_name(void)
 
 __attribute__((alias("local_name"))) int __global_name(void);
 
-/* As in libc, whose internal aliases such as __libc_start_main no user knows. */
+/* As in libc, whose internal aliases such as __libc_start_main_alias_2 no user knows. */
 TEST(a_name_that_other_files_can_use_comes_before_a_local_one)
 {
 	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY);
