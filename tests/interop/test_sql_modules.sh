@@ -101,10 +101,12 @@ verdict "runs are divided among periods; slices have the cycles that their threa
 tree="include perfetto module stacks.cpu_profiling; with recursive walk(id, path, self_count, cumulative_count) as (select id, name || '@' || mapping_name, self_count,
   cumulative_count from cpu_profiling_summary_tree where parent_id is null union all select t.id, w.path || ' > ' || t.name || '@' || t.mapping_name,
   t.self_count, t.cumulative_count from walk w join cpu_profiling_summary_tree t on t.parent_id = w.id) select path, self_count, cumulative_count from walk order by 1, 2, 3"
-for trace in perf_samples callstacks; do
+for trace in perf_samples clone; do
   protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <"tests/interop/sql_traces/$trace.txtpb" >"$dir/$trace" 2>"$dir/log"
 done
 equal "samples of the CPU" "$dir/perf_samples" "include perfetto module stacks.cpu_profiling; select * from cpu_profiling_samples order by id" "$tree"
+equal "times of a clone" "$dir/clone" "include perfetto module traced.stats; select * from traced_clone_flush_latency order by 1" \
+  "select * from traced_trigger_clone_flush_latency order by 1"
 
 # Perfetto's own modules, as they are in trace_processor: only what it includes itself counts.
 library=$dir/library
