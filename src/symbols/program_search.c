@@ -6,13 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
 #include "base/system/helper_process.h"
-#include "base/system/sanitizer.h"
 #include "base/text/demangle.h"
 #include "base/text/str.h"
 #include "symbols/elf_symbols.h"
@@ -269,29 +266,6 @@ static void answer_program_request(struct program_request *q, int program, int f
 	send_message(&end, PROGRAM_ANSWER_HEAD);
 }
 
-/* If the kernel refuses this, the process continues with the rights that it had before. */
-static void program_search_confine(void)
-{
-	static const char *const calls[] = {
-		"brk",	      "close",	 "exit_group", "fcntl",	  "fstat",
-		"getrandom",  "lseek",	 "munmap",     "mremap",  "madvise",
-		"newfstatat", "pread64", "read",       "recvmsg", "rt_sigreturn",
-		"sendmsg",    "sysinfo", "write",      NULL,
-	};
-	static const struct syscall_without memory[] = {
-		{"mmap", 2, PROT_EXEC},
-		{"mmap2", 2, PROT_EXEC},
-		{"mprotect", 2, PROT_EXEC},
-		{NULL, 0, 0},
-	};
-	const struct syscall_list list = {.allowed = calls, .without = memory, .is_whole = true};
-	const struct rlimit limit = {PROGRAM_READER_MEMORY, PROGRAM_READER_MEMORY};
-
-	if (!BUILT_WITH_SANITIZER)
-		(void)setrlimit(RLIMIT_AS, &limit);
-	(void)helper_confine(NULL, 0, &list);
-}
-
 void program_search_run(int fd, void *ctx)
 {
 	static struct program_request q;
@@ -300,7 +274,8 @@ void program_search_run(int fd, void *ctx)
 
 	search.to = fd;
 	(void)demangle_start_clock();
-	program_search_confine();
+	/* If the kernel refuses this, the process continues with the rights that it had before. */
+	(void)helper_confine_parser(PROGRAM_READER_MEMORY);
 	for (;;) {
 		int passed = -1;
 

@@ -5,7 +5,9 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -74,6 +76,29 @@ int helper_confine(const unsigned *caps, size_t n_caps, const struct syscall_lis
 	if (!BUILT_WITH_SANITIZER)
 		r2 = syscall_filter_install(calls);
 	return r ?: r2 == -ENOSYS ? 0 : r2;
+}
+
+int helper_confine_parser(size_t memory)
+{
+	static const char *const calls[] = {
+		"brk",	      "close",	 "exit_group", "fcntl",	  "fstat",
+		"getrandom",  "lseek",	 "munmap",     "mremap",  "madvise",
+		"newfstatat", "pread64", "read",       "recvmsg", "rt_sigreturn",
+		"sendmsg",    "sysinfo", "write",      NULL,
+	};
+	static const struct syscall_without executable[] = {
+		{"mmap", 2, PROT_EXEC},
+		{"mmap2", 2, PROT_EXEC},
+		{"mprotect", 2, PROT_EXEC},
+		{NULL, 0, 0},
+	};
+	const struct syscall_list list = {
+		.allowed = calls, .without = executable, .is_whole = true};
+	const struct rlimit limit = {memory, memory};
+
+	if (!BUILT_WITH_SANITIZER)
+		(void)setrlimit(RLIMIT_AS, &limit);
+	return helper_confine(NULL, 0, &list);
 }
 
 int helper_send(int fd, const void *message, size_t len, int passed, int flags)

@@ -33,6 +33,11 @@ int helper_process_start(const char *name, void (*run)(int fd, void *ctx), void 
  * returns the first one. */
 int helper_confine(const unsigned *caps, size_t n_caps, const struct syscall_list *calls);
 
+/* The same for a child that does nothing but parse the files whose descriptors it gets, and answer:
+ * it has no capabilities, can open nothing, and has `memory` bytes of address space; without this
+ * limit in a build with a sanitizer. */
+int helper_confine_parser(size_t memory);
+
 /* Sends a message, and the descriptor `passed` (-1: none), which the caller still owns. Waits for
  * room unless flags is MSG_DONTWAIT. Returns 0 or -errno. System call: sendmsg(2). */
 int helper_send(int fd, const void *message, size_t len, int passed, int flags);

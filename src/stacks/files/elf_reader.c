@@ -10,13 +10,11 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
 #include "base/system/helper_process.h"
-#include "base/system/sanitizer.h"
 #include "base/text/demangle.h"
 #include "stacks/files/file_messages.h"
 #include "stacks/files/jit_names.h"
@@ -477,29 +475,6 @@ static void answer_request(int to, size_t len, int fd)
 	send_answer(to);
 }
 
-/* If the kernel refuses this, the process continues with the rights that it had before. */
-static void elf_reader_confine(void)
-{
-	static const char *const calls[] = {
-		"brk",	      "close",	 "exit_group", "fcntl",	  "fstat",
-		"getrandom",  "lseek",	 "munmap",     "mremap",  "madvise",
-		"newfstatat", "pread64", "read",       "recvmsg", "rt_sigreturn",
-		"sendmsg",    "sysinfo", "write",      NULL,
-	};
-	static const struct syscall_without memory[] = {
-		{"mmap", 2, PROT_EXEC},
-		{"mmap2", 2, PROT_EXEC},
-		{"mprotect", 2, PROT_EXEC},
-		{NULL, 0, 0},
-	};
-	const struct syscall_list list = {.allowed = calls, .without = memory, .is_whole = true};
-	const struct rlimit limit = {ELF_READER_MEMORY, ELF_READER_MEMORY};
-
-	if (!BUILT_WITH_SANITIZER)
-		(void)setrlimit(RLIMIT_AS, &limit);
-	(void)helper_confine(NULL, 0, &list);
-}
-
 void elf_reader_run(int fd, void *ctx)
 {
 	const struct iovec part = {&request, sizeof(request)};
@@ -507,7 +482,8 @@ void elf_reader_run(int fd, void *ctx)
 
 	copy_vdso();
 	(void)demangle_start_clock();
-	elf_reader_confine();
+	/* If the kernel refuses this, the process continues with the rights that it had before. */
+	(void)helper_confine_parser(ELF_READER_MEMORY);
 	for (;;) {
 		int file = -1;
 		ssize_t n = helper_receive(c->requests, &part, 1, -1, &file);
