@@ -2,7 +2,9 @@
 #pragma once
 
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
@@ -37,4 +39,40 @@ int helper_confine(const unsigned *caps, size_t n_caps, const struct syscall_lis
 	int r = caps_keep_only(caps, n_caps);
 
 	return __gcov_exit || BUILT_WITH_SANITIZER ? r : r ?: syscall_filter_install(calls);
+}
+
+/* A child that serves requests on one socket and answers on another, for setup and teardown. */
+static struct {
+	pid_t pid;
+	int requests, answers;
+} child __attribute__((unused));
+
+static inline int child_start(void (*serve)(int requests, int answers))
+{
+	int ask[2], answer[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ask) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET, 0, answer) < 0)
+		return -1;
+	child.pid = fork();
+	if (child.pid == 0) {
+		close(ask[0]);
+		close(answer[0]);
+		serve(ask[1], answer[1]);
+		_exit(0);
+	}
+	close(ask[1]);
+	close(answer[1]);
+	child.requests = ask[0];
+	child.answers = answer[0];
+	return child.pid < 0 ? -1 : 0;
+}
+
+static inline int child_end(void **state)
+{
+	int status;
+
+	close(child.requests);
+	close(child.answers);
+	return waitpid(child.pid, &status, 0) == child.pid && WIFEXITED(status) ? 0 : -1;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ELF file of this test, cut and spoiled copies of it, and what is no ELF file. */
-#include <link.h>
-
 #include "symbols/elf_symbols.h"
 #include "unit/symbols/elf_image.h"
+#include "unit/symbols/own_file.h"
 
 __attribute__((noinline, used)) static int function_with_a_name(int x)
 {
@@ -11,26 +10,6 @@ __attribute__((noinline, used)) static int function_with_a_name(int x)
 }
 
 __attribute__((used)) static long variable_with_a_name[4] = {1};
-
-static char *own_bytes(size_t *ret_len)
-{
-	int fd = open("/proc/self/exe", O_RDONLY);
-	struct stat st;
-	char *bytes;
-
-	assert_true(fd >= 0 && fstat(fd, &st) == 0);
-	bytes = malloc((size_t)st.st_size);
-	assert_int_equal(read(fd, bytes, (size_t)st.st_size), st.st_size);
-	close(fd);
-	*ret_len = (size_t)st.st_size;
-	return bytes;
-}
-
-static int load_address(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-	*(uint64_t *)ctx = info->dlpi_addr;
-	return 1; /* the program is the first one */
-}
 
 static __attribute__((used, noinline)) int local_name(void)
 {
@@ -44,12 +23,9 @@ TEST(a_name_that_other_files_can_use_comes_before_a_local_one)
 {
 	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY);
 	struct elf_symbols s = {0};
-	uint64_t base = 0;
 
-	dl_iterate_phdr(load_address, &base);
 	assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), 0);
-	assert_string_equal(elf_symbols_find_name(&s, (uint64_t)(uintptr_t)__global_name - base),
-			    "__global_name");
+	assert_string_equal(elf_symbols_find_name(&s, own_address(__global_name)), "__global_name");
 	elf_symbols_deinit(&s);
 }
 
@@ -57,10 +33,8 @@ TEST(names_of_functions_are_found_by_address)
 {
 	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY);
 	struct elf_symbols s = {0};
-	uint64_t base = 0, at;
+	uint64_t at = own_address(function_with_a_name);
 
-	dl_iterate_phdr(load_address, &base);
-	at = (uint64_t)(uintptr_t)function_with_a_name - base;
 	assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), 0);
 	assert_string_equal(elf_symbols_find_name(&s, at), "function_with_a_name");
 	assert_string_equal(elf_symbols_find_name(&s, at + 1), "function_with_a_name");
@@ -75,18 +49,15 @@ TEST(names_of_variables_are_found_by_address)
 	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY);
 	const struct elf_symbol *found;
 	struct elf_symbols s = {0};
-	uint64_t base = 0, at;
+	uint64_t at = own_address(variable_with_a_name);
 	bool is_in_segment = false;
 
-	dl_iterate_phdr(load_address, &base);
-	at = (uint64_t)(uintptr_t)variable_with_a_name - base;
 	assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), 0);
 	found = elf_symbols_find(&s, at + 24);
 	assert_non_null(found);
 	assert_string_equal(s.names + found->name, "variable_with_a_name");
 	assert_true(found->is_variable && found->address == at);
-	assert_false(elf_symbols_find(&s, (uint64_t)(uintptr_t)function_with_a_name - base)
-			     ->is_variable);
+	assert_false(elf_symbols_find(&s, own_address(function_with_a_name))->is_variable);
 	for (uint32_t i = 0; i < s.facts.n_data; i++)
 		is_in_segment |= at >= s.facts.data[i].address &&
 				 at - s.facts.data[i].address < s.facts.data[i].size;

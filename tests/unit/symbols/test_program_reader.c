@@ -6,6 +6,7 @@
 #include "symbols/program_reader.h"
 #include "unit/counted_children.h"
 #include "unit/symbols/elf_image.h"
+#include "unit/symbols/own_file.h"
 #include "unit/temp_dir.h"
 #include "usdt_note.h"
 
@@ -347,16 +348,11 @@ static void try_bytes(const char *bytes, size_t len)
 
 TEST(hostile_files)
 {
-	int fd = open("/proc/self/exe", O_RDONLY);
-	struct stat st;
-	char *bytes;
+	size_t len;
+	_cleanup_(freep) char *bytes = own_bytes(&len);
 
-	assert_true(fd >= 0 && fstat(fd, &st) == 0);
-	bytes = malloc((size_t)st.st_size);
-	assert_int_equal(read(fd, bytes, (size_t)st.st_size), st.st_size);
-	close(fd);
 	for (int i = 0; i < 16; i++)
-		try_bytes(bytes, (size_t)st.st_size * (size_t)i / 16);
+		try_bytes(bytes, len * (size_t)i / 16);
 	srand(1);
 	for (int i = 0; i < 16; i++) {
 		char was[8];
@@ -364,14 +360,13 @@ TEST(hostile_files)
 
 		/* Headers at the begin, section headers at the end. */
 		for (int k = 0; k < 8; k++) {
-			at[k] = (size_t)rand() % (k < 4 ? 1024 : (size_t)st.st_size);
-			at[k] = k < 2 ? (size_t)st.st_size - 1 - at[k] % 2048 : at[k];
+			at[k] = (size_t)rand() % (k < 4 ? 1024 : len);
+			at[k] = k < 2 ? len - 1 - at[k] % 2048 : at[k];
 			was[k] = bytes[at[k]];
 			bytes[at[k]] = (char)rand();
 		}
-		try_bytes(bytes, (size_t)st.st_size);
+		try_bytes(bytes, len);
 		for (int k = 8; k-- > 0;)
 			bytes[at[k]] = was[k];
 	}
-	free(bytes);
 }

@@ -10,6 +10,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/helper_process.h"
+#include "base/system/sanitizer.h"
 #include "unit/test.h"
 
 #define LOW 40
@@ -98,4 +99,43 @@ TEST(a_message_carries_a_descriptor_and_an_answer_may_be_late)
 	assert_int_equal(helper_send(child.fd, "x", 1, -1, 0), -EPIPE);
 	close(child.fd);
 	close(file);
+}
+
+#define PARSER_MEMORY (256u << 20)
+
+/* Confines itself, and sends what it still can do: bits 0 to 4. */
+static void send_what_a_parser_can(int fd, void *ctx)
+{
+	const int *file = ctx;
+	unsigned char can = 0;
+	char byte;
+
+	(void)helper_confine_parser(PARSER_MEMORY);
+	can |= read(*file, &byte, 1) == 1;
+	can |= (unsigned char)((malloc(4096) != NULL) << 1);
+	can |= (unsigned char)((open("/etc/passwd", O_RDONLY) >= 0) << 2);
+	can |= (unsigned char)((mmap(NULL, 2 * PARSER_MEMORY, PROT_READ,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+			       << 3);
+	can |= (unsigned char)((mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+				     -1, 0) != MAP_FAILED)
+			       << 4);
+	(void)helper_send(fd, &can, 1, -1, 0);
+}
+
+TEST(a_parser_reads_what_it_was_given_and_nothing_else)
+{
+	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct helper_process child;
+	unsigned char can = 0xff;
+
+	if (BUILT_WITH_SANITIZER)
+		skip();
+	assert_int_equal(helper_process_start("test", send_what_a_parser_can, &file, file, &child),
+			 0);
+	assert_int_equal(read(child.fd, &can, 1), 1);
+	close(child.fd);
+	close(file);
+	assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
+	assert_int_equal(can, 3);
 }

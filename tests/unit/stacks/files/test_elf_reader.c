@@ -2,7 +2,6 @@
 /* The process that parses files: requests and descriptors in, answers out. User 4242 makes files
  * that fill its memory. */
 #include <dlfcn.h>
-#include <link.h>
 #include <lzma.h>
 #include <sys/socket.h>
 
@@ -10,43 +9,23 @@
 #include "stacks/files/file_messages.h"
 #include "unit/counted_children.h"
 #include "unit/symbols/elf_image.h"
+#include "unit/symbols/own_file.h"
 
 #define STRANGER 4242
 #define NAME_BYTES 1000
 
-static pid_t reader;
-static int requests = -1, answers = -1;
 static struct file_answer answer;
+
+static void serve(int requests, int answers)
+{
+	struct elf_reader_ctx ctx = {.requests = requests};
+
+	elf_reader_run(answers, &ctx);
+}
 
 static int setup(void **state)
 {
-	int ask[2], tell[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ask) < 0 ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET, 0, tell) < 0)
-		return -1;
-	reader = fork();
-	if (reader == 0) {
-		struct elf_reader_ctx ctx = {.requests = ask[1]};
-
-		close(ask[0]);
-		close(tell[0]);
-		elf_reader_run(tell[1], &ctx);
-	}
-	close(ask[1]);
-	close(tell[1]);
-	requests = ask[0];
-	answers = tell[0];
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	int status;
-
-	close(requests);
-	close(answers);
-	return waitpid(reader, &status, 0) == reader && WIFEXITED(status) ? 0 : -1;
+	return child_start(serve);
 }
 
 static void ask_only(const struct file_request *q, size_t len, int fd)
@@ -65,13 +44,13 @@ static void ask_only(const struct file_request *q, size_t len, int fd)
 		m.msg_control = &control;
 		m.msg_controllen = sizeof(control.space);
 	}
-	assert_int_equal(sendmsg(requests, &m, 0), len);
+	assert_int_equal(sendmsg(child.requests, &m, 0), len);
 }
 
 static void ask(const struct file_request *q, size_t len, int fd)
 {
 	ask_only(q, len, fd);
-	assert_true(recv(answers, &answer, sizeof(answer), 0) >= (ssize_t)FILE_ANSWER_HEAD);
+	assert_true(recv(child.answers, &answer, sizeof(answer), 0) >= (ssize_t)FILE_ANSWER_HEAD);
 }
 
 /* The name number i of the answer. */
@@ -125,21 +104,6 @@ __attribute__((noinline, used)) static int function_of_test(int x)
 	return x + 1;
 }
 
-static int load_address(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-	*(uint64_t *)ctx = info->dlpi_addr;
-	return 1; /* the program is the first one */
-}
-
-/* The address in this program's file of what is at an address in memory. */
-static uint64_t address_in_file(uint64_t address)
-{
-	uint64_t base = 0;
-
-	dl_iterate_phdr(load_address, &base);
-	return address - base;
-}
-
 /* n functions, which all have one long name. */
 static int file_of_stranger(size_t n)
 {
@@ -181,7 +145,7 @@ static int file_of_stranger(size_t n)
 	return fd;
 }
 
-TEST_WITH(files_of_one_user_leave_memory_for_those_of_others, setup, teardown)
+TEST_WITH(files_of_one_user_leave_memory_for_those_of_others, setup, child_end)
 {
 	_cleanup_(closep) int own = open("/proc/self/exe", O_RDONLY);
 
@@ -200,11 +164,11 @@ TEST_WITH(files_of_one_user_leave_memory_for_those_of_others, setup, teardown)
 	}
 	assert_int_equal(read_file(own), 0);
 	assert_true(answer.elf.n_segments > 0);
-	assert_string_equal(name_of(answer.file, address_in_file((uintptr_t)function_of_test)),
+	assert_string_equal(name_of(answer.file, own_address(function_of_test)),
 			    "function_of_test");
 }
 
-TEST_WITH(files_of_one_user_are_not_all, setup, teardown)
+TEST_WITH(files_of_one_user_are_not_all, setup, child_end)
 {
 	_cleanup_(closep) int own = open("/proc/self/exe", O_RDONLY);
 
@@ -234,7 +198,8 @@ static int64_t rows_of_file(uint32_t file, int fd)
 			 sizeof(answer.rules.head) + n_rules * sizeof(answer.rules.rules[0]));
 	for (uint32_t at = 0; at < left; at += answer.n) {
 		assert_true(answer.has_more);
-		assert_true(recv(answers, &answer, sizeof(answer), 0) > (ssize_t)FILE_ANSWER_HEAD);
+		assert_true(recv(child.answers, &answer, sizeof(answer), 0) >
+			    (ssize_t)FILE_ANSWER_HEAD);
 		assert_int_equal(answer.n_bytes, answer.n * sizeof(answer.rows[0]));
 		for (uint32_t i = 0; i < answer.n; i++) {
 			assert_true(at + i == 0 || answer.rows[i].address > last);
@@ -246,7 +211,7 @@ static int64_t rows_of_file(uint32_t file, int fd)
 	return left;
 }
 
-TEST_WITH(rows_of_a_file_come_in_several_answers, setup, teardown)
+TEST_WITH(rows_of_a_file_come_in_several_answers, setup, child_end)
 {
 	_cleanup_(closep) int libc = -1, own = open("/proc/self/exe", O_RDONLY);
 	uint32_t file;
@@ -261,7 +226,7 @@ TEST_WITH(rows_of_a_file_come_in_several_answers, setup, teardown)
 	assert_int_equal(rows_of_file(file + 1, libc), -ESTALE);
 }
 
-TEST_WITH(the_vdso_has_rows, setup, teardown)
+TEST_WITH(the_vdso_has_rows, setup, child_end)
 {
 	assert_true(rows_of_file(FILE_VDSO, -1) > 0);
 }
@@ -287,7 +252,7 @@ static const struct file_data_mapping *record_of(uint32_t address, const char **
 	return NULL;
 }
 
-TEST_WITH(the_mappings_of_data_are_found, setup, teardown)
+TEST_WITH(the_mappings_of_data_are_found, setup, child_end)
 {
 	_cleanup_(closep) int maps = open("/proc/self/maps", O_RDONLY);
 	char own[4096];
@@ -319,11 +284,11 @@ TEST_WITH(the_mappings_of_data_are_found, setup, teardown)
 }
 
 /* A variable has the offset in it; C++ names are those of the source. */
-TEST_WITH(names_of_a_file_are_as_a_reader_expects_them, setup, teardown)
+TEST_WITH(names_of_a_file_are_as_a_reader_expects_them, setup, child_end)
 {
 	_cleanup_(closep) int own = open("/proc/self/exe", O_RDONLY), plus = -1;
 	_cleanup_(freep) struct image *f = image_new(IMAGE_MAX);
-	uint64_t data = address_in_file((uintptr_t)data_of_test);
+	uint64_t data = own_address(data_of_test);
 	uint32_t file;
 
 	assert_int_equal(read_file(own), 0);
@@ -343,7 +308,7 @@ TEST_WITH(names_of_a_file_are_as_a_reader_expects_them, setup, teardown)
 	assert_string_equal(name_of(file, data), "stale");
 }
 
-TEST_WITH(later_names_come_from_the_debug_file_of_the_owner_or_of_root, setup, teardown)
+TEST_WITH(later_names_come_from_the_debug_file_of_the_owner_or_of_root, setup, child_end)
 {
 	_cleanup_(freep) struct image *f = image_new(IMAGE_MAX), *debug = image_new(IMAGE_MAX);
 	_cleanup_(closep) int stripped = -1, separate = -1;
@@ -382,7 +347,7 @@ static uint32_t read_jit(uint32_t uid, int32_t pid, int fd)
 	return answer.result ? 0 : answer.file;
 }
 
-TEST_WITH(a_map_is_read_as_it_grows_and_again_when_it_was_replaced, setup, teardown)
+TEST_WITH(a_map_is_read_as_it_grows_and_again_when_it_was_replaced, setup, child_end)
 {
 	_cleanup_(closep) int map = file_of("1000 10 first\n", 14),
 			      other = file_of("1000 10 other\n", 14);
@@ -409,7 +374,7 @@ TEST_WITH(a_map_is_read_as_it_grows_and_again_when_it_was_replaced, setup, teard
 
 /* A user has half of what the others leave; of its own processes the one that was used least
  * recently is forgotten. */
-TEST_WITH(processes_of_one_user_leave_room_for_those_of_others, setup, teardown)
+TEST_WITH(processes_of_one_user_leave_room_for_those_of_others, setup, child_end)
 {
 	_cleanup_(closep) int map = file_of("1000 10 f\n", 10);
 	uint32_t first = read_jit(1, 1, map), second = read_jit(1, 2, map), last = 0;
@@ -425,7 +390,7 @@ TEST_WITH(processes_of_one_user_leave_room_for_those_of_others, setup, teardown)
 	assert_string_equal(name_of(last, 0x1000), "f");
 }
 
-TEST_WITH(a_file_that_is_no_jitdump_is_refused, setup, teardown)
+TEST_WITH(a_file_that_is_no_jitdump_is_refused, setup, child_end)
 {
 	const struct file_request q = {.kind = FILE_REQUEST_JITDUMP, .uid = 1, .pid = 1};
 	_cleanup_(closep) int text = file_of("1000 10 f\n"
@@ -455,11 +420,12 @@ static unsigned mappings_of(const char *text, size_t len, unsigned *ret_answers)
 		n += answer.n;
 		if (!answer.has_more)
 			return n;
-		assert_true(recv(answers, &answer, sizeof(answer), 0) > (ssize_t)FILE_ANSWER_HEAD);
+		assert_true(recv(child.answers, &answer, sizeof(answer), 0) >
+			    (ssize_t)FILE_ANSWER_HEAD);
 	}
 }
 
-TEST_WITH(mappings_come_in_as_many_answers_as_they_need, setup, teardown)
+TEST_WITH(mappings_come_in_as_many_answers_as_they_need, setup, child_end)
 {
 	static char text[1 << 20];
 	unsigned n_answers;

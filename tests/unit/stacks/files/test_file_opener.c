@@ -14,39 +14,18 @@
 #include "unit/counted_children.h"
 #include "unit/test.h"
 
-static pid_t opener;
-static int requests = -1, opened = -1;
 static struct file_request request;
+
+static void serve(int requests, int answers)
+{
+	struct file_opener_ctx ctx = {.next = answers};
+
+	file_opener_run(requests, &ctx);
+}
 
 static int setup(void **state)
 {
-	int ask[2], pass[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ask) < 0 ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pass) < 0)
-		return -1;
-	opener = fork();
-	if (opener == 0) {
-		struct file_opener_ctx ctx = {.next = pass[1]};
-
-		close(ask[0]);
-		close(pass[0]);
-		file_opener_run(ask[1], &ctx);
-	}
-	close(ask[1]);
-	close(pass[1]);
-	requests = ask[0];
-	opened = pass[0];
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	int status;
-
-	close(requests);
-	close(opened);
-	return waitpid(opener, &status, 0) == opener && WIFEXITED(status) ? 0 : -1;
+	return child_start(serve);
 }
 
 /* Sends the request with n bytes of paths. Returns 0 or an errno; if ret_fd is not NULL, the caller
@@ -55,10 +34,11 @@ static uint32_t open_requested(size_t n, int *ret_fd)
 {
 	_cleanup_(closep) int fd = -1;
 
-	assert_int_equal(send(requests, &request, FILE_REQUEST_HEAD + n, 0), FILE_REQUEST_HEAD + n);
-	assert_int_equal(
-		helper_receive(opened, &(struct iovec){&request, sizeof(request)}, 1, -1, &fd),
-		FILE_REQUEST_HEAD);
+	assert_int_equal(send(child.requests, &request, FILE_REQUEST_HEAD + n, 0),
+			 FILE_REQUEST_HEAD + n);
+	assert_int_equal(helper_receive(child.answers, &(struct iovec){&request, sizeof(request)},
+					1, -1, &fd),
+			 FILE_REQUEST_HEAD);
 	assert_int_equal(request.n == 0, fd >= 0);
 	if (ret_fd)
 		*ret_fd = TAKE_FD(fd);
@@ -76,7 +56,7 @@ static uint32_t open_as(uint64_t inode, dev_t device)
 	return open_requested(strlen(request.path) + 1, NULL);
 }
 
-TEST_WITH(a_file_has_the_inode_and_the_device_of_the_mapping, setup, teardown)
+TEST_WITH(a_file_has_the_inode_and_the_device_of_the_mapping, setup, child_end)
 {
 	struct stat st;
 	struct statfs fs;
@@ -101,7 +81,7 @@ static uint32_t open_map_as(uint32_t uid, uint64_t started)
 	return open_requested(0, NULL);
 }
 
-TEST_WITH(a_perf_map_is_of_the_user_and_younger_than_the_process, setup, teardown)
+TEST_WITH(a_perf_map_is_of_the_user_and_younger_than_the_process, setup, child_end)
 {
 	uint64_t now = clock_ns(CLOCK_REALTIME), before = now - NS_PER_S;
 	char path[64];
@@ -127,7 +107,7 @@ TEST_WITH(a_perf_map_is_of_the_user_and_younger_than_the_process, setup, teardow
 	close(fd);
 }
 
-TEST_WITH(a_debug_file_is_the_first_regular_one_that_everybody_may_read, setup, teardown)
+TEST_WITH(a_debug_file_is_the_first_regular_one_that_everybody_may_read, setup, child_end)
 {
 	static const char paths[] = "/tmp/no such file\0/dev/null\0/etc/passwd\0/etc";
 	struct stat st;
@@ -168,7 +148,7 @@ static void request_mapping(uint32_t kind, uintptr_t address)
 }
 
 /* Each of the two ways is enough: the mapping itself, which needs a capability, and the path. */
-TEST_WITH(a_mapped_file_is_opened_by_its_mapping_or_by_its_path, setup, teardown)
+TEST_WITH(a_mapped_file_is_opened_by_its_mapping_or_by_its_path, setup, child_end)
 {
 	_cleanup_(closep) int fd = -1;
 	struct stat own, st;
@@ -191,7 +171,7 @@ TEST_WITH(a_mapped_file_is_opened_by_its_mapping_or_by_its_path, setup, teardown
 }
 
 /* A jitdump is the mapped file, belongs to the user, and is younger than the process. */
-TEST_WITH(a_jitdump_is_trusted_as_a_perf_map_is, setup, teardown)
+TEST_WITH(a_jitdump_is_trusted_as_a_perf_map_is, setup, child_end)
 {
 	char path[64];
 	void *mapped;
@@ -215,7 +195,7 @@ TEST_WITH(a_jitdump_is_trusted_as_a_perf_map_is, setup, teardown)
 	unlink(path);
 }
 
-TEST_WITH(maps_are_those_of_the_thread_and_nothing_else_is_opened, setup, teardown)
+TEST_WITH(maps_are_those_of_the_thread_and_nothing_else_is_opened, setup, child_end)
 {
 	_cleanup_(closep) int fd = -1;
 	char byte;
@@ -230,8 +210,9 @@ TEST_WITH(maps_are_those_of_the_thread_and_nothing_else_is_opened, setup, teardo
 	assert_int_equal(open_requested(0, NULL), EINVAL);
 	/* Requests for the second process are passed on as they are. */
 	request = (struct file_request){.kind = FILE_REQUEST_NAMES, .n = 1, .addresses = {7}};
-	assert_int_equal(send(requests, &request, FILE_REQUEST_HEAD + 8, 0), FILE_REQUEST_HEAD + 8);
+	assert_int_equal(send(child.requests, &request, FILE_REQUEST_HEAD + 8, 0),
+			 FILE_REQUEST_HEAD + 8);
 	request.addresses[0] = 0;
-	assert_int_equal(recv(opened, &request, sizeof(request), 0), FILE_REQUEST_HEAD + 8);
+	assert_int_equal(recv(child.answers, &request, sizeof(request), 0), FILE_REQUEST_HEAD + 8);
 	assert_int_equal(request.addresses[0], 7);
 }
