@@ -22,6 +22,7 @@
 
 #define SECOND 1000000000ull
 #define BUDGET_PARTS 16 /* of a second, each with its part of the budget */
+#define MUCH_LONGER 8 /* times the threshold: such waits take precedence */
 #define LONG_MEMORY 16 /* further waits for which a thread counts as a long waiter */
 /* Once half of the budget is used, one in so many waits of other threads gets a user stack. */
 #define SHORT_SHARE 8
@@ -174,6 +175,8 @@ static __always_inline __u32 wait_state_of(__u32 bits)
 
 /* ---- budgets ---- */
 
+#define ANY_WAIT (~0ull) /* ns: it has no less precedence than others */
+
 static __always_inline void begin_part(struct waits_cpu *c, __u64 now)
 {
 	if (now - c->second < SECOND / BUDGET_PARTS)
@@ -182,8 +185,21 @@ static __always_inline void begin_part(struct waits_cpu *c, __u64 now)
 	c->used.waits = c->used.kernel_stacks = c->used.user_stacks = 0;
 }
 
-/* Returns 1 and counts it if the part of the second has not used up its limit. */
-#define SPEND(c, what) ((c)->used.what * BUDGET_PARTS < budget.what ? ((c)->used.what++, 1) : 0)
+/*
+ * Returns 1 and counts it if the part of the second has not used up its limit; for a wait that is
+ * hardly longer than the threshold, half of its limit.
+ */
+static __always_inline int spend(volatile __u64 *used, __u64 limit, __u64 wait_ns)
+{
+	__u64 n = *used * BUDGET_PARTS;
+
+	if (wait_ns < waits_settings.min_ns * MUCH_LONGER)
+		n *= 2;
+	if (n >= limit)
+		return 0;
+	++*used;
+	return 1;
+}
 
 /* ---- stacks ---- */
 
@@ -298,7 +314,7 @@ static __always_inline __u64 take_user_stack(void *ctx, struct waits_cpu *c, str
 	if (!(settings.switches & WAITS_USER_STACKS) || t->flags & (PF_KTHREAD | PF_IO_WORKER))
 		return 0;
 	begin_part(c, now);
-	if (!SPEND(c, user_stacks)) {
+	if (!spend(&c->used.user_stacks, budget.user_stacks, ANY_WAIT)) {
 		c->user_refused++;
 		return 0;
 	}
@@ -610,6 +626,17 @@ enum wait_end {
 	END_IN_PAST, /* it has run since: its stack and its registers are those of another call */
 };
 
+static __always_inline void end_wait_without_stacks(struct task_struct *t, struct wait_slot *w,
+						    __u64 ns, __u64 now)
+{
+	struct wait_key key;
+
+	if (!w->user && short_wait_add(t->tgid, key_tid(t), key_what(w), ns, now))
+		return;
+	set_key(&key, t, w);
+	add_total(&key, ns, now);
+}
+
 static __always_inline void end_long_wait(void *ctx, struct task_struct *t, struct wait_slot *w,
 					  __u64 since, __u64 now, enum wait_end end)
 {
@@ -621,39 +648,30 @@ static __always_inline void end_long_wait(void *ctx, struct task_struct *t, stru
 	w->was_long = LONG_MEMORY;
 	if (!c || !m)
 		return;
-	set_key(&m->key, t, w);
 	begin_part(c, now);
-	has_stacks = SPEND(c, kernel_stacks);
+	has_stacks = spend(&c->used.kernel_stacks, budget.kernel_stacks, now - since);
+	is_sent = spend(&c->used.waits, budget.waits, now - since);
 	if (!has_stacks)
 		c->kernel_refused++;
-	else if (end != END_IN_PAST && w->what.state != WAIT_THROTTLED)
+	if (!is_sent)
+		c->left_out++;
+	if (!has_stacks && !is_sent) {
+		end_wait_without_stacks(t, w, now - since, now);
+		return;
+	}
+	set_key(&m->key, t, w);
+	if (has_stacks && end != END_IN_PAST && w->what.state != WAIT_THROTTLED)
 		m->key.kernel = take_kernel_stack(c, m, of, t, now);
 	fill_event(&m->event, t, w, &m->key, since, now);
 	if (end != END_IN_PAST)
 		read_args(m->event.args, t);
-	is_sent = SPEND(c, waits);
-	if (end == END_AT_WAKING && (has_stacks || is_sent)) {
+	if (end == END_AT_WAKING) {
 		take_waker(ctx, c, m, now);
 		add_total_of_waker(m, now - since, now);
 	}
 	if (is_sent)
 		send_event(c, &m->event, now);
-	else
-		c->left_out++;
 	add_total(&m->key, now - since, now);
-}
-
-static __always_inline void end_short_wait(struct task_struct *t, struct wait_slot *w, __u64 ns,
-					   __u64 now)
-{
-	struct wait_key key;
-
-	if (w->was_long)
-		w->was_long--;
-	if (!w->user && short_wait_add(t->tgid, key_tid(t), key_what(w), ns, now))
-		return;
-	set_key(&key, t, w);
-	add_total(&key, ns, now);
 }
 
 static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wait_slot *w,
@@ -665,10 +683,13 @@ static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wa
 	/* Another CPU's clock may be ahead by a little. */
 	if (now < since)
 		now = since;
-	if (now - since < waits_settings.min_ns)
-		end_short_wait(t, w, now - since, now);
-	else
+	if (now - since >= waits_settings.min_ns) {
 		end_long_wait(ctx, t, w, since, now, end);
+		return;
+	}
+	if (w->was_long)
+		w->was_long--;
+	end_wait_without_stacks(t, w, now - since, now);
 }
 
 /* ---- tracepoints ---- */

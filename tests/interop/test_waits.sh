@@ -17,7 +17,8 @@ start_service sonda "$dir" || exit 1
 start_probes sonda "$dir" || exit 1
 cat >"$dir/config" <<'CONFIG'
 buffers { size_kb: 65536 }
-data_sources { config { name: "linux.waits" waits_config { user_stacks_per_second: 100000 totals_period_ms: 100 } } }
+data_sources { config { name: "linux.waits" waits_config { user_stacks_per_second: 100000 max_per_second: 100000
+  kernel_stacks_per_second: 100000 totals_period_ms: 100 } } }
 data_sources { config { name: "linux.process_stats" } }
 incremental_state_config { clear_period_ms: 100 }
 CONFIG

@@ -79,7 +79,7 @@ sleep 0.5
 $known $times $ms $TMP >known
 wait
 OTHERS
-config "totals_by_thread: true user_stacks_per_second: 100000 max_per_second: 100000" >config
+config "totals_by_thread: true user_stacks_per_second: 100000 max_per_second: 100000 kernel_stacks_per_second: 100000" >config
 "$SONDA" record -c config -o trace -- sh others.sh >log 2>&1
 verdict "a recording of known waits" $? log
 grep -q '^  lost  *nothing' log
@@ -179,10 +179,10 @@ if mkdir "$group" 2>/dev/null && echo 20000 2>/dev/null >"$group/cpu.cfs_quota_u
   cat >throttled.sh <<THROTTLED
 sh -c 'echo \$\$ >$group/tasks; until grep -q "nr_throttled [5-9]" $group/cpu.stat; do i=0; while [ \$i -lt 10000 ]; do i=\$((i+1)); done; done'
 THROTTLED
-  config "" >config
+  config "min_us: 1 max_per_second: 100000 kernel_stacks_per_second: 100000" >config
   "$SONDA" record -c config -o throttled -- sh throttled.sh >log 2>&1
   verdict "a recording of a throttled process" $? log
-  ask throttled "select count(*) from slice where name = 'cgroup throttle' and dur > 1000000" >slices
+  ask throttled "select count(*) from slice where name = 'cgroup throttle' and dur > 0" >slices
   awk '$1 == "nr_throttled" { print $2 }' "$group/cpu.stat" >periods
   # The group may be throttled while its thread does not run: that is no wait of it. The kernel counts periods: in one of them
   # the thread may be throttled twice.

@@ -135,8 +135,9 @@ static int object_error(const struct ebpf_object *o, int r, const char *what, st
 		return err_set(e, r, "the kernel has no BTF (/sys/kernel/btf/vmlinux)");
 	/* Every other kernel that has BTF has this helper. */
 	if (strstr(line, "helper bpf_probe_read") || strstr(line, "unknown func bpf_probe_read"))
-		return err_set(e, r, "the kernel is locked down (lockdown=confidentiality): BPF "
-				     "programs may not read its memory");
+		return err_set(e, r,
+			       "the kernel is locked down (lockdown=confidentiality): BPF "
+			       "programs may not read its memory");
 	/* libbpf has error numbers of its own. */
 	(void)libbpf_strerror(r, error, sizeof(error));
 	return err_set(e, r, "%s.bpf.o could not be %s: %s%s%s", o->name, what, error,

@@ -10,9 +10,9 @@
 #define MIN_US 1000
 #define TOTALS_PERIOD_MS 1000
 #define TOTALS_PERIOD_MS_LEAST 100
-#define WAITS_PER_SECOND 1000
-#define KERNEL_STACKS_PER_SECOND 1000
-#define USER_STACKS_PER_SECOND 1000
+#define WAITS_PER_SECOND 400
+#define KERNEL_STACKS_PER_SECOND 400
+#define USER_STACKS_PER_SECOND 500
 
 static int read_states(const Pb__WaitsConfig *m, struct waits_config *c, struct err_text *e)
 {
