@@ -23,6 +23,7 @@ mkdir -p "$to/bin" "$to/static" "$to/lib"
 for file in build/arm64/bin/*; do aarch64-linux-gnu-strip -o "$to/bin/${file##*/}" "$file"; done
 cp build/arm64/static/sonda "$to/static"
 aarch64-linux-gnu-gcc -O2 -fomit-frame-pointer -o "$to/bin/stack_shapes" tests/root/stack_shapes.c -ldl
+aarch64-linux-gnu-gcc -O2 -fomit-frame-pointer -pthread -o "$to/bin/known_waits" tests/root/known_waits.c
 aarch64-linux-gnu-gcc -Iinclude examples/record_itself.c -Lbuild/arm64/lib -lsonda-service -lsonda -Wl,--allow-shlib-undefined \
   -o "$to/bin/record_itself"
 for library in build/arm64/lib/libsonda*.so.0; do aarch64-linux-gnu-strip -o "$to/lib/${library##*/}" "$library"; done

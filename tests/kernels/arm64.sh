@@ -84,6 +84,7 @@ run syscalls sonda record -t 1s -o /out/syscalls.pftrace syscalls
 run stacks sonda record -t 1s -o /out/stacks.pftrace sched_switch --trigger stacktrace
 run command sonda record --exit-code -o /out/command.pftrace sched -- sh -c 'exit 7'
 run shapes sonda record -c /shapes.cfg -o /out/shapes.pftrace -- stack_shapes 60
+run waits sonda record -o /out/waits.pftrace waits -- known_waits 2 20 /tmp
 run static /static/sonda record -t 1s -o /out/static.pftrace sched
 run itself record_itself /out/itself.pftrace
 run top sonda top -b -n 2 -d 0.5
@@ -142,7 +143,7 @@ check "it is arm64" [ "$(cat "$out/machine")" = aarch64 ]
 echo "# Linux $(cat "$out/release")"
 check "doctor has no bad news" is_status doctor 0
 check "events are listed" grep -q sched_switch "$out/list.out"
-for trace in sched counters syscalls stacks shapes static; do check "$trace is recorded" is_status $trace 0; done
+for trace in sched counters syscalls stacks shapes waits static; do check "$trace is recorded" is_status $trace 0; done
 check "the exit code of a command is passed on" is_status command 7
 check "switches are there" has sched "select ts, cpu, utid from sched limit 1"
 check "both CPUs are there" has sched "select 1 where (select count(distinct cpu) from sched) = 2"
@@ -161,6 +162,21 @@ check "callers of functions without frame pointers are there" complete shape_cha
 check "a stack that is aligned anew" complete shape_aligned 'shape_aligned;shape_spin;'
 check "a signal handler with a stack of its own" complete shape_handler 'shape_signal;*;shape_handler;shape_spin;'
 check "a call that is a function's end" complete shape_no_return 'shape_jump;shape_last_call;shape_no_return;shape_spin;'
+of_known="from slice s join thread_track t on t.id = s.track_id join thread x using (utid)
+  where x.tid = $(awk '$1 == "tid" { print $2 }' "$out/waits.out")"
+frames() { # COLUMN_PREFIX: functions in the stacks of the waits; end_: of those who ended them
+  echo "with recursive w(id, callsite, name) as (
+    select slice_id, $1callsite_id, '' from __intrinsic_track_event_callstacks where $1callsite_id is not null
+    union all select w.id, k.parent_id, f.name from w
+    join stack_profile_callsite k on k.id = w.callsite join stack_profile_frame f on f.id = k.frame_id)
+    select s.name, count(distinct s.id) as n from w join slice s on s.id = w.id where s.id in (select s.id $of_known)"
+}
+check "waits have their reasons" has waits "select 1 where (select count(*) $of_known and s.name = 'sleep') >= 6
+  and (select count(*) $of_known and s.name = 'read from pipe') >= 6"
+check "the code that ended them" has waits "select 1 where (select sum(n) >= 12 from ($(frames end_)
+  and (s.name = 'read from pipe' and w.name glob '*pipe_write' or s.name = 'sleep' and w.name = 'hrtimer_wakeup') group by 1))"
+check "the code that waited, without frame pointers" has waits "select 1 where (select sum(n) >= 6 from ($(frames '')
+  and w.name = 'main' group by 1))"
 check "a program records itself with libsonda-service" is_status itself 0
 check "its slices are there" has itself "select name from slice where name = 'part' limit 1"
 for verb in top report report-syscalls page sql info cut split json csv sqlite folded static-report; do
@@ -177,7 +193,7 @@ check "switches of the part are there" has part "select ts from sched limit 1"
 check "rows of the export are there" grep -qE '^[0-9]' "$out/tables/sched.csv"
 check "no instance is left" [ ! -s "$out/instances" ]
 TP_ASSETS=$("$root/tests/interop/peers.sh" 2>"$tmp/peers.err")/tp
-for trace in sched counters syscalls stacks shapes static command itself part piece.000; do
+for trace in sched counters syscalls stacks shapes waits static command itself part piece.000; do
   if [ -d "$TP_ASSETS" ]; then
     check "trace_processor reads $trace without an error" by_peer $trace
   else
