@@ -7,7 +7,7 @@
 # The EXAMPLES of the manual (tools/manual/examples) run, in their order: each reads what an earlier one has written. Recordings are
 # shorter, and what waits for Ctrl-C gets it.
 . "$(dirname "$0")/lib.sh"
-needs_commands make
+needs_commands make curl
 examples=$PWD/tools/manual/examples
 mkdir "$TMP/work"
 cd "$TMP/work" || exit 2
@@ -21,11 +21,17 @@ start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
 ctrl_c() { timeout -s INT 60 "$@" & local pid=$!; wait_for grep -qE "$WAITS" "$TMP/log" && kill -INT $pid; wait $pid; }
 
 run() { # COMMAND
-  local line
-  line=$(sed -E "s/-t [0-9]+s/-t 1200ms/; s/-d 1/-d 0.1/; s,/var/tmp/ring,$PWD/ring," <<<"$1")
+  local line status
+  line=$(sed -E "s/-t [0-9]+s/-t 1200ms/; s/-d 1/-d 0.1/; s,/var/tmp/ring,$PWD/ring,; s,/var/lib/sonda/traces,$PWD," <<<"$1")
   case $line in
   "sonda attach"*) # leaves the session for "stop": another one is attached
     sonda record -q --detach attached -b 1mb sched && sleep 0.2 && eval "timeout -s INT 1 ${line/attach flight/attach attached}" ;;
+  "sonda metrics"*) # another test may have the port
+    timeout -s INT 2 sonda metrics --listen "$PWD/metrics" &
+    wait_for curl -sf --unix-socket "$PWD/metrics" http://localhost/metrics
+    status=$?
+    wait $!
+    return $status ;;
   "sonda recorder run"*) WAITS=recording eval "ctrl_c $line" ;;
   "sonda open"*) # the page waits for a browser; another sonda may have the port meanwhile
     for ((i = 0; i < 30; i++)); do
