@@ -4,7 +4,7 @@
 # tracefs: none
 #
 # The same frames to Perfetto's service and to ours: each connection hears the same, to the field and in the same order.
-# Where the two mean to differ is not asked here; docs/reference/sessions.md tells it. Between a line that starts a timer and the next
+# Where the two mean to differ is not asked here; docs/internals/service.md tells it. Between a line that starts a timer and the next
 # line that has to come before it ends, a busy machine takes a while: those timers have a second or more.
 . "$(dirname "$0")/lib.sh"
 ANSWERS=$B/tests/interop/service_answers

@@ -22,7 +22,7 @@ void record_summary_write(const struct record_facts *f, struct strbuf *out,
 /* Appends the summary with the next step as its last line, if there is a file. */
 void record_summary_with_next_step(const struct record_facts *f, struct strbuf *text,
 				   struct record_verdict *ret);
-/* Appends the summary as one line of JSON for a program. docs/reference/record.md lists its keys. */
+/* Appends the summary as one line of JSON for a program. docs/reference/info.md lists its keys. */
 void record_summary_write_json(const struct record_facts *f, struct strbuf *out,
 			       struct record_verdict *ret);
 

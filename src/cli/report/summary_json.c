@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/reference/record.md describes the keys. A key without a value is omitted. */
+/* docs/reference/info.md describes the keys. A key without a value is omitted. */
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  *	here                            its row
  *	tests/root/test_ebpf_NAME.sh, docs/reference/ebpf.md
  *
- * docs/reference/ebpf.md explains each step.
+ * docs/internals/ebpf-families.md explains each step.
  */
 
 #include "ebpf/families/families.h"
