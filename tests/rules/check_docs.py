@@ -203,6 +203,7 @@ if all(os.access(p, os.X_OK) for p in programs):
     known += output('perfetto', '--help', program=programs[0])[1]
     verdict('each verb has a help', offenders)
     options = set(re.findall(r'--[a-z][a-z-]+', known)) | {'--help', '--version'}
+    options |= {'--privileged', '--pid', '--cgroupns', '--nobuild'}  # of podman and rpmbuild
     # Those of other programs, and of scripts here.
     for f in files:
         if re.match(r'(tests|tools|bench)/.*\.(sh|mjs)$|Makefile', f) and f != 'tests/rules/check_docs.py':
