@@ -12,7 +12,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/system/syscall_names.h"
-#include "client/counters/tracks.h"
+#include "client/counters/thread_slices.h"
 #include "ebpf/calls/calls_session.h"
 #include "gen/fields.h"
 
@@ -20,9 +20,6 @@
 enum { STATE_BEGINS = 1, STATE_NEEDED = 2 };
 enum { SLICE_BEGIN = 1, SLICE_END = 2 }; /* TrackEvent.Type */
 #define CLOCK_BOOTTIME_ID 6
-#define MERGE_NONE 2 /* TrackDescriptor.SiblingMergeBehavior */
-/* Tracks of tracks.h have numbers below it; those of linux.waits have the bit 62. */
-#define CALLS_TRACK_BIT (1ull << 61)
 
 /* Names of debug annotations, by iid - 1. */
 enum annotation { ARG0, RET = CALL_ARGS, COMPAT, CUT, INODE, DEVICE, ANNOTATIONS };
@@ -62,14 +59,7 @@ static void calls_packets_ensure_state(struct calls_session *s)
 	pb_enc_open(e, PB_TRACE_PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS);
 	pb_enc_close(e);
 	pb_enc_close(e);
-	pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
-	for (unsigned i = 0; i < ANNOTATIONS; i++) {
-		pb_enc_open(e, PB_INTERNED_DATA_DEBUG_ANNOTATION_NAMES);
-		pb_enc_u64(e, PB_INTERNED_STRING_IID, i + 1);
-		pb_enc_str(e, PB_INTERNED_STRING_STR, annotation_names[i]);
-		pb_enc_close(e);
-	}
-	pb_enc_close(e);
+	thread_slices_put_annotation_names(e, annotation_names, ANNOTATIONS);
 	writer_end(s->writer);
 }
 
@@ -108,34 +98,15 @@ static struct calls_thread *calls_thread_get(struct calls_session *s, const stru
 	return t;
 }
 
-static void calls_packets_describe(struct calls_session *s, const struct call_record *r,
-				   uint64_t thread)
+static void calls_packets_describe(struct calls_session *s, const struct call_record *r)
 {
-	struct pb_enc *e = writer_begin(s->writer);
 	char comm[CALLS_NAME];
 
 	memcpy(comm, r->comm, sizeof(comm));
 	comm[sizeof(comm) - 1] = '\0';
 	str_make_plain(comm, strlen(comm), "");
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, r->since);
-	pb_enc_open(e, PB_TRACE_PACKET_TRACK_DESCRIPTOR);
-	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_UUID, thread);
-	pb_enc_open(e, PB_TRACK_DESCRIPTOR_THREAD);
-	pb_enc_i64(e, PB_THREAD_DESCRIPTOR_PID, r->head.tgid);
-	pb_enc_i64(e, PB_THREAD_DESCRIPTOR_TID, r->head.tid);
-	pb_enc_str(e, PB_THREAD_DESCRIPTOR_THREAD_NAME, comm);
-	pb_enc_close(e);
-	pb_enc_close(e);
-	writer_end(s->writer);
-	e = writer_begin(s->writer);
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, r->since);
-	pb_enc_open(e, PB_TRACE_PACKET_TRACK_DESCRIPTOR);
-	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_UUID, thread | CALLS_TRACK_BIT);
-	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_PARENT_UUID, thread);
-	pb_enc_str(e, PB_TRACK_DESCRIPTOR_NAME, "syscalls");
-	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_SIBLING_MERGE_BEHAVIOR, MERGE_NONE);
-	pb_enc_close(e);
-	writer_end(s->writer);
+	thread_slices_describe(s->writer, r->since, THREAD_SLICES_OF_CALLS, "syscalls",
+			       r->head.tgid, r->head.tid, comm);
 }
 
 static void calls_packets_note_tid(struct calls_session *s, uint32_t tid)
@@ -149,17 +120,15 @@ static void calls_packets_note_tid(struct calls_session *s, uint32_t tid)
 static uint64_t calls_packets_track(struct calls_session *s, struct calls_thread *t,
 				    const struct call_record *r)
 {
-	uint64_t thread = tracks_thread_uuid((int32_t)r->head.tgid, (int32_t)r->head.tid);
-
 	if (!t || t->written != s->generation || memcmp(t->comm, r->comm, sizeof(t->comm)) != 0) {
-		calls_packets_describe(s, r, thread);
+		calls_packets_describe(s, r);
 		calls_packets_note_tid(s, r->head.tid);
 		if (t) {
 			t->written = s->generation;
 			memcpy(t->comm, r->comm, sizeof(t->comm));
 		}
 	}
-	return thread | CALLS_TRACK_BIT;
+	return thread_slices_track(THREAD_SLICES_OF_CALLS, r->head.tgid, r->head.tid);
 }
 
 static int calls_packets_compare_tids(const void *a, const void *b)

@@ -11,7 +11,7 @@
 #include "base/core/mem.h"
 #include "base/system/syscall_names.h"
 #include "base/text/str.h"
-#include "client/counters/tracks.h"
+#include "client/counters/thread_slices.h"
 #include "gen/fields.h"
 #include "stacks/waits/wait_reasons.h"
 #include "stacks/waits/waits_session.h"
@@ -20,9 +20,6 @@ enum { SLICE_BEGIN = 1, SLICE_END = 2 }; /* TrackEvent.Type */
 enum { UNIT_NANOSECONDS = 1, UNIT_COUNT = 9 }; /* StackSample.Unit */
 #define SCOPE_GLOBAL 1 /* StackSample.CounterDescriptor.Scope */
 #define CLOCK_BOOTTIME_ID 6
-#define MERGE_NONE 2 /* TrackDescriptor.SiblingMergeBehavior */
-/* Tracks of tracks.h have numbers below it. */
-#define WAITS_TRACK_BIT (1ull << 62)
 
 /* Names of debug annotations, by iid - 1. */
 enum annotation {
@@ -104,47 +101,16 @@ static void ensure_state(struct waits_session *s)
 		return;
 	}
 	write_defaults(e, "linux.waits");
-	pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
-	for (unsigned i = 0; i < ANNOTATIONS; i++) {
-		pb_enc_open(e, PB_INTERNED_DATA_DEBUG_ANNOTATION_NAMES);
-		pb_enc_u64(e, PB_INTERNED_STRING_IID, i + 1);
-		pb_enc_str(e, PB_INTERNED_STRING_STR, annotation_names[i]);
-		pb_enc_close(e);
-	}
-	pb_enc_close(e);
+	thread_slices_put_annotation_names(e, annotation_names, ANNOTATIONS);
 	writer_end(s->base.writer);
 }
 
 /* ---- tracks ---- */
 
-static void describe_track(struct waits_session *s, const struct wait_event *w, uint64_t thread)
-{
-	struct pb_enc *e = writer_begin(s->base.writer);
-
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, w->since);
-	pb_enc_open(e, PB_TRACE_PACKET_TRACK_DESCRIPTOR);
-	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_UUID, thread);
-	pb_enc_open(e, PB_TRACK_DESCRIPTOR_THREAD);
-	pb_enc_i64(e, PB_THREAD_DESCRIPTOR_PID, w->tgid);
-	pb_enc_i64(e, PB_THREAD_DESCRIPTOR_TID, w->tid);
-	pb_enc_close(e);
-	pb_enc_close(e);
-	writer_end(s->base.writer);
-	e = writer_begin(s->base.writer);
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, w->since);
-	pb_enc_open(e, PB_TRACE_PACKET_TRACK_DESCRIPTOR);
-	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_UUID, thread | WAITS_TRACK_BIT);
-	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_PARENT_UUID, thread);
-	pb_enc_str(e, PB_TRACK_DESCRIPTOR_NAME, "waits");
-	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_SIBLING_MERGE_BEHAVIOR, MERGE_NONE);
-	pb_enc_close(e);
-	writer_end(s->base.writer);
-}
-
 /* Returns the track of the thread's waits, which the sequence has described. */
 static uint64_t ensure_track(struct waits_session *s, const struct wait_event *w)
 {
-	uint64_t thread = tracks_thread_uuid((int32_t)w->tgid, (int32_t)w->tid);
+	uint64_t track = thread_slices_track(THREAD_SLICES_OF_WAITS, w->tgid, w->tid);
 	struct waits_thread *t, key = {.key = {w->tgid, w->tid}};
 
 	HASH_FIND(hh, s->threads, &key.key, sizeof(key.key), t);
@@ -162,11 +128,12 @@ static uint64_t ensure_track(struct waits_session *s, const struct wait_event *w
 		}
 	}
 	if (t && t->written == stacks_generation(&s->base.resolver.stacks))
-		return thread | WAITS_TRACK_BIT;
-	describe_track(s, w, thread);
+		return track;
+	thread_slices_describe(s->base.writer, w->since, THREAD_SLICES_OF_WAITS, "waits", w->tgid,
+			       w->tid, NULL);
 	if (t)
 		t->written = stacks_generation(&s->base.resolver.stacks);
-	return thread | WAITS_TRACK_BIT;
+	return track;
 }
 
 /* ---- stacks and reasons ---- */
