@@ -160,6 +160,12 @@ static __always_inline int is_current_counted(__u32 tgid)
 	return settings.scope & SONDA_SCOPE_PROGRAMS && is_current_program();
 }
 
+/* Returns the key of the sums to which a thread's values are added. */
+static __always_inline __u32 sums_key(__u32 tgid, __u32 pid)
+{
+	return settings.switches & SONDA_BY_THREAD ? pid : tgid;
+}
+
 static __always_inline __u64 task_state(struct task_struct *t)
 {
 	if (bpf_core_field_exists(t->__state))

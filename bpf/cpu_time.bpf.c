@@ -37,7 +37,8 @@ struct thread {
 struct running {
 	__u64 who; /* its stack; without BTF its pid; 0: none */
 	__u64 since; /* begin of the span, ns */
-	__u32 tgid, pid;
+	__u32 key; /* of the sums that have its begin */
+	__u32 pid;
 };
 
 struct {
@@ -77,13 +78,13 @@ static __always_inline void change(struct thread *h, struct cpu_time *v, __u32 t
 }
 
 /* A thread may be woken before it has gone to sleep. */
-static __always_inline void wake_thread(struct thread *h, __u32 tgid)
+static __always_inline void wake_thread(struct thread *h, __u32 key)
 {
 	struct cpu_time *v;
 
 	if (h->state == STATE(ON) || h->state == STATE(RUNNABLE))
 		return;
-	v = process_of(tgid, 0);
+	v = process_of(key, 0);
 	if (v)
 		change(h, v, STATE(RUNNABLE), bpf_ktime_get_boot_ns());
 }
@@ -91,10 +92,10 @@ static __always_inline void wake_thread(struct thread *h, __u32 tgid)
 /*
  * Without room the thread keeps its state, because the end of its span must be counted eventually.
  */
-static __always_inline void enter(struct running *r, struct thread *h, __u64 who, __u32 tgid,
+static __always_inline void enter(struct running *r, struct thread *h, __u64 who, __u32 key,
 				  __u32 pid, __u64 now)
 {
-	struct cpu_time *v = process_of(tgid, 0);
+	struct cpu_time *v = process_of(key, 0);
 
 	if (!v)
 		return;
@@ -103,19 +104,25 @@ static __always_inline void enter(struct running *r, struct thread *h, __u64 who
 	sonda_span_begin(&v->in[CPU_TIME_ON], now);
 	r->who = who;
 	r->since = now;
-	r->tgid = tgid;
+	r->key = key;
 	r->pid = pid;
 }
 
-/* h: NULL if there was no memory for it. */
-static __always_inline void leave(struct thread *h, int was_on, __u32 tgid, __u32 to, __u64 now)
+/*
+ * h: NULL if there was no memory for it. on_key: r->key if the thread has the span "on CPU" of this CPU.
+ * It differs from key if execve() has changed the id of the thread since then.
+ */
+static __always_inline void leave(struct thread *h, int was_on, __u32 on_key, __u32 key, __u32 to,
+				  __u64 now)
 {
-	struct cpu_time *v = process_of(tgid, 0);
+	struct cpu_time *v = process_of(key, 0), *on = v;
 
+	if (was_on && settings.switches & SONDA_BY_THREAD)
+		on = process_of(on_key, 0);
 	if (!v)
 		return;
-	if (was_on)
-		sonda_span_end(&v->in[CPU_TIME_ON], now);
+	if (was_on && on)
+		sonda_span_end(&on->in[CPU_TIME_ON], now);
 	if (h)
 		change(h, v, to, now);
 }
@@ -126,7 +133,7 @@ static __always_inline void leave(struct thread *h, int was_on, __u32 tgid, __u3
  */
 static __always_inline void end_unseen(const struct running *r, struct thread *h, __u64 now)
 {
-	struct cpu_time *v = process_of(r->tgid, 0);
+	struct cpu_time *v = process_of(r->key, 0);
 
 	count_lost();
 	if (!v)
@@ -158,7 +165,7 @@ static __always_inline int wake(struct task_struct *t)
 		return 0;
 	h = slot_make(t);
 	if (h)
-		wake_thread(h, t->tgid);
+		wake_thread(h, sums_key(t->tgid, t->pid));
 	return 0;
 }
 
@@ -186,7 +193,7 @@ static __always_inline void switch_out(const struct running *r, struct task_stru
 			return;
 		to = NONE; /* it left the control groups that count */
 	}
-	leave(slot_make(t), was_on, t->tgid, to, now);
+	leave(slot_make(t), was_on, r->key, sums_key(t->tgid, t->pid), to, now);
 }
 
 static __always_inline void switch_in(struct running *r, struct task_struct *t, __u64 now)
@@ -198,7 +205,7 @@ static __always_inline void switch_in(struct running *r, struct task_struct *t, 
 		return;
 	h = slot_make(t);
 	if (h)
-		enter(r, h, (__u64)t->stack, t->tgid, t->pid, now);
+		enter(r, h, (__u64)t->stack, sums_key(t->tgid, t->pid), t->pid, now);
 }
 
 SEC("tp_btf/sched_switch")
@@ -239,7 +246,7 @@ static __always_inline int wake(__u32 pid)
 	struct thread *h = thread_get_by_pid(pid);
 
 	if (h && h->owner.is_counted)
-		wake_thread(h, h->owner.tgid);
+		wake_thread(h, sums_key(h->owner.tgid, pid));
 	return 0;
 }
 
@@ -265,9 +272,9 @@ static __always_inline void switch_out(const struct running *r, __u32 pid, __u64
 	if (h)
 		know_owner(&h->owner, current_tgid());
 	if (r->who && was_on)
-		leave(h, 1, r->tgid, class_of(state), now);
+		leave(h, 1, r->key, sums_key(r->key, pid), class_of(state), now);
 	else if (h && h->owner.is_counted)
-		leave(h, 0, h->owner.tgid, class_of(state), now);
+		leave(h, 0, 0, sums_key(h->owner.tgid, pid), class_of(state), now);
 	if (h && (state & RECORD_DEAD))
 		bpf_map_delete_elem(&threads_by_pid, &pid);
 }
@@ -301,7 +308,7 @@ int BPF_PROG(on_switch)
 	r->who = 0;
 	h = next ? thread_get_by_pid(next) : NULL;
 	if (h && h->owner.is_counted)
-		enter(r, h, next, h->owner.tgid, next, now);
+		enter(r, h, next, sums_key(h->owner.tgid, next), next, now);
 	return 0;
 }
 #endif

@@ -28,18 +28,17 @@ SONDA_THREADS(struct thread)
  * `all` only: whether it is a major one, or fails, is not known then. */
 static __always_inline void begin_fault(void)
 {
-	__u32 tgid = current_tgid();
 	struct faults *v;
 
-	if (!is_current_counted(tgid))
+	if (!is_current_counted(current_tgid()))
 		return;
-	v = process_of(tgid, 0);
+	v = process_of(current_sums_key(), 0);
 	if (v)
 		v->all++;
 }
 #else
 /* Adds the growth since the last check. min, maj: current counts of the task. */
-static __always_inline void look(struct thread *h, __u32 tgid, __u64 min, __u64 maj, __u32 begun)
+static __always_inline void look(struct thread *h, __u32 key, __u64 min, __u64 maj, __u32 begun)
 {
 	__u64 all = min + maj;
 	struct faults *v;
@@ -53,7 +52,7 @@ static __always_inline void look(struct thread *h, __u32 tgid, __u64 min, __u64 
 	}
 	if (h->all == all && h->begun == begun)
 		return;
-	v = process_of(tgid, 0);
+	v = process_of(key, 0);
 	if (!v)
 		return;
 	/* A fault that was counted at its start and then failed is subtracted. */
@@ -66,10 +65,8 @@ static __always_inline void look(struct thread *h, __u32 tgid, __u64 min, __u64 
 
 static __always_inline void look_at_current(__u32 begun)
 {
-	__u32 tgid = current_tgid();
-
-	if (is_current_counted(tgid))
-		look(current_make(), tgid, CURRENT(min_flt), CURRENT(maj_flt), begun);
+	if (is_current_counted(current_tgid()))
+		look(current_make(), current_sums_key(), CURRENT(min_flt), CURRENT(maj_flt), begun);
 }
 
 static __always_inline void begin_fault(void)
@@ -97,7 +94,8 @@ SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
 	if (is_counted(task->tgid, task))
-		look(thread_make(task), task->tgid, task->min_flt, task->maj_flt, 0);
+		look(thread_make(task), sums_key(task->tgid, task->pid), task->min_flt,
+		     task->maj_flt, 0);
 	return 0;
 }
 #endif

@@ -106,7 +106,7 @@ int BPF_PROG(on_exit, void *regs, long ret)
 	/* The futex had another value, so the thread did not wait. */
 	if (ret == -EAGAIN)
 		return 0;
-	v = process_of(current_tgid(), 0);
+	v = process_of(current_sums_key(), 0);
 	if (!v)
 		return 0;
 	v->ns += bpf_ktime_get_boot_ns() - since;

@@ -121,7 +121,7 @@ static __always_inline void end_sleep(struct locks_cpu *c, __u64 lock)
 	if (s->kind < LOCK_KINDS)
 		add(&c->kinds[s->kind], ns);
 	s->lock = 0;
-	p = process_of(current_tgid(), 0);
+	p = process_of(current_sums_key(), 0);
 	if (!p)
 		return;
 	p->ns += ns;

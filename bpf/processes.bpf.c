@@ -51,14 +51,18 @@ int each_thread(struct bpf_iter__task *ctx)
 	if (t->pid == t->tgid) {
 		struct signal_struct *s = t->signal;
 
-		v.ran_ns += s->sum_sched_runtime;
-		v.read_bytes += s->ioac.read_bytes;
-		v.write_bytes += s->ioac.write_bytes;
+		if (!(settings.switches & SONDA_BY_THREAD)) {
+			v.ran_ns += s->sum_sched_runtime;
+			v.read_bytes += s->ioac.read_bytes;
+			v.write_bytes += s->ioac.write_bytes;
+		}
 		v.is_kthread = !!(t->flags & PF_KTHREAD);
 		if (t->mm && !v.is_kthread)
 			v.memory = pages_of(t->mm) + 1;
-		bpf_probe_read_kernel(v.comm, sizeof(v.comm), t->comm);
+		v.parent_pid = t->real_parent->tgid;
 	}
+	if (t->pid == t->tgid || settings.switches & SONDA_BY_THREAD)
+		bpf_probe_read_kernel(v.comm, sizeof(v.comm), t->comm);
 	bpf_seq_write(ctx->meta->seq, &v, sizeof(v));
 	return 0;
 }

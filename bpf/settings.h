@@ -27,6 +27,8 @@
 #define SONDA_TYPED_CURRENT (1u << 30)
 /* The machine is x86-64; otherwise it is arm64 where that matters. */
 #define SONDA_ON_X86_64 (1u << 29)
+/* Sums by process are sums by thread. */
+#define SONDA_BY_THREAD (1u << 28)
 
 /* The place of a field in the record of an event, from its format file. */
 struct sonda_field {

@@ -36,13 +36,13 @@ static __always_inline __u32 number_of(long nr)
 }
 
 /* The call of a thread is over. */
-static __always_inline void count(struct thread *h, __u32 tgid, long ret)
+static __always_inline void count(struct thread *h, __u32 key, long ret)
 {
 	__u64 since = h->since;
 	struct syscalls *v;
 
 	h->since = 0;
-	v = process_of(tgid, settings.switches & SYSCALLS_NO_NAMES ? 0 : h->what);
+	v = process_of(key, settings.switches & SYSCALLS_NO_NAMES ? 0 : h->what);
 	if (!v)
 		return;
 	v->count++;
@@ -88,7 +88,7 @@ int BPF_PROG(on_exit, void *regs, long ret)
 	struct thread *h = slot_get(t);
 
 	if (h && h->since)
-		count(h, t->tgid, ret);
+		count(h, sums_key(t->tgid, t->pid), ret);
 	return 0;
 }
 
@@ -121,7 +121,7 @@ int BPF_PROG(on_exit, void *regs, long ret)
 	struct thread *h = current_get();
 
 	if (h && h->since)
-		count(h, current_tgid(), ret);
+		count(h, current_sums_key(), ret);
 	return 0;
 }
 #endif

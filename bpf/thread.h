@@ -111,3 +111,8 @@ static __always_inline __u32 current_tgid(void)
 	return CURRENT(tgid);
 }
 #endif
+
+static __always_inline __u32 current_sums_key(void)
+{
+	return sums_key(current_tgid(), (__u32)bpf_get_current_pid_tgid());
+}

@@ -28,6 +28,7 @@ struct ebpf_config {
 	uint32_t top_n;
 	bool no_call_names;
 	bool process_rows; /* sums by process as rows instead of tracks */
+	bool thread_rows; /* rows are those of threads */
 	bool waits_by_cgroup;
 	bool histogram_rows; /* histograms as packets, besides their percentiles */
 	double max_overhead_percent;

@@ -246,6 +246,7 @@ static void init_runs(struct ebpf_counters *s, const struct ds_env *env)
 			.top_n = s->settings.top_n,
 			.no_call_names = s->settings.no_call_names,
 			.process_rows = s->settings.process_rows,
+			.thread_rows = s->settings.thread_rows,
 			.waits_by_cgroup = s->settings.waits_by_cgroup,
 			.histogram_rows = s->settings.histogram_rows,
 			.ends = has_ends ? &s->ends : NULL,

@@ -103,6 +103,7 @@ struct ebpf_run {
 	uint32_t top_n; /* limit of processes with tracks */
 	bool no_call_names; /* of system calls: no tracks by name */
 	bool process_rows; /* sums by process are written as rows (tracks/process_rows.h) */
+	bool thread_rows; /* these sums, and the rows, are by thread */
 	bool waits_by_cgroup; /* waits are also counted by control group */
 	bool histogram_rows; /* histograms are also written as packets (tracks/histogram_rows.h) */
 	bool is_asked_for_all; /* the next read writes what is not due yet, too */

@@ -52,14 +52,17 @@ static const struct ebpf_variant variants[] = {{"iter", EBPF_IMAGE(processes), n
 /* Values of a row, after its pid. */
 enum { START, RSS, READ, WRITTEN, COLUMNS };
 
+/* With thread_rows, a thread. */
 struct process {
-	uint32_t pid;
+	uint32_t pid; /* of a thread its own id */
 	UT_hash_handle hh;
 	uint32_t period; /* last period that met it */
 	uint64_t ran_ns, ran_before;
 	uint64_t memory, memory_before; /* the rough memory */
 	uint64_t row[COLUMNS];
 	char comm[PROCESSES_COMM];
+	uint32_t parent_pid;
+	uint32_t tgid; /* of a thread; 0: a process */
 	bool is_kthread;
 	bool is_named; /* the trace has its name */
 };
@@ -112,22 +115,24 @@ static struct process *processes_find_or_add(struct process_table *s, uint32_t p
 	return p;
 }
 
-/* Another program, or another process with this id, has another name. */
-static void update_main_thread(struct process *p, const struct processes_thread *t)
+/* Another program, or another process with this id, has another name. t: the main thread, or the only one. */
+static void update_name(struct process *p, const struct processes_thread *t)
 {
-	if (p->row[START] != t->start_ns || memcmp(p->comm, t->comm, sizeof(p->comm)) != 0)
+	if (p->row[START] != t->start_ns || memcmp(p->comm, t->comm, sizeof(p->comm)) != 0 ||
+	    p->parent_pid != t->parent_pid)
 		p->is_named = false;
 	if (p->row[START] != t->start_ns)
 		p->memory_before = p->ran_before = 0;
 	p->row[START] = t->start_ns;
 	memcpy(p->comm, t->comm, sizeof(p->comm));
+	p->parent_pid = t->parent_pid;
 	p->is_kthread = t->is_kthread;
 	p->memory = t->memory;
 }
 
-static void processes_add_thread(struct process_table *s, const struct processes_thread *t)
+static void processes_add_thread(struct process_table *s, const struct processes_thread *t, bool by_thread)
 {
-	struct process *p = processes_find_or_add(s, t->pid);
+	struct process *p = processes_find_or_add(s, by_thread ? t->tid : t->pid);
 
 	if (!p)
 		return;
@@ -138,11 +143,12 @@ static void processes_add_thread(struct process_table *s, const struct processes
 	p->ran_ns += t->ran_ns;
 	p->row[READ] += t->read_bytes;
 	p->row[WRITTEN] += t->write_bytes;
-	if (t->tid == t->pid)
-		update_main_thread(p, t);
+	p->tgid = by_thread ? t->pid : 0;
+	if (by_thread || t->tid == t->pid)
+		update_name(p, t);
 }
 
-static int read_threads(struct process_table *s, const struct ebpf_object *o)
+static int read_threads(struct process_table *s, const struct ebpf_object *o, bool by_thread)
 {
 	_cleanup_(closep) int fd = ebpf_object_open_iterator(o, "each_thread");
 	size_t have = 0;
@@ -161,7 +167,7 @@ static int read_threads(struct process_table *s, const struct ebpf_object *o)
 		have += (size_t)n;
 		for (; have - at >= sizeof(t); at += sizeof(t)) {
 			memcpy(&t, s->buffer + at, sizeof(t));
-			processes_add_thread(s, &t);
+			processes_add_thread(s, &t, by_thread);
 		}
 		memmove(s->buffer, s->buffer + at, have - at);
 		have -= at;
@@ -216,13 +222,17 @@ static void write_name(struct process_table *s, struct process *p, struct proces
 	char name[NAME_MAX_BYTES + 1];
 
 	p->is_named = true;
-	if (p->is_kthread || s->proc < 0 ||
+	if (p->is_kthread || p->tgid || s->proc < 0 ||
 	    processes_read_file(s, p->pid, "cmdline", name, sizeof(name)) <= 0 || !name[0]) {
 		memcpy(name, p->comm, sizeof(p->comm));
 		name[sizeof(p->comm)] = '\0';
 	}
 	str_make_plain(name, strlen(name), "");
-	process_rows_add_name(rows, p->pid, name, p->is_kthread);
+	process_rows_add_name(rows, p->pid,
+			      &(struct process_rows_name){.name = name,
+							  .parent_pid = p->parent_pid,
+							  .tgid = p->tgid,
+							  .is_kthread = p->is_kthread});
 }
 
 /* ---- a period ---- */
@@ -265,7 +275,7 @@ static int read_period(struct ebpf_run *r)
 	r->is_cleared = false;
 	s->dropped = dropped;
 	s->period++;
-	e = read_threads(s, r->object);
+	e = read_threads(s, r->object, r->thread_rows);
 	if (e < 0)
 		return e;
 	processes_write_all(s, r);

@@ -116,6 +116,8 @@ static uint32_t family_run_prepare(const struct ebpf_run *r, const struct ebpf_f
 		switches |= fam->prepare(r->object, f, r->n_cpus);
 	if (r->no_call_names)
 		switches |= fam->no_names_switch;
+	if (r->thread_rows)
+		switches |= SONDA_BY_THREAD;
 	if (r->waits_by_cgroup)
 		switches |= fam->by_cgroup_switch;
 	else

@@ -44,16 +44,20 @@ void process_rows_add(struct process_rows *p, uint32_t pid, const uint64_t *valu
 		put_packed_varint(p->e, values[i]);
 }
 
-void process_rows_add_name(struct process_rows *p, uint32_t pid, const char *name, bool is_kthread)
+void process_rows_add_name(struct process_rows *p, uint32_t pid, const struct process_rows_name *n)
 {
 	if (!p->e)
 		process_rows_begin(p);
 	end_rows(p);
 	pb_enc_open(p->e, PB_EBPF_PROCESS_ROWS_PROCESSES);
 	pb_enc_u64(p->e, PB_EBPF_PROCESS_ROWS_PROCESS_PID, pid);
-	pb_enc_str(p->e, PB_EBPF_PROCESS_ROWS_PROCESS_NAME, name);
-	if (is_kthread)
+	pb_enc_str(p->e, PB_EBPF_PROCESS_ROWS_PROCESS_NAME, n->name);
+	if (n->is_kthread)
 		pb_enc_bool(p->e, PB_EBPF_PROCESS_ROWS_PROCESS_IS_KTHREAD, true);
+	if (n->parent_pid)
+		pb_enc_u64(p->e, PB_EBPF_PROCESS_ROWS_PROCESS_PARENT_PID, n->parent_pid);
+	if (n->tgid)
+		pb_enc_u64(p->e, PB_EBPF_PROCESS_ROWS_PROCESS_TGID, n->tgid);
 	pb_enc_close(p->e);
 }
 

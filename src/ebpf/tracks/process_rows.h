@@ -26,6 +26,12 @@ struct process_rows {
 };
 
 void process_rows_add(struct process_rows *p, uint32_t pid, const uint64_t *values);
-/* Adds the name of a process, after all rows of this object. */
-void process_rows_add_name(struct process_rows *p, uint32_t pid, const char *name, bool is_kthread);
+struct process_rows_name {
+	const char *name;
+	uint32_t parent_pid; /* 0: none */
+	uint32_t tgid; /* of a thread; 0: the row is that of a process */
+	bool is_kthread;
+};
+/* Adds the name of a process or thread, after all rows of this object. */
+void process_rows_add_name(struct process_rows *p, uint32_t pid, const struct process_rows_name *n);
 void process_rows_end(struct process_rows *p);
