@@ -19,9 +19,20 @@ static void touch(void *ctx, const struct live_process *p)
 			abort();
 }
 
+static void touch_group(void *ctx, const struct live_group *g)
+{
+	for (size_t i = 0; i < LIVE_GROUP_TEXTS; i++)
+		*(size_t *)ctx += g->texts[i] ? strlen(g->texts[i]) : 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct live_setup setup = {.period_ns = 1000000000, .top_n = 8};
+	/* The options of sonda top, by the last byte. */
+	const struct live_setup setup = {.period_ns = 1000000000,
+					 .top_n = 8,
+					 .by_thread = size && data[size - 1] & 1,
+					 .has_groups = true,
+					 .has_programs = true};
 	size_t sum = 0, n = 0;
 	struct live *live;
 	struct pb_field f;
@@ -39,6 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	live_end_period(live);
 	live_each_process(live, touch, &sum);
+	live_each_group(live, LIVE_BY_GROUP, touch_group, &sum);
+	live_each_group(live, LIVE_BY_PROGRAM, touch_group, &sum);
 	if (live_machine(live)->cpus > size)
 		abort();
 	live_free(live);

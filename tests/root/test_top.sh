@@ -165,7 +165,7 @@ verdict "no screen has more CPU time than the CPUs have" $? "$TMP/near"
 
 # ---- the end
 # A kernel may leave out switches: see above.
-last | grep -qE '"lost":{"gaps":0,"bad_packets":0,"unknown_values":0,"processes":0,"service":"","counters":"(cpu_time lost [0-9]+)?"}'
+last | grep -qE '"lost":{"gaps":0,"bad_packets":0,"unknown_values":0,"processes":0,"members":0,"service":"","counters":"(cpu_time lost [0-9]+)?"}'
 verdict "nothing was lost" $? <(last | grep -o '"lost":{[^}]*}')
 children=$(pgrep -P "$TOP" | tr '\n' ' ')
 kill "$TOP"

@@ -30,7 +30,9 @@ mistake() { # NAME REGEX ARGUMENT...
 mistake "an unknown key" 'the keys are pid, cpu, runq' -s latency
 mistake "no time" '-d 0 is not a time' -d 0
 mistake "no number" '-n x is not a number' -n x
-mistake "no process" '-p 12,x is not a list' -p 12,x
+mistake "no process" "no process is called 'x'" -p 12,x
+mistake "no subject" 'keys are process, program, unit' --by user
+mistake "two kinds of selections" '-p cannot be combined with --unit' -p 1 --unit a
 mistake "an unknown option" 'did you mean --batch' --bach
 mistake "a word" "unexpected word 'cpu'" cpu
 "$SONDA" top --socket "$TMP/nowhere" -b >"$TMP/out" 2>"$TMP/err"
@@ -90,6 +92,8 @@ on_screen "s sorts by the next column" terminal_shows 'by runq'
 terminal_keys h
 on_screen "h explains the keys" terminal_shows '^q +end'
 terminal_keys x
+on_screen "a key shows the next page" terminal_shows '^COMMAND +the program'
+terminal_keys x
 on_screen "any key ends the help" terminal_shows '^    PID'
 terminal_keys Space
 on_screen "space pauses" terminal_shows PAUSED
@@ -105,6 +109,36 @@ others() { terminal_screen | grep -E '^[> ]+[0-9]+ ' | grep -vq bash; }
 on_screen "and no others" terminal_wait eval '! others'
 terminal_keys Escape
 on_screen "Escape removes it" terminal_hides 'filter:'
+terminal_keys t
+on_screen "t shows a tree" terminal_shows ', tree$'
+on_screen "a child is indented" terminal_shows '^ +[0-9]+ .*[0-9BKMG-] {3,}[a-z(]'
+terminal_keys t
+on_screen "t ends it" terminal_hides ', tree$'
+terminal_keys H
+on_screen "H shows threads" terminal_shows '^    TID +%CPU'
+terminal_keys H
+on_screen "H ends it" terminal_shows '^    PID +%CPU'
+terminal_keys b
+on_screen "b adds up by program" terminal_shows '^  PROCS +%CPU.* PROGRAM$'
+terminal_keys /
+terminal_keys tmux
+terminal_keys Enter
+on_screen "a filter of subjects" terminal_wait eval 'terminal_has "^ +[1-9][0-9]* .* tmux" && [ "$(terminal_screen | grep -cE "^ +[0-9]+ ")" -le 3 ]'
+terminal_keys Enter
+on_screen "Enter shows the processes of the subject" terminal_shows '[0-9] process(es)? of program tmux'
+terminal_keys Escape
+on_screen "Escape shows the subjects" terminal_shows '^  PROCS +%CPU.* PROGRAM$'
+terminal_keys Escape
+for by in UNIT CONTAINER POD CGROUP; do
+  terminal_keys b
+  on_screen "b adds up by $by" terminal_shows "^  PROCS +%CPU.* $by\$"
+done
+on_screen "a control group with its processes" terminal_shows '^ +[1-9][0-9]* .* (/|\(unknown\))'
+terminal_keys t
+on_screen "in a tree its processes are below it" terminal_shows '^ +\[[0-9]+\] .* (/|\(unknown\))$'
+terminal_keys t
+terminal_keys b
+on_screen "b ends it" terminal_shows '^    PID +%CPU'
 if [ "$(id -u)" = 0 ]; then
   while :; do sleep 0.01; done &
   waiter=$!
@@ -112,7 +146,7 @@ if [ "$(id -u)" = 0 ]; then
   terminal_keys /
   terminal_keys "$waiter"
   terminal_keys Enter
-  on_screen "a process id is a filter, too" terminal_shows " 1 processes.* filter: $waiter\$"
+  on_screen "a process id is a filter, too" terminal_shows " 1 process, .* filter: $waiter\$"
   terminal_keys Enter
   on_screen "Enter records the process" terminal_shows "^Recording process $waiter for 5s into "
   on_screen "and counts the time" terminal_shows '[1-9][0-9.]* s of 5'

@@ -35,6 +35,8 @@ function kind_of(argument, option, text) {
 		return "pids"
 	if (option == "syscalls")
 		return "syscalls"
+	if (option == "by" && verb == "top")
+		return "=" values_in(text)
 	if (option == "by")
 		return "keys"
 	if (argument ~ /^(KEY|WHEN|CLOCK|ACTION)/)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/live/live_internal.h"
 #include "base/core/mem.h"
@@ -14,9 +15,6 @@
 
 /* A process has ended if it has had no packet for this number of periods and of polls of /proc. */
 #define GONE_PERIODS 3
-/* A value that is older than the newest one of its source by this fraction of a period did not
- * change. */
-#define STALE_DIVISOR 2
 
 int live_new(const struct live_setup *setup, struct live **ret)
 {
@@ -37,6 +35,7 @@ void live_free(struct live *l)
 		return;
 	HASH_ITER (hh, l->processes, p, next)
 		live_forget_process(l, p);
+	live_groups_free(l);
 	HASH_FREE(l->tracks);
 	free(l->cpus);
 	strbuf_deinit(&l->failures);
@@ -48,11 +47,12 @@ void live_free(struct live *l)
 
 static void read_process(struct live *l, const struct pb_field *message, uint64_t at)
 {
-	uint64_t pid = 0, start = 0;
+	uint64_t pid = 0, start = 0, parent = 0;
 	struct pb_field name = {0};
 	bool is_kthread = false;
 	struct live_entry *p;
 	bool ok = pb_read(message, PB_TO(PB_PROCESS_TREE_PROCESS_PID, &pid),
+			  PB_TO(PB_PROCESS_TREE_PROCESS_PPID, &parent),
 			  PB_TO(PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT, &start),
 			  PB_TO(PB_PROCESS_TREE_PROCESS_IS_KTHREAD, &is_kthread));
 
@@ -64,6 +64,7 @@ static void read_process(struct live *l, const struct pb_field *message, uint64_
 		return;
 	live_set_start(l, p, start);
 	p->is_kthread = is_kthread;
+	p->p.parent = parent <= INT32_MAX ? (int32_t)parent : 0;
 	live_note_seen(l, p, at);
 	if (name.data)
 		live_set_name(p, name.data, name.len);
@@ -119,6 +120,8 @@ static const struct {
 	{PB_TRACE_PACKET_SYS_STATS, live_read_sys_stats},
 	{PB_TRACE_PACKET_EBPF_COUNTERS_STATS, live_read_failures},
 	{PB_TRACE_PACKET_EBPF_PROCESS_ROWS, live_read_rows},
+	{PB_TRACE_PACKET_CGROUP_TREE, live_read_groups},
+	{PB_TRACE_PACKET_CGROUP_MEMBERS, live_read_members},
 };
 
 static bool live_wants(uint32_t field)
@@ -178,21 +181,29 @@ static void set_absent_calls_to_0(const struct live *l, struct live_entry *p)
 	}
 }
 
-/* Computes the rates of a process; 0 for a counter that its source does not write any more. */
+/* Returns the main thread of the process of another thread, or NULL. */
+static const struct live_entry *process_of_thread(const struct live *l, const struct live_entry *p)
+{
+	const struct live_entry *process = NULL;
+
+	if (p->p.tgid && p->p.tgid != p->p.pid)
+		HASH_FIND(hh, l->processes, &p->p.tgid, sizeof(p->p.tgid), process);
+	return process;
+}
+
+/* Threads have no names in linux.process_stats. */
+static void name_as_process(const struct live *l, struct live_entry *p)
+{
+	const struct live_entry *process = p->p.name[0] ? NULL : process_of_thread(l, p);
+
+	if (process)
+		memcpy(p->p.name, process->p.name, sizeof(p->p.name));
+}
+
 static void compute_process_rates(const struct live *l, struct live_entry *p)
 {
 	set_absent_calls_to_0(l, p);
-	for (size_t i = 0; i < LIVE_METRICS; i++) {
-		struct live_value *v = &p->p.values[i];
-
-		/* A poll has rows of all processes that did something. */
-		if (v->has_total && p->source[i] >= LIVE_ROWS_CPU_TIME)
-			v->at = MAX(v->at, l->at[p->source[i]]);
-		else if (v->has_rate && v->at <= v->base_at &&
-			 v->at + l->setup.period_ns / STALE_DIVISOR < l->at[p->source[i]])
-			v->rate = 0;
-		live_compute_rate(v, l->before[p->source[i]]);
-	}
+	live_compute_rates(l, p->p.values, p->source);
 }
 
 /*
@@ -203,17 +214,22 @@ static void compute_process_rates(const struct live *l, struct live_entry *p)
 static bool process_has_ended(const struct live *l, const struct live_entry *p)
 {
 	uint64_t polled = l->at[LIVE_PROCESS_STATS];
+	const struct live_entry *process = process_of_thread(l, p);
+
+	/* The polls of /proc list processes only. */
+	if (process && !l->at[LIVE_ROWS_PROCESSES])
+		p = process;
 
 	if (l->at[LIVE_ROWS_PROCESSES])
 		return p->listed_at != l->at[LIVE_ROWS_PROCESSES];
 	return !p->is_kthread && polled &&
-	       p->polled_at + l->setup.period_ns + l->setup.period_ns / STALE_DIVISOR < polled;
+	       p->polled_at + l->setup.period_ns + l->setup.period_ns / LIVE_STALE_DIVISOR < polled;
 }
 
 /* Hides a process that has ended, unless it did something in the period: last values come late. */
 static void hide_ended_process(const struct live *l, struct live_entry *p)
 {
-	p->is_hidden = process_has_ended(l, p);
+	p->is_hidden = p->has_ended = process_has_ended(l, p);
 	for (size_t i = 0; i < LIVE_METRICS && p->is_hidden; i++)
 		p->is_hidden =
 			!(p->p.values[i].has_rate && p->p.values[i].rate > 0 && i != LIVE_SLEEP);
@@ -226,7 +242,14 @@ static void hide_ended_process(const struct live *l, struct live_entry *p)
 static bool process_is_gone(const struct live *l, const struct live_entry *p, uint64_t newest)
 {
 	uint64_t patience = GONE_PERIODS * l->setup.period_ns;
+	const struct live_entry *process = process_of_thread(l, p);
 
+	/* A thread is written only when its times change. */
+	if (process && !l->at[LIVE_ROWS_PROCESSES])
+		return false;
+	/* The list of control groups may come long before the first list of processes. */
+	if (!p->is_reported && (!l->listed_since || l->listed_since + patience >= newest))
+		return false;
 	if (l->at[LIVE_ROWS_PROCESSES])
 		return process_has_ended(l, p) && p->seen_at + patience < newest;
 	/* Kernel threads have no memory, so there is no packet about them until they do
@@ -275,15 +298,19 @@ bool live_end_period(struct live *l)
 
 	if (newest <= l->screen_at)
 		return false;
+	live_groups_begin_period(l);
 	HASH_ITER (hh, l->processes, p, next) {
 		if (process_is_gone(l, p, newest)) {
 			live_forget_process(l, p);
 			forgot = true;
 			continue;
 		}
+		name_as_process(l, p);
 		compute_process_rates(l, p);
 		hide_ended_process(l, p);
+		live_add_to_groups(l, p, false);
 	}
+	live_groups_end_period(l);
 	if (forgot)
 		forget_tracks_of_gone(l);
 	live_machine_end_period(l);
@@ -332,6 +359,6 @@ void live_each_process(const struct live *l, void (*fn)(void *ctx, const struct 
 	struct live_entry *p, *next;
 
 	HASH_ITER (hh, l->processes, p, next)
-		if (!p->is_hidden)
+		if (p->is_reported && !p->is_hidden)
 			fn(ctx, &p->p);
 }

@@ -48,6 +48,14 @@ bool live_is_stale(const struct live *l, uint64_t *ret_at);
 /* Returns the time of the last value of any source; 0: none yet. */
 uint64_t live_newest_time(const struct live *l);
 
+/* Calls fn with each group, or each program. g is valid during the call. */
+void live_each_group(const struct live *l, enum live_grouping kind,
+		     void (*fn)(void *ctx, const struct live_group *g), void *ctx);
+/* Returns the control group, valid as the above; NULL: unknown. */
+const struct live_group *live_find_group(const struct live *l, uint64_t id);
+/* Returns the name of the file if a program was started by its path, which is a part of name. */
+const char *live_program_name(const char *name);
+
 /* Calls fn with each process that exists, in no order. p is valid during the call. */
 void live_each_process(const struct live *l, void (*fn)(void *ctx, const struct live_process *p),
 		       void *ctx);

@@ -9,6 +9,9 @@
 
 #define LIVE_TRACKS_MAX (1u << 20)
 #define LIVE_CPUS_MAX 4096u
+/* A value that is older than the newest one of its source by this fraction of a period did not
+ * change. */
+#define LIVE_STALE_DIVISOR 2
 
 enum live_source {
 	LIVE_EBPF,
@@ -33,8 +36,17 @@ struct live_entry {
 	enum live_source source[LIVE_METRICS]; /* source of each value */
 	uint64_t last[LIVE_METRICS]; /* the last number in rows of an eBPF family */
 	uint32_t has_last; /* bit i: last[i] is set */
+	uint64_t grouped[LIVE_GROUPINGS][LIVE_METRICS]; /* part of the totals that is in its groups */
 	bool is_kthread;
-	bool is_hidden; /* it has ended */
+	bool is_reported; /* there was a packet about it, besides those with control groups */
+	bool has_ended;
+	bool is_hidden; /* it has ended, and did nothing in the period */
+};
+
+struct live_group_entry {
+	struct live_group g;
+	enum live_source source[LIVE_METRICS]; /* source of each value */
+	UT_hash_handle hh; /* by id, or by name */
 };
 
 /* The kinds of tracks. The owner is a process, a CPU, or the machine. */
@@ -82,6 +94,7 @@ struct live_cpu {
 struct live {
 	struct live_setup setup;
 	struct live_entry *processes;
+	struct live_group_entry *groups, *programs; /* owned */
 	struct live_track *tracks;
 	struct live_cpu *cpus; /* owned */
 	size_t n_cpus, cpus_cap;
@@ -91,6 +104,7 @@ struct live {
 	uint64_t at[LIVE_SOURCES]; /* time of the last value */
 	uint64_t before
 		[LIVE_SOURCES]; /* the same at the last screen; at first, of the first value */
+	uint64_t listed_since; /* time of the first list of processes */
 	uint32_t polls; /* of /proc; meeting a process a second time begins the next poll */
 	uint64_t screens;
 	uint64_t screen_at; /* newest value at the last screen */
@@ -108,11 +122,13 @@ struct live {
  * Calls between the files go down this list:
  *
  *	live.c							packets to their reader, the screen
- *	live_tracks.c, live_processes.c, live_machine.c	readers of packets
- *	live_processes.c, live_processes.c			what they change
+ *	live_tracks.c, live_members.c				readers of packets
+ *	live_processes.c, live_machine.c			readers of packets, and what others change
+ *	live_groups.c						what processes belong to
+ *	live_values.c						growth and rates
  */
 
-/* live_processes.c: notes a poll of a source. */
+/* live_values.c: notes a poll of a source. */
 void live_note_poll(struct live *l, enum live_source source, uint64_t at);
 
 /* Adds to a total. at: time of the value; since: when the first growth of v began. */
@@ -120,10 +136,29 @@ void live_add_growth(struct live_value *v, uint64_t more, uint64_t at, uint64_t 
 /* Computes the rate since the last screen. before: the source's last poll before that screen. */
 void live_compute_rate(struct live_value *v, uint64_t before);
 
+/* Computes the rates of values. source: where each comes from. */
+void live_compute_rates(const struct live *l, struct live_value values[static LIVE_METRICS],
+			const enum live_source source[static LIVE_METRICS]);
+
 /* live_processes.c: returns the process, created if needed; NULL if there are too many (counted) or
  * memory runs out. */
 struct live_entry *live_process_of(struct live *l, int32_t pid);
 void live_forget_process(struct live *l, struct live_entry *p);
+
+/*
+ * live_groups.c: a period begins; each process is added to its groups (is_last: it is about to be
+ * forgotten, or its counters start anew); the period ends.
+ */
+void live_groups_begin_period(struct live *l);
+void live_add_to_groups(struct live *l, struct live_entry *p, bool is_last);
+void live_groups_end_period(struct live *l);
+void live_groups_free(struct live *l);
+#define LIVE_UNKNOWN_GROUP UINT64_MAX /* id for processes whose group was never known */
+/* Returns the group, created if needed; NULL if there are too many or memory runs out. */
+struct live_group_entry *live_group_of(struct live *l, uint64_t id);
+
+/* live_machine.c: adds a line to live_failures(), once. Makes it plain. */
+void live_add_failure(struct live *l, struct strbuf *line);
 
 /* Notes that a packet of the time `at` is about the process. */
 void live_note_seen(const struct live *l, struct live_entry *p, uint64_t at);
@@ -139,5 +174,7 @@ void live_read_values(struct live *l, const struct packet *p);
 void live_read_failures(struct live *l, const struct packet *p);
 void live_read_sys_stats(struct live *l, const struct packet *p);
 void live_read_rows(struct live *l, const struct packet *p);
+void live_read_groups(struct live *l, const struct packet *p);
+void live_read_members(struct live *l, const struct packet *p);
 /* Computes what the machine did since the last screen. */
 void live_machine_end_period(struct live *l);

@@ -94,6 +94,18 @@ void live_read_sys_stats(struct live *l, const struct packet *p)
 
 /* ---- failures of linux.ebpf_counters ---- */
 
+/* Each failure is reported again whenever the state has been cleared. */
+void live_add_failure(struct live *l, struct strbuf *line)
+{
+	if (!line->s)
+		return;
+	str_make_plain(line->s, line->len, "");
+	if (l->failures.s && strstr(l->failures.s, line->s))
+		return;
+	strbuf_puts(&l->failures, line->s);
+	strbuf_putc(&l->failures, '\n');
+}
+
 static void read_failure(struct live *l, const struct pb_field *message)
 {
 	struct pb_field what = {0}, reason = {0};
@@ -119,13 +131,7 @@ static void read_failure(struct live *l, const struct pb_field *message)
 	strbuf_add(&line, what.data, what.len);
 	strbuf_puts(&line, ": ");
 	strbuf_add(&line, reason.data, reason.len);
-	if (line.s)
-		str_make_plain(line.s, line.len, "");
-	/* Each failure is reported again whenever the state has been cleared. */
-	if (line.s && (!l->failures.s || !strstr(l->failures.s, line.s))) {
-		strbuf_puts(&l->failures, line.s);
-		strbuf_putc(&l->failures, '\n');
-	}
+	live_add_failure(l, &line);
 	strbuf_deinit(&line);
 }
 

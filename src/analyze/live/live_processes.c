@@ -8,49 +8,6 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
-/*
- * Every counter grows. A value adds its growth since the last value of its track to the total of
- * its owner. The screen divides what the total grew since the last screen by the time from base_at
- * to the newest value. Values are written only when they change, so base_at is the newest time of
- * the whole source at the last screen, even if this total did not grow then:
- *
- *	track     4711 ------> 4715 ------> 4730      last value of one track
- *	total       40 ------>   44 ------>   59      sum of growth, of all tracks of the process
- *	screen    base                        rate = (59 - 40) / (at - base_at)
- */
-
-void live_note_poll(struct live *l, enum live_source source, uint64_t at)
-{
-	l->at[source] = MAX(l->at[source], at);
-	if (!l->before[source])
-		l->before[source] = at;
-}
-
-void live_add_growth(struct live_value *v, uint64_t more, uint64_t at, uint64_t since)
-{
-	v->total += more;
-	v->has_total = true;
-	v->at = MAX(v->at, at);
-	if (!v->base_at)
-		v->base_at = since;
-	/* Growth that a screen missed, or from before the first poll of the source: when it began
-	 * is unknown. */
-	if (at <= v->base_at)
-		v->base += more;
-}
-
-void live_compute_rate(struct live_value *v, uint64_t before)
-{
-	/* Values are only written when they change: this one grew after the poll at `before`. */
-	v->base_at = MAX(v->base_at, MIN(before, v->at));
-	if (!v->has_total || v->at <= v->base_at)
-		return;
-	v->rate = (double)(v->total - v->base) * 1e9 / (double)(v->at - v->base_at);
-	v->has_rate = true;
-	v->base = v->total;
-	v->base_at = v->at;
-}
-
 struct live_entry *live_process_of(struct live *l, int32_t pid)
 {
 	struct live_entry *p;
@@ -76,6 +33,7 @@ void live_note_seen(const struct live *l, struct live_entry *p, uint64_t at)
 {
 	p->seen_at = MAX(p->seen_at, at);
 	p->seen_in = l->polls;
+	p->is_reported = true;
 }
 
 void live_set_name(struct live_entry *p, const void *name, size_t len)
@@ -89,6 +47,7 @@ void live_set_name(struct live_entry *p, const void *name, size_t len)
 
 void live_forget_process(struct live *l, struct live_entry *p)
 {
+	live_add_to_groups(l, p, true);
 	HASH_DEL(l->processes, p);
 	free(p);
 }
@@ -98,6 +57,8 @@ static void renew_process(struct live *l, struct live_entry *p)
 {
 	struct live_track *t, *next;
 
+	live_add_to_groups(l, p, true);
+	memset(p->grouped, 0, sizeof(p->grouped));
 	HASH_ITER (hh, l->tracks, t, next)
 		if (t->pid == p->p.pid)
 			t->has_last = false;
@@ -210,8 +171,10 @@ static void live_rows_read_name(struct live *l, const struct pb_field *message, 
 	struct pb_field name = {0};
 	bool is_kthread = false;
 	struct live_entry *p;
-	uint64_t pid = 0;
+	uint64_t pid = 0, parent = 0, tgid = 0;
 	bool ok = pb_read(message, PB_TO(PB_EBPF_PROCESS_ROWS_PROCESS_PID, &pid),
+			  PB_TO(PB_EBPF_PROCESS_ROWS_PROCESS_PARENT_PID, &parent),
+			  PB_TO(PB_EBPF_PROCESS_ROWS_PROCESS_TGID, &tgid),
 			  PB_TO(PB_EBPF_PROCESS_ROWS_PROCESS_NAME, &name),
 			  PB_TO(PB_EBPF_PROCESS_ROWS_PROCESS_IS_KTHREAD, &is_kthread));
 
@@ -220,6 +183,9 @@ static void live_rows_read_name(struct live *l, const struct pb_field *message, 
 		return;
 	live_note_seen(l, p, at);
 	p->is_kthread = is_kthread;
+	p->p.parent = parent <= INT32_MAX ? (int32_t)parent : 0;
+	if (tgid && tgid <= INT32_MAX)
+		p->p.tgid = (int32_t)tgid;
 	live_set_name(p, name.data, name.len);
 }
 

@@ -65,17 +65,19 @@ static struct live_track *get_track(struct live *l, uint64_t uuid)
 
 struct description {
 	uint64_t uuid, parent;
-	struct pb_field name, process_name;
-	int32_t pid;
+	struct pb_field name, process_name; /* process_name: of a thread its own */
+	int32_t pid, tid;
 	bool is_process, is_thread;
 };
 
 static void read_track_owner(struct description *d, const struct pb_field *message,
-			     uint32_t pid_field, uint32_t name_field)
+			     uint32_t pid_field, uint32_t tid_field, uint32_t name_field)
 {
 	pb_for_each (f, message) {
 		if (f.id == pid_field && f.u64 <= INT32_MAX)
 			d->pid = (int32_t)f.u64;
+		else if (f.id == tid_field && f.u64 <= INT32_MAX)
+			d->tid = (int32_t)f.u64;
 		else if (f.id == name_field && f.data)
 			d->process_name = f;
 	}
@@ -93,11 +95,12 @@ static void read_description(struct description *d, const struct pb_field *messa
 			d->name = f;
 		} else if (f.id == PB_TRACK_DESCRIPTOR_PROCESS && f.data) {
 			d->is_process = true;
-			read_track_owner(d, &f, PB_PROCESS_DESCRIPTOR_PID,
+			read_track_owner(d, &f, PB_PROCESS_DESCRIPTOR_PID, 0,
 					 PB_PROCESS_DESCRIPTOR_PROCESS_NAME);
 		} else if (f.id == PB_TRACK_DESCRIPTOR_THREAD && f.data) {
 			d->is_thread = true;
-			read_track_owner(d, &f, PB_THREAD_DESCRIPTOR_PID, 0);
+			read_track_owner(d, &f, PB_THREAD_DESCRIPTOR_PID,
+					 PB_THREAD_DESCRIPTOR_TID, PB_THREAD_DESCRIPTOR_THREAD_NAME);
 		}
 	}
 }
@@ -174,20 +177,24 @@ void live_read_descriptor(struct live *l, const struct packet *p)
 	struct live_entry *process;
 	struct description d;
 	struct live_track *t;
+	bool by_thread;
 
 	read_description(&d, &p->payload);
+	by_thread = l->setup.by_thread && d.is_thread;
 	t = d.uuid ? get_track(l, d.uuid) : NULL;
 	if (!t)
 		return;
 	if (d.is_process || d.is_thread) {
 		t->kind = d.is_process ? LIVE_TRACK_PROCESS : LIVE_TRACK_THREAD;
-		t->pid = d.pid;
+		t->pid = by_thread ? d.tid : d.pid;
 	} else {
 		describe_named(l, t, &d);
 	}
-	process = d.is_process && d.pid > 0 ? live_process_of(l, d.pid) : NULL;
+	process = (d.is_process || by_thread) && t->pid > 0 ? live_process_of(l, t->pid) : NULL;
 	if (!process)
 		return;
+	if (by_thread)
+		process->p.tgid = d.pid;
 	live_note_seen(l, process, p->timestamp);
 	if (!process->p.name[0] && d.process_name.data)
 		live_set_name(process, d.process_name.data, d.process_name.len);

@@ -33,10 +33,43 @@ struct live_value {
 #define LIVE_NAME_SIZE 128
 
 struct live_process {
-	int32_t pid;
+	int32_t pid; /* with live_setup.by_thread, that of a thread */
+	int32_t tgid; /* the process of a thread; 0: it is a process */
+	int32_t parent; /* the parent process; 0: none, unknown, or not of a main thread */
+	uint64_t group; /* id of its control group; 0: unknown */
 	char name[LIVE_NAME_SIZE]; /* plain text; "" unknown */
 	struct live_value values[LIVE_METRICS];
 	uint64_t rss; /* bytes */
+	bool has_rss;
+};
+
+/* What processes can be added up by. */
+enum live_grouping {
+	LIVE_BY_GROUP, /* control group */
+	LIVE_BY_PROGRAM, /* name of the program */
+	LIVE_GROUPINGS
+};
+
+enum live_group_text { /* NULL: it has none, or it is unknown */
+		       LIVE_GROUP_PATH, /* of a program its name */
+		       LIVE_GROUP_UNIT,
+		       LIVE_GROUP_CONTAINER, /* id */
+		       LIVE_GROUP_NAME, /* of the container */
+		       LIVE_GROUP_POD,
+		       LIVE_GROUP_NAMESPACE, /* of the pod */
+		       LIVE_GROUP_TEXTS
+};
+
+#define LIVE_GROUP_TEXT_MAX 4096 /* bytes */
+
+/* A control group without those below it, or a program. Its values contain those of processes that
+ * have ended. */
+struct live_group {
+	uint64_t id; /* of a control group */
+	char *texts[LIVE_GROUP_TEXTS]; /* owned by struct live; plain text */
+	struct live_value values[LIVE_METRICS];
+	uint64_t rss; /* bytes, of the existing processes */
+	uint32_t processes; /* that exist; with live_setup.by_thread, threads */
 	bool has_rss;
 };
 
@@ -60,14 +93,19 @@ struct live_losses {
 	uint64_t bad_packets; /* packets that violate protobuf's rules */
 	uint64_t unknown_values; /* values of tracks whose description was lost */
 	uint64_t processes; /* values of processes beyond LIVE_PROCESSES_MAX */
+	uint64_t members; /* changes of control groups that were lost */
 	struct strbuf counters; /* "cpu_time lost 12, syscalls lost 3"; empty: none */
 };
 
 #define LIVE_PROCESSES_MAX 65536u
+#define LIVE_GROUPS_MAX 65536u /* control groups; programs */
 
 struct live_setup {
 	uint64_t began_ns; /* when the session began */
 	uint64_t period_ns; /* between two polls */
 	uint32_t top_n; /* processes of which each family writes counters */
+	bool by_thread; /* each thread is listed, in place of its process */
+	bool has_groups; /* processes are added up by control group (linux.cgroup_members) */
+	bool has_programs; /* processes are added up by program */
 	bool only_some; /* only chosen processes are recorded; all of them may be idle */
 };

@@ -42,17 +42,16 @@ int record_subject_set(Pb__TraceConfig *config, const struct record_options *o)
 	return record_threads_restrict_to_subject(config, &c);
 }
 
-static int check_programs(const struct record_options *o, struct err_text *e)
+static int check_programs(const Pb__SubjectConfig *c, bool starts_programs, struct err_text *e)
 {
 	char nearest[SUBJECT_PROGRAM_LEN + 1];
 
-	/* The command may become the program, or start it. */
-	for (size_t i = 0; i < o->programs.n && !o->await && !o->command; i++) {
+	for (size_t i = 0; i < c->n_programs && !c->wait && !starts_programs; i++) {
 		_cleanup_(pid_set_clear) struct pid_set pids = {0};
 
-		if (subject_find_program("/proc", o->programs.args[i], &pids, nearest))
+		if (subject_find_program("/proc", c->programs[i], &pids, nearest))
 			continue;
-		return err_set(e, -ESRCH, "no process is called '%.64s'%s%s%s", o->programs.args[i],
+		return err_set(e, -ESRCH, "no process is called '%.64s'%s%s%s", c->programs[i],
 			       *nearest ? "; did you mean "
 					: "; --await records one that starts later",
 			       nearest, *nearest ? "? --await records one that starts later" : "");
@@ -60,22 +59,29 @@ static int check_programs(const struct record_options *o, struct err_text *e)
 	return 0;
 }
 
-int record_subject_check(const struct record_options *o, struct err_text *e)
+int record_subject_check_names(const Pb__SubjectConfig *c, bool starts_programs, struct err_text *e)
 {
-	bool needs_names = o->containers.n || o->pods.n;
-	uint32_t spawner = 0;
-	Pb__SubjectConfig c = subject_from_options(o, &spawner);
+	bool needs_names = c->n_containers || c->n_pods;
 	struct subject found;
-	int r = check_programs(o, e);
+	int r = check_programs(c, starts_programs, e);
 
 	if (r)
 		return r;
 	if (needs_names && geteuid() == 0)
 		(void)name_reader_start("");
-	r = subject_find(&c, "/sys", &found, e);
+	r = subject_find(c, "/sys", &found, e);
 	subject_deinit(&found);
 	name_reader_stop();
 	if (r == -ESRCH && needs_names && geteuid() != 0)
 		return 0;
 	return r;
+}
+
+int record_subject_check(const struct record_options *o, struct err_text *e)
+{
+	uint32_t spawner = 0;
+	Pb__SubjectConfig c = subject_from_options(o, &spawner);
+
+	/* The command may become the program, or start it. */
+	return record_subject_check_names(&c, o->command, e);
 }

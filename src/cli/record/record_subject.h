@@ -12,6 +12,11 @@
 
 /* Sets the subject in the data sources that support one. Returns 0 or -ENOMEM. */
 int record_subject_set(Pb__TraceConfig *config, const struct record_options *o);
-/* Checks the names on this machine. Without the rights to read the names of containers, it leaves
- * these to sonda-probes. Returns 0, or -errno and sets e. */
+/*
+ * Checks that names refer to something on this machine. starts_programs: a program may not run yet,
+ * as with wait. Without the rights to read the names of containers, it leaves these to sonda-probes.
+ * Returns 0, or -errno and sets e.
+ */
+int record_subject_check_names(const Pb__SubjectConfig *c, bool starts_programs, struct err_text *e);
+/* The same for the names in the options. */
 int record_subject_check(const struct record_options *o, struct err_text *e);

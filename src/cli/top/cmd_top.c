@@ -25,9 +25,11 @@
 #include "base/event_loop/sock.h"
 #include "cli/record/private_daemons.h"
 #include "cli/record/record_session.h"
+#include "cli/record/record_subject.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
+#include "cli/top/top_json.h"
 #include "cli/top/top_options.h"
 #include "cli/top/top_record.h"
 #include "cli/top/top_terminal.h"
@@ -219,6 +221,20 @@ static bool offers_ebpf(const Pb__TracingServiceState *state)
 	return false;
 }
 
+/* Without eBPF counters, what an option for a subject selects is unknown. Then sonda top ends. */
+static bool top_can_do_without_ebpf(struct top *t, const char *reason)
+{
+	struct err_text e;
+
+	if (!top_options_name_subject(&t->options))
+		return true;
+	err_set(&e, 0,
+		"--unit, --container, --pod, --cgroup and --program need eBPF counters: %.200s",
+		reason);
+	top_end(t, EXIT_FAILED, e.text);
+	return false;
+}
+
 /* Requests the counters of /proc instead if no producer offers eBPF counters. */
 static void top_on_state(void *ctx, bool at_end, const Pb__TracingServiceState *state)
 {
@@ -227,6 +243,8 @@ static void top_on_state(void *ctx, bool at_end, const Pb__TracingServiceState *
 	struct err_text e;
 
 	if (at_end || t->sources == TOP_PROC || offers_ebpf(state))
+		return;
+	if (!top_can_do_without_ebpf(t, "no producer of eBPF counters"))
 		return;
 	t->sources = TOP_PROC;
 	if (replace_config(t, &e))
@@ -241,7 +259,10 @@ static void on_started(void *ctx)
 		.began_ns = clock_boot_ns(),
 		.period_ns = t->options.period_ms * NS_PER_MS,
 		.top_n = TOP_EBPF_PROCESSES,
-		.only_some = t->options.n_pids > 0,
+		.by_thread = t->options.by_thread,
+		.has_groups = top_by_needs_groups(t->options.by),
+		.has_programs = t->options.by == TOP_BY_PROGRAM,
+		.only_some = t->options.pids.n || top_options_name_subject(&t->options),
 	};
 
 	t->shown = false;
@@ -408,7 +429,7 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct top *t = ctx;
 	const char *why;
-	bool late;
+	bool late, flush;
 
 	arm_tick(t);
 	if (!t->live)
@@ -418,17 +439,21 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 		why = live_failures(t->live);
 		strbuf_clear(&t->no_ebpf);
 		strbuf_add(&t->no_ebpf, why, strcspn(why, "\n"));
-		begin_again(t, TOP_PROC);
+		if (top_can_do_without_ebpf(t, t->no_ebpf.s ? t->no_ebpf.s : ""))
+			begin_again(t, TOP_PROC);
 		return;
 	}
 	if (t->sources == TOP_EBPF && live_lacks_processes(t->live)) {
-		begin_again(t, TOP_EBPF_WITHOUT_PROCESSES);
+		if (top_can_do_without_ebpf(t, "this kernel has no list of processes for them"))
+			begin_again(t, TOP_EBPF_WITHOUT_PROCESSES);
 		return;
 	}
 	/* If the values are late, those that a producer has not committed yet are read, too;
 	 * sonda-probes commits each poll. */
 	late = !live_newest_time(t->live) || is_late(t);
-	if (t->session && record_session_catch_up(t->session, late))
+	/* Control groups of new processes are committed only then. */
+	flush = late || top_by_needs_groups(t->options.by);
+	if (t->session && record_session_catch_up(t->session, flush))
 		record_session_ask_stats(t->session);
 	else if (late)
 		draw(t); /* no answer yet: the age of the values is shown */
@@ -468,7 +493,7 @@ static void move_selection(struct top *t, int n)
 {
 	struct top_state s = make_top_state(t);
 
-	t->view.selected = top_process_beside(&t->view, &s, n);
+	top_select_beside(&t->view, &s, n);
 }
 
 static void type_filter(struct top *t, int key)
@@ -486,6 +511,55 @@ static void type_filter(struct top *t, int key)
 		memcpy(filter + len, (char[]){(char)key, '\0'}, 2);
 }
 
+/* Replaces the session if it lacks what the view needs. */
+static void require(struct top *t, enum top_by by, bool by_thread)
+{
+	bool lacks = by_thread != t->options.by_thread ||
+		     (top_by_needs_groups(by) && !top_by_needs_groups(t->options.by)) ||
+		     (by == TOP_BY_PROGRAM && t->options.by != TOP_BY_PROGRAM);
+
+	if (!lacks)
+		return;
+	t->options.by = by;
+	t->options.by_thread = t->view.by_thread = by_thread;
+	t->view.selected = 0;
+	begin_again(t, t->sources);
+}
+
+static void set_by(struct top *t, enum top_by by)
+{
+	t->view.selection.by = by;
+	t->view.selection.within_by = TOP_BY_PROCESS;
+	*t->view.selected_key = '\0';
+	require(t, by, t->options.by_thread);
+}
+
+/* Shows the processes of the selected subject. */
+static void enter_subject(struct top *t)
+{
+	struct top_selection *s = &t->view.selection;
+
+	s->within_by = s->by;
+	memcpy(s->within, t->view.selected_key, sizeof(s->within));
+	s->by = TOP_BY_PROCESS;
+	*t->view.selected_key = '\0';
+}
+
+/* Leaves the subject, or removes the filter and the selection. */
+static void escape(struct top *t)
+{
+	struct top_selection *s = &t->view.selection;
+
+	if (s->within_by != TOP_BY_PROCESS) {
+		memcpy(t->view.selected_key, s->within, sizeof(s->within));
+		s->by = s->within_by;
+		s->within_by = TOP_BY_PROCESS;
+		return;
+	}
+	t->view.selected = 0;
+	*t->view.selected_key = *s->filter = '\0';
+}
+
 /* Records the selected process, and shows why it waited. Afterwards the list of processes is up to
  * date. */
 static void record_selected(struct top *t)
@@ -493,12 +567,14 @@ static void record_selected(struct top *t)
 	struct err_text e;
 	int r;
 
-	if (!t->view.selected)
+	if (!t->view.selected && !*t->view.selected_key)
 		move_selection(t, 0);
+	if (*t->view.selected_key)
+		enter_subject(t);
 	if (!t->view.selected)
 		return;
 	top_terminal_leave(t->terminal);
-	r = top_record_process(t->view.selected, t->options.socket);
+	r = top_record_process(t->view.selected_tgid, t->view.selected, t->options.socket);
 	top_terminal_enter(t->terminal);
 	if (r) {
 		err_set(&e, r, "cannot record process %d: %s", (int)t->view.selected, strerror(-r));
@@ -520,7 +596,7 @@ static void handle_key(struct top *t, int key)
 		return;
 	}
 	if (t->view.help) {
-		t->view.help = false;
+		top_view_turn_help_page(&t->view, height);
 		return;
 	}
 	if (key == TOP_KEY_UP || key == 'k')
@@ -532,7 +608,13 @@ static void handle_key(struct top *t, int key)
 	else if (key == '/')
 		t->view.is_typing = true;
 	else if (key == TOP_KEY_ESCAPE)
-		t->view.selected = t->view.selection.filter[0] = 0;
+		escape(t);
+	else if (key == 'H')
+		require(t, t->options.by, !t->options.by_thread);
+	else if (key == 't')
+		t->view.selection.tree = !t->view.selection.tree;
+	else if (key == 'b')
+		set_by(t, (t->view.selection.by + 1) % TOP_BYS);
 	else if (key == ' ')
 		t->view.paused = !t->view.paused;
 	else if (key == 'h' || key == '?')
@@ -625,28 +707,37 @@ static bool has_terminal(void)
 	return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-/* Checks that the processes exist, unless the service is on another machine. */
-static int check_pids(const struct top_options *o, struct err_text *e)
+/* Checks that the processes and subjects exist, unless the service is on another machine. */
+static int check_selected(const struct top_options *o, struct err_text *e)
 {
 	const char *address = o->socket ? o->socket : sock_default_consumer();
 
-	for (size_t i = 0; i < o->n_pids && !sock_is_remote(address); i++)
-		if (kill((pid_t)o->pids[i], 0) < 0 && errno == ESRCH)
-			return err_set(e, -ESRCH, "-p: there is no process %u", o->pids[i]);
-	return 0;
+	Pb__SubjectConfig subject = top_options_subject(o);
+
+	if (sock_is_remote(address))
+		return 0;
+	for (size_t i = 0; i < o->pids.n; i++)
+		if (kill((pid_t)o->pids.pids[i], 0) < 0 && errno == ESRCH)
+			return err_set(e, -ESRCH, "-p: there is no process %u", o->pids.pids[i]);
+	return top_options_name_subject(o) ? record_subject_check_names(&subject, true, e) : 0;
 }
 
 static int top_prepare(struct top *t, struct err_text *e)
 {
 	const struct top_options *o = &t->options;
 	bool lines = o->batch || o->json || !has_terminal();
-	int r = check_pids(o, e);
+	int r = check_selected(o, e);
 
 	if (r)
 		return r;
 
 	t->view = (struct top_view){
-		.selection = {.sort = o->sort, .pids = o->pids, .n_pids = o->n_pids},
+		.selection = {.by = o->by,
+			      .tree = o->tree,
+			      .sort = o->sort,
+			      .pids = o->pids.pids,
+			      .n_pids = o->pids.n},
+		.by_thread = o->by_thread,
 		.rows = o->rows		    ? o->rows
 			: lines && !o->json ? BATCH_ROWS
 					    : 0,

@@ -9,14 +9,14 @@
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
+#include "cli/record/record_threads.h"
 #include "cli/terminal/verb.h"
-#include "cli/top/top_view.h"
+#include "cli/top/top_columns.h"
 #include "config/trace_config.h"
 
 #define PERIOD_MIN_MS 100
 #define PERIOD_MAX_MS 3600000
 #define PERIOD_MS 1000
-#define PIDS_MAX 4096u
 
 static const char usage[] =
 	"usage: sonda top [OPTION]...\n"
@@ -24,25 +24,49 @@ static const char usage[] =
 	"Live view of processes, refreshed every second: CPU time, waits for a CPU, blocked time,\n"
 	"system calls, I/O and memory. Keys: q quits, h lists the others.\n"
 	"\n"
-	"  -d, --delay SECONDS    time between two refreshes (default 1, at least 0.1)\n"
-	"  -n, --count N          end after N screens\n"
+	"Rows:\n"
+	"  -H, --threads          threads in place of processes\n"
+	"      --by KEY           add up by: program, unit, container, pod or cgroup\n"
+	"      --tree             processes below their parents, or below what --by adds up;\n"
+	"                         control groups below others, with the sums of all below\n"
 	"  -s, --sort KEY         sort by: pid, cpu (default), runq, block, sleep, syscalls,\n"
 	"                         systime, errors, read, write, rss, command\n"
-	"  -p, --pid PIDS         only the processes 12,34\n"
-	"      --top N            only the first N processes\n"
+	"      --top N            only the first N rows\n"
+	"\n"
+	"Which processes:\n"
+	"  -p, --pid PIDS         the processes 12,34, or those of this name\n"
+	"      --unit NAME        of a service or scope of systemd: nginx.service\n"
+	"      --container NAME   of a container, by its name or the beginning of its id\n"
+	"      --pod NS/NAME      of a pod of Kubernetes\n"
+	"      --cgroup PATH      in a control group, or below it\n"
+	"      --program NAME     of a program, also those that start later\n"
+	"\n"
+	"Screens:\n"
+	"  -d, --delay SECONDS    time between two refreshes (default 1, at least 0.1)\n"
+	"  -n, --count N          end after N screens\n"
 	"  -b, --batch            screens as plain lines (default if standard output is no\n"
-	"                         terminal); the first 20 processes\n"
+	"                         terminal); the first 20 rows\n"
 	"      --json             a line of JSON for each screen, with all processes\n"
 	"      --color WHEN       always, never or auto (default)\n"
 	"      --socket ADDRESS   address of the service's consumer socket\n"
 	"  -h, --help             print this help\n";
 
-static const char letters[] = ":d:n:s:p:bh";
+enum { OPT_BY = 256, OPT_TREE, OPT_UNIT, OPT_CONTAINER, OPT_POD, OPT_CGROUP, OPT_PROGRAM };
+
+static const char letters[] = ":d:n:s:p:bHh";
 static const struct option long_options[] = {
 	{"delay", required_argument, NULL, 'd'},
 	{"count", required_argument, NULL, 'n'},
 	{"sort", required_argument, NULL, 's'},
 	{"pid", required_argument, NULL, 'p'},
+	{"threads", no_argument, NULL, 'H'},
+	{"by", required_argument, NULL, OPT_BY},
+	{"tree", no_argument, NULL, OPT_TREE},
+	{"unit", required_argument, NULL, OPT_UNIT},
+	{"container", required_argument, NULL, OPT_CONTAINER},
+	{"pod", required_argument, NULL, OPT_POD},
+	{"cgroup", required_argument, NULL, OPT_CGROUP},
+	{"program", required_argument, NULL, OPT_PROGRAM},
 	{"top", required_argument, NULL, 'T'},
 	{"batch", no_argument, NULL, 'b'},
 	{"json", no_argument, NULL, 'j'},
@@ -91,39 +115,21 @@ static int parse_positive_number(const char *option, const char *text, uint64_t 
 	return 0;
 }
 
-static int add_pid(struct top_options *o, const char *text, size_t len)
+static int parse_by(const char *text, struct top_options *o, struct err_text *e)
 {
-	char number[16];
-	uint32_t pid;
-
-	if (len >= sizeof(number))
-		return -EINVAL;
-	memcpy(number, text, len);
-	number[len] = '\0';
-	if (str_to_u32(number, &pid) < 0 || !pid || pid > INT32_MAX || o->n_pids >= PIDS_MAX)
-		return -EINVAL;
-	if (array_reserve(&o->pids, &o->pids_cap, o->n_pids + 1, sizeof(*o->pids)) < 0)
-		return -ENOMEM;
-	o->pids[o->n_pids++] = pid;
-	return 0;
+	if (top_by_parse(text, &o->by))
+		return 0;
+	return err_set(e, -EINVAL,
+		       "--by %.40s is not a key; the keys are process, program, unit, container, "
+		       "pod, cgroup",
+		       text);
 }
 
-static int parse_pids(const char *text, struct top_options *o, struct err_text *e)
+static int parse_pod(const char *text, struct top_options *o, struct err_text *e)
 {
-	for (const char *at = text, *end;; at = end + 1) {
-		int r;
-
-		end = strchrnul(at, ',');
-		r = add_pid(o, at, (size_t)(end - at));
-		if (r == -ENOMEM)
-			return err_set(e, r, "no memory");
-		if (r)
-			return err_set(e, r,
-				       "-p %.40s is not a list of process numbers; example: 12,34",
-				       text);
-		if (!*end)
-			return 0;
-	}
+	if (!strchr(text, '/'))
+		return err_set(e, -EINVAL, "--pod %.80s: the form is NAMESPACE/NAME", text);
+	return arg_list_add(&o->pods, text);
 }
 
 static int top_options_take_option(void *ctx, int option, struct err_text *e)
@@ -140,7 +146,25 @@ static int top_options_take_option(void *ctx, int option, struct err_text *e)
 	case 's':
 		return parse_sort(optarg, o, e);
 	case 'p':
-		return parse_pids(optarg, o, e);
+		return option_parse_pids("-p", optarg, &o->pids, e);
+	case 'H':
+		o->by_thread = true;
+		return 0;
+	case OPT_BY:
+		return parse_by(optarg, o, e);
+	case OPT_TREE:
+		o->tree = true;
+		return 0;
+	case OPT_UNIT:
+		return arg_list_add(&o->units, optarg);
+	case OPT_CONTAINER:
+		return arg_list_add(&o->containers, optarg);
+	case OPT_POD:
+		return parse_pod(optarg, o, e);
+	case OPT_CGROUP:
+		return arg_list_add(&o->cgroups, optarg);
+	case OPT_PROGRAM:
+		return arg_list_add(&o->programs, optarg);
 	case 'T':
 		r = parse_positive_number("--top", optarg, SIZE_MAX, &n, e);
 		o->rows = r ? 0 : (size_t)n;
@@ -162,6 +186,21 @@ static int top_options_take_option(void *ctx, int option, struct err_text *e)
 	}
 }
 
+/* Checks that options fit each other. */
+static int top_options_check(const struct top_options *o, struct err_text *e)
+{
+	bool groups = o->units.n || o->containers.n || o->pods.n || o->cgroups.n;
+
+	if (o->pids.n && top_options_name_subject(o))
+		return err_set(e, -EINVAL, "-p cannot be combined with --%s",
+			       groups ? "unit, --container, --pod or --cgroup" : "program");
+	if (o->programs.n && groups)
+		return err_set(e, -EINVAL,
+			       "--program cannot be combined with --unit, --container, --pod or "
+			       "--cgroup");
+	return 0;
+}
+
 int top_options_parse(int argc, char **argv, struct top_options *ret, struct err_text *e)
 {
 	int r;
@@ -177,12 +216,39 @@ int top_options_parse(int argc, char **argv, struct top_options *ret, struct err
 	if (!r && optind < argc)
 		r = err_set(e, -EINVAL, "unexpected word '%.80s'; sonda top takes options only",
 			    argv[optind]);
-	return r;
+	return r ? r : top_options_check(ret, e);
 }
 
 void top_options_deinit(struct top_options *o)
 {
-	free(o->pids);
+	free(o->pids.pids);
+	free(o->units.args);
+	free(o->containers.args);
+	free(o->pods.args);
+	free(o->cgroups.args);
+	free(o->programs.args);
+}
+
+bool top_options_name_subject(const struct top_options *o)
+{
+	return o->units.n || o->containers.n || o->pods.n || o->cgroups.n || o->programs.n;
+}
+
+Pb__SubjectConfig top_options_subject(const struct top_options *o)
+{
+	Pb__SubjectConfig c = PB__SUBJECT_CONFIG__INIT;
+
+	c.n_units = o->units.n;
+	c.units = (char **)o->units.args;
+	c.n_containers = o->containers.n;
+	c.containers = (char **)o->containers.args;
+	c.n_pods = o->pods.n;
+	c.pods = (char **)o->pods.args;
+	c.n_cgroups = o->cgroups.n;
+	c.cgroups = (char **)o->cgroups.args;
+	c.n_programs = o->programs.n;
+	c.programs = (char **)o->programs.args;
+	return c;
 }
 
 /*
@@ -203,10 +269,11 @@ static void put_ebpf(const struct top_options *o, bool with_processes, struct st
 		b,
 		"data_sources { config { name: \"linux.ebpf_counters\" ebpf_counters_config {\n"
 		"  families: RUNQ families: CPU_TIME families: SYSCALLS%s\n"
-		"  period_ms: %u top_n: %u no_call_names: true process_rows: true\n",
-		with_processes ? " families: PROCESSES" : "", o->period_ms, TOP_EBPF_PROCESSES);
-	for (size_t i = 0; i < o->n_pids; i++)
-		strbuf_printf(b, "  pids: %u\n", o->pids[i]);
+		"  period_ms: %u top_n: %u no_call_names: true process_rows: true%s\n",
+		with_processes ? " families: PROCESSES" : "", o->period_ms, TOP_EBPF_PROCESSES,
+		o->by_thread ? " thread_rows: true" : "");
+	for (size_t i = 0; i < o->pids.n; i++)
+		strbuf_printf(b, "  pids: %u\n", o->pids.pids[i]);
 	strbuf_puts(b, "} } }\n");
 }
 
@@ -240,6 +307,8 @@ int top_config_build(const struct top_options *o, enum top_sources sources, Pb__
 		"  meminfo_counters: MEMINFO_SWAP_TOTAL meminfo_counters: MEMINFO_SWAP_FREE\n"
 		"} } }\n",
 		o->period_ms, o->period_ms, o->period_ms);
+	if (top_by_needs_groups(o->by))
+		strbuf_puts(&text, "data_sources { config { name: \"linux.cgroup_members\" } }\n");
 	if (text.failed)
 		r = -ENOMEM;
 	else
@@ -247,5 +316,12 @@ int top_config_build(const struct top_options *o, enum top_sources sources, Pb__
 				      ret);
 	strbuf_deinit(&text);
 	strbuf_deinit(&errors);
+	if (!r && top_options_name_subject(o)) {
+		Pb__SubjectConfig subject = top_options_subject(o);
+
+		r = record_threads_restrict_to_subject(*ret, &subject);
+		if (r)
+			pb__trace_config__free_unpacked(*ret, NULL);
+	}
 	return r;
 }

@@ -6,6 +6,9 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
+#include "cli/record/option_values.h"
+#include "cli/record/record_options.h"
+#include "cli/top/top_rows.h"
 #include "config/trace_config.pb-c.h"
 
 /* The command line of sonda top. Zero-initialise; top_options_deinit frees. */
@@ -16,8 +19,11 @@ struct top_options {
 	uint64_t count; /* screens; 0: until the user ends it */
 	size_t sort; /* index of a column */
 	size_t rows; /* 0: as many as there is room for */
-	uint32_t *pids; /* owned */
-	size_t n_pids, pids_cap;
+	struct pid_list pids; /* owned, as are the next ones; their strings are borrowed from argv */
+	struct arg_list units, containers, pods, cgroups, programs;
+	enum top_by by;
+	bool tree;
+	bool by_thread;
 	bool batch;
 	bool json;
 	bool help;
@@ -28,6 +34,11 @@ int top_options_parse(int argc, char **argv, struct top_options *ret, struct err
 void top_options_deinit(struct top_options *o);
 
 void top_print_usage(void);
+
+/* Returns true if one of --unit, --container, --pod, --cgroup and --program is given. */
+bool top_options_name_subject(const struct top_options *o);
+/* Returns these options. Lists are borrowed from o. */
+Pb__SubjectConfig top_options_subject(const struct top_options *o);
 
 /* The config of the session of sonda top. */
 

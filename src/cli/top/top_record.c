@@ -16,7 +16,7 @@
 
 #define SECONDS "5s"
 
-/* $0: sonda; $1: pid; $2: the trace; $3: the address of the service, or empty. Ctrl-C ends the recording early, not
+/* $0: sonda; $1: pid; $2: the trace; $3: the address of the service, or empty; $4: the thread. Ctrl-C ends the recording early, not
  * the shell. */
 static const char script[] =
 	"trap : INT\n"
@@ -24,7 +24,7 @@ static const char script[] =
 	"\"$0\" record -t " SECONDS " -p \"$1\" -o \"$2\" ${3:+--socket \"$3\"} off-cpu || {\n"
 	"	echo 'Press Enter to return to sonda top.'; read -r _; exit\n"
 	"}\n"
-	"{ \"$0\" report why \"$1\" \"$2\" 2>&1; printf '\\nThe trace: %s\\n' \"$2\"; } | ${PAGER:-less -S}\n";
+	"{ \"$0\" report why \"$4\" \"$2\" 2>&1; printf '\\nThe trace: %s\\n' \"$2\"; } | ${PAGER:-less -S}\n";
 
 extern char **environ;
 
@@ -59,10 +59,10 @@ static int run_in_foreground(char **argv)
 	return r;
 }
 
-int top_record_process(int32_t pid, const char *socket)
+int top_record_process(int32_t pid, int32_t tid, const char *socket)
 {
 	const char *parent = getenv("TMPDIR");
-	char folder[PATH_MAX], trace[PATH_MAX + 32], number[16], self[PATH_MAX];
+	char folder[PATH_MAX], trace[PATH_MAX + 32], number[16], thread[16], self[PATH_MAX];
 	ssize_t n = readlink(OURSELVES, self, sizeof(self) - 1);
 
 	if (n < 0)
@@ -73,6 +73,7 @@ int top_record_process(int32_t pid, const char *socket)
 		return -errno;
 	snprintf(trace, sizeof(trace), "%s/%d.pftrace", folder, (int)pid);
 	snprintf(number, sizeof(number), "%d", (int)pid);
+	snprintf(thread, sizeof(thread), "%d", (int)tid);
 	return run_in_foreground((char *[]){"sh", "-c", (char *)script, self, number, trace,
-					    (char *)(socket ? socket : ""), NULL});
+					    (char *)(socket ? socket : ""), thread, NULL});
 }

@@ -6,17 +6,12 @@
 #include <stdint.h>
 
 #include "analyze/live/live.h"
-#include "analyze/live/live_types.h"
 #include "base/text/str.h"
-
-/* Returns the column of a key of -s, or -1. */
-int top_find_column(const char *key);
-/* Appends the keys: "cpu, runq, ...". */
-void top_keys(struct strbuf *out);
+#include "cli/top/top_rows.h"
 
 /*
  * What sonda top shows, as text: lines about the machine, then a row for each process, sorted by
- * one of the columns. One table of columns has the keys of -s, the titles, and the names in JSON.
+ * one of the columns (top_columns.h). Rows may also be threads or subjects (top_rows.h).
  */
 
 enum top_style { /* the first byte of each line */
@@ -26,23 +21,17 @@ enum top_style { /* the first byte of each line */
 		 TOP_SELECTED, /* the selected process */
 };
 
-#define TOP_FILTER_SIZE 64
-
-/* Which processes are shown, and in which order. */
-struct top_selection {
-	size_t sort; /* index of a column */
-	const uint32_t *pids; /* borrowed; only these processes. n_pids 0: all */
-	size_t n_pids;
-	char filter[TOP_FILTER_SIZE]; /* only processes with this name part or pid; "": all */
-};
-
 struct top_view {
 	struct top_selection selection;
 	size_t rows; /* processes to show; 0: all */
 	double period_s;
-	int32_t selected; /* process id; 0: none */
+	/* The selected row: a process or thread with its process; a subject. 0 and "": none. */
+	int32_t selected, selected_tgid;
+	char selected_key[TOP_KEY_SIZE];
+	bool by_thread; /* live has threads */
 	bool paused;
 	bool help;
+	size_t help_line; /* the first one of the page */
 	bool is_typing; /* the filter */
 };
 
@@ -62,9 +51,13 @@ struct top_state {
 size_t top_column_beside(const struct top_view *v, int n, size_t width);
 size_t top_column_at(const struct top_view *v, size_t n, size_t width);
 
-/* Returns the process that is n rows below the selected one (n < 0: above), but not beyond the
- * first or last one. If the selected process is not shown, returns the first. 0: there is none. */
-int32_t top_process_beside(const struct top_view *v, const struct top_state *s, int n);
+/* Selects the row that is n rows below the selected one (n < 0: above), but not beyond the first or last
+ * one. If the selected row is not shown, selects the first. */
+void top_select_beside(struct top_view *v, const struct top_state *s, int n);
+
+size_t top_view_help_lines(void);
+/* Goes to the next page of the help. Returns false, and ends the help, after the last one. */
+bool top_view_turn_help_page(struct top_view *v, size_t height);
 
 /*
  * Appends the lines of a screen, each with its style in front and a newline. width: columns of the
@@ -72,5 +65,3 @@ int32_t top_process_beside(const struct top_view *v, const struct top_state *s, 
  */
 int top_view_lines(const struct top_view *v, const struct top_state *s, size_t width, size_t height,
 		   struct strbuf *out);
-/* Appends a screen as one line of JSON; s->live must not be NULL. Returns 0 or -ENOMEM. */
-int top_view_json(const struct top_view *v, const struct top_state *s, struct strbuf *out);

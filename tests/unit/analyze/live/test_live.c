@@ -498,3 +498,138 @@ ROWS_TEST(a_kernel_without_the_list_of_processes)
 	assert_true(live_lacks_processes(live));
 	assert_string_equal(live_failures(live), "");
 }
+
+/* ---- groups ---- */
+
+static int set_up_groups(void **state)
+{
+	return set_up_for((struct live_setup){.top_n = 1, .has_groups = true, .has_programs = true});
+}
+
+#define GROUPS_TEST(name) TEST_WITH(name, set_up_groups, tear_down)
+
+struct wanted {
+	const char *name;
+	const struct live_group *found;
+};
+
+static void find_group(void *ctx, const struct live_group *g)
+{
+	struct wanted *w = ctx;
+
+	if (g->texts[LIVE_GROUP_PATH] && !strcmp(g->texts[LIVE_GROUP_PATH], w->name))
+		w->found = g;
+}
+
+static const struct live_group *group(enum live_grouping kind, const char *name)
+{
+	struct wanted w = {.name = name};
+
+	live_each_group(live, kind, find_group, &w);
+	assert_non_null(w.found);
+	return w.found;
+}
+
+static void describe_groups(void)
+{
+	take(BEGAN, "cgroup_tree { groups { id: 100 path: '/' } groups { id: 101 parent_id: 100 "
+		    "path: '/a.service' unit: 'a.service' } }");
+}
+
+GROUPS_TEST(a_group_has_what_its_processes_grow)
+{
+	describe_groups();
+	/* PID 42 is in the group 101, 7 and its thread 8 in 100. */
+	take(BEGAN, "cgroup_members { group_ids: [101 100] time_delta: [0 0 0] tid_delta: [84 69 2] "
+		    "tgid_delta: [0 0 1] group: [0 1 1] }");
+	ROWS(BEGAN, "cpu_time", 5, PID, 50, 0, 0, 0, 0, 7, 3, 0, 0, 0, 0);
+	live_end_period(live);
+	ROWS(AFTER(1), "cpu_time", 5, PID, 150, 0, 0, 0, 0, 7, 4, 0, 0, 0, 0);
+	ROWS(AFTER(1), "processes", 4, PID, 5, 4096, 0, 0, 7, 5, 8192, 0, 0);
+	live_end_period(live);
+	assert_int_equal(process()->group, 101);
+	assert_int_equal(group(LIVE_BY_GROUP, "/a.service")->values[LIVE_CPU].total, 150);
+	assert_float_equal(group(LIVE_BY_GROUP, "/a.service")->values[LIVE_CPU].rate, 100, 1e-6);
+	assert_int_equal(group(LIVE_BY_GROUP, "/a.service")->rss, 4096);
+	assert_int_equal(group(LIVE_BY_GROUP, "/a.service")->processes, 1);
+	assert_string_equal(group(LIVE_BY_GROUP, "/a.service")->texts[LIVE_GROUP_UNIT],
+			    "a.service");
+	assert_int_equal(group(LIVE_BY_GROUP, "/")->values[LIVE_CPU].total, 4);
+	assert_int_equal(group(LIVE_BY_GROUP, "/")->rss, 8192);
+	assert_null(live_find_group(live, 102));
+}
+
+GROUPS_TEST(what_a_process_did_before_its_group_is_known_is_added_later)
+{
+	describe_groups();
+	ROWS(BEGAN, "cpu_time", 5, 7, 0, 0, 0, 0, 0);
+	live_end_period(live);
+	ROWS(AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
+	ROWS(AFTER(1), "processes", 4, 7, 5, 4096, 0, 0);
+	live_end_period(live);
+	/* It has ended; its row arrives now. */
+	take(AFTER(1), "cgroup_members { group_ids: [101] time_delta: [0] tid_delta: [84] tgid_delta: [0] "
+		       "group: [0] }");
+	ROWS(AFTER(2), "cpu_time", 5, 7, 1, 0, 0, 0, 0);
+	ROWS(AFTER(2), "processes", 4, 7, 5, 4096, 0, 0);
+	live_end_period(live);
+	assert_int_equal(group(LIVE_BY_GROUP, "/a.service")->values[LIVE_CPU].total, 100);
+	assert_int_equal(group(LIVE_BY_GROUP, "/a.service")->processes, 0);
+}
+
+GROUPS_TEST(the_list_of_groups_may_come_long_before_that_of_processes)
+{
+	describe_groups();
+	take(BEGAN, "cgroup_members { group_ids: [101] time_delta: [0] tid_delta: [84] tgid_delta: [0] "
+		    "group: [0] }");
+	value(AFTER(60), 998, 3);
+	ROWS(AFTER(60), "cpu_time", 5, 7, 0, 0, 0, 0, 0);
+	live_end_period(live);
+	ROWS(AFTER(61), "processes", 4, PID, 5, 4096, 0, 0);
+	live_end_period(live);
+	assert_int_equal(process()->group, 101);
+}
+
+GROUPS_TEST(a_program_has_the_sums_of_its_processes)
+{
+	ROWS(BEGAN, "cpu_time", 5, 7, 0, 0, 0, 0, 0);
+	take(BEGAN, "ebpf_process_rows { family: 'processes' columns: 4 processes { pid: 7 name: "
+		    "'/usr/bin/cc' parent_pid: 42 } processes { pid: 42 name: 'cc' } }");
+	live_end_period(live);
+	ROWS(AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0, 7, 30, 0, 0, 0, 0);
+	ROWS(AFTER(1), "processes", 4, PID, 5, 4096, 0, 0, 7, 5, 8192, 0, 0);
+	live_end_period(live);
+	assert_int_equal(group(LIVE_BY_PROGRAM, "cc")->values[LIVE_CPU].total, 130);
+	assert_int_equal(group(LIVE_BY_PROGRAM, "cc")->processes, 2);
+}
+
+GROUPS_TEST(lost_members_and_polls_are_reported)
+{
+	take(BEGAN, "cgroup_members { lost: 3 polled_because: 'no BTF' }");
+	take(BEGAN, "cgroup_members { lost: 3 polled_because: 'no BTF' }");
+	assert_int_equal(live_losses(live)->members, 3);
+	assert_string_equal(live_failures(live),
+			    "control groups come from /proc/PID/cgroup: no BTF\n");
+}
+
+static int set_up_threads(void **state)
+{
+	return set_up_for((struct live_setup){.top_n = 1, .by_thread = true, .has_groups = true});
+}
+
+TEST_WITH(a_thread_has_a_row_and_is_in_the_group_of_its_process, set_up_threads, tear_down)
+{
+	take(BEGAN, "cgroup_members { group_ids: [101] time_delta: [0] tid_delta: [14] tgid_delta: [0] "
+		    "group: [0] }");
+	ROWS(BEGAN, "cpu_time", 5, PID, 50, 0, 0, 0, 0);
+	take(BEGAN, "ebpf_process_rows { family: 'processes' columns: 4 processes { pid: 7 name: "
+		    "'a' tgid: 7 } processes { pid: 42 name: 'b' tgid: 7 } }");
+	live_end_period(live);
+	ROWS(AFTER(1), "cpu_time", 5, PID, 150, 0, 0, 0, 0);
+	ROWS(AFTER(1), "processes", 4, PID, 5, 0, 0, 0, 7, 5, 8192, 0, 0);
+	live_end_period(live);
+	check_rate(LIVE_CPU, 100, 150);
+	assert_int_equal(process()->tgid, 7);
+	assert_int_equal(process()->group, 101);
+	assert_string_equal(process()->name, "b");
+}
