@@ -87,18 +87,22 @@ static __always_inline int is_one_of_names(const char name[PROGRAM_NAME_SIZE], _
 	return 0;
 }
 
-/* Returns true if a thread's process has one of the names. */
+/*
+ * Returns true if a thread's process has one of the names. Kernels before 5.17 leave the end of an older name behind the
+ * NUL of a name.
+ */
 static __always_inline int is_program_name(struct task_struct *t, __u32 n,
 					   const volatile char (*names)[PROGRAM_NAME_SIZE])
 {
-	char name[PROGRAM_NAME_SIZE];
+	char name[PROGRAM_NAME_SIZE] = {};
 
-	bpf_probe_read_kernel(name, sizeof(name), t->group_leader->comm);
+	bpf_probe_read_kernel_str(name, sizeof(name), t->group_leader->comm);
 	return is_one_of_names(name, n, names);
 }
 
 /* The same for the settings s: s.n_programs, s.programs. Without names every process matches. */
-#define HAS_PROGRAM_NAME(t, s) (!(s).n_programs || is_program_name((t), (s).n_programs, (s).programs))
+#define HAS_PROGRAM_NAME(t, s)                                                                     \
+	(!(s).n_programs || is_program_name((t), (s).n_programs, (s).programs))
 
 /* Returns 1 if the process counts, 0 if it does not, -1 if its control group or name decides. */
 static __always_inline int is_process_counted(__u32 tgid)
@@ -128,13 +132,13 @@ static __always_inline int is_counted(__u32 tgid, struct task_struct *task)
 static __always_inline int is_current_program(void)
 {
 	struct task_struct *t = (struct task_struct *)bpf_get_current_task();
-	char name[PROGRAM_NAME_SIZE];
+	char name[PROGRAM_NAME_SIZE] = {};
 
 	if (settings.switches & SONDA_TYPED_CURRENT)
 		return is_program_name(bpf_get_current_task_btf(), settings.n_programs,
 				       settings.programs);
 	t = BPF_CORE_READ(t, group_leader);
-	bpf_core_read(name, sizeof(name), &t->comm);
+	bpf_core_read_str(name, sizeof(name), &t->comm);
 	return is_one_of_names(name, settings.n_programs, settings.programs);
 }
 #else

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# kernels: none
+# kernels: 5.10 newest
 # tracefs: shared
 #
 # Histograms that the kernel counts (sonda record --hist): a known load by each kind of key and of buckets, times from one
@@ -116,7 +116,7 @@ for wrong in 'no colon' 'no_such_event_at_all: x' 'sched_switch: prev_prio linea
 done
 
 # bpftrace, which counts in the same run.
-command -v bpftrace >/dev/null || skip "the counts are those of bpftrace" "there is no bpftrace"
+command -v bpftrace >/dev/null || { skip "the counts are those of bpftrace" "there is no bpftrace"; exit $BAD; }
 cat >direct.sh <<'LOAD'
 sh load.sh
 for kb in 4 8 16 64 256; do
@@ -152,3 +152,4 @@ for pair in 'log2:sys_enter_write: count by comm' 'linear:sys_enter_write: count
   [ -s want ] && cmp -s got want
   verdict "bpftrace has the same counts in each bucket: ${pair#*:}" $? got want oracle oracle.err log
 done
+exit $BAD

@@ -10,6 +10,7 @@
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 #include "bpf/hist.h"
+#include "bpf/settings.h"
 #include "client/transport/writer.h"
 #include "ebpf/engine/errors.h"
 #include "ebpf/engine/images.h"
@@ -57,6 +58,13 @@ struct histogram_run {
 };
 
 /* ---- load ---- */
+
+/* 5.11 has a typed pointer to the running thread, and task storage. */
+static uint32_t histogram_prepare(struct ebpf_object *o, const struct ebpf_features *f,
+				  uint32_t n_cpus)
+{
+	return f->has_map_type(f->ctx, BPF_MAP_TYPE_TASK_STORAGE) ? SONDA_TYPED_CURRENT : 0;
+}
 
 static int histogram_setup(struct ebpf_run *r, const struct ebpf_features *f)
 {
@@ -283,6 +291,7 @@ int histogram_new(const Pb__EbpfCountersConfig__Histogram *c, struct histogram *
 		.n_variants = ARRAY_SIZE(variants),
 		.cpu_size = sizeof(struct hist_cpu),
 		.state_size = sizeof(struct histogram_run),
+		.prepare = histogram_prepare,
 		.setup = histogram_setup,
 		.begin = histogram_begin,
 		.read = histogram_read,
