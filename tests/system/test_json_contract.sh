@@ -18,6 +18,7 @@ output() {
 
 python3 tests/system/report_trace.py "$B/gen/fields.h" "$TMP/trace.pf" || exit 1
 python3 tests/system/report_trace.py "$B/gen/fields.h" "$TMP/cgroups.pf" cgroup-waits || exit 1
+python3 tests/system/report_trace.py "$B/gen/fields.h" "$TMP/histograms.pf" histograms || exit 1
 (cd "$TMP" && mkdir findings && python3 "$OLDPWD/tests/system/findings_trace.py" findings) || exit 1
 for f in "$TMP"/findings/*.above; do
   protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <"$f" >"$f.pf" || exit 1
@@ -46,6 +47,7 @@ done
 output findings report findings --json=keys "$TMP/trace.pf"
 output report report neighbours web --json=keys "$TMP/cgroups.pf"
 output reports report --all --json=keys "$TMP/cgroups.pf"
+output reports report --all --json=keys "$TMP/histograms.pf"
 output diff diff --json "$TMP/trace.pf" "$TMP/trace.pf"
 output list list --json
 output list list presets --json

@@ -46,7 +46,7 @@ WHERE rank <= :top
 ORDER BY histogram_id, rank
 
 -- @section Buckets
--- @key buckets
+-- @key histogram_buckets
 -- @note of the keys above; values at from or above, and below to
 WITH $COUNTED,
 k AS (
