@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
@@ -575,6 +576,30 @@ static bool is_below_name(const char *line, const char *name)
 	return false;
 }
 
+#define FIRST_CGROUP_NAMESPACE 0xEFFFFFFBu /* inode; include/linux/proc_ns.h */
+
+/*
+ * Returns true if this process is in a namespace of control groups, as in a container: then paths in /proc are relative to
+ * a group whose own path it cannot read.
+ */
+static bool is_in_namespace(const char *proc_root)
+{
+	char path[256];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/self/ns/cgroup", proc_root);
+	return stat(path, &st) == 0 && st.st_ino != FIRST_CGROUP_NAMESPACE;
+}
+
+/* Looks for the process in the files of the groups: of those that existed when the subject was found, and below. */
+static bool is_listed_in_groups(const struct subject *s, int32_t pid)
+{
+	_cleanup_(pid_set_clear) struct pid_set threads = {0};
+
+	return pid_set_reserve(&threads) == 0 && subject_add_threads(s, &threads) == 0 &&
+	       pid_set_has(&threads, pid);
+}
+
 /* A name may have a newline: then the rest of its line is a line of another form. */
 static bool is_in_groups(const struct subject *s, const char *proc_root, int32_t pid)
 {
@@ -602,7 +627,9 @@ bool subject_has_process(const struct subject *s, const Pb__SubjectConfig *c, co
 {
 	char comm[SUBJECT_PROGRAM_LEN + 1];
 
-	if ((s->n || s->n_names) && is_in_groups(s, proc_root, pid))
+	if ((s->n || s->n_names) &&
+	    (is_in_namespace(proc_root) ? is_listed_in_groups(s, pid)
+					: is_in_groups(s, proc_root, pid)))
 		return true;
 	if (!subject_has_programs(c))
 		return false;

@@ -9,9 +9,9 @@
 # made during it, under names that are awkward, and by CLONE_INTO_CGROUP. Names that are unknown or ambiguous are refused.
 #
 # Hazards of subjects, by number, and the tests of each: 1 to 3 (a life of 20 ms, CLONE_INTO_CGROUP, made again)
-# test_cgroup_members.sh and here; 4 test_subjects_awaited.sh; 5, 6, 8, 10, 15 here; 7 nothing waits for an exec, so there is
-# nothing to test; 11, 13, 14 unit/subjects, 13 also fuzz_runtime_files; 12 unit/subjects for hybrid hosts, none in a
-# namespace of control groups; 16 test_neighbours.sh; 17 unit/ebpf/members. None: 9, COMM beside the field comm of sched_waking.
+# test_cgroup_members.sh and here; 4 test_subjects_awaited.sh; 5, 6, 8 to 10, 15 here; 7 nothing waits for an exec, so there is
+# nothing to test; 11, 13, 14 unit/subjects, 13 also fuzz_runtime_files; 12 unit/subjects for hybrid hosts, here for a
+# namespace of control groups; 16 test_neighbours.sh; 17 test_bounds.sh, unit/ebpf/members.
 . "$(dirname "$0")/lib.sh"
 helpers=$B/tests/root
 needs_built "$helpers/group_calls" "$helpers/trace_lines" "$SONDA"
@@ -172,6 +172,30 @@ record script --await --program script
   [ "$(grep -c ' sys_enter ' script.lines)" -lt 10 ] # the shell itself calls getppid(2)
 verdict "a script has its own name, until it executes another program" $? script.log
 
+# A wakeup has two threads: the one that runs (COMM of a filter) and the one that is woken (the field comm of the event).
+for name in a b c d; do cp "$(command -v cat)" "wakes_$name"; done
+mkfifo ab ba cd dc
+during() {
+  local pids=()
+  ./wakes_a <>ba >ab & pids+=($!)
+  ./wakes_b <>ab >ba & pids+=($!)
+  ./wakes_c <>dc >cd & pids+=($!)
+  ./wakes_d <>cd >dc & pids+=($!)
+  printf x >ab
+  printf x >cd
+  sleep 0.5
+  kill "${pids[@]}"
+  wait "${pids[@]}" 2>/dev/null
+}
+record wakes --await --program wakes_a sched_waking
+"$SONDA" sql --csv wakes.trace "select iif(thread.name glob 'wakes_*', thread.name, 'other') || ' wakes ' ||
+  iif(w.comm glob 'wakes_*', w.comm, 'other') as what, count(*) as n from (select utid, extract_arg(arg_set_id, 'comm') as comm
+  from ftrace_event where name = 'sched_waking') w join thread using (utid) group by 1" 2>>wakes.log | tail -n +2 | tr -d '"\r' >wakes
+awk -F, '{ n[$1] = $2 } END { exit !(n["wakes_a wakes wakes_b"] > 100 && n["wakes_b wakes wakes_a"] > 100) }' wakes
+verdict "a program's wakeups are those by its threads and those of its threads" $? wakes wakes.log
+! grep -v wakes_a wakes >strangers
+verdict "and no others" $? strangers wakes
+
 # ---- odd paths, and names that are refused
 
 odd=$group-$'a\\x2d \xff'
@@ -219,6 +243,22 @@ if grep -q 'waits.*could not be loaded' others.log; then
 else
   has_threads "select distinct t.name from slice s join thread_track tt on tt.id = s.track_id join thread t using (utid)"
   verdict "linux.waits has waits of the group only" $? others.log threads
+fi
+
+# In a namespace of control groups /proc has other paths, as in a container whose mount of control groups is the host's.
+mkdir "$CG/$group-recorder"
+cat >in_namespace <<RECORDER
+#!/bin/sh
+echo \$\$ >'$CG/$group-recorder/cgroup.procs'
+exec unshare -C '$SONDA' record -t 2 -o others.trace --cgroup '/$group-one' -g
+RECORDER
+chmod +x in_namespace
+if unshare -C true 2>/dev/null; then
+  ./in_namespace >others.log 2>&1
+  has_threads "select distinct thread.name from perf_sample join thread using (utid)"
+  verdict "so it does in a namespace of control groups" $? others.log threads
+else
+  skip "so it does in a namespace of control groups" "there are none here"
 fi
 
 no_instances
