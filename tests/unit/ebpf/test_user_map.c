@@ -8,7 +8,7 @@
 #include "unit/ebpf/bpf_image.h"
 #include "unit/ebpf/fake_bpf.h"
 #include "unit/fixture.h"
-#include "unit/procfs/packet_text.h"
+#include "unit/procfs/source_rig.h"
 
 #define CPUS 2
 

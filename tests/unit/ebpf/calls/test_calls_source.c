@@ -10,7 +10,7 @@
 #include "ebpf/calls/calls_session.h"
 #include "ebpf/calls/calls_source.h"
 #include "unit/fixture.h"
-#include "unit/procfs/packet_text.h"
+#include "unit/procfs/source_rig.h"
 
 static bool has_lost; /* packets of the sequence were dropped */
 
@@ -163,10 +163,6 @@ static void give_end(struct call_record r, const struct piece *pieces, size_t n)
 
 /* ---- the session ---- */
 
-static struct ds_env env;
-static void *instance;
-static uint64_t flush_id;
-
 static int32_t published[16];
 static size_t n_published;
 static char executed[64];
@@ -185,9 +181,7 @@ static void start(const Pb__SyscallsConfig *m)
 	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
 
 	config.syscalls_config = (Pb__SyscallsConfig *)m;
-	assert_int_equal(syscalls_data_source.create(NULL, &env, &config, &instance), 0);
-	syscalls_data_source.start(instance);
-	assert_int_equal(fake.started, 1);
+	source_start(&syscalls_data_source, config);
 }
 
 SETUP
@@ -204,38 +198,25 @@ SETUP
 
 TEARDOWN
 {
-	syscalls_data_source.destroy(instance);
+	source_end(&syscalls_data_source);
 	assert_false(programs.runs);
-	assert_int_equal(fake.live, 0);
 	free(programs.bytes);
 	memset(&programs, 0, sizeof(programs));
-	instance = NULL;
 	has_lost = false;
 	metadata_bus_unsubscribe(env.bus, FAKE_SESSION, &env);
 	metadata_bus_free(env.bus);
-	event_base_free(env.loop);
-	fake_reset();
 }
 
 static const char *flush(void)
 {
-	unsigned before = fake.flushed;
-
 	fake_reset_packets();
-	syscalls_data_source.flush(instance, ++flush_id);
-	while (fake.flushed == before)
-		event_base_loop(env.loop, EVLOOP_ONCE);
-	assert_int_equal(fake.last_flush_id, flush_id);
-	return packets_of(0);
+	return source_flush(&syscalls_data_source, NULL);
 }
 
 static const char *stop(void)
 {
 	fake_reset_packets();
-	syscalls_data_source.stop(instance);
-	while (!fake.stopped)
-		event_base_loop(env.loop, EVLOOP_ONCE);
-	return packets_of(0);
+	return source_stop(&syscalls_data_source, NULL);
 }
 
 /* ---- calls ---- */

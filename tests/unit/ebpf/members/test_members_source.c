@@ -8,7 +8,7 @@
 #include "ebpf/members/members_program.h"
 #include "ebpf/members/members_source.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "unit/procfs/packet_text.h"
+#include "unit/procfs/source_rig.h"
 
 /* ---- the programs ---- */
 
@@ -83,10 +83,7 @@ static void give_row(uint64_t group, uint32_t tgid, uint32_t tid, uint64_t time)
 
 /* ---- the session ---- */
 
-static struct ds_env env;
-static void *instance;
 static char proc_root[128], sys_root[128];
-static uint64_t flush_id;
 
 SETUP
 {
@@ -104,14 +101,10 @@ SETUP
 
 TEARDOWN
 {
-	cgroup_members_data_source.destroy(instance);
+	source_end(&cgroup_members_data_source);
 	assert_false(programs.runs);
-	assert_int_equal(fake.live, 0);
 	memset(&programs, 0, sizeof(programs));
-	instance = NULL;
-	event_base_free(env.loop);
 	fake_root_remove();
-	fake_reset();
 }
 
 static void start(const Pb__CgroupMembersConfig *m)
@@ -119,29 +112,18 @@ static void start(const Pb__CgroupMembersConfig *m)
 	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
 
 	config.cgroup_members_config = (Pb__CgroupMembersConfig *)m;
-	assert_int_equal(cgroup_members_data_source.create(NULL, &env, &config, &instance), 0);
-	cgroup_members_data_source.start(instance);
-	assert_int_equal(fake.started, 1);
+	source_start(&cgroup_members_data_source, config);
 }
 
 static const char *flush(void)
 {
-	unsigned before = fake.flushed;
-
-	cgroup_members_data_source.flush(instance, ++flush_id);
-	while (fake.flushed == before)
-		event_base_loop(env.loop, EVLOOP_ONCE);
-	assert_int_equal(fake.last_flush_id, flush_id);
-	return packets_of(0);
+	return source_flush(&cgroup_members_data_source, NULL);
 }
 
 static const char *stop(void)
 {
 	fake_reset_packets();
-	cgroup_members_data_source.stop(instance);
-	while (!fake.stopped)
-		event_base_loop(env.loop, EVLOOP_ONCE);
-	return packets_of(0);
+	return source_stop(&cgroup_members_data_source, NULL);
 }
 
 FIXTURE_TEST(threads_groups_and_their_changes)

@@ -8,7 +8,7 @@
 #include "stacks/waits/waits_session.h"
 #include "stacks/waits/waits_source.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "unit/procfs/packet_text.h"
+#include "unit/procfs/source_rig.h"
 #include "unit/stacks/fake_ring.h"
 
 #define PID 42
@@ -296,10 +296,6 @@ static void answer_request(const struct request *r)
 
 /* ---- the session ---- */
 
-static struct ds_env env;
-static void *instance;
-static uint64_t flush_id;
-
 SETUP
 {
 	static const char kallsyms[] = "ffffffff81001000 T schedule\n"
@@ -323,18 +319,14 @@ SETUP
 
 TEARDOWN
 {
-	waits_data_source.destroy(instance);
+	source_end(&waits_data_source);
 	assert_false(programs.runs);
-	assert_int_equal(fake.live, 0);
 	free(programs.given.bytes);
 	memset(&programs, 0, sizeof(programs));
 	n_requests = 0;
 	has_lost = false;
-	instance = NULL;
 	metadata_bus_free(env.bus);
-	event_base_free(env.loop);
 	fake_root_remove();
-	fake_reset();
 }
 
 /* Answers all requests, until the loop has nothing to do at once. */
@@ -357,28 +349,19 @@ static void start(const Pb__WaitsConfig *m)
 	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
 
 	config.waits_config = (Pb__WaitsConfig *)m;
-	assert_int_equal(waits_data_source.create(NULL, &env, &config, &instance), 0);
-	waits_data_source.start(instance);
-	assert_int_equal(fake.started, 1);
+	source_start(&waits_data_source, config);
 	for (unsigned i = 0; i < 50; i++) /* the table of symbols is read */
 		event_base_loop(env.loop, EVLOOP_NONBLOCK);
 }
 
 static void flush(void)
 {
-	unsigned before = fake.flushed;
-
-	waits_data_source.flush(instance, ++flush_id);
-	settle();
-	assert_int_equal(fake.flushed, before + 1);
-	assert_int_equal(fake.last_flush_id, flush_id);
+	source_flush(&waits_data_source, settle);
 }
 
 static void stop(void)
 {
-	waits_data_source.stop(instance);
-	settle();
-	assert_int_equal(fake.stopped, 1);
+	source_stop(&waits_data_source, settle);
 }
 
 /* ---- records ---- */
