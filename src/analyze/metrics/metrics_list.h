@@ -113,7 +113,13 @@ enum metric_unit {
 	X(LEFT_OUT, "sonda_series_left_out_total", COUNTER, NUMBER, NULL, NULL,                    \
 	  "Series that were not created because of a limit.")                                      \
 	X(SESSION_UP, "sonda_session_up", GAUGE, NUMBER, "session", NULL,                          \
-	  "1 if the session records, else 0.")
+	  "1 if the session records, else 0.")                                                     \
+	X(SNAPSHOTS, "sonda_snapshots_total", COUNTER, NUMBER, "result", NULL,                     \
+	  "Snapshots of the recorder that alerts asked for.")                                      \
+	X(SNAPSHOT_TIME, "sonda_snapshot_last_timestamp_seconds", GAUGE, NUMBER, NULL, NULL,       \
+	  "When the last snapshot of an alert was saved, in seconds since 1970.")                  \
+	X(ALERTS, "sonda_alerts_received_total", COUNTER, NUMBER, "result", NULL,                  \
+	  "Alerts of the webhook, by what became of them.")
 /* clang-format on */
 
 enum metric_id {

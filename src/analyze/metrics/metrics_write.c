@@ -114,7 +114,7 @@ static void put_gauge(struct strbuf *out, double v)
 	if (fabs(v) < EXACT_IN_DOUBLE && v == trunc(v))
 		strbuf_printf(out, "%.0f", v);
 	else
-		strbuf_printf(out, "%.9g", v);
+		strbuf_printf(out, "%.15g", v);
 }
 
 static double metrics_gauge_value(const struct metrics_series *s)

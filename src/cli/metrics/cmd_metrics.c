@@ -25,6 +25,7 @@
 #include "base/system/log.h"
 #include "base/system/notify.h"
 #include "base/text/str.h"
+#include "cli/metrics/alert_intake.h"
 #include "cli/metrics/http_server.h"
 #include "cli/metrics/metrics_options.h"
 #include "cli/record/record_session.h"
@@ -60,6 +61,8 @@ struct exporter {
 	struct metrics_table *table;
 	struct metrics_feed *feed;
 	struct http_server *server;
+	struct alert_intake *alerts; /* NULL: without --alerts */
+	char *token;
 	struct cached_body bodies[METRICS_FORMATS];
 	struct strbuf failures; /* that were logged */
 	struct service_losses lost;
@@ -115,9 +118,63 @@ static void answer_metrics(struct exporter *x, const struct http_request *r,
 static void exporter_answer(void *ctx, const struct http_request *r, const char *body,
 			    struct http_answer *ret)
 {
-	(void)body;
-	if (!strcmp(r->path, "/metrics"))
-		answer_metrics(ctx, r, ret);
+	struct exporter *x = ctx;
+
+	if (!strcmp(r->path, "/metrics")) {
+		answer_metrics(x, r, ret);
+	} else if (x->alerts && !strcmp(r->path, "/alerts")) {
+		ret->status = alert_intake_take(x->alerts, r, body);
+		ret->allow = ret->status == 405 ? "POST" : NULL;
+	}
+}
+
+/* ---- alerts ---- */
+
+static void exporter_on_alert(void *ctx, enum alert_result result)
+{
+	static const char *const names[ALERT_RESULTS] = {
+		[ALERT_FIRED] = "fired",
+		[ALERT_DUPLICATE] = "duplicate",
+		[ALERT_RESOLVED] = "resolved",
+		[ALERT_REFUSED] = "refused",
+	};
+
+	metrics_add(((struct exporter *)ctx)->table, METRIC_ALERTS, NULL, names[result], 1);
+}
+
+static void exporter_on_snapshot(void *ctx, const char *result)
+{
+	struct exporter *x = ctx;
+
+	metrics_add(x->table, METRIC_SNAPSHOTS, NULL, result, 1);
+	if (!strcmp(result, "saved"))
+		set_gauge(x, METRIC_SNAPSHOT_TIME, NULL,
+			  (double)(clock_ns(CLOCK_REALTIME) / NS_PER_MS) / 1000);
+}
+
+static int exporter_begin_alerts(struct exporter *x, struct err_text *e)
+{
+	const struct metrics_options *o = &x->options;
+	struct alert_intake_setup setup = {
+		.loop = x->loop,
+		.recorder = o->recorder,
+		.n_matches = o->n_matches,
+		.limit = o->alert_limit,
+		.on_alert = exporter_on_alert,
+		.on_snapshot = exporter_on_snapshot,
+		.ctx = x,
+	};
+	int r = alert_intake_read_token(o->token_file, &x->token, e);
+
+	if (r < 0)
+		return r;
+	setup.token = x->token;
+	memcpy(setup.matches, o->matches, sizeof(setup.matches));
+	x->alerts = alert_intake_new(&setup);
+	if (!x->alerts)
+		return err_set(e, -ENOMEM, "no memory");
+	alert_intake_check_ring(x->alerts, o->alert_delay_ms / 1000);
+	return 0;
 }
 
 /* ---- the session ---- */
@@ -329,6 +386,12 @@ static int exporter_prepare(struct exporter *x, struct err_text *e)
 	set_gauge(x, METRIC_BUILD, SONDA_VERSION, 1);
 	set_gauge(x, METRIC_SESSION_UP, "metrics", 0);
 	x->pause_ms = FIRST_PAUSE_MS;
+	if (x->options.token_file) {
+		int r = exporter_begin_alerts(x, e);
+
+		if (r < 0)
+			return r;
+	}
 	return exporter_listen(x, e);
 }
 
@@ -336,6 +399,8 @@ static void exporter_clean_up(struct exporter *x)
 {
 	record_session_free(x->session);
 	http_server_free(x->server);
+	alert_intake_free(x->alerts);
+	free(x->token);
 	for (size_t i = 0; i < METRICS_FORMATS; i++)
 		http_body_unref(x->bodies[i].body);
 	metrics_feed_free(x->feed);

@@ -10,6 +10,7 @@
 
 #include "base/event_loop/sock.h"
 #include "base/text/str.h"
+#include "cli/record/option_values.h"
 #include "cli/terminal/verb.h"
 #include "config/trace_config.h"
 
@@ -38,13 +39,31 @@ const char metrics_usage[] =
 	"syscalls;\n"
 	"                         may be given several times\n"
 	"      --socket ADDRESS   address of the service's consumer socket\n"
+	"\n"
+	"Alerts: POST /alerts takes those of Alertmanager, and has the recorder save a snapshot.\n"
+	"      --alerts FILE      take alerts with the bearer token in FILE\n"
+	"      --alert-match LABEL=GLOB   only alerts with such a label; several must all match\n"
+	"      --alert-limit N    pass on at most N alerts in an hour (default 12)\n"
+	"      --alert-delay TIME how late after its start an alert comes (default 2m): checked "
+	"against\n"
+	"                         the recorder's ring at the start\n"
+	"      --recorder SOCKET  that of sonda recorder's --alerts (default /run/sonda-alerts)\n"
 	"  -h, --help             print this help\n";
 
 static const struct option long_options[] = {
-	{"listen", required_argument, NULL, 'l'},   {"allow", required_argument, NULL, 'a'},
-	{"subjects", required_argument, NULL, 'n'}, {"series", required_argument, NULL, 'm'},
-	{"add", required_argument, NULL, 'f'},	    {"socket", required_argument, NULL, 'S'},
-	{"help", no_argument, NULL, 'h'},	    {0},
+	{"listen", required_argument, NULL, 'l'},
+	{"allow", required_argument, NULL, 'a'},
+	{"subjects", required_argument, NULL, 'n'},
+	{"series", required_argument, NULL, 'm'},
+	{"add", required_argument, NULL, 'f'},
+	{"socket", required_argument, NULL, 'S'},
+	{"alerts", required_argument, NULL, 'A'},
+	{"alert-match", required_argument, NULL, 'M'},
+	{"alert-limit", required_argument, NULL, 'L'},
+	{"alert-delay", required_argument, NULL, 'D'},
+	{"recorder", required_argument, NULL, 'R'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
 };
 
 /* ---- the command line ---- */
@@ -105,6 +124,20 @@ static int metrics_parse_family(struct metrics_options *o, struct err_text *e)
 	return 0;
 }
 
+static int metrics_parse_match(struct metrics_options *o, struct err_text *e)
+{
+	const char *equals = strchr(optarg, '=');
+
+	if (!equals || equals == optarg || o->n_matches == ALERT_MATCHES_MAX)
+		return err_set(
+			e, -EINVAL,
+			"--alert-match %.80s: expected LABEL=GLOB, at most %d times; example: "
+			"instance=web1:*",
+			optarg, ALERT_MATCHES_MAX);
+	o->matches[o->n_matches++] = optarg;
+	return 0;
+}
+
 static int metrics_take_option(void *ctx, int option, struct err_text *e)
 {
 	struct metrics_options *o = ctx;
@@ -121,6 +154,19 @@ static int metrics_take_option(void *ctx, int option, struct err_text *e)
 		return metrics_parse_number("--series", SERIES_MIN, SERIES_MAX, &o->series, e);
 	case 'f':
 		return metrics_parse_family(o, e);
+	case 'A':
+		o->token_file = optarg;
+		return 0;
+	case 'M':
+		return metrics_parse_match(o, e);
+	case 'L':
+		return metrics_parse_number("--alert-limit", 1, ALERT_LIMIT_MAX, &o->alert_limit,
+					    e);
+	case 'D':
+		return option_parse_duration("--alert-delay", optarg, &o->alert_delay_ms, e);
+	case 'R':
+		o->recorder = optarg;
+		return 0;
 	case 'S':
 		o->socket = optarg;
 		return option_check_socket(optarg, e);
@@ -138,6 +184,9 @@ int metrics_options_parse(int argc, char **argv, struct metrics_options *ret, st
 		.listen = METRICS_DEFAULT_LISTEN,
 		.subjects = METRICS_DEFAULT_SUBJECTS,
 		.series = METRICS_DEFAULT_SERIES,
+		.recorder = METRICS_DEFAULT_RECORDER,
+		.alert_limit = METRICS_DEFAULT_ALERT_LIMIT,
+		.alert_delay_ms = METRICS_DEFAULT_ALERT_DELAY_MS,
 		.users = {geteuid(), 0},
 		.n_users = 2,
 	};

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/core/err.h"
+#include "cli/metrics/alert_intake.h"
 #include "config/trace_config.pb-c.h"
 
 /* The command line of sonda metrics, and the config of its session. */
@@ -14,6 +15,9 @@
 #define METRICS_DEFAULT_LISTEN "127.0.0.1:9437"
 #define METRICS_DEFAULT_SUBJECTS 200
 #define METRICS_DEFAULT_SERIES 20000
+#define METRICS_DEFAULT_RECORDER "/run/sonda-alerts"
+#define METRICS_DEFAULT_ALERT_LIMIT 12
+#define METRICS_DEFAULT_ALERT_DELAY_MS 120000u
 #define METRICS_USERS_MAX 32
 #define METRICS_PERIOD_MS 1000u /* of linux.ebpf_counters */
 #define METRICS_CLEAR_MS 60000u /* descriptions are written again */
@@ -25,6 +29,12 @@ struct metrics_options {
 	size_t n_users;
 	uint32_t subjects, series; /* limits */
 	bool adds_cpu_time, adds_syscalls; /* families that are not counted by default */
+	const char *token_file; /* borrowed; NULL: no alerts */
+	const char *recorder; /* borrowed: the socket of its --alerts */
+	const char *matches[ALERT_MATCHES_MAX]; /* borrowed */
+	size_t n_matches;
+	uint32_t alert_limit; /* in an hour */
+	uint32_t alert_delay_ms; /* from the start of an alert to its arrival */
 	bool help;
 };
 

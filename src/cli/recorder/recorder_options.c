@@ -38,6 +38,8 @@ const char recorder_usage[] =
 	"                     journal:EXPRESSION (also SIGUSR1, and sonda trigger recorder)\n"
 	"      --before TIME  how much of the ring it has (default: 5m)\n"
 	"      --pause TIME   at most one of a trigger in this time (default: 1m)\n"
+	"      --alerts SOCKET  also save one when sonda metrics passes an alert on to this "
+	"socket\n"
 	"      --snapshots N  keep at most N of them (default: 20)\n"
 	"      --args FILE    run: read options and words from FILE, one a line\n"
 	"      --remove       disable: remove the ring, too\n"
@@ -53,6 +55,7 @@ static const struct option long_options[] = {
 	{"on", required_argument, NULL, 'o'},
 	{"before", required_argument, NULL, 'b'},
 	{"pause", required_argument, NULL, 'w'},
+	{"alerts", required_argument, NULL, 'A'},
 	{"snapshots", required_argument, NULL, 'n'},
 	{"args", required_argument, NULL, 'a'},
 	{"remove", no_argument, NULL, 'r'},
@@ -98,6 +101,11 @@ static int recorder_take_option(void *ctx, int option, struct err_text *e)
 		return option_parse_duration("--pause", optarg, &o->pause_ms, e);
 	case 'n':
 		return option_parse_number("--snapshots", optarg, &o->max_snapshots, e);
+	case 'A':
+		o->alerts = optarg;
+		if (*optarg != '/')
+			return err_set(e, -EINVAL, "--alerts %.80s: not an absolute path", optarg);
+		return 0;
 	case 'a':
 		p->args_file = optarg;
 		return 0;

@@ -36,6 +36,7 @@ struct recorder_options {
 	uint32_t before_ms; /* how much of the ring a trigger saves */
 	uint32_t pause_ms; /* between two snapshots of the same trigger */
 	uint32_t max_snapshots;
+	const char *alerts; /* --alerts: a socket; NULL: none */
 	bool remove; /* disable: also removes the ring */
 	bool json;
 	char **words; /* borrowed from argv; n_words 0: the default */

@@ -40,6 +40,7 @@
 #include "cli/doctor/doctor.h"
 #include "cli/record/private_daemons.h"
 #include "cli/record/record_session.h"
+#include "cli/recorder/recorder_alerts.h"
 #include "cli/recorder/recorder_dir.h"
 #include "cli/recorder/recorder_saver.h"
 #include "cli/recorder/recorder_state.h"
@@ -67,6 +68,7 @@ struct recorder {
 	struct record_session *session, *listener;
 	Pb__TraceConfig *config, *awaited; /* of both */
 	struct recorder_saver *saver;
+	struct recorder_alerts *alerts; /* NULL: without --alerts */
 	struct notify notify;
 	int lock;
 	enum recorder_phase phase;
@@ -213,6 +215,32 @@ static void recorder_on_trigger(void *ctx, const Pb__ObservableEvents__CloneTrig
 static void recorder_on_user_signal(evutil_socket_t fd, short what, void *ctx)
 {
 	recorder_saver_take(((struct recorder *)ctx)->saver, "signal", "SIGUSR1");
+}
+
+static bool recorder_take_alert(void *ctx, const struct alert *a)
+{
+	return recorder_saver_take_alert(((struct recorder *)ctx)->saver, a);
+}
+
+static void recorder_on_alert_done(void *ctx, const struct alert *a, bool saved)
+{
+	recorder_alerts_done(((struct recorder *)ctx)->alerts, a, saved);
+}
+
+/* Computes how long the ring holds at the rate at which its parts grew. */
+static void recorder_ring(void *ctx, uint64_t *ret_holds_s, uint64_t *ret_before_s)
+{
+	struct recorder *r = ctx;
+	struct recorder_parts parts = {0};
+	uint64_t keep_s = r->o->keep_ms / 1000, took_s = 0, per_s = 0;
+
+	if (recorder_parts_read(r->o->dir, &parts) == 0 && parts.n > 1) {
+		took_s = (uint64_t)(parts.of[parts.n - 1].end_ns - parts.of[0].end_ns) / NS_PER_S;
+		per_s = took_s ? (parts.bytes - parts.of[0].bytes) / took_s : 0;
+	}
+	*ret_holds_s = per_s ? MIN(keep_s, r->o->max_bytes / per_s) : keep_s;
+	*ret_before_s = r->o->before_ms / 1000;
+	recorder_parts_deinit(&parts);
 }
 
 static void recorder_on_listener_end(void *ctx, int error, const char *why)
@@ -441,6 +469,7 @@ static int recorder_make_events(struct recorder *r)
 		.max_files = r->o->max_snapshots,
 		.max_bytes = r->o->max_bytes,
 		.on_done = recorder_on_saved,
+		.on_alert_done = recorder_on_alert_done,
 		.ctx = r,
 	};
 
@@ -469,6 +498,15 @@ static int recorder_prepare(struct recorder *r, struct err_text *e)
 		error = doctor_check_before_start(config_requests_ftrace_only(r->config), e);
 	if (error == 0 && recorder_make_events(r) < 0)
 		error = err_set(e, -ENOMEM, "no memory");
+	if (error == 0 && r->o->alerts) {
+		const struct recorder_alerts_setup setup = {.loop = r->loop,
+							    .address = r->o->alerts,
+							    .take = recorder_take_alert,
+							    .ring = recorder_ring,
+							    .ctx = r};
+
+		error = recorder_alerts_new(&setup, &r->alerts, e);
+	}
 	return error;
 }
 
@@ -479,6 +517,7 @@ static void recorder_clean_up(struct recorder *r)
 	snprintf(why, sizeof(why), "%s", r->state.why[0] ? r->state.why : "stopped");
 	if (r->listen)
 		recorder_end_session(r);
+	recorder_alerts_free(r->alerts);
 	recorder_saver_free(r->saver);
 	if (r->lock >= 0)
 		recorder_enter(r, PHASE_ENDING, why);

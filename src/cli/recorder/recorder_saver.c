@@ -39,7 +39,8 @@ struct recorder_saver {
 	struct event *on_child; /* owned: SIGCHLD */
 	struct recorder_saver_counts counts;
 	struct log_limit skips;
-	struct saved_trigger triggers[RECORDER_TRIGGERS_MAX + 2]; /* and "recorder" and "signal" */
+	struct saved_trigger
+		triggers[RECORDER_TRIGGERS_MAX + 3]; /* and "recorder", "signal", "alert" */
 	size_t n_triggers;
 	uint64_t began_ns; /* the last one; 0: none */
 	time_t time; /* likewise */
@@ -47,6 +48,7 @@ struct recorder_saver {
 	char path[PATH_MAX]; /* which it writes */
 	char trigger[64], reason[256];
 	char next_trigger[64], next_reason[256]; /* to be saved after that; "": none */
+	struct alert *alert, *next_alert; /* owned; NULL: no alert */
 };
 
 /* ---- old snapshots ---- */
@@ -158,6 +160,10 @@ static void write_reason(const struct recorder_saver *s, uint64_t took_ms)
 	strbuf_put_json(&b, s->trigger);
 	strbuf_puts(&b, ",\"reason\":");
 	strbuf_put_json(&b, s->reason);
+	if (s->alert) {
+		strbuf_puts(&b, ",\"alert\":");
+		alert_put_json(s->alert, &b);
+	}
 	strbuf_printf(&b, ",\"time\":\"%s\",\"took_ms\":%" PRIu64 ",\"bytes\":%lld}\n", when,
 		      took_ms, (long long)st.st_size);
 	if (b.failed || snprintf(path, sizeof(path), "%s.json", s->path) >= (int)sizeof(path))
@@ -167,6 +173,26 @@ static void write_reason(const struct recorder_saver *s, uint64_t took_ms)
 		 fs_write_all(fd, b.s, b.len) < 0)
 		log_warn("cannot write %s: %s", path, strerror(errno));
 	strbuf_deinit(&b);
+}
+
+/* Appends the alert to the trace. */
+static void recorder_saver_write_alert(const struct recorder_saver *s)
+{
+	_cleanup_(closep) int fd = open(s->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+	struct strbuf packet = {0};
+
+	alert_put_packet(s->alert, &packet);
+	if (fd < 0 || packet.failed || fs_write_all(fd, packet.s, packet.len) < 0)
+		log_warn("the snapshot %s does not name its alert", s->path);
+	strbuf_deinit(&packet);
+}
+
+static void recorder_saver_end_alert(struct recorder_saver *s, bool saved)
+{
+	if (s->alert && s->setup.on_alert_done)
+		s->setup.on_alert_done(s->setup.ctx, s->alert, saved);
+	free(s->alert);
+	s->alert = NULL;
 }
 
 static void recorder_saver_begin_next(struct recorder_saver *s);
@@ -184,6 +210,8 @@ static void recorder_saver_on_child(evutil_socket_t fd, short what, void *ctx)
 	s->pid = 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		s->counts.saved++;
+		if (s->alert)
+			recorder_saver_write_alert(s);
 		write_reason(s, took_ms);
 		stat(s->path, &st);
 		log_info("%s: saved %s, %s, in %" PRIu64 " ms", s->reason, s->path,
@@ -195,6 +223,7 @@ static void recorder_saver_on_child(evutil_socket_t fd, short what, void *ctx)
 	if (!fs_join(dir, sizeof(dir), s->setup.dir, "snapshots"))
 		recorder_saver_prune(s, dir);
 	s->setup.on_done(s->setup.ctx);
+	recorder_saver_end_alert(s, WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	recorder_saver_begin_next(s);
 }
 
@@ -301,15 +330,19 @@ static void recorder_saver_begin_next(struct recorder_saver *s)
 	memcpy(s->trigger, s->next_trigger, sizeof(s->trigger));
 	memcpy(s->reason, s->next_reason, sizeof(s->reason));
 	s->next_trigger[0] = '\0';
+	s->alert = TAKE_PTR(s->next_alert);
 	s->began_ns = clock_mono_ns();
 	if (recorder_saver_start(s, &e) == 0)
 		return;
 	s->counts.failed++;
 	log_error("%s: the snapshot was not saved: %s", s->reason, e.text);
 	s->setup.on_done(s->setup.ctx);
+	recorder_saver_end_alert(s, false);
 }
 
-void recorder_saver_take(struct recorder_saver *s, const char *trigger, const char *reason)
+/* alert: NULL, or taken over. Returns false if there is no snapshot; the alert is freed then. */
+static bool recorder_saver_queue(struct recorder_saver *s, const char *trigger, const char *reason,
+				 struct alert *alert)
 {
 	char name[64];
 
@@ -319,13 +352,35 @@ void recorder_saver_take(struct recorder_saver *s, const char *trigger, const ch
 		log_write_limited(&s->skips, LOG_LEVEL_WARN,
 				  "%s: no snapshot, so soon after the last one", reason);
 		s->setup.on_done(s->setup.ctx);
-		return;
+		free(alert);
+		return false;
 	}
+	s->next_alert = alert;
 	memcpy(s->next_trigger, name, sizeof(name));
 	snprintf(s->next_reason, sizeof(s->next_reason), "%s", reason);
 	str_make_plain(s->next_reason, strlen(s->next_reason), "");
 	if (!s->pid)
 		recorder_saver_begin_next(s);
+	return true;
+}
+
+void recorder_saver_take(struct recorder_saver *s, const char *trigger, const char *reason)
+{
+	recorder_saver_queue(s, trigger, reason, NULL);
+}
+
+bool recorder_saver_take_alert(struct recorder_saver *s, const struct alert *a)
+{
+	struct alert *copy = malloc(sizeof(*copy));
+	char reason[256];
+
+	if (!copy)
+		return false;
+	*copy = *a;
+	snprintf(reason, sizeof(reason), "alert %.100s since %s", alert_label(a, "alertname"),
+		 a->starts_at);
+	str_make_plain(reason, strlen(reason), "");
+	return recorder_saver_queue(s, "alert", reason, copy);
 }
 
 /* ---- life ---- */
@@ -354,6 +409,8 @@ void recorder_saver_free(struct recorder_saver *s)
 		waitpid(s->pid, NULL, 0);
 	}
 	event_freep(&s->on_child);
+	free(s->alert);
+	free(s->next_alert);
 	free(s);
 }
 

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/metrics/alert_intake.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
+#include "base/event_loop/sock.h"
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "cli/trace/alert.h"
+
+#define KNOWN_MAX 1024 /* alerts that are remembered; the oldest is forgotten */
+#define CALLS_MAX 8 /* snapshots that are awaited */
+#define PATIENCE_S 120 /* for the answer of the recorder */
+#define HOUR_NS (3600 * NS_PER_S)
+#define TOKEN_MAX 256
+#define TOKEN_MIN 8
+
+enum {
+	OK = 200,
+	BAD_REQUEST = 400,
+	UNAUTHORIZED = 401,
+	METHOD_NOT_ALLOWED = 405,
+	UNAVAILABLE = 503
+};
+
+struct known_alert {
+	char fingerprint[33], starts_at[40];
+};
+
+/* A connection to the recorder, which has got its line. */
+struct recorder_call {
+	LIST_ENTRY(recorder_call) entry;
+	struct alert_intake *owner; /* borrowed */
+	int fd; /* owned */
+	struct event *event; /* owned */
+	struct known_alert alert; /* "": the question about the ring */
+	uint32_t delay_s; /* of that question */
+	uint32_t slot; /* in passed_ns */
+};
+
+struct alert_intake {
+	struct alert_intake_setup setup;
+	struct known_alert known[KNOWN_MAX];
+	size_t next_known;
+	/* When alerts were passed on, as many as setup.limit; 0: no alert. */
+	uint64_t passed_ns[ALERT_LIMIT_MAX];
+	LIST_HEAD(, recorder_call) calls;
+	unsigned n_calls;
+	bool is_unreachable; /* an alert of the request could not be passed on */
+	struct log_limit logged;
+};
+
+/* ---- alerts that are known ---- */
+
+static struct known_alert *known_alert_find(struct alert_intake *a, const char *fingerprint,
+					    const char *starts_at)
+{
+	for (size_t i = 0; i < KNOWN_MAX; i++)
+		if (!strcmp(a->known[i].fingerprint, fingerprint) &&
+		    !strcmp(a->known[i].starts_at, starts_at))
+			return &a->known[i];
+	return NULL;
+}
+
+static void known_alert_add(struct alert_intake *a, const struct alert *alert)
+{
+	struct known_alert *k = &a->known[a->next_known++ % KNOWN_MAX];
+
+	snprintf(k->fingerprint, sizeof(k->fingerprint), "%s", alert->fingerprint);
+	snprintf(k->starts_at, sizeof(k->starts_at), "%s", alert->starts_at);
+}
+
+/* ---- calls of the recorder ---- */
+
+static void recorder_call_free(struct recorder_call *c)
+{
+	LIST_REMOVE(c, entry);
+	c->owner->n_calls--;
+	event_freep(&c->event);
+	closep(&c->fd);
+	free(c);
+}
+
+static void log_ring(const struct recorder_call *c, const char *answer)
+{
+	uint64_t holds, before;
+
+	if (sscanf(answer, "ring %" SCNu64 " %" SCNu64, &holds, &before) != 2)
+		log_warn("the recorder on %s did not answer: %s", c->owner->setup.recorder,
+			 "the size of its ring is unknown");
+	else if (MIN(holds, before) <= c->delay_s)
+		log_warn("an alert comes up to %u s after its start, but a snapshot has the last "
+			 "%" PRIu64 " s of a ring that holds %" PRIu64
+			 " s: what preceded it is missing; use sonda recorder with a longer "
+			 "--before "
+			 "and a larger --size",
+			 c->delay_s, before, holds);
+	else
+		log_info("alerts: the ring holds %" PRIu64 " s; a snapshot has the last %" PRIu64
+			 " s, of which at least %" PRIu64
+			 " s precede an alert that comes %u s after its start",
+			 holds, before, MIN(holds, before) - c->delay_s, c->delay_s);
+}
+
+static void recorder_call_end(struct recorder_call *c, const char *answer)
+{
+	struct alert_intake *a = c->owner;
+	struct known_alert *k = known_alert_find(a, c->alert.fingerprint, c->alert.starts_at);
+
+	if (!c->alert.fingerprint[0]) {
+		log_ring(c, answer);
+	} else {
+		bool is_saved = !strcmp(answer, "saved"), is_skipped = !strcmp(answer, "skipped");
+
+		a->setup.on_snapshot(a->setup.ctx, is_saved	? "saved"
+						   : is_skipped ? "skipped"
+								: "failed");
+		/* Without a snapshot it does not count for the limit, and its repetition is passed on. */
+		if (!is_saved)
+			a->passed_ns[c->slot] = 0;
+		if (!is_saved && k)
+			*k = (struct known_alert){.fingerprint = ""};
+	}
+	recorder_call_free(c);
+}
+
+static void on_answer(evutil_socket_t fd, short what, void *ctx)
+{
+	struct recorder_call *c = ctx;
+	char text[128];
+	ssize_t n = what & EV_READ ? recv(fd, text, sizeof(text) - 1, 0) : 0;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	text[MAX(n, 0)] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	recorder_call_end(c, text);
+}
+
+/* Sends a line, and awaits the answer. alert: may be NULL. Returns 0 and the call, which is borrowed; or
+ * -errno. */
+static int recorder_call_new(struct alert_intake *a, const struct strbuf *line,
+			     const struct alert *alert, struct recorder_call **ret)
+{
+	const struct timeval patience = {.tv_sec = PATIENCE_S};
+	struct recorder_call *c;
+	int fd, r = a->n_calls < CALLS_MAX ? sock_connect(a->setup.recorder, &fd) : -EBUSY;
+
+	if (r < 0)
+		return r;
+	c = calloc(1, sizeof(*c));
+	if (!c || send(fd, line->s, line->len, MSG_NOSIGNAL) != (ssize_t)line->len) {
+		r = c ? -EPIPE : -ENOMEM;
+		free(c);
+		close(fd);
+		return r;
+	}
+	c->owner = a;
+	c->fd = fd;
+	if (alert) {
+		snprintf(c->alert.fingerprint, sizeof(c->alert.fingerprint), "%s",
+			 alert->fingerprint);
+		snprintf(c->alert.starts_at, sizeof(c->alert.starts_at), "%s", alert->starts_at);
+	}
+	LIST_INSERT_HEAD(&a->calls, c, entry);
+	a->n_calls++;
+	c->event = event_new(a->setup.loop, fd, EV_READ, on_answer, c);
+	if (!c->event || event_add(c->event, &patience)) {
+		recorder_call_free(c);
+		return -ENOMEM;
+	}
+	*ret = c;
+	return 0;
+}
+
+void alert_intake_check_ring(struct alert_intake *a, uint32_t delay_s)
+{
+	struct recorder_call *call;
+	struct strbuf line = {0};
+	int r;
+
+	strbuf_puts(&line, "ring\n");
+	r = line.failed ? -ENOMEM : recorder_call_new(a, &line, NULL, &call);
+	if (r == 0)
+		call->delay_s = delay_s;
+	else
+		log_warn("no recorder answers on %s: %s; alerts are refused until one does",
+			 a->setup.recorder, strerror(-r));
+	strbuf_deinit(&line);
+}
+
+/* ---- an alert ---- */
+
+static bool alert_matches(const struct alert_intake *a, const struct alert *alert)
+{
+	for (size_t i = 0; i < a->setup.n_matches; i++) {
+		const char *equals = strchr(a->setup.matches[i], '=');
+		char name[64];
+
+		snprintf(name, sizeof(name), "%.*s", (int)(equals - a->setup.matches[i]),
+			 a->setup.matches[i]);
+		if (!str_glob(equals + 1, alert_label(alert, name)))
+			return false;
+	}
+	return true;
+}
+
+/* Finds room for one more alert in this hour. Returns false if there is none. */
+static bool limit_find_slot(const struct alert_intake *a, uint32_t *ret)
+{
+	uint64_t now = clock_mono_ns();
+
+	for (uint32_t i = 0; i < a->setup.limit; i++) {
+		*ret = i;
+		if (!a->passed_ns[i] || now - a->passed_ns[i] > HOUR_NS)
+			return true;
+	}
+	return false;
+}
+
+/* slot: of the limit. Returns 0 or -errno. */
+static int pass_on(struct alert_intake *a, const struct alert *alert, uint32_t slot)
+{
+	struct recorder_call *call;
+	struct strbuf line = {0};
+	int r;
+
+	alert_put_json(alert, &line);
+	strbuf_putc(&line, '\n');
+	r = line.failed ? -ENOMEM : recorder_call_new(a, &line, alert, &call);
+	strbuf_deinit(&line);
+	if (r < 0)
+		return r;
+	call->slot = slot;
+	known_alert_add(a, alert);
+	a->passed_ns[slot] = clock_mono_ns();
+	return 0;
+}
+
+static void alert_intake_on_alert(void *ctx, const struct alert *alert)
+{
+	struct alert_intake *a = ctx;
+	enum alert_result result = ALERT_FIRED;
+	uint32_t slot = 0;
+	int r;
+
+	if (!alert->is_firing)
+		result = ALERT_RESOLVED;
+	else if (known_alert_find(a, alert->fingerprint, alert->starts_at))
+		result = ALERT_DUPLICATE;
+	else if (!alert_matches(a, alert) || !limit_find_slot(a, &slot) || a->n_calls == CALLS_MAX)
+		result = ALERT_REFUSED;
+	if (result == ALERT_FIRED) {
+		r = a->is_unreachable ? -ENOTCONN : pass_on(a, alert, slot);
+		if (r < 0 && !a->is_unreachable)
+			log_write_limited(&a->logged, LOG_LEVEL_WARN,
+					  "an alert cannot be passed on to the recorder on %s: %s",
+					  a->setup.recorder, strerror(-r));
+		a->is_unreachable |= r < 0;
+		result = r < 0 ? ALERT_REFUSED : ALERT_FIRED;
+	}
+	a->setup.on_alert(a->setup.ctx, result);
+}
+
+/* ---- a request ---- */
+
+/* Takes the same time wherever the texts differ. */
+static bool is_token_right(const struct alert_intake *a, const char *header)
+{
+	static const char scheme[] = "Bearer ";
+	const char *token = a->setup.token, *given = header + sizeof(scheme) - 1;
+	size_t len = strlen(token);
+	unsigned char differs = 0;
+
+	if (!str_starts(header, scheme) || strlen(given) != len)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		differs |= (unsigned char)(token[i] ^ given[i]);
+	return !differs;
+}
+
+unsigned alert_intake_take(struct alert_intake *a, const struct http_request *r, const char *body)
+{
+	if (r->method != HTTP_POST)
+		return METHOD_NOT_ALLOWED;
+	if (!is_token_right(a, r->authorization)) {
+		log_write_limited(&a->logged, LOG_LEVEL_WARN, "refused alerts without the token");
+		return UNAUTHORIZED;
+	}
+	a->is_unreachable = false;
+	if (!str_starts(r->content_type, "application/json") ||
+	    alert_each(body, (size_t)r->length, alert_intake_on_alert, a) < 0) {
+		log_write_limited(&a->logged, LOG_LEVEL_WARN,
+				  "refused a request that is not of Alertmanager's webhook");
+		return BAD_REQUEST;
+	}
+	return a->is_unreachable ? UNAVAILABLE : OK;
+}
+
+/* ---- life ---- */
+
+struct alert_intake *alert_intake_new(const struct alert_intake_setup *setup)
+{
+	struct alert_intake *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->setup = *setup;
+	LIST_INIT(&a->calls);
+	return a;
+}
+
+void alert_intake_free(struct alert_intake *a)
+{
+	if (!a)
+		return;
+	while (!LIST_EMPTY(&a->calls))
+		recorder_call_free(LIST_FIRST(&a->calls));
+	free(a);
+}
+
+int alert_intake_read_token(const char *path, char **ret, struct err_text *e)
+{
+	struct strbuf text = {0};
+	int r = fs_read_file(path, 4096, &text);
+	size_t len = text.s ? strcspn(text.s, "\r\n") : 0;
+
+	if (r < 0)
+		err_set(e, r, "cannot read the token %.200s: %s", path, strerror(-r));
+	else if (len < TOKEN_MIN || len > TOKEN_MAX)
+		r = err_set(e, -EINVAL, "the token in %.200s has %zu characters, not %d to %d",
+			    path, len, TOKEN_MIN, TOKEN_MAX);
+	if (r == 0) {
+		text.s[len] = '\0';
+		*ret = strbuf_take(&text);
+		r = *ret ? 0 : -ENOMEM;
+	}
+	strbuf_deinit(&text);
+	return r;
+}

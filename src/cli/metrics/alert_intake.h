@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "cli/metrics/http_request.h"
+
+struct event_base;
+
+/*
+ * Alertmanager's webhook: each alert that begins to fire becomes a snapshot of the recorder.
+ *
+ *	Alertmanager --> POST /alerts --> alert_intake --> socket of sonda recorder --> snapshot
+ *
+ * An alert counts once (by its fingerprint and start), although Alertmanager repeats it. In an hour at most
+ * a number of alerts is passed on. If the recorder cannot be reached, the answer is 503, so Alertmanager
+ * tries again.
+ */
+#define ALERT_MATCHES_MAX 8
+#define ALERT_LIMIT_MAX 1000u /* alerts in an hour */
+
+enum alert_result {
+	ALERT_FIRED, /* it was passed on */
+	ALERT_DUPLICATE,
+	ALERT_RESOLVED,
+	ALERT_REFUSED, /* above the limit, or of another machine */
+	ALERT_RESULTS
+};
+
+struct alert_intake_setup {
+	struct event_base *loop; /* borrowed, as all that follows */
+	const char *token; /* of the header Authorization */
+	const char *recorder; /* its socket */
+	const char *matches[ALERT_MATCHES_MAX]; /* "LABEL=GLOB": all must match */
+	size_t n_matches;
+	uint32_t limit; /* alerts in an hour */
+	void (*on_alert)(void *ctx, enum alert_result result);
+	/* What the recorder answers: "saved", "failed" or "skipped". */
+	void (*on_snapshot)(void *ctx, const char *result);
+	void *ctx;
+};
+
+struct alert_intake;
+
+/* Returns NULL if memory is out. */
+struct alert_intake *alert_intake_new(const struct alert_intake_setup *setup);
+void alert_intake_free(struct alert_intake *a);
+
+/* Handles a request; body: NUL-terminated, of r->length bytes. Returns the status of the answer. */
+unsigned alert_intake_take(struct alert_intake *a, const struct http_request *r, const char *body);
+
+/* Logs whether the ring of the recorder holds alerts that come delay_s after their start, once the recorder
+ * has answered. */
+void alert_intake_check_ring(struct alert_intake *a, uint32_t delay_s);
+
+/* Reads a token: the first line of a file, at most 256 characters. The caller frees *ret. Returns 0, or
+ * -errno and sets e. */
+int alert_intake_read_token(const char *path, char **ret, struct err_text *e);
