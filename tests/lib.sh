@@ -15,6 +15,8 @@ case ${BUILD:-build} in /*) B=$BUILD ;; *) B=$PWD/${BUILD:-build} ;; esac
 # shellcheck disable=SC2034 # for the tests
 BIN=$B/bin SONDA=$B/bin/sonda
 TMP=$(mktemp -d)
+# No test uses or leaves files in the user's cache of traces (tests/system/test_trace_cache.sh has its own).
+export SONDA_CACHE=off
 PIDS=()
 N=0 BAD=0
 

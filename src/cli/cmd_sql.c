@@ -50,6 +50,7 @@ static const char usage[] =
 	"a checkout of\n"
 	"                     Perfetto\n"
 	"      --read-only    refuse statements that reach other files: ATTACH, PRAGMA\n"
+	"      --no-cache     import the trace again, and keep nothing of it in the cache\n"
 	"      --memory SIZE  use at most this much memory for the trace, as 2g; default: half of "
 	"the machine's\n"
 	"  -h, --help         print this help\n\n"
@@ -59,15 +60,11 @@ static const char usage[] =
 static const char letters[] = ":f:ih";
 
 static const struct option long_options[] = {
-	{"file", required_argument, NULL, 'f'},
-	{"csv", optional_argument, NULL, 'c'},
-	{"json", no_argument, NULL, 'j'},
-	{"memory", required_argument, NULL, 'm'},
-	{"modules", required_argument, NULL, 'M'},
-	{"interactive", no_argument, NULL, 'i'},
-	{"read-only", no_argument, NULL, 'r'},
-	{"help", no_argument, NULL, 'h'},
-	{0},
+	{"file", required_argument, NULL, 'f'},	   {"csv", optional_argument, NULL, 'c'},
+	{"json", no_argument, NULL, 'j'},	   {"memory", required_argument, NULL, 'm'},
+	{"modules", required_argument, NULL, 'M'}, {"interactive", no_argument, NULL, 'i'},
+	{"read-only", no_argument, NULL, 'r'},	   {"no-cache", no_argument, NULL, 'N'},
+	{"help", no_argument, NULL, 'h'},	   {0},
 };
 
 static int sql_take_option(void *ctx, int option, struct err_text *e)
@@ -87,6 +84,8 @@ static int sql_take_option(void *ctx, int option, struct err_text *e)
 			return err_set(e, -EINVAL, "--csv and --json cannot be combined");
 		o->format = SQL_JSON;
 		return option == 'c' ? sql_csv_format(optarg, &o->format, e) : 0;
+	case 'N':
+		return trace_tables_use_no_cache(e);
 	case 'r':
 		o->read_only = true;
 		return 0;

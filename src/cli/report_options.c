@@ -45,6 +45,7 @@ static const char usage_tail[] =
 	"spreadsheet takes for a formula begins with '\n"
 	"      --html         a page for a browser: a timeline and its tables; with -o FILE\n"
 	"  -o, --out FILE     the file of the page; - is the standard output\n"
+	"      --no-cache     import the trace again, and keep nothing of it in the cache\n"
 	"      --no-pager     print to the terminal, not through $SONDA_PAGER, $PAGER or less\n"
 	"      --color WHEN   always, never or auto (default)\n"
 	"      --memory SIZE  use at most this much memory for the trace, as 2g; default: half of "
@@ -55,17 +56,29 @@ static const char usage_tail[] =
 static const char letters[] = ":p:o:h";
 
 static const struct option long_options[] = {
-	{"pid", required_argument, NULL, 'p'},	   {"from", required_argument, NULL, 'F'},
-	{"to", required_argument, NULL, 'T'},	   {"by", required_argument, NULL, 'b'},
-	{"lines", no_argument, NULL, 'L'},	   {"slowest", optional_argument, NULL, 'S'},
-	{"tree", optional_argument, NULL, 't'},	   {"callers", required_argument, NULL, 'r'},
-	{"callees", required_argument, NULL, 'e'}, {"top", required_argument, NULL, 'n'},
-	{"json", optional_argument, NULL, 'j'},	   {"csv", optional_argument, NULL, 'c'},
-	{"no-pager", no_argument, NULL, 'P'},	   {"color", required_argument, NULL, 'C'},
-	{"memory", required_argument, NULL, 'm'},  {"html", no_argument, NULL, 'H'},
-	{"out", required_argument, NULL, 'o'},	   {"help", no_argument, NULL, 'h'},
-	{"machine", required_argument, NULL, 'M'}, {"file", required_argument, NULL, 'f'},
-	{"all", no_argument, NULL, 'A'},	   {0},
+	{"pid", required_argument, NULL, 'p'},
+	{"from", required_argument, NULL, 'F'},
+	{"to", required_argument, NULL, 'T'},
+	{"by", required_argument, NULL, 'b'},
+	{"lines", no_argument, NULL, 'L'},
+	{"slowest", optional_argument, NULL, 'S'},
+	{"tree", optional_argument, NULL, 't'},
+	{"callers", required_argument, NULL, 'r'},
+	{"callees", required_argument, NULL, 'e'},
+	{"top", required_argument, NULL, 'n'},
+	{"json", optional_argument, NULL, 'j'},
+	{"csv", optional_argument, NULL, 'c'},
+	{"no-cache", no_argument, NULL, 'N'},
+	{"no-pager", no_argument, NULL, 'P'},
+	{"color", required_argument, NULL, 'C'},
+	{"memory", required_argument, NULL, 'm'},
+	{"html", no_argument, NULL, 'H'},
+	{"out", required_argument, NULL, 'o'},
+	{"help", no_argument, NULL, 'h'},
+	{"machine", required_argument, NULL, 'M'},
+	{"file", required_argument, NULL, 'f'},
+	{"all", no_argument, NULL, 'A'},
+	{0},
 };
 
 static void print_usage(void)
@@ -162,6 +175,8 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 	case 'o':
 		o->out = optarg;
 		return 0;
+	case 'N':
+		return trace_tables_use_no_cache(e);
 	case 'P':
 		o->no_pager = true;
 		return 0;
@@ -209,7 +224,7 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 	if (named) {
 		o->report = named;
 		i = 1;
-	} else if (n == 1 && access(words[0], F_OK) < 0 &&
+	} else if (n == 1 && strcmp(words[0], "-") != 0 && access(words[0], F_OK) < 0 &&
 		   (nearest_report(words[0]) || !strpbrk(words[0], "./"))) {
 		return refuse_name(words[0], e);
 	} else if (n > 1) {

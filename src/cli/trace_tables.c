@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace/trace_input.h"
+#include "cli/trace_cache.h"
 
 int trace_tables_parse_memory(const char *text, uint64_t *ret, struct err_text *e)
 {
@@ -32,6 +34,11 @@ int trace_tables_parse_memory(const char *text, uint64_t *ret, struct err_text *
 			text);
 	*ret = (uint64_t)kb << 10;
 	return 0;
+}
+
+int trace_tables_use_no_cache(struct err_text *e)
+{
+	return setenv(TRACE_CACHE_VARIABLE, "off", 1) < 0 ? err_set(e, -errno, "no memory") : 0;
 }
 
 static uint64_t half_of_memory(void)
@@ -60,17 +67,28 @@ static int trace_tables_explain(const struct trace_tables *t, int r, struct err_
 }
 
 /* Refuses a device, which has no end, and an empty file, which has no trace. */
-static int check_file(const struct trace_tables *t, int fd, struct err_text *e)
+static int check_file(const struct trace_tables *t, int fd, struct stat *st, struct err_text *e)
 {
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
+	if (fstat(fd, st) < 0)
 		return err_set(e, -errno, "cannot read %s: %s", t->path, strerror(errno));
-	if (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))
+	if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))
 		return err_set(e, -EINVAL, "cannot read %s: it is a device, not a file or a pipe",
 			       t->path);
-	return S_ISREG(st.st_mode) && !st.st_size ? err_set(e, -EBADMSG, "%s is empty", t->path)
-						  : 0;
+	return S_ISREG(st->st_mode) && !st->st_size ? err_set(e, -EBADMSG, "%s is empty", t->path)
+						    : 0;
+}
+
+/* Fills the store from the cache or from the trace. Returns what trace_import_file() returns. */
+static int fill_store(struct trace_tables *t, int fd, const struct stat *st)
+{
+	int r;
+
+	if (trace_cache_load(&t->store, fd, st, &t->result))
+		return 0;
+	r = trace_import_file(&t->store, fd, &t->result);
+	if (r == 0)
+		trace_cache_save(&t->store, fd, st, &t->result);
+	return r;
 }
 
 int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *ret,
@@ -79,6 +97,7 @@ int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *re
 	_cleanup_(closep) int opened = -1;
 	bool is_stdin = !strcmp(path, "-");
 	int fd = STDIN_FILENO, r;
+	struct stat st;
 
 	*ret = (struct trace_tables){.path = is_stdin ? "the standard input" : path};
 	if (!is_stdin) {
@@ -86,13 +105,13 @@ int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *re
 		if (fd < 0)
 			return err_set(e, -errno, "cannot open %s: %s", path, strerror(errno));
 	}
-	r = check_file(ret, fd, e);
+	r = check_file(ret, fd, &st, e);
 	if (r < 0)
 		return r;
 	/* Rows are read from the mapped file until the end. */
 	mapped_trace_handle_sigbus();
 	store_init(&ret->store, memory ? memory : half_of_memory());
-	r = trace_import_file(&ret->store, fd, &ret->result);
+	r = fill_store(ret, fd, &st);
 	if (r == 0)
 		r = database_open(&ret->store, &ret->database);
 	if (r < 0) {

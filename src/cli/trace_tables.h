@@ -22,6 +22,10 @@ struct trace_tables {
 /* Converts the value of --memory, such as "2g", to bytes. Returns 0, or -EINVAL and sets e. */
 int trace_tables_parse_memory(const char *text, uint64_t *ret, struct err_text *e);
 
+/* For --no-cache: later calls of trace_tables_open() read no cache and write none. Returns 0, or
+ * -ENOMEM and sets e. */
+int trace_tables_use_no_cache(struct err_text *e);
+
 /* Reads the trace. path: "-" is the standard input. memory: bytes that it may take; 0: half of the
  * machine's. Returns 0, or -errno and sets e; then there is nothing to close. */
 int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *ret,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/store/image_stream.h"
 #include "analyze/store/table_chunk.h"
 #include "base/core/hash_table.h"
 #include "base/core/lower_bound.h"
@@ -609,4 +610,117 @@ bool row_index_find(const struct row_index *x, int64_t value, uint32_t *ret_begi
 	*ret_begin = x->starts[v];
 	*ret_end = x->starts[v + 1];
 	return true;
+}
+
+/* ---- images ---- */
+
+void table_write_image(const struct table *t, struct image_writer *w)
+{
+	uint64_t n_chunks = t->rows ? t->n_chunks : 0, n_epochs = t->n_epochs;
+	uint64_t n_longs = HASH_COUNT(t->longs);
+
+	image_put(w, &t->rows, sizeof(t->rows));
+	image_put(w, &t->unsorted, sizeof(t->unsorted));
+	image_put(w, &t->last_ts, sizeof(t->last_ts));
+	image_put(w, &n_epochs, sizeof(n_epochs));
+	image_put(w, t->epochs, t->n_epochs * sizeof(*t->epochs));
+	image_put(w, &n_longs, sizeof(n_longs));
+	for (const struct long_duration *l = t->longs; l; l = l->hh.next) {
+		image_put(w, &l->row, sizeof(l->row));
+		image_put(w, &l->dur, sizeof(l->dur));
+	}
+	image_put(w, &n_chunks, sizeof(n_chunks));
+	for (size_t i = 0; i < n_chunks; i++) {
+		uint64_t size = chunk_size(t->chunks[i], t->def->n_columns);
+
+		image_put(w, &size, sizeof(size));
+		image_put(w, t->chunks[i], size);
+	}
+}
+
+/* Returns true if the columns of a chunk of this size are inside it. */
+static bool chunk_is_valid(const struct table_chunk *k, size_t size, const struct table *t)
+{
+	size_t n = t->def->n_columns;
+
+	if (chunk_size(k, n) != size || (t->n_epochs && k->epoch >= t->n_epochs))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct chunk_column *c = &k->columns[i];
+
+		if (c->width > sizeof(uint64_t) || c->own_width != t->widths[i] ||
+		    c->offset < cells_offset(n) ||
+		    c->offset + (size_t)c->width * TABLE_CHUNK_ROWS + sizeof(uint64_t) > size)
+			return false;
+	}
+	return true;
+}
+
+static struct table_chunk *take_chunk(struct table *t, struct image_reader *r)
+{
+	size_t size = image_take_count(r, 1);
+	struct table_chunk *k = NULL;
+
+	if (size >= cells_offset(t->def->n_columns))
+		k = budget_charge(t->budget, size) ? malloc(size) : NULL;
+	if (!k)
+		return NULL;
+	image_take(r, k, size);
+	if (chunk_is_valid(k, size, t))
+		return k;
+	free(k);
+	return NULL;
+}
+
+static bool take_longs(struct table *t, struct image_reader *r)
+{
+	size_t n = image_take_count(r, sizeof(uint32_t) + sizeof(int64_t));
+
+	for (size_t i = 0; i < n; i++) {
+		struct long_duration *l = budget_alloc(t->budget, sizeof(*l));
+
+		if (!l)
+			return false;
+		image_take(r, &l->row, sizeof(l->row));
+		image_take(r, &l->dur, sizeof(l->dur));
+		if (!BUDGET_HASH_ADD(t->budget, t->longs, row, l))
+			return false;
+	}
+	return true;
+}
+
+int table_read_image(struct table *t, struct image_reader *r)
+{
+	uint8_t unsorted;
+	uint32_t rows;
+	size_t n;
+
+	image_take(r, &rows, sizeof(rows));
+	image_take(r, &unsorted, sizeof(unsorted));
+	image_take(r, &t->last_ts, sizeof(t->last_ts));
+	t->unsorted = unsorted != 0;
+	n = image_take_count(r, sizeof(*t->epochs));
+	if (n) {
+		t->epochs = budget_alloc(t->budget, n * sizeof(*t->epochs));
+		if (!t->epochs)
+			return t->budget->error;
+		image_take(r, t->epochs, n * sizeof(*t->epochs));
+		t->n_epochs = t->cap_epochs = n;
+	}
+	if (!take_longs(t, r))
+		return t->budget->error;
+	n = image_take_count(r, sizeof(uint64_t));
+	if (n != (rows + (uint64_t)TABLE_CHUNK_ROWS - 1) / TABLE_CHUNK_ROWS)
+		return -EBADMSG;
+	if (array_reserve(&t->chunks, &t->cap_chunks, n, sizeof(*t->chunks)))
+		return -ENOMEM;
+	while (t->n_chunks < n) {
+		struct table_chunk *k = take_chunk(t, r);
+
+		if (!k)
+			return -EBADMSG;
+		t->chunks[t->n_chunks++] = k;
+	}
+	t->rows = rows;
+	return 0;
 }

@@ -163,3 +163,10 @@ const struct row_index *table_index(struct table *t, unsigned column);
 
 /* Sets the range of x->rows for a value; it may be empty. Returns false if there is no range. */
 bool row_index_find(const struct row_index *x, int64_t v, uint32_t *ret_begin, uint32_t *ret_end);
+
+/* Writes the table as bytes, and reads them into an empty table of the same definition, with a check
+ * of all lengths. Returns 0, -EBADMSG, -ENOMEM or -EFBIG. */
+struct image_writer;
+struct image_reader;
+void table_write_image(const struct table *t, struct image_writer *w);
+int table_read_image(struct table *t, struct image_reader *r);
