@@ -180,7 +180,7 @@ static void cgroup_names_on_retry(evutil_socket_t fd, short what, void *ctx)
 static void copy_span(struct span s, char *ret, size_t size)
 {
 	ret[0] = '\0';
-	if (s.len >= size)
+	if (s.len == 0 || s.len >= size)
 		return;
 	memcpy(ret, s.p, s.len);
 	ret[s.len] = '\0';

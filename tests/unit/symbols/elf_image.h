@@ -31,7 +31,7 @@ struct image {
 	char names[256]; /* of the sections */
 	size_t n_names;
 	bool is_32; /* its headers are those of a 32-bit file */
-	uint8_t bytes[];
+	_Alignas(Elf64_Ehdr) uint8_t bytes[];
 };
 
 static inline struct image *image_new(size_t cap)
