@@ -16,9 +16,10 @@ struct byte_reader {
 	bool failed;
 };
 
+/* data may be NULL if len is 0. */
 static inline struct byte_reader byte_reader_of(const uint8_t *data, size_t len)
 {
-	return (struct byte_reader){.at = data, .end = data + len};
+	return (struct byte_reader){.at = data, .end = len ? data + len : data};
 }
 
 static inline size_t byte_reader_left(const struct byte_reader *r)

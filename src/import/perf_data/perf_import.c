@@ -70,6 +70,15 @@ struct perf_importer {
 
 /* ---- clocks ---- */
 
+/* Whether the kernel's own events of new tasks are in the file. */
+static bool records_new_tasks(const struct perf_attrs *a)
+{
+	for (size_t i = 0; i < a->n_events; i++)
+		if (!strcmp(a->events[i].name, "task:task_newtask"))
+			return true;
+	return false;
+}
+
 /* The first packet. The times are those of perf's clock, which counts as boot time. */
 static void write_clocks(struct perf_importer *im, uint64_t first)
 {
@@ -79,6 +88,7 @@ static void write_clocks(struct perf_importer *im, uint64_t first)
 		return;
 	im->has_clocks = true;
 	im->samples.first_ns = first;
+	im->samples.has_newtask = records_new_tasks(&im->attrs);
 	if (im->facts.has_clocks)
 		trace_facts_put_clocks(&s, im->facts.clock_ns, CLOCK_REALTIME_ID,
 				       im->facts.realtime_ns);
@@ -92,11 +102,12 @@ static void name_clock(struct perf_importer *im)
 		int32_t id;
 		const char *name;
 	} clocks[] = {{0, "realtime"}, {1, "mono"}, {4, "mono_raw"}, {7, "boot"}, {11, "tai"}};
-	const struct perf_event_attr *a = &im->attrs.events->attr;
+	const struct perf_event_attr *a;
 	const char *name = "perf";
 
 	if (!im->attrs.n_events)
 		return;
+	a = &im->attrs.events->attr;
 	for (unsigned i = 0; a->use_clockid && i < ARRAY_SIZE(clocks); i++)
 		if (clocks[i].id == a->clockid)
 			name = clocks[i].name;

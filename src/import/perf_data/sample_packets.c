@@ -3,6 +3,7 @@
 #include "import/perf_data/sample_packets.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,14 @@
 #define COUNTER_SW_CPU_CLOCK 1 /* of PerfEvents.Counter */
 #define COUNTER_HW_CPU_CYCLES 10
 #define KERNEL_PID UINT32_MAX
+#define THREAD_NAMES_MAX (1u << 18)
 #define FIXED_LOAD_END (1ull << 28) /* programs at fixed addresses are mapped below */
 #define MISC_MMAP_BUILD_ID (1u << 14)
 #define PATH_SIZE 4096
+
+struct new_task { /* the fields of a record of FORK */
+	uint32_t pid, parent, tid, parent_tid;
+};
 
 int sample_packets_init(struct sample_packets *p, struct trace_output *out, uint32_t first_id)
 {
@@ -38,9 +44,58 @@ void sample_packets_deinit(struct sample_packets *p)
 	address_spaces_deinit(&p->spaces);
 	mapped_files_deinit(&p->files);
 	kernel_names_deinit(&p->names);
+	HASH_FREE(p->thread_names);
 }
 
 /* ---- tasks ---- */
+
+static const char *name_of_thread(const struct sample_packets *p, uint32_t tid)
+{
+	const int32_t key = (int32_t)tid;
+	struct thread_name *t;
+
+	HASH_FIND(hh, p->thread_names, &key, sizeof(key), t);
+	return t ? t->comm : "";
+}
+
+/* Above the limit, or without memory, the thread has no name. */
+static void set_thread_name(struct sample_packets *p, uint32_t tid, const char *comm)
+{
+	const int32_t key = (int32_t)tid;
+	struct thread_name *t;
+
+	HASH_FIND(hh, p->thread_names, &key, sizeof(key), t);
+	if (!t && HASH_COUNT(p->thread_names) < THREAD_NAMES_MAX && (t = calloc(1, sizeof(*t)))) {
+		t->tid = key;
+		HASH_ADD(hh, p->thread_names, tid, sizeof(key), t);
+		if (!t->hh.tbl)
+			freep(&t);
+	}
+	if (t)
+		import_copy_text(t->comm, sizeof(t->comm), comm);
+}
+
+/* The bundle has one event. */
+static void put_new_task(struct sample_packets *p, uint64_t time, uint32_t cpu,
+			 const struct new_task *task)
+{
+	struct pb_enc *e = trace_sequence_begin(&p->processes);
+
+	pb_enc_open(e, PB_TRACE_PACKET_FTRACE_EVENTS);
+	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_CPU, cpu);
+	pb_enc_open(e, PB_FTRACE_EVENT_BUNDLE_EVENT);
+	pb_enc_u64(e, PB_FTRACE_EVENT_TIMESTAMP, time);
+	pb_enc_u64(e, PB_FTRACE_EVENT_PID, task->parent_tid);
+	pb_enc_open(e, PB_FTRACE_EVENT_TASK_NEWTASK);
+	pb_enc_i64(e, PB_TASK_NEWTASK_FTRACE_EVENT_PID, (int32_t)task->tid);
+	pb_enc_str(e, PB_TASK_NEWTASK_FTRACE_EVENT_COMM, name_of_thread(p, task->tid));
+	pb_enc_u64(e, PB_TASK_NEWTASK_FTRACE_EVENT_CLONE_FLAGS,
+		   task->pid == task->parent ? CLONE_THREAD : 0);
+	pb_enc_close(e);
+	pb_enc_close(e);
+	pb_enc_close(e);
+	trace_sequence_end(&p->processes);
+}
 
 /* The packet has the names and numbers of one thread. comm "": unknown. */
 static void put_task(struct sample_packets *p, uint64_t time, uint32_t pid, uint32_t tid,
@@ -80,20 +135,30 @@ static void take_comm(struct sample_packets *p, uint64_t time, uint16_t misc, st
 	if (r->failed)
 		return;
 	import_copy_text(comm, sizeof(comm), text);
+	set_thread_name(p, tid, comm);
 	put_task(p, time, pid, tid, comm, 0);
 	if (misc & PERF_RECORD_MISC_COMM_EXEC)
 		address_spaces_exec(&p->spaces, (int32_t)pid);
 }
 
-static void take_fork(struct sample_packets *p, uint64_t time, struct byte_reader *r)
+static void take_fork(struct sample_packets *p, uint64_t time, const uint8_t *record, size_t len,
+		      struct byte_reader *r)
 {
-	uint32_t pid = byte_reader_u32(r), parent = byte_reader_u32(r), tid = byte_reader_u32(r);
+	struct perf_record_end end = perf_record_end_read(p->attrs, record, len);
+	struct new_task t;
 
+	byte_reader_number(r, &t, sizeof(t));
 	if (r->failed)
 		return;
-	put_task(p, time, pid, tid, "", pid == parent ? 0 : parent);
-	if (pid != parent && time)
-		address_spaces_fork(&p->spaces, (int32_t)parent, (int32_t)pid);
+	if (!time) { /* perf found the task when it began */
+		put_task(p, time, t.pid, t.tid, "", t.pid == t.parent ? 0 : t.parent);
+		return;
+	}
+	set_thread_name(p, t.tid, name_of_thread(p, t.parent_tid));
+	if (!p->has_newtask)
+		put_new_task(p, time, end.cpu, &t);
+	if (t.pid != t.parent)
+		address_spaces_fork(&p->spaces, (int32_t)t.parent, (int32_t)t.pid);
 }
 
 static void take_exit(struct sample_packets *p, struct byte_reader *r)
@@ -407,7 +472,7 @@ int sample_packets_take(struct sample_packets *p, uint64_t time, const uint8_t *
 		take_comm(p, time, misc, &r);
 		return 0;
 	case PERF_RECORD_FORK:
-		take_fork(p, time, &r);
+		take_fork(p, time, record, len, &r);
 		return 0;
 	case PERF_RECORD_EXIT:
 		take_exit(p, &r);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/core/hash_table.h"
 #include "import/file/trace_output.h"
 #include "import/perf_data/kernel_names.h"
 #include "import/perf_data/perf_facts.h"
@@ -11,10 +12,20 @@
  * Samples of call stacks, and the processes that they are of. Records come in the order of time:
  * a stack is resolved by the mappings of its process at that moment.
  *
+ * A task that starts is written as the kernel's event task_newtask, because a reader then knows that
+ * its number begins anew; a task that was there before, as a part of a ProcessTree.
+ *
  * The samples of the first event with samples are in one packet sequence, those of all other events
  * in a second one, because a sequence has one timebase.
  */
 #define SAMPLE_FRAMES_MAX STACKS_FRAMES_MAX
+
+/* The name of a thread, which those that it starts inherit. */
+struct thread_name {
+	int32_t tid; /* key */
+	char comm[16];
+	UT_hash_handle hh;
+};
 
 struct sample_packets {
 	struct perf_attrs *attrs; /* borrowed, as are facts and result */
@@ -29,6 +40,8 @@ struct sample_packets {
 	struct trace_sequence processes; /* packets of names of threads */
 	struct trace_sequence sequences[STACKS_SEQUENCES];
 	struct perf_event *events[STACKS_SEQUENCES]; /* whose timebase a sequence has; NULL: none */
+	struct thread_name *thread_names; /* owned; by tid */
+	bool has_newtask; /* the file has the kernel's own events of new tasks */
 	uint64_t first_ns; /* of the records that have a time: those without one get it */
 	uint64_t n_cut; /* stacks with more frames than SAMPLE_FRAMES_MAX */
 };
