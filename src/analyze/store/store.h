@@ -110,6 +110,7 @@ struct trace_bytes {
 struct stat_count;
 struct arg_slots;
 
+/* store_image.c writes every member that readers of a filled store use: it needs each new one. */
 struct store {
 	struct budget budget;
 	struct strings strings;

@@ -74,6 +74,7 @@ struct table_def {
 struct epoch;
 struct long_duration;
 
+/* table_write_image() writes every member but those that are made from others. */
 struct table {
 	const struct table_def *def;
 	struct budget *budget;
