@@ -13,7 +13,7 @@ cd "$TMP" || exit 2
 
 counted() { # NAME FIELDS BATCHES THREADS WAITS: the waits that the kernel counted and those of the totals, of each thread
   echo "buffers { size_kb: 65536 } data_sources { config { name: 'linux.waits' waits_config {
-    totals_by_thread: true programs: 'short_waits' $2 } } }" >config
+    totals_by_thread: true programs: 'short_waits' $2 } } } ${beside:-}" >config
   "$SONDA" record -c config -o "$1" -- sh -c "exec '$short' $3 $4 $5 >known" >log 2>&1 || return 1
   "$SONDA" sql --csv "$1" "select t.tid, sum(v.value) from stack_sample s
     join stack_sample_task_context c on c.id = s.task_context_id join stack_sample_counter v on v.stack_sample_id = s.id
@@ -39,4 +39,9 @@ counted periods "totals_period_ms: 100 no_user_stacks: true" 1 80 "$(scaled 300)
 verdict "  read again and again" $? wrong log
 counted short "" 20 50 1 && is_exact short
 verdict "so have threads that wait once" $? wrong log
+# Samples interrupt programs that update the same maps. (A virtual machine without a PMU takes them in interrupts, not in NMIs.)
+beside="data_sources { config { name: 'linux.perf' perf_event_config { timebase { frequency: 4000 } } } }"
+counted sampled "user_stacks_per_second: 100000" 1 100 "$(scaled 30)" && is_exact sampled &&
+  "$SONDA" sql sampled "select count(*) > 100 as any from perf_sample" | grep -q 1
+verdict "  beside 4000 samples a second" $? wrong log
 exit $BAD
