@@ -135,7 +135,7 @@ BPF_EXAMPLES := $(if $(filter yes,$(EBPF)),$(patsubst %.c,$(B)/gen/%.o,$(wildcar
 PRESETS := $(sort $(wildcard share/sonda/presets/*.cfg))
 COMMENTED_PROTOS := $(sort $(wildcard $(addprefix protos/config/,ftrace/*.proto linux/*.proto \
 	process_stats/*.proto sys_stats/*.proto system_info/*.proto track_event/*.proto)))
-GEN_CLI := $(B)/gen/presets.o $(B)/gen/field_comments.o
+GEN_CLI := $(B)/gen/presets.o $(B)/gen/field_comments.o $(B)/gen/diff_page/parts.o
 # The page of sonda report --html: its program is one script, in the order of this list.
 PAGE := src/analyze/page
 PAGE_JS := $(addprefix $(PAGE)/,$(addsuffix .js,numbers columns lanes model stacks colours view rows arrows draw details flame \
@@ -295,17 +295,24 @@ $(patsubst %.c,$(B)/gen/%.o,$(wildcard bpf/*_raw.bpf.c)): $(B)/gen/bpf/%_raw.bpf
 $(patsubst %.c,$(B)/gen/%.o,$(wildcard bpf/*_tp.bpf.c)): $(B)/gen/bpf/%_tp.bpf.o: bpf/%.bpf.c
 $(patsubst %.c,$(B)/gen/%.o,$(wildcard bpf/*_calls.bpf.c)): $(B)/gen/bpf/%_calls.bpf.o: bpf/%.bpf.c
 
+# The page of sonda diff --html, in the same form.
+DIFF_PAGE := src/cli/diff/diff_page
+$(B)/gen/diff_page/before.html: tools/page_parts.sh $(DIFF_PAGE).html $(DIFF_PAGE).css $(PAGE)/numbers.js $(DIFF_PAGE).js
+	@echo "  GEN     $(@D)"
+	$(Q)tools/page_parts.sh $(@D) $(filter-out %.sh,$^)
+$(B)/gen/diff_page/parts.S: SYMBOL := diff_page
 $(B)/gen/page/before.html: tools/page_parts.sh $(PAGE)/page.html $(PAGE)/page.css $(PAGE_JS)
 	@echo "  GEN     $(@D)"
 	$(Q)tools/page_parts.sh $(@D) $(PAGE)/page.html $(PAGE)/page.css $(PAGE_JS)
-$(B)/gen/page/parts.S: $(B)/gen/page/before.html
+$(B)/gen/page/parts.S: SYMBOL := page
+$(B)/gen/page/parts.S $(B)/gen/diff_page/parts.S: %/parts.S: %/before.html
 	$(Q)for part in before after; do \
-		echo ".section .rodata; .global page_$$part, page_$${part}_end"; \
-		echo "page_$$part: .incbin \"$(B)/gen/page/$$part.html\""; \
-		echo "page_$${part}_end:"; \
+		echo ".section .rodata; .global $(SYMBOL)_$$part, $(SYMBOL)_$${part}_end"; \
+		echo "$(SYMBOL)_$$part: .incbin \"$*/$$part.html\""; \
+		echo "$(SYMBOL)_$${part}_end:"; \
 	done >$@
 	$(Q)echo '.section .note.GNU-stack,"",%progbits' >>$@
-$(B)/gen/page/parts.o: $(B)/gen/page/parts.S
+$(B)/gen/page/parts.o $(B)/gen/diff_page/parts.o: %.o: %.S
 	$(Q)$(CC) -c -o $@ $<
 
 $(B)/gen/bpf/objects.S: $(BPF_O)
@@ -539,7 +546,7 @@ clean-kernels: ## remove the kernels that check-long has fetched (some 400 MB, s
 tests: $(UNIT) $(HELPERS) $(LIBRARY_TESTS) $(LIBRARY_PLUGINS) $(PRELOADS) $(REPLAYS) ## build the tests, run nothing
 # What belongs to answers: analyze and the verbs that read files. All other tests are of recording (CONTRIBUTING.md, Owners).
 ANSWER_TESTS := unit/analyze/* unit/import/* fuzz/import unit/cli/diff/* unit/cli/open/* fuzz/live fuzz/store_image fuzz/mcp fuzz/trace_cut fuzz/trace_import fuzz/trace_merge fuzz/trace_scan root/test_report.sh \
-	interop/test_sql* $(patsubst %,system/test_%.sh,analyze_alloc cut diff export import import_perf info json_contract mcp merge open open_browser page page_browser report \
+	interop/test_sql* $(patsubst %,system/test_%.sh,analyze_alloc cut diff diff_page export import import_perf info json_contract mcp merge open open_browser page page_browser report \
 	report_terminal sql sql_events sql_prompt sql_rows trace_cache)
 check-answers: deps-check ## the part of check that is of reading traces: rules, analyze and its verbs
 	+$(Q)$(SUBMAKE) programs tests
@@ -593,6 +600,7 @@ check-page: deps-check ## the page of sonda report --html in Chromium, with a tr
 	$(Q)tools/deps.sh $(PAGE_PACKAGES)
 	+$(Q)$(SUBMAKE) programs
 	$(Q)BUILD=$(B) PAGE_EVENTS=$(or $(EVENTS),5000000) tests/system/test_page_browser.sh
+	$(Q)BUILD=$(B) tests/system/test_diff_page.sh
 	$(Q)BUILD=$(B) tests/system/test_open_browser.sh
 picture: programs ## the picture of README.md, as root with Chromium
 	$(Q)mkdir -p docs/images

@@ -9,6 +9,7 @@
 #include "base/system/log.h"
 #include "cli/diff/diff_options.h"
 #include "cli/diff/diff_output.h"
+#include "cli/diff/diff_page.h"
 #include "cli/diff/diff_traces.h"
 #include "cli/terminal/verb.h"
 
@@ -105,6 +106,19 @@ static int check_conditions(const struct diff_options *o, const struct diff_resu
 	return ret;
 }
 
+static int print_comparison(struct diff_traces *t, struct diff_results *results, struct err_text *e)
+{
+	int r = compare_sides(t, results);
+
+	if (r == 0) {
+		mark_first_load_change(t, results);
+		if (t->o->html)
+			return diff_page_write(t, results, t->o->html, e);
+		r = t->o->json ? diff_print_json(t, results) : diff_print_text(t, results);
+	}
+	return r < 0 ? err_set(e, r, "%s", strerror(-r)) : 0;
+}
+
 static int diff_run(const struct diff_options *o)
 {
 	struct diff_results results = {.n = 0};
@@ -116,14 +130,9 @@ static int diff_run(const struct diff_options *o)
 		log_error("diff: %s", e.text);
 		goto out;
 	}
-	r = compare_sides(&traces, &results);
-	if (r == 0) {
-		mark_first_load_change(&traces, &results);
-		r = o->json ? diff_print_json(&traces, &results)
-			    : diff_print_text(&traces, &results);
-	}
+	r = print_comparison(&traces, &results, &e);
 	if (r < 0)
-		log_error("diff: %s", strerror(-r));
+		log_error("diff: %s", e.text);
 	else
 		code = check_conditions(o, &results);
 out:

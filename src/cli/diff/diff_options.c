@@ -41,6 +41,7 @@ static const char usage_tail[] =
 	"      --all           also rows that a more specific row explains, and those without a "
 	"finding\n"
 	"      --json          one JSON object\n"
+	"      --html FILE     write one HTML page: the rows, and differential flame graphs\n"
 	"      --color WHEN    always, never or auto (default)\n"
 	"      --memory SIZE   use at most this much memory for a trace, as 2g; default: half of "
 	"the machine's\n"
@@ -55,6 +56,7 @@ static const struct option long_options[] = {
 	{"min", required_argument, NULL, 'M'},	 {"fail-if", required_argument, NULL, 'x'},
 	{"lossy", no_argument, NULL, 'l'},	 {"top", required_argument, NULL, 'n'},
 	{"all", no_argument, NULL, 'a'},	 {"json", no_argument, NULL, 'j'},
+	{"html", required_argument, NULL, 'H'},
 	{"color", required_argument, NULL, 'C'}, {"memory", required_argument, NULL, 'm'},
 	{"help", no_argument, NULL, 'h'},	 {0},
 };
@@ -128,6 +130,9 @@ static int diff_options_take_option(void *ctx, int option, struct err_text *e)
 	case 'j':
 		o->json = true;
 		return 0;
+	case 'H':
+		o->html = optarg;
+		return 0;
 	case 'C':
 		o->color = optarg;
 		return option_check_color("--color", optarg, e);
@@ -163,6 +168,12 @@ static int set_sides(char **words, int n, char **more, int n_more, bool separate
 	}
 	if (!n || !n_more)
 		return err_set(e, -EINVAL, "no recording %s --", n ? "after" : "before");
+	for (int i = 0; o->html && i < n + n_more; i++)
+		if (trace_input_is_output(i < n ? words[i] : more[i - n], o->html))
+			return err_set(e, -EINVAL, "--html %.80s is a recording itself; choose another name",
+				       o->html);
+	if (o->html && o->json)
+		return err_set(e, -EINVAL, "--json and --html cannot be combined");
 	o->files[0] = words;
 	o->n_files[0] = (size_t)n;
 	o->files[1] = more;

@@ -34,6 +34,7 @@ struct diff_options {
 	int64_t top; /* 0: not given */
 	uint64_t memory; /* bytes; 0: the default */
 	const char *color; /* always, never or auto */
+	const char *html; /* the page's file; NULL: none */
 	bool json, lossy, all;
 };
 

@@ -330,7 +330,7 @@ static bool has_finding(const struct diff_results *r)
 	return false;
 }
 
-int diff_print_json(const struct diff_traces *t, const struct diff_results *r)
+int diff_put_json(const struct diff_traces *t, const struct diff_results *r, FILE *to)
 {
 	sqlite3 *db = open_table(t, r);
 	struct strbuf b = {0};
@@ -349,12 +349,17 @@ int diff_print_json(const struct diff_traces *t, const struct diff_results *r)
 	if (db && !b.failed)
 		e = sqlite3_prepare_v2(db, json_sql, -1, &st, NULL);
 	if (e == SQLITE_OK) {
-		fputs(b.s, stdout);
-		e = sql_output(st, SQL_JSON, stdout);
-		fputs("}\n", stdout);
+		fputs(b.s, to);
+		e = sql_output(st, SQL_JSON, to);
+		fputs("}\n", to);
 	}
 	sqlite3_finalize(st);
 	sqlite3_close(db);
 	strbuf_deinit(&b);
 	return e == SQLITE_OK ? 0 : -ENOMEM;
+}
+
+int diff_print_json(const struct diff_traces *t, const struct diff_results *r)
+{
+	return diff_put_json(t, r, stdout);
 }

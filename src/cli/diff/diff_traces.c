@@ -216,7 +216,7 @@ static double count_slices(sqlite3 *db, const char *name)
 
 /* Reads the rows of one observation. */
 static int read_observation(struct diff_traces *all, struct trace_tables *tables,
-			    const struct diff_window *w, const struct diff_trace *trace, size_t at,
+			    const struct diff_window *w, struct diff_trace *trace, size_t at,
 			    struct err_text *e)
 {
 	static const struct machine_scope scope = {.machine = MACHINES_ALL};
@@ -239,6 +239,7 @@ static int read_observation(struct diff_traces *all, struct trace_tables *tables
 				"system calls begin with sys_",
 				tables->path, all->o->slice);
 		ob->scale = 1 / work;
+		trace->work += work;
 	}
 	if (diff_rows_read(&all->rows, db, w, at) != SQLITE_OK)
 		return err_set(e, -EIO, "%s: %s", tables->path, sqlite3_errmsg(db));
@@ -307,6 +308,24 @@ static void read_machine(struct trace_tables *tables, struct diff_trace *t)
 	sqlite3_finalize(st);
 }
 
+/* Adds the stacks of the whole window. */
+static int read_stacks(struct diff_traces *all, const struct trace_tables *tables,
+		       const struct diff_window *w, const struct diff_trace *t, struct err_text *e)
+{
+	const struct diff_stacks_trace from = {.db = tables->db,
+					       .store = &tables->store,
+					       .from = w->from,
+					       .to = w->to,
+					       .period_ns = w->period_ns};
+	double scale = all->per_run ? 1 : 1 / t->seconds;
+
+	if (all->o->per == DIFF_PER_SLICE)
+		scale = 1 / t->work;
+	if (diff_stacks_add(&all->stacks, &from, t->side, scale) < 0)
+		return err_set(e, -ENOMEM, "%s", strerror(ENOMEM));
+	return 0;
+}
+
 static int read_tables(struct diff_traces *all, struct trace_tables *tables, struct diff_trace *t,
 		       size_t *first, struct err_text *e)
 {
@@ -332,7 +351,8 @@ static int read_tables(struct diff_traces *all, struct trace_tables *tables, str
 	t->start_ts = w.from;
 	t->seconds = (double)(w.to - w.from) / 1e9;
 	w.is_run = all->per_run;
-	return read_observations(all, tables, w, t, first, e);
+	r = read_observations(all, tables, w, t, first, e);
+	return r == 0 && all->o->html ? read_stacks(all, tables, &w, t, e) : r;
 }
 
 static int read_trace(struct diff_traces *all, struct diff_trace *t, size_t *first,
@@ -564,6 +584,7 @@ int diff_traces_read(const struct diff_options *o, struct diff_traces *ret, stru
 void diff_traces_deinit(struct diff_traces *t)
 {
 	diff_rows_deinit(&t->rows);
+	diff_stacks_deinit(&t->stacks);
 	/* The one after the last may be incomplete. */
 	for (size_t i = 0; t->of && i <= t->n; i++) {
 		strbuf_deinit(&t->of[i].kernel);

@@ -4,6 +4,7 @@
 #include "analyze/diff/diff_compare.h"
 #include "base/text/str.h"
 #include "cli/diff/diff_options.h"
+#include "cli/diff/diff_stacks.h"
 
 /* The recordings of both sides. They are read one after the other, and only the rows of each are
  * kept. */
@@ -25,6 +26,7 @@ struct diff_traces {
 	struct diff_trace *of; /* owned; those of A first; skipped ones are not in it */
 	size_t n, n_traces[2]; /* n_traces: of each side */
 	struct diff_rows rows;
+	struct diff_stacks stacks; /* with --html */
 	struct diff_observation *observations; /* owned */
 	size_t n_of_side[2]; /* observations */
 	bool per_run; /* true: values per run; false: per second or slice */
