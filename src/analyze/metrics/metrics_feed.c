@@ -26,8 +26,6 @@
 
 #define TRACKS_MAX (1u << 18)
 #define GROUP_IDS_MAX METRICS_SUBJECTS_MAX
-#define REASONS_MAX 16 /* with series of their own; further ones are "other" */
-#define DEVICES_MAX 32
 #define NAME_SIZE 256
 #define FAILURES_MAX 4096 /* bytes */
 #define COST_MAX 1e6 /* percent of a CPU */
@@ -147,25 +145,11 @@ static struct metrics_track *metrics_track_find(struct metrics_feed *f, uint64_t
 	return t;
 }
 
-/* Returns true if the metric has so many series that a new value of the label becomes "other". */
-static bool has_too_many(const struct metrics_table *t, enum metric_id metric, size_t max)
-{
-	const struct metrics_series *s;
-	size_t n = 0;
-
-	TAILQ_FOREACH (s, &t->of[metric], of_metric)
-		n++;
-	return n >= max;
-}
-
 static struct metrics_series *find_series_of_track(struct metrics_feed *f, struct metrics_track *t)
 {
-	struct counter_meaning *m = &t->meaning;
+	const struct counter_meaning *m = &t->meaning;
 	const char *first = t->device ? t->device : m->labels[0];
 
-	if (m->metric == METRIC_DROPPED_PACKETS && !t->has_last &&
-	    has_too_many(f->table, m->metric, REASONS_MAX))
-		snprintf(m->labels[0], COUNTER_LABEL_SIZE, "other");
 	return metrics_series_get(f->table, m->metric, t->subject, first, m->labels[1]);
 }
 
@@ -435,9 +419,7 @@ static void describe_counter(struct metrics_feed *f, struct metrics_track *t,
 	if (parent->place == PLACE_CGROUP && !t->subject)
 		t->meaning.effect = EFFECT_NONE;
 	if (parent->device && !t->device)
-		t->device = strdup(has_too_many(f->table, METRIC_BLOCK_IN_FLIGHT, DEVICES_MAX)
-					   ? "other"
-					   : parent->device);
+		t->device = strdup(parent->device);
 }
 
 static void metrics_feed_read_track(struct metrics_feed *f, const struct packet *p)
@@ -497,8 +479,6 @@ static void metrics_feed_read_histogram(struct metrics_feed *f, const struct pac
 		return;
 	packet_copy_text(&device, first, sizeof(first));
 	packet_copy_text(&operation, second, sizeof(second));
-	if (*first && has_too_many(f->table, METRIC_BLOCK_LATENCY, 4 * DEVICES_MAX))
-		snprintf(first, sizeof(first), "other");
 	if (pb_field_is(&family, "runq"))
 		s = metrics_series_get(f->table, METRIC_RUNQ_LATENCY, NULL, NULL, NULL);
 	else if (pb_field_is(&family, "block"))

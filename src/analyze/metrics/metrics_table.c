@@ -250,6 +250,37 @@ static struct metrics_series *metrics_series_new(struct metrics_table *t, enum m
 	return s;
 }
 
+/* Returns true if further values of the first label of a metric are counted as "other". */
+static bool metrics_is_at_cap(const struct metrics_table *t, enum metric_id metric)
+{
+	static const uint16_t caps[METRICS] = {
+		[METRIC_DROPPED_PACKETS] = METRICS_REASONS_MAX,
+		[METRIC_BLOCK_LATENCY] = METRICS_BLOCK_MAX,
+		[METRIC_BLOCK_BYTES] = METRICS_BLOCK_MAX,
+		[METRIC_BLOCK_REQUESTS] = METRICS_BLOCK_MAX,
+		[METRIC_BLOCK_IN_FLIGHT] = METRICS_BLOCK_MAX,
+	};
+	const struct metrics_series *s;
+	uint16_t n = 0;
+
+	if (!caps[metric])
+		return false;
+	TAILQ_FOREACH (s, &t->of[metric], of_metric)
+		n++;
+	return n >= caps[metric];
+}
+
+/* The series is new, and there is no room for its label. Gauges cannot be added up. */
+static struct metrics_series *metrics_series_other(struct metrics_table *t, enum metric_id metric,
+						   struct metrics_subject *subject,
+						   const char *second)
+{
+	if (metric_defs[metric].kind != METRIC_GAUGE)
+		return metrics_series_get(t, metric, subject, "other", second);
+	metrics_count_left_out(t);
+	return NULL;
+}
+
 struct metrics_series *metrics_series_get(struct metrics_table *t, enum metric_id metric,
 					  struct metrics_subject *subject, const char *first,
 					  const char *second)
@@ -260,7 +291,9 @@ struct metrics_series *metrics_series_get(struct metrics_table *t, enum metric_i
 	put_key(&key, metric, subject, first, second);
 	if (!key.failed) {
 		HASH_FIND(hh, t->by_key, key.s, key.len, s);
-		if (!s && metrics_has_room(t, metric))
+		if (!s && metrics_is_at_cap(t, metric) && strcmp(first ? first : "", "other") != 0)
+			s = metrics_series_other(t, metric, subject, second);
+		else if (!s && metrics_has_room(t, metric))
 			s = metrics_series_new(t, metric, subject, &key);
 		else if (!s)
 			metrics_count_left_out(t);

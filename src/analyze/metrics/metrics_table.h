@@ -21,6 +21,9 @@
  */
 
 #define METRICS_SUBJECTS_MAX 16384u /* subjects that are followed */
+#define METRICS_REASONS_MAX 16 /* of dropped packets; further ones are "other" */
+#define METRICS_BLOCK_MAX                                                                          \
+	128 /* series of a metric of disks; further ones have the device "other" */
 #define METRICS_LABEL_MAX 256u /* bytes of a label's value; longer ones are cut */
 
 /*

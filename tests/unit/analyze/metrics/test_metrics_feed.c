@@ -151,6 +151,31 @@ FEED_TEST(totals_continue_over_sessions_and_restarts_of_a_producer)
 	has_line("sonda_context_switches_total 33");
 }
 
+static void describe_reasons(void)
+{
+	char name[64];
+
+	describe_machine();
+	for (unsigned i = 0; i < 30; i++) {
+		snprintf(name, sizeof(name), "name: 'REASON_%u' counter { }", i);
+		describe(200 + i, 13, name);
+		value(AT(1), 200 + i, 2);
+	}
+}
+
+/* Also after a session that began anew: a reason that has a series keeps it. */
+FEED_TEST(too_many_reasons_are_counted_together)
+{
+	describe_reasons();
+	has_line("sonda_dropped_packets_total{reason=\"REASON_15\"} 2");
+	has_line("sonda_dropped_packets_total{reason=\"other\"} 28");
+	lacks("REASON_16");
+	metrics_feed_begin_session(feed);
+	describe_reasons();
+	has_line("sonda_dropped_packets_total{reason=\"REASON_15\"} 4");
+	has_line("sonda_dropped_packets_total{reason=\"other\"} 56");
+}
+
 FEED_TEST(minor_faults_exclude_major_ones)
 {
 	describe_machine();
