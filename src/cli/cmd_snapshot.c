@@ -21,10 +21,11 @@
 
 static const char usage[] =
 	"usage: sonda snapshot [OPTION]... [SESSION]\n\n"
-	"Writes what a running session has by now into a file; the session goes on. SESSION is "
-	"its\n"
-	"number or its unique_session_name (sonda sessions lists them); without it, the only "
-	"one.\n\n"
+	"Writes the current contents of a running session into a file; the session keeps "
+	"recording.\n"
+	"SESSION is its number or its unique_session_name (sonda sessions lists them); without "
+	"it,\n"
+	"the only one.\n\n"
 	"  -o, --out FILE     output file, - for standard output\n"
 	"                     (default: snapshot-HOST-TIME-RANDOM.pftrace)\n"
 	"      --last TIME    of the recorder: only the last 30s, 5m, 1h\n"

@@ -30,7 +30,7 @@ static const char usage_tail[] =
 	"...\n"
 	"      --slowest[=N]  syscalls: only the N slowest calls\n"
 	"      --lines        syscalls: a line for each, as strace prints it\n"
-	"      --tree[=up]    functions: a flame graph of calls; up: from what ran up to its "
+	"      --tree[=up]    functions: a flame graph of calls; up: from callees to "
 	"callers\n"
 	"      --callers F    functions: a flame graph of what called F, as 'read*'\n"
 	"      --callees F    functions: a flame graph of what F called\n"
@@ -41,14 +41,16 @@ static const char usage_tail[] =
 	"      --json[=keys]  one JSON object, with a list of rows for each table; keys: the form "
 	"for programs, with\n"
 	"                     names that stay\n"
-	"      --csv[=sheet]  CSV: a line with its title before each table; sheet: text that a "
-	"spreadsheet takes for a formula begins with '\n"
+	"      --csv[=sheet]  CSV: a line with its title before each table; sheet: with ' before "
+	"text that a "
+	"spreadsheet would run as a formula\n"
 	"      --html         a page for a browser: a timeline and its tables; with -o FILE\n"
 	"  -o, --out FILE     the file of the page; - is the standard output\n"
 	"      --no-cache     import the trace again, and keep nothing of it in the cache\n"
 	"      --no-pager     print to the terminal, not through $SONDA_PAGER, $PAGER or less\n"
 	"      --color WHEN   always, never or auto (default)\n"
-	"      --memory SIZE  use at most this much memory for the trace, as 2g; default: half of "
+	"      --memory SIZE  use at most this much memory for the trace, such as 2g; default: "
+	"half of "
 	"the machine's\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda report latency -p 4711 trace.pftrace\n";
@@ -328,7 +330,7 @@ int report_options_parse(int argc, char **argv, struct report_options *ret, stru
 	if (r == 0 && ret->all &&
 	    (ret->by || ret->format == REPORT_HTML || ret->report != report_at(0)))
 		r = err_set(e, -EINVAL,
-			    "--all is all reports: without the name of one, --by and --html");
+			    "--all cannot be combined with a report's name, --by or --html");
 	if (r == 0)
 		r = check_by_key(ret, e);
 	if (r == 0 && ret->findings && !ret->all && !ret->report->of_findings)

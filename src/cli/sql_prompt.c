@@ -273,7 +273,7 @@ static void show_schema(struct sql_prompt *p, const char *arg)
 	sqlite3_stmt *st = NULL;
 
 	if (!*arg)
-		log_error("sql: of which table? .schema TABLE");
+		log_error("sql: .schema needs a table: .schema TABLE");
 	else if (!sql || sqlite3_prepare_v2(p->db, sql, -1, &st, NULL) != SQLITE_OK)
 		log_error("sql: %s", sqlite3_errmsg(p->db));
 	else if (sqlite3_step(st) != SQLITE_ROW)

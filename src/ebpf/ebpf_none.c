@@ -56,7 +56,7 @@ static int none_create(struct ds_handle *h, const struct ds_env *env,
 		return r;
 	}
 	ebpf_errors_add(&s->errors, "all families",
-			"this sonda-probes was built where clang or libbpf was missing");
+			"this sonda-probes was built without clang or libbpf");
 	*ret_instance = &s->poll;
 	return 0;
 }

@@ -47,7 +47,7 @@ grep -q '^  missing .*eBPF counters: runq: switched off: .* max_overhead_percent
   ! grep -q 'memory: switched off' "$TMP/log"
 verdict "above a limit the most expensive family ends, and is reported" $? "$TMP/log"
 stop_all
-if grep -q 'was built where' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
+if grep -q 'was built without' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
 [ "$(grep -c 'runq:' "$TMP/probes.log")" = 1 ]
 verdict "else it runs" $? "$TMP/probes.log"
 

@@ -24,7 +24,7 @@ count() { # NAME FAMILIES MORE-SOURCES COMMAND...
   shift 3
   timeout 60 "$BIN/sonda" record -c "$TMP/config" -o "$TMP/$name.trace" -- "$@" >"$TMP/$name.log" 2>&1
   verdict "$name: recorded" $? "$TMP/$name.log"
-  ! grep -q 'was built where' "$TMP/probes.log" || { echo "this build has no eBPF counters" >&2; exit 77; }
+  ! grep -q 'was built without' "$TMP/probes.log" || { echo "this build has no eBPF counters" >&2; exit 77; }
   # Switches without events make the one that is left out (see below).
   rows "$name" "select 'stats ' || name || ' ' || value as x from stats
       where severity in ('error', 'data_loss') and value > 0 and name != 'mismatched_sched_switch_tids'" >"$TMP/stats"

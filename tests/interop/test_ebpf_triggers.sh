@@ -53,7 +53,7 @@ judge() { # NAME TRACE FIELD NS
 recorder=$!
 PIDS+=("$recorder")
 until_true has_started STARTED
-if grep -q 'was built where' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
+if grep -q 'was built without' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
 load
 until_true ended $recorder
 verdict "STOP_TRACING: the recorder ends" $? "$TMP/log"

@@ -84,7 +84,7 @@ verdict_of "no CAP_SYSLOG, for names of kernel functions" \
   "exec $(without syslog sys_admin) bash -c 'says_it symbols $briefly sched_switch --trigger stacktrace'"
 [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 0 ] ||
   verdict_of "no CAP_PERFMON, for call stacks" "exec $(without perfmon sys_admin) bash -c 'says_it stacks $briefly --cpu-stacks'"
-grep -qa 'was built where clang or libbpf was missing' "$BIN/sonda-probes" ||
+grep -qa 'was built without clang or libbpf was missing' "$BIN/sonda-probes" ||
   verdict_of "no CAP_BPF, for eBPF counters" "exec $(without bpf perfmon sys_admin) bash -c 'says_it bpf $briefly runq'"
 verdict_of "no journal" "mount -t tmpfs none /run; mount -t tmpfs none /var/log; says_it journal $briefly journal"
 verdict_of "a journal of others" "mount -t tmpfs none /run; mount -t tmpfs none /var/log; mkdir -p /var/log/journal/0123

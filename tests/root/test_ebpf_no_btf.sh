@@ -49,7 +49,7 @@ ip link set lo up 2>/dev/null
 "$BIN/sonda" record -c "$TMP/config" -o "$TMP/with.trace" -- \
   "${without[@]}" "$BIN/sonda" record -c "$TMP/config" -o "$TMP/without.trace" -- bash "$TMP/load" >"$TMP/log" 2>&1 </dev/null
 verdict "recorded, with BTF and without" $? "$TMP/log"
-if grep -q 'was built where' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
+if grep -q 'was built without' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
 
 # "VALUE PATH": the last one of each counter.
 for name in with without; do

@@ -24,7 +24,7 @@ record_without() { # NAME CAPABILITIES
     "$B/tests/root/trace_lines" "$TMP/trace" >"$TMP/lines" 2>>"$TMP/log" &&
     grep -q '^event sched_switch\|^switch' "$TMP/lines" && ! grep -q '^failed' "$TMP/lines"
   verdict "$1: events are recorded" $? "$TMP/log"
-  if grep -q 'was built where' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
+  if grep -q 'was built without' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
   for family in runq tcp; do
     [ "$(grep -c "linux.ebpf_counters: $family: no permission: CAP_BPF and CAP_PERFMON are needed" "$TMP/probes.log")" = 1 ] &&
       [ "$(grep -c "eBPF counters: $family: no permission: CAP_BPF and CAP_PERFMON are needed" "$TMP/log")" = 1 ]

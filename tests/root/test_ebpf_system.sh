@@ -43,7 +43,7 @@ END
     loses_only "${5:-nothing}" "$TMP/$1.log" &&
     "$helpers/track_lines" "$TMP/$1.trace" >"$TMP/$1.lines" 2>>"$TMP/$1.log"
   verdict "$1: recorded, nothing lost, every value has its track" $? "$TMP/$1.log"
-  if grep -q 'was built where' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
+  if grep -q 'was built without' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
   [ "$(grep -c "$1:" "$TMP/probes.log")" = 0 ]
   verdict "$1: the family runs" $? "$TMP/probes.log"
   awk '{ v = $2; sub(/^[^ ]+ [^ ]+ /, ""); sub(/^eBPF counters\//, ""); last[$0] = v }

@@ -320,7 +320,7 @@ echo text >"$TMP/text"
 fails "not a trace" 1 'not a Perfetto trace' cut --to 1 -o "$TMP/x" "$TMP/text"
 fails "a pipe" 1 'not a regular file' cut --to 1 -o "$TMP/x" /dev/null
 fails "no such file" 1 'No such file' cut --to 1 -o "$TMP/x" "$TMP/none"
-fails "behind the end" 1 'behind the end of the trace' cut --from 1h -o "$TMP/x" "$TRACE"
+fails "after the end" 1 'after the end of the trace' cut --from 1h -o "$TMP/x" "$TRACE"
 for ((i = 0; i < 5000; i++)); do echo "packet { timestamp: $((i * 10)) track_event { type: 3 name: \"a\" } }"; done | encode "$TMP/many"
 fails "too many parts" 1 'more than 4096 files' split --every 1ns -o "$TMP/x" "$TMP/many"
 for at in 1000 9000; do echo "packet { timestamp: $at track_event { type: 3 name: \"a\" } }"; done | encode "$TMP/gap"
@@ -330,7 +330,7 @@ verdict "a mistake writes nothing" $?
 "$SONDA" cut --to 1h -o "$TMP/hour" "$TRACE" >"$TMP/out" 2>"$TMP/err" &&
   "$SONDA" cut --to 2562047h -o "$TMP/all" "$TRACE" >"$TMP/out" 2>"$TMP/err" && cmp "$TMP/hour" "$TMP/all"
 verdict "an end that is later than any clock" $?
-fails "no times" 2 'the part is missing' cut -o "$TMP/x" "$TRACE"
+fails "no times" 2 'no part is selected' cut -o "$TMP/x" "$TRACE"
 fails "no output" 2 'the output is missing' cut --to 1 "$TRACE"
 fails "an end before the begin" 2 'not later than --from' cut --from 2 --to 1 -o "$TMP/x" "$TRACE"
 fails "no time" 2 'is not a time' cut --from x -o "$TMP/x" "$TRACE"

@@ -152,7 +152,7 @@ fails "no file" 2 'FILE is missing' --json
 fails "unknown stacks" 2 'slices, sched, stacks, waits or wakers, not cpu' --folded cpu "$TRACE"
 if "$SONDA" export --csv -o - "$TRACE" >/dev/full 2>"$TMP/err"; then false; else grep -q 'No space left' "$TMP/err"; fi
 verdict "a full disk behind a tar archive" $?
-fails "a database on the standard output" 2 'does not go to the standard output' --sqlite -o - "$TRACE"
+fails "a database on the standard output" 2 'cannot be written to standard output' --sqlite -o - "$TRACE"
 fails "the standard input without a name" 2 'needs -o FILE' --json -
 fails "no such trace" 1 'No such file' --json -o "$TMP/x" "$TMP/none"
 echo text >"$TMP/text"

@@ -160,7 +160,7 @@ rows <<'END'
 1 | cut --to 1 -o x empty.pftrace | empty.pftrace is empty
 1 | cut --to 1 -o x folder | cannot read folder: it is not a regular file
 1 | cut --to 1 -o good.pftrace good.pftrace | exists already; replace it with --force
-1 | cut --from 99 -o x good.pftrace | --from is behind the end of the trace: it has
+1 | cut --from 99 -o x good.pftrace | --from is after the end of the trace, which has
 1 | split --every 1 text.pftrace | text.pftrace is text, not a Perfetto trace
 1 | split --every 1 -o none/x good.pftrace | cannot write none/x.000.pftrace: No such file or directory
 1 | report none.pftrace | cannot open none.pftrace: No such file
@@ -219,7 +219,7 @@ rows <<'END'
 2 | export good.pftrace | the form is missing; use --json, --csv, --parquet, --sqlite or --folded slices
 2 | export --csv --json good.pftrace | one form at a time
 2 | cut good.pftrace | the output is missing; name it with -o
-2 | cut -o x good.pftrace | the part is missing; use --from 1.5, --to 2s, or both
+2 | cut -o x good.pftrace | no part is selected; use --from 1.5, --to 2s, or both
 2 | cut --from 2 --to 1 -o x good.pftrace | --to is not later than --from
 2 | cut --form 1 -o x good.pftrace | unknown option --form; did you mean --from\?
 2 | split good.pftrace | use either --every 10s or --size 100mb

@@ -41,7 +41,7 @@ static const char split_usage[] =
 	"is in one of them.\n\n"
 	"      --every TIME   a file for each stretch of this length: 10s, 500ms\n"
 	"      --size SIZE    files of about this size: 100mb\n"
-	"  -o, --out PREFIX   begin of the names; default: the trace's name\n"
+	"  -o, --out PREFIX   prefix of the file names; default: the trace's name\n"
 	"      --force        replace files that exist\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda split --every 10s trace.pftrace\n";
@@ -115,7 +115,7 @@ static int cut_check(struct cut_options *o, char **words, int n, struct err_text
 	if (!o->is_split && !o->out)
 		return err_set(e, -EINVAL, "the output is missing; name it with -o");
 	if (!o->is_split && o->from < 0 && o->to < 0)
-		return err_set(e, -EINVAL, "the part is missing; use --from 1.5, --to 2s, or both");
+		return err_set(e, -EINVAL, "no part is selected; use --from 1.5, --to 2s, or both");
 	if (o->to >= 0 && o->to <= o->from)
 		return err_set(e, -EINVAL, "--to is not later than --from");
 	return 0;
@@ -217,7 +217,7 @@ static int plan_parts(const struct cut_options *o, const struct cut_overview *v,
 	if (o->is_split)
 		return o->size ? plan_sizes(ret, v, e) : 0;
 	if (o->from > v->end - v->start)
-		return err_set(e, -EINVAL, "--from is behind the end of the trace: it has %.3f s",
+		return err_set(e, -EINVAL, "--from is after the end of the trace, which has %.3f s",
 			       (double)(v->end - v->start) / 1e9);
 	ret->first = o->from > 0 ? time_after_start(v, o->from) : INT64_MIN;
 	ret->last = o->to >= 0 && o->to <= v->end - v->start ? v->start + o->to - 1 : INT64_MAX;
@@ -271,7 +271,8 @@ static int open_file_of_part(void *ctx, uint64_t number)
 
 	if (out->n == PARTS_MAX)
 		return err_set(out->e, -EINVAL,
-			       "that would be more than %d files; take larger parts", PARTS_MAX);
+			       "this would write more than %d files; choose larger parts",
+			       PARTS_MAX);
 	if (array_reserve(&out->of, &out->cap, out->n + 1, sizeof(*out->of)))
 		return err_set(out->e, -ENOMEM, "no memory");
 	f = &out->of[out->n++];

@@ -43,7 +43,8 @@ static const char usage_tail[] =
 	"      --json          one JSON object\n"
 	"      --html FILE     write one HTML page: the rows, and differential flame graphs\n"
 	"      --color WHEN    always, never or auto (default)\n"
-	"      --memory SIZE   use at most this much memory for a trace, as 2g; default: half of "
+	"      --memory SIZE   use at most this much memory for a trace, such as 2g; default: half "
+	"of "
 	"the machine's\n"
 	"  -h, --help          print this help\n\n"
 	"example: sonda diff before*.pf -- after*.pf\n";
@@ -51,14 +52,21 @@ static const char usage_tail[] =
 static const char letters[] = ":p:h";
 
 static const struct option long_options[] = {
-	{"per", required_argument, NULL, 'u'},	 {"pid", required_argument, NULL, 'p'},
-	{"from", required_argument, NULL, 'F'},	 {"to", required_argument, NULL, 'T'},
-	{"min", required_argument, NULL, 'M'},	 {"fail-if", required_argument, NULL, 'x'},
-	{"lossy", no_argument, NULL, 'l'},	 {"top", required_argument, NULL, 'n'},
-	{"all", no_argument, NULL, 'a'},	 {"json", no_argument, NULL, 'j'},
+	{"per", required_argument, NULL, 'u'},
+	{"pid", required_argument, NULL, 'p'},
+	{"from", required_argument, NULL, 'F'},
+	{"to", required_argument, NULL, 'T'},
+	{"min", required_argument, NULL, 'M'},
+	{"fail-if", required_argument, NULL, 'x'},
+	{"lossy", no_argument, NULL, 'l'},
+	{"top", required_argument, NULL, 'n'},
+	{"all", no_argument, NULL, 'a'},
+	{"json", no_argument, NULL, 'j'},
 	{"html", required_argument, NULL, 'H'},
-	{"color", required_argument, NULL, 'C'}, {"memory", required_argument, NULL, 'm'},
-	{"help", no_argument, NULL, 'h'},	 {0},
+	{"color", required_argument, NULL, 'C'},
+	{"memory", required_argument, NULL, 'm'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
 };
 
 static void print_usage(void)
@@ -170,7 +178,8 @@ static int set_sides(char **words, int n, char **more, int n_more, bool separate
 		return err_set(e, -EINVAL, "no recording %s --", n ? "after" : "before");
 	for (int i = 0; o->html && i < n + n_more; i++)
 		if (trace_input_is_output(i < n ? words[i] : more[i - n], o->html))
-			return err_set(e, -EINVAL, "--html %.80s is a recording itself; choose another name",
+			return err_set(e, -EINVAL,
+				       "--html %.80s is a recording itself; choose another name",
 				       o->html);
 	if (o->html && o->json)
 		return err_set(e, -EINVAL, "--json and --html cannot be combined");

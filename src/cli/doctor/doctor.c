@@ -175,7 +175,7 @@ static const char usage[] =
 	"      --socket ADDRESS   address of the service's consumer socket\n"
 	"      --strict           exit with 3 if something is limited\n"
 	"      --json             print the findings as JSON\n"
-	"  -q, --quiet            print only what is wrong\n"
+	"  -q, --quiet            print only problems\n"
 	"  -h, --help             print this help\n\n"
 	"Exit codes: 0 kernel events can be recorded, 1 they cannot, 2 usage error, 3 see "
 	"--strict.\n";

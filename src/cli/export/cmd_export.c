@@ -24,8 +24,9 @@ static const char usage[] =
 	"usage: sonda export FORM [OPTION]... FILE\n\n"
 	"Writes a trace in the form of other programs. FILE - is the standard input. Forms:\n\n"
 	"      --json           Chrome's JSON: slices, scheduler, counters, flows\n"
-	"      --csv[=sheet]    a folder with a CSV file for each table; sheet: text that a "
-	"spreadsheet takes for a formula begins with '\n"
+	"      --csv[=sheet]    a folder with a CSV file for each table; sheet: with ' before text "
+	"that a "
+	"spreadsheet would run as a formula\n"
 	"      --parquet        a folder with a Parquet file for each table: DuckDB, ClickHouse, "
 	"pandas\n"
 	"      --sqlite         an SQLite database with all tables, and indexes\n"
@@ -42,7 +43,8 @@ static const char usage[] =
 	".folded\n"
 	"                     or .pb.gz\n"
 	"      --force        replace an output that exists\n"
-	"      --memory SIZE  use at most this much memory for the trace, as 2g; default: half of "
+	"      --memory SIZE  use at most this much memory for the trace, such as 2g; default: "
+	"half of "
 	"the machine's\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda export --sqlite trace.pftrace\n";
@@ -227,7 +229,7 @@ static int choose_default_out(struct export_options *o, struct err_text *e)
 	size_t len = dot && dot != name ? (size_t)(dot - o->file) : strlen(o->file);
 
 	if (!strcmp(o->file, "-"))
-		return err_set(e, -EINVAL, "a trace of the standard input needs -o FILE");
+		return err_set(e, -EINVAL, "a trace on standard input needs -o FILE");
 	if (len + strlen(o->form->suffix) + 2 > sizeof(o->default_out))
 		return err_set(e, -EINVAL,
 			       "the name of the output is too long; choose one with -o");
@@ -254,7 +256,7 @@ static int export_check(struct export_options *o, char **words, int n, struct er
 		return err_set(e, -EINVAL, "-o %.80s is the trace itself; choose another name",
 			       o->out);
 	if (!strcmp(o->out, "-") && o->form->path)
-		return err_set(e, -EINVAL, "--%s does not go to the standard output",
+		return err_set(e, -EINVAL, "--%s cannot be written to standard output",
 			       o->form->suffix);
 	return 0;
 }

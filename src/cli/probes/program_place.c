@@ -120,7 +120,7 @@ int program_place_find(const char *name, char path[static PATH_MAX], struct err_
 	if (strchr(name, '/') && is_file(name))
 		snprintf(found, sizeof(found), "%s", name);
 	else if (strchr(name, '/'))
-		return err_set(e, -ENOENT, "%.200s: there is no such file", name);
+		return err_set(e, -ENOENT, "%.200s: no such file", name);
 	else if (program_find(name, found, sizeof(found)) && !find_library(name, found))
 		return err_set(e, -ENOENT,
 			       "'%.200s' is neither a program in PATH nor a library; name its path",

@@ -41,11 +41,11 @@ const char record_usage[] =
 	"Scope (default: all processes on all CPUs, or COMMAND and its children):\n"
 	"  -p, --pid PIDS         processes 12,34 or NAME, and their future children\n"
 	"      --unit NAME        a service or scope of systemd: nginx.service\n"
-	"      --container NAME   a container, by its name or the begin of its id\n"
+	"      --container NAME   a container, by its name or the beginning of its id\n"
 	"      --pod NS/NAME      a pod of Kubernetes\n"
 	"      --cgroup PATH      a control group: /system.slice/nginx.service\n"
 	"      --program NAME     threads with this name, which may start later\n"
-	"      --await            these may not exist yet: record them from their start\n"
+	"      --await            also those that do not exist yet, from their start\n"
 	"  -a, --all              all processes, even with a COMMAND\n"
 	"  -C, --cpu LIST         CPUs 0,2-5\n"
 	"\n"
@@ -340,8 +340,8 @@ static int handle_data_option(int option, struct pass *p, struct err_text *e)
 		if (array_reserve(&o->kprobes, &o->cap_kprobes, o->n_kprobes + 1,
 				  sizeof(*o->kprobes)))
 			return -ENOMEM;
-		o->kprobes[o->n_kprobes++] =
-			(struct kprobe_option){optarg, USER_PROBE_CALL + (unsigned)(option - OPT_KPROBE)};
+		o->kprobes[o->n_kprobes++] = (struct kprobe_option){
+			optarg, USER_PROBE_CALL + (unsigned)(option - OPT_KPROBE)};
 		return 0;
 	case OPT_UPROBE:
 	case OPT_URETPROBE:

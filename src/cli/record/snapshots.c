@@ -363,7 +363,7 @@ static int choose_file_path(const struct snapshots *s, char path[static PATH_MAX
 {
 	if (fs_make_numbered_path(path, PATH_MAX, s->setup.path, s->next, 1) == 0)
 		return 0;
-	return err_set(e, -ENAMETOOLONG, "the name of its file is too long");
+	return err_set(e, -ENAMETOOLONG, "the name of the snapshot's file is too long");
 }
 
 /* Gives the snapshot's file its name, with the first number from s->next on that no file has. */

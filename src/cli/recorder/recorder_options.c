@@ -25,22 +25,23 @@ const char recorder_usage[] =
 	"usage: sonda recorder enable [OPTION]... [WORD]...\n"
 	"       sonda recorder run [OPTION]... [WORD]...\n"
 	"       sonda recorder status | disable [OPTION]...\n\n"
-	"Always records into a ring on disk, so that the minutes before an incident are there:\n"
+	"Records continuously into a ring on disk, so that the minutes before an incident are "
+	"saved:\n"
 	"sonda snapshot --last 5m recorder. WORDs are those of sonda record (default: the preset\n"
 	"recorder). enable sets up the unit sonda-recorder.service and starts it; run is what the\n"
 	"unit runs, in the foreground.\n\n"
 	"      --keep TIME    remove parts that are older (default: 1h)\n"
-	"      --size SIZE    bound of the ring on disk (default: 2gb)\n"
+	"      --size SIZE    maximum size of the ring on disk (default: 2gb)\n"
 	"      --part TIME    length of a part (default: keep/60, from 10s to 1m)\n"
 	"      --dir DIR      folder of the ring (default: /var/lib/sonda/recorder)\n"
 	"      --on WHAT      save a snapshot at: trigger:NAME, 'counter:NAME>VALUE', "
 	"unit-failed[:UNIT],\n"
 	"                     journal:EXPRESSION (also SIGUSR1, and sonda trigger recorder)\n"
-	"      --before TIME  how much of the ring it has (default: 5m)\n"
-	"      --pause TIME   at most one of a trigger in this time (default: 1m)\n"
+	"      --before TIME  length of a snapshot (default: 5m)\n"
+	"      --pause TIME   minimum time between two snapshots of a trigger (default: 1m)\n"
 	"      --alerts SOCKET  also save one when sonda metrics passes an alert on to this "
 	"socket\n"
-	"      --snapshots N  keep at most N of them (default: 20)\n"
+	"      --snapshots N  number of snapshots to keep (default: 20)\n"
 	"      --args FILE    run: read options and words from FILE, one a line\n"
 	"      --remove       disable: remove the ring, too\n"
 	"      --json         status: as JSON\n"
@@ -187,7 +188,8 @@ static int find_action(const char *word, struct recorder_options *o, struct err_
 			o->action = (enum recorder_action)i;
 			return 0;
 		}
-	return err_set(e, -EINVAL, "'%.80s' is not enable, run, status or disable", word);
+	return err_set(e, -EINVAL, "unknown action '%.80s': use enable, run, status or disable",
+		       word);
 }
 
 /* Returns 0, 1 for --help, or -EINVAL and sets e. */
@@ -199,7 +201,7 @@ static int recorder_parse_arguments(struct recorder_parse *p, int argc, char **a
 	if (r)
 		return r;
 	if (optind == argc)
-		return err_set(e, -EINVAL, "what to do is missing: enable, run, status or disable");
+		return err_set(e, -EINVAL, "an action is missing: enable, run, status or disable");
 	p->o->words = argv + optind + 1;
 	p->o->n_words = (size_t)(argc - optind - 1);
 	return find_action(argv[optind], p->o, e);

@@ -350,7 +350,8 @@ static bool recorder_saver_queue(struct recorder_saver *s, const char *trigger, 
 	if (s->next_trigger[0] || !recorder_saver_admit(s, name)) {
 		s->counts.skipped++;
 		log_write_limited(&s->skips, LOG_LEVEL_WARN,
-				  "%s: no snapshot, so soon after the last one", reason);
+				  "%s: no snapshot saved: the last one was less than --pause ago",
+				  reason);
 		s->setup.on_done(s->setup.ctx);
 		free(alert);
 		return false;

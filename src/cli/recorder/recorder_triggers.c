@@ -105,7 +105,10 @@ int recorder_triggers_add(struct recorder_triggers *t, const char *spec, struct 
 	named = spec[named] == '=' ? named : 0;
 	r = parse_kind(&c, named ? spec + named + 1 : spec, e);
 	if (r == 0 && c.kind == RECORDER_ON_TRIGGER && named)
-		r = err_set(e, -EINVAL, "--on %.80s: its name is that after 'trigger:'", spec);
+		r = err_set(e, -EINVAL,
+			    "--on %.80s: snapshots have the name of the trigger; "
+			    "leave out the name before '='",
+			    spec);
 	if (r == 0 && c.kind == RECORDER_ON_TRIGGER)
 		r = set_name(t, &c, c.argument, strlen(c.argument), e);
 	else if (r == 0 && named)

@@ -93,7 +93,7 @@ static int calls_program_load(struct calls_program *p, const struct calls_config
 		r = map_cpus_init(&p->cpus, ebpf_object_map(p->object, "cpus"), ebpf_count_cpus(),
 				  sizeof(struct calls_cpu));
 	if (r < 0)
-		return err_set(e, r, "calls.bpf.o: its maps could not be used");
+		return err_set(e, r, "calls.bpf.o: its maps cannot be used");
 	return ebpf_object_attach(p->object, e);
 }
 

@@ -10,8 +10,7 @@ int calls_program_new(const struct calls_config *c, const char *tracefs_root,
 	(void)c;
 	(void)tracefs_root;
 	(void)ret;
-	return err_set(e, -ENOTSUP,
-		       "this sonda-probes was built where clang or libbpf was missing");
+	return err_set(e, -ENOTSUP, "this sonda-probes was built without clang or libbpf");
 }
 
 void calls_program_free(struct calls_program *p)

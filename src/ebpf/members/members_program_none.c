@@ -8,8 +8,7 @@ int members_program_new(const char *tracefs_root, struct members_program **ret, 
 {
 	(void)tracefs_root;
 	(void)ret;
-	return err_set(e, -ENOTSUP,
-		       "this sonda-probes was built where clang or libbpf was missing");
+	return err_set(e, -ENOTSUP, "this sonda-probes was built without clang or libbpf");
 }
 
 void members_program_free(struct members_program *p)

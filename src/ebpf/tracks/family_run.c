@@ -162,8 +162,7 @@ static int open_variant(struct ebpf_run *r, const struct ebpf_features *f,
 	if (e < 0 && *r->why.text)
 		return err_set(why, e, "%s", r->why.text);
 	if (e < 0)
-		return err_set(why, e, "%s.bpf.o: its maps could not be used",
-			       r->variant->image.name);
+		return err_set(why, e, "%s.bpf.o: its maps cannot be used", r->variant->image.name);
 	if (scope->outlier_ns) {
 		e = outliers_new(r, &r->outliers);
 		if (e < 0)

@@ -8,8 +8,7 @@
 int sample_program_new(const struct sample_program_config *c, struct sample_program **ret,
 		       struct err_text *why)
 {
-	return err_set(why, -EOPNOTSUPP,
-		       "this sonda-probes was built where clang or libbpf was missing");
+	return err_set(why, -EOPNOTSUPP, "this sonda-probes was built without clang or libbpf");
 }
 
 void sample_program_free(struct sample_program *p)

@@ -224,7 +224,7 @@ int waits_program_new(const struct waits_config *c, const uint32_t own[static WA
 			p->pids_fd = ebpf_object_map(p->object, "sonda_pids");
 		r = open_maps(p);
 		if (r < 0)
-			return err_set(e, r, "waits.bpf.o: its maps could not be used");
+			return err_set(e, r, "waits.bpf.o: its maps cannot be used");
 		r = waits_program_gather_totals(p);
 		if (r < 0)
 			return err_set(e, r, "waits.bpf.o: its totals could not be gathered: %s",

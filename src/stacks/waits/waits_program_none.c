@@ -8,8 +8,7 @@ int waits_program_new(const struct waits_config *c, const uint32_t own[static WA
 		      const struct unwind_maps *tables, const char *tracefs_root,
 		      struct waits_program **ret, struct err_text *e)
 {
-	return err_set(e, -ENOTSUP,
-		       "this sonda-probes was built where clang or libbpf was missing");
+	return err_set(e, -ENOTSUP, "this sonda-probes was built without clang or libbpf");
 }
 
 void waits_program_free(struct waits_program *p)

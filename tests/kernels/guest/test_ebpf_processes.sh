@@ -16,7 +16,7 @@ END
 "$BIN/sonda" record -a -c "$TMP/config" -o "$OUT/ebpf_processes.pftrace" -- \
   "$B/tests/interop/process_load" spin=30 sleep=10 block=50 touch=500 getppid=1000 fail=100 futex=10 >"$TMP/log" 2>&1
 verdict "recorded" $? "$TMP/log"
-if grep -q 'was built where' "$TMP/log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
+if grep -q 'was built without' "$TMP/log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
 ! grep -E '(cpu_time|faults|syscalls|futex):' "$TMP/log"
 verdict "each family is loaded and attached" $? "$TMP/log"
 sed 's/^/# /' "$TMP/log"

@@ -27,7 +27,7 @@ static unsigned count_reasons(void)
 		     read_sub(stats, PB_EBPF_COUNTERS_STATS_FAILURES, &failure) &&
 		     fake_str_is(failure, PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, 0, "all families") &&
 		     fake_str_is(failure, PB_EBPF_COUNTERS_STATS_FAILURE_REASON, 0,
-				 "this sonda-probes was built where clang or libbpf was missing");
+				 "this sonda-probes was built without clang or libbpf");
 	return n;
 }
 
@@ -35,7 +35,7 @@ FIXTURE_TEST(the_failure_is_written_once_and_after_a_clear)
 {
 	capture_log();
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
-	assert_int_equal(captured("all families: this sonda-probes was built where"), 1);
+	assert_int_equal(captured("all families: this sonda-probes was built without"), 1);
 	source->start(instance);
 	finish_pass();
 	assert_int_equal(fake.started, 1);

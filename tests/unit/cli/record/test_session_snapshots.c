@@ -224,7 +224,7 @@ FIXTURE_TEST(a_path_that_is_too_long)
 	memset(path, 'x', sizeof(path) - 1);
 	begin(x, path);
 	assert_false(snapshots_take(x->snapshots, &x->hit));
-	assert_non_null(strstr(x->log.lines[0], "the name of its file is too long"));
+	assert_non_null(strstr(x->log.lines[0], "the name of the snapshot's file is too long"));
 }
 
 FIXTURE_TEST(only_a_file_has_files_beside_it)

@@ -76,7 +76,7 @@ TEST_WITH(what_the_kernel_refuses, setup, teardown)
 	} cases[] = {
 		{BPF_PROG_LOAD, NULL, EPERM, "no permission"},
 		{BPF_PROG_LOAD, NULL, EINVAL, "could not be loaded"},
-		{BPF_MAP_UPDATE_ELEM, "specs", EIO, "its maps could not be used"},
+		{BPF_MAP_UPDATE_ELEM, "specs", EIO, "its maps cannot be used"},
 		{BPF_RAW_TRACEPOINT_OPEN, NULL, EINVAL, "could not be attached"},
 	};
 
