@@ -127,7 +127,7 @@ class Contract:
     def add_output(self, name, value):
         if name in ("reports", "machines"):
             for one in value[name].values():
-                self.add_output("findings" if one.get("report") == "findings" else "report", one)
+                self.add_output("machines" if "machines" in one else "findings" if one["report"] == "findings" else "report", one)
             return
         self.report = value.get("report") if isinstance(value, dict) else None
         if name == "findings":

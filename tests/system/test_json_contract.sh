@@ -44,6 +44,15 @@ for report in $(sed -n 's/^-- @order//p' src/analyze/report/reports.sql); do
     done
   done
 done
+{
+  echo 'packet { trusted_packet_sequence_id: 1 system_info { num_cpus: 8 } } packet { trusted_packet_sequence_id: 2 machine_id: 77 system_info { num_cpus: 1 } }'
+  for machine in 'trusted_packet_sequence_id: 1' 'trusted_packet_sequence_id: 2 machine_id: 77'; do
+    echo "packet { $machine ftrace_events { cpu: 0 event { timestamp: 100 pid: 0 sched_switch { prev_pid: 0 next_comm: \"a\" next_pid: 10 } }"
+    echo "event { timestamp: 900 pid: 10 sched_switch { prev_comm: \"a\" prev_pid: 10 prev_state: 1 next_pid: 0 } } } }"
+  done
+} | protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/machines.pf" || exit 1
+output machines report cpu --json=keys "$TMP/machines.pf"
+output reports report --all --json=keys "$TMP/machines.pf"
 output findings report findings --json=keys "$TMP/trace.pf"
 output report report neighbours web --json=keys "$TMP/cgroups.pf"
 output reports report --all --json=keys "$TMP/cgroups.pf"
