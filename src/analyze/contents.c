@@ -294,6 +294,25 @@ static void read_system(struct content_machine *m, const struct pb_field *info)
 	packet_copy_text(&arch, m->arch, sizeof(m->arch));
 }
 
+static void read_import(struct content_import *c, const struct pb_field *message)
+{
+	struct pb_field format = {0}, recorder = {0}, clock = {0};
+
+	pb_read(message, PB_TO(PB_IMPORTED_RECORDING_FORMAT, &format),
+		PB_TO(PB_IMPORTED_RECORDING_RECORDER, &recorder),
+		PB_TO(PB_IMPORTED_RECORDING_CLOCK, &clock));
+	packet_copy_text(&format, c->format, sizeof(c->format));
+	packet_copy_text(&recorder, c->recorder, sizeof(c->recorder));
+	packet_copy_text(&clock, c->clock, sizeof(c->clock));
+	c->n_notes = 0;
+	pb_for_each (f, message) {
+		if (f.id == PB_IMPORTED_RECORDING_NOTES && c->n_notes < CONTENTS_MAX_NOTES) {
+			packet_copy_text(&f, c->notes[c->n_notes], sizeof(c->notes[0]));
+			c->n_notes++;
+		}
+	}
+}
+
 void contents_add_packet(struct contents *c, const uint8_t *data, size_t len)
 {
 	struct pb_field f, payload = {.id = 0};
@@ -313,6 +332,8 @@ void contents_add_packet(struct contents *c, const uint8_t *data, size_t len)
 	m = get_content_machine(c, machine);
 	if (m && payload.id == PB_TRACE_PACKET_SYSTEM_INFO)
 		read_system(m, &payload);
+	if (payload.id == PB_TRACE_PACKET_IMPORTED_RECORDING)
+		read_import(&c->imported, &payload);
 	if (payload.id == PB_TRACE_PACKET_FTRACE_EVENTS)
 		added = add_rows_of_bundle(c, &payload);
 	contents_add(c, contents_name_of(payload.id, buf), 1, len - MIN(added, len));

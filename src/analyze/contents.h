@@ -26,6 +26,16 @@ struct content_machine {
 	uint64_t cpus; /* 0: unknown */
 };
 
+#define CONTENTS_MAX_NOTES 16 /* as sonda import writes */
+
+/* The file of another program that the trace was made from. */
+struct content_import {
+	char format[32], recorder[64],
+		clock[32]; /* "": unknown; no format: the trace was recorded */
+	char notes[CONTENTS_MAX_NOTES][200]; /* what is missing or different */
+	size_t n_notes;
+};
+
 struct content_node;
 
 #define CONTENTS_EVENTS 1024 /* field numbers of kernel events whose rows need no search */
@@ -38,6 +48,7 @@ struct contents {
 	struct content_row *by_event[CONTENTS_EVENTS]; /* by field number; NULL: none yet */
 	struct content_machine machines[CONTENTS_MAX_MACHINES];
 	size_t n_machines;
+	struct content_import imported;
 	uint64_t bytes; /* of all packets */
 };
 

@@ -37,6 +37,9 @@ run_import trace.dat
 same "$(ask "select name from thread where tid = 4000001")" "some thread"
 verdict "the names of saved_cmdlines are in the trace" $?
 
+"$SONDA" info "$TMP/trace.pf" >"$TMP/out" 2>&1 && grep -q 'imported from a trace.dat version 6 by trace-cmd 3.1.6, clock boot' "$TMP/out"
+verdict "sonda info names the file's format, its recorder and the clock" $?
+
 # ---- losses ----
 
 make_dat "$D/lossy"
@@ -107,7 +110,8 @@ refuses "an unknown version is refused" "version 8; sonda reads 6 and 7" trace.d
 make_dat "$D/mix" && head -c 3000 "$TMP/trace.dat" >"$TMP/cut"
 refuses "a file without its head is refused" "it is damaged" cut
 make_dat "$D/mix" --tail 20000
-run_import trace.dat && says "the end of the file is missing" && [ "$(ask 'select count(*) from ftrace_event')" -gt 100 ]
+run_import trace.dat && says "the end of the file is missing" &&
+  "$SONDA" info "$TMP/trace.pf" 2>&1 | grep -q '^ *the end of the file is missing' && [ "$(ask 'select count(*) from ftrace_event')" -gt 100 ]
 verdict "a file without its end is imported up to there, with a word about it" $?
 python3 - "$TMP/trace.dat" <<'END'
 import random, sys

@@ -45,6 +45,20 @@ static void write_machines(const struct contents *c, struct strbuf *out)
 	}
 }
 
+static void write_import(const struct content_import *c, struct strbuf *out)
+{
+	if (!c->format[0])
+		return;
+	strbuf_printf(out, "  imported from a %s", c->format);
+	if (c->recorder[0])
+		strbuf_printf(out, " by %s", c->recorder);
+	if (c->clock[0])
+		strbuf_printf(out, ", clock %s", c->clock);
+	strbuf_putc(out, '\n');
+	for (size_t i = 0; i < c->n_notes; i++)
+		strbuf_printf(out, "           %s\n", c->notes[i]);
+}
+
 static void write_config(const Pb__TraceConfig *c, struct strbuf *out)
 {
 	char size[32];
@@ -123,6 +137,7 @@ static void trace_contents_write(const struct contents *c, const struct record_f
 				 struct strbuf *out)
 {
 	write_machines(c, out);
+	write_import(&c->imported, out);
 	write_config(f->config, out);
 	if (!record_lacks_end(f)) /* otherwise the counters are those of an earlier time */
 		write_buffers(record_stats(f), out);
