@@ -107,7 +107,7 @@ static void cgroup_row_read(struct import *im, const struct machine *m,
 		table_set_u32(t, CGROUP_PARENT, row, rows_cgroup_get(im, m, parent));
 }
 
-void rows_cgroup_tree(struct import *im, struct machine *m, const struct pb_field *tree)
+void import_cgroup_tree(struct import *im, struct machine *m, const struct pb_field *tree)
 {
 	pb_for_each (f, tree)
 		if (f.id == PB_CGROUP_TREE_GROUPS && f.data)
@@ -193,8 +193,8 @@ static void read_member_rows(struct import *im, const struct machine *m, int64_t
 	}
 }
 
-void rows_cgroup_members(struct import *im, struct machine *m, int64_t ts,
-			 const struct pb_field *members)
+void import_cgroup_members(struct import *im, struct machine *m, int64_t ts,
+			   const struct pb_field *members)
 {
 	struct pb_field ids = {0}, time = {0}, tid = {0}, tgid = {0}, group = {0}, polled = {0};
 	bool is_initial = false;
@@ -407,7 +407,7 @@ static void make_threads_of_members(struct import *im)
 	}
 }
 
-void rows_cgroup_members_finish(struct import *im)
+void import_cgroup_members_finish(struct import *im)
 {
 	int64_t *ends;
 

@@ -9,8 +9,8 @@
  */
 /* Returns the row of a control group, and adds it if it is new; NULL_U32 if out of memory. */
 uint32_t rows_cgroup_get(struct import *im, const struct machine *m, uint64_t inode);
-void rows_cgroup_tree(struct import *im, struct machine *m, const struct pb_field *tree);
-void rows_cgroup_members(struct import *im, struct machine *m, int64_t ts,
-			 const struct pb_field *members);
-void rows_cgroup_members_finish(struct import *im);
+void import_cgroup_tree(struct import *im, struct machine *m, const struct pb_field *tree);
+void import_cgroup_members(struct import *im, struct machine *m, int64_t ts,
+			   const struct pb_field *members);
+void import_cgroup_members_finish(struct import *im);
 void cgroup_rows_deinit(struct import *im);

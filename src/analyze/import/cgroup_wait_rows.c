@@ -71,8 +71,8 @@ static void skip_pairs(struct pb_packed *p, uint64_t n)
 			return;
 }
 
-void rows_cgroup_waits(struct import *im, struct machine *m, int64_t ts,
-		       const struct pb_field *waits)
+void import_cgroup_waits(struct import *im, struct machine *m, int64_t ts,
+			 const struct pb_field *waits)
 {
 	uint64_t dur = 0, lost = 0;
 	struct pb_field rows = {0};

@@ -127,7 +127,7 @@ static void number_cpu_clusters(struct import *im, struct cpu_state *cpus, size_
 	free(keys);
 }
 
-void tokens_cpu_info(struct import *im, struct machine *m, const struct pb_field *info)
+void tokenize_cpu_info(struct import *im, struct machine *m, const struct pb_field *info)
 {
 	uint32_t n = 0;
 
@@ -147,7 +147,7 @@ void tokens_cpu_info(struct import *im, struct machine *m, const struct pb_field
 
 /* ---- the table ---- */
 
-void rows_cpus(struct import *im)
+void import_cpus(struct import *im)
 {
 	struct table *t = import_table(im, TABLE_CPU);
 

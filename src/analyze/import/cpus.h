@@ -25,6 +25,6 @@ struct cpu_state {
 
 /* Returns the state of a CPU, valid until the next call; NULL: number too large, or no memory. */
 struct cpu_state *import_get_cpu(struct import *im, struct machine *m, uint32_t cpu);
-void tokens_cpu_info(struct import *im, struct machine *m, const struct pb_field *f);
+void tokenize_cpu_info(struct import *im, struct machine *m, const struct pb_field *f);
 /* At the end: adds the rows of the table. */
-void rows_cpus(struct import *im);
+void import_cpus(struct import *im);

@@ -62,17 +62,17 @@ struct described_track {
 struct described_node;
 
 /* Reads a descriptor in the file's order. */
-void tokens_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
-			     struct packet_sequence_info *seq);
+void tokenize_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
+			       struct packet_sequence_info *seq);
 /* Reads the thread or process in a descriptor; called in the order of time. */
-void rows_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
+void import_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
 /* Read a ThreadDescriptor or ProcessDescriptor, which is a packet or a part of a TrackDescriptor.
  * rows_*() return the utid or upid, and make the thread or process if necessary.
- * tokens_thread_descriptor() returns false, and counts it, if the packet is dropped. */
-uint32_t rows_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
-uint32_t rows_process_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
-bool tokens_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
-			      struct packet_sequence_info *seq);
+ * tokenize_thread_descriptor() returns false, and counts it, if the packet is dropped. */
+uint32_t import_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
+uint32_t import_process_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
+bool tokenize_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
+				struct packet_sequence_info *seq);
 
 /* Returns the track with this uuid, valid until the import ends; NULL: none. */
 struct described_track *described_find(struct import *im, const struct machine *m, uint64_t uuid);

@@ -61,7 +61,7 @@ static void make_event_rows(struct import *im, struct machine *m, struct ftrace_
 	e->number = f->id;
 	e->message = *f;
 	if (e->number == PB_FTRACE_EVENT_SCHED_SWITCH) {
-		rows_full_switch(im, m, e->cpu, e->ts, f->data, f->len);
+		import_full_switch(im, m, e->cpu, e->ts, f->data, f->len);
 		return;
 	}
 	if (!find_description(im, m, e, f))
@@ -73,8 +73,8 @@ static void make_event_rows(struct import *im, struct machine *m, struct ftrace_
 		rule->fn(im, m, e);
 }
 
-void rows_ftrace_event(struct import *im, struct machine *m, uint32_t cpu,
-		       const struct queued_event *q)
+void import_ftrace_event(struct import *im, struct machine *m, uint32_t cpu,
+			 const struct queued_event *q)
 {
 	struct ftrace_event e = {.cpu = cpu, .ts = q->ts, .sequence_state = q->b};
 	const struct pb_field message = {.data = q->data, .len = q->a};

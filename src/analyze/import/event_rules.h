@@ -22,8 +22,8 @@ extern const struct event_rule storage_rules[];
 extern const struct event_rule gpu_rules[];
 
 /* Makes the rows of one FtraceEvent: its row of ftrace_event, and those of its rule. */
-void rows_ftrace_event(struct import *im, struct machine *m, uint32_t cpu,
-		       const struct queued_event *e);
+void import_ftrace_event(struct import *im, struct machine *m, uint32_t cpu,
+			 const struct queued_event *e);
 
 /* A value of thread_info.in_write: the sys_write is still open, but a marker has ended its
  * slice. */

@@ -253,8 +253,8 @@ static void note_first_bundle(struct bundle *b, const struct bundle_head *h)
 		b->m->first_data = MAX(b->m->first_data, ts);
 }
 
-void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
-		   const struct packet_sequence_info *seq)
+void tokenize_bundle(struct import *im, struct machine *m, const struct packet *p,
+		     const struct packet_sequence_info *seq)
 {
 	struct bundle b = {.im = im, .m = m, .sequence_state = seq ? seq->state : NULL_U32};
 	struct bundle_head h;

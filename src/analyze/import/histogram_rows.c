@@ -121,8 +121,8 @@ static void note_lost(struct import *im, enum stat_number stat, uint32_t histogr
 		stats_set(im->store, stat, histogram, lost);
 }
 
-void rows_event_histogram(struct import *im, struct machine *m, int64_t ts,
-			  const struct pb_field *histogram)
+void import_event_histogram(struct import *im, struct machine *m, int64_t ts,
+			    const struct pb_field *histogram)
 {
 	uint64_t dur = 0, no_key = 0, no_begin = 0, min = 0;
 	uint32_t row = event_histogram_get(im, m->row, histogram);

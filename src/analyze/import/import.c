@@ -52,56 +52,56 @@ static void make_packet_rows(struct import *im, struct machine *m, const struct 
 	packet_read(&p, e->data, e->a, reads_sorted);
 	switch (p.payload.id) {
 	case PB_TRACE_PACKET_PROCESS_TREE:
-		rows_process_tree(im, m, &p.payload);
+		import_process_tree(im, m, &p.payload);
 		break;
 	case PB_TRACE_PACKET_SYS_STATS:
-		rows_sys_stats(im, m, e->ts, &p.payload);
+		import_sys_stats(im, m, e->ts, &p.payload);
 		break;
 	case PB_TRACE_PACKET_PROCESS_STATS:
-		rows_process_stats(im, m, e->ts, &p.payload);
+		import_process_stats(im, m, e->ts, &p.payload);
 		break;
 	case PB_TRACE_PACKET_TRACK_EVENT:
-		rows_track_event(im, m, e->ts, &p, e->data, e->b);
+		import_track_event(im, m, e->ts, &p, e->data, e->b);
 		break;
 	case PB_TRACE_PACKET_TRACK_DESCRIPTOR:
-		rows_track_descriptor(im, m, &p.payload);
+		import_track_descriptor(im, m, &p.payload);
 		break;
 	case PB_TRACE_PACKET_THREAD_DESCRIPTOR:
-		rows_thread_descriptor(im, m, &p.payload);
+		import_thread_descriptor(im, m, &p.payload);
 		break;
 	case PB_TRACE_PACKET_PROCESS_DESCRIPTOR:
-		rows_process_descriptor(im, m, &p.payload);
+		import_process_descriptor(im, m, &p.payload);
 		break;
 	case PB_TRACE_PACKET_BATTERY:
-		rows_battery(im, m, e->ts, &p.payload);
+		import_battery(im, m, e->ts, &p.payload);
 		break;
 	case PB_TRACE_PACKET_SMAPS_PACKET:
-		rows_smaps(im, m, e->ts, &p.payload);
+		import_smaps(im, m, e->ts, &p.payload);
 		break;
 	case PB_TRACE_PACKET_PERF_SAMPLE:
-		rows_perf_sample(im, m, e->ts, &p, e->b);
+		import_perf_sample(im, m, e->ts, &p, e->b);
 		break;
 	case PB_TRACE_PACKET_STACK_SAMPLE:
-		rows_stack_sample(im, m, e->ts, &p, e->b);
+		import_stack_sample(im, m, e->ts, &p, e->b);
 		break;
 	case PB_TRACE_PACKET_CGROUP_TREE:
-		rows_cgroup_tree(im, m, &p.payload);
+		import_cgroup_tree(im, m, &p.payload);
 		break;
 	case PB_TRACE_PACKET_CGROUP_MEMBERS:
-		rows_cgroup_members(im, m, e->ts, &p.payload);
+		import_cgroup_members(im, m, e->ts, &p.payload);
 		break;
 	case PB_TRACE_PACKET_CGROUP_WAITS:
-		rows_cgroup_waits(im, m, e->ts, &p.payload);
+		import_cgroup_waits(im, m, e->ts, &p.payload);
 		break;
 	case PB_TRACE_PACKET_EVENT_HISTOGRAM:
-		rows_event_histogram(im, m, e->ts, &p.payload);
+		import_event_histogram(im, m, e->ts, &p.payload);
 		break;
 	case PB_TRACE_PACKET_TRIGGER:
 	case PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER:
-		rows_trigger(im, m, e->ts, &p.payload);
+		import_trigger(im, m, e->ts, &p.payload);
 		break;
 	case PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT:
-		rows_session_change(im, m, e->ts, &p.payload);
+		import_session_change(im, m, e->ts, &p.payload);
 		break;
 	}
 }
@@ -148,11 +148,11 @@ static void import_queued_event(void *ctx, const struct event_queue *q,
 		return;
 	}
 	if (q->kind == QUEUE_FTRACE)
-		rows_ftrace_event(im, m, q->cpu, e);
+		import_ftrace_event(im, m, q->cpu, e);
 	else if (q->kind == QUEUE_SWITCH)
-		rows_compact_switch(im, m, q->cpu, e);
+		import_compact_switch(im, m, q->cpu, e);
 	else
-		rows_compact_waking(im, m, q->cpu, e);
+		import_compact_waking(im, m, q->cpu, e);
 }
 
 /* ---- the end ---- */
@@ -246,7 +246,7 @@ static int read_packets(struct import *im, const struct trace_bytes *bytes, bool
 		if (f.id != PB_TRACE_PACKET || !f.data)
 			continue;
 		found = true;
-		tokens_packet(im, f.data, f.len);
+		tokenize_packet(im, f.data, f.len);
 		if ((size_t)(f.data - bytes->data) - released > PAGES_KEPT_BYTES) {
 			trace_bytes_release_pages(bytes);
 			released = (size_t)(f.data - bytes->data);
@@ -269,21 +269,21 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 		return s->budget.error ? s->budget.error : -ENOMEM;
 	r = read_packets(im, &bytes, &ret->cut_off);
 	if (r == 0) {
-		tokens_deferred(im);
+		tokenize_deferred(im);
 		event_queues_drain(&im->queues, import_queued_event, im);
 		trace_info_finish(im);
 		begin_dropped_ftrace(im);
 		slices_finish(im);
 		states_finish(im);
 		late_tracks_finish(im);
-		rows_process_args(im);
+		import_process_args(im);
 		module_symbols_finish(im);
-		rows_cgroup_members_finish(im);
+		import_cgroup_members_finish(im);
 		recorded_threads_finish(im);
 		metadata_set_string(im, SCOPE_TRACE, NULL, "trace_type", false, "proto", 5);
 		metadata_set_int(im, SCOPE_TRACE, NULL, "trace_size_bytes", false,
 				 (int64_t)bytes.len);
-		rows_cpus(im);
+		import_cpus(im);
 	}
 	add_trace_bounds(s);
 	stats_fill_table(s);

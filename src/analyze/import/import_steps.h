@@ -10,67 +10,70 @@
  */
 
 /* packet_tokens.c: reads one TracePacket. data must stay valid until the store is freed. */
-void tokens_packet(struct import *im, const uint8_t *data, size_t len);
+void tokenize_packet(struct import *im, const uint8_t *data, size_t len);
 /* At the end of the file: reads the packets whose clock was not known before. */
-void tokens_deferred(struct import *im);
+void tokenize_deferred(struct import *im);
 /* Returns the machine; makes it at the first use. NULL: too many machines, or no memory. */
 struct machine *import_get_machine(struct import *im, uint32_t raw_id);
 
 /* ftrace_tokens.c: a FtraceEventBundle. */
-void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
-		   const struct packet_sequence_info *seq);
+void tokenize_bundle(struct import *im, struct machine *m, const struct packet *p,
+		     const struct packet_sequence_info *seq);
 
 /* trace_info.c: packets of the service and of the machine. */
-void tokens_system_info(struct import *im, struct machine *m, const struct pb_field *f);
-void tokens_service_event(struct import *im, struct machine *m, const struct packet *p);
-void tokens_trace_uuid(struct import *im, const struct pb_field *f);
-void tokens_trace_config(struct import *im, const struct pb_field *f);
-void tokens_trace_attributes(struct import *im, struct machine *m, const struct pb_field *f);
-void tokens_trigger(struct import *im, int64_t ts, const struct pb_field *f);
+void tokenize_system_info(struct import *im, struct machine *m, const struct pb_field *f);
+void tokenize_service_event(struct import *im, struct machine *m, const struct packet *p);
+void tokenize_trace_uuid(struct import *im, const struct pb_field *f);
+void tokenize_trace_config(struct import *im, const struct pb_field *f);
+void tokenize_trace_attributes(struct import *im, struct machine *m, const struct pb_field *f);
+void tokenize_trigger(struct import *im, int64_t ts, const struct pb_field *f);
 /* At the end of the file: counts what depends on several packets. */
 void trace_info_finish(struct import *im);
-void tokens_clock_snapshot(struct import *im, struct machine *m, const struct packet *p);
+void tokenize_clock_snapshot(struct import *im, struct machine *m, const struct packet *p);
 
 /* trace_stats.c */
 /* linux.waits: what it left out. */
-void tokens_unwind_stats(struct import *im, const struct pb_field *message);
-void tokens_waits_stats(struct import *im, const struct pb_field *message);
+void tokenize_unwind_stats(struct import *im, const struct pb_field *message);
+void tokenize_waits_stats(struct import *im, const struct pb_field *message);
 /* linux.syscalls: what it lost. */
-void tokens_syscalls_stats(struct import *im, const struct pb_field *message);
-void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_field *f);
-void tokens_ftrace_stats(struct import *im, struct machine *m, const struct packet *p,
-			 struct packet_sequence_info *seq);
+void tokenize_syscalls_stats(struct import *im, const struct pb_field *message);
+void tokenize_trace_stats(struct import *im, struct machine *m, const struct pb_field *f);
+void tokenize_ftrace_stats(struct import *im, struct machine *m, const struct packet *p,
+			   struct packet_sequence_info *seq);
 
 /* process_stats_rows.c */
-void rows_process_tree(struct import *im, struct machine *m, const struct pb_field *f);
-void rows_process_args(struct import *im);
+void import_process_tree(struct import *im, struct machine *m, const struct pb_field *f);
+void import_process_args(struct import *im);
 
 /* sys_stats_rows.c, process_stats_rows.c */
-void rows_sys_stats(struct import *im, struct machine *m, int64_t ts, const struct pb_field *stats);
-void rows_process_stats(struct import *im, struct machine *m, int64_t ts,
-			const struct pb_field *stats);
+void import_sys_stats(struct import *im, struct machine *m, int64_t ts,
+		      const struct pb_field *stats);
+void import_process_stats(struct import *im, struct machine *m, int64_t ts,
+			  const struct pb_field *stats);
 
 /* counter_rules.c: returns the number of a machine's GPU among the GPUs of all machines. */
 int64_t counter_rules_ugpu(struct import *im, const struct machine *m, uint32_t gpu);
 
 /* process_stats_rows.c: memory mappings of a process. */
-void rows_smaps(struct import *im, struct machine *m, int64_t ts, const struct pb_field *smaps);
+void import_smaps(struct import *im, struct machine *m, int64_t ts, const struct pb_field *smaps);
 
 /* small_packets.c */
-void rows_battery(struct import *im, struct machine *m, int64_t ts, const struct pb_field *battery);
-void rows_trigger(struct import *im, struct machine *m, int64_t ts, const struct pb_field *trigger);
-void rows_session_change(struct import *im, struct machine *m, int64_t ts,
-			 const struct pb_field *change);
+void import_battery(struct import *im, struct machine *m, int64_t ts,
+		    const struct pb_field *battery);
+void import_trigger(struct import *im, struct machine *m, int64_t ts,
+		    const struct pb_field *trigger);
+void import_session_change(struct import *im, struct machine *m, int64_t ts,
+			   const struct pb_field *change);
 
 /* perf_samples.c: a sample of linux.perf. state: of the packet's sequence, or NULL_U32. */
-void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
-		      uint32_t state);
+void import_perf_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
+			uint32_t state);
 /* stack_samples.c: a sample of any profiler. */
-void rows_stack_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
-		       uint32_t state);
+void import_stack_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
+			 uint32_t state);
 
 /* module_symbols.c: symbols of frames, which the frames get at the end of the file. */
-void tokens_module_symbols(struct import *im, const struct pb_field *f);
+void tokenize_module_symbols(struct import *im, const struct pb_field *f);
 void module_symbols_finish(struct import *im);
 void module_symbols_deinit(struct import *im);
 
@@ -80,12 +83,12 @@ struct sched_switch {
 	int64_t prev_state;
 	uint32_t prev_comm, next_comm; /* strings */
 };
-void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
-			 const struct queued_event *e);
-void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
-			 const struct queued_event *e);
-void rows_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts,
-		      const uint8_t *data, size_t len);
+void import_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
+			   const struct queued_event *e);
+void import_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
+			   const struct queued_event *e);
+void import_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts,
+			const uint8_t *data, size_t len);
 /* Returns true if a record with these common_flags comes from an interrupt: TRACE_FLAG_HARDIRQ or
  * TRACE_FLAG_SOFTIRQ. */
 static inline bool rows_in_interrupt(uint64_t common_flags)

@@ -95,7 +95,7 @@ struct import {
 	struct deferred_packet *deferred; /* owned: packets whose clock is not known yet */
 	size_t n_deferred, cap_deferred;
 	bool at_end; /* the file was read: no further clock snapshot will come */
-	bool compressed; /* tokens_packet() reads packets of a compressed packet */
+	bool compressed; /* tokenize_packet() reads packets of a compressed packet */
 	uint64_t undecodable; /* packets, bundles and descriptors that cannot be decoded */
 	uint64_t not_unpacked; /* compressed packets that could not be unpacked to their end */
 	struct pb_field config; /* the first TraceConfig */

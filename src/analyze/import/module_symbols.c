@@ -15,7 +15,7 @@
 
 #define BREAKPAD_ID_LEN 33 /* a build id of this length is text, all others are bytes */
 
-void tokens_module_symbols(struct import *im, const struct pb_field *f)
+void tokenize_module_symbols(struct import *im, const struct pb_field *f)
 {
 	if (!f->data || !budget_charge(&im->store->budget, sizeof(*f)))
 		return;

@@ -135,7 +135,7 @@ static void unpack_packets(struct import *im, const struct pb_field *f)
 	pb_dec_init(&d, bytes.data, bytes.len);
 	while (pb_dec_next(&d, &packet) && !im->store->budget.error)
 		if (packet.id == PB_TRACE_PACKET && packet.data)
-			tokens_packet(im, packet.data, packet.len);
+			tokenize_packet(im, packet.data, packet.len);
 	im->compressed = false;
 	im->not_unpacked += r > 0 || !pb_dec_ok(&d);
 }
@@ -216,7 +216,7 @@ static bool convert_packet_time(struct import *im, struct machine *m, const stru
 				int64_t *ret)
 {
 	int older = p->payload.id == PB_TRACE_PACKET_TRACK_EVENT
-			    ? tokens_track_event_time(im, m, p, seq, ret)
+			    ? tokenize_track_event_time(im, m, p, seq, ret)
 			    : 0;
 	uint32_t clock = p->has_clock ? p->clock
 			 : seq	      ? sequences_state(&m->sequences, seq->state)->default_clock
@@ -275,7 +275,7 @@ static void queue_packet(struct import *im, struct machine *m, const struct pack
 	}
 	if (len > MAX_PACKET_BYTES || !convert_packet_time(im, m, p, seq, data, len, &e.ts))
 		return;
-	if (kind == QUEUE_TRACK_EVENTS && !tokens_track_event(im, m, p, seq, data))
+	if (kind == QUEUE_TRACK_EVENTS && !tokenize_track_event(im, m, p, seq, data))
 		return;
 	/* Queued samples keep the defaults that they were written with. */
 	if (seq && (p->payload.id == PB_TRACE_PACKET_PERF_SAMPLE ||
@@ -283,7 +283,7 @@ static void queue_packet(struct import *im, struct machine *m, const struct pack
 		sequences_state(&m->sequences, seq->state)->queued = true;
 	if (p->payload.id == PB_TRACE_PACKET_TRIGGER ||
 	    p->payload.id == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER)
-		tokens_trigger(im, e.ts, &p->payload);
+		tokenize_trigger(im, e.ts, &p->payload);
 	event_queues_add_event(&im->queues, im->packet_queues[m->row][kind], &e);
 }
 
@@ -296,16 +296,16 @@ static bool read_before_sort(struct import *im, struct machine *m, const struct 
 
 	switch (f->id) {
 	case PB_TRACE_PACKET_FTRACE_EVENTS:
-		tokens_bundle(im, m, p, seq);
+		tokenize_bundle(im, m, p, seq);
 		return true;
 	case PB_TRACE_PACKET_FTRACE_STATS:
-		tokens_ftrace_stats(im, m, p, seq);
+		tokenize_ftrace_stats(im, m, p, seq);
 		return true;
 	case PB_TRACE_PACKET_SYSTEM_INFO:
-		tokens_system_info(im, m, f);
+		tokenize_system_info(im, m, f);
 		return true;
 	case PB_TRACE_PACKET_CPU_INFO:
-		tokens_cpu_info(im, m, f);
+		tokenize_cpu_info(im, m, f);
 		return true;
 	case PB_TRACE_PACKET_REMOTE_CLOCK_SYNC:
 		if (m->row)
@@ -313,44 +313,44 @@ static bool read_before_sort(struct import *im, struct machine *m, const struct 
 				  clocks_read_remote_sync(&m->clocks, f));
 		return true;
 	case PB_TRACE_PACKET_TRACE_CONFIG:
-		tokens_trace_config(im, f);
+		tokenize_trace_config(im, f);
 		return true;
 	case PB_TRACE_PACKET_TRACE_ATTRIBUTES:
-		tokens_trace_attributes(im, m, f);
+		tokenize_trace_attributes(im, m, f);
 		return true;
 	case PB_TRACE_PACKET_TRACE_UUID:
-		tokens_trace_uuid(im, f);
+		tokenize_trace_uuid(im, f);
 		return true;
 	case PB_TRACE_PACKET_MODULE_SYMBOLS:
-		tokens_module_symbols(im, f);
+		tokenize_module_symbols(im, f);
 		return true;
 	case PB_TRACE_PACKET_UNWIND_STATS:
-		tokens_unwind_stats(im, f);
+		tokenize_unwind_stats(im, f);
 		return true;
 	case PB_TRACE_PACKET_WAITS_STATS:
-		tokens_waits_stats(im, f);
+		tokenize_waits_stats(im, f);
 		return true;
 	case PB_TRACE_PACKET_SYSCALLS_STATS:
-		tokens_syscalls_stats(im, f);
+		tokenize_syscalls_stats(im, f);
 		return true;
 	case PB_TRACE_PACKET_TRACE_STATS:
-		tokens_trace_stats(im, m, f);
+		tokenize_trace_stats(im, m, f);
 		return true;
 	case PB_TRACE_PACKET_EXTENSION_DESCRIPTOR:
-		tokens_extension_descriptor(im, f);
+		tokenize_extension_descriptor(im, f);
 		return true;
 	case PB_TRACE_PACKET_TRACK_DESCRIPTOR:
-		tokens_track_descriptor(im, m, f, seq);
+		tokenize_track_descriptor(im, m, f, seq);
 		return false;
 	case PB_TRACE_PACKET_THREAD_DESCRIPTOR:
-		return !tokens_thread_descriptor(im, m, f, seq);
+		return !tokenize_thread_descriptor(im, m, f, seq);
 	case 0:
 		return true;
 	}
 	return false;
 }
 
-void tokens_packet(struct import *im, const uint8_t *data, size_t len)
+void tokenize_packet(struct import *im, const uint8_t *data, size_t len)
 {
 	struct packet_sequence_info *seq = NULL;
 	struct machine *m;
@@ -373,14 +373,14 @@ void tokens_packet(struct import *im, const uint8_t *data, size_t len)
 	if (seq && !update_sequence(im, m, &p, seq))
 		return;
 	if (p.payload.id == PB_TRACE_PACKET_CLOCK_SNAPSHOT)
-		tokens_clock_snapshot(im, m, &p);
+		tokenize_clock_snapshot(im, m, &p);
 	else if (p.payload.id == PB_TRACE_PACKET_SERVICE_EVENT)
-		tokens_service_event(im, m, &p);
+		tokenize_service_event(im, m, &p);
 	else if (!read_before_sort(im, m, &p, seq))
 		queue_packet(im, m, &p, seq, data, len);
 }
 
-void tokens_deferred(struct import *im)
+void tokenize_deferred(struct import *im)
 {
 	size_t n = im->n_deferred;
 

@@ -84,8 +84,8 @@ static void count_skipped(struct import *im, uint64_t reason)
 		perf_samples_count_stat(im, STAT_PERF_SAMPLES_SKIPPED_DATALOSS);
 }
 
-void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
-		      uint32_t state)
+void import_perf_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
+			uint32_t state)
 {
 	const struct perf_stream *stream;
 	struct sample s = {0};

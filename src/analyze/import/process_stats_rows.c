@@ -153,7 +153,7 @@ static void process_tree_add_thread(struct import *im, struct machine *m,
 			  THREAD_BY_TREE);
 }
 
-void rows_process_tree(struct import *im, struct machine *m, const struct pb_field *tree)
+void import_process_tree(struct import *im, struct machine *m, const struct pb_field *tree)
 {
 	pb_for_each (f, tree) {
 		struct tree_process p = {.uid = NULL_U32};
@@ -194,7 +194,7 @@ static void add_thread_args(struct import *im)
 	}
 }
 
-void rows_process_args(struct import *im)
+void import_process_args(struct import *im)
 {
 	struct strings *s = &im->store->strings;
 	struct table *t = import_table(im, TABLE_PROCESS);
@@ -314,8 +314,8 @@ static void process_stats_rows_add_process(struct import *im, struct machine *m,
 	}
 }
 
-void rows_process_stats(struct import *im, struct machine *m, int64_t ts,
-			const struct pb_field *stats)
+void import_process_stats(struct import *im, struct machine *m, int64_t ts,
+			  const struct pb_field *stats)
 {
 	pb_for_each (f, stats)
 		if (f.id == PB_PROCESS_STATS_PROCESSES && f.data)
@@ -456,7 +456,7 @@ static void add_packed_mappings(struct import *im, int64_t ts, uint32_t upid,
 	im->store->budget.used -= paths.n * sizeof(*paths.of);
 }
 
-void rows_smaps(struct import *im, struct machine *m, int64_t ts, const struct pb_field *smaps)
+void import_smaps(struct import *im, struct machine *m, int64_t ts, const struct pb_field *smaps)
 {
 	uint32_t pid = 0;
 	uint32_t upid;

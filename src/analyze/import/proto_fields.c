@@ -230,7 +230,7 @@ static void add_zipped_descriptor_set(struct import *im, const struct pb_field *
 	strbuf_deinit(&b);
 }
 
-void tokens_extension_descriptor(struct import *im, const struct pb_field *f)
+void tokenize_extension_descriptor(struct import *im, const struct pb_field *f)
 {
 	pb_for_each (part, f) {
 		if (part.id == PB_EXTENSION_DESCRIPTOR_EXTENSION_SET && part.data)

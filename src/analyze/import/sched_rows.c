@@ -162,8 +162,8 @@ static void note_late_timer(struct import *im, uint32_t utid, int64_t ts, int64_
 }
 
 /* Makes a sleeping thread runnable. irq: 1 if an interrupt woke it, 0 if not, NULL_U8: unknown. */
-static void rows_waking(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
-			uint32_t waker, uint8_t irq)
+static void import_waking(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
+			  uint32_t waker, uint8_t irq)
 {
 	uint32_t open = im->infos.threads[utid].state_row;
 	int64_t due = im->infos.threads[utid].timer_due;
@@ -188,15 +188,15 @@ static void rows_waking(struct import *im, struct machine *m, int64_t ts, uint32
 	note_late_timer(im, utid, ts, due);
 }
 
-static void rows_new_task(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
-			  uint32_t parent)
+static void import_new_task(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
+			    uint32_t parent)
 {
 	if (utid != m->tasks.idle)
 		open_state(im, utid, ts, STORE_STATE_RUNNABLE, add_waker(im, parent, 0));
 }
 
-static void rows_blocked_reason(struct import *im, struct machine *m, uint32_t utid, bool io_wait,
-				uint32_t function)
+static void import_blocked_reason(struct import *im, struct machine *m, uint32_t utid, bool io_wait,
+				  uint32_t function)
 {
 	uint32_t blocked = im->infos.threads[utid].blocked_row, row;
 	struct table *t = import_table(im, TABLE_BLOCKED);
@@ -252,8 +252,8 @@ static uint32_t get_named_thread(struct machine *m, int32_t tid, uint32_t comm)
 	return utid;
 }
 
-void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
-			 const struct queued_event *e)
+void import_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
+			   const struct queued_event *e)
 {
 	struct table *compact = import_table(im, TABLE_COMPACT_SWITCH);
 	struct cpu_sched *c = &m->cpus[cpu].sched;
@@ -284,8 +284,8 @@ void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
 	note_last_switch(c, next, e->tid, next_prio);
 }
 
-void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
-			 const struct queued_event *e)
+void import_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
+			   const struct queued_event *e)
 {
 	struct table *compact = import_table(im, TABLE_COMPACT_WAKING);
 	const struct cpu_sched *c = &m->cpus[cpu].sched;
@@ -305,8 +305,8 @@ void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
 	rows_add_ftrace(im, m, cpu, e->ts, PB_FTRACE_EVENT_SCHED_WAKING, c->utid, PAYLOAD_WAKING,
 			row);
 	if (!rows_is_early(m, e->ts))
-		rows_waking(im, m, e->ts, tasks_get_thread(&m->tasks, e->tid), c->utid,
-			    rows_in_interrupt(flags));
+		import_waking(im, m, e->ts, tasks_get_thread(&m->tasks, e->tid), c->utid,
+			      rows_in_interrupt(flags));
 }
 
 /* ---- sched_switch with all of its fields ---- */
@@ -343,8 +343,8 @@ static void read_switch(struct store *s, const uint8_t *data, size_t len, struct
 		}
 }
 
-void rows_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts,
-		      const uint8_t *data, size_t len)
+void import_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts,
+			const uint8_t *data, size_t len)
 {
 	struct cpu_sched *c = &m->cpus[cpu].sched;
 	struct sched_switch sw = {.prev_tid = 0};
@@ -396,7 +396,7 @@ static void task_newtask(struct import *im, struct machine *m, const struct ftra
 		tasks_name_process(tasks, upid, comm, PROCESS_BY_SYSTEM);
 		tasks_set_parent_of(tasks, upid, e->utid);
 	}
-	rows_new_task(im, m, e->ts, utid, e->utid);
+	import_new_task(im, m, e->ts, utid, e->utid);
 }
 
 static void task_rename(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -437,8 +437,8 @@ static void sched_waking(struct import *im, struct machine *m, const struct ftra
 	utid = tasks_get_thread(&m->tasks, tid);
 	tasks_name_thread(&m->tasks, utid, import_intern_text(im, &text), THREAD_BY_FTRACE);
 	/* other producers do not write the flags */
-	rows_waking(im, m, e->ts, utid, e->utid,
-		    flags == UINT64_MAX ? NULL_U8 : rows_in_interrupt(flags));
+	import_waking(im, m, e->ts, utid, e->utid,
+		      flags == UINT64_MAX ? NULL_U8 : rows_in_interrupt(flags));
 }
 
 static void sched_blocked_reason(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -450,8 +450,8 @@ static void sched_blocked_reason(struct import *im, struct machine *m, const str
 	pb_read(&e->message, PB_TO(PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_PID, &tid),
 		PB_TO(PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_CALLER, &caller),
 		PB_TO(PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_IO_WAIT, &io_wait));
-	rows_blocked_reason(im, m, tasks_get_thread(&m->tasks, tid), io_wait,
-			    event_symbol_name(m, e, caller));
+	import_blocked_reason(im, m, tasks_get_thread(&m->tasks, tid), io_wait,
+			      event_symbol_name(m, e, caller));
 }
 
 /*

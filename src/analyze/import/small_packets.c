@@ -80,7 +80,7 @@ static void derive_charge_and_power(struct battery *b)
 	}
 }
 
-void rows_battery(struct import *im, struct machine *m, int64_t ts, const struct pb_field *packet)
+void import_battery(struct import *im, struct machine *m, int64_t ts, const struct pb_field *packet)
 {
 	static const char *const names[] = {"charge_uah",     "capacity_pct", "current_ua",
 					    "current.avg_ua", "voltage_uv",   "power_mw"};
@@ -107,7 +107,7 @@ void rows_battery(struct import *im, struct machine *m, int64_t ts, const struct
 
 static const struct track_type trigger_type = {"triggers", NULL, false, {{NULL, false}}};
 
-void rows_trigger(struct import *im, struct machine *m, int64_t ts, const struct pb_field *packet)
+void import_trigger(struct import *im, struct machine *m, int64_t ts, const struct pb_field *packet)
 {
 	struct strings *s = &im->store->strings;
 	struct pb_field name = {0}, producer = {0};
@@ -168,8 +168,8 @@ static uint32_t session_track(struct import *im, struct machine *m, const struct
 
 /* Sets the state of a session. A disabled session has no state any more: its last state has the
  * length 0. */
-void rows_session_change(struct import *im, struct machine *m, int64_t ts,
-			 const struct pb_field *packet)
+void import_session_change(struct import *im, struct machine *m, int64_t ts,
+			   const struct pb_field *packet)
 {
 	struct session_change c = {.state = 0};
 	uint32_t track;

@@ -311,8 +311,8 @@ static uint32_t stack_sample_callsite(struct import *im, const struct stack_samp
 				 : NULL_U32;
 }
 
-void rows_stack_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
-		       uint32_t state)
+void import_stack_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
+			 uint32_t state)
 {
 	struct stack_sample s = {.m = m,
 				 .ts = ts,

@@ -421,7 +421,8 @@ static const struct sys_part {
 	{PB_SYS_STATS_SLAB_INFO, add_slab, false},
 };
 
-void rows_sys_stats(struct import *im, struct machine *m, int64_t ts, const struct pb_field *stats)
+void import_sys_stats(struct import *im, struct machine *m, int64_t ts,
+		      const struct pb_field *stats)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		struct sys_packet_rows p = {.im = im, .m = m, .ts = ts};

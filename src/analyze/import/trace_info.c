@@ -126,7 +126,7 @@ static void choose_trace_clock(struct import *im, struct machine *m, uint64_t pr
 				 (int64_t)m->clocks.trace);
 }
 
-void tokens_clock_snapshot(struct import *im, struct machine *m, const struct packet *p)
+void tokenize_clock_snapshot(struct import *im, struct machine *m, const struct packet *p)
 {
 	struct clock_reading r[32];
 	uint64_t primary = 0;
@@ -217,7 +217,7 @@ static bool service_flushes_files(const struct pb_field *version)
 	       major >= 54;
 }
 
-void tokens_system_info(struct import *im, struct machine *m, const struct pb_field *info)
+void tokenize_system_info(struct import *im, struct machine *m, const struct pb_field *info)
 {
 	struct table *t = import_table(im, TABLE_MACHINE);
 	int64_t gb;
@@ -267,7 +267,7 @@ static void set_trace_uuid(struct import *im, uint64_t msb, uint64_t lsb)
 	metadata_set_string(im, SCOPE_TRACE, NULL, "trace_uuid", false, text, strlen(text));
 }
 
-void tokens_trace_uuid(struct import *im, const struct pb_field *uuid)
+void tokenize_trace_uuid(struct import *im, const struct pb_field *uuid)
 {
 	uint64_t msb = 0, lsb = 0;
 
@@ -296,7 +296,7 @@ static void count_discard_buffers(struct import *im, const struct pb_field *conf
 	}
 }
 
-void tokens_trace_config(struct import *im, const struct pb_field *config)
+void tokenize_trace_config(struct import *im, const struct pb_field *config)
 {
 	uint64_t msb = 0, lsb = 0, into_file = 0, flush_ms = 0;
 	struct pb_field name = {0};
@@ -340,7 +340,7 @@ static void add_attribute(struct import *im, const struct machine *m, const stru
 		table_set_i64(t, METADATA_INT, row, (int64_t)value->u64);
 }
 
-void tokens_trace_attributes(struct import *im, struct machine *m, const struct pb_field *message)
+void tokenize_trace_attributes(struct import *im, struct machine *m, const struct pb_field *message)
 {
 	pb_for_each (attribute, message) {
 		struct pb_field key = {0}, value = {0};
@@ -385,7 +385,7 @@ static void add_slow_sources(struct import *im, struct machine *m, const struct 
 			add_slow_source(im, m, &f);
 }
 
-void tokens_service_event(struct import *im, struct machine *m, const struct packet *p)
+void tokenize_service_event(struct import *im, struct machine *m, const struct packet *p)
 {
 	int64_t ts = (int64_t)p->timestamp, converted;
 
@@ -423,7 +423,7 @@ void tokens_service_event(struct import *im, struct machine *m, const struct pac
 		}
 }
 
-void tokens_trigger(struct import *im, int64_t ts, const struct pb_field *trigger)
+void tokenize_trigger(struct import *im, int64_t ts, const struct pb_field *trigger)
 {
 	struct pb_field name = {0};
 

@@ -108,7 +108,7 @@ static void set_filter_stats(struct store *s, const struct pb_field *filter)
 			stats_set(s, STAT_TRACED_BUF_BYTES_FILTERED_OUT, buffer++, (int64_t)f.u64);
 }
 
-void tokens_waits_stats(struct import *im, const struct pb_field *message)
+void tokenize_waits_stats(struct import *im, const struct pb_field *message)
 {
 	uint64_t left_out = 0, ring_full = 0, no_begin = 0, no_end = 0, no_total = 0, stackless = 0;
 	struct store *s = im->store;
@@ -124,7 +124,7 @@ void tokens_waits_stats(struct import *im, const struct pb_field *message)
 	stats_add(s, STAT_SONDA_WAITS_WITHOUT_STACK, STAT_NO_INDEX, (int64_t)stackless);
 }
 
-void tokens_syscalls_stats(struct import *im, const struct pb_field *message)
+void tokenize_syscalls_stats(struct import *im, const struct pb_field *message)
 {
 	uint64_t ring_full = 0, no_begin = 0, lost = 0, absent = 0;
 	struct store *s = im->store;
@@ -139,7 +139,7 @@ void tokens_syscalls_stats(struct import *im, const struct pb_field *message)
 }
 
 /* Two data sources use the same tables, so the counts of the last one cover both. */
-void tokens_unwind_stats(struct import *im, const struct pb_field *message)
+void tokenize_unwind_stats(struct import *im, const struct pb_field *message)
 {
 	static const struct stat_field fields[] = {
 		{PB_UNWIND_STATS_FILES, STAT_SONDA_UNWIND_FILES},
@@ -155,7 +155,7 @@ void tokens_unwind_stats(struct import *im, const struct pb_field *message)
 			    message->len);
 }
 
-void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_field *stats)
+void tokenize_trace_stats(struct import *im, struct machine *m, const struct pb_field *stats)
 {
 	struct store *s = im->store;
 	int64_t buffer = 0;
@@ -308,8 +308,8 @@ static void add_setup_errors(struct import *im, struct machine *m, const struct 
 	strbuf_deinit(&text);
 }
 
-void tokens_ftrace_stats(struct import *im, struct machine *m, const struct packet *p,
-			 struct packet_sequence_info *seq)
+void tokenize_ftrace_stats(struct import *im, struct machine *m, const struct packet *p,
+			   struct packet_sequence_info *seq)
 {
 	const struct pb_field *stats = &p->payload;
 	uint64_t phase = 0;

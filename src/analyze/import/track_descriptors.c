@@ -233,8 +233,8 @@ static void set_sequence_thread(struct machine *m, struct packet_sequence_info *
 	}
 }
 
-void tokens_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
-			     struct packet_sequence_info *seq)
+void tokenize_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
+			       struct packet_sequence_info *seq)
 {
 	struct described_track d = {
 		.key.machine = m->row,
@@ -275,8 +275,8 @@ void tokens_track_descriptor(struct import *im, struct machine *m, const struct 
 		set_sequence_thread(m, seq, &thread);
 }
 
-bool tokens_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
-			      struct packet_sequence_info *seq)
+bool tokenize_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
+				struct packet_sequence_info *seq)
 {
 	if (!seq || !seq->valid) {
 		track_descriptors_count_stat(
@@ -290,7 +290,7 @@ bool tokens_thread_descriptor(struct import *im, struct machine *m, const struct
 
 /* ---- the order of time ---- */
 
-uint32_t rows_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f)
+uint32_t import_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f)
 {
 	struct task_numbers n = read_task_numbers(f);
 	uint32_t utid = tasks_get_thread_of_process(&m->tasks, n.tid, n.pid);
@@ -322,7 +322,7 @@ static void add_process_label(struct import *im, uint32_t upid, unsigned n,
 	im->labels[im->n_labels++] = label;
 }
 
-uint32_t rows_process_descriptor(struct import *im, struct machine *m, const struct pb_field *f)
+uint32_t import_process_descriptor(struct import *im, struct machine *m, const struct pb_field *f)
 {
 	struct task_numbers n = read_task_numbers(f);
 	uint32_t upid = tasks_get_process(&m->tasks, n.pid);
@@ -345,7 +345,7 @@ uint32_t rows_process_descriptor(struct import *im, struct machine *m, const str
 	return upid;
 }
 
-void rows_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f)
+void import_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f)
 {
 	const struct described_track *track, *root = described_find(im, m, 0);
 	struct pb_field thread = {.id = 0}, process = {.id = 0};
@@ -356,18 +356,18 @@ void rows_track_descriptor(struct import *im, struct machine *m, const struct pb
 		PB_TO(PB_TRACK_DESCRIPTOR_THREAD, &thread),
 		PB_TO(PB_TRACK_DESCRIPTOR_PROCESS, &process));
 	track = described_find(im, m, uuid);
-	if (!track) /* tokens_track_descriptor() refused it */
+	if (!track) /* tokenize_track_descriptor() refused it */
 		return;
 	if (!described_get_for_event(im, m, uuid, NULL)) {
 		track_descriptors_count_stat(im, STAT_TRACK_EVENT_PARSER_ERRORS);
 		return;
 	}
 	if (thread.id) {
-		id = rows_thread_descriptor(im, m, &thread);
+		id = import_thread_descriptor(im, m, &thread);
 		if (root && root->ranks_threads && track->has_rank)
 			im->infos.threads[id].rank = track->rank;
 	} else if (process.id) {
-		id = rows_process_descriptor(im, m, &process);
+		id = import_process_descriptor(im, m, &process);
 		if (root && root->ranks_processes && track->has_rank)
 			im->infos.processes[id].rank = track->rank;
 	}

@@ -349,8 +349,8 @@ static bool read_thread_times(struct import *im, const struct track_event *e,
 	return true;
 }
 
-bool tokens_track_event(struct import *im, struct machine *m, const struct packet *p,
-			struct packet_sequence_info *seq, const uint8_t *packet)
+bool tokenize_track_event(struct import *im, struct machine *m, const struct packet *p,
+			  struct packet_sequence_info *seq, const uint8_t *packet)
 {
 	struct track_event e = {.state = seq->state, .packet = packet};
 	struct sequence_state *state = sequences_state(&m->sequences, seq->state);
@@ -372,8 +372,8 @@ bool tokens_track_event(struct import *im, struct machine *m, const struct packe
 	return read_extra_counters(im, m, &e);
 }
 
-int tokens_track_event_time(struct import *im, struct machine *m, const struct packet *p,
-			    struct packet_sequence_info *seq, int64_t *ret)
+int tokenize_track_event_time(struct import *im, struct machine *m, const struct packet *p,
+			      struct packet_sequence_info *seq, int64_t *ret)
 {
 	struct sequence_thread *t = &sequences_state(&m->sequences, seq->state)->thread;
 

@@ -40,7 +40,7 @@ struct track_event {
 	struct pb_field counter; /* id 0: none */
 	struct pb_field callstack; /* InlineCallstack, or an iid; id 0: none */
 	int64_t thread_ns, instructions; /* times of the thread so far; NULL_I64: unknown */
-	/* Set by rows_track_event(). Strings and ids are NULL_U32 where there is none. */
+	/* Set by import_track_event(). Strings and ids are NULL_U32 where there is none. */
 	uint32_t name, category;
 	struct described_track *described; /* the track of the uuid; NULL: uuid 0 */
 	bool on_thread; /* belongs to the track of thread utid, not to a uuid */
@@ -52,7 +52,7 @@ struct track_event {
  * defaults. */
 void track_event_read(struct track_event *e, struct sequences *q, const struct pb_field *message);
 
-/* Keeps a value that depends on earlier events, which tokens_track_event() computes, for the rows.
+/* Keeps a value that depends on earlier events, which tokenize_track_event() computes, for the rows.
  * Slots: 0 is the counter, 1 to 8 are extra counters. If out of memory, sets the budget's error. */
 #define EXTRA_COUNTERS_MAX 8
 #define SLOT_THREAD_TIME 16
@@ -81,17 +81,17 @@ bool track_event_list_extras(struct import *im, struct machine *m, const struct 
 
 /* Reads an event in the file's order. Returns false, and counts it, if the
  * event is dropped. */
-bool tokens_track_event(struct import *im, struct machine *m, const struct packet *p,
-			struct packet_sequence_info *seq, const uint8_t *packet);
+bool tokenize_track_event(struct import *im, struct machine *m, const struct packet *p,
+			  struct packet_sequence_info *seq, const uint8_t *packet);
 /* Reads the time of an older program's event. Returns 1 and sets *ret to ns of the trace clock, or
  * of the event's own clock if no snapshot has both; 0 if the event has no such time, so that the
  * packet's time applies; -1, and counts it, if the event is dropped. */
-int tokens_track_event_time(struct import *im, struct machine *m, const struct packet *p,
-			    struct packet_sequence_info *seq, int64_t *ret);
+int tokenize_track_event_time(struct import *im, struct machine *m, const struct packet *p,
+			      struct packet_sequence_info *seq, int64_t *ret);
 
 /* track_event_rows.c: makes the rows of an event, in the order of time. */
-void rows_track_event(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
-		      const uint8_t *packet, uint32_t state);
+void import_track_event(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
+			const uint8_t *packet, uint32_t state);
 
 /* track_event_args.c: adds the event's arguments to im->args. earlier: those that the slice has
  * from its begin; may be NULL. */
@@ -99,7 +99,7 @@ void track_event_add_args(struct import *im, struct machine *m, const struct tra
 			  const struct arg_builder *earlier);
 
 /* proto_fields.c: messages that an ExtensionDescriptor describes. */
-void tokens_extension_descriptor(struct import *im, const struct pb_field *f);
+void tokenize_extension_descriptor(struct import *im, const struct pb_field *f);
 /* Adds the fields of a message that the trace describes as arguments. type: the message's full
  * name. skip: returns true for fields to leave out; may be NULL. */
 void proto_field_add_args(struct import *im, struct arg_writer *w, const char *type,

@@ -574,8 +574,8 @@ static void track_event_rows_add_event(struct import *im, struct machine *m, str
 	}
 }
 
-void rows_track_event(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
-		      const uint8_t *packet, uint32_t state)
+void import_track_event(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
+			const uint8_t *packet, uint32_t state)
 {
 	struct track_event e = {.ts = ts, .state = state, .packet = packet};
 

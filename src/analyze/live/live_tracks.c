@@ -99,8 +99,8 @@ static void read_description(struct description *d, const struct pb_field *messa
 					 PB_PROCESS_DESCRIPTOR_PROCESS_NAME);
 		} else if (f.id == PB_TRACK_DESCRIPTOR_THREAD && f.data) {
 			d->is_thread = true;
-			read_track_owner(d, &f, PB_THREAD_DESCRIPTOR_PID,
-					 PB_THREAD_DESCRIPTOR_TID, PB_THREAD_DESCRIPTOR_THREAD_NAME);
+			read_track_owner(d, &f, PB_THREAD_DESCRIPTOR_PID, PB_THREAD_DESCRIPTOR_TID,
+					 PB_THREAD_DESCRIPTOR_THREAD_NAME);
 		}
 	}
 }
@@ -206,8 +206,8 @@ void live_read_descriptor(struct live *l, const struct packet *p)
  * Returns true if the counter began at 0 during the session: then all of its first value is growth.
  * Otherwise an unknown part of that value is older.
  */
-static bool began_in_session(const struct live *l, const struct live_track *t,
-			     const struct live_entry *p)
+static bool process_began_in_session(const struct live *l, const struct live_track *t,
+				     const struct live_entry *p)
 {
 	if (t->source == LIVE_EBPF)
 		return HASH_COUNT(l->processes) < l->setup.top_n || !l->screens;
@@ -228,7 +228,7 @@ static void set_process_value(struct live *l, struct live_track *t, uint64_t v, 
 	live_note_poll(l, t->source, at);
 	if (t->has_last)
 		live_add_growth(value, v >= t->last ? v - t->last : v, at, l->before[t->source]);
-	else if (began_in_session(l, t, p))
+	else if (process_began_in_session(l, t, p))
 		live_add_growth(value, v, at, l->before[t->source]);
 	else
 		live_add_growth(value, 0, at, at);

@@ -385,7 +385,7 @@ static bool has_events(const struct record_facts *f, size_t buffer)
 
 /* Appends when the events begin, for a buffer whose oldest data was overwritten. The set-up time of
  * the data sources is not a loss. */
-static void put_late_begin(const struct record_facts *f, size_t buffer, struct strbuf *b)
+static void put_late_begin_of_data(const struct record_facts *f, size_t buffer, struct strbuf *b)
 {
 	const struct trace_scan *s = f->scan;
 	double begin = record_seconds_at(s, s->ftrace.first_ns);
@@ -395,7 +395,7 @@ static void put_late_begin(const struct record_facts *f, size_t buffer, struct s
 }
 
 /* Appends when the events end, for a buffer that discarded the newest data. */
-static void put_early_end(const struct record_facts *f, size_t buffer, struct strbuf *b)
+static void put_early_end_of_data(const struct record_facts *f, size_t buffer, struct strbuf *b)
 {
 	const struct trace_scan *s = f->scan;
 	double last = record_seconds_at(s, s->ftrace.last_ns);
@@ -443,7 +443,7 @@ static void add_overwritten(const struct record_facts *f, size_t i, const struct
 
 	strbuf_printf(&loss->text, "the oldest %s were overwritten",
 		      str_bytes(s->bytes_overwritten, number));
-	put_late_begin(f, i, &loss->text);
+	put_late_begin_of_data(f, i, &loss->text);
 	advise_buffer(f, s->bytes_written, &loss->advice);
 }
 
@@ -472,7 +472,7 @@ static void add_buffer_losses(const struct record_facts *f, size_t i, const stru
 		loss = add_loss_of_buffer(f, i, s->size, s->chunks_discarded, "chunks", ret);
 		strbuf_printf(&loss->text, "full, the newest %s chunks were discarded",
 			      str_thousands(s->chunks_discarded, number));
-		put_early_end(f, i, &loss->text);
+		put_early_end_of_data(f, i, &loss->text);
 		advise_buffer(f, sufficient_buffer_size(s), &loss->advice);
 	}
 	if (s->patches_failed && s->chunks_discarded) {

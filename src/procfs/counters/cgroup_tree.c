@@ -285,7 +285,7 @@ static struct cgroup *find_or_add_child(struct cgroup_tree *t, struct cgroup *g,
 }
 
 /* Returns true if descendants of the group may be recorded. */
-static bool may_have_recorded(const struct cgroup_tree *t, const struct cgroup *g)
+static bool may_have_recorded_child(const struct cgroup_tree *t, const struct cgroup *g)
 {
 	return g->depth < t->choice->levels || (g->recorded && g->below < t->choice->max_depth);
 }
@@ -325,7 +325,7 @@ void cgroup_tree_list_children(struct cgroup_tree *t, struct cgroup *g)
 	DIR *dir;
 	int fd;
 
-	if (!may_have_recorded(t, g))
+	if (!may_have_recorded_child(t, g))
 		return;
 	fd = openat(t->fd, g->path[0] ? g->path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	dir = fd >= 0 ? fdopendir(fd) : NULL;
