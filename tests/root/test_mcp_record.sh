@@ -45,6 +45,6 @@ child.stdin.close()
 assert child.wait(20) == 0
 PY
 verdict "a trace that record made answers what the program did" $? err got
-ls traces | diff - <(echo busy.pf) >diff
-verdict "the folder has the trace, and nothing else" $? diff
+ls traces | diff - <(echo busy.pf) >"$TMP/diff"
+verdict "the folder has the trace, and nothing else" $? "$TMP/diff"
 exit $BAD
