@@ -35,7 +35,7 @@ sonda 0 list sources && shows '^linux.ftrace ' && shows '^ +example +sonda recor
   sonda 0 describe linux.sys_stats && shows '^ +meminfo_period_ms +uint32 +/proc/meminfo$' && shows '^ +presets +buddyinfo, counters, ' &&
   shows '^ +files.path +string '
 verdict "data sources with their options and an example" $?
-sonda 0 list families && shows '^RUNQ +Waits for a CPU' && sonda 0 list --json families && json 'len(items) == 11 and all(i["example"] for i in items)'
+sonda 0 list families && shows '^RUNQ +Waits for a CPU .eBPF.: latency and depth' && sonda 0 list --json families && json 'len(items) == 11 and all(i["example"] for i in items)'
 verdict "families of eBPF counters" $?
 sonda 0 list families runq 'Cpu*' && shows '^RUNQ ' && shows '^CPU_TIME ' && sonda 0 describe runq && shows '^preset +runq ' && shows '^family +RUNQ '
 verdict "families in any case" $?

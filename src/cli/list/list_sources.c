@@ -140,8 +140,9 @@ static int list_sources_add_preset(void *user, const char *name)
 	for (size_t i = 0; i < s->config->n_data_sources; i++) {
 		const Pb__DataSourceConfig *c = s->config->data_sources[i]->config;
 		const Pb__EbpfCountersConfig *b = c->ebpf_counters_config;
-		bool has_family = !u->family ||
-				  (b && b->n_families == 1 && (int32_t)b->families[0] == u->family);
+		/* The preset of a family has it alone, without what else it can count. */
+		bool has_family = !u->family || (b && b->n_families == 1 && !b->waits_by_cgroup &&
+						 (int32_t)b->families[0] == u->family);
 
 		if (!strcmp(c->name, u->source) && has_family)
 			name_list_add(&u->names, (const uint8_t *)name, strlen(name));
