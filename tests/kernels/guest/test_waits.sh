@@ -27,6 +27,13 @@ ask "with recursive w(id, callsite, name) as (
 printf '%s\n' "read from pipe,1" "sleep,1" | diff - wakers >difference
 verdict "and the code that ended them" $? difference log
 
+# Before Linux 5.18 the state is read from the thread, whose waker may have changed it by then.
+"$SONDA" record -o pairs waits --waits min=1us,rate=100000 -- "$B/tests/root/ping_pong" 500 >log 2>&1
+"$SONDA" sql --csv pairs "select count(*) > 500, sum(extract_arg(arg_set_id, 'debug.state') != 'S') from slice
+  where name in ('unix receive', 'read')" 2>>log | tail -n 1 | tr -d '\r' >states
+[ "$(cat states)" = 1,0 ]
+verdict "each wait of two processes that wake each other has its state" $? states log
+
 # The programs with the test of the group, which is made before.
 grep -q cgroup2 /proc/filesystems && mkdir "$TMP/groups" && mount -t cgroup2 none "$TMP/groups" && mkdir "$TMP/groups/one"
 "$SONDA" record -t 300ms -o grouped waits --cgroup /one >log 2>&1 && ! grep -E 'linux.waits|missing' log
