@@ -67,7 +67,7 @@ python3 -c 'import json, sys; a = json.load(open(sys.argv[1]))["alert"]; assert 
 verdict "the file beside it has the labels" $? "$trace.json"
 
 post a-token-of-the-test '[alert(1, "2026-11-27T10:00:00Z", instance="web1:9437")]' >/dev/null
-has 'sonda_alerts_received_total{result="duplicate"}' 1
+wait_for has 'sonda_alerts_received_total{result="duplicate"}' 1
 verdict "the same alert counts once" $?
 [ "$(post a-token-of-the-test '[alert(100 + i, "2026-11-27T10:00:00Z", instance="web1:9437") for i in range(3000)]')" = 200 ] &&
   sleep 1 && saved 1

@@ -37,7 +37,7 @@ struct source_limits {
 	bool recorded[ARRAY_SIZE(watched)], filtered[ARRAY_SIZE(watched)];
 };
 
-/* Sets the flags of the events that a request means: GROUP/NAME or NAME, either with patterns. */
+/* Sets the flags of the events that a request matches: GROUP/NAME or NAME, which may have patterns. */
 static void set_flags_of_request(const struct pb_field *request,
 				 bool flags[static ARRAY_SIZE(watched)])
 {

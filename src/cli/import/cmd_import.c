@@ -74,7 +74,7 @@ static int import_check(struct import_command *o, char **words, int n, struct er
 		return err_set(e, -EINVAL, "one file at a time");
 	o->file = words[0];
 	if (!o->out)
-		return err_set(e, -EINVAL, "-o OUT is missing");
+		return err_set(e, -EINVAL, "the output is missing; name it with -o");
 	return o->force ? 0 : trace_file_check_new(o->out, e);
 }
 

@@ -387,7 +387,7 @@ void perfetto_options_deinit(struct perfetto_options *o)
 	free(o->notes.names);
 }
 
-/* The light flags become the text of a config, which is then read as any other. */
+/* The shorthand options become the text of a config, which is then read as any other. */
 
 struct unit {
 	const char *name;
@@ -618,7 +618,7 @@ static int load_config(const struct perfetto_options *o, Pb__TraceConfig **ret)
 	return code;
 }
 
-/* Makes the config of the light flags. Returns -1 or the exit code. */
+/* Makes the config of the shorthand options. Returns -1 or the exit code. */
 static int load_shorthand(const struct perfetto_options *o, Pb__TraceConfig **ret)
 {
 	struct strbuf text = {0}, errors = {0};

@@ -93,8 +93,8 @@ int perfetto_clone(const struct consumer_clone_request *request, struct trace_fi
 		return code;
 	r = session_client_clone(client, request, trace_file_fd(file), &written, &e);
 	if (r < 0)
-		code = report_refused_clone(request,
-					    r == -EPROTO ? session_client_refusal(client) : e.text);
+		code = report_refused_clone(
+			request, r == -EPROTO ? session_client_clone_refusal(client) : e.text);
 	else
 		code = written ? perfetto_save_written(file) : perfetto_save(client, file, name);
 	session_client_free(client);

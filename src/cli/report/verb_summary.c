@@ -170,7 +170,7 @@ static const Pb__TraceConfig *verb_summary_config_of(struct verb_summary *s)
 
 /* The trace has events of linux.ftrace: moves it from the missing sources to the producers that
  * disconnected. */
-static void move_gone_ftrace(struct verb_summary *s)
+static void move_ftrace_to_gone(struct verb_summary *s)
 {
 	static const char name[] = "the producer of linux.ftrace";
 	struct name_list *missing = &s->sources.missing;
@@ -234,7 +234,7 @@ int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *f
 	int code;
 
 	if (s->scan.ftrace.counts.total)
-		move_gone_ftrace(s);
+		move_ftrace_to_gone(s);
 	stats = record_stats(&f);
 	f.end = s->end.text[0]		      ? s->end.text
 		: stats && *stats->end_reason ? stats->end_reason

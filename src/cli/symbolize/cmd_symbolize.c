@@ -28,12 +28,11 @@
 
 static const char usage[] =
 	"usage: sonda symbolize [OPTION]... -o OUT FILE\n\n"
-	"Writes a copy of a trace in which call stacks have functions, inlined functions and "
-	"lines of the\n"
-	"source code, from the debug information of the programs: in the program itself, or in "
-	"a separate\n"
-	"debug file below /usr/lib/debug. Files count only if they have the build id in the "
-	"trace.\n\n"
+	"Writes a copy of a trace whose call stacks have the names of functions, inlined "
+	"functions and source\n"
+	"lines. They come from debug information: in the program, in a debug file beside it or "
+	"in .debug/, or\n"
+	"below /usr/lib/debug. A file is used only if its build id is the one in the trace.\n\n"
 	"  -o, --out OUT          the file to write\n"
 	"      --in-place         replace FILE\n"
 	"      --force            replace OUT if it exists\n"

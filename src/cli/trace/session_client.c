@@ -251,7 +251,7 @@ int session_client_clone(struct session_client *c, const struct consumer_clone_r
 	return 0;
 }
 
-const char *session_client_refusal(const struct session_client *c)
+const char *session_client_clone_refusal(const struct session_client *c)
 {
 	return c->said.text;
 }

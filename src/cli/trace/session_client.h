@@ -39,7 +39,7 @@ int session_client_clone(struct session_client *c, const struct consumer_clone_r
 			 int fd, bool *ret_written, struct err_text *e);
 /* Returns why the service refused a clone (-EPROTO), in its own words. Borrowed from c until the
  * next clone. */
-const char *session_client_refusal(const struct session_client *c);
+const char *session_client_clone_refusal(const struct session_client *c);
 int session_client_attach(struct session_client *c, const char *key, Pb__TraceConfig **ret,
 			  struct err_text *e);
 

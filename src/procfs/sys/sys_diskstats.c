@@ -78,8 +78,8 @@ static void sys_disks_deinit(struct sys_disks *d)
 }
 
 /*
- * Each pass calls this, then sys_disks_set() for each line, then sys_disks_end() unless lines may
- * be missing: removed disks have no I/O in flight from then on.
+ * Each pass calls this, sys_disks_set() for each line, and, if the whole file was parsed,
+ * sys_disks_end().
  */
 static void sys_disks_begin(struct sys_disks *d)
 {
@@ -144,6 +144,7 @@ static int sys_disks_set(struct sys_disks *d, struct sys_packet *p, struct span 
 	return 0;
 }
 
+/* Sets the I/O in flight of disks that have disappeared to 0. */
 static void sys_disks_end(struct sys_disks *d, struct sys_packet *p)
 {
 	for (size_t i = 0; i < d->n; i++) {

@@ -65,7 +65,7 @@ struct eh_reader {
 	struct eh_rows result; /* owned */
 };
 
-static bool machine_of(const GElf_Ehdr *h, struct cfi_machine *ret)
+static bool cfi_machine_of(const GElf_Ehdr *h, struct cfi_machine *ret)
 {
 	static const struct cfi_machine x86_64 = {.sp = 7, .fp = 6, .ra = 16},
 					arm64 = {.is_arm64 = true, .sp = 31, .fp = 29, .ra = 30};
@@ -84,7 +84,7 @@ static int read_segments(struct eh_reader *e)
 	GElf_Ehdr h;
 	size_t n, headers;
 
-	if (!gelf_getehdr(e->elf, &h) || !machine_of(&h, &e->machine) ||
+	if (!gelf_getehdr(e->elf, &h) || !cfi_machine_of(&h, &e->machine) ||
 	    elf_getphdrnum(e->elf, &n) < 0)
 		return -ENOEXEC;
 	e->entry = h.e_entry;
