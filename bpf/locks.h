@@ -20,7 +20,7 @@ enum lock_kind {
 	LOCK_RWSEM_WRITE,
 	LOCK_RT, /* rt mutexes; with PREEMPT_RT most others too */
 	LOCK_PERCPU_RWSEM,
-	LOCK_OTHER, /* semaphores; in 5.19 mutexes too */
+	LOCK_OTHER, /* semaphores; in 5.19 mutexes, too: the event has no flag for them */
 	LOCK_KINDS,
 };
 #define LOCKS_NEST 4 /* a thread, a softirq, an interrupt, an NMI */

@@ -48,7 +48,7 @@ static uint64_t half_of_memory(void)
 	return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 2 : UINT64_C(1) << 30;
 }
 
-static int trace_tables_explain(const struct trace_tables *t, int r, struct err_text *e)
+static int trace_tables_set_load_error(const struct trace_tables *t, int r, struct err_text *e)
 {
 	char size[32];
 
@@ -115,7 +115,7 @@ int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *re
 	if (r == 0)
 		r = database_open(&ret->store, &ret->database);
 	if (r < 0) {
-		trace_tables_explain(ret, r, e);
+		trace_tables_set_load_error(ret, r, e);
 		store_deinit(&ret->store);
 		return r;
 	}

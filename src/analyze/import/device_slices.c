@@ -81,7 +81,7 @@ static uint32_t napi_track(struct import *im, struct machine *m, uint32_t cpu)
 			  &value);
 }
 
-static void napi_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void napi_gro_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	arg_builder_add_int(
 		im->store, &im->args, "len", ARG_INT,
@@ -90,7 +90,7 @@ static void napi_entry(struct import *im, struct machine *m, const struct ftrace
 		     event_text(im, e, PB_NAPI_GRO_RECEIVE_ENTRY_FTRACE_EVENT_NAME), &im->args);
 }
 
-static void napi_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void napi_gro_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	arg_builder_add_int(
 		im->store, &im->args, "ret", ARG_INT,
@@ -396,8 +396,8 @@ const struct event_rule device_slice_rules[] = {
 	{PB_FTRACE_EVENT_BLOCK_IO_START, block_start, NULL},
 	{PB_FTRACE_EVENT_BLOCK_IO_DONE, block_done, NULL},
 	{PB_FTRACE_EVENT_RPM_STATUS, rpm_status, NULL},
-	{PB_FTRACE_EVENT_NAPI_GRO_RECEIVE_ENTRY, napi_entry, NULL},
-	{PB_FTRACE_EVENT_NAPI_GRO_RECEIVE_EXIT, napi_exit, NULL},
+	{PB_FTRACE_EVENT_NAPI_GRO_RECEIVE_ENTRY, napi_gro_entry, NULL},
+	{PB_FTRACE_EVENT_NAPI_GRO_RECEIVE_EXIT, napi_gro_exit, NULL},
 	{PB_FTRACE_EVENT_CPUHP_ENTER, hotplug_enter, NULL},
 	{PB_FTRACE_EVENT_CPUHP_MULTI_ENTER, hotplug_enter, NULL},
 	{PB_FTRACE_EVENT_CPUHP_EXIT, hotplug_exit, NULL},

@@ -17,7 +17,7 @@ enum remembered_kind {
 	REMEMBER_DISK_SEEN, /* by the disk's name: number of samples */
 	REMEMBER_PERF_SESSION, /* by sequence: row of its session of PerfSamples + 1 */
 	REMEMBER_STACK_SESSION, /* by sequence: row of its session of StackSamples + 1 */
-	REMEMBER_CMA, /* by thread and enum cma_number: that number, for the thread's current allocation */
+	REMEMBER_CMA, /* by thread and enum cma_number: pages of the thread's current allocation */
 	REMEMBER_METADATA, /* by name: row of a single value of metadata + 1 */
 	REMEMBER_CGROUP, /* by the id of a control group: its row of cgroup + 1 */
 	REMEMBERED_KINDS

@@ -30,7 +30,7 @@
 #define FAILURES_MAX 4096 /* bytes */
 #define COST_MAX 1e6 /* percent of a CPU */
 
-/* A value of a track. whole: without a fraction, 0 if it is negative; doubles are not exact beyond 2^53. */
+/* A value of a track. whole: as an integer, since a double is not exact above 2^53; 0 if negative or too large. */
 struct track_number {
 	uint64_t whole;
 	double real;

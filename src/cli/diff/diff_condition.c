@@ -103,7 +103,7 @@ enum diff_measure diff_condition_measure(const struct diff_condition *c, const s
 	return c->measure == DIFF_MEASURES ? diff_main_measure(row) : c->measure;
 }
 
-/* Returns true if the pattern matches a name, or what is before its note: "read (libc.so.6)". */
+/* Returns true if the pattern matches a name, or the part before its note: "read (libc.so.6)". */
 static bool name_matches(const char *pattern, const char *name)
 {
 	const char *note = name ? strstr(name, " (") : NULL;

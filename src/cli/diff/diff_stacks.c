@@ -15,8 +15,8 @@
 
 /* ---- nodes and names ---- */
 
-static struct diff_stack_name *diff_stack_name_get(struct diff_stacks *s, const char *key, size_t len,
-						   int kind)
+static struct diff_stack_name *diff_stack_name_get(struct diff_stacks *s, const char *key,
+						   size_t len, int kind)
 {
 	struct diff_stack_name *n;
 
@@ -72,15 +72,16 @@ struct reading {
 	enum diff_stack_kind kind;
 	struct code code;
 	uint32_t *name_of; /* owned: by function, plus 1; 0: not known yet */
-	uint32_t *program_of; /* owned: the name of the program of a chosen thread, plus 1; by utid */
+	uint32_t *
+		program_of; /* owned: the name of the program of a chosen thread, plus 1; by utid */
 	uint32_t n_threads;
 };
 
 static int read_programs(struct reading *r)
 {
-	static const char sql[] =
-		"SELECT t.utid, coalesce(p.name, t.name, '(unknown)') FROM thread t LEFT JOIN process p "
-		"USING (upid) WHERE t.utid IN chosen";
+	static const char sql[] = "SELECT t.utid, coalesce(p.name, t.name, '(unknown)') FROM "
+				  "thread t LEFT JOIN process p "
+				  "USING (upid) WHERE t.utid IN chosen";
 	sqlite3_stmt *st;
 	int e = 0;
 
@@ -109,7 +110,7 @@ static int read_programs(struct reading *r)
 }
 
 /* Returns the number of the name of a function, plus 1; 0: no memory. */
-static uint32_t name_of_function(struct reading *r, uint32_t function)
+static uint32_t intern_function_name(struct reading *r, uint32_t function)
 {
 	struct strbuf key = {0};
 	struct diff_stack_name *n = NULL;
@@ -152,7 +153,7 @@ static int add_stack(struct reading *r, const struct stack_point *p, int side, d
 		uint32_t frame = table_u32(t, STACK_CALLSITE_FRAME, sites[n]);
 
 		for (uint32_t i = r->code.first[frame]; node && i < r->code.first[frame + 1]; i++) {
-			uint32_t name = name_of_function(r, r->code.chain[i]);
+			uint32_t name = intern_function_name(r, r->code.chain[i]);
 
 			node = name ? diff_stack_child(r->s, r->kind, node, name - 1) : NULL;
 		}
@@ -186,7 +187,8 @@ static int add_points(struct reading *r, int side, double scale)
 	return e;
 }
 
-int diff_stacks_add(struct diff_stacks *s, const struct diff_stacks_trace *t, int side, double scale)
+int diff_stacks_add(struct diff_stacks *s, const struct diff_stacks_trace *t, int side,
+		    double scale)
 {
 	struct reading r = {.s = s, .t = t};
 	int e = code_init(&r.code, t->store) ? read_programs(&r) : -ENOMEM;

@@ -13,12 +13,8 @@
 
 /*
  * Sums of the per-process elements (bpf/process.h) over a recording. Freeing an element does not
- * reduce a sum. Sums never decrease, although elements are read one after the other while programs
- * update them.
- *
- *	process_sums_begin(s, now);
- *	process_sums_add(s, pid, values);    for each element
- *	process_sums_end(s);
+ * reduce a sum. Sums never decrease, although elements are read one after the other while BPF
+ * programs update them.
  */
 #define PROCESS_VALUES_MAX 8u
 #define PROCESSES_MAX 65536u /* limit of processes; further ones are ignored */

@@ -320,6 +320,7 @@ static void polled_close(struct polled *row)
 	proc_cached_close(&row->statm);
 }
 
+/* Forgets the files of the row: polled_close() must come first. */
 static void polled_reset(struct polled *row)
 {
 	*row = (struct polled){.pid = row->pid,
