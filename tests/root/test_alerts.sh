@@ -83,4 +83,5 @@ start_daemon SONDA_RECORDER_NOTIFY_FD "$TMP/recorder.log" "$SONDA" recorder run 
     --alerts "$TMP/token" --alert-delay 90s --recorder "$TMP/alerts" &&
   wait_for grep -q 'what preceded it is missing' "$TMP/metrics.log"
 verdict "it reports that the ring is too short for the delay of the alerts" $? "$TMP/metrics.log"
+stop_all
 exit $BAD

@@ -53,7 +53,7 @@ check "depth first" $'1,\n2,1\n4,2\n3,1\n9,\n10,9' "$modules with g(source_node_
 check "breadth first, with numbers far from each other" $'-5000000000,\n2,-5000000000\n9000000000000000000,-5000000000\n4,2' "$modules
   with g(source_node_id, dest_node_id) as (values (-5000000000, 2), (-5000000000, 9000000000000000000), (2, 4), (4, 2))
   select * from graph_reachable_bfs!((select * from g), (select -5000000000 as node_id))"
-check "a graph without edges, and without starts" $'7,' "$modules select * from graph_reachable_dfs!((select 1 as source_node_id, 2 as dest_node_id where 0), (select 7 as node_id))
+check "a graph without edges, and without starts" "" "$modules select * from graph_reachable_dfs!((select 1 as source_node_id, 2 as dest_node_id where 0), (select 7 as node_id))
   union all select * from graph_reachable_bfs!((select 1 as source_node_id, 2 as dest_node_id), (select 7 as node_id where 0))"
 sets="create perfetto table a as with x(id, ts, dur, p) as (values (0, 0, 10, 'x'), (1, 10, 0, 'x'), (2, 10, 5, 'y'), (3, 12, 1, null)) select * from x;
   create perfetto table b as with x(id, ts, dur, p) as (values (0, 0, 4, 'x'), (1, 4, 0, 'y'), (2, 4, 8, 'y'), (3, 12, 1, null)) select * from x;"

@@ -48,7 +48,7 @@ TEST(mistakes_are_named)
 	assert_int_equal(recorder_options_parse(1, (char *[]){A("recorder"), NULL}, &o, &e),
 			 -EINVAL);
 	assert_int_equal(PARSE(A("start")), -EINVAL);
-	assert_non_null(strstr(e.text, "'start' is not enable, run, status or disable"));
+	assert_non_null(strstr(e.text, "unknown action 'start': use enable, run, status or disable"));
 	assert_int_equal(PARSE(A("run"), A("--size"), A("1mb")), -EINVAL);
 	assert_int_equal(PARSE(A("run"), A("--keep"), A("5s")), -EINVAL);
 	assert_int_equal(PARSE(A("run"), A("--part"), A("1h")), -EINVAL);
