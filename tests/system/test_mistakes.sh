@@ -230,7 +230,7 @@ rows <<'END'
 2 | top -s size | -s size is not a key; the keys are pid, cpu,
 2 | top -d 0 | -d 0 is not a time from 0.1 to 3600 s; examples: 1, 0.5
 2 | top -n 0 | -n 0 is not a number above 0
-2 | top -p init | -p init is not a list of process numbers; example: 12,34
+2 | top -p no-such-program | -p: no process is called 'no-such-program'
 1 | top -p 4194305 | -p: there is no process 4194305
 # no service
 1 | sessions | no tracing service listens on .*; run: sudo

@@ -20,7 +20,7 @@ struct fixed_counter {
 static const struct fixed_counter of_ebpf[] = {
 	{"page faults", METRIC_PAGE_FAULTS, EFFECT_FAULTS, 1, "minor"},
 	{"major page faults", METRIC_PAGE_FAULTS, EFFECT_MAJOR_FAULTS, 1, "major"},
-	{NULL},
+	{.name = NULL},
 };
 
 static const struct fixed_counter of_cpu[] = {
@@ -30,7 +30,7 @@ static const struct fixed_counter of_cpu[] = {
 	{"hardirq time", METRIC_HARDIRQ_TIME, EFFECT_GROWTH, 1, NULL},
 	{"hardirqs", METRIC_HARDIRQS, EFFECT_GROWTH, 1, NULL},
 	{"timer interrupt time", METRIC_TIMER_TIME, EFFECT_GROWTH, 1, NULL},
-	{NULL},
+	{.name = NULL},
 };
 
 static const struct fixed_counter of_disk[] = {
@@ -42,14 +42,14 @@ static const struct fixed_counter of_disk[] = {
 	{"discard requests", METRIC_BLOCK_REQUESTS, EFFECT_GROWTH, 1, "discard"},
 	{"flush requests", METRIC_BLOCK_REQUESTS, EFFECT_GROWTH, 1, "flush"},
 	{"in flight", METRIC_BLOCK_IN_FLIGHT, EFFECT_GAUGE, 1, NULL},
-	{NULL},
+	{.name = NULL},
 };
 
 static const struct fixed_counter of_network[] = {
 	{"TCP retransmits", METRIC_TCP_RETRANSMITS, EFFECT_GROWTH, 1, NULL},
 	{"TCP resets sent", METRIC_TCP_RESETS, EFFECT_GROWTH, 1, "sent"},
 	{"TCP resets received", METRIC_TCP_RESETS, EFFECT_GROWTH, 1, "received"},
-	{NULL},
+	{.name = NULL},
 };
 
 static const struct fixed_counter of_memory[] = {
@@ -62,7 +62,7 @@ static const struct fixed_counter of_memory[] = {
 	{"background compaction time", METRIC_STALL_TIME, EFFECT_GROWTH, 1, "background"},
 	{"background compactions", METRIC_STALLS, EFFECT_GROWTH, 1, "background"},
 	{"OOM kills", METRIC_OOM_KILLS, EFFECT_GROWTH, 1, NULL},
-	{NULL},
+	{.name = NULL},
 };
 
 /* Files of control groups have microseconds. */
@@ -91,7 +91,7 @@ static const struct fixed_counter of_cgroup[] = {
 	{"io.pressure full total", METRIC_SUBJECT_STALLED, EFFECT_TOTAL, 1000, "io"},
 	{"irq.pressure full total", METRIC_SUBJECT_STALLED, EFFECT_TOTAL, 1000, "irq"},
 	{"pids.current", METRIC_SUBJECT_TASKS, EFFECT_GAUGE, 1, NULL},
-	{NULL},
+	{.name = NULL},
 };
 
 static const struct fixed_counter *const fixed[] = {
