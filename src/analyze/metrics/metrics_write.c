@@ -85,8 +85,9 @@ const char *metrics_format_type(enum metrics_format format)
 		[METRICS_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
 		[METRICS_OPENMETRICS] =
 			"application/openmetrics-text; version=1.0.0; charset=utf-8",
-		[METRICS_PROTOBUF] = "application/vnd.google.protobuf; "
-				     "proto=io.prometheus.client.MetricFamily; encoding=delimited",
+		[METRICS_PROTOBUF] =
+			("application/vnd.google.protobuf; "
+			 "proto=io.prometheus.client.MetricFamily; encoding=delimited"),
 	};
 
 	return types[format];

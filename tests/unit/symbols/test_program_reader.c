@@ -40,7 +40,7 @@ static int chosen(int x)
 	return x;
 }
 
-static int (*choose(void))(int)
+static __attribute__((used)) int (*choose(void))(int)
 {
 	return chosen;
 }
