@@ -520,10 +520,10 @@ check: deps-check ## install what is missing, build, run the tests that this mac
 	$(Q)tests/run.sh $(B)
 check-long: deps deps-cost ## what takes longer: the root tests on Debian's kernels in an emulator, long runs, unit and system tests with sanitizers
 	+$(Q)$(SUBMAKE) programs tests static
-	$(Q)tests/run.sh $(B) long kernels
+	$(Q)tests/run.sh $(B) long heavy kernels
 	+$(Q)$(SUBMAKE) asan KINDS='unit fuzz system'
 # Of the guests the oldest and the newest kernel: make check-kernels has those between, 6.1 and 6.12.
-check-all: deps deps-cost ## check and check-long side by side, without sanitizers, with the guests of the oldest and the newest kernel
+check-all: deps deps-cost ## check and check-long side by side, without sanitizers and heavy tests, with the guests of the oldest and the newest kernel
 	+$(Q)$(SUBMAKE) programs tests static
 	$(Q)GUESTS='5.10 newest' tests/run.sh $(B) rules unit fuzz system root interop long kernels
 release-check: ## all checks of a release, one after the other, with a line for each (STEPS='...' chooses); as root; hours

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: tests/run.sh BUILD [rules|unit|fuzz|system|root|interop|long|kernels]...
+# usage: tests/run.sh BUILD [rules|unit|fuzz|system|root|interop|long|heavy|kernels]...
 #
-# Without a list: rules unit fuzz system root interop, which is make check. "long" are the tests that say so (below), from
-# all folders; "kernels" boots guests; make check-long is both.
+# Without a list: rules unit fuzz system root interop, which is make check. "long" and "heavy" are the tests that say so
+# (below), from all folders; "kernels" boots guests; make check-long is all three.
 #
 # TESTS='unit/wire/* system/test_sql*' are those of the kinds whose name one of the patterns matches, OTHER_TESTS='...' all
 # but those. A pattern of TESTS that matches no test of the kinds is an error.
@@ -20,7 +20,8 @@
 #     # tracefs: shared    it uses instances of its own: "shared" ones and one "top" may run beside it; it takes the lock of
 #                          "top" for the parts that use the top level (hold_top_level of tests/interop/lib.sh)
 #     # tracefs: none      it does not use tracefs (all other folders)
-#     # check: long        only in make check-long
+#     # check: long        only in make check-long and make check-all
+#     # check: heavy       only in make check-long: it takes both CPUs for long
 #
 # JOBS tests run at the same time (three times as many as there are CPUs, since most of them wait most of the time). "top" and
 # "shared" tests run first, then "alone" ones with "none" beside them. Tests that use the tracefs of the machine also wait
@@ -209,7 +210,7 @@ add() { # CLASS NAME
   *) echo "tests/run.sh: $2: no such class: $1" >&2; exit 2 ;;
   esac
 }
-add_scripts() { # FOLDER long|short
+add_scripts() { # FOLDER short|long|heavy
   local t class length
   for t in tests/"$1"/test_*.sh; do
     [ -e "$t" ] || continue
@@ -225,7 +226,7 @@ for kind; do
   unit) for t in tests/unit/*/test_*.c tests/unit/*/*/test_*.c; do t=${t%.c}; add none "${t#tests/}"; done ;;
   fuzz) for t in tests/fuzz/fuzz_*.c; do t=${t%.c}; add none "fuzz/${t##*/fuzz_}"; done ;;
   rules | system | root | interop) add_scripts "$kind" short ;;
-  long) for folder in rules system root interop; do add_scripts $folder long; done ;;
+  long | heavy) for folder in rules system root interop; do add_scripts $folder "$kind"; done ;;
   kernels) guests=1 ;;
   *) echo "tests/run.sh: no such kind: $kind" >&2; exit 2 ;;
   esac

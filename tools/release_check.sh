@@ -9,7 +9,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 2
 B=$1
 shift
-steps=(version check-all check-page check-distros check-packages check-arm64 check-kernels reproducible asan tsan fuzz fuzz-live soak
+steps=(version check-all heavy check-page check-distros check-packages check-arm64 check-kernels reproducible asan tsan fuzz fuzz-live soak
   check-cost bench lint)
 [ $# -gt 0 ] || set -- "${steps[@]}"
 for step; do
@@ -33,6 +33,7 @@ run() { # STEP
   version) version ;;
   reproducible) tests/distros/reproducible.sh && tools/dist.sh "$B" ;;
   check-all) make check-all && ! grep '^FLAKY' "$log/check-all" ;;
+  heavy) tests/run.sh "$B" heavy ;;
   fuzz) make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-600}" ;;
   *) make "$1" ;;
   esac

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # tracefs: top
-# check: long
+# check: heavy
 #
 # One load recorded by sonda, perf and trace-cmd at the same time: what the traces say about it differs by less than 0.1 %,
 # and trace_processor reads the imported traces without an error. A program that is not installed, or that this kernel

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # tracefs: shared
-# check: long
+# check: heavy
 #
 # The service of the installed units answers each query in time while a peer does its worst, as in
 # tests/system/test_service_latency.sh. sonda-probes stays connected, and peers that broke the protocol came before.

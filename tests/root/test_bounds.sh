@@ -3,7 +3,7 @@
 #
 # kernels: none
 # tracefs: shared
-# check: long
+# check: heavy
 #
 # 10,000 control groups and 100,000 threads while every source that keeps something for each of them records: the memory of
 # the daemons stays within a bound, each group is in the trace or counted as lost, and what a histogram has no room for is

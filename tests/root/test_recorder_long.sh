@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# check: long
+# check: heavy
 # kernels: none
 # tracefs: shared
 #

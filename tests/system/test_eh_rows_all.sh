@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# check: long
+# check: heavy
 #
 # As test_eh_rows.sh, with large programs and libraries, as far as they are installed.
 files=
