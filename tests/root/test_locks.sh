@@ -13,7 +13,7 @@ times=6
 
 cat >config <<CONFIG
 buffers { size_kb: 32768 }
-data_sources { config { name: "linux.waits" waits_config { programs: "reader" user_stacks_per_second: 100000 } } }
+data_sources { config { name: "linux.waits" waits_config { programs: "reader" max_per_second: 100000 kernel_stacks_per_second: 100000 user_stacks_per_second: 100000 } } }
 data_sources { config { name: "linux.process_stats" } }
 data_sources { config { name: "linux.ftrace" ftrace_config { buffer_size_kb: 16384
   ftrace_events: "sched/sched_switch" ftrace_events: "sched/sched_waking" } } }
