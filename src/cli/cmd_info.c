@@ -70,9 +70,9 @@ int cmd_info(int argc, char **argv)
 		"session\n"
 		"ended; the machines, the config, the buffers, and what takes up space in it. "
 		"Several\n"
-		"files are those of one rotation, in their order. Without a FILE it reads the "
-		"newest trace\n"
-		"of the current folder.\n\n"
+		"FILEs are the files of one rotated trace, in order. Without FILE, reads the "
+		"newest trace in the\n"
+		"current folder.\n\n"
 		"      --strict           exit with 3 if data was lost or something is missing\n"
 		"      --json             print the summary as JSON\n"
 		"  -h, --help         print this help\n";

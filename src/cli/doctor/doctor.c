@@ -171,7 +171,7 @@ int doctor_check_room(const char *dir, struct err_text *e)
 static const char usage[] =
 	"usage: sonda doctor [OPTION]... [CHECK]...\n\n"
 	"Checks what a recording on this machine needs, and prints the command that fixes each\n"
-	"problem. Without CHECK it makes all checks; each that passes takes one line.\n\n"
+	"problem. Without CHECK, runs all checks; each one that passes takes one line.\n\n"
 	"      --socket ADDRESS   address of the service's consumer socket\n"
 	"      --strict           exit with 3 if something is limited\n"
 	"      --json             print the findings as JSON\n"

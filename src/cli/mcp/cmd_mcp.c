@@ -22,16 +22,16 @@
 
 static const char usage[] =
 	"usage: sonda mcp [OPTION]... FOLDER...\n\n"
-	"Serves the Model Context Protocol on standard input and output: a program with a language "
-	"model\n"
-	"asks about the traces in these folders and their sub-folders, and about no other file. It "
-	"has no\n"
-	"model itself, and opens no connection. Each answer has at most 4,000 tokens.\n\n"
-	"      --allow-record      the tool record, which records this machine into the first "
-	"FOLDER\n"
-	"      --record-time TIME  the longest recording; default: 60s\n"
-	"      --time-limit TIME   the longest time of another call; default: 60s\n"
-	"      --memory SIZE       the most memory that a call takes for a trace; default: 2g\n"
+	"Serves the Model Context Protocol on standard input and output: a language-model client "
+	"can ask\n"
+	"about the traces in these folders and their subfolders, and about no other files. sonda "
+	"itself\n"
+	"contains no model and opens no connection. Each answer has at most 4,000 tokens.\n\n"
+	"      --allow-record      offer the tool 'record', which records this machine into the "
+	"first FOLDER\n"
+	"      --record-time TIME  maximum duration of a recording; default: 60s\n"
+	"      --time-limit TIME   maximum duration of any other call; default: 60s\n"
+	"      --memory SIZE       maximum memory that a call uses for a trace; default: 2g\n"
 	"  -h, --help              print this help\n\n"
 	"example: sonda mcp /var/lib/sonda/traces\n";
 

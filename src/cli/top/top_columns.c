@@ -7,7 +7,7 @@
 #include "base/core/mem.h"
 
 const struct top_column_spec top_columns[TOP_COLUMNS] = {
-	{"pid", "PID", 7, 0, TOP_PID, 0, NULL, "pid", "number of the process"},
+	{"pid", "PID", 7, 0, TOP_PID, 0, NULL, "pid", "process id"},
 	{"cpu", "%CPU", 6, 0, TOP_PERCENT, LIVE_CPU, "cpu_ns", "cpu_percent",
 	 "time on a CPU; 100 is one whole CPU"},
 	{"runq", "%RUNQ", 6, 1, TOP_PERCENT, LIVE_RUNQ, "runq_ns", "runq_percent",
@@ -19,13 +19,13 @@ const struct top_column_spec top_columns[TOP_COLUMNS] = {
 	{"syscalls", "SYSC/s", 7, 2, TOP_COUNT, LIVE_SYSCALLS, "syscalls", "syscalls_per_s",
 	 "system calls that returned"},
 	{"systime", "%SYSC", 6, 8, TOP_PERCENT, LIVE_SYSCALL_TIME, "syscall_ns", "syscall_percent",
-	 "time in system calls, also waiting in them"},
+	 "time in system calls, including waits in them"},
 	{"errors", "ERR/s", 6, 7, TOP_COUNT, LIVE_SYSCALL_ERRORS, "syscall_errors",
 	 "syscall_errors_per_s", "system calls that returned an error"},
 	{"read", "READ/s", 7, 3, TOP_BYTES, LIVE_READ, "read_bytes", "read_bytes_per_s",
-	 "bytes that it made the kernel read from storage"},
+	 "bytes read from storage on its behalf"},
 	{"write", "WRITE/s", 7, 3, TOP_BYTES, LIVE_WRITTEN, "written_bytes", "written_bytes_per_s",
-	 "bytes that it will make the kernel write to storage"},
+	 "bytes that will be written to storage on its behalf"},
 	{"rss", "RSS", 7, 5, TOP_RSS, 0, NULL, "rss_bytes", "memory in RAM"},
 	{"command", "COMMAND", -1, 0, TOP_NAME, 0, NULL, "name", "the program"},
 };

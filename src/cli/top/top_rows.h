@@ -38,7 +38,7 @@ static inline bool top_by_needs_groups(enum top_by by)
 /* Which rows are shown, and in which order. */
 struct top_selection {
 	enum top_by by;
-	bool tree; /* processes below their parents or subjects, control groups below others */
+	bool tree; /* processes under their parents or subjects, control groups nested */
 	size_t sort; /* index of a column */
 	const uint32_t *pids; /* borrowed; only these processes. n_pids 0: all */
 	size_t n_pids;
