@@ -64,12 +64,12 @@ elif [ -e /sys/kernel/btf ]; then
   verdict "without tracefs: root records, and sees what is limited" $? "$TMP/log"
   says '^sonda: no tracefs is mounted on .*; run: sudo mount -t tracefs' && says '^record 1'
   verdict "without tracefs: record tells others how to mount it" $? "$TMP/log"
-  says '^limit +btf +the kernel has no BTF.*BPF programs of your own may not load'
+  says '^limit +btf +the kernel has no BTF.*your own BPF programs may not load'
   verdict "without BTF" $? "$TMP/log"
 fi
 
 mkdir "$other" && echo 1 >"$other/events/sched/sched_process_exit/enable" && doctor 0 tracers &&
-  says "instance doctor-$$ .1 event." && says "instance of its own"
+  says "instance doctor-$$ .1 event." && says "private instance"
 verdict "another tracer at work is named" $? "$TMP/log"
 exec 7<"$other/events"
 doctor 0 tracers && ! says "pid $$\)"
@@ -83,6 +83,6 @@ rmdir "$other"
 start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad" && doctor 1 && says '^fault +probes +no producer' && says 'run: sudo .*sonda-probes'
 verdict "a service without sonda-probes" $? "$TMP/log"
 start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" && doctor 0 && says '^ok +service +sondad.* listens on' &&
-  says '^ok +probes +sonda-probes .pid [0-9]+. offers linux.ftrace' && says '^ok +rights +sonda-probes of the service has all'
+  says '^ok +probes +sonda-probes .pid [0-9]+. offers linux.ftrace' && says '^ok +rights +the service.s sonda-probes has all'
 verdict "a service that works" $? "$TMP/log"
 exit $BAD

@@ -89,7 +89,7 @@ void check_tracefs(struct doctor_machine *m, struct doctor_finding *f)
 	int r;
 
 	if (doctor_uses_service(m) && m->has_ftrace) {
-		doctor_set_finding(f, DOCTOR_OK, "sonda-probes of the service has it");
+		doctor_set_finding(f, DOCTOR_OK, "the service's sonda-probes has access to it");
 		return;
 	}
 	if (!root) {
@@ -244,14 +244,14 @@ void check_tracers(struct doctor_machine *m, struct doctor_finding *f)
 		fs_each(path, on_instance, &t);
 	fs_each(m->proc, on_proc_entry, &h);
 	if (!t.text.len && !h.text.len) {
-		doctor_set_finding(f, DOCTOR_OK, "no other program traces the kernel");
+		doctor_set_finding(f, DOCTOR_OK, "no other program is tracing the kernel");
 	} else {
-		doctor_set_finding(
-			f, t.costly ? DOCTOR_LIMIT : DOCTOR_NOTE,
-			"other tracers are at work: %s%s%s; sonda records in an instance of its "
-			"own, but their events cost time too",
-			t.text.len ? t.text.s : "", t.text.len && h.text.len ? "; by " : "",
-			h.text.len ? h.text.s : "");
+		doctor_set_finding(f, t.costly ? DOCTOR_LIMIT : DOCTOR_NOTE,
+				   "other tracers are active: %s%s%s; sonda records in a private "
+				   "instance, but their events cost time, too",
+				   t.text.len ? t.text.s : "",
+				   t.text.len && h.text.len ? "; by " : "",
+				   h.text.len ? h.text.s : "");
 		if (h.pids.len)
 			doctor_set_remedy(f, "sudo kill%s", h.pids.s);
 		else
@@ -272,10 +272,9 @@ void check_kernel(struct doctor_machine *m, struct doctor_finding *f)
 
 	if (doctor_read_line(m->proc, "sys/kernel/osrelease", release, sizeof(release)) ||
 	    !str_is_release_from(release, 0, 0)) {
-		doctor_set_finding(
-			f, DOCTOR_FAULT,
-			"procfs is not mounted on %s: nothing of processes can be recorded",
-			m->proc);
+		doctor_set_finding(f, DOCTOR_FAULT,
+				   "procfs is not mounted on %s: no process data can be recorded",
+				   m->proc);
 		doctor_set_remedy(f, "sudo mount -t proc proc %s", m->proc);
 		return;
 	}
@@ -309,13 +308,13 @@ static const struct option {
 	{"DYNAMIC_FTRACE", IN_TRACEFS, "available_filter_functions", "--function-filter",
 	 "function_filters"},
 	{"HIST_TRIGGERS", IN_TRACEFS, "events/sched/sched_switch/hist",
-	 "throttle_rss_stat and suspend_resume of a config", "synthetic events"},
+	 "throttle_rss_stat and suspend_resume in a config", "synthetic events"},
 	{"BLK_DEV_IO_TRACE", IN_TRACEFS, "events/block", "disk", "block/"},
 	{"PSI", IN_PROC, "pressure", "pressure counters", "/pressure"},
 	{"TASK_IO_ACCOUNTING", IN_PROC, "self/io", "I/O of processes", "/io:"},
 	{"CGROUPS", IN_PROC, "cgroups", "linux.cgroup_stats", "cgroup"},
-	{"CPU_FREQ", IN_SYS, "devices/system/cpu/cpufreq",
-	 "frequencies of CPUs (none in most guests)", "cpufreq"},
+	{"CPU_FREQ", IN_SYS, "devices/system/cpu/cpufreq", "CPU frequencies (none in most guests)",
+	 "cpufreq"},
 };
 
 #define CONFIG_MAX_LINE 1024
@@ -410,11 +409,10 @@ void check_btf(struct doctor_machine *m, struct doctor_finding *f)
 		doctor_set_finding(f, DOCTOR_OK, "the kernel describes its types in %s", path);
 		return;
 	}
-	doctor_set_finding(
-		f, DOCTOR_LIMIT,
-		"the kernel has no BTF (%s; CONFIG_DEBUG_INFO_BTF): BPF programs of your own "
-		"may not load, and some eBPF counters lack details",
-		path);
+	doctor_set_finding(f, DOCTOR_LIMIT,
+			   "the kernel has no BTF (%s; CONFIG_DEBUG_INFO_BTF): your own BPF "
+			   "programs may not load, and some eBPF counters lack details",
+			   path);
 	doctor_set_remedy(f, OTHER_KERNEL);
 }
 
@@ -449,7 +447,8 @@ static void report_refused_bpf(const struct doctor_machine *m, int error, struct
 		return;
 	}
 	if (doctor_uses_service(m)) {
-		doctor_set_finding(f, DOCTOR_OK, "the rights of the service's sonda-probes count");
+		doctor_set_finding(f, DOCTOR_OK,
+				   "depends on the rights of the service's sonda-probes");
 		return;
 	}
 	doctor_read_line(m->proc, "sys/kernel/perf_event_paranoid", paranoid, sizeof(paranoid));
@@ -488,6 +487,7 @@ void check_bpf(struct doctor_machine *m, struct doctor_finding *f)
 			"BPF programs are interpreted, which makes linux.ebpf_counters slow");
 		doctor_set_remedy(f, "sudo sysctl -w net.core.bpf_jit_enable=1");
 	} else {
-		doctor_set_finding(f, DOCTOR_OK, "sonda-probes of this user may use bpf(2)");
+		doctor_set_finding(f, DOCTOR_OK,
+				   "sonda-probes may use bpf(2) when run by this user");
 	}
 }

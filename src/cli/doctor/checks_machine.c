@@ -27,11 +27,10 @@ void check_clock(struct doctor_machine *m, struct doctor_finding *f)
 	for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
 		if (strcmp(name, slow[i]) != 0)
 			continue;
-		doctor_set_finding(
-			f, DOCTOR_LIMIT,
-			"the kernel's clock is %s: each time stamp of an event costs about a "
-			"microsecond",
-			name);
+		doctor_set_finding(f, DOCTOR_LIMIT,
+				   "the kernel's clock is %s: each event's timestamp costs about a "
+				   "microsecond",
+				   name);
 		if (strstr(all, "tsc"))
 			doctor_set_remedy(f, "echo tsc | sudo tee %s/current_clocksource", path);
 		return;
@@ -59,15 +58,14 @@ void check_disk(struct doctor_machine *m, struct doctor_finding *f)
 		doctor_set_finding(f, DOCTOR_NOTE, "this user may not write into %s", m->dir);
 		doctor_set_remedy(f, "sonda record -o /tmp/trace.pftrace EVENT...");
 	} else if (room == 0) {
-		doctor_set_finding(
-			f, DOCTOR_FAULT,
-			"the file system of %s is nearly full (%s free, which a recording does "
-			"not use up)",
-			m->dir, bytes);
+		doctor_set_finding(f, DOCTOR_FAULT,
+				   "the file system of %s is nearly full (%s free, none of which a "
+				   "recording may use)",
+				   m->dir, bytes);
 		doctor_set_remedy(f, "sonda record -o DIRECTORY/trace.pftrace EVENT...");
 	} else if (room < LITTLE_ROOM) {
 		doctor_set_finding(f, DOCTOR_NOTE,
-				   "%s has little room: %s free, of which a recording leaves %s",
+				   "%s has little space: %s free, of which a recording leaves %s",
 				   m->dir, bytes, kept);
 		doctor_set_remedy(f, "sonda record -o DIRECTORY/trace.pftrace EVENT...");
 	} else {
@@ -120,18 +118,17 @@ void check_memory(struct doctor_machine *m, struct doctor_finding *f)
 	str_bytes(limit, c);
 	if (limit < need * 2) {
 		doctor_set_finding(f, DOCTOR_LIMIT,
-				   "the control group of this process may have %s of memory, and a "
-				   "recording takes up to %s: rings of %ld CPUs and a buffer",
+				   "this process's control group is limited to %s of memory, and a "
+				   "recording takes up to %s: rings for %ld CPUs and a buffer",
 				   c, a, cpus);
 		doctor_set_remedy(f, "sonda record -B 512kb -b 8mb EVENT...");
 	} else if (has == UINT64_MAX) {
 		doctor_set_finding(f, DOCTOR_OK, "unknown");
 	} else if (has < need * 2) {
-		doctor_set_finding(
-			f, DOCTOR_LIMIT,
-			"%s are available, and a recording takes up to %s: rings of %ld CPUs and "
-			"a buffer",
-			b, a, cpus);
+		doctor_set_finding(f, DOCTOR_LIMIT,
+				   "%s of memory is available, and a recording takes up to %s: "
+				   "rings for %ld CPUs and a buffer",
+				   b, a, cpus);
 		doctor_set_remedy(f, "sonda record -B 512kb -b 8mb EVENT...");
 	} else {
 		doctor_set_finding(f, DOCTOR_OK,

@@ -19,7 +19,7 @@
 
 static const char *recorder_name(const struct doctor_machine *m)
 {
-	return doctor_uses_service(m) ? "sonda-probes of the service" : "this user";
+	return doctor_uses_service(m) ? "the service's sonda-probes" : "this user";
 }
 
 static void set_capabilities_remedy(const struct doctor_machine *m, struct doctor_finding *f)
@@ -35,12 +35,12 @@ static void set_capabilities_remedy(const struct doctor_machine *m, struct docto
 
 static void report_unknown_rights(struct doctor_finding *f)
 {
-	doctor_set_finding(f, DOCTOR_OK, "the rights of the service's sonda-probes count");
+	doctor_set_finding(f, DOCTOR_OK, "depends on the rights of the service's sonda-probes");
 }
 
 /* ---- names of kernel functions ---- */
 
-#define NO_NAMES "stacks have addresses in place of names of kernel functions"
+#define NO_NAMES "stacks have addresses instead of kernel function names"
 
 static int read_sysctl(const struct doctor_machine *m, const char *name, int otherwise)
 {
@@ -69,7 +69,7 @@ void check_symbols(struct doctor_machine *m, struct doctor_finding *f)
 		report_unknown_rights(f);
 	else if ((lowest == 0 && paranoid <= 1) || (lowest <= 1 && has_syslog))
 		doctor_set_finding(f, DOCTOR_OK,
-				   "names of kernel functions can be read (kptr_restrict %d)",
+				   "kernel function names can be read (kptr_restrict %d)",
 				   restriction);
 	else if (has_syslog) {
 		doctor_set_finding(f, DOCTOR_LIMIT, "kptr_restrict is %d: " NO_NAMES, restriction);
@@ -128,12 +128,12 @@ void check_files(struct doctor_machine *m, struct doctor_finding *f)
 	} else if (opens && traces) {
 		doctor_set_finding(f, DOCTOR_OK, "details of all users' processes can be read");
 	} else {
-		doctor_set_finding(
-			f, DOCTOR_LIMIT,
-			"%s has no %s%s%s: I/O and memory of processes of other users are not "
-			"recorded",
-			recorder_name(m), traces ? "" : "CAP_SYS_PTRACE",
-			traces || opens ? "" : " and no ", opens ? "" : "CAP_DAC_READ_SEARCH");
+		doctor_set_finding(f, DOCTOR_LIMIT,
+				   "%s has no %s%s%s: I/O and memory of other users' processes are "
+				   "not recorded",
+				   recorder_name(m), traces ? "" : "CAP_SYS_PTRACE",
+				   traces || opens ? "" : " and no ",
+				   opens ? "" : "CAP_DAC_READ_SEARCH");
 		set_capabilities_remedy(m, f);
 	}
 }
@@ -240,11 +240,10 @@ void check_selinux(struct doctor_machine *m, struct doctor_finding *f)
 		doctor_set_finding(f, DOCTOR_OK, "SELinux does not confine this user (%s)", domain);
 		return;
 	}
-	doctor_set_finding(
-		f, confinement_verdict(m),
-		"SELinux confines this user (%s), which may refuse tracefs and BPF: what it "
-		"refuses is in the audit log",
-		domain);
+	doctor_set_finding(f, confinement_verdict(m),
+			   "SELinux confines this user (%s), which may refuse tracefs and BPF: "
+			   "refusals are in the audit log",
+			   domain);
 	doctor_set_remedy(f, "sudo ausearch -m avc -ts recent -c sonda-probes");
 }
 
@@ -286,10 +285,9 @@ void check_container(struct doctor_machine *m, struct doctor_finding *f)
 {
 	if (is_in_other_namespace(m, "self/ns/user", INITIAL_USER_NAMESPACE) &&
 	    !doctor_uses_service(m)) {
-		doctor_set_finding(
-			f, doctor_may_make_instances(m) ? DOCTOR_LIMIT : DOCTOR_FAULT,
-			"this is a user namespace (a container without privileges): its root "
-			"may not trace the machine");
+		doctor_set_finding(f, doctor_may_make_instances(m) ? DOCTOR_LIMIT : DOCTOR_FAULT,
+				   "this is a user namespace (an unprivileged container): its root "
+				   "may not trace the machine");
 		doctor_set_remedy(f, "docker run --privileged --pid=host "
 				     "-v /sys/kernel/tracing:/sys/kernel/tracing IMAGE");
 	} else if (is_in_other_namespace(m, "self/ns/pid", INITIAL_PID_NAMESPACE) &&
@@ -297,11 +295,11 @@ void check_container(struct doctor_machine *m, struct doctor_finding *f)
 		doctor_set_finding(
 			f, DOCTOR_LIMIT,
 			"this is a PID namespace (a container): kernel events have the PIDs of "
-			"the host, so names of processes and -p do not fit them");
+			"the host, so process names and -p do not match them");
 		doctor_set_remedy(f, "docker run --privileged --pid=host "
 				     "-v /sys/kernel/tracing:/sys/kernel/tracing IMAGE");
 	} else {
 		doctor_set_finding(f, DOCTOR_OK,
-				   "this is not a container, or one with the host's PIDs");
+				   "not in a container, or in one with the host's PIDs");
 	}
 }

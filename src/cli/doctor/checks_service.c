@@ -122,7 +122,7 @@ void check_programs(struct doctor_machine *m, struct doctor_finding *f)
 		doctor_set_remedy(f, "sudo make install");
 		return;
 	}
-	doctor_set_finding(f, DOCTOR_OK, "sondad and sonda-probes are there (%s)", path);
+	doctor_set_finding(f, DOCTOR_OK, "sondad and sonda-probes are installed (%s)", path);
 }
 
 /* ---- rights ---- */
@@ -140,7 +140,7 @@ static const struct capability {
 	{CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", "kernel events"},
 	{CAP_BPF, "CAP_BPF", "eBPF counters"},
 	{CAP_PERFMON, "CAP_PERFMON", "eBPF counters"},
-	{CAP_SYSLOG, "CAP_SYSLOG", "names of kernel functions"},
+	{CAP_SYSLOG, "CAP_SYSLOG", "kernel function names"},
 	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "details of other users' processes"},
 	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
 	 "the journal, details of other users' processes"},
@@ -226,7 +226,7 @@ static void report_refused_user(const struct doctor_machine *m, const char *root
 
 	doctor_set_finding(
 		f, DOCTOR_FAULT,
-		"%s may not create instances in %s, which kernel events need: that takes root, "
+		"%s may not create instances in %s, which kernel events need: that requires root, "
 		"the group of a running service, or CAP_DAC_OVERRIDE (with CAP_BPF and "
 		"CAP_PERFMON for eBPF counters)",
 		user_name(m->uid, user), root);
@@ -278,10 +278,11 @@ void check_rights(struct doctor_machine *m, struct doctor_finding *f)
 
 		if (mask)
 			report_lacking_capabilities(
-				"sonda-probes of the service", mask,
+				"the service's sonda-probes", mask,
 				"systemctl show sonda-probes -p CapabilityBoundingSet", f);
 		else
-			doctor_set_finding(f, DOCTOR_OK, "those of the service's producers count");
+			doctor_set_finding(f, DOCTOR_OK,
+					   "depends on the rights of the service's producers");
 		return;
 	}
 	if (given && !program_find_daemon("sonda-probes", path, sizeof(path), NULL))

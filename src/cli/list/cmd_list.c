@@ -14,15 +14,15 @@
 #include "cli/trace/session_client.h"
 
 static const struct list_kind list_kinds[] = {
-	{"event", "events", "events of the kernel; --fields: with their fields", list_events},
-	{"group", "groups", "groups of events", list_groups},
-	{"preset", "presets", "words for events and counters that belong together", list_presets},
-	{"source", "sources", "data sources of a config, with their options", list_sources},
-	{"family", "families", "counters of eBPF programs in the kernel", list_families},
-	{"category", "categories", "track events of programs that run now", list_categories},
-	{"function", "functions", "functions of the kernel for --kprobe and --function-graph",
+	{"event", "events", "kernel events; --fields: with their fields", list_events},
+	{"group", "groups", "event groups", list_groups},
+	{"preset", "presets", "words for sets of events and counters", list_presets},
+	{"source", "sources", "data sources for configs, with their options", list_sources},
+	{"family", "families", "counters that eBPF programs keep in the kernel", list_families},
+	{"category", "categories", "track-event categories of running programs", list_categories},
+	{"function", "functions", "kernel functions, for --kprobe and --function-graph",
 	 list_functions},
-	{"static probe", "usdt", "static probes of a program for --usdt: usdt PROGRAM", list_usdt},
+	{"static probe", "usdt", "a program's static probes, for --usdt: usdt PROGRAM", list_usdt},
 	{0},
 };
 
@@ -70,23 +70,26 @@ const Pb__TracingServiceState *list_service_state(struct list *l)
 static const char list_usage[] =
 	"usage: sonda list [OPTION]... [KIND] [PATTERN]...\n"
 	"\n"
-	"Lists what can be recorded here. Without KIND: the kinds, or what matches in all of "
-	"them.\n"
+	"Lists what can be recorded here. Without KIND, lists the kinds; with only a PATTERN,\n"
+	"whatever matches it in any of them.\n"
 	"\n"
 	"Kinds:\n"
-	"  events                 events of the kernel\n"
-	"  groups                 groups of events\n"
-	"  presets                words for events and counters, with what they expand to here\n"
-	"  sources                data sources of a config, with the names of their options\n"
-	"  families               counters of eBPF programs in the kernel\n"
-	"  categories             track events of programs that run now\n"
-	"  functions              functions of the kernel for --kprobe and --function-graph;\n"
-	"                         functions PROGRAM: (with a colon) those of a program for --uprobe\n"
-	"  usdt                   static probes of a program for --usdt: usdt PROGRAM\n"
+	"  events                 kernel events\n"
+	"  groups                 event groups\n"
+	"  presets                words for sets of events and counters, with what they expand to "
+	"here\n"
+	"  sources                data sources for configs, with the names of their options\n"
+	"  families               counters that eBPF programs keep in the kernel\n"
+	"  categories             track-event categories of running programs\n"
+	"  functions              kernel functions, for --kprobe and --function-graph;\n"
+	"                         'functions PROGRAM:' (with the colon) lists a program's "
+	"functions,\n"
+	"                         for --uprobe\n"
+	"  usdt                   'usdt PROGRAM' lists a program's static probes, for --usdt\n"
 	"\n"
 	"A pattern may have '*', '?' and '[]': sonda list events 'sched:*'.\n"
 	"\n"
-	"      --fields           events with their fields and the kernel's print format\n"
+	"      --fields           show each event's fields and the kernel's print format\n"
 	"      --json             print one JSON array\n"
 	"      --socket ADDRESS   address of the service's consumer socket\n"
 	"  -h, --help             print this help\n"
@@ -96,9 +99,8 @@ static const char list_usage[] =
 static const char describe_usage[] =
 	"usage: sonda describe [OPTION]... WORD...\n"
 	"\n"
-	"Shows everything about an event, a group, a preset, a data source, an eBPF family, a "
-	"category\n"
-	"of track events, or a function of the kernel, with an example.\n"
+	"Shows everything about an event, a group, a preset, a data source, an eBPF family, a\n"
+	"track-event category or a kernel function, with an example.\n"
 	"\n"
 	"      --json             print one JSON array\n"
 	"      --socket ADDRESS   address of the service's consumer socket\n"

@@ -85,7 +85,7 @@ FIXTURE_TEST(test_a_policy_that_refuses_tracefs_to_root)
 /* A file of another inode than that of the machine's own namespace. */
 FIXTURE_TEST(test_a_container_has_namespaces_of_its_own)
 {
-	finds(check_container, DOCTOR_OK, "not a container", "");
+	finds(check_container, DOCTOR_OK, "not in a container", "");
 	fake_machine_file(&x, "proc/self/ns/pid", "");
 	finds(check_container, DOCTOR_LIMIT, "PID namespace", "--pid=host");
 	fake_machine_file(&x, "proc/self/ns/user", "");
@@ -111,12 +111,12 @@ FIXTURE_TEST(test_little_memory)
 {
 	finds(check_memory, DOCTOR_OK, "unknown", "");
 	fake_machine_file(&x, "proc/meminfo", "MemTotal: 65536 kB\nMemAvailable: 32768 kB\n");
-	finds(check_memory, DOCTOR_LIMIT, "32 MiB are available", "-B 512kb");
+	finds(check_memory, DOCTOR_LIMIT, "32 MiB of memory is available", "-B 512kb");
 	fake_machine_file(&x, "proc/meminfo", "MemAvailable: 999999999 kB\n");
 	finds(check_memory, DOCTOR_OK, "available", "");
 	fake_machine_file(&x, "proc/self/cgroup", "0::/box\n");
 	fake_machine_file(&x, "sys/fs/cgroup/box/memory.max", "33554432\n");
-	finds(check_memory, DOCTOR_LIMIT, "control group of this process may have 32 MiB",
+	finds(check_memory, DOCTOR_LIMIT, "this process's control group is limited to 32 MiB",
 	      "-b 8mb");
 	x.m.service = DOCTOR_SERVICE_USABLE;
 	finds(check_memory, DOCTOR_OK, "available", "");
@@ -247,10 +247,11 @@ FIXTURE_TEST(test_files_of_other_users)
 	fake_machine_file(&x, "proc/self/status", CAPS("0"));
 	finds(check_files, DOCTOR_LIMIT, "no CAP_SYS_PTRACE and no CAP_DAC_READ_SEARCH", "Cap");
 	fake_machine_file(&x, "proc/self/status", CAPS("80000"));
-	finds(check_files, DOCTOR_LIMIT, "no CAP_DAC_READ_SEARCH: I/O and memory of processes",
-	      "Cap");
+	finds(check_files, DOCTOR_LIMIT,
+	      "no CAP_DAC_READ_SEARCH: I/O and memory of other users' processes", "Cap");
 	fake_machine_file(&x, "proc/self/status", CAPS("2"));
-	finds(check_files, DOCTOR_LIMIT, "no CAP_SYS_PTRACE: I/O and memory of processes", "Cap");
+	finds(check_files, DOCTOR_LIMIT,
+	      "no CAP_SYS_PTRACE: I/O and memory of other users' processes", "Cap");
 	fake_machine_file(&x, "proc/self/status", CAPS("80002"));
 	finds(check_files, DOCTOR_OK, "can be read", "");
 }
