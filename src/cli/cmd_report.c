@@ -96,7 +96,7 @@ static int report_page(struct trace_tables *tables, int64_t from, int64_t to, co
 	}
 	if (result.to < to)
 		log_warn("the page ends at %.6f s: it has %" PRIu64 " rows, and %" PRIu64
-			 " later ones do not fit; a page of these: --from %.6f",
+			 " later ones do not fit; for those: --from %.6f",
 			 seconds_of_ns(result.to - s->start_ts), result.rows, result.left_out,
 			 seconds_of_ns(result.to - s->start_ts));
 	if (s->tables[TABLE_FTRACE].rows || s->n_arg_sets)
@@ -393,7 +393,7 @@ static void print_nothing(const struct output *p)
 		fputs(report_losses_any(&p->losses) ? "" : "nothing is missing\n", p->out);
 	else if (r->records)
 		fprintf(p->out,
-			"the trace has no data for this report; it needs: sonda record %s\n",
+			"the trace has no data for this report; record it with: sonda record %s\n",
 			r->records);
 	else
 		fputs("the trace has no data for this report\n", p->out);
@@ -740,7 +740,7 @@ static int set_window(struct output *p, struct err_text *e)
 	p->to = o->to >= 0 ? time_after_start(s, o->to) : s->end_ts;
 	if (p->from >= p->to)
 		return err_set(e, -EINVAL,
-			       "nothing of the trace is between --from and --to: it has %.3f s",
+			       "nothing in the trace is between --from and --to: it is %.3f s long",
 			       (double)(s->end_ts - s->start_ts) / 1e9);
 	return 0;
 }
@@ -760,7 +760,7 @@ static int refuse_unknown_thread(struct output *p, const char *word, struct err_
 
 	if (p->o->report->of_subject)
 		return err_set(e, -ENOENT,
-			       "%s has no thread of a container, unit, pod or control group %.80s; "
+			       "%s has no thread in a container, unit, pod or control group %.80s; "
 			       "sonda report cpu --by container lists them",
 			       p->tables.path, word);
 	nearest = chosen_nearest(p->tables.db, word, best);
@@ -790,7 +790,7 @@ static int make_tables(struct output *p, struct err_text *e)
 		return err_set(e, -EIO, "%s", sqlite3_errmsg(p->tables.db));
 	if (!has_machine(p))
 		return err_set(e, -ENOENT,
-			       "%s has no data of a machine %" PRId64 "; sonda sql %s "
+			       "%s has no data from machine %" PRId64 "; sonda sql %s "
 			       "'select * from machine' lists them",
 			       p->tables.path, p->o->machine, str_word(p->tables.path, word));
 	return missing ? refuse_unknown_thread(p, missing, e) : 0;

@@ -17,41 +17,40 @@ static const char usage_head[] =
 	"usage: sonda report [OPTION]... [NAME] [FILE]\n"
 	"       sonda report [OPTION]... why PID|NAME [FILE]\n"
 	"       sonda report [OPTION]... neighbours CONTAINER|UNIT|POD|PATH [FILE]\n\n"
-	"Answers the common questions about a trace; without a NAME on one screen. Without a FILE "
-	"it reads\n"
-	"the newest trace of the current folder; - is the standard input. Names:\n\n";
+	"Answers common questions about a trace; without NAME, on one screen. Without FILE, reads "
+	"the\n"
+	"newest trace in the current folder; - is standard input. Names:\n\n";
 
 static const char usage_tail[] =
 	"\n"
 	"  -p, --pid WHO      only these processes or threads: 12,34, or names: make, 'kworker*'\n"
-	"      --from TIME    from this time on; seconds since the trace's start, or 1s, 200ms\n"
-	"      --to TIME      up to this time\n"
+	"      --from TIME    start at this time: seconds since the trace's start, or 1s, 200ms\n"
+	"      --to TIME      end at this time\n"
 	"      --by KEY       only the tables by cpu, thread, process, program, container, unit "
 	"...\n"
 	"      --slowest[=N]  syscalls: only the N slowest calls\n"
-	"      --lines        syscalls: a line for each, as strace prints it\n"
+	"      --lines        syscalls: one line per call, as strace prints it\n"
 	"      --tree[=up]    functions: a flame graph of calls; up: from callees to "
 	"callers\n"
-	"      --callers F    functions: a flame graph of what called F, as 'read*'\n"
+	"      --callers F    functions: a flame graph of what called F, such as 'read*'\n"
 	"      --callees F    functions: a flame graph of what F called\n"
-	"      --machine N    only this one of several machines: its id in the table machine\n"
+	"      --machine N    only one of several machines, by its id in the table machine\n"
 	"      --all          all reports that the trace has data for; reads the trace once\n"
-	"      --file FILE    findings: also that of this SQL file, or those of a folder\n"
-	"      --top N        at most N rows of a list; default: 20\n"
-	"      --json[=keys]  one JSON object, with a list of rows for each table; keys: the form "
-	"for programs, with\n"
-	"                     names that stay\n"
-	"      --csv[=sheet]  CSV: a line with its title before each table; sheet: with ' before "
-	"text that a "
-	"spreadsheet would run as a formula\n"
+	"      --file FILE    findings: also run this SQL file, or those in a folder\n"
+	"      --top N        at most N rows per list; default: 20\n"
+	"      --json[=keys]  one JSON object, with a list of rows for each table; keys: for "
+	"programs,\n"
+	"                     with stable names\n"
+	"      --csv[=sheet]  CSV: a line with its title before each table; sheet: put ' before "
+	"text that\n"
+	"                     a spreadsheet would run as a formula\n"
 	"      --html         a page for a browser: a timeline and its tables; with -o FILE\n"
-	"  -o, --out FILE     the file of the page; - is the standard output\n"
-	"      --no-cache     import the trace again, and keep nothing of it in the cache\n"
+	"  -o, --out FILE     the file for the page; - is standard output\n"
+	"      --no-cache     import the trace again, and keep the result out of the cache\n"
 	"      --no-pager     print to the terminal, not through $SONDA_PAGER, $PAGER or less\n"
 	"      --color WHEN   always, never or auto (default)\n"
 	"      --memory SIZE  use at most this much memory for the trace, such as 2g; default: "
-	"half of "
-	"the machine's\n"
+	"half of RAM\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda report latency -p 4711 trace.pftrace\n";
 
@@ -305,7 +304,7 @@ static int check_page(const struct report_options *o, struct err_text *e)
 	if (o->format != REPORT_HTML)
 		return o->out ? err_set(e, -EINVAL, "-o is for --html; use > %.80s", o->out) : 0;
 	if (!o->out)
-		return err_set(e, -EINVAL, "--html needs the file of the page: -o page.html");
+		return err_set(e, -EINVAL, "--html needs an output file: -o page.html");
 	if (o->report != report_at(0) || o->n_words || o->by || o->machine >= 0)
 		return err_set(e, -EINVAL,
 			       "--html shows all processes and reports; --from and --to limit it");

@@ -320,17 +320,16 @@ static const struct command {
 } commands[] = {
 	{".help", "", print_help, "print this list"},
 	{".mode", "MODE", set_output_mode, "print rows as table, records, csv or json"},
-	{".quit", "", quit_prompt, "end, as Ctrl-D does"},
-	{".schema", "TABLE", show_schema, "print the columns of a table"},
-	{".tables", "", show_tables, "print the names of all tables"},
-	{"\\x", "", toggle_records, "switch between table and records: a line for each column"},
+	{".quit", "", quit_prompt, "exit, like Ctrl-D"},
+	{".schema", "TABLE", show_schema, "print a table's columns"},
+	{".tables", "", show_tables, "print all table names"},
+	{"\\x", "", toggle_records, "switch between table and records (one line per column)"},
 };
 
 static void print_help(struct sql_prompt *p, const char *arg)
 {
-	puts("A statement of SQL may have several lines; it ends with ';'.\n"
-	     "Tab completes names of tables and columns. Ctrl-C ends a query, or clears what is "
-	     "typed.\n");
+	puts("An SQL statement may span several lines; it ends with ';'.\n"
+	     "Tab completes table and column names. Ctrl-C stops a query, or clears the line.\n");
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		printf("%-8s %-6s %s\n", commands[i].name, commands[i].arg, commands[i].what);
 }

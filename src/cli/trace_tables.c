@@ -56,11 +56,10 @@ static int trace_tables_set_load_error(const struct trace_tables *t, int r, stru
 	case -EBADMSG:
 		return trace_input_explain(t->path, e);
 	case -EFBIG:
-		return err_set(
-			e, r,
-			"%s needs more than %s of memory; give more with --memory SIZE, as 2g, "
-			"or record less",
-			t->path, str_bytes(t->store.budget.limit, size));
+		return err_set(e, r,
+			       "%s needs more than %s of memory; allow more with --memory SIZE, "
+			       "such as 2g, or record less",
+			       t->path, str_bytes(t->store.budget.limit, size));
 	default:
 		return err_set(e, r, "cannot read %s: %s", t->path, strerror(-r));
 	}
@@ -132,11 +131,11 @@ void trace_tables_close(struct trace_tables *t)
 void trace_tables_warn(const struct trace_tables *t)
 {
 	if (t->result.cut_off)
-		log_warn("%s is cut off inside a packet; its whole packets are used", t->path);
+		log_warn("%s ends inside a packet; its complete packets are used", t->path);
 	if (t->result.undecodable)
 		log_warn("%s: %" PRIu64 " packets are not valid protobuf", t->path,
 			 t->result.undecodable);
 	if (t->result.not_unpacked)
-		log_warn("%s: %" PRIu64 " compressed packets cannot be unpacked completely",
+		log_warn("%s: %" PRIu64 " compressed packets cannot be decompressed completely",
 			 t->path, t->result.not_unpacked);
 }

@@ -76,7 +76,7 @@ equal "frames and symbols" "$dir/named" "select id, name, rel_pc, symbol_set_id 
   "select id, symbol_set_id, name, source_file, line_number from stack_profile_symbol order by id"
 
 symbolize named "$dir/trace"
-[ $? = 2 ] && grep -q 'exists already' "$dir/err"
+[ $? = 2 ] && grep -q 'already exists' "$dir/err"
 verdict "a file is replaced only with --force" $?
 cp "$dir/trace" "$dir/copy"
 "$BIN/sonda" symbolize --in-place "$dir/copy" >"$dir/log" 2>"$dir/err" && cmp -s "$dir/copy" "$dir/named"

@@ -170,8 +170,8 @@ def hostile_arguments(s, traces, outside):
             ("a link", "link.pf", "symbolic link"), ("a link to a folder", "folder_link/secret.pf", "symbolic link"),
             ("a pipe", "pipe.pf", "not a trace"), ("a text", "text.pf", "not a trace"), ("a folder", "planted", "not a trace|cannot open"),
             ("an option", "--help", "there is no trace"), ("the standard input", "-", "there is no trace"),
-            ("a descriptor", "/proc/self/fd/0", "there is no trace"), ("no text", 7, "must be a text"), ("an empty text", "", "is empty"),
-            ("a NUL", "app.pf\0x", "NUL"), ("a long text", "x" * 70000, "too long"), ("null", None, "must be a text|needs the argument")):
+            ("a descriptor", "/proc/self/fd/0", "there is no trace"), ("no text", 7, "must be a string"), ("an empty text", "", "is empty"),
+            ("a NUL", "app.pf\0x", "NUL"), ("a long text", "x" * 70000, "too long"), ("null", None, "must be a string|needs the argument")):
         refused(s, "the trace is " + name, "report", {"trace": trace}, reason)
     for name, tool, arguments, reason in (
             ("an unknown argument", "report", {"trace": "app.pf", "file": "/etc/passwd"}, "has no argument file"),
@@ -191,8 +191,8 @@ def hostile_arguments(s, traces, outside):
             ("a mistake in SQL", "sql", {"trace": "app.pf", "statement": "SELECT nosuch FROM sched"}, "no such column: nosuch"),
             ("33 traces", "diff", {"before": ["app.pf"] * 33, "after": ["app.pf"]}, "more than 32"),
             ("an unknown check", "doctor", {"checks": ["--help"]}, "unknown check"),
-            ("a handle that is text", "more", {"handle": "x"}, "no handle"), ("a handle of no answer", "more", {"handle": "99999.0"}, "not kept"),
-            ("a handle beyond the end", "more", {"handle": "1.99999999"}, "not kept"), ("a negative handle", "more", {"handle": "-1.0"}, "no handle")):
+            ("a handle that is text", "more", {"handle": "x"}, "not a handle"), ("a handle of no answer", "more", {"handle": "99999.0"}, "no longer kept"),
+            ("a handle beyond the end", "more", {"handle": "1.99999999"}, "no longer kept"), ("a negative handle", "more", {"handle": "-1.0"}, "not a handle")):
         if name == "a statement that is an option":  # a comment of SQL: no rows
             verdict("harmless: " + name, not s.call(tool, arguments)[0] and s.alive())
         else:
@@ -240,7 +240,7 @@ def main():
                             ("an option as a word", {"words": ["-c", "x"], "name": "x.pf"}), ("a path as a word", {"words": ["/etc/x"], "name": "x.pf"}),
                             ("a command", {"words": ["--", "id"], "name": "x.pf"}), ("too long", {"words": ["sched"], "name": "x.pf", "seconds": 3600}),
                             ("a file that exists", {"words": ["sched"], "name": "app.pf"}), ("no words", {"words": [], "name": "x.pf"})):
-        refused(s, "record: " + name, "record", arguments, "may have letters|no name of|from 1 to|exists|must have")
+        refused(s, "record: " + name, "record", arguments, "may have letters|not the name of|from 1 to|exists|must have")
     s.end()
 
 

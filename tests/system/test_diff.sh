@@ -48,9 +48,9 @@ run "another config is noted" 0 "the configs differ \(linux.ftrace\)" a0.pf a1.p
 run "configs with different pids are the same" 0 "distinguishable" pids0.pf pids1.pf
 ! grep -q "configs differ" out
 verdict "no note on the config" $? out
-run "another load is noted" 0 "another load: the number of syscalls of app for each second changed by \+60 %" d*.pf -- e*.pf
-run "for each call it is the same" 0 "Compared: what a sys_39 takes" --per sys_39 d*.pf -- e*.pf
-! grep -q "another load" out
+run "a different load is noted" 0 "different load: the number of syscalls of app per second changed by \+60 %" d*.pf -- e*.pf
+run "for each call it is the same" 0 "Compared: cost per sys_39" --per sys_39 d*.pf -- e*.pf
+! grep -q "different load" out
 verdict "for each call there is no other load" $? out
 run "what lost data is refused" 1 "lost.pf lost data, so its numbers are too small" a0.pf lost.pf
 run "of several it is left out" 0 "lost.pf lost data and is left out" a*.pf -- b*.pf lost.pf
@@ -58,7 +58,7 @@ grep -q 'B: b0.pf and 4 more' out
 verdict "the others are compared" $? out
 run "too few of those that lost nothing" 1 "fewer than 3 recordings of B" a0.pf a1.pf a2.pf -- b0.pf b1.pf lost.pf
 answers "pairs: without the one whose partner is missing" ab4.json a*.pf -- b0.pf b1.pf b3.pf b4.pf
-run "--lossy compares it" 0 "recordings that lost data count as well" --lossy a0.pf a1.pf a2.pf -- b0.pf b1.pf lost.pf
+run "--lossy compares it" 0 "recordings that lost data are included" --lossy a0.pf a1.pf a2.pf -- b0.pf b1.pf lost.pf
 run "--per a slice that no recording has" 1 "no slice and no system call request" --per request a*.pf -- b*.pf
 run "a missing file" 1 "cannot open nosuch.pf" a0.pf nosuch.pf
 run "a file that is no trace" 1 "err" a0.pf err
@@ -67,8 +67,8 @@ run "--fail-if holds: exit code 4" 4 "cpu of app.* changed by \+2" --fail-if 'cp
 run "--fail-if: a smaller change" 0 "" --fail-if 'cpu app > +60%' a*.pf -- b*.pf
 run "--fail-if: no finding" 0 "" --fail-if 'cpu other > 0%' a*.pf -- b*.pf
 run "--fail-if: less" 4 "cpu of app" --fail-if 'cpu < -10%' b*.pf -- a*.pf
-run "--fail-if without data: exit code 1" 1 "cannot be answered" --fail-if 'io p99 > +10%' a*.pf -- b*.pf
-run "--fail-if: one that cannot be answered comes before one that holds" 1 "cannot be answered" \
+run "--fail-if without data: exit code 1" 1 "cannot be evaluated" --fail-if 'io p99 > +10%' a*.pf -- b*.pf
+run "--fail-if: one that cannot be evaluated comes before one that holds" 1 "cannot be evaluated" \
   --fail-if 'cpu app > +10%' --fail-if 'waits > 1%' a*.pf -- b*.pf
 run "--fail-if with JSON: the exit code" 4 '"changes"' --json --fail-if 'cpu app > +10%' a*.pf -- b*.pf
 run "options behind --" 0 '"design": "pairs"' a*.pf -- b*.pf --json

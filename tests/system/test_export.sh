@@ -103,7 +103,7 @@ echo 'worker 5;a;b 9223372036854775000' | cmp - "$TMP/out"
 verdict "they end last" $?
 
 "$SONDA" export --folded stacks -o "$TMP/none.folded" "$TMP/long" >"$TMP/out" 2>"$TMP/err"
-[ $? = 1 ] && [ ! -e "$TMP/none.folded" ] && grep -q 'long has no samples of call stacks; it needs: sonda record stacks' "$TMP/err"
+[ $? = 1 ] && [ ! -e "$TMP/none.folded" ] && grep -q 'long has no call-stack samples; record them with: sonda record stacks' "$TMP/err"
 verdict "a trace without stacks: no file, and exit code 1" $? "$TMP/err"
 
 # ---- files ----
@@ -112,14 +112,14 @@ cp "$TRACE" "$TMP/copy.pftrace"
 works "the default name" --folded sched "$TMP/copy.pftrace"
 [ "$(cat "$TMP/out")" = "$TMP/copy.folded" ] && cmp "$TMP/copy.folded" "$TMP/t.folded"
 verdict "is that of the trace" $?
-fails "an output that exists is not replaced" 1 'exists already; replace it with --force' --folded sched "$TMP/copy.pftrace"
-fails "a folder that exists is not replaced" 1 'exists already' --csv -o "$TMP/t.csv" "$TRACE"
+fails "an output that exists is not replaced" 1 'already exists; replace it with --force' --folded sched "$TMP/copy.pftrace"
+fails "a folder that exists is not replaced" 1 'already exists' --csv -o "$TMP/t.csv" "$TRACE"
 works "with --force an output is replaced" --force --folded sched "$TMP/copy.pftrace"
 works "with --force a folder is replaced" --force --csv -o "$TMP/t.csv" "$GENERIC"
 "$SONDA" sql --csv "$GENERIC" "select * from ftrace_event" | cmp - "$TMP/t.csv/ftrace_event.csv"
 verdict "with --force a folder has the new tables" $?
 touch "$TMP/t.csv/notes.txt"
-fails "with --force a folder with other files is not replaced" 1 'other files than' --force --csv -o "$TMP/t.csv" "$TRACE"
+fails "with --force a folder with other files is not replaced" 1 'files other than' --force --csv -o "$TMP/t.csv" "$TRACE"
 [ -e "$TMP/t.csv/notes.txt" ] && "$SONDA" sql --csv "$GENERIC" "select * from ftrace_event" | cmp - "$TMP/t.csv/ftrace_event.csv"
 verdict "a refused export leaves the folder as it is" $?
 fails "a folder is not replaced by a file" 1 'is a folder' --force --json -o "$TMP/t.csv" "$TRACE"

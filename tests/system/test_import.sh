@@ -94,7 +94,7 @@ cat "$TMP/trace.dat" | "$SONDA" import --force -o "$TMP/trace.pf" - 2>"$TMP/err"
 same "$(ask "$EVENTS" | md5sum)" "$first"
 verdict "from a pipe" $?
 "$SONDA" import -o "$TMP/trace.pf" "$TMP/trace.dat" 2>"$TMP/err"
-[ $? = 2 ] && says "exists already"
+[ $? = 2 ] && says "already exists"
 verdict "an existing file is not replaced without --force" $?
 
 # ---- files that cannot be read ----

@@ -65,7 +65,7 @@ verdict "two traces of one machine" $?
 ask one.pf "select count(*), count(distinct upid), min(ts), max(ts) from slice s join thread_track k on k.id = s.track_id join thread using (utid)"
 [ "$(cat out)" = 2,1,50200000000,60200000000 ]
 verdict "  have one process with the slices of both" $?
-fails "a machine that was booted in between" 1 "'m' was booted between" -o no.pf m=early.pf m=late.pf
+fails "a machine that was booted in between" 1 "'m' rebooted between" -o no.pf m=early.pf m=late.pf
 
 # ---- the archive
 
@@ -91,7 +91,7 @@ fails "no trace" 1 'not a Perfetto trace' -o no.pf early.pf text
 echo 'packet { trusted_packet_sequence_id: 1 timestamp: 5 track_event { type: 3 } }' | encode none.pf
 fails "no clock snapshot" 1 'has no clock snapshot' -o no.pf early.pf none.pf
 machine 8 1004 other 1 3 | encode mono.pf
-fails "another trace clock" 1 'not of CLOCK_BOOTTIME' -o no.pf early.pf mono.pf
+fails "another trace clock" 1 'not in CLOCK_BOOTTIME' -o no.pf early.pf mono.pf
 if "$SONDA" merge -o - early.pf late.pf >/dev/full 2>err; then false; else grep -q 'No space left' err; fi
 verdict "a full disk" $?
 [ ! -e no.pf ]

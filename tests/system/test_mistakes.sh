@@ -154,24 +154,24 @@ rows <<'END'
 1 | export --sqlite none.pftrace | cannot open none.pftrace: No such file
 1 | export --sqlite text.pftrace | text.pftrace is text, not a Perfetto trace
 1 | export --sqlite -o none/x good.pftrace | cannot write none/x: No such file or directory
-1 | export --csv -o folder good.pftrace | folder exists already; replace it with --force, or choose another name
+1 | export --csv -o folder good.pftrace | folder already exists; replace it with --force, or choose another name
 1 | cut --to 1 -o x none.pftrace | cannot open none.pftrace: No such file
 1 | cut --to 1 -o x text.pftrace | text.pftrace is text, not a Perfetto trace
 1 | cut --to 1 -o x empty.pftrace | empty.pftrace is empty
 1 | cut --to 1 -o x folder | cannot read folder: it is not a regular file
-1 | cut --to 1 -o good.pftrace good.pftrace | exists already; replace it with --force
-1 | cut --from 99 -o x good.pftrace | --from is after the end of the trace, which has
+1 | cut --to 1 -o good.pftrace good.pftrace | already exists; replace it with --force
+1 | cut --from 99 -o x good.pftrace | --from is after the end of the trace, which is
 1 | split --every 1 text.pftrace | text.pftrace is text, not a Perfetto trace
 1 | split --every 1 -o none/x good.pftrace | cannot write none/x.000.pftrace: No such file or directory
 1 | report none.pftrace | cannot open none.pftrace: No such file
 1 | report text.pftrace | text.pftrace is text, not a Perfetto trace
 1 | report empty.pftrace | empty.pftrace is empty
 1 | report folder | cannot read folder: Is a directory
-1 | report sched --from 99 good.pftrace | nothing of the trace is between --from and --to: it has
+1 | report sched --from 99 good.pftrace | nothing in the trace is between --from and --to: it is
 1 | report sched -p nobody good.pftrace | good.pftrace has no process or thread nobody
-1 | report --machine 7 good.pftrace | has no data of a machine 7; sonda sql good.pftrace .select . from machine. lists them
+1 | report --machine 7 good.pftrace | has no data from machine 7; sonda sql good.pftrace .select . from machine. lists them
 1 | report --html -o none/x.html good.pftrace | cannot write none/x.html: No such file or directory
-1 | report --memory 1k good.pftrace | needs more than 1 KiB of memory; give more with --memory SIZE
+1 | report --memory 1k good.pftrace | needs more than 1 KiB of memory; allow more with --memory SIZE
 1 | sql text.pftrace select(1) | text.pftrace is text, not a Perfetto trace
 1 | sql folder select(1) | cannot read folder: Is a directory
 1 | sql good.pftrace select*from(shced) | no such table: shced; did you mean sched\?
@@ -191,7 +191,7 @@ rows <<'END'
 2 | cut --from -1 -o x good.pftrace | --from -1 is not a time; examples
 2 | split --every 0 good.pftrace | --every 0 is not a time; examples
 2 | report --machine guest good.pftrace | --machine guest is not a number; example: 1
-2 | report --html good.pftrace | --html needs the file of the page: -o page.html
+2 | report --html good.pftrace | --html needs an output file: -o page.html
 2 | report --html -o ./good.pftrace good.pftrace | -o ./good.pftrace is the trace itself; choose another name
 2 | report --html --json -o x good.pftrace | use one of --json, --csv and --html
 2 | report --json --csv good.pftrace | use one of --json, --csv and --html

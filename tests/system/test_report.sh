@@ -163,7 +163,7 @@ run "without -p no table says that" 0 $'\nInterrupts   \\(' '^$' "$TRACE"
 run "a list that was cut says so" 0 $'\\.\\.\\. and more: --top N$' '^$' cpu --top 1 "$TRACE"
 run "without a terminal there are no colours" 0 '^CPUs' '^$' cpu "$TRACE"
 run "--color always" 0 $'^\e\[1mCPUs' '^$' cpu --color always "$TRACE"
-run "a report without data says what to record, and fails" 1 '^the trace has no data for this report; it needs: sonda record stacks$' '^$' functions "$TRACE"
+run "a report without data says what to record, and fails" 1 '^the trace has no data for this report; record it with: sonda record stacks$' '^$' functions "$TRACE"
 run "with --json in a key" 1 '"No data": "it needs: sonda record stacks"}$' '^$' functions --json "$TRACE"
 run "with --csv the code says it" 1 '^# Functions' '^$' functions --csv "$TRACE"
 run "data is no key" 0 '"cpus":1}\s\]\s}$' '^$' cpu --json "$TRACE"
@@ -319,7 +319,7 @@ run "an unknown key: those that there are" 2 '^$' 'report cpu has no --by name; 
 run "an unknown process" 1 '^$' 'trace.pf has no process or thread nobody' cpu -p app,nobody "$TRACE"
 run "an unknown process that is like another" 1 '^$' 'has no process or thread aqp; did you mean app\?' why aqp "$TRACE"
 run "why without a process" 2 '^$' 'the process or thread is missing' why
-run "a window without data" 1 '^$' 'nothing of the trace is between --from and --to' --from 5 "$TRACE"
+run "a window without data" 1 '^$' 'nothing in the trace is between --from and --to' --from 5 "$TRACE"
 printf '\n\0' >"$TRACE.bare" # one packet, empty
 run "a trace without any time" 1 '^$' 'the trace contains no timestamped events' "$TRACE.bare"
 

@@ -34,7 +34,7 @@ fails() { # NAME REGEX ARGS...: exit code 2, and the message
 rows "functions: a recursion counts once, code without a name has a row for each range" \
   $'app+0x1000|app|3|3\nhash|app|3|3\napp+0x3000|app|1|1\nmain|app|0|6\nwalk|app|0|2' Functions "function file self total" functions
 rows "functions: in a window" $'hash|2|2\nmain|0|2\nwalk|0|2' Functions "function self total" functions --to 25ms
-"$SONDA" report functions -p db "$TRACE" 2>"$TMP/err" | grep -q "it needs: sonda record stacks"
+"$SONDA" report functions -p db "$TRACE" 2>"$TMP/err" | grep -q "record it with: sonda record stacks"
 verdict "functions of another program: none" $? "$TMP/err"
 rows "functions --by file" "app|7|5" "Samples, by file" "file self functions" functions --by file
 rows "functions --tree: from main down, the larger call first" \
@@ -200,6 +200,6 @@ TEXT
 diff <(sort "$TMP/want") <(sort "$TMP/got") >"$TMP/diff"
 verdict "export --pprof" $? "$TMP/diff" "$TMP/err"
 "$SONDA" export --folded wakers -o "$TMP/none.folded" tests/data/traces/ring_losses.pftrace >"$TMP/out" 2>"$TMP/err"
-[ $? = 1 ] && [ ! -e "$TMP/none.folded" ] && grep -q 'has no waits; it needs: sonda record waits' "$TMP/err"
+[ $? = 1 ] && [ ! -e "$TMP/none.folded" ] && grep -q 'has no waits; record them with: sonda record waits' "$TMP/err"
 verdict "a trace without waits makes no file" $? "$TMP/err"
 exit $BAD

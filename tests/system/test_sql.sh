@@ -35,7 +35,7 @@ echo "select 3 as three;" >"$TMP/script"
 check "a script" 0 $'three\n3' '^$' --csv -f "$TMP/script" "$TRACE"
 INPUT=$TRACE check "a trace from a pipe" 0 $'n\n1' '^$' --csv - "select count(*) as n from trace_bounds"
 head -c 3001 "$TRACE" >"$TMP/cut"
-check "a file that is cut off" 0 $'n\n1' 'cut off' --csv "$TMP/cut" "select count(*) as n from trace_bounds"
+check "a file that is cut off" 0 $'n\n1' 'ends inside a packet' --csv "$TMP/cut" "select count(*) as n from trace_bounds"
 check "a span join" 0 $'ts,dur,x,y\n5,5,1,2' '^$' --csv "$TRACE" "create table a as select 0 as ts, 10 as dur, 1 as x" \
   "create table b as select 5 as ts, 9 as dur, 2 as y" "create virtual table j using span_join(a, b)" "select * from j"
 check "a span join of names with quotes" 0 $'ts,dur,"x""",y\n5,5,1,2' '^$' --csv "$TRACE" 'create table a as select 0 as ts, 10 as dur, 1 as "x"""' \
@@ -108,7 +108,7 @@ check "no such file" 1 '' "cannot open $TMP/none: No such file" "$TMP/none" "sel
 echo "this is text, not protobuf" >"$TMP/text"
 check "not a trace" 1 '' 'not a Perfetto trace' "$TMP/text" "select 1"
 check "a folder" 1 '' 'Is a directory' "$TMP" "select 1"
-check "too little memory" 1 '' 'needs more than 16 KiB of memory; give more with --memory' --memory 16k "$TRACE" "select 1"
+check "too little memory" 1 '' 'needs more than 16 KiB of memory; allow more with --memory' --memory 16k "$TRACE" "select 1"
 for kind in clocks:8000 descriptors:24; do
   python3 tests/system/linear_trace.py "$B/gen/fields.h" ${kind%:*} ${kind#*:} "$TMP/hostile.pf"
   check "the memory of compressed ${kind%:*} counts" 1 '' 'needs more than 50 MiB of memory' --memory 50m "$TMP/hostile.pf" "select 1"
@@ -138,7 +138,7 @@ exec 3>&-
 wait $!
 got=$?
 N=$((N + 1))
-if [ $got = 1 ] && grep -q 'became shorter' "$TMP/err"; then
+if [ $got = 1 ] && grep -q 'was truncated' "$TMP/err"; then
   echo "ok $N - a file that becomes shorter while it is read"
 else
   echo "not ok $N - a file that becomes shorter while it is read"

@@ -24,11 +24,11 @@
 
 static const char cut_usage[] =
 	"usage: sonda cut [OPTION]... -o OUT FILE\n\n"
-	"Writes the part of a trace between two times. The part opens on its own: it has the "
-	"clocks, names\n"
-	"and descriptions of everything before it.\n\n"
-	"      --from TIME    from this time on; seconds since the trace's start, or 1s, 200ms\n"
-	"      --to TIME      up to this time\n"
+	"Writes the part of a trace between two times. The part is a complete trace: it includes "
+	"the clocks,\n"
+	"names and descriptions from everything before it.\n\n"
+	"      --from TIME    start of the part: seconds since the trace's start, or 1s, 200ms\n"
+	"      --to TIME      end of the part\n"
 	"  -o, --out OUT      the file to write\n"
 	"      --force        replace a file that exists\n"
 	"  -h, --help         print this help\n\n"
@@ -36,10 +36,9 @@ static const char cut_usage[] =
 
 static const char split_usage[] =
 	"usage: sonda split --every TIME | --size SIZE [OPTION]... FILE\n\n"
-	"Writes a trace as several files, PREFIX.000.pftrace and so on. Each opens on its own; "
-	"each event\n"
-	"is in one of them.\n\n"
-	"      --every TIME   a file for each stretch of this length: 10s, 500ms\n"
+	"Writes a trace as several files, PREFIX.000.pftrace and so on. Each file is a complete\n"
+	"trace, and each event is in exactly one of them.\n\n"
+	"      --every TIME   start a new file after this time: 10s, 500ms\n"
 	"      --size SIZE    files of about this size: 100mb\n"
 	"  -o, --out PREFIX   prefix of the file names; default: the trace's name\n"
 	"      --force        replace files that exist\n"
@@ -217,7 +216,8 @@ static int plan_parts(const struct cut_options *o, const struct cut_overview *v,
 	if (o->is_split)
 		return o->size ? plan_sizes(ret, v, e) : 0;
 	if (o->from > v->end - v->start)
-		return err_set(e, -EINVAL, "--from is after the end of the trace, which has %.3f s",
+		return err_set(e, -EINVAL,
+			       "--from is after the end of the trace, which is %.3f s long",
 			       (double)(v->end - v->start) / 1e9);
 	ret->first = o->from > 0 ? time_after_start(v, o->from) : INT64_MIN;
 	ret->last = o->to >= 0 && o->to <= v->end - v->start ? v->start + o->to - 1 : INT64_MAX;
@@ -342,13 +342,13 @@ static void outputs_deinit(struct outputs *out)
 static void warn_of_unused_packets(const char *path, const struct cut_result *r)
 {
 	if (r->cut_off)
-		log_warn("%s is cut off inside a packet; its whole packets are used", path);
+		log_warn("%s ends inside a packet; its complete packets are used", path);
 	if (r->undecodable)
-		log_warn("%s: %" PRIu64 " packets are not valid protobuf; no part has them", path,
+		log_warn("%s: %" PRIu64 " packets are not valid protobuf; they are left out", path,
 			 r->undecodable);
 	if (r->not_unpacked)
-		log_warn("%s: %" PRIu64 " compressed packets cannot be unpacked completely; "
-			 "no part has the rest of them",
+		log_warn("%s: %" PRIu64 " compressed packets cannot be decompressed completely; "
+			 "the rest of each is left out",
 			 path, r->not_unpacked);
 }
 

@@ -24,14 +24,14 @@
 
 static const char merge_usage[] =
 	"usage: sonda merge -o OUT [OPTION]... [MACHINE=]FILE [MACHINE=]FILE...\n\n"
-	"Writes the traces of several machines as one trace, on a common time. MACHINE is the name "
-	"of the\n"
-	"machine that the trace was recorded on; default: the name of the file. Traces of the same "
+	"Merges the traces of several machines into one, on a common timeline. MACHINE names the "
 	"machine\n"
-	"have the same MACHINE.\n\n"
+	"that the trace was recorded on; default: the file's name. Give traces of the same machine "
+	"the\n"
+	"same MACHINE.\n\n"
 	"  -o, --out OUT      the file to write: one trace, or, if its name ends in .tar, an "
 	"archive of the\n"
-	"                     traces as they are, which Perfetto 58 and later opens\n"
+	"                     unchanged traces, which Perfetto 58 and later can open\n"
 	"      --force        replace a file that exists\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda merge -o both.pftrace web=web.pftrace db=db.pftrace\n";
@@ -146,20 +146,20 @@ static int merge_refuse(const struct merge_options *o, enum merge_refusal why, s
 			       "without disable_clock_snapshotting",
 			       file);
 	case MERGE_OTHER_CLOCK:
-		return err_set(e, -EINVAL, "the times of %s are not of CLOCK_BOOTTIME", file);
+		return err_set(e, -EINVAL, "the timestamps of %s are not in CLOCK_BOOTTIME", file);
 	case MERGE_PROGRAMS:
 		return err_set(e, -EINVAL, "%s has ProtoVM programs, which cannot be merged", file);
 	case MERGE_MACHINES:
 		return err_set(e, -EINVAL,
-			       "%s is a trace of several machines, and %s is of one that booted "
-			       "before; that cannot be merged",
+			       "%s covers several machines, and the machine of %s booted earlier; "
+			       "these cannot be merged",
 			       file, other);
 	case MERGE_REBOOT:
 		return err_set(e, -EINVAL,
-			       "'%s' was booted between %s and %s; name it as two machines",
+			       "'%s' rebooted between %s and %s; give it a different name in each",
 			       o->files[of].machine, file, other);
 	case MERGE_SEQUENCES:
-		return err_set(e, -EINVAL, "the traces have too many sequences together");
+		return err_set(e, -EINVAL, "the traces have too many packet sequences in total");
 	case MERGE_POSSIBLE:
 		break;
 	}
@@ -173,7 +173,7 @@ static void merge_warn(const struct merge_options *o, const struct merge_input *
 		int64_t set = (in->last.real - in->last.boot) - (in->first.real - in->first.boot);
 
 		if (in->cut_off)
-			log_warn("%s is cut off inside a packet; its whole packets are used",
+			log_warn("%s ends inside a packet; its complete packets are used",
 				 o->files[i].path);
 		if (in->undecodable + in->not_unpacked)
 			log_warn("%s: %" PRIu64 " packets cannot be decoded; they are left out",

@@ -55,13 +55,12 @@ static void mark_first_load_change(struct diff_traces *t, const struct diff_resu
 		if (!counts_work(r->of[i].row) || c->q > DIFF_FALSE_RATE ||
 		    fabs(c->ratio) < OTHER_LOAD)
 			continue;
-		strbuf_puts(&t->marks, "another load: the number of ");
+		strbuf_puts(&t->marks, "different load: the number of ");
 		diff_put_row_name(r->of[i].row, &t->marks);
-		strbuf_printf(
-			&t->marks,
-			" for each second changed by %+.0f %%: compare the column each, or use "
-			"--per with a slice or system call\n",
-			c->ratio * 100);
+		strbuf_printf(&t->marks,
+			      " per second changed by %+.0f %%: compare the column 'each', or use "
+			      "--per with a slice or system call\n",
+			      c->ratio * 100);
 		return;
 	}
 }
@@ -77,8 +76,8 @@ static int check_condition(const struct diff_condition *c, const struct diff_res
 	case DIFF_HOLDS_NOT:
 		return EXIT_GOOD;
 	case DIFF_NO_DATA:
-		log_error("diff: --fail-if '%s' cannot be answered: no such row could be tested; "
-			  "it needs three recordings of each side with: sonda record %s",
+		log_error("diff: --fail-if '%s' cannot be evaluated: no such row could be tested; "
+			  "make three recordings of each side with: sonda record %s",
 			  c->text, c->metric->records);
 		return EXIT_FAILED;
 	default:

@@ -187,7 +187,7 @@ static void print_head(const struct diff_traces *t, const struct diff_results *r
 		       const struct report_style *style)
 {
 	static const char *const designs[] = {"from recording to recording",
-					      "in pairs, since they were recorded alternately",
+					      "in pairs, because the recordings alternate",
 					      "between blocks of time", "without a test"};
 	size_t tested = 0;
 
@@ -195,7 +195,7 @@ static void print_head(const struct diff_traces *t, const struct diff_results *r
 		tested += r->of[i].of[diff_main_measure(r->of[i].row)].tested;
 	print_side(t, 0);
 	print_side(t, 1);
-	printf("Compared: what a %s takes, %s", words_for_unit(t), designs[t->kind]);
+	printf("Compared: cost per %s, %s", words_for_unit(t), designs[t->kind]);
 	if (t->kind != DIFF_UNTESTED)
 		printf("; %zu rows tested", tested);
 	printf("\n");

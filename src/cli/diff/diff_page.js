@@ -16,7 +16,7 @@ function fillHead() {
     const seconds = of.reduce((sum, { seconds: s }) => sum + s, 0) / of.length;
     return `${of.map(({ file }) => file).join(", ")}: ${durationText(seconds * 1e9)}${of.length > 1 ? " each" : ""}`;
   };
-  const per = { run: "what a run takes", second: "what a second takes" }[rows.per] || `what one ${rows.per} takes`;
+  const per = `cost per ${rows.per}`;
   for (const [name, text] of [["A", side(rows.a)], ["B", side(rows.b)], ["compared", `${per}; test: ${rows.design}`]]) {
     const term = document.createElement("dt"), value = document.createElement("dd");
     term.textContent = name;

@@ -161,7 +161,7 @@ static int set_window(const struct diff_options *o, const struct trace_tables *t
 	if (o->from >= 0)
 		ret->from = add_to_time(ret->from, o->from);
 	if (ret->from >= ret->to)
-		return err_set(e, -EINVAL, "nothing of %s is between --from and --to",
+		return err_set(e, -EINVAL, "nothing in %s is between --from and --to",
 			       tables->path);
 	return 0;
 }
@@ -194,7 +194,7 @@ static int check_trace(struct diff_traces *all, const struct trace_tables *table
 			       "again, or compare with --lossy",
 			       tables->path);
 	if (tables->store.tables[TABLE_MACHINE].rows > 1)
-		return err_set(e, -ENOTSUP, "%s has several machines, which diff cannot compare",
+		return err_set(e, -ENOTSUP, "%s covers several machines, which diff cannot compare",
 			       tables->path);
 	return 0;
 }
@@ -233,11 +233,10 @@ static int read_observation(struct diff_traces *all, struct trace_tables *tables
 	if (all->o->per == DIFF_PER_SLICE) {
 		work = count_slices(db, all->o->slice);
 		if (work <= 0)
-			return err_set(
-				e, -ENODATA,
-				"%s has no slice and no system call %.80s for --per; those of "
-				"system calls begin with sys_",
-				tables->path, all->o->slice);
+			return err_set(e, -ENODATA,
+				       "%s has no slice and no system call %.80s for --per; names "
+				       "of system calls begin with sys_",
+				       tables->path, all->o->slice);
 		ob->scale = 1 / work;
 		trace->work += work;
 	}
@@ -503,13 +502,13 @@ static void mark_machines(struct diff_traces *all)
 	const struct diff_trace *a = &all->of[0], *b = &all->of[all->n_traces[0]];
 
 	if (a->cpus && b->cpus && a->cpus != b->cpus)
-		strbuf_printf(&all->marks, "another number of CPUs: %u in A, %u in B\n", a->cpus,
+		strbuf_printf(&all->marks, "different numbers of CPUs: %u in A, %u in B\n", a->cpus,
 			      b->cpus);
 	if (a->kernel.s && b->kernel.s && strcmp(a->kernel.s, b->kernel.s) != 0)
-		strbuf_printf(&all->marks, "another kernel: %s in A, %s in B\n", a->kernel.s,
+		strbuf_printf(&all->marks, "different kernels: %s in A, %s in B\n", a->kernel.s,
 			      b->kernel.s);
 	if (all->o->lossy)
-		strbuf_puts(&all->marks, "recordings that lost data count as well (--lossy)\n");
+		strbuf_puts(&all->marks, "recordings that lost data are included (--lossy)\n");
 }
 
 static void mark_design(struct diff_traces *all)
@@ -526,8 +525,8 @@ static void mark_design(struct diff_traces *all)
 			      LEAST_REPETITIONS);
 	else if (all->kind == DIFF_REPETITIONS)
 		strbuf_puts(&all->marks,
-			    "A and B were not recorded alternately: a change of the machine "
-			    "meanwhile looks like one of the program\n");
+			    "A and B were not recorded alternately: a change in the machine "
+			    "between them looks like a change in the program\n");
 }
 
 /* ---- all ---- */
@@ -552,7 +551,7 @@ static int read_all(struct diff_traces *all, struct err_text *e)
 	all->rows.observations = observation;
 	if (has_repetitions(all->o) && MIN(all->n_traces[0], all->n_traces[1]) < LEAST_REPETITIONS)
 		return err_set(e, -ENODATA,
-			       "fewer than %d recordings of %s did not lose data; record again, or "
+			       "fewer than %d recordings of %s are without loss; record again, or "
 			       "compare with --lossy",
 			       LEAST_REPETITIONS, all->n_traces[0] < LEAST_REPETITIONS ? "A" : "B");
 	return 0;

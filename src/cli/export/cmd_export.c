@@ -22,30 +22,30 @@
 
 static const char usage[] =
 	"usage: sonda export FORM [OPTION]... FILE\n\n"
-	"Writes a trace in the form of other programs. FILE - is the standard input. Forms:\n\n"
+	"Converts a trace to a format of other programs. FILE - is standard input. FORM is one "
+	"of:\n\n"
 	"      --json           Chrome's JSON: slices, scheduler, counters, flows\n"
-	"      --csv[=sheet]    a folder with a CSV file for each table; sheet: with ' before text "
-	"that a "
-	"spreadsheet would run as a formula\n"
-	"      --parquet        a folder with a Parquet file for each table: DuckDB, ClickHouse, "
-	"pandas\n"
+	"      --csv[=sheet]    a folder with a CSV file for each table; sheet: put ' before text "
+	"that a\n"
+	"                       spreadsheet would run as a formula\n"
+	"      --parquet        a folder with a Parquet file for each table, for DuckDB, "
+	"ClickHouse, pandas\n"
 	"      --sqlite         an SQLite database with all tables, and indexes\n"
 	"      --folded WHAT    folded stacks, for flame graphs: slices (own time), sched (time "
 	"by\n"
-	"                       thread and state), stacks (samples of call stacks), waits (ns "
+	"                       thread and state), stacks (sampled call stacks), waits (ns "
 	"by the\n"
 	"                       code that waited), wakers (ns by the code that ended waits)\n"
 	"      --pprof[=WHAT]   a profile for pprof: stacks (default), waits or wakers\n\n"
-	"  -o, --out FILE     the output; - is the standard output (not SQLite), to which a "
-	"folder\n"
-	"                     goes as a tar archive;\n"
+	"  -o, --out FILE     the output; - is standard output (not for SQLite; a folder becomes a "
+	"tar\n"
+	"                     archive);\n"
 	"                     default: the trace's name with .json, .csv, .parquet, .sqlite, "
 	".folded\n"
 	"                     or .pb.gz\n"
 	"      --force        replace an output that exists\n"
 	"      --memory SIZE  use at most this much memory for the trace, such as 2g; default: "
-	"half of "
-	"the machine's\n"
+	"half of RAM\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda export --sqlite trace.pftrace\n";
 
@@ -94,8 +94,8 @@ static const struct form form_slices = {
 #define NEEDS_WAITS                                                                                \
 	"select 1 from stack_sample where source = 'linux.waits' union all select 1 from "         \
 	"thread_track where name = 'waits' limit 1"
-#define LACKS_SAMPLES "samples of call stacks; it needs: sonda record stacks"
-#define LACKS_WAITS "waits; it needs: sonda record waits"
+#define LACKS_SAMPLES "call-stack samples; record them with: sonda record stacks"
+#define LACKS_WAITS "waits; record them with: sonda record waits"
 
 static const struct form form_stacks = {
 	.suffix = "folded",
@@ -137,7 +137,7 @@ static const struct form form_sched = {
 	.suffix = "folded",
 	.text = export_folded_sched,
 	.needs = "select 1 from thread_state where dur > 0 limit 1",
-	.lacks = "states of threads; it needs: sonda record sched",
+	.lacks = "thread states; record them with: sonda record sched",
 };
 
 struct export_options {

@@ -16,17 +16,17 @@
 
 static const char usage[] =
 	"usage: sonda import [OPTION]... -o OUT FILE\n\n"
-	"Writes the recording of another program as a trace: a trace.dat of trace-cmd, or a "
-	"perf.data of\n"
-	"perf. Its first bytes show which it is. FILE \"-\" is standard input.\n\n"
+	"Converts a recording of another program to a trace: trace-cmd's trace.dat or perf's "
+	"perf.data,\n"
+	"detected by its first bytes. FILE \"-\" is standard input.\n\n"
 	"  -o, --out OUT          the file to write; \"-\" is standard output\n"
 	"      --force            replace OUT if it exists\n"
-	"      --buffer NAME      trace.dat: only the events of this tracefs instance; \"top\" is "
+	"      --buffer NAME      trace.dat: only events from this tracefs instance; \"top\" is "
 	"the top level\n"
-	"      --kallsyms FILE    perf.data: names of the kernel's functions, a copy of "
-	"/proc/kallsyms of the\n"
-	"                         recorded machine; default: that of this machine if its kernel is "
-	"the same\n"
+	"      --kallsyms FILE    perf.data: copy of the recorded machine's /proc/kallsyms, for "
+	"kernel\n"
+	"                         function names; default: this machine's, if it runs the same "
+	"kernel\n"
 	"  -h, --help             print this help\n\n"
 	"example: sonda import -o trace.pftrace trace.dat\n";
 
@@ -85,7 +85,7 @@ static void import_print_result(const struct import_command *o, const struct imp
 	for (uint32_t i = 0; i < MIN(r->n_notes, (uint32_t)IMPORT_NOTES); i++)
 		log_warn("%s: %s", o->file, r->notes[i]);
 	if (r->n_notes > IMPORT_NOTES)
-		log_warn("%s: and %u further notes", o->file, r->n_notes - IMPORT_NOTES);
+		log_warn("%s: and %u more notes", o->file, r->n_notes - IMPORT_NOTES);
 	log_info("%s%s%s%s%s: %s events and %s samples of %u CPUs; %s lost, %s not imported",
 		 r->format, *r->recorder ? " by " : "", r->recorder, *r->clock ? ", clock " : "",
 		 r->clock, str_thousands(r->n_events, events), str_thousands(r->n_samples, samples),

@@ -164,12 +164,11 @@ int answers_put_more(const struct answers *a, const char *handle, struct strbuf 
 	line = *end == '.' ? strtoul(end + 1, &stop, 10) : 0;
 	if (errno || !isdigit((unsigned char)*handle) || *end != '.' ||
 	    !isdigit((unsigned char)end[1]) || *stop)
-		return err_set(e, -ENOENT, "%.40s is no handle of an earlier answer", handle);
+		return err_set(e, -ENOENT, "%.40s is not a handle from an earlier answer", handle);
 	of = &a->of[id % ANSWERS_KEPT];
 	if (!id || of->id != id || line >= of->n)
 		return err_set(e, -ENOENT,
-			       "the answer of handle %.40s is not kept any more; ask again",
-			       handle);
+			       "the answer with handle %.40s is no longer kept; ask again", handle);
 	put_page(of, line, ret_page);
 	return 0;
 }

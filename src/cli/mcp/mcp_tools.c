@@ -72,7 +72,7 @@ static const struct mcp_tool tools[] = {
 	  WINDOW_ARGS,
 	  {"by", "rows by cpu, thread, process, program, container, unit, path ...", MCP_TEXT,
 	   false, "--by="},
-	  {"top", "at most so many rows of a table; default 20", MCP_NUMBER, false, "--top="}}},
+	  {"top", "at most this many rows per table; default 20", MCP_NUMBER, false, "--top="}}},
 	{"findings",
 	 "Known kinds of trouble in a trace, each with its evidence rows and the command that "
 	 "shows "
@@ -211,7 +211,7 @@ static int get_text(struct json_object *v, const struct mcp_arg *a, const char *
 	size_t len;
 
 	if (!json_object_is_type(v, json_type_string))
-		return err_set(e, -EINVAL, "%s must be a text", a->name);
+		return err_set(e, -EINVAL, "%s must be a string", a->name);
 	*ret = json_object_get_string(v);
 	len = (size_t)json_object_get_string_len(v);
 	if (len > MCP_TEXT_MAX || strlen(*ret) != len)
@@ -283,7 +283,7 @@ static int add_texts(struct mcp_call *c, struct json_object *v, const struct mcp
 	int r = 0;
 
 	if (!n || n > MCP_TEXTS_MAX)
-		return err_set(e, -EINVAL, "%s must have 1 to %d texts", a->name, MCP_TEXTS_MAX);
+		return err_set(e, -EINVAL, "%s must have 1 to %d strings", a->name, MCP_TEXTS_MAX);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		const char *text;
 
@@ -361,7 +361,7 @@ static int check_record(const struct mcp_call *c, size_t words, const char *name
 		if (strspn(c->argv[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				       "0123456789_:*?!.-") != strlen(c->argv[i]) ||
 		    c->argv[i][0] == '-')
-			return err_set(e, -EINVAL, "%.80s is no name of an event or a preset",
+			return err_set(e, -EINVAL, "%.80s is not the name of an event or a preset",
 				       c->argv[i]);
 	return 0;
 }

@@ -183,5 +183,5 @@ void trace_folders_list(const struct trace_folders *f, struct answer *ret)
 	}
 	answer_end_rows(ret);
 	answer_printf(ret, "%u traces%s", l.files,
-		      l.files == LIST_FILES_MAX ? "; further ones are not listed" : "");
+		      l.files == LIST_FILES_MAX ? "; more are not listed" : "");
 }

@@ -137,8 +137,8 @@ int verb_child_run(const struct verb_child *c, struct verb_output *ret, struct e
 	if (ret->cut)
 		return 0;
 	if (WIFSIGNALED(status))
-		return err_set(e, -EIO, "it was ended by signal %d%s", WTERMSIG(status),
-			       WTERMSIG(status) == SIGXCPU ? ": too much time of a CPU" : "");
+		return err_set(e, -EIO, "it was killed by signal %d%s", WTERMSIG(status),
+			       WTERMSIG(status) == SIGXCPU ? ": it used too much CPU time" : "");
 	ret->code = WEXITSTATUS(status);
 	return 0;
 }

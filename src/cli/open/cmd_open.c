@@ -179,12 +179,12 @@ static enum browser_result browser_open(const char *url)
 static const char usage[] =
 	"usage: sonda open [OPTION]... FILE\n\n"
 	"Opens a trace in the Perfetto UI: serves the file to your browser on 127.0.0.1:9001, and "
-	"ends\n"
-	"when the browser has fetched it. Nothing leaves this machine.\n\n"
+	"exits\n"
+	"once the browser has fetched it. Nothing leaves this machine.\n\n"
 	"  -n, --no-browser   print the address only; do not start a browser\n"
-	"      --ui URL       address of a Perfetto UI of your own; default: "
+	"      --ui URL       address of your own Perfetto UI; default: "
 	"https://ui.perfetto.dev\n"
-	"      --port PORT    another port, for a UI of your own; Perfetto's allows 9001 only\n"
+	"      --port PORT    another port, for your own UI; ui.perfetto.dev allows only 9001\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda open trace.pftrace\n";
 
@@ -278,7 +278,7 @@ static void print_ssh_command(unsigned port)
 	if (!connection || sscanf(connection, "%*63s %*7s %63s %7s", server, ssh_port) != 2)
 		return;
 	is_standard = !strcmp(ssh_port, "22");
-	printf("Your browser is on another machine. Type there first:\n"
+	printf("Your browser is on another machine. First run this there:\n"
 	       "    ssh -N -L %u:127.0.0.1:%u%s%s %s\n",
 	       port, port, is_standard ? "" : " -p ", is_standard ? "" : ssh_port, server);
 }
@@ -315,7 +315,7 @@ static void open_in_browser(const struct open_options *o, const char *name, unsi
 	       r == BROWSER_STARTED && !o->no_browser ? "Your browser opens:"
 						      : "Open in a browser:",
 	       url);
-	puts("Waiting until it has fetched the trace; Ctrl-C ends this.");
+	puts("Waiting until the browser has fetched the trace; Ctrl-C stops.");
 	fflush(stdout);
 }
 
@@ -359,11 +359,11 @@ static void open_on_signal(void *ctx, int number, bool by_terminal)
 static int open_explain(int r, unsigned port, struct err_text *e)
 {
 	if (r == -EADDRINUSE)
-		return err_set(e, r,
-			       "port %u of this machine is taken: another sonda open, "
-			       "trace_processor or a forward of ssh has it; end that program "
-			       "(run: ss -ltnp 'sport = :%u')",
-			       port, port);
+		return err_set(
+			e, r,
+			"port %u is in use on this machine, by another sonda open, trace_processor "
+			"or an ssh forward; end that program (to find it: ss -ltnp 'sport = :%u')",
+			port, port);
 	return err_set(e, r, "cannot serve on 127.0.0.1:%u: %s", port, strerror(-r));
 }
 

@@ -66,10 +66,10 @@ static bool is_user_allowed(struct trace_server *s, struct evhttp_request *req)
 			return true;
 	if (r == 0)
 		log_write_limited(&s->refusals, LOG_LEVEL_WARN,
-				  "open: refused a request of the user %u", (unsigned)uid);
+				  "open: refused a request from user %u", (unsigned)uid);
 	else
 		log_write_limited(&s->refusals, LOG_LEVEL_WARN,
-				  "open: refused a request of an unknown user: %s", strerror(-r));
+				  "open: refused a request from an unknown user: %s", strerror(-r));
 	return false;
 }
 

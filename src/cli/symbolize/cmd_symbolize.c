@@ -28,18 +28,19 @@
 
 static const char usage[] =
 	"usage: sonda symbolize [OPTION]... -o OUT FILE\n\n"
-	"Writes a copy of a trace whose call stacks have the names of functions, inlined "
-	"functions and source\n"
-	"lines. They come from debug information: in the program, in a debug file beside it or "
-	"in .debug/, or\n"
-	"below /usr/lib/debug. A file is used only if its build id is the one in the trace.\n\n"
+	"Writes a copy of a trace with function names, inlined functions and source lines added to "
+	"its\n"
+	"call stacks. They come from debug information in the program, in a debug file beside it "
+	"or in\n"
+	".debug/, or below /usr/lib/debug. A file is used only if its build id is the one in the "
+	"trace.\n\n"
 	"  -o, --out OUT          the file to write\n"
 	"      --in-place         replace FILE\n"
 	"      --force            replace OUT if it exists\n"
 	"      --debug-dir DIR    look for debug files below DIR as well; may be repeated\n"
-	"      --debuginfod       ask the servers of DEBUGINFOD_URLS for debug files that are "
-	"not here;\n"
-	"                         they learn which programs were recorded\n"
+	"      --debuginfod       fetch missing debug files from the servers in DEBUGINFOD_URLS, "
+	"which learn\n"
+	"                         which programs were recorded\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda symbolize -o named.pftrace trace.pftrace\n";
 
@@ -111,7 +112,7 @@ static int symbolize_check(struct symbolize_options *o, char **words, int n, str
 	else if (!o->force && strcmp(o->out, "-") != 0 && stat(o->out, &st) == 0 &&
 		 S_ISREG(st.st_mode))
 		return err_set(e, -EINVAL,
-			       "%s exists already; replace it with --force, or choose another name "
+			       "%s already exists; replace it with --force, or choose another name "
 			       "with -o",
 			       o->out);
 	return 0;
@@ -180,8 +181,8 @@ static bool symbolize_with(struct symbolizing *s, const char *extra_file)
 	pb_mem_reset(&s->packet);
 	r = dwarf_lines_find(&job, symbolizing_add_address, s, &result);
 	if (r < 0)
-		log_warn("%s: its debug information could not be read to the end: %s",
-			 s->module->path, strerror(-r));
+		log_warn("%s: cannot read all of its debug information: %s", s->module->path,
+			 strerror(-r));
 	/* Names without lines are kept only if nothing better can come. */
 	if (r == 0 && !result.has_debug_info && s->servers && !extra_file)
 		return false;
@@ -245,8 +246,8 @@ static int read_modules(const struct symbolize_options *o, struct symbol_modules
 		return err_set(e, -EIO, "cannot read the call stacks of %s", o->file);
 	if (ret->n == 0)
 		return err_set(e, -ENODATA,
-			       "%s has no call stacks of programs without lines; record them with "
-			       "sonda record --cpu-stacks",
+			       "%s has no program call stacks to symbolize; record them with sonda "
+			       "record --cpu-stacks",
 			       o->file);
 	return 0;
 }
@@ -261,7 +262,7 @@ static int symbolize_save(struct symbolizing *s, struct err_text *e)
 	if (r < 0)
 		return r;
 	if (s->n_unfound > UNFOUND_SHOWN)
-		log_warn("no debug information: %zu further files", s->n_unfound - UNFOUND_SHOWN);
+		log_warn("no debug information: %zu more files", s->n_unfound - UNFOUND_SHOWN);
 	log_info("%zu of %zu addresses in %zu of %zu files have functions", s->n_found,
 		 s->n_addresses, s->n_modules - s->n_unfound, s->n_modules);
 	if (strcmp(s->o->out, "-") != 0)

@@ -113,7 +113,7 @@ int termination_signals_fd(const struct termination_signals *s)
 
 static void on_sigbus(int number)
 {
-	static const char text[] = "sonda: the trace file became shorter while it was read\n";
+	static const char text[] = "sonda: the trace file was truncated while it was read\n";
 	ssize_t n = write(STDERR_FILENO, text, sizeof(text) - 1);
 
 	(void)n;

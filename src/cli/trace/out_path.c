@@ -235,7 +235,7 @@ static int refuse_taken(const char *path, bool is_folder, bool replace, struct e
 		return 0;
 	if (!replace)
 		return err_set(e, -EEXIST,
-			       "%s exists already; replace it with --force, or choose another name "
+			       "%s already exists; replace it with --force, or choose another name "
 			       "with -o",
 			       path);
 	if (S_ISDIR(st.st_mode) != is_folder)
@@ -350,7 +350,7 @@ int out_path_finish(struct out_path *o, struct err_text *e)
 		r = rename_to_final(o, 0);
 	if (r < 0)
 		err_set(e, r, "cannot name the output %s: %s", o->path,
-			r == -ENOTEMPTY ? "the folder has other files than *.csv and *.parquet"
+			r == -ENOTEMPTY ? "the folder has files other than *.csv and *.parquet"
 					: strerror(-r));
 	else if (o->is_folder)
 		freep(&o->hidden);

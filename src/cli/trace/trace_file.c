@@ -69,7 +69,7 @@ int trace_file_check_new(const char *path, struct err_text *e)
 	if (!strcmp(path, "-") || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	return err_set(e, -EEXIST,
-		       "%s exists already; replace it with --force, or choose another name with -o",
+		       "%s already exists; replace it with --force, or choose another name with -o",
 		       path);
 }
 
