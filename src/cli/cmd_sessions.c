@@ -157,7 +157,7 @@ static void sessions_put_producers(const Pb__TracingServiceState *state, struct 
 		put_plain_text(out, p->name);
 		strbuf_putc(out, '\n');
 	}
-	strbuf_puts(out, "\nDATA SOURCE                       OF\n");
+	strbuf_puts(out, "\nDATA SOURCE                       PRODUCER\n");
 	for (size_t i = 0; i < state->n_data_sources; i++) {
 		const Pb__TracingServiceState__DataSource *d = state->data_sources[i];
 		size_t from = out->len;
@@ -172,7 +172,7 @@ static void sessions_put_producers(const Pb__TracingServiceState *state, struct 
 /* ---- categories of track events ---- */
 
 /*
- *	CATEGORY   TAGS   OF                         DESCRIPTION
+ *	CATEGORY   TAGS   PROGRAM                    DESCRIPTION
  *	net        -      /usr/sbin/httpd (4)        Requests and replies
  */
 
@@ -220,7 +220,7 @@ static void sessions_put_categories(const Pb__TracingServiceState *state, struct
 	}
 	if (n == 0)
 		return;
-	strbuf_puts(out, "\nCATEGORY                  TAGS        OF                            "
+	strbuf_puts(out, "\nCATEGORY                  TAGS        PROGRAM                       "
 			 "DESCRIPTION\n");
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1; next < n && is_same_category(&rows[i], &rows[next]);)
@@ -294,8 +294,8 @@ int cmd_sessions(int argc, char **argv)
 		"usage: sonda sessions [--socket ADDRESS] [--json | --raw]\n\n"
 		"Lists the tracing sessions of this user; root sees all.\n\n"
 		"  --socket ADDRESS   address of the service's consumer socket\n"
-		"  --json             print the message TracingServiceState as JSON\n"
-		"  --raw              print the message TracingServiceState, serialized\n"
+		"  --json             print the TracingServiceState message as JSON\n"
+		"  --raw              print the serialized TracingServiceState message\n"
 		"  -h, --help         print this help\n");
 }
 
@@ -306,9 +306,10 @@ int cmd_status(int argc, char **argv)
 		"usage: sonda status [--socket ADDRESS] [--json | --raw]\n\n"
 		"Shows the state of the tracing service: its sessions, the connected "
 		"producers, their\n"
-		"data sources, and the categories of track events that programs have.\n\n"
+		"data sources, and the track-event categories that programs provide.\n"
+		"\n"
 		"  --socket ADDRESS   address of the service's consumer socket\n"
-		"  --json             print the message TracingServiceState as JSON\n"
-		"  --raw              print the message TracingServiceState, serialized\n"
+		"  --json             print the TracingServiceState message as JSON\n"
+		"  --raw              print the serialized TracingServiceState message\n"
 		"  -h, --help         print this help\n");
 }

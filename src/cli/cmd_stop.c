@@ -202,7 +202,7 @@ static int end_written_session(struct ending *x, struct err_text *e)
 	if (r < 0)
 		return r;
 	ask_counters(x);
-	snprintf(x->written, sizeof(x->written), "the file that it was passed");
+	snprintf(x->written, sizeof(x->written), "the file that the session was started with");
 	r = scan_written(x);
 	s->output = x->written;
 	s->first_file = x->first_file;
@@ -315,10 +315,9 @@ int cmd_stop(int argc, char **argv)
 
 int cmd_attach(int argc, char **argv)
 {
-	return stop_run(
-		argc, argv, false,
-		"usage: sonda attach [OPTION]... NAME\n\n"
-		"Attaches to the session started by sonda record --detach NAME, waits until its "
-		"duration\n"
-		"is over or Ctrl-C is pressed, and writes its trace.\n\n" OPTIONS);
+	return stop_run(argc, argv, false,
+			"usage: sonda attach [OPTION]... NAME\n\n"
+			"Attaches to the session started by sonda record --detach NAME, waits "
+			"until the duration\n"
+			"elapses or Ctrl-C is pressed, and writes its trace.\n\n" OPTIONS);
 }

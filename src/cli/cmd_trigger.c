@@ -14,9 +14,11 @@
 static const char usage[] =
 	"usage: sonda trigger [OPTION]... NAME...\n\n"
 	"Activates triggers. Each tracing session whose trigger_config contains one of the names\n"
-	"starts, stops or is cloned. The service does not report whether a session matched. A "
-	"running\n"
-	"recorder gets the names, too, if this user may: recorder, and those of its --on.\n\n"
+	"starts, stops or is cloned. The service does not report whether a session matched. If "
+	"this\n"
+	"user has permission, a running recorder also receives the names. It reacts to 'recorder' "
+	"and\n"
+	"to the names given with its --on.\n\n"
 	"      --dir DIR          only the recorder with this folder\n"
 	"      --socket ADDRESS   address of the service's producer socket\n"
 	"  -h, --help         print this help\n";
@@ -57,14 +59,14 @@ int cmd_trigger(int argc, char **argv)
 	if (!o.socket)
 		recorder = trigger_recorder(o.dir ? o.dir : RECORDER_DEFAULT_DIR, &o);
 	if (o.dir && recorder < 0) {
-		log_error("no recorder runs with the folder %s", o.dir);
+		log_error("no recorder is running with the folder %s", o.dir);
 		return EXIT_FAILED;
 	}
 	r = o.dir ? 0 : activate_triggers(address, o.words, o.n_words);
 	if (r == 0 || recorder == 0)
 		return EXIT_GOOD;
 	trigger_explain(address, r, &e);
-	service_explain_no_sessions(address, r, &e, "no session waits for the trigger '%.80s'",
+	service_explain_no_sessions(address, r, &e, "no session is waiting for the trigger '%.80s'",
 				    o.words[0]);
 	log_error("%s", e.text);
 	return EXIT_FAILED;

@@ -84,8 +84,8 @@ static void print_usage(FILE *out)
 	fputs("usage: sonda-probes [--verbose] [--bpf-dir DIRECTORY] [--no-priority] "
 	      "[--trust-consumers]\n"
 	      "\n"
-	      "Registers these data sources of this machine with the tracing service and runs\n"
-	      "them until a signal ends it:\n"
+	      "Registers this machine's data sources with the tracing service and serves them\n"
+	      "until stopped by a signal. Data sources:\n"
 	      "\n",
 	      out);
 	for (const struct data_source *const *s = probes_data_sources; *s; s++)
@@ -94,18 +94,18 @@ static void print_usage(FILE *out)
 	      "  -b, --bpf-dir DIRECTORY\n"
 	      "                        directory of NAME.bpf.o, for programs in\n"
 	      "                        ebpf_counters_config; default " BPF_ROOT "\n"
-	      "  -p, --no-priority     keep the scheduling priority; by default the kernel's ring\n"
-	      "                        buffers are read with SCHED_FIFO, for up to half of the\n"
-	      "                        time of a CPU\n"
+	      "  -p, --no-priority     keep the normal scheduling priority; by default, the\n"
+	      "                        kernel's ring buffers are read at SCHED_FIFO, using at\n"
+	      "                        most half of a CPU\n"
 	      "  -t, --trust-consumers\n"
 	      "                        treat each consumer as root: accept any definition of a\n"
-	      "                        probe, which can read and change memory of the kernel and\n"
-	      "                        of programs. Perfetto's traced does not report the user\n"
-	      "                        of a consumer; without this option no consumer of it is\n"
+	      "                        probe, which can read and change kernel and program\n"
+	      "                        memory. Perfetto's traced does not report a consumer's\n"
+	      "                        user; without this option, none of its consumers is\n"
 	      "                        treated as root\n"
 	      "  -v, --verbose         log what happens\n"
 	      "  -V, --version         print the version\n"
-	      "  -h, --help            print this\n"
+	      "  -h, --help            print this help\n"
 	      "\n"
 	      "Environment:\n"
 	      "  PERFETTO_PRODUCER_SOCK_NAME\n"
@@ -291,7 +291,7 @@ static void on_boost(void *ctx, struct priority_boost strongest)
 			 strongest.policy == PRIORITY_BOOST_FIFO ? "POLICY_SCHED_FIFO"
 								 : "POLICY_SCHED_OTHER",
 			 strongest.priority, strerror(-r),
-			 r == -EPERM || r == -EACCES ? " (it takes CAP_SYS_NICE)" : "");
+			 r == -EPERM || r == -EACCES ? " (CAP_SYS_NICE is required)" : "");
 }
 
 static void on_end_signal(evutil_socket_t number, short what, void *ctx)

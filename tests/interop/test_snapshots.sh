@@ -127,7 +127,7 @@ for pair in "sonda sonda" "perfetto sonda" "sonda perfetto"; do
   until_true test -s "$dir/killed.0"
   kill -KILL "${PIDS[0]}"
   wait "${PIDS[0]}" 2>/dev/null
-  ends 1 && grep -q 'the tracing service disconnected during recording' "$dir/log" && grep -q ': 1 snapshot$' "$dir/log"
+  ends 1 && grep -q 'the tracing service disconnected while recording' "$dir/log" && grep -q ': 1 snapshot$' "$dir/log"
   verdict "sondad is killed: that is reported, and the snapshot stays" $? "$dir/log"
   stop_all
 done

@@ -90,7 +90,7 @@ try:
     sys.exit(len(s.recv(100)) > 0)
 except OSError:
     pass
-' "$PORT" && grep -q 'refused a connection of the user 65534' "$TMP/metrics.log"
+' "$PORT" && grep -q 'refused a connection from user 65534' "$TMP/metrics.log"
 verdict "another user is refused" $? "$TMP/metrics.log"
 
 # A client that neither sends nor reads does not delay others; above the limit of connections new ones wait.

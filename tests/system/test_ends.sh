@@ -150,7 +150,7 @@ config timed "write_into_file: true output_path: \"$TMP/out/t.pftrace\" duration
 sonda 0 record --detach timed -c "$TMP/timed" && sonda 0 stop timed --json && json "\"output\":\"$TMP/out/t.pftrace\"" '"read":true'
 verdict "stop --json: of a file that the service writes" $?
 config passed 'write_into_file: true file_write_period_ms: 100'
-sonda 0 record --detach passed -c "$TMP/passed" -o p.pftrace && sonda 0 stop passed && says 'the service wrote the trace to the file that it was passed' &&
+sonda 0 record --detach passed -c "$TMP/passed" -o p.pftrace && sonda 0 stop passed && says 'the service wrote the trace to the file that the session was started with' &&
   says 'lost *not known: the trace was not read here'
 verdict "stop: of a file that only the service knows, nothing is said that is not known" $?
 

@@ -92,7 +92,7 @@ rows <<'END'
 2 | record -C 3-1 sched | -C 3-1: not a list of CPUs; example
 2 | record -C 99999 sched | -C 99999: CPU number is too large
 2 | record -p nosuchprogram sched | -p: no process is called .nosuchprogram.
-2 | record --clock tsc sched | --clock tsc: not a clock; use boot or mono_raw
+2 | record --clock tsc sched | --clock tsc is not supported; use boot or mono_raw
 2 | record a/b/c | 'a/b/c' is not a valid event name
 2 | record !sched | excludes what is named before it; name more events
 2 | record --filter x>1 sched | --filter must follow the event
@@ -109,7 +109,7 @@ rows <<'END'
 2 | record waits --waits program= | --waits program=: the kernel keeps
 2 | record waits --waits 12 | --waits 12: use min=TIME
 2 | record waits --waits stacks=0 | --waits stacks=0: not a number of stacks
-2 | record sched --waits min=1ms | --waits is about waits, which are not recorded
+2 | record sched --waits min=1ms | --waits needs a recording of waits; add
 2 | record --cpu-stacks=0 | --cpu-stacks 0: not a number greater than 0
 2 | record --syscalls raed | there is no system call 'raed'; did you mean read\?
 2 | record --syscalls read,zzzzzzzz | there is no system call 'zzzzzzzz'$
@@ -239,7 +239,7 @@ rows <<'END'
 1 | snapshot | no tracing service is running, so there is no session to save$
 1 | stop x | no tracing service is running, so there is no session 'x' to stop$
 1 | attach x | no tracing service is running, so there is no session 'x' to attach to$
-1 | trigger x | no tracing service is running, so no session waits for the trigger 'x'$
+1 | trigger x | no tracing service is running, so no session is waiting for the trigger 'x'$
 1 | stop x --socket none | no tracing service listens on none; check the address$
 1 | trigger x --socket none | no tracing service listens on none; check the address$
 1 | record --socket none -c good.cfg | no tracing service listens on none; check the address$

@@ -100,7 +100,7 @@ static void log_ring(const struct recorder_call *c, const char *answer)
 		log_warn("the recorder on %s did not answer: %s", c->owner->setup.recorder,
 			 "the size of its ring is unknown");
 	else if (MIN(holds, before) <= c->delay_s)
-		log_warn("an alert comes up to %u s after its start, but a snapshot has the last "
+		log_warn("an alert arrives up to %u s after its start, but a snapshot has the last "
 			 "%" PRIu64 " s of a ring that holds %" PRIu64
 			 " s: what preceded it is missing; use sonda recorder with a longer "
 			 "--before "
@@ -109,7 +109,7 @@ static void log_ring(const struct recorder_call *c, const char *answer)
 	else
 		log_info("alerts: the ring holds %" PRIu64 " s; a snapshot has the last %" PRIu64
 			 " s, of which at least %" PRIu64
-			 " s precede an alert that comes %u s after its start",
+			 " s precede an alert that arrives %u s after its start",
 			 holds, before, MIN(holds, before) - c->delay_s, c->delay_s);
 }
 
@@ -295,14 +295,14 @@ unsigned alert_intake_take(struct alert_intake *a, const struct http_request *r,
 	if (r->method != HTTP_POST)
 		return METHOD_NOT_ALLOWED;
 	if (!is_token_right(a, r->authorization)) {
-		log_write_limited(&a->logged, LOG_LEVEL_WARN, "refused alerts without the token");
+		log_write_limited(&a->logged, LOG_LEVEL_WARN, "refused alerts that lack the token");
 		return UNAUTHORIZED;
 	}
 	a->is_unreachable = false;
 	if (!str_starts(r->content_type, "application/json") ||
 	    alert_each(body, (size_t)r->length, alert_intake_on_alert, a) < 0) {
 		log_write_limited(&a->logged, LOG_LEVEL_WARN,
-				  "refused a request that is not of Alertmanager's webhook");
+				  "refused a request that is not from Alertmanager's webhook");
 		return BAD_REQUEST;
 	}
 	return a->is_unreachable ? UNAVAILABLE : OK;

@@ -221,7 +221,7 @@ static void exporter_on_stats(void *ctx, bool at_end, const Pb__TraceStats *stat
 	}
 	add_loss(x, "overwritten chunks", now.overwritten, &x->lost.overwritten);
 	add_loss(x, "discarded chunks", now.discarded, &x->lost.discarded);
-	add_loss(x, "packets without room in shared memory", now.refused, &x->lost.refused);
+	add_loss(x, "packets that did not fit in shared memory", now.refused, &x->lost.refused);
 }
 
 static int exporter_on_packet(void *ctx, const uint8_t *data, size_t len)
@@ -258,7 +258,7 @@ static void exporter_on_end(void *ctx, int error, const char *why)
 	struct exporter *x = ctx;
 
 	if (x->is_up || x->pause_ms == FIRST_PAUSE_MS)
-		log_warn("no values for the moment: %s",
+		log_warn("no values at the moment: %s",
 			 error ? why : "the session was ended by the tracing service");
 	x->is_up = false;
 	set_gauge(x, METRIC_SESSION_UP, "metrics", 0);

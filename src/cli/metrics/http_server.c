@@ -127,11 +127,11 @@ static bool is_user_allowed(struct http_server *s, int fd)
 			return true;
 	if (r == 0)
 		log_write_limited(&s->refusals, LOG_LEVEL_WARN,
-				  "refused a connection of the user %u; allow it with --allow",
+				  "refused a connection from user %u; allow it with --allow",
 				  (unsigned)uid);
 	else
 		log_write_limited(&s->refusals, LOG_LEVEL_WARN,
-				  "refused a connection of an unknown user: %s", strerror(-r));
+				  "refused a connection from an unknown user: %s", strerror(-r));
 	return false;
 }
 
@@ -273,7 +273,7 @@ static bool http_connection_check(struct http_connection *c)
 	if (r->is_of_page || !is_host_ours(c)) {
 		log_write_limited(&c->server->refusals, LOG_LEVEL_WARN,
 				  "refused a request for the host %.80s%s", r->host,
-				  r->is_of_page ? ", of a page in a browser" : "");
+				  r->is_of_page ? ", from a web page" : "");
 		http_connection_refuse(c, 403);
 		return false;
 	}

@@ -159,11 +159,10 @@ static int parse_typed(struct span text, size_t position, struct probe_arg *ret,
 		return err_set(e, -EINVAL, "'%.*s' is not an argument, such as 'int fd'",
 			       (int)MIN(text.len, (size_t)60), text.p);
 	if (!strcmp(d.words[0], "float") || !strcmp(d.words[0], "double"))
-		return err_set(
-			e, -EINVAL,
-			"the kernel cannot read a %s: leave it out, it has no place among the "
-			"others",
-			d.words[0]);
+		return err_set(e, -EINVAL,
+			       "the kernel cannot read a %s; leave it out: the other arguments "
+			       "keep their places",
+			       d.words[0]);
 	ret->type.name = type_of_words(&d, d.n);
 	/* Any pointer is an address: the last of several words is its name. */
 	if (d.n > 1 && (d.n_stars || !ret->type.name)) {
@@ -301,10 +300,9 @@ int probe_args_put_call(struct strbuf *b, const struct probe_arg *args, size_t n
 			continue;
 		}
 		if (!find_place_of_arg(machine, position++, place))
-			return err_set(
-				e, -EINVAL,
-				"where programs for this machine have their arguments is not "
-				"known; name registers: 'fd=%%REGISTER:s32'");
+			return err_set(e, -EINVAL,
+				       "sonda does not know where this architecture passes "
+				       "arguments; name registers: 'fd=%%REGISTER:s32'");
 		if (args[i].type.name)
 			probe_args_put(b, args[i].name, place, args[i].type);
 	}
@@ -322,9 +320,9 @@ int probe_args_put_result(struct strbuf *b, const struct probe_arg *args, size_t
 			continue;
 		}
 		if (has_result || !args[i].type.name)
-			return err_set(
-				e, -EINVAL,
-				"a return has one value, such as '(int)'; its arguments are gone");
+			return err_set(e, -EINVAL,
+				       "a return has one value, such as '(int)'; the arguments are "
+				       "gone by then");
 		has_result = true;
 		/* A type without a name was named after its position. */
 		probe_args_put(b, strcmp(args[i].name, "arg1") ? args[i].name : "ret", "$retval",

@@ -123,17 +123,16 @@ int program_place_find(const char *name, char path[static PATH_MAX], struct err_
 		return err_set(e, -ENOENT, "%.200s: no such file", name);
 	else if (program_find(name, found, sizeof(found)) && !find_library(name, found))
 		return err_set(e, -ENOENT,
-			       "'%.200s' is neither a program in PATH nor a library; name its path",
+			       "'%.200s' is neither a program in PATH nor a library; give its path",
 			       name);
 	if (!realpath(found, path))
 		return err_set(e, -errno, "%.200s: %s", found, strerror(errno));
 	/* The kernel separates words of a definition by blanks, and sonda a comment by '#'. */
 	for (const char *p = path; *p; p++)
 		if (*p <= ' ' || *p > '~' || *p == '#')
-			return err_set(
-				e, -EINVAL,
-				"%.200s: the kernel takes no path with blanks, '#' or letters "
-				"that are not ASCII; name a link to it",
-				path);
+			return err_set(e, -EINVAL,
+				       "%.200s: the kernel accepts no path with blanks, '#' or "
+				       "non-ASCII characters; use a symbolic link to it",
+				       path);
 	return 0;
 }

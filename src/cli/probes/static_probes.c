@@ -67,8 +67,7 @@ static int note_place(void *ctx, const struct program_item *item)
 		return 0;
 	if (s->n == PLACES_MAX)
 		return err_set(s->e, -E2BIG,
-			       "more than %d places match, and a session may have that "
-			       "many probes",
+			       "more than %d places match, the most probes that a session can have",
 			       PLACES_MAX);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->places[i].offset ==
@@ -118,8 +117,8 @@ static int choose_types(struct usdt_search *s, struct usdt_place *p, size_t *n_u
 	for (size_t i = 0; s->t->has_args && i < s->n_args; i++) {
 		if (s->args[i].kernel.p)
 			return err_set(s->e, -EINVAL,
-				       "a static probe says itself where its arguments "
-				       "are: name their types");
+				       "a static probe defines where its arguments are: give only "
+				       "their types");
 		if (i >= p->n_args && s->args[i].type.name)
 			return err_set(s->e, -EINVAL, "the probe has %zu argument%s", p->n_args,
 				       p->n_args == 1 ? "" : "s");

@@ -135,7 +135,8 @@ static int find_function_offset(struct program_reader *reader, const char *path,
 	else if (r == 0 && s.n != 1)
 		r = refuse_function(&s, reader, path, name, e);
 	else if (r == 0 && s.first.has_no_code)
-		r = err_set(e, -EINVAL, "'%.80s' is in no executable part of %.160s", name, path);
+		r = err_set(e, -EINVAL, "'%.80s' is not in an executable part of %.160s", name,
+			    path);
 	else if (r == 0)
 		*ret = s.first.offset;
 	strbuf_deinit(&s.names);
@@ -184,9 +185,8 @@ static int put_args(enum user_probe_kind kind, const struct probe_text *t, uint3
 	for (size_t i = 0; i < n; i++)
 		if (!args[i].kernel.p && t->offset)
 			return err_set(e, -EINVAL,
-				       "behind the begin of a function its arguments may be "
-				       "anywhere; name "
-				       "registers: 'fd=%%di:s32'");
+				       "past the start of a function, its arguments may be "
+				       "anywhere; name registers: 'fd=%%di:s32'");
 	r = kind == USER_PROBE_RETURN ? probe_args_put_result(b, args, n, e)
 				      : probe_args_put_call(b, args, n, machine, e);
 	if (r || !t->result.len)

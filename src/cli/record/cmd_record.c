@@ -66,7 +66,7 @@ static int check_pids_and_cpus(struct record_command *c, struct err_text *e)
 
 	if (by_thread && !c->is_local)
 		return err_set(e, -EREMOTE,
-			       "%s: the process is not on the machine of the tracing service",
+			       "%s: the process is not on the tracing service's machine",
 			       o->pids.n ? "-p" : "COMMAND");
 	return o->has_cpus && c->is_local ? cpu_list_check(&o->cpus, "/sys", e) : 0;
 }

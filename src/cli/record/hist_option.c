@@ -98,7 +98,7 @@ static int take_matches(struct hist_parse *p, char *names)
 	int r = 0;
 
 	if (!p->to->end_event)
-		return hist_error(p, "'on' is about times from one event to another");
+		return hist_error(p, "'on' applies only to times from one event to another");
 	while (!r && (name = strsep(&names, ",")))
 		if (*name)
 			r = message_add_string(&p->to->n_match, &p->to->match, name);
@@ -151,17 +151,17 @@ static int take_clause(struct hist_parse *p, const char *word)
 	if (!strcmp(word, "log2"))
 		return 0;
 	if (strcmp(word, "by") != 0 && strcmp(word, "on") != 0 && strcmp(word, "linear") != 0)
-		return hist_error(
-			p, "after the field come: by KEY, on FIELDS, linear MIN..MAX step STEP");
+		return hist_error(p, "only these may follow the field: by KEY, on FIELDS, linear "
+				     "MIN..MAX step STEP");
 	value = take_hist_word(p);
 	if (!value)
-		return hist_error(p, "a word is missing at its end");
+		return hist_error(p, "a word is missing at the end");
 	if (*word == 'l')
-		return h->linear ? hist_error(p, "'linear' is there twice") : take_linear(p, value);
+		return h->linear ? hist_error(p, "'linear' is given twice") : take_linear(p, value);
 	if (*word == 'o')
 		return take_matches(p, value);
 	if (h->key)
-		return hist_error(p, "there is one key");
+		return hist_error(p, "only one key is possible");
 	return message_set_string(&h->key, value) ? -ENOMEM : 0;
 }
 
@@ -175,7 +175,7 @@ static int take_value(struct hist_parse *p)
 		return message_set_string(&p->to->field, word) ? -ENOMEM : 0;
 	return strcmp(word, "time") == 0
 		       ? 0
-		       : hist_error(p, "from one event to another, 'time' is what can be counted");
+		       : hist_error(p, "from one event to another, only 'time' can be counted");
 }
 
 static int parse_hist(struct hist_parse *p, char *copy)

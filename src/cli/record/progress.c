@@ -261,11 +261,11 @@ static bool note_full_buffer(struct recording_progress *p, const Pb__TraceConfig
 			continue;
 		p->reported_buffer = true;
 		mb = sufficient_size_mb(b->bytes_written, elapsed_ms, config->duration_ms);
-		strbuf_printf(
-			note,
-			"buffer %zu (%s) is %u%% full, and data that finds no room is discarded; "
-			"size_kb: %u would do",
-			i, str_bytes(b->buffer_size, size), buffer_fill_percent(b), mb * 1024);
+		strbuf_printf(note,
+			      "buffer %zu (%s) is %u%% full, and data that does not fit is "
+			      "discarded; size_kb: %u would be enough",
+			      i, str_bytes(b->buffer_size, size), buffer_fill_percent(b),
+			      mb * 1024);
 		return true;
 	}
 	return false;

@@ -510,7 +510,7 @@ static int put_event_options(const struct record_options *o, const struct tracef
 
 	if (unused && !has_events &&
 	    !(!strcmp(unused, "-C") && config_requests_source(config, "linux.perf")))
-		return err_set(e, -EINVAL, "%s is about events of the kernel, and there are none",
+		return err_set(e, -EINVAL, "%s applies to kernel events, but none are recorded",
 			       unused);
 	if (config_find_ftrace(config)) {
 		r = ensure_ftrace(config, &f);

@@ -301,7 +301,7 @@ static int put_uprobes(const struct record_options *o, Pb__FtraceConfig *f, stru
 	for (size_t i = 0; i < o->n_uprobes && !r; i++)
 		r = sock_is_remote(address) && !probe_lines_is_line(o->uprobes[i].probe)
 			    ? err_set(e, -EINVAL,
-				      "%.200s: programs of another machine are not searched; pass "
+				      "%.200s: programs on another machine are not searched; pass "
 				      "'p:NAME FILE:OFFSET'",
 				      o->uprobes[i].probe)
 			    : user_probes_add(&found, o->uprobes[i].kind, o->uprobes[i].probe, e);

@@ -26,26 +26,26 @@ const char record_usage[] =
 	"      --trigger ACTION   stacktrace, traceon or traceoff, with [:COUNT][ if EXPR]\n"
 	"      --syscalls NAMES   system calls: read,openat\n"
 	"      --strace[=CALLS]   system calls with strings and results: open or file,network\n"
-	"      --kprobe, --kretprobe, --kprobe-span FUNC  kernel calls, returns, both as slices\n"
+	"      --kprobe, --kretprobe, --kprobe-span FUNC  kernel calls, returns, calls as slices\n"
 	"      --uprobe, --uretprobe, --uprobe-span PROGRAM:FUNC  likewise: 'libc:open(str path)'\n"
 	"      --usdt PROGRAM:PROVIDER:NAME  a static probe: 'postgres:query__start(str sql)'\n"
-	"      --function-graph[=FUNC]   calls of kernel functions, or of those called by FUNC\n"
+	"      --function-graph[=FUNC]   kernel function calls, or only those made by FUNC\n"
 	"      --function-filter FUNC    only these functions\n"
 	"      --function-depth N        only N levels of calls\n"
 	"  -g, --cpu-stacks[=HZ]  call stacks of each CPU, HZ (99) times a second; also -F HZ\n"
 	"      --waits WHICH      which waits: min=10ms,state=D,program=NAME,rate=N,stacks=N,kernel\n"
 	"      --hist TEXT        a histogram in the kernel: 'block_rq_complete: nr_sector by comm'\n"
 	"      --ksyms            resolve kernel addresses (default with stacks and graphs)\n"
-	"      --app CATEGORIES   events of programs that trace themselves: 'net*,disk' or '*'\n"
+	"      --app CATEGORIES   track events of instrumented programs: 'net*,disk' or '*'\n"
 	"\n"
 	"Scope (default: all processes on all CPUs, or COMMAND and its children):\n"
 	"  -p, --pid PIDS         processes 12,34 or NAME, and their future children\n"
-	"      --unit NAME        a service or scope of systemd: nginx.service\n"
+	"      --unit NAME        a systemd service or scope: nginx.service\n"
 	"      --container NAME   a container, by its name or the beginning of its id\n"
-	"      --pod NS/NAME      a pod of Kubernetes\n"
+	"      --pod NS/NAME      a Kubernetes pod\n"
 	"      --cgroup PATH      a control group: /system.slice/nginx.service\n"
-	"      --program NAME     threads with this name, which may start later\n"
-	"      --await            also those that do not exist yet, from their start\n"
+	"      --program NAME     threads with this name, including those that start later\n"
+	"      --await            allow one that does not exist yet; record it from its start\n"
 	"  -a, --all              all processes, even with a COMMAND\n"
 	"  -C, --cpu LIST         CPUs 0,2-5\n"
 	"\n"
@@ -56,20 +56,21 @@ const char record_usage[] =
 	"  -B, --ring SIZE        kernel ring buffer for each CPU (default: the producer's)\n"
 	"      --subbuf SIZE      size of its sub-buffers\n"
 	"      --clock CLOCK      boot (default) or mono_raw\n"
-	"      --no-priority      keep the daemons' priority (default: real time, half of a CPU)\n"
-	"      --all-machines     also record the machines that are connected to the service\n"
-	"  -c, --config FILE      trace config, to which the rest adds; - is stdin\n"
+	"      --no-priority      keep the daemons' priority (default: real time, half a "
+	"CPU)\n"
+	"      --all-machines     also record the machines connected to the service\n"
+	"  -c, --config FILE      trace config, extended by the other options; - is stdin\n"
 	"      --txt              the config is text, whatever it looks like\n"
 	"  -o, --out FILE         output file; - is stdout (default "
 	"trace-HOST-TIME-RANDOM.pftrace)\n"
 	"      --socket ADDRESS   address of the service's consumer socket\n"
 	"      --show-config      print the config of this command line, and record nothing\n"
-	"      --detach NAME      leave the session to the service (see sonda snapshot, stop)\n"
+	"      --detach NAME      the session keeps running in the service (sonda snapshot, stop)\n"
 	"      --strict           exit with 3 if data was lost or something is missing\n"
 	"      --json             print the summary as JSON on standard output\n"
 	"      --exit-code        exit with COMMAND's exit code if it is not 0\n"
 	"  -q, --quiet            print only errors\n"
-	"  -v, --verbose          print progress without a terminal, and the start of a service\n"
+	"  -v, --verbose          print progress even without a terminal, and when daemons start\n"
 	"      --color WHEN       always, never or auto (default)\n"
 	"  -h, --help             print this help\n"
 	"Exit codes: 0 success, 1 failure, 2 usage error, 3 see --strict, others see "
@@ -396,7 +397,7 @@ static int handle_buffer_option(int option, struct record_options *o, struct err
 		return o->mono_raw_clock || !strcmp(optarg, "boot")
 			       ? 0
 			       : err_set(e, -EINVAL,
-					 "--clock %.80s: not a clock; use boot or mono_raw",
+					 "--clock %.80s is not supported; use boot or mono_raw",
 					 optarg);
 	case OPT_NO_PRIORITY:
 		o->no_priority = true;
@@ -539,7 +540,7 @@ static int record_options_check(const struct record_options *o, struct err_text 
 	if (o->detach && o->command)
 		return err_set(e, -EINVAL,
 			       "--detach cannot be combined with a command: no process would wait "
-			       "for its end");
+			       "for it to exit");
 	/* What is recorded. */
 	if (o->config_is_text && !o->config)
 		return err_set(e, -EINVAL, "--txt needs -c");

@@ -101,13 +101,13 @@ static const char *words_for_state(enum record_session_state state)
 		[RECORD_CONNECTING] = "connecting",
 		[RECORD_QUERYING] = "querying its data sources",
 		[RECORD_RECORDING] = "recording",
-		[RECORD_FLUSHING] = "the final flush",
+		[RECORD_FLUSHING] = "flushing the data",
 		[RECORD_DISABLING] = "stopping",
 		[RECORD_DETACHING] = "detaching",
 		[RECORD_READING] = "reading the trace",
 		[RECORD_STATS] = "reading the counters",
 		[RECORD_QUERYING_AGAIN] = "querying its data sources",
-		[RECORD_HELD] = "the last snapshots",
+		[RECORD_HELD] = "saving the last snapshots",
 		[RECORD_FREEING] = "closing the session",
 		[RECORD_ENDED] = "nothing",
 	};
@@ -125,13 +125,14 @@ static void record_session_fail(struct record_session *s, int error)
 		return;
 	}
 	if (error == -EPIPE)
-		err_set(&why, error, "the tracing service disconnected during %s",
+		err_set(&why, error, "the tracing service disconnected while %s",
 			words_for_state(s->state));
 	else if (error == -ENOSYS)
 		err_set(&why, error, "the tracing service is too old: it does not support %s",
 			words_for_state(s->state));
 	else if (error == -EPROTO)
-		err_set(&why, error, "the tracing service refused %s", words_for_state(s->state));
+		err_set(&why, error, "the tracing service refused while %s",
+			words_for_state(s->state));
 	else
 		err_set(&why, error, "%s failed: %s", words_for_state(s->state), strerror(-error));
 	record_session_end(s, error, why.text);
@@ -145,7 +146,7 @@ static void record_session_on_deadline(evutil_socket_t fd, short what, void *ctx
 	if (s->state == RECORD_CONNECTING)
 		service_explain(s->address, -ETIMEDOUT, &why);
 	else
-		err_set(&why, -ETIMEDOUT, "the tracing service does not answer; gave up during %s",
+		err_set(&why, -ETIMEDOUT, "the tracing service does not answer; gave up while %s",
 			words_for_state(s->state));
 	record_session_end(s, -ETIMEDOUT, why.text);
 }

@@ -79,7 +79,8 @@ static void snapshots_end(struct session_snapshot *s, int error, const char *why
 
 static const char *words_for_state(const struct session_snapshot *s)
 {
-	static const char *const words[] = {"connecting", "making the snapshot", "reading it", ""};
+	static const char *const words[] = {"connecting", "making the snapshot",
+					    "reading the snapshot", ""};
 
 	return words[s->state];
 }
@@ -464,7 +465,7 @@ bool snapshots_take(struct snapshots *s, const Pb__ObservableEvents__CloneTrigge
 	struct job *j;
 
 	if (s->n_waiting == SNAPSHOTS_WAITING) {
-		report_failed(s, hit, "too many triggers: the queue of waiting snapshots is full");
+		report_failed(s, hit, "too many triggers: the queue of pending snapshots is full");
 		return false;
 	}
 	j = calloc(1, sizeof(*j));

@@ -48,7 +48,7 @@ static int take_rate(const char *value, Pb__WaitsConfig *c, struct err_text *e)
 {
 	if (str_to_u32(value, &c->max_per_second) < 0 || !c->max_per_second)
 		return err_set(e, -EINVAL,
-			       "--waits rate=%.80s: not a number of waits a second on each CPU",
+			       "--waits rate=%.80s: not a number of waits per second on each CPU",
 			       value);
 	c->has_max_per_second = true;
 	return 0;
@@ -57,9 +57,10 @@ static int take_rate(const char *value, Pb__WaitsConfig *c, struct err_text *e)
 static int take_stacks(const char *value, Pb__WaitsConfig *c, struct err_text *e)
 {
 	if (str_to_u32(value, &c->user_stacks_per_second) < 0 || !c->user_stacks_per_second)
-		return err_set(e, -EINVAL,
-			       "--waits stacks=%.80s: not a number of stacks a second on each CPU",
-			       value);
+		return err_set(
+			e, -EINVAL,
+			"--waits stacks=%.80s: not a number of stacks per second on each CPU",
+			value);
 	c->has_user_stacks_per_second = true;
 	return 0;
 }
@@ -150,6 +151,6 @@ int waits_option_put(const char *text, Pb__TraceConfig *config, struct err_text 
 	}
 	return has_source || r ? r
 			       : err_set(e, -EINVAL,
-					 "--waits is about waits, which are not recorded; add the "
-					 "preset waits or off-cpu");
+					 "--waits needs a recording of waits; add the preset waits "
+					 "or off-cpu");
 }

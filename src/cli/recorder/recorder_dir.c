@@ -188,7 +188,7 @@ int recorder_dir_lock(const char *dir, int *ret_fd, struct err_text *e)
 			       strerror(r ? -r : errno));
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return err_set(e, -EBUSY,
-			       "another recorder runs already with the folder %.300s; see sonda "
+			       "another recorder already uses the folder %.300s; see sonda "
 			       "recorder status",
 			       dir);
 	*ret_fd = TAKE_FD(fd);

@@ -27,7 +27,7 @@ const char recorder_usage[] =
 	"       sonda recorder status | disable [OPTION]...\n\n"
 	"Records continuously into a ring on disk, so that the minutes before an incident are "
 	"saved:\n"
-	"sonda snapshot --last 5m recorder. WORDs are those of sonda record (default: the preset\n"
+	"sonda snapshot --last 5m recorder. WORDs are as for sonda record (default: the preset\n"
 	"recorder). enable sets up the unit sonda-recorder.service and starts it; run is what the\n"
 	"unit runs, in the foreground.\n\n"
 	"      --keep TIME    remove parts that are older (default: 1h)\n"
@@ -39,12 +39,12 @@ const char recorder_usage[] =
 	"                     journal:EXPRESSION (also SIGUSR1, and sonda trigger recorder)\n"
 	"      --before TIME  length of a snapshot (default: 5m)\n"
 	"      --pause TIME   minimum time between two snapshots of a trigger (default: 1m)\n"
-	"      --alerts SOCKET  also save one when sonda metrics passes an alert on to this "
+	"      --alerts SOCKET  also save a snapshot when sonda metrics sends an alert to this "
 	"socket\n"
 	"      --snapshots N  number of snapshots to keep (default: 20)\n"
-	"      --args FILE    run: read options and words from FILE, one a line\n"
-	"      --remove       disable: remove the ring, too\n"
-	"      --json         status: as JSON\n"
+	"      --args FILE    run: read options and words from FILE, one per line\n"
+	"      --remove       disable: also remove the ring\n"
+	"      --json         status: print JSON\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda recorder enable --keep 2h --size 4gb recorder sched\n";
 
@@ -152,7 +152,7 @@ static int recorder_check_options(struct recorder_options *o, struct err_text *e
 	    recorder_options_part_bytes(o) < PART_MIN_BYTES)
 		return err_set(
 			e, -EINVAL,
-			"%u parts are too many for --size; take longer parts, or fewer by --keep",
+			"%u parts are too many for --size; use a longer --part or a shorter --keep",
 			recorder_options_parts(o));
 	return 0;
 }

@@ -160,7 +160,8 @@ static void recorder_wait(struct recorder *r, uint32_t ms, const char *why)
 	event_del(r->tick);
 	event_timer_ms(r->pause, ms);
 	if (!same)
-		log_warn("%s; the parts until now are kept; next try in %u s", why, ms / 1000);
+		log_warn("%s; the parts recorded so far are kept; retrying in %u s", why,
+			 ms / 1000);
 	recorder_enter(r, PHASE_WAITING, why);
 	recorder_report_ready(r);
 }
@@ -251,7 +252,7 @@ static void recorder_on_listener_end(void *ctx, int error, const char *why)
 		return;
 	event_timer_ms(r->listen, LISTEN_AGAIN_MS);
 	if (error)
-		log_warn("triggers save nothing for the moment: %s", why);
+		log_warn("triggers save nothing at the moment: %s", why);
 }
 
 /* ---- a session ---- */

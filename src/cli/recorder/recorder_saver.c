@@ -167,7 +167,7 @@ static void write_reason(const struct recorder_saver *s, uint64_t took_ms)
 	strbuf_printf(&b, ",\"time\":\"%s\",\"took_ms\":%" PRIu64 ",\"bytes\":%lld}\n", when,
 		      took_ms, (long long)st.st_size);
 	if (b.failed || snprintf(path, sizeof(path), "%s.json", s->path) >= (int)sizeof(path))
-		log_warn("the reason of the snapshot %s is not saved", s->path);
+		log_warn("the reason for the snapshot %s was not saved", s->path);
 	else if ((fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)) <
 			 0 ||
 		 fs_write_all(fd, b.s, b.len) < 0)

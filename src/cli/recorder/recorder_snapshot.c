@@ -296,8 +296,8 @@ static int write_trace(struct snapshot_sources *s, uint64_t last_ns, struct trac
 		r = write_packets(&out, &s->clone, e);
 	ret->bytes = trace_file_bytes(file);
 	if (r == 0 && !ret->bytes)
-		r = err_set(e, -ENODATA, "the ring in %.300s has nothing of the last %u s", s->dir,
-			    (unsigned)(last_ns / NS_PER_S));
+		r = err_set(e, -ENODATA, "the ring in %.300s has nothing from the last %u s",
+			    s->dir, (unsigned)(last_ns / NS_PER_S));
 	return r;
 }
 

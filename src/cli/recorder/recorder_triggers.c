@@ -39,7 +39,7 @@ static int set_name(const struct recorder_triggers *t, struct recorder_trigger *
 			c->spec, sizeof(c->name) - 1);
 	snprintf(c->name, sizeof(c->name), "%.*s", (int)len, name);
 	return has_name(t, c->name)
-		       ? err_set(e, -EINVAL, "--on %.80s: a second trigger of this name", c->spec)
+		       ? err_set(e, -EINVAL, "--on %.80s: another trigger has this name", c->spec)
 		       : 0;
 }
 
@@ -101,13 +101,13 @@ int recorder_triggers_add(struct recorder_triggers *t, const char *spec, struct 
 	int r;
 
 	if (t->n == RECORDER_TRIGGERS_MAX)
-		return err_set(e, -EINVAL, "--on: at most %d", RECORDER_TRIGGERS_MAX);
+		return err_set(e, -EINVAL, "--on: at most %d triggers", RECORDER_TRIGGERS_MAX);
 	named = spec[named] == '=' ? named : 0;
 	r = parse_kind(&c, named ? spec + named + 1 : spec, e);
 	if (r == 0 && c.kind == RECORDER_ON_TRIGGER && named)
 		r = err_set(e, -EINVAL,
-			    "--on %.80s: snapshots have the name of the trigger; "
-			    "leave out the name before '='",
+			    "--on %.80s: snapshots are named after the trigger; leave out the name "
+			    "before '='",
 			    spec);
 	if (r == 0 && c.kind == RECORDER_ON_TRIGGER)
 		r = set_name(t, &c, c.argument, strlen(c.argument), e);

@@ -60,7 +60,7 @@ static int check_systemd(const struct recorder_options *o, struct err_text *e)
 	if (!fs_exists(SYSTEMD_RUNS))
 		return err_set(
 			e, -ENOENT,
-			"systemd does not run here; let another supervisor run: sonda recorder "
+			"systemd is not running here; have another supervisor run: sonda recorder "
 			"run --dir %.200s",
 			o->dir);
 	r = systemctl(true, (const char *const[]){"cat", RECORDER_UNIT, NULL}, e);
@@ -88,9 +88,8 @@ static int systemctl_do(const char *verb, const char *option, struct err_text *e
 
 static void put_args(const struct recorder_options *o, struct strbuf *b)
 {
-	strbuf_puts(
-		b,
-		"# Written by sonda recorder enable: an argument of sonda recorder run a line.\n");
+	strbuf_puts(b, "# Written by sonda recorder enable: arguments of sonda recorder run, one "
+		       "per line.\n");
 	strbuf_printf(b, "--keep\n%us\n", o->keep_ms / 1000);
 	strbuf_printf(b, "--size\n%lluk\n", (unsigned long long)(o->max_bytes >> 10));
 	strbuf_printf(b, "--part\n%ums\n", o->part_ms);

@@ -68,19 +68,17 @@ static uint64_t time_with_events(const struct trace_scan *s)
 static void add_unwind_note(const struct source_scan *s, struct strbuf *lines)
 {
 	if (s->unwind.cut)
-		strbuf_printf(
-			lines,
-			"%llu files are too large for the tables for user stacks: stacks with "
-			"the rest of their code may lack callers\n",
-			(unsigned long long)s->unwind.cut);
+		strbuf_printf(lines,
+			      "%llu files are too large for the user-stack tables: stacks in the "
+			      "code that did not fit may lack callers\n",
+			      (unsigned long long)s->unwind.cut);
 	if (s->unwind.evicted + s->unwind.refused + s->unwind.left_out == 0)
 		return;
-	strbuf_printf(
-		lines,
-		"tables for user stacks: the rows of %llu files made room for others, %llu files "
-		"found none, and %llu were not read. Stacks with these files may lack callers\n",
-		(unsigned long long)s->unwind.evicted, (unsigned long long)s->unwind.refused,
-		(unsigned long long)s->unwind.left_out);
+	strbuf_printf(lines,
+		      "user-stack tables: the rows of %llu files were evicted, %llu files did not "
+		      "fit, and %llu were not read. Stacks in these files may lack callers\n",
+		      (unsigned long long)s->unwind.evicted, (unsigned long long)s->unwind.refused,
+		      (unsigned long long)s->unwind.left_out);
 }
 
 /* Appends a line for each note. */
@@ -106,14 +104,14 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 			      (unsigned long long)s->sources.stackless_waits);
 	if (s->sources.absent_texts)
 		strbuf_printf(lines,
-			      "%llu system calls have an address in place of a string, which was "
-			      "not in memory\n",
+			      "%llu system calls have an address instead of a string that was not "
+			      "in memory\n",
 			      (unsigned long long)s->sources.absent_texts);
 	if (lacks_kernel_events(f->config))
 		strbuf_printf(lines,
-			      "interrupts, received packets, work queues and idle CPUs are not of "
-			      "the recorded threads: the trace has only what happened while these "
-			      "ran%s\n",
+			      "interrupts, received packets, work queues and idle CPUs do not "
+			      "belong to the recorded threads: the trace has only what happened "
+			      "while those threads ran%s\n",
 			      f->from_words ? " (--all: all)" : "");
 }
 

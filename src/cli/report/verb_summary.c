@@ -102,8 +102,7 @@ static void write_buffers(const struct service_stats *s, struct strbuf *out)
 			strbuf_printf(out, "; %s were overwritten before they were read",
 				      str_bytes(b->bytes_overwritten, lost));
 		if (b->chunks_discarded)
-			strbuf_printf(out, "; %" PRIu64 " chunks found it full",
-				      b->chunks_discarded);
+			strbuf_printf(out, "; %" PRIu64 " chunks did not fit", b->chunks_discarded);
 		strbuf_putc(out, '\n');
 	}
 }

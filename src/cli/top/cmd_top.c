@@ -94,7 +94,7 @@ static void update_note(struct top *t)
 
 	strbuf_clear(&t->note);
 	if (t->shown && live_is_stale(t->live, &at) && clock_boot_ns() > at)
-		strbuf_printf(&t->note, "the processes are those of %llu ms ago: no newer values\n",
+		strbuf_printf(&t->note, "the process values are %llu ms old: no newer ones\n",
 			      (unsigned long long)((clock_boot_ns() - at) / NS_PER_MS));
 	if (is_late(t))
 		strbuf_printf(&t->note, "no new values for %llu s\n",
@@ -444,7 +444,8 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 		return;
 	}
 	if (t->sources == TOP_EBPF && live_lacks_processes(t->live)) {
-		if (top_can_do_without_ebpf(t, "this kernel has no list of processes for them"))
+		if (top_can_do_without_ebpf(
+			    t, "on this kernel, eBPF counters have no list of processes"))
 			begin_again(t, TOP_EBPF_WITHOUT_PROCESSES);
 		return;
 	}

@@ -212,7 +212,7 @@ static void top_view_put_losses(const struct top_state *s, struct strbuf *b)
 		{l->bad_packets, "invalid packets"},
 		{l->unknown_values, "values of unknown counters"},
 		{l->processes, "values of processes beyond the limit"},
-		{l->members, "changes of control groups"},
+		{l->members, "control-group changes"},
 	};
 	const char *separator = "";
 	char number[32];
@@ -276,11 +276,11 @@ static void put_header(const struct top_view *v, const struct top_state *s,
 static const char *const key_help[] = {
 	"up, down   select a row; also k and j",
 	"Enter      record the selected process for 5 s, and show why it waited;",
-	"           of a subject: show its processes",
+	"           on a subject: show its processes",
 	"H          threads, or processes",
-	"t          tree: processes below their parents or their subject",
-	"b          add up by program, unit, container, pod, control group; again processes",
-	"/          filter by a part of the name, or by the process id; Esc removes the filter",
+	"t          tree: processes under their parents or their subject",
+	"b          add up by program, unit, container, pod, control group, then processes again",
+	"/          filter by part of the name or by process id; Esc removes the filter",
 	"space      pause and continue",
 	"<, >, s    sort by the column to the left or right",
 	"1 to 9     sort by that column, from the left",

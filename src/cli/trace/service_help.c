@@ -82,13 +82,14 @@ static void explain_permission_denied(const char *address, struct err_text *text
 	const struct passwd *user = getpwuid(getuid());
 
 	if (g) {
-		err_set(text, 0, "%s: permission denied; it takes root, or the group %s", address,
-			g->gr_name);
+		err_set(text, 0,
+			"%s: permission denied; root or membership of group %s is required",
+			address, g->gr_name);
 		err_set(remedy, 0, "sudo usermod -aG %s %s  # then log in again", g->gr_name,
 			user ? user->pw_name : "$USER");
 		return;
 	}
-	err_set(text, 0, "%s: permission denied; it takes root", address);
+	err_set(text, 0, "%s: permission denied; root is required", address);
 	err_set(remedy, 0, "sudo -E sonda ...");
 }
 
@@ -121,11 +122,11 @@ bool service_describe_problem(const char *address, int error, struct err_text *t
 		err_set(remedy, 0, "%s", "");
 		return true;
 	case -EADDRNOTAVAIL:
-		err_set(text, 0, "the host of %.80s is not known; check the address", address);
+		err_set(text, 0, "the host in %.80s is unknown; check the address", address);
 		err_set(remedy, 0, "%s", "");
 		return true;
 	case -EAGAIN:
-		err_set(text, 0, "the tracing service on %s accepts no connection: it hangs",
+		err_set(text, 0, "the tracing service on %s accepts no connections: it hangs",
 			address);
 		err_set(remedy, 0, "%s",
 			has_unit("sondad.service") ? "sudo systemctl restart sondad" : "");

@@ -79,15 +79,15 @@ static int explain_error(const struct session_client *c, int error, const char *
 {
 	switch (error) {
 	case -EPIPE:
-		return err_set(e, error, "the tracing service disconnected during %s", doing);
+		return err_set(e, error, "the tracing service disconnected while %s", doing);
 	case -ENOSYS:
 		return err_set(e, error, "the tracing service is too old: it does not support %s",
 			       doing);
 	case -EPROTO:
-		return err_set(e, error, "the tracing service refused %s", doing);
+		return err_set(e, error, "the tracing service refused while %s", doing);
 	case -ETIMEDOUT:
 		return err_set(e, error,
-			       "the tracing service on %s does not answer; gave up during %s",
+			       "the tracing service on %s does not answer; gave up while %s",
 			       c->address, doing);
 	default:
 		return err_set(e, error, "%s failed: %s", doing, strerror(-error));
@@ -276,8 +276,8 @@ int session_client_attach(struct session_client *c, const char *key, Pb__TraceCo
 			       key, nearest);
 	if (r == -EPROTO)
 		return err_set(e, r,
-			       "this user has no detached session named '%.200s'; of one that "
-			       "ended by itself there is the file that it wrote: sonda info FILE",
+			       "this user has no detached session named '%.200s'; if it ended by "
+			       "itself, it left the file that it wrote: sonda info FILE",
 			       key);
 	return r < 0 ? r : hand_over_answer(c, ret, e);
 }
@@ -393,7 +393,7 @@ static int session_client_stop(struct session_client *c, const Pb__TraceConfig *
 	int r = wait_for_answer(c,
 				consumer_flush(c->consumer, 0, FLUSH_REASON_STOP | FLUSH_BY_CLI,
 					       session_client_on_done, c),
-				flush_ms + ANSWER_TIMEOUT_MS, "the final flush", e);
+				flush_ms + ANSWER_TIMEOUT_MS, "flushing the data", e);
 
 	if (r == -EPIPE || r == -ETIMEDOUT)
 		return r;
@@ -413,7 +413,8 @@ static int session_client_wait_for_end(struct session_client *c, uint32_t timeou
 		event_base_dispatch(c->loop);
 	event_del(c->timer);
 	if (c->lost || c->timed_out)
-		return explain_error(c, c->lost ? -EPIPE : -ETIMEDOUT, "waiting for its end", e);
+		return explain_error(c, c->lost ? -EPIPE : -ETIMEDOUT,
+				     "waiting for the session to end", e);
 	return 0;
 }
 
@@ -425,7 +426,7 @@ static int wait_and_stop(struct session_client *c, const Pb__TraceConfig *config
 	int r = c->is_ours ? 0 : consumer_await_end(c->consumer, session_client_on_ended, c);
 
 	if (r < 0)
-		return explain_error(c, r, "waiting for its end", e);
+		return explain_error(c, r, "waiting for the session to end", e);
 	if (!at_once)
 		r = session_client_wait_for_end(c, 0, e);
 	if (r == 0 && !c->ended)

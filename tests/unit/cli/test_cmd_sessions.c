@@ -46,7 +46,7 @@ VERB_TEST(a_state_is_printed_as_tables)
 		 STATUS("PRODUCER  PID      UID    NAME\n"
 			"1         77       0      me\n"
 			"\n"
-			"DATA SOURCE                       OF\n"
+			"DATA SOURCE                       PRODUCER\n"
 			"linux.ftrace                      me (1)\n"
 			"                                  ? (9)\n")},
 		/* Producers of other machines have the name or the number of their machine. */
@@ -60,7 +60,7 @@ VERB_TEST(a_state_is_printed_as_tables)
 			"2         78       0      gu?est              sonda-probes\n"
 			"3         0        0      4000000000          other\n"
 			"\n"
-			"DATA SOURCE                       OF\n")},
+			"DATA SOURCE                       PRODUCER\n")},
 		/* Categories of programs are sorted, and equal ones are one line. */
 		{"status",
 		 "tracing_service_version: 'v1' producers { id: 1 name: 'web' }"
@@ -73,12 +73,12 @@ VERB_TEST(a_state_is_printed_as_tables)
 			"2         0        0      web\n"
 			"3         0        0      other?\n"
 			"\n"
-			"DATA SOURCE                       OF\n"
+			"DATA SOURCE                       PRODUCER\n"
 			"                                  web (1)\n"
 			"                                  web (2)\n"
 			"                                  other? (3)\n"
 			"\n"
-			"CATEGORY                  TAGS        OF                            "
+			"CATEGORY                  TAGS        PROGRAM                       "
 			"DESCRIPTION\n"
 			"disk                      slow,io     other?\n"
 			"disk                      slow,io     web (2)\n"

@@ -217,7 +217,7 @@ TEST(probes_that_are_refused)
 	refused(USER_PROBE_STATIC, "SELF:sonda_test:plaec", "did you mean sonda_test:place");
 	refused(USER_PROBE_STATIC, "SELF:zzz:zzzzzzzz", "shows its 4");
 	refused(USER_PROBE_STATIC, "SELF:place(int, int)", "has 1 argument");
-	refused(USER_PROBE_STATIC, "SELF:place(n=%di)", "name their types");
+	refused(USER_PROBE_STATIC, "SELF:place(n=%di)", "give only their types");
 	refused(USER_PROBE_STATIC, "/bin/true:place", "no static probes");
 }
 

@@ -551,9 +551,9 @@ FIXTURE_TEST(test_missing_processes_and_cpus_are_reported_before_the_start)
 	expect("-o x.pftrace -C 8191 sched", 1, NULL,
 	       "sonda: -C: this machine has no CPU 8191; it has ", NULL);
 	expect("--socket host:1 -o x.pftrace -p 1 sched", 1, NULL,
-	       "-p: the process is not on the machine of the tracing service", NULL);
+	       "-p: the process is not on the tracing service's machine", NULL);
 	expect("--socket host:1 -o x.pftrace sched -- true", 1, "",
-	       "COMMAND: the process is not on the machine of the tracing service", NULL);
+	       "COMMAND: the process is not on the tracing service's machine", NULL);
 	assert_string_equal(service.port.calls, "");
 }
 

@@ -190,8 +190,8 @@ FIXTURE_TEST(a_nearly_full_buffer_and_the_size_that_would_do)
 	assert_false(recording_progress_put_warning(&progress, &s, stats, 10000, &note));
 	set_stats(full);
 	assert_true(recording_progress_put_warning(&progress, &s, stats, 10000, &note));
-	assert_string_equal(note.s, "buffer 0 (12 MiB) is 98% full, and data that finds no room is "
-				    "discarded; size_kb: 131072 would do");
+	assert_string_equal(note.s, "buffer 0 (12 MiB) is 98% full, and data that does not fit is "
+				    "discarded; size_kb: 131072 would be enough");
 	assert_false(recording_progress_put_warning(&progress, &s, stats, 11000, &note));
 	strbuf_deinit(&note);
 }

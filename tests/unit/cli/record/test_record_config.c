@@ -442,8 +442,8 @@ TEST(refused)
 		{"--syscalls ''", "--syscalls: a name is empty"},
 		{"--kretprobe r:x~vfs_read",
 		 "--kretprobe takes the name of a function; pass 'r:x vfs_read' with --kprobe"},
-		{"mem-counters -B 1mb", "-B is about events of the kernel, and there are none"},
-		{"stacks -B 1mb -C 0", "-B is about events of the kernel, and there are none"},
+		{"mem-counters -B 1mb", "-B applies to kernel events, but none are recorded"},
+		{"stacks -B 1mb -C 0", "-B applies to kernel events, but none are recorded"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -763,7 +763,7 @@ TEST(call_stacks_are_of_the_chosen_cpus)
 	check_sampled_cpus("-C 0,33 stacks runq irq");
 	check_sampled_cpus("-C 33,0 --cpu-stacks");
 	assert_int_equal(config_of(NULL, "stacks -B 1mb -C 0"), -EINVAL);
-	assert_string_equal(why.text, "-B is about events of the kernel, and there are none");
+	assert_string_equal(why.text, "-B applies to kernel events, but none are recorded");
 }
 
 TEST(a_preset_is_taken_back)
@@ -844,7 +844,7 @@ TEST(words_are_added_to_a_config)
 TEST(what_does_not_fit_a_config_is_refused)
 {
 	assert_int_equal(add_to(BASE, "-B 1mb"), -EINVAL);
-	assert_non_null(strstr(why.text, "-B is about events of the kernel"));
+	assert_non_null(strstr(why.text, "-B applies to kernel events"));
 	assert_int_equal(add_to(BASE, "--max-size 1mb"), -EINVAL);
 	assert_non_null(strstr(why.text, "--max-size needs write_into_file in the config"));
 	assert_int_equal(add_to(BASE EVENTS("ftrace_events: 'irq/*'"), "!irq"), -EINVAL);
@@ -953,11 +953,11 @@ TEST(histograms_that_are_refused)
 		{"sched_swich:~prev_prio",
 		 "no event 'sched_swich'; did you mean sched/sched_switch"},
 		{"sched_switch..:~time", "one event is needed"},
-		{"sched_switch..sched_waking:~prev_prio", "'time' is what can be counted"},
-		{"sched_switch:~prev_prio~on~pid", "'on' is about times"},
+		{"sched_switch..sched_waking:~prev_prio", "only 'time' can be counted"},
+		{"sched_switch:~prev_prio~on~pid", "'on' applies only to times"},
 		{"sched_switch:~prev_prio~by", "a word is missing"},
-		{"sched_switch:~prev_prio~by~pid~by~comm", "there is one key"},
-		{"sched_switch:~prev_prio~for~pid", "after the field come"},
+		{"sched_switch:~prev_prio~by~pid~by~comm", "only one key is possible"},
+		{"sched_switch:~prev_prio~for~pid", "only these may follow the field"},
 		{"sched_switch:~prev_prio~linear~0..10", "the form is: linear"},
 		{"sched_switch:~prev_prio~linear~0..10~step~0", "the form is: linear"},
 		{"sched_switch:~prev_prio~linear~10..0~step~1", "the form is: linear"},
@@ -965,7 +965,7 @@ TEST(histograms_that_are_refused)
 		{"sched_switch:~prev_prio~linear~0..x~step~1", "the form is: linear"},
 		{"sched_switch:~prev_prio~linear~0..10~step~3", "not a multiple"},
 		{"sched_switch:~prev_prio~linear~0..255~step~1", "more than 254 steps"},
-		{"sched_switch:~prev_prio~linear~0..9~step~1~linear~0..9~step~1", "there twice"},
+		{"sched_switch:~prev_prio~linear~0..9~step~1~linear~0..9~step~1", "given twice"},
 		{"sched_switch:~prev_prio~linear~-9223372036854775808..9223372036854775807~step~1",
 		 "more than 254 steps"},
 	};

@@ -136,7 +136,7 @@ static void start(struct fixture *x)
 #define BEGIN "state(0,3) recording "
 #define END "one two stats(1,5) state(1,3) end(0,) "
 #define SAYS(what) "end(-71,the tracing service says: " what ") "
-#define LEFT(during) "end(-32,the tracing service disconnected during " during ") "
+#define LEFT(during) "end(-32,the tracing service disconnected while " during ") "
 
 TEST(sessions_and_services)
 {
@@ -192,7 +192,7 @@ TEST(sessions_and_services)
 		{"state(0,3) end(-95,not so) ", "QueryServiceState ", .refusal = -EOPNOTSUPP},
 		{BEGIN SAYS("Invalid buffer sizes"), .end_at_once = true,
 		 .error = "Invalid buffer sizes"},
-		{BEGIN "stopped(0) end(-71,the tracing service refused reading the trace) ",
+		{BEGIN "stopped(0) end(-71,the tracing service refused while reading the trace) ",
 		 .end_at_once = true, .refuse = "ReadBuffers"},
 		{"recording stopped(0) end(-38,the tracing service is too old: it does not support "
 		 "reading the trace) ",
@@ -208,7 +208,7 @@ TEST(sessions_and_services)
 		/* The service disconnects. After the last packet this changes nothing. */
 		{"*" LEFT("querying its data sources"), .leave = "QueryServiceState"},
 		{"*" LEFT("recording"), .leave = "EnableTracing"},
-		{"*" LEFT("the final flush"), .leave = "Flush", .stop = true},
+		{"*" LEFT("flushing the data"), .leave = "Flush", .stop = true},
 		{"*" LEFT("stopping"), .leave = "DisableTracing", .stop = true},
 		{"*" LEFT("reading the trace"), .leave = "ReadBuffers", .stop = true},
 		{"*end(0,) ", .leave_after_reading = "GetTraceStats", .stop = true},
@@ -217,7 +217,7 @@ TEST(sessions_and_services)
 		/* The packets. */
 		{BEGIN "stopped(0) one end(-28,reading the trace failed: No space left on device) ",
 		 .end_at_once = true, .packet_error = -ENOSPC},
-		{BEGIN "stopped(0) end(-71,the tracing service refused reading the trace) ",
+		{BEGIN "stopped(0) end(-71,the tracing service refused while reading the trace) ",
 		 .end_at_once = true, .half = true},
 	};
 
@@ -335,7 +335,7 @@ FIXTURE_TEST(a_service_that_disconnects_from_a_held_session)
 	run(x);
 	fake_hang_up(&x->service.port);
 	run(x);
-	assert_true(str_ends(x->words, LEFT("the last snapshots")));
+	assert_true(str_ends(x->words, LEFT("saving the last snapshots")));
 }
 
 FIXTURE_TEST(a_config_larger_than_a_frame)

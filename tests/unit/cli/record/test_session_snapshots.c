@@ -155,9 +155,10 @@ FIXTURE_TEST(the_log_has_the_reason_of_a_failure)
 		 "the tracing service disconnected while making the snapshot", 0, 0},
 		{NULL, NULL, "Original session ended",
 		 "the tracing service says: Original session ended", 0, 0},
-		{NULL, "ReadBuffers", NULL, "the tracing service disconnected while reading it", 0,
+		{NULL, "ReadBuffers", NULL,
+		 "the tracing service disconnected while reading the snapshot", 0, 0},
+		{NULL, NULL, NULL, "the tracing service refused while reading the snapshot", true,
 		 0},
-		{NULL, NULL, NULL, "the tracing service refused while reading it", true, 0},
 		{NULL, NULL, NULL, "it is empty", 0, true},
 	};
 

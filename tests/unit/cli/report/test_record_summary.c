@@ -149,7 +149,7 @@ static void check_note(const char *ftrace, bool expected)
 	facts_init(&x, text);
 	record_summary_write(&x.f, &out, &verdict);
 	assert_int_equal(!!strstr(out.s, "note     interrupts, received packets, work queues and "
-					 "idle CPUs are not of "
+					 "idle CPUs do not belong to "
 					 "the recorded threads: "),
 			 expected);
 	strbuf_deinit(&out);

@@ -149,5 +149,5 @@ VERB_TEST(a_session_that_the_service_ends_is_a_failure)
 	assert_true(says("the session was ended by the tracing service"));
 	service.leave = "EnableTracing";
 	assert_int_equal(verb_run(cmd_top, "top --batch -d 0.1"), 1);
-	assert_true(says("the tracing service disconnected during recording"));
+	assert_true(says("the tracing service disconnected while recording"));
 }

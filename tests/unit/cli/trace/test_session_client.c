@@ -77,7 +77,7 @@ TEST(nobody_listens)
 	service_explain("1.2.3.4:99999", -EINVAL, &e);
 	assert_non_null(strstr(e.text, "is not the address of a socket; examples: "));
 	service_explain("no.such.host:1", -EADDRNOTAVAIL, &e);
-	assert_non_null(strstr(e.text, "the host of no.such.host:1 is not known"));
+	assert_non_null(strstr(e.text, "the host in no.such.host:1 is unknown"));
 	service_explain("here", -EACCES, &e);
 	assert_non_null(strstr(e.text, "here: permission denied"));
 }
@@ -95,10 +95,12 @@ FIXTURE_TEST(group_of_the_socket_is_named)
 	assert_int_equal(chown(address, 0, 1), 0);
 	assert_int_equal(chmod(address, 0660), 0);
 	service_explain(address, -EACCES, &e);
-	assert_non_null(strstr(e.text, "or the group daemon; run: sudo usermod -aG daemon "));
+	assert_non_null(strstr(e.text, "or membership of group daemon is required; run: "
+				       "sudo usermod -aG daemon "));
 	assert_int_equal(chmod(address, 0600), 0);
 	service_explain(address, -EACCES, &e);
-	assert_true(str_ends(e.text, "permission denied; it takes root; run: sudo -E sonda ..."));
+	assert_true(
+		str_ends(e.text, "permission denied; root is required; run: sudo -E sonda ..."));
 }
 
 FIXTURE_TEST(answers_come_when_calls_return)
@@ -216,9 +218,8 @@ FIXTURE_TEST(refusals_are_reported)
 	x->service.refuse = "Attach";
 	begin(x);
 	assert_int_equal(session_client_attach(x->client, "key", &config, &e), -EPROTO);
-	assert_string_equal(e.text,
-			    "this user has no detached session named 'key'; of one that ended by "
-			    "itself there is the file that it wrote: sonda info FILE");
+	assert_string_equal(e.text, "this user has no detached session named 'key'; if it ended by "
+				    "itself, it left the file that it wrote: sonda info FILE");
 	assert_int_equal(session_client_clone(x->client, &request, -1, &written, &e), -EPROTO);
 	assert_string_equal(e.text, "the tracing service says: no reason given");
 }
