@@ -105,8 +105,8 @@ static int forbid_writing(const struct sandbox_paths *p, struct err_text *e)
 	if (r == 0)
 		r = landlock_is_there() ? restrict_file_changes(p) : -ENOSYS;
 	if (r == -ENOSYS)
-		log_info("this kernel has no Landlock: only the permissions of the user restrict "
-			 "file writes");
+		log_info("this kernel has no Landlock: only the user's permissions restrict file "
+			 "writes");
 	else if (r < 0)
 		return err_set(e, r, "cannot restrict file writes: %s", strerror(-r));
 	return 0;
@@ -121,8 +121,7 @@ int sandbox_enter(const struct sandbox_paths *paths, struct err_text *e)
 			 strerror(-r));
 	r = name_reader_start("");
 	if (r < 0)
-		log_warn("cannot start the processes that read names of containers: %s",
-			 strerror(-r));
+		log_warn("cannot start the processes that read container names: %s", strerror(-r));
 	r = caps_keep_only(kept, ARRAY_SIZE(kept));
 	/* sonda-probes also works with more privileges than it needs. */
 	if (r < 0)

@@ -340,8 +340,8 @@ static int listen_for_consumers(struct sockets *s, const struct socket_options *
 
 	if (sock_is_remote(address))
 		return err_set(e, -EAFNOSUPPORT,
-			       "%s: consumers need a unix socket: any peer of this address could "
-			       "read every trace",
+			       "%s: consumers need a unix socket: anyone who can reach this "
+			       "address could read every trace",
 			       address);
 	return listen_on(s, address,
 			 o->has_permissions ? &o->permissions[SOCKET_OF_CONSUMERS] : NULL, true, e);

@@ -70,7 +70,7 @@ static void change_user(void)
 	find_user(&uid, &gid);
 	r = caps_change_user(uid, gid);
 	if (r < 0)
-		log_info("cannot change to user %u (%s): it stays root, without capabilities",
+		log_info("cannot change to user %u (%s): continuing as root, without capabilities",
 			 (unsigned)uid, strerror(-r));
 }
 
@@ -120,14 +120,14 @@ int sandbox_enter(struct err_text *e)
 	if (r < 0)
 		return err_set(e, r, "cannot drop capabilities: %s", strerror(-r));
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return err_set(e, -errno, "cannot forbid core dumps: %s", strerror(errno));
+		return err_set(e, -errno, "cannot disable core dumps: %s", strerror(errno));
 	r = restrict_files(e);
 	if (r < 0)
 		return r;
 	r = syscall_filter_install(&(struct syscall_list){
 		.allowed = own_calls, .opens_to_read_only = true, .has_threads = true});
 	if (r == -ENOSYS)
-		log_warn("this kernel has no seccomp; continuing without a filter of system calls");
+		log_warn("this kernel has no seccomp; continuing without a system call filter");
 	else if (r < 0)
 		return err_set(e, r, "cannot install the system call filter: %s", strerror(-r));
 	/* Last, so that the threads inherit what this thread has dropped, and the filter. */

@@ -110,7 +110,7 @@ done
 same "the session that was cloned" "$dir/whole"
 
 config 'duration_ms: 300' | sed 's/bytecode_v2: "/&\\001/' | perfetto --txt -c - -o "$dir/none" >"$dir/none.log" 2>&1
-grep -q 'bytecode of trace_filter' "$dir/none.log" && [ ! -s "$dir/none" ]
+grep -q 'trace_filter bytecode' "$dir/none.log" && [ ! -s "$dir/none" ]
 verdict "a broken filter refuses the session with the reason" $? "$dir/none.log"
 stop_all
 

@@ -92,7 +92,7 @@ if mkdir "$cgroup" 2>/dev/null && echo 67108864 >"$cgroup/$limit" 2>/dev/null; t
     "$BIN/sonda" record --buffer 256mb -t 100ms -o "$TMP/large" sched >"$TMP/log" 2>&1
   status=$?
   # Three quarters of three quarters of 64 MB.
-  [ $status != 0 ] && [ $status -lt 128 ] && grep -q '37748736 is the limit of a user: request smaller ones (-b' "$TMP/log"
+  [ $status != 0 ] && [ $status -lt 128 ] && grep -q 'the limit per user is 37748736: request smaller ones (-b' "$TMP/log"
   verdict "buffers that the memory control group has no room for are refused" $? "$TMP/log"
 else
   skip "limits of a memory control group" "none can be made here"

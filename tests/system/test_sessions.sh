@@ -61,7 +61,7 @@ verdict "snapshot: of nothing" $?
 config ring
 sonda 0 record --detach flight -c "$TMP/ring" && says 'use sonda snapshot flight and sonda stop flight'
 verdict "record --detach: returns, and says how to go on" $?
-sonda 1 record --detach flight -c "$TMP/ring" && says 'exists already'
+sonda 1 record --detach flight -c "$TMP/ring" && says 'already exists'
 verdict "record --detach: a name is taken once" $?
 sonda 0 sessions && lists '^1 .* STARTED .* 64 MiB .* flight$'
 verdict "sessions: it is there" $?

@@ -274,8 +274,7 @@ static int make_session(struct pending_clone *p, struct session **ret, struct er
 			       "The consumer is already attached to another tracing session");
 	r = session_clone_finish(&p->result, p->source, p->consumer->owner, ret);
 	if (r < 0)
-		return err_set(e, r,
-			       "The service has no memory or no buffer ids left for the clone");
+		return err_set(e, r, "The service has no memory or buffer IDs left for the clone");
 	return 0;
 }
 
@@ -501,9 +500,9 @@ static const char *reason_to_refuse(const struct consumer_port *c, const struct 
 	if (c->session)
 		return "The consumer is already attached to another tracing session";
 	if (session_file(source) && file_writer_is_closed(session_file(source)))
-		return "The session has ended, and its trace is in its file";
+		return "The session has ended; its trace is in the output file";
 	if (session_file(source) && fd < 0)
-		return "The session writes into a file, so its clone needs a file, too";
+		return "The session writes to a file, so its clone must write to one, too";
 	return NULL;
 }
 

@@ -125,7 +125,7 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 	else if (c->sessions->is_stopping)
 		err_set(&e, r, "%s", SERVICE_STOPPED);
 	else if (c->session)
-		err_set(&e, r, "this connection has a tracing session already");
+		err_set(&e, r, "this connection already has a tracing session");
 	else if (!request->config)
 		r = err_set(&e, -EINVAL, "EnableTracing without a trace_config");
 	else
@@ -150,7 +150,7 @@ int consumer_session_enable(void *endpoint, const struct ipc_call *call, const u
 
 	if (r == -E2BIG) {
 		c->sessions->quota->refused[QUOTA_CONFIG_BYTES]++;
-		reply_tracing_disabled(c, call, "the config would take more than 8 MiB");
+		reply_tracing_disabled(c, call, "the config would exceed 8 MiB");
 		return 0;
 	}
 	if (r < 0)

@@ -82,15 +82,15 @@ static int read_words(const uint8_t *p, size_t len, struct words *w, struct err_
 	while (p != end) {
 		p = pb_get_varint(p, end, &v);
 		if (!p || v > UINT32_MAX)
-			return fail_invalid(e, "it is not a list of varints of 32 bits");
+			return fail_invalid(e, "not a list of 32-bit varints");
 		if (w->n == MAX_FILTER_WORDS)
-			return fail_invalid(e, "it is too long");
+			return fail_invalid(e, "too long");
 		if (array_reserve(&w->list, &w->cap, w->n + 1, sizeof(*w->list)) < 0)
 			return fail_no_memory(e);
 		w->list[w->n++] = (uint32_t)v;
 	}
 	if (len && w->list[--w->n] != checksum_of_words(w))
-		return fail_invalid(e, "its checksum is wrong");
+		return fail_invalid(e, "the checksum is wrong");
 	return 0;
 }
 
@@ -144,24 +144,24 @@ static int read_bytecode_rule(struct words *w, struct rules *r, bool *ret_end, s
 	uint32_t word, argument = 0, field, opcode;
 
 	if (!next_bytecode_word(w, &word))
-		return fail_invalid(e, "it ends inside a message");
+		return fail_invalid(e, "ends in the middle of a message");
 	field = word >> 3;
 	opcode = word & 7;
 	*ret_end = opcode == OP_END;
 	if (*ret_end)
 		return 0;
 	if (field == 0)
-		return fail_invalid(e, "a field has the number 0");
+		return fail_invalid(e, "a field has number 0");
 	if ((opcode == OP_RANGE || opcode == OP_NESTED || opcode == OP_STRING_TYPE) &&
 	    !next_bytecode_word(w, &argument))
-		return fail_invalid(e, "it ends inside a message");
+		return fail_invalid(e, "ends in the middle of a message");
 	switch ((enum opcode)opcode) {
 	case OP_FIELD:
 		return filter_bytecode_add_rule(r, field, field + 1,
 						filter_bytecode_pack(FILTER_KEEP, 0), e);
 	case OP_RANGE:
 		if (argument > UINT32_MAX - field)
-			return fail_invalid(e, "a range ends above the largest number");
+			return fail_invalid(e, "a range ends above the largest field number");
 		return filter_bytecode_add_rule(r, field, MIN(field + argument, FIELDS),
 						filter_bytecode_pack(FILTER_KEEP, 0), e);
 	case OP_NESTED:
@@ -175,7 +175,7 @@ static int read_bytecode_rule(struct words *w, struct rules *r, bool *ret_end, s
 			r, field, field + 1,
 			filter_bytecode_pack(FILTER_STRING, MIN(argument, FILTER_OTHER_TYPE)), e);
 	default:
-		return fail_invalid(e, "it has an unknown opcode");
+		return fail_invalid(e, "unknown opcode");
 	}
 }
 
@@ -201,11 +201,11 @@ static int next_overlay_triple(struct overlay *o, struct err_text *e)
 		return fail_invalid(e, "the overlay ends inside a triple");
 	opcode = word & 7;
 	if (opcode != OP_FIELD && opcode != OP_STRING && opcode != OP_STRING_TYPE)
-		return fail_invalid(e, "the overlay has an opcode that is not for overlays");
+		return fail_invalid(e, "the overlay has an opcode that overlays must not contain");
 	if (word >> 3 == 0)
-		return fail_invalid(e, "a field of the overlay has the number 0");
+		return fail_invalid(e, "a field in the overlay has number 0");
 	if (message < o->message || (message == o->message && word >> 3 <= o->field))
-		return fail_invalid(e, "the overlay is not in order");
+		return fail_invalid(e, "the overlay is not sorted by message and field");
 	o->message = message;
 	o->field = word >> 3;
 	if (opcode != OP_STRING_TYPE)
@@ -366,7 +366,7 @@ static int check_messages(struct filter_bytecode *b, struct err_text *e)
 	if (!good)
 		return fail_invalid(e, "a field refers to a message that does not exist");
 	if (b->n_messages == 0 || filter_bytecode_action(b, 0, 1, &b->root) != FILTER_NESTED)
-		return fail_invalid(e, "its first message is not Trace: field 1 has no message");
+		return fail_invalid(e, "the first message is not Trace: field 1 has no message");
 	return 0;
 }
 

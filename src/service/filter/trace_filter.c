@@ -195,7 +195,7 @@ static int load_code_and_rules(struct trace_filter *f, const Pb__TraceConfig__Tr
 				    c->bytecode_overlay_v54.len, &why, &f->code);
 
 	if (r < 0)
-		return err_set(e, r, "the bytecode of trace_filter: %s", why.text);
+		return err_set(e, r, "trace_filter bytecode: %s", why.text);
 	r = filter_strings_new(c->string_filter_chain, c->string_filter_chain_v54, &why,
 			       &f->strings);
 	return r < 0 ? err_set(e, r, "trace_filter: %s", why.text) : 0;

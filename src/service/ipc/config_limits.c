@@ -70,7 +70,7 @@ static const struct {
 	[CONFIG_SOURCES] = {count_sources, MAX_CONFIG_SOURCES, REFUSED_CONFIG_SOURCES,
 			    "data_sources"},
 	[CONFIG_SOURCE_BYTES] = {largest_source_bytes, MAX_SOURCE_CONFIG_BYTES,
-				 REFUSED_SOURCE_BYTES, "bytes in the config of a data source"},
+				 REFUSED_SOURCE_BYTES, "bytes in a data source's config"},
 	[CONFIG_REGEXES] = {count_regexes, MAX_REGEX_FILTERS, REFUSED_CONFIG_REGEXES,
 			    "of producer_name_regex_filter"},
 	[CONFIG_TRIGGERS] = {count_triggers, MAX_TRIGGERS, REFUSED_CONFIG_TRIGGERS, "triggers"},

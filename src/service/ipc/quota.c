@@ -27,18 +27,19 @@ static const struct {
 	const char *name;
 	const char *remedy;
 } kinds[N_QUOTAS] = {
-	[QUOTA_PRODUCERS] = {"connections of producers", "end programs that are connected"},
-	[QUOTA_CONSUMERS] = {"connections of consumers", "end programs that are connected"},
+	[QUOTA_PRODUCERS] = {"producer connections", "end connected programs"},
+	[QUOTA_CONSUMERS] = {"consumer connections", "end connected programs"},
 	[QUOTA_SESSIONS] = {"tracing sessions", "end one of them"},
 	[QUOTA_CLONES] = {"cloned sessions", "wait until the copy of one ends"},
 	[QUOTA_BUFFERS] = {"buffers", "request fewer, or end other sessions"},
-	[QUOTA_BUFFER_BYTES] = {"bytes of buffers",
-				"request smaller ones (-b, or size_kb of the config), or end "
-				"other sessions"},
-	[QUOTA_SMB_BYTES] = {"bytes of shared memory", "end programs that are connected"},
-	[QUOTA_DESCRIPTOR_BYTES] = {"bytes of descriptors", "register fewer data sources"},
-	[QUOTA_WRITERS] = {"writers", "end programs that are connected"},
-	[QUOTA_CONN_BYTES] = {"bytes queued in connections", "end programs that are connected"},
+	[QUOTA_BUFFER_BYTES] =
+		{"bytes of buffers",
+		 "request smaller ones (-b, or size_kb in the config), or end other sessions"},
+	[QUOTA_SMB_BYTES] = {"bytes of shared memory", "end connected programs"},
+	[QUOTA_DESCRIPTOR_BYTES] = {"bytes of data source descriptors",
+				    "register fewer data sources"},
+	[QUOTA_WRITERS] = {"writers", "end connected programs"},
+	[QUOTA_CONN_BYTES] = {"bytes queued in connections", "end connected programs"},
 	[QUOTA_CONFIG_BYTES] = {"bytes of configs", "end other sessions"},
 	[QUOTA_MACHINES] = {"machines reported by relays", "end relays"},
 };
@@ -202,13 +203,13 @@ int quota_check(const struct quota_account *a, enum quota_kind kind, uint64_t n,
 	q->refused[kind]++;
 	if (n > own || of_user > own - n)
 		return err_set(e, -EDQUOT,
-			       "the user has %" PRIu64 " %s already and requests %" PRIu64
-			       " more; %" PRIu64 " is the limit of a user: %s",
+			       "the user already has %" PRIu64 " %s and requests %" PRIu64
+			       " more; the limit per user is %" PRIu64 ": %s",
 			       of_user, kinds[kind].name, n, own, kinds[kind].remedy);
 	return err_set(e, -EDQUOT,
-		       "all users have %" PRIu64 " %s already, this user has %" PRIu64
-		       " of them and requests %" PRIu64 " more; its share now is %" PRIu64
-		       " (of %" PRIu64 " for all): %s",
+		       "all users together already have %" PRIu64 " %s; this user has %" PRIu64
+		       " of them and requests %" PRIu64 " more; its share is now %" PRIu64
+		       " (of %" PRIu64 " in total): %s",
 		       q->held[kind], kinds[kind].name, of_user, n, share, limit->all,
 		       kinds[kind].remedy);
 }

@@ -45,7 +45,7 @@
 
 #define OPEN_FILE "; an open file can be passed instead"
 #define NO_FOLDER                                                                                  \
-	"output_path: this service makes no files, as it was started without "                     \
+	"output_path: this service creates no files, because it was started without "              \
 	"--output-dir" OPEN_FILE
 
 enum kind { CREATE, REMOVE, CLOSED, END };
@@ -301,7 +301,7 @@ int file_helper_start(const struct file_helper_options *o, struct err_text *e)
 	if (r == 0)
 		r = file_helper_take_answer(&a, &fd);
 	if (r < 0)
-		return err_set(e, r, "cannot start the process for files: %s", strerror(-r));
+		return err_set(e, r, "cannot start the file helper process: %s", strerror(-r));
 	if (o->output_dir)
 		atomic_store(&closed_socket, child.fd);
 	return a.result < 0 ? err_set(e, a.result, "%s", a.reason.text) : 0;

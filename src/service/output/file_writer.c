@@ -196,8 +196,8 @@ static void on_stalled_file(void *ctx)
 	struct file_writer *f = ctx;
 
 	file_writer_give_up(f, !newest_out_file(f)->is_pipe
-				       ? "its file system took nothing for ten seconds"
-				       : "its reader took nothing for ten seconds");
+				       ? "its file system accepted no data for ten seconds"
+				       : "its reader read nothing for ten seconds");
 }
 
 static void start_stall_timer(struct file_writer *f);

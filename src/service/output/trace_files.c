@@ -36,7 +36,7 @@ const char *trace_files_name(const struct trace_files *f)
 {
 	if (f->rotation.path)
 		return f->rotation.path;
-	return f->path ? f->path : "the file that was passed";
+	return f->path ? f->path : "the passed file";
 }
 
 /* ---- rotation ---- */
@@ -64,7 +64,7 @@ static int trace_files_add_part(struct trace_files *f, const Pb__TraceConfig *c,
 	if (r < 0) {
 		background_close(fd, a->user);
 		return err_set(e, r, "%s",
-			       r == -EUSERS ? "the service writes too many files already"
+			       r == -EUSERS ? "the service is already writing too many files"
 					    : strerror(-r));
 	}
 	r = file_part_init(p, c, f->rotation.last, fd, f->writer, ++f->last_id);
@@ -283,7 +283,8 @@ int trace_files_check_passed(int fd, struct err_text *e)
 	int flags = fcntl(fd, F_GETFL);
 
 	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
-		return err_set(e, -EINVAL, "write_into_file: the descriptor is not for writing");
+		return err_set(e, -EINVAL,
+			       "write_into_file: the descriptor is not open for writing");
 	return 0;
 }
 
@@ -297,10 +298,9 @@ static int trace_files_open_file(struct trace_files *f, struct passed_file passe
 
 	if (has_path && file.fd >= 0)
 		return err_set(e, -EINVAL,
-			       "write_into_file with both output_path and a file that was passed");
+			       "write_into_file has both output_path and a passed file");
 	if (!has_path && file.fd < 0)
-		return err_set(e, -EINVAL,
-			       "write_into_file needs output_path or a file that is passed");
+		return err_set(e, -EINVAL, "write_into_file needs output_path or a passed file");
 	if (has_path && !c->rotate && !(f->path = strdup(c->output_path)))
 		return err_set(e, -ENOMEM, "out of memory");
 	if (c->rotate)
@@ -406,11 +406,12 @@ static int set_copy_error(const struct trace_files *f, int r, struct err_text *e
 		return err_set(e, r, "%.300s cannot be cloned into itself", trace_files_name(f));
 	if (r == -EACCES)
 		return err_set(e, r,
-			       "%.300s cannot be copied: it was passed for writing only, not for "
-			       "reading and writing",
+			       "%.300s cannot be copied: its descriptor was opened write-only; it "
+			       "must be open for reading and writing",
 			       trace_files_name(f));
 	if (r == -EBUSY)
-		return err_set(e, r, "%.300s cannot be copied: %d clones wait for it already",
+		return err_set(e, r,
+			       "%.300s cannot be copied: %d clones are already waiting for it",
 			       trace_files_name(f), MAX_FILE_COPIES);
 	return err_set(e, r, "%.300s cannot be copied: %s", trace_files_name(f), strerror(-r));
 }

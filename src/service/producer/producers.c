@@ -227,11 +227,11 @@ int registry_add(struct registry *reg, struct source_offer *o, bool trusted,
 	if (error < 0)
 		return error;
 	if (r->id && find_id(o, r->id))
-		return err_set(e, -EEXIST, "a data source with id %llu is registered already",
+		return err_set(e, -EEXIST, "a data source with id %llu is already registered",
 			       (unsigned long long)r->id);
 	if (o->n >= MAX_SOURCES_PER_PRODUCER) {
 		o->account->quota->refused[REFUSED_SOURCES_OF_PRODUCER]++;
-		return err_set(e, -ENOBUFS, "the limit is %u data sources of a producer",
+		return err_set(e, -ENOBUFS, "a producer may register at most %u data sources",
 			       MAX_SOURCES_PER_PRODUCER);
 	}
 	error = registry_charge(o, r->cost, e);

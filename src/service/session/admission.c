@@ -89,7 +89,7 @@ static int check_unique_name(const struct sessions *s, const char *name, uid_t u
 		if (other->uid == uid && other->state != SESSION_CLONED &&
 		    !strcmp(admission_name_of(other->config), name))
 			return err_set(e, -EBUSY,
-				       "a session with unique_session_name \"%s\" exists already",
+				       "a session with unique_session_name \"%s\" already exists",
 				       name);
 	return 0;
 }
@@ -135,12 +135,13 @@ static int check_exclusive(const struct sessions *s, const Pb__TraceConfig *conf
 
 	if (config->exclusive_prio && uid != 0)
 		return err_set(e, -EPERM,
-			       "exclusive_prio ends the sessions of all users, and needs root");
+			       "exclusive_prio ends the sessions of all users and needs root");
 	TAILQ_FOREACH (other, &s->list, link)
 		if (other->state != SESSION_CLONED)
 			highest = MAX(highest, other->config->exclusive_prio);
 	if (highest > 0 && highest >= config->exclusive_prio)
-		return err_set(e, -EBUSY, "a session with exclusive_prio %u runs; this one has %u",
+		return err_set(e, -EBUSY,
+			       "a session with exclusive_prio %u is running; this one has %u",
 			       highest, config->exclusive_prio);
 	return 0;
 }
@@ -207,7 +208,7 @@ static int check_semaphore(const struct sessions *s, const semaphore *m, uid_t u
 	}
 	if (others > max)
 		return err_set(e, -EBUSY,
-			       "semaphore \"%s\": %llu other sessions have it; the limit is %llu",
+			       "semaphore \"%s\": %llu other sessions hold it; the limit is %llu",
 			       semaphore_name(m), (unsigned long long)others,
 			       (unsigned long long)max);
 	return 0;
@@ -242,7 +243,7 @@ int admission_check(struct sessions *s, const Pb__TraceConfig *config, uid_t uid
 	if (config->enable_extra_guardrails &&
 	    session_began_recently(s->recent, uid, admission_name_of(config)))
 		return err_set(e, -EBUSY,
-			       "guardrail: a session with unique_session_name \"%s\" began less "
+			       "guardrail: a session with unique_session_name \"%s\" started less "
 			       "than %d s ago",
 			       admission_name_of(config), GUARDRAIL_RESTART_S);
 	return alone ? 0 : check_session_count(s, uid, e);

@@ -145,7 +145,7 @@ static int check_trigger(const Pb__TraceConfig__TriggerConfig *t, size_t i, stru
 			       MAX_NAME_BYTES);
 	for (size_t j = 0; j < i; j++)
 		if (!strcmp(name_of_trigger(t->triggers[j]), name))
-			return err_set(e, -EINVAL, "two triggers have the name \"%s\"", name);
+			return err_set(e, -EINVAL, "two triggers are named \"%s\"", name);
 	if (regex && regex[0] && name_regex_check(regex, &why) < 0)
 		return err_set(e, -EINVAL, "trigger \"%s\": producer_name_regex %s", name,
 			       why.text);
@@ -215,7 +215,7 @@ static int check_bugreport_filename(const Pb__TraceConfig *c, struct err_text *e
 	if (name && name[strspn(name, allowed)] != '\0')
 		return err_set(
 			e, -EINVAL,
-			"bugreport_filename may have letters, digits, '-', '_' and '.' only");
+			"bugreport_filename may contain only letters, digits, '-', '_' and '.'");
 	return 0;
 }
 
@@ -256,7 +256,7 @@ static int check_buffer_names(const Pb__TraceConfig *c, struct err_text *e)
 			const char *a = c->buffers[i]->name, *b = c->buffers[j]->name;
 
 			if (a && b && a[0] && !strcmp(a, b))
-				return err_set(e, -EINVAL, "two buffers have the name \"%s\"", a);
+				return err_set(e, -EINVAL, "two buffers are named \"%s\"", a);
 		}
 	return 0;
 }
@@ -290,13 +290,12 @@ int session_config_target_buffer(const Pb__TraceConfig *config, const Pb__DataSo
 
 	if (buffer && buffer[0]) {
 		if (find_buffer_by_name(config, buffer, &index) < 0)
-			return err_set(e, -EINVAL,
-				       "data source \"%s\": no buffer has the name \"%s\"", name,
-				       buffer);
+			return err_set(e, -EINVAL, "data source \"%s\": no buffer is named \"%s\"",
+				       name, buffer);
 		if (source->target_buffer > 0 && source->target_buffer != index)
 			return err_set(e, -EINVAL,
-				       "data source \"%s\": target_buffer %u is not the buffer of "
-				       "the name \"%s\"",
+				       "data source \"%s\": target_buffer %u is not the buffer "
+				       "named \"%s\"",
 				       name, source->target_buffer, buffer);
 	}
 	if (index >= config->n_buffers)

@@ -208,7 +208,7 @@ static void on_trigger_timeout(void *ctx)
 
 	if (s->state != SESSION_CONFIGURED)
 		return;
-	session_set_end_reason(s, "no trigger came within trigger_timeout_ms");
+	session_set_end_reason(s, "no trigger arrived within trigger_timeout_ms");
 	if (session_is_detached(s))
 		session_free(s);
 	else

@@ -184,7 +184,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 		return err_set(e, -ENOMEM, "out of memory");
 	r = source_configs_init(&s->source_configs, request->packed, request->packed_len);
 	if (r < 0)
-		return err_set(e, r, "the configs of the data sources: %s", strerror(-r));
+		return err_set(e, r, "data source configs: %s", strerror(-r));
 	r = trace_new(&sessions->trace_env,
 		      &(struct trace_owner){config, &s->account, session_put_stats, s}, e,
 		      &s->trace);
@@ -344,7 +344,7 @@ static void replace_filters(struct session *s, const Pb__TraceConfig *with)
 			    &d->producer_name_regex_filter, &d->n_producer_name_regex_filter,
 			    new->producer_name_regex_filter, new->n_producer_name_regex_filter) < 0)
 			quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
-				  "out of memory: some filters are not changed");
+				  "out of memory: some filters were not changed");
 		source_instances_setup_new(s, i, &steps);
 	}
 }

@@ -98,10 +98,11 @@ int extensions_load(struct extensions *x, const char *path, struct err_text *e)
 		return 0;
 	}
 	freep(&d->data);
-	return err_set(e, r, "%s: %s", path,
-		       r == -EINVAL ? "not a descriptor set of protoc --descriptor_set_out, with "
-				      "or without gzip"
-				    : strerror(-r));
+	return err_set(
+		e, r, "%s: %s", path,
+		r == -EINVAL
+			? "not a descriptor set from protoc --descriptor_set_out, gzipped or not"
+			: strerror(-r));
 }
 
 void extensions_deinit(struct extensions *x)

@@ -204,7 +204,7 @@ STAGE_TEST(rotated_file_is_cloned_as_one)
 STAGE_TEST(without_a_file_it_is_refused)
 {
 	start(g, "");
-	assert_file_not_cloned(g, ask_into(-1), "needs a file, too");
+	assert_file_not_cloned(g, ask_into(-1), "must write to one, too");
 }
 
 STAGE_TEST(file_that_cannot_be_used_is_refused)
@@ -217,7 +217,7 @@ STAGE_TEST(file_that_cannot_be_used_is_refused)
 
 		itself = open(path_of(g, 0), O_WRONLY);
 		id = ask_into(i == 0 ? readable : itself);
-		assert_file_not_cloned(g, id, i == 0 ? "not for writing" : "into itself");
+		assert_file_not_cloned(g, id, i == 0 ? "not open for writing" : "into itself");
 		close(itself);
 	}
 	close(readable);
@@ -276,7 +276,7 @@ STAGE_TEST(refused_clone_takes_nothing)
 		 path_of(g, 0));
 	stage_start(g, text);
 	stage_write(g, 0, 1, 0, "kept");
-	assert_file_not_cloned(g, ask_into(readable), "not for writing");
+	assert_file_not_cloned(g, ask_into(readable), "not open for writing");
 	close(readable);
 	close(fd);
 	stage_disable(g);
@@ -446,7 +446,7 @@ STAGE_TEST(source_that_hangs_for_ten_seconds_is_not_cloned)
 	turn(&g->rig);
 	assert_int_equal(clone->stall.due_ns, due); /* as long as nothing is written */
 	loop_timer_once(&clone->stall, 0, false);
-	assert_file_not_cloned(g, id, "its file system took nothing for ten seconds");
+	assert_file_not_cloned(g, id, "its file system accepted no data for ten seconds");
 	let_the_source_go_on(reader);
 	assert_only_the_source_is_left(g);
 	await_size(g, 4);

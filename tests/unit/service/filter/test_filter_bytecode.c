@@ -132,26 +132,27 @@ TEST(broken_bytecode_is_refused)
 	struct filter_code c = {.len = sizeof(cut)};
 
 	memcpy(c.bytes, cut, sizeof(cut));
-	assert_refused(c, "not a list of varints");
+	assert_refused(c, "not a list of 32-bit varints");
 	memcpy(c.bytes, large, sizeof(large));
 	c.len = sizeof(large);
-	assert_refused(c, "not a list of varints");
+	assert_refused(c, "not a list of 32-bit varints");
 	assert_refused(CODE_WRONG_BY(1, W_TRACE, W_FIELD(8u), W_END), "checksum");
 	assert_refused((struct filter_code){.len = 0}, "not Trace");
 	assert_refused(CODE(W_END), "not Trace");
 	assert_refused(CODE(W_NESTED(2u, 1), W_END, W_END), "not Trace");
 	assert_refused(CODE(W_FIELD(1u), W_END, W_END), "not Trace");
-	assert_refused(CODE(W_TRACE, W_FIELD(8u)), "ends inside");
-	assert_refused(CODE(W_TRACE, 8u << 3 | 2), "ends inside");
-	assert_refused(CODE(W_TRACE, 8u << 3 | 3), "ends inside");
-	assert_refused(CODE(W_TRACE, 8u << 3 | 5), "ends inside");
+	assert_refused(CODE(W_TRACE, W_FIELD(8u)), "ends in the middle");
+	assert_refused(CODE(W_TRACE, 8u << 3 | 2), "ends in the middle");
+	assert_refused(CODE(W_TRACE, 8u << 3 | 3), "ends in the middle");
+	assert_refused(CODE(W_TRACE, 8u << 3 | 5), "ends in the middle");
 	assert_refused(CODE(W_TRACE, 8u << 3 | 6, W_END), "unknown opcode");
 	assert_refused(CODE(W_TRACE, 8u << 3 | 7, W_END), "unknown opcode");
 	assert_refused(CODE(W_TRACE, W_FIELD(0u), W_END), "number 0");
 	assert_refused(CODE(W_NESTED(1u, 1), W_END), "does not exist");
 	assert_refused(CODE(W_TRACE, W_NESTED(8u, 2), W_END), "does not exist");
 	assert_refused(CODE(W_TRACE, W_NESTED(800u, UINT32_MAX), W_END), "does not exist");
-	assert_refused(CODE(W_TRACE, W_RANGE(8u, UINT32_MAX), W_END), "above the largest number");
+	assert_refused(CODE(W_TRACE, W_RANGE(8u, UINT32_MAX), W_END),
+		       "above the largest field number");
 	assert_refused(CODE(W_TRACE, W_FIELD(900u), W_FIELD(800u), W_END), "not in order");
 	assert_refused(CODE(W_TRACE, W_FIELD(900u), W_FIELD(900u), W_END), "not in order");
 	assert_refused(CODE(W_TRACE, W_RANGE(100u, 200), W_FIELD(250u), W_END), "not in order");
@@ -194,14 +195,14 @@ TEST(broken_overlays_are_refused)
 	assert_refused_with(BASE, CODE_WRONG_BY(1, 1, W_FIELD(2u), 0), "checksum");
 	assert_refused_with(BASE, CODE(1, W_FIELD(2u)), "ends inside");
 	assert_refused_with(BASE, CODE(1, W_FIELD(2u), 0, 1), "ends inside");
-	assert_refused_with(BASE, CODE(1, W_RANGE(2u, 3)), "not for overlays");
-	assert_refused_with(BASE, CODE(1, W_NESTED(2u, 1)), "not for overlays");
-	assert_refused_with(BASE, CODE(1, 2u << 3, 0), "not for overlays");
-	assert_refused_with(BASE, CODE(1, 2u << 3 | 6, 0), "not for overlays");
+	assert_refused_with(BASE, CODE(1, W_RANGE(2u, 3)), "must not contain");
+	assert_refused_with(BASE, CODE(1, W_NESTED(2u, 1)), "must not contain");
+	assert_refused_with(BASE, CODE(1, 2u << 3, 0), "must not contain");
+	assert_refused_with(BASE, CODE(1, 2u << 3 | 6, 0), "must not contain");
 	assert_refused_with(BASE, CODE(1, W_FIELD(0u), 0), "number 0");
-	assert_refused_with(BASE, CODE(1, W_FIELD(3u), 0, 1, W_FIELD(2u), 0), "not in order");
-	assert_refused_with(BASE, CODE(1, W_FIELD(3u), 0, 1, W_FIELD(3u), 0), "not in order");
-	assert_refused_with(BASE, CODE(1, W_FIELD(3u), 0, 0, W_FIELD(3u), 0), "not in order");
+	assert_refused_with(BASE, CODE(1, W_FIELD(3u), 0, 1, W_FIELD(2u), 0), "not sorted");
+	assert_refused_with(BASE, CODE(1, W_FIELD(3u), 0, 1, W_FIELD(3u), 0), "not sorted");
+	assert_refused_with(BASE, CODE(1, W_FIELD(3u), 0, 0, W_FIELD(3u), 0), "not sorted");
 	assert_refused_with(BASE, CODE(2, W_FIELD(3u), 0), "does not exist");
 	assert_refused_with(BASE, CODE(0, W_FIELD(1u), 0), "not Trace");
 }

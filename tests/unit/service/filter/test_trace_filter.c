@@ -144,7 +144,7 @@ STAGE_TEST(broken_filters_refuse_the_session)
 {
 	uint64_t id;
 
-	stage_refuses(g, STAGE_CONFIG " trace_filter {}", "bytecode of trace_filter");
+	stage_refuses(g, STAGE_CONFIG " trace_filter {}", "trace_filter bytecode");
 	stage_refuses(g, config_of(CODE_WRONG_BY(1, W_TRACE, W_END), "", ""), "checksum");
 	id = peer_enable(g->cons, config_of(ONLY_TEXT,
 					    "string_filter_chain { rules { policy: SFP_MATCH_BREAK "

@@ -43,13 +43,13 @@ QUOTA_TEST(users_and_all_have_limits)
 	assert_int_equal(quota_charge(&b, KIND, 4, &e), 0);
 	assert_int_equal(quota_charge(&b, KIND, 1, &e), -EDQUOT);
 	assert_non_null(strstr(e.text,
-			       "the user has 10 buffers already and requests 1 more; 10 is "
-			       "the limit of a user: request fewer, or end other sessions"));
+			       "the user already has 10 buffers and requests 1 more; the limit "
+			       "per user is 10: request fewer, or end other sessions"));
 	quota_charge_unchecked(&b, KIND, 12);
 	assert_int_equal(quota_charge(&c, KIND, 6, &e), -EDQUOT);
 	assert_non_null(strstr(
-		e.text, "all users have 22 buffers already, this user has 0 of them and "
-			"requests 6 more; its share now is 4 (of 40 for all): request fewer"));
+		e.text, "all users together already have 22 buffers; this user has 0 of them and "
+			"requests 6 more; its share is now 4 (of 40 in total): request fewer"));
 	assert_int_equal(quota_charge(&c, KIND, UINT64_MAX, NULL), -EDQUOT);
 	assert_int_equal(q->refused[KIND], 3);
 	quota_release(&b, KIND, 12);
@@ -272,12 +272,12 @@ STAGE_TEST(sessions_and_their_buffers)
 	stage_begin(g, "buffers { size_kb: 4 }");
 	assert_int_equal(quota_of(g)->held[QUOTA_BUFFER_BYTES], 4096);
 	leave_room_for(g, QUOTA_BUFFERS, 1);
-	refused_with(g, "buffers { size_kb: 4 } buffers { size_kb: 4 }", "1 buffers already");
+	refused_with(g, "buffers { size_kb: 4 } buffers { size_kb: 4 }", "already has 1 buffers");
 	leave_room_for(g, QUOTA_BUFFER_BYTES, 8191);
 	refused_with(g, "buffers { size_kb: 8 }",
-		     "4096 bytes of buffers already and requests 8192 more");
+		     "already has 4096 bytes of buffers and requests 8192 more");
 	leave_room_for(g, QUOTA_SESSIONS, 0);
-	refused_with(g, "buffers { size_kb: 4 }", "1 tracing sessions already");
+	refused_with(g, "buffers { size_kb: 4 }", "already has 1 tracing sessions");
 	assert_reported(g, QUOTA_BUFFERS, 1);
 	assert_reported(g, QUOTA_BUFFER_BYTES, 1);
 	assert_reported(g, QUOTA_SESSIONS, 1);
@@ -341,7 +341,7 @@ STAGE_TEST(descriptors)
 	leave_room_for(g, QUOTA_DESCRIPTOR_BYTES, 3);
 	assert_true(peer_accepted(g->prod, peer_register(g->prod, "long", 0)));
 	assert_true(peer_field(g->prod, PB_REGISTER_DATA_SOURCE_RESPONSE_ERROR, &f));
-	assert_non_null(memmem(f.data, f.len, "bytes of descriptors already", 28));
+	assert_non_null(memmem(f.data, f.len, "bytes of data source descriptors", 32));
 	assert_reported(g, QUOTA_DESCRIPTOR_BYTES, 1);
 }
 
@@ -357,7 +357,7 @@ STAGE_TEST(configs)
 	one = quota_of(g)->held[QUOTA_CONFIG_BYTES];
 	assert_true(one > 0);
 	leave_room_for(g, QUOTA_CONFIG_BYTES, one - 1);
-	refused_with(g, "buffers { size_kb: 4 }", "bytes of configs already");
+	refused_with(g, "buffers { size_kb: 4 }", " bytes of configs");
 	leave_room_for(g, QUOTA_CONFIG_BYTES, one);
 	peer_enable(c, "buffers { size_kb: 4 }");
 	assert_true(peer_is_quiet(c));

@@ -63,7 +63,7 @@ DIR_TEST(copies_that_wait_for_one_file_are_limited)
 	for (unsigned i = 0; i < MAX_FILE_COPIES; i++)
 		copy_into(&to, &from);
 	assert_int_equal(trace_files_copy(&to, &from, &e), -EBUSY);
-	assert_non_null(strstr(e.text, "clones wait for it"));
+	assert_non_null(strstr(e.text, "clones are already waiting for it"));
 	/* Then it goes on. */
 	signal(SIGPIPE, SIG_IGN);
 	close(pipes[0]);
@@ -83,7 +83,7 @@ DIR_TEST(what_is_open_for_writing_only_is_not_copied)
 	struct err_text e;
 
 	assert_int_equal(trace_files_check_copy(&f, to, &e), -EACCES);
-	assert_non_null(strstr(e.text, "for writing only"));
+	assert_non_null(strstr(e.text, "write-only"));
 	trace_files_deinit(&f);
 	close(to);
 }

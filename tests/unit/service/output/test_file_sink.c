@@ -70,7 +70,7 @@ STAGE_TEST(exactly_one_place_must_be_named)
 	assert_true(peer_tracing_ended(g->cons, id, "both"));
 	assert_int_equal(access(path_of(g), F_OK), -1);
 	id = peer_enable_into(g->cons, "write_into_file: true", readable);
-	assert_true(peer_tracing_ended(g->cons, id, "not for writing"));
+	assert_true(peer_tracing_ended(g->cons, id, "not open for writing"));
 	close(readable);
 	close(fd);
 }
