@@ -42,8 +42,7 @@ static int find_cgroup_id(const char *sys_root, const char *path, uint64_t *ret_
 	struct stat st;
 
 	if (!cgroup_mount_find(sys_root, 0, &mount))
-		return err_set(e, -ENOENT, "control groups of version 2 are not mounted in %s",
-			       sys_root);
+		return err_set(e, -ENOENT, "cgroup v2 is not mounted below %s", sys_root);
 	if (has_dot_dot(path))
 		return err_set(e, -EINVAL, "%.256s is outside of the mount", path);
 	root = open(mount.path, O_PATH | O_DIRECTORY | O_CLOEXEC);

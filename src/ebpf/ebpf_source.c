@@ -66,7 +66,7 @@ static int find_family(struct ebpf_counters *s, size_t i, struct err_text *why)
 	if (s->runs[i].family)
 		return 0;
 	if (!s->bpf_root)
-		return err_set(why, -ENOENT, "there is no directory of programs");
+		return err_set(why, -ENOENT, "there is no program directory");
 	r = user_program_new(s->bpf_root, s->settings.programs[p], &s->programs[p], why);
 	if (r == 0)
 		s->runs[i].family = user_program_family(s->programs[p]);

@@ -52,13 +52,13 @@ static void set_missed(struct program_cost *c, struct ebpf_run *r)
 	if (c->missed_group == TRACK_ROOT)
 		c->missed_group = ebpf_add_group(r, r->group, "runs missed");
 	if (r->cost.missed_track == TRACK_ROOT) {
-		r->cost.missed_track = ebpf_add_total(
-			r, c->missed_group, r->family->name,
-			"runs of its programs that the kernel left out", TRACK_UNIT_COUNT);
+		r->cost.missed_track =
+			ebpf_add_total(r, c->missed_group, r->family->name,
+				       "program runs that the kernel skipped", TRACK_UNIT_COUNT);
 	}
 	ebpf_errors_set_count(
 		r->errors, r->family->name,
-		"runs of its programs that the kernel left out: one ran on the CPU already",
+		"program runs that the kernel skipped: another one was already running on the CPU",
 		missed);
 	tracks_set(r->tracks, r->cost.missed_track, (int64_t)missed);
 }
@@ -82,8 +82,8 @@ static void set_track(struct program_cost *c, struct ebpf_run *r)
 					   .kind = TRACK_COUNTER,
 					   .parent = c->group,
 					   .name = r->family->name,
-					   .description = "of one CPU, in the kernel, measured in "
-							  "one period of ten",
+					   .description = "share of one CPU, spent in the kernel; "
+							  "measured in one period out of ten",
 					   .unit_name = "%"});
 	tracks_set_double(r->tracks, r->cost.track, round(r->cost.percent * 1000) / 1000);
 }

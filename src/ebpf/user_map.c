@@ -278,10 +278,10 @@ static int check_sizes(const struct bpf_map *map, struct err_text *e)
 			       "has keys of more than %u bytes, or values of more than %u",
 			       KEY_BYTES_MAX, VALUE_BYTES_MAX);
 	if (is_array(bpf_map__type(map)) && bpf_map__max_entries(map) > USER_MAP_ELEMENTS_MAX)
-		return err_set(e, -E2BIG,
-			       "has %u elements, and may have %u, as all are read in each "
-			       "period",
-			       bpf_map__max_entries(map), USER_MAP_ELEMENTS_MAX);
+		return err_set(
+			e, -E2BIG,
+			"has %u elements; the limit is %u, because all are read in each period",
+			bpf_map__max_entries(map), USER_MAP_ELEMENTS_MAX);
 	return 0;
 }
 
@@ -298,7 +298,8 @@ static int find_layouts(struct user_map *m, const struct bpf_map *map, const str
 		return err_set(e, r, "its value %s", why.text);
 	for (uint32_t i = 0; i < m->value.n; i++)
 		if (m->value.fields[i].is_text)
-			return err_set(e, -EINVAL, "its value has a text, which is not a counter");
+			return err_set(e, -EINVAL,
+				       "its value contains text, which cannot be a counter");
 	return 0;
 }
 

@@ -59,7 +59,7 @@ static int check_owner(int fd, const char *what, unsigned owner, mode_t type, st
 		return err_set(e, -EPERM, "%s is owned by user %u; it must be owned by user %u",
 			       what, (unsigned)st.st_uid, owner);
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return err_set(e, -EPERM, "%s is writable by others than its owner", what);
+		return err_set(e, -EPERM, "%s is writable by users other than its owner", what);
 	return 0;
 }
 
@@ -162,7 +162,7 @@ static void user_program_add_events(struct ebpf_run *r, struct state *s, const s
 		e = event_ring_new(bpf_map__fd(map), r->tracks, s->group, r->family->name,
 				   &s->ring);
 	if (e < 0)
-		ebpf_errors_add(r->errors, r->family->name, EVENTS_MAP " is left out: %s",
+		ebpf_errors_add(r->errors, r->family->name, EVENTS_MAP " is ignored: %s",
 				is_ring ? strerror(-e) : "it is not a ring buffer");
 }
 
@@ -180,14 +180,14 @@ static void report_events(struct ebpf_run *r, struct state *s)
 
 	if (n.left_out && !s->events_left_out_reported)
 		ebpf_errors_add(r->errors, r->family->name,
-				"more than %u events in a second, or than %u at a time on a "
-				"thread; they are counted in \"events left out\"",
+				"more than %u events in a second, or more than %u at a time on a "
+				"thread; the excess is counted in \"events left out\"",
 				EVENT_TRACKS_EVENTS_PER_SECOND, EVENT_TRACKS_MAX);
 	if (n.bad && !s->bad_events_reported)
 		ebpf_errors_add(r->errors, r->family->name,
-				"an event of " EVENTS_MAP
-				" is not a struct sonda_event, or its time "
-				"is not of CLOCK_BOOTTIME; they are counted in \"bad events\"");
+				"some events of " EVENTS_MAP
+				" are not a struct sonda_event, or their time is not "
+				"CLOCK_BOOTTIME; they are counted in \"bad events\"");
 	s->events_left_out_reported = n.left_out;
 	s->bad_events_reported = n.bad;
 	set_if_any(r, s, &s->events_left_out_track, "events left out", n.left_out);
@@ -232,17 +232,17 @@ static void report_left_out(struct ebpf_run *r, struct state *s, const struct us
 	if (!m->n_left_out || s->left_out_reported)
 		return;
 	s->left_out_reported = true;
-	ebpf_errors_add(r->errors, r->family->name,
-			"%s%s has more than %u elements; \"elements left out\" is the number of "
-			"those without tracks",
-			USER_MAP_PREFIX, m->name, USER_MAP_KEYS_MAX);
+	ebpf_errors_add(
+		r->errors, r->family->name,
+		"%s%s has more than %u elements; \"elements left out\" counts those without tracks",
+		USER_MAP_PREFIX, m->name, USER_MAP_KEYS_MAX);
 	s->left_out_track = tracks_add(
-		r->tracks, &(struct track_spec){
-				   .kind = TRACK_COUNTER,
-				   .parent = s->group,
-				   .name = "elements left out",
-				   .description = "elements of maps that have no tracks: too many",
-				   .unit = TRACK_UNIT_COUNT});
+		r->tracks,
+		&(struct track_spec){.kind = TRACK_COUNTER,
+				     .parent = s->group,
+				     .name = "elements left out",
+				     .description = "map elements without a track: too many",
+				     .unit = TRACK_UNIT_COUNT});
 }
 
 static int user_program_read_all(struct ebpf_run *r)

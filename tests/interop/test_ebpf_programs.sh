@@ -180,12 +180,12 @@ refused refused.bpf.o could not be loaded: Permission denied: .*invalid mem acce
 untyped untyped.bpf.o could not be .*BTF is required
 empty empty.bpf.o has no map "sonda_counter_..." that can be used, and no ring buffer
 text text.bpf.o could not be read: .*not a proper ELF object
-open open.bpf.o is writable by others than its owner
+open open.bpf.o is writable by users other than its owner
 none none.bpf.o: No such file
 kinds sonda_counter_many has more than 256 elements
-events an event of sonda_events is not a struct sonda_event
-events more than 1000 events in a second, or than 4 at a time on a thread
-pinned pinned.bpf.o: its map sonda_counter_pinned is to be pinned, which would outlive the recording
+events some events of sonda_events are not a struct sonda_event
+events more than 1000 events in a second, or more than 4 at a time on a thread
+pinned pinned.bpf.o: map sonda_counter_pinned would be pinned and outlive the recording
 partly sonda_counter_bad is skipped: its value has a type, which is neither an integer
 partly sonda_counter_stack is skipped: is neither an array nor a hash
 END
@@ -197,7 +197,7 @@ grep -q '/partly/good=5.0 -$' "$TMP/tracks"
 verdict "the other maps of such a program are counted" $? "$TMP/tracks"
 if [ -e /sys/kernel/tracing/events/exceptions/page_fault_kernel ]; then
   grep -qE '^eBPF counters/runs missed/nested=([2-9][0-9]|[0-9]{3,}).0 count$' "$TMP/tracks" &&
-    grep -qE ' nested: [0-9,]+ runs of its programs that the kernel left out' "$TMP/log"
+    grep -qE ' nested: [0-9,]+ program runs that the kernel skipped' "$TMP/log"
   verdict "runs that the kernel left out are counted, and told" $? <(grep nested "$TMP/tracks" "$TMP/log")
 fi
 stop_all

@@ -66,7 +66,7 @@ outliers() { # NAME FAMILY FIELD FUNCTION TRACK COUNTERS-REGEX WHERE: a conditio
   local sum
   [ -n "$PEERS" ] || return
   record_load "$1" "families: $2 outliers { $3: 1 max_per_second: 20 }" "$4" "" \
-    "[a-z]+: [0-9,]+ outliers that have no slice: more than max_per_second$"
+    "[a-z]+: [0-9,]+ outliers without a slice: more than max_per_second$"
   TP_ASSETS=$PEERS/tp timeout 60 node tests/interop/tpq.mjs "$TMP/$1.trace" "select count(*) as n, count(iif($7, 1, null)) as good,
       (max(s.ts) - min(s.ts)) / 1000000000 + 2 as seconds, sum(s.dur <= 1000) as short from slice s
     left join thread_track tt on tt.id = s.track_id left join track t on t.id = s.track_id

@@ -118,8 +118,8 @@ static int calls_config_read_user(const Pb__SyscallsConfig *m, uint32_t consumer
 {
 	if (consumer == CALLS_UNKNOWN_USER)
 		return err_set(e, -EACCES,
-			       "this service does not say which user records, so calls of no user "
-			       "may be shown");
+			       "this service does not report which user is recording, so no user's "
+			       "calls may be shown");
 	if (consumer && m->has_uid && m->uid != consumer)
 		return err_set(e, -EACCES,
 			       "syscalls_config.uid: only root may record the system "

@@ -155,8 +155,8 @@ static int refuse_pins(const struct ebpf_object *o, struct err_text *e)
 	{
 		if (bpf_map__pin_path(m))
 			return err_set(e, -EINVAL,
-				       "%s.bpf.o: its map %s is to be pinned, which would outlive "
-				       "the recording: leave out LIBBPF_PIN_BY_NAME",
+				       "%s.bpf.o: map %s would be pinned and outlive the "
+				       "recording: remove LIBBPF_PIN_BY_NAME",
 				       o->name, bpf_map__name(m));
 	}
 	return 0;

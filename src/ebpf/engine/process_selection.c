@@ -16,8 +16,8 @@ int process_selection_programs(const char *field, char *const *names, size_t n,
 
 		if (!len || len >= PROGRAM_NAME_SIZE)
 			return err_set(e, -EINVAL,
-				       "%s: '%.80s': the kernel keeps 15 bytes of a name", field,
-				       names[i]);
+				       "%s: '%.80s': the kernel keeps only 15 bytes of a name",
+				       field, names[i]);
 		memcpy(ret[i], names[i], len);
 	}
 	*ret_n = (uint32_t)n;

@@ -56,13 +56,14 @@ static const struct ebpf_variant variants[] = {
 static const char *const op_names[BLOCK_OPS] = {"read", "write", "discard", "flush"};
 
 static const struct track_spec process_columns[] = {
-	TRACK_TOTAL("block read", "bytes of block devices, since the recording began", BYTES),
+	TRACK_TOTAL("block read", "bytes read from block devices, since the recording began",
+		    BYTES),
 	TRACK_TOTAL("block written",
-		    "bytes of block devices, since the recording began; later writeback counts "
-		    "for threads of the kernel",
+		    "bytes written to block devices, since the recording began; later writeback "
+		    "counts for kernel threads",
 		    BYTES),
 	{.name = "block in flight",
-	 .description = "requests that devices have not completed",
+	 .description = "requests that the devices have not completed",
 	 .unit = TRACK_UNIT_COUNT},
 };
 
@@ -210,16 +211,18 @@ static struct op *find_or_add_op(const struct ebpf_run *r, struct disk *d, uint3
 	o = d->ops[op] = calloc(1, sizeof(*o));
 	if (!o)
 		return NULL;
-	o->p50 = add_latency(r, d->group, name, "p50", "half of the requests took no longer");
-	o->p99 = add_latency(r, d->group, name, "p99", "99 % of the requests took no longer");
-	o->max = add_latency(r, d->group, name, "max", "the longest that a request took");
+	o->p50 = add_latency(r, d->group, name, "p50",
+			     "half of the requests took this long or less");
+	o->p99 = add_latency(r, d->group, name, "p99",
+			     "99 % of the requests took this long or less");
+	o->max = add_latency(r, d->group, name, "max", "duration of the longest request");
 	snprintf(requests, sizeof(requests), "%s requests", name);
 	o->requests =
 		ebpf_add_total(r, d->group, requests,
-			       "that were completed, since the recording began", TRACK_UNIT_COUNT);
+			       "completed requests since the recording began", TRACK_UNIT_COUNT);
 	if (op != BLOCK_FLUSH)
 		o->bytes = ebpf_add_total(r, d->group, name,
-					  "bytes that were completed, since the recording began",
+					  "bytes of completed requests since the recording began",
 					  TRACK_UNIT_BYTES);
 	return o;
 }
@@ -314,11 +317,11 @@ static int read_lost(struct block *s)
 	if (e < 0)
 		return e;
 	ebpf_set_lost(r, &s->lost_tracks[0], "block requests lost",
-		      "requests that were not counted: too many on their way", sum.requests);
+		      "requests not counted: too many in flight", sum.requests);
 	ebpf_set_lost(r, &s->lost_tracks[1], "block disks lost",
-		      "requests of devices that there was no room for", sum.disks);
+		      "requests not counted: no room for their device", sum.disks);
 	ebpf_set_lost(r, &s->lost_tracks[2], "block processes lost",
-		      "requests of processes that there was no room for", sum.processes);
+		      "requests not counted: no room for their process", sum.processes);
 	return 0;
 }
 

@@ -48,7 +48,7 @@ static const struct per_process_spec spec = {
 	.weights = 1u << CPU_TIME_ON | 1u << CPU_TIME_RUNNABLE | 1u << CPU_TIME_BLOCKED,
 	.is_spans = true,
 	.lost_name = "cpu_time lost",
-	.lost_description = "changes of state that were not counted: no room, or not seen",
+	.lost_description = "state changes not counted: no room, or not seen",
 	.elements_per_cpu = 16384, /* thousands of processes begin and end in a period */
 };
 

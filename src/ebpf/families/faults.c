@@ -30,9 +30,9 @@ static const struct ebpf_need needs_of_tp[] = {
 };
 
 static const struct track_spec columns[] = {
-	TRACK_TOTAL("page faults", "minor and major ones, since the recording began", COUNT),
-	TRACK_TOTAL("major page faults", "those that waited for a disk, since the recording began",
-		    COUNT),
+	TRACK_TOTAL("page faults", "minor and major page faults since the recording began", COUNT),
+	TRACK_TOTAL("major page faults",
+		    "page faults that waited for a disk, since the recording began", COUNT),
 };
 
 static const struct per_process_spec spec = {
@@ -42,7 +42,7 @@ static const struct per_process_spec spec = {
 	.weights = 1u,
 	.has_totals = true,
 	.lost_name = "page faults lost",
-	.lost_description = "page faults that could not be counted: no room",
+	.lost_description = "page faults not counted: no room",
 };
 
 static const struct per_process_spec spec_without_major = {
@@ -52,7 +52,7 @@ static const struct per_process_spec spec_without_major = {
 	.weights = 1u,
 	.has_totals = true,
 	.lost_name = "page faults lost",
-	.lost_description = "page faults that could not be counted: no room",
+	.lost_description = "page faults not counted: no room",
 };
 
 static const struct ebpf_variant variants[] = {

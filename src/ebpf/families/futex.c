@@ -41,8 +41,9 @@ static const struct ebpf_variant variants[] = {
 };
 
 static const struct track_spec columns[] = {
-	TRACK_TOTAL("futex wait time", "of waits that are over, since the recording began", NS),
-	TRACK_TOTAL("futex waits", "those that are over, since the recording began", COUNT),
+	TRACK_TOTAL("futex wait time",
+		    "total duration of completed waits, since the recording began", NS),
+	TRACK_TOTAL("futex waits", "completed waits, since the recording began", COUNT),
 };
 
 static const struct per_process_spec spec = {
@@ -51,7 +52,7 @@ static const struct per_process_spec spec = {
 	.n_columns = ARRAY_SIZE(columns),
 	.weights = 1u,
 	.lost_name = "futex waits lost",
-	.lost_description = "waits for futexes that could not be counted: no room",
+	.lost_description = "futex waits not counted: no room",
 };
 
 static uint32_t futex_prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)

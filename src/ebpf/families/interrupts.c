@@ -75,14 +75,16 @@ static struct ebpf_timed interrupts_add_tracks(const struct ebpf_run *r, uint32_
 
 	if (kind == INTERRUPTS_SOFTIRQS)
 		return ebpf_add_timed(r, group, "hardirq time", "hardirqs",
-				      "in handlers of devices, since the recording began");
+				      "device interrupt handlers, since the recording began");
 	if (kind == INTERRUPTS_SOFTIRQS + 1)
-		return ebpf_add_timed(r, group, "timer interrupt time", "timer interrupts",
-				      "of the CPU's own timer, since the recording began");
+		return ebpf_add_timed(
+			r, group, "timer interrupt time", "timer interrupts",
+			"interrupts from the CPU's own timer, since the recording began");
 	snprintf(time, sizeof(time), "softirq %s time", vectors[kind]);
 	snprintf(count, sizeof(count), "softirqs %s", vectors[kind]);
-	return ebpf_add_timed(r, group, time, count,
-			      "without interrupts between, since the recording began");
+	return ebpf_add_timed(
+		r, group, time, count,
+		"excluding interrupts that ran in between, since the recording began");
 }
 
 static void set_cpu(const struct ebpf_run *r, struct cpu *c, uint32_t cpu,

@@ -50,11 +50,12 @@ static const struct {
 };
 
 static const struct track_spec columns[] = {
-	TRACK_TOTAL("kernel lock wait time",
-		    "ns that its threads slept for a lock of the kernel, since the recording "
-		    "began",
-		    NS),
-	TRACK_TOTAL("kernel lock waits", "for locks that sleep, since the recording began", COUNT),
+	TRACK_TOTAL(
+		"kernel lock wait time",
+		"time its threads slept waiting for kernel locks, in ns, since the recording began",
+		NS),
+	TRACK_TOTAL("kernel lock waits",
+		    "sleeping waits for kernel locks, since the recording began", COUNT),
 };
 
 static const struct per_process_spec spec = {
@@ -63,7 +64,7 @@ static const struct per_process_spec spec = {
 	.n_columns = ARRAY_SIZE(columns),
 	.weights = 1u,
 	.lost_name = "kernel lock waits lost",
-	.lost_description = "waits of threads or processes that there was no room for",
+	.lost_description = "waits not counted: no room for their thread or process",
 };
 
 struct locks {
@@ -82,7 +83,7 @@ static void set_kind(const struct ebpf_run *r, struct locks *s, size_t kind,
 	if (s->kinds[kind].time == TRACK_ROOT)
 		s->kinds[kind] = ebpf_add_timed(
 			r, s->group, kinds[kind].time, kinds[kind].count,
-			"for locks of this kind, of all threads, since the recording began");
+			"waits of all threads for locks of this kind, since the recording began");
 	ebpf_set_timed(r, &s->kinds[kind], sum->ns, sum->count);
 }
 
@@ -95,8 +96,7 @@ static int locks_read_cpus(struct ebpf_run *r, struct locks *s)
 		return e;
 	for (size_t k = 0; k < LOCK_KINDS; k++)
 		set_kind(r, s, k, &sum.kinds[k]);
-	ebpf_set_lost(r, &s->lost, "spinlock waits lost", "waits whose ends were not seen",
-		      sum.lost);
+	ebpf_set_lost(r, &s->lost, "spinlock waits lost", "waits whose end was not seen", sum.lost);
 	return 0;
 }
 

@@ -43,13 +43,13 @@ static const struct {
 	const char *time, *count, *description;
 } stalls[MEMORY_STALLS] = {
 	{"direct reclaim time", "direct reclaims",
-	 "threads that freed memory before they got some, since the recording began"},
+	 "threads had to free memory to allocate some; since the recording began"},
 	{"control group reclaim time", "control group reclaims",
-	 "threads that freed memory of a control group at its limit, since the recording began"},
+	 "threads had to free memory of a control group at its limit; since the recording began"},
 	{"compaction time", "compactions",
-	 "threads that moved pages to get contiguous ones, since the recording began"},
+	 "threads had to move pages to get contiguous ones; since the recording began"},
 	{"background compaction time", "background compactions",
-	 "by threads of the kernel, since the recording began"},
+	 "compaction by kernel threads, since the recording began"},
 };
 
 struct memory {
@@ -88,9 +88,10 @@ static void memory_add_tracks(const struct ebpf_run *r, struct memory *s)
 	for (size_t i = 0; i < MEMORY_STALLS; i++)
 		s->stalls[i] = ebpf_add_timed(r, s->group, stalls[i].time, stalls[i].count,
 					      stalls[i].description);
-	s->oom_kills = ebpf_add_total(r, s->group, "OOM kills",
-				      "processes that were chosen, since the recording began",
-				      TRACK_UNIT_COUNT);
+	s->oom_kills =
+		ebpf_add_total(r, s->group, "OOM kills",
+			       "processes killed because memory ran out, since the recording began",
+			       TRACK_UNIT_COUNT);
 }
 
 static int memory_read_cpus(struct ebpf_run *r)
@@ -106,8 +107,7 @@ static int memory_read_cpus(struct ebpf_run *r)
 	for (size_t k = 0; k < MEMORY_STALLS; k++)
 		ebpf_set_timed(r, &s->stalls[k], sum.stalls[k].ns, sum.stalls[k].count);
 	tracks_set(r->tracks, s->oom_kills, (int64_t)sum.oom_kills);
-	ebpf_set_lost(r, &s->lost, "memory stalls lost", "stalls that there was no room for",
-		      sum.lost);
+	ebpf_set_lost(r, &s->lost, "memory stalls lost", "stalls not counted: no room", sum.lost);
 	return 0;
 }
 

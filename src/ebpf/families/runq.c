@@ -93,7 +93,7 @@ static int runq_begin(struct ebpf_run *r)
 		return 0;
 	if (has_depths(r))
 		return cgroup_waits_reader_new(r, &s->cgroups);
-	ebpf_errors_add(r->errors, "waits_by_cgroup", "the control group of a thread needs BTF");
+	ebpf_errors_add(r->errors, "waits_by_cgroup", "reading a thread's control group needs BTF");
 	return 0;
 }
 
@@ -104,11 +104,11 @@ static void add_depth_tracks(const struct ebpf_run *r, struct cpu *c)
 				  .unit = TRACK_UNIT_COUNT,
 				  .axis = "runq depth",
 				  .name = "runq depth",
-				  .description = "threads that wait, on average over the period"};
+				  .description = "waiting threads, averaged over the period"};
 
 	c->depth = tracks_add(r->tracks, &spec);
 	spec.name = "runq depth max";
-	spec.description = "threads that waited at a switch, at most";
+	spec.description = "largest number of waiting threads at a context switch";
 	c->depth_max = tracks_add(r->tracks, &spec);
 }
 
@@ -123,18 +123,18 @@ static void add_cpu_tracks(const struct ebpf_run *r, struct cpu *c, uint32_t cpu
 	c->is_shown = true;
 	c->group = latency.parent;
 	spec.name = "runq latency p50";
-	spec.description = "half of the threads that began to run had waited no longer";
+	spec.description = "half of the threads that began to run had waited this long or less";
 	c->p50 = tracks_add(r->tracks, &spec);
 	spec.name = "runq latency p99";
-	spec.description = "99 % of the threads that began to run had waited no longer";
+	spec.description = "99 % of the threads that began to run had waited this long or less";
 	c->p99 = tracks_add(r->tracks, &spec);
 	spec.name = "runq latency max";
-	spec.description = "the longest that a thread had waited before it began to run";
+	spec.description = "longest wait of a thread that began to run";
 	c->max = tracks_add(r->tracks, &spec);
 	if (has_depths(r))
 		add_depth_tracks(r, c);
 	c->switches = ebpf_add_total(r, c->group, "context switches",
-				     "also to and from idle, since the recording began",
+				     "including those to and from idle, since the recording began",
 				     TRACK_UNIT_COUNT);
 	c->migrations = ebpf_add_total(r, c->group, "migrations",
 				       "threads moved to this CPU, since the recording began",
@@ -178,11 +178,11 @@ static void set_cpu(const struct ebpf_run *r, struct cpu *c, const struct runq_c
 	tracks_set(t, c->max, (int64_t)max);
 	tracks_set(t, c->switches, (int64_t)now->switches);
 	if (now->throttled_ns && !c->throttled)
-		c->throttled = ebpf_add_total(
-			r, c->group, "runq throttled",
-			"threads waited for the quota of their control group (not in "
-			"the latency), since the recording began",
-			TRACK_UNIT_NS);
+		c->throttled =
+			ebpf_add_total(r, c->group, "runq throttled",
+				       "time threads waited for their control group's quota (not "
+				       "part of the latency), since the recording began",
+				       TRACK_UNIT_NS);
 	if (c->throttled)
 		tracks_set(t, c->throttled, (int64_t)now->throttled_ns);
 	if (has_depths(r))
@@ -225,8 +225,7 @@ static int runq_read_cpus(struct ebpf_run *r)
 		lost += now->lost;
 		cgroups_lost += now->cgroups_lost;
 	}
-	ebpf_set_lost(r, &s->lost_track, "runq lost", "waits that could not be counted: no memory",
-		      lost);
+	ebpf_set_lost(r, &s->lost_track, "runq lost", "waits not counted: no memory", lost);
 	if (r->histogram_rows)
 		write_machine(r, s);
 	return s->cgroups ? cgroup_waits_read(s->cgroups, r, cgroups_lost) : 0;

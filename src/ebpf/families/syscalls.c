@@ -237,7 +237,7 @@ static const struct ebpf_variant variants[] = {
 
 static const struct track_spec process_columns[] = {
 	TRACK_TOTAL("syscalls", "system calls that returned, since the recording began", COUNT),
-	TRACK_TOTAL("syscall time", "from the begin to the end of each, also while it waits", NS),
+	TRACK_TOTAL("syscall time", "from entry to exit of each call, including waits", NS),
 	TRACK_TOTAL("syscall errors", "calls that returned an error", COUNT),
 };
 
@@ -248,7 +248,7 @@ static const struct per_process_spec spec = {
 	.n_columns = ARRAY_SIZE(process_columns),
 	.weights = 1u,
 	.lost_name = "syscalls lost",
-	.lost_description = "system calls that could not be counted: no room",
+	.lost_description = "system calls not counted: no room",
 	.elements_per_cpu = 16384,
 };
 

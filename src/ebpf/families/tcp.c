@@ -100,7 +100,7 @@ static void tcp_add_tracks(const struct ebpf_run *r, struct tcp *s)
 {
 	s->group = ebpf_add_group(r, r->group, "Network");
 	s->retransmits = tcp_add_counter(r, s->group, "TCP retransmits",
-					 "segments sent again, since the recording began");
+					 "retransmitted segments, since the recording began");
 	s->sent = tcp_add_counter(r, s->group, "TCP resets sent", "since the recording began");
 	s->received =
 		tcp_add_counter(r, s->group, "TCP resets received", "since the recording began");
@@ -137,7 +137,7 @@ static void set_all(const struct ebpf_run *r, struct tcp *s, const struct tcp_cp
 	if (sum->retransmits_failed && s->failed == TRACK_ROOT)
 		s->failed = tcp_add_counter(
 			r, s->group, "TCP retransmits failed",
-			"segments that could not be sent again, since the recording began");
+			"segments that could not be retransmitted, since the recording began");
 	tracks_set(r->tracks, s->failed, (int64_t)sum->retransmits_failed);
 	set_reasons(r, s, sum->reasons);
 }

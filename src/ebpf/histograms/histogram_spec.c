@@ -218,7 +218,8 @@ static int find_any(const char *event, const char *format, const char *name,
 	if (record_field_find(format, name, ret) < 0)
 		return err_set(e, -ENOENT, "%s has no field %s", event, name);
 	if (ret->is_address)
-		return err_set(e, -EPERM, "%s.%s is an address, which is not shown", event, name);
+		return err_set(e, -EPERM, "%s.%s is an address; addresses are not shown", event,
+			       name);
 	return 0;
 }
 

@@ -90,9 +90,9 @@ FIXTURE_TEST(files_of_others)
 	assert_refused("a", "is owned by user");
 	assert_int_equal(chown(in("d/a.bpf.o"), 0, 0), 0);
 	assert_int_equal(chmod(in("d/a.bpf.o"), 0664), 0);
-	assert_refused("a", "a.bpf.o is writable by others");
+	assert_refused("a", "a.bpf.o is writable by users other than its owner");
 	assert_int_equal(chmod(in("d/a.bpf.o"), 0646), 0);
-	assert_refused("a", "a.bpf.o is writable by others");
+	assert_refused("a", "a.bpf.o is writable by users other than its owner");
 	assert_int_equal(mkdir(in("d/folder.bpf.o"), 0755), 0);
 	assert_refused("folder", "is not a file");
 	assert_int_equal(mkfifo(in("d/fifo.bpf.o"), 0644), 0); /* it is not opened for long */
@@ -102,9 +102,9 @@ FIXTURE_TEST(files_of_others)
 FIXTURE_TEST(a_folder_of_others)
 {
 	assert_int_equal(chmod(folder, 0775), 0);
-	assert_refused("a", "d is writable by others");
+	assert_refused("a", "d is writable by users other than its owner");
 	assert_int_equal(chmod(folder, 0777), 0);
-	assert_refused("a", "d is writable by others");
+	assert_refused("a", "d is writable by users other than its owner");
 }
 
 FIXTURE_TEST(a_file_that_is_too_long)
