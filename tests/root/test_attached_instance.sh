@@ -186,7 +186,7 @@ refused() { # NAME WHY
   verdict "instance_name: '$1'" $? "$TMP/refused.out"
 }
 refused "atached-$$" "no such instance; did you mean $name?"
-refused "../instances/$name" "not the name of an instance"
+refused "../instances/$name" "not an instance name"
 refused "sonda-1-1" "another recording"
 
 # ---- functions, where the kernel has none

@@ -127,7 +127,7 @@ if [ "$(printf '%s\n' 5.17 "$(uname -r)" | sort -V | head -n 1)" = 5.17 ]; then
 else
   calls getppid=5
   record old "ftrace_events: 'raw_syscalls/sys_enter' event_triggers { event: 'sys_enter' action: ACTION_TRACEOFF }"
-  [ "$(enters "$pid" "$GETPPID")" = 5 ] && said "failed option:event_triggers (sys_enter: triggers of this kernel act on all tracers)"
+  [ "$(enters "$pid" "$GETPPID")" = 5 ] && said "failed option:event_triggers (sys_enter: this kernel's triggers act on all tracers)"
   check "triggers that would act at top level are refused" $?
 fi
 

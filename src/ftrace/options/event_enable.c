@@ -257,11 +257,11 @@ static const char *event_enable_reason_of(int error)
 	case EVENT_TABLE_BAD_FORMAT:
 		return "unexpected format";
 	case EVENT_TABLE_FULL:
-		return "no number is left for an event without a message";
+		return "no event number is left for events without a message";
 	case -EOPNOTSUPP:
 		return "the kernel has no options/copy_trace_marker";
 	case -ENOSYS:
-		return "the records of a tracer that is not set";
+		return "recorded only by a tracer that is not set";
 	}
 	return strerror(-error);
 }

@@ -248,7 +248,7 @@ int event_filters_apply(struct event_selection *events, const struct setup *s)
 
 		if (!f->event || !*f->event) {
 			setup_error_add(s->errors,
-					"option:event_filters (no event is named for %s)",
+					"option:event_filters (no event is given for %s)",
 					f->filter ? f->filter : "the empty filter");
 			continue;
 		}

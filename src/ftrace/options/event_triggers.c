@@ -294,7 +294,7 @@ static int prepare_trigger(const struct event_selection *events, const struct se
 	const char *why = !c->event || !*c->event ? "no event is named"
 			  : !action_name(c)	  ? "no action is named"
 			  : !triggers_act_in_instances()
-				  ? "triggers of this kernel act on all tracers"
+				  ? "this kernel's triggers act on all tracers"
 				  : NULL;
 
 	if (why) {
@@ -345,8 +345,8 @@ static void write_trigger(struct event_trigger *t, const struct instance *i,
 	if (r)
 		setup_error_add(errors, "%.*s (trigger refused: %s: %s)", name,
 				t->file + strlen("events/"),
-				r == -EEXIST   ? "the event has such a trigger already, or the "
-						 "opposite of traceon and traceoff"
+				r == -EEXIST   ? "the event already has such a trigger, or the "
+						 "opposite one (traceon, traceoff)"
 				: r == -ENOENT ? "the kernel has no triggers for this event"
 					       : strerror(-r),
 				t->command);

@@ -116,12 +116,12 @@ void function_graph_deselect(struct event_selection *events)
 static const char *function_name_problem(const char *name)
 {
 	if (!*name || strlen(name) > MAX_NAME)
-		return "not the name of a function";
+		return "not a function name";
 	if (strchr(name, ':'))
 		return "a colon would make it a command";
 	for (const char *p = name; *p; p++)
 		if (*p <= ' ' || *p > '~' || *p == '!' || *p == '#')
-			return "not the name of a function";
+			return "not a function name";
 	return NULL;
 }
 
@@ -255,7 +255,7 @@ static void report_limit(const struct setup *s, const char *file)
 {
 	setup_error_add(s->errors,
 			"option:enable_function_graph (limited by %s, which another user has set "
-			"for the whole kernel)",
+			"kernel-wide)",
 			file);
 }
 
@@ -354,7 +354,7 @@ static int set_tracer(const struct setup *s)
 		return 0;
 	return report_option_failure(
 		s, "enable_function_graph", r,
-		r == -EBUSY ? "another process reads the rings, so the tracer cannot be set"
+		r == -EBUSY ? "another process is reading the rings, so the tracer cannot be set"
 			    : strerror(-r));
 }
 

@@ -247,7 +247,7 @@ static void refuse_unknown(const struct setup *s, const char *name)
 	if (fs_exists(path)) {
 		instance_options_refuse(
 			s, name,
-			"the kernel has it at the top level only, where it affects all users");
+			"the kernel has it only at the top level, where it affects all users");
 		return;
 	}
 	meant = folder ? fs_find_nearest(folder, name, best) : NULL;
@@ -294,7 +294,7 @@ static void tracefs_options_set(const struct setup *s)
 		const char *name = o->name ? o->name : "";
 
 		if (!is_option_name(name))
-			instance_options_refuse(s, name, "not the name of an option");
+			instance_options_refuse(s, name, "not an option name");
 		else if (o->state == PB__FTRACE_CONFIG__TRACEFS_OPTION__STATE__STATE_UNKNOWN)
 			instance_options_refuse(
 				s, name, "its state is neither STATE_ENABLED nor STATE_DISABLED");
@@ -377,7 +377,7 @@ static int traced_cpus_set(const struct setup *s)
 	case 0:
 		return 0;
 	case -EOVERFLOW:
-		return refuse_cpumask(s, "it names CPUs that this machine does not have");
+		return refuse_cpumask(s, "it names CPUs that this machine lacks");
 	default:
 		return refuse_cpumask(s, strerror(-r));
 	}

@@ -265,7 +265,7 @@ static int set_thread_list(const struct setup *s, const char *proc_root, const s
 		r = instance_write(s->instance, l->fork, "1");
 	if (r)
 		setup_error_add(s->errors, "option:follow_children (%s)",
-				r == -ENOENT ? "the kernel does not have it" : strerror(-r));
+				r == -ENOENT ? "the kernel lacks it" : strerror(-r));
 	error = pid_filter_write_list(s->instance, l->file, tids, O_TRUNC);
 	return error ? error : add_processes(s, proc_root, l->file);
 }

@@ -135,9 +135,9 @@ static int parse_probe_names(char *names, enum probe_kind kind, struct probe_spe
 		name = sep + 1;
 	}
 	if (*name && !probe_name_is_good(name))
-		return err_set(e, -EINVAL, "'%.80s' is not a name for an event", name);
+		return err_set(e, -EINVAL, "'%.80s' is not a valid event name", name);
 	if (group && !probe_name_is_good(group))
-		return err_set(e, -EINVAL, "'%.80s' is not a name for a group", group);
+		return err_set(e, -EINVAL, "'%.80s' is not a valid group name", group);
 	l->group = strdup(group ? group : kind == PROBE_KERNEL ? "kprobes" : "uprobes");
 	l->name = *name ? strdup(name) : default_name(*l->type, kind, l->rest);
 	return l->group && l->name ? 0 : -ENOMEM;

@@ -320,7 +320,7 @@ static int make_by_type(struct making *m, const Pb__FtraceConfig__KprobeEvent *k
 			struct err_text *e)
 {
 	if (!is_function(k->probe))
-		return err_set(e, -EINVAL, "'%.128s' is not the name of a function", k->probe);
+		return err_set(e, -EINVAL, "'%.128s' is not a function name", k->probe);
 	switch (k->type) {
 	case KPROBE_TYPE(KPROBE):
 		return make_function(m, "p", k->probe, EVENT_AS_PROBE_INSTANT, e);

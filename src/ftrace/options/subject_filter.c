@@ -55,8 +55,9 @@ int subject_filter_resolve(const struct setup *s, Pb__FtraceConfig *own, struct 
 		r = append_ids(&spawners, &own->n_pids_to_trace, &own->pids_to_trace);
 	own->has_follow_children = own->follow_children = true;
 	if (!r && !own->n_tids_to_trace && !own->n_pids_to_trace) {
-		setup_error_fatal(s->errors, "nothing is recorded: no process is in the groups of "
-					     "subject_config, and none is known that starts one");
+		setup_error_fatal(s->errors,
+				  "nothing is recorded: the groups of subject_config have no "
+				  "processes, and no process is known to start any");
 		return -ESRCH;
 	}
 	return r;
@@ -126,7 +127,7 @@ int subject_filter_programs(struct event_selection *events, const struct setup *
 		return 0;
 	if (s->config->enable_function_graph) {
 		setup_error_fatal(s->errors,
-				  "nothing is recorded: functions have no filter by program");
+				  "nothing is recorded: functions cannot be filtered by program");
 		return -EINVAL;
 	}
 	for (size_t i = events->n; i-- > 0 && !r;) {
@@ -137,8 +138,8 @@ int subject_filter_programs(struct event_selection *events, const struct setup *
 		filter = program_filter(e, s->subject, &bad);
 		if (bad) {
 			setup_error_fatal(s->errors,
-					  "nothing is recorded: '%.64s' cannot be the name of a "
-					  "program in a filter of the kernel",
+					  "nothing is recorded: '%.64s' cannot be used as a "
+					  "program name in a kernel filter",
 					  bad);
 			return -EINVAL;
 		}

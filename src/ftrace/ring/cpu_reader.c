@@ -204,7 +204,8 @@ int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char
 	error = cpu_reader_open_rings(r);
 	if (error) {
 		cpu_readers_close(r);
-		return err_set(e, error, "cannot open the kernel's ring (trace_pipe_raw): %s",
+		return err_set(e, error,
+			       "cannot open the kernel's ring buffer (trace_pipe_raw): %s",
 			       strerror(-error));
 	}
 	if (!instance_is_own(i))

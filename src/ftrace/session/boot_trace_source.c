@@ -179,7 +179,7 @@ static void check_boot_of_records(struct boot_trace_source *ds, const char *proc
 			setup_error_add(
 				&ds->errors,
 				"option:instance_name (modules that were loaded then are not "
-				"loaded now, so records may be shown as other events: %s)",
+				"loaded now, so records may appear as other events: %s)",
 				gone.s);
 		strbuf_deinit(&gone);
 	}

@@ -224,13 +224,13 @@ static void remove_from_tracefs(struct ftrace_session *s)
 		else
 			log_warn(
 				"linux.ftrace: an empty instance stays in tracefs, because another "
-				"process has a file of it open; the next start removes it");
+				"process has one of its files open; the next start removes it");
 	}
 	ring_share_release(&s->share);
 	function_graph_end(&s->graph);
 	if (r)
-		log_warn("linux.ftrace: cannot restore all settings of tracefs, "
-			 "because another process reads the rings; the next start restores it");
+		log_warn("linux.ftrace: cannot restore all tracefs settings, because another "
+			 "process is reading the rings; the next start restores them");
 	event_selection_deinit(&s->events); /* borrows from the dynamic events */
 	stay = dynevents_destroy(&s->made);
 	if (stay)

@@ -361,7 +361,7 @@ static void switch_recording_on(void *ctx)
 				      event_triggers_can_pause(s->setup.config));
 		r = begin_instance(s);
 		if (r)
-			setup_error_fatal(&s->errors, "cannot begin to record: %s", strerror(-r));
+			setup_error_fatal(&s->errors, "cannot start recording: %s", strerror(-r));
 	}
 	top_level_start(&s->top);
 	if (instance_is_made(&s->instance))
@@ -492,7 +492,8 @@ static void on_set_up(void *ctx)
 	event_del(ds->timer);
 	if (ds->session.errors.fatal)
 		log_warn("linux.ftrace: %s", ds->session.errors.fatal);
-	log_debug("linux.ftrace: rings of %u KiB a CPU", ds->session.settings.buffer_size_kb);
+	log_debug("linux.ftrace: ring buffers of %u KiB per CPU",
+		  ds->session.settings.buffer_size_kb);
 	if (ds->start_waits)
 		begin_recording(ds);
 	else if (ds->stopping)

@@ -134,8 +134,7 @@ void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *
 	if (!wanted || t->wanted || !instance_is_made(s->instance))
 		return;
 	if (metadata_init(&t->collected)) {
-		setup_error_add(s->errors,
-				"option:process_stats (no memory for metadata of events)");
+		setup_error_add(s->errors, "option:process_stats (no memory for event metadata)");
 		return;
 	}
 	if (instance_is_own(s->instance))

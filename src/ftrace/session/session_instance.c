@@ -46,7 +46,7 @@ static int refuse_unknown(struct err_text *e, const char *root, const char *name
 static const char *instance_name_problem(const char *name)
 {
 	if (!*name || strchr(name, '/') || str_starts(name, "..") || !strcmp(name, "."))
-		return "not the name of an instance";
+		return "not an instance name";
 	return str_starts(name, "sonda-") ? "it belongs to another recording" : NULL;
 }
 
@@ -149,8 +149,7 @@ static void session_instance_set_clock(const struct setup *s,
 	enum ftrace_clock clock = instance_set_clock(i, settings->mono_raw_clock);
 
 	if (settings->mono_raw_clock && clock != FTRACE_CLOCK_MONO_RAW)
-		setup_error_add(s->errors,
-				"option:use_monotonic_raw_clock (the kernel does not have it)");
+		setup_error_add(s->errors, "option:use_monotonic_raw_clock (the kernel lacks it)");
 }
 
 /* ---- own instances ---- */
