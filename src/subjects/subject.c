@@ -208,7 +208,7 @@ static int refuse_unknown(const struct cgroup_names *names, const struct noun *n
 
 	list_names(names, noun, name, &text);
 	strbuf_put_plain(&shown, name);
-	r = err_set(e, -ESRCH, "no %s is called '%.200s'%s", noun->what, shown.s ?: "",
+	r = err_set(e, -ESRCH, "no %s is named '%.200s'%s", noun->what, shown.s ?: "",
 		    text.s ?: "");
 	strbuf_deinit(&shown);
 	strbuf_deinit(&text);
@@ -230,7 +230,7 @@ static int refuse_ambiguous(const struct cgroup_names *names, const struct noun 
 		strbuf_put_plain(&text, row->path);
 	}
 	strbuf_put_plain(&shown, name);
-	r = err_set(e, -ENOTUNIQ, "%zu %ss are called '%.200s': %s", n, noun->what, shown.s ?: "",
+	r = err_set(e, -ENOTUNIQ, "%zu %ss are named '%.200s': %s", n, noun->what, shown.s ?: "",
 		    text.s ?: "");
 	strbuf_deinit(&shown);
 	strbuf_deinit(&text);
@@ -374,7 +374,7 @@ int subject_find(const Pb__SubjectConfig *c, const char *sys_root, struct subjec
 			"groups");
 	n = read_hierarchies(sys_root, c->n_containers || c->n_pods, all);
 	if (n == 0)
-		return err_set(e, -ENOENT, "no control groups are mounted in %s/fs/cgroup",
+		return err_set(e, -ENOENT, "no cgroup file system is mounted at %s/fs/cgroup",
 			       sys_root);
 	r = subject_find_names(ret, all, n, &unit_noun, c->units, c->n_units, c->wait, e);
 	if (!r)
@@ -682,10 +682,10 @@ static int take_groups(struct subject *s, struct subject_ids *to, struct err_tex
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (!s->groups[i].is_v2)
-			return err_set(e, -EOPNOTSUPP,
-				       "%.256s is a control group of version 1, which BPF programs "
-				       "cannot compare",
-				       s->groups[i].path);
+			return err_set(
+				e, -EOPNOTSUPP,
+				"%.256s is a cgroup v1 group, which BPF programs cannot match",
+				s->groups[i].path);
 	to->groups = malloc(s->n * sizeof(*to->groups) + 1);
 	if (!to->groups)
 		return err_set(e, -ENOMEM, "no memory");
@@ -723,8 +723,8 @@ int subject_find_ids(const Pb__SubjectConfig *c, const char *sys_root, struct su
 	r = subject_find(c, sys_root, &found, e);
 	if (!r && found.awaits_files)
 		r = err_set(e, -EOPNOTSUPP,
-			    "the names of containers and pods are known after their start: this data "
-			    "source can wait for units and control groups");
+			    "container and pod names are known only after they start; this data "
+			    "source can wait only for units and control groups");
 	if (!r && subject_has_groups(c))
 		r = take_groups(&found, ret, e);
 	if (!r && subject_has_programs(c))

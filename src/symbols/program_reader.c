@@ -97,7 +97,7 @@ static const char *program_reason(int error)
 	case -ENOEXEC:
 		return "not an ELF file";
 	case -EPIPE:
-		return "its reader ended: the file is malformed, or takes too much memory";
+		return "its reader exited: the file is malformed, or takes too much memory";
 	case -EAGAIN:
 		return "its reader does not answer";
 	default:

@@ -181,7 +181,7 @@ static int open_by_lowering(const char *proc_root, struct err_text *e)
 		close(fd);
 		if (!is_back)
 			return err_set(e, -EIO,
-				       "kptr_restrict was %d, is now %d and cannot be restored",
+				       "kptr_restrict was %d, is now %d, and cannot be restored",
 				       value, lower);
 	}
 	return set_hidden_error(e, value);

@@ -23,7 +23,7 @@ verdict "uid 4242 listens first" $? "$TMP/service.log"
 "$BIN/sonda-probes" >"$TMP/probes.log" 2>&1 </dev/null &
 probes=$!
 PIDS+=("$probes")
-wait_for grep -q 'cannot connect to .*: uid 4242 listens there.*SONDA_SERVICE_USER=4242' "$TMP/probes.log"
+wait_for grep -q 'cannot connect to .*: the listener runs as uid 4242.*SONDA_SERVICE_USER=4242' "$TMP/probes.log"
 verdict "sonda-probes: says who listens there" $? "$TMP/probes.log"
 kill "$probes"
 wait "$probes"
@@ -31,7 +31,7 @@ wait "$probes"
 verdict "sonda-probes: says it once" $? "$TMP/probes.log"
 
 refused() { # ARGUMENTS...
-  ! timeout 20 "$BIN/sonda" "$@" >"$TMP/log" 2>&1 && grep -q 'uid 4242 listens there' "$TMP/log"
+  ! timeout 20 "$BIN/sonda" "$@" >"$TMP/log" 2>&1 && grep -q 'the listener runs as uid 4242' "$TMP/log"
   verdict "sonda $1: refuses the service of uid 4242" $? "$TMP/log"
 }
 refused record -t 1s -o "$TMP/trace" sched

@@ -312,6 +312,6 @@ int service_link_execute(struct service_link *l, const void *response, size_t le
 	if (r != -ENOMEM)
 		return 0; /* malformed commands are ignored */
 	/* If it is a stop, its data source would record until the connection ends. */
-	service_link_report(l, "a command of the service is lost: %s", strerror(-r));
+	service_link_report(l, "a command from the service was lost: %s", strerror(-r));
 	return r;
 }

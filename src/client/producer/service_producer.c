@@ -200,7 +200,7 @@ static int sync_requests(struct service_producer *p)
 static void on_registered(void *ctx, const struct channel_reply *reply)
 {
 	if (reply->error == -EPROTO)
-		service_link_report(ctx, "the service refuses one of our data sources");
+		service_link_report(ctx, "the service refused a data source");
 }
 
 /* Registers or updates the source with index i, unless the service has its descriptor. Returns 0 or
@@ -303,7 +303,8 @@ static void on_initialized(void *ctx, const struct channel_reply *reply)
 			knows_consumers = f.u64;
 	}
 	if (reply->error || !pb_dec_ok(&d)) {
-		service_link_report(&p->link, "the service on %s refuses us as a producer",
+		service_link_report(&p->link,
+				    "the service on %s refused this program as a producer",
 				    p->target);
 		drop_connection(p);
 		return;
@@ -351,7 +352,7 @@ static void on_command(void *ctx, const struct channel_reply *reply)
 	if (reply->error == -EPIPE)
 		return; /* on_lost follows */
 	if (!reply->has_more) {
-		service_link_report(&p->link, "the service has ended its stream of commands");
+		service_link_report(&p->link, "the service closed the command stream");
 		drop_connection(p);
 	} else if (service_link_execute(&p->link, reply->data, reply->len) < 0) {
 		drop_connection(p);

@@ -95,8 +95,8 @@ int service_trust_check_secure(int fd)
 int service_trust_explain(const char *address, struct err_text *e)
 {
 	return err_set(e, -EKEYREJECTED,
-		       "%s: uid %u listens there, which is neither root nor this user nor the "
-		       "owner of " SOCK_RUN_FOLDER
+		       "%s: the listener runs as uid %u, which is neither root nor this user nor "
+		       "the owner of " SOCK_RUN_FOLDER
 		       "; if it is the tracing service's user, set " SERVICE_USER_VARIABLE "=%u",
 		       address, rejected, rejected);
 }

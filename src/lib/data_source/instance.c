@@ -458,7 +458,8 @@ static void instance_set_up(struct source_host *h, uint64_t id, const void *conf
 		return;
 	r = set_up_instance_slot(s, &session, &setup);
 	if (r < 0)
-		instance_report(h, s, r == -EMFILE ? "too many sessions use it" : strerror(-r));
+		instance_report(h, s,
+				r == -EMFILE ? "too many sessions are using it" : strerror(-r));
 }
 
 static int sources_setup(void *ctx, uint64_t id, const void *config, size_t len)
@@ -697,7 +698,7 @@ void startup_end(void)
 	atomic_fetch_add_explicit(&in->source->dropped, n, memory_order_relaxed);
 	arbiter_free(TAKE_PTR(startup.host.arbiter));
 	snprintf(sentence, sizeof(sentence),
-		 "no session has taken over the startup events: %llu packets are dropped",
+		 "no session took over the startup events: %llu packets were dropped",
 		 (unsigned long long)n);
 	source_host_report(&startup.host, sentence);
 }

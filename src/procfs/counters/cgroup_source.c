@@ -216,7 +216,7 @@ static int cgroup_create(struct ds_handle *h, const struct ds_env *env,
 	s->missing_logged = r < 0;
 	if (r < 0)
 		log_warn("linux.cgroup_stats records nothing: %s/fs/cgroup: %s", env->sys_root,
-			 r == -ENOENT ? "no control groups of version 2" : strerror(-r));
+			 r == -ENOENT ? "cgroup v2 is not mounted there" : strerror(-r));
 	*ret_instance = &s->poll;
 	return 0;
 }

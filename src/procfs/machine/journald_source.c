@@ -84,7 +84,7 @@ static void journald_source_fire(struct journald_source *ds)
 	size_t n = journald_triggers_end_entry(ds->triggers, clock_mono_ns(), &names);
 
 	for (size_t i = 0; i < n; i++)
-		log_info("linux.systemd_journald: an entry activates the trigger '%s'", names[i]);
+		log_info("linux.systemd_journald: an entry activated the trigger '%s'", names[i]);
 	if (n)
 		ds_activate_triggers(ds->h, names, n);
 }
@@ -182,7 +182,7 @@ static void stop_events(struct journald_source *ds)
 static void answer_stop(struct journald_source *ds)
 {
 	if (ds->failed || ds->dropped)
-		log_warn("linux.systemd_journald: of %llu entries %llu could not be read, and %llu "
+		log_warn("linux.systemd_journald: of %llu entries, %llu could not be read and %llu "
 			 "exceeded the rate limit",
 			 (unsigned long long)ds->total, (unsigned long long)ds->failed,
 			 (unsigned long long)ds->dropped);

@@ -342,10 +342,9 @@ static void process_source_on_metadata(void *ctx, const struct metadata_batch *b
 	for (size_t i = 0; i < batch->n_tids; i++)
 		process_tree_queue(&ds->tree, batch->tids[i]);
 	if (batch->lost)
-		log_write_limited(
-			&ds->loss_errors, LOG_LEVEL_WARN,
-			"linux.process_stats: events of tasks exceeded the limit; some tasks "
-			"may have an old name or none");
+		log_write_limited(&ds->loss_errors, LOG_LEVEL_WARN,
+				  "linux.process_stats: too many task events; some tasks may have "
+				  "an old name or none");
 	/* No scan yet: the publisher begins to record with its next step. */
 	if (!ds->knew_starts && process_source_knows_starts(ds)) {
 		ds->knew_starts = true;

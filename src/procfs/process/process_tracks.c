@@ -36,16 +36,18 @@ static const struct {
 	const char *description;
 	enum track_unit unit;
 } io_tracks[PROC_IO_KEYS] = {
-	[PROC_IO_RCHAR] = {"io.rchar", "Bytes read by system calls, also from caches and pipes",
+	[PROC_IO_RCHAR] = {"io.rchar",
+			   "Bytes read by system calls, including from caches and pipes",
 			   TRACK_UNIT_BYTES},
-	[PROC_IO_WCHAR] = {"io.wchar", "Bytes written by system calls, also to caches and pipes",
+	[PROC_IO_WCHAR] = {"io.wchar",
+			   "Bytes written by system calls, including to caches and pipes",
 			   TRACK_UNIT_BYTES},
 	[PROC_IO_SYSCR] = {"io.syscr", "System calls that read", TRACK_UNIT_COUNT},
 	[PROC_IO_SYSCW] = {"io.syscw", "System calls that write", TRACK_UNIT_COUNT},
 	[PROC_IO_READ_BYTES] = {"io.read_bytes", "Bytes fetched from storage", TRACK_UNIT_BYTES},
 	[PROC_IO_WRITE_BYTES] = {"io.write_bytes", "Bytes sent to storage", TRACK_UNIT_BYTES},
 	[PROC_IO_CANCELLED_WRITE_BYTES] = {"io.cancelled_write_bytes",
-					   "Bytes that a truncation kept from storage",
+					   "Bytes not written to storage because of truncation",
 					   TRACK_UNIT_BYTES},
 };
 
@@ -218,7 +220,7 @@ static void add_tracks(struct process_tracks *u, struct thread_usage *t)
 					 });
 	t->run = process_tracks_add_counter(u, t->group, "sched.run_ns", "Time on a CPU");
 	t->wait = process_tracks_add_counter(u, t->group, "sched.wait_ns",
-					     "Time ready to run, without a CPU");
+					     "Time runnable, waiting for a CPU");
 }
 
 static void remove_thread_tracks(struct process_tracks *u, struct thread_usage *t)

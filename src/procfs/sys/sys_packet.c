@@ -357,7 +357,7 @@ void sys_packet_log_unknown_id(struct unknown_ids *u, const char *file, int numb
 			return;
 	if (u->n < UNKNOWN_IDS_MAX) {
 		u->numbers[u->n++] = number;
-		log_warn("linux.sys_stats: %s has no counter with the id %d", file, number);
+		log_warn("linux.sys_stats: %s has no counter with id %d", file, number);
 	} else if (!u->more) {
 		u->more = true;
 		log_warn("linux.sys_stats: %s: further unknown counter ids are not listed", file);

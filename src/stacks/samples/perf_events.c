@@ -46,7 +46,7 @@ static int load_program(struct perf_session *s, struct err_text *why)
 	int r;
 
 	if (s->perf.attr.type == PERF_TYPE_TRACEPOINT)
-		return err_set(why, -EOPNOTSUPP, "BPF programs take no samples of tracepoints");
+		return err_set(why, -EOPNOTSUPP, "BPF programs cannot sample tracepoints");
 	if (s->perf.clock != CLOCK_BOOTTIME && s->perf.clock != CLOCK_MONOTONIC)
 		return err_set(why, -EOPNOTSUPP,
 			       "BPF programs have CLOCK_BOOTTIME and CLOCK_MONOTONIC only, not the "
@@ -178,7 +178,7 @@ static int open_with_program(struct perf_session *s)
 		r = open_events(s);
 	if (r == 0)
 		return 0;
-	(void)err_set(&s->by_frame_pointers, r, "the event takes no BPF program");
+	(void)err_set(&s->by_frame_pointers, r, "BPF programs cannot be attached to this event");
 	s->perf.attr.sample_type = sample_type;
 	s->perf.attr.wakeup_watermark = 0;
 	free_program(s);
@@ -206,7 +206,7 @@ int perf_events_open(struct perf_session *s)
 		return r;
 	}
 	if (*s->by_frame_pointers.text)
-		log_warn("linux.perf: programs are unwound by frame pointers: %s: %s",
+		log_warn("linux.perf: user stacks are unwound with frame pointers only: %s: %s",
 			 s->by_frame_pointers.text, strerror(-s->no_program));
 	s->base.delays_rings = s->program != NULL;
 	return stack_session_watch_rings(&s->base);

@@ -291,7 +291,7 @@ static void report_broken_rings(struct perf_session *s)
 		if (!r->broken)
 			continue;
 		s->is_broken_reported = true;
-		log_warn("linux.perf: the ring of CPU %u has a record without a valid size; "
+		log_warn("linux.perf: the ring buffer of CPU %u has a record with an invalid size; "
 			 "samples of this CPU are missing from here on",
 			 r->cpu);
 	}

@@ -41,8 +41,8 @@ static void perf_source_finish(struct stack_session *base)
 	}
 	log_debug("linux.perf: %llu samples", (unsigned long long)s->n_written);
 	if (s->n_lost)
-		log_warn("linux.perf: the kernel dropped %llu records because its rings were full; "
-			 "a larger ring_buffer_pages or a lower frequency would help",
+		log_warn("linux.perf: the kernel dropped %llu records because its ring buffers "
+			 "were full; raise ring_buffer_pages or lower the frequency",
 			 (unsigned long long)s->n_lost);
 	if (s->n_throttled)
 		log_warn("linux.perf: the kernel throttled sampling %llu times "
@@ -109,8 +109,8 @@ static int perf_source_read_config(struct perf_session *s, const struct ds_env *
 				 &s->base.refused);
 	if (r == 0 && s->subject.awaits_files)
 		r = err_set(&s->base.refused, -EOPNOTSUPP,
-			    "the names of containers and pods are known after their start: linux.perf "
-			    "can wait for units and control groups");
+			    "container and pod names are known only after they start; linux.perf "
+			    "can wait only for units and control groups");
 	if (r < 0)
 		log_warn("linux.perf: %s", s->base.refused.text);
 	return r;

@@ -49,8 +49,8 @@ static void remove_programs(struct waits_session *s)
 static void end_costly_programs(struct waits_session *s)
 {
 	s->base.refusal = err_set(&s->base.refused, -EDQUOT,
-				  "its programs take more than max_overhead_percent (%g %%) of the "
-				  "machine, even without stacks, so they were removed",
+				  "its programs exceeded max_overhead_percent (%g %% of the "
+				  "machine) even without stacks, so they were removed",
 				  s->config.max_overhead_percent);
 	log_warn("linux.waits: %s", s->base.refused.text);
 	waits_program_end_waits(s->program, &s->queue);

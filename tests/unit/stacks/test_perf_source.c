@@ -182,6 +182,7 @@ FIXTURE_TEST(an_event_that_takes_no_program_is_opened_again_without_it)
 	assert_null(s->program);
 	assert_int_equal(s->base.rings.n, 1);
 	assert_true(s->perf.attr.sample_type & PERF_SAMPLE_CALLCHAIN);
-	assert_string_equal(s->by_frame_pointers.text, "the event takes no BPF program");
+	assert_string_equal(s->by_frame_pointers.text,
+			    "BPF programs cannot be attached to this event");
 	assert_int_equal(s->no_program, -EINVAL);
 }

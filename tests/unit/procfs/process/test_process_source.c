@@ -420,7 +420,7 @@ FIXTURE_TEST(lost_metadata_is_logged_at_a_limited_rate)
 	for (int i = 0; i < 100; i++)
 		metadata_bus_publish(env.bus, FAKE_SESSION, &(struct metadata_batch){.lost = 1});
 	run_loop();
-	assert_in_range(captured("events of tasks exceeded the limit"), 1, 10);
+	assert_in_range(captured("too many task events"), 1, 10);
 	assert_int_equal(fake.n, 0);
 }
 

@@ -145,14 +145,14 @@ FIXTURE_TEST(unknown_ids_are_logged)
 	stats.n_stat_counters = 4;
 	capture_log();
 	rig_poll(&sys_stat);
-	assert_int_equal(captured("stat has no counter with the id 99"), 1);
+	assert_int_equal(captured("stat has no counter with id 99"), 1);
 	assert_said("forks 7\n");
 	for (int i = 0; i < (int)ARRAY_SIZE(listed); i++)
 		listed[i] = (Pb__SysStatsConfig__StatCounters)(1000 + i);
 	stats.n_stat_counters = ARRAY_SIZE(listed);
 	capture_log();
 	rig_poll(&sys_stat);
-	assert_int_equal(captured("with the id "), UNKNOWN_IDS_MAX);
+	assert_int_equal(captured("with id "), UNKNOWN_IDS_MAX);
 	assert_non_null(strstr(log_text, "further unknown counter ids"));
 }
 
