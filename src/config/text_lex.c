@@ -344,7 +344,7 @@ void text_parser_error(struct text_parser *p, const char *at, size_t n, const ch
 	vsnprintf(message, sizeof(message), fmt, ap);
 	va_end(ap);
 	if (follows_long_string(p, at))
-		snprintf(hint, sizeof(hint), " (a string that began in line %u ends in this one)",
+		snprintf(hint, sizeof(hint), " (a string that began on line %u ends on this line)",
 			 text_report_line_number(&p->report, p->long_string.s));
 	text_report_at(&p->report, at, n, "%s%s", message, hint);
 	if (p->report.n_errors == TEXT_MAX_ERRORS) {

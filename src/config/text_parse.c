@@ -142,7 +142,7 @@ static void read_submessage(struct text_parser *p, const struct scope *s,
 	struct scope sub = {.opener = p->token, .depth = s->depth + 1};
 
 	if (sub.depth > TEXT_MAX_DEPTH) {
-		text_parser_error(p, p->token.s, 1, "more than %d messages inside each other",
+		text_parser_error(p, p->token.s, 1, "messages are nested more than %d deep",
 				  TEXT_MAX_DEPTH);
 		skip_group(p);
 		return;
@@ -212,7 +212,7 @@ static void text_parse_read_list(struct text_parser *p, const struct scope *s,
 		return;
 	}
 	text_parser_error(p, p->token.s, p->token.len,
-			  "expected ',' or ']' in the list of field \"%s\" from line %u",
+			  "expected ',' or ']' in the list of field \"%s\" that began on line %u",
 			  field->name, text_report_line_number(&p->report, opener.s));
 	while (p->token.kind != TEXT_END && !is_closer(&p->token)) {
 		if (is_opener(&p->token))
@@ -237,7 +237,7 @@ static bool check_single(struct text_parser *p, const struct scope *s,
 		return true;
 	if (seen) {
 		text_parser_error(p, name->s, name->len,
-				  "second value for field \"%s\", which has one from line %u",
+				  "second value for field \"%s\", which already has one on line %u",
 				  field->name, text_report_line_number(&p->report, seen));
 		return false;
 	}
@@ -247,7 +247,7 @@ static bool check_single(struct text_parser *p, const struct scope *s,
 		const char *at = s->seen[other - text_parse_type_of(s)->fields];
 
 		text_parser_error(p, name->s, name->len,
-				  "field \"%s\" excludes \"%s\" in line %u: only one may be set",
+				  "field \"%s\" excludes \"%s\" on line %u: only one may be set",
 				  field->name, other->name,
 				  text_report_line_number(&p->report, at));
 		return false;
@@ -320,7 +320,7 @@ static void read_field(struct text_parser *p, struct scope *s)
 	if (text_token_is(&name, '[')) {
 		read_extension(p, s);
 	} else if (name.kind != TEXT_WORD && name.kind != TEXT_INTEGER) {
-		text_parser_error(p, name.s, name.len, "expected the name of a field of %s",
+		text_parser_error(p, name.s, name.len, "expected the name of a field in %s",
 				  text_parse_type_of(s)->short_name);
 		skip_value(p);
 		if (p->token.s == name.s)
@@ -351,7 +351,7 @@ static void read_closer(struct text_parser *p, const struct scope *s)
 	}
 	if (!text_token_is(&p->token, want))
 		text_parser_error(p, p->token.s, 1,
-				  "expected '%c' for the '%c' of line %u, not '%c'", want,
+				  "expected '%c' to close the '%c' of line %u, not '%c'", want,
 				  *s->opener.s, text_report_line_number(&p->report, s->opener.s),
 				  *p->token.s);
 	text_parser_advance(p);
@@ -364,7 +364,7 @@ static void check_required(struct text_parser *p, const struct scope *s)
 	for (unsigned i = 0; i < type->n_fields; i++)
 		if (type->fields[i].label == PROTOBUF_C_LABEL_REQUIRED && !s->seen[i])
 			text_parser_error(p, s->opener.s, s->opener.len,
-					  "%s lacks its required field \"%s\"", type->short_name,
+					  "%s lacks the required field \"%s\"", type->short_name,
 					  type->fields[i].name);
 }
 

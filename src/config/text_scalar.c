@@ -64,9 +64,9 @@ static const char *describe_wanted(const ProtobufCFieldDescriptor *field,
 		return "true or false";
 	case PROTOBUF_C_TYPE_STRING:
 	case PROTOBUF_C_TYPE_BYTES:
-		return "a string in quotes";
+		return "a quoted string";
 	case PROTOBUF_C_TYPE_ENUM:
-		snprintf(buf, WANTED_MAX, "a name of the enum %s",
+		snprintf(buf, WANTED_MAX, "a name from the enum %s",
 			 ((const ProtobufCEnumDescriptor *)field->descriptor)->short_name);
 		return buf;
 	case PROTOBUF_C_TYPE_MESSAGE:

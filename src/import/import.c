@@ -140,14 +140,15 @@ static int run_process(struct import_job *job, struct import_result *ret)
 	ssize_t n;
 
 	if (r < 0)
-		return import_fail(ret, r, "no process can be started: %s", strerror(-r));
+		return import_fail(ret, r, "cannot start a process: %s", strerror(-r));
 	n = helper_receive(p.fd, &part, 1, -1, NULL);
 	closep(&p.fd);
 	kill(p.pid, SIGKILL);
 	waitpid(p.pid, NULL, 0);
 	if (n != (ssize_t)sizeof(*ret)) {
 		*ret = (struct import_result){0};
-		return import_fail(ret, -EBADMSG, "it is damaged: the process that read it ended");
+		return import_fail(ret, -EBADMSG,
+				   "it is damaged: the process that read it was killed or crashed");
 	}
 	check_result(ret);
 	return ret->error;

@@ -68,7 +68,7 @@ make_data
 printf 'ffffffff91000000 T _text\nffffffff91000100 T some_function\nffffffff91000200 T other\n' >"$TMP/kallsyms"
 run_import perf.data --kallsyms "$TMP/kallsyms" && ! says "no names" && same "$(ask "$FRAMES")" "${WANTED/NAME/some_function}"
 verdict "--kallsyms names functions, also of a kernel that was loaded elsewhere" $?
-run_import perf.data && says "functions of the kernel have no names"
+run_import perf.data && says "kernel functions have no names"
 verdict "the names of another kernel are not used" $?
 run_import perf.data --kallsyms "$TMP/missing"
 [ $? = 1 ] && says "cannot be read"

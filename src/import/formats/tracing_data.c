@@ -212,8 +212,8 @@ int tracing_data_compile(struct tracing_data *d, struct event_table *table,
 	}
 	if (n_refused)
 		import_note(result,
-			    "%zu kinds of events have formats that sonda cannot decode, %s first: "
-			    "their records are left out",
+			    "%zu event types have formats that sonda cannot decode (the first is "
+			    "%s): their records are left out",
 			    n_refused, first);
 	return r < 0 ? r : 0;
 }

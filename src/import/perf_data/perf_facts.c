@@ -180,7 +180,8 @@ int perf_facts_read(struct perf_facts *f, struct perf_attrs *attrs, unsigned fea
 	case PERF_FEATURE_CLOCK_DATA:
 		return read_clocks(f, &r);
 	case PERF_FEATURE_DIR_FORMAT:
-		import_note(result, "the file is a part of a folder; its other files are left out");
+		import_note(result,
+			    "the file is part of a folder; the other files in it are left out");
 		break;
 	case PERF_FEATURE_AUXTRACE:
 		import_note(result, "hardware traces in AUX buffers are not imported");

@@ -198,8 +198,8 @@ static void queue_record(struct perf_importer *im, uint64_t time, const uint8_t 
 	if (r < 0)
 		im->error = r;
 	else if (r > 0)
-		import_note(im->result, "the file has too long rounds: some records were read out "
-					"of order");
+		import_note(im->result,
+			    "rounds in the file are too long: some records were read out of order");
 }
 
 /* Records without a time, which perf made itself, are applied first; those of time 0 have to know
@@ -309,11 +309,11 @@ static void take_record(struct perf_importer *im, const uint8_t *record, size_t 
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 		im->result->n_unread++;
-		import_note(im->result, "records of context switches (--switch-events) are not "
-					"imported; those of sched:sched_switch are");
+		import_note(im->result, "context-switch records (--switch-events) are not "
+					"imported; sched:sched_switch events are");
 		break;
 	case PERF_RECORD_THROTTLE:
-		import_note(im->result, "the kernel has throttled an event: samples are missing");
+		import_note(im->result, "the kernel throttled an event: samples are missing");
 		break;
 	case RECORD_FINISHED_ROUND:
 		end_round(im, false);
@@ -526,7 +526,7 @@ static int read_file(struct perf_importer *im, const uint8_t *data, size_t len)
 	if (error)
 		return error;
 	if (!records.size || records.size > len - records.offset) {
-		import_note(im->result, "perf has not completed the file: its end is missing");
+		import_note(im->result, "perf did not complete the file: its end is missing");
 		records.size = len - records.offset;
 	} else {
 		error = read_features(im, data, len, records.offset + records.size, bits);
@@ -564,18 +564,18 @@ static void count_events(struct perf_importer *im)
 		import_note(im->result, "%llu records are damaged", (unsigned long long)n_bad);
 	if (im->encoder && im->encoder->unknown)
 		import_note(im->result,
-			    "%llu records are of events that the file does not describe",
+			    "%llu records belong to events that the file does not describe",
 			    (unsigned long long)im->encoder->unknown);
 	im->result->n_unread += n_bad + (im->encoder ? im->encoder->unknown : 0);
 	if (im->facts.machine.n_cpus)
 		im->result->n_cpus = im->facts.machine.n_cpus;
 	if (im->samples.n_cut)
 		import_note(im->result,
-			    "%llu stacks have more than %u frames: the rest is left out",
+			    "%llu stacks have more than %u frames: the excess frames are left out",
 			    (unsigned long long)im->samples.n_cut, SAMPLE_FRAMES_MAX);
 	if (im->result->n_samples && im->samples.has_names && !im->samples.names.is_usable)
-		import_note(im->result, "functions of the kernel have no names, which are in "
-					"/proc/kallsyms of the recorded kernel: --kallsyms FILE");
+		import_note(im->result, "kernel functions have no names; pass a copy of the "
+					"recorded kernel's /proc/kallsyms with --kallsyms FILE");
 }
 
 static void finish(struct perf_importer *im)
@@ -615,7 +615,7 @@ static int import_data(struct perf_importer *im, const uint8_t *data, size_t len
 	if (im->result->error)
 		return im->result->error;
 	if (r == -EBADMSG)
-		return import_fail(im->result, r, "it is damaged: its head cannot be read");
+		return import_fail(im->result, r, "it is damaged: its header cannot be read");
 	return r || im->error ? import_fail(im->result, -ENOMEM, "no memory") : 0;
 }
 
@@ -626,7 +626,7 @@ int perf_import(const uint8_t *data, size_t len, const struct kernel_names_sourc
 	int r;
 
 	if (len < STREAM_HEAD)
-		return import_fail(result, -EBADMSG, "it is damaged: its head cannot be read");
+		return import_fail(result, -EBADMSG, "it is damaged: its header cannot be read");
 	im.events = (struct trace_sequence){out, SEQUENCE_EVENTS};
 	im.queue.take = take_in_order;
 	im.queue.ctx = &im;

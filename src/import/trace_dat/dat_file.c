@@ -120,10 +120,10 @@ static void note_guest(const uint8_t *data, size_t len, struct import_result *re
 	char name[128];
 
 	byte_reader_string(&r, name, sizeof(name));
-	import_note(result,
-		    "the events of the guest %s are in a file of their own, which sonda import "
-		    "reads, too",
-		    name);
+	import_note(
+		result,
+		"the events of guest %s are in a separate file, which sonda import can also read",
+		name);
 }
 
 static void read_tsc(struct dat_file *f, const uint8_t *data, size_t len)
@@ -268,8 +268,9 @@ static int v6_read_buffer(struct dat_file *f, struct byte_reader *r, uint32_t n_
 		word = byte_reader_take(r, V6_WORD);
 	}
 	if (word && !memcmp(word, "latency  ", V6_WORD)) {
-		import_note(result, "a part of the file is the text of a latency tracer, which is "
-				    "not imported");
+		import_note(
+			result,
+			"part of the file is text from a latency tracer, which is not imported");
 		return 0;
 	}
 	if (!word || memcmp(word, "flyrecord", V6_WORD) != 0)
@@ -447,8 +448,8 @@ static int v7_read_options(struct dat_file *f, const struct section *s, size_t *
 		else if (id >= OPTION_HEADER_INFO && id <= OPTION_CMDLINES)
 			error = v7_read_section(f, id, data, len);
 		else if (id == OPTION_BUFFER_TEXT)
-			import_note(result, "a part of the file is the text of a latency tracer, "
-					    "which is not imported");
+			import_note(result, "part of the file is text from a latency tracer, which "
+					    "is not imported");
 		else
 			read_option(f, id, data, len, current, result);
 	}
@@ -538,7 +539,7 @@ int dat_file_read(const uint8_t *data, size_t len, struct dat_file *ret,
 	if (!error && !ret->described.header_page)
 		error = -EBADMSG;
 	return error == -EBADMSG
-		       ? import_fail(result, error, "it is damaged: its head cannot be read")
+		       ? import_fail(result, error, "it is damaged: its header cannot be read")
 		       : error;
 }
 

@@ -80,7 +80,7 @@ static void read_page(struct dat_importer *im, struct dat_stream *s)
 		s->time = load64(s->pages.page + im->layout.time_offset);
 	else if (r == -EBADMSG)
 		import_note(im->result,
-			    "the pages of CPU %u are damaged: the rest of them is left out",
+			    "the pages of CPU %u are damaged: the remaining ones are left out",
 			    s->cpu.cpu);
 	else if (r < 0)
 		import_fail(im->result, r, "no memory");
@@ -152,7 +152,7 @@ static void add_bad_pages(struct dat_importer *im, const struct page_encoder *t)
 			    (unsigned long long)n);
 	if (t->unknown)
 		import_note(im->result,
-			    "%llu records are of events that the file does not describe",
+			    "%llu records belong to events that the file does not describe",
 			    (unsigned long long)t->unknown);
 	im->result->n_unread += t->unknown + n;
 }
@@ -221,15 +221,15 @@ static void note_clock(struct dat_importer *im, const struct dat_buffer *b)
 	const char *clock = clock_of_buffer(im->file, b);
 
 	if (*im->result->clock && strcmp(im->result->clock, clock) != 0)
-		import_note(im->result, "the buffer %s has the clock %s",
-			    *b->name ? b->name : "top", clock);
+		import_note(im->result, "buffer %s uses the clock %s", *b->name ? b->name : "top",
+			    clock);
 	else
 		import_copy_text(im->result->clock, sizeof(im->result->clock), clock);
 	if (!strcmp(clock, "counter") || (!strcmp(clock, "x86-tsc") && !has_tsc_times(im->file, b)))
 		import_note(im->result, "the times are not ns: the clock %s counts %s", clock,
 			    *clock == 'c' ? "events"
-					  : "cycles, and the file does not say how many "
-					    "a second has");
+					  : "cycles, and the file does not say how many there are "
+					    "in a second");
 }
 
 static void write_ring_stats(const struct dat_buffer *b, struct trace_sequence *s)
@@ -411,11 +411,11 @@ static int import_buffers(struct dat_importer *im)
 		n_with_events += im->result->n_events > before;
 	}
 	if (!r && !n_chosen)
-		return import_fail(im->result, -ENOENT, "it has no buffer %.80s", im->buffer);
+		return import_fail(im->result, -ENOENT, "it has no buffer named %.80s", im->buffer);
 	if (n_with_events > 1)
 		import_note(im->result,
-			    "%zu buffers have events; what several of them recorded is in the "
-			    "trace several times: --buffer NAME imports one",
+			    "%zu buffers have events; an event recorded in several of them is in "
+			    "the trace several times: --buffer NAME imports only one",
 			    n_with_events);
 	return r;
 }

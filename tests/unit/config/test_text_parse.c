@@ -263,7 +263,7 @@ TEST(nesting_has_a_limit)
 	assert_int_equal(parse_nested(TEXT_MAX_DEPTH, &errors), 0);
 	assert_int_equal(errors.len, 0);
 	assert_int_equal(parse_nested(TEXT_MAX_DEPTH + 1, &errors), -EINVAL);
-	assert_non_null(strstr(errors.s, "more than 100 messages inside each other"));
+	assert_non_null(strstr(errors.s, "messages are nested more than 100 deep"));
 	assert_null(strstr(errors.s, "not closed")); /* and what is deeper was passed over whole */
 	strbuf_clear(&errors);
 	assert_int_equal(parse_nested(100000, &errors), -EINVAL);
