@@ -226,13 +226,12 @@ static bool scan_waits(struct source_scan *s, const struct pb_field *message)
 		uint64_t n;
 		const char *what;
 	} losses[] = {
-		{left_out,
-		 "long waits that have no slice: more than max_per_second (--waits rate=N)"},
-		{ring_full, "long waits that have no slice: the ring was full"},
-		{no_begin, "waits that are missing: no memory for their begin"},
-		{no_end, "waits that are missing: their end was not seen"},
-		{no_total, "waits that are missing in the totals: the table was full"},
-		{lost, "stacks that are missing: no room"},
+		{left_out, "long waits without a slice: more than max_per_second (--waits rate=N)"},
+		{ring_full, "long waits without a slice: the ring was full"},
+		{no_begin, "missing waits: no memory to record their start"},
+		{no_end, "missing waits: their end was not seen"},
+		{no_total, "waits missing from the totals: the table was full"},
+		{lost, "missing stacks: no room"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++)
@@ -263,8 +262,7 @@ static bool scan_members(struct source_scan *s, const struct pb_field *message)
 			  PB_TO(PB_CGROUP_MEMBERS_POLLED_BECAUSE, &because));
 
 	if (lost)
-		store_counted(s, "control groups", "rows of threads that are missing: no room",
-			      lost);
+		store_counted(s, "control groups", "missing rows of threads: no room", lost);
 	if (!because.len)
 		return ok;
 	packet_copy_text(&because, text, sizeof(text));
@@ -279,8 +277,7 @@ static bool scan_cgroup_waits(struct source_scan *s, const struct pb_field *mess
 	bool ok = pb_read(message, PB_TO(PB_CGROUP_WAITS_LOST, &lost));
 
 	if (lost)
-		store_counted(s, "control groups", "waits that are missing: no room for the group",
-			      lost);
+		store_counted(s, "control groups", "missing waits: no room for the group", lost);
 	return ok;
 }
 
@@ -299,13 +296,12 @@ static bool scan_syscalls(struct source_scan *s, const struct pb_field *message)
 			  PB_TO(PB_SYSCALLS_STATS_MACHINE_PPM, &ppm));
 
 	if (ring_full)
-		store_counted(s, "syscalls", "calls that are missing: the ring was full",
-			      ring_full);
+		store_counted(s, "syscalls", "missing calls: the ring was full", ring_full);
 	if (no_begin)
-		store_counted(s, "syscalls", "calls that are missing: no memory for their begin",
+		store_counted(s, "syscalls", "missing calls: no memory to record their start",
 			      no_begin);
 	if (texts_lost)
-		store_counted(s, "syscalls", "strings that are missing: no room", texts_lost);
+		store_counted(s, "syscalls", "missing strings: no room", texts_lost);
 	if (children_lost)
 		store_counted(s, "syscalls", "processes that were not followed: too many",
 			      children_lost);

@@ -172,7 +172,7 @@ timeout 120 "$BIN/sonda" record -o "$TMP/one_cpu" -C 0 sched io -- true >"$TMP/l
 "$BIN/sonda" report sched "$TMP/one_cpu" 2>&1 | head -n 1 | grep -x 'only CPU 0 is recorded: a thread that leaves it seems to wait' >"$TMP/ours"
 verdict "a report of a recording with -C says that other CPUs are missing" $? "$TMP/log"
 timeout 120 "$BIN/sonda" record -a -o "$TMP/filtered" sched_switch --filter 'next_pid > 1' -- sleep 0.1 >"$TMP/log" 2>&1
-"$BIN/sonda" report sched "$TMP/filtered" 2>&1 | head -n 1 | grep -x 'sched_switch has a filter: times of threads are not complete' >"$TMP/ours"
+"$BIN/sonda" report sched "$TMP/filtered" 2>&1 | head -n 1 | grep -x 'sched_switch is filtered: thread times are incomplete' >"$TMP/ours"
 verdict "a report of a recording with --filter says that switches are missing" $? "$TMP/log"
 
 # ---- disks: a loop device of our own has no other user

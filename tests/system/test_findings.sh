@@ -34,7 +34,7 @@ while read -r name; do
   verdict "$name: below one of them it is none, and listed as such" $? "$TMP/json" "$TMP/err"
 done <"$TMP/all"
 
-found "$TMP/cpu_quota.waits.pf" | grep -qx cpu_quota && grep -q '"words": "app 10 was not allowed to run for 300 ms, which is 37.5 %' "$TMP/json"
+found "$TMP/cpu_quota.waits.pf" | grep -qx cpu_quota && grep -q '"words": "app 10 was throttled for 300 ms, 37.5 %' "$TMP/json"
 verdict "cpu_quota: by linux.waits, where the CPU is not idle" $? "$TMP/json" "$TMP/err"
 
 # ---- what is printed
@@ -91,7 +91,7 @@ bad=$TMP/bad.sql
 finding "$bad" "${head[@]}" '' 'SELECT 1 AS share_pct,' '  nosuch AS n FROM slice'
 fails "a mistake in SQL has the file and the line" "bad.sql:[56]: no such column: nosuch" findings --file "$bad" "$T"
 finding "$bad" "${head[@]}" '-- @nosuch x' 'SELECT 1'
-fails "an unknown word" "bad.sql:4: there is no @nosuch" findings --file "$bad" "$T"
+fails "an unknown word" "bad.sql:4: unknown word @nosuch" findings --file "$bad" "$T"
 finding "$bad" "${head[@]:0:2}" 'SELECT 1'
 fails "a word that is missing" "bad.sql:1: the file has no line '-- @words ...'" findings --file "$bad" "$T"
 finding "$bad" '-- @threshold share_pct many' 'SELECT 1'

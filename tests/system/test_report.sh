@@ -133,7 +133,7 @@ rows "unless they are asked for" 'hog|20ms' Threads "thread run_ns" cpu -p hog
 rows "of requests of all threads, those of the process are" '259:300|write|1' Devices "device op requests" io
 
 "$SONDA" report loss "$TRACE" >"$TMP/out" 2>&1
-! grep -q 'switches from another thread' "$TMP/out" && "$SONDA" sql "$TRACE" 'select name from stats where value > 0' | grep -q mismatched_sched
+! grep -q 'switches whose previous thread' "$TMP/out" && "$SONDA" sql "$TRACE" 'select name from stats where value > 0' | grep -q mismatched_sched
 verdict "switches that are missing on purpose are no losses" $? "$TMP/out"
 TRACE=$ALL
 
@@ -350,12 +350,12 @@ CPUS=4 limited "a mask that leaves a CPU out" 'only CPUs 0-2 are recorded: a thr
   'ftrace_events: "sched/sched_switch" tracing_cpumask: "7"'
 limited "other events of some CPUs are no limit" '' \
   'ftrace_events: "sched/*"' 'ftrace_events: "irq/*" tracing_cpumask: "1"'
-limited "sched_switch with a filter" 'sched_switch has a filter: times of threads are not complete' \
+limited "sched_switch with a filter" 'sched_switch is filtered: thread times are incomplete' \
   'ftrace_events: "sched_switch" event_filters { event: "sched_switch" filter: "next_pid == 5" }'
 limited "filters of patterns" \
-  $'sched_waking has a filter: wakeups, and waits after them, are not complete
-sys_enter has a filter: system calls are not complete
-sys_exit has a filter: system calls are not complete' 'event_filters { event: "raw_syscalls/*" filter: "id == 0" }
+  $'sched_waking is filtered: wakeups, and the waits after them, are incomplete
+sys_enter is filtered: system calls are incomplete
+sys_exit is filtered: system calls are incomplete' 'event_filters { event: "raw_syscalls/*" filter: "id == 0" }
     event_filters { event: "sched/sched_wak*" filter: "pid == 5" } event_filters { event: "irq/*" filter: "irq == 5" }'
 limited "no filter, and one beside a source without it" '' 'event_filters { event: "sched/sched_switch" filter: "0" }' \
   'event_filters { event: "sched/sched_waking" filter: "pid == 5" }' 'ftrace_events: "sched/sched_waking"'

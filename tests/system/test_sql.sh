@@ -46,7 +46,7 @@ check "a span join of one table" 1 '' 'write it as SPAN_JOIN.a PARTITIONED c, b 
 check "a span join of columns of one name" 1 '' 'both tables have a column x' "$TRACE" "create table a as select 0 as ts, 1 as x" \
   "create virtual table j using span_join(a, a)"
 check "a module" 0 $'n\n1' '^$' --csv "$TRACE" "include perfetto module slices.with_context; select count(*) >= 0 as n from thread_slice"
-check "a module that is left out" 1 '' 'no module android.startup: sonda has none about android; --modules DIR' "$TRACE" "INCLUDE PERFETTO MODULE android.startup;"
+check "a module that is left out" 1 '' 'no module android.startup: sonda has no modules about android; --modules DIR' "$TRACE" "INCLUDE PERFETTO MODULE android.startup;"
 check "an unknown module" 1 '' 'no module sched.with_contxt; did you mean sched.with_context\?' "$TRACE" "INCLUDE PERFETTO MODULE sched.with_contxt;"
 mkdir -p "$TMP/modules/own/part"
 echo "include perfetto module own.part.b; create perfetto function a(x INT) returns INT as select b!(\$x);" >"$TMP/modules/own/a.sql"
@@ -56,7 +56,7 @@ printf 'select 1;\n  select nope from sched;\n' >"$TMP/modules/own/bad.sql"
 ln -s "$TMP" "$TMP/modules/out"
 check "modules of a folder" 0 $'x\n6' '^$' --csv --modules "$TMP/modules" "$TRACE" "include perfetto module own.circle; select a(3) as x"
 check "a mistake in a module" 1 '' 'module own.bad: no such column: nope \(line 2, column 10\)' --modules "$TMP/modules" "$TRACE" "include perfetto module own.*"
-check "a module outside of the folder" 1 '' 'is not the name of a module' --modules "$TMP/modules" "$TRACE" "include perfetto module own...a"
+check "a module outside of the folder" 1 '' 'is not a module name' --modules "$TMP/modules" "$TRACE" "include perfetto module own...a"
 check "no folder of modules" 1 '' '--modules: cannot open' --modules "$TMP/none" "$TRACE" "select 1"
 check "a table in its dialect" 0 $'n\n7' '^$' --csv "$TRACE" " -- a comment
   create perfetto table t(n long) as select 7 as n; select n from t;"
@@ -69,8 +69,8 @@ check "a function that is a table" 0 $'n,x,y\n2,2,a\n2,3,b\n5,5,a\n5,6,b' '^$' -
 check "a table without its argument" 1 '' 'rows_of: the argument n is missing' "$TRACE" "$functions select * from rows_of"
 check "columns that were not declared" 1 '' 'the column x is declared, but not selected' "$TRACE" "create perfetto function t() returns table(x INT) as select 1 as y"
 check "a function that calls itself" 0 $'n\n100' '^$' --csv "$TRACE" "$functions select down(100) as n"
-check "a function that calls itself too often" 1 'n' 'down: functions call each other more than 200 deep' --csv "$TRACE" "$functions select down(1000) as n"
-check "a function that is there" 1 '' 'the function f is there already; CREATE OR REPLACE' "$TRACE" "$functions create perfetto function F(x INT, y INT) returns INT as select 1"
+check "a function that calls itself too often" 1 'n' 'down: function calls are nested more than 200 deep' --csv "$TRACE" "$functions select down(1000) as n"
+check "a function that is there" 1 '' 'the function f already exists; use CREATE OR REPLACE' "$TRACE" "$functions create perfetto function F(x INT, y INT) returns INT as select 1"
 check "a function that is replaced, and one whose replacement fails" 1 $'a\n7\na\n7' 'no such column: b .line 6, column 77.$' --csv "$TRACE" "$functions
   create or replace perfetto function f(x INT, y INT) returns INT as select 7; select f(1, 2) as a; create or replace perfetto function rows_of(n INT) returns
   table(x INT) as select 7 as x; select x as a from rows_of(1);
@@ -90,7 +90,7 @@ check "arguments of a macro" 1 '' 'the macro both! takes 2 arguments, not 1 .lin
 check "no such macro" 1 '' 'there is no macro none!' "$TRACE" "select none!(1)"
 check "a macro in itself" 1 '' 'macros are nested more than 64 deep' "$TRACE" "create perfetto macro m(x Expr) returns Expr as m!(m!(\$x)); select m!(1)"
 check "a macro that grows" 1 '' 'write more than 4 MiB' "$TRACE" "create perfetto macro m(x Expr) returns Expr as \$x, \$x; select $(printf 'm!(%.0s' {1..30})1$(printf ')%.0s' {1..30})"
-check "many empty macros" 1 '' 'more than 20000 calls of macros' "$TRACE" "create perfetto macro m0() returns Expr as ; $(for i in {1..20}; do
+check "many empty macros" 1 '' 'more than 20000 macro calls' "$TRACE" "create perfetto macro m0() returns Expr as ; $(for i in {1..20}; do
   echo "create perfetto macro m$i() returns Expr as m$((i - 1))!() m$((i - 1))!();"; done) select 1 m20!()"
 check "an index" 0 $'a\n1' '^$' --csv "$TRACE" "create perfetto table t as select 1 as a; create perfetto index i on t(a); create or replace perfetto index i on t(a);
   drop perfetto index i on t; create perfetto index i on t(a); select * from t where a = 1"

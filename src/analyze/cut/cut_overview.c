@@ -215,7 +215,7 @@ const char *cut_overview_refusal(const struct cut_overview *o)
 	if (o->start > o->end)
 		return "it has no events";
 	if (o->reader.programs)
-		return "it has packets that change the state of a program (ProtoVM)";
+		return "it has packets that modify the state of a ProtoVM program";
 	return NULL;
 }
 

@@ -177,7 +177,7 @@ static int include_module(struct database *d, const char *name, struct err_text 
 	if (module_names_have(&d->included, name))
 		return 0;
 	if (d->include_depth == INCLUDE_DEPTH_MAX)
-		return err_set(e, -EINVAL, "modules include each other more than %u deep",
+		return err_set(e, -EINVAL, "module includes are nested more than %u deep",
 			       INCLUDE_DEPTH_MAX);
 	r = module_names_add(&d->included, name, e);
 	if (r < 0)
@@ -672,7 +672,7 @@ bool database_take_left_out(struct database *d, struct err_text *ret)
 {
 	if (!d->n_left_out || !d->left_out.s)
 		return false;
-	err_set(ret, 0, "functions of modules are left out: %s%s", d->left_out.s,
+	err_set(ret, 0, "module functions are left out: %s%s", d->left_out.s,
 		d->n_left_out > LEFT_OUT_MAX ? ", and others" : "");
 	strbuf_clear(&d->left_out);
 	d->n_left_out = 0;

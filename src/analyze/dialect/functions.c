@@ -99,7 +99,7 @@ int function_step(struct functions *f, const char *name, sqlite3_stmt *st, struc
 	int r;
 
 	if (f->depth == FUNCTION_DEPTH_MAX) {
-		err_set(e, -EINVAL, "%s: functions call each other more than %u deep", name,
+		err_set(e, -EINVAL, "%s: function calls are nested more than %u deep", name,
 			FUNCTION_DEPTH_MAX);
 		return SQLITE_ERROR;
 	}
@@ -125,7 +125,7 @@ static int run_statement(struct function *f, sqlite3_stmt *st, sqlite3_context *
 	r = function_step(f->all, f->head.name, st, e);
 	if (r != SQLITE_ROW)
 		return r;
-	err_set(e, -EINVAL, "%s: its statement has more than one row", f->head.name);
+	err_set(e, -EINVAL, "%s: its statement returns more than one row", f->head.name);
 	return SQLITE_ERROR;
 }
 
@@ -175,7 +175,8 @@ static int function_check(struct functions *all, const char *name, const char *s
 	n = sqlite3_column_count(st);
 	sqlite3_finalize(st);
 	return n == 1 ? 0
-		      : err_set(e, -EINVAL, "%s: its statement has %d columns, not one", name, n);
+		      : err_set(e, -EINVAL, "%s: its statement returns %d columns, not one", name,
+				n);
 }
 
 static int function_register(struct function *f, bool removes)
@@ -250,7 +251,7 @@ int function_define(struct functions *all, struct function_head *h, const char *
 		return old ? function_replace(old, f, e) : function_add(f, e);
 	r = !f->sql ? err_set(e, -ENOMEM, "out of memory")
 		    : err_set(e, -EINVAL,
-			      "the function %s is there already; CREATE OR REPLACE replaces it",
+			      "the function %s already exists; use CREATE OR REPLACE to replace it",
 			      f->head.name);
 	function_free(f);
 	return r;

@@ -100,10 +100,10 @@ int macro_define(struct macros *m, struct sql_reader r, bool replace, struct err
 	if (result == 0) {
 		old = macro_find(m, macro->name);
 		if (old && !replace) {
-			result = err_set(e, -EINVAL,
-					 "the macro %s is there already; CREATE OR REPLACE "
-					 "replaces it",
-					 macro->name);
+			result = err_set(
+				e, -EINVAL,
+				"the macro %s already exists; use CREATE OR REPLACE to replace it",
+				macro->name);
 		} else {
 			if (old) {
 				HASH_DEL(m->by_name, old);
@@ -125,7 +125,8 @@ int macro_define(struct macros *m, struct sql_reader r, bool replace, struct err
 static int macro_put(struct expansion *x, struct strbuf *out, const char *s, size_t n)
 {
 	if (n > x->bytes_left)
-		return err_set(x->e, -EINVAL, "the macros of this statement write more than %u MiB",
+		return err_set(x->e, -EINVAL,
+			       "the macros in this statement expand to more than %u MiB",
 			       MACRO_BYTES_MAX >> 20);
 	x->bytes_left -= n;
 	strbuf_add(out, s, n);
@@ -206,7 +207,7 @@ static int call_macro(struct expansion *x, const char *name, const struct strbuf
 		return err_set(x->e, -EINVAL, "the macro %s! takes %zu arguments, not %zu", name,
 			       m->args.n, n);
 	if (!x->calls_left)
-		return err_set(x->e, -EINVAL, "this statement has more than %u calls of macros",
+		return err_set(x->e, -EINVAL, "this statement has more than %u macro calls",
 			       MACRO_CALLS_MAX);
 	x->calls_left--;
 	return expand_statement(x, sql_reader_of(m->body, strlen(m->body)), &scope, out, NULL);

@@ -51,7 +51,7 @@ int module_names_add(struct module_names *names, const char *name, struct err_te
 {
 	if (names->n == MODULES_MAX ||
 	    array_reserve(&names->v, &names->cap, names->n + 1, sizeof(*names->v)))
-		return err_set(e, -ENOMEM, "there are too many names");
+		return err_set(e, -ENOMEM, "too many names");
 	snprintf(names->v[names->n++], SQL_NAME_SIZE, "%s", name);
 	return 0;
 }
@@ -170,8 +170,8 @@ static int sql_modules_explain(const char *folder, const char *name, struct err_
 
 		if (!strncmp(name, left_out[i], len) && (name[len] == '.' || !name[len]))
 			return err_set(e, -EINVAL,
-				       "there is no module %s: sonda has none about %s; --modules "
-				       "DIR uses those of a copy of Perfetto's library",
+				       "there is no module %s: sonda has no modules about %s; "
+				       "--modules DIR uses a copy of Perfetto's library",
 				       name, left_out[i]);
 	}
 	str_nearest_init(&n, name);
@@ -194,8 +194,7 @@ int sql_modules_find(const char *folder, const char *name, struct module_names *
 	int r = 0;
 
 	if (!is_module_name(name, &is_package))
-		return err_set(e, -EINVAL, "%s is not the name of a module, such as sched.states",
-			       name);
+		return err_set(e, -EINVAL, "%s is not a module name (such as sched.states)", name);
 	if (is_package) {
 		snprintf(package, sizeof(package), "%.*s", (int)strlen(name) - 2, name);
 		r = find_package(folder, package, &names, e);

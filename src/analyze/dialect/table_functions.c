@@ -231,7 +231,7 @@ int table_function_define(struct functions *all, struct function_head *h, const 
 		r = err_set(e, -ENOMEM, "out of memory");
 	else if (!replace && module_exists(all->db, f->head.name))
 		r = err_set(e, -EINVAL,
-			    "the function %s is there already; CREATE OR REPLACE replaces it",
+			    "the function %s already exists; use CREATE OR REPLACE to replace it",
 			    f->head.name);
 	if (r == 0)
 		r = table_function_check(all, f, e);

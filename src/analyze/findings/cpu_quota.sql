@@ -9,7 +9,7 @@
 -- @threshold share_pct 10 of the time in which it ran or could have run
 -- @threshold throttled_ns 50000000
 -- @threshold times 3
--- @words {who} was not allowed to run for {throttled_ns}, which is {share_pct} % of the time in which it could have run
+-- @words {who} was throttled for {throttled_ns}, {share_pct} % of the time in which it could have run
 -- @more report sched -p {tid}
 WITH t AS (
   SELECT h.utid, h.long_time AS time, h.long_n AS n, h.longest, h.longest_ts

@@ -122,12 +122,12 @@ static int finding_read_word(struct finding *f, char *line, const struct head_li
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (!strcmp(texts[i].word, word)) {
 			if (*texts[i].to)
-				return line_error(l, "@%s is there twice", word);
+				return line_error(l, "@%s appears twice", word);
 			*texts[i].to = rest;
 			return 0;
 		}
 	return line_error(l,
-			  "there is no @%.40s; the words are title, needs, record, threshold, "
+			  "unknown word @%.40s; the words are title, needs, record, threshold, "
 			  "words and more",
 			  word);
 }
@@ -246,9 +246,9 @@ static int finding_list_add_file(struct finding_list *l, const char *path, struc
 
 	if (r < 0)
 		err_set(e, r, "cannot read %s: %s", path,
-			r == -EFBIG ? "it is too large for a finding" : strerror(-r));
+			r == -EFBIG ? "too large for a finding" : strerror(-r));
 	else if (memchr(text.s ? text.s : "", '\0', text.len))
-		r = err_set(e, -EINVAL, "%s: it has a byte 0, so it is no text", path);
+		r = err_set(e, -EINVAL, "%s: not a text file: it contains a NUL byte", path);
 	else
 		r = finding_parse(path, text.s ? text.s : "", &f, e);
 	strbuf_deinit(&text);

@@ -4,7 +4,7 @@
 -- @record syscalls
 -- @threshold share_pct 20 of the time of the threads that sync
 -- @threshold per_s 20
--- @words {process} called {call} {per_s} times a second and spent {time_ns} in it, which is {share_pct} % of the time of its {threads} threads that do
+-- @words {process} called {call} {per_s} times a second and spent {time_ns} in it, {share_pct} % of the time of the {threads} threads that called it
 -- @more report waits -p {pid}
 WITH calls AS MATERIALIZED (
   SELECT t.utid, s.name, s.ts, s.dur

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- @title One CPU with all interrupts
+-- @title Interrupts on one CPU
 -- @needs event irq/irq_handler_entry
 -- @record irq
 -- @threshold share_pct 5 of the time of the CPU in interrupts of devices and softirqs
 -- @threshold of_all_pct 90 of the interrupts of devices
 -- @threshold per_s 500 of these
 -- @threshold cpus 2 in the machine
--- @words CPU {cpu} handled {of_all_pct} % of the interrupts of devices ({per_s} a second), mostly of {device}, and spent {share_pct} % of its time in them and in softirqs
+-- @words CPU {cpu} handled {of_all_pct} % of all device interrupts ({per_s} a second), mostly from {device}, and spent {share_pct} % of its time in them and in softirqs
 -- @more report irq
 WITH i AS MATERIALIZED (
   SELECT c.cpu, c.type, i.name, i.n, i.total, i.worst, i.worst_ts

@@ -10,7 +10,7 @@
 -- @threshold handovers_per_s 20
 -- @threshold handover_pct 50 of the wakeups in the process
 -- @threshold busy_pct 20 of the window
--- @words {threads} threads of {process} waited in turn for a {lock} in {function}: {waited_ns}, which is {share_pct} % of their time; {handovers_per_s} times a second one thread woke the next
+-- @words {threads} threads of {process} waited in turn for a {lock} in {function}: {waited_ns}, {share_pct} % of their time; one thread woke the next {handovers_per_s} times a second
 -- @more report waits -p {pid}
 WITH locks AS MATERIALIZED (
   SELECT t.upid, reason, function, sum(time) AS time, sum(n) AS n

@@ -7,7 +7,7 @@
 -- @record sched
 -- @threshold share_pct 20 of the thread's runs
 -- @threshold per_s 200
--- @words {thread} was moved to another CPU {per_s} times a second while it could have run on: after {share_pct} % of its runs
+-- @words {thread} was moved to another CPU {per_s} times a second although it could have kept running: after {share_pct} % of its runs
 -- @more report sched -p {tid}
 -- These kernel threads move threads that are running. A thread that changes its own affinity waits
 -- for them (D).

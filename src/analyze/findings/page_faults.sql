@@ -6,7 +6,7 @@
 -- @record faults
 -- @threshold share_pct 5 of the time of a CPU, at 1 us for a minor and 100 us for a major page fault
 -- @threshold faults 20000
--- @words {process} had {per_s} page faults a second, {major} of all major
+-- @words {process} had {per_s} page faults a second; {major} in total were major
 -- @more report mem -p {pid}
 WITH f AS (
   SELECT upid, sum(iif(name = 'page faults', grown, 0)) AS n, sum(iif(name != 'page faults', grown, 0)) AS major, max(dur) AS dur,

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Programs that record, sonda's own among them, and threads that a tracer stops.
 --
--- @title A recorder that disturbed
+-- @title Intrusive recorder
 -- @needs table sched
 -- @record sched
 -- @threshold share_pct 10 of the CPUs of the machine, or of the time of the threads that it stopped

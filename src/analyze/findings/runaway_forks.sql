@@ -9,7 +9,7 @@
 -- @threshold per_s 100
 -- @threshold share_pct 50 of the processes, which ended within 50 ms or not at all
 -- @threshold processes 300
--- @words {program} began {processes} processes, {per_s} a second; {short_lived} of them ended within 50 ms, {alive} still run
+-- @words {program} started {processes} processes, {per_s} a second; {short_lived} of them exited within 50 ms, {alive} are still running
 -- @more report cpu --by program
 WITH born AS MATERIALIZED (
   SELECT p.start_ts, p.end_ts, p.parent_upid, coalesce((SELECT m.name FROM thread m WHERE m.upid = p.parent_upid AND

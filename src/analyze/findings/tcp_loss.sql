@@ -7,7 +7,7 @@
 -- @threshold share_pct 10 of the window, in tenths of a second
 -- @threshold of_sent_pct 0.5 of the packets that the machine sent
 -- @threshold retransmits 10 of all connections
--- @words TCP sent {retransmits} packets again, which is {of_sent_pct} % of the packets that the machine sent; most of them from port {sport} to {dport}
+-- @words TCP retransmitted {retransmits} packets, {of_sent_pct} % of the packets that the machine sent; most of them from port {sport} to {dport}
 -- @more report net
 WITH r AS MATERIALIZED (
   SELECT extract_arg(arg_set_id, 'sport') AS sport, extract_arg(arg_set_id, 'dport') AS dport, ts

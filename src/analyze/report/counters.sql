@@ -58,7 +58,7 @@ LIMIT :top + :more
 -- @section Counters, by name
 -- @key counters_by_name
 -- @by name
--- @note of all processes, threads, CPUs that have a counter of the name
+-- @note over all processes, threads and CPUs that have a counter of this name
 -- @on_request
 SELECT counter, count(*) AS tracks, sum(times) AS times, min(min_value) AS min_value,
     avg(mean_value) AS mean_value, max(max_value) AS max_value,

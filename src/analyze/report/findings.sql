@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- sonda report findings: the statements are in src/analyze/findings.
 --
--- @help known kinds of trouble: what was found, with its evidence, and what was not recorded
+-- @help known problems: what was found, the evidence, and what was not recorded
 -- @of_findings

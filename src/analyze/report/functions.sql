@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- sonda report functions: the functions that samples of call stacks found running.
 --
--- @help functions that ran, from samples of call stacks
+-- @help functions that ran, from call-stack samples
 -- @records stacks
 
 -- @section Functions
 -- @key functions
 -- @by function
--- @note self: samples in the function itself; total: also in those that it called
+-- @note self: samples in the function itself; total: including functions it called
 $FUNCTIONS
 LIMIT :top + :more
 

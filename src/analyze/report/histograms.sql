@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- sonda report histograms: values of events, as the kernel counted them.
 --
--- @help values of events by key, as histograms that the kernel counted
+-- @help event values by key, as histograms counted in the kernel
 -- @records --hist
 -- @of_trace
 
@@ -47,7 +47,7 @@ ORDER BY histogram_id, rank
 
 -- @section Buckets
 -- @key histogram_buckets
--- @note of the keys above; values at from or above, and below to
+-- @note for the keys above: from <= value < to
 WITH $COUNTED,
 k AS (
   SELECT histogram_id, what, row_number() OVER (PARTITION BY histogram_id

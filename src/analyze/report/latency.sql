@@ -47,7 +47,7 @@ LIMIT :top + :more
 -- @section Waits for a CPU, counted in the kernel, by
 -- @key counted_waits_by
 -- @each cgroup
--- @note quota: waits for the own quota, not in the other columns
+-- @note quota: waits for its own quota, not included in the other columns
 -- @of_machine
 $COUNTED_BY($subject)
 
@@ -65,7 +65,7 @@ $WORST_WAITS
 -- @section Late timers
 -- @key late_timers
 -- @by thread
--- @note how long after its time a timer ended a sleep
+-- @note how late a timer ended a sleep
 -- @lacks timers
 $LATE_TIMERS
 

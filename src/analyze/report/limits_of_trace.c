@@ -16,11 +16,11 @@ static const struct watched {
 	const char *group, *name;
 	const char *line;
 } watched[] = {
-	{"sched", "sched_switch", "sched_switch has a filter: times of threads are not complete\n"},
+	{"sched", "sched_switch", "sched_switch is filtered: thread times are incomplete\n"},
 	{"sched", "sched_waking",
-	 "sched_waking has a filter: wakeups, and waits after them, are not complete\n"},
-	{"raw_syscalls", "sys_enter", "sys_enter has a filter: system calls are not complete\n"},
-	{"raw_syscalls", "sys_exit", "sys_exit has a filter: system calls are not complete\n"},
+	 "sched_waking is filtered: wakeups, and the waits after them, are incomplete\n"},
+	{"raw_syscalls", "sys_enter", "sys_enter is filtered: system calls are incomplete\n"},
+	{"raw_syscalls", "sys_exit", "sys_exit is filtered: system calls are incomplete\n"},
 };
 
 #define SWITCH 0u /* in watched */

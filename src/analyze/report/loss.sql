@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- sonda report loss: what is missing in the trace or could not be used.
 --
--- @help what is missing in the trace, and what could not be used
+-- @help what is missing from the trace, and what could not be used
 
 -- @section Losses and errors
 -- @key losses

@@ -109,7 +109,7 @@ LIMIT :top + :more
 -- @section Growth of memory, by process
 -- @key growth_by_process
 -- @by growth
--- @note from the first size within the window to the largest one; last: to the last one
+-- @note from the first size within the window to the largest; last: to the last one
 WITH c AS (
   SELECT t.upid, t.name, max(c.value) OVER w - first_value(c.value) OVER w AS grown,
       last_value(c.value) OVER w - first_value(c.value) OVER w AS last
@@ -143,7 +143,7 @@ LIMIT :top + :more
 -- @section Page cache: pages of files, by process
 -- @key page_cache_by_process
 -- @by cache
--- @note a path is that of a call that opened the file; else the numbers of device and inode
+-- @note the path is from a call that opened the file; otherwise device and inode numbers
 WITH $PAGES, $BY_PROCESS, $PATHS, g AS (
   SELECT who, dev, ino, $PAGE_SUMS
   FROM pages

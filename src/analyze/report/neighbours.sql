@@ -13,7 +13,7 @@ CASE cause WHEN 0 THEN 'neighbours' WHEN 1 THEN 'own threads' WHEN 2 THEN 'kerne
 -- @section Waits for a CPU, by cause
 -- @key waits_by_cause
 -- @by cause
--- @note what had the CPU for the largest part of each wait; total: parts of all waits
+-- @note what had the CPU for the largest part of each wait; total: sum of the parts of all waits
 -- @more cpu
 WITH c AS MATERIALIZED (
   SELECT *
@@ -38,7 +38,7 @@ ORDER BY total DESC
 -- @section Neighbours
 -- @key neighbours
 -- @by container
--- @note who had the CPU meanwhile, without waits for the own quota
+-- @note who had the CPU during these waits, excluding waits for its own quota
 WITH t AS (
   SELECT who, sum(time) AS time, sum(n) AS n, max(longest) AS longest
   FROM neighbours('container')

@@ -34,7 +34,7 @@ LIMIT 4
 
 -- @section Programs
 -- @key programs
--- @note time of their processes on CPUs, waiting for a CPU, blocked
+-- @note time their processes spent running, waiting for a CPU, blocked
 -- @more sched --by program
 WITH $BY_PROGRAM, t AS (
   SELECT who, count(DISTINCT coalesce(upid, -1 - spent.utid)) AS processes,
@@ -67,7 +67,7 @@ LIMIT min(:top, 5)
 
 -- @section Functions
 -- @key functions
--- @note in which samples found the CPUs
+-- @note where samples found the CPUs
 -- @more functions
 $FUNCTIONS
 LIMIT min(:top, 3)

@@ -32,7 +32,7 @@ $CALLS_BY(process, $PROCESS, $PROCESS_FROM)
 -- @section System calls, by path
 -- @key calls_by_path
 -- @by path
--- @note the file that a call names, or that its descriptor is
+-- @note the file that the call names or that its descriptor refers to
 -- @on_request
 SELECT 100.0 * total / (SELECT sum(total) FROM call_paths('')) AS time_pct, total AS total_ns,
     total / n AS mean_ns, worst AS max_ns, n AS calls, errors, path

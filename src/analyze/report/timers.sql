@@ -20,7 +20,7 @@ CASE $number WHEN 0 THEN 'in time (less than 10 us late)' WHEN 1 THEN 'another t
 -- @section Sleeps that a timer ended, by thread
 -- @key sleeps_by_thread
 -- @by thread
--- @note from when the timer was due until the thread ran; the last columns are the parts of the longest
+-- @note from when the timer was due until the thread ran; the last columns break down the longest
 -- @lacks timers
 SELECT $WHO, $SLEEPS
 FROM timer_sleeps_by('thread') t
@@ -52,7 +52,7 @@ LIMIT :top + :more
 -- @section Longest sleeps
 -- @key longest_sleeps
 -- @by sleep
--- @note beyond the time of their timer: until the wakeup, and then until the thread ran
+-- @note beyond the expiry of their timer: until the wakeup, and then until the thread ran
 -- @lacks timers
 SELECT late + waited AS total_ns, due_ts AS due_at_ts, late AS timer_late_ns,
     waited AS waited_for_cpu_ns, $WHO

@@ -4,7 +4,7 @@
 -- Times of totals are exact. The times of a thread are those of its single waits above the
 -- threshold of the recording, unless the recording has totals by thread.
 --
--- @help why threads were blocked, in which code, and who ended that
+-- @help why threads were blocked, in which code, and who woke them
 -- @records waits
 
 -- @define WHAT(rank)
@@ -65,7 +65,7 @@ LIMIT :top + :more
 -- @section Longest waits
 -- @key longest_waits
 -- @by wait
--- @note without idle ones, and the function that ended each
+-- @note excluding idle ones; with the function that ended each
 SELECT coalesce(s.dur, :to - s.ts) AS wait_ns, s.ts AS at_ts, $REASON AS waits_for, s.function,
     coalesce(iif(extract_arg(g.arg_set_id, 'debug.waker in interrupt'), 'interrupt',
     extract_arg(g.arg_set_id, 'debug.waker') || ' ' || extract_arg(g.arg_set_id,
@@ -81,7 +81,7 @@ LIMIT :top + :more
 -- @section Left out
 -- @key left_out
 -- @of_trace
--- @note single waits above a limit; waits that no table has; totals without a user stack
+-- @note single waits above a limit; waits missing from every table; totals without a user stack
 WITH v AS (
   SELECT sum(iif(name = 'sonda_waits_left_out', value, 0)) AS single_waits,
       sum(iif(name = 'sonda_waits_missing', value, 0)) AS not_counted,
@@ -144,5 +144,5 @@ $CALL_TREE('waits down', total AS blocked_ns)
 -- @by waker
 -- @on_request
 -- @top 40
--- @note their stacks, and the time of the waits that they ended
+-- @note their stacks, and the duration of the waits that they ended
 $CALL_TREE('wakers down', total AS blocked_ns)

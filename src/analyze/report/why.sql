@@ -154,7 +154,7 @@ LIMIT :top
 
 -- @section Chain of wakers
 -- @key wakers
--- @note of the longest wait; each line was woken by the next one
+-- @note for the longest wait; each thread was woken by the next one
 WITH RECURSIVE $WAITS, $OFF(200), $CODE, $CHAIN
 SELECT step, $THREAD(me) AS thread, k.ts AS woken_ts, o.dur AS was_off_ns, $STATE(o) AS state,
     coalesce($CODE_OF(reason), o.blocked_function, $SLICE_AT(o.utid, o.ts)) AS waits_in,
@@ -170,7 +170,7 @@ ORDER BY step
 -- @section Late timers
 -- @key late_timers
 -- @by thread
--- @note how long after its time a timer ended a sleep
+-- @note how late a timer ended a sleep
 -- @lacks timers
 $LATE_TIMERS
 

@@ -139,7 +139,8 @@ static void counter_intervals_call(sqlite3_context *ctx, int argc, sqlite3_value
 	bool good;
 
 	if (!kind || strcmp(kind, "leading") != 0) {
-		sqlite3_result_error(ctx, "counter intervals: there are only leading ones", -1);
+		sqlite3_result_error(ctx, "counter intervals: only leading intervals are supported",
+				     -1);
 		return;
 	}
 	if (!c)

@@ -128,7 +128,7 @@ static void intervals_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	struct partition *p;
 
 	if (argc < 3 || argc % 2 == 0 || (argc - 3) / 2 > PARTITION_COLUMNS_MAX) {
-		sqlite3_result_error(ctx, "intervals: there are at most 4 columns of partitions",
+		sqlite3_result_error(ctx, "intervals: at most 4 partition columns are supported",
 				     -1);
 		return;
 	}
@@ -372,7 +372,8 @@ static void intersect_call(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		if (!sets[i])
 			return; /* one has no intervals, so nothing overlaps */
 		if (sets[i]->n_columns != sets[0]->n_columns) {
-			sqlite3_result_error(ctx, "intervals: the partitions differ", -1);
+			sqlite3_result_error(ctx, "intervals: the tables have different partitions",
+					     -1);
 			return;
 		}
 	}

@@ -169,8 +169,8 @@ static bool columns_have_equal_names(const struct join_vtab *v, char **error)
 				return true;
 			}
 	if (a->partition && b->partition && strcasecmp(a->partition, b->partition) != 0) {
-		*error = sqlite3_mprintf("span join: partitioned by %s and by %s; rename one in a "
-					 "view",
+		*error = sqlite3_mprintf("span join: one table is partitioned by %s, the other by "
+					 "%s; rename one column in a view",
 					 a->partition, b->partition);
 		return true;
 	}
@@ -219,7 +219,7 @@ static int span_join_connect(sqlite3 *db, void *aux, int argc, const char *const
 	if (argc != 5 || !parse_table(argv[3], &v->tables[0]) ||
 	    !parse_table(argv[4], &v->tables[1])) {
 		*error = sqlite3_mprintf("span join: write it as %s(a PARTITIONED c, b PARTITIONED "
-					 "c); a table may do without PARTITIONED",
+					 "c); PARTITIONED is optional for each table",
 					 argv[0]);
 		r = SQLITE_ERROR;
 	}

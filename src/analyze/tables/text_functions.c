@@ -165,7 +165,7 @@ static void str_split(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		return;
 	if (!*separator || n < 0) {
 		sqlite3_result_error(ctx,
-				     *separator ? "str_split: the number is below 0"
+				     *separator ? "str_split: the index is below 0"
 						: "str_split: the separator is empty",
 				     -1);
 		return;

@@ -111,13 +111,13 @@ FIXTURE_TEST(a_counted_failure_is_kept_once_with_its_last_number)
 	} rows[] = {{"runq", 3}, {"block", 4}, {"runq", 1234}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		scan("ebpf_counters_stats { failures { what: '%s' reason: 'outliers that have no "
+		scan("ebpf_counters_stats { failures { what: '%s' reason: 'outliers without a "
 		     "slice' count: %d } }",
 		     rows[i].what, rows[i].count);
 	assert_int_equal(s.sources.uncounted.n, 0);
 	assert_int_equal(s.sources.n_counted, 2);
 	assert_string_equal(s.sources.counted[0].family, "runq");
-	assert_string_equal(s.sources.counted[0].what, "outliers that have no slice");
+	assert_string_equal(s.sources.counted[0].what, "outliers without a slice");
 	assert_int_equal(s.sources.counted[0].n, 1234);
 }
 

@@ -60,10 +60,10 @@ FIXTURE_TEST(test_counters_become_lines)
 		 .lines = "journal: 10,331 lines dropped: they arrived faster than they were "
 			  "recorded\njournal: 2 lines could not be read\n"},
 		{"eBPF programs",
-		 {.sources = {.counted = {{"runq", "outliers that have no slice", 1234},
+		 {.sources = {.counted = {{"runq", "outliers without a slice", 1234},
 					  {"block", "requests of devices", 1}},
 			      .n_counted = 2}},
-		 .lines = "runq: 1,234 outliers that have no slice\n"
+		 .lines = "runq: 1,234 outliers without a slice\n"
 			  "block: 1 requests of devices\n"},
 		{"counter tracks of processes",
 		 {.sources = {.refused_tracks = 4000}},
@@ -86,7 +86,7 @@ FIXTURE_TEST(test_counters_become_lines)
 		{"a reason of a later version",
 		 {.ftrace = {.reported_statuses = 1u << FTRACE_STATUSES}},
 		 .lines = "kernel rings: sub-buffers that could not be parsed completely: a "
-			  "reason that this version does not know\n"},
+			  "reason unknown to this version\n"},
 		{"no reason", {.ftrace = {.reported_statuses = OK_STATUS}}, .lines = ""},
 		{"an overwritten buffer", BUFFER(1000000, 42200000, .bytes_overwritten = 41200000),
 		 .lines = OVERWRITTEN "try -b 64mb\n"},
