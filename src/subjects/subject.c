@@ -208,7 +208,7 @@ static int refuse_unknown(const struct cgroup_names *names, const struct noun *n
 
 	list_names(names, noun, name, &text);
 	strbuf_put_plain(&shown, name);
-	r = err_set(e, -ESRCH, "no %s is named '%.200s'%s", noun->what, shown.s ?: "",
+	r = err_set(e, -ESRCH, "no %s is called '%.200s'%s", noun->what, shown.s ?: "",
 		    text.s ?: "");
 	strbuf_deinit(&shown);
 	strbuf_deinit(&text);
@@ -230,7 +230,7 @@ static int refuse_ambiguous(const struct cgroup_names *names, const struct noun 
 		strbuf_put_plain(&text, row->path);
 	}
 	strbuf_put_plain(&shown, name);
-	r = err_set(e, -ENOTUNIQ, "%zu %ss are named '%.200s': %s", n, noun->what, shown.s ?: "",
+	r = err_set(e, -ENOTUNIQ, "%zu %ss are called '%.200s': %s", n, noun->what, shown.s ?: "",
 		    text.s ?: "");
 	strbuf_deinit(&shown);
 	strbuf_deinit(&text);

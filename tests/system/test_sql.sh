@@ -89,7 +89,7 @@ check "the place of a mistake in a macro" 1 '' 'no such column: nope .line 2, co
 check "arguments of a macro" 1 '' 'the macro both! takes 2 arguments, not 1 .line 1, column [0-9]*.$' "$TRACE" "$macros select both!(1)"
 check "no such macro" 1 '' 'there is no macro none!' "$TRACE" "select none!(1)"
 check "a macro in itself" 1 '' 'macros are nested more than 64 deep' "$TRACE" "create perfetto macro m(x Expr) returns Expr as m!(m!(\$x)); select m!(1)"
-check "a macro that grows" 1 '' 'write more than 4 MiB' "$TRACE" "create perfetto macro m(x Expr) returns Expr as \$x, \$x; select $(printf 'm!(%.0s' {1..30})1$(printf ')%.0s' {1..30})"
+check "a macro that grows" 1 '' 'expand to more than 4 MiB' "$TRACE" "create perfetto macro m(x Expr) returns Expr as \$x, \$x; select $(printf 'm!(%.0s' {1..30})1$(printf ')%.0s' {1..30})"
 check "many empty macros" 1 '' 'more than 20000 macro calls' "$TRACE" "create perfetto macro m0() returns Expr as ; $(for i in {1..20}; do
   echo "create perfetto macro m$i() returns Expr as m$((i - 1))!() m$((i - 1))!();"; done) select 1 m20!()"
 check "an index" 0 $'a\n1' '^$' --csv "$TRACE" "create perfetto table t as select 1 as a; create perfetto index i on t(a); create or replace perfetto index i on t(a);

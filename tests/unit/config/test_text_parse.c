@@ -365,12 +365,12 @@ TEST(required_fields_must_be_there)
 	assert_ptr_equal(m->word, handmade_preset);
 	protobuf_c_message_free_unpacked(&m->base, NULL);
 	assert_int_equal(parse_handmade("plain: 1", &errors, &m), -EINVAL);
-	assert_non_null(strstr(errors.s, "Handmade lacks its required field \"must\""));
-	assert_non_null(strstr(errors.s, "Handmade lacks its required field \"name\""));
+	assert_non_null(strstr(errors.s, "Handmade lacks the required field \"must\""));
+	assert_non_null(strstr(errors.s, "Handmade lacks the required field \"name\""));
 	strbuf_clear(&errors);
 	assert_int_equal(parse_handmade("must: 1 name: 'a' sub { name: 'b' }", &errors, &m),
 			 -EINVAL);
-	assert_non_null(strstr(errors.s, "f:1:23: error: Handmade lacks its required field"));
+	assert_non_null(strstr(errors.s, "f:1:23: error: Handmade lacks the required field"));
 	strbuf_deinit(&errors);
 }
 
@@ -397,7 +397,7 @@ TEST(members_of_a_oneof_exclude_each_other)
 	assert_int_equal(parse_handmade("must: 1 name: ''\ntext: ''\nnumber: 1", &errors, &m),
 			 -EINVAL);
 	assert_non_null(
-		strstr(errors.s, "f:3:1: error: field \"number\" excludes \"text\" in line 2"));
+		strstr(errors.s, "f:3:1: error: field \"number\" excludes \"text\" on line 2"));
 	strbuf_clear(&errors);
 	assert_int_equal(
 		parse_handmade("must: 1 name: '' sub {must: 2 name: ''} text: 'x'", &errors, &m),

@@ -142,7 +142,7 @@ TEST_STATE(what_names_mean, setup, teardown, struct rig *g)
 		{CONTAINER, "01234", "/docker/" A64, 0, NULL},
 		/* A name counts more than the begin of an id. */
 		{CONTAINER, "0123b", "/docker/" B64, 0, NULL},
-		{CONTAINER, "0123", NULL, -ENOTUNIQ, "containers are named '0123': /"},
+		{CONTAINER, "0123", NULL, -ENOTUNIQ, "containers are called '0123': /"},
 		{CONTAINER, "0", NULL, -ESRCH, "there are "},
 		{CONTAINER, "wep", NULL, -ESRCH, "did you mean web?"},
 		{POD, "shop/cart-1", "/kubepods/pod" UID, 0, NULL},

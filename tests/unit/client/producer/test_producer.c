@@ -677,7 +677,7 @@ STARTED_TEST(services_that_refuse_are_reported_and_tried_again)
 	id = greet(r); /* refuses */
 	host_reply(&r->host, id, false, false, "", 0);
 	spin_until(r->loop, r->host.closed == 1);
-	assert_non_null(strstr(r->sentence, "refuses"));
+	assert_non_null(strstr(r->sentence, "refused"));
 	host_reset(&r->host);
 
 	id = greet(r); /* answers with no message */

@@ -171,12 +171,12 @@ FIXTURE_TEST(names_of_no_instance)
 		const char *name, *why;
 		int error;
 	} names[] = {
-		{"a/b", "not the name", -EINVAL},
-		{"/", "not the name", -EINVAL},
-		{"..", "not the name", -EINVAL},
-		{"../foo", "not the name", -EINVAL},
-		{".", "not the name", -EINVAL},
-		{"..foo", "not the name", -EINVAL},
+		{"a/b", "not an instance name", -EINVAL},
+		{"/", "not an instance name", -EINVAL},
+		{"..", "not an instance name", -EINVAL},
+		{"../foo", "not an instance name", -EINVAL},
+		{".", "not an instance name", -EINVAL},
+		{"..foo", "not an instance name", -EINVAL},
 		{"sonda-1-1", "another recording", -EINVAL},
 		{"fooo", "the kernel has no such instance; did you mean foo?", -ENOENT},
 		{"nothing like it", "no such instance", -ENOENT},

@@ -857,7 +857,7 @@ FIXTURE_TEST(programs_that_cost_too_much_are_removed_and_their_waits_kept)
 	assert_has(packets_of(0), "name: 'futex'");
 	assert_has(packets_of(0), "primary_weight: 5000");
 	stop();
-	assert_has(packets_of(0), "max_overhead_percent (1.5 %) of the machine");
+	assert_has(packets_of(0), "max_overhead_percent (1.5 % of the machine)");
 	assert_has(packets_of(0),
 		   "single_waits: 1 machine_ppm: 500 run_ns: 100 waits_per_second: 0 "
 		   "kernel_stacks_per_second: 0 user_stacks_per_second: 7 }");
