@@ -121,7 +121,7 @@ if [ "$(printf '%s\n' 5.17 "$(uname -r)" | sort -V | head -n 1)" = 5.17 ]; then
     event_triggers { event: 'sys_enter' action: ACTION_TRACEON } event_triggers { event: 'sys_enter' }"
   [ "$(enters "$pid" "$GETPPID")" = 5 ] &&
     said 'failed raw_syscalls/sys_enter (trigger refused: Field not found at character 4: no ^== 1)' &&
-    said 'failed raw_syscalls/sys_enter (trigger refused: the event has such a trigger already' &&
+    said 'failed raw_syscalls/sys_enter (trigger refused: the event already has such a trigger' &&
     said 'failed option:event_triggers (sys_enter: no action is named)'
   check "triggers that the kernel does not have are reported" $?
 else
@@ -250,7 +250,7 @@ record options "ftrace_events: 'raw_syscalls/sys_enter' ftrace_events: 'ftrace/k
   tracefs_options { name: 'stacktrace' state: STATE_ENABLED } tracefs_options { name: 'stcktrace' state: STATE_ENABLED }
   tracefs_options { name: 'record-cmd' state: STATE_DISABLED } tracefs_options { name: 'record-tgid' state: STATE_ENABLED }"
 [ "$(count '^event kernel_stack ')" -ge 5 ] && said 'option:tracefs_options (stcktrace: no such option; did you mean stacktrace?)' &&
-  said 'option:tracefs_options (record-cmd: the kernel has it at the top level only' && said 'option:tracefs_options (record-tgid: '
+  said 'option:tracefs_options (record-cmd: the kernel has it only at the top level' && said 'option:tracefs_options (record-tgid: '
 check "an option has its effect; others are reported" $?
 
 # The address of its system call is in the program, or in a library of it: below the kernel's.
