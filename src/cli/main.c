@@ -145,9 +145,11 @@ int main(int argc, char **argv)
 		return perfetto_main(argc, argv);
 	log_init("sonda");
 	code = main_run(argc, argv);
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	if (fflush(stdout) != 0)
+		log_error("cannot write to standard output: %s", strerror(errno));
+	else if (ferror(stdout))
+		log_error("the output is incomplete: a write to standard output failed");
+	else
 		return code;
-	log_error("cannot write to standard output: %s",
-		  errno ? strerror(errno) : "it is incomplete");
 	return code ? code : EXIT_FAILED;
 }

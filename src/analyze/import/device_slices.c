@@ -337,7 +337,7 @@ static const char *const tcp_states[] = {NULL,
 					 "TCP_CLOSING",
 					 "TCP_NEW_SYN_RECV"};
 
-static uint32_t stream_track(struct import *im, struct machine *m, const struct ftrace_event *e)
+static uint32_t tcp_stream_track(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	int64_t *stream = import_remembered(
 		im, m, REMEMBER_TCP_STREAM,
@@ -363,7 +363,7 @@ static void inet_sock_set_state(struct import *im, struct machine *m, const stru
 	    (family != FAMILY_INET && family != FAMILY_INET6) || state >= ARRAY_SIZE(tcp_states) ||
 	    !tcp_states[state])
 		return;
-	track = stream_track(im, m, e);
+	track = tcp_stream_track(im, m, e);
 	if (track == NULL_U32)
 		return;
 	name = device_slices_intern(im, tcp_states[state]);

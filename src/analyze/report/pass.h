@@ -154,8 +154,8 @@ static inline uint32_t pass_who_at(const struct pass_who *w, uint32_t utid, int6
 
 /* Cuts the next part off an interval, in which its thread belongs to *ret_who. Returns false at the
  * end. */
-bool pass_who_next_part(const struct pass_who *w, struct pass_span *rest, struct pass_span *ret,
-			uint32_t *ret_who);
+bool pass_who_cut_span(const struct pass_who *w, struct pass_span *rest, struct pass_span *ret,
+		       uint32_t *ret_who);
 
 /* Returns the value of the column "who". who: of pass_who_at(); NULL_U32 becomes NULL. */
 int64_t pass_who_value(const struct pass_who *w, uint32_t who);

@@ -34,7 +34,7 @@ static void add_span_to_subjects(struct groups *g, const struct pass_who *who,
 	struct pass_span rest = *s, part;
 	uint32_t key;
 
-	while (pass_who_next_part(who, &rest, &part, &key)) {
+	while (pass_who_cut_span(who, &rest, &part, &key)) {
 		add_span(g, KEY(key, of), &part, flagged);
 		flagged = false;
 	}

@@ -156,8 +156,8 @@ uint32_t pass_subject_at(const struct pass_who *w, uint32_t utid, int64_t ts)
 	return subject_of_row(w, member_row_at(w, utid, ts));
 }
 
-bool pass_who_next_part(const struct pass_who *w, struct pass_span *rest, struct pass_span *ret,
-			uint32_t *ret_who)
+bool pass_who_cut_span(const struct pass_who *w, struct pass_span *rest, struct pass_span *ret,
+		       uint32_t *ret_who)
 {
 	const struct table *rows = &w->s->tables[TABLE_THREAD_CGROUP];
 	uint32_t row;

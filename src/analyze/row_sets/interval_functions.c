@@ -76,7 +76,7 @@ static char *make_partition_key(int n, sqlite3_value **argv)
 }
 
 /* Returns NULL if out of memory. argv: names and values. */
-static struct partition *find_partition(struct intervals *set, sqlite3_value **argv)
+static struct partition *find_or_add_partition(struct intervals *set, sqlite3_value **argv)
 {
 	_cleanup_(freep) char *key = make_partition_key(set->n_columns, argv);
 	struct partition *p;
@@ -139,7 +139,7 @@ static void intervals_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	}
 	if (set && !*set)
 		*set = new_intervals((argc - 3) / 2, argv + 3);
-	p = set && *set ? find_partition(*set, argv + 3) : NULL;
+	p = set && *set ? find_or_add_partition(*set, argv + 3) : NULL;
 	if (!p || array_reserve(&(*set)->v, &(*set)->cap, (*set)->n + 1, sizeof(*(*set)->v))) {
 		sqlite3_result_error_nomem(ctx);
 		return;

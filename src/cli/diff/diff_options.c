@@ -34,7 +34,7 @@ static const char usage_tail[] =
 	"      --to TIME       end at this time\n"
 	"      --min PERCENT   smallest change that counts; default: 3, or 10 between blocks of "
 	"time\n"
-	"      --fail-if COND  exit with 4 if a finding exceeds a limit: 'latency p99 > +10%',\n"
+	"      --fail-if COND  exit with 4 if a finding meets COND: 'latency p99 > +10%',\n"
 	"                      'cpu hash_block > 5%', 'syscalls count < -20%'; may be repeated\n"
 	"      --lossy         also compare recordings that lost data\n"
 	"      --top N         at most N rows; default: 20\n"

@@ -288,7 +288,8 @@ void check_container(struct doctor_machine *m, struct doctor_finding *f)
 		doctor_set_finding(f, doctor_may_make_instances(m) ? DOCTOR_LIMIT : DOCTOR_FAULT,
 				   "this is a user namespace (an unprivileged container): its root "
 				   "may not trace the machine");
-		doctor_set_remedy(f, "docker run --privileged --pid=host "
+		doctor_set_remedy(f, "as the machine's root, not with rootless Docker or Podman: "
+				     "docker run --privileged --userns=host --pid=host "
 				     "-v /sys/kernel/tracing:/sys/kernel/tracing IMAGE");
 	} else if (is_in_other_namespace(m, "self/ns/pid", INITIAL_PID_NAMESPACE) &&
 		   !doctor_uses_service(m)) {

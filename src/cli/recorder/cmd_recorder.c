@@ -101,8 +101,8 @@ static void status_put_text(const struct recorder_status *s, struct strbuf *b)
 		strbuf_printf(b, "restarts  %" PRIu64 "\n", state->restarts);
 	if (state->snapshots || state->snapshots_failed || state->snapshots_skipped)
 		strbuf_printf(b,
-			      "triggers  %" PRIu64 " snapshots saved in snapshots/, %" PRIu64
-			      " failed, %" PRIu64 " triggers skipped\n",
+			      "triggers  %" PRIu64 " saved in snapshots/, %" PRIu64
+			      " not saved, %" PRIu64 " skipped\n",
 			      state->snapshots, state->snapshots_failed, state->snapshots_skipped);
 	strbuf_puts(b, "next      sonda snapshot --last 5m recorder\n");
 }

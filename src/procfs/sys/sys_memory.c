@@ -92,7 +92,7 @@ static void sys_table_deinit(struct sys_table *t)
 /* ---- the counter of each line ---- */
 
 /* Returns the length of the known name of line i, or 0 if the line has another name. */
-static size_t known_name(const struct sys_table *t, size_t i, struct span line)
+static size_t known_name_length(const struct sys_table *t, size_t i, struct span line)
 {
 	const struct sys_table_line *l;
 	char next;
@@ -172,7 +172,7 @@ static void sys_meminfo_write_value(const struct sys_table_line *l, struct sys_t
 static int sys_meminfo_parse_line(struct sys_table *t, struct sys_packet *p, size_t i,
 				  struct span line)
 {
-	size_t skip = known_name(t, i, line);
+	size_t skip = known_name_length(t, i, line);
 	struct span rest;
 	uint64_t v;
 	int r;
