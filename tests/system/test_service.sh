@@ -153,7 +153,7 @@ check "no socket is left" test ! -e "$TMP/producer"
 if [ "$(id -u)" = 0 ] && unshare --user --map-root-user true 2>/dev/null && ! grep -q "no sandbox" "$TMP/log"; then
   start unshare --user --map-root-user "$sondad"
   check "root without another user stays root, and says so" eval \
-    '[ "$(status Uid)" = 0 ] && grep -q "it stays root, without capabilities" "$TMP/log"'
+    '[ "$(status Uid)" = 0 ] && grep -q "continuing as root, without capabilities" "$TMP/log"'
   check "root that stays root has no capability" has_no_capability
   check "root that stays root has the system call filter" test "$(status Seccomp)" = 2
   stop TERM
