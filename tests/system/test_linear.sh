@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# check: long
+# check: heavy
 #
 # The cost of an import and of reports grows as the trace does: instructions are counted for n, 2n and 4n events, and the
 # second step must take twice the first, within 10 %. Counts do not depend on the machine or its load. And the memory of the

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# check: long
+# check: heavy
 #
 # While a peer does its worst, each query of another consumer is answered in time.
 . "$(dirname "$0")/service_lib.sh"
