@@ -23,7 +23,7 @@ struct http_parse {
 	unsigned status; /* 0: good so far */
 };
 
-static void refuse(struct http_parse *p, unsigned status)
+static void http_parse_refuse(struct http_parse *p, unsigned status)
 {
 	if (!p->status)
 		p->status = status;
@@ -77,9 +77,9 @@ static void parse_target(struct http_parse *p, const char *s, size_t len)
 	const char *query = memchr(s, '?', len);
 
 	if (!len || *s != '/' || !is_visible(s, len, false))
-		refuse(p, BAD_REQUEST);
+		http_parse_refuse(p, BAD_REQUEST);
 	else if (!copy_value(p->r->path, sizeof(p->r->path), s, query ? (size_t)(query - s) : len))
-		refuse(p, URI_TOO_LONG);
+		http_parse_refuse(p, URI_TOO_LONG);
 }
 
 static void parse_request_line(struct http_parse *p, const char *s, size_t len)
@@ -89,7 +89,7 @@ static void parse_request_line(struct http_parse *p, const char *s, size_t len)
 
 	second = first ? memchr(first + 1, ' ', len - (size_t)(first + 1 - s)) : NULL;
 	if (!second || !is_token(s, (size_t)(first - s))) {
-		refuse(p, BAD_REQUEST);
+		http_parse_refuse(p, BAD_REQUEST);
 		return;
 	}
 	p->r->method = method_of(s, (size_t)(first - s));
@@ -97,8 +97,8 @@ static void parse_request_line(struct http_parse *p, const char *s, size_t len)
 	version = len - (size_t)(second + 1 - s);
 	p->r->is_1_1 = version == 8 && !memcmp(second + 1, "HTTP/1.1", 8);
 	if (!p->r->is_1_1 && !(version == 8 && !memcmp(second + 1, "HTTP/1.0", 8)))
-		refuse(p,
-		       version == 8 && !memcmp(second + 1, "HTTP/", 5) ? BAD_VERSION : BAD_REQUEST);
+		http_parse_refuse(p, version == 8 && !memcmp(second + 1, "HTTP/", 5) ? BAD_VERSION
+										     : BAD_REQUEST);
 }
 
 /* ---- header lines ---- */
@@ -114,21 +114,21 @@ static void take_length(struct http_parse *p, const char *value, size_t len)
 
 	if (p->r->has_length || !copy_value(number, sizeof(number), value, len) ||
 	    str_to_u64(number, &p->r->length) < 0)
-		refuse(p, BAD_REQUEST);
+		http_parse_refuse(p, BAD_REQUEST);
 	p->r->has_length = true;
 }
 
 static void take_host(struct http_parse *p, const char *value, size_t len)
 {
 	if (p->has_host || !copy_value(p->r->host, sizeof(p->r->host), value, len))
-		refuse(p, BAD_REQUEST);
+		http_parse_refuse(p, BAD_REQUEST);
 	p->has_host = true;
 }
 
 static void take_text(struct http_parse *p, char *to, size_t size, const char *value, size_t len)
 {
 	if (!copy_value(to, size, value, len))
-		refuse(p, HEAD_TOO_LARGE);
+		http_parse_refuse(p, HEAD_TOO_LARGE);
 }
 
 static void take_header(struct http_parse *p, const char *name, size_t name_len, const char *value,
@@ -141,7 +141,7 @@ static void take_header(struct http_parse *p, const char *name, size_t name_len,
 	else if (is_named(name, name_len, "Content-Length"))
 		take_length(p, value, len);
 	else if (is_named(name, name_len, "Transfer-Encoding"))
-		refuse(p, LENGTH_REQUIRED);
+		http_parse_refuse(p, LENGTH_REQUIRED);
 	else if (is_named(name, name_len, "Accept"))
 		take_text(p, r->accept, sizeof(r->accept), value, len);
 	else if (is_named(name, name_len, "Authorization"))
@@ -161,12 +161,12 @@ static void parse_header_line(struct http_parse *p, const char *s, size_t len)
 	const char *colon = memchr(s, ':', len), *value, *end = s + len;
 
 	if (++p->n_headers > HTTP_HEADERS_MAX) {
-		refuse(p, HEAD_TOO_LARGE);
+		http_parse_refuse(p, HEAD_TOO_LARGE);
 		return;
 	}
 	if (!colon || !is_token(s, (size_t)(colon - s)) ||
 	    !is_visible(colon + 1, (size_t)(end - colon - 1), true)) {
-		refuse(p, BAD_REQUEST);
+		http_parse_refuse(p, BAD_REQUEST);
 		return;
 	}
 	for (value = colon + 1; value < end && (*value == ' ' || *value == '\t');)
@@ -189,7 +189,7 @@ enum http_result http_request_parse(const char *data, size_t len, struct http_re
 		return HTTP_INCOMPLETE;
 	*ret = (struct http_request){.method = HTTP_OTHER};
 	if (!end)
-		refuse(&p, HEAD_TOO_LARGE);
+		http_parse_refuse(&p, HEAD_TOO_LARGE);
 	for (; end && at < end + 2 && !p.status; at = line + 2) {
 		line = memmem(at, (size_t)(end + 2 - at), "\r\n", 2);
 		if (at == data)
@@ -198,9 +198,9 @@ enum http_result http_request_parse(const char *data, size_t len, struct http_re
 			parse_header_line(&p, at, (size_t)(line - at));
 	}
 	if (ret->is_1_1 && !p.has_host)
-		refuse(&p, BAD_REQUEST);
+		http_parse_refuse(&p, BAD_REQUEST);
 	if (ret->method == HTTP_POST && !ret->has_length)
-		refuse(&p, LENGTH_REQUIRED);
+		http_parse_refuse(&p, LENGTH_REQUIRED);
 	if (p.status) {
 		*ret_status = p.status;
 		return HTTP_REFUSED;

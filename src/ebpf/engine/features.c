@@ -177,8 +177,7 @@ static bool has_map_type(void *ctx, int type)
 	return libbpf_probe_bpf_map_type((enum bpf_map_type)type, NULL) == 1;
 }
 
-/* Parses the number after "\tWORD:". */
-static bool parse_number_in_line(const char *line, const char *word, uint16_t *ret)
+bool ebpf_format_line_number(const char *line, const char *word, uint16_t *ret)
 {
 	const char *p = strstr(line, word);
 	unsigned long n;
@@ -209,8 +208,8 @@ static bool parse_field_line(const char *line, const char *field, struct sonda_f
 	for (name = strstr(line, field); name && name < end; name = strstr(name + 1, field))
 		if (name[-1] == ' ' && (name[len] == ';' || name[len] == '['))
 			break;
-	if (!name || name >= end || !parse_number_in_line(end, "\toffset:", &found.offset) ||
-	    !parse_number_in_line(end, "\tsize:", &found.size))
+	if (!name || name >= end || !ebpf_format_line_number(end, "\toffset:", &found.offset) ||
+	    !ebpf_format_line_number(end, "\tsize:", &found.size))
 		return false;
 	*ret = found;
 	return true;

@@ -123,6 +123,13 @@ struct ebpf_features {
 int ebpf_choose_variant(const struct ebpf_features *f, const struct ebpf_variant *variants, int n,
 			int first, struct err_text *why);
 bool ebpf_has_field(const struct ebpf_features *f, const char *event, const char *field);
+
+/*
+ * Parses the number after the word of a line of a format file, such as "\toffset:" in
+ * "field:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;". Returns false if there is none below 65536.
+ */
+bool ebpf_format_line_number(const char *line, const char *word, uint16_t *ret);
+
 /*
  * Fills in the slots of the fields that the variant requires or may use; fields has SONDA_FIELDS
  * elements. Slots of fields that the kernel lacks stay as they are.

@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
+#include "ebpf/engine/features.h"
 
 /* ---- the config ---- */
 
@@ -122,23 +122,6 @@ int histogram_spec_read(const Pb__EbpfCountersConfig__Histogram *c, struct histo
 
 /* ---- the fields of a record ---- */
 
-/* Parses the number after "\tWORD:" of a line. */
-static bool number_of_line(const char *line, const char *word, uint32_t *ret)
-{
-	const char *p = strstr(line, word);
-	unsigned long n;
-	char *end;
-
-	if (!p)
-		return false;
-	p += strlen(word);
-	n = strtoul(p, &end, 10);
-	if (end == p || *end != ';' || n > UINT16_MAX)
-		return false;
-	*ret = (uint32_t)n;
-	return true;
-}
-
 /* Returns true if the kernel prints the field as a pointer: "(void *)REC->call_site". */
 static bool prints_as_address(const char *format, const char *name)
 {
@@ -166,7 +149,7 @@ static bool parse_declaration(const char *line, size_t len, const char *name,
 	char text[512];
 	struct record_field f = {0};
 	char *declaration, *end, *word, *array;
-	uint32_t is_signed = 0;
+	uint16_t offset, size, is_signed = 0;
 
 	if (len >= sizeof(text))
 		return false;
@@ -174,10 +157,12 @@ static bool parse_declaration(const char *line, size_t len, const char *name,
 	text[len] = '\0';
 	declaration = strstr(text, "field:");
 	end = declaration ? strchr(declaration, ';') : NULL;
-	if (!end || !number_of_line(end, "\toffset:", &f.offset) ||
-	    !number_of_line(end, "\tsize:", &f.size))
+	if (!end || !ebpf_format_line_number(end, "\toffset:", &offset) ||
+	    !ebpf_format_line_number(end, "\tsize:", &size))
 		return false;
-	(void)number_of_line(end, "\tsigned:", &is_signed);
+	(void)ebpf_format_line_number(end, "\tsigned:", &is_signed);
+	f.offset = offset;
+	f.size = size;
 	*end = '\0';
 	declaration += strlen("field:");
 	array = strchr(declaration, '[');
