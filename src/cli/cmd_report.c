@@ -33,8 +33,9 @@
 /* ---- the page ---- */
 
 /* Writes the page to `to` and closes it. to is NULL, with errno, if it could not be opened. */
-static int write_page_to(FILE *to, const char *path, struct trace_tables *tables,
-			 const struct page_options *o, struct page_result *ret, struct err_text *e)
+static int write_page_to_stream(FILE *to, const char *path, struct trace_tables *tables,
+				const struct page_options *o, struct page_result *ret,
+				struct err_text *e)
 {
 	int r = to ? page_write(&tables->store, o, to, ret) : -errno;
 
@@ -46,24 +47,25 @@ static int write_page_to(FILE *to, const char *path, struct trace_tables *tables
 }
 
 /* Writes the page to a file that only its owner may read, like the trace. */
-static int write_file(const char *path, struct trace_tables *tables, const struct page_options *o,
-		      struct page_result *ret, struct err_text *e)
+static int write_page_file(const char *path, struct trace_tables *tables,
+			   const struct page_options *o, struct page_result *ret,
+			   struct err_text *e)
 {
 	struct out_path out;
 	FILE *special;
 	int r;
 
 	if (!strcmp(path, "-"))
-		return write_page_to(stdout, path, tables, o, ret, e);
+		return write_page_to_stream(stdout, path, tables, o, ret, e);
 	r = out_path_open_special(path, &special, e);
 	if (r < 0)
 		return r;
 	if (special)
-		return write_page_to(special, path, tables, o, ret, e);
+		return write_page_to_stream(special, path, tables, o, ret, e);
 	r = out_path_create(&out, path, false, true, e);
 	if (r < 0)
 		return r;
-	r = write_page_to(out_path_open(&out, NULL), path, tables, o, ret, e);
+	r = write_page_to_stream(out_path_open(&out, NULL), path, tables, o, ret, e);
 	if (r == 0)
 		return out_path_finish(&out, e);
 	out_path_deinit(&out);
@@ -90,7 +92,7 @@ static int report_page(struct trace_tables *tables, int64_t from, int64_t to, co
 	char word[STR_WORD_SIZE];
 	struct err_text e;
 
-	if (write_file(path, tables, &o, &result, &e) < 0) {
+	if (write_page_file(path, tables, &o, &result, &e) < 0) {
 		log_error("report: %s", e.text);
 		return EXIT_FAILED;
 	}
@@ -163,7 +165,7 @@ static void bind_parameters(sqlite3_stmt *st, const struct report_section *s, st
 		sqlite3_bind_text(st, sqlite3_bind_parameter_index(st, ":function"), p->o->function,
 				  -1, SQLITE_STATIC);
 	if (i)
-		sqlite3_bind_text(st, i, report_blocks(&p->style), -1, SQLITE_STATIC);
+		sqlite3_bind_text(st, i, report_style_blocks(&p->style), -1, SQLITE_STATIC);
 }
 
 /* Returns what the title adds for a table that -p does not limit, else "". */
@@ -174,7 +176,8 @@ static const char *title_suffix(const struct report_section *s, const struct out
 
 /* Appends the command that shows more about a table. A report about a thread takes the thread as a
  * word, other reports take it with -p. */
-static void put_command(const struct report_section *s, const struct output *p, struct strbuf *b)
+static void put_more_command(const struct report_section *s, const struct output *p,
+			     struct strbuf *b)
 {
 	const struct report_options *o = p->o;
 	const struct report *more = report_find(s->more);
@@ -201,20 +204,21 @@ static void put_command(const struct report_section *s, const struct output *p, 
 static void print_title(const struct report_section *s, const struct output *p)
 {
 	struct strbuf more = {0};
-	int room = (p->style.width ?: INT_MAX) - report_width_of(s->title) -
-		   report_width_of(title_suffix(s, p));
+	int room = (p->style.width ?: INT_MAX) - report_text_width(s->title) -
+		   report_text_width(title_suffix(s, p));
 
-	fprintf(p->out, "%s%s%s%s", report_bold(&p->style), s->title, title_suffix(s, p),
-		report_plain(&p->style));
-	if (s->note && room >= report_width_of(s->note) + 2) {
+	fprintf(p->out, "%s%s%s%s", report_style_bold(&p->style), s->title, title_suffix(s, p),
+		report_style_plain(&p->style));
+	if (s->note && room >= report_text_width(s->note) + 2) {
 		fprintf(p->out, ": %s", s->note);
-		room -= report_width_of(s->note) + 2;
+		room -= report_text_width(s->note) + 2;
 	}
 	if (s->more) {
-		put_command(s, p, &more);
+		put_more_command(s, p, &more);
 		fprintf(p->out, "%s%s%s%s",
-			room >= report_width_of(more.s ? more.s : "") + 3 ? "   " : "\n  ",
-			report_dim(&p->style), more.s ? more.s : "", report_plain(&p->style));
+			room >= report_text_width(more.s ? more.s : "") + 3 ? "   " : "\n  ",
+			report_style_dim(&p->style), more.s ? more.s : "",
+			report_style_plain(&p->style));
 		strbuf_deinit(&more);
 	}
 	fputc('\n', p->out);
@@ -341,8 +345,8 @@ static int print_why_no_table(const struct report_section *s, const char *lacks,
 		r = print_json_head(NULL, s, p);
 		fprintf(p->out, p->o->keys ? "[], \"lacks\": \"%s\"}" : "null", lacks);
 	} else if (p->some) {
-		fprintf(p->out, "\n%s%s%s: %s\n", report_bold(&p->style), s->title,
-			report_plain(&p->style), lacks);
+		fprintf(p->out, "\n%s%s%s: %s\n", report_style_bold(&p->style), s->title,
+			report_style_plain(&p->style), lacks);
 	}
 	return r;
 }
@@ -370,7 +374,7 @@ static int run_section(const struct report_section *s, struct output *p)
 
 /* ---- the report ---- */
 
-static bool report_is_wanted(const struct report_section *s, const struct output *p)
+static bool section_is_requested(const struct report_section *s, const struct output *p)
 {
 	const char *by = p->o->by;
 
@@ -380,16 +384,16 @@ static bool report_is_wanted(const struct report_section *s, const struct output
 }
 
 /* Returns true for the report on losses, which is empty if nothing was lost. */
-static bool cmd_report_is_loss(const struct report *r)
+static bool is_report_of_losses(const struct report *r)
 {
 	return !strcmp(r->name, "loss");
 }
 
-static void print_nothing(const struct output *p)
+static void print_why_empty(const struct output *p)
 {
 	const struct report *r = p->o->report;
 
-	if (cmd_report_is_loss(r))
+	if (is_report_of_losses(r))
 		fputs(report_losses_any(&p->losses) ? "" : "nothing is missing\n", p->out);
 	else if (r->records)
 		fprintf(p->out,
@@ -400,7 +404,7 @@ static void print_nothing(const struct output *p)
 }
 
 /* Prints what was lost as a further key of the JSON object. Returns an SQLite result code. */
-static int print_lost_key(struct output *p)
+static int print_json_losses(struct output *p)
 {
 	if (!report_losses_any(&p->losses))
 		return SQLITE_OK;
@@ -409,7 +413,7 @@ static int print_lost_key(struct output *p)
 }
 
 /* Reports in a key of the JSON object that no table has a row, and what to record. */
-static void print_nothing_key(const struct output *p)
+static void print_json_why_empty(const struct output *p)
 {
 	const char *records = p->o->report->records;
 
@@ -468,30 +472,30 @@ static int print_report(struct output *p)
 	if (p->o->format == REPORT_JSON)
 		print_json_begin(p);
 	for (size_t i = 0; i < report->n_sections && r == SQLITE_OK; i++)
-		if (report_is_wanted(&report->sections[i], p))
+		if (section_is_requested(&report->sections[i], p))
 			r = run_section(&report->sections[i], p);
 	p->any |= p->has_rows;
 	if (p->o->format == REPORT_JSON)
 		print_json_end_of_tables(p);
-	if (p->o->format == REPORT_JSON && !p->has_rows && !cmd_report_is_loss(report))
-		print_nothing_key(p);
+	if (p->o->format == REPORT_JSON && !p->has_rows && !is_report_of_losses(report))
+		print_json_why_empty(p);
 	if (p->o->format == REPORT_JSON && !p->several)
-		r = r == SQLITE_OK ? print_lost_key(p) : r;
+		r = r == SQLITE_OK ? print_json_losses(p) : r;
 	if (p->o->format == REPORT_JSON)
 		fputs("}\n", p->out);
 	if (!p->some && r == SQLITE_OK && p->o->format == REPORT_TEXT)
-		print_nothing(p);
+		print_why_empty(p);
 	return r;
 }
 
 /* ---- several machines ---- */
 
-static bool has_tables(const struct output *p)
+static bool has_requested_section(const struct output *p)
 {
 	if (p->o->report->of_findings)
 		return !p->of_trace;
 	for (size_t i = 0; i < p->o->report->n_sections; i++)
-		if (report_is_wanted(&p->o->report->sections[i], p))
+		if (section_is_requested(&p->o->report->sections[i], p))
 			return true;
 	return false;
 }
@@ -513,8 +517,8 @@ static int print_titled_report(struct output *p, const char *title, const char *
 {
 	p->some = p->has_rows = false;
 	if (p->o->format == REPORT_TEXT)
-		fprintf(p->out, "%s%s%s%s\n\n", n ? "\n" : "", report_bold(&p->style), title,
-			report_plain(&p->style));
+		fprintf(p->out, "%s%s%s%s\n\n", n ? "\n" : "", report_style_bold(&p->style), title,
+			report_style_plain(&p->style));
 	else if (p->o->format == REPORT_JSON)
 		fprintf(p->out, "%s\"%s\": ",
 			n	     ? ", "
@@ -555,18 +559,18 @@ static int print_machines(struct output *p, const struct machine_list *list)
 	p->several = p->o->machine < 0 && list->n > 1;
 	for (int i = 0; i < list->n && r == SQLITE_OK; i++) {
 		p->machine = list->ids[i];
-		if (has_tables(p) && (p->o->machine < 0 || p->o->machine == p->machine))
+		if (has_requested_section(p) && (p->o->machine < 0 || p->o->machine == p->machine))
 			r = print_machine(p, &n);
 	}
 	p->of_trace = true;
 	p->scope.machine = MACHINES_ALL;
 	p->scope.changes++;
-	if (p->several && r == SQLITE_OK && has_tables(p))
+	if (p->several && r == SQLITE_OK && has_requested_section(p))
 		r = print_titled_report(p, "All machines", p->o->keys ? "all" : "all machines",
 					n++);
 	if (n && p->o->format == REPORT_JSON) {
 		fputs(p->o->keys ? "}" : "", p->out);
-		r = r == SQLITE_OK ? print_lost_key(p) : r;
+		r = r == SQLITE_OK ? print_json_losses(p) : r;
 		fputs("}\n", p->out);
 	}
 	return r;
@@ -574,7 +578,7 @@ static int print_machines(struct output *p, const struct machine_list *list)
 
 /* Returns how many CPUs the machine has (if there are several machines, the one with the most); 0
  * if the trace does not have this number for each machine. */
-static unsigned cpus_of_trace(sqlite3 *db)
+static unsigned count_cpus(sqlite3 *db)
 {
 	static const char sql[] = "SELECT CASE WHEN count(*) = count(num_cpus) THEN max(num_cpus) "
 				  "END FROM machine";
@@ -594,7 +598,7 @@ static void print_limits(const struct output *p)
 	const struct import_result *of = &p->tables.result;
 	struct strbuf lines = {0};
 
-	limits_of_trace_write(of->config, of->config_len, cpus_of_trace(p->tables.db), &lines);
+	limits_of_trace_write(of->config, of->config_len, count_cpus(p->tables.db), &lines);
 	for (char *line = lines.s, *end; line && (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
 		if (p->o->format == REPORT_TEXT)
@@ -625,7 +629,7 @@ static int print_one_report(struct output *p)
 }
 
 /* Prints a report of --all with its name, unless the trace has no data for it. */
-static int print_one_of_all(struct output *p, size_t *n)
+static int print_report_unless_empty(struct output *p, size_t *n)
 {
 	FILE *to = p->out;
 	char *text = NULL;
@@ -647,7 +651,7 @@ static int print_one_of_all(struct output *p, size_t *n)
 			fprintf(to, "# report %s\n", name);
 		else
 			fprintf(to, "%s%ssonda report %s%s\n\n", (*n)++ ? "\n" : "",
-				report_bold(&p->style), name, report_plain(&p->style));
+				report_style_bold(&p->style), name, report_style_plain(&p->style));
 		fwrite(text, 1, len, to);
 	}
 	free(text);
@@ -655,7 +659,7 @@ static int print_one_of_all(struct output *p, size_t *n)
 }
 
 /* Prints all reports: those of a thread only if one is named, and none of a control group. */
-static int print_each_report(struct output *p)
+static int print_all_reports(struct output *p)
 {
 	const struct report_options *options = p->o;
 	struct report_options one = *options;
@@ -668,7 +672,7 @@ static int print_each_report(struct output *p)
 	for (size_t i = 0; i < n_reports && r == SQLITE_OK; i++) {
 		one.report = report_at(i);
 		if (!one.report->of_subject && (!one.report->of_thread || one.n_words))
-			r = print_one_of_all(p, &n);
+			r = print_report_unless_empty(p, &n);
 	}
 	p->o = options;
 	p->any = true;
@@ -677,20 +681,20 @@ static int print_each_report(struct output *p)
 	return r;
 }
 
-static int print_all(struct output *p)
+static int print_output(struct output *p)
 {
 	p->asked_ns = requested_duration_ns(&p->tables.result);
 	print_limits(p);
 	if (p->o->format == REPORT_TEXT)
 		report_losses_print(&p->losses, &p->style, p->out);
-	return p->o->all ? print_each_report(p) : print_one_report(p);
+	return p->o->all ? print_all_reports(p) : print_one_report(p);
 }
 
 /* Returns the exit code. A report that was asked for by its name fails if the trace has no data for
  * it. */
-static int exit_code_of_output(const struct output *p)
+static int choose_exit_code(const struct output *p)
 {
-	return p->any || cmd_report_is_loss(p->o->report) || p->o->report == report_at(0)
+	return p->any || is_report_of_losses(p->o->report) || p->o->report == report_at(0)
 		       ? EXIT_GOOD
 		       : EXIT_FAILED;
 }
@@ -704,19 +708,19 @@ static int print_to_user(struct output *p)
 
 	p->out = stdout;
 	if (p->o->no_pager || !isatty(STDOUT_FILENO))
-		return print_all(p) == SQLITE_OK ? exit_code_of_output(p) : EXIT_FAILED;
+		return print_output(p) == SQLITE_OK ? choose_exit_code(p) : EXIT_FAILED;
 	p->out = open_memstream(&text, &len);
 	if (!p->out) {
 		log_error("report: %s", strerror(ENOMEM));
 		return EXIT_FAILED;
 	}
-	r = print_all(p);
+	r = print_output(p);
 	if (fclose(p->out) == 0)
 		pager_show(text, len);
 	else
 		r = SQLITE_NOMEM;
 	free(text);
-	return r == SQLITE_OK ? exit_code_of_output(p) : EXIT_FAILED;
+	return r == SQLITE_OK ? choose_exit_code(p) : EXIT_FAILED;
 }
 
 /* Returns the time `ns` after the trace's start, at most its end. */

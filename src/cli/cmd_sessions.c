@@ -63,7 +63,7 @@ static void put_clock_time(uint64_t boot_ns, struct strbuf *out)
 }
 
 /* Appends below the session which producer disconnected, and when. */
-static void put_departure(const Pb__SourceDeparture *d, struct strbuf *out)
+static void put_disconnected_producer(const Pb__SourceDeparture *d, struct strbuf *out)
 {
 	strbuf_puts(out, "      ");
 	put_plain_text(out, d->data_source_name);
@@ -97,7 +97,7 @@ static void put_session(const session *s, struct strbuf *out)
 	put_plain_text(out, s->unique_session_name);
 	strbuf_putc(out, '\n');
 	for (size_t n = 0; n < s->n_departures; n++)
-		put_departure(s->departures[n], out);
+		put_disconnected_producer(s->departures[n], out);
 }
 
 static void sessions_put_sessions(const Pb__TracingServiceState *state, struct strbuf *out)

@@ -44,7 +44,8 @@ static bool can_be_cloned(const Pb__TracingServiceState__TracingSession *s)
 }
 
 /* Chooses the session if there is only one. */
-static int snapshot_choose(const Pb__TracingServiceState *state, uint64_t *ret, struct err_text *e)
+static int snapshot_choose_session(const Pb__TracingServiceState *state, uint64_t *ret,
+				   struct err_text *e)
 {
 	size_t n = 0;
 
@@ -61,8 +62,8 @@ static int snapshot_choose(const Pb__TracingServiceState *state, uint64_t *ret, 
 	return 0;
 }
 
-static int snapshot_find(struct session_client *client, const struct verb_options *o,
-			 struct consumer_clone_request *ret, struct err_text *e)
+static int snapshot_find_session(struct session_client *client, const struct verb_options *o,
+				 struct consumer_clone_request *ret, struct err_text *e)
 {
 	Pb__TracingServiceState *state;
 	int r;
@@ -79,14 +80,14 @@ static int snapshot_find(struct session_client *client, const struct verb_option
 	r = session_client_query(client, true, &state, e);
 	if (r < 0)
 		return r;
-	r = snapshot_choose(state, &ret->session_id, e);
+	r = snapshot_choose_session(state, &ret->session_id, e);
 	pb__tracing_service_state__free_unpacked(state, NULL);
 	return r;
 }
 
 /* Adds to the error the name that was probably meant, or else where the names are listed. */
-static int snapshot_explain(struct session_client *client, const struct verb_options *o, int error,
-			    struct err_text *e)
+static int snapshot_suggest_session(struct session_client *client, const struct verb_options *o,
+				    int error, struct err_text *e)
 {
 	char nearest[STR_NEAREST_SIZE];
 	struct err_text why = *e;
@@ -119,13 +120,13 @@ static int snapshot_take(struct session_client *client, const struct verb_option
 	Pb__TracingServiceState *state;
 	struct err_text ignored;
 	bool written;
-	int r = snapshot_find(client, o, &request, e);
+	int r = snapshot_find_session(client, o, &request, e);
 
 	if (r < 0)
 		return r;
 	r = session_client_clone(client, &request, trace_file_fd(file), &written, e);
 	if (r < 0)
-		return r == -EPROTO ? snapshot_explain(client, o, r, e) : r;
+		return r == -EPROTO ? snapshot_suggest_session(client, o, r, e) : r;
 	r = written ? save_written_trace(file, s, e)
 		    : session_client_save(client, file, &s->scan, e);
 	s->file_is_cut = trace_file_error(file) != 0;
@@ -139,13 +140,13 @@ static int snapshot_take(struct session_client *client, const struct verb_option
 
 /* ---- a snapshot of the recorder ---- */
 
-static bool is_of_recorder(const struct verb_options *o)
+static bool is_from_recorder(const struct verb_options *o)
 {
 	return o->last || o->dir || (o->n_words && !strcmp(o->words[0], "recorder") && !o->socket);
 }
 
-static int snapshot_of_recorder(const struct verb_options *o, struct trace_file *file,
-				struct verb_summary *s, struct err_text *e)
+static int snapshot_copy_from_recorder(const struct verb_options *o, struct trace_file *file,
+				       struct verb_summary *s, struct err_text *e)
 {
 	struct recorder_snapshot snapshot;
 	int64_t last_ns = 0;
@@ -185,11 +186,11 @@ static int snapshot_run(const struct verb_options *o, struct output_name *name,
 	if (o->json && o->output && !strcmp(o->output, "-"))
 		return err_set(e, -EINVAL,
 			       "--json and the trace (-o -) cannot both go to standard output");
-	if (is_of_recorder(o)) {
+	if (is_from_recorder(o)) {
 		mapped_trace_handle_sigbus();
 		r = trace_file_open_output(o->output, "snapshot", name, &file, e);
 		if (r == 0)
-			r = snapshot_of_recorder(o, file, summary, e);
+			r = snapshot_copy_from_recorder(o, file, summary, e);
 		trace_file_free(file);
 		return r;
 	}

@@ -65,7 +65,7 @@ static const struct option long_options[] = {
 	{"help", no_argument, NULL, 'h'},	   {0},
 };
 
-static int sql_take_option(void *ctx, int option, struct err_text *e)
+static int sql_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct sql_options *o = ctx;
 
@@ -81,9 +81,9 @@ static int sql_take_option(void *ctx, int option, struct err_text *e)
 		if (o->format != SQL_TABLE && (o->format == SQL_JSON) != (option == 'j'))
 			return err_set(e, -EINVAL, "--csv and --json cannot be combined");
 		o->format = SQL_JSON;
-		return option == 'c' ? sql_csv_format(optarg, &o->format, e) : 0;
+		return option == 'c' ? sql_parse_csv_format(optarg, &o->format, e) : 0;
 	case 'N':
-		return trace_tables_use_no_cache(e);
+		return trace_tables_disable_cache(e);
 	case 'r':
 		o->read_only = true;
 		return 0;
@@ -98,9 +98,9 @@ static int sql_take_option(void *ctx, int option, struct err_text *e)
 }
 
 /* Returns 0, 1 after the help, or -EINVAL. */
-static int sql_parse(int argc, char **argv, struct sql_options *o, struct err_text *e)
+static int sql_parse_arguments(int argc, char **argv, struct sql_options *o, struct err_text *e)
 {
-	int r = options_parse(argc, argv, letters, long_options, sql_take_option, o, e);
+	int r = options_parse(argc, argv, letters, long_options, sql_handle_option, o, e);
 	bool is_empty = false;
 
 	if (r > 0)
@@ -166,8 +166,8 @@ static int run_sql_script(struct database *d, const struct sql_options *o)
 
 /* For sqlite3_set_authorizer(): refuses what reads or writes another file, or changes settings of the
  * process. VACUUM INTO attaches its file. */
-static int refuse_other_files(void *ctx, int action, const char *a, const char *b, const char *c,
-			      const char *d)
+static int authorize_statement(void *ctx, int action, const char *a, const char *b, const char *c,
+			       const char *d)
 {
 	static const char *const harmless[] = {"table_info", "table_xinfo", "table_list"};
 
@@ -192,7 +192,7 @@ static int sql_run(const struct sql_options *o)
 	}
 	trace_tables_warn(&tables);
 	if (o->read_only)
-		sqlite3_set_authorizer(tables.db, refuse_other_files, NULL);
+		sqlite3_set_authorizer(tables.db, authorize_statement, NULL);
 	if (o->modules && database_use_modules(tables.database, o->modules, &e) < 0) {
 		log_error("sql: --modules: %s", e.text);
 		code = EXIT_FAILED;
@@ -211,7 +211,7 @@ int cmd_sql(int argc, char **argv)
 {
 	struct sql_options o = {.format = SQL_TABLE};
 	struct err_text e;
-	int r = sql_parse(argc, argv, &o, &e);
+	int r = sql_parse_arguments(argc, argv, &o, &e);
 
 	if (r > 0)
 		return EXIT_GOOD;

@@ -57,7 +57,7 @@ static bool clone_keeps_buffers(const Pb__TraceConfig *config)
 
 /* Returns true if the output has room for full buffers, twice: packets are larger in a file than in
  * a buffer, and others may write there, too. */
-static bool stop_has_room(const struct trace_file *file, const Pb__TraceConfig *config)
+static bool output_has_room(const struct trace_file *file, const Pb__TraceConfig *config)
 {
 	struct rlimit limit;
 	uint64_t need = 0;
@@ -103,12 +103,12 @@ static int keep_clone_in_service(struct ending *x, int error, struct err_text *e
 		       why.text, name);
 }
 
-static int stop_save(struct ending *x, struct trace_file *file, struct err_text *e)
+static int stop_save_trace(struct ending *x, struct trace_file *file, struct err_text *e)
 {
 	const Pb__TraceConfig *config = x->summary.config;
 	int r;
 
-	if (!stop_has_room(file, config))
+	if (!output_has_room(file, config))
 		clone_ended_session(x);
 	r = session_client_save(x->client, file, &x->summary.scan, e);
 	x->summary.file_is_cut = trace_file_error(file) != 0;
@@ -131,7 +131,7 @@ static int stop_open_output(struct ending *x, struct trace_file **ret, struct er
 }
 
 /* Queries the counters. Best effort: a service that is shutting down may exit before it answers. */
-static void ask_counters(struct ending *x)
+static void query_final_stats(struct ending *x)
 {
 	struct verb_summary *s = &x->summary;
 	struct err_text ignored;
@@ -163,11 +163,11 @@ static int end_and_save(struct ending *x, struct err_text *e)
 	if (r == 0 && !x->is_clone)
 		r = session_client_end(x->client, x->summary.config, x->at_once, &x->end, e);
 	if (r == 0)
-		r = stop_save(x, file, e);
+		r = stop_save_trace(x, file, e);
 	if (r == 0 || x->summary.file_is_cut) {
 		x->summary.file_bytes = trace_file_bytes(file);
 		x->summary.output = x->name.text;
-		ask_counters(x);
+		query_final_stats(x);
 	}
 	trace_file_free(file);
 	return r < 0 && r != -ENODATA ? keep_clone_in_service(x, r, e) : r;
@@ -175,7 +175,7 @@ static int end_and_save(struct ending *x, struct err_text *e)
 
 /* Scans the service's file, or all files of a rotation, if this process may read them. -o has no
  * effect on them. */
-static int scan_written(struct ending *x)
+static int scan_written_files(struct ending *x)
 {
 	const Pb__TraceConfig *config = x->summary.config;
 	struct verb_summary *s = &x->summary;
@@ -201,9 +201,9 @@ static int end_written_session(struct ending *x, struct err_text *e)
 
 	if (r < 0)
 		return r;
-	ask_counters(x);
+	query_final_stats(x);
 	snprintf(x->written, sizeof(x->written), "the file that the session was started with");
-	r = scan_written(x);
+	r = scan_written_files(x);
 	s->output = x->written;
 	s->first_file = x->first_file;
 	s->file_is_cut = r == -EBADMSG;

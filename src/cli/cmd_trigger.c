@@ -23,7 +23,7 @@ static const char usage[] =
 	"      --socket ADDRESS   address of the service's producer socket\n"
 	"  -h, --help         print this help\n";
 
-static void trigger_explain(const char *address, int error, struct err_text *e)
+static void explain_trigger_error(const char *address, int error, struct err_text *e)
 {
 	if (error == -EINPROGRESS)
 		service_explain(address, -ETIMEDOUT, e);
@@ -34,7 +34,7 @@ static void trigger_explain(const char *address, int error, struct err_text *e)
 }
 
 /* Sends the names to the service of a recorder. Returns 0 or -errno; -ENOENT: none runs. */
-static int trigger_recorder(const char *dir, const struct verb_options *o)
+static int activate_in_recorder(const char *dir, const struct verb_options *o)
 {
 	struct recorder_state state;
 	int r = recorder_dir_is_locked(dir) ? recorder_state_read(dir, &state) : -ENOENT;
@@ -57,7 +57,7 @@ int cmd_trigger(int argc, char **argv)
 		return code;
 	address = o.socket ? o.socket : sock_default_producer();
 	if (!o.socket)
-		recorder = trigger_recorder(o.dir ? o.dir : RECORDER_DEFAULT_DIR, &o);
+		recorder = activate_in_recorder(o.dir ? o.dir : RECORDER_DEFAULT_DIR, &o);
 	if (o.dir && recorder < 0) {
 		log_error("no recorder is running with the folder %s", o.dir);
 		return EXIT_FAILED;
@@ -65,7 +65,7 @@ int cmd_trigger(int argc, char **argv)
 	r = o.dir ? 0 : activate_triggers(address, o.words, o.n_words);
 	if (r == 0 || recorder == 0)
 		return EXIT_GOOD;
-	trigger_explain(address, r, &e);
+	explain_trigger_error(address, r, &e);
 	service_explain_no_sessions(address, r, &e, "no session is waiting for the trigger '%.80s'",
 				    o.words[0]);
 	log_error("%s", e.text);

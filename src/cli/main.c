@@ -119,7 +119,7 @@ static bool is_called_perfetto(const char *program)
 	return program && !strcmp(slash ? slash + 1 : program, "perfetto");
 }
 
-static int main_run(int argc, char **argv)
+static int run_command_line(int argc, char **argv)
 {
 	const struct verb *v;
 
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
 	if (is_called_perfetto(argv[0]))
 		return perfetto_main(argc, argv);
 	log_init("sonda");
-	code = main_run(argc, argv);
+	code = run_command_line(argc, argv);
 	if (fflush(stdout) != 0)
 		log_error("cannot write to standard output: %s", strerror(errno));
 	else if (ferror(stdout))

@@ -42,7 +42,8 @@ static int add_users_folder(struct finding_list *l, struct err_text *e)
 	return finding_list_add(l, path, e);
 }
 
-static int load_list(const struct report_options *o, struct finding_list *ret, struct err_text *e)
+static int load_findings(const struct report_options *o, struct finding_list *ret,
+			 struct err_text *e)
 {
 	int r = finding_list_add_built_in(ret, e) ?: add_users_folder(ret, e);
 
@@ -52,7 +53,7 @@ static int load_list(const struct report_options *o, struct finding_list *ret, s
 /* ---- sentences ---- */
 
 /* Returns the index of the column, or -1. */
-static int column_of(sqlite3_stmt *st, const char *name, size_t len)
+static int find_column(sqlite3_stmt *st, const char *name, size_t len)
 {
 	for (int i = 0; i < sqlite3_column_count(st); i++)
 		if (!strncmp(sqlite3_column_name(st, i), name, len) &&
@@ -63,8 +64,8 @@ static int column_of(sqlite3_stmt *st, const char *name, size_t len)
 
 /* Appends the text with the values of the current row in place of {COLUMN}. words: the values are
  * shell words, else as in a table. */
-static void put_sentence_filled(const char *text, sqlite3_stmt *st, bool words,
-				const struct report_style *style, struct strbuf *b)
+static void put_text_with_values(const char *text, sqlite3_stmt *st, bool words,
+				 const struct report_style *style, struct strbuf *b)
 {
 	while (*text) {
 		size_t len = strcspn(text, "{"), name;
@@ -75,7 +76,7 @@ static void put_sentence_filled(const char *text, sqlite3_stmt *st, bool words,
 		if (!*text)
 			break;
 		name = strcspn(text + 1, "}");
-		column = text[1 + name] ? column_of(st, text + 1, name) : -1;
+		column = text[1 + name] ? find_column(st, text + 1, name) : -1;
 		if (column < 0) {
 			strbuf_putc(b, *text++);
 			continue;
@@ -93,7 +94,7 @@ static void put_sentence_filled(const char *text, sqlite3_stmt *st, bool words,
 
 static void put_sentence(const struct outcome *c, const struct findings_output *o, struct strbuf *b)
 {
-	put_sentence_filled(c->of->words, c->rows, false, o->style, b);
+	put_text_with_values(c->of->words, c->rows, false, o->style, b);
 }
 
 /* Appends the command that shows more, as the user types it. */
@@ -101,7 +102,7 @@ static void put_command_for_more(const struct outcome *c, const struct findings_
 				 struct strbuf *b)
 {
 	strbuf_puts(b, "sonda ");
-	put_sentence_filled(c->of->more, c->rows, true, o->style, b);
+	put_text_with_values(c->of->more, c->rows, true, o->style, b);
 	if (o->machine >= 0)
 		strbuf_printf(b, " --machine %" PRId64, o->machine);
 	if (o->options->file) {
@@ -127,8 +128,9 @@ static void print_sentences(const struct outcome *of, size_t n, const struct fin
 		go_to_first_row(&of[i]);
 		strbuf_clear(&b);
 		put_sentence(&of[i], o, &b);
-		fprintf(o->out, "%5.1f %%  %s%s%s: %s\n", of[i].share_pct, report_bold(o->style),
-			of[i].of->title, report_plain(o->style), b.s ? b.s : "");
+		fprintf(o->out, "%5.1f %%  %s%s%s: %s\n", of[i].share_pct,
+			report_style_bold(o->style), of[i].of->title, report_style_plain(o->style),
+			b.s ? b.s : "");
 	}
 	strbuf_deinit(&b);
 }
@@ -140,11 +142,12 @@ static int print_evidence(const struct outcome *c, const struct findings_output 
 	int n;
 
 	go_to_first_row(c);
-	fprintf(o->out, "\n%s%s%s", report_bold(o->style), f->title, report_plain(o->style));
+	fprintf(o->out, "\n%s%s%s", report_style_bold(o->style), f->title,
+		report_style_plain(o->style));
 	if (f->more) {
 		put_command_for_more(c, o, &b);
-		fprintf(o->out, "   %s(%s)%s", report_dim(o->style), b.s ? b.s : "",
-			report_plain(o->style));
+		fprintf(o->out, "   %s(%s)%s", report_style_dim(o->style), b.s ? b.s : "",
+			report_style_plain(o->style));
 		strbuf_clear(&b);
 	}
 	for (size_t i = 0; i < f->n_thresholds; i++) {
@@ -167,7 +170,7 @@ static void print_nothing_found(const struct outcome *of, size_t n, const struct
 
 	for (size_t i = 0; i < n; i++) {
 		const char *title = of[i].of->title;
-		int len = report_width_of(title);
+		int len = report_text_width(title);
 
 		if (of[i].missing >= 0 || of[i].rows)
 			continue;
@@ -191,7 +194,7 @@ static void print_not_recorded(const struct outcome *of, size_t n, const struct 
 
 	for (size_t i = 0; i < n; i++)
 		if (of[i].missing >= 0)
-			width = MAX(width, report_width_of(of[i].of->title));
+			width = MAX(width, report_text_width(of[i].of->title));
 	for (size_t i = 0; i < n; i++) {
 		const struct finding *f = of[i].of;
 
@@ -201,8 +204,8 @@ static void print_not_recorded(const struct outcome *of, size_t n, const struct 
 		finding_put_need(f, (size_t)of[i].missing, &b);
 		if (!some)
 			fprintf(o->out, "\n%sNot recorded, therefore not answered%s\n",
-				report_bold(o->style), report_plain(o->style));
-		fprintf(o->out, "  %s%*s  lacks %s", f->title, width - report_width_of(f->title),
+				report_style_bold(o->style), report_style_plain(o->style));
+		fprintf(o->out, "  %s%*s  lacks %s", f->title, width - report_text_width(f->title),
 			"", b.s ? b.s : "");
 		if (f->record)
 			fprintf(o->out, "; sonda record %s", f->record);
@@ -219,7 +222,7 @@ static int print_text(const struct outcome *of, size_t n, size_t found,
 
 	if (found)
 		fprintf(o->out, "%sFindings: share of the affected threads' time%s\n",
-			report_bold(o->style), report_plain(o->style));
+			report_style_bold(o->style), report_style_plain(o->style));
 	else
 		fputs("No finding\n", o->out);
 	print_sentences(of, found, o);
@@ -344,7 +347,7 @@ static int print_json(const struct outcome *of, size_t n, size_t found,
 /* ---- the report ---- */
 
 /* Evidence first, the largest share first. */
-static int by_share(const void *a, const void *b)
+static int compare_shares(const void *a, const void *b)
 {
 	const struct outcome *x = a, *y = b;
 
@@ -400,7 +403,7 @@ int report_findings_print(struct findings_output *o, struct err_text *e)
 {
 	struct finding_list list = {0};
 	struct outcome *of = NULL;
-	int r = load_list(o->options, &list, e);
+	int r = load_findings(o->options, &list, e);
 
 	if (r == 0) {
 		of = calloc(list.n, sizeof(*of));
@@ -408,7 +411,7 @@ int report_findings_print(struct findings_output *o, struct err_text *e)
 		       : err_set(e, -ENOMEM, "%s", strerror(ENOMEM));
 	}
 	if (r == 0) {
-		qsort(of, list.n, sizeof(*of), by_share);
+		qsort(of, list.n, sizeof(*of), compare_shares);
 		r = print_outcomes(of, list.n, o);
 		if (r < 0)
 			err_set(e, r, "%s", sqlite3_errmsg(o->tables->db));

@@ -103,7 +103,7 @@ static int parse_machine(const char *text, int64_t *ret, struct err_text *e)
 	return 0;
 }
 
-static int set_by_key(const char *key, struct report_options *o, struct err_text *e)
+static int set_grouping_key(const char *key, struct report_options *o, struct err_text *e)
 {
 	if (o->by && strcmp(o->by, key) != 0)
 		return err_set(e, -EINVAL,
@@ -112,11 +112,11 @@ static int set_by_key(const char *key, struct report_options *o, struct err_text
 	return 0;
 }
 
-static int parse_tree(const char *text, struct report_options *o, struct err_text *e)
+static int parse_tree_direction(const char *text, struct report_options *o, struct err_text *e)
 {
 	if (text && strcmp(text, "up") != 0)
 		return err_set(e, -EINVAL, "--tree=%.80s: use --tree or --tree=up", text);
-	return set_by_key(text ? "leaf" : "tree", o, e);
+	return set_grouping_key(text ? "leaf" : "tree", o, e);
 }
 
 static int set_format(enum report_format format, struct report_options *o, struct err_text *e)
@@ -127,7 +127,7 @@ static int set_format(enum report_format format, struct report_options *o, struc
 	return 0;
 }
 
-static int report_options_take_option(void *ctx, int option, struct err_text *e)
+static int report_options_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct report_options *o = ctx;
 
@@ -139,20 +139,20 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 	case 'T':
 		return trace_input_parse_time("--to", optarg, 0, &o->to, e);
 	case 'b':
-		return set_by_key(optarg, o, e);
+		return set_grouping_key(optarg, o, e);
 	case 'L':
 		o->lines = true;
-		return set_by_key("line", o, e);
+		return set_grouping_key("line", o, e);
 	case 'S':
-		return set_by_key("slowest", o, e)
+		return set_grouping_key("slowest", o, e)
 			       ?: optarg ? trace_input_parse_top(optarg, &o->top, e)
 					 : 0;
 	case 't':
-		return parse_tree(optarg, o, e);
+		return parse_tree_direction(optarg, o, e);
 	case 'r':
 	case 'e':
 		o->function = optarg;
-		return set_by_key(option == 'r' ? "callers" : "callees", o, e);
+		return set_grouping_key(option == 'r' ? "callers" : "callees", o, e);
 	case 'n':
 		return trace_input_parse_top(optarg, &o->top, e);
 	case 'A':
@@ -170,14 +170,14 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 		o->keys |= optarg != NULL;
 		return set_format(REPORT_JSON, o, e);
 	case 'c':
-		return set_format(REPORT_CSV, o, e) ?: sql_csv_format(optarg, &o->csv, e);
+		return set_format(REPORT_CSV, o, e) ?: sql_parse_csv_format(optarg, &o->csv, e);
 	case 'H':
 		return set_format(REPORT_HTML, o, e);
 	case 'o':
 		o->out = optarg;
 		return 0;
 	case 'N':
-		return trace_tables_use_no_cache(e);
+		return trace_tables_disable_cache(e);
 	case 'P':
 		o->no_pager = true;
 		return 0;
@@ -192,7 +192,7 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 }
 
 /* Returns the name of the report that is nearest, or NULL. */
-static const char *nearest_report(const char *name)
+static const char *find_nearest_report(const char *name)
 {
 	struct str_nearest nearest;
 	const struct report *r;
@@ -205,7 +205,7 @@ static const char *nearest_report(const char *name)
 
 static int refuse_name(const char *name, struct err_text *e)
 {
-	const char *nearest = nearest_report(name);
+	const char *nearest = find_nearest_report(name);
 
 	if (nearest)
 		return err_set(e, -EINVAL, "there is no report %.80s; did you mean %s?", name,
@@ -226,7 +226,7 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 		o->report = named;
 		i = 1;
 	} else if (n == 1 && strcmp(words[0], "-") != 0 && access(words[0], F_OK) < 0 &&
-		   (nearest_report(words[0]) || !strpbrk(words[0], "./"))) {
+		   (find_nearest_report(words[0]) || !strpbrk(words[0], "./"))) {
 		return refuse_name(words[0], e);
 	} else if (n > 1) {
 		return report_find(words[1]) && access(words[0], F_OK) == 0
@@ -265,7 +265,7 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 	return r;
 }
 
-static bool has_key(const struct report *r, size_t n, const char *key)
+static bool has_grouping_key(const struct report *r, size_t n, const char *key)
 {
 	for (size_t i = 0; i < n; i++)
 		if (r->sections[i].by && !strcmp(r->sections[i].by, key))
@@ -274,7 +274,7 @@ static bool has_key(const struct report *r, size_t n, const char *key)
 }
 
 /* Checks that a table of the report has the key of --by; else the error lists the keys. */
-static int check_by_key(const struct report_options *o, struct err_text *e)
+static int check_grouping_key(const struct report_options *o, struct err_text *e)
 {
 	const struct report *r = o->report;
 	struct strbuf keys = {0};
@@ -282,10 +282,10 @@ static int check_by_key(const struct report_options *o, struct err_text *e)
 	if (o->by && !o->function && (!strcmp(o->by, "callers") || !strcmp(o->by, "callees")))
 		return err_set(e, -EINVAL, "--by %s: name the function: --%s 'read*'", o->by,
 			       o->by);
-	if (!o->by || has_key(r, r->n_sections, o->by))
+	if (!o->by || has_grouping_key(r, r->n_sections, o->by))
 		return 0;
 	for (size_t i = 0; i < r->n_sections; i++)
-		if (r->sections[i].by && !has_key(r, i, r->sections[i].by))
+		if (r->sections[i].by && !has_grouping_key(r, i, r->sections[i].by))
 			strbuf_printf(&keys, "%s%s", keys.len ? ", " : "; it has ",
 				      r->sections[i].by);
 	err_set(e, -EINVAL, "report %s has no --by %.80s%s", r->name, o->by, keys.s ? keys.s : "");
@@ -293,13 +293,13 @@ static int check_by_key(const struct report_options *o, struct err_text *e)
 	return -EINVAL;
 }
 
-static bool is_about_calls(const struct report_options *o)
+static bool wants_single_calls(const struct report_options *o)
 {
 	return o->by && (!strcmp(o->by, "line") || !strcmp(o->by, "slowest"));
 }
 
 /* Checks the options of --html: only --from and --to limit what a page shows. */
-static int check_page(const struct report_options *o, struct err_text *e)
+static int check_page_options(const struct report_options *o, struct err_text *e)
 {
 	if (o->format != REPORT_HTML)
 		return o->out ? err_set(e, -EINVAL, "-o is for --html; use > %.80s", o->out) : 0;
@@ -317,12 +317,12 @@ int report_options_parse(int argc, char **argv, struct report_options *ret, stru
 
 	*ret = (struct report_options){
 		.report = report_at(0), .from = -1, .to = -1, .machine = -1, .color = "auto"};
-	r = options_parse(argc, argv, letters, long_options, report_options_take_option, ret, e);
+	r = options_parse(argc, argv, letters, long_options, report_options_handle_option, ret, e);
 	if (r > 0)
 		print_usage();
 	if (r == 0)
 		r = parse_words(argv + optind, argc - optind, ret, e);
-	if (r == 0 && is_about_calls(ret) && ret->report == report_at(0))
+	if (r == 0 && wants_single_calls(ret) && ret->report == report_at(0))
 		ret->report = report_find("syscalls");
 	if (r == 0 && ret->from >= 0 && ret->to >= 0 && ret->to <= ret->from)
 		r = err_set(e, -EINVAL, "--to is not later than --from");
@@ -331,8 +331,8 @@ int report_options_parse(int argc, char **argv, struct report_options *ret, stru
 		r = err_set(e, -EINVAL,
 			    "--all cannot be combined with a report's name, --by or --html");
 	if (r == 0)
-		r = check_by_key(ret, e);
+		r = check_grouping_key(ret, e);
 	if (r == 0 && ret->findings && !ret->all && !ret->report->of_findings)
 		r = err_set(e, -EINVAL, "--file is for sonda report findings");
-	return r == 0 ? check_page(ret, e) : r;
+	return r == 0 ? check_page_options(ret, e) : r;
 }

@@ -66,22 +66,22 @@ struct report_style report_style_of_stdout(const char *color)
 	return s;
 }
 
-const char *report_bold(const struct report_style *style)
+const char *report_style_bold(const struct report_style *style)
 {
 	return style->color ? "\033[1m" : "";
 }
 
-const char *report_dim(const struct report_style *style)
+const char *report_style_dim(const struct report_style *style)
 {
 	return style->color ? "\033[2m" : "";
 }
 
-const char *report_plain(const struct report_style *style)
+const char *report_style_plain(const struct report_style *style)
 {
 	return style->color ? "\033[0m" : "";
 }
 
-const char *report_blocks(const struct report_style *style)
+const char *report_style_blocks(const struct report_style *style)
 {
 	return style->blocks ? "▁▂▃▄▅▆▇█" : ".:-=+*%#";
 }
@@ -92,7 +92,7 @@ static bool begins_character(char c)
 	return ((unsigned char)c & 0xc0) != 0x80;
 }
 
-int report_width_of(const char *text)
+int report_text_width(const char *text)
 {
 	int n = 0;
 
@@ -104,7 +104,7 @@ int report_width_of(const char *text)
 /* ---- cells ---- */
 
 /* Splits a column's name into the head that is printed, cut to size, and the unit. */
-static enum unit read_head(const char *name, char *head, size_t size)
+static enum unit split_column_name(const char *name, char *head, size_t size)
 {
 	static const struct {
 		const char *end;
@@ -132,13 +132,13 @@ static void read_column_heads(sqlite3_stmt *st, struct rows *r)
 	for (int i = 0; i < r->n_columns; i++) {
 		struct column *c = &r->columns[i];
 
-		c->unit = read_head(sqlite3_column_name(st, i), c->head,
-				    sizeof(c->head) - strlen(" %"));
+		c->unit = split_column_name(sqlite3_column_name(st, i), c->head,
+					    sizeof(c->head) - strlen(" %"));
 		if (!strcmp(c->head, "unit"))
 			r->unit_column = i;
 		if (c->unit == UNIT_SHARE)
 			strcat(c->head, " %");
-		c->width = report_width_of(c->head);
+		c->width = report_text_width(c->head);
 	}
 }
 
@@ -257,7 +257,7 @@ void report_table_put_number(const char *column, double v, struct strbuf *b)
 {
 	char head[64], buf[64];
 
-	switch (read_head(column, head, sizeof(head))) {
+	switch (split_column_name(column, head, sizeof(head))) {
 	case UNIT_DURATION:
 		format_duration(v, buf, sizeof(buf));
 		break;
@@ -289,7 +289,7 @@ static int read_rows(sqlite3_stmt *st, const struct report_style *style, struct 
 			if (!s)
 				return SQLITE_NOMEM;
 			c->is_text |= sqlite3_column_type(st, i) == SQLITE_TEXT;
-			c->width = MAX(c->width, report_width_of(s));
+			c->width = MAX(c->width, report_text_width(s));
 			rows->cells[rows->n++] = s;
 		}
 	}
@@ -330,7 +330,7 @@ static void fit_columns_into_width(struct rows *rows, int width)
 /* Prints a cell in its width; text that is longer ends in a dot. */
 static void put_cell_in_width(const char *s, const struct column *c, bool last, FILE *to)
 {
-	int n = report_width_of(s), pad = MAX(0, c->width - n);
+	int n = report_text_width(s), pad = MAX(0, c->width - n);
 
 	if (!c->is_text) {
 		fprintf(to, "%*s%s", pad, "", s);
@@ -361,14 +361,14 @@ static void put_line(char *const *cells, const struct rows *rows, const struct r
 
 static void put_column_heads(const struct rows *rows, const struct report_style *style, FILE *to)
 {
-	fputs(report_dim(style), to);
+	fputs(report_style_dim(style), to);
 	for (int i = 0; i < rows->shown; i++) {
 		bool last = i == rows->shown - 1;
 
 		put_cell_in_width(rows->columns[i].head, &rows->columns[i], last, to);
 		fputs(!last ? "  " : rows->shown < rows->n_columns ? " +" : "", to);
 	}
-	fprintf(to, "%s\n", report_plain(style));
+	fprintf(to, "%s\n", report_style_plain(style));
 }
 
 int report_table_print(sqlite3_stmt *st, const struct report_style *style, FILE *to)
@@ -385,8 +385,8 @@ int report_table_print(sqlite3_stmt *st, const struct report_style *style, FILE 
 		for (int i = 0; i < n && i < style->top; i++)
 			put_line(&rows.cells[(size_t)i * (size_t)rows.n_columns], &rows, style, to);
 		if (n > style->top)
-			fprintf(to, "%s... and more: --top N%s\n", report_dim(style),
-				report_plain(style));
+			fprintf(to, "%s... and more: --top N%s\n", report_style_dim(style),
+				report_style_plain(style));
 	}
 	for (size_t i = 0; i < rows.n; i++)
 		free(rows.cells[i]);
@@ -428,7 +428,7 @@ struct losses_config {
 	bool wraps; /* the buffers are meant to wrap */
 };
 
-static struct losses_config report_losses_config_of(const struct import_result *r)
+static struct losses_config read_losses_config(const struct import_result *r)
 {
 	Pb__TraceConfig *c =
 		r->config ? pb__trace_config__unpack(NULL, r->config_len, r->config) : NULL;
@@ -465,7 +465,7 @@ static void add_stats(const struct store *s, bool wraps, struct report_losses *r
 void report_losses_find(const struct trace_tables *tables, const char *file,
 			struct report_losses *ret)
 {
-	struct losses_config c = report_losses_config_of(&tables->result);
+	struct losses_config c = read_losses_config(&tables->result);
 
 	*ret = (struct report_losses){.more = tables->result.cut_off};
 	add_stats(&tables->store, c.wraps, ret);
@@ -509,8 +509,9 @@ void report_losses_print(const struct report_losses *l, const struct report_styl
 
 	if (report_losses_any(l))
 		fprintf(to, "%sLost%s: %s, which this report lacks   %s(%s)%s\n\n",
-			report_bold(style), report_plain(style), format_events(l, buf),
-			report_dim(style), l->see.s ? l->see.s : "", report_plain(style));
+			report_style_bold(style), report_style_plain(style), format_events(l, buf),
+			report_style_dim(style), l->see.s ? l->see.s : "",
+			report_style_plain(style));
 }
 
 void report_losses_warn(const struct report_losses *l)

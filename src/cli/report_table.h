@@ -23,15 +23,15 @@ struct report_style {
 struct report_style report_style_of_stdout(const char *color);
 
 /* Return the code that a terminal needs to begin this style of text, or "" without colours. */
-const char *report_bold(const struct report_style *style);
-const char *report_dim(const struct report_style *style);
-const char *report_plain(const struct report_style *style);
+const char *report_style_bold(const struct report_style *style);
+const char *report_style_dim(const struct report_style *style);
+const char *report_style_plain(const struct report_style *style);
 
 /* Returns eight characters, from the lowest to the full block. */
-const char *report_blocks(const struct report_style *style);
+const char *report_style_blocks(const struct report_style *style);
 
 /* Returns how many columns a text takes on a terminal: the number of its UTF-8 characters. */
-int report_width_of(const char *text);
+int report_text_width(const char *text);
 
 /*
  * Runs the statement and prints its rows as a table. The end of a column's name says how its

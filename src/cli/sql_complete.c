@@ -174,7 +174,7 @@ static bool sql_complete_has_name(const struct sql_words *w, const char *name)
 }
 
 /* Appends the words of a text, in its order. */
-static int sql_complete_split(const char *text, size_t len, struct sql_words *ret)
+static int sql_complete_split_text(const char *text, size_t len, struct sql_words *ret)
 {
 	int r = 0;
 
@@ -195,8 +195,8 @@ static int sql_complete_split(const char *text, size_t len, struct sql_words *re
 
 /* Returns the table that "alias." means: a table of this name, or the table that precedes the alias
  * in the text. */
-static const char *sql_complete_table_of(const struct sql_words *words,
-					 const struct sql_words *tables, const char *alias)
+static const char *sql_complete_find_table(const struct sql_words *words,
+					   const struct sql_words *tables, const char *alias)
 {
 	if (sql_complete_has_name(tables, alias))
 		return alias;
@@ -230,7 +230,8 @@ static int add_columns_of_named(sqlite3 *db, const struct sql_words *words,
 	return r;
 }
 
-static int add_if_prefix(struct sql_words *ret, const char *word, const char *prefix, size_t len)
+static int add_word_with_prefix(struct sql_words *ret, const char *word, const char *prefix,
+				size_t len)
 {
 	return strncasecmp(word, prefix, len) ? 0 : sql_complete_add(ret, word);
 }
@@ -249,7 +250,7 @@ static int list_completions(sqlite3 *db, const struct sql_words *words,
 	if (dot && dot != word) {
 		*dot = '\0';
 		*ret_typed = strlen(dot + 1);
-		table = sql_complete_table_of(words, tables, word);
+		table = sql_complete_find_table(words, tables, word);
 		return table ? sql_complete_add_columns(db, table, dot + 1, strlen(dot + 1), ret)
 			     : 0;
 	}
@@ -257,9 +258,9 @@ static int list_completions(sqlite3 *db, const struct sql_words *words,
 	if (!after_from)
 		r = add_columns_of_named(db, words, tables, word, len, ret);
 	for (size_t i = 0; r == 0 && i < tables->n; i++)
-		r = add_if_prefix(ret, tables->words[i], word, len);
+		r = add_word_with_prefix(ret, tables->words[i], word, len);
 	for (size_t i = 0; r == 0 && !after_from && i < ARRAY_SIZE(keywords); i++)
-		r = add_if_prefix(ret, keywords[i], word, len);
+		r = add_word_with_prefix(ret, keywords[i], word, len);
 	return r;
 }
 
@@ -274,7 +275,7 @@ int sql_complete(sqlite3 *db, const char *text, size_t len, struct sql_words *re
 	while (typed < len && sql_complete_is_word(text[len - typed - 1]))
 		typed++;
 	word = strndup(text + len - typed, typed);
-	r = word ? sql_complete_split(text, len - typed, &words) : -ENOMEM;
+	r = word ? sql_complete_split_text(text, len - typed, &words) : -ENOMEM;
 	if (r == 0)
 		r = sql_complete_tables(db, &tables);
 	if (r == 0)
@@ -285,7 +286,7 @@ int sql_complete(sqlite3 *db, const char *text, size_t len, struct sql_words *re
 	return r;
 }
 
-size_t sql_words_common(const struct sql_words *w)
+size_t sql_words_common_prefix_len(const struct sql_words *w)
 {
 	size_t n = w->n ? strlen(w->words[0]) : 0;
 

@@ -26,4 +26,4 @@ int sql_complete(sqlite3 *db, const char *text, size_t len, struct sql_words *re
 		 size_t *ret_typed);
 
 /* Returns how many bytes all words have in common at their start, ignoring case. */
-size_t sql_words_common(const struct sql_words *w);
+size_t sql_words_common_prefix_len(const struct sql_words *w);

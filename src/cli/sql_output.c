@@ -23,7 +23,7 @@ struct table_text {
 };
 
 /* Columns on a terminal: characters of UTF-8. */
-static int sql_output_width_of(const char *s)
+static int sql_output_text_width(const char *s)
 {
 	int n = 0;
 
@@ -72,7 +72,7 @@ static bool is_number(sqlite3_stmt *st, int i)
 
 static void put_cell(const char *s, int width, bool right, bool last, FILE *to)
 {
-	int pad = MAX(0, width - sql_output_width_of(s));
+	int pad = MAX(0, width - sql_output_text_width(s));
 
 	if (right)
 		fprintf(to, "%*s%s", pad, "", s);
@@ -109,7 +109,7 @@ static int output_table(sqlite3_stmt *st, FILE *to)
 	if (!t.widths || !right)
 		goto end;
 	for (int i = 0; i < t.columns; i++)
-		t.widths[i] = sql_output_width_of(sqlite3_column_name(st, i));
+		t.widths[i] = sql_output_text_width(sqlite3_column_name(st, i));
 	while (rows < WIDTH_ROWS && (r = step_to_next_row(st, to)) == SQLITE_ROW) {
 		if (array_reserve(&t.cells, &t.cap, t.n + columns, sizeof(*t.cells))) {
 			r = SQLITE_NOMEM;
@@ -125,7 +125,7 @@ static int output_table(sqlite3_stmt *st, FILE *to)
 			}
 			right[i] |= is_right;
 			t.cells[t.n++] = s;
-			t.widths[i] = MIN(MAX_WIDTH, MAX(t.widths[i], sql_output_width_of(s)));
+			t.widths[i] = MIN(MAX_WIDTH, MAX(t.widths[i], sql_output_text_width(s)));
 		}
 		rows++;
 	}
@@ -159,7 +159,7 @@ static int output_records(sqlite3_stmt *st, FILE *to)
 	unsigned long row = 0;
 
 	for (int i = 0; i < columns; i++)
-		width = MAX(width, sql_output_width_of(sqlite3_column_name(st, i)));
+		width = MAX(width, sql_output_text_width(sqlite3_column_name(st, i)));
 	while ((r = step_to_next_row(st, to)) == SQLITE_ROW) {
 		fprintf(to, "-[ %lu ]-\n", ++row);
 		for (int i = 0; i < columns; i++) {
@@ -202,7 +202,7 @@ static bool is_for_terminal(FILE *to)
 }
 
 /* Returns true for text that a spreadsheet takes for a formula. */
-static bool is_formula(sqlite3_stmt *st, int i)
+static bool is_spreadsheet_formula(sqlite3_stmt *st, int i)
 {
 	const unsigned char *s =
 		sqlite3_column_type(st, i) == SQLITE_TEXT ? sqlite3_column_text(st, i) : NULL;
@@ -223,7 +223,7 @@ static bool put_csv_cell(sqlite3_stmt *st, int i, const struct csv_form *form, s
 	bool is_null = sqlite3_column_type(st, i) == SQLITE_NULL;
 
 	strbuf_clear(copy);
-	if (form->is_sheet && is_formula(st, i))
+	if (form->is_sheet && is_spreadsheet_formula(st, i))
 		strbuf_putc(copy, '\'');
 	sql_add_text(st, i, copy);
 	if (copy->failed)
@@ -305,7 +305,7 @@ static void put_json_name(sqlite3_stmt *st, int column, struct strbuf *b)
 }
 
 /* Returns true for a column that is a picture for people. */
-static bool is_bar(sqlite3_stmt *st, int column)
+static bool is_bar_column(sqlite3_stmt *st, int column)
 {
 	return str_ends(sqlite3_column_name(st, column), "_bar");
 }
@@ -317,7 +317,7 @@ void sql_output_put_columns(sqlite3_stmt *st, struct strbuf *b)
 
 	strbuf_putc(b, '[');
 	for (int i = 0; i < columns; i++) {
-		if (is_bar(st, i))
+		if (is_bar_column(st, i))
 			continue;
 		strbuf_puts(b, first ? "" : ",");
 		put_json_name(st, i, b);
@@ -329,13 +329,13 @@ void sql_output_put_columns(sqlite3_stmt *st, struct strbuf *b)
 /* Returns the columns' names with the colon, as each row has them, and a comma in front of all but
  * the first; empty for a column that is left out. NULL if memory is out. The caller frees the array
  * and its strings. */
-static struct strbuf *json_names(sqlite3_stmt *st, int columns, bool no_bars)
+static struct strbuf *make_json_names(sqlite3_stmt *st, int columns, bool no_bars)
 {
 	struct strbuf *names = calloc((size_t)columns, sizeof(*names));
 	bool first = true;
 
 	for (int i = 0; names && i < columns; i++) {
-		if (no_bars && is_bar(st, i))
+		if (no_bars && is_bar_column(st, i))
 			continue;
 		strbuf_puts(&names[i], first ? "" : ",");
 		put_json_name(st, i, &names[i]);
@@ -348,7 +348,7 @@ static struct strbuf *json_names(sqlite3_stmt *st, int columns, bool no_bars)
 static int output_json(sqlite3_stmt *st, bool no_bars, FILE *to, bool *ret_some)
 {
 	int columns = sqlite3_column_count(st), r;
-	struct strbuf b = {0}, *names = json_names(st, columns, no_bars);
+	struct strbuf b = {0}, *names = make_json_names(st, columns, no_bars);
 	bool first = true;
 
 	if (!names)
@@ -382,7 +382,7 @@ static int output_json(sqlite3_stmt *st, bool no_bars, FILE *to, bool *ret_some)
 	return r;
 }
 
-int sql_csv_format(const char *value, enum sql_format *ret, struct err_text *e)
+int sql_parse_csv_format(const char *value, enum sql_format *ret, struct err_text *e)
 {
 	if (value && strcmp(value, "sheet") != 0)
 		return err_set(e, -EINVAL, "--csv=%.80s: use --csv or --csv=sheet", value);

@@ -21,7 +21,7 @@ enum sql_format {
 };
 
 /* Reads the value of --csv, NULL if there is none. Returns 0, or -EINVAL and sets e. */
-int sql_csv_format(const char *value, enum sql_format *ret, struct err_text *e);
+int sql_parse_csv_format(const char *value, enum sql_format *ret, struct err_text *e);
 
 /* Runs the statement and writes its rows. A statement without columns writes nothing. Returns an
  * SQLite result code: SQLITE_OK, or the error, after rows that came before it. */

@@ -44,7 +44,7 @@ static bool sql_history_is_trusted(uid_t owner)
 
 /* Replaces *folder with its subfolder `name`, which is created if it is missing. Returns 0 or
  * -errno. */
-static int sql_history_enter(int *folder, const char *name)
+static int sql_history_open_subfolder(int *folder, const char *name)
 {
 	_cleanup_(closep) int fd = -1;
 	struct stat st;
@@ -89,7 +89,7 @@ static int open_folder(void)
 	if (folder < 0)
 		return -errno;
 	for (char *name = strtok_r(path, "/", &rest); name; name = strtok_r(NULL, "/", &rest)) {
-		r = sql_history_enter(&folder, name);
+		r = sql_history_open_subfolder(&folder, name);
 		if (r)
 			return r;
 	}
@@ -361,13 +361,13 @@ static void trim_line(char *line)
 		line[--n] = '\0';
 }
 
-static void sql_prompt_clear(struct sql_prompt *p)
+static void sql_prompt_clear_text(struct sql_prompt *p)
 {
 	strbuf_deinit(&p->text);
 	p->text = (struct strbuf){0};
 }
 
-static void sql_prompt_take_line(struct sql_prompt *p, char *line)
+static void sql_prompt_handle_line(struct sql_prompt *p, char *line)
 {
 	trim_line(line);
 	if (!p->text.len && (*line == '.' || *line == '\\')) {
@@ -379,10 +379,10 @@ static void sql_prompt_take_line(struct sql_prompt *p, char *line)
 	strbuf_printf(&p->text, "%s\n", line);
 	if (p->text.failed) {
 		log_error("sql: out of memory");
-		sql_prompt_clear(p);
+		sql_prompt_clear_text(p);
 	} else if (sqlite3_complete(p->text.s)) {
 		sql_prompt_run(p, p->text.s);
-		sql_prompt_clear(p);
+		sql_prompt_clear_text(p);
 	}
 }
 
@@ -391,7 +391,7 @@ static void run_unfinished_text(struct sql_prompt *p)
 {
 	if (p->text.len && !p->el)
 		sql_prompt_run(p, p->text.s);
-	sql_prompt_clear(p);
+	sql_prompt_clear_text(p);
 }
 
 /* ---- the terminal ---- */
@@ -507,7 +507,7 @@ static unsigned char complete_word(EditLine *el, int key)
 	if (list_words(p, line->buffer, (size_t)(line->cursor - line->buffer), &words, &typed) ==
 		    0 &&
 	    words.n) {
-		common = sql_words_common(&words);
+		common = sql_words_common_prefix_len(&words);
 		if (common > typed) {
 			_cleanup_(freep) char *more =
 				strndup(words.words[0] + typed, common - typed);
@@ -577,7 +577,7 @@ static void read_terminal(struct sql_prompt *p)
 			interrupted = 0;
 			puts("^C");
 			el_reset(p->el);
-			sql_prompt_clear(p);
+			sql_prompt_clear_text(p);
 			continue;
 		}
 		if (!line || n <= 0)
@@ -589,7 +589,7 @@ static void read_terminal(struct sql_prompt *p)
 		trim_line(copy);
 		if (*copy)
 			history(p->history, &event, H_ENTER, copy);
-		sql_prompt_take_line(p, copy);
+		sql_prompt_handle_line(p, copy);
 	}
 	if (!p->quit)
 		putchar('\n');
@@ -601,7 +601,7 @@ static void read_piped_lines(struct sql_prompt *p)
 	size_t cap = 0;
 
 	while (!p->quit && !interrupted && getline(&line, &cap, stdin) > 0)
-		sql_prompt_take_line(p, line);
+		sql_prompt_handle_line(p, line);
 	run_unfinished_text(p);
 }
 
@@ -624,7 +624,7 @@ int sql_prompt(struct database *d, enum sql_format format)
 	} else {
 		read_piped_lines(&p);
 	}
-	sql_prompt_clear(&p);
+	sql_prompt_clear_text(&p);
 	restore_signals(saved);
 	return r < 0 || (p.failed && !is_terminal) ? EXIT_FAILED : EXIT_GOOD;
 }

@@ -42,27 +42,27 @@ struct cache_head {
 
 static const char magic[8] = "sondaS1";
 
-static int64_t ns_of(const struct timespec *t)
+static int64_t timespec_ns(const struct timespec *t)
 {
 	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
-static struct identity identity_of(const struct stat *st)
+static struct identity file_identity(const struct stat *st)
 {
 	return (struct identity){.dev = st->st_dev,
 				 .ino = st->st_ino,
 				 .size = (uint64_t)st->st_size,
-				 .modified_ns = ns_of(&st->st_mtim),
-				 .changed_ns = ns_of(&st->st_ctim)};
+				 .modified_ns = timespec_ns(&st->st_mtim),
+				 .changed_ns = timespec_ns(&st->st_ctim)};
 }
 
-static bool is_equal(const struct identity *a, const struct identity *b)
+static bool is_same_file(const struct identity *a, const struct identity *b)
 {
 	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
 	       a->modified_ns == b->modified_ns && a->changed_ns == b->changed_ns;
 }
 
-static uint32_t crc_of_head(const struct cache_head *h)
+static uint32_t cache_head_crc(const struct cache_head *h)
 {
 	struct cache_head copy = *h;
 
@@ -76,17 +76,17 @@ static bool identify_program(struct identity *ret)
 
 	if (stat(OURSELVES, &st) < 0)
 		return false;
-	*ret = identity_of(&st);
+	*ret = file_identity(&st);
 	return true;
 }
 
 /* Returns true for a file or folder that no other user can have written. */
-static bool is_private(const struct stat *st)
+static bool is_private_file(const struct stat *st)
 {
 	return st->st_uid == geteuid() && !(st->st_mode & 077);
 }
 
-static bool is_cached(const struct stat *st)
+static bool is_worth_caching(const struct stat *st)
 {
 	const char *value = getenv(TRACE_CACHE_VARIABLE);
 
@@ -116,12 +116,12 @@ static int open_folder(bool make)
 		mkdir(path, 0700);
 	}
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !is_private(&st)))
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !is_private_file(&st)))
 		closep(&fd);
 	return fd;
 }
 
-static void name_of(const struct identity *trace, char name[static 48])
+static void format_cache_name(const struct identity *trace, char name[static 48])
 {
 	snprintf(name, 48, "%" PRIx64 "-%" PRIx64 ENDING, trace->dev, trace->ino);
 }
@@ -137,7 +137,7 @@ static bool map_cache(int fd, struct mapped_cache *ret)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !is_private(&st) ||
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !is_private_file(&st) ||
 	    st.st_size < (off_t)sizeof(struct cache_head))
 		return false;
 	ret->len = (size_t)st.st_size;
@@ -148,13 +148,13 @@ static bool map_cache(int fd, struct mapped_cache *ret)
 /* Returns true if the cache is of this trace and this program, and is complete. */
 static bool check_cache(const struct mapped_cache *c, const struct stat *st, struct cache_head *ret)
 {
-	struct identity program, trace = identity_of(st);
+	struct identity program, trace = file_identity(st);
 	const uint8_t *image = c->data + sizeof(*ret);
 
 	memcpy(ret, c->data, sizeof(*ret));
-	return !memcmp(ret->magic, magic, sizeof(magic)) && ret->head_crc == crc_of_head(ret) &&
-	       is_equal(&ret->trace, &trace) && identify_program(&program) &&
-	       is_equal(&ret->program, &program) && ret->image_len == c->len - sizeof(*ret) &&
+	return !memcmp(ret->magic, magic, sizeof(magic)) && ret->head_crc == cache_head_crc(ret) &&
+	       is_same_file(&ret->trace, &trace) && identify_program(&program) &&
+	       is_same_file(&ret->program, &program) && ret->image_len == c->len - sizeof(*ret) &&
 	       ret->config_at <= trace.size && ret->config_len <= trace.size - ret->config_at &&
 	       ret->crc == (uint32_t)crc32_z(0, image, ret->image_len);
 }
@@ -180,15 +180,15 @@ static bool load_image(struct store *s, int fd, const struct mapped_cache *c,
 
 bool trace_cache_load(struct store *s, int fd, const struct stat *st, struct import_result *ret)
 {
-	_cleanup_(closep) int folder = is_cached(st) ? open_folder(false) : -1, file = -1;
-	struct identity trace = identity_of(st);
+	_cleanup_(closep) int folder = is_worth_caching(st) ? open_folder(false) : -1, file = -1;
+	struct identity trace = file_identity(st);
 	struct mapped_cache c;
 	struct cache_head h;
 	uint64_t limit = s->budget.limit;
 	char name[48];
 	bool good;
 
-	name_of(&trace, name);
+	format_cache_name(&trace, name);
 	if (folder >= 0)
 		file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (file < 0 || !map_cache(file, &c))
@@ -215,7 +215,7 @@ struct cache_file {
 	uint64_t size;
 };
 
-static int by_last_use(const void *a, const void *b)
+static int compare_last_use(const void *a, const void *b)
 {
 	const struct cache_file *x = a, *y = b;
 
@@ -223,7 +223,7 @@ static int by_last_use(const void *a, const void *b)
 }
 
 /* Removes the files that were not used for the longest time, until there is room for `bytes`. */
-static void make_room(int folder, uint64_t bytes)
+static void evict_old_caches(int folder, uint64_t bytes)
 {
 	struct cache_file *files = NULL;
 	size_t n = 0, cap = 0;
@@ -240,7 +240,7 @@ static void make_room(int folder, uint64_t bytes)
 		    array_reserve(&files, &cap, n + 1, sizeof(*files)))
 			continue;
 		snprintf(files[n].name, sizeof(files[n].name), "%s", entry->d_name);
-		files[n].used_ns = ns_of(&st.st_mtim);
+		files[n].used_ns = timespec_ns(&st.st_mtim);
 		files[n++].size = (uint64_t)st.st_size;
 		used += (uint64_t)st.st_size;
 	}
@@ -249,7 +249,7 @@ static void make_room(int folder, uint64_t bytes)
 	else
 		closep(&fd);
 	if (n)
-		qsort(files, n, sizeof(*files), by_last_use);
+		qsort(files, n, sizeof(*files), compare_last_use);
 	for (size_t i = 0; i < n && used > TRACE_CACHE_BYTES; i++)
 		if (unlinkat(folder, files[i].name, 0) == 0)
 			used -= files[i].size;
@@ -265,14 +265,14 @@ static bool write_cache(FILE *to, const struct store *s, struct cache_head *h)
 	store_write_image(s, &w);
 	h->crc = w.crc;
 	h->image_len = w.len;
-	h->head_crc = crc_of_head(h);
+	h->head_crc = cache_head_crc(h);
 	w.failed |= fseeko(to, 0, SEEK_SET) < 0 || fwrite(h, sizeof(*h), 1, to) != 1;
 	w.failed |= fclose(to) != 0;
 	return !w.failed && sizeof(*h) + h->image_len <= TRACE_CACHE_BYTES / 4;
 }
 
 /* Returns true if the trace is the same file as before its import, and no program writes it now. */
-static bool is_settled(int fd, const struct identity *trace)
+static bool is_unchanged(int fd, const struct identity *trace)
 {
 	struct timespec now;
 	struct stat st;
@@ -280,14 +280,14 @@ static bool is_settled(int fd, const struct identity *trace)
 
 	if (fstat(fd, &st) < 0 || clock_gettime(CLOCK_REALTIME, &now) < 0)
 		return false;
-	is = identity_of(&st);
-	return is_equal(&is, trace) && ns_of(&now) - is.modified_ns > SETTLED_NS;
+	is = file_identity(&st);
+	return is_same_file(&is, trace) && timespec_ns(&now) - is.modified_ns > SETTLED_NS;
 }
 
 void trace_cache_save(const struct store *s, int fd, const struct stat *st,
 		      const struct import_result *result)
 {
-	struct cache_head h = {.trace = identity_of(st),
+	struct cache_head h = {.trace = file_identity(st),
 			       .undecodable = result->undecodable,
 			       .not_unpacked = result->not_unpacked,
 			       .cut_off = result->cut_off};
@@ -297,7 +297,7 @@ void trace_cache_save(const struct store *s, int fd, const struct stat *st,
 	int file;
 
 	memcpy(h.magic, magic, sizeof(magic));
-	if (!is_cached(st) || !store_can_be_image(s) || !is_settled(fd, &h.trace) ||
+	if (!is_worth_caching(st) || !store_can_be_image(s) || !is_unchanged(fd, &h.trace) ||
 	    !identify_program(&h.program))
 		return;
 	if (result->config && result->config_len) {
@@ -309,7 +309,7 @@ void trace_cache_save(const struct store *s, int fd, const struct stat *st,
 	folder = open_folder(true);
 	if (folder < 0)
 		return;
-	name_of(&h.trace, name);
+	format_cache_name(&h.trace, name);
 	snprintf(unfinished, sizeof(unfinished), "%s.%d", name, (int)getpid());
 	file = openat(folder, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		      0600);
@@ -320,7 +320,7 @@ void trace_cache_save(const struct store *s, int fd, const struct stat *st,
 	}
 	setvbuf(to, NULL, _IOFBF, 1u << 20);
 	if (write_cache(to, s, &h)) {
-		make_room(folder, 0);
+		evict_old_caches(folder, 0);
 		renameat(folder, unfinished, folder, name);
 	} else {
 		unlinkat(folder, unfinished, 0);

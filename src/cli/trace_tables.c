@@ -36,7 +36,7 @@ int trace_tables_parse_memory(const char *text, uint64_t *ret, struct err_text *
 	return 0;
 }
 
-int trace_tables_use_no_cache(struct err_text *e)
+int trace_tables_disable_cache(struct err_text *e)
 {
 	return setenv(TRACE_CACHE_VARIABLE, "off", 1) < 0 ? err_set(e, -errno, "no memory") : 0;
 }

@@ -24,7 +24,7 @@ int trace_tables_parse_memory(const char *text, uint64_t *ret, struct err_text *
 
 /* For --no-cache: later calls of trace_tables_open() read no cache and write none. Returns 0, or
  * -ENOMEM and sets e. */
-int trace_tables_use_no_cache(struct err_text *e);
+int trace_tables_disable_cache(struct err_text *e);
 
 /* Reads the trace. path: "-" is the standard input. memory: bytes that it may take; 0: half of the
  * machine's. Returns 0, or -errno and sets e; then there is nothing to close. */

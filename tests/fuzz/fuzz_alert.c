@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t n = 0;
 
 	memcpy(copy, data, size);
-	if (alert_each(copy, size, write_again, &n) < 0 && n)
+	if (alert_for_each(copy, size, write_again, &n) < 0 && n)
 		abort();
 	free(copy);
 	return 0;

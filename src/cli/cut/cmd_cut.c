@@ -73,7 +73,7 @@ struct cut_options {
 
 /* ---- the command line ---- */
 
-static int cut_take_option(void *ctx, int option, struct err_text *e)
+static int cut_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct cut_options *o = ctx;
 	uint32_t kb;
@@ -102,7 +102,7 @@ static int cut_take_option(void *ctx, int option, struct err_text *e)
 	}
 }
 
-static int cut_check(struct cut_options *o, char **words, int n, struct err_text *e)
+static int cut_check_options(struct cut_options *o, char **words, int n, struct err_text *e)
 {
 	if (n == 0)
 		return err_set(e, -EINVAL, "FILE is missing");
@@ -121,13 +121,13 @@ static int cut_check(struct cut_options *o, char **words, int n, struct err_text
 }
 
 /* Returns 0, 1 after the help, or -EINVAL. */
-static int cut_parse(int argc, char **argv, struct cut_options *o, struct err_text *e)
+static int cut_parse_arguments(int argc, char **argv, struct cut_options *o, struct err_text *e)
 {
-	int r = options_parse(argc, argv, letters, o->long_options, cut_take_option, o, e);
+	int r = options_parse(argc, argv, letters, o->long_options, cut_handle_option, o, e);
 
 	if (r > 0)
 		fputs(o->usage, stdout);
-	return r ? r : cut_check(o, argv + optind, argc - optind, e);
+	return r ? r : cut_check_options(o, argv + optind, argc - optind, e);
 }
 
 /* ---- the parts' times ---- */
@@ -154,8 +154,8 @@ static bool find_range_by_period(const struct plan *p, int64_t ts, struct cut_ra
 	return true;
 }
 
-static bool find_range_by_begins(const struct plan *p, int64_t ts, struct cut_range *ret,
-				 uint64_t *ret_number)
+static bool find_range_by_start_times(const struct plan *p, int64_t ts, struct cut_range *ret,
+				      uint64_t *ret_number)
 {
 	size_t n = LOWER_BOUND(i, 0, p->n, p->begins[i] <= ts);
 
@@ -165,13 +165,13 @@ static bool find_range_by_begins(const struct plan *p, int64_t ts, struct cut_ra
 	return true;
 }
 
-static bool plan_range(const struct plan *p, int64_t ts, struct cut_range *ret,
-		       uint64_t *ret_number)
+static bool plan_find_range(const struct plan *p, int64_t ts, struct cut_range *ret,
+			    uint64_t *ret_number)
 {
 	if (p->o->every)
 		return find_range_by_period(p, ts, ret, ret_number);
 	if (p->o->size)
-		return find_range_by_begins(p, ts, ret, ret_number);
+		return find_range_by_start_times(p, ts, ret, ret_number);
 	*ret = (struct cut_range){.first = p->first, .last = p->last};
 	*ret_number = 0;
 	return ts >= p->first && ts <= p->last;
@@ -179,7 +179,7 @@ static bool plan_range(const struct plan *p, int64_t ts, struct cut_range *ret,
 
 /* Plans where parts begin, so that each has at most about the requested size. This includes the
  * state of the whole trace, which each part also has. */
-static int plan_sizes(struct plan *p, const struct cut_overview *v, struct err_text *e)
+static int plan_parts_by_size(struct plan *p, const struct cut_overview *v, struct err_text *e)
 {
 	uint64_t size = p->o->size, sum = 0;
 	uint64_t room = size > 2 * v->state_bytes ? size - v->state_bytes : size / 2;
@@ -214,7 +214,7 @@ static int plan_parts(const struct cut_options *o, const struct cut_overview *v,
 {
 	*ret = (struct plan){.o = o, .start = v->start, .end = v->end};
 	if (o->is_split)
-		return o->size ? plan_sizes(ret, v, e) : 0;
+		return o->size ? plan_parts_by_size(ret, v, e) : 0;
 	if (o->from > v->end - v->start)
 		return err_set(e, -EINVAL,
 			       "--from is after the end of the trace, which is %.3f s long",
@@ -261,7 +261,7 @@ static bool find_part_range(void *ctx, int64_t ts, struct cut_range *ret, uint64
 {
 	const struct outputs *out = ctx;
 
-	return plan_range(&out->plan, ts, ret, ret_number);
+	return plan_find_range(&out->plan, ts, ret, ret_number);
 }
 
 static int open_file_of_part(void *ctx, uint64_t number)
@@ -299,19 +299,19 @@ static int cut_write_packet(void *ctx, size_t part, const uint8_t *packet, size_
 	return r < 0 ? explain_write_error(f->path, r, out->e) : 0;
 }
 
-static int cut_by_number(const void *a, const void *b)
+static int compare_part_numbers(const void *a, const void *b)
 {
 	const struct out_file *x = a, *y = b;
 
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static int cut_save(struct outputs *out)
+static int save_parts(struct outputs *out)
 {
 	char size[32];
 	int r = 0;
 
-	qsort(out->of, out->n, sizeof(*out->of), cut_by_number);
+	qsort(out->of, out->n, sizeof(*out->of), compare_part_numbers);
 	/* No part gets its name if one cannot be written. */
 	for (size_t i = 0; r == 0 && i < out->n; i++) {
 		r = trace_file_flush(out->of[i].file);
@@ -374,7 +374,7 @@ static int write_parts(const struct trace_bytes_map *in, struct cut_overview *v,
 	if (!out->n && !out->o->is_split)
 		return err_set(out->e, -ENODATA, "%s has no events between --from and --to",
 			       out->o->file);
-	return cut_save(out);
+	return save_parts(out);
 }
 
 static int cut_run(const struct cut_options *o, struct err_text *e)
@@ -406,10 +406,10 @@ static int cut_run(const struct cut_options *o, struct err_text *e)
 	return r;
 }
 
-static int run_verb(int argc, char **argv, struct cut_options *o)
+static int run_cut_verb(int argc, char **argv, struct cut_options *o)
 {
 	struct err_text e;
-	int r = cut_parse(argc, argv, o, &e);
+	int r = cut_parse_arguments(argc, argv, o, &e);
 
 	if (r > 0)
 		return EXIT_GOOD;
@@ -433,7 +433,7 @@ int cmd_cut(int argc, char **argv)
 		.to = -1,
 	};
 
-	return run_verb(argc, argv, &o);
+	return run_cut_verb(argc, argv, &o);
 }
 
 int cmd_split(int argc, char **argv)
@@ -446,5 +446,5 @@ int cmd_split(int argc, char **argv)
 		.to = -1,
 	};
 
-	return run_verb(argc, argv, &o);
+	return run_cut_verb(argc, argv, &o);
 }

@@ -61,7 +61,7 @@ struct merge_options {
 
 /* ---- the command line ---- */
 
-static int merge_take_option(void *ctx, int option, struct err_text *e)
+static int merge_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct merge_options *o = ctx;
 
@@ -94,7 +94,7 @@ static int merge_parse_file(char *word, struct merge_file *ret, struct err_text 
 	return ret->machine ? 0 : err_set(e, -ENOMEM, "no memory");
 }
 
-static int merge_check(struct merge_options *o, char **words, int n, struct err_text *e)
+static int merge_check_options(struct merge_options *o, char **words, int n, struct err_text *e)
 {
 	int r = 0;
 
@@ -123,19 +123,19 @@ static int merge_check(struct merge_options *o, char **words, int n, struct err_
 }
 
 /* Returns 0, 1 after the help, or -EINVAL. */
-static int merge_parse(int argc, char **argv, struct merge_options *o, struct err_text *e)
+static int merge_parse_arguments(int argc, char **argv, struct merge_options *o, struct err_text *e)
 {
-	int r = options_parse(argc, argv, letters, long_options, merge_take_option, o, e);
+	int r = options_parse(argc, argv, letters, long_options, merge_handle_option, o, e);
 
 	if (r > 0)
 		fputs(merge_usage, stdout);
-	return r ? r : merge_check(o, argv + optind, argc - optind, e);
+	return r ? r : merge_check_options(o, argv + optind, argc - optind, e);
 }
 
 /* ---- one trace ---- */
 
-static int merge_refuse(const struct merge_options *o, enum merge_refusal why, size_t of,
-			size_t with, struct err_text *e)
+static int explain_merge_refusal(const struct merge_options *o, enum merge_refusal why, size_t of,
+				 size_t with, struct err_text *e)
 {
 	const char *file = o->files[of].path, *other = o->files[with].path;
 
@@ -166,7 +166,8 @@ static int merge_refuse(const struct merge_options *o, enum merge_refusal why, s
 	return 0;
 }
 
-static void merge_warn(const struct merge_options *o, const struct merge_input *inputs)
+static void merge_warn_of_bad_inputs(const struct merge_options *o,
+				     const struct merge_input *inputs)
 {
 	for (size_t i = 0; i < o->n; i++) {
 		const struct merge_input *in = &inputs[i];
@@ -221,7 +222,8 @@ static int merge_into_trace(const struct merge_options *o, const struct merge_in
 
 #define ARCHIVE_NAME_MAX (TAR_NAME_MAX + 1)
 
-static void archive_name(const struct merge_options *o, size_t i, char ret[static ARCHIVE_NAME_MAX])
+static void format_archive_name(const struct merge_options *o, size_t i,
+				char ret[static ARCHIVE_NAME_MAX])
 {
 	const char *slash = strrchr(o->files[i].path, '/');
 
@@ -229,14 +231,14 @@ static void archive_name(const struct merge_options *o, size_t i, char ret[stati
 }
 
 /* Source of the format: Perfetto 58, which reads it as the index of an archive. */
-static int put_manifest(const struct merge_options *o, FILE *to)
+static int write_archive_manifest(const struct merge_options *o, FILE *to)
 {
 	char name[ARCHIVE_NAME_MAX];
 	struct strbuf b = {0};
 
 	strbuf_puts(&b, "{\"perfetto_manifest\":{\"version\":1,\"files\":[");
 	for (size_t i = 0; i < o->n; i++) {
-		archive_name(o, i, name);
+		format_archive_name(o, i, name);
 		strbuf_puts(&b, i ? ",{\"path\":" : "{\"path\":");
 		strbuf_put_json(&b, name);
 		strbuf_puts(&b, ",\"machine\":{\"name\":");
@@ -253,14 +255,14 @@ static int put_manifest(const struct merge_options *o, FILE *to)
 	return b.failed ? -ENOMEM : 0;
 }
 
-static int merge_put_archive(const struct merge_options *o, FILE *to, struct err_text *e)
+static int write_archive(const struct merge_options *o, FILE *to, struct err_text *e)
 {
 	char name[ARCHIVE_NAME_MAX];
 
-	if (put_manifest(o, to) < 0)
+	if (write_archive_manifest(o, to) < 0)
 		return err_set(e, -ENOMEM, "no memory");
 	for (size_t i = 0; i < o->n; i++) {
-		archive_name(o, i, name);
+		format_archive_name(o, i, name);
 		tar_put_header(to, name, o->files[i].bytes.len);
 		fwrite(o->files[i].bytes.data, 1, o->files[i].bytes.len, to);
 		tar_put_padding(to, o->files[i].bytes.len);
@@ -278,7 +280,7 @@ static int merge_into_archive(const struct merge_options *o, struct err_text *e)
 	if (r < 0)
 		return r;
 	to = out_path_open(&out, NULL);
-	r = to ? merge_put_archive(o, to, e)
+	r = to ? write_archive(o, to, e)
 	       : err_set(e, -errno, "cannot create %s: %s", o->out, strerror(errno));
 	if (r == 0)
 		r = out_path_finish(&out, e);
@@ -291,7 +293,8 @@ static int merge_into_archive(const struct merge_options *o, struct err_text *e)
 
 /* ---- the verb ---- */
 
-static int merge_read_all(struct merge_options *o, struct merge_input *inputs, struct err_text *e)
+static int merge_read_inputs(struct merge_options *o, struct merge_input *inputs,
+			     struct err_text *e)
 {
 	for (size_t i = 0; i < o->n; i++) {
 		struct merge_file *f = &o->files[i];
@@ -318,13 +321,13 @@ static int merge_run(struct merge_options *o, struct err_text *e)
 
 	mapped_trace_handle_sigbus();
 	signal(SIGXFSZ, SIG_IGN);
-	r = merge_read_all(o, inputs, e);
+	r = merge_read_inputs(o, inputs, e);
 	if (r < 0)
 		return r;
-	r = merge_refuse(o, merge_trace_plan(inputs, o->n, &of, &with), of, with, e);
+	r = explain_merge_refusal(o, merge_trace_plan(inputs, o->n, &of, &with), of, with, e);
 	if (r < 0)
 		return r;
-	merge_warn(o, inputs);
+	merge_warn_of_bad_inputs(o, inputs);
 	return str_ends(o->out, ".tar") ? merge_into_archive(o, e) : merge_into_trace(o, inputs, e);
 }
 
@@ -340,7 +343,7 @@ int cmd_merge(int argc, char **argv)
 {
 	struct merge_options o = {0};
 	struct err_text e;
-	int r = merge_parse(argc, argv, &o, &e), code;
+	int r = merge_parse_arguments(argc, argv, &o, &e), code;
 
 	if (r > 0)
 		return EXIT_GOOD;

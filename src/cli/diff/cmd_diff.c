@@ -38,21 +38,21 @@ static int compare_sides(const struct diff_traces *t, struct diff_results *ret)
 #define OTHER_LOAD 0.10
 
 /* Returns true for a row whose number counts work that others request from the program. */
-static bool counts_work(const struct diff_row *row)
+static bool is_load_metric(const struct diff_row *row)
 {
 	return !strcmp(row->metric->name, "slices") ||
 	       (!strcmp(row->metric->name, "syscalls") && !strcmp(row->level->by, "program"));
 }
 
 /* Adds a note on the first row whose number shows that the load per second was different. */
-static void mark_first_load_change(struct diff_traces *t, const struct diff_results *r)
+static void mark_load_change(struct diff_traces *t, const struct diff_results *r)
 {
 	if (t->per_run || t->o->per == DIFF_PER_SLICE)
 		return;
 	for (size_t i = 0; i < r->n; i++) {
 		const struct diff_change *c = &r->of[i].of[DIFF_COUNT];
 
-		if (!counts_work(r->of[i].row) || c->q > DIFF_FALSE_RATE ||
+		if (!is_load_metric(r->of[i].row) || c->q > DIFF_FALSE_RATE ||
 		    fabs(c->ratio) < OTHER_LOAD)
 			continue;
 		strbuf_puts(&t->marks, "different load: the number of ");
@@ -110,7 +110,7 @@ static int print_comparison(struct diff_traces *t, struct diff_results *results,
 	int r = compare_sides(t, results);
 
 	if (r == 0) {
-		mark_first_load_change(t, results);
+		mark_load_change(t, results);
 		if (t->o->html)
 			return diff_page_write(t, results, t->o->html, e);
 		r = t->o->json ? diff_print_json(t, results) : diff_print_text(t, results);

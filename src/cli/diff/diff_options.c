@@ -78,7 +78,7 @@ static void print_usage(void)
 
 /* ---- values ---- */
 
-static int parse_per(const char *text, struct diff_options *o, struct err_text *e)
+static int parse_per_option(const char *text, struct diff_options *o, struct err_text *e)
 {
 	if (!*text)
 		return err_set(e, -EINVAL, "--per needs run, second or the name of a slice");
@@ -89,7 +89,7 @@ static int parse_per(const char *text, struct diff_options *o, struct err_text *
 	return 0;
 }
 
-static int parse_min(const char *text, double *ret, struct err_text *e)
+static int parse_min_change(const char *text, double *ret, struct err_text *e)
 {
 	char *end;
 	double v = strtod(text, &end);
@@ -109,13 +109,13 @@ static int add_condition(const char *text, struct diff_options *o, struct err_te
 	return diff_condition_parse(text, &o->conditions[o->n_conditions++], e);
 }
 
-static int diff_options_take_option(void *ctx, int option, struct err_text *e)
+static int diff_options_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct diff_options *o = ctx;
 
 	switch (option) {
 	case 'u':
-		return parse_per(optarg, o, e);
+		return parse_per_option(optarg, o, e);
 	case 'p':
 		return trace_input_parse_who(optarg, o->words, &o->n_words, e);
 	case 'F':
@@ -123,7 +123,7 @@ static int diff_options_take_option(void *ctx, int option, struct err_text *e)
 	case 'T':
 		return trace_input_parse_time("--to", optarg, 0, &o->to, e);
 	case 'M':
-		return parse_min(optarg, &o->least_change, e);
+		return parse_min_change(optarg, &o->least_change, e);
 	case 'x':
 		return add_condition(optarg, o, e);
 	case 'l':
@@ -161,8 +161,8 @@ static int find_separator(int argc, char **argv)
 	return argc;
 }
 
-static int set_sides(char **words, int n, char **more, int n_more, bool separated,
-		     struct diff_options *o, struct err_text *e)
+static int set_files_of_sides(char **words, int n, char **more, int n_more, bool separated,
+			      struct diff_options *o, struct err_text *e)
 {
 	if (!separated && n == 2) {
 		n_more = n = 1;
@@ -195,17 +195,18 @@ int diff_options_parse(int argc, char **argv, struct diff_options *ret, struct e
 	char **first;
 
 	*ret = (struct diff_options){.from = -1, .to = -1, .color = "auto"};
-	r = options_parse(separator, argv, letters, long_options, diff_options_take_option, ret, e);
+	r = options_parse(separator, argv, letters, long_options, diff_options_handle_option, ret,
+			  e);
 	first = argv + optind;
 	n_first = separator - optind;
 	optind = 1;
 	if (r == 0 && separator < argc)
 		r = options_parse(argc - separator, argv + separator, letters, long_options,
-				  diff_options_take_option, ret, e);
+				  diff_options_handle_option, ret, e);
 	if (r > 0)
 		print_usage();
 	if (r)
 		return r;
-	return set_sides(first, n_first, argv + separator + optind, argc - separator - optind,
-			 separator < argc, ret, e);
+	return set_files_of_sides(first, n_first, argv + separator + optind,
+				  argc - separator - optind, separator < argc, ret, e);
 }

@@ -34,7 +34,7 @@ static void bind_number(sqlite3_stmt *st, int *i, double v)
 		sqlite3_bind_double(st, *i, v);
 }
 
-static const char *unit_of(enum diff_measure m)
+static const char *measure_unit(enum diff_measure m)
 {
 	return m == DIFF_COUNT ? "count" : m == DIFF_BYTES ? "bytes" : "ns";
 }
@@ -52,7 +52,7 @@ static int insert_change_row(sqlite3_stmt *st, const struct diff_result *r, int 
 	bind_text(st, &i, r->row->thread);
 	bind_text(st, &i, r->row->what);
 	bind_text(st, &i, diff_measure_names[m]);
-	bind_text(st, &i, unit_of(m));
+	bind_text(st, &i, measure_unit(m));
 	bind_number(st, &i, c->a);
 	bind_number(st, &i, c->b);
 	bind_number(st, &i, c->ratio * 100);
@@ -92,7 +92,7 @@ static int insert_rows(sqlite3 *db, const struct diff_traces *t, const struct di
 }
 
 /* value(number, unit): the number as tables show it. */
-static void value_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+static void sql_value_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const char *unit = (const char *)sqlite3_value_text(argv[1]);
 	char buf[64];
@@ -111,7 +111,7 @@ static sqlite3 *open_table(const struct diff_traces *t, const struct diff_result
 
 	if (sqlite3_open(":memory:", &db) == SQLITE_OK &&
 	    sqlite3_create_function(db, "value", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
-				    value_function, NULL, NULL) == SQLITE_OK &&
+				    sql_value_function, NULL, NULL) == SQLITE_OK &&
 	    sqlite3_exec(db, create_sql, NULL, NULL, NULL) == SQLITE_OK &&
 	    sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK &&
 	    insert_rows(db, t, r) == SQLITE_OK &&
@@ -123,12 +123,12 @@ static sqlite3 *open_table(const struct diff_traces *t, const struct diff_result
 
 /* ---- names ---- */
 
-static const char *words_for_unit(const struct diff_traces *t)
+static const char *divisor_words(const struct diff_traces *t)
 {
 	return t->per_run ? "run" : t->o->per == DIFF_PER_SLICE ? t->o->slice : "second";
 }
 
-static const char *words_for_design(enum diff_design_kind kind)
+static const char *design_words(enum diff_design_kind kind)
 {
 	switch (kind) {
 	case DIFF_PAIRS:
@@ -183,8 +183,8 @@ static void print_side(const struct diff_traces *t, int side)
 	strbuf_deinit(&b);
 }
 
-static void print_head(const struct diff_traces *t, const struct diff_results *r,
-		       const struct report_style *style)
+static void print_heading(const struct diff_traces *t, const struct diff_results *r,
+			  const struct report_style *style)
 {
 	static const char *const designs[] = {"from recording to recording",
 					      "in pairs, because the recordings alternate",
@@ -195,12 +195,12 @@ static void print_head(const struct diff_traces *t, const struct diff_results *r
 		tested += r->of[i].of[diff_main_measure(r->of[i].row)].tested;
 	print_side(t, 0);
 	print_side(t, 1);
-	printf("Compared: cost per %s, %s", words_for_unit(t), designs[t->kind]);
+	printf("Compared: cost per %s, %s", divisor_words(t), designs[t->kind]);
 	if (t->kind != DIFF_UNTESTED)
 		printf("; %zu rows tested", tested);
 	printf("\n");
 	for (char *line = t->marks.s, *end; line && (end = strchr(line, '\n')); line = end + 1)
-		printf("%sNote%s: %.*s\n", report_bold(style), report_plain(style),
+		printf("%sNote%s: %.*s\n", report_style_bold(style), report_style_plain(style),
 		       (int)(end - line), line);
 	printf("\n");
 }
@@ -257,7 +257,8 @@ static int print_table(sqlite3 *db, const char *sql, const char *title, bool fou
 			n = -1;
 	}
 	if (n > 0)
-		printf("%s%s%s\n%s\n", report_bold(style), title, report_plain(style), text);
+		printf("%s%s%s\n%s\n", report_style_bold(style), title, report_style_plain(style),
+		       text);
 	free(text);
 	sqlite3_finalize(st);
 	return n < 0 ? -ENOMEM : n;
@@ -272,7 +273,7 @@ int diff_print_text(const struct diff_traces *t, const struct diff_results *r)
 
 	if (!db)
 		return -ENOMEM;
-	print_head(t, r, &style);
+	print_heading(t, r, &style);
 	n = print_table(db, run_sql, "Duration of a run", true, t, &style);
 	if (n >= 0 && tests) {
 		n = print_table(db, rows_sql, "Changes, the largest effect first", true, t, &style);
@@ -338,8 +339,8 @@ int diff_put_json(const struct diff_traces *t, const struct diff_results *r, FIL
 	int e = SQLITE_NOMEM;
 
 	strbuf_puts(&b, "{\"per\": ");
-	strbuf_put_json(&b, words_for_unit(t));
-	strbuf_printf(&b, ", \"design\": \"%s\", \"a\": ", words_for_design(t->kind));
+	strbuf_put_json(&b, divisor_words(t));
+	strbuf_printf(&b, ", \"design\": \"%s\", \"a\": ", design_words(t->kind));
 	put_json_side(t, 0, &b);
 	strbuf_puts(&b, ", \"b\": ");
 	put_json_side(t, 1, &b);

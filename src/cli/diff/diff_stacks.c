@@ -15,8 +15,8 @@
 
 /* ---- nodes and names ---- */
 
-static struct diff_stack_name *diff_stack_name_get(struct diff_stacks *s, const char *key,
-						   size_t len, int kind)
+static struct diff_stack_name *diff_stack_intern_name(struct diff_stacks *s, const char *key,
+						      size_t len, int kind)
 {
 	struct diff_stack_name *n;
 
@@ -43,8 +43,10 @@ static struct diff_stack_name *diff_stack_name_get(struct diff_stacks *s, const 
 }
 
 /* Returns the child; the parent if there are too many; NULL: no memory. */
-static struct diff_stack_node *diff_stack_child(struct diff_stacks *s, enum diff_stack_kind kind,
-						struct diff_stack_node *parent, uint32_t name)
+static struct diff_stack_node *diff_stack_find_or_add_child(struct diff_stacks *s,
+							    enum diff_stack_kind kind,
+							    struct diff_stack_node *parent,
+							    uint32_t name)
 {
 	const struct diff_stack_node wanted = {.key = {parent ? parent->number : 0, name}};
 	struct diff_stack_node *n, *made;
@@ -98,7 +100,7 @@ static int read_programs(struct reading *r)
 
 		strbuf_puts(&key, slash && slash[1] && *name == '/' ? slash + 1 : name ? name : "");
 		strbuf_putc(&key, '\0');
-		n = key.failed ? NULL : diff_stack_name_get(r->s, key.s, key.len, CODE_NOTE);
+		n = key.failed ? NULL : diff_stack_intern_name(r->s, key.s, key.len, CODE_NOTE);
 		strbuf_deinit(&key);
 		if (!n)
 			e = -ENOMEM;
@@ -121,13 +123,14 @@ static uint32_t intern_function_name(struct reading *r, uint32_t function)
 	strbuf_putc(&key, '\0');
 	strbuf_puts(&key, code_file(&r->code, function));
 	if (!key.failed)
-		n = diff_stack_name_get(r->s, key.s, key.len, r->code.of[function].kind);
+		n = diff_stack_intern_name(r->s, key.s, key.len, r->code.of[function].kind);
 	strbuf_deinit(&key);
 	return r->name_of[function] = n ? n->number + 1 : 0;
 }
 
 /* Lists the call sites of a stack, the innermost first. */
-static unsigned list_sites(const struct store *s, uint32_t site, uint32_t sites[static DEPTH_MAX])
+static unsigned list_callsites(const struct store *s, uint32_t site,
+			       uint32_t sites[static DEPTH_MAX])
 {
 	const struct table *t = &s->tables[TABLE_STACK_CALLSITE];
 	unsigned n = 0;
@@ -144,18 +147,21 @@ static unsigned list_sites(const struct store *s, uint32_t site, uint32_t sites[
 static int add_stack(struct reading *r, const struct stack_point *p, int side, double ns)
 {
 	const struct table *t = &r->t->store->tables[TABLE_STACK_CALLSITE];
-	struct diff_stack_node *node = diff_stack_child(r->s, r->kind, NULL, UINT32_MAX);
+	struct diff_stack_node *node =
+		diff_stack_find_or_add_child(r->s, r->kind, NULL, UINT32_MAX);
 	uint32_t sites[DEPTH_MAX];
 
 	if (node)
-		node = diff_stack_child(r->s, r->kind, node, r->program_of[p->utid] - 1);
-	for (unsigned n = list_sites(r->t->store, p->site, sites); node && n-- > 0;) {
+		node = diff_stack_find_or_add_child(r->s, r->kind, node,
+						    r->program_of[p->utid] - 1);
+	for (unsigned n = list_callsites(r->t->store, p->site, sites); node && n-- > 0;) {
 		uint32_t frame = table_u32(t, STACK_CALLSITE_FRAME, sites[n]);
 
 		for (uint32_t i = r->code.first[frame]; node && i < r->code.first[frame + 1]; i++) {
 			uint32_t name = intern_function_name(r, r->code.chain[i]);
 
-			node = name ? diff_stack_child(r->s, r->kind, node, name - 1) : NULL;
+			node = name ? diff_stack_find_or_add_child(r->s, r->kind, node, name - 1)
+				    : NULL;
 		}
 	}
 	if (!node)
@@ -164,14 +170,14 @@ static int add_stack(struct reading *r, const struct stack_point *p, int side, d
 	return 0;
 }
 
-static bool is_wanted(const struct reading *r, const struct stack_point *p)
+static bool is_point_counted(const struct reading *r, const struct stack_point *p)
 {
 	if (p->utid >= r->n_threads || !r->program_of[p->utid] || p->site == NULL_U32)
 		return false;
 	return r->kind == DIFF_STACKS_WAITS || (p->ts >= r->t->from && p->ts < r->t->to);
 }
 
-static int add_points(struct reading *r, int side, double scale)
+static int add_stack_points(struct reading *r, int side, double scale)
 {
 	double unit = scale * (r->kind == DIFF_STACKS_CPU ? (double)r->t->period_ns : 1);
 	struct stack_points points = {0};
@@ -181,7 +187,7 @@ static int add_points(struct reading *r, int side, double scale)
 			       &points))
 		e = -ENOMEM;
 	for (size_t i = 0; e == 0 && i < points.n; i++)
-		if (is_wanted(r, &points.of[i]))
+		if (is_point_counted(r, &points.of[i]))
 			e = add_stack(r, &points.of[i], side, (double)points.of[i].weight * unit);
 	free(points.of);
 	return e;
@@ -198,7 +204,7 @@ int diff_stacks_add(struct diff_stacks *s, const struct diff_stacks_trace *t, in
 		e = -ENOMEM;
 	for (unsigned kind = 0; e == 0 && kind < DIFF_STACK_KINDS; kind++) {
 		r.kind = (enum diff_stack_kind)kind;
-		e = add_points(&r, side, scale);
+		e = add_stack_points(&r, side, scale);
 	}
 	code_deinit(&r.code);
 	free(r.name_of);
@@ -208,7 +214,7 @@ int diff_stacks_add(struct diff_stacks *s, const struct diff_stacks_trace *t, in
 
 /* ---- output ---- */
 
-static void print_names(const struct diff_stacks *s, FILE *to)
+static void print_stack_names(const struct diff_stacks *s, FILE *to)
 {
 	struct strbuf b = {0};
 
@@ -229,7 +235,7 @@ void diff_stacks_print(const struct diff_stacks *s, const size_t n_of_side[2], F
 	static const char *const kinds[] = {"cpu", "waits"};
 
 	fputs("{\"names\":[", to);
-	print_names(s, to);
+	print_stack_names(s, to);
 	fputs("]", to);
 	for (unsigned k = 0; k < DIFF_STACK_KINDS; k++) {
 		fprintf(to, ",\"%s\":[", kinds[k]);

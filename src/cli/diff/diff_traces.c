@@ -52,7 +52,7 @@ static void generalize_source(Pb__DataSourceConfig *c)
 }
 
 /* Returns true if the config limits kernel events to a command, not to processes (-p). */
-static bool is_of_command(const Pb__TraceConfig *config)
+static bool is_limited_to_command(const Pb__TraceConfig *config)
 {
 	bool some = false;
 
@@ -87,7 +87,7 @@ static void read_config(const struct import_result *from, struct diff_trace *t, 
 	*ret_period = UNKNOWN_PERIOD_NS;
 	if (!c)
 		return;
-	t->is_run = is_of_command(c);
+	t->is_run = is_limited_to_command(c);
 	*ret_period = sampling_period(c);
 	for (size_t i = 0; i < c->n_data_sources; i++) {
 		Pb__DataSourceConfig *source = c->data_sources[i]->config, copy;
@@ -120,7 +120,7 @@ static int64_t query_number(sqlite3 *db, const char *sql, int64_t missing)
 
 /* A command counts from its execve(2) to the end of its last process. Before execve(2) it waits for
  * the recorder. */
-static void limit_to_command(sqlite3 *db, int64_t *from, int64_t *to)
+static void limit_window_to_command(sqlite3 *db, int64_t *from, int64_t *to)
 {
 	int64_t begin = query_number(db,
 				     "SELECT min(ts) FROM ftrace_event WHERE name = "
@@ -138,7 +138,7 @@ static void limit_to_command(sqlite3 *db, int64_t *from, int64_t *to)
 	}
 }
 
-static int64_t add_to_time(int64_t ts, int64_t ns)
+static int64_t add_saturated(int64_t ts, int64_t ns)
 {
 	int64_t ret;
 
@@ -153,13 +153,13 @@ static int set_window(const struct diff_options *o, const struct trace_tables *t
 	if (s->start_ts >= s->end_ts)
 		return err_set(e, -ENODATA, "%s contains no timestamped events", tables->path);
 	ret->from = s->start_ts;
-	ret->to = add_to_time(s->end_ts, 1);
+	ret->to = add_saturated(s->end_ts, 1);
 	if (is_run)
-		limit_to_command(tables->db, &ret->from, &ret->to);
+		limit_window_to_command(tables->db, &ret->from, &ret->to);
 	if (o->to >= 0)
-		ret->to = MIN(ret->to, add_to_time(ret->from, o->to));
+		ret->to = MIN(ret->to, add_saturated(ret->from, o->to));
 	if (o->from >= 0)
-		ret->from = add_to_time(ret->from, o->from);
+		ret->from = add_saturated(ret->from, o->from);
 	if (ret->from >= ret->to)
 		return err_set(e, -EINVAL, "nothing in %s is between --from and --to",
 			       tables->path);
@@ -168,7 +168,7 @@ static int set_window(const struct diff_options *o, const struct trace_tables *t
 
 /* ---- one trace ---- */
 
-static bool has_repetitions(const struct diff_options *o)
+static bool has_enough_repetitions(const struct diff_options *o)
 {
 	return MIN(o->n_files[0], o->n_files[1]) >= LEAST_REPETITIONS;
 }
@@ -183,7 +183,7 @@ static int check_trace(struct diff_traces *all, const struct trace_tables *table
 	report_losses_find(tables, tables->path, &losses);
 	lost = report_losses_any(&losses) || tables->result.undecodable;
 	report_losses_deinit(&losses);
-	if (lost && !all->o->lossy && has_repetitions(all->o)) {
+	if (lost && !all->o->lossy && has_enough_repetitions(all->o)) {
 		strbuf_put_plain(&all->marks, tables->path);
 		strbuf_puts(&all->marks, " lost data and is left out (sonda info says what)\n");
 		return LEFT_OUT;
@@ -284,9 +284,9 @@ static int set_design(struct diff_traces *all, const struct diff_trace *t, struc
 		return 0;
 	}
 	all->per_run = o->per == DIFF_PER_RUN || (o->per == DIFF_PER_AUTO && t->is_run);
-	all->kind = has_repetitions(o) ? DIFF_REPETITIONS
-		    : all->per_run     ? DIFF_UNTESTED
-				       : DIFF_BLOCKS;
+	all->kind = has_enough_repetitions(o) ? DIFF_REPETITIONS
+		    : all->per_run	      ? DIFF_UNTESTED
+					      : DIFF_BLOCKS;
 	return 0;
 }
 
@@ -370,7 +370,7 @@ static int read_trace(struct diff_traces *all, struct diff_trace *t, size_t *fir
 
 /* ---- pairs ---- */
 
-static int by_start(const void *a, const void *b)
+static int compare_starts(const void *a, const void *b)
 {
 	const struct diff_trace *x = *(struct diff_trace *const *)a;
 	const struct diff_trace *y = *(struct diff_trace *const *)b;
@@ -388,7 +388,7 @@ static size_t pair_neighbours(struct diff_trace **sorted, size_t n)
 {
 	size_t pairs = 0;
 
-	qsort(sorted, n, sizeof(*sorted), by_start);
+	qsort(sorted, n, sizeof(*sorted), compare_starts);
 	for (size_t i = 0; i + 1 < n; i++) {
 		if (sorted[i]->side == sorted[i + 1]->side)
 			continue;
@@ -456,8 +456,8 @@ static bool has_line(const struct strbuf *config, const char *line, size_t len)
 
 /* Appends the names of the data sources of one config that the other does not have in the same
  * form. */
-static bool put_other_sources(const struct strbuf *one, const struct strbuf *other,
-			      struct strbuf *names)
+static bool put_differing_sources(const struct strbuf *one, const struct strbuf *other,
+				  struct strbuf *names)
 {
 	bool some = false;
 
@@ -476,14 +476,16 @@ static bool put_other_sources(const struct strbuf *one, const struct strbuf *oth
 	return some;
 }
 
-static void mark_configs(struct diff_traces *all)
+static void mark_different_configs(struct diff_traces *all)
 {
 	all->same_config = true;
 	for (size_t i = 1; i < all->n && all->same_config; i++) {
 		struct strbuf names = {0}, others = {0};
-		bool differs = put_other_sources(&all->of[0].config, &all->of[i].config, &names);
+		bool differs =
+			put_differing_sources(&all->of[0].config, &all->of[i].config, &names);
 
-		if (!put_other_sources(&all->of[i].config, &all->of[0].config, &others) && !differs)
+		if (!put_differing_sources(&all->of[i].config, &all->of[0].config, &others) &&
+		    !differs)
 			continue;
 		all->same_config = false;
 		strbuf_printf(&all->marks,
@@ -497,7 +499,7 @@ static void mark_configs(struct diff_traces *all)
 	}
 }
 
-static void mark_machines(struct diff_traces *all)
+static void mark_different_machines(struct diff_traces *all)
 {
 	const struct diff_trace *a = &all->of[0], *b = &all->of[all->n_traces[0]];
 
@@ -511,7 +513,7 @@ static void mark_machines(struct diff_traces *all)
 		strbuf_puts(&all->marks, "recordings that lost data are included (--lossy)\n");
 }
 
-static void mark_design(struct diff_traces *all)
+static void mark_weak_design(struct diff_traces *all)
 {
 	if (all->kind == DIFF_UNTESTED)
 		strbuf_printf(&all->marks,
@@ -532,7 +534,7 @@ static void mark_design(struct diff_traces *all)
 /* ---- all ---- */
 
 /* Reads the files of both sides. Those that are left out have no place in all->of. */
-static int read_all(struct diff_traces *all, struct err_text *e)
+static int read_all_traces(struct diff_traces *all, struct err_text *e)
 {
 	size_t observation = 0;
 
@@ -549,7 +551,8 @@ static int read_all(struct diff_traces *all, struct err_text *e)
 			all->n_traces[side] += r != LEFT_OUT;
 		}
 	all->rows.observations = observation;
-	if (has_repetitions(all->o) && MIN(all->n_traces[0], all->n_traces[1]) < LEAST_REPETITIONS)
+	if (has_enough_repetitions(all->o) &&
+	    MIN(all->n_traces[0], all->n_traces[1]) < LEAST_REPETITIONS)
 		return err_set(e, -ENODATA,
 			       "fewer than %d recordings of %s are without loss; record again, or "
 			       "compare with --lossy",
@@ -565,18 +568,18 @@ int diff_traces_read(const struct diff_options *o, struct diff_traces *ret, stru
 	*ret = (struct diff_traces){.o = o};
 	/* One more, for the recording that is left out last. */
 	ret->of = calloc(n + 1, sizeof(*ret->of));
-	ret->rows.observations = has_repetitions(o) ? n : n * BLOCKS;
+	ret->rows.observations = has_enough_repetitions(o) ? n : n * BLOCKS;
 	ret->observations = calloc(ret->rows.observations, sizeof(*ret->observations));
 	if (!ret->of || !ret->observations)
 		return err_set(e, -ENOMEM, "%s", strerror(ENOMEM));
-	r = read_all(ret, e);
+	r = read_all_traces(ret, e);
 	if (r < 0)
 		return r;
 	if (find_pairs(ret) < 0)
 		return err_set(e, -ENOMEM, "%s", strerror(ENOMEM));
-	mark_design(ret);
-	mark_machines(ret);
-	mark_configs(ret);
+	mark_weak_design(ret);
+	mark_different_machines(ret);
+	mark_different_configs(ret);
 	return 0;
 }
 

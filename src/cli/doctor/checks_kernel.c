@@ -21,7 +21,7 @@
 /* ---- tracefs, and other programs that trace with it ---- */
 
 /* Checks access with the effective privileges. Returns 0 or -errno. */
-static int try_access(const char *root, const char *name, int mode)
+static int check_access(const char *root, const char *name, int mode)
 {
 	char path[512];
 	int r = fs_join(path, sizeof(path), root, name);
@@ -34,7 +34,7 @@ static int try_access(const char *root, const char *name, int mode)
 const char *doctor_tracefs_root(const struct doctor_machine *m)
 {
 	for (const char *const *root = m->tracefs; *root; root++) {
-		int r = try_access(*root, "instances", F_OK);
+		int r = check_access(*root, "instances", F_OK);
 
 		/* A user who may not search the directory knows that something is mounted. */
 		if (!r || r == -EACCES || r == -EPERM)
@@ -43,10 +43,10 @@ const char *doctor_tracefs_root(const struct doctor_machine *m)
 	return NULL;
 }
 
-bool doctor_may_make_instances(const struct doctor_machine *m)
+bool doctor_can_make_instances(const struct doctor_machine *m)
 {
 	const char *root = doctor_tracefs_root(m);
-	int r = root ? try_access(root, "instances", W_OK | X_OK) : 0;
+	int r = root ? check_access(root, "instances", W_OK | X_OK) : 0;
 
 	return r == 0 || r == -EROFS;
 }
@@ -96,7 +96,7 @@ void check_tracefs(struct doctor_machine *m, struct doctor_finding *f)
 		report_no_tracefs(m, f);
 		return;
 	}
-	r = try_access(root, "instances", W_OK | X_OK);
+	r = check_access(root, "instances", W_OK | X_OK);
 	if (r == -EROFS) {
 		doctor_set_finding(
 			f, DOCTOR_FAULT,
@@ -122,7 +122,7 @@ struct tracers {
 };
 
 /* Returns the number of events that are enabled in an instance. */
-static size_t enabled_events(const char *root)
+static size_t count_enabled_events(const char *root)
 {
 	struct strbuf text = {0};
 	char path[512];
@@ -143,7 +143,7 @@ static void note_busy_instance(struct tracers *t, const char *root, const char *
 
 	if (doctor_read_line(root, "current_tracer", tracer, sizeof(tracer)))
 		return;
-	events = enabled_events(root);
+	events = count_enabled_events(root);
 	if (!strcmp(tracer, "nop") && !events)
 		return;
 	strbuf_printf(&t->text, "%s%s ", t->text.len ? ", " : "", name);
@@ -235,7 +235,7 @@ void check_tracers(struct doctor_machine *m, struct doctor_finding *f)
 	struct holders h = {.m = m};
 	char path[512];
 
-	if (!t.root || try_access(t.root, "instances", R_OK)) {
+	if (!t.root || check_access(t.root, "instances", R_OK)) {
 		doctor_set_finding(f, DOCTOR_OK, "unknown: this user cannot read tracefs");
 		return;
 	}
@@ -346,8 +346,8 @@ static void checks_kernel_read_config(gzFile config, bool has[static ARRAY_SIZE(
 	}
 }
 
-static bool has_file_of_option(const struct doctor_machine *m, const struct option *o,
-			       const char *tracefs)
+static bool is_option_supported(const struct doctor_machine *m, const struct option *o,
+				const char *tracefs)
 {
 	const char *root = o->root == IN_TRACEFS ? tracefs : o->root == IN_PROC ? m->proc : m->sys;
 	char path[512];
@@ -368,7 +368,7 @@ static bool find_kernel_options(const struct doctor_machine *m,
 		checks_kernel_read_config(config, has);
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
 		if (options[i].root != IN_TRACEFS || sees)
-			has[i] = has_file_of_option(m, &options[i], tracefs);
+			has[i] = is_option_supported(m, &options[i], tracefs);
 	if (config)
 		gzclose(config);
 	return sees || config;
@@ -417,7 +417,7 @@ void check_btf(struct doctor_machine *m, struct doctor_finding *f)
 }
 
 /* Creates a map and closes it. Returns 0 or -errno. */
-static int try_map(void)
+static int try_to_create_map(void)
 {
 	union bpf_attr attr;
 	long fd;
@@ -462,7 +462,7 @@ static void report_refused_bpf(const struct doctor_machine *m, int error, struct
 
 /* Returns true if sonda-probes gets CAP_BPF and CAP_PERFMON from its executable file. CAP_SYS_ADMIN
  * contains both. */
-static bool probes_may_use_bpf(void)
+static bool can_probes_use_bpf(void)
 {
 	uint64_t mask = doctor_probes_capabilities(), both = 1ull << CAP_BPF | 1ull << CAP_PERFMON;
 
@@ -471,10 +471,10 @@ static bool probes_may_use_bpf(void)
 
 void check_bpf(struct doctor_machine *m, struct doctor_finding *f)
 {
-	int r = try_map();
+	int r = try_to_create_map();
 	char jit[16];
 
-	if (r == -EPERM && probes_may_use_bpf())
+	if (r == -EPERM && can_probes_use_bpf())
 		r = 0;
 	if (r) {
 		report_refused_bpf(m, r, f);

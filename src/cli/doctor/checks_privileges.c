@@ -17,7 +17,7 @@
 #include "base/system/fs.h"
 #include "cli/doctor/doctor_check.h"
 
-static const char *recorder_name(const struct doctor_machine *m)
+static const char *recording_process_name(const struct doctor_machine *m)
 {
 	return doctor_uses_service(m) ? "the service's sonda-probes" : "this user";
 }
@@ -61,7 +61,7 @@ void check_symbols(struct doctor_machine *m, struct doctor_finding *f)
 {
 	int restriction = read_sysctl(m, "sys/kernel/kptr_restrict", 0);
 	int paranoid = read_sysctl(m, "sys/kernel/perf_event_paranoid", 2);
-	uint64_t caps = doctor_recorder_caps(m);
+	uint64_t caps = doctor_recorder_capabilities(m);
 	int lowest = caps & (1ull << CAP_SYS_ADMIN) ? 0 : restriction;
 	bool has_syslog = caps & (1ull << CAP_SYSLOG);
 
@@ -77,7 +77,7 @@ void check_symbols(struct doctor_machine *m, struct doctor_finding *f)
 	} else {
 		doctor_set_finding(f, DOCTOR_LIMIT,
 				   "kptr_restrict is %d, and %s has no CAP_SYSLOG: " NO_NAMES,
-				   restriction, recorder_name(m));
+				   restriction, recording_process_name(m));
 		set_capabilities_remedy(m, f);
 	}
 }
@@ -90,7 +90,7 @@ void check_stacks(struct doctor_machine *m, struct doctor_finding *f)
 {
 	static const char name[] = "sys/kernel/perf_event_paranoid";
 	int paranoid = read_sysctl(m, name, INT_MIN);
-	uint64_t caps = doctor_recorder_caps(m);
+	uint64_t caps = doctor_recorder_capabilities(m);
 	bool may_sample = paranoid <= 0 || caps & (1ull << CAP_PERFMON | 1ull << CAP_SYS_ADMIN);
 
 	if (paranoid == INT_MIN) {
@@ -106,7 +106,7 @@ void check_stacks(struct doctor_machine *m, struct doctor_finding *f)
 			f, DOCTOR_LIMIT,
 			"perf_event_paranoid is %d, and %s has no CAP_PERFMON: linux.perf takes "
 			"no samples",
-			paranoid, recorder_name(m));
+			paranoid, recording_process_name(m));
 		set_capabilities_remedy(m, f);
 	} else {
 		doctor_set_finding(f, DOCTOR_OK,
@@ -120,7 +120,7 @@ void check_stacks(struct doctor_machine *m, struct doctor_finding *f)
 
 void check_files(struct doctor_machine *m, struct doctor_finding *f)
 {
-	uint64_t caps = doctor_recorder_caps(m);
+	uint64_t caps = doctor_recorder_capabilities(m);
 	bool opens = caps & READS_FILES, traces = caps & (1ull << CAP_SYS_PTRACE);
 
 	if (!caps && doctor_uses_service(m)) {
@@ -131,7 +131,7 @@ void check_files(struct doctor_machine *m, struct doctor_finding *f)
 		doctor_set_finding(f, DOCTOR_LIMIT,
 				   "%s has no %s%s%s: I/O and memory of other users' processes are "
 				   "not recorded",
-				   recorder_name(m), traces ? "" : "CAP_SYS_PTRACE",
+				   recording_process_name(m), traces ? "" : "CAP_SYS_PTRACE",
 				   traces || opens ? "" : " and no ",
 				   opens ? "" : "CAP_DAC_READ_SEARCH");
 		set_capabilities_remedy(m, f);
@@ -147,7 +147,7 @@ struct journal {
 };
 
 /* Looks for the journal of the system. Other files are the journals of single users. */
-static int look_at_journal(void *ctx, const char *name, unsigned char type)
+static int find_system_journal(void *ctx, const char *name, unsigned char type)
 {
 	struct journal *j = ctx;
 	char path[256], file[256];
@@ -168,7 +168,7 @@ void check_journal(struct doctor_machine *m, struct doctor_finding *f)
 
 	for (const char *const *folder = m->journals; *folder; folder++) {
 		j.folder = *folder;
-		if (fs_each(*folder, look_at_journal, &j) == -EACCES)
+		if (fs_each(*folder, find_system_journal, &j) == -EACCES)
 			snprintf(j.hidden, sizeof(j.hidden), "%s", *folder);
 	}
 	if (!j.is_readable && !j.hidden[0]) {
@@ -180,7 +180,7 @@ void check_journal(struct doctor_machine *m, struct doctor_finding *f)
 		doctor_set_remedy(f, "sudo systemctl restart systemd-journald");
 	} else if (doctor_uses_service(m)) {
 		report_unknown_rights(f);
-	} else if (j.is_readable || doctor_recorder_caps(m) & READS_FILES) {
+	} else if (j.is_readable || doctor_recorder_capabilities(m) & READS_FILES) {
 		doctor_set_finding(f, DOCTOR_OK, "the systemd journal can be read");
 	} else {
 		doctor_set_finding(f, DOCTOR_LIMIT,
@@ -222,7 +222,7 @@ static enum doctor_verdict confinement_verdict(const struct doctor_machine *m)
 {
 	bool suffices = doctor_read_capabilities(m, 0, "CapEff") & (1ull << CAP_DAC_OVERRIDE);
 
-	return suffices && !doctor_uses_service(m) && !doctor_may_make_instances(m) ? DOCTOR_FAULT
+	return suffices && !doctor_uses_service(m) && !doctor_can_make_instances(m) ? DOCTOR_FAULT
 										    : DOCTOR_LIMIT;
 }
 
@@ -285,7 +285,7 @@ void check_container(struct doctor_machine *m, struct doctor_finding *f)
 {
 	if (is_in_other_namespace(m, "self/ns/user", INITIAL_USER_NAMESPACE) &&
 	    !doctor_uses_service(m)) {
-		doctor_set_finding(f, doctor_may_make_instances(m) ? DOCTOR_LIMIT : DOCTOR_FAULT,
+		doctor_set_finding(f, doctor_can_make_instances(m) ? DOCTOR_LIMIT : DOCTOR_FAULT,
 				   "this is a user namespace (an unprivileged container): its root "
 				   "may not trace the machine");
 		doctor_set_remedy(f, "as the machine's root, not with rootless Docker or Podman: "

@@ -20,7 +20,7 @@
 /* ---- the service ---- */
 
 /* Notes which producer offers the events of the kernel. */
-static void note_ftrace_producer(struct doctor_machine *m, const Pb__TracingServiceState *s)
+static void find_ftrace_producer(struct doctor_machine *m, const Pb__TracingServiceState *s)
 {
 	for (size_t i = 0; i < s->n_data_sources; i++) {
 		const Pb__TracingServiceState__DataSource *d = s->data_sources[i];
@@ -41,7 +41,7 @@ static void report_service(struct doctor_machine *m, const char *address,
 	const char *version = s->tracing_service_version;
 
 	m->service = DOCTOR_SERVICE_USABLE;
-	note_ftrace_producer(m, s);
+	find_ftrace_producer(m, s);
 	doctor_set_finding(f, DOCTOR_OK, "%.80s listens on %s; this user may record with it",
 			   version ? version : "a tracing service", address);
 }
@@ -167,7 +167,7 @@ uint64_t doctor_read_capabilities(const struct doctor_machine *m, pid_t pid, con
 }
 
 /* Returns a capability that contains this one; the same one if there is none. */
-static unsigned container_of_capability(unsigned number)
+static unsigned capability_that_includes(unsigned number)
 {
 	switch (number) {
 	case CAP_BPF:
@@ -180,24 +180,24 @@ static unsigned container_of_capability(unsigned number)
 }
 
 /* Appends the capabilities that the mask lacks. */
-static void put_lacking_capabilities(uint64_t mask, struct strbuf *b)
+static void put_missing_capabilities(uint64_t mask, struct strbuf *b)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++) {
 		const struct capability *c = &capabilities[i];
 
 		if (mask & (1ull << c->number) ||
-		    mask & (1ull << container_of_capability(c->number)))
+		    mask & (1ull << capability_that_includes(c->number)))
 			continue;
 		strbuf_printf(b, "%s%s (%s)", b->len ? ", " : "", c->name, c->use);
 	}
 }
 
-static void report_lacking_capabilities(const char *who, uint64_t mask, const char *remedy,
+static void report_missing_capabilities(const char *who, uint64_t mask, const char *remedy,
 					struct doctor_finding *f)
 {
 	struct strbuf lacking = {0};
 
-	put_lacking_capabilities(mask, &lacking);
+	put_missing_capabilities(mask, &lacking);
 	if (!lacking.len) {
 		doctor_set_finding(f, DOCTOR_OK, "%s has all capabilities that it uses", who);
 	} else {
@@ -241,7 +241,7 @@ static void report_given_capabilities(const char *path, uint64_t mask, bool may_
 
 	err_set(&remedy, 0, "sudo setcap " GIVEN_CAPABILITIES " %s", path);
 	if (may_make || mask & 1ull << CAP_DAC_OVERRIDE) {
-		report_lacking_capabilities(path, mask, remedy.text, f);
+		report_missing_capabilities(path, mask, remedy.text, f);
 		return;
 	}
 	doctor_set_finding(
@@ -259,7 +259,7 @@ uint64_t doctor_probes_capabilities(void)
 		       : program_capabilities(path);
 }
 
-uint64_t doctor_recorder_caps(const struct doctor_machine *m)
+uint64_t doctor_recorder_capabilities(const struct doctor_machine *m)
 {
 	if (doctor_uses_service(m))
 		return m->probes ? doctor_read_capabilities(m, m->probes, "CapPrm") : 0;
@@ -270,14 +270,14 @@ uint64_t doctor_recorder_caps(const struct doctor_machine *m)
 void check_rights(struct doctor_machine *m, struct doctor_finding *f)
 {
 	uint64_t given = m->uid == 0 ? 0 : doctor_probes_capabilities();
-	bool may_make = doctor_may_make_instances(m);
+	bool may_make = doctor_can_make_instances(m);
 	char path[512], user[64];
 
 	if (doctor_uses_service(m)) {
-		uint64_t mask = doctor_recorder_caps(m);
+		uint64_t mask = doctor_recorder_capabilities(m);
 
 		if (mask)
-			report_lacking_capabilities(
+			report_missing_capabilities(
 				"the service's sonda-probes", mask,
 				"systemctl show sonda-probes -p CapabilityBoundingSet", f);
 		else
@@ -290,7 +290,7 @@ void check_rights(struct doctor_machine *m, struct doctor_finding *f)
 	else if (!may_make)
 		report_refused_user(m, doctor_tracefs_root(m), f);
 	else
-		report_lacking_capabilities(
+		report_missing_capabilities(
 			user_name(m->uid, user), doctor_read_capabilities(m, 0, "CapEff"),
 			"grep Cap /proc/self/status  # and start this shell with them", f);
 }

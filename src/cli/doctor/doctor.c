@@ -108,7 +108,7 @@ bool doctor_uses_service(const struct doctor_machine *m)
 }
 
 /* Sets e to the sentence of a finding. */
-static int explain_finding(const struct doctor_finding *f, int error, struct err_text *e)
+static int set_error_from_finding(const struct doctor_finding *f, int error, struct err_text *e)
 {
 	return err_set(e, error, "%s%s%s", f->text.text, f->remedy.text[0] ? "; run: " : "",
 		       f->remedy.text);
@@ -127,7 +127,7 @@ int doctor_check_before_start(bool kernel_events, struct err_text *e)
 			continue;
 		doctor_checks[i].run(&m, &f);
 		if (f.verdict == DOCTOR_FAULT)
-			return explain_finding(&f, -EACCES, e);
+			return set_error_from_finding(&f, -EACCES, e);
 	}
 	return 0;
 }
@@ -150,7 +150,7 @@ int doctor_explain(const char *check, bool own_daemons, const char *socket, cons
 			continue;
 		f = (struct doctor_finding){0};
 		doctor_checks[i].run(&m, &f);
-		return f.verdict >= DOCTOR_LIMIT ? explain_finding(&f, -EACCES, e) : 0;
+		return f.verdict >= DOCTOR_LIMIT ? set_error_from_finding(&f, -EACCES, e) : 0;
 	}
 	return 0;
 }
@@ -163,7 +163,7 @@ int doctor_check_room(const char *dir, struct err_text *e)
 	doctor_machine_init(&m);
 	m.dir = dir;
 	check_disk(&m, &f);
-	return f.verdict == DOCTOR_FAULT ? explain_finding(&f, -ENOSPC, e) : 0;
+	return f.verdict == DOCTOR_FAULT ? set_error_from_finding(&f, -ENOSPC, e) : 0;
 }
 
 /* ---- the verb ---- */
@@ -220,7 +220,7 @@ static bool is_chosen_check(const char *name, const struct verb_options *o)
 	return o->n_words == 0;
 }
 
-static int check_names(const struct verb_options *o)
+static int validate_check_names(const struct verb_options *o)
 {
 	for (size_t i = 0; i < o->n_words; i++) {
 		struct str_nearest nearest;
@@ -279,7 +279,7 @@ int cmd_doctor(int argc, char **argv)
 	int code = verb_options_parse(argc, argv, "sqjx", 0, SIZE_MAX, usage, &o);
 
 	if (code < 0)
-		code = check_names(&o) ? EXIT_USAGE : -1;
+		code = validate_check_names(&o) ? EXIT_USAGE : -1;
 	if (code >= 0)
 		return code;
 	if (o.json)

@@ -78,10 +78,10 @@ const char *doctor_tracefs_root(const struct doctor_machine *m);
 bool doctor_uses_service(const struct doctor_machine *m);
 /* Returns true if this process may create tracefs instances, or if no tracefs is mounted or it is
  * mounted read-only: rights are not the obstacle then. */
-bool doctor_may_make_instances(const struct doctor_machine *m);
+bool doctor_can_make_instances(const struct doctor_machine *m);
 /* Returns the capabilities of the sonda-probes that would record: that of the service, or the one
  * that this user would start; 0 if they are unknown. */
-uint64_t doctor_recorder_caps(const struct doctor_machine *m);
+uint64_t doctor_recorder_capabilities(const struct doctor_machine *m);
 
 /* Each check fills in f, which is zeroed before the call. */
 typedef void doctor_check_fn(struct doctor_machine *m, struct doctor_finding *f);

@@ -150,7 +150,7 @@ struct export_options {
 
 /* ---- the command line ---- */
 
-static int take_form(const struct form *form, struct export_options *o, struct err_text *e)
+static int set_form(const struct form *form, struct export_options *o, struct err_text *e)
 {
 	if (o->form)
 		return err_set(e, -EINVAL, "one form at a time");
@@ -173,12 +173,12 @@ static const struct form_name pprof_forms[] = {
 	{"wakers", &form_pprof_wakers},
 };
 
-static int take_form_by_name(const struct form_name *names, size_t n, const char *name,
-			     struct export_options *o, struct err_text *e)
+static int set_form_by_name(const struct form_name *names, size_t n, const char *name,
+			    struct export_options *o, struct err_text *e)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(names[i].name, name))
-			return take_form(names[i].form, o, e);
+			return set_form(names[i].form, o, e);
 	return names == folded_forms
 		       ? err_set(e, -EINVAL,
 				 "--folded takes slices, sched, stacks, waits or wakers, not %.80s",
@@ -187,26 +187,26 @@ static int take_form_by_name(const struct form_name *names, size_t n, const char
 				 name);
 }
 
-static int export_take_option(void *ctx, int option, struct err_text *e)
+static int export_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct export_options *o = ctx;
 	enum sql_format csv;
 
 	switch (option) {
 	case 'j':
-		return take_form(&form_json, o, e);
+		return set_form(&form_json, o, e);
 	case 'c':
-		return sql_csv_format(optarg, &csv, e)
-			       ?: take_form(csv == SQL_CSV ? &form_csv : &form_sheet, o, e);
+		return sql_parse_csv_format(optarg, &csv, e)
+			       ?: set_form(csv == SQL_CSV ? &form_csv : &form_sheet, o, e);
 	case 'P':
-		return take_form(&form_parquet, o, e);
+		return set_form(&form_parquet, o, e);
 	case 's':
-		return take_form(&form_sqlite, o, e);
+		return set_form(&form_sqlite, o, e);
 	case 'f':
-		return take_form_by_name(folded_forms, ARRAY_SIZE(folded_forms), optarg, o, e);
+		return set_form_by_name(folded_forms, ARRAY_SIZE(folded_forms), optarg, o, e);
 	case 'p':
-		return take_form_by_name(pprof_forms, ARRAY_SIZE(pprof_forms),
-					 optarg ? optarg : "stacks", o, e);
+		return set_form_by_name(pprof_forms, ARRAY_SIZE(pprof_forms),
+					optarg ? optarg : "stacks", o, e);
 	case 'o':
 		o->out = optarg;
 		return *optarg ? 0 : err_set(e, -EINVAL, "-o needs a file name");
@@ -222,7 +222,7 @@ static int export_take_option(void *ctx, int option, struct err_text *e)
 
 /* Names the output like the trace, with the suffix of the form: "a/trace.json" for
  * "a/trace.pftrace". */
-static int choose_default_out(struct export_options *o, struct err_text *e)
+static int make_default_path(struct export_options *o, struct err_text *e)
 {
 	const char *slash = strrchr(o->file, '/'), *name = slash ? slash + 1 : o->file;
 	const char *dot = strrchr(name, '.');
@@ -251,7 +251,7 @@ static int export_check(struct export_options *o, char **words, int n, struct er
 		return err_set(e, -EINVAL, "one file at a time");
 	o->file = words[0];
 	if (!o->out)
-		return choose_default_out(o, e);
+		return make_default_path(o, e);
 	if (trace_input_is_output(o->file, o->out))
 		return err_set(e, -EINVAL, "-o %.80s is the trace itself; choose another name",
 			       o->out);
@@ -264,7 +264,7 @@ static int export_check(struct export_options *o, char **words, int n, struct er
 /* Returns 0, 1 after the help, or -EINVAL. */
 static int export_parse(int argc, char **argv, struct export_options *o, struct err_text *e)
 {
-	int r = options_parse(argc, argv, letters, long_options, export_take_option, o, e);
+	int r = options_parse(argc, argv, letters, long_options, export_handle_option, o, e);
 
 	if (r > 0)
 		fputs(usage, stdout);
@@ -298,7 +298,7 @@ static int export_write_text(const struct export_options *o, const struct trace_
 				 r == SQLITE_NOMEM ? sqlite3_errstr(r) : sqlite3_errmsg(t->db));
 }
 
-static int write_hidden(const struct export_options *o, const struct out_path *out,
+static int write_output(const struct export_options *o, const struct out_path *out,
 			const struct trace_tables *t, struct err_text *e)
 {
 	FILE *to;
@@ -314,7 +314,7 @@ static int write_hidden(const struct export_options *o, const struct out_path *o
 }
 
 /* Prepares stacks: titles of processes as names. Fails if there would be none. */
-static int prepare_folded(const struct export_options *o, sqlite3 *db, struct err_text *e)
+static int prepare_folded_stacks(const struct export_options *o, sqlite3 *db, struct err_text *e)
 {
 	sqlite3_stmt *st;
 	int r = chosen_use_titles(db);
@@ -329,7 +329,7 @@ static int prepare_folded(const struct export_options *o, sqlite3 *db, struct er
 			       : err_set(e, -ENODATA, "%.200s has no %s", o->file, o->form->lacks);
 }
 
-static int export_to(const struct export_options *o, struct out_path *out, struct err_text *e)
+static int export_to_path(const struct export_options *o, struct out_path *out, struct err_text *e)
 {
 	struct trace_tables tables;
 	int r = trace_tables_open(o->file, o->memory, &tables, e);
@@ -337,9 +337,9 @@ static int export_to(const struct export_options *o, struct out_path *out, struc
 	if (r < 0)
 		return r;
 	trace_tables_warn(&tables);
-	r = o->form->needs ? prepare_folded(o, tables.db, e) : 0;
+	r = o->form->needs ? prepare_folded_stacks(o, tables.db, e) : 0;
 	if (r == 0)
-		r = out->hidden	      ? write_hidden(o, out, &tables, e)
+		r = out->hidden	      ? write_output(o, out, &tables, e)
 		    : o->form->folder ? export_write_folder(o, NULL, &tables, e)
 				      : export_write_text(o, &tables, stdout, e);
 	trace_tables_close(&tables);
@@ -353,7 +353,7 @@ static int export_run(const struct export_options *o, struct err_text *e)
 	int r = is_stdout ? 0 : out_path_create(&out, o->out, o->form->folder != NULL, o->force, e);
 
 	if (r == 0)
-		r = export_to(o, &out, e);
+		r = export_to_path(o, &out, e);
 	if (r == 0 && !is_stdout)
 		r = out_path_finish(&out, e);
 	if (out.hidden)

@@ -46,7 +46,7 @@ int export_for_each_table(sqlite3 *db, char kind,
 			  int (*fn)(void *ctx, const char *name, const char *sql), void *ctx,
 			  struct err_text *e);
 /* Returns true for a second name of a table, whose rows are in the file of its first name. */
-bool export_is_second_name(const char *name);
+bool export_is_alias(const char *name);
 
 /* Each writes a file for each table. Returns 0, or -errno and sets e. */
 int export_csv(const struct trace_tables *t, const struct export_folder *to, struct err_text *e);

@@ -32,7 +32,7 @@ struct folding {
 	bool failed; /* no memory */
 };
 
-static void add_sum(struct folding *f, int64_t ns)
+static void add_to_stack_sum(struct folding *f, int64_t ns)
 {
 	struct stack_sum *s;
 
@@ -57,7 +57,7 @@ static void add_sum(struct folding *f, int64_t ns)
 		s->ns = INT64_MAX;
 }
 
-static void write_sums(struct folding *f, FILE *to)
+static void write_stack_sums(struct folding *f, FILE *to)
 {
 	struct stack_sum *s, *next;
 
@@ -77,10 +77,10 @@ static void truncate_stack(struct folding *f, size_t len)
 }
 
 /* Closes the slices that end at or before ts. Time that their children did not use is their own. */
-static void end_frames(struct folding *f, int64_t ts, size_t base)
+static void close_ended_slices(struct folding *f, int64_t ts, size_t base)
 {
 	while (f->n && f->open[f->n - 1].end <= ts) {
-		add_sum(f, f->open[f->n - 1].self);
+		add_to_stack_sum(f, f->open[f->n - 1].self);
 		f->n--;
 		truncate_stack(f, f->n ? f->open[f->n - 1].len : base);
 	}
@@ -95,14 +95,14 @@ static void export_folded_add_slice(struct folding *f, sqlite3_stmt *st, int64_t
 	bool open = dur < 0;
 
 	if (sqlite3_column_int64(st, 0) != *track) {
-		end_frames(f, INT64_MAX, *base);
+		close_ended_slices(f, INT64_MAX, *base);
 		*track = sqlite3_column_int64(st, 0);
 		strbuf_clear(&f->text);
 		export_folded_add_frame(&f->text, (const char *)sqlite3_column_text(st, 4), true);
 		export_folded_add_frame(&f->text, (const char *)sqlite3_column_text(st, 5), false);
 		*base = f->text.len;
 	}
-	end_frames(f, ts, *base);
+	close_ended_slices(f, ts, *base);
 	if (f->n == MAX_DEPTH)
 		return;
 	/* Times of a trace are not to be trusted: an end may be out of range, a child longer than
@@ -142,9 +142,9 @@ int export_folded_slices(const struct trace_tables *t, FILE *to)
 		export_folded_add_slice(f, st, &track, &base);
 		r = SQLITE_OK;
 	}
-	end_frames(f, INT64_MAX, base);
+	close_ended_slices(f, INT64_MAX, base);
 	sqlite3_finalize(st);
-	write_sums(f, to);
+	write_stack_sums(f, to);
 	if (f->failed)
 		r = SQLITE_NOMEM;
 	free(f);

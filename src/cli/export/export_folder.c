@@ -13,7 +13,7 @@
 
 /* The header in an archive contains the size of the file, so the file is written to disk first.
  * Returns NULL with errno on failure. */
-static FILE *open_unnamed(void)
+static FILE *open_unnamed_file(void)
 {
 	const char *dir = getenv("TMPDIR");
 	int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -43,7 +43,7 @@ static int copy_to_tar(FILE *tar, const char *name, FILE *file)
 
 FILE *export_folder_open(const struct export_folder *f, const char *name, struct err_text *e)
 {
-	FILE *file = f->out ? out_path_open(f->out, name) : open_unnamed();
+	FILE *file = f->out ? out_path_open(f->out, name) : open_unnamed_file();
 
 	if (!file)
 		err_set(e, -errno, "cannot create %s/%s: %s", f->path, name, strerror(errno));

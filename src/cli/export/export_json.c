@@ -215,7 +215,7 @@ static void put_counter(struct json *j, sqlite3_stmt *st)
 }
 
 /* Writes a row (id, then pid, tid and ts of both ends) as two events. */
-static void put_flow(struct json *j, sqlite3_stmt *st)
+static void put_flow_events(struct json *j, sqlite3_stmt *st)
 {
 	for (int end = 0; end < 2; end++) {
 		begin_json_event(j, end ? "f" : "s");
@@ -242,8 +242,8 @@ struct async_track {
 	size_t n;
 };
 
-static void put_async(struct json *j, const struct async_track *t, const char *phase, int64_t ts,
-		      const char *name, const char *category)
+static void put_async_event(struct json *j, const struct async_track *t, const char *phase,
+			    int64_t ts, const char *name, const char *category)
 {
 	begin_json_event(j, phase);
 	put_pid_and_tid(j, t->pid, t->pid);
@@ -262,7 +262,7 @@ static void end_slices_until(struct json *j, struct async_track *t, int64_t ts)
 		struct open_slice *s = &t->open[--t->n];
 
 		if (s->end != INT64_MAX) {
-			put_async(j, t, "e", s->end, s->name, s->category);
+			put_async_event(j, t, "e", s->end, s->name, s->category);
 			fputc('}', j->to);
 		}
 		freep(&s->name);
@@ -270,7 +270,7 @@ static void end_slices_until(struct json *j, struct async_track *t, int64_t ts)
 	}
 }
 
-static void end_track(struct json *j, struct async_track *t)
+static void end_async_track(struct json *j, struct async_track *t)
 {
 	end_slices_until(j, t, INT64_MAX - 1);
 	for (; t->n; t->n--) {
@@ -287,12 +287,12 @@ static void put_track_slice(struct json *j, struct async_track *t, sqlite3_stmt 
 	const char *name = column_text(st, 4), *category = column_text(st, 5);
 
 	if (column_number(st, 0) != t->id) {
-		end_track(j, t);
+		end_async_track(j, t);
 		t->id = column_number(st, 0);
 		t->pid = column_number(st, 1);
 	}
 	end_slices_until(j, t, ts);
-	put_async(j, t, dur == 0 ? "n" : "b", ts, name, category);
+	put_async_event(j, t, dur == 0 ? "n" : "b", ts, name, category);
 	if (sqlite3_column_type(st, 6) != SQLITE_NULL)
 		put_args(j, column_number(st, 6));
 	fputc('}', j->to);
@@ -346,7 +346,7 @@ static int put_track_slices(struct json *j)
 	t->id = -1;
 	while ((r = sqlite3_step(st)) == SQLITE_ROW)
 		put_track_slice(j, t, st);
-	end_track(j, t);
+	end_async_track(j, t);
 	sqlite3_finalize(st);
 	free(t);
 	return r == SQLITE_DONE ? SQLITE_OK : r;
@@ -379,7 +379,7 @@ static int put_all_events(struct json *j)
 		 "__intrinsic_slice x on x.id = f.slice_out join __intrinsic_slice y on y.id = "
 		 "f.slice_in join temp.json_track a on a.id = x.track_id join temp.json_track b on "
 		 "b.id = y.track_id where a.tid is not null and b.tid is not null",
-		 put_flow},
+		 put_flow_events},
 	};
 	int r = SQLITE_OK;
 

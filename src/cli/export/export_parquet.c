@@ -37,7 +37,7 @@ struct parquet_export {
 
 /* Reads the clock snapshots of the service's machine, to which the trace's clock belongs. Returns 0
  * or -ENOMEM. */
-static int read_offsets(struct parquet_export *x)
+static int read_clock_offsets(struct parquet_export *x)
 {
 	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;
 
@@ -67,7 +67,8 @@ static bool find_realtime(const struct parquet_export *x, int64_t ts, int64_t *r
 }
 
 /* Ends a row: ts is NULL for a table without times. */
-static void end_row(const struct parquet_export *x, struct parquet_file *f, const int64_t *ts)
+static void end_parquet_row(const struct parquet_export *x, struct parquet_file *f,
+			    const int64_t *ts)
 {
 	int64_t real;
 
@@ -83,8 +84,8 @@ static void end_row(const struct parquet_export *x, struct parquet_file *f, cons
 /* ---- the types of columns ---- */
 
 /* Finds the kind of a column without a declared type by its values. Returns 0 or -EIO. */
-static int find_kind(struct parquet_export *x, const char *table, const char *column,
-		     enum parquet_kind *ret)
+static int find_column_kind(struct parquet_export *x, const char *table, const char *column,
+			    enum parquet_kind *ret)
 {
 	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;
 	char *sql = sqlite3_mprintf("select max(typeof(\"%w\") in ('text', 'blob')), "
@@ -123,7 +124,7 @@ static int list_columns(struct parquet_export *x, sqlite3_stmt *st, const char *
 
 		c[i].name = sqlite3_column_name(st, i);
 		if (!type || !*type)
-			r = find_kind(x, table, c[i].name, &c[i].kind);
+			r = find_column_kind(x, table, c[i].name, &c[i].kind);
 		else
 			c[i].kind = !strcmp(type, "INTEGER") ? PARQUET_INTEGER
 				    : !strcmp(type, "REAL")  ? PARQUET_REAL
@@ -166,7 +167,7 @@ static bool put_column(struct parquet_file *f, sqlite3_stmt *st, int i, enum par
 }
 
 /* Returns the store's table of this name, NULL if its rows come by SQL. */
-static const struct table *stored_table(const struct store *s, const char *name)
+static const struct table *find_stored_table(const struct store *s, const char *name)
 {
 	for (size_t i = 0; i < TABLES; i++) {
 		const struct table *t = &s->tables[i];
@@ -217,7 +218,7 @@ static void put_stored_rows(struct parquet_export *x, struct parquet_file *f, co
 			if (i == ts)
 				time = v.i;
 		}
-		end_row(x, f, ts < def->n_columns ? &time : NULL);
+		end_parquet_row(x, f, ts < def->n_columns ? &time : NULL);
 	}
 }
 
@@ -233,7 +234,7 @@ static int put_args(struct parquet_export *x, struct parquet_file *f)
 			arg_rows_value(&rows, (enum arg_column)i, &v);
 			put_value(f, &v);
 		}
-		end_row(x, f, NULL);
+		end_parquet_row(x, f, NULL);
 	}
 	arg_rows_deinit(&rows);
 	return r < 0 ? err_set(x->e, r, "no memory") : 0;
@@ -254,7 +255,7 @@ static int put_rows(struct parquet_export *x, struct parquet_file *f, sqlite3_st
 					       table, of->columns[i].name);
 		if (of->ts >= 0)
 			ts = sqlite3_column_int64(st, of->ts);
-		end_row(x, f, of->ts >= 0 ? &ts : NULL);
+		end_parquet_row(x, f, of->ts >= 0 ? &ts : NULL);
 	}
 	return step == SQLITE_DONE
 		       ? 0
@@ -285,7 +286,7 @@ static void add_metadata(const struct parquet_export *x, const char *table, stru
 
 static int write_rows(struct parquet_export *x, sqlite3_stmt *st, const char *table, FILE *to)
 {
-	const struct table *stored = stored_table(&x->t->store, table);
+	const struct table *stored = find_stored_table(&x->t->store, table);
 	struct parquet_table of;
 	struct parquet_file *f;
 	int r, closed;
@@ -317,7 +318,7 @@ static int write_parquet(void *ctx, const char *name, const char *sql)
 	int r, closed;
 	FILE *to;
 
-	if (export_is_second_name(name))
+	if (export_is_alias(name))
 		return 0;
 	snprintf(statement, sizeof(statement), "select * from \"%.64s\"", name);
 	snprintf(file, sizeof(file), "%.64s.parquet", name);
@@ -346,7 +347,7 @@ static char *select_text(sqlite3 *db, const char *sql)
 int export_parquet(const struct trace_tables *t, const struct export_folder *to, struct err_text *e)
 {
 	struct parquet_export x = {.t = t, .to = to, .e = e};
-	int r = read_offsets(&x);
+	int r = read_clock_offsets(&x);
 
 	x.uuid = select_text(t->db, "select str_value from metadata where name = 'trace_uuid'");
 	x.losses = select_text(

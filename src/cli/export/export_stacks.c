@@ -41,7 +41,7 @@ static int read_thread_names(struct export_stacks *x, sqlite3 *db, uint32_t n)
 	return !x->threads ? SQLITE_NOMEM : r == SQLITE_DONE ? SQLITE_OK : r;
 }
 
-static int by_stack(const void *a, const void *b)
+static int compare_stack_points(const void *a, const void *b)
 {
 	const struct stack_point *x = a, *y = b;
 
@@ -63,11 +63,11 @@ int export_stacks_init(struct export_stacks *x, sqlite3 *db, const struct store 
 	if (!code_init(&x->code, s) || !stack_points_read(s, kind, &x->points))
 		return SQLITE_NOMEM;
 	if (x->points.n)
-		qsort(x->points.of, x->points.n, sizeof(*x->points.of), by_stack);
+		qsort(x->points.of, x->points.n, sizeof(*x->points.of), compare_stack_points);
 	for (size_t i = 0; i < x->points.n; i++) {
 		const struct stack_point *p = &x->points.of[i];
 
-		if (n && by_stack(&x->points.of[n - 1], p) == 0) {
+		if (n && compare_stack_points(&x->points.of[n - 1], p) == 0) {
 			x->points.of[n - 1].weight += p->weight;
 			x->points.of[n - 1].n += p->n;
 		} else {
@@ -89,7 +89,7 @@ void export_stacks_deinit(struct export_stacks *x)
 	code_deinit(&x->code);
 }
 
-static void add_functions(struct strbuf *b, const struct code *c, uint32_t site)
+static void append_function_names(struct strbuf *b, const struct code *c, uint32_t site)
 {
 	const struct table *sites = &c->s->tables[TABLE_STACK_CALLSITE];
 	uint32_t path[DEPTH_MAX], n = 0;
@@ -120,7 +120,7 @@ static void put_stack(struct strbuf *b, const struct export_stacks *x, const str
 		export_folded_add_frame(b, "(unknown)", true);
 	}
 	if (p->site != NULL_U32)
-		add_functions(b, &x->code, p->site);
+		append_function_names(b, &x->code, p->site);
 	else
 		export_folded_add_frame(b, "[no stack taken]", false);
 	/* The stack of a total ends with the reason. */
@@ -139,7 +139,7 @@ struct folded_line {
 	int64_t number;
 };
 
-static int by_text(const void *a, const void *b)
+static int compare_line_texts(const void *a, const void *b)
 {
 	const struct folded_line *x = a, *y = b;
 
@@ -150,7 +150,7 @@ static int by_text(const void *a, const void *b)
 static void write_lines(struct folded_line *lines, size_t n, FILE *to)
 {
 	if (n)
-		qsort(lines, n, sizeof(*lines), by_text);
+		qsort(lines, n, sizeof(*lines), compare_line_texts);
 	for (size_t i = 0; i < n; i++) {
 		if (i + 1 < n && strcmp(lines[i].text, lines[i + 1].text) == 0)
 			lines[i + 1].number += lines[i].number;

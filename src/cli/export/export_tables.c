@@ -55,7 +55,7 @@ struct csv {
 	struct err_text *e;
 };
 
-bool export_is_second_name(const char *name)
+bool export_is_alias(const char *name)
 {
 	static const char *const names[] = {"raw", "slices", "sched_slice"};
 
@@ -73,7 +73,7 @@ static int write_csv(void *ctx, const char *name, const char *sql)
 	int r, closed;
 	FILE *to;
 
-	if (export_is_second_name(name))
+	if (export_is_alias(name))
 		return 0;
 	snprintf(statement, sizeof(statement), "select * from \"%.64s\"", name);
 	snprintf(file, sizeof(file), "%.64s.csv", name);
@@ -132,7 +132,8 @@ static int export_tables_run(struct copy *c, sqlite3 *db, const char *sql)
 }
 
 /* Runs a statement. The arguments of format: name, column (name if it is NULL), name, column. */
-static int run_with_names(struct copy *c, const char *format, const char *name, const char *column)
+static int run_statement_with_names(struct copy *c, const char *format, const char *name,
+				    const char *column)
 {
 	char *sql = sqlite3_mprintf(format, name, column ? column : name, name, column);
 	int r = sql ? export_tables_run(c, c->db, sql) : err_set(c->e, -ENOMEM, "no memory");
@@ -163,14 +164,15 @@ static int copy_table(void *ctx, const char *name, const char *sql)
 	static const char *const indexed[] = {"id",  "ts",	 "utid",       "upid",
 					      "cpu", "track_id", "arg_set_id", "name"};
 	struct copy *c = ctx;
-	int r = run_with_names(c, "create table out.\"%w\" as select * from main.\"%w\"", name,
-			       NULL);
+	int r = run_statement_with_names(c, "create table out.\"%w\" as select * from main.\"%w\"",
+					 name, NULL);
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(indexed); i++) {
 		r = has_column(c, name, indexed[i]);
 		if (r > 0)
-			r = run_with_names(c, "create index out.\"%w_%w\" on \"%w\"(\"%w\")", name,
-					   indexed[i]);
+			r = run_statement_with_names(c,
+						     "create index out.\"%w_%w\" on \"%w\"(\"%w\")",
+						     name, indexed[i]);
 	}
 	return r;
 }
@@ -203,7 +205,7 @@ static int copy_view(void *ctx, const char *name, const char *sql)
 /* Returns the path unchanged as the full one. SQLite resolves the links of a path by name, and
  * opens what it found. Here a link is the descriptor of a folder (/proc/self/fd/N), which must not
  * be looked up by name again. */
-static int keep_path(sqlite3_vfs *vfs, const char *path, int size, char *ret)
+static int copy_path_unresolved(sqlite3_vfs *vfs, const char *path, int size, char *ret)
 {
 	return snprintf(ret, (size_t)size, "%s", path) < size ? SQLITE_OK : SQLITE_CANTOPEN;
 }
@@ -216,7 +218,7 @@ static int register_vfs(void)
 
 	vfs = *sqlite3_vfs_find(NULL);
 	vfs.zName = VFS_NAME;
-	vfs.xFullPathname = keep_path;
+	vfs.xFullPathname = copy_path_unresolved;
 	return sqlite3_vfs_register(&vfs, 0);
 }
 
@@ -252,8 +254,9 @@ int export_sqlite(const struct trace_tables *t, const struct out_path *out, stru
 		r = export_for_each_table(db, 'v', copy_view, &c, e);
 	sqlite3_close(c.file);
 	for (size_t i = 0; r == 0 && i < c.n_tables; i++)
-		r = run_with_names(&c, "create table out.\"%w\" as select * from temp.\"%w\"",
-				   c.tables[i], NULL);
+		r = run_statement_with_names(&c,
+					     "create table out.\"%w\" as select * from temp.\"%w\"",
+					     c.tables[i], NULL);
 	free(c.tables);
 	return r;
 }

@@ -44,7 +44,7 @@ struct import_command {
 	struct import_options how;
 };
 
-static int import_take_option(void *ctx, int option, struct err_text *e)
+static int import_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct import_command *o = ctx;
 
@@ -92,8 +92,8 @@ static void import_print_result(const struct import_command *o, const struct imp
 		 r->n_cpus, str_thousands(r->n_lost, lost), str_thousands(r->n_unread, unread));
 }
 
-static int import_save(const struct import_command *o, struct trace_file *f,
-		       const struct import_result *result, struct err_text *e)
+static int import_save_trace(const struct import_command *o, struct trace_file *f,
+			     const struct import_result *result, struct err_text *e)
 {
 	char size[32];
 	int r = trace_file_update_size(f);
@@ -127,7 +127,7 @@ static int import_file(const struct import_command *o, struct err_text *e)
 	if (r < 0)
 		err_set(e, r, "cannot import %s: %s", o->file, result.problem);
 	else
-		r = import_save(o, f, &result, e);
+		r = import_save_trace(o, f, &result, e);
 	trace_file_free(f);
 	return r;
 }
@@ -138,7 +138,7 @@ int cmd_import(int argc, char **argv)
 	struct err_text e;
 	int r;
 
-	r = options_parse(argc, argv, letters, long_options, import_take_option, &o, &e);
+	r = options_parse(argc, argv, letters, long_options, import_handle_option, &o, &e);
 	if (r > 0) {
 		fputs(usage, stdout);
 		return EXIT_GOOD;

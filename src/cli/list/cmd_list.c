@@ -26,14 +26,14 @@ static const struct list_kind list_kinds[] = {
 	{0},
 };
 
-bool list_matches(const struct list *l, const char *pattern, const char *name)
+bool list_matches_pattern(const struct list *l, const char *pattern, const char *name)
 {
 	if (!pattern)
 		return true;
 	return l->exact ? !strcmp(pattern, name) : str_glob(pattern, name);
 }
 
-int list_need_events(struct list *l, struct err_text *e)
+int list_load_events(struct list *l, struct err_text *e)
 {
 	const char *root;
 
@@ -146,10 +146,10 @@ static int list_finish(struct list *l, int code)
 static void list_names_of_kinds(struct list *l)
 {
 	for (const struct list_kind *k = list_kinds; k->name; k++)
-		list_out_item(&l->out, "kind", k->names, k->help);
+		list_out_begin_item(&l->out, "kind", k->names, k->help);
 }
 
-static int list_fail(const struct err_text *e)
+static int list_report_error(const struct err_text *e)
 {
 	log_error("%s", e->text);
 	return EXIT_FAILED;
@@ -162,11 +162,11 @@ static int list_kind(struct list *l, const struct list_kind *kind, char **patter
 	size_t before;
 
 	if (!n && kind->put(l, NULL, &e))
-		return list_fail(&e);
+		return list_report_error(&e);
 	for (size_t i = 0; i < n; i++) {
 		before = l->out.n;
 		if (kind->put(l, patterns[i], &e))
-			return list_fail(&e);
+			return list_report_error(&e);
 		if (l->out.n == before) {
 			log_error("no %s matches '%.80s'; see sonda list %s", kind->name,
 				  patterns[i], kind->names);
@@ -178,7 +178,7 @@ static int list_kind(struct list *l, const struct list_kind *kind, char **patter
 
 /* Lists the matches of all kinds; functions only if no other kind matches, because there are many.
  * Reports the first kind that cannot be read, except categories: usually no service runs. */
-static int list_all(struct list *l, const char *pattern, bool *found)
+static int list_all_kinds(struct list *l, const char *pattern, bool *found)
 {
 	size_t before = l->out.n;
 	struct err_text e, first = {""};
@@ -199,7 +199,7 @@ static int list_all(struct list *l, const char *pattern, bool *found)
 }
 
 /* Reports that nothing has the name, and similar names. */
-static int list_refuse(struct list *l, const char *word)
+static int list_report_unknown(struct list *l, const char *word)
 {
 	char buf[TRACEFS_EVENTS_MAX_NAME];
 	const char *nearest =
@@ -224,9 +224,9 @@ static int list_words(struct list *l, char **words, size_t n)
 	bool found;
 
 	for (size_t i = 0; i < n; i++) {
-		list_all(l, words[i], &found);
+		list_all_kinds(l, words[i], &found);
 		if (!found)
-			code = l->error_reported ? EXIT_FAILED : list_refuse(l, words[i]);
+			code = l->error_reported ? EXIT_FAILED : list_report_unknown(l, words[i]);
 	}
 	return code;
 }

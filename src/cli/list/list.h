@@ -32,7 +32,7 @@ struct list {
 	Pb__TracingServiceState *state; /* owned; NULL: no service, or not asked yet */
 	bool state_asked;
 	struct err_text no_service; /* why there is no state */
-	bool error_reported; /* list_all() has reported that a kind cannot be read */
+	bool error_reported; /* list_all_kinds() has reported that a kind cannot be read */
 };
 
 struct list_kind {
@@ -55,12 +55,12 @@ int list_usdt(struct list *l, const char *pattern, struct err_text *e);
 int list_categories(struct list *l, const char *pattern, struct err_text *e);
 
 /* Returns true if the name is selected. pattern NULL: all. */
-bool list_matches(const struct list *l, const char *pattern, const char *name);
+bool list_matches_pattern(const struct list *l, const char *pattern, const char *name);
 /* Reads the kernel's events, once. Returns 0, or -errno and sets e. */
-int list_need_events(struct list *l, struct err_text *e);
+int list_load_events(struct list *l, struct err_text *e);
 /* Returns the state of the tracing service (borrowed), asked once; NULL, and sets l->no_service, if
  * no service answers. */
 const Pb__TracingServiceState *list_service_state(struct list *l);
 /* "PROGRAM:", "PROGRAM:PATTERN" or a path: functions of a program instead of those of the kernel. */
-bool list_names_program(const char *pattern);
+bool list_is_program_pattern(const char *pattern);
 int list_program_functions(struct list *l, const char *pattern, struct err_text *e);

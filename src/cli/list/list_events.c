@@ -33,9 +33,9 @@ static bool list_events_matches(const struct list *l, const char *pattern, const
 	if (strchr(copy, ':') && !strchr(copy, '/'))
 		*strchr(copy, ':') = '/';
 	if (strchr(copy, '/'))
-		return list_matches(l, copy, event);
+		return list_matches_pattern(l, copy, event);
 	snprintf(group, sizeof(group), "%.*s", (int)(slash - event), event);
-	return list_matches(l, copy, slash + 1) || (!l->exact && !strcmp(copy, group));
+	return list_matches_pattern(l, copy, slash + 1) || (!l->exact && !strcmp(copy, group));
 }
 
 /* ---- the format of an event ---- */
@@ -52,14 +52,14 @@ static void list_events_put_field(struct list_out *out, char *declaration)
 	if (!name || str_starts(name + 1, "common_"))
 		return;
 	*name = '\0';
-	list_out_field(out, name + 1, declaration, NULL);
+	list_out_add_field(out, name + 1, declaration, NULL);
 }
 
 static void put_fields_of_format(struct list_out *out, char *text)
 {
 	char *line, *next, *print = NULL;
 
-	list_out_fields(out, "fields");
+	list_out_begin_fields(out, "fields");
 	for (line = text; line; line = next) {
 		next = strchr(line, '\n');
 		if (next)
@@ -69,8 +69,8 @@ static void put_fields_of_format(struct list_out *out, char *text)
 		else if (str_starts(line, "print fmt: "))
 			print = line + strlen("print fmt: ");
 	}
-	list_out_fields_end(out);
-	list_out_value(out, "print", print);
+	list_out_end_fields(out);
+	list_out_add_value(out, "print", print);
 }
 
 static void put_details_of_event(struct list *l, const char *event)
@@ -96,17 +96,17 @@ static void put_event(struct list *l, const char *event)
 	slash = strchr(name, '/');
 	if (slash)
 		*slash = ':';
-	list_out_item(&l->out, "event", name, NULL);
+	list_out_begin_item(&l->out, "event", name, NULL);
 	if (l->detail == LIST_ALL)
 		put_details_of_event(l, event);
 	snprintf(example, sizeof(example), "sonda record %s", name);
 	if (l->exact)
-		list_out_value(&l->out, "example", example);
+		list_out_add_value(&l->out, "example", example);
 }
 
 int list_events(struct list *l, const char *pattern, struct err_text *e)
 {
-	int r = list_need_events(l, e);
+	int r = list_load_events(l, e);
 
 	for (size_t i = 0; i < l->events.n && !r; i++)
 		if (list_events_matches(l, pattern, l->events.names[i]))
@@ -114,7 +114,7 @@ int list_events(struct list *l, const char *pattern, struct err_text *e)
 	return r;
 }
 
-static size_t list_events_group_len(const char *event)
+static size_t group_name_len(const char *event)
 {
 	return (size_t)(strchr(event, '/') - event);
 }
@@ -125,32 +125,32 @@ static void put_group(struct list *l, const char *name, size_t first, size_t n)
 	char title[64], example[TRACEFS_EVENTS_MAX_NAME + 32];
 
 	snprintf(title, sizeof(title), "%zu event%s", n, n == 1 ? "" : "s");
-	list_out_item(&l->out, "group", name, title);
+	list_out_begin_item(&l->out, "group", name, title);
 	if (!names || l->detail != LIST_ALL)
 		return;
 	for (size_t i = 0; i < n; i++)
 		names[i] = strchr(l->events.names[first + i], '/') + 1;
-	list_out_values(&l->out, "events", names, n);
+	list_out_add_values(&l->out, "events", names, n);
 	snprintf(example, sizeof(example), "sonda record '%s:*'", name);
-	list_out_value(&l->out, "example", example);
+	list_out_add_value(&l->out, "example", example);
 }
 
 /* The events of a group are adjacent. */
 int list_groups(struct list *l, const char *pattern, struct err_text *e)
 {
 	char group[TRACEFS_EVENTS_MAX_NAME];
-	int r = list_need_events(l, e);
+	int r = list_load_events(l, e);
 	size_t n;
 
 	for (size_t i = 0; i < l->events.n && !r; i += n) {
 		const char *first = l->events.names[i];
-		size_t len = list_events_group_len(first);
+		size_t len = group_name_len(first);
 
 		for (n = 1; i + n < l->events.n; n++)
 			if (strncmp(l->events.names[i + n], first, len + 1) != 0)
 				break;
 		snprintf(group, sizeof(group), "%.*s", (int)len, first);
-		if (list_matches(l, pattern, group))
+		if (list_matches_pattern(l, pattern, group))
 			put_group(l, group, i, n);
 	}
 	return r;
@@ -169,7 +169,7 @@ static void put_programs(struct list *l, const struct event_category *rows, size
 			 rows[i].producer ? rows[i].producer->pid : 0);
 		name_list_add(&names, (const uint8_t *)text, strlen(text));
 	}
-	list_out_values(&l->out, "programs", (const char *const *)names.names, names.n);
+	list_out_add_values(&l->out, "programs", (const char *const *)names.names, names.n);
 	name_list_deinit(&names);
 }
 
@@ -178,15 +178,15 @@ static void put_category(struct list *l, const struct event_category *rows, size
 	const Pb__TrackEventCategory *c = rows->category;
 	struct strbuf example = {0};
 
-	list_out_item(&l->out, "category", c->name, c->description);
+	list_out_begin_item(&l->out, "category", c->name, c->description);
 	if (l->detail == LIST_NAMES)
 		return;
-	list_out_values(&l->out, "tags", (const char *const *)c->tags, c->n_tags);
+	list_out_add_values(&l->out, "tags", (const char *const *)c->tags, c->n_tags);
 	put_programs(l, rows, n);
 	strbuf_puts(&example, "sonda record -t 10s --app ");
 	strbuf_put_word(&example, c->name);
 	if (l->exact)
-		list_out_value(&l->out, "example", example.s);
+		list_out_add_value(&l->out, "example", example.s);
 	strbuf_deinit(&example);
 }
 
@@ -204,7 +204,7 @@ int list_categories(struct list *l, const char *pattern, struct err_text *e)
 		for (next = i + 1;
 		     next < n && !strcmp(rows[i].category->name, rows[next].category->name);)
 			next++;
-		if (list_matches(l, pattern, rows[i].category->name))
+		if (list_matches_pattern(l, pattern, rows[i].category->name))
 			put_category(l, &rows[i], next - i);
 	}
 	return 0;
@@ -216,7 +216,7 @@ int list_categories(struct list *l, const char *pattern, struct err_text *e)
 
 #define FUNCTIONS_MAX_BYTES (64u << 20)
 
-static bool tracefs_has(const char *root, const char *file)
+static bool tracefs_has_file(const char *root, const char *file)
 {
 	char path[512];
 
@@ -229,22 +229,22 @@ static void put_function(struct list *l, const char *root, const char *name, con
 	const char *examples[2];
 	size_t n = 0;
 
-	list_out_item(&l->out, "function", name, NULL);
-	list_out_value(&l->out, "module", module);
+	list_out_begin_item(&l->out, "function", name, NULL);
+	list_out_add_value(&l->out, "module", module);
 	strbuf_printf(&graph, "sonda record --function-graph=%s", name);
 	strbuf_printf(&probe, "sonda record --kprobe %s --kretprobe %s", name, name);
-	if (tracefs_has(root, "max_graph_depth") && graph.s)
+	if (tracefs_has_file(root, "max_graph_depth") && graph.s)
 		examples[n++] = graph.s;
-	if (tracefs_has(root, "kprobe_events") && probe.s)
+	if (tracefs_has_file(root, "kprobe_events") && probe.s)
 		examples[n++] = probe.s;
 	if (l->exact)
-		list_out_lines(&l->out, "example", examples, n);
+		list_out_add_lines(&l->out, "example", examples, n);
 	if (l->exact && n < 2 && root)
-		list_out_value(&l->out, "note",
-			       n && examples[0] == graph.s ? "this kernel has no kprobes"
-			       : n			   ? "this kernel has no function graph"
-				   : "this kernel has neither kprobes nor function "
-				     "graph");
+		list_out_add_value(&l->out, "note",
+				   n && examples[0] == graph.s ? "this kernel has no kprobes"
+				   : n			       ? "this kernel has no function graph"
+				       : "this kernel has neither kprobes nor function "
+					 "graph");
 	strbuf_deinit(&graph);
 	strbuf_deinit(&probe);
 }
@@ -253,7 +253,7 @@ static void put_function(struct list *l, const char *root, const char *name, con
 
 /* Splits "name [module]" or, in kallsyms, "address type name [module]". Returns the name, NULL if
  * the line is not a function. */
-static char *list_functions_read_line(char *line, bool is_kallsyms, char **ret_module)
+static char *parse_function_line(char *line, bool is_kallsyms, char **ret_module)
 {
 	char *name = line, *end;
 
@@ -273,7 +273,7 @@ static char *list_functions_read_line(char *line, bool is_kallsyms, char **ret_m
 	return strchr(name, '.') || str_starts(name, "__pfx_") ? NULL : name;
 }
 
-static int list_functions_read_list(const char *root, struct strbuf *text, bool *ret_is_kallsyms)
+static int read_function_list(const char *root, struct strbuf *text, bool *ret_is_kallsyms)
 {
 	char path[512];
 	int r = -ENOENT;
@@ -296,16 +296,16 @@ int list_functions(struct list *l, const char *pattern, struct err_text *e)
 	bool is_kallsyms;
 	int r;
 
-	if (!l->out.with_kind && list_names_program(pattern))
+	if (!l->out.with_kind && list_is_program_pattern(pattern))
 		return list_program_functions(l, pattern, e);
-	root = list_need_events(l, e) ? NULL : l->events.root;
-	r = list_functions_read_list(root, &text, &is_kallsyms);
+	root = list_load_events(l, e) ? NULL : l->events.root;
+	r = read_function_list(root, &text, &is_kallsyms);
 	for (line = text.s; line && *line && !r; line = next) {
 		next = line + strcspn(line, "\n");
 		if (*next)
 			*next++ = '\0';
-		name = list_functions_read_line(line, is_kallsyms, &module);
-		if (name && list_matches(l, pattern, name))
+		name = parse_function_line(line, is_kallsyms, &module);
+		if (name && list_matches_pattern(l, pattern, name))
 			put_function(l, root, name, module);
 	}
 	strbuf_deinit(&text);

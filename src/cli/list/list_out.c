@@ -46,7 +46,7 @@ static size_t put_column(struct strbuf *out, const char *name, size_t indent, si
 	return indent + len + blanks;
 }
 
-static void put_key_of_value(struct list_out *o, const char *key)
+static void put_value_key(struct list_out *o, const char *key)
 {
 	if (o->json) {
 		strbuf_putc(&o->text, ',');
@@ -59,22 +59,22 @@ static void put_key_of_value(struct list_out *o, const char *key)
 
 /* ---- items ---- */
 
-static void end_item(struct list_out *o)
+static void end_list_item(struct list_out *o)
 {
 	if (o->json && o->n)
 		strbuf_putc(&o->text, '}');
 }
 
-void list_out_item(struct list_out *o, const char *kind, const char *name, const char *title)
+void list_out_begin_item(struct list_out *o, const char *kind, const char *name, const char *title)
 {
 	size_t at = 0;
 
-	end_item(o);
+	end_list_item(o);
 	if (o->json) {
 		strbuf_puts(&o->text, o->n ? ",\n{\"kind\":" : "[{\"kind\":");
 		strbuf_put_json(&o->text, kind);
-		list_out_value(o, "name", name);
-		list_out_value(o, "title", title);
+		list_out_add_value(o, "name", name);
+		list_out_add_value(o, "title", title);
 		o->n++;
 		return;
 	}
@@ -89,24 +89,24 @@ void list_out_item(struct list_out *o, const char *kind, const char *name, const
 	put_wrapped(&o->text, title, at, at);
 }
 
-void list_out_value(struct list_out *o, const char *key, const char *value)
+void list_out_add_value(struct list_out *o, const char *key, const char *value)
 {
 	if (!value || !*value)
 		return;
-	put_key_of_value(o, key);
+	put_value_key(o, key);
 	if (o->json)
 		strbuf_put_json(&o->text, value);
 	else
 		put_wrapped(&o->text, value, 4 + KEY_WIDTH, 4 + KEY_WIDTH);
 }
 
-void list_out_values(struct list_out *o, const char *key, const char *const *values, size_t n)
+void list_out_add_values(struct list_out *o, const char *key, const char *const *values, size_t n)
 {
 	struct strbuf line = {0};
 
 	if (!n)
 		return;
-	put_key_of_value(o, key);
+	put_value_key(o, key);
 	for (size_t i = 0; i < n && o->json; i++) {
 		strbuf_putc(&o->text, i ? ',' : '[');
 		strbuf_put_json(&o->text, values[i]);
@@ -121,26 +121,26 @@ void list_out_values(struct list_out *o, const char *key, const char *const *val
 	strbuf_deinit(&line);
 }
 
-void list_out_lines(struct list_out *o, const char *key, const char *const *values, size_t n)
+void list_out_add_lines(struct list_out *o, const char *key, const char *const *values, size_t n)
 {
 	if (o->json)
-		list_out_values(o, key, values, n);
+		list_out_add_values(o, key, values, n);
 	for (size_t i = 0; i < n && !o->json; i++)
-		list_out_value(o, key, values[i]);
+		list_out_add_value(o, key, values[i]);
 }
 
 /* ---- fields ---- */
 
-void list_out_fields(struct list_out *o, const char *key)
+void list_out_begin_fields(struct list_out *o, const char *key)
 {
 	o->n_fields = 0;
 	if (!o->json)
 		return;
-	put_key_of_value(o, key);
+	put_value_key(o, key);
 	strbuf_putc(&o->text, '[');
 }
 
-void list_out_field(struct list_out *o, const char *name, const char *type, const char *comment)
+void list_out_add_field(struct list_out *o, const char *name, const char *type, const char *comment)
 {
 	size_t at;
 
@@ -165,7 +165,7 @@ void list_out_field(struct list_out *o, const char *name, const char *type, cons
 	strbuf_putc(&o->text, '}');
 }
 
-void list_out_fields_end(struct list_out *o)
+void list_out_end_fields(struct list_out *o)
 {
 	if (o->json)
 		strbuf_putc(&o->text, ']');
@@ -175,7 +175,7 @@ int list_out_end(struct list_out *o)
 {
 	int r;
 
-	end_item(o);
+	end_list_item(o);
 	if (o->json)
 		strbuf_puts(&o->text, o->n ? "]\n" : "[]\n");
 	else if (o->text.s)

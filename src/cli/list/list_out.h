@@ -16,7 +16,7 @@
  *	[{"kind":"preset","name":"mem","title":"Memory ...","events":["vmscan/mm_...","oom/..."],
  *	  "fields":[{"name":"x","type":"int","comment":"..."}]}]
  *
- * list_out_item() begins an item; the calls until the next one add its values. Text from the kernel
+ * list_out_begin_item() begins an item; the calls until the next one add its values. Text from the kernel
  * and from other processes is made safe to print.
  */
 
@@ -29,19 +29,20 @@ struct list_out {
 };
 
 /* Begins an item. title may be NULL. */
-void list_out_item(struct list_out *o, const char *kind, const char *name, const char *title);
+void list_out_begin_item(struct list_out *o, const char *kind, const char *name, const char *title);
 /* Adds a value; nothing for NULL and "". */
-void list_out_value(struct list_out *o, const char *key, const char *value);
+void list_out_add_value(struct list_out *o, const char *key, const char *value);
 /* Adds a list of texts; nothing for an empty one. */
-void list_out_values(struct list_out *o, const char *key, const char *const *values, size_t n);
+void list_out_add_values(struct list_out *o, const char *key, const char *const *values, size_t n);
 /* Likewise, each on a line of its own. */
-void list_out_lines(struct list_out *o, const char *key, const char *const *values, size_t n);
+void list_out_add_lines(struct list_out *o, const char *key, const char *const *values, size_t n);
 
-/* Adds a list of fields: list_out_fields, list_out_field..., list_out_fields_end. comment may be
+/* Adds a list of fields: list_out_begin_fields, list_out_add_field..., list_out_end_fields. comment may be
  * NULL. */
-void list_out_fields(struct list_out *o, const char *key);
-void list_out_field(struct list_out *o, const char *name, const char *type, const char *comment);
-void list_out_fields_end(struct list_out *o);
+void list_out_begin_fields(struct list_out *o, const char *key);
+void list_out_add_field(struct list_out *o, const char *name, const char *type,
+			const char *comment);
+void list_out_end_fields(struct list_out *o);
 
 /* Writes everything to standard output and frees it. Returns 0 or -errno. */
 int list_out_end(struct list_out *o);

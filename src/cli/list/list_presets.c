@@ -13,7 +13,7 @@ struct pass {
 	struct err_text *e;
 };
 
-static void list_presets_add(struct name_list *l, const char *name)
+static void list_presets_add_name(struct name_list *l, const char *name)
 {
 	name_list_add(l, (const uint8_t *)name, strlen(name));
 }
@@ -23,21 +23,21 @@ static void list_presets_add(struct name_list *l, const char *name)
  * request itself: to found if it means an existing event (a name without a group, an event that
  * available_events lacks) or if the kernel's list is unknown, else to missing.
  */
-static void expand_request(const struct tracefs_events *events, const char *request,
-			   struct name_list *found, struct name_list *missing)
+static void find_requested_events(const struct tracefs_events *events, const char *request,
+				  struct name_list *found, struct name_list *missing)
 {
 	bool has_match = false;
 
 	for (size_t i = 0; i < events->n; i++) {
 		if (!str_glob(request, events->names[i]))
 			continue;
-		list_presets_add(found, events->names[i]);
+		list_presets_add_name(found, events->names[i]);
 		has_match = true;
 	}
 	if (has_match)
 		return;
-	list_presets_add(!events->n || tracefs_events_has(events, request) ? found : missing,
-			 request);
+	list_presets_add_name(!events->n || tracefs_events_has(events, request) ? found : missing,
+			      request);
 }
 
 static void list_presets_put_events(struct list *l, const struct preset *s)
@@ -45,15 +45,15 @@ static void list_presets_put_events(struct list *l, const struct preset *s)
 	struct name_list found = {0}, missing = {0};
 	struct err_text e;
 
-	list_need_events(l, &e);
+	list_load_events(l, &e);
 	for (size_t i = 0; i < s->config->n_data_sources; i++) {
 		const Pb__FtraceConfig *f = s->config->data_sources[i]->config->ftrace_config;
 
 		for (size_t k = 0; f && k < f->n_ftrace_events; k++)
-			expand_request(&l->events, f->ftrace_events[k], &found, &missing);
+			find_requested_events(&l->events, f->ftrace_events[k], &found, &missing);
 	}
-	list_out_values(&l->out, "events", (const char *const *)found.names, found.n);
-	list_out_values(&l->out, "missing", (const char *const *)missing.names, missing.n);
+	list_out_add_values(&l->out, "events", (const char *const *)found.names, found.n);
+	list_out_add_values(&l->out, "missing", (const char *const *)missing.names, missing.n);
 	name_list_deinit(&found);
 	name_list_deinit(&missing);
 }
@@ -95,12 +95,12 @@ static void put_sources(struct list *l, const struct preset *s)
 			name_list_add_text(&lines, (const uint8_t *)line.s, line.len);
 		strbuf_deinit(&line);
 	}
-	list_out_lines(&l->out, "source", (const char *const *)lines.names, lines.n);
+	list_out_add_lines(&l->out, "source", (const char *const *)lines.names, lines.n);
 	name_list_deinit(&lines);
 }
 
 /* "events, eBPF (lock-events, lock-ebpf: one of them)": how the preset is made, and the words for each part of it. */
-static void put_parts(struct list *l, const struct preset *s)
+static void put_preset_parts(struct list *l, const struct preset *s)
 {
 	static const char *const texts[PRESET_PARTS] = {"events", "counters", "eBPF",
 							"call stacks"};
@@ -108,7 +108,7 @@ static void put_parts(struct list *l, const struct preset *s)
 	bool has[PRESET_PARTS] = {false};
 
 	for (size_t i = 0; i < s->config->n_data_sources; i++)
-		has[preset_part_of(s->config->data_sources[i]->config->name)] = true;
+		has[find_preset_part(s->config->data_sources[i]->config->name)] = true;
 	for (int part = 0; part < PRESET_PARTS; part++) {
 		if (!has[part])
 			continue;
@@ -119,7 +119,7 @@ static void put_parts(struct list *l, const struct preset *s)
 	}
 	if (words.s && strchr(words.s, ','))
 		strbuf_printf(&line, " (%s: one of them)", words.s);
-	list_out_value(&l->out, "made of", line.s);
+	list_out_add_value(&l->out, "made of", line.s);
 	strbuf_deinit(&line);
 	strbuf_deinit(&words);
 }
@@ -133,24 +133,24 @@ static int put_preset(void *pass, const char *name)
 	struct err_text e;
 	int r;
 
-	if (!list_matches(l, p->pattern, name))
+	if (!list_matches_pattern(l, p->pattern, name))
 		return 0;
 	r = presets_find(l->presets, name, strlen(name), &s, &e);
 	if (r == -ENOMEM)
 		return r;
-	list_out_item(&l->out, "preset", name, r ? e.text : s->title);
+	list_out_begin_item(&l->out, "preset", name, r ? e.text : s->title);
 	if (r || l->detail == LIST_NAMES)
 		return 0;
-	put_parts(l, s);
-	list_out_value(&l->out, "cost", s->cost);
+	put_preset_parts(l, s);
+	list_out_add_value(&l->out, "cost", s->cost);
 	if (!p->pattern && !l->out.json)
 		return 0;
 	list_presets_put_events(l, s);
 	put_sources(l, s);
-	list_out_value(&l->out, "file", s->path ? s->path : "(in the program)");
+	list_out_add_value(&l->out, "file", s->path ? s->path : "(in the program)");
 	strbuf_printf(&example, "sonda record -t 10s %s", name);
 	if (l->exact)
-		list_out_value(&l->out, "example", example.s);
+		list_out_add_value(&l->out, "example", example.s);
 	strbuf_deinit(&example);
 	return 0;
 }
@@ -169,7 +169,7 @@ int list_presets(struct list *l, const char *pattern, struct err_text *e)
 			*c = *c == '_' ? '-' : *c;
 		p.pattern = name;
 	}
-	r = presets_each(l->presets, put_preset, &p);
+	r = presets_for_each(l->presets, put_preset, &p);
 	/* A part of a preset is found by its whole name only. */
 	if (!r && pattern && l->out.n == before &&
 	    presets_has(l->presets, p.pattern, strlen(p.pattern)))

@@ -15,7 +15,7 @@
 #include "symbols/program_reader.h"
 
 /* Puts "PROVIDER:NAME" or the name of a function, where it is, and what belongs to it. */
-static int list_item(void *ctx, const struct program_item *item)
+static int put_program_item(void *ctx, const struct program_item *item)
 {
 	bool is_usdt = item->kind == PROGRAM_USDT;
 	struct strbuf name = {0}, title = {0};
@@ -40,7 +40,7 @@ static int list_item(void *ctx, const struct program_item *item)
 	}
 	r = name.failed || title.failed ? -ENOMEM : 0;
 	if (!r)
-		list_out_item(&l->out, is_usdt ? "usdt" : "function", name.s, title.s);
+		list_out_begin_item(&l->out, is_usdt ? "usdt" : "function", name.s, title.s);
 	strbuf_deinit(&name);
 	strbuf_deinit(&title);
 	return r;
@@ -59,13 +59,13 @@ static int list_program(struct list *l, const char *pattern, bool usdt, struct e
 		r = program_reader_start(path, &reader, e);
 	if (r)
 		return r;
-	r = usdt ? program_reader_list_usdt(&reader, names, list_item, l, e)
-		 : program_reader_list_functions(&reader, names, list_item, l, e);
+	r = usdt ? program_reader_list_usdt(&reader, names, put_program_item, l, e)
+		 : program_reader_list_functions(&reader, names, put_program_item, l, e);
 	program_reader_stop(&reader);
 	return r;
 }
 
-bool list_names_program(const char *pattern)
+bool list_is_program_pattern(const char *pattern)
 {
 	return pattern && (strchr(pattern, ':') || strchr(pattern, '/'));
 }

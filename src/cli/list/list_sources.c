@@ -58,7 +58,7 @@ static const struct source {
 
 /* ---- options ---- */
 
-static void list_sources_type_of(const ProtobufCFieldDescriptor *f, char *buf, size_t size)
+static void format_field_type(const ProtobufCFieldDescriptor *f, char *buf, size_t size)
 {
 	static const char *const types[] = {
 		[PROTOBUF_C_TYPE_INT32] = "int32",   [PROTOBUF_C_TYPE_INT64] = "int64",
@@ -110,9 +110,9 @@ static void put_options(struct list *l, const ProtobufCMessageDescriptor *m, con
 		char name[160], type[32];
 
 		snprintf(name, sizeof(name), "%s%s", prefix, f->name);
-		list_sources_type_of(f, type, sizeof(type));
+		format_field_type(f, type, sizeof(type));
 		put_comment(m, f, &comment);
-		list_out_field(&l->out, name, type, comment.s);
+		list_out_add_field(&l->out, name, type, comment.s);
 		strbuf_deinit(&comment);
 		snprintf(name, sizeof(name), "%s%s.", prefix, f->name);
 		if (f->type == PROTOBUF_C_TYPE_MESSAGE)
@@ -129,7 +129,7 @@ struct user {
 	struct name_list names;
 };
 
-static int list_sources_add_preset(void *user, const char *name)
+static int add_preset_of_source(void *user, const char *name)
 {
 	struct user *u = user;
 	const struct preset *s;
@@ -173,7 +173,7 @@ static void put_producers(struct list *l, const char *source)
 		    !strcmp(d->ds_descriptor->name, source))
 			name_list_add(&names, (const uint8_t *)producer, strlen(producer));
 	}
-	list_out_values(&l->out, "producers", (const char *const *)names.names, names.n);
+	list_out_add_values(&l->out, "producers", (const char *const *)names.names, names.n);
 	name_list_deinit(&names);
 }
 
@@ -189,24 +189,24 @@ static void put_source(struct list *l, const struct source *s)
 	struct user presets = {.l = l, .source = s->name};
 	struct name_list names = {0};
 
-	list_out_item(&l->out, "source", s->name, s->title);
+	list_out_begin_item(&l->out, "source", s->name, s->title);
 	if (l->detail == LIST_NAMES)
 		return;
-	list_out_value(&l->out, "config", s->config);
+	list_out_add_value(&l->out, "config", s->config);
 	for (unsigned i = 0; config && i < config->n_fields && l->detail == LIST_CONTENTS; i++)
 		name_list_add(&names, (const uint8_t *)config->fields[i].name,
 			      strlen(config->fields[i].name));
-	list_out_values(&l->out, "options", (const char *const *)names.names, names.n);
+	list_out_add_values(&l->out, "options", (const char *const *)names.names, names.n);
 	if (config && l->detail == LIST_ALL) {
-		list_out_fields(&l->out, "options");
+		list_out_begin_fields(&l->out, "options");
 		put_options(l, config, "", 0);
-		list_out_fields_end(&l->out);
+		list_out_end_fields(&l->out);
 	}
-	presets_each(l->presets, list_sources_add_preset, &presets);
-	list_out_values(&l->out, "presets", (const char *const *)presets.names.names,
-			presets.names.n);
+	presets_for_each(l->presets, add_preset_of_source, &presets);
+	list_out_add_values(&l->out, "presets", (const char *const *)presets.names.names,
+			    presets.names.n);
 	put_producers(l, s->name);
-	list_out_value(&l->out, "example", s->example);
+	list_out_add_value(&l->out, "example", s->example);
 	name_list_deinit(&presets.names);
 	name_list_deinit(&names);
 }
@@ -217,7 +217,7 @@ int list_sources(struct list *l, const char *pattern, struct err_text *e)
 	struct name_list others = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
-		if (list_matches(l, pattern, sources[i].name))
+		if (list_matches_pattern(l, pattern, sources[i].name))
 			put_source(l, &sources[i]);
 	for (size_t i = 0; state && i < state->n_data_sources; i++) {
 		const Pb__DataSourceDescriptor *d = state->data_sources[i]->ds_descriptor;
@@ -225,12 +225,12 @@ int list_sources(struct list *l, const char *pattern, struct err_text *e)
 
 		for (size_t k = 0; d && d->name && k < ARRAY_SIZE(sources); k++)
 			known |= !strcmp(sources[k].name, d->name);
-		if (d && d->name && !known && list_matches(l, pattern, d->name))
+		if (d && d->name && !known && list_matches_pattern(l, pattern, d->name))
 			name_list_add(&others, (const uint8_t *)d->name, strlen(d->name));
 	}
 	for (size_t i = 0; i < others.n; i++) {
-		list_out_item(&l->out, "source", others.names[i],
-			      "A data source of another program.");
+		list_out_begin_item(&l->out, "source", others.names[i],
+				    "A data source of another program.");
 		if (l->detail != LIST_NAMES)
 			put_producers(l, others.names[i]);
 	}
@@ -242,7 +242,7 @@ int list_sources(struct list *l, const char *pattern, struct err_text *e)
 
 /* Returns true if the family matches. Ignores the case: names of families are in capitals, those of
  * their presets in lower case. */
-static bool matches_family(const struct list *l, const char *pattern, const char *name)
+static bool family_matches_pattern(const struct list *l, const char *pattern, const char *name)
 {
 	char capitals[64];
 	size_t i;
@@ -252,7 +252,7 @@ static bool matches_family(const struct list *l, const char *pattern, const char
 	for (i = 0; pattern[i] && i < sizeof(capitals) - 1; i++)
 		capitals[i] = (char)toupper((unsigned char)pattern[i]);
 	capitals[i] = '\0';
-	return !pattern[i] && list_matches(l, capitals, name);
+	return !pattern[i] && list_matches_pattern(l, capitals, name);
 }
 
 int list_families(struct list *l, const char *pattern, struct err_text *e)
@@ -267,15 +267,15 @@ int list_families(struct list *l, const char *pattern, struct err_text *e)
 
 		if (!u.family)
 			continue;
-		presets_each(l->presets, list_sources_add_preset, &u);
+		presets_for_each(l->presets, add_preset_of_source, &u);
 		if (u.names.n &&
 		    presets_find(l->presets, u.names.names[0], strlen(u.names.names[0]), &s, e))
 			s = NULL;
-		if (matches_family(l, pattern, name)) {
-			list_out_item(&l->out, "family", name, s ? s->title : NULL);
+		if (family_matches_pattern(l, pattern, name)) {
+			list_out_begin_item(&l->out, "family", name, s ? s->title : NULL);
 			strbuf_printf(&example, "sonda record -t 10s %s", s ? s->name : "ebpf");
 			if (l->detail != LIST_NAMES)
-				list_out_value(&l->out, "example", example.s);
+				list_out_add_value(&l->out, "example", example.s);
 		}
 		strbuf_deinit(&example);
 		name_list_deinit(&u.names);

@@ -11,7 +11,7 @@
 #define OUTPUT_DEPTH_MAX 32 /* of what a verb prints */
 #define KEY_MAX 200
 
-static const char *text_of(struct json_object *v)
+static const char *json_text(struct json_object *v)
 {
 	return json_object_to_json_string_ext(v, JSON_C_TO_STRING_PLAIN |
 							 JSON_C_TO_STRING_NOSLASHESCAPE);
@@ -78,7 +78,7 @@ static void add_row(struct answer *a, struct json_object *row)
 		if (json_object_is_type(value, json_type_double))
 			strbuf_printf(&b, "%.9g", json_object_get_double(value));
 		else
-			strbuf_puts(&b, text_of(value));
+			strbuf_puts(&b, json_text(value));
 		comma = ",";
 	}
 	strbuf_putc(&b, ']');
@@ -123,7 +123,7 @@ static void add_tables(struct answer *a, struct json_object *tables)
 	strbuf_deinit(&without_rows);
 }
 
-static void add_value(struct answer *a, const char *key, struct json_object *v);
+static void add_json_value(struct answer *a, const char *key, struct json_object *v);
 
 static void add_members(struct answer *a, const char *prefix, struct json_object *object)
 {
@@ -135,7 +135,7 @@ static void add_members(struct answer *a, const char *prefix, struct json_object
 		if (!strcmp(key, "tables") && json_object_is_type(value, json_type_object))
 			add_tables(a, value);
 		else
-			add_value(a, name, value);
+			add_json_value(a, name, value);
 	}
 }
 
@@ -151,12 +151,12 @@ static void add_array(struct answer *a, const char *key, struct json_object *v)
 		return;
 	}
 	if (!is_list_of_objects(v)) {
-		answer_printf(a, "%s%s%s", key, *key ? ": " : "", text_of(v));
+		answer_printf(a, "%s%s%s", key, *key ? ": " : "", json_text(v));
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "%s[%zu]", key, i);
-		add_value(a, name, json_object_array_get_idx(v, i));
+		add_json_value(a, name, json_object_array_get_idx(v, i));
 	}
 }
 
@@ -172,7 +172,7 @@ static bool has_rows(struct json_object *v)
 	return false;
 }
 
-static void add_value(struct answer *a, const char *key, struct json_object *v)
+static void add_json_value(struct answer *a, const char *key, struct json_object *v)
 {
 	struct json_object *tables;
 
@@ -180,17 +180,17 @@ static void add_value(struct answer *a, const char *key, struct json_object *v)
 		add_array(a, key, v);
 	else if (json_object_is_type(v, json_type_object) &&
 		 (!*key || has_rows(v) || json_object_object_get_ex(v, "tables", &tables) ||
-		  strlen(text_of(v)) > ANSWER_LINE_MAX))
+		  strlen(json_text(v)) > ANSWER_LINE_MAX))
 		add_members(a, key, v);
 	else
 		answer_printf(a, "%s%s%s", key, *key ? ": " : "",
 			      json_object_is_type(v, json_type_string) && *key
 				      ? json_object_get_string(v)
-				      : text_of(v));
+				      : json_text(v));
 }
 
 /* Returns the length of the text up to its last whole row. */
-static size_t length_of_rows(const char *text, size_t len)
+static size_t whole_rows_len(const char *text, size_t len)
 {
 	while (len && text[len - 1] != '\n')
 		len--;
@@ -209,14 +209,14 @@ int answer_add_json(struct answer *a, const char *text, size_t len, bool cut)
 	if (!t)
 		return -ENOMEM;
 	if (cut)
-		len = length_of_rows(text, len);
+		len = whole_rows_len(text, len);
 	while (at < len && r == 0) {
 		value = json_tokener_parse_ex(t, text + at, (int)(len - at));
 		at += json_tokener_get_parse_end(t);
 		if (cut && json_tokener_get_error(t) == json_tokener_continue)
 			value = json_tokener_parse_ex(t, "]", 1);
 		if (json_tokener_get_error(t) == json_tokener_success)
-			add_value(a, "", value);
+			add_json_value(a, "", value);
 		else
 			r = -EBADMSG;
 		json_object_put(value);

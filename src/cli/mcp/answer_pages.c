@@ -14,7 +14,7 @@
 #define HANDLE_TOKENS 60
 
 /* Returns the tokens of a text in sixths. */
-static size_t sixths_of(const char *text)
+static size_t count_token_sixths(const char *text)
 {
 	size_t n = 0;
 
@@ -28,7 +28,7 @@ static size_t sixths_of(const char *text)
 
 size_t tokens_estimate(const char *text)
 {
-	return (sixths_of(text) + 5) / 6;
+	return (count_token_sixths(text) + 5) / 6;
 }
 
 /* ---- one answer ---- */
@@ -115,10 +115,10 @@ static void put_page(const struct answer *a, size_t from, struct strbuf *ret)
 
 	if (head && from) {
 		strbuf_printf(ret, "%s\n", a->lines[head - 1]);
-		room -= MIN(room, sixths_of(a->lines[head - 1]) + 6);
+		room -= MIN(room, count_token_sixths(a->lines[head - 1]) + 6);
 	}
 	for (; i < a->n; i++) {
-		size_t need = sixths_of(a->lines[i]) + 6;
+		size_t need = count_token_sixths(a->lines[i]) + 6;
 
 		if (need > room && i > from)
 			break;

@@ -57,7 +57,7 @@ static int parse_seconds(const char *option, const char *text, unsigned *ret, st
 	return 0;
 }
 
-static int mcp_take_option(void *ctx, int option, struct err_text *e)
+static int mcp_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct mcp_server *s = ctx;
 	uint64_t bytes;
@@ -80,7 +80,7 @@ static int mcp_take_option(void *ctx, int option, struct err_text *e)
 
 /* Answers the whole lines of the input, and keeps the rest. skip: the rest of a line that was too
  * long is dropped. Returns 0, or -errno of writing. */
-static int answer_lines(struct mcp_server *s, struct strbuf *in, bool *skip)
+static int answer_input_lines(struct mcp_server *s, struct strbuf *in, bool *skip)
 {
 	struct strbuf answer = {0};
 	size_t at = 0;
@@ -115,7 +115,7 @@ static int answer_lines(struct mcp_server *s, struct strbuf *in, bool *skip)
 }
 
 /* Serves until the end of the input. Returns an exit code. */
-static int serve(struct mcp_server *s)
+static int serve_requests(struct mcp_server *s)
 {
 	struct strbuf in = {0};
 	bool skip = false;
@@ -133,7 +133,7 @@ static int serve(struct mcp_server *s)
 			break;
 		else
 			in.len += (size_t)n;
-		r = r ?: answer_lines(s, &in, &skip);
+		r = r ?: answer_input_lines(s, &in, &skip);
 	}
 	strbuf_deinit(&in);
 	if (r < 0 && r != -EPIPE)
@@ -149,7 +149,7 @@ int cmd_mcp(int argc, char **argv)
 		.run = verb_child_run,
 	};
 	struct err_text e;
-	int r = options_parse(argc, argv, letters, long_options, mcp_take_option, &s, &e), code;
+	int r = options_parse(argc, argv, letters, long_options, mcp_handle_option, &s, &e), code;
 
 	if (r > 0) {
 		fputs(usage, stdout);
@@ -167,7 +167,7 @@ int cmd_mcp(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (r < 0)
 		log_error("mcp: %s", e.text);
-	code = r < 0 ? EXIT_FAILED : serve(&s);
+	code = r < 0 ? EXIT_FAILED : serve_requests(&s);
 	mcp_server_deinit(&s);
 	return code;
 }

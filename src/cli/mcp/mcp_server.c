@@ -167,7 +167,7 @@ static void add_trace_facts(struct mcp_server *s, const char *name, int fd, stru
 
 /* ---- a call ---- */
 
-static void add_notes(struct answer *a, const char *errors)
+static void add_error_notes(struct answer *a, const char *errors)
 {
 	int n = 0;
 
@@ -179,8 +179,8 @@ static void add_notes(struct answer *a, const char *errors)
 }
 
 /* Adds what the verb printed. Returns 0, or a negative errno and sets e if the call failed. */
-static int add_output(const struct mcp_tool *tool, struct mcp_call *c, struct verb_output *out,
-		      struct answer *a, struct err_text *e)
+static int add_verb_output(const struct mcp_tool *tool, struct mcp_call *c, struct verb_output *out,
+			   struct answer *a, struct err_text *e)
 {
 	/* A report without data fails, and prints what to record. */
 	bool has_text = out->out.s && out->out.len > 1 && (out->code == 0 || tool->id != MCP_SQL);
@@ -190,7 +190,7 @@ static int add_output(const struct mcp_tool *tool, struct mcp_call *c, struct ve
 	put_names_of_traces(c, &out->errors);
 	if (!has_text && out->code != 0)
 		return err_set(e, -EIO, "%s", out->errors.s ? out->errors.s : "it failed");
-	add_notes(a, out->errors.s);
+	add_error_notes(a, out->errors.s);
 	if (out->cut && tool->id != MCP_SQL)
 		return err_set(e, -EFBIG,
 			       "the answer is too long; narrow it with top, from and to");
@@ -237,7 +237,7 @@ static int run_tool(struct mcp_server *s, const struct mcp_tool *tool, struct mc
 	if (r == 0)
 		r = s->run(&child, &out, e);
 	if (r == 0)
-		r = add_output(tool, c, &out, a, e);
+		r = add_verb_output(tool, c, &out, a, e);
 	close_traces(&traces);
 	verb_output_deinit(&out);
 	return r;

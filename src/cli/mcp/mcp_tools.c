@@ -172,13 +172,14 @@ void mcp_tools_put(bool with_record, struct strbuf *b)
 
 /* ---- a call ---- */
 
-static int refuse_memory(struct err_text *e)
+static int report_no_memory(struct err_text *e)
 {
 	return err_set(e, -ENOMEM, "no memory");
 }
 
 /* Adds a word of the command line: an option with its value, or a word. */
-static int add_word(struct mcp_call *c, const char *option, const char *text, struct err_text *e)
+static int add_command_word(struct mcp_call *c, const char *option, const char *text,
+			    struct err_text *e)
 {
 	struct strbuf b = {0};
 
@@ -187,7 +188,7 @@ static int add_word(struct mcp_call *c, const char *option, const char *text, st
 	strbuf_puts(&b, option);
 	strbuf_puts(&b, text);
 	c->argv[c->n] = strbuf_take(&b);
-	return c->argv[c->n] ? (c->n++, 0) : refuse_memory(e);
+	return c->argv[c->n] ? (c->n++, 0) : report_no_memory(e);
 }
 
 static int add_trace(struct mcp_call *c, const char *name, struct err_text *e)
@@ -196,12 +197,12 @@ static int add_trace(struct mcp_call *c, const char *name, struct err_text *e)
 
 	if (c->n_traces == MCP_TRACES_MAX)
 		return err_set(e, -EINVAL, "more than %d traces", MCP_TRACES_MAX);
-	r = add_word(c, "", "", e);
+	r = add_command_word(c, "", "", e);
 	if (r < 0)
 		return r;
 	c->trace_words[c->n_traces] = c->n - 1;
 	c->traces[c->n_traces] = strdup(name);
-	return c->traces[c->n_traces++] ? 0 : refuse_memory(e);
+	return c->traces[c->n_traces++] ? 0 : report_no_memory(e);
 }
 
 /* Sets *ret to a text of JSON. The text has no NUL and no more than MCP_TEXT_MAX bytes. */
@@ -271,7 +272,7 @@ static int add_number(struct mcp_call *c, struct json_object *v, const struct mc
 	int r = get_number(v, a, 1000, &n, e);
 
 	snprintf(text, sizeof(text), "%u", n);
-	return r ?: add_word(c, a->option, text, e);
+	return r ?: add_command_word(c, a->option, text, e);
 }
 
 /* Adds the texts of a list, or a single one. */
@@ -290,7 +291,7 @@ static int add_texts(struct mcp_call *c, struct json_object *v, const struct mcp
 		r = get_text(is_list ? json_object_array_get_idx(v, i) : v, a, &text, e);
 		if (r == 0)
 			r = a->kind == MCP_TRACES ? add_trace(c, text, e)
-						  : add_word(c, "", text, e);
+						  : add_command_word(c, "", text, e);
 	}
 	return r;
 }
@@ -310,15 +311,15 @@ static int add_options(struct mcp_call *c, const struct mcp_tool *tool,
 		if (a->kind == MCP_NUMBER)
 			r = add_number(c, v, a, e);
 		else
-			r = get_text(v, a, &text, e) ?: add_word(c, a->option, text, e);
+			r = get_text(v, a, &text, e) ?: add_command_word(c, a->option, text, e);
 	}
 	return r;
 }
 
 /* Adds the text of an argument as a word, if it is given. */
-static int add_optional(struct mcp_call *c, const struct mcp_tool *tool,
-			struct json_object *arguments, const char *name, const char *option,
-			struct err_text *e)
+static int add_optional_argument(struct mcp_call *c, const struct mcp_tool *tool,
+				 struct json_object *arguments, const char *name,
+				 const char *option, struct err_text *e)
 {
 	struct json_object *v = get_arg(arguments, name);
 	const struct mcp_arg *a = tool->args;
@@ -332,11 +333,11 @@ static int add_optional(struct mcp_call *c, const struct mcp_tool *tool,
 		return add_texts(c, v, a, e);
 	return get_text(v, a, &text, e)
 		       ?: a->kind == MCP_TRACE ? add_trace(c, text, e)
-					       : add_word(c, option, text, e);
+					       : add_command_word(c, option, text, e);
 }
 
-static int take_text(struct mcp_call *c, const struct mcp_arg *a, struct json_object *v,
-		     struct err_text *e)
+static int add_text_argument(struct mcp_call *c, const struct mcp_arg *a, struct json_object *v,
+			     struct err_text *e)
 {
 	const char *text;
 	int r = get_text(v, a, &text, e);
@@ -344,12 +345,12 @@ static int take_text(struct mcp_call *c, const struct mcp_arg *a, struct json_ob
 	if (r < 0)
 		return r;
 	c->text = strdup(text);
-	return c->text ? 0 : refuse_memory(e);
+	return c->text ? 0 : report_no_memory(e);
 }
 
 /* Words of a recording: names and patterns, which cannot be options or paths. */
-static int check_record(const struct mcp_call *c, size_t words, const char *name,
-			struct err_text *e)
+static int check_record_words(const struct mcp_call *c, size_t words, const char *name,
+			      struct err_text *e)
 {
 	static const char letters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -366,9 +367,9 @@ static int check_record(const struct mcp_call *c, size_t words, const char *name
 	return 0;
 }
 
-static int make_record(struct mcp_call *c, const struct mcp_tool *tool,
-		       struct json_object *arguments, const struct mcp_limits *limits,
-		       struct err_text *e)
+static int make_record_call(struct mcp_call *c, const struct mcp_tool *tool,
+			    struct json_object *arguments, const struct mcp_limits *limits,
+			    struct err_text *e)
 {
 	struct json_object *seconds = get_arg(arguments, "seconds");
 	const char *name = NULL;
@@ -377,19 +378,19 @@ static int make_record(struct mcp_call *c, const struct mcp_tool *tool,
 	int r;
 
 	c->seconds = 5;
-	r = add_word(c, "", "--json", e) ?: add_word(c, "", "--quiet", e);
+	r = add_command_word(c, "", "--json", e) ?: add_command_word(c, "", "--quiet", e);
 	if (r == 0 && seconds)
 		r = get_number(seconds, &tool->args[2], limits->record_seconds, &c->seconds, e);
 	snprintf(time, sizeof(time), "--time=%us", c->seconds);
-	r = r ?: add_word(c, time, "", e) ?: add_options(c, tool, arguments, e);
+	r = r ?: add_command_word(c, time, "", e) ?: add_options(c, tool, arguments, e);
 	words = c->n;
-	r = r ?: add_optional(c, tool, arguments, "words", "", e);
+	r = r ?: add_optional_argument(c, tool, arguments, "words", "", e);
 	r = r ?: get_text(get_arg(arguments, "name"), &tool->args[1], &name, e);
-	return r ?: check_record(c, words, name, e);
+	return r ?: check_record_words(c, words, name, e);
 }
 
-static int make_report(struct mcp_call *c, const struct mcp_tool *tool,
-		       struct json_object *arguments, struct err_text *e)
+static int make_report_call(struct mcp_call *c, const struct mcp_tool *tool,
+			    struct json_object *arguments, struct err_text *e)
 {
 	struct json_object *v = get_arg(arguments, "name");
 	const char *name = v && json_object_is_type(v, json_type_string) ? json_object_get_string(v)
@@ -399,64 +400,66 @@ static int make_report(struct mcp_call *c, const struct mcp_tool *tool,
 	int r = add_options(c, tool, arguments, e);
 
 	if (!is_word)
-		r = r ?: add_optional(c, tool, arguments, "who", "--pid=", e);
-	r = r ?: add_word(c, "", "--", e);
+		r = r ?: add_optional_argument(c, tool, arguments, "who", "--pid=", e);
+	r = r ?: add_command_word(c, "", "--", e);
 	/* Without a name a file follows, which must not be taken for one. */
-	r = r ?: v ? add_optional(c, tool, arguments, "name", "", e) : add_word(c, "", name, e);
+	r = r
+		    ?: v ? add_optional_argument(c, tool, arguments, "name", "", e)
+			 : add_command_word(c, "", name, e);
 	if (is_word)
-		r = r ?: add_optional(c, tool, arguments, "who", "", e);
-	return r ?: add_optional(c, tool, arguments, "trace", "", e);
+		r = r ?: add_optional_argument(c, tool, arguments, "who", "", e);
+	return r ?: add_optional_argument(c, tool, arguments, "trace", "", e);
 }
 
-static int make_words(struct mcp_call *c, const struct mcp_tool *tool,
-		      struct json_object *arguments, const struct mcp_limits *limits,
-		      struct err_text *e)
+static int make_tool_call(struct mcp_call *c, const struct mcp_tool *tool,
+			  struct json_object *arguments, const struct mcp_limits *limits,
+			  struct err_text *e)
 {
 	int r;
 
 	switch (tool->id) {
 	case MCP_LIST:
 		if (get_arg(arguments, "kind"))
-			r = take_text(c, &tool->args[0], get_arg(arguments, "kind"), e);
+			r = add_text_argument(c, &tool->args[0], get_arg(arguments, "kind"), e);
 		else
-			r = (c->text = strdup("traces")) ? 0 : refuse_memory(e);
-		return r ?: add_word(c, "", "--json", e) ?: add_word(c, "", "--", e)
-			?: add_word(c, "", c->text, e)
-			?: add_optional(c, tool, arguments, "pattern", "", e);
+			r = (c->text = strdup("traces")) ? 0 : report_no_memory(e);
+		return r ?: add_command_word(c, "", "--json", e) ?: add_command_word(c, "", "--", e)
+			?: add_command_word(c, "", c->text, e)
+			?: add_optional_argument(c, tool, arguments, "pattern", "", e);
 	case MCP_DESCRIBE:
-		return add_word(c, "", "--json", e) ?: add_word(c, "", "--", e)
-			?: add_optional(c, tool, arguments, "word", "", e);
+		return add_command_word(c, "", "--json", e) ?: add_command_word(c, "", "--", e)
+			?: add_optional_argument(c, tool, arguments, "word", "", e);
 	case MCP_DOCTOR:
-		return add_word(c, "", "--json", e) ?: add_word(c, "", "--", e)
-			?: add_optional(c, tool, arguments, "checks", "", e);
+		return add_command_word(c, "", "--json", e) ?: add_command_word(c, "", "--", e)
+			?: add_optional_argument(c, tool, arguments, "checks", "", e);
 	case MCP_RECORD:
-		return make_record(c, tool, arguments, limits, e);
+		return make_record_call(c, tool, arguments, limits, e);
 	case MCP_INFO:
-		return add_word(c, "", "--json", e) ?: add_word(c, "", "--", e)
-			?: add_optional(c, tool, arguments, "trace", "", e);
+		return add_command_word(c, "", "--json", e) ?: add_command_word(c, "", "--", e)
+			?: add_optional_argument(c, tool, arguments, "trace", "", e);
 	case MCP_REPORT:
-		return add_word(c, "", "--json=keys", e)
-			?: add_word(c, "--memory=", limits->memory, e)
-			?: make_report(c, tool, arguments, e);
+		return add_command_word(c, "", "--json=keys", e)
+			?: add_command_word(c, "--memory=", limits->memory, e)
+			?: make_report_call(c, tool, arguments, e);
 	case MCP_FINDINGS:
-		return add_word(c, "", "--json=keys", e)
-			?: add_word(c, "--memory=", limits->memory, e)
-			?: add_options(c, tool, arguments, e) ?: add_word(c, "", "--", e)
-			?: add_word(c, "", "findings", e)
-			?: add_optional(c, tool, arguments, "trace", "", e);
+		return add_command_word(c, "", "--json=keys", e)
+			?: add_command_word(c, "--memory=", limits->memory, e)
+			?: add_options(c, tool, arguments, e) ?: add_command_word(c, "", "--", e)
+			?: add_command_word(c, "", "findings", e)
+			?: add_optional_argument(c, tool, arguments, "trace", "", e);
 	case MCP_SQL:
-		return add_word(c, "", "--json", e) ?: add_word(c, "", "--read-only", e)
-			?: add_word(c, "--memory=", limits->memory, e) ?: add_word(c, "", "--", e)
-			?: add_optional(c, tool, arguments, "trace", "", e)
-			?: add_optional(c, tool, arguments, "statement", "", e);
+		return add_command_word(c, "", "--json", e) ?: add_command_word(c, "", "--read-only", e)
+			?: add_command_word(c, "--memory=", limits->memory, e) ?: add_command_word(c, "", "--", e)
+			?: add_optional_argument(c, tool, arguments, "trace", "", e)
+			?: add_optional_argument(c, tool, arguments, "statement", "", e);
 	case MCP_DIFF:
-		return add_word(c, "", "--json", e) ?: add_word(c, "--memory=", limits->memory, e)
+		return add_command_word(c, "", "--json", e) ?: add_command_word(c, "--memory=", limits->memory, e)
 			?: add_options(c, tool, arguments, e)
-			?: add_optional(c, tool, arguments, "before", "", e)
-			?: add_word(c, "", "--", e)
-			?: add_optional(c, tool, arguments, "after", "", e);
+			?: add_optional_argument(c, tool, arguments, "before", "", e)
+			?: add_command_word(c, "", "--", e)
+			?: add_optional_argument(c, tool, arguments, "after", "", e);
 	case MCP_MORE:
-		return take_text(c, &tool->args[0], get_arg(arguments, "handle"), e);
+		return add_text_argument(c, &tool->args[0], get_arg(arguments, "handle"), e);
 	}
 	return -EINVAL;
 }
@@ -468,9 +471,9 @@ int mcp_call_init(struct mcp_call *c, const struct mcp_tool *tool, struct json_o
 
 	*c = (struct mcp_call){.n = 0};
 	r = check_names(tool, arguments, e);
-	r = r ?: add_word(c, "", "sonda", e);
-	r = r ?: add_word(c, "", tool->id == MCP_FINDINGS ? "report" : tool->name, e);
-	return r ?: make_words(c, tool, arguments, limits, e);
+	r = r ?: add_command_word(c, "", "sonda", e);
+	r = r ?: add_command_word(c, "", tool->id == MCP_FINDINGS ? "report" : tool->name, e);
+	return r ?: make_tool_call(c, tool, arguments, limits, e);
 }
 
 void mcp_call_deinit(struct mcp_call *c)

@@ -20,7 +20,7 @@
 #define LIST_FILES_MAX 2000
 #define TRACE_FIRST_BYTE 0x0a /* field 1 of Trace, a message */
 
-static int open_below(int folder, const char *name, int flags)
+static int open_beneath(int folder, const char *name, int flags)
 {
 	const struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC),
 				     .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
@@ -59,7 +59,7 @@ void trace_folders_deinit(struct trace_folders *f)
 }
 
 /* Returns the part of an absolute name below the folder, NULL if it is not below it; or the name. */
-static const char *part_below(const char *folder, const char *name)
+static const char *path_below_folder(const char *folder, const char *name)
 {
 	size_t len = strlen(folder);
 
@@ -86,11 +86,11 @@ int trace_folders_open(const struct trace_folders *f, const char *name, struct e
 	int fd = -ENOENT;
 
 	for (size_t i = 0; i < f->n && fd < 0; i++) {
-		const char *below = part_below(f->of[i].path, name);
+		const char *below = path_below_folder(f->of[i].path, name);
 
 		/* A pipe would block without O_NONBLOCK. */
 		if (below && *below)
-			fd = open_below(f->of[i].fd, below, O_RDONLY | O_NONBLOCK);
+			fd = open_beneath(f->of[i].fd, below, O_RDONLY | O_NONBLOCK);
 		if (fd == -EXDEV || fd == -ELOOP)
 			break;
 	}
@@ -157,7 +157,7 @@ static void list_folder(struct listing *l, int fd, const char *prefix, int depth
 			     entry->d_name);
 		if (n < 0 || n >= (int)sizeof(name))
 			continue;
-		below = open_below(dirfd(d), entry->d_name, O_RDONLY | O_NONBLOCK);
+		below = open_beneath(dirfd(d), entry->d_name, O_RDONLY | O_NONBLOCK);
 		if (below < 0)
 			continue;
 		if (entry->d_type == DT_DIR && depth < LIST_DEPTH_MAX) {
@@ -176,7 +176,7 @@ void trace_folders_list(const struct trace_folders *f, struct answer *ret)
 
 	answer_add_head(ret, "columns [\"trace\",\"size_bytes\",\"modified\"]");
 	for (size_t i = 0; i < f->n; i++) {
-		int fd = open_below(f->of[i].fd, ".", O_RDONLY | O_DIRECTORY);
+		int fd = open_beneath(f->of[i].fd, ".", O_RDONLY | O_DIRECTORY);
 
 		if (fd >= 0)
 			list_folder(&l, fd, "", 1);

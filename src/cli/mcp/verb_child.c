@@ -24,7 +24,7 @@ void verb_output_deinit(struct verb_output *o)
 }
 
 /* The child after fork(2). */
-static void become_verb(const struct verb_child *c, int out, int errors, pid_t parent)
+static void exec_verb(const struct verb_child *c, int out, int errors, pid_t parent)
 {
 	const struct rlimit no_core = {0};
 	struct rlimit cpu = {.rlim_cur = c->seconds + 1, .rlim_max = c->seconds + 2};
@@ -53,7 +53,7 @@ static void become_verb(const struct verb_child *c, int out, int errors, pid_t p
 }
 
 /* Reads what is there. Returns false at the end of the pipe. */
-static bool read_some(int fd, size_t max, struct strbuf *b, bool *ret_full)
+static bool read_available(int fd, size_t max, struct strbuf *b, bool *ret_full)
 {
 	char buf[16384];
 	ssize_t n = read(fd, buf, sizeof(buf));
@@ -86,10 +86,10 @@ static int read_output(const struct verb_child *c, pid_t pid, int out, int error
 			return -ETIME;
 		if (poll(fds, 2, (int)((end - now) / NS_PER_MS) + 1) < 0 && errno != EINTR)
 			return -errno;
-		if (fds[0].revents && !read_some(out, VERB_CHILD_OUT_MAX, &ret->out, &full))
+		if (fds[0].revents && !read_available(out, VERB_CHILD_OUT_MAX, &ret->out, &full))
 			fds[0].fd = -1;
 		if (fds[1].revents &&
-		    !read_some(errors, VERB_CHILD_ERRORS_MAX, &ret->errors, &ignored))
+		    !read_available(errors, VERB_CHILD_ERRORS_MAX, &ret->errors, &ignored))
 			fds[1].fd = -1;
 		fds[0].revents = fds[1].revents = 0;
 		if (full) {
@@ -116,7 +116,7 @@ int verb_child_run(const struct verb_child *c, struct verb_output *ret, struct e
 	}
 	pid = fork();
 	if (pid == 0)
-		become_verb(c, out[1], errors[1], parent);
+		exec_verb(c, out[1], errors[1], parent);
 	r = pid < 0 ? -errno : 0;
 	close(out[1]);
 	close(errors[1]);

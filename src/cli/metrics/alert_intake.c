@@ -92,7 +92,7 @@ static void recorder_call_free(struct recorder_call *c)
 	free(c);
 }
 
-static void log_ring(const struct recorder_call *c, const char *answer)
+static void log_ring_extent(const struct recorder_call *c, const char *answer)
 {
 	uint64_t holds, before;
 
@@ -119,7 +119,7 @@ static void recorder_call_end(struct recorder_call *c, const char *answer)
 	struct known_alert *k = known_alert_find(a, c->alert.fingerprint, c->alert.starts_at);
 
 	if (!c->alert.fingerprint[0]) {
-		log_ring(c, answer);
+		log_ring_extent(c, answer);
 	} else {
 		bool is_saved = !strcmp(answer, "saved"), is_skipped = !strcmp(answer, "skipped");
 
@@ -135,7 +135,7 @@ static void recorder_call_end(struct recorder_call *c, const char *answer)
 	recorder_call_free(c);
 }
 
-static void on_answer(evutil_socket_t fd, short what, void *ctx)
+static void on_recorder_answer(evutil_socket_t fd, short what, void *ctx)
 {
 	struct recorder_call *c = ctx;
 	char text[128];
@@ -175,7 +175,7 @@ static int recorder_call_new(struct alert_intake *a, const struct strbuf *line,
 	}
 	LIST_INSERT_HEAD(&a->calls, c, entry);
 	a->n_calls++;
-	c->event = event_new(a->setup.loop, fd, EV_READ, on_answer, c);
+	c->event = event_new(a->setup.loop, fd, EV_READ, on_recorder_answer, c);
 	if (!c->event || event_add(c->event, &patience)) {
 		recorder_call_free(c);
 		return -ENOMEM;
@@ -217,7 +217,7 @@ static bool alert_matches(const struct alert_intake *a, const struct alert *aler
 }
 
 /* Finds room for one more alert in this hour. Returns false if there is none. */
-static bool limit_find_slot(const struct alert_intake *a, uint32_t *ret)
+static bool find_rate_limit_slot(const struct alert_intake *a, uint32_t *ret)
 {
 	uint64_t now = clock_mono_ns();
 
@@ -230,7 +230,7 @@ static bool limit_find_slot(const struct alert_intake *a, uint32_t *ret)
 }
 
 /* slot: of the limit. Returns 0 or -errno. */
-static int pass_on(struct alert_intake *a, const struct alert *alert, uint32_t slot)
+static int forward_alert(struct alert_intake *a, const struct alert *alert, uint32_t slot)
 {
 	struct recorder_call *call;
 	struct strbuf line = {0};
@@ -259,10 +259,11 @@ static void alert_intake_on_alert(void *ctx, const struct alert *alert)
 		result = ALERT_RESOLVED;
 	else if (known_alert_find(a, alert->fingerprint, alert->starts_at))
 		result = ALERT_DUPLICATE;
-	else if (!alert_matches(a, alert) || !limit_find_slot(a, &slot) || a->n_calls == CALLS_MAX)
+	else if (!alert_matches(a, alert) || !find_rate_limit_slot(a, &slot) ||
+		 a->n_calls == CALLS_MAX)
 		result = ALERT_REFUSED;
 	if (result == ALERT_FIRED) {
-		r = a->is_unreachable ? -ENOTCONN : pass_on(a, alert, slot);
+		r = a->is_unreachable ? -ENOTCONN : forward_alert(a, alert, slot);
 		if (r < 0 && !a->is_unreachable)
 			log_write_limited(&a->logged, LOG_LEVEL_WARN,
 					  "an alert cannot be passed on to the recorder on %s: %s",
@@ -276,7 +277,7 @@ static void alert_intake_on_alert(void *ctx, const struct alert *alert)
 /* ---- a request ---- */
 
 /* Takes the same time wherever the texts differ. */
-static bool is_token_right(const struct alert_intake *a, const char *header)
+static bool has_valid_token(const struct alert_intake *a, const char *header)
 {
 	static const char scheme[] = "Bearer ";
 	const char *token = a->setup.token, *given = header + sizeof(scheme) - 1;
@@ -290,17 +291,18 @@ static bool is_token_right(const struct alert_intake *a, const char *header)
 	return !differs;
 }
 
-unsigned alert_intake_take(struct alert_intake *a, const struct http_request *r, const char *body)
+unsigned alert_intake_handle_request(struct alert_intake *a, const struct http_request *r,
+				     const char *body)
 {
 	if (r->method != HTTP_POST)
 		return METHOD_NOT_ALLOWED;
-	if (!is_token_right(a, r->authorization)) {
+	if (!has_valid_token(a, r->authorization)) {
 		log_write_limited(&a->logged, LOG_LEVEL_WARN, "refused alerts that lack the token");
 		return UNAUTHORIZED;
 	}
 	a->is_unreachable = false;
 	if (!str_starts(r->content_type, "application/json") ||
-	    alert_each(body, (size_t)r->length, alert_intake_on_alert, a) < 0) {
+	    alert_for_each(body, (size_t)r->length, alert_intake_on_alert, a) < 0) {
 		log_write_limited(&a->logged, LOG_LEVEL_WARN,
 				  "refused a request that is not from Alertmanager's webhook");
 		return BAD_REQUEST;

@@ -50,7 +50,8 @@ struct alert_intake *alert_intake_new(const struct alert_intake_setup *setup);
 void alert_intake_free(struct alert_intake *a);
 
 /* Handles a request; body: NUL-terminated, of r->length bytes. Returns the status of the answer. */
-unsigned alert_intake_take(struct alert_intake *a, const struct http_request *r, const char *body);
+unsigned alert_intake_handle_request(struct alert_intake *a, const struct http_request *r,
+				     const char *body);
 
 /* Logs whether the ring of the recorder holds alerts that come delay_s after their start, once the recorder
  * has answered. */

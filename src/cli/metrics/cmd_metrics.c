@@ -115,15 +115,15 @@ static void answer_metrics(struct exporter *x, const struct http_request *r,
 	ret->type = ret->body ? metrics_format_type(format) : NULL;
 }
 
-static void exporter_answer(void *ctx, const struct http_request *r, const char *body,
-			    struct http_answer *ret)
+static void exporter_handle_request(void *ctx, const struct http_request *r, const char *body,
+				    struct http_answer *ret)
 {
 	struct exporter *x = ctx;
 
 	if (!strcmp(r->path, "/metrics")) {
 		answer_metrics(x, r, ret);
 	} else if (x->alerts && !strcmp(r->path, "/alerts")) {
-		ret->status = alert_intake_take(x->alerts, r, body);
+		ret->status = alert_intake_handle_request(x->alerts, r, body);
 		ret->allow = ret->status == 405 ? "POST" : NULL;
 	}
 }
@@ -230,7 +230,7 @@ static int exporter_on_packet(void *ctx, const uint8_t *data, size_t len)
 	return 0;
 }
 
-static void log_failures(struct exporter *x)
+static void log_new_failures(struct exporter *x)
 {
 	const char *now = metrics_feed_failures(x->feed);
 	size_t known = MIN(x->failures.len, strlen(now));
@@ -247,7 +247,7 @@ static int exporter_on_caught_up(void *ctx)
 
 	x->caught_up_ns = clock_mono_ns();
 	metrics_feed_end_period(x->feed, (int64_t)(clock_ns(CLOCK_REALTIME) - clock_boot_ns()));
-	log_failures(x);
+	log_new_failures(x);
 	return 0;
 }
 
@@ -308,7 +308,7 @@ static void exporter_on_tick(evutil_socket_t fd, short what, void *ctx)
 /* ---- start and end ---- */
 
 /* Serves the sockets that systemd passes (sd_listen_fds(3)). Returns their number, or -errno and sets e. */
-static int take_passed_sockets(struct exporter *x, struct err_text *e)
+static int adopt_systemd_sockets(struct exporter *x, struct err_text *e)
 {
 	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
 	uint32_t number, n = 0;
@@ -338,14 +338,14 @@ static int exporter_listen(struct exporter *x, struct err_text *e)
 		.loop = x->loop,
 		.users = x->options.users,
 		.n_users = x->options.n_users,
-		.answer = exporter_answer,
+		.answer = exporter_handle_request,
 		.ctx = x,
 	};
 	int fd, r = http_server_new(&config, &x->server);
 
 	if (r < 0)
 		return err_set(e, r, "no memory");
-	r = take_passed_sockets(x, e);
+	r = adopt_systemd_sockets(x, e);
 	if (r != 0)
 		return MIN(r, 0);
 	r = sock_listen(x->options.listen, &fd, e);

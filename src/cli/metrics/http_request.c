@@ -23,7 +23,7 @@ struct http_parse {
 	unsigned status; /* 0: good so far */
 };
 
-static void http_parse_refuse(struct http_parse *p, unsigned status)
+static void set_parse_error(struct http_parse *p, unsigned status)
 {
 	if (!p->status)
 		p->status = status;
@@ -61,7 +61,7 @@ static bool copy_value(char *to, size_t size, const char *value, size_t len)
 
 /* ---- the request line ---- */
 
-static enum http_method method_of(const char *s, size_t len)
+static enum http_method find_method(const char *s, size_t len)
 {
 	static const char *const names[] = {
 		[HTTP_GET] = "GET", [HTTP_HEAD] = "HEAD", [HTTP_POST] = "POST"};
@@ -77,9 +77,9 @@ static void parse_target(struct http_parse *p, const char *s, size_t len)
 	const char *query = memchr(s, '?', len);
 
 	if (!len || *s != '/' || !is_visible(s, len, false))
-		http_parse_refuse(p, BAD_REQUEST);
+		set_parse_error(p, BAD_REQUEST);
 	else if (!copy_value(p->r->path, sizeof(p->r->path), s, query ? (size_t)(query - s) : len))
-		http_parse_refuse(p, URI_TOO_LONG);
+		set_parse_error(p, URI_TOO_LONG);
 }
 
 static void parse_request_line(struct http_parse *p, const char *s, size_t len)
@@ -89,70 +89,71 @@ static void parse_request_line(struct http_parse *p, const char *s, size_t len)
 
 	second = first ? memchr(first + 1, ' ', len - (size_t)(first + 1 - s)) : NULL;
 	if (!second || !is_token(s, (size_t)(first - s))) {
-		http_parse_refuse(p, BAD_REQUEST);
+		set_parse_error(p, BAD_REQUEST);
 		return;
 	}
-	p->r->method = method_of(s, (size_t)(first - s));
+	p->r->method = find_method(s, (size_t)(first - s));
 	parse_target(p, first + 1, (size_t)(second - first - 1));
 	version = len - (size_t)(second + 1 - s);
 	p->r->is_1_1 = version == 8 && !memcmp(second + 1, "HTTP/1.1", 8);
 	if (!p->r->is_1_1 && !(version == 8 && !memcmp(second + 1, "HTTP/1.0", 8)))
-		http_parse_refuse(p, version == 8 && !memcmp(second + 1, "HTTP/", 5) ? BAD_VERSION
-										     : BAD_REQUEST);
+		set_parse_error(p, version == 8 && !memcmp(second + 1, "HTTP/", 5) ? BAD_VERSION
+										   : BAD_REQUEST);
 }
 
 /* ---- header lines ---- */
 
-static bool is_named(const char *name, size_t len, const char *what)
+static bool is_header_name(const char *name, size_t len, const char *what)
 {
 	return strlen(what) == len && !strncasecmp(name, what, len);
 }
 
-static void take_length(struct http_parse *p, const char *value, size_t len)
+static void set_content_length(struct http_parse *p, const char *value, size_t len)
 {
 	char number[20];
 
 	if (p->r->has_length || !copy_value(number, sizeof(number), value, len) ||
 	    str_to_u64(number, &p->r->length) < 0)
-		http_parse_refuse(p, BAD_REQUEST);
+		set_parse_error(p, BAD_REQUEST);
 	p->r->has_length = true;
 }
 
-static void take_host(struct http_parse *p, const char *value, size_t len)
+static void set_host(struct http_parse *p, const char *value, size_t len)
 {
 	if (p->has_host || !copy_value(p->r->host, sizeof(p->r->host), value, len))
-		http_parse_refuse(p, BAD_REQUEST);
+		set_parse_error(p, BAD_REQUEST);
 	p->has_host = true;
 }
 
-static void take_text(struct http_parse *p, char *to, size_t size, const char *value, size_t len)
+static void set_header_text(struct http_parse *p, char *to, size_t size, const char *value,
+			    size_t len)
 {
 	if (!copy_value(to, size, value, len))
-		http_parse_refuse(p, HEAD_TOO_LARGE);
+		set_parse_error(p, HEAD_TOO_LARGE);
 }
 
-static void take_header(struct http_parse *p, const char *name, size_t name_len, const char *value,
-			size_t len)
+static void handle_header(struct http_parse *p, const char *name, size_t name_len,
+			  const char *value, size_t len)
 {
 	struct http_request *r = p->r;
 
-	if (is_named(name, name_len, "Host"))
-		take_host(p, value, len);
-	else if (is_named(name, name_len, "Content-Length"))
-		take_length(p, value, len);
-	else if (is_named(name, name_len, "Transfer-Encoding"))
-		http_parse_refuse(p, LENGTH_REQUIRED);
-	else if (is_named(name, name_len, "Accept"))
-		take_text(p, r->accept, sizeof(r->accept), value, len);
-	else if (is_named(name, name_len, "Authorization"))
-		take_text(p, r->authorization, sizeof(r->authorization), value, len);
-	else if (is_named(name, name_len, "Content-Type"))
-		take_text(p, r->content_type, sizeof(r->content_type), value, len);
-	else if (is_named(name, name_len, "Expect"))
+	if (is_header_name(name, name_len, "Host"))
+		set_host(p, value, len);
+	else if (is_header_name(name, name_len, "Content-Length"))
+		set_content_length(p, value, len);
+	else if (is_header_name(name, name_len, "Transfer-Encoding"))
+		set_parse_error(p, LENGTH_REQUIRED);
+	else if (is_header_name(name, name_len, "Accept"))
+		set_header_text(p, r->accept, sizeof(r->accept), value, len);
+	else if (is_header_name(name, name_len, "Authorization"))
+		set_header_text(p, r->authorization, sizeof(r->authorization), value, len);
+	else if (is_header_name(name, name_len, "Content-Type"))
+		set_header_text(p, r->content_type, sizeof(r->content_type), value, len);
+	else if (is_header_name(name, name_len, "Expect"))
 		r->awaits_continue = len == 12 && !strncasecmp(value, "100-continue", 12);
-	else if (is_named(name, name_len, "Origin"))
+	else if (is_header_name(name, name_len, "Origin"))
 		r->is_of_page = true;
-	else if (is_named(name, name_len, "Sec-Fetch-Site"))
+	else if (is_header_name(name, name_len, "Sec-Fetch-Site"))
 		r->is_of_page |= !(len == 4 && !memcmp(value, "none", 4));
 }
 
@@ -161,19 +162,19 @@ static void parse_header_line(struct http_parse *p, const char *s, size_t len)
 	const char *colon = memchr(s, ':', len), *value, *end = s + len;
 
 	if (++p->n_headers > HTTP_HEADERS_MAX) {
-		http_parse_refuse(p, HEAD_TOO_LARGE);
+		set_parse_error(p, HEAD_TOO_LARGE);
 		return;
 	}
 	if (!colon || !is_token(s, (size_t)(colon - s)) ||
 	    !is_visible(colon + 1, (size_t)(end - colon - 1), true)) {
-		http_parse_refuse(p, BAD_REQUEST);
+		set_parse_error(p, BAD_REQUEST);
 		return;
 	}
 	for (value = colon + 1; value < end && (*value == ' ' || *value == '\t');)
 		value++;
 	while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
 		end--;
-	take_header(p, s, (size_t)(colon - s), value, (size_t)(end - value));
+	handle_header(p, s, (size_t)(colon - s), value, (size_t)(end - value));
 }
 
 /* ---- the head ---- */
@@ -189,7 +190,7 @@ enum http_result http_request_parse(const char *data, size_t len, struct http_re
 		return HTTP_INCOMPLETE;
 	*ret = (struct http_request){.method = HTTP_OTHER};
 	if (!end)
-		http_parse_refuse(&p, HEAD_TOO_LARGE);
+		set_parse_error(&p, HEAD_TOO_LARGE);
 	for (; end && at < end + 2 && !p.status; at = line + 2) {
 		line = memmem(at, (size_t)(end + 2 - at), "\r\n", 2);
 		if (at == data)
@@ -198,9 +199,9 @@ enum http_result http_request_parse(const char *data, size_t len, struct http_re
 			parse_header_line(&p, at, (size_t)(line - at));
 	}
 	if (ret->is_1_1 && !p.has_host)
-		http_parse_refuse(&p, BAD_REQUEST);
+		set_parse_error(&p, BAD_REQUEST);
 	if (ret->method == HTTP_POST && !ret->has_length)
-		http_parse_refuse(&p, LENGTH_REQUIRED);
+		set_parse_error(&p, LENGTH_REQUIRED);
 	if (p.status) {
 		*ret_status = p.status;
 		return HTTP_REFUSED;

@@ -92,7 +92,7 @@ void http_body_unref(struct http_body *b)
 /* ---- the peer ---- */
 
 /* Returns 0 or -errno. */
-static int find_user(int fd, uid_t *ret_uid)
+static int find_peer_user(int fd, uid_t *ret_uid)
 {
 	struct sockaddr_storage local = {0}, peer = {0};
 	socklen_t len = sizeof(local), peer_len = sizeof(peer);
@@ -120,7 +120,7 @@ static bool has_ended(int fd)
 static bool is_user_allowed(struct http_server *s, int fd)
 {
 	uid_t uid;
-	int r = has_ended(fd) ? -ENOTCONN : find_user(fd, &uid);
+	int r = has_ended(fd) ? -ENOTCONN : find_peer_user(fd, &uid);
 
 	for (size_t i = 0; r == 0 && i < s->config.n_users; i++)
 		if (s->config.users[i] == uid)
@@ -266,7 +266,7 @@ static void http_connection_refuse(struct http_connection *c, unsigned status)
 }
 
 /* The head is complete. Returns false if the request was refused. */
-static bool http_connection_check(struct http_connection *c)
+static bool http_connection_check_request(struct http_connection *c)
 {
 	const struct http_request *r = &c->request;
 
@@ -287,7 +287,7 @@ static bool http_connection_check(struct http_connection *c)
 	return true;
 }
 
-static void http_connection_take(struct http_connection *c)
+static void http_connection_process_request(struct http_connection *c)
 {
 	struct http_answer answer = {.status = 404};
 	unsigned status = 400;
@@ -302,7 +302,7 @@ static void http_connection_take(struct http_connection *c)
 			http_connection_refuse(c, status);
 			return;
 		case HTTP_COMPLETE:
-			if (!http_connection_check(c))
+			if (!http_connection_check_request(c))
 				return;
 		}
 	}
@@ -327,7 +327,7 @@ static void http_connection_read(struct http_connection *c)
 	if (n <= 0 || c->in.failed)
 		http_connection_close(c);
 	else
-		http_connection_take(c);
+		http_connection_process_request(c);
 }
 
 static void on_io(evutil_socket_t fd, short what, void *ctx)

@@ -141,7 +141,7 @@ static int metrics_parse_match(struct metrics_options *o, struct err_text *e)
 	return 0;
 }
 
-static int metrics_take_option(void *ctx, int option, struct err_text *e)
+static int metrics_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct metrics_options *o = ctx;
 
@@ -196,7 +196,7 @@ int metrics_options_parse(int argc, char **argv, struct metrics_options *ret, st
 	prometheus = getpwnam("prometheus");
 	if (prometheus)
 		ret->users[ret->n_users++] = prometheus->pw_uid;
-	r = options_parse(argc, argv, ":l:h", long_options, metrics_take_option, ret, e);
+	r = options_parse(argc, argv, ":l:h", long_options, metrics_handle_option, ret, e);
 	if (r > 0) {
 		ret->help = true;
 		return 0;

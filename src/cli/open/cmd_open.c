@@ -119,7 +119,7 @@ static void become_user(const struct passwd *user)
 }
 
 static void __attribute__((noreturn))
-run(const char *program, const char *url, const struct passwd *user)
+exec_browser(const char *program, const char *url, const struct passwd *user)
 {
 	char *const args[] = {(char *)program, (char *)url, NULL};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -169,7 +169,7 @@ static enum browser_result browser_open(const char *url)
 	signal(SIGCHLD, SIG_IGN);
 	pid = fork();
 	if (pid == 0)
-		run(program, url, user);
+		exec_browser(program, url, user);
 	return pid < 0 ? BROWSER_NO_PROGRAM : BROWSER_STARTED;
 }
 
@@ -227,7 +227,7 @@ static int parse_ui(const char *text, struct open_options *o, struct err_text *e
 	return 0;
 }
 
-static int open_take_option(void *ctx, int option, struct err_text *e)
+static int open_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct open_options *o = ctx;
 	uint32_t port;
@@ -252,7 +252,7 @@ static int open_take_option(void *ctx, int option, struct err_text *e)
 /* Returns 0, 1 after the help, or -EINVAL. */
 static int open_parse(int argc, char **argv, struct open_options *o, struct err_text *e)
 {
-	int r = options_parse(argc, argv, letters, long_options, open_take_option, o, e);
+	int r = options_parse(argc, argv, letters, long_options, open_handle_option, o, e);
 
 	if (r > 0)
 		fputs(usage, stdout);
@@ -283,7 +283,7 @@ static void print_ssh_command(unsigned port)
 	       port, port, is_standard ? "" : " -p ", is_standard ? "" : ssh_port, server);
 }
 
-static const char *why_no_browser(enum browser_result r)
+static const char *browser_failure_text(enum browser_result r)
 {
 	switch (r) {
 	case BROWSER_NO_DISPLAY:
@@ -309,8 +309,8 @@ static void open_in_browser(const struct open_options *o, const char *name, unsi
 	print_ssh_command(port);
 	if (!o->no_browser)
 		r = browser_open(url);
-	if (why_no_browser(r))
-		printf("No browser is started: %s.\n", why_no_browser(r));
+	if (browser_failure_text(r))
+		printf("No browser is started: %s.\n", browser_failure_text(r));
 	printf("%s\n    %s\n",
 	       r == BROWSER_STARTED && !o->no_browser ? "Your browser opens:"
 						      : "Open in a browser:",
@@ -356,7 +356,7 @@ static void open_on_signal(void *ctx, int number, bool by_terminal)
 	event_base_loopbreak(v->loop);
 }
 
-static int open_explain(int r, unsigned port, struct err_text *e)
+static int explain_listen_error(int r, unsigned port, struct err_text *e)
 {
 	if (r == -EADDRINUSE)
 		return err_set(
@@ -391,7 +391,7 @@ static int open_serve(const struct open_options *o, int fd, struct err_text *e)
 	trace_server_make_name(o->file, name, sizeof(name));
 	r = loop ? trace_server_new(loop, &config, &server) : -ENOMEM;
 	if (r < 0)
-		return open_explain(r, o->port, e);
+		return explain_listen_error(r, o->port, e);
 	r = termination_signals_watch(loop, 0, open_on_signal, &v, &signals);
 	if (r < 0)
 		return err_set(e, r, "cannot watch signals: %s", strerror(-r));

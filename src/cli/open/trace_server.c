@@ -43,7 +43,7 @@ struct trace_server {
 /* ---- the client ---- */
 
 /* Finds the user at the other end. Returns 0, or an error as tcp_peer_find_user(). */
-static int user_of_request(struct evhttp_request *req, uid_t *ret_uid)
+static int find_request_user(struct evhttp_request *req, uid_t *ret_uid)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(req);
 	int fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
@@ -59,7 +59,7 @@ static int user_of_request(struct evhttp_request *req, uid_t *ret_uid)
 static bool is_user_allowed(struct trace_server *s, struct evhttp_request *req)
 {
 	uid_t uid;
-	int r = user_of_request(req, &uid);
+	int r = find_request_user(req, &uid);
 
 	for (size_t i = 0; r == 0 && i < s->config.n_users; i++)
 		if (s->config.users[i] == uid)
@@ -128,7 +128,7 @@ static void add_headers(const struct trace_server *s, struct evhttp_request *req
 
 /* Answers the preflight request that a browser sends before a page from the network may access this
  * machine. */
-static void answer_options(struct evhttp_request *req)
+static void answer_preflight(struct evhttp_request *req)
 {
 	struct evkeyvalq *out = evhttp_request_get_output_headers(req);
 
@@ -199,7 +199,7 @@ static void on_request(struct evhttp_request *req, void *ctx)
 	}
 	add_headers(s, req);
 	if (evhttp_request_get_command(req) == EVHTTP_REQ_OPTIONS)
-		answer_options(req);
+		answer_preflight(req);
 	else
 		answer_file(s, req);
 }
@@ -225,7 +225,7 @@ static void on_accept_error(struct evconnlistener *listener, void *http)
 		evconnlistener_disable(listener);
 }
 
-static int listen_on(struct trace_server *s)
+static int listen_on_port(struct trace_server *s)
 {
 	struct evhttp_bound_socket *bound;
 	struct sockaddr_in own;
@@ -260,7 +260,7 @@ int trace_server_new(struct event_base *loop, const struct trace_server_config *
 	evhttp_set_max_headers_size(s->http, MAX_HEADER_BYTES);
 	evhttp_set_max_body_size(s->http, MAX_HEADER_BYTES);
 	evhttp_set_gencb(s->http, on_request, s);
-	r = listen_on(s);
+	r = listen_on_port(s);
 	if (r == 0)
 		*ret = TAKE_PTR(s);
 	return r;

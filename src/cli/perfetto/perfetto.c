@@ -59,7 +59,7 @@ struct perfetto {
 
 static int perfetto_fail(const char *why)
 {
-	perfetto_say("%s", why);
+	perfetto_log("%s", why);
 	return 1;
 }
 
@@ -77,14 +77,14 @@ static int perfetto_open_output(struct perfetto *p)
 	    fs_join(path, sizeof(p->path), cwd, out))
 		return perfetto_fail("Failed to open the output: its path is too long");
 	if (p->o.no_clobber && access(path, F_OK) == 0) {
-		perfetto_say("Error: Output file '%s' already exists, refusing to overwrite due to "
+		perfetto_log("Error: Output file '%s' already exists, refusing to overwrite due to "
 			     "'--no-clobber'.",
 			     out);
 		return 1;
 	}
 	if (trace_file_open(path, &e, &p->file) == 0)
 		return -1;
-	perfetto_say("Failed to open %s. (%s)", out, e.text);
+	perfetto_log("Failed to open %s. (%s)", out, e.text);
 	return 1;
 }
 
@@ -102,7 +102,7 @@ static int check_output(const struct perfetto *p)
 		return perfetto_fail(
 			"Can't pass --out or --upload if output_path is set in the trace config");
 	if (config_has_output_path(p->config) && fs_exists(p->config->output_path)) {
-		perfetto_say(
+		perfetto_log(
 			"The output_path must not exist, the service cannot overwrite existing "
 			"files for security reasons. Remove %s or use a different path.",
 			p->config->output_path);
@@ -151,7 +151,7 @@ static void leave_terminal(void)
 /*
  * Continues in a child with a session(7) of its own, with "/" as its directory and without the
  * terminal. The parent prints the child's pid and ends: at once, or, with wait, when the child has
- * called perfetto_notify(), whose `how` is the exit code. In the child, returns the descriptor to
+ * called perfetto_report_start(), whose `how` is the exit code. In the child, returns the descriptor to
  * notify, or -1 without wait. In the parent, returns only if no child was created: -errno - 1.
  *
  * With hold_signals, SIGINT and SIGTERM are blocked in the child: a program that reads the pid may
@@ -194,7 +194,7 @@ static int fork_to_background(bool wait, bool hold_signals)
 }
 
 /* Writes the byte to fd and closes it. No-op for -1. */
-static void perfetto_notify(int *fd, enum perfetto_started how)
+static void perfetto_report_start(int *fd, enum perfetto_started how)
 {
 	uint8_t byte = (uint8_t)how;
 
@@ -216,7 +216,7 @@ static int report_lost_service(const struct perfetto *p)
 	perfetto_print_service_error(
 		"EnableTracing IPC request rejected. This is likely due to a loss "
 		"of the traced connection");
-	perfetto_say("Disconnected from the traced service");
+	perfetto_log("Disconnected from the traced service");
 	return 0;
 }
 
@@ -233,9 +233,9 @@ static int perfetto_end_session(struct perfetto *p, const Pb__TraceConfig *confi
 	if (r < 0)
 		return perfetto_fail(e.text);
 	if (end.by_signal)
-		perfetto_say("SIGINT/SIGTERM received: disabling tracing.");
+		perfetto_log("SIGINT/SIGTERM received: disabling tracing.");
 	if (end.flush_failed)
-		perfetto_say("Final flush unsuccessful.");
+		perfetto_log("Final flush unsuccessful.");
 	if (end.aborted.text[0])
 		return perfetto_print_service_error(end.aborted.text);
 	return config->write_into_file ? perfetto_save_written(p->file)
@@ -251,9 +251,9 @@ static void notify_waiting_process(struct perfetto *p)
 	if (p->notify_fd < 0)
 		return;
 	r = session_client_await_start(p->client, PERFETTO_START_TIMEOUT_MS, &e);
-	perfetto_notify(&p->notify_fd, r == 0		 ? PERFETTO_STARTED
-				       : r == -ETIMEDOUT ? PERFETTO_TIMEOUT
-							 : PERFETTO_FAILED);
+	perfetto_report_start(&p->notify_fd, r == 0	       ? PERFETTO_STARTED
+					     : r == -ETIMEDOUT ? PERFETTO_TIMEOUT
+							       : PERFETTO_FAILED);
 }
 
 static bool has_snapshots(const Pb__TraceConfig *c)
@@ -313,7 +313,7 @@ static int run_session(struct perfetto *p)
 	if (code >= 0)
 		return code;
 	if (has_snapshots(p->config) &&
-	    session_client_watch_hits(p->client, on_clone_trigger, p, &e) < 0)
+	    session_client_watch_clone_triggers(p->client, on_clone_trigger, p, &e) < 0)
 		return perfetto_fail(e.text);
 	if (p->notify_fd >= 0 && session_client_watch_start(p->client, &e) < 0)
 		return perfetto_fail(e.text);
@@ -321,10 +321,10 @@ static int run_session(struct perfetto *p)
 		return perfetto_fail(e.text);
 	ms = longest_duration_ms(p->config);
 	if (ms)
-		perfetto_say("Connected to the Perfetto traced service, TTL: %llus",
+		perfetto_log("Connected to the Perfetto traced service, TTL: %llus",
 			     (unsigned long long)(ms + 999) / 1000);
 	else
-		perfetto_say("Connected to the Perfetto traced service, starting tracing");
+		perfetto_log("Connected to the Perfetto traced service, starting tracing");
 	if (p->o.detach) {
 		if (session_client_detach(p->client, p->o.detach, &e) < 0)
 			return perfetto_fail(e.text);
@@ -352,7 +352,7 @@ static int run_attach(struct perfetto *p)
 		return code;
 	if (session_client_attach(p->client, key, &config, &e) < 0) {
 		if (p->o.attach)
-			perfetto_say("Session re-attach failed. Check service logs for details");
+			perfetto_log("Session re-attach failed. Check service logs for details");
 		return NOT_THERE;
 	}
 	if (p->o.is_detached)
@@ -507,7 +507,7 @@ static int print_service_state(struct perfetto *p)
 	return code;
 }
 
-static int perfetto_activate(const Pb__TraceConfig *c)
+static int activate_triggers_of_config(const Pb__TraceConfig *c)
 {
 	const char *socket = sock_default_producer();
 
@@ -516,7 +516,7 @@ static int perfetto_activate(const Pb__TraceConfig *c)
 
 /* ---- the run ---- */
 
-static bool is_clone(const struct perfetto_options *o)
+static bool is_clone_request(const struct perfetto_options *o)
 {
 	return o->clone || o->clone_name;
 }
@@ -530,7 +530,7 @@ static int go_to_background(struct perfetto *p)
 		return -1;
 	/* A signal must end a clone, and the wait of cmd_trace_start_delay, at once. */
 	fd = fork_to_background(p->o.background_wait,
-				!is_clone(&p->o) && !p->config->cmd_trace_start_delay);
+				!is_clone_request(&p->o) && !p->config->cmd_trace_start_delay);
 	if (fd < -1)
 		return perfetto_fail(strerror(-(fd + 1)));
 	if (fd >= 0)
@@ -542,10 +542,10 @@ static int perfetto_prepare(struct perfetto *p)
 {
 	int code = -1;
 
-	if (!is_clone(&p->o))
+	if (!is_clone_request(&p->o))
 		code = perfetto_config_make(&p->o, &p->config);
 	if (code < 0 && p->config && p->config->n_activate_triggers)
-		return perfetto_activate(p->config);
+		return activate_triggers_of_config(p->config);
 	if (code < 0 && p->config && p->config->cmd_trace_start_delay &&
 	    (!p->config->cmd_trace_start_delay->has_min_delay_ms ||
 	     !p->config->cmd_trace_start_delay->has_max_delay_ms))
@@ -572,7 +572,7 @@ static int perfetto_run(struct perfetto *p)
 	code = perfetto_prepare(p);
 	if (code >= 0)
 		return code;
-	return is_clone(&p->o) ? run_clone(p) : run_session(p);
+	return is_clone_request(&p->o) ? run_clone(p) : run_session(p);
 }
 
 int perfetto_main(int argc, char **argv)
@@ -584,7 +584,7 @@ int perfetto_main(int argc, char **argv)
 	code = perfetto_options_parse(argc, argv, &p.o);
 	if (code < 0)
 		code = perfetto_run(&p);
-	perfetto_notify(&p.notify_fd, PERFETTO_FAILED); /* unless already notified */
+	perfetto_report_start(&p.notify_fd, PERFETTO_FAILED); /* unless already notified */
 	session_client_free(p.client);
 	trace_file_free(p.file);
 	if (p.config)

@@ -60,7 +60,7 @@ static const char usage[] =
 	"  --is_detached=key        : exit with 0 if it is detached, 2 if not, 1 on errors\n\n"
 	"See docs/reference/perfetto-cli.md for what differs, and sonda help for more.\n";
 
-void perfetto_say(const char *fmt, ...)
+void perfetto_log(const char *fmt, ...)
 {
 	uint64_t ms = clock_mono_ns() / NS_PER_MS;
 	char line[2048];
@@ -159,7 +159,7 @@ static int perfetto_options_add(struct perfetto_list *l, const char *name)
 
 static int perfetto_options_fail(const char *why)
 {
-	perfetto_say("%s", why);
+	perfetto_log("%s", why);
 	return 1;
 }
 
@@ -191,7 +191,7 @@ static int perfetto_options_read_config(struct perfetto_options *o)
 				    : fs_read_file(o->config, CONFIG_MAX, b);
 	if (!r)
 		return -1;
-	perfetto_say("Could not open %s (errno: %d, %s)", o->config, -r, strerror(-r));
+	perfetto_log("Could not open %s (errno: %d, %s)", o->config, -r, strerror(-r));
 	return 1;
 }
 
@@ -203,7 +203,7 @@ static int handle_rare_option(int option, struct perfetto_options *o)
 		puts("Perfetto v56.0 (sonda " SONDA_VERSION ")");
 		return 0;
 	case OPT_RESET_GUARDRAILS:
-		perfetto_say("Guardrails no longer exist in perfetto_cmd; this option only exists "
+		perfetto_log("Guardrails no longer exist in perfetto_cmd; this option only exists "
 			     "for backwards compatibility.");
 		return 0;
 	case OPT_UPLOAD:
@@ -423,7 +423,7 @@ static bool parse_flag(const char *flag, const char *text, const struct unit *un
 {
 	if (!text || parse_number_with_unit(text, units, ret))
 		return true;
-	perfetto_say("%s argument is invalid", flag);
+	perfetto_log("%s argument is invalid", flag);
 	return false;
 }
 
@@ -589,7 +589,7 @@ static int perfetto_config_add_extras(const struct perfetto_options *o, Pb__Trac
 
 static int report_invalid_config(void)
 {
-	perfetto_say("The trace config is invalid, bailing out.");
+	perfetto_log("The trace config is invalid, bailing out.");
 	return 1;
 }
 
@@ -603,9 +603,9 @@ static int load_config(const struct perfetto_options *o, Pb__TraceConfig **ret)
 
 	if (!is_text && text_looks_like(text->s, text->len)) {
 		code = report_invalid_config();
-		perfetto_say("Looks like you are passing a textual config but I'm expecting a "
+		perfetto_log("Looks like you are passing a textual config but I'm expecting a "
 			     "proto-encoded binary config.");
-		perfetto_say("Try adding --txt to the cmdline.");
+		perfetto_log("Try adding --txt to the cmdline.");
 	} else if (trace_config_load(o->config, text->s, text->len,
 				     o->lossy_text ? TRACE_CONFIG_TEXT_LOSSY
 				     : is_text	   ? TRACE_CONFIG_TEXT
@@ -643,7 +643,7 @@ int perfetto_config_make(const struct perfetto_options *o, Pb__TraceConfig **ret
 	} else if (perfetto_has_shorthand(o)) {
 		code = load_shorthand(o, ret);
 	} else {
-		perfetto_say("The TraceConfig is empty");
+		perfetto_log("The TraceConfig is empty");
 		return 1;
 	}
 	if (code < 0 && perfetto_config_add_extras(o, ret)) {

@@ -42,7 +42,7 @@ void perfetto_options_deinit(struct perfetto_options *o);
 
 /* Prints a line "[123.456] perfetto: text" on stderr, as Perfetto does, but without the source
  * line. */
-void perfetto_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void perfetto_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * Makes the config of the command line: that of -c, or the one that the shorthand options stand for.

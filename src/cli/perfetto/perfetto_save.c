@@ -19,7 +19,7 @@
 
 static int perfetto_save_fail(const char *why)
 {
-	perfetto_say("%s", why);
+	perfetto_log("%s", why);
 	return 1;
 }
 
@@ -29,16 +29,16 @@ int perfetto_connect(struct session_client **ret)
 
 	if (session_client_open(NULL, ret, &e) == 0)
 		return -1;
-	perfetto_say("Could not connect to the traced socket %s. Ensure traced is running or use "
+	perfetto_log("Could not connect to the traced socket %s. Ensure traced is running or use "
 		     "tracebox. See https://perfetto.dev/docs/quickstart/linux-tracing.",
 		     sock_default_consumer());
-	perfetto_say("%s", e.text);
+	perfetto_log("%s", e.text);
 	return 1;
 }
 
 int perfetto_print_service_error(const char *why)
 {
-	perfetto_say("Service error: %s", why);
+	perfetto_log("Service error: %s", why);
 	return 0;
 }
 
@@ -53,7 +53,7 @@ int perfetto_save(struct session_client *client, struct trace_file *file, const 
 		r = trace_file_save(file, &e);
 	if (r < 0)
 		return perfetto_save_fail(e.text);
-	perfetto_say("Wrote %llu bytes into %s", (unsigned long long)trace_file_bytes(file),
+	perfetto_log("Wrote %llu bytes into %s", (unsigned long long)trace_file_bytes(file),
 		     strcmp(name, "-") ? name : "stdout");
 	return 0;
 }
@@ -64,7 +64,7 @@ int perfetto_save_written(struct trace_file *file)
 
 	if (file && trace_file_save(file, &e))
 		return perfetto_save_fail(e.text);
-	perfetto_say("Trace written into the output file");
+	perfetto_log("Trace written into the output file");
 	return 0;
 }
 
@@ -101,14 +101,14 @@ int perfetto_clone(const struct consumer_clone_request *request, struct trace_fi
 	return code;
 }
 
-static int clone_to(const struct consumer_clone_request *request, const char *path)
+static int clone_to_file(const struct consumer_clone_request *request, const char *path)
 {
 	struct trace_file *file = NULL;
 	struct err_text e;
 	int code;
 
 	if (trace_file_open(path, &e, &file)) {
-		perfetto_say("Failed to open %s. (%s)", path, e.text);
+		perfetto_log("Failed to open %s. (%s)", path, e.text);
 		return 1;
 	}
 	code = perfetto_clone(request, file, path);
@@ -128,7 +128,7 @@ int perfetto_save_snapshot(const Pb__ObservableEvents__CloneTriggerHit *hit, con
 
 	if ((size_t)snprintf(name, sizeof(name), "%s.%u", path, n) >= sizeof(name))
 		return perfetto_save_fail("Failed to open the snapshot: its path is too long");
-	return clone_to(&request, name);
+	return clone_to_file(&request, name);
 }
 
 /* ---- bug reports ---- */
@@ -157,10 +157,10 @@ int perfetto_save_for_bugreport(void)
 	};
 	char path[PATH_MAX];
 
-	perfetto_say("Invoked perfetto with --save-for-bugreport");
+	perfetto_log("Invoked perfetto with --save-for-bugreport");
 	if (bugreport_path(path, BUGREPORT_NAME, 0))
 		return perfetto_save_fail("The path of TMPDIR is too long");
-	return clone_to(&request, path);
+	return clone_to_file(&request, path);
 }
 
 typedef Pb__TracingServiceState__TracingSession session;
@@ -171,7 +171,7 @@ struct report {
 	char path[PATH_MAX];
 };
 
-static int by_score(const void *a, const void *b)
+static int compare_scores(const void *a, const void *b)
 {
 	const session *x = ((const struct report *)a)->session;
 	const session *y = ((const struct report *)b)->session;
@@ -189,7 +189,7 @@ static const char *file_name(const session *s)
 	return !name || !*name || strchr(name, '/') || *name == '.' ? BUGREPORT_NAME : name;
 }
 
-static bool is_taken(const struct report *list, size_t n, const char *path)
+static bool is_path_taken(const struct report *list, size_t n, const char *path)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(list[i].path, path))
@@ -199,7 +199,7 @@ static bool is_taken(const struct report *list, size_t n, const char *path)
 
 /* Sets the path of report n to one that no report before it has: its name, or the name with the
  * lowest number that makes it unique. Returns 0 or -ENAMETOOLONG. */
-static int choose_path(struct report *list, size_t n)
+static int choose_report_path(struct report *list, size_t n)
 {
 	struct report *r = &list[n];
 	unsigned number = 0;
@@ -207,7 +207,7 @@ static int choose_path(struct report *list, size_t n)
 
 	do
 		error = bugreport_path(r->path, file_name(r->session), number++);
-	while (!error && is_taken(list, n, r->path));
+	while (!error && is_path_taken(list, n, r->path));
 	return error;
 }
 
@@ -219,11 +219,11 @@ static int clone_scored(struct report *list, size_t i)
 		.skip_filter = true,
 	};
 
-	if (choose_path(list, i))
+	if (choose_report_path(list, i))
 		return perfetto_save_fail("The path of TMPDIR is too long");
-	perfetto_say("Cloning tracing session %llu with score %d into %s",
+	perfetto_log("Cloning tracing session %llu with score %d into %s",
 		     (unsigned long long)s->id, s->bugreport_score, list[i].path);
-	return clone_to(&request, list[i].path);
+	return clone_to_file(&request, list[i].path);
 }
 
 int perfetto_save_all_for_bugreport(void)
@@ -249,9 +249,9 @@ int perfetto_save_all_for_bugreport(void)
 	if (!list)
 		code = perfetto_save_fail("No memory for the list of sessions");
 	else if (n)
-		qsort(list, n, sizeof(*list), by_score);
+		qsort(list, n, sizeof(*list), compare_scores);
 	else
-		perfetto_say("No tracing sessions eligible for bugreport were found.");
+		perfetto_log("No tracing sessions eligible for bugreport were found.");
 	for (size_t i = 0; i < n; i++)
 		if (clone_scored(list, i))
 			code = 1;

@@ -134,7 +134,7 @@ static bool split_declaration(struct span text, struct declaration *ret)
 }
 
 /* Finds the type that the first n words name. */
-static const char *type_of_words(const struct declaration *d, size_t n)
+static const char *find_type_of_words(const struct declaration *d, size_t n)
 {
 	char words[4 * 32] = "";
 
@@ -150,7 +150,8 @@ static const char *type_of_words(const struct declaration *d, size_t n)
 }
 
 /* "int", "int fd", "const char *path", "struct file *f". */
-static int parse_typed(struct span text, size_t position, struct probe_arg *ret, struct err_text *e)
+static int parse_typed_argument(struct span text, size_t position, struct probe_arg *ret,
+				struct err_text *e)
 {
 	struct declaration d;
 	bool has_name = false;
@@ -163,11 +164,11 @@ static int parse_typed(struct span text, size_t position, struct probe_arg *ret,
 			       "the kernel cannot read a %s; leave it out: the other arguments "
 			       "keep their places",
 			       d.words[0]);
-	ret->type.name = type_of_words(&d, d.n);
+	ret->type.name = find_type_of_words(&d, d.n);
 	/* Any pointer is an address: the last of several words is its name. */
 	if (d.n > 1 && (d.n_stars || !ret->type.name)) {
 		has_name = true;
-		ret->type.name = type_of_words(&d, d.n - 1);
+		ret->type.name = find_type_of_words(&d, d.n - 1);
 	}
 	if (d.is_struct && !d.n_stars)
 		ret->type.name = NULL;
@@ -189,7 +190,7 @@ static int parse_typed(struct span text, size_t position, struct probe_arg *ret,
 /* ---- lists ---- */
 
 /* Cuts the text before the next comma that is not in parentheses off *rest. */
-static struct span next_arg(struct span *rest)
+static struct span cut_next_argument(struct span *rest)
 {
 	struct span arg = {rest->p, 0};
 	int depth = 0;
@@ -218,7 +219,7 @@ static bool is_name_of_kernel(struct span arg)
 	       strcmp(d.words[0], "double") && !find_type(d.words[0]);
 }
 
-static bool is_of_kernel(struct span arg, uint32_t machine)
+static bool is_kernel_argument(struct span arg, uint32_t machine)
 {
 	return memchr(arg.p, '=', arg.len) || strchr("%+-@$\\", *arg.p) ||
 	       (machine == PROBE_MACHINE_KERNEL && is_name_of_kernel(arg));
@@ -234,17 +235,17 @@ int probe_args_parse(struct span text, uint32_t machine,
 	if (span_is(text, "void"))
 		text.len = 0;
 	while (text.len && r == 0) {
-		struct span arg = next_arg(&text);
+		struct span arg = cut_next_argument(&text);
 
 		if (n == PROBE_ARGS_MAX)
 			return err_set(e, -EINVAL, "more than %d arguments", PROBE_ARGS_MAX);
 		if (!arg.len)
 			return err_set(e, -EINVAL, "an argument is empty");
 		ret[n] = (struct probe_arg){.name = ""};
-		if (is_of_kernel(arg, machine))
+		if (is_kernel_argument(arg, machine))
 			ret[n].kernel = arg;
 		else if (!span_is(arg, "_"))
-			r = parse_typed(arg, position + 1, &ret[n], e);
+			r = parse_typed_argument(arg, position + 1, &ret[n], e);
 		position += !ret[n].kernel.p;
 		n++;
 	}
@@ -255,7 +256,7 @@ int probe_args_parse(struct span text, uint32_t machine,
 /* ---- places ---- */
 
 /* Writes where the argument is when the function begins. Returns false: unknown. */
-static bool find_place_of_arg(uint32_t machine, size_t i, char place[static 32])
+static bool find_argument_place(uint32_t machine, size_t i, char place[static 32])
 {
 	static const char *const x86_64[] = {"di", "si", "dx", "cx", "r8", "r9"};
 
@@ -299,7 +300,7 @@ int probe_args_put_call(struct strbuf *b, const struct probe_arg *args, size_t n
 			put_kernel_arg(b, &args[i]);
 			continue;
 		}
-		if (!find_place_of_arg(machine, position++, place))
+		if (!find_argument_place(machine, position++, place))
 			return err_set(e, -EINVAL,
 				       "sonda does not know where this architecture passes "
 				       "arguments; name registers: 'fd=%%REGISTER:s32'");

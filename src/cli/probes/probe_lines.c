@@ -49,7 +49,7 @@ bool probe_lines_is_line(const char *text)
 	return text[1 + digits] == ':' || text[1 + digits] == ' ';
 }
 
-const char *probe_lines_place(const char *text, size_t *ret_len)
+const char *probe_lines_find_place(const char *text, size_t *ret_len)
 {
 	const char *place = text + strcspn(text, " ");
 
@@ -65,7 +65,7 @@ bool probe_lines_names_function(const char *text)
 
 	if (!probe_lines_is_line(text))
 		return false;
-	place = probe_lines_place(text, &len);
+	place = probe_lines_find_place(text, &len);
 	colon = memrchr(place, ':', len);
 	return colon && colon > place && colon + 1 < place + len &&
 	       !isdigit((unsigned char)colon[1]);

@@ -35,6 +35,6 @@ void probe_lines_put_identifier(struct strbuf *b, const char *text, size_t len, 
  * and "s:name ..." for a span. */
 bool probe_lines_is_line(const char *text);
 /* Returns the place of a line, "FILE:OFFSET", and its length. */
-const char *probe_lines_place(const char *text, size_t *ret_len);
+const char *probe_lines_find_place(const char *text, size_t *ret_len);
 /* Returns true for such a line if its place is "FILE:FUNCTION". */
 bool probe_lines_names_function(const char *text);

@@ -15,14 +15,14 @@ static int copy_part(char *to, size_t size, struct span part, const char *what, 
 	return 0;
 }
 
-static void drop_end(struct span *s, size_t n)
+static void trim_end(struct span *s, size_t n)
 {
 	s->len -= n;
 	*s = span_trim(*s);
 }
 
 /* Takes "(ARGS)" off the end of s. The parentheses of "operator()" are part of the name. */
-static void take_args(struct span *s, struct probe_text *t)
+static void cut_arguments(struct span *s, struct probe_text *t)
 {
 	static const char anonymous[] = "operator";
 	size_t open = s->len;
@@ -39,11 +39,11 @@ static void take_args(struct span *s, struct probe_text *t)
 		return;
 	t->has_args = true;
 	t->args = (struct span){s->p + open + 1, s->len - open - 2};
-	drop_end(s, s->len - open);
+	trim_end(s, s->len - open);
 }
 
 /* Takes "+0x12" off the end. */
-static void take_offset(struct span *s, struct probe_text *t)
+static void cut_offset(struct span *s, struct probe_text *t)
 {
 	size_t at = s->len;
 	char number[24];
@@ -58,13 +58,13 @@ static void take_offset(struct span *s, struct probe_text *t)
 	number[s->len - at] = '\0';
 	t->offset = strtoull(number, &end, 0);
 	if (!*end)
-		drop_end(s, s->len - at + 1);
+		trim_end(s, s->len - at + 1);
 }
 
 /* Takes the parts that probes of programs and of the kernel have in common off the text: the
  * result, the arguments, "%return". */
-static int take_ends(struct span *rest, enum user_probe_kind *kind, struct probe_text *t,
-		     struct err_text *e)
+static int cut_suffixes(struct span *rest, enum user_probe_kind *kind, struct probe_text *t,
+			struct err_text *e)
 {
 	const char *arrow = memmem(rest->p, rest->len, " -> ", 4);
 
@@ -75,18 +75,18 @@ static int take_ends(struct span *rest, enum user_probe_kind *kind, struct probe
 			(struct span){arrow + 4, (size_t)(rest->p + rest->len - arrow - 4)});
 		*rest = span_trim((struct span){rest->p, (size_t)(arrow - rest->p)});
 	}
-	take_args(rest, t);
+	cut_arguments(rest, t);
 	if (!span_ends(*rest, "%return") || *kind == USER_PROBE_STATIC)
 		return 0;
 	if (*kind == USER_PROBE_SPAN)
 		return err_set(e, -EINVAL, "a span has both the call and the return");
 	*kind = USER_PROBE_RETURN;
-	drop_end(rest, strlen("%return"));
+	trim_end(rest, strlen("%return"));
 	return 0;
 }
 
 /* Takes "GROUP/NAME=" off the beginning, if there is one in the first len bytes. */
-static void take_event(struct span *rest, size_t len, struct probe_text *t)
+static void cut_event_name(struct span *rest, size_t len, struct probe_text *t)
 {
 	const char *sign = memchr(rest->p, '=', len);
 
@@ -102,7 +102,7 @@ int probe_text_parse(const char *text, enum user_probe_kind *kind, struct probe_
 	struct span rest = span_trim((struct span){text, strlen(text)});
 	struct probe_text t = {.offset = 0};
 	const char *colon;
-	int r = take_ends(&rest, kind, &t, e);
+	int r = cut_suffixes(&rest, kind, &t, e);
 
 	if (r)
 		return r;
@@ -113,12 +113,12 @@ int probe_text_parse(const char *text, enum user_probe_kind *kind, struct probe_
 				       ? "PROVIDER:NAME, as sonda list usdt PROGRAM "
 					 "prints it"
 				       : "FUNCTION, such as 'libc.so.6:open(str path)'");
-	take_event(&rest, (size_t)(colon - rest.p), &t);
+	cut_event_name(&rest, (size_t)(colon - rest.p), &t);
 	r = copy_part(t.program, sizeof(t.program),
 		      span_trim((struct span){rest.p, (size_t)(colon - rest.p)}), "the program", e);
 	rest = span_trim((struct span){colon + 1, (size_t)(rest.p + rest.len - colon - 1)});
 	if (*kind == USER_PROBE_CALL)
-		take_offset(&rest, &t);
+		cut_offset(&rest, &t);
 	if (r == 0)
 		r = copy_part(t.function, sizeof(t.function), rest, "the function", e);
 	if (r == 0)
@@ -131,10 +131,10 @@ int probe_text_parse_kernel(const char *text, enum user_probe_kind *kind, struct
 {
 	struct span rest = span_trim((struct span){text, strlen(text)});
 	struct probe_text t = {.offset = 0};
-	int r = take_ends(&rest, kind, &t, e);
+	int r = cut_suffixes(&rest, kind, &t, e);
 
 	if (r == 0) {
-		take_event(&rest, rest.len, &t);
+		cut_event_name(&rest, rest.len, &t);
 		r = copy_part(t.function, sizeof(t.function), rest, "the function", e);
 	}
 	if (r == 0)

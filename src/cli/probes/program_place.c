@@ -24,7 +24,7 @@ static bool is_file(const char *path)
 }
 
 /* Writes the first file that matches. */
-static bool find_by_pattern(const char *pattern, char path[static PATH_MAX])
+static bool find_first_match(const char *pattern, char path[static PATH_MAX])
 {
 	bool found = false;
 	glob_t files;
@@ -52,17 +52,17 @@ static bool find_in_folder(const char *folder, const char *name, char path[stati
 	for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
 		if (snprintf(pattern, sizeof(pattern), "%s/%s%s", folder, name, endings[i]) <
 			    (int)sizeof(pattern) &&
-		    find_by_pattern(pattern, path))
+		    find_first_match(pattern, path))
 			return true;
 	return false;
 }
 
-static bool find_by_config(const char *config, unsigned depth, const char *name,
-			   char path[static PATH_MAX]);
+static bool find_in_folders_of_config(const char *config, unsigned depth, const char *name,
+				      char path[static PATH_MAX]);
 
 /* "include /etc/ld.so.conf.d/" and an asterisk. */
-static bool find_by_included(const char *pattern, unsigned depth, const char *name,
-			     char path[static PATH_MAX])
+static bool find_in_included_configs(const char *pattern, unsigned depth, const char *name,
+				     char path[static PATH_MAX])
 {
 	bool found = false;
 	glob_t files;
@@ -70,14 +70,14 @@ static bool find_by_included(const char *pattern, unsigned depth, const char *na
 	if (depth == LINKER_CONFIGS_DEPTH || glob(pattern, 0, NULL, &files) != 0)
 		return false;
 	for (size_t i = 0; i < files.gl_pathc && !found; i++)
-		found = find_by_config(files.gl_pathv[i], depth + 1, name, path);
+		found = find_in_folders_of_config(files.gl_pathv[i], depth + 1, name, path);
 	globfree(&files);
 	return found;
 }
 
 /* The file has a folder on each line, comments, and lines that include others (ldconfig(8)). */
-static bool find_by_config(const char *config, unsigned depth, const char *name,
-			   char path[static PATH_MAX])
+static bool find_in_folders_of_config(const char *config, unsigned depth, const char *name,
+				      char path[static PATH_MAX])
 {
 	struct strbuf text = {0};
 	bool found = false;
@@ -93,8 +93,8 @@ static bool find_by_config(const char *config, unsigned depth, const char *name,
 			if (*line == '/')
 				found = find_in_folder(line, name, path);
 			else if (!strncmp(line, "include", 7) && strchr(" \t", line[7]))
-				found = find_by_included(line + 7 + strspn(line + 7, " \t"), depth,
-							 name, path);
+				found = find_in_included_configs(line + 7 + strspn(line + 7, " \t"),
+								 depth, name, path);
 		}
 	}
 	strbuf_deinit(&text);
@@ -105,7 +105,7 @@ static bool find_library(const char *name, char path[static PATH_MAX])
 {
 	static const char *const folders[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
 
-	if (find_by_config("/etc/ld.so.conf", 0, name, path))
+	if (find_in_folders_of_config("/etc/ld.so.conf", 0, name, path))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
 		if (find_in_folder(folders[i], name, path))

@@ -57,7 +57,7 @@ static void put_event_name(const struct probe_text *t, const struct program_item
 					   PROBE_EVENT_NAME_MAX - 8);
 }
 
-static int note_place(void *ctx, const struct program_item *item)
+static int add_usdt_place(void *ctx, const struct program_item *item)
 {
 	struct usdt_search *s = ctx;
 	struct strbuf event = {0};
@@ -154,7 +154,7 @@ static bool has_same_types(const struct usdt_place *a, const struct usdt_place *
 }
 
 /* Gives the place the shape of an earlier place with the same types, else a new one. */
-static void find_shape(const struct usdt_search *s, struct usdt_place *p)
+static void assign_shape(const struct usdt_search *s, struct usdt_place *p)
 {
 	unsigned last = 0;
 
@@ -172,8 +172,8 @@ static void find_shape(const struct usdt_search *s, struct usdt_place *p)
 
 /* ---- lines ---- */
 
-static int add_place(struct user_probes *u, const struct usdt_search *s, const struct usdt_place *p,
-		     const char *path)
+static int add_probe_line(struct user_probes *u, const struct usdt_search *s,
+			  const struct usdt_place *p, const char *path)
 {
 	struct strbuf b = {0};
 	char name[32];
@@ -205,9 +205,9 @@ static int add_places(struct user_probes *u, struct usdt_search *s, const char *
 	for (size_t i = 0; i < s->n && !r; i++) {
 		r = choose_types(s, &s->places[i], &n_unread);
 		if (!r)
-			find_shape(s, &s->places[i]);
+			assign_shape(s, &s->places[i]);
 		if (!r)
-			r = add_place(u, s, &s->places[i], path);
+			r = add_probe_line(u, s, &s->places[i], path);
 	}
 	if (!r && n_unread)
 		log_warn("%s: %zu argument%s left out, which the kernel cannot read (in a "
@@ -218,7 +218,7 @@ static int add_places(struct user_probes *u, struct usdt_search *s, const char *
 
 /* ---- probes that do not exist ---- */
 
-static int try_name(void *ctx, const struct program_item *item)
+static int try_nearest_name(void *ctx, const struct program_item *item)
 {
 	struct usdt_search *s = ctx;
 	char name[STR_NEAREST_SIZE];
@@ -237,7 +237,7 @@ static int refuse_static(struct usdt_search *s, struct program_reader *reader, c
 	int r;
 
 	str_nearest_init(&s->nearest, wanted);
-	r = program_reader_list_usdt(reader, "*", try_name, s, e);
+	r = program_reader_list_usdt(reader, "*", try_nearest_name, s, e);
 	if (r)
 		return r;
 	nearest = str_nearest_get(&s->nearest);
@@ -262,7 +262,7 @@ int static_probes_add(struct user_probes *u, const struct probe_text *t,
 	if (!r && asprintf(&wanted, "%s%s", strchr(t->function, ':') ? "" : "*:", t->function) < 0)
 		r = -ENOMEM;
 	if (!r)
-		r = program_reader_list_usdt(reader, wanted, note_place, &s, e);
+		r = program_reader_list_usdt(reader, wanted, add_usdt_place, &s, e);
 	if (!r)
 		r = s.n ? add_places(u, &s, path) : refuse_static(&s, reader, path, wanted, e);
 	for (size_t i = 0; i < s.n; i++)

@@ -40,7 +40,7 @@ static bool has_event(const struct user_probes *u, const char *event)
 }
 
 /* Appends a suffix to the event's name that makes it unique among the lines: "_2". */
-static void make_unique(const struct user_probes *u, struct strbuf *event)
+static void make_event_name_unique(const struct user_probes *u, struct strbuf *event)
 {
 	size_t len = event->len;
 
@@ -59,7 +59,7 @@ struct function_search {
 	struct strbuf names; /* of the functions, or the suggestions: "a, b" */
 };
 
-static int note_function(void *ctx, const struct program_item *item)
+static int add_found_function(void *ctx, const struct program_item *item)
 {
 	const char *name = item->texts[1][0] ? item->texts[1] : item->texts[0];
 	struct function_search *s = ctx;
@@ -99,8 +99,8 @@ static int refuse_function(const struct function_search *s, const struct program
 
 /* From several functions of one name, takes the one with these types of arguments:
  * "ns::over(char)". */
-static int find_by_types(struct program_reader *reader, const struct probe_text *t,
-			 struct function_search *s, struct err_text *e)
+static int find_function_by_types(struct program_reader *reader, const struct probe_text *t,
+				  struct function_search *s, struct err_text *e)
 {
 	struct function_search one = {.n = 0};
 	_cleanup_(freep) char *whole = NULL;
@@ -108,7 +108,7 @@ static int find_by_types(struct program_reader *reader, const struct probe_text 
 
 	if (asprintf(&whole, "%s(%.*s)", t->function, (int)t->args.len, t->args.p) < 0)
 		return -ENOMEM;
-	r = program_reader_find_function(reader, whole, note_function, &one, e);
+	r = program_reader_find_function(reader, whole, add_found_function, &one, e);
 	if (r == 0 && one.n == 1)
 		s->n = 1, s->first = one.first;
 	strbuf_deinit(&one.names);
@@ -121,10 +121,10 @@ static int find_function_offset(struct program_reader *reader, const char *path,
 {
 	struct function_search s = {.n = 0};
 	const char *name = t->function;
-	int r = program_reader_find_function(reader, name, note_function, &s, e);
+	int r = program_reader_find_function(reader, name, add_found_function, &s, e);
 
 	if (r == 0 && s.n > 1 && t->has_args)
-		r = find_by_types(reader, t, &s, e);
+		r = find_function_by_types(reader, t, &s, e);
 	if (r == 0 && s.first.is_chosen_at_load)
 		r = err_set(
 			e, -EINVAL,
@@ -165,7 +165,7 @@ static void put_event(const struct user_probes *u, enum user_probe_kind kind,
 		probe_lines_put_identifier(&event, t->function, strlen(t->function),
 					   PROBE_EVENT_NAME_MAX - 16);
 		strbuf_puts(&event, kind == USER_PROBE_RETURN ? "__return" : "");
-		make_unique(u, &event);
+		make_event_name_unique(u, &event);
 	}
 	strbuf_printf(b, "%c:%s ", "prs"[kind], event.s ?: "");
 	b->failed |= event.failed;
@@ -226,8 +226,8 @@ static int add_function(struct user_probes *u, enum user_probe_kind kind,
 
 /* ---- texts ---- */
 
-static int add_named(struct user_probes *u, enum user_probe_kind kind, const char *text,
-		     struct err_text *e)
+static int add_named_probe(struct user_probes *u, enum user_probe_kind kind, const char *text,
+			   struct err_text *e)
 {
 	struct program_reader reader = {.is_stripped = false};
 	char path[PATH_MAX];
@@ -268,7 +268,7 @@ int user_probes_add_kernel(struct user_probes *u, enum user_probe_kind kind, con
 static int add_line(struct user_probes *u, const char *text, struct err_text *e)
 {
 	size_t len;
-	const char *at = probe_lines_place(text, &len);
+	const char *at = probe_lines_find_place(text, &len);
 	_cleanup_(freep) char *place = strndup(at, len);
 	struct user_probes found = {0};
 	struct strbuf b = {0};
@@ -277,7 +277,7 @@ static int add_line(struct user_probes *u, const char *text, struct err_text *e)
 	if (!r && !len)
 		r = err_set(e, -EINVAL, "expected 'p:NAME FILE:OFFSET', or PROGRAM:FUNCTION");
 	if (!r && probe_lines_names_function(text)) {
-		r = add_named(&found, USER_PROBE_CALL, place, e);
+		r = add_named_probe(&found, USER_PROBE_CALL, place, e);
 		if (!r)
 			strbuf_printf(&b, "%.*s%s%s", (int)(at - text), text,
 				      strchr(found.lines[0], ' ') + 1, at + len);
@@ -297,7 +297,7 @@ int user_probes_add(struct user_probes *u, enum user_probe_kind kind, const char
 	struct err_text why = {""};
 	int r = kind == USER_PROBE_CALL && probe_lines_is_line(text)
 			? add_line(u, text, &why)
-			: add_named(u, kind, text, &why);
+			: add_named_probe(u, kind, text, &why);
 
 	return r && r != -ENOMEM
 		       ? err_set(e, -EINVAL, "%s %.200s: %s", kind_options[kind], text, why.text)

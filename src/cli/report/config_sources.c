@@ -87,7 +87,7 @@ static bool list_has_text(char *const *list, size_t n, const char *text)
 
 /* ---- machines ---- */
 
-static bool names_host(const Pb__TraceConfig__DataSource *s)
+static bool names_this_host(const Pb__TraceConfig__DataSource *s)
 {
 	const char *name = getenv("PERFETTO_MACHINE_NAME");
 	char *const *list = s->machine_name_filter;
@@ -110,7 +110,7 @@ static bool machine_filter_passes(const Pb__TraceConfig *config,
 	if (s->n_machine_name_filter == 0)
 		return !remote || config->trace_all_machines;
 	if (!remote)
-		return names_host(s);
+		return names_this_host(s);
 	return !p->machine_name ||
 	       list_has_text(s->machine_name_filter, s->n_machine_name_filter, p->machine_name);
 }
@@ -167,8 +167,9 @@ static const Pb__TracingServiceState__Producer *config_sources_producer_of(
 
 /* Finds the best match of a source among all producers that have registered it. Returns false if
  * none has. */
-static bool find_match(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
-		       const Pb__TracingServiceState *state, enum config_source_match *ret)
+static bool find_best_match(const Pb__TraceConfig *config,
+			    const Pb__TraceConfig__DataSource *source,
+			    const Pb__TracingServiceState *state, enum config_source_match *ret)
 {
 	enum config_source_match m;
 	bool found = false;
@@ -198,8 +199,8 @@ static void put_filter(struct strbuf *s, const char *field, char *const *values,
 		strbuf_printf(s, " %s \"%s\"%s", field, values[0], n > 1 ? ", ..." : "");
 }
 
-static void put_left_out(const Pb__TraceConfig__DataSource *d, enum config_source_match why,
-			 struct name_list *ret)
+static void add_left_out_source(const Pb__TraceConfig__DataSource *d, enum config_source_match why,
+				struct name_list *ret)
 {
 	struct strbuf s = {0};
 
@@ -234,10 +235,10 @@ void config_sources_list_missing(const Pb__TraceConfig *config,
 
 		if (!d->config || !d->config->name || !*d->config->name)
 			continue;
-		if (!find_match(config, d, state, &match))
+		if (!find_best_match(config, d, state, &match))
 			config_sources_add_text(ret_names, d->config->name);
 		else if (match != SOURCE_GIVEN)
-			put_left_out(d, match, ret_left_out);
+			add_left_out_source(d, match, ret_left_out);
 	}
 }
 
@@ -271,8 +272,8 @@ static bool source_is_out_of_reach(const struct name_list *offered, const char *
 	return meant && is_kernel_source(meant);
 }
 
-bool config_sources_all_missing(const Pb__TraceConfig *config, const struct name_list *missing,
-				const struct name_list *offered)
+bool config_sources_are_all_missing(const Pb__TraceConfig *config, const struct name_list *missing,
+				    const struct name_list *offered)
 {
 	bool any = false, kernel = false;
 

@@ -51,5 +51,5 @@ const char *config_sources_nearest(const struct name_list *offered, const char *
  * that are missing (config_sources_list_missing), although a daemon that offers such sources is
  * connected.
  */
-bool config_sources_all_missing(const Pb__TraceConfig *config, const struct name_list *missing,
-				const struct name_list *offered);
+bool config_sources_are_all_missing(const Pb__TraceConfig *config, const struct name_list *missing,
+				    const struct name_list *offered);

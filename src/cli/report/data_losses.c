@@ -84,7 +84,7 @@ void ring_losses_advise(const struct record_facts *f, uint64_t bytes, struct str
 			      mb * 1024);
 }
 
-static int worst_first(const void *a, const void *b)
+static int compare_cpu_losses(const void *a, const void *b)
 {
 	const struct cpu_loss *x = a, *y = b;
 
@@ -99,7 +99,7 @@ static void put_losses_of_cpus(struct cpu_loss *l, size_t n, struct strbuf *b)
 	uint64_t rest = 0;
 	size_t i;
 
-	qsort(l, n, sizeof(*l), worst_first);
+	qsort(l, n, sizeof(*l), compare_cpu_losses);
 	for (i = 0; i < n && i < CPUS_NAMED; i++)
 		strbuf_printf(b, "%scpu%u %s", i ? ", " : "", l[i].cpu,
 			      str_thousands(l[i].events, number));
@@ -156,7 +156,7 @@ static void add_ring_losses(const struct record_facts *f, struct losses *ret)
 }
 
 /* Appends why sub-buffers could not be parsed, with the number of each reason if it is known. */
-static void put_statuses(const struct ftrace_scan *s, struct strbuf *b)
+static void put_parse_errors(const struct ftrace_scan *s, struct strbuf *b)
 {
 	const char *separator = ": ";
 	char number[32];
@@ -183,10 +183,10 @@ static void add_bad_pages(const struct record_facts *f, struct losses *ret)
 	if (s->bad_pages)
 		strbuf_printf(&loss->text, "%s ", str_thousands(s->bad_pages, number));
 	strbuf_puts(&loss->text, "sub-buffers that could not be parsed completely");
-	put_statuses(s, &loss->text);
+	put_parse_errors(s, &loss->text);
 }
 
-static int more_misses_first(const void *a, const void *b)
+static int compare_probe_misses(const void *a, const void *b)
 {
 	const struct probe_counts *x = a, *y = b;
 
@@ -195,7 +195,7 @@ static int more_misses_first(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void put_probes(const struct ftrace_scan *s, struct strbuf *b)
+static void put_missed_probes(const struct ftrace_scan *s, struct strbuf *b)
 {
 	_cleanup_(freep) struct probe_counts *l = malloc((s->n_probes + 1) * sizeof(*l));
 	char number[32];
@@ -206,7 +206,7 @@ static void put_probes(const struct ftrace_scan *s, struct strbuf *b)
 			l[n++] = s->probes[i];
 	if (!n)
 		return;
-	qsort(l, n, sizeof(*l), more_misses_first);
+	qsort(l, n, sizeof(*l), compare_probe_misses);
 	for (size_t i = 0; i < n && i < PROBES_NAMED; i++)
 		strbuf_printf(b, "%s%s %s", i ? ", " : " (", l[i].name,
 			      str_thousands(l[i].misses, number));
@@ -231,7 +231,7 @@ static void add_probe_misses(const struct record_facts *f, struct losses *ret)
 	loss = losses_add(ret, "probes", sum, "hits");
 	strbuf_printf(&loss->text, "hit %s times without recording an event",
 		      str_thousands(sum, number));
-	put_probes(s, &loss->text);
+	put_missed_probes(s, &loss->text);
 	strbuf_puts(&loss->text, ": the kernel disables probes in some contexts");
 }
 
@@ -521,7 +521,7 @@ static bool departure_is_loss(const struct departure_stats *d)
 	return str_starts(d->source, "linux.");
 }
 
-static bool same_departure(const struct departure_stats *a, const struct departure_stats *b)
+static bool is_same_departure(const struct departure_stats *a, const struct departure_stats *b)
 {
 	return departure_is_loss(a) && departure_is_loss(b) && a->pid == b->pid &&
 	       !strcmp(a->producer, b->producer) &&
@@ -532,7 +532,7 @@ static bool same_departure(const struct departure_stats *a, const struct departu
 static bool is_first_departure(const struct service_stats *s, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (same_departure(&s->departures[k], &s->departures[i]))
+		if (is_same_departure(&s->departures[k], &s->departures[i]))
 			return false;
 	return departure_is_loss(&s->departures[i]);
 }
@@ -557,7 +557,7 @@ static void put_departure(const struct record_facts *f, const struct service_sta
 	else
 		strbuf_puts(b, "everything later,");
 	for (size_t k = i; k < s->n_departures; k++)
-		if (same_departure(d, &s->departures[k])) {
+		if (is_same_departure(d, &s->departures[k])) {
 			strbuf_printf(b, "%s%s", separator, s->departures[k].source);
 			separator = ", ";
 		}
@@ -619,8 +619,8 @@ static void add_other_losses(const struct record_facts *f, const struct service_
 }
 
 /* Returns true if a ring buffer that is meant to wrap has wrapped. */
-static bool ring_wrapped(const struct record_facts *f, const struct service_stats *s,
-			 const struct gaps *g)
+static bool has_ring_wrapped(const struct record_facts *f, const struct service_stats *s,
+			     const struct gaps *g)
 {
 	bool overwritten = g->overwritten;
 
@@ -649,7 +649,7 @@ void losses_collect(const struct record_facts *f, struct losses *ret)
 	else if (g.overwritten && !config_triggers_end_ring(f->config))
 		strbuf_puts(&losses_add(ret, "central buffer", 0, NULL)->text,
 			    "the oldest data was overwritten");
-	add_other_losses(f, s, &g, ret->n > in_kernel || ring_wrapped(f, s, &g), ret);
+	add_other_losses(f, s, &g, ret->n > in_kernel || has_ring_wrapped(f, s, &g), ret);
 	add_polled_losses(f, ret);
 	add_perf_losses(f, ret);
 }

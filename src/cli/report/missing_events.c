@@ -47,7 +47,7 @@ static bool is_option(const struct entry *e)
 	return str_starts(e->what, "option:");
 }
 
-static bool same_reason(const struct entry *a, const struct entry *b)
+static bool has_same_reason(const struct entry *a, const struct entry *b)
 {
 	return a->reason_len == b->reason_len && !memcmp(a->reason, b->reason, a->reason_len) &&
 	       !is_option(a) && !is_option(b);
@@ -153,7 +153,7 @@ static void missing_events_put_events(const struct name_list *failed, size_t fir
 	for (size_t i = first; i < failed->n; i++) {
 		struct entry other = read_refused_entry(failed->names[i]);
 
-		if (!same_reason(&e, &other))
+		if (!has_same_reason(&e, &other))
 			continue;
 		if (n++ >= NAMED)
 			continue;
@@ -172,12 +172,12 @@ static void missing_events_put_events(const struct name_list *failed, size_t fir
 	strbuf_deinit(&names);
 }
 
-static bool was_reason_printed(const struct name_list *failed, size_t i, const struct entry *e)
+static bool is_reason_printed(const struct name_list *failed, size_t i, const struct entry *e)
 {
 	while (i-- > 0) {
 		struct entry earlier = read_refused_entry(failed->names[i]);
 
-		if (same_reason(e, &earlier))
+		if (has_same_reason(e, &earlier))
 			return true;
 	}
 	return false;
@@ -198,7 +198,7 @@ static void failed_events_put(const struct name_list *failed, struct strbuf *lin
 
 		if (is_option(&e))
 			put_refused_option(&e, lines);
-		else if (!was_reason_printed(failed, i, &e))
+		else if (!is_reason_printed(failed, i, &e))
 			missing_events_put_events(failed, i, lines);
 	}
 }
@@ -228,7 +228,7 @@ static bool is_name_of_perf(const char *word)
 }
 
 /* Ends the line with the nearest name, if there is one. */
-static void end_with_nearest(const char *word, const struct tracefs_events *events,
+static void put_nearest_name(const char *word, const struct tracefs_events *events,
 			     struct strbuf *lines)
 {
 	char buf[TRACEFS_EVENTS_MAX_NAME];
@@ -262,7 +262,7 @@ static void put_missing(const char *word, const struct tracefs_events *events, b
 	if (!with_nearest)
 		strbuf_putc(lines, '\n');
 	else
-		end_with_nearest(word, events, lines);
+		put_nearest_name(word, events, lines);
 }
 
 size_t missing_events_write_idle(const struct event_requests *idle,
@@ -273,7 +273,7 @@ size_t missing_events_write_idle(const struct event_requests *idle,
 		if (i >= MISSING_NEAREST)
 			strbuf_putc(lines, '\n');
 		else
-			end_with_nearest(idle->names[i] + 1, events, lines);
+			put_nearest_name(idle->names[i] + 1, events, lines);
 	}
 	return idle->n;
 }

@@ -51,7 +51,8 @@ static double seconds_of_data(const struct trace_scan *s, uint64_t begin)
 }
 
 /* Returns the time from begin to the end of tracing, by the trace, else by our clock. */
-static double seconds_from(const struct record_facts *f, uint64_t begin, uint64_t elapsed_ms)
+static double tracing_seconds_since(const struct record_facts *f, uint64_t begin,
+				    uint64_t elapsed_ms)
 {
 	const struct trace_scan *s = f->scan;
 
@@ -63,12 +64,12 @@ static double seconds_from(const struct record_facts *f, uint64_t begin, uint64_
 
 double record_seconds(const struct record_facts *f)
 {
-	return seconds_from(f, begin_of_recording(f->scan), f->elapsed_ms);
+	return tracing_seconds_since(f, begin_of_recording(f->scan), f->elapsed_ms);
 }
 
 double record_tracing_seconds(const struct record_facts *f)
 {
-	return seconds_from(f, f->scan->started_ns, f->set_up_ms + f->elapsed_ms);
+	return tracing_seconds_since(f, f->scan->started_ns, f->set_up_ms + f->elapsed_ms);
 }
 
 double record_set_up_seconds(const struct trace_scan *s)

@@ -67,8 +67,8 @@ static void recording_sources_add_producer(struct source_producers *p,
 }
 
 /* Notes the producers at the start of a recording. Skips a producer if memory is out. */
-static void source_producers_note(struct source_producers *p, const Pb__TraceConfig *config,
-				  const Pb__TracingServiceState *state)
+static void source_producers_add(struct source_producers *p, const Pb__TraceConfig *config,
+				 const Pb__TracingServiceState *state)
 {
 	for (size_t i = 0; i < state->n_data_sources; i++) {
 		const Pb__TracingServiceState__DataSource *s = state->data_sources[i];
@@ -108,7 +108,7 @@ static bool has_patterns(const Pb__FtraceConfig *f)
 	return false;
 }
 
-static bool has_definitions(const Pb__FtraceConfig *f)
+static bool has_probe_definitions(const Pb__FtraceConfig *f)
 {
 	for (size_t i = 0; i < f->n_kprobe_events; i++)
 		if (f->kprobe_events[i]->definition)
@@ -136,7 +136,8 @@ static void list_fields(const Pb__DataSourceConfig *c, const Pb__FtraceConfig *f
 		 c->subject_config, true},
 		{"follow_children", "children of -p and COMMAND", f->follow_children, false},
 		{"uprobe_events", "--uprobe", f->n_uprobe_events, false},
-		{"kprobe_events.definition", "--kprobe with a line", has_definitions(f), false},
+		{"kprobe_events.definition", "--kprobe with a line", has_probe_definitions(f),
+		 false},
 		{"subbuf_size_kb", "--subbuf", f->subbuf_size_kb, false},
 		{"patterns in ftrace_events", "'*irq*'", has_patterns(f), false},
 	};
@@ -153,8 +154,8 @@ static void put_producer(const Pb__TracingServiceState__Producer *p, struct strb
 	strbuf_putc(b, ')');
 }
 
-static int report_skipped(const struct field *field, const Pb__TracingServiceState__Producer *p,
-			  struct name_list *ret_skipped, struct err_text *e)
+static int add_ignored_field(const struct field *field, const Pb__TracingServiceState__Producer *p,
+			     struct name_list *ret_skipped, struct err_text *e)
 {
 	struct strbuf b = {0};
 	int r = 0;
@@ -187,7 +188,7 @@ static const Pb__TracingServiceState__Producer *recording_sources_producer_of(
 
 /* Returns the producer of this registration if it would get the source but ignore its fields; else
  * NULL. */
-static const Pb__TracingServiceState__Producer *find_blind_producer(
+static const Pb__TracingServiceState__Producer *find_producer_without_field(
 	const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
 	const Pb__TracingServiceState *state, const Pb__TracingServiceState__DataSource *s)
 {
@@ -201,9 +202,10 @@ static const Pb__TracingServiceState__Producer *find_blind_producer(
 	return p;
 }
 
-static int check_source(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
-			const Pb__TracingServiceState *state, struct name_list *ret_skipped,
-			struct err_text *e)
+static int check_source_fields(const Pb__TraceConfig *config,
+			       const Pb__TraceConfig__DataSource *source,
+			       const Pb__TracingServiceState *state, struct name_list *ret_skipped,
+			       struct err_text *e)
 {
 	const Pb__TracingServiceState__Producer *p;
 	struct field fields[FIELDS];
@@ -211,10 +213,10 @@ static int check_source(const Pb__TraceConfig *config, const Pb__TraceConfig__Da
 
 	list_fields(source->config, source->config->ftrace_config, fields);
 	for (size_t i = 0; i < state->n_data_sources; i++) {
-		p = find_blind_producer(config, source, state, state->data_sources[i]);
+		p = find_producer_without_field(config, source, state, state->data_sources[i]);
 		for (size_t k = 0; p && k < FIELDS && !r; k++)
 			if (fields[k].is_used)
-				r = report_skipped(&fields[k], p, ret_skipped, e);
+				r = add_ignored_field(&fields[k], p, ret_skipped, e);
 	}
 	return r;
 }
@@ -227,7 +229,7 @@ static int check_source(const Pb__TraceConfig *config, const Pb__TraceConfig__Da
  * ret_skipped for each field that a producer ignores. Returns -EOPNOTSUPP and sets e if, without a
  * field, other events than those requested would be recorded.
  */
-static int own_fields_check(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
+static int check_own_fields(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
 			    struct name_list *ret_skipped, struct err_text *e)
 {
 	int r = 0;
@@ -237,7 +239,7 @@ static int own_fields_check(const Pb__TraceConfig *config, const Pb__TracingServ
 
 		if (s->config && s->config->name && !strcmp(s->config->name, "linux.ftrace") &&
 		    s->config->ftrace_config)
-			r = check_source(config, s, state, ret_skipped, e);
+			r = check_source_fields(config, s, state, ret_skipped, e);
 	}
 	return r;
 }
@@ -265,7 +267,7 @@ static void note_offered_sources(struct recording_sources *s, const Pb__TracingS
 }
 
 /* Refuses a recording if none of its data sources exists. */
-static int refuse_missing(const struct recording_sources *s, struct err_text *e)
+static int refuse_missing_sources(const struct recording_sources *s, struct err_text *e)
 {
 	const char *name = s->missing.names[0],
 		   *nearest = config_sources_nearest(&s->offered, name);
@@ -279,11 +281,11 @@ int recording_sources_begin(struct recording_sources *s, const Pb__TraceConfig *
 			    const Pb__TracingServiceState *state, struct err_text *e)
 {
 	note_offered_sources(s, state);
-	source_producers_note(&s->producers, config, state);
+	source_producers_add(&s->producers, config, state);
 	config_sources_list_missing(config, state, &s->missing, &s->left_out);
-	if (config_sources_all_missing(config, &s->missing, &s->offered))
-		return refuse_missing(s, e);
-	return own_fields_check(config, state, &s->skipped, e);
+	if (config_sources_are_all_missing(config, &s->missing, &s->offered))
+		return refuse_missing_sources(s, e);
+	return check_own_fields(config, state, &s->skipped, e);
 }
 
 static void keep_common_names(struct name_list *first, const struct name_list *second)
@@ -313,13 +315,13 @@ void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *c
 }
 
 /* Programs start and end at any time, so their data source may be missing at the start. */
-static bool is_of_programs(const char *source)
+static bool is_program_source(const char *source)
 {
 	return strcmp(source, "track_event") == 0;
 }
 
 /* Cuts the text after the first LINES_LISTED lines. */
-static void recording_sources_cut(struct strbuf *lines, size_t from)
+static void truncate_lines(struct strbuf *lines, size_t from)
 {
 	char *p = lines->s + from;
 
@@ -341,7 +343,7 @@ void recording_sources_warn(const struct recording_sources *s, const Pb__TraceCo
 	for (size_t i = 0; i < s->missing.n; i++) {
 		const char *nearest = config_sources_nearest(&s->offered, s->missing.names[i]);
 
-		if (is_of_programs(s->missing.names[i])) {
+		if (is_program_source(s->missing.names[i])) {
 			if (!runs_command)
 				strbuf_puts(lines, "no program that is running provides track "
 						   "events; a program that starts later is "
@@ -358,5 +360,5 @@ void recording_sources_warn(const struct recording_sources *s, const Pb__TraceCo
 		strbuf_printf(lines, "%s\n", s->skipped.names[i]);
 	missing_events_write(config, NULL, events, lines);
 	if (lines->s && !lines->failed)
-		recording_sources_cut(lines, from);
+		truncate_lines(lines, from);
 }

@@ -17,7 +17,7 @@
  *	group/name (reason)		also a probe that was created and could not be switched on
  */
 
-static enum refused_options refusals_kind_of(const char *entry)
+static enum refused_options classify_refusal(const char *entry)
 {
 	return strstr(entry, " at character ") || strstr(entry, " is not a place ")
 		       ? OPTIONS_WRONG
@@ -26,7 +26,7 @@ static enum refused_options refusals_kind_of(const char *entry)
 
 /* Returns the entry of a filter that was refused, or NULL. event: "group/name" or "name"; a pattern
  * has no entry. */
-static const char *entry_of_filter(const struct ftrace_scan *s, const char *event)
+static const char *find_filter_entry(const struct ftrace_scan *s, const char *event)
 {
 	for (size_t i = 0; i < s->failed.n; i++) {
 		const char *entry = s->failed.names[i], *slash = strchr(entry, '/');
@@ -39,8 +39,8 @@ static const char *entry_of_filter(const struct ftrace_scan *s, const char *even
 }
 
 /* Returns the entry of the first event of a filter if all events with this filter have one. */
-static const char *entry_of_filters(const Pb__FtraceConfig *f, const struct ftrace_scan *s,
-				    const char *filter)
+static const char *find_entry_of_filters(const Pb__FtraceConfig *f, const struct ftrace_scan *s,
+					 const char *filter)
 {
 	const char *first = NULL;
 
@@ -49,7 +49,7 @@ static const char *entry_of_filters(const Pb__FtraceConfig *f, const struct ftra
 
 		if (strcmp(f->event_filters[i]->filter, filter) != 0)
 			continue;
-		entry = entry_of_filter(s, f->event_filters[i]->event);
+		entry = find_filter_entry(s, f->event_filters[i]->event);
 		if (!entry)
 			return NULL;
 		first = first ? first : entry;
@@ -102,21 +102,22 @@ enum refused_options refused_options(const Pb__TraceConfig *config, const struct
 		const Pb__FtraceConfig *f = config_source_ftrace(config->data_sources[d]);
 
 		for (size_t i = 0; f && i < f->n_event_filters; i++) {
-			const char *entry = entry_of_filters(f, s, f->event_filters[i]->filter);
+			const char *entry =
+				find_entry_of_filters(f, s, f->event_filters[i]->filter);
 
 			if (entry)
-				worst = MAX(worst, refusals_kind_of(entry));
+				worst = MAX(worst, classify_refusal(entry));
 		}
 		for (size_t i = 0; f && i < s->failed.n; i++)
 			if (is_of_command_line_option(f, s->failed.names[i]))
-				worst = MAX(worst, refusals_kind_of(s->failed.names[i]));
+				worst = MAX(worst, classify_refusal(s->failed.names[i]));
 	}
 	return worst;
 }
 
 /* ---- data sources ---- */
 
-static const char *entry_of_perf(const struct trace_scan *s)
+static const char *find_perf_entry(const struct trace_scan *s)
 {
 	for (size_t i = 0; i < s->sources.unread.n && !s->samples.of[SAMPLES_STACKS]; i++)
 		if (str_starts(s->sources.unread.names[i], "linux.perf: "))
@@ -125,7 +126,7 @@ static const char *entry_of_perf(const struct trace_scan *s)
 }
 
 /* Returns the first family that does not run, if none runs. */
-static const char *entry_of_ebpf(const struct trace_scan *s)
+static const char *find_ebpf_entry(const struct trace_scan *s)
 {
 	bool some = s->sources.ebpf_costs.n || s->samples.of[SAMPLES_COUNTERS] ||
 		    s->samples.of[SAMPLES_PROCESS_ROWS] || s->samples.of[SAMPLES_HISTOGRAMS];
@@ -133,7 +134,7 @@ static const char *entry_of_ebpf(const struct trace_scan *s)
 	return !some && s->sources.uncounted.n ? s->sources.uncounted.names[0] : NULL;
 }
 
-static const char *entry_of_ftrace(const struct record_facts *f)
+static const char *find_ftrace_entry(const struct record_facts *f)
 {
 	const struct ftrace_scan *s = &f->scan->ftrace;
 
@@ -146,7 +147,7 @@ static const char *entry_of_ftrace(const struct record_facts *f)
 
 /* "'NAME' recorded nothing: REASON": sonda-probes refused a source of that name. The session may
  * have other sources of that name, so this counts only if the trace has no data at all. */
-static const char *entry_of_probes(const struct trace_scan *s, const char *name)
+static const char *find_probes_entry(const struct trace_scan *s, const char *name)
 {
 	const struct name_list *l = &s->sources.refusals;
 
@@ -158,8 +159,8 @@ static const char *entry_of_probes(const struct trace_scan *s, const char *name)
 	return NULL;
 }
 
-static bool is_refused(const struct record_facts *f, const Pb__DataSourceConfig *d,
-		       struct err_text *why)
+static bool is_source_refused(const struct record_facts *f, const Pb__DataSourceConfig *d,
+			      struct err_text *why)
 {
 	bool has_ftrace = f->scan->ftrace.counts.total || ftrace_scan_has_rings(&f->scan->ftrace);
 	const char *entry = NULL;
@@ -172,13 +173,13 @@ static bool is_refused(const struct record_facts *f, const Pb__DataSourceConfig 
 		return true;
 	}
 	if (!strcmp(d->name, "linux.perf"))
-		entry = entry_of_perf(f->scan);
+		entry = find_perf_entry(f->scan);
 	else if (!strcmp(d->name, "linux.ebpf_counters"))
-		entry = entry_of_ebpf(f->scan);
+		entry = find_ebpf_entry(f->scan);
 	else if (!strcmp(d->name, "linux.ftrace"))
-		entry = entry_of_ftrace(f);
+		entry = find_ftrace_entry(f);
 	if (!entry)
-		entry = entry_of_probes(f->scan, d->name);
+		entry = find_probes_entry(f->scan, d->name);
 	if (entry)
 		err_set(why, 0, "%s", entry);
 	return entry;
@@ -201,7 +202,7 @@ bool refused_sources(const struct record_facts *f, bool all, struct err_text *wh
 		if (!d || !d->name || (f->from_words && config_source_only_names(d)))
 			continue;
 		asked++;
-		if (is_refused(f, d, &next) && !refused++)
+		if (is_source_refused(f, d, &next) && !refused++)
 			*why = next;
 	}
 	return refused && (!all || refused == asked);

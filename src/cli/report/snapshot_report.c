@@ -100,7 +100,7 @@ static void put_holes(const struct trace_scan *scan, struct strbuf *b)
 
 /* ---- the log ---- */
 
-static const char *snapshot_report_keep(struct snapshot_log *log, struct strbuf *line)
+static const char *snapshot_log_add_line(struct snapshot_log *log, struct strbuf *line)
 {
 	char **slot = &log->lines[log->n_lines++ % SNAPSHOT_LOG_LINES];
 
@@ -139,7 +139,7 @@ const char *snapshot_log_add_saved(struct snapshot_log *log, const struct snapsh
 	trace_scan_deinit(&log->newest);
 	log->newest = *scan;
 	*scan = (struct trace_scan){0};
-	return snapshot_report_keep(log, &line);
+	return snapshot_log_add_line(log, &line);
 }
 
 const char *snapshot_log_add_failed(struct snapshot_log *log,
@@ -152,7 +152,7 @@ const char *snapshot_log_add_failed(struct snapshot_log *log,
 	snapshot_report_put_trigger(hit, &line);
 	strbuf_printf(&line, ": %s", why);
 	log->failed++;
-	return snapshot_report_keep(log, &line);
+	return snapshot_log_add_line(log, &line);
 }
 
 void snapshot_log_write(const struct snapshot_log *log, struct strbuf *out)

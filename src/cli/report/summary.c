@@ -17,7 +17,7 @@
 
 /* Notes for readers of the trace that are neither about losses nor about missing data. */
 
-static bool has_overwritten(const struct trace_scan *s)
+static bool has_overwritten_data(const struct trace_scan *s)
 {
 	for (size_t i = 0; i < s->stats.n_buffers; i++)
 		if (s->stats.buffers[i].bytes_overwritten)
@@ -57,7 +57,7 @@ static bool lacks_kernel_events(const Pb__TraceConfig *config)
 }
 
 /* Returns the time from the oldest event to the end of tracing; 0 if one of them is unknown. */
-static uint64_t time_with_events(const struct trace_scan *s)
+static uint64_t time_since_first_event(const struct trace_scan *s)
 {
 	uint64_t first = s->ftrace.first_ns + (uint64_t)s->ftrace.to_boot_ns;
 
@@ -89,10 +89,10 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 	if (s->compressed_packets)
 		strbuf_printf(lines, "compressed packets that this summary does not read: %llu\n",
 			      (unsigned long long)s->compressed_packets);
-	if (config_triggers_end_ring(f->config) && !f->snapshots && time_with_events(s) &&
-	    has_overwritten(s))
+	if (config_triggers_end_ring(f->config) && !f->snapshots && time_since_first_event(s) &&
+	    has_overwritten_data(s))
 		strbuf_printf(lines, "the ring buffer wrapped: the trace covers the last %.1f s\n",
-			      (double)time_with_events(s) / 1e9);
+			      (double)time_since_first_event(s) / 1e9);
 	if (s->bad_packets)
 		strbuf_printf(lines, "packets that this summary could not read: %llu\n",
 			      (unsigned long long)s->bad_packets);
@@ -419,7 +419,8 @@ static bool write_events(const struct record_facts *f, bool lost, struct strbuf 
 
 /* Writes lines after one label: "  word     line", "           line". Lines past max are
  * counted. */
-static void write_some_lines(const char *word, const char *lines, size_t max, struct strbuf *out)
+static void write_labelled_lines(const char *word, const char *lines, size_t max,
+				 struct strbuf *out)
 {
 	size_t n = 0, left = 0;
 	const char *end;
@@ -442,7 +443,7 @@ static void write_some_lines(const char *word, const char *lines, size_t max, st
 
 static void write_lines(const char *word, const char *lines, struct strbuf *out)
 {
-	write_some_lines(word, lines, LINES_LISTED, out);
+	write_labelled_lines(word, lines, LINES_LISTED, out);
 }
 
 static bool write_lost(const struct record_facts *f, const struct losses *losses,
@@ -502,7 +503,7 @@ static void write_holes(const struct trace_scan *s, struct strbuf *out)
 	if (h->total > h->n)
 		strbuf_printf(&lines, "%llu shorter ones\n", (unsigned long long)(h->total - h->n));
 	if (lines.s)
-		write_some_lines("holes", lines.s, HOLE_LINES_LISTED, out);
+		write_labelled_lines("holes", lines.s, HOLE_LINES_LISTED, out);
 	strbuf_deinit(&lines);
 }
 
@@ -521,22 +522,22 @@ static bool write_snapshots(const struct record_facts *f, struct strbuf *out)
 	strbuf_putc(out, '\n');
 	snapshot_log_write(log, &lines);
 	if (lines.s) /* the log has its own limit */
-		write_some_lines("snapshot", lines.s, SIZE_MAX, out);
+		write_labelled_lines("snapshot", lines.s, SIZE_MAX, out);
 	strbuf_deinit(&lines);
 	return log->lossy || log->failed;
 }
 
-static bool is_of_programs(const char *source)
+static bool is_program_source(const char *source)
 {
 	return !strcmp(source, "track_event");
 }
 
 /* Returns true if a program has provided the source that was missing at the start and the end. */
-static bool came_meanwhile(const struct record_facts *f, const char *source)
+static bool has_appeared_since(const struct record_facts *f, const char *source)
 {
 	const struct sample_counts *c = &f->scan->samples;
 
-	return is_of_programs(source) && (c->of[SAMPLES_SLICES] || c->of[SAMPLES_COUNTERS]);
+	return is_program_source(source) && (c->of[SAMPLES_SLICES] || c->of[SAMPLES_COUNTERS]);
 }
 
 /* Reports a missing source. If a registered name is similar, it suggests that one. */
@@ -544,7 +545,7 @@ static void put_source(const struct record_facts *f, const char *name, struct st
 {
 	const char *nearest = f->offered ? config_sources_nearest(f->offered, name) : NULL;
 
-	if (is_of_programs(name)) {
+	if (is_program_source(name)) {
 		strbuf_puts(lines, "no track events, and no program that provides them was running "
 				   "at the start or at the end\n");
 		return;
@@ -559,7 +560,7 @@ static void put_source(const struct record_facts *f, const char *name, struct st
 }
 
 /* Returns true if the source is already reported as a loss. */
-static bool has_departed(const struct record_facts *f, const char *source)
+static bool has_lost_producer(const struct record_facts *f, const char *source)
 {
 	const struct service_stats *s = record_stats(f);
 
@@ -586,7 +587,7 @@ static size_t put_idle_sources(const struct record_facts *f, struct strbuf *line
 	for (size_t i = 0; i < ARRAY_SIZE(polled); i++) {
 		if (f->scan->samples.of[polled[i].kind] ||
 		    !config_requests_source(f->config, polled[i].source) ||
-		    has_departed(f, polled[i].source) ||
+		    has_lost_producer(f, polled[i].source) ||
 		    (f->sources && name_list_has(f->sources, polled[i].source)))
 			continue;
 		strbuf_printf(lines, "data source '%s' recorded nothing: %s\n", polled[i].source,
@@ -618,8 +619,8 @@ size_t record_put_missing(const struct record_facts *f, struct strbuf *ret)
 	size_t n = 0;
 
 	for (size_t i = 0; f->sources && i < f->sources->n; i++)
-		if (!has_departed(f, f->sources->names[i]) &&
-		    !came_meanwhile(f, f->sources->names[i])) {
+		if (!has_lost_producer(f, f->sources->names[i]) &&
+		    !has_appeared_since(f, f->sources->names[i])) {
 			put_source(f, f->sources->names[i], &lines);
 			n++;
 		}

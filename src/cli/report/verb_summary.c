@@ -157,7 +157,7 @@ void verb_summary_deinit(struct verb_summary *s)
 
 /* Returns the config. A clone has its config in the trace only, or nowhere
  * (disable_trace_config). */
-static const Pb__TraceConfig *verb_summary_config_of(struct verb_summary *s)
+static const Pb__TraceConfig *verb_summary_read_config(struct verb_summary *s)
 {
 	static const Pb__TraceConfig none = PB__TRACE_CONFIG__INIT;
 	const struct strbuf *c = &s->scan.config;
@@ -188,7 +188,7 @@ static void move_ftrace_to_gone(struct verb_summary *s)
 
 void verb_summary_note_sources(struct verb_summary *s, const Pb__TracingServiceState *state)
 {
-	config_sources_list_missing(verb_summary_config_of(s), state, &s->sources.missing,
+	config_sources_list_missing(verb_summary_read_config(s), state, &s->sources.missing,
 				    &s->sources.left_out);
 }
 
@@ -210,7 +210,7 @@ static int print_text(const struct verb_summary_form *form, const struct strbuf 
 int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *form)
 {
 	struct record_facts f = {
-		.config = verb_summary_config_of(s),
+		.config = verb_summary_read_config(s),
 		.scan = &s->scan,
 		.contents = s->scan.contents,
 		.stats = s->has_stats ? &s->stats : NULL,

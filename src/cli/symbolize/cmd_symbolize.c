@@ -67,7 +67,7 @@ struct symbolize_options {
 
 /* ---- the command line ---- */
 
-static int symbolize_take_option(void *ctx, int option, struct err_text *e)
+static int symbolize_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct symbolize_options *o = ctx;
 
@@ -169,7 +169,7 @@ static void symbolizing_add_address(void *ctx, const uint8_t *message, size_t le
 
 /* Looks for the module on this machine, or, if extra_file is given, in this file. Returns whether
  * the lines are known. */
-static bool symbolize_with(struct symbolizing *s, const char *extra_file)
+static bool look_up_lines(struct symbolizing *s, const char *extra_file)
 {
 	const struct dwarf_lines_job job = {.library = &s->library,
 					    .module = s->module,
@@ -198,10 +198,10 @@ static void symbolize_module(struct symbolizing *s, const struct symbol_module *
 
 	s->module = m;
 	s->n_addresses += m->n;
-	has_lines = symbolize_with(s, NULL);
+	has_lines = look_up_lines(s, NULL);
 	if (!has_lines && s->servers) {
 		path = debuginfod_find(s->servers, m);
-		has_lines = symbolize_with(s, path ?: "/dev/null");
+		has_lines = look_up_lines(s, path ?: "/dev/null");
 	}
 	if (!has_lines && s->n_unfound++ < UNFOUND_SHOWN)
 		log_warn("no debug information: %s", m->path);
@@ -252,7 +252,7 @@ static int read_modules(const struct symbolize_options *o, struct symbol_modules
 	return 0;
 }
 
-static int symbolize_save(struct symbolizing *s, struct err_text *e)
+static int symbolize_save_trace(struct symbolizing *s, struct err_text *e)
 {
 	char size[32];
 	int r = s->error < 0 ? err_set(e, s->error, "cannot write %s: %s", s->o->out,
@@ -284,7 +284,7 @@ static int symbolize_modules(struct symbolizing *s, const struct symbol_modules 
 	for (size_t i = 0; r == 0 && s->error == 0 && i < modules->n; i++)
 		symbolize_module(s, &modules->of[i]);
 	if (r == 0)
-		r = symbolize_save(s, e);
+		r = symbolize_save_trace(s, e);
 	trace_file_free(s->file);
 	pb_mem_deinit(&s->packet);
 	return r;
@@ -324,7 +324,7 @@ int cmd_symbolize(int argc, char **argv)
 	int r;
 
 	strbuf_puts(&o.debug_folders, "/usr/lib/debug");
-	r = options_parse(argc, argv, letters, long_options, symbolize_take_option, &o, &e);
+	r = options_parse(argc, argv, letters, long_options, symbolize_handle_option, &o, &e);
 	if (r > 0)
 		fputs(usage, stdout);
 	if (r == 0)

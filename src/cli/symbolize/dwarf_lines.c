@@ -48,7 +48,7 @@ struct dwarf_file {
  * servers. */
 static struct dwarf_file the_file;
 
-static int note_debug_link(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+static int copy_debug_link(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 			   const char *file_name, const char *debug_link, GElf_Word crc,
 			   char **ret_name)
 {
@@ -76,7 +76,7 @@ static bool has_build_id(struct dwarf_file *f, const struct symbol_module *m)
 /* Opens the file if it has the build id. Returns true on success. */
 static bool dwarf_file_try(struct dwarf_file *f, const struct symbol_module *m, const char *path)
 {
-	static Dwfl_Callbacks callbacks = {.find_debuginfo = note_debug_link};
+	static Dwfl_Callbacks callbacks = {.find_debuginfo = copy_debug_link};
 	GElf_Addr bias;
 
 	callbacks.section_address = f->l->dwfl_offline_section_address;
@@ -194,7 +194,7 @@ static const char *function_name(const struct dwarf_library *l, Dwarf_Die *die)
 	return name ? name : l->dwarf_diename(die);
 }
 
-static uint64_t number_of(const struct dwarf_library *l, Dwarf_Die *die, unsigned name)
+static uint64_t read_attribute_number(const struct dwarf_library *l, Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute mem;
 	Dwarf_Word v = 0;
@@ -232,9 +232,10 @@ static size_t put_functions(struct dwarf_file *f, Dwarf_Die *unit, Dwarf_Addr ad
 		count++;
 		if (tag == DW_TAG_subprogram)
 			break;
-		file = number_of(l, &scopes[i], DW_AT_call_file);
+		file = read_attribute_number(l, &scopes[i], DW_AT_call_file);
 		source = file < n_files ? l->dwarf_filesrc(files, file, NULL, NULL) : NULL;
-		line = (int)MIN(number_of(l, &scopes[i], DW_AT_call_line), (uint64_t)INT32_MAX);
+		line = (int)MIN(read_attribute_number(l, &scopes[i], DW_AT_call_line),
+				(uint64_t)INT32_MAX);
 	}
 	return count;
 }
@@ -333,7 +334,7 @@ static void dwarf_lines_run(int fd, void *ctx)
 
 /* ---- this process ---- */
 
-static bool is_message(const struct lines_message *m)
+static bool is_complete_message(const struct lines_message *m)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -361,7 +362,7 @@ int dwarf_lines_find(const struct dwarf_lines_job *job,
 		if (n <= 0)
 			r = n < 0 ? (int)n : -EPIPE;
 		else if ((size_t)n < LINES_HEAD || m.len != (size_t)n - LINES_HEAD ||
-			 !is_message(&m))
+			 !is_complete_message(&m))
 			r = -EBADMSG;
 		else if (m.is_end)
 			*ret = m.result;

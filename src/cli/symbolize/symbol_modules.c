@@ -35,8 +35,9 @@ static bool parse_hex(const char *text, struct symbol_module *m)
 }
 
 /* Returns the module, added if it is not the last one; NULL: no memory. */
-static struct symbol_module *module_of(struct symbol_modules *m, const struct symbol_module *wanted,
-				       const char *path)
+static struct symbol_module *find_or_add_module(struct symbol_modules *m,
+						const struct symbol_module *wanted,
+						const char *path)
 {
 	struct symbol_module *last = m->n ? &m->of[m->n - 1] : NULL;
 
@@ -60,7 +61,7 @@ static int symbol_modules_add(struct symbol_modules *m, sqlite3_stmt *st)
 
 	if (!build_id || !path || !parse_hex(build_id, &wanted))
 		return SQLITE_OK;
-	to = module_of(m, &wanted, path);
+	to = find_or_add_module(m, &wanted, path);
 	if (!to || array_reserve(&to->addresses, &to->cap, to->n + 1, sizeof(*to->addresses)) < 0)
 		return SQLITE_NOMEM;
 	to->addresses[to->n++] =

@@ -60,7 +60,7 @@ static bool event_patterns_is_pattern(const char *s)
 }
 
 /* Checks the rules of the producer: printable, at most one '/', not at either end. */
-static bool can_be_event(const char *word)
+static bool can_be_event_name(const char *word)
 {
 	const char *slash = strchr(word, '/');
 
@@ -122,11 +122,11 @@ static int parse_list_item(const char *word, size_t len, const struct tracefs_ev
 		return err_set(e, -EINVAL,
 			       "'%.80s' excludes events and must be an argument of its own", copy);
 	colon = strchr(copy, ':');
-	if (!can_be_event(copy) || len >= sizeof(copy))
+	if (!can_be_event_name(copy) || len >= sizeof(copy))
 		return err_set(e, -EINVAL, "'%.80s' is not a valid event name", copy);
 	if (colon && !strchr(copy, '/'))
 		*colon = '/';
-	if (!can_be_event(copy))
+	if (!can_be_event_name(copy))
 		return err_set(e, -EINVAL, "'%.80s' is not a valid event name", word);
 	return add_request(ret, word_is_group(copy, events, whole) ? whole : copy);
 }
@@ -206,7 +206,7 @@ static int add_selected_event(struct selection *s, size_t event, const char *tex
 
 /* Keeps a request that the kernel's list does not have as text. An event of group ftrace, which is
  * never listed and needs no group in front, gets its group. */
-static int pick_unlisted(struct selection *s, const char *request, struct err_text *e)
+static int add_unlisted_event(struct selection *s, const char *request, struct err_text *e)
 {
 	char in_ftrace[TRACEFS_EVENTS_MAX_NAME + sizeof("ftrace/")];
 
@@ -235,7 +235,7 @@ static int select_request(struct selection *s, const char *request, struct err_t
 		if (!r)
 			s->marks[i] = MAX(s->marks[i], mark);
 	}
-	return r || found ? r : pick_unlisted(s, request, e);
+	return r || found ? r : add_unlisted_event(s, request, e);
 }
 
 /* ---- exclusions ---- */

@@ -140,7 +140,7 @@ static const struct built_in_preset *find_built_in(const char *name)
 
 const char *const preset_part_names[PRESET_PARTS] = {"events", "counters", "ebpf", "samples"};
 
-enum preset_part preset_part_of(const char *source)
+enum preset_part find_preset_part(const char *source)
 {
 	static const struct {
 		const char *source;
@@ -180,7 +180,7 @@ static bool keep_sources_of_part(Pb__TraceConfig *config, enum preset_part part)
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		Pb__TraceConfig__DataSource *source = config->data_sources[i];
 
-		if (preset_part_of(source->config->name) == part)
+		if (find_preset_part(source->config->name) == part)
 			config->data_sources[n++] = source;
 		else
 			protobuf_c_message_free_unpacked(&source->base, NULL);
@@ -418,7 +418,7 @@ static int presets_by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int presets_each(struct presets *p, int (*fn)(void *ctx, const char *name), void *ctx)
+int presets_for_each(struct presets *p, int (*fn)(void *ctx, const char *name), void *ctx)
 {
 	struct names l = {0};
 	int r = 0;
@@ -442,7 +442,7 @@ struct search {
 	char *buf;
 };
 
-static int try_name(void *search, const char *name)
+static int try_nearest_name(void *search, const char *name)
 {
 	struct search *s = search;
 
@@ -455,5 +455,5 @@ const char *presets_nearest(struct presets *p, const char *word, char buf[static
 	struct search s = {.buf = buf};
 
 	str_nearest_init(&s.nearest, word);
-	return presets_each(p, try_name, &s) ? NULL : str_nearest_get(&s.nearest);
+	return presets_for_each(p, try_nearest_name, &s) ? NULL : str_nearest_get(&s.nearest);
 }

@@ -76,13 +76,13 @@ bool presets_has(struct presets *p, const char *name, size_t len);
 
 /* Calls fn with the name of each preset, in alphabetical order. Stops when fn returns non-zero, and
  * returns that value. Returns -ENOMEM if memory is out. */
-int presets_each(struct presets *p, int (*fn)(void *ctx, const char *name), void *ctx);
+int presets_for_each(struct presets *p, int (*fn)(void *ctx, const char *name), void *ctx);
 
 /* Returns the nearest name, copied to buf, or NULL. */
 const char *presets_nearest(struct presets *p, const char *word, char buf[static STR_NEAREST_SIZE]);
 
 /* Returns how a data source is made, by its name. */
-enum preset_part preset_part_of(const char *source);
+enum preset_part find_preset_part(const char *source);
 /* "events", "counters", "ebpf", "samples". */
 extern const char *const preset_part_names[PRESET_PARTS];
 

@@ -43,7 +43,7 @@ static unsigned distance_of(const char *word, const char *candidate)
  *	*sched_switch*     the pattern with the nearest one in its place
  */
 
-static bool is_wild(char c)
+static bool is_wildcard(char c)
 {
 	return strchr("*?[]/:!", c);
 }
@@ -53,9 +53,9 @@ static const char *next_part_of_pattern(const char **rest, size_t *ret_len)
 {
 	const char *p = *rest;
 
-	while (*p && is_wild(*p))
+	while (*p && is_wildcard(*p))
 		p++;
-	for (*ret_len = 0; p[*ret_len] && !is_wild(p[*ret_len]);)
+	for (*ret_len = 0; p[*ret_len] && !is_wildcard(p[*ret_len]);)
 		++*ret_len;
 	*rest = p + *ret_len;
 	return *ret_len ? p : NULL;

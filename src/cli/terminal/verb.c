@@ -15,7 +15,8 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 
-static int refuse_long(const char *typed, const struct option *long_options, struct err_text *e)
+static int refuse_long_option(const char *typed, const struct option *long_options,
+			      struct err_text *e)
 {
 	struct str_nearest nearest;
 
@@ -73,7 +74,7 @@ int option_refuse(int option, const char *typed, const char *letters,
 		return err_set(e, -EINVAL, "%.80s needs a value", typed);
 	if (is_unknown_letter(optopt, letters, long_options))
 		return err_set(e, -EINVAL, "unknown option -%c", optopt);
-	return refuse_long(typed, long_options, e);
+	return refuse_long_option(typed, long_options, e);
 }
 
 int options_parse(int argc, char **argv, const char *letters, const struct option *long_options,

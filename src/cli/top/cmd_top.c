@@ -118,7 +118,7 @@ static struct top_state make_top_state(struct top *t)
 }
 
 /* Removes the styles of lines that go to a file or pipe. */
-static void make_plain(struct strbuf *b)
+static void strip_style_marks(struct strbuf *b)
 {
 	size_t to = 0;
 	bool begins = true;
@@ -131,7 +131,7 @@ static void make_plain(struct strbuf *b)
 	b->len = to;
 }
 
-static void draw(struct top *t)
+static void draw_screen(struct top *t)
 {
 	struct top_state s = make_top_state(t);
 	size_t width, height;
@@ -160,7 +160,7 @@ static void print(struct top *t)
 		r = top_view_json(&t->view, &s, &t->frame);
 	} else {
 		r = top_view_lines(&t->view, &s, 0, 0, &t->frame);
-		make_plain(&t->frame);
+		strip_style_marks(&t->frame);
 		strbuf_putc(&t->frame, '\n');
 	}
 	if (!r)
@@ -180,7 +180,7 @@ static void show_screen(struct top *t)
 	t->shown = true;
 	t->screens++;
 	if (t->terminal)
-		draw(t);
+		draw_screen(t);
 	else
 		print(t);
 	if (t->options.count && t->screens >= t->options.count)
@@ -402,7 +402,7 @@ static int connect_or_start(struct top *t, struct err_text *e)
  * that later ticks do not replace the session again: loading programs may take longer than many
  * periods.
  */
-static void begin_again(struct top *t, enum top_sources sources)
+static void restart_session(struct top *t, enum top_sources sources)
 {
 	const char *socket = t->daemons ? private_daemons_address(t->daemons) : t->options.socket;
 	struct err_text e;
@@ -440,13 +440,13 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 		strbuf_clear(&t->no_ebpf);
 		strbuf_add(&t->no_ebpf, why, strcspn(why, "\n"));
 		if (top_can_do_without_ebpf(t, t->no_ebpf.s ? t->no_ebpf.s : ""))
-			begin_again(t, TOP_PROC);
+			restart_session(t, TOP_PROC);
 		return;
 	}
 	if (t->sources == TOP_EBPF && live_lacks_processes(t->live)) {
 		if (top_can_do_without_ebpf(
 			    t, "on this kernel, eBPF counters have no list of processes"))
-			begin_again(t, TOP_EBPF_WITHOUT_PROCESSES);
+			restart_session(t, TOP_EBPF_WITHOUT_PROCESSES);
 		return;
 	}
 	/* If the values are late, those that a producer has not committed yet are read, too;
@@ -457,7 +457,7 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 	if (t->session && record_session_catch_up(t->session, flush))
 		record_session_ask_stats(t->session);
 	else if (late)
-		draw(t); /* no answer yet: the age of the values is shown */
+		draw_screen(t); /* no answer yet: the age of the values is shown */
 }
 
 /* ---- keys and signals ---- */
@@ -469,8 +469,8 @@ enum top_key { /* of more than one byte */
 	      TOP_KEY_OTHER
 };
 
-/* Takes a key off the bytes that a terminal has sent: a byte, or an escape sequence of ECMA-48. */
-static int take_key(const char **bytes, size_t *n)
+/* Cuts a key off the bytes that a terminal has sent: a byte, or an escape sequence of ECMA-48. */
+static int parse_key(const char **bytes, size_t *n)
 {
 	const char *p = *bytes;
 	size_t len = 1;
@@ -494,7 +494,7 @@ static void move_selection(struct top *t, int n)
 {
 	struct top_state s = make_top_state(t);
 
-	top_select_beside(&t->view, &s, n);
+	top_move_selection(&t->view, &s, n);
 }
 
 static void type_filter(struct top *t, int key)
@@ -513,7 +513,7 @@ static void type_filter(struct top *t, int key)
 }
 
 /* Replaces the session if it lacks what the view needs. */
-static void require(struct top *t, enum top_by by, bool by_thread)
+static void ensure_session_for(struct top *t, enum top_by by, bool by_thread)
 {
 	bool lacks = by_thread != t->options.by_thread ||
 		     (top_by_needs_groups(by) && !top_by_needs_groups(t->options.by)) ||
@@ -524,15 +524,15 @@ static void require(struct top *t, enum top_by by, bool by_thread)
 	t->options.by = by;
 	t->options.by_thread = t->view.by_thread = by_thread;
 	t->view.selected = 0;
-	begin_again(t, t->sources);
+	restart_session(t, t->sources);
 }
 
-static void set_by(struct top *t, enum top_by by)
+static void set_grouping(struct top *t, enum top_by by)
 {
 	t->view.selection.by = by;
 	t->view.selection.within_by = TOP_BY_PROCESS;
 	*t->view.selected_key = '\0';
-	require(t, by, t->options.by_thread);
+	ensure_session_for(t, by, t->options.by_thread);
 }
 
 /* Shows the processes of the selected subject. */
@@ -547,7 +547,7 @@ static void enter_subject(struct top *t)
 }
 
 /* Leaves the subject, or removes the filter and the selection. */
-static void escape(struct top *t)
+static void leave_subject_or_filter(struct top *t)
 {
 	struct top_selection *s = &t->view.selection;
 
@@ -609,21 +609,21 @@ static void handle_key(struct top *t, int key)
 	else if (key == '/')
 		t->view.is_typing = true;
 	else if (key == TOP_KEY_ESCAPE)
-		escape(t);
+		leave_subject_or_filter(t);
 	else if (key == 'H')
-		require(t, t->options.by, !t->options.by_thread);
+		ensure_session_for(t, t->options.by, !t->options.by_thread);
 	else if (key == 't')
 		t->view.selection.tree = !t->view.selection.tree;
 	else if (key == 'b')
-		set_by(t, (t->view.selection.by + 1) % TOP_BYS);
+		set_grouping(t, (t->view.selection.by + 1) % TOP_BYS);
 	else if (key == ' ')
 		t->view.paused = !t->view.paused;
 	else if (key == 'h' || key == '?')
 		t->view.help = true;
 	else if (key == '<')
-		t->view.selection.sort = top_column_beside(&t->view, -1, width);
+		t->view.selection.sort = top_adjacent_column(&t->view, -1, width);
 	else if (key == '>' || key == 's')
-		t->view.selection.sort = top_column_beside(&t->view, 1, width);
+		t->view.selection.sort = top_adjacent_column(&t->view, 1, width);
 	else if (key >= '1' && key <= '9')
 		t->view.selection.sort = top_column_at(&t->view, (size_t)(key - '0'), width);
 }
@@ -642,14 +642,14 @@ static void on_key(evutil_socket_t fd, short what, void *ctx)
 		return;
 	}
 	while (left && !t->ended)
-		handle_key(t, take_key(&next, &left));
+		handle_key(t, parse_key(&next, &left));
 	if (!t->ended)
-		draw(t);
+		draw_screen(t);
 }
 
 static void on_resized(evutil_socket_t fd, short what, void *ctx)
 {
-	draw(ctx);
+	draw_screen(ctx);
 }
 
 /* Ctrl-Z: the shell gets its terminal back. raise() returns after SIGCONT. */
@@ -667,7 +667,7 @@ static void on_continued(evutil_socket_t fd, short what, void *ctx)
 
 	top_terminal_leave(t->terminal);
 	top_terminal_enter(t->terminal);
-	draw(t);
+	draw_screen(t);
 }
 
 static void top_on_signal(void *ctx, int number, bool by_terminal)
@@ -800,7 +800,7 @@ int cmd_top(int argc, char **argv)
 	r = top_prepare(&t, &e);
 	if (!r) {
 		arm_tick(&t);
-		draw(&t);
+		draw_screen(&t);
 		event_base_dispatch(t.loop);
 		r = t.code;
 		e = t.why;

@@ -38,7 +38,7 @@ int top_find_column(const char *key)
 	return -1;
 }
 
-void top_keys(struct strbuf *out)
+void top_put_column_keys(struct strbuf *out)
 {
 	for (size_t i = 0; i < TOP_COLUMNS; i++)
 		strbuf_printf(out, "%s%s", i ? ", " : "", top_columns[i].key);

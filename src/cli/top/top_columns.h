@@ -39,7 +39,7 @@ extern const struct top_column_spec top_columns[TOP_COLUMNS];
 /* Returns the column of a key of -s, or -1. */
 int top_find_column(const char *key);
 /* Appends the keys: "cpu, runq, ...". */
-void top_keys(struct strbuf *out);
+void top_put_column_keys(struct strbuf *out);
 
 /* Writes the value as the column shows it, "-" if it is unknown. Not for TOP_NAME. */
 void top_column_format(const struct top_column_spec *c, const struct live_process *p, char *buf,

@@ -103,7 +103,7 @@ static int parse_sort(const char *text, struct top_options *o, struct err_text *
 		o->sort = (size_t)column;
 		return 0;
 	}
-	top_keys(&keys);
+	top_put_column_keys(&keys);
 	err_set(e, -EINVAL, "-s %.40s is not a key; the keys are %s", text, keys.s ? keys.s : "");
 	strbuf_deinit(&keys);
 	return -EINVAL;
@@ -134,7 +134,7 @@ static int parse_pod(const char *text, struct top_options *o, struct err_text *e
 	return arg_list_add(&o->pods, text);
 }
 
-static int top_options_take_option(void *ctx, int option, struct err_text *e)
+static int top_options_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct top_options *o = ctx;
 	uint64_t n;
@@ -210,7 +210,7 @@ int top_options_parse(int argc, char **argv, struct top_options *ret, struct err
 	ret->period_ms = PERIOD_MS;
 	ret->color = "auto";
 	ret->sort = (size_t)top_find_column("cpu");
-	r = options_parse(argc, argv, letters, long_options, top_options_take_option, ret, e);
+	r = options_parse(argc, argv, letters, long_options, top_options_handle_option, ret, e);
 	if (r > 0) {
 		ret->help = true;
 		return 0;

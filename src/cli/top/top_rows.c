@@ -154,7 +154,7 @@ static void add_to_subject(struct top_nodes *t, const char *name, const struct l
 }
 
 /* Shortens a path to that of the group above. Returns false if it is the root, or not a path. */
-static bool cut_path(char *path)
+static bool cut_to_parent_path(char *path)
 {
 	char *slash = *path == '/' && path[1] ? strrchr(path, '/') : NULL;
 
@@ -191,7 +191,7 @@ static void add_group_to_subjects(void *ctx, const struct live_group *g)
 		add_to_subject(t, name.s ? name.s : "", g);
 	/* In a tree a control group has the sums of all below it. */
 	while (t->selection->tree && t->selection->by == TOP_BY_CGROUP && name.s &&
-	       cut_path(name.s))
+	       cut_to_parent_path(name.s))
 		add_to_subject(t, name.s, g);
 	strbuf_deinit(&name);
 }
@@ -217,7 +217,7 @@ static void subjects_make_nodes(struct top_nodes *t)
 			continue;
 		strbuf_clear(&path);
 		strbuf_puts(&path, s->name);
-		above = path.s && cut_path(path.s) ? top_subject_find(t, path.s) : NULL;
+		above = path.s && cut_to_parent_path(path.s) ? top_subject_find(t, path.s) : NULL;
 		if (above)
 			t->list[s->node].parent = above->node;
 	}
@@ -226,7 +226,7 @@ static void subjects_make_nodes(struct top_nodes *t)
 
 /* ---- processes ---- */
 
-static bool is_within(const struct top_nodes *t, const struct live_process *p)
+static bool is_in_chosen_subject(const struct top_nodes *t, const struct live_process *p)
 {
 	const struct top_selection *s = t->selection;
 	struct strbuf name = {0};
@@ -261,7 +261,7 @@ static void process_make_node(void *ctx, const struct live_process *p)
 	/* Most processes without a name have ended. The sums of their subject contain them. */
 	if (t->selection->by != TOP_BY_PROCESS && !p->name[0])
 		return;
-	if (is_one_of_pids(t->selection, p) && is_within(t, p))
+	if (is_one_of_pids(t->selection, p) && is_in_chosen_subject(t, p))
 		top_node_add(t, &row);
 }
 
@@ -377,7 +377,7 @@ static void filter_nodes(struct top_nodes *t)
 	}
 }
 
-static void weigh_nodes(struct top_nodes *t)
+static void set_sort_keys(struct top_nodes *t)
 {
 	const struct top_column_spec *c = &top_columns[t->selection->sort];
 	bool is_number = c->unit != TOP_PID && c->unit != TOP_NAME;
@@ -438,7 +438,7 @@ static size_t link_nodes(struct top_nodes *t)
 
 /* ---- rows ---- */
 
-static void take_rows(struct top_nodes *t, size_t at)
+static void collect_rows(struct top_nodes *t, size_t at)
 {
 	struct top_rows *r = t->rows;
 	unsigned depth = 0;
@@ -490,11 +490,11 @@ int top_rows_make(struct top_rows *r, const struct top_selection *s, const struc
 	make_nodes(&t);
 	cut_deep_trees(&t);
 	filter_nodes(&t);
-	weigh_nodes(&t);
+	set_sort_keys(&t);
 	first = link_nodes(&t);
 	r->list = malloc((t.n + 1) * sizeof(*r->list));
 	if (r->list && !t.failed)
-		take_rows(&t, first);
+		collect_rows(&t, first);
 	else
 		t.failed = true;
 	free(t.list);

@@ -112,7 +112,7 @@ void top_terminal_size(const struct top_terminal *t, size_t *ret_width, size_t *
 #define PATIENCE_MS 1000 /* for the last output, when no signal can interrupt it */
 
 /* Waits until fd accepts output. Returns 0, or -EAGAIN. */
-static int await_room(int fd, int signals)
+static int await_writable(int fd, int signals)
 {
 	struct pollfd fds[] = {{.fd = fd, .events = POLLOUT}, {.fd = signals, .events = POLLIN}};
 	int r;
@@ -128,7 +128,7 @@ int top_write(int fd, const char *data, size_t len, int signals)
 	while (len) {
 		ssize_t n;
 
-		if (await_room(fd, signals))
+		if (await_writable(fd, signals))
 			return -EAGAIN;
 		n = write(fd, data, MIN(len, (size_t)STEP));
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
@@ -142,7 +142,7 @@ int top_write(int fd, const char *data, size_t len, int signals)
 }
 
 /* Appends at most width characters of UTF-8. */
-static void put_cut(const char *text, size_t len, size_t width, struct strbuf *b)
+static void put_truncated(const char *text, size_t len, size_t width, struct strbuf *b)
 {
 	size_t n = 0;
 
@@ -155,7 +155,7 @@ static void put_cut(const char *text, size_t len, size_t width, struct strbuf *b
 	strbuf_add(b, text, n);
 }
 
-static const char *style_of(const struct top_terminal *t, char style)
+static const char *style_sequence(const struct top_terminal *t, char style)
 {
 	if (!t->color)
 		return "";
@@ -174,13 +174,13 @@ int top_terminal_draw(struct top_terminal *t, const char *lines, int signals)
 	top_terminal_size(t, &width, &height);
 	strbuf_puts(&b, HOME);
 	for (size_t row = 0; *lines && row < height; row++, lines = end) {
-		const char *style = style_of(t, *lines);
+		const char *style = style_sequence(t, *lines);
 
 		end = strchrnul(++lines, '\n');
 		if (row)
 			strbuf_puts(&b, "\r\n");
 		strbuf_puts(&b, style);
-		put_cut(lines, (size_t)(end - lines), width, &b);
+		put_truncated(lines, (size_t)(end - lines), width, &b);
 		strbuf_puts(&b, CLEAR_LINE);
 		if (*style)
 			strbuf_puts(&b, NORMAL);

@@ -73,7 +73,8 @@ static void begin_line(struct strbuf *b, enum top_style style)
 
 /* Appends the parts that fit, each with two spaces in front, and ends the line. from: where its text
  * begins. width 0: not limited. */
-static void put_parts(struct strbuf *b, size_t from, size_t width, const char *const *parts, size_t n)
+static void put_fitting_parts(struct strbuf *b, size_t from, size_t width, const char *const *parts,
+			      size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!width || b->len - from + 2 + strlen(parts[i]) <= width)
@@ -145,7 +146,7 @@ static void put_cpu(const struct live_machine *m, size_t width, struct strbuf *b
 		snprintf(text[i], PART_SIZE, "%s %.1f", times[i].name, times[i].share * 100);
 		parts[i] = text[i];
 	}
-	put_parts(b, from, width, parts, ARRAY_SIZE(parts));
+	put_fitting_parts(b, from, width, parts, ARRAY_SIZE(parts));
 }
 
 static const char *format_time(double ns, char buf[static 32])
@@ -175,7 +176,7 @@ static void put_queues(const struct live_machine *m, size_t width, struct strbuf
 	snprintf(max, sizeof(max), "max %s (CPU %u)", format_time(m->runq_max_ns, time),
 		 m->runq_max_cpu);
 	snprintf(switches, sizeof(switches), "%.0f switches/s", m->switches);
-	put_parts(b, from, width, (const char *const[]){p99, max, switches}, 3);
+	put_fitting_parts(b, from, width, (const char *const[]){p99, max, switches}, 3);
 }
 
 static void put_memory(const struct live_machine *m, struct strbuf *b)
@@ -465,7 +466,7 @@ static void select_row(struct top_view *v, const struct top_row *row)
 		memcpy(v->selected_key, row->key, strlen(row->key) + 1);
 }
 
-void top_select_beside(struct top_view *v, const struct top_state *s, int n)
+void top_move_selection(struct top_view *v, const struct top_state *s, int n)
 {
 	struct top_rows rows = {0};
 	ptrdiff_t at;
@@ -486,7 +487,7 @@ size_t top_column_at(const struct top_view *v, size_t n, size_t width)
 	return n >= 1 && n <= layout.n ? layout.columns[n - 1] : v->selection.sort;
 }
 
-size_t top_column_beside(const struct top_view *v, int n, size_t width)
+size_t top_adjacent_column(const struct top_view *v, int n, size_t width)
 {
 	struct top_layout layout;
 	size_t at = 0;

@@ -48,12 +48,12 @@ struct top_state {
 /* The first returns the column n columns to the right of the sorted column at this width (n < 0: to
  * the left), the second the n-th column from the left, from 1; the sorted column if there is
  * none. */
-size_t top_column_beside(const struct top_view *v, int n, size_t width);
+size_t top_adjacent_column(const struct top_view *v, int n, size_t width);
 size_t top_column_at(const struct top_view *v, size_t n, size_t width);
 
 /* Selects the row that is n rows below the selected one (n < 0: above), but not beyond the first or last
  * one. If the selected row is not shown, selects the first. */
-void top_select_beside(struct top_view *v, const struct top_state *s, int n);
+void top_move_selection(struct top_view *v, const struct top_state *s, int n);
 
 size_t top_view_help_lines(void);
 /* Goes to the next page of the help. Returns false, and ends the help, after the last one. */

@@ -88,8 +88,8 @@ static bool read_request(const char *text, size_t len, void (*fn)(void *ctx, con
 	return json_end(&r) && has_alerts && !strcmp(version, "4");
 }
 
-int alert_each(const char *text, size_t len, void (*fn)(void *ctx, const struct alert *a),
-	       void *ctx)
+int alert_for_each(const char *text, size_t len, void (*fn)(void *ctx, const struct alert *a),
+		   void *ctx)
 {
 	if (!read_request(text, len, NULL, NULL))
 		return -EBADMSG;

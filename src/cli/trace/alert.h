@@ -31,8 +31,8 @@ struct alert {
 bool alert_read(struct json_reader *r, struct alert *ret);
 /* Calls fn with each alert of a request of the webhook. Returns 0; or -EBADMSG, without a call, if the text
  * is not such a request. */
-int alert_each(const char *text, size_t len, void (*fn)(void *ctx, const struct alert *a),
-	       void *ctx);
+int alert_for_each(const char *text, size_t len, void (*fn)(void *ctx, const struct alert *a),
+		   void *ctx);
 
 /* Returns the value of a label; "" if there is none. */
 const char *alert_label(const struct alert *a, const char *name);

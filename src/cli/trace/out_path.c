@@ -152,7 +152,7 @@ static int create_file(int folder, const char *name)
 	return fd;
 }
 
-static void print_self_path(int folder, char buf[static SELF_PATH_MAX])
+static void format_self_path(int folder, char buf[static SELF_PATH_MAX])
 {
 	snprintf(buf, SELF_PATH_MAX, "/proc/self/fd/%d", folder);
 }
@@ -167,7 +167,7 @@ static void remove_entries(int folder)
 {
 	char self[SELF_PATH_MAX];
 
-	print_self_path(folder, self);
+	format_self_path(folder, self);
 	fs_each(self, remove_entry, &folder);
 }
 
@@ -227,7 +227,7 @@ static void block_signals(sigset_t *ret_before)
 
 /* ---- creating and removing ---- */
 
-static int refuse_taken(const char *path, bool is_folder, bool replace, struct err_text *e)
+static int refuse_existing_path(const char *path, bool is_folder, bool replace, struct err_text *e)
 {
 	struct stat st;
 
@@ -271,7 +271,7 @@ static int create_hidden_file(struct out_path *o)
 int out_path_create(struct out_path *o, const char *path, bool is_folder, bool replace,
 		    struct err_text *e)
 {
-	int r = refuse_taken(path, is_folder, replace, e);
+	int r = refuse_existing_path(path, is_folder, replace, e);
 	sigset_t before;
 
 	if (r < 0)
@@ -324,7 +324,7 @@ static int replace_folder(struct out_path *o)
 
 	if (old < 0)
 		return -errno;
-	print_self_path(old, self);
+	format_self_path(old, self);
 	r = fs_each(self, check_old_entry, NULL);
 	if (r < 0)
 		return r;

@@ -18,7 +18,7 @@
 #define GROUP "sonda" /* of the consumers' socket, in the units */
 
 /* Returns true if systemd runs and has the unit. */
-static bool has_unit(const char *name)
+static bool has_systemd_unit(const char *name)
 {
 	static const char *const folders[] = {"/etc/systemd/system",
 					      "/usr/local/lib/systemd/system",
@@ -35,17 +35,17 @@ static bool has_unit(const char *name)
 
 /* Returns the command that starts the service and sonda-probes: through systemd if the units are
  * installed. */
-static const char *start_command(void)
+static const char *service_start_command(void)
 {
-	return has_unit("sondad.socket")
+	return has_systemd_unit("sondad.socket")
 		       ? "sudo systemctl start sondad.socket sondad-consumer.socket sonda-probes"
 		       : "sudo sh -c 'sondad & sonda-probes &'";
 }
 
 const char *service_probes_start_command(void)
 {
-	return has_unit("sonda-probes.service") ? "sudo systemctl start sonda-probes"
-						: "sudo sh -c 'sonda-probes &'";
+	return has_systemd_unit("sonda-probes.service") ? "sudo systemctl start sonda-probes"
+							: "sudo sh -c 'sonda-probes &'";
 }
 
 int service_explain_no_ftrace(struct err_text *e)
@@ -58,7 +58,7 @@ int service_explain_no_ftrace(struct err_text *e)
 
 const char *service_permission_command(void)
 {
-	return has_unit("sondad.socket")
+	return has_systemd_unit("sondad.socket")
 		       ? "sudo systemctl enable --now sondad.socket sondad-consumer.socket "
 			 "sonda-probes && sudo usermod -aG " GROUP " $USER  # then log in again"
 		       : "sudo sonda record EVENT...";
@@ -111,7 +111,7 @@ bool service_describe_problem(const char *address, int error, struct err_text *t
 	case -ECONNREFUSED:
 		err_set(text, 0, "no tracing service listens on %s%s", address,
 			is_default(address) ? "" : "; check the address");
-		err_set(remedy, 0, "%s", is_default(address) ? start_command() : "");
+		err_set(remedy, 0, "%s", is_default(address) ? service_start_command() : "");
 		return true;
 	case -EINVAL:
 	case -ENAMETOOLONG:
@@ -129,7 +129,7 @@ bool service_describe_problem(const char *address, int error, struct err_text *t
 		err_set(text, 0, "the tracing service on %s accepts no connections: it hangs",
 			address);
 		err_set(remedy, 0, "%s",
-			has_unit("sondad.service") ? "sudo systemctl restart sondad" : "");
+			has_systemd_unit("sondad.service") ? "sudo systemctl restart sondad" : "");
 		return true;
 	case -ETIMEDOUT:
 		err_set(text, 0,
@@ -137,7 +137,7 @@ bool service_describe_problem(const char *address, int error, struct err_text *t
 			"service",
 			address);
 		err_set(remedy, 0, "%s",
-			has_unit("sondad.service") ? "sudo systemctl restart sondad" : "");
+			has_systemd_unit("sondad.service") ? "sudo systemctl restart sondad" : "");
 		return true;
 	case -EKEYREJECTED:
 		service_trust_explain(address, text);

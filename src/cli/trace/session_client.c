@@ -350,10 +350,10 @@ static int subscribe_to_events(struct session_client *c)
 	return r;
 }
 
-int session_client_watch_hits(struct session_client *c,
-			      void (*fn)(void *ctx,
-					 const Pb__ObservableEvents__CloneTriggerHit *hit),
-			      void *ctx, struct err_text *e)
+int session_client_watch_clone_triggers(
+	struct session_client *c,
+	void (*fn)(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit), void *ctx,
+	struct err_text *e)
 {
 	int r;
 
@@ -478,7 +478,7 @@ int session_client_query_stats(struct session_client *c, struct service_stats *r
 
 /* ---- reading ---- */
 
-static void session_client_on_sign(void *ctx)
+static void session_client_on_activity(void *ctx)
 {
 	const struct session_client *c = ctx;
 
@@ -495,8 +495,8 @@ static int session_client_on_packet(void *ctx, const uint8_t *data, size_t len)
 	return error;
 }
 
-static const struct packet_read_ops read_ops = {session_client_on_sign, session_client_on_packet,
-						session_client_on_done};
+static const struct packet_read_ops read_ops = {session_client_on_activity,
+						session_client_on_packet, session_client_on_done};
 
 int session_client_save(struct session_client *c, struct trace_file *file, struct trace_scan *scan,
 			struct err_text *e)

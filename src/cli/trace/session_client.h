@@ -58,10 +58,10 @@ int session_client_await_start(struct session_client *c, uint32_t timeout_ms, st
 /* Calls fn for each trigger of CLONE_SNAPSHOT that is hit, from session_client_end() and
  * session_client_await_start(); call this function before session_client_enable(). hit is borrowed
  * during the call. fn may use another client. */
-int session_client_watch_hits(struct session_client *c,
-			      void (*fn)(void *ctx,
-					 const Pb__ObservableEvents__CloneTriggerHit *hit),
-			      void *ctx, struct err_text *e);
+int session_client_watch_clone_triggers(
+	struct session_client *c,
+	void (*fn)(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit), void *ctx,
+	struct err_text *e);
 
 /* How a session ended. aborted: the error text, "" if the session ended normally. */
 struct session_end {

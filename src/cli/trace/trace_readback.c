@@ -233,7 +233,7 @@ struct row {
 	size_t n, cap;
 };
 
-static int note_file_number(void *ctx, const char *name, unsigned char d_type)
+static int add_file_number(void *ctx, const char *name, unsigned char d_type)
 {
 	struct row *r = ctx;
 	size_t before = strlen(r->prefix), digits;
@@ -252,7 +252,7 @@ static int note_file_number(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-static int trace_readback_by_number(const void *a, const void *b)
+static int compare_file_numbers(const void *a, const void *b)
 {
 	const unsigned *x = a, *y = b;
 
@@ -278,9 +278,9 @@ static int list_rotation_files(struct row *r)
 	snprintf(r->suffix, sizeof(r->suffix), "%s", number + ROTATION_DIGITS);
 	snprintf(r->prefix, sizeof(r->prefix), "%.*s", (int)(number - slash - 1), slash + 1);
 	*slash = '\0';
-	error = fs_each(slash == first ? "/" : first, note_file_number, r);
+	error = fs_each(slash == first ? "/" : first, add_file_number, r);
 	if (r->n > 1)
-		qsort(r->numbers, r->n, sizeof(*r->numbers), trace_readback_by_number);
+		qsort(r->numbers, r->n, sizeof(*r->numbers), compare_file_numbers);
 	return error;
 }
 
@@ -312,7 +312,7 @@ static bool read_uuid_of_file(const struct row *row, size_t i, uint64_t *ret)
 }
 
 /* Returns the index of the file with the latest time of modification. */
-static size_t last_written(const struct row *row)
+static size_t find_last_written(const struct row *row)
 {
 	size_t last = row->n - 1;
 	uint64_t newest = 0;
@@ -337,7 +337,7 @@ static size_t last_written(const struct row *row)
  * higher numbers, and numbers in between: the service takes numbers that are free. */
 static void keep_last_session(struct row *row)
 {
-	size_t last = last_written(row), n = 0;
+	size_t last = find_last_written(row), n = 0;
 	uint64_t uuid, other;
 	bool has_uuid = read_uuid_of_file(row, last, &uuid);
 

@@ -71,7 +71,7 @@ static unsigned post_with(const char *authorization, const char *type, const cha
 
 	snprintf(r.authorization, sizeof(r.authorization), "%s", authorization);
 	snprintf(r.content_type, sizeof(r.content_type), "%s", type);
-	return alert_intake_take(intake, &r, body);
+	return alert_intake_handle_request(intake, &r, body);
 }
 
 /* Posts n alerts that fire, with fingerprints from first on. */
@@ -176,7 +176,7 @@ DIR_TEST(requests_are_checked)
 	struct http_request get = {.method = HTTP_GET};
 
 	begin(dir, 12, true);
-	assert_int_equal(alert_intake_take(intake, &get, ""), 405);
+	assert_int_equal(alert_intake_handle_request(intake, &get, ""), 405);
 	assert_int_equal(post_with("", "application/json", good), 401);
 	assert_int_equal(post_with("Bearer the-tokem", "application/json", good), 401);
 	assert_int_equal(post_with("Bearer the-token2", "application/json", good), 401);

@@ -41,7 +41,7 @@ TEST_WITH(test_the_first_folder_wins_and_the_program_is_the_last, temp_dir_setup
 	struct err_text e;
 	unsigned n = 0, m = 0;
 
-	assert_int_equal(presets_each(p, count, &n), 0);
+	assert_int_equal(presets_for_each(p, count, &n), 0);
 	assert_int_equal(find(p, "irq", &s, &e), 0);
 	assert_null(s->path);
 	presets_free(p);
@@ -59,7 +59,7 @@ TEST_WITH(test_the_first_folder_wins_and_the_program_is_the_last, temp_dir_setup
 	assert_int_equal(find(p, "my_own", &s, &e), 0);
 	assert_string_equal(s->name, "my-own");
 	assert_int_equal(find(p, "nosuch", &s, &e), -ENOENT);
-	assert_int_equal(presets_each(p, count, &m), 0);
+	assert_int_equal(presets_for_each(p, count, &m), 0);
 	assert_int_equal(m, n + 1);
 	presets_free(p);
 }
@@ -218,7 +218,7 @@ TEST(test_the_shipped_ones_are_good_and_cover_all_families_and_periods)
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
 		if (!presets_has(shipped, needed[i], strlen(needed[i])))
 			fail_msg("no preset %s", needed[i]);
-	assert_int_equal(presets_each(shipped, check_one, NULL), 0);
+	assert_int_equal(presets_for_each(shipped, check_one, NULL), 0);
 	for (unsigned i = 0; i < f->n_values; i++)
 		if (f->values[i].value && !families[f->values[i].value])
 			fail_msg("no preset with the family %s", f->values[i].name);

@@ -18,7 +18,7 @@ static void note(void *ctx, const struct alert *a)
 static int each(const char *text)
 {
 	n_seen = 0;
-	return alert_each(text, strlen(text), note, NULL);
+	return alert_for_each(text, strlen(text), note, NULL);
 }
 
 /* As Alertmanager 0.25 sends it: the group fires, one of its alerts is resolved. */
