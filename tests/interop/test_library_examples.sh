@@ -85,6 +85,15 @@ check "20 rounds of 5 parts, and the sum after each" "select (select count() fro
   (select count() from counter) as sums, (select count() from stats where severity = 'error' and value > 0) as bad" \
   '[{"rounds":20,"parts":100,"sums":20,"bad":0}]'
 
+timeout 60 "$BIN/sonda" record --app 'pool*' waits syscalls runq processes -o "$dir/trace" -- "$dir/thread_pool" \
+  >"$dir/log" 2>&1
+verdict "thread_pool with counters, system calls and waits of its threads" $? "$dir/log"
+check "readers see each thread and process once, whoever described it" "select (select count() from slice s join thread_track t on track_id = t.id
+    where t.name = 'waits') > 0 as waits, (select count() from slice where name = 'job') as jobs, (select count() from
+    (select 1 from thread where tid > 0 group by tid having count() > 1)) as threads, (select count() from
+    (select 1 from process where pid > 0 group by pid having count() > 1)) as processes, (select count() from stats
+    where name like 'track_descriptor%' and value > 0) as conflicts" '[{"waits":1,"jobs":40,"threads":0,"processes":0,"conflicts":0}]'
+
 start_service sonda "$dir"
 run() { # EXAMPLE CATEGORIES
   timeout 60 "$BIN/sonda" record --app "$2" -o "$dir/trace" -- "$dir/$1" >"$dir/log" 2>&1

@@ -11,8 +11,7 @@ struct writer;
  * Format: perfetto.protos.TrackDescriptor, InternedData.
  */
 
-/* The number of the bit that distinguishes the uuid of the source's track from that of the thread
- * (tracks.h), which has 56 bits. */
+/* Part of the uuid of the source's tracks. */
 enum thread_slices_source {
 	THREAD_SLICES_OF_CALLS = 61,
 	THREAD_SLICES_OF_WAITS = 62,

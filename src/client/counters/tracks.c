@@ -14,6 +14,8 @@
 
 #include "base/core/fnv.h"
 #include "base/core/mem.h"
+#include "base/core/process_uuid.h"
+#include "base/system/process_uuids.h"
 #include "base/text/str.h"
 #include "client/counters/track_packets.h"
 #include "client/transport/writer.h"
@@ -190,12 +192,12 @@ static uint64_t hash_u64(uint64_t h, uint64_t v)
 	return hash_bytes(h, bytes, sizeof(bytes));
 }
 
-/* Of a process (tid 0) or a thread. */
-static uint64_t hash_task(enum track_kind kind, int32_t pid, int32_t tid, uint64_t incarnation)
+/* Of a process (tid 0) or a thread: its uuid, if the pid is not known to be reused. */
+static uint64_t hash_task(const struct track_spec *s, int32_t tid)
 {
-	uint64_t h = hash_u64(hash_u64(FNV1A_START, kind), (uint64_t)pid);
+	uint64_t uuid = thread_uuid_of(process_uuids_get(s->pid), tid);
 
-	return hash_u64(hash_u64(h, (uint64_t)tid), incarnation);
+	return s->incarnation ? hash_u64(uuid, s->incarnation) : uuid;
 }
 
 static uint64_t hash_path(const struct tracks *t, const struct track_spec *s,
@@ -205,9 +207,9 @@ static uint64_t hash_path(const struct tracks *t, const struct track_spec *s,
 
 	switch (s->kind) {
 	case TRACK_PROCESS:
-		return hash_task(s->kind, s->pid, 0, s->incarnation);
+		return hash_task(s, 0);
 	case TRACK_THREAD:
-		return hash_task(s->kind, s->pid, s->tid, s->incarnation);
+		return hash_task(s, s->tid);
 	case TRACK_GROUP:
 	case TRACK_COUNTER:
 		/* A process has groups of several sources, so the source is part of the hash. */
@@ -216,21 +218,23 @@ static uint64_t hash_path(const struct tracks *t, const struct track_spec *s,
 	return h;
 }
 
-static uint64_t uuid_of_path(uint64_t path)
+static uint64_t uuid_of_track(const struct track *t)
 {
-	uint64_t uuid = (path ^ path >> 56) & ((1ull << 56) - 1);
+	uint64_t uuid;
 
+	if (!t)
+		return 0;
+	if (t->spec.kind == TRACK_PROCESS || t->spec.kind == TRACK_THREAD)
+		return t->path;
+	uuid = (t->path ^ t->path >> 56) & ((1ull << 56) - 1);
 	return uuid ? uuid : 1;
 }
 
-static uint64_t uuid_of_track(const struct track *t)
+/* That of a thread is its process, as in libsonda: two descriptors of a uuid have to agree. */
+static uint64_t uuid_of_parent(const struct track *t)
 {
-	return t ? uuid_of_path(t->path) : 0;
-}
-
-uint64_t tracks_thread_uuid(int32_t pid, int32_t tid)
-{
-	return uuid_of_path(hash_task(TRACK_THREAD, pid, tid, 0));
+	return t->spec.kind == TRACK_THREAD ? process_uuids_get(t->spec.pid)
+					    : uuid_of_track(t->parent);
 }
 
 /* ---- tracks ---- */
@@ -401,7 +405,7 @@ static void tracks_describe(struct tracks *t, struct track *k, uint64_t ns)
 		track_packet_begin_state(out->w, t->now);
 	out->state_begun = true;
 	track_packet_descriptor(out->w, k->spec.alive_ns ? k->spec.alive_ns : ns, &k->spec,
-				uuid_of_track(k), uuid_of_track(k->parent));
+				uuid_of_track(k), uuid_of_parent(k));
 	k->described_in = t->state;
 }
 

@@ -30,8 +30,8 @@ struct writer;
  * A track's uuid is a hash of the names on its path from the root and of the source's name. The
  * same counter has the same uuid in every recording, and no two sources share a uuid. The hash has
  * 56 bits (8 bytes in a packet; among 131,072 tracks two collide once in 8 million recordings). A
- * process or thread has the same uuid for all sources, because readers would treat two uuids of one
- * pid as two processes.
+ * process or thread has the same uuid for all sources, and for libsonda in the process itself
+ * (base/core/process_uuid.h).
  *
  * Format: perfetto.protos.TrackDescriptor, CounterDescriptor, TrackEvent, TracePacketDefaults.
  */
@@ -99,10 +99,6 @@ bool tracks_flush_piece(struct tracks *t);
  * 2). Writes the track's descriptor if the trace does not have it yet. Returns 0 for the root or a
  * void track. */
 uint64_t tracks_get_uuid(struct tracks *t, uint32_t track);
-
-/* Returns the uuid that the track of a thread has in all sources, for a source that describes it with
- * packets of its own. Its upper 8 bits are 0. */
-uint64_t tracks_thread_uuid(int32_t pid, int32_t tid);
 
 struct tracks_counts {
 	uint32_t tracks; /* current number */

@@ -32,6 +32,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/event_timer.h"
+#include "base/system/process_uuids.h"
 #include "client/transport/arbiter.h"
 #include "config/limits.h"
 #include "config/trace_config.h"
@@ -488,6 +489,8 @@ static void destroy_instance(struct ds_handle *h)
 		h->source->destroy(h->instance);
 	TAILQ_REMOVE(&s->handles, h, link);
 	s->n_handles--;
+	if (s->n_handles == 0)
+		process_uuids_clear();
 	count_instances_for_consumer(s, h->consumer_uid, -1);
 	free(h->failed_name);
 	free(h);

@@ -19,21 +19,11 @@
 
 #include "base/core/cancel.h"
 #include "base/core/clock.h"
-#include "base/core/fnv.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
 #include "lib/public.h"
 
-#define START_TIME_FIELD 22 /* of /proc/PID/stat, counted from 1: proc(5) */
-
 struct process_identity process_identity;
-
-uint64_t process_uuid_of(uint64_t start_ticks, int32_t pid)
-{
-	uint64_t h = fnv1a(FNV1A_START, &start_ticks, sizeof(start_ticks));
-
-	return fnv1a(h, &pid, sizeof(pid));
-}
 
 /* Returns the bytes read, 0 on any error. */
 static size_t read_file_head(const char *path, char *buf, size_t size)
@@ -46,20 +36,13 @@ static size_t read_file_head(const char *path, char *buf, size_t size)
 	return n < 0 ? 0 : (size_t)n;
 }
 
-/* The name in field 2 may have spaces and parentheses: count from the last ')', which ends it. */
 static bool read_start_ticks(uint64_t *ret)
 {
-	char stat[1024], *p;
+	char stat[1024];
 	size_t n = read_file_head("/proc/self/stat", stat, sizeof(stat) - 1);
 
 	stat[n] = 0;
-	p = strrchr(stat, ')');
-	for (int field = 2; p && field < START_TIME_FIELD; field++)
-		p = strchr(p + 1, ' ');
-	if (!p)
-		return false;
-	*ret = strtoull(p, NULL, 10);
-	return true;
+	return process_start_ticks(stat, ret);
 }
 
 void process_identity_read(void)

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/core/process_uuid.h"
 #include "wire/pb_enc.h"
 
 /* The identity of this process in track descriptors. */
@@ -18,21 +19,15 @@ struct process_identity {
 	char cmdline[PROCESS_CMDLINE]; /* as in /proc/self/cmdline: each argument ends with 0 */
 };
 
-/*
- * The identity of this process, read by process_identity_read(). The uuid is that of Perfetto's
- * libraries: FNV-1a of the start time and the pid, so that several libraries in one process agree.
- */
+/* The identity of this process, read by process_identity_read(). */
 extern struct process_identity process_identity;
 
 /* Call before any thread writes events, and in a child after fork(). */
 void process_identity_read(void);
 
-/* Returns FNV-1a over the start time (clock ticks, 8 bytes) and the pid (4 bytes). */
-uint64_t process_uuid_of(uint64_t start_ticks, int32_t pid);
-
 static inline uint64_t thread_uuid(int32_t tid)
 {
-	return process_identity.uuid ^ (uint64_t)(int64_t)tid;
+	return thread_uuid_of(process_identity.uuid, tid);
 }
 
 /* TrackDescriptor messages, as field 60 of the open packet. */

@@ -9,10 +9,10 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/core/process_uuid.h"
 #include "base/system/outside_reads.h"
 
 #define STATUS_MAX 8192
-#define STAT_START_FIELD 22 /* proc_pid_stat(5): starttime, in ticks since the boot */
 
 void jit_spaces_deinit(struct jit_spaces *j)
 {
@@ -49,20 +49,13 @@ static const char *status_value(const char *status, const char *key)
 bool jit_space_parse(const char *status, const char *stat, uint64_t realtime, uint64_t boottime,
 		     struct file_reader_process *ret)
 {
-	const char *uids = status_value(status, "Uid"), *pids = status_value(status, "NSpid"),
-		   *at = strrchr(stat, ')');
+	const char *uids = status_value(status, "Uid"), *pids = status_value(status, "NSpid");
 	unsigned real, effective;
 	uint64_t ticks, began;
 
-	if (!uids || !pids || !at || sscanf(uids, "%u %u", &real, &effective) != 2)
+	if (!uids || !pids || !process_start_ticks(stat, &ticks) ||
+	    sscanf(uids, "%u %u", &real, &effective) != 2)
 		return false;
-	for (int field = 2; field < STAT_START_FIELD && at; field++) {
-		at = strchr(at, ' ');
-		at = at ? at + 1 : NULL;
-	}
-	if (!at)
-		return false;
-	ticks = strtoull(at, NULL, 10);
 	began = ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 	ret->uid = effective;
 	ret->started = realtime - (boottime - MIN(began, boottime));

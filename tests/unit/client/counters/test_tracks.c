@@ -158,6 +158,10 @@ FIXTURE_TEST(groups_of_processes_threads_and_cpus)
 	assert_int_equal(read_last("process 70/faults"), 1);
 	assert_int_equal(read_last("thread 70/72/waits"), 2);
 	assert_int_equal(read_last("cpus/CPU 11/depth"), 3);
+	assert_int_equal(
+		fake_u64(read_find("thread 70/72")->descriptor, PB_TRACK_DESCRIPTOR_PARENT_UUID),
+		read_find("process 70")->uuid);
+	assert_int_equal(read_find("thread 70/72")->uuid, read_find("process 70")->uuid ^ 72);
 	assert_int_equal(fake_u64(read_find("cpus/CPU 11")->descriptor,
 				  PB_TRACK_DESCRIPTOR_SIBLING_ORDER_RANK),
 			 11);
