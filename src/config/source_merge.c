@@ -26,7 +26,7 @@ enum rule {
 	RULE_OTHER, /* the values have no order */
 };
 
-static enum rule rule_of_field(const field *f)
+static enum rule find_field_rule(const field *f)
 {
 	if (f->type == PROTOBUF_C_TYPE_BOOL)
 		return RULE_FLAG;
@@ -38,14 +38,14 @@ static enum rule rule_of_field(const field *f)
 	return str_ends(f->name, "_size_kb") ? RULE_LARGER : RULE_OTHER;
 }
 
-static const message *message_in(const message *m, const field *f)
+static const message *get_submessage(const message *m, const field *f)
 {
 	return text_field_count(m, f) ? *(message *const *)text_field_get(m, f, 0) : NULL;
 }
 
 /* ---- values ---- */
 
-static bool same_message(const message *a, const message *b)
+static bool is_same_message(const message *a, const message *b)
 {
 	size_t len = protobuf_c_message_get_packed_size(a);
 	_cleanup_(freep) uint8_t *of_a = malloc(2 * len + 1);
@@ -65,7 +65,7 @@ static bool field_values_are_equal(const field *f, const void *a, const void *b)
 	case PROTOBUF_C_TYPE_STRING:
 		return !strcmp(*(const char *const *)a, *(const char *const *)b);
 	case PROTOBUF_C_TYPE_MESSAGE:
-		return same_message(*(message *const *)a, *(message *const *)b);
+		return is_same_message(*(message *const *)a, *(message *const *)b);
 	case PROTOBUF_C_TYPE_BYTES:
 		return x->len == y->len && !memcmp(x->data, y->data, x->len);
 	default:
@@ -77,7 +77,7 @@ static bool field_values_are_equal(const field *f, const void *a, const void *b)
 
 /* Returns true if the message enables the data that the list restricts: "vmstat_counters" has an
  * effect only with "vmstat_period_ms". */
-static bool enables_data_of(const message *m, const field *list)
+static bool enables_data_of_list(const message *m, const field *list)
 {
 	size_t stem = strlen(list->name);
 	char period[64];
@@ -96,7 +96,7 @@ static bool lists_can_merge(const message *a, const message *b, const field *f)
 
 	if (!in_a == !in_b)
 		return true;
-	return !enables_data_of(in_a ? b : a, f);
+	return !enables_data_of_list(in_a ? b : a, f);
 }
 
 static uint32_t get_number(const message *m, const field *f)
@@ -107,7 +107,7 @@ static uint32_t get_number(const message *m, const field *f)
 static bool numbers_can_merge(const message *a, const message *b, const field *f)
 {
 	bool in_a = text_field_count(a, f), in_b = text_field_count(b, f);
-	enum rule rule = rule_of_field(f);
+	enum rule rule = find_field_rule(f);
 
 	if (!in_a && !in_b)
 		return true;
@@ -133,10 +133,10 @@ static bool messages_can_merge(const message *a, const message *b)
 			fit = lists_can_merge(a, b, f);
 		else if (f->type != PROTOBUF_C_TYPE_MESSAGE)
 			fit = numbers_can_merge(a, b, f);
-		else if (message_in(a, f) && message_in(b, f))
-			fit = messages_can_merge(message_in(a, f), message_in(b, f));
+		else if (get_submessage(a, f) && get_submessage(b, f))
+			fit = messages_can_merge(get_submessage(a, f), get_submessage(b, f));
 		else
-			fit = !message_in(a, f) && !message_in(b, f);
+			fit = !get_submessage(a, f) && !get_submessage(b, f);
 	}
 	return fit;
 }
@@ -184,16 +184,16 @@ static void apply_rule(message *result, const message *a, const message *b, cons
 
 	if (!text_field_count(a, f) || !text_field_count(b, f))
 		return;
-	if (rule_of_field(f) == RULE_FLAG) {
+	if (find_field_rule(f) == RULE_FLAG) {
 		*(protobuf_c_boolean *)to =
 			*(const protobuf_c_boolean *)of_a || *(const protobuf_c_boolean *)of_b;
 		return;
 	}
-	if (rule_of_field(f) == RULE_OTHER)
+	if (find_field_rule(f) == RULE_OTHER)
 		return;
 	x = *(const uint32_t *)of_a;
 	y = *(const uint32_t *)of_b;
-	if (rule_of_field(f) == RULE_LARGER || !x || !y)
+	if (find_field_rule(f) == RULE_LARGER || !x || !y)
 		*(uint32_t *)to = MAX(x, y);
 	else
 		*(uint32_t *)to = MIN(x, y);
@@ -208,9 +208,9 @@ static void apply_rules(message *result, const message *a, const message *b)
 			remove_duplicates(result, f);
 		else if (f->type != PROTOBUF_C_TYPE_MESSAGE)
 			apply_rule(result, a, b, f);
-		else if (message_in(a, f) && message_in(b, f))
-			apply_rules((message *)message_in(result, f), message_in(a, f),
-				    message_in(b, f));
+		else if (get_submessage(a, f) && get_submessage(b, f))
+			apply_rules((message *)get_submessage(result, f), get_submessage(a, f),
+				    get_submessage(b, f));
 	}
 }
 

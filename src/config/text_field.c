@@ -15,7 +15,7 @@ static void *member_at(const ProtobufCMessage *message, unsigned offset)
 	return (char *)message + offset;
 }
 
-static bool in_oneof(const ProtobufCFieldDescriptor *field)
+static bool is_in_oneof(const ProtobufCFieldDescriptor *field)
 {
 	return field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF;
 }
@@ -71,7 +71,7 @@ size_t text_field_count(const ProtobufCMessage *message, const ProtobufCFieldDes
 
 	if (field->label == PROTOBUF_C_LABEL_REPEATED)
 		return *(const size_t *)quantifier;
-	if (in_oneof(field))
+	if (is_in_oneof(field))
 		return *(const uint32_t *)quantifier == field->id &&
 		       (!pointer || pointer_is_set(slot, field));
 	if (field->label == PROTOBUF_C_LABEL_REQUIRED)
@@ -124,7 +124,7 @@ int text_field_put(ProtobufCMessage *message, const ProtobufCFieldDescriptor *fi
 
 	if (field->label == PROTOBUF_C_LABEL_REPEATED)
 		return text_field_append(message, field, value);
-	if (in_oneof(field))
+	if (is_in_oneof(field))
 		*(uint32_t *)quantifier = field->id;
 	else if (field->label == PROTOBUF_C_LABEL_OPTIONAL &&
 		 field->type != PROTOBUF_C_TYPE_STRING && field->type != PROTOBUF_C_TYPE_MESSAGE)

@@ -117,7 +117,7 @@ static enum text_token_kind classify_number(const char *s, const char *end)
 	return p == end ? TEXT_INTEGER : classify_fraction(p, end);
 }
 
-static const char *number_end(const char *s, const char *end)
+static const char *find_number_end(const char *s, const char *end)
 {
 	bool hex = end - s >= 2 && (s[1] == 'x' || s[1] == 'X');
 	const char *p = s;
@@ -160,7 +160,7 @@ static struct text_token read_token(const char *s, const char *end)
 	if (s == end)
 		return (struct text_token){TEXT_END, s, 0};
 	if (text_lex_is_digit(*s) || (*s == '.' && s + 1 < end && text_lex_is_digit(s[1]))) {
-		p = number_end(s, end);
+		p = find_number_end(s, end);
 		return (struct text_token){classify_number(s, p), s, (size_t)(p - s)};
 	}
 	if (text_lex_is_word(*s)) {
@@ -238,8 +238,8 @@ static bool is_continuation(char c)
 }
 
 /* Writes the part first..last of a line, and collects the row of carets below it. */
-static void show_stretch(struct strbuf *out, struct strbuf *carets, const char *first,
-			 const char *last, const char *at, size_t n)
+static void put_line_part(struct strbuf *out, struct strbuf *carets, const char *first,
+			  const char *last, const char *at, size_t n)
 {
 	for (const char *p = first; p < last; p++) {
 		size_t width = str_printable_len(p, (size_t)(last - p));
@@ -262,7 +262,7 @@ static void show_stretch(struct strbuf *out, struct strbuf *carets, const char *
 		strbuf_putc(carets, '^');
 }
 
-static void show_line(struct text_report *r, const char *at, size_t n)
+static void put_line_with_carets(struct text_report *r, const char *at, size_t n)
 {
 	const char *first = line_start(r, at), *last = line_end(r, at);
 	bool cut_before = at - first > SHOWN_BEFORE, cut_after = last - at > SHOWN_AFTER;
@@ -278,7 +278,7 @@ static void show_line(struct text_report *r, const char *at, size_t n)
 		last--;
 	strbuf_puts(r->out, cut_before ? INDENT "..." : INDENT);
 	strbuf_puts(&carets, cut_before ? INDENT "   " : INDENT);
-	show_stretch(r->out, &carets, first, last, at, n);
+	put_line_part(r->out, &carets, first, last, at, n);
 	strbuf_puts(r->out, cut_after ? "...\n" : "\n");
 	strbuf_puts(&carets, "\n");
 	if (carets.failed)
@@ -299,7 +299,7 @@ static void text_report_at(struct text_report *r, const char *at, size_t n, cons
 	va_end(ap);
 	strbuf_printf(r->out, "%s:%u:%zu: error: %s\n", r->name, text_report_line_number(r, at),
 		      (size_t)(at - line_start(r, at)) + 1, message);
-	show_line(r, at, n);
+	put_line_with_carets(r, at, n);
 	r->n_errors++;
 }
 
@@ -354,7 +354,7 @@ void text_parser_error(struct text_parser *p, const char *at, size_t n, const ch
 	}
 }
 
-static void complain_of_lexer(struct text_parser *p)
+static void report_lexer_error(struct text_parser *p)
 {
 	const struct text_token *t = &p->token;
 
@@ -381,7 +381,7 @@ void text_parser_advance(struct text_parser *p)
 		if (p->token.kind == TEXT_STRING && memchr(p->token.s, '\n', p->token.len))
 			p->long_string = p->token;
 		if (p->token.kind == TEXT_BAD_BYTES || p->token.kind == TEXT_OPEN_STRING)
-			complain_of_lexer(p);
+			report_lexer_error(p);
 	} while (p->token.kind == TEXT_BAD_BYTES);
 	if (p->token.kind == TEXT_END)
 		p->token.s = behind;

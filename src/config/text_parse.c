@@ -227,8 +227,8 @@ static void text_parse_read_list(struct text_parser *p, const struct scope *s,
 /* ---- fields ---- */
 
 /* Returns true if the field that was named at `name` may have a (further) value. */
-static bool check_single(struct text_parser *p, const struct scope *s,
-			 const ProtobufCFieldDescriptor *field, const struct text_token *name)
+static bool check_not_repeated(struct text_parser *p, const struct scope *s,
+			       const ProtobufCFieldDescriptor *field, const struct text_token *name)
 {
 	const char *seen = s->seen[field - text_parse_type_of(s)->fields];
 	const ProtobufCFieldDescriptor *other = NULL;
@@ -255,8 +255,8 @@ static bool check_single(struct text_parser *p, const struct scope *s,
 	return true;
 }
 
-static void complain_of_name(struct text_parser *p, const struct scope *s,
-			     const struct text_token *name)
+static void report_unknown_name(struct text_parser *p, const struct scope *s,
+				const struct text_token *name)
 {
 	char hint[TEXT_HINT_MAX];
 
@@ -270,7 +270,7 @@ static void complain_of_name(struct text_parser *p, const struct scope *s,
 }
 
 /* Returns true if the field has no value and the name of the next field follows. */
-static bool value_is_missing(const struct text_parser *p, const struct scope *s,
+static bool is_value_missing(const struct text_parser *p, const struct scope *s,
 			     const ProtobufCFieldDescriptor *field)
 {
 	struct text_lexer ahead = p->lexer;
@@ -282,16 +282,16 @@ static bool value_is_missing(const struct text_parser *p, const struct scope *s,
 	       text_token_is(&after, '{');
 }
 
-static void read_field_of(struct text_parser *p, struct scope *s,
-			  const ProtobufCFieldDescriptor *field, const struct text_token *name)
+static void read_known_field(struct text_parser *p, struct scope *s,
+			     const ProtobufCFieldDescriptor *field, const struct text_token *name)
 {
-	if (!check_single(p, s, field, name)) {
+	if (!check_not_repeated(p, s, field, name)) {
 		skip_field(p, text_parse_type_of(s));
 		return;
 	}
 	if (text_token_is(&p->token, ':'))
 		text_parser_advance(p);
-	if (value_is_missing(p, s, field)) {
+	if (is_value_missing(p, s, field)) {
 		text_parser_error(p, name->s, name->len, "field \"%s\" has no value", field->name);
 		return;
 	}
@@ -330,9 +330,9 @@ static void read_field(struct text_parser *p, struct scope *s)
 		text_parser_advance(p);
 		field = text_names_find_field(text_parse_type_of(s), &name);
 		if (field) {
-			read_field_of(p, s, field, &name);
+			read_known_field(p, s, field, &name);
 		} else {
-			complain_of_name(p, s, &name);
+			report_unknown_name(p, s, &name);
 			skip_field(p, text_parse_type_of(s));
 		}
 	}

@@ -51,8 +51,8 @@ static struct range range_of_type(ProtobufCType type)
 }
 
 /* Returns the expected value, such as "a whole number from 0 to 4294967295". */
-static const char *describe_wanted(const ProtobufCFieldDescriptor *field,
-				   char buf[static WANTED_MAX])
+static const char *describe_expected_value(const ProtobufCFieldDescriptor *field,
+					   char buf[static WANTED_MAX])
 {
 	struct range range;
 
@@ -79,7 +79,7 @@ static const char *describe_wanted(const ProtobufCFieldDescriptor *field,
 	}
 }
 
-static const char *describe_found(const struct literal *l)
+static const char *describe_found_value(const struct literal *l)
 {
 	switch (l->token.kind) {
 	case TEXT_WORD:
@@ -93,17 +93,17 @@ static const char *describe_found(const struct literal *l)
 	}
 }
 
-static void complain_of_type(struct text_parser *p, const ProtobufCFieldDescriptor *field,
-			     const struct literal *l)
+static void report_wrong_type(struct text_parser *p, const ProtobufCFieldDescriptor *field,
+			      const struct literal *l)
 {
 	char buf[WANTED_MAX];
 
 	text_parser_error(p, l->at, l->len, "field \"%s\" takes %s, not %s", field->name,
-			  describe_wanted(field, buf), describe_found(l));
+			  describe_expected_value(field, buf), describe_found_value(l));
 }
 
-static void complain_of_range(struct text_parser *p, const ProtobufCFieldDescriptor *field,
-			      const struct literal *l)
+static void report_out_of_range(struct text_parser *p, const ProtobufCFieldDescriptor *field,
+				const struct literal *l)
 {
 	char buf[WANTED_MAX];
 	int shown = (int)MIN(l->token.len, (size_t)QUOTED_MAX);
@@ -111,7 +111,7 @@ static void complain_of_range(struct text_parser *p, const ProtobufCFieldDescrip
 	text_parser_error(p, l->at, l->len, "%s%.*s%s does not fit: field \"%s\" takes %s",
 			  l->negative ? "-" : "", shown, l->token.s,
 			  l->token.len > QUOTED_MAX ? "..." : "", field->name,
-			  describe_wanted(field, buf));
+			  describe_expected_value(field, buf));
 }
 
 /* ---- one conversion per type ---- */
@@ -124,13 +124,13 @@ static bool to_integer(struct text_parser *p, const ProtobufCFieldDescriptor *fi
 	uint64_t v, most;
 
 	if (l->token.kind != TEXT_INTEGER) {
-		complain_of_type(p, field, l);
+		report_wrong_type(p, field, l);
 		return false;
 	}
 	range = range_of_type(field->type);
 	most = l->negative ? -(uint64_t)range.min : range.max;
 	if (text_value_parse_u64(&l->token, &v) < 0 || v > most) {
-		complain_of_range(p, field, l);
+		report_out_of_range(p, field, l);
 		return false;
 	}
 	*ret_v = l->negative ? -v : v;
@@ -152,7 +152,7 @@ static bool to_enum(struct text_parser *p, const ProtobufCFieldDescriptor *field
 			return false;
 		value = protobuf_c_enum_descriptor_get_value(type, (int)number);
 	} else {
-		complain_of_type(p, field, l);
+		report_wrong_type(p, field, l);
 		return false;
 	}
 	if (value) {
@@ -190,7 +190,7 @@ static bool to_bool(struct text_parser *p, const ProtobufCFieldDescriptor *field
 			return true;
 		}
 	}
-	complain_of_type(p, field, l);
+	report_wrong_type(p, field, l);
 	return false;
 }
 
@@ -209,7 +209,7 @@ static bool to_float(struct text_parser *p, const ProtobufCFieldDescriptor *fiel
 	if (r == -ENOMEM)
 		text_parser_out_of_memory(p);
 	else if (r < 0)
-		complain_of_type(p, field, l);
+		report_wrong_type(p, field, l);
 	return r == 0;
 }
 
@@ -308,7 +308,7 @@ static bool convert_literal(struct text_parser *p, const ProtobufCFieldDescripto
 	case PROTOBUF_C_TYPE_STRING:
 	case PROTOBUF_C_TYPE_BYTES:
 	case PROTOBUF_C_TYPE_MESSAGE:
-		complain_of_type(p, field, l);
+		report_wrong_type(p, field, l);
 		return false;
 	case PROTOBUF_C_TYPE_INT32:
 	case PROTOBUF_C_TYPE_SINT32:
@@ -337,7 +337,7 @@ bool text_scalar_read(struct text_parser *p, const ProtobufCFieldDescriptor *fie
 	if (!read_literal(p, &l)) {
 		text_parser_error(p, p->token.s, p->token.len,
 				  "field \"%s\" has no value: it takes %s", field->name,
-				  describe_wanted(field, buf));
+				  describe_expected_value(field, buf));
 		return false;
 	}
 	while (begins_string(&l.token) && begins_string(&p->token))
@@ -346,7 +346,7 @@ bool text_scalar_read(struct text_parser *p, const ProtobufCFieldDescriptor *fie
 		return false; /* the lexer's error was reported */
 	if (l.token.kind == TEXT_BAD_NUMBER) {
 		text_parser_error(p, l.at, l.len, "this is not a number; field \"%s\" takes %s",
-				  field->name, describe_wanted(field, buf));
+				  field->name, describe_expected_value(field, buf));
 		return false;
 	}
 	return convert_literal(p, field, &l, ret_v);

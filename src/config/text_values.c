@@ -186,7 +186,7 @@ static bool token_is_word(const struct text_token *t, const char *word)
 
 /* Copies the number in C's spelling to *ret_s. Returns 0, -EINVAL if the token is not a float, or
  * -ENOMEM. */
-static int spell_float(const struct text_token *t, char **ret_s)
+static int make_c_float(const struct text_token *t, char **ret_s)
 {
 	const char *s = t->s;
 	size_t len = t->len;
@@ -208,7 +208,7 @@ static int spell_float(const struct text_token *t, char **ret_s)
 static int read_float(const struct text_token *t, float *ret_f, double *ret_d)
 {
 	_cleanup_(freep) char *s = NULL;
-	int r = spell_float(t, &s);
+	int r = make_c_float(t, &s);
 	locale_t c, before;
 
 	if (r < 0)
@@ -327,7 +327,7 @@ const char *text_value_parse_bytes(const struct text_token *t, struct strbuf *ou
 
 /* ---- printing ---- */
 
-static bool reads_back(const char *s, double v, bool is_float)
+static bool is_exact(const char *s, double v, bool is_float)
 {
 	return is_float ? strtof(s, NULL) == (float)v : strtod(s, NULL) == v;
 }
@@ -352,7 +352,7 @@ static void print_number(double v, int digits, bool is_float, struct strbuf *out
 	before = uselocale(c);
 	for (int n = digits - 3; n <= digits; n++) {
 		snprintf(s, sizeof(s), "%.*g", n, v);
-		if (reads_back(s, v, is_float))
+		if (is_exact(s, v, is_float))
 			break;
 	}
 	uselocale(before);

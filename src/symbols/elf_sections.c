@@ -15,7 +15,8 @@ const char *elf_sections_string(const Elf_Data *strings, size_t at, size_t *ret_
 	return *ret_len && at + *ret_len < strings->d_size ? s + at : NULL;
 }
 
-static void note_section(struct elf_sections *ret, Elf_Scn *s, const GElf_Shdr *h, const char *name)
+static void record_section(struct elf_sections *ret, Elf_Scn *s, const GElf_Shdr *h,
+			   const char *name)
 {
 	if (h->sh_type == SHT_NOTE && !strcmp(name, ".note.stapsdt"))
 		ret->usdt = s;
@@ -52,6 +53,6 @@ void elf_sections_find(Elf *elf, struct elf_sections *ret)
 		name = elf_sections_string(strings, h.sh_name, &len);
 		/* One that was cut has no NUL at its end. */
 		if (name && len < ELF_NAME_MAX)
-			note_section(ret, s, &h, name);
+			record_section(ret, s, &h, name);
 	}
 }

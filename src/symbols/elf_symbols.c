@@ -115,7 +115,7 @@ static int elf_symbols_add_symbol(struct elf_symbols *s, size_t *caps, const GEl
  * Of several names of an address, one with a size comes first; then one that other files can refer
  * to; then the one with fewer underscores at its start; then the earlier one in the file.
  */
-static int by_address(const void *a, const void *b)
+static int compare_symbol_addresses(const void *a, const void *b)
 {
 	const struct elf_symbol *x = a, *y = b;
 
@@ -134,7 +134,7 @@ size_t elf_symbols_bytes(const struct elf_symbols *s)
 }
 
 /* Frees the unused capacity that array_reserve() allocated in advance. */
-static void shrink(struct elf_symbols *s)
+static void free_spare_capacity(struct elf_symbols *s)
 {
 	void *symbols = realloc(s->symbols, MAX(s->n_symbols, 1) * sizeof(*s->symbols));
 	void *names = realloc(s->names, MAX(s->n_names, 1));
@@ -148,7 +148,7 @@ static void sort_symbols(struct elf_symbols *s)
 	size_t n = 0;
 
 	if (s->n_symbols)
-		qsort(s->symbols, s->n_symbols, sizeof(*s->symbols), by_address);
+		qsort(s->symbols, s->n_symbols, sizeof(*s->symbols), compare_symbol_addresses);
 	for (size_t i = 0; i < s->n_symbols; i++)
 		if (n == 0 || s->keeps_aliases ||
 		    s->symbols[n - 1].address != s->symbols[i].address)
@@ -160,7 +160,7 @@ static void sort_symbols(struct elf_symbols *s)
 }
 
 /* In .symtab a name may have the version that it has in .dynsym: open@@GLIBC_2.2.5. */
-static size_t length_without_version(const char *name, size_t len)
+static size_t name_len_without_version(const char *name, size_t len)
 {
 	const char *at = memchr(name, '@', len);
 
@@ -194,7 +194,7 @@ static int read_symbols(Elf *elf, Elf_Scn *section, size_t max_bytes, struct elf
 		    sym.st_shndx == SHN_UNDEF)
 			continue;
 		name = elf_sections_string(strings, sym.st_name, &len);
-		len = name ? length_without_version(name, len) : 0;
+		len = name ? name_len_without_version(name, len) : 0;
 		if (!len)
 			continue;
 		if (elf_symbols_bytes(s) + sizeof(*s->symbols) + len + 1 > max_bytes)
@@ -290,7 +290,7 @@ static int elf_symbols_read_file(int fd, size_t max_bytes, bool keeps_aliases,
 		return r;
 	}
 	sort_symbols(&s);
-	shrink(&s);
+	free_spare_capacity(&s);
 	*ret = s;
 	return 0;
 }
@@ -368,7 +368,7 @@ int elf_symbols_replace_by_debug_file(struct elf_symbols *s, int fd, size_t max_
 		return r;
 	}
 	sort_symbols(&read);
-	shrink(&read);
+	free_spare_capacity(&read);
 	read.facts = s->facts;
 	elf_symbols_deinit(s);
 	*s = read;

@@ -17,7 +17,8 @@
 
 #define DEBUG_PATH_MAX 4096
 
-static int program_reader_ask(struct program_reader *r, uint32_t kind, const char *name, int fd)
+static int program_reader_send_request(struct program_reader *r, uint32_t kind, const char *name,
+				       int fd)
 {
 	struct program_request q = {.kind = kind};
 
@@ -66,7 +67,7 @@ static bool try_debug_file(struct program_reader *r, uid_t owner, const char *fo
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 	       (st.st_uid == 0 || st.st_uid == owner) &&
-	       program_reader_ask(r, PROGRAM_ASK_DEBUG_FILE, "", fd) == 0 &&
+	       program_reader_send_request(r, PROGRAM_ASK_DEBUG_FILE, "", fd) == 0 &&
 	       receive_facts(r, &facts) == 0;
 }
 
@@ -91,7 +92,7 @@ static bool find_debug_file(struct program_reader *r, uid_t owner, const struct 
 
 /* ---- the process ---- */
 
-static const char *program_reason(int error)
+static const char *program_error_text(int error)
 {
 	switch (error) {
 	case -ENOEXEC:
@@ -122,12 +123,12 @@ int program_reader_start(const char *path, struct program_reader *ret, struct er
 	if (error)
 		return err_set(e, error, "%.200s: cannot start its reader: %s", path,
 			       strerror(-error));
-	error = program_reader_ask(&r, PROGRAM_ASK_FACTS, "", -1);
+	error = program_reader_send_request(&r, PROGRAM_ASK_FACTS, "", -1);
 	if (!error)
 		error = receive_facts(&r, &facts);
 	if (error) {
 		program_reader_stop(&r);
-		return err_set(e, error, "%.200s: %s", path, program_reason(error));
+		return err_set(e, error, "%.200s: %s", path, program_error_text(error));
 	}
 	r.machine = facts.machine;
 	r.is_stripped = facts.is_stripped && !find_debug_file(&r, st.st_uid, &facts, path);
@@ -178,7 +179,7 @@ static int program_reader_each(struct program_reader *r, uint32_t kind, const ch
 {
 	static struct program_answer a;
 	const struct iovec part = {&a, sizeof(a)};
-	int error = program_reader_ask(r, kind, name, -1), stopped = 0;
+	int error = program_reader_send_request(r, kind, name, -1), stopped = 0;
 	struct program_item item;
 
 	while (!error) {
@@ -197,7 +198,7 @@ static int program_reader_each(struct program_reader *r, uint32_t kind, const ch
 		else if (!stopped) /* the other answers are read, so that the next request works */
 			stopped = fn(ctx, &item);
 	}
-	return err_set(e, error, "%s", program_reason(error));
+	return err_set(e, error, "%s", program_error_text(error));
 }
 
 int program_reader_find_function(struct program_reader *r, const char *name, program_item_fn *fn,

@@ -85,7 +85,7 @@ struct name_search {
 };
 
 /* The last identifier of "ns::Class<int>::method" is part of the mangled name, too. */
-static void set_part(struct name_search *s)
+static void find_searched_part(struct name_search *s)
 {
 	static const char letters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -178,7 +178,7 @@ static void find_function(const char *wanted)
 	static struct name_search s;
 
 	s = (struct name_search){.wanted = wanted};
-	set_part(&s);
+	find_searched_part(&s);
 	if (!send_functions_named(&s, false) && !send_functions_named(&s, true))
 		suggest_functions(&s);
 }

@@ -246,7 +246,7 @@ static void symbol_cache_drop(struct symbol_cache *s)
 	cache = NULL;
 }
 
-static const char *problem_of_load(const struct symbol_cache *s)
+static const char *load_error(const struct symbol_cache *s)
 {
 	return s->table.n_functions ? NULL : s->problem.text;
 }
@@ -264,7 +264,7 @@ static void notify_users(struct symbol_cache *s)
 		if (!u)
 			return;
 		u->is_ready = true;
-		u->problem = problem_of_load(s);
+		u->problem = load_error(s);
 		u->ready(u->ctx);
 	} while (cache == s && s->is_there);
 }
@@ -346,7 +346,7 @@ static int start_loading(struct symbol_cache *s, struct event_base *loop, const 
 	return 0;
 }
 
-static int symbol_cache_make(struct event_base *loop, const char *proc_root)
+static int symbol_cache_create(struct event_base *loop, const char *proc_root)
 {
 	struct symbol_cache *s = calloc(1, sizeof(*s));
 
@@ -369,7 +369,7 @@ int symbol_cache_join(struct symbol_cache_user *u, struct event_base *loop, cons
 {
 	if (cache && TAILQ_EMPTY(&cache->users) && cache->modules != hash_modules(proc_root))
 		symbol_cache_drop(cache);
-	if (!cache && symbol_cache_make(loop, proc_root))
+	if (!cache && symbol_cache_create(loop, proc_root))
 		return -ENOMEM;
 	if (policy == SYMBOL_CACHE_RETAIN || policy == SYMBOL_CACHE_CLEANUP)
 		cache->retain = policy == SYMBOL_CACHE_RETAIN;

@@ -438,7 +438,7 @@ struct ranked {
 	uint32_t word;
 };
 
-static int by_count(const void *a, const void *b)
+static int compare_word_counts(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
@@ -458,7 +458,7 @@ static int number_words_by_use(struct symbol_table_build *b)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < w->n; i++)
 		ranked[i] = (struct ranked){b->counts[i], i};
-	qsort(ranked, w->n, sizeof(*ranked), by_count);
+	qsort(ranked, w->n, sizeof(*ranked), compare_word_counts);
 	for (uint32_t i = 0; i < w->n; i++) {
 		uint32_t word = ranked[i].word, len = w->at[word + 1] - w->at[word];
 

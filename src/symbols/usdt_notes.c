@@ -20,7 +20,7 @@ static const char note_name[] = "stapsdt";
 #endif
 
 /* Reads a word of the ELF class from *p, which has *left bytes. */
-static bool take_word(const char **p, size_t *left, bool is_64, uint64_t *ret)
+static bool read_address(const char **p, size_t *left, bool is_64, uint64_t *ret)
 {
 	size_t size = is_64 ? 8 : 4;
 	uint32_t half;
@@ -62,8 +62,10 @@ static int usdt_add_note(struct usdt_notes *u, size_t caps[2], const char *p, si
 	uint64_t address, linked_base, semaphore;
 	size_t at[3], text_len;
 
-	if (!take_word(&p, &len, is_64, &address) || !take_word(&p, &len, is_64, &linked_base) ||
-	    !take_word(&p, &len, is_64, &semaphore) || !find_three_strings(p, len, at, &text_len))
+	if (!read_address(&p, &len, is_64, &address) ||
+	    !read_address(&p, &len, is_64, &linked_base) ||
+	    !read_address(&p, &len, is_64, &semaphore) ||
+	    !find_three_strings(p, len, at, &text_len))
 		return 0;
 	if (array_reserve(&u->notes, &caps[0], u->n + 1, sizeof(*u->notes)) < 0 ||
 	    array_reserve(&u->texts, &caps[1], u->n_texts + text_len, 1) < 0)

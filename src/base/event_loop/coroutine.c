@@ -188,7 +188,7 @@ static void coroutine_release(struct coroutine *w)
 }
 
 /* Runs the coroutine until it pauses or ends. If it has ended, frees it and calls its done. */
-static void resume_and_reap(struct coroutine *w)
+static void resume_and_free_if_ended(struct coroutine *w)
 {
 	const struct coroutine_ops *ops = w->ops;
 	void *ctx = w->ctx;
@@ -207,7 +207,7 @@ static void on_wake_fd(evutil_socket_t fd, short what, void *arg)
 	uint64_t n;
 
 	if (read(fd, &n, sizeof(n)) == sizeof(n))
-		resume_and_reap(w);
+		resume_and_free_if_ended(w);
 }
 
 static int coroutine_set_up(struct coroutine *w, struct event_base *loop)
@@ -243,7 +243,7 @@ void coroutine_start(struct coroutine **ret, struct event_base *loop,
 		sem_init(&w->go, 0, 0);
 		sem_init(&w->back, 0, 0);
 		if (!coroutine_set_up(w, loop)) {
-			resume_and_reap(w);
+			resume_and_free_if_ended(w);
 			return;
 		}
 		coroutine_release(w);

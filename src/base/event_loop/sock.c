@@ -259,7 +259,7 @@ int sock_connect_within(const char *address, unsigned wait_ms, int *ret_fd)
 
 /* Removes the socket file of a server that has ended. Returns 0, or -EADDRINUSE if the server still
  * runs or the file is not a socket. */
-static int remove_stale(const struct address *a, struct err_text *e)
+static int remove_stale_socket(const struct address *a, struct err_text *e)
 {
 	const char *path = a->un.sun_path;
 	_cleanup_(closep) int fd = -1;
@@ -285,7 +285,7 @@ static int remove_stale(const struct address *a, struct err_text *e)
  * same time would remove each other's. So each locks the directory first. A lock that is held for
  * longer than a second is ignored. Returns the descriptor or -1.
  */
-static int lock_folder(const char *path)
+static int lock_folder_of_socket(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	_cleanup_(freep) char *folder =
@@ -336,8 +336,8 @@ int sock_listen(const char *address, int *ret_fd, struct err_text *e)
 	int r = parse_address(address, true, &a);
 
 	if (r == 0 && sock_family_of(address) == SOCK_FAMILY_UNIX_PATH) {
-		lock = lock_folder(a.un.sun_path);
-		r = remove_stale(&a, &why);
+		lock = lock_folder_of_socket(a.un.sun_path);
+		r = remove_stale_socket(&a, &why);
 	}
 	if (r == 0)
 		r = bind_and_listen(&a, ret_fd);

@@ -135,7 +135,7 @@ struct request {
 	int error; /* the first error; sending stops there */
 };
 
-static void refuse_refill(struct pb_enc *e)
+static void fail_on_refill(struct pb_enc *e)
 {
 	assert(!"the room was checked");
 }
@@ -144,7 +144,7 @@ static void request_begin(struct request *q)
 {
 	uint8_t *buf = q->batch->buf;
 
-	pb_enc_init(&q->enc, buf, buf + q->batch->buf_size, refuse_refill);
+	pb_enc_init(&q->enc, buf, buf + q->batch->buf_size, fail_on_refill);
 }
 
 static void request_send(struct request *q)

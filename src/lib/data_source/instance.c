@@ -244,7 +244,7 @@ static void free_writer_of_thread(struct thread *t, void *ctx)
 	event_writer_free(t, ctx);
 }
 
-static const struct instance *startup_offer(const struct source *s)
+static const struct instance *find_startup_instance(const struct source *s)
 {
 	return startup.in && startup.in->source == s && !startup.next.host ? startup.in : NULL;
 }
@@ -342,7 +342,7 @@ static bool instance_read_config(const void *data, size_t len, struct config *re
 	return pb_dec_ok(&d) && ret->name;
 }
 
-static bool instance_stalls(const struct source *s, const struct config *c)
+static bool instance_waits_when_full(const struct source *s, const struct config *c)
 {
 	if (s->full_policy != SONDA_FULL_DEFAULT)
 		return s->full_policy == SONDA_FULL_STALL;
@@ -399,7 +399,7 @@ static int make_user_object(struct source *s, const struct sonda_setup *setup,
 static bool set_up_startup(struct source *s, const struct instance_session *session,
 			   const struct sonda_setup *setup)
 {
-	const struct instance *in = startup_offer(s);
+	const struct instance *in = find_startup_instance(s);
 	struct instance_session next = *session;
 	struct sonda_setup of_slot = *setup;
 
@@ -453,7 +453,7 @@ static void instance_set_up(struct source_host *h, uint64_t id, const void *conf
 		return;
 	setup.session_id = c.session_id;
 	session.target_buffer = (uint16_t)c.target_buffer;
-	session.stalls = instance_stalls(s, &c);
+	session.stalls = instance_waits_when_full(s, &c);
 	if (set_up_startup(s, &session, &setup))
 		return;
 	r = set_up_instance_slot(s, &session, &setup);

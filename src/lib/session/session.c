@@ -426,7 +426,7 @@ static int send_read(struct sonda_session *s, const struct session_args *a)
 /* ---- on the caller's thread ---- */
 
 /* Waits for a part of the trace. Returns 0 and sets *ret, whose len is 0 at the end; or -errno. */
-static int wait_for_part(struct sonda_session *s, int timeout_ms, struct session_bytes *ret)
+static int wait_for_trace_part(struct sonda_session *s, int timeout_ms, struct session_bytes *ret)
 {
 	const struct session_deadline d = session_deadline(timeout_ms);
 	struct session_bytes empty = {.data = ret->data, .cap = ret->cap};
@@ -467,7 +467,7 @@ SONDA_PUBLIC int sonda_session_read(struct sonda_session *s,
 	if (r < 0)
 		return r;
 	do {
-		r = wait_for_part(s, timeout_ms, &part);
+		r = wait_for_trace_part(s, timeout_ms, &part);
 		if (r == 0 && part.len > 0)
 			r = fn(ctx, part.data, part.len);
 	} while (r == 0 && part.len > 0);

@@ -49,7 +49,7 @@ static void scan_text(struct event *ev, const struct sonda_arg *a, enum event_pa
 	ev->bound += FIELD_BYTES + (uint32_t)MIN(event_text_len(a), NEVER_SMALL);
 }
 
-static void scan_fixed(struct event *ev, enum event_part part)
+static void add_fixed_part(struct event *ev, enum event_part part)
 {
 	ev->parts |= part;
 	ev->bound += FIELD_BYTES;
@@ -61,12 +61,12 @@ static void scan_argument(struct event *ev, const struct sonda_arg *a)
 	case SONDA_ARG_TRACK:
 		ev->track = a->value.p;
 		ev->track_uuid = track_uuid(ev->track);
-		scan_fixed(ev, EVENT_TRACK);
+		add_fixed_part(ev, EVENT_TRACK);
 		break;
 	case SONDA_ARG_TRACK_UUID:
 		ev->track = NULL;
 		ev->track_uuid = a->value.u;
-		scan_fixed(ev, EVENT_TRACK);
+		add_fixed_part(ev, EVENT_TRACK);
 		break;
 	case SONDA_ARG_TIMESTAMP:
 		ev->clock = (uint32_t)a->key.number;
@@ -75,14 +75,14 @@ static void scan_argument(struct event *ev, const struct sonda_arg *a)
 		break;
 	case SONDA_ARG_COUNTER_INT:
 	case SONDA_ARG_COUNTER_DOUBLE:
-		scan_fixed(ev, EVENT_COUNTER);
+		add_fixed_part(ev, EVENT_COUNTER);
 		break;
 	case SONDA_ARG_FLOW:
 	case SONDA_ARG_FLOW_END:
-		scan_fixed(ev, EVENT_FLOWS);
+		add_fixed_part(ev, EVENT_FLOWS);
 		break;
 	case SONDA_ARG_CORRELATION:
-		scan_fixed(ev, EVENT_CORRELATION);
+		add_fixed_part(ev, EVENT_CORRELATION);
 		break;
 	case SONDA_ARG_CORRELATION_TEXT:
 		scan_text(ev, a, EVENT_CORRELATION);
@@ -105,7 +105,7 @@ static void scan_argument(struct event *ev, const struct sonda_arg *a)
 	case SONDA_ARG_EXTRA_INT:
 	case SONDA_ARG_EXTRA_DOUBLE:
 		ev->bound += FIELD_BYTES; /* and the uuid of the track */
-		scan_fixed(ev, EVENT_EXTRA_COUNTERS);
+		add_fixed_part(ev, EVENT_EXTRA_COUNTERS);
 		break;
 	}
 }
@@ -250,7 +250,8 @@ struct extra_counters {
 	bool named; /* the event names its tracks; else they are the sequence's defaults */
 };
 
-static void collect_extra(struct event_encoder *x, const struct event *ev, struct extra_counters *m)
+static void collect_extra_counters(struct event_encoder *x, const struct event *ev,
+				   struct extra_counters *m)
 {
 	for (const struct sonda_arg *a = ev->args; a->type != SONDA_ARG_LIST_END; a++) {
 		if (m->n_ints + m->n_doubles == MAX_EXTRA)
@@ -345,8 +346,8 @@ static void write_correlation(struct event_encoder *x, const struct event *ev)
 }
 
 /* Writes the fields after the track, in the order of their numbers. */
-static void write_rare_parts(struct event_encoder *x, const struct event *ev,
-			     const struct event_config *c, const struct extra_counters *m)
+static void write_optional_parts(struct event_encoder *x, const struct event *ev,
+				 const struct event_config *c, const struct extra_counters *m)
 {
 	uint32_t iid;
 
@@ -392,7 +393,7 @@ static void event_encode_write_event(struct event_encoder *x, const struct event
 		extra.n_ints = 1;
 	}
 	if (ev->parts & EVENT_EXTRA_COUNTERS)
-		collect_extra(x, ev, &extra);
+		collect_extra_counters(x, ev, &extra);
 	if (event_has_category(ev))
 		write_category_iids(x, ev->category);
 	if (ev->parts & EVENT_ANNOTATIONS && !c->filter_debug_annotations)
@@ -404,7 +405,7 @@ static void event_encode_write_event(struct event_encoder *x, const struct event
 		pb_enc_u64(x->enc, PB_TRACK_EVENT_TRACK_UUID, ev->track_uuid);
 	if (ev->parts & ~(EVENT_ANNOTATIONS | EVENT_TRACK | EVENT_CLOCK) || extra.n_ints ||
 	    ev->dynamic_name)
-		write_rare_parts(x, ev, c, &extra);
+		write_optional_parts(x, ev, c, &extra);
 }
 
 void event_encode(const struct event *ev, struct event_sequence *s, struct sonda_writer *w,
@@ -426,7 +427,7 @@ void event_encode(const struct event *ev, struct event_sequence *s, struct sonda
 		p = sonda_packet_begin(w);
 	}
 	x.enc = packet_enc(p);
-	stamp = ev->parts & EVENT_CLOCK ? event_sequence_stamp_of(s, c, ev->clock, ev->time)
+	stamp = ev->parts & EVENT_CLOCK ? event_sequence_make_stamp(s, c, ev->clock, ev->time)
 					: event_sequence_stamp(s, c, ev->now_ns);
 	pb_enc_u64(x.enc, PB_TRACE_PACKET_TIMESTAMP, stamp.value);
 	length = event_open(&x, PB_TRACE_PACKET_TRACK_EVENT);

@@ -262,8 +262,8 @@ void event_sequence_describe(struct event_sequence *s, struct sonda_writer *w,
 
 /* ---- times ---- */
 
-struct event_stamp event_sequence_stamp_of(struct event_sequence *s, const struct event_config *c,
-					   uint32_t clock, uint64_t value)
+struct event_stamp event_sequence_make_stamp(struct event_sequence *s, const struct event_config *c,
+					     uint32_t clock, uint64_t value)
 {
 	const uint64_t mult = c->unit_multiplier;
 

@@ -142,8 +142,8 @@ static inline struct event_stamp event_sequence_stamp(struct event_sequence *s,
 
 /* Converts a time of the caller. A time far in the future does not move the incremental clock,
  * which cannot go back. */
-struct event_stamp event_sequence_stamp_of(struct event_sequence *s, const struct event_config *c,
-					   uint32_t clock, uint64_t value);
+struct event_stamp event_sequence_make_stamp(struct event_sequence *s, const struct event_config *c,
+					     uint32_t clock, uint64_t value);
 
 /* Returns event_config_enables_dynamic() of the category, from the cache if possible. */
 bool event_sequence_enables(struct event_sequence *s, const struct event_config *c,

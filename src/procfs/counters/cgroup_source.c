@@ -170,7 +170,7 @@ static bool select_cgroup_counter(void *ctx, const char *shown, struct track_spe
 	return cgroup_choice_select_counter(ctx, shown, ret_spec);
 }
 
-static int make_file_kinds(struct cgroup_stats *s)
+static int classify_files(struct cgroup_stats *s)
 {
 	s->kinds = calloc(s->choice.files.n + 1, sizeof(*s->kinds));
 	if (!s->kinds)
@@ -207,7 +207,7 @@ static int cgroup_create(struct ds_handle *h, const struct ds_env *env,
 	if (r == 0)
 		r = cgroup_choice_init(&s->choice, c);
 	if (r == 0)
-		r = make_file_kinds(s);
+		r = classify_files(s);
 	if (r < 0) {
 		cgroup_deinit(&s->poll);
 		return r;

@@ -28,7 +28,7 @@ static bool line_name_init(struct line_name *n, struct span word)
 	return true;
 }
 
-static bool line_name_join(struct line_name *n, struct span key, struct span *ret)
+static bool line_name_append(struct line_name *n, struct span key, struct span *ret)
 {
 	if (key.len >= sizeof(n->s) - n->len)
 		return false;
@@ -53,7 +53,7 @@ static bool cgroup_text_parse_pair(struct line_name *n, struct span word, counte
 		return false;
 	if (span_is(value, "max"))
 		return true;
-	if (!counter_number_parse(value, &v) || !line_name_join(n, key, &name))
+	if (!counter_number_parse(value, &v) || !line_name_append(n, key, &name))
 		return false;
 	fn(ctx, name, &v);
 	return true;
@@ -105,7 +105,7 @@ int cgroup_text_parse(struct span text, counter_number_fn fn, void *ctx)
 
 /* ---- one group ---- */
 
-static char *child_path(const struct cgroup *parent, const char *name)
+static char *make_child_path(const struct cgroup *parent, const char *name)
 {
 	char *path;
 
@@ -114,7 +114,7 @@ static char *child_path(const struct cgroup *parent, const char *name)
 	return asprintf(&path, "%s/%s", parent->path, name) < 0 ? NULL : path;
 }
 
-static const char *last_part(const char *path)
+static const char *last_path_component(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -141,12 +141,12 @@ static struct cgroup *cgroup_new(struct cgroup_tree *t, struct cgroup *parent, c
 
 	if (!g)
 		return NULL;
-	g->path = child_path(parent, name);
+	g->path = make_child_path(parent, name);
 	if (!g->path) {
 		free(g);
 		return NULL;
 	}
-	g->name = last_part(g->path);
+	g->name = last_path_component(g->path);
 	g->parent = parent;
 	g->inode = inode;
 	g->depth = parent ? parent->depth + 1 : 0;

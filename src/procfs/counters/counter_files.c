@@ -21,7 +21,7 @@ void counter_file_close(struct counter_file *f, struct polled_source *p)
 }
 
 /* Returns true for a missing file: its object was removed (-ENODEV), or the feature is off. */
-static bool means_file_is_missing(int r)
+static bool is_missing_file_error(int r)
 {
 	return r == -ENOENT || r == -ENODEV || r == -ENOTDIR || r == -EOPNOTSUPP;
 }
@@ -61,7 +61,7 @@ int counter_file_read(struct counter_file *f, struct polled_source *p, int at, c
 		r = fs_reread(f->fd, whole, COUNTER_FILE_MAX, &p->text);
 	if (r < 0 || p->fds > COUNTER_FDS_MAX)
 		counter_file_close(f, p);
-	if (means_file_is_missing(r)) {
+	if (is_missing_file_error(r)) {
 		if (!f->retry || (int32_t)(p->pass - f->retry) >= 0)
 			f->retry = p->pass + COUNTER_FILE_RETRY;
 		return -ENOENT;
@@ -85,7 +85,7 @@ void counter_tracks_deinit(struct counter_tracks *x)
 }
 
 /* Returns "PREFIX NAME", or the part that exists. */
-static char *name_with_prefix(const char *prefix, struct span name)
+static char *make_prefixed_name(const char *prefix, struct span name)
 {
 	char *s;
 
@@ -104,7 +104,7 @@ static struct counter_key *add_key(struct counter_keys *k, struct span name)
 	if (k->n >= COUNTER_KEYS_MAX || name.len >= COUNTER_KEY_SIZE ||
 	    memchr(name.p, '\0', name.len))
 		return NULL;
-	shown = name_with_prefix(k->prefix, name);
+	shown = make_prefixed_name(k->prefix, name);
 	if (!shown || array_reserve(&k->all, &k->cap, k->n + 1, sizeof(*k->all)) < 0)
 		return NULL;
 	key = &k->all[k->n++];

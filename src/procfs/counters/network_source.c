@@ -223,7 +223,7 @@ static bool select_link_counter(void *ctx, const char *shown, struct track_spec 
 	return counter_patterns_match(ctx, shown);
 }
 
-static uint32_t add_group(struct network_stats *s, const char *name)
+static uint32_t add_track_group(struct network_stats *s, const char *name)
 {
 	return tracks_add(
 		s->poll.tracks,
@@ -266,10 +266,11 @@ static int network_create(struct ds_handle *h, const struct ds_env *env,
 		network_deinit(&s->poll);
 		return r;
 	}
-	network_links_init(&s->links, &s->poll, add_group(s, "interfaces"));
+	network_links_init(&s->links, &s->poll, add_track_group(s, "interfaces"));
 	s->links.keys = (struct counter_keys){.decide = select_link_counter, .ctx = &s->counters};
-	s->protocols = (struct network_protocols){
-		.poll = &s->poll, .counters = &s->counters, .group = add_group(s, "protocols")};
+	s->protocols = (struct network_protocols){.poll = &s->poll,
+						  .counters = &s->counters,
+						  .group = add_track_group(s, "protocols")};
 	s->proc_fd = open(env->proc_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->proc_fd < 0)
 		log_warn("linux.network_stats records nothing: %s: %s", env->proc_root,

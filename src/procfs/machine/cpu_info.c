@@ -190,7 +190,7 @@ static void add_time_in_state(struct cpu_info *info, struct khz_list *list, cons
 		add_frequencies(list, &text, true);
 }
 
-static int cpu_info_by_value(const void *a, const void *b)
+static int compare_frequencies(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -214,7 +214,7 @@ static void put_frequencies(struct cpu_info *info, struct pb_enc *e, const char 
 		cpu_info_add_frequency_file(info, &list, dir, "cpufreq/cpuinfo_max_freq");
 	}
 	if (list.n > 0)
-		qsort(list.khz, list.n, sizeof(*list.khz), cpu_info_by_value);
+		qsort(list.khz, list.n, sizeof(*list.khz), compare_frequencies);
 	for (size_t i = 0; i < list.n; i++)
 		if (i == 0 || list.khz[i] != list.khz[i - 1])
 			pb_enc_u64(e, PB_CPU_INFO_CPU_FREQUENCIES, list.khz[i]);

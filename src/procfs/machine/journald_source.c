@@ -61,7 +61,7 @@ struct journald_source {
 
 /* ---- entries ---- */
 
-static bool admit_line(struct journald_source *ds)
+static bool try_to_admit_line(struct journald_source *ds)
 {
 	uint64_t now = clock_mono_ns();
 
@@ -78,7 +78,7 @@ static void journald_source_on_field(void *ctx, const void *data, size_t len)
 }
 
 /* Activates the triggers that the entry fires. */
-static void journald_source_fire(struct journald_source *ds)
+static void activate_fired_triggers(struct journald_source *ds)
 {
 	const char *const *names;
 	size_t n = journald_triggers_end_entry(ds->triggers, clock_mono_ns(), &names);
@@ -103,12 +103,12 @@ static void write_line(struct journald_source *ds, uint64_t time_us)
 	pb_enc_close(e);
 	writer_end(ds->writer);
 	if (ds->triggers)
-		journald_source_fire(ds);
+		activate_fired_triggers(ds);
 }
 
 static void journald_source_write_or_drop(struct journald_source *ds, uint64_t time_us)
 {
-	if (admit_line(ds)) {
+	if (try_to_admit_line(ds)) {
 		write_line(ds, time_us);
 		return;
 	}
@@ -172,7 +172,7 @@ static void journald_source_answer_flushes(struct journald_source *ds)
 	flushes_answer(&ds->flushes, ds->h);
 }
 
-static void stop_events(struct journald_source *ds)
+static void stop_watching(struct journald_source *ds)
 {
 	event_freep(&ds->watch);
 	event_del(ds->look);
@@ -186,7 +186,7 @@ static void answer_stop(struct journald_source *ds)
 			 "exceeded the rate limit",
 			 (unsigned long long)ds->total, (unsigned long long)ds->failed,
 			 (unsigned long long)ds->dropped);
-	stop_events(ds);
+	stop_watching(ds);
 	ds->stopping = false;
 	ds_stopped(ds->h);
 }
@@ -272,7 +272,7 @@ static void journald_destroy(void *instance)
 	if (!ds)
 		return;
 	if (ds->look && ds->next_slice)
-		stop_events(ds);
+		stop_watching(ds);
 	event_freep(&ds->look);
 	event_freep(&ds->next_slice);
 	journald_reader_close(&ds->reader);

@@ -279,7 +279,7 @@ static void read_supply_type(struct power_source *ds, struct supply *s)
  * Decides which new batteries have names: those that are not alone. A battery that was alone at
  * first stays without a name when others appear, so that its tracks continue.
  */
-static void decide_named_batteries(struct power_source *ds)
+static void name_batteries(struct power_source *ds)
 {
 	for (unsigned i = 0; i < ds->n_supplies; i++) {
 		struct supply *s = &ds->supplies[i];
@@ -304,7 +304,7 @@ static void write_values(struct power_source *ds, const struct supply *s)
 	writer_end(ds->writer);
 }
 
-static void count_unreadable(struct power_source *ds, struct supply *s, int r)
+static void count_unreadable_supply(struct power_source *ds, struct supply *s, int r)
 {
 	ds->unreadable++;
 	if (s->logged & 1u << ds->which)
@@ -326,7 +326,7 @@ static void read_value(struct power_source *ds, struct supply *s)
 	if (r == 0)
 		r = power_supply_read(path, ds->which, &ds->text, &ds->values);
 	if (r < 0 && r != -ENOENT)
-		count_unreadable(ds, s, r);
+		count_unreadable_supply(ds, s, r);
 	if (++ds->which < POWER_VALUES)
 		return;
 	if (ds->values.has)
@@ -342,7 +342,7 @@ static void read_one_file_of_supply(struct power_source *ds)
 {
 	if (ds->at == ds->n_supplies) {
 		if (ds->step == STEP_TYPES)
-			decide_named_batteries(ds);
+			name_batteries(ds);
 		ds->step = ds->step == STEP_TYPES ? STEP_VALUES : STEP_NONE;
 		ds->at = 0;
 		ds->which = 0;

@@ -38,7 +38,7 @@
  * the last word is used.
  */
 
-static bool is_trigger(struct span word)
+static bool is_interrupt_trigger(struct span word)
 {
 	return span_is(word, "Level") || span_is(word, "Edge") || span_ends(word, "-edge") ||
 	       span_ends(word, "-level") || span_ends(word, "-fasteoi");
@@ -50,10 +50,11 @@ static struct span find_interrupt_name(struct span row)
 
 	while (span_next_word(&row, &word)) {
 		last = word;
-		if (!is_trigger(word))
+		if (!is_interrupt_trigger(word))
 			continue;
 		rest = row;
-		while (span_next_word(&rest, &word) && word.p[0] == '-' && is_trigger(word))
+		while (span_next_word(&rest, &word) && word.p[0] == '-' &&
+		       is_interrupt_trigger(word))
 			row = rest;
 		return span_trim(row);
 	}

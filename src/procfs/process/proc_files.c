@@ -190,13 +190,13 @@ static bool shows_own_pid_namespace(struct proc_files *f)
  * Returns true for files that need ptrace(2) permission or whose read takes a lock of the process:
  * another process reads them (base/system/outside_reads.h).
  */
-static bool is_read_outside(enum proc_file file)
+static bool is_read_by_helper(enum proc_file file)
 {
 	return file == PROC_FILE_IO || file == PROC_FILE_SMAPS_ROLLUP ||
 	       (file == PROC_FILE_CMDLINE && outside_reads_are_timely());
 }
 
-static int read_outside(struct proc_files *f, int32_t pid, enum proc_file file)
+static int read_by_helper(struct proc_files *f, int32_t pid, enum proc_file file)
 {
 	int wait_ms = file == PROC_FILE_CMDLINE ? OUTSIDE_READ_SHORT_MS : OUTSIDE_READ_LONG_MS;
 	size_t size = READ_SIZE;
@@ -226,8 +226,8 @@ static int proc_files_read_file(struct proc_files *f, int folder, int32_t tid, e
 	_cleanup_(closep) int fd = -1;
 	char path[PATH_SIZE];
 
-	if (is_read_outside(file) && outside_reads_pid())
-		return count_error(f, file, read_outside(f, tid, file));
+	if (is_read_by_helper(file) && outside_reads_pid())
+		return count_error(f, file, read_by_helper(f, tid, file));
 	snprintf(path, sizeof(path), "%d/%s", tid, names[file]);
 	fd = open_at(f, folder, path, file);
 	return count_error(f, file, fd < 0 ? fd : proc_files_read_text(f, fd, file));
@@ -365,7 +365,7 @@ void proc_cached_close(struct proc_cached_file *k)
 	n_cached--;
 }
 
-static bool may_keep(void)
+static bool may_keep_file_open(void)
 {
 	struct rlimit l;
 
@@ -381,7 +381,7 @@ static int read_cached(struct proc_files *f, struct proc_cached_file *k, int32_t
 	int r;
 
 	if (k->fd < 0) {
-		if (!may_keep())
+		if (!may_keep_file_open())
 			return -EMFILE;
 		snprintf(path, sizeof(path), "%d/%s", pid, names[file]);
 		r = open_at(f, f->root, path, file);

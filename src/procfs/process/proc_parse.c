@@ -190,7 +190,7 @@ static bool parse_status_line(const char *p, const char *end, struct proc_status
  * Returns true if "voluntary_ctxt_switches:" or "nonvoluntary_ctxt_switches:" is not 0. Both lines
  * are near the end, and the key occurs in both.
  */
-static bool has_switched(const char *text, const char *end)
+static bool has_context_switches(const char *text, const char *end)
 {
 	static const char key[] = "voluntary_ctxt_switches:";
 	const char *p = text;
@@ -221,7 +221,7 @@ int proc_status_parse(const char *text, size_t len, struct proc_status *ret)
 	}
 	if ((s.has & need) != need)
 		return -EBADMSG;
-	s.has_switched = has_switched(text, end);
+	s.has_switched = has_context_switches(text, end);
 	*ret = s;
 	return 0;
 }

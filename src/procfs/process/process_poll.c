@@ -242,8 +242,8 @@ static bool polled_read_status(struct polled *row, struct proc_files *f, struct 
  * Reads the counters; there may be none. Returns 0, or -ESRCH if the process has exited; its id may
  * be in use again. A file that stayed open detects that, or else the start time.
  */
-static int polled_read(struct polled *row, struct proc_files *f,
-		       const struct process_poll_options *o, struct counters *ret)
+static int polled_read_counters(struct polled *row, struct proc_files *f,
+				const struct process_poll_options *o, struct counters *ret)
 {
 	bool was_open = proc_cached_is_open(&row->status) || proc_cached_is_open(&row->oom);
 	struct proc_smaps smaps;
@@ -288,7 +288,8 @@ static int polled_read(struct polled *row, struct proc_files *f,
 }
 
 /* Writes a row with the counters that are not in the trace with their current value, if any. */
-static void polled_write(struct polled *row, const struct counters *now, struct process_packet *p)
+static void polled_write_row(struct polled *row, const struct counters *now,
+			     struct process_packet *p)
 {
 	uint32_t changed = now->has & ~row->has;
 	struct pb_enc *e;
@@ -370,7 +371,7 @@ static void poll_forget_task(struct process_poll *p, int32_t tid)
 }
 
 /* Ends the row of a process that has exited: removes its tracks and forgets its id. */
-static void poll_process_exited(struct process_poll *p, struct polled *row)
+static void poll_handle_exit(struct process_poll *p, struct polled *row)
 {
 	if (process_tracks_is_on(&p->tracks))
 		process_tracks_remove_process(&p->tracks, row->pid, &row->tracks);
@@ -386,7 +387,7 @@ static bool poll_drop_exited(struct process_poll *p)
 		p->next = row->hh.next;
 		if (row->pass == p->pass)
 			continue;
-		poll_process_exited(p, row);
+		poll_handle_exit(p, row);
 		poll_drop_row(p, row);
 	}
 	return p->next != NULL;
@@ -418,20 +419,20 @@ static void poll_process(struct process_poll *p, int32_t pid)
 
 	if (!row || (row->is_new && !proc_files_has_run(f, pid, NULL)))
 		return;
-	process_packet_next(packet);
-	if (polled_read(row, f, &p->options, &now) < 0) {
+	process_packet_prepare(packet);
+	if (polled_read_counters(row, f, &p->options, &now) < 0) {
 		/* The id was reused. */
-		poll_process_exited(p, row);
+		poll_handle_exit(p, row);
 		polled_close(row);
 		polled_reset(row);
-		process_packet_next(packet);
-		(void)polled_read(row, f, &p->options, &now);
+		process_packet_prepare(packet);
+		(void)polled_read_counters(row, f, &p->options, &now);
 	}
 	/* The open packet may be about the previous owner of the id. */
 	if (row->is_new)
 		process_packet_end(packet);
 	row->is_new = false;
-	polled_write(row, &now, packet);
+	polled_write_row(row, &now, packet);
 	if (process_tracks_is_on(&p->tracks))
 		process_tracks_read(&p->tracks, f, pid, now.idle, &row->tracks);
 }

@@ -26,11 +26,11 @@ int process_scan_begin(struct process_scan *s, const struct process_tree *t, boo
 }
 
 /* Requests the names of the waiting threads and writes them. */
-static void scan_write_waiting(struct process_scan *s, struct process_tree *t)
+static void scan_write_waiting_threads(struct process_scan *s, struct process_tree *t)
 {
 	if (s->n_waiting == 0)
 		return;
-	process_packet_next(t->packet);
+	process_packet_prepare(t->packet);
 	(void)taskstats_get_names(&s->taskstats, s->waiting, s->n_waiting);
 	for (unsigned i = 0; i < s->n_waiting; i++) {
 		const struct taskstats_name *w = &s->waiting[i];
@@ -58,7 +58,7 @@ static bool scan_step(struct process_scan *s, struct process_tree *t)
 			s->processes_of[s->n_waiting] = s->threads.pid;
 			s->waiting[s->n_waiting++].tid = id;
 			if (s->n_waiting == TASKSTATS_MAX)
-				scan_write_waiting(s, t);
+				scan_write_waiting_threads(s, t);
 		}
 		return true;
 	}
@@ -84,7 +84,7 @@ bool process_scan_run(struct process_scan *s, struct process_tree *t,
 	do
 		more = scan_step(s, t);
 	while (more && !time_slice_over(slice));
-	scan_write_waiting(s, t);
+	scan_write_waiting_threads(s, t);
 	if (!more)
 		process_scan_end(s);
 	return more;

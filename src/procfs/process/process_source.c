@@ -108,7 +108,7 @@ static bool process_source_has_publisher(const struct process_source *ds)
 }
 
 /* Returns true if a publisher reports every start. */
-static bool process_source_knows_starts(const struct process_source *ds)
+static bool process_source_gets_all_starts(const struct process_source *ds)
 {
 	return ds->subscribed && metadata_bus_is_complete(ds->bus, ds_session_id(ds->h));
 }
@@ -116,7 +116,7 @@ static bool process_source_knows_starts(const struct process_source *ds)
 static void process_source_forget_written(struct process_source *ds)
 {
 	/* Without reports of new tasks a known id may belong to another task by now. */
-	process_tree_clear(&ds->tree, process_source_knows_starts(ds));
+	process_tree_clear(&ds->tree, process_source_gets_all_starts(ds));
 	process_poll_clear(&ds->poll);
 }
 
@@ -140,7 +140,7 @@ static void process_source_log_errors(struct process_source *ds)
 			 : e->error == -EAGAIN ? "not read in time"
 					       : fs_reason(-e->error));
 	}
-	if (ds->logged_refused || !process_tracks_refused(&ds->poll.tracks))
+	if (ds->logged_refused || !process_tracks_count_refused(&ds->poll.tracks))
 		return;
 	ds->logged_refused = true;
 	log_warn("linux.process_stats: more than %u counter tracks; the excess is dropped",
@@ -150,14 +150,14 @@ static void process_source_log_errors(struct process_source *ds)
 /* Writes a ProcessStats with unread_files and refused_tracks, if the counts have grown. */
 static void process_source_write_errors(struct process_source *ds)
 {
-	uint64_t refused = process_tracks_refused(&ds->poll.tracks), sum = refused;
+	uint64_t refused = process_tracks_count_refused(&ds->poll.tracks), sum = refused;
 
 	for (unsigned i = 0; i < PROC_FILES; i++)
 		sum += ds->files.errors[i].count + ds->files.errors[i].absent;
 	if (sum == ds->written_errors)
 		return;
 	ds->written_errors = sum;
-	process_packet_next(&ds->packet);
+	process_packet_prepare(&ds->packet);
 	for (unsigned i = 0; i < PROC_FILES; i++) {
 		const struct proc_errors *error = &ds->files.errors[i];
 		struct pb_enc *e;
@@ -258,27 +258,27 @@ static void process_source_answer(struct process_source *ds, const struct time_s
 	}
 }
 
-static void process_source_read_again_later(struct process_source *ds)
+static void process_source_schedule_retry(struct process_source *ds)
 {
 	if (ds->tree.n_unread && !ds->stopping && !evtimer_pending(ds->again, NULL))
 		event_timer_us(ds->again, READ_AGAIN_US);
 }
 
-static void process_source_on_read_again(evutil_socket_t fd, short what, void *ctx)
+static void process_source_on_retry(evutil_socket_t fd, short what, void *ctx)
 {
 	struct process_source *ds = ctx;
 	struct time_slice slice = time_slice_start(clock_mono_ns);
 
-	process_tree_read_again(&ds->tree, &slice);
+	process_tree_retry_unread(&ds->tree, &slice);
 	process_packet_end(&ds->packet);
-	process_source_read_again_later(ds);
+	process_source_schedule_retry(ds);
 }
 
 static void process_source_run_slice(struct process_source *ds)
 {
 	struct time_slice slice = time_slice_start(clock_mono_ns);
 	/* Tasks of the bus go first; a flush waits for them only. */
-	bool fed = task_events_run(&ds->events, &ds->tree, &slice) ||
+	bool fed = task_events_write_all(&ds->events, &ds->tree, &slice) ||
 		   process_tree_run_queue(&ds->tree, &slice);
 	bool scanning = process_scan_is_active(&ds->scan) || ds->scan_again, polling = false;
 
@@ -296,7 +296,7 @@ static void process_source_run_slice(struct process_source *ds)
 		if (ds->poll_ms >= SLOW_POLL_MS)
 			process_source_flush_writers(ds);
 	}
-	process_source_read_again_later(ds);
+	process_source_schedule_retry(ds);
 	if (!scanning && !ds->start_answered) {
 		ds->start_answered = true;
 		ds_started(ds->h);
@@ -316,7 +316,7 @@ static void process_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 	int r = 0;
 
 	event_timer_ms(ds->tick, clock_ms_to_tick(ds->poll_ms));
-	ds->poll.knows_starts = process_source_knows_starts(ds);
+	ds->poll.knows_starts = process_source_gets_all_starts(ds);
 	ds->poll.reported_until =
 		ds->subscribed ? metadata_bus_published_until(ds->bus, ds_session_id(ds->h), true)
 			       : 0;
@@ -346,7 +346,7 @@ static void process_source_on_metadata(void *ctx, const struct metadata_batch *b
 				  "linux.process_stats: too many task events; some tasks may have "
 				  "an old name or none");
 	/* No scan yet: the publisher begins to record with its next step. */
-	if (!ds->knew_starts && process_source_knows_starts(ds)) {
+	if (!ds->knew_starts && process_source_gets_all_starts(ds)) {
 		ds->knew_starts = true;
 		ds->scan_again = ds->scan_on_start && !ds->stopping;
 		event_timer_soon(ds->next_slice);
@@ -415,7 +415,7 @@ static void process_source_configure(struct process_source *ds, const Pb__Proces
 }
 
 /* Logs options without effect. */
-static void process_source_log_unused(const Pb__ProcessStatsConfig *c)
+static void process_source_log_unused_options(const Pb__ProcessStatsConfig *c)
 {
 	const char *unpolled = c->scan_smaps_rollup	      ? "scan_smaps_rollup"
 			       : c->record_process_io	      ? "record_process_io"
@@ -468,7 +468,7 @@ static int process_source_create(struct ds_handle *h, const struct ds_env *env,
 		return r;
 	ds->next_slice = evtimer_new(env->loop, process_source_on_slice, ds);
 	ds->tick = evtimer_new(env->loop, process_source_on_tick, ds);
-	ds->again = evtimer_new(env->loop, process_source_on_read_again, ds);
+	ds->again = evtimer_new(env->loop, process_source_on_retry, ds);
 	ds->writer = ds_writer_new(h);
 	if (!ds->next_slice || !ds->tick || !ds->again || !ds->writer)
 		return -ENOMEM;
@@ -480,7 +480,7 @@ static int process_source_create(struct ds_handle *h, const struct ds_env *env,
 		return r;
 	ds->packet = (struct process_packet){.w = ds->writer, .new_state = true};
 	if (config->process_stats_config)
-		process_source_log_unused(config->process_stats_config);
+		process_source_log_unused_options(config->process_stats_config);
 	/*
 	 * Subscribe before any source starts: publishers check at their start whether there are
 	 * subscribers.
@@ -502,7 +502,7 @@ static void process_source_start(void *instance)
 	struct process_source *ds = instance;
 
 	ds->started = true;
-	ds->knew_starts = process_source_knows_starts(ds);
+	ds->knew_starts = process_source_gets_all_starts(ds);
 	if (!ds->poll_ms && !ds->scan_on_start && !process_source_has_publisher(ds))
 		log_warn("linux.process_stats records nothing: there is neither "
 			 "scan_all_processes_on_start nor proc_stats_poll_ms, nor linux.ftrace in "

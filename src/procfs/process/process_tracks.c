@@ -309,7 +309,7 @@ void process_tracks_end(struct process_tracks *u)
 	tracks_end(u->tracks);
 }
 
-uint64_t process_tracks_refused(const struct process_tracks *u)
+uint64_t process_tracks_count_refused(const struct process_tracks *u)
 {
 	return u->tracks ? tracks_counts(u->tracks).refused : 0;
 }

@@ -95,7 +95,7 @@ bool process_tracks_drop_exited(struct process_tracks *u);
 void process_tracks_end(struct process_tracks *u);
 
 /* Returns how many tracks exceeded the limit of client/counters/tracks.h. */
-uint64_t process_tracks_refused(const struct process_tracks *u);
+uint64_t process_tracks_count_refused(const struct process_tracks *u);
 /* Writes the last values, in pieces, for a flush. Returns true while there are more. */
 bool process_tracks_flush(struct process_tracks *u);
 void process_tracks_clear(struct process_tracks *u);

@@ -27,7 +27,7 @@ static const uint32_t end_fields[] = {
 	[PROCESS_PACKET_STATS] = PB_PROCESS_STATS_COLLECTION_END_TIMESTAMP,
 };
 
-void process_packet_next(struct process_packet *p)
+void process_packet_prepare(struct process_packet *p)
 {
 	if (p->single_event || (p->e && pb_enc_pos(p->e) - p->start_pos >= PROCESS_PACKET_BYTES))
 		process_packet_end(p);
@@ -36,12 +36,12 @@ void process_packet_next(struct process_packet *p)
 }
 
 /*
- * Like process_packet_next() for the state that an event reported at ns of CLOCK_BOOTTIME (0: now).
+ * Like process_packet_prepare() for the state that an event reported at ns of CLOCK_BOOTTIME (0: now).
  * The packet sorts right after the event.
  */
-static void process_packet_next_at(struct process_packet *p, uint64_t ns)
+static void process_packet_prepare_at(struct process_packet *p, uint64_t ns)
 {
-	process_packet_next(p);
+	process_packet_prepare(p);
 	if (!ns)
 		return;
 	process_packet_end(p);
@@ -243,7 +243,7 @@ static void tree_write_in_parent_time(struct process_tree *t, const struct tree_
 	bool single_event = p->single_event;
 
 	if (ns) {
-		process_packet_next_at(p, ns);
+		process_packet_prepare_at(p, ns);
 		tree_write_process_row(t, row);
 		process_packet_end(p);
 		p->task_ns = task_ns;
@@ -294,7 +294,7 @@ static bool tree_write_process_from_files(struct process_tree *t, struct proc_st
 
 bool process_tree_write_process(struct process_tree *t, int32_t pid, struct proc_status *ret_status)
 {
-	process_packet_next(t->packet);
+	process_packet_prepare(t->packet);
 	/* An id that now belongs to a thread of another process is not a leader. */
 	if (proc_files_status(t->files, pid, ret_status) != 0 || ret_status->tgid != pid ||
 	    ret_status->pid != pid)
@@ -317,7 +317,7 @@ void process_tree_write_thread(struct process_tree *t, const struct pid_list *th
 
 	if (task_table_find(&t->tasks, tid)->has_row)
 		return;
-	process_packet_next(t->packet);
+	process_packet_prepare(t->packet);
 	if (namespaced) {
 		if (proc_files_thread_status(t->files, threads, tid, &status) == 0)
 			tree_write_thread_row(t, pid, tid, &status.name, &status);
@@ -337,7 +337,7 @@ void process_tree_write_named_thread(struct process_tree *t, int32_t pid, int32_
 
 static bool tree_read_status(struct process_tree *t, int32_t tid, struct proc_status *ret)
 {
-	process_packet_next(t->packet);
+	process_packet_prepare(t->packet);
 	return proc_files_status(t->files, tid, ret) == 0 && ret->pid == tid;
 }
 
@@ -392,7 +392,7 @@ bool process_tree_run_queue(struct process_tree *t, const struct time_slice *sli
 	return false;
 }
 
-void process_tree_read_again(struct process_tree *t, const struct time_slice *slice)
+void process_tree_retry_unread(struct process_tree *t, const struct time_slice *slice)
 {
 	unsigned count = t->n_unread, i;
 
@@ -411,7 +411,7 @@ void process_tree_read_again(struct process_tree *t, const struct time_slice *sl
 
 /* ---- states that events reported ---- */
 
-static void tree_use_event_name(struct proc_status *s, const struct task_state *state)
+static void tree_set_name_from_event(struct proc_status *s, const struct task_state *state)
 {
 	if (!state->has_name)
 		return;
@@ -474,10 +474,10 @@ static void tree_write_state_from_events(struct process_tree *t, const struct ta
 	};
 	struct task *task;
 
-	tree_use_event_name(s, state);
+	tree_set_name_from_event(s, state);
 	if (s->tgid != s->pid)
 		tree_ensure_process(t, s->tgid);
-	process_packet_next_at(t->packet, state->last_ns);
+	process_packet_prepare_at(t->packet, state->last_ns);
 	if (s->tgid != s->pid) {
 		tree_write_task_row(t, s);
 		return;
@@ -523,8 +523,8 @@ static bool tree_write_state_from_files(struct process_tree *t, const struct tas
 		return false;
 	tree_write_task_row(t, s);
 	if (other_name && t->options.thread_names) {
-		tree_use_event_name(s, state);
-		process_packet_next_at(t->packet, state->last_ns);
+		tree_set_name_from_event(s, state);
+		process_packet_prepare_at(t->packet, state->last_ns);
 		/* No ids in namespaces: this row is before that of its process. */
 		s->n_nspid = 0;
 		tree_write_task_row(t, s);

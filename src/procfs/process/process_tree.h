@@ -17,7 +17,7 @@ struct writer;
  * ProcessStats. It takes rows until it is large, the other kind is needed, or process_packet_end()
  * is called.
  *
- *	process_packet_next(p);                      before the files of a task are read
+ *	process_packet_prepare(p);                      before the files of a task are read
  *	... read ...
  *	e = process_packet_open_row(p, KIND, FIELD); opens a packet if none is open
  *	... fields of the row ...
@@ -27,7 +27,7 @@ struct writer;
  * the time after the last. The row of a process that is new in the trace begins a packet (call
  * process_packet_end() before it): readers sort by time and would assign a row of an earlier packet
  * to the previous owner of the id. A state that events reported for a past moment gets its own
- * packet with that time; process_packet_next_at() begins it.
+ * packet with that time; process_packet_prepare_at() begins it.
  */
 enum process_packet_kind { PROCESS_PACKET_TREE, PROCESS_PACKET_STATS };
 
@@ -41,7 +41,7 @@ struct process_packet {
 	bool new_state; /* mark the next packet with incremental_state_cleared; true at first */
 };
 
-void process_packet_next(struct process_packet *p);
+void process_packet_prepare(struct process_packet *p);
 /* Returns the open packet; opens one if there is none of the kind. */
 struct pb_enc *process_packet_open(struct process_packet *p, enum process_packet_kind kind);
 /* Likewise, and opens a nested message in a field of it. */
@@ -123,7 +123,7 @@ bool process_tree_run_queue(struct process_tree *t, const struct time_slice *sli
  * Reads the missing command lines again until the time slice is over, and writes the rows of the
  * processes that have one now.
  */
-void process_tree_read_again(struct process_tree *t, const struct time_slice *slice);
+void process_tree_retry_unread(struct process_tree *t, const struct time_slice *slice);
 
 /* The events about a task, merged; from its start on if an event reported the start. */
 struct task_state {

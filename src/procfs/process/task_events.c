@@ -24,7 +24,7 @@ static void task_events_set_file(struct task_events *q, struct task_state *s, ch
 	q->text += len;
 }
 
-static bool task_events_exceed(const struct task_events *q, size_t entries, size_t text)
+static bool task_events_has_more_than(const struct task_events *q, size_t entries, size_t text)
 {
 	size_t waiting = q->n - q->next;
 
@@ -36,7 +36,7 @@ static void task_events_write_first(struct task_events *q, struct process_tree *
 {
 	struct task_state *s = &q->entries[q->next++];
 
-	s->closed |= task_events_exceed(q, TASK_EVENTS_MANY, TASK_EVENTS_MANY_TEXT);
+	s->closed |= task_events_has_more_than(q, TASK_EVENTS_MANY, TASK_EVENTS_MANY_TEXT);
 	process_tree_write_state(t, s);
 	task_events_set_file(q, s, NULL, 0);
 	if (!task_events_is_empty(q))
@@ -57,7 +57,7 @@ static struct task_state *task_events_append(struct task_events *q, struct proce
 {
 	struct task_state *s;
 
-	while (task_events_exceed(q, TASK_EVENTS_MAX - 1, TASK_EVENTS_TEXT_MAX))
+	while (task_events_has_more_than(q, TASK_EVENTS_MAX - 1, TASK_EVENTS_TEXT_MAX))
 		task_events_write_first(q, t);
 	/* Written entries leave the array when it is full. */
 	if (q->n == q->cap && q->next) {
@@ -142,7 +142,8 @@ void task_events_add(struct task_events *q, struct process_tree *t, const struct
 		task_events_merge(q, s, e);
 }
 
-bool task_events_run(struct task_events *q, struct process_tree *t, const struct time_slice *slice)
+bool task_events_write_all(struct task_events *q, struct process_tree *t,
+			   const struct time_slice *slice)
 {
 	while (!task_events_is_empty(q)) {
 		task_events_write_first(q, t);

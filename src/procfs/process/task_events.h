@@ -48,7 +48,8 @@ void task_events_add(struct task_events *q, struct process_tree *t, const struct
  * Writes entries until the time slice is over (returns true) or the queue is empty (returns false),
  * but at least one.
  */
-bool task_events_run(struct task_events *q, struct process_tree *t, const struct time_slice *slice);
+bool task_events_write_all(struct task_events *q, struct process_tree *t,
+			   const struct time_slice *slice);
 static inline bool task_events_is_empty(const struct task_events *q)
 {
 	return q->next == q->n;

@@ -194,7 +194,7 @@ static int stat_parse(void *state, struct sys_packet *p, struct span text)
 	return !any || text.len > 0 ? -EBADMSG : r;
 }
 
-static void choose_all_counters(struct sys_stat *s, struct sys_packet *p)
+static void select_all_counters(struct sys_stat *s, struct sys_packet *p)
 {
 	s->group = extra_counters_add_group(&p->extras, "stat");
 	s->guests = s->cpu_times = s->irqs = s->softirqs = s->forks = true;
@@ -208,7 +208,7 @@ static void choose_all_counters(struct sys_stat *s, struct sys_packet *p)
 	}
 }
 
-static void sys_stat_choose(struct sys_stat *s, int counter, struct unknown_ids *unknown)
+static void sys_stat_select_counter(struct sys_stat *s, int counter, struct unknown_ids *unknown)
 {
 	switch (counter) {
 	case PB__SYS_STATS_CONFIG__STAT_COUNTERS__STAT_CPU_TIMES:
@@ -238,9 +238,9 @@ static int stat_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig
 	for (size_t i = 0; i < ARRAY_SIZE(stat_extras); i++)
 		s->extras[i] = EXTRA_COUNTER_NONE;
 	if (c->n_stat_counters == 0)
-		choose_all_counters(s, p);
+		select_all_counters(s, p);
 	for (size_t i = 0; i < c->n_stat_counters; i++)
-		sys_stat_choose(s, (int)c->stat_counters[i], &unknown);
+		sys_stat_select_counter(s, (int)c->stat_counters[i], &unknown);
 	return 0;
 }
 
@@ -323,7 +323,7 @@ static bool cpufreq_step(void *state, struct sys_packet *p)
 	if (s->next == 0 && sys_cpus_rescan(&s->cpus, p->sys_root, p->now, &n))
 		sys_cpufreq_add_cpus(s, p, n);
 	if (s->cpus.n == 0) {
-		sys_packet_count_no_cpus(p, &s->base.errors);
+		sys_packet_report_no_cpus(p, &s->base.errors);
 		return false;
 	}
 	s->khz[s->next] = 0;
@@ -380,7 +380,7 @@ struct sys_cpuidle {
 	uint32_t next; /* next CPU of this pass */
 };
 
-static void sys_cpuidle_forget(struct idle_cpu *cpu, struct sys_packet *p)
+static void sys_cpuidle_free_states(struct idle_cpu *cpu, struct sys_packet *p)
 {
 	for (uint32_t i = 0; i < cpu->n; i++) {
 		free(cpu->states[i].name);
@@ -435,7 +435,7 @@ static void cpuidle_list_states(struct sys_cpuidle *s, struct sys_packet *p, str
 	sys_names_deinit(&names);
 	if (r == 0)
 		return;
-	sys_cpuidle_forget(cpu, p);
+	sys_cpuidle_free_states(cpu, p);
 	cpu->list_again = p->now + SYS_FILE_RETRY_NS;
 	sys_packet_count_error(p, &s->base.errors, folder, -r);
 }
@@ -464,7 +464,7 @@ static void cpuidle_poll_cpu(struct sys_cpuidle *s, struct sys_packet *p, struct
 		if (r == 0)
 			continue;
 		sys_packet_count_error(p, &s->base.errors, file->path, -r);
-		sys_cpuidle_forget(cpu, p);
+		sys_cpuidle_free_states(cpu, p);
 		cpu->list_again = p->now + SYS_FILE_RETRY_NS;
 		return;
 	}
@@ -487,7 +487,7 @@ static bool cpuidle_step(void *state, struct sys_packet *p)
 		while (s->cpus.n < n)
 			s->all[s->cpus.n++] = (struct idle_cpu){0};
 	if (s->cpus.n == 0) {
-		sys_packet_count_no_cpus(p, &s->base.errors);
+		sys_packet_report_no_cpus(p, &s->base.errors);
 		return false;
 	}
 	cpu = &s->all[s->next];
@@ -504,7 +504,7 @@ static void cpuidle_close(void *state, struct sys_packet *p)
 	struct sys_cpuidle *s = state;
 
 	for (uint32_t i = 0; i < s->cpus.n; i++)
-		sys_cpuidle_forget(&s->all[i], p);
+		sys_cpuidle_free_states(&s->all[i], p);
 	free(s->all);
 }
 

@@ -89,7 +89,7 @@ static int thermal_parse(void *state, struct sys_packet *p, struct span text)
 
 /* ---- the list of devices ---- */
 
-static void sys_devices_forget(struct sys_devices *s, struct sys_packet *p)
+static void sys_devices_free(struct sys_devices *s, struct sys_packet *p)
 {
 	for (size_t i = 0; s->devices && i < s->names.n; i++) {
 		sys_file_deinit(&s->devices[i].file, p);
@@ -155,7 +155,7 @@ static void list_devices(struct sys_devices *s, struct sys_packet *p)
 		sys_names_deinit(&now);
 		return;
 	}
-	sys_devices_forget(s, p);
+	sys_devices_free(s, p);
 	if (r == 0) {
 		s->names = now;
 		r = now.n > 0 ? open_devices(s, p) : -ENOENT;
@@ -163,7 +163,7 @@ static void list_devices(struct sys_devices *s, struct sys_packet *p)
 	if (r == 0)
 		return;
 	sys_packet_count_error(p, &s->base.errors, s->folder, -r);
-	sys_devices_forget(s, p);
+	sys_devices_free(s, p);
 }
 
 /* ---- the source ---- */
@@ -172,7 +172,7 @@ static void devices_close(void *state, struct sys_packet *p)
 {
 	struct sys_devices *s = state;
 
-	sys_devices_forget(s, p);
+	sys_devices_free(s, p);
 	free(s->folder);
 }
 

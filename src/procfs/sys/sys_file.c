@@ -98,7 +98,7 @@ static int sys_file_open_file(struct sys_file *f, struct sys_packet *p)
 }
 
 /* Returns true if the device was removed or the feature is off. */
-static bool means_file_is_gone(int r)
+static bool is_missing_file_error(int r)
 {
 	return r == -ENODEV || r == -ENOENT || r == -ENXIO || r == -EOPNOTSUPP || r == -ESTALE;
 }
@@ -112,9 +112,9 @@ int sys_file_read(struct sys_file *f, struct sys_packet *p, struct span *ret_tex
 	r = fs_reread(f->fd, f->whole, f->max ? f->max : SYS_FILE_SIZE_MAX, &p->text);
 	if (r == 0 && p->text.len == 0)
 		r = -ENODATA;
-	if (means_file_is_gone(r))
+	if (is_missing_file_error(r))
 		f->retry = p->now + SYS_FILE_RETRY_NS;
-	if (means_file_is_gone(r) || p->fds > SYS_PACKET_FDS_MAX)
+	if (is_missing_file_error(r) || p->fds > SYS_PACKET_FDS_MAX)
 		sys_file_close_file(f, p);
 	if (r < 0)
 		return r == -EAGAIN ? -EIO : r;

@@ -47,12 +47,12 @@ struct sys_table {
 /* Longer names are not counter names of the kernel. */
 #define NAME_MAX_LEN 128
 
-static void add_wanted_number(struct sys_table *t, uint32_t number)
+static void select_number(struct sys_table *t, uint32_t number)
 {
 	t->wanted[number / 64] |= 1ull << number % 64;
 }
 
-static bool sys_meminfo_is_wanted(const struct sys_table *t, uint32_t number)
+static bool sys_meminfo_is_selected(const struct sys_table *t, uint32_t number)
 {
 	return number > 0 && number < SYS_TABLE_NUMBERS &&
 	       (t->wanted[number / 64] >> number % 64 & 1);
@@ -62,7 +62,7 @@ static bool sys_meminfo_is_wanted(const struct sys_table *t, uint32_t number)
  * Selects the listed ids that are defined, or all ids if none is listed. Logs unknown ids. file:
  * name of the table, for messages and for the group.
  */
-static void sys_table_choose(struct sys_table *t, struct sys_packet *p, const char *file,
+static void sys_table_select(struct sys_table *t, struct sys_packet *p, const char *file,
 			     const ProtobufCEnumDescriptor *numbers, const int *listed, size_t n)
 {
 	struct unknown_ids unknown = {0};
@@ -76,7 +76,7 @@ static void sys_table_choose(struct sys_table *t, struct sys_packet *p, const ch
 	for (size_t i = 0; i < n; i++) {
 		if (listed[i] > 0 && listed[i] < SYS_TABLE_NUMBERS &&
 		    protobuf_c_enum_descriptor_get_value(numbers, listed[i]))
-			add_wanted_number(t, (uint32_t)listed[i]);
+			select_number(t, (uint32_t)listed[i]);
 		else
 			sys_packet_log_unknown_id(&unknown, file, listed[i]);
 	}
@@ -130,7 +130,7 @@ static uint32_t add_extra_counter(const struct sys_table *t, struct sys_packet *
  * Stores the name of line i: this line and all after it are new or have moved. Returns 0, -EBADMSG
  * or -ENOMEM.
  */
-static int learn_table_line(struct sys_table *t, struct sys_packet *p, size_t i, struct span line)
+static int add_table_line(struct sys_table *t, struct sys_packet *p, size_t i, struct span line)
 {
 	struct span name = sys_meminfo_cut_name(line);
 	struct sys_table_line l = {.name_len = (uint16_t)name.len, .extra = EXTRA_COUNTER_NONE};
@@ -149,7 +149,7 @@ static int learn_table_line(struct sys_table *t, struct sys_packet *p, size_t i,
 	strbuf_add(&t->names, name.p, name.len);
 	if (t->names.failed)
 		return -ENOMEM;
-	if (sys_meminfo_is_wanted(t, number))
+	if (sys_meminfo_is_selected(t, number))
 		l.number = (uint16_t)number;
 	else if (number == 0 && t->all)
 		l.extra = add_extra_counter(t, p, line, name);
@@ -178,7 +178,7 @@ static int sys_meminfo_parse_line(struct sys_table *t, struct sys_packet *p, siz
 	int r;
 
 	if (skip == 0) {
-		r = learn_table_line(t, p, i, line);
+		r = add_table_line(t, p, i, line);
 		if (r < 0)
 			return r;
 		skip = t->lines[i].name_len + 1u;
@@ -215,7 +215,7 @@ struct sys_memory {
 	struct sys_table table;
 };
 
-static uint32_t meminfo_number(struct span name)
+static uint32_t find_meminfo_number(struct span name)
 {
 	for (uint32_t i = 1; i < ARRAY_SIZE(meminfo_names); i++)
 		if (span_is(name, meminfo_names[i]))
@@ -224,7 +224,7 @@ static uint32_t meminfo_number(struct span name)
 }
 
 /* The name of an id is "VMSTAT_" and the kernel's name in upper case (enum VmstatCounters). */
-static uint32_t vmstat_number(struct span name)
+static uint32_t find_vmstat_number(struct span name)
 {
 	char key[64] = "VMSTAT_";
 	const size_t at = strlen(key);
@@ -238,13 +238,13 @@ static uint32_t vmstat_number(struct span name)
 	return v ? (uint32_t)v->value : 0;
 }
 
-static bool is_never_total(struct span name)
+static bool always_false(struct span name)
 {
 	return false;
 }
 
 /* Gauges begin with nr_; all others count events. */
-static bool counts_events(struct span name)
+static bool is_event_counter(struct span name)
 {
 	return !(name.len >= 3 && memcmp(name.p, "nr_", 3) == 0);
 }
@@ -254,9 +254,9 @@ static int meminfo_open(void *state, struct sys_packet *p, const Pb__SysStatsCon
 	struct sys_memory *s = state;
 
 	s->table.field = PB_SYS_STATS_MEMINFO;
-	s->table.number_of = meminfo_number;
-	s->table.is_total = is_never_total;
-	sys_table_choose(&s->table, p, "meminfo", &pb__meminfo_counters__descriptor,
+	s->table.number_of = find_meminfo_number;
+	s->table.is_total = always_false;
+	sys_table_select(&s->table, p, "meminfo", &pb__meminfo_counters__descriptor,
 			 (const int *)c->meminfo_counters, c->n_meminfo_counters);
 	return 0;
 }
@@ -266,9 +266,9 @@ static int vmstat_open(void *state, struct sys_packet *p, const Pb__SysStatsConf
 	struct sys_memory *s = state;
 
 	s->table.field = PB_SYS_STATS_VMSTAT;
-	s->table.number_of = vmstat_number;
-	s->table.is_total = counts_events;
-	sys_table_choose(&s->table, p, "vmstat", &pb__vmstat_counters__descriptor,
+	s->table.number_of = find_vmstat_number;
+	s->table.is_total = is_event_counter;
+	sys_table_select(&s->table, p, "vmstat", &pb__vmstat_counters__descriptor,
 			 (const int *)c->vmstat_counters, c->n_vmstat_counters);
 	return 0;
 }
@@ -498,7 +498,7 @@ static bool slab_step(void *state, struct sys_packet *p)
 /* ---- the source ---- */
 
 /* Returns true if caches are not split by memory cgroup. */
-static bool slab_caches_are_whole(const char *proc_root)
+static bool has_whole_slab_caches(const char *proc_root)
 {
 	_cleanup_(strbuf_deinit) struct strbuf release = {0};
 
@@ -510,7 +510,7 @@ static int slab_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig
 {
 	struct sys_slab *s = state;
 
-	s->by_file = slab_caches_are_whole(p->proc_root);
+	s->by_file = has_whole_slab_caches(p->proc_root);
 	return 0;
 }
 

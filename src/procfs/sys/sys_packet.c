@@ -91,7 +91,7 @@ uint32_t extra_counters_find_or_add(struct extra_counters *x, uint32_t group, st
 }
 
 /* Notes that the counter is set, and returns it; NULL if there is no such counter. */
-static struct extra_counter *extra_counters_mark_set(struct extra_counters *x, uint32_t counter)
+static struct extra_counter *extra_counters_mark_as_set(struct extra_counters *x, uint32_t counter)
 {
 	if (counter >= x->n || x->n_fresh == x->n)
 		return NULL;
@@ -101,7 +101,7 @@ static struct extra_counter *extra_counters_mark_set(struct extra_counters *x, u
 
 void extra_counters_set(struct extra_counters *x, uint32_t counter, int64_t value)
 {
-	struct extra_counter *extra = extra_counters_mark_set(x, counter);
+	struct extra_counter *extra = extra_counters_mark_as_set(x, counter);
 
 	if (!extra)
 		return;
@@ -111,7 +111,7 @@ void extra_counters_set(struct extra_counters *x, uint32_t counter, int64_t valu
 
 void extra_counters_set_double(struct extra_counters *x, uint32_t counter, double value)
 {
-	struct extra_counter *extra = extra_counters_mark_set(x, counter);
+	struct extra_counter *extra = extra_counters_mark_as_set(x, counter);
 
 	if (!extra)
 		return;
@@ -326,7 +326,7 @@ void sys_packet_count_error(struct sys_packet *p, struct sys_errors *t, const ch
 		 error == EBADMSG ? "that part" : "its content");
 }
 
-void sys_packet_count_no_cpus(struct sys_packet *p, struct sys_errors *t)
+void sys_packet_report_no_cpus(struct sys_packet *p, struct sys_errors *t)
 {
 	char path[sizeof(t->path)];
 

@@ -148,7 +148,7 @@ void sys_packet_end(struct sys_packet *p);
 void sys_packet_count_error(struct sys_packet *p, struct sys_errors *t, const char *path,
 			    int error);
 /* Counts that /sys lists no CPU. */
-void sys_packet_count_no_cpus(struct sys_packet *p, struct sys_errors *t);
+void sys_packet_report_no_cpus(struct sys_packet *p, struct sys_errors *t);
 /* Logs the number of failures at the end of the session. */
 void sys_packet_log_errors(const struct sys_packet *p);
 /*

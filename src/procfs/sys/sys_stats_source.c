@@ -159,7 +159,7 @@ static void sys_stats_source_on_slice(evutil_socket_t fd, short what, void *ctx)
 	sys_stats_source_run_slice(ctx);
 }
 
-static void sys_stats_source_activate(struct slot *s, uint64_t now)
+static void sys_stats_source_add_to_pass(struct slot *s, uint64_t now)
 {
 	s->active = s->polled = true;
 	s->polled_ms = now;
@@ -172,7 +172,7 @@ static void sys_stats_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 
 	for (unsigned i = 0; i < ds->n_slots; i++)
 		if (ds->slots[i].due <= now + EARLY_MS)
-			sys_stats_source_activate(&ds->slots[i], now);
+			sys_stats_source_add_to_pass(&ds->slots[i], now);
 	sys_stats_source_run_slice(ds);
 }
 
@@ -185,7 +185,7 @@ static void poll_stale_tables(struct sys_stats *ds)
 	event_del(ds->tick);
 	for (unsigned i = 0; i < ds->n_slots; i++)
 		if (!ds->slots[i].active && now - ds->slots[i].polled_ms >= FRESH_MS)
-			sys_stats_source_activate(&ds->slots[i], now);
+			sys_stats_source_add_to_pass(&ds->slots[i], now);
 	if (!evtimer_pending(ds->next_slice, NULL))
 		sys_stats_source_run_slice(ds);
 }
@@ -235,7 +235,7 @@ static int open_sources(struct sys_stats *ds, const Pb__SysStatsConfig *c)
 }
 
 /* Logs options without effect. */
-static void log_skipped(const struct sys_stats *ds, const Pb__SysStatsConfig *c)
+static void log_unused_options(const struct sys_stats *ds, const Pb__SysStatsConfig *c)
 {
 	const char *without = c->n_meminfo_counters && !c->meminfo_period_ms ? "meminfo"
 			      : c->n_vmstat_counters && !c->vmstat_period_ms ? "vmstat"
@@ -279,7 +279,7 @@ static int sys_stats_create(struct ds_handle *h, const struct ds_env *env,
 		r = open_sources(ds, c);
 	if (r < 0)
 		return r;
-	log_skipped(ds, c);
+	log_unused_options(ds, c);
 	*ret_instance = TAKE_PTR(ds);
 	return 0;
 }
