@@ -111,7 +111,7 @@ static void import_process(int fd, void *ctx)
 /* ---- this process ---- */
 
 /* Texts of the process end with a NUL and are printable. */
-static void make_plain(char *text, size_t size)
+static void make_text_plain(char *text, size_t size)
 {
 	char copy[256];
 
@@ -122,12 +122,12 @@ static void make_plain(char *text, size_t size)
 
 static void check_result(struct import_result *r)
 {
-	make_plain(r->problem, sizeof(r->problem));
-	make_plain(r->format, sizeof(r->format));
-	make_plain(r->recorder, sizeof(r->recorder));
-	make_plain(r->clock, sizeof(r->clock));
+	make_text_plain(r->problem, sizeof(r->problem));
+	make_text_plain(r->format, sizeof(r->format));
+	make_text_plain(r->recorder, sizeof(r->recorder));
+	make_text_plain(r->clock, sizeof(r->clock));
 	for (unsigned i = 0; i < IMPORT_NOTES; i++)
-		make_plain(r->notes[i], sizeof(r->notes[i]));
+		make_text_plain(r->notes[i], sizeof(r->notes[i]));
 	if (r->error > 0)
 		r->error = -EBADMSG;
 }
@@ -155,7 +155,7 @@ static int run_process(struct import_job *job, struct import_result *ret)
 }
 
 /* Copies a pipe into a temporary file without a name. Returns its descriptor, or -errno. */
-static int copy_of_pipe(int in)
+static int copy_pipe_to_file(int in)
 {
 	static uint8_t buf[1u << 16];
 	FILE *file = tmpfile();
@@ -222,8 +222,8 @@ static int read_kernel_names(const char *path, struct import_job *job, struct st
 	return 0;
 }
 
-static int map_and_run(int in, const char *kallsyms, struct import_job *job,
-		       struct import_result *ret)
+static int map_file_and_run(int in, const char *kallsyms, struct import_job *job,
+			    struct import_result *ret)
 {
 	struct strbuf text = {0};
 	struct stat st;
@@ -258,10 +258,10 @@ int import_run(int in, int out, const struct import_options *options, struct imp
 	if (fstat(in, &st) < 0)
 		return import_fail(ret, -errno, "%s", strerror(errno));
 	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) {
-		copy = copy_of_pipe(in);
+		copy = copy_pipe_to_file(in);
 		if (copy < 0)
 			return import_fail(ret, copy, "it cannot be copied: %s", strerror(-copy));
 		in = copy;
 	}
-	return map_and_run(in, options->kallsyms, &job, ret);
+	return map_file_and_run(in, options->kallsyms, &job, ret);
 }

@@ -32,7 +32,7 @@ void tracing_data_deinit(struct tracing_data *d)
 }
 
 /* Copies the next len bytes as a string. Returns 0, -EBADMSG or -ENOMEM. */
-static int take_text(struct byte_reader *r, uint64_t len, char **ret)
+static int read_text(struct byte_reader *r, uint64_t len, char **ret)
 {
 	const uint8_t *at = len <= TRACING_DATA_TEXT_MAX ? byte_reader_take(r, len) : NULL;
 	char *text;
@@ -80,7 +80,7 @@ int tracing_data_read_header(struct tracing_data *d, struct byte_reader *r)
 	int error = skip_word(r, "header_page");
 
 	if (!error)
-		error = take_text(r, byte_reader_u64(r), &d->header_page);
+		error = read_text(r, byte_reader_u64(r), &d->header_page);
 	if (!error)
 		error = skip_word(r, "header_event");
 	if (!error && !byte_reader_take(r, byte_reader_u64(r)))
@@ -91,7 +91,7 @@ int tracing_data_read_header(struct tracing_data *d, struct byte_reader *r)
 static int add_format(struct tracing_data *d, struct byte_reader *r, const char *group)
 {
 	struct tracing_event event = {0};
-	int error = take_text(r, byte_reader_u64(r), &event.format);
+	int error = read_text(r, byte_reader_u64(r), &event.format);
 
 	if (!error && d->n_events == TRACING_DATA_EVENTS_MAX)
 		error = -EBADMSG;
@@ -133,17 +133,17 @@ int tracing_data_read_formats(struct tracing_data *d, struct byte_reader *r)
 
 int tracing_data_read_kallsyms(struct tracing_data *d, struct byte_reader *r)
 {
-	return take_text(r, byte_reader_u32(r), &d->kallsyms);
+	return read_text(r, byte_reader_u32(r), &d->kallsyms);
 }
 
 int tracing_data_read_printk(struct tracing_data *d, struct byte_reader *r)
 {
-	return take_text(r, byte_reader_u32(r), &d->printk_formats);
+	return read_text(r, byte_reader_u32(r), &d->printk_formats);
 }
 
 int tracing_data_read_cmdlines(struct tracing_data *d, struct byte_reader *r)
 {
-	return take_text(r, byte_reader_u64(r), &d->saved_cmdlines);
+	return read_text(r, byte_reader_u64(r), &d->saved_cmdlines);
 }
 
 /* ---- compiling ---- */
@@ -170,7 +170,7 @@ int tracing_data_read_symbols(const char *kallsyms, struct symbol_table *ret)
 }
 
 /* Copies the event's name from the first line of its format, "name: NAME". */
-static bool event_name_of(const char *format, char ret[static GROUP_SIZE])
+static bool read_event_name(const char *format, char ret[static GROUP_SIZE])
 {
 	static const char head[] = "name: ";
 	size_t n;
@@ -202,7 +202,7 @@ int tracing_data_compile(struct tracing_data *d, struct event_table *table,
 		const struct tracing_event *event = &d->events[i];
 
 		r = EVENT_TABLE_BAD_FORMAT;
-		if (event_name_of(event->format, name))
+		if (read_event_name(event->format, name))
 			r = event_table_add(table, event->group, name, event->format, &options,
 					    &id);
 		else

@@ -55,7 +55,7 @@ static int compare_ids(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static struct perf_event *event_of_id(struct perf_attrs *a, uint64_t id)
+static struct perf_event *find_event_by_id(struct perf_attrs *a, uint64_t id)
 {
 	const struct perf_id key = {.id = id}, *found;
 
@@ -67,7 +67,7 @@ static struct perf_event *event_of_id(struct perf_attrs *a, uint64_t id)
 }
 
 /* Returns where the id is in samples of this type, in bytes after the header; -1: there is none. */
-static int offset_of_id(uint64_t type)
+static int find_id_offset(uint64_t type)
 {
 	static const uint64_t before[] = {PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
 					  PERF_SAMPLE_ADDR};
@@ -83,7 +83,8 @@ static int offset_of_id(uint64_t type)
 }
 
 /* The events of a file that has several have their ids at the same place. */
-static struct perf_event *event_of_sample(struct perf_attrs *a, const uint8_t *record, size_t len)
+static struct perf_event *find_event_of_sample(struct perf_attrs *a, const uint8_t *record,
+					       size_t len)
 {
 	int offset;
 
@@ -91,10 +92,10 @@ static struct perf_event *event_of_sample(struct perf_attrs *a, const uint8_t *r
 		return NULL;
 	if (a->n_events == 1)
 		return a->events;
-	offset = offset_of_id(a->events[0].attr.sample_type);
+	offset = find_id_offset(a->events[0].attr.sample_type);
 	if (offset < 0 || SAMPLE_HEAD + (size_t)offset + sizeof(uint64_t) > len)
 		return NULL;
-	return event_of_id(a, load64(record + SAMPLE_HEAD + offset));
+	return find_event_by_id(a, load64(record + SAMPLE_HEAD + offset));
 }
 
 /* Skips the counts of PERF_SAMPLE_READ. */
@@ -117,7 +118,7 @@ static void skip_counts(struct byte_reader *r, uint64_t format)
 bool perf_sample_read(struct perf_attrs *a, const uint8_t *record, size_t len,
 		      struct perf_sample *ret)
 {
-	struct perf_event *event = event_of_sample(a, record, len);
+	struct perf_event *event = find_event_of_sample(a, record, len);
 	struct perf_sample s = {.event = event};
 	struct byte_reader r;
 	uint64_t type;

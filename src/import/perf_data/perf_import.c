@@ -96,7 +96,7 @@ static void write_clocks(struct perf_importer *im, uint64_t first)
 		trace_facts_put_clocks(&s, first, 0, 0);
 }
 
-static void name_clock(struct perf_importer *im)
+static void set_clock_name(struct perf_importer *im)
 {
 	static const struct {
 		int32_t id;
@@ -159,7 +159,7 @@ static bool is_kernel_event(const struct perf_importer *im, const struct perf_sa
 	       s->raw_len >= sizeof(uint16_t) && s->cpu < PERF_CPUS_MAX;
 }
 
-static void take_kernel_event(struct perf_importer *im, const struct perf_sample *s)
+static void encode_kernel_event(struct perf_importer *im, const struct perf_sample *s)
 {
 	const struct ring_record r = {.time = s->time, .payload = s->raw, .len = s->raw_len};
 	struct cpu_stream *cpu;
@@ -177,14 +177,14 @@ static void take_kernel_event(struct perf_importer *im, const struct perf_sample
 
 /* ---- records ---- */
 
-static void take_in_order(void *ctx, uint64_t time, const uint8_t *record, size_t len)
+static void import_queued_record(void *ctx, uint64_t time, const uint8_t *record, size_t len)
 {
 	struct perf_importer *im = ctx;
 	int r;
 
 	if (time)
 		write_clocks(im, time);
-	r = im->error ? 0 : sample_packets_take(&im->samples, time, record, len);
+	r = im->error ? 0 : sample_packets_handle_record(&im->samples, time, record, len);
 	if (r)
 		im->error = r;
 }
@@ -215,7 +215,7 @@ static void end_round(struct perf_importer *im, bool is_last)
 		record_queue_end_round(&im->queue);
 }
 
-static void take_sample_record(struct perf_importer *im, const uint8_t *record, size_t len)
+static void import_sample(struct perf_importer *im, const uint8_t *record, size_t len)
 {
 	struct perf_sample s;
 	bool is_event;
@@ -227,13 +227,14 @@ static void take_sample_record(struct perf_importer *im, const uint8_t *record, 
 	s.event->n_samples++;
 	is_event = is_kernel_event(im, &s);
 	if (is_event)
-		take_kernel_event(im, &s);
+		encode_kernel_event(im, &s);
 	if (!is_event || s.callchain)
 		queue_record(im, s.time, record, len);
 }
 
 /* Counts lost records. They are of the ring of a CPU, with all events that use it. */
-static void take_lost(struct perf_importer *im, const uint8_t *record, size_t len, size_t at)
+static void count_lost_records(struct perf_importer *im, const uint8_t *record, size_t len,
+			       size_t at)
 {
 	struct perf_record_end end = perf_record_end_read(&im->attrs, record, len);
 	uint64_t n;
@@ -253,7 +254,7 @@ static void take_lost(struct perf_importer *im, const uint8_t *record, size_t le
 	}
 }
 
-static void take_attr(struct perf_importer *im, const uint8_t *record, size_t len)
+static void read_attr_record(struct perf_importer *im, const uint8_t *record, size_t len)
 {
 	struct perf_event_attr attr;
 	struct byte_reader ids;
@@ -268,7 +269,7 @@ static void take_attr(struct perf_importer *im, const uint8_t *record, size_t le
 	im->error = perf_attrs_add(&im->attrs, &attr, &ids, (len - size) / sizeof(uint64_t));
 }
 
-static void take_feature(struct perf_importer *im, const uint8_t *record, size_t len)
+static void read_feature_record(struct perf_importer *im, const uint8_t *record, size_t len)
 {
 	uint64_t feature;
 
@@ -284,14 +285,14 @@ static void take_feature(struct perf_importer *im, const uint8_t *record, size_t
 }
 
 /* Takes a record that is not followed by data of its own. */
-static void take_record(struct perf_importer *im, const uint8_t *record, size_t len)
+static void import_record(struct perf_importer *im, const uint8_t *record, size_t len)
 {
 	struct perf_event_header h;
 
 	memcpy(&h, record, sizeof(h));
 	switch (h.type) {
 	case PERF_RECORD_SAMPLE:
-		take_sample_record(im, record, len);
+		import_sample(im, record, len);
 		break;
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
@@ -301,10 +302,10 @@ static void take_record(struct perf_importer *im, const uint8_t *record, size_t 
 		queue_record(im, perf_record_end_read(&im->attrs, record, len).time, record, len);
 		break;
 	case PERF_RECORD_LOST: /* u64 id, u64 lost */
-		take_lost(im, record, len, RECORD_HEAD + sizeof(uint64_t));
+		count_lost_records(im, record, len, RECORD_HEAD + sizeof(uint64_t));
 		break;
 	case PERF_RECORD_LOST_SAMPLES: /* u64 lost */
-		take_lost(im, record, len, RECORD_HEAD);
+		count_lost_records(im, record, len, RECORD_HEAD);
 		break;
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
@@ -319,10 +320,10 @@ static void take_record(struct perf_importer *im, const uint8_t *record, size_t 
 		end_round(im, false);
 		break;
 	case RECORD_ATTR:
-		take_attr(im, record, len);
+		read_attr_record(im, record, len);
 		break;
 	case RECORD_FEATURE:
-		take_feature(im, record, len);
+		read_feature_record(im, record, len);
 		break;
 	case RECORD_BUILD_ID:
 		if (perf_facts_read_build_id(&im->facts, record, len) == -ENOMEM)
@@ -334,12 +335,12 @@ static void take_record(struct perf_importer *im, const uint8_t *record, size_t 
 }
 
 /* Takes the whole records at the begin. Returns how many bytes they have. */
-static size_t take_records(struct perf_importer *im, const uint8_t *data, size_t len,
-			   bool is_unpacked);
+static size_t import_records(struct perf_importer *im, const uint8_t *data, size_t len,
+			     bool is_unpacked);
 
 /* ---- compressed records ---- */
 
-static int unpack_more(struct perf_importer *im, ZSTD_inBuffer *in)
+static int decompress_next(struct perf_importer *im, ZSTD_inBuffer *in)
 {
 	ZSTD_outBuffer out;
 	size_t r;
@@ -355,7 +356,7 @@ static int unpack_more(struct perf_importer *im, ZSTD_inBuffer *in)
 }
 
 /* One stream goes through all compressed records. A record may end in the next one. */
-static void take_compressed(struct perf_importer *im, const uint8_t *data, size_t len)
+static void import_compressed_records(struct perf_importer *im, const uint8_t *data, size_t len)
 {
 	ZSTD_inBuffer in = {.src = data, .size = len};
 	size_t used;
@@ -369,8 +370,8 @@ static void take_compressed(struct perf_importer *im, const uint8_t *data, size_
 		}
 	}
 	while (!im->error && r >= 0 && (in.pos < in.size || r > 0)) {
-		r = unpack_more(im, &in);
-		used = take_records(im, im->unpacked, im->n_unpacked, true);
+		r = decompress_next(im, &in);
+		used = import_records(im, im->unpacked, im->n_unpacked, true);
 		im->n_unpacked -= used;
 		memmove(im->unpacked, im->unpacked + used, im->n_unpacked);
 	}
@@ -382,8 +383,8 @@ static void take_compressed(struct perf_importer *im, const uint8_t *data, size_
 
 /* Some records are followed by data that their size does not count. Returns its length; SIZE_MAX:
  * it is not all there. */
-static size_t take_following(struct perf_importer *im, const struct perf_event_header *h,
-			     const uint8_t *record, size_t left)
+static size_t import_trailing_data(struct perf_importer *im, const struct perf_event_header *h,
+				   const uint8_t *record, size_t left)
 {
 	uint64_t len = 0;
 
@@ -400,8 +401,8 @@ static size_t take_following(struct perf_importer *im, const struct perf_event_h
 	return len <= left - h->size ? (size_t)len : SIZE_MAX;
 }
 
-static size_t take_records(struct perf_importer *im, const uint8_t *data, size_t len,
-			   bool is_unpacked)
+static size_t import_records(struct perf_importer *im, const uint8_t *data, size_t len,
+			     bool is_unpacked)
 {
 	static uint8_t copy[UINT16_MAX];
 	struct perf_event_header h;
@@ -415,23 +416,24 @@ static size_t take_records(struct perf_importer *im, const uint8_t *data, size_t
 		}
 		if (h.size > len - at)
 			break;
-		more = is_unpacked ? 0 : take_following(im, &h, data + at, len - at);
+		more = is_unpacked ? 0 : import_trailing_data(im, &h, data + at, len - at);
 		if (more == SIZE_MAX)
 			break;
 		if (h.type == RECORD_COMPRESSED && !is_unpacked) {
-			take_compressed(im, data + at + RECORD_HEAD, h.size - RECORD_HEAD);
+			import_compressed_records(im, data + at + RECORD_HEAD,
+						  h.size - RECORD_HEAD);
 		} else if (h.type == RECORD_COMPRESSED2 && !is_unpacked &&
 			   h.size >= RECORD_HEAD + sizeof(uint64_t)) {
 			uint64_t n = load64(data + at + RECORD_HEAD);
 
-			take_compressed(im, data + at + RECORD_HEAD + sizeof(n),
-					MIN(n, h.size - RECORD_HEAD - sizeof(n)));
+			import_compressed_records(im, data + at + RECORD_HEAD + sizeof(n),
+						  MIN(n, h.size - RECORD_HEAD - sizeof(n)));
 		} else if (is_unpacked) {
-			take_record(im, data + at, h.size);
+			import_record(im, data + at, h.size);
 		} else {
 			memcpy(copy, data + at, h.size);
 			memcpy(copy, &h, sizeof(h));
-			take_record(im, copy, h.size);
+			import_record(im, copy, h.size);
 		}
 		at += h.size + more;
 	}
@@ -452,7 +454,7 @@ static struct file_section read_section(struct byte_reader *r)
 	return s;
 }
 
-static bool section_is_in(const struct file_section *s, size_t len)
+static bool is_section_in_file(const struct file_section *s, size_t len)
 {
 	return s->offset <= len && s->size <= len - s->offset;
 }
@@ -464,7 +466,7 @@ static int read_attrs(struct perf_importer *im, const uint8_t *data, size_t len,
 	struct perf_event_attr attr;
 	int r = 0;
 
-	if (!section_is_in(section, len) || entry_size < PERF_ATTR_SIZE_VER0 + 16 ||
+	if (!is_section_in_file(section, len) || entry_size < PERF_ATTR_SIZE_VER0 + 16 ||
 	    entry_size > 4096)
 		return -EBADMSG;
 	for (uint64_t at = 0; !r && section->size - at >= entry_size; at += entry_size) {
@@ -472,7 +474,8 @@ static int read_attrs(struct perf_importer *im, const uint8_t *data, size_t len,
 		struct byte_reader r_ids = byte_reader_of(entry + entry_size - 16, 16);
 		struct file_section ids = read_section(&r_ids);
 
-		if (!section_is_in(&ids, len) || !perf_attr_read(entry, entry_size - 16, &attr))
+		if (!is_section_in_file(&ids, len) ||
+		    !perf_attr_read(entry, entry_size - 16, &attr))
 			return -EBADMSG;
 		r_ids = byte_reader_of(data + ids.offset, ids.size);
 		r = perf_attrs_add(&im->attrs, &attr, &r_ids, ids.size / sizeof(uint64_t));
@@ -493,7 +496,7 @@ static int read_features(struct perf_importer *im, const uint8_t *data, size_t l
 		if (!(bits[i / 64] >> i % 64 & 1))
 			continue;
 		s = read_section(&r);
-		if (r.failed || !section_is_in(&s, len)) {
+		if (r.failed || !is_section_in_file(&s, len)) {
 			import_note(im->result, "the end of the file is missing");
 			return 0;
 		}
@@ -533,7 +536,7 @@ static int read_file(struct perf_importer *im, const uint8_t *data, size_t len)
 	}
 	if (error)
 		return error;
-	if (take_records(im, data + records.offset, records.size, false) < records.size &&
+	if (import_records(im, data + records.offset, records.size, false) < records.size &&
 	    !im->error)
 		import_note(im->result, "the end of the file is missing");
 	return 0;
@@ -541,7 +544,7 @@ static int read_file(struct perf_importer *im, const uint8_t *data, size_t len)
 
 static int read_stream(struct perf_importer *im, const uint8_t *data, size_t len)
 {
-	if (take_records(im, data + STREAM_HEAD, len - STREAM_HEAD, false) < len - STREAM_HEAD &&
+	if (import_records(im, data + STREAM_HEAD, len - STREAM_HEAD, false) < len - STREAM_HEAD &&
 	    !im->error)
 		import_note(im->result, "the end of the file is missing");
 	return 0;
@@ -578,7 +581,7 @@ static void count_events(struct perf_importer *im)
 					"recorded kernel's /proc/kallsyms with --kallsyms FILE");
 }
 
-static void finish(struct perf_importer *im)
+static void finish_import(struct perf_importer *im)
 {
 	struct trace_sequence s = {im->out, SEQUENCE_FACTS};
 
@@ -587,7 +590,7 @@ static void finish(struct perf_importer *im)
 		im->error = 0;
 	}
 	end_round(im, true);
-	name_clock(im);
+	set_clock_name(im);
 	count_events(im);
 	if (*im->facts.machine.release) {
 		memcpy(im->facts.machine.sysname, "Linux", sizeof("Linux"));
@@ -611,7 +614,7 @@ static int import_data(struct perf_importer *im, const uint8_t *data, size_t len
 	snprintf(im->result->format, sizeof(im->result->format), "perf.data%s",
 		 is_stream ? ", a stream" : "");
 	if (!r)
-		finish(im);
+		finish_import(im);
 	if (im->result->error)
 		return im->result->error;
 	if (r == -EBADMSG)
@@ -628,7 +631,7 @@ int perf_import(const uint8_t *data, size_t len, const struct kernel_names_sourc
 	if (len < STREAM_HEAD)
 		return import_fail(result, -EBADMSG, "it is damaged: its header cannot be read");
 	im.events = (struct trace_sequence){out, SEQUENCE_EVENTS};
-	im.queue.take = take_in_order;
+	im.queue.take = import_queued_record;
 	im.queue.ctx = &im;
 	im.samples.attrs = &im.attrs;
 	im.samples.facts = &im.facts;

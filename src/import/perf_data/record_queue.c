@@ -25,7 +25,7 @@ static int compare_records(const void *a, const void *b)
 }
 
 /* Moves the records from number `first` on to the begin. */
-static void keep_rest(struct record_queue *q, size_t first)
+static void remove_records_before(struct record_queue *q, size_t first)
 {
 	uint8_t *bytes = NULL;
 	size_t n_bytes = 0, cap = 0;
@@ -55,7 +55,7 @@ static void keep_rest(struct record_queue *q, size_t first)
 	q->bytes_cap = cap;
 }
 
-static void take_until(struct record_queue *q, uint64_t limit)
+static void deliver_records_until(struct record_queue *q, uint64_t limit)
 {
 	size_t i;
 
@@ -63,7 +63,7 @@ static void take_until(struct record_queue *q, uint64_t limit)
 		qsort(q->records, q->n, sizeof(*q->records), compare_records);
 	for (i = 0; i < q->n && q->records[i].time <= limit; i++)
 		q->take(q->ctx, q->records[i].time, q->bytes + q->records[i].at, q->records[i].len);
-	keep_rest(q, i);
+	remove_records_before(q, i);
 }
 
 int record_queue_add(struct record_queue *q, uint64_t time, const uint8_t *record, size_t len)
@@ -71,7 +71,7 @@ int record_queue_add(struct record_queue *q, uint64_t time, const uint8_t *recor
 	int r = 0;
 
 	if (q->n_bytes + len > RECORD_QUEUE_BYTES_MAX) {
-		take_until(q, UINT64_MAX);
+		deliver_records_until(q, UINT64_MAX);
 		r = 1;
 	}
 	if (array_reserve(&q->records, &q->cap, q->n + 1, sizeof(*q->records)) ||
@@ -86,11 +86,11 @@ int record_queue_add(struct record_queue *q, uint64_t time, const uint8_t *recor
 
 void record_queue_end_round(struct record_queue *q)
 {
-	take_until(q, q->round_end);
+	deliver_records_until(q, q->round_end);
 	q->round_end = q->newest;
 }
 
 void record_queue_end(struct record_queue *q)
 {
-	take_until(q, UINT64_MAX);
+	deliver_records_until(q, UINT64_MAX);
 }

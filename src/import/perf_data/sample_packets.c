@@ -49,7 +49,7 @@ void sample_packets_deinit(struct sample_packets *p)
 
 /* ---- tasks ---- */
 
-static const char *name_of_thread(const struct sample_packets *p, uint32_t tid)
+static const char *find_thread_name(const struct sample_packets *p, uint32_t tid)
 {
 	const int32_t key = (int32_t)tid;
 	struct thread_name *t;
@@ -88,7 +88,7 @@ static void put_new_task(struct sample_packets *p, uint64_t time, uint32_t cpu,
 	pb_enc_u64(e, PB_FTRACE_EVENT_PID, task->parent_tid);
 	pb_enc_open(e, PB_FTRACE_EVENT_TASK_NEWTASK);
 	pb_enc_i64(e, PB_TASK_NEWTASK_FTRACE_EVENT_PID, (int32_t)task->tid);
-	pb_enc_str(e, PB_TASK_NEWTASK_FTRACE_EVENT_COMM, name_of_thread(p, task->tid));
+	pb_enc_str(e, PB_TASK_NEWTASK_FTRACE_EVENT_COMM, find_thread_name(p, task->tid));
 	pb_enc_u64(e, PB_TASK_NEWTASK_FTRACE_EVENT_CLONE_FLAGS,
 		   task->pid == task->parent ? CLONE_THREAD : 0);
 	pb_enc_close(e);
@@ -98,8 +98,8 @@ static void put_new_task(struct sample_packets *p, uint64_t time, uint32_t cpu,
 }
 
 /* The packet has the names and numbers of one thread. comm "": unknown. */
-static void put_task(struct sample_packets *p, uint64_t time, uint32_t pid, uint32_t tid,
-		     const char *comm, uint32_t parent)
+static void put_thread(struct sample_packets *p, uint64_t time, uint32_t pid, uint32_t tid,
+		       const char *comm, uint32_t parent)
 {
 	struct pb_enc *e = trace_sequence_begin(&p->processes);
 
@@ -126,7 +126,8 @@ static void put_task(struct sample_packets *p, uint64_t time, uint32_t pid, uint
 	trace_sequence_end(&p->processes);
 }
 
-static void take_comm(struct sample_packets *p, uint64_t time, uint16_t misc, struct byte_reader *r)
+static void handle_comm(struct sample_packets *p, uint64_t time, uint16_t misc,
+			struct byte_reader *r)
 {
 	uint32_t pid = byte_reader_u32(r), tid = byte_reader_u32(r);
 	char text[64], comm[16];
@@ -136,13 +137,13 @@ static void take_comm(struct sample_packets *p, uint64_t time, uint16_t misc, st
 		return;
 	import_copy_text(comm, sizeof(comm), text);
 	set_thread_name(p, tid, comm);
-	put_task(p, time, pid, tid, comm, 0);
+	put_thread(p, time, pid, tid, comm, 0);
 	if (misc & PERF_RECORD_MISC_COMM_EXEC)
 		address_spaces_exec(&p->spaces, (int32_t)pid);
 }
 
-static void take_fork(struct sample_packets *p, uint64_t time, const uint8_t *record, size_t len,
-		      struct byte_reader *r)
+static void handle_fork(struct sample_packets *p, uint64_t time, const uint8_t *record, size_t len,
+			struct byte_reader *r)
 {
 	struct perf_record_end end = perf_record_end_read(p->attrs, record, len);
 	struct new_task t;
@@ -151,17 +152,17 @@ static void take_fork(struct sample_packets *p, uint64_t time, const uint8_t *re
 	if (r->failed)
 		return;
 	if (!time) { /* perf found the task when it began */
-		put_task(p, time, t.pid, t.tid, "", t.pid == t.parent ? 0 : t.parent);
+		put_thread(p, time, t.pid, t.tid, "", t.pid == t.parent ? 0 : t.parent);
 		return;
 	}
-	set_thread_name(p, t.tid, name_of_thread(p, t.parent_tid));
+	set_thread_name(p, t.tid, find_thread_name(p, t.parent_tid));
 	if (!p->has_newtask)
 		put_new_task(p, time, end.cpu, &t);
 	if (t.pid != t.parent)
 		address_spaces_fork(&p->spaces, (int32_t)t.parent, (int32_t)t.pid);
 }
 
-static void take_exit(struct sample_packets *p, struct byte_reader *r)
+static void handle_exit(struct sample_packets *p, struct byte_reader *r)
 {
 	uint32_t pid = byte_reader_u32(r), tid;
 
@@ -174,7 +175,7 @@ static void take_exit(struct sample_packets *p, struct byte_reader *r)
 /* ---- mappings ---- */
 
 /* "[kernel.kallsyms]_text": the symbol of which the mapping has the address. */
-static int take_kernel_mapping(struct sample_packets *p, const char *path, uint64_t address)
+static int add_kernel_mapping(struct sample_packets *p, const char *path, uint64_t address)
 {
 	const char *end = strchr(path, ']');
 	struct recorded_kernel kernel = {.address = address, .release = p->facts->machine.release};
@@ -220,8 +221,8 @@ static void describe_file(struct sample_packets *p, const struct file_mapping *m
 			.offset = m->offset, .size = m->end - m->start, .address = m->start};
 }
 
-static int take_mapping(struct sample_packets *p, uint32_t type, uint16_t misc,
-			struct byte_reader *r)
+static int handle_mapping(struct sample_packets *p, uint32_t type, uint16_t misc,
+			  struct byte_reader *r)
 {
 	uint32_t pid = byte_reader_u32(r);
 	struct perf_build_id id = {.len = 0};
@@ -249,7 +250,7 @@ static int take_mapping(struct sample_packets *p, uint32_t type, uint16_t misc,
 	if (r->failed || m.end <= m.start || id.len > PERF_BUILD_ID_MAX)
 		return 0;
 	if (pid == KERNEL_PID)
-		return take_kernel_mapping(p, path, m.offset);
+		return add_kernel_mapping(p, path, m.offset);
 	m.path_len = (uint32_t)strlen(path);
 	if (!m.inode)
 		m.offset = 0;
@@ -389,7 +390,7 @@ static struct trace_sequence *select_sequence(struct sample_packets *p, struct p
 }
 
 /* Empties the tables of stacks when they are full. Both sequences begin a new state. */
-static void make_room(struct sample_packets *p, uint64_t time)
+static void reset_full_stacks(struct sample_packets *p, uint64_t time)
 {
 	if (!stacks_is_full(&p->stacks))
 		return;
@@ -401,7 +402,7 @@ static void make_room(struct sample_packets *p, uint64_t time)
 	}
 }
 
-static int take_sample(struct sample_packets *p, uint16_t misc, const uint8_t *record, size_t len)
+static int put_sample(struct sample_packets *p, uint16_t misc, const uint8_t *record, size_t len)
 {
 	unsigned mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	struct trace_sequence *sequence;
@@ -411,7 +412,7 @@ static int take_sample(struct sample_packets *p, uint16_t misc, const uint8_t *r
 
 	if (!perf_sample_read(p->attrs, record, len, &s))
 		return 0; /* counted when it was queued */
-	make_room(p, s.time);
+	reset_full_stacks(p, s.time);
 	sequence = select_sequence(p, s.event, s.time);
 	stack = add_stack(p, &s, mode);
 	if (stack < 0)
@@ -460,7 +461,8 @@ void sample_packets_put_lost(struct sample_packets *p, const struct perf_record_
 	trace_sequence_end(s);
 }
 
-int sample_packets_take(struct sample_packets *p, uint64_t time, const uint8_t *record, size_t len)
+int sample_packets_handle_record(struct sample_packets *p, uint64_t time, const uint8_t *record,
+				 size_t len)
 {
 	struct byte_reader r = byte_reader_of(record, len);
 	uint32_t type = byte_reader_u32(&r);
@@ -469,19 +471,19 @@ int sample_packets_take(struct sample_packets *p, uint64_t time, const uint8_t *
 	byte_reader_u16(&r);
 	switch (type) {
 	case PERF_RECORD_COMM:
-		take_comm(p, time, misc, &r);
+		handle_comm(p, time, misc, &r);
 		return 0;
 	case PERF_RECORD_FORK:
-		take_fork(p, time, record, len, &r);
+		handle_fork(p, time, record, len, &r);
 		return 0;
 	case PERF_RECORD_EXIT:
-		take_exit(p, &r);
+		handle_exit(p, &r);
 		return 0;
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
-		return take_mapping(p, type, misc, &r);
+		return handle_mapping(p, type, misc, &r);
 	case PERF_RECORD_SAMPLE:
-		return take_sample(p, misc, record, len);
+		return put_sample(p, misc, record, len);
 	default:
 		return 0;
 	}

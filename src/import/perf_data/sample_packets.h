@@ -51,7 +51,8 @@ int sample_packets_init(struct sample_packets *p, struct trace_output *out, uint
 void sample_packets_deinit(struct sample_packets *p);
 
 /* Applies a record about mappings or tasks, or writes a sample. Returns 0 or -ENOMEM. */
-int sample_packets_take(struct sample_packets *p, uint64_t time, const uint8_t *record, size_t len);
+int sample_packets_handle_record(struct sample_packets *p, uint64_t time, const uint8_t *record,
+				 size_t len);
 
 /* Writes that samples were lost. */
 void sample_packets_put_lost(struct sample_packets *p, const struct perf_record_end *end,

@@ -46,7 +46,7 @@ enum {
 
 /* ---- options ---- */
 
-static void text_of_option(const uint8_t *data, size_t len, char ret[static OPTION_TEXT_MAX])
+static void copy_option_text(const uint8_t *data, size_t len, char ret[static OPTION_TEXT_MAX])
 {
 	len = MIN(len, (size_t)OPTION_TEXT_MAX - 1);
 	memcpy(ret, data, len);
@@ -114,7 +114,7 @@ static void read_cpustat(struct dat_file *f, const char *text, size_t *current)
 }
 
 /* The name of the guest, whose events are in a file of its own. */
-static void note_guest(const uint8_t *data, size_t len, struct import_result *result)
+static void note_guest_name(const uint8_t *data, size_t len, struct import_result *result)
 {
 	struct byte_reader r = byte_reader_of(data, len);
 	char name[128];
@@ -143,7 +143,7 @@ static void read_option(struct dat_file *f, uint16_t id, const uint8_t *data, si
 {
 	char text[OPTION_TEXT_MAX];
 
-	text_of_option(data, len, text);
+	copy_option_text(data, len, text);
 	switch (id) {
 	case OPTION_DATE: /* in microseconds */
 		f->date_ns = (int64_t)((uint64_t)strtoll(text, NULL, 0) * 1000);
@@ -169,7 +169,7 @@ static void read_option(struct dat_file *f, uint16_t id, const uint8_t *data, si
 				    "host's clock is not imported");
 		break;
 	case OPTION_GUEST:
-		note_guest(data, len, result);
+		note_guest_name(data, len, result);
 		break;
 	case OPTION_TSC2NSEC:
 		read_tsc(f, data, len);
@@ -278,8 +278,8 @@ static int v6_read_buffer(struct dat_file *f, struct byte_reader *r, uint32_t n_
 	return read_cpus(r, n_cpus, false, &f->buffers[i]);
 }
 
-static int v6_read_further(struct dat_file *f, uint32_t n_cpus, const struct v6_buffers *buffers,
-			   struct import_result *result)
+static int v6_read_other_buffers(struct dat_file *f, uint32_t n_cpus,
+				 const struct v6_buffers *buffers, struct import_result *result)
 {
 	int error = 0;
 
@@ -312,7 +312,7 @@ static int v6_read(struct dat_file *f, struct byte_reader *r, struct import_resu
 		return error;
 	n_cpus = byte_reader_u32(r);
 	error = v6_read_buffer(f, r, n_cpus, 0, &buffers, result);
-	error = error ?: v6_read_further(f, n_cpus, &buffers, result);
+	error = error ?: v6_read_other_buffers(f, n_cpus, &buffers, result);
 	free(buffers.of);
 	return error;
 }

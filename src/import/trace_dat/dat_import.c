@@ -56,7 +56,7 @@ static void end_packet(void *ctx)
 
 /* ---- threads that started ---- */
 
-static void take_metadata(struct dat_importer *im)
+static void note_started_tasks(struct dat_importer *im)
 {
 	const struct clock_sync sync = {.clock = FTRACE_CLOCK_BOOT};
 	struct metadata_batch batch;
@@ -113,8 +113,8 @@ static void encode_tsc_page(struct dat_importer *im, struct page_encoder *t, str
 }
 
 /* Encodes pages of one CPU, until the bundle is full or another CPU's page is older. */
-static void encode_run(struct dat_importer *im, struct page_encoder *t, struct dat_stream *s,
-		       bool is_tsc)
+static void encode_pages_in_order(struct dat_importer *im, struct page_encoder *t,
+				  struct dat_stream *s, bool is_tsc)
 {
 	uint64_t bytes = 0;
 
@@ -128,10 +128,10 @@ static void encode_run(struct dat_importer *im, struct page_encoder *t, struct d
 	}
 	page_encode_end(t, &s->cpu);
 	if (metadata_is_urgent(&im->metadata))
-		take_metadata(im);
+		note_started_tasks(im);
 }
 
-static struct dat_stream *oldest_stream(struct dat_stream *streams, size_t n)
+static struct dat_stream *find_oldest_stream(struct dat_stream *streams, size_t n)
 {
 	struct dat_stream *oldest = NULL;
 
@@ -163,8 +163,8 @@ static int encode_streams(struct dat_importer *im, struct page_encoder *t,
 {
 	struct dat_stream *s;
 
-	while (!im->result->error && !im->out->error && (s = oldest_stream(streams, n)))
-		encode_run(im, t, s, is_tsc);
+	while (!im->result->error && !im->out->error && (s = find_oldest_stream(streams, n)))
+		encode_pages_in_order(im, t, s, is_tsc);
 	for (size_t i = 0; i < n; i++) {
 		im->result->n_events += streams[i].cpu.events;
 		im->result->n_lost += streams[i].cpu.lost;
@@ -179,7 +179,8 @@ static int encode_streams(struct dat_importer *im, struct page_encoder *t,
  * Trace readers relate the clocks GLOBAL and LOCAL to boot time by a moment on both. The file has
  * none, so the times stay as they are: boot time is set equal to the recorded clock.
  */
-static struct clock_sync sync_of_clock(const struct dat_file *f, const char *clock, uint64_t first)
+static struct clock_sync make_clock_sync(const struct dat_file *f, const char *clock,
+					 uint64_t first)
 {
 	struct clock_sync sync = {.clock = FTRACE_CLOCK_GLOBAL, .ftrace_ns = MAX(first, 1ull)};
 
@@ -191,20 +192,20 @@ static struct clock_sync sync_of_clock(const struct dat_file *f, const char *clo
 	return sync;
 }
 
-static const char *clock_of_buffer(const struct dat_file *f, const struct dat_buffer *b)
+static const char *get_buffer_clock(const struct dat_file *f, const struct dat_buffer *b)
 {
 	return *b->clock ? b->clock : f->clock;
 }
 
 static bool has_tsc_times(const struct dat_file *f, const struct dat_buffer *b)
 {
-	return !strcmp(clock_of_buffer(f, b), "x86-tsc") && f->tsc.is_known;
+	return !strcmp(get_buffer_clock(f, b), "x86-tsc") && f->tsc.is_known;
 }
 
 /* Returns the time of the first page that one of the streams has, on the buffer's clock in ns; 0:
  * there is none. */
-static uint64_t first_time(const struct dat_file *f, const struct dat_buffer *b,
-			   const struct dat_stream *streams)
+static uint64_t find_first_page_time(const struct dat_file *f, const struct dat_buffer *b,
+				     const struct dat_stream *streams)
 {
 	uint64_t first = UINT64_MAX;
 
@@ -216,9 +217,9 @@ static uint64_t first_time(const struct dat_file *f, const struct dat_buffer *b,
 	return has_tsc_times(f, b) ? tsc_to_ns(&f->tsc, first) : first;
 }
 
-static void note_clock(struct dat_importer *im, const struct dat_buffer *b)
+static void check_buffer_clock(struct dat_importer *im, const struct dat_buffer *b)
 {
-	const char *clock = clock_of_buffer(im->file, b);
+	const char *clock = get_buffer_clock(im->file, b);
 
 	if (*im->result->clock && strcmp(im->result->clock, clock) != 0)
 		import_note(im->result, "buffer %s uses the clock %s", *b->name ? b->name : "top",
@@ -263,8 +264,8 @@ static int encode_buffer(struct dat_importer *im, const struct dat_buffer *b,
 
 	if (r)
 		return import_fail(im->result, r, "no memory");
-	t->sync = sync_of_clock(im->file, clock_of_buffer(im->file, b),
-				first_time(im->file, b, streams));
+	t->sync = make_clock_sync(im->file, get_buffer_clock(im->file, b),
+				  find_first_page_time(im->file, b, streams));
 	if (im->symbols.n_functions)
 		page_encoder_set_symbols(t, &im->symbols);
 	t->ctx.metadata = &im->metadata;
@@ -309,15 +310,15 @@ static int import_buffer(struct dat_importer *im, const struct dat_buffer *b,
 
 	if (!streams)
 		return im->result->error;
-	if (first_time(im->file, b, streams))
-		note_clock(im, b);
+	if (find_first_page_time(im->file, b, streams))
+		check_buffer_clock(im, b);
 	r = encode_buffer(im, b, streams, sequence);
 	write_ring_stats(b, sequence);
 	close_streams(b, streams);
 	return r;
 }
 
-static bool is_chosen(const struct dat_importer *im, const struct dat_buffer *b)
+static bool is_chosen_buffer(const struct dat_importer *im, const struct dat_buffer *b)
 {
 	return !im->buffer || !strcmp(im->buffer, *b->name ? b->name : "top");
 }
@@ -326,8 +327,8 @@ static void find_first_time(struct dat_importer *im)
 {
 	for (size_t i = 0; i < im->file->n_buffers; i++) {
 		const struct dat_buffer *b = &im->file->buffers[i];
-		struct dat_stream *streams = is_chosen(im, b) ? open_streams(im, b) : NULL;
-		uint64_t first = streams ? first_time(im->file, b, streams) : 0;
+		struct dat_stream *streams = is_chosen_buffer(im, b) ? open_streams(im, b) : NULL;
+		uint64_t first = streams ? find_first_page_time(im->file, b, streams) : 0;
 
 		if (first)
 			first += (uint64_t)im->file->shift_ns;
@@ -375,7 +376,7 @@ static void write_facts(struct dat_importer *im, struct trace_sequence *s)
 	trace_facts_put_result(s, im->result);
 }
 
-static int prepare(struct dat_importer *im, struct dat_file *f)
+static int prepare_decoder(struct dat_importer *im, struct dat_file *f)
 {
 	int r = tracing_data_compile(&f->described, &im->table, &im->symbols, im->result);
 
@@ -402,12 +403,12 @@ static int import_buffers(struct dat_importer *im)
 		struct trace_sequence sequence = {.out = im->out, .id = 2 + (uint32_t)i};
 		uint64_t before = im->result->n_events;
 
-		if (!is_chosen(im, b))
+		if (!is_chosen_buffer(im, b))
 			continue;
 		n_chosen++;
 		im->result->n_cpus = MAX(im->result->n_cpus, (uint32_t)b->n_cpus);
 		r = import_buffer(im, b, &sequence);
-		take_metadata(im);
+		note_started_tasks(im);
 		n_with_events += im->result->n_events > before;
 	}
 	if (!r && !n_chosen)
@@ -433,7 +434,7 @@ static int import_file(struct dat_importer *im, struct dat_file *f, const uint8_
 	if (*f->recorder)
 		snprintf(result->recorder, sizeof(result->recorder), "trace-cmd %.50s",
 			 f->recorder);
-	r = prepare(im, f);
+	r = prepare_decoder(im, f);
 	if (!r) {
 		find_first_time(im);
 		write_clocks(im, &sequence);
