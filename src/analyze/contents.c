@@ -34,7 +34,7 @@ void contents_deinit(struct contents *c)
 
 /* ---- rows ---- */
 
-static struct content_row *contents_row_of(struct contents *c, const char *name)
+static struct content_row *contents_find_or_add_row(struct contents *c, const char *name)
 {
 	size_t len = strnlen(name, CONTENTS_MAX_NAME - 1);
 	struct content_node *n;
@@ -57,7 +57,7 @@ static struct content_row *contents_row_of(struct contents *c, const char *name)
 
 static void contents_add(struct contents *c, const char *name, uint64_t count, uint64_t bytes)
 {
-	struct content_row *r = contents_row_of(c, name);
+	struct content_row *r = contents_find_or_add_row(c, name);
 
 	r->count += count;
 	r->bytes += bytes;
@@ -141,9 +141,9 @@ static struct content_row *get_row_of_event(struct contents *c, uint32_t id)
 
 	if (id < ARRAY_SIZE(c->by_event) && c->by_event[id])
 		return c->by_event[id];
-	known = event_name_of(id);
+	known = event_message_name(id);
 	snprintf(number, sizeof(number), NUMBERED "%u", id);
-	row = contents_row_of(c, known ? known->name : number);
+	row = contents_find_or_add_row(c, known ? known->name : number);
 	if (id < ARRAY_SIZE(c->by_event) && row != &c->other)
 		c->by_event[id] = row;
 	return row;
@@ -215,7 +215,7 @@ static size_t add_rows_of_bundle(struct contents *c, const struct pb_field *bund
 
 /* ---- packets ---- */
 
-static const char *contents_name_of(uint32_t payload, char buf[static 32])
+static const char *contents_payload_name(uint32_t payload, char buf[static 32])
 {
 	static const struct {
 		uint32_t field;
@@ -336,6 +336,6 @@ void contents_add_packet(struct contents *c, const uint8_t *data, size_t len)
 		read_import(&c->imported, &payload);
 	if (payload.id == PB_TRACE_PACKET_FTRACE_EVENTS)
 		added = add_rows_of_bundle(c, &payload);
-	contents_add(c, contents_name_of(payload.id, buf), 1, len - MIN(added, len));
+	contents_add(c, contents_payload_name(payload.id, buf), 1, len - MIN(added, len));
 	c->bytes += len;
 }

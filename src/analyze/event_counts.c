@@ -19,7 +19,7 @@ static const struct event_name names[] = {
 #include "gen/ftrace_names.h"
 };
 
-const struct event_name *event_name_of(uint32_t field)
+const struct event_name *event_message_name(uint32_t field)
 {
 	if (field >= ARRAY_SIZE(names) || !names[field].name)
 		return NULL;
@@ -128,7 +128,7 @@ static void gather_group_count(struct gathering *g, const char *group, uint64_t 
 	g->n++;
 }
 
-static int by_count_of_group(const void *a, const void *b)
+static int compare_group_counts(const void *a, const void *b)
 {
 	const struct group_count *x = a, *y = b;
 
@@ -142,7 +142,7 @@ int event_counts_by_group(const struct event_counts *c, struct group_count **ret
 	struct gathering g = {0};
 
 	for (uint32_t i = 0; c->known && i < event_names_end(); i++)
-		gather_group_count(&g, event_name_of(i) ? event_name_of(i)->group : "",
+		gather_group_count(&g, event_message_name(i) ? event_message_name(i)->group : "",
 				   c->known[i]);
 	for (const struct generic_count *e = c->by_id; e; e = e->hh.next)
 		gather_group_count(&g, e->group, e->count);
@@ -152,7 +152,7 @@ int event_counts_by_group(const struct event_counts *c, struct group_count **ret
 		return g.error;
 	}
 	if (g.n)
-		qsort(g.groups, g.n, sizeof(*g.groups), by_count_of_group);
+		qsort(g.groups, g.n, sizeof(*g.groups), compare_group_counts);
 	*ret = g.groups;
 	*ret_n = g.n;
 	return 0;

@@ -15,7 +15,7 @@ struct event_name {
 };
 
 /* Returns the event of a field number, in static memory; NULL for a number without an event. */
-const struct event_name *event_name_of(uint32_t field);
+const struct event_name *event_message_name(uint32_t field);
 
 /* Returns the largest number with an event, plus 1. */
 uint32_t event_names_end(void);

@@ -277,7 +277,7 @@ static bool scan_cpu_stats(struct ftrace_scan *s, const struct stats_head *head,
 }
 
 /* Returns a hash that distinguishes instances (FNV-1a), never 0. */
-static uint64_t ftrace_scan_hash_of(const struct pb_field *name)
+static uint64_t hash_instance_name(const struct pb_field *name)
 {
 	uint64_t hash = fnv1a(FNV1A_START, name->data, name->data ? name->len : 0);
 
@@ -313,8 +313,8 @@ static struct probe_counts *find_probe(struct ftrace_scan *s, const char *name)
 }
 
 /* Stores the hits and misses of a probe. Each flush reports them again; the numbers only grow. */
-static void note_misses_of_probe(struct ftrace_scan *s, const char *name, uint64_t hits,
-				 uint64_t misses)
+static void set_probe_counts(struct ftrace_scan *s, const char *name, uint64_t hits,
+			     uint64_t misses)
 {
 	struct probe_counts *p = find_probe(s, name);
 
@@ -344,7 +344,7 @@ static bool scan_probe_stats(struct ftrace_scan *s, const struct pb_field *stats
 		 (int)MIN(group.len, (size_t)EVENT_COUNTS_MAX_NAME), (const char *)group.data,
 		 (int)MIN(name.len, (size_t)EVENT_COUNTS_MAX_NAME), (const char *)name.data);
 	str_make_plain(full, strlen(full), "");
-	note_misses_of_probe(s, full, hits, misses);
+	set_probe_counts(s, full, hits, misses);
 	return ok;
 }
 
@@ -387,7 +387,7 @@ bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const struct pb
 			  PB_TO(PB_FTRACE_STATS_INSTANCE, &instance));
 
 	if (instance.id)
-		head.instance = ftrace_scan_hash_of(&instance);
+		head.instance = hash_instance_name(&instance);
 	pb_for_each (f, stats)
 		switch (f.id) {
 		case PB_FTRACE_STATS_CPU_STATS:
@@ -453,7 +453,7 @@ static bool is_same_ring(const struct ring *x, const struct ring *y)
 #define COMPARE(x, y) ((x) < (y) ? -1 : (x) > (y))
 
 /* Sorts by CPU; reports of one ring are neighbours, the one with most losses first. */
-static int by_cpu_and_ring(const void *a, const void *b)
+static int compare_cpu_and_ring(const void *a, const void *b)
 {
 	const struct ring *x = *(const struct ring *const *)a, *y = *(const struct ring *const *)b;
 
@@ -477,7 +477,7 @@ int ftrace_scan_losses(const struct ftrace_scan *s, struct cpu_loss **ret, size_
 	for (i = 0; i < s->n_rings; i++)
 		if (s->rings[i].has_end && lost_records_of_ring(&s->rings[i]))
 			rings[n++] = &s->rings[i];
-	qsort(rings, n, sizeof(*rings), by_cpu_and_ring);
+	qsort(rings, n, sizeof(*rings), compare_cpu_and_ring);
 	for (i = 0; i < n; i++) {
 		if (i && is_same_ring(rings[i - 1], rings[i]))
 			continue;

@@ -54,7 +54,7 @@ static void print_fields(const struct pb_field *message)
 
 static const char *name_of(uint32_t field)
 {
-	const struct event_name *e = event_name_of(field);
+	const struct event_name *e = event_message_name(field);
 
 	if (e)
 		return e->name;

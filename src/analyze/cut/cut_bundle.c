@@ -117,7 +117,7 @@ static void cut_columns_each_time(const struct pb_field *columns,
 }
 
 /* Copies the last switch, with its time in the clock of the columns. Returns false without one. */
-static bool cut_columns_last(const struct pb_field *columns, struct cut_switch *ret)
+static bool cut_columns_read_last_switch(const struct pb_field *columns, struct cut_switch *ret)
 {
 	uint64_t row[COMPACT_COLUMNS] = {0};
 	struct compact_rows r;
@@ -324,7 +324,7 @@ void cut_bundle_read_span(struct cut_reader *r, const struct cut_packet *c, int6
 
 /* ---- pieces ---- */
 
-static bool piece_has_time(const struct cut_piece *piece, int64_t ts)
+static bool piece_contains_time(const struct cut_piece *piece, int64_t ts)
 {
 	return ts >= piece->first && ts <= piece->last;
 }
@@ -355,7 +355,7 @@ static void put_event_of_piece(const struct cut_bundle *b, struct cut_piece *pie
 			strbuf_add(ret, event->data, event->len);
 		return;
 	}
-	if (!piece_has_time(piece, clocks_to_service_time(&b->packet->m->clocks, ts)))
+	if (!piece_contains_time(piece, clocks_to_service_time(&b->packet->m->clocks, ts)))
 		return;
 	if (b->rewrites)
 		put_event_with_time(&event->f, (uint64_t)ts, ret);
@@ -377,7 +377,7 @@ static bool piece_has_lost_range(const struct cut_bundle *b, const struct cut_pi
 		       : piece->leads;
 }
 
-static uint64_t time_for_reader(const struct cut_bundle *b, uint64_t own)
+static uint64_t make_readable_time(const struct cut_bundle *b, uint64_t own)
 {
 	int64_t ts;
 
@@ -392,7 +392,7 @@ static void put_lost_range(const struct cut_bundle *b, const struct pb_field *ra
 	pb_for_each_raw (r, range)
 		if (!r.f.data && (r.f.id == PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_BEGIN_TIMESTAMP ||
 				  r.f.id == PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP))
-			cut_put_number(&out, r.f.id, time_for_reader(b, r.f.u64));
+			cut_put_number(&out, r.f.id, make_readable_time(b, r.f.u64));
 		else
 			strbuf_add(&out, r.data, r.len);
 	cut_put_bytes(ret, PB_FTRACE_EVENT_BUNDLE_LOST_RANGES, out.s, out.len);
@@ -476,7 +476,7 @@ static void note_new_thread_name(const struct cut_bundle *b, const struct pb_fie
 
 	pb_for_each (f, event)
 		if (f.id == PB_FTRACE_EVENT_TIMESTAMP)
-			ts = time_for_reader(b, f.u64);
+			ts = make_readable_time(b, f.u64);
 		else if (f.id == PB_FTRACE_EVENT_TASK_RENAME && f.data)
 			rename = f;
 	if (!rename.id || ts < last->ts)
@@ -500,8 +500,8 @@ void cut_bundle_keep_last_switch(const struct cut_bundle *b)
 	pb_dec_init(&d, payload->data, payload->len);
 	while (b->has_columns && pb_dec_next(&d, &f))
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && f.data &&
-		    cut_columns_last(&f, &b->state->last))
-			b->state->last.ts = time_for_reader(b, b->state->last.ts);
+		    cut_columns_read_last_switch(&f, &b->state->last))
+			b->state->last.ts = make_readable_time(b, b->state->last.ts);
 	pb_dec_init(&d, payload->data, payload->len);
 	while (b->state->last.known && pb_dec_next(&d, &f))
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data)

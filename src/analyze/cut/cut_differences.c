@@ -67,7 +67,7 @@ void cut_sums_clear(struct cut_sums *s)
 }
 
 /* Returns the sum of a track, created with 0 if needed; NULL if out of memory. */
-static double *cut_differences_sum_of(struct cut_sums *s, uint64_t track)
+static double *cut_differences_find_or_add_sum(struct cut_sums *s, uint64_t track)
 {
 	struct cut_sum *e;
 
@@ -262,7 +262,7 @@ static bool add_counter_value(const struct cut_values_of *of, uint64_t track,
 	ret->n_values++;
 	if (!v->incremental)
 		return true;
-	sum = cut_differences_sum_of(of->sums, track);
+	sum = cut_differences_find_or_add_sum(of->sums, track);
 	if (!sum) {
 		*ret_error = -ENOMEM;
 		return false;
@@ -375,7 +375,7 @@ static int put_field_values(const struct cut_differences *d, uint32_t field, str
 		if (v->field.id != field)
 			continue;
 		if (v->incremental) {
-			sum = cut_differences_sum_of(part, v->track);
+			sum = cut_differences_find_or_add_sum(part, v->track);
 			if (!sum)
 				return -ENOMEM;
 		}
@@ -401,7 +401,7 @@ static bool field_has_values(const struct cut_differences *d, uint32_t field)
 }
 
 /* Returns the field of the absolute value instead of a difference, or 0. */
-static uint32_t absolute_field(const struct cut_differences *d, uint32_t field, int64_t *ret)
+static uint32_t find_absolute_field(const struct cut_differences *d, uint32_t field, int64_t *ret)
 {
 	switch (field) {
 	case PB_TRACK_EVENT_TIMESTAMP_DELTA_US:
@@ -430,7 +430,7 @@ int cut_differences_build(const struct pb_field *event, const struct cut_differe
 	pb_dec_init(&dec, event->data, event->len);
 	for (; r >= 0 && pb_dec_next(&dec, &f); at = dec.cur) {
 		int64_t value;
-		uint32_t absolute = absolute_field(d, f.id, &value);
+		uint32_t absolute = find_absolute_field(d, f.id, &value);
 
 		if (absolute) {
 			cut_put_number(ret, absolute, (uint64_t)value);
@@ -466,7 +466,7 @@ bool cut_value_put_before(const struct cut_value *v, int64_t from, struct strbuf
 	return true;
 }
 
-void cut_differences_keep_last(const struct cut_differences *d, int64_t ts)
+void cut_differences_keep_last_values(const struct cut_differences *d, int64_t ts)
 {
 	for (size_t i = 0; i < d->n_values; i++) {
 		struct cut_counter *counter = d->values[i].counter;

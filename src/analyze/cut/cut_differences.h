@@ -88,4 +88,4 @@ int cut_differences_build(const struct pb_field *event, const struct cut_differe
  * Returns false if the counter is incremental, had no value yet, or had one at `from` or later. */
 bool cut_value_put_before(const struct cut_value *v, int64_t from, struct strbuf *ret);
 /* Remembers the values of an event as the last ones of their counters. ts: time of the event. */
-void cut_differences_keep_last(const struct cut_differences *d, int64_t ts);
+void cut_differences_keep_last_values(const struct cut_differences *d, int64_t ts);

@@ -19,7 +19,7 @@ enum {
 
 #define START_OF_TRACE 1 /* FtraceStats.Phase */
 
-static uint64_t number_of_field(const struct pb_field *message, uint32_t field)
+static uint64_t read_number_field(const struct pb_field *message, uint32_t field)
 {
 	uint64_t v = 0;
 
@@ -30,11 +30,11 @@ static uint64_t number_of_field(const struct pb_field *message, uint32_t field)
 }
 
 /* Each part needs the start of tracing, from which readers know which events are older. */
-static enum cut_kind kind_of_service_event(const struct pb_field *event)
+static enum cut_kind classify_service_event(const struct pb_field *event)
 {
-	return number_of_field(event, PB_TRACING_SERVICE_EVENT_TRACING_STARTED) ||
-			       number_of_field(event,
-					       PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED)
+	return read_number_field(event, PB_TRACING_SERVICE_EVENT_TRACING_STARTED) ||
+			       read_number_field(event,
+						 PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED)
 		       ? CUT_STATE
 		       : CUT_EVENT;
 }
@@ -46,10 +46,10 @@ static bool cut_is_start_of_tracing(const struct cut_packet *c)
 	const struct pb_field *f = &c->p.payload;
 
 	return f->id == PB_TRACE_PACKET_SERVICE_EVENT &&
-	       number_of_field(f, PB_TRACING_SERVICE_EVENT_TRACING_STARTED);
+	       read_number_field(f, PB_TRACING_SERVICE_EVENT_TRACING_STARTED);
 }
 
-enum cut_kind cut_kind_of(const struct cut_packet *c)
+enum cut_kind cut_classify_packet(const struct cut_packet *c)
 {
 	const struct pb_field *f = &c->p.payload;
 
@@ -65,10 +65,10 @@ enum cut_kind cut_kind_of(const struct cut_packet *c)
 	case PB_TRACE_PACKET_CLOCK_SNAPSHOT:
 		return CUT_SNAPSHOT;
 	case PB_TRACE_PACKET_SERVICE_EVENT:
-		return kind_of_service_event(f);
+		return classify_service_event(f);
 	case PB_TRACE_PACKET_FTRACE_STATS:
-		return number_of_field(f, PB_FTRACE_STATS_PHASE) == START_OF_TRACE ? CUT_STATE
-										   : CUT_EVENT;
+		return read_number_field(f, PB_FTRACE_STATS_PHASE) == START_OF_TRACE ? CUT_STATE
+										     : CUT_EVENT;
 	case PB_TRACE_PACKET_TRACE_CONFIG:
 	case PB_TRACE_PACKET_TRACE_UUID:
 	case PB_TRACE_PACKET_SYSTEM_INFO:
@@ -93,7 +93,7 @@ enum cut_kind cut_kind_of(const struct cut_packet *c)
 
 /* Returns true for a payload that becomes rows with a time. The earliest of these and of the kernel
  * events is the start of the trace. */
-static bool cut_becomes_rows(uint32_t payload)
+static bool is_payload_with_time(uint32_t payload)
 {
 	return payload == PB_TRACE_PACKET_TRACK_EVENT || payload == PB_TRACE_PACKET_SYS_STATS ||
 	       payload == PB_TRACE_PACKET_PROCESS_STATS;
@@ -108,7 +108,7 @@ bool cut_has_own_time(uint32_t payload)
 
 #define FIRST_WIDTH 1000000 /* ns */
 
-static int64_t bucket_of(const struct cut_overview *o, int64_t ts)
+static int64_t find_bucket(const struct cut_overview *o, int64_t ts)
 {
 	return ts / o->width - (ts % o->width < 0) - o->base;
 }
@@ -139,10 +139,10 @@ static void add_bytes_to_bucket(struct cut_overview *o, int64_t ts, size_t n)
 		return;
 	if (!o->width) {
 		o->width = FIRST_WIDTH;
-		o->base = bucket_of(o, ts);
+		o->base = find_bucket(o, ts);
 	}
 	/* Earlier times move the first bucket; later ones only make all buckets wider. */
-	while ((at = bucket_of(o, ts)) < 0 || at >= CUT_BUCKETS) {
+	while ((at = find_bucket(o, ts)) < 0 || at >= CUT_BUCKETS) {
 		int64_t base = o->base >> 1;
 
 		if (at < 0)
@@ -154,7 +154,7 @@ static void add_bytes_to_bucket(struct cut_overview *o, int64_t ts, size_t n)
 	o->bytes[at] += n;
 }
 
-static void cut_overview_note(struct cut_overview *o, int64_t ts)
+static void cut_overview_extend(struct cut_overview *o, int64_t ts)
 {
 	if (ts < 0)
 		return;
@@ -167,7 +167,7 @@ static void note_recorded_event(void *ctx, int64_t ts)
 	struct cut_overview *o = ctx;
 
 	if (ts >= o->started)
-		cut_overview_note(o, ts);
+		cut_overview_extend(o, ts);
 }
 
 static int cut_overview_on_packet(void *ctx, const struct cut_packet *c)
@@ -175,7 +175,7 @@ static int cut_overview_on_packet(void *ctx, const struct cut_packet *c)
 	struct cut_overview *o = ctx;
 	int64_t ts = c->ts;
 
-	switch (cut_kind_of(c)) {
+	switch (cut_classify_packet(c)) {
 	case CUT_STATE:
 		if (cut_is_start_of_tracing(c))
 			o->started = MAX(o->started, ts);
@@ -188,8 +188,8 @@ static int cut_overview_on_packet(void *ctx, const struct cut_packet *c)
 		c->m->latest = MAX(c->m->latest, ts);
 		break;
 	case CUT_EVENT:
-		if (cut_becomes_rows(c->p.payload.id))
-			cut_overview_note(o, ts);
+		if (is_payload_with_time(c->p.payload.id))
+			cut_overview_extend(o, ts);
 		break;
 	case CUT_SNAPSHOT:
 	case CUT_NOTHING:

@@ -19,7 +19,7 @@ enum cut_kind {
 	CUT_SNAPSHOT,
 };
 
-enum cut_kind cut_kind_of(const struct cut_packet *c);
+enum cut_kind cut_classify_packet(const struct cut_packet *c);
 
 /* Returns true if packets with equal payloads count as duplicates only if their times are equal as
  * well. */

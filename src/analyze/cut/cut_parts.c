@@ -224,7 +224,7 @@ static int write_state(struct parts *p, struct cut_part *part)
 
 /* Returns the part of a time, and begins it if necessary. If no part covers that time, it returns 0
  * with NULL. */
-static int cut_parts_part_of(struct parts *p, int64_t ts, struct cut_part **ret)
+static int cut_parts_find_or_begin_part(struct parts *p, int64_t ts, struct cut_part **ret)
 {
 	struct cut_part *part = cut_part_find(&p->all, ts);
 	struct cut_range range;
@@ -446,7 +446,7 @@ static int write_snapshot(struct parts *p, const struct cut_packet *c)
 	if (!p->last_snapshot.len)
 		r = cut_parts_on_state(p, c);
 	else
-		r = cut_parts_part_of(p, c->ts, &part);
+		r = cut_parts_find_or_begin_part(p, c->ts, &part);
 	if (r == 0 && part)
 		r = write_changed_packet(p, part, c, &w);
 	if (r == 0)
@@ -478,8 +478,8 @@ static int add_descriptors(struct parts *p, struct cut_part *part, const struct 
  * Returns the previous_bundle_end_timestamp of a piece. The first bundle of a CPU in a part has the
  * time from which all CPUs of the trace have data; a later one has the end of the previous bundle.
  */
-static uint64_t previous_end_of_piece(const struct parts *p, const struct cut_bundle *b,
-				      const struct cut_cpu_view *cpu, bool leads)
+static uint64_t find_previous_bundle_end(const struct parts *p, const struct cut_bundle *b,
+					 const struct cut_cpu_view *cpu, bool leads)
 {
 	const struct cut_machine *known =
 		cut_reader_machine(&p->overview->reader, b->packet->m->id);
@@ -505,7 +505,7 @@ static int write_piece(struct parts *p, const struct cut_bundle *b, struct cut_p
 	if (!cpu)
 		return -ENOMEM;
 	piece->seeded = cpu->had_columns;
-	piece->previous_end = previous_end_of_piece(p, b, cpu, piece->leads);
+	piece->previous_end = find_previous_bundle_end(p, b, cpu, piece->leads);
 	strbuf_clear(&p->payload);
 	r = cut_bundle_build(b, piece, &p->payload);
 	if (r == 0)
@@ -519,14 +519,14 @@ static int write_piece(struct parts *p, const struct cut_bundle *b, struct cut_p
 }
 
 /* Adds the part that contains the time of an event to p->touched. */
-static void note_touched_part(void *ctx, int64_t ts)
+static void add_touched_part(void *ctx, int64_t ts)
 {
 	struct parts *p = ctx;
 	struct cut_part *part;
 
 	if (p->touch_error || cut_part_find(&p->touched, ts))
 		return;
-	p->touch_error = cut_parts_part_of(p, ts, &part);
+	p->touch_error = cut_parts_find_or_begin_part(p, ts, &part);
 	if (!p->touch_error && part)
 		p->touch_error = cut_part_add(&p->touched, part);
 }
@@ -539,7 +539,7 @@ static int write_pieces(struct parts *p, const struct cut_bundle *b)
 
 	p->touched.n = 0;
 	p->touch_error = 0;
-	cut_bundle_each_time(b, note_touched_part, p);
+	cut_bundle_each_time(b, add_touched_part, p);
 	r = p->touch_error;
 	/* If the bundle begins outside of the parts, so do the losses before it. */
 	leads = p->touched.n && b->first >= p->touched.of[0]->range.first;
@@ -572,7 +572,7 @@ static int write_bundle_whole(struct parts *p, const struct cut_bundle *b)
 		.leads = true,
 	};
 	struct cut_part *part;
-	int r = cut_parts_part_of(p, b->any ? b->first : b->packet->ts, &part);
+	int r = cut_parts_find_or_begin_part(p, b->any ? b->first : b->packet->ts, &part);
 
 	if (r < 0 || !part)
 		return r;
@@ -644,19 +644,19 @@ static int write_counter_values_before(struct parts *p, const struct cut_part *p
 static int write_event_to_part(struct parts *p, const struct cut_packet *c)
 {
 	struct cut_part *part;
-	int r = cut_parts_part_of(p, c->ts, &part);
+	int r = cut_parts_find_or_begin_part(p, c->ts, &part);
 
 	if (r == 0 && part)
 		r = cut_parts_write_event(p, part, c, &(struct cut_changes){0});
 	if (r == 0 && part)
 		r = write_counter_values_before(p, part, c);
-	cut_differences_keep_last(&c->differences, c->ts);
+	cut_differences_keep_last_values(&c->differences, c->ts);
 	return r;
 }
 
 static int cut_parts_on_packet(void *ctx, const struct cut_packet *c)
 {
-	enum cut_kind kind = cut_kind_of(c);
+	enum cut_kind kind = cut_classify_packet(c);
 	struct parts *p = ctx;
 	int r = 0;
 

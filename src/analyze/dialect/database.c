@@ -65,7 +65,7 @@ static void find_nearest_table(sqlite3 *db, struct str_nearest *n,
 }
 
 /* Sets e by SQLite's message. Returns -EINVAL, or -EINTR. */
-static int database_fail(sqlite3 *db, struct err_text *e)
+static int database_explain_error(sqlite3 *db, struct err_text *e)
 {
 	static const char no_table[] = "no such table: ";
 	int code = sqlite3_errcode(db) == SQLITE_INTERRUPT ? -EINTR : -EINVAL;
@@ -108,14 +108,14 @@ static struct sql_reader statement_text(const struct statement *s)
 }
 
 /* Returns the place in the original text of a place in statement_text(). */
-static const char *original_place_of(const struct statement *s, const char *at)
+static const char *find_original_place(const struct statement *s, const char *at)
 {
 	return s->is_expanded ? macro_text_origin(&s->expanded, (size_t)(at - s->expanded.sql.s))
 			      : at;
 }
 
 /* Prepares a part of the statement, from r->s on, after `head`, and sets s->mistake on failure. */
-static int prepare_part_of_statement(struct database *d, struct statement *s, const char *head,
+static int prepare_rest_of_statement(struct database *d, struct statement *s, const char *head,
 				     const struct sql_reader *r, sqlite3_stmt **ret,
 				     struct err_text *e)
 {
@@ -130,8 +130,8 @@ static int prepare_part_of_statement(struct database *d, struct statement *s, co
 		return 0;
 	offset = sqlite3_error_offset(d->db);
 	if (offset >= 0)
-		s->mistake = original_place_of(s, r->s + MAX(offset - (int)strlen(head), 0));
-	return database_fail(d->db, e);
+		s->mistake = find_original_place(s, r->s + MAX(offset - (int)strlen(head), 0));
+	return database_explain_error(d->db, e);
 }
 
 static int step_to_end(sqlite3 *db, sqlite3_stmt *st, struct err_text *e)
@@ -140,13 +140,14 @@ static int step_to_end(sqlite3 *db, sqlite3_stmt *st, struct err_text *e)
 
 	while ((r = sqlite3_step(st)) == SQLITE_ROW)
 		continue;
-	return r == SQLITE_DONE ? 0 : database_fail(db, e);
+	return r == SQLITE_DONE ? 0 : database_explain_error(db, e);
 }
 
 static int run_sql(struct database *d, const char *sql, struct err_text *e)
 {
-	return sqlite3_exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0
-								       : database_fail(d->db, e);
+	return sqlite3_exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK
+		       ? 0
+		       : database_explain_error(d->db, e);
 }
 
 /* ---- INCLUDE ---- */
@@ -208,8 +209,8 @@ static int include_modules(struct database *d, struct statement *s, const char *
 	return r;
 }
 
-static int run_include(struct database *d, struct statement *s, struct sql_reader *r,
-		       struct err_text *e)
+static int run_include_statement(struct database *d, struct statement *s, struct sql_reader *r,
+				 struct err_text *e)
 {
 	char name[SQL_NAME_SIZE];
 	size_t n = 0;
@@ -244,7 +245,7 @@ static int check_declared_columns(struct database *d, const struct sql_columns *
 	if (!sql)
 		return err_set(e, -ENOMEM, "out of memory");
 	if (sqlite3_prepare_v2(d->db, sql, -1, &st, NULL) != SQLITE_OK)
-		r = database_fail(d->db, e);
+		r = database_explain_error(d->db, e);
 	else if ((r = sql_columns_check(columns, st, false, &why)) < 0)
 		err_set(e, r, "%s: %s", name, why.text);
 	sqlite3_finalize(st);
@@ -279,7 +280,7 @@ static int run_statement_with_head(struct database *d, struct statement *s, cons
 	int result = drop ? run_sql(d, drop, e) : 0;
 
 	if (result == 0)
-		result = prepare_part_of_statement(d, s, head, r, &st, e);
+		result = prepare_rest_of_statement(d, s, head, r, &st, e);
 	if (result == 0)
 		result = step_to_end(d->db, st, e);
 	sqlite3_finalize(st);
@@ -396,7 +397,7 @@ static int define_function(struct database *d, struct statement *s, struct funct
 	result = h->columns.n ? table_function_define(&d->functions, h, sql, replace, e)
 			      : function_define(&d->functions, h, sql, replace, e);
 	if (result < 0 && d->functions.mistake >= 0)
-		s->mistake = original_place_of(s, r->s + d->functions.mistake);
+		s->mistake = find_original_place(s, r->s + d->functions.mistake);
 	return result;
 }
 
@@ -536,7 +537,7 @@ static int create_perfetto(struct database *d, struct statement *s, struct sql_r
 	return err_set(e, -EINVAL, "CREATE PERFETTO makes a TABLE, VIEW, FUNCTION, MACRO or INDEX");
 }
 
-static bool take_create_perfetto(struct sql_reader *r, bool *ret_replace)
+static bool read_create_perfetto(struct sql_reader *r, bool *ret_replace)
 {
 	*ret_replace = sql_reader_take_words(r, "CREATE OR REPLACE PERFETTO");
 	return *ret_replace || sql_reader_take_words(r, "CREATE PERFETTO");
@@ -550,7 +551,7 @@ static int prepare_statement(struct database *d, struct statement *s, sqlite3_st
 	bool replace;
 	int result;
 
-	if (take_create_perfetto(&macro, &replace) && sql_reader_take_words(&macro, "MACRO"))
+	if (read_create_perfetto(&macro, &replace) && sql_reader_take_words(&macro, "MACRO"))
 		return macro_define(&d->macros, macro, replace, e);
 	s->is_expanded = macro_needs_expansion(r);
 	if (s->is_expanded) {
@@ -567,15 +568,15 @@ static int prepare_statement(struct database *d, struct statement *s, sqlite3_st
 			return result;
 	}
 	if (sql_reader_take_words(&r, "INCLUDE PERFETTO MODULE"))
-		return run_include(d, s, &r, e);
-	if (take_create_perfetto(&r, &replace))
+		return run_include_statement(d, s, &r, e);
+	if (read_create_perfetto(&r, &replace))
 		return create_perfetto(d, s, &r, replace, e);
 	if (sql_reader_take_words(&r, "DROP PERFETTO INDEX"))
 		return drop_index(d, &r, e);
 	if (sql_reader_take_words(&r, "CREATE VIEW") && is_plain_view(r))
-		return prepare_part_of_statement(d, s, "CREATE TEMP VIEW", &r, ret, e);
+		return prepare_rest_of_statement(d, s, "CREATE TEMP VIEW", &r, ret, e);
 	r = statement_text(s);
-	return prepare_part_of_statement(d, s, "", &r, ret, e);
+	return prepare_rest_of_statement(d, s, "", &r, ret, e);
 }
 
 /* A trigger has several ';', so SQLite finds the end of a statement that is not of the dialect. */
@@ -586,7 +587,7 @@ static int prepare_trigger(struct database *d, const char *text, size_t *at, sql
 	int r = sqlite3_prepare_v2(d->db, tail, -1, ret, &tail);
 
 	*at = r == SQLITE_OK ? (size_t)(tail - text) : strlen(text);
-	return r == SQLITE_OK ? 0 : database_fail(d->db, e);
+	return r == SQLITE_OK ? 0 : database_explain_error(d->db, e);
 }
 
 static bool is_trigger(struct sql_reader r)

@@ -122,7 +122,7 @@ int macro_define(struct macros *m, struct sql_reader r, bool replace, struct err
 
 /* ---- output ---- */
 
-static int macro_put(struct expansion *x, struct strbuf *out, const char *s, size_t n)
+static int macro_append_text(struct expansion *x, struct strbuf *out, const char *s, size_t n)
 {
 	if (n > x->bytes_left)
 		return err_set(x->e, -EINVAL,
@@ -217,15 +217,16 @@ static int call_macro(struct expansion *x, const char *name, const struct strbuf
 static int put_string(struct expansion *x, const struct strbuf *value, struct strbuf *out)
 {
 	const char *s = value->s, *end = value->s + value->len;
-	int r = macro_put(x, out, "'", 1);
+	int r = macro_append_text(x, out, "'", 1);
 
 	while (s < end && isspace((unsigned char)*s))
 		s++;
 	while (end > s && isspace((unsigned char)end[-1]))
 		end--;
 	for (; s < end && r == 0; s++)
-		r = *s == '\'' ? macro_put(x, out, "''", 2) : macro_put(x, out, s, 1);
-	return r < 0 ? r : macro_put(x, out, "'", 1);
+		r = *s == '\'' ? macro_append_text(x, out, "''", 2)
+			       : macro_append_text(x, out, s, 1);
+	return r < 0 ? r : macro_append_text(x, out, "'", 1);
 }
 
 /* Opens the list "(a, b)" of an argument. */
@@ -284,7 +285,7 @@ static int apply_macro_to_lists(struct expansion *x, const struct macro_list *ar
 		if (!more)
 			break;
 		if (!is_first || is_prefix)
-			r = macro_put(x, out, separator, strlen(separator));
+			r = macro_append_text(x, out, separator, strlen(separator));
 		if (r == 0)
 			r = call_macro(x, name, values, n, out);
 	}
@@ -338,7 +339,7 @@ static int expand_call(struct expansion *x, struct sql_token token, struct sql_r
 }
 
 /* Reads "!(" after a name. */
-static bool take_call_opening(struct sql_reader *r)
+static bool read_call_opening(struct sql_reader *r)
 {
 	struct sql_reader at = *r;
 
@@ -369,7 +370,7 @@ static int expand_statement(struct expansion *x, struct sql_reader r,
 			       MACRO_DEPTH_MAX);
 	x->depth++;
 	for (struct sql_token t; result == 0 && (t = sql_token_next(&r)).kind != SQL_TOKEN_END;) {
-		bool is_call = t.kind == SQL_TOKEN_NAME && take_call_opening(&r);
+		bool is_call = t.kind == SQL_TOKEN_NAME && read_call_opening(&r);
 		const struct strbuf *value =
 			t.kind == SQL_TOKEN_VARIABLE ? scope_find_argument(scope, t) : NULL;
 
@@ -382,14 +383,15 @@ static int expand_statement(struct expansion *x, struct sql_reader r,
 		if (is_call) {
 			result = expand_call(x, t, &r, scope, out);
 		} else if (value) {
-			result = macro_put(x, out, value->s, value->len);
+			result = macro_append_text(x, out, value->s, value->len);
 		} else if (sql_token_is_word(t, MACRO_ROW_NUMBER)) {
 			x->has_row_number = true;
-			result = macro_put(x, out, "rowid", 5);
+			result = macro_append_text(x, out, "rowid", 5);
 		} else if (t.kind == SQL_TOKEN_SPACE) {
-			result = macro_put(x, out, memchr(t.s, '\n', t.len) ? "\n" : " ", 1);
+			result =
+				macro_append_text(x, out, memchr(t.s, '\n', t.len) ? "\n" : " ", 1);
 		} else {
-			result = macro_put(x, out, t.s, t.len);
+			result = macro_append_text(x, out, t.s, t.len);
 		}
 	}
 	x->depth--;
@@ -399,7 +401,7 @@ static int expand_statement(struct expansion *x, struct sql_reader r,
 bool macro_needs_expansion(struct sql_reader r)
 {
 	for (struct sql_token t; (t = sql_token_next(&r)).kind != SQL_TOKEN_END;)
-		if ((t.kind == SQL_TOKEN_NAME && take_call_opening(&r)) ||
+		if ((t.kind == SQL_TOKEN_NAME && read_call_opening(&r)) ||
 		    sql_token_is_word(t, MACRO_ROW_NUMBER) ||
 		    (t.kind == SQL_TOKEN_SPACE && memchr(t.s, '\xc2', t.len)))
 			return true;

@@ -32,7 +32,7 @@ struct table_function_cursor {
 	bool at_end;
 };
 
-static const struct table_function *function_of(const sqlite3_vtab_cursor *c)
+static const struct table_function *get_cursor_function(const sqlite3_vtab_cursor *c)
 {
 	return ((const struct table_function_vtab *)c->pVtab)->f;
 }
@@ -48,7 +48,7 @@ static void table_function_free(void *p)
 
 static void free_arguments(struct table_function_cursor *c)
 {
-	for (size_t i = 0; c->args && i < function_of(&c->base)->head.args.n; i++)
+	for (size_t i = 0; c->args && i < get_cursor_function(&c->base)->head.args.n; i++)
 		sqlite3_value_free(c->args[i]);
 	freep(&c->args);
 }
@@ -117,7 +117,7 @@ static int table_function_fail(const sqlite3_vtab_cursor *c, int code, const cha
 static int table_function_next(sqlite3_vtab_cursor *base)
 {
 	struct table_function_cursor *c = (struct table_function_cursor *)base;
-	const struct table_function *f = function_of(base);
+	const struct table_function *f = get_cursor_function(base);
 	struct err_text e;
 	int r = function_step(f->all, f->head.name, c->st, &e);
 
@@ -131,7 +131,7 @@ static int table_function_filter(sqlite3_vtab_cursor *base, int plan, const char
 				 sqlite3_value **argv)
 {
 	struct table_function_cursor *c = (struct table_function_cursor *)base;
-	const struct table_function *f = function_of(base);
+	const struct table_function *f = get_cursor_function(base);
 	struct err_text e;
 	int r;
 
@@ -160,7 +160,7 @@ static int table_function_at_end(sqlite3_vtab_cursor *base)
 static int table_function_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
 {
 	const struct table_function_cursor *c = (const struct table_function_cursor *)base;
-	size_t n_columns = function_of(base)->head.columns.n;
+	size_t n_columns = get_cursor_function(base)->head.columns.n;
 
 	if ((size_t)i < n_columns)
 		sqlite3_result_value(ctx, sqlite3_column_value(c->st, i));

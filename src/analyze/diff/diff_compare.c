@@ -95,7 +95,7 @@ static int count_samples(const struct diff_rows *rows, struct program_samples **
 }
 
 /* Returns a measure of an observation; NAN if it is not known. */
-static double measure_of_value(const struct diff_value *v, enum diff_measure m, double scale)
+static double get_measure(const struct diff_value *v, enum diff_measure m, double scale)
 {
 	switch (m) {
 	case DIFF_TOTAL:
@@ -127,8 +127,7 @@ static bool has_measure(const struct diff_row *row, enum diff_measure m)
 static double least_variance(const struct diff_value *v, enum diff_measure m, double scale,
 			     double samples)
 {
-	double value = measure_of_value(v, m, scale),
-	       ret = value * value * LEAST_ERROR * LEAST_ERROR;
+	double value = get_measure(v, m, scale), ret = value * value * LEAST_ERROR * LEAST_ERROR;
 
 	if (m == DIFF_COUNT)
 		ret += scale * scale / 12;
@@ -152,7 +151,7 @@ static void read_series(struct series *s, const struct diff_row *row, enum diff_
 	for (size_t i = 0; i < s->n; i++) {
 		double scale = d->of[i].scale;
 
-		s->v[i] = measure_of_value(&row->of[i], m, scale);
+		s->v[i] = get_measure(&row->of[i], m, scale);
 		s->least[i] = least_variance(&row->of[i], m, scale, samples ? samples->n[i] : 0);
 		s->known &= isfinite(s->v[i]);
 		s->positive &= s->v[i] > 0;
@@ -174,8 +173,8 @@ static double mean_of_values(const double *v, size_t n)
 
 /* ---- one test ---- */
 
-static struct diff_side diff_side_of_series(const struct series *s, const struct diff_design *d,
-					    int side)
+static struct diff_side summarize_side(const struct series *s, const struct diff_design *d,
+				       int side)
 {
 	size_t first = side ? d->n_a : 0, n = side ? d->n_b : d->n_a;
 
@@ -187,7 +186,7 @@ static struct diff_side diff_side_of_series(const struct series *s, const struct
 	};
 }
 
-static double ratio_of_change(double difference, double a)
+static double change_ratio(double difference, double a)
 {
 	return a > 0 ? difference / a : difference > 0 ? INFINITY : 0;
 }
@@ -195,7 +194,7 @@ static double ratio_of_change(double difference, double a)
 static void test_change_of_series(const struct series *s, const struct diff_design *d,
 				  struct diff_change *c)
 {
-	struct diff_side a = diff_side_of_series(s, d, 0), b = diff_side_of_series(s, d, 1);
+	struct diff_side a = summarize_side(s, d, 0), b = summarize_side(s, d, 1);
 	struct diff_test t = d->kind == DIFF_PAIRS ? diff_paired(&a, &b) : diff_welch(&a, &b);
 
 	c->tested = true;
@@ -208,8 +207,8 @@ static void test_change_of_series(const struct series *s, const struct diff_desi
 	} else {
 		c->low = t.low;
 		c->high = t.high;
-		c->ratio_low = MAX(-1.0, ratio_of_change(t.low, c->a));
-		c->ratio_high = ratio_of_change(t.high, c->a);
+		c->ratio_low = MAX(-1.0, change_ratio(t.low, c->a));
+		c->ratio_high = change_ratio(t.high, c->a);
 	}
 }
 
@@ -232,7 +231,7 @@ static void estimate_change(const struct series *s, const struct diff_design *d,
 		c->a = exp(c->a);
 		c->b = exp(c->b);
 	}
-	c->ratio = ratio_of_change(c->b - c->a, c->a);
+	c->ratio = change_ratio(c->b - c->a, c->a);
 	if (test && d->kind != DIFF_UNTESTED)
 		test_change_of_series(s, d, c);
 }
@@ -240,7 +239,7 @@ static void estimate_change(const struct series *s, const struct diff_design *d,
 /* ---- all rows ---- */
 
 /* Returns the time of a row, the mean of both sides, which does not depend on their difference. */
-static double time_of_row(const struct diff_result *r)
+static double row_time(const struct diff_result *r)
 {
 	const struct diff_change *c = &r->of[diff_main_measure(r->row)];
 
@@ -282,7 +281,7 @@ static void compare_row(const struct diff_row *row, const struct diff_design *d,
 	ret->row = row;
 	read_series(s, row, first, d, samples);
 	estimate_change(s, d, false, &ret->of[first]);
-	test = comparable && time_of_row(ret) >= DIFF_LEAST_SHARE * wall &&
+	test = comparable && row_time(ret) >= DIFF_LEAST_SHARE * wall &&
 	       (!samples || mean_event_count(row, d) >= LEAST_SAMPLES);
 	for (int m = 0; m < DIFF_MEASURES; m++) {
 		read_series(s, row, (enum diff_measure)m, d, samples);
@@ -293,8 +292,7 @@ static void compare_row(const struct diff_row *row, const struct diff_design *d,
 /* Returns the time that a difference of a measure stands for: for a count, the time of that many
  * more; for a percentile, the time of the part beyond it. Infinite for bytes, which are not
  * times. */
-static double time_of_difference(const struct diff_result *r, enum diff_measure m,
-				 double difference)
+static double time_equivalent(const struct diff_result *r, enum diff_measure m, double difference)
 {
 	const struct diff_change *total = &r->of[DIFF_TOTAL], *count = &r->of[DIFF_COUNT];
 	double n = MAX(count->a, count->b);
@@ -318,21 +316,21 @@ static double time_of_difference(const struct diff_result *r, enum diff_measure 
 }
 
 /* Returns the time that the smallest change in the interval of a measure stands for. */
-static double least_effect_of(const struct diff_result *r, enum diff_measure m)
+static double least_effect(const struct diff_result *r, enum diff_measure m)
 {
 	const struct diff_change *c = &r->of[m];
 
-	return fabs(time_of_difference(r, m, c->low > 0 ? c->low : c->high < 0 ? c->high : 0));
+	return fabs(time_equivalent(r, m, c->low > 0 ? c->low : c->high < 0 ? c->high : 0));
 }
 
 /* Returns true for a change that is large enough to matter. */
-static bool change_matters(const struct diff_result *r, enum diff_measure m,
-			   const struct diff_design *d, double wall)
+static bool is_large_change(const struct diff_result *r, enum diff_measure m,
+			    const struct diff_design *d, double wall)
 {
 	const struct diff_change *c = &r->of[m];
 
 	return fabs(c->ratio) >= d->least_change &&
-	       fabs(time_of_difference(r, m, c->b - c->a)) >= DIFF_LEAST_SHARE * wall;
+	       fabs(time_equivalent(r, m, c->b - c->a)) >= DIFF_LEAST_SHARE * wall;
 }
 
 /*
@@ -352,13 +350,13 @@ static int find_findings(struct diff_results *r, enum diff_measure m, const stru
 		return -ENOMEM;
 	for (size_t i = 0; i < r->n; i++)
 		if (r->of[i].of[m].tested) {
-			weights += sqrt(time_of_row(&r->of[i]));
+			weights += sqrt(row_time(&r->of[i]));
 			n++;
 		}
 	for (size_t i = 0, k = 0; i < r->n; i++)
 		if (r->of[i].of[m].tested)
 			p[k++] = MIN(1.0, r->of[i].of[m].p * weights / (double)n /
-						  sqrt(time_of_row(&r->of[i])));
+						  sqrt(row_time(&r->of[i])));
 	if (!diff_false_rates(p, n, q))
 		return -ENOMEM;
 	for (size_t i = 0, k = 0; i < r->n; i++) {
@@ -367,24 +365,24 @@ static int find_findings(struct diff_results *r, enum diff_measure m, const stru
 		if (!c->tested)
 			continue;
 		c->q = q[k++];
-		c->finding = c->q <= rate && change_matters(&r->of[i], m, d, r->wall_ns);
+		c->finding = c->q <= rate && is_large_change(&r->of[i], m, d, r->wall_ns);
 	}
 	return 0;
 }
 
 /* A row is a finding by the measure with the largest effect of those that can make it one. */
-static void decide_if_finding(struct diff_result *r, const struct diff_design *d)
+static void choose_finding_measure(struct diff_result *r, const struct diff_design *d)
 {
 	static const enum diff_measure measures[] = {DIFF_TOTAL, DIFF_COUNT, DIFF_P99};
 	enum diff_measure first = diff_main_measure(r->row);
 
 	r->by = first;
 	if (d->kind == DIFF_UNTESTED) {
-		r->effect = fabs(time_of_difference(r, first, r->of[first].b - r->of[first].a));
+		r->effect = fabs(time_equivalent(r, first, r->of[first].b - r->of[first].a));
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(measures); i++) {
-		double effect = least_effect_of(r, measures[i]);
+		double effect = least_effect(r, measures[i]);
 
 		if (!r->of[measures[i]].finding || (r->finding && effect <= r->effect))
 			continue;
@@ -425,9 +423,9 @@ static bool row_is_more_specific(const struct diff_result *part, const struct di
 static bool part_explains_whole(const struct diff_result *part, const struct diff_result *whole)
 {
 	double of_part =
-		time_of_difference(part, part->by, part->of[part->by].b - part->of[part->by].a);
-	double of_whole = time_of_difference(whole, whole->by,
-					     whole->of[whole->by].b - whole->of[whole->by].a);
+		time_equivalent(part, part->by, part->of[part->by].b - part->of[part->by].a);
+	double of_whole =
+		time_equivalent(whole, whole->by, whole->of[whole->by].b - whole->of[whole->by].a);
 
 	return part->finding && part->row->metric == whole->row->metric &&
 	       row_is_more_specific(part, whole) &&
@@ -477,7 +475,7 @@ int diff_compare(const struct diff_rows *rows, const struct diff_design *d,
 	for (int m = 0; m < DIFF_MEASURES && r == 0; m++)
 		r = find_findings(ret, (enum diff_measure)m, d);
 	for (size_t i = 0; i < ret->n && r == 0; i++)
-		decide_if_finding(&ret->of[i], d);
+		choose_finding_measure(&ret->of[i], d);
 	if (r == 0 && ret->n)
 		qsort(ret->of, ret->n, sizeof(*ret->of), compare_results_by_effect);
 	if (r == 0)

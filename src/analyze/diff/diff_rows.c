@@ -46,7 +46,7 @@ void diff_put_general_name(const char *name, char *ret)
 /* ---- keys ---- */
 
 /* Returns true for the program of a kernel thread, which is named as a thread is. */
-static bool is_of_kernel(const char *program)
+static bool is_kernel_thread_name(const char *program)
 {
 	return strchr(program, '/') && program[0] != '/';
 }
@@ -68,7 +68,7 @@ static void put_name_into_key(struct strbuf *key, const char *name, bool general
 	key->len += strlen(to) + 1;
 }
 
-static char *take_name_from_key(char **at, bool some)
+static char *cut_name_from_key(char **at, bool some)
 {
 	char *ret = *at;
 
@@ -104,9 +104,9 @@ static struct diff_row *add_row_of_key(struct diff_rows *rows, struct strbuf *ke
 	memcpy(&head, row->key, sizeof(head));
 	at = row->key + sizeof(head);
 	row->level = head.level;
-	row->program = take_name_from_key(&at, head.has[PROGRAM]);
-	row->thread = take_name_from_key(&at, head.has[THREAD]);
-	row->what = take_name_from_key(&at, head.has[WHAT]);
+	row->program = cut_name_from_key(&at, head.has[PROGRAM]);
+	row->thread = cut_name_from_key(&at, head.has[THREAD]);
+	row->what = cut_name_from_key(&at, head.has[WHAT]);
 	HASH_ADD_KEYPTR(hh, rows->list, row->key, len, row);
 	if (row->hh.tbl)
 		return row;
@@ -130,7 +130,8 @@ static struct diff_row *get_row_of_statement(struct diff_rows *rows, const struc
 		head.has[i] = names[i];
 	}
 	strbuf_add(&key, &head, sizeof(head));
-	put_name_into_key(&key, names[PROGRAM], names[PROGRAM] && is_of_kernel(names[PROGRAM]));
+	put_name_into_key(&key, names[PROGRAM],
+			  names[PROGRAM] && is_kernel_thread_name(names[PROGRAM]));
 	put_name_into_key(&key, names[THREAD], true);
 	put_name_into_key(&key, names[WHAT], false);
 	if (key.failed)

@@ -12,7 +12,7 @@
 #define FRACTION_ERROR 1e-14
 #define FRACTION_TINY 1e-300
 
-static double away_from_zero(double v)
+static double keep_nonzero(double v)
 {
 	return fabs(v) < FRACTION_TINY ? FRACTION_TINY : v;
 }
@@ -20,18 +20,18 @@ static double away_from_zero(double v)
 /* The continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method. */
 static double beta_fraction(double x, double a, double b)
 {
-	double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), h = d;
+	double c = 1, d = 1 / keep_nonzero(1 - (a + b) * x / (a + 1)), h = d;
 
 	for (int m = 1; m <= FRACTION_STEPS; m++) {
 		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
 		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
 		double step;
 
-		d = 1 / away_from_zero(1 + even * d);
-		c = away_from_zero(1 + even / c);
+		d = 1 / keep_nonzero(1 + even * d);
+		c = keep_nonzero(1 + even / c);
 		h *= d * c;
-		d = 1 / away_from_zero(1 + odd * d);
-		c = away_from_zero(1 + odd / c);
+		d = 1 / keep_nonzero(1 + odd * d);
+		c = keep_nonzero(1 + odd / c);
 		step = d * c;
 		h *= step;
 		if (fabs(step - 1) < FRACTION_ERROR)
@@ -76,7 +76,7 @@ double diff_t_quantile(double p, double df)
 
 /* ---- observations ---- */
 
-static double mean_of(const double *v, size_t n)
+static double compute_mean(const double *v, size_t n)
 {
 	double sum = 0;
 
@@ -85,9 +85,9 @@ static double mean_of(const double *v, size_t n)
 	return sum / (double)n;
 }
 
-static double variance_of(const double *v, size_t n)
+static double compute_variance(const double *v, size_t n)
 {
-	double mean = mean_of(v, n), sum = 0;
+	double mean = compute_mean(v, n), sum = 0;
 
 	for (size_t i = 0; i < n; i++)
 		sum += (v[i] - mean) * (v[i] - mean);
@@ -96,7 +96,7 @@ static double variance_of(const double *v, size_t n)
 
 double diff_effective_n(const double *v, size_t n)
 {
-	double mean = mean_of(v, n), squares = 0, products = 0, r;
+	double mean = compute_mean(v, n), squares = 0, products = 0, r;
 
 	for (size_t i = 0; i < n; i++) {
 		squares += (v[i] - mean) * (v[i] - mean);
@@ -127,7 +127,7 @@ static struct diff_test make_test_of_difference(double difference, double varian
 /* Returns the variance of the mean of a side. */
 static double variance_of_mean(const struct diff_side *s)
 {
-	return MAX(variance_of(s->v, s->n), s->least_variance) / s->n_eff;
+	return MAX(compute_variance(s->v, s->n), s->least_variance) / s->n_eff;
 }
 
 struct diff_test diff_welch(const struct diff_side *a, const struct diff_side *b)
@@ -135,12 +135,12 @@ struct diff_test diff_welch(const struct diff_side *a, const struct diff_side *b
 	double va = variance_of_mean(a), vb = variance_of_mean(b), v = va + vb;
 	double df = v > 0 ? v * v / (va * va / (a->n_eff - 1) + vb * vb / (b->n_eff - 1)) : 1;
 
-	return make_test_of_difference(mean_of(b->v, b->n) - mean_of(a->v, a->n), v, df);
+	return make_test_of_difference(compute_mean(b->v, b->n) - compute_mean(a->v, a->n), v, df);
 }
 
 struct diff_test diff_paired(const struct diff_side *a, const struct diff_side *b)
 {
-	double mean = mean_of(b->v, b->n) - mean_of(a->v, a->n), squares = 0, variance;
+	double mean = compute_mean(b->v, b->n) - compute_mean(a->v, a->n), squares = 0, variance;
 
 	for (size_t i = 0; i < a->n; i++) {
 		double off = b->v[i] - a->v[i] - mean;

@@ -161,7 +161,7 @@ static int finding_read_head(struct finding *f, struct head_line *l)
 }
 
 /* Returns the part of the path that is the name: without the folder and ".sql". */
-static char *name_of(const char *path)
+static char *finding_name_of_path(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
 	size_t len = strlen(from);
@@ -171,7 +171,7 @@ static char *name_of(const char *path)
 
 int finding_parse(const char *path, const char *text, struct finding *ret, struct err_text *e)
 {
-	struct finding f = {.name = name_of(path),
+	struct finding f = {.name = finding_name_of_path(path),
 			    .path = strdup(path),
 			    .sql = strdup(text),
 			    .head = strdup(text)};
@@ -260,7 +260,7 @@ struct name_array {
 	size_t n, cap;
 };
 
-static int keep_name_of_sql_file(void *ctx, const char *name, unsigned char d_type)
+static int add_sql_file_name(void *ctx, const char *name, unsigned char d_type)
 {
 	struct name_array *names = ctx;
 
@@ -273,7 +273,7 @@ static int keep_name_of_sql_file(void *ctx, const char *name, unsigned char d_ty
 	return names->of[names->n] ? (names->n++, 0) : -ENOMEM;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_file_names(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -282,12 +282,12 @@ static int finding_list_add_folder(struct finding_list *l, const char *folder, s
 {
 	struct name_array names = {0};
 	char path[PATH_MAX];
-	int r = fs_each(folder, keep_name_of_sql_file, &names);
+	int r = fs_each(folder, add_sql_file_name, &names);
 
 	if (r < 0)
 		err_set(e, r, "cannot read %s: %s", folder, strerror(-r));
 	if (names.n)
-		qsort(names.of, names.n, sizeof(*names.of), by_name);
+		qsort(names.of, names.n, sizeof(*names.of), compare_file_names);
 	for (size_t i = 0; i < names.n; i++) {
 		if (r == 0) {
 			r = fs_join(path, sizeof(path), folder, names.of[i]);

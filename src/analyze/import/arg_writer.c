@@ -17,7 +17,7 @@ void arg_writer_deinit(struct arg_writer *w)
 	strbuf_deinit(&w->flat);
 }
 
-static struct arg_mark mark_of_key(const struct arg_writer *w)
+static struct arg_mark make_key_mark(const struct arg_writer *w)
 {
 	return (struct arg_mark){.key = w->key.len, .flat = w->flat.len};
 }
@@ -32,7 +32,7 @@ static void arg_writer_add_part(struct strbuf *b, const char *s, size_t len, boo
 
 struct arg_mark arg_writer_enter(struct arg_writer *w, const void *name, size_t len, bool clean)
 {
-	struct arg_mark mark = mark_of_key(w);
+	struct arg_mark mark = make_key_mark(w);
 
 	arg_writer_add_part(&w->key, name, len, clean);
 	arg_writer_add_part(&w->flat, name, len, clean);
@@ -41,7 +41,7 @@ struct arg_mark arg_writer_enter(struct arg_writer *w, const void *name, size_t 
 
 struct arg_mark arg_writer_enter_index(struct arg_writer *w, unsigned index)
 {
-	struct arg_mark mark = mark_of_key(w);
+	struct arg_mark mark = make_key_mark(w);
 
 	strbuf_printf(&w->key, "[%u]", index);
 	return mark;

@@ -90,7 +90,7 @@ static bool read_mapping(struct import *im, struct machine *m, uint32_t state,
 	return string != NULL_U32;
 }
 
-static uint32_t new_mapping(struct import *im, const struct mapping *m)
+static uint32_t add_mapping_row(struct import *im, const struct mapping *m)
 {
 	struct table *t = import_table(im, TABLE_STACK_MAPPING);
 	uint32_t row = table_append(t);
@@ -122,14 +122,14 @@ static bool find_interned_message(struct import *im, const struct stack_owner *o
 }
 
 /* Returns the row of a mapping; it shares the row with all mappings that are equal to it. */
-static uint32_t shared_mapping(struct import *im, const struct mapping *m)
+static uint32_t find_or_add_mapping(struct import *im, const struct mapping *m)
 {
 	const struct row_key key = {ROW_MAPPING,
 				    {m->build_id, m->exact_offset, m->start_offset, m->start,
 				     m->end, m->load_bias, m->name}};
 	uint32_t row = row_keys_find(im, &key);
 
-	return row != NULL_U32 ? row : row_keys_add(im, &key, new_mapping(im, m));
+	return row != NULL_U32 ? row : row_keys_add(im, &key, add_mapping_row(im, m));
 }
 
 static uint32_t interned_mapping(struct import *im, const struct stack_owner *o, uint64_t iid)
@@ -147,8 +147,8 @@ static uint32_t interned_mapping(struct import *im, const struct stack_owner *o,
 		return NULL_U32;
 	return row_keys_add(im, &key,
 			    mapping.start == mapping.end || o->upid == NULL_U32
-				    ? shared_mapping(im, &mapping)
-				    : new_mapping(im, &mapping));
+				    ? find_or_add_mapping(im, &mapping)
+				    : add_mapping_row(im, &mapping));
 }
 
 /* Returns the mapping with this name that functions without an address have. */
@@ -159,7 +159,7 @@ static uint32_t pseudo_mapping(struct import *im, const char *name)
 				  .end = UINT64_MAX,
 				  .name = strings_intern_z(s, name)};
 
-	return shared_mapping(im, &m);
+	return find_or_add_mapping(im, &m);
 }
 
 /* ---- frames and call sites ---- */

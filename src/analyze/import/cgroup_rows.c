@@ -267,8 +267,8 @@ static struct member_range find_members(const struct import *im, const struct cg
 	return r;
 }
 
-static const struct cgroup_member *take_earlier_member(struct member_range *a,
-						       struct member_range *b)
+static const struct cgroup_member *pop_earlier_member(struct member_range *a,
+						      struct member_range *b)
 {
 	if (a->at == a->end)
 		return b->at == b->end ? NULL : b->at++;
@@ -301,7 +301,7 @@ static void add_thread_cgroups(struct import *im, const struct thread_life *of,
 	const struct cgroup_member *c;
 	bool is_first = true;
 
-	while ((c = take_earlier_member(&direct, &process)) && !im->store->budget.error) {
+	while ((c = pop_earlier_member(&direct, &process)) && !im->store->budget.error) {
 		int64_t ts = MAX(c->ts, of->start);
 		uint32_t last = t->rows - 1;
 

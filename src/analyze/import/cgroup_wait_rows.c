@@ -8,7 +8,7 @@
 #include "wire/pb_read.h"
 
 /* The numbers in a packet may be anything. */
-static int64_t ns_of(uint64_t v)
+static int64_t clamp_ns(uint64_t v)
 {
 	return (int64_t)MIN(v, (uint64_t)INT64_MAX);
 }
@@ -48,8 +48,8 @@ static void add_wait_row(struct import *im, uint32_t cgroup, int64_t ts, int64_t
 	table_set_dur(t, CGROUP_WAIT_DUR, row, dur);
 	table_set_u32(t, CGROUP_WAIT_CGROUP, row, cgroup);
 	table_set_u8(t, CGROUP_WAIT_CAUSE, row, (uint8_t)r->cause);
-	table_set_i64(t, CGROUP_WAIT_TOTAL, row, ns_of(r->total));
-	table_set_i64(t, CGROUP_WAIT_LONGEST, row, r->longest ? ns_of(r->longest) : NULL_I64);
+	table_set_i64(t, CGROUP_WAIT_TOTAL, row, clamp_ns(r->total));
+	table_set_i64(t, CGROUP_WAIT_LONGEST, row, r->longest ? clamp_ns(r->longest) : NULL_I64);
 	for (uint64_t i = 0; i < r->pairs; i++) {
 		if (!pb_packed_next(p, &bucket) || !pb_packed_next(p, &n))
 			break;
@@ -82,7 +82,7 @@ void import_cgroup_waits(struct import *im, struct machine *m, int64_t ts,
 	pb_read(waits, PB_TO(PB_CGROUP_WAITS_DURATION_NS, &dur), PB_TO(PB_CGROUP_WAITS_ROWS, &rows),
 		PB_TO(PB_CGROUP_WAITS_LOST, &lost));
 	if (lost > (uint64_t)stats_get(im->store, STAT_SONDA_CGROUP_WAITS_LOST, STAT_NO_INDEX))
-		stats_set(im->store, STAT_SONDA_CGROUP_WAITS_LOST, STAT_NO_INDEX, ns_of(lost));
+		stats_set(im->store, STAT_SONDA_CGROUP_WAITS_LOST, STAT_NO_INDEX, clamp_ns(lost));
 	dur = MIN(dur, (uint64_t)MAX(ts, (int64_t)0));
 	if (!rows.data)
 		return;

@@ -97,7 +97,7 @@ static struct clock_node *clocks_find(struct clocks *c, clock_key clock)
 }
 
 /* Returns true for a clock of one sequence. */
-static bool is_of_sequence(clock_key clock)
+static bool is_sequence_clock(clock_key clock)
 {
 	return clock >> 32 ||
 	       ((uint32_t)clock >= CLOCK_SEQUENCE_FIRST && (uint32_t)clock < CLOCK_SEQUENCE_END);
@@ -107,7 +107,8 @@ static struct clock_node *add_node(struct clocks *c, const struct clock_reading 
 {
 	struct clock_node *n;
 
-	if (c->n_nodes >= CLOCKS_MAX || (!is_of_sequence(r->clock) && c->n_wide >= CLOCKS_WIDE_MAX))
+	if (c->n_nodes >= CLOCKS_MAX ||
+	    (!is_sequence_clock(r->clock) && c->n_wide >= CLOCKS_WIDE_MAX))
 		return NULL;
 	n = budget_alloc(&c->store->budget, sizeof(*n));
 	if (!n || array_reserve(&c->nodes, &c->cap_nodes, c->n_nodes + 1, sizeof(*c->nodes)))
@@ -119,9 +120,9 @@ static struct clock_node *add_node(struct clocks *c, const struct clock_reading 
 	HASH_ADD(hh, c->by_key, clock, sizeof(n->clock), n);
 	if (!n->hh.tbl)
 		goto fail;
-	n->index = is_of_sequence(n->clock) ? (uint32_t)n->clock - CLOCK_SEQUENCE_FIRST
-					    : (unsigned)c->n_wide;
-	if (!is_of_sequence(n->clock))
+	n->index = is_sequence_clock(n->clock) ? (uint32_t)n->clock - CLOCK_SEQUENCE_FIRST
+					       : (unsigned)c->n_wide;
+	if (!is_sequence_clock(n->clock))
 		c->wide[c->n_wide++] = n;
 	return c->nodes[c->n_nodes++] = n;
 fail:
@@ -141,7 +142,7 @@ static struct clock_edge *find_edge(const struct clocks *c, uint16_t from, uint1
 
 static void note_neighbour(struct clock_node *n, const struct clock_node *other)
 {
-	if (is_of_sequence(other->clock))
+	if (is_sequence_clock(other->clock))
 		n->own |= UINT64_C(1) << other->index;
 	else
 		n->wide[other->index / 64] |= UINT64_C(1) << other->index % 64;
@@ -295,18 +296,18 @@ struct way {
 
 static uint16_t index_of_clock(const struct clock_node *n)
 {
-	return (uint16_t)(n->index + (is_of_sequence(n->clock) ? CLOCKS_WIDE_MAX : 0));
+	return (uint16_t)(n->index + (is_sequence_clock(n->clock) ? CLOCKS_WIDE_MAX : 0));
 }
 
 /* Times of a clock that went back are not converted, but times can be converted to it. */
-static void list_clocks_of_way(struct clocks *c, const struct clock_node *source, struct way *w)
+static void list_path_clocks(struct clocks *c, const struct clock_node *source, struct way *w)
 {
 	for (size_t i = 0; i < c->n_wide; i++) {
 		w->nodes[i] = c->wide[i];
 		if (!c->wide[i]->not_monotonic)
 			w->wide_left[i / 64] |= UINT64_C(1) << i % 64;
 	}
-	for (uint32_t i = 0; is_of_sequence(source->clock) && i < OWN_MAX; i++) {
+	for (uint32_t i = 0; is_sequence_clock(source->clock) && i < OWN_MAX; i++) {
 		struct clock_node *node = clocks_find(c, (source->clock & ~(uint64_t)UINT32_MAX) |
 								 (i + CLOCK_SEQUENCE_FIRST));
 
@@ -345,13 +346,13 @@ static uint64_t neighbours_in_sequence(const struct way *w, uint16_t at)
 
 /* Searches breadth first from the target, so that each clock knows the next clock on its shortest
  * way. Returns the index of the source, or NO_NODE if there is no way. */
-static uint16_t find_way(struct clocks *c, const struct clock_node *source,
-			 const struct clock_node *target, struct way *w)
+static uint16_t find_conversion_path(struct clocks *c, const struct clock_node *source,
+				     const struct clock_node *target, struct way *w)
 {
 	uint16_t from = index_of_clock(source), to = index_of_clock(target);
 
 	*w = (struct way){.n_queue = 0};
-	list_clocks_of_way(c, source, w);
+	list_path_clocks(c, source, w);
 	if (source->not_monotonic || w->nodes[to] != target)
 		return NO_NODE;
 	if (to < CLOCKS_WIDE_MAX)
@@ -402,7 +403,7 @@ enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, i
 	direct = source->not_monotonic ? NULL : find_edge(c, source->number, target->number);
 	if (direct && !direct->n)
 		direct = NULL;
-	at = direct ? NO_NODE : find_way(c, source, target, &w);
+	at = direct ? NO_NODE : find_conversion_path(c, source, target, &w);
 	if (!direct && at == NO_NODE)
 		return CLOCK_NO_PATH;
 	if (source->incremental)
@@ -504,8 +505,8 @@ struct sync_estimate {
  * Two pairs are a round trip of readings: client, host, client, host. The middle of two readings of
  * one machine is about the moment of the other machine's reading between them.
  */
-static void add_round_trip(const struct sync_pair *a, const struct sync_pair *b, clock_key clock,
-			   struct sync_estimate *e)
+static void add_round_trip_estimates(const struct sync_pair *a, const struct sync_pair *b,
+				     clock_key clock, struct sync_estimate *e)
 {
 	uint64_t c1 = find_reading(a->client, a->n_client, clock);
 	uint64_t h1 = find_reading(a->host, a->n_host, clock);
@@ -538,7 +539,7 @@ unsigned clocks_read_remote_sync(struct clocks *c, const struct pb_field *sync)
 		read_sync_pair(&f, pair);
 		invalid += clocks_add_snapshot(c, pair->client, pair->n_client) < 0;
 		if (n++)
-			add_round_trip(&pairs[n % 2], pair, c->trace, &e);
+			add_round_trip_estimates(&pairs[n % 2], pair, c->trace, &e);
 	}
 	if (e.n)
 		c->ahead = (int64_t)e.sum / e.n;

@@ -88,7 +88,7 @@ static void cpus_read_cpu(struct import *im, struct cpu_state *c, const struct p
 	c->args = arg_sets_add(im->store, &im->args);
 }
 
-static int cpus_by_number(const void *a, const void *b)
+static int compare_cpu_numbers(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
 
@@ -116,14 +116,15 @@ static void number_cpu_clusters(struct import *im, struct cpu_state *cpus, size_
 		keys[i] = by_capacity ? cpus[i].capacity : by_frequency ? cpus[i].max_khz : 0;
 	for (size_t i = 0; i < n; i++)
 		cpus[i].cluster = keys[i];
-	qsort(keys, n, sizeof(*keys), cpus_by_number);
+	qsort(keys, n, sizeof(*keys), compare_cpu_numbers);
 	for (size_t i = 0; i < n; i++)
 		if (!i || keys[i] != keys[distinct - 1])
 			keys[distinct++] = keys[i];
 	for (size_t i = 0; i < n; i++)
-		cpus[i].cluster = (uint32_t)((uint32_t *)bsearch(&cpus[i].cluster, keys, distinct,
-								 sizeof(*keys), cpus_by_number) -
-					     keys);
+		cpus[i].cluster =
+			(uint32_t)((uint32_t *)bsearch(&cpus[i].cluster, keys, distinct,
+						       sizeof(*keys), compare_cpu_numbers) -
+				   keys);
 	free(keys);
 }
 

@@ -135,7 +135,7 @@ void generic_add_further(struct import *im, const struct machine *m, uint32_t nu
 {
 	struct store *s = im->store;
 
-	if (number >= GENERIC_KINDS || event_args_further(s, m->row, number) ||
+	if (number >= GENERIC_KINDS || event_args_find_description(s, m->row, number) ||
 	    s->n_generic >= GENERIC_KINDS_MAX || !reserve_further(s, m->row) ||
 	    !budget_charge(&s->budget, sizeof(*g))) {
 		generic_event_deinit(g);
@@ -210,8 +210,8 @@ static bool store_args_with_symbols(struct import *im, struct machine *m,
 	uint32_t set;
 
 	if (event_args_decode(im->store, e->number,
-			      event_args_further(im->store, m->row, e->number), e->message.data,
-			      e->message.len, &im->list) < 0)
+			      event_args_find_description(im->store, m->row, e->number),
+			      e->message.data, e->message.len, &im->list) < 0)
 		im->store->budget.error = -ENOMEM;
 	for (size_t i = 0; i < im->list.n; i++) {
 		const struct arg *a = &im->list.args[i];

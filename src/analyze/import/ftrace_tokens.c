@@ -220,7 +220,7 @@ static void add_field_descriptions(const struct bundle *b, const struct pb_field
 		      &descriptor));
 	if (number > PB_MAX_FIELD_ID || !descriptor.data)
 		return;
-	if (further ? event_args_further(b->im->store, b->m->row, (uint32_t)number) != NULL
+	if (further ? event_args_find_description(b->im->store, b->m->row, (uint32_t)number) != NULL
 		    : generic_find(b->im, b->m, (uint32_t)number) != NULL_U32)
 		return;
 	pb_for_each (part, &descriptor) {

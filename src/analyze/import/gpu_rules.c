@@ -259,7 +259,7 @@ static uint32_t ring_track(struct import *im, struct machine *m, uint32_t name)
 }
 
 /* Begins the slice of the ring's first job, with an arrow from where it was queued. */
-static void begin_job(struct import *im, int64_t ts, uint32_t track)
+static void begin_slice_of_first_job(struct import *im, int64_t ts, uint32_t track)
 {
 	const struct gpu_work *w = gpu_work_first(im, track);
 	uint32_t slice;
@@ -273,8 +273,8 @@ static void begin_job(struct import *im, int64_t ts, uint32_t track)
 		flows_connect(im, (uint32_t)queued, slice);
 }
 
-static void queue_job(struct import *im, struct machine *m, const struct ftrace_event *e,
-		      uint32_t ring, const struct gpu_work *w)
+static void add_queued_job_slice(struct import *im, struct machine *m, const struct ftrace_event *e,
+				 uint32_t ring, const struct gpu_work *w)
 {
 	uint32_t track = tracks_get_thread_track(im, m, e->utid), slice;
 
@@ -288,8 +288,8 @@ static void queue_job(struct import *im, struct machine *m, const struct ftrace_
 
 /* Appends a job to the ring's queue; the first one begins at once. fence: identifies the end of the
  * job. */
-static void run_job(struct import *im, struct machine *m, const struct ftrace_event *e,
-		    uint32_t ring, const struct gpu_work *w, const uint64_t fence[2])
+static void push_running_job(struct import *im, struct machine *m, const struct ftrace_event *e,
+			     uint32_t ring, const struct gpu_work *w, const uint64_t fence[2])
 {
 	uint32_t track = ring_track(im, m, ring);
 	int64_t known;
@@ -297,11 +297,11 @@ static void run_job(struct import *im, struct machine *m, const struct ftrace_ev
 	if (!gpu_note_get(im, GPU_NOTE_RUNS, m->row, fence, &known))
 		gpu_note_set(im, GPU_NOTE_RUNS, m->row, fence, track);
 	if (gpu_work_push(im, track, w) == 1)
-		begin_job(im, e->ts, track);
+		begin_slice_of_first_job(im, e->ts, track);
 }
 
-static void end_job(struct import *im, struct machine *m, const struct ftrace_event *e,
-		    const uint64_t fence[2])
+static void pop_running_job(struct import *im, struct machine *m, const struct ftrace_event *e,
+			    const uint64_t fence[2])
 {
 	int64_t track;
 
@@ -309,7 +309,7 @@ static void end_job(struct import *im, struct machine *m, const struct ftrace_ev
 		return;
 	gpu_work_pop(im, (uint32_t)track);
 	slices_end(im, e->ts, (uint32_t)track, NULL_U32, NULL_U32, NULL);
-	begin_job(im, e->ts, (uint32_t)track);
+	begin_slice_of_first_job(im, e->ts, (uint32_t)track);
 }
 
 static void drm_sched_job(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -317,7 +317,8 @@ static void drm_sched_job(struct import *im, struct machine *m, const struct ftr
 	const struct gpu_work w = {{gpu_field_number(e, PB_DRM_SCHED_JOB_FTRACE_EVENT_ID), 0},
 				   false};
 
-	queue_job(im, m, e, gpu_field_text(im, e, PB_DRM_SCHED_JOB_FTRACE_EVENT_NAME), &w);
+	add_queued_job_slice(im, m, e, gpu_field_text(im, e, PB_DRM_SCHED_JOB_FTRACE_EVENT_NAME),
+			     &w);
 }
 
 static void drm_run_job(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -325,7 +326,8 @@ static void drm_run_job(struct import *im, struct machine *m, const struct ftrac
 	const struct gpu_work w = {{gpu_field_number(e, PB_DRM_RUN_JOB_FTRACE_EVENT_ID), 0}, false};
 	const uint64_t fence[2] = {gpu_field_number(e, PB_DRM_RUN_JOB_FTRACE_EVENT_FENCE), 0};
 
-	run_job(im, m, e, gpu_field_text(im, e, PB_DRM_RUN_JOB_FTRACE_EVENT_NAME), &w, fence);
+	push_running_job(im, m, e, gpu_field_text(im, e, PB_DRM_RUN_JOB_FTRACE_EVENT_NAME), &w,
+			 fence);
 }
 
 static void drm_sched_process_job(struct import *im, struct machine *m,
@@ -334,7 +336,7 @@ static void drm_sched_process_job(struct import *im, struct machine *m,
 	const uint64_t fence[2] = {gpu_field_number(e, PB_DRM_SCHED_PROCESS_JOB_FTRACE_EVENT_FENCE),
 				   0};
 
-	end_job(im, m, e, fence);
+	pop_running_job(im, m, e, fence);
 }
 
 static void drm_sched_job_queue(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -344,7 +346,8 @@ static void drm_sched_job_queue(struct import *im, struct machine *m, const stru
 		 gpu_field_number(e, PB_DRM_SCHED_JOB_QUEUE_FTRACE_EVENT_FENCE_SEQNO)},
 		true};
 
-	queue_job(im, m, e, gpu_field_text(im, e, PB_DRM_SCHED_JOB_QUEUE_FTRACE_EVENT_NAME), &w);
+	add_queued_job_slice(im, m, e,
+			     gpu_field_text(im, e, PB_DRM_SCHED_JOB_QUEUE_FTRACE_EVENT_NAME), &w);
 }
 
 static void drm_sched_job_run(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -354,7 +357,8 @@ static void drm_sched_job_run(struct import *im, struct machine *m, const struct
 		 gpu_field_number(e, PB_DRM_SCHED_JOB_RUN_FTRACE_EVENT_FENCE_SEQNO)},
 		true};
 
-	run_job(im, m, e, gpu_field_text(im, e, PB_DRM_SCHED_JOB_RUN_FTRACE_EVENT_NAME), &w, w.id);
+	push_running_job(im, m, e, gpu_field_text(im, e, PB_DRM_SCHED_JOB_RUN_FTRACE_EVENT_NAME),
+			 &w, w.id);
 }
 
 static void drm_sched_job_done(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -363,7 +367,7 @@ static void drm_sched_job_done(struct import *im, struct machine *m, const struc
 		gpu_field_number(e, PB_DRM_SCHED_JOB_DONE_FTRACE_EVENT_FENCE_CONTEXT),
 		gpu_field_number(e, PB_DRM_SCHED_JOB_DONE_FTRACE_EVENT_FENCE_SEQNO)};
 
-	end_job(im, m, e, fence);
+	pop_running_job(im, m, e, fence);
 }
 
 /* ---- fences ---- */

@@ -44,7 +44,7 @@ struct framed_addresses {
 	size_t n;
 };
 
-static int by_file_and_address(const void *a, const void *b)
+static int compare_files_and_addresses(const void *a, const void *b)
 {
 	const struct framed_address *x = a, *y = b;
 
@@ -78,14 +78,15 @@ static bool list_frames(struct import *im, struct framed_addresses *ret)
 			.row = i};
 	}
 	if (ret->n)
-		qsort(ret->of, ret->n, sizeof(*ret->of), by_file_and_address);
+		qsort(ret->of, ret->n, sizeof(*ret->of), compare_files_and_addresses);
 	return true;
 }
 
 /* Returns the index of the first one that is not before the key. */
-static size_t first_not_before(const struct framed_addresses *f, const struct framed_address *key)
+static size_t find_first_not_before(const struct framed_addresses *f,
+				    const struct framed_address *key)
 {
-	return LOWER_BOUND(i, 0, f->n, by_file_and_address(&f->of[i], key) < 0);
+	return LOWER_BOUND(i, 0, f->n, compare_files_and_addresses(&f->of[i], key) < 0);
 }
 
 /* ---- symbols ---- */
@@ -123,10 +124,10 @@ static void module_symbols_add_address(struct import *im, const struct framed_ad
 	if (!has_lines)
 		return;
 	key->rel_pc = (int64_t)address;
-	at = first_not_before(frames, key);
-	if (at == frames->n || by_file_and_address(&frames->of[at], key) != 0)
+	at = find_first_not_before(frames, key);
+	if (at == frames->n || compare_files_and_addresses(&frames->of[at], key) != 0)
 		stats_add(im->store, STAT_STACKPROFILE_INVALID_FRAME_ID, STAT_NO_INDEX, 1);
-	for (; at < frames->n && by_file_and_address(&frames->of[at], key) == 0; at++)
+	for (; at < frames->n && compare_files_and_addresses(&frames->of[at], key) == 0; at++)
 		table_set_u32(import_table(im, TABLE_STACK_FRAME), STACK_FRAME_SYMBOL_SET,
 			      frames->of[at].row, set);
 }
@@ -157,7 +158,7 @@ static void module_symbols_add(struct import *im, const struct framed_addresses 
 	key.name = strings_intern(&im->store->strings, path.data ? (const char *)path.data : "",
 				  path.len);
 	key.build_id = module_build_id(im, &build_id);
-	at = first_not_before(frames, &key);
+	at = find_first_not_before(frames, &key);
 	if (at == frames->n || frames->of[at].name != key.name ||
 	    frames->of[at].build_id != key.build_id) {
 		stats_add(im->store, STAT_STACKPROFILE_INVALID_MAPPING_ID, STAT_NO_INDEX, 1);

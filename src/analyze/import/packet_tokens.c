@@ -20,7 +20,7 @@ struct deferred_packet {
 
 #define MAX_PACKET_BYTES UINT32_MAX
 
-static bool packet_tokens_wants(uint32_t field)
+static bool is_tokenized_payload(uint32_t field)
 {
 	switch (field) {
 	case PB_TRACE_PACKET_FTRACE_EVENTS:
@@ -356,7 +356,7 @@ void tokenize_packet(struct import *im, const uint8_t *data, size_t len)
 	struct machine *m;
 	struct packet p;
 
-	if (!packet_read(&p, data, len, packet_tokens_wants))
+	if (!packet_read(&p, data, len, is_tokenized_payload))
 		im->undecodable++;
 	if (p.payload.id == PB_TRACE_PACKET_COMPRESSED_PACKETS ||
 	    p.payload.id == PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS) {
@@ -391,7 +391,7 @@ void tokenize_deferred(struct import *im)
 		struct machine *m;
 		struct packet p;
 
-		packet_read(&p, f->data, f->len, packet_tokens_wants);
+		packet_read(&p, f->data, f->len, is_tokenized_payload);
 		m = import_get_machine(im, p.machine);
 		if (!m)
 			continue;

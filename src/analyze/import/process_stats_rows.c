@@ -170,7 +170,7 @@ void import_process_tree(struct import *im, struct machine *m, const struct pb_f
 			process_tree_add_thread(im, m, &f);
 }
 
-static int by_process(const void *a, const void *b)
+static int compare_processes(const void *a, const void *b)
 {
 	const struct process_label *x = a, *y = b;
 
@@ -201,7 +201,7 @@ void import_process_args(struct import *im)
 	size_t at = 0;
 
 	if (im->n_labels)
-		qsort(im->labels, im->n_labels, sizeof(*im->labels), by_process);
+		qsort(im->labels, im->n_labels, sizeof(*im->labels), compare_processes);
 	for (uint32_t upid = 0; upid < t->rows && upid < im->infos.n_processes; upid++) {
 		uint8_t is_kthread = im->infos.processes[upid].is_kthread;
 

@@ -88,7 +88,7 @@ static void recorded_threads_read_config(const struct pb_field *config, struct s
 
 /* ---- the threads ---- */
 
-static int recorded_threads_by_number(const void *a, const void *b)
+static int compare_thread_numbers(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -99,8 +99,7 @@ static bool is_selected(const struct selection *s, int64_t tid)
 {
 	uint64_t key = (uint64_t)tid;
 
-	return s->n_tids &&
-	       bsearch(&key, s->tids, s->n_tids, sizeof(key), recorded_threads_by_number);
+	return s->n_tids && bsearch(&key, s->tids, s->n_tids, sizeof(key), compare_thread_numbers);
 }
 
 /* Of a process: whether it or an ancestor has a selected thread. */
@@ -108,8 +107,8 @@ enum descent { NOT_KNOWN, ASKED, YES, NO };
 
 /* Goes up from the process to the first one whose descent is known, and sets it for all between. Of
  * processes (-p), only children that began during the trace are recorded. */
-static void set_descent(const struct store *store, const struct selection *s, enum descent *of,
-			uint32_t upid)
+static void set_descent_up_to_known(const struct store *store, const struct selection *s,
+				    enum descent *of, uint32_t upid)
 {
 	const struct table *t = &store->tables[TABLE_PROCESS];
 	enum descent found = NO;
@@ -140,7 +139,7 @@ static void mark_selected_processes(struct store *store, const struct selection 
 			of[upid] = YES;
 	}
 	for (upid = 0; upid < store->tables[TABLE_PROCESS].rows; upid++)
-		set_descent(store, s, of, upid);
+		set_descent_up_to_known(store, s, of, upid);
 	for (uint32_t utid = 0; utid < threads->rows; utid++) {
 		upid = table_u32(threads, THREAD_UPID, utid);
 		store->recorded[utid] |= upid != NULL_U32 && of[upid] == YES;
@@ -175,7 +174,7 @@ static int find_recorded(struct store *store, struct selection *s)
 		return -ENOMEM;
 	}
 	if (s->n_tids)
-		qsort(s->tids, s->n_tids, sizeof(*s->tids), recorded_threads_by_number);
+		qsort(s->tids, s->n_tids, sizeof(*s->tids), compare_thread_numbers);
 	mark_selected_processes(store, s, of);
 	mark_syscall_threads(store);
 	for (uint32_t utid = 0; utid < threads->rows; utid++)

@@ -60,7 +60,7 @@ static void read_battery(struct import *im, const struct pb_field *packet, struc
 }
 
 /* Drops the fraction. A value outside the range of 64-bit numbers is returned unchanged. */
-static double drop_fraction(double v)
+static double truncate_to_whole(double v)
 {
 	return v > -9e18 && v < 9e18 ? (double)(int64_t)v : v;
 }
@@ -73,10 +73,10 @@ static void derive_charge_and_power(struct battery *b)
 	if (!b->has[CHARGE] && b->has_energy && b->voltage_uv)
 		set_battery_value(
 			b, CHARGE,
-			drop_fraction((double)b->energy_uwh * 1e6 / (double)b->voltage_uv));
+			truncate_to_whole((double)b->energy_uwh * 1e6 / (double)b->voltage_uv));
 	if (b->has[CURRENT] && b->has[VOLTAGE]) {
 		mw = (double)b->current_ua * (double)b->voltage_uv / 1e9;
-		set_battery_value(b, POWER, drop_fraction(mw < 0 ? -mw : mw));
+		set_battery_value(b, POWER, truncate_to_whole(mw < 0 ? -mw : mw));
 	}
 }
 

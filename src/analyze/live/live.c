@@ -59,13 +59,13 @@ static void read_process(struct live *l, const struct pb_field *message, uint64_
 	pb_for_each (f, message)
 		if (f.id == PB_PROCESS_TREE_PROCESS_CMDLINE && f.data && !name.data)
 			name = f;
-	p = ok && pid && pid <= INT32_MAX ? live_process_of(l, (int32_t)pid) : NULL;
+	p = ok && pid && pid <= INT32_MAX ? live_find_or_add_process(l, (int32_t)pid) : NULL;
 	if (!p)
 		return;
 	live_set_start(l, p, start);
 	p->is_kthread = is_kthread;
 	p->p.parent = parent <= INT32_MAX ? (int32_t)parent : 0;
-	live_note_seen(l, p, at);
+	live_set_last_seen(l, p, at);
 	if (name.data)
 		live_set_name(p, name.data, name.len);
 }
@@ -85,14 +85,14 @@ static void read_process_memory(struct live *l, const struct pb_field *message, 
 	bool ok = pb_read(message, PB_TO(PB_PROCESS_STATS_PROCESS_PID, &pid),
 			  PB_TO_ANY(PB_PROCESS_STATS_PROCESS_VM_RSS_KB, &rss_kb));
 
-	p = ok && pid && pid <= INT32_MAX ? live_process_of(l, (int32_t)pid) : NULL;
+	p = ok && pid && pid <= INT32_MAX ? live_find_or_add_process(l, (int32_t)pid) : NULL;
 	if (!p)
 		return;
 	if (p->polled_at && p->polled_in == l->polls)
 		l->polls++;
 	p->polled_in = l->polls;
 	p->polled_at = MAX(p->polled_at, at);
-	live_note_seen(l, p, at);
+	live_set_last_seen(l, p, at);
 	if (rss_kb.id) {
 		p->p.rss = rss_kb.u64 << 10;
 		p->p.has_rss = true;
@@ -124,7 +124,7 @@ static const struct {
 	{PB_TRACE_PACKET_CGROUP_MEMBERS, live_read_members},
 };
 
-static bool live_wants(uint32_t field)
+static bool live_reads_payload(uint32_t field)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
 		if (readers[i].field == field)
@@ -136,7 +136,7 @@ void live_add_packet(struct live *l, const uint8_t *data, size_t len)
 {
 	struct packet p;
 
-	if (!packet_read(&p, data, len, live_wants)) {
+	if (!packet_read(&p, data, len, live_reads_payload)) {
 		l->losses.bad_packets++;
 		return;
 	}
@@ -182,7 +182,8 @@ static void set_absent_calls_to_0(const struct live *l, struct live_entry *p)
 }
 
 /* Returns the main thread of the process of another thread, or NULL. */
-static const struct live_entry *process_of_thread(const struct live *l, const struct live_entry *p)
+static const struct live_entry *find_process_of_thread(const struct live *l,
+						       const struct live_entry *p)
 {
 	const struct live_entry *process = NULL;
 
@@ -194,7 +195,7 @@ static const struct live_entry *process_of_thread(const struct live *l, const st
 /* Threads have no names in linux.process_stats. */
 static void name_as_process(const struct live *l, struct live_entry *p)
 {
-	const struct live_entry *process = p->p.name[0] ? NULL : process_of_thread(l, p);
+	const struct live_entry *process = p->p.name[0] ? NULL : find_process_of_thread(l, p);
 
 	if (process)
 		memcpy(p->p.name, process->p.name, sizeof(p->p.name));
@@ -214,7 +215,7 @@ static void compute_process_rates(const struct live *l, struct live_entry *p)
 static bool process_has_ended(const struct live *l, const struct live_entry *p)
 {
 	uint64_t polled = l->at[LIVE_PROCESS_STATS];
-	const struct live_entry *process = process_of_thread(l, p);
+	const struct live_entry *process = find_process_of_thread(l, p);
 
 	/* The polls of /proc list processes only. */
 	if (process && !l->at[LIVE_ROWS_PROCESSES])
@@ -239,10 +240,10 @@ static void hide_ended_process(const struct live *l, struct live_entry *p)
  * Returns true if the process can be forgotten. Its name is written only once, so the entry of a
  * living process must be kept. On a busy machine the poll of /proc may be late by many periods.
  */
-static bool process_is_gone(const struct live *l, const struct live_entry *p, uint64_t newest)
+static bool can_forget_process(const struct live *l, const struct live_entry *p, uint64_t newest)
 {
 	uint64_t patience = GONE_PERIODS * l->setup.period_ns;
-	const struct live_entry *process = process_of_thread(l, p);
+	const struct live_entry *process = find_process_of_thread(l, p);
 
 	/* A thread is written only when its times change. */
 	if (process && !l->at[LIVE_ROWS_PROCESSES])
@@ -277,7 +278,7 @@ static void forget_tracks_of_gone(struct live *l)
 }
 
 /* Returns the source of the times of processes. */
-static enum live_source source_of_times(const struct live *l)
+static enum live_source choose_time_source(const struct live *l)
 {
 	return l->at[LIVE_ROWS_CPU_TIME] ? LIVE_ROWS_CPU_TIME
 	       : l->at[LIVE_EBPF]	 ? LIVE_EBPF
@@ -286,7 +287,7 @@ static enum live_source source_of_times(const struct live *l)
 
 bool live_is_stale(const struct live *l, uint64_t *ret_at)
 {
-	*ret_at = l->at[source_of_times(l)];
+	*ret_at = l->at[choose_time_source(l)];
 	return l->is_stale;
 }
 
@@ -300,7 +301,7 @@ bool live_end_period(struct live *l)
 		return false;
 	live_groups_begin_period(l);
 	HASH_ITER (hh, l->processes, p, next) {
-		if (process_is_gone(l, p, newest)) {
+		if (can_forget_process(l, p, newest)) {
 			live_forget_process(l, p);
 			forgot = true;
 			continue;
@@ -314,7 +315,8 @@ bool live_end_period(struct live *l)
 	if (forgot)
 		forget_tracks_of_gone(l);
 	live_machine_end_period(l);
-	l->is_stale = l->screens && l->at[source_of_times(l)] <= l->before[source_of_times(l)];
+	l->is_stale =
+		l->screens && l->at[choose_time_source(l)] <= l->before[choose_time_source(l)];
 	for (size_t i = 0; i < LIVE_SOURCES; i++)
 		l->before[i] = MAX(l->before[i], l->at[i]);
 	l->screen_at = newest;

@@ -36,7 +36,7 @@ void live_groups_free(struct live *l)
 	}
 }
 
-struct live_group_entry *live_group_of(struct live *l, uint64_t id)
+struct live_group_entry *live_find_or_add_group(struct live *l, uint64_t id)
 {
 	struct live_group_entry *g;
 
@@ -53,7 +53,7 @@ struct live_group_entry *live_group_of(struct live *l, uint64_t id)
 	return g;
 }
 
-static struct live_group_entry *live_program_of(struct live *l, const char *name)
+static struct live_group_entry *live_find_or_add_program(struct live *l, const char *name)
 {
 	struct live_group_entry *g;
 
@@ -120,10 +120,10 @@ void live_add_to_groups(struct live *l, struct live_entry *p, bool is_last)
 		id = LIVE_UNKNOWN_GROUP;
 	else if (id)
 		p->p.group = id;
-	add_to_group(l, p, LIVE_BY_GROUP, id ? live_group_of(l, id) : NULL, is_last);
+	add_to_group(l, p, LIVE_BY_GROUP, id ? live_find_or_add_group(l, id) : NULL, is_last);
 	if (l->setup.has_programs)
 		add_to_group(l, p, LIVE_BY_PROGRAM,
-			     live_program_of(l, live_program_name(p->p.name)), is_last);
+			     live_find_or_add_program(l, live_program_name(p->p.name)), is_last);
 }
 
 static void clear_count(struct live_group *g)

@@ -142,7 +142,7 @@ void live_compute_rates(const struct live *l, struct live_value values[static LI
 
 /* live_processes.c: returns the process, created if needed; NULL if there are too many (counted) or
  * memory runs out. */
-struct live_entry *live_process_of(struct live *l, int32_t pid);
+struct live_entry *live_find_or_add_process(struct live *l, int32_t pid);
 void live_forget_process(struct live *l, struct live_entry *p);
 
 /*
@@ -155,13 +155,13 @@ void live_groups_end_period(struct live *l);
 void live_groups_free(struct live *l);
 #define LIVE_UNKNOWN_GROUP UINT64_MAX /* id for processes whose group was never known */
 /* Returns the group, created if needed; NULL if there are too many or memory runs out. */
-struct live_group_entry *live_group_of(struct live *l, uint64_t id);
+struct live_group_entry *live_find_or_add_group(struct live *l, uint64_t id);
 
 /* live_machine.c: adds a line to live_failures(), once. Makes it plain. */
 void live_add_failure(struct live *l, struct strbuf *line);
 
 /* Notes that a packet of the time `at` is about the process. */
-void live_note_seen(const struct live *l, struct live_entry *p, uint64_t at);
+void live_set_last_seen(const struct live *l, struct live_entry *p, uint64_t at);
 void live_set_name(struct live_entry *p, const void *name, size_t len);
 
 /* Sets the start of a process; 0: unknown. A different start than before means that another process

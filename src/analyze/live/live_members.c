@@ -40,7 +40,7 @@ static void read_group(struct live *l, const struct pb_field *message)
 	uint64_t id = 0;
 
 	pb_read(message, PB_TO(PB_CGROUP_TREE_GROUP_ID, &id));
-	g = id && id != LIVE_UNKNOWN_GROUP ? live_group_of(l, id) : NULL;
+	g = id && id != LIVE_UNKNOWN_GROUP ? live_find_or_add_group(l, id) : NULL;
 	if (!g)
 		return;
 	pb_for_each (f, message)
@@ -61,7 +61,7 @@ static void set_group_of_thread(struct live *l, int32_t tid, int32_t tgid, uint6
 				uint64_t at)
 {
 	bool is_own = l->setup.by_thread ? tid != 0 : tid == 0 || tid == tgid;
-	struct live_entry *p = live_process_of(l, l->setup.by_thread && tid ? tid : tgid);
+	struct live_entry *p = live_find_or_add_process(l, l->setup.by_thread && tid ? tid : tgid);
 
 	if (!p)
 		return;

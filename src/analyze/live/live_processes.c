@@ -8,7 +8,7 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
-struct live_entry *live_process_of(struct live *l, int32_t pid)
+struct live_entry *live_find_or_add_process(struct live *l, int32_t pid)
 {
 	struct live_entry *p;
 
@@ -29,7 +29,7 @@ struct live_entry *live_process_of(struct live *l, int32_t pid)
 	return p;
 }
 
-void live_note_seen(const struct live *l, struct live_entry *p, uint64_t at)
+void live_set_last_seen(const struct live *l, struct live_entry *p, uint64_t at)
 {
 	p->seen_at = MAX(p->seen_at, at);
 	p->seen_in = l->polls;
@@ -53,7 +53,7 @@ void live_forget_process(struct live *l, struct live_entry *p)
 }
 
 /* Starts all counters of the process anew: another process has its pid, and its tracks. */
-static void renew_process(struct live *l, struct live_entry *p)
+static void reset_counters_of_process(struct live *l, struct live_entry *p)
 {
 	struct live_track *t, *next;
 
@@ -72,7 +72,7 @@ void live_set_start(struct live *l, struct live_entry *p, uint64_t start_ns)
 	if (!start_ns)
 		return;
 	if (p->start_ns && p->start_ns != start_ns)
-		renew_process(l, p);
+		reset_counters_of_process(l, p);
 	p->start_ns = start_ns;
 }
 
@@ -121,12 +121,12 @@ static void read_process_row(struct live *l, const struct family *f, const uint6
 			     uint64_t at)
 {
 	struct live_entry *p =
-		row[0] && row[0] <= INT32_MAX ? live_process_of(l, (int32_t)row[0]) : NULL;
+		row[0] && row[0] <= INT32_MAX ? live_find_or_add_process(l, (int32_t)row[0]) : NULL;
 	const uint64_t *values = row + 1;
 
 	if (!p)
 		return;
-	live_note_seen(l, p, at);
+	live_set_last_seen(l, p, at);
 	if (f->source == LIVE_ROWS_PROCESSES) {
 		p->listed_at = at;
 		live_set_start(l, p, values[PROCESSES_START]);
@@ -178,10 +178,10 @@ static void live_rows_read_name(struct live *l, const struct pb_field *message, 
 			  PB_TO(PB_EBPF_PROCESS_ROWS_PROCESS_NAME, &name),
 			  PB_TO(PB_EBPF_PROCESS_ROWS_PROCESS_IS_KTHREAD, &is_kthread));
 
-	p = ok && pid && pid <= INT32_MAX ? live_process_of(l, (int32_t)pid) : NULL;
+	p = ok && pid && pid <= INT32_MAX ? live_find_or_add_process(l, (int32_t)pid) : NULL;
 	if (!p || !name.data)
 		return;
-	live_note_seen(l, p, at);
+	live_set_last_seen(l, p, at);
 	p->is_kthread = is_kthread;
 	p->p.parent = parent <= INT32_MAX ? (int32_t)parent : 0;
 	if (tgid && tgid <= INT32_MAX)

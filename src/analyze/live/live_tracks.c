@@ -190,12 +190,13 @@ void live_read_descriptor(struct live *l, const struct packet *p)
 	} else {
 		describe_named(l, t, &d);
 	}
-	process = (d.is_process || by_thread) && t->pid > 0 ? live_process_of(l, t->pid) : NULL;
+	process = (d.is_process || by_thread) && t->pid > 0 ? live_find_or_add_process(l, t->pid)
+							    : NULL;
 	if (!process)
 		return;
 	if (by_thread)
 		process->p.tgid = d.pid;
-	live_note_seen(l, process, p->timestamp);
+	live_set_last_seen(l, process, p->timestamp);
 	if (!process->p.name[0] && d.process_name.data)
 		live_set_name(process, d.process_name.data, d.process_name.len);
 }
@@ -216,13 +217,13 @@ static bool process_began_in_session(const struct live *l, const struct live_tra
 
 static void set_process_value(struct live *l, struct live_track *t, uint64_t v, uint64_t at)
 {
-	struct live_entry *p = live_process_of(l, t->pid);
+	struct live_entry *p = live_find_or_add_process(l, t->pid);
 	struct live_value *value;
 
 	if (!p)
 		return;
 	value = &p->p.values[t->metric];
-	live_note_seen(l, p, at);
+	live_set_last_seen(l, p, at);
 	p->source[t->metric] = t->source;
 	l->counts_calls |= t->metric == LIVE_SYSCALLS;
 	live_note_poll(l, t->source, at);
@@ -234,7 +235,7 @@ static void set_process_value(struct live *l, struct live_track *t, uint64_t v, 
 		live_add_growth(value, 0, at, at);
 }
 
-static struct live_cpu *cpu_of(struct live *l, uint32_t cpu)
+static struct live_cpu *get_live_cpu(struct live *l, uint32_t cpu)
 {
 	size_t n = (size_t)cpu + 1;
 
@@ -250,7 +251,7 @@ static struct live_cpu *cpu_of(struct live *l, uint32_t cpu)
 
 static void set_cpu_value(struct live *l, struct live_track *t, double v, uint64_t at)
 {
-	struct live_cpu *c = cpu_of(l, t->cpu);
+	struct live_cpu *c = get_live_cpu(l, t->cpu);
 	uint64_t total = v > 0 ? (uint64_t)v : 0;
 
 	if (!c)

@@ -112,7 +112,7 @@ static const struct {
 	{PLACE_NETWORK, "dropped packets by reason", PLACE_REASONS},
 };
 
-enum counter_place counter_place_below(enum counter_place place, const char *group)
+enum counter_place counter_find_place(enum counter_place place, const char *group)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
 		if (groups[i].place == place && !strcmp(groups[i].name, group))
@@ -152,7 +152,7 @@ static bool is_growth(struct counter_meaning *m, enum metric_id metric)
 }
 
 /* "softirq NET_RX time", "softirqs NET_RX" */
-static bool find_softirq(struct counter_meaning *m, const char *name)
+static bool match_softirq_counter(struct counter_meaning *m, const char *name)
 {
 	if (set_label_between(m, name, "softirq ", " time"))
 		return is_growth(m, METRIC_SOFTIRQ_TIME);
@@ -160,7 +160,7 @@ static bool find_softirq(struct counter_meaning *m, const char *name)
 }
 
 /* "rwsem read wait time", "rwsem read waits" */
-static bool find_lock(struct counter_meaning *m, const char *name)
+static bool match_lock_counter(struct counter_meaning *m, const char *name)
 {
 	bool found = set_label_between(m, name, "", " wait time")
 			     ? is_growth(m, METRIC_LOCK_WAIT_TIME)
@@ -174,7 +174,7 @@ static bool find_lock(struct counter_meaning *m, const char *name)
 }
 
 /* "io.stat 8:0 rbytes" */
-static bool find_io(struct counter_meaning *m, const char *name)
+static bool match_io_counter(struct counter_meaning *m, const char *name)
 {
 	static const struct {
 		const char *suffix, *operation;
@@ -198,17 +198,18 @@ static bool find_io(struct counter_meaning *m, const char *name)
 }
 
 /* Counters whose names have a part that is a label. */
-static bool find_by_pattern(enum counter_place place, const char *name, struct counter_meaning *m)
+static bool match_name_patterns(enum counter_place place, const char *name,
+				struct counter_meaning *m)
 {
 	if (place == PLACE_EBPF || place == PLACE_LOCKS || place == PLACE_MEMORY)
 		if (set_label_between(m, name, "", " lost"))
 			return is_growth(m, METRIC_LOST);
 	if (place == PLACE_CPU)
-		return find_softirq(m, name);
+		return match_softirq_counter(m, name);
 	if (place == PLACE_LOCKS)
-		return find_lock(m, name);
+		return match_lock_counter(m, name);
 	if (place == PLACE_CGROUP)
-		return find_io(m, name);
+		return match_io_counter(m, name);
 	if (place == PLACE_COST && set_label_between(m, name, "", "")) {
 		is_growth(m, METRIC_PROBE_TIME);
 		m->effect = EFFECT_PERCENT;
@@ -218,7 +219,7 @@ static bool find_by_pattern(enum counter_place place, const char *name, struct c
 	       is_growth(m, METRIC_DROPPED_PACKETS);
 }
 
-struct counter_meaning counter_meaning_of(enum counter_place place, const char *name)
+struct counter_meaning counter_find_meaning(enum counter_place place, const char *name)
 {
 	const struct fixed_counter *c = place < ARRAY_SIZE(fixed) ? fixed[place] : NULL;
 	struct counter_meaning m = {.effect = EFFECT_NONE};
@@ -234,7 +235,7 @@ struct counter_meaning counter_meaning_of(enum counter_place place, const char *
 			set_label(&m, label, c->label, strlen(c->label));
 		return m;
 	}
-	if (!find_by_pattern(place, name, &m))
+	if (!match_name_patterns(place, name, &m))
 		m.effect = EFFECT_NONE;
 	return m;
 }

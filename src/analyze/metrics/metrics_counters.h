@@ -8,7 +8,7 @@
 
 /*
  * Which metric a counter track belongs to, by its name and its place. The names are those of
- * linux.ebpf_counters and linux.cgroup_stats (docs/ebpf-tracks.txt, docs/counters.md), and untrusted.
+ * linux.ebpf_counters and linux.cgroup_stats (docs/reference/ebpf-tracks.txt, counters.md), and untrusted.
  */
 
 enum counter_place { /* the group that contains the track */
@@ -49,6 +49,6 @@ struct counter_meaning {
 };
 
 /* name: of the track, NUL-terminated. */
-struct counter_meaning counter_meaning_of(enum counter_place place, const char *name);
+struct counter_meaning counter_find_meaning(enum counter_place place, const char *name);
 /* Returns the place of the tracks below a group. */
-enum counter_place counter_place_below(enum counter_place place, const char *group);
+enum counter_place counter_find_place(enum counter_place place, const char *group);

@@ -267,7 +267,7 @@ static void metrics_feed_read_slice(struct metrics_feed *f, const struct pb_fiel
 		metrics_track_end_slice(f, t, at);
 }
 
-static struct track_number metrics_number_of(const struct pb_field *f, bool is_double)
+static struct track_number read_track_number(const struct pb_field *f, bool is_double)
 {
 	struct track_number v = {.whole = (int64_t)f->u64 > 0 ? f->u64 : 0,
 				 .real = (double)(int64_t)f->u64};
@@ -295,7 +295,7 @@ static void read_extra_values(struct metrics_feed *f, const struct packet *p, ui
 		} while (value.id != values_field || value.data);
 		metrics_track_set(
 			f, track.u64,
-			metrics_number_of(
+			read_track_number(
 				&value, values_field == PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_VALUES),
 			p->timestamp);
 	}
@@ -320,7 +320,7 @@ static void metrics_feed_read_event(struct metrics_feed *f, const struct packet 
 	if (value.id && !value.data)
 		metrics_track_set(
 			f, uuid,
-			metrics_number_of(&value, value.id == PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE),
+			read_track_number(&value, value.id == PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE),
 			p->timestamp);
 	if (more.id)
 		read_extra_values(f, p, PB_TRACK_EVENT_EXTRA_COUNTER_TRACK_UUIDS,
@@ -378,8 +378,9 @@ static struct metrics_track *metrics_track_get(struct metrics_feed *f, uint64_t 
 	return t;
 }
 
-static struct metrics_subject *subject_below(struct metrics_feed *f,
-					     const struct metrics_track *parent, const char *name)
+static struct metrics_subject *make_subject_below(struct metrics_feed *f,
+						  const struct metrics_track *parent,
+						  const char *name)
 {
 	_cleanup_(strbuf_deinit) struct strbuf path = {0};
 	const char *above = parent && parent->subject ? parent->subject->path : NULL;
@@ -395,11 +396,11 @@ static void describe_group(struct metrics_feed *f, struct metrics_track *t,
 		t->place = PLACE_EBPF;
 	} else if (!parent && !strcmp(d->name, "cgroups")) {
 		t->place = PLACE_CGROUP;
-		t->subject = subject_below(f, NULL, "");
+		t->subject = make_subject_below(f, NULL, "");
 	} else if (parent) {
-		t->place = counter_place_below(parent->place, d->name);
+		t->place = counter_find_place(parent->place, d->name);
 		if (t->place == PLACE_CGROUP)
-			t->subject = subject_below(f, parent, d->name);
+			t->subject = make_subject_below(f, parent, d->name);
 		if (t->place == PLACE_CGROUP && !t->subject)
 			t->place = PLACE_NONE;
 		if (t->place == PLACE_DISK && !t->device)
@@ -414,7 +415,7 @@ static void describe_counter(struct metrics_feed *f, struct metrics_track *t,
 {
 	if (!parent || t->meaning.effect != EFFECT_NONE)
 		return;
-	t->meaning = counter_meaning_of(parent->place, name);
+	t->meaning = counter_find_meaning(parent->place, name);
 	t->subject = parent->place == PLACE_CGROUP ? parent->subject : NULL;
 	if (parent->place == PLACE_CGROUP && !t->subject)
 		t->meaning.effect = EFFECT_NONE;
@@ -512,7 +513,7 @@ struct wait_row {
 };
 
 /* Returns the subject of a control group; for an unknown one a subject that is never chosen. */
-static struct metrics_subject *subject_of_group(struct metrics_feed *f, uint64_t id)
+static struct metrics_subject *get_subject_of_group(struct metrics_feed *f, uint64_t id)
 {
 	struct group_id *g;
 
@@ -522,7 +523,7 @@ static struct metrics_subject *subject_of_group(struct metrics_feed *f, uint64_t
 
 static void add_waits(struct metrics_feed *f, const struct wait_row *row, struct pb_packed *rows)
 {
-	struct metrics_subject *subject = subject_of_group(f, row->group);
+	struct metrics_subject *subject = get_subject_of_group(f, row->group);
 	struct metrics_series *s = NULL;
 	uint64_t bucket, n, waits = 0;
 
@@ -542,9 +543,10 @@ static void add_waits(struct metrics_feed *f, const struct wait_row *row, struct
 	s->histogram->sum_ns += row->total;
 	if (row->cause == CAUSE_QUOTA)
 		return;
-	metrics_add(f->table, METRIC_SUBJECT_PREEMPTIONS, subject, causes[row->cause], waits);
-	metrics_add(f->table, METRIC_SUBJECT_PREEMPTED_TIME, subject, causes[row->cause],
-		    row->total);
+	metrics_increase_counter(f->table, METRIC_SUBJECT_PREEMPTIONS, subject, causes[row->cause],
+				 waits);
+	metrics_increase_counter(f->table, METRIC_SUBJECT_PREEMPTED_TIME, subject,
+				 causes[row->cause], row->total);
 }
 
 static void metrics_feed_read_waits(struct metrics_feed *f, const struct packet *p)
@@ -571,15 +573,15 @@ static void add_growth_of_process(void *ctx, enum metrics_process_family family,
 	static const enum metric_id calls[] = {METRIC_SUBJECT_SYSCALLS, METRIC_SUBJECT_SYSCALL_TIME,
 					       METRIC_SUBJECT_SYSCALL_ERRORS};
 	struct metrics_feed *f = ctx;
-	struct metrics_subject *subject = subject_of_group(f, group);
+	struct metrics_subject *subject = get_subject_of_group(f, group);
 
 	for (size_t i = 1; subject && family == PROCESS_CPU_TIME && i < ARRAY_SIZE(states); i++)
 		if (growth[i])
-			metrics_add(f->table, METRIC_SUBJECT_OFF_CPU, subject, states[i],
-				    growth[i]);
+			metrics_increase_counter(f->table, METRIC_SUBJECT_OFF_CPU, subject,
+						 states[i], growth[i]);
 	for (size_t i = 0; subject && family == PROCESS_SYSCALLS && i < ARRAY_SIZE(calls); i++)
 		if (growth[i])
-			metrics_add(f->table, calls[i], subject, NULL, growth[i]);
+			metrics_increase_counter(f->table, calls[i], subject, NULL, growth[i]);
 }
 
 static void metrics_feed_read_rows(struct metrics_feed *f, const struct packet *p)
@@ -595,14 +597,14 @@ static void metrics_feed_read_members(struct metrics_feed *f, const struct packe
 	metrics_processes_read_members(f->processes, &p->payload, p->timestamp);
 	if (!pb_read(&p->payload, PB_TO(PB_CGROUP_MEMBERS_LOST, &lost)) || lost <= f->members_lost)
 		return;
-	metrics_add(f->table, METRIC_LOST, NULL, "members of control groups",
-		    lost - f->members_lost);
+	metrics_increase_counter(f->table, METRIC_LOST, NULL, "members of control groups",
+				 lost - f->members_lost);
 	f->members_lost = lost;
 }
 
 /* ---- control groups ---- */
 
-static void set_facts(struct metrics_subject *s, const struct pb_field *group)
+static void set_subject_facts(struct metrics_subject *s, const struct pb_field *group)
 {
 	static const struct {
 		uint32_t field;
@@ -644,7 +646,7 @@ static void read_group(struct metrics_feed *f, const struct pb_field *group, uin
 	if (!s)
 		return;
 	s->seen_ns = MAX(s->seen_ns, at);
-	set_facts(s, group);
+	set_subject_facts(s, group);
 	HASH_FIND(hh, f->groups, &id, sizeof(id), g);
 	if (!g && HASH_COUNT(f->groups) < GROUP_IDS_MAX) {
 		g = calloc(1, sizeof(*g));
@@ -721,7 +723,7 @@ static const struct {
 	{PB_TRACE_PACKET_TRACE_UUID, metrics_feed_read_uuid},
 };
 
-static bool metrics_feed_wants(uint32_t field)
+static bool is_metrics_payload(uint32_t field)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
 		if (readers[i].field == field)
@@ -733,13 +735,14 @@ void metrics_feed_add(struct metrics_feed *f, const uint8_t *data, size_t len)
 {
 	struct packet p;
 
-	if (!packet_read(&p, data, len, metrics_feed_wants)) {
-		metrics_add(f->table, METRIC_LOST, NULL, "invalid packets", 1);
+	if (!packet_read(&p, data, len, is_metrics_payload)) {
+		metrics_increase_counter(f->table, METRIC_LOST, NULL, "invalid packets", 1);
 		return;
 	}
 	/* The first packet of a sequence may have the mark without a loss. */
 	if (p.dropped && !p.first)
-		metrics_add(f->table, METRIC_LOST, NULL, "packets", MAX(p.n_dropped, 1u));
+		metrics_increase_counter(f->table, METRIC_LOST, NULL, "packets",
+					 MAX(p.n_dropped, 1u));
 	/* Control groups of other machines may have the same names. */
 	if (p.machine)
 		return;
@@ -790,7 +793,7 @@ static void choose_subjects(struct metrics_feed *f)
 
 	HASH_ITER (hh, f->table->subjects, s, next)
 		if (!s->is_chosen && *s->path && s->first_ns + f->setup.settle_ns <= f->now_ns)
-			metrics_subject_admit(f->table, s);
+			metrics_subject_choose(f->table, s);
 	if (f->chosen_ns + f->setup.choose_ns > f->now_ns)
 		return;
 	f->chosen_ns = f->now_ns;
@@ -798,7 +801,7 @@ static void choose_subjects(struct metrics_feed *f)
 }
 
 /* Sets the series of subjects that were chosen just now; values of idle groups do not come again. */
-static void show_chosen_subjects(struct metrics_feed *f)
+static void set_series_of_chosen_subjects(struct metrics_feed *f)
 {
 	struct metrics_track *t, *next;
 
@@ -843,6 +846,6 @@ void metrics_feed_end_period(struct metrics_feed *f, int64_t realtime_offset_ns)
 	forget_gone_subjects(f);
 	choose_subjects(f);
 	if (generation != f->table->generation)
-		show_chosen_subjects(f);
+		set_series_of_chosen_subjects(f);
 	sum_other_gauges(f);
 }

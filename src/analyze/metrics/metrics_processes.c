@@ -137,8 +137,8 @@ void metrics_processes_read_members(struct metrics_processes *p, const struct pb
 
 /* ---- rows ---- */
 
-static void take_row(struct metrics_processes *p, enum metrics_process_family family,
-		     const uint64_t *row, uint64_t now, metrics_growth_fn fn, void *ctx)
+static void add_growth_of_row(struct metrics_processes *p, enum metrics_process_family family,
+			      const uint64_t *row, uint64_t now, metrics_growth_fn fn, void *ctx)
 {
 	struct metrics_process *e = metrics_process_get(p, row[0], now);
 	uint64_t growth[METRICS_PROCESS_COLUMNS] = {0};
@@ -179,7 +179,7 @@ void metrics_processes_read_rows(struct metrics_processes *p, const struct pb_fi
 	while (pb_packed_next(&packed, &row[n])) {
 		if (n++ < columns)
 			continue;
-		take_row(p, (enum metrics_process_family)family, row, now, fn, ctx);
+		add_growth_of_row(p, (enum metrics_process_family)family, row, now, fn, ctx);
 		n = 0;
 	}
 }

@@ -25,7 +25,7 @@ int metrics_table_new(const struct metrics_limits *limits, struct metrics_table 
 	return 0;
 }
 
-static uint32_t metrics_lines_of(enum metric_id metric)
+static uint32_t count_metric_lines(enum metric_id metric)
 {
 	return metric_defs[metric].kind == METRIC_HISTOGRAM ? METRICS_CLASSIC + 2 : 1;
 }
@@ -36,7 +36,7 @@ static void metrics_series_free(struct metrics_table *t, struct metrics_series *
 	TAILQ_REMOVE(&t->of[s->metric], s, of_metric);
 	if (s->subject)
 		TAILQ_REMOVE(&s->subject->series, s, of_subject);
-	t->n_lines -= metrics_lines_of(s->metric);
+	t->n_lines -= count_metric_lines(s->metric);
 	t->generation++;
 	free(s->histogram);
 	free(s);
@@ -114,7 +114,7 @@ struct metrics_subject *metrics_subject_get(struct metrics_table *t, const char 
 	return NULL;
 }
 
-static void metrics_subject_dismiss(struct metrics_table *t, struct metrics_subject *s)
+static void metrics_subject_remove_series(struct metrics_table *t, struct metrics_subject *s)
 {
 	while (!TAILQ_EMPTY(&s->series))
 		metrics_series_free(t, TAILQ_FIRST(&s->series));
@@ -125,7 +125,7 @@ static void metrics_subject_dismiss(struct metrics_table *t, struct metrics_subj
 
 void metrics_subject_free(struct metrics_table *t, struct metrics_subject *s)
 {
-	metrics_subject_dismiss(t, s);
+	metrics_subject_remove_series(t, s);
 	HASH_DEL(t->subjects, s);
 	free(s->path);
 	free(s->labels);
@@ -146,7 +146,7 @@ static int metrics_subject_set_labels(struct metrics_subject *s)
 	return s->labels ? 0 : -ENOMEM;
 }
 
-void metrics_subject_admit(struct metrics_table *t, struct metrics_subject *s)
+void metrics_subject_choose(struct metrics_table *t, struct metrics_subject *s)
 {
 	if (metrics_subject_set_labels(s) < 0 || s->is_chosen || t->n_chosen >= t->limits.subjects)
 		return;
@@ -187,9 +187,9 @@ void metrics_subjects_choose(struct metrics_table *t)
 	qsort(all, n, sizeof(*all), metrics_subject_compare);
 	for (i = t->limits.subjects; i < n; i++)
 		if (all[i]->is_chosen)
-			metrics_subject_dismiss(t, all[i]);
+			metrics_subject_remove_series(t, all[i]);
 	for (i = 0; i < n && i < t->limits.subjects; i++)
-		metrics_subject_admit(t, all[i]);
+		metrics_subject_choose(t, all[i]);
 	HASH_ITER (hh, t->subjects, s, next)
 		s->cpu_before_ns = s->cpu_ns;
 	free(all);
@@ -219,7 +219,8 @@ static void put_key(struct strbuf *b, enum metric_id metric, const struct metric
 /* Returns true if the limit leaves room: metrics about sonda itself always have some. */
 static bool metrics_has_room(const struct metrics_table *t, enum metric_id metric)
 {
-	return metric >= METRIC_BUILD || t->n_lines + metrics_lines_of(metric) <= t->limits.series;
+	return metric >= METRIC_BUILD ||
+	       t->n_lines + count_metric_lines(metric) <= t->limits.series;
 }
 
 static struct metrics_series *metrics_series_new(struct metrics_table *t, enum metric_id metric,
@@ -246,12 +247,12 @@ static struct metrics_series *metrics_series_new(struct metrics_table *t, enum m
 	s->subject = subject && subject->is_chosen ? subject : NULL;
 	if (s->subject)
 		TAILQ_INSERT_TAIL(&subject->series, s, of_subject);
-	t->n_lines += metrics_lines_of(metric);
+	t->n_lines += count_metric_lines(metric);
 	return s;
 }
 
 /* Returns true if further values of the first label of a metric are counted as "other". */
-static bool metrics_is_at_cap(const struct metrics_table *t, enum metric_id metric)
+static bool metrics_is_full_of_labels(const struct metrics_table *t, enum metric_id metric)
 {
 	static const uint16_t caps[METRICS] = {
 		[METRIC_DROPPED_PACKETS] = METRICS_REASONS_MAX,
@@ -271,9 +272,10 @@ static bool metrics_is_at_cap(const struct metrics_table *t, enum metric_id metr
 }
 
 /* The series is new, and there is no room for its label. Gauges cannot be added up. */
-static struct metrics_series *metrics_series_other(struct metrics_table *t, enum metric_id metric,
-						   struct metrics_subject *subject,
-						   const char *second)
+static struct metrics_series *metrics_series_get_other(struct metrics_table *t,
+						       enum metric_id metric,
+						       struct metrics_subject *subject,
+						       const char *second)
 {
 	if (metric_defs[metric].kind != METRIC_GAUGE)
 		return metrics_series_get(t, metric, subject, "other", second);
@@ -291,8 +293,9 @@ struct metrics_series *metrics_series_get(struct metrics_table *t, enum metric_i
 	put_key(&key, metric, subject, first, second);
 	if (!key.failed) {
 		HASH_FIND(hh, t->by_key, key.s, key.len, s);
-		if (!s && metrics_is_at_cap(t, metric) && strcmp(first ? first : "", "other") != 0)
-			s = metrics_series_other(t, metric, subject, second);
+		if (!s && metrics_is_full_of_labels(t, metric) &&
+		    strcmp(first ? first : "", "other") != 0)
+			s = metrics_series_get_other(t, metric, subject, second);
 		else if (!s && metrics_has_room(t, metric))
 			s = metrics_series_new(t, metric, subject, &key);
 		else if (!s)
@@ -302,8 +305,8 @@ struct metrics_series *metrics_series_get(struct metrics_table *t, enum metric_i
 	return s;
 }
 
-void metrics_add(struct metrics_table *t, enum metric_id metric, struct metrics_subject *subject,
-		 const char *first, uint64_t more)
+void metrics_increase_counter(struct metrics_table *t, enum metric_id metric,
+			      struct metrics_subject *subject, const char *first, uint64_t more)
 {
 	struct metrics_series *s = metrics_series_get(t, metric, subject, first, NULL);
 

@@ -102,7 +102,7 @@ void metrics_subject_free(struct metrics_table *t, struct metrics_subject *s);
 /* Chooses the subjects with series of their own: those whose CPU time grew most since the last call. */
 void metrics_subjects_choose(struct metrics_table *t);
 /* From now on the labels of the subject do not change, so it may be chosen; it is, if there is room. */
-void metrics_subject_admit(struct metrics_table *t, struct metrics_subject *s);
+void metrics_subject_choose(struct metrics_table *t, struct metrics_subject *s);
 
 /* Appends NAME="VALUE" to labels in the form of a key, if the value is not empty. */
 struct strbuf;
@@ -118,8 +118,8 @@ struct metrics_series *metrics_series_get(struct metrics_table *t, enum metric_i
 					  const char *second);
 
 /* Adds to a counter; creates it if needed. */
-void metrics_add(struct metrics_table *t, enum metric_id metric, struct metrics_subject *subject,
-		 const char *first, uint64_t more);
+void metrics_increase_counter(struct metrics_table *t, enum metric_id metric,
+			      struct metrics_subject *subject, const char *first, uint64_t more);
 
 /* Returns the labels of a series. */
 static inline const char *metrics_series_labels(const struct metrics_series *s)

@@ -30,13 +30,13 @@ struct accept_entry {
 	double quality;
 };
 
-static bool span_has(const char *s, size_t len, const char *word)
+static bool span_contains(const char *s, size_t len, const char *word)
 {
 	return memmem(s, len, word, strlen(word)) != NULL;
 }
 
 /* Takes the next entry of a list off *at. Returns false at its end. */
-static bool accept_next(const char **at, struct accept_entry *ret)
+static bool read_next_accept_entry(const char **at, struct accept_entry *ret)
 {
 	const char *q;
 
@@ -51,14 +51,15 @@ static bool accept_next(const char **at, struct accept_entry *ret)
 	return true;
 }
 
-static enum metrics_format accept_format(const struct accept_entry *a)
+static enum metrics_format find_accepted_format(const struct accept_entry *a)
 {
-	if (span_has(a->type, a->len, "application/vnd.google.protobuf") &&
-	    span_has(a->type, a->len, "proto=io.prometheus.client.MetricFamily") &&
-	    span_has(a->type, a->len, "encoding=delimited"))
+	if (span_contains(a->type, a->len, "application/vnd.google.protobuf") &&
+	    span_contains(a->type, a->len, "proto=io.prometheus.client.MetricFamily") &&
+	    span_contains(a->type, a->len, "encoding=delimited"))
 		return METRICS_PROTOBUF;
-	if (span_has(a->type, a->len, "application/openmetrics-text") &&
-	    (!span_has(a->type, a->len, "version=") || span_has(a->type, a->len, "version=1.0.0")))
+	if (span_contains(a->type, a->len, "application/openmetrics-text") &&
+	    (!span_contains(a->type, a->len, "version=") ||
+	     span_contains(a->type, a->len, "version=1.0.0")))
 		return METRICS_OPENMETRICS;
 	return METRICS_TEXT;
 }
@@ -68,8 +69,8 @@ enum metrics_format metrics_format_choose(const char *accept)
 	double best[METRICS_FORMATS] = {0};
 	struct accept_entry a;
 
-	while (accept && accept_next(&accept, &a)) {
-		enum metrics_format f = accept_format(&a);
+	while (accept && read_next_accept_entry(&accept, &a)) {
+		enum metrics_format f = find_accepted_format(&a);
 
 		best[f] = a.quality > best[f] ? a.quality : best[f];
 	}
@@ -269,8 +270,8 @@ enum {
 	TIME_NANOS = 2,
 };
 
-static void enc_pair(struct pb_enc *e, uint32_t field, const char *name, size_t name_len,
-		     const char *value, size_t len)
+static void encode_label(struct pb_enc *e, uint32_t field, const char *name, size_t name_len,
+			 const char *value, size_t len)
 {
 	pb_enc_open(e, field);
 	pb_enc_bytes(e, PAIR_NAME, name, name_len);
@@ -279,7 +280,7 @@ static void enc_pair(struct pb_enc *e, uint32_t field, const char *name, size_t 
 }
 
 /* Splits labels as in a key into pairs. */
-static void enc_labels(struct pb_enc *e, const char *at)
+static void encode_labels(struct pb_enc *e, const char *at)
 {
 	char value[METRICS_LABEL_MAX + 1];
 
@@ -292,13 +293,13 @@ static void enc_labels(struct pb_enc *e, const char *at)
 				at++;
 			value[n++] = *at == 'n' && at[-1] == '\\' ? '\n' : *at;
 		}
-		enc_pair(e, METRIC_LABEL, name, (size_t)(equals - name), value, n);
+		encode_label(e, METRIC_LABEL, name, (size_t)(equals - name), value, n);
 		at += at[1] == ',' ? 2 : 1;
 	}
 }
 
-static void enc_exemplar(struct pb_enc *e, const struct metrics_table *t,
-			 const struct metrics_exemplar *x)
+static void encode_exemplar(struct pb_enc *e, const struct metrics_table *t,
+			    const struct metrics_exemplar *x)
 {
 	char tid[16];
 
@@ -306,9 +307,9 @@ static void enc_exemplar(struct pb_enc *e, const struct metrics_table *t,
 		return;
 	snprintf(tid, sizeof(tid), "%d", (int)x->tid);
 	pb_enc_open(e, BUCKET_EXEMPLAR);
-	enc_pair(e, EXEMPLAR_LABEL, "trace_uuid", strlen("trace_uuid"), t->trace_uuid,
-		 strlen(t->trace_uuid));
-	enc_pair(e, EXEMPLAR_LABEL, "tid", strlen("tid"), tid, strlen(tid));
+	encode_label(e, EXEMPLAR_LABEL, "trace_uuid", strlen("trace_uuid"), t->trace_uuid,
+		     strlen(t->trace_uuid));
+	encode_label(e, EXEMPLAR_LABEL, "tid", strlen("tid"), tid, strlen(tid));
 	pb_enc_double(e, EXEMPLAR_VALUE, (double)x->ns / 1e9);
 	pb_enc_open(e, EXEMPLAR_TIME);
 	pb_enc_u64(e, TIME_SECONDS, x->at_ms / 1000);
@@ -317,8 +318,8 @@ static void enc_exemplar(struct pb_enc *e, const struct metrics_table *t,
 	pb_enc_close(e);
 }
 
-static void enc_classic(struct pb_enc *e, const struct metrics_table *t,
-			const struct metrics_histogram *h)
+static void encode_classic_buckets(struct pb_enc *e, const struct metrics_table *t,
+				   const struct metrics_histogram *h)
 {
 	uint64_t sum = 0;
 
@@ -328,12 +329,12 @@ static void enc_classic(struct pb_enc *e, const struct metrics_table *t,
 		pb_enc_u64(e, BUCKET_COUNT, sum);
 		pb_enc_double(e, BUCKET_END,
 			      i == METRICS_CLASSIC - 1 ? INFINITY : strtod(classic_ends[i], NULL));
-		enc_exemplar(e, t, &h->exemplars[i]);
+		encode_exemplar(e, t, &h->exemplars[i]);
 		pb_enc_close(e);
 	}
 }
 
-static void enc_span(struct pb_enc *e, int32_t offset, uint32_t length)
+static void encode_bucket_span(struct pb_enc *e, int32_t offset, uint32_t length)
 {
 	pb_enc_open(e, HISTOGRAM_SPAN);
 	pb_enc_sint(e, SPAN_OFFSET, offset);
@@ -343,7 +344,7 @@ static void enc_span(struct pb_enc *e, int32_t offset, uint32_t length)
 
 /* The first offset is the index of a bucket, later ones are gaps; a delta is the difference from the
  * bucket before it. Without values an empty span marks the histogram as native. */
-static void enc_native(struct pb_enc *e, const struct metrics_histogram *h)
+static void encode_native_histogram(struct pb_enc *e, const struct metrics_histogram *h)
 {
 	int next = 0; /* the index after the last span */
 	uint8_t bytes[10]; /* the longest varint */
@@ -359,14 +360,14 @@ static void enc_native(struct pb_enc *e, const struct metrics_histogram *h)
 		while (i + n < METRICS_NATIVE && h->native[i + n])
 			n++;
 		if (n) {
-			enc_span(e, i + METRICS_NATIVE_FIRST - next, (uint32_t)n);
+			encode_bucket_span(e, i + METRICS_NATIVE_FIRST - next, (uint32_t)n);
 			next = i + n + METRICS_NATIVE_FIRST;
 			any = true;
 		}
 		i += n ? n : 1;
 	}
 	if (!any)
-		enc_span(e, 0, 0);
+		encode_bucket_span(e, 0, 0);
 	pb_enc_open(e, HISTOGRAM_DELTA);
 	for (size_t i = 0; i < METRICS_NATIVE; i++) {
 		if (!h->native[i])
@@ -380,20 +381,20 @@ static void enc_native(struct pb_enc *e, const struct metrics_histogram *h)
 	pb_enc_close(e);
 }
 
-static void enc_series(struct pb_enc *e, const struct metrics_table *t,
-		       const struct metrics_series *s)
+static void encode_series(struct pb_enc *e, const struct metrics_table *t,
+			  const struct metrics_series *s)
 {
 	const struct metric_def *d = &metric_defs[s->metric];
 	const struct metrics_histogram *h = s->histogram;
 
 	pb_enc_open(e, FAMILY_METRIC);
-	enc_labels(e, metrics_series_labels(s));
+	encode_labels(e, metrics_series_labels(s));
 	if (h) {
 		pb_enc_open(e, METRIC_OF_HISTOGRAM);
 		pb_enc_u64(e, HISTOGRAM_COUNT, h->count);
 		pb_enc_double(e, HISTOGRAM_SUM, (double)h->sum_ns / 1e9);
-		enc_classic(e, t, h);
-		enc_native(e, h);
+		encode_classic_buckets(e, t, h);
+		encode_native_histogram(e, h);
 	} else {
 		pb_enc_open(e, d->kind == METRIC_COUNTER ? METRIC_OF_COUNTER : METRIC_OF_GAUGE);
 		pb_enc_double(e, NUMBER_VALUE,
@@ -404,8 +405,8 @@ static void enc_series(struct pb_enc *e, const struct metrics_table *t,
 	pb_enc_close(e);
 }
 
-static void enc_family(struct pb_enc *e, const struct metrics_table *t, const struct metric_def *d,
-		       const struct metrics_series_list *list)
+static void encode_family(struct pb_enc *e, const struct metrics_table *t,
+			  const struct metric_def *d, const struct metrics_series_list *list)
 {
 	const struct metrics_series *s;
 
@@ -416,7 +417,7 @@ static void enc_family(struct pb_enc *e, const struct metrics_table *t, const st
 		   : d->kind == METRIC_HISTOGRAM ? TYPE_HISTOGRAM
 						 : TYPE_GAUGE);
 	TAILQ_FOREACH (s, list, of_metric)
-		enc_series(e, t, s);
+		encode_series(e, t, s);
 }
 
 static void write_protobuf(const struct metrics_table *t, struct strbuf *out)
@@ -434,7 +435,7 @@ static void write_protobuf(const struct metrics_table *t, struct strbuf *out)
 		if (TAILQ_EMPTY(&t->of[i]))
 			continue;
 		pb_mem_reset(&m);
-		enc_family(&m.enc, t, &metric_defs[i], &t->of[i]);
+		encode_family(&m.enc, t, &metric_defs[i], &t->of[i]);
 		n = (size_t)pb_enc_pos(&m.enc);
 		out->failed |= m.failed;
 		strbuf_add(out, length, (size_t)(pb_put_varint(length, n) - length));

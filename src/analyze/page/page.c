@@ -40,7 +40,7 @@ static uint64_t count_rows_between(const struct store *s, int64_t from, int64_t 
 }
 
 /* Returns the latest end with which the window has at most o->max_rows rows. */
-static int64_t end_for_max_rows(const struct store *s, const struct page_options *o)
+static int64_t find_end_for_max_rows(const struct store *s, const struct page_options *o)
 {
 	int64_t lo = o->from, hi = o->to;
 
@@ -61,7 +61,7 @@ static int64_t end_for_max_rows(const struct store *s, const struct page_options
 
 /* The number of events that a ring overwrote is a loss here, though trace_processor gives it the
  * severity "info". Missing switches of threads that are not to be recorded are no loss. */
-static bool is_loss(const struct page *p, uint32_t row)
+static bool is_loss_stat(const struct page *p, uint32_t row)
 {
 	const struct table *t = &p->store->tables[TABLE_STATS];
 	const char *s = strings_get(&p->store->strings, table_u32(t, STATS_SEVERITY, row));
@@ -83,7 +83,7 @@ static void page_put_losses(struct page *p, FILE *to)
 	for (uint32_t row = 0; row < t->rows && n < MAX_LOSSES; row++) {
 		int64_t value = table_i64(t, STATS_VALUE, row);
 
-		if (value <= 0 || !is_loss(p, row))
+		if (value <= 0 || !is_loss_stat(p, row))
 			continue;
 		fprintf(to, "%s[%" PRIu32 ",%" PRId64 ",%" PRIu32 "]", n++ ? "," : "",
 			page_string_number(p, table_u32(t, STATS_NAME, row)), value,
@@ -146,8 +146,10 @@ static int write_parts_of_page(struct page *p, const struct page_options *o, uin
 
 int page_write(struct store *s, const struct page_options *o, FILE *to, struct page_result *ret)
 {
-	struct page p = {
-		.store = s, .start = s->start_ts, .from = o->from, .to = end_for_max_rows(s, o)};
+	struct page p = {.store = s,
+			 .start = s->start_ts,
+			 .from = o->from,
+			 .to = find_end_for_max_rows(s, o)};
 	int r = page_columns_init(&p.columns);
 
 	*ret = (struct page_result){.to = p.to};

@@ -23,7 +23,7 @@ static bool row_is_in_window(const struct page *p, const struct table *t, uint32
 	return d < 0 || __builtin_add_overflow(ts, d, &end) || end > p->from;
 }
 
-static int by_time(const void *a, const void *b, void *table)
+static int compare_row_times(const void *a, const void *b, void *table)
 {
 	const struct table *t = table;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -44,7 +44,7 @@ static int copy_rows_of_window(const struct page *p, struct table *t, const uint
 		if (row_is_in_window(p, t, rows[i], dur))
 			ret->sorted[ret->n++] = rows[i];
 	if (t->unsorted)
-		qsort_r(ret->sorted, ret->n, sizeof(*ret->sorted), by_time, t);
+		qsort_r(ret->sorted, ret->n, sizeof(*ret->sorted), compare_row_times, t);
 	ret->rows = ret->sorted;
 	return 0;
 }

@@ -93,7 +93,7 @@ static int profile_add(struct profile *f, const struct page *p, struct page_samp
 	return 0;
 }
 
-static int by_time(const void *a, const void *b)
+static int compare_sample_times(const void *a, const void *b)
 {
 	const struct page_sample *x = a, *y = b;
 
@@ -111,7 +111,7 @@ static void put_profile(struct page *p, struct profile *f)
 	page_put(c, PAGE_COLUMN_PROFILE_EDGE, f->edge);
 	page_put(c, PAGE_COLUMN_PROFILE_SAMPLES, f->n);
 	if (f->n)
-		qsort(f->samples, f->n, sizeof(*f->samples), by_time);
+		qsort(f->samples, f->n, sizeof(*f->samples), compare_sample_times);
 	for (size_t i = 0; i < f->n; i++) {
 		const struct page_sample *s = &f->samples[i];
 
@@ -147,7 +147,8 @@ static uint64_t sample_weight(const struct page *p, uint32_t sample, bool is_per
 	return value > 0 && value < (double)UINT64_MAX ? (uint64_t)value : 0;
 }
 
-static int collect_session(const struct page *p, uint32_t session, bool is_perf, struct profile *f)
+static int add_samples_of_session(const struct page *p, uint32_t session, bool is_perf,
+				  struct profile *f)
 {
 	const struct table *t = stacks_table(p, TABLE_PROFILER_SAMPLE);
 	const struct table *tasks = stacks_table(p, TABLE_TASK_CONTEXT);
@@ -173,8 +174,8 @@ static int collect_session(const struct page *p, uint32_t session, bool is_perf,
 }
 
 /* Finds the name and the unit of the weights, by the track of the first counter. */
-static void name_session(const struct page *p, uint32_t session, struct profile *f,
-			 struct strbuf *name)
+static void put_session_name(const struct page *p, uint32_t session, struct profile *f,
+			     struct strbuf *name)
 {
 	const struct strings *strings = &p->store->strings;
 	const struct table *samples = stacks_table(p, TABLE_PROFILER_SAMPLE);
@@ -208,9 +209,9 @@ static int put_session(struct page *p, uint32_t session, const uint32_t *sites)
 
 	strbuf_puts(&name, is_perf ? "CPU samples" : *source ? source : "samples");
 	if (!is_perf)
-		name_session(p, session, &f, &name);
+		put_session_name(p, session, &f, &name);
 	f.name = name.s;
-	r = name.failed ? -ENOMEM : collect_session(p, session, is_perf, &f);
+	r = name.failed ? -ENOMEM : add_samples_of_session(p, session, is_perf, &f);
 	if (r == 0 && f.n)
 		put_profile(p, &f);
 	free(f.samples);

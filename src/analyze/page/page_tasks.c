@@ -14,7 +14,7 @@
 #include "analyze/store/table_defs.h"
 #include "base/core/mem.h"
 
-static const struct table *page_tasks_table_of(const struct page *p, enum store_table which)
+static const struct table *page_tasks_table(const struct page *p, enum store_table which)
 {
 	return &p->store->tables[which];
 }
@@ -34,7 +34,7 @@ static uint32_t name_of_process(const struct page *p, const struct table *t, uin
 
 static void put_processes(struct page *p)
 {
-	const struct table *t = page_tasks_table_of(p, TABLE_PROCESS);
+	const struct table *t = page_tasks_table(p, TABLE_PROCESS);
 
 	for (uint32_t row = 0; row < t->rows; row++) {
 		page_put_signed(&p->columns, PAGE_COLUMN_PROCESS_PID,
@@ -47,7 +47,7 @@ static void put_processes(struct page *p)
 
 static void put_threads(struct page *p)
 {
-	const struct table *t = page_tasks_table_of(p, TABLE_THREAD);
+	const struct table *t = page_tasks_table(p, TABLE_THREAD);
 	uint32_t upid;
 
 	for (uint32_t row = 0; row < t->rows; row++) {
@@ -79,9 +79,9 @@ static uint64_t state_plus_1(const struct table *t, unsigned column, uint32_t ro
 
 /* ---- runs ---- */
 
-static int put_runs_of(struct page *p, uint32_t cpu, int32_t *priorities)
+static int put_runs_of_cpu(struct page *p, uint32_t cpu, int32_t *priorities)
 {
-	const struct table *t = page_tasks_table_of(p, TABLE_SCHED);
+	const struct table *t = page_tasks_table(p, TABLE_SCHED);
 	struct page_columns *c = &p->columns;
 	int64_t ts, dur, end = p->start;
 	struct row_list l;
@@ -96,7 +96,7 @@ static int put_runs_of(struct page *p, uint32_t cpu, int32_t *priorities)
 	for (uint32_t i = 0; i < l.n; i++) {
 		uint32_t row = l.rows[i], utid = table_u32(t, SCHED_UTID, row);
 		int32_t priority = table_i32(t, SCHED_PRIORITY, row);
-		int32_t *last = &priorities[MIN(utid, page_tasks_table_of(p, TABLE_THREAD)->rows)];
+		int32_t *last = &priorities[MIN(utid, page_tasks_table(p, TABLE_THREAD)->rows)];
 
 		ts = table_ts(t, SCHED_TS, row);
 		dur = table_dur(t, SCHED_DUR, row);
@@ -116,12 +116,12 @@ static int put_runs(struct page *p)
 {
 	const struct row_index *cpus = table_index(&p->store->tables[TABLE_SCHED], SCHED_CPU);
 	_cleanup_(freep) int32_t *priorities =
-		calloc((size_t)page_tasks_table_of(p, TABLE_THREAD)->rows + 1, sizeof(*priorities));
+		calloc((size_t)page_tasks_table(p, TABLE_THREAD)->rows + 1, sizeof(*priorities));
 
 	if (!cpus || !priorities)
 		return -ENOMEM;
 	for (uint32_t cpu = 0; cpu < cpus->n_values; cpu++)
-		if (put_runs_of(p, cpu, priorities) < 0)
+		if (put_runs_of_cpu(p, cpu, priorities) < 0)
 			return -ENOMEM;
 	return 0;
 }
@@ -169,7 +169,7 @@ static int64_t expected_end_of_state(const struct page *p, const struct run_curs
 static void put_state_cpu(struct page *p, uint32_t run, uint32_t ucpu)
 {
 	bool same = run != NULL_U32 &&
-		    table_u32(page_tasks_table_of(p, TABLE_SCHED), SCHED_CPU, run) == ucpu;
+		    table_u32(page_tasks_table(p, TABLE_SCHED), SCHED_CPU, run) == ucpu;
 
 	page_put(&p->columns, PAGE_COLUMN_STATE_CPU,
 		 same		    ? 0
@@ -179,7 +179,7 @@ static void put_state_cpu(struct page *p, uint32_t run, uint32_t ucpu)
 
 static void put_state_waker(struct page *p, uint32_t more)
 {
-	const struct table *t = page_tasks_table_of(p, TABLE_WAKER);
+	const struct table *t = page_tasks_table(p, TABLE_WAKER);
 	uint32_t utid = more == NULL_U32 ? NULL_U32 : table_u32(t, WAKER_UTID, more);
 	uint8_t irq = more == NULL_U32 ? NULL_U8 : table_u8(t, WAKER_IRQ_CONTEXT, more);
 
@@ -189,7 +189,7 @@ static void put_state_waker(struct page *p, uint32_t more)
 
 static void put_state_function(struct page *p, uint32_t more)
 {
-	const struct table *t = page_tasks_table_of(p, TABLE_BLOCKED);
+	const struct table *t = page_tasks_table(p, TABLE_BLOCKED);
 	uint64_t function;
 
 	if (more == NULL_U32) {
@@ -203,7 +203,7 @@ static void put_state_function(struct page *p, uint32_t more)
 
 static void put_state(struct page *p, struct run_cursor *c, uint32_t row, int64_t *end)
 {
-	const struct table *t = page_tasks_table_of(p, TABLE_THREAD_STATE);
+	const struct table *t = page_tasks_table(p, TABLE_THREAD_STATE);
 	uint16_t state = table_u16(t, STATE_STATE, row);
 	uint32_t more = table_u32(t, STATE_MORE, row);
 	int64_t ts = table_ts(t, STATE_TS, row), dur = table_dur(t, STATE_DUR, row), expected;
@@ -225,7 +225,7 @@ static void put_state(struct page *p, struct run_cursor *c, uint32_t row, int64_
 
 /* Compares by time and, for runs that begin together, by CPU: the page merges runs in this
  * order. */
-static int by_time_and_cpu(const void *a, const void *b, void *table)
+static int compare_time_and_cpu(const void *a, const void *b, void *table)
 {
 	const struct table *t = table;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -241,7 +241,7 @@ static int page_tasks_sort_runs(struct table *t, struct row_list *l)
 {
 	uint32_t i = 1;
 
-	while (i < l->n && by_time_and_cpu(&l->rows[i - 1], &l->rows[i], t) < 0)
+	while (i < l->n && compare_time_and_cpu(&l->rows[i - 1], &l->rows[i], t) < 0)
 		i++;
 	if (i >= l->n)
 		return 0;
@@ -253,12 +253,12 @@ static int page_tasks_sort_runs(struct table *t, struct row_list *l)
 			l->sorted[i] = l->rows[i];
 		l->rows = l->sorted;
 	}
-	qsort_r(l->sorted, l->n, sizeof(*l->sorted), by_time_and_cpu, t);
+	qsort_r(l->sorted, l->n, sizeof(*l->sorted), compare_time_and_cpu, t);
 	return 0;
 }
 
 /* A thread that is not recorded has no states in the page: the ends of most of them are unknown. */
-static int put_states_of(struct page *p, uint32_t utid)
+static int put_states_of_thread(struct page *p, uint32_t utid)
 {
 	struct table *sched = &p->store->tables[TABLE_SCHED];
 	struct run_cursor c = {.sched = sched};
@@ -289,7 +289,7 @@ static int put_states_of(struct page *p, uint32_t utid)
 
 int page_put_tasks(struct page *p)
 {
-	const struct table *threads = page_tasks_table_of(p, TABLE_THREAD);
+	const struct table *threads = page_tasks_table(p, TABLE_THREAD);
 	int r;
 
 	put_processes(p);
@@ -297,6 +297,6 @@ int page_put_tasks(struct page *p)
 	put_state_names(p);
 	r = put_runs(p);
 	for (uint32_t utid = 0; r == 0 && utid < threads->rows; utid++)
-		r = put_states_of(p, utid);
+		r = put_states_of_thread(p, utid);
 	return r;
 }

@@ -162,7 +162,7 @@ static bool text_is_equal(const struct column *c, uint32_t number, const char *s
 	return t->len == len && !memcmp(c->bytes.s + t->at, s, len);
 }
 
-static uint32_t text_slot(const struct column *c, const char *s, size_t len)
+static uint32_t hash_text_to_slot(const struct column *c, const char *s, size_t len)
 {
 	return (uint32_t)fnv1a(FNV1A_START, s, len) & (c->n_slots - 1);
 }
@@ -183,7 +183,7 @@ static int reserve_text(struct column *c)
 	c->slots = slots;
 	c->n_slots = n;
 	for (uint32_t i = 0; i < c->n_texts; i++) {
-		at = text_slot(c, c->bytes.s + c->texts[i].at, c->texts[i].len);
+		at = hash_text_to_slot(c, c->bytes.s + c->texts[i].at, c->texts[i].len);
 		while (slots[at])
 			at = (at + 1) & (n - 1);
 		slots[at] = i + 1;
@@ -201,7 +201,7 @@ static int64_t find_or_add_text(struct column *c, const char *s, size_t len)
 		return (int64_t)c->values[c->n - 1];
 	if (c->bytes.len + len > UINT32_MAX || reserve_text(c) < 0)
 		return -ENOMEM;
-	i = text_slot(c, s, len);
+	i = hash_text_to_slot(c, s, len);
 	for (; c->slots[i]; i = (i + 1) & (c->n_slots - 1))
 		if (text_is_equal(c, c->slots[i] - 1, s, len))
 			return c->slots[i] - 1;
@@ -226,7 +226,7 @@ static void put_cell_value(struct parquet_file *f, bool is_set, uint64_t v)
 }
 
 /* Returns true if the row's next column has values of this kind. */
-static bool next_column_is(const struct parquet_file *f, enum parquet_kind kind)
+static bool is_next_column(const struct parquet_file *f, enum parquet_kind kind)
 {
 	return !f->error && f->at < f->n_columns && f->columns[f->at].def.kind == kind;
 }
@@ -238,7 +238,7 @@ void parquet_put_null(struct parquet_file *f)
 
 void parquet_put_integer(struct parquet_file *f, int64_t v)
 {
-	put_cell_value(f, next_column_is(f, PARQUET_INTEGER), (uint64_t)v);
+	put_cell_value(f, is_next_column(f, PARQUET_INTEGER), (uint64_t)v);
 }
 
 void parquet_put_real(struct parquet_file *f, double v)
@@ -246,14 +246,14 @@ void parquet_put_real(struct parquet_file *f, double v)
 	uint64_t bits;
 
 	memcpy(&bits, &v, sizeof(bits));
-	put_cell_value(f, next_column_is(f, PARQUET_REAL), bits);
+	put_cell_value(f, is_next_column(f, PARQUET_REAL), bits);
 }
 
 void parquet_put_text(struct parquet_file *f, const char *s, size_t len)
 {
 	int64_t number = -1;
 
-	if (next_column_is(f, PARQUET_TEXT)) {
+	if (is_next_column(f, PARQUET_TEXT)) {
 		number = find_or_add_text(&f->columns[f->at], s, len);
 		if (number < 0)
 			f->error = -ENOMEM;

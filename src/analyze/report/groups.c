@@ -10,7 +10,7 @@
 #define SLOTS_MIN 64
 
 /* Returns the slot of a key, or the empty one where it belongs. */
-static uint32_t *groups_slot_of(const struct groups *g, uint64_t key)
+static uint32_t *groups_find_slot(const struct groups *g, uint64_t key)
 {
 	size_t mask = g->n_slots - 1, i = (size_t)((key + 1) * g->factor >> 32) & mask;
 
@@ -32,13 +32,13 @@ static bool groups_grow(struct groups *g)
 	g->slots = slots;
 	g->n_slots = n;
 	for (size_t i = 0; i < g->n; i++)
-		*groups_slot_of(g, g->list[i].key) = (uint32_t)i + 1;
+		*groups_find_slot(g, g->list[i].key) = (uint32_t)i + 1;
 	return true;
 }
 
 struct group *groups_find(struct groups *g, uint64_t key)
 {
-	uint32_t *slot = g->n_slots ? groups_slot_of(g, key) : NULL;
+	uint32_t *slot = g->n_slots ? groups_find_slot(g, key) : NULL;
 
 	return slot && *slot ? &g->list[*slot - 1] : NULL;
 }
@@ -54,7 +54,7 @@ static struct group *find_or_make_group(struct groups *g, uint64_t key)
 		g->failed = true;
 		return NULL;
 	}
-	*groups_slot_of(g, key) = (uint32_t)g->n + 1;
+	*groups_find_slot(g, key) = (uint32_t)g->n + 1;
 	g->list[g->n] = (struct group){.key = key, .longest = INT64_MIN};
 	return &g->list[g->n++];
 }

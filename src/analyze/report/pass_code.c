@@ -39,7 +39,7 @@ struct code_points {
 
 /* Returns true if only some threads of a process are chosen: its totals are not theirs. If out of
  * memory, it returns false. */
-static bool chooses_parts_of_processes(const struct pass_input *in)
+static bool has_partly_chosen_process(const struct pass_input *in)
 {
 	const struct table *t = &in->s->tables[TABLE_THREAD];
 	uint32_t n = in->s->tables[TABLE_PROCESS].rows;
@@ -75,7 +75,7 @@ static bool code_points_init(struct code_points *c, const struct pass_input *in,
 	if (!code_init(&c->code, in->s) || !stack_points_read(in->s, kind, &c->points))
 		return false;
 	if ((kind == STACKS_WAITS || kind == STACKS_WAKERS) &&
-	    has_totals_of_processes(&c->points) && chooses_parts_of_processes(in)) {
+	    has_totals_of_processes(&c->points) && has_partly_chosen_process(in)) {
 		free(c->points.of);
 		if (!stack_points_read(in->s,
 				       kind == STACKS_WAITS ? STACKS_SINGLE_WAITS

@@ -120,7 +120,7 @@ struct events {
 
 /* ---- arguments ---- */
 
-static struct kind *pass_events_kind_of(struct events *e, uint32_t row)
+static struct kind *pass_events_get_kind(struct events *e, uint32_t row)
 {
 	uint16_t number = table_u16(&e->in->s->tables[TABLE_FTRACE], FTRACE_KIND, row);
 	struct kind *k = &e->kinds[number];
@@ -145,7 +145,7 @@ static struct kind *pass_events_kind_of(struct events *e, uint32_t row)
 				!event_args_find_field(number, e->names[i], &k->fields[i].number,
 						       &k->fields[i].is_text) ||
 				(!k->fields[i].number &&
-				 event_args_has_further(e->in->s, number, e->names[i]));
+				 event_args_has_description(e->in->s, number, e->names[i]));
 	return k;
 }
 
@@ -198,7 +198,7 @@ static void read_field_values(struct events *e, const struct kind *k, uint32_t r
 /* ---- groups ---- */
 
 /* Returns the number of a key: keys are numbered from 0 in the order of their first use. */
-static uint32_t pass_events_number_of(struct events *e, struct groups *g, uint64_t key)
+static uint32_t pass_events_number_key(struct events *e, struct groups *g, uint64_t key)
 {
 	const struct group *found = groups_add(g, &(struct group_sample){.key = key});
 
@@ -221,7 +221,7 @@ static uint32_t number_field_value(struct events *e, struct numbering *n, uint8_
 	if (field_values_are_equal(v, &n->last[event].value))
 		return n->last[event].number;
 	if (v->type == INT)
-		number = 2 * pass_events_number_of(e, &n->ints, (uint64_t)v->i) + 1;
+		number = 2 * pass_events_number_key(e, &n->ints, (uint64_t)v->i) + 1;
 	else if (v->type == TEXT)
 		number = 2 * strings_intern(&n->texts, v->s, v->len) + 2;
 	e->failed |= n->budget.error != 0;
@@ -231,9 +231,9 @@ static uint32_t number_field_value(struct events *e, struct numbering *n, uint8_
 }
 
 /* Returns the group of an event, or NULL if out of memory. */
-static struct event_group *pass_events_group_of(struct events *e, uint8_t event,
-						const uint32_t numbers[static KEYS_MAX],
-						uint32_t utid, uint32_t connection)
+static struct event_group *pass_events_find_or_add_group(struct events *e, uint8_t event,
+							 const uint32_t numbers[static KEYS_MAX],
+							 uint32_t utid, uint32_t connection)
 {
 	size_t group = e->last[event].group;
 	uint32_t n;
@@ -241,13 +241,13 @@ static struct event_group *pass_events_group_of(struct events *e, uint8_t event,
 	if (group && !memcmp(e->last[event].numbers, numbers, sizeof(e->last[event].numbers)) &&
 	    e->last[event].utid == utid && e->last[event].connection == connection)
 		return &e->groups[group - 1];
-	n = pass_events_number_of(e, &e->pairs, (uint64_t)numbers[0] << 32 | numbers[1]);
-	n = pass_events_number_of(e, &e->triples, (uint64_t)n << 32 | numbers[2]);
+	n = pass_events_number_key(e, &e->pairs, (uint64_t)numbers[0] << 32 | numbers[1]);
+	n = pass_events_number_key(e, &e->triples, (uint64_t)n << 32 | numbers[2]);
 	if (e->subject->of_threads)
-		n = pass_events_number_of(e, &e->threads, (uint64_t)n << 32 | utid);
+		n = pass_events_number_key(e, &e->threads, (uint64_t)n << 32 | utid);
 	if (e->subject->of_connections)
-		n = pass_events_number_of(e, &e->peers, (uint64_t)n << 32 | connection);
-	n = pass_events_number_of(e, &e->g, (uint64_t)n << 8 | event);
+		n = pass_events_number_key(e, &e->peers, (uint64_t)n << 32 | connection);
+	n = pass_events_number_key(e, &e->g, (uint64_t)n << 8 | event);
 	if (array_reserve(&e->groups, &e->cap, (size_t)n + 1, sizeof(*e->groups)))
 		e->failed = true;
 	if (e->failed)
@@ -271,7 +271,7 @@ static void pass_events_add_event(struct events *e, const struct kind *k, uint32
 	read_field_values(e, k, row, values);
 	for (size_t i = 0; i < KEYS_MAX; i++)
 		numbers[i] = number_field_value(e, &e->numberings[i], k->event, &values[i]);
-	g = pass_events_group_of(e, k->event, numbers, utid, connection);
+	g = pass_events_find_or_add_group(e, k->event, numbers, utid, connection);
 	if (!g)
 		return;
 	if (!g->n++)
@@ -298,7 +298,7 @@ static void pass_events_add_events(struct events *e)
 	size_t at = 0;
 
 	for (uint32_t row = 0; row < t->rows && !e->failed; row++) {
-		const struct kind *k = pass_events_kind_of(e, row);
+		const struct kind *k = pass_events_get_kind(e, row);
 		uint32_t utid = table_u32(t, FTRACE_UTID, row), connection = NULL_U32;
 		int64_t ts;
 

@@ -170,7 +170,7 @@ struct neighbour_walk {
 	uint64_t causes[CAUSES]; /* ns */
 };
 
-static int by_thread_and_time(const void *a, const void *b)
+static int compare_thread_and_time(const void *a, const void *b)
 {
 	const struct stack_point *x = a, *y = b;
 
@@ -195,7 +195,7 @@ static bool read_throttled(struct neighbour_walk *w)
 			w->throttled.of[n++] = w->throttled.of[i];
 	w->throttled.n = n;
 	if (n)
-		qsort(w->throttled.of, n, sizeof(*w->throttled.of), by_thread_and_time);
+		qsort(w->throttled.of, n, sizeof(*w->throttled.of), compare_thread_and_time);
 	return true;
 }
 

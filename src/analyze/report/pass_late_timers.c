@@ -9,7 +9,7 @@ struct late {
 };
 
 /* Finds the next late wakeup of a chosen thread in the window. */
-static bool next_late(const struct pass_input *in, uint32_t *next, struct late *ret)
+static bool find_next_late_wakeup(const struct pass_input *in, uint32_t *next, struct late *ret)
 {
 	const struct table *t = &in->s->tables[TABLE_LATE_TIMER];
 	const struct table *states = &in->s->tables[TABLE_THREAD_STATE];
@@ -28,12 +28,13 @@ static bool next_late(const struct pass_input *in, uint32_t *next, struct late *
 	return false;
 }
 
-static void add_late(const struct pass_input *in, const struct pass_who *who, struct groups *g)
+static void add_late_wakeups(const struct pass_input *in, const struct pass_who *who,
+			     struct groups *g)
 {
 	uint32_t next = 0;
 	struct late l;
 
-	while (next_late(in, &next, &l))
+	while (find_next_late_wakeup(in, &next, &l))
 		groups_add(g, &(struct group_sample){
 				      .key = who->of[l.utid], .ns = l.ns, .ts = l.ts - l.ns});
 }
@@ -46,9 +47,9 @@ void pass_late_by(const struct pass_input *in, struct pass_rows *ret)
 	ret->failed = !pass_who_init(&who, in);
 	ret->texts = who.kind == WHO_PROGRAM ? 1 : 0;
 	if (!ret->failed)
-		add_late(in, &who, &g);
+		add_late_wakeups(in, &who, &g);
 	if (!ret->failed && groups_begin_fill(&g))
-		add_late(in, &who, &g);
+		add_late_wakeups(in, &who, &g);
 	for (size_t i = 0; i < g.n && !g.failed; i++) {
 		const struct group *e = &g.list[i];
 
@@ -66,7 +67,7 @@ void pass_late_timers(const struct pass_input *in, struct pass_rows *ret)
 	uint32_t next = 0;
 	struct late l;
 
-	while (next_late(in, &next, &l))
+	while (find_next_late_wakeup(in, &next, &l))
 		PASS_ROW(ret, l.row, l.ns);
 }
 

@@ -149,13 +149,13 @@ static void timer_forget(struct timers *t, struct armed_timer *a)
 
 /* ---- what a CPU did ---- */
 
-static void busy_begin(struct busy_list *l, int64_t ts, uint32_t name)
+static void busy_list_begin(struct busy_list *l, int64_t ts, uint32_t name)
 {
 	l->recent[l->n++ % RECENT] = (struct busy_interval){.begin = ts, .end = ts, .name = name};
 	l->is_open = true;
 }
 
-static void busy_end(struct busy_list *l, int64_t ts)
+static void busy_list_end(struct busy_list *l, int64_t ts)
 {
 	if (l->is_open)
 		l->recent[(l->n - 1) % RECENT].end = ts;
@@ -163,8 +163,8 @@ static void busy_end(struct busy_list *l, int64_t ts)
 }
 
 /* Returns the interval with the longest part between two times, or NULL, and this part. */
-static const struct busy_interval *busy_longest(const struct busy_list *l, int64_t from, int64_t to,
-						int64_t *ret_ns)
+static const struct busy_interval *busy_list_find_longest(const struct busy_list *l, int64_t from,
+							  int64_t to, int64_t *ret_ns)
 {
 	const struct busy_interval *longest = NULL;
 
@@ -187,8 +187,10 @@ static void find_reason_of_delay(const struct timers *t, const struct timer_cpu 
 {
 	const struct table *threads = &t->in->s->tables[TABLE_THREAD];
 	int64_t due = f->ts - f->late, in_timer, in_interrupt;
-	const struct busy_interval *timer = busy_longest(&c->callbacks, due, f->ts, &in_timer);
-	const struct busy_interval *irq = busy_longest(&c->interrupts, due, f->ts, &in_interrupt);
+	const struct busy_interval *timer =
+		busy_list_find_longest(&c->callbacks, due, f->ts, &in_timer);
+	const struct busy_interval *irq =
+		busy_list_find_longest(&c->interrupts, due, f->ts, &in_interrupt);
 
 	if (f->late < LATE_NS) {
 		f->reason = REASON_IN_TIME;
@@ -205,7 +207,7 @@ static void find_reason_of_delay(const struct timers *t, const struct timer_cpu 
 	}
 }
 
-static struct timer_cpu *timer_cpu_of(struct timers *t, uint32_t ucpu)
+static struct timer_cpu *get_timer_cpu(struct timers *t, uint32_t ucpu)
 {
 	while (t->n_cpus <= ucpu) {
 		if (array_reserve(&t->cpus, &t->cap_cpus, t->n_cpus + 1, sizeof(*t->cpus))) {
@@ -220,7 +222,7 @@ static struct timer_cpu *timer_cpu_of(struct timers *t, uint32_t ucpu)
 
 /* ---- events ---- */
 
-static uint32_t name_of_arg(struct timers *t, const char *key)
+static uint32_t intern_arg_text(struct timers *t, const char *key)
 {
 	const struct arg *a = event_reader_find(&t->list, key);
 
@@ -234,7 +236,7 @@ static void timer_fired(struct timers *t, struct timer_cpu *c, bool of_wheel, st
 	struct armed_timer *a = timer_find(t, of_wheel);
 	int64_t now = event_reader_int(&t->list, "now");
 
-	f.function = name_of_arg(t, "function");
+	f.function = intern_arg_text(t, "function");
 	f.what = NULL_U32;
 	f.of_wheel = of_wheel;
 	if (of_wheel && !t->first_ts) {
@@ -263,7 +265,7 @@ static void timer_fired(struct timers *t, struct timer_cpu *c, bool of_wheel, st
 			t->fired[t->n++] = f;
 	}
 	timer_forget(t, a);
-	busy_begin(&c->callbacks, f.ts, f.function);
+	busy_list_begin(&c->callbacks, f.ts, f.function);
 }
 
 static void read_timer_event(struct timers *t, struct timer_cpu *c, enum timer_event event,
@@ -286,13 +288,13 @@ static void read_timer_event(struct timers *t, struct timer_cpu *c, enum timer_e
 		break;
 	case TIMER_HR_EXIT:
 	case TIMER_WHEEL_EXIT:
-		busy_end(&c->callbacks, at.ts);
+		busy_list_end(&c->callbacks, at.ts);
 		break;
 	case TIMER_IRQ_ENTRY:
-		busy_begin(&c->interrupts, at.ts, name_of_arg(t, "name"));
+		busy_list_begin(&c->interrupts, at.ts, intern_arg_text(t, "name"));
 		break;
 	case TIMER_IRQ_EXIT:
-		busy_end(&c->interrupts, at.ts);
+		busy_list_end(&c->interrupts, at.ts);
 		break;
 	default:
 		break;
@@ -331,7 +333,7 @@ static void read_timers(struct timers *t, const uint8_t *kinds)
 		if (f.utid >= threads || !pass_cpu_counts(t->in, ucpu))
 			continue;
 		f.ts = table_next_ts(e, FTRACE_TS, row, &at);
-		c = timer_cpu_of(t, ucpu);
+		c = get_timer_cpu(t, ucpu);
 		if (!c)
 			return;
 		if (event == TIMER_OTHER)

@@ -144,7 +144,7 @@ static uint32_t member_row_at(const struct pass_who *w, uint32_t utid, int64_t t
 	return row;
 }
 
-static uint32_t subject_of_row(const struct pass_who *w, uint32_t row)
+static uint32_t get_subject_of_row(const struct pass_who *w, uint32_t row)
 {
 	return row == NULL_U32 ? NULL_U32
 			       : w->subject[table_u32(&w->s->tables[TABLE_THREAD_CGROUP],
@@ -153,7 +153,7 @@ static uint32_t subject_of_row(const struct pass_who *w, uint32_t row)
 
 uint32_t pass_subject_at(const struct pass_who *w, uint32_t utid, int64_t ts)
 {
-	return subject_of_row(w, member_row_at(w, utid, ts));
+	return get_subject_of_row(w, member_row_at(w, utid, ts));
 }
 
 bool pass_who_cut_span(const struct pass_who *w, struct pass_span *rest, struct pass_span *ret,
@@ -171,14 +171,14 @@ bool pass_who_cut_span(const struct pass_who *w, struct pass_span *rest, struct 
 		return true;
 	}
 	row = member_row_at(w, ret->utid, ret->begin);
-	*ret_who = subject_of_row(w, row);
+	*ret_who = get_subject_of_row(w, row);
 	if (row != NULL_U32 && member_row_is_of_thread(w, row + 1, ret->utid))
 		ret->end = rest->begin = MIN(ret->end, table_ts(rows, THREAD_CGROUP_TS, row + 1));
 	return true;
 }
 
 /* The program of a process is the name of its main thread. */
-static void map_to_programs(struct pass_who *w)
+static void map_processes_to_programs(struct pass_who *w)
 {
 	const struct table *threads = &w->s->tables[TABLE_THREAD];
 
@@ -218,7 +218,7 @@ bool pass_who_init(struct pass_who *w, const struct pass_input *in)
 	if (parse_subject_kind(in->by, &w->kind))
 		return who_init_subjects(w);
 	if (w->kind == WHO_PROGRAM)
-		map_to_programs(w);
+		map_processes_to_programs(w);
 	for (uint32_t utid = 0; utid < threads->rows && w->kind != WHO_PROGRAM; utid++) {
 		uint32_t upid = table_u32(threads, THREAD_UPID, utid);
 

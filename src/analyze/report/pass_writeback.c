@@ -61,7 +61,7 @@ struct writeback {
 };
 
 /* Returns the sums of an inode for a who, or NULL if out of memory. */
-static struct writeback_sum *writeback_sum_of(struct writeback *w, uint32_t who, uint32_t inode)
+static struct writeback_sum *writeback_get_sum(struct writeback *w, uint32_t who, uint32_t inode)
 {
 	const struct group *g =
 		groups_add(&w->groups, &(struct group_sample){.key = (uint64_t)who << 32 | inode});
@@ -112,7 +112,8 @@ static bool writeback_counts(const struct writeback *w, uint32_t utid)
 	return utid == NULL_U32 ? !w->in->some && !w->in->limited : w->in->chosen[utid];
 }
 
-static void note_dirtied(struct writeback *w, struct dirty_inode *inode, uint32_t utid, int64_t ts)
+static void add_dirtied_page(struct writeback *w, struct dirty_inode *inode, uint32_t utid,
+			     int64_t ts)
 {
 	struct writeback_sum *sum;
 	struct dirtier *d = NULL;
@@ -134,27 +135,27 @@ static void note_dirtied(struct writeback *w, struct dirty_inode *inode, uint32_
 	d->folios++;
 	if (ts < w->in->from || ts > w->in->to || !writeback_counts(w, utid))
 		return;
-	sum = writeback_sum_of(w, d->who, inode->number);
+	sum = writeback_get_sum(w, d->who, inode->number);
 	if (sum)
 		sum->dirtied++;
 }
 
-static void charge_pages_to_writers(struct writeback *w, const struct dirty_inode *inode,
-				    const struct dirtier *d, uint64_t pages, bool own, int64_t ts)
+static void add_pages_to_writers(struct writeback *w, const struct dirty_inode *inode,
+				 const struct dirtier *d, uint64_t pages, bool own, int64_t ts)
 {
 	struct writeback_sum *sum;
 
 	if (!pages || ts < w->in->from || ts > w->in->to || !writeback_counts(w, d->utid))
 		return;
-	sum = writeback_sum_of(w, d->who, inode->number);
+	sum = writeback_get_sum(w, d->who, inode->number);
 	if (sum) {
 		sum->written += pages;
 		sum->own += own ? pages : 0;
 	}
 }
 
-static void note_written(struct writeback *w, struct dirty_inode *inode, uint32_t utid, int64_t ts,
-			 uint64_t pages)
+static void add_written_pages(struct writeback *w, struct dirty_inode *inode, uint32_t utid,
+			      int64_t ts, uint64_t pages)
 {
 	static const struct dirtier unknown = {.utid = NULL_U32, .who = NULL_U32};
 	uint64_t folios = 0, left = pages, share;
@@ -168,13 +169,13 @@ static void note_written(struct writeback *w, struct dirty_inode *inode, uint32_
 		share = i + 1 == inode->n
 				? left
 				: (uint64_t)((unsigned __int128)pages * d->folios / folios);
-		charge_pages_to_writers(w, inode, d, share, d->utid == utid, ts);
+		add_pages_to_writers(w, inode, d, share, d->utid == utid, ts);
 		left -= share;
 		if (pages < folios)
 			d->folios -= MIN(share, d->folios - 1);
 	}
 	if (!inode->n)
-		charge_pages_to_writers(w, inode, &unknown, pages, false, ts);
+		add_pages_to_writers(w, inode, &unknown, pages, false, ts);
 	inode->is_written = pages >= folios;
 }
 
@@ -205,9 +206,9 @@ static void read_writeback(struct writeback *w, const uint8_t *kinds)
 		if (!inode)
 			return;
 		if (event == WRITEBACK_WRITTEN)
-			note_written(w, inode, utid, ts, (uint64_t)wrote);
+			add_written_pages(w, inode, utid, ts, (uint64_t)wrote);
 		else
-			note_dirtied(w, inode, utid, ts);
+			add_dirtied_page(w, inode, utid, ts);
 	}
 }
 

@@ -114,7 +114,7 @@ static bool call_tree_add_path(struct call_tree *t, uint32_t site, int64_t weigh
  * Returns the node of a stack in TREE_DOWN; 0: the stack has no function, or if out of memory
  * (*ret_failed). Stacks share their outer call sites, whose nodes are made once.
  */
-static uint32_t node_of_site(struct call_tree *t, uint32_t site, bool *ret_failed)
+static uint32_t find_or_add_node(struct call_tree *t, uint32_t site, bool *ret_failed)
 {
 	const struct table *sites = &t->code->s->tables[TABLE_STACK_CALLSITE];
 	uint32_t missing[DEPTH_MAX], n = 0, node = 0;
@@ -141,7 +141,7 @@ bool call_tree_add(struct call_tree *t, uint32_t site, int64_t weight, int64_t n
 
 	if (t->shape != TREE_DOWN)
 		return call_tree_add_path(t, site, weight, n);
-	site = node_of_site(t, site, &failed);
+	site = find_or_add_node(t, site, &failed);
 	if (site && !failed) {
 		t->of[site].self += weight;
 		t->of[site].n += n;
@@ -154,7 +154,7 @@ struct ranked_node {
 	uint32_t node;
 };
 
-static int by_total_of_node(const void *a, const void *b)
+static int compare_node_totals(const void *a, const void *b)
 {
 	const struct ranked_node *x = a, *y = b;
 
@@ -185,7 +185,7 @@ bool call_tree_finish(struct call_tree *t)
 
 		for (uint32_t c = t->of[i].child; c; c = t->of[c].next)
 			children[n++] = (struct ranked_node){t->of[c].total, c};
-		qsort(children, n, sizeof(*children), by_total_of_node);
+		qsort(children, n, sizeof(*children), compare_node_totals);
 		t->of[i].child = n ? children[0].node : 0;
 		for (uint32_t k = 0; k < n; k++) {
 			struct call_node *c = &t->of[children[k].node];

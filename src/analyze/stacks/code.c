@@ -214,7 +214,7 @@ void code_put_name(const struct code *c, uint32_t function, struct strbuf *b)
 /* ---- the function that says most ---- */
 
 /* Returns true for a library whose functions wait for their callers. */
-static bool is_plumbing(const char *file)
+static bool is_runtime_library(const char *file)
 {
 	static const char *const names[] = {"libc.so",	  "libc-",     "ld-linux",   "ld-musl",
 					    "libpthread", "libstdc++", "libgcc_s",   "librt.so",
@@ -227,7 +227,7 @@ static bool is_plumbing(const char *file)
 }
 
 /* Returns true for a function of the kernel that is on the way of every wakeup. */
-static bool is_wakeup(const char *name)
+static bool is_wakeup_function(const char *name)
 {
 	static const char *const names[] = {"try_to_wake_up",
 					    "default_wake_function",
@@ -262,7 +262,7 @@ struct candidates {
 	uint32_t own, user, kernel, kernel_cause; /* the innermost of each; NULL_U32: none */
 };
 
-static void consider_function(const struct code *c, uint32_t function, struct candidates *to)
+static void rank_candidate_function(const struct code *c, uint32_t function, struct candidates *to)
 {
 	const struct code_function *f = &c->of[function];
 
@@ -272,13 +272,13 @@ static void consider_function(const struct code *c, uint32_t function, struct ca
 		if (to->kernel == NULL_U32)
 			to->kernel = function;
 		if (to->kernel_cause == NULL_U32 && f->name != NULL_U32 &&
-		    !is_wakeup(strings_get(&c->s->strings, f->name)))
+		    !is_wakeup_function(strings_get(&c->s->strings, f->name)))
 			to->kernel_cause = function;
 		return;
 	}
 	if (to->user == NULL_U32)
 		to->user = function;
-	if (to->own == NULL_U32 && !is_plumbing(code_file(c, function)))
+	if (to->own == NULL_U32 && !is_runtime_library(code_file(c, function)))
 		to->own = function;
 }
 
@@ -291,7 +291,7 @@ static struct candidates find_candidates(const struct code *c, uint32_t site)
 		uint32_t frame = table_u32(sites, STACK_CALLSITE_FRAME, site);
 
 		for (uint32_t i = c->first[frame + 1]; i-- > c->first[frame];)
-			consider_function(c, c->chain[i], &ret);
+			rank_candidate_function(c, c->chain[i], &ret);
 		site = table_u32(sites, STACK_CALLSITE_PARENT, site);
 	}
 	return ret;

@@ -122,7 +122,7 @@ static void add_string(const struct store *s, struct arg_list *l, const char *ke
 	a->len = id < s->strings.n ? s->strings.of[id].len : 0;
 }
 
-static int64_t tid_of(const struct store *s, uint32_t utid)
+static int64_t get_tid(const struct store *s, uint32_t utid)
 {
 	const struct table *t = &s->tables[TABLE_THREAD];
 
@@ -134,11 +134,11 @@ static void list_switch(const struct store *s, uint32_t row, uint32_t at, struct
 	const struct table *t = &s->tables[TABLE_COMPACT_SWITCH];
 
 	add_string(s, l, "prev_comm", table_u32(t, SWITCH_PREV_COMM, at));
-	add_int(l, "prev_pid", tid_of(s, table_u32(&s->tables[TABLE_FTRACE], FTRACE_UTID, row)));
+	add_int(l, "prev_pid", get_tid(s, table_u32(&s->tables[TABLE_FTRACE], FTRACE_UTID, row)));
 	add_int(l, "prev_prio", table_i32(t, SWITCH_PREV_PRIO, at));
 	add_int(l, "prev_state", table_i32(t, SWITCH_PREV_STATE, at));
 	add_string(s, l, "next_comm", table_u32(t, SWITCH_NEXT_COMM, at));
-	add_int(l, "next_pid", tid_of(s, table_u32(t, SWITCH_NEXT_UTID, at)));
+	add_int(l, "next_pid", get_tid(s, table_u32(t, SWITCH_NEXT_UTID, at)));
 	add_int(l, "next_prio", table_i32(t, SWITCH_NEXT_PRIO, at));
 }
 
@@ -308,8 +308,8 @@ static void decode_self_named(struct pb_dec *d, uint32_t number, struct arg_list
 	}
 }
 
-const struct generic_event *event_args_further(const struct store *s, uint32_t machine,
-					       uint32_t number)
+const struct generic_event *event_args_find_description(const struct store *s, uint32_t machine,
+							uint32_t number)
 {
 	uint64_t at = (uint64_t)machine * GENERIC_KINDS + number;
 
@@ -318,10 +318,10 @@ const struct generic_event *event_args_further(const struct store *s, uint32_t m
 		       : NULL;
 }
 
-bool event_args_has_further(const struct store *s, uint32_t number, const char *name)
+bool event_args_has_description(const struct store *s, uint32_t number, const char *name)
 {
 	for (uint32_t machine = 0; machine < s->n_further / GENERIC_KINDS; machine++) {
-		const struct generic_event *g = event_args_further(s, machine, number);
+		const struct generic_event *g = event_args_find_description(s, machine, number);
 
 		for (size_t i = 0; g && i < g->n_fields; i++)
 			if (!strcmp(strings_get(&s->strings, g->fields[i].name), name))
@@ -396,10 +396,10 @@ int event_args_list(const struct store *s, int64_t set, struct arg_list *ret)
 		}
 		g = kind >= GENERIC_KINDS
 			    ? &s->generic[kind - GENERIC_KINDS]
-			    : event_args_further(s,
-						 table_u32(t, FTRACE_CPU, (uint32_t)row) /
-							 STORE_CPUS_OF_A_MACHINE,
-						 kind);
+			    : event_args_find_description(s,
+							  table_u32(t, FTRACE_CPU, (uint32_t)row) /
+								  STORE_CPUS_OF_A_MACHINE,
+							  kind);
 		return event_args_decode(s, g && g->self_named ? PB_FTRACE_EVENT_GENERIC : kind, g,
 					 d.cur, (size_t)(d.end - d.cur), ret);
 	}
@@ -428,7 +428,7 @@ uint32_t call_args_add(struct store *s, uint32_t enter, uint32_t exit)
 }
 
 /* Returns the row of TABLE_FTRACE in a column of a set, or NULL_U32. */
-static uint32_t event_of(const struct store *s, int64_t set, unsigned column)
+static uint32_t get_event_row(const struct store *s, int64_t set, unsigned column)
 {
 	const struct table *t = &s->tables[TABLE_CALL];
 
@@ -450,7 +450,7 @@ int64_t call_args_result_of_exit(const struct store *s, uint32_t exit)
 
 int64_t call_args_result(const struct store *s, int64_t set)
 {
-	uint32_t exit = event_of(s, set, CALL_EXIT);
+	uint32_t exit = get_event_row(s, set, CALL_EXIT);
 
 	return exit == NULL_U32 ? NULL_I64 : call_args_result_of_exit(s, exit);
 }
@@ -488,7 +488,7 @@ static int list_args_of_enter(const struct store *s, uint32_t row, struct arg_li
 
 int call_args_list(const struct store *s, int64_t set, struct arg_list *ret)
 {
-	uint32_t enter = event_of(s, set, CALL_ENTER), exit = event_of(s, set, CALL_EXIT);
+	uint32_t enter = get_event_row(s, set, CALL_ENTER), exit = get_event_row(s, set, CALL_EXIT);
 	int r = 0;
 
 	ret->n = 0;

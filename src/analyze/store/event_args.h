@@ -37,12 +37,12 @@ bool event_args_find_field(uint32_t number, const char *name, uint32_t *ret_numb
 int event_args_list(const struct store *s, int64_t set, struct arg_list *ret);
 
 /* Returns the description of the further fields of a known event on a machine, or NULL. */
-const struct generic_event *event_args_further(const struct store *s, uint32_t machine,
-					       uint32_t number);
+const struct generic_event *event_args_find_description(const struct store *s, uint32_t machine,
+							uint32_t number);
 
 /* Returns true if the trace describes a further field of this name of a known event, on any
  * machine. */
-bool event_args_has_further(const struct store *s, uint32_t number, const char *name);
+bool event_args_has_description(const struct store *s, uint32_t number, const char *name);
 
 /*
  * Lists the arguments in an event's message, after emptying the list. described: the event's

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
-void image_put(struct image_writer *w, const void *data, size_t len)
+void image_write(struct image_writer *w, const void *data, size_t len)
 {
 	if (w->failed || !len)
 		return;
@@ -13,7 +13,7 @@ void image_put(struct image_writer *w, const void *data, size_t len)
 	w->failed = fwrite(data, 1, len, w->to) != len;
 }
 
-void image_take(struct image_reader *r, void *ret, size_t len)
+void image_read(struct image_reader *r, void *ret, size_t len)
 {
 	r->failed |= len > r->left;
 	if (r->failed) {
@@ -26,11 +26,11 @@ void image_take(struct image_reader *r, void *ret, size_t len)
 	r->left -= len;
 }
 
-size_t image_take_count(struct image_reader *r, size_t element)
+size_t image_read_count(struct image_reader *r, size_t element)
 {
 	uint64_t n;
 
-	image_take(r, &n, sizeof(n));
+	image_read(r, &n, sizeof(n));
 	r->failed |= n > r->left / element;
 	return r->failed ? 0 : (size_t)n;
 }

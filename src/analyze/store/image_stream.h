@@ -15,7 +15,7 @@ struct image_writer {
 	bool failed;
 };
 
-void image_put(struct image_writer *w, const void *data, size_t len);
+void image_write(struct image_writer *w, const void *data, size_t len);
 
 struct image_reader {
 	const uint8_t *at; /* borrowed */
@@ -24,6 +24,6 @@ struct image_reader {
 };
 
 /* Copies the next bytes. If there are not so many, sets r->failed, and ret to 0. */
-void image_take(struct image_reader *r, void *ret, size_t len);
+void image_read(struct image_reader *r, void *ret, size_t len);
 /* Returns a number of elements of this size, which follow; 0 if there are not so many bytes. */
-size_t image_take_count(struct image_reader *r, size_t element);
+size_t image_read_count(struct image_reader *r, size_t element);

@@ -115,7 +115,7 @@ static void stats_add_row(struct store *s, enum stat_number stat, int64_t index,
 	table_set_u32(t, STATS_KEY, row, stat);
 }
 
-static int by_stat_and_index(const struct stat_count *a, const struct stat_count *b)
+static int compare_stat_and_index(const struct stat_count *a, const struct stat_count *b)
 {
 	if (a->key.stat != b->key.stat)
 		return a->key.stat < b->key.stat ? -1 : 1;
@@ -126,7 +126,7 @@ void stats_fill_table(struct store *s)
 {
 	const struct stat_count *c;
 
-	HASH_SORT(s->stats, by_stat_and_index);
+	HASH_SORT(s->stats, compare_stat_and_index);
 	c = s->stats;
 	for (unsigned i = 0; i < STATS; i++) {
 		if (!defs[i].indexed && (!c || c->key.stat != i))

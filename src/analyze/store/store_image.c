@@ -5,51 +5,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_array(struct image_writer *w, const void *array, size_t n, size_t element)
+static void write_array(struct image_writer *w, const void *array, size_t n, size_t element)
 {
 	uint64_t count = n;
 
-	image_put(w, &count, sizeof(count));
-	image_put(w, array, n * element);
+	image_write(w, &count, sizeof(count));
+	image_write(w, array, n * element);
 }
 
 /* Returns an array of *ret_n elements, which the caller frees; NULL if there are none, or after an
  * error. */
-static void *take_array(struct image_reader *r, struct budget *budget, size_t element,
+static void *read_array(struct image_reader *r, struct budget *budget, size_t element,
 			size_t *ret_n)
 {
-	size_t n = image_take_count(r, element);
+	size_t n = image_read_count(r, element);
 	void *array = n ? budget_alloc(budget, n * element) : NULL;
 
 	*ret_n = array ? n : 0;
 	if (array)
-		image_take(r, array, n * element);
+		image_read(r, array, n * element);
 	return array;
 }
 
 /* ---- strings: their hashes have a key of this process, so that they are interned again ---- */
 
-static void put_strings(const struct strings *t, struct image_writer *w)
+static void write_strings(const struct strings *t, struct image_writer *w)
 {
 	uint64_t n = t->n;
 
-	image_put(w, &n, sizeof(n));
+	image_write(w, &n, sizeof(n));
 	for (size_t i = 0; i < t->n; i++) {
 		uint32_t len = t->of[i].len;
 
-		image_put(w, &len, sizeof(len));
-		image_put(w, t->of[i].s, len);
+		image_write(w, &len, sizeof(len));
+		image_write(w, t->of[i].s, len);
 	}
 }
 
-static void take_strings(struct strings *t, struct image_reader *r)
+static void read_strings(struct strings *t, struct image_reader *r)
 {
-	size_t n = image_take_count(r, sizeof(uint32_t));
+	size_t n = image_read_count(r, sizeof(uint32_t));
 
 	for (size_t i = 0; i < n && !r->failed && !t->budget->error; i++) {
 		uint32_t len;
 
-		image_take(r, &len, sizeof(len));
+		image_read(r, &len, sizeof(len));
 		r->failed |= len > r->left;
 		if (r->failed)
 			return;
@@ -62,23 +62,23 @@ static void take_strings(struct strings *t, struct image_reader *r)
 
 /* ---- descriptions of events ---- */
 
-static void put_generic(const struct generic_event *g, struct image_writer *w)
+static void write_generic_events(const struct generic_event *g, struct image_writer *w)
 {
-	image_put(w, &g->name, sizeof(g->name));
-	image_put(w, &g->self_named, sizeof(g->self_named));
-	put_array(w, g->fields, g->n_fields, sizeof(*g->fields));
-	put_array(w, g->values, g->n_values, sizeof(*g->values));
+	image_write(w, &g->name, sizeof(g->name));
+	image_write(w, &g->self_named, sizeof(g->self_named));
+	write_array(w, g->fields, g->n_fields, sizeof(*g->fields));
+	write_array(w, g->values, g->n_values, sizeof(*g->values));
 }
 
-static void take_generic(struct generic_event *g, struct budget *b, struct image_reader *r)
+static void read_generic_events(struct generic_event *g, struct budget *b, struct image_reader *r)
 {
 	uint8_t self_named;
 
-	image_take(r, &g->name, sizeof(g->name));
-	image_take(r, &self_named, sizeof(self_named));
+	image_read(r, &g->name, sizeof(g->name));
+	image_read(r, &self_named, sizeof(self_named));
 	g->self_named = self_named != 0;
-	g->fields = take_array(r, b, sizeof(*g->fields), &g->n_fields);
-	g->values = take_array(r, b, sizeof(*g->values), &g->n_values);
+	g->fields = read_array(r, b, sizeof(*g->fields), &g->n_fields);
+	g->values = read_array(r, b, sizeof(*g->values), &g->n_values);
 	g->cap_fields = g->n_fields;
 	g->cap_values = g->n_values;
 }
@@ -99,17 +99,17 @@ void store_write_image(const struct store *s, struct image_writer *w)
 {
 	uint64_t n_generic = s->n_generic;
 
-	image_put(w, &s->start_ts, sizeof(s->start_ts));
-	image_put(w, &s->end_ts, sizeof(s->end_ts));
-	image_put(w, &s->n_arg_sets, sizeof(s->n_arg_sets));
-	image_put(w, &s->has_sleep_timers, sizeof(s->has_sleep_timers));
-	put_strings(&s->strings, w);
-	put_array(w, s->states, s->n_states, sizeof(*s->states));
-	put_array(w, s->further, s->n_further, sizeof(*s->further));
-	put_array(w, s->recorded, recorded_count(s), sizeof(*s->recorded));
-	image_put(w, &n_generic, sizeof(n_generic));
+	image_write(w, &s->start_ts, sizeof(s->start_ts));
+	image_write(w, &s->end_ts, sizeof(s->end_ts));
+	image_write(w, &s->n_arg_sets, sizeof(s->n_arg_sets));
+	image_write(w, &s->has_sleep_timers, sizeof(s->has_sleep_timers));
+	write_strings(&s->strings, w);
+	write_array(w, s->states, s->n_states, sizeof(*s->states));
+	write_array(w, s->further, s->n_further, sizeof(*s->further));
+	write_array(w, s->recorded, recorded_count(s), sizeof(*s->recorded));
+	image_write(w, &n_generic, sizeof(n_generic));
 	for (size_t i = 0; i < s->n_generic; i++)
-		put_generic(&s->generic[i], w);
+		write_generic_events(&s->generic[i], w);
 	for (size_t i = 0; i < TABLES; i++)
 		table_write_image(&s->tables[i], w);
 }
@@ -121,23 +121,23 @@ int store_read_image(struct store *s, struct image_reader *r)
 	size_t n_recorded, n_generic;
 	int e = 0;
 
-	image_take(r, &s->start_ts, sizeof(s->start_ts));
-	image_take(r, &s->end_ts, sizeof(s->end_ts));
-	image_take(r, &s->n_arg_sets, sizeof(s->n_arg_sets));
-	image_take(r, &has_sleep_timers, sizeof(has_sleep_timers));
+	image_read(r, &s->start_ts, sizeof(s->start_ts));
+	image_read(r, &s->end_ts, sizeof(s->end_ts));
+	image_read(r, &s->n_arg_sets, sizeof(s->n_arg_sets));
+	image_read(r, &has_sleep_timers, sizeof(has_sleep_timers));
 	s->has_sleep_timers = has_sleep_timers != 0;
-	take_strings(&s->strings, r);
+	read_strings(&s->strings, r);
 	free(s->states);
-	s->states = take_array(r, b, sizeof(*s->states), &s->n_states);
+	s->states = read_array(r, b, sizeof(*s->states), &s->n_states);
 	s->cap_states = s->n_states;
-	s->further = take_array(r, b, sizeof(*s->further), &s->n_further);
-	s->recorded = take_array(r, b, sizeof(*s->recorded), &n_recorded);
-	n_generic = image_take_count(r, 1);
+	s->further = read_array(r, b, sizeof(*s->further), &s->n_further);
+	s->recorded = read_array(r, b, sizeof(*s->recorded), &n_recorded);
+	n_generic = image_read_count(r, 1);
 	if (n_generic)
 		s->generic = budget_alloc(b, n_generic * sizeof(*s->generic));
 	s->n_generic = s->cap_generic = s->generic ? n_generic : 0;
 	for (size_t i = 0; i < s->n_generic && !r->failed; i++)
-		take_generic(&s->generic[i], b, r);
+		read_generic_events(&s->generic[i], b, r);
 	for (size_t i = 0; i < TABLES && e == 0 && !r->failed; i++)
 		e = table_read_image(&s->tables[i], r);
 	if (b->error)

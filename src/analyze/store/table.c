@@ -619,22 +619,22 @@ void table_write_image(const struct table *t, struct image_writer *w)
 	uint64_t n_chunks = t->rows ? t->n_chunks : 0, n_epochs = t->n_epochs;
 	uint64_t n_longs = HASH_COUNT(t->longs);
 
-	image_put(w, &t->rows, sizeof(t->rows));
-	image_put(w, &t->unsorted, sizeof(t->unsorted));
-	image_put(w, &t->last_ts, sizeof(t->last_ts));
-	image_put(w, &n_epochs, sizeof(n_epochs));
-	image_put(w, t->epochs, t->n_epochs * sizeof(*t->epochs));
-	image_put(w, &n_longs, sizeof(n_longs));
+	image_write(w, &t->rows, sizeof(t->rows));
+	image_write(w, &t->unsorted, sizeof(t->unsorted));
+	image_write(w, &t->last_ts, sizeof(t->last_ts));
+	image_write(w, &n_epochs, sizeof(n_epochs));
+	image_write(w, t->epochs, t->n_epochs * sizeof(*t->epochs));
+	image_write(w, &n_longs, sizeof(n_longs));
 	for (const struct long_duration *l = t->longs; l; l = l->hh.next) {
-		image_put(w, &l->row, sizeof(l->row));
-		image_put(w, &l->dur, sizeof(l->dur));
+		image_write(w, &l->row, sizeof(l->row));
+		image_write(w, &l->dur, sizeof(l->dur));
 	}
-	image_put(w, &n_chunks, sizeof(n_chunks));
+	image_write(w, &n_chunks, sizeof(n_chunks));
 	for (size_t i = 0; i < n_chunks; i++) {
 		uint64_t size = chunk_size(t->chunks[i], t->def->n_columns);
 
-		image_put(w, &size, sizeof(size));
-		image_put(w, t->chunks[i], size);
+		image_write(w, &size, sizeof(size));
+		image_write(w, t->chunks[i], size);
 	}
 }
 
@@ -656,33 +656,33 @@ static bool chunk_is_valid(const struct table_chunk *k, size_t size, const struc
 	return true;
 }
 
-static struct table_chunk *take_chunk(struct table *t, struct image_reader *r)
+static struct table_chunk *read_chunk(struct table *t, struct image_reader *r)
 {
-	size_t size = image_take_count(r, 1);
+	size_t size = image_read_count(r, 1);
 	struct table_chunk *k = NULL;
 
 	if (size >= cells_offset(t->def->n_columns))
 		k = budget_charge(t->budget, size) ? malloc(size) : NULL;
 	if (!k)
 		return NULL;
-	image_take(r, k, size);
+	image_read(r, k, size);
 	if (chunk_is_valid(k, size, t))
 		return k;
 	free(k);
 	return NULL;
 }
 
-static bool take_longs(struct table *t, struct image_reader *r)
+static bool read_longs(struct table *t, struct image_reader *r)
 {
-	size_t n = image_take_count(r, sizeof(uint32_t) + sizeof(int64_t));
+	size_t n = image_read_count(r, sizeof(uint32_t) + sizeof(int64_t));
 
 	for (size_t i = 0; i < n; i++) {
 		struct long_duration *l = budget_alloc(t->budget, sizeof(*l));
 
 		if (!l)
 			return false;
-		image_take(r, &l->row, sizeof(l->row));
-		image_take(r, &l->dur, sizeof(l->dur));
+		image_read(r, &l->row, sizeof(l->row));
+		image_read(r, &l->dur, sizeof(l->dur));
 		if (!BUDGET_HASH_ADD(t->budget, t->longs, row, l))
 			return false;
 	}
@@ -695,27 +695,27 @@ int table_read_image(struct table *t, struct image_reader *r)
 	uint32_t rows;
 	size_t n;
 
-	image_take(r, &rows, sizeof(rows));
-	image_take(r, &unsorted, sizeof(unsorted));
-	image_take(r, &t->last_ts, sizeof(t->last_ts));
+	image_read(r, &rows, sizeof(rows));
+	image_read(r, &unsorted, sizeof(unsorted));
+	image_read(r, &t->last_ts, sizeof(t->last_ts));
 	t->unsorted = unsorted != 0;
-	n = image_take_count(r, sizeof(*t->epochs));
+	n = image_read_count(r, sizeof(*t->epochs));
 	if (n) {
 		t->epochs = budget_alloc(t->budget, n * sizeof(*t->epochs));
 		if (!t->epochs)
 			return t->budget->error;
-		image_take(r, t->epochs, n * sizeof(*t->epochs));
+		image_read(r, t->epochs, n * sizeof(*t->epochs));
 		t->n_epochs = t->cap_epochs = n;
 	}
-	if (!take_longs(t, r))
+	if (!read_longs(t, r))
 		return t->budget->error;
-	n = image_take_count(r, sizeof(uint64_t));
+	n = image_read_count(r, sizeof(uint64_t));
 	if (n != (rows + (uint64_t)TABLE_CHUNK_ROWS - 1) / TABLE_CHUNK_ROWS)
 		return -EBADMSG;
 	if (array_reserve(&t->chunks, &t->cap_chunks, n, sizeof(*t->chunks)))
 		return -ENOMEM;
 	while (t->n_chunks < n) {
-		struct table_chunk *k = take_chunk(t, r);
+		struct table_chunk *k = read_chunk(t, r);
 
 		if (!k)
 			return -EBADMSG;

@@ -177,7 +177,7 @@ static bool columns_have_equal_names(const struct join_vtab *v, char **error)
 	return false;
 }
 
-static const char *partition_of(const struct join_vtab *v)
+static const char *get_partition_column(const struct join_vtab *v)
 {
 	return v->tables[0].partition ?: v->tables[1].partition;
 }
@@ -189,8 +189,8 @@ static int declare_join_table(struct join_vtab *v)
 	int r;
 
 	sqlite3_str_appendall(sql, "CREATE TABLE x(\"ts\" BIGINT,\"dur\" BIGINT");
-	if (partition_of(v))
-		sqlite3_str_appendf(sql, ",\"%w\" BIGINT", partition_of(v));
+	if (get_partition_column(v))
+		sqlite3_str_appendf(sql, ",\"%w\" BIGINT", get_partition_column(v));
 	for (int side = 0; side < 2; side++)
 		for (int i = 0; i < v->tables[side].n_columns; i++)
 			sqlite3_str_appendf(sql, ",\"%w\" %s", v->tables[side].columns[i],
@@ -240,7 +240,7 @@ static int span_join_connect(sqlite3 *db, void *aux, int argc, const char *const
 static int span_join_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	const struct join_vtab *v = (const struct join_vtab *)base;
-	bool partitioned = partition_of(v), one = false;
+	bool partitioned = get_partition_column(v), one = false;
 	int sorted, i;
 
 	info->estimatedCost = 1e6;
@@ -511,7 +511,7 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
 		return SQLITE_OK;
 	}
 	column -= 2;
-	if (partition_of(v) && column-- == 0) {
+	if (get_partition_column(v) && column-- == 0) {
 		sqlite3_result_int64(ctx, a->partition);
 		return SQLITE_OK;
 	}

@@ -20,8 +20,9 @@ static void free_regex(void *re)
 }
 
 /* Compiles the pattern of an argument. SQLite keeps it for the next rows if the argument is constant;
- * if *ret_new, regex_keep() gives it to SQLite after its last use. Returns NULL after an error. */
-static struct regex *regex_of(sqlite3_context *ctx, sqlite3_value **argv, int i, bool *ret_new)
+ * if *ret_new, keep_compiled_regex() gives it to SQLite after its last use. Returns NULL after an error. */
+static struct regex *get_compiled_regex(sqlite3_context *ctx, sqlite3_value **argv, int i,
+					bool *ret_new)
 {
 	struct regex *re = sqlite3_get_auxdata(ctx, i);
 	struct err_text e;
@@ -37,7 +38,7 @@ static struct regex *regex_of(sqlite3_context *ctx, sqlite3_value **argv, int i,
 	return r < 0 ? NULL : re;
 }
 
-static void regex_keep(sqlite3_context *ctx, int i, struct regex *re, bool is_new)
+static void keep_compiled_regex(sqlite3_context *ctx, int i, struct regex *re, bool is_new)
 {
 	if (is_new)
 		sqlite3_set_auxdata(ctx, i, re, free_regex);
@@ -65,13 +66,13 @@ static void sql_regexp(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 	if (!sqlite3_value_text(argv[0]) || !sqlite3_value_text(argv[1]))
 		return;
-	re = regex_of(ctx, argv, 0, &is_new);
+	re = get_compiled_regex(ctx, argv, 0, &is_new);
 	if (!re)
 		return;
 	r = regex_find(ctx, re, argv[1], 0, NULL, &steps);
 	if (r >= 0)
 		sqlite3_result_int(ctx, r);
-	regex_keep(ctx, 0, re, is_new);
+	keep_compiled_regex(ctx, 0, re, is_new);
 }
 
 /* regexp_extract(text, pattern): the part that matches, or that matches the pattern's group. */
@@ -84,7 +85,7 @@ static void regexp_extract(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 	if (!sqlite3_value_text(argv[0]) || !sqlite3_value_text(argv[1]))
 		return;
-	re = regex_of(ctx, argv, 1, &is_new);
+	re = get_compiled_regex(ctx, argv, 1, &is_new);
 	if (!re)
 		return;
 	if (regex_groups(re) > 2) {
@@ -96,7 +97,7 @@ static void regexp_extract(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_text(ctx, (const char *)sqlite3_value_text(argv[0]) + span->begin,
 				    (int)(span->end - span->begin), SQLITE_TRANSIENT);
 	}
-	regex_keep(ctx, 1, re, is_new);
+	keep_compiled_regex(ctx, 1, re, is_new);
 }
 
 /* Appends the text with each match replaced. Returns a negative number after an error. */
@@ -138,7 +139,7 @@ static void regexp_replace(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	if (!sqlite3_value_text(argv[0]) || !sqlite3_value_text(argv[1]) ||
 	    !sqlite3_value_text(argv[2]))
 		return;
-	re = regex_of(ctx, argv, 1, &is_new);
+	re = get_compiled_regex(ctx, argv, 1, &is_new);
 	if (!re)
 		return;
 	strbuf_puts(&out, "");
@@ -149,7 +150,7 @@ static void regexp_replace(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 			sqlite3_result_text(ctx, out.s, (int)out.len, SQLITE_TRANSIENT);
 	}
 	strbuf_deinit(&out);
-	regex_keep(ctx, 1, re, is_new);
+	keep_compiled_regex(ctx, 1, re, is_new);
 }
 
 /* ---- parts and forms ---- */

@@ -139,14 +139,15 @@ static void exporter_on_alert(void *ctx, enum alert_result result)
 		[ALERT_REFUSED] = "refused",
 	};
 
-	metrics_add(((struct exporter *)ctx)->table, METRIC_ALERTS, NULL, names[result], 1);
+	metrics_increase_counter(((struct exporter *)ctx)->table, METRIC_ALERTS, NULL,
+				 names[result], 1);
 }
 
 static void exporter_on_snapshot(void *ctx, const char *result)
 {
 	struct exporter *x = ctx;
 
-	metrics_add(x->table, METRIC_SNAPSHOTS, NULL, result, 1);
+	metrics_increase_counter(x->table, METRIC_SNAPSHOTS, NULL, result, 1);
 	if (!strcmp(result, "saved"))
 		set_gauge(x, METRIC_SNAPSHOT_TIME, NULL,
 			  (double)(clock_ns(CLOCK_REALTIME) / NS_PER_MS) / 1000);
@@ -200,7 +201,7 @@ static void exporter_on_started(void *ctx)
 static void add_loss(struct exporter *x, const char *place, uint64_t now, uint64_t *last)
 {
 	if (now > *last)
-		metrics_add(x->table, METRIC_LOST, NULL, place, now - *last);
+		metrics_increase_counter(x->table, METRIC_LOST, NULL, place, now - *last);
 	*last = now;
 }
 

@@ -211,13 +211,13 @@ static const char *nearest_known_event(const char *word, char buf[static TRACEFS
 
 	str_nearest_init(&n, word + kernel_events_group_len(word));
 	for (uint32_t i = 0; i < event_names_end(); i++) {
-		e = event_name_of(i);
+		e = event_message_name(i);
 		if (e)
 			str_nearest_try(&n, e->name);
 	}
 	best = str_nearest_get(&n);
 	for (uint32_t i = 0; best && i < event_names_end(); i++) {
-		e = event_name_of(i);
+		e = event_message_name(i);
 		if (!e || e->name != best)
 			continue;
 		snprintf(buf, TRACEFS_EVENTS_MAX_NAME, "%s/%s", e->group, e->name);

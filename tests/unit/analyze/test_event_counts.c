@@ -122,7 +122,7 @@ TEST(events_have_the_kernels_groups_and_names)
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct event_name *e = event_name_of(rows[i].field);
+		const struct event_name *e = event_message_name(rows[i].field);
 		char text[128];
 
 		assert_non_null(e);
@@ -130,9 +130,9 @@ TEST(events_have_the_kernels_groups_and_names)
 		assert_string_equal(text, rows[i].event);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(none); i++)
-		assert_null(event_name_of(none[i]));
+		assert_null(event_message_name(none[i]));
 	for (uint32_t i = 0; i < event_names_end(); i++)
-		n += event_name_of(i) != NULL;
+		n += event_message_name(i) != NULL;
 	assert_int_equal(n, 595);
 	assert_int_equal(event_names_end(), 618);
 }
