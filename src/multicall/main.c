@@ -11,6 +11,7 @@
  * The build renames main() of each program, and hides all its other functions.
  */
 #include <dlfcn.h>
+#include <nss.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -58,10 +59,21 @@ char *dlerror(void)
 	return (char *)"this is a static program, which cannot load libraries";
 }
 
+/* The C library loads the other services of /etc/nsswitch.conf as shared libraries, past dlopen()
+ * above; libnss_systemd crashes a static program. It contains these itself. */
+static void choose_name_services(void)
+{
+	__nss_configure_lookup("passwd", "files");
+	__nss_configure_lookup("group", "files");
+	__nss_configure_lookup("initgroups", "files");
+	__nss_configure_lookup("hosts", "files dns");
+}
+
 int main(int argc, char **argv)
 {
 	const struct program *called = find_program(argv[0]), *named;
 
+	choose_name_services();
 	named = argc > 1 && !strchr(argv[1], '/') ? find_program(argv[1]) : NULL;
 	if ((!called || called == &programs[0]) && named)
 		return named->main(argc - 1, argv + 1);

@@ -82,5 +82,14 @@ in_root /sonda list sched:sched_switch --fields && grep -q prev_comm "$TMP/log" 
 verdict "it lists events" $? "$TMP/log"
 in_root /sonda record -t 1s -o /out/preset -P sched && in_root /sonda info /out/preset && grep -qE 'events +sched' "$TMP/log"
 verdict "it knows the presets without their folder" $? "$TMP/log"
+# libnss_systemd, which Debian has, crashes a static program just as well.
+if command -v cc >/dev/null; then
+  mkdir -p "$TMP/root/etc" "$TMP/root/lib"
+  printf '%s: files planted\n' passwd group hosts >"$TMP/root/etc/nsswitch.conf"
+  echo '__attribute__((constructor)) static void crash(void) { __builtin_trap(); }' |
+    cc -shared -nostdlib -x c -o "$TMP/root/lib/libnss_planted.so.2" - &&
+    in_root /sonda record -t 1s -o /out/names minimal && ! grep -q killed "$TMP/log"
+  verdict "it loads no name service" $? "$TMP/log"
+fi
 echo "1..$N"
 exit $BAD
