@@ -2,6 +2,11 @@
 #ifndef SONDA_VERSION_H
 #define SONDA_VERSION_H
 
+/*
+ * The version of sonda: that of these headers when a program is compiled, and that of the library
+ * when the program runs. A program works with a library that is older or newer than its headers.
+ */
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -114,7 +114,7 @@ no_offenders "every tag has an explanation" "$(awk '
   { is_tag = is_tag == 1 ? 2 : 0 }
   is_tag == 2 { tag = $0 }
   /^\.TP/ { is_tag = 1 }' "$man"/man[18]/*)"
-lost=$(grep -L '^\.SH NAME' $pages)
-no_offenders "every page has a name, for apropos" "$lost"
+lost=$(for page in $pages; do grep -A 1 '^\.SH NAME' "$page" | grep -q ' \\- .' || echo "$page"; done)
+no_offenders "every page has a name and what it is, for apropos" "$lost"
 echo "1..$N"
 exit $BAD

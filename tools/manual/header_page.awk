@@ -180,7 +180,7 @@ END {
 	names = ""
 	for (i = 1; i <= n_items; i++) {
 		name = public_name(item[i])
-		if (name == "" || index(" " names ",", " " name ","))
+		if (name == "" || name == page || index(" " names ",", " " name ","))
 			continue
 		if (names_only)
 			print name
