@@ -158,7 +158,7 @@ static int run_process(struct import_job *job, struct import_result *ret)
 static int copy_pipe_to_file(int in)
 {
 	static uint8_t buf[1u << 16];
-	FILE *file = tmpfile();
+	FILE *file = fs_temp_file();
 	size_t written = 0;
 	ssize_t n = 0;
 	int fd;

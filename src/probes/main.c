@@ -12,7 +12,8 @@
  *	ftrace             CAP_DAC_OVERRIDE, or ownership of tracefs and its directory "instances"
  *	mounting tracefs   CAP_SYS_ADMIN; only if nothing is mounted
  *	priority           CAP_SYS_NICE: to read the ring buffers in time, and for priority_boost
- *	/proc of others    none if it is mounted without hidepid; else CAP_SYS_PTRACE
+ *	/proc of others    none if it is mounted without hidepid; else CAP_SYS_PTRACE, or CAP_SETGID if
+ *	                   a group sees them
  *	names of threads   none; with CAP_NET_ADMIN many names are read with one request
  *	names of symbols   CAP_SYSLOG; with kptr_restrict 2 also CAP_SYS_ADMIN, to lower it
  *	files of others    CAP_DAC_READ_SEARCH: the journal
@@ -110,7 +111,8 @@ static void print_usage(FILE *out)
 	      "Environment:\n"
 	      "  PERFETTO_PRODUCER_SOCK_NAME\n"
 	      "                        socket of the service; default\n"
-	      "                        /run/perfetto/traced-producer.sock, or\n"
+	      "                        /run/perfetto/traced-producer.sock (on Android\n"
+	      "                        /dev/socket/traced_producer), or\n"
 	      "                        /tmp/perfetto-producer for users other than root if\n"
 	      "                        /run/perfetto does not exist\n"
 	      "  SONDA_SERVICE_USER    another user that the service may run as, besides root,\n"

@@ -2,11 +2,16 @@
 #include "probes/sandbox.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <linux/capability.h>
+#include <mntent.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/core/mem.h"
 #include "base/system/caps.h"
@@ -112,10 +117,50 @@ static int forbid_writing(const struct sandbox_paths *p, struct err_text *e)
 	return 0;
 }
 
+/* Returns the group that sees all processes although /proc is mounted with hidepid, or 0. */
+static gid_t find_proc_group(void)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	const struct mntent *m;
+	gid_t group = 0;
+
+	while (mounts && (m = getmntent(mounts))) {
+		const char *option = strcmp(m->mnt_dir, "/proc") ? NULL : hasmntopt(m, "gid");
+		unsigned gid;
+
+		if (option && sscanf(option, "gid=%u", &gid) == 1)
+			group = gid;
+	}
+	if (mounts)
+		endmntent(mounts);
+	return group;
+}
+
+/* hidepid hides processes from all who may not ptrace(2) them, which includes root in a Landlock
+ * domain, and shows them to a group. */
+static void join_proc_group(void)
+{
+	gid_t group = find_proc_group();
+	int n = getgroups(0, NULL);
+	_cleanup_(freep) gid_t *groups = n < 0 ? NULL : calloc((size_t)n + 1, sizeof(*groups));
+
+	if (group == 0 || group_member(group) || !groups || getgroups(n, groups) != n)
+		return;
+	groups[n] = group;
+	if (setgroups((size_t)n + 1, groups) < 0)
+		log_warn("/proc is mounted with hidepid, and this process cannot join group %u "
+			 "(%s): "
+			 "the names of other users' processes are missing; set "
+			 "SupplementaryGroups=%u in the unit",
+			 group, strerror(errno), group);
+}
+
 int sandbox_enter(const struct sandbox_paths *paths, struct err_text *e)
 {
-	int r = perf_source_start_helpers();
+	int r;
 
+	join_proc_group();
+	r = perf_source_start_helpers();
 	if (r < 0)
 		log_warn("linux.perf: cannot start the processes that read files: %s",
 			 strerror(-r));

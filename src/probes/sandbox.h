@@ -8,6 +8,7 @@
 /*
  * Drops privileges after tracefs was found and cleaned up:
  *
+ *	groups        none is dropped; joins the one that sees all processes despite hidepid
  *	files         writes only to tracefs, the state directory and kptr_restrict
  *	              (Landlock); a child reads what a process in a Landlock domain may not
  *	              (base/system/outside_reads.h)

@@ -101,6 +101,32 @@ run csv sonda export --csv -o /out/tables /out/sched.pftrace
 run sqlite sonda export --sqlite -o /out/trace.sqlite /out/sched.pftrace
 run folded sonda export --folded sched -o /out/trace.folded /out/sched.pftrace
 run static-report /static/sonda report /out/sched.pftrace
+# A root directory with Android's folders: no /tmp, /run and /etc, processes hidden from all but a group, and tracefs
+# where older kernels have it.
+mkdir /android && mount -t tmpfs none /android && cd /android
+mkdir -p system/bin data/local/tmp dev proc sys && ln -s /system/bin bin
+cp /bin/busybox system/bin && ln -s busybox system/bin/sh && cp /static/sonda data/local/tmp
+mount -t proc -o hidepid=2,gid=3009 none proc && mount -t sysfs none sys && mount -t debugfs none sys/kernel/debug
+mount -t tmpfs -o mode=755 none dev && mkdir dev/socket && mknod -m 666 dev/null c 1 3
+mount -t tmpfs none data/local/tmp && cp /static/sonda data/local/tmp && mount -o remount,ro /android
+in_android() { chroot /android /bin/sh -c "cd /data/local/tmp && $*"; }
+run android-doctor in_android ./sonda doctor
+run android-list in_android ./sonda list events sched:sched_switch
+mount -t tracefs none sys/kernel/tracing
+run android in_android ./sonda record -t 1s -o android.pftrace minimal sched
+run android-stacks in_android ./sonda record -o stacks.pftrace --cpu-stacks=999 -- busybox dd if=/dev/zero of=/dev/null bs=1k count=100000
+run android-report in_android ./sonda report functions stacks.pftrace
+chroot /android /data/local/tmp/sonda sondad & service=$!
+chroot /android /data/local/tmp/sonda sonda-probes & probes=$!
+for i in $(seq 100); do
+  chroot /android /data/local/tmp/sonda status 2>/dev/null | grep linux.ftrace && break
+  sleep 0.1
+done
+run android-service in_android ./sonda record -v -t 1s -o service.pftrace sched
+ls dev/socket >/out/android-sockets
+kill $probes $service
+for i in android service; do cp data/local/tmp/$i.pftrace /out; done
+cd /
 ls /sys/kernel/tracing/instances >/out/instances
 tar -C /out -cf /dev/vda . && sync
 poweroff -f
@@ -191,9 +217,15 @@ check "top lists processes" grep -qE '^ *[0-9]+ .*[a-z]' "$out/top.out"
 check "the page is whole" grep -q '</html>' "$out/page.html"
 check "switches of the part are there" has part "select ts from sched limit 1"
 check "rows of the export are there" grep -qE '^[0-9]' "$out/tables/sched.csv"
+check "with Android's folders doctor has no bad news" is_status android-doctor 0
+check "events are listed where older kernels have tracefs" grep -q sched_switch "$out/android-list.out"
+for run in android android-stacks android-report android-service; do check "$run works" is_status $run 0; done
+check "processes that hidepid hides have names" has android "select name from process where pid = 1 and name glob '*busybox*'"
+check "the service listens in /dev/socket" grep -q traced_consumer "$out/android-sockets"
+check "sonda finds it there" bash -c '! grep -q "a private" "$1"' bash "$out/android-service.err"
 check "no instance is left" [ ! -s "$out/instances" ]
 TP_ASSETS=$("$root/tests/interop/peers.sh" 2>"$tmp/peers.err")/tp
-for trace in sched counters syscalls stacks shapes waits static command itself part piece.000; do
+for trace in sched counters syscalls stacks shapes waits static command itself part piece.000 android service; do
   if [ -d "$TP_ASSETS" ]; then
     check "trace_processor reads $trace without an error" by_peer $trace
   else

@@ -387,6 +387,9 @@ static const char *default_address(char *(*get)(const char *variable), bool prod
 
 	if (set && *set)
 		return set;
+	if (access(SOCK_ANDROID_FOLDER, X_OK) == 0)
+		return producer ? SOCK_ANDROID_FOLDER "traced_producer"
+				: SOCK_ANDROID_FOLDER "traced_consumer";
 	/* In /tmp any user may listen before the service does; in /run only root permits it. */
 	if (geteuid() == 0 || access(SOCK_RUN_FOLDER, X_OK) == 0)
 		return producer ? SOCK_RUN_FOLDER "traced-producer.sock"

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -136,6 +137,25 @@ bool fs_exists(const char *path)
 {
 	/* Checks with the effective ids and capabilities, as open(2) does. */
 	return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0;
+}
+
+const char *fs_temp_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	if (folder && *folder)
+		return folder;
+	return fs_exists("/tmp") ? "/tmp" : "/data/local/tmp";
+}
+
+FILE *fs_temp_file(void)
+{
+	int fd = open(fs_temp_folder(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	FILE *file = fd >= 0 ? fdopen(fd, "w+") : NULL;
+
+	if (!file && fd >= 0)
+		close(fd);
+	return file ?: tmpfile();
 }
 
 int fs_join(char *buf, size_t size, const char *dir, const char *name)

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "base/text/str.h"
@@ -35,6 +36,12 @@ int fs_write_all(int fd, const void *data, size_t len);
 const char *fs_reason(int error);
 
 bool fs_exists(const char *path);
+/* Returns the folder of temporary files: $TMPDIR, else /tmp, else /data/local/tmp, because Android
+ * has no /tmp. Borrowed from the environment or static memory. */
+const char *fs_temp_folder(void);
+/* Opens an empty file without a name in that folder, or in /tmp if its file system has none of
+ * these. Returns NULL and sets errno on failure. */
+FILE *fs_temp_file(void);
 /* Writes "dir/name" to buf. Returns -ENAMETOOLONG if it does not fit. */
 int fs_join(char *buf, size_t size, const char *dir, const char *name);
 

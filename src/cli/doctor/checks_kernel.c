@@ -79,7 +79,7 @@ static void report_no_tracefs(const struct doctor_machine *m, struct doctor_find
 			"%s does not exist: the kernel was built without CONFIG_FTRACE, and "
 			"records no events",
 			root);
-		doctor_set_remedy(f, OTHER_KERNEL);
+		doctor_suggest(f, "apt", OTHER_KERNEL);
 	}
 }
 
@@ -285,7 +285,7 @@ void check_kernel(struct doctor_machine *m, struct doctor_finding *f)
 	doctor_set_finding(f, DOCTOR_NOTE,
 			   "Linux %s is older than %d.%d: sonda is not tested on it", release,
 			   OLDEST_MAJOR, OLDEST_MINOR);
-	doctor_set_remedy(f, OTHER_KERNEL);
+	doctor_suggest(f, "apt", OTHER_KERNEL);
 }
 
 /* ---- options ---- */
@@ -394,7 +394,7 @@ void check_options(struct doctor_machine *m, struct doctor_finding *f)
 		doctor_set_finding(f, DOCTOR_OK, "the kernel has all options that recordings use");
 	} else {
 		doctor_set_finding(f, DOCTOR_LIMIT, "the kernel lacks %s", missing.s);
-		doctor_set_remedy(f, OTHER_KERNEL);
+		doctor_suggest(f, "apt", OTHER_KERNEL);
 	}
 	strbuf_deinit(&missing);
 }
@@ -413,7 +413,7 @@ void check_btf(struct doctor_machine *m, struct doctor_finding *f)
 			   "the kernel has no BTF (%s; CONFIG_DEBUG_INFO_BTF): your own BPF "
 			   "programs may not load, and some eBPF counters lack details",
 			   path);
-	doctor_set_remedy(f, OTHER_KERNEL);
+	doctor_suggest(f, "apt", OTHER_KERNEL);
 }
 
 /* Creates a map and closes it. Returns 0 or -errno. */
@@ -443,7 +443,7 @@ static void report_refused_bpf(const struct doctor_machine *m, int error, struct
 			f, DOCTOR_LIMIT,
 			"the kernel has no bpf(2) (CONFIG_BPF_SYSCALL): linux.ebpf_counters "
 			"records nothing");
-		doctor_set_remedy(f, OTHER_KERNEL);
+		doctor_suggest(f, "apt", OTHER_KERNEL);
 		return;
 	}
 	if (doctor_uses_service(m)) {

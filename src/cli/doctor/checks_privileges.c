@@ -98,7 +98,7 @@ void check_stacks(struct doctor_machine *m, struct doctor_finding *f)
 			f, DOCTOR_LIMIT,
 			"the kernel has no perf events (CONFIG_PERF_EVENTS): linux.perf takes no "
 			"samples");
-		doctor_set_remedy(f, OTHER_KERNEL);
+		doctor_suggest(f, "apt", OTHER_KERNEL);
 	} else if (!caps && doctor_uses_service(m)) {
 		report_unknown_rights(f);
 	} else if (!may_sample) {
@@ -177,7 +177,7 @@ void check_journal(struct doctor_machine *m, struct doctor_finding *f)
 			"there is no systemd journal in %s or %s: linux.systemd_journald "
 			"records nothing",
 			m->journals[0], m->journals[1]);
-		doctor_set_remedy(f, "sudo systemctl restart systemd-journald");
+		doctor_suggest(f, "systemctl", "sudo systemctl restart systemd-journald");
 	} else if (doctor_uses_service(m)) {
 		report_unknown_rights(f);
 	} else if (j.is_readable || doctor_recorder_capabilities(m) & READS_FILES) {

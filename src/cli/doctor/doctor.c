@@ -14,6 +14,7 @@
 #include "base/text/str.h"
 #include "cli/doctor/doctor_check.h"
 #include "cli/terminal/kernel_events.h"
+#include "cli/terminal/programs.h"
 #include "cli/terminal/verb.h"
 
 struct doctor_check {
@@ -82,6 +83,14 @@ void doctor_set_remedy(struct doctor_finding *f, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(f->remedy.text, sizeof(f->remedy.text), fmt, ap);
 	va_end(ap);
+}
+
+void doctor_suggest(struct doctor_finding *f, const char *program, const char *command)
+{
+	char path[PATH_MAX];
+
+	if (program_find(program, path, sizeof(path)) == 0)
+		doctor_set_remedy(f, "%s", command);
 }
 
 int doctor_read_line(const char *root, const char *name, char *buf, size_t size)

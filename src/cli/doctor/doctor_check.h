@@ -63,6 +63,8 @@ void doctor_set_finding(struct doctor_finding *f, enum doctor_verdict verdict, c
 	__attribute__((format(printf, 3, 4)));
 void doctor_set_remedy(struct doctor_finding *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Sets the remedy if this machine has the program that the command needs. */
+void doctor_suggest(struct doctor_finding *f, const char *program, const char *command);
 
 /* Reads the first line of root/name. Returns 0 or -errno; buf is "" then. */
 int doctor_read_line(const char *root, const char *name, char *buf, size_t size);

@@ -8,21 +8,9 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "cli/trace/out_path.h"
 #include "cli/trace/tar.h"
-
-/* The header in an archive contains the size of the file, so the file is written to disk first.
- * Returns NULL with errno on failure. */
-static FILE *open_unnamed_file(void)
-{
-	const char *dir = getenv("TMPDIR");
-	int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	FILE *file = fd >= 0 ? fdopen(fd, "w+") : NULL;
-
-	if (!file && fd >= 0)
-		close(fd);
-	return file ?: tmpfile(); /* a file system without O_TMPFILE */
-}
 
 /* Returns 0 or -errno of the file. */
 static int copy_to_tar(FILE *tar, const char *name, FILE *file)
@@ -43,7 +31,9 @@ static int copy_to_tar(FILE *tar, const char *name, FILE *file)
 
 FILE *export_folder_open(const struct export_folder *f, const char *name, struct err_text *e)
 {
-	FILE *file = f->out ? out_path_open(f->out, name) : open_unnamed_file();
+	/* The header in an archive contains the size of the file, so the file is written to disk
+	 * first. */
+	FILE *file = f->out ? out_path_open(f->out, name) : fs_temp_file();
 
 	if (!file)
 		err_set(e, -errno, "cannot create %s/%s: %s", f->path, name, strerror(errno));

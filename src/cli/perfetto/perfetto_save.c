@@ -10,6 +10,7 @@
 #include "analyze/trace_scan.h"
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
+#include "base/system/fs.h"
 #include "cli/perfetto/perfetto_options.h"
 #include "cli/trace/answer_message.h"
 #include "cli/trace/session_client.h"
@@ -136,11 +137,9 @@ int perfetto_save_snapshot(const Pb__ObservableEvents__CloneTriggerHit *hit, con
 /* Writes "FOLDER/name", or "FOLDER/stem_number.ending" for a number. Returns 0 or -ENAMETOOLONG. */
 static int bugreport_path(char path[static PATH_MAX], const char *name, unsigned number)
 {
-	const char *folder = getenv("TMPDIR"), *dot = strrchr(name, '.');
+	const char *folder = fs_temp_folder(), *dot = strrchr(name, '.');
 	int stem = (int)(dot ? (size_t)(dot - name) : strlen(name)), n;
 
-	if (!folder || !*folder)
-		folder = "/tmp";
 	if (number)
 		n = snprintf(path, PATH_MAX, "%s/%.*s_%u%s", folder, stem, name, number,
 			     dot ? dot : "");

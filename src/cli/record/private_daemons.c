@@ -123,13 +123,10 @@ static int make_dir_in(struct private_daemons *p, const char *parent)
 
 static int make_private_folder(struct private_daemons *p, struct err_text *e)
 {
-	const char *tmp = getenv("TMPDIR");
-	int r = -ENOENT;
+	int r = make_dir_in(p, fs_temp_folder());
 
-	if (tmp && *tmp)
-		r = make_dir_in(p, tmp);
 	if (r)
-		r = make_dir_in(p, "/tmp");
+		r = make_dir_in(p, "/tmp"); /* TMPDIR may be too long or missing */
 	if (r)
 		return err_set(e, r, "cannot create a directory for sockets in /tmp: %s",
 			       strerror(-r));

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "cli/terminal/programs.h"
 
 #define SECONDS "5s"
@@ -61,14 +62,13 @@ static int run_in_foreground(char **argv)
 
 int top_record_process(int32_t pid, int32_t tid, const char *socket)
 {
-	const char *parent = getenv("TMPDIR");
 	char folder[PATH_MAX], trace[PATH_MAX + 32], number[16], thread[16], self[PATH_MAX];
 	ssize_t n = readlink(OURSELVES, self, sizeof(self) - 1);
 
 	if (n < 0)
 		return -errno;
 	self[n] = '\0';
-	snprintf(folder, sizeof(folder), "%s/sonda-top.XXXXXX", parent && *parent ? parent : "/tmp");
+	snprintf(folder, sizeof(folder), "%s/sonda-top.XXXXXX", fs_temp_folder());
 	if (!mkdtemp(folder))
 		return -errno;
 	snprintf(trace, sizeof(trace), "%s/%d.pftrace", folder, (int)pid);

@@ -561,7 +561,8 @@ static int connect_to(const struct channel_target *t, const char *address, enum 
 			  : sock_connect(address, ret_fd);
 	if (r < 0)
 		return r;
-	return t->of_program ? service_trust_check(*ret_fd) : service_trust_check_secure(*ret_fd);
+	return t->of_program ? service_trust_check(*ret_fd, address)
+			     : service_trust_check_secure(*ret_fd, address);
 }
 
 int channel_open(struct io_loop *loop, const struct channel_target *target, enum channel_port port,

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,10 +64,22 @@ bool service_trust_speaks_for_root(int fd)
 	return sock_peer(fd, &uid, &pid) == 0 && is_authorised_by_root(uid);
 }
 
+/* Returns true if only root may have bound the socket at this address: a file directly in Android's
+ * folder. */
+static bool is_bound_by_init(const char *address)
+{
+	struct stat st;
+
+	return str_starts(address, SOCK_ANDROID_FOLDER) &&
+	       !strchr(address + strlen(SOCK_ANDROID_FOLDER), '/') &&
+	       stat(SOCK_ANDROID_FOLDER, &st) == 0 && st.st_uid == 0 &&
+	       !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 /* The user whom service_trust_check() rejected last in this thread. */
 static _Thread_local uid_t rejected;
 
-static int check_peer(int fd, bool by_library)
+static int check_peer(int fd, const char *address, bool by_library)
 {
 	uid_t uid;
 	pid_t pid;
@@ -76,20 +89,20 @@ static int check_peer(int fd, bool by_library)
 		return 0;
 	if (r < 0)
 		return r;
-	if (service_trust_is_trusted(uid, by_library))
+	if (service_trust_is_trusted(uid, by_library) || is_bound_by_init(address))
 		return 0;
 	rejected = uid;
 	return -EKEYREJECTED;
 }
 
-int service_trust_check(int fd)
+int service_trust_check(int fd, const char *address)
 {
-	return check_peer(fd, false);
+	return check_peer(fd, address, false);
 }
 
-int service_trust_check_secure(int fd)
+int service_trust_check_secure(int fd, const char *address)
 {
-	return check_peer(fd, true);
+	return check_peer(fd, address, true);
 }
 
 int service_trust_explain(const char *address, struct err_text *e)
