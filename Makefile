@@ -368,7 +368,7 @@ LIB_CFLAGS = $(CFLAGS_ALL) -Iinclude -fPIC -fvisibility=hidden
 LIB_LDFLAGS = $(SAN_FLAGS) -Wl,--gc-sections,--as-needed,-z,relro,-z,now,-z,noexecstack,-z,nodelete,-Bsymbolic-functions $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS)
 
 $(B)/pic/%.o: src/%.c $(GEN_HEADERS) Makefile
-	@echo "  CC      $< (pic)"
+	@echo "  PIC     $<"
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LIB_CFLAGS) $(WARN) -MMD -MP -c -o $@ $<
 

@@ -4,7 +4,8 @@
 # usage: tools/deb.sh BUILD
 #
 # Builds the Debian packages of these sources in BUILD/deb/sonda, which has the committed and changed files but nothing
-# that was built, and checks them and the source package with lintian. The packages are in BUILD/deb then.
+# that was built, and checks them and the source package with lintian. The packages are in BUILD/deb then. All files but
+# debian/ are the upstream tarball.
 # DEB_BUILD_OPTIONS is dpkg's: "nocheck parallel=2" leaves out the unit tests.
 set -eu
 cd "$(dirname "$0")/.."
@@ -20,8 +21,14 @@ else
   find . -path "./$1" -prune -o -type f -print0
 fi >"$to/files"
 export SOURCE_DATE_EPOCH
+upstream=$(sed -n '1s/.*(\(.*\)-.*/\1/p' debian/changelog)
 # A file that was deleted is still in git's list.
-tar --create --null --files-from "$to/files" --ignore-failed-read 2>/dev/null | tar --extract --directory "$to/sonda"
+pack() { # OPTION...
+  tar --create --null --ignore-failed-read --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+    "$@" --files-from "$to/files" 2>/dev/null
+}
+pack | tar --extract --directory "$to/sonda"
+pack --anchored --exclude=debian --exclude=./debian --transform "s,^\(\./\)*,sonda-$upstream/," | gzip -9n >"$to/sonda_$upstream.orig.tar.gz"
 rm "$to/files"
 
 echo "  DEB     dpkg-buildpackage compiles, which takes some minutes, and logs into $to/build.log"
@@ -34,6 +41,6 @@ dpkg-buildpackage --no-sign --build=full >../build.log 2>&1 || {
 }
 cd ..
 rm -rf sonda
-# Who uploads them to Debian adds a name.
-lintian --allow-root --fail-on error,warning --suppress-tags no-human-maintainers ./*.changes
+# Who uploads them to Debian adds a name, and the bug that asks for the package.
+lintian --allow-root --fail-on error,warning --suppress-tags no-human-maintainers,initial-upload-closes-no-bugs ./*.changes
 ls ./*.deb

@@ -25,7 +25,7 @@ version() {
   local header
   header=$(awk '/^#define SONDA_VERSION_(MAJOR|MINOR|PATCH) / { v = v (v ? "." : "") $3 } END { print v }' include/sonda/version.h)
   echo "version.h $header, debian/changelog $(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog), NEWS.md $(grep -m 1 '^## ' NEWS.md)"
-  grep -q "^sonda ($header) " debian/changelog && grep -m 1 '^## ' NEWS.md | grep -qE "$header.*20[0-9]{2}-[0-9]{2}-[0-9]{2}" &&
+  grep -q "^sonda ($header-[0-9]*) " debian/changelog && grep -m 1 '^## ' NEWS.md | grep -qE "$header.*20[0-9]{2}-[0-9]{2}-[0-9]{2}" &&
     [ -z "$(git status --porcelain)" ]
 }
 run() { # STEP

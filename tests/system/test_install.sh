@@ -56,7 +56,8 @@ for f in examples/*.c; do
 done
 version=$("$B/bin/sonda" version | sed 's/.* //')
 check "pkg-config has the version of the programs" test "$(pkg-config --modversion sonda)" = "$version"
-check "the Debian package has the version of the programs" grep -q "^sonda ($version)" debian/changelog
+check "the Debian package has the version of the programs" grep -q "^sonda ($version-[0-9]*)" debian/changelog
+check "so have the packages of other distributions" eval 'grep -qx "pkgver=$version" packaging/arch/PKGBUILD && grep -q "^Version: *$version$" packaging/rpm/sonda.spec'
 check "it uninstalls" tools/install.sh uninstall "$B" "" "$TMP/usr"
 check "uninstall leaves nothing" test ! -e "$TMP/usr"
 mkdir -p "$TMP/usr/bin" "$TMP/usr/include" "$TMP/usr/share/man/man1"
