@@ -44,6 +44,12 @@ scheduler=(
    (select id as node_id from thread_state where id % 7 = 0))"
   "with g(source_node_id, dest_node_id) as (values (1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (3, 6), (6, 1), (9, 10)) select * from graph_reachable_dfs!((select * from g),
    (select 9 as node_id union all select 3 union all select 77))"
+  "create perfetto table edges as with g(source_node_id, dest_node_id, edge_weight) as (values (1, 2, 5), (1, 3, 1), (1, 7, 1), (2, 4, 5), (3, 4, 1),
+   (4, 5, 1), (5, 6, 10), (6, 1, 1)) select * from g; create perfetto table roots as with r(root_node_id, root_target_weight) as (values (1, 20), (2, 0),
+   (1, 21), (1, 22), (3, 1000), (1, 23)) select * from r; select * from graph_reachable_weight_bounded_dfs!(edges, roots, 0)"
+  "select * from graph_reachable_weight_bounded_dfs!(edges, roots, 1)"
+  "select * from graph_reachable_weight_bounded_dfs!((select id as source_node_id, waker_id as dest_node_id, ts % 97 as edge_weight from thread_state
+   where waker_id is not null), (select id as root_node_id, id % 301 as root_target_weight from thread_state where waker_id is not null), 1)"
   "select * from graph_next_sibling!((select id as node_id, utid as node_parent_id, ts as sort_key from sched)) order by 1"
   "include perfetto module linux.cpu.idle; select * from cpu_idle_counters order by id"
   "include perfetto module slices.hierarchy; select s.id as of, a.id, a.ts, a.dur, a.depth, a.name, a.parent_id from slice s, _slice_ancestor_and_self(s.id) a order by 1, 2"
@@ -70,7 +76,9 @@ equal "functions of numbers and times" "$dir/ring_losses" "select percentile(dur
   "select abs_time_str(ts) as a, abs_time_str(0) as b, cast(to_realtime(ts) as text) as c, to_monotonic(ts) as d, to_timecode(dur) as e from sched order by id" \
   "select to_realtime(null) as a, to_timecode(3723000000001) as b, to_timecode(-1) as c, ln(2) as d, exp(1) as e, sqrt(2) as f"
 equal "functions of texts" "$dir/ring_losses" "select regexp_extract(name, '[a-z]+') as a, regexp_extract(name, '^(.)') as b, regexp_extract(name, 'k(w)?') as c,
-  regexp_replace_simple(name, '[0-9]', '#') as d, regexp_replace_simple(name, 'x*', '-') as e, reverse(name) as f, base64_encode(cast(name as blob)) as g from thread order by utid" \
+  regexp_replace_simple(name, '[0-9]', '#') as d, regexp_replace_simple(name, 'x*', '-') as e, reverse(name) as f, base64_encode(cast(name as blob)) as g,
+  hex(base64_decode(base64_encode(cast(name as blob)))) as h from thread order by utid" "select hex(base64_decode('aGVsbG8')) as a, typeof(base64_decode('')) as b,
+  base64_decode(null) as c" \
   "select hex(cat_stacks('a', null, 'bc', cat_stacks('d'))) as a, cat_stacks(null) is null as b, hex(stack_from_stack_profile_callsite(300)) as c,
   hex(stack_from_stack_profile_callsite(3, true)) as d, hex(stack_from_stack_profile_frame(5)) as e"
 equal "numbers of rows" "$dir/ring_losses" "create perfetto table a as select tid from thread order by tid; create perfetto table b as select a._auto_id as id, tid from a;
@@ -128,7 +136,9 @@ equal_library "include perfetto module linux.cpu.utilization.system; select * fr
   "include perfetto module linux.cpu.utilization.thread; select t.utid, u.* from thread t, cpu_thread_utilization_per_second(t.utid) u order by 1, 2" \
   "include perfetto module slices.flat_slices; select slice_id, ts, dur, depth, name, utid from _slice_flattened order by ts, utid" \
   "include perfetto module linux.memory.process; select * from memory_rss_and_swap_per_process order by ts, upid" \
-  "include perfetto module sched.thread_state_flattened; select count() as n from thread_state"
+  "include perfetto module sched.thread_state_flattened; select count() as n from thread_state" \
+  "include perfetto module sched.thread_executing_span; select * from _wakeup_graph order by id" \
+  "select c.* from thread t, _thread_executing_span_critical_path(t.utid, trace_start(), trace_dur()) c where t.utid % 7 = 1 order by 1, 2, 4, 5, 3"
 status=$?
 verdict "modules of Perfetto's library have its rows ($(tail -n 1 "$dir/diff"))" $status "$dir/diff"
 exit $BAD

@@ -437,9 +437,12 @@ static int create_function(struct database *d, struct statement *s, struct sql_r
 			   bool replace, struct err_text *e)
 {
 	struct function_head h = {.args = {0}};
+	char name[SQL_NAME_SIZE];
 	enum sql_type type;
 	int result = parse_prototype(r, &h, e);
 
+	memcpy(name, h.name, sizeof(name));
+	d->functions.is_wrong = false;
 	if (result == 0 && !sql_reader_take_words(r, "RETURNS"))
 		result =
 			err_set(e, -EINVAL, "RETURNS is missing after the arguments of %s", h.name);
@@ -455,8 +458,8 @@ static int create_function(struct database *d, struct statement *s, struct sql_r
 	else if (result == 0)
 		result = define_function(d, s, &h, r, replace, e);
 	function_head_deinit(&h);
-	if (result == -EINVAL && d->module && d->functions.mistake >= 0) {
-		note_left_out_function(d, h.name, e);
+	if (result == -EINVAL && d->module && d->functions.is_wrong) {
+		note_left_out_function(d, name, e);
 		result = 0;
 	}
 	return result;

@@ -57,7 +57,8 @@ int function_prepare(struct functions *f, const char *sql, sqlite3_stmt **ret)
 {
 	int r = sqlite3_prepare_v3(f->db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);
 
-	f->mistake = r == SQLITE_OK ? -1 : sqlite3_error_offset(f->db);
+	f->is_wrong = r != SQLITE_OK;
+	f->mistake = f->is_wrong ? sqlite3_error_offset(f->db) : -1;
 	return r;
 }
 

@@ -20,7 +20,8 @@ struct functions {
 	sqlite3 *db; /* borrowed */
 	struct function *by_name; /* owned: scalar ones */
 	unsigned depth; /* how many are running */
-	int mistake; /* in the statement of the last function that could not be made; or -1 */
+	bool is_wrong; /* the statement of the last function could not be prepared */
+	int mistake; /* its place in that statement; -1: unknown */
 };
 
 /* The declaration of a function: all but its statement. */
@@ -44,7 +45,7 @@ int function_define(struct functions *f, struct function_head *h, const char *sq
 int table_function_define(struct functions *f, struct function_head *h, const char *sql,
 			  bool replace, struct err_text *e);
 
-/* Prepares the statement of a function, and sets f->mistake. Returns an SQLite result code. */
+/* Prepares the statement of a function, and sets f->is_wrong and f->mistake. Returns an SQLite result code. */
 int function_prepare(struct functions *f, const char *sql, sqlite3_stmt **ret);
 /* Binds the arguments. Returns 0, or -EINVAL and sets e. */
 int function_bind(const struct function_head *h, sqlite3_stmt *st, sqlite3_value **argv,

@@ -12,3 +12,16 @@ SELECT a.track_id = d.track_id AND a.ts <= d.ts
     AND a.depth < d.depth
 FROM slice a, slice d
 WHERE a.id = $ancestor_id AND d.id = $descendant_id;
+
+-- Names of C++ and Rust are demangled where they are recorded, in a process without rights. Here they stay as they are.
+CREATE PERFETTO FUNCTION demangle(name STRING) RETURNS STRING AS SELECT NULL;
+
+-- The table of graph_reachable_weight_bounded_dfs!() (graphs.search). The arrays are results of repeatedfield().
+CREATE PERFETTO FUNCTION __intrinsic_dfs_weight_bounded(source_node_ids BYTES, dest_node_ids BYTES, edge_weights BYTES,
+  root_node_ids BYTES, root_target_weights BYTES, is_target_weight_floor LONG)
+RETURNS TABLE(root_node_id LONG, node_id LONG, parent_node_id LONG) AS
+SELECT c0 AS root_node_id, c1 AS node_id, c2 AS parent_node_id
+FROM __intrinsic_table_ptr(sonda_dfs_weight_bounded($source_node_ids, $dest_node_ids, $edge_weights, $root_node_ids,
+  $root_target_weights, $is_target_weight_floor))
+WHERE __intrinsic_table_ptr_bind(c0, 'root_node_id') AND __intrinsic_table_ptr_bind(c1, 'node_id')
+  AND __intrinsic_table_ptr_bind(c2, 'parent_node_id');

@@ -14,7 +14,7 @@
 #define NO_NODE SIZE_MAX
 
 struct edge {
-	int64_t from, to;
+	int64_t from, to, weight;
 	size_t number; /* in the order of the rows */
 };
 
@@ -116,15 +116,36 @@ static void nodes_final(sqlite3_context *ctx)
 		sqlite3_result_pointer(ctx, *nodes, NODES_POINTER, nodes_free);
 }
 
+/* A blob of int64_t: an array of numbers that SQL can pass on. */
+static void numbers_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		sqlite3_result_error(ctx, "repeatedfield(): a value is NULL", -1);
+	else
+		nodes_step(ctx, argc, argv);
+}
+
+static void numbers_final(sqlite3_context *ctx)
+{
+	struct nodes **numbers = sqlite3_aggregate_context(ctx, 0);
+
+	if (!numbers || !*numbers)
+		return;
+	sqlite3_result_blob64(ctx, (*numbers)->ids, (*numbers)->n * sizeof(*(*numbers)->ids), free);
+	free(*numbers);
+}
+
 /* ---- searching ---- */
 
 struct search {
 	const struct graph *graph;
 	int64_t *ids; /* owned; ascending: a node is the place in it */
 	size_t n_ids;
-	bool *visited; /* owned; for each node */
+	size_t *visited; /* owned; for each node: the number of the last round that visited it */
+	size_t round; /* from 1 on: a search begins again from each of its roots, if it has any */
 	struct visit {
 		size_t node, parent;
+		int64_t weight; /* of the edge from the parent */
 	} * queue; /* owned: to be visited; depth first, it is a stack */
 	size_t n, cap;
 	struct result_rows *rows; /* owned */
@@ -144,16 +165,17 @@ static size_t search_node(const struct search *s, int64_t id)
 	return (size_t)(found - s->ids);
 }
 
-/* Numbers the nodes. Returns false if out of memory. */
-static bool search_init(struct search *s, const struct graph *g, const struct nodes *starts)
+/* Numbers the nodes. columns: of the result. Returns false if out of memory. */
+static bool search_init(struct search *s, const struct graph *g, const struct nodes *starts,
+			const char *const *columns)
 {
-	static const char *const names[] = {"node_id", "parent_node_id", NULL};
 	size_t n_edges = g ? g->n : 0, n = 0;
 
 	s->graph = g;
+	s->round = 1;
 	s->ids = calloc(2 * n_edges + starts->n + 1, sizeof(*s->ids));
 	s->visited = calloc(2 * n_edges + starts->n + 1, sizeof(*s->visited));
-	s->rows = result_rows_new(names);
+	s->rows = result_rows_new(columns);
 	if (!s->ids || !s->visited || !s->rows)
 		return false;
 	for (size_t i = 0; i < n_edges; i++) {
@@ -178,11 +200,11 @@ static void search_deinit(struct search *s)
 	result_rows_put(s->rows);
 }
 
-static bool search_push(struct search *s, size_t node, size_t parent)
+static bool search_push(struct search *s, struct visit v)
 {
 	if (array_reserve(&s->queue, &s->cap, s->n + 1, sizeof(*s->queue)))
 		return false;
-	s->queue[s->n++] = (struct visit){node, parent};
+	s->queue[s->n++] = v;
 	return true;
 }
 
@@ -205,37 +227,46 @@ static void search_edges(const struct search *s, size_t node, size_t *ret_begin,
 	*ret_end = low;
 }
 
+static void put_visit(const struct search *s, struct visit v, struct cell cells[static 2])
+{
+	cells[0] = (struct cell){.kind = CELL_INT, .i = s->ids[v.node]};
+	if (v.parent != NO_NODE)
+		cells[1] = (struct cell){.kind = CELL_INT, .i = s->ids[v.parent]};
+}
+
 static bool search_add_row(struct search *s, struct visit v)
 {
 	struct cell *row = result_rows_add(s->rows);
 
-	if (!row)
-		return false;
-	row[0] = (struct cell){.kind = CELL_INT, .i = s->ids[v.node]};
-	if (v.parent != NO_NODE)
-		row[1] = (struct cell){.kind = CELL_INT, .i = s->ids[v.parent]};
+	if (row)
+		put_visit(s, v, row);
+	return row;
+}
+
+/* Marks a node as visited, and queues the ends of its edges. */
+static bool search_expand(struct search *s, size_t node, bool last_edge_first)
+{
+	size_t begin, end;
+
+	s->visited[node] = s->round;
+	search_edges(s, node, &begin, &end);
+	for (size_t i = 0; i < end - begin; i++) {
+		const struct edge *e =
+			&s->graph->edges[last_edge_first ? end - 1 - i : begin + i];
+		size_t to = search_node(s, e->to);
+
+		if (s->visited[to] != s->round &&
+		    !search_push(s, (struct visit){to, node, e->weight}))
+			return false;
+	}
 	return true;
 }
 
 /* Adds the row of a node, unless it was visited, and queues the ends of its edges. */
 static bool search_visit(struct search *s, struct visit v, bool last_edge_first)
 {
-	size_t begin, end;
-
-	if (s->visited[v.node])
-		return true;
-	s->visited[v.node] = true;
-	if (!search_add_row(s, v))
-		return false;
-	search_edges(s, v.node, &begin, &end);
-	for (size_t i = 0; i < end - begin; i++) {
-		size_t edge = last_edge_first ? end - 1 - i : begin + i;
-		size_t to = search_node(s, s->graph->edges[edge].to);
-
-		if (!s->visited[to] && !search_push(s, to, v.node))
-			return false;
-	}
-	return true;
+	return s->visited[v.node] == s->round ||
+	       (search_add_row(s, v) && search_expand(s, v.node, last_edge_first));
 }
 
 /* The queue is a stack here: the node of the first edge has to be on top. */
@@ -258,6 +289,7 @@ static bool search_breadth_first(struct search *s)
 /* (graph, start nodes) */
 static void search_call(sqlite3_context *ctx, sqlite3_value **argv, bool (*run)(struct search *))
 {
+	static const char *const columns[] = {"node_id", "parent_node_id", NULL};
 	const struct graph *g = sqlite3_value_pointer(argv[0], GRAPH_POINTER);
 	const struct nodes *starts = sqlite3_value_pointer(argv[1], NODES_POINTER);
 	struct search s = {.graph = g};
@@ -265,9 +297,9 @@ static void search_call(sqlite3_context *ctx, sqlite3_value **argv, bool (*run)(
 
 	if (!g || !starts)
 		return;
-	good = search_init(&s, g, starts);
+	good = search_init(&s, g, starts, columns);
 	for (size_t i = 0; i < starts->n && good; i++)
-		good = search_push(&s, search_node(&s, starts->ids[i]), NO_NODE);
+		good = search_push(&s, (struct visit){search_node(&s, starts->ids[i]), NO_NODE, 0});
 	if (good && run(&s))
 		result_rows_return(ctx, TAKE_PTR(s.rows));
 	else
@@ -285,12 +317,107 @@ static void breadth_first_call(sqlite3_context *ctx, int argc, sqlite3_value **a
 	search_call(ctx, argv, search_breadth_first);
 }
 
+/* ---- searching within a weight ---- */
+
+/* The weight is the sum over the edges by which nodes were reached. is_floor: the node that exceeds
+ * the target is visited, too. */
+static bool search_within(struct search *s, int64_t root, int64_t target, bool is_floor)
+{
+	struct visit v = {.node = search_node(s, root), .parent = NO_NODE};
+	struct cell *row;
+	double sum = 0;
+
+	s->n = 0;
+	if (!search_push(s, v))
+		return false;
+	while (s->n && sum <= (double)target) {
+		v = s->queue[--s->n];
+		if (s->visited[v.node] == s->round)
+			continue;
+		sum += (double)v.weight;
+		if (sum > (double)target && !is_floor)
+			break;
+		row = result_rows_add(s->rows);
+		if (!row)
+			return false;
+		row[0] = (struct cell){.kind = CELL_INT, .i = root};
+		put_visit(s, v, &row[1]);
+		if (!search_expand(s, v.node, true))
+			return false;
+	}
+	s->round++;
+	return true;
+}
+
+/* A result of repeatedfield(). */
+struct numbers {
+	const uint8_t *bytes; /* borrowed */
+	size_t n;
+};
+
+static struct numbers numbers_of_value(sqlite3_value *v)
+{
+	struct numbers numbers = {.bytes = sqlite3_value_blob(v)};
+
+	numbers.n = (size_t)sqlite3_value_bytes(v) / sizeof(int64_t);
+	return numbers;
+}
+
+static int64_t numbers_at(struct numbers numbers, size_t i)
+{
+	int64_t x;
+
+	memcpy(&x, &numbers.bytes[i * sizeof(x)], sizeof(x));
+	return x;
+}
+
+/* (from, to, weights, roots, targets, is_floor): all but the last are results of repeatedfield(). */
+static void bounded_call(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	static const char *const columns[] = {"root_node_id", "node_id", "parent_node_id", NULL};
+	struct numbers from = numbers_of_value(argv[0]), to = numbers_of_value(argv[1]),
+		       weights = numbers_of_value(argv[2]), roots = numbers_of_value(argv[3]),
+		       targets = numbers_of_value(argv[4]);
+	struct nodes starts = {.ids = malloc(roots.n * sizeof(int64_t) + 1), .n = roots.n};
+	struct graph g = {.edges = calloc(from.n + 1, sizeof(*g.edges)), .n = from.n};
+	struct search s = {0};
+	bool good = starts.ids && g.edges;
+
+	if (to.n != from.n || weights.n != from.n || targets.n != roots.n) {
+		sqlite3_result_error(ctx, "the arrays of the graph have different lengths", -1);
+		goto out;
+	}
+	for (size_t i = 0; i < roots.n && good; i++)
+		starts.ids[i] = numbers_at(roots, i);
+	for (size_t i = 0; i < from.n && good; i++)
+		g.edges[i] = (struct edge){numbers_at(from, i), numbers_at(to, i),
+					   numbers_at(weights, i), i};
+	if (good)
+		qsort(g.edges, g.n, sizeof(*g.edges), compare_edges);
+	good = good && search_init(&s, &g, &starts, columns);
+	for (size_t i = 0; i < roots.n && good; i++)
+		good = search_within(&s, starts.ids[i], numbers_at(targets, i),
+				     sqlite3_value_int(argv[5]));
+	if (good)
+		result_rows_return(ctx, TAKE_PTR(s.rows));
+	else
+		sqlite3_result_error_nomem(ctx);
+out:
+	search_deinit(&s);
+	free(g.edges);
+	free(starts.ids);
+}
+
 int graph_functions_register(sqlite3 *db)
 {
 	int r = row_sets_aggregate(db, "__intrinsic_graph_agg", 2, graph_step, graph_final);
 
 	if (r == SQLITE_OK)
 		r = row_sets_aggregate(db, "__intrinsic_array_agg", 1, nodes_step, nodes_final);
+	if (r == SQLITE_OK)
+		r = row_sets_aggregate(db, "repeatedfield", 1, numbers_step, numbers_final);
+	if (r == SQLITE_OK)
+		r = row_sets_function(db, "sonda_dfs_weight_bounded", 6, bounded_call);
 	if (r == SQLITE_OK)
 		r = row_sets_function(db, "__intrinsic_dfs", 2, depth_first_call);
 	return r == SQLITE_OK ? row_sets_function(db, "__intrinsic_bfs", 2, breadth_first_call) : r;

@@ -232,6 +232,50 @@ static void base64_encode(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	strbuf_deinit(&out);
 }
 
+/* Appends the bytes of a text in base64 (RFC 4648), with or without padding. Returns false if it is none. */
+static bool add_base64_bytes(struct strbuf *out, const char *s, size_t len)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	uint32_t bits = 0;
+	unsigned n_bits = 0;
+
+	for (int padding = 0; padding < 2 && len && s[len - 1] == '='; padding++)
+		len--;
+	for (size_t i = 0; i < len; i++) {
+		const char *digit = s[i] ? strchr(digits, s[i]) : NULL;
+
+		if (!digit)
+			return false;
+		bits = bits << 6 | (uint32_t)(digit - digits);
+		n_bits += 6;
+		if (n_bits >= 8) {
+			n_bits -= 8;
+			strbuf_putc(out, (char)(bits >> n_bits));
+		}
+	}
+	return len % 4 != 1;
+}
+
+static void base64_decode(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const char *text = (const char *)sqlite3_value_text(argv[0]);
+	struct strbuf out = {0};
+
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	strbuf_puts(&out, "");
+	if (sqlite3_value_type(argv[0]) != SQLITE_TEXT || !text ||
+	    !add_base64_bytes(&out, text, (size_t)sqlite3_value_bytes(argv[0])))
+		sqlite3_result_error(ctx, "base64_decode: the argument is not a text in base64",
+				     -1);
+	else if (out.failed)
+		sqlite3_result_error_nomem(ctx);
+	else
+		sqlite3_result_blob(ctx, out.s, (int)out.len, SQLITE_TRANSIENT);
+	strbuf_deinit(&out);
+}
+
 /* FNV-1a of the values and their types. */
 static void sql_hash(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
@@ -263,6 +307,7 @@ int text_functions_register(sqlite3 *db)
 		{"reverse", 1, sql_reverse},
 		{"unhex", 1, sql_unhex},
 		{"base64_encode", 1, base64_encode},
+		{"base64_decode", 1, base64_decode},
 		{"hash", -1, sql_hash},
 	};
 	int r = SQLITE_OK;

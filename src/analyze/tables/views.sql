@@ -175,3 +175,27 @@ CREATE TEMP VIEW instant AS
   SELECT ts, track_id, name, arg_set_id
   FROM __intrinsic_slice
   WHERE dur = 0;
+
+-- Code that V8 and other compilers describe, and samples of other profilers. These are empty, because
+-- sonda does not read their packets: modules of Perfetto's library that join them work without their rows.
+CREATE TEMP TABLE __intrinsic_jit_code(id, create_ts, estimated_delete_ts, utid, start_address, size,
+  function_name, native_code_base64);
+CREATE TEMP TABLE __intrinsic_jit_frame(id, jit_code_id, frame_id);
+CREATE TEMP TABLE __intrinsic_v8_isolate(id, upid, internal_isolate_id,
+  embedded_blob_code_start_address, embedded_blob_code_size, code_range_base_address,
+  code_range_size, shared_code_range, embedded_blob_code_copy_start_address);
+CREATE TEMP TABLE __intrinsic_v8_js_script(id, v8_isolate_id, internal_script_id, script_type, name,
+  source);
+CREATE TEMP TABLE __intrinsic_v8_wasm_script(id, v8_isolate_id, internal_script_id, url,
+  wire_bytes_base64, source);
+CREATE TEMP TABLE __intrinsic_v8_js_function(id, name, v8_js_script_id, is_toplevel, kind, line, col);
+CREATE TEMP TABLE __intrinsic_v8_js_code(id, jit_code_id, v8_js_function_id, tier, bytecode_base64);
+CREATE TEMP TABLE __intrinsic_v8_internal_code(id, jit_code_id, v8_isolate_id, function_name,
+  code_type);
+CREATE TEMP TABLE __intrinsic_v8_wasm_code(id, jit_code_id, v8_isolate_id, v8_wasm_script_id,
+  function_name, tier, code_offset_in_module);
+CREATE TEMP TABLE __intrinsic_v8_regexp_code(id, jit_code_id, v8_isolate_id, pattern);
+CREATE TEMP TABLE cpu_profile_stack_sample(id, ts, callsite_id, utid, process_priority);
+CREATE TEMP TABLE instruments_sample(id, ts, utid, cpu, callsite_id);
+CREATE TEMP TABLE heap_profile_allocation(id, ts, upid, heap_name, callsite_id, count, size);
+CREATE TEMP TABLE heap_graph_object(id, upid, graph_sample_ts, self_size, type_id, root_type);
