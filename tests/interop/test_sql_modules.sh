@@ -113,6 +113,14 @@ for trace in perf_samples clone; do
   protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <"tests/interop/sql_traces/$trace.txtpb" >"$dir/$trace" 2>"$dir/log"
 done
 equal "samples of the CPU" "$dir/perf_samples" "include perfetto module stacks.cpu_profiling; select * from cpu_profiling_samples order by id" "$tree"
+profiles=("select hex(experimental_profile(stack_from_stack_profile_callsite(callsite_id))) as p from perf_sample where callsite_id is not null"
+  "select hex(experimental_profile(cat_stacks('all', stack_from_stack_profile_callsite(callsite_id), 'cpu ' || cpu), 'time', 'ns', ts % 1000, 'samples', 'count', 1)) as p
+   from perf_sample where callsite_id is not null" "select hex(experimental_profile(stack_from_stack_profile_frame(id), 'frames', 'count', id)) as p from stack_profile_frame"
+  "select hex(experimental_profile(name)) as p from (select cat_stacks('a') as name where false)")
+query "$dir/perf_samples" "${profiles[@]}" | python3 "$HERE/pprof_stacks.py" >"$dir/theirs" 2>"$dir/log" &&
+  "$BIN/sonda" sql --json "$dir/perf_samples" "${profiles[@]}" | awk '{ printf "%s", $0 } /^(\]|\[\])$/ { print "" }' |
+  python3 "$HERE/pprof_stacks.py" 2>>"$dir/log" | diff "$dir/theirs" - >>"$dir/log" && [ "$(wc -l <"$dir/theirs")" -gt 10 ]
+verdict "experimental_profile has the stacks and values of trace_processor" $? "$dir/log"
 equal "times of a clone" "$dir/clone" "include perfetto module traced.stats; select * from traced_clone_flush_latency order by 1" \
   "select * from traced_trigger_clone_flush_latency order by 1"
 

@@ -19,6 +19,7 @@
 #include "analyze/dialect/macro.h"
 #include "analyze/dialect/sql_modules.h"
 #include "analyze/row_sets/row_sets.h"
+#include "analyze/stacks/pprof.h"
 #include "analyze/tables/table_module.h"
 #include "base/core/mem.h"
 
@@ -645,6 +646,7 @@ int database_open(struct store *s, struct database **ret)
 	    text_functions_register(d->db) != SQLITE_OK ||
 	    aggregates_register(d->db) != SQLITE_OK ||
 	    stack_functions_register(d->db) != SQLITE_OK ||
+	    pprof_function_register(d->db, s) != SQLITE_OK ||
 	    sqlite3_exec(d->db, sql_texts[0].sql, NULL, NULL, NULL) != SQLITE_OK ||
 	    span_join_register(d->db) != SQLITE_OK || row_sets_register(d->db) != SQLITE_OK ||
 	    sqlite3_create_function(d->db, "create_function", 3, SQLITE_UTF8, d,
