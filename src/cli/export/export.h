@@ -55,5 +55,20 @@ int export_csv_sheet(const struct trace_tables *t, const struct export_folder *t
 		     struct err_text *e);
 int export_parquet(const struct trace_tables *t, const struct export_folder *to,
 		   struct err_text *e);
+
+/* For sonda ship: only the tables that are listed and have rows. */
+struct parquet_choice {
+	const char *const *tables;
+	size_t n_tables;
+	const char *uuid; /* the value of the column trace_uuid */
+};
+/* As export_parquet(); choice NULL: all tables. */
+int export_parquet_chosen(const struct trace_tables *t, const struct parquet_choice *choice,
+			  const struct export_folder *to, struct err_text *e);
+/* Return the trace's uuid, and its losses as a JSON object, which the caller frees; NULL: it has
+ * none, or memory is out. */
+char *export_read_uuid(const struct trace_tables *t);
+char *export_read_losses(const struct trace_tables *t);
+
 /* Writes all tables into the hidden file, an SQLite database. Returns 0, or -errno and sets e. */
 int export_sqlite(const struct trace_tables *t, const struct out_path *out, struct err_text *e);

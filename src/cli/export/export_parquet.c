@@ -27,8 +27,9 @@ struct realtime_offset {
 struct parquet_export {
 	const struct trace_tables *t;
 	const struct export_folder *to;
+	const struct parquet_choice *choice; /* NULL: all tables */
 	struct err_text *e;
-	char *uuid, *losses; /* owned; of the trace */
+	char *uuid, *losses; /* owned */
 	struct realtime_offset *offsets; /* owned; by ts */
 	size_t n_offsets, cap_offsets;
 };
@@ -310,6 +311,22 @@ static int write_rows(struct parquet_export *x, sqlite3_stmt *st, const char *ta
 	return r;
 }
 
+/* Without a choice, all tables are written, also those without rows. */
+static bool is_chosen(const struct parquet_export *x, const char *name)
+{
+	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;
+	char statement[96];
+	bool is_listed = false;
+
+	if (!x->choice)
+		return true;
+	for (size_t i = 0; !is_listed && i < x->choice->n_tables; i++)
+		is_listed = !strcmp(x->choice->tables[i], name);
+	snprintf(statement, sizeof(statement), "select 1 from \"%.64s\" limit 1", name);
+	return is_listed && sqlite3_prepare_v2(x->t->db, statement, -1, &st, NULL) == SQLITE_OK &&
+	       sqlite3_step(st) == SQLITE_ROW;
+}
+
 static int write_parquet(void *ctx, const char *name, const char *sql)
 {
 	struct parquet_export *x = ctx;
@@ -318,7 +335,7 @@ static int write_parquet(void *ctx, const char *name, const char *sql)
 	int r, closed;
 	FILE *to;
 
-	if (export_is_alias(name))
+	if (export_is_alias(name) || !is_chosen(x, name))
 		return 0;
 	snprintf(statement, sizeof(statement), "select * from \"%.64s\"", name);
 	snprintf(file, sizeof(file), "%.64s.parquet", name);
@@ -344,21 +361,37 @@ static char *select_text(sqlite3 *db, const char *sql)
 	return text ? strdup(text) : NULL;
 }
 
-int export_parquet(const struct trace_tables *t, const struct export_folder *to, struct err_text *e)
+char *export_read_uuid(const struct trace_tables *t)
 {
-	struct parquet_export x = {.t = t, .to = to, .e = e};
-	int r = read_clock_offsets(&x);
+	return select_text(t->db, "select str_value from metadata where name = 'trace_uuid'");
+}
 
-	x.uuid = select_text(t->db, "select str_value from metadata where name = 'trace_uuid'");
-	x.losses = select_text(
+char *export_read_losses(const struct trace_tables *t)
+{
+	return select_text(
 		t->db, "select json_group_object(name || coalesce('[' || idx || ']', ''), value) "
 		       "from stats where value > 0 and severity in ('error', 'data_loss')");
-	r = r < 0 ? err_set(e, r, "no memory")
-		  : export_for_each_table(t->db, 't', write_parquet, &x, e);
+}
+
+int export_parquet_chosen(const struct trace_tables *t, const struct parquet_choice *choice,
+			  const struct export_folder *to, struct err_text *e)
+{
+	struct parquet_export x = {.t = t, .to = to, .choice = choice, .e = e};
+	int r = read_clock_offsets(&x);
+
+	x.uuid = choice ? strdup(choice->uuid) : export_read_uuid(t);
+	x.losses = export_read_losses(t);
+	r = r < 0 || (choice && !x.uuid) ? err_set(e, -ENOMEM, "no memory")
+					 : export_for_each_table(t->db, 't', write_parquet, &x, e);
 	if (r == 0)
 		r = export_for_each_table(t->db, 'v', write_parquet, &x, e);
 	free(x.uuid);
 	free(x.losses);
 	free(x.offsets);
 	return r;
+}
+
+int export_parquet(const struct trace_tables *t, const struct export_folder *to, struct err_text *e)
+{
+	return export_parquet_chosen(t, NULL, to, e);
 }
