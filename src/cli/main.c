@@ -41,6 +41,7 @@ static const struct verb verbs[] = {
 	{"diff", cmd_diff, "compare recordings: what became slower or faster"},
 	{"open", cmd_open, "open a trace in the Perfetto UI, in your browser"},
 	{"export", cmd_export, "write a trace as JSON, CSV, SQLite or folded stacks"},
+	{"ship", cmd_ship, "upload traces and their tables into an object store"},
 	{"import", cmd_import, "convert a trace-cmd or perf recording to a trace"},
 	{"cut", cmd_cut, "write a part of a trace"},
 	{"split", cmd_split, "split a trace into several files"},

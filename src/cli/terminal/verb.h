@@ -89,6 +89,7 @@ int cmd_recorder(int argc, char **argv);
 int cmd_sessions(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_ship(int argc, char **argv);
 int cmd_sql(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_stop(int argc, char **argv);

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ship/ship_options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/core/mem.h"
+#include "base/system/memory_limit.h"
+#include "base/text/str.h"
+#include "cli/record/option_values.h"
+#include "cli/s3/s3_credentials.h"
+#include "cli/terminal/verb.h"
+#include "cli/trace_tables.h"
+
+#define ONCE_RETRIES 8
+
+const char ship_usage[] =
+	"usage: sonda ship [OPTION]... SPOOL s3://BUCKET[/PREFIX]\n"
+	"       sonda ship [OPTION]... --from FOLDER SPOOL [s3://BUCKET[/PREFIX]]\n\n"
+	"Uploads traces, and their tables as Parquet, into an S3-compatible store. SPOOL is a "
+	"folder "
+	"in which\n"
+	"traces wait until the store has them. With --from, new traces of a folder are put into "
+	"the "
+	"spool.\n"
+	"Runs until stopped.\n\n"
+	"Collecting:\n"
+	"      --from FOLDER       collect *.pftrace files of FOLDER; may be given several times\n"
+	"      --machine NAME      name of the machine in the keys (default: the host name)\n"
+	"      --settle TIME       collect a file when it was last written this long ago (default "
+	"30s)\n"
+	"      --size SIZE         maximum size of the spool (default 2gb); when it is full, the "
+	"oldest\n"
+	"                          traces are dropped\n"
+	"      --add-table NAME    also make this table, such as args or ftrace_event; may be "
+	"given\n"
+	"                          several times\n"
+	"      --memory SIZE       memory for the tables of a trace (default: a quarter of RAM)\n\n"
+	"Uploading:\n"
+	"      --endpoint URL      https://HOST[:PORT] of the store (default: $AWS_ENDPOINT_URL, "
+	"or AWS)\n"
+	"      --region NAME       region of the bucket (default: $AWS_REGION, or us-east-1)\n"
+	"      --credentials FILE  file with aws_access_key_id and aws_secret_access_key "
+	"(default:\n"
+	"                          $AWS_ACCESS_KEY_ID, or ~/.aws/credentials)\n"
+	"      --profile NAME      section of that file (default: $AWS_PROFILE, or default)\n"
+	"      --ca FILE           certificates to trust instead of the system's\n"
+	"      --allow-http        allow an endpoint without TLS on another machine\n"
+	"      --retries N         attempts of a request (default: no limit; with --once 8)\n"
+	"      --retry-max TIME    longest pause between two attempts (default 5m)\n\n"
+	"      --once              exit when all traces are in the store\n"
+	"      --every TIME        look for new traces this often (default 10s)\n"
+	"  -h, --help              print this help\n\n"
+	"example: sonda ship --from /var/lib/sonda/recorder/snapshots /var/spool/sonda "
+	"s3://traces\n";
+
+static const struct option long_options[] = {
+	{"from", required_argument, NULL, 'f'},
+	{"machine", required_argument, NULL, 'm'},
+	{"settle", required_argument, NULL, 's'},
+	{"size", required_argument, NULL, 'S'},
+	{"add-table", required_argument, NULL, 't'},
+	{"memory", required_argument, NULL, 'M'},
+	{"endpoint", required_argument, NULL, 'E'},
+	{"region", required_argument, NULL, 'R'},
+	{"credentials", required_argument, NULL, 'c'},
+	{"profile", required_argument, NULL, 'p'},
+	{"ca", required_argument, NULL, 'C'},
+	{"allow-http", no_argument, NULL, 'H'},
+	{"retries", required_argument, NULL, 'r'},
+	{"retry-max", required_argument, NULL, 'x'},
+	{"once", no_argument, NULL, 'o'},
+	{"every", required_argument, NULL, 'e'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+/* Without ftrace_event and args, which are larger than all others together. */
+static const char *const default_tables[] = {
+	"cgroup",
+	"cgroup_wait",
+	"clock_snapshot",
+	"counter",
+	"counter_track",
+	"cpu",
+	"cpu_counter_track",
+	"event_histogram",
+	"event_histogram_row",
+	"machine",
+	"metadata",
+	"process",
+	"process_counter_track",
+	"process_track",
+	"sched",
+	"slice",
+	"stats",
+	"thread",
+	"thread_state",
+	"thread_track",
+	"trace_bounds",
+	"track",
+};
+
+struct ship_parse {
+	struct ship_options *o; /* borrowed */
+	const char *machine, *endpoint, *region; /* borrowed; NULL: not given */
+	bool allow_http;
+};
+
+/* ---- names ---- */
+
+void ship_make_machine(const char *name, char ret[static SHIP_MACHINE_SIZE])
+{
+	size_t n = 0;
+
+	if (!isalpha((unsigned char)name[0]))
+		n = (size_t)snprintf(ret, SHIP_MACHINE_SIZE, "m-");
+	for (; *name && n + 1 < SHIP_MACHINE_SIZE; name++) {
+		unsigned char c = (unsigned char)*name;
+
+		if (c >= 'A' && c <= 'Z')
+			ret[n++] = (char)tolower(c);
+		else
+			ret[n++] = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.'
+					   ? (char)c
+					   : '-';
+	}
+	ret[n] = '\0';
+}
+
+static int take_machine(struct ship_parse *p, struct err_text *e)
+{
+	struct utsname name;
+
+	if (!p->machine) {
+		uname(&name);
+		ship_make_machine(name.nodename, p->o->machine);
+		return 0;
+	}
+	ship_make_machine(p->machine, p->o->machine);
+	if (strcmp(p->machine, p->o->machine) != 0)
+		return err_set(e, -EINVAL,
+			       "--machine %.80s: a name has up to 63 of a-z, 0-9, '.' and '-', and "
+			       "begins with a letter",
+			       p->machine);
+	return 0;
+}
+
+static bool has_only(const char *s, size_t len, const char *others)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)s[i]) && !strchr(others, s[i]))
+			return false;
+	return true;
+}
+
+static int ship_take_url(struct ship_options *o, const char *url, struct err_text *e)
+{
+	const char *bucket = url + strlen("s3://"), *slash;
+	size_t n, len;
+
+	if (!str_starts(url, "s3://"))
+		return err_set(e, -EINVAL, "%.200s is not s3://BUCKET or s3://BUCKET/PREFIX", url);
+	slash = strchrnul(bucket, '/');
+	n = (size_t)(slash - bucket);
+	if (n < 3 || n >= SHIP_BUCKET_SIZE || !has_only(bucket, n, ".-") || !isalnum(bucket[0]) ||
+	    !isalnum(bucket[n - 1]))
+		return err_set(e, -EINVAL, "%.200s: not the name of a bucket", url);
+	snprintf(o->bucket, sizeof(o->bucket), "%.*s", (int)n, bucket);
+	slash += *slash == '/';
+	len = strlen(slash);
+	if (len + 2 > sizeof(o->prefix) || !has_only(slash, len, "-_.=/") || *slash == '/' ||
+	    strstr(slash, "//") || strstr(slash, ".."))
+		return err_set(e, -EINVAL,
+			       "%.200s: a prefix has letters, digits and -_.=/, and no empty part",
+			       url);
+	snprintf(o->prefix, sizeof(o->prefix), "%s%s", slash,
+		 len && slash[len - 1] != '/' ? "/" : "");
+	o->uploads = true;
+	return 0;
+}
+
+/* ---- the store ---- */
+
+static const char *profile_of(const struct ship_options *o)
+{
+	const char *chosen = getenv("AWS_PROFILE");
+
+	return o->profile ? o->profile : chosen && *chosen ? chosen : "default";
+}
+
+/* Takes the option, the first variable that is set, or the value in ~/.aws/config. Returns false if
+ * there is none. */
+static bool find_setting(const struct ship_options *o, const char *option,
+			 const char *const variables[static 2], const char *name, char *ret,
+			 size_t size)
+{
+	for (unsigned i = 0; !option && i < 2; i++) {
+		option = getenv(variables[i]);
+		if (option && !*option)
+			option = NULL;
+	}
+	if (option)
+		return snprintf(ret, size, "%s", option) < (int)size;
+	return s3_config_read(profile_of(o), name, ret, size);
+}
+
+static bool is_loopback(const char *host)
+{
+	return str_starts(host, "127.") || str_starts(host, "[::1]") ||
+	       !strcmp(host, "localhost") || str_starts(host, "localhost:");
+}
+
+/* Checks an endpoint that the user has named. A port that is the scheme's own is removed: libcurl
+ * sends "Host" without it. */
+static int check_endpoint(struct ship_parse *p, struct err_text *e)
+{
+	char *url = p->o->endpoint, *host = strstr(url, "://");
+	bool is_http = str_starts(url, "http://");
+	size_t len = strlen(url);
+	const char *port = is_http ? ":80" : ":443";
+
+	if (len && url[len - 1] == '/')
+		url[--len] = '\0';
+	host = host ? host + strlen("://") : url + len;
+	if ((!is_http && !str_starts(url, "https://")) || !*host ||
+	    !has_only(host, strlen(host), ".-:[]"))
+		return err_set(e, -EINVAL, "the endpoint %.200s is not https://HOST[:PORT]", url);
+	if (is_http && !p->allow_http && !is_loopback(host))
+		return err_set(
+			e, -EINVAL,
+			"the endpoint %.200s would get the traces unencrypted; use https, or "
+			"--allow-http",
+			url);
+	if (str_ends(host, port))
+		url[len - strlen(port)] = '\0';
+	return 0;
+}
+
+static int take_store(struct ship_parse *p, struct err_text *e)
+{
+	static const char *const regions[] = {"AWS_REGION", "AWS_DEFAULT_REGION"};
+	static const char *const endpoints[] = {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"};
+	struct ship_options *o = p->o;
+
+	if (!find_setting(o, p->region, regions, "region", o->region, sizeof(o->region)))
+		snprintf(o->region, sizeof(o->region), "us-east-1");
+	if (!has_only(o->region, strlen(o->region), "-"))
+		return err_set(e, -EINVAL,
+			       "the region %.60s has other characters than letters, "
+			       "digits and -",
+			       o->region);
+	if (find_setting(o, p->endpoint, endpoints, "endpoint_url", o->endpoint,
+			 sizeof(o->endpoint)))
+		return check_endpoint(p, e);
+	/* The certificate is for one level of names. */
+	o->bucket_in_host = !strchr(o->bucket, '.');
+	snprintf(o->endpoint, sizeof(o->endpoint), "https://s3.%s.amazonaws.com", o->region);
+	return 0;
+}
+
+/* ---- the command line ---- */
+
+static int ship_add_table(struct ship_options *o, const char *name, struct err_text *e)
+{
+	if (!*name || strlen(name) > 64 || !has_only(name, strlen(name), "_"))
+		return err_set(e, -EINVAL, "--add-table %.80s: not the name of a table", name);
+	for (size_t i = 0; i < o->n_tables; i++)
+		if (!strcmp(o->tables[i], name))
+			return 0;
+	if (o->n_tables == SHIP_TABLES_MAX)
+		return err_set(e, -EINVAL, "--add-table: too many tables");
+	o->tables[o->n_tables++] = name;
+	return 0;
+}
+
+static int ship_take_option(void *ctx, int option, struct err_text *e)
+{
+	struct ship_parse *p = ctx;
+	struct ship_options *o = p->o;
+
+	switch (option) {
+	case 'f':
+		if (o->n_from == SHIP_FOLDERS_MAX)
+			return err_set(e, -EINVAL, "--from: at most %d folders", SHIP_FOLDERS_MAX);
+		o->from[o->n_from++] = optarg;
+		return 0;
+	case 'm':
+		p->machine = optarg;
+		return 0;
+	case 's':
+		return option_parse_duration("--settle", optarg, &o->settle_ms, e);
+	case 'S':
+		return option_parse_file_size("--size", optarg, &o->max_bytes, e);
+	case 't':
+		return ship_add_table(o, optarg, e);
+	case 'M':
+		return trace_tables_parse_memory(optarg, &o->memory, e);
+	case 'E':
+		p->endpoint = optarg;
+		return 0;
+	case 'R':
+		p->region = optarg;
+		return 0;
+	case 'c':
+		o->credentials = optarg;
+		return 0;
+	case 'p':
+		o->profile = optarg;
+		return 0;
+	case 'C':
+		o->ca_file = optarg;
+		return 0;
+	case 'H':
+		p->allow_http = true;
+		return 0;
+	case 'r':
+		return option_parse_number("--retries", optarg, &o->retries, e);
+	case 'x':
+		return option_parse_duration("--retry-max", optarg, &o->retry_max_ms, e);
+	case 'o':
+		o->once = true;
+		return 0;
+	case 'e':
+		return option_parse_duration("--every", optarg, &o->every_ms, e);
+	}
+	return -EINVAL;
+}
+
+static int ship_check(struct ship_parse *p, char **words, int n, struct err_text *e)
+{
+	struct ship_options *o = p->o;
+	int r = take_machine(p, e);
+
+	if (r < 0)
+		return r;
+	if (n == 0)
+		return err_set(e, -EINVAL, "SPOOL is missing");
+	if (n > 2)
+		return err_set(e, -EINVAL, "too many arguments: %.80s", words[2]);
+	o->spool = words[0];
+	if (str_starts(o->spool, "s3://"))
+		return err_set(e, -EINVAL, "SPOOL, a folder, comes before %.80s", o->spool);
+	if (n == 2)
+		r = ship_take_url(o, words[1], e);
+	else if (!o->n_from)
+		r = err_set(e, -EINVAL, "s3://BUCKET or --from FOLDER is missing");
+	if (r == 0 && o->uploads)
+		r = take_store(p, e);
+	if (o->once && !o->retries)
+		o->retries = ONCE_RETRIES;
+	return r;
+}
+
+int ship_options_parse(int argc, char **argv, struct ship_options *ret, struct err_text *e)
+{
+	struct ship_options o = {
+		.max_bytes = UINT64_C(2) << 30,
+		.settle_ms = 30000,
+		.every_ms = 10000,
+		.retry_max_ms = 5 * 60 * 1000,
+		.memory = memory_limit() / 4,
+		.n_tables = ARRAY_SIZE(default_tables),
+	};
+	struct ship_parse p = {.o = &o};
+	int r;
+
+	memcpy(o.tables, default_tables, sizeof(default_tables));
+	r = options_parse(argc, argv, ":h", long_options, ship_take_option, &p, e);
+	o.help = r > 0;
+	if (r == 0)
+		r = ship_check(&p, argv + optind, argc - optind, e);
+	if (r >= 0)
+		*ret = o;
+	return MIN(r, 0);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ship/spool_tables.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/system/helper_process.h"
+#include "base/system/landlock.h"
+#include "cli/export/export.h"
+#include "cli/export/export_folder.h"
+#include "cli/trace/out_path.h"
+#include "cli/trace_tables.h"
+
+#define MINUTES_MAX 30 /* that the process may take */
+#define WAIT_MS 200
+
+/* ---- the process ---- */
+
+static void spool_tables_confine(void)
+{
+	static const char *const calls[] = {
+		"open",	     "openat",	  "unlink", "unlinkat", "ftruncate", "fsync",
+		"fdatasync", "fadvise64", "getcwd", "fchmod",	"fallocate", NULL,
+	};
+	static const struct syscall_list list = {.allowed = calls};
+	static const struct landlock_path here = {.path = ".", .makes_files = true};
+
+	(void)landlock_restrict_files(&here, 1);
+	(void)helper_confine(NULL, 0, &list);
+}
+
+static void read_start(const struct trace_tables *t, struct spool_facts *f)
+{
+	static const char sql[] =
+		"select s.clock_value + (b.start_ts - s.ts) from clock_snapshot s, trace_bounds b "
+		"where s.clock_name = 'REALTIME' and coalesce(s.machine_id, 0) = 0 "
+		"order by s.ts limit 1";
+	sqlite3_stmt *st = NULL;
+
+	if (sqlite3_prepare_v2(t->db, sql, -1, &st, NULL) == SQLITE_OK &&
+	    sqlite3_step(st) == SQLITE_ROW) {
+		f->has_start = true;
+		f->start_realtime_ns = sqlite3_column_int64(st, 0);
+	}
+	sqlite3_finalize(st);
+}
+
+static void take_text(char *text, char *ret, size_t size)
+{
+	if (text && strlen(text) < size)
+		strcpy(ret, text);
+	free(text);
+}
+
+static int make_tables(const struct spool_tables_job *job, struct spool_facts *f,
+		       struct err_text *e)
+{
+	const struct out_path out = {.path = "the spool", .folder = job->folder, .is_folder = true};
+	const struct export_folder to = {.out = &out, .path = out.path};
+	const struct parquet_choice choice = {job->tables, job->n_tables, job->uuid};
+	struct trace_tables tables;
+	int r = trace_tables_open("trace.pftrace", job->memory, &tables, e);
+
+	if (r < 0)
+		return r;
+	read_start(&tables, f);
+	take_text(export_read_uuid(&tables), f->trace_uuid, sizeof(f->trace_uuid));
+	take_text(export_read_losses(&tables), f->losses, sizeof(f->losses));
+	r = export_parquet_chosen(&tables, &choice, &to, e);
+	trace_tables_close(&tables);
+	return r;
+}
+
+static void spool_tables_process(int fd, void *ctx)
+{
+	static struct spool_facts facts;
+	const struct spool_tables_job *job = ctx;
+	struct err_text e = {""};
+
+	/* SQLite's temporary files are made there, too. */
+	if (fchdir(job->folder) < 0 || setenv("TMPDIR", ".", 1) < 0 ||
+	    setenv("SQLITE_TMPDIR", ".", 1) < 0)
+		_exit(1);
+	(void)trace_tables_disable_cache(&e);
+	spool_tables_confine();
+	facts.error = make_tables(job, &facts, &e);
+	if (facts.error)
+		snprintf(facts.problem, sizeof(facts.problem), "%.255s", e.text);
+	(void)helper_send(fd, &facts, sizeof(facts), -1, 0);
+	_exit(0);
+}
+
+/* ---- this process ---- */
+
+/* Waits for the answer. Returns 0 if there is one, -EINTR, -ETIME or -EPIPE. */
+static int spool_tables_wait(const struct spool_tables_job *job, int fd, struct spool_facts *f)
+{
+	const struct iovec part = {f, sizeof(*f)};
+	uint64_t end = clock_mono_ns() + MINUTES_MAX * 60 * NS_PER_S;
+
+	for (;;) {
+		ssize_t n = helper_receive(fd, &part, 1, WAIT_MS, NULL);
+
+		if (n == (ssize_t)sizeof(*f))
+			return 0;
+		if (*job->stop)
+			return -EINTR;
+		if (n != -EAGAIN && n != -EINTR)
+			return -EPIPE;
+		if (clock_mono_ns() > end)
+			return -ETIME;
+	}
+}
+
+int spool_tables_make(const struct spool_tables_job *job, struct spool_facts *ret,
+		      struct err_text *e)
+{
+	struct spool_tables_job copy = *job;
+	struct helper_process p;
+	int r = helper_process_start("sonda-tables", spool_tables_process, &copy, job->folder, &p);
+
+	if (r < 0)
+		return err_set(e, r, "cannot start a process: %s", strerror(-r));
+	r = spool_tables_wait(job, p.fd, ret);
+	closep(&p.fd);
+	kill(p.pid, SIGKILL);
+	while (waitpid(p.pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	if (r == -EINTR)
+		return r;
+	if (r < 0) {
+		*ret = (struct spool_facts){.error = r};
+		snprintf(ret->problem, sizeof(ret->problem), "%s",
+			 r == -ETIME ? "the process that read it took longer than 30 minutes"
+				     : "the process that read it was killed or crashed");
+		return 0;
+	}
+	ret->problem[sizeof(ret->problem) - 1] = '\0';
+	ret->trace_uuid[sizeof(ret->trace_uuid) - 1] = '\0';
+	ret->losses[sizeof(ret->losses) - 1] = '\0';
+	str_make_plain(ret->problem, strlen(ret->problem), "");
+	if (ret->error > 0)
+		ret->error = -EBADMSG;
+	return 0;
+}
