@@ -80,11 +80,12 @@ int helper_confine(const unsigned *caps, size_t n_caps, const struct syscall_lis
 
 int helper_confine_parser(size_t memory)
 {
+	/* rt_sigprocmask: of getrandom() in glibc 2.41 */
 	static const char *const calls[] = {
-		"brk",	      "close",	 "exit_group", "fcntl",	  "fstat",
-		"getrandom",  "lseek",	 "munmap",     "mremap",  "madvise",
-		"newfstatat", "pread64", "read",       "recvmsg", "rt_sigreturn",
-		"sendmsg",    "sysinfo", "write",      NULL,
+		"brk",		"close",   "exit_group", "fcntl",   "fstat",
+		"getrandom",	"lseek",   "munmap",	 "mremap",  "madvise",
+		"newfstatat",	"pread64", "read",	 "recvmsg", "rt_sigprocmask",
+		"rt_sigreturn", "sendmsg", "sysinfo",	 "write",   NULL,
 	};
 	static const struct syscall_without executable[] = {
 		{"mmap", 2, PROT_EXEC},

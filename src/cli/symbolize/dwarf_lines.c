@@ -266,11 +266,11 @@ static bool put_address(struct dwarf_file *f, const struct symbol_address *a, st
 static void dwarf_lines_confine(void)
 {
 	static const char *const calls[] = {
-		"access",     "brk",	 "close",   "exit_group", "faccessat", "faccessat2",
-		"fcntl",      "fstat",	 "futex",   "getrandom",  "lseek",     "madvise",
-		"munmap",     "mremap",	 "pread64", "read",	  "readlink",  "readlinkat",
-		"newfstatat", "sendmsg", "stat",    "statx",	  "sysinfo",   "rt_sigreturn",
-		"write",      NULL,
+		"access",	"brk",	   "close",   "exit_group", "faccessat", "faccessat2",
+		"fcntl",	"fstat",   "futex",   "getrandom",  "lseek",	 "madvise",
+		"munmap",	"mremap",  "pread64", "read",	    "readlink",	 "readlinkat",
+		"newfstatat",	"sendmsg", "stat",    "statx",	    "sysinfo",	 "rt_sigprocmask",
+		"rt_sigreturn", "write",   NULL,
 	};
 	static const struct syscall_without rest[] = {
 		{"mmap", 2, PROT_EXEC},
