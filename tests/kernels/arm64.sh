@@ -107,7 +107,7 @@ mkdir /android && mount -t tmpfs none /android && cd /android
 mkdir -p system/bin data/local/tmp dev proc sys && ln -s /system/bin bin
 cp /bin/busybox system/bin && ln -s busybox system/bin/sh && cp /static/sonda data/local/tmp
 mount -t proc -o hidepid=2,gid=3009 none proc && mount -t sysfs none sys && mount -t debugfs none sys/kernel/debug
-mount -t tmpfs -o mode=755 none dev && mkdir dev/socket && mknod -m 666 dev/null c 1 3
+mount -t tmpfs -o mode=755 none dev && mkdir dev/socket && mknod -m 666 dev/null c 1 3 && mknod -m 666 dev/zero c 1 5
 mount -t tmpfs none data/local/tmp && cp /static/sonda data/local/tmp && mount -o remount,ro /android
 in_android() { chroot /android /bin/sh -c "cd /data/local/tmp && $*"; }
 run android-doctor in_android ./sonda doctor
