@@ -87,7 +87,7 @@ static void status_put_text(const struct recorder_status *s, struct strbuf *b)
 	strbuf_puts(b, " since ");
 	put_time(b, state->since_s);
 	if (s->runs)
-		strbuf_printf(b, " (process %u)", state->pid);
+		strbuf_printf(b, " (process %" PRIu64 ")", state->pid);
 	if (state->why[0])
 		strbuf_printf(b, ": %s", state->why);
 	strbuf_printf(b, "\nrecords   %s\n", state->words);
@@ -120,7 +120,7 @@ static void status_put_json(const struct recorder_status *s, struct strbuf *b)
 	strbuf_puts(b, ",\"dir\":");
 	strbuf_put_json(b, s->dir);
 	strbuf_printf(b,
-		      ",\"pid\":%u,\"since_s\":%" PRIu64 ",\"parts\":%zu,\"bytes\":%" PRIu64
+		      ",\"pid\":%" PRIu64 ",\"since_s\":%" PRIu64 ",\"parts\":%zu,\"bytes\":%" PRIu64
 		      ",\"max_bytes\":%" PRIu64 ",\"age_s\":%" PRIu64 ",\"keep_s\":%" PRIu64
 		      ",\"restarts\":%" PRIu64 ",\"snapshots\":%" PRIu64
 		      ",\"snapshots_failed\":%" PRIu64 ",\"triggers_skipped\":%" PRIu64 "}\n",

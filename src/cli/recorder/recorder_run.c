@@ -554,7 +554,7 @@ int recorder_run(const struct recorder_options *o, struct err_text *e)
 		.lock = -1,
 		.state =
 			{
-				.pid = (uint32_t)getpid(),
+				.pid = (uint64_t)getpid(),
 				.max_bytes = o->max_bytes,
 				.keep_s = o->keep_ms / 1000,
 			},

@@ -17,7 +17,9 @@ struct recorder_state {
 	char why[256]; /* it waits or has ended; "" */
 	char words[512]; /* what it records */
 	char consumer[128], producer[128]; /* the sockets of its service; "": none */
-	uint32_t pid;
+	char crash
+		[256]; /* "armed ...", or why the ring that survives a crash is not; "": not asked */
+	uint64_t pid;
 	uint64_t since_s; /* of CLOCK_REALTIME: when it began to do this */
 	uint64_t max_bytes; /* of the ring */
 	uint64_t keep_s; /* age of the oldest part */

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gen/fields.h"
-#include "wire/pb_enc.h"
+#include "cli/trace/trace_attributes.h"
 
 /* ---- reading ---- */
 
@@ -124,34 +123,18 @@ void alert_put_json(const struct alert *a, struct strbuf *b)
 	strbuf_puts(b, "}}");
 }
 
-static void put_attribute(struct pb_enc *e, const char *prefix, const char *name, const char *value)
-{
-	char key[128];
-
-	snprintf(key, sizeof(key), "%s%s", prefix, name);
-	pb_enc_open(e, PB_TRACE_ATTRIBUTES_ATTRIBUTE);
-	pb_enc_str(e, PB_TRACE_ATTRIBUTES_ATTRIBUTE_KEY, key);
-	pb_enc_str(e, PB_TRACE_ATTRIBUTES_ATTRIBUTE_STRING_VALUE, value);
-	pb_enc_close(e);
-}
-
 void alert_put_packet(const struct alert *a, struct strbuf *b)
 {
-	struct pb_mem m;
+	struct trace_attributes attributes;
 
-	if (pb_mem_init(&m) < 0) {
-		b->failed = true;
-		return;
+	trace_attributes_begin(&attributes);
+	trace_attributes_put(&attributes, "alert.fingerprint", a->fingerprint);
+	trace_attributes_put(&attributes, "alert.starts_at", a->starts_at);
+	for (size_t i = 0; i < a->n_labels; i++) {
+		char key[128];
+
+		snprintf(key, sizeof(key), "alert.label.%s", a->labels[i].name);
+		trace_attributes_put(&attributes, key, a->labels[i].value);
 	}
-	pb_enc_open(&m.enc, PB_TRACE_PACKET);
-	pb_enc_open(&m.enc, PB_TRACE_PACKET_TRACE_ATTRIBUTES);
-	put_attribute(&m.enc, "alert.", "fingerprint", a->fingerprint);
-	put_attribute(&m.enc, "alert.", "starts_at", a->starts_at);
-	for (size_t i = 0; i < a->n_labels; i++)
-		put_attribute(&m.enc, "alert.label.", a->labels[i].name, a->labels[i].value);
-	pb_enc_close(&m.enc);
-	pb_enc_close(&m.enc);
-	b->failed |= m.failed;
-	strbuf_add(b, m.buf, (size_t)pb_enc_pos(&m.enc));
-	pb_mem_deinit(&m);
+	trace_attributes_end(&attributes, b);
 }
