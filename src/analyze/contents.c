@@ -248,6 +248,7 @@ static const char *contents_payload_name(uint32_t payload, char buf[static 32])
 		{PB_TRACE_PACKET_INTERRUPT_INFO, "interrupt_info"},
 		{PB_TRACE_PACKET_JOURNALD_EVENT, "journald_event"},
 		{PB_TRACE_PACKET_STACK_SAMPLE, "stack_sample"},
+		{PB_TRACE_PACKET_TRACE_ATTRIBUTES, "trace_attributes"},
 		{PB_TRACE_PACKET_EBPF_COUNTERS_STATS, "ebpf_counters_stats"},
 		{PB_TRACE_PACKET_POLLED_COUNTERS_STATS, "polled_counters_stats"},
 		{PB_TRACE_PACKET_EBPF_PROCESS_ROWS, "ebpf_process_rows"},

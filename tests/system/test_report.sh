@@ -53,6 +53,13 @@ rows "syscalls: a call that began before the window and returned in it has all i
   "System calls" "syscall calls total_ns errors" syscalls --from 20ms --to 40ms
 rows "syscalls: and it is one of the slowest" 'read|22ms|5009ms|1' "Slowest calls" "syscall took_ns at_ts ret" syscalls --from 20ms --to 40ms
 
+# ---- end
+rows "end: what each CPU did last" $'0|hog 30|20ms|None|print|0\n1|server 20|10ms|NET_RX|softirq_entry|1ms' \
+  CPUs "cpu thread runs_for_ns runs_in last_event silent_ns" end
+rows "end: who waited for a CPU at that time, and since when" $'hog|30ms|5030ms|None' \
+  "Waited for a CPU" "thread waited_ns since_ts woken_by" end --to 60ms -p hog
+rows "end: who was blocked" $'app|2ms' Blocked "thread waited_ns" end --to 57ms
+
 # ---- timeline: 100 blocks of 1 ms
 repeat() { printf "%$1s" "" | tr ' ' "$2"; }
 rows "timeline: a line for each CPU" "$(repeat 55 '#')$(repeat 6 ' ')$(repeat 9 '#')$(repeat 10 ' ')$(repeat 20 '#')|CPU 0
@@ -382,7 +389,7 @@ of_machines "--machine shows one" '[t["thread"] for t in r["Threads"]] == ["help
 sys.exit(list(json.load(sys.stdin)) != ["machine 0", "machine 1", "Lost"])' 2>>"$TMP/err"
 verdict "what was lost is said once, of all machines" $? "$TMP/err"
 bad=
-for report in overview cpu sched latency wakeups timeline syscalls io irq mem net counters slices loss; do
+for report in overview cpu sched latency wakeups timeline end syscalls io irq mem net counters slices loss; do
   name=$report
   [ $report != overview ] || name=
   "$SONDA" report $name "$TMP/machines" >"$TMP/out" 2>"$TMP/err"

@@ -12,7 +12,7 @@
 --
 -- See passes.h for intervals that did not end, or that reach out of the window.
 --
--- @order overview findings cpu sched latency neighbours wakeups why waits timeline functions
+-- @order overview findings cpu sched latency neighbours wakeups why waits timeline end functions
 -- @order syscalls io irq timers mem net counters histograms slices loss
 
 -- Columns that name a thread and its process, from the tables thread and process.
@@ -64,6 +64,22 @@ coalesce(subjects.name, '(unknown)') AS $subject
 
 -- @define SUBJECT_FROM
 LEFT JOIN subjects('$subject') ON subjects.who = t.who
+
+-- The name of the slice in which a thread is at a time: a system call, a work item, a slice of
+-- the program. It is the last one that began, or the one around it.
+-- @define SLICE_AT(utid, at)
+(SELECT coalesce(iif(l.dur < 0 OR l.ts + l.dur >= $at,
+    iif(l.category = 'workqueue' AND l.name GLOB '0x*', 'work item', l.name), NULL),
+    (SELECT u.name FROM slice u WHERE u.id = l.parent_id AND (u.dur < 0 OR u.ts + u.dur >= $at)))
+    FROM slice l WHERE l.id = (SELECT id FROM slice WHERE track_id = (SELECT id FROM thread_track
+    WHERE utid = $utid AND type = 'thread_execution') AND ts <= $at ORDER BY ts DESC LIMIT 1))
+
+-- The interrupt in which a CPU is at a time.
+-- @define INTERRUPT_AT(cpu, at)
+(SELECT group_concat(name, ' in ') FROM (SELECT s.name FROM cpu_track t JOIN slice s ON s.id =
+    (SELECT id FROM slice WHERE track_id = t.id AND ts <= $at ORDER BY ts DESC LIMIT 1) WHERE t.cpu
+    = $cpu AND t.type IN ('cpu_irq', 'cpu_softirq',
+    'cpu_hrtimer') AND (s.dur < 0 OR s.ts + s.dur >= $at) ORDER BY s.ts DESC))
 
 -- A line of 1 to 40 full blocks, in proportion to the number; the largest number has 40.
 -- @define BAR(number, largest)
