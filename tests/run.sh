@@ -222,6 +222,7 @@ add_scripts() { # FOLDER short|long|heavy
   done
 }
 for kind; do
+  [ "$kind" != heavy ] || export HEAVY=1
   case $kind in
   unit) for t in tests/unit/*/test_*.c tests/unit/*/*/test_*.c; do t=${t%.c}; add none "${t#tests/}"; done ;;
   fuzz) for t in tests/fuzz/fuzz_*.c; do t=${t%.c}; add none "fuzz/${t##*/fuzz_}"; done ;;

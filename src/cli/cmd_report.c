@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "analyze/page/page.h"
@@ -16,9 +17,12 @@
 #include "analyze/report/machines.h"
 #include "analyze/report/passes.h"
 #include "analyze/report/report.h"
+#include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
+#include "cli/recorder/crash_boots.h"
+#include "cli/recorder/recorder_dir.h"
 #include "cli/report/record_facts.h"
 #include "cli/report_findings.h"
 #include "cli/report_options.h"
@@ -800,7 +804,20 @@ static int make_tables(struct output *p, struct err_text *e)
 	return missing ? refuse_unknown_thread(p, missing, e) : 0;
 }
 
-static int report_run(const struct report_options *o)
+/* Logs which boot the trace is of, and when it ended. */
+static void log_boot(const struct crash_boot *b, int64_t end)
+{
+	time_t t = (time_t)((b->date_ns + (uint64_t)end) / NS_PER_S);
+	char when[64] = "at an unknown time";
+	struct tm tm;
+
+	if (b->date_ns && localtime_r(&t, &tm))
+		strftime(when, sizeof(when), "at %Y-%m-%d %H:%M:%S", &tm);
+	log_info("boot %s, Linux %s: the last event was %s", b->id, b->release, when);
+}
+
+/* boot: NULL, or the one that the trace is of. */
+static int report_run(const struct report_options *o, const struct crash_boot *boot)
 {
 	struct output p = {
 		.o = o, .style = report_style_of_stdout(o->color), .scope.machine = MACHINES_ALL};
@@ -823,6 +840,8 @@ static int report_run(const struct report_options *o)
 	if (o->format == REPORT_CSV || o->format == REPORT_HTML)
 		report_losses_warn(&p.losses);
 	r = set_window(&p, &e);
+	if (r == 0 && boot)
+		log_boot(boot, p.tables.store.end_ts);
 	if (r == 0 && o->format != REPORT_HTML)
 		r = make_tables(&p, &e);
 	if (r < 0) {
@@ -841,6 +860,23 @@ static int report_run(const struct report_options *o)
 	return r;
 }
 
+/* Sets the file to the trace of the boot that --boot names. Returns an exit code. */
+static int report_run_boot(struct report_options *o)
+{
+	const char *dir = o->dir ? o->dir : RECORDER_DEFAULT_DIR;
+	struct crash_boot boot;
+	char path[PATH_MAX];
+	struct err_text e;
+
+	if (crash_boots_choose(dir, o->boot, &boot, &e) < 0 ||
+	    crash_boot_path(dir, &boot, ".pftrace", path) < 0) {
+		log_error("report: %s", e.text);
+		return EXIT_FAILED;
+	}
+	o->file = path;
+	return report_run(o, &boot);
+}
+
 int cmd_report(int argc, char **argv)
 {
 	struct report_options o;
@@ -850,7 +886,7 @@ int cmd_report(int argc, char **argv)
 	if (r > 0)
 		return EXIT_GOOD;
 	if (r == 0)
-		return report_run(&o);
+		return o.boot ? report_run_boot(&o) : report_run(&o, NULL);
 	log_error("report: %s", e.text);
 	log_error("see sonda help report");
 	return EXIT_USAGE;

@@ -16,7 +16,8 @@
 static const char usage_head[] =
 	"usage: sonda report [OPTION]... [NAME] [FILE]\n"
 	"       sonda report [OPTION]... why PID|NAME [FILE]\n"
-	"       sonda report [OPTION]... neighbours CONTAINER|UNIT|POD|PATH [FILE]\n\n"
+	"       sonda report [OPTION]... neighbours CONTAINER|UNIT|POD|PATH [FILE]\n"
+	"       sonda report [OPTION]... --boot -1 [NAME]\n\n"
 	"Answers common questions about a trace; without NAME, on one screen. Without FILE, reads "
 	"the\n"
 	"newest trace in the current folder; - is standard input. Names:\n\n";
@@ -36,6 +37,12 @@ static const char usage_tail[] =
 	"      --callees F    functions: a flame graph of what F called\n"
 	"      --machine N    only one of several machines, by its id in the table machine\n"
 	"      --all          all reports that the trace has data for; reads the trace once\n"
+	"      --boot -N      what sonda recorder --crash saved of the last boot (-1) or an "
+	"earlier "
+	"one;\n"
+	"                     without NAME, the report end\n"
+	"      --dir DIR      --boot: the folder of the recorder (default: "
+	"/var/lib/sonda/recorder)\n"
 	"      --file FILE    findings: also run this SQL file, or those in a folder\n"
 	"      --top N        at most N rows per list; default: 20\n"
 	"      --json[=keys]  one JSON object, with a list of rows for each table; keys: for "
@@ -73,6 +80,8 @@ static const struct option long_options[] = {
 	{"no-pager", no_argument, NULL, 'P'},
 	{"color", required_argument, NULL, 'C'},
 	{"memory", required_argument, NULL, 'm'},
+	{"boot", required_argument, NULL, 'B'},
+	{"dir", required_argument, NULL, 'D'},
 	{"html", no_argument, NULL, 'H'},
 	{"out", required_argument, NULL, 'o'},
 	{"help", no_argument, NULL, 'h'},
@@ -127,6 +136,17 @@ static int set_format(enum report_format format, struct report_options *o, struc
 	return 0;
 }
 
+static int parse_boot(const char *text, int *ret, struct err_text *e)
+{
+	uint32_t n;
+
+	if (*text != '-' || str_to_u32(text + 1, &n) || n < 1 || n > 1000)
+		return err_set(e, -EINVAL, "--boot %.80s: -1 is the last boot, -2 the one before",
+			       text);
+	*ret = -(int)n;
+	return 0;
+}
+
 static int report_options_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct report_options *o = ctx;
@@ -157,6 +177,11 @@ static int report_options_handle_option(void *ctx, int option, struct err_text *
 		return trace_input_parse_top(optarg, &o->top, e);
 	case 'A':
 		o->all = true;
+		return 0;
+	case 'B':
+		return parse_boot(optarg, &o->boot, e);
+	case 'D':
+		o->dir = optarg;
 		return 0;
 	case 'f':
 		o->findings = optarg;
@@ -225,6 +250,11 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 	if (named) {
 		o->report = named;
 		i = 1;
+	} else if (o->boot && n) {
+		return err_set(e, -EINVAL, "--boot names the trace; '%.80s' is not a report",
+			       words[0]);
+	} else if (o->boot && !o->all && o->format != REPORT_HTML) {
+		o->report = report_find("end");
 	} else if (n == 1 && strcmp(words[0], "-") != 0 && access(words[0], F_OK) < 0 &&
 		   (find_nearest_report(words[0]) || !strpbrk(words[0], "./"))) {
 		return refuse_name(words[0], e);
@@ -258,6 +288,8 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 				       o->report->name, words[i]);
 		r = trace_input_parse_who(words[i++], o->words, &o->n_words, e);
 	}
+	if (i < n && o->boot)
+		return err_set(e, -EINVAL, "--boot names the trace, not %.80s", words[i]);
 	if (i < n)
 		o->file = words[i++];
 	if (i < n)
@@ -330,6 +362,8 @@ int report_options_parse(int argc, char **argv, struct report_options *ret, stru
 	    (ret->by || ret->format == REPORT_HTML || ret->report != report_at(0)))
 		r = err_set(e, -EINVAL,
 			    "--all cannot be combined with a report's name, --by or --html");
+	if (r == 0 && ret->dir && !ret->boot)
+		r = err_set(e, -EINVAL, "--dir is for --boot");
 	if (r == 0)
 		r = check_grouping_key(ret, e);
 	if (r == 0 && ret->findings && !ret->all && !ret->report->of_findings)

@@ -34,6 +34,8 @@ struct report_options {
 	bool lines; /* system calls as strace prints them; by is "line" */
 	bool all; /* all reports, instead of one */
 	bool keys; /* REPORT_JSON: tables have their keys, instead of their titles */
+	int boot; /* -1: the newest one before the running boot; 0: not given */
+	const char *dir; /* of the recorder that saved it; NULL: the default */
 };
 
 /* Returns 0, 1 after the help was printed, or -EINVAL and sets e. */

@@ -10,6 +10,7 @@
 #     guest/test_NAME.sh           as in tests/root; asks the kernel, not its version, what it can do
 #     # boot: OPTION...            a line in it: it has a boot of its own, with these options of boot.sh
 #     # kernels: KERNEL...         a line in it: only there, where the kernels differ for it (none: with ALL=1 only)
+#     # check: heavy             a line in it: only with HEAVY=1, as in make check-long, with ALL=1, or if TESTS names it
 #     # build: modules            a line in it: those of tests/kernels/modules are there, to be loaded
 #     # modules: NAME...           a line in it: these are loaded, with those that they need, when the guest boots
 #     /out/NAME.pftrace            in the guest, with /out/NAME.sql beside it:
@@ -47,6 +48,7 @@ tests_for() { # KERNEL: sets together (in one boot) and alone
     kernels=" $(said_in "$t" kernels) "
     [ -z "${ALL:-}" ] || kernels='  '
     case $kernels in '  ' | *" $1 "*) ;; *) continue ;; esac
+    [ "$(said_in "$t" check)" != heavy ] || [ -n "${HEAVY:-}${ALL:-}${TESTS:-}" ] || continue
     if [ -n "$(said_in "$t" boot)" ]; then alone+=("$t"); else together+=("${t#"$root/"}"); fi
   done
 }

@@ -60,6 +60,31 @@ rows "end: who waited for a CPU at that time, and since when" $'hog|30ms|5030ms|
   "Waited for a CPU" "thread waited_ns since_ts woken_by" end --to 60ms -p hog
 rows "end: who was blocked" $'app|2ms' Blocked "thread waited_ns" end --to 57ms
 
+# ---- the boot before
+mkdir -p "$TMP/recorder/boots"
+boot() { "$SONDA" report --dir "$TMP/recorder" --boot "$@" >"$TMP/out" 2>"$TMP/err"; }
+boot -1
+[ $? = 1 ] && grep -q "has nothing of an earlier boot.*sonda recorder enable --crash" "$TMP/err"
+verdict "--boot: nothing was armed" $? "$TMP/err"
+lines() { printf 'id 1c9d2f0a-0000-0000-0000-000000000000\nrelease 6.12.1\narmed_s 1795810585\ndate_ns 1795810580000000000\ncpus 2\nsaved_s 1\nwhy %s\n' "$1"; }
+lines 'the memory did not survive' >"$TMP/recorder/boots/20261126T000000-1c9d2f0a.boot"
+lines '' >"$TMP/recorder/boots/20261127T000000-1c9d2f0a.boot"
+echo "nonsense" >"$TMP/recorder/boots/20261128T000000-1c9d2f0a.boot"
+cp "$TRACE" "$TMP/recorder/boots/20261127T000000-1c9d2f0a.pftrace"
+TZ=UTC boot -1 && grep -q 'boot 1c9d2f0a-.*, Linux 6.12.1: the last event was at 2026-11-27 ' "$TMP/err" && grep -q '^CPUs: who ran last' "$TMP/out"
+verdict "--boot -1: the report end, and which boot it is of" $? "$TMP/err" "$TMP/out"
+boot -1 cpu && grep -q '^Threads' "$TMP/out" && ! grep -q 'who ran last' "$TMP/out"
+verdict "--boot -1 with the name of a report" $? "$TMP/err" "$TMP/out"
+boot -2
+[ $? = 1 ] && grep -q 'nothing is left of boot 1c9d2f0a (armed .*): the memory did not survive$' "$TMP/err"
+verdict "--boot -2: why there is no trace" $? "$TMP/err"
+boot -3
+[ $? = 1 ] && grep -q 'has only 2 earlier boots$' "$TMP/err"
+verdict "--boot -3: there are only two" $? "$TMP/err"
+boot 1
+[ $? = 2 ] && ! boot -1 "$TRACE" && grep -q 'boot names the trace' "$TMP/err" && ! "$SONDA" report --dir /tmp "$TRACE" 2>/dev/null
+verdict "--boot: mistakes" $? "$TMP/err"
+
 # ---- timeline: 100 blocks of 1 ms
 repeat() { printf "%$1s" "" | tr ' ' "$2"; }
 rows "timeline: a line for each CPU" "$(repeat 55 '#')$(repeat 6 ' ')$(repeat 9 '#')$(repeat 10 ' ')$(repeat 20 '#')|CPU 0

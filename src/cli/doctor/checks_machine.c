@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clock, disk and memory. */
+/* Clock, disk and memory, and the ring that survives a crash. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include "base/system/fs.h"
 #include "base/system/memory_limit.h"
 #include "cli/doctor/doctor_check.h"
+#include "cli/terminal/crash_ring.h"
 #include "cli/trace/trace_file.h"
 #include "config/limits.h"
 
@@ -133,5 +134,32 @@ void check_memory(struct doctor_machine *m, struct doctor_finding *f)
 	} else {
 		doctor_set_finding(f, DOCTOR_OK,
 				   "%s available; a recording takes up to %s by default", b, a);
+	}
+}
+
+void check_crash(struct doctor_machine *m, struct doctor_finding *f)
+{
+	struct crash_ring ring;
+	char bytes[32];
+
+	crash_ring_find(m->proc, m->tracefs, &ring);
+	switch (ring.state) {
+	case CRASH_RING_RECORDS:
+		doctor_set_finding(
+			f, DOCTOR_OK,
+			"armed: a ring of %s survives a crash; then: sonda report --boot "
+			"-1",
+			str_bytes(ring.bytes, bytes));
+		break;
+	case CRASH_RING_LINE_ONLY:
+	case CRASH_RING_NOT_KEPT:
+	case CRASH_RING_STOPPED:
+		doctor_set_finding(f, DOCTOR_NOTE, "nothing would survive a crash: %s",
+				   crash_ring_why(ring.state));
+		if (ring.state == CRASH_RING_STOPPED)
+			doctor_set_remedy(f, "sudo sonda recorder enable --crash");
+		break;
+	default: /* nobody has asked for it */
+		doctor_set_finding(f, DOCTOR_OK, "not armed: %s", crash_ring_why(ring.state));
 	}
 }

@@ -47,6 +47,7 @@ static const struct doctor_check doctor_checks[] = {
 	{"clock", check_clock, STOPS_NOTHING},
 	{"disk", check_disk, STOPS_NOTHING},
 	{"memory", check_memory, STOPS_NOTHING},
+	{"crash", check_crash, STOPS_NOTHING},
 };
 
 /* Folders of the journal: without and with persistent storage. */

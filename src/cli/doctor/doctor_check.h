@@ -108,3 +108,4 @@ doctor_check_fn check_container;
 doctor_check_fn check_clock;
 doctor_check_fn check_disk;
 doctor_check_fn check_memory;
+doctor_check_fn check_crash;

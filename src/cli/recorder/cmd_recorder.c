@@ -13,6 +13,7 @@
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
+#include "cli/recorder/recorder_crash.h"
 #include "cli/recorder/recorder_dir.h"
 #include "cli/recorder/recorder_options.h"
 #include "cli/recorder/recorder_run.h"
@@ -104,6 +105,8 @@ static void status_put_text(const struct recorder_status *s, struct strbuf *b)
 			      "triggers  %" PRIu64 " saved in snapshots/, %" PRIu64
 			      " not saved, %" PRIu64 " skipped\n",
 			      state->snapshots, state->snapshots_failed, state->snapshots_skipped);
+	if (state->crash[0])
+		strbuf_printf(b, "crash     %s\n", state->crash);
 	strbuf_puts(b, "next      sonda snapshot --last 5m recorder\n");
 }
 
@@ -120,13 +123,16 @@ static void status_put_json(const struct recorder_status *s, struct strbuf *b)
 	strbuf_puts(b, ",\"dir\":");
 	strbuf_put_json(b, s->dir);
 	strbuf_printf(b,
-		      ",\"pid\":%" PRIu64 ",\"since_s\":%" PRIu64 ",\"parts\":%zu,\"bytes\":%" PRIu64
-		      ",\"max_bytes\":%" PRIu64 ",\"age_s\":%" PRIu64 ",\"keep_s\":%" PRIu64
-		      ",\"restarts\":%" PRIu64 ",\"snapshots\":%" PRIu64
-		      ",\"snapshots_failed\":%" PRIu64 ",\"triggers_skipped\":%" PRIu64 "}\n",
+		      ",\"pid\":%" PRIu64 ",\"since_s\":%" PRIu64
+		      ",\"parts\":%zu,\"bytes\":%" PRIu64 ",\"max_bytes\":%" PRIu64
+		      ",\"age_s\":%" PRIu64 ",\"keep_s\":%" PRIu64 ",\"restarts\":%" PRIu64
+		      ",\"snapshots\":%" PRIu64 ",\"snapshots_failed\":%" PRIu64
+		      ",\"triggers_skipped\":%" PRIu64 ",\"crash\":",
 		      state->pid, state->since_s, s->parts.n, s->parts.bytes, state->max_bytes,
 		      status_age_s(s), state->keep_s, state->restarts, state->snapshots,
 		      state->snapshots_failed, state->snapshots_skipped);
+	strbuf_put_json(b, state->crash);
+	strbuf_puts(b, "}\n");
 }
 
 /* Exits with EXIT_FAILED if the recorder does not record. */
@@ -178,7 +184,10 @@ static int recorder_enable(const struct recorder_options *o, struct err_text *e)
 	if (r < 0)
 		return r;
 	pb__trace_config__free_unpacked(config, NULL);
-	r = recorder_unit_enable(o, e);
+	if (o->crash)
+		r = recorder_crash_prepare_boot(o->crash_bytes, o->grub, e);
+	if (r == 0)
+		r = recorder_unit_enable(o, e);
 	if (r < 0)
 		return r;
 	print_costs(o);
@@ -210,6 +219,8 @@ static int recorder_disable(const struct recorder_options *o, struct err_text *e
 	if (r < 0 && r != -ENOENT)
 		return r;
 	r = recorder_unit_disable(e);
+	if (r == 0 && unit.crash)
+		r = recorder_crash_stop(e);
 	if (r == 0 && o->remove)
 		r = remove_ring(unit.dir, e);
 	if (r == 0 && !o->remove)

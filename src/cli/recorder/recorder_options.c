@@ -42,6 +42,13 @@ const char recorder_usage[] =
 	"      --alerts SOCKET  also save a snapshot when sonda metrics sends an alert to this "
 	"socket\n"
 	"      --snapshots N  number of snapshots to keep (default: 20)\n"
+	"      --crash        also record into a ring of the kernel that survives a panic or "
+	"hang:\n"
+	"                     sonda report --boot -1 (Linux 6.12 and later; takes a reboot)\n"
+	"      --crash-size SIZE  memory to reserve for that ring (default: 4mb per CPU, at least "
+	"32mb)\n"
+	"      --grub         enable: write the kernel's command line for --crash into "
+	"/etc/default/grub.d\n"
 	"      --args FILE    run: read options and words from FILE, one per line\n"
 	"      --remove       disable: also remove the ring\n"
 	"      --json         status: print JSON\n"
@@ -59,6 +66,9 @@ static const struct option long_options[] = {
 	{"alerts", required_argument, NULL, 'A'},
 	{"snapshots", required_argument, NULL, 'n'},
 	{"args", required_argument, NULL, 'a'},
+	{"crash", no_argument, NULL, 'c'},
+	{"crash-size", required_argument, NULL, 'C'},
+	{"grub", no_argument, NULL, 'g'},
 	{"remove", no_argument, NULL, 'r'},
 	{"json", no_argument, NULL, 'j'},
 	{"help", no_argument, NULL, 'h'},
@@ -110,6 +120,15 @@ static int recorder_take_option(void *ctx, int option, struct err_text *e)
 	case 'a':
 		p->args_file = optarg;
 		return 0;
+	case 'c':
+		o->crash = true;
+		return 0;
+	case 'C':
+		o->crash = true;
+		return option_parse_file_size("--crash-size", optarg, &o->crash_bytes, e);
+	case 'g':
+		o->grub = true;
+		return 0;
 	case 'r':
 		o->remove = true;
 		return 0;
@@ -136,6 +155,13 @@ static int recorder_check_options(struct recorder_options *o, struct err_text *e
 			return err_set(e, -EINVAL, "--on: a line break");
 	if (o->triggers.n && !records)
 		return err_set(e, -EINVAL, "--on is an option of enable and run");
+	if (o->crash && !records)
+		return err_set(e, -EINVAL, "--crash is an option of enable and run");
+	if (o->grub && (o->action != RECORDER_ENABLE || !o->crash))
+		return err_set(e, -EINVAL, "--grub is an option of enable --crash");
+	if (o->crash_bytes && (o->crash_bytes < RECORDER_CRASH_MIN_BYTES ||
+			       o->crash_bytes > RECORDER_CRASH_MAX_BYTES))
+		return err_set(e, -EINVAL, "--crash-size: from 4 MiB to 4 GiB");
 	if (o->remove && o->action != RECORDER_DISABLE)
 		return err_set(e, -EINVAL, "--remove is an option of disable");
 	if (o->json && o->action != RECORDER_STATUS)

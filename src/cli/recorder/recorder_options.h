@@ -21,6 +21,8 @@
 #define RECORDER_DEFAULT_PAUSE_MS (60u * 1000)
 #define RECORDER_DEFAULT_SNAPSHOTS 20
 #define RECORDER_MIN_BYTES (16ull << 20)
+#define RECORDER_CRASH_MIN_BYTES (4ull << 20)
+#define RECORDER_CRASH_MAX_BYTES (4ull << 30)
 #define RECORDER_SESSION_NAME "recorder" /* unique_session_name */
 
 enum recorder_action { RECORDER_ENABLE, RECORDER_STATUS, RECORDER_DISABLE, RECORDER_RUN };
@@ -37,6 +39,9 @@ struct recorder_options {
 	uint32_t pause_ms; /* between two snapshots of the same trigger */
 	uint32_t max_snapshots;
 	const char *alerts; /* --alerts: a socket; NULL: none */
+	bool crash; /* also arms the ring that survives a crash (recorder_crash.h) */
+	uint64_t crash_bytes; /* to reserve for that ring; 0: the default */
+	bool grub; /* enable: writes the kernel's command line for GRUB */
 	bool remove; /* disable: also removes the ring */
 	bool json;
 	char **words; /* borrowed from argv; n_words 0: the default */

@@ -41,6 +41,7 @@
 #include "cli/record/private_daemons.h"
 #include "cli/record/record_session.h"
 #include "cli/recorder/recorder_alerts.h"
+#include "cli/recorder/recorder_crash.h"
 #include "cli/recorder/recorder_dir.h"
 #include "cli/recorder/recorder_saver.h"
 #include "cli/recorder/recorder_state.h"
@@ -495,6 +496,8 @@ static int recorder_prepare(struct recorder *r, struct err_text *e)
 
 	if (error == 0)
 		error = recorder_dir_lock(r->o->dir, &r->lock, e);
+	if (error == 0 && r->o->crash)
+		recorder_crash_start(r->o->dir, r->state.crash, sizeof(r->state.crash));
 	if (error == 0)
 		error = doctor_check_before_start(config_requests_ftrace_only(r->config), e);
 	if (error == 0 && recorder_make_events(r) < 0)

@@ -17,8 +17,8 @@ struct recorder_state {
 	char why[256]; /* it waits or has ended; "" */
 	char words[512]; /* what it records */
 	char consumer[128], producer[128]; /* the sockets of its service; "": none */
-	char crash
-		[256]; /* "armed ...", or why the ring that survives a crash is not; "": not asked */
+	/* "armed ...", or why the ring that survives a crash is not; "": it is not wanted. */
+	char crash[256];
 	uint64_t pid;
 	uint64_t since_s; /* of CLOCK_REALTIME: when it began to do this */
 	uint64_t max_bytes; /* of the ring */

@@ -96,6 +96,8 @@ static void put_args(const struct recorder_options *o, struct strbuf *b)
 	strbuf_printf(b, "--dir\n%s\n", o->dir);
 	strbuf_printf(b, "--before\n%ums\n--pause\n%ums\n--snapshots\n%u\n", o->before_ms,
 		      o->pause_ms, o->max_snapshots);
+	if (o->crash)
+		strbuf_puts(b, "--crash\n");
 	if (o->alerts)
 		strbuf_printf(b, "--alerts\n%s\n", o->alerts);
 	for (size_t i = 0; i < o->triggers.n; i++)

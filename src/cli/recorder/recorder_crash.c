@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/recorder/recorder_crash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "cli/recorder/crash_save.h"
+#include "cli/terminal/kernel_events.h"
+
+#define DEFAULT_BYTES_PER_CPU (4ull << 20)
+#define DEFAULT_MIN_BYTES (32ull << 20)
+
+/* ---- the recorder ---- */
+
+static void log_saved(const struct crash_saved *s)
+{
+	char events[32];
+
+	if (!s->path[0]) {
+		log_warn("nothing is left of boot %.8s: %s", s->id, s->why);
+		return;
+	}
+	log_info("saved the end of boot %.8s as %s: %s events", s->id, s->path,
+		 str_thousands(s->events, events));
+	if (s->cpus_with_events < s->cpus)
+		log_warn("boot %.8s: %u of %u CPUs have no events", s->id,
+			 s->cpus - s->cpus_with_events, s->cpus);
+}
+
+void recorder_crash_start(const char *dir, char *ret, size_t size)
+{
+	struct crash_ring ring;
+	struct crash_saved saved;
+	struct err_text e;
+	char bytes[32];
+	int r;
+
+	crash_ring_find("/proc", tracefs_roots, &ring);
+	r = crash_save_last(&ring, dir, &saved, &e);
+	if (r == 0 && saved.id[0])
+		log_saved(&saved);
+	if (r == 0)
+		r = crash_save_arm(&ring, dir, &e);
+	if (r < 0) {
+		snprintf(ret, size, "not armed: %.200s", e.text);
+		log_warn("the ring that survives a crash is not armed: %s", e.text);
+	} else {
+		snprintf(ret, size, "armed, %s of memory", str_bytes(ring.bytes, bytes));
+	}
+}
+
+int recorder_crash_stop(struct err_text *e)
+{
+	struct crash_ring ring;
+	int r;
+
+	crash_ring_find("/proc", tracefs_roots, &ring);
+	r = crash_save_disarm(&ring);
+	return r < 0 ? err_set(e, r, "cannot stop %.300s: %s", ring.path, strerror(-r)) : 0;
+}
+
+/* ---- the kernel's command line ---- */
+
+void recorder_crash_put_line(uint64_t bytes, struct strbuf *b)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	if (!bytes)
+		bytes = MAX((uint64_t)MAX(cpus, 1) * DEFAULT_BYTES_PER_CPU, DEFAULT_MIN_BYTES);
+	strbuf_printf(b,
+		      "reserve_mem=%" PRIu64 "M:2M:" CRASH_RING_NAME
+		      " trace_instance=" CRASH_RING_NAME "^traceoff@" CRASH_RING_NAME,
+		      (bytes + (1u << 20) - 1) >> 20);
+}
+
+static int write_grub_file(const char *line, struct err_text *e)
+{
+	_cleanup_(closep) int fd = -1;
+	struct strbuf text = {0};
+	int r;
+
+	strbuf_printf(&text,
+		      "# Written by sonda recorder enable --crash --grub: the ring that survives a "
+		      "crash.\n"
+		      "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT %s\"\n",
+		      line);
+	fd = open(RECORDER_GRUB_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	r = fd < 0 ? -errno : text.failed ? -ENOMEM : fs_write_all(fd, text.s, text.len);
+	if (r == 0 && fchmod(fd, 0644) < 0)
+		r = -errno;
+	strbuf_deinit(&text);
+	return r < 0 ? err_set(e, r, "cannot write " RECORDER_GRUB_FILE ": %s%s", strerror(-r),
+			       r == -ENOENT ? "; add the words by hand: see sonda recorder enable "
+					      "--crash"
+					    : "")
+		     : 0;
+}
+
+int recorder_crash_prepare_boot(uint64_t bytes, bool grub, struct err_text *e)
+{
+	struct strbuf line = {0};
+	struct crash_ring ring;
+	int r = 0;
+
+	crash_ring_find("/proc", tracefs_roots, &ring);
+	recorder_crash_put_line(bytes, &line);
+	if (ring.state == CRASH_RING_OLD_KERNEL)
+		r = err_set(e, -ENOSYS, "--crash: %s", crash_ring_why(ring.state));
+	else if (line.failed)
+		r = err_set(e, -ENOMEM, "no memory");
+	else if (grub && (r = write_grub_file(line.s, e)) == 0)
+		printf("wrote " RECORDER_GRUB_FILE "; the ring is armed after: update-grub && "
+		       "reboot\n");
+	else if (!grub && ring.state == CRASH_RING_NOT_MADE)
+		printf("the ring that survives a crash is armed after a reboot with these words on "
+		       "the kernel's\ncommand line (--grub writes them for GRUB):\n\n  %s\n\n",
+		       line.s);
+	strbuf_deinit(&line);
+	return r;
+}
