@@ -2,8 +2,6 @@
 #include "service/listen_sockets.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <grp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +17,7 @@
 #include "base/core/err.h"
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
+#include "base/event_loop/sock_file.h"
 #include "base/text/str.h"
 #include "service/service.h"
 
@@ -26,40 +25,11 @@
 
 #define FORM "it must be PGROUP:PMODE:CGROUP:CMODE, as in perfetto:0666:perfetto:0660"
 
-static int parse_group(const char *text, gid_t *ret, struct err_text *e)
-{
-	const struct group *g;
-	uint32_t number;
-
-	if (str_to_u32(text, &number) == 0) {
-		*ret = number;
-		return 0;
-	}
-	g = getgrnam(text);
-	if (!g)
-		return err_set(e, -ENOENT, "group \"%.100s\" does not exist", text);
-	*ret = g->gr_gid;
-	return 0;
-}
-
-static int parse_mode(const char *text, mode_t *ret, struct err_text *e)
-{
-	mode_t mode = 0;
-
-	if (strlen(text) != 4 || strspn(text, "01234567") != 4)
-		return err_set(e, -EINVAL,
-			       "\"%.100s\" is not a mode: use four octal digits, as in 0660", text);
-	for (; *text; text++)
-		mode = mode * 8 + (mode_t)(*text - '0');
-	*ret = mode;
-	return 0;
-}
-
-int socket_permissions_parse(const char *text, struct socket_permissions ret[static 2],
+int socket_permissions_parse(const char *text, struct sock_permissions ret[static 2],
 			     struct err_text *e)
 {
 	_cleanup_(freep) char *copy = strdup(text);
-	struct socket_permissions found[2];
+	struct sock_permissions found[2];
 	char *parts[4], *rest = copy;
 	int r = 0;
 
@@ -72,28 +42,11 @@ int socket_permissions_parse(const char *text, struct socket_permissions ret[sta
 	}
 	if (rest)
 		return err_set(e, -EINVAL, "\"%.100s\": " FORM, text);
-	for (size_t i = 0; i < 2 && r == 0; i++) {
-		r = parse_group(parts[2 * i], &found[i].group, e);
-		if (r == 0)
-			r = parse_mode(parts[2 * i + 1], &found[i].mode, e);
-	}
+	for (size_t i = 0; i < 2 && r == 0; i++)
+		r = sock_permissions_parse(parts[2 * i], parts[2 * i + 1], &found[i], e);
 	if (r == 0)
 		memcpy(ret, found, sizeof(found));
 	return r;
-}
-
-/* Sets group and mode of a socket's file. The group comes first, so that the new mode never applies
- * to the old group. Returns 0, or -errno and sets e. */
-static int socket_permissions_set(const char *path, const struct socket_permissions *p,
-				  struct err_text *e)
-{
-	if (fchownat(AT_FDCWD, path, (uid_t)-1, p->group, AT_SYMLINK_NOFOLLOW) < 0)
-		return err_set(e, -errno, "cannot give %s to group %u: %s", path,
-			       (unsigned)p->group, strerror(errno));
-	if (chmod(path, p->mode) < 0)
-		return err_set(e, -errno, "cannot set the mode of %s to %04o: %s", path,
-			       (unsigned)p->mode, strerror(errno));
-	return 0;
 }
 
 /* ---- inherited sockets ---- */
@@ -114,33 +67,7 @@ struct inherited {
 	size_t n; /* 0: none were passed; else at least 2, of which the last is the consumers' */
 };
 
-#define FIRST_FD 3
 #define CONSUMER_NAME "consumer"
-
-/* ---- a passed socket ---- */
-
-static int int_option(int fd, int option)
-{
-	int value = -1;
-	socklen_t len = sizeof(value);
-
-	return getsockopt(fd, SOL_SOCKET, option, &value, &len) < 0 ? -1 : value;
-}
-
-/* Calls listen() only on sockets that are bound but do not listen, as Android's init passes them. A
- * second listen() would make SO_PEERCRED of the clients name this process in place of systemd,
- * which they trust. */
-static int listen_sockets_prepare(int fd, struct err_text *e)
-{
-	if (int_option(fd, SO_DOMAIN) != AF_UNIX || int_option(fd, SO_TYPE) != SOCK_STREAM)
-		return err_set(e, -ENOTSOCK, "passed descriptor %d is not a unix stream socket",
-			       fd);
-	if ((int_option(fd, SO_ACCEPTCONN) != 1 && listen(fd, SOMAXCONN) < 0) ||
-	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ||
-	    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0)
-		return err_set(e, -errno, "passed descriptor %d: %s", fd, strerror(errno));
-	return 0;
-}
 
 /* Returns true if the socket is bound to the address of consumers. */
 static bool has_consumer_address(int fd)
@@ -190,22 +117,21 @@ static void move_socket_to_end(struct inherited *s, size_t i)
 
 static int inherit_from_systemd(struct inherited *s, struct err_text *e)
 {
-	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
 	const char *names = getenv("LISTEN_FDNAMES");
 	_cleanup_(freep) char *copy = names ? strdup(names) : NULL;
-	uint32_t number, n;
-	int r = 0;
+	size_t n;
+	int r = sock_find_passed(INHERITED_MAX, &n, e);
 
-	if (!pid || !count || str_to_u32(pid, &number) < 0 || number != (uint32_t)getpid())
-		return 0; /* the variables are for another process, or not set */
-	if (str_to_u32(count, &n) < 0 || n < 2 || n > INHERITED_MAX)
+	if (r < 0 || n == 0)
+		return r;
+	if (n < 2)
 		return err_set(e, -EINVAL,
-			       "LISTEN_FDS=%.20s: 2 to %d sockets can be passed, one of them "
-			       "for consumers",
-			       count, INHERITED_MAX);
+			       "LISTEN_FDS=%zu: at least 2 sockets must be passed, one of them for "
+			       "consumers",
+			       n);
 	for (; s->n < n && r == 0; s->n++) {
-		s->fds[s->n] = FIRST_FD + (int)s->n;
-		r = listen_sockets_prepare(s->fds[s->n], e);
+		s->fds[s->n] = SOCK_FIRST_PASSED + (int)s->n;
+		r = sock_prepare_passed(s->fds[s->n], e);
 	}
 	if (r == 0)
 		move_socket_to_end(s, find_consumer(s, copy));
@@ -232,7 +158,7 @@ static int inherit_from_android(struct inherited *s, struct err_text *e)
 			return err_set(e, -EINVAL, "%s=%.20s is not a descriptor", variables[i],
 				       text);
 		s->fds[s->n++] = (int)fd;
-		r = listen_sockets_prepare((int)fd, e);
+		r = sock_prepare_passed((int)fd, e);
 	}
 	return r;
 }
@@ -257,35 +183,6 @@ static int inherited_find(struct inherited *ret, struct err_text *e)
 
 /* ---- own sockets ---- */
 
-#define OWN_USER_ONLY 0177 /* umask: 0600 is left */
-
-/* Binds a socket to a file that only our user and root may connect to. */
-static int listen_for_own_user(const char *address, int *ret_fd, struct err_text *e)
-{
-	mode_t before = umask(OWN_USER_ONLY);
-	int r = sock_listen(address, ret_fd, e);
-
-	umask(before);
-	return r;
-}
-
-/* Sets the permissions of the socket's file before another user can connect. */
-static int listen_with(const char *address, const struct socket_permissions *p, int *ret_fd,
-		       struct err_text *e)
-{
-	int r;
-
-	if (!p || sock_is_remote(address))
-		return sock_listen(address, ret_fd, e);
-	if (sock_family_of(address) == SOCK_FAMILY_UNIX_ABSTRACT)
-		return err_set(
-			e, -EINVAL,
-			"--set-socket-permissions: the abstract socket %s has no permissions",
-			address);
-	r = listen_for_own_user(address, ret_fd, e);
-	return r < 0 ? r : socket_permissions_set(address, p, e);
-}
-
 static void remember_socket_file(struct sockets *s, size_t i)
 {
 	struct stat st;
@@ -296,7 +193,7 @@ static void remember_socket_file(struct sockets *s, size_t i)
 	s->list[i].file = (struct output_file){.dev = st.st_dev, .ino = st.st_ino};
 }
 
-static int listen_on(struct sockets *s, const char *address, const struct socket_permissions *p,
+static int listen_on(struct sockets *s, const char *address, const struct sock_permissions *p,
 		     bool own_user_only, struct err_text *e)
 {
 	_cleanup_(freep) char *copy = strdup(address);
@@ -306,8 +203,8 @@ static int listen_on(struct sockets *s, const char *address, const struct socket
 		return err_set(e, -ENOMEM, "out of memory");
 	if (s->n == MAX_SOCKETS)
 		return err_set(e, -E2BIG, "%s: more than %d sockets", address, MAX_SOCKETS);
-	r = own_user_only && !p ? listen_for_own_user(address, &fd, e)
-				: listen_with(address, p, &fd, e);
+	r = own_user_only && !p ? sock_listen_for_own_user(address, &fd, e)
+				: sock_listen_with(address, p, &fd, e);
 	if (fd < 0)
 		return r;
 	s->list[s->n].address = TAKE_PTR(copy);
@@ -347,19 +244,6 @@ static int listen_for_consumers(struct sockets *s, const struct socket_options *
 			 o->has_permissions ? &o->permissions[SOCKET_OF_CONSUMERS] : NULL, true, e);
 }
 
-/* As root, creates the directory of the default addresses, unless a systemd unit has created it. If
- * this fails, sock_listen() reports the error. */
-static void make_run_folder(const char *address)
-{
-	mode_t before;
-
-	if (geteuid() != 0 || !str_starts(address, SOCK_RUN_FOLDER))
-		return;
-	before = umask(022);
-	(void)mkdir(SOCK_RUN_FOLDER, 0755);
-	umask(before);
-}
-
 static int listen_on_all(struct sockets *s, const struct socket_options *o, struct err_text *e)
 {
 	_cleanup_(freep) char *producers = strdup(sock_default_producer());
@@ -368,7 +252,7 @@ static int listen_on_all(struct sockets *s, const struct socket_options *o, stru
 
 	if (!producers)
 		return err_set(e, -ENOMEM, "out of memory");
-	make_run_folder(sock_default_consumer());
+	sock_make_run_folder(sock_default_consumer());
 	for (char *a = strtok_r(producers, ",", &rest); a && r == 0; a = strtok_r(NULL, ",", &rest))
 		r = listen_for_producers(s, a, o, e);
 	s->n_producers = s->n;

@@ -6,20 +6,15 @@
 #include <sys/types.h>
 
 #include "base/core/err.h"
+#include "base/event_loop/sock_file.h"
 #include "service/ipc/ipc_peer.h"
 #include "service/output/file_helper.h"
-
-/* Group and mode of a socket's file, from --set-socket-permissions. */
-struct socket_permissions {
-	gid_t group;
-	mode_t mode;
-};
 
 enum { SOCKET_OF_PRODUCERS, SOCKET_OF_CONSUMERS };
 
 /* Parses PGROUP:PMODE:CGROUP:CMODE. A group is a name or a number; a mode is four octal digits.
  * Returns 0, or -EINVAL, -ENOENT (no such group) or -ENOMEM and sets e. */
-int socket_permissions_parse(const char *text, struct socket_permissions ret[static 2],
+int socket_permissions_parse(const char *text, struct sock_permissions ret[static 2],
 			     struct err_text *e);
 
 struct service;
@@ -37,7 +32,7 @@ struct socket_options {
 	const char *relay_on[MAX_SOCKETS]; /* borrowed from argv: addresses with RelayPort */
 	size_t n_relay_on;
 	bool has_permissions;
-	struct socket_permissions permissions[2]; /* index: SOCKET_OF_... */
+	struct sock_permissions permissions[2]; /* index: SOCKET_OF_... */
 };
 
 struct sockets {

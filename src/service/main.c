@@ -4,7 +4,6 @@
  * SIGTERM.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <pwd.h>
 #include <signal.h>
@@ -19,6 +18,7 @@
 #include "base/core/err.h"
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/sock.h"
+#include "base/system/background.h"
 #include "base/system/background_close.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
@@ -48,31 +48,6 @@ struct options {
 	size_t n_system_users;
 	struct socket_options sockets;
 };
-
-/* ---- process ---- */
-
-/* Called after the sockets are open, so that clients can connect when the parent has ended. */
-static int continue_in_background(void)
-{
-	pid_t pid = fork();
-	int null;
-
-	if (pid < 0)
-		return -errno;
-	if (pid > 0) {
-		printf("%d\n", (int)pid);
-		fflush(stdout);
-		_exit(EXIT_SUCCESS);
-	}
-	setsid();
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null < 0 || chdir("/") < 0)
-		return -errno;
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		dup2(null, fd);
-	close(null);
-	return 0;
-}
 
 /* Loads the system's extensions of the trace format. Missing files are skipped. */
 static void load_system_extensions(struct extensions *x)
@@ -211,7 +186,7 @@ static int main_serve(const struct options *o)
 	change_signal_mask(SIG_BLOCK);
 	r = sockets_open(&sockets, &o->sockets, &e);
 	if (r == 0 && o->background) {
-		r = continue_in_background();
+		r = background_continue();
 		if (r < 0)
 			err_set(&e, r, "cannot go to the background: %s", strerror(-r));
 	}

@@ -22,6 +22,7 @@
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/event_timer.h"
 #include "base/event_loop/sock.h"
+#include "base/event_loop/sock_file.h"
 #include "base/system/log.h"
 #include "base/system/notify.h"
 #include "base/text/str.h"
@@ -38,7 +39,6 @@
 #define CHOOSE_NS (60 * NS_PER_S)
 #define FIRST_PAUSE_MS 1000u /* before the next session; doubled by each failure */
 #define LAST_PAUSE_MS 30000u
-#define FIRST_PASSED_FD 3 /* SD_LISTEN_FDS_START */
 #define BODY_AGE_NS NS_PER_S /* an exposition is used for so long */
 
 struct cached_body {
@@ -308,27 +308,17 @@ static void exporter_on_tick(evutil_socket_t fd, short what, void *ctx)
 
 /* ---- start and end ---- */
 
-/* Serves the sockets that systemd passes (sd_listen_fds(3)). Returns their number, or -errno and sets e. */
+/* Serves the sockets that systemd passes. Returns their number, or -errno and sets e. */
 static int adopt_systemd_sockets(struct exporter *x, struct err_text *e)
 {
-	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
-	uint32_t number, n = 0;
+	size_t n;
+	int r = sock_find_passed(HTTP_LISTENERS_MAX, &n, e);
 
-	if (!pid || !count || str_to_u32(pid, &number) < 0 || number != (uint32_t)getpid())
-		return 0;
-	if (str_to_u32(count, &n) < 0 || n > HTTP_LISTENERS_MAX)
-		return err_set(e, -EINVAL, "LISTEN_FDS=%.20s: at most %d sockets can be passed",
-			       count, HTTP_LISTENERS_MAX);
-	for (uint32_t i = 0; i < n; i++) {
-		int fd = FIRST_PASSED_FD + (int)i;
-
-		if (evutil_make_socket_nonblocking(fd) < 0 ||
-		    evutil_make_socket_closeonexec(fd) < 0)
-			return err_set(e, -errno, "the passed descriptor %d cannot be used: %s", fd,
-				       strerror(errno));
-		if (http_server_listen(x->server, fd) < 0)
+	if (r < 0 || n == 0)
+		return r;
+	for (size_t i = 0; i < n; i++)
+		if (http_server_listen(x->server, SOCK_FIRST_PASSED + (int)i) < 0)
 			return err_set(e, -ENOMEM, "no memory");
-	}
 	x->options.listen = "the passed socket";
 	return (int)n;
 }

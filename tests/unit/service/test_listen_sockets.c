@@ -72,8 +72,8 @@ DIR_TEST(permissions_are_set_before_the_first_client)
 
 	gid_t group = geteuid() == 0 ? 12345 : getegid();
 
-	o.permissions[SOCKET_OF_PRODUCERS] = (struct socket_permissions){group, 0666};
-	o.permissions[SOCKET_OF_CONSUMERS] = (struct socket_permissions){getegid(), 0600};
+	o.permissions[SOCKET_OF_PRODUCERS] = (struct sock_permissions){group, 0666};
+	o.permissions[SOCKET_OF_CONSUMERS] = (struct sock_permissions){getegid(), 0600};
 	use(p, c);
 	assert_int_equal(sockets_open(&s, &o, &e), 0);
 	assert_int_equal(umask(before), 0);
@@ -119,7 +119,7 @@ DIR_TEST(number_of_sockets_is_limited)
 
 TEST(permissions_are_parsed)
 {
-	struct socket_permissions p[2];
+	struct sock_permissions p[2];
 	struct err_text e;
 
 	assert_int_equal(socket_permissions_parse("root:0666:4294967294:1760", p, &e), 0);
@@ -148,7 +148,7 @@ TEST(other_permissions_are_refused)
 		{"root:0666:-1:0660", "does not exist"},
 		{"root:0666:4294967296:0660", "does not exist"},
 	};
-	struct socket_permissions p[2] = {{.group = 7}};
+	struct sock_permissions p[2] = {{.group = 7}};
 	struct err_text e;
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -324,7 +324,7 @@ static void closed_is_no_socket(void)
 {
 	pass(2, NULL);
 	close(4);
-	MUST(open_passed() == -ENOTSOCK);
+	MUST(open_passed() == -EBADF && strstr(passed_e.text, "descriptor 4"));
 }
 
 TEST(passed_sockets_are_taken_or_refused)
