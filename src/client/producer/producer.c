@@ -308,6 +308,8 @@ static void producer_on_connecting(void *ctx, bool begins)
 static void producer_on_accepted(void *ctx, bool knows_consumers, int32_t service_pid)
 {
 	struct producer *p = ctx;
+	/* Its loss needs no report: our own connection to the service ends, too. */
+	static const struct relay_client_ops relay_ops = {.on_lost = NULL};
 	const char *address = service_producer_target(p->service);
 
 	p->o.env.knows_consumers = knows_consumers;
@@ -315,7 +317,7 @@ static void producer_on_accepted(void *ctx, bool knows_consumers, int32_t servic
 	/* Best effort: without the relay client the service takes our time stamps as its own. If a
 	 * relay of this machine is between us and the service, the relay does this instead. */
 	if (sock_is_remote(address) && !p->relay)
-		(void)relay_client_new(p->loop, address, &p->relay);
+		(void)relay_client_new(p->loop, address, &relay_ops, p, &p->relay);
 }
 
 static void producer_on_connected(void *ctx, bool connected)

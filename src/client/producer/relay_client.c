@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A clock synchronisation has two calls. Each carries our clocks at the time of sending, and the
- * service reads its own clocks when it receives it. The second call is sent after the answer to the
- * first, so that the readings enclose one round trip.
+ * A burst of SyncClock: each call carries our clocks at the time of sending, and the service reads
+ * its own clocks when it receives it. A call is sent when the answer to the one before has arrived,
+ * so that the readings enclose one round trip.
  *
- *	bound --> InitRelay --> PING --> UPDATE --> wait --> PING ...
+ *	bound --> InitRelay --> PING, PING ... UPDATE --> wait --> PING ...
+ *
+ * A delayed message makes a wrong offset. sondad takes the fastest message of each way, Perfetto's
+ * traced the mean of the last STEADY_CALLS. So a burst goes on until as many in a row were about as
+ * fast as the fastest, or until its limits. The last call is the UPDATE.
  */
 #include "client/producer/relay_client.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -22,10 +27,23 @@
 #include "wire/pb_enc.h"
 #include "wire/system_info.h"
 
+#define LEAST_CALLS 8
+#define MOST_CALLS 512
+#define MOST_NS (2 * NS_PER_S)
+#define STEADY_CALLS 5
+#define STEADY_NS 50000 /* slower than the fastest call by this time at most */
+
 struct relay_client {
 	struct io_loop *loop; /* borrowed */
+	const struct relay_client_ops *ops; /* borrowed */
+	void *ctx;
 	struct channel *channel; /* owned; NULL: lost */
-	struct io_timer next_sync; /* armed between two synchronisations */
+	struct io_timer next_sync; /* armed between two bursts */
+	/* of the burst: */
+	uint64_t begin_ns, sent_ns; /* CLOCK_MONOTONIC */
+	uint64_t fastest_ns;
+	unsigned n_calls; /* that were answered */
+	unsigned n_steady; /* the last ones, which were about as fast as the fastest */
 };
 
 static const struct {
@@ -38,7 +56,7 @@ static const struct {
 	{PB__BUILTIN_CLOCK__BUILTIN_CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC_RAW},
 };
 
-/* Sends the clocks. After a failure no further synchronisation follows. */
+/* After a failure no further burst follows. */
 static void send_clocks(struct relay_client *l, uint32_t phase, channel_reply_fn fn)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
@@ -46,6 +64,7 @@ static void send_clocks(struct relay_client *l, uint32_t phase, channel_reply_fn
 	if (pb_mem_init(&m) < 0)
 		return;
 	pb_enc_u64(&m.enc, PB_SYNC_CLOCK_REQUEST_PHASE, phase);
+	l->sent_ns = clock_mono_ns();
 	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++) {
 		pb_enc_open(&m.enc, PB_SYNC_CLOCK_REQUEST_CLOCKS);
 		pb_enc_u64(&m.enc, PB_SYNC_CLOCK_REQUEST_CLOCK_CLOCK_ID, clocks[i].id);
@@ -57,23 +76,55 @@ static void send_clocks(struct relay_client *l, uint32_t phase, channel_reply_fn
 		(void)channel_call(l->channel, "SyncClock", m.buf, pb_mem_len(&m), -1, fn, l);
 }
 
-static void on_clocks_updated(void *ctx, const struct channel_reply *reply)
+static void note_round_trip(struct relay_client *l)
+{
+	uint64_t took = clock_mono_ns() - l->sent_ns;
+
+	if (l->n_calls++ == 0 || took < l->fastest_ns) {
+		/* Calls that were compared with a slower one are compared anew. */
+		if (l->n_calls == 1 || l->fastest_ns - took > STEADY_NS)
+			l->n_steady = 0;
+		l->fastest_ns = took;
+	}
+	l->n_steady = took - l->fastest_ns <= STEADY_NS ? l->n_steady + 1 : 0;
+}
+
+static void on_burst_answered(void *ctx, const struct channel_reply *reply)
 {
 	struct relay_client *l = ctx;
 
-	if (!reply->error)
-		io_timer_arm(l->loop, &l->next_sync, RELAY_SYNC_PERIOD_MS);
+	if (reply->error)
+		return;
+	note_round_trip(l);
+	io_timer_arm(l->loop, &l->next_sync, RELAY_SYNC_PERIOD_MS);
+	if (l->ops->on_synced)
+		l->ops->on_synced(l->ctx, l->fastest_ns, l->n_calls);
 }
 
-static void on_service_pinged(void *ctx, const struct channel_reply *reply)
+static bool burst_is_enough(const struct relay_client *l)
 {
-	if (!reply->error)
-		send_clocks(ctx, PB__SYNC_CLOCK_REQUEST__PHASE__UPDATE, on_clocks_updated);
+	return l->n_calls + 1 >= MOST_CALLS || clock_mono_ns() - l->begin_ns >= MOST_NS ||
+	       (l->n_calls + 1 >= LEAST_CALLS && l->n_steady + 1 >= STEADY_CALLS);
+}
+
+static void on_clocks_answered(void *ctx, const struct channel_reply *reply)
+{
+	struct relay_client *l = ctx;
+
+	if (reply->error)
+		return;
+	note_round_trip(l);
+	if (burst_is_enough(l))
+		send_clocks(l, PB__SYNC_CLOCK_REQUEST__PHASE__UPDATE, on_burst_answered);
+	else
+		send_clocks(l, PB__SYNC_CLOCK_REQUEST__PHASE__PING, on_clocks_answered);
 }
 
 static void begin_clock_sync(struct relay_client *l)
 {
-	send_clocks(l, PB__SYNC_CLOCK_REQUEST__PHASE__PING, on_service_pinged);
+	l->begin_ns = clock_mono_ns();
+	l->n_calls = l->n_steady = 0;
+	send_clocks(l, PB__SYNC_CLOCK_REQUEST__PHASE__PING, on_clocks_answered);
 }
 
 static void on_next_sync(struct io_timer *t)
@@ -102,19 +153,21 @@ static void relay_client_on_bound(void *ctx)
 				   on_relay_reply, l);
 }
 
-/* The owner has its own connection, which reports the loss. */
 static void relay_client_on_lost(void *ctx, int error)
 {
 	struct relay_client *l = ctx;
 
 	io_timer_disarm(l->loop, &l->next_sync);
 	channel_close(TAKE_PTR(l->channel));
+	if (l->ops->on_lost)
+		l->ops->on_lost(l->ctx, error);
 }
 
-static const struct channel_ops ops = {.on_bound = relay_client_on_bound,
+static const struct channel_ops channel_events = {.on_bound = relay_client_on_bound,
 				       .on_lost = relay_client_on_lost};
 
-int relay_client_new(struct io_loop *loop, const char *address, struct relay_client **ret)
+int relay_client_new(struct io_loop *loop, const char *address, const struct relay_client_ops *ops,
+		     void *ctx, struct relay_client **ret)
 {
 	const struct channel_target target = {.address = address, .of_program = true};
 	struct relay_client *l = calloc(1, sizeof(*l));
@@ -123,8 +176,10 @@ int relay_client_new(struct io_loop *loop, const char *address, struct relay_cli
 	if (!l)
 		return -ENOMEM;
 	l->loop = loop;
+	l->ops = ops;
+	l->ctx = ctx;
 	l->next_sync.fn = on_next_sync;
-	r = channel_open(loop, &target, CHANNEL_RELAY, &ops, l, &l->channel);
+	r = channel_open(loop, &target, CHANNEL_RELAY, &channel_events, l, &l->channel);
 	if (r < 0) {
 		relay_client_free(l);
 		return r;

@@ -10,7 +10,6 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/core/cancel.h"
@@ -19,6 +18,7 @@
 #include "base/event_loop/sock.h"
 #include "base/system/sock_io.h"
 #include "client/loop/io_loop.h"
+#include "client/transport/machine_identity.h"
 #include "client/transport/service_trust.h"
 #include "gen/fields.h"
 #include "wire/frame.h"
@@ -42,7 +42,6 @@
 #define CONNECT_WAIT_MS 1000 /* time to wait for room in the listener's backlog */
 #define FD_WAIT_MS 1000 /* to wait, twice, until the socket accepts a descriptor */
 #define MAX_FDS 2 /* descriptors that one read can receive */
-#define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 struct channel_method {
 	uint32_t id;
@@ -490,43 +489,19 @@ static void channel_on_ready(struct io_fd *f, uint32_t events)
 
 /* ---- lifetime ---- */
 
-/*
- * Writes an IPCFrame with SetPeerIdentity: our identity for a remote service, which cannot verify
- * it. The machine is identified by the kernel's boot id, or else by its address. Its name is
- * PERFETTO_MACHINE_NAME of the environment, else uname(2)'s sysname, as in Perfetto's relay.
- */
-static void put_identity(struct pb_enc *e)
-{
-	_cleanup_(closep) int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
-	const char *name = getenv("PERFETTO_MACHINE_NAME");
-	char id[64];
-	ssize_t n = fd < 0 ? -1 : read(fd, id, sizeof(id));
-	struct utsname u;
-
-	pb_enc_open(e, PB_IPC_FRAME_SET_PEER_IDENTITY);
-	pb_enc_i64(e, PB_IPC_FRAME_SET_PEER_IDENTITY_PID, getpid());
-	pb_enc_i64(e, PB_IPC_FRAME_SET_PEER_IDENTITY_UID, (int32_t)geteuid());
-	while (n > 0 && id[n - 1] == '\n')
-		n--;
-	if (n > 0)
-		pb_enc_bytes(e, PB_IPC_FRAME_SET_PEER_IDENTITY_MACHINE_ID_HINT, id, (size_t)n);
-	if (!(name && name[0]) && uname(&u) == 0)
-		name = u.sysname;
-	if (name && name[0])
-		pb_enc_str(e, PB_IPC_FRAME_SET_PEER_IDENTITY_MACHINE_NAME, name);
-	pb_enc_close(e);
-}
-
 static int bind_port(struct channel *c, enum channel_port port, bool with_identity)
 {
 	static const char *const names[] = {[CHANNEL_PRODUCER] = "ProducerPort",
 					    [CHANNEL_CONSUMER] = "ConsumerPort",
 					    [CHANNEL_RELAY] = "RelayPort"};
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	struct machine_identity identity;
 	int r = pb_mem_init(&m);
 
+	/* A remote service cannot verify it. */
 	if (r == 0 && with_identity) {
-		put_identity(&m.enc);
+		machine_identity_read(&identity);
+		machine_identity_put(&m.enc, &identity, getpid(), (int32_t)geteuid());
 		r = m.failed ? -ENOMEM : send_frame(c, m.buf, pb_mem_len(&m), NULL, 0, -1);
 		pb_mem_reset(&m);
 	}

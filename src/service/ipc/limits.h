@@ -54,7 +54,6 @@
 #define MAX_MACHINES_PER_ADDRESS (MAX_MACHINES / 4)
 #define MAX_SYSTEM_INFO_BYTES (16u << 10) /* of InitRelay; one that is larger is rejected */
 #define MAX_SYNC_CLOCKS 16 /* in one SyncClock; one with more is rejected */
-#define MAX_CLOCK_SYNCS 5 /* of a machine: the newest are kept */
 
 /* ---- a session ---- */
 

@@ -8,6 +8,7 @@
 #include "common/system_info.pb-c.h"
 #include "config/unpack.h"
 #include "gen/fields.h"
+#include "ipc/relay_port.pb-c.h"
 #include "service/ipc/remote_machines.h"
 #include "service/ipc/request_decode.h"
 
@@ -100,6 +101,8 @@ static int decode_sync(const uint8_t *args, size_t len, struct clock_sync *s)
 
 	pb_dec_init(&d, args, len);
 	while (pb_dec_next(&d, &f)) {
+		if (FIELD_KEY(f) == KEY_VARINT(PB_SYNC_CLOCK_REQUEST_PHASE))
+			s->is_last = f.u64 == PB__SYNC_CLOCK_REQUEST__PHASE__UPDATE;
 		if (FIELD_KEY(f) != KEY_BYTES(PB_SYNC_CLOCK_REQUEST_CLOCKS))
 			continue;
 		if (decode_clock(&f, &clock) < 0)

@@ -2,10 +2,12 @@
 #include "service/ipc/remote_machines.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "common/builtin_clock.pb-c.h"
 #include "service/ipc/ipc_peer.h"
 
 static void machine_free(struct remote_machine *m)
@@ -122,23 +124,66 @@ int remote_machines_set_info(struct remote_machines *ms, const struct ipc_peer *
 	m->system_info = TAKE_PTR(info);
 	m->system_info_len = len;
 	m->info_at = ++ms->last;
-	m->n_syncs = 0;
+	m->burst.n = 0;
 	m->synced_at = 0;
 	return 0;
+}
+
+static bool find_boottime(const struct clock_sync *s, uint64_t *ret)
+{
+	for (size_t i = 0; i < s->n_client; i++) {
+		if (s->client[i].id != PB__BUILTIN_CLOCK__BUILTIN_CLOCK_BOOTTIME)
+			continue;
+		*ret = s->client[i].value;
+		return true;
+	}
+	return false;
+}
+
+static void burst_add(struct clock_burst *b, const struct clock_sync *sync, uint64_t client_ns)
+{
+	uint64_t host_ns = sync->host.value[CLOCK_SNAPSHOT_BOOTTIME];
+	int64_t there = (int64_t)(host_ns - client_ns);
+	int64_t back = (int64_t)(client_ns - b->last_host_ns);
+
+	if (b->n > 0 && host_ns - b->begin_ns > CLOCK_BURST_NS)
+		b->n = 0;
+	if (b->n == 0)
+		b->begin_ns = host_ns;
+	if (b->n == 0 || there < b->there_ns) {
+		b->there_ns = there;
+		b->fastest = *sync;
+	}
+	if (b->n == 1 || (b->n > 1 && back < b->back_ns))
+		b->back_ns = back;
+	b->last_host_ns = host_ns;
+	b->n++;
 }
 
 int remote_machines_add_sync(struct remote_machines *ms, const struct ipc_peer *relay,
 			     const struct clock_sync *sync)
 {
-	struct remote_machine *m = find_or_add(ms, relay);
+	struct remote_machine *m;
+	struct clock_burst *b;
+	uint64_t client_ns, sum;
 
+	if (!find_boottime(sync, &client_ns))
+		return -EINVAL;
+	m = find_or_add(ms, relay);
 	if (!m)
 		return -ENOMEM;
-	if (m->n_syncs == MAX_CLOCK_SYNCS)
-		memmove(&m->syncs[0], &m->syncs[1], --m->n_syncs * sizeof(m->syncs[0]));
-	m->syncs[m->n_syncs++] = *sync;
-	if (m->n_syncs == CLOCK_SYNC_MIN && !m->synced_at)
-		m->synced_at = ++ms->last;
+	b = &m->burst;
+	burst_add(b, sync, client_ns);
+	if (!sync->is_last)
+		return 0;
+	if (b->n >= CLOCK_SYNC_MIN) {
+		sum = (uint64_t)b->there_ns + (uint64_t)b->back_ns;
+		m->sync = b->fastest;
+		m->round_trip_ns = (int64_t)sum > 0 ? sum : 0; /* below 0: a clock was set */
+		if (!m->synced_at)
+			m->synced_at = ++ms->last;
+	}
+	b->n = 0;
 	return 0;
 }
 

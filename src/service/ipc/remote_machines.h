@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -28,13 +29,35 @@ struct machine_clock {
 
 /* The clocks of the other machine, and of this one when they were received. */
 struct clock_sync {
-	struct machine_clock client[MAX_SYNC_CLOCKS];
+	struct machine_clock client[MAX_SYNC_CLOCKS]; /* one of them is BOOTTIME */
 	size_t n_client;
 	struct clock_snapshot host;
+	bool is_last; /* of its burst */
 };
 
-/* Number of samples from which the offset of the clocks is computed. */
+/*
+ * A burst: messages of which each is sent when the answer to the one before has arrived. Each way is
+ * measured by its fastest message, because delays are never negative:
+ *
+ *	client  c1      c2      c3          there   least of h1 - c1, h2 - c2 ...
+ *	          \   /   \   /   \          back    least of c2 - h1, c3 - h2 ...
+ *	host       h1      h2      h3
+ *
+ * Both include the offset of the clocks, with opposite signs. It cancels in their sum, the time of
+ * the fastest round trip. The more messages, the less a network's jitter moves the result.
+ */
+struct clock_burst {
+	struct clock_sync fastest; /* the message that took the least time */
+	int64_t there_ns, back_ns;
+	uint64_t begin_ns; /* BOOTTIME of the host */
+	uint64_t last_host_ns; /* the same, of the message before */
+	unsigned n; /* messages; 0: none yet */
+};
+
+/* Fewer messages give no offset. */
 #define CLOCK_SYNC_MIN 2
+/* A longer burst is cut, since the clocks drift. */
+#define CLOCK_BURST_NS 10000000000ull
 
 struct remote_machine {
 	TAILQ_ENTRY(remote_machine) link;
@@ -43,8 +66,11 @@ struct remote_machine {
 	char *name; /* owned; NULL: it has none */
 	uint8_t *system_info; /* owned; a valid SystemInfo, unchanged. NULL: none */
 	size_t system_info_len;
-	struct clock_sync syncs[MAX_CLOCK_SYNCS]; /* the oldest first */
-	size_t n_syncs;
+	struct clock_burst burst; /* that arrives */
+	/* Of the last whole burst: a pair of readings, of which the one of the host was made as soon
+	 * after that of the client as was possible; and its fastest round trip. */
+	struct clock_sync sync;
+	uint64_t round_trip_ns;
 	/* Numbers, counted by remote_machines.last, of the last report and of the first one that
 	 * gave the clock offset; 0: none yet. */
 	uint64_t info_at, synced_at;
@@ -65,6 +91,7 @@ void remote_machines_deinit(struct remote_machines *ms);
  * or -ENOMEM. */
 int remote_machines_set_info(struct remote_machines *ms, const struct ipc_peer *relay,
 			     const void *system_info, size_t len);
-/* Adds readings of clocks; creates an entry for an unknown machine. Returns 0 or -ENOMEM. */
+/* Adds readings of clocks; creates an entry for an unknown machine. Returns 0, -ENOMEM, or -EINVAL
+ * if the machine's BOOTTIME is not among them. */
 int remote_machines_add_sync(struct remote_machines *ms, const struct ipc_peer *relay,
 			     const struct clock_sync *sync);

@@ -65,25 +65,32 @@ static void put_clock(struct pb_enc *e, uint32_t id, uint64_t value)
 	pb_enc_close(e);
 }
 
-static void put_sync(struct pb_enc *e, const struct clock_sync *s)
+/* Writes a pair of readings, all of them later by some time. */
+static void put_sync(struct pb_enc *e, const struct clock_sync *s, uint64_t later_ns)
 {
 	pb_enc_open(e, PB_REMOTE_CLOCK_SYNC_SYNCED_CLOCKS);
 	pb_enc_open(e, PB_REMOTE_CLOCK_SYNC_SYNCED_CLOCKS_CLIENT_CLOCKS);
 	for (size_t i = 0; i < s->n_client; i++)
-		put_clock(e, s->client[i].id, s->client[i].value);
+		put_clock(e, s->client[i].id, s->client[i].value + later_ns);
 	pb_enc_close(e);
 	pb_enc_open(e, PB_REMOTE_CLOCK_SYNC_SYNCED_CLOCKS_HOST_CLOCKS);
 	for (size_t i = 0; i < clock_snapshot_n_clocks(); i++)
-		put_clock(e, clock_snapshot_clock_id(i), s->host.value[i]);
+		if (clock_snapshot_clock_id(i) != PB__BUILTIN_CLOCK__BUILTIN_CLOCK_TSC)
+			put_clock(e, clock_snapshot_clock_id(i), s->host.value[i] + later_ns);
 	pb_enc_close(e);
 	pb_enc_close(e);
 }
 
-static void put_clock_syncs(struct pb_enc *e, const struct remote_machine *m)
+/*
+ * Readers expect the readings of a round trip: client, host, client, host. They take the middle of
+ * two readings of one machine as the moment of the other machine's reading between them. This is
+ * the round trip of the fastest message there and the fastest one back.
+ */
+static void put_round_trip(struct pb_enc *e, const struct remote_machine *m)
 {
 	pb_enc_open(e, PB_TRACE_PACKET_REMOTE_CLOCK_SYNC);
-	for (size_t i = 0; i < m->n_syncs; i++)
-		put_sync(e, &m->syncs[i]);
+	put_sync(e, &m->sync, 0);
+	put_sync(e, &m->sync, m->round_trip_ns);
 	pb_enc_close(e);
 }
 
@@ -99,7 +106,7 @@ static void service_packets_put_machine(struct trace *t, const struct remote_mac
 	}
 	if (m->synced_at > t->remote_written && !(b && b->disable_clock_snapshotting)) {
 		begin_remote_packet(t, m, p);
-		put_clock_syncs(&p->enc, m);
+		put_round_trip(&p->enc, m);
 		end_remote_packet(t, sink, p);
 	}
 }

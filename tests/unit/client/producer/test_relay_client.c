@@ -16,9 +16,33 @@ struct fixture {
 	struct relay_client *link;
 	bool refuses_clocks;
 	Pb__InitRelayRequest *init;
-	Pb__SyncClockRequest *syncs[4];
-	size_t n_syncs;
+	Pb__SyncClockRequest *syncs[2]; /* the first one and the last one */
+	unsigned n_syncs;
+	bool jitters; /* of three calls in a row, one is answered at once */
+	unsigned n_synced; /* callbacks */
+	unsigned n_calls; /* of the last burst */
+	int lost; /* 1: not lost */
 };
+
+static void on_synced(void *ctx, uint64_t fastest_ns, unsigned n_calls)
+{
+	struct fixture *x = ctx;
+
+	assert_true(fastest_ns > 0);
+	x->n_synced++;
+	x->n_calls = n_calls;
+}
+
+static void on_lost(void *ctx, int error)
+{
+	struct fixture *x = ctx;
+
+	x->lost = error;
+	relay_client_free(x->link);
+	x->link = NULL;
+}
+
+static const struct relay_client_ops ops = {.on_synced = on_synced, .on_lost = on_lost};
 
 static void on_call(struct fake_port *p, const char *method, uint64_t id, const uint8_t *args,
 		    size_t len)
@@ -31,8 +55,14 @@ static void on_call(struct fake_port *p, const char *method, uint64_t id, const 
 		fake_refuse(p, id);
 		return;
 	} else {
-		assert_true(x->n_syncs < 4);
-		x->syncs[x->n_syncs++] = pb__sync_clock_request__unpack(NULL, len, args);
+		Pb__SyncClockRequest **s = &x->syncs[x->n_syncs > 0];
+
+		if (*s)
+			pb__sync_clock_request__free_unpacked(*s, NULL);
+		*s = pb__sync_clock_request__unpack(NULL, len, args);
+		x->n_syncs++;
+		if (x->jitters)
+			usleep(x->n_syncs % 3 * 200);
 	}
 	fake_reply(p, id, false, NULL, 0);
 }
@@ -51,6 +81,7 @@ static int setup(void **state)
 	assert_non_null(x);
 	x->loop = event_base_new();
 	x->io = event_base_loop_new(x->loop);
+	x->lost = 1;
 	x->port.methods = methods;
 	x->port.n_methods = 2;
 	x->port.on_call = on_call;
@@ -70,7 +101,7 @@ static int teardown(void **state)
 	event_base_free(x->loop);
 	if (x->init)
 		pb__init_relay_request__free_unpacked(x->init, NULL);
-	for (size_t i = 0; i < x->n_syncs; i++)
+	for (size_t i = 0; i < 2 && x->syncs[i]; i++)
 		pb__sync_clock_request__free_unpacked(x->syncs[i], NULL);
 	free(x);
 	return 0;
@@ -78,14 +109,23 @@ static int teardown(void **state)
 
 #define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
 
-FIXTURE_TEST(machine_and_a_round_of_clocks_are_sent)
+/* Runs until the burst is over. */
+static void run_burst(struct fixture *x)
+{
+	for (unsigned before = x->n_synced; x->n_synced == before;)
+		event_base_loop(x->loop, EVLOOP_ONCE);
+}
+
+FIXTURE_TEST(machine_and_a_burst_of_clocks_are_sent)
 {
 	uint64_t before = clock_boot_ns();
 
-	assert_int_equal(relay_client_new(x->io, x->port.address, &x->link), 0);
-	run(x);
-	assert_string_equal(x->port.calls, "InitRelay SyncClock SyncClock ");
+	assert_int_equal(relay_client_new(x->io, x->port.address, &ops, x, &x->link), 0);
+	run_burst(x);
+	assert_memory_equal(x->port.calls, "InitRelay SyncClock SyncClock ", 30);
 	assert_non_null(x->init->system_info->utsname);
+	assert_int_equal(x->n_calls, x->n_syncs);
+	assert_true(x->n_syncs >= 8);
 	assert_int_equal(x->syncs[0]->phase, PB__SYNC_CLOCK_REQUEST__PHASE__PING);
 	assert_int_equal(x->syncs[1]->phase, PB__SYNC_CLOCK_REQUEST__PHASE__UPDATE);
 	assert_int_equal(x->syncs[0]->n_clocks, 4);
@@ -95,33 +135,41 @@ FIXTURE_TEST(machine_and_a_round_of_clocks_are_sent)
 	assert_true(x->syncs[1]->clocks[0]->timestamp <= clock_boot_ns());
 }
 
+FIXTURE_TEST(jitter_makes_the_burst_longer)
+{
+	x->jitters = true;
+	assert_int_equal(relay_client_new(x->io, x->port.address, &ops, x, &x->link), 0);
+	run_burst(x);
+	assert_true(x->n_calls > 100 && x->n_calls <= 512);
+}
+
 FIXTURE_TEST(service_without_the_port_gets_nothing)
 {
 	x->port.refuse_bind = true;
-	assert_int_equal(relay_client_new(x->io, x->port.address, &x->link), 0);
+	assert_int_equal(relay_client_new(x->io, x->port.address, &ops, x, &x->link), 0);
 	run(x);
 	assert_string_equal(x->port.calls, "");
 	assert_true(x->port.hung_up);
+	assert_int_equal(x->lost, -EPROTO);
 }
 
 FIXTURE_TEST(refused_clocks_are_not_sent_again)
 {
 	x->refuses_clocks = true;
-	assert_int_equal(relay_client_new(x->io, x->port.address, &x->link), 0);
+	assert_int_equal(relay_client_new(x->io, x->port.address, &ops, x, &x->link), 0);
 	run(x);
 	assert_string_equal(x->port.calls, "InitRelay SyncClock ");
 }
 
 FIXTURE_TEST(service_may_go_away)
 {
-	assert_int_equal(relay_client_new(x->io, x->port.address, &x->link), 0);
-	run(x);
+	assert_int_equal(relay_client_new(x->io, x->port.address, &ops, x, &x->link), 0);
+	run_burst(x);
 	fake_hang_up(&x->port);
 	run(x);
+	assert_int_equal(x->lost, 0);
 	/* Nothing waits but the listener of the test, and the client's loop. */
 	assert_int_equal(event_base_get_num_events(x->loop, EVENT_BASE_COUNT_ADDED), 2);
-	relay_client_free(x->link);
-	x->link = NULL;
 	relay_client_free(NULL);
-	assert_int_equal(relay_client_new(x->io, "/tmp/no/such/folder/s", &x->link), -ENOENT);
+	assert_int_equal(relay_client_new(x->io, "/tmp/no/such/folder/s", &ops, x, &x->link), -ENOENT);
 }

@@ -80,8 +80,8 @@ FIXTURE_TEST(clocks_are_read_on_both_sides)
 
 	assert_true(peer_accepted(p, peer_sync_clock(p, PING, 1, 6, 777)));
 	assert_non_null(only_machine());
-	assert_int_equal(only_machine()->n_syncs, 1);
-	s = &only_machine()->syncs[0];
+	assert_int_equal(only_machine()->burst.n, 1);
+	s = &only_machine()->burst.fastest;
 	assert_int_equal(s->n_client, 6);
 	assert_int_equal(s->client[5].id, 6);
 	assert_int_equal(s->client[5].value, 777);
