@@ -76,13 +76,14 @@ LDFLAGS_ALL = $(SAN_FLAGS) -Wl,--gc-sections -Wl,--as-needed -pie -Wl,-z,relro,-
 
 # ---- layers: what each library may use, and in which order it is linked ---------------------------
 
-LAYERS := base wire config client service subjects symbols ftrace stacks procfs ebpf probes analyze import cli
+LAYERS := base wire config client service relay subjects symbols ftrace stacks procfs ebpf probes analyze import cli
 
 NEED_base :=
 NEED_wire := base
 NEED_config := wire base
 NEED_client := config wire base
 NEED_service := config wire base
+NEED_relay := client config wire base
 NEED_subjects := config wire base
 NEED_symbols := wire base
 NEED_ftrace := symbols subjects client config wire base
@@ -166,6 +167,7 @@ layer_obj = $(patsubst src/%.c,$(B)/obj/%.o,$(call layer_src,$(1)))
 
 PROGRAMS := $(if $(wildcard src/service/main.c),$(B)/bin/sondad) \
 	$(if $(wildcard src/probes/main.c),$(B)/bin/sonda-probes) \
+	$(if $(wildcard src/relay/main.c),$(B)/bin/sonda-relay) \
 	$(if $(wildcard src/cli/main.c),$(B)/bin/sonda)
 
 # Made from what the programs print for --help, so a cross build names a folder with programs of the same sources that run
@@ -197,7 +199,7 @@ SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAG
 .DELETE_ON_ERROR:
 
 ##@ Build
-all: ## build the three programs into build/bin; installs nothing
+all: ## build the programs into build/bin; installs nothing
 	$(Q)tools/deps.sh --check $(BUILD_PACKAGES)
 	+$(Q)$(SUBMAKE) programs
 programs: $(PROGRAMS) $(patsubst src/%.c,$(B)/obj/%.o,$(wildcard src/multicall/*.c)) $(LIBSONDA) $(BPF_EXAMPLES) $(MANUAL)
@@ -409,6 +411,7 @@ $(B)/bin/$(1): $(B)/obj/$(2)/main.o $(call libs,$(2))
 endef
 $(eval $(call program_rule,sondad,service))
 $(eval $(call program_rule,sonda-probes,probes))
+$(eval $(call program_rule,sonda-relay,relay))
 $(eval $(call program_rule,sonda,cli))
 
 # ---- one static program --------------------------------------------------------------------------
@@ -425,19 +428,20 @@ $(B)/static/$(2).o: $(B)/obj/$(2)/main.o $(B)/lib$(2).a
 endef
 $(eval $(call static_rule,sondad,service,sondad))
 $(eval $(call static_rule,sonda-probes,probes,sonda_probes))
+$(eval $(call static_rule,sonda-relay,relay,sonda_relay))
 $(eval $(call static_rule,sonda,cli,sonda))
 
-STATIC_LIBS = $(foreach l,$(filter-out service probes cli,$(LAYERS)),$(B)/lib$(l).a)
+STATIC_LIBS = $(foreach l,$(filter-out service relay probes cli,$(LAYERS)),$(B)/lib$(l).a)
 STATIC_PKGS := $(PKGS) libevent_extra zlib libzstd sqlite3 libedit libmd json-c $(if $(filter yes,$(EBPF)),libbpf) libelf liblzma
 $(B)/static/libelf_search_tree.a: $(B)/obj/multicall/libelf_search_tree.o
 	$(Q)mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $<
 
 # The linker names functions that need shared libraries for users and hosts in other places than files.
-$(B)/static/sonda: $(B)/obj/multicall/main.o $(B)/static/cli.o $(B)/static/service.o $(B)/static/probes.o $(STATIC_LIBS) $(B)/static/libelf_search_tree.a
+$(B)/static/sonda: $(B)/obj/multicall/main.o $(B)/static/cli.o $(B)/static/service.o $(B)/static/probes.o $(B)/static/relay.o $(STATIC_LIBS) $(B)/static/libelf_search_tree.a
 	@echo "  LD      $@"
 	$(Q)$(CC) $(filter-out -pie,$(LDFLAGS_ALL)) -static-pie -s $(call linker_has,-Wl,--no-warnings) -o $@ \
 		$(filter %.o,$^) -Wl,--start-group $(STATIC_LIBS) $(shell $(PKG_CONFIG) --static --libs $(STATIC_PKGS)) $(B)/static/libelf_search_tree.a -liberty -lm -Wl,--end-group
-static: $(B)/static/sonda ## build/static/sonda, the three programs as one file that needs no library
+static: $(B)/static/sonda ## build/static/sonda, the programs as one file that needs no library
 
 # ---- the manual ----------------------------------------------------------------------------------
 
@@ -455,7 +459,7 @@ man: $(MANUAL)
 # tests has the sockets of the real one. A test helper links everything.
 FAKE_client := $(B)/libservice.a
 FAKE_cli := $(B)/libservice.a
-ALL_LIBS := $(foreach l,cli import analyze probes ftrace stacks procfs ebpf symbols subjects service client config wire base,$(B)/lib$(l).a)
+ALL_LIBS := $(foreach l,cli import analyze probes ftrace stacks procfs ebpf symbols subjects relay service client config wire base,$(B)/lib$(l).a)
 ALL_SYSLIBS := $(foreach l,$(LAYERS),$(LIBS_$(l))) -lprotobuf-c
 
 define unit_rule

@@ -12,7 +12,7 @@ action=$1 B=$2 to=$3$4 prefix=$4 libdir=${5:-lib}
 
 # One line a file: mode, source, place below the prefix.
 files() {
-  for p in sonda sondad sonda-probes; do
+  for p in sonda sondad sonda-probes sonda-relay; do
     echo "755 $B/bin/$p bin/$p"
   done
   for f in configs/*.cfg; do

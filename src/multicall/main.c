@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The three programs in one file, for a static build (make static). The name by which the file is
+ * The programs in one file, for a static build (make static). The name by which the file is
  * called chooses the program. Under the name "sonda" or an unknown one, the first argument may name
  * the program; otherwise it is sonda:
  *
@@ -20,6 +20,7 @@
 
 int sonda_main(int argc, char **argv);
 int sonda_probes_main(int argc, char **argv);
+int sonda_relay_main(int argc, char **argv);
 int sondad_main(int argc, char **argv);
 
 static const struct program {
@@ -28,6 +29,7 @@ static const struct program {
 } programs[] = {
 	{"sonda", sonda_main},
 	{"sonda-probes", sonda_probes_main},
+	{"sonda-relay", sonda_relay_main},
 	{"sondad", sondad_main},
 };
 

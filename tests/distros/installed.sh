@@ -23,7 +23,7 @@ records() {
 }
 has_pages() {
   local page
-  for page in sonda.1 sonda-record.1 sonda.cfg.5 sonda-trace.7 sondad.8 sonda-probes.8; do
+  for page in sonda.1 sonda-record.1 sonda.cfg.5 sonda-trace.7 sondad.8 sonda-probes.8 sonda-relay.8; do
     man -w "${page##*.}" "${page%.*}" && man "${page##*.}" "${page%.*}" | grep -q NAME || return
   done
 }

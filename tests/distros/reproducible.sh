@@ -13,7 +13,7 @@ trap '[ "$BASHPID" != $$ ] || rm -rf "$tmp"' EXIT
 files=("$@") targets=()
 for file; do targets+=("build/$file"); done
 if [ $# = 0 ]; then
-  files=(bin/sonda bin/sondad bin/sonda-probes lib/libsonda.so.0 lib/libsonda.a lib/libsonda-service.so.0 lib/libsonda-service.a man completion)
+  files=(bin/sonda bin/sondad bin/sonda-probes bin/sonda-relay lib/libsonda.so.0 lib/libsonda.a lib/libsonda-service.so.0 lib/libsonda-service.a man completion)
   targets=(programs)
 fi
 export SOURCE_DATE_EPOCH=1700000000

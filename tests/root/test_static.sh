@@ -5,7 +5,7 @@
 # kernels: 5.10 6.1 6.12
 #
 # The static program (make static) in an empty folder as root directory, with /proc, /sys and an empty /tmp: it is each
-# of the three programs, records with daemons that are itself, and has every verb that reads traces.
+# of the four programs, records with daemons that are itself, and has every verb that reads traces.
 . "$(dirname "$0")/lib.sh"
 needs_own_mounts
 static=${BIN%/bin}/static/sonda
@@ -26,7 +26,7 @@ in_root() { # ARGUMENT...: of the program
     exec env -i PATH="$PATH:/usr/sbin" SONDA_TEST="$SONDA_TEST" PERFETTO_PRODUCER_SOCK_NAME=/out/producer PERFETTO_CONSUMER_SOCK_NAME=/out/consumer \
       chroot "$root" "$@"' sh "$TMP/root" "$@" >"$TMP/log" 2>&1
 }
-for program in sonda sondad sonda-probes; do
+for program in sonda sondad sonda-probes sonda-relay; do
   in_root /sonda $program --help && grep -q "^usage: $program" "$TMP/log"
   verdict "it is $program by its first argument" $? "$TMP/log"
   ln -sf ../sonda "$TMP/root/bin/$program"

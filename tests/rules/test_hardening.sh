@@ -17,7 +17,7 @@ hardened() { # NAME "start"|"load" CHECKED_FUNCTIONS
   verdict "$1 calls libc's checked functions (FORTIFY_SOURCE)" $?
 }
 
-for program in sondad sonda-probes sonda; do
+for program in sondad sonda-probes sonda-relay sonda; do
   file=$B/bin/$program
   needs_built "$file"
   symbols=$(readelf -W --dyn-syms "$file")

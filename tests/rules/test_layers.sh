@@ -12,6 +12,7 @@ allowed() {
   wire) echo "wire base" ;;
   config) echo "config wire base" ;;
   client | service) echo "$1 config wire base" ;;
+  relay) echo "relay client wire base" ;;
   lib) echo "lib client wire base" ;;
   embed) echo "embed service config lib base" ;;
   ebpf) echo "ebpf bpf subjects client config wire base" ;;

@@ -47,7 +47,7 @@ for verb in $(verbs_of "$bin"); do
     has_line "$option" "$page" || ! takes "$option" "$bin/sonda" "$verb" || missing+="sonda-$verb(1): --$option"$'\n'
   done
 done
-for daemon in sondad:src/service/main.c sonda-probes:src/probes/main.c; do
+for daemon in sondad:src/service/main.c sonda-probes:src/probes/main.c sonda-relay:src/relay/main.c; do
   page=$(tags "$man/man8/${daemon%%:*}.8")
   for option in $(options_of "${daemon#*:}"); do
     has_line "$option" "$page" || missing+="${daemon%%:*}(8): --$option"$'\n'

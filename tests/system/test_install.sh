@@ -15,7 +15,7 @@ check "pages of the manual name the installed samples" grep -qF "$(sed 's/-/\\-/
   "$TMP/usr/share/man/man1/sonda-record.1"
 check "units name the program's place" grep -q "^ExecStart=$TMP/usr/bin/sondad$" "$TMP/usr/lib/systemd/system/sondad.service"
 for unit in sondad.socket sondad-consumer.socket sondad.service sonda-probes.service sonda-recorder.service \
-  sonda-metrics.socket sonda-metrics.service sonda-ship.service sonda-ship-collect.service; do
+  sonda-metrics.socket sonda-metrics.service sonda-relay.socket sonda-relay.service sonda-ship.service sonda-ship-collect.service; do
   if command -v systemd-analyze >/dev/null; then
     check "$unit is a good unit" verifies $unit
   else
@@ -33,6 +33,8 @@ if systemd-analyze security --help 2>/dev/null | grep -q -- --threshold; then
     check "that of $unit by 1.5 at most" \
       systemd-analyze security --offline=true --threshold=15 "$TMP/usr/lib/systemd/system/$unit.service"
   done
+  check "the relay's by 2.0 at most" \
+    systemd-analyze security --offline=true --threshold=20 "$TMP/usr/lib/systemd/system/sonda-relay.service"
   check "sondad's by 1.5 at most" \
     systemd-analyze security --offline=true --threshold=15 "$TMP/usr/lib/systemd/system/sondad.service"
 else

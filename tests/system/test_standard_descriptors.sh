@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Each of the three programs starts with descriptors 0 to 2 closed, and none of its sockets and files gets one of these
+# Each of the programs starts with descriptors 0 to 2 closed, and none of its sockets and files gets one of these
 # numbers, because then it would get what the program prints.
 #
 # tracefs: shared
@@ -36,6 +36,9 @@ verdict "sondad: the standard descriptors are taken before its sockets are opene
 start_closed TRACED_PROBES_NOTIFY_FD "$B/bin/sonda-probes"
 are_null "${PIDS[-1]}"
 verdict "sonda-probes: the standard descriptors are taken before its sockets are opened" $?
+PERFETTO_PRODUCER_SOCK_NAME=$TMP/relay PERFETTO_RELAY_SOCK_NAME=127.0.0.1:1 start_closed TRACED_RELAY_NOTIFY_FD "$B/bin/sonda-relay"
+are_null "${PIDS[-1]}"
+verdict "sonda-relay: the standard descriptors are taken before its sockets are opened" $?
 cat >"$TMP/config" <<CONFIG
 buffers { size_kb: 1024 }
 data_sources { config { name: "linux.sys_stats" sys_stats_config { meminfo_period_ms: 1000 } } }

@@ -9,7 +9,7 @@
 #
 #	sonda(1)           verbs, and README.md's example
 #	sonda-VERB(1)      options, and docs/reference/VERB.md if there is one
-#	sondad(8), sonda-probes(8)
+#	sondad(8), sonda-probes(8), sonda-relay(8)
 #	sonda.cfg(5)       fields of TraceConfig
 #	sonda-trace(7)     what each data source of sonda-probes records: its section of docs/
 #	sonda*(3)          one for each public header, and a link for each function
@@ -112,7 +112,7 @@ files_of() { # PROGRAM
   environment $verbs
   files_of sonda
   # shellcheck disable=SC2046
-  see_also $(for v in $verbs; do echo "sonda-$v(1)"; done) "sonda.cfg(5)" "sonda-trace(7)" "sondad(8)" "sonda-probes(8)"
+  see_also $(for v in $verbs; do echo "sonda-$v(1)"; done) "sonda.cfg(5)" "sonda-trace(7)" "sondad(8)" "sonda-probes(8)" "sonda-relay(8)"
 } >"$to/man1/sonda.1"
 
 for verb in $verbs; do
@@ -159,6 +159,10 @@ END
   daemon sonda-probes "data sources of this machine for the tracing service"
   see_also "sonda(1)" "sonda.cfg(5)" "sonda-trace(7)" "sondad(8)"
 } >"$to/man8/sonda-probes.8"
+{
+  daemon sonda-relay "connects the producers of this machine to the tracing service of another one"
+  see_also "sonda(1)" "sondad(8)" "sonda-probes(8)"
+} >"$to/man8/sonda-relay.8"
 
 # ---- sections 5 and 7 ----------------------------------------------------------------------------
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/event_loop/sock.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -30,6 +32,8 @@ struct address {
 	union {
 		struct sockaddr sa;
 		struct sockaddr_un un;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
 		struct sockaddr_vm vm;
 		struct sockaddr_storage storage;
 	};
@@ -175,6 +179,35 @@ int sock_check(const char *address)
 							  : parse_address(address, false, &a);
 }
 
+static bool is_tcp(int family)
+{
+	return family == AF_INET || family == AF_INET6;
+}
+
+int sock_resolve(const char *address, char ret_text[static SOCK_RESOLVED_TEXT])
+{
+	char host[INET6_ADDRSTRLEN], scope[16] = "";
+	struct address a;
+	int r = parse_address(address, false, &a), n;
+
+	if (r < 0)
+		return r;
+	if (!is_tcp(a.sa.sa_family)) {
+		n = snprintf(ret_text, SOCK_RESOLVED_TEXT, "%s", address);
+		return n < SOCK_RESOLVED_TEXT ? 0 : -ENAMETOOLONG;
+	}
+	if (a.sa.sa_family == AF_INET) {
+		inet_ntop(AF_INET, &a.in.sin_addr, host, sizeof(host));
+		snprintf(ret_text, SOCK_RESOLVED_TEXT, "%s:%u", host, ntohs(a.in.sin_port));
+		return 0;
+	}
+	inet_ntop(AF_INET6, &a.in6.sin6_addr, host, sizeof(host));
+	if (a.in6.sin6_scope_id)
+		snprintf(scope, sizeof(scope), "%%%u", a.in6.sin6_scope_id);
+	snprintf(ret_text, SOCK_RESOLVED_TEXT, "[%s%s]:%u", host, scope, ntohs(a.in6.sin6_port));
+	return 0;
+}
+
 static int new_socket(const struct address *a)
 {
 	int fd = socket(a->sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -188,11 +221,6 @@ static void set_sock_option(int fd, int level, int option)
 
 	/* Best effort: the connection works without the option. */
 	(void)setsockopt(fd, level, option, &one, sizeof(one));
-}
-
-static bool is_tcp(int family)
-{
-	return family == AF_INET || family == AF_INET6;
 }
 
 /*

@@ -39,6 +39,11 @@ static inline bool sock_is_remote(const char *address)
  * -ENAMETOOLONG. */
 int sock_check(const char *address);
 
+/* Writes the address without a look-up in it: a host's name becomes the number that it has now.
+ * Returns 0, or -errno as sock_connect(). */
+#define SOCK_RESOLVED_TEXT 300
+int sock_resolve(const char *address, char ret_text[static SOCK_RESOLVED_TEXT]);
+
 /*
  * Connects. Returns 0 with *ret_fd, or -errno (-ENOENT, -ECONNREFUSED: no listener; -EAGAIN: the
  * server's backlog is full; -ENAMETOOLONG). A unix socket is connected then. The others may still

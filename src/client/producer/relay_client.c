@@ -164,7 +164,7 @@ static void relay_client_on_lost(void *ctx, int error)
 }
 
 static const struct channel_ops channel_events = {.on_bound = relay_client_on_bound,
-				       .on_lost = relay_client_on_lost};
+						  .on_lost = relay_client_on_lost};
 
 int relay_client_new(struct io_loop *loop, const char *address, const struct relay_client_ops *ops,
 		     void *ctx, struct relay_client **ret)

@@ -183,6 +183,27 @@ TEST(tcp_connections_ask_after_their_peer)
 }
 
 /* Nothing listens: connect() or the first read fails. */
+TEST(names_become_numbers)
+{
+	static const char *const addresses[][2] = {
+		{"127.0.0.1:80", "127.0.0.1:80"},
+		{"[::1]:65535", "[::1]:65535"},
+		{"[fe80::1%1]:7", "[fe80::1%1]:7"},
+		{"vsock://2:20001", "vsock://2:20001"},
+		{"@name", "@name"},
+		{"/run/socket", "/run/socket"},
+	};
+	char text[SOCK_RESOLVED_TEXT];
+
+	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
+		assert_int_equal(sock_resolve(addresses[i][0], text), 0);
+		assert_string_equal(text, addresses[i][1]);
+	}
+	assert_int_equal(sock_resolve("localhost:80", text), 0);
+	assert_true(!strcmp(text, "127.0.0.1:80") || !strcmp(text, "[::1]:80"));
+	assert_true(sock_resolve("no.such.host.invalid:80", text) < 0);
+}
+
 TEST(tcp_refusal)
 {
 	_cleanup_(closep) int listening = -1, fd = -1;

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# sonda-relay between producers and a service that break the rules; its options and sockets.
+. "$(dirname "$0")/../lib.sh"
+needs_built "$BIN/sonda-relay"
+needs_commands python3
+
+verdicts_of timeout 100 python3 tests/system/relay_peers.py "$BIN/sonda-relay" "$TMP" 2>"$TMP/err"
+[ ! -s "$TMP/err" ]
+verdict "the peers had no trouble of their own" $? "$TMP/err"
+
+refuses() { # STATUS TEXT COMMAND...
+  timeout 20 "${@:3}" >"$TMP/log" 2>&1
+  [ $? = "$1" ] && grep -qF -- "$2" "$TMP/log"
+}
+details() { cat "$TMP/log"; }
+relay=$BIN/sonda-relay
+export PERFETTO_PRODUCER_SOCK_NAME=$TMP/p
+check "without a service it does not start" refuses 1 "PERFETTO_RELAY_SOCK_NAME is not set" "$relay"
+export PERFETTO_RELAY_SOCK_NAME=127.0.0.1:1
+check "producers of this machine need a unix socket" refuses 1 "need a unix socket" env PERFETTO_PRODUCER_SOCK_NAME=127.0.0.1:20001 "$relay"
+check "it does not relay to itself" refuses 1 "is the address of the service and that" env PERFETTO_RELAY_SOCK_NAME="$TMP/p" "$relay"
+check "permissions have two parts" refuses 2 "it must be GROUP:MODE" "$relay" --set-socket-permissions root
+check "modes are octal" refuses 2 "is not a mode" "$relay" --set-socket-permissions 0:rw
+check "it takes no arguments" refuses 2 "unexpected argument" "$relay" there
+check "it has a version" refuses 0 "sonda-relay " "$relay" --version
+
+start_daemon TRACED_RELAY_NOTIFY_FD "$TMP/log" "$relay" --set-socket-permissions "$(id -g):0640"
+verdict "it starts while no service answers" $? "$TMP/log"
+check "the socket has the mode" test "$(stat -c %a "$TMP/p")" = 640
+if [ "$(id -u)" = 0 ] && ! grep -q 'built with a sanitizer' "$TMP/log"; then
+  check "the relay runs without privileges" eval 'grep -qP "^Uid:\t(?!0\t)" "/proc/${PIDS[-1]}/status" &&
+    grep -qP "^CapPrm:\t0+\$" "/proc/${PIDS[-1]}/status" && grep -qP "^Seccomp:\t2" "/proc/${PIDS[-1]}/status"'
+else
+  skip "the relay runs without privileges" "it was started without any, or keeps them"
+fi
+check "a second one is refused" refuses 1 "another server listens there" "$relay"
+stop_all
+
+# As systemd passes one.
+cat >"$TMP/pass.py" <<'PASS'
+import os, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+if s.fileno() == 3:
+    s.set_inheritable(True)
+else:
+    os.dup2(s.fileno(), 3)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1')
+os.execv(sys.argv[2], sys.argv[2:])
+PASS
+start_daemon TRACED_RELAY_NOTIFY_FD "$TMP/log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/p.own" python3 "$TMP/pass.py" "$TMP/passed" "$relay"
+verdict "a socket that systemd passes is used" $? "$TMP/log"
+check "no other socket is made" test ! -e "$TMP/p.own"
+kill "${PIDS[-1]}" && wait "${PIDS[-1]}"
+verdict "it ends well" $? "$TMP/log"
+PIDS=()
+
+pid=$("$relay" --background 2>"$TMP/log")
+[ -d "/proc/$pid" ] && test -S "$TMP/p"
+verdict "--background prints the process id when the sockets are open" $? "$TMP/log"
+kill "$pid" && wait_for test ! -d "/proc/$pid"
+verdict "it ends by a signal" $?
+exit $BAD
