@@ -58,6 +58,26 @@ grep -qE '"machine_name": *"loop"' "$TMP/log"
 verdict "its name is in the list" $? "$TMP/log"
 stop
 
+# The same, behind a relay.
+service vsock://1
+start_ready TRACED_RELAY_NOTIFY_FD "$TMP/relay.log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/guest" PERFETTO_MACHINE_NAME=loop \
+  PERFETTO_RELAY_SOCK_NAME=$there "$BIN/sonda-relay"
+behind() { # LOG COMMAND...
+  start_ready TRACED_PROBES_NOTIFY_FD "$1" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/guest" "${@:2}"
+}
+behind "$TMP/probes.log" "$BIN/sonda-probes"
+behind "$TMP/counter.log" "$COUNTER" run "$packets"
+config 'data_sources { config { name: "sonda.test.counter" } }'
+"$BIN/sonda" record -c "$TMP/config" -o "$OUT/vsock_relay.pftrace" >"$TMP/log" 2>&1
+verdict "probes behind a relay are recorded through vsock" $? "$TMP/log" "$TMP/relay.log"
+"$COUNTER" check "$packets" <"$OUT/vsock_relay.pftrace" >"$TMP/log"
+verdict "the relay passes every packet once and whole" $? "$TMP/log"
+is_remote vsock_relay
+is_true vsock_relay "the relay told of the machine" "select count(*) = 1 from machine where id > 0 and release = '$(uname -r)'"
+! grep 'sandbox does not allow' "$TMP/relay.log" >"$TMP/log"
+verdict "the relay has tried nothing that its sandbox forbids" $? "$TMP/log"
+stop
+
 peers=${PEER_DIR:-/tmp/peers}
 if [ -x "$peers/run" ]; then
   service vsock://1
