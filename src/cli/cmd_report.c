@@ -102,13 +102,13 @@ static int report_page(struct trace_tables *tables, int64_t from, int64_t to, co
 	}
 	if (result.to < to)
 		log_warn("the page ends at %.6f s: it has %" PRIu64 " rows, and %" PRIu64
-			 " later ones do not fit; for those: --from %.6f",
+			 " later ones do not fit; show them with --from %.6f",
 			 seconds_of_ns(result.to - s->start_ts), result.rows, result.left_out,
 			 seconds_of_ns(result.to - s->start_ts));
 	if (s->tables[TABLE_FTRACE].rows || s->n_arg_sets)
-		log_info("the page shows CPUs, threads, slices and counters; the events themselves "
-			 "(%" PRIu32
-			 " of the kernel) are in the trace: sonda sql %s \"select * from "
+		log_info("the page shows CPUs, threads, slices and counters; the kernel events "
+			 "themselves (%" PRIu32
+			 " of them) are only in the trace: sonda sql %s \"select * from "
 			 "ftrace_event\"",
 			 s->tables[TABLE_FTRACE].rows, str_word(tables->path, word));
 	return EXIT_GOOD;

@@ -175,7 +175,7 @@ static void print_nothing_found(const struct outcome *of, size_t n, const struct
 		if (of[i].missing >= 0 || of[i].rows)
 			continue;
 		if (!column)
-			column = fprintf(o->out, "\nRecorded, and nothing found:");
+			column = fprintf(o->out, "\nChecked, nothing found:");
 		else
 			fputc(',', o->out);
 		if (column + len + 2 > width)
@@ -203,7 +203,7 @@ static void print_not_recorded(const struct outcome *of, size_t n, const struct 
 		strbuf_clear(&b);
 		finding_put_need(f, (size_t)of[i].missing, &b);
 		if (!some)
-			fprintf(o->out, "\n%sNot recorded, therefore not answered%s\n",
+			fprintf(o->out, "\n%sNot checked, because data was not recorded%s\n",
 				report_style_bold(o->style), report_style_plain(o->style));
 		fprintf(o->out, "  %s%*s  lacks %s", f->title, width - report_text_width(f->title),
 			"", b.s ? b.s : "");

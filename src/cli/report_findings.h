@@ -9,7 +9,7 @@
 #include "cli/report_options.h"
 #include "cli/report_table.h"
 
-/* sonda report findings: known kinds of trouble, for one machine of the trace. */
+/* sonda report findings: known problems, for one machine of the trace. */
 struct findings_output {
 	struct trace_tables *tables; /* has the tables that reports use */
 	const struct report_options *options;

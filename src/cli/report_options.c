@@ -236,7 +236,7 @@ static int refuse_name(const char *name, struct err_text *e)
 		return err_set(e, -EINVAL, "there is no report %.80s; did you mean %s?", name,
 			       nearest);
 	if (access(name, F_OK) == 0)
-		return err_set(e, -EINVAL, "one report and one file at a time");
+		return err_set(e, -EINVAL, "only one report and one file can be given");
 	return err_set(e, -EINVAL, "there is no report and no file %.80s", name);
 }
 
@@ -293,7 +293,7 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 	if (i < n)
 		o->file = words[i++];
 	if (i < n)
-		return err_set(e, -EINVAL, "one report and one file at a time");
+		return err_set(e, -EINVAL, "only one report and one file can be given");
 	return r;
 }
 

@@ -29,7 +29,7 @@ int trace_tables_parse_memory(const char *text, uint64_t *ret, struct err_text *
 	if (r || !kb)
 		return err_set(
 			e, -EINVAL,
-			"--memory %.80s: not a size; examples: 512m, 2g; a number alone is in "
+			"--memory %.80s is not a size; examples: 512m, 2g; a number alone is in "
 			"KiB",
 			text);
 	*ret = (uint64_t)kb << 10;
@@ -98,7 +98,7 @@ int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *re
 	int fd = STDIN_FILENO, r;
 	struct stat st;
 
-	*ret = (struct trace_tables){.path = is_stdin ? "the standard input" : path};
+	*ret = (struct trace_tables){.path = is_stdin ? "standard input" : path};
 	if (!is_stdin) {
 		fd = opened = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)

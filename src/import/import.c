@@ -58,7 +58,7 @@ int import_bytes(const uint8_t *data, size_t len, int out, const char *buffer,
 		r = import_fail(ret, -EPROTONOSUPPORT, "it was recorded on a big-endian machine");
 	else
 		r = import_fail(ret, -EPROTONOSUPPORT,
-				"it is neither a trace.dat of trace-cmd nor a perf.data of perf");
+				"it is neither trace-cmd's trace.dat nor perf's perf.data");
 	if (!r) {
 		r = trace_output_flush(&output);
 		if (r)

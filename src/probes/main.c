@@ -214,7 +214,7 @@ static const char *prepare_tracefs(const char *state)
 	if (r == 0)
 		log_info("mounted tracefs on %s, visible to this process only", tracefs_dirs[0]);
 	else if (r != -EEXIST)
-		log_debug("mount of tracefs on %s: %s", tracefs_dirs[0], strerror(-r));
+		log_debug("cannot mount tracefs on %s: %s", tracefs_dirs[0], strerror(-r));
 	(void)tracefs_find(tracefs_dirs, &e, &dir);
 	if (!dir) {
 		log_warn("linux.ftrace is off: %s", e.text);

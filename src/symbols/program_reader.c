@@ -98,9 +98,10 @@ static const char *program_error_text(int error)
 	case -ENOEXEC:
 		return "not an ELF file";
 	case -EPIPE:
-		return "its reader exited: the file is malformed, or takes too much memory";
+		return "the process that read it exited: the file is malformed, or takes too much "
+		       "memory";
 	case -EAGAIN:
-		return "its reader does not answer";
+		return "the process that reads it does not answer";
 	default:
 		return strerror(-error);
 	}
@@ -121,7 +122,7 @@ int program_reader_start(const char *path, struct program_reader *ret, struct er
 		return err_set(e, -EINVAL, "%.200s: not a file", path);
 	error = helper_process_start("sonda-symbols", program_search_run, &ctx, fd, &r.process);
 	if (error)
-		return err_set(e, error, "%.200s: cannot start its reader: %s", path,
+		return err_set(e, error, "%.200s: cannot start the process that reads it: %s", path,
 			       strerror(-error));
 	error = program_reader_send_request(&r, PROGRAM_ASK_FACTS, "", -1);
 	if (!error)

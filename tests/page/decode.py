@@ -181,7 +181,7 @@ QUERIES = {
              " union all select s.source || ': ' || t.name, t.unit, 0, s.ts, x.utid, callsite_id, cast(value as int) from stack_sample s"
              " join stack_sample_task_context x on x.id = s.task_context_id join stack_sample_counter c on c.stack_sample_id = s.id"
              " join stack_sample_counter_track t on t.id = c.track_id where s.source != 'linux.perf' and {samples}"
-             " union all select iif(t.name = 'waits', 'waits, by the code that waited', 'slices, by the stack at their begin'), 'ns', 1, ts, utid, callsite_id, dur"
+             " union all select iif(t.name = 'waits', 'waits, by the code that waited', 'slices, by the stack at their start'), 'ns', 1, ts, utid, callsite_id, dur"
              " from __intrinsic_track_event_callstacks c join slice s on s.id = c.slice_id join thread_track t on t.id = s.track_id"
              " where callsite_id is not null and {samples}"
              " union all select iif(t.name = 'waits', 'waits, by the code that ended them', 'slices, by the stack at their end'), 'ns', 2, ts, utid, end_callsite_id, dur"

@@ -37,12 +37,12 @@ verdict "a program that its thread explains has no row" $? out
 run "--all has it, and rows without a finding" 0 'No finding' --all a*.pf -- b*.pf
 [ "$(grep -c ' cpu  *app ' out)" = 3 ] && grep -q ' cpu  *other' out
 verdict "--all has all levels" $? out
-run "the same recordings: no finding" 0 "no change that is distinguishable" a*.pf -- a*.pf
+run "the same recordings: no finding" 0 "no change is both large enough" a*.pf -- a*.pf
 run "one recording of each side: blocks of time" 0 "intervals are from blocks of time" a0.pf b0.pf
 grep -Eq ' cpu +app' out
 verdict "blocks of time find a large change" $? out
-run "one recording with itself: no finding" 0 "no change that is distinguishable" a0.pf a0.pf
-run "runs of which there are too few are not tested" 0 "Largest differences, which may be chance" --per run a0.pf b0.pf
+run "one recording with itself: no finding" 0 "no change is both large enough" a0.pf a0.pf
+run "runs of which there are too few are not tested" 0 "Largest differences, possibly due to chance" --per run a0.pf b0.pf
 run "-p limits to a program" 0 "; 3 rows tested|; 4 rows tested|no change" -p other a*.pf -- b*.pf
 run "another config is noted" 0 "the configs differ \(linux.ftrace\)" a0.pf a1.pf a2.pf -- b0.pf b1.pf other_config.pf
 run "configs with different pids are the same" 0 "distinguishable" pids0.pf pids1.pf

@@ -91,17 +91,17 @@ bad=$TMP/bad.sql
 finding "$bad" "${head[@]}" '' 'SELECT 1 AS share_pct,' '  nosuch AS n FROM slice'
 fails "a mistake in SQL has the file and the line" "bad.sql:[56]: no such column: nosuch" findings --file "$bad" "$T"
 finding "$bad" "${head[@]}" '-- @nosuch x' 'SELECT 1'
-fails "an unknown word" "bad.sql:4: unknown word @nosuch" findings --file "$bad" "$T"
+fails "an unknown word" "bad.sql:4: unknown keyword @nosuch" findings --file "$bad" "$T"
 finding "$bad" "${head[@]:0:2}" 'SELECT 1'
 fails "a word that is missing" "bad.sql:1: the file has no line '-- @words ...'" findings --file "$bad" "$T"
 finding "$bad" '-- @threshold share_pct many' 'SELECT 1'
-fails "a threshold that is no number" "bad.sql:1: @threshold is COLUMN MINIMUM" findings --file "$bad" "$T"
+fails "a threshold that is no number" "bad.sql:1: @threshold must be COLUMN MINIMUM" findings --file "$bad" "$T"
 finding "$bad" '-- @needs events x' 'SELECT 1'
-fails "a need of an unknown kind" "bad.sql:1: @needs is " findings --file "$bad" "$T"
+fails "a need of an unknown kind" "bad.sql:1: @needs must be " findings --file "$bad" "$T"
 finding "$bad" "${head[@]}" 'SELECT 1 AS n'
 fails "a column that is missing" "bad.sql: its SELECT has no column share_pct" findings --file "$bad" "$T"
 finding "$bad" "${head[@]}" 'SELECT 1 AS n, 50 AS share_pct;' 'DELETE FROM slice'
-fails "a second statement" "bad.sql:[45]: a finding is one SELECT" findings --file "$bad" "$T"
+fails "a second statement" "bad.sql:[45]: a finding must be a single SELECT" findings --file "$bad" "$T"
 finding "$bad" "${head[@]}" '' 'DELETE FROM slice'
 fails "a statement that is no SELECT" "bad.sql:5: near \"DELETE\": syntax error" findings --file "$bad" "$T"
 finding "$bad" "${head[@]}"

@@ -77,10 +77,10 @@ verdict "the offset of the file is added to its times" $?
 make_dat "$D/mix" --clock local --date 1700000000000000 && run_import trace.dat
 same "$(ask "select clock_value - ts from clock_snapshot where clock_name = 'REALTIME'")" 1700000000000000000
 verdict "the date of the file is CLOCK_REALTIME in the trace" $?
-make_dat "$D/mix" --clock x86-tsc --tsc 2048,10,7 && run_import trace.dat && ! says "not ns"
+make_dat "$D/mix" --clock x86-tsc --tsc 2048,10,7 && run_import trace.dat && ! says "not in ns"
 same "$(ask 'select (min(ts) - 7) / 2, (max(ts) - 7) / 2 from ftrace_event')" "$boot"
 verdict "cycles become ns by the file's multiplier" $?
-make_dat "$D/mix" --clock x86-tsc && run_import trace.dat && says "not ns"
+make_dat "$D/mix" --clock x86-tsc && run_import trace.dat && says "not in ns"
 verdict "cycles without a multiplier stay cycles, with a word about it" $?
 
 # ---- the command ----
@@ -100,7 +100,7 @@ verdict "an existing file is not replaced without --force" $?
 # ---- files that cannot be read ----
 
 echo "no recording" >"$TMP/text"
-refuses "a file of another kind is refused" "it is neither a trace.dat of trace-cmd nor a perf.data of perf" text
+refuses "a file of another kind is refused" "it is neither trace-cmd's trace.dat nor perf's perf.data" text
 : >"$TMP/empty"
 refuses "an empty file is refused" "it is empty" empty
 make_dat "$D/mix" --big-endian

@@ -31,7 +31,7 @@ verdicts_of python3 tests/system/mcp_client.py "$SONDA" "$T" "$TMP/outside"
 no_offenders "no file was made outside" "$(find "$TMP/outside" -type f ! -name secret.pf)"
 
 "$SONDA" mcp >"$TMP/got" 2>&1
-[ $? = 2 ] && grep -q 'a FOLDER with traces is missing' "$TMP/got"
+[ $? = 2 ] && grep -q 'FOLDER is missing' "$TMP/got"
 verdict "without a folder it does not start" $? "$TMP/got"
 "$SONDA" mcp /nosuch </dev/null >"$TMP/got" 2>&1
 [ $? = 1 ] && grep -q 'cannot open the folder /nosuch' "$TMP/got"

@@ -94,7 +94,7 @@ rows <<'END'
 2 | record -p nosuchprogram sched | -p: no process is called .nosuchprogram.
 2 | record --clock tsc sched | --clock tsc is not supported; use boot or mono_raw
 2 | record a/b/c | 'a/b/c' is not a valid event name
-2 | record !sched | excludes what is named before it; name more events
+2 | record !sched | excludes all events named before it, so none is left; name others
 2 | record --filter x>1 sched | --filter must follow the event
 2 | record sched_switch --trigger stop | unknown action .stop.; the actions are
 2 | record -a -p 1 sched | -a and -p cannot be combined
@@ -132,7 +132,7 @@ rows <<'END'
 2 | record -c delay.cfg | cmd_trace_start_delay needs min_delay_ms and max_delay_ms
 # files
 1 | info none.pftrace | none.pftrace: No such file
-1 | info text.pftrace | text.pftrace is text, not a Perfetto trace; to record a config: sonda record -c
+1 | info text.pftrace | text.pftrace is text, not a Perfetto trace; if it is a config, run: sonda record -c
 1 | info blank.pftrace | blank.pftrace is text, not a Perfetto trace: it looks like JSON, as Chrome's tracing writes it
 1 | sql blank.pftrace select(1) | blank.pftrace is text, not a Perfetto trace: it looks like JSON
 1 | report blank.pftrace | blank.pftrace is text, not a Perfetto trace: it looks like JSON
@@ -200,7 +200,7 @@ rows <<'END'
 2 | report nosuchreport good.pftrace | there is no report and no file nosuchreport
 2 | report --from 2 --to 1 good.pftrace | --to is not later than --from
 2 | report cpu --from 2 --to 2s good.pftrace | --to is not later than --from
-2 | report good.pftrace good.pftrace | one report and one file at a time
+2 | report good.pftrace good.pftrace | only one report and one file can be given
 2 | sql --csv --json good.pftrace select(1) | --csv and --json cannot be combined
 2 | export --json --force -o ./good.pftrace good.pftrace | -o ./good.pftrace is the trace itself; choose another name
 2 | split --every 1 --size 1mb good.pftrace | use either --every 10s or --size 100mb
@@ -214,18 +214,18 @@ rows <<'END'
 2 | sql good.pftrace | STATEMENT is missing; example: .select . from sched limit 5., or -i for a prompt
 2 | open | FILE is missing$
 2 | open --port x good.pftrace | --port x is not a port; example: 9001
-2 | open good.pftrace good.pftrace | one file at a time
+2 | open good.pftrace good.pftrace | only one FILE can be given
 2 | describe | describe: WORD is missing$
-2 | export good.pftrace | the form is missing; use --json, --csv, --parquet, --sqlite or --folded slices
-2 | export --csv --json good.pftrace | one form at a time
+2 | export good.pftrace | FORM is missing; use --json, --csv, --parquet, --sqlite or --folded slices
+2 | export --csv --json good.pftrace | only one FORM can be given
 2 | cut good.pftrace | the output is missing; name it with -o
 2 | cut -o x good.pftrace | no part is selected; use --from 1.5, --to 2s, or both
 2 | cut --from 2 --to 1 -o x good.pftrace | --to is not later than --from
 2 | cut --form 1 -o x good.pftrace | unknown option --form; did you mean --from\?
 2 | split good.pftrace | use either --every 10s or --size 100mb
-2 | sql --memory 1q good.pftrace select(1) | --memory 1q: not a size; examples: 512m, 2g; a number alone is in KiB
+2 | sql --memory 1q good.pftrace select(1) | --memory 1q is not a size; examples: 512m, 2g; a number alone is in KiB
 2 | report --memory 5000000m good.pftrace | --memory 5000000m: the size must be smaller than 4 TiB
-2 | split --size 0 good.pftrace | --size 0: not a size; examples: 100mb, 2gb
+2 | split --size 0 good.pftrace | --size 0 is not a size; examples: 100mb, 2gb
 2 | top extra | unexpected word 'extra'; sonda top takes options only
 2 | top -s size | -s size is not a key; the keys are pid, cpu,
 2 | top -d 0 | -d 0 is not a time from 0.1 to 3600 s; examples: 1, 0.5
@@ -247,9 +247,9 @@ rows <<'END'
 1 | list categories | no tracing service listens on .*; run: sudo
 1 | list evnts | (no event, preset or data source matches 'evnts'; did you mean events\?|cannot read the kernel's events|no tracefs is mounted)
 # addresses
-2 | record --socket 1.2.3.4:99999 sched | --socket 1.2.3.4:99999: not the address of a socket; examples: /
-2 | sessions --socket vsock://3:x | --socket vsock://3:x: not the address of a socket; examples: /
-2 | top --socket @ | --socket @: not the address of a socket; examples: /
+2 | record --socket 1.2.3.4:99999 sched | --socket 1.2.3.4:99999 is not the address of a socket; examples: /
+2 | sessions --socket vsock://3:x | --socket vsock://3:x is not the address of a socket; examples: /
+2 | top --socket @ | --socket @ is not the address of a socket; examples: /
 END
 LINES_OF_ANSWER=4 rows <<'END'
 2 | record -c typo.cfg | typo.cfg:1:1: error: .*did you mean "buffers"
@@ -261,7 +261,7 @@ cmp -s good.pftrace same.pftrace
 verdict "a trace that was also named as the output is as it was" $?
 try "the name of a config is empty" 2 '-c needs a file name' sonda record -c ''
 try "a statement is empty" 2 'STATEMENT is missing' sonda sql good.pftrace ''
-try "an address is empty" 2 "--socket : not the address of a socket; examples: /" sonda record --socket '' sched
+try "an address is empty" 2 "--socket  is not the address of a socket; examples: /" sonda record --socket '' sched
 printf '\357\273\277%s\r\n%s\r\n' "$sources" "duration_ms: 100" >windows.cfg
 sonda record -c windows.cfg --show-config >"$TMP/stdout" 2>"$TMP/log"
 verdict "a config of an editor of another system: a byte order mark and CR LF" $? "$TMP/log"

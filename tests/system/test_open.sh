@@ -245,7 +245,7 @@ printf '\n\nno packet\n' >"$TMP/text" # the first bytes say: a packet of 10 byte
 head -c 4 "$TRACE" >"$TMP/part"
 gzip -c "$TRACE" >"$TMP/trace.gz"
 fails "no file" 2 'FILE is missing'
-fails "two files" 2 'one file at a time' "$TRACE" "$TRACE"
+fails "two files" 2 'only one FILE can be given' "$TRACE" "$TRACE"
 fails "no such file" 1 'No such file' "$TMP/none"
 fails "a folder" 1 'not a regular file' "$TMP"
 fails "a pipe" 1 'not a regular file' "$TMP/pipe"

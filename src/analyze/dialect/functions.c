@@ -126,7 +126,7 @@ static int run_statement(struct function *f, sqlite3_stmt *st, sqlite3_context *
 	r = function_step(f->all, f->head.name, st, e);
 	if (r != SQLITE_ROW)
 		return r;
-	err_set(e, -EINVAL, "%s: its statement returns more than one row", f->head.name);
+	err_set(e, -EINVAL, "%s: the statement returns more than one row", f->head.name);
 	return SQLITE_ERROR;
 }
 
@@ -176,7 +176,7 @@ static int function_check(struct functions *all, const char *name, const char *s
 	n = sqlite3_column_count(st);
 	sqlite3_finalize(st);
 	return n == 1 ? 0
-		      : err_set(e, -EINVAL, "%s: its statement returns %d columns, not one", name,
+		      : err_set(e, -EINVAL, "%s: the statement returns %d columns, not one", name,
 				n);
 }
 

@@ -73,7 +73,7 @@ static int finding_add_needs(struct finding *f, char *rest, const struct head_li
 			kind++;
 		if (!word || !term || !*term || kind == ARRAY_SIZE(kinds) ||
 		    (kind == NEED_TABLE && !is_identifier(term)))
-			return line_error(l, "@needs is 'event GROUP/NAME', 'source NAME', "
+			return line_error(l, "@needs must be 'event GROUP/NAME', 'source NAME', "
 					     "'counter PATTERN' or 'table NAME', with 'or' between "
 					     "alternatives");
 		if (f->n_needs == FINDING_NEEDS_MAX)
@@ -91,7 +91,7 @@ static int finding_add_threshold(struct finding *f, char *rest, const struct hea
 	double v = min ? strtod(min, &end) : 0;
 
 	if (!column || !is_identifier(column) || !min || end == min || *end)
-		return line_error(l, "@threshold is COLUMN MINIMUM, as: share_pct 20");
+		return line_error(l, "@threshold must be COLUMN MINIMUM, such as: share_pct 20");
 	if (f->n_thresholds == FINDING_THRESHOLDS_MAX)
 		return line_error(l, "more than %d thresholds", FINDING_THRESHOLDS_MAX);
 	rest = skip_blanks(rest);
@@ -126,10 +126,11 @@ static int finding_read_word(struct finding *f, char *line, const struct head_li
 			*texts[i].to = rest;
 			return 0;
 		}
-	return line_error(l,
-			  "unknown word @%.40s; the words are title, needs, record, threshold, "
-			  "words and more",
-			  word);
+	return line_error(
+		l,
+		"unknown keyword @%.40s; the keywords are title, needs, record, threshold, "
+		"words and more",
+		word);
 }
 
 /* Reads the lines up to the first one of SQL. Cuts the text in place. */

@@ -88,7 +88,7 @@ static int finding_make_evidence(sqlite3 *db, const struct finding *f, const cha
 		return err_set(e, -ENOMEM, "%s", strerror(ENOMEM));
 	r = sqlite3_prepare_v2(db, sql, -1, &st, &tail);
 	if (r == SQLITE_OK && !is_end_of_statement(tail)) {
-		err_set(e, -EINVAL, "%s:%u: a finding is one SELECT", f->path,
+		err_set(e, -EINVAL, "%s:%u: a finding must be a single SELECT", f->path,
 			finding_line_of(f, (int)((size_t)(tail - sql) - offset)));
 		r = -EINVAL;
 	} else if (r == SQLITE_OK) {

@@ -79,9 +79,9 @@ enum metric_unit {
 	X(SUBJECT_RUNQ, "sonda_subject_runq_latency_seconds", HISTOGRAM, NS, NULL, NULL,           \
 	  "Waits for a CPU by the group's threads, excluding waits for its quota.")                \
 	X(SUBJECT_PREEMPTIONS, "sonda_subject_preemptions_total", COUNTER, NUMBER, "by", NULL,     \
-	  "Waits for a CPU, by what had it when the wait ended.")                                  \
+	  "Waits for a CPU, by what was running on it when the wait ended.")                                  \
 	X(SUBJECT_PREEMPTED_TIME, "sonda_subject_preempted_wait_seconds_total", COUNTER, NS, "by", NULL, \
-	  "Time spent waiting for a CPU, by what had it when the wait ended.")                     \
+	  "Time spent waiting for a CPU, by what was running on it when the wait ended.")                     \
 	X(SUBJECT_MEMORY, "sonda_subject_memory_bytes", GAUGE, BYTES, "type", NULL,                \
 	  "Memory of the control group, including all groups below it.")                           \
 	X(SUBJECT_MEMORY_EVENTS, "sonda_subject_memory_events_total", COUNTER, NUMBER, "event", NULL, \
@@ -107,7 +107,7 @@ enum metric_unit {
 	X(BUILD, "sonda_build_info", INFO, NUMBER, "version", NULL,                                \
 	  "The version of sonda metrics.")                                                         \
 	X(LOST, "sonda_lost_total", COUNTER, NUMBER, "place", NULL,                                \
-	  "What could not be counted or was lost, by where it was lost.")                          \
+	  "Data that was lost or could not be counted, by where it was lost.")                          \
 	X(PROBE_TIME, "sonda_probe_seconds_total", COUNTER, NS, "family", NULL,                    \
 	  "CPU time of a family's eBPF programs.")                                                 \
 	X(LEFT_OUT, "sonda_series_left_out_total", COUNTER, NUMBER, NULL, NULL,                    \

@@ -274,7 +274,7 @@ int page_put_stacks(struct page *p)
 		struct profile profiles[] = {
 			{.name = "waits, by the code that waited", .edge = STACK_OF_BEGIN},
 			{.name = "waits, by the code that ended them", .edge = STACK_OF_END},
-			{.name = "slices, by the stack at their begin", .edge = STACK_OF_BEGIN},
+			{.name = "slices, by the stack at their start", .edge = STACK_OF_BEGIN},
 			{.name = "slices, by the stack at their end", .edge = STACK_OF_END}};
 
 		for (size_t i = 0; r == 0 && i < ARRAY_SIZE(profiles); i++) {

@@ -134,7 +134,7 @@ static void intervals_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	}
 	if (sqlite3_value_int64(argv[2]) < 0 ||
 	    __builtin_add_overflow(ts, sqlite3_value_int64(argv[2]), &end)) {
-		sqlite3_result_error(ctx, "intervals: a duration is negative, or too long", -1);
+		sqlite3_result_error(ctx, "intervals: a duration is negative or too long", -1);
 		return;
 	}
 	if (set && !*set)

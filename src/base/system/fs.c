@@ -128,7 +128,7 @@ int fs_write_all(int fd, const void *data, size_t len)
 
 const char *fs_reason(int error)
 {
-	return error == EBADMSG	  ? "not all of it is in a format that is known"
+	return error == EBADMSG	  ? "part of it has an unknown format"
 	       : error == ENODATA ? "it is empty"
 				  : strerror(error);
 }

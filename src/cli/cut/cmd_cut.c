@@ -87,8 +87,8 @@ static int cut_handle_option(void *ctx, int option, struct err_text *e)
 		return trace_input_parse_time("--every", optarg, 1, &o->every, e);
 	case 's':
 		if (str_to_size_kb(optarg, &kb) < 0 || !kb)
-			return err_set(e, -EINVAL, "--size %.80s: not a size; examples: 100mb, 2gb",
-				       optarg);
+			return err_set(e, -EINVAL,
+				       "--size %.80s is not a size; examples: 100mb, 2gb", optarg);
 		o->size = (uint64_t)kb << 10;
 		return 0;
 	case 'o':
@@ -107,7 +107,7 @@ static int cut_check_options(struct cut_options *o, char **words, int n, struct 
 	if (n == 0)
 		return err_set(e, -EINVAL, "FILE is missing");
 	if (n > 1)
-		return err_set(e, -EINVAL, "one file at a time");
+		return err_set(e, -EINVAL, "only one FILE can be given");
 	o->file = words[0];
 	if (o->is_split && !o->every == !o->size)
 		return err_set(e, -EINVAL, "use either --every 10s or --size 100mb");

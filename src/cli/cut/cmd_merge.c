@@ -115,8 +115,8 @@ static int merge_check_options(struct merge_options *o, char **words, int n, str
 			if (!strcmp(o->files[k].machine, f->machine) &&
 			    !(o->files[k].is_named && f->is_named))
 				r = err_set(e, -EINVAL,
-					    "two files would have the machine '%.80s'; name the "
-					    "machines: web=%.80s",
+					    "two files have the machine name '%.80s'; give them "
+					    "different names, such as web=%.80s",
 					    f->machine, f->path);
 	}
 	return r;
@@ -142,8 +142,8 @@ static int explain_merge_refusal(const struct merge_options *o, enum merge_refus
 	switch (why) {
 	case MERGE_NO_CLOCKS:
 		return err_set(e, -EINVAL,
-			       "%s has no clock snapshot, so its time is not known; record it "
-			       "without disable_clock_snapshotting",
+			       "%s has no clock snapshot, so it cannot be aligned with other "
+			       "traces; record it without disable_clock_snapshotting",
 			       file);
 	case MERGE_OTHER_CLOCK:
 		return err_set(e, -EINVAL, "the timestamps of %s are not in CLOCK_BOOTTIME", file);

@@ -170,7 +170,7 @@ static int set_files_of_sides(char **words, int n, char **more, int n_more, bool
 	} else if (!separated) {
 		return err_set(
 			e, -EINVAL,
-			"%s; two recordings, or two sets: sonda diff before*.pf -- after*.pf",
+			"%s; give two recordings, or two sets: sonda diff before*.pf -- after*.pf",
 			n > 2 ? "-- is missing between the sides" : "a recording is missing");
 	}
 	if (!n || !n_more)

@@ -276,13 +276,14 @@ int diff_print_text(const struct diff_traces *t, const struct diff_results *r)
 	print_heading(t, r, &style);
 	n = print_table(db, run_sql, "Duration of a run", true, t, &style);
 	if (n >= 0 && tests) {
-		n = print_table(db, rows_sql, "Changes, the largest effect first", true, t, &style);
+		n = print_table(db, rows_sql, "Changes, largest effect first", true, t, &style);
 		if (n == 0)
-			printf("no change that is distinguishable from chance and large enough\n");
+			printf("no change is both large enough and distinguishable from chance\n");
 	}
 	if (n >= 0 && (!tests || t->o->all))
 		n = print_table(db, rows_sql,
-				tests ? "No finding" : "Largest differences, which may be chance",
+				tests ? "No finding"
+				      : "Largest differences, possibly due to chance",
 				false, t, &style);
 	sqlite3_close(db);
 	return MIN(n, 0);

@@ -255,11 +255,11 @@ static int read_observations(struct diff_traces *all, struct trace_tables *table
 	int blocks = all->kind == DIFF_BLOCKS ? BLOCKS : 1, r = 0;
 
 	if (blocks > 1 && length / blocks < LEAST_BLOCK_NS)
-		return err_set(e, -ENODATA,
-			       "%s is shorter than %.1f s, which an interval from blocks of time "
-			       "needs; record longer, or at least %d recordings of each side",
-			       tables->path, (double)LEAST_BLOCK_NS * BLOCKS / 1e9,
-			       LEAST_REPETITIONS);
+		return err_set(
+			e, -ENODATA,
+			"%s is shorter than %.1f s, the minimum for an interval from blocks of "
+			"time; record longer, or make at least %d recordings of each side",
+			tables->path, (double)LEAST_BLOCK_NS * BLOCKS / 1e9, LEAST_REPETITIONS);
 	w.is_block = blocks > 1;
 	for (int i = 0; i < blocks && r == 0; i++) {
 		w.from = from + length / blocks * i;
@@ -522,8 +522,8 @@ static void mark_weak_design(struct diff_traces *all)
 			      LEAST_REPETITIONS);
 	else if (all->kind == DIFF_BLOCKS)
 		strbuf_printf(&all->marks,
-			      "the intervals are from blocks of time: they do not include how one "
-			      "recording differs from the next; make %d or more of each side\n",
+			      "the intervals come from blocks of time, so they do not include the "
+			      "variation between recordings; make %d or more of each side\n",
 			      LEAST_REPETITIONS);
 	else if (all->kind == DIFF_REPETITIONS)
 		strbuf_puts(&all->marks,
@@ -554,7 +554,7 @@ static int read_all_traces(struct diff_traces *all, struct err_text *e)
 	if (has_enough_repetitions(all->o) &&
 	    MIN(all->n_traces[0], all->n_traces[1]) < LEAST_REPETITIONS)
 		return err_set(e, -ENODATA,
-			       "fewer than %d recordings of %s are without loss; record again, or "
+			       "fewer than %d recordings of %s lost no data; record again, or "
 			       "compare with --lossy",
 			       LEAST_REPETITIONS, all->n_traces[0] < LEAST_REPETITIONS ? "A" : "B");
 	return 0;

@@ -406,7 +406,7 @@ void check_btf(struct doctor_machine *m, struct doctor_finding *f)
 	char path[512];
 
 	if (!fs_join(path, sizeof(path), m->sys, "kernel/btf/vmlinux") && !access(path, R_OK)) {
-		doctor_set_finding(f, DOCTOR_OK, "the kernel describes its types in %s", path);
+		doctor_set_finding(f, DOCTOR_OK, "the kernel has BTF (%s)", path);
 		return;
 	}
 	doctor_set_finding(f, DOCTOR_LIMIT,

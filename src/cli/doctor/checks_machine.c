@@ -56,7 +56,7 @@ void check_disk(struct doctor_machine *m, struct doctor_finding *f)
 	str_bytes(free_bytes, bytes);
 	str_bytes(free_bytes - room, kept);
 	if (fs.f_flag & ST_RDONLY || access(m->dir, W_OK)) {
-		doctor_set_finding(f, DOCTOR_NOTE, "this user may not write into %s", m->dir);
+		doctor_set_finding(f, DOCTOR_NOTE, "this user may not write to %s", m->dir);
 		doctor_set_remedy(f, "sonda record -o /tmp/trace.pftrace EVENT...");
 	} else if (room == 0) {
 		doctor_set_finding(f, DOCTOR_FAULT,

@@ -145,7 +145,7 @@ static const struct capability {
 	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
 	 "the journal, details of other users' processes"},
 	{CAP_SYS_NICE, "CAP_SYS_NICE", "real-time priority of the reader"},
-	{CAP_NET_ADMIN, "CAP_NET_ADMIN", "fast names of threads"},
+	{CAP_NET_ADMIN, "CAP_NET_ADMIN", "faster reading of thread names"},
 };
 
 uint64_t doctor_read_capabilities(const struct doctor_machine *m, pid_t pid, const char *line)

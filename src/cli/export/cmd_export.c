@@ -153,7 +153,7 @@ struct export_options {
 static int set_form(const struct form *form, struct export_options *o, struct err_text *e)
 {
 	if (o->form)
-		return err_set(e, -EINVAL, "one form at a time");
+		return err_set(e, -EINVAL, "only one FORM can be given");
 	o->form = form;
 	return 0;
 }
@@ -243,12 +243,12 @@ static int export_check(struct export_options *o, char **words, int n, struct er
 {
 	if (!o->form)
 		return err_set(e, -EINVAL,
-			       "the form is missing; use --json, --csv, --parquet, --sqlite or "
+			       "FORM is missing; use --json, --csv, --parquet, --sqlite or "
 			       "--folded slices");
 	if (n == 0)
 		return err_set(e, -EINVAL, "FILE is missing");
 	if (n > 1)
-		return err_set(e, -EINVAL, "one file at a time");
+		return err_set(e, -EINVAL, "only one FILE can be given");
 	o->file = words[0];
 	if (!o->out)
 		return make_default_path(o, e);

@@ -71,7 +71,7 @@ static int import_check(struct import_command *o, char **words, int n, struct er
 	if (n == 0)
 		return err_set(e, -EINVAL, "FILE is missing");
 	if (n > 1)
-		return err_set(e, -EINVAL, "one file at a time");
+		return err_set(e, -EINVAL, "only one FILE can be given");
 	o->file = words[0];
 	if (!o->out)
 		return err_set(e, -EINVAL, "the output is missing; name it with -o");

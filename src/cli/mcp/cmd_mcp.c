@@ -51,8 +51,8 @@ static int parse_seconds(const char *option, const char *text, unsigned *ret, st
 	uint32_t ms;
 
 	if (str_to_duration_ms(text, &ms) || ms < 1000 || ms > 3600 * 1000)
-		return err_set(e, -EINVAL, "%s %.80s: a time from 1s to 1h; example: 30s", option,
-			       text);
+		return err_set(e, -EINVAL, "%s %.80s is not a time from 1s to 1h; example: 30s",
+			       option, text);
 	*ret = ms / 1000;
 	return 0;
 }
@@ -156,7 +156,7 @@ int cmd_mcp(int argc, char **argv)
 		return EXIT_GOOD;
 	}
 	if (r == 0 && optind == argc)
-		r = err_set(&e, -EINVAL, "a FOLDER with traces is missing");
+		r = err_set(&e, -EINVAL, "FOLDER is missing");
 	if (r < 0) {
 		log_error("mcp: %s", e.text);
 		log_error("see sonda help mcp");

@@ -30,7 +30,7 @@ static void answer_request(struct json_object *request, json_rpc_call *call, voi
 	int code;
 
 	if (!json_object_is_type(request, json_type_object)) {
-		put_error(ret, NULL, JSON_RPC_INVALID_REQUEST, "a request is an object");
+		put_error(ret, NULL, JSON_RPC_INVALID_REQUEST, "a request must be an object");
 		return;
 	}
 	has_id = json_object_object_get_ex(request, "id", &id);
@@ -71,7 +71,8 @@ static void answer_batch(struct json_object *batch, json_rpc_call *call, void *c
 	bool some = false;
 
 	if (n == 0 || n > JSON_RPC_BATCH_MAX) {
-		put_error(ret, NULL, JSON_RPC_INVALID_REQUEST, "a batch has 1 to 32 requests");
+		put_error(ret, NULL, JSON_RPC_INVALID_REQUEST,
+			  "a batch must have 1 to 32 requests");
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {

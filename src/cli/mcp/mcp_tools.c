@@ -74,10 +74,9 @@ static const struct mcp_tool tools[] = {
 	   false, "--by="},
 	  {"top", "at most this many rows per table; default 20", MCP_NUMBER, false, "--top="}}},
 	{"findings",
-	 "Known kinds of trouble in a trace, each with its evidence rows and the command that "
-	 "shows "
-	 "more; what was looked for and not found; and what was not recorded, therefore not "
-	 "answered. The first question to ask about a trace.",
+	 "Checks a trace for known problems: those found, each with evidence and the command that "
+	 "shows more; those not found; and those that could not be checked, because data was not "
+	 "recorded. Ask this first about any trace.",
 	 MCP_FINDINGS,
 	 {TRACE_ARG, WHO_ARG, WINDOW_ARGS}},
 	{"sql",
@@ -216,7 +215,7 @@ static int get_text(struct json_object *v, const struct mcp_arg *a, const char *
 	*ret = json_object_get_string(v);
 	len = (size_t)json_object_get_string_len(v);
 	if (len > MCP_TEXT_MAX || strlen(*ret) != len)
-		return err_set(e, -EINVAL, "%s is too long, or has a NUL", a->name);
+		return err_set(e, -EINVAL, "%s is too long, or contains a NUL", a->name);
 	return len ? 0 : err_set(e, -EINVAL, "%s is empty", a->name);
 }
 
@@ -357,7 +356,7 @@ static int check_record_words(const struct mcp_call *c, size_t words, const char
 
 	if (name[strspn(name, letters)] || !strcmp(name, "-") || name[0] == '.' || name[0] == '-' ||
 	    strlen(name) > 200)
-		return err_set(e, -EINVAL, "name may have letters, digits, . _ and -");
+		return err_set(e, -EINVAL, "name may contain only letters, digits, . _ and -");
 	for (size_t i = words; i < c->n; i++)
 		if (strspn(c->argv[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				       "0123456789_:*?!.-") != strlen(c->argv[i]) ||

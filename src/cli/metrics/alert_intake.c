@@ -102,7 +102,8 @@ static void log_ring_extent(const struct recorder_call *c, const char *answer)
 	else if (MIN(holds, before) <= c->delay_s)
 		log_warn("an alert arrives up to %u s after its start, but a snapshot has the last "
 			 "%" PRIu64 " s of a ring that holds %" PRIu64
-			 " s: what preceded it is missing; use sonda recorder with a longer "
+			 " s: the time before the alert is missing; start sonda recorder with a "
+			 "longer "
 			 "--before "
 			 "and a larger --size",
 			 c->delay_s, before, holds);
@@ -266,7 +267,7 @@ static void alert_intake_on_alert(void *ctx, const struct alert *alert)
 		r = a->is_unreachable ? -ENOTCONN : forward_alert(a, alert, slot);
 		if (r < 0 && !a->is_unreachable)
 			log_write_limited(&a->logged, LOG_LEVEL_WARN,
-					  "an alert cannot be passed on to the recorder on %s: %s",
+					  "cannot pass an alert to the recorder on %s: %s",
 					  a->setup.recorder, strerror(-r));
 		a->is_unreachable |= r < 0;
 		result = r < 0 ? ALERT_REFUSED : ALERT_FIRED;
@@ -297,7 +298,8 @@ unsigned alert_intake_handle_request(struct alert_intake *a, const struct http_r
 	if (r->method != HTTP_POST)
 		return METHOD_NOT_ALLOWED;
 	if (!has_valid_token(a, r->authorization)) {
-		log_write_limited(&a->logged, LOG_LEVEL_WARN, "refused alerts that lack the token");
+		log_write_limited(&a->logged, LOG_LEVEL_WARN,
+				  "refused alerts without a valid token");
 		return UNAUTHORIZED;
 	}
 	a->is_unreachable = false;

@@ -261,7 +261,7 @@ static int open_parse(int argc, char **argv, struct open_options *o, struct err_
 	if (optind == argc)
 		return err_set(e, -EINVAL, "FILE is missing");
 	if (optind + 1 < argc)
-		return err_set(e, -EINVAL, "one file at a time");
+		return err_set(e, -EINVAL, "only one FILE can be given");
 	o->file = argv[optind];
 	return 0;
 }
@@ -310,9 +310,9 @@ static void open_in_browser(const struct open_options *o, const char *name, unsi
 	if (!o->no_browser)
 		r = browser_open(url);
 	if (browser_failure_text(r))
-		printf("No browser is started: %s.\n", browser_failure_text(r));
+		printf("No browser was started: %s.\n", browser_failure_text(r));
 	printf("%s\n    %s\n",
-	       r == BROWSER_STARTED && !o->no_browser ? "Your browser opens:"
+	       r == BROWSER_STARTED && !o->no_browser ? "Your browser is opening:"
 						      : "Open in a browser:",
 	       url);
 	puts("Waiting until the browser has fetched the trace; Ctrl-C stops.");

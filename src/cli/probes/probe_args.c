@@ -161,7 +161,7 @@ static int parse_typed_argument(struct span text, size_t position, struct probe_
 			       (int)MIN(text.len, (size_t)60), text.p);
 	if (!strcmp(d.words[0], "float") || !strcmp(d.words[0], "double"))
 		return err_set(e, -EINVAL,
-			       "the kernel cannot read a %s; leave it out: the other arguments "
+			       "the kernel cannot read a %s; leave the argument out; the others "
 			       "keep their places",
 			       d.words[0]);
 	ret->type.name = find_type_of_words(&d, d.n);
@@ -173,11 +173,10 @@ static int parse_typed_argument(struct span text, size_t position, struct probe_
 	if (d.is_struct && !d.n_stars)
 		ret->type.name = NULL;
 	if (!ret->type.name)
-		return err_set(
-			e, -EINVAL,
-			"'%.*s' has no known type: those of C such as int, size_t or char *, str, "
-			"ptr, u8 to u64, s8 to s64",
-			(int)MIN(text.len, (size_t)60), text.p);
+		return err_set(e, -EINVAL,
+			       "'%.*s' has no known type; use a C type such as int, size_t or char "
+			       "*, or str, ptr, u8 to u64, s8 to s64",
+			       (int)MIN(text.len, (size_t)60), text.p);
 	ret->type.is_string = *ret->type.name == 'u' ? ret->type.name[1] == 's'
 						     : !strcmp(ret->type.name, "string");
 	if (has_name)
@@ -322,8 +321,8 @@ int probe_args_put_result(struct strbuf *b, const struct probe_arg *args, size_t
 		}
 		if (has_result || !args[i].type.name)
 			return err_set(e, -EINVAL,
-				       "a return has one value, such as '(int)'; the arguments are "
-				       "gone by then");
+				       "a return probe has one value, such as '(int)'; the "
+				       "arguments are no longer available");
 		has_result = true;
 		/* A type without a name was named after its position. */
 		probe_args_put(b, strcmp(args[i].name, "arg1") ? args[i].name : "ret", "$retval",

@@ -69,7 +69,7 @@ static int cut_suffixes(struct span *rest, enum user_probe_kind *kind, struct pr
 	const char *arrow = memmem(rest->p, rest->len, " -> ", 4);
 
 	if (arrow && *kind != USER_PROBE_SPAN)
-		return err_set(e, -EINVAL, "only a span has a result: ' -> int'");
+		return err_set(e, -EINVAL, "only a span can have a result (' -> int')");
 	if (arrow) {
 		t->result = span_trim(
 			(struct span){arrow + 4, (size_t)(rest->p + rest->len - arrow - 4)});

@@ -67,7 +67,7 @@ static int add_usdt_place(void *ctx, const struct program_item *item)
 		return 0;
 	if (s->n == PLACES_MAX)
 		return err_set(s->e, -E2BIG,
-			       "more than %d places match, the most probes that a session can have",
+			       "more than %d locations match; a session cannot have more probes",
 			       PLACES_MAX);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->places[i].offset ==
@@ -210,8 +210,8 @@ static int add_places(struct user_probes *u, struct usdt_search *s, const char *
 			r = add_probe_line(u, s, &s->places[i], path);
 	}
 	if (!r && n_unread)
-		log_warn("%s: %zu argument%s left out, which the kernel cannot read (in a "
-			 "floating-point register, or at an address of several parts)",
+		log_warn("%s: %zu argument%s left out, because the kernel cannot read values in "
+			 "floating-point registers or at addresses that have several parts",
 			 s->t->function, n_unread, n_unread == 1 ? " is" : "s are");
 	return r;
 }
@@ -242,8 +242,10 @@ static int refuse_static(struct usdt_search *s, struct program_reader *reader, c
 		return r;
 	nearest = str_nearest_get(&s->nearest);
 	if (!s->n_tried)
-		return err_set(e, -ENOENT,
-			       "%.160s has no static probes; a library of it may: see ldd", path);
+		return err_set(
+			e, -ENOENT,
+			"%.160s has no static probes; one of its libraries may (ldd lists them)",
+			path);
 	if (nearest)
 		return err_set(e, -ENOENT, "%.160s has no static probe '%.80s'; did you mean %s?",
 			       path, wanted, nearest);

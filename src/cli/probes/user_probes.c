@@ -85,7 +85,7 @@ static int refuse_function(const struct function_search *s, const struct program
 
 	if (s->n > 1)
 		return err_set(e, -EINVAL,
-			       "%zu functions have this name: %.240s%s; name one by its place: "
+			       "%zu functions have this name: %.240s%s; choose one by its offset: "
 			       "%.120s:0x%" PRIx64,
 			       s->n, names, s->n > CANDIDATES_MAX ? ", ..." : "", path,
 			       s->first.offset);

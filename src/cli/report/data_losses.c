@@ -601,7 +601,7 @@ static void add_other_losses(const struct record_facts *f, const struct service_
 		{s ? s->filter_errors : 0, "service",
 		 "packets that the trace filter could not read"},
 		{explained ? 0 : g->other, "",
-		 "gaps between packets, without a reason from the service"},
+		 "gaps between packets, for which the service reported no reason"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)

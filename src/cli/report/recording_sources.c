@@ -331,7 +331,7 @@ static void truncate_lines(struct strbuf *lines, size_t from)
 		return;
 	lines->len = (size_t)(p - lines->s);
 	*p = '\0';
-	strbuf_puts(lines, "and more of that kind\n");
+	strbuf_puts(lines, "and others like these\n");
 }
 
 void recording_sources_warn(const struct recording_sources *s, const Pb__TraceConfig *config,

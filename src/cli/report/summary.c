@@ -104,8 +104,8 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 			      (unsigned long long)s->sources.stackless_waits);
 	if (s->sources.absent_texts)
 		strbuf_printf(lines,
-			      "%llu system calls have an address instead of a string that was not "
-			      "in memory\n",
+			      "%llu system calls have an address in place of a string, because the "
+			      "string was not in memory\n",
 			      (unsigned long long)s->sources.absent_texts);
 	if (lacks_kernel_events(f->config))
 		strbuf_printf(lines,
@@ -453,8 +453,9 @@ static bool write_lost(const struct record_facts *f, const struct losses *losses
 
 	losses_write(losses, &lines);
 	if (losses->n && record_lacks_end(f))
-		strbuf_puts(&lines,
-			    "more is not known: the trace lacks the end of the recording\n");
+		strbuf_puts(
+			&lines,
+			"further losses are unknown: the trace lacks the end of the recording\n");
 	if (losses->n)
 		write_lines("lost", lines.s ? lines.s : "no memory for the details", out);
 	else if (f->unread)
@@ -631,7 +632,7 @@ size_t record_put_missing(const struct record_facts *f, struct strbuf *ret)
 	for (size_t i = 0; i < f->scan->sources.refusals.n; i++, n++)
 		strbuf_printf(&lines, "data source %s\n", f->scan->sources.refusals.names[i]);
 	if (f->not_started) {
-		strbuf_puts(&lines, "not all data sources had started when it ended\n");
+		strbuf_puts(&lines, "the recording ended before all data sources had started\n");
 		n++;
 	}
 	if (f->idle)

@@ -126,7 +126,7 @@ static void write_table_of_contents(const struct contents *c, struct strbuf *out
 			      c->bytes ? 100.0 * (double)rows[i].bytes / (double)c->bytes : 0.0);
 	}
 	if (n > MAX_ROWS)
-		strbuf_printf(out, "and %zu more, which --json has\n", n - MAX_ROWS);
+		strbuf_printf(out, "and %zu more, which --json lists\n", n - MAX_ROWS);
 	free(rows);
 }
 

@@ -87,7 +87,7 @@ static int symbolize_handle_option(void *ctx, int option, struct err_text *e)
 	case 'd':
 		if (*optarg != '/' || strchr(optarg, ':'))
 			return err_set(e, -EINVAL,
-				       "--debug-dir %.80s: not an absolute path without a colon",
+				       "--debug-dir %.80s must be an absolute path without a colon",
 				       optarg);
 		strbuf_printf(&o->debug_folders, ":%s", optarg);
 		return 0;
@@ -103,7 +103,7 @@ static int symbolize_check(struct symbolize_options *o, char **words, int n, str
 	if (n == 0)
 		return err_set(e, -EINVAL, "FILE is missing");
 	if (n > 1)
-		return err_set(e, -EINVAL, "one file at a time");
+		return err_set(e, -EINVAL, "only one FILE can be given");
 	o->file = words[0];
 	if (!o->out == !o->in_place)
 		return err_set(e, -EINVAL, "use either -o OUT or --in-place");
@@ -263,7 +263,7 @@ static int symbolize_save_trace(struct symbolizing *s, struct err_text *e)
 		return r;
 	if (s->n_unfound > UNFOUND_SHOWN)
 		log_warn("no debug information: %zu more files", s->n_unfound - UNFOUND_SHOWN);
-	log_info("%zu of %zu addresses in %zu of %zu files have functions", s->n_found,
+	log_info("found the functions of %zu of %zu addresses, in %zu of %zu files", s->n_found,
 		 s->n_addresses, s->n_modules - s->n_unfound, s->n_modules);
 	if (strcmp(s->o->out, "-") != 0)
 		verb_print_file_name(s->o->out, str_bytes(trace_file_bytes(s->file), size));

@@ -393,8 +393,8 @@ int event_patterns_resolve(const char *const *words, size_t n, const struct trac
 	/* Words that are presets without events are not an error. */
 	if (!r && n && !s.n && (s.n_excluded || all_negative))
 		r = err_set(e, -EINVAL,
-			    "no event is left: '%.80s' excludes what is named before it; name more "
-			    "events before it",
+			    "'%.80s' excludes all events named before it, so none is left; name "
+			    "others, too",
 			    first_negative);
 	if (!r)
 		r = make_requests(&s, ret);

@@ -241,7 +241,8 @@ static int check_fields(Pb__TraceConfig *config, const char *path, struct err_te
 	config->n_data_sources = n;
 	if (others.len)
 		r = err_set(e, -EINVAL,
-			    "%s: %.*s: a preset has data_sources only; give a whole config with -c",
+			    "%s: %.*s: a preset may contain only data_sources; use -c for a "
+			    "complete config",
 			    path, (int)strcspn(others.s, ": {\n"), others.s);
 	strbuf_deinit(&others);
 	for (size_t i = 0; i < n && !r; i++) {
@@ -252,7 +253,7 @@ static int check_fields(Pb__TraceConfig *config, const char *path, struct err_te
 		else if (c->target_buffer || c->target_buffer_name)
 			r = err_set(e, -EINVAL,
 				    "%s: target_buffer: the command line chooses the buffers of a "
-				    "preset; give a whole config with -c",
+				    "preset; use -c for a complete config",
 				    path);
 	}
 	return r;

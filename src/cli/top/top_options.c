@@ -26,7 +26,7 @@ static const char usage[] =
 	"\n"
 	"Rows:\n"
 	"  -H, --threads          show threads instead of processes\n"
-	"      --by KEY           add up by: program, unit, container, pod or cgroup\n"
+	"      --by KEY           group by: program, unit, container, pod or cgroup\n"
 	"      --tree             show processes under their parents, or under their --by group; "
 	"control\n"
 	"                         groups are nested, each with the total of its subtree\n"

@@ -280,7 +280,7 @@ static const char *const key_help[] = {
 	"           on a subject: show its processes",
 	"H          threads, or processes",
 	"t          tree: processes under their parents or their subject",
-	"b          add up by program, unit, container, pod, control group, then processes again",
+	"b          group by program, unit, container, pod, control group, then no group again",
 	"/          filter by part of the name or by process id; Esc removes the filter",
 	"space      pause and continue",
 	"<, >, s    sort by the column to the left or right",

@@ -349,7 +349,7 @@ int out_path_finish(struct out_path *o, struct err_text *e)
 	if (r == -EINVAL)
 		r = rename_to_final(o, 0);
 	if (r < 0)
-		err_set(e, r, "cannot name the output %s: %s", o->path,
+		err_set(e, r, "cannot rename the output to %s: %s", o->path,
 			r == -ENOTEMPTY ? "the folder has files other than *.csv and *.parquet"
 					: strerror(-r));
 	else if (o->is_folder)

@@ -489,10 +489,10 @@ int trace_file_default_name(const char *kind, struct output_name *ret, struct er
 		if (*p == '/')
 			*p = '_';
 	if (!localtime_r(&now, &tm))
-		return err_set(e, -errno, "no name for the output; give one with -o");
+		return err_set(e, -errno, "cannot choose a name for the output; give one with -o");
 	/* Other users must not guess the name, or they could create the file first. */
 	if (getrandom(&random, sizeof(random), 0) < 0)
-		return err_set(e, -errno, "no name for the output; give one with -o");
+		return err_set(e, -errno, "cannot choose a name for the output; give one with -o");
 	strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &tm);
 	snprintf(ret->text, sizeof(ret->text), "%.16s-%s-%s-%06x.pftrace", kind, host, when,
 		 random & 0xffffff);

@@ -67,11 +67,11 @@ bool trace_input_is_text(const char *path)
 static const struct text_format {
 	const char *begin, *what;
 } text_formats[] = {
-	{"{", "JSON, as Chrome's tracing writes it; to see it: https://ui.perfetto.dev"},
-	{"[", "JSON, as Chrome's tracing writes it; to see it: https://ui.perfetto.dev"},
-	{"<", "HTML, as systrace writes it; to see it, open it in a browser"},
-	{"# tracer:", "the text of ftrace or systrace; to see it: https://ui.perfetto.dev"},
-	{"TRACE:", "the text of systrace; to see it: https://ui.perfetto.dev"},
+	{"{", "JSON, as Chrome's tracing writes it; open it at https://ui.perfetto.dev"},
+	{"[", "JSON, as Chrome's tracing writes it; open it at https://ui.perfetto.dev"},
+	{"<", "HTML, as systrace writes it; open it in a browser"},
+	{"# tracer:", "the text of ftrace or systrace; open it at https://ui.perfetto.dev"},
+	{"TRACE:", "the text of systrace; open it at https://ui.perfetto.dev"},
 };
 
 static int refuse_text(const char *path, const uint8_t *head, size_t n, struct err_text *e)
@@ -88,9 +88,10 @@ static int refuse_text(const char *path, const uint8_t *head, size_t n, struct e
 				       "%s is text, not a Perfetto trace: it looks like %s", path,
 				       t->what);
 	}
-	return err_set(e, -EBADMSG,
-		       "%s is text, not a Perfetto trace; to record a config: sonda record -c FILE",
-		       path);
+	return err_set(
+		e, -EBADMSG,
+		"%s is text, not a Perfetto trace; if it is a config, run: sonda record -c FILE",
+		path);
 }
 
 int trace_input_explain(const char *path, struct err_text *e)

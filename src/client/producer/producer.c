@@ -83,7 +83,8 @@ static struct reason producer_explain_error(int error)
 
 	if (error == -EDQUOT)
 		snprintf(r.text, sizeof(r.text),
-			 "a user other than root may have %u of them, and all of these users %u",
+			 "the limit is %u for each user except root, and %u for all of these users "
+			 "together",
 			 DS_INSTANCES_OF_USER, DS_INSTANCES_OF_OTHERS);
 	else if (error == -E2BIG)
 		snprintf(r.text, sizeof(r.text), "too many data sources are recording");

@@ -227,10 +227,10 @@ static void check_buffer_clock(struct dat_importer *im, const struct dat_buffer 
 	else
 		import_copy_text(im->result->clock, sizeof(im->result->clock), clock);
 	if (!strcmp(clock, "counter") || (!strcmp(clock, "x86-tsc") && !has_tsc_times(im->file, b)))
-		import_note(im->result, "the times are not ns: the clock %s counts %s", clock,
-			    *clock == 'c' ? "events"
-					  : "cycles, and the file does not say how many there are "
-					    "in a second");
+		import_note(
+			im->result, "the timestamps are not in ns: the clock %s counts %s", clock,
+			*clock == 'c' ? "events"
+				      : "cycles, and the file does not contain their frequency");
 }
 
 static void write_ring_stats(const struct dat_buffer *b, struct trace_sequence *s)

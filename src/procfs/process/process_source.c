@@ -504,9 +504,9 @@ static void process_source_start(void *instance)
 	ds->started = true;
 	ds->knew_starts = process_source_gets_all_starts(ds);
 	if (!ds->poll_ms && !ds->scan_on_start && !process_source_has_publisher(ds))
-		log_warn("linux.process_stats records nothing: there is neither "
-			 "scan_all_processes_on_start nor proc_stats_poll_ms, nor linux.ftrace in "
-			 "the same session");
+		log_warn("linux.process_stats records nothing: its config sets neither "
+			 "scan_all_processes_on_start nor proc_stats_poll_ms, and the session has "
+			 "no linux.ftrace");
 	if (ds->scan_on_start)
 		process_source_begin_scan(ds, false);
 	if (ds->poll_ms)

@@ -136,7 +136,7 @@ FIXTURE_TEST(test_no_btf)
 {
 	finds(check_btf, DOCTOR_LIMIT, "CONFIG_DEBUG_INFO_BTF", "apt install");
 	fake_machine_file(&x, "sys/kernel/btf/vmlinux", "");
-	finds(check_btf, DOCTOR_OK, "describes its types", "");
+	finds(check_btf, DOCTOR_OK, "the kernel has BTF", "");
 }
 
 FIXTURE_TEST(test_options_by_their_files_and_by_the_config)

@@ -209,7 +209,7 @@ TEST(probes_that_are_refused)
 	refused(USER_PROBE_CALL, "SELF:ns::over", "2 functions have this name: ns::over(");
 	refused(USER_PROBE_CALL, "SELF:function_to_probe+4(int x)", "name registers");
 	refused(USER_PROBE_CALL, "SELF:function_to_probe(foo x)", "no known type");
-	refused(USER_PROBE_CALL, "SELF:function_to_probe -> int", "only a span has a result");
+	refused(USER_PROBE_CALL, "SELF:function_to_probe -> int", "only a span can have a result");
 	refused(USER_PROBE_SPAN, "SELF:function_to_probe%return", "both the call and the return");
 	refused(USER_PROBE_CALL, "SELF:12ab", "neither a number nor a function");
 	refused(USER_PROBE_CALL, "p:mine", "expected 'p:NAME FILE:OFFSET'");

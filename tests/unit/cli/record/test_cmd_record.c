@@ -584,7 +584,7 @@ FIXTURE_TEST(test_usage)
 	expect("", 2, NULL, "nothing to record", NULL);
 	expect("-t 5x sched", 2, NULL, NULL);
 	expect("-P nosuch", 2, NULL, "there is no preset 'nosuch'", NULL);
-	expect("-o x.pftrace sched !sched", 2, NULL, "no event is left", NULL);
+	expect("-o x.pftrace sched !sched", 2, NULL, "so none is left", NULL);
 	expect("-o x.pftrace a/b/c", 2, "", "'a/b/c' is not a valid event name", NULL);
 	assert_string_equal(service.port.calls, "");
 	expect("--help", 0, NULL, NULL);

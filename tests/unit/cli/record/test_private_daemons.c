@@ -416,7 +416,7 @@ FIXTURE_TEST(test_programs_that_are_not_there)
 {
 	setenv("PATH", "/nonexistent", 1);
 	assert_int_equal(start(), -ENOENT);
-	assert_string_equal(calls, "sondad is neither beside sonda nor in PATH");
+	assert_string_equal(calls, "sondad is neither in sonda's folder nor in PATH");
 	assert_int_equal(leftovers(), 0);
 }
 
@@ -428,7 +428,8 @@ FIXTURE_TEST(test_a_producer_that_is_not_there)
 	snprintf(path, sizeof(path), "%s:/bin:/usr/bin", dir);
 	setenv("PATH", path, 1);
 	assert_int_equal(start(), 0);
-	assert_string_equal(calls, "failed(sonda-probes is neither beside sonda nor in PATH) ");
+	assert_string_equal(calls,
+			    "failed(sonda-probes is neither in sonda's folder nor in PATH) ");
 }
 
 /* A socket's path has 108 bytes; a long TMPDIR gives way to /tmp. */

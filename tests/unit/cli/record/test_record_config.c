@@ -436,8 +436,7 @@ TEST(refused)
 		/* Words. */
 		{"a/b/c", "'a/b/c' is not a valid event name"},
 		{"irq/* !*",
-		 "no event is left: '!*' excludes what is named before it; name more events before "
-		 "it"},
+		 "'!*' excludes all events named before it, so none is left; name others, too"},
 		{"--syscalls read,,write", "--syscalls: a name is empty"},
 		{"--syscalls ''", "--syscalls: a name is empty"},
 		{"--kretprobe r:x~vfs_read",
@@ -848,7 +847,7 @@ TEST(what_does_not_fit_a_config_is_refused)
 	assert_int_equal(add_to(BASE, "--max-size 1mb"), -EINVAL);
 	assert_non_null(strstr(why.text, "--max-size needs write_into_file in the config"));
 	assert_int_equal(add_to(BASE EVENTS("ftrace_events: 'irq/*'"), "!irq"), -EINVAL);
-	assert_non_null(strstr(why.text, "no event is left"));
+	assert_non_null(strstr(why.text, "so none is left"));
 }
 
 #define TWO(cpus, more)                                                                            \

@@ -297,7 +297,7 @@ FIXTURE_TEST(test_gaps_without_a_reason)
 {
 	facts_packet(&x, 2, 77, 0, 0, true);
 	facts_packet(&x, 2, 77, 1, 0, false);
-	check(1, "gaps between packets, without a reason from the service: 1\n");
+	check(1, "gaps between packets, for which the service reported no reason: 1\n");
 	/* What the buffer's counters explain is not told twice. */
 	x.stats.buffers[0].bytes_overwritten = 1000;
 	check(1, "central buffer (977 KiB): the oldest 1000 B were overwritten; try -b 1mb\n");

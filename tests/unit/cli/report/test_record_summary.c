@@ -338,7 +338,7 @@ FIXTURE_TEST(test_a_file_without_the_end_of_the_recording)
 	      "  events   sched 3\n"
 	      "  lost     kernel rings: at least 7 events, in 1 places; try -B 1mb "
 	      "(buffer_size_kb: 1024) or fewer events\n"
-	      "           more is not known: the trace lacks the end of the recording\n",
+	      "           further losses are unknown: the trace lacks the end of the recording\n",
 	      true, false);
 	x.scan.stats.final_flush_succeeded = true;
 	x.scan.ftrace.bundles_after_loss = 0;
@@ -537,7 +537,7 @@ FIXTURE_TEST(test_sources_that_were_too_slow)
 	facts_ring(&x, 0, 0);
 	x.f.not_started = true;
 	check(TWO_EVENTS "  lost     nothing\n"
-			 "  missing  not all data sources had started when it ended\n",
+			 "  missing  the recording ended before all data sources had started\n",
 	      false, true);
 }
 

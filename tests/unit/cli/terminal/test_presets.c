@@ -72,7 +72,7 @@ TEST_WITH(test_bad_files_are_refused_with_the_reason, temp_dir_setup, temp_dir_t
 	} cases[] = {
 		{"data_sourcs {}", "did you mean \"data_sources\"?"},
 		{"", "the config is empty"},
-		{"buffers { size_kb: 64 }", "buffers: a preset has data_sources only"},
+		{"buffers { size_kb: 64 }", "buffers: a preset may contain only data_sources"},
 		{"duration_ms: 5 data_sources { config { name: \"x\" } }", "duration_ms: a preset"},
 		{"data_sources { config { } }", "a data source has no name"},
 		{"data_sources { }", "a data source has no name"},
