@@ -252,7 +252,7 @@ static struct metrics_series *metrics_series_new(struct metrics_table *t, enum m
 }
 
 /* Returns true if further values of the first label of a metric are counted as "other". */
-static bool metrics_is_full_of_labels(const struct metrics_table *t, enum metric_id metric)
+static bool metrics_has_reached_label_limit(const struct metrics_table *t, enum metric_id metric)
 {
 	static const uint16_t caps[METRICS] = {
 		[METRIC_DROPPED_PACKETS] = METRICS_REASONS_MAX,
@@ -293,7 +293,7 @@ struct metrics_series *metrics_series_get(struct metrics_table *t, enum metric_i
 	put_key(&key, metric, subject, first, second);
 	if (!key.failed) {
 		HASH_FIND(hh, t->by_key, key.s, key.len, s);
-		if (!s && metrics_is_full_of_labels(t, metric) &&
+		if (!s && metrics_has_reached_label_limit(t, metric) &&
 		    strcmp(first ? first : "", "other") != 0)
 			s = metrics_series_get_other(t, metric, subject, second);
 		else if (!s && metrics_has_room(t, metric))

@@ -28,13 +28,13 @@ static void arm_until_due(struct loop_timer *t)
 	event_timer_us(t->event, t->due_ns > now ? (t->due_ns - now + 999) / 1000 : 0);
 }
 
-static void start_monotonic(struct loop_timer *t, uint32_t ms)
+static void start_monotonic_timer(struct loop_timer *t, uint32_t ms)
 {
 	t->due_ns = clock_mono_ns() + ms * NS_PER_MS;
 	arm_until_due(t);
 }
 
-static void on_monotonic(evutil_socket_t fd, short what, void *ctx)
+static void on_monotonic_timer(evutil_socket_t fd, short what, void *ctx)
 {
 	struct loop_timer *t = ctx;
 
@@ -43,11 +43,11 @@ static void on_monotonic(evutil_socket_t fd, short what, void *ctx)
 		return;
 	}
 	if (t->period_ms)
-		start_monotonic(t, clock_ms_to_tick(t->period_ms));
+		start_monotonic_timer(t, clock_ms_to_tick(t->period_ms));
 	t->fire(t->ctx);
 }
 
-static void stop_boottime(struct loop_timer *t)
+static void stop_boottime_timer(struct loop_timer *t)
 {
 	if (!t->boot_event)
 		return;
@@ -55,7 +55,7 @@ static void stop_boottime(struct loop_timer *t)
 	close(t->boot_fd);
 }
 
-static void on_boottime(evutil_socket_t fd, short what, void *ctx)
+static void on_boottime_timer(evutil_socket_t fd, short what, void *ctx)
 {
 	struct loop_timer *t = ctx;
 	uint64_t ticks;
@@ -63,7 +63,7 @@ static void on_boottime(evutil_socket_t fd, short what, void *ctx)
 	if (read(fd, &ticks, sizeof(ticks)) != (ssize_t)sizeof(ticks))
 		return;
 	if (!t->period_ms)
-		stop_boottime(t);
+		stop_boottime_timer(t);
 	t->fire(t->ctx);
 }
 
@@ -75,7 +75,7 @@ static struct timespec timespec_of_ns(uint64_t ns)
 
 /* Returns false if the clock or a descriptor is unavailable. first_ns is a time of
  * CLOCK_BOOTTIME. */
-static bool start_boottime(struct loop_timer *t, uint64_t first_ns, uint64_t period_ns)
+static bool start_boottime_timer(struct loop_timer *t, uint64_t first_ns, uint64_t period_ns)
 {
 	struct itimerspec when = {.it_value = timespec_of_ns(first_ns),
 				  .it_interval = timespec_of_ns(period_ns)};
@@ -83,7 +83,7 @@ static bool start_boottime(struct loop_timer *t, uint64_t first_ns, uint64_t per
 
 	if (fd < 0 || timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL) < 0)
 		return false;
-	t->boot_event = event_new(t->loop, fd, EV_READ | EV_PERSIST, on_boottime, t);
+	t->boot_event = event_new(t->loop, fd, EV_READ | EV_PERSIST, on_boottime_timer, t);
 	if (!t->boot_event)
 		return false;
 	if (event_add(t->boot_event, NULL) < 0) {
@@ -101,7 +101,7 @@ int loop_timer_init(struct loop_timer *t, struct event_base *loop, void (*fire)(
 	t->loop = loop;
 	t->fire = fire;
 	t->ctx = ctx;
-	t->event = evtimer_new(loop, on_monotonic, t);
+	t->event = evtimer_new(loop, on_monotonic_timer, t);
 	return t->event ? 0 : -ENOMEM;
 }
 
@@ -109,12 +109,12 @@ void loop_timer_stop(struct loop_timer *t)
 {
 	if (t->event)
 		evtimer_del(t->event);
-	stop_boottime(t);
+	stop_boottime_timer(t);
 }
 
 void loop_timer_deinit(struct loop_timer *t)
 {
-	stop_boottime(t);
+	stop_boottime_timer(t);
 	event_freep(&t->event);
 }
 
@@ -122,9 +122,9 @@ void loop_timer_once(struct loop_timer *t, uint32_t ms, bool boottime)
 {
 	loop_timer_stop(t);
 	t->period_ms = 0;
-	if (boottime && start_boottime(t, clock_boot_ns() + ms * NS_PER_MS, 0))
+	if (boottime && start_boottime_timer(t, clock_boot_ns() + ms * NS_PER_MS, 0))
 		return;
-	start_monotonic(t, ms);
+	start_monotonic_timer(t, ms);
 }
 
 void loop_timer_every(struct loop_timer *t, uint32_t period_ms, bool boottime)
@@ -133,7 +133,8 @@ void loop_timer_every(struct loop_timer *t, uint32_t period_ms, bool boottime)
 
 	loop_timer_stop(t);
 	t->period_ms = period_ms;
-	if (boottime && start_boottime(t, (clock_boot_ns() / period_ns + 1) * period_ns, period_ns))
+	if (boottime &&
+	    start_boottime_timer(t, (clock_boot_ns() / period_ns + 1) * period_ns, period_ns))
 		return;
-	start_monotonic(t, clock_ms_to_tick(period_ms));
+	start_monotonic_timer(t, clock_ms_to_tick(period_ms));
 }

@@ -421,7 +421,7 @@ static struct loss *add_loss_of_buffer(const struct record_facts *f, size_t i, u
 	return losses_add(ret, place, count, unit);
 }
 
-static void advise_buffer(const struct record_facts *f, uint64_t needed, struct strbuf *b)
+static void advise_buffer_size(const struct record_facts *f, uint64_t needed, struct strbuf *b)
 {
 	unsigned mb = 1;
 
@@ -444,7 +444,7 @@ static void add_overwritten(const struct record_facts *f, size_t i, const struct
 	strbuf_printf(&loss->text, "the oldest %s were overwritten",
 		      str_bytes(s->bytes_overwritten, number));
 	put_late_begin_of_data(f, i, &loss->text);
-	advise_buffer(f, s->bytes_written, &loss->advice);
+	advise_buffer_size(f, s->bytes_written, &loss->advice);
 }
 
 /* Returns the size that would have held the discarded chunks as well, if they were like the
@@ -473,7 +473,7 @@ static void add_buffer_losses(const struct record_facts *f, size_t i, const stru
 		strbuf_printf(&loss->text, "full, the newest %s chunks were discarded",
 			      str_thousands(s->chunks_discarded, number));
 		put_early_end_of_data(f, i, &loss->text);
-		advise_buffer(f, sufficient_buffer_size(s), &loss->advice);
+		advise_buffer_size(f, sufficient_buffer_size(s), &loss->advice);
 	}
 	if (s->patches_failed && s->chunks_discarded) {
 		loss = add_loss_of_buffer(f, i, s->size, s->patches_failed, "packets", ret);
@@ -484,7 +484,7 @@ static void add_buffer_losses(const struct record_facts *f, size_t i, const stru
 		loss = add_loss_of_buffer(f, i, s->size, s->abi_violations, "chunks", ret);
 		strbuf_printf(&loss->text, "too small for %s chunks",
 			      str_thousands(s->abi_violations, number));
-		advise_buffer(f, LARGEST_CHUNK, &loss->advice);
+		advise_buffer_size(f, LARGEST_CHUNK, &loss->advice);
 	} else if (violations) {
 		loss = add_loss_of_buffer(f, i, s->size, violations, "packets", ret);
 		strbuf_printf(&loss->text, "packets that violated the protocol: %s",
@@ -493,8 +493,8 @@ static void add_buffer_losses(const struct record_facts *f, size_t i, const stru
 }
 
 /* Reports counters of the whole service. Their growth may belong to another session. */
-static void add_refused_by_service(const struct record_facts *f, const struct service_stats *s,
-				   struct losses *ret)
+static void add_data_refused_by_service(const struct record_facts *f, const struct service_stats *s,
+					struct losses *ret)
 {
 	uint64_t chunks, patches;
 	struct loss *loss;
@@ -645,7 +645,7 @@ void losses_collect(const struct record_facts *f, struct losses *ret)
 	for (size_t i = 0; s && i < s->n_buffers; i++)
 		add_buffer_losses(f, i, &s->buffers[i], ret);
 	if (s)
-		add_refused_by_service(f, s, ret);
+		add_data_refused_by_service(f, s, ret);
 	else if (g.overwritten && !config_triggers_end_ring(f->config))
 		strbuf_puts(&losses_add(ret, "central buffer", 0, NULL)->text,
 			    "the oldest data was overwritten");

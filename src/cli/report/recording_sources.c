@@ -125,8 +125,8 @@ struct field {
 
 #define FIELDS 9
 
-static void list_fields(const Pb__DataSourceConfig *c, const Pb__FtraceConfig *f,
-			struct field ret[static FIELDS])
+static void list_sonda_fields(const Pb__DataSourceConfig *c, const Pb__FtraceConfig *f,
+			      struct field ret[static FIELDS])
 {
 	const struct field fields[FIELDS] = {
 		{"event_filters", "--filter", f->n_event_filters, true},
@@ -211,7 +211,7 @@ static int check_source_fields(const Pb__TraceConfig *config,
 	struct field fields[FIELDS];
 	int r = 0;
 
-	list_fields(source->config, source->config->ftrace_config, fields);
+	list_sonda_fields(source->config, source->config->ftrace_config, fields);
 	for (size_t i = 0; i < state->n_data_sources; i++) {
 		p = find_producer_without_field(config, source, state, state->data_sources[i]);
 		for (size_t k = 0; p && k < FIELDS && !r; k++)
