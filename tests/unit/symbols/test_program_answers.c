@@ -64,9 +64,9 @@ TEST(facts_that_lie_are_refused)
 	assert_string_equal(e.text, "/proc/self/exe: not an ELF file");
 	assert_int_equal(start_with(&a[4], sizeof(a[4]) - 1), -EPIPE);
 	assert_int_equal(start_with(&a[4], NO_ANSWER), -EPIPE);
-	assert_non_null(strstr(e.text, "its reader exited"));
+	assert_non_null(strstr(e.text, "the process that read it exited"));
 	assert_int_equal(start_with(NULL, 0), -EAGAIN);
-	assert_non_null(strstr(e.text, "cannot start its reader"));
+	assert_non_null(strstr(e.text, "cannot start the process that reads it"));
 }
 
 static unsigned n_items;

@@ -203,7 +203,7 @@ FIXTURE_TEST(files_with_nothing_that_is_known)
 		const char *text, *reason;
 	} files[] = {
 		{"", "it is empty"},
-		{"processors:\nthe first: x86\n\n", "in a format that is known"},
+		{"processors:\nthe first: x86\n\n", "has an unknown format"},
 	};
 
 	info.has_irq_names = info.irq_names = true;
