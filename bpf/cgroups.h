@@ -4,8 +4,10 @@
 /*
  * Checks whether a thread is in a control group of the scope, or below one. Included by common.h.
  * The ancestors of a control group never change, and its id is not reused. So the ancestors are
- * walked once for each group and the answer is cached. Programs get the ids of the groups, not
- * their depths: a depth depends on the cgroup namespace.
+ * walked once for each group and the answer is cached. Groups are added to the scope, but never
+ * removed: the answer "in" is final, while "not in" is valid until the reader adds a group that
+ * already has threads, or groups below it. Programs get the ids of the groups, not their depths: a
+ * depth depends on the cgroup namespace.
  */
 
 #include "cgroup_name_hash.h"
@@ -21,17 +23,47 @@ struct {
 	__type(value, __u8);
 } sonda_cgroups SEC(".maps");
 
-/* Ids of checked groups, and whether they are in the scope. */
+#define CGROUP_IS_IN (~0u)
+
+/* Ids of checked groups: CGROUP_IS_IN, or the edition of the scope that does not have them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
 	__type(key, __u64);
-	__type(value, __u8);
+	__type(value, __u32);
 } sonda_cgroups_seen SEC(".maps");
 
-static __always_inline int keep_answer(__u64 id, __u8 is_in)
+/* The edition of the scope: the reader increments it after it has added a group. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} sonda_cgroups_edition SEC(".maps");
+
+/* It is read before the scope, so an answer of an older edition is never taken for a newer one. */
+static __always_inline __u32 cgroups_edition(void)
 {
-	bpf_map_update_elem(&sonda_cgroups_seen, &id, &is_in, BPF_ANY);
+	__u32 zero = 0, *edition = bpf_map_lookup_elem(&sonda_cgroups_edition, &zero);
+
+	return edition ? *(volatile __u32 *)edition : 0;
+}
+
+/* Returns 1 or 0 if the answer for the group is known, else -1. */
+static __always_inline int find_answer(__u64 id, __u32 edition)
+{
+	__u32 *known = bpf_map_lookup_elem(&sonda_cgroups_seen, &id);
+
+	if (!known)
+		return -1;
+	return *known == CGROUP_IS_IN ? 1 : *known == edition ? 0 : -1;
+}
+
+static __always_inline int keep_answer(__u64 id, __u32 edition, int is_in)
+{
+	__u32 answer = is_in ? CGROUP_IS_IN : edition;
+
+	bpf_map_update_elem(&sonda_cgroups_seen, &id, &answer, BPF_ANY);
 	return is_in;
 }
 
@@ -54,7 +86,7 @@ static __always_inline __u64 cgroup_id_at(struct cgroup *c, __u32 level)
 }
 
 /* A function of its own: its variables would not fit on the stack of every caller. */
-static __noinline int find_above(struct cgroup *c, __u64 id, int level)
+static __noinline int is_below_cgroups(struct cgroup *c, int level)
 {
 	__u64 above;
 
@@ -63,52 +95,69 @@ static __noinline int find_above(struct cgroup *c, __u64 id, int level)
 			break;
 		above = cgroup_id_at(c, i);
 		if (bpf_map_lookup_elem(&sonda_cgroups, &above))
-			return keep_answer(id, 1);
+			return 1;
 	}
-	return keep_answer(id, 0);
+	return 0;
 }
 
 static __always_inline int is_task_in_cgroups(struct task_struct *t)
 {
 	struct cgroup *c = t->cgroups->dfl_cgrp;
+	__u32 edition = cgroups_edition();
 	__u64 id = c->kn->id;
-	__u8 *known = bpf_map_lookup_elem(&sonda_cgroups_seen, &id);
+	int known = find_answer(id, edition);
 
-	return known ? *known : find_above(c, id, c->level);
+	return known >= 0 ? known : keep_answer(id, edition, is_below_cgroups(c, c->level));
 }
 
 #ifndef SONDA_NO_BTF
 static __always_inline int is_current_in_cgroups(void)
 {
 	struct task_struct *t = (struct task_struct *)bpf_get_current_task();
+	__u32 edition = cgroups_edition();
 	struct cgroup *c;
-	__u8 *known;
 	__u64 id;
+	int known;
 
 	if (settings.switches & SONDA_TYPED_CURRENT)
 		return is_task_in_cgroups(bpf_get_current_task_btf());
 	c = BPF_CORE_READ(t, cgroups, dfl_cgrp);
 	id = BPF_CORE_READ(c, kn, id);
-	known = bpf_map_lookup_elem(&sonda_cgroups_seen, &id);
-	return known ? *known : find_above(c, id, BPF_CORE_READ(c, level));
+	known = find_answer(id, edition);
+	if (known >= 0)
+		return known;
+	return keep_answer(id, edition, is_below_cgroups(c, BPF_CORE_READ(c, level)));
+}
+
+/*
+ * The same for programs that may interrupt others: they keep no answer, because the LRU has locks. They run too
+ * rarely for the walk to matter.
+ */
+static __always_inline int is_interrupted_in_cgroups(void)
+{
+	struct task_struct *t = (struct task_struct *)bpf_get_current_task();
+	struct cgroup *c = BPF_CORE_READ(t, cgroups, dfl_cgrp);
+
+	return is_below_cgroups(c, BPF_CORE_READ(c, level));
 }
 #else
 /* Uses helpers, which Linux 5.10 lacks for these programs: without BTF fields cannot be read. */
 static __always_inline int is_current_in_cgroups(void)
 {
 	__u64 id = bpf_get_current_cgroup_id(), above;
-	__u8 *known = bpf_map_lookup_elem(&sonda_cgroups_seen, &id);
+	__u32 edition = cgroups_edition();
+	int known = find_answer(id, edition);
 
-	if (known)
-		return *known;
+	if (known >= 0)
+		return known;
 	for (int i = 0; i < CGROUP_LEVELS; i++) {
 		above = bpf_get_current_ancestor_cgroup_id(i);
 		if (!above)
 			break;
 		if (bpf_map_lookup_elem(&sonda_cgroups, &above))
-			return keep_answer(id, 1);
+			return keep_answer(id, edition, 1);
 	}
-	return keep_answer(id, 0);
+	return keep_answer(id, edition, 0);
 }
 #endif
 

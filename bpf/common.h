@@ -164,6 +164,20 @@ static __always_inline int is_current_counted(__u32 tgid)
 	return settings.scope & SONDA_SCOPE_PROGRAMS && is_current_program();
 }
 
+#ifndef SONDA_NO_BTF
+/* Like is_current_counted(), for programs of perf events: hardware events interrupt everything. */
+static __always_inline int is_interrupted_counted(__u32 tgid)
+{
+	int is = is_process_counted(tgid);
+
+	if (is >= 0)
+		return is;
+	if (settings.scope & SONDA_SCOPE_CGROUPS && is_interrupted_in_cgroups())
+		return 1;
+	return settings.scope & SONDA_SCOPE_PROGRAMS && is_current_program();
+}
+#endif
+
 /* Returns the key of the sums to which a thread's values are added. */
 static __always_inline __u32 sums_key(__u32 tgid, __u32 pid)
 {

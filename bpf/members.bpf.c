@@ -13,7 +13,7 @@
  */
 #include "common.h"
 
-#include "members.h"
+#include "group_record.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -27,14 +27,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } lost SEC(".maps");
-
-/* The stack of a program has 512 bytes. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct member_group);
-} scratch SEC(".maps");
 
 static __always_inline void send_record(void *record, __u64 size)
 {
@@ -74,11 +66,6 @@ int BPF_PROG(on_exec, struct task_struct *t)
 	return send_row(t->tgid, t->pid, t->cgroups->dfl_cgrp->kn->id);
 }
 
-static __always_inline int is_version_2(struct cgroup *c)
-{
-	return c->root->hierarchy_id == 0;
-}
-
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_attach, struct cgroup *to, const char *path, struct task_struct *t, bool threadgroup)
 {
@@ -87,37 +74,13 @@ int BPF_PROG(on_attach, struct cgroup *to, const char *path, struct task_struct 
 	return send_row(t->tgid, threadgroup ? 0 : t->pid, to->kn->id);
 }
 
-static __always_inline struct member_group *group_record(struct cgroup *c, __u32 type)
-{
-	__u32 zero = 0;
-	struct member_group *g;
-
-	if (!is_version_2(c))
-		return NULL;
-	g = bpf_map_lookup_elem(&scratch, &zero);
-	if (!g)
-		return NULL;
-	g->type = type;
-	g->unused = 0;
-	g->group = c->kn->id;
-	g->parent = 0;
-	return g;
-}
-
 SEC("tp_btf/cgroup_mkdir")
 int BPF_PROG(on_mkdir, struct cgroup *c, const char *path)
 {
 	struct member_group *g = group_record(c, MEMBER_GROUP);
-	__u64 n;
 
-	if (!g)
-		return 0;
-	if (c->level > 0)
-		g->parent = cgroup_id_at(c, c->level - 1);
-	n = bpf_probe_read_kernel_str(g->path, MEMBERS_PATH, path);
-	/* The mask is for the verifier. */
-	n = (n - 1) & (MEMBERS_PATH - 1);
-	send_record(g, offsetof(struct member_group, path) + n + 1);
+	if (g)
+		send_record(g, group_record_complete(g, c, path));
 	return 0;
 }
 

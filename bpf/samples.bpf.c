@@ -119,7 +119,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	struct stack_sample *s = bpf_map_lookup_elem(&sample_of_cpu, &zero);
 	__u64 ids = bpf_get_current_pid_tgid();
 
-	if (!s)
+	if (!s || !is_interrupted_counted(ids >> 32))
 		return 0;
 	s->time = settings.switches & SAMPLES_MONOTONIC ? bpf_ktime_get_ns()
 							: bpf_ktime_get_boot_ns();

@@ -257,6 +257,7 @@ static const char *contents_payload_name(uint32_t payload, char buf[static 32])
 		{PB_TRACE_PACKET_WAITS_STATS, "waits_stats"},
 		{PB_TRACE_PACKET_SYSCALLS_STATS, "syscalls_stats"},
 		{PB_TRACE_PACKET_UNWIND_STATS, "unwind_stats"},
+		{PB_TRACE_PACKET_LATE_SUBJECT, "late_subject"},
 		{PB_TRACE_PACKET_IMPORTED_RECORDING, "imported_recording"},
 		{0, "interned data, without a payload"},
 	};

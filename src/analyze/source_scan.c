@@ -61,6 +61,7 @@ bool source_scan_reads(uint32_t packet_field)
 	       packet_field == PB_TRACE_PACKET_CGROUP_MEMBERS ||
 	       packet_field == PB_TRACE_PACKET_CGROUP_WAITS ||
 	       packet_field == PB_TRACE_PACKET_SYSCALLS_STATS ||
+	       packet_field == PB_TRACE_PACKET_LATE_SUBJECT ||
 	       packet_field == PB_TRACE_PACKET_SOURCE_REFUSAL;
 }
 
@@ -271,6 +272,23 @@ static bool scan_members(struct source_scan *s, const struct pb_field *message)
 	return ok;
 }
 
+static bool scan_late_subject(struct source_scan *s, const struct pb_field *message)
+{
+	struct pb_field source = {0};
+	uint64_t missed = 0;
+	char name[64];
+	bool ok = pb_read(message, PB_TO(PB_LATE_SUBJECT_SOURCE, &source),
+			  PB_TO(PB_LATE_SUBJECT_MISSED_PROGRAMS, &missed));
+
+	if (!missed)
+		return ok;
+	packet_copy_text(&source, name, sizeof(name));
+	store_counted(s, name,
+		      "programs were executed before the name of their container or pod was known",
+		      missed);
+	return ok;
+}
+
 static bool scan_cgroup_waits(struct source_scan *s, const struct pb_field *message)
 {
 	uint64_t lost = 0;
@@ -385,6 +403,8 @@ bool source_scan_payload(struct source_scan *s, const struct pb_field *payload)
 		return scan_cgroup_waits(s, payload);
 	case PB_TRACE_PACKET_SYSCALLS_STATS:
 		return scan_syscalls(s, payload);
+	case PB_TRACE_PACKET_LATE_SUBJECT:
+		return scan_late_subject(s, payload);
 	case PB_TRACE_PACKET_SOURCE_REFUSAL:
 		return scan_refusal(s, payload);
 	}

@@ -15,7 +15,7 @@
  * Format: SystemdJournaldEvent.num_failed and PerfSample.kernel_records_lost of Perfetto;
  * ProcessStats.unread_files and refused_tracks, SysStats.read_failures,
  * SystemdJournaldEvent.num_dropped, EbpfCountersStats, PolledCountersStats, WaitsStats,
- * SyscallsStats and SourceRefusal of sonda.
+ * SyscallsStats, LateSubject and SourceRefusal of sonda.
  */
 
 /* Data sources whose refused tracks are counted; further sources are omitted. */

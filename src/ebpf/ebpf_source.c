@@ -98,8 +98,13 @@ static void load_family(struct ebpf_counters *s, size_t i)
 	if (is_histogram(s, i))
 		scope.own_pid = UINT32_MAX;
 	scope.outlier_ns = s->settings.outlier_ns[r->family->outliers];
-	if (ebpf_run_start(r, &s->features, &scope, &why) < 0)
+	if (ebpf_run_start(r, &s->features, &scope, &why) < 0) {
 		ebpf_errors_add(&s->errors, r->family->name, "%s", why.text);
+		return;
+	}
+	if (new_groups_join(&r->new_groups, r->object, &s->settings.subject, &why) < 0)
+		ebpf_errors_add(&s->errors, r->family->name,
+				"awaited containers and pods are missing: %s", why.text);
 }
 
 static void read_family(struct ebpf_counters *s, struct ebpf_run *r)
@@ -162,6 +167,16 @@ static bool ebpf_step(struct polled_source *p)
 		read_family(s, &s->runs[s->at]);
 	s->at++;
 	return true;
+}
+
+/* All families missed the same, except those that were switched off. */
+static void ebpf_source_write_missed(const struct ebpf_counters *s)
+{
+	uint64_t missed = 0;
+
+	for (size_t i = 0; i < s->n_runs; i++)
+		missed = MAX(missed, s->runs[i].new_groups.missed);
+	ebpf_errors_write_missed("linux.ebpf_counters", missed, s->poll.writer);
 }
 
 static void stop_all_families(struct ebpf_counters *s)
@@ -274,6 +289,7 @@ static int ebpf_create(struct ds_handle *h, const struct ds_env *env,
 	if (r == 0)
 		r = ebpf_config_find_subject(&s->settings, config->subject_config, env->sys_root,
 					     &s->errors);
+	s->settings.subject.loop = env->loop;
 	if (r == 0)
 		r = polled_source_init(&s->poll, &ebpf_ops, h, env, s->settings.period_ms);
 	if (r == 0)
@@ -316,6 +332,7 @@ static void ebpf_stop(void *instance)
 	thresholds_report_unused(s->thresholds, &s->errors);
 	ebpf_errors_write(&s->errors, true, s->poll.writer);
 	program_cost_write(&s->cost, s->runs, s->n_runs, s->poll.writer);
+	ebpf_source_write_missed(s);
 	stop_all_families(s);
 	program_cost_deinit(&s->cost);
 	polled_source_stop(instance);

@@ -134,16 +134,31 @@ static const char *show_path(const struct cgroup_row *r)
 	return r->path;
 }
 
-/* What will identify a group that does not exist yet: its path, or the last part of it. The caller
- * frees it; NULL without memory. */
-static char *later_unit(const char *name)
+/* Takes the name. */
+static int subject_add_name(struct subject *s, char *name)
+{
+	char **more = name ? realloc(s->names, (s->n_names + 1) * sizeof(*more)) : NULL;
+
+	if (!more) {
+		free(name);
+		return -ENOMEM;
+	}
+	s->names = more;
+	s->names[s->n_names++] = name;
+	return 0;
+}
+
+/* What will identify a group that does not exist yet: its path, or the last part of it. */
+static int add_later_unit(struct subject *s, const char *name)
 {
 	char *part;
 
-	return asprintf(&part, "%s%s", name, strchr(name, '.') ? "" : ".service") < 0 ? NULL : part;
+	return subject_add_name(
+		s, asprintf(&part, "%s%s", name, strchr(name, '.') ? "" : ".service") < 0 ? NULL
+											  : part);
 }
 
-static char *later_path(const char *name)
+static int add_later_path(struct subject *s, const char *name)
 {
 	size_t len;
 	char *path;
@@ -152,18 +167,53 @@ static char *later_path(const char *name)
 	len = strlen(name);
 	while (len && name[len - 1] == '/')
 		len--;
-	return asprintf(&path, "/%.*s", (int)len, name) < 0 ? NULL : path;
+	return subject_add_name(s, asprintf(&path, "/%.*s", (int)len, name) < 0 ? NULL : path);
+}
+
+/* Other characters are escaped by systemd. */
+#define PLAIN_IN_UNITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_."
+
+/*
+ * The groups of some runtimes have the name of the container, or its whole id. Other names are only
+ * in files that come after the group.
+ */
+static int add_later_container(struct subject *s, const char *name)
+{
+	static const char *const of_names[] = {"lxc.payload.%s", "systemd-nspawn@%s.service",
+					       "machine-%s.scope"};
+	static const char *const of_ids[] = {"%s",
+					     "docker-%s.scope",
+					     "libpod-%s.scope",
+					     "libpod-%s",
+					     "cri-containerd-%s.scope",
+					     "crio-%s.scope",
+					     "nerdctl-%s.scope"};
+	bool is_id = strlen(name) == 64 && strspn(name, "0123456789abcdef") == 64;
+	const char *const *formats = is_id ? of_ids : of_names;
+	size_t n = is_id ? ARRAY_SIZE(of_ids) : ARRAY_SIZE(of_names);
+	int r = 0;
+
+	if (!is_id && name[strspn(name, PLAIN_IN_UNITS)])
+		n = 1;
+	for (size_t i = 0; i < n && !r; i++) {
+		char *part;
+
+		r = subject_add_name(s, asprintf(&part, formats[i], name) < 0 ? NULL : part);
+	}
+	return r;
 }
 
 static const struct noun {
 	const char *what, *field;
 	enum match (*match)(const struct cgroup_row *r, const char *name);
 	const char *(*show)(const struct cgroup_row *r);
-	char *(*later)(const char *name); /* NULL: files that come after the group identify it */
-} unit_noun = {"unit", "units", match_unit, show_unit, later_unit},
-  container_noun = {"container", "containers", match_container, show_container, NULL},
+	/* Returns 0 or -ENOMEM. NULL: only files identify it. */
+	int (*add_later)(struct subject *s, const char *name);
+} unit_noun = {"unit", "units", match_unit, show_unit, add_later_unit},
+  container_noun = {"container", "containers", match_container, show_container,
+		    add_later_container},
   pod_noun = {"pod", "pods", match_pod, show_pod, NULL},
-  path_noun = {"control group", "cgroups", match_path, show_path, later_path};
+  path_noun = {"control group", "cgroups", match_path, show_path, add_later_path};
 
 /* ---- messages ---- */
 
@@ -264,20 +314,6 @@ static int subject_add(struct subject *s, const struct cgroup_row *row,
 	return 0;
 }
 
-/* Takes the name. */
-static int subject_add_name(struct subject *s, char *name)
-{
-	char **more = name ? realloc(s->names, (s->n_names + 1) * sizeof(*more)) : NULL;
-
-	if (!more) {
-		free(name);
-		return -ENOMEM;
-	}
-	s->names = more;
-	s->names[s->n_names++] = name;
-	return 0;
-}
-
 /* A hierarchy whose groups were read. */
 struct hierarchy {
 	struct cgroup_mount mount;
@@ -316,10 +352,7 @@ static int subject_find_name(struct subject *s, const struct hierarchy *h, size_
 	if (!may_wait)
 		return refuse_unknown(h[0].names, noun, name, e);
 	s->n_awaited++;
-	if (noun->later)
-		return subject_add_name(s, noun->later(name));
-	s->awaits_files = true;
-	return 0;
+	return noun->add_later ? noun->add_later(s, name) : 0;
 }
 
 static int subject_find_names(struct subject *s, const struct hierarchy *h, size_t n,
@@ -712,6 +745,20 @@ static int copy_programs(const Pb__SubjectConfig *c, struct subject_ids *to, str
 	return 0;
 }
 
+/* Also if a container exists: another one may have its name later. */
+static int copy_names(char *const *names, size_t n, char ***ret, size_t *ret_n)
+{
+	*ret = calloc(n + 1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (; *ret_n < n; ++*ret_n) {
+		(*ret)[*ret_n] = strdup(names[*ret_n]);
+		if (!(*ret)[*ret_n])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int subject_find_ids(const Pb__SubjectConfig *c, const char *sys_root, struct subject_ids *ret,
 		     struct err_text *e)
 {
@@ -721,24 +768,31 @@ int subject_find_ids(const Pb__SubjectConfig *c, const char *sys_root, struct su
 	*ret = (struct subject_ids){.is_set = subject_has_groups(c) || subject_has_programs(c),
 				    .sys_root = sys_root};
 	r = subject_find(c, sys_root, &found, e);
-	if (!r && found.awaits_files)
-		r = err_set(e, -EOPNOTSUPP,
-			    "container and pod names are known only after they start; this data "
-			    "source can wait only for units and control groups");
 	if (!r && subject_has_groups(c))
 		r = take_groups(&found, ret, e);
+	if (!r && subject_has_groups(c) && c->wait &&
+	    (copy_names(c->containers, c->n_containers, &ret->containers, &ret->n_containers) < 0 ||
+	     copy_names(c->pods, c->n_pods, &ret->pods, &ret->n_pods) < 0))
+		r = err_set(e, -ENOMEM, "no memory");
 	if (!r && subject_has_programs(c))
 		r = copy_programs(c, ret, e);
 	subject_deinit(&found);
 	return r;
 }
 
+static void free_names(char **names, size_t n)
+{
+	while (n)
+		free(names[--n]);
+	free(names);
+}
+
 void subject_ids_deinit(struct subject_ids *ids)
 {
 	free(ids->groups);
-	while (ids->n_names)
-		free(ids->names[--ids->n_names]);
-	free(ids->names);
+	free_names(ids->names, ids->n_names);
+	free_names(ids->containers, ids->n_containers);
+	free_names(ids->pods, ids->n_pods);
 	*ids = (struct subject_ids){0};
 }
 
@@ -766,4 +820,24 @@ void subject_ids_each_group(const struct subject_ids *ids, void (*fn)(void *ctx,
 		cgroup_walk_end(w);
 	}
 	free(w);
+}
+
+/* A pod's own group may have no name yet when its first container has. */
+static bool is_of_pod(const struct cgroup_row *r, const char *name)
+{
+	struct cgroup_row pod = *r;
+
+	pod.kind = r->kind == CGROUP_CONTAINER ? CGROUP_POD : r->kind;
+	return match_pod(&pod, name) != MATCH_NONE;
+}
+
+bool subject_ids_await(const struct subject_ids *ids, const struct cgroup_row *row)
+{
+	for (size_t i = 0; i < ids->n_containers; i++)
+		if (match_container(row, ids->containers[i]) != MATCH_NONE)
+			return true;
+	for (size_t i = 0; i < ids->n_pods; i++)
+		if (is_of_pod(row, ids->pods[i]))
+			return true;
+	return false;
 }

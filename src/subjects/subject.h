@@ -32,7 +32,6 @@ struct subject {
 	struct subject_group *groups; /* owned */
 	size_t n;
 	size_t n_awaited; /* names that refer to no group yet */
-	bool awaits_files; /* some of them are of containers or pods, whose names come later */
 	/* Owned: what identifies groups of version 2 that are created later, or again: a path, or
 	 * the last part of one, which has no '/'. */
 	char **names;
@@ -65,26 +64,37 @@ bool subject_has_process(const struct subject *s, const Pb__SubjectConfig *c, co
 
 #define SUBJECT_IDS_PROGRAMS_MAX 8
 
-/* What BPF programs compare: ids of groups that exist; names of groups that are made later, as in struct
- * subject; and names of programs with NULs up to the end. */
+struct cgroup_row;
+struct event_base;
+
+/*
+ * What BPF programs compare: ids of groups that exist; names of groups that are made later, as in struct
+ * subject; and names of programs with NULs up to the end. Awaited containers and pods are known only
+ * when files tell their names.
+ */
 struct subject_ids {
 	bool is_set; /* the config names a subject */
 	const char *sys_root; /* borrowed */
+	struct event_base *loop; /* borrowed, set by the caller: it brings the names of containers */
 	uint64_t *groups; /* owned */
 	size_t n_groups;
 	char **names; /* owned, as is each of them */
 	size_t n_names;
+	char **containers, **pods; /* that are awaited; owned, as is each of them */
+	size_t n_containers, n_pods;
 	char programs[SUBJECT_IDS_PROGRAMS_MAX][SUBJECT_PROGRAM_LEN + 1];
 	uint32_t n_programs;
 };
-/* As subject_find(); -EOPNOTSUPP if a container or pod is awaited, whose name is known only after its
- * start, or if a group is one of version 1; -E2BIG above the limits. The caller calls deinit in any case. */
+/* As subject_find(); -EOPNOTSUPP if a group is one of version 1; -E2BIG above the limits. The caller calls
+ * deinit in any case. */
 int subject_find_ids(const Pb__SubjectConfig *c, const char *sys_root, struct subject_ids *ret,
 		     struct err_text *e);
 void subject_ids_deinit(struct subject_ids *ids);
 /* Calls fn with the id of each group of version 2 that has one of the names now. */
 void subject_ids_each_group(const struct subject_ids *ids, void (*fn)(void *ctx, uint64_t id),
 			    void *ctx);
+/* Returns true if it is an awaited container, or a pod or one of its containers, whose names are known. */
+bool subject_ids_await(const struct subject_ids *ids, const struct cgroup_row *row);
 
 /* Adds the processes whose first thread has this name. Returns how many; 0, and the nearest name of a
  * process if there is one, else "". */

@@ -573,7 +573,7 @@ static struct bpf_object *load(const char *name)
 	struct bpf_object *o =
 		bpf_object__open_mem(image->begin, (size_t)(image->end - image->begin), NULL);
 	static const char *const unused[] = {"sonda_pids", "sonda_cgroups", "sonda_cgroups_seen",
-					     "sonda_awaited"};
+					     "sonda_cgroups_edition", "sonda_awaited"};
 	struct bpf_program *awaited;
 
 	if (!o)

@@ -4,7 +4,7 @@
  *
  * HOW: "clone" puts a process there when it is made (CLONE_INTO_CGROUP), "move" lets it move itself,
  * "stay" leaves it where this one is, and "pid=PID" does so and gives it that pid. Each executes this program again under the name "member", which
- * makes 100 calls of getppid(2). Prints their pids.
+ * makes 100 calls of getppid(2); with the variable BUSY_MS it also uses so much CPU time, and sleeps twice. Prints their pids.
  */
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CALLS 100
@@ -59,6 +60,25 @@ static void be_member(int folder, const char *how)
 	_exit(4);
 }
 
+static double cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void be_busy(double ms)
+{
+	for (int i = 0; i < 2; i++) {
+		double until = cpu_ms() + ms / 2;
+
+		while (cpu_ms() < until)
+			;
+		usleep(1000);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int folder, status;
@@ -66,6 +86,8 @@ int main(int argc, char **argv)
 	if (argc < 4) {
 		for (int i = 0; i < CALLS; i++)
 			syscall(SYS_getppid);
+		if (getenv("BUSY_MS"))
+			be_busy(atof(getenv("BUSY_MS")));
 		return 0;
 	}
 	folder = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -169,7 +169,4 @@ during() { ./outside & ./in_group; wait $!; }
 record named --await --program in_group waits
 has_threads named "select distinct t.name from slice s join thread_track tt on tt.id = s.track_id join thread t using (utid)"
 verdict "linux.waits has waits of a program that starts later" $? named.log threads
-"$SONDA" record -t 1 -o refused.trace --await --container no-such-one --strace=getppid >refused.log 2>&1
-grep -q "container and pod names are known only after they start" refused.log
-verdict "an awaited container is refused with the reason" $? refused.log
 exit "$BAD"

@@ -33,6 +33,7 @@ void tokenize_clock_snapshot(struct import *im, struct machine *m, const struct 
 
 /* trace_stats.c */
 /* linux.waits: what it left out. */
+void tokenize_late_subject(struct import *im, const struct pb_field *message);
 void tokenize_unwind_stats(struct import *im, const struct pb_field *message);
 void tokenize_waits_stats(struct import *im, const struct pb_field *message);
 /* linux.syscalls: what it lost. */

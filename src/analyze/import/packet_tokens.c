@@ -46,6 +46,7 @@ static bool is_tokenized_payload(uint32_t field)
 	case PB_TRACE_PACKET_PERF_SAMPLE:
 	case PB_TRACE_PACKET_STACK_SAMPLE:
 	case PB_TRACE_PACKET_UNWIND_STATS:
+	case PB_TRACE_PACKET_LATE_SUBJECT:
 	case PB_TRACE_PACKET_WAITS_STATS:
 	case PB_TRACE_PACKET_CGROUP_TREE:
 	case PB_TRACE_PACKET_CGROUP_MEMBERS:
@@ -326,6 +327,9 @@ static bool read_before_sort(struct import *im, struct machine *m, const struct 
 		return true;
 	case PB_TRACE_PACKET_UNWIND_STATS:
 		tokenize_unwind_stats(im, f);
+		return true;
+	case PB_TRACE_PACKET_LATE_SUBJECT:
+		tokenize_late_subject(im, f);
 		return true;
 	case PB_TRACE_PACKET_WAITS_STATS:
 		tokenize_waits_stats(im, f);

@@ -138,6 +138,18 @@ void tokenize_syscalls_stats(struct import *im, const struct pb_field *message)
 	stats_add(s, STAT_SONDA_SYSCALLS_TEXTS_ABSENT, STAT_NO_INDEX, (int64_t)absent);
 }
 
+/* Data sources that awaited the same subject usually missed the same programs. */
+void tokenize_late_subject(struct import *im, const struct pb_field *message)
+{
+	uint64_t missed = 0;
+
+	pb_read(message, PB_TO(PB_LATE_SUBJECT_MISSED_PROGRAMS, &missed));
+	if ((int64_t)missed >
+	    stats_get(im->store, STAT_SONDA_SUBJECT_PROGRAMS_MISSED, STAT_NO_INDEX))
+		stats_set(im->store, STAT_SONDA_SUBJECT_PROGRAMS_MISSED, STAT_NO_INDEX,
+			  (int64_t)missed);
+}
+
 /* Two data sources use the same tables, so the counts of the last one cover both. */
 void tokenize_unwind_stats(struct import *im, const struct pb_field *message)
 {

@@ -14,6 +14,7 @@
 #include "base/system/syscall_names.h"
 #include "client/counters/thread_slices.h"
 #include "ebpf/calls/calls_session.h"
+#include "ebpf/engine/errors.h"
 #include "gen/fields.h"
 
 /* TracePacket.sequence_flags */
@@ -478,4 +479,5 @@ void calls_packets_write_stats(struct calls_session *s)
 	}
 	pb_enc_close(e);
 	writer_end(s->writer);
+	ebpf_errors_write_missed("linux.syscalls", c->missed_programs, s->writer);
 }

@@ -10,6 +10,7 @@
 #include "ebpf/engine/features.h"
 #include "ebpf/engine/images.h"
 #include "ebpf/engine/map.h"
+#include "ebpf/engine/new_groups.h"
 #include "ebpf/engine/ring.h"
 #include "ebpf/engine/run_cost.h"
 
@@ -34,6 +35,7 @@ struct calls_program {
 	struct ebpf_ring ring;
 	struct map_cpus cpus;
 	struct run_cost cost;
+	struct new_groups_user new_groups;
 };
 
 static int set_switches(struct ebpf_object *o, const struct calls_config *c,
@@ -94,7 +96,8 @@ static int calls_program_load(struct calls_program *p, const struct calls_config
 				  sizeof(struct calls_cpu));
 	if (r < 0)
 		return err_set(e, r, "calls.bpf.o: its maps cannot be used");
-	return ebpf_object_attach(p->object, e);
+	r = ebpf_object_attach(p->object, e);
+	return r < 0 ? r : new_groups_join(&p->new_groups, p->object, &c->subject, e);
 }
 
 int calls_program_new(const struct calls_config *c, const char *tracefs_root,
@@ -122,6 +125,7 @@ void calls_program_free(struct calls_program *p)
 {
 	if (!p)
 		return;
+	new_groups_leave(&p->new_groups);
 	if (p->object)
 		run_cost_stop(&p->cost, p->object);
 	ebpf_ring_deinit(&p->ring);
@@ -172,6 +176,7 @@ void calls_program_count(struct calls_program *p, struct calls_counts *ret)
 	*ret = (struct calls_counts){.run_ns = 0};
 	run_cost_stop(&p->cost, p->object);
 	(void)map_cpus_sum(&p->cpus, &ret->lost);
+	ret->missed_programs = p->new_groups.missed;
 	ret->run_ns = p->cost.run_ns;
 	ret->runs = p->cost.runs;
 	ret->measured_ns = p->cost.measured_ns;

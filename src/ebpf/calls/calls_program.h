@@ -15,6 +15,7 @@ struct calls_program;
 
 struct calls_counts {
 	struct calls_cpu lost; /* of all CPUs */
+	uint64_t missed_programs; /* of awaited containers (ebpf/engine/new_groups.h) */
 	uint64_t run_ns, runs; /* of the programs while their cost was measured */
 	uint64_t measured_ns; /* how long it was measured, times the number of CPUs */
 };

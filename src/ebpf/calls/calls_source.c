@@ -192,6 +192,7 @@ static int calls_create(struct ds_handle *h, const struct ds_env *env,
 	if (!s->refusal)
 		s->refusal = subject_find_ids(config->subject_config, env->sys_root,
 					      &s->config.subject, &s->refused);
+	s->config.subject.loop = env->loop;
 	if (s->refusal == -ENOMEM)
 		return s->refusal;
 	own_processes_find(env->proc_root, env->service_pid, s->config.settings.own, CALLS_OWN_MAX);

@@ -106,3 +106,18 @@ void ebpf_errors_clear(struct ebpf_errors *t)
 {
 	t->written = 0;
 }
+
+void ebpf_errors_write_missed(const char *source, uint64_t missed, struct writer *w)
+{
+	struct pb_enc *e;
+
+	if (!missed)
+		return;
+	e = writer_begin(w);
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
+	pb_enc_open(e, PB_TRACE_PACKET_LATE_SUBJECT);
+	pb_enc_str(e, PB_LATE_SUBJECT_SOURCE, source);
+	pb_enc_u64(e, PB_LATE_SUBJECT_MISSED_PROGRAMS, missed);
+	pb_enc_close(e);
+	writer_end(w);
+}

@@ -9,6 +9,7 @@
 #include "config/linux/ebpf_counters_config.pb-c.h"
 #include "ebpf/engine/features.h"
 #include "ebpf/engine/map.h"
+#include "ebpf/engine/new_groups.h"
 #include "ebpf/engine/object.h"
 
 /*
@@ -96,6 +97,7 @@ struct ebpf_run {
 	const struct ebpf_family *family;
 	const struct ebpf_variant *variant; /* the selected one */
 	struct ebpf_object *object; /* owned; NULL: not running */
+	struct new_groups_user new_groups; /* of the object */
 	const struct ebpf_features *features; /* borrowed for the call of begin */
 	struct tracks *tracks; /* borrowed */
 	uint32_t group; /* group of all tracks */

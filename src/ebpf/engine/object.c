@@ -105,6 +105,7 @@ struct ebpf_object {
 	bool is_foreign;
 	uint64_t generation;
 	const struct subject_ids *subject; /* borrowed from the load until it is attached */
+	uint32_t edition; /* of the groups of the scope (bpf/cgroups.h) */
 	struct sonda_field fields[SONDA_FIELDS];
 };
 
@@ -257,12 +258,17 @@ static bool has_groups(const struct ebpf_scope *s)
 /* Room for groups of the subject that are created later: repeatedly, if it is a unit. */
 #define LATER_GROUPS 4096u
 
+static bool has_later_groups(const struct subject_ids *s)
+{
+	return s && (s->n_names || s->n_containers || s->n_pods);
+}
+
 static void set_scope_of_groups(struct ebpf_object *o, const struct ebpf_scope *scope)
 {
 	const struct subject_ids *s = scope->subject;
-	size_t n_later = s && s->n_names ? LATER_GROUPS : 0;
+	size_t n_later = has_later_groups(s) ? LATER_GROUPS : 0;
 
-	if (n_later) {
+	if (s && s->n_names) {
 		ebpf_object_resize(o, "sonda_awaited", (uint32_t)s->n_names);
 	} else {
 		ebpf_object_leave_out_program(o, "on_awaited_group");
@@ -276,6 +282,7 @@ static void set_scope_of_groups(struct ebpf_object *o, const struct ebpf_scope *
 	}
 	ebpf_object_leave_out_map(o, "sonda_cgroups");
 	ebpf_object_leave_out_map(o, "sonda_cgroups_seen");
+	ebpf_object_leave_out_map(o, "sonda_cgroups_edition");
 }
 
 static void set_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
@@ -379,9 +386,28 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 	return r < 0 ? object_error(o, r, "given its scope", e) : 0;
 }
 
+bool ebpf_object_has_group(const struct ebpf_object *o, uint64_t id)
+{
+	uint8_t yes;
+
+	return bpf_map_lookup_elem(ebpf_object_map(o, "sonda_cgroups"), &id, &yes) == 0;
+}
+
+int ebpf_object_add_group(struct ebpf_object *o, uint64_t id)
+{
+	int r = fill_set_map(o, "sonda_cgroups", &id, 1, sizeof(id));
+	uint32_t zero = 0, next = o->edition + 1;
+	int fd = ebpf_object_map(o, "sonda_cgroups_edition");
+
+	/* A user program that was compiled earlier has no editions. */
+	if (r == 0 && fd >= 0 && bpf_map_update_elem(fd, &zero, &next, BPF_ANY) == 0)
+		o->edition = next;
+	return r;
+}
+
 static void add_awaited_group(void *ctx, uint64_t id)
 {
-	(void)fill_set_map(ctx, "sonda_cgroups", &id, 1, sizeof(id));
+	(void)ebpf_object_add_group(ctx, id);
 }
 
 int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
@@ -391,7 +417,7 @@ int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
 		const char *section = bpf_program__section_name(o->programs[i]);
 
 		if (!bpf_program__autoload(o->programs[i]) || strcmp(section, "raw_tp") == 0 ||
-		    strcmp(section, "tp") == 0)
+		    strcmp(section, "tp") == 0 || strcmp(section, "perf_event") == 0)
 			continue;
 		o->links[i] = bpf_program__attach(o->programs[i]);
 		if (!o->links[i])

@@ -257,6 +257,7 @@ void ebpf_run_stop(struct ebpf_run *r)
 	r->processes = NULL;
 	outliers_free(r->outliers);
 	r->outliers = NULL;
+	new_groups_leave(&r->new_groups);
 	ebpf_object_free(r->object);
 	r->object = NULL;
 }

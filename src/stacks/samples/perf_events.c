@@ -40,6 +40,7 @@ static int load_program(struct perf_session *s, struct err_text *why)
 		.has_user_frames = true,
 		.n_followers = s->perf.n_followers,
 		.is_monotonic = s->perf.clock == CLOCK_MONOTONIC,
+		.subject = *s->by_proc.text ? NULL : &s->ids,
 		.ring_size = program_ring_size(s),
 	};
 
@@ -64,7 +65,9 @@ static void free_program(struct perf_session *s)
 {
 	event_freep(&s->base.program_wakeup);
 	sample_program_free(s->program);
+	sample_filter_free(s->filter);
 	s->program = NULL;
+	s->filter = NULL;
 	unwind_tables_leave(&s->tables);
 }
 
@@ -114,6 +117,8 @@ static int open_event(struct perf_session *s, unsigned cpu)
 		error = open_followers(s, ring);
 	if (error == 0 && s->program)
 		error = sample_program_attach(s->program, cpu, ring->fd, followers);
+	if (error == 0 && s->filter)
+		error = sample_filter_attach(s->filter, ring->fd);
 	if (error < 0) {
 		close_followers(s, (size_t)(followers - s->followers));
 		cpu_ring_close(&s->base.rings.items[--s->base.rings.n]);
@@ -186,6 +191,37 @@ static int open_with_program(struct perf_session *s)
 	return r;
 }
 
+int perf_events_select_by_proc(struct perf_session *s)
+{
+	const Pb__SubjectConfig *c = s->config->subject_config;
+
+	if (c->wait && (c->n_containers || c->n_pods))
+		return err_set(&s->base.refused, -EOPNOTSUPP,
+			       "awaited containers and pods need a BPF program that selects the "
+			       "samples: %s",
+			       s->by_proc.text);
+	return subject_find(c, s->ids.sys_root, &s->subject, &s->base.refused);
+}
+
+/* Opens the events of the kernel, which selects the samples of the subject if it can. */
+static int open_with_filter(struct perf_session *s)
+{
+	struct err_text *why = &s->by_proc;
+	int r = s->perf.attr.type == PERF_TYPE_TRACEPOINT
+			? err_set(why, -EOPNOTSUPP, "the events are tracepoints")
+			: sample_filter_new(&s->ids, &s->filter, why);
+
+	if (r == 0) {
+		r = open_events(s);
+		if (r == 0)
+			return 0;
+		sample_filter_free(TAKE_PTR(s->filter));
+		(void)err_set(why, r, "BPF programs cannot be attached to this event");
+	}
+	r = perf_events_select_by_proc(s);
+	return r < 0 ? r : open_events(s);
+}
+
 int perf_events_open(struct perf_session *s)
 {
 	int r = cpu_rings_init(&s->base.rings);
@@ -198,9 +234,11 @@ int perf_events_open(struct perf_session *s)
 	if (s->perf.n_followers)
 		s->perf.attr.read_format = PERF_FORMAT_GROUP;
 	if (!s->perf.unwinds || open_with_program(s) < 0)
-		r = open_events(s);
+		r = s->ids.is_set && !*s->by_proc.text ? open_with_filter(s) : open_events(s);
 	if (r < 0) {
 		*s->by_frame_pointers.text = '\0';
+		if (*s->base.refused.text)
+			return r;
 		log_warn("linux.perf: perf_event_open: %s%s", strerror(-r),
 			 advice_for_error(r, &s->perf));
 		return r;

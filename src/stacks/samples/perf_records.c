@@ -69,7 +69,7 @@ static bool perf_records_check_wanted(struct perf_session *s, struct address_spa
 	scope = perf_config_scope(&s->perf, a->pid, cmdline);
 	a->is_wanted =
 		scope == PERF_WANTED || (scope == PERF_ADDITIONAL && is_additional(s, cmdline));
-	if (s->subject.n || s->subject.n_names || subject_has_programs(s->config->subject_config))
+	if (*s->by_proc.text)
 		a->is_wanted =
 			a->is_wanted && subject_has_process(&s->subject, s->config->subject_config,
 							    s->base.proc_root, a->pid);

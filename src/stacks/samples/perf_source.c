@@ -9,6 +9,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/log.h"
+#include "ebpf/engine/errors.h"
 #include "stacks/samples/perf_session.h"
 
 int perf_source_start_helpers(void)
@@ -39,6 +40,11 @@ static void perf_source_finish(struct stack_session *base)
 		unwind_tables_write_stats(&stats, stack_session_begin_now(base));
 		writer_end(base->writer);
 	}
+	if (s->program || s->filter)
+		ebpf_errors_write_missed("linux.perf",
+					 s->program ? sample_program_missed(s->program)
+						    : sample_filter_missed(s->filter),
+					 base->writer);
 	log_debug("linux.perf: %llu samples", (unsigned long long)s->n_written);
 	if (s->n_lost)
 		log_warn("linux.perf: the kernel dropped %llu records because its ring buffers "
@@ -72,6 +78,7 @@ static void perf_destroy(void *instance)
 		free(s->additional[--s->n_additional]);
 	free(s->additional);
 	free(s->renamed);
+	subject_ids_deinit(&s->ids);
 	subject_deinit(&s->subject);
 	if (s->config)
 		pb__data_source_config__free_unpacked(s->config, NULL);
@@ -105,14 +112,14 @@ static int perf_source_read_config(struct perf_session *s, const struct ds_env *
 	int r = perf_config_read(m ? m : &none, &config_env, &s->perf, &s->base.refused);
 
 	if (r == 0)
-		r = subject_find(s->config->subject_config, env->sys_root, &s->subject,
-				 &s->base.refused);
-	if (r == 0 && s->subject.awaits_files)
-		r = err_set(&s->base.refused, -EOPNOTSUPP,
-			    "container and pod names are known only after they start; linux.perf "
-			    "can wait only for units and control groups");
-	if (r < 0)
-		log_warn("linux.perf: %s", s->base.refused.text);
+		r = subject_find_ids(s->config->subject_config, env->sys_root, &s->ids,
+				     &s->base.refused);
+	s->ids.loop = env->loop;
+	if (r == -EOPNOTSUPP) { /* a group of version 1 */
+		s->by_proc = s->base.refused;
+		*s->base.refused.text = '\0';
+		r = perf_events_select_by_proc(s);
+	}
 	return r;
 }
 
@@ -124,14 +131,15 @@ static int read_config_and_open(struct perf_session *s, const struct ds_env *env
 {
 	int r = perf_source_read_config(s, env);
 
-	if (r == 0) {
+	if (r == 0)
 		r = perf_events_open(s);
-		if (r < 0)
-			(void)err_set(&s->base.refused, r, "perf_event_open");
-	}
 	if (r == 0)
 		return stack_resolver_join(&s->base.resolver, env->loop, env->proc_root,
 					   s->perf.has_user_frames, s->perf.has_kernel_frames);
+	if (*s->base.refused.text)
+		log_warn("linux.perf: %s", s->base.refused.text);
+	else
+		(void)err_set(&s->base.refused, r, "perf_event_open");
 	s->base.refusal = r;
 	return r == -ENOMEM ? r : 0;
 }

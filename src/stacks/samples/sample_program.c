@@ -8,9 +8,11 @@
 #include "base/core/mem.h"
 #include "ebpf/engine/images.h"
 #include "ebpf/engine/map.h"
+#include "ebpf/engine/new_groups.h"
 #include "ebpf/engine/object.h"
 #include "ebpf/engine/ring.h"
 
+EBPF_DECLARE(sample_filter);
 EBPF_DECLARE(samples);
 EBPF_DECLARE(samples_calls);
 
@@ -23,7 +25,76 @@ struct sample_program {
 	uint32_t n_cpus, n_followers;
 	struct map_cpus cpus; /* struct sample_cpu */
 	uint64_t *taken; /* owned: losses that were reported, by CPU */
+	struct new_groups_user new_groups;
 };
+
+struct sample_filter {
+	struct ebpf_object *object; /* owned */
+	struct new_groups_user new_groups;
+};
+
+/* ---- the scope ---- */
+
+/* No process is left out as one of the recorder. */
+static struct ebpf_scope scope_of(const struct subject_ids *subject)
+{
+	return (struct ebpf_scope){.own_pid = UINT32_MAX, .subject = subject};
+}
+
+/* Call it for a loaded object: new groups of the subject are added from now on. */
+static int follow_subject(struct ebpf_object *o, const struct subject_ids *subject,
+			  struct new_groups_user *u, struct err_text *why)
+{
+	int r = ebpf_object_attach(o, why);
+
+	return r < 0 ? r : new_groups_join(u, o, subject, why);
+}
+
+static int load_filter(struct sample_filter *f, const struct subject_ids *subject,
+		       struct err_text *why)
+{
+	const struct ebpf_image image = EBPF_IMAGE(sample_filter);
+	const struct ebpf_scope scope = scope_of(subject);
+	int r = ebpf_object_open(&image, &f->object, why);
+
+	if (r == 0)
+		r = ebpf_object_load(f->object, &scope, 0, why);
+	return r < 0 ? r : follow_subject(f->object, subject, &f->new_groups, why);
+}
+
+int sample_filter_new(const struct subject_ids *subject, struct sample_filter **ret,
+		      struct err_text *why)
+{
+	struct sample_filter *f = calloc(1, sizeof(*f));
+	int r = f ? load_filter(f, subject, why) : err_set(why, -ENOMEM, "no memory");
+
+	if (r < 0)
+		sample_filter_free(f);
+	else
+		*ret = f;
+	return r;
+}
+
+void sample_filter_free(struct sample_filter *f)
+{
+	if (!f)
+		return;
+	new_groups_leave(&f->new_groups);
+	ebpf_object_free(f->object);
+	free(f);
+}
+
+int sample_filter_attach(struct sample_filter *f, int event)
+{
+	return ebpf_object_attach_to_event(f->object, "on_event", event);
+}
+
+uint64_t sample_filter_missed(const struct sample_filter *f)
+{
+	return f->new_groups.missed;
+}
+
+/* ---- the program that takes samples ---- */
 
 #if defined(__x86_64__)
 #define ARCHITECTURE SONDA_ON_X86_64
@@ -53,7 +124,7 @@ static int share_tables(struct ebpf_object *o, const struct unwind_maps *tables)
 static int load_image(struct sample_program *p, const struct sample_program_config *c,
 		      const struct ebpf_image *image, struct err_text *why)
 {
-	static const struct ebpf_scope all_threads;
+	const struct ebpf_scope scope = scope_of(c->subject);
 	int r = ebpf_object_open(image, &p->object, why);
 
 	if (r < 0)
@@ -65,7 +136,7 @@ static int load_image(struct sample_program *p, const struct sample_program_conf
 	ebpf_object_resize(p->object, "followers", p->n_cpus * SAMPLES_FOLLOWERS_MAX);
 	ebpf_object_set_constants(p->object, ".rodata.samples", &c->n_followers,
 				  sizeof(c->n_followers));
-	r = ebpf_object_load(p->object, &all_threads, sample_program_switches(c), why);
+	r = ebpf_object_load(p->object, &scope, sample_program_switches(c), why);
 	if (r < 0) {
 		ebpf_object_free(p->object);
 		p->object = NULL;
@@ -107,6 +178,8 @@ int sample_program_new(const struct sample_program_config *c, struct sample_prog
 	p->n_cpus = ebpf_count_cpus();
 	p->n_followers = c->n_followers;
 	r = load_program(p, c, why);
+	if (r == 0)
+		r = follow_subject(p->object, c->subject, &p->new_groups, why);
 	if (r == 0) {
 		r = map_memory(p, c->ring_size);
 		if (r < 0)
@@ -131,6 +204,7 @@ void sample_program_free(struct sample_program *p)
 {
 	if (!p)
 		return;
+	new_groups_leave(&p->new_groups);
 	ebpf_ring_deinit(&p->ring);
 	map_cpus_deinit(&p->cpus);
 	ebpf_object_free(p->object);
@@ -162,6 +236,11 @@ static bool is_complete(const struct stack_sample *s, uint32_t size)
 
 	return size >= head && s->n_kernel <= UNWIND_FRAMES_MAX && s->n_user <= UNWIND_FRAMES_MAX &&
 	       (size - head) / sizeof(*s->addresses) >= s->n_kernel + s->n_user;
+}
+
+uint64_t sample_program_missed(const struct sample_program *p)
+{
+	return p->new_groups.missed;
 }
 
 const struct stack_sample *sample_program_peek(struct sample_program *p)

@@ -8,6 +8,23 @@
 #include "base/core/err.h"
 #include "bpf/samples.h"
 #include "stacks/unwind/unwind_maps.h"
+#include "subjects/subject.h"
+
+/*
+ * The program of bpf/sample_filter.bpf.c, for events whose samples the kernel writes: of these only
+ * those of the subject. Not for tracepoints: there a program would select for other tracers, too.
+ */
+struct sample_filter;
+
+/* Returns 0, or -errno and sets why. subject: borrowed until free. */
+int sample_filter_new(const struct subject_ids *subject, struct sample_filter **ret,
+		      struct err_text *why);
+/* No-op for NULL. */
+void sample_filter_free(struct sample_filter *f);
+/* Returns 0 or -errno. */
+int sample_filter_attach(struct sample_filter *f, int event);
+/* Returns what was missed of awaited containers (ebpf/engine/new_groups.h). */
+uint64_t sample_filter_missed(const struct sample_filter *f);
 
 /*
  * The program of bpf/samples.bpf.c, which writes the samples of perf events to a ring of its own:
@@ -23,6 +40,7 @@ struct sample_program_config {
 	bool is_monotonic; /* samples have CLOCK_MONOTONIC; else CLOCK_BOOTTIME */
 	uint32_t n_followers; /* further events of each CPU: at most SAMPLES_FOLLOWERS_MAX */
 	const struct unwind_maps *tables; /* borrowed for the call of new */
+	const struct subject_ids *subject; /* whom it samples; borrowed until free */
 	size_t ring_size; /* bytes of the ring of all CPUs, a power of two */
 };
 
@@ -39,6 +57,9 @@ int sample_program_attach(struct sample_program *p, unsigned cpu, int event, con
 /* Returns a descriptor that is readable when the ring is half full, or a process has no tables; to
  * be watched edge-triggered. */
 int sample_program_wakeup_fd(const struct sample_program *p);
+
+/* As sample_filter_missed(). */
+uint64_t sample_program_missed(const struct sample_program *p);
 
 /* Returns the next sample, which is in the ring until it is consumed; NULL: none. */
 const struct stack_sample *sample_program_peek(struct sample_program *p);

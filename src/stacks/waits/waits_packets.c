@@ -12,6 +12,7 @@
 #include "base/system/syscall_names.h"
 #include "base/text/str.h"
 #include "client/counters/thread_slices.h"
+#include "ebpf/engine/errors.h"
 #include "gen/fields.h"
 #include "stacks/waits/wait_reasons.h"
 #include "stacks/waits/waits_session.h"
@@ -522,4 +523,5 @@ void waits_packets_write_stats(struct waits_session *s, const struct waits_count
 	write_limits(e, c);
 	pb_enc_close(e);
 	writer_end(s->base.writer);
+	ebpf_errors_write_missed("linux.waits", c->missed_programs, s->base.writer);
 }

@@ -12,6 +12,7 @@
 #include "base/core/mem.h"
 #include "ebpf/engine/images.h"
 #include "ebpf/engine/map.h"
+#include "ebpf/engine/new_groups.h"
 #include "ebpf/engine/object.h"
 #include "ebpf/engine/run_cost.h"
 
@@ -56,6 +57,7 @@ struct waits_program {
 	double max_overhead_percent;
 	uint32_t n_cpus; /* possible ones */
 	struct run_cost cost;
+	struct new_groups_user new_groups;
 };
 
 /* ---- the life of the programs ---- */
@@ -231,6 +233,8 @@ int waits_program_new(const struct waits_config *c, const uint32_t own[static WA
 				       strerror(-r));
 		r = ebpf_object_attach(p->object, e);
 	}
+	if (r == 0)
+		r = new_groups_join(&p->new_groups, p->object, &c->subject, e);
 	if (r == 0) {
 		r = run_iterator(p, "seed_waits", NULL);
 		if (r < 0)
@@ -245,6 +249,7 @@ void waits_program_free(struct waits_program *p)
 {
 	if (!p)
 		return;
+	new_groups_leave(&p->new_groups);
 	ring_buffer__free(p->ring);
 	map_cpus_deinit(&p->cpus);
 	for (unsigned i = 0; i < WAITS_TABLES; i++)
@@ -416,4 +421,5 @@ void waits_program_count(struct waits_program *p, struct waits_counts *ret)
 	ret->run_ns = p->cost.run_ns;
 	ret->runs = p->cost.runs;
 	ret->measured_ns = p->cost.measured_ns;
+	ret->missed_programs = p->new_groups.missed;
 }

@@ -35,6 +35,7 @@ struct waits_counts {
 	bool is_lowered;
 	uint64_t run_ns, runs; /* of the programs while their cost was measured */
 	uint64_t measured_ns; /* and how long it was measured, times the number of CPUs */
+	uint64_t missed_programs; /* of awaited containers (ebpf/engine/new_groups.h) */
 };
 
 /*

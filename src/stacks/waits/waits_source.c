@@ -179,6 +179,7 @@ static int prepare(struct waits_session *s, const struct ds_env *env,
 	if (r == 0)
 		r = subject_find_ids(config->subject_config, env->sys_root, &s->config.subject,
 				     &s->base.refused);
+	s->config.subject.loop = env->loop;
 	if (r == 0) {
 		own_processes_find(env->proc_root, env->service_pid, s->own, WAITS_OWN_MAX);
 		r = open_rings(s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which groups names mean, and which threads are in them: in a tree that the test makes. */
+#include "subjects/cgroup_names.h"
 #include "subjects/name_reader.h"
 #include "subjects/subject.h"
 #include "unit/temp_dir.h"
@@ -270,7 +271,7 @@ TEST_STATE(ids_for_programs_in_the_kernel, setup, teardown, struct rig *g)
 {
 	Pb__SubjectConfig c = PB__SUBJECT_CONFIG__INIT;
 	char *units[] = {"nginx"}, *late[] = {"zzz"}, *old[] = {"/old"}, *paths[] = {"a/b//", "/a/b"},
-	     *long_name[] = {"a_program_with_a_long_name"};
+	     *long_name[] = {"a_program_with_a_long_name"}, *id[] = {C64};
 	struct subject_ids ids;
 	struct stat st;
 
@@ -298,7 +299,14 @@ TEST_STATE(ids_for_programs_in_the_kernel, setup, teardown, struct rig *g)
 	c.n_units = 0;
 	c.n_containers = 1;
 	c.containers = late;
-	assert_int_equal(subject_find_ids(&c, g->sys, &ids, &g->e), -EOPNOTSUPP);
+	assert_int_equal(subject_find_ids(&c, g->sys, &ids, &g->e), 0);
+	assert_string_equal(ids.containers[0], "zzz");
+	assert_string_equal(ids.names[0], "lxc.payload.zzz");
+	assert_string_equal(ids.names[1], "systemd-nspawn@zzz.service");
+	subject_ids_deinit(&ids);
+	c.containers = id;
+	assert_int_equal(subject_find_ids(&c, g->sys, &ids, &g->e), 0);
+	assert_string_equal(ids.names[1], "docker-" C64 ".scope");
 	subject_ids_deinit(&ids);
 	c.n_containers = 0;
 	c.n_cgroups = 2;
@@ -321,4 +329,41 @@ TEST_STATE(ids_for_programs_in_the_kernel, setup, teardown, struct rig *g)
 	c.cgroups = old;
 	assert_int_equal(subject_find_ids(&c, g->sys, &ids, &g->e), -EOPNOTSUPP);
 	subject_ids_deinit(&ids);
+}
+
+TEST(awaited_containers_and_pods_by_their_rows)
+{
+	char *containers[] = {"web", "0123ba"}, *pods[] = {"shop/cart-1"};
+	const struct subject_ids ids = {
+		.containers = containers, .n_containers = 2, .pods = pods, .n_pods = 1};
+	struct cgroup_row row = {.path = "/docker/" A64,
+				 .kind = CGROUP_CONTAINER,
+				 .container = A64,
+				 .name = "web",
+				 .pod = "",
+				 .namespace = ""};
+
+	assert_true(subject_ids_await(&ids, &row));
+	row.name = "other";
+	assert_false(subject_ids_await(&ids, &row));
+	row.path = "/docker/" A64 "/below";
+	row.name = "web";
+	assert_false(subject_ids_await(&ids, &row));
+	row.path = "/docker/" B64;
+	row.container = B64;
+	assert_true(subject_ids_await(&ids, &row));
+	row.path = "/docker/" C64;
+	row.container = C64;
+	row.name = "cart";
+	assert_false(subject_ids_await(&ids, &row));
+	row.pod = "cart-1";
+	row.namespace = "shop";
+	assert_true(subject_ids_await(&ids, &row));
+	row.kind = CGROUP_POD;
+	assert_true(subject_ids_await(&ids, &row));
+	row.kind = CGROUP_OTHER;
+	assert_false(subject_ids_await(&ids, &row));
+	row.kind = CGROUP_CONTAINER;
+	row.namespace = "sho";
+	assert_false(subject_ids_await(&ids, &row));
 }

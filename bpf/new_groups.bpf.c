@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * New control groups of version 2, for names that only files of a container runtime tell: the
+ * reader finds out what a group is while its first processes already run. Until then the programs
+ * that they execute are counted: these are missing from what is recorded of the group.
+ */
+#include "common.h"
+
+#include "group_record.h"
+#include "new_groups.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, NEW_GROUPS_RING);
+} new_groups SEC(".maps");
+
+/* Groups that the reader has not yet named, and how many programs were executed in each. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NEW_GROUPS_UNNAMED);
+	__type(key, __u64);
+	__type(value, __u64);
+} unnamed SEC(".maps");
+
+/* Records that found no room. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} lost SEC(".maps");
+
+SEC("tp_btf/cgroup_mkdir")
+int BPF_PROG(on_mkdir, struct cgroup *c, const char *path)
+{
+	struct member_group *g = group_record(c, MEMBER_GROUP);
+	__u64 id, none = 0, *n;
+	__u32 zero = 0;
+
+	if (!g)
+		return 0;
+	id = g->group;
+	bpf_map_update_elem(&unnamed, &id, &none, BPF_ANY);
+	if (bpf_ringbuf_output(&new_groups, g, group_record_complete(g, c, path),
+			       BPF_RB_FORCE_WAKEUP) == 0)
+		return 0;
+	n = bpf_map_lookup_elem(&lost, &zero);
+	if (n)
+		++*n;
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *t)
+{
+	__u64 id = t->cgroups->dfl_cgrp->kn->id;
+	__u64 *n = bpf_map_lookup_elem(&unnamed, &id);
+
+	if (n)
+		__sync_fetch_and_add(n, 1);
+	return 0;
+}
