@@ -101,7 +101,7 @@ static int record_set_threads(struct record_command *c, struct err_text *e)
 	if (record_options_name_a_subject(o)) {
 		int r = c->is_local ? record_subject_check(o, e) : 0;
 
-		return r ? r : record_subject_set(c->config, o);
+		return r ? r : record_subject_set(c->config, o, tid);
 	}
 	/* A config selects its processes itself. */
 	return c->child && !o->all && !o->config ? record_threads_restrict(c->config, &tid, 1) : 0;

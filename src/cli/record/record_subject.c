@@ -9,9 +9,10 @@
 #include "subjects/name_reader.h"
 #include "subjects/subject.h"
 
-/* Lists are borrowed from the options. spawner: the pid of the process that starts what is
+/* Lists are borrowed from the options. spawners: pids of the n processes that may start what is
  * awaited. */
-static Pb__SubjectConfig subject_from_options(const struct record_options *o, uint32_t *spawner)
+static Pb__SubjectConfig subject_from_options(const struct record_options *o, uint32_t *spawners,
+					      size_t n)
 {
 	Pb__SubjectConfig c = PB__SUBJECT_CONFIG__INIT;
 
@@ -27,17 +28,17 @@ static Pb__SubjectConfig subject_from_options(const struct record_options *o, ui
 	c.programs = (char **)o->programs.args;
 	c.has_wait = c.wait = o->await;
 	if (!o->programs.n) {
-		c.n_spawner_pids = 1;
-		c.spawner_pids = spawner;
+		c.n_spawner_pids = n;
+		c.spawner_pids = spawners;
 	}
 	return c;
 }
 
-int record_subject_set(Pb__TraceConfig *config, const struct record_options *o)
+int record_subject_set(Pb__TraceConfig *config, const struct record_options *o, uint32_t command)
 {
 	/* The shell: what it starts in place of a container or a group is its child. */
-	uint32_t spawner = (uint32_t)getppid();
-	Pb__SubjectConfig c = subject_from_options(o, &spawner);
+	uint32_t spawners[] = {(uint32_t)getppid(), command};
+	Pb__SubjectConfig c = subject_from_options(o, spawners, command ? 2 : 1);
 
 	return record_threads_restrict_to_subject(config, &c);
 }
@@ -79,8 +80,7 @@ int record_subject_check_names(const Pb__SubjectConfig *c, bool starts_programs,
 
 int record_subject_check(const struct record_options *o, struct err_text *e)
 {
-	uint32_t spawner = 0;
-	Pb__SubjectConfig c = subject_from_options(o, &spawner);
+	Pb__SubjectConfig c = subject_from_options(o, NULL, 0);
 
 	/* The command may become the program, or start it. */
 	return record_subject_check_names(&c, o->command, e);
