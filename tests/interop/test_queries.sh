@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# tracefs: none
+#
+# share/sonda/queries: the statements for DuckDB run on what sonda ship makes, and find what sonda sql finds.
+. "$(dirname "$0")/lib.sh"
+[ -d "$PEERS/duckdb/node_modules" ] || { echo "there is no DuckDB" >&2; exit 77; }
+QUERIES=share/sonda/queries/duckdb
+
+# A bucket, as a folder: three machines, of which one lost events and one has a file that is no trace.
+ship() { # MACHINE FILE
+  local entry word name key
+  mkdir "$TMP/$1" && cp "$2" "$TMP/$1/" && touch -d @1700000000 "$TMP/$1"/*
+  "$SONDA" ship --once --machine "$1" --from "$TMP/$1" "$TMP/$1.spool" >"$TMP/log" 2>&1 || return
+  for entry in "$TMP/$1.spool"/ready/*; do
+    while read -r word _ _ name key; do
+      [ "$word" != file ] || { mkdir -p "$TMP/store/$(dirname "$key")" && cp "$entry/$name" "$TMP/store/$key"; }
+    done <"$entry/list"
+  done
+}
+echo no trace >"$TMP/none.pftrace"
+python3 tests/page/make_trace.py "$TMP/large.pftrace" 3000
+ship web-1 tests/data/traces/kernel_6.1.pftrace && ship web-2 tests/data/traces/ring_losses.pftrace &&
+  ship web-3 "$TMP/large.pftrace" && ship web-4 "$TMP/none.pftrace"
+verdict "four machines are collected" $? "$TMP/log"
+
+query() { # NAME [VARIABLE=VALUE]...
+  node tests/interop/duckdb_query.mjs "$PEERS/duckdb" "$QUERIES/$1.sql" store="$TMP/store" day='*' "${@:2}" >"$TMP/$1.json" 2>"$TMP/log"
+}
+for name in waits_by_program noisy_neighbours slow_disks losses; do
+  query $name
+  verdict "$name runs" $? "$TMP/log"
+done
+query regressions since=2026-01-01
+verdict "regressions runs" $? "$TMP/log"
+
+"$SONDA" sql --json "$TMP/large.pftrace" "select coalesce(p.name, t.name) program, count(*) waits, sum(s.dur) total, max(s.dur) longest
+  from thread_state s join thread t using (utid) left join process p on p.upid = t.upid
+  where s.state in ('R', 'R+') and s.dur > 0 group by 1 having count(*) >= 20" >"$TMP/expected.json"
+python3 - "$TMP" <<'END' >"$TMP/log" 2>&1
+import json, sys
+load = lambda name: json.load(open(f"{sys.argv[1]}/{name}.json"))
+ours = {r["program"]: r for r in load("expected")}
+theirs = [r for r in load("waits_by_program") if r["machine"] == "web-3"]
+assert theirs and len(theirs) <= 50, theirs
+for r in theirs:
+    o = ours[r["program"]]
+    assert int(r["waits"]) == o["waits"] and abs(r["total_ms"] * 1e6 - o["total"]) < 1e3 and round(r["max_ms"] * 1e6) == o["longest"], (r, o)
+END
+verdict "the waits are those of sonda sql" $? "$TMP/log"
+python3 - "$TMP" <<'END' >"$TMP/log" 2>&1
+import json, sys
+rows = json.load(open(sys.argv[1] + "/losses.json"))
+lost = {(r["machine"], r["lost"]) for r in rows}
+assert ("web-2", "ftrace_cpu_has_data_loss") in lost, lost
+assert any(m == "web-4" and what.startswith("tables: trace.pftrace is text") for m, what in lost), lost
+assert not any(m == "web-1" for m, _ in lost), lost
+END
+verdict "losses are of the machine that lost events, and of the file that is no trace" $? "$TMP/log"
+day=$(cd "$TMP/store/v1/sched" && for d in date=*; do [ ! -d "$d/machine=web-3" ] || echo "${d#date=}"; done)
+query compact day="$day" name=sched merged="$TMP/merged.parquet" && rows=$(grep -o '[0-9]*' "$TMP/compact.json" | tail -n 1) &&
+  [ "$rows" = "$("$SONDA" sql --csv "$TMP/large.pftrace" 'select count(*) from sched' | tail -n 1 | tr -d '\r')" ]
+verdict "compact writes all rows of a day into one file" $? "$TMP/log" "$TMP/compact.json"
+exit $BAD
