@@ -259,11 +259,13 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 		   (find_nearest_report(words[0]) || !strpbrk(words[0], "./"))) {
 		return refuse_name(words[0], e);
 	} else if (n > 1) {
-		return report_find(words[1]) && access(words[0], F_OK) == 0
+		bool file_first = access(words[0], F_OK) == 0;
+
+		return file_first && report_find(words[1])
 			       ? err_set(e, -EINVAL,
 					 "the report comes first: sonda report %s %.80s", words[1],
 					 words[0])
-			       : refuse_name(words[0], e);
+			       : refuse_name(words[file_first], e);
 	}
 	if (o->report->of_subject) {
 		if (o->n_words)

@@ -182,6 +182,7 @@ rows <<'END'
 # what to show of a trace
 2 | report schde good.pftrace | there is no report schde; did you mean sched\?
 2 | report good.pftrace sched | the report comes first: sonda report sched good.pftrace
+2 | report good.pftrace shed | there is no report shed; did you mean sched\?
 2 | report why | the process or thread is missing; example: sonda report why 4711
 2 | report why good.pftrace | the process or thread is missing; example: sonda report why 4711 good.pftrace
 2 | report sched --by nothing good.pftrace | report sched has no --by nothing; it has thread, process, container, unit, pod, cgroup, program, function
