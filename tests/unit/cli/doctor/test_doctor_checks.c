@@ -38,6 +38,29 @@ FIXTURE_TEST(test_a_kernel_is_named_and_an_old_one_noted)
 	finds(check_kernel, DOCTOR_NOTE, "older than 5.10", "apt install");
 }
 
+FIXTURE_TEST(test_the_ring_that_survives_a_crash)
+{
+	static const char ring[] = "tracing/instances/sonda_crash/";
+	char name[128];
+
+	fake_machine_file(&x, "proc/sys/kernel/osrelease", "6.1.0\n");
+	finds(check_crash, DOCTOR_OK, "Linux 6.12 or later", "");
+	fake_machine_file(&x, "proc/sys/kernel/osrelease", "6.12.1\n");
+	finds(check_crash, DOCTOR_OK, "command line does not reserve", "");
+	fake_machine_file(&x, "proc/cmdline",
+			  "quiet trace_instance=sonda_crash^traceoff@sonda_crash");
+	finds(check_crash, DOCTOR_NOTE, "the kernel did not make it", "");
+	snprintf(name, sizeof(name), "%stracing_on", ring);
+	fake_machine_file(&x, name, "0\n");
+	finds(check_crash, DOCTOR_NOTE, "ordinary memory", "");
+	snprintf(name, sizeof(name), "%slast_boot_info", ring);
+	fake_machine_file(&x, name, "0\t[kernel]\n");
+	finds(check_crash, DOCTOR_NOTE, "the ring is stopped", "recorder enable --crash");
+	snprintf(name, sizeof(name), "%stracing_on", ring);
+	fake_machine_file(&x, name, "1\n");
+	finds(check_crash, DOCTOR_OK, "armed", "");
+}
+
 FIXTURE_TEST(test_lockdown)
 {
 	finds(check_lockdown, DOCTOR_OK, "not locked down", "");

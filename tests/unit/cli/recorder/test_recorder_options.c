@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of sonda recorder, the file of --args, and the config of its words. */
+#include "cli/recorder/recorder_crash.h"
 #include "cli/recorder/recorder_dir.h"
 #include "cli/recorder/recorder_options.h"
 #include "unit/temp_dir.h"
@@ -48,7 +49,8 @@ TEST(mistakes_are_named)
 	assert_int_equal(recorder_options_parse(1, (char *[]){A("recorder"), NULL}, &o, &e),
 			 -EINVAL);
 	assert_int_equal(PARSE(A("start")), -EINVAL);
-	assert_non_null(strstr(e.text, "unknown action 'start': use enable, run, status or disable"));
+	assert_non_null(
+		strstr(e.text, "unknown action 'start': use enable, run, status or disable"));
 	assert_int_equal(PARSE(A("run"), A("--size"), A("1mb")), -EINVAL);
 	assert_int_equal(PARSE(A("run"), A("--keep"), A("5s")), -EINVAL);
 	assert_int_equal(PARSE(A("run"), A("--part"), A("1h")), -EINVAL);
@@ -64,6 +66,23 @@ TEST(mistakes_are_named)
 	assert_int_equal(PARSE(A("status"), A("sched")), -EINVAL);
 	assert_int_equal(PARSE(A("enable"), A("--args"), A("/dev/null")), -EINVAL);
 	assert_int_equal(PARSE(A("run"), A("--args"), A("/nowhere/args")), -ENOENT);
+}
+
+TEST(the_ring_that_survives_a_crash)
+{
+	struct strbuf line = {0};
+
+	assert_int_equal(PARSE(A("enable"), A("--crash-size"), A("9mb"), A("--grub")), 0);
+	assert_true(o.crash && o.grub);
+	assert_int_equal(o.crash_bytes, 9 << 20);
+	recorder_crash_put_line(o.crash_bytes, &line);
+	assert_string_equal(line.s, "reserve_mem=9M:2M:sonda_crash "
+				    "trace_instance=sonda_crash^traceoff@sonda_crash");
+	strbuf_deinit(&line);
+	assert_int_equal(PARSE(A("run"), A("--crash"), A("--grub")), -EINVAL);
+	assert_int_equal(PARSE(A("enable"), A("--grub")), -EINVAL);
+	assert_int_equal(PARSE(A("status"), A("--crash")), -EINVAL);
+	assert_int_equal(PARSE(A("enable"), A("--crash-size"), A("1mb")), -EINVAL);
 }
 
 TEST(help)
