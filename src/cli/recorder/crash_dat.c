@@ -166,7 +166,8 @@ struct dat_place {
 	uint64_t offset, size;
 };
 
-/* Appends the pages of a CPU. A CPU without a ring has none. */
+/* Appends the pages of a CPU. A CPU without a ring has none, and a page that cannot be read ends
+ * them: the other CPUs have theirs. Returns 0, or -errno of the file that is written. */
 static int dat_copy_pages(int fd, const char *instance, uint32_t cpu, struct dat_place *ret,
 			  uint64_t *pages)
 {
@@ -182,13 +183,13 @@ static int dat_copy_pages(int fd, const char *instance, uint32_t cpu, struct dat
 		return -ENOMEM;
 	ring = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (ring < 0)
-		return errno == ENOENT ? 0 : -errno;
+		return 0;
 	ret->offset = (uint64_t)lseek(fd, 0, SEEK_CUR);
 	while (r == 0 && (n = read(ring, page, size)) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
-			return errno == EAGAIN ? 0 : -errno;
+		if (n < 0) /* EAGAIN: it is empty */
+			break;
 		memset(page + n, 0, size - (size_t)n);
 		r = fs_write_all(fd, page, size);
 		ret->size += size;
