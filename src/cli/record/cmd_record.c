@@ -25,6 +25,8 @@
 #include "base/system/fs.h"
 #include "base/text/str.h"
 #include "cli/doctor/doctor.h"
+#include "cli/host/host_agent.h"
+#include "cli/host/record_hosts.h"
 #include "cli/record/command_child.h"
 #include "cli/record/record_config.h"
 #include "cli/record/record_end.h"
@@ -199,11 +201,11 @@ static int refuse_trace(const char *path, struct strbuf *errors)
 }
 
 /*
- * Reads the config of -c. path "-": standard input. Returns 0, -EINVAL if it is not a trace config
+ * Reads the config of -c from fd, or, if that is -1, from the file at path. Returns 0, -EINVAL if it is not a trace config
  * or uses a field that sonda record does not support, or -errno of reading. Messages for the user
  * are appended to errors, one per line.
  */
-static int config_file_read(const char *path, bool is_text, struct strbuf *errors,
+static int config_file_read(int fd, const char *path, bool is_text, struct strbuf *errors,
 			    Pb__TraceConfig **ret)
 {
 	struct strbuf text = {0};
@@ -211,8 +213,8 @@ static int config_file_read(const char *path, bool is_text, struct strbuf *error
 	const char *field;
 	int r;
 
-	if (!strcmp(path, "-"))
-		r = fs_read_fd(STDIN_FILENO, CONFIG_FILE_MAX, &text);
+	if (fd >= 0)
+		r = fs_read_fd(fd, CONFIG_FILE_MAX, &text);
 	else
 		r = fs_read_file(path, CONFIG_FILE_MAX, &text);
 	if (r == -EFBIG && trace_input_is_trace(path)) {
@@ -246,9 +248,10 @@ static int config_file_read(const char *path, bool is_text, struct strbuf *error
 
 static int config_from_file(struct record_command *c)
 {
+	int fd = c->host ? c->host->config : strcmp(c->options.config, "-") ? -1 : STDIN_FILENO;
 	struct strbuf errors = {0};
-	int error =
-		config_file_read(c->options.config, c->options.config_is_text, &errors, &c->config);
+	int error = config_file_read(fd, c->options.config, c->options.config_is_text, &errors,
+				     &c->config);
 
 	if (error && errors.s && strchr(errors.s, '\n') == errors.s + errors.len - 1)
 		console_error(&c->console, "%.*s", (int)errors.len - 1, errors.s);
@@ -264,8 +267,13 @@ static int config_from_file(struct record_command *c)
 
 static int name_snapshots(struct record_command *c, struct err_text *e)
 {
-	int r = c->options.output ? 0 : trace_file_default_name("trace", &c->output, e);
+	int r;
 
+	if (c->host)
+		return err_set(e, -EINVAL,
+			       "CLONE_SNAPSHOT cannot be combined with --host: the snapshots would "
+			       "be files on that machine");
+	r = c->options.output ? 0 : trace_file_default_name("trace", NULL, &c->output, e);
 	if (c->config->trigger_config->n_triggers == 0)
 		return err_set(e, -EINVAL,
 			       "CLONE_SNAPSHOT needs triggers: without them there would be no "
@@ -305,6 +313,7 @@ static int stream_output(struct record_command *c, struct err_text *e)
 
 static int record_open_output(struct record_command *c, struct err_text *e)
 {
+	char pipe[32];
 	int r;
 
 	if (config_triggers_take_snapshots(c->config))
@@ -315,7 +324,13 @@ static int record_open_output(struct record_command *c, struct err_text *e)
 						 "output_path of the config");
 		return 0;
 	}
-	r = trace_file_open_output(c->options.output, "trace", &c->output, &c->file, e);
+	if (c->host) {
+		snprintf(pipe, sizeof(pipe), "/proc/self/fd/%d", c->host->trace);
+		snprintf(c->output.text, sizeof(c->output.text), "%s", c->host->name);
+		r = trace_file_open(pipe, e, &c->file);
+	} else {
+		r = trace_file_open_output(c->options.output, "trace", &c->output, &c->file, e);
+	}
 	if (!r && record_options_want_streaming(&c->options))
 		r = stream_output(c, e);
 	c->passes_file = c->config->write_into_file;
@@ -561,9 +576,28 @@ static void record_clean_up(struct record_command *c)
 		pb__trace_config__free_unpacked(c->config, NULL);
 }
 
-int cmd_record(int argc, char **argv)
+/* --host: other machines record. */
+static int record_on_hosts(struct record_command *c, int argc, char **argv)
 {
-	struct record_command c = {0};
+	const struct record_hosts setup = {
+		.argc = argc,
+		.argv = argv,
+		.hosts = c->options.hosts.args,
+		.n = c->options.hosts.n,
+		.output = c->options.output,
+		.config = c->options.config,
+		.has_command = c->options.command,
+		.sudo = c->options.sudo,
+		.console = &c->console,
+	};
+
+	return record_hosts_run(&setup);
+}
+
+/* host: where the recording of an agent goes; NULL: this is none. */
+static int record_main(int argc, char **argv, const struct host_output *host)
+{
+	struct record_command c = {.host = host};
 	struct err_text e;
 	int code;
 
@@ -580,10 +614,26 @@ int cmd_record(int argc, char **argv)
 	}
 	console_init(&c.console, c.options.quiet);
 	c.console.verbose = c.options.verbose;
-	console_set_color(&c.console, c.options.color ? c.options.color : "auto");
+	console_set_color(&c.console, c.options.color		? c.options.color
+				      : host && host->has_color ? "always"
+								: "auto");
+	if (c.options.hosts.n && !host) {
+		code = record_on_hosts(&c, argc, argv);
+		record_clean_up(&c);
+		return code;
+	}
 	code = record_prepare(&c);
 	if (!code)
 		code = c.options.show_config ? record_show_config(&c) : record_run(&c);
 	record_clean_up(&c);
 	return code;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "--agent"))
+		return host_agent_main(NULL, record_main);
+	if (argc > 1 && str_starts(argv[1], "--agent="))
+		return host_agent_main(argv[1] + strlen("--agent="), record_main);
+	return record_main(argc, argv, NULL);
 }

@@ -257,6 +257,8 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 		facts.end = explain_end(c, facts.end, &end);
 	if (c->options.json)
 		record_summary_write_json(&facts, &text, &verdict);
+	else if (c->host && c->host->is_one_of_several)
+		record_summary_write(&facts, &text, &verdict);
 	else
 		record_summary_with_next_step(&facts, &text, &verdict);
 	if (c->options.json)
@@ -339,6 +341,8 @@ static int record_end_remove_file(struct record_command *c, int code)
 {
 	if (c->streams)
 		trace_file_remove(c->file);
+	if (c->host)
+		*c->host->discarded = true;
 	return code;
 }
 
@@ -532,7 +536,7 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 		return record_end_remove_file(c, EXIT_FAILED);
 	/* After any other failure the data is kept if it is in the file, except after an abort. */
 	is_kept = c->result.write_error || error == -ECONNABORTED ||
-		  (c->file && trace_file_is_named(c->file) && error != -EINTR);
+		  (c->file && (c->host || trace_file_is_named(c->file)) && error != -EINTR);
 	if (error && !c->result.refused && !is_kept) {
 		if (c->passes_file && trace_file_is_named(c->file))
 			console_say(&c->console, "the data written until then is in %s",

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
+#include "cli/host/host_agent.h"
 #include "cli/record/command_child.h"
 #include "cli/record/record_options.h"
 #include "cli/record/recording.h"
@@ -41,6 +42,7 @@ struct record_command {
 	uint64_t written; /* bytes that the service wrote */
 	bool unread; /* this process cannot read the file that the service wrote */
 	struct err_text end; /* why the recording ended, for the summary */
+	const struct host_output *host; /* borrowed: of --agent; NULL: an ordinary recording */
 	const char *snapshots; /* path of the snapshots that triggers make; NULL: one trace */
 	struct trace_file *file;
 	struct recording_result result;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "cli/host/record_hosts.h"
 #include "cli/terminal/event_patterns.h"
 #include "cli/terminal/programs.h"
 #include "cli/terminal/verb.h"
@@ -59,6 +60,8 @@ const char record_usage[] =
 	"      --no-priority      keep the daemons' priority (default: real time, half a "
 	"CPU)\n"
 	"      --all-machines     also record the machines connected to the service\n"
+	"      --host [USER@]MACHINE  record on that machine, over ssh; several: one merged trace\n"
+	"      --sudo             run sonda there with sudo\n"
 	"  -c, --config FILE      trace config, extended by the other options; - is stdin\n"
 	"      --txt              the config is text, whatever it looks like\n"
 	"  -o, --out FILE         output file; - is stdout (default "
@@ -125,6 +128,8 @@ enum {
 	OPT_CGROUP,
 	OPT_PROGRAM,
 	OPT_AWAIT,
+	OPT_HOST,
+	OPT_SUDO,
 };
 
 static const char short_options[] = "-:e:P:F:gp:aC:t:b:B:c:o:qvh";
@@ -168,6 +173,8 @@ static const struct option long_options[] = {
 	{"no-priority", no_argument, NULL, OPT_NO_PRIORITY},
 	{"all-machines", no_argument, NULL, OPT_ALL_MACHINES},
 	{"max-size", required_argument, NULL, OPT_MAX_SIZE},
+	{"host", required_argument, NULL, OPT_HOST},
+	{"sudo", no_argument, NULL, OPT_SUDO},
 	{"config", required_argument, NULL, 'c'},
 	{"txt", no_argument, NULL, OPT_TXT},
 	{"out", required_argument, NULL, 'o'},
@@ -213,6 +220,7 @@ void record_options_deinit(struct record_options *o)
 	free(o->pods.args);
 	free(o->cgroups.args);
 	free(o->programs.args);
+	free(o->hosts.args);
 	*o = (struct record_options){0};
 }
 
@@ -405,6 +413,11 @@ static int handle_buffer_option(int option, struct record_options *o, struct err
 	case OPT_ALL_MACHINES:
 		o->all_machines = true;
 		return 0;
+	case OPT_HOST:
+		return arg_list_add(&o->hosts, optarg);
+	case OPT_SUDO:
+		o->sudo = true;
+		return 0;
 	case OPT_MAX_SIZE:
 		return option_parse_file_size("--max-size", optarg, &o->max_bytes, e);
 	}
@@ -541,6 +554,16 @@ static int record_options_check(const struct record_options *o, struct err_text 
 		return err_set(e, -EINVAL,
 			       "--detach cannot be combined with a command: no process would wait "
 			       "for it to exit");
+	/* Other machines. */
+	if (o->sudo && !o->hosts.n)
+		return err_set(e, -EINVAL, "--sudo needs --host");
+	if (o->hosts.n && o->detach)
+		return err_set(e, -EINVAL,
+			       "--detach cannot be combined with --host: the recording ends with the "
+			       "connection");
+	if (o->hosts.n > 1 && (o->json || o->show_config))
+		return err_set(e, -EINVAL, "%s needs a single --host",
+			       o->json ? "--json" : "--show-config");
 	/* What is recorded. */
 	if (o->config_is_text && !o->config)
 		return err_set(e, -EINVAL, "--txt needs -c");
@@ -566,7 +589,7 @@ static int record_options_check(const struct record_options *o, struct err_text 
 		return err_set(
 			e, -EINVAL,
 			"nothing to record: name events ('sched', 'irq/*') or a config (-c)");
-	return 0;
+	return record_hosts_check(o->hosts.args, o->hosts.n, e);
 }
 
 /* Refuses an option that does not exist. After the name of a program it is probably one of the

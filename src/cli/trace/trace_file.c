@@ -477,14 +477,18 @@ void trace_file_free(struct trace_file *f)
 
 /* ---- the output of a verb ---- */
 
-int trace_file_default_name(const char *kind, struct output_name *ret, struct err_text *e)
+int trace_file_default_name(const char *kind, const char *machine, struct output_name *ret,
+			    struct err_text *e)
 {
 	char host[256] = "host", when[32];
 	time_t now = time(NULL);
 	unsigned random;
 	struct tm tm;
 
-	gethostname(host, sizeof(host) - 1);
+	if (machine)
+		snprintf(host, sizeof(host), "%s", machine);
+	else
+		gethostname(host, sizeof(host) - 1);
 	for (char *p = host; *p; p++)
 		if (*p == '/')
 			*p = '_';
@@ -507,7 +511,7 @@ int trace_file_open_output(const char *path, const char *kind, struct output_nam
 			e, -ENOTTY,
 			"a trace is binary data, and is not written to a terminal; choose a file "
 			"with -o FILE, or pipe it: -o - | COMMAND");
-	int r = path ? 0 : trace_file_default_name(kind, ret_name, e);
+	int r = path ? 0 : trace_file_default_name(kind, NULL, ret_name, e);
 
 	if (r < 0)
 		return r;

@@ -79,14 +79,16 @@ uint64_t trace_file_bytes(const struct trace_file *f);
 /* Frees f. A file that was not saved is deleted. No-op for NULL. */
 void trace_file_free(struct trace_file *f);
 
-/* The output file: that of -o, or KIND-HOST-TIME-RANDOM.pftrace in the current directory. */
+/* The output file: that of -o, or KIND-MACHINE-TIME-RANDOM.pftrace in the current directory. */
 
 struct output_name {
 	char text[320]; /* for the user */
 };
 
-/* Makes a default name in the current directory. Returns 0, or -errno and sets e. */
-int trace_file_default_name(const char *kind, struct output_name *ret, struct err_text *e);
+/* Makes a default name in the current directory. machine NULL: this one. Returns 0, or -errno and
+ * sets e. */
+int trace_file_default_name(const char *kind, const char *machine, struct output_name *ret,
+			    struct err_text *e);
 
 /* Opens the output; path NULL: default name. Returns 0, or -errno and sets e, -ENOTTY for "-" on a
  * terminal. */

@@ -48,7 +48,7 @@ DIR_TEST(named_by_us)
 	assert_true(str_glob("snapshot-*-20??????T*-*.pftrace", name.text));
 	trace_file_free(f);
 	/* Both names have the same time, unless a second ended between them. */
-	assert_int_equal(trace_file_default_name("snapshot", &next, &e), 0);
+	assert_int_equal(trace_file_default_name("snapshot", NULL, &next, &e), 0);
 	assert_true(random_digits(&name) != random_digits(&next));
 	assert_int_equal(chdir("/"), 0);
 }
