@@ -105,7 +105,7 @@ if [ "$action" = install ] && [ -z "$3" ]; then
 elif [ "$action" = uninstall ]; then
   {
     for own in share/sonda/configs share/sonda/presets share/sonda/prometheus share/sonda/grafana share/sonda/queries/duckdb \
-      share/sonda/queries share/sonda include/sonda share/doc/sonda \
+      share/sonda/queries/clickhouse share/sonda/queries share/sonda include/sonda share/doc/sonda \
       share/doc/sonda/docs share/doc/sonda/docs/images share/doc/sonda/docs/guides share/doc/sonda/docs/reference share/doc/sonda/docs/internals; do
       echo "$to/$own"
     done
