@@ -110,7 +110,7 @@ static int put_headers(const struct s3_signing *signing, char *lines[HEADERS_MAX
 	return lines[signing->n_headers] ? 0 : -ENOMEM;
 }
 
-static int s3_client_send_signed(struct s3_client *c, const struct s3_request *q,
+static int s3_client_send_signed(struct s3_client *c, const struct s3_request *q, const char *host,
 				 struct s3_signing *signing, struct s3_exchange *x,
 				 struct err_text *e)
 {
@@ -119,8 +119,7 @@ static int s3_client_send_signed(struct s3_client *c, const struct s3_request *q
 	int r = put_headers(signing, lines);
 
 	strbuf_printf(&url, "%.*s%s%s%s%s", (int)(c->host - c->config.endpoint), c->config.endpoint,
-		      signing->headers[0].value, signing->path, q->n_query ? "?" : "",
-		      signing->query);
+		      host, signing->path, q->n_query ? "?" : "", signing->query);
 	if (r < 0 || url.failed) {
 		r = err_set(e, -ENOMEM, "no memory");
 	} else {
@@ -173,7 +172,7 @@ static int s3_client_send(struct s3_client *c, struct s3_request *q, struct s3_e
 	signing.time = when;
 	r = path.failed || query.failed || host.failed
 		    ? err_set(e, -ENOMEM, "no memory")
-		    : s3_client_send_signed(c, q, &signing, x, e);
+		    : s3_client_send_signed(c, q, host.s, &signing, x, e);
 	strbuf_deinit(&path);
 	strbuf_deinit(&query);
 	strbuf_deinit(&host);

@@ -368,7 +368,7 @@ static int ship_upload_entry(struct ship_uploader *u, const char *uuid, struct e
 	return r;
 }
 
-/* If the spool is of one user, so that nothing waits for a collector. */
+/* Removes an entry that the bucket has, if this user may: else the collector does. */
 static void ship_remove_done(const struct ship_uploader *u, const char *uuid)
 {
 	int in = openat(u->spool.root, "in", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
