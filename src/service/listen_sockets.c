@@ -276,7 +276,7 @@ static int take_inherited(struct sockets *s, const struct inherited *passed,
 static int mark_relays(struct sockets *s, const struct socket_options *o, struct err_text *e)
 {
 	for (size_t i = 0; i < s->n_producers; i++)
-		s->list[i].is_relay = o->relay;
+		s->list[i].kind = o->relay ? PRODUCERS_AND_RELAYS : PRODUCERS_ONLY;
 	for (size_t i = 0; i < o->n_relay_on; i++) {
 		size_t k = 0;
 
@@ -287,7 +287,7 @@ static int mark_relays(struct sockets *s, const struct socket_options *o, struct
 			return err_set(e, -EINVAL,
 				       "--enable-relay-endpoint-on %s: not a producer socket",
 				       o->relay_on[i]);
-		s->list[k].is_relay = true;
+		s->list[k].kind = PRODUCERS_AND_UNIX_RELAYS;
 	}
 	return 0;
 }
@@ -313,7 +313,7 @@ int sockets_hand_to_service(struct sockets *s, const struct socket_options *o,
 		int fd = TAKE_FD(s->list[i].fd);
 
 		r = i < s->n_producers
-			    ? service_listen_producers(service, fd, &o->allow, s->list[i].is_relay)
+			    ? service_listen_producers(service, fd, &o->allow, s->list[i].kind)
 			    : service_listen_consumers(service, fd);
 	}
 	return r;

@@ -9,6 +9,7 @@
 #include "base/event_loop/sock_file.h"
 #include "service/ipc/ipc_peer.h"
 #include "service/output/file_helper.h"
+#include "service/service.h"
 
 enum { SOCKET_OF_PRODUCERS, SOCKET_OF_CONSUMERS };
 
@@ -16,8 +17,6 @@ enum { SOCKET_OF_PRODUCERS, SOCKET_OF_CONSUMERS };
  * Returns 0, or -EINVAL, -ENOENT (no such group) or -ENOMEM and sets e. */
 int socket_permissions_parse(const char *text, struct sock_permissions ret[static 2],
 			     struct err_text *e);
-
-struct service;
 
 /*
  * The listening sockets of the service: those that another process has passed to this one (socket
@@ -41,7 +40,7 @@ struct sockets {
 		int fd; /* owned until the service takes it */
 		/* removed at the end if the path still names it; ino 0: none */
 		struct output_file file;
-		bool is_relay; /* offers RelayPort */
+		enum producer_socket kind;
 	} list[MAX_SOCKETS];
 	size_t n;
 	size_t n_producers; /* the first ones of the list are for producers */

@@ -29,7 +29,7 @@ struct service {
 	struct quota quota;
 	struct ipc_host *producer_host; /* owned, and with it the connected producer_ports */
 	struct ipc_host *consumer_host; /* owned, and with it the connected consumer_ports */
-	struct ipc_entrance entrances[2]; /* for producers: [0] without, [1] with RelayPort */
+	struct ipc_entrance entrances[3]; /* for producers, by enum producer_socket */
 
 	struct remote_machines machines; /* owned */
 	struct producers producers; /* owned */
@@ -84,8 +84,11 @@ static void init_service(struct service *s, struct event_base *loop,
 	sessions_init(&s->sessions, loop, &s->quota, &s->producers, &env);
 	s->sessions.machine_name = machine_name(s);
 	s->sessions.is_timely = o->is_timely;
-	s->entrances[1].extra = &relay_port_service;
-	s->entrances[1].extra_ctx = &s->machines;
+	for (int i = PRODUCERS_AND_RELAYS; i <= PRODUCERS_AND_UNIX_RELAYS; i++) {
+		s->entrances[i].extra = &relay_port_service;
+		s->entrances[i].extra_ctx = &s->machines;
+	}
+	s->entrances[PRODUCERS_AND_UNIX_RELAYS].takes_relays = true;
 }
 
 int service_new(struct event_base *loop, const struct service_options *options,
@@ -136,9 +139,9 @@ void service_tick(struct service *s)
 }
 
 int service_listen_producers(struct service *s, int fd, const struct remote_allow *allow,
-			     bool relay)
+			     enum producer_socket kind)
 {
-	struct ipc_entrance *e = &s->entrances[relay];
+	struct ipc_entrance *e = &s->entrances[kind];
 
 	e->allow = allow;
 	return ipc_host_listen(s->producer_host, fd, e);

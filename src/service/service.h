@@ -41,10 +41,15 @@ void service_free(struct service *s);
  * connect by AF_UNIX. An abstract socket has no permissions, so it serves root and our own user
  * only.
  * Producers may connect by TCP and vsock from the addresses in allow (borrowed for the service's
- * life; NULL: none). relay: RelayPort is offered beside ProducerPort. Returns 0 or -errno.
+ * life; NULL: none). Returns 0 or -errno.
  */
+enum producer_socket {
+	PRODUCERS_ONLY,
+	PRODUCERS_AND_RELAYS, /* RelayPort is offered beside ProducerPort */
+	PRODUCERS_AND_UNIX_RELAYS, /* also to relays that reach us through a unix socket */
+};
 int service_listen_producers(struct service *s, int fd, const struct remote_allow *allow,
-			     bool relay);
+			     enum producer_socket kind);
 int service_listen_consumers(struct service *s, int fd);
 
 /* Each call takes a connected unix socket, even on failure. Returns 0, -EDQUOT (a limit), -ENOMEM

@@ -58,6 +58,37 @@ kill "${PIDS[-1]}" && wait "${PIDS[-1]}"
 verdict "it ends well" $? "$TMP/log"
 PIDS=()
 
+# A service on a unix socket, as at the end of a bridge.
+config() {
+  cat <<CONFIG
+buffers { size_kb: 65536 fill_policy: DISCARD }
+data_sources { config { name: "sonda.test.counter" } }
+trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 20000 triggers { name: "sonda.test.counter.written" } }
+trace_all_machines: true
+CONFIG
+}
+COUNTER=$B/tests/system/producer_counter
+if [ -x "$COUNTER" ]; then
+  config >"$TMP/config"
+  chmod 711 "$TMP" # the relay runs as another user, if root starts it
+  export PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer
+  start_daemon TRACED_NOTIFY_FD "$TMP/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/producer,$TMP/bridge" "$BIN/sondad" \
+    --enable-relay-endpoint-on "$TMP/bridge" --set-socket-permissions "$(id -g):0666:$(id -g):0600"
+  start_daemon TRACED_RELAY_NOTIFY_FD "$TMP/log" env PERFETTO_RELAY_SOCK_NAME="$TMP/bridge" PERFETTO_MACHINE_NAME=guest "$relay" &&
+    wait_for grep -q 'sent the clocks' "$TMP/log"
+  verdict "sondad takes relays on a unix socket that it names for them" $? "$TMP/log" "$TMP/service.log"
+  start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/counter.log" "$COUNTER" run 5000
+  "$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace" >"$TMP/record.log" 2>&1 && "$COUNTER" check 5000 <"$TMP/trace" >>"$TMP/counter.log"
+  verdict "each packet of a producer that ends after its last commit is there once and whole" $? "$TMP/record.log" "$TMP/counter.log"
+  check "the producer is of the other machine" eval '"$BIN/sonda" sql "$TMP/trace" "select count(*) as machines from machine" | grep -qx " *2"'
+  kill "${PIDS[-1]}" "${PIDS[-2]}" && wait "${PIDS[-1]}" "${PIDS[-2]}" 2>/dev/null
+  PIDS=("${PIDS[0]}")
+  start_daemon TRACED_RELAY_NOTIFY_FD "$TMP/log" env PERFETTO_RELAY_SOCK_NAME="$TMP/producer" "$relay" &&
+    wait_for grep -q 'it is a relay: name this socket with --enable-relay-endpoint-on' "$TMP/service.log"
+  verdict "at another unix socket it is refused with advice, and not taken for this machine" $? "$TMP/log" "$TMP/service.log"
+  stop_all
+fi
+
 pid=$("$relay" --background 2>"$TMP/log")
 [ -d "/proc/$pid" ] && test -S "$TMP/p"
 verdict "--background prints the process id when the sockets are open" $? "$TMP/log"

@@ -35,6 +35,7 @@ struct fake_port {
 			size_t len);
 	void *ctx; /* the test's */
 	char calls[1024]; /* names of the methods called, each with a blank behind it */
+	unsigned n_identities;
 	bool hung_up; /* the client closed its end */
 	char dir[64];
 	char address[96];
@@ -121,6 +122,10 @@ static inline void fake_on_message(void *ctx, const uint8_t *data, size_t len)
 				     p->refuse_bind ? 0 : p->n_methods);
 		fake_send(p, m.buf, pb_mem_len(&m), NULL, 0);
 		pb_mem_deinit(&m);
+		return;
+	}
+	if (f.kind == FRAME_SET_PEER_IDENTITY) {
+		p->n_identities++;
 		return;
 	}
 	assert(f.kind == FRAME_INVOKE_METHOD);

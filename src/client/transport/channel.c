@@ -561,7 +561,8 @@ int channel_open(struct io_loop *loop, const struct channel_target *target, enum
 	r = c->in ? connect_to(target, address, port, &c->fd.fd) : -ENOMEM;
 	if (r == 0)
 		r = bind_port(c, port,
-			      target->of_program && !target->connect && sock_is_remote(address));
+			      target->of_program && !target->connect &&
+				      (port == CHANNEL_RELAY || sock_is_remote(address)));
 	if (r == 0)
 		r = io_watch(loop, &c->fd);
 	if (r < 0) {

@@ -204,6 +204,7 @@ struct ipc_conn {
 		void *endpoint; /* owned: from open to close; NULL before the first call */
 	} services[N_SERVICES];
 	struct ipc_peer peer; /* owned */
+	bool takes_relays; /* see struct ipc_entrance */
 	struct quota_account account; /* of the peer */
 };
 
@@ -347,11 +348,35 @@ static void answer_unknown(struct ipc_conn *c, const struct frame *f)
 	send_frame(c, &m);
 }
 
-/* Takes the identity, except after the first call: an endpoint relies on its peer not to change. */
+static void ipc_host_refuse(struct ipc_host *h, const struct ipc_peer *peer, const char *why)
+{
+	char who[IPC_PEER_TEXT];
+
+	ipc_peer_text(peer, who);
+	quota_log(h->quota, ipc_peer_user(peer), LOG_LEVEL_WARN, "%s: %s is refused: %s",
+		  h->service->name, who, why);
+}
+
+/*
+ * Takes the identity, except after the first call: an endpoint relies on its peer not to change.
+ * Only relays send one through a unix socket, which leads from another machine: its producers would be taken
+ * for processes of this one.
+ */
 static void set_peer_identity(struct ipc_conn *c, const struct frame *f)
 {
-	if (!c->services[0].endpoint && !c->services[1].endpoint)
-		ipc_peer_set_identity(&c->peer, f->payload, f->payload_len);
+	if (c->services[0].endpoint || c->services[1].endpoint)
+		return;
+	if (!c->peer.is_remote && !c->takes_relays) {
+		ipc_host_refuse(
+			c->host, &c->peer,
+			"it is a relay: name this socket with --enable-relay-endpoint-on, or "
+			"let the relay connect by TCP or vsock");
+		shutdown(msgsock_fd(c->sock), SHUT_RDWR);
+		return;
+	}
+	if (!c->peer.is_remote)
+		ipc_peer_set_relayed(&c->peer);
+	ipc_peer_set_identity(&c->peer, f->payload, f->payload_len);
 }
 
 static void handle_frame(struct ipc_conn *c, const uint8_t *data, size_t len)
@@ -521,7 +546,7 @@ static bool check_remote_limits(struct ipc_host *h, const struct ipc_peer *peer)
 	const struct ipc_conn *c;
 
 	LIST_FOREACH (c, &h->conns, link) {
-		n += c->peer.is_remote;
+		n += c->peer.is_remote && c->peer.address.family != AF_UNIX;
 		n_same +=
 			c->peer.is_remote && remote_address_same(&c->peer.address, &peer->address);
 	}
@@ -545,15 +570,6 @@ static int charge_connection(struct ipc_host *h, const struct ipc_peer *peer,
 	if (background_close_count_waiting(account->user) > MAX_CLOSING)
 		return -EDQUOT;
 	return quota_charge(account, h->service->connections, 1, NULL);
-}
-
-static void ipc_host_refuse(struct ipc_host *h, const struct ipc_peer *peer, const char *why)
-{
-	char who[IPC_PEER_TEXT];
-
-	ipc_peer_text(peer, who);
-	quota_log(h->quota, ipc_peer_user(peer), LOG_LEVEL_WARN, "%s: %s is refused: %s",
-		  h->service->name, who, why);
 }
 
 /* Closes the socket in the background if its queue may contain descriptors, which may take long to
@@ -588,6 +604,7 @@ int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entra
 	c->services[0].ctx = h->ctx;
 	c->services[1].service = entrance ? entrance->extra : NULL;
 	c->services[1].ctx = entrance ? entrance->extra_ctx : NULL;
+	c->takes_relays = entrance && entrance->takes_relays;
 	r = msgsock_new(h->loop, fd, h->service->send_limit, &sock_ops, c, &c->sock);
 	if (r < 0) {
 		quota_close(&c->account);

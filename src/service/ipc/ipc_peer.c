@@ -67,6 +67,8 @@ static void remote_address_text(const struct remote_address *a,
 {
 	if (a->family == AF_VSOCK)
 		snprintf(ret_text, REMOTE_ADDRESS_TEXT, VSOCK_PREFIX "%u", a->cid);
+	else if (a->family == AF_UNIX)
+		snprintf(ret_text, REMOTE_ADDRESS_TEXT, "relay of uid %u", a->cid);
 	else if (!inet_ntop(a->family, a->ip, ret_text, REMOTE_ADDRESS_TEXT))
 		snprintf(ret_text, REMOTE_ADDRESS_TEXT, "unknown");
 }
@@ -235,6 +237,8 @@ uint64_t ipc_peer_user(const struct ipc_peer *p)
 {
 	struct address_key key = address_key_of(&p->address, 0);
 
+	if (p->is_remote && p->address.family == AF_UNIX)
+		return p->address.cid;
 	return p->is_remote ? REMOTE_USER | siphash_keyed(&key, sizeof(key)) : p->uid;
 }
 
@@ -242,6 +246,14 @@ void ipc_peer_deinit(struct ipc_peer *p)
 {
 	free(p->machine_name);
 	p->machine_name = NULL;
+}
+
+void ipc_peer_set_relayed(struct ipc_peer *p)
+{
+	p->address = (struct remote_address){.family = AF_UNIX, .cid = p->uid};
+	p->is_remote = true;
+	p->uid = UID_UNKNOWN;
+	p->pid = 0;
 }
 
 void ipc_peer_set_identity(struct ipc_peer *p, const uint8_t *identity, size_t len)

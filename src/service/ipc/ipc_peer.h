@@ -48,6 +48,8 @@ bool remote_address_same(const struct remote_address *a, const struct remote_add
  *	AF_UNIX      the credentials of the kernel (SO_PEERCRED) only
  *	TCP, vsock   the address, if it is allowed; and the identity that the peer sends once
  *	             before its first call, which is written into traces and never trusted
+ *	a relay on   both: the user that the kernel names is its address
+ *	AF_UNIX
  *
  * The uid of a remote peer is never that of root: it would be root of another machine, or a lie.
  */
@@ -71,6 +73,8 @@ void ipc_peer_deinit(struct ipc_peer *p);
 /* Returns the user for quotas: a uid of this machine, or a number above all uids for a remote
  * address. */
 uint64_t ipc_peer_user(const struct ipc_peer *p);
+/* Call it for a local peer that turns out to be a relay, before ipc_peer_set_identity(). */
+void ipc_peer_set_relayed(struct ipc_peer *p);
 /* Takes the identity of a SetPeerIdentity frame. No-op for a local peer, and after the first such
  * frame. */
 void ipc_peer_set_identity(struct ipc_peer *p, const uint8_t *identity, size_t len);

@@ -124,6 +124,7 @@ FIXTURE_TEST(machine_and_a_burst_of_clocks_are_sent)
 	run_burst(x);
 	assert_memory_equal(x->port.calls, "InitRelay SyncClock SyncClock ", 30);
 	assert_non_null(x->init->system_info->utsname);
+	assert_int_equal(x->port.n_identities, 1);
 	assert_int_equal(x->n_calls, x->n_syncs);
 	assert_true(x->n_syncs >= 8);
 	assert_int_equal(x->syncs[0]->phase, PB__SYNC_CLOCK_REQUEST__PHASE__PING);

@@ -116,10 +116,42 @@ FIXTURE_TEST(relay_of_this_machine_is_refused)
 
 	local = rig_peer(&rig, &fd);
 	assert_int_equal(ipc_host_adopt(remote_host, fd, remote_entrance), 0);
-	peer_identify(local, 0, 1, "a", "guest");
 	assert_true(peer_rejected(local, peer_init_relay(local, "", 0)));
 	assert_true(peer_rejected(local, peer_sync_clock(local, PING, 1, 1, 1)));
 	assert_int_equal(rig.machines->n, 0);
+	rig_hang_up(&rig, local);
+}
+
+/* From a bridge, such as a port that ssh forwards: its producers are not of this machine. */
+FIXTURE_TEST(relay_at_a_unix_socket_is_disconnected)
+{
+	struct peer *local;
+	int fd;
+
+	local = rig_peer(&rig, &fd);
+	assert_int_equal(ipc_host_adopt(remote_host, fd, remote_entrance), 0);
+	peer_identify(local, 0, 1, "a", "guest");
+	assert_true(peer_is_hung_up(local));
+	rig_hang_up(&rig, local);
+}
+
+FIXTURE_TEST(unix_socket_for_relays_takes_them_as_another_machine)
+{
+	struct ipc_entrance entrance = *remote_entrance;
+	const struct remote_machine *m;
+	struct peer *local;
+	int fd;
+
+	entrance.takes_relays = true;
+	local = rig_peer(&rig, &fd);
+	assert_int_equal(ipc_host_adopt(remote_host, fd, &entrance), 0);
+	peer_identify(local, 1234, 77, "a", "guest");
+	assert_true(peer_accepted(local, peer_init_relay(local, "", 0)));
+	m = only_machine();
+	assert_non_null(m);
+	assert_true(m->id != 0 && m->id != remote_rig_machine_id(1, "a"));
+	assert_string_equal(m->name, "guest");
+	assert_int_equal(m->account.user, getuid()); /* no share beside that of its user */
 	rig_hang_up(&rig, local);
 }
 
