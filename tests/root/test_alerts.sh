@@ -81,7 +81,7 @@ start_daemon SONDA_RECORDER_NOTIFY_FD "$TMP/recorder.log" "$SONDA" recorder run 
   --alerts "$TMP/alerts" minimal &&
   start_daemon SONDA_METRICS_NOTIFY_FD "$TMP/metrics.log" "$SONDA" metrics --listen "127.0.0.1:$PORT" --socket "$TMP/consumer" \
     --alerts "$TMP/token" --alert-delay 90s --recorder "$TMP/alerts" &&
-  wait_for grep -q 'what preceded it is missing' "$TMP/metrics.log"
+  wait_for grep -q 'the time before the alert is missing' "$TMP/metrics.log"
 verdict "it reports that the ring is too short for the delay of the alerts" $? "$TMP/metrics.log"
 stop_all
 exit $BAD

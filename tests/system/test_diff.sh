@@ -38,7 +38,7 @@ run "--all has it, and rows without a finding" 0 'No finding' --all a*.pf -- b*.
 [ "$(grep -c ' cpu  *app ' out)" = 3 ] && grep -q ' cpu  *other' out
 verdict "--all has all levels" $? out
 run "the same recordings: no finding" 0 "no change is both large enough" a*.pf -- a*.pf
-run "one recording of each side: blocks of time" 0 "intervals are from blocks of time" a0.pf b0.pf
+run "one recording of each side: blocks of time" 0 "intervals come from blocks of time" a0.pf b0.pf
 grep -Eq ' cpu +app' out
 verdict "blocks of time find a large change" $? out
 run "one recording with itself: no finding" 0 "no change is both large enough" a0.pf a0.pf

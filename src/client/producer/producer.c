@@ -83,8 +83,8 @@ static struct reason producer_explain_error(int error)
 
 	if (error == -EDQUOT)
 		snprintf(r.text, sizeof(r.text),
-			 "the limit is %u for each user except root, and %u for all of these users "
-			 "together",
+			 "each user except root may record at most %u instances of it, and all such "
+			 "users together at most %u",
 			 DS_INSTANCES_OF_USER, DS_INSTANCES_OF_OTHERS);
 	else if (error == -E2BIG)
 		snprintf(r.text, sizeof(r.text), "too many data sources are recording");
