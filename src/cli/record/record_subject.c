@@ -5,9 +5,22 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/text/str.h"
 #include "cli/record/record_threads.h"
 #include "subjects/name_reader.h"
 #include "subjects/subject.h"
+
+/*
+ * Returns true if a process of the user may start what is awaited: a group, a container of podman, a scope (systemd-run
+ * --scope). Services are children of a service manager, pods those of a daemon.
+ */
+static bool may_start_here(const Pb__SubjectConfig *c)
+{
+	for (size_t i = 0; i < c->n_units; i++)
+		if (str_ends(c->units[i], ".scope"))
+			return true;
+	return c->n_containers || c->n_cgroups;
+}
 
 /* Lists are borrowed from the options. spawners: pids of the n processes that may start what is
  * awaited. */
@@ -27,7 +40,7 @@ static Pb__SubjectConfig subject_from_options(const struct record_options *o, ui
 	c.n_programs = o->programs.n;
 	c.programs = (char **)o->programs.args;
 	c.has_wait = c.wait = o->await;
-	if (!o->programs.n) {
+	if (may_start_here(&c)) {
 		c.n_spawner_pids = n;
 		c.spawner_pids = spawners;
 	}
