@@ -299,6 +299,8 @@ static int make_session_with_file(struct pending_clone *p, struct session **ret,
 		return r;
 	}
 	session_take_file(*ret, file);
+	/* The flush is over, and the next tick of the source's file may be far away. */
+	file_writer_on_flushed(from, 0);
 	return 0;
 }
 
