@@ -243,7 +243,8 @@ Pb__DataSourceConfig *config_find_ftrace(const Pb__TraceConfig *config)
 		Pb__DataSourceConfig *c = config->data_sources[i]->config;
 
 		if (source_merge_has_name(config->data_sources[i], "linux.ftrace") &&
-		    (!c->ftrace_config || !c->ftrace_config->instance_name))
+		    (!c->ftrace_config ||
+		     (!c->ftrace_config->instance_name && !c->ftrace_config->kept_instance)))
 			return c;
 	}
 	return NULL;

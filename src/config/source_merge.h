@@ -23,6 +23,6 @@
  * the index `buffer`. Returns 0 or -ENOMEM. */
 int config_add_source(Pb__TraceConfig *config, const Pb__DataSourceConfig *source, uint32_t buffer);
 
-/* Returns the config (borrowed) of the first linux.ftrace data source without an instance_name, or
- * NULL. */
+/* Returns the config (borrowed) of the first linux.ftrace data source without an instance_name or
+ * kept_instance, or NULL. */
 Pb__DataSourceConfig *config_find_ftrace(const Pb__TraceConfig *config);

@@ -166,6 +166,7 @@ void ftrace_settings_read(const Pb__FtraceConfig *config, const struct ftrace_ma
 		.mono_raw_clock = c->use_monotonic_raw_clock,
 		.keep_broken_pages = c->debug_ftrace_abi,
 		.preserve = c->preserve_ftrace_buffer,
+		.on_flush_only = c->read_on_flush_only,
 		.events =
 			{
 				.compact = !c->compact_sched || c->compact_sched->enabled,

@@ -49,6 +49,7 @@ struct ftrace_settings {
 	bool mono_raw_clock;
 	bool keep_broken_pages;
 	bool preserve; /* keep what the rings hold already */
+	bool on_flush_only; /* the rings are read by flushes and at the end */
 	struct event_table_options events;
 };
 

@@ -38,6 +38,8 @@ struct event_base;
 struct ring;
 struct ring_listener;
 
+#define RING_PERIOD_NEVER UINT32_MAX /* as period_ms: only ring_read_all() reads */
+
 struct ring_listener_ops {
 	/* Before and after a slice of reading. */
 	void (*before_slice)(struct ring_listener *l);

@@ -27,6 +27,7 @@
 #include "ftrace/options/synthetic_events.h"
 #include "ftrace/ring/ring_config.h"
 #include "ftrace/session/ftrace_session.h"
+#include "ftrace/session/metadata_publisher.h"
 #include "ftrace/session/session_instance.h"
 
 /* ---- events ---- */
@@ -77,7 +78,11 @@ static int select_events(struct ftrace_session *s, const struct setup *setup)
 		r = event_enable_select(&s->events, setup);
 	if (!r)
 		r = synthetic_events_make(&s->events, setup, &s->made);
-	return r ? r : function_graph_select(&s->events, setup);
+	if (!r)
+		r = function_graph_select(&s->events, setup);
+	if (!r && setup->config->without_task_events)
+		metadata_publisher_drop_events(&s->events);
+	return r;
 }
 
 /*
@@ -144,8 +149,12 @@ static int listen_to_ring(struct ftrace_session *s, const struct ds_env *env, st
 		setup_error_fatal(&s->errors, "%s", e.text);
 		return r;
 	}
-	s->ring.period_ms = s->settings.drain_period_ms;
-	ring_config_set_watermark(&s->instance, &s->settings, &s->ring, &s->errors);
+	if (s->settings.on_flush_only) {
+		s->ring.period_ms = RING_PERIOD_NEVER;
+	} else {
+		s->ring.period_ms = s->settings.drain_period_ms;
+		ring_config_set_watermark(&s->instance, &s->settings, &s->ring, &s->errors);
+	}
 	s->listeners[s->n_listeners++] = &s->ring;
 	r = page_encoder_new(&s->table, ring_layout(s->ring.ring), writer, &s->encoder);
 	if (!r)
@@ -213,11 +222,12 @@ static void remove_from_tracefs(struct ftrace_session *s)
 	foreign_changes_end(&s->foreign);
 	ring_close(&s->ring);
 	r = top_level_close(&s->top);
-	if (instance_is_made(&s->instance) && !is_attached) {
+	if (instance_is_made(&s->instance) && !is_attached && !s->instance.stays) {
 		synthetic_events_release(s->instance.path);
 		event_disable_all(&s->events, &s->instance);
 	}
-	ring_size_shrink(&s->instance);
+	if (!s->instance.stays)
+		ring_size_shrink(&s->instance);
 	if (instance_remove(&s->instance)) {
 		if (is_attached)
 			r = -EBUSY;
@@ -291,6 +301,7 @@ int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint
 	if (r)
 		return r;
 	ftrace_settings_read(s->setup.config, &machine, &s->settings, &s->errors);
+	s->extra.overwrites = s->settings.on_flush_only;
 	if (!s->settings.preserve)
 		ring_share_reserve(&s->share, consumer_uid, &machine, &s->settings.buffer_size_kb,
 				   &s->errors);

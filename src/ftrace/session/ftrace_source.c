@@ -126,9 +126,11 @@ static void leave_bus(struct ftrace_source *ds)
 	metadata_publisher_unregister(&ds->publisher, t ? &t->sync : &boot);
 }
 
+/* A session that reads on request only also refreshes itself only then (ftrace_flush). */
 static void start_refresh_timer(struct ftrace_source *ds)
 {
-	event_timer_ms(ds->timer, clock_ms_to_tick(SESSION_REFRESH_MS));
+	if (!ds->session.settings.on_flush_only)
+		event_timer_ms(ds->timer, clock_ms_to_tick(SESSION_REFRESH_MS));
 }
 
 /*
@@ -174,10 +176,12 @@ static void ftrace_source_on_refresh_or_setup_timeout(evutil_socket_t fd, short 
 	start_refresh_timer(ds);
 }
 
+/* Everything was read, so an instance that a killed process would leave behind may go. */
 static void close_session(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
 
+	ds->session.instance.stays = false;
 	ftrace_session_close(&ds->session);
 }
 
@@ -362,6 +366,8 @@ static void switch_recording_on(void *ctx)
 		r = begin_instance(s);
 		if (r)
 			setup_error_fatal(&s->errors, "cannot start recording: %s", strerror(-r));
+		else
+			s->instance.stays = s->setup.config->kept_instance != NULL;
 	}
 	top_level_start(&s->top);
 	if (instance_is_made(&s->instance))

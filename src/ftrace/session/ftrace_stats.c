@@ -79,6 +79,8 @@ static void write_stats_extra(struct pb_enc *e, const struct ftrace_stats_extra 
 	if (m->probes)
 		write_probes(e, m->probes);
 	ftrace_stats_write_list(e, PB_FTRACE_STATS_FOREIGN_CHANGES, m->foreign_changes, 0);
+	if (m->overwrites)
+		pb_enc_bool(e, PB_FTRACE_STATS_OVERWRITES, true);
 }
 
 void ftrace_stats_write(const struct ftrace_stats_packet *p, struct pb_enc *e)

@@ -18,6 +18,7 @@ enum ftrace_stats_phase { FTRACE_STATS_START = 1, FTRACE_STATS_END = 2 };
 /* Facts of other parts of a session; each part sets its own. */
 struct ftrace_stats_extra {
 	bool preserved; /* the rings were not cleared at the start */
+	bool overwrites; /* the rings are read on request only */
 	int64_t kprobe_hits, kprobe_misses; /* of the session's probes so far */
 	const struct dynevents *probes; /* hits and misses of each probe; NULL: omitted */
 	char *const *foreign_changes; /* list of libtracefs; NULL: none */

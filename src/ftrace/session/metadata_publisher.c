@@ -43,6 +43,23 @@ void metadata_publisher_unregister(struct metadata_publisher *t, const struct cl
 
 /* ---- events ---- */
 
+void metadata_publisher_drop_events(struct event_selection *s)
+{
+	static const struct metadata_event more[] = {
+		{"sched", "sched_process_fork"},
+		{"sched", "sched_process_free"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(events) + ARRAY_SIZE(more); i++) {
+		const struct metadata_event *m =
+			i < ARRAY_SIZE(events) ? &events[i] : &more[i - ARRAY_SIZE(events)];
+		struct event_name *e = event_selection_find(s, m->group, m->name);
+
+		if (e)
+			event_selection_drop(s, e);
+	}
+}
+
 static bool event_is_compiled(const struct event_table *table, const struct metadata_event *e)
 {
 	for (size_t i = 0; i < table->n_events; i++) {
@@ -137,7 +154,7 @@ void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *
 		setup_error_add(s->errors, "option:process_stats (no memory for event metadata)");
 		return;
 	}
-	if (instance_is_own(s->instance))
+	if (instance_is_own(s->instance) && !s->config->without_task_events)
 		enable_events(s->instance, table, s->errors);
 	publish_completeness(t, s, table);
 	metadata_bus_set_published_until(t->bus, t->session_id, t, 1);

@@ -29,10 +29,12 @@ void metadata_publisher_register(struct metadata_publisher *t, struct metadata_b
 /* Publishes the rest and unregisters. Zeroed is allowed. */
 void metadata_publisher_unregister(struct metadata_publisher *t, const struct clock_sync *sync);
 
+/* Drops the events of FtraceConfig.without_task_events. */
+void metadata_publisher_drop_events(struct event_selection *s);
 /*
- * If there is a subscriber and nothing is collected yet: enables the events with
- * metadata of tasks in the instance. Events that the session did not request are compiled for the
- * bus only. Reports failures. Enables nothing in an attached instance, because others read its
+ * If there is a subscriber and nothing is collected yet: enables the events with metadata of tasks
+ * in the instance, unless another publisher has them (without_task_events). Events that the session
+ * did not request are compiled for the bus only. Reports failures. Enables nothing in an attached instance, because others read its
  * records. Announces to the bus that task metadata is complete if all events with task metadata are
  * enabled and nothing filters them. Uses config, instance, events and errors of the setup.
  */

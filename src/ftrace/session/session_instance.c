@@ -25,6 +25,7 @@
 #include "ftrace/tracefs/setting_file.h"
 
 #define SHOWN 100 /* bytes of an invalid name that are shown */
+#define KEPT_NAME_MAX 40
 
 static int session_instance_refuse(struct err_text *e, int error, const char *name, const char *why)
 {
@@ -202,6 +203,46 @@ static int make_private_instance(const struct setup *s, const struct ftrace_sett
 	return 0;
 }
 
+/* ---- kept instances ---- */
+
+static bool is_kept_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len <= KEPT_NAME_MAX &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
+}
+
+/* A session that continues the instance of another one finds its clock and its rings set. */
+static int open_kept_instance(const struct setup *s, const struct ftrace_settings *settings,
+			      struct instance *i, uint32_t *ret_kb)
+{
+	const char *name = s->config->kept_instance;
+	struct err_text e;
+	bool is_old;
+	int r;
+
+	if (!s->for_root)
+		r = err_set(&e, -EPERM, "kept_instance is for root only");
+	else if (!is_kept_name(name))
+		r = err_set(&e, -EINVAL, "kept_instance \"%.*s\": not a name of up to %d lower-case "
+					 "letters, digits and dashes",
+			    SHOWN, name, KEPT_NAME_MAX);
+	else
+		r = instance_make_kept(i, s->root, name, &is_old, &e);
+	if (r) {
+		setup_error_fatal(s->errors, "nothing is recorded: %s", e.text);
+		return r;
+	}
+	if (is_old) {
+		*ret_kb = settings->buffer_size_kb;
+		return 0;
+	}
+	session_instance_set_clock(s, settings, i);
+	*ret_kb = ring_size_set(i, settings, s->errors);
+	return 0;
+}
+
 /* ---- attached instances ---- */
 
 static int attach_existing(const struct setup *s, struct instance *i)
@@ -343,6 +384,8 @@ int session_instance_open(const struct setup *s, const struct ftrace_settings *s
 	}
 	if ((c->instance_name && *c->instance_name) || c->preserve_ftrace_buffer)
 		return use_existing_instance(s, settings, ret, ret_buffer_kb);
+	if (c->kept_instance && *c->kept_instance)
+		return open_kept_instance(s, settings, ret, ret_buffer_kb);
 	return make_private_instance(s, settings, ret, ret_buffer_kb);
 }
 

@@ -23,6 +23,8 @@ int session_instance_attach_named(struct instance *i, const char *root, const ch
  *
  *	config				instance
  *	-				own: sonda-PID-SESSION, made now
+ *	kept_instance			kept: sonda-kept-NAME, made now or by a session that was
+ *					killed. For root only
  *	instance_name			attached: an existing instance; "hyp" and "hypervisor"
  *					are next to `instances`
  *	preserve_ftrace_buffer alone	attached: the top level

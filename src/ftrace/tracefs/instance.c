@@ -26,6 +26,8 @@
 #define LOCK_TRIES 50
 /* Long enough for a process that reads the files of all instances, even on a busy machine. */
 #define REMOVE_TRIES 50
+/* Long enough for a session that reads its rings to the end. */
+#define KEPT_TRIES 3000
 #define PAUSE_NS (10 * 1000 * 1000)
 
 #define MAX_SAME_SESSION 64 /* ftrace sources of one session */
@@ -122,6 +124,38 @@ static void instance_release(struct instance *i)
 	*i = (struct instance){0};
 }
 
+/* Locks the new directory, and turns the recording off unless it is_old. */
+static int instance_begin(struct instance *i, const char *root, const char *path, bool is_old,
+			  struct err_text *e)
+{
+	int r;
+
+	i->path = strdup(path);
+	i->tracefs = tracefs_instance_alloc(root, strrchr(path, '/') + 1);
+	if (!i->path || !i->tracefs) {
+		if (!is_old)
+			remove_folder(path);
+		instance_release(i);
+		return err_set(e, -ENOMEM, "cannot use %s: out of memory", path);
+	}
+	i->lock = lock_folder(path);
+	if (is_old)
+		return 0;
+	/* The kernel starts a new instance with tracing on. */
+	r = instance_write(i, "tracing_on", "0");
+	if (r) {
+		err_set(e, r, "cannot write %s/tracing_on: %s", path, strerror(-r));
+		instance_remove(i);
+	}
+	return r;
+}
+
+static int instance_set_make_error(const char *path, int r, struct err_text *e)
+{
+	return err_set(e, r, "cannot make %s: %s%s", path, strerror(-r),
+		       r == -EACCES || r == -EPERM ? " (root is required)" : "");
+}
+
 int instance_make(struct instance *i, const char *root, uint64_t session_id, struct err_text *e)
 {
 	/*
@@ -141,22 +175,40 @@ int instance_make(struct instance *i, const char *root, uint64_t session_id, str
 		if (r != -EEXIST)
 			break;
 	}
-	if (r)
-		return err_set(e, r, "cannot make %s: %s%s", path, strerror(-r),
-			       r == -EACCES || r == -EPERM ? " (root is required)" : "");
-	i->path = strdup(path);
-	i->tracefs = tracefs_instance_alloc(root, strrchr(path, '/') + 1);
-	if (!i->path || !i->tracefs) {
-		remove_folder(path);
-		instance_release(i);
-		return err_set(e, -ENOMEM, "cannot use %s: out of memory", path);
-	}
-	i->lock = lock_folder(path);
-	/* The kernel starts a new instance with tracing on. */
-	r = instance_write(i, "tracing_on", "0");
-	if (r) {
-		err_set(e, r, "cannot write %s/tracing_on: %s", path, strerror(-r));
-		instance_remove(i);
+	return r ? instance_set_make_error(path, r, e) : instance_begin(i, root, path, false, e);
+}
+
+static int instance_try_make_kept(struct instance *i, const char *root, const char *path,
+				  bool *ret_is_old, struct err_text *e)
+{
+	_cleanup_(closep) __attribute__((unused)) int others = instances_lock(root);
+	int r = make_folder(path);
+
+	*i = (struct instance){.lock = -1};
+	*ret_is_old = r == -EEXIST;
+	if (*ret_is_old && instance_is_locked(path))
+		return err_set(e, -EBUSY, "another session records in %s", path);
+	if (r && !*ret_is_old)
+		return instance_set_make_error(path, r, e);
+	r = instance_begin(i, root, path, *ret_is_old, e);
+	i->stays = !r && *ret_is_old;
+	return r;
+}
+
+int instance_make_kept(struct instance *i, const char *root, const char *name, bool *ret_is_old,
+		       struct err_text *e)
+{
+	int r, tries = 0, n;
+	char path[4096];
+
+	n = snprintf(path, sizeof(path), "%s/instances/sonda-kept-%s", root, name);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return err_set(e, -ENAMETOOLONG, "the path of %s is too long", root);
+	while ((r = instance_try_make_kept(i, root, path, ret_is_old, e)) == -EBUSY &&
+	       tries++ < KEPT_TRIES && coroutine_yield() == 0) {
+		coroutine_block_begin();
+		pause_before_retry();
+		coroutine_block_end();
 	}
 	return r;
 }
@@ -203,6 +255,8 @@ int instance_remove(struct instance *i)
 		return 0;
 	if (i->override) {
 		r = override_restore(i->override);
+	} else if (i->stays) {
+		r = 0;
 	} else if ((r = remove_folder(i->path))) {
 		/* From now on the instance should cost little more than its directory. */
 		instance_write(i, "current_tracer", "nop");

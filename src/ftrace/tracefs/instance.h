@@ -17,6 +17,8 @@ struct tracefs_instance;
  *
  *	own		root/instances/sonda-PID-SESSION, made for this session alone. Everything
  *			is off when it is made; removing it removes all settings.
+ *	kept		own, but sonda-kept-NAME. It outlives a session that does not end normally,
+ *			and the next session with the name continues it.
  *	attached	an existing instance of another process, or the top level. instance_remove()
  *			restores the settings changed through these functions
  *			(override.h). Other sessions may use it at the same time.
@@ -31,6 +33,9 @@ struct instance {
 	int lock; /* of an own instance: its directory, locked while the session lives; or -1 */
 	bool copies_markers; /* set by instance_copy_markers */
 	bool keeps_ring; /* set by the caller: records, size and clock must not change */
+	/* of a kept instance that has begun to record: instance_remove() leaves it. Set by the caller,
+	 * and for an old one by instance_make_kept() */
+	bool stays;
 };
 
 /*
@@ -38,6 +43,13 @@ struct instance {
  * of one session), "-2" and so on is appended. Sets e on failure.
  */
 int instance_make(struct instance *i, const char *root, uint64_t session_id, struct err_text *e);
+/*
+ * Makes the directory of a kept instance, or takes it over from a session that has ended. Sets
+ * *ret_is_old in the latter case: it records, and has the settings and records of that session.
+ * Waits for a session that is ending; returns -EBUSY if it still lives after half a minute.
+ */
+int instance_make_kept(struct instance *i, const char *root, const char *name, bool *ret_is_old,
+		       struct err_text *e);
 /*
  * Returns a descriptor of the directory root/instances, locked against other processes that make
  * instances or search for stale ones; close() unlocks it. Returns -EWOULDBLOCK if another process

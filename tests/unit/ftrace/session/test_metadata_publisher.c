@@ -155,6 +155,23 @@ FIXTURE_TEST(events_for_a_listener)
 	assert_int_equal(table.n_events, 4);
 }
 
+FIXTURE_TEST(task_events_may_be_left_to_another_data_source)
+{
+	((Pb__FtraceConfig *)setup.config)->without_task_events = true;
+	listen();
+	begin();
+	assert_int_equal(table.n_events, 0);
+	assert_false(metadata_bus_is_complete(bus, SESSION));
+	assert_ptr_equal(encoder.ctx.tids, &publisher.collected.tids);
+	event_selection_add(&selected, "sched", "sched_process_exec");
+	event_selection_add(&selected, "sched", "sched_process_fork");
+	event_selection_add(&selected, "sched", "sched_switch");
+	event_selection_add(&selected, "task", "task_newtask");
+	metadata_publisher_drop_events(&selected);
+	assert_int_equal(selected.n, 1);
+	assert_string_equal(selected.events[0].name, "sched_switch");
+}
+
 FIXTURE_TEST(events_that_are_asked_for_are_left_as_they_are)
 {
 	add_recorded_event("task", "task_rename");

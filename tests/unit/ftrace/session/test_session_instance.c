@@ -79,6 +79,50 @@ FIXTURE_TEST(attached_and_detached)
 	assert_string_equal(fake_read("instances/foo/buffer_size_kb"), "100");
 }
 
+FIXTURE_TEST(a_kept_instance_is_taken_over_with_its_records)
+{
+	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
+	struct place p = {.kb = 0}, again = {.kb = 0};
+
+	fake_text("instances/sonda-kept-mine/tracing_on", "1\n");
+	fake_text("instances/sonda-kept-mine/trace", "records");
+	fake_text("instances/sonda-kept-mine/trace_clock", "[local] boot\n");
+	fake_text("instances/sonda-kept-mine/buffer_size_kb", "100\n");
+	c.kept_instance = "mine";
+	c.buffer_size_kb = 512;
+	assert_int_equal(open_place(&p, &c), 0);
+	assert_true(instance_is_own(&p.instance) && p.instance.stays);
+	assert_string_equal(fake_read("instances/sonda-kept-mine/tracing_on"), "1\n");
+	assert_string_equal(fake_read("instances/sonda-kept-mine/trace"), "records");
+	assert_string_equal(fake_read("instances/sonda-kept-mine/trace_clock"), "[local] boot\n");
+	assert_string_equal(fake_read("instances/sonda-kept-mine/buffer_size_kb"), "100\n");
+	assert_true(instance_is_locked(p.instance.path));
+	/* It stays, unlocked, until a session ends normally. */
+	leave(&p);
+	assert_string_equal(fake_read("instances/sonda-kept-mine/tracing_on"), "1\n");
+	assert_int_equal(open_place(&again, &c), 0);
+	leave(&again);
+}
+
+FIXTURE_TEST(kept_instances_are_for_root_and_have_plain_names)
+{
+	static const char *const bad[] = {"a/b", "..", "A", "a_b",
+					  "a234567890123456789012345678901234567890x"};
+	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
+	struct place p = {.not_for_root = true};
+
+	c.kept_instance = "mine";
+	assert_int_equal(open_place(&p, &c), -EPERM);
+	assert_string_equal(p.errors.fatal, "nothing is recorded: kept_instance is for root only");
+	setup_errors_deinit(&p.errors);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		p = (struct place){.kb = 0};
+		c.kept_instance = (char *)bad[i];
+		assert_int_equal(open_place(&p, &c), -EINVAL);
+		setup_errors_deinit(&p.errors);
+	}
+}
+
 FIXTURE_TEST(preserved)
 {
 	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
