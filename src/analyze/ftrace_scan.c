@@ -250,6 +250,7 @@ struct stats_head {
 	uint32_t sequence;
 	uint64_t phase;
 	uint64_t instance;
+	bool overwrites;
 };
 
 static bool scan_cpu_stats(struct ftrace_scan *s, const struct stats_head *head,
@@ -264,8 +265,10 @@ static bool scan_cpu_stats(struct ftrace_scan *s, const struct stats_head *head,
 			  PB_TO(PB_FTRACE_CPU_STATS_DROPPED_EVENTS, &c.dropped));
 
 	r = cpu <= UINT32_MAX ? get_ring(s, head->sequence, (uint32_t)cpu) : NULL;
-	if (r)
+	if (r) {
 		r->instance = head->instance;
+		r->overwrites |= head->overwrites;
+	}
 	if (r && head->phase == PHASE_START && !r->has_start) {
 		r->has_start = true;
 		r->start = c;
@@ -384,7 +387,8 @@ bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const struct pb
 	struct stats_head head = {.sequence = sequence};
 	struct pb_field instance = {0};
 	bool ok = pb_read(stats, PB_TO(PB_FTRACE_STATS_PHASE, &head.phase),
-			  PB_TO(PB_FTRACE_STATS_INSTANCE, &instance));
+			  PB_TO(PB_FTRACE_STATS_INSTANCE, &instance),
+			  PB_TO(PB_FTRACE_STATS_OVERWRITES, &head.overwrites));
 
 	if (instance.id)
 		head.instance = hash_instance_name(&instance);
@@ -440,9 +444,45 @@ bool ftrace_scan_has_rings(const struct ftrace_scan *s)
 
 static uint64_t lost_records_of_ring(const struct ring *r)
 {
-	return counter_growth(r->start.overrun, r->end.overrun) +
+	return (r->overwrites ? 0 : counter_growth(r->start.overrun, r->end.overrun)) +
 	       counter_growth(r->start.commit_overrun, r->end.commit_overrun) +
 	       counter_growth(r->start.dropped, r->end.dropped);
+}
+
+static bool sequence_overwrites(const struct ftrace_scan *s, uint32_t sequence)
+{
+	for (size_t i = 0; i < s->n_rings; i++)
+		if (s->rings[i].sequence == sequence && s->rings[i].overwrites)
+			return true;
+	return false;
+}
+
+bool ftrace_scan_overwrites(const struct ftrace_scan *s, struct ring_overwrites *ret)
+{
+	bool any = false;
+
+	*ret = (struct ring_overwrites){0};
+	for (size_t i = 0; i < s->n_rings; i++) {
+		const struct ring *r = &s->rings[i];
+
+		if (!r->overwrites)
+			continue;
+		any = true;
+		if (r->has_end)
+			ret->events += counter_growth(r->start.overrun, r->end.overrun);
+	}
+	for (size_t i = 0; any && i < s->holes.n; i++) {
+		const struct hole *h = &s->holes.list[i];
+
+		if (!h->on_the_way && sequence_overwrites(s, h->sequence))
+			ret->complete_ns = MAX(ret->complete_ns, h->to_ns);
+	}
+	return any;
+}
+
+bool ftrace_scan_hole_is_before(const struct ftrace_scan *s, const struct hole *h)
+{
+	return !h->from_ns && sequence_overwrites(s, h->sequence);
 }
 
 static bool is_same_ring(const struct ring *x, const struct ring *y)

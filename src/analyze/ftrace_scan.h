@@ -42,6 +42,7 @@ struct ring {
 	uint64_t instance; /* hash of the tracefs instance's name; 0 unknown */
 	bool has_start;
 	bool has_end;
+	bool overwrites; /* the ring is read on request only: overruns are no losses */
 	struct ring_counters start;
 	struct ring_counters end;
 };
@@ -96,6 +97,16 @@ void ftrace_scan_deinit(struct ftrace_scan *s);
 bool ftrace_scan_bundle(struct ftrace_scan *s, const struct pb_field *bundle);
 bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const struct pb_field *stats);
 
+/* Records that rings overwrote because they are read on request only (FtraceConfig.read_on_flush_only). */
+struct ring_overwrites {
+	uint64_t events; /* on all CPUs */
+	uint64_t complete_ns; /* events' clock: from here on all CPUs are complete; 0: from the start */
+};
+
+/* Returns false if the trace has no such rings. */
+bool ftrace_scan_overwrites(const struct ftrace_scan *s, struct ring_overwrites *ret);
+/* Returns true if the hole precedes all that such a ring had: it is no loss. */
+bool ftrace_scan_hole_is_before(const struct ftrace_scan *s, const struct hole *h);
 /* Returns true if a data source reported its rings at the end. Otherwise the losses are unknown. */
 bool ftrace_scan_has_rings(const struct ftrace_scan *s);
 /* Returns each CPU's losses during the recording, by CPU number, without CPUs that lost nothing.

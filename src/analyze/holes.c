@@ -100,7 +100,7 @@ static void remove_unnumbered(struct holes *h, struct hole_cpu *c, const struct 
 bool holes_add_range(struct holes *h, uint32_t sequence, uint32_t cpu, const struct pb_field *range)
 {
 	struct hole_cpu *c = get_hole_cpu(h, sequence, cpu);
-	struct hole new = {.cpu = cpu};
+	struct hole new = {.cpu = cpu, .sequence = sequence};
 
 	if (!pb_read(range, PB_TO(PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_BEGIN_TIMESTAMP, &new.from_ns),
 		     PB_TO(PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP, &new.to_ns),
@@ -117,7 +117,7 @@ bool holes_add_range(struct holes *h, uint32_t sequence, uint32_t cpu, const str
 void holes_add_bundle(struct holes *h, uint32_t sequence, const struct bundle_span *b)
 {
 	struct hole_cpu *c = get_hole_cpu(h, sequence, b->cpu);
-	struct hole new = {.cpu = b->cpu};
+	struct hole new = {.cpu = b->cpu, .sequence = sequence};
 
 	if (!c)
 		return;

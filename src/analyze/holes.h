@@ -29,6 +29,7 @@
 
 struct hole {
 	uint32_t cpu;
+	uint32_t sequence; /* of the bundles */
 	bool on_the_way; /* lost between ring and file; else in the kernel's ring */
 	uint64_t from_ns, to_ns; /* events' clock; from_ns 0: since the start of tracing */
 	uint64_t events; /* 0 unknown */

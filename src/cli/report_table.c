@@ -426,6 +426,7 @@ static bool is_other_loss(uint32_t stat)
 struct losses_config {
 	size_t rings; /* linux.ftrace data sources: each has a ring for each CPU */
 	bool wraps; /* the buffers are meant to wrap */
+	bool rings_wrap; /* the rings are, too */
 };
 
 static struct losses_config read_losses_config(const struct import_result *r)
@@ -434,15 +435,20 @@ static struct losses_config read_losses_config(const struct import_result *r)
 		r->config ? pb__trace_config__unpack(NULL, r->config_len, r->config) : NULL;
 	struct losses_config ret = {.rings = 0};
 
-	for (size_t i = 0; c && i < c->n_data_sources; i++)
-		ret.rings += !!config_source_ftrace(c->data_sources[i]);
+	for (size_t i = 0; c && i < c->n_data_sources; i++) {
+		const Pb__FtraceConfig *f = config_source_ftrace(c->data_sources[i]);
+
+		ret.rings += f != NULL;
+		ret.rings_wrap |= f && f->read_on_flush_only;
+	}
 	ret.wraps = c && config_triggers_end_ring(c);
 	if (c)
 		pb__trace_config__free_unpacked(c, NULL);
 	return ret;
 }
 
-static void add_stats(const struct store *s, bool wraps, struct report_losses *ret)
+static void add_stats(const struct store *s, const struct losses_config *c,
+		      struct report_losses *ret)
 {
 	const struct table *t = &s->tables[TABLE_STATS];
 	bool some = false;
@@ -453,11 +459,12 @@ static void add_stats(const struct store *s, bool wraps, struct report_losses *r
 
 		if (value <= 0)
 			continue;
-		if (is_ring_count(stat))
+		if (is_ring_count(stat) &&
+		    !(c->rings_wrap && stat == STAT_FTRACE_CPU_OVERRUN_DELTA))
 			ret->events += (uint64_t)value;
 		some |= stat == STAT_FTRACE_CPU_HAS_DATA_LOSS;
 		ret->more |= is_other_loss(stat) ||
-			     (stat == STAT_TRACED_BUF_BYTES_OVERWRITTEN && !wraps);
+			     (stat == STAT_TRACED_BUF_BYTES_OVERWRITTEN && !c->wraps);
 	}
 	ret->more |= some && !ret->events;
 }
@@ -468,7 +475,7 @@ void report_losses_find(const struct trace_tables *tables, const char *file,
 	struct losses_config c = read_losses_config(&tables->result);
 
 	*ret = (struct report_losses){.more = tables->result.cut_off};
-	add_stats(&tables->store, c.wraps, ret);
+	add_stats(&tables->store, &c, ret);
 	/* The stats are by CPU: if a CPU has several rings, they count the last ring only. */
 	if (ret->events && (c.rings > 1 || tables->store.tables[TABLE_MACHINE].rows > 1)) {
 		ret->events = 0;

@@ -268,7 +268,8 @@ void tokenize_bundle(struct import *im, struct machine *m, const struct packet *
 		stats_add(im->store, STAT_FTRACE_BUNDLE_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
 		return;
 	}
-	if (h.lost)
+	/* What such a ring had overwritten before it was first read is no loss. */
+	if (h.lost && !(im->rings_overwrite && !h.previous_end.u64))
 		stats_set(im->store, STAT_FTRACE_CPU_HAS_DATA_LOSS, b.cpu, 1);
 	b.clock = bundle_sync_clock(&h, p->sequence, &m->clocks);
 	note_first_bundle(&b, &h);

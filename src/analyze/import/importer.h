@@ -101,6 +101,7 @@ struct import {
 	struct pb_field config; /* the first TraceConfig */
 	bool has_uuid; /* true if the trace has a uuid */
 	bool is_file_without_flush; /* a config writes into a file and has no flush period */
+	bool rings_overwrite; /* rings of the kernel are read on request only */
 	bool flushes_files; /* the service flushes sessions that are written into files */
 	uint32_t packet_queues[MAX_MACHINES][QUEUE_TRACK_EVENTS + 1];
 	struct task_infos infos;

@@ -296,6 +296,26 @@ static void count_discard_buffers(struct import *im, const struct pb_field *conf
 	}
 }
 
+/* Returns true if a linux.ftrace leaves its records in the kernel, which overwrites the oldest. */
+static bool config_overwrites_rings(const struct pb_field *config)
+{
+	bool overwrites = false;
+
+	pb_for_each (f, config) {
+		struct pb_field source, ftrace;
+
+		if (f.id != PB_TRACE_CONFIG_DATA_SOURCES || !f.data)
+			continue;
+		source = pb_inner_field(&f, PB_TRACE_CONFIG_DATA_SOURCE_CONFIG);
+		if (!source.id || !source.data)
+			continue;
+		ftrace = pb_inner_field(&source, PB_DATA_SOURCE_CONFIG_FTRACE_CONFIG);
+		if (ftrace.id && ftrace.data)
+			pb_read(&ftrace, PB_TO(PB_FTRACE_CONFIG_READ_ON_FLUSH_ONLY, &overwrites));
+	}
+	return overwrites;
+}
+
 void tokenize_trace_config(struct import *im, const struct pb_field *config)
 {
 	uint64_t msb = 0, lsb = 0, into_file = 0, flush_ms = 0;
@@ -318,6 +338,7 @@ void tokenize_trace_config(struct import *im, const struct pb_field *config)
 	if (into_file)
 		count_discard_buffers(im, config);
 	im->is_file_without_flush |= into_file && !flush_ms;
+	im->rings_overwrite |= config_overwrites_rings(config);
 }
 
 /* Adds a row, even if the key already has one. */

@@ -140,6 +140,7 @@ static void add_ring_losses(const struct record_facts *f, struct losses *ret)
 {
 	const struct ftrace_scan *s = &f->scan->ftrace;
 	uint64_t least = MAX(MAX(s->counted_losses, s->holes.counted), s->bundles_after_loss);
+	struct ring_overwrites overwrites;
 	struct loss *loss;
 	char number[32];
 
@@ -147,7 +148,7 @@ static void add_ring_losses(const struct record_facts *f, struct losses *ret)
 		add_exact_ring_losses(f, ret);
 		return;
 	}
-	if (!s->bundles_after_loss)
+	if (!s->bundles_after_loss || ftrace_scan_overwrites(s, &overwrites))
 		return;
 	loss = losses_add(ret, "kernel rings", least, "events");
 	strbuf_printf(&loss->text, "at least %s events, in %llu places",

@@ -489,23 +489,40 @@ static void write_holes(const struct trace_scan *s, struct strbuf *out)
 	const struct holes *h = &s->ftrace.holes;
 	struct strbuf lines = {0};
 
-	for (size_t i = 0, next; i < h->n; i = next) {
-		strbuf_printf(&lines, "cpu%u", h->list[i].cpu);
-		for (next = i; next < h->n && h->list[next].cpu == h->list[i].cpu; next++) {
-			if (next - i >= HOLES_LISTED)
+	for (size_t i = 0, n, next; i < h->n; i = next) {
+		for (n = 0, next = i; next < h->n && h->list[next].cpu == h->list[i].cpu; next++) {
+			if (ftrace_scan_hole_is_before(&s->ftrace, &h->list[next]) ||
+			    n++ >= HOLES_LISTED)
 				continue;
-			strbuf_puts(&lines, next > i ? "," : "");
+			if (n == 1)
+				strbuf_printf(&lines, "cpu%u", h->list[i].cpu);
+			strbuf_puts(&lines, n > 1 ? "," : "");
 			write_hole(s, &h->list[next], &lines);
 		}
-		if (next - i > HOLES_LISTED)
-			strbuf_printf(&lines, ", %zu more", next - i - HOLES_LISTED);
-		strbuf_putc(&lines, '\n');
+		if (n > HOLES_LISTED)
+			strbuf_printf(&lines, ", %zu more", n - HOLES_LISTED);
+		if (n)
+			strbuf_putc(&lines, '\n');
 	}
 	if (h->total > h->n)
 		strbuf_printf(&lines, "%llu shorter ones\n", (unsigned long long)(h->total - h->n));
 	if (lines.s)
 		write_labelled_lines("holes", lines.s, HOLE_LINES_LISTED, out);
 	strbuf_deinit(&lines);
+}
+
+/* Writes what rings overwrote that are read on request only. */
+static void write_overwrites(const struct trace_scan *s, struct strbuf *out)
+{
+	struct ring_overwrites o;
+	char number[32];
+
+	if (!ftrace_scan_overwrites(&s->ftrace, &o) || !o.events)
+		return;
+	strbuf_printf(out, "  rings    the kernel overwrote %s older events; complete for the last ",
+		      str_thousands(o.events, number));
+	strbuf_printf(out, "%.3f s\n",
+		      (double)(s->ftrace.last_ns - MIN(o.complete_ns, s->ftrace.last_ns)) / 1e9);
 }
 
 /* ---- snapshots ---- */
@@ -704,6 +721,7 @@ static void write_trace(const struct record_facts *f, struct strbuf *out,
 	if (f->end)
 		write_lines("ended", f->end, out);
 	ret->lost = write_lost(f, &losses, out);
+	write_overwrites(f->scan, out);
 	write_holes(f->scan, out);
 	losses_deinit(&losses);
 }

@@ -149,6 +149,12 @@ static void summary_json_put_losses(const struct losses *l, struct strbuf *b)
 
 static void put_holes(const struct trace_scan *s, struct strbuf *b)
 {
+	struct ring_overwrites o;
+
+	if (ftrace_scan_overwrites(&s->ftrace, &o)) {
+		summary_json_put_number(b, "overwritten_events", o.events);
+		put_seconds(b, "complete_from_s", record_seconds_at(s, o.complete_ns));
+	}
 	summary_json_put_number(b, "hole_count", s->ftrace.holes.total);
 	put_json_key(b, "holes");
 	strbuf_putc(b, '[');

@@ -49,6 +49,32 @@ FIXTURE_TEST(events_are_counted_and_timed)
 	assert_int_equal(x->bundles_after_loss, 0);
 }
 
+FIXTURE_TEST(rings_that_are_read_on_request_overwrite_without_a_loss)
+{
+	struct ring_overwrites o;
+	struct cpu_loss *losses;
+	size_t n;
+
+	assert_false(ftrace_scan_overwrites(x, &o));
+	x->sequence = 7;
+	assert_true(scan_bundle("cpu: 0 lost_events: 1 " RANGE EVENT(5000, task_rename), 0, 4000,
+				90));
+	assert_true(scan_bundle("cpu: 1 lost_events: 1 " RANGE EVENT(5000, task_rename), 4500,
+				4700, 10));
+	assert_true(scan_stats(7, "phase: 1 overwrites: true cpu_stats { cpu: 0 overrun: 10 }"));
+	assert_true(scan_stats(7, "phase: 2 overwrites: true cpu_stats { cpu: 0 overrun: 100 } "
+				  "cpu_stats { cpu: 1 overrun: 10 dropped_events: 3 }"));
+	assert_true(ftrace_scan_overwrites(x, &o));
+	assert_int_equal(o.events, 100);
+	assert_int_equal(o.complete_ns, 4700);
+	assert_true(ftrace_scan_hole_is_before(x, &x->holes.list[0]));
+	assert_false(ftrace_scan_hole_is_before(x, &x->holes.list[1]));
+	assert_int_equal(ftrace_scan_losses(x, &losses, &n), 0);
+	assert_int_equal(n, 1); /* events that a ring drops are lost */
+	assert_int_equal(losses[0].events, 3);
+	free(losses);
+}
+
 FIXTURE_TEST(compact_events_are_counted_and_timed)
 {
 	assert_true(scan_bundle("compact_sched { switch_timestamp: [300, 10] } "
