@@ -145,6 +145,21 @@ static bool is_from_recorder(const struct verb_options *o)
 	return o->last || o->dir || (o->n_words && !strcmp(o->words[0], "recorder") && !o->socket);
 }
 
+/* With --in-kernel, the kernel may have overwritten a part of the time that was asked for. */
+static void warn_if_overwritten(const struct ftrace_scan *scan, int64_t last_ns)
+{
+	struct ring_overwrites o;
+	uint64_t covered_ns;
+
+	if (!last_ns || !ftrace_scan_overwrites(scan, &o) || o.complete_ns > scan->last_ns)
+		return;
+	covered_ns = scan->last_ns - o.complete_ns;
+	if (o.complete_ns && covered_ns < (uint64_t)last_ns)
+		log_warn("the snapshot is complete for the last %.1f s of %.0f s: the kernel "
+			 "overwrote older events; enable the recorder with a larger --size",
+			 (double)covered_ns / 1e9, (double)last_ns / 1e9);
+}
+
 static int snapshot_copy_from_recorder(const struct verb_options *o, struct trace_file *file,
 				       struct verb_summary *s, struct err_text *e)
 {
@@ -173,7 +188,10 @@ static int snapshot_copy_from_recorder(const struct verb_options *o, struct trac
 	r = trace_file_flush(file);
 	if (r < 0)
 		return err_set(e, r, "cannot write the snapshot: %s", strerror(-r));
-	return save_written_trace(file, s, e);
+	r = save_written_trace(file, s, e);
+	if (r == 0)
+		warn_if_overwritten(&s->scan.ftrace, last_ns);
+	return r;
 }
 
 static int snapshot_run(const struct verb_options *o, struct output_name *name,

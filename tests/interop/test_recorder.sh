@@ -45,5 +45,25 @@ twice="select count(*) as n from (select ts from sched where cpu = 0 group by ts
 query "$TMP/snapshot" "$twice" >"$TMP/twice"
 grep -q '"n":0' "$TMP/twice"
 verdict "the snapshot has each of them once" $? "$TMP/twice"
+
+# ---- rings in the kernel
+
+ring=$TMP/kernel
+start_daemon SONDA_RECORDER_NOTIFY_FD "$TMP/run.log" "$SONDA" recorder run --dir "$ring" --in-kernel --size 8mb sched
+verdict "rings in the kernel are armed" $? "$TMP/run.log"
+cp /bin/sleep "$TMP/ended-before" && "$TMP/ended-before" 0.01
+"$SONDA" snapshot -q --dir "$ring" -o "$TMP/first" recorder && "$SONDA" snapshot -q --dir "$ring" -o "$TMP/snapshot" recorder
+verdict "two snapshots of them" $?
+kill "${PIDS[-1]}"
+wait "${PIDS[-1]}"
+trace_errors "$TMP/snapshot" >"$TMP/errors"
+[ "$(cat "$TMP/errors")" = '[]' ]
+verdict "the second opens without an error" $? "$TMP/errors"
+[ "$(one "$TMP/snapshot" "select count(*) from thread join process using (upid) where thread.name = 'ended-before'
+  and process.name like '%ended-before'")" = 1 ]
+verdict "it names a process that ended before the first" $?
+query "$TMP/snapshot" "$twice" >"$TMP/twice"
+grep -q '"n":0' "$TMP/twice"
+verdict "it has each event once" $? "$TMP/twice"
 echo "1..$N"
 exit $BAD

@@ -15,6 +15,7 @@
 #include "base/text/str.h"
 #include "cli/recorder/recorder_crash.h"
 #include "cli/recorder/recorder_dir.h"
+#include "cli/recorder/recorder_kernel.h"
 #include "cli/recorder/recorder_options.h"
 #include "cli/recorder/recorder_run.h"
 #include "cli/recorder/recorder_state.h"
@@ -29,6 +30,8 @@ struct recorder_status {
 	bool runs;
 	struct recorder_state state;
 	struct recorder_parts parts; /* owned */
+	bool has_rings; /* the kernel's rings could be read: */
+	struct recorder_kernel_rings rings;
 	int64_t now_ns;
 };
 
@@ -48,6 +51,7 @@ static int recorder_status_read(const char *dir, struct recorder_status *ret, st
 		r = recorder_parts_read(dir, &ret->parts);
 	if (r < 0)
 		return err_set(e, r, "cannot read the folder %.300s: %s", dir, strerror(-r));
+	ret->has_rings = ret->state.kernel_bytes && recorder_kernel_read(dir, &ret->rings) == 0;
 	if (!ret->runs && strcmp(ret->state.what, "ended") != 0)
 		snprintf(ret->state.why, sizeof(ret->state.why), "it was killed");
 	return 0;
@@ -78,6 +82,26 @@ static void put_time(struct strbuf *b, uint64_t s)
 	strbuf_puts(b, text);
 }
 
+static void put_seconds(struct strbuf *b, uint64_t s)
+{
+	strbuf_printf(b, s < 120 ? "%" PRIu64 " s" : "%" PRIu64 " min", s < 120 ? s : s / 60);
+}
+
+static void status_put_rings(const struct recorder_status *s, struct strbuf *b)
+{
+	char bytes[32], most[32];
+
+	strbuf_printf(b, "kernel    %s of %s, ", str_bytes(s->rings.bytes, bytes),
+		      str_bytes(s->state.kernel_bytes, most));
+	if (s->rings.wraps) {
+		strbuf_puts(b, "complete for the last ");
+		put_seconds(b, s->rings.covers_s);
+	} else {
+		strbuf_puts(b, "nothing overwritten yet");
+	}
+	strbuf_putc(b, '\n');
+}
+
 static void status_put_text(const struct recorder_status *s, struct strbuf *b)
 {
 	const struct recorder_state *state = &s->state;
@@ -92,10 +116,11 @@ static void status_put_text(const struct recorder_status *s, struct strbuf *b)
 	if (state->why[0])
 		strbuf_printf(b, ": %s", state->why);
 	strbuf_printf(b, "\nrecords   %s\n", state->words);
+	if (s->has_rings)
+		status_put_rings(s, b);
 	strbuf_printf(b, "ring      %zu parts, %s of %s, of the last ", s->parts.n,
 		      str_bytes(s->parts.bytes, bytes), str_bytes(state->max_bytes, most));
-	strbuf_printf(b, age < 120 ? "%" PRIu64 " s" : "%" PRIu64 " min",
-		      age < 120 ? age : age / 60);
+	put_seconds(b, age);
 	strbuf_printf(b, " of %" PRIu64 " min\n", state->keep_s / 60);
 	strbuf_printf(b, "folder    %s\n", s->dir);
 	if (state->restarts)
@@ -132,7 +157,11 @@ static void status_put_json(const struct recorder_status *s, struct strbuf *b)
 		      status_age_s(s), state->keep_s, state->restarts, state->snapshots,
 		      state->snapshots_failed, state->snapshots_skipped);
 	strbuf_put_json(b, state->crash);
-	strbuf_puts(b, "}\n");
+	strbuf_printf(b,
+		      ",\"in_kernel\":%s,\"kernel_max_bytes\":%" PRIu64
+		      ",\"kernel_bytes\":%" PRIu64 ",\"kernel_covers_s\":",
+		      state->kernel_bytes ? "true" : "false", state->kernel_bytes, s->rings.bytes);
+	strbuf_printf(b, s->rings.wraps ? "%" PRIu64 "}\n" : "null}\n", s->rings.covers_s);
 }
 
 /* Exits with EXIT_FAILED if the recorder does not record. */
@@ -160,6 +189,21 @@ static int recorder_print_status(const struct recorder_options *o, struct err_te
 
 /* ---- enable, disable ---- */
 
+/* Prints the kernel memory of the rings. The kernel cannot swap it. */
+static void print_kernel_memory(const struct recorder_options *o)
+{
+	uint64_t available = recorder_kernel_available_memory();
+	char bytes[32], of[32];
+
+	printf("the rings take %s of kernel memory", str_bytes(o->kernel_bytes, bytes));
+	if (available)
+		printf("; %s was available before", str_bytes(available, of));
+	putchar('\n');
+	if (available && o->kernel_bytes > available / 4)
+		log_warn("the rings take more than a quarter of the available memory, and cannot "
+			 "be swapped; choose a smaller --size");
+}
+
 /* Prints the measured cost of each preset. */
 static void print_costs(const struct recorder_options *o)
 {
@@ -184,13 +228,16 @@ static int recorder_enable(const struct recorder_options *o, struct err_text *e)
 	if (r < 0)
 		return r;
 	pb__trace_config__free_unpacked(config, NULL);
+	if (o->in_kernel)
+		print_kernel_memory(o);
 	if (o->crash)
 		r = recorder_crash_prepare_boot(o->crash_bytes, o->grub, e);
 	if (r == 0)
 		r = recorder_unit_enable(o, e);
 	if (r < 0)
 		return r;
-	print_costs(o);
+	if (!o->in_kernel)
+		print_costs(o);
 	return recorder_print_status(o, e);
 }
 
@@ -221,6 +268,8 @@ static int recorder_disable(const struct recorder_options *o, struct err_text *e
 	r = recorder_unit_disable(e);
 	if (r == 0 && unit.crash)
 		r = recorder_crash_stop(e);
+	if (r == 0)
+		recorder_kernel_remove(unit.dir);
 	if (r == 0 && o->remove)
 		r = remove_ring(unit.dir, e);
 	if (r == 0 && !o->remove)

@@ -11,6 +11,7 @@
 #include "base/text/str.h"
 #include "cli/record/record_config.h"
 #include "cli/record/record_options.h"
+#include "cli/recorder/recorder_kernel.h"
 #include "cli/report/missing_events.h"
 #include "cli/terminal/kernel_events.h"
 #include "cli/terminal/presets.h"
@@ -27,7 +28,7 @@ static int parse_words(const struct recorder_options *o, char **argv, struct rec
 
 	argv[n++] = (char *)"recorder";
 	if (!o->n_words)
-		argv[n++] = (char *)RECORDER_DEFAULT_WORD;
+		argv[n++] = (char *)recorder_options_default_word(o);
 	for (size_t i = 0; i < o->n_words; i++)
 		argv[n++] = o->words[i];
 	argv[n] = NULL;
@@ -97,6 +98,8 @@ static int build_from_words(const struct recorder_options *o, const struct recor
 		r = recorder_triggers_put(&o->triggers, *config, e);
 	if (r == 0)
 		r = recorder_config_set_parts(o, *config);
+	if (r == 0 && o->in_kernel)
+		r = recorder_kernel_set_config(o, *config, e);
 	event_requests_deinit(&idle);
 	tracefs_events_deinit(&events);
 	presets_free(presets);

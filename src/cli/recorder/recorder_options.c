@@ -20,6 +20,7 @@
 #define PART_MAX_MS 60000u
 #define PART_MIN_BYTES 65536 /* of TraceConfig.rotate */
 #define PARTS_MAX 10000 /* likewise */
+#define RECORDER_MIN_KERNEL_BYTES (4ull << 20)
 
 const char recorder_usage[] =
 	"usage: sonda recorder enable [OPTION]... [WORD]...\n"
@@ -32,6 +33,8 @@ const char recorder_usage[] =
 	"unit runs, in the foreground.\n\n"
 	"      --keep TIME    remove parts that are older (default: 1h)\n"
 	"      --size SIZE    maximum size of the ring on disk (default: 2gb)\n"
+	"      --in-kernel    leave events in rings of the kernel until a snapshot is taken; --size\n"
+	"                     is then the kernel memory of these rings (default: 64mb)\n"
 	"      --part TIME    length of a part (default: keep/60, from 10s to 1m)\n"
 	"      --dir DIR      folder of the ring (default: /var/lib/sonda/recorder)\n"
 	"      --on WHAT      save a snapshot at: trigger:NAME, 'counter:NAME>VALUE', "
@@ -58,6 +61,7 @@ const char recorder_usage[] =
 static const struct option long_options[] = {
 	{"keep", required_argument, NULL, 'k'},
 	{"size", required_argument, NULL, 's'},
+	{"in-kernel", no_argument, NULL, 'K'},
 	{"part", required_argument, NULL, 'p'},
 	{"dir", required_argument, NULL, 'd'},
 	{"on", required_argument, NULL, 'o'},
@@ -97,6 +101,9 @@ static int recorder_take_option(void *ctx, int option, struct err_text *e)
 		return option_parse_duration("--keep", optarg, &o->keep_ms, e);
 	case 's':
 		return option_parse_file_size("--size", optarg, &o->max_bytes, e);
+	case 'K':
+		o->in_kernel = true;
+		return 0;
 	case 'p':
 		return option_parse_duration("--part", optarg, &o->part_ms, e);
 	case 'd':
@@ -139,6 +146,18 @@ static int recorder_take_option(void *ctx, int option, struct err_text *e)
 	return -EINVAL;
 }
 
+/* With --in-kernel, --size is that of the kernel's rings. The ring on disk has room for a few
+ * snapshots of them. */
+static void recorder_set_sizes(struct recorder_options *o)
+{
+	if (o->in_kernel) {
+		o->kernel_bytes = o->max_bytes ? o->max_bytes : RECORDER_DEFAULT_KERNEL_BYTES;
+		o->max_bytes = MAX(RECORDER_DEFAULT_BYTES, 2 * o->kernel_bytes);
+	} else if (!o->max_bytes) {
+		o->max_bytes = RECORDER_DEFAULT_BYTES;
+	}
+}
+
 static int recorder_check_options(struct recorder_options *o, struct err_text *e)
 {
 	bool records = o->action == RECORDER_ENABLE || o->action == RECORDER_RUN;
@@ -166,6 +185,11 @@ static int recorder_check_options(struct recorder_options *o, struct err_text *e
 		return err_set(e, -EINVAL, "--remove is an option of disable");
 	if (o->json && o->action != RECORDER_STATUS)
 		return err_set(e, -EINVAL, "--json is an option of status");
+	if (o->in_kernel && !records)
+		return err_set(e, -EINVAL, "--in-kernel is an option of enable and run");
+	recorder_set_sizes(o);
+	if (o->in_kernel && o->kernel_bytes < RECORDER_MIN_KERNEL_BYTES)
+		return err_set(e, -EINVAL, "--size: rings of the kernel have at least 4 MiB");
 	if (o->max_bytes < RECORDER_MIN_BYTES)
 		return err_set(e, -EINVAL, "--size: a ring has at least 16 MiB");
 	if (o->keep_ms < 60000)
@@ -253,7 +277,6 @@ int recorder_options_parse(int argc, char **argv, struct recorder_options *ret, 
 	struct recorder_options o = {
 		.dir = RECORDER_DEFAULT_DIR,
 		.keep_ms = RECORDER_DEFAULT_KEEP_MS,
-		.max_bytes = RECORDER_DEFAULT_BYTES,
 		.before_ms = RECORDER_DEFAULT_BEFORE_MS,
 		.pause_ms = RECORDER_DEFAULT_PAUSE_MS,
 		.max_snapshots = RECORDER_DEFAULT_SNAPSHOTS,
@@ -278,6 +301,11 @@ void recorder_options_deinit(struct recorder_options *o)
 {
 	free(TAKE_PTR(o->args_text));
 	free(TAKE_PTR(o->args));
+}
+
+const char *recorder_options_default_word(const struct recorder_options *o)
+{
+	return o->in_kernel ? RECORDER_DEFAULT_KERNEL_WORD : RECORDER_DEFAULT_WORD;
 }
 
 uint32_t recorder_options_parts(const struct recorder_options *o)

@@ -23,6 +23,8 @@
 #define RECORDER_MIN_BYTES (16ull << 20)
 #define RECORDER_CRASH_MIN_BYTES (4ull << 20)
 #define RECORDER_CRASH_MAX_BYTES (4ull << 30)
+#define RECORDER_DEFAULT_KERNEL_BYTES (64ull << 20)
+#define RECORDER_DEFAULT_KERNEL_WORD "sched" /* the preset of --in-kernel */
 #define RECORDER_SESSION_NAME "recorder" /* unique_session_name */
 
 enum recorder_action { RECORDER_ENABLE, RECORDER_STATUS, RECORDER_DISABLE, RECORDER_RUN };
@@ -31,7 +33,9 @@ struct recorder_options {
 	bool help;
 	enum recorder_action action;
 	const char *dir;
-	uint64_t max_bytes; /* of the ring */
+	uint64_t max_bytes; /* of the ring on disk; 0 before the check: --size was not given */
+	bool in_kernel; /* --in-kernel: events stay in rings of the kernel */
+	uint64_t kernel_bytes; /* of these rings, of all CPUs together; 0 without --in-kernel */
 	uint32_t keep_ms; /* age of the oldest part */
 	uint32_t part_ms; /* length of a part */
 	struct recorder_triggers triggers; /* --on */
@@ -55,6 +59,8 @@ extern const char recorder_usage[];
 int recorder_options_parse(int argc, char **argv, struct recorder_options *ret, struct err_text *e);
 void recorder_options_deinit(struct recorder_options *o);
 
+/* Returns the word that is recorded if there are none. */
+const char *recorder_options_default_word(const struct recorder_options *o);
 /* Return the maximum number of parts of the ring, and the maximum bytes of each. A ring of this
  * many parts covers at least the requested age if its parts end by time, and has at most the
  * requested size if they end by bytes. */

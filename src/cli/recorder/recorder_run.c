@@ -13,6 +13,9 @@
  * sessions, to limit the size of the whole ring, and parts that are too old. It also checks the
  * free space.
  *
+ * With --in-kernel nothing is written until a snapshot is taken, so there are no ticks: one follows
+ * each time that a part was written.
+ *
  * A second session, without data sources, waits for triggers (CLONE_SNAPSHOT). Whenever one fires,
  * another process saves a snapshot (recorder_saver.h).
  */
@@ -26,6 +29,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,6 +47,7 @@
 #include "cli/recorder/recorder_alerts.h"
 #include "cli/recorder/recorder_crash.h"
 #include "cli/recorder/recorder_dir.h"
+#include "cli/recorder/recorder_kernel.h"
 #include "cli/recorder/recorder_saver.h"
 #include "cli/recorder/recorder_state.h"
 #include "cli/report/config_sources.h"
@@ -65,6 +70,8 @@ struct recorder {
 	struct event_base *loop; /* owned, as all that follows */
 	struct termination_signals *signals;
 	struct event *tick, *pause, *listen, *user_signal;
+	struct event *on_write; /* of the folder; NULL without --in-kernel */
+	int folder_watch; /* of inotify; -1: none */
 	struct private_daemons *daemons;
 	struct record_session *session, *listener;
 	Pb__TraceConfig *config, *awaited; /* of both */
@@ -314,7 +321,10 @@ static void recorder_on_started(void *ctx)
 	log_info("recording %s into %s", r->state.words, r->o->dir);
 	recorder_enter(r, PHASE_RECORDING, "");
 	recorder_report_ready(r);
-	event_timer_ms(r->tick, TICK_MS);
+	if (r->on_write)
+		event_del(r->tick);
+	else
+		event_timer_ms(r->tick, TICK_MS);
 }
 
 static void recorder_on_end(void *ctx, int error, const char *why)
@@ -437,11 +447,35 @@ static void recorder_on_tick(evutil_socket_t fd, short what, void *ctx)
 		recorder_on_started(r);
 	}
 	recorder_prune(r);
-	event_timer_ms(r->tick, TICK_MS);
+	if (!r->on_write)
+		event_timer_ms(r->tick, TICK_MS);
 	if (r->phase != PHASE_RECORDING || recorder_room(r) > 0)
 		return;
 	log_warn("the file system of %s is nearly full: the recording stops", r->o->dir);
 	record_session_stop(r->session);
+}
+
+static bool is_of_part(const struct inotify_event *e)
+{
+	return e->len && str_starts(e->name, "part-");
+}
+
+/* The service wrote a part, or a file that is no part was written. */
+static void recorder_on_folder_changed(evutil_socket_t fd, short what, void *ctx)
+{
+	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	struct recorder *r = ctx;
+	bool part = false;
+	ssize_t n = read(fd, events, sizeof(events));
+
+	for (ssize_t at = 0; at + (ssize_t)sizeof(struct inotify_event) <= n;) {
+		const struct inotify_event *e = (const void *)(events + at);
+
+		part |= is_of_part(e);
+		at += (ssize_t)(sizeof(*e) + e->len);
+	}
+	if (part && r->phase == PHASE_RECORDING && !evtimer_pending(r->tick, NULL))
+		event_timer_ms(r->tick, TICK_MS);
 }
 
 /* ---- start and end ---- */
@@ -490,6 +524,20 @@ static int recorder_make_events(struct recorder *r)
 					 &r->signals);
 }
 
+static int recorder_watch_folder(struct recorder *r, struct err_text *e)
+{
+	r->folder_watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (r->folder_watch < 0 ||
+	    inotify_add_watch(r->folder_watch, r->o->dir, IN_CREATE | IN_MODIFY) < 0)
+		return err_set(e, -errno, "cannot watch the folder %.300s: %s", r->o->dir,
+			       strerror(errno));
+	r->on_write = event_new(r->loop, r->folder_watch, EV_READ | EV_PERSIST,
+				recorder_on_folder_changed, r);
+	if (!r->on_write || event_add(r->on_write, NULL))
+		return err_set(e, -ENOMEM, "no memory");
+	return 0;
+}
+
 static int recorder_prepare(struct recorder *r, struct err_text *e)
 {
 	int error = recorder_config_build(r->o, &r->config, e);
@@ -502,6 +550,10 @@ static int recorder_prepare(struct recorder *r, struct err_text *e)
 		error = doctor_check_before_start(config_requests_ftrace_only(r->config), e);
 	if (error == 0 && recorder_make_events(r) < 0)
 		error = err_set(e, -ENOMEM, "no memory");
+	if (error == 0 && r->o->in_kernel)
+		error = recorder_watch_folder(r, e);
+	else if (error == 0)
+		recorder_kernel_remove(r->o->dir);
 	if (error == 0 && r->o->alerts) {
 		const struct recorder_alerts_setup setup = {.loop = r->loop,
 							    .address = r->o->alerts,
@@ -523,6 +575,8 @@ static void recorder_clean_up(struct recorder *r)
 		recorder_end_session(r);
 	recorder_alerts_free(r->alerts);
 	recorder_saver_free(r->saver);
+	if (r->lock >= 0 && r->o->in_kernel)
+		recorder_kernel_remove(r->o->dir);
 	if (r->lock >= 0)
 		recorder_enter(r, PHASE_ENDING, why);
 	termination_signals_free(r->signals);
@@ -530,6 +584,8 @@ static void recorder_clean_up(struct recorder *r)
 	event_freep(&r->pause);
 	event_freep(&r->listen);
 	event_freep(&r->user_signal);
+	event_freep(&r->on_write);
+	closep(&r->folder_watch);
 	event_base_freep(&r->loop);
 	if (r->config)
 		pb__trace_config__free_unpacked(r->config, NULL);
@@ -543,7 +599,7 @@ static void put_words(const struct recorder_options *o, char *buf, size_t size)
 {
 	struct strbuf text = {0};
 
-	strbuf_puts(&text, o->n_words ? "" : RECORDER_DEFAULT_WORD);
+	strbuf_puts(&text, o->n_words ? "" : recorder_options_default_word(o));
 	for (size_t i = 0; i < o->n_words; i++)
 		strbuf_printf(&text, "%s%s", i ? " " : "", o->words[i]);
 	snprintf(buf, size, "%s", text.s ? text.s : "");
@@ -555,10 +611,12 @@ int recorder_run(const struct recorder_options *o, struct err_text *e)
 	struct recorder r = {
 		.o = o,
 		.lock = -1,
+		.folder_watch = -1,
 		.state =
 			{
 				.pid = (uint64_t)getpid(),
 				.max_bytes = o->max_bytes,
+				.kernel_bytes = o->kernel_bytes,
 				.keep_s = o->keep_ms / 1000,
 			},
 	};

@@ -14,6 +14,7 @@ static const struct recorder_line lines[] = {
 	NUMBER(keep_s),	   NUMBER(restarts),
 	NUMBER(snapshots), NUMBER(snapshots_failed),
 	TEXT(crash),	   NUMBER(snapshots_skipped),
+	NUMBER(kernel_bytes),
 #undef TEXT
 #undef NUMBER
 };

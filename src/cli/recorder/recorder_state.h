@@ -22,6 +22,7 @@ struct recorder_state {
 	uint64_t pid;
 	uint64_t since_s; /* of CLOCK_REALTIME: when it began to do this */
 	uint64_t max_bytes; /* of the ring */
+	uint64_t kernel_bytes; /* of the kernel's rings; 0: without --in-kernel */
 	uint64_t keep_s; /* age of the oldest part */
 	uint64_t restarts; /* since the recorder was started */
 	uint64_t snapshots, snapshots_failed, snapshots_skipped; /* by triggers, since the start */

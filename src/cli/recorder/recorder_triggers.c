@@ -249,6 +249,7 @@ Pb__TraceConfig *recorder_triggers_config(const struct recorder_triggers *t)
 	Pb__TraceConfig *config = malloc(sizeof(*config));
 	Pb__TraceConfig__TriggerConfig *c;
 	Pb__TraceConfig__BufferConfig *buffer;
+	Pb__TraceConfig__BuiltinDataSource *builtin;
 	int r;
 
 	if (!config)
@@ -257,8 +258,14 @@ Pb__TraceConfig *recorder_triggers_config(const struct recorder_triggers *t)
 	buffer = APPEND(config->buffers, config->n_buffers, Pb__TraceConfig__BufferConfig,
 			pb__trace_config__buffer_config__descriptor);
 	c = config->trigger_config = malloc(sizeof(*c));
-	r = buffer && c ? 0 : -ENOMEM;
+	builtin = config->builtin_data_sources = malloc(sizeof(*builtin));
+	if (builtin)
+		pb__trace_config__builtin_data_source__init(builtin);
+	r = buffer && c && builtin ? 0 : -ENOMEM;
 	if (r == 0) {
+		/* It records nothing, not even clocks. */
+		builtin->has_snapshot_interval_ms = true;
+		builtin->snapshot_interval_ms = LIMIT_DURATION_MS;
 		buffer->has_size_kb = true;
 		buffer->size_kb = 64;
 		pb__trace_config__trigger_config__init(c);

@@ -91,7 +91,10 @@ static void put_args(const struct recorder_options *o, struct strbuf *b)
 	strbuf_puts(b, "# Written by sonda recorder enable: arguments of sonda recorder run, one "
 		       "per line.\n");
 	strbuf_printf(b, "--keep\n%us\n", o->keep_ms / 1000);
-	strbuf_printf(b, "--size\n%lluk\n", (unsigned long long)(o->max_bytes >> 10));
+	if (o->in_kernel)
+		strbuf_puts(b, "--in-kernel\n");
+	strbuf_printf(b, "--size\n%lluk\n",
+		      (unsigned long long)((o->in_kernel ? o->kernel_bytes : o->max_bytes) >> 10));
 	strbuf_printf(b, "--part\n%ums\n", o->part_ms);
 	strbuf_printf(b, "--dir\n%s\n", o->dir);
 	strbuf_printf(b, "--before\n%ums\n--pause\n%ums\n--snapshots\n%u\n", o->before_ms,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of sonda recorder, the file of --args, and the config of its words. */
+#include "base/text/str.h"
 #include "cli/recorder/recorder_crash.h"
 #include "cli/recorder/recorder_dir.h"
 #include "cli/recorder/recorder_options.h"
@@ -59,6 +60,8 @@ TEST(mistakes_are_named)
 	assert_int_equal(PARSE(A("run"), A("--part"), A("1s"), A("--keep"), A("10m"), A("--size"),
 			       A("16mb")),
 			 -EINVAL);
+	assert_int_equal(PARSE(A("run"), A("--in-kernel"), A("--size"), A("1mb")), -EINVAL);
+	assert_int_equal(PARSE(A("status"), A("--in-kernel")), -EINVAL);
 	assert_int_equal(PARSE(A("run"), A("--json")), -EINVAL);
 	assert_int_equal(PARSE(A("run"), A("--remove")), -EINVAL);
 	assert_int_equal(PARSE(A("run"), A("--"), A("-c")), -EINVAL);
@@ -159,6 +162,66 @@ TEST(the_default_is_the_preset_recorder)
 		fail_msg("%s", e.text);
 	assert_true(c->n_data_sources > 3);
 	pb__trace_config__free_unpacked(c, NULL);
+}
+
+/* ---- rings in the kernel ---- */
+
+TEST(the_size_is_that_of_the_kernels_rings)
+{
+	assert_int_equal(PARSE(A("run"), A("--in-kernel")), 0);
+	assert_int_equal(o.kernel_bytes, RECORDER_DEFAULT_KERNEL_BYTES);
+	assert_int_equal(o.max_bytes, RECORDER_DEFAULT_BYTES);
+	assert_int_equal(PARSE(A("run"), A("--size"), A("4gb"), A("--in-kernel")), 0);
+	assert_int_equal(o.kernel_bytes, 4ull << 30);
+	assert_int_equal(o.max_bytes, 8ull << 30);
+	assert_int_equal(PARSE(A("run"), A("--size"), A("4gb")), 0);
+	assert_int_equal(o.kernel_bytes, 0);
+}
+
+TEST(rings_in_the_kernel_are_read_on_request)
+{
+	const Pb__FtraceConfig *events = NULL, *names = NULL;
+	Pb__TraceConfig *c;
+
+	assert_int_equal(PARSE(A("run"), A("--in-kernel"), A("--dir"), A("/ring")), 0);
+	if (recorder_config_build(&o, &c, &e))
+		fail_msg("%s", e.text);
+	for (size_t i = 0; i < c->n_data_sources; i++) {
+		const Pb__FtraceConfig *f = c->data_sources[i]->config->ftrace_config;
+
+		if (f && f->without_task_events)
+			events = f;
+		else if (f)
+			names = f;
+	}
+	assert_true(events && events->read_on_flush_only && names && names->read_on_flush_only);
+	assert_int_equal(events->buffer_size_kb / names->buffer_size_kb, 3);
+	assert_true(str_starts(events->kept_instance, "recorder-"));
+	assert_true(str_starts(names->kept_instance, events->kept_instance));
+	assert_true(str_ends(names->kept_instance, "-names"));
+	assert_int_equal(c->rotate->period_ms, 0);
+	assert_true(c->flush_period_ms > 86400000 && c->file_write_period_ms > 86400000);
+	pb__trace_config__free_unpacked(c, NULL);
+}
+
+static void assert_refused(const char *word, const char *why)
+{
+	Pb__TraceConfig *c;
+
+	assert_int_equal(PARSE(A("run"), A("--in-kernel"), A(word)), 0);
+	assert_int_equal(recorder_config_build(&o, &c, &e), -EINVAL);
+	if (!strstr(e.text, why))
+		fail_msg("%s", e.text);
+}
+
+TEST(other_data_sources_are_refused_in_the_kernel)
+{
+	assert_refused("minimal", "and a word needs polls of linux.process_stats");
+	assert_refused("vmstat", "and a word needs linux.sys_stats");
+	assert_refused("runq", "and a word needs linux.ebpf_counters");
+	assert_int_equal(PARSE(A("run"), A("--in-kernel"), A("--size"), A("1023gb")), 0);
+	assert_int_equal(recorder_config_build(&o, &(Pb__TraceConfig *){NULL}, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "a quarter of the memory"));
 }
 
 /* ---- triggers ---- */
