@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# check: long
 # kernels: none
 # tracefs: shared
 #
