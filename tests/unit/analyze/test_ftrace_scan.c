@@ -61,8 +61,8 @@ FIXTURE_TEST(rings_that_are_read_on_request_overwrite_without_a_loss)
 				90));
 	assert_true(scan_bundle("cpu: 1 lost_events: 1 " RANGE EVENT(5000, task_rename), 4500,
 				4700, 10));
-	assert_true(scan_stats(7, "phase: 1 overwrites: true cpu_stats { cpu: 0 overrun: 10 }"));
-	assert_true(scan_stats(7, "phase: 2 overwrites: true cpu_stats { cpu: 0 overrun: 100 } "
+	assert_true(scan_stats(7, "phase: 1 overwrites: 1 cpu_stats { cpu: 0 overrun: 10 }"));
+	assert_true(scan_stats(7, "phase: 2 overwrites: 1 cpu_stats { cpu: 0 overrun: 100 } "
 				  "cpu_stats { cpu: 1 overrun: 10 dropped_events: 3 }"));
 	assert_true(ftrace_scan_overwrites(x, &o));
 	assert_int_equal(o.events, 100);
