@@ -36,8 +36,13 @@ struct call_lines {
 	const struct store *s;
 	uint32_t arg_keys[CALL_ARGS_MAX], ret_key, cut_key; /* strings; NULL_U32: there is none */
 	struct call_process *processes; /* owned */
+	uint8_t *changes; /* owned; by string, the name of a call: enum call_change */
 
-	/* The call. */
+	/* The call. The rest is read when it is needed: most calls change no descriptor, and are not
+	 * printed. */
+	uint32_t slice, utid; /* slice NULL_U32: there is no call yet */
+	bool is_read;
+
 	const struct call_row *row; /* NULL: unknown */
 	const char *name; /* without sys_ */
 	struct call_process *process; /* NULL: unknown */
@@ -49,6 +54,9 @@ struct call_lines {
 	int64_t result;
 	bool is_applied; /* its effect on descriptors */
 };
+
+/* Whether calls of a name change descriptors, the folder of a process, or make a process. */
+enum call_change { CHANGE_UNKNOWN, CHANGES_NOTHING, CHANGES_DESCRIPTORS };
 
 /* ---- descriptors ---- */
 
@@ -148,6 +156,12 @@ struct call_lines *call_lines_new(const struct store *s)
 	if (!l)
 		return NULL;
 	l->s = s;
+	l->slice = NULL_U32;
+	l->changes = calloc(s->strings.n + 1, sizeof(*l->changes));
+	if (!l->changes) {
+		free(l);
+		return NULL;
+	}
 	for (unsigned i = 0; i < CALL_ARGS_MAX; i++, key[9]++)
 		l->arg_keys[i] = strings_find(&s->strings, key, strlen(key));
 	l->ret_key = strings_find(&s->strings, "debug.ret", 9);
@@ -165,6 +179,7 @@ void call_lines_free(struct call_lines *l)
 		HASH_DEL(l->processes, p);
 		call_process_free(p);
 	}
+	free(l->changes);
 	free(l);
 }
 
@@ -221,22 +236,22 @@ static int64_t pid_of(const struct store *s, uint32_t utid)
 	return upid == NULL_U32 ? -1 : table_i64(&s->tables[TABLE_PROCESS], PROCESS_PID, upid);
 }
 
-static void call_lines_apply(struct call_lines *l);
-
-void call_lines_add(struct call_lines *l, uint32_t row, uint32_t utid)
+static void call_lines_read(struct call_lines *l)
 {
 	const struct table *t = &l->s->tables[TABLE_SLICE];
-	const char *name = strings_get(&l->s->strings, table_u32(t, SLICE_NAME, row));
-	uint32_t set = table_u32(t, SLICE_ARGS, row);
-	int64_t pid = pid_of(l->s, utid);
+	const char *name = strings_get(&l->s->strings, table_u32(t, SLICE_NAME, l->slice));
+	uint32_t set = table_u32(t, SLICE_ARGS, l->slice);
+	int64_t pid = pid_of(l->s, l->utid);
 
-	call_lines_apply(l);
+	if (l->is_read)
+		return;
+	l->is_read = true;
 	l->name = name + strlen("sys_");
 	l->row = call_row_find(l->name, strlen(l->name));
 	l->process = pid < 0 ? NULL : call_process_get(l, pid);
 	l->n_args = l->cut = 0;
 	l->has_result = l->is_applied = false;
-	l->has_ended = table_dur(t, SLICE_DUR, row) >= 0;
+	l->has_ended = table_dur(t, SLICE_DUR, l->slice) >= 0;
 	for (unsigned i = 0; i < CALL_ARGS_MAX; i++) {
 		l->args[i] = 0;
 		l->texts[i] = NULL_U32;
@@ -430,11 +445,43 @@ static char *name_of_new_descriptor(struct call_lines *l)
 	return strbuf_take(&b);
 }
 
+static enum call_change find_call_change(const char *name)
+{
+	/* As the beginnings of names. */
+	static const char *const others[] = {"chdir", "clone", "close", "dup",	 "execve",
+					     "fchdir", "fcntl", "fork", "getcwd", "vfork"};
+	const struct call_row *row = call_row_find(name, strlen(name));
+
+	if (!row)
+		return CHANGES_NOTHING;
+	if (row->result == CALL_FD || strchr(row->args, CALL_FD_PAIR))
+		return CHANGES_DESCRIPTORS;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (str_starts(name, others[i]))
+			return CHANGES_DESCRIPTORS;
+	return CHANGES_NOTHING;
+}
+
+static bool changes_descriptors(struct call_lines *l)
+{
+	uint32_t name = table_u32(&l->s->tables[TABLE_SLICE], SLICE_NAME, l->slice);
+	uint8_t *change = &l->changes[MIN(name, l->s->strings.n)];
+
+	if (*change == CHANGE_UNKNOWN)
+		*change = find_call_change(strings_get(&l->s->strings, name) + strlen("sys_"));
+	return *change == CHANGES_DESCRIPTORS;
+}
+
+/* Updates the descriptors of the process after the call. */
 static void call_lines_apply(struct call_lines *l)
 {
-	int pair = l->name ? find_argument(l, CALL_FD_PAIR) : -1;
+	int pair;
 
-	if (!l->name || !l->row || !l->process || l->is_applied || !l->has_result || l->result < 0)
+	if (l->slice == NULL_U32 || !changes_descriptors(l))
+		return;
+	call_lines_read(l);
+	pair = find_argument(l, CALL_FD_PAIR);
+	if (!l->row || !l->process || l->is_applied || !l->has_result || l->result < 0)
 		return;
 	l->is_applied = true;
 	if (apply_process(l))
@@ -456,6 +503,14 @@ static void call_lines_apply(struct call_lines *l)
 				    makes_close_on_exec(l));
 	else
 		apply_folder(l);
+}
+
+void call_lines_add(struct call_lines *l, uint32_t row, uint32_t utid)
+{
+	call_lines_apply(l);
+	l->slice = row;
+	l->utid = utid;
+	l->is_read = false;
 }
 
 /* ---- the line ---- */
@@ -509,8 +564,10 @@ static void put_result(struct call_lines *l, struct strbuf *b)
 
 void call_lines_put(struct call_lines *l, struct strbuf *b)
 {
-	unsigned n = MIN(call_count_args(l->row, l->args), l->n_args);
+	unsigned n;
 
+	call_lines_read(l);
+	n = MIN(call_count_args(l->row, l->args), l->n_args);
 	strbuf_printf(b, "%s(", l->name);
 	for (unsigned i = 0; i < n; i++) {
 		strbuf_puts(b, i ? ", " : "");
@@ -522,11 +579,14 @@ void call_lines_put(struct call_lines *l, struct strbuf *b)
 
 bool call_lines_path(struct call_lines *l, struct strbuf *b)
 {
-	int arg = l->row ? call_row_path(l->row) : -1;
-	_cleanup_(freep) char *path =
-		arg >= 0 && l->process ? whole_path_of_argument(l, arg) : NULL;
-	const char *name = path;
+	_cleanup_(freep) char *path = NULL;
+	const char *name;
+	int arg;
 
+	call_lines_read(l);
+	arg = l->row ? call_row_path(l->row) : -1;
+	path = arg >= 0 && l->process ? whole_path_of_argument(l, arg) : NULL;
+	name = path;
 	if (!name && l->row && (arg = find_argument(l, CALL_FD)) >= 0)
 		name = call_process_fd(l->process, (int)l->args[arg]);
 	if (name)

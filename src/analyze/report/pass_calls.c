@@ -18,6 +18,7 @@ struct calls {
 	const struct pass_input *in;
 	uint32_t *threads; /* owned; by track: its thread, or NULL_U32 */
 	uint32_t result_keys[2]; /* strings */
+	uint8_t *names; /* owned; by string: 0 not looked at, 1 not the name of a call, 2 one */
 	uint32_t next; /* row of slice */
 	size_t at; /* see table_next_ts() */
 };
@@ -49,6 +50,7 @@ static bool calls_init(struct calls *c, const struct pass_input *in)
 			    .result_keys = {strings_find(strings, "ret", 3),
 					    strings_find(strings, "debug.ret", 9)}};
 	c->threads = malloc(((size_t)t->rows + 1) * sizeof(*c->threads));
+	c->names = calloc(strings->n + 1, sizeof(*c->names));
 	for (uint32_t row = 0; has_strings && row < t->rows; row++) {
 		uint32_t utid = thread_of_call_track(t, row, NULL_U32, name);
 
@@ -63,7 +65,25 @@ static bool calls_init(struct calls *c, const struct pass_input *in)
 		c->threads[row] = utid;
 	}
 	free(has_strings);
-	return c->threads && has_strings;
+	return c->threads && c->names && has_strings;
+}
+
+static void calls_deinit(struct calls *c)
+{
+	free(c->threads);
+	free(c->names);
+}
+
+/* Returns true for "sys_NAME". There are few names, and many calls. */
+static bool is_name_of_call(struct calls *c, uint32_t name)
+{
+	const struct strings *strings = &c->in->s->strings;
+
+	if (name >= strings->n)
+		return false;
+	if (!c->names[name])
+		c->names[name] = str_starts(strings_get(strings, name), "sys_") ? 2 : 1;
+	return c->names[name] == 2;
 }
 
 static int64_t result_of_call(const struct calls *c, uint32_t row)
@@ -97,8 +117,7 @@ static bool next_call_of_any_thread(struct calls *c, struct call *ret)
 		int64_t ts = table_next_ts(t, SLICE_TS, row, &c->at);
 		uint32_t name = table_u32(t, SLICE_NAME, row);
 
-		if (utid == NULL_U32 || name == NULL_U32 ||
-		    strncmp(strings_get(&c->in->s->strings, name), "sys_", 4) != 0)
+		if (utid == NULL_U32 || !is_name_of_call(c, name))
 			continue;
 		*ret = (struct call){row, utid, ts, table_dur(t, SLICE_DUR, row), NULL_I64};
 		return true;
@@ -185,7 +204,7 @@ void pass_calls(const struct pass_input *in, struct pass_rows *ret)
 	ret->failed |= !good || g.failed;
 	groups_deinit(&g);
 	pass_who_deinit(&who);
-	free(c.threads);
+	calls_deinit(&c);
 }
 
 /* ---- by path ---- */
@@ -261,7 +280,7 @@ void pass_call_paths(const struct pass_input *in, struct pass_rows *ret)
 	}
 	HASH_FREE(paths);
 	call_lines_free(lines);
-	free(c.threads);
+	calls_deinit(&c);
 }
 
 /* ---- single calls ---- */
@@ -302,8 +321,9 @@ void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret)
 	struct calls c;
 	bool good = calls_init(&c, in) && lines;
 
-	while (good && next_reported_call(&c, &call))
-		largest_add(&l, call.dur, call.row, 0);
+	while (good && next_call_of_any_thread(&c, &call))
+		if (call_is_in_report(&c, &call))
+			largest_add(&l, call.dur, call.row, 0);
 	c.next = 0;
 	c.at = 0;
 	if (good && l.n) {
@@ -313,7 +333,7 @@ void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret)
 	ret->failed |= !good || l.failed;
 	call_lines_free(lines);
 	free(l.items);
-	free(c.threads);
+	calls_deinit(&c);
 }
 
 void pass_call_lines(const struct pass_input *in, struct pass_rows *ret)
@@ -336,5 +356,5 @@ void pass_call_lines(const struct pass_input *in, struct pass_rows *ret)
 	}
 	ret->failed |= !good;
 	call_lines_free(lines);
-	free(c.threads);
+	calls_deinit(&c);
 }
