@@ -17,7 +17,8 @@ const ProtobufCFieldDescriptor *text_names_find_field(const ProtobufCMessageDesc
 const ProtobufCEnumValue *text_names_find_value(const ProtobufCEnumDescriptor *type,
 						const struct text_token *t);
 
-/* Writes the end of an error message to buf and returns it: "; did you mean "buffers"?", or "". */
+/* Writes the end of an error message to buf and returns it: "; did you mean "buffers"?",
+ * "; it has A, B", "; it belongs inside "ftrace_config { }"", or "". */
 #define TEXT_HINT_MAX 320
 const char *text_names_hint_field(const ProtobufCMessageDescriptor *type,
 				  const struct text_token *t, char buf[static TEXT_HINT_MAX]);

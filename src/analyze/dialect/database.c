@@ -272,8 +272,7 @@ static int renumber_rows_from_zero(struct database *d, struct sql_reader r, stru
 	return result;
 }
 
-/* Runs the statement that begins with head and ends with the rest of r; before it drop, if it is
- * not NULL. */
+/* Runs drop, unless it is NULL, and then the statement made of head and the rest of r. */
 static int run_statement_with_head(struct database *d, struct statement *s, const char *drop,
 				   const char *head, const struct sql_reader *r, struct err_text *e)
 {

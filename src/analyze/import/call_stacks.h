@@ -15,7 +15,7 @@ struct stack_owner {
 /* Returns the innermost call site of an interned call stack; NULL_U32, and counts it, if parts of it
  * are unknown or it has no frame. */
 uint32_t call_stack_get_interned(struct import *im, const struct stack_owner *o, uint64_t iid);
-/* Returns the innermost call site of an InlineCallstack, whose functions get a mapping with this
- * name; NULL_U32 if it has no frame. */
+/* Adds the frames of an InlineCallstack under a pseudo mapping with this name. Returns its
+ * innermost call site; NULL_U32 if it has no frame. */
 uint32_t call_stack_add_inline(struct import *im, const struct pb_field *message,
 			       const char *mapping);

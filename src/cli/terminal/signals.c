@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The signals are blocked and read from a signalfd, which reports the sender. A signal from a
- * terminal key comes from the kernel and reaches all foreground processes. kill(2) reaches only
- * this process.
+ * The signals are blocked and read from a signalfd, which reports the sender. SI_KERNEL marks a
+ * terminal key, which signals all foreground processes; a kill(2) is assumed to reach this process
+ * only.
  */
 
 #include "cli/terminal/signals.h"

@@ -77,10 +77,7 @@ static inline unsigned comm_len(struct comm c)
 	return c.low ? 8 - (unsigned)__builtin_clzll(c.low) / 8 : 0;
 }
 
-/*
- * Returns the number of a name of any 16 bytes, which is added if it is new. The table must not be
- * full.
- */
+/* Returns the number of a name of any 16 bytes, adding it if new. The table must not be full. */
 uint32_t comm_table_intern(struct comm_table *t, struct comm raw);
 
 /*
@@ -129,10 +126,7 @@ struct sym_index {
 
 void sym_index_clear(struct sym_index *s);
 
-/*
- * Returns the number of addr, which is added if it is new. Returns 0 for address 0, and if the
- * table is full.
- */
+/* Returns the number of addr, adding it if new; 0 if addr is 0 or the table is full. */
 uint32_t sym_index_intern(struct sym_index *s, uint64_t addr);
 
 /* Returns true if the next record may need more numbers than are left. */

@@ -92,9 +92,9 @@ struct source {
  */
 extern const struct service_sources source_commands;
 
-/* Called on the loop's thread: the first when a source was added or has a new descriptor, the
- * second when a source was removed. */
+/* Called on the loop's thread after a source is added or its descriptor changes. */
 extern void (*sources_on_change)(void);
+/* Called on the loop's thread after a source is removed. */
 extern void (*sources_on_removed)(unsigned index, const char *name);
 
 /* Call these around fork(). The child keeps the sources. Then sources_forget_instances() drops the
