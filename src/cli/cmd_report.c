@@ -617,7 +617,7 @@ static int64_t requested_duration_ns(const struct import_result *r)
 {
 	Pb__TraceConfig *c =
 		r->config ? pb__trace_config__unpack(NULL, r->config_len, r->config) : NULL;
-	double seconds = c ? record_asked_seconds(c) : 0;
+	double seconds = c ? record_requested_seconds(c) : 0;
 
 	if (c)
 		pb__trace_config__free_unpacked(c, NULL);

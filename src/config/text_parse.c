@@ -266,7 +266,7 @@ static void report_unknown_name(struct text_parser *p, const struct scope *s,
 			  name->kind == TEXT_WORD ? "named" : "numbered",
 			  (int)MIN(name->len, (size_t)TEXT_NAME_MAX), name->s,
 			  text_parse_type_of(s)->short_name,
-			  text_names_hint_field(text_parse_type_of(s), name, hint));
+			  text_fields_hint(text_parse_type_of(s), name, hint));
 }
 
 /* Returns true if the field has no value and the name of the next field follows. */

@@ -164,7 +164,7 @@ static bool to_enum(struct text_parser *p, const ProtobufCFieldDescriptor *field
 	text_parser_error(p, l->at, l->len, "no value %s \"%.*s\" in the enum %s%s",
 			  l->token.kind == TEXT_WORD ? "named" : "numbered",
 			  (int)MIN(l->len, (size_t)TEXT_NAME_MAX), l->at, type->short_name,
-			  text_names_hint_value(type, &l->token, hint));
+			  text_values_hint(type, &l->token, hint));
 	return false;
 }
 

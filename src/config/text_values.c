@@ -78,8 +78,8 @@ static const ProtobufCFieldDescriptor *find_field_below(const ProtobufCMessageDe
 	return NULL;
 }
 
-const char *text_names_hint_field(const ProtobufCMessageDescriptor *type,
-				  const struct text_token *t, char buf[static TEXT_HINT_MAX])
+const char *text_fields_hint(const ProtobufCMessageDescriptor *type, const struct text_token *t,
+			     char buf[static TEXT_HINT_MAX])
 {
 	char word_buf[TEXT_NAME_MAX];
 	const char *word = copy_word(t, word_buf);
@@ -121,8 +121,8 @@ static const char *text_values_list_values(const ProtobufCEnumDescriptor *type, 
 	return buf;
 }
 
-const char *text_names_hint_value(const ProtobufCEnumDescriptor *type, const struct text_token *t,
-				  char buf[static TEXT_HINT_MAX])
+const char *text_values_hint(const ProtobufCEnumDescriptor *type, const struct text_token *t,
+			     char buf[static TEXT_HINT_MAX])
 {
 	char word_buf[TEXT_NAME_MAX];
 	const char *word = copy_word(t, word_buf);

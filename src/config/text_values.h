@@ -20,10 +20,10 @@ const ProtobufCEnumValue *text_names_find_value(const ProtobufCEnumDescriptor *t
 /* Writes the end of an error message to buf and returns it: "; did you mean "buffers"?",
  * "; it has A, B", "; it belongs inside "ftrace_config { }"", or "". */
 #define TEXT_HINT_MAX 320
-const char *text_names_hint_field(const ProtobufCMessageDescriptor *type,
-				  const struct text_token *t, char buf[static TEXT_HINT_MAX]);
-const char *text_names_hint_value(const ProtobufCEnumDescriptor *type, const struct text_token *t,
-				  char buf[static TEXT_HINT_MAX]);
+const char *text_fields_hint(const ProtobufCMessageDescriptor *type, const struct text_token *t,
+			     char buf[static TEXT_HINT_MAX]);
+const char *text_values_hint(const ProtobufCEnumDescriptor *type, const struct text_token *t,
+			     char buf[static TEXT_HINT_MAX]);
 
 /* Converts single tokens of the text format to values, for fields of any type, and back. */
 

@@ -282,7 +282,7 @@ static int add_system_users(struct options *o, char *list, struct err_text *e)
 }
 
 /* Returns the exit code, or -1 to continue. */
-static int main_take_option(struct options *opts, int option)
+static int main_handle_option(struct options *opts, int option)
 {
 	struct socket_options *s = &opts->sockets;
 	struct err_text e = {""};
@@ -366,7 +366,7 @@ int main(int argc, char **argv)
 	fs_occupy_standard_descriptors();
 	log_init("sondad");
 	while ((o = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		int code = main_take_option(&opts, o);
+		int code = main_handle_option(&opts, o);
 
 		if (code >= 0)
 			return code;

@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		calls_packets_add(s, data, record);
 	}
 	check_texts();
-	calls_packets_forget(s);
+	calls_packets_free_threads(s);
 	strbuf_deinit(&s->text);
 	free(s->tids);
 	writer_free(s->writer);

@@ -457,7 +457,7 @@ static void cut_bundle_put_field(const struct cut_bundle *b, struct cut_piece *p
 		strbuf_add(ret, raw->data, raw->len);
 }
 
-int cut_bundle_build(const struct cut_bundle *b, struct cut_piece *piece, struct strbuf *ret)
+int cut_bundle_write_piece(const struct cut_bundle *b, struct cut_piece *piece, struct strbuf *ret)
 {
 	pb_for_each_raw (r, &b->packet->p.payload)
 		cut_bundle_put_field(b, piece, &r, ret);

@@ -42,13 +42,13 @@ struct cut_piece {
 	bool leads; /* the first piece: it has the loss mark and all fields that are not events */
 	uint64_t previous_end; /* previous_bundle_end_timestamp of the piece; 0: none */
 	bool seeded; /* the part has a switch of this CPU already: columns need no earlier one */
-	/* Filled by cut_bundle_build(): */
+	/* Filled by cut_bundle_write_piece(): */
 	uint64_t written_last; /* time of its last event, as written; 0: none */
 	bool has_columns;
 };
 
 /* Appends the fields of a piece. Returns 0 or -ENOMEM. */
-int cut_bundle_build(const struct cut_bundle *b, struct cut_piece *piece, struct strbuf *ret);
+int cut_bundle_write_piece(const struct cut_bundle *b, struct cut_piece *piece, struct strbuf *ret);
 
 /* Remembers the CPU's last switch in columns, for later bundles. Call it after the last piece. */
 void cut_bundle_keep_last_switch(const struct cut_bundle *b);

@@ -507,7 +507,7 @@ static int write_piece(struct parts *p, const struct cut_bundle *b, struct cut_p
 	piece->seeded = cpu->had_columns;
 	piece->previous_end = find_previous_bundle_end(p, b, cpu, piece->leads);
 	strbuf_clear(&p->payload);
-	r = cut_bundle_build(b, piece, &p->payload);
+	r = cut_bundle_write_piece(b, piece, &p->payload);
 	if (r == 0)
 		r = add_descriptors(p, part, b->packet->m, &p->payload);
 	if (r == 0)

@@ -325,7 +325,7 @@ static void add_memory(struct import *im, struct machine *m, int64_t ts, uint32_
 				 .name = strings_intern_f(s, "mem.%s", key),
 				 .keys = {strings_intern_z(s, key)}};
 
-	late_tracks_add_value(im, m, ts, utid, &c, (double)bytes);
+	deferred_tracks_add_value(im, m, ts, utid, &c, (double)bytes);
 }
 
 /* The fields of rss_stat and of rss_stat_throttled, which numbers them differently. */
@@ -418,8 +418,8 @@ static void oom_score(struct import *im, struct machine *m, const struct ftrace_
 
 	event_field(e, PB_OOM_SCORE_ADJ_UPDATE_FTRACE_EVENT_PID, &tid);
 	event_field(e, PB_OOM_SCORE_ADJ_UPDATE_FTRACE_EVENT_OOM_SCORE_ADJ, &score);
-	late_tracks_add_value(im, m, e->ts, tasks_get_thread(&m->tasks, (int32_t)tid.u64), &c,
-			      (double)(int32_t)score.u64);
+	deferred_tracks_add_value(im, m, e->ts, tasks_get_thread(&m->tasks, (int32_t)tid.u64), &c,
+				  (double)(int32_t)score.u64);
 }
 
 static void mm_event_record(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -449,7 +449,7 @@ static void mm_event_record(struct import *im, struct machine *m, const struct f
 						  strings_intern_z(s, metrics[i].name)}};
 
 		event_field(e, metrics[i].field, &f);
-		late_tracks_add_value(im, m, e->ts, e->utid, &c, (double)f.u64);
+		deferred_tracks_add_value(im, m, e->ts, e->utid, &c, (double)f.u64);
 	}
 }
 

@@ -195,7 +195,7 @@ static void import_deinit(struct import *im)
 	event_values_deinit(im);
 	proto_fields_deinit(im);
 	remembered_deinit(im);
-	late_tracks_deinit(im);
+	deferred_tracks_deinit(im);
 	row_keys_deinit(im);
 	perf_streams_deinit(im);
 	module_symbols_deinit(im);
@@ -275,7 +275,7 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 		begin_dropped_ftrace(im);
 		slices_finish(im);
 		states_finish(im);
-		late_tracks_finish(im);
+		deferred_tracks_finish(im);
 		import_process_args(im);
 		module_symbols_finish(im);
 		import_cgroup_members_finish(im);

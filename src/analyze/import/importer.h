@@ -125,7 +125,7 @@ struct import {
 	size_t cap_utid_uuids, cap_upid_uuids;
 	struct remembered *remembered; /* owned hash: see remembered.h */
 	uint32_t n_remembered[16]; /* keys, by kind */
-	struct late_track *late; /* owned hash: tracks that are made at the end */
+	struct deferred_track *late; /* owned hash: tracks that are made at the end */
 	struct row_node *row_nodes; /* owned hash: see row_keys.h */
 	struct perf_stream *perf_streams; /* owned hash */
 	struct gpu_queue *gpu_queues; /* owned hash: see gpu_rules.c */

@@ -320,42 +320,42 @@ struct late_key {
 	uint32_t keys[2];
 };
 
-struct late_track {
+struct deferred_track {
 	struct late_key key;
 	uint32_t name, number;
 	UT_hash_handle hh;
 };
 
-static struct late_track *late_track_get(struct import *im, const struct machine *m, uint32_t utid,
-					 const struct late_counter *c)
+static struct deferred_track *deferred_track_get(struct import *im, const struct machine *m,
+						 uint32_t utid, const struct late_counter *c)
 {
 	struct late_key key = {.by_process = c->by_process,
 			       .by_thread = c->by_thread,
 			       .machine = m->row,
 			       .utid = utid,
 			       .keys = {c->keys[0], c->keys[1]}};
-	struct late_track *t;
+	struct deferred_track *t;
 
 	HASH_FIND(hh, im->late, &key, sizeof(key), t);
 	if (t)
 		return t;
 	t = budget_alloc(&im->store->budget, sizeof(*t));
 	if (t)
-		*t = (struct late_track){
+		*t = (struct deferred_track){
 			.key = key, .name = c->name, .number = HASH_COUNT(im->late)};
 	return BUDGET_HASH_ADD(&im->store->budget, im->late, key, t);
 }
 
-void late_tracks_add_value(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
-			   const struct late_counter *c, double value)
+void deferred_tracks_add_value(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
+			       const struct late_counter *c, double value)
 {
-	const struct late_track *t = late_track_get(im, m, utid, c);
+	const struct deferred_track *t = deferred_track_get(im, m, utid, c);
 
 	if (t)
 		rows_add_counter(im, ts, LATE | t->number, value, NULL_U32);
 }
 
-static uint32_t late_tracks_resolve(struct import *im, const struct late_track *t)
+static uint32_t deferred_tracks_resolve(struct import *im, const struct deferred_track *t)
 {
 	struct machine *m = im->machines[t->key.machine];
 	uint32_t upid = tasks_upid(&m->tasks, t->key.utid);
@@ -369,7 +369,7 @@ static uint32_t late_tracks_resolve(struct import *im, const struct late_track *
 
 /* The hash lists entries in the order in which they were made, which is the order of their first
  * rows. So tracks are made in that order. */
-void late_tracks_finish(struct import *im)
+void deferred_tracks_finish(struct import *im)
 {
 	struct table *t = import_table(im, TABLE_COUNTER);
 	_cleanup_(freep) uint32_t *tracks = NULL;
@@ -381,8 +381,8 @@ void late_tracks_finish(struct import *im)
 		im->store->budget.error = -ENOMEM;
 		return;
 	}
-	for (const struct late_track *l = im->late; l; l = l->hh.next)
-		tracks[l->number] = late_tracks_resolve(im, l);
+	for (const struct deferred_track *l = im->late; l; l = l->hh.next)
+		tracks[l->number] = deferred_tracks_resolve(im, l);
 	for (uint32_t row = 0; row < t->rows; row++) {
 		uint32_t track = table_u32(t, COUNTER_TRACK, row);
 
@@ -391,7 +391,7 @@ void late_tracks_finish(struct import *im)
 	}
 }
 
-void late_tracks_deinit(struct import *im)
+void deferred_tracks_deinit(struct import *im)
 {
 	HASH_FREE(im->late);
 }

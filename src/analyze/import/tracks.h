@@ -91,8 +91,8 @@ struct late_counter {
 };
 
 /* Adds a value of a counter of the thread's process. */
-void late_tracks_add_value(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
-			   const struct late_counter *c, double value);
+void deferred_tracks_add_value(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
+			       const struct late_counter *c, double value);
 /* At the end: makes the tracks and sets them in the rows. */
-void late_tracks_finish(struct import *im);
-void late_tracks_deinit(struct import *im);
+void deferred_tracks_finish(struct import *im);
+void deferred_tracks_deinit(struct import *im);

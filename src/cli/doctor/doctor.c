@@ -165,7 +165,7 @@ int doctor_explain(const char *check, bool own_daemons, const char *socket, cons
 	return 0;
 }
 
-int doctor_check_room(const char *dir, struct err_text *e)
+int doctor_check_disk_space(const char *dir, struct err_text *e)
 {
 	struct doctor_finding f = {0};
 	struct doctor_machine m;

@@ -22,4 +22,4 @@ int doctor_explain(const char *check, bool own_daemons, const char *socket, cons
 		   struct err_text *e);
 
 /* Checks that a directory has room for a trace. Returns 0, or -ENOSPC and sets e. */
-int doctor_check_room(const char *dir, struct err_text *e);
+int doctor_check_disk_space(const char *dir, struct err_text *e);

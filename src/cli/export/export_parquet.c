@@ -285,7 +285,7 @@ static void add_metadata(const struct parquet_export *x, const char *table, stru
 		parquet_add_metadata(f, "sonda.losses", x->losses);
 }
 
-static int write_rows(struct parquet_export *x, sqlite3_stmt *st, const char *table, FILE *to)
+static int write_table_file(struct parquet_export *x, sqlite3_stmt *st, const char *table, FILE *to)
 {
 	const struct table *stored = find_stored_table(&x->t->store, table);
 	struct parquet_table of;
@@ -344,7 +344,7 @@ static int write_parquet(void *ctx, const char *name, const char *sql)
 	to = export_folder_open(x->to, file, x->e);
 	if (!to)
 		return -EIO;
-	r = write_rows(x, st, name, to);
+	r = write_table_file(x, st, name, to);
 	closed = export_folder_close(x->to, file, to, x->e);
 	return r < 0 ? r : closed;
 }

@@ -354,7 +354,7 @@ static int host_write_out(struct host_run *h, struct err_text *e)
 			       "stopped before the file system of %s was full; all data until then "
 			       "was saved",
 			       h->output.text);
-	return trace_file_name_now(h->file, e);
+	return trace_file_assign_name(h->file, e);
 }
 
 static void hosts_show_progress(struct hosts_run *a)
@@ -430,7 +430,7 @@ static bool host_save(struct host_run *h)
 		if (r)
 			err_set(&e, r, "cannot write %s: %s", h->output.text, strerror(-r));
 		else
-			r = trace_file_name_now(h->file, &e);
+			r = trace_file_assign_name(h->file, &e);
 	}
 	if (r && !h->failed)
 		console_error(h->all->setup->console, "%s: %s", h->label, e.text);

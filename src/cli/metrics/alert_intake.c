@@ -211,7 +211,7 @@ static bool alert_matches(const struct alert_intake *a, const struct alert *aler
 
 		snprintf(name, sizeof(name), "%.*s", (int)(equals - a->setup.matches[i]),
 			 a->setup.matches[i]);
-		if (!str_glob(equals + 1, alert_label(alert, name)))
+		if (!str_glob(equals + 1, alert_find_label(alert, name)))
 			return false;
 	}
 	return true;

@@ -330,7 +330,7 @@ static int run_session(struct perfetto *p)
 			return perfetto_fail(e.text);
 		return p->file && trace_file_save(p->file, &e) ? perfetto_fail(e.text) : 0;
 	}
-	if (fd >= 0 && trace_file_name_now(p->file, &e))
+	if (fd >= 0 && trace_file_assign_name(p->file, &e))
 		return perfetto_fail(e.text);
 	notify_waiting_process(p);
 	return perfetto_end_session(p, p->config, false);

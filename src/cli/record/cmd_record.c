@@ -135,7 +135,7 @@ static int check_events(struct record_command *c)
 			      c->options.config);
 		return EXIT_USAGE;
 	}
-	if (!c->events.n || !missing_events_write_if_all(c->config, &c->events, &lines))
+	if (!c->events.n || !missing_events_write_if_all_missing(c->config, &c->events, &lines))
 		return EXIT_GOOD;
 	print_first_lines(c, &lines);
 	console_error(&c->console, "nothing to record: none of the named events exists");
@@ -288,7 +288,7 @@ static int explain_no_room(const char *path, struct err_text *e)
 	char dir[PATH_MAX];
 
 	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-	return doctor_check_room(dir, e)
+	return doctor_check_disk_space(dir, e)
 		       ? -ENOSPC
 		       : err_set(e, -ENOSPC, "the file system of %s is nearly full", path);
 }

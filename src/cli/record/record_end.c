@@ -185,8 +185,8 @@ static const char *end_reason(struct record_command *c, const struct record_fact
 		return s->end_reason;
 	if (!c->config->duration_ms || c->config->trigger_config)
 		return NULL;
-	return record_tracing_seconds(f) >= record_asked_seconds(c->config) ? DURATION_REACHED
-									    : NULL;
+	return record_tracing_seconds(f) >= record_requested_seconds(c->config) ? DURATION_REACHED
+										: NULL;
 }
 
 /* Writes the reason into text, with the option that caused it; NULL: the reason is unknown. */
@@ -290,7 +290,7 @@ bool record_command_needs_ftrace(const struct record_command *c)
 		return config_requests_ftrace_only(c->config);
 	for (size_t i = 0; i < c->config->n_data_sources; i++)
 		if (!config_source_ftrace(c->config->data_sources[i]) &&
-		    !config_source_only_names(c->config->data_sources[i]->config))
+		    !config_source_only_names_processes(c->config->data_sources[i]->config))
 			return false;
 	return true;
 }

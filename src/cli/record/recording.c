@@ -325,7 +325,7 @@ static void name_passed_file(struct recording *r)
 {
 	struct err_text e;
 
-	if (r->setup->passes_file && trace_file_name_now(r->setup->file, &e))
+	if (r->setup->passes_file && trace_file_assign_name(r->setup->file, &e))
 		recording_finish(r, -EIO, e.text);
 }
 
@@ -530,7 +530,7 @@ static int on_caught_up(void *ctx)
 
 	if (r->setup->streams)
 		error = r->result->write_error = trace_file_flush(r->setup->file);
-	if (!error && r->setup->streams && trace_file_name_now(r->setup->file, &e))
+	if (!error && r->setup->streams && trace_file_assign_name(r->setup->file, &e))
 		recording_finish(r, -EIO, e.text);
 	if (r->setup->max_bytes && trace_file_bytes(r->setup->file) >= r->setup->max_bytes &&
 	    !record_session_is_stopping(r->session)) {

@@ -137,8 +137,8 @@ static void boot_time(uint64_t s, char *ret, size_t size)
 		snprintf(ret, size, "an unknown time");
 }
 
-static int boot_refuse(const char *dir, const struct crash_boots *boots, int number,
-		       struct err_text *e)
+static int explain_missing_boot(const char *dir, const struct crash_boots *boots, int number,
+				struct err_text *e)
 {
 	if (!boots->n)
 		return err_set(e, -ENOENT,
@@ -169,7 +169,7 @@ int crash_boots_choose(const char *dir, int number, struct crash_boot *ret, stru
 	if (number < 0 && (size_t)-number <= boots.n)
 		b = &boots.of[boots.n - (size_t)-number];
 	if (!b) {
-		r = boot_refuse(dir, &boots, number, e);
+		r = explain_missing_boot(dir, &boots, number, e);
 	} else if (!b->saved_s || b->why[0]) {
 		boot_time(b->armed_s, when, sizeof(when));
 		r = err_set(e, -ENOENT, "nothing is left of boot %.8s (armed %s): %s", b->id, when,

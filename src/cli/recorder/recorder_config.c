@@ -42,7 +42,7 @@ static int refuse_if_nothing_exists(const Pb__TraceConfig *config,
 	struct strbuf lines = {0};
 	int r = 0;
 
-	if (events->n && missing_events_write_if_all(config, events, &lines))
+	if (events->n && missing_events_write_if_all_missing(config, events, &lines))
 		r = err_set(e, -EINVAL, "%.*s", (int)strcspn(lines.s ? lines.s : "", "\n"),
 			    lines.s ? lines.s : "none of the named events exists");
 	strbuf_deinit(&lines);

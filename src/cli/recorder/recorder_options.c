@@ -91,7 +91,7 @@ struct recorder_parse {
 	const char *args_file; /* borrowed; NULL: none */
 };
 
-static int recorder_take_option(void *ctx, int option, struct err_text *e)
+static int recorder_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct recorder_parse *p = ctx;
 	struct recorder_options *o = p->o;
@@ -246,7 +246,7 @@ static int find_action(const char *word, struct recorder_options *o, struct err_
 static int recorder_parse_arguments(struct recorder_parse *p, int argc, char **argv,
 				    struct err_text *e)
 {
-	int r = options_parse(argc, argv, ":h", long_options, recorder_take_option, p, e);
+	int r = options_parse(argc, argv, ":h", long_options, recorder_handle_option, p, e);
 
 	if (r)
 		return r;

@@ -378,7 +378,7 @@ bool recorder_saver_take_alert(struct recorder_saver *s, const struct alert *a)
 	if (!copy)
 		return false;
 	*copy = *a;
-	snprintf(reason, sizeof(reason), "alert %.100s since %s", alert_label(a, "alertname"),
+	snprintf(reason, sizeof(reason), "alert %.100s since %s", alert_find_label(a, "alertname"),
 		 a->starts_at);
 	str_make_plain(reason, strlen(reason), "");
 	return recorder_saver_queue(s, "alert", reason, copy);

@@ -44,7 +44,7 @@ bool config_requests_ftrace_only(const Pb__TraceConfig *config)
 	return config->n_data_sources != 0;
 }
 
-bool config_source_only_names(const Pb__DataSourceConfig *c)
+bool config_source_only_names_processes(const Pb__DataSourceConfig *c)
 {
 	const Pb__ProcessStatsConfig *p = c ? c->process_stats_config : NULL;
 
@@ -284,7 +284,7 @@ bool config_sources_are_all_missing(const Pb__TraceConfig *config, const struct 
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__TraceConfig__DataSource *d = config->data_sources[i];
 
-		if (config_source_only_names(d->config))
+		if (config_source_only_names_processes(d->config))
 			continue;
 		if (!d->config || !d->config->name || d->n_machine_name_filter ||
 		    !name_list_has(missing, d->config->name) ||

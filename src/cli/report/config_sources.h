@@ -19,7 +19,7 @@ bool config_requests_ftrace(const Pb__TraceConfig *config);
 bool config_requests_ftrace_only(const Pb__TraceConfig *config);
 bool config_requests_source(const Pb__TraceConfig *config, const char *name);
 /* Returns true if the data source only names processes, and records nothing by itself. */
-bool config_source_only_names(const Pb__DataSourceConfig *c);
+bool config_source_only_names_processes(const Pb__DataSourceConfig *c);
 
 /*
  * Predicts whether the service will start a data source of a config on this producer, by the rules

@@ -358,8 +358,8 @@ static bool may_record_other_events(const Pb__FtraceConfig *f)
 	       f->n_atrace_apps;
 }
 
-bool missing_events_write_if_all(const Pb__TraceConfig *config, const struct tracefs_events *events,
-				 struct strbuf *lines)
+bool missing_events_write_if_all_missing(const Pb__TraceConfig *config,
+					 const struct tracefs_events *events, struct strbuf *lines)
 {
 	bool any = false;
 
@@ -369,7 +369,7 @@ bool missing_events_write_if_all(const Pb__TraceConfig *config, const struct tra
 		const Pb__TraceConfig__DataSource *d = config->data_sources[i];
 		const Pb__FtraceConfig *f = config_source_ftrace(d);
 
-		if (!f && config_source_only_names(d->config))
+		if (!f && config_source_only_names_processes(d->config))
 			continue;
 		if (!f || may_record_other_events(f) || d->n_machine_name_filter)
 			return false;

@@ -25,8 +25,8 @@ size_t missing_events_write(const Pb__TraceConfig *config, const struct ftrace_s
 			    const struct tracefs_events *events, struct strbuf *lines);
 /* If the config requests only kernel events by name, and none of them exists: appends a line for
  * each, as above, and returns true. */
-bool missing_events_write_if_all(const Pb__TraceConfig *config, const struct tracefs_events *events,
-				 struct strbuf *lines);
+bool missing_events_write_if_all_missing(const Pb__TraceConfig *config,
+					 const struct tracefs_events *events, struct strbuf *lines);
 /* Appends a line for each pattern with '!' that excluded no event. Returns their number. */
 size_t missing_events_write_idle(const struct event_requests *idle,
 				 const struct tracefs_events *events, struct strbuf *lines);

@@ -77,7 +77,7 @@ double record_set_up_seconds(const struct trace_scan *s)
 	return (double)(begin_of_recording(s) - s->started_ns) / 1e9;
 }
 
-double record_asked_seconds(const Pb__TraceConfig *config)
+double record_requested_seconds(const Pb__TraceConfig *config)
 {
 	return config->trigger_config ? 0 : config->duration_ms / 1e3;
 }
@@ -98,7 +98,7 @@ static bool differ_noticeably(double a, double b)
 
 void record_put_other_durations(const struct record_facts *f, struct strbuf *out)
 {
-	double recorded = record_seconds(f), asked = record_asked_seconds(f->config);
+	double recorded = record_seconds(f), asked = record_requested_seconds(f->config);
 	double events = record_event_seconds(f);
 	const char *separator = " (";
 

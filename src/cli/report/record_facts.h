@@ -66,7 +66,7 @@ double record_tracing_seconds(const struct record_facts *f);
 /* Returns the time from the start of tracing until all data sources had started; 0 if unknown. */
 double record_set_up_seconds(const struct trace_scan *s);
 /* Returns the duration that the config asks for; 0 if it has none, or triggers. */
-double record_asked_seconds(const Pb__TraceConfig *config);
+double record_requested_seconds(const Pb__TraceConfig *config);
 /* Returns the time from the first kernel event to the last one; 0 without two of them. */
 double record_event_seconds(const struct record_facts *f);
 /* Appends the durations that differ noticeably from record_seconds(): " (asked for 5 s; events of

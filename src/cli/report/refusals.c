@@ -199,7 +199,7 @@ bool refused_sources(const struct record_facts *f, bool all, struct err_text *wh
 	for (size_t i = 0; i < f->config->n_data_sources; i++) {
 		const Pb__DataSourceConfig *d = f->config->data_sources[i]->config;
 
-		if (!d || !d->name || (f->from_words && config_source_only_names(d)))
+		if (!d || !d->name || (f->from_words && config_source_only_names_processes(d)))
 			continue;
 		asked++;
 		if (is_source_refused(f, d, &next) && !refused++)

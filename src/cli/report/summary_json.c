@@ -310,8 +310,8 @@ void record_summary_write_json(const struct record_facts *f, struct strbuf *out,
 
 	strbuf_putc(out, '{');
 	put_seconds(out, "duration_s", record_seconds(f));
-	if (record_asked_seconds(f->config) > 0)
-		put_seconds(out, "asked_s", record_asked_seconds(f->config));
+	if (record_requested_seconds(f->config) > 0)
+		put_seconds(out, "asked_s", record_requested_seconds(f->config));
 	if (record_set_up_seconds(f->scan) > 0)
 		put_seconds(out, "set_up_s", record_set_up_seconds(f->scan));
 	if (f->cpus)

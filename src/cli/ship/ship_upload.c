@@ -380,7 +380,7 @@ static void ship_remove_done(const struct ship_uploader *u, const char *uuid)
 	closep(&in);
 }
 
-static int ship_upload_next(struct ship_uploader *u, const char *uuid, struct err_text *e)
+static int ship_upload_and_remove(struct ship_uploader *u, const char *uuid, struct err_text *e)
 {
 	int r = ship_upload_entry(u, uuid, e);
 
@@ -413,7 +413,7 @@ int ship_uploader_pass(struct ship_uploader *u, struct err_text *e)
 		if (spool_has(s->done, uuid))
 			ship_remove_done(u, uuid);
 		else
-			r = ship_upload_next(u, uuid, e);
+			r = ship_upload_and_remove(u, uuid, e);
 	}
 	free(entries.of);
 	spool_marks_prune(s->done);

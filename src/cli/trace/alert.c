@@ -11,7 +11,7 @@
 
 static void read_labels(struct json_reader *r, struct alert *a)
 {
-	struct alert_label l;
+	struct alert_find_label l;
 
 	if (!json_open(r, '{')) {
 		json_skip(r);
@@ -96,7 +96,7 @@ int alert_for_each(const char *text, size_t len, void (*fn)(void *ctx, const str
 	return 0;
 }
 
-const char *alert_label(const struct alert *a, const char *name)
+const char *alert_find_label(const struct alert *a, const char *name)
 {
 	for (size_t i = 0; i < a->n_labels; i++)
 		if (!strcmp(a->labels[i].name, name))

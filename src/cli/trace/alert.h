@@ -13,7 +13,7 @@
  */
 #define ALERT_LABELS_MAX 32 /* further ones are left out, as are those that do not fit */
 
-struct alert_label {
+struct alert_find_label {
 	char name[64];
 	char value[256];
 };
@@ -22,7 +22,7 @@ struct alert {
 	bool is_firing; /* else it is resolved */
 	char fingerprint[33]; /* hexadecimal digits */
 	char starts_at[40]; /* RFC 3339; "" unknown */
-	struct alert_label labels[ALERT_LABELS_MAX];
+	struct alert_find_label labels[ALERT_LABELS_MAX];
 	size_t n_labels;
 };
 
@@ -35,7 +35,7 @@ int alert_for_each(const char *text, size_t len, void (*fn)(void *ctx, const str
 		   void *ctx);
 
 /* Returns the value of a label; "" if there is none. */
-const char *alert_label(const struct alert *a, const char *name);
+const char *alert_find_label(const struct alert *a, const char *name);
 /* Appends an object that alert_read() reads. */
 void alert_put_json(const struct alert *a, struct strbuf *b);
 /* Appends a packet of a trace (the bytes of Trace.packet), with the alert as TraceAttributes. */

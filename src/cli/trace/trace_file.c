@@ -391,9 +391,9 @@ static int trace_file_close_file(struct trace_file *f)
 	return 0;
 }
 
-/* Writes all packets, or truncates the file to the whole ones. Returns 0 or the -errno of a
- * write. */
-static int write_rest_of_packets(struct trace_file *f)
+/* Flushes the buffered packets. If a write fails, truncates the file after the last complete packet.
+ * Returns 0 or the -errno of the write. */
+static int flush_or_truncate_packets(struct trace_file *f)
 {
 	int error = trace_file_flush(f);
 
@@ -402,7 +402,7 @@ static int write_rest_of_packets(struct trace_file *f)
 	return error;
 }
 
-int trace_file_name_now(struct trace_file *f, struct err_text *e)
+int trace_file_assign_name(struct trace_file *f, struct err_text *e)
 {
 	int r;
 
@@ -431,7 +431,7 @@ void trace_file_remove(struct trace_file *f)
 
 int trace_file_save(struct trace_file *f, struct err_text *e)
 {
-	int error = write_rest_of_packets(f), r = trace_file_name_now(f, e);
+	int error = flush_or_truncate_packets(f), r = trace_file_assign_name(f, e);
 
 	if (r)
 		return r;
@@ -449,7 +449,7 @@ int trace_file_save(struct trace_file *f, struct err_text *e)
 
 int trace_file_save_new(struct trace_file *f, const char *path, struct err_text *e)
 {
-	int error = write_rest_of_packets(f), r = 0;
+	int error = flush_or_truncate_packets(f), r = 0;
 
 	if (!error || f->whole > 0)
 		r = rename_to_new_name(f, path);

@@ -41,7 +41,7 @@ int trace_file_error(const struct trace_file *f);
 int trace_file_fd(const struct trace_file *f);
 /* Gives the file its name now, so that it survives this process. Returns 0, or -errno and sets
  * e. */
-int trace_file_name_now(struct trace_file *f, struct err_text *e);
+int trace_file_assign_name(struct trace_file *f, struct err_text *e);
 bool trace_file_is_named(const struct trace_file *f);
 /* Counts the bytes that another process has written, as whole packets; 0 for a pipe or device.
  * Returns 0 or -errno. */

@@ -55,7 +55,7 @@ static void set_spec(struct call_spec *spec, const struct call_row *row)
 		spec->reads |= CALL_OPENS;
 }
 
-static void want_row(struct calls_config *c, const struct call_row *row)
+static void calls_config_add_row(struct calls_config *c, const struct call_row *row)
 {
 	int number = syscall_number(row->name, false), compat = syscall_number(row->name, true);
 
@@ -65,22 +65,22 @@ static void want_row(struct calls_config *c, const struct call_row *row)
 		set_spec(&c->specs[CALLS_COMPAT + compat], row);
 }
 
-static void want_all(struct calls_config *c)
+static void calls_config_add_all(struct calls_config *c)
 {
 	for (size_t i = 0; i < CALLS_SPECS; i++)
 		c->specs[i].is_wanted = 1;
 	for (size_t i = 0; i < n_call_rows; i++)
-		want_row(c, &call_rows[i]);
+		calls_config_add_row(c, &call_rows[i]);
 }
 
-static int want_name(struct calls_config *c, const char *name, struct err_text *e)
+static int calls_config_add_name(struct calls_config *c, const char *name, struct err_text *e)
 {
 	const struct call_row *row = call_row_find(name, strlen(name));
 	char nearest[SYSCALL_NAME_MAX];
 	uint32_t number;
 
 	if (row) {
-		want_row(c, row);
+		calls_config_add_row(c, row);
 		return 0;
 	}
 	if (syscall_name_resolve(name, &number, nearest) == 0 && number < CALLS_NUMBERS) {
@@ -100,14 +100,14 @@ static int want(struct calls_config *c, const char *name, struct err_text *e)
 	unsigned class = call_class_find(name, strlen(name));
 
 	if (!strcmp(name, "all")) {
-		want_all(c);
+		calls_config_add_all(c);
 		return 0;
 	}
 	if (!class)
-		return want_name(c, name, e);
+		return calls_config_add_name(c, name, e);
 	for (size_t i = 0; i < n_call_rows; i++)
 		if (call_rows[i].classes & class)
-			want_row(c, &call_rows[i]);
+			calls_config_add_row(c, &call_rows[i]);
 	return 0;
 }
 
@@ -140,7 +140,7 @@ int calls_config_read(const Pb__SyscallsConfig *m, uint32_t consumer, struct cal
 	c->settings.string_max = MIN(c->settings.string_max, (uint32_t)CALLS_STRING_MAX);
 	r = calls_config_read_user(m, consumer, c, e);
 	if (!m->n_calls)
-		want_all(c);
+		calls_config_add_all(c);
 	for (size_t i = 0; i < m->n_calls && r == 0; i++)
 		r = want(c, m->calls[i], e);
 	if (r == 0)

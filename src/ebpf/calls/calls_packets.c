@@ -66,7 +66,7 @@ static void calls_packets_ensure_state(struct calls_session *s)
 
 /* ---- threads and their tracks ---- */
 
-void calls_packets_forget(struct calls_session *s)
+void calls_packets_free_threads(struct calls_session *s)
 {
 	struct calls_thread *t, *next;
 
@@ -88,7 +88,7 @@ static struct calls_thread *calls_thread_get(struct calls_session *s, const stru
 	if (t)
 		return t;
 	if (HASH_COUNT(s->threads) >= CALLS_THREADS_MAX)
-		calls_packets_forget(s);
+		calls_packets_free_threads(s);
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;

@@ -75,4 +75,4 @@ void calls_packets_write_open(struct calls_session *s, const struct call_record 
 void calls_packets_publish(struct calls_session *s);
 /* Writes losses and cost. */
 void calls_packets_write_stats(struct calls_session *s);
-void calls_packets_forget(struct calls_session *s);
+void calls_packets_free_threads(struct calls_session *s);

@@ -143,7 +143,7 @@ static void calls_destroy(void *instance)
 	event_freep(&s->program_wakeup);
 	calls_program_free(s->program);
 	event_freep(&s->tick);
-	calls_packets_forget(s);
+	calls_packets_free_threads(s);
 	calls_config_deinit(&s->config);
 	strbuf_deinit(&s->text);
 	free(s->tids);

@@ -126,7 +126,7 @@ static void set_reasons(const struct ebpf_run *r, struct tcp *s, const __u64 *dr
 	}
 }
 
-static void set_all(const struct ebpf_run *r, struct tcp *s, const struct tcp_cpu *sum)
+static void tcp_set_values(const struct ebpf_run *r, struct tcp *s, const struct tcp_cpu *sum)
 {
 	if (s->group == TRACK_ROOT)
 		tcp_add_tracks(r, s);
@@ -148,7 +148,7 @@ static int tcp_read_cpus(struct ebpf_run *r)
 	int e = map_cpus_sum(&r->cpus, &sum);
 
 	if (e == 0)
-		set_all(r, r->state, &sum);
+		tcp_set_values(r, r->state, &sum);
 	return e;
 }
 

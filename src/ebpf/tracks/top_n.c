@@ -233,7 +233,7 @@ static struct process *least_grown_shown(const struct top_n *t)
 }
 
 /* Hides the shown process that grew least. Its tracks end with its values of this period. */
-static void displace_weakest(struct top_n *t)
+static void hide_least_grown(struct top_n *t)
 {
 	struct process *p = least_grown_shown(t);
 
@@ -252,7 +252,7 @@ void top_n_end(struct top_n *t)
 			continue;
 		}
 		if (t->n_shown >= t->top_n)
-			displace_weakest(t);
+			hide_least_grown(t);
 		top_n_add_tracks(t, t->order[i]);
 	}
 	HASH_ITER (hh, t->all, p, next)

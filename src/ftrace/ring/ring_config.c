@@ -48,7 +48,7 @@ static uint32_t choose_subbuf_kb(uint32_t buffer_kb, uint32_t watermark, uint32_
 	return MAX(kb, page);
 }
 
-static int write_ring_kb(const struct instance *i, const char *file, uint32_t kb)
+static int write_kb_file(const struct instance *i, const char *file, uint32_t kb)
 {
 	char text[16];
 
@@ -62,7 +62,7 @@ static int set_subbuf_size(const struct instance *i, uint32_t kb)
 	int r;
 
 	do {
-		r = write_ring_kb(i, "buffer_subbuf_size_kb", kb);
+		r = write_kb_file(i, "buffer_subbuf_size_kb", kb);
 		kb /= 2;
 	} while (r == -ENOMEM && kb >= page_kb());
 	return r;
@@ -97,10 +97,10 @@ static int grow_ring_to(const struct instance *i, uint32_t kb)
 	int r = 0;
 
 	for (uint32_t at = instance_ring_kb(i); !r && at && at < kb && kb - at > step; at += step) {
-		r = write_ring_kb(i, "buffer_size_kb", at + step);
+		r = write_kb_file(i, "buffer_size_kb", at + step);
 		r = r ? r : coroutine_yield();
 	}
-	return r ? r : write_ring_kb(i, "buffer_size_kb", kb);
+	return r ? r : write_kb_file(i, "buffer_size_kb", kb);
 }
 
 void ring_size_shrink(const struct instance *i)
@@ -110,12 +110,12 @@ void ring_size_shrink(const struct instance *i)
 	if (!instance_has_changed(i, "buffer_size_kb"))
 		return;
 	for (kb = instance_ring_kb(i); kb > step; kb -= step) {
-		if (write_ring_kb(i, "buffer_size_kb", kb - step))
+		if (write_kb_file(i, "buffer_size_kb", kb - step))
 			return;
 		coroutine_yield();
 	}
 	if (!instance_is_own(i) && kb > RING_SMALL_KB)
-		write_ring_kb(i, "buffer_size_kb", RING_SMALL_KB);
+		write_kb_file(i, "buffer_size_kb", RING_SMALL_KB);
 }
 
 uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s,

@@ -180,7 +180,8 @@ static bool ask_files(struct stack_resolver *r)
 	return true;
 }
 
-static bool ask_jitdump(struct stack_resolver *r, uint32_t number, const struct jit_space *j)
+static bool request_jitdump_names(struct stack_resolver *r, uint32_t number,
+				  const struct jit_space *j)
 {
 	const struct address_space *a = address_spaces_get(&r->spaces, j->pid);
 
@@ -208,7 +209,7 @@ static bool ask_jit(struct stack_resolver *r, uint32_t number)
 	if (jit_space_read_process(j, r->proc_root)) {
 		if (!file_reader_ask_perf_map(&r->reader, number, &j->process))
 			return !file_reader_is_alive();
-		r->outstanding += 1 + ask_jitdump(r, number, j);
+		r->outstanding += 1 + request_jitdump_names(r, number, j);
 	}
 	j->asked = clock_boot_ns();
 	j->is_used = false;

@@ -19,7 +19,7 @@ static uint32_t builtin_clock_number(clockid_t clock)
 }
 
 /* Returns the clock as PerfEvents.PerfClock. */
-static Pb__PerfEvents__PerfClock perf_clock_number(clockid_t clock)
+static Pb__PerfEvents__PerfClock perf_clock_enum(clockid_t clock)
 {
 	switch (clock) {
 	case CLOCK_REALTIME:
@@ -50,7 +50,7 @@ static void write_timebase(const struct perf_session *s, struct pb_enc *e)
 		t.counter = PB__PERF_EVENTS__COUNTER__SW_CPU_CLOCK;
 	}
 	t.has_timestamp_clock = true;
-	t.timestamp_clock = perf_clock_number(s->perf.clock);
+	t.timestamp_clock = perf_clock_enum(s->perf.clock);
 	bytes = malloc(protobuf_c_message_get_packed_size(&t.base));
 	if (bytes)
 		pb_enc_bytes(e, PB_PERF_SAMPLE_DEFAULTS_TIMEBASE, bytes,

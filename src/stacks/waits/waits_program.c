@@ -367,8 +367,8 @@ size_t waits_program_key_size(unsigned table)
 	return total_tables[table].key_size;
 }
 
-int waits_program_take_total(struct waits_program *p, unsigned table, const void *key,
-			     struct wait_sum *ret)
+int waits_program_remove_total(struct waits_program *p, unsigned table, const void *key,
+			       struct wait_sum *ret)
 {
 	int fd = p->tables[table].fd;
 

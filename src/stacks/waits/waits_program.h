@@ -69,8 +69,8 @@ int waits_program_gather_totals(struct waits_program *p);
 int waits_program_each_total(struct waits_program *p, unsigned table,
 			     void (*fn)(void *ctx, const void *key, const void *sum), void *ctx);
 /* Removes a total, and returns its last value. Returns 0 or -errno. */
-int waits_program_take_total(struct waits_program *p, unsigned table, const void *key,
-			     struct wait_sum *ret);
+int waits_program_remove_total(struct waits_program *p, unsigned table, const void *key,
+			       struct wait_sum *ret);
 
 /*
  * To be called once a period: measures the cost in one period of ten, and lowers the limits. Returns

@@ -68,7 +68,7 @@ static void remove_idle(struct waits_session *s, uint32_t table)
 
 		if (t->table != table || t->idle < IDLE_READS || !is_written(t))
 			continue;
-		if (waits_program_take_total(s->program, table, &t->key, &last) < 0)
+		if (waits_program_remove_total(s->program, table, &t->key, &last) < 0)
 			continue;
 		if (last.waits != t->written.waits) {
 			last.ns -= t->written.ns;

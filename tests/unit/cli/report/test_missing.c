@@ -112,7 +112,8 @@ static void check_all(const char *text, const char *expected)
 	Pb__TraceConfig *config = config_of(text);
 	struct strbuf lines = {0};
 
-	assert_int_equal(missing_events_write_if_all(config, &events, &lines), *expected != '\0');
+	assert_int_equal(missing_events_write_if_all_missing(config, &events, &lines),
+			 *expected != '\0');
 	assert_string_equal(lines.s ? lines.s : "", expected);
 	strbuf_deinit(&lines);
 	pb__trace_config__free_unpacked(config, NULL);

@@ -41,8 +41,8 @@ TEST(each_alert_has_its_own_status)
 	assert_true(seen[0].is_firing);
 	assert_string_equal(seen[0].fingerprint, "0123456789abcdef");
 	assert_string_equal(seen[0].starts_at, "2026-11-27T17:51:26.123Z");
-	assert_string_equal(alert_label(&seen[0], "instance"), "web1:9437");
-	assert_string_equal(alert_label(&seen[0], "nosuch"), "");
+	assert_string_equal(alert_find_label(&seen[0], "instance"), "web1:9437");
+	assert_string_equal(alert_find_label(&seen[0], "nosuch"), "");
 	assert_false(seen[1].is_firing);
 }
 
@@ -92,7 +92,7 @@ TEST(labels_have_limits)
 	assert_int_equal(each(b.s), 0);
 	assert_int_equal(n_seen, 1);
 	assert_int_equal(seen[0].n_labels, ALERT_LABELS_MAX);
-	assert_string_equal(alert_label(&seen[0], "long"), "");
+	assert_string_equal(alert_find_label(&seen[0], "long"), "");
 	strbuf_deinit(&b);
 }
 

@@ -411,8 +411,8 @@ FIXTURE_TEST(test_a_file_that_is_named_stays)
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	assert_int_equal(fs_write_all(trace_file_fd(f), "\x0a\x01x", 3), 0);
 	assert_false(trace_file_is_named(f));
-	assert_int_equal(trace_file_name_now(f, &e), 0);
-	assert_int_equal(trace_file_name_now(f, &e), 0); /* once */
+	assert_int_equal(trace_file_assign_name(f, &e), 0);
+	assert_int_equal(trace_file_assign_name(f, &e), 0); /* once */
 	assert_true(trace_file_is_named(f));
 	assert_int_equal(packets_in(path), 1);
 	/* The writer continues. */
@@ -424,7 +424,7 @@ FIXTURE_TEST(test_a_file_that_is_named_stays)
 	assert_int_equal(files_in_dir(), 1);
 
 	f = open_good(path);
-	assert_int_equal(trace_file_name_now(f, &e), 0);
+	assert_int_equal(trace_file_assign_name(f, &e), 0);
 	trace_file_free(f); /* not saved, and yet there */
 	assert_int_equal(packets_in(path), 0);
 	assert_int_equal(files_in_dir(), 1);

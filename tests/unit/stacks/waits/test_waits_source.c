@@ -136,8 +136,8 @@ static struct total *total_of(unsigned table, const struct waker_key *key)
 	return NULL;
 }
 
-int waits_program_take_total(struct waits_program *p, unsigned table, const void *key,
-			     struct wait_sum *ret)
+int waits_program_remove_total(struct waits_program *p, unsigned table, const void *key,
+			       struct wait_sum *ret)
 {
 	struct total *t = total_of(table, key);
 
