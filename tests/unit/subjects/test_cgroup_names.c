@@ -237,7 +237,8 @@ TEST_STATE(file_that_comes_late, setup, teardown, struct rig *g)
 	while (!r->is_named && clock_boot_ns() - begin < 20 * NS_PER_S)
 		event_base_loop(g->loop, EVLOOP_ONCE);
 	assert_string_equal(r->name, "late");
-	assert_true(clock_boot_ns() - begin >= NS_PER_S);
+	/* It was not tried again at once. The loop counts from the time at which it last woke up. */
+	assert_true(clock_boot_ns() - begin >= NS_PER_S / 2);
 	assert_int_equal(g->n_named, 1);
 	/* A second group of the container needs no reading. */
 	r = cgroup_names_add(g->n, 78, 77, "/docker/" A64 "/sub");

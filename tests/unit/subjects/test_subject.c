@@ -9,6 +9,7 @@
 #define A64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define B64 "0123ba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
 #define C64 "cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
+#define D64 "dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd" /* of no group */
 #define UID "11111111-2222-3333-4444-555555555555"
 
 struct rig {
@@ -271,7 +272,7 @@ TEST_STATE(ids_for_programs_in_the_kernel, setup, teardown, struct rig *g)
 {
 	Pb__SubjectConfig c = PB__SUBJECT_CONFIG__INIT;
 	char *units[] = {"nginx"}, *late[] = {"zzz"}, *old[] = {"/old"}, *paths[] = {"a/b//", "/a/b"},
-	     *long_name[] = {"a_program_with_a_long_name"}, *id[] = {C64};
+	     *long_name[] = {"a_program_with_a_long_name"}, *id[] = {D64};
 	struct subject_ids ids;
 	struct stat st;
 
@@ -306,7 +307,7 @@ TEST_STATE(ids_for_programs_in_the_kernel, setup, teardown, struct rig *g)
 	subject_ids_deinit(&ids);
 	c.containers = id;
 	assert_int_equal(subject_find_ids(&c, g->sys, &ids, &g->e), 0);
-	assert_string_equal(ids.names[1], "docker-" C64 ".scope");
+	assert_string_equal(ids.names[1], "docker-" D64 ".scope");
 	subject_ids_deinit(&ids);
 	c.n_containers = 0;
 	c.n_cgroups = 2;
