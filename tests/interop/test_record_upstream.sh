@@ -112,7 +112,7 @@ wait $recorder && [ "$(trace_errors "$TMP/trace")" = '[]' ] && said '^Recorded '
 verdict "Ctrl-C stops and saves" $? "$TMP/log"
 
 echo 'buffers { size_kb: 0 } data_sources { config { name: "linux.ftrace" } }' >"$TMP/config"
-sonda_record 1 -c "$TMP/config" && said 'the tracing service says: ' && [ ! -e "$TMP/trace" ]
+sonda_record 1 -c "$TMP/config" && said 'the tracing service aborted the session: ' && [ ! -e "$TMP/trace" ]
 verdict "a refused config: the service's reason, exit code 1, no file" $? "$TMP/log"
 cat >"$TMP/config" <<CONFIG
 buffers { size_kb: 64 }

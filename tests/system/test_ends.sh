@@ -67,7 +67,7 @@ config ring
 in_background record -c "$TMP/ring" -o a.pftrace
 soon runs
 stopped
-[ $? = 1 ] && says 'the tracing service says: the tracing service was stopped' && says 'ended *the tracing service says: .*stopped' &&
+[ $? = 1 ] && says 'the tracing service aborted the session: the tracing service was stopped' && says 'ended *the tracing service aborted the session: .*stopped' &&
   says '^Recorded .* packets, .* to a.pftrace' && complete a.pftrace && gone
 verdict "record: a service that is stopped is no success, says so, and the trace until then is kept" $?
 stop_all
@@ -77,7 +77,7 @@ in_background attach left -o b.pftrace
 opened() { ls -A | grep -q "b.pftrace"; }
 soon opened # by one that is attached
 stopped
-[ $? = 1 ] && says 'the tracing service says: the tracing service was stopped' && complete b.pftrace && gone
+[ $? = 1 ] && says 'the tracing service aborted the session: the tracing service was stopped' && complete b.pftrace && gone
 verdict "attach: likewise" $?
 stop_all
 begin
@@ -86,7 +86,7 @@ in_background record -c "$TMP/file" --json
 soon runs
 stopped
 [ $? = 1 ] && says 'the tracing service was stopped' && complete c.pftrace && gone &&
-  json '"end":"the tracing service says: the tracing service was stopped"' '"output":"'"$TMP/out/c.pftrace"'"'
+  json '"end":"the tracing service aborted the session: the tracing service was stopped"' '"output":"'"$TMP/out/c.pftrace"'"'
 verdict "record: likewise when the service writes the file, and as JSON" $?
 stop_all
 begin

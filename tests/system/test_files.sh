@@ -51,7 +51,7 @@ mkdir "$TMP/elsewhere" && ln -s "$TMP/elsewhere" "$TMP/link"
 for path in "/tmp/sonda-test-outside-$$" "$TMP/../sonda-test-outside-$$" "$TMP/link/trace"; do
   config 3000 "output_path: \"$path\""
   record
-  [ $? != 0 ] && grep -q 'the tracing service says: output_path' "$TMP/record.log" && [ ! -e "$path" ]
+  [ $? != 0 ] && grep -q 'the tracing service aborted the session: output_path' "$TMP/record.log" && [ ! -e "$path" ]
   verdict "${path##*/tmp/} is no file below the folder" $? "$TMP/record.log"
 done
 

@@ -19,7 +19,7 @@ first=
 for way in "--version 6" "--version 7" "--version 7 --compression zlib" "--version 7 --compression zstd"; do
   # shellcheck disable=SC2086 # options
   make_dat "$D/mix" $way
-  run_import trace.dat && says " $(number "$RECORDS") events and 0 samples of 2 CPUs; 0 lost, 0 not imported"
+  run_import trace.dat && says " $(number "$RECORDS") events and 0 samples from 2 CPUs; 0 lost, 0 not imported"
   verdict "trace.dat $way: every record is in the trace" $?
   events=$(ask "$EVENTS" | md5sum)
   [ -n "$first" ] || first=$events

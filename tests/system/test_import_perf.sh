@@ -28,7 +28,7 @@ WANTED='0,100,0,/usr/bin/first,4112
 for way in "" --stream --compressed "--stream --compressed" --unsorted "--id --stream" "--id --compressed"; do
   # shellcheck disable=SC2086 # options
   make_data $way
-  run_import perf.data && says " and 5 samples of 2 CPUs; 0 lost, 0 not imported" &&
+  run_import perf.data && says " and 5 samples from 2 CPUs; 0 lost, 0 not imported" &&
     same "$(ask "$FRAMES")" "${WANTED/NAME/0xffffffff81000105}"
   verdict "perf.data $way: each sample has the stack of its time" $?
   same "$(ask "select name from stats where severity = 'error' and value > 0")" ""

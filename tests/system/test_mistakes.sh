@@ -228,7 +228,7 @@ rows <<'END'
 2 | report --memory 5000000m good.pftrace | --memory 5000000m: the size must be smaller than 4 TiB
 2 | split --size 0 good.pftrace | --size 0 is not a size; examples: 100mb, 2gb
 2 | top extra | unexpected word 'extra'; sonda top takes options only
-2 | top -s size | -s size is not a key; the keys are pid, cpu,
+2 | top -s size | -s: unknown sort key 'size'; valid keys: pid, cpu,
 2 | top -d 0 | -d 0 is not a time from 0.1 to 3600 s; examples: 1, 0.5
 2 | top -n 0 | -n 0 is not a number above 0
 2 | top -p no-such-program | -p: no process is called 'no-such-program'

@@ -157,7 +157,7 @@ rm -f a.pftrace
 # ---- what goes wrong
 
 config 'buffers { size_kb: 0 } duration_ms: 300'
-record 1 -c "$TMP/config" -o a.pftrace && files_are && grep -q 'the tracing service says:' "$TMP/log"
+record 1 -c "$TMP/config" -o a.pftrace && files_are && grep -q 'the tracing service aborted the session:' "$TMP/log"
 verdict "a config that the service refuses: its reason, exit code 1, no file" $? "$TMP/log"
 
 config 'buffers { size_kb: 65536 fill_policy: DISCARD } duration_ms: 1500'

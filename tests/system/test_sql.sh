@@ -42,7 +42,7 @@ check "a span join of names with quotes" 0 $'ts,dur,"x""",y\n5,5,1,2' '^$' --csv
   "create table b as select 5 as ts, 9 as dur, 2 as y" "create virtual table j using span_join(a, b)" "select * from j"
 check "a span join of tables without times" 1 '' 'span join: b has no column ts' "$TRACE" "create table a as select 0 as ts, 1 as dur" \
   "create table b as select 1 as y" "create virtual table j using span_join(a, b)"
-check "a span join of one table" 1 '' 'write it as SPAN_JOIN.a PARTITIONED c, b PARTITIONED c.' "$TRACE" "create virtual table j using SPAN_JOIN(a)"
+check "a span join of one table" 1 '' 'expected SPAN_JOIN.a PARTITIONED c, b PARTITIONED c.' "$TRACE" "create virtual table j using SPAN_JOIN(a)"
 check "a span join of columns of one name" 1 '' 'both tables have a column x' "$TRACE" "create table a as select 0 as ts, 1 as x" \
   "create virtual table j using span_join(a, a)"
 check "a module" 0 $'n\n1' '^$' --csv "$TRACE" "include perfetto module slices.with_context; select count(*) >= 0 as n from thread_slice"
@@ -66,7 +66,7 @@ functions="create perfetto function f(a long, t STRING) returns long as select \
 check "a function" 0 $'a,b\n5,' '^$' --csv "$TRACE" "$functions select f(2, 'abc') as a, f(null, 'a') as b"
 check "a function's argument of another type" 1 'x' 'f: the argument t is INTEGER, not TEXT' --csv "$TRACE" "$functions select f(2, 3) as x"
 check "a function that is a table" 0 $'n,x,y\n2,2,a\n2,3,b\n5,5,a\n5,6,b' '^$' --csv "$TRACE" "$functions select n, x, y from (select 2 as n union select 5), rows_of(n)"
-check "a table without its argument" 1 '' 'rows_of: the argument n is missing' "$TRACE" "$functions select * from rows_of"
+check "a table without its argument" 1 '' 'rows_of: missing argument n' "$TRACE" "$functions select * from rows_of"
 check "columns that were not declared" 1 '' 'the column x is declared, but not selected' "$TRACE" "create perfetto function t() returns table(x INT) as select 1 as y"
 check "a function that calls itself" 0 $'n\n100' '^$' --csv "$TRACE" "$functions select down(100) as n"
 check "a function that calls itself too often" 1 'n' 'down: function calls are nested more than 200 deep' --csv "$TRACE" "$functions select down(1000) as n"

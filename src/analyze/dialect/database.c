@@ -222,7 +222,7 @@ static int run_include_statement(struct database *d, struct statement *s, struct
 			return err_set(e, -EINVAL, "%.60s...: the name is too long", name);
 		if (n && name[n - 1] != '.' && !sql_token_is_char(t, '.'))
 			return err_set(e, -EINVAL,
-				       "a ; is missing after INCLUDE PERFETTO MODULE %s", name);
+				       "expected ';' after INCLUDE PERFETTO MODULE %s", name);
 		memcpy(name + n, t.s, t.len);
 		n += t.len;
 		name[n] = '\0';
@@ -318,7 +318,7 @@ static int create_relation(struct database *d, struct statement *s, struct sql_r
 	int result = 0;
 
 	if (!sql_token_name(sql_token_next_word(r), name, sizeof(name)))
-		return err_set(e, -EINVAL, "write it as CREATE PERFETTO %s name AS SELECT ...",
+		return err_set(e, -EINVAL, "expected CREATE PERFETTO %s name AS SELECT ...",
 			       what);
 	/* A kind of table that upstream's library asks for; SQLite has one kind. */
 	if (sql_reader_take_words(r, "USING"))
@@ -326,7 +326,7 @@ static int create_relation(struct database *d, struct statement *s, struct sql_r
 	if (sql_token_is_char(sql_token_peek(r), '('))
 		result = sql_columns_parse(r, false, &columns, e);
 	if (result == 0 && !sql_token_is_word(sql_token_peek(r), "AS"))
-		result = err_set(e, -EINVAL, "write it as CREATE PERFETTO %s name AS SELECT ...",
+		result = err_set(e, -EINVAL, "expected CREATE PERFETTO %s name AS SELECT ...",
 				 what);
 	if (result == 0)
 		result = make_relation(d, s, what, name, r, &columns, replace, e);
@@ -348,7 +348,7 @@ static int create_index(struct database *d, struct statement *s, struct sql_read
 	if (!sql_token_name(sql_token_next_word(r), name, sizeof(name)) ||
 	    !sql_token_is_word(sql_token_peek(r), "ON"))
 		return err_set(e, -EINVAL,
-			       "write it as CREATE PERFETTO INDEX name ON table(column)");
+			       "expected CREATE PERFETTO INDEX name ON table(column)");
 	head = sqlite3_mprintf("CREATE INDEX temp.\"%w\" ", name);
 	drop = sqlite3_mprintf("DROP INDEX IF EXISTS temp.\"%w\"", name);
 	result = head && drop ? run_statement_with_head(d, s, replace ? drop : NULL, head, r, e)
@@ -367,7 +367,7 @@ static int drop_index(struct database *d, struct sql_reader *r, struct err_text 
 
 	if (!sql_token_name(sql_token_next_word(r), name, sizeof(name)) ||
 	    !sql_reader_take_words(r, "ON") || sql_token_next_word(r).kind != SQL_TOKEN_NAME)
-		return err_set(e, -EINVAL, "write it as DROP PERFETTO INDEX name ON table");
+		return err_set(e, -EINVAL, "expected DROP PERFETTO INDEX name ON table");
 	sql = sqlite3_mprintf("DROP INDEX temp.\"%w\"", name);
 	result = sql ? run_sql(d, sql, e) : err_set(e, -ENOMEM, "out of memory");
 	sqlite3_free(sql);
@@ -380,7 +380,7 @@ static int drop_index(struct database *d, struct sql_reader *r, struct err_text 
 static int parse_prototype(struct sql_reader *r, struct function_head *h, struct err_text *e)
 {
 	if (!sql_token_name(sql_token_next_word(r), h->name, sizeof(h->name)))
-		return err_set(e, -EINVAL, "the name of the function is missing");
+		return err_set(e, -EINVAL, "expected the name of the function");
 	return sql_columns_parse(r, false, &h->args, e);
 }
 
@@ -445,7 +445,7 @@ static int create_function(struct database *d, struct statement *s, struct sql_r
 	d->functions.is_wrong = false;
 	if (result == 0 && !sql_reader_take_words(r, "RETURNS"))
 		result =
-			err_set(e, -EINVAL, "RETURNS is missing after the arguments of %s", h.name);
+			err_set(e, -EINVAL, "expected RETURNS after the arguments of %s", h.name);
 	if (result == 0)
 		result = sql_reader_take_words(r, "TABLE")
 				 ? sql_columns_parse(r, false, &h.columns, e)
@@ -453,7 +453,7 @@ static int create_function(struct database *d, struct statement *s, struct sql_r
 	if (result == 0 && sql_reader_take_words(r, "DELEGATES TO") && !h.columns.n)
 		result = define_delegate(d, &h, r, replace, e);
 	else if (result == 0 && !sql_reader_take_words(r, "AS"))
-		result = err_set(e, -EINVAL, "AS and a statement are missing after the type of %s",
+		result = err_set(e, -EINVAL, "expected AS and a statement after the type of %s",
 				 h.name);
 	else if (result == 0)
 		result = define_function(d, s, &h, r, replace, e);

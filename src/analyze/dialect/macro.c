@@ -79,7 +79,7 @@ static int macro_parse(struct sql_reader *r, struct macro *macro, struct err_tex
 	int result;
 
 	if (!sql_token_name(sql_token_next_word(r), macro->name, sizeof(macro->name)))
-		return err_set(e, -EINVAL, "a name is missing; write it as %s", form);
+		return err_set(e, -EINVAL, "expected %s", form);
 	for (char *c = macro->name; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	result = sql_columns_parse(r, true, &macro->args, e);
@@ -87,7 +87,7 @@ static int macro_parse(struct sql_reader *r, struct macro *macro, struct err_tex
 		return result;
 	if (!sql_reader_take_words(r, "RETURNS") || sql_token_next_word(r).kind != SQL_TOKEN_NAME ||
 	    !sql_reader_take_words(r, "AS"))
-		return err_set(e, -EINVAL, "RETURNS Type AS is missing; write it as %s", form);
+		return err_set(e, -EINVAL, "expected %s", form);
 	macro->body = strndup(r->s, (size_t)(r->end - r->s));
 	return macro->body ? 0 : err_set(e, -ENOMEM, "out of memory");
 }
@@ -191,7 +191,7 @@ static int read_arguments(struct expansion *x, struct sql_reader *r,
 					  &ret->v[ret->n - 1], NULL);
 	} while (result == 0 && sql_reader_take_char(r, ','));
 	if (result == 0 && !sql_reader_take_char(r, ')'))
-		return err_set(x->e, -EINVAL, "a ) is missing after the arguments of a macro");
+		return err_set(x->e, -EINVAL, "expected ')' after the arguments of a macro");
 	return result;
 }
 

@@ -31,7 +31,7 @@ int sql_type_parse(struct sql_reader *r, enum sql_type *ret, struct err_text *e)
 		if (sql_reader_take_char(r, '(')) {
 			sql_reader_take_until(r, ')', ')');
 			if (!sql_reader_take_char(r, ')'))
-				return err_set(e, -EINVAL, "a ) is missing after the type %s(",
+				return err_set(e, -EINVAL, "expected ')' after '%s('",
 					       types[i].name);
 		}
 		*ret = types[i].type;
@@ -90,12 +90,12 @@ static int sql_column_parse(struct sql_reader *r, bool any_type, struct sql_colu
 		name.len--;
 	}
 	if (!sql_token_name(name, c->name, sizeof(c->name)))
-		return err_set(e, -EINVAL, "a name is missing before '%.*s'",
+		return err_set(e, -EINVAL, "expected a name before '%.*s'",
 			       (int)MIN(name.len, 60), name.s);
 	if (!any_type)
 		return sql_type_parse(r, &c->type, e);
 	if (sql_token_next_word(r).kind != SQL_TOKEN_NAME)
-		return err_set(e, -EINVAL, "a type is missing after %s", c->name);
+		return err_set(e, -EINVAL, "expected a type after '%s'", c->name);
 	return 0;
 }
 
@@ -106,11 +106,11 @@ int sql_columns_parse(struct sql_reader *r, bool any_type, struct sql_columns *r
 	int result = 0;
 
 	if (!sql_reader_take_char(r, '('))
-		return err_set(e, -EINVAL, "a ( is missing");
+		return err_set(e, -EINVAL, "expected '('");
 	if (!sql_reader_take_char(r, ')')) {
 		do {
 			if (c.n == SQL_COLUMNS_MAX)
-				result = err_set(e, -EINVAL, "at most %u names are allowed here",
+				result = err_set(e, -EINVAL, "too many columns (limit %u)",
 						 SQL_COLUMNS_MAX);
 			else if (array_reserve(&c.v, &c.cap, c.n + 1, sizeof(*c.v)))
 				result = err_set(e, -ENOMEM, "out of memory");
@@ -118,7 +118,7 @@ int sql_columns_parse(struct sql_reader *r, bool any_type, struct sql_columns *r
 				result = sql_column_parse(r, any_type, &c.v[c.n++], e);
 		} while (result == 0 && sql_reader_take_char(r, ','));
 		if (result == 0 && !sql_reader_take_char(r, ')'))
-			result = err_set(e, -EINVAL, "a ) is missing after %s", c.v[c.n - 1].name);
+			result = err_set(e, -EINVAL, "expected ')' after '%s'", c.v[c.n - 1].name);
 	}
 	if (result < 0)
 		sql_columns_deinit(&c);

@@ -95,7 +95,7 @@ static int table_function_best_index(sqlite3_vtab *base, sqlite3_index_info *inf
 			return SQLITE_CONSTRAINT;
 		if (i < 0) {
 			sqlite3_free(base->zErrMsg);
-			base->zErrMsg = sqlite3_mprintf("%s: the argument %s is missing",
+			base->zErrMsg = sqlite3_mprintf("%s: missing argument %s",
 							f->head.name, f->head.args.v[n].name);
 			return SQLITE_ERROR;
 		}

@@ -218,7 +218,7 @@ static int span_join_connect(sqlite3 *db, void *aux, int argc, const char *const
 	v->gaps[1] = kind != JOIN_INNER;
 	if (argc != 5 || !parse_table(argv[3], &v->tables[0]) ||
 	    !parse_table(argv[4], &v->tables[1])) {
-		*error = sqlite3_mprintf("span join: write it as %s(a PARTITIONED c, b PARTITIONED "
+		*error = sqlite3_mprintf("span join: expected %s(a PARTITIONED c, b PARTITIONED "
 					 "c); PARTITIONED is optional for each table",
 					 argv[0]);
 		r = SQLITE_ERROR;

@@ -86,7 +86,7 @@ static void import_print_result(const struct import_command *o, const struct imp
 		log_warn("%s: %s", o->file, r->notes[i]);
 	if (r->n_notes > IMPORT_NOTES)
 		log_warn("%s: and %u more notes", o->file, r->n_notes - IMPORT_NOTES);
-	log_info("%s%s%s%s%s: %s events and %s samples of %u CPUs; %s lost, %s not imported",
+	log_info("%s%s%s%s%s: %s events and %s samples from %u CPUs; %s lost, %s not imported",
 		 r->format, *r->recorder ? " by " : "", r->recorder, *r->clock ? ", clock " : "",
 		 r->clock, str_thousands(r->n_events, events), str_thousands(r->n_samples, samples),
 		 r->n_cpus, str_thousands(r->n_lost, lost), str_thousands(r->n_unread, unread));

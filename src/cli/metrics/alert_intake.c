@@ -341,7 +341,7 @@ int alert_intake_read_token(const char *path, char **ret, struct err_text *e)
 	size_t len = text.s ? strcspn(text.s, "\r\n") : 0;
 
 	if (r < 0)
-		err_set(e, r, "cannot read the token %.200s: %s", path, strerror(-r));
+		err_set(e, r, "cannot read the token file %.200s: %s", path, strerror(-r));
 	else if (len < TOKEN_MIN || len > TOKEN_MAX)
 		r = err_set(e, -EINVAL, "the token in %.200s has %zu characters, not %d to %d",
 			    path, len, TOKEN_MIN, TOKEN_MAX);

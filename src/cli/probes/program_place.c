@@ -131,8 +131,8 @@ int program_place_find(const char *name, char path[static PATH_MAX], struct err_
 	for (const char *p = path; *p; p++)
 		if (*p <= ' ' || *p > '~' || *p == '#')
 			return err_set(e, -EINVAL,
-				       "%.200s: the kernel accepts no path with blanks, '#' or "
-				       "non-ASCII characters; use a symbolic link to it",
+				       "%.200s: the path must be ASCII without blanks or '#'; "
+				       "use a symbolic link",
 				       path);
 	return 0;
 }

@@ -380,7 +380,7 @@ static void on_enabled(void *ctx, int error, const char *text)
 		return;
 	}
 	if (*text)
-		err_set(&s->aborted, -EPROTO, "the tracing service says: %s", text);
+		err_set(&s->aborted, -EPROTO, "the tracing service aborted the session: %s", text);
 	/* The data recorded until then can still be read. */
 	if (!*text || s->exists)
 		record_session_read(s);

@@ -187,7 +187,7 @@ static void snapshots_on_cloned(void *ctx, int error, const struct consumer_clon
 	if (error) {
 		end_failed_snapshot(s, error);
 	} else if (!answer->success) {
-		err_set(&why, 0, "the tracing service says: %s",
+		err_set(&why, 0, "the tracing service refused the snapshot: %s",
 			*answer->error ? answer->error : "no reason given");
 		snapshots_end(s, -EPROTO, why.text);
 	} else if (answer->was_written) {

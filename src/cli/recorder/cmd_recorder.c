@@ -44,8 +44,7 @@ static int recorder_status_read(const char *dir, struct recorder_status *ret, st
 	r = recorder_state_read(dir, &ret->state);
 	if (r == -ENOENT)
 		return err_set(e, r,
-			       "no recorder has run with the folder %.300s; start one with sonda "
-			       "recorder enable",
+			       "no recorder has ever used %.300s; start one with sonda recorder enable",
 			       dir);
 	if (r == 0)
 		r = recorder_parts_read(dir, &ret->parts);

@@ -169,7 +169,7 @@ int crash_save_arm(const struct crash_ring *ring, const char *dir, struct err_te
 		memcpy(b.name, last.name, sizeof(b.name));
 	r = crash_boot_write(dir, &b);
 	if (r < 0)
-		return err_set(e, r, "cannot write into %.200s/boots: %s", dir, strerror(-r));
+		return err_set(e, r, "cannot write to %.200s/boots: %s", dir, strerror(-r));
 	r = save_formats(ring, dir, &b, e);
 	if (r < 0)
 		return r;
@@ -284,6 +284,7 @@ int crash_save_last(const struct crash_ring *ring, const char *dir, struct crash
 	struct err_text why = {0};
 	struct statvfs fs;
 	bool runs;
+	int r;
 
 	*ret = (struct crash_saved){0};
 	if (!find_last_boot(dir, &b, &runs) || runs || b.saved_s)
@@ -305,7 +306,8 @@ int crash_save_last(const struct crash_ring *ring, const char *dir, struct crash
 	snprintf(ret->why, sizeof(ret->why), "%.255s", ret->path[0] ? "" : why.text);
 	memcpy(b.why, ret->why, sizeof(b.why));
 	b.saved_s = (uint64_t)time(NULL);
-	if (crash_boot_write(dir, &b) < 0)
-		log_warn("cannot write into %s/boots", dir);
+	r = crash_boot_write(dir, &b);
+	if (r < 0)
+		log_warn("cannot write to %s/boots: %s", dir, strerror(-r));
 	return 0;
 }

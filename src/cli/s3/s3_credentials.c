@@ -128,13 +128,14 @@ static int read_keys(struct s3_credentials *c, struct err_text *e)
 	int r;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(e, -errno, "cannot open the credentials %.300s: %s", c->path,
+		return err_set(e, -errno, "cannot open the credentials file %.300s: %s", c->path,
 			       strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return err_set(e, -EINVAL, "the credentials %.300s are not a file", c->path);
+		return err_set(e, -EINVAL, "%.300s is not a regular file", c->path);
 	if ((st.st_mode & 077) && !is_systemd_credential(c->path))
 		return err_set(e, -EPERM,
-			       "other users may read the credentials %.300s; run: chmod 600 %.100s",
+			       "other users may read the credentials file %.300s; run: chmod 600 "
+			       "%.100s",
 			       c->path, c->path);
 	r = fs_read_fd(fd, FILE_MAX, &text);
 	found = r == 0 && text.s &&
@@ -145,11 +146,11 @@ static int read_keys(struct s3_credentials *c, struct err_text *e)
 		c->token[0] = '\0';
 	wipe(&text);
 	if (r < 0)
-		return err_set(e, r, "cannot read the credentials %.300s: %s", c->path,
+		return err_set(e, r, "cannot read the credentials file %.300s: %s", c->path,
 			       strerror(-r));
 	if (!found)
 		return err_set(e, -EINVAL,
-			       "the credentials %.300s have no aws_access_key_id and "
+			       "the credentials file %.300s has no aws_access_key_id and "
 			       "aws_secret_access_key in [%.100s]",
 			       c->path, c->profile);
 	c->changed = st.st_mtim;

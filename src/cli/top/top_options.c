@@ -104,7 +104,7 @@ static int parse_sort(const char *text, struct top_options *o, struct err_text *
 		return 0;
 	}
 	top_put_column_keys(&keys);
-	err_set(e, -EINVAL, "-s %.40s is not a key; the keys are %s", text, keys.s ? keys.s : "");
+	err_set(e, -EINVAL, "-s: unknown sort key '%.40s'; valid keys: %s", text, keys.s ? keys.s : "");
 	strbuf_deinit(&keys);
 	return -EINVAL;
 }
@@ -122,7 +122,7 @@ static int parse_by(const char *text, struct top_options *o, struct err_text *e)
 	if (top_by_parse(text, &o->by))
 		return 0;
 	return err_set(e, -EINVAL,
-		       "--by %.40s is not a key; the keys are process, program, unit, container, "
+		       "--by: unknown key '%.40s'; valid keys: process, program, unit, container, "
 		       "pod, cgroup",
 		       text);
 }

@@ -246,7 +246,7 @@ int session_client_clone(struct session_client *c, const struct consumer_clone_r
 	if (r < 0)
 		return r;
 	if (!c->clone_good)
-		return err_set(e, -EPROTO, "the tracing service says: %s", c->said.text);
+		return err_set(e, -EPROTO, "the tracing service refused the snapshot: %s", c->said.text);
 	*ret_written = c->clone_written;
 	return 0;
 }

@@ -244,7 +244,7 @@ static void members_start(void *instance)
 
 	s->is_started = true;
 	if (s->no_ebpf)
-		(void)err_set(&s->polled_because, 0, "no_ebpf in the config");
+		(void)err_set(&s->polled_because, 0, "disabled by no_ebpf in the config");
 	else if (members_program_new(s->tracefs_root, &s->program, &s->polled_because) == 0)
 		s->polled_because.text[0] = '\0';
 	if (s->program)

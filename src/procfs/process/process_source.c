@@ -426,7 +426,8 @@ static void process_source_log_unused_options(const Pb__ProcessStatsConfig *c)
 							      : NULL;
 
 	if (c->proc_stats_poll_ms && c->proc_stats_poll_ms < POLL_MIN_MS)
-		log_warn("linux.process_stats: proc_stats_poll_ms %u is raised to %u",
+		log_warn("linux.process_stats: proc_stats_poll_ms %u is below the minimum; "
+			 "using %u ms",
 			 c->proc_stats_poll_ms, POLL_MIN_MS);
 	if (unpolled && !c->proc_stats_poll_ms)
 		log_warn("linux.process_stats: %s records nothing without proc_stats_poll_ms",

@@ -221,7 +221,8 @@ static int open_sources(struct sys_stats *ds, const Pb__SysStatsConfig *c)
 		if (s.period_ms == 0)
 			continue;
 		if (s.period_ms < PERIOD_MIN_MS) {
-			log_warn("linux.sys_stats: the period of %s, %u ms, is raised to %u ms",
+			log_warn("linux.sys_stats: the period of %s, %u ms, is below the "
+				 "minimum; using %u ms",
 				 source->name, s.period_ms, PERIOD_MIN_MS);
 			s.period_ms = PERIOD_MIN_MS;
 		}

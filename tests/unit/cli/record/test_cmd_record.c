@@ -236,7 +236,7 @@ FIXTURE_TEST(test_a_refused_config_leaves_no_file)
 	service.end_at_once = true;
 	service.enable_error = "Invalid buffer sizes";
 	expect("-o x.pftrace sched", 1, "",
-	       "sonda: the tracing service says: Invalid buffer sizes\n", NULL);
+	       "sonda: the tracing service aborted the session: Invalid buffer sizes\n", NULL);
 }
 
 /* For example, because of the exclusive_prio of another session. */
@@ -244,7 +244,7 @@ FIXTURE_TEST(test_a_session_that_the_service_ends_is_saved)
 {
 	service.enable_error = "another session had priority";
 	expect("-o x.pftrace sched/sched_switch", 1, "x.pftrace ",
-	       "the tracing service says: another session had priority", "323 events, 89 processes",
+	       "the tracing service aborted the session: another session had priority", "323 events, 89 processes",
 	       NULL);
 	assert_int_equal(packets_in("x.pftrace"), 26);
 }
@@ -304,7 +304,7 @@ FIXTURE_TEST(test_an_older_file_survives_a_failure)
 	service.enable_error = "no";
 	expect("-q -o x.pftrace sched", 1, "x.pftrace ", NULL);
 	assert_int_equal(packets_in("x.pftrace"), 26);
-	assert_string_equal(err.s, "sonda: the tracing service says: no\n");
+	assert_string_equal(err.s, "sonda: the tracing service aborted the session: no\n");
 }
 
 FIXTURE_TEST(test_a_full_disk_keeps_whole_packets)

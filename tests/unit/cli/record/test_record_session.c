@@ -135,7 +135,7 @@ static void start(struct fixture *x)
 
 #define BEGIN "state(0,3) recording "
 #define END "one two stats(1,5) state(1,3) end(0,) "
-#define SAYS(what) "end(-71,the tracing service says: " what ") "
+#define SAYS(what) "end(-71,the tracing service aborted the session: " what ") "
 #define LEFT(during) "end(-32,the tracing service disconnected while " during ") "
 
 TEST(sessions_and_services)

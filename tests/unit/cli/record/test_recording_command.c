@@ -75,7 +75,7 @@ FIXTURE_TEST(test_a_recording_that_does_not_begin_runs_nothing)
 	service.enable_error = "too much";
 	start(false);
 	assert_int_equal(finish(), 1);
-	assert_string_equal(printed, "sonda: the tracing service says: too much\n"
+	assert_string_equal(printed, "sonda: the tracing service aborted the session: too much\n"
 				     "sonda: 'sh' did not run\n");
 	assert_false(is_there("ran"));
 }

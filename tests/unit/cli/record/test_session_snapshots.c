@@ -154,7 +154,7 @@ FIXTURE_TEST(the_log_has_the_reason_of_a_failure)
 		{NULL, "CloneSession", NULL,
 		 "the tracing service disconnected while making the snapshot", 0, 0},
 		{NULL, NULL, "Original session ended",
-		 "the tracing service says: Original session ended", 0, 0},
+		 "the tracing service refused the snapshot: Original session ended", 0, 0},
 		{NULL, "ReadBuffers", NULL,
 		 "the tracing service disconnected while reading the snapshot", 0, 0},
 		{NULL, NULL, NULL, "the tracing service refused while reading the snapshot", true,

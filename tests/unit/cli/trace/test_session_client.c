@@ -221,7 +221,7 @@ FIXTURE_TEST(refusals_are_reported)
 	assert_string_equal(e.text, "this user has no detached session named 'key'; if it ended by "
 				    "itself, it left the file that it wrote: sonda info FILE");
 	assert_int_equal(session_client_clone(x->client, &request, -1, &written, &e), -EPROTO);
-	assert_string_equal(e.text, "the tracing service says: no reason given");
+	assert_string_equal(e.text, "the tracing service refused the snapshot: no reason given");
 }
 
 FIXTURE_TEST(service_that_disconnects_is_reported)

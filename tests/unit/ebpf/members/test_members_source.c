@@ -217,7 +217,7 @@ FIXTURE_TEST(without_bpf_the_files_of_proc_are_polled)
 	m.poll_ms = 1;
 	start(&m);
 	text = flush();
-	assert_has(text, "polled_because: 'no_ebpf in the config' poll_ms: 100 }");
+	assert_has(text, "polled_because: 'disabled by no_ebpf in the config' poll_ms: 100 }");
 	snprintf(ids, sizeof(ids), "group_ids: [%llu] ", (unsigned long long)st.st_ino);
 	assert_has(text, ids);
 	assert_has(text, "tid_delta: [0, 0] ");
