@@ -201,7 +201,7 @@ TEST(sessions_and_services)
 		 .silent = "QueryServiceState", .stop = true},
 		/* The service ends the session: its data is read. */
 		{BEGIN "stats(0,5) stopped(0) one two stats(1,5) state(1,3) end(-103,the tracing "
-		       "service says: enough) ",
+		       "service aborted the session: enough) ",
 		 .end = true, .error = "enough"},
 		{BEGIN "stats(0,5) stopped(0) " SAYS("enough"), .end = true, .error = "enough",
 		 .refuse = "ReadBuffers"},
