@@ -49,8 +49,7 @@ static const char usage[] =
 	"Perfetto checkout\n"
 	"      --read-only    refuse statements that reach other files: ATTACH, PRAGMA\n"
 	"      --no-cache     import the trace again, and keep the result out of the cache\n"
-	"      --memory SIZE  use at most this much memory for the trace, such as 2g; default: "
-	"half of RAM\n"
+	"      --memory SIZE  memory limit for the trace, such as 2g (default: half of RAM)\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda sql trace.pftrace 'select name, sum(dur) from sched join thread using "
 	"(utid) group by utid'\n";

@@ -56,8 +56,7 @@ static const char usage_tail[] =
 	"      --no-cache     import the trace again, and keep the result out of the cache\n"
 	"      --no-pager     print to the terminal, not through $SONDA_PAGER, $PAGER or less\n"
 	"      --color WHEN   always, never or auto (default)\n"
-	"      --memory SIZE  use at most this much memory for the trace, such as 2g; default: "
-	"half of RAM\n"
+	"      --memory SIZE  memory limit for the trace, such as 2g (default: half of RAM)\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda report latency -p 4711 trace.pftrace\n";
 

@@ -18,10 +18,10 @@ here=$PWD
 
 # One a line, as it stands. (Others have tests of their own: a detached session in tests/system/test_sessions.sh, what is left behind
 # the shell in tests/interop/test_snapshots.sh, what waits for a trigger in test_ebpf_triggers.sh, configs/long.cfg in test_files.sh,
-# static probes in test_probes_named.sh.)
+# static probes in test_probes_named.sh, other machines in test_host.sh.)
 examples() {
   sed -nE 's/^    (build\/bin\/)?(sonda record -.*|sonda record [a-z].*)/\2/p' docs/*/*.md README.md |
-    grep -vE '^sonda record (\[|--detach)|&$|ebpf-flight-recorder|long.cfg|--usdt' | sort -u
+    grep -vE '^sonda record (\[|--detach)|&$|ebpf-flight-recorder|long.cfg|--usdt|--host' | sort -u
 }
 
 adapt() { # EXAMPLE

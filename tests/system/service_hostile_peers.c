@@ -82,8 +82,14 @@ static bool identity_comes_from_the_kernel(void)
 	peer_close(&p);
 	peer_connect(&p, sock_default_producer());
 	peer_send_frame(&p, spoof, sizeof(spoof) - 1, -1);
+	CHECK(peer_is_hung_up(&p)); /* only relays say who they are, and not here */
+	peer_close(&p);
+	peer_connect(&p, sock_default_producer());
 	stream = peer_become_producer(&p, "bad", "bad.src", 0, false);
-	peer_send_frame(&c, spoof, sizeof(spoof) - 1, -1);
+	peer_connect(&d, sock_default_consumer());
+	peer_send_frame(&d, spoof, sizeof(spoof) - 1, -1);
+	CHECK(peer_is_hung_up(&d));
+	peer_close(&d);
 	peer_enable(&c, CONFIG);
 	CHECK(peer_await_session(&p, stream, true, &mine));
 	CHECK(query(&c, &state));

@@ -27,11 +27,11 @@ mistake() { # NAME REGEX ARGUMENT...
   [ $? = 2 ] && [ ! -s "$TMP/out" ] && [[ $(<"$TMP/err") =~ $regex ]]
   verdict "$name" $? "$TMP/err"
 }
-mistake "an unknown key" 'the keys are pid, cpu, runq' -s latency
+mistake "an unknown key" 'valid keys: pid, cpu, runq' -s latency
 mistake "no time" '-d 0 is not a time' -d 0
 mistake "no number" '-n x is not a number' -n x
 mistake "no process" "no process is called 'x'" -p 12,x
-mistake "no subject" 'keys are process, program, unit' --by user
+mistake "no subject" 'valid keys: process, program, unit' --by user
 mistake "two kinds of selections" '-p cannot be combined with --unit' -p 1 --unit a
 mistake "an unknown option" 'did you mean --batch' --bach
 mistake "a word" "unexpected word 'cpu'" cpu

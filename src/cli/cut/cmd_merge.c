@@ -21,7 +21,7 @@ static const char merge_usage[] =
 	"that the trace was recorded on; default: the file's name. Give traces of the same machine "
 	"the\n"
 	"same MACHINE.\n\n"
-	"  -o, --out OUT      the file to write: one trace, or, if its name ends in .tar, an "
+	"  -o, --out OUT      output file: one trace, or, if its name ends in .tar, an "
 	"archive of the\n"
 	"                     unchanged traces, which Perfetto 58 and later can open\n"
 	"      --force        replace a file that exists\n"

@@ -43,8 +43,7 @@ static const char usage_tail[] =
 	"      --json          print one JSON object\n"
 	"      --html FILE     write one HTML page: the rows, and differential flame graphs\n"
 	"      --color WHEN    always, never or auto (default)\n"
-	"      --memory SIZE   use at most this much memory for a trace, such as 2g; default: half "
-	"of RAM\n"
+	"      --memory SIZE   memory limit for a trace, such as 2g (default: half of RAM)\n"
 	"  -h, --help          print this help\n\n"
 	"example: sonda diff before*.pf -- after*.pf\n";
 

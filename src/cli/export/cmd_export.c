@@ -44,8 +44,7 @@ static const char usage[] =
 	".folded\n"
 	"                     or .pb.gz\n"
 	"      --force        replace an output that exists\n"
-	"      --memory SIZE  use at most this much memory for the trace, such as 2g; default: "
-	"half of RAM\n"
+	"      --memory SIZE  memory limit for the trace, such as 2g (default: half of RAM)\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda export --sqlite trace.pftrace\n";
 

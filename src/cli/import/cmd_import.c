@@ -19,7 +19,7 @@ static const char usage[] =
 	"Converts a recording of another program to a trace: trace-cmd's trace.dat or perf's "
 	"perf.data,\n"
 	"detected by its first bytes. FILE \"-\" is standard input.\n\n"
-	"  -o, --out OUT          the file to write; \"-\" is standard output\n"
+	"  -o, --out OUT          output file; \"-\" is standard output\n"
 	"      --force            replace OUT if it exists\n"
 	"      --buffer NAME      trace.dat: only events from this tracefs instance; \"top\" is "
 	"the top level\n"

@@ -282,14 +282,14 @@ static void add_polled_losses(const struct record_facts *f, struct losses *ret)
 {
 	const struct source_scan *s = &f->scan->sources;
 	char number[32];
-	static const char tracks[] = "counter tracks", no_room[] = "dropped: no room";
+	static const char tracks[] = "counter tracks", dropped[] = "dropped: too many tracks";
 
 	add_counted_loss(ret, "journal", s->journal_dropped, "lines",
 			 "dropped: they arrived faster than they were recorded");
 	add_counted_loss(ret, "journal", s->journal_failed, "lines", "could not be read");
 	for (size_t i = 0; i < s->n_refused; i++)
-		add_counted_loss(ret, s->refused[i].source, s->refused[i].tracks, tracks, no_room);
-	add_counted_loss(ret, "processes", s->refused_tracks, tracks, no_room);
+		add_counted_loss(ret, s->refused[i].source, s->refused[i].tracks, tracks, dropped);
+	add_counted_loss(ret, "processes", s->refused_tracks, tracks, dropped);
 	for (size_t i = 0; i < s->n_counted; i++)
 		strbuf_printf(
 			&losses_add(ret, s->counted[i].family, s->counted[i].n, "counts")->text,
@@ -355,7 +355,7 @@ static void add_shared_memory_loss(const struct gaps *g, uint64_t aborted, struc
 	if (!n)
 		return;
 	loss = losses_add(ret, "shared memory", n, "packets");
-	strbuf_printf(&loss->text, "%s packets%s dropped: no room", str_thousands(n, number),
+	strbuf_printf(&loss->text, "%s packets%s dropped: it was full", str_thousands(n, number),
 		      or_more ? " or more" : "");
 	if (g->pid)
 		strbuf_printf(&loss->text, " (written by pid %d)", g->pid);

@@ -34,7 +34,7 @@ static const char usage[] =
 	"or in\n"
 	".debug/, or below /usr/lib/debug. A file is used only if its build id is the one in the "
 	"trace.\n\n"
-	"  -o, --out OUT          the file to write\n"
+	"  -o, --out OUT          output file\n"
 	"      --in-place         replace FILE\n"
 	"      --force            replace OUT if it exists\n"
 	"      --debug-dir DIR    look for debug files below DIR as well; may be repeated\n"

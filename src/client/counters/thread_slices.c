@@ -3,10 +3,10 @@
 
 #include "base/core/process_uuid.h"
 #include "base/system/process_uuids.h"
+#include "client/counters/track_packets.h"
 #include "client/transport/writer.h"
 #include "gen/fields.h"
 
-#define MERGE_NONE 2 /* TrackDescriptor.SiblingMergeBehavior */
 /* Odd, so that threads with different uuids have different tracks. */
 #define SOURCE_FACTOR 0xd6e8feb86659fd93ull
 
@@ -23,30 +23,18 @@ uint64_t thread_slices_track(enum thread_slices_source source, uint32_t pid, uin
 void thread_slices_describe(struct writer *w, uint64_t ns, enum thread_slices_source source,
 			    const char *name, uint32_t pid, uint32_t tid, const char *comm)
 {
-	uint64_t thread = thread_slices_thread(pid, tid);
-	struct pb_enc *e = writer_begin(w);
+	const struct track_spec process = {.kind = TRACK_PROCESS, .pid = (int32_t)pid},
+				thread = {.kind = TRACK_THREAD,
+					  .pid = (int32_t)pid,
+					  .tid = (int32_t)tid,
+					  .name = comm},
+				slices = {.kind = TRACK_GROUP, .name = name};
+	uint64_t process_uuid = process_uuids_get((int32_t)pid),
+		 thread_uuid = thread_slices_thread(pid, tid);
 
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, ns);
-	pb_enc_open(e, PB_TRACE_PACKET_TRACK_DESCRIPTOR);
-	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_UUID, thread);
-	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_PARENT_UUID, process_uuids_get((int32_t)pid));
-	pb_enc_open(e, PB_TRACK_DESCRIPTOR_THREAD);
-	pb_enc_i64(e, PB_THREAD_DESCRIPTOR_PID, pid);
-	pb_enc_i64(e, PB_THREAD_DESCRIPTOR_TID, tid);
-	if (comm)
-		pb_enc_str(e, PB_THREAD_DESCRIPTOR_THREAD_NAME, comm);
-	pb_enc_close(e);
-	pb_enc_close(e);
-	writer_end(w);
-	e = writer_begin(w);
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, ns);
-	pb_enc_open(e, PB_TRACE_PACKET_TRACK_DESCRIPTOR);
-	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_UUID, thread_slices_track(source, pid, tid));
-	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_PARENT_UUID, thread);
-	pb_enc_str(e, PB_TRACK_DESCRIPTOR_NAME, name);
-	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_SIBLING_MERGE_BEHAVIOR, MERGE_NONE);
-	pb_enc_close(e);
-	writer_end(w);
+	track_packet_descriptor(w, ns, &process, process_uuid, 0);
+	track_packet_descriptor(w, ns, &thread, thread_uuid, process_uuid);
+	track_packet_descriptor(w, ns, &slices, thread_slices_track(source, pid, tid), thread_uuid);
 }
 
 void thread_slices_put_annotation_names(struct pb_enc *e, const char *const *names, unsigned n)

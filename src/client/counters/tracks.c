@@ -230,7 +230,7 @@ static uint64_t uuid_of_track(const struct track *t)
 	return uuid ? uuid : 1;
 }
 
-/* That of a thread is its process, as in libsonda: two descriptors of a uuid have to agree. */
+/* That of a thread is its process, as in libsonda: readers compare the descriptors of a uuid. */
 static uint64_t uuid_of_parent(const struct track *t)
 {
 	return t->spec.kind == TRACK_THREAD ? process_uuids_get(t->spec.pid)
@@ -404,8 +404,12 @@ static void tracks_describe(struct tracks *t, struct track *k, uint64_t ns)
 	if (!out->state_begun)
 		track_packet_begin_state(out->w, t->now);
 	out->state_begun = true;
-	track_packet_descriptor(out->w, k->spec.alive_ns ? k->spec.alive_ns : ns, &k->spec,
-				uuid_of_track(k), uuid_of_parent(k));
+	ns = k->spec.alive_ns ?: ns;
+	if (k->spec.kind == TRACK_THREAD)
+		track_packet_descriptor(
+			out->w, ns, &(struct track_spec){.kind = TRACK_PROCESS, .pid = k->spec.pid},
+			uuid_of_parent(k), 0);
+	track_packet_descriptor(out->w, ns, &k->spec, uuid_of_track(k), uuid_of_parent(k));
 	k->described_in = t->state;
 }
 

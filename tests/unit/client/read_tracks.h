@@ -69,12 +69,11 @@ static inline void read_descriptor(struct pb_field m)
 	k->descriptor = m;
 	k->described++;
 	k->state = rd.states;
-	/* Parents come first. That of a thread, its process, does not have to be described. */
-	if (!read_sub(m, PB_TRACK_DESCRIPTOR_THREAD, &f) &&
-	    read_sub(m, PB_TRACK_DESCRIPTOR_PARENT_UUID, &f)) {
-		k->parent = f.u64;
-		assert_non_null(read_by_uuid(k->parent));
-		assert_int_equal(read_by_uuid(k->parent)->state, rd.states);
+	if (read_sub(m, PB_TRACK_DESCRIPTOR_PARENT_UUID, &f)) {
+		assert_non_null(read_by_uuid(f.u64)); /* parents come first */
+		assert_int_equal(read_by_uuid(f.u64)->state, rd.states);
+		if (!read_sub(m, PB_TRACK_DESCRIPTOR_THREAD, &f))
+			k->parent = fake_u64(m, PB_TRACK_DESCRIPTOR_PARENT_UUID);
 	}
 	k->counter = read_sub(m, PB_TRACK_DESCRIPTOR_COUNTER, &f);
 	if (read_sub(m, PB_TRACK_DESCRIPTOR_PROCESS, &f))

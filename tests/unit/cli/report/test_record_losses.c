@@ -67,13 +67,13 @@ FIXTURE_TEST(test_counters_become_lines)
 			  "block: 1 requests of devices\n"},
 		{"counter tracks of processes",
 		 {.sources = {.refused_tracks = 4000}},
-		 .lines = "processes: 4,000 counter tracks dropped: no room\n"},
+		 .lines = "processes: 4,000 counter tracks dropped: too many tracks\n"},
 		{"counter tracks of polled sources",
 		 {.sources = {.refused = {{.source = "linux.cgroup_stats", .tracks = 4000},
 					  {.source = "linux.network_stats", .tracks = 2}},
 			      .n_refused = 2}},
-		 .lines = "linux.cgroup_stats: 4,000 counter tracks dropped: no room\n"
-			  "linux.network_stats: 2 counter tracks dropped: no room\n"},
+		 .lines = "linux.cgroup_stats: 4,000 counter tracks dropped: too many tracks\n"
+			  "linux.network_stats: 2 counter tracks dropped: too many tracks\n"},
 		{"bad pages",
 		 {.ftrace = {.bad_pages = 2}},
 		 .lines = "kernel rings: 2 sub-buffers that could not be parsed completely\n"},
@@ -270,12 +270,12 @@ FIXTURE_TEST(test_packets_that_found_no_room)
 {
 	/* Writers that do not say how many. */
 	x.stats.buffers[0].writer_packet_loss = 4;
-	check_no_room("4 packets or more dropped: no room");
+	check_no_room("4 packets or more dropped: it was full");
 	facts_packet(&x, 2, 77, 1 | 256, 0, false);
 	facts_packet(&x, 2, 77, 1 | 128 | 256, 0, false);
-	check_no_room("4 packets or more dropped: no room (written by pid 77)");
+	check_no_room("4 packets or more dropped: it was full (written by pid 77)");
 	x.stats.buffers[0].writer_packet_loss = 0;
-	check_no_room("2 packets or more dropped: no room (written by pid 77)");
+	check_no_room("2 packets or more dropped: it was full (written by pid 77)");
 }
 
 FIXTURE_TEST(dropped_packets_are_counted_not_their_gaps)
@@ -283,14 +283,14 @@ FIXTURE_TEST(dropped_packets_are_counted_not_their_gaps)
 	facts_packet(&x, 2, 77, 1 | 128 | 256, 1000, false);
 	facts_packet(&x, 2, 77, 1 | 256, 234, false);
 	x.stats.buffers[0].writer_packet_loss = 1;
-	check_no_room("1,234 packets dropped: no room (written by pid 77)");
+	check_no_room("1,234 packets dropped: it was full (written by pid 77)");
 	/* And one of a writer that says less. */
 	facts_packet(&x, 3, 78, 1 | 256, 0, false);
-	check_no_room("1,235 packets or more dropped: no room (written by pid 78)");
+	check_no_room("1,235 packets or more dropped: it was full (written by pid 78)");
 	/* A number that no writer can have reached. */
 	facts_packet(&x, 2, 77, 1 | 256, UINT64_MAX, false);
-	check_no_room(
-		"9,223,372,036,854,775,808 packets or more dropped: no room (written by pid 78)");
+	check_no_room("9,223,372,036,854,775,808 packets or more dropped: it was full (written by "
+		      "pid 78)");
 }
 
 FIXTURE_TEST(test_gaps_without_a_reason)
