@@ -20,24 +20,10 @@ struct {
 	__uint(max_entries, MEMBERS_RING);
 } members SEC(".maps");
 
-/* Records that found no room. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} lost SEC(".maps");
-
 static __always_inline void send_record(void *record, __u64 size)
 {
-	__u32 zero = 0;
-	__u64 *n;
-
-	if (bpf_ringbuf_output(&members, record, size, BPF_RB_NO_WAKEUP) == 0)
-		return;
-	n = bpf_map_lookup_elem(&lost, &zero);
-	if (n)
-		++*n;
+	if (bpf_ringbuf_output(&members, record, size, BPF_RB_NO_WAKEUP) != 0)
+		count_lost_record();
 }
 
 static __always_inline int send_row(__u32 tgid, __u32 tid, __u64 group)

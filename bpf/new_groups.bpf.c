@@ -22,31 +22,19 @@ struct {
 	__type(value, __u64);
 } unnamed SEC(".maps");
 
-/* Records that found no room. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} lost SEC(".maps");
-
 SEC("tp_btf/cgroup_mkdir")
 int BPF_PROG(on_mkdir, struct cgroup *c, const char *path)
 {
 	struct member_group *g = group_record(c, MEMBER_GROUP);
-	__u64 id, none = 0, *n;
-	__u32 zero = 0;
+	__u64 id, none = 0;
 
 	if (!g)
 		return 0;
 	id = g->group;
 	bpf_map_update_elem(&unnamed, &id, &none, BPF_ANY);
 	if (bpf_ringbuf_output(&new_groups, g, group_record_complete(g, c, path),
-			       BPF_RB_FORCE_WAKEUP) == 0)
-		return 0;
-	n = bpf_map_lookup_elem(&lost, &zero);
-	if (n)
-		++*n;
+			       BPF_RB_FORCE_WAKEUP) != 0)
+		count_lost_record();
 	return 0;
 }
 

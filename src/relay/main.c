@@ -85,7 +85,7 @@ static int find_service(struct program *p, struct err_text *e)
 	return r < 0 ? err_set(e, r, SERVICE_VARIABLE "=%.200s: %s", address, strerror(-r)) : 0;
 }
 
-/* The kernel tells who the peer of a unix socket is; of others nobody does. */
+/* The kernel knows the process and the user of a peer only if the socket is a unix socket. */
 static int listen_for_producers_of_this_machine(struct program *p, const char *address,
 						const struct relay_options *o, struct err_text *e)
 {
@@ -198,7 +198,7 @@ static int enter_sandbox(const struct relay_options *o, struct err_text *e)
 	return r < 0 ? err_set(e, r, "cannot start threads: %s", strerror(-r)) : 0;
 }
 
-static int begin(struct program *p)
+static int start_relay(struct program *p)
 {
 	int r = handle_events(p);
 
@@ -226,7 +226,7 @@ static int relay_run(struct program *p, const struct relay_options *o, struct er
 	r = enter_sandbox(o, e);
 	if (r == 0) {
 		p->loop = event_base_new();
-		r = p->loop ? begin(p) : -ENOMEM;
+		r = p->loop ? start_relay(p) : -ENOMEM;
 		if (r < 0)
 			err_set(e, r, "%s", strerror(-r));
 	}

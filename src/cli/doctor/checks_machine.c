@@ -159,7 +159,7 @@ void check_crash(struct doctor_machine *m, struct doctor_finding *f)
 		if (ring.state == CRASH_RING_STOPPED)
 			doctor_set_remedy(f, "sudo sonda recorder enable --crash");
 		break;
-	default: /* nobody has asked for it */
+	default: /* it was not requested */
 		doctor_set_finding(f, DOCTOR_OK, "not armed: %s", crash_ring_why(ring.state));
 	}
 }

@@ -4,7 +4,7 @@
  *	stdout <-- frames ---   | <--- trace, out, errors ---    |
  *	                        +----- the end of the child -----+--> HOST_EXIT
  *
- * If the connection is lost, nobody will read the trace: the agent ends the recording and its
+ * If the connection is lost, the trace has no reader any more: the agent ends the recording and its
  * command, and exits. The private daemons of a recording end with it.
  */
 

@@ -246,7 +246,7 @@ static void set_options(const struct s3_transport *t, struct s3_exchange *x,
 		t->easy_setopt(h, OPT_NOBODY, 1L);
 	} else if (!strcmp(x->method, "PUT") || !strcmp(x->method, "POST")) {
 		/* libcurl repeats a request by itself if a connection from an earlier one closes
-		 * without an answer: a POST may have begun an upload that nobody knows of. */
+		 * without an answer: a POST may have begun an upload whose id is lost then. */
 		t->easy_setopt(h, OPT_FRESH_CONNECT, !strcmp(x->method, "POST") ? 1L : 0L);
 		t->easy_setopt(h, OPT_UPLOAD, 1L);
 		t->easy_setopt(h, OPT_READFUNCTION, on_read);

@@ -3,7 +3,7 @@
  * An object that is stored without an answer that says so is stored again: under the same key, with
  * the same bytes, and only if the key does not exist. If it exists with other bytes, an older attempt
  * was interrupted before its manifest, so no reader uses it, and it is replaced. An entry whose
- * manifest exists is complete, whoever has stored it.
+ * manifest exists is complete, even if another process stored it.
  */
 #include "cli/ship/ship_upload.h"
 

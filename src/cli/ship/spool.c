@@ -44,8 +44,8 @@ bool spool_is_uuid(const char *name)
 
 /* ---- folders ---- */
 
-/* The group of the folder may read: that of the uploader, if it is another user. The folder that is
- * made for a user's own spool lets nobody else in. */
+/* The group of the folder may read: that of the uploader, if it is another user. A
+ * folder of a user's own spool admits no other user. */
 static int open_folder(int parent, const char *name, mode_t mode, int *ret)
 {
 	if (mkdirat(parent, name, mode) < 0 && errno != EEXIST)
