@@ -32,6 +32,12 @@ struct open_file {
 	struct elf_symbols symbols;
 };
 
+struct jit_file {
+	ino_t inode;
+	int fd; /* owned: it stays open; 0: it does not */
+	struct jit_names names;
+};
+
 /* A process that compiles code. */
 struct jit_process {
 	uid_t owner;
@@ -39,10 +45,7 @@ struct jit_process {
 	uint64_t started; /* distinguishes two processes with the same pid */
 	uint32_t number; /* in answers; 0: the element is free */
 	uint64_t used; /* number of the request that used it last */
-	struct {
-		ino_t inode;
-		struct jit_names names;
-	} map, dump;
+	struct jit_file map, dump;
 };
 
 /* The process has one thread and one reader. */
@@ -226,8 +229,17 @@ static void read_debug_file(int fd)
 
 /* ---- code that a process compiled ---- */
 
+static void jit_file_close(struct jit_file *f)
+{
+	if (f->fd)
+		close(f->fd);
+	f->fd = 0;
+}
+
 static void jit_process_forget(struct jit_process *p)
 {
+	jit_file_close(&p->map);
+	jit_file_close(&p->dump);
 	jit_names_deinit(&p->map.names);
 	jit_names_deinit(&p->dump.names);
 	*p = (struct jit_process){0};
@@ -242,10 +254,10 @@ static struct jit_process *jit_process_find(uint32_t number)
 }
 
 /*
- * Returns the process of the request. A new one takes a free element, or that of another process of
- * this user if the user's share is used up; NULL: there is none.
+ * Returns the process of the request. may_add: a new one takes a free element, or that of another
+ * process of this user if the user's share is used up. NULL: there is none.
  */
-static struct jit_process *jit_process_get(void)
+static struct jit_process *jit_process_get(bool may_add)
 {
 	struct jit_process *unused = NULL, *oldest = NULL;
 	size_t n = 0, n_others = 0;
@@ -263,6 +275,8 @@ static struct jit_process *jit_process_get(void)
 		n += is_own;
 		n_others += p->number && !is_own;
 	}
+	if (!may_add)
+		return NULL;
 	if (n >= (ELF_READER_JITS - n_others) / 2 && oldest) {
 		jit_process_forget(oldest);
 		unused = oldest;
@@ -276,28 +290,52 @@ static struct jit_process *jit_process_get(void)
 	return unused;
 }
 
-static int read_jit_file(int fd)
+/*
+ * Keeps the file open if the share of its owner allows it. Closes the one that was open before, and
+ * that of a process that has ended.
+ */
+static void keep_jit_file(struct jit_file *f, uid_t owner, int *fd)
+{
+	size_t n = 0, n_others = 0;
+
+	if (request.has_ended || *fd >= 0)
+		jit_file_close(f);
+	for (size_t i = 0; i < ELF_READER_JITS; i++)
+		*(jits[i].owner == owner ? &n : &n_others) += !!jits[i].map.fd + !!jits[i].dump.fd;
+	if (!request.has_ended && *fd >= 0 && n < (ELF_READER_JIT_FILES - n_others) / 2)
+		f->fd = TAKE_FD(*fd);
+}
+
+/* fd: -errno if the file could not be opened. */
+static int read_jit_file(int *fd)
 {
 	bool is_map = request.kind == FILE_REQUEST_PERF_MAP, has_moved;
-	struct jit_process *p = jit_process_get();
+	struct jit_process *p = jit_process_get(*fd >= 0);
+	struct jit_file *f;
 	struct jit_names *names;
 	size_t budget;
 	struct stat st;
-	int r;
+	int r, from;
 
-	if (!p || fstat(fd, &st) < 0)
+	if (!p)
+		return *fd < 0 ? -(int32_t)request.n : -EMFILE;
+	f = is_map ? &p->map : &p->dump;
+	from = f->fd && (*fd < 0 || request.has_ended) ? f->fd : *fd;
+	if (from < 0)
+		return -(int32_t)request.n;
+	if (fstat(from, &st) < 0)
 		return -EMFILE;
-	names = is_map ? &p->map.names : &p->dump.names;
+	names = &f->names;
 	/* Not the file that was read before: it was replaced, or rewritten from its beginning. */
-	if ((is_map ? p->map.inode : p->dump.inode) != st.st_ino ||
-	    (uint64_t)st.st_size < names->at) {
+	if (f->inode != st.st_ino || (uint64_t)st.st_size < names->at) {
 		answer.has_moved = names->n > 0;
 		jit_names_deinit(names);
-		*(is_map ? &p->map.inode : &p->dump.inode) = st.st_ino;
+		f->inode = st.st_ino;
 	}
 	budget = symbol_budget(p->owner) + jit_names_bytes(names);
-	r = is_map ? jit_names_read_map(names, fd, budget, &has_moved)
-		   : jit_names_read_dump(names, fd, budget, &has_moved);
+	r = is_map ? jit_names_read_map(names, from, budget, &has_moved)
+		   : jit_names_read_dump(names, from, budget, &has_moved);
+	keep_jit_file(f, p->owner, fd);
 	answer.has_moved |= has_moved;
 	answer.n = (uint32_t)(p->map.names.n + p->dump.names.n);
 	answer.file = p->number;
@@ -426,8 +464,11 @@ static int read_rows(int to, int fd)
 
 /* ---- requests ---- */
 
-static void answer_request(int to, size_t len, int fd)
+/* *file: of the request; -1: none. It may be taken. */
+static void answer_request(int to, size_t len, int *file)
 {
+	int fd = *file;
+
 	answer = (struct file_answer){.kind = request.kind, .user = request.user, .id = request.id};
 	n_requests++;
 	switch (request.kind) {
@@ -451,7 +492,7 @@ static void answer_request(int to, size_t len, int fd)
 		break;
 	case FILE_REQUEST_PERF_MAP:
 	case FILE_REQUEST_JITDUMP:
-		answer.result = fd < 0 ? -(int32_t)request.n : read_jit_file(fd);
+		answer.result = read_jit_file(file);
 		break;
 	case FILE_REQUEST_NAMES:
 		find_names(
@@ -490,7 +531,7 @@ void elf_reader_run(int fd, void *ctx)
 
 		if (n < (ssize_t)FILE_REQUEST_HEAD)
 			_exit(0); /* the parent has ended */
-		answer_request(fd, (size_t)n, file);
+		answer_request(fd, (size_t)n, &file);
 		closep(&file);
 	}
 }

@@ -9,7 +9,9 @@
  * (struct file_answer) to fd, and keeps the symbols of the files until FILE_REQUEST_FORGET. The
  * files of one owner may use at most half of what the files of other owners leave of
  * ELF_READER_FILES, ELF_READER_JITS and ELF_READER_SYMBOLS. The names of code that a process
- * compiled belong to its user; those that were not used for the longest time are forgotten first.
+ * compiled belong to its user; those that were not used for the longest time are forgotten first. The
+ * files of such a process stay open, so that they can be read when they have been deleted, and when
+ * the process has ended.
  */
 struct elf_reader_ctx {
 	int requests; /* borrowed: socket from the first process */
@@ -18,6 +20,7 @@ struct elf_reader_ctx {
 #define ELF_READER_MEMORY (1ull << 30) /* bytes of address space, for its files together */
 #define ELF_READER_FILES 4096 /* further ones have no names */
 #define ELF_READER_JITS 1024 /* processes that compile code */
+#define ELF_READER_JIT_FILES 256 /* of them that stay open */
 #define ELF_READER_JITS_FIRST (1u << 30) /* numbers in answers from this one upwards are theirs */
 #define ELF_READER_SYMBOLS (256u << 20) /* bytes of symbols and names of all files */
 

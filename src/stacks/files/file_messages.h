@@ -43,6 +43,7 @@ struct file_request {
 	uint32_t uid;
 	int32_t pid_inside; /* in its own namespace */
 	uint64_t started; /* CLOCK_REALTIME, ns */
+	uint32_t has_ended; /* the process, or its program */
 	union {
 		char path
 			[FILE_PATH_MAX]; /* ELF, JITDUMP, ROWS; DEBUG_FILE: several, each with a NUL */

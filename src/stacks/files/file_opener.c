@@ -9,7 +9,8 @@
  * It must be a regular file with the inode and the device of the mapping. It is opened with O_PATH
  * first, which has no side effects if the path names a device. A debug file is the first of its
  * paths that is a world-readable regular file; each is tried as the process sees it, then as this
- * process sees it. A perf map must not be a symbolic link.
+ * process sees it. A perf map must not be a symbolic link. It is opened as the process sees it; after
+ * the process has ended, as this process sees it, unless they have different pid namespaces.
  */
 #include "stacks/files/file_opener.h"
 
@@ -140,7 +141,13 @@ static int open_perf_map(const struct file_request *q)
 	_cleanup_(closep) int found = -1;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", q->pid, q->pid_inside);
+	if (q->has_ended && q->pid_inside != q->pid)
+		return -ESRCH;
+	if (q->has_ended)
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", q->pid);
+	else
+		snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", q->pid,
+			 q->pid_inside);
 	found = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (found < 0)
 		return -errno;
@@ -153,7 +160,7 @@ static int open_perf_map(const struct file_request *q)
 
 static int open_jitdump(const struct file_request *q)
 {
-	_cleanup_(closep) int fd = open_elf(q);
+	_cleanup_(closep) int fd = q->has_ended ? -ESRCH : open_elf(q);
 
 	if (fd < 0)
 		return fd;

@@ -378,7 +378,8 @@ bool file_reader_ask_perf_map(const struct file_reader_user *u, uint64_t id,
 				       .pid = p->pid,
 				       .pid_inside = p->pid_inside,
 				       .uid = p->uid,
-				       .started = p->started};
+				       .started = p->started,
+				       .has_ended = p->has_ended};
 
 	return send_request(&q, FILE_REQUEST_HEAD);
 }
@@ -397,7 +398,8 @@ bool file_reader_ask_jitdump(const struct file_reader_user *u, uint64_t id,
 				 .major = m->major,
 				 .minor = m->minor,
 				 .uid = p->uid,
-				 .started = p->started};
+				 .started = p->started,
+				 .has_ended = p->has_ended};
 
 	return send_request(&q, FILE_REQUEST_HEAD + add_path(&q, 0, "%s", path));
 }

@@ -159,6 +159,13 @@ void address_spaces_exit(struct address_spaces *s, int32_t pid)
 		address_spaces_drop(s, a);
 }
 
+uint32_t address_spaces_jit(const struct address_spaces *s, int32_t pid)
+{
+	const struct address_space *a = pid ? address_spaces_find(s, pid) : NULL;
+
+	return a ? a->jit : 0;
+}
+
 const struct process_mapping *address_space_find(const struct address_space *a, uint64_t address)
 {
 	size_t i = first_ending_after(a, address);

@@ -61,5 +61,7 @@ void address_spaces_exec(struct address_spaces *s, int32_t pid);
 void address_spaces_fork(struct address_spaces *s, int32_t parent, int32_t child);
 void address_spaces_exit(struct address_spaces *s, int32_t pid);
 
+/* Returns the number of the code that the process compiled; 0: none is known. */
+uint32_t address_spaces_jit(const struct address_spaces *s, int32_t pid);
 /* Returns the mapping that contains the address, or NULL. */
 const struct process_mapping *address_space_find(const struct address_space *a, uint64_t address);

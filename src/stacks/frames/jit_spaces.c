@@ -31,8 +31,20 @@ uint32_t jit_spaces_add(struct jit_spaces *j, int32_t pid)
 
 bool jit_space_is_due(const struct jit_space *s, bool at_end)
 {
-	return s->is_used &&
-	       (!s->asked || at_end || clock_boot_ns() - s->asked >= JIT_SPACE_ASK_NS);
+	return s->is_used && (!s->asked || at_end || s->process.has_ended ||
+			      clock_boot_ns() - s->asked >= s->pause);
+}
+
+void jit_space_set_asked(struct jit_space *s)
+{
+	s->asked = clock_boot_ns();
+	s->pause = MIN(s->pause ? 2 * s->pause : JIT_SPACE_FIRST_NS, JIT_SPACE_ASK_NS);
+	s->is_used = false;
+}
+
+void jit_space_end(struct jit_space *s)
+{
+	s->process.has_ended = s->is_used = true;
 }
 
 /* Returns what follows the key in its line of status; NULL: it has no such line. */
@@ -70,8 +82,8 @@ bool jit_space_read_process(struct jit_space *s, const char *proc_root)
 	char path[64], status[STATUS_MAX], stat[1024];
 	ssize_t n, m;
 
-	if (s->is_read)
-		return true;
+	if (s->is_read || s->process.has_ended)
+		return s->is_read;
 	snprintf(path, sizeof(path), "%s/%d/status", proc_root, s->pid);
 	n = outside_read(path, status, sizeof(status) - 1, OUTSIDE_READ_SHORT_MS);
 	snprintf(path, sizeof(path), "%s/%d/stat", proc_root, s->pid);
@@ -79,7 +91,7 @@ bool jit_space_read_process(struct jit_space *s, const char *proc_root)
 	if (n < 0 || m < 0)
 		return false;
 	status[n] = stat[m] = '\0';
-	s->process = (struct file_reader_process){.pid = s->pid};
+	s->process.pid = s->pid;
 	s->is_read = jit_space_parse(status, stat, clock_ns(CLOCK_REALTIME), clock_boot_ns(),
 				     &s->process);
 	return s->is_read;

@@ -47,16 +47,37 @@ static void apply_mmap(struct address_spaces *s, const struct perf_event_header 
 		address_space_map(s, a, &m, path);
 }
 
+/* Returns the process that executes another program; 0: none does. */
+static int32_t process_of_exec(const struct perf_event_header *h)
+{
+	return h->type == PERF_RECORD_COMM && h->misc & PERF_RECORD_MISC_COMM_EXEC &&
+			       h->size >= sizeof(struct comm_record) + MAPPING_RECORD_END
+		       ? (int32_t)((const struct comm_record *)h)->pid
+		       : 0;
+}
+
+/* Returns the process that ends; 0: none does. */
+static int32_t process_of_exit(const struct perf_event_header *h)
+{
+	const struct task_record *task = (const struct task_record *)h;
+
+	return h->type == PERF_RECORD_EXIT && h->size >= sizeof(*task) && task->pid == task->tid
+		       ? (int32_t)task->pid
+		       : 0;
+}
+
 int32_t mapping_records_new_program(const struct perf_event_header *h)
 {
 	const struct task_record *task = (const struct task_record *)h;
 
 	if (h->type == PERF_RECORD_FORK && h->size >= sizeof(*task) && task->pid != task->parent)
 		return (int32_t)task->pid;
-	if (h->type == PERF_RECORD_COMM && h->misc & PERF_RECORD_MISC_COMM_EXEC &&
-	    h->size >= sizeof(struct comm_record) + MAPPING_RECORD_END)
-		return (int32_t)((const struct comm_record *)h)->pid;
-	return 0;
+	return process_of_exec(h);
+}
+
+int32_t mapping_records_old_program(const struct perf_event_header *h)
+{
+	return process_of_exec(h) ?: process_of_exit(h);
 }
 
 void mapping_records_apply(struct address_spaces *s, const struct perf_event_header *h)
@@ -68,17 +89,16 @@ void mapping_records_apply(struct address_spaces *s, const struct perf_event_hea
 		apply_mmap(s, h);
 		break;
 	case PERF_RECORD_COMM:
-		if (h->size >= sizeof(struct comm_record) + MAPPING_RECORD_END &&
-		    h->misc & PERF_RECORD_MISC_COMM_EXEC)
-			address_spaces_exec(s, (int32_t)((const struct comm_record *)h)->pid);
+		if (process_of_exec(h))
+			address_spaces_exec(s, process_of_exec(h));
 		break;
 	case PERF_RECORD_FORK:
 		if (h->size >= sizeof(*task) && task->pid != task->parent)
 			address_spaces_fork(s, (int32_t)task->parent, (int32_t)task->pid);
 		break;
 	case PERF_RECORD_EXIT:
-		if (h->size >= sizeof(*task) && task->pid == task->tid)
-			address_spaces_exit(s, (int32_t)task->pid);
+		if (process_of_exit(h))
+			address_spaces_exit(s, process_of_exit(h));
 		break;
 	case PERF_RECORD_LOST:
 		if (h->size >= sizeof(struct lost_record))

@@ -17,6 +17,7 @@
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/event_timer.h"
 #include "base/system/log.h"
+#include "stacks/frames/mapping_records.h"
 
 /* Subtracted from a return address to get an address within the call instruction. */
 #if defined(__x86_64__) || defined(__i386__)
@@ -72,6 +73,15 @@ static void store_maps(struct stack_resolver *r, const struct file_answer *a)
 	space->is_known = true;
 	r->maps_of = 0;
 	r->outstanding -= r->outstanding > 0;
+}
+
+void stack_resolver_apply(struct stack_resolver *r, const struct perf_event_header *h)
+{
+	uint32_t jit = address_spaces_jit(&r->spaces, mapping_records_old_program(h));
+
+	if (jit)
+		jit_space_end(&r->jits.items[jit - 1]);
+	mapping_records_apply(&r->spaces, h);
 }
 
 /* ---- data ---- */
@@ -185,6 +195,9 @@ static bool request_jitdump_names(struct stack_resolver *r, uint32_t number,
 {
 	const struct address_space *a = address_spaces_get(&r->spaces, j->pid);
 
+	if (j->process.has_ended)
+		return file_reader_ask_jitdump(&r->reader, number, &j->process,
+					       &(struct file_mapping){0}, "");
 	for (size_t i = 0; a && i < a->n; i++) {
 		const struct process_mapping *m = &a->mappings[i];
 		const struct mapped_file *f = &r->files.items[m->file];
@@ -211,8 +224,7 @@ static bool ask_jit(struct stack_resolver *r, uint32_t number)
 			return !file_reader_is_alive();
 		r->outstanding += 1 + request_jitdump_names(r, number, j);
 	}
-	j->asked = clock_boot_ns();
-	j->is_used = false;
+	jit_space_set_asked(j);
 	return true;
 }
 

@@ -13,7 +13,7 @@
  * Turns addresses of the kernel and of processes into numbers of stacks, for one data source. The
  * source works in rounds:
  *
- *	records    in order of time: mapping_records_apply(), stack_resolver_has_maps(), walks,
+ *	records    in order of time: stack_resolver_apply(), stack_resolver_has_maps(), walks,
  *	           data_objects_want()
  *	names      stack_resolver_ask_names()
  *	packets    stacks_write(), then stack_resolver_end_packets()
@@ -76,6 +76,8 @@ void stack_resolver_deinit(struct stack_resolver *r);
 
 bool stack_resolver_is_waiting(const struct stack_resolver *r);
 void stack_resolver_wait(struct stack_resolver *r);
+/* Applies a record of mapping_records.h. */
+void stack_resolver_apply(struct stack_resolver *r, const struct perf_event_header *h);
 /*
  * Returns true if the mappings of the process are known, or cannot be read. Else it requests them,
  * and the record of its thread tid has to wait for the answer.

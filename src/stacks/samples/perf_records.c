@@ -268,7 +268,7 @@ static bool handle_perf_record(struct perf_session *s, struct cpu_ring *ring,
 {
 	if (h->type == PERF_RECORD_SAMPLE)
 		return handle_sample(s, ring, (const struct sample_record *)h);
-	mapping_records_apply(&s->base.resolver.spaces, h);
+	stack_resolver_apply(&s->base.resolver, h);
 	if (s->program)
 		unwind_follow_record(h);
 	if (h->type == PERF_RECORD_COMM &&

@@ -139,7 +139,7 @@ static void apply_mapping_records(struct waits_session *s, uint64_t until)
 
 		follow_record(s, h);
 		forget_objects(s, mapping_records_new_program(h));
-		mapping_records_apply(&s->base.resolver.spaces, h);
+		stack_resolver_apply(&s->base.resolver, h);
 		cpu_ring_consume(r);
 	}
 }

@@ -44,18 +44,41 @@ TEST(what_is_missing_is_no_process)
 	assert_false(parse("Name:\ta\nUid:\t5\t5\t5\t5\nNSpid:\t9\n", "", &p));
 }
 
-TEST(names_are_requested_once_a_second_while_they_are_used)
+TEST(names_are_requested_while_they_are_used_ever_less_often_up_to_once_a_second)
 {
 	struct jit_space s = {.pid = 1};
 
 	assert_false(jit_space_is_due(&s, true));
 	s.is_used = true;
 	assert_true(jit_space_is_due(&s, false));
-	s.asked = clock_boot_ns();
+	jit_space_set_asked(&s);
+	assert_false(jit_space_is_due(&s, true));
+	s.is_used = true;
+	assert_int_equal(s.pause, JIT_SPACE_FIRST_NS);
+	s.pause = 100 * S;
 	assert_false(jit_space_is_due(&s, false));
 	assert_true(jit_space_is_due(&s, true));
-	s.asked -= JIT_SPACE_ASK_NS;
+	s.asked -= 100 * S;
+	s.pause = JIT_SPACE_FIRST_NS;
 	assert_true(jit_space_is_due(&s, false));
+	for (int i = 0; i < 10; i++)
+		jit_space_set_asked(&s);
+	assert_int_equal(s.pause, JIT_SPACE_ASK_NS);
+}
+
+TEST(names_are_requested_once_more_when_the_process_has_ended)
+{
+	struct jit_space s = {.pid = getpid()};
+
+	assert_true(jit_space_read_process(&s, "/proc"));
+	jit_space_set_asked(&s);
+	jit_space_end(&s);
+	assert_true(jit_space_is_due(&s, false));
+	assert_true(jit_space_read_process(&s, "/nowhere"));
+	assert_true(s.process.has_ended && s.process.pid == getpid());
+	s = (struct jit_space){.pid = getpid()};
+	jit_space_end(&s); /* the process with this pid is another one now */
+	assert_false(jit_space_read_process(&s, "/proc"));
 }
 
 TEST(new_names_make_a_version_and_names_that_moved_another)

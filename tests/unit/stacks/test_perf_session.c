@@ -353,6 +353,28 @@ TEST_STATE(code_that_the_process_compiled_has_its_names, setup, teardown, struct
 	s->base.resolver.is_last_round = true;
 	assert_false(stack_resolver_ask_names(&s->base.resolver));
 	assert_int_equal(asked.n_perf_maps, 2);
+	answer_perf_map(1);
+	assert_true(stack_resolver_ask_names(&s->base.resolver));
+}
+
+TEST_STATE(names_are_requested_when_the_process_has_ended, setup, teardown, struct perf_session *s)
+{
+	const struct {
+		uint32_t pid, parent, tid, parent_tid;
+		uint64_t time;
+	} ended = {PID, 1, PID, 1, 20};
+
+	address_spaces_exec(&s->base.resolver.spaces, PID);
+	map_record(s, 5, 0, PROGRAM);
+	sample(s, 0, 10, PROGRAM + 16);
+	assert_true(perf_records_read(&s->base));
+	answer_perf_map(0);
+	assert_true(stack_resolver_ask_names(&s->base.resolver));
+	assert_int_equal(asked.n_perf_maps, 1);
+	fake_ring_record(&s->base.rings.items[0], PERF_RECORD_EXIT, 0, 20, &ended, sizeof(ended));
+	assert_true(perf_records_read(&s->base));
+	assert_false(stack_resolver_ask_names(&s->base.resolver));
+	assert_int_equal(asked.n_perf_maps, 2);
 }
 
 TEST_STATE(a_loss_is_counted_and_mappings_are_read_again, setup, teardown, struct perf_session *s)

@@ -366,10 +366,61 @@ TEST_WITH(a_map_is_read_as_it_grows_and_again_when_it_was_replaced, setup, child
 	assert_int_equal(ftruncate(other, 0), 0); /* it is written from its beginning */
 	assert_int_equal(read_jit(1, 5, other), jit);
 	assert_true(answer.n == 0 && answer.has_moved);
-	assert_int_equal(read_jit(1, 5, -1), 0);
-	assert_int_equal(answer.result, -ENOENT);
 	tell(FILE_REQUEST_FORGET, 0, -1);
 	assert_string_equal(name_of(jit, 0x1000), "stale");
+}
+
+/* Reads the file of a process that has ended. */
+static uint32_t read_ended_jit(enum file_request_kind kind, int32_t pid, int fd)
+{
+	const struct file_request q = {
+		.kind = kind, .n = ESRCH, .uid = 1, .pid = pid, .started = 9, .has_ended = 1};
+
+	ask(&q, FILE_REQUEST_HEAD, fd);
+	return answer.result ? 0 : answer.file;
+}
+
+TEST_WITH(a_file_stays_open_until_its_process_has_ended, setup, child_end)
+{
+	_cleanup_(closep) int map = file_of("1000 10 first\n", 14),
+			      other = file_of("2000 10 other\n", 14);
+	uint32_t jit = read_jit(1, 5, map);
+
+	assert_int_equal(read_jit(1, 6, -1), 0);
+	assert_int_equal(answer.result, -ENOENT);
+	assert_int_equal(write(map, "2000 10 second\n", 15), 15);
+	assert_int_equal(read_jit(1, 5, -1), jit); /* it was deleted */
+	assert_string_equal(name_of(jit, 0x2000), "second");
+	assert_int_equal(write(map, "3000 10 third\n", 14), 14);
+	/* Not a file that has its path now. */
+	assert_int_equal(read_ended_jit(FILE_REQUEST_PERF_MAP, 5, other), jit);
+	assert_string_equal(name_of(jit, 0x3000), "third");
+	assert_string_equal(name_of(jit, 0x2000), "second");
+	assert_int_equal(read_ended_jit(FILE_REQUEST_JITDUMP, 5, -1), 0);
+	assert_int_equal(answer.result, -ESRCH);
+	assert_int_equal(read_ended_jit(FILE_REQUEST_PERF_MAP, 5, -1), 0);
+	assert_string_equal(name_of(jit, 0x3000), "third");
+	/* A file that was written after the last request. */
+	jit = read_ended_jit(FILE_REQUEST_PERF_MAP, 7, other);
+	assert_string_equal(name_of(jit, 0x2000), "other");
+}
+
+/* Each user has half of what the others leave; files beyond are read, and closed. */
+TEST_WITH(the_files_of_one_user_do_not_use_up_all_descriptors, setup, child_end)
+{
+	_cleanup_(closep) int map = file_of("1000 10 first\n", 14);
+
+	for (int32_t pid = 1; pid <= ELF_READER_JIT_FILES / 2 + 1; pid++)
+		assert_int_not_equal(read_jit(1, pid, map), 0);
+	assert_int_not_equal(read_jit(1, ELF_READER_JIT_FILES / 2, -1), 0);
+	assert_int_equal(read_jit(1, ELF_READER_JIT_FILES / 2 + 1, -1), 0);
+	assert_int_not_equal(read_jit(2, 1, map), 0);
+	assert_int_not_equal(read_jit(2, 1, -1), 0);
+	/* The end of a process makes room. */
+	assert_int_not_equal(read_ended_jit(FILE_REQUEST_PERF_MAP, 1, -1), 0);
+	assert_int_not_equal(read_ended_jit(FILE_REQUEST_PERF_MAP, 2, -1), 0);
+	assert_int_not_equal(read_jit(1, ELF_READER_JIT_FILES / 2 + 1, map), 0);
+	assert_int_not_equal(read_jit(1, ELF_READER_JIT_FILES / 2 + 1, -1), 0);
 }
 
 /* A user has half of what the others leave; of its own processes the one that was used least

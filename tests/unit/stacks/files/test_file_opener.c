@@ -95,6 +95,14 @@ TEST_WITH(a_perf_map_is_of_the_user_and_younger_than_the_process, setup, child_e
 	assert_int_equal(open_map_as(getuid() + 1, before), EPERM);
 	/* That of an earlier process with this pid. */
 	assert_int_equal(open_map_as(getuid(), now + 60 * NS_PER_S), EPERM);
+	/* The process has ended: the path is that of this process, unless it was in another
+	 * namespace. */
+	request.started = before;
+	request.has_ended = 1;
+	request.pid = request.pid_inside = getpid();
+	assert_int_equal(open_requested(0, NULL), 0);
+	request.pid_inside++;
+	assert_int_equal(open_requested(0, NULL), ESRCH);
 	assert_int_equal(ftruncate(fd, 2ll << 30), 0);
 	assert_int_equal(open_map_as(getuid(), before), EPERM);
 	unlink(path);
