@@ -579,7 +579,7 @@ coverage: ## lines and branches of each folder that the unit tests and corpora e
 	$(Q)find $(B)/coverage -name '*.gcda' -delete
 	$(Q)tests/run.sh $(B)/coverage $(or $(KINDS),unit fuzz)
 	$(Q)tools/coverage.py $(B)/coverage
-fuzz: ## every fuzzer for FUZZ_SECONDS (60) under ASan and UBSan
+fuzz: ## every fuzzer for FUZZ_SECONDS (60) under ASan and UBSan, as many at a time as there are CPUs
 	+$(Q)$(SUBMAKE) B=$(B)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined OPT='-O1 -g' fuzzers
 	$(Q)$(NO_ASLR) tests/fuzz/run.sh $(B)/fuzz $(or $(FUZZ_SECONDS),60)
 fuzz-live: ## the three programs, with sanitizers, through a proxy that changes all they say; FUZZ_SECONDS (600), root
