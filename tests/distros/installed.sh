@@ -8,12 +8,14 @@
 #     installed     files as in the packages, the user, the manual, completion in bash
 #     used          record, as root and with sudo; info, report, sql, cut, split, export, top, doctor
 #     developed     programs build with libsonda-dev, one records itself with libsonda-service0
+#     tested        debian/tests, which autopkgtest runs
 #     upgraded      to a higher version, and records
 #     purged        files of /etc, /usr and /var, users and groups are as before
 #
 # Leaves the program that records itself in FOLDER, for booted.sh. Speaks TAP.
 set -u
 debs=$1
+root=$(cd "$(dirname "$0")/../.." && pwd)
 export DEBIAN_FRONTEND=noninteractive
 # shellcheck source=tests/distros/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -38,6 +40,10 @@ records_itself() {
   gcc /usr/share/doc/libsonda-dev/examples/record_itself.c $(pkg-config --cflags --libs sonda-service) -o "$debs/record_itself" &&
     ldd "$debs/record_itself" | grep -q libsonda-service.so.0 &&
     (cd "$tmp" && runuser -u person -- "$debs/record_itself" /tmp/itself.pftrace) && sonda info /tmp/itself.pftrace && rm /tmp/itself.pftrace
+}
+# As autopkgtest runs the tests of the installed packages.
+autopkgtest() { # NAME
+  mkdir "$tmp/$1" && AUTOPKGTEST_TMP=$tmp/$1 "$root/debian/tests/$1"
 }
 verbs_work() {
   sonda report "$tmp/trace" | grep -E '[0-9]' && sonda sql "$tmp/trace" 'select count(*) from sched' | grep -E '^ *[1-9]' &&
@@ -95,6 +101,8 @@ check "bash completes an event of this kernel" completes sched/sched_switch reco
 check "bash completes a preset" completes net record ne
 check "a program builds with libsonda-dev and runs with libsonda0" compiles
 check "a program records itself with libsonda-service0" records_itself
+check "debian/tests/record passes" autopkgtest record
+check "debian/tests/library passes" autopkgtest library
 make_newer "$debs"/sonda_*.deb "$tmp/sonda_newer.deb" >/dev/null 2>&1
 check "an upgrade works" install "$tmp/sonda_newer.deb"
 check "what was upgraded records" records
