@@ -299,9 +299,10 @@ $(patsubst %.c,$(B)/gen/%.o,$(wildcard bpf/*_calls.bpf.c)): $(B)/gen/bpf/%_calls
 
 # The page of sonda diff --html, in the same form.
 DIFF_PAGE := src/cli/diff/diff_page
-$(B)/gen/diff_page/before.html: tools/page_parts.sh $(DIFF_PAGE).html $(DIFF_PAGE).css $(PAGE)/numbers.js $(DIFF_PAGE).js
+DIFF_PAGE_PARTS := $(DIFF_PAGE).html $(DIFF_PAGE).css $(PAGE)/numbers.js src/cli/diff/timelines.js $(DIFF_PAGE).js
+$(B)/gen/diff_page/before.html: tools/page_parts.sh $(DIFF_PAGE_PARTS) $(B)/gen/page/before.html
 	@echo "  GEN     $(@D)"
-	$(Q)tools/page_parts.sh $(@D) $(filter-out %.sh,$^)
+	$(Q)INNER=$(B)/gen/page tools/page_parts.sh $(@D) $(DIFF_PAGE_PARTS)
 $(B)/gen/diff_page/parts.S: SYMBOL := diff_page
 $(B)/gen/page/before.html: tools/page_parts.sh $(PAGE)/page.html $(PAGE)/page.css $(PAGE_JS)
 	@echo "  GEN     $(@D)"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: tools/page_parts.sh FOLDER PAGE.html STYLE.css SCRIPT.js...
+# usage: [INNER=FOLDER] tools/page_parts.sh FOLDER PAGE.html STYLE.css SCRIPT.js...
 #
 # Writes FOLDER/before.html and FOLDER/after.html: the page before and behind the data of a trace. Lines of PAGE.html:
 #
@@ -9,7 +9,7 @@
 #     @data@               is where the first part ends
 #
 # The words STYLE_HASH and SCRIPT_HASH become the hashes of the Content-Security-Policy: the browser runs this script
-# only.
+# only. INNER_STYLE_HASH and INNER_SCRIPT_HASH are those of the page in INNER, which this page shows in a frame.
 set -eu
 out=$1 page=$2 style=$3
 shift 3
@@ -35,7 +35,10 @@ hash_of() {
   env printf "$(sha256sum "$1" | cut -c 1-64 | sed 's/../\\x&/g')" | base64
 }
 
-sed -e "s|STYLE_HASH|sha256-$(hash_of "$out/style.css")|" -e "s|SCRIPT_HASH|sha256-$(hash_of "$out/script.js")|" \
+inner=
+[ -z "${INNER:-}" ] ||
+  inner="s|INNER_STYLE_HASH|sha256-$(hash_of "$INNER/style.css")|;s|INNER_SCRIPT_HASH|sha256-$(hash_of "$INNER/script.js")|"
+sed -e "$inner" -e "s|STYLE_HASH|sha256-$(hash_of "$out/style.css")|" -e "s|SCRIPT_HASH|sha256-$(hash_of "$out/script.js")|" \
   "$page" >"$out/page.html"
 awk -v style="$out/style.css" -v script="$out/script.js" -v before="$out/before.html" -v after="$out/after.html" '
   function put(tag, file,    line) {

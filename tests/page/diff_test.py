@@ -57,6 +57,27 @@ def make(side, number):
     return path
 
 
+def make_switches(side):
+    tid, start, end = {'a': (10, 1500, 3000), 'b': (20, 500, 4000)}[side]
+    base, events = 2_000_000_000_000 + 10**10 * 'ab'.index(side), []
+
+    def switch(ms, was, now):
+        comm = {0: 'swapper', tid: 'load'}
+        events.append(f'event {{ timestamp: {base + ms * 10**6} pid: {was} sched_switch {{ prev_comm: "{comm[was]}" prev_pid: {was} prev_prio: 120 '
+                      f'prev_state: {1 if was else 0} next_comm: "{comm[now]}" next_pid: {now} next_prio: 120 }} }}')
+
+    for ms in [0, *range(start, end, 10)]:
+        switch(ms, 0, tid)
+        switch(ms + 3, tid, 0)
+    path = f'{FOLDER}/switches-{side}.pf'
+    with open(path, 'wb') as f:
+        f.write(subprocess.run(['protoc', '-Iprotos', '--encode=perfetto.protos.Trace', 'protos/trace/trace.proto'], input=(
+            f'packet {{ trusted_packet_sequence_id: 1 process_tree {{ processes {{ pid: {tid} ppid: 1 cmdline: "load" }} }} }} '
+            f'packet {{ trusted_packet_sequence_id: 1 ftrace_events {{ cpu: 0 {" ".join(events)} }} }}').encode(),
+            stdout=subprocess.PIPE, check=True).stdout)
+    return path
+
+
 a, b, page = [make('a', i) for i in range(3)], [make('b', i) for i in range(3)], f'{FOLDER}/diff.html'
 both = [*a, '--', *b]
 made = subprocess.run([SONDA, 'diff', '--html', page, *both], capture_output=True, text=True)
@@ -129,6 +150,40 @@ try:
     order = run('sonda.table.shown.map((c) => c.change_pct === null ? (c.b > 0 ? Infinity : -Infinity) : c.change_pct).map((v) => String(v))')
     numbers = [float(v.replace('Infinity', 'inf')) for v in order]
     verdict('a title sorts', numbers == sorted(numbers, reverse=True), order)
+
+    # Two timelines. Thread 10 (A) or 20 (B) of load runs 3 ms of each 10 ms from 1.5 s after the beginning of A, 0.5 s of B.
+    timelines = f'{FOLDER}/timelines.html'
+    made = subprocess.run([SONDA, 'diff', '--all', '--html', timelines, '--timelines', make_switches('a'), make_switches('b')],
+                          capture_output=True, text=True)
+    verdict('a page with timelines', made.returncode == 0, made.stderr)
+    browser.open(timelines, 'window.sonda && sonda.timelines.pages.length === 2 && sonda.timelines.pages.every((p) => p.sonda.frame.number > 1)')
+    verdict('they load without an error or the network', not browser.complaints() and
+            all(url.startswith(('file:', 'data:', 'about:')) for url in browser.requests()), browser.complaints() + browser.requests())
+    run('window.at = (i) => { const { sonda: { view }, zero } = sonda.timelines.pages[i]; return [view.from - zero, view.to - zero].map(Math.round); }')
+    run('window.pageOf = (i) => sonda.timelines.pages[i].sonda')
+    run('window.rowOf = (i) => { const p = pageOf(i); return p.tree.list[p.tree.focus].label; }')
+    verdict('both show the whole period of the longer one', run('at(0)') == run('at(1)') and run('at(0)')[1] > 3e9, run('[at(0), at(1)]'))
+    run('document.getElementById("timelines").scrollIntoView()')
+    run('document.getElementById("timeline-A").contentDocument.getElementById("rows").focus()')
+    for key in ('w', 'w', 'd'):
+        browser.key(key)
+    browser.wait('at(0)[1] - at(0)[0] < 2.5e9 && at(0)[0] === at(1)[0] && at(0)[1] === at(1)[1]')
+    verdict('keys in A move B, too', run('at(0)') == run('at(1)'), run('[at(0), at(1)]'))
+    run('(() => { const p = pageOf(0), row = [...p.everyRow()].find(({ label }) => label === "load 10"); p.unfoldTo(row); p.focusRow(row.index); })()')
+    browser.wait('rowOf(1) === "load 20"')
+    verdict('the row of the same name', run('rowOf(1)') == 'load 20', run('[rowOf(0), rowOf(1)]'))
+    for i in range(2):
+        run(f'(() => {{ const p = pageOf({i}), row = [...p.everyRow()].find(({{ thread }}) => thread && thread.name === "load"); '
+            'p.select({ row, lane: row.thread.states, index: row.thread.states.key.findIndex((k, j) => j > 0 && '
+            'row.thread.states.end[j] - row.thread.states.start[j] === 3e6) }); })()')
+    run('document.getElementById("align-selected").click()')
+    starts = run('[0, 1].map((i) => { const { selected } = pageOf(i).view; return selected.lane.start[selected.index] - sonda.timelines.pages[i].zero; })')
+    verdict('selected intervals are aligned', starts == [0, 0], starts)
+    browser.wait('at(0)[0] === at(1)[0]')
+    verdict('and both show the same period', run('at(0)') == run('at(1)'), run('[at(0), at(1)]'))
+    run('pageOf(0).setRange(sonda.timelines.pages[0].zero, sonda.timelines.pages[0].zero + 2e6)')
+    browser.wait('pageOf(1).view.range')
+    verdict('a range of A is one of B', run('pageOf(1).view.range.from - sonda.timelines.pages[1].zero') == 0)
     verdict('no errors until the end', not browser.complaints(), browser.complaints())
 finally:
     browser.close()

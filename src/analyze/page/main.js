@@ -73,7 +73,9 @@ async function begin() {
   byId("rows").focus({ preventScroll: true });
 }
 
-// For tests and curious people.
-window.sonda = { model, view, frame, tree, colours, showWindow, xOf, select, arrowsOf, stacks, flame };
-
-begin();
+// For tests, the page of sonda diff, and curious people.
+window.sonda = {
+  model, view, frame, tree, colours, showWindow, xOf, select, arrowsOf, stacks, flame, setRange, clearRange, drawSoon, everyRow,
+  unfoldTo, focusRow,
+};
+window.sonda.ready = begin();

@@ -11,6 +11,7 @@ const view = {
   selected: null, // {row, lane, index}
   highlight: null, // {thread} or {name}: what is drawn brighter than the rest
   hover: null, // {x, y, row, lane, index}
+  afterFrame: null, // a function; the page of sonda diff keeps two timelines together
 };
 
 // Of the last frame: what was drawn, rows of the trace that were looked at, and how long that took.
@@ -118,6 +119,7 @@ function drawSoon(all = false) {
     frame.steps = work.steps;
     frame.ms = performance.now() - began;
     frame.number++;
+    view.afterFrame?.();
   });
 }
 

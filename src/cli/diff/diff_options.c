@@ -42,6 +42,7 @@ static const char usage_tail[] =
 	"finding\n"
 	"      --json          print one JSON object\n"
 	"      --html FILE     write one HTML page: the rows, and differential flame graphs\n"
+	"      --timelines     with --html: also the timelines of the first recording of each side\n"
 	"      --color WHEN    always, never or auto (default)\n"
 	"      --memory SIZE   memory limit for a trace, such as 2g (default: half of RAM)\n"
 	"  -h, --help          print this help\n\n"
@@ -61,6 +62,7 @@ static const struct option long_options[] = {
 	{"all", no_argument, NULL, 'a'},
 	{"json", no_argument, NULL, 'j'},
 	{"html", required_argument, NULL, 'H'},
+	{"timelines", no_argument, NULL, 't'},
 	{"color", required_argument, NULL, 'C'},
 	{"memory", required_argument, NULL, 'm'},
 	{"help", no_argument, NULL, 'h'},
@@ -139,6 +141,9 @@ static int diff_options_handle_option(void *ctx, int option, struct err_text *e)
 	case 'H':
 		o->html = optarg;
 		return 0;
+	case 't':
+		o->timelines = true;
+		return 0;
 	case 'C':
 		o->color = optarg;
 		return option_check_color("--color", optarg, e);
@@ -179,6 +184,8 @@ static int set_files_of_sides(char **words, int n, char **more, int n_more, bool
 			return err_set(e, -EINVAL,
 				       "--html %.80s is a recording itself; choose another name",
 				       o->html);
+	if (o->timelines && !o->html)
+		return err_set(e, -EINVAL, "--timelines needs --html FILE");
 	if (o->html && o->json)
 		return err_set(e, -EINVAL, "--json and --html cannot be combined");
 	o->files[0] = words;

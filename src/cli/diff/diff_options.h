@@ -35,6 +35,7 @@ struct diff_options {
 	uint64_t memory; /* bytes; 0: the default */
 	const char *color; /* always, never or auto */
 	const char *html; /* the page's file; NULL: none */
+	bool timelines; /* in the page */
 	bool json, lossy, all;
 };
 

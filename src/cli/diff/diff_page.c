@@ -25,6 +25,24 @@ static void put_json_element(const char *id, const char *json, size_t len, FILE 
 	fputs("</script>\n", to);
 }
 
+/* A page of one recording, as a document in this one. */
+static int put_timeline(const char *side, FILE *from, FILE *to)
+{
+	int c;
+
+	rewind(from);
+	fprintf(to, "<iframe id=\"timeline-%s\" title=\"Timeline of %s\" srcdoc=\"", side, side);
+	while ((c = getc_unlocked(from)) != EOF)
+		if (c == '&')
+			fputs("&amp;", to);
+		else if (c == '"')
+			fputs("&quot;", to);
+		else
+			putc_unlocked(c, to);
+	fputs("\"></iframe>\n", to);
+	return ferror(from) ? -EIO : 0;
+}
+
 static int write_parts_of_diff_page(const struct diff_traces *t, const struct diff_results *r, FILE *to)
 {
 	char *rows = NULL, *stacks = NULL;
@@ -41,6 +59,9 @@ static int write_parts_of_diff_page(const struct diff_traces *t, const struct di
 		fwrite(diff_page_before, 1, (size_t)(diff_page_before_end - diff_page_before), to);
 		put_json_element("rows", rows, rows_len, to);
 		put_json_element("stacks", stacks, stacks_len, to);
+		for (int side = 0; side < 2 && e == 0; side++)
+			if (t->timelines[side])
+				e = put_timeline(side ? "B" : "A", t->timelines[side], to);
 		fwrite(diff_page_after, 1, (size_t)(diff_page_after_end - diff_page_after), to);
 	}
 	free(rows);

@@ -348,6 +348,7 @@ function begin() {
   fillHead();
   fillTable();
   showProfile();
+  joinTimelines();
   byId("row-search").oninput = byId("all-rows").onchange = fillTable;
   byId("profile").onchange = byId("search").oninput = showProfile;
   byId("width").onchange = layOut;
@@ -371,6 +372,6 @@ function begin() {
 }
 
 // For tests and curious people.
-window.sonda = { rows, stacks, table, flame, describe, colourOf };
+window.sonda = { rows, stacks, table, flame, timelines, describe, colourOf };
 
 begin();

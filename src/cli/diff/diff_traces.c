@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/page/page.h"
 #include "analyze/report/chosen.h"
 #include "analyze/report/machines.h"
 #include "analyze/report/passes.h"
@@ -325,6 +326,31 @@ static int read_stacks(struct diff_traces *all, const struct trace_tables *table
 	return 0;
 }
 
+/* Writes the timeline of the window as a page into a temporary file. */
+static int write_timeline(struct diff_traces *all, struct trace_tables *tables,
+			  const struct diff_window *w, const struct diff_trace *t,
+			  struct err_text *e)
+{
+	const char *slash = strrchr(t->path, '/');
+	const struct page_options page = {.title = slash ? slash + 1 : t->path,
+					  .from = w->from,
+					  .to = w->to,
+					  .max_rows = PAGE_MAX_ROWS / 2};
+	FILE *to = tmpfile();
+	struct page_result result;
+	int r = to ? page_write(&tables->store, &page, to, &result) : -errno;
+
+	all->timelines[t->side] = to;
+	if (r < 0)
+		return err_set(e, r, "cannot write the timeline of %s: %s", t->path, strerror(-r));
+	if (result.left_out)
+		strbuf_printf(&all->marks,
+			      "the timeline of %s ends after %.3f s, because it has too many rows "
+			      "for a page; choose a window with --from and --to\n",
+			      page.title, (double)(result.to - w->from) / 1e9);
+	return 0;
+}
+
 static int read_tables(struct diff_traces *all, struct trace_tables *tables, struct diff_trace *t,
 		       size_t *first, struct err_text *e)
 {
@@ -351,7 +377,11 @@ static int read_tables(struct diff_traces *all, struct trace_tables *tables, str
 	t->seconds = (double)(w.to - w.from) / 1e9;
 	w.is_run = all->per_run;
 	r = read_observations(all, tables, w, t, first, e);
-	return r == 0 && all->o->html ? read_stacks(all, tables, &w, t, e) : r;
+	if (r == 0 && all->o->html)
+		r = read_stacks(all, tables, &w, t, e);
+	if (r == 0 && all->o->timelines && !all->timelines[t->side])
+		r = write_timeline(all, tables, &w, t, e);
+	return r;
 }
 
 static int read_trace(struct diff_traces *all, struct diff_trace *t, size_t *first,
@@ -592,6 +622,9 @@ void diff_traces_deinit(struct diff_traces *t)
 		strbuf_deinit(&t->of[i].kernel);
 		strbuf_deinit(&t->of[i].config);
 	}
+	for (int side = 0; side < 2; side++)
+		if (t->timelines[side])
+			fclose(t->timelines[side]);
 	free(t->of);
 	free(t->observations);
 	strbuf_deinit(&t->marks);

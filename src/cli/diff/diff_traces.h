@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdio.h>
+
 #include "analyze/diff/diff_compare.h"
 #include "base/text/str.h"
 #include "cli/diff/diff_options.h"
@@ -27,6 +29,7 @@ struct diff_traces {
 	size_t n, n_traces[2]; /* n_traces: of each side */
 	struct diff_rows rows;
 	struct diff_stacks stacks; /* with --html */
+	FILE *timelines[2]; /* with --timelines: the page of the first recording of each side; owned */
 	struct diff_observation *observations; /* owned */
 	size_t n_of_side[2]; /* observations */
 	bool per_run; /* true: values per run; false: per second or slice */
