@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.." || exit 2
 B=$1
 shift
 # In the order in which failures are likely.
-steps=(version lint check-all check-packages check-distros asan tsan heavy check-arm64 check-kernels check-page reproducible check-cost
+steps=(version check-all lint check-packages check-distros asan tsan heavy check-arm64 check-kernels check-page reproducible check-cost
   fuzz fuzz-live soak bench)
 [ $# -gt 0 ] || set -- "${steps[@]}"
 for step; do
