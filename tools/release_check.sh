@@ -80,12 +80,12 @@ write_summary() {
   local step green=0 seconds=0 result t missing=
   echo "commit $commit"
   for step in "${steps[@]}"; do
+    result=
     if read -r result _ t _ 2>/dev/null <"$log/$step.result"; then
       cat "$log/$step.result"
       seconds=$((seconds + t))
     fi
     if [ "$result" = ok ]; then green=$((green + 1)); else missing+=" $step"; fi
-    result=
   done
   echo "$green of ${#steps[@]} steps are green, in $seconds s${missing:+; not green:$missing}"
 }
