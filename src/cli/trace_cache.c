@@ -37,10 +37,10 @@ struct cache_head {
 	uint64_t image_len;
 	struct identity trace, program;
 	uint64_t undecodable, not_unpacked, cut_off; /* of struct import_result */
-	uint64_t config_at, config_len; /* bytes of the trace; config_len 0: none */
+	uint64_t config_at, config_len; /* place and length; config_len 0: none */
 };
 
-static const char magic[8] = "sondaS1";
+static const char magic[8] = "sondaS2";
 
 static int64_t timespec_ns(const struct timespec *t)
 {
@@ -155,7 +155,6 @@ static bool check_cache(const struct mapped_cache *c, const struct stat *st, str
 	return !memcmp(ret->magic, magic, sizeof(magic)) && ret->head_crc == cache_head_crc(ret) &&
 	       is_same_file(&ret->trace, &trace) && identify_program(&program) &&
 	       is_same_file(&ret->program, &program) && ret->image_len == c->len - sizeof(*ret) &&
-	       ret->config_at <= trace.size && ret->config_len <= trace.size - ret->config_at &&
 	       ret->crc == (uint32_t)crc32_z(0, image, ret->image_len);
 }
 
@@ -165,15 +164,20 @@ static bool load_image(struct store *s, int fd, const struct mapped_cache *c,
 {
 	struct trace_bytes bytes = {.len = h->trace.size, .mapped = true};
 	struct image_reader r = {.at = c->data + sizeof(*h), .left = h->image_len};
+	const uint8_t *config;
+	size_t left = 0;
 
 	bytes.data = mmap(NULL, bytes.len, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (bytes.data == MAP_FAILED || store_keep_bytes(s, bytes) < 0 ||
 	    store_read_image(s, &r) < 0)
 		return false;
+	config = h->config_len ? store_bytes_at(s, h->config_at, &left) : NULL;
+	if (left < h->config_len)
+		return false;
 	*ret = (struct import_result){.cut_off = h->cut_off != 0,
 				      .undecodable = h->undecodable,
 				      .not_unpacked = h->not_unpacked,
-				      .config = h->config_len ? bytes.data + h->config_at : NULL,
+				      .config = config,
 				      .config_len = h->config_len};
 	return true;
 }
@@ -301,10 +305,8 @@ void trace_cache_save(const struct store *s, int fd, const struct stat *st,
 	    !identify_program(&h.program))
 		return;
 	if (result->config && result->config_len) {
-		h.config_at = (uint64_t)(result->config - s->bytes[0].data);
+		h.config_at = store_place_of(s, result->config);
 		h.config_len = result->config_len;
-		if (h.config_at > h.trace.size || h.config_len > h.trace.size - h.config_at)
-			return;
 	}
 	folder = open_folder(true);
 	if (folder < 0)

@@ -73,7 +73,8 @@ begin
 verdict "and the standard input, if it is that file" $? "$TMP/err"
 
 # ---- the same answers: every row of every table, of several traces
-for trace in "$TMP/app.pf" "$TMP/generic_events.pftrace" "$TMP/ring_losses.pftrace"; do
+# kernel_6.1 has compressed packets, which are unpacked again when a row needs them.
+for trace in "$TMP/app.pf" "$TMP/generic_events.pftrace" "$TMP/ring_losses.pftrace" "$TMP/kernel_6.1.pftrace"; do
   pad "$trace" "$T"
   tables=$("$SONDA" sql --no-cache --csv "$T" "SELECT name FROM pragma_table_list WHERE type IN ('virtual', 'view') AND name GLOB '[a-z]*'" 2>/dev/null | tr -d '\r' | tail -n +2)
   dump() { for table in $tables; do "$SONDA" sql --csv "$@" "$T" "SELECT * FROM $table LIMIT 3000" 2>&1; done; }
@@ -86,9 +87,6 @@ for trace in "$TMP/app.pf" "$TMP/generic_events.pftrace" "$TMP/ring_losses.pftra
 done
 
 # ---- what changed is not used
-pad "$TMP/kernel_6.1.pftrace" "$T"
-"$SONDA" report "$T" >"$TMP/got" 2>"$TMP/err" && [ -z "$(ls "$C")" ]
-verdict "a trace with compressed packets is not kept" $? "$TMP/err" <(ls -la "$C")
 pad "$TMP/app.pf" "$T"
 report --no-cache >"$TMP/want"
 report >/dev/null

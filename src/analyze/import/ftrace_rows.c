@@ -189,8 +189,8 @@ void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t
 	uint32_t row = table_append(t);
 
 	if (payload == PAYLOAD_RAW)
-		value = store_raw_payload(im->store,
-					  find_length_prefix((const uint8_t *)(uintptr_t)value));
+		value = store_place_of(im->store,
+				       find_length_prefix((const uint8_t *)(uintptr_t)value));
 	table_set_ts(t, FTRACE_TS, row, ts);
 	table_set_u32(t, FTRACE_CPU, row, m->row * MAX_CPUS + cpu);
 	table_set_u32(t, FTRACE_UTID, row, utid);

@@ -45,18 +45,17 @@ void event_args_name(const struct store *s, uint32_t row, struct value *ret)
 		*ret = (struct value){.kind = VALUE_TEXT, .s = name, .len = strlen(name)};
 }
 
-/* Returns a decoder of the message whose length begins at p. The importer has checked both. */
-static struct pb_dec message_at(const uint8_t *p)
+/* Returns a decoder of the message at a place of the trace; of none if it cannot be read. */
+static struct pb_dec message_at(const struct store *s, uint64_t place)
 {
+	size_t left;
+	const uint8_t *p = store_bytes_at(s, place, &left), *end = p + left;
 	uint64_t len = 0;
 	struct pb_dec d;
 
-	for (unsigned shift = 0; shift < 63; shift += 7) {
-		len |= (uint64_t)(*p & 0x7f) << shift;
-		if (!(*p++ & 0x80))
-			break;
-	}
-	pb_dec_init(&d, p, (size_t)len);
+	if (p)
+		p = pb_get_varint(p, end, &len);
+	pb_dec_init(&d, p, p ? (size_t)MIN(len, (uint64_t)(end - p)) : 0);
 	return d;
 }
 
@@ -66,7 +65,7 @@ struct pb_dec event_args_message(const struct store *s, uint32_t row)
 	struct pb_dec none;
 
 	if ((payload & PAYLOAD_KIND) == PAYLOAD_RAW)
-		return message_at(store_message(s, payload >> PAYLOAD_BITS));
+		return message_at(s, payload >> PAYLOAD_BITS);
 	pb_dec_init(&none, NULL, 0);
 	return none;
 }
@@ -389,7 +388,7 @@ int event_args_list(const struct store *s, int64_t set, struct arg_list *ret)
 	} else if ((payload & PAYLOAD_KIND) == PAYLOAD_WAKING) {
 		list_waking(s, (uint32_t)value, ret);
 	} else {
-		d = message_at(store_message(s, value));
+		d = message_at(s, value);
 		if (kind == PB_FTRACE_EVENT_SCHED_SWITCH) {
 			list_full_switch(d, ret);
 			return ret->failed ? -ENOMEM : 0;

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <zlib.h>
 
+#include "analyze/packets.h"
 #include "base/core/mem.h"
 
 void trace_bytes_free(struct trace_bytes *b)
@@ -22,6 +24,21 @@ void trace_bytes_release_pages(const struct trace_bytes *b)
 		madvise(b->data, b->len, MADV_DONTNEED);
 }
 
+/* Inserts the newest of s->bytes into the order by address. */
+static int note_address(struct store *s, uint32_t index)
+{
+	uintptr_t address = (uintptr_t)s->bytes[index].data;
+	uint32_t at = index;
+
+	if (array_reserve(&s->bytes_by_address, &s->cap_by_address, index + 1,
+			  sizeof(*s->bytes_by_address)))
+		return -ENOMEM;
+	for (; at > 0 && (uintptr_t)s->bytes[s->bytes_by_address[at - 1]].data > address; at--)
+		s->bytes_by_address[at] = s->bytes_by_address[at - 1];
+	s->bytes_by_address[at] = index;
+	return 0;
+}
+
 int store_keep_bytes(struct store *s, struct trace_bytes bytes)
 {
 	if ((!bytes.mapped && !budget_charge(&s->budget, bytes.len)) ||
@@ -29,8 +46,65 @@ int store_keep_bytes(struct store *s, struct trace_bytes bytes)
 		trace_bytes_free(&bytes);
 		return s->budget.error ? s->budget.error : -ENOMEM;
 	}
+	bytes.begin =
+		s->n_bytes ? s->bytes[s->n_bytes - 1].begin + s->bytes[s->n_bytes - 1].len : 0;
 	s->bytes[s->n_bytes++] = bytes;
-	return 0;
+	return bytes.data ? note_address(s, (uint32_t)s->n_bytes - 1) : 0;
+}
+
+uint64_t store_place_of(const struct store *s, const uint8_t *p)
+{
+	size_t low = 0, high = s->n_bytes;
+	const struct trace_bytes *b;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if ((uintptr_t)s->bytes[s->bytes_by_address[middle]].data <= (uintptr_t)p)
+			low = middle;
+		else
+			high = middle;
+	}
+	b = &s->bytes[s->bytes_by_address[low]];
+	return b->begin + (uint64_t)(p - b->data);
+}
+
+/* Unpacks the contents of a compressed packet again, if they are still the same. */
+static void unpack_again(const struct store *s, struct trace_bytes *b)
+{
+	struct strbuf contents = {0};
+
+	if (packets_unpack(b->packed_field, s->bytes[0].data + b->packed_at, b->packed_len,
+			   &contents) >= 0 &&
+	    contents.len == b->len &&
+	    crc32_z(0, (const uint8_t *)contents.s, contents.len) == b->crc)
+		b->data = (uint8_t *)strbuf_take(&contents);
+	strbuf_deinit(&contents);
+}
+
+const uint8_t *store_bytes_at(const struct store *s, uint64_t place, size_t *ret_len)
+{
+	size_t low = 0, high = s->n_bytes;
+	struct trace_bytes *b;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->bytes[middle].begin <= place)
+			low = middle;
+		else
+			high = middle;
+	}
+	b = &s->bytes[low];
+	*ret_len = 0;
+	if (high == 0 || place - b->begin >= b->len)
+		return NULL;
+	if (!b->data)
+		unpack_again(s, b);
+	if (!b->data)
+		return NULL;
+	*ret_len = b->len - (size_t)(place - b->begin);
+	return b->data + (place - b->begin);
 }
 
 uint16_t store_state_number(struct store *s, uint32_t string)

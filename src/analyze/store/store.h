@@ -19,7 +19,7 @@
  * kind, the upper 62 bits the value, so that the numbers of nearby events are near each other.
  */
 enum payload_kind {
-	PAYLOAD_RAW, /* value of store_raw_payload(): the event's message in the trace */
+	PAYLOAD_RAW, /* the place of the event's message, which begins with its length */
 	PAYLOAD_SWITCH, /* row of TABLE_COMPACT_SWITCH */
 	PAYLOAD_WAKING, /* row of TABLE_COMPACT_WAKING */
 	PAYLOAD_STORED, /* an arg_set_id of TABLE_ARGS; PAYLOAD_NONE: no arguments */
@@ -100,11 +100,19 @@ struct arg_list {
 #define FTRACE_ARGS_BASE ((int64_t)1 << 40)
 #define FTRACE_ARGS_STRIDE 64 /* most arguments of an event; more are left out */
 
-/* Bytes that rows refer to: either the mapped file, or an allocated block of unpacked packets. */
+/*
+ * Bytes that rows refer to. The first ones are the trace; each of the others is what a compressed
+ * packet in it contains. A place in them is an offset, as if they all followed each other.
+ */
 struct trace_bytes {
-	uint8_t *data;
+	uint8_t *data; /* NULL: a compressed packet that no row needed since the store was read */
 	size_t len;
 	bool mapped; /* mapped by mmap(); else allocated by malloc() */
+	uint64_t begin; /* the place of the first byte; store_keep_bytes() sets it */
+	/* The compressed packet: the number of its field, and where its bytes are in the trace. */
+	uint32_t packed_field;
+	uint64_t packed_at, packed_len;
+	uint32_t crc; /* CRC-32 of the contents, if data is NULL */
 };
 
 struct stat_count;
@@ -125,6 +133,8 @@ struct store {
 	size_t n_further;
 	struct trace_bytes *bytes; /* owned */
 	size_t n_bytes, cap_bytes;
+	uint32_t *bytes_by_address; /* owned: their indices, in the order of `data`; empty after reading */
+	size_t cap_by_address;
 	uint32_t *arg_slots; /* owned: hash table of sets by their contents; id + 1, 0: empty */
 	uint32_t n_arg_slots, n_arg_sets;
 	struct stat_count *stats; /* owned hash */
@@ -151,18 +161,12 @@ int store_keep_bytes(struct store *s, struct trace_bytes bytes);
  * NULL_U16 if out of memory, or if there are too many states. */
 uint16_t store_state_number(struct store *s, uint32_t string);
 
-/* Returns the value of PAYLOAD_RAW: how far the message is from the first byte of s->bytes[0]. The
- * message begins with its length, as a varint, and may be in any of s->bytes. */
-static inline uint64_t store_raw_payload(const struct store *s, const uint8_t *message)
-{
-	return ((uintptr_t)message - (uintptr_t)s->bytes[0].data) & PAYLOAD_NONE;
-}
+/* Returns the place of a byte that is in s->bytes. Only for a store that is being imported. */
+uint64_t store_place_of(const struct store *s, const uint8_t *p);
 
-/* Returns the message of a value of store_raw_payload(). */
-static inline const uint8_t *store_message(const struct store *s, uint64_t value)
-{
-	return (const uint8_t *)(uintptr_t)(((uintptr_t)s->bytes[0].data + value) & PAYLOAD_NONE);
-}
+/* Returns the bytes from a place to the end of the trace, or of the contents of a compressed packet,
+ * which it unpacks if need be. None (*ret_len 0) if it cannot be unpacked any more. */
+const uint8_t *store_bytes_at(const struct store *s, uint64_t place, size_t *ret_len);
 
 /* Reads a cell as a value of SQL. Sets ret->kind always, the other members as far as the kind has
  * them. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 static void write_array(struct image_writer *w, const void *array, size_t n, size_t element)
 {
@@ -87,7 +88,50 @@ static void read_generic_events(struct generic_event *g, struct budget *b, struc
 
 bool store_can_be_image(const struct store *s)
 {
-	return s->n_bytes == 1 && s->bytes[0].mapped && !s->budget.error;
+	return s->n_bytes && s->bytes[0].mapped && !s->budget.error;
+}
+
+/* ---- compressed packets: where they are, not what they contain ---- */
+
+struct packed_image {
+	uint64_t at, packed_len, len;
+	uint32_t field, crc;
+};
+
+static void write_packed(const struct store *s, struct image_writer *w)
+{
+	uint64_t n = s->n_bytes - 1;
+
+	image_write(w, &n, sizeof(n));
+	for (size_t i = 1; i < s->n_bytes; i++) {
+		const struct trace_bytes *b = &s->bytes[i];
+		struct packed_image packed = {.at = b->packed_at,
+					      .packed_len = b->packed_len,
+					      .len = b->len,
+					      .field = b->packed_field,
+					      .crc = (uint32_t)crc32_z(0, b->data, b->len)};
+
+		image_write(w, &packed, sizeof(packed));
+	}
+}
+
+/* The budget has room for the contents of all of them, as it had when they were imported. */
+static void read_packed(struct store *s, struct image_reader *r)
+{
+	size_t n = image_read_count(r, sizeof(struct packed_image)), trace_len = s->bytes[0].len;
+
+	for (size_t i = 0; i < n && !r->failed && !s->budget.error; i++) {
+		struct packed_image packed;
+
+		image_read(r, &packed, sizeof(packed));
+		r->failed |= packed.at > trace_len || packed.packed_len > trace_len - packed.at;
+		if (!r->failed)
+			store_keep_bytes(s, (struct trace_bytes){.len = packed.len,
+								 .packed_field = packed.field,
+								 .packed_at = packed.at,
+								 .packed_len = packed.packed_len,
+								 .crc = packed.crc});
+	}
 }
 
 static size_t recorded_count(const struct store *s)
@@ -112,6 +156,7 @@ void store_write_image(const struct store *s, struct image_writer *w)
 		write_generic_events(&s->generic[i], w);
 	for (size_t i = 0; i < TABLES; i++)
 		table_write_image(&s->tables[i], w);
+	write_packed(s, w);
 }
 
 int store_read_image(struct store *s, struct image_reader *r)
@@ -140,6 +185,8 @@ int store_read_image(struct store *s, struct image_reader *r)
 		read_generic_events(&s->generic[i], b, r);
 	for (size_t i = 0; i < TABLES && e == 0 && !r->failed; i++)
 		e = table_read_image(&s->tables[i], r);
+	if (e == 0)
+		read_packed(s, r);
 	if (b->error)
 		return b->error;
 	return e || r->failed || r->left || n_recorded != recorded_count(s) ? -EBADMSG : 0;

@@ -292,6 +292,7 @@ void store_deinit(struct store *s)
 	strings_deinit(&s->strings);
 	free(s->generic);
 	free(s->bytes);
+	free(s->bytes_by_address);
 	free(s->states);
 	free(s->arg_slots);
 	free(s->recorded);
