@@ -93,3 +93,151 @@ void thrift_item_bool(struct thrift *t, bool v)
 {
 	strbuf_putc(t->to, v ? 1 : 2);
 }
+
+/* ---- reading ---- */
+
+static uint8_t read_byte(struct thrift_reader *r)
+{
+	if (r->failed || r->at == r->end) {
+		r->failed = true;
+		return 0;
+	}
+	return *r->at++;
+}
+
+static uint64_t read_thrift_varint(struct thrift_reader *r)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; shift < 64; shift += 7) {
+		uint8_t byte = read_byte(r);
+
+		v |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return v;
+	}
+	r->failed = true;
+	return 0;
+}
+
+int64_t thrift_read_integer(struct thrift_reader *r)
+{
+	uint64_t v = read_thrift_varint(r);
+
+	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
+
+struct span thrift_read_binary(struct thrift_reader *r)
+{
+	uint64_t len = read_thrift_varint(r);
+	struct span s = {(const char *)r->at, 0};
+
+	if (r->failed || len > (uint64_t)(r->end - r->at)) {
+		r->failed = true;
+		return s;
+	}
+	s.len = len;
+	r->at += len;
+	return s;
+}
+
+bool thrift_next(struct thrift_reader *r, int *ret_id, enum thrift_type *ret_type)
+{
+	uint8_t head = read_byte(r);
+
+	if (!head) { /* the end, or an error */
+		r->depth -= r->depth > 0;
+		return false;
+	}
+	*ret_type = (enum thrift_type)(head & 15);
+	*ret_id = head >> 4 ? r->last[r->depth] + (head >> 4) : (int16_t)thrift_read_integer(r);
+	r->last[r->depth] = *ret_id;
+	return !r->failed;
+}
+
+void thrift_open(struct thrift_reader *r)
+{
+	if (r->depth + 1 == THRIFT_DEPTH_MAX)
+		r->failed = true;
+	else
+		r->last[++r->depth] = 0;
+}
+
+/* An element has at least one byte. */
+static size_t read_list_head(struct thrift_reader *r, enum thrift_type *ret_of)
+{
+	uint8_t head = read_byte(r);
+	uint64_t n = head >> 4 == 15 ? read_thrift_varint(r) : head >> 4;
+
+	*ret_of = (enum thrift_type)(head & 15);
+	if (n > (uint64_t)(r->end - r->at))
+		r->failed = true;
+	return r->failed ? 0 : n;
+}
+
+size_t thrift_read_list(struct thrift_reader *r, enum thrift_type of)
+{
+	enum thrift_type type;
+	size_t n = read_list_head(r, &type);
+
+	if (n && type != of)
+		r->failed = true;
+	return r->failed ? 0 : n;
+}
+
+/* Lists of lists, which Parquet does not have, are refused: the depth is limited by that of structs. */
+static void skip_list(struct thrift_reader *r)
+{
+	enum thrift_type of;
+	size_t n = read_list_head(r, &of);
+
+	r->failed |= of == THRIFT_LIST;
+	for (size_t i = 0; !r->failed && i < n; i++) {
+		if (of == THRIFT_TRUE || of == THRIFT_FALSE)
+			(void)read_byte(r);
+		else
+			thrift_skip(r, of);
+	}
+}
+
+static void skip_struct(struct thrift_reader *r)
+{
+	enum thrift_type type;
+	int id;
+
+	thrift_open(r);
+	while (!r->failed && thrift_next(r, &id, &type))
+		thrift_skip(r, type);
+}
+
+void thrift_skip(struct thrift_reader *r, enum thrift_type type)
+{
+	switch (type) {
+	case THRIFT_TRUE:
+	case THRIFT_FALSE:
+		break;
+	case THRIFT_I8:
+		(void)read_byte(r);
+		break;
+	case THRIFT_I16:
+	case THRIFT_I32:
+	case THRIFT_I64:
+		(void)read_thrift_varint(r);
+		break;
+	case THRIFT_DOUBLE:
+		for (unsigned i = 0; i < 8; i++)
+			(void)read_byte(r);
+		break;
+	case THRIFT_BINARY:
+		(void)thrift_read_binary(r);
+		break;
+	case THRIFT_LIST:
+		skip_list(r);
+		break;
+	case THRIFT_STRUCT:
+		skip_struct(r);
+		break;
+	default:
+		r->failed = true;
+	}
+}
