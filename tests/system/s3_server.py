@@ -5,8 +5,8 @@
 It prints its port, and keeps the objects in memory. It checks what a careless store would let pass:
 the signature of exactly the bytes that arrived, the date, the hash of the body, the order and the
 encoding of the query, sizes of parts. FOLDER gets `log`, a line for each request; GET /-state
-returns what the bucket has, /-get/KEY an object. /-reset/FAULT@NUMBER,... empties the bucket and the log. A fault happens
-at the request of this number (from 1), or at each (*):
+returns what the bucket has, /-get/KEY an object. /-reset/FAULT@NUMBER,... empties the bucket and the log;
+/-faults/FAULT@NUMBER,... only the log. A fault happens at the request of this number (from 1), or at each (*):
 
     503, 500    answers with this status, and does nothing
     200error    a completion answers 200 with an error in the body, and does nothing; others: 500
@@ -32,6 +32,7 @@ import urllib.parse
 
 ACCESS, SECRET, REGION, BUCKET = "test-key", "test/secret+key", "eu-test-1", "bucket"
 PART_MIN = 5 << 20
+LIST_MAX = int(os.environ.get("LIST_MAX", 3))
 
 folder = sys.argv[1]
 faults, objects, uploads, stores = {}, {}, {}, {}
@@ -139,10 +140,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.do_put(key, query, body)
         if self.command == "POST":
             return self.do_post(key, query, body)
+        if self.command == "DELETE" and "uploadId" not in query:
+            objects.pop(key, None)
+            return {}, b""
         if self.command == "DELETE":
             if not uploads.pop(query.get("uploadId"), None):
                 raise Refused(404, "NoSuchUpload")
             return {}, b""
+        if self.command == "GET" and query.get("list-type") == "2" and not key:
+            # Keys in order, a few a page.
+            found = sorted(k for k in objects if k.startswith(query.get("prefix", "")) and k > query.get("continuation-token", ""))
+            page = found[:LIST_MAX]
+            more = "<NextContinuationToken>%s</NextContinuationToken>" % page[-1] if len(found) > len(page) else ""
+            return {}, ("<?xml version='1.0'?>\n<ListBucketResult><IsTruncated>%s</IsTruncated>%s%s</ListBucketResult>"
+                        % ("true" if more else "false", "".join(f"<Contents><Key>{k}</Key></Contents>" for k in page), more)).encode()
         if self.command == "GET" and "uploads" in query and not key:
             found = "".join("<Upload><Key>%s</Key><UploadId>%s</UploadId></Upload>" % (u["key"], i.replace("&", "&amp;"))
                             for i, u in uploads.items() if u["key"].startswith(query.get("prefix", "")))
@@ -178,6 +189,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(200, {}, "".join(line + "\n" for line in lines).encode())
         if self.path.startswith("/-get/"):
             return self.answer(200, {}, objects[self.path[6:]]["body"])
+        if self.path.startswith("/-faults/"):
+            faults.clear()
+            faults.update(reversed(f.split("@")) for f in self.path[9:].split(",") if f)
+            requests = 0
+            open(folder + "/log", "w").close()
+            return self.answer(200, {}, b"")
         if self.path.startswith("/-reset/"):
             for table in (objects, uploads, stores, faults):
                 table.clear()

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
@@ -504,8 +505,8 @@ int s3_multipart_abort(struct s3_client *c, const char *key, const char *id, str
 	return r == S3_NOT_FOUND ? 0 : r;
 }
 
-/* An answer lists up to 1,000 uploads whose keys begin with the prefix: the key has a UUID, so there
- * are no others. */
+/* An answer lists up to 1,000 uploads. The key has a UUID, or is the folder of one table and day, so
+ * there are no more. */
 int s3_multipart_abort_all(struct s3_client *c, const char *key, struct err_text *e)
 {
 	char found[1100], id[S3_UPLOAD_ID_SIZE];
@@ -520,12 +521,134 @@ int s3_multipart_abort_all(struct s3_client *c, const char *key, struct err_text
 
 	while (r == 0 && s3_answer_find(&body, "Key", found, sizeof(found)) &&
 	       s3_answer_find(&body, "UploadId", id, sizeof(id)))
-		if (!strcmp(found, key) && s3_upload_id_is_valid(id))
-			r = s3_multipart_abort(c, key, id, e);
+		if (str_starts(found, key) && s3_upload_id_is_valid(id))
+			r = s3_multipart_abort(c, found, id, e);
 	if (r == -EPROTO && (x.status == 403 || x.status == 501)) {
 		log_warn("%s; parts of an interrupted upload may stay in the bucket", e->text);
 		r = 0;
 	}
 	strbuf_deinit(&x.answer);
 	return r == S3_NOT_FOUND ? 0 : r;
+}
+
+/* ---- files, lists ---- */
+
+#define PART_BYTES (16u << 20)
+
+static int read_content(int fd, uint64_t at, size_t len, uint8_t *buf, struct s3_content *ret,
+			struct err_text *e)
+{
+	uint8_t hash[SHA256_SIZE];
+
+	for (size_t n = 0; n < len;) {
+		ssize_t got = pread(fd, buf + n, len - n, (off_t)(at + n));
+
+		if (got <= 0 && (got == 0 || errno != EINTR))
+			return err_set(e, got ? -errno : -EBADMSG, "cannot read a file: %s",
+				       got ? strerror(errno) : "it has become shorter");
+		n += got > 0 ? (size_t)got : 0;
+	}
+	*ret = (struct s3_content){.data = buf, .len = len};
+	sha256_of(buf, len, hash);
+	sha256_to_hex(hash, ret->hash);
+	return 0;
+}
+
+static int put_parts(struct s3_client *c, const char *key, int fd, uint64_t bytes,
+		     const char *sha256, uint8_t *buf, struct err_text *e)
+{
+	unsigned n = (unsigned)((bytes + PART_BYTES - 1) / PART_BYTES);
+	_cleanup_(freep) char(*etags)[S3_ETAG_SIZE] = calloc(n, S3_ETAG_SIZE);
+	char id[S3_UPLOAD_ID_SIZE];
+	int r = etags ? s3_multipart_begin(c, key, sha256, id, e)
+		      : err_set(e, -ENOMEM, "no memory");
+
+	for (unsigned i = 0; r == 0 && i < n; i++) {
+		uint64_t at = (uint64_t)i * PART_BYTES;
+		struct s3_content content;
+
+		r = read_content(fd, at, (size_t)MIN(bytes - at, (uint64_t)PART_BYTES), buf,
+				 &content, e);
+		if (r == 0)
+			r = s3_multipart_put(c, key, id, i + 1, &content, etags[i], e);
+	}
+	if (r == 0)
+		r = s3_multipart_complete(c, key, id, etags, n, false, e);
+	return r;
+}
+
+int s3_put_file(struct s3_client *c, const char *key, int fd, uint64_t bytes, const char *sha256,
+		struct err_text *e)
+{
+	_cleanup_(freep) uint8_t *buf = malloc(PART_BYTES);
+	struct s3_content content;
+	struct s3_object there;
+	int r;
+
+	if (!buf || bytes / PART_BYTES >= S3_PARTS_MAX)
+		return err_set(e, buf ? -EFBIG : -ENOMEM, buf ? "%s is too large" : "no memory",
+			       key);
+	if (bytes > PART_BYTES) {
+		r = put_parts(c, key, fd, bytes, sha256, buf, e);
+		if (r != S3_NOT_FOUND)
+			return r;
+		/* The answer to an earlier attempt was lost, or the store has lost the parts. */
+		r = s3_head(c, key, &there, e);
+		if (r)
+			return r == S3_NOT_FOUND ? err_set(e, -EPROTO, "%s was not stored", key)
+						 : r;
+		return there.bytes == bytes && !strcmp(there.sha256, sha256)
+			       ? 0
+			       : err_set(e, -EPROTO, "%s was not stored", key);
+	}
+	r = read_content(fd, 0, (size_t)bytes, buf, &content, e);
+	return r ?: s3_put(c, key, &content, false, e);
+}
+
+int s3_get_file(struct s3_client *c, const char *key, int fd, struct err_text *e)
+{
+	struct s3_request q = {.method = "GET", .key = key};
+	struct s3_exchange x = {.save_to = &fd};
+	int r = s3_client_do(c, &q, &x, NULL, e);
+
+	strbuf_deinit(&x.answer);
+	return r;
+}
+
+int s3_delete(struct s3_client *c, const char *key, struct err_text *e)
+{
+	struct s3_request q = {.method = "DELETE", .key = key};
+	struct s3_exchange x = {.answer = {0}};
+	int r = s3_client_do(c, &q, &x, NULL, e);
+
+	strbuf_deinit(&x.answer);
+	return r == S3_NOT_FOUND ? 0 : r;
+}
+
+int s3_list(struct s3_client *c, const char *prefix, int (*fn)(void *ctx, const char *key),
+	    void *ctx, struct err_text *e)
+{
+	char key[1100], token[1100] = "";
+	int r = 0;
+
+	do {
+		struct s3_request q = {
+			.method = "GET",
+			.query = {{"list-type", "2"},
+				  {"prefix", prefix},
+				  {"continuation-token", token}},
+			.n_query = token[0] ? 3 : 2,
+		};
+		struct s3_exchange x = {.answer = {0}};
+		struct span body, rest;
+
+		r = s3_client_do(c, &q, &x, NULL, e);
+		body = rest = body_of(&x);
+		while (r == 0 && s3_answer_find(&rest, "Key", key, sizeof(key)))
+			r = fn(ctx, key);
+		if (r || !s3_answer_find(&body, "NextContinuationToken", token, sizeof(token)))
+			token[0] = '\0';
+		strbuf_deinit(&x.answer);
+	} while (r == 0 && token[0]);
+	return r;
 }

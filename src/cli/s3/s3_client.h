@@ -54,6 +54,17 @@ struct s3_object {
 	char sha256[SHA256_HEX_SIZE]; /* x-amz-meta-sha256; "": it has none */
 };
 
+/* Stores a file, in parts if it is large, with x-amz-meta-sha256; replaces an object. */
+int s3_put_file(struct s3_client *c, const char *key, int fd, uint64_t bytes, const char *sha256,
+		struct err_text *e);
+/* Reads an object into the file, which is emptied first. */
+int s3_get_file(struct s3_client *c, const char *key, int fd, struct err_text *e);
+/* Removes an object; one that does not exist is removed. */
+int s3_delete(struct s3_client *c, const char *key, struct err_text *e);
+/* Calls fn with each key that begins with prefix; fn returns 0 or -errno, which ends the list. */
+int s3_list(struct s3_client *c, const char *prefix, int (*fn)(void *ctx, const char *key),
+	    void *ctx, struct err_text *e);
+
 int s3_head(struct s3_client *c, const char *key, struct s3_object *ret, struct err_text *e);
 
 /* Stores an object with x-amz-meta-sha256. only_new: returns S3_EXISTS, and changes nothing, if
@@ -75,6 +86,6 @@ int s3_multipart_complete(struct s3_client *c, const char *key, const char *id,
 			  char (*etags)[S3_ETAG_SIZE], unsigned n, bool only_new,
 			  struct err_text *e);
 int s3_multipart_abort(struct s3_client *c, const char *key, const char *id, struct err_text *e);
-/* Aborts all uploads of this key that are not complete. If the account may not list them, they
- * stay, and 0 is returned. */
+/* Aborts all uploads that are not complete, of keys that begin with this one. If the account may not
+ * list them, they stay, and 0 is returned. */
 int s3_multipart_abort_all(struct s3_client *c, const char *key, struct err_text *e);

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/system/shared_library.h"
 #include "cli/s3/s3_answer.h"
 
@@ -153,6 +155,8 @@ static size_t on_write(char *data, size_t size, size_t n, void *ctx)
 {
 	struct s3_exchange *x = ctx;
 
+	if (x->save_to && x->status == 200)
+		return fs_write_all(*x->save_to, data, size * n) < 0 ? 0 : size * n;
 	if (x->answer.len + size * n > S3_ANSWER_MAX)
 		return 0;
 	strbuf_add(&x->answer, data, size * n);
@@ -180,6 +184,8 @@ static size_t on_header(char *data, size_t size, size_t n, void *ctx)
 	if (!span_next_line(&rest, &line))
 		return size * n;
 	line = span_trim(line);
+	if (line.len >= strlen("HTTP/1.1 200") && !strncmp(line.p, "HTTP/1.", 7))
+		x->status = !strncmp(line.p + 8, " 200", 4) ? 200 : 0;
 	/* Answers 100 come before the one that counts. */
 	x->has_headers = !line.len;
 	take_header(line, "etag", x->etag, sizeof(x->etag));
@@ -272,6 +278,9 @@ int s3_transport_perform(struct s3_transport *t, struct s3_exchange *x, struct e
 	strbuf_clear(&x->answer);
 	x->etag[0] = x->date[0] = x->sha256[0] = x->region[0] = '\0';
 	x->length = 0;
+	x->status = 0;
+	if (x->save_to && (ftruncate(*x->save_to, 0) < 0 || lseek(*x->save_to, 0, SEEK_SET) < 0))
+		return err_set(e, -errno, "cannot write a file: %s", strerror(errno));
 	x->has_headers = false;
 	if (!headers)
 		return err_set(e, -ENOMEM, "no memory");

@@ -28,6 +28,7 @@ struct s3_exchange {
 	size_t n_headers;
 	const void *body; /* of PUT and POST */
 	size_t body_len;
+	const int *save_to; /* file that gets the body of an answer 200; NULL: none */
 
 	/* the answer */
 	unsigned status;

@@ -16,6 +16,7 @@
 #include "base/system/notify.h"
 #include "cli/s3/s3_credentials.h"
 #include "cli/ship/ship_collect.h"
+#include "cli/ship/ship_compact.h"
 #include "cli/ship/ship_options.h"
 #include "cli/ship/ship_upload.h"
 #include "cli/terminal/verb.h"
@@ -135,12 +136,30 @@ static int ship_upload(const struct ship_options *o, pid_t *collector, struct no
 	return r < 0 ? EXIT_FAILED : code;
 }
 
+static int ship_merge(const struct ship_options *o)
+{
+	struct err_text e = {""};
+	int r = ship_compact(o, &ship_stop, &e);
+
+	if (r == 0)
+		return EXIT_GOOD;
+	if (r == -EAGAIN)
+		log_error("ship: some traces are not merged");
+	else if (r == -EINTR)
+		log_error("ship: stopped; the next --compact continues");
+	else
+		log_error("ship: %s", e.text);
+	return EXIT_FAILED;
+}
+
 static int ship_run(const struct ship_options *o, struct notify *notify)
 {
 	int collected = EXIT_GOOD, code;
 	struct err_text e = {""};
 	pid_t pid = 0;
 
+	if (o->compact)
+		return ship_merge(o);
 	if (!o->uploads) {
 		if (notify_ready(notify, &e) < 0)
 			log_warn("%s", e.text);

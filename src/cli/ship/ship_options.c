@@ -21,7 +21,9 @@
 
 const char ship_usage[] =
 	"usage: sonda ship [OPTION]... SPOOL s3://BUCKET[/PREFIX]\n"
-	"       sonda ship [OPTION]... --from FOLDER SPOOL [s3://BUCKET[/PREFIX]]\n\n"
+	"       sonda ship [OPTION]... --from FOLDER SPOOL [s3://BUCKET[/PREFIX]]\n"
+	"       sonda ship [OPTION]... --compact DAY SPOOL s3://BUCKET[/PREFIX]\n"
+	"       sonda ship [OPTION]... --compact DAY FOLDER\n\n"
 	"Uploads traces, and their tables as Parquet, into an S3-compatible store. SPOOL is a "
 	"folder "
 	"in which\n"
@@ -52,6 +54,13 @@ const char ship_usage[] =
 	"      --allow-http        allow an endpoint without TLS on another machine\n"
 	"      --retries N         attempts of a request (default: no limit; with --once 8)\n"
 	"      --retry-max TIME    maximum delay between retries (default 5m)\n\n"
+	"Merging:\n"
+	"      --compact DAY       merge the tables of DAY (2026-11-27), a file for each trace, "
+	"into "
+	"few\n"
+	"                          large files below merged/; FOLDER: a copy of the bucket\n"
+	"      --part SIZE         begin another file above SIZE (default 512mb)\n"
+	"      --remove            then remove the small files\n\n"
 	"      --once              exit when all traces are in the store\n"
 	"      --every TIME        look for new traces this often (default 10s)\n"
 	"  -h, --help              print this help\n\n"
@@ -73,6 +82,9 @@ static const struct option long_options[] = {
 	{"allow-http", no_argument, NULL, 'H'},
 	{"retries", required_argument, NULL, 'r'},
 	{"retry-max", required_argument, NULL, 'x'},
+	{"compact", required_argument, NULL, 'd'},
+	{"part", required_argument, NULL, 'P'},
+	{"remove", no_argument, NULL, 'X'},
 	{"once", no_argument, NULL, 'o'},
 	{"every", required_argument, NULL, 'e'},
 	{"help", no_argument, NULL, 'h'},
@@ -278,6 +290,16 @@ static int ship_add_table(struct ship_options *o, const char *name, struct err_t
 	return 0;
 }
 
+static int take_day(struct ship_options *o, const char *day, struct err_text *e)
+{
+	if (strlen(day) != 10 || strspn(day, "0123456789") != 4 || day[4] != '-' ||
+	    strspn(day + 5, "0123456789") != 2 || day[7] != '-' ||
+	    strspn(day + 8, "0123456789") != 2)
+		return err_set(e, -EINVAL, "--compact %.80s: expected a day, e.g. 2026-11-27", day);
+	o->compact = day;
+	return 0;
+}
+
 static int ship_take_option(void *ctx, int option, struct err_text *e)
 {
 	struct ship_parse *p = ctx;
@@ -322,6 +344,13 @@ static int ship_take_option(void *ctx, int option, struct err_text *e)
 		return option_parse_number("--retries", optarg, &o->retries, e);
 	case 'x':
 		return option_parse_duration("--retry-max", optarg, &o->retry_max_ms, e);
+	case 'd':
+		return take_day(o, optarg, e);
+	case 'P':
+		return option_parse_file_size("--part", optarg, &o->part_bytes, e);
+	case 'X':
+		o->removes = true;
+		return 0;
 	case 'o':
 		o->once = true;
 		return 0;
@@ -347,11 +376,15 @@ static int ship_check(struct ship_parse *p, char **words, int n, struct err_text
 		return err_set(e, -EINVAL, "SPOOL, a folder, comes before %.80s", o->spool);
 	if (n == 2)
 		r = ship_take_url(o, words[1], e);
-	else if (!o->n_from)
+	else if (!o->n_from && !o->compact)
 		r = err_set(e, -EINVAL, "s3://BUCKET or --from FOLDER is missing");
 	if (r == 0 && o->uploads)
 		r = take_store(p, e);
-	if (o->once && !o->retries)
+	if (o->compact && o->n_from)
+		return err_set(e, -EINVAL, "--compact and --from exclude each other");
+	if (o->removes && !o->compact)
+		return err_set(e, -EINVAL, "--remove needs --compact DAY");
+	if ((o->once || o->compact) && !o->retries)
 		o->retries = ONCE_RETRIES;
 	return r;
 }
@@ -364,6 +397,7 @@ int ship_options_parse(int argc, char **argv, struct ship_options *ret, struct e
 		.every_ms = 10000,
 		.retry_max_ms = 5 * 60 * 1000,
 		.memory = memory_limit() / 4,
+		.part_bytes = UINT64_C(512) << 20,
 		.n_tables = ARRAY_SIZE(default_tables),
 	};
 	struct ship_parse p = {.o = &o};

@@ -34,7 +34,11 @@ struct ship_options {
 	bool bucket_in_host;
 	const char *credentials, *profile, *ca_file;
 	uint32_t retries, retry_max_ms;
-	/* of both */
+	/* of --compact */
+	const char *compact; /* the day; NULL: not given */
+	uint64_t part_bytes; /* size from which a merged file is followed by another one */
+	bool removes;
+	/* of all */
 	bool once;
 	uint32_t every_ms;
 };

@@ -11,7 +11,7 @@ WITH manifests AS (
 )
 SELECT * FROM (
   SELECT machine, name AS lost, toNullable(toInt64(sum(value))) AS n, toNullable(uniqExact(trace_uuid)) AS traces
-  FROM s3({store:String} || '/v1/stats/date=' || {day:String} || '/machine=*/*.parquet')
+  FROM s3({store:String} || '/v1/stats/date=' || {day:String} || '/*/*.parquet')
   WHERE severity IN ('error', 'data_loss') AND value > 0
   GROUP BY machine, lost
   UNION ALL

@@ -6,13 +6,13 @@
 -- Both sides are cut into pieces of 50 ms, so that only pieces of the same time are compared.
 WITH runs AS (
   SELECT machine, trace_uuid, cpu, utid, ts, ts + dur AS ends
-  FROM s3({store:String} || '/v1/sched/date=' || {day:String} || '/machine=*/*.parquet')
+  FROM s3({store:String} || '/v1/sched/date=' || {day:String} || '/*/*.parquet')
   WHERE dur > 0
 ),
 programs AS (
   SELECT t.trace_uuid AS trace_uuid, t.utid AS utid, coalesce(p.name, t.name) AS program
-  FROM s3({store:String} || '/v1/thread/date=' || {day:String} || '/machine=*/*.parquet') AS t
-  LEFT JOIN s3({store:String} || '/v1/process/date=' || {day:String} || '/machine=*/*.parquet') AS p
+  FROM s3({store:String} || '/v1/thread/date=' || {day:String} || '/*/*.parquet') AS t
+  LEFT JOIN s3({store:String} || '/v1/process/date=' || {day:String} || '/*/*.parquet') AS p
     ON p.trace_uuid = t.trace_uuid AND p.upid = t.upid
   WHERE t.tid != 0
 ),
@@ -21,7 +21,7 @@ waits AS (
   SELECT w.trace_uuid AS trace_uuid, w.utid AS utid, s.cpu AS cpu, w.ts AS ts, w.ts + w.dur AS ends
   FROM (
     SELECT trace_uuid, utid, ts, dur
-    FROM s3({store:String} || '/v1/thread_state/date=' || {day:String} || '/machine=*/*.parquet')
+    FROM s3({store:String} || '/v1/thread_state/date=' || {day:String} || '/*/*.parquet')
     WHERE state IN ('R', 'R+') AND dur >= 5000000
   ) AS w
   JOIN runs AS s ON s.trace_uuid = w.trace_uuid AND s.utid = w.utid AND s.ts = w.ts + w.dur

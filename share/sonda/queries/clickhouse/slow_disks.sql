@@ -6,7 +6,7 @@
 --	SET param_day = '2026-11-27';			-- or '2026-11-*'
 WITH all_tracks AS (
   SELECT trace_uuid, id, parent_id, name
-  FROM s3({store:String} || '/v1/track/date=' || {day:String} || '/machine=*/*.parquet')
+  FROM s3({store:String} || '/v1/track/date=' || {day:String} || '/*/*.parquet')
 ),
 devices AS (
   SELECT d.trace_uuid AS trace_uuid, d.id AS id, d.name AS device
@@ -16,13 +16,13 @@ devices AS (
 ),
 tracks AS (
   SELECT t.trace_uuid AS trace_uuid, t.id AS id, d.device AS device, splitByChar(' ', assumeNotNull(t.name))[1] AS operation
-  FROM s3({store:String} || '/v1/counter_track/date=' || {day:String} || '/machine=*/*.parquet') AS t
+  FROM s3({store:String} || '/v1/counter_track/date=' || {day:String} || '/*/*.parquet') AS t
   JOIN devices AS d ON d.trace_uuid = t.trace_uuid AND d.id = t.parent_id
   WHERE t.name LIKE '% latency p99'
 )
 SELECT c.machine AS machine, t.device AS device, t.operation AS operation, count() AS values, median(c.value) / 1e6 AS median_p99_ms,
     max(c.value) / 1e6 AS worst_p99_ms, fromUnixTimestamp64Nano(assumeNotNull(argMax(c.real_ns, c.value)), 'UTC') AS worst_at
-FROM s3({store:String} || '/v1/counter/date=' || {day:String} || '/machine=*/*.parquet') AS c
+FROM s3({store:String} || '/v1/counter/date=' || {day:String} || '/*/*.parquet') AS c
 JOIN tracks AS t ON t.trace_uuid = c.trace_uuid AND t.id = c.track_id
 GROUP BY machine, device, operation
 HAVING worst_p99_ms > 0

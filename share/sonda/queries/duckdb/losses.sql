@@ -10,7 +10,7 @@ WITH manifests AS (
       columns = {machine: 'VARCHAR', uuid: 'VARCHAR', source: 'VARCHAR', problem: 'VARCHAR', dropped_traces: 'BIGINT'})
 )
 SELECT machine, name AS lost, sum(value) AS n, count(DISTINCT trace_uuid) AS traces
-FROM read_parquet(getvariable('store') || '/v1/stats/date=' || getvariable('day') || '/machine=*/*.parquet',
+FROM read_parquet(getvariable('store') || '/v1/stats/date=' || getvariable('day') || '/*/*.parquet',
     hive_partitioning = true, union_by_name = true)
 WHERE severity IN ('error', 'data_loss') AND value > 0
 GROUP BY ALL

@@ -6,15 +6,15 @@
 -- Both sides are cut into pieces of 50 ms, so that only pieces of the same time are compared.
 WITH sched AS (
   SELECT machine, trace_uuid, cpu, utid, ts, ts + dur AS ends
-  FROM read_parquet(getvariable('store') || '/v1/sched/date=' || getvariable('day') || '/machine=*/*.parquet',
+  FROM read_parquet(getvariable('store') || '/v1/sched/date=' || getvariable('day') || '/*/*.parquet',
       hive_partitioning = true, union_by_name = true)
   WHERE dur > 0
 ),
 programs AS (
   SELECT t.trace_uuid, t.utid, coalesce(p.name, t.name) AS program
-  FROM read_parquet(getvariable('store') || '/v1/thread/date=' || getvariable('day') || '/machine=*/*.parquet',
+  FROM read_parquet(getvariable('store') || '/v1/thread/date=' || getvariable('day') || '/*/*.parquet',
       union_by_name = true) t
-  LEFT JOIN read_parquet(getvariable('store') || '/v1/process/date=' || getvariable('day') || '/machine=*/*.parquet',
+  LEFT JOIN read_parquet(getvariable('store') || '/v1/process/date=' || getvariable('day') || '/*/*.parquet',
       union_by_name = true) p
     ON p.trace_uuid = t.trace_uuid AND p.upid = t.upid
   WHERE t.tid <> 0
@@ -22,7 +22,7 @@ programs AS (
 -- A wait ends when the thread runs: on that CPU it has waited.
 waits AS (
   SELECT w.trace_uuid, w.utid, s.cpu, w.ts, w.ts + w.dur AS ends
-  FROM read_parquet(getvariable('store') || '/v1/thread_state/date=' || getvariable('day') || '/machine=*/*.parquet',
+  FROM read_parquet(getvariable('store') || '/v1/thread_state/date=' || getvariable('day') || '/*/*.parquet',
       union_by_name = true) w
   JOIN sched s ON s.trace_uuid = w.trace_uuid AND s.utid = w.utid AND s.ts = w.ts + w.dur
   WHERE w.state IN ('R', 'R+') AND w.dur >= 5000000

@@ -6,12 +6,12 @@
 --	SET VARIABLE since = '2026-11-20';
 WITH waits AS (
   SELECT w.date < getvariable('since')::DATE AS is_before, w.machine, coalesce(p.name, t.name) AS program, w.dur
-  FROM read_parquet(getvariable('store') || '/v1/thread_state/date=' || getvariable('day') || '/machine=*/*.parquet',
+  FROM read_parquet(getvariable('store') || '/v1/thread_state/date=' || getvariable('day') || '/*/*.parquet',
       hive_partitioning = true, union_by_name = true) w
-  JOIN read_parquet(getvariable('store') || '/v1/thread/date=' || getvariable('day') || '/machine=*/*.parquet',
+  JOIN read_parquet(getvariable('store') || '/v1/thread/date=' || getvariable('day') || '/*/*.parquet',
       union_by_name = true) t
     ON t.trace_uuid = w.trace_uuid AND t.utid = w.utid
-  LEFT JOIN read_parquet(getvariable('store') || '/v1/process/date=' || getvariable('day') || '/machine=*/*.parquet',
+  LEFT JOIN read_parquet(getvariable('store') || '/v1/process/date=' || getvariable('day') || '/*/*.parquet',
       union_by_name = true) p
     ON p.trace_uuid = t.trace_uuid AND p.upid = t.upid
   WHERE w.state IN ('R', 'R+') AND w.dur > 0

@@ -5,18 +5,18 @@
 --	SET VARIABLE day = '2026-11-27';		-- or '2026-11-*'
 WITH waits AS (
   SELECT machine, trace_uuid, utid, dur
-  FROM read_parquet(getvariable('store') || '/v1/thread_state/date=' || getvariable('day') || '/machine=*/*.parquet',
+  FROM read_parquet(getvariable('store') || '/v1/thread_state/date=' || getvariable('day') || '/*/*.parquet',
       hive_partitioning = true, union_by_name = true)
   WHERE state IN ('R', 'R+') AND dur > 0
 ),
 threads AS (
   SELECT trace_uuid, utid, upid, name
-  FROM read_parquet(getvariable('store') || '/v1/thread/date=' || getvariable('day') || '/machine=*/*.parquet',
+  FROM read_parquet(getvariable('store') || '/v1/thread/date=' || getvariable('day') || '/*/*.parquet',
       union_by_name = true)
 ),
 processes AS (
   SELECT trace_uuid, upid, name
-  FROM read_parquet(getvariable('store') || '/v1/process/date=' || getvariable('day') || '/machine=*/*.parquet',
+  FROM read_parquet(getvariable('store') || '/v1/process/date=' || getvariable('day') || '/*/*.parquet',
       union_by_name = true)
 )
 SELECT machine, coalesce(p.name, t.name) AS program, count(*) AS waits, sum(dur) / 1e6 AS total_ms,

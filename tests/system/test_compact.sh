@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# sonda ship --compact: the small files of a day become few, in a bucket and in a folder. What the merged files have is
+# compared in tests/interop/test_compact.sh; tests/system/test_compact_steps.sh tries each step.
+. "$(dirname "$0")/compact.sh"
+PRELOAD=$B/tests/system/preload/kill_at_call.so
+needs_built "$PRELOAD"
+
+begin
+add_trace web-2 1 && add_trace web-1 2 && add_trace web-1 3
+copy_bucket "$FOLDER"
+objects >"$TMP/before"
+compact
+verdict "a day is merged in a bucket" $? "$TMP/err"
+objects >"$TMP/expected"
+grep -v ' fleet/merged/\|^fleet/merged/' "$TMP/expected" | same "$TMP/before" /dev/stdin
+verdict "without --remove the small files stay" $? "$TMP/diff"
+compact_folder && files | same "$TMP/expected" /dev/stdin
+verdict "a folder gets the same bytes" $? "$TMP/diff"
+manifests_are_whole "$FOLDER"
+verdict "the manifest names every merged file" $? "$TMP/out"
+compact && objects | same "$TMP/expected" /dev/stdin
+verdict "a second run changes nothing" $? "$TMP/diff"
+tail -n 1 "$STORE/log" | grep -q 'GET .*merged%2Fv1%2Fmanifests\|GET .*manifests'
+verdict "and stores nothing" $? "$STORE/log"
+
+# Killed, then another trace comes: what the killed process stored has another name.
+KILL_AT=25 LD_PRELOAD=$PRELOAD compact_folder
+rm -rf "$FOLDER/merged"
+for at in 12 30; do KILL_AT=$at LD_PRELOAD=$PRELOAD compact_folder; done 2>/dev/null
+[ -n "$(find "$FOLDER/merged" -name '*.parquet')" ] && [ -z "$(find "$FOLDER/merged" -name '*.json')" ]
+verdict "killed before the manifest" $?
+add_trace web-3 4
+copy_bucket "$TMP/more" && rm -r "$TMP/more/merged" && cp -r "$TMP/more/v1" "$FOLDER"
+compact_folder && manifests_are_whole "$FOLDER"
+verdict "the next run merges also what is new, and removes what no manifest names" $? "$TMP/out"
+
+# Removal.
+compact --remove
+verdict "--remove" $? "$TMP/err"
+[ "$(objects | grep -c '^fleet/v1/')" = 8 ] && [ "$(objects | grep -c '^fleet/v1/traces/')" = 4 ]
+verdict "keeps the traces and their manifests" $? <(objects)
+[ "$(objects | grep -c '^fleet/merged/v1/sched/')" = 2 ]
+verdict "the trace that came later is merged into a file of its own" $? <(objects)
+compact --remove && [ "$(objects | grep -c '^fleet/v1/')" = 8 ]
+verdict "a second --remove changes nothing" $? "$TMP/err"
+rm "$(find "$FOLDER/merged/v1/sched" -name '*.parquet')"
+compact_folder --remove
+[ $? = 1 ] && [ -n "$(find "$FOLDER/v1/sched" -name '*.parquet')" ]
+verdict "nothing is removed if a merged file is missing" $? "$TMP/err"
+
+# What another machine may have stored.
+rm -rf "$FOLDER" && cp -r "$TMP/more" "$FOLDER"
+sched=$(find "$FOLDER/v1/sched" -name '*.parquet' | head -n 1)
+printf x | dd of="$sched" bs=1 seek=100 conv=notrunc 2>/dev/null
+compact_folder
+[ $? = 1 ] && grep -q 'is not merged: .*another hash' "$TMP/err" && manifests_are_whole "$FOLDER" &&
+  [ "$(grep -c '"uuid"' "$FOLDER"/merged/v1/manifests/*/*.json)" = 3 ]
+verdict "a trace with a changed table is left out" $? "$TMP/err"
+compact_folder --part 1k
+[ $? = 1 ]
+verdict "and stays so" $?
+rm -rf "$FOLDER" && cp -r "$TMP/more" "$FOLDER"
+compact_folder --part 1kb && manifests_are_whole "$FOLDER" && [ "$(find "$FOLDER/merged/v1/counter" -name '*-1.parquet' | wc -l)" = 1 ]
+verdict "--part limits the size of a merged file" $? "$TMP/err"
+for words in "--compact 2026-1-1 $FOLDER" "--remove $FOLDER $URL" "--compact $DAY --from $FOLDER $FOLDER"; do
+  # shellcheck disable=SC2086 # words
+  "$SONDA" ship $words 2>"$TMP/err" </dev/null
+  [ $? = 2 ]
+  verdict "refused: $words" $? "$TMP/err"
+done
+exit $BAD
