@@ -221,9 +221,10 @@ bool ftrace_scan_bundle(struct ftrace_scan *s, const struct pb_field *bundle)
 			break;
 		}
 	holes_add_bundle(&s->holes, s->sequence, &s->span);
-	if (s->span.first_ns && (!s->first_ns || s->span.first_ns < s->first_ns))
+	if (s->machine == 0 && s->span.first_ns && (!s->first_ns || s->span.first_ns < s->first_ns))
 		s->first_ns = s->span.first_ns;
-	s->last_ns = MAX(s->last_ns, s->span.last_ns);
+	if (s->machine == 0)
+		s->last_ns = MAX(s->last_ns, s->span.last_ns);
 	return ok && pb_dec_ok(&d);
 }
 

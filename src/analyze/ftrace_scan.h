@@ -61,7 +61,9 @@ struct cpu_loss {
 /* Zero-initialise; ftrace_scan_deinit frees. */
 struct ftrace_scan {
 	struct event_counts counts;
-	uint64_t first_ns; /* earliest and latest event, in the trace's clock; 0 without any */
+	/* The earliest and the latest event of the service's machine, in the trace's clock; 0
+	 * without any. */
+	uint64_t first_ns;
 	uint64_t last_ns;
 	uint64_t bundles;
 	struct bundle_span span; /* of the last bundle */

@@ -250,6 +250,17 @@ FIXTURE_TEST(losses_of_several_instances_are_added_up)
 	check_losses("0=20 1=1 "); /* 9 + 8 + 3 */
 }
 
+/* Its clock is another one. */
+FIXTURE_TEST(events_of_another_machine_do_not_extend_the_time)
+{
+	assert_true(scan_bundle(EVENT(10, sched_switch) EVENT(12, sched_switch)));
+	x->machine = 99;
+	assert_true(scan_bundle(EVENT(5, sched_switch) EVENT(900, sched_switch)));
+	assert_int_equal(x->first_ns, 10);
+	assert_int_equal(x->last_ns, 12);
+	assert_int_equal(x->counts.total, 4);
+}
+
 FIXTURE_TEST(reports_of_the_producer_are_kept_once)
 {
 	for (int i = 0; i < 2; i++)
