@@ -25,6 +25,8 @@
 #         --smp CPUS         as qemu has it (2,maxcpus=4; before Linux 6.5: 1,maxcpus=4, see below)
 #         --memory SIZE      (1G)
 #         --real-time        the guest's clock is that of this machine
+#         --cpu-threads      with --real-time: each CPU is a thread "CPU N/TCG" of qemu
+#         --network          a network card eth0, on which 10.0.2.2 is this machine's 127.0.0.1
 #     -v, --verbose          the kernel's console on stderr
 #
 # There: this repository's tests/, configs/ and $BUILD (as build/) under /sonda, which is the current folder; tracefs,
@@ -52,7 +54,8 @@ give_up() {
   exit 77
 }
 
-out='' add=() with=() modules=(virtio_pci virtio_blk) own='' append='' limit=120 boots=1 smp='' memory=1G clock=(-icount "shift=1,sleep=off") verbose=''
+out='' add=() with=() modules=(virtio_pci virtio_blk) own='' append='' limit=120 boots=1 smp='' memory=1G clock=(-icount "shift=1,sleep=off") threads=single network=()
+verbose=''
 while [ $# -gt 0 ]; do
   case $1 in
   -o | --out) out=$2 && shift ;;
@@ -66,6 +69,8 @@ while [ $# -gt 0 ]; do
   --smp) smp=$2 && shift ;;
   --memory) memory=$2 && shift ;;
   --real-time) clock=() && smp=${smp:-2,maxcpus=4} ;;
+  --cpu-threads) threads=multi ;;
+  --network) modules+=(virtio_net) && network=(-netdev user,id=network -device "virtio-net-pci,netdev=network,romfile=") ;;
   -v | --verbose) verbose=1 ;;
   -h | --help) usage 0 ;;
   -*) usage 2 >&2 ;;
@@ -153,7 +158,7 @@ mkdir -p "$initramfs/etc/ld.so.conf.d"
 # Modules in the order in which they are loaded, plain.
 for module in "${modules[@]}"; do
   modprobe -d "$dir" -S "$version" --show-depends "$module" >"$tmp/depends" 2>"$tmp/err" ||
-    { cat "$tmp/err" >&2; give_up "$kernel has no module $module"; }
+    { cat "$tmp/err" >&2; give_up "$kernel has no module $module (make clean-kernels, if an older script fetched it)"; }
   awk '$1 == "insmod" { print $2 }' "$tmp/depends"
 done | awk '!seen[$0]++' | while IFS= read -r file; do
   name=${file##*/}
@@ -193,7 +198,8 @@ ln -s to-guest "$tmp/port.in" && ln -s to-monitor "$tmp/port.out"
 ln -s to-monitor "$tmp/monitor.in" && ln -s to-guest "$tmp/monitor.out"
 # Its clock counts instructions, two nanoseconds each, and leaps over the time in which it has nothing to do: a guest
 # sees a machine of this speed, however busy the real one is, and waits for nobody.
-machine=(-M pc -cpu max -accel "tcg,thread=single,tb-size=256" "${clock[@]}" -smp "$smp" -m "$memory" -nodefaults -display none
+machine=(-M pc -cpu max -accel "tcg,thread=$threads,tb-size=256" "${clock[@]}" -smp "$smp" -m "$memory" -nodefaults -display none
+  -name guest,debug-threads=on "${network[@]}"
   -kernel "$dir/vmlinuz" -initrd "$tmp/initramfs.cpio"
   -append "console=ttyS0,115200 loglevel=5 panic=-1 mitigations=off nokaslr tsc=reliable random.trust_cpu=on apparmor=0 audit=0$append"
   -drive "file=$tmp/disk,format=raw,if=virtio,cache=unsafe"

@@ -50,7 +50,8 @@ packages_fetch "$image" $(package_needs "$image" 'linux-(base|binary|modules)-[0
 # Most of the modules drive hardware that is not there.
 for deb in "$dir"/apt/debs/*.deb; do
   dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$dir" --wildcards --wildcards-match-slash \
-    --exclude='*/kernel/drivers/[!bcv]*' --exclude='*/kernel/drivers/vfio*' --exclude='*/kernel/drivers/bluetooth' \
+    --exclude='*/kernel/drivers/[!bcnv]*' --exclude='*/kernel/drivers/n[!e]*' --exclude='*/kernel/drivers/net/[!nv]*' \
+    --exclude='*/kernel/drivers/net/*/*' --exclude='*/kernel/drivers/vfio*' --exclude='*/kernel/drivers/bluetooth' \
     --exclude='*/kernel/sound' --exclude='*/share/doc' --exclude='*/share/lintian'
 done
 version=${image#linux-image-}

@@ -52,6 +52,8 @@ done
   done
 } | protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/machines.pf" || exit 1
 output machines report cpu --json=keys "$TMP/machines.pf"
+python3 tests/system/vm_trace.py "$B/gen/fields.h" "$TMP/vm.pf" names || exit 1
+output machines report why app --json=keys "$TMP/vm.pf"
 output reports report --all --json=keys "$TMP/machines.pf"
 output findings report findings --json=keys "$TMP/trace.pf"
 output report report neighbours web --json=keys "$TMP/cgroups.pf"

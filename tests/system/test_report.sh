@@ -429,6 +429,28 @@ verdict "each report is printed machine by machine (failed:${bad:- none})" $? "$
 [ "$(grep '^#' "$TMP/out" | tr -d '\r' | tr '\n' ' ')" = "# CPUs, machine 0 # Threads, machine 0 # CPUs, machine 1 # Threads, machine 1 " ]
 verdict "titles of CSV name the machine" $? "$TMP/out"
 
+# A guest and its host (vm_trace.py).
+of_guest() { # KIND NAME EXPRESSION: of the tables t of the guest
+  python3 tests/system/vm_trace.py "$B/gen/fields.h" "$TMP/vm" "$1" && "$SONDA" report --json=keys why app,late "$TMP/vm" 2>"$TMP/err" |
+    python3 -c 'import json, sys
+t = {k: s["rows"] for k, s in json.load(sys.stdin)["machines"]["1"]["tables"].items()}
+sys.exit(not eval(sys.argv[1]))' "$3" 2>>"$TMP/err"
+  verdict "$2" $? "$TMP/err"
+}
+for kind in entry names; do
+  of_guest $kind "the host of a guest is known by $kind, and corrects its clock" \
+    'len(t["vm_host"]) == 1 and all(t["vm_host"][0].items() >= {k: v}.items() for k, v in dict(host=0, process="vmm", cpus=1,
+      known_by="'"${kind/entry/kvm_entry}"'".replace("names", "names of threads"), switches=123, off_cpu=0, clock_behind_ns=300500,
+      clock_error_ns=100000).items())'
+done
+of_guest names "why names the thread of the host that had the CPU of the guest" \
+  '[(s["thread"], s["guest"], s["behind"], s["stolen_ns"], s["held_ns"], s["host_cpu"]) for s in t["stolen"]] == [("app 10", "runs", "load 300", 20000000, 20000000, 0), ("late 11", "waits", "load 300", 20000000, 20000000, 0), ("app 10", "runs", None, 3000000, None, 0)]'
+of_guest names "and that the CPU of the guest slept" \
+  '[(s["thread"], s["tid"], s["held_ns"]) for s in t["who_stole"]] == [("load", 300, 40000000), ("(the host thread slept)", None, 2500000), ("(idle)", 0, 500000)]'
+of_guest alone "the only process that can be the host is, with the clocks as they are" \
+  'len(t["vm_host"]) == 1 and t["vm_host"][0]["process"] == "vmm" and t["vm_host"][0]["clock_error_ns"] is None and [s["behind"] for s in t["stolen"]][:2] == ["load 300", "load 300"]'
+of_guest alien "a machine whose CPUs switch threads while a process sleeps is not its guest" 't["vm_host"] == t["stolen"] == t["who_stole"] == []'
+
 # ---- all reports ----
 
 for trace in "$ALL" "$TMP/machines"; do

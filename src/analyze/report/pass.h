@@ -56,6 +56,18 @@ void request_list_free(struct request_list *l);
  * thread_state, and its last one in other; a wait of a preempted thread may have two. */
 void pass_longest_waits(const struct pass_input *in, struct largest *ret);
 
+/* A wait for a CPU. */
+struct cpu_wait {
+	uint32_t row, utid;
+	uint32_t cpu; /* on which it ended; NULL_U32: not known */
+	int64_t begin, end;
+};
+
+/* Adds a group for each other thread that had the CPU during the wait, with the times of its runs.
+ * Its key is number << 32 | utid; other: when that began. */
+void pass_add_holders(const struct pass_input *in, const struct cpu_wait *w, uint32_t number,
+		      struct groups *g);
+
 /* Adds a row: a value for each column of the pass. */
 void pass_add_row(struct pass_rows *rows, const int64_t *values);
 #define PASS_ROW(rows, ...) pass_add_row(rows, (const int64_t[]){__VA_ARGS__})

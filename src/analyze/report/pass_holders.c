@@ -7,13 +7,6 @@
 
 #include "analyze/stacks/stack_points.h"
 
-/* A wait, and the CPU on which it ended. */
-struct cpu_wait {
-	uint32_t row, utid;
-	uint32_t cpu; /* NULL_U32: not known */
-	int64_t begin, end;
-};
-
 /* Rows of a table that begin between two times; all rows of a table that is not sorted. */
 struct row_range {
 	uint32_t first, end;
@@ -70,9 +63,8 @@ static int64_t begin_of_run_before_wait(const struct table *t, const struct cpu_
 	return last == INT64_MIN ? w->begin : last;
 }
 
-/* Adds how long each other thread had the CPU during the wait. other: when that began. */
-static void add_holders(const struct pass_input *in, const struct cpu_wait *w, uint64_t number,
-			struct groups *g)
+void pass_add_holders(const struct pass_input *in, const struct cpu_wait *w, uint32_t number,
+		      struct groups *g)
 {
 	const struct table *t = &in->s->tables[TABLE_SCHED];
 	int64_t since = begin_of_run_before_wait(t, w);
@@ -94,7 +86,7 @@ static void add_holders(const struct pass_input *in, const struct cpu_wait *w, u
 		if (end <= w->begin)
 			continue;
 		ts = MAX(ts, w->begin);
-		group = groups_add(g, &(struct group_sample){.key = number << 32 | utid,
+		group = groups_add(g, &(struct group_sample){.key = (uint64_t)number << 32 | utid,
 							     .ns = MIN(end, w->end) - ts});
 		if (group && (group->n == 1 || ts < (int64_t)group->other))
 			group->other = (uint64_t)ts;
@@ -126,7 +118,7 @@ void pass_holders(const struct pass_input *in, struct pass_rows *ret)
 		PASS_ROW(ret, w.row, cpu, NULL_I64, w.end - w.begin, NULL_I64, w.begin);
 		if (w.cpu == NULL_U32)
 			continue;
-		add_holders(in, &w, w.row, &g);
+		pass_add_holders(in, &w, w.row, &g);
 	}
 	if (g.n)
 		qsort(g.list, g.n, sizeof(*g.list), compare_group_keys);

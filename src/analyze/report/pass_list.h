@@ -20,6 +20,8 @@ void pass_late_timers(const struct pass_input *in, struct pass_rows *ret);
 void pass_wakes(const struct pass_input *in, struct pass_rows *ret);
 void pass_interrupt_wakes(const struct pass_input *in, struct pass_rows *ret);
 void pass_holders(const struct pass_input *in, struct pass_rows *ret);
+void pass_vm_host(const struct pass_input *in, struct pass_rows *ret);
+void pass_stolen(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_sleeps(const struct pass_input *in, struct pass_rows *ret);
 void pass_cells(const struct pass_input *in, struct pass_rows *ret);
 void pass_slices(const struct pass_input *in, struct pass_rows *ret);

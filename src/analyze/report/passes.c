@@ -29,6 +29,12 @@ static const struct pass passes[] = {
 	{"neighbours", "who, utid INT, time, n, longest", pass_neighbours},
 	{"neighbour_waits", "cause, n, total, p50, p99, worst, worst_ts", pass_neighbour_waits},
 	{"cgroup_waits_by", "who, n, total, p50, p99, worst, quota", pass_cgroup_waits},
+	{"vm_host", "upid INT, utid INT, cpu, has_entry, checked, outside, behind, error",
+	 pass_vm_host},
+	{"stolen",
+	 "number INT, utid INT, ts, dur, waits, cpu, vcpu INT, host_cpu, blocked, holder INT, "
+	 "time, n",
+	 pass_stolen},
 	{"longest_sleeps", "id INT, wake_id INT", pass_longest_sleeps},
 	{"cells_by", "key, n, size, run, w, d, busy, ran", pass_cells},
 	{"slices_by", "name TEXT, track_id, n, total, self, p50, p99, worst, worst_ts",

@@ -183,3 +183,67 @@ GROUP BY h.holder
 HAVING sum(time) > 0
 ORDER BY held_ns DESC
 LIMIT :top + :more
+
+-- @section Host of this machine
+-- @key vm_host
+-- @note the process that runs this guest, and how many switches of its CPUs agree
+SELECT p.machine_id AS host, coalesce(p.name, t.name, '') AS process, p.pid, count(*) AS cpus,
+    iif(min(has_entry), 'kvm_entry', 'names of threads') AS known_by, checked
+    AS switches, outside AS off_cpu, behind AS clock_behind_ns, error AS clock_error_ns
+FROM vm_host h
+JOIN main.process p USING (upid)
+LEFT JOIN main.thread t ON t.upid = p.upid AND t.is_main_thread
+GROUP BY p.upid
+
+-- @section Stolen time
+-- @key stolen
+-- @note the host did not run the CPU that the thread needed; behind: the thread of the host that ran
+WITH s AS MATERIALIZED (
+  SELECT *
+  FROM stolen('', :top)),
+behind AS (
+  SELECT number, holder, max(time) AS time
+  FROM s
+  WHERE holder IS NOT NULL
+  GROUP BY number)
+SELECT s.dur AS stolen_ns, s.ts AS at_ts, iif(s.waits, 'waits', 'runs') AS guest, s.cpu,
+    $THREAD(v) AS host_thread, s.host_cpu, s.blocked AS asleep_ns, $THREAD(h) AS behind,
+    behind.time AS held_ns, p.name AS process, $THREAD(me) AS thread
+FROM s
+JOIN main.thread me ON me.utid = s.utid
+JOIN main.thread v ON v.utid = s.vcpu
+LEFT JOIN behind ON behind.number = s.number AND behind.time > s.blocked
+LEFT JOIN main.thread h ON h.utid = behind.holder
+LEFT JOIN main.process p ON p.upid = h.upid
+WHERE s.holder IS NULL
+ORDER BY s.dur DESC, s.number
+LIMIT :top
+
+-- @section Who had the CPU of the host
+-- @key who_stole
+-- @note during all stolen times
+WITH s AS MATERIALIZED (
+  SELECT *
+  FROM stolen('', 0)),
+h AS (
+  SELECT 0 AS kind, holder, time, n, ts
+  FROM s
+  WHERE holder IS NOT NULL
+  UNION ALL
+  SELECT 1, NULL, blocked, NULL, ts
+  FROM s
+  WHERE blocked > 0
+  UNION ALL
+  SELECT 2, NULL, (SELECT sum(dur) - sum(blocked) FROM s WHERE holder IS NULL) - (SELECT
+      coalesce(sum(time), 0) FROM s WHERE holder IS NOT NULL), NULL, NULL)
+SELECT CASE kind WHEN 0 THEN iif(t.is_idle, '(idle)', t.name) WHEN 1 THEN
+    '(the host thread slept)' ELSE '(not recorded)' END AS thread, t.tid, coalesce(p.name,
+    '') AS process, sum(time) AS held_ns, 100.0 * sum(time) / (SELECT sum(dur) FROM s
+    WHERE holder IS NULL) AS of_the_stolen_pct, sum(n) AS runs, min(ts) AS first_at_ts
+FROM h
+LEFT JOIN main.thread t ON t.utid = h.holder
+LEFT JOIN main.process p USING (upid)
+GROUP BY kind, h.holder
+HAVING sum(time) > 0
+ORDER BY held_ns DESC
+LIMIT :top + :more
