@@ -33,13 +33,13 @@ has_booted() {
   systemctl --failed --no-legend --plain | sed 's/^/# failed: /' | tee "$tmp/failed" >&3
   [ "$(systemctl is-system-running)" != starting ] && ! grep sonda "$tmp/failed"
 }
-# As the only way to a recording: a private service would need root and says that it starts.
+# As the only way to a recording: a private service would need root, and its cost is in the summary.
 records() { # USER
   local trace
   trace=$(mktemp -u /tmp/trace.XXXXXX)
   runuser -u "$1" -- sonda record -t 1s -o "$trace" sched minimal 2>"$tmp/said" || { cat "$tmp/said"; return 1; }
   cat "$tmp/said"
-  ! grep -q 'starting one' "$tmp/said" && sonda info "$trace" | tee "$tmp/info" && grep -E 'events +sched' "$tmp/info"
+  ! grep -q private "$tmp/said" && sonda info "$trace" | tee "$tmp/info" && grep -E 'events +sched' "$tmp/info"
 }
 is_refused() { # USER
   ! runuser -u "$1" -- sonda record -t 1s -o "/tmp/refused-$1" sched >"$tmp/said" 2>&1 && cat "$tmp/said" &&

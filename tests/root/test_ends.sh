@@ -124,7 +124,7 @@ verdict "stop: what the rings of a sonda-probes that was killed have lost and th
 sonda 2 record -o "$TMP/e" shced help && says "^sonda: event 'shced' does not exist; did you mean sched\?$" && says "^sonda: event 'help' does not exist; .*sonda help record" &&
   says 'nothing to record' && [ ! -e "$TMP/e" ]
 verdict "record of names that are all wrong: ends at once, with what was meant" $? "$TMP/log"
-PERFETTO_CONSUMER_SOCK_NAME=$TMP/nobody sonda 2 record -o "$TMP/e" shced && says 'did you mean sched[?]' && ! says 'starting one'
+PERFETTO_CONSUMER_SOCK_NAME=$TMP/nobody sonda 2 record -v -o "$TMP/e" shced && says 'did you mean sched[?]' && ! says 'starting a private one'
 verdict "record of names that are all wrong: no daemons are started for it" $? "$TMP/log"
 cat >"$TMP/typo.cfg" <<'CONFIG'
 buffers { size_kb: 64 }
