@@ -18,6 +18,8 @@
 #define LEAST_SAMPLES 30
 /* A part explains the change of the whole if it has at least this share of it, with its own error. */
 #define PART_SHARE 0.5
+/* A row is new or gone if all values of one side are at most this share of the mean of the other. */
+#define GONE_SHARE 0.01
 
 const char *const diff_measure_names[DIFF_MEASURES] = {"total", "count", "mean",
 						       "p50",	"p99",	 "bytes"};
@@ -191,14 +193,50 @@ static double change_ratio(double difference, double a)
 	return a > 0 ? difference / a : difference > 0 ? INFINITY : 0;
 }
 
-static void test_change_of_series(const struct series *s, const struct diff_design *d,
-				  struct diff_change *c)
+static struct diff_test test_sides(const struct series *s, const struct diff_design *d)
 {
 	struct diff_side a = summarize_side(s, d, 0), b = summarize_side(s, d, 1);
-	struct diff_test t = d->kind == DIFF_PAIRS ? diff_paired(&a, &b) : diff_welch(&a, &b);
+
+	return d->kind == DIFF_PAIRS ? diff_paired(&a, &b) : diff_welch(&a, &b);
+}
+
+/* Returns true if all values of one side are at most `floor`. */
+static bool is_side_below(const struct series *s, const struct diff_design *d, double floor)
+{
+	size_t n[2] = {0, 0};
+
+	for (size_t i = 0; i < s->n; i++)
+		n[d->of[i].side] += s->v[i] <= floor;
+	return n[0] == d->n_a || n[1] == d->n_b;
+}
+
+/*
+ * Returns the p value of values that are new or gone: on one side each is at most GONE_SHARE of the
+ * mean of the other. The values of that other side may differ much from each other, as the time on
+ * one of several CPUs does, but each of them is far above that. So their logarithms are tested, and
+ * a value that is smaller counts as that limit.
+ */
+static double test_new_or_gone(struct series *s, const struct diff_design *d, double floor)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		double v = MAX(s->v[i], floor);
+
+		s->least[i] = MAX(s->least[i] / (v * v), LEAST_ERROR * LEAST_ERROR);
+		s->v[i] = log(v);
+	}
+	return test_sides(s, d).p;
+}
+
+static void test_change_of_series(struct series *s, const struct diff_design *d,
+				  struct diff_change *c)
+{
+	struct diff_test t = test_sides(s, d);
+	double floor = GONE_SHARE * MAX(c->a, c->b);
 
 	c->tested = true;
 	c->p = t.p;
+	if (!s->positive && floor > 0 && is_side_below(s, d, floor))
+		c->p = test_new_or_gone(s, d, floor);
 	if (s->positive) {
 		c->ratio_low = expm1(t.low);
 		c->ratio_high = expm1(t.high);
@@ -212,7 +250,7 @@ static void test_change_of_series(const struct series *s, const struct diff_desi
 	}
 }
 
-static void estimate_change(const struct series *s, const struct diff_design *d, bool test,
+static void estimate_change(struct series *s, const struct diff_design *d, bool test,
 			    struct diff_change *c)
 {
 	*c = (struct diff_change){.low = NAN,
@@ -392,12 +430,20 @@ static void choose_finding_measure(struct diff_result *r, const struct diff_desi
 	}
 }
 
+/* Time that moved from one CPU to another is not time won or lost. */
+static bool is_placement(const struct diff_result *r)
+{
+	return !strcmp(r->row->level->by, "cpu");
+}
+
 static int compare_results_by_effect(const void *a, const void *b)
 {
 	const struct diff_result *x = a, *y = b;
 
 	if (x->finding != y->finding)
 		return x->finding ? -1 : 1;
+	if (is_placement(x) != is_placement(y))
+		return is_placement(x) ? 1 : -1;
 	if (x->effect != y->effect)
 		return x->effect < y->effect ? 1 : -1;
 	if (x->row->level != y->row->level)

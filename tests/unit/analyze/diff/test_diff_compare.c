@@ -121,6 +121,37 @@ TEST(a_change_is_found_and_measured)
 	diff_rows_deinit(&rows);
 }
 
+/* On one of two CPUs a program has some time in each recording, more or less; then it may not use it. */
+TEST(what_is_gone_is_found_though_it_differed_before)
+{
+	struct diff_rows rows = {.observations = 2 * N};
+	struct diff_design d = design_of(DIFF_PAIRS);
+	struct diff_row *gone = add_row(&rows, "cpu", "cpu", "x", "on CPU 1");
+	struct diff_row *rare = add_row(&rows, "cpu", "cpu", "x", "on CPU 2");
+	struct diff_results r;
+	char what[64][16];
+
+	set_values(gone, 1, 0, 0, 100);
+	set_values(rare, 2, 0, 0, 100);
+	for (size_t i = 0; i < N; i++)
+		gone->of[i].amount = 1e8 * exp(2.5 * sin((double)(i * i) * 2.1));
+	gone->of[N].amount = 1e5; /* before it was moved */
+	rare->of[0].amount = 4e8;
+	set_values(add_row(&rows, "cpu", "program", "x", "slower"), 3, 1e8, 1.05e8, 100);
+	for (size_t i = 0; i < ARRAY_SIZE(what); i++) {
+		snprintf(what[i], sizeof(what[i]), "same %zu", i);
+		set_values(add_row(&rows, "cpu", "program", "x", what[i]), i, 1e8, 1e8, 100);
+	}
+	assert_int_equal(diff_compare(&rows, &d, &r), 0);
+	assert_true(result_of(&r, "on CPU 1")->finding);
+	assert_false(result_of(&r, "on CPU 2")->finding);
+	/* Time on another CPU comes last, although it is more. */
+	assert_string_equal(r.of[0].row->what, "slower");
+	assert_string_equal(r.of[1].row->what, "on CPU 1");
+	diff_results_deinit(&r);
+	diff_rows_deinit(&rows);
+}
+
 TEST(a_number_alone_and_a_p99_are_findings)
 {
 	struct diff_rows rows = {.observations = 2 * N};
