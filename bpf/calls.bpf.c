@@ -270,7 +270,7 @@ static __always_inline int add_memory(struct scratch *m, __u32 i, __u64 from)
 	return 0;
 }
 
-/* Adds the pieces of an argument; none at all if its memory is absent. */
+/* Adds the pieces of an argument; adds none if the memory of the argument is not present. */
 __attribute__((noinline)) int read_argument(__u32 argument)
 {
 	__u32 i = argument & 7;

@@ -6,7 +6,7 @@
  *	switched in     -> on CPU
  *	switched out    -> runnable, sleeping, blocked, other: by its state then
  *	woken           -> runnable
- *	switched out dead: none any more
+ *	switched out dead: no state
  *
  * A thread counts from its first change. All three tracepoints run with interrupts off.
  *
@@ -109,8 +109,8 @@ static __always_inline void enter(struct running *r, struct thread *h, __u64 who
 }
 
 /*
- * h: NULL if there was no memory for it. on_key: r->key if the thread has the span "on CPU" of this CPU.
- * It differs from key if execve() has changed the id of the thread since then.
+ * h: NULL if there was no memory for it. on_key: r->key if the thread has the span "on CPU" of this
+ * CPU. It differs from key if execve() has changed the id of the thread since then.
  */
 static __always_inline void leave(struct thread *h, int was_on, __u32 on_key, __u32 key, __u32 to,
 				  __u64 now)

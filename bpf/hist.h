@@ -13,8 +13,8 @@
  *	v = 0      bucket 1
  *	else       bucket 2 + e, with e the highest bit of v: 2^e <= v < 2^(e + 1)
  *
- * Linear ones have n_steps buckets of equal width, from 1 on; smaller values are in bucket 0, larger ones
- * in bucket n_steps + 1.
+ * Linear ones have n_steps buckets of equal width, from 1 on; smaller values are in bucket 0,
+ * larger ones in bucket n_steps + 1.
  */
 #define HIST_BUCKETS 256
 #define HIST_LOG2_BUCKETS 66
@@ -44,7 +44,7 @@ struct hist_field {
 /* The section .rodata.hist. */
 struct hist_settings {
 	struct hist_field value; /* not used for times */
-	struct hist_field key; /* of the event, or of the one at which a time begins */
+	struct hist_field key; /* of the event, or of the event at which the measured time begins */
 	struct hist_field begin[HIST_MATCHES], end[HIST_MATCHES];
 	__u32 key_kind; /* enum hist_key_kind */
 	__u32 n_matches; /* 0: a time begins and ends on the same thread */

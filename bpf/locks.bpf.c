@@ -97,7 +97,8 @@ static __always_inline int end_spin(struct locks_cpu *c, __u64 lock)
 	return 0;
 }
 
-/* A mutex emits the event again when it stops spinning and sleeps: that is one wait. */
+/* Begins a wait. A mutex emits the event a second time when the thread stops spinning and sleeps;
+ * both belong to one wait. */
 static __always_inline void begin_sleep(__u64 lock, __u32 kind)
 {
 	struct sleeping *s = current_make();

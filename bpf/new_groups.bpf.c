@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * New control groups of version 2, for names that only files of a container runtime tell: the
- * reader finds out what a group is while its first processes already run. Until then the programs
- * that they execute are counted: these are missing from what is recorded of the group.
+ * New control groups of version 2, for containers whose names are only in files of the container
+ * runtime. The reader identifies a group while its first processes already run. Until then the
+ * programs that they execute are only counted: they are missing from the recording of the group.
  */
 #include "common.h"
 

@@ -5,8 +5,8 @@
  * migrations do not matter. (sched_info.last_queued has it as well, but with a clock that stands
  * still between a wakeup and the switch it causes: short waits would be 0.)
  *
- * A thread that was throttled when it left its CPU, or when it was woken, does not wait for a CPU but
- * for the quota of its control group. Such a wait is not in the histogram.
+ * A thread that was throttled when it left its CPU, or when it was woken, does not wait for a CPU
+ * but for the quota of its control group. Such a wait is not in the histogram.
  */
 #include "common.h"
 #include "outliers.h"
@@ -102,8 +102,8 @@ static __always_inline void count_depth(struct runq_cpu *c, struct rq *rq, int i
 }
 
 /*
- * A thread that is about to sleep may be woken before it does. If it was switched out meanwhile, it
- * waits since then; if it still runs, leave() decides.
+ * A thread that is about to sleep may be woken before it does. If the thread has been switched out
+ * by then, its wait begins at the switch; if it still runs, leave() decides.
  */
 static __always_inline int wake(struct task_struct *t)
 {

@@ -10,7 +10,7 @@
  *
  * If the place of a total is taken by another one, the other one is moved into the table. Before
  * the reader reads the table, it runs the program flush_short_waits on each CPU, which empties all
- * places. An interrupt meanwhile adds its waits to the other half.
+ * places. An interrupt during the flush adds its waits to the other half.
  */
 #define SHORT_WAITS_MAX 64 /* of a half; a power of two */
 

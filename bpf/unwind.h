@@ -67,7 +67,7 @@ struct unwind_stack {
 	__u32 is_sp_low; /* arm64: the caller's sp is above sp, after a walk by the frame pointer */
 	__u32 executes; /* the thread is in execve(): the registers may be stale */
 	__u32 page_shift;
-	__u32 next_range; /* the one that is replaced next */
+	__u32 next_range; /* the entry that is replaced next */
 	__u64 now; /* CLOCK_MONOTONIC, ns */
 	struct unwind_range ranges[UNWIND_RANGES];
 	__u64 words
@@ -312,8 +312,8 @@ static __always_inline void unwind_set_rows(struct unwind_stack *u, struct unwin
 }
 
 /*
- * Adds the executable mapping that contains the address. Returns its index in u->ranges; -1: there is
- * none. A function of its own has a stack of its own.
+ * Adds the executable mapping that contains the address. Returns its index in u->ranges; -1: there
+ * is none. A function of its own has a stack of its own.
  */
 __attribute__((noinline)) int unwind_add_range(__u64 pc)
 {

@@ -696,7 +696,7 @@ static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wa
 
 /*
  * A thread may be woken before it has left its CPU. Then its wait has no begin. The begin that
- * seed_waits has set may be of a thread that ran meanwhile.
+ * seed_waits has set may be too early, because the thread may have run since.
  */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *t)
@@ -731,8 +731,8 @@ static __always_inline void leave_throttled(struct task_struct *t)
 }
 
 /*
- * Returns 1 if the thread gets a user stack. When the budget runs short, it goes to threads that
- * have recently waited for long, and to some others that the low bits of the time select.
+ * Returns 1 if the thread gets a user stack. When the budget runs short, the stacks go to threads
+ * that have recently had long waits, and to others chosen by the low bits of the time.
  */
 static __always_inline int deserves_user_stack(struct waits_cpu *c, const struct wait_slot *w,
 					       __u64 now)

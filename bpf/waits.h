@@ -100,8 +100,8 @@ struct wait_key {
 };
 
 /*
- * Totals of waits by who ended them: by the stacks of the waker, the process (or thread) that
- * waited, and the name of the thread that woke it. Only for long waits, whose wakers have stacks.
+ * Totals of waits by waker: by the waker's stacks, the process (or thread) that waited, and the
+ * name of the waking thread. Only for long waits, because only their wakers have stacks.
  */
 struct waker_key {
 	struct wait_key waits; /* what: only the flag WAIT_OF_WAKER */
@@ -161,7 +161,7 @@ struct waits_cpu {
 	__u64 switches; /* of threads that block */
 	/* Missing waits, because memory for their begin ran out; and missing processes. */
 	__u64 no_slot;
-	__u64 no_end; /* waits without a total: their end was not seen at all */
+	__u64 no_end; /* waits without a total, because their end was not seen */
 	__u64 no_waking; /* wakeup not seen: these waits end when the thread was queued or ran */
 	__u64 no_key; /* waits without a total: the table of totals is full */
 	__u64 no_key_ns;

@@ -80,7 +80,7 @@ static void sequence_table_add_packet(struct sequence_table *t, uint32_t id, int
 	n->s.packets++;
 }
 
-/* Adds the number of packets that the writer says are missing before a packet. Call
+/* Adds the number of packets that, according to the writer, are missing before a packet. Call
  * sequence_table_add_packet() for the packet first. */
 static void sequence_table_add_dropped(struct sequence_table *t, uint32_t id, uint64_t packets)
 {

@@ -38,7 +38,7 @@ struct sequence {
 	uint64_t packets;
 	uint64_t gaps; /* packets with missing packets before them */
 	uint64_t by_reason[GAP_REASONS]; /* a gap may have several */
-	uint64_t counted_gaps; /* gaps for which the writer says how many packets it dropped */
+	uint64_t counted_gaps; /* gaps for which the writer reports the number of dropped packets */
 	uint64_t dropped; /* packets that the writer dropped at counted_gaps */
 };
 

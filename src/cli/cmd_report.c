@@ -101,14 +101,13 @@ static int report_page(struct trace_tables *tables, int64_t from, int64_t to, co
 		return EXIT_FAILED;
 	}
 	if (result.to < to)
-		log_warn("the page ends at %.6f s: it has %" PRIu64 " rows, and %" PRIu64
-			 " later ones do not fit; show them with --from %.6f",
-			 seconds_of_ns(result.to - s->start_ts), result.rows, result.left_out,
+		log_warn("the page is full (%" PRIu64 " rows) and ends at %.6f s: %" PRIu64
+			 " later rows are left out; show them with --from %.6f",
+			 result.rows, seconds_of_ns(result.to - s->start_ts), result.left_out,
 			 seconds_of_ns(result.to - s->start_ts));
 	if (s->tables[TABLE_FTRACE].rows || s->n_arg_sets)
-		log_info("the page shows CPUs, threads, slices and counters; the kernel events "
-			 "themselves (%" PRIu32
-			 " of them) are only in the trace: sonda sql %s \"select * from "
+		log_info("the page shows CPUs, threads, slices and counters; the raw kernel events "
+			 "(%" PRIu32 ") are only in the trace: sonda sql %s \"select * from "
 			 "ftrace_event\"",
 			 s->tables[TABLE_FTRACE].rows, str_word(tables->path, word));
 	return EXIT_GOOD;
@@ -308,7 +307,7 @@ static int print_json_table(sqlite3_stmt *st, const struct report_section *s, st
 	*ret_some = false;
 	if (r == SQLITE_OK)
 		r = sql_output_note_rows(st, p->o->keys ? SQL_JSON_NUMBERS : SQL_JSON, p->out,
-					 ret_some);
+					       ret_some);
 	fputs(p->o->keys ? "}" : "", p->out);
 	return r;
 }
@@ -580,8 +579,8 @@ static int print_machines(struct output *p, const struct machine_list *list)
 	return r;
 }
 
-/* Returns how many CPUs the machine has (if there are several machines, the one with the most); 0
- * if the trace does not have this number for each machine. */
+/* Returns the number of CPUs of the largest machine in the trace; 0 if the trace does not have the
+ * number for each machine. */
 static unsigned count_cpus(sqlite3 *db)
 {
 	static const char sql[] = "SELECT CASE WHEN count(*) = count(num_cpus) THEN max(num_cpus) "
@@ -747,9 +746,10 @@ static int set_window(struct output *p, struct err_text *e)
 	p->from = o->from >= 0 ? time_after_start(s, o->from) : s->start_ts;
 	p->to = o->to >= 0 ? time_after_start(s, o->to) : s->end_ts;
 	if (p->from >= p->to)
-		return err_set(e, -EINVAL,
-			       "nothing in the trace is between --from and --to: it is %.3f s long",
-			       (double)(s->end_ts - s->start_ts) / 1e9);
+		return err_set(
+			e, -EINVAL,
+			"the trace has no data between --from and --to; its length is %.3f s",
+			(double)(s->end_ts - s->start_ts) / 1e9);
 	return 0;
 }
 
@@ -768,15 +768,15 @@ static int refuse_unknown_thread(struct output *p, const char *word, struct err_
 
 	if (p->o->report->of_subject)
 		return err_set(e, -ENOENT,
-			       "%s has no thread in a container, unit, pod or control group %.80s; "
-			       "sonda report cpu --by container lists them",
+			       "%s has no thread in a container, unit, pod or control group "
+			       "'%.80s'; sonda report cpu --by container lists them",
 			       p->tables.path, word);
 	nearest = chosen_nearest(p->tables.db, word, best);
 	if (!nearest)
-		return err_set(e, -ENOENT, "%s has no process or thread %.80s", p->tables.path,
+		return err_set(e, -ENOENT, "%s has no process or thread '%.80s'", p->tables.path,
 			       word);
 	str_make_plain(best, strlen(best), "");
-	return err_set(e, -ENOENT, "%s has no process or thread %.80s; did you mean %s?",
+	return err_set(e, -ENOENT, "%s has no process or thread '%.80s'; did you mean %s?",
 		       p->tables.path, word, best);
 }
 
@@ -816,7 +816,7 @@ static void log_boot(const struct crash_boot *b, int64_t end)
 	log_info("boot %s, Linux %s: the last event was %s", b->id, b->release, when);
 }
 
-/* boot: NULL, or the one that the trace is of. */
+/* Runs the report. boot: the boot that the trace was recorded in, or NULL. */
 static int report_run(const struct report_options *o, const struct crash_boot *boot)
 {
 	struct output p = {
@@ -828,7 +828,7 @@ static int report_run(const struct report_options *o, const struct crash_boot *b
 	if (!o->file && newest_trace_choose("report", newest) < 0)
 		return EXIT_FAILED;
 	if (o->out && trace_input_is_output(o->file ? o->file : newest, o->out)) {
-		log_error("report: -o %s is the trace itself; choose another name", o->out);
+		log_error("report: -o '%s' is the input file; choose another name", o->out);
 		return EXIT_USAGE;
 	}
 	if (trace_tables_open(o->file ? o->file : newest, o->memory, &p.tables, &e) < 0) {

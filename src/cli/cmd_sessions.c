@@ -72,7 +72,7 @@ static void put_disconnected_producer(const Pb__SourceDeparture *d, struct strbu
 	strbuf_printf(out, " (pid %d) disconnected", d->producer_pid);
 	put_clock_time(d->gone_boot_ns, out);
 	if (d->times > 1)
-		strbuf_printf(out, ", the last of %u times", d->times);
+		strbuf_printf(out, " (most recent of %u disconnections)", d->times);
 	strbuf_puts(out, d->back_boot_ns ? "; another producer replaced it" : "");
 	put_clock_time(d->back_boot_ns, out);
 	strbuf_putc(out, '\n');

@@ -55,10 +55,10 @@ static int snapshot_choose_session(const Pb__TracingServiceState *state, uint64_
 			n++;
 		}
 	if (n == 0)
-		return err_set(e, -ENOENT, "there is no session to take a snapshot of");
+		return err_set(e, -ENOENT, "no session can be snapshotted");
 	if (n > 1)
 		return err_set(e, -EINVAL,
-			       "there are %zu sessions; name one of them (see sonda sessions)", n);
+			       "%zu sessions are running; name one (sonda sessions lists them)", n);
 	return 0;
 }
 
@@ -145,7 +145,7 @@ static bool is_from_recorder(const struct verb_options *o)
 	return o->last || o->dir || (o->n_words && !strcmp(o->words[0], "recorder") && !o->socket);
 }
 
-/* With --in-kernel, the kernel may have overwritten a part of the time that was asked for. */
+/* Warns if the kernel (--in-kernel) has overwritten a part of the requested time. */
 static void warn_if_overwritten(const struct ftrace_scan *scan, int64_t last_ns)
 {
 	struct ring_overwrites o;
@@ -155,7 +155,7 @@ static void warn_if_overwritten(const struct ftrace_scan *scan, int64_t last_ns)
 		return;
 	covered_ns = scan->last_ns - o.complete_ns;
 	if (o.complete_ns && covered_ns < (uint64_t)last_ns)
-		log_warn("the snapshot is complete for the last %.1f s of %.0f s: the kernel "
+		log_warn("the snapshot covers only the last %.1f s of %.0f s, because the kernel "
 			 "overwrote older events; enable the recorder with a larger --size",
 			 (double)covered_ns / 1e9, (double)last_ns / 1e9);
 }

@@ -118,8 +118,7 @@ static int sql_parse_arguments(int argc, char **argv, struct sql_options *o, str
 	if ((!o->script && !o->n_statements && !o->prompt) || is_empty)
 		return err_set(
 			e, -EINVAL,
-			"STATEMENT is missing; example: 'select * from sched limit 5', or -i for "
-			"a prompt");
+			"no STATEMENT; example: 'select * from sched limit 5', or -i for a prompt");
 	return 0;
 }
 
@@ -163,8 +162,8 @@ static int run_sql_script(struct database *d, const struct sql_options *o)
 	return r < 0 ? EXIT_FAILED : r;
 }
 
-/* For sqlite3_set_authorizer(): refuses what reads or writes another file, or changes settings of the
- * process. VACUUM INTO attaches its file. */
+/* For sqlite3_set_authorizer(): refuses what reads or writes another file, or changes settings of
+ * the process. VACUUM INTO attaches its file. */
 static int authorize_statement(void *ctx, int action, const char *a, const char *b, const char *c,
 			       const char *d)
 {

@@ -98,8 +98,8 @@ static int keep_clone_in_service(struct ending *x, int error, struct err_text *e
 	if (session_client_detach(x->backup, name, &ignored) < 0)
 		return error;
 	return err_set(e, error,
-		       "%s; the session has ended, and the service keeps its data; save it with "
-		       "sonda stop %s -o OTHER-FILE",
+		       "%s; the session has ended and the service still holds the trace; save it "
+		       "with sonda stop %s -o OTHER-FILE",
 		       why.text, name);
 }
 

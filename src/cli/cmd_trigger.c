@@ -59,7 +59,7 @@ int cmd_trigger(int argc, char **argv)
 	if (!o.socket)
 		recorder = activate_in_recorder(o.dir ? o.dir : RECORDER_DEFAULT_DIR, &o);
 	if (o.dir && recorder < 0) {
-		log_error("no recorder is running with the folder %s", o.dir);
+		log_error("no recorder uses the folder %s", o.dir);
 		return EXIT_FAILED;
 	}
 	r = o.dir ? 0 : activate_triggers(address, o.words, o.n_words);

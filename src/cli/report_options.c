@@ -107,7 +107,7 @@ static int parse_machine(const char *text, int64_t *ret, struct err_text *e)
 	errno = 0;
 	*ret = strtoll(text, &end, 10);
 	if (errno || end == text || *end || *ret < 0 || *ret > INT_MAX)
-		return err_set(e, -EINVAL, "--machine %.80s is not a number; example: 1", text);
+		return err_set(e, -EINVAL, "--machine '%.80s' is not a number; example: 1", text);
 	return 0;
 }
 
@@ -115,7 +115,7 @@ static int set_grouping_key(const char *key, struct report_options *o, struct er
 {
 	if (o->by && strcmp(o->by, key) != 0)
 		return err_set(e, -EINVAL,
-			       "use one of --by, --lines, --tree, --callers and --callees");
+			       "--by, --lines, --tree, --callers and --callees cannot be combined");
 	o->by = key;
 	return 0;
 }
@@ -130,7 +130,7 @@ static int parse_tree_direction(const char *text, struct report_options *o, stru
 static int set_format(enum report_format format, struct report_options *o, struct err_text *e)
 {
 	if (o->format != REPORT_TEXT && o->format != format)
-		return err_set(e, -EINVAL, "use one of --json, --csv and --html");
+		return err_set(e, -EINVAL, "--json, --csv and --html cannot be combined");
 	o->format = format;
 	return 0;
 }
@@ -140,7 +140,9 @@ static int parse_boot(const char *text, int *ret, struct err_text *e)
 	uint32_t n;
 
 	if (*text != '-' || str_to_u32(text + 1, &n) || n < 1 || n > 1000)
-		return err_set(e, -EINVAL, "--boot %.80s: -1 is the last boot, -2 the one before",
+		return err_set(e, -EINVAL,
+			       "--boot '%.80s' is not a boot; use -1 for the last boot, -2 for the "
+			       "one before",
 			       text);
 	*ret = -(int)n;
 	return 0;
@@ -232,11 +234,11 @@ static int refuse_name(const char *name, struct err_text *e)
 	const char *nearest = find_nearest_report(name);
 
 	if (nearest)
-		return err_set(e, -EINVAL, "there is no report %.80s; did you mean %s?", name,
+		return err_set(e, -EINVAL, "no report is named '%.80s'; did you mean %s?", name,
 			       nearest);
 	if (access(name, F_OK) == 0)
 		return err_set(e, -EINVAL, "only one report and one file can be given");
-	return err_set(e, -EINVAL, "there is no report and no file %.80s", name);
+	return err_set(e, -EINVAL, "no report or file is named '%.80s'", name);
 }
 
 /* Takes [NAME] [PID|NAME] [FILE]. A single word that is not a report is a file, unless no such file
@@ -250,7 +252,9 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 		o->report = named;
 		i = 1;
 	} else if (o->boot && n) {
-		return err_set(e, -EINVAL, "--boot names the trace; '%.80s' is not a report",
+		return err_set(e, -EINVAL,
+			       "--boot selects the trace, so '%.80s' must be a report, and there "
+			       "is none of that name",
 			       words[0]);
 	} else if (o->boot && !o->all && o->format != REPORT_HTML) {
 		o->report = report_find("end");
@@ -262,16 +266,17 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 
 		return file_first && report_find(words[1])
 			       ? err_set(e, -EINVAL,
-					 "the report comes first: sonda report %s %.80s", words[1],
-					 words[0])
+					 "put the report before the file: sonda report %s %.80s",
+					 words[1], words[0])
 			       : refuse_name(words[file_first], e);
 	}
 	if (o->report->of_subject) {
 		if (o->n_words)
-			return err_set(e, -EINVAL, "report %s takes no -p", o->report->name);
+			return err_set(e, -EINVAL, "the report %s does not support -p",
+				       o->report->name);
 		if (i == n)
 			return err_set(e, -EINVAL,
-				       "the container, unit, pod or control group is missing; "
+				       "no container, unit, pod or control group is given; "
 				       "example: sonda report %s nginx.service",
 				       o->report->name);
 		o->words[o->n_words++] = words[i++];
@@ -280,17 +285,17 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 		if (i == n)
 			return err_set(
 				e, -EINVAL,
-				"the process or thread is missing; example: sonda report %s 4711",
+				"no process or thread is given; example: sonda report %s 4711",
 				o->report->name);
 		if (i + 1 == n && strchr(words[i], '.') && access(words[i], F_OK) == 0)
 			return err_set(e, -EINVAL,
-				       "the process or thread is missing; example: sonda report %s "
+				       "no process or thread is given; example: sonda report %s "
 				       "4711 %.80s",
 				       o->report->name, words[i]);
 		r = trace_input_parse_who(words[i++], o->words, &o->n_words, e);
 	}
 	if (i < n && o->boot)
-		return err_set(e, -EINVAL, "--boot names the trace, not %.80s", words[i]);
+		return err_set(e, -EINVAL, "--boot selects the trace; remove '%.80s'", words[i]);
 	if (i < n)
 		o->file = words[i++];
 	if (i < n)
@@ -313,15 +318,15 @@ static int check_grouping_key(const struct report_options *o, struct err_text *e
 	struct strbuf keys = {0};
 
 	if (o->by && !o->function && (!strcmp(o->by, "callers") || !strcmp(o->by, "callees")))
-		return err_set(e, -EINVAL, "--by %s: name the function: --%s 'read*'", o->by,
-			       o->by);
+		return err_set(e, -EINVAL, "--by %s needs a function: --%s 'read*'", o->by, o->by);
 	if (!o->by || has_grouping_key(r, r->n_sections, o->by))
 		return 0;
 	for (size_t i = 0; i < r->n_sections; i++)
 		if (r->sections[i].by && !has_grouping_key(r, i, r->sections[i].by))
 			strbuf_printf(&keys, "%s%s", keys.len ? ", " : "; it has ",
 				      r->sections[i].by);
-	err_set(e, -EINVAL, "report %s has no --by %.80s%s", r->name, o->by, keys.s ? keys.s : "");
+	err_set(e, -EINVAL, "the report %s has no --by '%.80s'%s", r->name, o->by,
+		keys.s ? keys.s : "");
 	strbuf_deinit(&keys);
 	return -EINVAL;
 }
@@ -335,12 +340,16 @@ static bool wants_single_calls(const struct report_options *o)
 static int check_page_options(const struct report_options *o, struct err_text *e)
 {
 	if (o->format != REPORT_HTML)
-		return o->out ? err_set(e, -EINVAL, "-o is for --html; use > %.80s", o->out) : 0;
+		return o->out ? err_set(e, -EINVAL,
+					"-o requires --html; redirect the output instead: > %.80s",
+					o->out)
+			      : 0;
 	if (!o->out)
 		return err_set(e, -EINVAL, "--html needs an output file: -o page.html");
 	if (o->report != report_at(0) || o->n_words || o->by || o->machine >= 0)
 		return err_set(e, -EINVAL,
-			       "--html shows all processes and reports; --from and --to limit it");
+			       "--html shows all processes and reports, and only --from and --to "
+			       "can limit the page");
 	return 0;
 }
 
@@ -364,10 +373,10 @@ int report_options_parse(int argc, char **argv, struct report_options *ret, stru
 		r = err_set(e, -EINVAL,
 			    "--all cannot be combined with a report's name, --by or --html");
 	if (r == 0 && ret->dir && !ret->boot)
-		r = err_set(e, -EINVAL, "--dir is for --boot");
+		r = err_set(e, -EINVAL, "--dir requires --boot");
 	if (r == 0)
 		r = check_grouping_key(ret, e);
 	if (r == 0 && ret->findings && !ret->all && !ret->report->of_findings)
-		r = err_set(e, -EINVAL, "--file is for sonda report findings");
+		r = err_set(e, -EINVAL, "--file is an option of sonda report findings");
 	return r == 0 ? check_page_options(ret, e) : r;
 }

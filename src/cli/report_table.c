@@ -515,7 +515,7 @@ void report_losses_print(const struct report_losses *l, const struct report_styl
 	char buf[64];
 
 	if (report_losses_any(l))
-		fprintf(to, "%sLost%s: %s, which this report lacks   %s(%s)%s\n\n",
+		fprintf(to, "%sLost%s: %s are missing from this report %s(%s)%s\n\n",
 			report_style_bold(style), report_style_plain(style), format_events(l, buf),
 			report_style_dim(style), l->see.s ? l->see.s : "",
 			report_style_plain(style));
@@ -526,8 +526,8 @@ void report_losses_warn(const struct report_losses *l)
 	char buf[64];
 
 	if (report_losses_any(l))
-		log_warn("the trace lost %s, which the report lacks; see %s", format_events(l, buf),
-			 l->see.s ? l->see.s : "sonda info");
+		log_warn("the trace lost %s, which are missing from the report; see %s",
+			 format_events(l, buf), l->see.s ? l->see.s : "sonda info");
 }
 
 int report_losses_json(const struct report_losses *l, sqlite3 *db, FILE *to)

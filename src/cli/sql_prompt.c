@@ -273,11 +273,11 @@ static void show_schema(struct sql_prompt *p, const char *arg)
 	sqlite3_stmt *st = NULL;
 
 	if (!*arg)
-		log_error("sql: .schema needs a table: .schema TABLE");
+		log_error("sql: no table is given; use .schema TABLE");
 	else if (!sql || sqlite3_prepare_v2(p->db, sql, -1, &st, NULL) != SQLITE_OK)
 		log_error("sql: %s", sqlite3_errmsg(p->db));
 	else if (sqlite3_step(st) != SQLITE_ROW)
-		log_error("sql: there is no table %s; .tables lists them", arg);
+		log_error("sql: no table is named '%s'; .tables lists all tables", arg);
 	else {
 		sqlite3_reset(st);
 		sql_output(st, p->format, stdout);
@@ -347,7 +347,7 @@ static void run_command(struct sql_prompt *p, char *line)
 			fflush(stdout);
 			return;
 		}
-	log_error("sql: there is no command %s; .help lists them", line);
+	log_error("sql: unknown command '%s'; .help lists all commands", line);
 	p->failed = true;
 }
 

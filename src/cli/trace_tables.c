@@ -130,12 +130,14 @@ void trace_tables_close(struct trace_tables *t)
 
 void trace_tables_warn(const struct trace_tables *t)
 {
+	char count[STR_COUNT_SIZE];
+
 	if (t->result.cut_off)
-		log_warn("%s ends inside a packet; its complete packets are used", t->path);
+		log_warn("%s is truncated: the last packet is incomplete and was skipped", t->path);
 	if (t->result.undecodable)
-		log_warn("%s: %" PRIu64 " packets are not valid protobuf", t->path,
-			 t->result.undecodable);
+		log_warn("%s: skipped %s: not valid protobuf", t->path,
+			 str_count(t->result.undecodable, "packet", count));
 	if (t->result.not_unpacked)
-		log_warn("%s: %" PRIu64 " compressed packets cannot be decompressed completely",
-			 t->path, t->result.not_unpacked);
+		log_warn("%s: cannot decompress all of %s", t->path,
+			 str_count(t->result.not_unpacked, "compressed packet", count));
 }

@@ -40,8 +40,7 @@
 int text_parse(const ProtobufCMessageDescriptor *type, const char *name, const char *text,
 	       size_t len, struct strbuf *errors, ProtobufCMessage **ret_message);
 
-/* As text_parse(), but skips fields and enum values that the descriptors do not have, and
- * extensions. */
+/* Like text_parse(), but skips unknown fields, unknown enum values and extensions. */
 int text_parse_lossy(const ProtobufCMessageDescriptor *type, const char *name, const char *text,
 		     size_t len, struct strbuf *errors, ProtobufCMessage **ret_message);
 

@@ -106,7 +106,7 @@ static bool begins_field(const struct text_parser *p, const ProtobufCMessageDesc
 	       is_first_in_line(p);
 }
 
-/* Skips to the next position where a message of the type can continue. */
+/* Skips to the next token at which a message of the type can continue. */
 static void skip_to_next_field(struct text_parser *p, const ProtobufCMessageDescriptor *type)
 {
 	while (p->token.kind != TEXT_END && !is_closer(&p->token) && !is_separator(&p->token) &&

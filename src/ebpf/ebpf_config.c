@@ -42,16 +42,16 @@ static int find_cgroup_id(const char *sys_root, const char *path, uint64_t *ret_
 	struct stat st;
 
 	if (!cgroup_mount_find(sys_root, 0, &mount))
-		return err_set(e, -ENOENT, "cgroup v2 is not mounted below %s", sys_root);
+		return err_set(e, -ENOENT, "no cgroup2 file system is mounted below %s", sys_root);
 	if (has_dot_dot(path))
-		return err_set(e, -EINVAL, "%.256s is outside of the mount", path);
+		return err_set(e, -EINVAL, "'%.256s' is outside of the cgroup2 mount", path);
 	root = open(mount.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return err_set(e, -errno, "%s: %s", mount.path, strerror(errno));
 	if (fstatat(root, *below ? below : ".", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_set(e, -errno, "%.256s: %s", path, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return err_set(e, -ENOTDIR, "%.256s is not a control group", path);
+		return err_set(e, -ENOTDIR, "'%.256s' is not a control group", path);
 	*ret_id = st.st_ino;
 	return 0;
 }

@@ -66,7 +66,8 @@ static int find_family(struct ebpf_counters *s, size_t i, struct err_text *why)
 	if (s->runs[i].family)
 		return 0;
 	if (!s->bpf_root)
-		return err_set(why, -ENOENT, "there is no program directory");
+		return err_set(why, -ENOENT,
+			       "no directory for BPF programs is set (sonda-probes --bpf-dir)");
 	r = user_program_new(s->bpf_root, s->settings.programs[p], &s->programs[p], why);
 	if (r == 0)
 		s->runs[i].family = user_program_family(s->programs[p]);
@@ -146,7 +147,8 @@ static void ebpf_source_end_pass(struct ebpf_counters *s)
 }
 
 /*
- * User programs are always read: events in their rings would be lost. Histograms are read once a second.
+ * User programs are always read: events in their rings would be lost. Histograms are read once a
+ * second.
  */
 static bool may_skip(const struct ebpf_counters *s, const struct ebpf_run *r)
 {

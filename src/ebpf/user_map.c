@@ -73,8 +73,7 @@ static int parse_tag(struct walk *w, struct btf_field *f, const char *tag)
 	else if (!strcmp(tag, TAG_GAUGE))
 		f->is_gauge = true;
 	else if (str_starts(tag, TAG))
-		return err_set(w->e, -EINVAL, "has the tag \"%.80s\", which sonda does not know",
-			       tag);
+		return err_set(w->e, -EINVAL, "has the unknown tag \"%.80s\"", tag);
 	return 0;
 }
 
@@ -110,8 +109,8 @@ static int add_leaf(struct walk *w, const struct btf_field *f)
 static int user_map_refuse(struct walk *w, const struct btf_field *f)
 {
 	return err_set(w->e, -EINVAL,
-		       "has %s%s, which is neither an integer nor a struct of integers",
-		       *f->name ? "the field " : "a type", f->name);
+		       "has %s%s%s, which is neither an integer nor a struct of integers",
+		       *f->name ? "the field '" : "a type", f->name, *f->name ? "'" : "");
 }
 
 static int user_map_add_text(struct walk *w, struct btf_field *f, const struct btf_type *t)
@@ -150,7 +149,7 @@ static int add_member(struct walk *w, const struct btf_field *of, uint32_t id, u
 	snprintf(f.name, sizeof(f.name), "%.*s%s%.*s", BTF_FIELD_NAME_SIZE / 2, of->name,
 		 *of->name && *name ? "." : "", BTF_FIELD_NAME_SIZE / 2 - 2, name);
 	if (btf_member_bitfield_size(t, i))
-		return err_set(w->e, -EINVAL, "has the bit field %s", f.name);
+		return err_set(w->e, -EINVAL, "has the bit field '%s'", f.name);
 	f.offset = of->offset + btf_member_bit_offset(t, i) / 8;
 	r = parse_decl_tags(w, &f, id, (int)i);
 	return r < 0 ? r : add_type(w, &f, m->type, depth);
@@ -272,10 +271,10 @@ static bool user_map_is_known(enum bpf_map_type t)
 static int check_sizes(const struct bpf_map *map, struct err_text *e)
 {
 	if (!user_map_is_known(bpf_map__type(map)))
-		return err_set(e, -EINVAL, "is neither an array nor a hash");
+		return err_set(e, -EINVAL, "is neither an array map nor a hash map");
 	if (bpf_map__key_size(map) > KEY_BYTES_MAX || bpf_map__value_size(map) > VALUE_BYTES_MAX)
 		return err_set(e, -E2BIG,
-			       "has keys of more than %u bytes, or values of more than %u",
+			       "has too large keys (limit %u bytes) or values (limit %u bytes)",
 			       KEY_BYTES_MAX, VALUE_BYTES_MAX);
 	if (is_array(bpf_map__type(map)) && bpf_map__max_entries(map) > USER_MAP_ELEMENTS_MAX)
 		return err_set(
@@ -298,8 +297,9 @@ static int find_layouts(struct user_map *m, const struct bpf_map *map, const str
 		return err_set(e, r, "its value %s", why.text);
 	for (uint32_t i = 0; i < m->value.n; i++)
 		if (m->value.fields[i].is_text)
-			return err_set(e, -EINVAL,
-				       "its value contains text, which cannot be a counter");
+			return err_set(
+				e, -EINVAL,
+				"its value contains text, which cannot be recorded as a counter");
 	return 0;
 }
 

@@ -40,9 +40,10 @@ static int check_name(const char *name, struct err_text *e)
 
 	if (len > 0 && len <= PROGRAM_NAME_CHARS && strspn(name, chars) == len)
 		return 0;
-	return err_set(e, -EINVAL,
-		       "a program's name has 1 to %d letters, digits, '_' and '-', and no path",
-		       PROGRAM_NAME_CHARS);
+	return err_set(
+		e, -EINVAL,
+		"'%.80s' is not a valid program name: expected 1 to %d letters, digits, '_' or '-'",
+		name, PROGRAM_NAME_CHARS);
 }
 
 /* Checks the open file, which cannot be replaced any more. */
@@ -56,10 +57,12 @@ static int check_owner(int fd, const char *what, unsigned owner, mode_t type, st
 		return err_set(e, -EINVAL, "%s is not a %s", what,
 			       type == S_IFDIR ? "folder" : "file");
 	if (st.st_uid != owner)
-		return err_set(e, -EPERM, "%s is owned by user %u; it must be owned by user %u",
-			       what, (unsigned)st.st_uid, owner);
+		return err_set(e, -EPERM, "%s is owned by uid %u; it must be owned by uid %u", what,
+			       (unsigned)st.st_uid, owner);
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return err_set(e, -EPERM, "%s is writable by users other than its owner", what);
+		return err_set(e, -EPERM,
+			       "%s is writable by users other than its owner; run: chmod go-w",
+			       what);
 	return 0;
 }
 
@@ -94,7 +97,8 @@ static int program_file_read(const char *folder, const char *name, unsigned owne
 		return r;
 	fd = open_beneath(dir, file);
 	if (fd == -EXDEV || fd == -ELOOP)
-		return err_set(e, fd, "%s is a link to a target outside of %s", file, folder);
+		return err_set(e, fd, "%s is a symbolic link to a file outside of %s", file,
+			       folder);
 	if (fd < 0)
 		return err_set(e, fd, "%s/%s: %s", folder, file, strerror(-fd));
 	r = check_owner(fd, file, owner, S_IFREG, e);
@@ -222,7 +226,7 @@ static int user_program_begin(struct ebpf_run *r)
 	if (s->n_maps || s->ring)
 		return 0;
 	return err_set(&r->why, -ENOENT,
-		       "%s.bpf.o has no map \"%s...\" that can be used, and no ring buffer "
+		       "%s.bpf.o has no usable map \"%s...\" and no ring buffer "
 		       "\"" EVENTS_MAP "\"",
 		       r->family->name, USER_MAP_PREFIX);
 }

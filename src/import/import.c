@@ -55,14 +55,15 @@ int import_bytes(const uint8_t *data, size_t len, int out, const char *buffer,
 	else if (is_perf_data(data, len))
 		r = perf_import(data, len, source, &output, ret);
 	else if (has_magic(data, len, perf_magic_swapped, strlen(perf_magic_swapped)))
-		r = import_fail(ret, -EPROTONOSUPPORT, "it was recorded on a big-endian machine");
+		r = import_fail(ret, -EPROTONOSUPPORT,
+				"the file was recorded on a big-endian machine");
 	else
 		r = import_fail(ret, -EPROTONOSUPPORT,
-				"it is neither trace-cmd's trace.dat nor perf's perf.data");
+				"the file is neither trace-cmd's trace.dat nor perf's perf.data");
 	if (!r) {
 		r = trace_output_flush(&output);
 		if (r)
-			import_fail(ret, r, "the trace cannot be written: %s", strerror(-r));
+			import_fail(ret, r, "cannot write the trace: %s", strerror(-r));
 	}
 	trace_output_deinit(&output);
 	return r;
@@ -147,8 +148,9 @@ static int run_process(struct import_job *job, struct import_result *ret)
 	waitpid(p.pid, NULL, 0);
 	if (n != (ssize_t)sizeof(*ret)) {
 		*ret = (struct import_result){0};
-		return import_fail(ret, -EBADMSG,
-				   "it is damaged: the process that read it was killed or crashed");
+		return import_fail(
+			ret, -EBADMSG,
+			"the file is damaged: the process that read it was killed or crashed");
 	}
 	check_result(ret);
 	return ret->error;
@@ -211,7 +213,7 @@ static int read_kernel_names(const char *path, struct import_job *job, struct st
 	int r = fs_read_file(path ? path : "/proc/kallsyms", KALLSYMS_MAX, ret_text);
 
 	if (r < 0 && path)
-		return import_fail(ret, r, "%s cannot be read: %s", path, strerror(-r));
+		return import_fail(ret, r, "cannot read %s: %s", path, strerror(-r));
 	if (r < 0 || !ret_text->s || ret_text->failed)
 		return 0;
 	job->source.kallsyms = ret_text->s;
@@ -234,7 +236,8 @@ static int map_file_and_run(int in, const char *kallsyms, struct import_job *job
 		return import_fail(ret, -errno, "%s", strerror(errno));
 	if (!S_ISREG(st.st_mode) || !st.st_size)
 		return import_fail(ret, -EINVAL,
-				   S_ISREG(st.st_mode) ? "it is empty" : "it is not a file");
+				   S_ISREG(st.st_mode) ? "the file is empty"
+						       : "not a regular file");
 	job->len = (size_t)st.st_size;
 	data = mmap(NULL, job->len, PROT_READ, MAP_PRIVATE, in, 0);
 	if (data == MAP_FAILED)
@@ -260,7 +263,7 @@ int import_run(int in, int out, const struct import_options *options, struct imp
 	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) {
 		copy = copy_pipe_to_file(in);
 		if (copy < 0)
-			return import_fail(ret, copy, "it cannot be copied: %s", strerror(-copy));
+			return import_fail(ret, copy, "cannot copy the file: %s", strerror(-copy));
 		in = copy;
 	}
 	return map_file_and_run(in, options->kallsyms, &job, ret);

@@ -45,6 +45,7 @@
 #include "base/system/notify.h"
 #include "base/system/outside_reads.h"
 #include "base/system/priority_boost.h"
+#include "base/text/str.h"
 #include "client/producer/metadata_bus.h"
 #include "client/producer/producer.h"
 #include "ftrace/session/data_sources.h"
@@ -183,12 +184,12 @@ static void find_undo_folder(char *path, size_t size)
 
 static void restore_tracefs(const char *dir, const char *state)
 {
+	char count[STR_COUNT_SIZE];
 	int r = *state ? ftrace_undo_stale_overrides(dir, state) : 0;
 
 	if (r > 0)
-		log_info("restored tracefs settings left behind by a killed process (%d "
-			 "directories)",
-			 r);
+		log_info("restored the tracefs settings that a killed process had changed in %s",
+			 str_count((uint64_t)r, "directory", count));
 	else if (r < 0)
 		log_warn("%s: %s", state, strerror(-r));
 	r = ftrace_remove_stale_instances(dir);
@@ -351,8 +352,9 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 }
 
 /*
- * Returns a loop whose events have three priorities. The usual one is the middle one; the last one is
- * for work that waits until nothing else is to be done, and of which one callback runs in a turn.
+ * Returns a loop whose events have three priorities. The usual one is the middle one; the last one
+ * is for work that waits until nothing else is to be done, and of which one callback runs in a
+ * turn.
  */
 static struct event_base *event_loop_new(void)
 {

@@ -34,8 +34,8 @@ static int tracefs_explain(const char *dir, int error, struct err_text *e)
 {
 	if (error == -ENOENT && !fs_exists(dir))
 		return err_set(e, -EOPNOTSUPP,
-			       "%s does not exist: this kernel was built without tracing, or sysfs "
-			       "is not mounted",
+			       "%s does not exist: the kernel was built without CONFIG_FTRACE, or "
+			       "sysfs is not mounted",
 			       dir);
 	if (error == -ENOENT)
 		return err_set(e, -ENOENT,
@@ -47,7 +47,7 @@ static int tracefs_explain(const char *dir, int error, struct err_text *e)
 	 */
 	return err_set(
 		e, -EACCES,
-		"%s/instances: %s: run sonda-probes as root, or let its user make instances: "
+		"%s/instances: %s: run sonda-probes as root, or let its user create instances: "
 		"sudo chown USER %s %s/instances (before Linux 6.6 also: chown -R USER %s/events)",
 		dir, strerror(-error), dir, dir, dir);
 }

@@ -38,12 +38,13 @@ static void machine_report_on_failure(struct machine_report *m, int error)
 	if (!is_new)
 		return;
 	if (error == -EPROTO)
-		log_warn("%s has no RelayPort (sondad and traced need --enable-relay-endpoint): "
-			 "readers of the trace cannot convert the times of this machine",
+		log_warn("%s has no RelayPort (start sondad or traced with "
+			 "--enable-relay-endpoint); trace readers cannot convert this machine's "
+			 "timestamps",
 			 m->service);
 	else
 		log_warn("no tracing service at %s (%s); producers wait for one", m->service,
-			 error ? strerror(-error) : "it has closed the connection");
+			 error ? strerror(-error) : "the service closed the connection");
 }
 
 static void machine_report_on_synced(void *ctx, uint64_t fastest_ns, unsigned n_calls)

@@ -79,8 +79,9 @@ static int find_service(struct program *p, struct err_text *e)
 
 	if (!address || !address[0])
 		return err_set(e, -EINVAL,
-			       SERVICE_VARIABLE " is not set: it names the tracing service, as in "
-						"10.0.0.1:20001 or vsock://2:20001");
+			       SERVICE_VARIABLE
+			       " is not set; set it to the address of the tracing service, for "
+			       "example 10.0.0.1:20001 or vsock://2:20001");
 	r = sock_resolve(address, p->service);
 	return r < 0 ? err_set(e, r, SERVICE_VARIABLE "=%.200s: %s", address, strerror(-r)) : 0;
 }
@@ -92,13 +93,15 @@ static int listen_for_producers_of_this_machine(struct program *p, const char *a
 	int *fd = &p->listeners[p->n_listeners];
 
 	if (p->n_listeners == RELAY_MAX_LISTENERS)
-		return err_set(e, -E2BIG, "%s: more than %d sockets", address, RELAY_MAX_LISTENERS);
+		return err_set(e, -E2BIG, "%s: too many sockets; the limit is %d", address,
+			       RELAY_MAX_LISTENERS);
 	if (sock_is_remote(address))
 		return err_set(e, -EAFNOSUPPORT,
-			       "%s: the producers of this machine need a unix socket", address);
+			       "%s: the socket for this machine's producers must be a unix socket",
+			       address);
 	if (strcmp(address, p->service) == 0)
 		return err_set(e, -ELOOP,
-			       "%s is the address of the service and that of the producers",
+			       "%s is the address of both the service and the producers' socket",
 			       address);
 	*fd = -1;
 	p->n_listeners++;

@@ -19,6 +19,7 @@
 #include "base/event_loop/sock.h"
 #include "base/system/background_close.h"
 #include "base/system/log.h"
+#include "base/text/str.h"
 #include "client/transport/machine_identity.h"
 #include "relay/back_off.h"
 #include "relay/stream.h"
@@ -103,8 +104,9 @@ static void relayed_on_change(void *ctx)
 	const struct stream *there = &c->there, *back = &c->back;
 
 	c->moved_ns = clock_mono_ns();
-	/* The producer has left, and the service has read all: it has closed the connection. Or the
-	 * service has left, and the producer has got all from it. */
+	/* Either the producer has disconnected and the service has read everything and closed the
+	 * connection; or the service has disconnected and everything it sent was forwarded to the
+	 * producer. */
 	if (there->misbehaves || (back->has_ended && (there->has_ended || there->discards)))
 		relayed_free(c);
 }
@@ -297,8 +299,8 @@ static void relay_on_sweep(evutil_socket_t fd, short what, void *ctx)
 		if (now - c->moved_ns < RELAY_LINGER_MS * NS_PER_MS)
 			continue;
 		log_write_limited(&r->refusals, LOG_LEVEL_WARN,
-				  "process %d of uid %u: one side has ended and the other does "
-				  "not; %zu bytes are lost",
+				  "process %d of uid %u: one side has closed the connection and "
+				  "the other does not read; dropped %zu bytes",
 				  (int)c->pid, (unsigned)c->uid,
 				  stream_waiting(&c->there) + stream_waiting(&c->back));
 		relayed_free(c);
@@ -307,9 +309,10 @@ static void relay_on_sweep(evutil_socket_t fd, short what, void *ctx)
 
 static void relay_on_deadline(evutil_socket_t fd, short what, void *ctx)
 {
+	char count[STR_COUNT_SIZE];
 	struct relay *r = ctx;
 
-	log_warn("%zu connections did not end", r->n);
+	log_warn("timed out waiting for %s to close", str_count(r->n, "connection", count));
 	event_base_loopbreak(r->loop);
 }
 

@@ -202,7 +202,8 @@ static int listen_on(struct sockets *s, const char *address, const struct sock_p
 	if (!copy)
 		return err_set(e, -ENOMEM, "out of memory");
 	if (s->n == MAX_SOCKETS)
-		return err_set(e, -E2BIG, "%s: more than %d sockets", address, MAX_SOCKETS);
+		return err_set(e, -E2BIG, "%s: too many sockets; the limit is %d", address,
+			       MAX_SOCKETS);
 	r = own_user_only && !p ? sock_listen_for_own_user(address, &fd, e)
 				: sock_listen_with(address, p, &fd, e);
 	if (fd < 0)
@@ -220,11 +221,10 @@ static int listen_for_producers(struct sockets *s, const char *address,
 				const struct socket_options *o, struct err_text *e)
 {
 	if (sock_is_remote(address) && o->allow.n == 0)
-		return err_set(
-			e, -EPERM,
-			"%s: a remote address needs --allow-remote ADDRESS, the addresses of "
-			"producers: TCP and vsock do not authenticate the peer",
-			address);
+		return err_set(e, -EPERM,
+			       "%s: TCP and vsock do not authenticate peers; list the producers' "
+			       "addresses with --allow-remote",
+			       address);
 	return listen_on(s, address,
 			 o->has_permissions ? &o->permissions[SOCKET_OF_PRODUCERS] : NULL, false,
 			 e);
@@ -237,8 +237,8 @@ static int listen_for_consumers(struct sockets *s, const struct socket_options *
 
 	if (sock_is_remote(address))
 		return err_set(e, -EAFNOSUPPORT,
-			       "%s: consumers need a unix socket: anyone who can reach this "
-			       "address could read every trace",
+			       "%s: the consumer socket must be a unix socket: anyone who can "
+			       "reach this address could read every trace",
 			       address);
 	return listen_on(s, address,
 			 o->has_permissions ? &o->permissions[SOCKET_OF_CONSUMERS] : NULL, true, e);
@@ -260,7 +260,7 @@ static int listen_on_all(struct sockets *s, const struct socket_options *o, stru
 }
 
 static int take_inherited(struct sockets *s, const struct inherited *passed,
-			  const struct socket_options *o, struct err_text *e)
+				   const struct socket_options *o, struct err_text *e)
 {
 	_Static_assert(INHERITED_MAX <= MAX_SOCKETS, "list");
 	for (; s->n < passed->n; s->n++)
@@ -300,7 +300,8 @@ int sockets_open(struct sockets *s, const struct socket_options *o, struct err_t
 	*s = (struct sockets){.n = 0};
 	r = inherited_find(&passed, e);
 	if (r == 0)
-		r = passed.n > 0 ? take_inherited(s, &passed, o, e) : listen_on_all(s, o, e);
+		r = passed.n > 0 ? take_inherited(s, &passed, o, e)
+				 : listen_on_all(s, o, e);
 	return r < 0 ? r : mark_relays(s, o, e);
 }
 

@@ -60,7 +60,7 @@ static void load_system_extensions(struct extensions *x)
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		r = extensions_load(x, paths[i], &e);
 		if (r < 0 && r != -ENOENT)
-			log_warn("traces will not have these extensions: %s", e.text);
+			log_warn("traces will lack these extensions: %s", e.text);
 	}
 }
 
@@ -222,7 +222,7 @@ static void print_help(FILE *out)
 		"  --extension-descriptors FILE\n"
 		"                            a descriptor set, gzipped or not, that each trace "
 		"begins\n"
-		"                            with; may be repeated\n"
+		"                            with (repeatable)\n"
 		"  --output-dir DIR          create the files of output_path below DIR; without\n"
 		"                            it, configs with output_path are refused. Files for\n"
 		"                            other users need CAP_CHOWN\n"
@@ -240,7 +240,7 @@ static void print_help(FILE *out)
 		"                            vsock; required for such sockets\n"
 		"  --enable-relay-endpoint   accept relays on all producer sockets\n"
 		"  --enable-relay-endpoint-on SOCKET\n"
-		"                            accept relays on this one; may be repeated. It may "
+		"                            accept relays on this one (repeatable). It may "
 		"be\n"
 		"                            a unix socket, at the end of a bridge\n"
 		"\n"
@@ -275,7 +275,8 @@ static int add_system_users(struct options *o, char *list, struct err_text *e)
 
 	for (char *u = strtok_r(list, ",", &rest); u && r == 0; u = strtok_r(NULL, ",", &rest)) {
 		if (o->n_system_users == MAX_SYSTEM_USERS)
-			return err_set(e, -E2BIG, "more than %d users", MAX_SYSTEM_USERS);
+			return err_set(e, -E2BIG, "too many users; the limit is %d",
+				       MAX_SYSTEM_USERS);
 		r = parse_user(u, &o->system_users[o->n_system_users++], e);
 	}
 	return r;
@@ -329,7 +330,8 @@ static int main_handle_option(struct options *opts, int option)
 			s->relay_on[s->n_relay_on++] = optarg;
 			return -1;
 		}
-		log_error("--enable-relay-endpoint-on: more than %d", MAX_SOCKETS);
+		log_error("--enable-relay-endpoint-on: too many sockets; the limit is %d",
+			  MAX_SOCKETS);
 		return EXIT_USAGE;
 	case 'v':
 		printf("%s\n", SERVICE_VERSION);

@@ -10,8 +10,8 @@
 struct event_base;
 
 /*
- * The control groups of this machine with what is known about them: one row for each group, from its
- * path (cgroup_path.h) and from the files of the container runtimes (name_reader.h).
+ * The control groups of this machine with what is known about them: one row for each group, from
+ * its path (cgroup_path.h) and from the files of the container runtimes (name_reader.h).
  *
  *	cgroup_names_new(&options, &n)
  *	while (cgroup_names_walk(n))         the groups that exist; or all at once in a coroutine
@@ -68,12 +68,13 @@ bool cgroup_names_walk(struct cgroup_names *n);
  */
 const struct cgroup_row *cgroup_names_add(struct cgroup_names *n, uint64_t id, uint64_t parent,
 					  const char *path);
-/* Waits until all names are read, for at most `ms` (no second reading). Call it in a coroutine; the
- * loop runs on meanwhile. Returns false if the time is up. */
+/* Waits until all names are read, for at most `ms`; files are not read a second time. Call it in a
+ * coroutine; the loop keeps running. Returns false on a timeout. */
 bool cgroup_names_wait(struct cgroup_names *n, unsigned ms);
 
 const struct cgroup_row *cgroup_names_find(const struct cgroup_names *n, uint64_t id);
-/* Visits the rows in the order in which they were added; NULL: the first. Returns NULL at the end. */
+/* Visits the rows in the order in which they were added; NULL: the first. Returns NULL at the
+ * end. */
 const struct cgroup_row *cgroup_names_next(const struct cgroup_names *n,
 					   const struct cgroup_row *row);
 /* Returns how many groups were left out. */

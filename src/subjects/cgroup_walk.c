@@ -102,7 +102,7 @@ static bool cgroup_walk_take(struct cgroup_walk *w, const struct dirent *e)
 	}
 	w->path[len] = '/';
 	memcpy(w->path + len + 1, e->d_name, add + 1);
-	/* A group that is removed meanwhile does not count. */
+	/* Ignores a group that is removed during the walk. */
 	return cgroup_walk_enter(w, cgroup_walk_fd(w), e->d_name, len + 1 + add) == 0;
 }
 

@@ -19,9 +19,9 @@ struct cgroup_mount {
 };
 
 /*
- * Finds the n-th hierarchy: 0 is version 2, in fs/cgroup or in fs/cgroup/unified; then come those of
- * version 1 that a manager or a runtime makes groups in, systemd's first. Returns false if there is
- * none; with n = 0 there may still be others.
+ * Finds the n-th hierarchy: 0 is version 2, in fs/cgroup or in fs/cgroup/unified; then come those
+ * of version 1 that a manager or a runtime makes groups in, systemd's first. Returns false if there
+ * is none; with n = 0 there may still be others.
  */
 bool cgroup_mount_find(const char *sys_root, unsigned n, struct cgroup_mount *ret);
 #define CGROUP_MOUNTS_MAX 6
@@ -43,6 +43,7 @@ struct cgroup_walk {
 int cgroup_walk_begin(struct cgroup_walk *w, const char *folder);
 /* Goes on to the next group, parents before children. Returns false after the last one. */
 bool cgroup_walk_next(struct cgroup_walk *w);
-/* Returns the open folder of the last group, borrowed; -1: there is none. */
+/* Returns the descriptor of the last group's folder, which stays open until the next step; -1 if
+ * there is none. */
 int cgroup_walk_fd(const struct cgroup_walk *w);
 void cgroup_walk_end(struct cgroup_walk *w);

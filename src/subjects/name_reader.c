@@ -49,7 +49,7 @@ struct name_opener {
 	int next; /* socket to the second process */
 };
 
-/* Finds the home folder of a user in /etc/passwd; "" if it is not there. */
+/* Finds the home folder of a user in /etc/passwd; "" if the user is not listed. */
 static void find_home(const char *root, uint32_t uid, char *ret, size_t size)
 {
 	char path[PATH_MAX], text[65536], number[16];
@@ -321,7 +321,7 @@ void name_reader_stop(void)
 	name_reader_end();
 }
 
-/* Returns false if no answer is there. */
+/* Handles one reply of the helper. Returns false if none has arrived. */
 static bool name_reader_take_answer(void)
 {
 	struct name_answer a;

@@ -41,8 +41,8 @@ struct name_reader_user {
 	TAILQ_ENTRY(name_reader_user) link;
 };
 
-/* loop is borrowed while a user is joined; NULL: answers come only in name_reader_wait(). Returns 0;
- * -ENOTSUP if the processes do not run; or -ENOMEM. */
+/* loop is borrowed while a user is joined; NULL: answers come only in name_reader_wait(). Returns
+ * 0; -ENOTSUP if the processes do not run; or -ENOMEM. */
 int name_reader_join(struct name_reader_user *u, struct event_base *loop);
 /* Answers that are still to come are dropped. No-op if u has not joined. */
 void name_reader_leave(struct name_reader_user *u);
@@ -51,6 +51,6 @@ void name_reader_leave(struct name_reader_user *u);
 
 /* Sends a request. Returns false if too many are pending, or the reader has ended. */
 bool name_reader_ask(struct name_reader_user *u, uint64_t id, const struct container_key *key);
-/* Waits for an answer to any user, for at most `ms`. Call it in a coroutine; the loop runs on
- * meanwhile. Returns false if none came. */
+/* Waits for a reply to any user of the reader, for at most `ms`. Call it in a coroutine; the loop
+ * keeps running. Returns false on a timeout. */
 bool name_reader_wait(unsigned ms);

@@ -59,7 +59,7 @@ static const struct file_rule pod_rule = {BIT(RUNTIME_KUBERNETES), OWNER_SYSTEM,
 
 /* ---- paths ---- */
 
-/* Returns true if it is one part of a path and leads to no other folder. */
+/* Returns true if s is a single component of a path: neither "." nor "..", and without a slash. */
 static bool is_part(const char *s)
 {
 	return *s && !strchr(s, '/') && strcmp(s, ".") != 0 && strcmp(s, "..") != 0;

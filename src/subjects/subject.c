@@ -217,7 +217,7 @@ static const struct noun {
 
 /* ---- messages ---- */
 
-/* The nearest names first, so that a long list includes the one that was meant. */
+/* Lists the most similar names first, so that a long list includes the intended one. */
 static void list_names(const struct cgroup_names *names, const struct noun *noun, const char *name,
 		       struct strbuf *to)
 {
@@ -258,7 +258,7 @@ static int refuse_unknown(const struct cgroup_names *names, const struct noun *n
 
 	list_names(names, noun, name, &text);
 	strbuf_put_plain(&shown, name);
-	r = err_set(e, -ESRCH, "no %s is called '%.200s'%s", noun->what, shown.s ?: "",
+	r = err_set(e, -ESRCH, "no %s is named '%.200s'%s", noun->what, shown.s ?: "",
 		    text.s ?: "");
 	strbuf_deinit(&shown);
 	strbuf_deinit(&text);
@@ -280,7 +280,7 @@ static int refuse_ambiguous(const struct cgroup_names *names, const struct noun 
 		strbuf_put_plain(&text, row->path);
 	}
 	strbuf_put_plain(&shown, name);
-	r = err_set(e, -ENOTUNIQ, "%zu %ss are called '%.200s': %s", n, noun->what, shown.s ?: "",
+	r = err_set(e, -ENOTUNIQ, "%zu %ss are named '%.200s': %s", n, noun->what, shown.s ?: "",
 		    text.s ?: "");
 	strbuf_deinit(&shown);
 	strbuf_deinit(&text);
@@ -363,7 +363,7 @@ static int subject_find_names(struct subject *s, const struct hierarchy *h, size
 
 	for (size_t i = 0; i < n_names && !r; i++)
 		r = *names[i] ? subject_find_name(s, h, n, noun, names[i], may_wait, e)
-			      : err_set(e, -EINVAL, "%s: a name is empty", noun->field);
+			      : err_set(e, -EINVAL, "%s: empty name", noun->field);
 	return r;
 }
 
@@ -401,10 +401,9 @@ int subject_find(const Pb__SubjectConfig *c, const char *sys_root, struct subjec
 	if (!subject_has_groups(c))
 		return 0;
 	if (subject_has_programs(c))
-		return err_set(
-			e, -EINVAL,
-			"programs cannot be combined with units, containers, pods or control "
-			"groups");
+		return err_set(e, -EINVAL,
+			       "'programs' cannot be combined with units, containers, pods or "
+			       "control groups");
 	n = read_hierarchies(sys_root, c->n_containers || c->n_pods, all);
 	if (n == 0)
 		return err_set(e, -ENOENT, "no cgroup file system is mounted at %s/fs/cgroup",
@@ -421,7 +420,8 @@ int subject_find(const Pb__SubjectConfig *c, const char *sys_root, struct subjec
 	for (size_t i = 0; i < n; i++)
 		cgroup_names_free(all[i].names);
 	return r == -ENOMEM  ? err_set(e, r, "no memory")
-	       : r == -E2BIG ? err_set(e, r, "more than %d groups", SUBJECT_GROUPS_MAX)
+	       : r == -E2BIG ? err_set(e, r, "too many control groups; the limit is %d",
+				       SUBJECT_GROUPS_MAX)
 			     : r;
 }
 
@@ -612,8 +612,8 @@ static bool is_below_name(const char *line, const char *name)
 #define FIRST_CGROUP_NAMESPACE 0xEFFFFFFBu /* inode; include/linux/proc_ns.h */
 
 /*
- * Returns true if this process is in a namespace of control groups, as in a container: then paths in /proc are relative to
- * a group whose own path it cannot read.
+ * Returns true if this process is in a namespace of control groups, as in a container: then paths
+ * in /proc are relative to a group whose own path it cannot read.
  */
 static bool is_in_namespace(const char *proc_root)
 {
@@ -624,7 +624,8 @@ static bool is_in_namespace(const char *proc_root)
 	return stat(path, &st) == 0 && st.st_ino != FIRST_CGROUP_NAMESPACE;
 }
 
-/* Looks for the process in the files of the groups: of those that existed when the subject was found, and below. */
+/* Looks for the process in the files of the groups: of those that existed when the subject was
+ * found, and below. */
 static bool is_listed_in_groups(const struct subject *s, int32_t pid)
 {
 	_cleanup_(pid_set_clear) struct pid_set threads = {0};
@@ -715,10 +716,10 @@ static int take_groups(struct subject *s, struct subject_ids *to, struct err_tex
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (!s->groups[i].is_v2)
-			return err_set(
-				e, -EOPNOTSUPP,
-				"%.256s is a cgroup v1 group, which BPF programs cannot match",
-				s->groups[i].path);
+			return err_set(e, -EOPNOTSUPP,
+				       "'%.256s' is in a cgroup v1 hierarchy, which BPF programs "
+				       "cannot match",
+				       s->groups[i].path);
 	to->groups = malloc(s->n * sizeof(*to->groups) + 1);
 	if (!to->groups)
 		return err_set(e, -ENOMEM, "no memory");
@@ -734,12 +735,13 @@ static int take_groups(struct subject *s, struct subject_ids *to, struct err_tex
 static int copy_programs(const Pb__SubjectConfig *c, struct subject_ids *to, struct err_text *e)
 {
 	if (c->n_programs > SUBJECT_IDS_PROGRAMS_MAX)
-		return err_set(e, -E2BIG, "more than %d programs", SUBJECT_IDS_PROGRAMS_MAX);
+		return err_set(e, -E2BIG, "programs: too many names; the limit is %d",
+			       SUBJECT_IDS_PROGRAMS_MAX);
 	for (size_t i = 0; i < c->n_programs; i++) {
 		size_t len = strnlen(c->programs[i], SUBJECT_PROGRAM_LEN);
 
 		if (!len)
-			return err_set(e, -EINVAL, "programs: a name is empty");
+			return err_set(e, -EINVAL, "programs: empty name");
 		memcpy(to->programs[to->n_programs++], c->programs[i], len);
 	}
 	return 0;

@@ -122,8 +122,8 @@ int program_reader_start(const char *path, struct program_reader *ret, struct er
 		return err_set(e, -EINVAL, "%.200s: not a file", path);
 	error = helper_process_start("sonda-symbols", program_search_run, &ctx, fd, &r.process);
 	if (error)
-		return err_set(e, error, "%.200s: cannot start the process that reads it: %s", path,
-			       strerror(-error));
+		return err_set(e, error, "%.200s: cannot start the helper that reads the file: %s",
+			       path, strerror(-error));
 	error = program_reader_send_request(&r, PROGRAM_ASK_FACTS, "", -1);
 	if (!error)
 		error = receive_facts(&r, &facts);

@@ -151,11 +151,10 @@ static int open_with_restrict_lowered(const char *proc_root, int value, int lowe
 
 static int set_hidden_error(struct err_text *e, int value)
 {
-	return err_set(
-		e, -EACCES,
-		"/proc/kallsyms shows no addresses: kptr_restrict is %d, and this process may "
-		"not lower it",
-		value);
+	return err_set(e, -EACCES,
+		       "/proc/kallsyms shows no addresses: kptr_restrict is %d, and this process "
+		       "may not lower that value",
+		       value);
 }
 
 static int open_by_lowering(const char *proc_root, struct err_text *e)
@@ -180,8 +179,7 @@ static int open_by_lowering(const char *proc_root, struct err_text *e)
 			return fd;
 		close(fd);
 		if (!is_back)
-			return err_set(e, -EIO,
-				       "kptr_restrict was %d, is now %d, and cannot be restored",
+			return err_set(e, -EIO, "cannot restore kptr_restrict to %d; it is now %d",
 				       value, lower);
 	}
 	return set_hidden_error(e, value);
@@ -276,7 +274,7 @@ static void symbol_cache_finish(struct symbol_cache *s, int error)
 	else
 		s->table = symbol_table_build_finish(TAKE_PTR(s->build));
 	if (!s->table.n_functions && !*s->problem.text)
-		err_set(&s->problem, -ENOENT, "/proc/kallsyms has no functions");
+		err_set(&s->problem, -ENOENT, "/proc/kallsyms lists no functions");
 	stop_loading(s);
 	notify_users(s);
 }

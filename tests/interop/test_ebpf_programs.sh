@@ -178,7 +178,7 @@ while read -r name words; do
 done >"$TMP/untold" <<'END'
 refused refused.bpf.o could not be loaded: Permission denied: .*invalid mem access
 untyped untyped.bpf.o could not be .*BTF is required
-empty empty.bpf.o has no map "sonda_counter_..." that can be used, and no ring buffer
+empty empty.bpf.o has no usable map "sonda_counter_..." and no ring buffer
 text text.bpf.o could not be read: .*not a proper ELF object
 open open.bpf.o is writable by users other than its owner
 none none.bpf.o: No such file
@@ -187,7 +187,7 @@ events some events of sonda_events are not a struct sonda_event
 events more than 1000 events in a second, or more than 4 at a time on a thread
 pinned pinned.bpf.o: map sonda_counter_pinned would be pinned and outlive the recording
 partly sonda_counter_bad is skipped: its value has a type, which is neither an integer
-partly sonda_counter_stack is skipped: is neither an array nor a hash
+partly sonda_counter_stack is skipped: is neither an array map nor a hash map
 END
 [ ! -s "$TMP/untold" ]
 verdict "what cannot be loaded or counted is reported in one sentence" $? <(cat "$TMP/untold" "$TMP/probes.log" "$TMP/log")

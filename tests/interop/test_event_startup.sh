@@ -83,6 +83,6 @@ stop_all
 "$STARTUP" 100 50 >"$dir/said" 2>"$dir/errors"
 verdict "a program for which no session comes goes on" $? "$dir/errors"
 read -r _ early _ later _ dropped <<<"$(tail -n 1 "$dir/said")"
-[ "$dropped" -ge 203 ] && grep -q "no session took over the startup events: $dropped packets were dropped" "$dir/errors"
+[ "$dropped" -ge 203 ] && grep -q "no session adopted the startup events; packets dropped: $dropped" "$dir/errors"
 verdict "its events are dropped after the time, and counted" $? <(cat "$dir/said" "$dir/errors")
 exit $BAD

@@ -37,7 +37,7 @@ saved() { [ "$(find "$ring/snapshots" -name '*-alert.pftrace.json' 2>/dev/null |
 start_daemon SONDA_METRICS_NOTIFY_FD "$TMP/metrics.log" "$SONDA" metrics --listen "127.0.0.1:$PORT" --socket "$TMP/consumer" \
   --alerts "$TMP/token" --alert-match 'instance=web1:*' --recorder "$TMP/alerts"
 verdict "it starts without a recorder" $?
-grep -q "no recorder answers on $TMP/alerts" "$TMP/metrics.log"
+grep -q "no recorder listens on $TMP/alerts" "$TMP/metrics.log"
 verdict "and reports that there is none" $? "$TMP/metrics.log"
 [ "$(post a-token-of-the-test '[alert(1, "2026-11-27T10:00:00Z", instance="web1:9437")]')" = 503 ]
 verdict "without a recorder the answer is 503, so Alertmanager tries again" $?

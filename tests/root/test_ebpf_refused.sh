@@ -26,11 +26,11 @@ record_without() { # NAME CAPABILITIES
   verdict "$1: events are recorded" $? "$TMP/log"
   if grep -q 'was built without' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
   for family in runq tcp; do
-    [ "$(grep -c "linux.ebpf_counters: $family: no permission: CAP_BPF and CAP_PERFMON are needed" "$TMP/probes.log")" = 1 ] &&
-      [ "$(grep -c "eBPF counters: $family: no permission: CAP_BPF and CAP_PERFMON are needed" "$TMP/log")" = 1 ]
+    [ "$(grep -c "linux.ebpf_counters: $family: permission denied: CAP_BPF and CAP_PERFMON are required" "$TMP/probes.log")" = 1 ] &&
+      [ "$(grep -c "eBPF counters: $family: permission denied: CAP_BPF and CAP_PERFMON are required" "$TMP/log")" = 1 ]
     verdict "$1: $family is off, on stderr and in the summary once each" $? <(cat "$TMP/probes.log" "$TMP/log")
   done
-  [ "$(grep -ac 'no permission: CAP_BPF and CAP_PERFMON are needed' "$TMP/trace")" -gt 0 ]
+  [ "$(grep -ac 'permission denied: CAP_BPF and CAP_PERFMON are required' "$TMP/trace")" -gt 0 ]
   verdict "$1: the reason is in the trace" $?
   kill "${PIDS[-1]}" && wait "${PIDS[-1]}"
   unset 'PIDS[-1]'

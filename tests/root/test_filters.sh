@@ -122,7 +122,7 @@ if [ "$(printf '%s\n' 5.17 "$(uname -r)" | sort -V | head -n 1)" = 5.17 ]; then
   [ "$(enters "$pid" "$GETPPID")" = 5 ] &&
     said 'failed raw_syscalls/sys_enter (trigger refused: Field not found at character 4: no ^== 1)' &&
     said 'failed raw_syscalls/sys_enter (trigger refused: the event already has such a trigger' &&
-    said 'failed option:event_triggers (sys_enter: no action is named)'
+    said 'failed option:event_triggers (sys_enter: no action is set)'
   check "triggers that the kernel does not have are reported" $?
 else
   calls getppid=5

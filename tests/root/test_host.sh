@@ -143,7 +143,7 @@ wait_for [ -e "$R/tmp/on" ]
 wait_for has_data "$TMP/h"
 rm "$R/tmp/on"
 kill -KILL "$(cat "/proc/${PIDS[-1]}/task/${PIDS[-1]}/children")"
-ends_with 1 && says 'has: the connection was cut' && says 'ended    the connection to has ended' && is_trace "$TMP/h"
+ends_with 1 && says 'has: the connection was lost' && says 'ended    lost the connection to has' && is_trace "$TMP/h"
 verdict "a cut connection is reported, and what has arrived is a valid trace" $? "$TMP/info"
 wait_for nothing_is_left
 verdict "nothing runs there afterwards, not even a command that ignores signals" $?
@@ -179,7 +179,7 @@ else
   skip "the copy of the program" "make static was not run"
 fi
 export SONDA_STATIC=$TMP/missing
-remote 1 --host old -t 1s -o "$TMP/no" sched && says "old: sonda there is 0.0.9, and" && says "cannot read $TMP/missing" && [ "$(wc -l <"$TMP/log")" = 1 ]
+remote 1 --host old -t 1s -o "$TMP/no" sched && says "old: sonda on the machine is version 0.0.9, not" && says "cannot read $TMP/missing" && [ "$(wc -l <"$TMP/log")" = 1 ]
 verdict "without a program to copy, another version gives one line" $?
 
 # ---- no connection, no rights --------------------------------------------------------------------

@@ -93,7 +93,7 @@ same <(asked <(comm -23 <(sort $events) "$TMP/but")) <(asked "$TMP/out") && not_
 check "every event but one of each group" $?
 
 record 3 --strict sched_switch '!sched_wakin' softirq_enty 'no*such' -- true &&
-  said "missing +'!sched_wakin' excludes no event; did you mean sched/sched_waking\?" &&
+  said "missing +'!sched_wakin' matches no event to exclude; did you mean sched/sched_waking\?" &&
   said "event 'softirq_enty' does not exist; did you mean irq/softirq_entry\?" &&
   said "no event matches 'no\*such'" &&
   [ "$(count '^(event|switch)')" -gt 0 ]
@@ -215,7 +215,7 @@ check "without timers it is not known whether the naps ended late" $?
 record 0 sched timer -- sh -c "$naps" && [ "$(late_naps)" -ge 5 ]
 check "with timer it is known of each nap of a command by how much" $?
 
-record 1 -p 2147483647 sched -- touch "$TMP/ran" && said '^sonda: -p: there is no process 2147483647$' &&
+record 1 -p 2147483647 sched -- touch "$TMP/ran" && said '^sonda: -p: no process has the ID 2147483647$' &&
   [ ! -e "$TMP/trace" ] && [ ! -e "$TMP/ran" ]
 check "-p: a process that is not there: nothing begins, nothing is left" $?
 

@@ -114,7 +114,7 @@ rm "$TMP/mnt/filler" "$TMP/mnt/e"
 fallocate -l $(($(stat -f -c '%a * %S' "$TMP/mnt") - (6 << 20))) "$TMP/mnt/filler"
 record -t 60s -o "$TMP/mnt/f"
 wait $recorder
-[ $? = 1 ] && said 'stopped before the file system of .* was full' && said 'ended *the file system was nearly full' && is_whole "$TMP/mnt/f" &&
+[ $? = 1 ] && said 'stopped because the file system of .* is nearly full' && said 'ended *the file system was nearly full' && is_whole "$TMP/mnt/f" &&
   [ "$(stat -f -c %a "$TMP/mnt")" -gt 0 ]
 verdict "a recording fills no disk" $? "$TMP/log"
 record -t 60s --max-size 1mb -o "$TMP/g"

@@ -169,7 +169,7 @@ verdict "report syscalls: without switches, the calls of the command's children 
 
 # ---- a recording of one CPU, and one with a filter
 timeout 120 "$BIN/sonda" record -o "$TMP/one_cpu" -C 0 sched io -- true >"$TMP/log" 2>&1
-"$BIN/sonda" report sched "$TMP/one_cpu" 2>&1 | head -n 1 | grep -x 'only CPU 0 is recorded: a thread that leaves it seems to wait' >"$TMP/ours"
+"$BIN/sonda" report sched "$TMP/one_cpu" 2>&1 | head -n 1 | grep -x 'only CPU 0 is recorded: a thread on another CPU appears to wait' >"$TMP/ours"
 verdict "a report of a recording with -C says that other CPUs are missing" $? "$TMP/log"
 timeout 120 "$BIN/sonda" record -a -o "$TMP/filtered" sched_switch --filter 'next_pid > 1' -- sleep 0.1 >"$TMP/log" 2>&1
 "$BIN/sonda" report sched "$TMP/filtered" 2>&1 | head -n 1 | grep -x 'sched_switch is filtered: thread times are incomplete' >"$TMP/ours"

@@ -50,7 +50,7 @@ events=$(events_in "$TMP/small.trace")
 # What the service refused is of the session that was stopped: its last chunks, for a buffer that is gone.
 losses() {
   awk '/^  lost / { print; in_it = 1; next } in_it && /^   / { print; next } { in_it = 0 }' "$TMP/small.log" |
-    grep -vE '^ *(lost +)?(nothing|service: refused during the recording, from this or another session: [0-9]+ chunks, 0 patches)$'
+    grep -vE '^ *(lost +)?(nothing|service: rejected during the recording, from this or another session: [0-9]+ chunks, 0 patches)$'
 }
 [ "${events:-0}" -gt 50000 ] && grep -q '^  lost ' "$TMP/small.log" && ! losses
 verdict "a session beside them has lost nothing ($events events)" $? "$TMP/small.log"

@@ -211,11 +211,11 @@ refuses() { # WHAT ARGS...
   shift
   ! timeout 60 "$SONDA" record -t 1 -o refused.trace "$@" sched >refused.log 2>&1 && grep -q "$what" refused.log
 }
-refuses "2 units are called 'x': .*$group-[12]/x.service, .*$group-[12]/x.service" --unit x
+refuses "2 units are named 'x': .*$group-[12]/x.service, .*$group-[12]/x.service" --unit x
 verdict "an ambiguous name is refused with the candidates" $? refused.log
-refuses "no control group is called '/$group-9'; did you mean /$group-" --cgroup "/$group-9"
+refuses "no control group is named '/$group-9'; did you mean /$group-" --cgroup "/$group-9"
 verdict "an unknown name is refused with the nearest" $? refused.log
-refuses "no process is called 'no-such-name'" --program no-such-name
+refuses "no process is named 'no-such-name'" --program no-such-name
 verdict "and so is an unknown program" $? refused.log
 refuses "cannot be combined" --program sh --cgroup "/"
 verdict "programs and groups are refused together" $? refused.log

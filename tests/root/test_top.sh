@@ -181,7 +181,7 @@ if command -v setpriv >/dev/null; then
   start_top setpriv --bounding-set "$caps" --inh-caps "$caps"
   verdict "without CAP_BPF it shows what /proc has" $? "$TMP/top.err"
   wait_for eval "tail -n 1 '$TMP/screens' | grep -q '\"ebpf\":false'"
-  last | grep -q '"notes":\[.*"blocked time and system calls are unknown: .*no permission: CAP_BPF and CAP_PERFMON are needed'
+  last | grep -q '"notes":\[.*"blocked time and system calls are unknown: .*permission denied: CAP_BPF and CAP_PERFMON are required'
   verdict "it says what is missing and why" $? <(last | cut -c 1-600)
   shows_busy() { awk -v v="$(value "$$" cpu_ns)" 'BEGIN { exit !(v > 0) }'; }
   wait_for shows_busy

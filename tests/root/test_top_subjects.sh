@@ -125,7 +125,7 @@ verdict "--program shows one that starts later, and no other process" $? "$TMP/s
 stop_top
 kill "$late"
 "$BIN/sonda" top -n 1 --unit sonda-no-such-unit >"$TMP/out" 2>&1
-[ $? = 1 ] && grep -q "no unit is called 'sonda-no-such-unit'" "$TMP/out"
+[ $? = 1 ] && grep -q "no unit is named 'sonda-no-such-unit'" "$TMP/out"
 verdict "an unknown unit is refused" $? "$TMP/out"
 if command -v setpriv >/dev/null; then
   caps=-bpf,-perfmon,-sys_admin

@@ -165,18 +165,18 @@ def hostile_arguments(s, traces, outside):
     secret = os.path.join(outside, "secret.pf")
     for name, trace, reason in (
             ("a name with ..", "../outside/secret.pf", "leads out"), ("more of it", "planted/../../outside/secret.pf", "leads out"),
-            ("an absolute name outside", secret, "there is no trace"), ("/etc/passwd", "/etc/passwd", "there is no trace"),
-            ("a name that only begins as the folder", traces + "x/app.pf", "there is no trace"),
+            ("an absolute name outside", secret, "the folders contain no trace"), ("/etc/passwd", "/etc/passwd", "the folders contain no trace"),
+            ("a name that only begins as the folder", traces + "x/app.pf", "the folders contain no trace"),
             ("a link", "link.pf", "symbolic link"), ("a link to a folder", "folder_link/secret.pf", "symbolic link"),
             ("a pipe", "pipe.pf", "not a trace"), ("a text", "text.pf", "not a trace"), ("a folder", "planted", "not a trace|cannot open"),
-            ("an option", "--help", "there is no trace"), ("the standard input", "-", "there is no trace"),
-            ("a descriptor", "/proc/self/fd/0", "there is no trace"), ("no text", 7, "must be a string"), ("an empty text", "", "is empty"),
-            ("a NUL", "app.pf\0x", "NUL"), ("a long text", "x" * 70000, "too long"), ("null", None, "must be a string|needs the argument")):
+            ("an option", "--help", "the folders contain no trace"), ("the standard input", "-", "the folders contain no trace"),
+            ("a descriptor", "/proc/self/fd/0", "the folders contain no trace"), ("no text", 7, "must be a string"), ("an empty text", "", "is empty"),
+            ("a NUL", "app.pf\0x", "NUL"), ("a long text", "x" * 70000, "too long"), ("null", None, "must be a string|: the argument '")):
         refused(s, "the trace is " + name, "report", {"trace": trace}, reason)
     for name, tool, arguments, reason in (
-            ("an unknown argument", "report", {"trace": "app.pf", "file": "/etc/passwd"}, "has no argument file"),
+            ("an unknown argument", "report", {"trace": "app.pf", "file": "/etc/passwd"}, "has no argument 'file'"),
             ("arguments that are a list", "report", ["app.pf"], "must be an object"),
-            ("no trace", "sql", {"statement": "SELECT 1"}, "needs the argument trace"),
+            ("no trace", "sql", {"statement": "SELECT 1"}, ": the argument 'trace'"),
             ("an option as the report", "report", {"trace": "app.pf", "name": "--help"}, "no report"),
             ("a file as the report", "report", {"trace": "app.pf", "name": "/etc/passwd"}, "no report|one file"),
             ("a key with an option", "report", {"trace": "app.pf", "name": "cpu", "by": "x --file=/etc"}, "has no --by"),

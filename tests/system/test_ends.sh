@@ -168,7 +168,7 @@ data_sources { config { name: "sonda.test.counter" } }
 CONFIG
 sonda 0 record --detach full -c "$TMP/full"
 filled() { sonda 3 snapshot full --strict -o g.pftrace; }
-soon filled && says 'lost *central buffer \(64 KiB\): full, the newest [0-9,]* chunks were discarded; try -b'
+soon filled && says 'lost *central buffer \(64 KiB\): full: discarded the newest [0-9,]* chunks; try -b'
 verdict "snapshot --strict: what a full buffer discarded, what helps, and exit code 3" $?
 sonda 3 stop full --strict --json -o g.pftrace &&
   json '"place":"central buffer (64 KiB)","count":' '"unit":"chunks"' '"advice":"try -b ' '"lossy":true'
@@ -181,7 +181,7 @@ verdict "--json: not beside the trace on standard output" $?
 echo 'buffers { size_kb: 64 }' >"$TMP/none"
 sonda 2 record -c "$TMP/none" && says 'no data_sources: nothing to record' && ! ls trace-* 2>/dev/null
 verdict "record: a config without a data source is refused at once" $?
-sonda 2 record --syscalls -o x sched && says "--syscalls needs a value, but the option -o follows" && sonda 2 stop -o --socket x
+sonda 2 record --syscalls -o x sched && says "--syscalls needs a value, but '-o' follows" && sonda 2 stop -o --socket x
 verdict "an option's value that is an option is not swallowed" $?
 
 # ---- the command's exit code

@@ -147,7 +147,7 @@ verdict "nothing is left half written" $?
 # ---- mistakes ----
 
 fails "no form" 2 'FORM is missing' "$TRACE"
-fails "two forms" 2 'only one FORM can be given' --json --csv "$TRACE"
+fails "two forms" 2 'only one output format can be given' --json --csv "$TRACE"
 fails "no file" 2 'FILE is missing' --json
 fails "unknown stacks" 2 'slices, sched, stacks, waits or wakers, not cpu' --folded cpu "$TRACE"
 if "$SONDA" export --csv -o - "$TRACE" >/dev/full 2>"$TMP/err"; then false; else grep -q 'No space left' "$TMP/err"; fi

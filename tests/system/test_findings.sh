@@ -99,7 +99,7 @@ fails "a threshold that is no number" "bad.sql:1: @threshold must be COLUMN MINI
 finding "$bad" '-- @needs events x' 'SELECT 1'
 fails "a need of an unknown kind" "bad.sql:1: @needs must be " findings --file "$bad" "$T"
 finding "$bad" "${head[@]}" 'SELECT 1 AS n'
-fails "a column that is missing" "bad.sql: its SELECT has no column share_pct" findings --file "$bad" "$T"
+fails "a column that is missing" "bad.sql: the SELECT has no column 'share_pct'" findings --file "$bad" "$T"
 finding "$bad" "${head[@]}" 'SELECT 1 AS n, 50 AS share_pct;' 'DELETE FROM slice'
 fails "a second statement" "bad.sql:[45]: a finding must be a single SELECT" findings --file "$bad" "$T"
 finding "$bad" "${head[@]}" '' 'DELETE FROM slice'

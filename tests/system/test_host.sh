@@ -53,24 +53,24 @@ verdict "no files are left" $?
 run "$fake" 0 --host good-1 --host good-2 -t 1s -o g.pftrace sched && says 'good-1: a summary' && ! says 'clocks' &&
   [ "$(sort out)" = "$(printf 'good-%s\n' '1: and more' '1: half a line' '2: and more' '2: half a line')" ]
 verdict "output of several machines comes in lines with their names" $?
-run "$fake" 0 --host good --host late -t 1s -o h.pftrace sched && says 'the clocks of the machines differ by 29' && says 'are aligned by the round trips' &&
+run "$fake" 0 --host good --host late -t 1s -o h.pftrace sched && says 'the machines. clocks differ by at least 29' && says 'are aligned by ssh round trips' &&
   "$SONDA" sql --csv h.pftrace "select max(ts) - min(ts) < 1000000000 from clock_snapshot" >info 2>&1 && tail -n 1 info | grep -q ^1
 verdict "clocks that differ are measured" $?
-run "$fake" 1 --host cut -t 1s -o i sched && says 'cut: the connection was cut' && says begins && "$SONDA" info i >info 2>&1 && ! grep -q 'cut off' info
+run "$fake" 1 --host cut -t 1s -o i sched && says 'cut: the connection was lost' && says begins && "$SONDA" info i >info 2>&1 && ! grep -q 'cut off' info
 verdict "a trace that ends inside a packet is cut before it" $?
-run "$fake" 1 --host good --host cut -t 1s -o j.pftrace sched && says 'cut: the connection was cut' && says 'merged' && [ -e j.pftrace ]
+run "$fake" 1 --host good --host cut -t 1s -o j.pftrace sched && says 'cut: the connection was lost' && says 'merged' && [ -e j.pftrace ]
 verdict "with several machines the others are merged with what has arrived" $?
 run "$fake" 1 --host garbage -t 1s -o no sched && says 'garbage: the trace that arrives from there is damaged' && [ ! -e no ]
 verdict "bytes that are no trace" $?
-run "$fake" 1 --host frames -t 1s -o no sched && says 'frames: the connection has bytes that do not fit'
+run "$fake" 1 --host frames -t 1s -o no sched && says 'frames: unexpected data from the remote agent'
 verdict "an unknown frame" $?
-run "$fake" 1 --host long -t 1s -o no sched && says 'long: the connection has bytes that do not fit'
+run "$fake" 1 --host long -t 1s -o no sched && says 'long: unexpected data from the remote agent'
 verdict "a frame that is too long" $?
-run "$fake" 1 --host noise -t 1s -o no sched && says 'noise: the login shell there prints too much'
+run "$fake" 1 --host noise -t 1s -o no sched && says 'noise: the remote login shell prints too much output'
 verdict "a login shell that does not stop" $?
-run "$fake" 1 --host banner -t 1s -o no sched && says 'banner: the shell there ended with exit code 1: This account is not ?[31mavailable.'
+run "$fake" 1 --host banner -t 1s -o no sched && says 'banner: the remote shell exited with code 1: This account is not ?[31mavailable.'
 verdict "an account that cannot log in" $?
-SONDA_STATIC=$SONDA run "$fake" 1 --host escapes -t 1s -o no sched && says 'escapes: sonda there is 9.9?' && ! grep -q $'[\e\a]' log
+SONDA_STATIC=$SONDA run "$fake" 1 --host escapes -t 1s -o no sched && says 'escapes: sonda on the machine is version 9.9?' && ! grep -q $'[\e\a]' log
 verdict "what a machine says is safe to print" $?
 run "sh -c 'exit 255'" 1 --host x -t 1s -o no sched && says 'x: ssh cannot connect'
 verdict "ssh that fails" $?
@@ -86,9 +86,9 @@ usage() { # TEXT ARGS...
 usage 'expected [USER@]MACHINE' --host=-oProxyCommand=x sched
 usage 'expected [USER@]MACHINE' --host 'a b' sched
 usage 'expected [USER@]MACHINE' --host user@ sched
-usage "'web' is named twice" --host bob@web --host web sched
-usage '--sudo needs --host' --sudo sched
+usage "'web' is given twice" --host bob@web --host web sched
+usage '--sudo requires --host' --sudo sched
 usage '--detach cannot be combined with --host' --host web --detach x sched
-usage '--json needs a single --host' --host a --host b --json sched
+usage '--json requires a single --host' --host a --host b --json sched
 echo "1..$N"
 exit $BAD

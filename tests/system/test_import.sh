@@ -62,7 +62,7 @@ verdict "--buffer imports one" $?
 run_import trace.dat --buffer top && says " $(number "$mix") events"
 verdict "--buffer top imports that of the top level" $?
 run_import trace.dat --buffer third
-[ $? = 1 ] && says "it has no buffer named third"
+[ $? = 1 ] && says "the file has no buffer named 'third'"
 verdict "a buffer that is not there is an error" $?
 
 # ---- clocks ----
@@ -100,13 +100,13 @@ verdict "an existing file is not replaced without --force" $?
 # ---- files that cannot be read ----
 
 echo "no recording" >"$TMP/text"
-refuses "a file of another kind is refused" "it is neither trace-cmd's trace.dat nor perf's perf.data" text
+refuses "a file of another kind is refused" "the file is neither trace-cmd's trace.dat nor perf's perf.data" text
 : >"$TMP/empty"
 refuses "an empty file is refused" "it is empty" empty
 make_dat "$D/mix" --big-endian
 refuses "a file of a big-endian machine is refused" "big-endian" trace.dat
 make_dat "$D/mix" --version 8
-refuses "an unknown version is refused" "version 8; sonda reads 6 and 7" trace.dat
+refuses "an unknown version is refused" "version 8 is not supported; sonda reads versions 6 and 7" trace.dat
 make_dat "$D/mix" && head -c 3000 "$TMP/trace.dat" >"$TMP/cut"
 refuses "a file without its head is refused" "it is damaged" cut
 make_dat "$D/mix" --tail 20000

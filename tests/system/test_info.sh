@@ -16,7 +16,7 @@ verdict "a recording" $?
 shows "the machine" '^  machine  of an unknown system$'
 shows "the config with its buffers" '^  config   .*buffer 0 of 4 MiB'
 shows "the data sources" '^  sources  linux.ftrace'
-shows "what went through the buffer" '^  buffer   0: 64 KiB went through 4 MiB$'
+shows "what went through the buffer" '^  buffer   0: 64 KiB written, size 4 MiB$'
 shows "kernel events by name, with their share" '^sched_switch +131 +1011 B +4.2%$'
 shows "losses in words" '^  lost     kernel rings: 24,275 events'
 
@@ -83,7 +83,7 @@ shows "a long duration in the config" '^  config   3600 s, buffer 0 of 1 MiB$'
 
 mkdir "$TMP/folder" && cd "$TMP/folder" || exit 2
 "$SONDA" info >"$TMP/out" 2>"$TMP/err"
-[ $? = 1 ] && grep -q '^sonda: info: no trace in this folder; name a file$' "$TMP/err"
+[ $? = 1 ] && grep -q '^sonda: info: this folder contains no trace; name a file$' "$TMP/err"
 verdict "a folder without a trace" $?
 cp "$TRACE" older && touch -d yesterday older && cp "$TRACE" newer
 "$SONDA" info >"$TMP/out" 2>"$TMP/err" && grep -q '^sonda: info: newer is the newest trace here$' "$TMP/err"

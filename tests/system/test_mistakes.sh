@@ -90,19 +90,19 @@ rows <<'END'
 2 | record --max-size much sched | --max-size much
 2 | record --max-size 1gb -b 64mb sched | --max-size limits a trace
 2 | record -C 3-1 sched | -C 3-1: not a list of CPUs; example
-2 | record -C 99999 sched | -C 99999: CPU number is too large
-2 | record -p nosuchprogram sched | -p: no process is called .nosuchprogram.
+2 | record -C 99999 sched | -C 99999: the CPU number is too large
+2 | record -p nosuchprogram sched | -p: no process is named .nosuchprogram.
 2 | record --clock tsc sched | --clock tsc is not supported; use boot or mono_raw
 2 | record a/b/c | 'a/b/c' is not a valid event name
 2 | record !sched | excludes all events named before it, so none is left; name others
 2 | record --filter x>1 sched | --filter must follow the event
 2 | record sched_switch --trigger stop | unknown action .stop.; the actions are
 2 | record -a -p 1 sched | -a and -p cannot be combined
-2 | record sched -- | there is no command after --
-2 | record --exit-code sched | --exit-code needs a command
+2 | record sched -- | no command after --
+2 | record --exit-code sched | --exit-code requires a command
 2 | record --json -o - sched | --json and the trace
 2 | record --detach= sched | --detach needs a name
-2 | record --cpu-stacks 99 | --cpu-stacks 99: write --cpu-stacks=99
+2 | record --cpu-stacks 99 | '--cpu-stacks 99' needs an equals sign: --cpu-stacks=99
 2 | record waits --waits state=Q | --waits state=Q: not a state
 2 | record waits --waits min=fast | --waits min=fast: not a time
 2 | record waits --waits rate=0 | --waits rate=0: not a number of waits
@@ -116,13 +116,13 @@ rows <<'END'
 2 | record --app , | --app needs categories; example
 2 | record --txt sched | --txt needs -c
 2 | record -t 0 sched | -t 0: the duration must not be 0; without -t
-2 | record -t 99999999999h sched | a recording may last 7 days at most
-2 | record --function-depth 5 sched | --function-depth needs --function-graph
+2 | record -t 99999999999h sched | the maximum duration is 7 days
+2 | record --function-depth 5 sched | --function-depth requires --function-graph
 2 | record sched_switch --trigger stacktrace:0 | '0' is not a count greater than 0
 # configs
 2 | record -c none.cfg | cannot read the config none.cfg: No such file or directory; see configs/
-2 | record -c good.cfg -c good.cfg | -c: one config at a time
-2 | record -c good.cfg -o ./good.cfg | -o ./good.cfg is the config itself; choose another name
+2 | record -c good.cfg -c good.cfg | only one -c can be given
+2 | record -c good.cfg -o ./good.cfg | -o './good.cfg' is the config; choose another name
 2 | record -c good.pftrace | good.pftrace is a trace, not a trace config; to read it: sonda report good.pftrace
 2 | record -c /dev/zero | cannot read the config /dev/zero: too large for a trace config
 2 | record -c folder | cannot read the config folder: Is a directory
@@ -167,7 +167,7 @@ rows <<'END'
 1 | report text.pftrace | text.pftrace is text, not a Perfetto trace
 1 | report empty.pftrace | empty.pftrace is empty
 1 | report folder | cannot read folder: Is a directory
-1 | report sched --from 99 good.pftrace | nothing in the trace is between --from and --to: it is
+1 | report sched --from 99 good.pftrace | the trace has no data between --from and --to; its length is
 1 | report sched -p nobody good.pftrace | good.pftrace has no process or thread nobody
 1 | report --machine 7 good.pftrace | has no data from machine 7; sonda sql good.pftrace .select . from machine. lists them
 1 | report --html -o none/x.html good.pftrace | cannot write none/x.html: No such file or directory
@@ -180,11 +180,11 @@ rows <<'END'
 1 | sql good.pftrace selct(1) | near .selct.: syntax error
 1 | sql -f none.sql good.pftrace | cannot read none.sql: No such file or directory
 # what to show of a trace
-2 | report schde good.pftrace | there is no report schde; did you mean sched\?
-2 | report good.pftrace sched | the report comes first: sonda report sched good.pftrace
-2 | report good.pftrace shed | there is no report shed; did you mean sched\?
-2 | report why | the process or thread is missing; example: sonda report why 4711
-2 | report why good.pftrace | the process or thread is missing; example: sonda report why 4711 good.pftrace
+2 | report schde good.pftrace | no report is named 'schde'; did you mean sched\?
+2 | report good.pftrace sched | put the report before the file: sonda report sched good.pftrace
+2 | report good.pftrace shed | no report is named 'shed'; did you mean sched\?
+2 | report why | no process or thread is given; example: sonda report why 4711
+2 | report why good.pftrace | no process or thread is given; example: sonda report why 4711 good.pftrace
 2 | report sched --by nothing good.pftrace | report sched has no --by nothing; it has thread, process, container, unit, pod, cgroup, program, function
 2 | report timeline --by nothing good.pftrace | report timeline has no --by nothing; it has cpu, thread, process, program
 2 | report --top 0 good.pftrace | --top 0 is not a number above 0
@@ -193,20 +193,20 @@ rows <<'END'
 2 | split --every 0 good.pftrace | --every 0 is not a time; examples
 2 | report --machine guest good.pftrace | --machine guest is not a number; example: 1
 2 | report --html good.pftrace | --html needs an output file: -o page.html
-2 | report --html -o ./good.pftrace good.pftrace | -o ./good.pftrace is the trace itself; choose another name
-2 | report --html --json -o x good.pftrace | use one of --json, --csv and --html
-2 | report --json --csv good.pftrace | use one of --json, --csv and --html
-2 | report schde | there is no report schde; did you mean sched\?
-2 | report nosuchreport | there is no report and no file nosuchreport
-2 | report nosuchreport good.pftrace | there is no report and no file nosuchreport
+2 | report --html -o ./good.pftrace good.pftrace | -o './good.pftrace' is the input file; choose another name
+2 | report --html --json -o x good.pftrace | --json, --csv and --html cannot be combined
+2 | report --json --csv good.pftrace | --json, --csv and --html cannot be combined
+2 | report schde | no report is named 'schde'; did you mean sched\?
+2 | report nosuchreport | no report or file is named 'nosuchreport'
+2 | report nosuchreport good.pftrace | no report or file is named 'nosuchreport'
 2 | report --from 2 --to 1 good.pftrace | --to is not later than --from
 2 | report cpu --from 2 --to 2s good.pftrace | --to is not later than --from
 2 | report good.pftrace good.pftrace | only one report and one file can be given
 2 | sql --csv --json good.pftrace select(1) | --csv and --json cannot be combined
-2 | export --json --force -o ./good.pftrace good.pftrace | -o ./good.pftrace is the trace itself; choose another name
-2 | split --every 1 --size 1mb good.pftrace | use either --every 10s or --size 100mb
-2 | cut -o --force good.pftrace | -o needs a value, but the option --force follows
-2 | report -o x.txt good.pftrace | -o is for --html; use > x.txt
+2 | export --json --force -o ./good.pftrace good.pftrace | -o './good.pftrace' is the input file; choose another name
+2 | split --every 1 --size 1mb good.pftrace | choose either --every or --size; examples: --every 10s, --size 100mb
+2 | cut -o --force good.pftrace | -o needs a value, but '--force' follows
+2 | report -o x.txt good.pftrace | -o requires --html; redirect the output instead: > x.txt
 2 | report --color red good.pftrace | --color red: use always, never or auto
 2 | record --color red sched | --color red: use always, never or auto
 2 | top --color red | --color red: use always, never or auto
@@ -217,13 +217,13 @@ rows <<'END'
 2 | open --port x good.pftrace | --port x is not a port; example: 9001
 2 | open good.pftrace good.pftrace | only one FILE can be given
 2 | describe | describe: WORD is missing$
-2 | export good.pftrace | FORM is missing; use --json, --csv, --parquet, --sqlite or --folded slices
-2 | export --csv --json good.pftrace | only one FORM can be given
-2 | cut good.pftrace | the output is missing; name it with -o
-2 | cut -o x good.pftrace | no part is selected; use --from 1.5, --to 2s, or both
+2 | export good.pftrace | no output format; use --json, --csv, --parquet, --sqlite or --folded slices
+2 | export --csv --json good.pftrace | only one output format can be given
+2 | cut good.pftrace | no output file; name one with -o
+2 | cut -o x good.pftrace | nothing is selected; use --from 1.5, --to 2s, or both
 2 | cut --from 2 --to 1 -o x good.pftrace | --to is not later than --from
 2 | cut --form 1 -o x good.pftrace | unknown option --form; did you mean --from\?
-2 | split good.pftrace | use either --every 10s or --size 100mb
+2 | split good.pftrace | choose either --every or --size; examples: --every 10s, --size 100mb
 2 | sql --memory 1q good.pftrace select(1) | --memory 1q is not a size; examples: 512m, 2g; a number alone is in KiB
 2 | report --memory 5000000m good.pftrace | --memory 5000000m: the size must be smaller than 4 TiB
 2 | split --size 0 good.pftrace | --size 0 is not a size; examples: 100mb, 2gb
@@ -231,8 +231,8 @@ rows <<'END'
 2 | top -s size | -s: unknown sort key 'size'; valid keys: pid, cpu,
 2 | top -d 0 | -d 0 is not a time from 0.1 to 3600 s; examples: 1, 0.5
 2 | top -n 0 | -n 0 is not a number above 0
-2 | top -p no-such-program | -p: no process is called 'no-such-program'
-1 | top -p 4194305 | -p: there is no process 4194305
+2 | top -p no-such-program | -p: no process is named 'no-such-program'
+1 | top -p 4194305 | -p: no process has the ID 4194305
 # no service
 1 | sessions | no tracing service listens on .*; run: sudo
 1 | status | no tracing service listens on .*; run: sudo
@@ -362,7 +362,7 @@ pid=$!
 until grep -q 'accepts no data' "$TMP/log" || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
 kill -INT $pid
 wait $pid
-[ $? = 1 ] && grep -q 'interrupted: the output has only the first 0 bytes' "$TMP/log" && ! grep -q 'again' "$TMP/log"
+[ $? = 1 ] && grep -q 'interrupted: wrote only the first 0 bytes' "$TMP/log" && ! grep -q 'again' "$TMP/log"
 verdict "Ctrl-C while it saves: told what the output has" $? "$TMP/log"
 exec 8>&-
 

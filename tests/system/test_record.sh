@@ -87,7 +87,7 @@ verdict "a ring that wraps: -q says nothing" $? "$TMP/log"
 rm -f a.pftrace
 
 config 'buffers { size_kb: 256 fill_policy: DISCARD } duration_ms: 1500'
-record 3 --strict -c "$TMP/config" -o a.pftrace && grep -qE 'central buffer.*full, the newest .* chunks were discarded' "$TMP/log"
+record 3 --strict -c "$TMP/config" -o a.pftrace && grep -qE 'central buffer.*full: discarded the newest .* chunks' "$TMP/log"
 verdict "a buffer that is full: what was discarded is reported" $? "$TMP/log"
 rm -f a.pftrace
 

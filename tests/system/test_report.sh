@@ -76,7 +76,7 @@ verdict "--boot -1: the report end, and which boot it is of" $? "$TMP/err" "$TMP
 boot -1 cpu && grep -q '^Threads' "$TMP/out" && ! grep -q 'who ran last' "$TMP/out"
 verdict "--boot -1 with the name of a report" $? "$TMP/err" "$TMP/out"
 boot -2
-[ $? = 1 ] && grep -q 'nothing is left of boot 1c9d2f0a (armed .*): the memory did not survive$' "$TMP/err"
+[ $? = 1 ] && grep -q 'no data is left of boot 1c9d2f0a (armed .*): the memory did not survive$' "$TMP/err"
 verdict "--boot -2: why there is no trace" $? "$TMP/err"
 boot -3
 [ $? = 1 ] && grep -q 'has only 2 earlier boots$' "$TMP/err"
@@ -315,13 +315,13 @@ run "nor can it without the names of functions" 0 $'\nLate timers: not known \('
 # ---- losses
 for kind in lost counted; do python3 tests/system/report_trace.py "$B/gen/fields.h" "$TMP/$kind.pf" $kind || exit 1; done
 run "a report says how many events were lost, and what says more" 0 \
-  "^Lost: 1,234 events, which this report lacks   \(sonda info $TMP/counted.pf\)"$'\n\nCPUs' '^$' cpu "$TMP/counted.pf"
-run "without their number it says that some were" 0 '^Lost: some events, which this report lacks   \(sonda info ' '^$' why app "$TMP/lost.pf"
+  "^Lost: 1,234 events are missing from this report   \(sonda info $TMP/counted.pf\)"$'\n\nCPUs' '^$' cpu "$TMP/counted.pf"
+run "without their number it says that some were" 0 '^Lost: some events are missing from this report   \(sonda info ' '^$' why app "$TMP/lost.pf"
 run "also where it has nothing else" 1 $'^Lost: some events.*\n\nthe trace has no data for this report' '^$' functions "$TMP/lost.pf"
 run "the overview says on how many CPUs, and how many events" 0 $'rings lost events on 2 CPUs +data_loss +1234\n' '^$' "$TMP/counted.pf"
 run "a flag of a CPU is no number of events" 0 $'rings lost events on 2 CPUs +data_loss +-\n' '^$' "$TMP/lost.pf"
-run "--csv: on stderr" 0 '^# CPUs' "^sonda: the trace lost 1,234 events, which the report lacks; see sonda info $TMP/counted.pf$" --csv cpu "$TMP/counted.pf"
-run "--html: on stderr" 0 '^$' 'the trace lost some events, which the report lacks; see sonda info' --html "$TMP/lost.pf" -o "$TMP/lost.html"
+run "--csv: on stderr" 0 '^# CPUs' "^sonda: the trace lost 1,234 events, which are missing from the report; see sonda info $TMP/counted.pf$" --csv cpu "$TMP/counted.pf"
+run "--html: on stderr" 0 '^$' 'the trace lost some events, which are missing from the report; see sonda info' --html "$TMP/lost.pf" -o "$TMP/lost.html"
 "$SONDA" report --html "$TMP/counted.pf" -o "$TMP/counted.html" 2>"$TMP/err"
 grep -o '"losses":[^"]*' "$TMP/counted.html" >"$TMP/out" && grep -q ',1000,' "$TMP/out" && grep -q ',234,' "$TMP/out"
 verdict "the page has the number of each CPU" $? "$TMP/out"
@@ -342,16 +342,16 @@ verdict "without a file it is the newest trace of the folder, which it names" $?
 run_here why app
 verdict "why PID without a file" $? "$TMP/err"
 (cd "$TMP/folder" && "$SONDA" report 2>../err)
-[ $? = 1 ] && grep -q 'no trace in this folder; name a file' "$TMP/err"
+[ $? = 1 ] && grep -q 'this folder contains no trace; name a file' "$TMP/err"
 verdict "no trace here: exit code 1" $? "$TMP/err"
 
 # ---- mistakes
-run "an unknown report: a suggestion" 2 '^$' 'there is no report latncy; did you mean latency\?' latncy "$TRACE"
+run "an unknown report: a suggestion" 2 '^$' 'no report is named .latncy.; did you mean latency\?' latncy "$TRACE"
 run "an unknown key: those that there are" 2 '^$' 'report cpu has no --by name; it has cpu, thread, process, container, unit, pod, cgroup, program' cpu --by name "$TRACE"
 run "an unknown process" 1 '^$' 'trace.pf has no process or thread nobody' cpu -p app,nobody "$TRACE"
 run "an unknown process that is like another" 1 '^$' 'has no process or thread aqp; did you mean app\?' why aqp "$TRACE"
 run "why without a process" 2 '^$' 'the process or thread is missing' why
-run "a window without data" 1 '^$' 'nothing in the trace is between --from and --to' --from 5 "$TRACE"
+run "a window without data" 1 '^$' 'the trace has no data between --from and --to' --from 5 "$TRACE"
 printf '\n\0' >"$TRACE.bare" # one packet, empty
 run "a trace without any time" 1 '^$' 'the trace contains no timestamped events' "$TRACE.bare"
 
@@ -369,16 +369,16 @@ limited() { # NAME EXPECTED_LINES FTRACE_CONFIG...: of a linux.ftrace each
   printf '%s' "${expected:+$expected$'\n\n'}" | diff - "$TMP/got" >"$TMP/diff"
   verdict "$name" $? "$TMP/diff"
 }
-limited "a trace of one CPU" 'only CPU 0 is recorded: a thread that leaves it seems to wait' \
+limited "a trace of one CPU" 'only CPU 0 is recorded: a thread on another CPU appears to wait' \
   'ftrace_events: "sched/sched_switch" tracing_cpumask: "1"'
 "$SONDA" report overview --json "$TMP/limited" 2>"$TMP/err" | python3 -c 'import json, sys; json.load(sys.stdin)' &&
   grep -q '^sonda: report: only CPU 0 is recorded' "$TMP/err"
 verdict "with --json that is on standard error" $? "$TMP/err"
-limited "a trace of some CPUs" 'only CPUs 0-2, 4, 39 are recorded: a thread that leaves them seems to wait' \
+limited "a trace of some CPUs" 'only CPUs 0-2, 4, 39 are recorded: a thread on another CPU appears to wait' \
   'tracing_cpumask: "80,00000017"'
 CPUS=2 limited "a mask with all CPUs of the machine is no limit" '' \
   'ftrace_events: "sched/sched_switch" tracing_cpumask: "7"'
-CPUS=4 limited "a mask that leaves a CPU out" 'only CPUs 0-2 are recorded: a thread that leaves them seems to wait' \
+CPUS=4 limited "a mask that leaves a CPU out" 'only CPUs 0-2 are recorded: a thread on another CPU appears to wait' \
   'ftrace_events: "sched/sched_switch" tracing_cpumask: "7"'
 limited "other events of some CPUs are no limit" '' \
   'ftrace_events: "sched/*"' 'ftrace_events: "irq/*" tracing_cpumask: "1"'

@@ -102,7 +102,7 @@ soon filled
 verdict "snapshot: the limit of a file's size leaves a part of the trace, and a message" $?
 keeps() { # FILE REASON
   says "file: the rest of the trace was not written" &&
-    says "cannot write all of $1: $2; the session has ended, and the service keeps its data; save it with sonda stop kept -o OTHER-FILE"
+    says "cannot write all of $1: $2; the session has ended and the service still holds the trace; save it with sonda stop kept -o OTHER-FILE"
 }
 (ulimit -f 64 && sonda 1 stop kept -o part.pftrace) && keeps part.pftrace 'File too large' && [ "$(stat -c %s part.pftrace)" -gt 32768 ]
 verdict "stop: the limit of a file's size leaves a part of the trace, and the data in the service" $?

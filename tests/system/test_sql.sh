@@ -87,7 +87,7 @@ check "a macro for each of a list" 0 $'a,b,c\nx,4,6' '^$' --csv "$TRACE" "$macro
 check "the place of a mistake in a macro" 1 '' 'no such column: nope .line 2, column 3.' "$TRACE" "$macros select
   both!(1, nope)"
 check "arguments of a macro" 1 '' 'the macro both! takes 2 arguments, not 1 .line 1, column [0-9]*.$' "$TRACE" "$macros select both!(1)"
-check "no such macro" 1 '' 'there is no macro none!' "$TRACE" "select none!(1)"
+check "no such macro" 1 '' 'no macro is named none!' "$TRACE" "select none!(1)"
 check "a macro in itself" 1 '' 'macros are nested more than 64 deep' "$TRACE" "create perfetto macro m(x Expr) returns Expr as m!(m!(\$x)); select m!(1)"
 check "a macro that grows" 1 '' 'expand to more than 4 MiB' "$TRACE" "create perfetto macro m(x Expr) returns Expr as \$x, \$x; select $(printf 'm!(%.0s' {1..30})1$(printf ')%.0s' {1..30})"
 check "many empty macros" 1 '' 'more than 20000 macro calls' "$TRACE" "create perfetto macro m0() returns Expr as ; $(for i in {1..20}; do

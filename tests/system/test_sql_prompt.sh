@@ -31,7 +31,7 @@ create or replace perfetto table t as select abs(-9223372036854775807 - 1) as n;
 select * from t;
 END
 check "an unknown command" lines '' 1 <<<'.tabels'
-check "is reported" grep -q 'no command .tabels; .help lists them' "$TMP/err"
+check "is reported" grep -q 'unknown command ..tabels.; .help lists all commands' "$TMP/err"
 check "no such table" lines '' 1 <<<'.schema nowhere'
 "$SONDA" sql -i "$TRACE" <<<'.tables' >"$TMP/out"
 check "tables and views are listed" grep -qx -e sched -e thread_track "$TMP/out"

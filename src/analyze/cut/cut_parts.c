@@ -160,7 +160,7 @@ static void cut_changes_add_state(struct strbuf *out, const struct cut_packet *c
 		cut_put_number(out, PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED, 1);
 }
 
-/* Writes the packet with its changes to out, which is cleared first. Returns 0 or -ENOMEM. */
+/* Writes the changed packet to out, which is cleared first. Returns 0 or -ENOMEM. */
 static int cut_changes_build(const struct cut_packet *c, const struct cut_changes *w,
 			     struct strbuf *out)
 {
@@ -253,7 +253,7 @@ static size_t index_of_machine(const struct parts *p, const struct cut_machine *
 	return i;
 }
 
-/* Adds what the part lacks of the sequence's state. */
+/* Writes the incremental state of the sequence that the part does not have yet. */
 static int add_missing_state(struct cut_part *part, const struct cut_packet *c,
 			     struct cut_changes *w)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A statement is cut out of its text, its macros are expanded, and then either SQLite prepares it or
- * it is one of trace_processor's dialect, which is translated into those of SQLite.
+ * A statement is cut out of its text, its macros are expanded, and then either SQLite prepares it
+ * or it is one of trace_processor's dialect, which is translated into those of SQLite.
  *
  * A plain CREATE VIEW makes a temporary view: the views on the tables are temporary, and only
  * temporary views can read those.
@@ -320,7 +320,8 @@ static int create_relation(struct database *d, struct statement *s, struct sql_r
 	if (!sql_token_name(sql_token_next_word(r), name, sizeof(name)))
 		return err_set(e, -EINVAL, "expected CREATE PERFETTO %s name AS SELECT ...",
 			       what);
-	/* A kind of table that upstream's library asks for; SQLite has one kind. */
+	/* Accepts the kinds of tables that Perfetto's library requests; SQLite has only one
+	 * kind. */
 	if (sql_reader_take_words(r, "USING"))
 		sql_token_next_word(r);
 	if (sql_token_is_char(sql_token_peek(r), '('))
@@ -423,10 +424,10 @@ static int define_delegate(struct database *d, struct function_head *h, struct s
 
 #define LEFT_OUT_MAX 3u /* functions that a message names */
 
-/* Notes a function of another library's module whose statement needs something that is missing
- * here. The rest of the module is useful without it. */
+/* Records that a function of an included module is left out because its statement uses something
+ * that sonda lacks. The rest of the module works without the function. */
 static void note_left_out_function(struct database *d, const char *function,
-				   const struct err_text *why)
+				     const struct err_text *why)
 {
 	if (d->n_left_out++ < LEFT_OUT_MAX)
 		strbuf_printf(&d->left_out, "%s%s of %s (%s)", d->left_out.len ? ", " : "",
@@ -466,7 +467,7 @@ static int create_function(struct database *d, struct statement *s, struct sql_r
 }
 
 /* create_function('f(a INT)', 'INT', 'SELECT ...') and create_view_function('f(a INT)', 'b INT',
- * 'SELECT ...'): the forms of older scripts, which may be repeated. */
+ * 'SELECT ...'): the syntax of older scripts, which may define the same function twice. */
 static void create_function_call(sqlite3_context *ctx, bool returns_table, sqlite3_value **argv)
 {
 	struct database *d = sqlite3_user_data(ctx);

@@ -83,13 +83,13 @@ int function_bind(const struct function_head *h, sqlite3_stmt *st, sqlite3_value
 		const struct sql_column *arg = &h->args.v[n];
 
 		if (!sql_type_has(arg->type, argv[n]))
-			return err_set(e, -EINVAL, "%s: the argument %s is %s, not %s", h->name,
+			return err_set(e, -EINVAL, "%s: the argument '%s' is %s, not %s", h->name,
 				       arg->name, value_type_name(argv[n]),
 				       sql_type_name(arg->type));
 		snprintf(name, sizeof(name), "$%s", arg->name);
 		i = sqlite3_bind_parameter_index(st, name);
 		if (i && sqlite3_bind_value(st, i, argv[n]) != SQLITE_OK)
-			return err_set(e, -EINVAL, "%s: the argument %s is too large", h->name,
+			return err_set(e, -EINVAL, "%s: the argument '%s' is too large", h->name,
 				       arg->name);
 	}
 	return 0;

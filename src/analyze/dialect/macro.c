@@ -85,8 +85,8 @@ static int macro_parse(struct sql_reader *r, struct macro *macro, struct err_tex
 	result = sql_columns_parse(r, true, &macro->args, e);
 	if (result < 0)
 		return result;
-	if (!sql_reader_take_words(r, "RETURNS") || sql_token_next_word(r).kind != SQL_TOKEN_NAME ||
-	    !sql_reader_take_words(r, "AS"))
+	if (!sql_reader_take_words(r, "RETURNS") ||
+	    sql_token_next_word(r).kind != SQL_TOKEN_NAME || !sql_reader_take_words(r, "AS"))
 		return err_set(e, -EINVAL, "expected %s", form);
 	macro->body = strndup(r->s, (size_t)(r->end - r->s));
 	return macro->body ? 0 : err_set(e, -ENOMEM, "out of memory");
@@ -135,7 +135,7 @@ static int macro_append_text(struct expansion *x, struct strbuf *out, const char
 
 /* Notes where the next byte of the text comes from. */
 static int macro_text_note_origin(struct expansion *x, struct macro_text *t, const char *from,
-				  bool is_call)
+				 bool is_call)
 {
 	const struct macro_origin *last = t->n ? &t->origins[t->n - 1] : NULL;
 
@@ -202,7 +202,7 @@ static int call_macro(struct expansion *x, const char *name, const struct strbuf
 	const struct macro_scope scope = {.args = m ? &m->args : NULL, .values = values};
 
 	if (!m)
-		return err_set(x->e, -EINVAL, "there is no macro %s!", name);
+		return err_set(x->e, -EINVAL, "no macro is named %s!", name);
 	if (n != m->args.n)
 		return err_set(x->e, -EINVAL, "the macro %s! takes %zu arguments, not %zu", name,
 			       m->args.n, n);

@@ -142,7 +142,7 @@ int sql_columns_check(const struct sql_columns *c, sqlite3_stmt *st, bool in_ord
 
 	for (size_t i = 0; i < c->n; i++)
 		if (!has_column(st, c->v[i].name))
-			return err_set(e, -EINVAL, "the column %s is declared, but not selected",
+			return err_set(e, -EINVAL, "the column '%s' is declared, but not selected",
 				       c->v[i].name);
 	if ((size_t)n != c->n)
 		return err_set(e, -EINVAL, "%zu columns are declared, but %d are selected", c->n,

@@ -170,18 +170,18 @@ static int sql_modules_explain(const char *folder, const char *name, struct err_
 
 		if (!strncmp(name, left_out[i], len) && (name[len] == '.' || !name[len]))
 			return err_set(e, -EINVAL,
-				       "there is no module %s: sonda has no modules about %s; "
-				       "--modules DIR uses a copy of Perfetto's library",
+				       "no module is named '%s': sonda has no modules about %s; "
+				       "use a copy of Perfetto's library with --modules DIR",
 				       name, left_out[i]);
 	}
 	str_nearest_init(&n, name);
 	for (const struct sql_text *m = BUILT_IN; m->name; m++)
 		str_nearest_try_copy(&n, m->name, best);
 	if (str_nearest_get(&n))
-		return err_set(e, -EINVAL, "there is no module %s; did you mean %s?", name,
+		return err_set(e, -EINVAL, "no module is named '%s'; did you mean %s?", name,
 			       str_nearest_get(&n));
 	return err_set(e, -EINVAL,
-		       "there is no module %s%s%s; docs/reference/sql.md lists those of sonda",
+		       "no module is named '%s'%s%s; docs/reference/sql.md lists sonda's modules",
 		       name, folder ? " in " : "", folder ? folder : "");
 }
 
@@ -194,7 +194,8 @@ int sql_modules_find(const char *folder, const char *name, struct module_names *
 	int r = 0;
 
 	if (!is_module_name(name, &is_package))
-		return err_set(e, -EINVAL, "%s is not a module name (such as sched.states)", name);
+		return err_set(e, -EINVAL, "'%s' is not a module name; example: sched.states",
+			       name);
 	if (is_package) {
 		snprintf(package, sizeof(package), "%.*s", (int)strlen(name) - 2, name);
 		r = find_package(folder, package, &names, e);

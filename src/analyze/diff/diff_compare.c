@@ -16,7 +16,8 @@
 /* A function with fewer samples in an observation is not tested: only the largest changes could be
  * found, and each test makes the others need more evidence. */
 #define LEAST_SAMPLES 30
-/* A part explains the change of the whole if it has at least this share of it, with its own error. */
+/* A part explains the change of the whole if it has at least this share of it, with its own
+ * error. */
 #define PART_SHARE 0.5
 /* A row is new or gone if all values of one side are at most this share of the mean of the other. */
 #define GONE_SHARE 0.01
@@ -138,7 +139,7 @@ static double least_variance(const struct diff_value *v, enum diff_measure m, do
 	return ret;
 }
 
-/* The values of a measure. Those of A come first. */
+/* The values of a measure in all recordings, those of side A first. */
 struct series {
 	double *v, *least; /* owned, n of each */
 	size_t n;
@@ -327,8 +328,8 @@ static void compare_row(const struct diff_row *row, const struct diff_design *d,
 	}
 }
 
-/* Returns the time that a difference of a measure stands for: for a count, the time of that many
- * more; for a percentile, the time of the part beyond it. Infinite for bytes, which are not
+/* Converts a difference of a measure into time: for a count, the time of that many more; for a
+ * percentile, the time of the part above the percentile. Infinite for bytes, which are not
  * times. */
 static double time_equivalent(const struct diff_result *r, enum diff_measure m, double difference)
 {
@@ -353,7 +354,8 @@ static double time_equivalent(const struct diff_result *r, enum diff_measure m, 
 	}
 }
 
-/* Returns the time that the smallest change in the interval of a measure stands for. */
+/* Returns the time that corresponds to the smallest change within the confidence interval of a
+ * measure. */
 static double least_effect(const struct diff_result *r, enum diff_measure m)
 {
 	const struct diff_change *c = &r->of[m];
@@ -453,7 +455,8 @@ static int compare_results_by_effect(const void *a, const void *b)
 		       ?: strcmp(text_or_empty(x->row->what), text_or_empty(y->row->what));
 }
 
-/* Of two rows of callers, the one with less time is the part: the other one may call it. */
+/* Returns true if `part` is the more specific of two rows of callers, because `whole` may call
+ * it. */
 static bool row_is_more_specific(const struct diff_result *part, const struct diff_result *whole)
 {
 	if (part->row->level != whole->row->level)

@@ -154,7 +154,8 @@ static double column_or_nan(sqlite3_stmt *st, int column)
 							      : sqlite3_column_double(st, column);
 }
 
-/* Several threads may have one name here. Their amounts are added; percentiles cannot be. */
+/* Adds the values of a row of the statement to a diff row. Amounts of threads with the same name
+ * are summed; percentiles cannot be. */
 static void add_values_of_statement(struct diff_row *row, struct diff_value *v, sqlite3_stmt *st)
 {
 	row->has_amount |= sqlite3_column_type(st, AMOUNT) != SQLITE_NULL;

@@ -42,8 +42,8 @@ int findings_make_tables(sqlite3 *db, int64_t from, int64_t to)
 #define TABLE_SIZE 32
 #define MAKE_TABLE "CREATE TEMP TABLE %s AS "
 
-/* Sets e to SQLite's error, with the line that it is about if this is known. offset: where the
- * finding's text begins in the statement. */
+/* Sets e to SQLite's error, with the line of the finding if known. offset: where the text of the
+ * finding begins in the statement. */
 static int finding_sql_error(sqlite3 *db, const struct finding *f, size_t offset,
 			     struct err_text *e)
 {
@@ -128,7 +128,7 @@ static int finding_check_columns(sqlite3 *db, const struct finding *f, const cha
 	for (size_t i = 0; i < f->n_thresholds && !missing; i++)
 		if (!table_has_column(db, table, f->thresholds[i].column))
 			missing = f->thresholds[i].column;
-	return missing ? err_set(e, -EINVAL, "%s: its SELECT has no column %s", f->path, missing)
+	return missing ? err_set(e, -EINVAL, "%s: the SELECT has no column '%s'", f->path, missing)
 		       : 0;
 }
 

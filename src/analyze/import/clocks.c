@@ -345,7 +345,7 @@ static uint64_t neighbours_in_sequence(const struct way *w, uint16_t at)
 }
 
 /* Searches breadth first from the target, so that each clock knows the next clock on its shortest
- * way. Returns the index of the source, or NO_NODE if there is no way. */
+ * path. Returns the index of the source, or NO_NODE if there is no path. */
 static uint16_t find_conversion_path(struct clocks *c, const struct clock_node *source,
 				     const struct clock_node *target, struct way *w)
 {

@@ -15,7 +15,7 @@ struct cpu_sched {
 };
 
 struct cpu_state {
-	uint32_t queues[QUEUE_KINDS]; /* numbers of queues; machine.n_queues says which are made */
+	uint32_t queues[QUEUE_KINDS]; /* numbers of queues; those below machine.n_queues exist */
 	bool seen; /* has a row of the table `cpu` */
 	bool has_first_bundle;
 	uint32_t processor, capacity; /* as in CpuInfo; processor is a string */

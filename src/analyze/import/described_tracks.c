@@ -77,7 +77,7 @@ void described_deinit(struct import *im)
 /* Notes the uuid of a thread or process. Returns false if it had another uuid before: the kernel
  * has reused its tid or pid. With `replace`, the new uuid counts. */
 static bool note_uuid(struct import *im, struct seen_uuid **of, size_t *cap, uint32_t id,
-		      uint64_t uuid, bool replace)
+		       uint64_t uuid, bool replace)
 {
 	size_t n = *cap;
 
@@ -124,9 +124,9 @@ static bool needs_no_parent(const struct described_track *d)
 	return d->kind == DESCRIBED_THREAD || d->kind == DESCRIBED_PROCESS || !d->parent;
 }
 
-/* Finds the owner of a track: goes up to the first ancestor whose owner is known or that needs no
- * parent, then sets the owners of the tracks from there down. Returns false, and counts it, if
- * there is no such ancestor. */
+/* Finds the owner of a track: walks up to the first ancestor whose owner is known or that needs no
+ * parent, then sets the owners of the tracks below. Returns false and counts an error if no such
+ * ancestor exists. */
 static bool find_owner(struct import *im, struct machine *m, struct described_track *d)
 {
 	struct described_track *chain[MAX_ANCESTORS];

@@ -113,7 +113,8 @@ static uint32_t event_histogram_get(struct import *im, uint32_t machine,
 	return row;
 }
 
-static void note_lost(struct import *im, enum stat_number stat, uint32_t histogram, uint64_t n)
+static void note_lost(struct import *im, enum stat_number stat, uint32_t histogram,
+			    uint64_t n)
 {
 	int64_t lost = (int64_t)MIN(n, (uint64_t)INT64_MAX);
 

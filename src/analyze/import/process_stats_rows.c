@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes rows of the packets of linux.process_stats: names and parents, counters, memory mappings. */
+/* Makes rows of the packets of linux.process_stats: names and parents, counters, memory
+ * mappings. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -403,7 +404,7 @@ static void smaps_rows_add_mapping(struct import *im, int64_t ts, uint32_t upid,
 		table_set_i64(t, c, row, NULL_I64);
 }
 
-/* Adds the rows: as many as there are values of name_id, or else paths. */
+/* Adds a row for each mapping: as many as name_id has values, or else as there are paths. */
 static void add_mappings(struct import *im, int64_t ts, uint32_t upid,
 			 const struct pb_field *packed, const struct mapping_paths *paths)
 {

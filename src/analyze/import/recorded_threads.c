@@ -108,7 +108,7 @@ enum descent { NOT_KNOWN, ASKED, YES, NO };
 /* Goes up from the process to the first one whose descent is known, and sets it for all between. Of
  * processes (-p), only children that began during the trace are recorded. */
 static void set_descent_up_to_known(const struct store *store, const struct selection *s,
-				    enum descent *of, uint32_t upid)
+				     enum descent *of, uint32_t upid)
 {
 	const struct table *t = &store->tables[TABLE_PROCESS];
 	enum descent found = NO;

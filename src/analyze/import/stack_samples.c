@@ -16,7 +16,7 @@
 #define FOLLOWERS_MAX 64 /* weights of further counters are left out */
 #define ASYNC_DEPTH_MAX 64 /* parents of an async context above these are left out */
 
-/* A sample that is read. A field with id 0 is not there. */
+/* The fields of a sample. A field with id 0 is missing. */
 struct stack_sample {
 	struct machine *m;
 	int64_t ts;

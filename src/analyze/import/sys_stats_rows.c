@@ -15,7 +15,7 @@
 #include "gen/fields.h"
 #include "wire/meminfo_names.h"
 
-/* One packet, of which a field is read. */
+/* A packet whose fields are being read. */
 struct sys_packet_rows {
 	struct import *im;
 	struct machine *m;

@@ -103,7 +103,8 @@ uint32_t tasks_get_thread_of_process(struct tasks *t, int64_t tid, int64_t pid);
 /* Returns the upid of the thread's process; NULL_U32: unknown. */
 uint32_t tasks_upid(const struct tasks *t, uint32_t utid);
 
-/* Set a name, unless `by` has a lower rank than the name that is there. NULL_U32 sets none. */
+/* Set a name, unless the current name comes from a source of higher rank than `by`. NULL_U32 is
+ * ignored. */
 void tasks_name_thread(struct tasks *t, uint32_t utid, uint32_t name, enum thread_namer by);
 void tasks_name_process(struct tasks *t, uint32_t upid, uint32_t name, enum process_namer by);
 

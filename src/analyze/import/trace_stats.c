@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets stats from TraceStats and FtraceStats. A row of a table says which field is which stat. */
+/* Sets stats from TraceStats and FtraceStats. The rows of the tables map fields to stats. */
 #include <string.h>
 
 #include "analyze/import/import_steps.h"

@@ -100,7 +100,7 @@ static void set_described_thread(struct described_track *d, const struct task_nu
 	d->tid = n->tid;
 }
 
-/* Returns false for a thread or process without its numbers. */
+/* Reads one field of a descriptor. Returns false for a thread or process without a tid or pid. */
 static bool read_descriptor_field(struct import *im, struct described_track *d,
 				  const struct pb_field *f)
 {

@@ -12,7 +12,8 @@
 
 /*
  * Parts of events of older programs, which say what they are by a letter (LegacyEvent.phase): B and
- * E begin and end a slice, X is a whole one, i, I and R are instants, M names a thread or a process.
+ * E begin and end a slice, X is a whole one, i, I and R are instants, M names a thread or a
+ * process.
  */
 
 #define SCOPE_OF_EVERYTHING 1 /* InstantEventScope */
@@ -97,8 +98,8 @@ static bool text_of_first_annotation(const struct track_event *e, struct pb_fiel
 	return false;
 }
 
-/* Renames a thread or process as an event M (metadata) says. Returns false for an event without a
- * name, or without the thread or process. */
+/* Renames a thread or process according to an M (metadata) event. Returns false for an event
+ * without a name, or without the thread or process. */
 static bool legacy_event_rename(struct import *im, struct machine *m, const struct track_event *e)
 {
 	struct strings *s = &im->store->strings;
@@ -123,8 +124,9 @@ static bool legacy_event_rename(struct import *im, struct machine *m, const stru
 
 /*
  * Finds the track, the thread and the process of a track event. An event with a uuid belongs to the
- * track that a descriptor describes. Events of older programs have no uuid, and belong to the thread
- * of their sequence, or to the thread that they name (LegacyEvent.pid_override, tid_override).
+ * track that a descriptor describes. Events of older programs have no uuid, and belong to the
+ * thread of their sequence, or to the thread that they name (LegacyEvent.pid_override,
+ * tid_override).
  */
 
 /* The tid of an event that names only a process. */
@@ -172,8 +174,8 @@ static bool set_track_of_event(struct import *im, struct machine *m, struct trac
 	return true;
 }
 
-/* track_event_rows.c: finds the event's track, thread and process. Returns false for an event without
- * any of them. */
+/* track_event_rows.c: finds the event's track, thread and process. Returns false for an event
+ * without any of them. */
 static bool track_event_find_owner(struct import *im, struct machine *m, struct track_event *e)
 {
 	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;

@@ -191,7 +191,7 @@ struct track_slot *track_group_find_slot(struct track_group *g, int64_t cookie)
 	return node ? &node->slot : NULL;
 }
 
-/* Puts the slot into the heap, which has room for all slots, if it is not there. */
+/* Adds the slot to the heap unless it is already there. The heap has room for all slots. */
 static void queue_unused_slot(struct track_group *g, struct slot_node *node)
 {
 	size_t i = g->n_unused;

@@ -260,7 +260,7 @@ static bool can_forget_process(const struct live *l, const struct live_entry *p,
 	return !l->at[LIVE_PROCESS_STATS] || l->polls - p->seen_in >= GONE_PERIODS;
 }
 
-/* Frees the tracks of processes that are gone: no packet refers to them any more. */
+/* Frees the tracks of processes that have ended, to which no packet refers. */
 static void forget_tracks_of_gone(struct live *l)
 {
 	struct live_track *t, *next;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What processes belong to: control groups and programs. At the end of a
- * period the growth of each process is added to its group and to its program, which so contain the
- * processes that ended meanwhile.
+ * Control groups and programs of processes. At the end of a period the growth of each process is
+ * added to its group and to its program, so the sums include processes that have ended since.
  *
  * The row with the group of a new process may come after its first values. Until then, or until the
  * process is forgotten, its growth is in no group.

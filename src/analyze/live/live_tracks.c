@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counter tracks of linux.ebpf_counters and linux.process_stats. A track's name says what it
- * counts; its parent says whose counter it is. Names in neither table are those of counters that
- * are not shown, and of groups of other tracks.
+ * Counter tracks of linux.ebpf_counters and linux.process_stats. The name of a track determines
+ * what it counts, and its parent determines the owner. Names in neither table belong to counters
+ * that are not shown, or to groups of tracks.
  */
 #include "analyze/live/live_internal.h"
 

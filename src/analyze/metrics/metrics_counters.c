@@ -159,7 +159,7 @@ static bool match_softirq_counter(struct counter_meaning *m, const char *name)
 	return set_label_between(m, name, "softirqs ", "") && is_growth(m, METRIC_SOFTIRQS);
 }
 
-/* "rwsem read wait time", "rwsem read waits" */
+/* Matches counters of locks, such as "rwsem read wait time" and "rwsem read waits". */
 static bool match_lock_counter(struct counter_meaning *m, const char *name)
 {
 	bool found = set_label_between(m, name, "", " wait time")

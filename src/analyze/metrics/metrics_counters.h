@@ -8,7 +8,8 @@
 
 /*
  * Which metric a counter track belongs to, by its name and its place. The names are those of
- * linux.ebpf_counters and linux.cgroup_stats (docs/reference/ebpf-tracks.txt, counters.md), and untrusted.
+ * linux.ebpf_counters and linux.cgroup_stats (docs/reference/ebpf-tracks.txt, counters.md), and
+ * untrusted.
  */
 
 enum counter_place { /* the group that contains the track */
@@ -29,7 +30,7 @@ enum counter_place { /* the group that contains the track */
 /* How the values of a track change its metric. */
 enum counter_effect {
 	EFFECT_NONE,
-	EFFECT_GROWTH, /* a total since the session began, of which several may make one series */
+	EFFECT_GROWTH, /* a total since the session began; several totals may form one series */
 	EFFECT_TOTAL, /* a total of the kernel */
 	EFFECT_CPU_TIME, /* the same, by which subjects are chosen; without a series */
 	EFFECT_GAUGE,

@@ -763,7 +763,8 @@ static void add_cost(struct metrics_feed *f, struct metrics_track *t, uint64_t n
 		s->total += (uint64_t)(fmin(fmax(t->last.real, 0), COST_MAX) / 100 * (double)ns);
 }
 
-static bool metrics_subject_is_gone(const struct metrics_feed *f, const struct metrics_subject *s)
+static bool metrics_subject_is_gone(const struct metrics_feed *f,
+					const struct metrics_subject *s)
 {
 	return s->seen_ns + f->setup.gone_ns < f->now_ns;
 }

@@ -15,16 +15,16 @@
  *	metrics_feed_add(f, data, len) ...       packets of linux.ebpf_counters, cgroup_stats, cgroup_members
  *	metrics_feed_end_period(f)               about once a second
  *
- * Totals continue over sessions: what a session counts from its start is added to them, and counters of
- * the kernel are taken as they are. Not thread-safe.
+ * Totals continue over sessions: what a session counts from its start is added to them, and
+ * counters of the kernel are taken as they are. Not thread-safe.
  */
 struct metrics_feed;
 
 struct metrics_setup {
 	/* Subjects whose names have not come are named by their path after this time. */
 	uint64_t settle_ns;
-	/* Subjects without a packet for this time are gone: longer than the period in which sources
-	 * write their descriptions again. */
+	/* A subject without a packet for this long is removed. Longer than the period in which data
+	 * sources repeat their descriptions. */
 	uint64_t gone_ns;
 	uint64_t choose_ns; /* how often subjects are chosen */
 };

@@ -15,8 +15,8 @@
 #define ZERO_THRESHOLD 1e-9 /* s */
 #define EXACT_IN_DOUBLE 9007199254740992.0 /* 2^53 */
 
-/* The ends of the classic buckets, spelled as Prometheus spells numbers: a bound with two spellings would
- * be two series. */
+/* The ends of the classic buckets, spelled as Prometheus spells numbers: a bound with two spellings
+ * would be two series. */
 static const char *const classic_ends[METRICS_CLASSIC] = {
 	"1e-06",    "4e-06",	"1.6e-05",  "6.4e-05",	"0.000256", "0.001024", "0.004096",
 	"0.016384", "0.065536", "0.262144", "1.048576", "4.194304", "+Inf",
@@ -35,7 +35,7 @@ static bool span_contains(const char *s, size_t len, const char *word)
 	return memmem(s, len, word, strlen(word)) != NULL;
 }
 
-/* Takes the next entry of a list off *at. Returns false at its end. */
+/* Reads the next entry of an Accept header at *at and advances *at. Returns false at the end. */
 static bool read_next_accept_entry(const char **at, struct accept_entry *ret)
 {
 	const char *q;
@@ -126,8 +126,8 @@ static double metrics_gauge_value(const struct metrics_series *s)
 
 /* ---- text ---- */
 
-/* Returns the length of the name of the family in OpenMetrics: samples of counters and infos have a suffix
- * there. */
+/* Returns the length of the name of the family in OpenMetrics: samples of counters and infos have a
+ * suffix there. */
 static size_t metrics_family_len(const struct metric_def *d)
 {
 	size_t suffix = d->kind == METRIC_COUNTER ? strlen("_total")
@@ -342,8 +342,8 @@ static void encode_bucket_span(struct pb_enc *e, int32_t offset, uint32_t length
 	pb_enc_close(e);
 }
 
-/* The first offset is the index of a bucket, later ones are gaps; a delta is the difference from the
- * bucket before it. Without values an empty span marks the histogram as native. */
+/* The first offset is the index of a bucket, later ones are gaps; a delta is the difference from
+ * the bucket before it. Without values an empty span marks the histogram as native. */
 static void encode_native_histogram(struct pb_enc *e, const struct metrics_histogram *h)
 {
 	int next = 0; /* the index after the last span */

@@ -13,10 +13,10 @@ struct strbuf;
  */
 enum metrics_format { METRICS_TEXT, METRICS_OPENMETRICS, METRICS_PROTOBUF, METRICS_FORMATS };
 
-/* Chooses by the value of an Accept header (NULL: none): protobuf only if it names it with the highest
- * quality; else OpenMetrics 1.0 if it names it; else text. The value is untrusted. */
+/* Chooses by the value of an Accept header (NULL: none): protobuf only if it names it with the
+ * highest quality; else OpenMetrics 1.0 if it names it; else text. The value is untrusted. */
 enum metrics_format metrics_format_choose(const char *accept);
 const char *metrics_format_type(enum metrics_format format); /* Content-Type */
 
-/* Appends the exposition. out->failed: memory is out. */
+/* Appends all metrics in the exposition format. out->failed is set if memory runs out. */
 void metrics_write(const struct metrics_table *t, enum metrics_format format, struct strbuf *out);

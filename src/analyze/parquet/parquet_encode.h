@@ -26,6 +26,7 @@ unsigned parquet_bit_width(uint32_t most);
 void parquet_put_hybrid(struct strbuf *to, const uint32_t *values, size_t n, unsigned width);
 /* Blocks of differences from value to value. */
 void parquet_put_deltas(struct strbuf *to, const int64_t *values, size_t n);
-/* The first bytes of all values, the second bytes, ... */
+/* Appends the values as BYTE_STREAM_SPLIT: the first bytes of all values, then the second bytes,
+ * and so on. */
 void parquet_put_split(struct strbuf *to, const uint64_t *values, size_t n);
 void parquet_put_u32(struct strbuf *to, uint32_t v);

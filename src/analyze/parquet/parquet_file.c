@@ -595,7 +595,7 @@ void parquet_add_metadata(struct parquet_file *f, const char *key, const char *v
 
 /* ---- the indexes of pages ---- */
 
-/* A reader needs the ranges of all pages that have values, or no range at all. */
+/* A reader needs either the ranges of all pages with values, or none. */
 static bool has_column_index(const struct chunk *k)
 {
 	for (size_t i = 0; i < k->n_pages; i++)

@@ -38,8 +38,8 @@ struct call_lines {
 	struct call_process *processes; /* owned */
 	uint8_t *changes; /* owned; by string, the name of a call: enum call_change */
 
-	/* The call. The rest is read when it is needed: most calls change no descriptor, and are not
-	 * printed. */
+	/* The call. The rest is read when it is needed: most calls change no descriptor, and are
+	 * not printed. */
 	uint32_t slice, utid; /* slice NULL_U32: there is no call yet */
 	bool is_read;
 
@@ -77,7 +77,7 @@ static struct call_process *call_process_find(const struct call_lines *l, int64_
 	return p;
 }
 
-/* Returns NULL if memory runs out. */
+/* Returns the entry of a process, created if needed; NULL if out of memory. */
 static struct call_process *call_process_get(struct call_lines *l, int64_t pid)
 {
 	struct call_process *p = call_process_find(l, pid);

@@ -37,7 +37,7 @@ static const struct {
 	{"kfree_skb", false},
 };
 
-/* What an event says of its socket. */
+/* The addresses and state of the socket in an event. */
 struct endpoints {
 	uint64_t socket;
 	const struct arg *saddr, *daddr, *saddr_v6, *daddr_v6;

@@ -37,7 +37,8 @@ struct source_limits {
 	bool recorded[ARRAY_SIZE(watched)], filtered[ARRAY_SIZE(watched)];
 };
 
-/* Sets the flags of the events that a request matches: GROUP/NAME or NAME, which may have patterns. */
+/* Sets the flags of the events that a request matches: GROUP/NAME or NAME, which may have
+ * patterns. */
 static void set_flags_of_request(const struct pb_field *request,
 				 bool flags[static ARRAY_SIZE(watched)])
 {
@@ -163,10 +164,9 @@ void limits_of_trace_write(const uint8_t *config, size_t len, unsigned cpus, str
 
 		if (n)
 			strbuf_printf(out,
-				      "only CPU%s %s %s recorded: a thread that leaves %s "
-				      "seems to wait\n",
-				      n > 1 ? "s" : "", list.s ? list.s : "", n > 1 ? "are" : "is",
-				      n > 1 ? "them" : "it");
+				      "only CPU%s %s %s recorded: a thread on another CPU appears "
+				      "to wait\n",
+				      n > 1 ? "s" : "", list.s ? list.s : "", n > 1 ? "are" : "is");
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
 		if (l.filtered[i] && !l.whole[i])

@@ -13,7 +13,8 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
-/* What the passes share. A pass reads columns of the store and adds rows, which passes.h describes. */
+/* What the passes share. A pass reads columns of the store and adds rows, which passes.h
+ * describes. */
 
 #define PASS_COLUMNS_MAX 12
 
@@ -155,7 +156,7 @@ struct pass_who {
 bool pass_who_init(struct pass_who *w, const struct pass_input *in);
 void pass_who_deinit(struct pass_who *w);
 
-/* The part of pass_who_at() for subjects. */
+/* Returns the same as pass_who_at(), for subjects only. */
 uint32_t pass_subject_at(const struct pass_who *w, uint32_t utid, int64_t ts);
 
 /* Returns whom the thread belongs to at ts; NULL_U32: unknown. */

@@ -144,8 +144,8 @@ enum wait_cause {
 	CAUSES
 };
 
-/* A preempted thread that waits this long, while its CPU is idle for half of that time or more, is
- * throttled: the kernel would not leave any other thread waiting for an idle CPU. */
+/* A preempted thread counts as throttled if it waits at least this long while its CPU is idle for
+ * half of the wait or more: the kernel leaves no other thread waiting for an idle CPU. */
 #define QUOTA_MIN_NS 1000000
 
 #define KTHREADD_PID 2
@@ -312,7 +312,8 @@ static uint32_t find_first_run_after(const struct neighbour_walk *w, uint32_t cp
 	return lo > w->starts[cpu] ? lo - 1 : lo;
 }
 
-/* Calls part for each run on the CPU within the wait. Returns for how long no run is known, in ns. */
+/* Calls part for each run on the CPU within the wait. Returns for how long no run is known, in
+ * ns. */
 static int64_t for_each_run_during_wait(const struct neighbour_walk *w, const struct cpu_wait *of,
 					void (*part)(void *ctx, enum wait_cause cause,
 						     const struct pass_span *s),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lock_waits: waits for locks, the threads that held the locks, and what the holders did
- * meanwhile. */
+/* lock_waits: waits for locks, the threads that held the locks, and what the holders did during the
+ * wait. */
 #include "analyze/report/pass.h"
 
 #include <stdlib.h>
@@ -73,7 +73,8 @@ static bool sort_tids(struct lock_pass *l)
 	return l->tids;
 }
 
-/* Returns the thread with this tid, one of the process of `of` if there are several; NULL_U32: none. */
+/* Returns the thread with this tid, one of the process of `of` if there are several; NULL_U32:
+ * none. */
 static uint32_t find_thread(const struct lock_pass *l, uint32_t tid, uint32_t of)
 {
 	const struct table *t = &l->in->s->tables[TABLE_THREAD];
@@ -221,7 +222,8 @@ static void find_activities(struct lock_pass *l)
 		qsort(l->sleeps.of, l->sleeps.n, sizeof(*l->sleeps.of), compare_points_by_thread);
 }
 
-/* Returns the first activity of the thread that may last beyond ts: the last one that began before. */
+/* Returns the first activity of the thread that may last beyond ts: the last one that began
+ * before. */
 static size_t activities_find(const struct activities *a, uint32_t utid, int64_t ts)
 {
 	size_t n = LOWER_BOUND(
@@ -243,7 +245,8 @@ static int64_t overlap_of_intervals(int64_t ts, int64_t dur, int64_t from, int64
 struct meanwhile {
 	bool has_states; /* if false, ran and waited are not known */
 	int64_t ran, waited, blocked; /* waited: for a CPU */
-	const struct stack_point *sleep; /* the longest of its waits meanwhile, or NULL */
+	const struct stack_point
+		*sleep; /* the longest wait of the holder during that time, or NULL */
 };
 
 static struct meanwhile find_states_of_holder(const struct lock_pass *l, const struct lock_wait *w)

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * timers_by, latest_timers, timer_sleeps_by, longest_timer_sleeps: when timers fired, against when they were due.
+ * timers_by, latest_timers, timer_sleeps_by, longest_timer_sleeps: when timers fired, against when
+ * they were due.
  *
  *	due             interrupt          callback
  *	 |---------------|------------------|
  *	 |               now of the events  hrtimer_expire_entry
  *	 |<------------ late -------------->|
  *
- * An hrtimer is due at `expires` of hrtimer_start, in its own clock. The kernel reads this clock once in
- * an interrupt, as `now`, and then calls the functions of all timers that are due, one after the other.
- * So a timer is late by now - expires, and by the time from the first callback of the interrupt to its
- * own. A timer of the wheel is due at the tick `bucket_expiry`.
+ * An hrtimer is due at `expires` of hrtimer_start, in its own clock. The kernel reads this clock
+ * once in an interrupt, as `now`, and then calls the functions of all timers that are due, one
+ * after the other. So a timer is late by now - expires, and by the time from the first callback of
+ * the interrupt to its own. A timer of the wheel is due at the tick `bucket_expiry`.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ enum timer_event {
 	TIMER_WHEEL_EXIT,
 	TIMER_IRQ_ENTRY,
 	TIMER_IRQ_EXIT,
-	TIMER_OF_INTERRUPT, /* says nothing about what the CPU did before */
+	TIMER_OF_INTERRUPT, /* does not show what the CPU did before */
 };
 
 static const char *const timer_event_names[] = {

@@ -12,8 +12,8 @@
 #include "analyze/tables/vtab.h"
 #include "base/text/str.h"
 
-/* A column by which statements join tables has a type: SQLite makes no automatic index for a
- * comparison of columns of different affinity, and looks at all rows for each row. */
+/* Columns that statements join by are declared with a type: without it SQLite would not create an
+ * automatic index, because the affinities differ, and would scan all rows for each row. */
 static const struct pass passes[] = {
 	{"used", "utid, cpu, time, n, longest, subject", pass_used},
 	{"spent", "utid, state TEXT, io_wait, time, n, empty, longest, woken, subject", pass_spent},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Searches in directed graphs. A node is a number; inside a search it is its rank among all numbers of
- * the graph and of the starts, so that memory depends on how many there are, not on their size.
+ * Searches in directed graphs. A node is a number; inside a search it is its rank among all numbers
+ * of the graph and of the starts, so that memory depends on how many there are, not on their size.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +46,8 @@ static void nodes_free(void *p)
 	free(nodes);
 }
 
-/* Returns what an aggregate collects into, which it makes for the first row; NULL if out of
- * memory. */
+/* Returns the collection of an aggregate function, which is allocated for the first row; NULL if
+ * out of memory. */
 static void *aggregate_collection(sqlite3_context *ctx, size_t size)
 {
 	void **p = sqlite3_aggregate_context(ctx, sizeof(*p));
@@ -371,7 +371,8 @@ static int64_t numbers_at(struct numbers numbers, size_t i)
 	return x;
 }
 
-/* (from, to, weights, roots, targets, is_floor): all but the last are results of repeatedfield(). */
+/* (from, to, weights, roots, targets, is_floor): all but the last are results of
+ * repeatedfield(). */
 static void bounded_call(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	static const char *const columns[] = {"root_node_id", "node_id", "parent_node_id", NULL};

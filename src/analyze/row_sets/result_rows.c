@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * __intrinsic_table_ptr(rows) has the columns c0, c1, ... A condition says which column of the rows
- * each of them is: __intrinsic_table_ptr_bind(c0, 'name'). A column that is not bound to a name, or
- * is bound to one that the rows do not have, is NULL.
+ * __intrinsic_table_ptr(rows) has the columns c0, c1, ... A condition maps each of them to a column
+ * of the rows: __intrinsic_table_ptr_bind(c0, 'name'). A column that is not bound to a name, or is
+ * bound to one that the rows do not have, is NULL.
  */
 #include "analyze/row_sets/result_rows.h"
 

@@ -65,7 +65,7 @@ static uint32_t get_child(struct call_tree *t, uint32_t parent, uint32_t functio
 	return t->n++;
 }
 
-/* Lists the functions of a stack, the innermost first. Returns their number. */
+/* Writes the functions of a stack to path, innermost first. Returns how many there are. */
 static uint32_t list_functions(const struct code *c, uint32_t site, uint32_t path[DEPTH_MAX])
 {
 	const struct table *sites = &c->s->tables[TABLE_STACK_CALLSITE];

@@ -211,7 +211,7 @@ void code_put_name(const struct code *c, uint32_t function, struct strbuf *b)
 	strbuf_add(b, name->s, name->len);
 }
 
-/* ---- the function that says most ---- */
+/* ---- the function that best explains a wait ---- */
 
 /* Returns true for a library whose functions wait for their callers. */
 static bool is_runtime_library(const char *file)

@@ -8,11 +8,11 @@
 #include "base/text/str.h"
 
 /*
- * The functions that the frames of call stacks stand for. Frames with the same name, in files of
- * the same base name, are one function, even across processes. Code without a name is one function
- * for each CODE_RANGE bytes of its file, and is called FILE+0x1000, so that a stripped program has
- * several rows. A frame with several symbols stands for a function and those that the compiler
- * inlined there.
+ * Maps frames of call stacks to functions. Frames with the same name, in files of the same base
+ * name, are one function, even across processes. Code without a name is one function for each
+ * CODE_RANGE bytes of its file, and is called FILE+0x1000, so that a stripped program has several
+ * rows. A frame with several symbols represents a function and the functions that the compiler
+ * inlined into it.
  */
 #define CODE_RANGE 4096u
 
@@ -48,7 +48,7 @@ const char *code_file(const struct code *c, uint32_t function);
 void code_put_name(const struct code *c, uint32_t function, struct strbuf *b);
 
 /*
- * Return the function of a call stack that says most about a wait, or NULL_U32. A thread's own
+ * Return the function of a call stack that best explains a wait, or NULL_U32. A thread's own
  * function is the innermost user function outside of the libraries that all programs call (C, C++,
  * the loader); failing that, the innermost user function; failing that, the innermost kernel
  * function. The function that woke a thread is found in the same way. An interrupt, however, has

@@ -23,8 +23,8 @@ struct arg_builder {
 	size_t n, cap;
 };
 
-/* Adds an argument. A key that is there keeps its position and gets the new value. If out of
- * memory, it sets the budget's error. */
+/* Adds an argument. An existing key keeps its position and gets the new value. Sets the budget's
+ * error if out of memory. */
 void arg_builder_add(struct store *s, struct arg_builder *b, const struct stored_arg *a);
 void arg_builder_add_int(struct store *s, struct arg_builder *b, const char *key,
 			 enum arg_type type, int64_t v);

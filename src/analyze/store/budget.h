@@ -8,7 +8,7 @@
 
 #include "base/core/hash_table.h"
 
-/* The memory that one import may take. */
+/* The memory that one import may use. */
 struct budget {
 	uint64_t used, limit; /* bytes */
 	int error; /* 0, -ENOMEM, or -EFBIG: over the limit */

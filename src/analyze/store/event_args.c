@@ -426,7 +426,7 @@ uint32_t call_args_add(struct store *s, uint32_t enter, uint32_t exit)
 	return CALL_SETS + row;
 }
 
-/* Returns the row of TABLE_FTRACE in a column of a set, or NULL_U32. */
+/* Returns the row of TABLE_FTRACE that a column of the argument set refers to, or NULL_U32. */
 static uint32_t get_event_row(const struct store *s, int64_t set, unsigned column)
 {
 	const struct table *t = &s->tables[TABLE_CALL];

@@ -15,7 +15,7 @@
  */
 
 /*
- * The column FTRACE_PAYLOAD says where the arguments of a kernel event are. Its low 2 bits are the
+ * The column FTRACE_PAYLOAD refers to the arguments of a kernel event. Its low 2 bits are the
  * kind, the upper 62 bits the value, so that the numbers of nearby events are near each other.
  */
 enum payload_kind {
@@ -127,8 +127,8 @@ struct store {
 	size_t n_states, cap_states;
 	struct generic_event *generic; /* owned */
 	size_t n_generic, cap_generic;
-	/* Owned: by machine * GENERIC_KINDS + known kind; index in generic + 1 of the event's further
-	 * fields, or 0. */
+	/* Owned: by machine * GENERIC_KINDS + known kind; index in generic + 1 of the event's
+	 * further fields, or 0. */
 	uint32_t *further;
 	size_t n_further;
 	struct trace_bytes *bytes; /* owned */

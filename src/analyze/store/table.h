@@ -136,8 +136,9 @@ TABLE_ACCESS(i64, int64_t, uint64_t)
 double table_f64(const struct table *t, unsigned column, uint32_t row);
 void table_set_f64(struct table *t, unsigned column, uint32_t row, double v);
 
-/* In ns. A time can be set in the last row only. table_next_ts() is fast for ascending rows: it
- * keeps its position in *at, which is 0 at first. A duration of -1 is open. */
+/* Write and read times, in ns. A time can be set in the last row only. table_next_ts() is fast for
+ * ascending rows: it keeps its position in *at, which must be 0 at first. A duration of -1 means
+ * that the interval has no end. */
 void table_set_ts(struct table *t, unsigned column, uint32_t row, int64_t ts);
 int64_t table_ts(const struct table *t, unsigned column, uint32_t row);
 int64_t table_next_ts(const struct table *t, unsigned column, uint32_t row, size_t *at);
@@ -165,8 +166,8 @@ const struct row_index *table_index(struct table *t, unsigned column);
 /* Sets the range of x->rows for a value; it may be empty. Returns false if there is no range. */
 bool row_index_find(const struct row_index *x, int64_t v, uint32_t *ret_begin, uint32_t *ret_end);
 
-/* Writes the table as bytes, and reads them into an empty table of the same definition, with a check
- * of all lengths. Returns 0, -EBADMSG, -ENOMEM or -EFBIG. */
+/* Writes the table as bytes, and reads them into an empty table of the same definition, with a
+ * check of all lengths. Returns 0, -EBADMSG, -ENOMEM or -EFBIG. */
 struct image_writer;
 struct image_reader;
 void table_write_image(const struct table *t, struct image_writer *w);

@@ -36,7 +36,7 @@ static void set_string_value(const struct store *s, struct value *ret, uint32_t 
 			.kind = VALUE_TEXT, .s = s->strings.of[id].s, .len = s->strings.of[id].len};
 }
 
-/* Sets NULL, for columns about which no Linux trace says anything. */
+/* Sets NULL, for columns that no Linux trace has values for. */
 static void set_null_value(const struct store *s, uint32_t row, struct value *ret)
 {
 	*ret = (struct value){.kind = VALUE_NULL};

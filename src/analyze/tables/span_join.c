@@ -39,7 +39,7 @@ struct join_vtab {
 
 enum span_kind { SPAN_END, SPAN_ROW, SPAN_GAP };
 
-/* The rows of a table as spans, of which one is current. A row of dur -1 ends where it begins. */
+/* A cursor over the rows of a table as spans. A row with dur -1 ends where it begins. */
 struct stream {
 	sqlite3_stmt *st; /* ts, dur, partition, columns */
 	bool partitioned, gaps;

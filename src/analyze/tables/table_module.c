@@ -453,7 +453,7 @@ static uint32_t find_first_place(const struct store_cursor *c, uint32_t row)
 	return LOWER_BOUND(i, c->begin, c->end, c->rows[i] < row);
 }
 
-/* Narrows to the rows from `first` up to the one before `last`. */
+/* Limits the cursor to the rows from `first` up to, but not including, `last`. */
 static void narrow_to_rows(struct store_cursor *c, uint32_t first, uint32_t last)
 {
 	if (c->rows)

@@ -30,7 +30,7 @@
  * Doubles the number of slots and moves the entries. An empty table gets `first` slots. `slots` is
  * a pointer to memory from malloc(3) or NULL, n_slots is a variable. The expressions is_free and
  * hash refer to the slot `slot`; a zeroed slot must be free. Returns true, or false with nothing
- * changed if memory is out.
+ * changed if out of memory.
  */
 #define OPEN_TABLE_GROW(slots, n_slots, first, slot, is_free, hash)                                \
 	({                                                                                         \

@@ -13,7 +13,8 @@
 /* Finds the start time of the process (field 22) in /proc/PID/stat, proc_pid_stat(5). Returns false
  * if the text has no such field. ret: in clock ticks since the boot. */
 bool process_start_ticks(const char *stat, uint64_t *ret);
-/* Returns FNV-1a over the start time (clock ticks, 8 bytes) and the pid (4 bytes). */
+/* Returns the uuid of a process: FNV-1a over the start time (clock ticks, 8 bytes) and the pid (4
+ * bytes). */
 uint64_t process_uuid_of(uint64_t start_ticks, int32_t pid);
 
 static inline uint64_t thread_uuid_of(uint64_t process_uuid, int32_t tid)

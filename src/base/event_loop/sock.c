@@ -297,11 +297,9 @@ static int remove_stale_socket(const struct address *a, struct err_text *e)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISSOCK(st.st_mode))
 		return err_set(e, -EADDRINUSE,
-			       "cannot listen on %s: a file of that name exists and is not "
-			       "a socket",
-			       path);
+			       "cannot listen on %s: the path exists and is not a socket", path);
 	if (connect_to_address(a, 0, &fd) != -ECONNREFUSED)
-		return err_set(e, -EADDRINUSE, "cannot listen on %s: another server listens there",
+		return err_set(e, -EADDRINUSE, "cannot listen on %s: another server already does",
 			       path);
 	if (unlink(path) < 0 && errno != ENOENT)
 		return -errno;
@@ -343,7 +341,7 @@ static int listen_error(int r, const char *address, struct err_text *e)
 {
 	switch (r) {
 	case -EADDRINUSE:
-		return err_set(e, r, "cannot listen on %s: another server listens there", address);
+		return err_set(e, r, "cannot listen on %s: another server already does", address);
 	case -ENAMETOOLONG:
 		return err_set(e, r,
 			       "cannot listen on %s: the address is too long (a socket's "

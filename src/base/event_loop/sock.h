@@ -54,7 +54,7 @@ int sock_connect(const char *address, int *ret_fd);
  * users may keep full. */
 int sock_connect_within(const char *address, unsigned wait_ms, int *ret_fd);
 
-/* How many connections may wait to be accepted. A new one is served after all of them. */
+/* The maximum number of connections that wait to be accepted. */
 #define SOCK_BACKLOG 256
 
 /* Listens. A socket file without a live server is removed first. Returns 0 with *ret_fd, or -errno

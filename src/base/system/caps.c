@@ -76,7 +76,8 @@ int caps_change_user(uid_t uid, gid_t gid)
 		return -errno;
 	r = change_user_and_groups(uid, gid);
 	(void)prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
-	/* Changing the user clears the signal; the parent may have ended meanwhile. */
+	/* Changing the user clears the signal, so it is set again; the parent may already have
+	 * ended. */
 	if (death_signal > 0) {
 		prctl(PR_SET_PDEATHSIG, death_signal);
 		if (getppid() != parent)

@@ -30,8 +30,8 @@ enum file_watch_event {
 	FILE_WATCH_OURS, /* the file was created, moved there, or has changed its mode */
 };
 
-/* Initialize with .fd = -1. Returns 0, -EINVAL (a path that ends in a slash), -ENAMETOOLONG or -errno
- * of inotify(7) (-ENOENT: the folder does not exist). */
+/* Starts to watch a file. Initialize w with .fd = -1. Returns 0, -EINVAL (a path that ends in a
+ * slash), -ENAMETOOLONG or -errno of inotify(7) (-ENOENT: the folder does not exist). */
 int file_watch_open(struct file_watch *w, const char *path);
 void file_watch_close(struct file_watch *w);
 /* Reads all pending events. Returns FILE_WATCH_OURS also if some were lost. */

@@ -218,7 +218,7 @@ int fs_each(const char *dir, int (*fn)(void *ctx, const char *name, unsigned cha
 		struct dirent *e;
 		int r;
 
-		errno = 0; /* the only way to tell the end from an error */
+		errno = 0; /* the only way to distinguish the end from an error */
 		e = readdir(d);
 		if (!e)
 			return -errno;

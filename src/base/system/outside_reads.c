@@ -175,7 +175,7 @@ static ssize_t outside_reads_receive_answer(void *buf, size_t size, int wait_ms)
 }
 
 static ssize_t outside_reads_ask(enum kind kind, const char *path, void *buf, size_t size,
-				 int wait_ms)
+				     int wait_ms)
 {
 	struct request q = {.kind = kind, .size = (uint32_t)MIN(size, OUTSIDE_READ_MAX)};
 	char ignored;

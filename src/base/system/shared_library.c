@@ -22,7 +22,7 @@ int shared_library_open(const char *file, const struct shared_function *function
 			dlclose(handle);
 			return -ENOSYS;
 		}
-		/* POSIX: a pointer to data can hold a pointer to a function. */
+		/* POSIX guarantees that a data pointer can hold a function pointer. */
 		memcpy((char *)to + functions[i].offset, &symbol, sizeof(symbol));
 	}
 	*ret_handle = handle;

@@ -11,8 +11,8 @@
 #define DEMANGLE_NAME_MAX 1024 /* bytes of a mangled name; longer ones are not demangled */
 #define DEMANGLE_TICK_US 5000 /* CPU time that a name may take; it may take up to twice as much */
 
-/* Starts the clock of the time limit: SIGVTALRM, while the process uses the CPU. To be called once,
- * before the sandbox. Returns 0 or -errno: then there is no time limit. */
+/* Starts the clock of the time limit: SIGVTALRM, while the process uses the CPU. Call it once,
+ * before the sandbox is entered. Returns 0, or -errno if there is no time limit. */
 int demangle_start_clock(void);
 
 /*

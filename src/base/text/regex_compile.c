@@ -42,8 +42,7 @@ static bool regex_compile_check_size(struct parser *s, size_t n)
 	if (s->re->n_ops + n <= REGEX_MAX_OPS - 1) /* one for the MATCH */
 		return true;
 	s->error = err_set(s->why, -EINVAL,
-			   "with its repetitions written out it is larger than %u characters and "
-			   "operators",
+			   "expanded repetitions exceed the limit of %u characters and operators",
 			   REGEX_MAX_OPS);
 	return false;
 }
@@ -154,7 +153,7 @@ static bool read_named_class(struct parser *s, struct regex_set *set)
 		s->p += len + 2;
 		return true;
 	}
-	return regex_compile_refuse(s, "an unknown [:class:]");
+	return regex_compile_refuse(s, "unknown [:class:]");
 }
 
 /* ---- escapes ---- */
@@ -181,7 +180,7 @@ static bool read_escape(struct parser *s, unsigned *ret_byte)
 	const char *letter = c ? strchr(letters, c) : NULL;
 
 	if (c == '\0')
-		return regex_compile_refuse(s, "it ends in a backslash");
+		return regex_compile_refuse(s, "the pattern ends in a backslash");
 	s->p++;
 	if (letter) {
 		*ret_byte = (unsigned char)bytes[letter - letters];
@@ -247,7 +246,8 @@ static bool read_range(struct parser *s, struct regex_set *set)
 	if (!read_bracket_item(s, set, &single, &last))
 		return false;
 	if (!single || last < first)
-		return regex_compile_refuse(s, "a range in brackets is a-b with a <= b");
+		return regex_compile_refuse(s,
+					    "invalid range in brackets; expected a-b with a <= b");
 	add_range(set, first, last);
 	return true;
 }
@@ -280,10 +280,10 @@ static bool read_group(struct parser *s)
 	unsigned group = s->re->n_groups;
 
 	if (!captures && s->p[1] != ':')
-		return regex_compile_refuse(s,
-					    "the only group with a ? that is supported is (?: )");
+		return regex_compile_refuse(
+			s, "of the groups that begin with (?, only (?: ) is supported");
 	if (s->depth == REGEX_MAX_DEPTH || (captures && group == REGEX_MAX_GROUPS))
-		return regex_compile_refuse(s, "it has too many groups");
+		return regex_compile_refuse(s, "too many groups");
 	if (!captures)
 		s->p += 2;
 	s->re->n_groups += captures;
@@ -386,7 +386,8 @@ static bool read_interval(struct parser *s, struct repetition *r)
 		r->max = *s->p == '}' ? NO_LIMIT : regex_compile_read_number(s);
 	}
 	if (s->p == start || *s->p != '}' || r->max < r->min)
-		return regex_compile_refuse(s, "a repetition is {m}, {m,} or {m,n} with m <= n");
+		return regex_compile_refuse(
+			s, "invalid repetition; expected {m}, {m,} or {m,n} with m <= n");
 	s->p++;
 	return true;
 }

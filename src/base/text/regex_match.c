@@ -315,7 +315,7 @@ int regex_new(const char *pattern, struct err_text *e, struct regex **ret)
 	int r;
 
 	if (strlen(pattern) > REGEX_MAX_BYTES)
-		return err_set(e, -EINVAL, "\"%.32s...\": %zu bytes; the limit is %u", pattern,
+		return err_set(e, -EINVAL, "\"%.32s...\" has %zu bytes; the limit is %u", pattern,
 			       strlen(pattern), REGEX_MAX_BYTES);
 	re = calloc(1, sizeof(*re));
 	r = re ? regex_match_compile(re, pattern, &why) : -ENOMEM;

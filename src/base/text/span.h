@@ -27,7 +27,7 @@ static inline bool span_ends(struct span s, const char *suffix)
 
 /* Returns s without leading and trailing blanks. */
 struct span span_trim(struct span s);
-/* Cuts the first line, or the first word, off the text. Returns false if there is none left. */
+/* Cut the first line, or the first word, off the text. Return false if none is left. */
 bool span_next_line(struct span *text, struct span *ret_line);
 bool span_next_word(struct span *text, struct span *ret_word);
 /* Splits "key  : value" and trims both. Returns false if there is no colon. */

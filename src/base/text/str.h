@@ -58,6 +58,10 @@ int str_to_time_ns(const char *s, int64_t *ret_ns);
 
 /* Writes "1,204,331" to buf and returns buf. */
 char *str_thousands(uint64_t v, char buf[static 32]);
+#define STR_COUNT_SIZE 64
+/* Writes "1 packet", "2,048 packets" or "3 processes" to buf and returns buf. noun: the
+ * singular. */
+char *str_count(uint64_t n, const char *noun, char buf[static STR_COUNT_SIZE]);
 /* Writes "21.4 MiB" to buf and returns buf: units of 1024, three significant digits. "64 MiB" and
  * "999 B" are exact. */
 char *str_bytes(uint64_t v, char buf[static 32]);

@@ -197,6 +197,21 @@ char *str_thousands(uint64_t v, char buf[static 32])
 	return buf;
 }
 
+char *str_count(uint64_t n, const char *noun, char buf[static STR_COUNT_SIZE])
+{
+	size_t len = strlen(noun);
+	char last = len ? noun[len - 1] : '\0', number[32];
+	bool hisses = last == 's' || last == 'x' || str_ends(noun, "ch") || str_ends(noun, "sh");
+	const char *end = hisses ? "es" : last == 'y' ? "ies" : "s";
+
+	if (n == 1)
+		end = "";
+	else if (last == 'y')
+		len--;
+	snprintf(buf, STR_COUNT_SIZE, "%s %.*s%s", str_thousands(n, number), (int)len, noun, end);
+	return buf;
+}
+
 char *str_bytes(uint64_t v, char buf[static 32])
 {
 	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

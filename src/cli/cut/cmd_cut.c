@@ -110,11 +110,13 @@ static int cut_check_options(struct cut_options *o, char **words, int n, struct 
 		return err_set(e, -EINVAL, "only one FILE can be given");
 	o->file = words[0];
 	if (o->is_split && !o->every == !o->size)
-		return err_set(e, -EINVAL, "use either --every 10s or --size 100mb");
+		return err_set(
+			e, -EINVAL,
+			"choose either --every or --size; examples: --every 10s, --size 100mb");
 	if (!o->is_split && !o->out)
-		return err_set(e, -EINVAL, "the output is missing; name it with -o");
+		return err_set(e, -EINVAL, "no output file; name one with -o");
 	if (!o->is_split && o->from < 0 && o->to < 0)
-		return err_set(e, -EINVAL, "no part is selected; use --from 1.5, --to 2s, or both");
+		return err_set(e, -EINVAL, "nothing is selected; use --from 1.5, --to 2s, or both");
 	if (o->to >= 0 && o->to <= o->from)
 		return err_set(e, -EINVAL, "--to is not later than --from");
 	return 0;
@@ -271,7 +273,8 @@ static int open_file_of_part(void *ctx, uint64_t number)
 
 	if (out->n == PARTS_MAX)
 		return err_set(out->e, -EINVAL,
-			       "this would write more than %d files; choose larger parts",
+			       "the trace would be cut into more than %d files; choose a larger "
+			       "--every or --size",
 			       PARTS_MAX);
 	if (array_reserve(&out->of, &out->cap, out->n + 1, sizeof(*out->of)))
 		return err_set(out->e, -ENOMEM, "no memory");
@@ -341,15 +344,16 @@ static void outputs_deinit(struct outputs *out)
 
 static void warn_of_unused_packets(const char *path, const struct cut_result *r)
 {
+	char count[STR_COUNT_SIZE];
+
 	if (r->cut_off)
-		log_warn("%s ends inside a packet; its complete packets are used", path);
+		log_warn("%s is truncated: the last packet is incomplete and was skipped", path);
 	if (r->undecodable)
-		log_warn("%s: %" PRIu64 " packets are not valid protobuf; they are left out", path,
-			 r->undecodable);
+		log_warn("%s: skipped %s: not valid protobuf", path,
+			 str_count(r->undecodable, "packet", count));
 	if (r->not_unpacked)
-		log_warn("%s: %" PRIu64 " compressed packets cannot be decompressed completely; "
-			 "the rest of each is left out",
-			 path, r->not_unpacked);
+		log_warn("%s: cannot decompress all of %s", path,
+			 str_count(r->not_unpacked, "compressed packet", count));
 }
 
 /* Writes the parts of out->plan. */

@@ -77,24 +77,25 @@ static int merge_check_options(struct merge_files *o, char **words, int n, struc
 	int r = 0;
 
 	if (n < 2)
-		return err_set(e, -EINVAL, "at least two files are needed");
+		return err_set(e, -EINVAL, "expected at least two files");
 	if (n > MERGE_INPUTS_MAX)
-		return err_set(e, -EINVAL, "at most %d files at a time", MERGE_INPUTS_MAX);
+		return err_set(e, -EINVAL, "too many files; the limit is %d", MERGE_INPUTS_MAX);
 	if (!o->out)
-		return err_set(e, -EINVAL, "the output is missing; name it with -o");
+		return err_set(e, -EINVAL, "no output file; name one with -o");
 	for (int i = 0; r == 0 && i < n; i++) {
 		struct merge_file *f = &o->files[o->n++];
 
 		r = merge_parse_file(words[i], f, e);
 		if (r == 0 && trace_input_is_output(f->path, o->out))
 			r = err_set(e, -EINVAL,
-				    "-o %.80s is one of the traces; choose another name", o->out);
+				    "-o '%.80s' is one of the input files; choose another name",
+				    o->out);
 		for (size_t k = 0; r == 0 && k + 1 < o->n; k++)
 			if (!strcmp(o->files[k].machine, f->machine) &&
 			    !(o->files[k].is_named && f->is_named))
 				r = err_set(e, -EINVAL,
 					    "two files have the machine name '%.80s'; give them "
-					    "different names, such as web=%.80s",
+					    "different names, for example web=%.80s",
 					    f->machine, f->path);
 	}
 	return r;

@@ -32,18 +32,20 @@ static int explain_merge_refusal(const struct merge_files *o, enum merge_refusal
 	case MERGE_OTHER_CLOCK:
 		return err_set(e, -EINVAL, "the timestamps of %s are not in CLOCK_BOOTTIME", file);
 	case MERGE_PROGRAMS:
-		return err_set(e, -EINVAL, "%s has ProtoVM programs, which cannot be merged", file);
+		return err_set(e, -EINVAL, "%s contains ProtoVM programs, which cannot be merged",
+			       file);
 	case MERGE_MACHINES:
 		return err_set(e, -EINVAL,
 			       "%s covers several machines, and the machine of %s booted earlier; "
 			       "these cannot be merged",
 			       file, other);
 	case MERGE_REBOOT:
-		return err_set(e, -EINVAL,
-			       "'%s' rebooted between %s and %s; give it a different name in each",
-			       o->files[of].machine, file, other);
+		return err_set(
+			e, -EINVAL,
+			"'%s' rebooted between %s and %s; give the two boots different names",
+			o->files[of].machine, file, other);
 	case MERGE_SEQUENCES:
-		return err_set(e, -EINVAL, "the traces have too many packet sequences in total");
+		return err_set(e, -EINVAL, "the traces contain too many packet sequences in total");
 	case MERGE_POSSIBLE:
 		break;
 	}
@@ -52,19 +54,21 @@ static int explain_merge_refusal(const struct merge_files *o, enum merge_refusal
 
 static void merge_warn_of_bad_inputs(const struct merge_files *o, const struct merge_input *inputs)
 {
+	char count[STR_COUNT_SIZE];
+
 	for (size_t i = 0; i < o->n; i++) {
 		const struct merge_input *in = &inputs[i];
 		int64_t set = (in->last.real - in->last.boot) - (in->first.real - in->first.boot);
 
 		if (in->cut_off)
-			log_warn("%s ends inside a packet; its complete packets are used",
+			log_warn("%s is truncated: the last packet is incomplete and was skipped",
 				 o->files[i].path);
 		if (in->undecodable + in->not_unpacked)
-			log_warn("%s: %" PRIu64 " packets cannot be decoded; they are left out",
-				 o->files[i].path, in->undecodable + in->not_unpacked);
+			log_warn("%s: skipped %s: cannot be decoded", o->files[i].path,
+				 str_count(in->undecodable + in->not_unpacked, "packet", count));
 		if (llabs(set) > 1000000)
 			log_warn("%s: the clock of '%s' was set by %.3f ms during the recording; "
-				 "times at its end are off by that much",
+				 "the last timestamps are off by as much",
 				 o->files[i].path, o->files[i].machine, (double)set / 1e6);
 	}
 }

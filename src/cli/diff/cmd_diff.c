@@ -13,7 +13,7 @@
 #include "cli/diff/diff_traces.h"
 #include "cli/terminal/verb.h"
 
-/* Changes below these do not count, unless --min says otherwise. With one recording on each side,
+/* Smaller changes are ignored, unless --min sets another minimum. With one recording on each side,
  * the difference from one recording to the next is unknown, hence the larger value. */
 #define LEAST_CHANGE 0.03
 #define LEAST_CHANGE_OF_BLOCKS 0.10

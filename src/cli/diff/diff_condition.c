@@ -27,7 +27,7 @@ static int refuse_metric(const char *name, struct err_text *e)
 
 	for (size_t i = 0; i < n_diff_metrics; i++)
 		strbuf_printf(&names, "%s%s", i ? ", " : "", diff_metrics[i].name);
-	err_set(e, -EINVAL, "--fail-if: there is no metric %.40s; the metrics are %s", name,
+	err_set(e, -EINVAL, "--fail-if: unknown metric '%.40s'; the metrics are %s", name,
 		names.s ? names.s : "");
 	strbuf_deinit(&names);
 	return -EINVAL;

@@ -35,7 +35,7 @@ static const char usage_tail[] =
 	"      --min PERCENT   smallest change that counts; default: 3, or 10 between blocks of "
 	"time\n"
 	"      --fail-if COND  exit with 4 if a finding meets COND: 'latency p99 > +10%',\n"
-	"                      'cpu hash_block > 5%', 'syscalls count < -20%'; may be repeated\n"
+	"                      'cpu hash_block > 5%', 'syscalls count < -20%' (repeatable)\n"
 	"      --lossy         also compare recordings that lost data\n"
 	"      --top N         at most N rows; default: 20\n"
 	"      --all           include rows that a more specific row explains, and rows without a "
@@ -82,7 +82,8 @@ static void print_usage(void)
 static int parse_per_option(const char *text, struct diff_options *o, struct err_text *e)
 {
 	if (!*text)
-		return err_set(e, -EINVAL, "--per needs run, second or the name of a slice");
+		return err_set(e, -EINVAL,
+			       "--per: expected 'run', 'second' or the name of a slice");
 	o->per = !strcmp(text, "run")	   ? DIFF_PER_RUN
 		 : !strcmp(text, "second") ? DIFF_PER_SECOND
 					   : DIFF_PER_SLICE;
@@ -97,7 +98,7 @@ static int parse_min_change(const char *text, double *ret, struct err_text *e)
 
 	end += *end == '%';
 	if (end == text || *end || !isfinite(v) || v <= 0 || v > 1000)
-		return err_set(e, -EINVAL, "--min %.80s is not a percentage above 0; example: 5",
+		return err_set(e, -EINVAL, "--min '%.80s' is not a percentage above 0; example: 5",
 			       text);
 	*ret = v / 100;
 	return 0;
@@ -106,7 +107,8 @@ static int parse_min_change(const char *text, double *ret, struct err_text *e)
 static int add_condition(const char *text, struct diff_options *o, struct err_text *e)
 {
 	if (o->n_conditions == DIFF_MAX_CONDITIONS)
-		return err_set(e, -EINVAL, "at most %d conditions", DIFF_MAX_CONDITIONS);
+		return err_set(e, -EINVAL, "--fail-if: too many conditions; the limit is %d",
+			       DIFF_MAX_CONDITIONS);
 	return diff_condition_parse(text, &o->conditions[o->n_conditions++], e);
 }
 
@@ -175,17 +177,18 @@ static int set_files_of_sides(char **words, int n, char **more, int n_more, bool
 		return err_set(
 			e, -EINVAL,
 			"%s; give two recordings, or two sets: sonda diff before*.pf -- after*.pf",
-			n > 2 ? "-- is missing between the sides" : "a recording is missing");
+			n > 2 ? "'--' is missing between the sides" : "a recording is missing");
 	}
 	if (!n || !n_more)
-		return err_set(e, -EINVAL, "no recording %s --", n ? "after" : "before");
+		return err_set(e, -EINVAL, "no recording %s '--'", n ? "after" : "before");
 	for (int i = 0; o->html && i < n + n_more; i++)
 		if (trace_input_is_output(i < n ? words[i] : more[i - n], o->html))
-			return err_set(e, -EINVAL,
-				       "--html %.80s is a recording itself; choose another name",
-				       o->html);
+			return err_set(
+				e, -EINVAL,
+				"--html '%.80s' is one of the recordings; choose another name",
+				o->html);
 	if (o->timelines && !o->html)
-		return err_set(e, -EINVAL, "--timelines needs --html FILE");
+		return err_set(e, -EINVAL, "--timelines requires --html FILE");
 	if (o->html && o->json)
 		return err_set(e, -EINVAL, "--json and --html cannot be combined");
 	o->files[0] = words;

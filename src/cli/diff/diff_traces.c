@@ -162,8 +162,7 @@ static int set_window(const struct diff_options *o, const struct trace_tables *t
 	if (o->from >= 0)
 		ret->from = add_saturated(ret->from, o->from);
 	if (ret->from >= ret->to)
-		return err_set(e, -EINVAL, "nothing in %s is between --from and --to",
-			       tables->path);
+		return err_set(e, -EINVAL, "%s has no data between --from and --to", tables->path);
 	return 0;
 }
 
@@ -191,8 +190,8 @@ static int check_trace(struct diff_traces *all, const struct trace_tables *table
 	}
 	if (lost && !all->o->lossy)
 		return err_set(e, -ENODATA,
-			       "%s lost data, so its numbers are too small; see sonda info, record "
-			       "again, or compare with --lossy",
+			       "%s lost data, so the totals are too small (sonda info shows the "
+			       "losses); record again, or compare with --lossy",
 			       tables->path);
 	if (tables->store.tables[TABLE_MACHINE].rows > 1)
 		return err_set(e, -ENOTSUP, "%s covers several machines, which diff cannot compare",
@@ -235,8 +234,8 @@ static int read_observation(struct diff_traces *all, struct trace_tables *tables
 		work = count_slices(db, all->o->slice);
 		if (work <= 0)
 			return err_set(e, -ENODATA,
-				       "%s has no slice and no system call %.80s for --per; names "
-				       "of system calls begin with sys_",
+				       "--per: %s has no slice or system call named '%.80s' (names "
+				       "of system calls begin with sys_)",
 				       tables->path, all->o->slice);
 		ob->scale = 1 / work;
 		trace->work += work;
@@ -256,11 +255,12 @@ static int read_observations(struct diff_traces *all, struct trace_tables *table
 	int blocks = all->kind == DIFF_BLOCKS ? BLOCKS : 1, r = 0;
 
 	if (blocks > 1 && length / blocks < LEAST_BLOCK_NS)
-		return err_set(
-			e, -ENODATA,
-			"%s is shorter than %.1f s, the minimum for an interval from blocks of "
-			"time; record longer, or make at least %d recordings of each side",
-			tables->path, (double)LEAST_BLOCK_NS * BLOCKS / 1e9, LEAST_REPETITIONS);
+		return err_set(e, -ENODATA,
+			       "%s is shorter than %.1f s, too short to split into blocks for a "
+			       "confidence interval; record longer, or make at least %d recordings "
+			       "of each side",
+			       tables->path, (double)LEAST_BLOCK_NS * BLOCKS / 1e9,
+			       LEAST_REPETITIONS);
 	w.is_block = blocks > 1;
 	for (int i = 0; i < blocks && r == 0; i++) {
 		w.from = from + length / blocks * i;
@@ -278,8 +278,8 @@ static int set_design(struct diff_traces *all, const struct diff_trace *t, struc
 	if (t != all->of) {
 		if (o->per == DIFF_PER_AUTO && t->is_run != all->of->is_run)
 			return err_set(e, -EINVAL,
-				       "%s is the recording of a command, %s is not; choose --per "
-				       "run or --per second",
+				       "%s is the recording of a command and %s is not; choose "
+				       "--per run or --per second",
 				       t->is_run ? t->path : all->of->path,
 				       t->is_run ? all->of->path : t->path);
 		return 0;
@@ -367,7 +367,7 @@ static int read_tables(struct diff_traces *all, struct trace_tables *tables, str
 	if (chosen_create(tables->db, &from, &missing) != SQLITE_OK)
 		return err_set(e, -EIO, "%s: %s", t->path, sqlite3_errmsg(tables->db));
 	if (missing)
-		return err_set(e, -ENOENT, "%s has no process or thread %.80s", t->path, missing);
+		return err_set(e, -ENOENT, "%s has no process or thread '%.80s'", t->path, missing);
 	r = set_design(all, t, e);
 	if (r == 0)
 		r = set_window(all->o, tables, t->is_run, &w, e);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel: what it was built with, what it allows, tracefs and other programs that trace with it. */
+/* The kernel: what it was built with, what it allows, tracefs and other programs that trace with
+ * it. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,7 @@ const char *doctor_tracefs_root(const struct doctor_machine *m)
 	for (const char *const *root = m->tracefs; *root; root++) {
 		int r = check_access(*root, "instances", F_OK);
 
-		/* A user who may not search the directory knows that something is mounted. */
+		/* Permission denied shows that something is mounted. */
 		if (!r || r == -EACCES || r == -EPERM)
 			return *root;
 	}
@@ -292,7 +293,7 @@ void check_kernel(struct doctor_machine *m, struct doctor_finding *f)
 
 enum option_root { IN_TRACEFS, IN_PROC, IN_SYS };
 
-/* A file that is there if the kernel has the option. */
+/* A file that exists only if the kernel has the option. */
 static const struct option {
 	const char *name; /* CONFIG_... */
 	enum option_root root;

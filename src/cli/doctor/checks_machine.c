@@ -28,15 +28,14 @@ void check_clock(struct doctor_machine *m, struct doctor_finding *f)
 	for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
 		if (strcmp(name, slow[i]) != 0)
 			continue;
-		doctor_set_finding(f, DOCTOR_LIMIT,
-				   "the kernel's clock is %s: each event's timestamp costs about a "
-				   "microsecond",
-				   name);
+		doctor_set_finding(
+			f, DOCTOR_LIMIT,
+			"the clocksource is %s: each timestamp costs about a microsecond", name);
 		if (strstr(all, "tsc"))
 			doctor_set_remedy(f, "echo tsc | sudo tee %s/current_clocksource", path);
 		return;
 	}
-	doctor_set_finding(f, DOCTOR_OK, "the kernel's clock is %s", *name ? name : "unknown");
+	doctor_set_finding(f, DOCTOR_OK, "the clocksource is %s", *name ? name : "unknown");
 }
 
 #define LITTLE_ROOM (256ull << 20)
@@ -65,9 +64,10 @@ void check_disk(struct doctor_machine *m, struct doctor_finding *f)
 				   m->dir, bytes);
 		doctor_set_remedy(f, "sonda record -o DIRECTORY/trace.pftrace EVENT...");
 	} else if (room < LITTLE_ROOM) {
-		doctor_set_finding(f, DOCTOR_NOTE,
-				   "%s has little space: %s free, of which a recording leaves %s",
-				   m->dir, bytes, kept);
+		doctor_set_finding(
+			f, DOCTOR_NOTE,
+			"%s has little space: %s free, and a recording stops when %s are left",
+			m->dir, bytes, kept);
 		doctor_set_remedy(f, "sonda record -o DIRECTORY/trace.pftrace EVENT...");
 	} else {
 		doctor_set_finding(f, DOCTOR_OK, "%s free in %s", bytes, m->dir);
@@ -145,11 +145,10 @@ void check_crash(struct doctor_machine *m, struct doctor_finding *f)
 	crash_ring_find(m->proc, m->tracefs, &ring);
 	switch (ring.state) {
 	case CRASH_RING_RECORDS:
-		doctor_set_finding(
-			f, DOCTOR_OK,
-			"armed: a ring of %s survives a crash; then: sonda report --boot "
-			"-1",
-			str_bytes(ring.bytes, bytes));
+		doctor_set_finding(f, DOCTOR_OK,
+				   "armed: a ring of %s survives a crash; read it after the reboot "
+				   "with: sonda report --boot -1",
+				   str_bytes(ring.bytes, bytes));
 		break;
 	case CRASH_RING_LINE_ONLY:
 	case CRASH_RING_NOT_KEPT:

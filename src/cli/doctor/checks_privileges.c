@@ -286,10 +286,9 @@ void check_container(struct doctor_machine *m, struct doctor_finding *f)
 	if (is_in_other_namespace(m, "self/ns/user", INITIAL_USER_NAMESPACE) &&
 	    !doctor_uses_service(m)) {
 		doctor_set_finding(f, doctor_can_make_instances(m) ? DOCTOR_LIMIT : DOCTOR_FAULT,
-				   "this is a user namespace (an unprivileged container): its root "
+				   "this is a user namespace (a rootless container), whose root "
 				   "may not trace the machine");
-		doctor_set_remedy(f, "as the machine's root, not with rootless Docker or Podman: "
-				     "docker run --privileged --userns=host --pid=host "
+		doctor_set_remedy(f, "sudo docker run --privileged --userns=host --pid=host "
 				     "-v /sys/kernel/tracing:/sys/kernel/tracing IMAGE");
 	} else if (is_in_other_namespace(m, "self/ns/pid", INITIAL_PID_NAMESPACE) &&
 		   !doctor_uses_service(m)) {

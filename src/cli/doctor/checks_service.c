@@ -218,7 +218,8 @@ static const char *user_name(uid_t uid, char buf[static 64])
 	return buf;
 }
 
-/* Reports that this user, who has no service, may not record events: the remedy is a service. */
+/* Reports that this user may not record events and that no service is running. The remedy is a
+ * service. */
 static void report_refused_user(const struct doctor_machine *m, const char *root,
 				struct doctor_finding *f)
 {

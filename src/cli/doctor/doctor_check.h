@@ -35,7 +35,7 @@ struct doctor_finding {
 
 /* How the service answered. */
 enum doctor_service {
-	DOCTOR_SERVICE_UNKNOWN, /* not asked yet */
+	DOCTOR_SERVICE_UNKNOWN, /* not requested yet */
 	DOCTOR_SERVICE_NONE, /* nothing listens */
 	DOCTOR_SERVICE_USABLE,
 	DOCTOR_SERVICE_UNUSABLE, /* the service refuses this user, or does not answer */

@@ -152,7 +152,7 @@ struct export_options {
 static int set_form(const struct form *form, struct export_options *o, struct err_text *e)
 {
 	if (o->form)
-		return err_set(e, -EINVAL, "only one FORM can be given");
+		return err_set(e, -EINVAL, "only one output format can be given");
 	o->form = form;
 	return 0;
 }
@@ -231,7 +231,7 @@ static int make_default_path(struct export_options *o, struct err_text *e)
 		return err_set(e, -EINVAL, "a trace on standard input needs -o FILE");
 	if (len + strlen(o->form->suffix) + 2 > sizeof(o->default_out))
 		return err_set(e, -EINVAL,
-			       "the name of the output is too long; choose one with -o");
+			       "the output's name would be too long; choose one with -o");
 	snprintf(o->default_out, sizeof(o->default_out), "%.*s.%s", (int)len, o->file,
 		 o->form->suffix);
 	o->out = o->default_out;
@@ -242,7 +242,7 @@ static int export_check(struct export_options *o, char **words, int n, struct er
 {
 	if (!o->form)
 		return err_set(e, -EINVAL,
-			       "FORM is missing; use --json, --csv, --parquet, --sqlite or "
+			       "no output format; use --json, --csv, --parquet, --sqlite or "
 			       "--folded slices");
 	if (n == 0)
 		return err_set(e, -EINVAL, "FILE is missing");
@@ -252,7 +252,7 @@ static int export_check(struct export_options *o, char **words, int n, struct er
 	if (!o->out)
 		return make_default_path(o, e);
 	if (trace_input_is_output(o->file, o->out))
-		return err_set(e, -EINVAL, "-o %.80s is the trace itself; choose another name",
+		return err_set(e, -EINVAL, "-o '%.80s' is the input file; choose another name",
 			       o->out);
 	if (!strcmp(o->out, "-") && o->form->path)
 		return err_set(e, -EINVAL, "--%s cannot be written to standard output",

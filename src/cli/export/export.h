@@ -18,7 +18,7 @@ int export_json(const struct trace_tables *t,
 int export_folded_slices(const struct trace_tables *t,
 			 FILE *to); /* "process;thread;slice;slice ns" */
 int export_folded_sched(const struct trace_tables *t, FILE *to); /* "process;thread;state ns" */
-/* "process;thread;function;function NUMBER": samples, ns of waits, ns of waits by who ended them */
+/* "process;thread;function;function NUMBER": samples, ns of waits, ns of waits by waker */
 int export_folded_stacks(const struct trace_tables *t, FILE *to);
 int export_folded_waits(const struct trace_tables *t, FILE *to);
 int export_folded_wakers(const struct trace_tables *t, FILE *to);

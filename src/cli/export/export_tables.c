@@ -202,8 +202,8 @@ static int copy_view(void *ctx, const char *name, const char *sql)
 	return export_tables_run(c, c->file, query);
 }
 
-/* Returns the path unchanged as the full one. SQLite resolves the links of a path by name, and
- * opens what it found. Here a link is the descriptor of a folder (/proc/self/fd/N), which must not
+/* Returns the path unchanged as the full path. By default SQLite resolves symbolic links and opens
+ * the result. Here the link is the descriptor of a folder (/proc/self/fd/N), whose target must not
  * be looked up by name again. */
 static int copy_path_unresolved(sqlite3_vfs *vfs, const char *path, int size, char *ret)
 {

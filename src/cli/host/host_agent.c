@@ -222,7 +222,8 @@ static int agent_handle_frame(struct host_agent *a, const struct host_frame *f)
 	}
 }
 
-/* Reads once from a pipe of the recording, into a frame. Returns false if nothing is there. */
+/* Reads once from pipe i of the recording and appends the data as a frame. Returns false if the
+ * pipe is empty. */
 static bool agent_forward(struct host_agent *a, int i)
 {
 	struct strbuf *b = &a->stream.to_send;

@@ -14,7 +14,7 @@
 /* What `--agent=version` prints: the release, and a number that changes with the frames. */
 #define HOST_PROTOCOL 1
 
-/* Where a recording of the agent goes. */
+/* The outputs of a recording that an agent runs. */
 struct host_output {
 	int trace; /* descriptor of the pipe for the trace */
 	int config; /* descriptor of the file of -c; -1: there is no -c */

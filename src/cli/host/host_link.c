@@ -84,7 +84,7 @@ struct host_link {
 	struct event *readable, *writable; /* owned */
 	int program; /* the file to copy; -1: none */
 	uint64_t program_left; /* bytes of it */
-	char first_line[80]; /* what the other side said instead of the expected */
+	char first_line[80]; /* the first unexpected line from the other side */
 	size_t noise; /* bytes of lines without the mark */
 	unsigned pings_left;
 	uint64_t pinged_ns, heard_ns;
@@ -170,13 +170,13 @@ static void link_fail_at_end(struct host_link *l)
 	status = link_reap_ssh(l);
 	code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	if (was_ready)
-		err_set(&why, 0, "the connection was cut");
+		err_set(&why, 0, "the connection was lost");
 	else if (l->first_line[0])
-		err_set(&why, 0, "the shell there ended with exit code %d: %s", code, l->first_line);
+		err_set(&why, 0, "the remote shell exited with code %d: %s", code, l->first_line);
 	else if (code == 255)
 		err_set(&why, 0, "ssh cannot connect (exit code 255)");
 	else
-		err_set(&why, 0, "sonda could not be %s there (exit code %d)",
+		err_set(&why, 0, "sonda could not be %s on the remote machine (exit code %d)",
 			was_copying ? "copied and started" : "started", code);
 	l->setup->ops->on_failed(l->setup->ctx, why.text);
 }
@@ -210,7 +210,7 @@ static void link_send(struct host_link *l)
 	if (l->state == OVER)
 		return;
 	r = host_stream_send(&l->stream);
-	/* If the other side has closed the connection, reading shows what it said before. */
+	/* If the other side has closed the connection, its last message can still be read. */
 	if (r && r != -EPIPE && r != -ECONNRESET)
 		link_fail(l, strerror(-r));
 	else if (r)
@@ -233,7 +233,7 @@ static void link_ping(struct host_link *l)
 	link_send(l);
 }
 
-/* ---- what the shell says ---- */
+/* ---- lines of the remote shell ---- */
 
 /* version: of the sonda there; "": it has none, or an old one. */
 static void link_offer_program(struct host_link *l, const char *system, const char *machine,
@@ -242,13 +242,13 @@ static void link_offer_program(struct host_link *l, const char *system, const ch
 	struct err_text e, why;
 
 	if (strcmp(system, "Linux") != 0) {
-		link_fail(l, "it does not run Linux");
+		link_fail(l, "the machine does not run Linux");
 		return;
 	}
 	l->program = host_program_open(machine, &l->program_left, &e);
 	if (l->program < 0) {
-		err_set(&why, 0, "%s%.40s%s%s", *version ? "sonda there is " : "", version,
-			*version ? ", and " SONDA_VERSION " here; " : "", e.text);
+		err_set(&why, 0, "%s%.40s%s%s", *version ? "sonda on the machine is version " : "",
+			version, *version ? ", not " SONDA_VERSION "; " : "", e.text);
 		str_make_plain(why.text, strlen(why.text), "");
 		link_fail(l, why.text);
 		return;
@@ -269,7 +269,7 @@ static void link_handle_host(struct host_link *l, char *line)
 
 	snprintf(own, sizeof(own), "%d %s", HOST_PROTOCOL, SONDA_VERSION);
 	if (!machine) {
-		link_fail(l, "the shell there has no uname");
+		link_fail(l, "the remote shell has no uname command");
 	} else if (line && !strcmp(line, own)) {
 		strbuf_puts(&l->stream.to_send, l->setup->sudo ? "run 0 sudo -n\n" : "run 0\n");
 		l->state = STARTING;
@@ -300,7 +300,7 @@ static void link_handle_line(struct host_link *l, char *line)
 		*rest++ = '\0';
 	if (!strcmp(line, "fail")) {
 		str_make_plain(rest, strlen(rest), "");
-		err_set(&why, 0, "sonda cannot be copied: %.200s", rest);
+		err_set(&why, 0, "cannot copy sonda: %.200s", rest);
 		link_fail(l, why.text);
 	} else if (l->state == ASKING && !strcmp(line, "host")) {
 		link_handle_host(l, rest);
@@ -310,11 +310,11 @@ static void link_handle_line(struct host_link *l, char *line)
 	} else if ((l->state == STARTING || l->state == COPYING) && !strcmp(line, "agent")) {
 		l->state = MEASURING;
 	} else {
-		link_fail(l, "the shell there gave an answer that does not fit");
+		link_fail(l, "unexpected reply from the remote shell");
 	}
 }
 
-/* ---- what the agent says ---- */
+/* ---- frames of the agent ---- */
 
 /* Keeps the measurement with the shortest trip: its error is at most half of it. */
 static void link_note_pong(struct host_link *l, const uint64_t v[static 3])
@@ -322,7 +322,7 @@ static void link_note_pong(struct host_link *l, const uint64_t v[static 3])
 	uint64_t now = clock_boot_ns();
 
 	if (v[0] > now || v[1] > INT64_MAX || v[2] > INT64_MAX) {
-		link_fail(l, "the connection has bytes that do not fit");
+		link_fail(l, "unexpected data from the remote agent");
 		return;
 	}
 	if (!l->clocks.trip_ns || now - v[0] < l->clocks.trip_ns)
@@ -398,14 +398,14 @@ static void link_handle_received(struct host_link *l)
 		link_handle_line(l, (char *)line);
 	if (l->state < MEASURING &&
 	    (l->noise > NOISE_MAX || l->stream.received.len - l->stream.used > NOISE_MAX)) {
-		link_fail(l, "the login shell there prints too much");
+		link_fail(l, "the remote login shell prints too much output");
 		return;
 	}
 	while ((l->state == MEASURING || l->state == READY) &&
 	       (r = host_stream_next_frame(&l->stream, &f)) != 0)
 		if (r < 0 || !link_handle_frame(l, &f)) {
 			if (l->state != OVER)
-				link_fail(l, "the connection has bytes that do not fit");
+				link_fail(l, "unexpected data from the remote agent");
 			return;
 		}
 }
@@ -504,7 +504,7 @@ void host_link_tick(struct host_link *l)
 	if (l->state != READY && l->state != MEASURING)
 		return;
 	if (now - l->heard_ns > SILENCE_MAX_S * NS_PER_S) {
-		err_set(&why, 0, "the connection was cut: no answer for %d s", SILENCE_MAX_S);
+		err_set(&why, 0, "the connection was lost: no reply for %d s", SILENCE_MAX_S);
 		link_fail(l, why.text);
 	} else if (now - l->pinged_ns > PING_EVERY_S * NS_PER_S) {
 		link_ping(l);

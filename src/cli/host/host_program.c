@@ -69,17 +69,19 @@ static int host_program_check(int fd, const char *path, const char *machine, str
 
 	if (pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) ||
 	    memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
-		return err_set(e, -ENOEXEC, "%s is not a program", path);
+		return err_set(e, -ENOEXEC, "%s is not an ELF program", path);
 	is_for = elf_machine(&h);
 	if (!is_for || strcmp(is_for, machine) != 0)
-		return err_set(e, -ENOEXEC,
-			       "the machine is %.40s, but %s is for %s: install sonda " SONDA_VERSION
-			       " there, or set SONDA_STATIC to a static program for %.40s",
-			       machine, path, is_for ? is_for : "another one", machine);
+		return err_set(
+			e, -ENOEXEC,
+			"the machine is %.40s, but %s is for %s; install sonda " SONDA_VERSION
+			" there, or set SONDA_STATIC to a static program for %.40s",
+			machine, path, is_for ? is_for : "another architecture", machine);
 	if (h.e_ident[EI_DATA] == (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB) &&
 	    elf_needs_loader(fd, &h))
-		return err_set(e, -ENOEXEC, "%s needs shared libraries; make static builds one that "
-					    "does not", path);
+		return err_set(e, -ENOEXEC,
+			       "%s needs shared libraries; build a static program with make static",
+			       path);
 	return 0;
 }
 
@@ -122,14 +124,15 @@ int host_program_open(const char *machine, uint64_t *ret_size, struct err_text *
 	int r;
 
 	if (!host_program_find(machine, path))
-		return err_set(e, -ENOENT,
-			       "there is no static program to copy: install sonda " SONDA_VERSION
-			       " there, or build one with make static and set SONDA_STATIC to it");
+		return err_set(
+			e, -ENOENT,
+			"no static program to copy; install sonda " SONDA_VERSION
+			" there, or build one with make static and set SONDA_STATIC to its path");
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_set(e, -errno, "cannot read %s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return err_set(e, -ENOEXEC, "%s is not a program", path);
+		return err_set(e, -ENOEXEC, "%s is not an ELF program", path);
 	r = host_program_check(fd, strcmp(path, OURSELVES) ? path : "this sonda", machine, e);
 	if (r)
 		return r;

@@ -105,7 +105,7 @@ int record_hosts_check(const char *const *hosts, size_t n, struct err_text *e)
 	int r = 0;
 
 	if (n > MERGE_INPUTS_MAX)
-		return err_set(e, -EINVAL, "--host: at most %d machines at a time",
+		return err_set(e, -EINVAL, "--host: too many machines; the limit is %d",
 			       MERGE_INPUTS_MAX);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		_cleanup_(freep) char *label = host_label(hosts[i]);
@@ -120,7 +120,7 @@ int record_hosts_check(const char *const *hosts, size_t n, struct err_text *e)
 			_cleanup_(freep) char *other = host_label(hosts[k]);
 
 			if (other && !strcmp(other, label))
-				r = err_set(e, -EINVAL, "--host: '%.80s' is named twice", label);
+				r = err_set(e, -EINVAL, "--host: '%.80s' is given twice", label);
 		}
 	}
 	return r;
@@ -143,8 +143,8 @@ static int hosts_own_output(const struct hosts_run *a, const char *label, struct
 		return err_set(e, -ENAMETOOLONG, "-o %.80s: the name is too long", whole);
 	if (fs_exists(ret->text))
 		return err_set(e, -EEXIST,
-			       "%s already exists; it is the name for the trace of '%s' alone: "
-			       "remove it, or choose another name with -o",
+			       "%s already exists, and the trace of '%s' would get that name; "
+			       "remove the file, or choose another name with -o",
 			       ret->text, label);
 	return 0;
 }
@@ -351,8 +351,8 @@ static int host_write_out(struct host_run *h, struct err_text *e)
 		return 0;
 	if (trace_file_bytes(h->file) >= h->room)
 		return err_set(e, -ENOSPC,
-			       "stopped before the file system of %s was full; all data until then "
-			       "was saved",
+			       "stopped because the file system of %s is nearly full; the data "
+			       "until then is saved",
 			       h->output.text);
 	return trace_file_assign_name(h->file, e);
 }
@@ -445,17 +445,17 @@ static void host_summarize(struct host_run *h)
 	_cleanup_(closep) int fd = open(h->output.text, O_RDONLY | O_CLOEXEC);
 	struct verb_summary s = {.output = h->output.text};
 
-	err_set(&s.end, 0, "the connection to %s ended", h->label);
+	err_set(&s.end, 0, "lost the connection to %s", h->label);
 	if (fd >= 0 && trace_readback_scan(fd, &s.scan, &s.file_bytes) == 0)
 		verb_summary_print(&s, &form);
 	verb_summary_deinit(&s);
 }
 
 /*
- * Chooses the clocks by which the traces are aligned. The pings measured by how much the time of day
- * of each machine is off from ours, give or take half their trip. If one amount is possible for all
- * machines, their clocks agree as far as the pings can tell, and are better than these: returns
- * false. Otherwise returns true, and sets what the pings measured.
+ * Chooses the clocks by which the traces are aligned. The pings measured the offset of each
+ * machine's time of day from ours, within half a round trip. If one offset fits all machines, their
+ * clocks agree better than the pings can measure, and are used: returns false. Otherwise returns
+ * true and sets the measured offsets.
  */
 static bool hosts_choose_clocks(const struct hosts_run *a, struct merge_clocks *ret)
 {
@@ -475,8 +475,8 @@ static bool hosts_choose_clocks(const struct hosts_run *a, struct merge_clocks *
 	if (least <= most)
 		return false;
 	console_say(a->setup->console,
-		    "the clocks of the machines differ by %.3f ms or more; the traces are aligned by "
-		    "the round trips of ssh instead, to within %.3f ms",
+		    "the machines' clocks differ by at least %.3f ms; the traces are aligned by "
+		    "ssh round trips instead, to within %.3f ms",
 		    (double)(least - most) / 1e6, (double)error / 1e6);
 	return true;
 }
@@ -502,7 +502,7 @@ static bool hosts_merge(struct hosts_run *a)
 	merged = merge_files_write(&all, &bytes, &e) == 0;
 	merge_files_deinit(&all);
 	if (!merged) {
-		console_error(a->setup->console, "the traces cannot be merged: %s", e.text);
+		console_error(a->setup->console, "cannot merge the traces: %s", e.text);
 		return false;
 	}
 	console_say(a->setup->console, "merged the traces of %zu machines: %s%sto %s", a->n,

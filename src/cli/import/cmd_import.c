@@ -74,18 +74,20 @@ static int import_check(struct import_command *o, char **words, int n, struct er
 		return err_set(e, -EINVAL, "only one FILE can be given");
 	o->file = words[0];
 	if (!o->out)
-		return err_set(e, -EINVAL, "the output is missing; name it with -o");
+		return err_set(e, -EINVAL, "no output file; name one with -o");
 	return o->force ? 0 : trace_file_check_new(o->out, e);
 }
 
 static void import_print_result(const struct import_command *o, const struct import_result *r)
 {
+	char count[STR_COUNT_SIZE];
 	char events[32], samples[32], lost[32], unread[32];
 
 	for (uint32_t i = 0; i < MIN(r->n_notes, (uint32_t)IMPORT_NOTES); i++)
 		log_warn("%s: %s", o->file, r->notes[i]);
 	if (r->n_notes > IMPORT_NOTES)
-		log_warn("%s: and %u more notes", o->file, r->n_notes - IMPORT_NOTES);
+		log_warn("%s: and %s", o->file,
+			 str_count(r->n_notes - IMPORT_NOTES, "more note", count));
 	log_info("%s%s%s%s%s: %s events and %s samples from %u CPUs; %s lost, %s not imported",
 		 r->format, *r->recorder ? " by " : "", r->recorder, *r->clock ? ", clock " : "",
 		 r->clock, str_thousands(r->n_events, events), str_thousands(r->n_samples, samples),

@@ -10,8 +10,9 @@
 #include "common/tracing_service_state.pb-c.h"
 
 /*
- * The things that can be recorded here. Each kind has a row in the table of cmd_list.c, and a function
- * that adds the things that match a pattern to the list. The verbs list and describe call it.
+ * The things that can be recorded here. Each kind has a row in the table of cmd_list.c, and a
+ * function that adds the things that match a pattern to the list. The verbs list and describe call
+ * it.
  */
 
 enum list_detail {
@@ -29,7 +30,7 @@ struct list {
 	struct tracefs_events events; /* owned; n is 0 before they are read, or if they cannot be */
 	bool events_read;
 	int events_error; /* result of reading events: 0 or -errno */
-	Pb__TracingServiceState *state; /* owned; NULL: no service, or not asked yet */
+	Pb__TracingServiceState *state; /* owned; NULL: no service, or not requested yet */
 	bool state_asked;
 	struct err_text no_service; /* why there is no state */
 	bool error_reported; /* list_all_kinds() has reported that a kind cannot be read */
@@ -61,6 +62,7 @@ int list_load_events(struct list *l, struct err_text *e);
 /* Returns the state of the tracing service (borrowed), asked once; NULL, and sets l->no_service, if
  * no service answers. */
 const Pb__TracingServiceState *list_service_state(struct list *l);
-/* "PROGRAM:", "PROGRAM:PATTERN" or a path: functions of a program instead of those of the kernel. */
+/* "PROGRAM:", "PROGRAM:PATTERN" or a path: functions of a program instead of those of the
+ * kernel. */
 bool list_is_program_pattern(const char *pattern);
 int list_program_functions(struct list *l, const char *pattern, struct err_text *e);

@@ -21,7 +21,7 @@
 
 /* Returns true if the event matches. A pattern with a group has the form "group:name" or
  * "group/name". A pattern without a group matches names of events; in sonda list the name of a
- * group stands for all its events. */
+ * group selects all of its events. */
 static bool list_events_matches(const struct list *l, const char *pattern, const char *event)
 {
 	char copy[TRACEFS_EVENTS_MAX_NAME], group[TRACEFS_EVENTS_MAX_NAME];

@@ -82,7 +82,7 @@ int list_usdt(struct list *l, const char *pattern, struct err_text *e)
 		return 0;
 	if (!pattern)
 		return err_set(e, -EINVAL,
-			       "name a program: sonda list usdt PROGRAM[:PATTERN], such as "
-			       "postgres or 'libpython3.11.so.1.0:python:gc*'");
+			       "no program is given; use sonda list usdt PROGRAM[:PATTERN], for "
+			       "example postgres or 'libpython3.11.so.1.0:python:gc*'");
 	return list_program(l, pattern, true, e);
 }

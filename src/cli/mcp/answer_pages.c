@@ -126,8 +126,7 @@ static void put_page(const struct answer *a, size_t from, struct strbuf *ret)
 		strbuf_printf(ret, "%s\n", a->lines[i]);
 	}
 	if (i < a->n)
-		strbuf_printf(ret,
-			      "more: %zu of %zu lines are left; call more with handle \"%u.%zu\"\n",
+		strbuf_printf(ret, "%zu of %zu lines are left; call more with handle \"%u.%zu\"\n",
 			      a->n - i, a->n, a->id, i);
 	else if (a->cut)
 		strbuf_puts(ret, "the answer was too long, and ends here; ask for less\n");
@@ -164,11 +163,13 @@ int answers_put_more(const struct answers *a, const char *handle, struct strbuf 
 	line = *end == '.' ? strtoul(end + 1, &stop, 10) : 0;
 	if (errno || !isdigit((unsigned char)*handle) || *end != '.' ||
 	    !isdigit((unsigned char)end[1]) || *stop)
-		return err_set(e, -ENOENT, "%.40s is not a handle from an earlier answer", handle);
+		return err_set(e, -ENOENT, "'%.40s' is not a handle from an earlier answer",
+			       handle);
 	of = &a->of[id % ANSWERS_KEPT];
 	if (!id || of->id != id || line >= of->n)
 		return err_set(e, -ENOENT,
-			       "the answer with handle %.40s is no longer kept; ask again", handle);
+			       "the answer with the handle '%.40s' has expired; repeat the call",
+			       handle);
 	put_page(of, line, ret_page);
 	return 0;
 }

@@ -13,7 +13,7 @@
  */
 
 #define ANSWER_TOKENS_MAX 4000 /* of a page */
-#define ANSWER_LINE_MAX 1500 /* bytes; a longer line is cut, and says so */
+#define ANSWER_LINE_MAX 1500 /* bytes; a longer line is cut and marked */
 #define ANSWERS_KEPT 16
 #define ANSWER_BYTES_MAX (4u << 20) /* of a whole answer */
 

@@ -42,7 +42,7 @@ static void answer_request(struct json_object *request, json_rpc_call *call, voi
 		   json_object_is_type(method, json_type_string) &&
 		   (!params || json_object_is_type(params, json_type_object));
 	if (!is_valid) {
-		/* The answer to a request of the server, which never asks, is dropped. */
+		/* Responses are dropped, because the server sends no requests. */
 		if (method || !has_id)
 			put_error(ret, is_id(id) ? id : NULL, JSON_RPC_INVALID_REQUEST,
 				  "not a request of JSON-RPC 2.0 with an object as params");

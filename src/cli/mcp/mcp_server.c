@@ -48,7 +48,7 @@ static void close_traces(struct open_traces *t)
 	t->n = 0;
 }
 
-/* Opens the traces that a call names, and sets the words that stand for them. */
+/* Opens the traces that a call names, and replaces the names by the words of the descriptors. */
 static int open_traces(const struct mcp_server *s, struct mcp_call *c, struct open_traces *ret,
 		       struct err_text *e)
 {
@@ -105,7 +105,7 @@ static void put_names_of_traces(const struct mcp_call *c, struct strbuf *b)
 	*b = named;
 }
 
-/* ---- what every answer on a trace says ---- */
+/* ---- the header of every answer about a trace ---- */
 
 /* Adds a list of texts or of objects with a text as one line. */
 static void add_list(struct answer *a, struct json_object *info, const char *key, const char *part,
@@ -199,7 +199,7 @@ static int add_verb_output(const struct mcp_tool *tool, struct mcp_call *c, stru
 		answer_add(a, "the statement has more rows, which were not read; use LIMIT");
 	if (r < 0 && out->code != 0)
 		return err_set(e, -EIO, "%s", out->errors.s ? out->errors.s : "it failed");
-	return r < 0 ? err_set(e, r, "cannot read what the verb printed") : 0;
+	return r < 0 ? err_set(e, r, "cannot read the output of the verb") : 0;
 }
 
 static int check_new_name(const struct mcp_server *s, const struct mcp_call *c, struct err_text *e)
@@ -336,7 +336,7 @@ static int call_method(void *ctx, const char *method, struct json_object *params
 	}
 	if (!strcmp(method, "tools/call"))
 		return answer_call(s, params, ret);
-	strbuf_printf(ret, "there is no method %.80s", method);
+	strbuf_printf(ret, "unknown method '%.80s'", method);
 	return JSON_RPC_METHOD_NOT_FOUND;
 }
 

@@ -195,7 +195,7 @@ static int add_trace(struct mcp_call *c, const char *name, struct err_text *e)
 	int r;
 
 	if (c->n_traces == MCP_TRACES_MAX)
-		return err_set(e, -EINVAL, "more than %d traces", MCP_TRACES_MAX);
+		return err_set(e, -EINVAL, "too many traces; the limit is %d", MCP_TRACES_MAX);
 	r = add_command_word(c, "", "", e);
 	if (r < 0)
 		return r;
@@ -242,13 +242,14 @@ static int check_names(const struct mcp_tool *tool, struct json_object *argument
 			while (a->name && strcmp(a->name, key) != 0)
 				a++;
 			if (!a->name)
-				return err_set(e, -EINVAL, "%s has no argument %.80s", tool->name,
+				return err_set(e, -EINVAL, "%s has no argument '%.80s'", tool->name,
 					       key);
 		}
 	}
 	for (const struct mcp_arg *a = tool->args; a->name; a++)
 		if (a->is_required && !get_arg(arguments, a->name))
-			return err_set(e, -EINVAL, "%s needs the argument %s", tool->name, a->name);
+			return err_set(e, -EINVAL, "%s: the argument '%s' is missing", tool->name,
+				       a->name);
 	return 0;
 }
 
@@ -356,12 +357,14 @@ static int check_record_words(const struct mcp_call *c, size_t words, const char
 
 	if (name[strspn(name, letters)] || !strcmp(name, "-") || name[0] == '.' || name[0] == '-' ||
 	    strlen(name) > 200)
-		return err_set(e, -EINVAL, "name may contain only letters, digits, . _ and -");
+		return err_set(e, -EINVAL,
+			       "name may contain only letters, digits, '.', '_' and '-'");
 	for (size_t i = words; i < c->n; i++)
 		if (strspn(c->argv[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				       "0123456789_:*?!.-") != strlen(c->argv[i]) ||
 		    c->argv[i][0] == '-')
-			return err_set(e, -EINVAL, "%.80s is not the name of an event or a preset",
+			return err_set(e, -EINVAL,
+				       "'%.80s' is not the name of an event or a preset",
 				       c->argv[i]);
 	return 0;
 }

@@ -66,7 +66,7 @@ struct mcp_call {
 		   16]; /* owned; the program first, NULL at the end */
 	size_t n;
 	char *traces[MCP_TRACES_MAX]; /* owned: names of traces */
-	size_t trace_words[MCP_TRACES_MAX]; /* the words of argv that stand for them */
+	size_t trace_words[MCP_TRACES_MAX]; /* the words of argv that name them */
 	size_t n_traces;
 	char *text; /* owned: the kind of list, or the handle of more; NULL: none */
 	unsigned seconds; /* of a recording */

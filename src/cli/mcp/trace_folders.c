@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/text/str.h"
 
 #define LIST_DEPTH_MAX 3 /* folders */
 #define LIST_FILES_MAX 2000
@@ -35,7 +36,7 @@ int trace_folders_add(struct trace_folders *f, const char *path, struct err_text
 	int fd;
 
 	if (f->n == TRACE_FOLDERS_MAX)
-		return err_set(e, -E2BIG, "more than %d folders", TRACE_FOLDERS_MAX);
+		return err_set(e, -E2BIG, "too many folders; the limit is %d", TRACE_FOLDERS_MAX);
 	real = realpath(path, NULL);
 	fd = real ? open(real, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (fd < 0) {
@@ -58,7 +59,8 @@ void trace_folders_deinit(struct trace_folders *f)
 	f->n = 0;
 }
 
-/* Returns the part of an absolute name below the folder, NULL if it is not below it; or the name. */
+/* Returns the part of an absolute name below the folder, NULL if it is not below it; or the
+ * name. */
 static const char *path_below_folder(const char *folder, const char *name)
 {
 	size_t len = strlen(folder);
@@ -95,20 +97,17 @@ int trace_folders_open(const struct trace_folders *f, const char *name, struct e
 			break;
 	}
 	if (fd == -EXDEV || fd == -ELOOP)
-		return err_set(e, -EACCES,
-			       "%.200s leads out of the folders, or through a symbolic link, which "
-			       "is refused",
+		return err_set(e, -EACCES, "'%.200s' is outside of the folders, or a symbolic link",
 			       name);
 	if (fd == -ENOENT)
 		return err_set(e, fd,
-			       "there is no trace %.200s in the folders; list with kind traces has "
-			       "their names",
+			       "the folders contain no trace '%.200s'; call list with kind traces",
 			       name);
 	if (fd < 0)
 		return err_set(e, fd, "cannot open %.200s: %s", name, strerror(-fd));
 	if (!is_trace(fd)) {
 		close(fd);
-		return err_set(e, -EINVAL, "%.200s is not a trace", name);
+		return err_set(e, -EINVAL, "'%.200s' is not a trace", name);
 	}
 	return fd;
 }
@@ -172,6 +171,7 @@ static void list_folder(struct listing *l, int fd, const char *prefix, int depth
 
 void trace_folders_list(const struct trace_folders *f, struct answer *ret)
 {
+	char count[STR_COUNT_SIZE];
 	struct listing l = {.answer = ret};
 
 	answer_add_head(ret, "columns [\"trace\",\"size_bytes\",\"modified\"]");
@@ -182,6 +182,6 @@ void trace_folders_list(const struct trace_folders *f, struct answer *ret)
 			list_folder(&l, fd, "", 1);
 	}
 	answer_end_rows(ret);
-	answer_printf(ret, "%u traces%s", l.files,
+	answer_printf(ret, "%s%s", str_count(l.files, "trace", count),
 		      l.files == LIST_FILES_MAX ? "; more are not listed" : "");
 }

@@ -52,7 +52,7 @@ static void exec_verb(const struct verb_child *c, int out, int errors, pid_t par
 	_exit(127);
 }
 
-/* Reads what is there. Returns false at the end of the pipe. */
+/* Reads what the pipe has. Returns false at the end of the pipe. */
 static bool read_available(int fd, size_t max, struct strbuf *b, bool *ret_full)
 {
 	char buf[16384];
@@ -130,15 +130,18 @@ int verb_child_run(const struct verb_child *c, struct verb_output *ret, struct e
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (r == -ETIME)
-		return err_set(e, r, "it took longer than %u s and was stopped; ask for less",
+		return err_set(e, r,
+			       "the verb took longer than %u s and was stopped; narrow it with "
+			       "top, from and to",
 			       c->seconds);
 	if (r < 0)
 		return err_set(e, r, "cannot read the output: %s", strerror(-r));
 	if (ret->cut)
 		return 0;
 	if (WIFSIGNALED(status))
-		return err_set(e, -EIO, "it was killed by signal %d%s", WTERMSIG(status),
-			       WTERMSIG(status) == SIGXCPU ? ": it used too much CPU time" : "");
+		return err_set(e, -EIO, "the verb was killed by signal %d%s", WTERMSIG(status),
+			       WTERMSIG(status) == SIGXCPU ? ": it exceeded the limit of CPU time"
+							   : "");
 	ret->code = WEXITSTATUS(status);
 	return 0;
 }

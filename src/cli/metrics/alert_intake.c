@@ -97,8 +97,8 @@ static void log_ring_extent(const struct recorder_call *c, const char *answer)
 	uint64_t holds, before;
 
 	if (sscanf(answer, "ring %" SCNu64 " %" SCNu64, &holds, &before) != 2)
-		log_warn("the recorder on %s did not answer: %s", c->owner->setup.recorder,
-			 "the size of its ring is unknown");
+		log_warn("the recorder on %s did not reply, so the length of the ring is unknown",
+			 c->owner->setup.recorder);
 	else if (MIN(holds, before) <= c->delay_s)
 		log_warn("an alert arrives up to %u s after its start, but a snapshot has the last "
 			 "%" PRIu64 " s of a ring that holds %" PRIu64
@@ -127,7 +127,8 @@ static void recorder_call_end(struct recorder_call *c, const char *answer)
 		a->setup.on_snapshot(a->setup.ctx, is_saved	? "saved"
 						   : is_skipped ? "skipped"
 								: "failed");
-		/* Without a snapshot it does not count for the limit, and its repetition is passed on. */
+		/* Without a snapshot it does not count for the limit, and its repetition is passed
+		 * on. */
 		if (!is_saved)
 			a->passed_ns[c->slot] = 0;
 		if (!is_saved && k)
@@ -149,8 +150,8 @@ static void on_recorder_answer(evutil_socket_t fd, short what, void *ctx)
 	recorder_call_end(c, text);
 }
 
-/* Sends a line, and awaits the answer. alert: may be NULL. Returns 0 and the call, which is borrowed; or
- * -errno. */
+/* Sends a line, and awaits the answer. alert: may be NULL. Returns 0 and the call, which is
+ * borrowed; or -errno. */
 static int recorder_call_new(struct alert_intake *a, const struct strbuf *line,
 			     const struct alert *alert, struct recorder_call **ret)
 {
@@ -196,7 +197,7 @@ void alert_intake_check_ring(struct alert_intake *a, uint32_t delay_s)
 	if (r == 0)
 		call->delay_s = delay_s;
 	else
-		log_warn("no recorder answers on %s: %s; alerts are refused until one does",
+		log_warn("no recorder listens on %s: %s; alerts are rejected until one does",
 			 a->setup.recorder, strerror(-r));
 	strbuf_deinit(&line);
 }
@@ -343,7 +344,7 @@ int alert_intake_read_token(const char *path, char **ret, struct err_text *e)
 	if (r < 0)
 		err_set(e, r, "cannot read the token file %.200s: %s", path, strerror(-r));
 	else if (len < TOKEN_MIN || len > TOKEN_MAX)
-		r = err_set(e, -EINVAL, "the token in %.200s has %zu characters, not %d to %d",
+		r = err_set(e, -EINVAL, "the token in %.200s has %zu characters; expected %d to %d",
 			    path, len, TOKEN_MIN, TOKEN_MAX);
 	if (r == 0) {
 		text.s[len] = '\0';

@@ -252,15 +252,15 @@ static int exporter_on_caught_up(void *ctx)
 	return 0;
 }
 
-/* Begins the next session after a pause. Nothing of the old one is freed here: this may be one of its
- * callbacks. */
+/* Begins the next session after a pause. Nothing of the old one is freed here: this may be one of
+ * its callbacks. */
 static void exporter_on_end(void *ctx, int error, const char *why)
 {
 	struct exporter *x = ctx;
 
 	if (x->is_up || x->pause_ms == FIRST_PAUSE_MS)
-		log_warn("no values at the moment: %s",
-			 error ? why : "the session was ended by the tracing service");
+		log_warn("no current values: %s",
+			 error ? why : "the tracing service ended the session");
 	x->is_up = false;
 	set_gauge(x, METRIC_SESSION_UP, "metrics", 0);
 	event_timer_ms(x->again, x->pause_ms);

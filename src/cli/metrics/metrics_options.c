@@ -41,7 +41,7 @@ const char metrics_usage[] =
 	"\n"
 	"Alerts: POST /alerts accepts Alertmanager's alerts and has the recorder save a snapshot.\n"
 	"      --alerts FILE      accept alerts that carry the bearer token in FILE\n"
-	"      --alert-match LABEL=GLOB   only alerts with a matching label; may be repeated, and "
+	"      --alert-match LABEL=GLOB   only alerts with a matching label (repeatable), and "
 	"all\n"
 	"                         must match\n"
 	"      --alert-limit N    pass on at most N alerts per hour (default 12)\n"
@@ -74,7 +74,8 @@ static const struct option long_options[] = {
 static int metrics_add_user(struct metrics_options *o, uid_t uid, struct err_text *e)
 {
 	if (o->n_users == METRICS_USERS_MAX)
-		return err_set(e, -EINVAL, "--allow: at most %d users", METRICS_USERS_MAX);
+		return err_set(e, -EINVAL, "--allow: too many users; the limit is %d",
+			       METRICS_USERS_MAX);
 	o->users[o->n_users++] = uid;
 	return 0;
 }
@@ -88,7 +89,7 @@ static int metrics_parse_user(struct metrics_options *o, const char *text, struc
 		return metrics_add_user(o, uid, e);
 	user = getpwnam(text);
 	if (!user)
-		return err_set(e, -EINVAL, "--allow %.80s: there is no such user", text);
+		return err_set(e, -EINVAL, "--allow: user '%.80s' does not exist", text);
 	return metrics_add_user(o, user->pw_uid, e);
 }
 
@@ -100,19 +101,18 @@ static int metrics_check_listen(const char *address, struct err_text *e)
 
 	if (sock_check(address) == 0 && (is_unix || str_starts(address, "127.0.0.1:")))
 		return 0;
-	return err_set(
-		e, -EINVAL,
-		"--listen %.80s is neither 127.0.0.1:PORT nor a unix socket; for other machines, "
-		"put a reverse proxy in front",
-		address);
+	return err_set(e, -EINVAL,
+		       "--listen '%.80s' is neither 127.0.0.1:PORT nor a unix socket; use a "
+		       "reverse proxy for access from other machines",
+		       address);
 }
 
 static int metrics_parse_number(const char *option, uint32_t min, uint32_t max, uint32_t *ret,
 				struct err_text *e)
 {
 	if (str_to_u32(optarg, ret) < 0 || *ret < min || *ret > max)
-		return err_set(e, -EINVAL, "%s %.40s is not a number from %u to %u", option, optarg,
-			       min, max);
+		return err_set(e, -EINVAL, "%s '%.40s' is not a number from %u to %u", option,
+			       optarg, min, max);
 	return 0;
 }
 
@@ -123,7 +123,7 @@ static int metrics_parse_family(struct metrics_options *o, struct err_text *e)
 	else if (!strcmp(optarg, "syscalls"))
 		o->adds_syscalls = true;
 	else
-		return err_set(e, -EINVAL, "--add %.80s is neither cpu-time nor syscalls", optarg);
+		return err_set(e, -EINVAL, "--add '%.80s': expected cpu-time or syscalls", optarg);
 	return 0;
 }
 
@@ -132,11 +132,10 @@ static int metrics_parse_match(struct metrics_options *o, struct err_text *e)
 	const char *equals = strchr(optarg, '=');
 
 	if (!equals || equals == optarg || o->n_matches == ALERT_MATCHES_MAX)
-		return err_set(
-			e, -EINVAL,
-			"--alert-match %.80s: expected LABEL=GLOB, at most %d times; example: "
-			"instance=web1:*",
-			optarg, ALERT_MATCHES_MAX);
+		return err_set(e, -EINVAL,
+			       "--alert-match '%.80s': expected LABEL=GLOB (at most %d of them); "
+			       "example: instance=web1:*",
+			       optarg, ALERT_MATCHES_MAX);
 	o->matches[o->n_matches++] = optarg;
 	return 0;
 }

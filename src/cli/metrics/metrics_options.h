@@ -40,7 +40,7 @@ struct metrics_options {
 
 extern const char metrics_usage[];
 
-/* Returns 0, or -errno and sets e. */
+/* Parses the command line. Returns 0, or -errno and sets e. */
 int metrics_options_parse(int argc, char **argv, struct metrics_options *ret, struct err_text *e);
 
 /* Returns 0 (the caller frees with pb__trace_config__free_unpacked), or -errno. */

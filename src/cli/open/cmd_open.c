@@ -31,8 +31,8 @@
 #include "cli/trace/trace_input.h"
 
 /*
- * Starts the browser of the user who typed the command: under sudo that is the user who called
- * sudo. The browser has the settings and rights of this user.
+ * Starts the browser as the user who typed the command (with sudo: the user who called sudo), with
+ * that user's settings and rights.
  */
 
 enum browser_result {
@@ -218,10 +218,10 @@ static int parse_ui(const char *text, struct open_options *o, struct err_text *e
 	if ((!str_starts(text, "https://") && !str_starts(text, "http://")) ||
 	    len >= sizeof(o->ui) || memchr(host + 3, '/', len - (size_t)(host + 3 - text)) ||
 	    strcspn(text, " \t\r\n\"<>") < len)
-		return err_set(
-			e, -EINVAL,
-			"--ui %.80s is not the address of a page; example: http://localhost:10000",
-			text);
+		return err_set(e, -EINVAL,
+			       "--ui '%.80s' is not the address of a page; example: "
+			       "http://localhost:10000",
+			       text);
 	memcpy(o->ui, text, len);
 	o->ui[len] = '\0';
 	return 0;
@@ -240,7 +240,7 @@ static int open_handle_option(void *ctx, int option, struct err_text *e)
 		return parse_ui(optarg, o, e);
 	case 'p':
 		if (str_to_u32(optarg, &port) < 0 || port > UINT16_MAX)
-			return err_set(e, -EINVAL, "--port %.80s is not a port; example: 9001",
+			return err_set(e, -EINVAL, "--port '%.80s' is not a port; example: 9001",
 				       optarg);
 		o->port = (uint16_t)port;
 		return 0;
@@ -359,11 +359,10 @@ static void open_on_signal(void *ctx, int number, bool by_terminal)
 static int explain_listen_error(int r, unsigned port, struct err_text *e)
 {
 	if (r == -EADDRINUSE)
-		return err_set(
-			e, r,
-			"port %u is in use on this machine, by another sonda open, trace_processor "
-			"or an ssh forward; end that program (to find it: ss -ltnp 'sport = :%u')",
-			port, port);
+		return err_set(e, r,
+			       "port %u is in use (another sonda open, trace_processor or an ssh "
+			       "tunnel); end that program (find it with: ss -ltnp 'sport = :%u')",
+			       port, port);
 	return err_set(e, r, "cannot serve on 127.0.0.1:%u: %s", port, strerror(-r));
 }
 

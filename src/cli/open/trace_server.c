@@ -145,8 +145,8 @@ static void on_file_sent(struct evhttp_request *req, void *ctx)
 	s->config.on_fetched(s->config.ctx);
 }
 
-/* The kernel sends from the file (sendfile(2)): a buffer that drains into a socket does not read
- * it. */
+/* Adds the file to the reply. The kernel sends it by sendfile(2), so the file is not read into
+ * memory. */
 static int trace_server_add_file(const struct trace_server *s, struct evhttp_request *req,
 				 off_t size)
 {

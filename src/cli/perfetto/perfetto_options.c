@@ -316,7 +316,7 @@ static int handle_perfetto_option(int option, struct perfetto_options *o)
 	return handle_session_option(option, o);
 }
 
-/* Returns true if -t, -b, -s, -a or words ask for a session without a config. */
+/* Returns true if -t, -b, -s, -a or words request a session without a config. */
 static bool perfetto_has_shorthand(const struct perfetto_options *o)
 {
 	return o->time || o->buffer || o->size || o->apps.n || o->words.n;

@@ -157,12 +157,12 @@ static int parse_typed_argument(struct span text, size_t position, struct probe_
 	bool has_name = false;
 
 	if (!split_declaration(text, &d))
-		return err_set(e, -EINVAL, "'%.*s' is not an argument, such as 'int fd'",
+		return err_set(e, -EINVAL, "'%.*s' is not an argument; example: 'int fd'",
 			       (int)MIN(text.len, (size_t)60), text.p);
 	if (!strcmp(d.words[0], "float") || !strcmp(d.words[0], "double"))
 		return err_set(e, -EINVAL,
-			       "the kernel cannot read a %s; leave the argument out; the others "
-			       "keep their places",
+			       "the kernel cannot read a %s; leave the argument empty, so that the "
+			       "others keep their positions",
 			       d.words[0]);
 	ret->type.name = find_type_of_words(&d, d.n);
 	/* Any pointer is an address: the last of several words is its name. */
@@ -237,9 +237,10 @@ int probe_args_parse(struct span text, uint32_t machine,
 		struct span arg = cut_next_argument(&text);
 
 		if (n == PROBE_ARGS_MAX)
-			return err_set(e, -EINVAL, "more than %d arguments", PROBE_ARGS_MAX);
+			return err_set(e, -EINVAL, "too many arguments; the limit is %d",
+				       PROBE_ARGS_MAX);
 		if (!arg.len)
-			return err_set(e, -EINVAL, "an argument is empty");
+			return err_set(e, -EINVAL, "empty argument");
 		ret[n] = (struct probe_arg){.name = ""};
 		if (is_kernel_argument(arg, machine))
 			ret[n].kernel = arg;
@@ -301,8 +302,8 @@ int probe_args_put_call(struct strbuf *b, const struct probe_arg *args, size_t n
 		}
 		if (!find_argument_place(machine, position++, place))
 			return err_set(e, -EINVAL,
-				       "sonda does not know where this architecture passes "
-				       "arguments; name registers: 'fd=%%REGISTER:s32'");
+				       "the calling convention of this architecture is unknown to "
+				       "sonda; name registers: 'fd=%%REGISTER:s32'");
 		if (args[i].type.name)
 			probe_args_put(b, args[i].name, place, args[i].type);
 	}
@@ -320,9 +321,9 @@ int probe_args_put_result(struct strbuf *b, const struct probe_arg *args, size_t
 			continue;
 		}
 		if (has_result || !args[i].type.name)
-			return err_set(e, -EINVAL,
-				       "a return probe has one value, such as '(int)'; the "
-				       "arguments are no longer available");
+			return err_set(
+				e, -EINVAL,
+				"at a return only the result is available; example: '(int)'");
 		has_result = true;
 		/* A type without a name was named after its position. */
 		probe_args_put(b, strcmp(args[i].name, "arg1") ? args[i].name : "ret", "$retval",

@@ -79,13 +79,14 @@ static int cut_suffixes(struct span *rest, enum user_probe_kind *kind, struct pr
 	if (!span_ends(*rest, "%return") || *kind == USER_PROBE_STATIC)
 		return 0;
 	if (*kind == USER_PROBE_SPAN)
-		return err_set(e, -EINVAL, "a span has both the call and the return");
+		return err_set(e, -EINVAL, "a span already includes the call and the return");
 	*kind = USER_PROBE_RETURN;
 	trim_end(rest, strlen("%return"));
 	return 0;
 }
 
-/* Takes "GROUP/NAME=" off the beginning, if there is one in the first len bytes. */
+/* Cuts "GROUP/NAME=" off the beginning of rest and stores both names, if the '=' is in the first
+ * len bytes. */
 static void cut_event_name(struct span *rest, size_t len, struct probe_text *t)
 {
 	const char *sign = memchr(rest->p, '=', len);
@@ -112,7 +113,7 @@ int probe_text_parse(const char *text, enum user_probe_kind *kind, struct probe_
 			       *kind == USER_PROBE_STATIC
 				       ? "PROVIDER:NAME, as sonda list usdt PROGRAM "
 					 "prints it"
-				       : "FUNCTION, such as 'libc.so.6:open(str path)'");
+				       : "FUNCTION, for example 'libc.so.6:open(str path)'");
 	cut_event_name(&rest, (size_t)(colon - rest.p), &t);
 	r = copy_part(t.program, sizeof(t.program),
 		      span_trim((struct span){rest.p, (size_t)(colon - rest.p)}), "the program", e);

@@ -38,8 +38,8 @@ static bool find_first_match(const char *pattern, char path[static PATH_MAX])
 	return found;
 }
 
-/* Finds the library in a folder: by its name, else as "NAME.so.VERSION", because "NAME.so" may be text
- * for the linker, else as "NAME.so". */
+/* Finds the library in a folder: by its name, else as "NAME.so.VERSION", because "NAME.so" may be
+ * text for the linker, else as "NAME.so". */
 static bool find_in_folder(const char *folder, const char *name, char path[static PATH_MAX])
 {
 	static const char *const endings[] = {".so.*", ".so"};
@@ -131,8 +131,8 @@ int program_place_find(const char *name, char path[static PATH_MAX], struct err_
 	for (const char *p = path; *p; p++)
 		if (*p <= ' ' || *p > '~' || *p == '#')
 			return err_set(e, -EINVAL,
-				       "%.200s: the path must be ASCII without blanks or '#'; "
-				       "use a symbolic link",
+				       "%.200s: the path contains blanks, '#' or non-ASCII "
+				       "characters; use a symbolic link",
 				       path);
 	return 0;
 }

@@ -67,7 +67,7 @@ static int add_usdt_place(void *ctx, const struct program_item *item)
 		return 0;
 	if (s->n == PLACES_MAX)
 		return err_set(s->e, -E2BIG,
-			       "more than %d locations match; a session cannot have more probes",
+			       "too many locations match; a session can have at most %d probes",
 			       PLACES_MAX);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->places[i].offset ==
@@ -117,8 +117,8 @@ static int choose_types(struct usdt_search *s, struct usdt_place *p, size_t *n_u
 	for (size_t i = 0; s->t->has_args && i < s->n_args; i++) {
 		if (s->args[i].kernel.p)
 			return err_set(s->e, -EINVAL,
-				       "a static probe defines where its arguments are: give only "
-				       "their types");
+				       "a static probe defines the locations of its arguments; "
+				       "give only types");
 		if (i >= p->n_args && s->args[i].type.name)
 			return err_set(s->e, -EINVAL, "the probe has %zu argument%s", p->n_args,
 				       p->n_args == 1 ? "" : "s");
@@ -210,8 +210,8 @@ static int add_places(struct user_probes *u, struct usdt_search *s, const char *
 			r = add_probe_line(u, s, &s->places[i], path);
 	}
 	if (!r && n_unread)
-		log_warn("%s: %zu argument%s left out, because the kernel cannot read values in "
-			 "floating-point registers or at addresses that have several parts",
+		log_warn("%s: %zu argument%s left out: the kernel cannot read floating-point "
+			 "registers or indexed addresses",
 			 s->t->function, n_unread, n_unread == 1 ? " is" : "s are");
 	return r;
 }
@@ -242,15 +242,15 @@ static int refuse_static(struct usdt_search *s, struct program_reader *reader, c
 		return r;
 	nearest = str_nearest_get(&s->nearest);
 	if (!s->n_tried)
-		return err_set(
-			e, -ENOENT,
-			"%.160s has no static probes; one of its libraries may (ldd lists them)",
-			path);
+		return err_set(e, -ENOENT,
+			       "%.160s has no static probes; one of its libraries may have them "
+			       "(ldd lists these)",
+			       path);
 	if (nearest)
 		return err_set(e, -ENOENT, "%.160s has no static probe '%.80s'; did you mean %s?",
 			       path, wanted, nearest);
 	return err_set(e, -ENOENT,
-		       "%.160s has no static probe '%.80s'; sonda list usdt PROGRAM shows its %zu",
+		       "%.160s has no static probe '%.80s'; sonda list usdt PROGRAM lists all %zu",
 		       path, wanted, s->n_tried);
 }
 

@@ -85,7 +85,7 @@ static int refuse_function(const struct function_search *s, const struct program
 
 	if (s->n > 1)
 		return err_set(e, -EINVAL,
-			       "%zu functions have this name: %.240s%s; choose one by its offset: "
+			       "%zu functions have this name: %.240s%s; choose one by offset: "
 			       "%.120s:0x%" PRIx64,
 			       s->n, names, s->n > CANDIDATES_MAX ? ", ..." : "", path,
 			       s->first.offset);
@@ -97,8 +97,8 @@ static int refuse_function(const struct function_search *s, const struct program
 					   : "; see sonda list functions PROGRAM:");
 }
 
-/* From several functions of one name, takes the one with these types of arguments:
- * "ns::over(char)". */
+/* Selects an overload by its argument types, for example "ns::over(char)", among functions of the
+ * same name. */
 static int find_function_by_types(struct program_reader *reader, const struct probe_text *t,
 				  struct function_search *s, struct err_text *e)
 {
@@ -126,12 +126,10 @@ static int find_function_offset(struct program_reader *reader, const char *path,
 	if (r == 0 && s.n > 1 && t->has_args)
 		r = find_function_by_types(reader, t, &s, e);
 	if (r == 0 && s.first.is_chosen_at_load)
-		r = err_set(
-			e, -EINVAL,
-			"'%.80s' is chosen when the program starts (IFUNC), and no program calls "
-			"this "
-			"address; probe an implementation: sonda list functions 'PROGRAM:*%.80s*'",
-			name, name);
+		r = err_set(e, -EINVAL,
+			    "'%.80s' is an IFUNC, resolved when a program starts; probe an "
+			    "implementation: sonda list functions 'PROGRAM:*%.80s*'",
+			    name, name);
 	else if (r == 0 && s.n != 1)
 		r = refuse_function(&s, reader, path, name, e);
 	else if (r == 0 && s.first.has_no_code)
@@ -185,8 +183,8 @@ static int put_args(enum user_probe_kind kind, const struct probe_text *t, uint3
 	for (size_t i = 0; i < n; i++)
 		if (!args[i].kernel.p && t->offset)
 			return err_set(e, -EINVAL,
-				       "past the start of a function, its arguments may be "
-				       "anywhere; name registers: 'fd=%%di:s32'");
+				       "arguments have known locations only at the start of a "
+				       "function; name registers: 'fd=%%di:s32'");
 	r = kind == USER_PROBE_RETURN ? probe_args_put_result(b, args, n, e)
 				      : probe_args_put_call(b, args, n, machine, e);
 	if (r || !t->result.len)

@@ -67,8 +67,7 @@ static int check_pids_and_cpus(struct record_command *c, struct err_text *e)
 			 (c->child && !o->all && !o->config && !record_options_name_a_subject(o));
 
 	if (by_thread && !c->is_local)
-		return err_set(e, -EREMOTE,
-			       "%s: the process is not on the tracing service's machine",
+		return err_set(e, -EREMOTE, "%s requires a tracing service on the same machine",
 			       o->pids.n ? "-p" : "COMMAND");
 	return o->has_cpus && c->is_local ? cpu_list_check(&o->cpus, "/sys", e) : 0;
 }
@@ -201,9 +200,9 @@ static int refuse_trace(const char *path, struct strbuf *errors)
 }
 
 /*
- * Reads the config of -c from fd, or, if that is -1, from the file at path. Returns 0, -EINVAL if it is not a trace config
- * or uses a field that sonda record does not support, or -errno of reading. Messages for the user
- * are appended to errors, one per line.
+ * Reads the config of -c from fd, or, if that is -1, from the file at path. Returns 0, -EINVAL if
+ * it is not a trace config or uses a field that sonda record does not support, or -errno of
+ * reading. Messages for the user are appended to errors, one per line.
  */
 static int config_file_read(int fd, const char *path, bool is_text, struct strbuf *errors,
 			    Pb__TraceConfig **ret)
@@ -270,14 +269,11 @@ static int name_snapshots(struct record_command *c, struct err_text *e)
 	int r;
 
 	if (c->host)
-		return err_set(e, -EINVAL,
-			       "CLONE_SNAPSHOT cannot be combined with --host: the snapshots would "
-			       "be files on that machine");
+		return err_set(e, -EINVAL, "CLONE_SNAPSHOT cannot be combined with --host");
 	r = c->options.output ? 0 : trace_file_default_name("trace", NULL, &c->output, e);
 	if (c->config->trigger_config->n_triggers == 0)
 		return err_set(e, -EINVAL,
-			       "CLONE_SNAPSHOT needs triggers: without them there would be no "
-			       "snapshot; add some to trigger_config");
+			       "CLONE_SNAPSHOT requires triggers; add some to trigger_config");
 	c->snapshots = c->options.output ? c->options.output : c->output.text;
 	return r ? r : snapshots_check_path(c->snapshots, e);
 }
@@ -594,7 +590,7 @@ static int record_on_hosts(struct record_command *c, int argc, char **argv)
 	return record_hosts_run(&setup);
 }
 
-/* host: where the recording of an agent goes; NULL: this is none. */
+/* host: the output of the agent's recording; NULL if sonda does not run as an agent. */
 static int record_main(int argc, char **argv, const struct host_output *host)
 {
 	struct record_command c = {.host = host};

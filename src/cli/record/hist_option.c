@@ -53,7 +53,7 @@ static int check_event(const struct hist_parse *p, const char *event)
 	if (!p->events || !p->events->n || tracefs_events_has(p->events, event))
 		return 0;
 	nearest = tracefs_events_nearest(p->events, event, buf);
-	return err_set(p->e, -EINVAL, "--hist: there is no event '%.80s'%s%s%s", event,
+	return err_set(p->e, -EINVAL, "--hist: no event is named '%.80s'%s%s%s", event,
 		       nearest ? "; did you mean " : "", nearest ?: "", nearest ? "?" : "");
 }
 
@@ -157,7 +157,8 @@ static int take_clause(struct hist_parse *p, const char *word)
 	if (!value)
 		return hist_error(p, "a word is missing at the end");
 	if (*word == 'l')
-		return h->linear ? hist_error(p, "'linear' is given twice") : take_linear(p, value);
+		return h->linear ? hist_error(p, "'linear' is given twice")
+				 : take_linear(p, value);
 	if (*word == 'o')
 		return take_matches(p, value);
 	if (h->key)

@@ -21,7 +21,7 @@ int option_parse_duration(const char *option, const char *text, uint32_t *ret_ms
 	int r = str_to_duration_ms(text, &ms);
 
 	if (r == -ERANGE || (!r && ms > LIMIT_DURATION_MS))
-		return err_set(e, -EINVAL, "%s %.80s: a recording may last 7 days at most", option,
+		return err_set(e, -EINVAL, "%s %.80s: the maximum duration is 7 days", option,
 			       text);
 	if (r)
 		return err_set(e, -EINVAL, "%s %.80s: not a duration; examples: 10, 10s, 500ms, 2m",
@@ -123,14 +123,13 @@ static int add_program(const char *option, const char *text, size_t len, struct 
 	if (pid_set_reserve(&pids) < 0)
 		return -ENOMEM;
 	if (!subject_find_program("/proc", name, &pids, nearest))
-		return err_set(e, -EINVAL, "%s: no process is called '%.64s'%s%s%s", option, name,
+		return err_set(e, -EINVAL, "%s: no process is named '%.64s'%s%s%s", option, name,
 			       *nearest ? "; did you mean " : "", nearest, *nearest ? "?" : "");
 	for (int32_t pid = 0; (pid = pid_set_next(&pids, pid)) && !r;)
 		r = add_pid(l, (uint32_t)pid);
-	return r == -E2BIG
-		       ? err_set(e, -EINVAL, "%s: '%.64s' is the name of more than %d processes",
-				 option, name, PID_LIST_MAX)
-		       : r;
+	return r == -E2BIG ? err_set(e, -EINVAL, "%s: more than %d processes are named '%.64s'",
+				     option, PID_LIST_MAX, name)
+			   : r;
 }
 
 int option_parse_pids(const char *option, const char *text, struct pid_list *l, struct err_text *e)
@@ -159,8 +158,8 @@ int option_parse_pids(const char *option, const char *text, struct pid_list *l, 
 		}
 		r = add_pid(l, pid);
 		if (r == -E2BIG)
-			return err_set(e, -EINVAL, "%s: more than %d processes", option,
-				       PID_LIST_MAX);
+			return err_set(e, -EINVAL, "%s: too many processes; the limit is %d",
+				       option, PID_LIST_MAX);
 		if (r || !*end)
 			return r;
 	}
@@ -368,7 +367,7 @@ static int add_process_threads(struct tids *t, const char *proc_root, uint32_t p
 	snprintf(path, sizeof(path), "%s/%u/task", proc_root, pid);
 	r = fs_each(path, add_tid, t);
 	if (r == -ENOENT || r == -ESRCH || (!r && t->n == before))
-		return err_set(e, -ESRCH, "-p: there is no process %u", pid);
+		return err_set(e, -ESRCH, "-p: no process has the ID %u", pid);
 	return r && r != -ENOMEM ? err_set(e, r, "-p %u: %s: %s", pid, path, strerror(-r)) : r;
 }
 

@@ -46,8 +46,8 @@ const char *private_daemons_address(const struct private_daemons *p);
 const char *private_daemons_producer_address(const struct private_daemons *p);
 
 /* Returns true if the service has ended, or the producer before it was ready. Does not run the
- * loop. Then why (may be NULL) is the reason, with the last line of the daemon's log unless SIGKILL
- * ended it. */
+ * loop. If so, sets why (may be NULL) to the reason, with the last line of the daemon's log unless
+ * SIGKILL ended the daemon. */
 bool private_daemons_check_failed(struct private_daemons *p, struct err_text *why);
 
 /* After a connection has broken: waits a moment for a daemon to end, which would explain it.

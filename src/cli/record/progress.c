@@ -189,7 +189,7 @@ void recording_progress_deinit(struct recording_progress *p)
 }
 
 void recording_progress_note_state(struct recording_progress *p,
-				   const Pb__TracingServiceState *state)
+				     const Pb__TracingServiceState *state)
 {
 	for (size_t i = 0; i < state->n_producers; i++) {
 		const Pb__TracingServiceState__Producer *producer = state->producers[i];
@@ -250,7 +250,8 @@ static unsigned sufficient_size_mb(uint64_t bytes, uint64_t elapsed_ms, uint64_t
 }
 
 static bool note_full_buffer(struct recording_progress *p, const Pb__TraceConfig *config,
-			     const Pb__TraceStats *stats, uint64_t elapsed_ms, struct strbuf *note)
+				const Pb__TraceStats *stats, uint64_t elapsed_ms,
+				struct strbuf *note)
 {
 	for (size_t i = 0; i < stats->n_buffer_stats && !p->reported_buffer; i++) {
 		const Pb__TraceStats__BufferStats *b = stats->buffer_stats[i];
@@ -288,7 +289,7 @@ static void read_ring_size(struct recording_progress *p)
 
 /* Appends, once, a message that the rings lose events. */
 static bool note_losses_of_rings(struct recording_progress *p, const struct recording_setup *setup,
-				 struct strbuf *note)
+				struct strbuf *note)
 {
 	const struct record_facts facts = {.from_words = setup->from_words};
 	struct ring_totals rings;
@@ -315,7 +316,7 @@ bool recording_progress_put_warning(struct recording_progress *p,
 }
 
 void recording_progress_note_stats(struct recording_progress *p, const char *tracefs_root,
-				   const Pb__TraceStats *stats)
+				     const Pb__TraceStats *stats)
 {
 	p->has_bytes = true;
 	p->has_fill = stats->n_buffer_stats > 0;

@@ -38,7 +38,7 @@ void stream_watch_report_stall(void *console, bool stalled);
 
 #define RECORDING_PROGRESS_MAX_PROBES 8
 
-/* Zero-initialise; recording_progress_deinit frees. */
+/* The progress of a recording. Zero-initialise; recording_progress_deinit() frees the members. */
 struct recording_progress {
 	/* The figures of the line. */
 	uint64_t elapsed_ms;
@@ -65,10 +65,10 @@ struct recording_progress {
 
 void recording_progress_deinit(struct recording_progress *p);
 void recording_progress_note_state(struct recording_progress *p,
-				   const Pb__TracingServiceState *state);
+				     const Pb__TracingServiceState *state);
 /* tracefs_root: NULL if tracefs cannot be read. */
 void recording_progress_note_stats(struct recording_progress *p, const char *tracefs_root,
-				   const Pb__TraceStats *stats);
+				     const Pb__TraceStats *stats);
 
 /*
  * Appends a message, once for each cause: the kernel's rings lose events, or a buffer that does not

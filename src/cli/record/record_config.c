@@ -348,8 +348,8 @@ static int add_names(size_t *n, char ***list, const char *names)
 	return r;
 }
 
-/* Adds the data source of track events. It disables "*": else programs would also record categories
- * that no name matches. */
+/* Adds the data source of track events. Disables "*", because otherwise programs would also record
+ * categories that match none of the names. */
 static int put_apps(const struct record_options *o, Pb__TraceConfig *config)
 {
 	Pb__DataSourceConfig source = PB__DATA_SOURCE_CONFIG__INIT;
@@ -510,8 +510,8 @@ static int put_event_options(const struct record_options *o, const struct tracef
 
 	if (unused && !has_events &&
 	    !(!strcmp(unused, "-C") && config_requests_source(config, "linux.perf")))
-		return err_set(e, -EINVAL, "%s applies to kernel events, but none are recorded",
-			       unused);
+		return err_set(e, -EINVAL,
+			       "%s applies only to kernel events, and none are recorded", unused);
 	if (config_find_ftrace(config)) {
 		r = ensure_ftrace(config, &f);
 		if (!r)

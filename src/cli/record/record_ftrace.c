@@ -198,7 +198,7 @@ static int add_syscall(const struct record_options *o, Pb__FtraceConfig *f, cons
 				: "sys_");
 	strbuf_add(&b, name, len);
 	if (!len)
-		r = err_set(e, -EINVAL, "--syscalls: a name is empty");
+		r = err_set(e, -EINVAL, "--syscalls: empty name");
 	else
 		r = b.failed ? -ENOMEM : check_syscall(o, b.s, len, e);
 	if (!r)
@@ -267,7 +267,7 @@ static int put_kprobes(const struct record_options *o, Pb__FtraceConfig *f, stru
 
 		if (probe_lines_is_line(k->probe) && k->kind != USER_PROBE_CALL) {
 			r = err_set(e, -EINVAL,
-				    "--kretprobe takes the name of a function; pass '%.80s' with "
+				    "--kretprobe expects the name of a function; pass '%.80s' with "
 				    "--kprobe",
 				    k->probe);
 		} else if (probe_lines_is_line(k->probe)) {
@@ -301,8 +301,8 @@ static int put_uprobes(const struct record_options *o, Pb__FtraceConfig *f, stru
 	for (size_t i = 0; i < o->n_uprobes && !r; i++)
 		r = sock_is_remote(address) && !probe_lines_is_line(o->uprobes[i].probe)
 			    ? err_set(e, -EINVAL,
-				      "%.200s: programs on another machine are not searched; pass "
-				      "'p:NAME FILE:OFFSET'",
+				      "%.200s: functions cannot be looked up on another machine; "
+				      "pass 'p:NAME FILE:OFFSET'",
 				      o->uprobes[i].probe)
 			    : user_probes_add(&found, o->uprobes[i].kind, o->uprobes[i].probe, e);
 	for (size_t i = 0; i < found.n && !r; i++)

@@ -289,14 +289,14 @@ static int take_cpus(struct record_options *o, struct err_text *e)
 
 	o->has_cpus = true;
 	if (r == -ERANGE)
-		return err_set(e, -EINVAL, "-C %.80s: CPU number is too large", optarg);
+		return err_set(e, -EINVAL, "-C %.80s: the CPU number is too large", optarg);
 	if (r)
 		return err_set(e, -EINVAL, "-C %.80s: not a list of CPUs; example: 0,2-5", optarg);
 	return 0;
 }
 
-/* The following three handle the options about the scope, about data, and about buffers. They return
- * 0, -EINVAL and set e, -ENOMEM, or -ENOENT for another option. */
+/* The following three handle the options about the scope, about data, and about buffers. They
+ * return 0, -EINVAL and set e, -ENOMEM, or -ENOENT for another option. */
 
 static int handle_scope_option(int option, struct record_options *o, struct err_text *e)
 {
@@ -433,7 +433,7 @@ static int handle_record_option(int option, struct pass *p, struct err_text *e)
 		return 0;
 	case 'c':
 		if (o->config)
-			return err_set(e, -EINVAL, "-c: one config at a time");
+			return err_set(e, -EINVAL, "only one -c can be given");
 		o->config = optarg;
 		return *optarg ? 0 : err_set(e, -EINVAL, "-c needs a file name");
 	case 'o':
@@ -479,8 +479,9 @@ static int handle_record_option(int option, struct pass *p, struct err_text *e)
 					 optarg);
 	}
 	if (option == OPT_WORD && p->after_stacks && !optarg[strspn(optarg, "0123456789")])
-		return err_set(e, -EINVAL, "--cpu-stacks %.20s: write --cpu-stacks=%.20s", optarg,
-			       optarg);
+		return err_set(e, -EINVAL,
+			       "'--cpu-stacks %.20s' needs an equals sign: --cpu-stacks=%.20s",
+			       optarg, optarg);
 	p->after_stacks = option == OPT_STACKS && !optarg;
 	r = handle_data_option(option, p, e);
 	if (r == -ENOENT)
@@ -523,14 +524,14 @@ static int record_options_check(const struct record_options *o, struct err_text 
 
 	/* The command and the summary. */
 	if (o->command && !o->command[0])
-		return err_set(e, -EINVAL, "there is no command after --");
+		return err_set(e, -EINVAL, "no command after --");
 	if (o->command && to_stdout)
-		return err_set(
-			e, -EINVAL,
-			"-o -: the trace and the output of '%.80s' would mix on standard output",
-			o->command[0]);
+		return err_set(e, -EINVAL,
+			       "-o -: the trace and the output of '%.80s' would both go to "
+			       "standard output",
+			       o->command[0]);
 	if (o->exit_code && !o->command)
-		return err_set(e, -EINVAL, "--exit-code needs a command");
+		return err_set(e, -EINVAL, "--exit-code requires a command");
 	if (o->json && to_stdout)
 		return err_set(e, -EINVAL,
 			       "--json and the trace (-o -) cannot both go to standard output");
@@ -538,29 +539,25 @@ static int record_options_check(const struct record_options *o, struct err_text 
 	if (o->output && !*o->output)
 		return err_set(e, -EINVAL, "-o needs a file name");
 	if (o->output && o->config && trace_input_is_output(o->config, o->output))
-		return err_set(e, -EINVAL, "-o %.80s is the config itself; choose another name",
+		return err_set(e, -EINVAL, "-o '%.80s' is the config; choose another name",
 			       o->output);
 	if (o->max_bytes && !o->config && !record_options_want_streaming(o))
 		return err_set(e, -EINVAL,
-			       "--max-size limits a trace that is written during the recording; "
-			       "with %s the buffer limits it",
+			       "--max-size cannot be combined with %s: the size of the buffer "
+			       "limits the trace",
 			       o->detach ? "--detach" : "-b");
 	/* A session that continues without us. */
 	if (o->detach && !*o->detach)
 		return err_set(e, -EINVAL, "--detach needs a name");
 	if (o->detach && o->command)
-		return err_set(e, -EINVAL,
-			       "--detach cannot be combined with a command: no process would wait "
-			       "for it to exit");
+		return err_set(e, -EINVAL, "--detach cannot be combined with a command");
 	/* Other machines. */
 	if (o->sudo && !o->hosts.n)
-		return err_set(e, -EINVAL, "--sudo needs --host");
+		return err_set(e, -EINVAL, "--sudo requires --host");
 	if (o->hosts.n && o->detach)
-		return err_set(e, -EINVAL,
-			       "--detach cannot be combined with --host: the recording ends with the "
-			       "connection");
+		return err_set(e, -EINVAL, "--detach cannot be combined with --host");
 	if (o->hosts.n > 1 && (o->json || o->show_config))
-		return err_set(e, -EINVAL, "%s needs a single --host",
+		return err_set(e, -EINVAL, "%s requires a single --host",
 			       o->json ? "--json" : "--show-config");
 	/* What is recorded. */
 	if (o->config_is_text && !o->config)
@@ -574,14 +571,15 @@ static int record_options_check(const struct record_options *o, struct err_text 
 		return err_set(e, -EINVAL, "--program cannot be combined with --%s",
 			       subject_option(o));
 	if (o->await && !record_options_name_a_subject(o))
-		return err_set(e, -EINVAL,
-			       "--await needs --unit, --container, --pod, --cgroup or --program");
+		return err_set(
+			e, -EINVAL,
+			"--await requires --unit, --container, --pod, --cgroup or --program");
 	for (size_t i = 0; i < o->pods.n; i++)
 		if (!strchr(o->pods.args[i], '/'))
-			return err_set(e, -EINVAL, "--pod %.80s: the form is NAMESPACE/NAME",
+			return err_set(e, -EINVAL, "--pod %.80s: expected NAMESPACE/NAME",
 				       o->pods.args[i]);
 	if (!o->function_graph && (o->graph_filters.n || o->graph_depth))
-		return err_set(e, -EINVAL, "--function-%s needs --function-graph",
+		return err_set(e, -EINVAL, "--function-%s requires --function-graph",
 			       o->graph_depth ? "depth" : "filter");
 	if (!o->config && !record_options_name_something(o))
 		return err_set(

@@ -28,7 +28,7 @@ struct record_session_ops {
 	/* Optional: called before the config is sent; it may still be changed. A return value other
 	 * than 0 ends the recording with this error and sentence. */
 	int (*before_recording)(void *ctx, struct err_text *why);
-	/* Optional: the session exists and data sources are being started. */
+	/* Optional. Called when the session exists and data sources are being started. */
 	void (*on_recording)(void *ctx);
 	/* Optional: all data sources have started. Called soon after on_recording if the service is
 	 * too old to report it. Not called if a data source hangs. */

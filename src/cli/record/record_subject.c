@@ -11,8 +11,9 @@
 #include "subjects/subject.h"
 
 /*
- * Returns true if a process of the user may start what is awaited: a group, a container of podman, a scope (systemd-run
- * --scope). Services are children of a service manager, pods those of a daemon.
+ * Returns true if a process of the user may start what is awaited: a group, a container of podman,
+ * a scope (systemd-run --scope). Services are children of a service manager, pods those of a
+ * daemon.
  */
 static bool may_start_here(const Pb__SubjectConfig *c)
 {
@@ -65,7 +66,7 @@ static int check_programs(const Pb__SubjectConfig *c, bool starts_programs, stru
 
 		if (subject_find_program("/proc", c->programs[i], &pids, nearest))
 			continue;
-		return err_set(e, -ESRCH, "no process is called '%.64s'%s%s%s", c->programs[i],
+		return err_set(e, -ESRCH, "no process is named '%.64s'%s%s%s", c->programs[i],
 			       *nearest ? "; did you mean "
 					: "; --await records one that starts later",
 			       nearest, *nearest ? "? --await records one that starts later" : "");

@@ -233,7 +233,7 @@ static bool pass_to_command(struct recording *r, int number, bool by_terminal)
 	return true;
 }
 
-/* Stores the reason of the end; the first reason wins. */
+/* Stores the reason why the recording ends, unless one is already stored. */
 static void note_end_reason(struct recording *r, const char *why)
 {
 	if (!r->result->end.text[0])

@@ -319,13 +319,13 @@ int snapshots_check_path(const char *path, struct err_text *e)
 	int r;
 
 	if (!strcmp(path, "-"))
-		return err_set(e, -EINVAL,
-			       "snapshots cannot go to standard output: each is a file; give a "
-			       "name with -o");
+		return err_set(
+			e, -EINVAL,
+			"snapshots cannot be written to standard output; give a name with -o");
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return err_set(e, -EINVAL,
-			       "snapshots are files beside %s, which is not a regular file: give "
-			       "another name with -o",
+			       "snapshots are written next to %s, which is not a regular file; "
+			       "give another name with -o",
 			       path);
 	/* Report an error now, not when a trigger was hit. */
 	r = trace_file_open(path, e, &file);

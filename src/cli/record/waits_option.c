@@ -80,7 +80,7 @@ static int take_state(const char *value, Pb__WaitsConfig *c, struct err_text *e)
 		return 0;
 	}
 	return err_set(e, -EINVAL,
-		       "--waits state=%.80s: not a state; use S (asleep), D (uninterruptible), T "
+		       "--waits state=%.80s: unknown state; use S (asleep), D (uninterruptible), T "
 		       "(stopped), R (throttled), P (parked) or I (idle)",
 		       value);
 }
@@ -94,8 +94,7 @@ static int take_program(const char *value, Pb__WaitsConfig *c, struct err_text *
 	c->programs = longer;
 	if (!*value || strlen(value) > 15)
 		return err_set(e, -EINVAL,
-			       "--waits program=%.80s: the kernel keeps 1 to 15 bytes of a name",
-			       value);
+			       "--waits program=%.80s: a process name has 1 to 15 bytes", value);
 	c->programs[c->n_programs] = strdup(value);
 	return c->programs[c->n_programs] ? (c->n_programs++, 0) : -ENOMEM;
 }
@@ -151,6 +150,6 @@ int waits_option_put(const char *text, Pb__TraceConfig *config, struct err_text 
 	}
 	return has_source || r ? r
 			       : err_set(e, -EINVAL,
-					 "--waits needs a recording of waits; add the preset waits "
-					 "or off-cpu");
+					 "--waits applies only to waits, and none are recorded; "
+					 "add the preset waits or off-cpu");
 }

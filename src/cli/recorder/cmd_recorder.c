@@ -43,9 +43,10 @@ static int recorder_status_read(const char *dir, struct recorder_status *ret, st
 	ret->runs = recorder_dir_is_locked(dir);
 	r = recorder_state_read(dir, &ret->state);
 	if (r == -ENOENT)
-		return err_set(e, r,
-			       "no recorder has ever used %.300s; start one with sonda recorder enable",
-			       dir);
+		return err_set(
+			e, r,
+			"no recorder has used %.300s yet; start one with sonda recorder enable",
+			dir);
 	if (r == 0)
 		r = recorder_parts_read(dir, &ret->parts);
 	if (r < 0)
@@ -103,6 +104,7 @@ static void status_put_rings(const struct recorder_status *s, struct strbuf *b)
 
 static void status_put_text(const struct recorder_status *s, struct strbuf *b)
 {
+	char count[STR_COUNT_SIZE];
 	const struct recorder_state *state = &s->state;
 	uint64_t age = status_age_s(s);
 	char bytes[32], most[32];
@@ -117,7 +119,7 @@ static void status_put_text(const struct recorder_status *s, struct strbuf *b)
 	strbuf_printf(b, "\nrecords   %s\n", state->words);
 	if (s->has_rings)
 		status_put_rings(s, b);
-	strbuf_printf(b, "ring      %zu parts, %s of %s, of the last ", s->parts.n,
+	strbuf_printf(b, "ring      %s, %s of %s, covering ", str_count(s->parts.n, "part", count),
 		      str_bytes(s->parts.bytes, bytes), str_bytes(state->max_bytes, most));
 	put_seconds(b, age);
 	strbuf_printf(b, " of %" PRIu64 " min\n", state->keep_s / 60);
@@ -199,7 +201,7 @@ static void print_kernel_memory(const struct recorder_options *o)
 		printf("; %s was available before", str_bytes(available, of));
 	putchar('\n');
 	if (available && o->kernel_bytes > available / 4)
-		log_warn("the rings take more than a quarter of the available memory, and cannot "
+		log_warn("the rings use more than a quarter of the available memory, which cannot "
 			 "be swapped; choose a smaller --size");
 }
 

@@ -142,9 +142,8 @@ static int explain_missing_boot(const char *dir, const struct crash_boots *boots
 {
 	if (!boots->n)
 		return err_set(e, -ENOENT,
-			       "%.300s has nothing of an earlier boot: the ring of the kernel that "
-			       "survives a crash was not armed; arm it with: sonda recorder enable "
-			       "--crash",
+			       "%.300s has no data of an earlier boot: no ring that survives a "
+			       "crash was armed; arm one with: sonda recorder enable --crash",
 			       dir);
 	return err_set(e, -ENOENT, "--boot %d: %.300s has only %zu earlier boot%s", number, dir,
 		       boots->n, boots->n == 1 ? "" : "s");
@@ -172,7 +171,7 @@ int crash_boots_choose(const char *dir, int number, struct crash_boot *ret, stru
 		r = explain_missing_boot(dir, &boots, number, e);
 	} else if (!b->saved_s || b->why[0]) {
 		boot_time(b->armed_s, when, sizeof(when));
-		r = err_set(e, -ENOENT, "nothing is left of boot %.8s (armed %s): %s", b->id, when,
+		r = err_set(e, -ENOENT, "no data is left of boot %.8s (armed %s): %s", b->id, when,
 			    b->saved_s ? b->why
 				       : "no recorder has saved it; start one with sonda recorder "
 					 "enable --crash");

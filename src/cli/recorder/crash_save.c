@@ -242,8 +242,8 @@ static int import_pages(int dat, const struct crash_boot *b, const char *path,
 	return 0;
 }
 
-/* Completes the boot's .dat with the pages of the ring, and makes the trace. Sets e to the reason if
- * there is no trace. */
+/* Completes the boot's .dat with the pages of the ring, and makes the trace. Sets e to the reason
+ * if there is no trace. */
 static int save_pages(const struct crash_ring *ring, const char *dir, const struct crash_boot *b,
 		      struct crash_saved *ret, struct err_text *e)
 {
@@ -259,13 +259,13 @@ static int save_pages(const struct crash_ring *ring, const char *dir, const stru
 	if (r == 0)
 		fd = open(dat, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
-		return err_set(e, r ? r : -errno, "the formats of its events are missing (%.100s)",
-			       dat);
+		return err_set(e, r ? r : -errno,
+			       "the file with the event formats is missing (%.100s)", dat);
 	r = crash_dat_finish(fd, ring->path, &facts, &pages, e);
 	if (r == 0 && !pages.pages)
 		r = err_set(e, -ENODATA,
-			    "the memory of the ring did not survive the reboot (power was off, the "
-			    "firmware cleared it, or the kernel found it damaged)");
+			    "the ring did not survive the reboot: the power was off, the firmware "
+			    "cleared the memory, or the kernel found the ring damaged");
 	if (r == 0)
 		r = import_pages(fd, b, path, ret, e);
 	if (r < 0)
@@ -293,13 +293,13 @@ int crash_save_last(const struct crash_ring *ring, const char *dir, struct crash
 	if (statvfs(dir, &fs) == 0 && trace_file_room_of(&fs) < 2 * ring->bytes)
 		return err_set(
 			e, -ENOSPC,
-			"no room in %.200s for the ring of boot %.8s: it stays in memory, and "
-			"is not armed; sonda recorder enable --crash tries again",
+			"no space in %.200s for the ring of boot %.8s, so the ring stays in memory "
+			"and is not armed; free some space and run: sonda recorder enable --crash",
 			dir, b.id);
 	if (ring->state < CRASH_RING_STOPPED)
 		err_set(&why, -ENOENT, "after the reboot, %s", crash_ring_why(ring->state));
 	else if (ring->state == CRASH_RING_RECORDS)
-		err_set(&why, -EBUSY, "something started the ring again before it was saved");
+		err_set(&why, -EBUSY, "another program started the ring again before it was saved");
 	else
 		(void)save_pages(ring, dir, &b, ret, &why);
 	memcpy(ret->id, b.id, sizeof(ret->id));

@@ -173,7 +173,7 @@ static int listen_for_group(const char *address, int *ret_fd, struct err_text *e
 	umask(before);
 	if (r == 0 && g && sock_family_of(address) == SOCK_FAMILY_UNIX_PATH &&
 	    (chown(address, 0, g->gr_gid) < 0 || chmod(address, 0660) < 0))
-		r = err_set(e, -errno, "cannot give %.200s to the group " GROUP_NAME ": %s",
+		r = err_set(e, -errno, "cannot change the group of %.200s to " GROUP_NAME ": %s",
 			    address, strerror(errno));
 	return r;
 }

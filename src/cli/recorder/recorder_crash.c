@@ -12,6 +12,7 @@
 #include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
+#include "base/text/str.h"
 #include "cli/recorder/crash_save.h"
 #include "cli/terminal/kernel_events.h"
 
@@ -22,16 +23,16 @@
 
 static void log_saved(const struct crash_saved *s)
 {
-	char events[32];
+	char count[STR_COUNT_SIZE];
 
 	if (!s->path[0]) {
-		log_warn("nothing is left of boot %.8s: %s", s->id, s->why);
+		log_warn("no data is left of boot %.8s: %s", s->id, s->why);
 		return;
 	}
-	log_info("saved the end of boot %.8s as %s: %s events", s->id, s->path,
-		 str_thousands(s->events, events));
+	log_info("saved the end of boot %.8s as %s: %s", s->id, s->path,
+		 str_count(s->events, "event", count));
 	if (s->cpus_with_events < s->cpus)
-		log_warn("boot %.8s: %u of %u CPUs have no events", s->id,
+		log_warn("boot %.8s: no events from %u of %u CPUs", s->id,
 			 s->cpus - s->cpus_with_events, s->cpus);
 }
 

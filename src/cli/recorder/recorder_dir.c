@@ -151,8 +151,8 @@ static int make_folders(const char *dir)
 	return mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
 }
 
-/* Returns 0 if the folder is this user's own, and no other user may write into it: other users could
- * replace the files that the recorder opens and removes. */
+/* Returns 0 if the folder is this user's own, and no other user may write into it: other users
+ * could replace the files that the recorder opens and removes. */
 static int check_owner(const char *dir, struct err_text *e)
 {
 	struct stat st;
@@ -163,8 +163,8 @@ static int check_owner(const char *dir, struct err_text *e)
 		return err_set(e, -ENOTDIR, "%.300s is not a folder", dir);
 	if (st.st_uid != geteuid() || (st.st_mode & 022))
 		return err_set(e, -EPERM,
-			       "the folder %.300s must be this user's own, and writable only for "
-			       "this user; choose another one with --dir",
+			       "the folder %.300s must be owned by this user and writable by no "
+			       "other user; choose another one with --dir",
 			       dir);
 	return 0;
 }

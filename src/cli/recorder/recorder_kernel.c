@@ -71,7 +71,7 @@ static int check_source(const Pb__DataSourceConfig *source, struct err_text *e)
 	    (!strcmp(name, "linux.process_stats") && !polls))
 		return 0;
 	return err_set(e, -EINVAL,
-		       "--in-kernel records only events of the kernel, and a word needs %s%.80s",
+		       "--in-kernel records only kernel events, but a word requires %s%.80s",
 		       polls ? "polls of " : "", name);
 }
 
@@ -143,11 +143,11 @@ static int check_memory(const struct recorder_options *o, struct err_text *e)
 			RINGS_MAX_SHARE;
 	char text[32];
 
-	return o->kernel_bytes <= most
-		       ? 0
-		       : err_set(e, -EINVAL,
-				 "--size: the kernel's rings may have a quarter of the memory, %s",
-				 str_bytes(most, text));
+	return o->kernel_bytes <= most ? 0
+				       : err_set(e, -EINVAL,
+						 "--size: the kernel's rings may use at most a "
+						 "quarter of the memory, %s",
+						 str_bytes(most, text));
 }
 
 int recorder_kernel_set_config(const struct recorder_options *o, Pb__TraceConfig *c,
@@ -161,7 +161,7 @@ int recorder_kernel_set_config(const struct recorder_options *o, Pb__TraceConfig
 	for (size_t i = 0; r == 0 && i < c->n_data_sources; i++)
 		r = check_source(c->data_sources[i]->config, e);
 	if (r == 0 && (!events || !events->ftrace_config))
-		r = err_set(e, -EINVAL, "--in-kernel: no word is an event of the kernel");
+		r = err_set(e, -EINVAL, "--in-kernel: none of the words is a kernel event");
 	if (r == 0)
 		r = set_events_ring(o, events->ftrace_config, kb - MIN(names_kb, kb / 2));
 	if (r == 0)

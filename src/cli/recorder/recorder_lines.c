@@ -71,7 +71,7 @@ int recorder_lines_write(const char *dir, const char *name, const struct recorde
 /* ---- reading ---- */
 
 static int lines_take(const struct recorder_line *lines, size_t n, const char *key,
-		      const char *value, void *to)
+			    const char *value, void *to)
 {
 	for (size_t i = 0; i < n; i++) {
 		void *at = (char *)to + lines[i].at;

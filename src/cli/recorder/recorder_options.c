@@ -109,7 +109,7 @@ static int recorder_handle_option(void *ctx, int option, struct err_text *e)
 	case 'd':
 		o->dir = optarg;
 		if (*optarg != '/')
-			return err_set(e, -EINVAL, "--dir %.80s: not an absolute path", optarg);
+			return err_set(e, -EINVAL, "--dir '%.80s' is not an absolute path", optarg);
 		return 0;
 	case 'o':
 		return recorder_triggers_add(&o->triggers, optarg, e);
@@ -122,7 +122,8 @@ static int recorder_handle_option(void *ctx, int option, struct err_text *e)
 	case 'A':
 		o->alerts = optarg;
 		if (*optarg != '/')
-			return err_set(e, -EINVAL, "--alerts %.80s: not an absolute path", optarg);
+			return err_set(e, -EINVAL, "--alerts '%.80s' is not an absolute path",
+				       optarg);
 		return 0;
 	case 'a':
 		p->args_file = optarg;
@@ -163,7 +164,7 @@ static int recorder_check_options(struct recorder_options *o, struct err_text *e
 	bool records = o->action == RECORDER_ENABLE || o->action == RECORDER_RUN;
 
 	if (o->n_words && !records)
-		return err_set(e, -EINVAL, "%s takes no words: '%.80s'", actions[o->action],
+		return err_set(e, -EINVAL, "%s takes no words, but got '%.80s'", actions[o->action],
 			       o->words[0]);
 	for (size_t i = 0; i < o->n_words; i++)
 		if (o->words[i][0] == '-' || strchr(o->words[i], '\n'))
@@ -171,7 +172,7 @@ static int recorder_check_options(struct recorder_options *o, struct err_text *e
 				       o->words[i]);
 	for (size_t i = 0; i < o->triggers.n; i++)
 		if (strchr(o->triggers.of[i].spec, '\n'))
-			return err_set(e, -EINVAL, "--on: a line break");
+			return err_set(e, -EINVAL, "--on contains a line break");
 	if (o->triggers.n && !records)
 		return err_set(e, -EINVAL, "--on is an option of enable and run");
 	if (o->crash && !records)
@@ -180,7 +181,7 @@ static int recorder_check_options(struct recorder_options *o, struct err_text *e
 		return err_set(e, -EINVAL, "--grub is an option of enable --crash");
 	if (o->crash_bytes && (o->crash_bytes < RECORDER_CRASH_MIN_BYTES ||
 			       o->crash_bytes > RECORDER_CRASH_MAX_BYTES))
-		return err_set(e, -EINVAL, "--crash-size: from 4 MiB to 4 GiB");
+		return err_set(e, -EINVAL, "--crash-size: the range is 4 MiB to 4 GiB");
 	if (o->remove && o->action != RECORDER_DISABLE)
 		return err_set(e, -EINVAL, "--remove is an option of disable");
 	if (o->json && o->action != RECORDER_STATUS)
@@ -189,15 +190,15 @@ static int recorder_check_options(struct recorder_options *o, struct err_text *e
 		return err_set(e, -EINVAL, "--in-kernel is an option of enable and run");
 	recorder_set_sizes(o);
 	if (o->in_kernel && o->kernel_bytes < RECORDER_MIN_KERNEL_BYTES)
-		return err_set(e, -EINVAL, "--size: rings of the kernel have at least 4 MiB");
+		return err_set(e, -EINVAL, "--size: the minimum with --in-kernel is 4 MiB");
 	if (o->max_bytes < RECORDER_MIN_BYTES)
-		return err_set(e, -EINVAL, "--size: a ring has at least 16 MiB");
+		return err_set(e, -EINVAL, "--size: the minimum is 16 MiB");
 	if (o->keep_ms < 60000)
-		return err_set(e, -EINVAL, "--keep: a ring has at least one minute");
+		return err_set(e, -EINVAL, "--keep: the minimum is one minute");
 	if (!o->part_ms)
 		o->part_ms = MIN(MAX(o->keep_ms / 60, PART_MIN_MS), PART_MAX_MS);
 	if (o->part_ms < 1000 || o->part_ms > o->keep_ms / 4)
-		return err_set(e, -EINVAL, "--part: from 1 s to a quarter of --keep");
+		return err_set(e, -EINVAL, "--part: the range is 1 s to a quarter of --keep");
 	if (recorder_options_parts(o) > PARTS_MAX ||
 	    recorder_options_part_bytes(o) < PART_MIN_BYTES)
 		return err_set(
@@ -251,7 +252,7 @@ static int recorder_parse_arguments(struct recorder_parse *p, int argc, char **a
 	if (r)
 		return r;
 	if (optind == argc)
-		return err_set(e, -EINVAL, "an action is missing: enable, run, status or disable");
+		return err_set(e, -EINVAL, "no action; use enable, run, status or disable");
 	p->o->words = argv + optind + 1;
 	p->o->n_words = (size_t)(argc - optind - 1);
 	return find_action(argv[optind], p->o, e);
@@ -263,12 +264,13 @@ static int parse_args_file(struct recorder_parse *p, struct err_text *e)
 	int r, n = 0;
 
 	if (o->action != RECORDER_RUN || o->n_words)
-		return err_set(e, -EINVAL, "--args is an option of run, without words");
+		return err_set(e, -EINVAL,
+			       "--args is an option of run and cannot be combined with words");
 	r = read_args(TAKE_PTR(p->args_file), o, &n, e);
 	if (r == 0)
 		r = recorder_parse_arguments(p, n, o->args, e);
 	if (r == 0 && p->args_file)
-		r = err_set(e, -EINVAL, "the file of --args has an --args");
+		r = err_set(e, -EINVAL, "the file of --args contains --args");
 	return r;
 }
 

@@ -114,7 +114,8 @@ static void recorder_enter(struct recorder *r, enum recorder_phase phase, const 
 	recorder_write_state(r);
 }
 
-/* It is ready when it records, and also when it waits: systemd need not try again by itself. */
+/* Reports READY=1 to systemd when the recorder records, and also when it waits to retry, because it
+ * retries by itself. */
 static void recorder_report_ready(struct recorder *r)
 {
 	struct err_text e;
@@ -125,7 +126,7 @@ static void recorder_report_ready(struct recorder *r)
 
 /* ---- the ring ---- */
 
-/* Returns how many bytes the file system has room for. */
+/* Returns how many bytes the recorder may still write to the file system. */
 static uint64_t recorder_room(const struct recorder *r)
 {
 	struct statvfs st;
@@ -260,7 +261,7 @@ static void recorder_on_listener_end(void *ctx, int error, const char *why)
 		return;
 	event_timer_ms(r->listen, LISTEN_AGAIN_MS);
 	if (error)
-		log_warn("triggers save nothing at the moment: %s", why);
+		log_warn("triggers cannot save snapshots at the moment: %s", why);
 }
 
 /* ---- a session ---- */

@@ -28,7 +28,7 @@
 #define SUFFIX ".pftrace"
 #define FILES_LISTED 4096 /* snapshots that are looked at */
 
-/* A trigger, and when its last snapshot was begun. */
+/* A trigger and the start time of its last snapshot. */
 struct saved_trigger {
 	char name[64];
 	uint64_t began_ns;
@@ -167,7 +167,7 @@ static void write_reason(const struct recorder_saver *s, uint64_t took_ms)
 	strbuf_printf(&b, ",\"time\":\"%s\",\"took_ms\":%" PRIu64 ",\"bytes\":%lld}\n", when,
 		      took_ms, (long long)st.st_size);
 	if (b.failed || snprintf(path, sizeof(path), "%s.json", s->path) >= (int)sizeof(path))
-		log_warn("the reason for the snapshot %s was not saved", s->path);
+		log_warn("cannot write the reason into the snapshot %s", s->path);
 	else if ((fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)) <
 			 0 ||
 		 fs_write_all(fd, b.s, b.len) < 0)
@@ -183,7 +183,7 @@ static void recorder_saver_write_alert(const struct recorder_saver *s)
 
 	alert_put_packet(s->alert, &packet);
 	if (fd < 0 || packet.failed || fs_write_all(fd, packet.s, packet.len) < 0)
-		log_warn("the snapshot %s does not name its alert", s->path);
+		log_warn("cannot write the alert into the snapshot %s", s->path);
 	strbuf_deinit(&packet);
 }
 
@@ -365,7 +365,8 @@ static bool recorder_saver_queue(struct recorder_saver *s, const char *trigger, 
 	return true;
 }
 
-void recorder_saver_take(struct recorder_saver *s, const char *trigger, const char *reason)
+void recorder_saver_take(struct recorder_saver *s, const char *trigger,
+				   const char *reason)
 {
 	recorder_saver_queue(s, trigger, reason, NULL);
 }

@@ -47,7 +47,8 @@ struct recorder_saver *recorder_saver_new(const struct recorder_saver_setup *set
 void recorder_saver_free(struct recorder_saver *s);
 
 /* Begins to save a snapshot. trigger: its name, which may be untrusted; reason: for the user. */
-void recorder_saver_take(struct recorder_saver *s, const char *trigger, const char *reason);
+void recorder_saver_take(struct recorder_saver *s, const char *trigger,
+				   const char *reason);
 /* The same for an alert, whose labels and start become a part of the trace. The trigger of all alerts is
  * "alert". Returns false if none is saved so soon after the last one. */
 bool recorder_saver_take_alert(struct recorder_saver *s, const struct alert *a);

@@ -3,9 +3,9 @@
  *	part 7 | part 8 | part 9 | part 10 ...        on disk; 10 is being written
  *	                           part 10, buffers   the clone of the session, which sondad makes
  *
- * The clone begins with a copy of those parts that are still being written. Parts have unique ids (the
- * packet trace_uuid), by which they are found there, so no packet is in the trace twice. A part without
- * any packet has no id; its session has just begun, and the clone has all of it.
+ * The clone begins with a copy of those parts that are still being written. Parts have unique ids
+ * (the packet trace_uuid), by which they are found there, so no packet is in the trace twice. A
+ * part without any packet has no id; its session has just begun, and the clone has all of it.
  *
  * Each session begins with an event "tracing started". trace_processor drops all kernel events
  * before the last such event, so it is written only from the first part.
@@ -183,7 +183,7 @@ static void take_clone(struct snapshot_sources *s, struct recorder_snapshot *ret
 	    !s->parts.of[s->parts.n - 1].bytes)
 		s->empty = s->parts.of[s->parts.n - 1];
 	fd = open(s->dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	r = fd < 0 ? err_set(&ret->not_live, -errno, "cannot write in %.300s: %s", s->dir,
+	r = fd < 0 ? err_set(&ret->not_live, -errno, "cannot write to %.300s: %s", s->dir,
 			     strerror(errno))
 		   : clone_into(&state, fd, &ret->not_live);
 	if (r == 0)
@@ -296,8 +296,8 @@ static int write_trace(struct snapshot_sources *s, uint64_t last_ns, struct trac
 		r = write_packets(&out, &s->clone, e);
 	ret->bytes = trace_file_bytes(file);
 	if (r == 0 && !ret->bytes)
-		r = err_set(e, -ENODATA, "the ring in %.300s has nothing from the last %u s",
-			    s->dir, (unsigned)(last_ns / NS_PER_S));
+		r = err_set(e, -ENODATA, "the ring in %.300s has no data of the last %u s", s->dir,
+			    (unsigned)(last_ns / NS_PER_S));
 	return r;
 }
 

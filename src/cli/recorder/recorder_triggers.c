@@ -33,10 +33,10 @@ static int set_name(const struct recorder_triggers *t, struct recorder_trigger *
 		    size_t len, struct err_text *e)
 {
 	if (!len || len >= sizeof(c->name) || strspn(name, NAME_CHARACTERS) < len || *name == '.')
-		return err_set(
-			e, -EINVAL,
-			"--on %.80s: a name has letters, digits, '_', '-' and '.', at most %zu",
-			c->spec, sizeof(c->name) - 1);
+		return err_set(e, -EINVAL,
+			       "--on %.80s: a name may contain letters, digits, '_', '-' and '.', "
+			       "at most %zu characters",
+			       c->spec, sizeof(c->name) - 1);
 	snprintf(c->name, sizeof(c->name), "%.*s", (int)len, name);
 	return has_name(t, c->name)
 		       ? err_set(e, -EINVAL, "--on %.80s: another trigger has this name", c->spec)
@@ -84,8 +84,8 @@ static int parse_kind(struct recorder_trigger *c, const char *text, struct err_t
 			continue;
 		c->kind = (enum recorder_trigger_kind)i;
 		if (!c->argument && c->kind != RECORDER_ON_UNIT_FAILED)
-			return err_set(e, -EINVAL, "--on %.80s: something is missing after '%s:'",
-				       c->spec, kinds[i]);
+			return err_set(e, -EINVAL, "--on %.80s: no value after '%s:'", c->spec,
+				       kinds[i]);
 		return c->kind == RECORDER_ON_COUNTER ? parse_counter(c, e) : 0;
 	}
 	return err_set(e, -EINVAL,
@@ -101,7 +101,8 @@ int recorder_triggers_add(struct recorder_triggers *t, const char *spec, struct 
 	int r;
 
 	if (t->n == RECORDER_TRIGGERS_MAX)
-		return err_set(e, -EINVAL, "--on: at most %d triggers", RECORDER_TRIGGERS_MAX);
+		return err_set(e, -EINVAL, "--on: too many triggers; the limit is %d",
+			       RECORDER_TRIGGERS_MAX);
 	named = spec[named] == '=' ? named : 0;
 	r = parse_kind(&c, named ? spec + named + 1 : spec, e);
 	if (r == 0 && c.kind == RECORDER_ON_TRIGGER && named)

@@ -31,7 +31,7 @@ static int systemctl(bool quiet, const char *const args[static 3], struct err_te
 	pid_t pid;
 
 	if (program_find("systemctl", path, sizeof(path)))
-		return err_set(e, -ENOENT, "there is no systemctl in PATH");
+		return err_set(e, -ENOENT, "systemctl is not in PATH");
 	pid = fork();
 	if (pid < 0)
 		return err_set(e, -errno, "cannot run systemctl: %s", strerror(errno));
@@ -58,11 +58,10 @@ static int check_systemd(const struct recorder_options *o, struct err_text *e)
 	int r = 0;
 
 	if (!fs_exists(SYSTEMD_RUNS))
-		return err_set(
-			e, -ENOENT,
-			"systemd is not running here; have another supervisor run: sonda recorder "
-			"run --dir %.200s",
-			o->dir);
+		return err_set(e, -ENOENT,
+			       "systemd is not running; let another supervisor run: sonda recorder "
+			       "run --dir %.200s",
+			       o->dir);
 	r = systemctl(true, (const char *const[]){"cat", RECORDER_UNIT, NULL}, e);
 	if (r > 0)
 		return err_set(e, -ENOENT,

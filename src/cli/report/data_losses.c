@@ -8,6 +8,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/text/str.h"
 #include "cli/report/config_sources.h"
 
 static void loss_list_clear(struct loss *l)
@@ -112,6 +113,7 @@ static void put_losses_of_cpus(struct cpu_loss *l, size_t n, struct strbuf *b)
 
 static void add_exact_ring_losses(const struct record_facts *f, struct losses *ret)
 {
+	char count[STR_COUNT_SIZE];
 	const struct ftrace_scan *s = &f->scan->ftrace;
 	_cleanup_(freep) struct cpu_loss *losses = NULL;
 	struct loss *loss;
@@ -124,7 +126,7 @@ static void add_exact_ring_losses(const struct record_facts *f, struct losses *r
 	for (size_t i = 0; i < n; i++)
 		sum += losses[i].events;
 	loss = losses_add(ret, "kernel rings", sum, "events");
-	strbuf_printf(&loss->text, "%s events (", str_thousands(sum, number));
+	strbuf_printf(&loss->text, "%s (", str_count(sum, "event", count));
 	put_losses_of_cpus(losses, n, &loss->text);
 	if (s->pages_per_cpu)
 		strbuf_printf(&loss->text, "; ring %s a CPU",
@@ -138,11 +140,11 @@ static void add_exact_ring_losses(const struct record_facts *f, struct losses *r
  * rotation. */
 static void add_ring_losses(const struct record_facts *f, struct losses *ret)
 {
+	char count[STR_COUNT_SIZE], places[STR_COUNT_SIZE];
 	const struct ftrace_scan *s = &f->scan->ftrace;
 	uint64_t least = MAX(MAX(s->counted_losses, s->holes.counted), s->bundles_after_loss);
 	struct ring_overwrites overwrites;
 	struct loss *loss;
-	char number[32];
 
 	if (ftrace_scan_has_rings(s) && !record_lacks_end(f)) {
 		add_exact_ring_losses(f, ret);
@@ -151,8 +153,8 @@ static void add_ring_losses(const struct record_facts *f, struct losses *ret)
 	if (!s->bundles_after_loss || ftrace_scan_overwrites(s, &overwrites))
 		return;
 	loss = losses_add(ret, "kernel rings", least, "events");
-	strbuf_printf(&loss->text, "at least %s events, in %llu places",
-		      str_thousands(least, number), (unsigned long long)s->bundles_after_loss);
+	strbuf_printf(&loss->text, "at least %s, in %s", str_count(least, "event", count),
+		      str_count(s->bundles_after_loss, "place", places));
 	ring_losses_advise(f, ring_bytes_per_cpu(s), &loss->advice);
 }
 
@@ -219,10 +221,10 @@ static void put_missed_probes(const struct ftrace_scan *s, struct strbuf *b)
 
 static void add_probe_misses(const struct record_facts *f, struct losses *ret)
 {
+	char count[STR_COUNT_SIZE];
 	const struct ftrace_scan *s = &f->scan->ftrace;
 	struct loss *loss;
 	uint64_t sum = 0;
-	char number[32];
 
 	for (size_t i = 0; i < s->n_probes; i++)
 		sum += s->probes[i].misses;
@@ -230,8 +232,8 @@ static void add_probe_misses(const struct record_facts *f, struct losses *ret)
 	if (!sum)
 		return;
 	loss = losses_add(ret, "probes", sum, "hits");
-	strbuf_printf(&loss->text, "hit %s times without recording an event",
-		      str_thousands(sum, number));
+	strbuf_printf(&loss->text, "hit %s without recording an event",
+		      str_count(sum, "time", count));
 	put_missed_probes(s, &loss->text);
 	strbuf_puts(&loss->text, ": the kernel disables probes in some contexts");
 }
@@ -298,16 +300,16 @@ static void add_polled_losses(const struct record_facts *f, struct losses *ret)
 
 static void add_perf_losses(const struct record_facts *f, struct losses *ret)
 {
+	char count[STR_COUNT_SIZE];
 	uint64_t n = f->scan->sources.perf_dropped;
 	const Pb__PerfEventConfig *c = config_source_perf(f->config);
 	uint64_t hz = c && c->timebase ? c->timebase->frequency : 0;
 	struct loss *loss;
-	char number[32];
 
 	if (!n)
 		return;
 	loss = losses_add(ret, "rings of call stacks", n, "records");
-	strbuf_printf(&loss->text, "%s records dropped: they were full", str_thousands(n, number));
+	strbuf_printf(&loss->text, "%s dropped: the ring was full", str_count(n, "record", count));
 	if (f->from_words && hz > 1)
 		strbuf_printf(&loss->advice, "try --cpu-stacks=%llu", (unsigned long long)hz / 2);
 	else
@@ -347,16 +349,16 @@ static void add_gaps_of_sequence(void *ctx, const struct sequence *s)
  * beginning only. */
 static void add_shared_memory_loss(const struct gaps *g, uint64_t aborted, struct losses *ret)
 {
+	char count[STR_COUNT_SIZE];
 	uint64_t n = MAX(aborted, g->packets);
 	bool or_more = g->some_uncounted || aborted > g->packets;
 	struct loss *loss;
-	char number[32];
 
 	if (!n)
 		return;
 	loss = losses_add(ret, "shared memory", n, "packets");
-	strbuf_printf(&loss->text, "%s packets%s dropped: it was full", str_thousands(n, number),
-		      or_more ? " or more" : "");
+	strbuf_printf(&loss->text, "%s%s dropped: the buffer was full",
+		      str_count(n, "packet", count), or_more ? " or more" : "");
 	if (g->pid)
 		strbuf_printf(&loss->text, " (written by pid %d)", g->pid);
 	strbuf_puts(&loss->advice,
@@ -461,6 +463,8 @@ static uint64_t sufficient_buffer_size(const struct buffer_stats *s)
 static void add_buffer_losses(const struct record_facts *f, size_t i, const struct buffer_stats *s,
 			      struct losses *ret)
 {
+	char count[STR_COUNT_SIZE];
+
 	/* The chunk of a patch may have been overwritten; that loss is reported separately. */
 	bool had_no_room = s->bytes_overwritten || s->chunks_discarded;
 	uint64_t violations = s->abi_violations + (had_no_room ? 0 : s->patches_failed);
@@ -471,20 +475,20 @@ static void add_buffer_losses(const struct record_facts *f, size_t i, const stru
 		add_overwritten(f, i, s, ret);
 	if (s->chunks_discarded) {
 		loss = add_loss_of_buffer(f, i, s->size, s->chunks_discarded, "chunks", ret);
-		strbuf_printf(&loss->text, "full, the newest %s chunks were discarded",
-			      str_thousands(s->chunks_discarded, number));
+		strbuf_printf(&loss->text, "full: discarded the newest %s",
+			      str_count(s->chunks_discarded, "chunk", count));
 		put_early_end_of_data(f, i, &loss->text);
 		advise_buffer_size(f, sufficient_buffer_size(s), &loss->advice);
 	}
 	if (s->patches_failed && s->chunks_discarded) {
 		loss = add_loss_of_buffer(f, i, s->size, s->patches_failed, "packets", ret);
-		strbuf_printf(&loss->text, "%s packets lack chunks that had no room",
-			      str_thousands(s->patches_failed, number));
+		strbuf_printf(&loss->text, "incomplete because chunks were discarded: %s",
+			      str_count(s->patches_failed, "packet", count));
 	}
 	if (s->abi_violations && s->size < LARGEST_CHUNK) {
 		loss = add_loss_of_buffer(f, i, s->size, s->abi_violations, "chunks", ret);
-		strbuf_printf(&loss->text, "too small for %s chunks",
-			      str_thousands(s->abi_violations, number));
+		strbuf_printf(&loss->text, "too small for %s",
+			      str_count(s->abi_violations, "chunk", count));
 		advise_buffer_size(f, LARGEST_CHUNK, &loss->advice);
 	} else if (violations) {
 		loss = add_loss_of_buffer(f, i, s->size, violations, "packets", ret);
@@ -497,6 +501,7 @@ static void add_buffer_losses(const struct record_facts *f, size_t i, const stru
 static void add_data_refused_by_service(const struct record_facts *f, const struct service_stats *s,
 					struct losses *ret)
 {
+	char count[STR_COUNT_SIZE], more[STR_COUNT_SIZE];
 	uint64_t chunks, patches;
 	struct loss *loss;
 
@@ -508,9 +513,8 @@ static void add_data_refused_by_service(const struct record_facts *f, const stru
 		return;
 	loss = losses_add(ret, "service", chunks, "chunks");
 	strbuf_printf(&loss->text,
-		      "refused during the recording, from this or another session: %llu chunks, "
-		      "%llu patches",
-		      (unsigned long long)chunks, (unsigned long long)patches);
+		      "rejected during the recording, from this or another session: %s, %s",
+		      str_count(chunks, "chunk", count), str_count(patches, "patch", more));
 }
 
 /* ---- producers ---- */
@@ -550,7 +554,7 @@ static void put_departure(const struct record_facts *f, const struct service_sta
 		strbuf_printf(b, " %.1f s after the start",
 			      (double)(d->gone_ns - f->scan->started_ns) / 1e9);
 	if (d->times > 1)
-		strbuf_printf(b, ", the last of %u times", d->times);
+		strbuf_printf(b, " (most recent of %u disconnections)", d->times);
 	strbuf_puts(b, ": uncommitted data is missing, and ");
 	if (d->back_ns > d->gone_ns)
 		strbuf_printf(b, "%.1f s until another producer replaced it,",

@@ -269,7 +269,7 @@ size_t missing_events_write_idle(const struct event_requests *idle,
 				 const struct tracefs_events *events, struct strbuf *lines)
 {
 	for (size_t i = 0; i < idle->n; i++) {
-		strbuf_printf(lines, "'%s' excludes no event", idle->names[i]);
+		strbuf_printf(lines, "'%s' matches no event to exclude", idle->names[i]);
 		if (i >= MISSING_NEAREST)
 			strbuf_putc(lines, '\n');
 		else

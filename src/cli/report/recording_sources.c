@@ -86,7 +86,8 @@ static void source_producers_add(struct source_producers *p, const Pb__TraceConf
 
 /* Adds to ret, at the end of a recording, the noted producers that are no longer connected. */
 static void source_producers_list_gone(const struct source_producers *p,
-				       const Pb__TracingServiceState *state, struct name_list *ret)
+					       const Pb__TracingServiceState *state,
+					       struct name_list *ret)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (!recording_sources_find_producer(state, p->ids[i]))

@@ -7,6 +7,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/text/str.h"
 #include "cli/report/config_sources.h"
 #include "cli/report/data_losses.h"
 
@@ -50,13 +51,13 @@ static void snapshot_report_put_trigger(const Pb__ObservableEvents__CloneTrigger
 static void snapshot_report_put_events(const struct snapshot_facts *f,
 				       const struct trace_scan *scan, struct strbuf *b)
 {
+	char count[STR_COUNT_SIZE];
 	const struct ftrace_scan *ftrace = &scan->ftrace;
 	uint64_t boot_ns = f->hit->boot_time_ns;
-	char number[32];
 
 	if (!config_requests_ftrace(f->config) || scan->compressed_packets)
 		return;
-	strbuf_printf(b, ", %s events", str_thousands(ftrace->counts.total, number));
+	strbuf_printf(b, ", %s", str_count(ftrace->counts.total, "event", count));
 	if (scan->started_ns && ftrace->first_ns + NS_PER_S > scan->started_ns &&
 	    ftrace->first_ns < boot_ns)
 		strbuf_printf(b, " from %.1f s before it",

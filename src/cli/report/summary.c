@@ -67,16 +67,20 @@ static uint64_t time_since_first_event(const struct trace_scan *s)
 /* Tables that are full mean stacks by frame pointers, which may lack callers. */
 static void add_unwind_note(const struct source_scan *s, struct strbuf *lines)
 {
+	char count[STR_COUNT_SIZE];
+
 	if (s->unwind.cut)
 		strbuf_printf(lines,
-			      "%llu files are too large for the user-stack tables: stacks in the "
-			      "code that did not fit may lack callers\n",
-			      (unsigned long long)s->unwind.cut);
+			      "too large for the unwind tables: %s (stacks in the rest of the code "
+			      "may lack callers)\n",
+			      str_count(s->unwind.cut, "file", count));
 	if (s->unwind.evicted + s->unwind.refused + s->unwind.left_out == 0)
 		return;
 	strbuf_printf(lines,
-		      "user-stack tables: the rows of %llu files were evicted, %llu files did not "
-		      "fit, and %llu were not read. Stacks in these files may lack callers\n",
+		      "stacks may lack callers in %s without unwind tables: %llu evicted, %llu too "
+		      "large, %llu not read\n",
+		      str_count(s->unwind.evicted + s->unwind.refused + s->unwind.left_out, "file",
+				count),
 		      (unsigned long long)s->unwind.evicted, (unsigned long long)s->unwind.refused,
 		      (unsigned long long)s->unwind.left_out);
 }
@@ -87,7 +91,7 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 	const struct trace_scan *s = f->scan;
 
 	if (s->compressed_packets)
-		strbuf_printf(lines, "compressed packets that this summary does not read: %llu\n",
+		strbuf_printf(lines, "compressed packets, which this summary does not read: %llu\n",
 			      (unsigned long long)s->compressed_packets);
 	if (config_triggers_end_ring(f->config) && !f->snapshots && time_since_first_event(s) &&
 	    has_overwritten_data(s))
@@ -99,20 +103,20 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 	add_unwind_note(&s->sources, lines);
 	if (s->sources.stackless_waits)
 		strbuf_printf(lines,
-			      "%llu stacks of waiting programs were not taken: more than "
-			      "user_stacks_per_second (--waits stacks=N). Their time is counted\n",
+			      "waits without a user stack: %llu, over the limit "
+			      "user_stacks_per_second (--waits stacks=N); their time is counted\n",
 			      (unsigned long long)s->sources.stackless_waits);
 	if (s->sources.absent_texts)
 		strbuf_printf(lines,
-			      "%llu system calls have an address in place of a string, because the "
-			      "string was not in memory\n",
+			      "system calls with an address in place of a string that was not in "
+			      "memory: %llu\n",
 			      (unsigned long long)s->sources.absent_texts);
 	if (lacks_kernel_events(f->config))
 		strbuf_printf(lines,
 			      "interrupts, received packets, work queues and idle CPUs do not "
-			      "belong to the recorded threads: the trace has only what happened "
-			      "while those threads ran%s\n",
-			      f->from_words ? " (--all: all)" : "");
+			      "belong to the recorded threads: the trace has only those during "
+			      "which these threads ran%s\n",
+			      f->from_words ? " (--all records all)" : "");
 }
 
 /* ---- lines of the summary ---- */
@@ -382,6 +386,7 @@ static void write_samples(const struct sample_counts *c, struct strbuf *out)
 /* Writes how often the probes of the session were hit: also those that no recorded thread hit. */
 static void write_probes(const struct ftrace_scan *s, struct strbuf *out)
 {
+	char count[STR_COUNT_SIZE];
 	uint64_t rest = 0, misses = 0;
 	char number[32];
 
@@ -397,7 +402,8 @@ static void write_probes(const struct ftrace_scan *s, struct strbuf *out)
 			rest += s->probes[i].hits;
 	}
 	if (s->n_probes > PROBES_LISTED)
-		strbuf_printf(out, ", %zu others %s", s->n_probes - PROBES_LISTED,
+		strbuf_printf(out, ", %s %s",
+			      str_count(s->n_probes - PROBES_LISTED, "other", count),
 			      str_thousands(rest, number));
 	strbuf_printf(out, " hits; %s missed\n", misses ? str_thousands(misses, number) : "none");
 }
@@ -550,7 +556,8 @@ static bool is_program_source(const char *source)
 	return !strcmp(source, "track_event");
 }
 
-/* Returns true if a program has provided the source that was missing at the start and the end. */
+/* Returns true if a program provided the source during the recording, although it was missing at
+ * the start and at the end. */
 static bool has_appeared_since(const struct record_facts *f, const char *source)
 {
 	const struct sample_counts *c = &f->scan->samples;
@@ -577,7 +584,7 @@ static void put_source(const struct record_facts *f, const char *name, struct st
 	strbuf_putc(lines, '\n');
 }
 
-/* Returns true if the source is already reported as a loss. */
+/* Returns true if the loss of the source's producer is already reported. */
 static bool has_lost_producer(const struct record_facts *f, const char *source)
 {
 	const struct service_stats *s = record_stats(f);

@@ -91,18 +91,20 @@ static void write_config(const Pb__TraceConfig *c, struct strbuf *out)
 
 static void write_buffers(const struct service_stats *s, struct strbuf *out)
 {
+	char count[STR_COUNT_SIZE];
 	char size[32], written[32], lost[32];
 
 	for (size_t i = 0; s && i < s->n_buffers; i++) {
 		const struct buffer_stats *b = &s->buffers[i];
 
-		strbuf_printf(out, "  buffer   %zu: %s went through %s", i,
+		strbuf_printf(out, "  buffer   %zu: %s written, size %s", i,
 			      str_bytes(b->bytes_written, written), str_bytes(b->size, size));
 		if (b->bytes_overwritten)
 			strbuf_printf(out, "; %s were overwritten before they were read",
 				      str_bytes(b->bytes_overwritten, lost));
 		if (b->chunks_discarded)
-			strbuf_printf(out, "; %" PRIu64 " chunks did not fit", b->chunks_discarded);
+			strbuf_printf(out, "; discarded %s",
+				      str_count(b->chunks_discarded, "chunk", count));
 		strbuf_putc(out, '\n');
 	}
 }

@@ -243,7 +243,7 @@ static void explain(const struct s3_request *q, const struct s3_exchange *x, con
 	str_make_plain(message, strlen(message), "");
 	snprintf(what, sizeof(what), "%s %s", q->method, q->key ? q->key : "of the bucket");
 	if (x->status == 301 || x->status == 307)
-		err_set(e, -EPROTO, "%s: the bucket is elsewhere; use --region %s", what,
+		err_set(e, -EPROTO, "%s: the bucket is in another region; use --region %s", what,
 			x->region[0] ? x->region : "REGION");
 	else
 		err_set(e, -EPROTO, "%s: %u%s%s%s%s", what, x->status, *code ? " " : "", code,
@@ -251,7 +251,7 @@ static void explain(const struct s3_request *q, const struct s3_exchange *x, con
 }
 
 static int s3_client_judge(struct s3_client *c, const struct s3_request *q,
-			   const struct s3_exchange *x, struct err_text *e)
+				 const struct s3_exchange *x, struct err_text *e)
 {
 	char code[64] = "";
 	struct span body = body_of(x);
@@ -278,7 +278,8 @@ static int s3_client_judge(struct s3_client *c, const struct s3_request *q,
 
 /* ---- attempts ---- */
 
-/* Waits for a random time, which grows with each attempt. Returns S3_STOPPED if it was interrupted. */
+/* Waits for a random time, which grows with each attempt. Returns S3_STOPPED if it was
+ * interrupted. */
 static int s3_client_pause(const struct s3_client *c, uint32_t attempt)
 {
 	uint64_t longest = MIN((uint64_t)FIRST_PAUSE_MS << MIN(attempt, 20u),
@@ -298,7 +299,7 @@ static int s3_client_pause(const struct s3_client *c, uint32_t attempt)
 	return S3_STOPPED;
 }
 
-/* Returns 0, S3_AGAIN, S3_REFUSED, one of enum s3_result, or -errno. */
+/* Sends the request once. Returns 0, S3_AGAIN, S3_REFUSED, one of enum s3_result, or -errno. */
 static int s3_client_try(struct s3_client *c, struct s3_request *q, struct s3_exchange *x,
 			 struct err_text *e)
 {
@@ -363,7 +364,7 @@ int s3_head(struct s3_client *c, const char *key, struct s3_object *ret, struct 
 /* Sends a request that only makes a new object. A store that does not know the condition gets the
  * request without it. */
 static int s3_do_only_new(struct s3_client *c, struct s3_request *q, struct s3_exchange *x,
-			  struct err_text *e)
+			     struct err_text *e)
 {
 	int r;
 
@@ -374,7 +375,7 @@ static int s3_do_only_new(struct s3_client *c, struct s3_request *q, struct s3_e
 	q->n_extra--;
 	if (r != -EPROTO || x->status != 501)
 		return r;
-	log_info("this store has no conditional writes");
+	log_info("this store does not support conditional writes");
 	c->no_conditions = true;
 	return s3_client_do(c, q, x, NULL, e);
 }
@@ -419,7 +420,7 @@ int s3_multipart_begin(struct s3_client *c, const char *key, const char *sha256,
 		if (s3_answer_find(&body, "UploadId", id, sizeof(id)) && s3_upload_id_is_valid(id))
 			memcpy(ret_id, id, sizeof(id));
 		else
-			r = err_set(e, -EPROTO, "POST %s: the answer has no upload id", key);
+			r = err_set(e, -EPROTO, "POST %s: the reply has no upload id", key);
 	}
 	strbuf_deinit(&x.answer);
 	return r;
@@ -446,7 +447,7 @@ int s3_multipart_put(struct s3_client *c, const char *key, const char *id, unsig
 	r = s3_client_do(c, &q, &x, NULL, e);
 	strbuf_deinit(&x.answer);
 	if (r == 0 && !s3_etag_is_valid(x.etag))
-		r = err_set(e, -EPROTO, "PUT %s: the answer has no ETag", key);
+		r = err_set(e, -EPROTO, "PUT %s: the reply has no ETag", key);
 	if (r == 0)
 		snprintf(ret_etag, S3_ETAG_SIZE, "%.*s", S3_ETAG_SIZE - 1, x.etag);
 	return r;

@@ -108,7 +108,7 @@ static int check_keys(const struct s3_credentials *c, const char *where, struct 
 {
 	if (is_printable(c->access_key) && is_printable(c->secret_key) && is_printable(c->token))
 		return 0;
-	return err_set(e, -EINVAL, "%.300s: a key has blanks or other characters", where);
+	return err_set(e, -EINVAL, "%.300s: a key contains blanks or invalid characters", where);
 }
 
 /* systemd gives a unit its credentials in a folder that no other user can enter. */
@@ -210,7 +210,7 @@ int s3_credentials_load(const char *file, const char *profile, struct s3_credent
 	}
 	s3_credentials_forget_environment();
 	return found ? read_keys(ret, e)
-		     : err_set(e, -ENOENT, "there are no credentials; use --credentials FILE");
+		     : err_set(e, -ENOENT, "no credentials; use --credentials FILE");
 }
 
 int s3_credentials_refresh(struct s3_credentials *c, struct err_text *e)

@@ -106,7 +106,7 @@ int s3_transport_open(const char *ca_file, const volatile sig_atomic_t *stop,
 	}
 	if (t->global_init(GLOBAL_ALL) || !(t->handle = t->easy_init())) {
 		s3_transport_close(t);
-		return err_set(e, -ENOMEM, "libcurl cannot start");
+		return err_set(e, -ENOMEM, "cannot initialize libcurl");
 	}
 	*ret = t;
 	return 0;
@@ -292,9 +292,10 @@ int s3_transport_perform(struct s3_transport *t, struct s3_exchange *x, struct e
 		return -ECANCELED;
 	if (code)
 		return err_set(e, -EIO, "%s", t->easy_strerror(code));
-	/* libcurl takes a connection that ends among the headers of a HEAD for a complete answer. */
+	/* libcurl takes a connection that ends among the headers of a HEAD for a complete
+	 * answer. */
 	if (!x->has_headers)
-		return err_set(e, -EIO, "the answer was cut off");
+		return err_set(e, -EIO, "the reply is truncated");
 	x->status = (unsigned)status;
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "base/system/notify.h"
+#include "base/text/str.h"
 #include "cli/s3/s3_credentials.h"
 #include "cli/ship/ship_collect.h"
 #include "cli/ship/ship_compact.h"
@@ -51,6 +52,7 @@ static void ship_sleep(uint32_t ms)
 
 static int ship_collect(const struct ship_options *o)
 {
+	char count[STR_COUNT_SIZE];
 	struct ship_collector *c;
 	struct err_text e = {""};
 	unsigned later;
@@ -68,7 +70,7 @@ static int ship_collect(const struct ship_options *o)
 	ship_collector_close(c);
 	if (!o->once || !later)
 		return EXIT_GOOD;
-	log_error("ship: %u traces could not be put into the spool", later);
+	log_error("ship: cannot put %s into the spool", str_count(later, "trace", count));
 	return EXIT_FAILED;
 }
 
@@ -104,7 +106,7 @@ static bool ship_lost_collector(pid_t *pid)
 		return false;
 	*pid = 0;
 	if (!ship_stop)
-		log_error("ship: the process that collects has ended");
+		log_error("ship: the collector process has exited");
 	return true;
 }
 

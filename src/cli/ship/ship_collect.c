@@ -107,12 +107,12 @@ static bool ship_drop(const struct ship_collector *c, const char *uuid)
 		dropped = spool_entry_remove(s, uuid) == 0;
 	closep(&fd);
 	if (dropped)
-		log_warn("the spool is full: trace %s was dropped before its upload began", uuid);
+		log_warn("the spool is full: dropped trace %s, which was not uploaded yet", uuid);
 	return dropped;
 }
 
-/* Returns true if an entry fits: the spool has at most max_bytes, and the file system does not become
- * nearly full. drops: drops the oldest entries until it fits. */
+/* Returns true if an entry fits: the spool has at most max_bytes, and the file system does not
+ * become nearly full. drops: drops the oldest entries until it fits. */
 static bool ship_make_room(struct ship_collector *c, uint64_t need, bool drops)
 {
 	struct spool_entries entries = {.of = NULL};
@@ -286,7 +286,7 @@ static int ship_make_entry(struct ship_collector *c, const struct ship_source *s
 	if (r < 0 || facts.error == -ENOSPC)
 		return r < 0 ? r : -ENOSPC;
 	if (facts.error) {
-		log_warn("%s goes into the bucket without tables: %s", source->name, facts.problem);
+		log_warn("%s is uploaded without tables: %s", source->name, facts.problem);
 		remove_tables(c, folder);
 	}
 	snprintf(files.uuid, sizeof(files.uuid), "%s", uuid);

@@ -156,8 +156,8 @@ static int take_machine(struct ship_parse *p, struct err_text *e)
 	ship_make_machine(p->machine, p->o->machine);
 	if (strcmp(p->machine, p->o->machine) != 0)
 		return err_set(e, -EINVAL,
-			       "--machine %.80s: a name has up to 63 of a-z, 0-9, '.' and '-', and "
-			       "begins with a letter",
+			       "--machine '%.80s' is not a valid name: it must begin with a letter "
+			       "and have up to 63 of a-z, 0-9, '.' and '-'",
 			       p->machine);
 	return 0;
 }
@@ -176,19 +176,21 @@ static int ship_take_url(struct ship_options *o, const char *url, struct err_tex
 	size_t n, len;
 
 	if (!str_starts(url, "s3://"))
-		return err_set(e, -EINVAL, "%.200s is not s3://BUCKET or s3://BUCKET/PREFIX", url);
+		return err_set(e, -EINVAL, "'%.200s' is not s3://BUCKET or s3://BUCKET/PREFIX",
+			       url);
 	slash = strchrnul(bucket, '/');
 	n = (size_t)(slash - bucket);
 	if (n < 3 || n >= SHIP_BUCKET_SIZE || !has_only(bucket, n, ".-") || !isalnum(bucket[0]) ||
 	    !isalnum(bucket[n - 1]))
-		return err_set(e, -EINVAL, "%.200s: not the name of a bucket", url);
+		return err_set(e, -EINVAL, "'%.200s' is not a valid bucket name", url);
 	snprintf(o->bucket, sizeof(o->bucket), "%.*s", (int)n, bucket);
 	slash += *slash == '/';
 	len = strlen(slash);
 	if (len + 2 > sizeof(o->prefix) || !has_only(slash, len, "-_.=/") || *slash == '/' ||
 	    strstr(slash, "//") || strstr(slash, ".."))
 		return err_set(e, -EINVAL,
-			       "%.200s: a prefix has letters, digits and -_.=/, and no empty part",
+			       "'%.200s' is not a valid prefix: it may contain letters, digits and "
+			       "-_.=/, and no empty part",
 			       url);
 	snprintf(o->prefix, sizeof(o->prefix), "%s%s", slash,
 		 len && slash[len - 1] != '/' ? "/" : "");
@@ -241,13 +243,12 @@ static int check_endpoint(struct ship_parse *p, struct err_text *e)
 	host = host ? host + strlen("://") : url + len;
 	if ((!is_http && !str_starts(url, "https://")) || !*host ||
 	    !has_only(host, strlen(host), ".-:[]"))
-		return err_set(e, -EINVAL, "the endpoint %.200s is not https://HOST[:PORT]", url);
+		return err_set(e, -EINVAL, "the endpoint '%.200s' is not https://HOST[:PORT]", url);
 	if (is_http && !p->allow_http && !is_loopback(host))
-		return err_set(
-			e, -EINVAL,
-			"the endpoint %.200s would get the traces unencrypted; use https, or "
-			"--allow-http",
-			url);
+		return err_set(e, -EINVAL,
+			       "the endpoint '%.200s' would receive the traces unencrypted; use "
+			       "https, or --allow-http",
+			       url);
 	if (str_ends(host, port))
 		url[len - strlen(port)] = '\0';
 	return 0;
@@ -263,8 +264,7 @@ static int take_store(struct ship_parse *p, struct err_text *e)
 		snprintf(o->region, sizeof(o->region), "us-east-1");
 	if (!has_only(o->region, strlen(o->region), "-"))
 		return err_set(e, -EINVAL,
-			       "the region %.60s has other characters than letters, "
-			       "digits and -",
+			       "the region '%.60s' may contain only letters, digits and '-'",
 			       o->region);
 	if (find_setting(o, p->endpoint, endpoints, "endpoint_url", o->endpoint,
 			 sizeof(o->endpoint)))
@@ -280,7 +280,7 @@ static int take_store(struct ship_parse *p, struct err_text *e)
 static int ship_add_table(struct ship_options *o, const char *name, struct err_text *e)
 {
 	if (!*name || strlen(name) > 64 || !has_only(name, strlen(name), "_"))
-		return err_set(e, -EINVAL, "--add-table %.80s: not the name of a table", name);
+		return err_set(e, -EINVAL, "--add-table '%.80s' is not a valid table name", name);
 	for (size_t i = 0; i < o->n_tables; i++)
 		if (!strcmp(o->tables[i], name))
 			return 0;
@@ -308,7 +308,8 @@ static int ship_take_option(void *ctx, int option, struct err_text *e)
 	switch (option) {
 	case 'f':
 		if (o->n_from == SHIP_FOLDERS_MAX)
-			return err_set(e, -EINVAL, "--from: at most %d folders", SHIP_FOLDERS_MAX);
+			return err_set(e, -EINVAL, "--from: too many folders; the limit is %d",
+				       SHIP_FOLDERS_MAX);
 		o->from[o->n_from++] = optarg;
 		return 0;
 	case 'm':
@@ -370,14 +371,14 @@ static int ship_check(struct ship_parse *p, char **words, int n, struct err_text
 	if (n == 0)
 		return err_set(e, -EINVAL, "SPOOL is missing");
 	if (n > 2)
-		return err_set(e, -EINVAL, "too many arguments: %.80s", words[2]);
+		return err_set(e, -EINVAL, "unexpected argument '%.80s'", words[2]);
 	o->spool = words[0];
 	if (str_starts(o->spool, "s3://"))
-		return err_set(e, -EINVAL, "SPOOL, a folder, comes before %.80s", o->spool);
+		return err_set(e, -EINVAL, "put the folder SPOOL before '%.80s'", o->spool);
 	if (n == 2)
 		r = ship_take_url(o, words[1], e);
 	else if (!o->n_from && !o->compact)
-		r = err_set(e, -EINVAL, "s3://BUCKET or --from FOLDER is missing");
+		r = err_set(e, -EINVAL, "no s3://BUCKET or --from FOLDER is given");
 	if (r == 0 && o->uploads)
 		r = take_store(p, e);
 	if (o->compact && o->n_from)

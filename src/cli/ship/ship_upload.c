@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An object that is stored without an answer that says so is stored again: under the same key, with
- * the same bytes, and only if the key does not exist. If it exists with other bytes, an older attempt
- * was interrupted before its manifest, so no reader uses it, and it is replaced. An entry whose
- * manifest exists is complete, even if another process stored it.
+ * the same bytes, and only if the key does not exist. If it exists with other bytes, an older
+ * attempt was interrupted before its manifest, so no reader uses it, and it is replaced. An entry
+ * whose manifest exists is complete, even if another process stored it.
  */
 #include "cli/ship/ship_upload.h"
 
@@ -178,7 +178,7 @@ static int ship_put(const struct ship_entry *entry, const struct ship_object *o,
 	r = is_stored(entry, o, e);
 	if (r != 0)
 		return r == 1 ? 0 : r;
-	log_info("%s is of an interrupted upload with other bytes; it is replaced", o->key);
+	log_info("%s was left by an interrupted upload and differs; replacing it", o->key);
 	return s3_put(entry->u->client, o->key, &content, false, e);
 }
 
@@ -247,7 +247,7 @@ static int ship_complete(struct ship_entry *entry, const struct ship_object *o,
 		return s3_multipart_abort(client, o->key, state->id, e);
 	if (stored != 0 || r == S3_NOT_FOUND)
 		return stored ?: r;
-	log_info("%s is of an interrupted upload with other bytes; it is replaced", o->key);
+	log_info("%s was left by an interrupted upload and differs; replacing it", o->key);
 	return s3_multipart_complete(client, o->key, state->id, state->etags, state->n, false, e);
 }
 
@@ -267,9 +267,11 @@ static int ship_put_parts(struct ship_entry *entry, const struct ship_object *o,
 		if (r == 0)
 			r = ship_complete(entry, o, state, e);
 	}
-	return r == S3_NOT_FOUND ? err_set(e, -EPROTO, "%s: the store has lost the parts %d times",
-					   o->key, RESTARTS_MAX)
-				 : r;
+	return r == S3_NOT_FOUND
+		       ? err_set(e, -EPROTO,
+				 "%s: the store lost the uploaded parts %d times; giving up",
+				 o->key, RESTARTS_MAX)
+		       : r;
 }
 
 /* ---- an entry ---- */
@@ -316,7 +318,7 @@ static int ship_files(struct ship_entry *entry, const char *list, bool is_new, s
 	while ((r = spool_list_next(&at, &file)) > 0)
 		manifest = file;
 	if (r < 0 || !manifest.name[0])
-		return err_set(e, -EBADMSG, "the list of %s is damaged", entry->uuid);
+		return err_set(e, -EBADMSG, "the file list of %s is damaged", entry->uuid);
 	snprintf(key, sizeof(key), "%s%s", entry->u->options->prefix, manifest.key);
 	r = is_new ? s3_head(entry->u->client, key, &there, e) : S3_NOT_FOUND;
 	if (r != S3_NOT_FOUND)
@@ -352,7 +354,7 @@ static int ship_upload_entry(struct ship_uploader *u, const char *uuid, struct e
 	}
 	r = read_list(entry.folder, &list);
 	if (r < 0)
-		err_set(e, r = -EBADMSG, "%s has no list", uuid);
+		err_set(e, r = -EBADMSG, "%s has no file list", uuid);
 	if (r == 0)
 		r = upload_journal_open(s->journal, uuid, &entry.journal, &is_new);
 	if (r == 0) {
@@ -385,13 +387,13 @@ static int ship_upload_and_remove(struct ship_uploader *u, const char *uuid, str
 	int r = ship_upload_entry(u, uuid, e);
 
 	if (r == -EBADMSG) {
-		log_error("%s; the trace is moved to the folder bad", e->text);
+		log_error("%s; moved the trace to the folder 'bad'", e->text);
 		return spool_mark(u->spool.upload_bad, uuid);
 	}
 	if (r < 0 && !e->text[0])
 		err_set(e, r, "cannot write to the spool: %s", strerror(-r));
 	if (r == 0) {
-		log_info("%s is in the bucket", uuid);
+		log_info("uploaded %s", uuid);
 		ship_remove_done(u, uuid);
 	}
 	return r;

@@ -23,9 +23,9 @@
  *	SPOOL/upload/done/UUID	marks: the bucket has the whole entry
  *	SPOOL/upload/bad/UUID	marks: the uploader has found the entry to be bad
  *
- * The UUID of an entry is made of the SHA-256 of the trace. So two files with the same bytes are one
- * entry, whatever their names, and two snapshots of one recorder, which have the same uuid inside,
- * are two entries.
+ * The UUID of an entry is made of the SHA-256 of the trace. So two files with the same bytes are
+ * one entry, whatever their names, and two snapshots of one recorder, which have the same uuid
+ * inside, are two entries.
  *
  * The order of the steps, and what a crash after each leaves:
  *
@@ -44,8 +44,8 @@
  *		  10 journal/UUID is removed
  *	collector 11 ready/UUID is renamed to in/, removed    in/ is emptied at the next start
  *
- * Marks are removed after 90 days. If the source is then still there, it becomes an entry again, and
- * step 8 finds its manifest in the bucket.
+ * Marks are removed after 90 days. If the source is then still there, it becomes an entry again,
+ * and step 8 finds its manifest in the bucket.
  */
 
 #define SPOOL_UUID_SIZE 37
@@ -86,7 +86,7 @@ struct spool_entries {
 	struct spool_entry *of; /* owned */
 	size_t n, cap;
 };
-/* Lists ready/, the oldest first. Returns 0 or -errno. */
+/* Lists the entries in ready/, oldest first. Returns 0 or -errno. */
 int spool_entries_read(const struct spool *s, struct spool_entries *ret);
 /* Returns the bytes of an entry's files on disk. */
 uint64_t spool_entry_bytes(const struct spool *s, const char *uuid);
@@ -108,13 +108,13 @@ size_t spool_marks_count(int folder);
 int spool_remove_folder(int parent, const char *name);
 
 /* ---- the list of an entry ----
- *
- * Text, one line a file, in the order of the upload; the manifest is the last one. Files of more than
- * SPOOL_CHUNK bytes have a line for each chunk after theirs:
- *
- *	file BYTES SHA256 NAME KEY
- *	chunk SHA256
- */
+ * 
+ * Text, one line a file, in the order of the upload; the manifest is the last one. Files of more
+ * than SPOOL_CHUNK bytes have a line for each chunk after theirs:
+ * 
+ * 	file BYTES SHA256 NAME KEY
+ * 	chunk SHA256
+ *  */
 
 #define SPOOL_LIST "list"
 #define SPOOL_LIST_MAX (8u << 20) /* bytes */

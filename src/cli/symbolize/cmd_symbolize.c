@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sonda symbolize: appends to a trace the functions, inlined functions and lines of its call stacks,
- * as ModuleSymbols packets. The packets of the trace stay as they are.
+ * sonda symbolize: appends to a trace the functions, inlined functions and lines of its call
+ * stacks, as ModuleSymbols packets. The packets of the trace stay as they are.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static const char usage[] =
 	"  -o, --out OUT          output file\n"
 	"      --in-place         replace FILE\n"
 	"      --force            replace OUT if it exists\n"
-	"      --debug-dir DIR    look for debug files below DIR as well; may be repeated\n"
+	"      --debug-dir DIR    look for debug files below DIR as well (repeatable)\n"
 	"      --debuginfod       fetch missing debug files from the servers in DEBUGINFOD_URLS, "
 	"which learn\n"
 	"                         which programs were recorded\n"
@@ -106,7 +106,7 @@ static int symbolize_check(struct symbolize_options *o, char **words, int n, str
 		return err_set(e, -EINVAL, "only one FILE can be given");
 	o->file = words[0];
 	if (!o->out == !o->in_place)
-		return err_set(e, -EINVAL, "use either -o OUT or --in-place");
+		return err_set(e, -EINVAL, "-o and --in-place cannot be combined");
 	if (o->in_place)
 		o->out = o->file;
 	else if (!o->force && strcmp(o->out, "-") != 0 && stat(o->out, &st) == 0 &&
@@ -246,7 +246,7 @@ static int read_modules(const struct symbolize_options *o, struct symbol_modules
 		return err_set(e, -EIO, "cannot read the call stacks of %s", o->file);
 	if (ret->n == 0)
 		return err_set(e, -ENODATA,
-			       "%s has no program call stacks to symbolize; record them with sonda "
+			       "%s has no user call stacks to symbolize; record some with sonda "
 			       "record --cpu-stacks",
 			       o->file);
 	return 0;
@@ -254,6 +254,7 @@ static int read_modules(const struct symbolize_options *o, struct symbol_modules
 
 static int symbolize_save_trace(struct symbolizing *s, struct err_text *e)
 {
+	char count[STR_COUNT_SIZE];
 	char size[32];
 	int r = s->error < 0 ? err_set(e, s->error, "cannot write %s: %s", s->o->out,
 				       strerror(-s->error))
@@ -262,7 +263,8 @@ static int symbolize_save_trace(struct symbolizing *s, struct err_text *e)
 	if (r < 0)
 		return r;
 	if (s->n_unfound > UNFOUND_SHOWN)
-		log_warn("no debug information: %zu more files", s->n_unfound - UNFOUND_SHOWN);
+		log_warn("no debug information: and %s",
+			 str_count(s->n_unfound - UNFOUND_SHOWN, "more file", count));
 	log_info("found the functions of %zu of %zu addresses, in %zu of %zu files", s->n_found,
 		 s->n_addresses, s->n_modules - s->n_unfound, s->n_modules);
 	if (strcmp(s->o->out, "-") != 0)
@@ -301,8 +303,7 @@ static int symbolize_run(const struct symbolize_options *o, struct err_text *e)
 		urls = strdup(getenv("DEBUGINFOD_URLS"));
 	unsetenv("DEBUGINFOD_URLS"); /* libdw would ask the servers by itself */
 	if (o->asks_servers && (!urls || !*urls))
-		return err_set(e, -EINVAL,
-			       "--debuginfod: DEBUGINFOD_URLS is not set; it names the servers");
+		return err_set(e, -EINVAL, "--debuginfod: no servers; set DEBUGINFOD_URLS");
 	signal(SIGXFSZ, SIG_IGN);
 	r = dwarf_library_open(&s.library, e);
 	if (r == 0 && o->asks_servers)

@@ -19,9 +19,9 @@
  *	!*_stat_* -->  without sched/sched_stat_iowait ...
  *	nosuch    -->  (the kernel has none of that name)          -->  nosuch
  *
- * Each event of the kernel's list has a mark: not selected (or excluded again), selected by name, or
- * matched by a pattern. Words that match no event are kept as text. At the end, a group of two or
- * more events that are all matched by patterns becomes one request.
+ * Each event of the kernel's list has a mark: not selected (or excluded again), selected by name,
+ * or matched by a pattern. Words that match no event are kept as text. At the end, a group of two
+ * or more events that are all matched by patterns becomes one request.
  */
 
 /* ---- lists of requests ---- */
@@ -120,7 +120,7 @@ static int parse_list_item(const char *word, size_t len, const struct tracefs_ev
 	snprintf(copy, sizeof(copy), "%.*s", (int)MIN(len, sizeof(copy)), word);
 	if (event_pattern_is_negative(copy))
 		return err_set(e, -EINVAL,
-			       "'%.80s' excludes events and must be an argument of its own", copy);
+			       "'%.80s' excludes events and must be a separate argument", copy);
 	colon = strchr(copy, ':');
 	if (!can_be_event_name(copy) || len >= sizeof(copy))
 		return err_set(e, -EINVAL, "'%.80s' is not a valid event name", copy);
@@ -192,7 +192,7 @@ static int add_selected_event(struct selection *s, size_t event, const char *tex
 	char *copy = NULL;
 
 	if (s->n >= EVENT_WORDS_MAX)
-		return err_set(e, -EINVAL, "more than %d events", EVENT_WORDS_MAX);
+		return err_set(e, -EINVAL, "too many events; the limit is %d", EVENT_WORDS_MAX);
 	if (array_reserve(&s->picks, &s->cap, s->n + 1, sizeof(*s->picks)))
 		return -ENOMEM;
 	if (text) {
@@ -393,8 +393,7 @@ int event_patterns_resolve(const char *const *words, size_t n, const struct trac
 	/* Words that are presets without events are not an error. */
 	if (!r && n && !s.n && (s.n_excluded || all_negative))
 		r = err_set(e, -EINVAL,
-			    "'%.80s' excludes all events named before it, so none is left; name "
-			    "others, too",
+			    "'%.80s' excludes all events named before it; name other events, too",
 			    first_negative);
 	if (!r)
 		r = make_requests(&s, ret);

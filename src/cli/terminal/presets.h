@@ -67,8 +67,9 @@ struct presets;
 struct presets *presets_new(const char *const *folders);
 void presets_free(struct presets *p);
 
-/* Finds a preset. Returns 0 (*ret is borrowed from p), -ENOENT if there is none of this name,
- * -EINVAL and sets e if its file is not a preset or cannot be read, or -ENOMEM. len: of name. */
+/* Finds a preset by name, which has len bytes. Returns 0 and sets *ret, which p owns; -ENOENT if no
+ * preset has this name; -EINVAL and sets e if the file is not a preset or cannot be read; or
+ * -ENOMEM. */
 int presets_find(struct presets *p, const char *name, size_t len, const struct preset **ret,
 		 struct err_text *e);
 /* Returns true if there is such a preset, readable or not. */

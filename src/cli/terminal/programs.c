@@ -87,7 +87,7 @@ int program_find_daemon(const char *name, char *buf, size_t size, struct err_tex
 		return 0;
 	if (!find_beside_us(name, buf, size) || !program_find(name, buf, size))
 		return 0;
-	return err_set(e, -ENOENT, "%s is neither in sonda's folder nor in PATH", name);
+	return err_set(e, -ENOENT, "cannot find %s in sonda's folder or in PATH", name);
 }
 
 uint64_t program_capabilities(const char *path)

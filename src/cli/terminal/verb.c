@@ -63,8 +63,7 @@ int option_refuse_swallowed(char *const *next, const char *value, const char *le
 {
 	if (!value || value != next[-1] || !text_is_option(value, letters, long_options))
 		return 0;
-	return err_set(e, -EINVAL, "%.80s needs a value, but the option %.80s follows", next[-2],
-		       value);
+	return err_set(e, -EINVAL, "%.80s needs a value, but '%.80s' follows", next[-2], value);
 }
 
 int option_refuse(int option, const char *typed, const char *letters,
@@ -100,7 +99,7 @@ int options_parse(int argc, char **argv, const char *letters, const struct optio
 int option_check_color(const char *option, const char *when, struct err_text *e)
 {
 	if (strcmp(when, "always") != 0 && strcmp(when, "never") != 0 && strcmp(when, "auto") != 0)
-		return err_set(e, -EINVAL, "%s %.80s: use always, never or auto", option, when);
+		return err_set(e, -EINVAL, "%s '%.80s': use always, never or auto", option, when);
 	return 0;
 }
 
@@ -108,7 +107,7 @@ int option_check_socket(const char *address, struct err_text *e)
 {
 	if (sock_check(address) < 0)
 		return err_set(e, -EINVAL,
-			       "--socket %.80s is not the address of a socket; examples: "
+			       "--socket '%.80s' is not the address of a socket; examples: "
 			       "/run/perfetto/traced-consumer.sock, 10.0.0.1:20002, "
 			       "vsock://2:20002",
 			       address);

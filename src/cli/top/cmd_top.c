@@ -94,8 +94,7 @@ static void update_note(struct top *t)
 
 	strbuf_clear(&t->note);
 	if (t->shown && live_is_stale(t->live, &at) && clock_boot_ns() > at)
-		strbuf_printf(&t->note,
-			      "the process values are %llu ms old; no newer ones have arrived\n",
+		strbuf_printf(&t->note, "the process values are %llu ms old\n",
 			      (unsigned long long)((clock_boot_ns() - at) / NS_PER_MS));
 	if (is_late(t))
 		strbuf_printf(&t->note, "no new values for %llu s\n",
@@ -720,7 +719,7 @@ static int check_selected(const struct top_options *o, struct err_text *e)
 		return 0;
 	for (size_t i = 0; i < o->pids.n; i++)
 		if (kill((pid_t)o->pids.pids[i], 0) < 0 && errno == ESRCH)
-			return err_set(e, -ESRCH, "-p: there is no process %u", o->pids.pids[i]);
+			return err_set(e, -ESRCH, "-p: no process has the ID %u", o->pids.pids[i]);
 	return top_options_name_subject(o) ? record_subject_check_names(&subject, true, e) : 0;
 }
 

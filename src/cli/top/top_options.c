@@ -89,7 +89,8 @@ static int parse_delay(const char *text, struct top_options *o, struct err_text 
 
 	if (str_to_duration_ms(text, &ms) < 0 || ms < PERIOD_MIN_MS || ms > PERIOD_MAX_MS)
 		return err_set(e, -EINVAL,
-			       "-d %.40s is not a time from 0.1 to 3600 s; examples: 1, 0.5", text);
+			       "-d '%.40s' is not a time from 0.1 to 3600 s; examples: 1, 0.5",
+			       text);
 	o->period_ms = ms;
 	return 0;
 }
@@ -113,7 +114,7 @@ static int parse_positive_number(const char *option, const char *text, uint64_t 
 				 struct err_text *e)
 {
 	if (str_to_u64(text, ret) < 0 || !*ret || *ret > max)
-		return err_set(e, -EINVAL, "%s %.40s is not a number above 0", option, text);
+		return err_set(e, -EINVAL, "%s '%.40s' is not a number above 0", option, text);
 	return 0;
 }
 
@@ -130,7 +131,7 @@ static int parse_by(const char *text, struct top_options *o, struct err_text *e)
 static int parse_pod(const char *text, struct top_options *o, struct err_text *e)
 {
 	if (!strchr(text, '/'))
-		return err_set(e, -EINVAL, "--pod %.80s: the form is NAMESPACE/NAME", text);
+		return err_set(e, -EINVAL, "--pod %.80s: expected NAMESPACE/NAME", text);
 	return arg_list_add(&o->pods, text);
 }
 

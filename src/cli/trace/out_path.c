@@ -44,7 +44,7 @@ static int check_owner(const char *path, const struct stat *st, struct err_text 
 	if (!(folder.st_mode & S_IWOTH) || st->st_uid == geteuid() || st->st_uid == folder.st_uid)
 		return 0;
 	return err_set(e, -EACCES,
-		       "cannot write %s: it is a %s of uid %u in a world-writable directory; "
+		       "cannot write %s: the path is a %s of uid %u in a world-writable directory; "
 		       "choose another file with -o",
 		       path, S_ISLNK(st->st_mode) ? "symbolic link" : "special file", st->st_uid);
 }
@@ -239,7 +239,7 @@ static int refuse_existing_path(const char *path, bool is_folder, bool replace, 
 			       "with -o",
 			       path);
 	if (S_ISDIR(st.st_mode) != is_folder)
-		return err_set(e, -EEXIST, "%s is %s folder; choose another name with -o", path,
+		return err_set(e, -EEXIST, "'%s' is %s folder; choose another name with -o", path,
 			       is_folder ? "not a" : "a");
 	return 0;
 }

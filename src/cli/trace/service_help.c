@@ -122,19 +122,18 @@ bool service_describe_problem(const char *address, int error, struct err_text *t
 		err_set(remedy, 0, "%s", "");
 		return true;
 	case -EADDRNOTAVAIL:
-		err_set(text, 0, "the host in %.80s is unknown; check the address", address);
+		err_set(text, 0, "the host in '%.80s' is unknown; check the address", address);
 		err_set(remedy, 0, "%s", "");
 		return true;
 	case -EAGAIN:
-		err_set(text, 0, "the tracing service on %s accepts no connections: it hangs",
+		err_set(text, 0, "the tracing service on %s accepts no connections; it may hang",
 			address);
 		err_set(remedy, 0, "%s",
 			has_systemd_unit("sondad.service") ? "sudo systemctl restart sondad" : "");
 		return true;
 	case -ETIMEDOUT:
 		err_set(text, 0,
-			"the listener on %s does not answer: it hangs, or is not a tracing "
-			"service",
+			"the listener on %s does not reply; it hangs, or is not a tracing service",
 			address);
 		err_set(remedy, 0, "%s",
 			has_systemd_unit("sondad.service") ? "sudo systemctl restart sondad" : "");

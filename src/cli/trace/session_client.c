@@ -276,8 +276,8 @@ int session_client_attach(struct session_client *c, const char *key, Pb__TraceCo
 			       key, nearest);
 	if (r == -EPROTO)
 		return err_set(e, r,
-			       "this user has no detached session named '%.200s'; if it ended by "
-			       "itself, it left the file that it wrote: sonda info FILE",
+			       "this user has no detached session named '%.200s'; if the session "
+			       "has ended, read the file that it wrote: sonda info FILE",
 			       key);
 	return r < 0 ? r : hand_over_answer(c, ret, e);
 }

@@ -391,8 +391,8 @@ static int trace_file_close_file(struct trace_file *f)
 	return 0;
 }
 
-/* Flushes the buffered packets. If a write fails, truncates the file after the last complete packet.
- * Returns 0 or the -errno of the write. */
+/* Flushes the buffered packets. If a write fails, truncates the file after the last complete
+ * packet. Returns 0 or the -errno of the write. */
 static int flush_or_truncate_packets(struct trace_file *f)
 {
 	int error = trace_file_flush(f);
@@ -439,7 +439,7 @@ int trace_file_save(struct trace_file *f, struct err_text *e)
 	if (!error)
 		error = r;
 	if (error == -ECANCELED)
-		return err_set(e, error, "interrupted: the output has only the first %llu bytes",
+		return err_set(e, error, "interrupted: wrote only the first %llu bytes",
 			       (unsigned long long)f->whole);
 	if (error)
 		return err_set(e, error, "cannot write all of %s: %s",
@@ -507,10 +507,9 @@ int trace_file_open_output(const char *path, const char *kind, struct output_nam
 			   struct trace_file **ret, struct err_text *e)
 {
 	if (path && !strcmp(path, "-") && isatty(STDOUT_FILENO))
-		return err_set(
-			e, -ENOTTY,
-			"a trace is binary data, and is not written to a terminal; choose a file "
-			"with -o FILE, or pipe it: -o - | COMMAND");
+		return err_set(e, -ENOTTY,
+			       "a trace is binary and is not written to a terminal; use -o FILE, "
+			       "or a pipe: -o - | COMMAND");
 	int r = path ? 0 : trace_file_default_name(kind, NULL, ret_name, e);
 
 	if (r < 0)

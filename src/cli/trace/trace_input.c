@@ -156,7 +156,7 @@ int trace_input_parse_time(const char *option, const char *text, int64_t min, in
 	int64_t ns;
 
 	if (str_to_time_ns(text, &ns) < 0 || ns < min)
-		return err_set(e, -EINVAL, "%s %.80s is not a time; examples: 1.5, 2s, 200ms",
+		return err_set(e, -EINVAL, "%s '%.80s' is not a time; examples: 1.5, 2s, 200ms",
 			       option, text);
 	*ret = ns;
 	return 0;
@@ -169,21 +169,22 @@ int trace_input_parse_top(const char *text, int64_t *ret, struct err_text *e)
 	errno = 0;
 	*ret = strtoll(text, &end, 10);
 	if (errno || end == text || *end || *ret < 1 || *ret > INT_MAX)
-		return err_set(e, -EINVAL, "--top %.80s is not a number above 0", text);
+		return err_set(e, -EINVAL, "--top '%.80s' is not a number above 0", text);
 	return 0;
 }
 
 int trace_input_parse_who(char *text, char *words[static TRACE_INPUT_WHO_MAX], size_t *n,
-			  struct err_text *e)
+				struct err_text *e)
 {
 	char *rest = text, *word;
 
 	while ((word = strsep(&rest, ","))) {
 		if (!*word)
 			return err_set(e, -EINVAL,
-				       "-p needs processes or threads; examples: 12,34, make");
+				       "-p: no process or thread is given; examples: 12,34, make");
 		if (*n == TRACE_INPUT_WHO_MAX)
-			return err_set(e, -EINVAL, "at most %d processes or threads at a time",
+			return err_set(e, -EINVAL,
+				       "-p: too many processes or threads; the limit is %d",
 				       TRACE_INPUT_WHO_MAX);
 		words[(*n)++] = word;
 	}
@@ -303,7 +304,7 @@ int newest_trace_choose(const char *verb, char ret_name[static NAME_MAX + 1])
 	int r = newest_trace_find(ret_name);
 
 	if (r < 0)
-		log_error("%s: no trace in this folder%s%s; name a file", verb,
+		log_error("%s: this folder contains no trace%s%s; name a file", verb,
 			  r == -ENOENT ? "" : ": ", r == -ENOENT ? "" : strerror(-r));
 	else
 		log_info("%s: %s is the newest trace here", verb, ret_name);

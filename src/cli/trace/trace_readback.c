@@ -333,8 +333,8 @@ static size_t find_last_written(const struct row *row)
 	return last;
 }
 
-/* Keeps only the files of the session that wrote last. Files of earlier sessions can have lower and
- * higher numbers, and numbers in between: the service takes numbers that are free. */
+/* Keeps only the files of the most recent session. Files of earlier sessions may have any numbers,
+ * also between those of the session, because the service uses free numbers. */
 static void keep_last_session(struct row *row)
 {
 	size_t last = find_last_written(row), n = 0;

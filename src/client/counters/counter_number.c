@@ -104,7 +104,8 @@ int counter_patterns_init(struct counter_patterns *p, const char *what, char *co
 	r = copy_patterns(p, (const char *const *)strings, n);
 	p->matched = calloc(n, sizeof(*p->matched));
 	if (r == 0 && p->left_out)
-		log_warn("%s: %zu of %zu are ignored; the limit is %d, each of at most %d bytes",
+		log_warn("%s: %zu of %zu patterns are ignored; the limit is %d patterns of at most "
+			 "%d bytes",
 			 what, p->left_out, n, COUNTER_PATTERNS_MAX, COUNTER_PATTERN_SIZE - 1);
 	return r;
 }

@@ -128,8 +128,8 @@ static void report_refused_tracks(struct polled_source *p)
 
 	set_unless_zero(p, p->refused_track, refused);
 	if (refused && !p->refused_reported)
-		log_warn("%s: more than %u counters, or no memory for them; the excess is counted "
-			 "as \"refused tracks\"",
+		log_warn("%s: more than %u counters, or out of memory; further ones are counted as "
+			 "\"refused tracks\"",
 			 p->ops->name, TRACKS_MAX);
 	p->refused_reported = refused > 0;
 	counter_errors_set_refused(&p->errors, refused);
@@ -216,8 +216,8 @@ int polled_source_init(struct polled_source *p, const struct polled_source_ops *
 	*p = (struct polled_source){.ops = ops, .h = h};
 	p->period_ms = period_ms ? MAX(period_ms, COUNTER_PERIOD_MIN_MS) : COUNTER_PERIOD_MS;
 	if (period_ms && period_ms < COUNTER_PERIOD_MIN_MS)
-		log_warn("%s: a period of %u ms is too short; %u ms is used instead", ops->name,
-			 period_ms, COUNTER_PERIOD_MIN_MS);
+		log_warn("%s: a period of %u ms is too short; using %u ms", ops->name, period_ms,
+			 COUNTER_PERIOD_MIN_MS);
 	p->next_slice = evtimer_new(env->loop, polled_source_on_next_slice, p);
 	p->tick = evtimer_new(env->loop, polled_source_on_tick, p);
 	p->writer = ds_writer_new(h);

@@ -18,7 +18,7 @@ struct event_base_loop {
 	struct io_loop loop;
 	struct event *readable; /* owned */
 	struct event *timer; /* owned */
-	bool turns; /* event_base_loop_turn() runs, and frees the loop if a callback has freed it */
+	bool turns; /* in event_base_loop_turn(), which frees the loop if a callback did */
 	bool freed;
 };
 
@@ -58,7 +58,8 @@ struct io_loop *event_base_loop_new(struct event_base *base)
 		return NULL;
 	}
 	b->timer = evtimer_new(base, event_base_loop_turn, b);
-	b->readable = event_new(base, b->loop.epoll, EV_READ | EV_PERSIST, event_base_loop_turn, b);
+	b->readable =
+		event_new(base, b->loop.epoll, EV_READ | EV_PERSIST, event_base_loop_turn, b);
 	if (!b->timer || !b->readable || event_add(b->readable, NULL) < 0) {
 		event_base_loop_free(&b->loop);
 		return NULL;

@@ -309,7 +309,8 @@ static void producer_on_connecting(void *ctx, bool begins)
 static void producer_on_accepted(void *ctx, bool knows_consumers, int32_t service_pid)
 {
 	struct producer *p = ctx;
-	/* Its loss needs no report: our own connection to the service ends, too. */
+	/* The loss of the relay connection needs no report, because the producer's own connection
+	 * to the service ends, too. */
 	static const struct relay_client_ops relay_ops = {.on_lost = NULL};
 	const char *address = service_producer_target(p->service);
 

@@ -9,8 +9,8 @@
 #include "client/transport/channel.h"
 
 /*
- * A producer's connection to a service, from the bound port on: the shared memory, the commits, the
- * service's commands, and the answers of data sources. service_producer.c makes it.
+ * A producer's connection to a service once the port is bound: the shared memory, commits, commands
+ * of the service, and replies of data sources. Created by service_producer.c.
  */
 struct arbiter;
 struct service_link;
@@ -18,8 +18,9 @@ struct service_link;
 /* The owner of the data sources. Messages are serialized, and borrowed during a call. */
 struct service_sources {
 	unsigned max; /* indexes are below it; at most SERVICE_SOURCES_MAX */
-	/* Sets *ret to the DataSourceDescriptor of a source, which the caller frees, and *ret_version
-	 * to a number other than 0 that changes with it. Returns 0, -ENOENT or -ENOMEM. */
+	/* Sets *ret to the DataSourceDescriptor of a source, which the caller frees, and
+	 * *ret_version to a number other than 0 that changes with it. Returns 0, -ENOENT or
+	 * -ENOMEM. */
 	int (*describe)(void *ctx, unsigned index, uint32_t *ret_version, void **ret,
 			size_t *ret_len);
 	/* A connection begins; instances may use it and its arbiter until the end. Returns 0 or
@@ -66,7 +67,7 @@ int service_link_commit(struct service_link *l, const void *request, size_t len)
 
 /* ---- for service_producer.c ---- */
 
-/* Sets the functions of the commits. */
+/* Initializes a link and its callbacks for commits. */
 void service_link_init(struct service_link *l);
 /* Creates the arbiter, for the channel. Returns 0 or -ENOMEM. */
 int service_link_begin(struct service_link *l);

@@ -66,7 +66,8 @@ static void service_producer_on_retry(struct io_timer *t)
 {
 	struct service_producer *p = container_of(t, struct service_producer, retry);
 
-	/* Connected, but not bound: the listener hangs, or is not a tracing service. */
+	/* The producer is connected but not bound: the listener hangs, or is not a tracing
+	 * service. */
 	if (p->link.channel && p->reported_error != -ETIMEDOUT) {
 		p->reported_error = -ETIMEDOUT;
 		service_link_report(&p->link, "the listener on %s does not answer; waiting for it",

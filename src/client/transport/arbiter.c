@@ -451,7 +451,7 @@ void arbiter_add_patch(struct arbiter *a, const struct chunk_patch *patch)
 /* ---- free chunks ---- */
 
 static bool take_chunk_in_page(struct arbiter *a, uint32_t page,
-			       const struct smb_chunk_header *header, struct smb_chunk *ret)
+				  const struct smb_chunk_header *header, struct smb_chunk *ret)
 {
 	uint32_t word = smb_load_word(&a->smb, page), n;
 
@@ -470,7 +470,7 @@ static bool take_chunk_in_page(struct arbiter *a, uint32_t page,
 }
 
 static bool take_any_chunk(struct arbiter *a, const struct smb_chunk_header *header,
-			   struct smb_chunk *ret)
+			      struct smb_chunk *ret)
 {
 	uint32_t page = atomic_load_explicit(&a->next_page, memory_order_relaxed);
 

@@ -145,7 +145,7 @@ static void flush_idle_writers(struct arbiter *a)
 }
 
 static bool take_free_chunk(struct writer *w, const struct smb_chunk_header *header,
-			    struct smb_chunk *ret)
+			       struct smb_chunk *ret)
 {
 	if (w->yields && arbiter_yielding(w->arbiter)->reserves) {
 		if (!arbiter_has_reserve(w->arbiter))

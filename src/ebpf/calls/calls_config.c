@@ -118,12 +118,12 @@ static int calls_config_read_user(const Pb__SyscallsConfig *m, uint32_t consumer
 {
 	if (consumer == CALLS_UNKNOWN_USER)
 		return err_set(e, -EACCES,
-			       "this service does not report which user is recording, so no user's "
-			       "calls may be shown");
+			       "the tracing service does not report which user is recording, so "
+			       "system calls cannot be limited to that user's processes");
 	if (consumer && m->has_uid && m->uid != consumer)
 		return err_set(e, -EACCES,
-			       "syscalls_config.uid: only root may record the system "
-			       "calls of other users");
+			       "syscalls_config.uid: only root may record the system calls of "
+			       "another user");
 	c->of_user = consumer || m->has_uid;
 	c->settings.uid = consumer ? consumer : m->uid;
 	return 0;

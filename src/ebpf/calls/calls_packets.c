@@ -304,7 +304,8 @@ static struct pb_enc *begin_event(struct calls_session *s, uint64_t time, unsign
 	return e;
 }
 
-/* Writes the name, which InternedData of the same packet defines the first time. */
+/* Writes the index of the call's name, which InternedData of the same packet defines when the name
+ * is new. */
 static void intern_name(struct calls_session *s, const struct call_record *r, uint32_t index)
 {
 	char name[SYSCALL_NAME_MAX + 4];

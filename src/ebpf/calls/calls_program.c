@@ -45,7 +45,7 @@ static int set_switches(struct ebpf_object *o, const struct calls_config *c,
 
 	/* 5.11 has both. */
 	if (!f->has_map_type(f->ctx, BPF_MAP_TYPE_TASK_STORAGE))
-		return err_set(e, -ENOTSUP, "Linux 5.11 or later is needed");
+		return err_set(e, -ENOTSUP, "requires Linux 5.11 or later (BPF task storage)");
 	ebpf_object_leave_out_map(o, storage ? "threads_by_pid" : "threads");
 	*ret = SONDA_TYPED_CURRENT | (storage ? SONDA_TASK_STORAGE : 0) |
 	       (c->n_pids ? CALLS_OF_PIDS : 0) | (c->of_user ? CALLS_OF_USER : 0)
@@ -95,7 +95,7 @@ static int calls_program_load(struct calls_program *p, const struct calls_config
 		r = map_cpus_init(&p->cpus, ebpf_object_map(p->object, "cpus"), ebpf_count_cpus(),
 				  sizeof(struct calls_cpu));
 	if (r < 0)
-		return err_set(e, r, "calls.bpf.o: its maps cannot be used");
+		return err_set(e, r, "calls.bpf.o: cannot set up the maps: %s", strerror(-r));
 	r = ebpf_object_attach(p->object, e);
 	return r < 0 ? r : new_groups_join(&p->new_groups, p->object, &c->subject, e);
 }

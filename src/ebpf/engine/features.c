@@ -22,9 +22,10 @@ static int check_tracepoint(const struct ebpf_features *f, const struct ebpf_nee
 	if (args < 0)
 		return err_set(e, args, "the kernel has no tracepoint %s", name);
 	if (args < n->min_args || args > n->max_args)
-		return err_set(e, -EPROTO,
-			       "the tracepoint %s has %d arguments, which is not supported", name,
-			       args);
+		return err_set(
+			e, -EPROTO,
+			"the kernel's tracepoint %s has an unsupported number of arguments: %d",
+			name, args);
 	return 0;
 }
 
@@ -33,7 +34,8 @@ static int check_event_field(const struct ebpf_features *f, const struct ebpf_ne
 {
 	if (ebpf_has_field(f, n->name, n->member))
 		return 0;
-	return err_set(e, -ENOENT, "tracefs has no event %s with a field %s", n->name, n->member);
+	return err_set(e, -ENOENT, "the kernel has no event %s with a field '%s'", n->name,
+		       n->member);
 }
 
 static int check_raw_tracepoint(const struct ebpf_features *f, const struct ebpf_need *n,

@@ -130,7 +130,8 @@ static int map_each_one_by_one(struct map_reader *m, map_each_fn fn, void *ctx)
 	return 0;
 }
 
-/* Returns 1 at the end, 0 if there are more, or -errno. at: where to continue. */
+/* Reads the next batch of elements and calls fn for each. at: the position to continue from.
+ * Returns 0, 1 if this was the last batch, or -errno. */
 static int next_batch(struct map_reader *m, void *at, bool first, map_each_fn fn, void *ctx)
 {
 	uint32_t n = BATCH;

@@ -201,8 +201,8 @@ static int load_program(struct err_text *e)
 	if (r == 0)
 		r = map_cpus_init(&all.lost, ebpf_object_map(all.object, "lost"),
 				  ebpf_count_cpus(), sizeof(uint64_t));
-	return r < 0 ? err_set(e, r, "new_groups.bpf.o: its maps cannot be used")
-		     : ebpf_object_attach(all.object, e);
+	return r < 0 ? err_set(e, r, "new_groups.bpf.o: cannot set up the maps: %s", strerror(-r))
+			       : ebpf_object_attach(all.object, e);
 }
 
 static void new_groups_end(void)
@@ -225,7 +225,7 @@ static int new_groups_begin(const struct subject_ids *ids, struct err_text *e)
 	all.loop = ids->loop;
 	all.n_lost = 0;
 	if (!cgroup_mount_find(ids->sys_root, 0, &all.mount))
-		return err_set(e, -ENOENT, "no cgroup file system of version 2 is mounted");
+		return err_set(e, -ENOENT, "no cgroup2 file system is mounted");
 	r = load_program(e);
 	if (r < 0)
 		return r;

@@ -17,8 +17,8 @@
 #include "bpf/settings.h"
 
 /*
- * Selects one line of the log of libbpf after an error: the last line of the verifier that is not
- * statistics, else the very first line, because the following lines are consequences.
+ * Selects one line of libbpf's log after an error: the last line of the verifier that is not
+ * statistics, or else the first line of the log, because the others follow from it.
  */
 struct libbpf_log {
 	char error[200];
@@ -131,14 +131,14 @@ static int object_error(const struct ebpf_object *o, int r, const char *what, st
 
 	/* A rejection by the verifier is EACCES and has a log. */
 	if (r == -EPERM)
-		return err_set(e, r, "no permission: CAP_BPF and CAP_PERFMON are needed");
+		return err_set(e, r, "permission denied: CAP_BPF and CAP_PERFMON are required");
 	if (strstr(words.error, "failed to find valid kernel BTF"))
 		return err_set(e, r, "the kernel has no BTF (/sys/kernel/btf/vmlinux)");
 	/* Every other kernel that has BTF has this helper. */
 	if (strstr(line, "helper bpf_probe_read") || strstr(line, "unknown func bpf_probe_read"))
 		return err_set(e, r,
-			       "the kernel is locked down (lockdown=confidentiality): BPF "
-			       "programs may not read its memory");
+			       "the kernel is locked down (lockdown=confidentiality): BPF programs "
+			       "may not read kernel memory");
 	/* libbpf has error numbers of its own. */
 	(void)libbpf_strerror(r, error, sizeof(error));
 	return err_set(e, r, "%s.bpf.o could not be %s: %s%s%s", o->name, what, error,
@@ -156,8 +156,8 @@ static int refuse_pins(const struct ebpf_object *o, struct err_text *e)
 	{
 		if (bpf_map__pin_path(m))
 			return err_set(e, -EINVAL,
-				       "%s.bpf.o: map %s would be pinned and outlive the "
-				       "recording: remove LIBBPF_PIN_BY_NAME",
+				       "%s.bpf.o: map '%s' would be pinned and outlive the "
+				       "recording; remove LIBBPF_PIN_BY_NAME",
 				       o->name, bpf_map__name(m));
 	}
 	return 0;

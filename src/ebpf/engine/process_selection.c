@@ -10,14 +10,15 @@ int process_selection_programs(const char *field, char *const *names, size_t n,
 			       struct err_text *e)
 {
 	if (n > max)
-		return err_set(e, -EINVAL, "%s: at most %zu names", field, max);
+		return err_set(e, -EINVAL, "%s: too many names; the limit is %zu", field, max);
 	for (size_t i = 0; i < n; i++) {
 		size_t len = strlen(names[i]);
 
 		if (!len || len >= PROGRAM_NAME_SIZE)
-			return err_set(e, -EINVAL,
-				       "%s: '%.80s': the kernel keeps only 15 bytes of a name",
-				       field, names[i]);
+			return err_set(
+				e, -EINVAL,
+				"%s: '%.80s' is too long; a process name has at most 15 bytes",
+				field, names[i]);
 		memcpy(ret[i], names[i], len);
 	}
 	*ret_n = (uint32_t)n;
@@ -28,7 +29,7 @@ int process_selection_pids(const char *field, const uint32_t *pids, size_t n, si
 			   uint32_t **ret, size_t *ret_n, struct err_text *e)
 {
 	if (n > max)
-		return err_set(e, -EINVAL, "%s: at most %zu processes", field, max);
+		return err_set(e, -EINVAL, "%s: too many processes; the limit is %zu", field, max);
 	*ret = malloc(n * sizeof(**ret) + 1);
 	if (!*ret)
 		return -ENOMEM;

@@ -87,7 +87,7 @@ static int processes_begin(struct ebpf_run *r)
 	s->proc = -1;
 	s->page = (size_t)sysconf(_SC_PAGESIZE);
 	if (!r->process_rows)
-		return err_set(&r->why, -EINVAL, "it has no tracks; set process_rows");
+		return err_set(&r->why, -EINVAL, "processes writes rows only; set process_rows");
 	if (fs_join(path, sizeof(path), r->proc_root, "self/ns/pid") == 0 && stat(path, &st) == 0 &&
 	    st.st_ino == INITIAL_PID_NAMESPACE)
 		s->proc = open(r->proc_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -115,7 +115,8 @@ static struct process *processes_find_or_add(struct process_table *s, uint32_t p
 	return p;
 }
 
-/* Another program, or another process with this id, has another name. t: the main thread, or the only one. */
+/* Another program, or another process with this id, has another name. t: the main thread, or the
+ * only one. */
 static void update_name(struct process *p, const struct processes_thread *t)
 {
 	if (p->row[START] != t->start_ns || memcmp(p->comm, t->comm, sizeof(p->comm)) != 0 ||

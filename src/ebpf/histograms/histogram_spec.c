@@ -21,10 +21,12 @@ static int copy_word(const char *word, const char *field, const char *more_chars
 
 	for (size_t i = 0; i < len; i++)
 		if (!strchr(chars, word[i]) && !strchr(more_chars, word[i]))
-			return err_set(e, -EINVAL, "histograms.%s is not a name", field);
+			return err_set(e, -EINVAL, "histograms.%s: '%.80s' is not a valid name",
+				       field, word);
 	if (len >= size)
-		return err_set(e, -EINVAL, "histograms.%s is longer than %zu letters", field,
-			       size - 1);
+		return err_set(e, -EINVAL,
+			       "histograms.%s: '%.80s' is too long; the limit is %zu characters",
+			       field, word, size - 1);
 	memcpy(ret, word, len + 1);
 	return 0;
 }
@@ -34,7 +36,8 @@ static int copy_event(const char *word, const char *field, char *ret, struct err
 	const char *slash = strchr(word, '/');
 
 	if (slash && (strchr(slash + 1, '/') || slash == word || !slash[1]))
-		return err_set(e, -EINVAL, "histograms.%s is neither NAME nor GROUP/NAME", field);
+		return err_set(e, -EINVAL, "histograms.%s: '%.80s' is neither NAME nor GROUP/NAME",
+			       field, word);
 	return copy_word(word, field, "/-", HISTOGRAM_EVENT, ret, e);
 }
 
@@ -50,7 +53,7 @@ static int copy_words(const Pb__EbpfCountersConfig__Histogram *c, struct histogr
 	if (r == 0)
 		r = copy_word(c->key ?: "", "key", "", sizeof(s->key), s->key, e);
 	if (r == 0 && c->n_match > HIST_MATCHES)
-		return err_set(e, -EINVAL, "histograms.match has more than %d fields",
+		return err_set(e, -EINVAL, "histograms.match: too many fields; the limit is %d",
 			       HIST_MATCHES);
 	for (size_t i = 0; i < c->n_match && r == 0; i++)
 		r = copy_word(c->match[i], "match", "", sizeof(s->match[i]), s->match[i], e);
@@ -67,11 +70,11 @@ static int copy_linear(const Pb__EbpfCountersConfig__Histogram__Linear *l, struc
 	if (!l)
 		return 0;
 	if (!l->step || !l->steps || l->steps > HIST_STEPS_MAX)
-		return err_set(e, -EINVAL, "histograms.linear needs a step, and 1 to %d steps",
+		return err_set(e, -EINVAL, "histograms.linear: set step, and steps to 1 to %d",
 			       HIST_STEPS_MAX);
 	if (__builtin_mul_overflow(l->step, l->steps, &width) ||
 	    __builtin_add_overflow(l->min, width, &end))
-		return err_set(e, -EINVAL, "histograms.linear ends above 2^63");
+		return err_set(e, -EINVAL, "histograms.linear: min + step * steps exceeds 2^63");
 	s->min = l->min;
 	s->step = l->step;
 	s->n_steps = l->steps;
@@ -109,10 +112,9 @@ int histogram_spec_read(const Pb__EbpfCountersConfig__Histogram *c, struct histo
 	if (!s.event[0])
 		return err_set(e, -EINVAL, "histograms.event is missing");
 	if (!s.field[0] == !s.end_event[0])
-		return err_set(e, -EINVAL,
-			       "histograms: either field or end_event is needed, and not both");
+		return err_set(e, -EINVAL, "histograms: set either field or end_event");
 	if (s.n_matches && !s.end_event[0])
-		return err_set(e, -EINVAL, "histograms.match needs end_event");
+		return err_set(e, -EINVAL, "histograms.match requires end_event");
 	if (c->max_keys)
 		s.max_keys = MIN(c->max_keys, HISTOGRAM_KEYS_MAX);
 	*ret = s;
@@ -140,8 +142,8 @@ static bool prints_as_address(const char *format, const char *name)
 }
 
 /*
- * Parses a line of a format file: "\tfield:char rwbs[8];\toffset:28;\tsize:8;\tsigned:0;". Returns false if
- * it is about another field.
+ * Parses a line of a format file: "\tfield:char rwbs[8];\toffset:28;\tsize:8;\tsigned:0;". Returns
+ * false if it is about another field.
  */
 static bool parse_declaration(const char *line, size_t len, const char *name,
 			      struct record_field *ret)
@@ -199,12 +201,13 @@ static int find_any(const char *event, const char *format, const char *name,
 		    struct record_field *ret, struct err_text *e)
 {
 	if (str_starts(name, "common_"))
-		return err_set(e, -EINVAL, "%s: programs cannot read %s", event, name);
-	if (record_field_find(format, name, ret) < 0)
-		return err_set(e, -ENOENT, "%s has no field %s", event, name);
-	if (ret->is_address)
-		return err_set(e, -EPERM, "%s.%s is an address; addresses are not shown", event,
+		return err_set(e, -EINVAL, "%s: BPF programs cannot read the field '%s'", event,
 			       name);
+	if (record_field_find(format, name, ret) < 0)
+		return err_set(e, -ENOENT, "%s has no field '%s'", event, name);
+	if (ret->is_address)
+		return err_set(e, -EPERM, "%s.%s is an address, and addresses are not recorded",
+			       event, name);
 	return 0;
 }
 

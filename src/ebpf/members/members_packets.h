@@ -34,7 +34,8 @@ void members_packets_deinit(struct members_packets *p);
 void members_packets_add(struct members_packets *p, const struct member_row *row, bool is_initial);
 /* Writes the collected rows. */
 void members_packets_end(struct members_packets *p);
-/* Writes up to MEMBERS_GROUPS_EACH unwritten groups. Returns false if there was none. */
+/* Writes up to MEMBERS_GROUPS_EACH groups that were not written yet. Returns false if there were
+ * none. */
 bool members_packets_write_groups(struct members_packets *p);
 /* Writes what was lost, and why the rows are polled (NULL: they are not). */
 void members_packets_write_stats(struct members_packets *p, uint64_t lost, const char *polled_because,

@@ -66,7 +66,7 @@ static int members_program_load(struct members_program *p, struct err_text *e)
 		r = map_cpus_init(&p->lost, ebpf_object_map(p->object, "lost"), ebpf_count_cpus(),
 				  sizeof(uint64_t));
 	if (r < 0)
-		return err_set(e, r, "members.bpf.o: its maps cannot be used");
+		return err_set(e, r, "members.bpf.o: cannot set up the maps: %s", strerror(-r));
 	return ebpf_object_attach(p->object, e);
 }
 

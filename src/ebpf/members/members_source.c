@@ -5,8 +5,8 @@
  *	records of the programs  ->  threads that existed before  ->  a walk  ->  groups
  *
  * The programs run before the threads and groups are listed, so nothing is missed. Rows have the
- * ids of groups and do not wait for their paths. A flush, and the stop, are answered when nothing is
- * left to do.
+ * ids of groups and do not wait for their paths. A flush, and the stop, are answered when nothing
+ * is left to do.
  */
 #include "ebpf/members/members_source.h"
 
@@ -232,9 +232,9 @@ static int members_create(struct ds_handle *h, const struct ds_env *env,
 static void begin_polling(struct members *s)
 {
 	if (!s->polled_because.text[0])
-		(void)err_set(&s->polled_because, 0, "no BPF program could be loaded");
+		(void)err_set(&s->polled_because, 0, "cannot load a BPF program");
 	if (!s->no_ebpf)
-		log_warn("linux.cgroup_members reads /proc/PID/cgroup: %s",
+		log_warn("linux.cgroup_members polls /proc/PID/cgroup instead: %s",
 			 s->polled_because.text);
 }
 

@@ -162,12 +162,13 @@ static int open_variant(struct ebpf_run *r, const struct ebpf_features *f,
 	if (e < 0 && *r->why.text)
 		return err_set(why, e, "%s", r->why.text);
 	if (e < 0)
-		return err_set(why, e, "%s.bpf.o: its maps cannot be used", r->variant->image.name);
+		return err_set(why, e, "%s.bpf.o: cannot set up the maps: %s",
+			       r->variant->image.name, strerror(-e));
 	if (scope->outlier_ns) {
 		e = outliers_new(r, &r->outliers);
 		if (e < 0)
-			return err_set(why, e, "%s.bpf.o: no ring of outliers",
-				       r->variant->image.name);
+			return err_set(why, e, "%s.bpf.o: cannot set up the ring of outliers: %s",
+				       r->variant->image.name, strerror(-e));
 	}
 	return ebpf_object_attach(r->object, why);
 }
@@ -229,7 +230,8 @@ int ebpf_run_read(struct ebpf_run *r)
 	return e;
 }
 
-/* A period is not skipped while many elements are in use: a read frees those of ended processes. */
+/* Returns true if the next period must be skipped to keep the cost low. No period is skipped while
+ * many elements are in use, because reading frees those of ended processes. */
 bool ebpf_run_over_budget(const struct ebpf_run *r)
 {
 	return clock_mono_ns() < r->next_read_ns &&

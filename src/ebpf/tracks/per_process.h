@@ -97,7 +97,7 @@ struct per_process_spec {
 #define PROCESSES_MIN 8192u
 #define PROCESSES_MAX_ELEMENTS (1u << 18)
 
-/* Call it before the object is loaded: sets the sizes of its maps. */
+/* Sets the sizes of the object's maps. Call it before the object is loaded. */
 void per_process_prepare(struct ebpf_object *o, const struct per_process_spec *spec,
 			 uint32_t n_cpus);
 /* Call it for a loaded object. Returns 0 or -errno; call per_process_free() in either case. */

@@ -326,7 +326,8 @@ static struct compiled_event *pack_described(const struct draft *d, uint32_t num
 
 /* ---- events with and without a message ---- */
 
-/* The ip of print is the same in every record and would reveal where the kernel is loaded. */
+/* Returns true for the field ip of print, which is the same in every record and would reveal where
+ * the kernel is loaded. */
 static bool field_is_left_out(const struct tep_event *event, const struct tep_format_field *f)
 {
 	return !strcmp(event->system, "ftrace") && !strcmp(event->name, "print") &&

@@ -129,8 +129,8 @@ void sym_index_clear(struct sym_index *s);
 /* Returns the number of addr, adding it if new; 0 if addr is 0 or the table is full. */
 uint32_t sym_index_intern(struct sym_index *s, uint64_t addr);
 
-/* Returns true if the next record may need more numbers than are left. */
 #define SYM_INDEX_OF_RECORD 272u /* 256 frames of a stack, and other fields */
+/* Returns true if the next record may need more numbers than are left. */
 static inline int sym_index_full(const struct sym_index *s)
 {
 	return s->n > SYM_INDEX_MAX - SYM_INDEX_OF_RECORD;

@@ -22,8 +22,8 @@ static void tid_list_deinit(struct tid_list *s)
 }
 
 /*
- * Allocates room for cap threads; further ones are ignored until the next clear. Returns 0 or
- * -ENOMEM.
+ * Allocates a list of up to cap threads; further threads are ignored until the next clear. Returns
+ * 0 or -ENOMEM.
  */
 static int tid_list_init(struct tid_list *s, size_t cap)
 {

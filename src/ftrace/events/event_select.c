@@ -302,9 +302,8 @@ int event_select(const char *root, char *const *requests, size_t n, struct event
 
 	if (n > EVENT_SELECT_MAX_REQUESTS) {
 		setup_error_add(errors,
-				"option:ftrace_events (the config has %zu entries, only the first "
-				"%u are used)",
-				n, EVENT_SELECT_MAX_REQUESTS);
+				"option:ftrace_events (only the first %u of %zu entries are used)",
+				EVENT_SELECT_MAX_REQUESTS, n);
 		n = EVENT_SELECT_MAX_REQUESTS;
 	}
 	for (size_t i = 0; !r && i < n; i++) {
@@ -318,9 +317,9 @@ int event_select(const char *root, char *const *requests, size_t n, struct event
 	}
 	if (searches > EVENT_SELECT_MAX_SEARCHES)
 		setup_error_add(errors,
-				"option:ftrace_events (%zu entries search all groups, only the "
-				"first %u are used)",
-				searches, EVENT_SELECT_MAX_SEARCHES);
+				"option:ftrace_events (only the first %u of %zu entries without a "
+				"group are used)",
+				EVENT_SELECT_MAX_SEARCHES, searches);
 	sort_and_deduplicate(s);
 	return r;
 }

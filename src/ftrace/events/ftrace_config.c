@@ -178,11 +178,10 @@ void ftrace_settings_read(const Pb__FtraceConfig *config, const struct ftrace_ma
 	};
 	if (c->drain_period_ms && !period_is_set)
 		setup_error_add(errors,
-				"option:drain_period_ms (%u: the range is %u to %u; the option is "
-				"ignored)",
+				"option:drain_period_ms (%u is ignored: the range is %u to %u)",
 				c->drain_period_ms, MIN_DRAIN_PERIOD_MS, LIMIT_DRAIN_PERIOD_MS);
 	/* Fields of a client that is newer than this program. */
 	for (unsigned i = 0; i < c->base.n_unknown_fields; i++)
-		setup_error_add(errors, "option:field %u (not known to this version)",
+		setup_error_add(errors, "option:field %u (unknown to this version)",
 				c->base.unknown_fields[i].tag);
 }

@@ -223,7 +223,7 @@ static bool switches_are_filtered(const struct event_selection *events, const st
 	       (!instance_is_own(s->instance) && owner_filters_switches(s->instance));
 }
 
-/* CompactSched replaces both events or none. */
+/* Turns CompactSched off unless it can replace both sched_switch and sched_waking. */
 static void check_compact(const struct event_selection *events, const struct setup *s,
 			  struct event_table_options *options)
 {

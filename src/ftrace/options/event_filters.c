@@ -130,7 +130,7 @@ static int write_filter(struct event_name *e, const char *filter, const struct s
 	int r;
 
 	if (!*filter)
-		return err_set(why, -EINVAL, "it is empty");
+		return err_set(why, -EINVAL, "the filter is empty");
 	if (!strcmp(filter, "0"))
 		return 0;
 	r = filter_file_write(s->instance, e->group, e->name, filter, why);
@@ -247,9 +247,8 @@ int event_filters_apply(struct event_selection *events, const struct setup *s)
 		const Pb__FtraceConfig__EventFilter *f = c->event_filters[i];
 
 		if (!f->event || !*f->event) {
-			setup_error_add(s->errors,
-					"option:event_filters (no event is given for %s)",
-					f->filter ? f->filter : "the empty filter");
+			setup_error_add(s->errors, "option:event_filters (no event is set for %s)",
+					f->filter ? f->filter : "an empty filter");
 			continue;
 		}
 		r = apply_filter(f->event, f->filter ? f->filter : "", events, s);

@@ -26,7 +26,7 @@ int event_filter_add(struct event_selection *events, struct event_name *e, const
 		     const struct setup *s);
 
 /*
- * Adds the config's filters to the selected events that match. Returns 0, -E2BIG with a fatal
+ * Applies the event filters of the config to the selected events. Returns 0, -E2BIG with a fatal
  * setup error (too many filters), -ENOMEM or -ECANCELED.
  */
 int event_filters_apply(struct event_selection *events, const struct setup *s);

@@ -173,7 +173,7 @@ static bool check_marker_trigger(const struct setup *s, const struct event_name 
 	if (strcmp(e->group, "ftrace") || strcmp(e->name, "print") ||
 	    instance_can_copy_markers(s->instance))
 		return true;
-	event_triggers_refuse(s, e, "the kernel has no options/copy_trace_marker");
+	event_triggers_refuse(s, e, "requires options/copy_trace_marker, which this kernel lacks");
 	return false;
 }
 
@@ -274,7 +274,7 @@ static int prepare_stacks(const struct event_selection *events, const struct set
 	if (!r && there.n)
 		setup_error_add(
 			s->errors,
-			"option:event_triggers (stacktrace of %s: the event is not recorded)",
+			"option:event_triggers (stacktrace at %s: the event is not recorded)",
 			c->event);
 	event_selection_deinit(&there);
 	return r;
@@ -292,7 +292,7 @@ static int prepare_trigger(const struct event_selection *events, const struct se
 			   const config_trigger *c, struct event_triggers *t)
 {
 	const char *why = !c->event || !*c->event ? "no event is named"
-			  : !action_name(c)	  ? "no action is named"
+			  : !action_name(c)	  ? "no action is set"
 			  : !triggers_act_in_instances()
 				  ? "this kernel's triggers act on all tracers"
 				  : NULL;

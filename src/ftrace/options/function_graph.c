@@ -212,7 +212,7 @@ static int function_graph_write_list(const struct functions *f, const struct ins
 
 	if (is_set_by_others(i, f->file, ""))
 		return report_option_failure(s, f->option, -EBUSY,
-					     "another user has set functions there");
+					     "another tool has already set functions");
 	join_valid_names(f, s, &lines);
 	if (lines.failed) {
 		strbuf_deinit(&lines);
@@ -222,15 +222,16 @@ static int function_graph_write_list(const struct functions *f, const struct ins
 	if (r == -EBUSY || r == -ENOENT) {
 		strbuf_deinit(&lines);
 		return report_option_failure(s, f->option, r,
-					     r == -EBUSY ? "another recording has other functions"
-							 : "the kernel lacks it");
+					     r == -EBUSY
+						     ? "another recording traces other functions"
+						     : "not supported by this kernel");
 	}
 	if (r && lines.s && !instance_write(i, f->file, ""))
 		taken = add_functions_one_by_one(f, i, s, lines.s);
 	strbuf_deinit(&lines);
 	return r && !taken ? report_option_failure(s, f->option, -EINVAL,
-						   "no valid name is left, and an empty list "
-						   "would trace all functions")
+						   "none of the names is a traceable function, and "
+						   "an empty list would trace all functions")
 			   : 0;
 }
 
@@ -254,7 +255,7 @@ static int attach_globals(struct function_graph *g, const struct setup *s)
 static void report_limit(const struct setup *s, const char *file)
 {
 	setup_error_add(s->errors,
-			"option:enable_function_graph (limited by %s, which another user has set "
+			"option:enable_function_graph (limited by %s, which another tool has set "
 			"kernel-wide)",
 			file);
 }
@@ -289,7 +290,7 @@ static int set_depth(struct function_graph *g, const struct setup *s)
 	if (r && depth)
 		return report_option_failure(
 			s, "function_graph_max_depth", r,
-			r == -EBUSY ? "it applies to the whole kernel and is in use"
+			r == -EBUSY ? "the setting is kernel-wide, and another tool uses it"
 				    : strerror(-r));
 	if (r == -EBUSY)
 		report_limit(s, file);
@@ -311,11 +312,11 @@ static int set_filters(const struct setup *s)
 		return function_graph_write_list(&filters, s->instance, s);
 	if (is_set_by_others(s->instance, filters.file, ""))
 		return report_option_failure(s, "enable_function_graph", -EBUSY,
-					     "another user has set functions there");
+					     "another tool has already set functions");
 	/* An own instance has no filter. An attached one must have none while we use it. */
 	if (instance_write(s->instance, filters.file, "") == -EBUSY)
 		return report_option_failure(s, "enable_function_graph", -EBUSY,
-					     "another recording has function_filters there");
+					     "another recording uses function_filters");
 	return 0;
 }
 
@@ -331,10 +332,10 @@ static int function_graph_set_threads(const struct setup *s)
 		return 0;
 	if (is_set_by_others(s->instance, file, ""))
 		return report_option_failure(s, "enable_function_graph", -EBUSY,
-					     "another user has set threads there");
+					     "another tool has already set threads");
 	if (instance_write(s->instance, file, "") == -EBUSY)
 		return report_option_failure(s, "enable_function_graph", -EBUSY,
-					     "another recording has tids_to_trace there");
+					     "another recording uses tids_to_trace");
 	return 0;
 }
 
@@ -347,8 +348,8 @@ static int set_tracer(const struct setup *s)
 	if (now && strcmp(now, TRACER) && (strcmp(now, "nop") || s->instance->keeps_ring))
 		return report_option_failure(s, "enable_function_graph", -EBUSY,
 					     strcmp(now, "nop")
-						     ? "another user has set a tracer there"
-						     : "setting it would clear the rings");
+						     ? "another tool has already set a tracer"
+						     : "setting the tracer would clear the rings");
 	r = instance_write(s->instance, "current_tracer", TRACER);
 	if (!r)
 		return 0;

@@ -245,9 +245,9 @@ static void refuse_unknown(const struct setup *s, const char *name)
 
 	snprintf(path, sizeof(path), "%s/options/%s", s->root, name);
 	if (fs_exists(path)) {
-		instance_options_refuse(
-			s, name,
-			"the kernel has it only at the top level, where it affects all users");
+		instance_options_refuse(s, name,
+					"the option exists only at tracefs' top level, where it "
+					"would affect all users");
 		return;
 	}
 	meant = folder ? fs_find_nearest(folder, name, best) : NULL;
@@ -294,10 +294,10 @@ static void tracefs_options_set(const struct setup *s)
 		const char *name = o->name ? o->name : "";
 
 		if (!is_option_name(name))
-			instance_options_refuse(s, name, "not an option name");
+			instance_options_refuse(s, name, "not a valid option name");
 		else if (o->state == PB__FTRACE_CONFIG__TRACEFS_OPTION__STATE__STATE_UNKNOWN)
-			instance_options_refuse(
-				s, name, "its state is neither STATE_ENABLED nor STATE_DISABLED");
+			instance_options_refuse(s, name,
+						"set state to STATE_ENABLED or STATE_DISABLED");
 		else
 			set_tracefs_option(
 				s, name,
@@ -368,16 +368,16 @@ static int traced_cpus_set(const struct setup *s)
 	if (!mask || !*mask)
 		return 0;
 	if (!is_cpu_mask(mask))
-		return refuse_cpumask(s, "not hexadecimal words of up to 8 digits, such as "
-					 "00000001,ffffffff");
+		return refuse_cpumask(s, "expected hexadecimal words of up to 8 digits, for "
+					 "example 00000001,ffffffff");
 	if (mask[strspn(mask, "0,")] == '\0')
-		return refuse_cpumask(s, "it names no CPU");
+		return refuse_cpumask(s, "the mask selects no CPU");
 	r = instance_write(s->instance, "tracing_cpumask", mask);
 	switch (r) {
 	case 0:
 		return 0;
 	case -EOVERFLOW:
-		return refuse_cpumask(s, "it names CPUs that this machine lacks");
+		return refuse_cpumask(s, "the mask selects CPUs that this machine does not have");
 	default:
 		return refuse_cpumask(s, strerror(-r));
 	}

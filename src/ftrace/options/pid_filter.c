@@ -82,8 +82,8 @@ static void append_valid_ids(const struct named *l, const char *proc_root,
 
 		if (tid == 0 || tid >= end) {
 			setup_error_add(errors,
-					"option:%s (%" PRIu32 " is no %s: they are 1 to %" PRIu32
-					" here)",
+					"option:%s (%" PRIu32
+					" is not a valid %s ID: the range is 1 to %" PRIu32 ")",
 					l->field, tid, l->noun, end - 1);
 			continue;
 		}
@@ -265,7 +265,7 @@ static int set_thread_list(const struct setup *s, const char *proc_root, const s
 		r = instance_write(s->instance, l->fork, "1");
 	if (r)
 		setup_error_add(s->errors, "option:follow_children (%s)",
-				r == -ENOENT ? "the kernel lacks it" : strerror(-r));
+				r == -ENOENT ? "not supported by this kernel" : strerror(-r));
 	error = pid_filter_write_list(s->instance, l->file, tids, O_TRUNC);
 	return error ? error : add_processes(s, proc_root, l->file);
 }
@@ -273,7 +273,7 @@ static int set_thread_list(const struct setup *s, const char *proc_root, const s
 static int report_refused_list(const struct setup *s, int error, const char *file)
 {
 	setup_error_fatal(s->errors,
-			  "nothing is recorded: the kernel refuses tids_to_trace (%s: %s)", file,
+			  "nothing is recorded: the kernel rejected tids_to_trace (%s: %s)", file,
 			  strerror(-error));
 	return error;
 }
@@ -286,7 +286,7 @@ static int set_thread_lists(const struct setup *s, const char *proc_root, const 
 	int r;
 
 	if (!tids->len) {
-		setup_error_fatal(s->errors, "nothing is recorded: none of %s can be a %s",
+		setup_error_fatal(s->errors, "nothing is recorded: %s contains no valid %s ID",
 				  s->config->n_pids_to_trace ? "pids_to_trace" : "tids_to_trace",
 				  s->config->n_pids_to_trace ? "process" : "thread");
 		return -EINVAL;
@@ -305,8 +305,8 @@ int pid_filter_set(const struct setup *s, const char *proc_root)
 
 	if (!pid_filter_wanted(s->config)) {
 		if (s->config->follow_children)
-			setup_error_add(s->errors,
-					"option:follow_children (there are no tids_to_trace)");
+			setup_error_add(s->errors, "option:follow_children (it requires "
+						   "tids_to_trace or pids_to_trace)");
 		return 0;
 	}
 	list_config_ids(s, proc_root, s->errors, &list);

@@ -110,14 +110,14 @@ static int parse_probe_type(char *head, enum probe_kind kind, struct probe_spec 
 	size_t digits;
 
 	if (*head == '-')
-		return err_set(e, -EINVAL, "it removes events");
+		return err_set(e, -EINVAL, "expected a definition, but '-' removes events");
 	if (*head != 'p' && *head != 'r' && *head != 's')
-		return err_set(e, -EINVAL, "expected 'p', 'r' or 's' first, as in '%s'",
+		return err_set(e, -EINVAL, "expected 'p', 'r' or 's' first, for example '%s'",
 			       kind == PROBE_USER ? "p:mine ./app:0x1160"
 						  : "p:mine do_sys_openat2");
 	digits = *head == 's' ? 0 : strspn(head + 1, "0123456789");
 	if (head[1 + digits] && head[1 + digits] != ':')
-		return err_set(e, -EINVAL, "no colon after the type");
+		return err_set(e, -EINVAL, "expected ':' after the type");
 	l->type = !digits && *head == 'r' && kind == PROBE_KERNEL ? strdup("r" MAX_ACTIVE)
 								  : strndup(head, 1 + digits);
 	return l->type ? 0 : -ENOMEM;
@@ -152,8 +152,8 @@ static int check_location(const char *rest, struct err_text *e)
 	if (offset && isdigit((unsigned char)offset[1]))
 		return 0;
 	return err_set(e, -EINVAL,
-		       "'%.*s' is not a place in a program, such as /bin/ls:0x4b50 (nm and objdump "
-		       "show the offsets)",
+		       "'%.*s' is not a location in a program; expected FILE:OFFSET, for example "
+		       "/bin/ls:0x4b50 (nm and objdump show offsets)",
 		       MIN(len, 80), rest);
 }
 
@@ -168,7 +168,7 @@ static int parse_definition(struct probe_spec *l, enum probe_kind kind, struct e
 	if (r)
 		return r;
 	if (!l->written[strlen(head)])
-		return err_set(e, -EINVAL, "it has no place");
+		return err_set(e, -EINVAL, "no location to probe");
 	l->rest_at = strlen(head) + 1;
 	l->rest = strdup(l->written + l->rest_at);
 	if (!l->rest)
@@ -186,15 +186,17 @@ int probe_spec_parse(const char *line, enum probe_kind kind, struct probe_spec *
 	int r;
 
 	if (strlen(line) > PROBE_SPEC_MAX)
-		return err_set(e, -EINVAL, "longer than %d bytes", PROBE_SPEC_MAX);
+		return err_set(e, -EINVAL, "the definition is longer than %d bytes",
+			       PROBE_SPEC_MAX);
 	if (!is_printable(line))
-		return err_set(e, -EINVAL, "not one line of printable ASCII");
+		return err_set(e, -EINVAL,
+			       "the definition is not a single line of printable ASCII");
 	l.written = normalize_definition(line);
 	if (!l.written)
 		r = -ENOMEM;
 	else
 		r = *l.written ? parse_definition(&l, kind, e)
-			       : err_set(e, -EINVAL, "an empty line");
+			       : err_set(e, -EINVAL, "the definition is empty");
 	if (r)
 		probe_spec_deinit(&l);
 	else

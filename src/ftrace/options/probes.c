@@ -257,8 +257,8 @@ static bool count_probe(struct making *m, enum dynevent_type type, size_t n_requ
 	}
 	if (m->n_probes++ == PROBES_MAX)
 		setup_error_add(m->setup->errors,
-				"option:%s (the config has %zu probes, only the first %u are used)",
-				option_name(type), n_requested, PROBES_MAX);
+				"option:%s (only the first %u of %zu probes are used)",
+				option_name(type), PROBES_MAX, n_requested);
 	return false;
 }
 
@@ -329,7 +329,7 @@ static int make_by_type(struct making *m, const Pb__FtraceConfig__KprobeEvent *k
 	case KPROBE_TYPE(BOTH):
 		return make_pair(m, k->probe, e);
 	default:
-		return err_set(e, -EINVAL, "%s: its type is not set", k->probe);
+		return err_set(e, -EINVAL, "'%s': type is not set", k->probe);
 	}
 }
 
@@ -339,8 +339,8 @@ static int make_kprobe(struct making *m, const Pb__FtraceConfig__KprobeEvent *k,
 
 	if (probe == definition)
 		return err_set(e, -EINVAL,
-			       probe ? "%.128s: both probe and definition are set"
-				     : "neither probe nor definition is set",
+			       probe ? "'%.128s': set either probe or definition, not both"
+				     : "set probe or definition",
 			       k->probe);
 	if (definition)
 		return make_from_definition(m, DYNEVENT_KPROBE, k->definition, e);

@@ -105,13 +105,13 @@ static int put_definition(const struct setup *s, const struct recipe *r, const c
 	snprintf(file, sizeof(file), "events/%s/%s/format", r->group, r->event);
 	format = instance_read(s->instance, file);
 	if (!format)
-		return err_set(e, -ENOENT, "the kernel has no %s/%s", r->group, r->event);
+		return err_set(e, -ENOENT, "the kernel has no event %s/%s", r->group, r->event);
 	strbuf_puts(b, name);
 	for (const char *const *field = r->fields; *field; field++) {
 		strbuf_puts(b, field == r->fields ? " " : "; ");
 		if (!synthetic_events_put_field(format, *field, b))
-			return err_set(e, -ENOENT, "%s/%s of this kernel has no %s", r->group,
-				       r->event, *field);
+			return err_set(e, -ENOENT, "the kernel's event %s/%s has no field '%s'",
+				       r->group, r->event, *field);
 	}
 	return b->failed ? -ENOMEM : 0;
 }
@@ -126,8 +126,8 @@ static int synthetic_events_explain(const struct setup *s, const char *trigger, 
 
 	/* The log has the command without its first word. */
 	if (log && (error_log_find(log, command, &k) || error_log_find(log, trigger, &k)))
-		return err_set(e, error, "the kernel refuses its histogram: %s", k.what);
-	return err_set(e, error, "the kernel refuses its histogram: %s", strerror(-error));
+		return err_set(e, error, "the kernel rejected the histogram: %s", k.what);
+	return err_set(e, error, "the kernel rejected the histogram: %s", strerror(-error));
 }
 
 static int set_trigger(const struct setup *s, const struct recipe *r, const char *name,
@@ -162,7 +162,7 @@ static int make_synthetic_event(const struct setup *s, const struct recipe *r,
 	int error;
 
 	if (!dynevent_supported(s->root, DYNEVENT_SYNTHETIC))
-		return err_set(e, -EOPNOTSUPP, "the kernel has no synthetic events");
+		return err_set(e, -EOPNOTSUPP, "the kernel does not support synthetic events");
 	owner_tag_new_name(name);
 	event.name = name;
 	error = put_definition(s, r, name, &command, e);

@@ -193,7 +193,7 @@ static int ring_new(char *path, struct event_base *loop, const char *sys_root,
 	LIST_INSERT_HEAD(&rings, r, link);
 	layout = instance_read(i, "events/header_page");
 	if (!layout || ring_page_layout_parse(layout, &r->layout))
-		error = err_set(e, -EPROTO, "cannot read events/header_page of tracefs");
+		error = err_set(e, -EPROTO, "cannot read events/header_page in tracefs");
 	if (!error)
 		error = cpu_readers_open(&r->readers, i, sys_root, &r->layout, instance_ring_kb(i),
 					 e);

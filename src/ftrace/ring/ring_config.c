@@ -203,8 +203,8 @@ static const char *set_requested_watermark(const struct instance *i, uint32_t re
 				requested, why);
 	else if (percent != requested)
 		setup_error_add(errors,
-				"option:drain_buffer_percent (%u: %u is used, because the ring has "
-				"few sub-buffers)",
+				"option:drain_buffer_percent (%u: the ring has few sub-buffers; %u "
+				"is used)",
 				requested, percent);
 	return why;
 }
@@ -273,7 +273,7 @@ void ring_share_reserve(struct ring_share *s, uint32_t uid, const struct ftrace_
 	most = MAX(least / 1024 / cpus, RING_SHARE_LEAST_KB);
 	if (*kb > most) {
 		setup_error_add(errors,
-				"option:buffer_size_kb (%u: the rings of %s may have %u/16 of the "
+				"option:buffer_size_kb (%u: the rings of %s may use %u/16 of the "
 				"machine's memory; %u is used)",
 				*kb, ring_limits[tightest].whose, ring_limits[tightest].sixteenths,
 				(uint32_t)most);

@@ -222,7 +222,7 @@ void ring_poll_set_watching(struct ring_poll *d, bool yes)
 
 /* ---- passes and slices ---- */
 
-/* Reads RING_POLL_SLICE_BYTES at most. */
+/* Reads up to RING_POLL_SLICE_BYTES from the rings. */
 static void ring_poll_run_slice(struct ring_poll *d)
 {
 	struct cpu_readers *r = d->options.readers;

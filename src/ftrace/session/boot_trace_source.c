@@ -160,27 +160,26 @@ static void check_boot_of_records(struct boot_trace_source *ds, const char *proc
 
 	switch (parse_last_boot(info)) {
 	case LAST_BOOT_CURRENT:
-		setup_error_add(&ds->errors,
-				"option:instance_name (its records are from the current boot)");
+		setup_error_add(&ds->errors, "option:instance_name (the instance holds records of "
+					     "the current boot only)");
 		return;
 	case LAST_BOOT_NONE:
-		setup_error_add(&ds->errors,
-				"option:instance_name (it holds no records of an earlier boot)");
-		return;
-	case LAST_BOOT_UNKNOWN:
 		setup_error_add(
 			&ds->errors,
-			"option:instance_name (the kernel does not preserve it across reboots, "
-			"which requires reserve_mem= and trace_instance= on its command line)");
+			"option:instance_name (the instance holds no records of an earlier boot)");
+		return;
+	case LAST_BOOT_UNKNOWN:
+		setup_error_add(&ds->errors,
+				"option:instance_name (the instance does not survive reboots; boot "
+				"the kernel with reserve_mem= and trace_instance=)");
 		return;
 	case LAST_BOOT_THERE:
 		append_gone_modules(info, modules ? modules : "", &gone);
 		if (gone.len)
-			setup_error_add(
-				&ds->errors,
-				"option:instance_name (modules that were loaded then are not "
-				"loaded now, so records may appear as other events: %s)",
-				gone.s);
+			setup_error_add(&ds->errors,
+					"option:instance_name (modules of that boot are not loaded "
+					"now, so records may be decoded as other events: %s)",
+					gone.s);
 		strbuf_deinit(&gone);
 	}
 }
@@ -214,7 +213,7 @@ static int open_instance(struct boot_trace_source *ds)
 	int r;
 
 	if (!env->tracefs_root) {
-		setup_error_fatal(&ds->errors, "there is no tracefs that this process may use");
+		setup_error_fatal(&ds->errors, "this process cannot use tracefs");
 		return -ENOENT;
 	}
 	if (!ds_consumer_is_root(ds->handle)) {

@@ -18,6 +18,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/system/log.h"
+#include "base/text/str.h"
 #include "ftrace/options/event_enable.h"
 #include "ftrace/options/instance_options.h"
 #include "ftrace/options/pid_filter.h"
@@ -38,15 +39,15 @@ static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
 
 	if (r == -E2BIG)
 		setup_error_fatal(&s->errors,
-				  "nothing is recorded: a print_filter may have %u rules",
+				  "nothing is recorded: print_filter has more than %u rules",
 				  PRINT_FILTER_MAX_RULES);
 	if (c->print_filter && !event_selection_has(&s->events, "ftrace", "print"))
 		setup_error_add(&s->errors, "option:print_filter (ftrace/print is not recorded)");
 	return r;
 }
 
-/* Only the kernel knows the children and the names of running threads, and markers are written to the
- * top level, so they cannot be filtered. */
+/* Only the kernel knows the children and the names of running threads, and markers are written to
+ * the top level, so they cannot be filtered. */
 static void report_markers_of_all(struct ftrace_session *s, const Pb__FtraceConfig *c)
 {
 	bool all = pid_filter_follows_children(c) || subject_has_programs(s->setup.subject);
@@ -59,11 +60,10 @@ static void report_markers_of_all(struct ftrace_session *s, const Pb__FtraceConf
 		const struct event_name *e = &s->events.events[i];
 
 		if (event_is_marker(e) || event_is_printk(e))
-			setup_error_add(
-				&s->errors,
-				"option:%s (not for %s/%s: with %s those of all threads are "
-				"recorded)",
-				option, event_name_group(e), event_name_name(e), reason);
+			setup_error_add(&s->errors,
+					"option:%s (does not apply to %s/%s: with %s, markers of "
+					"all threads are recorded)",
+					option, event_name_group(e), event_name_name(e), reason);
 	}
 }
 
@@ -214,6 +214,7 @@ static int set_up_session(struct ftrace_session *s, const struct ds_env *env, st
  */
 static void remove_from_tracefs(struct ftrace_session *s)
 {
+	char count[STR_COUNT_SIZE];
 	bool is_attached = !instance_is_own(&s->instance);
 	size_t stay;
 	int r;
@@ -232,21 +233,22 @@ static void remove_from_tracefs(struct ftrace_session *s)
 		if (is_attached)
 			r = -EBUSY;
 		else
-			log_warn(
-				"linux.ftrace: an empty instance stays in tracefs, because another "
-				"process has one of its files open; the next start removes it");
+			log_warn("linux.ftrace: cannot remove the tracefs instance, because "
+				 "another process has one of its files open; the next start of "
+				 "sonda-probes removes it");
 	}
 	ring_share_release(&s->share);
 	function_graph_end(&s->graph);
 	if (r)
 		log_warn("linux.ftrace: cannot restore all tracefs settings, because another "
-			 "process is reading the rings; the next start restores them");
+			 "process is reading the rings; the next start of sonda-probes restores "
+			 "them");
 	event_selection_deinit(&s->events); /* borrows from the dynamic events */
 	stay = dynevents_destroy(&s->made);
 	if (stay)
-		log_warn("linux.ftrace: %zu probes stay in tracefs, because another tracer has "
-			 "enabled them; the next start removes them",
-			 stay);
+		log_warn("linux.ftrace: cannot remove %s from tracefs: another tracer has enabled "
+			 "them; the next start of sonda-probes removes them",
+			 str_count(stay, "probe", count));
 }
 
 /* Sets the session's own copy of a message. Returns 0 or -ENOMEM. */

@@ -60,8 +60,8 @@ struct ftrace_source {
 	struct ftrace_session session;
 	struct session_stats stats;
 	struct override *top_markers_off; /* owned; NULL: the top level gets copies of markers */
-	/* owned: calls session_refresh() while the session records; after a stop during the setup, it
-	 * limits the wait for setting_up */
+	/* owned: calls session_refresh() while the session records; after a stop during the setup,
+	 * it limits the wait for setting_up */
 	struct event *timer;
 	bool started; /* ds_started was sent */
 	bool reading; /* its rings are being read */
@@ -109,7 +109,7 @@ static void ftrace_source_answer_flushes(struct ftrace_source *ds, unsigned n)
 {
 	uint64_t ids[MAX_FLUSHES];
 
-	/* An answer may cause another flush. */
+	/* An acknowledgement may cause another flush, which changes the list. */
 	memcpy(ids, ds->flushes, n * sizeof(*ids));
 	ds->n_flushes -= n;
 	memmove(ds->flushes, ds->flushes + n, ds->n_flushes * sizeof(*ds->flushes));

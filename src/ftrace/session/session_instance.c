@@ -150,7 +150,8 @@ static void session_instance_set_clock(const struct setup *s,
 	enum ftrace_clock clock = instance_set_clock(i, settings->mono_raw_clock);
 
 	if (settings->mono_raw_clock && clock != FTRACE_CLOCK_MONO_RAW)
-		setup_error_add(s->errors, "option:use_monotonic_raw_clock (the kernel lacks it)");
+		setup_error_add(s->errors,
+				"option:use_monotonic_raw_clock (not supported by this kernel)");
 }
 
 /* ---- own instances ---- */
@@ -223,10 +224,11 @@ static int open_kept_instance(const struct setup *s, const struct ftrace_setting
 	int r;
 
 	if (!s->for_root)
-		r = err_set(&e, -EPERM, "kept_instance is for root only");
+		r = err_set(&e, -EPERM, "kept_instance: only root may use this field");
 	else if (!is_kept_name(name))
-		r = err_set(&e, -EINVAL, "kept_instance \"%.*s\": not a name of up to %d lower-case "
-					 "letters, digits and dashes",
+		r = err_set(&e, -EINVAL,
+			    "kept_instance \"%.*s\": expected a name of up to %d lower-case "
+			    "letters, digits and dashes",
 			    SHOWN, name, KEPT_NAME_MAX);
 	else
 		r = instance_make_kept(i, s->root, name, &is_old, &e);
@@ -256,10 +258,11 @@ static int attach_existing(const struct setup *s, struct instance *i)
 		r = session_instance_attach_named(i, s->root, s->state_root, name, &e);
 	else
 		r = instance_attach(i, &top, &e);
-	if (!r && instance_others_hold(i, "current_tracer") && !s->config->enable_function_graph) {
+	if (!r && instance_others_hold(i, "current_tracer") &&
+	    !s->config->enable_function_graph) {
 		/* The other session cannot reset its tracer while our rings are open. */
 		instance_remove(i);
-		r = err_set(&e, -EBUSY, "another recording traces functions there");
+		r = err_set(&e, -EBUSY, "another recording traces functions in this instance");
 	}
 	if (r)
 		setup_error_fatal(s->errors, "nothing is recorded: %s", e.text);
@@ -285,12 +288,12 @@ static void report_other_reader(const struct setup *s, const struct instance *i)
 	struct foreign_reader other;
 
 	if (foreign_reader_find(i->path, s->proc_root, &other))
-		setup_error_add(
-			s->errors,
-			"option:%s (%s, process %d, reads the same rings: each gets a part)",
-			s->config->preserve_ftrace_buffer ? "preserve_ftrace_buffer"
-							  : "instance_name",
-			other.name, other.pid);
+		setup_error_add(s->errors,
+				"option:%s (%s, pid %d, reads the same rings: each reader gets "
+				"only a part)",
+				s->config->preserve_ftrace_buffer ? "preserve_ftrace_buffer"
+								  : "instance_name",
+				other.name, other.pid);
 }
 
 /* Leaves the rings unchanged: another session records there, or the records must be kept. */
@@ -301,12 +304,13 @@ static void keep_ring(const struct setup *s, const struct ftrace_settings *setti
 	*ret_kb = instance_ring_kb(i);
 	instance_keep_ring(i);
 	if (s->config->buffer_size_kb && settings->buffer_size_kb > *ret_kb)
-		setup_error_add(s->errors,
-				"option:buffer_size_kb (%u: the rings keep their size, %u)",
-				settings->buffer_size_kb, *ret_kb);
+		setup_error_add(
+			s->errors,
+			"option:buffer_size_kb (%u: rings in use cannot be resized; %u is used)",
+			settings->buffer_size_kb, *ret_kb);
 	if (settings->mono_raw_clock && instance_clock(i) != FTRACE_CLOCK_MONO_RAW)
-		setup_error_add(s->errors,
-				"option:use_monotonic_raw_clock (the instance keeps its clock)");
+		setup_error_add(s->errors, "option:use_monotonic_raw_clock (the clock of an "
+					   "instance in use cannot be changed)");
 }
 
 static int reset_ring(const struct setup *s, const struct ftrace_settings *settings,
@@ -394,10 +398,10 @@ void session_instance_report_conflicts(const struct setup *s)
 	const char *file = instance_refused_file(s->instance);
 
 	if (file)
-		setup_error_add(s->errors,
-				"option:instance_name (another recording uses %s: its %s "
-				"stays as it is)",
-				s->instance->path, file);
+		setup_error_add(
+			s->errors,
+			"option:instance_name (another recording uses %s: cannot change its %s)",
+			s->instance->path, file);
 }
 
 #define FOUND_MAX 20 /* further changes are not listed */

@@ -238,7 +238,8 @@ static void update_probe_counts(struct ftrace_session *s)
 		}
 }
 
-/* The sum increases whenever a record is written or a loss, an error or a failure is counted. */
+/* Returns a sum that increases whenever a record is written or a loss, an error or a failure is
+ * counted. */
 static uint64_t sum_of_changes(const struct ftrace_session *s, const struct ring_stats_all *now)
 {
 	const struct setup_errors *r = &s->errors;

@@ -76,9 +76,9 @@ void session_symbols_apply(const struct session_symbols *s, struct ring_listener
 void session_symbols_report_missing(const struct session_symbols *s, struct setup_errors *errors)
 {
 	if (session_symbols_pending(s))
-		setup_error_add_once(errors,
-				     "option:symbolize_ksyms (some records were read before the "
-				     "kernel's symbols; addresses in them have no names)");
+		setup_error_add_once(
+			errors, "option:symbolize_ksyms (addresses in the first records have no "
+				"names, because they were read before the kernel's symbols)");
 }
 
 void session_symbols_leave(struct session_symbols *s)

@@ -9,6 +9,7 @@
 #include "base/core/err.h"
 #include "base/core/mem.h"
 #include "base/system/fs.h"
+#include "base/text/str.h"
 #include "ftrace/options/event_enable.h"
 #include "ftrace/options/event_triggers.h"
 #include "ftrace/options/pid_filter.h"
@@ -68,6 +69,7 @@ static uint64_t count_records(const char *root)
  */
 static int top_level_is_free(const char *root, const char *proc_root, struct err_text *e)
 {
+	char count[STR_COUNT_SIZE];
 	_cleanup_(freep) char *tracer = read_first_line(root, "current_tracer");
 	_cleanup_(freep) char *event = read_first_line(root, "set_event");
 	_cleanup_(freep) char *on = read_first_line(root, "tracing_on");
@@ -80,17 +82,18 @@ static int top_level_is_free(const char *root, const char *proc_root, struct err
 		return err_set(e, -EBUSY, "tracefs' top level is in use: current_tracer is %s",
 			       tracer);
 	if (*event)
-		return err_set(e, -EBUSY, "tracefs' top level is in use: %s is on there", event);
+		return err_set(e, -EBUSY, "tracefs' top level is in use: the event %s is enabled",
+			       event);
 	if (foreign_reader_find(root, proc_root, &reader))
 		return err_set(e, -EBUSY,
-			       "tracefs' top level is in use: %s (process %d) reads its rings",
+			       "tracefs' top level is in use: %s (pid %d) reads the rings",
 			       reader.name, reader.pid);
 	n = *on == '0' ? count_records(root) : 0;
 	if (n)
-		return err_set(e, -EBUSY,
-			       "tracefs' top level is in use: its rings hold a stopped recording "
-			       "of %llu records",
-			       (unsigned long long)n);
+		return err_set(
+			e, -EBUSY,
+			"tracefs' top level is in use: the rings hold a stopped recording of %s",
+			str_count(n, "record", count));
 	return 0;
 }
 
@@ -208,10 +211,10 @@ static int restrict_records(const struct event_selection *events, const struct s
 
 	if (r)
 		return report_events_failed(events, s, r,
-					    "tracing_cpumask cannot be set at tracefs' top level");
+					    "cannot set tracing_cpumask at tracefs' top level");
 	r = wants_graph(events) ? pid_filter_set_functions(s) : 0;
 	return r ? report_events_failed(events, s, r,
-					"tids_to_trace cannot be set at tracefs' top level")
+					"cannot set tids_to_trace at tracefs' top level")
 		 : 0;
 }
 
@@ -279,8 +282,8 @@ static int top_level_set_up(struct top_level *t, struct event_selection *events,
 		return r;
 	if (event_triggers_can_pause(s.config))
 		setup_error_add(s.errors,
-				"option:event_triggers (%s/%s comes from tracefs' top level, which "
-				"does not pause)",
+				"option:event_triggers (%s/%s is recorded at tracefs' top level, "
+				"where no trigger can pause it)",
 				events->events[0].group, events->events[0].name);
 	return top_level_open_rings(t, events, o);
 }

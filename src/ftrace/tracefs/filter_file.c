@@ -63,7 +63,7 @@ static int filter_file_explain(char *left, const char *filter, int error, struct
 		return error_log_format(e, error, reason, filter, at);
 	/* `error` is then an internal number of the parser; as an errno it would mislead. */
 	if (left && strstr(left, "\nError: ("))
-		return err_set(e, error, "the kernel cannot parse it and gives no reason: %.*s",
+		return err_set(e, error, "the kernel rejected the filter without a reason: %.*s",
 			       SHOWN, filter);
 	return err_set(e, error, "%s: %.*s", strerror(-error), SHOWN, filter);
 }
@@ -77,8 +77,8 @@ int filter_file_write(const struct instance *i, const char *group, const char *n
 	int r = filter_path(path, sizeof(path), group, name);
 
 	if (!r && strlen(filter) > most)
-		return err_set(e, -E2BIG, "%zu bytes; the kernel's limit is %zu", strlen(filter),
-			       most);
+		return err_set(e, -E2BIG, "the filter has %zu bytes; the kernel's limit is %zu",
+			       strlen(filter), most);
 	if (!r)
 		r = instance_write(i, path, filter);
 	if (!r)
@@ -86,7 +86,7 @@ int filter_file_write(const struct instance *i, const char *group, const char *n
 	/* r can be any number: for a missing parenthesis it is the kernel's count of them. */
 	left = instance_read(i, path);
 	if (r == -ENOENT && !left)
-		return err_set(e, r, "the kernel cannot filter this event");
+		return err_set(e, r, "this event cannot be filtered");
 	return filter_file_explain(left, filter, r == -ENOENT ? -EINVAL : r, e);
 }
 

@@ -152,7 +152,7 @@ static int instance_begin(struct instance *i, const char *root, const char *path
 
 static int instance_set_make_error(const char *path, int r, struct err_text *e)
 {
-	return err_set(e, r, "cannot make %s: %s%s", path, strerror(-r),
+	return err_set(e, r, "cannot create %s: %s%s", path, strerror(-r),
 		       r == -EACCES || r == -EPERM ? " (root is required)" : "");
 }
 
@@ -187,7 +187,7 @@ static int instance_try_make_kept(struct instance *i, const char *root, const ch
 	*i = (struct instance){.lock = -1};
 	*ret_is_old = r == -EEXIST;
 	if (*ret_is_old && instance_is_locked(path))
-		return err_set(e, -EBUSY, "another session records in %s", path);
+		return err_set(e, -EBUSY, "another recording uses %s", path);
 	if (r && !*ret_is_old)
 		return instance_set_make_error(path, r, e);
 	r = instance_begin(i, root, path, *ret_is_old, e);
@@ -235,7 +235,7 @@ int instance_attach(struct instance *i, const struct override_target *target, st
 	if (n < 0 || (size_t)n >= sizeof(path) || fs_join(file, sizeof(file), path, "tracing_on"))
 		return err_set(e, -ENAMETOOLONG, "the path of %s is too long", target->subdir);
 	if (!fs_exists(file))
-		return err_set(e, -ENOENT, "%s is not there", path);
+		return err_set(e, -ENOENT, "%s does not exist", path);
 	r = override_new(target, &i->override, e);
 	if (r)
 		return r;

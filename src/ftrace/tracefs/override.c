@@ -76,11 +76,11 @@ static int check_override_dir(const struct override_target *target, const struct
 	const struct setting_change *c;
 
 	if (!~d->sessions)
-		return err_set(e, -EBUSY, "too many recordings use %s", d->log.dir);
+		return err_set(e, -EBUSY, "too many recordings already use %s", d->log.dir);
 	TAILQ_FOREACH (c, &d->log.changes, link)
 		if (!target->reads_nothing && setting_restricts(c->file))
 			return err_set(e, -EBUSY,
-				       "another recording restricts the records of %s (%s)",
+				       "another recording has restricted what %s records (%s)",
 				       d->log.dir, c->file);
 	return 0;
 }

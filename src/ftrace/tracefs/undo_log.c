@@ -361,14 +361,14 @@ static int undo_log_open_file(struct undo_log *l, const char *state, const char 
 	if (!l->path)
 		return err_set(e, -ENOMEM, "out of memory");
 	if (mkdir(state, 0700) && errno != EEXIST)
-		return err_set(e, -errno, "cannot make %s: %s", state, strerror(errno));
+		return err_set(e, -errno, "cannot create %s: %s", state, strerror(errno));
 	r = check_log_folder(state);
 	if (r)
-		return err_set(e, r, "%s is not a directory that only this user may write to",
+		return err_set(e, r, "%s must be a directory that only this user may write to",
 			       state);
 	l->fd = open_locked(l->path, O_CREAT | O_APPEND);
 	if (l->fd == -EWOULDBLOCK)
-		return err_set(e, -EBUSY, "another sonda-probes (process %d) uses %s",
+		return err_set(e, -EBUSY, "another sonda-probes (pid %d) uses %s",
 			       read_log_pid(l->path), l->dir);
 	if (l->fd < 0)
 		return err_set(e, l->fd, "cannot write %s: %s", l->path, strerror(-l->fd));

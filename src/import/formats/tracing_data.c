@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/str.h"
 
 #define GROUP_SIZE 128 /* bytes of a group's name, with the NUL */
 
@@ -189,6 +190,7 @@ static bool read_event_name(const char *format, char ret[static GROUP_SIZE])
 int tracing_data_compile(struct tracing_data *d, struct event_table *table,
 			 struct symbol_table *symbols, struct import_result *result)
 {
+	char count[STR_COUNT_SIZE];
 	struct event_table_options options = {.compact = true};
 	char name[GROUP_SIZE], first[GROUP_SIZE] = "";
 	size_t n_refused = 0;
@@ -212,8 +214,8 @@ int tracing_data_compile(struct tracing_data *d, struct event_table *table,
 	}
 	if (n_refused)
 		import_note(result,
-			    "%zu event types have formats that sonda cannot decode (the first is "
-			    "%s): their records are left out",
-			    n_refused, first);
+			    "skipped the records of %s whose format sonda cannot decode (the first "
+			    "is %s)",
+			    str_count(n_refused, "event type", count), first);
 	return r < 0 ? r : 0;
 }

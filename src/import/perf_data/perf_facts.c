@@ -108,7 +108,7 @@ int perf_facts_read_tracing(struct perf_facts *f, const uint8_t *data, size_t le
 
 	if (!error && head.is_big_endian)
 		return import_fail(result, -EPROTONOSUPPORT,
-				   "it was recorded on a big-endian machine");
+				   "the file was recorded on a big-endian machine");
 	tracing_data_deinit(&f->tracing);
 	error = error ?: tracing_data_read_header(&f->tracing, &r);
 	error = error ?: tracing_data_read_ftrace_formats(&f->tracing, &r);
@@ -180,8 +180,8 @@ int perf_facts_read(struct perf_facts *f, struct perf_attrs *attrs, unsigned fea
 	case PERF_FEATURE_CLOCK_DATA:
 		return read_clocks(f, &r);
 	case PERF_FEATURE_DIR_FORMAT:
-		import_note(result,
-			    "the file is part of a folder; the other files in it are left out");
+		import_note(result, "the file is part of a perf.data folder; skipped the other "
+				    "files in the folder");
 		break;
 	case PERF_FEATURE_AUXTRACE:
 		import_note(result, "hardware traces in AUX buffers are not imported");

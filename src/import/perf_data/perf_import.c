@@ -17,6 +17,7 @@
 #include <zstd.h>
 
 #include "base/core/mem.h"
+#include "base/text/str.h"
 #include "ftrace/events/page_encode.h"
 #include "ftrace/format/unaligned.h"
 #include "import/file/trace_facts.h"
@@ -198,8 +199,9 @@ static void queue_record(struct perf_importer *im, uint64_t time, const uint8_t 
 	if (r < 0)
 		im->error = r;
 	else if (r > 0)
-		import_note(im->result,
-			    "rounds in the file are too long: some records were read out of order");
+		import_note(
+			im->result,
+			"rounds in the file are too long to sort: some records are out of order");
 }
 
 /* Records without a time, which perf made itself, are applied first; those of time 0 have to know
@@ -529,7 +531,7 @@ static int read_file(struct perf_importer *im, const uint8_t *data, size_t len)
 	if (error)
 		return error;
 	if (!records.size || records.size > len - records.offset) {
-		import_note(im->result, "perf did not complete the file: its end is missing");
+		import_note(im->result, "perf did not finish writing the file: the end is missing");
 		records.size = len - records.offset;
 	} else {
 		error = read_features(im, data, len, records.offset + records.size, bits);
@@ -554,6 +556,7 @@ static int read_stream(struct perf_importer *im, const uint8_t *data, size_t len
 
 static void count_events(struct perf_importer *im)
 {
+	char count[STR_COUNT_SIZE];
 	uint64_t n_bad = 0;
 
 	for (unsigned i = 0; im->cpus && i < PERF_CPUS_MAX; i++) {
@@ -564,18 +567,16 @@ static void count_events(struct perf_importer *im)
 	for (unsigned i = 0; im->encoder && i < RING_PAGE_STATUS_COUNT; i++)
 		n_bad += im->encoder->status_counts[i];
 	if (n_bad)
-		import_note(im->result, "%llu records are damaged", (unsigned long long)n_bad);
+		import_note(im->result, "skipped %s", str_count(n_bad, "damaged record", count));
 	if (im->encoder && im->encoder->unknown)
-		import_note(im->result,
-			    "%llu records belong to events that the file does not describe",
-			    (unsigned long long)im->encoder->unknown);
+		import_note(im->result, "skipped %s of events that the file does not describe",
+			    str_count(im->encoder->unknown, "record", count));
 	im->result->n_unread += n_bad + (im->encoder ? im->encoder->unknown : 0);
 	if (im->facts.machine.n_cpus)
 		im->result->n_cpus = im->facts.machine.n_cpus;
 	if (im->samples.n_cut)
-		import_note(im->result,
-			    "%llu stacks have more than %u frames: the excess frames are left out",
-			    (unsigned long long)im->samples.n_cut, SAMPLE_FRAMES_MAX);
+		import_note(im->result, "truncated %s to %u frames",
+			    str_count(im->samples.n_cut, "stack", count), SAMPLE_FRAMES_MAX);
 	if (im->result->n_samples && im->samples.has_names && !im->samples.names.is_usable)
 		import_note(im->result, "kernel functions have no names; pass a copy of the "
 					"recorded kernel's /proc/kallsyms with --kallsyms FILE");
@@ -586,7 +587,7 @@ static void finish_import(struct perf_importer *im)
 	struct trace_sequence s = {im->out, SEQUENCE_FACTS};
 
 	if (im->error == -EBADMSG) {
-		import_note(im->result, "the rest of the file is damaged, and left out");
+		import_note(im->result, "skipped the rest of the file, which is damaged");
 		im->error = 0;
 	}
 	end_round(im, true);
@@ -618,7 +619,7 @@ static int import_data(struct perf_importer *im, const uint8_t *data, size_t len
 	if (im->result->error)
 		return im->result->error;
 	if (r == -EBADMSG)
-		return import_fail(im->result, r, "it is damaged: its header cannot be read");
+		return import_fail(im->result, r, "the file is damaged: cannot read the header");
 	return r || im->error ? import_fail(im->result, -ENOMEM, "no memory") : 0;
 }
 
@@ -629,7 +630,7 @@ int perf_import(const uint8_t *data, size_t len, const struct kernel_names_sourc
 	int r;
 
 	if (len < STREAM_HEAD)
-		return import_fail(result, -EBADMSG, "it is damaged: its header cannot be read");
+		return import_fail(result, -EBADMSG, "the file is damaged: cannot read the header");
 	im.events = (struct trace_sequence){out, SEQUENCE_EVENTS};
 	im.queue.take = import_queued_record;
 	im.queue.ctx = &im;

@@ -165,8 +165,8 @@ static void read_option(struct dat_file *f, uint16_t id, const uint8_t *data, si
 		import_copy_text(f->recorder, sizeof(f->recorder), text);
 		break;
 	case OPTION_TIME_SHIFT:
-		import_note(result, "the times are those of the guest's clock: the relation to the "
-				    "host's clock is not imported");
+		import_note(result, "timestamps are in the guest's clock: the offset to the host's "
+				    "clock is not imported");
 		break;
 	case OPTION_GUEST:
 		note_guest_name(data, len, result);
@@ -470,7 +470,7 @@ static int v7_read(struct dat_file *f, struct byte_reader *r, struct import_resu
 	if (strcmp(f->compression, "none") != 0 && strcmp(f->compression, "zstd") != 0 &&
 	    strcmp(f->compression, "zlib") != 0)
 		return import_fail(result, -EPROTONOSUPPORT,
-				   "it is compressed with %s, which sonda cannot decompress",
+				   "the file is compressed with %s, which sonda cannot decompress",
 				   f->compression);
 	for (unsigned n = 0; !error && next; n++) {
 		if (n == OPTION_SECTIONS_MAX)
@@ -491,11 +491,12 @@ static int check_head(const struct tracing_head *head, struct import_result *res
 {
 	if (head->is_big_endian)
 		return import_fail(result, -EPROTONOSUPPORT,
-				   "it was recorded on a big-endian machine");
+				   "the file was recorded on a big-endian machine");
 	if (strcmp(head->version, "6") != 0 && strcmp(head->version, "7") != 0)
-		return import_fail(result, -EPROTONOSUPPORT,
-				   "it is a trace.dat of version %s; sonda reads 6 and 7",
-				   head->version);
+		return import_fail(
+			result, -EPROTONOSUPPORT,
+			"trace.dat version %s is not supported; sonda reads versions 6 and 7",
+			head->version);
 	if (head->page_size < 256 || head->page_size > DAT_PAGE_MAX)
 		return -EBADMSG;
 	return 0;
@@ -539,7 +540,7 @@ int dat_file_read(const uint8_t *data, size_t len, struct dat_file *ret,
 	if (!error && !ret->described.header_page)
 		error = -EBADMSG;
 	return error == -EBADMSG
-		       ? import_fail(result, error, "it is damaged: its header cannot be read")
+		       ? import_fail(result, error, "the file is damaged: cannot read the header")
 		       : error;
 }
 

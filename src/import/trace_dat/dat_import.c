@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/str.h"
 #include "ftrace/events/page_encode.h"
 #include "ftrace/format/unaligned.h"
 #include "ftrace/session/ftrace_stats.h"
@@ -79,8 +80,7 @@ static void read_page(struct dat_importer *im, struct dat_stream *s)
 	if (s->has_page)
 		s->time = load64(s->pages.page + im->layout.time_offset);
 	else if (r == -EBADMSG)
-		import_note(im->result,
-			    "the pages of CPU %u are damaged: the remaining ones are left out",
+		import_note(im->result, "the pages of CPU %u are damaged: skipped the rest",
 			    s->cpu.cpu);
 	else if (r < 0)
 		import_fail(im->result, r, "no memory");
@@ -143,17 +143,17 @@ static struct dat_stream *find_oldest_stream(struct dat_stream *streams, size_t 
 
 static void add_bad_pages(struct dat_importer *im, const struct page_encoder *t)
 {
+	char count[STR_COUNT_SIZE];
 	uint64_t n = 0;
 
 	for (unsigned i = 0; i < RING_PAGE_STATUS_COUNT; i++)
 		n += t->status_counts[i];
 	if (n)
-		import_note(im->result, "%llu pages have damaged records, which are left out",
-			    (unsigned long long)n);
+		import_note(im->result, "skipped the damaged records of %s",
+			    str_count(n, "page", count));
 	if (t->unknown)
-		import_note(im->result,
-			    "%llu records belong to events that the file does not describe",
-			    (unsigned long long)t->unknown);
+		import_note(im->result, "skipped %s of events that the file does not describe",
+			    str_count(t->unknown, "record", count));
 	im->result->n_unread += t->unknown + n;
 }
 
@@ -386,9 +386,8 @@ static int prepare_decoder(struct dat_importer *im, struct dat_file *f)
 		r = -ENOMEM;
 	if (r)
 		return import_fail(im->result, r,
-				   r == -ENOMEM
-					   ? "no memory"
-					   : "it is damaged: the layout of its pages is unknown");
+				   r == -ENOMEM ? "no memory"
+						: "the file is damaged: unknown page layout");
 	metadata_set_complete_before(&im->metadata, &(struct clock_sync){0}, UINT64_MAX);
 	return 0;
 }
@@ -412,11 +411,12 @@ static int import_buffers(struct dat_importer *im)
 		n_with_events += im->result->n_events > before;
 	}
 	if (!r && !n_chosen)
-		return import_fail(im->result, -ENOENT, "it has no buffer named %.80s", im->buffer);
+		return import_fail(im->result, -ENOENT, "the file has no buffer named '%.80s'",
+				   im->buffer);
 	if (n_with_events > 1)
 		import_note(im->result,
-			    "%zu buffers have events; an event recorded in several of them is in "
-			    "the trace several times: --buffer NAME imports only one",
+			    "%zu buffers contain events, and an event recorded in several of them "
+			    "appears several times; --buffer NAME imports only one",
 			    n_with_events);
 	return r;
 }

@@ -163,7 +163,7 @@ static struct sonda_answer *answer_new(struct instance *in, struct flush *flush)
 
 /* ---- the instance before its session (startup.h) ---- */
 
-/* A session that was set up, and the user's object for it. */
+/* A session that was set up, with the object that the user's on_setup returned. */
 struct instance_session {
 	struct source_host *host;
 	uint64_t id;
@@ -257,7 +257,7 @@ static bool startup_set_up(const struct instance_session *next)
 	return true;
 }
 
-/* Assigns the instance to the session. All threads are outside during the call, so each event is
+/* Assigns the instance to the session. No thread writes events during the call, so each event is
  * written once. */
 static void assign_instance_to_session(void *ctx)
 {
@@ -698,7 +698,7 @@ void startup_end(void)
 	atomic_fetch_add_explicit(&in->source->dropped, n, memory_order_relaxed);
 	arbiter_free(TAKE_PTR(startup.host.arbiter));
 	snprintf(sentence, sizeof(sentence),
-		 "no session took over the startup events: %llu packets were dropped",
+		 "no session adopted the startup events; packets dropped: %llu",
 		 (unsigned long long)n);
 	source_host_report(&startup.host, sentence);
 }

@@ -40,7 +40,8 @@ void source_host_report(const struct source_host *h, const char *sentence);
 
 enum source_instance_state { INSTANCE_FREE, INSTANCE_SET_UP, INSTANCE_STARTED, INSTANCE_STOPPING };
 
-/* The user's object of an instance. Later answers may outlive the instance. */
+/* The object that the user's on_setup returned for an instance. Deferred replies may outlive the
+ * instance. */
 struct user_object {
 	void *object;
 	unsigned refs; /* one for the instance, and one for each open answer */

@@ -98,7 +98,8 @@ int session_wait_for(struct sonda_session *s, const bool *what, const struct ses
  * request; a (may be NULL) is borrowed. */
 void session_reset(struct sonda_session *s);
 int session_post(struct sonda_session *s, session_request request, const struct session_args *a);
-/* Does both steps, waits for session_finish_call(), and closes the connection at a timeout. */
+/* Sends a request and waits until session_finish_call() is called with the reply. Closes the
+ * connection on a timeout. */
 int session_call(struct sonda_session *s, session_request request, const struct session_args *a,
 		 const struct session_deadline *d);
 /* Sets the result of the call; the first error is kept. Call with s->lock held. */

@@ -102,8 +102,8 @@ static void cgroup_choice_drop_bad_files(struct counter_patterns *p)
 			continue;
 		}
 		if (i == kept)
-			log_warn("linux.cgroup_stats: files: '%.64s' is skipped, as are entries "
-				 "like it: it is not the name of a control group file",
+			log_warn("linux.cgroup_stats: files: '%.64s' is not the name of a control "
+				 "group file; this and similar entries are skipped",
 				 p->all[i]);
 		free(p->all[i]);
 	}

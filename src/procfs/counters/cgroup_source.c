@@ -114,7 +114,7 @@ static void log_unmatched_selections(struct cgroup_stats *s)
 		if (!s->kinds[i].seen && (s->choice.files.matched || !s->choice.counters.matched))
 			strbuf_printf(&names, "%s%s", names.len ? ", " : "", s->kinds[i].name);
 	if (names.len)
-		log_info("linux.cgroup_stats: no control group has %s", names.s);
+		log_info("linux.cgroup_stats: no control group has the files %s", names.s);
 }
 
 static bool cgroup_step(struct polled_source *p)
@@ -216,7 +216,7 @@ static int cgroup_create(struct ds_handle *h, const struct ds_env *env,
 	s->missing_logged = r < 0;
 	if (r < 0)
 		log_warn("linux.cgroup_stats records nothing: %s/fs/cgroup: %s", env->sys_root,
-			 r == -ENOENT ? "cgroup v2 is not mounted there" : strerror(-r));
+			 r == -ENOENT ? "no cgroup2 file system is mounted there" : strerror(-r));
 	*ret_instance = &s->poll;
 	return 0;
 }

@@ -182,8 +182,8 @@ static void stop_watching(struct journald_source *ds)
 static void answer_stop(struct journald_source *ds)
 {
 	if (ds->failed || ds->dropped)
-		log_warn("linux.systemd_journald: of %llu entries, %llu could not be read and %llu "
-			 "exceeded the rate limit",
+		log_warn("linux.systemd_journald: lost some of %llu entries: unreadable: %llu, "
+			 "over the rate limit: %llu",
 			 (unsigned long long)ds->total, (unsigned long long)ds->failed,
 			 (unsigned long long)ds->dropped);
 	stop_watching(ds);
@@ -359,7 +359,7 @@ static void journald_source_open(struct journald_source *ds)
 
 	if (r < 0) {
 		log_warn("linux.systemd_journald records nothing: %s%s",
-			 r == -ENOSYS ? "libsystemd is too old, it has no " : "", why.s);
+			 r == -ENOSYS ? "libsystemd is too old: it lacks " : "", why.s);
 		return;
 	}
 	r = journald_reader_open(&ds->reader, &ds->lib, &filter, clock_mono_ns() / 1000);
@@ -368,8 +368,7 @@ static void journald_source_open(struct journald_source *ds)
 		return;
 	}
 	if (!ds->reader.has_files)
-		log_warn("linux.systemd_journald: no readable journal; it will be read if it is "
-			 "created later");
+		log_warn("linux.systemd_journald: no readable journal found; waiting for one");
 	watch_journal(ds);
 	on_refresh_timer(-1, 0, ds);
 }
@@ -382,7 +381,7 @@ static void journald_start(void *instance)
 	ds_started(ds->h);
 }
 
-/* Lets the next time slice write all current entries and then answer. */
+/* Makes the next time slice write all current entries and then acknowledge the stop. */
 static void end_after_current_entries(struct journald_source *ds)
 {
 	ds->end_us = clock_mono_ns() / 1000;

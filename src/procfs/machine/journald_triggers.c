@@ -17,7 +17,8 @@
 #define STEPS_MAX 1000000u /* of an expression, for one entry */
 #define UNIT_MAX 256
 
-/* The MESSAGE_IDs of systemd (sd-messages.h): a unit has failed, or has entered the failed state. */
+/* The MESSAGE_IDs of systemd (sd-messages.h): a unit has failed, or has entered the failed
+ * state. */
 #define ID_UNIT_FAILED "be02cf6855d2428ba40df7e9d022f03d"
 #define ID_UNIT_FAILURE_RESULT "d9b373ed55a64feb8242e02dbe79a49c"
 
@@ -54,9 +55,9 @@ static int journald_trigger_init(struct journald_trigger *t, size_t i,
 	int r;
 
 	if (!c->name || !*c->name)
-		return refuse_trigger(errors, i, "it has no name");
+		return refuse_trigger(errors, i, "name is missing");
 	if (!c->message && !c->unit && !c->unit_failed)
-		return refuse_trigger(errors, i, "it has neither message nor unit nor unit_failed");
+		return refuse_trigger(errors, i, "set message, unit or unit_failed");
 	*t = (struct journald_trigger){
 		.name = c->name, .unit = c->unit, .unit_failed = c->unit_failed};
 	r = c->message ? regex_new(c->message, &e, &t->message) : 0;
@@ -71,7 +72,7 @@ int journald_triggers_new(const Pb__SystemdJournaldConfig *c, struct strbuf *err
 
 	for (size_t i = 0; i < c->n_triggers && r == 0; i++) {
 		if (t->n == JOURNALD_TRIGGERS_MAX) {
-			refuse_trigger(errors, i, "there are more than 32");
+			refuse_trigger(errors, i, "too many triggers; the limit is 32");
 			break;
 		}
 		r = journald_trigger_init(&t->of[t->n], i, c->triggers[i], errors);

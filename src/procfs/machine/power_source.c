@@ -227,8 +227,8 @@ static int power_source_add_supply(void *ctx, const char *name, unsigned char d_
 	}
 	if (ds->n_supplies == SUPPLIES_MAX || strlen(name) >= NAME_SIZE) {
 		if (!ds->limit_logged)
-			log_warn("linux.sysfs_power: %s and later supplies are skipped: the limit "
-				 "is %d",
+			log_warn("linux.sysfs_power: too many power supplies: '%s' and later ones "
+				 "are skipped; the limit is %d",
 				 name, SUPPLIES_MAX);
 		ds->limit_logged = true;
 		return 0;
@@ -435,6 +435,7 @@ static void power_flush(void *instance, uint64_t flush_id)
 
 static void power_stop(void *instance)
 {
+	char count[STR_COUNT_SIZE];
 	struct power_source *ds = instance;
 
 	event_del(ds->tick);
@@ -443,8 +444,8 @@ static void power_stop(void *instance)
 	if (ds->n_batteries == 0)
 		log_info("linux.sysfs_power: no battery found");
 	if (ds->unreadable)
-		log_warn("linux.sysfs_power: %llu values could not be read",
-			 (unsigned long long)ds->unreadable);
+		log_warn("linux.sysfs_power: cannot read %s",
+			 str_count(ds->unreadable, "value", count));
 	writer_flush(ds->writer);
 	ds_stopped(ds->h);
 }

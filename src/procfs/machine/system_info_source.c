@@ -15,6 +15,7 @@
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/text/span.h"
+#include "base/text/str.h"
 #include "gen/fields.h"
 #include "procfs/machine/cpu_info.h"
 #include "wire/pb_enc.h"
@@ -170,6 +171,7 @@ static void write_message(struct system_info *s, uint32_t field)
 
 static int write_cpus(struct system_info *s)
 {
+	char count[STR_COUNT_SIZE];
 	struct cpu_info cpus;
 	int r = system_info_source_read_file(s, "cpuinfo");
 
@@ -183,8 +185,8 @@ static int write_cpus(struct system_info *s)
 		log_nothing_found(s, "cpuinfo");
 	write_message(s, PB_TRACE_PACKET_CPU_INFO);
 	if (cpus.unreadable)
-		log_warn("linux.system_info: %llu CPU files could not be read: %s",
-			 (unsigned long long)cpus.unreadable, strerror(-cpus.error));
+		log_warn("linux.system_info: cannot read %s: %s",
+			 str_count(cpus.unreadable, "CPU file", count), strerror(-cpus.error));
 	return 0;
 }
 

@@ -64,7 +64,8 @@ void proc_files_deinit(struct proc_files *f);
 /* Returns the name of the file in /proc/PID. */
 const char *proc_file_name(enum proc_file file);
 
-/* Each function returns 0, -errno of the file, or -EBADMSG if the text has an invalid format. */
+/* Read a file of /proc/PID. Return 0, -errno of the file, or -EBADMSG if the format of the text is
+ * invalid. */
 int proc_files_status(struct proc_files *f, int32_t pid, struct proc_status *ret);
 int proc_files_stat(struct proc_files *f, int32_t pid, struct proc_stat *ret);
 int proc_files_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret);

@@ -111,7 +111,7 @@ struct polled {
 	uint32_t has; /* counters (bits) that are in the trace */
 	uint32_t memory; /* counters (bits) of status at its last read */
 	uint64_t v[COUNTERS]; /* those in the trace */
-	/* The check whether status has to be read again. */
+	/* What the poll compares to decide whether /proc/PID/status must be read again. */
 	uint32_t threads; /* number of threads; 0: unknown */
 	uint64_t ran_ns; /* CPU time of all threads at the last check */
 	uint8_t checks; /* number of checks */

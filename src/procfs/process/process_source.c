@@ -136,7 +136,7 @@ static void process_source_log_errors(struct process_source *ds)
 		ds->logged |= 1u << i;
 		log_warn("linux.process_stats: /proc/PID/%s: %s; its values are missing",
 			 proc_file_name(i),
-			 e->absent	       ? "this kernel lacks it"
+			 e->absent	       ? "not supported by this kernel"
 			 : e->error == -EAGAIN ? "not read in time"
 					       : fs_reason(-e->error));
 	}
@@ -184,7 +184,7 @@ static void process_source_begin_scan(struct process_source *ds, bool only_new)
 	int r = process_scan_begin(&ds->scan, &ds->tree, only_new);
 
 	if (r < 0)
-		log_warn("linux.process_stats does not scan: %s", strerror(-r));
+		log_warn("linux.process_stats cannot scan /proc: %s", strerror(-r));
 }
 
 /* Returns true if there is more to scan. */
@@ -292,7 +292,8 @@ static void process_source_run_slice(struct process_source *ds)
 		event_timer_soon(ds->next_slice);
 	} else {
 		process_source_check_dropped(ds);
-		/* A slow poll is committed at its end, for consumers that read while they record. */
+		/* A slow poll is committed at its end, for consumers that read while they
+		 * record. */
 		if (ds->poll_ms >= SLOW_POLL_MS)
 			process_source_flush_writers(ds);
 	}
@@ -505,9 +506,8 @@ static void process_source_start(void *instance)
 	ds->started = true;
 	ds->knew_starts = process_source_gets_all_starts(ds);
 	if (!ds->poll_ms && !ds->scan_on_start && !process_source_has_publisher(ds))
-		log_warn("linux.process_stats records nothing: its config sets neither "
-			 "scan_all_processes_on_start nor proc_stats_poll_ms, and the session has "
-			 "no linux.ftrace");
+		log_warn("linux.process_stats records nothing: set scan_all_processes_on_start or "
+			 "proc_stats_poll_ms, or record linux.ftrace in the same session");
 	if (ds->scan_on_start)
 		process_source_begin_scan(ds, false);
 	if (ds->poll_ms)

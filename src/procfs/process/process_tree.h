@@ -63,7 +63,7 @@ struct process_tree_options {
 	bool skip_main_thread;
 };
 
-/* Above this number a missing command line is not read again; the name stays. */
+/* If more command lines than this are missing, they are not read again, and the names stay. */
 #define PROCESS_TREE_UNREAD_MAX 1024u
 /*
  * Above this number of waiting tasks further ones are dropped: a task that keeps running is
@@ -152,7 +152,7 @@ struct task_state {
 void process_tree_write_state(struct process_tree *t, const struct task_state *state);
 
 /*
- * Forgets which rows were written, and marks the next packet, so that readers forget them too.
- * keep_relations: a known id still belongs to the same task.
+ * Starts a new incremental state: all rows are written again, and the next packet tells readers to
+ * discard the old ones. keep_relations: known ids still belong to the same tasks.
  */
 void process_tree_clear(struct process_tree *t, bool keep_relations);

@@ -15,8 +15,8 @@
  */
 
 /*
- * Above these numbers of entries, or of bytes of file names, the oldest entry is closed when it is
- * served: it is written without reading its files. Nothing is dropped.
+ * With more entries, or more bytes of file names, than this, the oldest entry is written without
+ * reading the task's files. Nothing is dropped.
  */
 #define TASK_EVENTS_MANY (1u << 15)
 #define TASK_EVENTS_MANY_TEXT (1u << 20)

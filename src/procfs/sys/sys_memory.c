@@ -532,7 +532,7 @@ const struct sys_source sys_slab = {
 	.close = slab_close,
 };
 
-/* /proc/buddyinfo: a line for each zone of each NUMA node. All of them are recorded. */
+/* /proc/buddyinfo has a line for each zone of each NUMA node. All lines are recorded. */
 
 /*
  * Parses "Node 0, zone   Normal   1 2 3": the number of free blocks of each order. The

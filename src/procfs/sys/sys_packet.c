@@ -50,7 +50,7 @@ uint32_t extra_counters_add_cpu(struct extra_counters *x, uint32_t group, uint32
 
 /* Used only when the lines of a file are new, so it may be slow. */
 static uint32_t extra_counters_lookup(const struct extra_counters *x, uint32_t group,
-				      struct span name)
+				    struct span name)
 {
 	for (size_t i = 0; i < x->n; i++)
 		if (x->all[i].group == group && span_is(name, x->all[i].name))
@@ -336,10 +336,12 @@ void sys_packet_report_no_cpus(struct sys_packet *p, struct sys_errors *t)
 
 void sys_packet_log_errors(const struct sys_packet *p)
 {
+	char count[STR_COUNT_SIZE];
+
 	for (const struct sys_errors *t = p->errors; t; t = t->next)
 		if (t->count > 1)
-			log_warn("linux.sys_stats: %s: %llu reads failed, the first of %s", t->what,
-				 (unsigned long long)t->count, t->path);
+			log_warn("linux.sys_stats: %s: %s failed, the first for %s", t->what,
+				 str_count(t->count, "read", count), t->path);
 }
 
 bool sys_packet_flush(struct sys_packet *p)
@@ -357,7 +359,7 @@ void sys_packet_log_unknown_id(struct unknown_ids *u, const char *file, int numb
 			return;
 	if (u->n < UNKNOWN_IDS_MAX) {
 		u->numbers[u->n++] = number;
-		log_warn("linux.sys_stats: %s has no counter with id %d", file, number);
+		log_warn("linux.sys_stats: %s: there is no counter with id %d", file, number);
 	} else if (!u->more) {
 		u->more = true;
 		log_warn("linux.sys_stats: %s: further unknown counter ids are not listed", file);

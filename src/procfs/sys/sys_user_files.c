@@ -173,8 +173,8 @@ static int user_file_open(struct user_file *f, struct sys_packet *p)
 
 	f->refused = !rest || !user_file_is_allowed(rest, in_proc) || stat(root, &st) < 0;
 	if (f->refused) {
-		log_warn("linux.sys_stats: files: '%.200s' is not a file of /proc or /sys, or "
-			 "belongs to a process",
+		log_warn("linux.sys_stats: files: '%.200s' is not a file in /proc or /sys, or is a "
+			 "file of one process",
 			 f->path);
 		return 0;
 	}
@@ -228,7 +228,7 @@ static int files_open(void *state, struct sys_packet *p, const Pb__SysStatsConfi
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = files_add_file(s, p, c->files[i]);
 	if (r == 0 && n < c->n_files)
-		log_warn("linux.sys_stats: files: %zu of %zu are skipped: the limit is %d",
+		log_warn("linux.sys_stats: files: %zu of %zu entries are skipped: the limit is %d",
 			 c->n_files - n, c->n_files, FILES_MAX);
 	return r;
 }

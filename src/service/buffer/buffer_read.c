@@ -113,7 +113,7 @@ enum link {
 
 /* Returns how the record of ref i continues a packet that reaches to the end of ref i - 1. */
 static enum link find_how_record_continues(const struct trace_buffer *b, const struct tb_seq *s,
-					   uint32_t i)
+					  uint32_t i)
 {
 	struct tb_record *rec = tb_seq_record(b, s, i);
 	struct fragment f;

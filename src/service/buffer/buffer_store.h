@@ -165,7 +165,7 @@ void tb_seq_drop_up_to(struct trace_buffer *b, struct tb_record *rec);
 /* Returns the first unread record at *position or after and sets *position to it; NULL at the
  * end. */
 struct tb_record *tb_ring_find_unread(struct tb_ring *r, tb_position *position);
-/* Drops the records of the previous lap in [wr, limit), so that this range can be written. */
+/* Drops the old records in [wr, limit), so that this range can be overwritten. */
 void tb_ring_make_room(struct trace_buffer *b, size_t limit);
 /* Wraps: continues at 0, and drops the remaining records of the previous lap. */
 void tb_ring_wrap(struct trace_buffer *b);

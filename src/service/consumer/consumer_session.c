@@ -127,7 +127,7 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 	else if (c->session)
 		err_set(&e, r, "this connection already has a tracing session");
 	else if (!request->config)
-		r = err_set(&e, -EINVAL, "EnableTracing without a trace_config");
+		r = err_set(&e, -EINVAL, "EnableTracing has no trace_config");
 	else
 		r = make_session(c, request, passed_file_release(&file), &e);
 	if (r < 0) {

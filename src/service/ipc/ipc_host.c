@@ -187,8 +187,9 @@ static int listeners_init(struct listeners *l)
 
 #define TIME_SLICE_NS (2 * NS_PER_MS) /* time of a connection in a loop iteration */
 /* Requests of an urgent service are handled first: those of root always, those of other users only
- * while their recent work (urgent_busy_ns()) is at most URGENT_NS. The work is counted up to URGENT_MOST_NS
- * and falls by 1/URGENT_PART of the elapsed time, so the others lose this right for at most 8 s. */
+ * while their recent work (urgent_busy_ns()) is at most URGENT_NS. The work is counted up to
+ * URGENT_MOST_NS and falls by 1/URGENT_PART of the elapsed time, so the others lose this right for
+ * at most 8 s. */
 #define URGENT_NS (4 * NS_PER_MS)
 #define URGENT_MOST_NS NS_PER_S
 #define URGENT_PART 8
@@ -359,8 +360,8 @@ static void ipc_host_refuse(struct ipc_host *h, const struct ipc_peer *peer, con
 
 /*
  * Takes the identity, except after the first call: an endpoint relies on its peer not to change.
- * Only relays send one through a unix socket, which leads from another machine: its producers would be taken
- * for processes of this one.
+ * Only relays send one through a unix socket, which leads from another machine: its producers would
+ * be taken for processes of this one.
  */
 static void set_peer_identity(struct ipc_conn *c, const struct frame *f)
 {
@@ -369,8 +370,8 @@ static void set_peer_identity(struct ipc_conn *c, const struct frame *f)
 	if (!c->peer.is_remote && !c->takes_relays) {
 		ipc_host_refuse(
 			c->host, &c->peer,
-			"it is a relay: name this socket with --enable-relay-endpoint-on, or "
-			"let the relay connect by TCP or vsock");
+			"relays are not accepted on this socket; pass it to "
+			"--enable-relay-endpoint-on, or let the relay connect by TCP or vsock");
 		shutdown(msgsock_fd(c->sock), SHUT_RDWR);
 		return;
 	}
@@ -628,7 +629,7 @@ int ipc_host_adopt(struct ipc_host *h, int taken_fd, const struct ipc_entrance *
 	int r = ipc_peer_identify(fd, entrance ? entrance->allow : NULL, &peer);
 
 	if (r == -EACCES)
-		ipc_host_refuse(h, &peer, "--allow-remote does not list its address");
+		ipc_host_refuse(h, &peer, "the peer's address is not listed in --allow-remote");
 	if (r == 0 && entrance && entrance->own_user_only && peer.uid != 0 &&
 	    peer.uid != h->quota->own_user) {
 		ipc_host_refuse(h, &peer,

@@ -114,7 +114,7 @@ static bool remote_allow_has(const struct remote_allow *a, const struct remote_a
 static int refuse_address_rule(struct err_text *e, const char *rule)
 {
 	return err_set(e, -EINVAL,
-		       "%s is not an address: use 10.0.0.1, 10.0.0.0/8, ::1, fd00::/8 or "
+		       "'%s' is not an address; use 10.0.0.1, 10.0.0.0/8, ::1, fd00::/8 or "
 		       "vsock://3",
 		       rule);
 }
@@ -155,7 +155,7 @@ static int ipc_peer_add_rule(struct remote_allow *a, const char *text, struct er
 	if (!rule)
 		return err_set(e, -ENOMEM, "no memory");
 	if (a->n == REMOTE_ALLOW_MAX)
-		return err_set(e, -E2BIG, "more than %d addresses", REMOTE_ALLOW_MAX);
+		return err_set(e, -E2BIG, "too many addresses; the limit is %d", REMOTE_ALLOW_MAX);
 	if (str_starts(rule, VSOCK_PREFIX))
 		r = str_to_u32(rule + strlen(VSOCK_PREFIX), &address.cid);
 	else

@@ -136,8 +136,8 @@ static int send_queue_add_fd(struct send_queue *q, int fd)
 	return 0;
 }
 
-/* Adds a piece without its first *skip bytes, and subtracts the skipped bytes from *skip. The
- * caller has reserved room. */
+/* Appends data without its first *skip bytes, and subtracts the skipped bytes from *skip. The
+ * caller has reserved space. */
 static void send_queue_add(struct send_queue *q, const void *data, size_t len, size_t *skip)
 {
 	size_t gone = MIN(*skip, len);

@@ -60,7 +60,8 @@ struct msgsock_ops {
  * -errno with nothing taken. */
 int msgsock_new(struct event_base *loop, int fd, size_t send_limit, const struct msgsock_ops *ops,
 		void *ctx, struct msgsock **ret);
-/* Closes and frees; on_close is not called. No-op for NULL. Safe inside a callback of its own. */
+/* Closes the socket and frees m, without calling on_close. No-op for NULL. May be called in a
+ * callback of m. */
 void msgsock_free(struct msgsock *m);
 
 /*

@@ -14,6 +14,7 @@
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 #include "base/system/memory_limit.h"
+#include "base/text/str.h"
 #include "config/limits.h"
 #include "service/ipc/limits.h"
 
@@ -284,16 +285,17 @@ void quota_move_charges(struct quota_account *from, struct quota_account *to)
 
 static void report_suppressed_messages(struct quota_log_user *u)
 {
+	char count[STR_COUNT_SIZE];
 	uint32_t n = u->limit.dropped;
 
 	if (n == 0 || !log_limit_is_over(&u->limit))
 		return;
 	u->limit = (struct log_limit){0};
 	if (u->user <= UINT32_MAX)
-		log_warn("%" PRIu32 " messages about peers of uid %" PRIu64 " were suppressed", n,
-			 u->user);
+		log_warn("suppressed %s about peers of uid %" PRIu64,
+			 str_count(n, "message", count), u->user);
 	else
-		log_warn("%" PRIu32 " messages about other peers were suppressed", n);
+		log_warn("suppressed %s about other peers", str_count(n, "message", count));
 }
 
 /* Returns the user's entry, a free one, or the one that all further users share. */

@@ -75,8 +75,8 @@ static int remote_machines_make_room(struct remote_machines *ms, struct quota_ac
 
 /* ---- reports of relays ---- */
 
-/* Returns the relay's machine, which is created if it is new, and moves it to the end of the list.
- * Returns NULL if there is no memory. */
+/* Returns the machine of the relay, created if needed, and moves the machine to the end of the
+ * list. Returns NULL if out of memory. */
 static struct remote_machine *find_or_add(struct remote_machines *ms, const struct ipc_peer *relay)
 {
 	uint64_t user = ipc_peer_user(relay);

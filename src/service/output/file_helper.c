@@ -275,7 +275,7 @@ static int open_folder(const char *path, struct err_text *e, int *ret_fd)
 
 	if (path[0] != '/' ||
 	    snprintf(folder_path, sizeof(folder_path), "%s/", path) >= (int)sizeof(folder_path))
-		return err_set(e, -EINVAL, "--output-dir %.300s: it must begin with a slash", path);
+		return err_set(e, -EINVAL, "--output-dir '%.300s' is not an absolute path", path);
 	for (len = strlen(folder_path); len > 1 && folder_path[len - 2] == '/'; len--)
 		folder_path[len - 1] = '\0';
 	*ret_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -359,7 +359,7 @@ static int file_helper_ask(const struct request *q, struct err_text *e, int *ret
 	if (r == -EMFILE)
 		return err_set(e, r, "output_path: the service has too many open files");
 	if (r < 0)
-		return err_set(e, r, "output_path: the process that creates files has ended");
+		return err_set(e, r, "output_path: the file helper process has exited");
 	if (a.result < 0)
 		return err_set(e, a.result, "output_path %.200s%.200s: %s%s", folder_path, q->path,
 			       a.reason.text, is_lack_of_rights(a.result) ? OPEN_FILE : "");
@@ -376,7 +376,8 @@ int file_helper_create(const char *path, uid_t user, struct err_text *e, int *re
 	if (r == 0)
 		r = file_helper_ask(&q, e, ret_fd);
 	return r == 0 && *ret_fd < 0
-		       ? err_set(e, -EPIPE, "output_path: the helper process sent no descriptor")
+		       ? err_set(e, -EPIPE,
+				 "output_path: the file helper process sent no descriptor")
 		       : r;
 }
 

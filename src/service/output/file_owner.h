@@ -13,9 +13,9 @@ struct trace;
 
 /* Callbacks of the files of a trace to their session, always from the loop. */
 struct file_writer_ops {
-	/* Flushes the producers; file_writer_on_flushed() must follow. number: 0, or the number of a
-	 * new file: then producers also clear their incremental state. Returns 0, or -errno if no
-	 * flush was begun. */
+	/* Flushes the producers and then calls file_writer_on_flushed(). If number is not 0, a new
+	 * file with this number begins, and producers also clear their incremental state. Returns
+	 * 0, or -errno if no flush was started. */
 	int (*flush)(void *ctx, uint32_t number);
 	/* The file cannot be written; text is the reason. stop() or closed() follows. */
 	void (*failed)(void *ctx, const char *text);

@@ -46,5 +46,6 @@ void file_rotation_remove_newest(struct file_rotation *r);
 
 /* Returns the number of the file that has the state of a sequence, or 0 if none has. */
 uint32_t file_rotation_get_sequence_file(const struct file_rotation *r, uint32_t sequence);
-/* Sets that number. Without memory it has no effect. */
+/* Sets the number of the file in which a sequence was last written. Has no effect if memory runs
+ * out. */
 void file_rotation_set_sequence_file(struct file_rotation *r, uint32_t sequence, uint32_t number);

@@ -30,14 +30,14 @@ static int check_rotation(const Pb__TraceConfig *c, struct err_text *e)
 		return 0;
 	if (!c->write_into_file || !config_has_output_path(c))
 		return err_set(e, -EINVAL,
-			       "rotate needs write_into_file and output_path, for the names of "
-			       "the files");
+			       "rotate requires write_into_file and output_path, from which the "
+			       "files get their names");
 	if (c->max_file_size_bytes)
 		return err_set(e, -EINVAL,
-			       "rotate has its own max_file_size_bytes; remove the one outside "
-			       "rotate");
+			       "max_file_size_bytes cannot be set both in and outside of rotate");
 	if (!r->max_file_size_bytes && !r->period_ms)
-		return err_set(e, -EINVAL, "rotate needs max_file_size_bytes, period_ms or both");
+		return err_set(e, -EINVAL,
+			       "rotate requires max_file_size_bytes, period_ms or both");
 	if (r->max_file_size_bytes && r->max_file_size_bytes < MIN_ROTATE_BYTES)
 		return err_set(e, -EINVAL, "rotate: max_file_size_bytes is below %u",
 			       MIN_ROTATE_BYTES);
@@ -55,7 +55,7 @@ int file_writer_check_config(const Pb__TraceConfig *c, struct err_text *e)
 	if (r < 0 || !config_has_output_path(c))
 		return r;
 	if (!c->write_into_file)
-		return err_set(e, -EINVAL, "output_path needs write_into_file");
+		return err_set(e, -EINVAL, "output_path requires write_into_file");
 	/* A relative path would depend on the working directory of the service. */
 	if (c->output_path[0] != '/')
 		return err_set(e, -EINVAL, "output_path \"%.200s\" must begin with a slash",
@@ -196,8 +196,8 @@ static void on_stalled_file(void *ctx)
 	struct file_writer *f = ctx;
 
 	file_writer_give_up(f, !newest_out_file(f)->is_pipe
-				       ? "its file system accepted no data for ten seconds"
-				       : "its reader read nothing for ten seconds");
+				    ? "its file system accepted no data for ten seconds"
+				    : "its reader read nothing for ten seconds");
 }
 
 static void start_stall_timer(struct file_writer *f);
@@ -398,8 +398,8 @@ void file_writer_finish_now(struct file_writer *f)
 	else if (r == OUT_FILE_DONE)
 		file_writer_close_file(f);
 	else
-		file_writer_give_up(f, r < 0 ? strerror(-r)
-					     : "its reader did not read all data in time");
+		file_writer_give_up(f,
+				 r < 0 ? strerror(-r) : "its reader did not read all data in time");
 }
 
 bool file_writer_await_writer(struct file_writer *f)

@@ -58,8 +58,8 @@ void file_writer_on_committed(struct file_writer *f);
 /* Call when the session is DISABLED: writes the rest (nothing if it was never started), closes the
  * file, and calls ops.closed, at once or from the loop. */
 void file_writer_finish(struct file_writer *f);
-/* Call before the session is freed: completes file_writer_finish() before it returns. Gives up if
- * it would have to wait for a reader. */
+/* Completes file_writer_finish() before it returns. Call it before the session is freed. Gives up
+ * if it would have to wait for the reader of a pipe. */
 void file_writer_finish_now(struct file_writer *f);
 /* Waits for the next result of the writer thread. Returns false if it has no job, hangs, or writes
  * a pipe. */

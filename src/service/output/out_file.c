@@ -229,7 +229,7 @@ bool file_part_make_room(struct file_part *p, size_t packet_size, uint64_t max)
 {
 	if (part_has_room_uncompressed(p, packet_size, max))
 		return true;
-	/* The collected group may compress to much less, which is known only afterwards. */
+	/* The size of a compressed group is known only after the group ends. */
 	file_part_end_group(p);
 	return part_has_room_uncompressed(p, packet_size, max);
 }

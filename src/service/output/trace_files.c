@@ -298,9 +298,9 @@ static int trace_files_open_file(struct trace_files *f, struct passed_file passe
 
 	if (has_path && file.fd >= 0)
 		return err_set(e, -EINVAL,
-			       "write_into_file has both output_path and a passed file");
+			       "write_into_file: set either output_path or pass a file, not both");
 	if (!has_path && file.fd < 0)
-		return err_set(e, -EINVAL, "write_into_file needs output_path or a passed file");
+		return err_set(e, -EINVAL, "write_into_file requires output_path or a passed file");
 	if (has_path && !c->rotate && !(f->path = strdup(c->output_path)))
 		return err_set(e, -ENOMEM, "out of memory");
 	if (c->rotate)

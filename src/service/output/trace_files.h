@@ -85,7 +85,7 @@ int trace_files_end_older(struct trace_files *f, uint32_t below);
  * must be open for reading as well, because the service cannot reopen them. Else returns -errno and
  * sets e. */
 int trace_files_check_copy(const struct trace_files *f, int to, struct err_text *e);
-/* Appends everything that was put into the open files of f to the newest file of `to`. The writers
- * copy it; the files may grow or be removed meanwhile. Returns 0, or -errno and sets e; then a part
- * may have been copied. */
+/* Appends the contents of the open files of f to the newest file of `to`. The writer threads copy
+ * them; the files may grow or be removed during the copy. Returns 0, or -errno and sets e; after a
+ * failure a part may have been copied. */
 int trace_files_copy(struct trace_files *to, struct trace_files *f, struct err_text *e);

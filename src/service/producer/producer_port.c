@@ -361,7 +361,7 @@ static int check_trigger_names(struct producer_port *p, const uint8_t *args, siz
 	return -ENOBUFS;
 }
 
-/* Returns true if an earlier field of the request has the same name. */
+/* Returns true if the same name occurs earlier in the request. */
 static bool is_repeated(const uint8_t *args, size_t len, const struct pb_field *name)
 {
 	struct pb_field f;

@@ -184,7 +184,8 @@ void flush_cancel_all(struct session *s)
 
 /* Sends the request to a producer with an instance that flushes. ids: scratch, with room for all
  * instances of the session. */
-static void ask_producer_to_flush(struct pending_flush *f, struct producer_port *p, uint64_t *ids)
+static void ask_producer_to_flush(struct pending_flush *f, struct producer_port *p,
+				      uint64_t *ids)
 {
 	const struct source_instance *i;
 	bool takes_part = false;

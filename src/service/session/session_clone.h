@@ -19,7 +19,7 @@ struct session_clone {
 	bool unfiltered; /* the trace filter of the config is not applied */
 	bool flush_failed, flush_succeeded; /* neither: the source's final flush counts */
 	struct received_trigger trigger; /* owned; name NULL: the consumer requested the clone */
-	struct quota_account account; /* of the user who clones */
+	struct quota_account account; /* of the user who requests the clone */
 	uid_t uid; /* of that user */
 };
 

@@ -38,7 +38,7 @@ struct source_instance {
 	const Pb__TraceConfig__DataSource *config; /* borrowed from the session's config */
 	size_t config_index; /* index of config in the list of all data sources */
 	uint64_t source_serial; /* registered_source.serial */
-	uint16_t buffer_id; /* where its data goes, service-wide */
+	uint16_t buffer_id; /* the index of its buffer in the whole service */
 	/* as the source was registered */
 	bool will_notify_on_start, will_notify_on_stop;
 	bool handles_incremental_state_clear;

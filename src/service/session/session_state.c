@@ -186,8 +186,8 @@ static bool withholds_data(const struct session *s)
 	return mode == TRIGGER_CLONE || (mode != TRIGGER_NONE && !s->triggers.hit);
 }
 
-/* The consumer cannot read packets that go into a file. After the file of a clone is written, it
- * can read the events that the service has recorded meanwhile. */
+/* The consumer cannot read packets that are written into a file. After the file of a clone is
+ * written, the consumer can read the events that the service recorded since. */
 bool session_is_readable(const struct session *s)
 {
 	if (withholds_data(s))

@@ -53,7 +53,7 @@ void sessions_deinit(struct sessions *ss);
 /* Returns 0 if all ids are in use. An id is reused as late as possible. */
 uint16_t sessions_new_buffer_id(struct sessions *ss);
 
-/* Returns the first session (s NULL) or the one after s, or NULL if there is none. */
+/* Returns the session after s, or the first session if s is NULL; NULL at the end. */
 struct session *sessions_next(const struct sessions *ss, const struct session *s);
 size_t sessions_count(const struct sessions *ss);
 

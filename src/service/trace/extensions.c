@@ -84,7 +84,8 @@ int extensions_load(struct extensions *x, const char *path, struct err_text *e)
 	int r;
 
 	if (x->n == MAX_EXTENSIONS)
-		return err_set(e, -ENOBUFS, "%s: more than %d files", path, MAX_EXTENSIONS);
+		return err_set(e, -ENOBUFS, "%s: too many files; the limit is %d", path,
+			       MAX_EXTENSIONS);
 	r = fs_read_file(path, MAX_EXTENSION_BYTES, &b);
 	if (r < 0) {
 		strbuf_deinit(&b);

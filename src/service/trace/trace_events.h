@@ -81,8 +81,8 @@ struct concurrent_events {
 	size_t n, cap;
 };
 
-/* Copies the event. Returns false if the list has MAX_CONCURRENT_EVENTS. Without memory the event
- * is dropped, and the call returns true. */
+/* Adds a copy of the event. Returns false if the list already has MAX_CONCURRENT_EVENTS. If memory
+ * runs out, drops the event and returns true. */
 bool concurrent_events_add(struct concurrent_events *c, const struct concurrent_event *event);
 void concurrent_events_clear(struct concurrent_events *c);
 void concurrent_events_deinit(struct concurrent_events *c);

@@ -320,7 +320,7 @@ static uint16_t rule_of_state(struct eh_reader *e, const struct eh_cie *c,
 
 /* ---- rows ---- */
 
-/* Of functions with the same begin the longest comes last: that one counts. */
+/* Of functions with the same begin, the longest is sorted last and is used. */
 static int by_begin(const void *a, const void *b)
 {
 	const struct eh_function *x = a, *y = b;

@@ -205,7 +205,8 @@ static void file_reader_give_up(void)
 }
 
 /*
- * Handles one answer. Returns false if none is there, or if the reader or its last user has gone.
+ * Handles one reply. Returns false if none has arrived, or if the reader or its last user has been
+ * freed.
  */
 static bool file_reader_take_answer(void)
 {

@@ -260,7 +260,7 @@ static int read_move(struct dump_reading *d, const struct jitdump_record *r)
 	if (d->n_sorted > JIT_SORTS_MAX)
 		return 0;
 	d->has_moved |= sort_new_functions(j);
-	/* The name is copied within its array, which must not move meanwhile. */
+	/* The name is copied within its array, so the array is grown before the copy. */
 	if (array_reserve(&j->names, &j->cap_bytes, j->n_bytes + JIT_NAME_MAX + 1, 1) < 0)
 		return -ENOMEM;
 	name = jit_names_find(j, r->move.old_address);

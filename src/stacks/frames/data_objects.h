@@ -48,7 +48,7 @@ struct data_objects {
 	/* The pending request: objects by their index in it. */
 	int32_t pid; /* 0: none */
 	uint32_t n;
-	struct data_object *asked[FILE_NAMES_MAX]; /* NULL: forgotten meanwhile */
+	struct data_object *asked[FILE_NAMES_MAX]; /* NULL: freed since */
 };
 
 /* Forgets all objects. A zeroed struct is allowed. */
@@ -67,8 +67,8 @@ uint32_t data_objects_next(struct data_objects *o, uint32_t *ret_tid,
 void data_objects_handle_answer(struct data_objects *o, const struct file_answer *a,
 				struct stacks *stacks);
 /*
- * Writes the name: FILE:VARIABLE+0x10, FILE+0x1000, heap, stack or anonymous. Returns false if it is
- * not known.
+ * Writes the name: FILE:VARIABLE+0x10, FILE+0x1000, heap, stack or anonymous. Returns false if it
+ * is not known.
  */
 bool data_objects_name(const struct data_objects *o, int32_t pid, uint64_t address,
 		       const struct stacks *stacks, char ret[static DATA_OBJECT_NAME_MAX]);

@@ -43,7 +43,7 @@ bool jit_space_is_due(const struct jit_space *s, bool at_end);
 void jit_space_set_asked(struct jit_space *s);
 /* The process has ended, or executes another program. */
 void jit_space_end(struct jit_space *s);
-/* Reads who the process is. Returns false if it has ended. */
+/* Reads the identity of the process. Returns false if the process has ended. */
 bool jit_space_read_process(struct jit_space *s, const char *proc_root);
 void jit_space_handle_answer(struct jit_space *s, const struct file_answer *a);
 

@@ -413,8 +413,8 @@ static void stack_resolver_on_answer(void *ctx, const struct file_answer *a)
 	struct stack_resolver *r = ctx;
 
 	if (a->kind == FILE_REQUEST_FORGET) { /* the file reader has ended */
-		log_warn("%s: the process that reads other programs' files has exited; user "
-			 "functions have no names from here on",
+		log_warn("%s: the helper that reads program files has exited; user functions have "
+			 "no names from now on",
 			 r->source);
 		stop_waiting(r);
 		r->ready(r->ctx);
@@ -466,8 +466,8 @@ int stack_resolver_join(struct stack_resolver *r, struct event_base *loop, const
 	if (has_user_frames)
 		error = file_reader_join(&r->reader, loop);
 	if (error == -ENOTSUP) {
-		log_warn("%s: the process that reads other programs' files is not running; user "
-			 "functions have no names",
+		log_warn("%s: the helper that reads program files is not running; user functions "
+			 "have no names",
 			 r->source);
 		error = 0;
 	}

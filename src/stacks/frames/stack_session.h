@@ -91,10 +91,12 @@ void stack_session_flush(void *instance, uint64_t flush_id);
 void stack_session_clear(void *instance);
 void stack_session_stop(struct stack_session *s);
 
-/* Switches to the other sequence: packets are written there until the next call. No-op without a second writer. */
+/* Switches to the other sequence: packets are written there until the next call. No-op without a
+ * second writer. */
 void stack_session_switch_sequence(struct stack_session *s);
-/* Begins a new incremental state if there is none, or if packets of it were dropped. Returns its
- * first packet, without defaults; NULL: the sequence has a state. */
+/* Begins a new incremental state if the sequence has none, or if packets of the old one were
+ * dropped. Returns the first packet of the new state, without defaults; or NULL if the old state is
+ * still valid. */
 struct pb_enc *stack_session_begin_state(struct stack_session *s);
 /* Begins a packet of that state, with the stack (number + 1; 0: none) if it needs to be written. */
 struct pb_enc *stack_session_begin_packet(struct stack_session *s, uint64_t time, uint32_t stack);

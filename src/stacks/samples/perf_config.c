@@ -52,7 +52,7 @@ static int set_counter(struct perf_event_attr *attr, const char *field,
 			attr->config = counters[i].config;
 			return 0;
 		}
-	return err_set(e, -EINVAL, "%s.counter: %d is not a counter", field, (int)counter);
+	return err_set(e, -EINVAL, "%s.counter: unknown counter %d", field, (int)counter);
 }
 
 /* Reads a file with a decimal number. */
@@ -104,11 +104,13 @@ static int set_raw_event(struct perf_event_attr *attr, const char *field,
 	int r;
 
 	if (!env->for_root)
-		return err_set(e, -EACCES, "%s.raw_event is only for root", field);
+		return err_set(e, -EACCES, "%s.raw_event: only root may use raw events", field);
 	if (raw->pmu_name && *raw->pmu_name) {
 		if (strchr(raw->pmu_name, '/') || raw->pmu_name[0] == '.')
-			return err_set(e, -EINVAL, "%s.raw_event.pmu_name: no '/' or leading '.'",
-				       field);
+			return err_set(
+				e, -EINVAL,
+				"%s.raw_event.pmu_name: '%s' contains '/' or begins with '.'",
+				field, raw->pmu_name);
 		r = snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/type",
 			     env->sys_root, raw->pmu_name) < (int)sizeof(path)
 			    ? perf_config_read_number(path, &type)
@@ -157,7 +159,7 @@ static int set_event(struct perf_config *c, const Pb__PerfEvents__Timebase *t,
 		r = set_tracepoint(&c->attr, field, t->tracepoint, env->tracefs, e);
 		if (r == 0 && strlen(filter) >= sizeof(c->filter))
 			return err_set(e, -EINVAL,
-				       "timebase.tracepoint.filter: longer than %zu bytes",
+				       "timebase.tracepoint.filter is longer than %zu bytes",
 				       sizeof(c->filter) - 1);
 		snprintf(c->filter, sizeof(c->filter), "%s", filter);
 		return r;
@@ -183,7 +185,7 @@ static int set_follower(struct perf_event_attr *attr, const Pb__FollowerEvent *f
 	case PB__FOLLOWER_EVENT__EVENT_RAW_EVENT:
 		return set_raw_event(attr, field, f->raw_event, env, e);
 	default:
-		return err_set(e, -EINVAL, "followers: an entry names no event");
+		return err_set(e, -EINVAL, "followers: an entry has no event");
 	}
 }
 
@@ -194,7 +196,8 @@ static int set_followers(struct perf_config *c, const struct perf_config_env *en
 	int r = 0;
 
 	if (m->n_followers > SAMPLES_FOLLOWERS_MAX)
-		return err_set(e, -EINVAL, "followers: more than %d", SAMPLES_FOLLOWERS_MAX);
+		return err_set(e, -EINVAL, "followers: too many entries; the limit is %d",
+			       SAMPLES_FOLLOWERS_MAX);
 	for (size_t i = 0; i < m->n_followers && r == 0; i++)
 		r = set_follower(&c->followers[c->n_followers++], m->followers[i], env, e);
 	return r;

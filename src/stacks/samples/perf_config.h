@@ -42,8 +42,8 @@ struct perf_config_env {
 	bool for_root; /* the consumer is root: see ds_consumer_is_root */
 };
 
-/* config is borrowed as long as *ret is used. Returns 0; -EACCES if only root may use what it asks
- * for; or -EINVAL, -ENOENT or another -errno. Sets e on failure. */
+/* Reads the config, which must outlive *ret. Returns 0; -EACCES if only root may use a requested
+ * feature; or -EINVAL, -ENOENT or another -errno. Sets e on failure. */
 int perf_config_read(const Pb__PerfEventConfig *config, const struct perf_config_env *env,
 		     struct perf_config *ret, struct err_text *e);
 
@@ -53,7 +53,7 @@ enum perf_scope {
 	PERF_ADDITIONAL, /* wanted if its program is one of the first n_additional ones */
 };
 
-/* Returns whether the config asks for samples of the process. cmdline: its command line, arguments
+/* Returns true if the config requests samples of the process. cmdline: its command line, arguments
  * separated by NUL, or "" (a kernel thread). */
 enum perf_scope perf_config_scope(const struct perf_config *c, pid_t pid, const char *cmdline);
 /* Returns true if perf_config_scope() reads cmdline. */

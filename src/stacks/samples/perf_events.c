@@ -50,13 +50,13 @@ static int load_program(struct perf_session *s, struct err_text *why)
 		return err_set(why, -EOPNOTSUPP, "BPF programs cannot sample tracepoints");
 	if (s->perf.clock != CLOCK_BOOTTIME && s->perf.clock != CLOCK_MONOTONIC)
 		return err_set(why, -EOPNOTSUPP,
-			       "BPF programs have CLOCK_BOOTTIME and CLOCK_MONOTONIC only, not the "
-			       "timestamp_clock of the config");
+			       "timestamp_clock must be CLOCK_BOOTTIME or CLOCK_MONOTONIC, the "
+			       "clocks that BPF programs can read");
 	r = unwind_tables_join(&s->tables, s->base.loop);
 	if (r < 0)
 		return err_set(why, r, "%s",
-			       r == -EPERM ? "CAP_BPF and CAP_PERFMON are needed"
-					   : "there are no tables of unwind rows");
+			       r == -EPERM ? "CAP_BPF and CAP_PERFMON are required"
+					   : "the unwind tables are missing");
 	c.tables = unwind_tables_maps();
 	return sample_program_new(&c, &s->program, why);
 }
@@ -197,8 +197,8 @@ int perf_events_select_by_proc(struct perf_session *s)
 
 	if (c->wait && (c->n_containers || c->n_pods))
 		return err_set(&s->base.refused, -EOPNOTSUPP,
-			       "awaited containers and pods need a BPF program that selects the "
-			       "samples: %s",
+			       "waiting for containers or pods requires a BPF program that filters "
+			       "the samples: %s",
 			       s->by_proc.text);
 	return subject_find(c, s->ids.sys_root, &s->subject, &s->base.refused);
 }
@@ -208,7 +208,7 @@ static int open_with_filter(struct perf_session *s)
 {
 	struct err_text *why = &s->by_proc;
 	int r = s->perf.attr.type == PERF_TYPE_TRACEPOINT
-			? err_set(why, -EOPNOTSUPP, "the events are tracepoints")
+			? err_set(why, -EOPNOTSUPP, "tracepoints cannot be sampled by BPF programs")
 			: sample_filter_new(&s->ids, &s->filter, why);
 
 	if (r == 0) {

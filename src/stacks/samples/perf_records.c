@@ -105,7 +105,8 @@ static uint32_t add_sample_stack(struct perf_session *s, const uint64_t *chain, 
 	return stack_walk_end(&w, &s->base.resolver);
 }
 
-/* The same for a sample of the program. */
+/* Adds the stack of a sample that the BPF program took. Returns the number of the stack + 1, or
+ * 0. */
 static uint32_t add_program_stack(struct perf_session *s, const struct stack_sample *from,
 				  struct address_space *a, uint8_t *ret_error)
 {
@@ -175,8 +176,8 @@ static void end_sample(struct perf_session *s, const struct perf_sample *sample,
 }
 
 /*
- * Reads the counts of a record, of which n words are left; the count of the event comes first.
- * Returns how many words they have; 0: the record is too short.
+ * Reads the counter values of a record; the value of the event comes first. n: the words left in
+ * the record. Returns how many words the values take; 0 if the record is too short.
  */
 static size_t read_counts(const struct perf_session *s, const struct cpu_ring *ring,
 			  const uint64_t *words, size_t n, uint64_t *ret_counts)
@@ -222,7 +223,7 @@ static bool handle_sample(struct perf_session *s, const struct cpu_ring *ring,
 	return true;
 }
 
-/* The same for a sample of the program. */
+/* Writes the packet of a sample that the BPF program took. */
 static bool handle_program_sample(struct perf_session *s, const struct stack_sample *from)
 {
 	struct perf_sample sample = {.time = from->time,
@@ -291,8 +292,8 @@ static void report_broken_rings(struct perf_session *s)
 		if (!r->broken)
 			continue;
 		s->is_broken_reported = true;
-		log_warn("linux.perf: the ring buffer of CPU %u has a record with an invalid size; "
-			 "samples of this CPU are missing from here on",
+		log_warn("linux.perf: found a record with an invalid size in the ring buffer of "
+			 "CPU %u; later samples of this CPU are missing",
 			 r->cpu);
 	}
 }

@@ -41,8 +41,8 @@ struct perf_session {
 	Pb__DataSourceConfig *config; /* owned: a copy */
 	struct perf_config perf;
 	struct subject_ids ids; /* what the config names */
-	/* Why BPF programs cannot select the samples of the subject; "": they do. Then /proc selects
-	 * the processes by `subject`. */
+	/* Why BPF programs cannot select the samples of the subject; "": they do. Then /proc
+	 * selects the processes by `subject`. */
 	struct err_text by_proc;
 	struct subject subject;
 	/* Writes the samples to a ring of its own; owned. NULL: the kernel writes them to those of
@@ -50,8 +50,8 @@ struct perf_session {
 	struct sample_program *program;
 	struct sample_filter *filter; /* owned; NULL: there is no subject, or the program selects */
 	struct unwind_tables_user tables; /* of the program */
-	/* Why the program is not used though the config asks for its stacks, and -errno; empty: it
-	 * is. */
+	/* Why the BPF program is not used although the config requests user stacks, and -errno;
+	 * empty if it is used. */
 	struct err_text by_frame_pointers;
 	int no_program;
 	struct perf_sample *samples; /* owned; of the round */
@@ -68,9 +68,11 @@ struct perf_session {
 	uint64_t n_written, n_lost, n_throttled; /* for the log */
 };
 
-/* Selects the processes of the subject by /proc, because s->by_proc. Returns 0, or -errno and sets why it is refused. */
+/* Selects the processes of the subject by /proc, because s->by_proc. Returns 0, or -errno and sets
+ * why it is refused. */
 int perf_events_select_by_proc(struct perf_session *s);
-/* Opens the events, disabled. Returns 0, or -errno, which is logged unless the session is refused. */
+/* Opens the events, disabled. Returns 0, or -errno, which is logged unless the session is
+ * refused. */
 int perf_events_open(struct perf_session *s);
 /* Enables or disables them. Returns 0, or -errno of the last failure. */
 int perf_events_enable(struct perf_session *s, bool yes);

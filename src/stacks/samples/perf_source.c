@@ -9,6 +9,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/log.h"
+#include "base/text/str.h"
 #include "ebpf/engine/errors.h"
 #include "stacks/samples/perf_session.h"
 
@@ -31,6 +32,7 @@ static void report_remaining_losses(struct perf_session *s)
 
 static void perf_source_finish(struct stack_session *base)
 {
+	char count[STR_COUNT_SIZE];
 	struct perf_session *s = (struct perf_session *)base;
 	struct unwind_tables_stats stats;
 
@@ -47,13 +49,13 @@ static void perf_source_finish(struct stack_session *base)
 					 base->writer);
 	log_debug("linux.perf: %llu samples", (unsigned long long)s->n_written);
 	if (s->n_lost)
-		log_warn("linux.perf: the kernel dropped %llu records because its ring buffers "
-			 "were full; raise ring_buffer_pages or lower the frequency",
-			 (unsigned long long)s->n_lost);
+		log_warn("linux.perf: the ring buffers were full and the kernel dropped %s; raise "
+			 "ring_buffer_pages or lower the frequency",
+			 str_count(s->n_lost, "record", count));
 	if (s->n_throttled)
-		log_warn("linux.perf: the kernel throttled sampling %llu times "
-			 "(kernel.perf_event_max_sample_rate); samples are missing",
-			 (unsigned long long)s->n_throttled);
+		log_warn("linux.perf: samples are missing: the kernel throttled sampling %s "
+			 "(kernel.perf_event_max_sample_rate)",
+			 str_count(s->n_throttled, "time", count));
 }
 
 static const struct stack_session_ops perf_source_ops = {
@@ -171,7 +173,7 @@ static void perf_start(void *instance)
 	int r = perf_events_enable(s, true);
 
 	if (r < 0)
-		log_warn("linux.perf: not all events could be enabled: %s", strerror(-r));
+		log_warn("linux.perf: cannot enable all events: %s", strerror(-r));
 	if (s->base.refusal || *s->by_frame_pointers.text)
 		perf_packets_write_refusal(s);
 	stack_session_start(&s->base);

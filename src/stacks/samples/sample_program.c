@@ -131,7 +131,7 @@ static int load_image(struct sample_program *p, const struct sample_program_conf
 		return r;
 	r = share_tables(p->object, c->tables);
 	if (r < 0)
-		return err_set(why, r, "the tables of unwind rows cannot be used");
+		return err_set(why, r, "cannot set up the unwind tables");
 	ebpf_object_resize(p->object, "samples", (uint32_t)c->ring_size);
 	ebpf_object_resize(p->object, "followers", p->n_cpus * SAMPLES_FOLLOWERS_MAX);
 	ebpf_object_set_constants(p->object, ".rodata.samples", &c->n_followers,
@@ -183,7 +183,7 @@ int sample_program_new(const struct sample_program_config *c, struct sample_prog
 	if (r == 0) {
 		r = map_memory(p, c->ring_size);
 		if (r < 0)
-			(void)err_set(why, r, "the ring of samples cannot be mapped");
+			(void)err_set(why, r, "cannot map the ring of samples");
 	}
 	if (r < 0)
 		sample_program_free(p);
@@ -196,7 +196,7 @@ int sample_program_new(const struct sample_program_config *c, struct sample_prog
 		       struct err_text *why)
 {
 	(void)images;
-	return err_set(why, -EOPNOTSUPP, "not on this architecture");
+	return err_set(why, -EOPNOTSUPP, "not supported on this architecture");
 }
 #endif
 

@@ -21,7 +21,8 @@ struct owner_shares {
 
 /* Returns whether n more would be within the limits. */
 bool owner_shares_have_room(const struct owner_shares *s, uint32_t owner, uint32_t n);
-/* Returns false, with nothing changed, if n more are above a limit or memory runs out. */
+/* Adds n rows to the share of an owner. Returns false and changes nothing if the share would exceed
+ * a limit or memory runs out. */
 bool owner_shares_add(struct owner_shares *s, uint32_t owner, uint32_t n);
 void owner_shares_remove(struct owner_shares *s, uint32_t owner, uint32_t n);
 void owner_shares_deinit(struct owner_shares *s);

@@ -26,7 +26,7 @@ int unwind_maps_set_rule(const struct unwind_maps *m, uint16_t number,
 			 const struct unwind_rule *rule);
 int unwind_maps_set_file(const struct unwind_maps *m, const struct unwind_file_key *key,
 			 const struct unwind_file *f);
-/* No-op if it is not there. */
+/* Removes an element. No-op if the map does not have it. */
 void unwind_maps_remove_file(const struct unwind_maps *m, const struct unwind_file_key *key);
 /* Returns when a stack used the file last (UNWIND_USED_NS), CLOCK_MONOTONIC; 0: never. */
 uint64_t unwind_maps_file_used(const struct unwind_maps *m, const struct unwind_file_key *key);

@@ -255,7 +255,8 @@ static struct known_file *get_file(const struct unwind_file_key *key)
 	return f;
 }
 
-/* Asks for the rows of the current file, unless they are there. Returns false if they have to come. */
+/* Asks for the rows of the current file, unless they are there. Returns false if they have to
+ * come. */
 static bool resolve_rows(struct known_file *f)
 {
 	const struct seen_file *s = tables.current.seen;
@@ -299,8 +300,8 @@ static uint64_t pages_of(const struct seen_file *s)
 }
 
 /*
- * Takes the file with the least code per time that it was wanted: the C library first, and a large
- * program, whose rows take as long as those of many small ones, last.
+ * Removes and returns the wanted file with the least code per request: usually the C library first,
+ * and a large program, which takes as long as many small ones, last.
  */
 static struct seen_file *take_wanted(void)
 {
@@ -412,7 +413,7 @@ static void handle_rows(const struct file_answer *a)
 		end_rows(f);
 	} else {
 		tables.stats.n_unreadable++;
-		if (a->result != -ESTALE) /* else it was changed meanwhile */
+		if (a->result != -ESTALE) /* else the file was changed since */
 			write_file(f);
 	}
 	f->is_read = a->result != -ESTALE;

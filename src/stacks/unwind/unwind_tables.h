@@ -24,8 +24,8 @@ struct event_base;
 #define UNWIND_WANTED_MAX 1024 /* files that are still to be read; no further ones */
 
 struct unwind_tables_user {
-	/* Set by the caller: rows make room though stacks use them, and files that are missed are
-	 * asked for again at once. For tests. */
+	/* Set by the caller: rows are evicted even if stacks use them, and missing files are
+	 * requested again at once. For tests. */
 	bool hurries;
 	bool is_joined; /* set by the tables */
 };
@@ -54,8 +54,8 @@ const struct unwind_maps *unwind_tables_maps(void);
 
 /*
  * Reads the rows of a mapped file for the tables; path has m->path_len bytes. pid maps it there.
- * Copies what it needs. No-op if no user is joined, or the tables have the file. lacks: a program has
- * missed it: it is read again, because it may have changed; but not all the time.
+ * Copies what it needs. No-op if no user is joined, or the tables have the file. lacks: a program
+ * has missed it: it is read again, because it may have changed; but not all the time.
  */
 void unwind_tables_want_file(int32_t pid, const struct file_mapping *m, const char *path,
 			     bool lacks);

@@ -21,7 +21,7 @@
 
 struct reason_rule {
 	const char *reason;
-	/* "*" at the end stands for any rest */
+	/* "*" at the end matches any rest */
 	const char *functions[FUNCTIONS_MAX];
 };
 

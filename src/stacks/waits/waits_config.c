@@ -23,7 +23,7 @@ static int read_states(const Pb__WaitsConfig *m, struct waits_config *c, struct 
 	for (size_t i = 0; i < m->n_states; i++) {
 		/* The numbers of the config are those of enum wait_state, + 1. */
 		if (m->states[i] < 1 || m->states[i] > (int)WAIT_STATES)
-			return err_set(e, -EINVAL, "waits_config.states: there is no state %d",
+			return err_set(e, -EINVAL, "waits_config.states: unknown state %d",
 				       m->states[i]);
 		c->settings.states |= 1u << (m->states[i] - 1);
 	}

@@ -303,7 +303,7 @@ static const char *holder_evidence(struct waits_session *s, const struct wait_ev
 	return NULL;
 }
 
-/* What the thread waited for, and who had it then. */
+/* What the thread waited for, and which thread held it. */
 static void add_futex(struct waits_session *s, struct pb_enc *e, const struct wait_event *w)
 {
 	const char *evidence = holder_evidence(s, w);
@@ -382,7 +382,7 @@ void waits_packets_write_waits(struct waits_session *s)
 
 /*
  * The frames of the code, then as the innermost one the reason, so that viewers that know nothing
- * of waits show it. In place of a stack that was not taken there is a frame that says so.
+ * of waits show it. A stack that was not taken is written as a single frame with that information.
  */
 static uint32_t total_stack(struct waits_session *s, const struct wait_key *k)
 {

@@ -134,7 +134,7 @@ static int load_variant(struct waits_program *p, const struct load_args *a,
 		return r;
 	r = share_tables(p->object, a->tables);
 	if (r < 0)
-		return err_set(e, r, "the tables of unwind rows cannot be used");
+		return err_set(e, r, "cannot set up the unwind tables");
 	memcpy(settings.own, a->own, sizeof(settings.own));
 	ebpf_object_set_constants(p->object, ".rodata.waits", &settings, sizeof(settings));
 	ebpf_object_set_constants(p->object, ".data.waits", &p->budget, sizeof(p->budget));
@@ -226,10 +226,11 @@ int waits_program_new(const struct waits_config *c, const uint32_t own[static WA
 			p->pids_fd = ebpf_object_map(p->object, "sonda_pids");
 		r = open_maps(p);
 		if (r < 0)
-			return err_set(e, r, "waits.bpf.o: its maps cannot be used");
+			return err_set(e, r, "waits.bpf.o: cannot set up the maps: %s",
+				       strerror(-r));
 		r = waits_program_gather_totals(p);
 		if (r < 0)
-			return err_set(e, r, "waits.bpf.o: its totals could not be gathered: %s",
+			return err_set(e, r, "waits.bpf.o: cannot read the totals: %s",
 				       strerror(-r));
 		r = ebpf_object_attach(p->object, e);
 	}
@@ -238,7 +239,7 @@ int waits_program_new(const struct waits_config *c, const uint32_t own[static WA
 	if (r == 0) {
 		r = run_iterator(p, "seed_waits", NULL);
 		if (r < 0)
-			return err_set(e, r, "waits.bpf.o: its iterator could not be run");
+			return err_set(e, r, "waits.bpf.o: cannot run the iterator");
 	}
 	if (r == 0)
 		*ret = TAKE_PTR(p);

@@ -49,8 +49,8 @@ static void remove_programs(struct waits_session *s)
 static void end_costly_programs(struct waits_session *s)
 {
 	s->base.refusal = err_set(&s->base.refused, -EDQUOT,
-				  "its programs exceeded max_overhead_percent (%g %% of the "
-				  "machine) even without stacks, so they were removed",
+				  "removed the BPF programs: they exceeded max_overhead_percent "
+				  "(%g %% of the machine) even without stacks",
 				  s->config.max_overhead_percent);
 	log_warn("linux.waits: %s", s->base.refused.text);
 	waits_program_end_waits(s->program, &s->queue);
@@ -185,7 +185,8 @@ static int prepare(struct waits_session *s, const struct ds_env *env,
 		r = open_rings(s);
 		if (r < 0)
 			(void)err_set(&s->base.refused, r, "perf_event_open: %s%s", strerror(-r),
-				      r == -EACCES || r == -EPERM ? ": CAP_PERFMON is needed" : "");
+				      r == -EACCES || r == -EPERM ? "; CAP_PERFMON is required"
+								  : "");
 	}
 	if (r == 0)
 		return stack_resolver_join(&s->base.resolver, env->loop, env->proc_root,

@@ -3,5 +3,6 @@
 
 #include "client/producer/data_source.h"
 
-/* linux.waits: why threads wait, in which code, and who wakes them (docs/reference/waits.md). */
+/* linux.waits: why threads wait, in which code, and which threads wake them
+ * (docs/reference/waits.md). */
 extern const struct data_source waits_data_source;

@@ -169,7 +169,8 @@ FIXTURE_TEST(paths_of_control_groups)
 	assert_string_equal(report_on_cgroup("/sys", "/nosuch"),
 			    "/nosuch: No such file or directory");
 	assert_non_null(report_on_cgroup("/sys", "cgroup.procs"));
-	assert_string_equal(report_on_cgroup("/sys", "../.."), "../.. is outside of the mount");
+	assert_string_equal(report_on_cgroup("/sys", "../.."),
+			    "'../..' is outside of the cgroup2 mount");
 	assert_string_equal(report_on_cgroup("/sys", "a/../../x"),
-			    "a/../../x is outside of the mount");
+			    "a/../../x' is outside of the cgroup2 mount");
 }

@@ -216,8 +216,8 @@ FIXTURE_TEST(programs_without_a_folder)
 	ask_for(FAMILY(MEMORY));
 	capture_log();
 	create_and_start();
-	assert_int_equal(captured("mine: there is no program directory"), 1);
-	assert_reason("mine", "there is no program directory");
+	assert_int_equal(captured("mine: no directory for BPF programs is set"), 1);
+	assert_reason("mine", "no directory for BPF programs is set");
 	set_oom_kills(1);
 	stop_source();
 	assert_int_equal(read_last(OOM_KILLS), 1);

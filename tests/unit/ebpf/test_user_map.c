@@ -266,7 +266,7 @@ FIXTURE_TEST(values_that_are_no_counters)
 	refuses_value(btf__add_int(b.btf, "__int128", 16, 0), "its value has a type" NEITHER);
 	refuses_value(btf__add_array(b.btf, b.u32, b.u32, 4), "its value has a type" NEITHER);
 	refuses_value(btf__add_float(b.btf, "double", 8), "its value has a type" NEITHER);
-	refuses_value(b.chars, "its value contains text, which cannot be a counter");
+	refuses_value(b.chars, "its value contains text, which cannot be recorded as a counter");
 	type = btf__add_struct(b.btf, "bits", 4);
 	btf__add_field(b.btf, "flag", b.u32, 0, 1);
 	refuses_value(type, "its value has the bit field flag");
@@ -274,7 +274,7 @@ FIXTURE_TEST(values_that_are_no_counters)
 	refuses_value(bpf_image_struct(&b, 8, "p", type), "its value has the field p" NEITHER);
 	type = bpf_image_struct(&b, 4, "v", b.u32);
 	btf__add_decl_tag(b.btf, "sonda:units=ns", type, 0);
-	refuses_value(type, "its value has the tag \"sonda:units=ns\", which sonda does not know");
+	refuses_value(type, "its value has the unknown tag \"sonda:units=ns\"");
 	refuses_value(btf__add_union(b.btf, "u", 4), "its value has a type" NEITHER);
 	bpf_image_add(&b, "sonda_counter_x", ARRAY, 1, 0, 0);
 	refuses("its key has no BTF");
@@ -303,11 +303,11 @@ FIXTURE_TEST(maps_that_are_too_large_or_of_another_kind)
 	int text = btf__add_array(b.btf, b.u32, btf__add_int(b.btf, "char", 1, BTF_INT_CHAR), 65);
 
 	bpf_image_add(&b, "sonda_counter_x", HASH, 1, text, b.u64);
-	refuses("has keys of more than 64 bytes, or values of more than 4096");
+	refuses("has too large keys (limit 64 bytes) or values (limit 4096 bytes)");
 	bpf_image_add(&b, "sonda_counter_x", HASH, 1, b.u32, btf__add_struct(b.btf, "s", 4097));
-	refuses("has keys of more than 64 bytes, or values of more than 4096");
+	refuses("has too large keys (limit 64 bytes) or values (limit 4096 bytes)");
 	bpf_image_add(&b, "sonda_counter_x", ARRAY, USER_MAP_ELEMENTS_MAX + 1, b.u32, b.u32);
 	refuses("has 65537 elements; the limit is 65536, because all are read in each period");
 	bpf_image_add(&b, "sonda_counter_x", BPF_MAP_TYPE_HASH_OF_MAPS, 1, b.u32, b.u32);
-	refuses("is neither an array nor a hash");
+	refuses("is neither an array map nor a hash map");
 }

@@ -261,7 +261,7 @@ TEST(followers_are_events_of_the_same_kinds)
 	assert_int_equal(c.followers[0].clockid, CLOCK_MONOTONIC);
 	env.for_root = false;
 	assert_int_equal(config_read(), -EACCES);
-	assert_string_equal(e.text, "followers.raw_event is only for root");
+	assert_string_equal(e.text, "followers.raw_event: only root may use raw events");
 	env.for_root = true;
 	m.n_followers = ARRAY_SIZE(list);
 	assert_int_equal(config_read(), -EINVAL);

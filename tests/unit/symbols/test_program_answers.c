@@ -66,7 +66,7 @@ TEST(facts_that_lie_are_refused)
 	assert_int_equal(start_with(&a[4], NO_ANSWER), -EPIPE);
 	assert_non_null(strstr(e.text, "the process that read it exited"));
 	assert_int_equal(start_with(NULL, 0), -EAGAIN);
-	assert_non_null(strstr(e.text, "cannot start the process that reads it"));
+	assert_non_null(strstr(e.text, "cannot start the helper that reads the file"));
 }
 
 static unsigned n_items;

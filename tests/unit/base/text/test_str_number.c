@@ -193,6 +193,20 @@ TEST(thousands)
 	assert_string_equal(str_thousands(UINT64_MAX, buf), "18,446,744,073,709,551,615");
 }
 
+TEST(counts)
+{
+	char buf[STR_COUNT_SIZE];
+
+	assert_string_equal(str_count(0, "packet", buf), "0 packets");
+	assert_string_equal(str_count(1, "packet", buf), "1 packet");
+	assert_string_equal(str_count(2048, "packet", buf), "2,048 packets");
+	assert_string_equal(str_count(3, "process", buf), "3 processes");
+	assert_string_equal(str_count(0, "patch", buf), "0 patches");
+	assert_string_equal(str_count(2, "path", buf), "2 paths");
+	assert_string_equal(str_count(1, "entry", buf), "1 entry");
+	assert_string_equal(str_count(2, "entry", buf), "2 entries");
+}
+
 TEST(bytes)
 {
 	char buf[32];

@@ -372,7 +372,7 @@ FIXTURE_TEST(test_a_recorder_that_cannot_be)
 /* The producer could not use ftrace, and the trace says so. */
 FIXTURE_TEST(test_a_trace_without_what_it_is_about_is_no_success)
 {
-	static const char why[] = "there is no tracefs that this process may use";
+	static const char why[] = "this process cannot use tracefs";
 	struct pb_enc *e = &slices.enc;
 
 	pb_mem_reset(&slices);
@@ -386,13 +386,13 @@ FIXTURE_TEST(test_a_trace_without_what_it_is_about_is_no_success)
 	pb_enc_close(e);
 	service.slices = slices.buf;
 	service.slices_len = pb_mem_len(&slices);
-	expect("-o x.pftrace sched", 1, "", "sonda: nothing was recorded: there is no tracefs",
+	expect("-o x.pftrace sched", 1, "", "sonda: nothing was recorded: this process cannot use tracefs",
 	       NULL);
 	/* A config that asks for something else as well still has that, and fails. */
 	write_config("data_sources { config { name: 'linux.ftrace' ftrace_config { } } } "
 		     "data_sources { config { name: 'linux.process_stats' } }");
-	expect("-c c.cfg -o x.pftrace", 1, "x.pftrace ", "ftrace: there is no tracefs",
-	       "sonda: not everything was recorded: there is no tracefs", NULL);
+	expect("-c c.cfg -o x.pftrace", 1, "x.pftrace ", "ftrace: this process cannot use tracefs",
+	       "sonda: not everything was recorded: this process cannot use tracefs", NULL);
 }
 
 FIXTURE_TEST(test_a_trace_that_the_service_writes_itself)
@@ -547,13 +547,13 @@ FIXTURE_TEST(test_a_config_with_a_command)
 FIXTURE_TEST(test_missing_processes_and_cpus_are_reported_before_the_start)
 {
 	expect("-o x.pftrace -p 1073741824 sched", 1, NULL,
-	       "sonda: -p: there is no process 1073741824\n", NULL);
+	       "sonda: -p: no process has the ID 1073741824\n", NULL);
 	expect("-o x.pftrace -C 8191 sched", 1, NULL,
 	       "sonda: -C: this machine has no CPU 8191; it has ", NULL);
 	expect("--socket host:1 -o x.pftrace -p 1 sched", 1, NULL,
-	       "-p: the process is not on the tracing service's machine", NULL);
+	       "-p requires a tracing service on the same machine", NULL);
 	expect("--socket host:1 -o x.pftrace sched -- true", 1, "",
-	       "COMMAND: the process is not on the tracing service's machine", NULL);
+	       "COMMAND requires a tracing service on the same machine", NULL);
 	assert_string_equal(service.port.calls, "");
 }
 

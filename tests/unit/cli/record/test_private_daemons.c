@@ -416,7 +416,7 @@ FIXTURE_TEST(test_programs_that_are_not_there)
 {
 	setenv("PATH", "/nonexistent", 1);
 	assert_int_equal(start(), -ENOENT);
-	assert_string_equal(calls, "sondad is neither in sonda's folder nor in PATH");
+	assert_string_equal(calls, "cannot find sondad in sonda's folder or in PATH");
 	assert_int_equal(leftovers(), 0);
 }
 
@@ -429,7 +429,7 @@ FIXTURE_TEST(test_a_producer_that_is_not_there)
 	setenv("PATH", path, 1);
 	assert_int_equal(start(), 0);
 	assert_string_equal(calls,
-			    "failed(sonda-probes is neither in sonda's folder nor in PATH) ");
+			    "failed(cannot find sonda-probes in sonda's folder or in PATH) ");
 }
 
 /* A socket's path has 108 bytes; a long TMPDIR gives way to /tmp. */

@@ -321,7 +321,7 @@ TEST(values_that_look_like_options)
 	/* A forgotten value is not taken from the option behind it. */
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		assert_int_equal(parse(lines[i]), -EINVAL);
-		assert_non_null(strstr(why.text, "needs a value, but the option "));
+		assert_non_null(strstr(why.text, "needs a value, but '"));
 	}
 	parse_good("sched -o ./-t5");
 	parse_good("--out=-t5 sched");
@@ -341,11 +341,11 @@ TEST(refused)
 		{"-t 5", "nothing to record"},
 		{"-C 0", "nothing to record"},
 		{"-- ls", "nothing to record"},
-		{"sched --", "there is no command after --"},
-		{"--", "there is no command after --"},
+		{"sched --", "no command after --"},
+		{"--", "no command after --"},
 		{"--txt sched", "--txt"},
 		{"sched --show-config=json", "--show-config=json: use text or binary"},
-		{"--exit-code sched", "--exit-code needs a command"},
+		{"--exit-code sched", "--exit-code requires a command"},
 		{"--json -o - sched", "--json"},
 		{"sched -o - -- ls", "would mix on standard output"},
 		{"-o '' sched", "-o needs"},
@@ -364,7 +364,7 @@ TEST(refused)
 		{"-t -1 sched", "-t -1"},
 		{"-t '' sched", "-t : not a duration"},
 		{"-t 0s sched", "must not be 0; without -t the recording lasts until Ctrl-C"},
-		{"--time 169h sched", "-t 169h: a recording may last 7 days at most"},
+		{"--time 169h sched", "-t 169h: the maximum duration is 7 days"},
 		{"-t 99999999999999999999 sched", "7 days"},
 		/* Sizes and numbers. */
 		{"-b 10lb sched", "-b 10lb"},
@@ -384,24 +384,24 @@ TEST(refused)
 		{"--cpu-stacks=0", "--cpu-stacks"},
 		{"--cpu-stacks=often", "--cpu-stacks"},
 		{"--function-graph --function-depth 0", "not a number greater than 0"},
-		{"sched --function-depth 2", "--function-depth needs --function-graph"},
-		{"sched --function-filter x", "--function-filter needs --function-graph"},
+		{"sched --function-depth 2", "--function-depth requires --function-graph"},
+		{"sched --function-filter x", "--function-filter requires --function-graph"},
 		{"sched --clock tai", "boot or mono_raw"},
 		/* Processes and CPUs. */
 		{"sched -a -p 1", "-a and -p cannot be combined"},
 		{"sched -p ''", "'' is not a process id"},
 		{"sched -p 1,", "'' is not a process id"},
 		{"sched -p 1,,2", "'' is not a process id"},
-		{"sched -p 1,no-such-name", "-p: no process is called 'no-such-name'"},
-		{"sched -p 0x1", "no process is called '0x1'"},
-		{"sched -p 1~2", "no process is called '1 2'"},
+		{"sched -p 1,no-such-name", "-p: no process is named 'no-such-name'"},
+		{"sched -p 0x1", "no process is named '0x1'"},
+		{"sched -p 1~2", "no process is named '1 2'"},
 		/* Subjects. */
 		{"sched --unit a --program b", "--program cannot be combined with --unit"},
 		{"sched --container a -p 1", "-p cannot be combined with --container"},
 		{"sched --cgroup / -a", "-a cannot be combined with --cgroup"},
-		{"sched --pod web", "--pod web: the form is NAMESPACE/NAME"},
+		{"sched --pod web", "--pod web: expected NAMESPACE/NAME"},
 		{"sched --await",
-		 "--await needs --unit, --container, --pod, --cgroup or --program"},
+		 "--await requires --unit, --container, --pod, --cgroup or --program"},
 		{"sched -p 0", "-p: '0' is not a process id; the range is 1 to 2147483647"},
 		{"sched -p 2147483648", "'2147483648' is not a process id; the range is 1 to"},
 		{"sched -p 0000000000000012345", "is not a process id; the range is 1 to"},
@@ -436,13 +436,13 @@ TEST(refused)
 		/* Words. */
 		{"a/b/c", "'a/b/c' is not a valid event name"},
 		{"irq/* !*",
-		 "'!*' excludes all events named before it, so none is left; name others, too"},
-		{"--syscalls read,,write", "--syscalls: a name is empty"},
-		{"--syscalls ''", "--syscalls: a name is empty"},
+		 "'!*' excludes all events named before it; name other events, too"},
+		{"--syscalls read,,write", "--syscalls: empty name"},
+		{"--syscalls ''", "--syscalls: empty name"},
 		{"--kretprobe r:x~vfs_read",
-		 "--kretprobe takes the name of a function; pass 'r:x vfs_read' with --kprobe"},
-		{"mem-counters -B 1mb", "-B applies to kernel events, but none are recorded"},
-		{"stacks -B 1mb -C 0", "-B applies to kernel events, but none are recorded"},
+		 "--kretprobe expects the name of a function; pass 'r:x vfs_read' with --kprobe"},
+		{"mem-counters -B 1mb", "-B applies only to kernel events, and none are recorded"},
+		{"stacks -B 1mb -C 0", "-B applies only to kernel events, and none are recorded"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -558,7 +558,7 @@ TEST(threads_of_a_process)
 	pthread_join(thread, NULL);
 	pids.pids = &missing;
 	assert_int_equal(record_threads_restrict_to_pids(config, &pids, &why), -ESRCH);
-	assert_string_equal(why.text, "-p: there is no process 1073741824");
+	assert_string_equal(why.text, "-p: no process has the ID 1073741824");
 }
 
 TEST_WITH(cpus_that_the_machine_has, temp_dir_setup, temp_dir_teardown)
@@ -762,7 +762,7 @@ TEST(call_stacks_are_of_the_chosen_cpus)
 	check_sampled_cpus("-C 0,33 stacks runq irq");
 	check_sampled_cpus("-C 33,0 --cpu-stacks");
 	assert_int_equal(config_of(NULL, "stacks -B 1mb -C 0"), -EINVAL);
-	assert_string_equal(why.text, "-B applies to kernel events, but none are recorded");
+	assert_string_equal(why.text, "-B applies only to kernel events, and none are recorded");
 }
 
 TEST(a_preset_is_taken_back)

@@ -138,7 +138,7 @@ FIXTURE_TEST(test_a_process_that_is_gone)
 	pids = (struct pid_list){.pids = &missing, .n = 1};
 	start(false);
 	assert_int_equal(finish(), 1);
-	assert_string_equal(printed, "sonda: -p: there is no process 1073741824\n");
+	assert_string_equal(printed, "sonda: -p: no process has the ID 1073741824\n");
 	assert_string_equal(service.port.calls, "QueryServiceState ");
 }
 

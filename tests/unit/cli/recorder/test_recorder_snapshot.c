@@ -109,7 +109,7 @@ DIR_TEST(the_last_seconds_begin_with_a_whole_part)
 	put_part(dir, "0000000b", 3, 1, 5, 200, false);
 	assert_string_equal(times((void *[]){dir}, 350), "3 4 6");
 	assert_string_equal(times((void *[]){dir}, 250), "5s 6");
-	assert_non_null(strstr(times((void *[]){dir}, 100), "has nothing from the last 100 s"));
+	assert_non_null(strstr(times((void *[]){dir}, 100), "has no data of the last 100 s"));
 }
 
 DIR_TEST(a_part_that_was_cut_by_a_kill_has_its_whole_packets)

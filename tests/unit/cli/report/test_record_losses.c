@@ -97,21 +97,21 @@ FIXTURE_TEST(test_counters_become_lines)
 		 .lines = OVERWRITTEN "the events begin 12.4 s after the start; "
 				      "try size_kb: 65536\n"},
 		{"a full buffer", BUFFER(1000000, 500000, .chunks_discarded = 1234),
-		 .lines = CENTRAL "full, the newest 1,234 chunks were discarded; try -b 2mb\n"},
+		 .lines = CENTRAL "full: discarded the newest 1,234 chunks; try -b 2mb\n"},
 		/* The size would have held all chunks, of 5,000 bytes each. */
 		{"a full buffer, and when its events end",
 		 {.started_ns = 1000000000,
 		  .disabled_ns = 6000000000,
 		  .ftrace = {.first_ns = 1100000000, .last_ns = 1400000000}},
 		 BUFFER(1000000, 500000, .chunks_written = 100, .chunks_discarded = 1234),
-		 .lines = CENTRAL "full, the newest 1,234 chunks were discarded; the events end "
+		 .lines = CENTRAL "full: discarded the newest 1,234 chunks; the events end "
 				  "0.4 s after the start; try -b 8mb\n"},
 		/* A patch for a chunk that was discarded is no fault of the producer. */
 		{"packets without a chunk",
 		 BUFFER(1000000, 500000, .chunks_discarded = 1234, .patches_failed = 2),
 		 .lines = CENTRAL
-		 "full, the newest 1,234 chunks were discarded; try -b 2mb\n" CENTRAL
-		 "2 packets lack chunks that had no room\n"},
+		 "full: discarded the newest 1,234 chunks; try -b 2mb\n" CENTRAL
+		 "incomplete because chunks were discarded: 2 packets\n"},
 		{"a buffer smaller than a chunk",
 		 BUFFER(4096, 500000, .abi_violations = 18, .patches_failed = 2),
 		 .lines = "central buffer (4 KiB): too small for 18 chunks; try -b 1mb\n"},
@@ -183,10 +183,10 @@ FIXTURE_TEST(test_records_of_call_stacks)
 		       "timebase { frequency: 999 } } } }");
 	x.scan.sources.perf_dropped = 1234;
 	x.f.from_words = false;
-	check(1, "rings of call stacks: 1,234 records dropped: they were full; "
+	check(1, "rings of call stacks: 1,234 records dropped: the ring was full; "
 		 "try ring_buffer_pages: 1024 in perf_event_config, or a lower frequency\n");
 	x.f.from_words = true;
-	check(1, "rings of call stacks: 1,234 records dropped: they were full; "
+	check(1, "rings of call stacks: 1,234 records dropped: the ring was full; "
 		 "try --cpu-stacks=499\n");
 }
 
@@ -270,12 +270,12 @@ FIXTURE_TEST(test_packets_that_found_no_room)
 {
 	/* Writers that do not say how many. */
 	x.stats.buffers[0].writer_packet_loss = 4;
-	check_no_room("4 packets or more dropped: it was full");
+	check_no_room("4 packets or more dropped: the buffer was full");
 	facts_packet(&x, 2, 77, 1 | 256, 0, false);
 	facts_packet(&x, 2, 77, 1 | 128 | 256, 0, false);
-	check_no_room("4 packets or more dropped: it was full (written by pid 77)");
+	check_no_room("4 packets or more dropped: the buffer was full (written by pid 77)");
 	x.stats.buffers[0].writer_packet_loss = 0;
-	check_no_room("2 packets or more dropped: it was full (written by pid 77)");
+	check_no_room("2 packets or more dropped: the buffer was full (written by pid 77)");
 }
 
 FIXTURE_TEST(dropped_packets_are_counted_not_their_gaps)
@@ -283,13 +283,13 @@ FIXTURE_TEST(dropped_packets_are_counted_not_their_gaps)
 	facts_packet(&x, 2, 77, 1 | 128 | 256, 1000, false);
 	facts_packet(&x, 2, 77, 1 | 256, 234, false);
 	x.stats.buffers[0].writer_packet_loss = 1;
-	check_no_room("1,234 packets dropped: it was full (written by pid 77)");
+	check_no_room("1,234 packets dropped: the buffer was full (written by pid 77)");
 	/* And one of a writer that says less. */
 	facts_packet(&x, 3, 78, 1 | 256, 0, false);
-	check_no_room("1,235 packets or more dropped: it was full (written by pid 78)");
+	check_no_room("1,235 packets or more dropped: the buffer was full (written by pid 78)");
 	/* A number that no writer can have reached. */
 	facts_packet(&x, 2, 77, 1 | 256, UINT64_MAX, false);
-	check_no_room("9,223,372,036,854,775,808 packets or more dropped: it was full (written by "
+	check_no_room("9,223,372,036,854,775,808 packets or more dropped: the buffer was full (written by "
 		      "pid 78)");
 }
 
@@ -354,7 +354,7 @@ FIXTURE_TEST(test_counters_of_the_service_count_from_the_beginning)
 	x.before.patches_discarded = x.stats.patches_discarded = 7;
 	check(0, "");
 	x.stats.chunks_discarded = 103;
-	check(1, "service: refused during the recording, from this or another session: 3 chunks, 0 "
+	check(1, "service: rejected during the recording, from this or another session: 3 chunks, 0 "
 		 "patches\n");
 	x.f.before = NULL;
 	check(0, "");

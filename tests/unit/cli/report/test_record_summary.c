@@ -336,7 +336,7 @@ FIXTURE_TEST(test_a_file_without_the_end_of_the_recording)
 	x.scan.ftrace.holes.counted = 7;
 	check("Recorded 0.60 s (events of 0.20 s) on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
 	      "  events   sched 3\n"
-	      "  lost     kernel rings: at least 7 events, in 1 places; try -B 1mb "
+	      "  lost     kernel rings: at least 7 events, in 1 place; try -B 1mb "
 	      "(buffer_size_kb: 1024) or fewer events\n"
 	      "           further losses are unknown: the trace lacks the end of the recording\n",
 	      true, false);
@@ -412,7 +412,7 @@ FIXTURE_TEST(test_what_is_missing)
 	      "           no producer provides the data source 'my.own'\n"
 	      "           data source 'x' is left out\n"
 	      "           x is skipped\n"
-	      "           '!sched_swtch' excludes no event; did you mean sched/sched_switch?\n"
+	      "           '!sched_swtch' matches no event to exclude; did you mean sched/sched_switch?\n"
 	      "           event 'sched/sched_swich' does not exist; did you mean "
 	      "sched/sched_switch?\n",
 	      false, true);
@@ -590,7 +590,7 @@ FIXTURE_TEST(test_what_the_summary_could_not_read_is_noted)
 	x.scan.bad_packets = 2;
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
 	      "  lost     nothing\n"
-	      "  note     compressed packets that this summary does not read: 3\n"
+	      "  note     compressed packets, which this summary does not read: 3\n"
 	      "           packets that this summary could not read: 2\n",
 	      false, false);
 }

@@ -96,7 +96,7 @@ FIXTURE_TEST(losses_are_in_the_line)
 	scan->stats.buffers[0].chunks_discarded = 7;
 	is_line(snapshot_log_add_saved(&x->log, &x->snapshot, scan),
 		"x.0.pftrace: *11.8 MiB, 0 events; lost: kernel rings: 12 events*; lost: central "
-		"buffer (977 KiB): full, the newest 7 chunks were discarded*");
+		"buffer (977 KiB): full: discarded the newest 7 chunks*");
 	assert_true(x->log.lossy);
 }
 

@@ -72,7 +72,7 @@ FIXTURE_TEST(test_a_daemon_is_beside_the_program_or_in_path)
 	make_file(state, "a/daemon", 0700);
 	unsetenv("PATH");
 	assert_int_equal(program_find_daemon("daemon", buf, sizeof(buf), &e), -ENOENT);
-	assert_string_equal(e.text, "daemon is neither in sonda's folder nor in PATH");
+	assert_string_equal(e.text, "cannot find daemon in sonda's folder or in PATH");
 	/* Beside the running program, whatever PATH says. */
 	assert_int_equal(program_find_daemon("test_programs", buf, sizeof(buf), NULL), 0);
 	setenv("PATH", old, 1);

@@ -146,7 +146,7 @@ VERB_TEST(a_session_that_the_service_ends_is_a_failure)
 {
 	service.end_when_started = true;
 	assert_int_equal(verb_run(cmd_top, "top --batch -d 0.1"), 1);
-	assert_true(says("the session was ended by the tracing service"));
+	assert_true(says("the tracing service ended the session"));
 	service.leave = "EnableTracing";
 	assert_int_equal(verb_run(cmd_top, "top --batch -d 0.1"), 1);
 	assert_true(says("the tracing service disconnected while recording"));

@@ -218,8 +218,7 @@ FIXTURE_TEST(refusals_are_reported)
 	x->service.refuse = "Attach";
 	begin(x);
 	assert_int_equal(session_client_attach(x->client, "key", &config, &e), -EPROTO);
-	assert_string_equal(e.text, "this user has no detached session named 'key'; if it ended by "
-				    "itself, it left the file that it wrote: sonda info FILE");
+	assert_string_equal(e.text, "this user has no detached session named 'key'; if the session has ended, read the file that it wrote: sonda info FILE");
 	assert_int_equal(session_client_clone(x->client, &request, -1, &written, &e), -EPROTO);
 	assert_string_equal(e.text, "the tracing service refused the snapshot: no reason given");
 }
@@ -255,5 +254,5 @@ FIXTURE_TEST(mute_socket_is_given_up)
 
 	/* The kernel takes the connection; no answer comes, because the loop does not run. */
 	assert_int_equal(session_client_open(x->service.port.address, &c, &e), -ETIMEDOUT);
-	assert_non_null(strstr(e.text, "does not answer: it hangs, or is not a tracing service"));
+	assert_non_null(strstr(e.text, "does not reply; it hangs, or is not a tracing service"));
 }

@@ -231,7 +231,7 @@ FIXTURE_TEST(periods)
 		capture_log();
 		create_and_start();
 		/* Only the session that requested less gets a message. */
-		assert_int_equal(captured("a period of 1 ms is too short; 10 ms is used instead"),
+		assert_int_equal(captured("a period of 1 ms is too short; using 10 ms"),
 				 asked[i] == 1);
 		assert_int_equal(rig_poll()->period_ms, got[i]);
 		source->destroy(instance);

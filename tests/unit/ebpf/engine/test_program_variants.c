@@ -113,7 +113,7 @@ TEST_WITH(every_lack_is_named, NULL, NULL)
 	assert_non_null(strstr(why.text, "sched_switch has 5 arguments"));
 	assert_int_equal(choose((struct kernel){true, 4, 0, "state"}, 0), -ENOENT);
 	assert_non_null(strstr(why.text, "the kernel has no task_struct.__state"));
-	assert_non_null(strstr(why.text, "; tracefs has no event sched/sched_switch"));
+	assert_non_null(strstr(why.text, "; the kernel has no event sched/sched_switch"));
 	assert_int_equal(choose((struct kernel){true, 0, 0, "state"}, 0), -ENOENT);
 	assert_non_null(strstr(why.text, "no tracepoint sched_switch"));
 	assert_int_equal(choose((struct kernel){.has_btf = false}, 0), -ENOENT);

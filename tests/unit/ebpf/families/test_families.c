@@ -128,7 +128,7 @@ FIXTURE_TEST(without_btf_raw_tracepoints)
 	kernel.no_events = true;
 	assert_null(variant_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK));
 	assert_non_null(strstr(why.text, "no BTF"));
-	assert_non_null(strstr(why.text, "tracefs has no event block/block_rq_insert"));
+	assert_non_null(strstr(why.text, "the kernel has no event block/block_rq_insert"));
 }
 
 FIXTURE_TEST(old_and_unknown_arguments)

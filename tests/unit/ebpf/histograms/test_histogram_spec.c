@@ -138,12 +138,12 @@ TEST(fields_that_cannot_be_counted)
 		{"nr_sector", "bytes", "complete.bytes is not a number"},
 		{"nr_sector", "cmd", "complete.cmd is not a number"},
 		{"rwbs", NULL, "complete.rwbs is not a number"},
-		{"nr", NULL, "complete has no field nr"},
-		{"unsigned", NULL, "complete has no field unsigned"},
-		{"common_pid", NULL, "cannot read common_pid"},
-		{"nr_sector", "sect", "has no field sect"},
-		{"a b", NULL, "field is not a name"},
-		{"nr_sector", "x\n", "key is not a name"},
+		{"nr", NULL, "complete has no field 'nr'"},
+		{"unsigned", NULL, "complete has no field 'unsigned'"},
+		{"common_pid", NULL, "BPF programs cannot read the field 'common_pid'"},
+		{"nr_sector", "sect", "has no field 'sect'"},
+		{"a b", NULL, "field: 'a b' is not a valid name"},
+		{"nr_sector", "x\n", "is not a valid name"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -23,7 +23,7 @@ static void assert_off(const struct ebpf_family *f, int error, const char *reaso
 FIXTURE_TEST(without_permission_no_variant_is_tried)
 {
 	fake_bpf_fail(BPF_PROG_LOAD, NULL, EPERM);
-	assert_off(&tcp_family, -EPERM, "no permission: CAP_BPF and CAP_PERFMON are needed");
+	assert_off(&tcp_family, -EPERM, "permission denied: CAP_BPF and CAP_PERFMON are required");
 	assert_string_equal(rig.run.variant->name, "tp_btf");
 	assert_int_equal(fake_bpf.n_maps, 0);
 }
@@ -133,7 +133,7 @@ FIXTURE_TEST(unknown_arguments)
 	rig.no_tracefs = true;
 	rig.tracepoint = "sched_switch";
 	rig.args = 2;
-	assert_off(&runq_family, -ENOENT, "sched_switch has 2 arguments, which is not supported");
+	assert_off(&runq_family, -ENOENT, "sched_switch has an unsupported number of arguments: 2");
 	rig.args = -ENOENT;
 	assert_off(&runq_family, -ENOENT, "no tracepoint sched_switch");
 }

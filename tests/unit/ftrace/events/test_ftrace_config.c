@@ -101,8 +101,7 @@ FIXTURE_TEST(drain_period)
 	assert_int_equal(s.drain_period_ms, 100);
 	assert_false(s.period_is_set);
 	assert_string_equal(errors.failed[0],
-			    "option:drain_period_ms (60001: the range is 1 to 60000; the option is "
-			    "ignored)");
+			    "option:drain_period_ms (60001 is ignored: the range is 1 to 60000)");
 	read_config("drain_period_ms: 0", GIB);
 	assert_int_equal(s.drain_period_ms, 100);
 }
@@ -145,7 +144,7 @@ FIXTURE_TEST(fields_of_the_future_are_named)
 	assert_non_null(c);
 	ftrace_settings_read(c, &(struct ftrace_machine){GIB, 4}, &s, &errors);
 	assert_int_equal(tracefs_list_size(errors.failed), 1);
-	assert_string_equal(errors.failed[0], "option:field 1000 (not known to this version)");
+	assert_string_equal(errors.failed[0], "option:field 1000 (unknown to this version)");
 	pb__ftrace_config__free_unpacked(c, NULL);
 }
 

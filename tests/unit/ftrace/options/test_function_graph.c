@@ -87,9 +87,9 @@ FIXTURE_TEST(an_attached_instance_that_is_in_use)
 	static const struct {
 		const char *file, *text, *idle, *why;
 	} uses[] = {
-		{"current_tracer", "blk\n", "nop\n", "another user has set a tracer there"},
-		{"set_ftrace_filter", "other\n", "", "another user has set functions there"},
-		{"set_ftrace_pid", "12\n", "", "another user has set threads there"},
+		{"current_tracer", "blk\n", "nop\n", "another tool has already set a tracer"},
+		{"set_ftrace_filter", "other\n", "", "another tool has already set functions"},
+		{"set_ftrace_pid", "12\n", "", "another tool has already set threads"},
 	};
 	struct instance top;
 
@@ -108,6 +108,6 @@ FIXTURE_TEST(an_attached_instance_that_is_in_use)
 	/* A new tracer would drop what is to be kept. */
 	top.keeps_ring = true;
 	assert_int_equal(function_graph_set(&graph, &s), -EBUSY);
-	assert_reported("setting it would clear the rings");
+	assert_reported("setting the tracer would clear the rings");
 	assert_int_equal(instance_remove(&top), 0);
 }

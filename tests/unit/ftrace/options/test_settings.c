@@ -463,9 +463,8 @@ MADE_TEST(more_than_256_probes)
 		add("uprobe_events: 'p:p%u /bin/true:0x40' ", i);
 	set_up();
 	assert_int_equal(session.made.n, PROBES_MAX);
-	assert_string_equal(
-		errors.failed[0],
-		"option:uprobe_events (the config has 1000 probes, only the first 256 are used)");
+	assert_string_equal(errors.failed[0],
+			    "option:uprobe_events (only the first 256 of 1000 probes are used)");
 }
 
 /* More than goes into one write; each number is whole. */

@@ -113,7 +113,8 @@ FIXTURE_TEST(kept_instances_are_for_root_and_have_plain_names)
 
 	c.kept_instance = "mine";
 	assert_int_equal(open_place(&p, &c), -EPERM);
-	assert_string_equal(p.errors.fatal, "nothing is recorded: kept_instance is for root only");
+	assert_string_equal(p.errors.fatal,
+			    "nothing is recorded: kept_instance: only root may use this field");
 	setup_errors_deinit(&p.errors);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		p = (struct place){.kb = 0};
@@ -163,10 +164,11 @@ FIXTURE_TEST(the_second_session_finds_it_in_use)
 	assert_int_equal(open_place(&b, &c), 0);
 	assert_true(b.instance.keeps_ring);
 	assert_string_equal(fake_read("instances/foo/trace"), "new records");
-	assert_string_equal(b.errors.failed[0],
-			    "option:buffer_size_kb (1024: the rings keep their size, 512)");
-	assert_string_equal(b.errors.failed[1],
-			    "option:use_monotonic_raw_clock (the instance keeps its clock)");
+	assert_string_equal(
+		b.errors.failed[0],
+		"option:buffer_size_kb (1024: rings in use cannot be resized; 512 is used)");
+	assert_string_equal(b.errors.failed[1], "option:use_monotonic_raw_clock (the clock of an "
+						"instance in use cannot be changed)");
 	leave(&a);
 	assert_string_equal(fake_read("instances/foo/tracing_on"), "0");
 	assert_string_equal(fake_read("instances/foo/trace_clock"), "boot");

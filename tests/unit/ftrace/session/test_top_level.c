@@ -241,7 +241,8 @@ FIXTURE_TEST(a_top_level_that_is_in_use)
 	static const struct {
 		const char *file, *text, *idle, *why;
 	} rows[] = {
-		{"set_event", "sched:sched_switch\nirq:x\n", "", "sched:sched_switch is on there"},
+		{"set_event", "sched:sched_switch\nirq:x\n", "",
+		 "the event sched:sched_switch is enabled"},
 		{"current_tracer", "function_graph\n", "nop\n", "current_tracer is function_graph"},
 		{"tracing_on", "0\n", "1\n", "its rings hold a stopped recording of 7 records"},
 	};
@@ -264,7 +265,7 @@ FIXTURE_TEST(a_top_level_that_is_in_use)
 	assert_int_equal(symlink(fake_path("trace_pipe"), fake_path("proc/123/fd/3")), 0);
 	a.setup.proc_root = fake_path("proc");
 	assert_false(open_for(&a, "print"));
-	assert_failed(&a, "someone (process 123) reads its rings");
+	assert_failed(&a, "someone (pid 123) reads the rings");
 	unlink(fake_path("proc/123/fd/3"));
 	setup_errors_deinit(&a.errors);
 	/* Older kernels lack the file. */
@@ -337,7 +338,7 @@ FIXTURE_TEST(restrictions)
 	assert_string_equal(fake_read("set_ftrace_pid"), "1 ");
 	/* No other session may read what lacks records. */
 	assert_false(open_for(&b, "funcgraph_entry"));
-	assert_failed(&b, "another recording restricts the records of");
+	assert_failed(&b, "another recording has restricted what");
 	top_level_close(&a.top);
 	assert_string_equal(fake_read("tracing_cpumask"), "3");
 	assert_string_equal(fake_read("set_ftrace_pid"), "");

@@ -53,7 +53,7 @@ FIXTURE_TEST(the_reasons_of_the_kernel)
 		{"c == \"parse_error: x ^\"", "c == \"parse_error: x ^\"\n  ^\nparse_error: No\n",
 		 "No at character 3: c ^== \"parse_error: x ^\""},
 		{"a ~ \"x\" &&& 1", "a ~ \"x\" &&& 1\nError: (0)\n",
-		 "the kernel cannot parse it and gives no reason: a ~ \"x\" &&& 1"},
+		 "the kernel rejected the filter without a reason: a ~ \"x\" &&& 1"},
 		/* No reason. */
 		{"a == 1", "", "Invalid argument: a == 1"},
 		{"a == 1", "none\n", "Invalid argument: a == 1"},
@@ -85,7 +85,7 @@ FIXTURE_TEST(writing)
 	assert_string_equal(fake_written("events/sched/sched_switch/filter"), "0");
 
 	assert_int_equal(filter_file_write(&instance, "sched", "nope", "a == 1", &e), -ENOENT);
-	assert_string_equal(e.text, "the kernel cannot filter this event");
+	assert_string_equal(e.text, "this event cannot be filtered");
 	fake_refusal("events/sched/sched_switch/filter");
 	assert_int_equal(filter_file_write(&instance, "sched", "sched_switch", "a == 1", &e),
 			 -EISDIR);

@@ -161,7 +161,7 @@ TRIGGER_TEST(triggers_that_are_not_valid_are_left_out)
 	add("bad")->message = (char *)"(";
 	add("good")->message = (char *)"a";
 	assert_int_equal(journald_triggers_new(&config, &errors, &t), 0);
-	assert_string_equal(errors.s, "triggers[0] is ignored: it has no name");
+	assert_string_equal(errors.s, "triggers[0] is ignored: name is missing");
 	assert_string_equal(FIRED("MESSAGE=a"), "good");
 }
 
@@ -170,7 +170,8 @@ TRIGGER_TEST(too_many_triggers)
 	for (unsigned i = 0; i <= JOURNALD_TRIGGERS_MAX; i++)
 		add("x")->unit_failed = true;
 	assert_int_equal(journald_triggers_new(&config, &errors, &t), 0);
-	assert_non_null(strstr(errors.s, "triggers[32] is ignored: there are more than 32"));
+	assert_non_null(
+		strstr(errors.s, "triggers[32] is ignored: too many triggers; the limit is 32"));
 }
 
 TRIGGER_TEST(no_valid_trigger_is_none)

@@ -398,7 +398,7 @@ FIXTURE_TEST(read_errors_are_logged_once_and_counted)
 	publish_tid(72);
 	flush_and_run();
 	assert_int_equal(captured("/proc/PID/status: "), 1);
-	assert_non_null(strstr(log_text, "/proc/PID/cmdline: this kernel lacks it"));
+	assert_non_null(strstr(log_text, "/proc/PID/cmdline: not supported by this kernel"));
 	assert_int_equal(find_rows(PB_TRACE_PACKET_PROCESS_STATS, PB_PROCESS_STATS_UNREAD_FILES, 0,
 				   0, &unread),
 			 2);

@@ -145,7 +145,7 @@ FIXTURE_TEST(unknown_ids_are_logged)
 	stats.n_stat_counters = 4;
 	capture_log();
 	rig_poll(&sys_stat);
-	assert_int_equal(captured("stat has no counter with id 99"), 1);
+	assert_int_equal(captured("stat: there is no counter with id 99"), 1);
 	assert_said("forks 7\n");
 	for (int i = 0; i < (int)ARRAY_SIZE(listed); i++)
 		listed[i] = (Pb__SysStatsConfig__StatCounters)(1000 + i);

@@ -24,7 +24,7 @@ TEST(path_must_make_sense)
 	assert_int_equal(
 		file_writer_check_config(of("write_into_file: true output_path: '/x/y'"), &e), 0);
 	assert_int_equal(file_writer_check_config(of("output_path: '/x/y'"), &e), -EINVAL);
-	assert_non_null(strstr(e.text, "output_path needs write_into_file"));
+	assert_non_null(strstr(e.text, "output_path requires write_into_file"));
 	assert_int_equal(
 		file_writer_check_config(of("write_into_file: true output_path: 'x/y'"), &e),
 		-EINVAL);

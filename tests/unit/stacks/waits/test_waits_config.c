@@ -61,7 +61,7 @@ TEST(states_of_the_config_are_those_of_the_programs)
 	waits_config_deinit(&c);
 	states[1] = (Pb__WaitsConfig__State)(WAIT_STATES + 1);
 	assert_int_equal(read_config(&m, &c, &e), -EINVAL);
-	assert_string_equal(e.text, "waits_config.states: there is no state 7");
+	assert_string_equal(e.text, "waits_config.states: unknown state 7");
 	waits_config_deinit(&c);
 }
 

@@ -828,8 +828,7 @@ FIXTURE_TEST(a_config_that_is_refused_is_not_recorded)
 	start(&m);
 	assert_false(programs.runs);
 	stop();
-	assert_has(packets_of(0),
-		   "waits_stats { error: 'waits_config.states: there is no state 99' }");
+	assert_has(packets_of(0), "waits_stats { error: 'waits_config.states: unknown state 99' }");
 }
 
 FIXTURE_TEST(programs_that_cost_too_much_are_removed_and_their_waits_kept)
