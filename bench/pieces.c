@@ -214,7 +214,7 @@ static uint64_t run_line(struct line *l, size_t total)
 		must(write_thread_wait(l->file_writer, -1) == 0 &&
 			     write_thread_next_result(l->file_writer, &result) == 1,
 		     "output");
-		out_file_take_result(&l->part.out, &result);
+		out_file_handle_result(&l->part.out, &result);
 	}
 	must(trace_buffer_stats(l->buffer)->chunks_overwritten == 0 &&
 		     writer_dropped(l->writer) == 0,

@@ -68,7 +68,7 @@ void ftrace_scan_deinit(struct ftrace_scan *s)
 	*s = (struct ftrace_scan){0};
 }
 
-static void note_event_time(struct ftrace_scan *s, uint64_t ns)
+static void update_event_span(struct ftrace_scan *s, uint64_t ns)
 {
 	if (!ns)
 		return;
@@ -85,8 +85,8 @@ static void scan_plain_events(struct ftrace_scan *s, struct pb_dec *d)
 	uint64_t first, last;
 
 	d->cur = plain_events_count(d->cur, d->end, &s->counts, &first, &last);
-	note_event_time(s, first);
-	note_event_time(s, last);
+	update_event_span(s, first);
+	update_event_span(s, last);
 }
 
 static bool scan_event(struct ftrace_scan *s, const struct pb_field *event)
@@ -97,7 +97,7 @@ static bool scan_event(struct ftrace_scan *s, const struct pb_field *event)
 	pb_for_each_checked (f, event, ok)
 		switch (f.id) {
 		case PB_FTRACE_EVENT_TIMESTAMP:
-			note_event_time(s, f.u64);
+			update_event_span(s, f.u64);
 			break;
 		case PB_FTRACE_EVENT_PID:
 		case PB_FTRACE_EVENT_COMMON_FLAGS:
@@ -123,9 +123,9 @@ static void scan_compact_times(struct ftrace_scan *s, uint32_t event, const stru
 	while (pb_packed_next(&p, &delta)) {
 		ns += delta;
 		if (n++ == 0)
-			note_event_time(s, ns);
+			update_event_span(s, ns);
 	}
-	note_event_time(s, ns);
+	update_event_span(s, ns);
 	if (n)
 		event_counts_add(&s->counts, event, n);
 }

@@ -34,7 +34,7 @@ static struct hole_cpu *get_hole_cpu(struct holes *h, uint32_t sequence, uint32_
 	return &h->cpus[h->n_cpus++];
 }
 
-void holes_note_gap(struct holes *h, uint32_t sequence)
+void holes_add_gap(struct holes *h, uint32_t sequence)
 {
 	for (size_t i = 0; i < h->n_cpus; i++)
 		if (h->cpus[i].sequence == sequence)

@@ -58,7 +58,7 @@ struct bundle_span {
 };
 
 /* Notes that packets of this sequence are missing before its next packet. */
-void holes_note_gap(struct holes *h, uint32_t sequence);
+void holes_add_gap(struct holes *h, uint32_t sequence);
 /* Adds a bundle. Call it after holes_add_range() for its ranges. */
 void holes_add_bundle(struct holes *h, uint32_t sequence, const struct bundle_span *b);
 /* Adds a serialized LostRange. Returns false, and ignores the range, if it violates protobuf's

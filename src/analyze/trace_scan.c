@@ -224,7 +224,7 @@ void trace_scan_deinit(struct trace_scan *s)
 /* ---- processes ---- */
 
 /* Returns false if the pid was seen before or is invalid, or if memory runs out. */
-static bool note_new_pid(struct trace_scan *s, uint64_t pid)
+static bool add_new_pid(struct trace_scan *s, uint64_t pid)
 {
 	uint8_t *grown;
 	size_t need;
@@ -257,7 +257,7 @@ static bool scan_process_tree(struct trace_scan *s, const struct pb_field *tree)
 		if (f.id != PB_PROCESS_TREE_PROCESSES)
 			continue;
 		ok &= pb_read(&f, PB_TO(PB_PROCESS_TREE_PROCESS_PID, &pid));
-		s->processes += note_new_pid(s, pid);
+		s->processes += add_new_pid(s, pid);
 	}
 	return ok;
 }
@@ -318,7 +318,7 @@ static bool scan_compressed(struct trace_scan *s, const struct pb_field *f, size
 }
 
 /* Notes the time of a packet that is always stamped with CLOCK_BOOTTIME. */
-static void note_boot_time(struct trace_scan *s, const struct packet *p)
+static void set_boot_time(struct trace_scan *s, const struct packet *p)
 {
 	switch (p->payload.id) {
 	case PB_TRACE_PACKET_PROCESS_TREE:
@@ -338,7 +338,7 @@ static bool scan_payload(struct trace_scan *s, const struct packet *p, size_t pa
 	const struct pb_field *f = &p->payload;
 
 	sample_counts_add(&s->samples, f);
-	note_boot_time(s, p);
+	set_boot_time(s, p);
 	s->ftrace.machine = p->machine;
 	switch (f->id) {
 	case PB_TRACE_PACKET_FTRACE_EVENTS:
@@ -375,7 +375,7 @@ void trace_scan_packet(struct trace_scan *s, const uint8_t *data, size_t len)
 	s->packets++;
 	s->bytes += len;
 	if (p.sequence && p.dropped)
-		holes_note_gap(&s->ftrace.holes, p.sequence);
+		holes_add_gap(&s->ftrace.holes, p.sequence);
 	if (p.sequence)
 		sequence_table_add_packet(&s->sequences, p.sequence, p.pid, p.dropped, p.first);
 	if (p.dropped > 1 && p.n_dropped)

@@ -306,7 +306,7 @@ static int print_json_table(sqlite3_stmt *st, const struct report_section *s, st
 
 	*ret_some = false;
 	if (r == SQLITE_OK)
-		r = sql_output_note_rows(st, p->o->keys ? SQL_JSON_NUMBERS : SQL_JSON, p->out,
+		r = sql_output_write_and_check(st, p->o->keys ? SQL_JSON_NUMBERS : SQL_JSON, p->out,
 					       ret_some);
 	fputs(p->o->keys ? "}" : "", p->out);
 	return r;
@@ -325,7 +325,7 @@ static int print_section(sqlite3_stmt *st, const struct report_section *s, struc
 		if (p->several && !p->of_trace)
 			fprintf(p->out, ", machine %" PRId64, p->machine);
 		fputc('\n', p->out);
-		r = sql_output_note_rows(st, p->o->csv, p->out, &some);
+		r = sql_output_write_and_check(st, p->o->csv, p->out, &some);
 		break;
 	case REPORT_JSON:
 		r = print_json_table(st, s, p, &some);

@@ -132,7 +132,7 @@ static int snapshot_take(struct session_client *client, const struct verb_option
 	s->file_is_cut = trace_file_error(file) != 0;
 	s->file_bytes = trace_file_bytes(file);
 	if (session_client_query(client, false, &state, &ignored) == 0) {
-		verb_summary_note_sources(s, state);
+		verb_summary_add_sources(s, state);
 		pb__tracing_service_state__free_unpacked(state, NULL);
 	}
 	return r;

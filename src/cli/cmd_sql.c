@@ -137,7 +137,7 @@ static int run_sql_text(struct database *d, const char *sql, enum sql_format for
 			err_set(&e, -EINVAL, "%s", sqlite3_errmsg(database_sqlite(d)));
 		}
 		sqlite3_finalize(st);
-		if (database_take_left_out(d, &left_out))
+		if (database_pop_left_out(d, &left_out))
 			log_warn("sql: %s", left_out.text);
 		if (r) {
 			log_error("sql: %s", e.text);

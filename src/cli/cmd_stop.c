@@ -245,7 +245,7 @@ static int stop_end_session(struct ending *x, struct err_text *e)
 	if (r < 0)
 		return r;
 	if (session_client_query(x->client, false, &state, &ignored) == 0) {
-		verb_summary_note_sources(&x->summary, state);
+		verb_summary_add_sources(&x->summary, state);
 		find_session(x, state);
 		pb__tracing_service_state__free_unpacked(state, NULL);
 	}

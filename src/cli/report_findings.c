@@ -247,7 +247,7 @@ static int print_csv(const struct outcome *of, size_t found, const struct findin
 		put_sentence(&of[i], o, &b);
 		fprintf(o->out, "# %s: %s\n", of[i].of->title, b.s ? b.s : "");
 		sqlite3_reset(of[i].rows);
-		r = sql_output_note_rows(of[i].rows, o->options->csv, o->out, &some);
+		r = sql_output_write_and_check(of[i].rows, o->options->csv, o->out, &some);
 	}
 	strbuf_deinit(&b);
 	return r == SQLITE_OK ? 0 : -EIO;
@@ -306,7 +306,7 @@ static int print_json(const struct outcome *of, size_t n, size_t found,
 		put_json_head(&of[i], o, &b);
 		fprintf(o->out, "%s%s", i ? ", " : "", b.s ? b.s : "");
 		sqlite3_reset(of[i].rows);
-		r = sql_output_note_rows(of[i].rows, SQL_JSON, o->out, &some);
+		r = sql_output_write_and_check(of[i].rows, SQL_JSON, o->out, &some);
 		fputc('}', o->out);
 	}
 	strbuf_clear(&b);

@@ -154,7 +154,7 @@ static int report_options_handle_option(void *ctx, int option, struct err_text *
 
 	switch (option) {
 	case 'p':
-		return trace_input_parse_who(optarg, o->words, &o->n_words, e);
+		return trace_input_parse_processes(optarg, o->words, &o->n_words, e);
 	case 'F':
 		return trace_input_parse_time("--from", optarg, 0, &o->from, e);
 	case 'T':
@@ -292,7 +292,7 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 				       "no process or thread is given; example: sonda report %s "
 				       "4711 %.80s",
 				       o->report->name, words[i]);
-		r = trace_input_parse_who(words[i++], o->words, &o->n_words, e);
+		r = trace_input_parse_processes(words[i++], o->words, &o->n_words, e);
 	}
 	if (i < n && o->boot)
 		return err_set(e, -EINVAL, "--boot selects the trace; remove '%.80s'", words[i]);

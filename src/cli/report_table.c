@@ -300,7 +300,7 @@ static int read_rows(sqlite3_stmt *st, const struct report_style *style, struct 
 
 /* Makes the line fit into width (0: any): narrows the widest columns of text, then leaves out
  * columns at the end of the line. */
-static void fit_columns_into_width(struct rows *rows, int width)
+static void shrink_columns_to_width(struct rows *rows, int width)
 {
 	int total = 2 * (rows->n_columns - 1);
 
@@ -380,7 +380,7 @@ int report_table_print(sqlite3_stmt *st, const struct report_style *style, FILE 
 	r = read_rows(st, style, &rows);
 	n = rows.n_columns ? (int)(rows.n / (size_t)rows.n_columns) : 0;
 	if (r == SQLITE_DONE && n > 0) {
-		fit_columns_into_width(&rows, style->width);
+		shrink_columns_to_width(&rows, style->width);
 		put_column_heads(&rows, style, to);
 		for (int i = 0; i < n && i < style->top; i++)
 			put_line(&rows.cells[(size_t)i * (size_t)rows.n_columns], &rows, style, to);

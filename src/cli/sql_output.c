@@ -390,7 +390,7 @@ int sql_parse_csv_format(const char *value, enum sql_format *ret, struct err_tex
 	return 0;
 }
 
-int sql_output_note_rows(sqlite3_stmt *st, enum sql_format format, FILE *to, bool *ret_some)
+int sql_output_write_and_check(sqlite3_stmt *st, enum sql_format format, FILE *to, bool *ret_some)
 {
 	int r;
 
@@ -412,5 +412,5 @@ int sql_output(sqlite3_stmt *st, enum sql_format format, FILE *to)
 {
 	bool some;
 
-	return sql_output_note_rows(st, format, to, &some);
+	return sql_output_write_and_check(st, format, to, &some);
 }

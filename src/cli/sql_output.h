@@ -27,7 +27,7 @@ int sql_parse_csv_format(const char *value, enum sql_format *ret, struct err_tex
  * SQLite result code: SQLITE_OK, or the error, after rows that came before it. */
 int sql_output(sqlite3_stmt *st, enum sql_format format, FILE *to);
 /* Does the same, and sets *ret_some to whether there were rows; for CSV and JSON only. */
-int sql_output_note_rows(sqlite3_stmt *st, enum sql_format format, FILE *to, bool *ret_some);
+int sql_output_write_and_check(sqlite3_stmt *st, enum sql_format format, FILE *to, bool *ret_some);
 /* Appends the names of the columns that SQL_JSON_NUMBERS writes, as a JSON array. */
 void sql_output_put_columns(sqlite3_stmt *st, struct strbuf *b);
 /* Appends the value of a column as text: nothing for NULL. Sets b->failed if memory is out. */

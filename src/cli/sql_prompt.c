@@ -238,7 +238,7 @@ static void sql_prompt_run(struct sql_prompt *p, const char *sql)
 	r = run_statements(p, sql, &e);
 	running = NULL;
 	fflush(stdout);
-	if (database_take_left_out(p->database, &left_out))
+	if (database_pop_left_out(p->database, &left_out))
 		log_warn("sql: %s", left_out.text);
 	if (r == SQLITE_OK)
 		return;

@@ -259,7 +259,7 @@ static int listen_on_all(struct sockets *s, const struct socket_options *o, stru
 	return r < 0 ? r : listen_for_consumers(s, o, e);
 }
 
-static int take_inherited(struct sockets *s, const struct inherited *passed,
+static int adopt_inherited_sockets(struct sockets *s, const struct inherited *passed,
 				   const struct socket_options *o, struct err_text *e)
 {
 	_Static_assert(INHERITED_MAX <= MAX_SOCKETS, "list");
@@ -273,7 +273,7 @@ static int take_inherited(struct sockets *s, const struct inherited *passed,
 	return 0;
 }
 
-static int mark_relays(struct sockets *s, const struct socket_options *o, struct err_text *e)
+static int mark_relay_sockets(struct sockets *s, const struct socket_options *o, struct err_text *e)
 {
 	for (size_t i = 0; i < s->n_producers; i++)
 		s->list[i].kind = o->relay ? PRODUCERS_AND_RELAYS : PRODUCERS_ONLY;
@@ -300,12 +300,12 @@ int sockets_open(struct sockets *s, const struct socket_options *o, struct err_t
 	*s = (struct sockets){.n = 0};
 	r = inherited_find(&passed, e);
 	if (r == 0)
-		r = passed.n > 0 ? take_inherited(s, &passed, o, e)
+		r = passed.n > 0 ? adopt_inherited_sockets(s, &passed, o, e)
 				 : listen_on_all(s, o, e);
-	return r < 0 ? r : mark_relays(s, o, e);
+	return r < 0 ? r : mark_relay_sockets(s, o, e);
 }
 
-int sockets_hand_to_service(struct sockets *s, const struct socket_options *o,
+int sockets_pass_to_service(struct sockets *s, const struct socket_options *o,
 			    struct service *service)
 {
 	int r = 0;
@@ -320,7 +320,7 @@ int sockets_hand_to_service(struct sockets *s, const struct socket_options *o,
 	return r;
 }
 
-void sockets_hand_files_to_helper(struct sockets *s, struct file_helper_options *o)
+void sockets_pass_files_to_helper(struct sockets *s, struct file_helper_options *o)
 {
 	_Static_assert(MAX_SOCKETS <= FILE_HELPER_REMOVES, "list");
 	for (size_t i = 0; i < s->n; i++)

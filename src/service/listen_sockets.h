@@ -50,10 +50,10 @@ struct sockets {
 /* Returns 0, or -errno and sets e. Call sockets_close() in either case. */
 int sockets_open(struct sockets *s, const struct socket_options *o, struct err_text *e);
 /* Gives the sockets to the service, which borrows o->allow for its life. Returns 0 or -errno. */
-int sockets_hand_to_service(struct sockets *s, const struct socket_options *o,
+int sockets_pass_to_service(struct sockets *s, const struct socket_options *o,
 			    struct service *service);
 /* Adds the files of the sockets to o->remove. The paths are borrowed from s. */
-void sockets_hand_files_to_helper(struct sockets *s, struct file_helper_options *o);
+void sockets_pass_files_to_helper(struct sockets *s, struct file_helper_options *o);
 /* Closes the sockets that the service did not take. Unless the file helper does it, removes the
  * files of all sockets, so that a later connect() fails at once. */
 void sockets_close(struct sockets *s);

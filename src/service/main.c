@@ -137,7 +137,7 @@ static int main_run(struct event_base *loop, struct sockets *sockets, const stru
 	if (notify_open(&notify, "TRACED_NOTIFY_FD", e) < 0)
 		log_warn("%s", e->text);
 	if (r == 0)
-		r = sockets_hand_to_service(sockets, &o->sockets, service);
+		r = sockets_pass_to_service(sockets, &o->sockets, service);
 	if (r == 0 && (!sigint || !sigterm || evsignal_add(sigint, NULL) < 0 ||
 		       evsignal_add(sigterm, NULL) < 0))
 		r = -ENOMEM;
@@ -168,7 +168,7 @@ static int start_file_helper(struct sockets *sockets, const struct options *o, s
 
 	int r;
 
-	sockets_hand_files_to_helper(sockets, &helper);
+	sockets_pass_files_to_helper(sockets, &helper);
 	if (helper.n_remove == 0 && !helper.output_dir)
 		return 0; /* the sockets have no files: nothing to do */
 	r = file_helper_start(&helper, e);

@@ -276,7 +276,7 @@ void cut_bundle_each_time(const struct cut_bundle *b, void (*fn)(void *ctx, int6
 			cut_columns_each_time(&f, call_with_trace_time, &each);
 }
 
-static void cut_bundle_note_time(void *ctx, int64_t ts)
+static void cut_bundle_add_event_time(void *ctx, int64_t ts)
 {
 	struct cut_bundle *b = ctx;
 
@@ -302,7 +302,7 @@ void cut_bundle_read(struct cut_reader *r, const struct cut_packet *c, struct cu
 		.has_columns = h.columns.id,
 	};
 	ret->rewrites = ret->clock != CLOCK_BOOTTIME_ID && c->m->clocks.trace == CLOCK_BOOTTIME_ID;
-	cut_bundle_each_time(ret, cut_bundle_note_time, ret);
+	cut_bundle_each_time(ret, cut_bundle_add_event_time, ret);
 }
 
 void cut_bundle_read_span(struct cut_reader *r, const struct cut_packet *c, int64_t *ts,
@@ -468,7 +468,7 @@ int cut_bundle_write_piece(const struct cut_bundle *b, struct cut_piece *piece, 
 }
 
 /* Stores the new name of the thread that the CPU was switched to last, if the event has one. */
-static void note_new_thread_name(const struct cut_bundle *b, const struct pb_field *event)
+static void store_new_thread_name(const struct cut_bundle *b, const struct pb_field *event)
 {
 	struct cut_switch *last = &b->state->last;
 	struct pb_field rename = {.id = 0}, name = {.id = 0};
@@ -505,7 +505,7 @@ void cut_bundle_keep_last_switch(const struct cut_bundle *b)
 	pb_dec_init(&d, payload->data, payload->len);
 	while (b->state->last.known && pb_dec_next(&d, &f))
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data)
-			note_new_thread_name(b, &f);
+			store_new_thread_name(b, &f);
 }
 
 int cut_bundle_each_descriptor(const struct cut_bundle *b,

@@ -162,7 +162,7 @@ static void cut_overview_extend(struct cut_overview *o, int64_t ts)
 	o->end = MAX(o->end, ts);
 }
 
-static void note_recorded_event(void *ctx, int64_t ts)
+static void extend_span_to_event(void *ctx, int64_t ts)
 {
 	struct cut_overview *o = ctx;
 
@@ -184,7 +184,7 @@ static int cut_overview_on_packet(void *ctx, const struct cut_packet *c)
 		o->state_bytes += c->len;
 		return 0;
 	case CUT_BUNDLE:
-		cut_bundle_read_span(&o->reader, c, &ts, note_recorded_event, o);
+		cut_bundle_read_span(&o->reader, c, &ts, extend_span_to_event, o);
 		c->m->latest = MAX(c->m->latest, ts);
 		break;
 	case CUT_EVENT:

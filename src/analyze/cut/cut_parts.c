@@ -456,7 +456,7 @@ static int write_snapshot(struct parts *p, const struct cut_packet *c)
 
 /* ---- kernel events ---- */
 
-static int note_descriptor(void *ctx, const uint8_t *field, size_t len)
+static int store_descriptor(void *ctx, const uint8_t *field, size_t len)
 {
 	return cut_state_add(ctx, 0, field, len, field, len);
 }
@@ -590,7 +590,7 @@ static int write_bundle(struct parts *p, const struct cut_packet *c)
 	if (b.any)
 		c->m->latest = MAX(c->m->latest, b.first);
 	if (b.has_descriptors)
-		r = cut_bundle_each_descriptor(&b, note_descriptor,
+		r = cut_bundle_each_descriptor(&b, store_descriptor,
 					       &p->descriptors[index_of_machine(p, c->m)]);
 	if (r < 0)
 		return r;

@@ -322,7 +322,7 @@ static int create_relation(struct database *d, struct statement *s, struct sql_r
 			       what);
 	/* Accepts the kinds of tables that Perfetto's library requests; SQLite has only one
 	 * kind. */
-	if (sql_reader_take_words(r, "USING"))
+	if (sql_reader_accept_words(r, "USING"))
 		sql_token_next_word(r);
 	if (sql_token_is_char(sql_token_peek(r), '('))
 		result = sql_columns_parse(r, false, &columns, e);
@@ -367,7 +367,7 @@ static int drop_index(struct database *d, struct sql_reader *r, struct err_text 
 	int result;
 
 	if (!sql_token_name(sql_token_next_word(r), name, sizeof(name)) ||
-	    !sql_reader_take_words(r, "ON") || sql_token_next_word(r).kind != SQL_TOKEN_NAME)
+	    !sql_reader_accept_words(r, "ON") || sql_token_next_word(r).kind != SQL_TOKEN_NAME)
 		return err_set(e, -EINVAL, "expected DROP PERFETTO INDEX name ON table");
 	sql = sqlite3_mprintf("DROP INDEX temp.\"%w\"", name);
 	result = sql ? run_sql(d, sql, e) : err_set(e, -ENOMEM, "out of memory");
@@ -426,7 +426,7 @@ static int define_delegate(struct database *d, struct function_head *h, struct s
 
 /* Records that a function of an included module is left out because its statement uses something
  * that sonda lacks. The rest of the module works without the function. */
-static void note_left_out_function(struct database *d, const char *function,
+static void record_left_out_function(struct database *d, const char *function,
 				     const struct err_text *why)
 {
 	if (d->n_left_out++ < LEFT_OUT_MAX)
@@ -444,23 +444,23 @@ static int create_function(struct database *d, struct statement *s, struct sql_r
 
 	memcpy(name, h.name, sizeof(name));
 	d->functions.is_wrong = false;
-	if (result == 0 && !sql_reader_take_words(r, "RETURNS"))
+	if (result == 0 && !sql_reader_accept_words(r, "RETURNS"))
 		result =
 			err_set(e, -EINVAL, "expected RETURNS after the arguments of %s", h.name);
 	if (result == 0)
-		result = sql_reader_take_words(r, "TABLE")
+		result = sql_reader_accept_words(r, "TABLE")
 				 ? sql_columns_parse(r, false, &h.columns, e)
 				 : sql_type_parse(r, &type, e);
-	if (result == 0 && sql_reader_take_words(r, "DELEGATES TO") && !h.columns.n)
+	if (result == 0 && sql_reader_accept_words(r, "DELEGATES TO") && !h.columns.n)
 		result = define_delegate(d, &h, r, replace, e);
-	else if (result == 0 && !sql_reader_take_words(r, "AS"))
+	else if (result == 0 && !sql_reader_accept_words(r, "AS"))
 		result = err_set(e, -EINVAL, "expected AS and a statement after the type of %s",
 				 h.name);
 	else if (result == 0)
 		result = define_function(d, s, &h, r, replace, e);
 	function_head_deinit(&h);
 	if (result == -EINVAL && d->module && d->functions.is_wrong) {
-		note_left_out_function(d, name, e);
+		record_left_out_function(d, name, e);
 		result = 0;
 	}
 	return result;
@@ -520,7 +520,7 @@ static bool is_plain_view(struct sql_reader r)
 {
 	struct sql_token name;
 
-	sql_reader_take_words(&r, "IF NOT EXISTS");
+	sql_reader_accept_words(&r, "IF NOT EXISTS");
 	name = sql_token_next_word(&r);
 	return name.kind == SQL_TOKEN_NAME && !strchr("\"`[", *name.s) &&
 	       !sql_token_is_char(sql_token_peek(&r), '.');
@@ -530,21 +530,21 @@ static bool is_plain_view(struct sql_reader r)
 static int create_perfetto(struct database *d, struct statement *s, struct sql_reader *r,
 			   bool replace, struct err_text *e)
 {
-	if (sql_reader_take_words(r, "TABLE"))
+	if (sql_reader_accept_words(r, "TABLE"))
 		return create_relation(d, s, r, "TABLE", replace, e);
-	if (sql_reader_take_words(r, "VIEW"))
+	if (sql_reader_accept_words(r, "VIEW"))
 		return create_relation(d, s, r, "VIEW", replace, e);
-	if (sql_reader_take_words(r, "FUNCTION"))
+	if (sql_reader_accept_words(r, "FUNCTION"))
 		return create_function(d, s, r, replace, e);
-	if (sql_reader_take_words(r, "INDEX"))
+	if (sql_reader_accept_words(r, "INDEX"))
 		return create_index(d, s, r, replace, e);
 	return err_set(e, -EINVAL, "CREATE PERFETTO makes a TABLE, VIEW, FUNCTION, MACRO or INDEX");
 }
 
 static bool read_create_perfetto(struct sql_reader *r, bool *ret_replace)
 {
-	*ret_replace = sql_reader_take_words(r, "CREATE OR REPLACE PERFETTO");
-	return *ret_replace || sql_reader_take_words(r, "CREATE PERFETTO");
+	*ret_replace = sql_reader_accept_words(r, "CREATE OR REPLACE PERFETTO");
+	return *ret_replace || sql_reader_accept_words(r, "CREATE PERFETTO");
 }
 
 /* Runs a statement of the dialect, or prepares one of SQLite. */
@@ -555,7 +555,7 @@ static int prepare_statement(struct database *d, struct statement *s, sqlite3_st
 	bool replace;
 	int result;
 
-	if (read_create_perfetto(&macro, &replace) && sql_reader_take_words(&macro, "MACRO"))
+	if (read_create_perfetto(&macro, &replace) && sql_reader_accept_words(&macro, "MACRO"))
 		return macro_define(&d->macros, macro, replace, e);
 	s->is_expanded = macro_needs_expansion(r);
 	if (s->is_expanded) {
@@ -571,13 +571,13 @@ static int prepare_statement(struct database *d, struct statement *s, sqlite3_st
 		if (result < 0)
 			return result;
 	}
-	if (sql_reader_take_words(&r, "INCLUDE PERFETTO MODULE"))
+	if (sql_reader_accept_words(&r, "INCLUDE PERFETTO MODULE"))
 		return run_include_statement(d, s, &r, e);
 	if (read_create_perfetto(&r, &replace))
 		return create_perfetto(d, s, &r, replace, e);
-	if (sql_reader_take_words(&r, "DROP PERFETTO INDEX"))
+	if (sql_reader_accept_words(&r, "DROP PERFETTO INDEX"))
 		return drop_index(d, &r, e);
-	if (sql_reader_take_words(&r, "CREATE VIEW") && is_plain_view(r))
+	if (sql_reader_accept_words(&r, "CREATE VIEW") && is_plain_view(r))
 		return prepare_rest_of_statement(d, s, "CREATE TEMP VIEW", &r, ret, e);
 	r = statement_text(s);
 	return prepare_rest_of_statement(d, s, "", &r, ret, e);
@@ -596,9 +596,9 @@ static int prepare_trigger(struct database *d, const char *text, size_t *at, sql
 
 static bool is_trigger(struct sql_reader r)
 {
-	return sql_reader_take_words(&r, "CREATE TRIGGER") ||
-	       sql_reader_take_words(&r, "CREATE TEMP TRIGGER") ||
-	       sql_reader_take_words(&r, "CREATE TEMPORARY TRIGGER");
+	return sql_reader_accept_words(&r, "CREATE TRIGGER") ||
+	       sql_reader_accept_words(&r, "CREATE TEMP TRIGGER") ||
+	       sql_reader_accept_words(&r, "CREATE TEMPORARY TRIGGER");
 }
 
 int database_prepare(struct database *d, const char *text, size_t *at, sqlite3_stmt **ret,
@@ -615,7 +615,7 @@ int database_prepare(struct database *d, const char *text, size_t *at, sqlite3_s
 		return r;
 	if (is_trigger(rest))
 		return prepare_trigger(d, text, at, ret, e);
-	s.original = sql_reader_take_statement(&rest);
+	s.original = sql_reader_read_statement(&rest);
 	*at = (size_t)(rest.s - text);
 	s.mistake = s.original.s;
 	if (sql_token_peek(&s.original).kind == SQL_TOKEN_END)
@@ -674,7 +674,7 @@ void database_close(struct database *d)
 	free(d);
 }
 
-bool database_take_left_out(struct database *d, struct err_text *ret)
+bool database_pop_left_out(struct database *d, struct err_text *ret)
 {
 	if (!d->n_left_out || !d->left_out.s)
 		return false;

@@ -27,7 +27,7 @@ int database_use_modules(struct database *d, const char *folder, struct err_text
 /* A function in such a folder's modules is left out if its statement needs something that is
  * missing here. Writes a sentence about the functions left out since the last call; returns false
  * if there are none. */
-bool database_take_left_out(struct database *d, struct err_text *ret);
+bool database_pop_left_out(struct database *d, struct err_text *ret);
 
 /*
  * Prepares the first statement of a text that begins at or after byte *at, as sqlite3_prepare_v2()

@@ -85,8 +85,8 @@ static int macro_parse(struct sql_reader *r, struct macro *macro, struct err_tex
 	result = sql_columns_parse(r, true, &macro->args, e);
 	if (result < 0)
 		return result;
-	if (!sql_reader_take_words(r, "RETURNS") ||
-	    sql_token_next_word(r).kind != SQL_TOKEN_NAME || !sql_reader_take_words(r, "AS"))
+	if (!sql_reader_accept_words(r, "RETURNS") ||
+	    sql_token_next_word(r).kind != SQL_TOKEN_NAME || !sql_reader_accept_words(r, "AS"))
 		return err_set(e, -EINVAL, "expected %s", form);
 	macro->body = strndup(r->s, (size_t)(r->end - r->s));
 	return macro->body ? 0 : err_set(e, -ENOMEM, "out of memory");
@@ -134,7 +134,7 @@ static int macro_append_text(struct expansion *x, struct strbuf *out, const char
 }
 
 /* Notes where the next byte of the text comes from. */
-static int macro_text_note_origin(struct expansion *x, struct macro_text *t, const char *from,
+static int macro_text_add_origin(struct expansion *x, struct macro_text *t, const char *from,
 				 bool is_call)
 {
 	const struct macro_origin *last = t->n ? &t->origins[t->n - 1] : NULL;
@@ -179,7 +179,7 @@ static int read_arguments(struct expansion *x, struct sql_reader *r,
 	int result = 0;
 
 	ret->n = 0;
-	if (sql_reader_take_char(r, ')'))
+	if (sql_reader_accept_char(r, ')'))
 		return 0;
 	do {
 		if (ret->n == ARRAY_SIZE(ret->v))
@@ -187,10 +187,10 @@ static int read_arguments(struct expansion *x, struct sql_reader *r,
 				       SQL_COLUMNS_MAX);
 		ret->v[ret->n] = (struct strbuf){0};
 		strbuf_puts(&ret->v[ret->n++], "");
-		result = expand_statement(x, sql_reader_take_until(r, ',', ','), scope,
+		result = expand_statement(x, sql_reader_read_until(r, ',', ','), scope,
 					  &ret->v[ret->n - 1], NULL);
-	} while (result == 0 && sql_reader_take_char(r, ','));
-	if (result == 0 && !sql_reader_take_char(r, ')'))
+	} while (result == 0 && sql_reader_accept_char(r, ','));
+	if (result == 0 && !sql_reader_accept_char(r, ')'))
 		return err_set(x->e, -EINVAL, "expected ')' after the arguments of a macro");
 	return result;
 }
@@ -234,7 +234,7 @@ static int open_list_argument(struct expansion *x, const struct strbuf *value,
 			      struct sql_reader *ret)
 {
 	*ret = sql_reader_of(value->s, value->len);
-	if (!sql_reader_take_char(ret, '('))
+	if (!sql_reader_accept_char(ret, '('))
 		return err_set(x->e, -EINVAL, "%.60s is not a list in brackets", value->s);
 	return 0;
 }
@@ -247,8 +247,8 @@ static bool read_list_element(struct sql_reader *list, struct strbuf *ret)
 	if (sql_token_is_char(sql_token_peek(list), ')') ||
 	    sql_token_peek(list).kind == SQL_TOKEN_END)
 		return false;
-	part = sql_reader_take_until(list, ',', ',');
-	sql_reader_take_char(list, ',');
+	part = sql_reader_read_until(list, ',', ',');
+	sql_reader_accept_char(list, ',');
 	strbuf_clear(ret);
 	strbuf_add(ret, part.s, (size_t)(part.end - part.s));
 	return true;
@@ -343,7 +343,7 @@ static bool read_call_opening(struct sql_reader *r)
 {
 	struct sql_reader at = *r;
 
-	if (!sql_reader_take_char(&at, '!') || !sql_reader_take_char(&at, '('))
+	if (!sql_reader_accept_char(&at, '!') || !sql_reader_accept_char(&at, '('))
 		return false;
 	*r = at;
 	return true;
@@ -376,7 +376,7 @@ static int expand_statement(struct expansion *x, struct sql_reader r,
 
 		if (text) {
 			x->at = t.s;
-			result = macro_text_note_origin(x, text, t.s, is_call);
+			result = macro_text_add_origin(x, text, t.s, is_call);
 			if (result < 0)
 				break;
 		}

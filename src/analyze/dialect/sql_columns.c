@@ -28,9 +28,9 @@ int sql_type_parse(struct sql_reader *r, enum sql_type *ret, struct err_text *e)
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		if (!sql_token_is_word(t, types[i].name))
 			continue;
-		if (sql_reader_take_char(r, '(')) {
-			sql_reader_take_until(r, ')', ')');
-			if (!sql_reader_take_char(r, ')'))
+		if (sql_reader_accept_char(r, '(')) {
+			sql_reader_read_until(r, ')', ')');
+			if (!sql_reader_accept_char(r, ')'))
 				return err_set(e, -EINVAL, "expected ')' after '%s('",
 					       types[i].name);
 		}
@@ -105,9 +105,9 @@ int sql_columns_parse(struct sql_reader *r, bool any_type, struct sql_columns *r
 	struct sql_columns c = {0};
 	int result = 0;
 
-	if (!sql_reader_take_char(r, '('))
+	if (!sql_reader_accept_char(r, '('))
 		return err_set(e, -EINVAL, "expected '('");
-	if (!sql_reader_take_char(r, ')')) {
+	if (!sql_reader_accept_char(r, ')')) {
 		do {
 			if (c.n == SQL_COLUMNS_MAX)
 				result = err_set(e, -EINVAL, "too many columns (limit %u)",
@@ -116,8 +116,8 @@ int sql_columns_parse(struct sql_reader *r, bool any_type, struct sql_columns *r
 				result = err_set(e, -ENOMEM, "out of memory");
 			else
 				result = sql_column_parse(r, any_type, &c.v[c.n++], e);
-		} while (result == 0 && sql_reader_take_char(r, ','));
-		if (result == 0 && !sql_reader_take_char(r, ')'))
+		} while (result == 0 && sql_reader_accept_char(r, ','));
+		if (result == 0 && !sql_reader_accept_char(r, ')'))
 			result = err_set(e, -EINVAL, "expected ')' after '%s'", c.v[c.n - 1].name);
 	}
 	if (result < 0)

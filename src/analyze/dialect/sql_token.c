@@ -155,7 +155,7 @@ bool sql_token_is_word(struct sql_token t, const char *word)
 	return t.kind == SQL_TOKEN_NAME && t.len == strlen(word) && !strncasecmp(t.s, word, t.len);
 }
 
-bool sql_reader_take_words(struct sql_reader *r, const char *words)
+bool sql_reader_accept_words(struct sql_reader *r, const char *words)
 {
 	struct sql_reader at = *r;
 
@@ -171,7 +171,7 @@ bool sql_reader_take_words(struct sql_reader *r, const char *words)
 	return true;
 }
 
-bool sql_reader_take_char(struct sql_reader *r, char c)
+bool sql_reader_accept_char(struct sql_reader *r, char c)
 {
 	struct sql_reader at = *r;
 
@@ -181,7 +181,7 @@ bool sql_reader_take_char(struct sql_reader *r, char c)
 	return true;
 }
 
-struct sql_reader sql_reader_take_until(struct sql_reader *r, char stop, char other_stop)
+struct sql_reader sql_reader_read_until(struct sql_reader *r, char stop, char other_stop)
 {
 	struct sql_reader part = *r;
 	size_t depth = 0;
@@ -201,7 +201,7 @@ struct sql_reader sql_reader_take_until(struct sql_reader *r, char stop, char ot
 	}
 }
 
-struct sql_reader sql_reader_take_statement(struct sql_reader *r)
+struct sql_reader sql_reader_read_statement(struct sql_reader *r)
 {
 	struct sql_reader part = *r;
 	struct sql_token t;

@@ -41,16 +41,16 @@ bool sql_token_is_char(struct sql_token t, char c);
 bool sql_token_is_word(struct sql_token t, const char *word);
 
 /* Reads these words, separated by single spaces, if they come next; otherwise the reader stays. */
-bool sql_reader_take_words(struct sql_reader *r, const char *words);
+bool sql_reader_accept_words(struct sql_reader *r, const char *words);
 /* Reads the character if it comes next, after white space. */
-bool sql_reader_take_char(struct sql_reader *r, char c);
+bool sql_reader_accept_char(struct sql_reader *r, char c);
 
 /* Reads up to, but not including, the first `stop` or `other_stop` outside of brackets, or the
  * first unmatched closing bracket, or the end. Returns the text before that. */
-struct sql_reader sql_reader_take_until(struct sql_reader *r, char stop, char other_stop);
+struct sql_reader sql_reader_read_until(struct sql_reader *r, char stop, char other_stop);
 
 /* Reads a statement and the ';' after it. Returns the text without the ';'. */
-struct sql_reader sql_reader_take_statement(struct sql_reader *r);
+struct sql_reader sql_reader_read_statement(struct sql_reader *r);
 
 /* Writes the name that a token stands for, without its quotes. Returns false if it is not a name or
  * does not fit. */

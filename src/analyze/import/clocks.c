@@ -140,7 +140,7 @@ static struct clock_edge *find_edge(const struct clocks *c, uint16_t from, uint1
 	return e;
 }
 
-static void note_neighbour(struct clock_node *n, const struct clock_node *other)
+static void clock_node_add_neighbour(struct clock_node *n, const struct clock_node *other)
 {
 	if (is_sequence_clock(other->clock))
 		n->own |= UINT64_C(1) << other->index;
@@ -154,7 +154,7 @@ static struct clock_edge *get_or_add_edge(struct clocks *c, uint16_t from, uint1
 
 	if (e)
 		return e;
-	note_neighbour(c->nodes[from], c->nodes[to]);
+	clock_node_add_neighbour(c->nodes[from], c->nodes[to]);
 	e = budget_alloc(&c->store->budget, sizeof(*e));
 	if (!e)
 		return NULL;

@@ -76,7 +76,7 @@ void described_deinit(struct import *im)
 
 /* Notes the uuid of a thread or process. Returns false if it had another uuid before: the kernel
  * has reused its tid or pid. With `replace`, the new uuid counts. */
-static bool note_uuid(struct import *im, struct seen_uuid **of, size_t *cap, uint32_t id,
+static bool store_uuid(struct import *im, struct seen_uuid **of, size_t *cap, uint32_t id,
 		       uint64_t uuid, bool replace)
 {
 	size_t n = *cap;
@@ -98,10 +98,10 @@ static void set_owner_thread(struct import *im, struct machine *m, struct descri
 {
 	uint32_t utid = tasks_get_thread_of_process(&m->tasks, d->tid, d->pid);
 
-	if (!note_uuid(im, &im->utid_uuids, &im->cap_utid_uuids, utid, d->key.uuid, false)) {
+	if (!store_uuid(im, &im->utid_uuids, &im->cap_utid_uuids, utid, d->key.uuid, false)) {
 		tasks_new_thread(&m->tasks, d->tid, NULL_I64);
 		utid = tasks_get_thread_of_process(&m->tasks, d->tid, d->pid);
-		note_uuid(im, &im->utid_uuids, &im->cap_utid_uuids, utid, d->key.uuid, true);
+		store_uuid(im, &im->utid_uuids, &im->cap_utid_uuids, utid, d->key.uuid, true);
 	}
 	d->owner = OWNER_THREAD;
 	d->owner_id = utid;
@@ -111,9 +111,9 @@ static void set_owner_process(struct import *im, struct machine *m, struct descr
 {
 	uint32_t upid = tasks_get_process(&m->tasks, d->pid), utid;
 
-	if (!note_uuid(im, &im->upid_uuids, &im->cap_upid_uuids, upid, d->key.uuid, false)) {
+	if (!store_uuid(im, &im->upid_uuids, &im->cap_upid_uuids, upid, d->key.uuid, false)) {
 		upid = tasks_new_process(&m->tasks, d->pid, NULL_I64, &utid);
-		note_uuid(im, &im->upid_uuids, &im->cap_upid_uuids, upid, d->key.uuid, true);
+		store_uuid(im, &im->upid_uuids, &im->cap_upid_uuids, upid, d->key.uuid, true);
 	}
 	d->owner = OWNER_PROCESS;
 	d->owner_id = upid;

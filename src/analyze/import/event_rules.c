@@ -17,7 +17,7 @@ static bool find_description(struct import *im, struct machine *m, struct ftrace
 {
 	e->generic = NULL_U32;
 	if (e->number == PB_FTRACE_EVENT_GENERIC) {
-		e->generic = generic_get_self_named(im, m, f);
+		e->generic = generic_get_by_own_name(im, m, f);
 		return e->generic != NULL_U32;
 	}
 	if (event_args_known_name(e->number))

@@ -151,7 +151,7 @@ void generic_add_further(struct import *im, const struct machine *m, uint32_t nu
 }
 
 /* Each name has a key above all numbers. */
-uint32_t generic_get_self_named(struct import *im, const struct machine *m,
+uint32_t generic_get_by_own_name(struct import *im, const struct machine *m,
 				 const struct pb_field *event)
 {
 	struct generic_event g = {.self_named = true};

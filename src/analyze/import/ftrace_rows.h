@@ -41,7 +41,7 @@ void generic_add_further(struct import *im, const struct machine *m, uint32_t nu
 			 struct generic_event *g);
 /* Finds the event of a GenericFtraceEvent, or adds it: these share one number, and each message has
  * the event's name. Returns the index, or NULL_U32 if out of memory. */
-uint32_t generic_get_self_named(struct import *im, const struct machine *m,
+uint32_t generic_get_by_own_name(struct import *im, const struct machine *m,
 				 const struct pb_field *event);
 void generic_deinit(struct import *im);
 

@@ -241,7 +241,7 @@ static void add_field_descriptions(const struct bundle *b, const struct pb_field
 
 /* Notes the time from which the trace has a CPU's data. It may lack older events: those before the
  * end of the bundle that was written just before the CPU's first bundle in the trace. */
-static void note_first_bundle(struct bundle *b, const struct bundle_head *h)
+static void store_first_bundle(struct bundle *b, const struct bundle_head *h)
 {
 	int64_t ts;
 
@@ -272,7 +272,7 @@ void tokenize_bundle(struct import *im, struct machine *m, const struct packet *
 	if (h.lost && !(im->rings_overwrite && !h.previous_end.u64))
 		stats_set(im->store, STAT_FTRACE_CPU_HAS_DATA_LOSS, b.cpu, 1);
 	b.clock = bundle_sync_clock(&h, p->sequence, &m->clocks);
-	note_first_bundle(&b, &h);
+	store_first_bundle(&b, &h);
 	/* Compact sched comes first, as that makes its queues first: of events of equal times,
 	 * those of the queue that was made first come first. */
 	pb_for_each (f, h.columns.id ? &p->payload : PB_BYTES(NULL, 0))

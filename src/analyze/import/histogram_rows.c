@@ -113,7 +113,7 @@ static uint32_t event_histogram_get(struct import *im, uint32_t machine,
 	return row;
 }
 
-static void note_lost(struct import *im, enum stat_number stat, uint32_t histogram,
+static void count_lost_rows(struct import *im, enum stat_number stat, uint32_t histogram,
 			    uint64_t n)
 {
 	int64_t lost = (int64_t)MIN(n, (uint64_t)INT64_MAX);
@@ -141,8 +141,8 @@ void import_event_histogram(struct import *im, struct machine *m, int64_t ts,
 			PB_TO(PB_EVENT_HISTOGRAM_LINEAR_STEP, &form.step),
 			PB_TO(PB_EVENT_HISTOGRAM_LINEAR_STEPS, &form.steps));
 	form.min = pb_unzigzag(min);
-	note_lost(im, STAT_SONDA_HISTOGRAM_NO_KEY, row, no_key);
-	note_lost(im, STAT_SONDA_HISTOGRAM_NO_BEGIN, row, no_begin);
+	count_lost_rows(im, STAT_SONDA_HISTOGRAM_NO_KEY, row, no_key);
+	count_lost_rows(im, STAT_SONDA_HISTOGRAM_NO_BEGIN, row, no_begin);
 	dur = MIN(dur, (uint64_t)MAX(ts, (int64_t)0));
 	pb_for_each (f, histogram)
 		if (f.id == PB_EVENT_HISTOGRAM_ROWS && f.data && !im->store->budget.error)

@@ -107,7 +107,7 @@ enum descent { NOT_KNOWN, ASKED, YES, NO };
 
 /* Goes up from the process to the first one whose descent is known, and sets it for all between. Of
  * processes (-p), only children that began during the trace are recorded. */
-static void set_descent_up_to_known(const struct store *store, const struct selection *s,
+static void set_descent_of_ancestors(const struct store *store, const struct selection *s,
 				     enum descent *of, uint32_t upid)
 {
 	const struct table *t = &store->tables[TABLE_PROCESS];
@@ -139,7 +139,7 @@ static void mark_selected_processes(struct store *store, const struct selection 
 			of[upid] = YES;
 	}
 	for (upid = 0; upid < store->tables[TABLE_PROCESS].rows; upid++)
-		set_descent_up_to_known(store, s, of, upid);
+		set_descent_of_ancestors(store, s, of, upid);
 	for (uint32_t utid = 0; utid < threads->rows; utid++) {
 		upid = table_u32(threads, THREAD_UPID, utid);
 		store->recorded[utid] |= upid != NULL_U32 && of[upid] == YES;

@@ -149,7 +149,7 @@ static void add_switch_states(struct import *im, struct machine *m, uint32_t cpu
 }
 
 /* A thread that still sleeps when its timer is due wakes up late. Any thread may wake it. */
-static void note_late_timer(struct import *im, uint32_t utid, int64_t ts, int64_t due)
+static void store_late_timer(struct import *im, uint32_t utid, int64_t ts, int64_t due)
 {
 	struct table *t = import_table(im, TABLE_LATE_TIMER);
 	uint32_t row;
@@ -185,7 +185,7 @@ static void import_waking(struct import *im, struct machine *m, int64_t ts, uint
 	}
 	close_state(im, utid, ts);
 	open_state(im, utid, ts, STORE_STATE_RUNNABLE, add_waker(im, waker, irq));
-	note_late_timer(im, utid, ts, due);
+	store_late_timer(im, utid, ts, due);
 }
 
 static void import_new_task(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
@@ -236,7 +236,7 @@ static uint32_t open_slice(struct import *im, struct machine *m, uint32_t cpu, i
 	return row;
 }
 
-static void note_last_switch(struct cpu_sched *c, uint32_t utid, int32_t tid, int32_t prio)
+static void store_last_switch(struct cpu_sched *c, uint32_t utid, int32_t tid, int32_t prio)
 {
 	c->has_last = true;
 	c->utid = utid;
@@ -263,7 +263,7 @@ void import_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
 
 	if (!c->has_last) {
 		stats_add(im->store, STAT_COMPACT_SCHED_SWITCH_SKIPPED, STAT_NO_INDEX, 1);
-		note_last_switch(c, next, e->tid, next_prio);
+		store_last_switch(c, next, e->tid, next_prio);
 		return;
 	}
 	row = table_append(compact);
@@ -281,7 +281,7 @@ void import_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
 		c->slice = open_slice(im, m, cpu, e->ts, next, next_prio);
 		add_switch_states(im, m, cpu, e->ts, prev, state, next);
 	}
-	note_last_switch(c, next, e->tid, next_prio);
+	store_last_switch(c, next, e->tid, next_prio);
 }
 
 void import_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
@@ -365,7 +365,7 @@ void import_full_switch(struct import *im, struct machine *m, uint32_t cpu, int6
 		stats_add(im->store, STAT_MISMATCHED_SCHED_SWITCH_TIDS, STAT_NO_INDEX, 1);
 	c->slice = open_slice(im, m, cpu, ts, next, sw.next_prio);
 	add_switch_states(im, m, cpu, ts, prev, state, next);
-	note_last_switch(c, next, sw.next_tid, sw.next_prio);
+	store_last_switch(c, next, sw.next_tid, sw.next_prio);
 }
 
 /* Events of tasks and of the scheduler: what each changes in thread, process and thread_state. */

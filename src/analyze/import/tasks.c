@@ -185,7 +185,7 @@ static int64_t member_key(uint32_t oldest, uint32_t upid)
 	return (int64_t)((uint64_t)oldest << 32 | upid);
 }
 
-static void note_thread_of_process(struct tasks *t, uint32_t utid, uint32_t upid)
+static void add_thread_to_process(struct tasks *t, uint32_t utid, uint32_t upid)
 {
 	uint32_t oldest = t->infos->threads[utid].oldest, known;
 
@@ -207,7 +207,7 @@ static bool set_first_process(struct tasks *t, uint32_t utid, uint32_t upid)
 		return false;
 	table_set_u32(rows, THREAD_UPID, utid, upid);
 	table_set_u8(rows, THREAD_IS_MAIN, utid, tid == pid);
-	note_thread_of_process(t, utid, upid);
+	add_thread_to_process(t, utid, upid);
 	return true;
 }
 

@@ -34,7 +34,7 @@ void live_free(struct live *l)
 	if (!l)
 		return;
 	HASH_ITER (hh, l->processes, p, next)
-		live_forget_process(l, p);
+		live_remove_process(l, p);
 	live_groups_free(l);
 	HASH_FREE(l->tracks);
 	free(l->cpus);
@@ -101,7 +101,7 @@ static void read_process_memory(struct live *l, const struct pb_field *message, 
 
 static void live_read_process_stats(struct live *l, const struct packet *p)
 {
-	live_note_poll(l, LIVE_PROCESS_STATS, p->timestamp);
+	live_set_poll_time(l, LIVE_PROCESS_STATS, p->timestamp);
 	pb_for_each (f, &p->payload)
 		if (f.id == PB_PROCESS_STATS_PROCESSES && f.data)
 			read_process_memory(l, &f, p->timestamp);
@@ -240,7 +240,7 @@ static void hide_ended_process(const struct live *l, struct live_entry *p)
  * Returns true if the process can be forgotten. Its name is written only once, so the entry of a
  * living process must be kept. On a busy machine the poll of /proc may be late by many periods.
  */
-static bool can_forget_process(const struct live *l, const struct live_entry *p, uint64_t newest)
+static bool can_remove_process(const struct live *l, const struct live_entry *p, uint64_t newest)
 {
 	uint64_t patience = GONE_PERIODS * l->setup.period_ns;
 	const struct live_entry *process = find_process_of_thread(l, p);
@@ -261,7 +261,7 @@ static bool can_forget_process(const struct live *l, const struct live_entry *p,
 }
 
 /* Frees the tracks of processes that have ended, to which no packet refers. */
-static void forget_tracks_of_gone(struct live *l)
+static void free_tracks_of_ended_processes(struct live *l)
 {
 	struct live_track *t, *next;
 	struct live_entry *p;
@@ -301,8 +301,8 @@ bool live_end_period(struct live *l)
 		return false;
 	live_groups_begin_period(l);
 	HASH_ITER (hh, l->processes, p, next) {
-		if (can_forget_process(l, p, newest)) {
-			live_forget_process(l, p);
+		if (can_remove_process(l, p, newest)) {
+			live_remove_process(l, p);
 			forgot = true;
 			continue;
 		}
@@ -313,7 +313,7 @@ bool live_end_period(struct live *l)
 	}
 	live_groups_end_period(l);
 	if (forgot)
-		forget_tracks_of_gone(l);
+		free_tracks_of_ended_processes(l);
 	live_machine_end_period(l);
 	l->is_stale =
 		l->screens && l->at[choose_time_source(l)] <= l->before[choose_time_source(l)];

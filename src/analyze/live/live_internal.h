@@ -129,7 +129,7 @@ struct live {
  */
 
 /* live_values.c: notes a poll of a source. */
-void live_note_poll(struct live *l, enum live_source source, uint64_t at);
+void live_set_poll_time(struct live *l, enum live_source source, uint64_t at);
 
 /* Adds to a total. at: time of the value; since: when the first growth of v began. */
 void live_add_growth(struct live_value *v, uint64_t more, uint64_t at, uint64_t since);
@@ -143,7 +143,7 @@ void live_compute_rates(const struct live *l, struct live_value values[static LI
 /* live_processes.c: returns the process, created if needed; NULL if there are too many (counted) or
  * memory runs out. */
 struct live_entry *live_find_or_add_process(struct live *l, int32_t pid);
-void live_forget_process(struct live *l, struct live_entry *p);
+void live_remove_process(struct live *l, struct live_entry *p);
 
 /*
  * live_groups.c: a period begins; each process is added to its groups (is_last: it is about to be

@@ -89,7 +89,7 @@ void live_read_sys_stats(struct live *l, const struct packet *p)
 		l->machine.cpus = cpus;
 		l->has_cpu_times = true;
 	}
-	live_note_poll(l, LIVE_SYS_STATS, p->timestamp);
+	live_set_poll_time(l, LIVE_SYS_STATS, p->timestamp);
 }
 
 /* ---- failures of linux.ebpf_counters ---- */

@@ -105,7 +105,7 @@ static size_t read_group_ids(const struct pb_field *message, uint64_t **ret)
 	return n;
 }
 
-static void note_polled_members(struct live *l, const struct pb_field *because)
+static void set_polling_reason(struct live *l, const struct pb_field *because)
 {
 	struct strbuf line = {0};
 
@@ -134,7 +134,7 @@ void live_read_members(struct live *l, const struct packet *p)
 	}
 	l->losses.members = MAX(l->losses.members, lost);
 	if (polled.data)
-		note_polled_members(l, &polled);
+		set_polling_reason(l, &polled);
 	if (!ids.data || !tid_field.data || !tgid_field.data || !group_field.data)
 		return;
 	n = read_group_ids(&ids, &groups);

@@ -45,7 +45,7 @@ void live_set_name(struct live_entry *p, const void *name, size_t len)
 	str_make_plain(p->p.name, n, "");
 }
 
-void live_forget_process(struct live *l, struct live_entry *p)
+void live_remove_process(struct live *l, struct live_entry *p)
 {
 	live_add_to_groups(l, p, true);
 	HASH_DEL(l->processes, p);
@@ -207,7 +207,7 @@ void live_read_rows(struct live *l, const struct packet *p)
 	}
 	l->has_rows = true;
 	l->counts_calls |= of->source == LIVE_ROWS_SYSCALLS;
-	live_note_poll(l, of->source, p->timestamp);
+	live_set_poll_time(l, of->source, p->timestamp);
 	if (rows.data)
 		read_packed_rows(l, of, (uint32_t)columns, &rows, p->timestamp);
 	pb_for_each (f, &p->payload)

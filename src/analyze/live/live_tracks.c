@@ -226,7 +226,7 @@ static void set_process_value(struct live *l, struct live_track *t, uint64_t v, 
 	live_set_last_seen(l, p, at);
 	p->source[t->metric] = t->source;
 	l->counts_calls |= t->metric == LIVE_SYSCALLS;
-	live_note_poll(l, t->source, at);
+	live_set_poll_time(l, t->source, at);
 	if (t->has_last)
 		live_add_growth(value, v >= t->last ? v - t->last : v, at, l->before[t->source]);
 	else if (process_began_in_session(l, t, p))
@@ -256,7 +256,7 @@ static void set_cpu_value(struct live *l, struct live_track *t, double v, uint64
 
 	if (!c)
 		return;
-	live_note_poll(l, LIVE_EBPF, at);
+	live_set_poll_time(l, LIVE_EBPF, at);
 	c->gauges[t->metric] = v;
 	if (t->metric == LIVE_SWITCHES)
 		live_add_growth(&c->switches,

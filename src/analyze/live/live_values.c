@@ -15,7 +15,7 @@
  *	screen    base                        rate = (59 - 40) / (at - base_at)
  */
 
-void live_note_poll(struct live *l, enum live_source source, uint64_t at)
+void live_set_poll_time(struct live *l, enum live_source source, uint64_t at)
 {
 	l->at[source] = MAX(l->at[source], at);
 	if (!l->listed_since && (source == LIVE_ROWS_PROCESSES || source == LIVE_PROCESS_STATS))

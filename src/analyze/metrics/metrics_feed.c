@@ -99,7 +99,7 @@ static void metrics_track_free(struct metrics_feed *f, struct metrics_track *t)
 	free(t);
 }
 
-static void metrics_feed_forget_tracks(struct metrics_feed *f)
+static void metrics_feed_free_tracks(struct metrics_feed *f)
 {
 	while (f->tracks)
 		metrics_track_free(f, f->tracks);
@@ -110,7 +110,7 @@ void metrics_feed_free(struct metrics_feed *f)
 {
 	if (!f)
 		return;
-	metrics_feed_forget_tracks(f);
+	metrics_feed_free_tracks(f);
 	metrics_processes_free(f->processes);
 	strbuf_deinit(&f->failures);
 	free(f);
@@ -121,7 +121,7 @@ void metrics_feed_begin_session(struct metrics_feed *f)
 {
 	struct metrics_series *s;
 
-	metrics_feed_forget_tracks(f);
+	metrics_feed_free_tracks(f);
 	metrics_processes_clear(f->processes);
 	TAILQ_FOREACH (s, &f->table->of[METRIC_RUNQ_WAITING], of_metric)
 		s->gauge = 0;
@@ -763,28 +763,28 @@ static void add_cost(struct metrics_feed *f, struct metrics_track *t, uint64_t n
 		s->total += (uint64_t)(fmin(fmax(t->last.real, 0), COST_MAX) / 100 * (double)ns);
 }
 
-static bool metrics_subject_is_gone(const struct metrics_feed *f,
+static bool metrics_subject_has_expired(const struct metrics_feed *f,
 					const struct metrics_subject *s)
 {
 	return s->seen_ns + f->setup.gone_ns < f->now_ns;
 }
 
-static void forget_gone_subjects(struct metrics_feed *f)
+static void remove_expired_subjects(struct metrics_feed *f)
 {
 	struct metrics_track *t, *next_track;
 	struct group_id *g, *next_group;
 	struct metrics_subject *s, *next;
 
 	HASH_ITER (hh, f->tracks, t, next_track)
-		if (t->subject && metrics_subject_is_gone(f, t->subject))
+		if (t->subject && metrics_subject_has_expired(f, t->subject))
 			metrics_track_free(f, t);
 	HASH_ITER (hh, f->groups, g, next_group)
-		if (metrics_subject_is_gone(f, g->subject)) {
+		if (metrics_subject_has_expired(f, g->subject)) {
 			HASH_DEL(f->groups, g);
 			free(g);
 		}
 	HASH_ITER (hh, f->table->subjects, s, next)
-		if (metrics_subject_is_gone(f, s))
+		if (metrics_subject_has_expired(f, s))
 			metrics_subject_free(f->table, s);
 }
 
@@ -844,7 +844,7 @@ void metrics_feed_end_period(struct metrics_feed *f, int64_t realtime_offset_ns)
 	HASH_ITER (hh, f->tracks, t, next)
 		if (t->meaning.effect == EFFECT_PERCENT)
 			add_cost(f, t, ns);
-	forget_gone_subjects(f);
+	remove_expired_subjects(f);
 	choose_subjects(f);
 	if (generation != f->table->generation)
 		set_series_of_chosen_subjects(f);

@@ -142,7 +142,7 @@ static void seek_run(struct run_cursor *c, int64_t ts)
 }
 
 /* Returns the run that begins at ts, or NULL_U32. */
-static uint32_t run_that_begins_at(const struct run_cursor *c, int64_t ts)
+static uint32_t find_run_beginning_at(const struct run_cursor *c, int64_t ts)
 {
 	uint32_t row = c->next < c->runs.n ? c->runs.rows[c->next] : NULL_U32;
 
@@ -153,7 +153,7 @@ static uint32_t run_that_begins_at(const struct run_cursor *c, int64_t ts)
 static int64_t expected_end_of_state(const struct page *p, const struct run_cursor *c, bool running,
 				     int64_t ts)
 {
-	uint32_t run = running		     ? run_that_begins_at(c, ts)
+	uint32_t run = running		     ? find_run_beginning_at(c, ts)
 		       : c->next < c->runs.n ? c->runs.rows[c->next]
 					     : NULL_U32;
 	int64_t dur;
@@ -215,7 +215,7 @@ static void put_state(struct page *p, struct run_cursor *c, uint32_t row, int64_
 		 dur < 0 ? 0 : pb_zigzag(expected - ts - dur) + 1);
 	page_put(&p->columns, PAGE_COLUMN_STATE_STATE, state_plus_1(t, STATE_STATE, row));
 	if (state == STORE_STATE_RUNNING)
-		put_state_cpu(p, run_that_begins_at(c, ts), more);
+		put_state_cpu(p, find_run_beginning_at(c, ts), more);
 	else if (state == STORE_STATE_RUNNABLE)
 		put_state_waker(p, more);
 	else

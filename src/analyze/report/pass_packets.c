@@ -86,7 +86,7 @@ static void packet_copied(struct packets *p, uint64_t key, int64_t ts, uint32_t 
 	free(w);
 }
 
-static void note_end_of_receive(struct packets *p, int64_t family, uint32_t utid)
+static void store_end_of_receive(struct packets *p, int64_t family, uint32_t utid)
 {
 	bool counts = family == AF_INET || family == AF_INET6;
 
@@ -118,7 +118,7 @@ static void read_packets(struct packets *p, const uint8_t *kinds)
 		else if (event == PACKET_COPIED)
 			packet_copied(p, (uint64_t)event_reader_int(&p->list, "skbaddr"), ts, utid);
 		else
-			note_end_of_receive(p, event_reader_int(&p->list, "family"), utid);
+			store_end_of_receive(p, event_reader_int(&p->list, "family"), utid);
 	}
 }
 

@@ -208,7 +208,7 @@ static bool has_inserts(const struct requests *r, int64_t dev)
 	return false;
 }
 
-static void note_device_with_inserts(struct requests *r, int64_t dev)
+static void add_device_with_inserts(struct requests *r, int64_t dev)
 {
 	if (has_inserts(r, dev))
 		return;
@@ -250,7 +250,7 @@ static void read_requests(struct requests *r)
 		ts = table_next_ts(t, FTRACE_TS, row, &r->at);
 		e = read_event(r->in->s, row);
 		if (kind == PB_FTRACE_EVENT_BLOCK_RQ_INSERT)
-			note_device_with_inserts(r, e.dev);
+			add_device_with_inserts(r, e.dev);
 		if (kind == PB_FTRACE_EVENT_BLOCK_RQ_REQUEUE)
 			requeue_request(r, &e);
 		else if (kind != PB_FTRACE_EVENT_BLOCK_RQ_COMPLETE)

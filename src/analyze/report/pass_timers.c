@@ -140,7 +140,7 @@ static struct armed_timer *timer_find(const struct timers *t, bool of_wheel)
 	return a;
 }
 
-static void timer_forget(struct timers *t, struct armed_timer *a)
+static void timer_remove(struct timers *t, struct armed_timer *a)
 {
 	if (!a)
 		return;
@@ -265,7 +265,7 @@ static void timer_fired(struct timers *t, struct timer_cpu *c, bool of_wheel, st
 		else
 			t->fired[t->n++] = f;
 	}
-	timer_forget(t, a);
+	timer_remove(t, a);
 	busy_list_begin(&c->callbacks, f.ts, f.function);
 }
 
@@ -281,7 +281,7 @@ static void read_timer_event(struct timers *t, struct timer_cpu *c, enum timer_e
 		break;
 	case TIMER_HR_CANCEL:
 	case TIMER_WHEEL_CANCEL:
-		timer_forget(t, timer_find(t, of_wheel));
+		timer_remove(t, timer_find(t, of_wheel));
 		break;
 	case TIMER_HR_ENTRY:
 	case TIMER_WHEEL_ENTRY:

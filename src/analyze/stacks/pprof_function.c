@@ -56,7 +56,7 @@ static bool stack_profile_add_type(struct stack_profile *of, const char *type, c
 }
 
 /* Returns false if out of memory. */
-static bool stack_profile_take_types(struct stack_profile *of, int argc, sqlite3_value **argv)
+static bool stack_profile_add_types(struct stack_profile *of, int argc, sqlite3_value **argv)
 {
 	bool good = true;
 
@@ -114,7 +114,7 @@ static void stack_profile_step(sqlite3_context *ctx, int argc, sqlite3_value **a
 		sqlite3_result_error(ctx, mistake, -1);
 		return;
 	}
-	sum = of && (of->n_types || stack_profile_take_types(of, argc, argv))
+	sum = of && (of->n_types || stack_profile_add_types(of, argc, argv))
 		      ? stack_profile_find(of, stack ? stack : "",
 					   (size_t)sqlite3_value_bytes(argv[0]))
 		      : NULL;

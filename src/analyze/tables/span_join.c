@@ -347,7 +347,7 @@ static bool streams_overlap(const struct stream *a, const struct stream *b)
  * Returns the stream to advance: its span ends first. At equal ends, a gap of the first table ends
  * before a row of the second.
  */
-static struct stream *stream_that_ends_first(struct stream *a, struct stream *b)
+static struct stream *get_stream_ending_first(struct stream *a, struct stream *b)
 {
 	if (a->end != b->end)
 		return a->end < b->end ? a : b;
@@ -412,7 +412,7 @@ static int find_overlapping_spans(struct join_cursor *c)
 		}
 		if (streams_overlap(a, b))
 			break;
-		stream_next(c, stream_that_ends_first(a, b));
+		stream_next(c, get_stream_ending_first(a, b));
 	}
 	return c->error;
 }
@@ -423,7 +423,7 @@ static int cursor_next(sqlite3_vtab_cursor *base)
 	struct stream *a = &c->streams[0], *b = &c->streams[1];
 
 	c->row++;
-	stream_next(c, stream_that_ends_first(a, b));
+	stream_next(c, get_stream_ending_first(a, b));
 	return find_overlapping_spans(c);
 }
 

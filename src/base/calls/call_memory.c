@@ -126,7 +126,7 @@ bool call_address_put(const void *bytes, size_t len, struct strbuf *b)
 	return true;
 }
 
-static bool call_put_how(const void *bytes, size_t len, struct strbuf *b)
+static bool call_put_open_how(const void *bytes, size_t len, struct strbuf *b)
 {
 	static const char *const names[] = {"RESOLVE_NO_XDEV",	   "RESOLVE_NO_MAGICLINKS",
 					    "RESOLVE_NO_SYMLINKS", "RESOLVE_BENEATH",
@@ -180,7 +180,7 @@ bool call_struct_put(char letter, const void *bytes, size_t len, struct strbuf *
 
 	switch (letter) {
 	case CALL_HOW:
-		return call_put_how(bytes, len, b);
+		return call_put_open_how(bytes, len, b);
 	case CALL_CLONE3:
 		return call_put_clone3(bytes, len, b);
 	case CALL_TIME:

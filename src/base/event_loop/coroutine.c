@@ -100,7 +100,7 @@ int coroutine_yield(void)
 }
 
 /* No other work waits for a blocking call, so it runs with normal priority. */
-static void give_up_priority(struct coroutine *w)
+static void drop_coroutine_priority(struct coroutine *w)
 {
 	static const struct sched_param none = {0};
 
@@ -126,7 +126,7 @@ void coroutine_block_begin(void)
 
 	if (!w || w->is_awaited)
 		return;
-	give_up_priority(w);
+	drop_coroutine_priority(w);
 	w->is_blocked = true;
 	yield_control(w, COROUTINE_AWAY);
 }

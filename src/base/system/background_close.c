@@ -148,7 +148,7 @@ static int start_threads(void)
 	return r;
 }
 
-static void forget_in_child(void)
+static void disable_in_child(void)
 {
 	closing.slots = NULL;
 }
@@ -172,7 +172,7 @@ int background_close_start(void)
 		free(slots); /* threads that were started wait forever */
 		return r;
 	}
-	pthread_atfork(NULL, NULL, forget_in_child);
+	pthread_atfork(NULL, NULL, disable_in_child);
 	closing.n_slots = n;
 	closing.slots = slots;
 	return 0;
@@ -187,7 +187,7 @@ static void collect_finished(void)
 			closing.closers[i].busy = false;
 }
 
-static void give_fds_to_idle_threads(void)
+static void assign_fds_to_idle_threads(void)
 {
 	for (unsigned i = 0; i < N_THREADS; i++) {
 		struct closer *c = &closing.closers[i];
@@ -212,7 +212,7 @@ void background_close(int fd, uint64_t owner)
 	}
 	background_close_enqueue(fd, owner);
 	collect_finished();
-	give_fds_to_idle_threads();
+	assign_fds_to_idle_threads();
 }
 
 int background_close_finished_fd(void)
@@ -226,7 +226,7 @@ void background_close_continue(void)
 
 	(void)!read(closing.finished_fd, &n, sizeof(n));
 	collect_finished();
-	give_fds_to_idle_threads();
+	assign_fds_to_idle_threads();
 }
 
 unsigned background_close_count_waiting(uint64_t owner)

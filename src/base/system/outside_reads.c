@@ -174,7 +174,7 @@ static ssize_t outside_reads_receive_answer(void *buf, size_t size, int wait_ms)
 	return result < 0 ? result : n - (ssize_t)ANSWER_HEAD;
 }
 
-static ssize_t outside_reads_ask(enum kind kind, const char *path, void *buf, size_t size,
+static ssize_t outside_reads_request(enum kind kind, const char *path, void *buf, size_t size,
 				     int wait_ms)
 {
 	struct request q = {.kind = kind, .size = (uint32_t)MIN(size, OUTSIDE_READ_MAX)};
@@ -195,17 +195,17 @@ static ssize_t outside_reads_ask(enum kind kind, const char *path, void *buf, si
 
 ssize_t outside_read(const char *path, void *buf, size_t size, int wait_ms)
 {
-	return outside_reads_ask(READ_FILE, path, buf, size, wait_ms);
+	return outside_reads_request(READ_FILE, path, buf, size, wait_ms);
 }
 
 ssize_t outside_readlink(const char *path, char *buf, size_t size, int wait_ms)
 {
-	return outside_reads_ask(READ_LINK, path, buf, size, wait_ms);
+	return outside_reads_request(READ_LINK, path, buf, size, wait_ms);
 }
 
 int outside_stat(const char *path, struct stat *ret)
 {
-	ssize_t n = outside_reads_ask(READ_STAT, path, ret, sizeof(*ret), OUTSIDE_READ_LONG_MS);
+	ssize_t n = outside_reads_request(READ_STAT, path, ret, sizeof(*ret), OUTSIDE_READ_LONG_MS);
 
 	return n < 0 ? (int)n : n == sizeof(*ret) ? 0 : -EIO;
 }

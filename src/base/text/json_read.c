@@ -20,7 +20,7 @@ static char json_peek(struct json_reader *r)
 	return r->at < r->end ? *r->at : '\0';
 }
 
-static bool json_take_char(struct json_reader *r, char c)
+static bool json_skip_char(struct json_reader *r, char c)
 {
 	if (json_peek(r) != c || r->at == r->end)
 		return false;
@@ -152,12 +152,12 @@ static bool json_next(struct json_reader *r, char bracket)
 {
 	if (r->failed || !r->depth)
 		return false;
-	if (json_take_char(r, bracket)) {
+	if (json_skip_char(r, bracket)) {
 		r->depth--;
 		r->is_first = false;
 		return false;
 	}
-	if (!r->is_first && !json_take_char(r, ','))
+	if (!r->is_first && !json_skip_char(r, ','))
 		return json_fail(r);
 	r->is_first = false;
 	return true;
@@ -192,7 +192,7 @@ bool json_next_member(struct json_reader *r, char *key, size_t size)
 		return false;
 	if (!fits)
 		key[0] = '\0';
-	return json_take_char(r, ':') || json_fail(r);
+	return json_skip_char(r, ':') || json_fail(r);
 }
 
 bool json_next_element(struct json_reader *r)

@@ -120,7 +120,7 @@ static int diff_options_handle_option(void *ctx, int option, struct err_text *e)
 	case 'u':
 		return parse_per_option(optarg, o, e);
 	case 'p':
-		return trace_input_parse_who(optarg, o->words, &o->n_words, e);
+		return trace_input_parse_processes(optarg, o->words, &o->n_words, e);
 	case 'F':
 		return trace_input_parse_time("--from", optarg, 0, &o->from, e);
 	case 'T':

@@ -137,7 +137,7 @@ static size_t count_enabled_events(const char *root)
 }
 
 /* Looks at one instance. name: for the user; own: its directory can be removed. */
-static void note_busy_instance(struct tracers *t, const char *root, const char *name, bool own)
+static void add_busy_instance(struct tracers *t, const char *root, const char *name, bool own)
 {
 	char tracer[64];
 	size_t events;
@@ -173,7 +173,7 @@ static int on_instance(void *ctx, const char *name, unsigned char d_type)
 		return 0;
 	snprintf(path, sizeof(path), "%s/instances/%s", t->root, name);
 	snprintf(shown, sizeof(shown), "instance %.80s", name);
-	note_busy_instance(t, path, shown, true);
+	add_busy_instance(t, path, shown, true);
 	return 0;
 }
 
@@ -240,7 +240,7 @@ void check_tracers(struct doctor_machine *m, struct doctor_finding *f)
 		doctor_set_finding(f, DOCTOR_OK, "unknown: this user cannot read tracefs");
 		return;
 	}
-	note_busy_instance(&t, t.root, "the top level", false);
+	add_busy_instance(&t, t.root, "the top level", false);
 	if (!fs_join(path, sizeof(path), t.root, "instances"))
 		fs_each(path, on_instance, &t);
 	fs_each(m->proc, on_proc_entry, &h);
@@ -418,7 +418,7 @@ void check_btf(struct doctor_machine *m, struct doctor_finding *f)
 }
 
 /* Creates a map and closes it. Returns 0 or -errno. */
-static int try_to_create_map(void)
+static int create_test_map(void)
 {
 	union bpf_attr attr;
 	long fd;
@@ -472,7 +472,7 @@ static bool can_probes_use_bpf(void)
 
 void check_bpf(struct doctor_machine *m, struct doctor_finding *f)
 {
-	int r = try_to_create_map();
+	int r = create_test_map();
 	char jit[16];
 
 	if (r == -EPERM && can_probes_use_bpf())

@@ -167,7 +167,7 @@ uint64_t doctor_read_capabilities(const struct doctor_machine *m, pid_t pid, con
 }
 
 /* Returns a capability that contains this one; the same one if there is none. */
-static unsigned capability_that_includes(unsigned number)
+static unsigned get_including_capability(unsigned number)
 {
 	switch (number) {
 	case CAP_BPF:
@@ -186,7 +186,7 @@ static void put_missing_capabilities(uint64_t mask, struct strbuf *b)
 		const struct capability *c = &capabilities[i];
 
 		if (mask & (1ull << c->number) ||
-		    mask & (1ull << capability_that_includes(c->number)))
+		    mask & (1ull << get_including_capability(c->number)))
 			continue;
 		strbuf_printf(b, "%s%s (%s)", b->len ? ", " : "", c->name, c->use);
 	}

@@ -317,7 +317,7 @@ static void link_handle_line(struct host_link *l, char *line)
 /* ---- frames of the agent ---- */
 
 /* Keeps the measurement with the shortest trip: its error is at most half of it. */
-static void link_note_pong(struct host_link *l, const uint64_t v[static 3])
+static void link_handle_pong(struct host_link *l, const uint64_t v[static 3])
 {
 	uint64_t now = clock_boot_ns();
 
@@ -365,7 +365,7 @@ static bool link_handle_frame(struct host_link *l, const struct host_frame *f)
 	case HOST_PONG:
 		if ((l->state == MEASURING && !l->pings_left) || !host_frame_u64(f, pong, 3))
 			return false;
-		link_note_pong(l, pong);
+		link_handle_pong(l, pong);
 		return true;
 	case HOST_TRACE:
 		if (l->state == READY)

@@ -303,7 +303,7 @@ static void exporter_on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)what;
 	event_timer_ms(x->tick, clock_ms_to_tick(METRICS_PERIOD_MS) + AFTER_POLLS_MS);
 	if (x->is_up && x->session && record_session_catch_up(x->session, late))
-		record_session_ask_stats(x->session);
+		record_session_request_stats(x->session);
 }
 
 /* ---- start and end ---- */

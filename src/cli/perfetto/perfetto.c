@@ -134,7 +134,7 @@ static int await_child(int fd)
 	return read(fd, &byte, 1) == 1 ? byte : PERFETTO_FAILED;
 }
 
-static void leave_terminal(void)
+static void detach_from_terminal(void)
 {
 	int null = open("/dev/null", O_RDWR);
 
@@ -177,7 +177,7 @@ static int fork_to_background(bool wait, bool hold_signals)
 		return -errno - 1;
 	if (pid == 0) {
 		closep(&pipe_fds[0]);
-		leave_terminal();
+		detach_from_terminal();
 		return pipe_fds[1];
 	}
 	closep(&pipe_fds[1]);

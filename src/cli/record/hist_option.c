@@ -31,7 +31,7 @@ static int hist_error(const struct hist_parse *p, const char *what)
 }
 
 /* Returns the next word, without spaces around it; NULL: there is none. */
-static char *take_hist_word(struct hist_parse *p)
+static char *parse_hist_word(struct hist_parse *p)
 {
 	char *word;
 
@@ -92,7 +92,7 @@ static int take_events(struct hist_parse *p, char *events)
 
 /* ---- values and keys ---- */
 
-static int take_matches(struct hist_parse *p, char *names)
+static int parse_hist_matches(struct hist_parse *p, char *names)
 {
 	char *name;
 	int r = 0;
@@ -115,10 +115,10 @@ static bool read_number(const char *text, int64_t *ret)
 }
 
 /* Takes "MIN..MAX step STEP". */
-static int take_linear(struct hist_parse *p, char *range)
+static int parse_hist_linear(struct hist_parse *p, char *range)
 {
-	char *max = strstr(range, ".."), *step_word = take_hist_word(p);
-	char *step_text = step_word ? take_hist_word(p) : NULL;
+	char *max = strstr(range, ".."), *step_word = parse_hist_word(p);
+	char *step_text = step_word ? parse_hist_word(p) : NULL;
 	linear_config *l = malloc(sizeof(*l));
 	int64_t to, step = 0;
 
@@ -143,7 +143,7 @@ static int take_linear(struct hist_parse *p, char *range)
 	return 0;
 }
 
-static int take_clause(struct hist_parse *p, const char *word)
+static int parse_hist_clause(struct hist_parse *p, const char *word)
 {
 	histogram_config *h = p->to;
 	char *value;
@@ -153,14 +153,14 @@ static int take_clause(struct hist_parse *p, const char *word)
 	if (strcmp(word, "by") != 0 && strcmp(word, "on") != 0 && strcmp(word, "linear") != 0)
 		return hist_error(p, "only these may follow the field: by KEY, on FIELDS, linear "
 				     "MIN..MAX step STEP");
-	value = take_hist_word(p);
+	value = parse_hist_word(p);
 	if (!value)
 		return hist_error(p, "a word is missing at the end");
 	if (*word == 'l')
 		return h->linear ? hist_error(p, "'linear' is given twice")
-				 : take_linear(p, value);
+				 : parse_hist_linear(p, value);
 	if (*word == 'o')
-		return take_matches(p, value);
+		return parse_hist_matches(p, value);
 	if (h->key)
 		return hist_error(p, "only one key is possible");
 	return message_set_string(&h->key, value) ? -ENOMEM : 0;
@@ -168,7 +168,7 @@ static int take_clause(struct hist_parse *p, const char *word)
 
 static int take_value(struct hist_parse *p)
 {
-	char *word = take_hist_word(p);
+	char *word = parse_hist_word(p);
 
 	if (!word)
 		return hist_error(p, "a field is needed after the colon, as in " EXAMPLE);
@@ -191,8 +191,8 @@ static int parse_hist(struct hist_parse *p, char *copy)
 	r = take_events(p, copy);
 	if (!r)
 		r = take_value(p);
-	while (!r && (word = take_hist_word(p)))
-		r = take_clause(p, word);
+	while (!r && (word = parse_hist_word(p)))
+		r = parse_hist_clause(p, word);
 	return r;
 }
 

@@ -188,7 +188,7 @@ void recording_progress_deinit(struct recording_progress *p)
 	p->instance = NULL;
 }
 
-void recording_progress_note_state(struct recording_progress *p,
+void recording_progress_update_state(struct recording_progress *p,
 				     const Pb__TracingServiceState *state)
 {
 	for (size_t i = 0; i < state->n_producers; i++) {
@@ -249,7 +249,7 @@ static unsigned sufficient_size_mb(uint64_t bytes, uint64_t elapsed_ms, uint64_t
 	return mb;
 }
 
-static bool note_full_buffer(struct recording_progress *p, const Pb__TraceConfig *config,
+static bool warn_of_full_buffer(struct recording_progress *p, const Pb__TraceConfig *config,
 				const Pb__TraceStats *stats, uint64_t elapsed_ms,
 				struct strbuf *note)
 {
@@ -288,7 +288,7 @@ static void read_ring_size(struct recording_progress *p)
 }
 
 /* Appends, once, a message that the rings lose events. */
-static bool note_losses_of_rings(struct recording_progress *p, const struct recording_setup *setup,
+static bool warn_of_ring_losses(struct recording_progress *p, const struct recording_setup *setup,
 				struct strbuf *note)
 {
 	const struct record_facts facts = {.from_words = setup->from_words};
@@ -311,11 +311,11 @@ bool recording_progress_put_warning(struct recording_progress *p,
 				    const Pb__TraceStats *stats, uint64_t elapsed_ms,
 				    struct strbuf *note)
 {
-	return note_losses_of_rings(p, setup, note) ||
-	       note_full_buffer(p, setup->config, stats, elapsed_ms, note);
+	return warn_of_ring_losses(p, setup, note) ||
+	       warn_of_full_buffer(p, setup->config, stats, elapsed_ms, note);
 }
 
-void recording_progress_note_stats(struct recording_progress *p, const char *tracefs_root,
+void recording_progress_update_stats(struct recording_progress *p, const char *tracefs_root,
 				     const Pb__TraceStats *stats)
 {
 	p->has_bytes = true;
@@ -359,7 +359,7 @@ void recording_progress_show(struct recording_progress *p, uint64_t elapsed_ms,
 	console_progress(console, progress_format(p, line));
 }
 
-void recording_progress_say_triggers(const Pb__TraceConfig *config, struct console *console)
+void recording_progress_print_triggers(const Pb__TraceConfig *config, struct console *console)
 {
 	struct strbuf b = {0};
 

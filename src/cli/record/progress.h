@@ -64,10 +64,10 @@ struct recording_progress {
 };
 
 void recording_progress_deinit(struct recording_progress *p);
-void recording_progress_note_state(struct recording_progress *p,
+void recording_progress_update_state(struct recording_progress *p,
 				     const Pb__TracingServiceState *state);
 /* tracefs_root: NULL if tracefs cannot be read. */
-void recording_progress_note_stats(struct recording_progress *p, const char *tracefs_root,
+void recording_progress_update_stats(struct recording_progress *p, const char *tracefs_root,
 				     const Pb__TraceStats *stats);
 
 /*
@@ -80,6 +80,6 @@ bool recording_progress_put_warning(struct recording_progress *p,
 				    const Pb__TraceStats *stats, uint64_t elapsed_ms,
 				    struct strbuf *note);
 /* Prints what the recording waits for, and the effect of Ctrl-C; nothing without triggers. */
-void recording_progress_say_triggers(const Pb__TraceConfig *config, struct console *console);
+void recording_progress_print_triggers(const Pb__TraceConfig *config, struct console *console);
 void recording_progress_show(struct recording_progress *p, uint64_t elapsed_ms,
 			     struct console *console);

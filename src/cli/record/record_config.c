@@ -75,7 +75,7 @@ static int record_presets_choose(struct chosen *c, const struct preset *preset)
 }
 
 /* Removes from idle a word that has excluded a preset, although it has excluded no event. */
-static void forget_idle_word(struct event_requests *idle, const char *word)
+static void remove_idle_word(struct event_requests *idle, const char *word)
 {
 	for (size_t i = 0; i < idle->n; i++)
 		if (!strcmp(idle->names[i], word)) {
@@ -101,7 +101,7 @@ static int choose_presets_of_word(const char *word, struct presets *presets, str
 		else if (!r && !negative)
 			r = record_presets_choose(c, preset);
 		else if (!r && unchoose_preset(c, preset))
-			forget_idle_word(idle, word);
+			remove_idle_word(idle, word);
 	}
 	return r;
 }

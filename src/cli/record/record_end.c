@@ -99,12 +99,12 @@ static bool lacks_memory(const struct evidence *e)
 	return is_of_memory(e->lines) || evidence_has(e, "buffer_size_kb");
 }
 
-static bool asks_for_journal(const struct evidence *e)
+static bool requests_journal(const struct evidence *e)
 {
 	return config_requests_source(e->facts->config, "linux.systemd_journald");
 }
 
-static bool asks_for_kernel_events(const struct evidence *e)
+static bool requests_kernel_events(const struct evidence *e)
 {
 	return config_requests_ftrace(e->facts->config);
 }
@@ -116,7 +116,7 @@ static const struct {
 	{"rights", lacks_tracefs},	{"options", lacks_anything},
 	{"bpf", may_not_use_bpf},	{"btf", lacks_types},
 	{"symbols", lacks_symbols},	{"files", lacks_permission},
-	{"journal", asks_for_journal},	{"container", asks_for_kernel_events},
+	{"journal", requests_journal},	{"container", requests_kernel_events},
 	{"stacks", lacks_samples},	{"selinux", lacks_permission},
 	{"apparmor", lacks_permission}, {"memory", lacks_memory},
 };
@@ -287,7 +287,7 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 bool record_command_needs_ftrace(const struct record_command *c)
 {
 	if (c->options.config)
-		return config_requests_ftrace_only(c->config);
+		return config_requests_only_ftrace(c->config);
 	for (size_t i = 0; i < c->config->n_data_sources; i++)
 		if (!config_source_ftrace(c->config->data_sources[i]) &&
 		    !config_source_only_names_processes(c->config->data_sources[i]->config))

@@ -266,7 +266,7 @@ static void on_last_stats(void *ctx, int error, const void *data, size_t len)
 	query_state_again(s);
 }
 
-static void ask_last_stats(struct record_session *s)
+static void request_last_stats(struct record_session *s)
 {
 	record_session_enter(s, RECORD_STATS);
 	if (consumer_stats(s->consumer, on_last_stats, s))
@@ -315,7 +315,7 @@ static void record_session_on_read(void *ctx, int error)
 	if (error)
 		record_session_fail(s, error);
 	else if (last)
-		ask_last_stats(s);
+		request_last_stats(s);
 	else if (s->state == RECORD_READING)
 		record_session_begin_pass(s);
 	else
@@ -358,7 +358,7 @@ static void record_session_read(struct record_session *s)
 	/* Nothing to read: the service has written the trace, or clones of the session were
 	 * saved. */
 	if (s->config->write_into_file || s->ops->on_clone_trigger) {
-		ask_last_stats(s);
+		request_last_stats(s);
 		return;
 	}
 	if (s->pass)
@@ -468,7 +468,7 @@ static void record_session_on_stats(void *ctx, int error, const void *data, size
 		s->ops->on_stats(s->ctx, false, stats);
 }
 
-void record_session_ask_stats(struct record_session *s)
+void record_session_request_stats(struct record_session *s)
 {
 	if (!record_session_is_recording(s) || s->stats_asked)
 		return;
@@ -572,7 +572,7 @@ static void enable_tracing(struct record_session *s)
 		s->ops->on_recording(s->ctx);
 	if (s->pass)
 		schedule_next_pass(s);
-	record_session_ask_stats(s);
+	record_session_request_stats(s);
 	if (s->ops->on_started || s->ops->on_clone_trigger)
 		await_start(s);
 }

@@ -36,7 +36,7 @@ struct record_session_ops {
 	/* Optional: a CLONE_SNAPSHOT trigger was hit; the session should be cloned. on_packet is
 	 * not called for such a session. hit is borrowed. */
 	void (*on_clone_trigger)(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit);
-	/* Counters at the start, after each record_session_ask_stats, and at the end. */
+	/* Counters at the start, after each record_session_request_stats, and at the end. */
 	void (*on_stats)(void *ctx, bool at_end, const Pb__TraceStats *stats);
 	/* Optional: tracing has ended, reading begins. flush_error: result of the last flush, 0 or
 	 * -errno. */
@@ -89,7 +89,7 @@ void record_session_detach(struct record_session *s, const char *key);
 bool record_session_is_stopping(const struct record_session *s);
 
 /* Queries the counters, unless a query is pending or tracing does not run. */
-void record_session_ask_stats(struct record_session *s);
+void record_session_request_stats(struct record_session *s);
 
 /* Returns true while tracing runs. */
 bool record_session_is_recording(const struct record_session *s);

@@ -348,7 +348,7 @@ static bool has_subject(const Pb__DataSourceConfig *c)
 
 /* Few of the processes of a machine are in the trace, so linux.process_stats describes only those
  * that events name. */
-static void describe_seen_processes_only(const Pb__DataSourceConfig *c)
+static void describe_only_seen_processes(const Pb__DataSourceConfig *c)
 {
 	Pb__ProcessStatsConfig *p = c ? c->process_stats_config : NULL;
 
@@ -369,7 +369,7 @@ int record_threads_restrict_to_subject(Pb__TraceConfig *config, const Pb__Subjec
 			f ? is_restricted(config, f) : has_subject(config->data_sources[i]->config);
 	}
 	for (size_t i = 0; i < n_sources && !r; i++) {
-		describe_seen_processes_only(config->data_sources[i]->config);
+		describe_only_seen_processes(config->data_sources[i]->config);
 		if (!restricted[i])
 			continue;
 		if (ftrace_config_of_source(config->data_sources[i]))

@@ -283,7 +283,7 @@ static void recording_on_tick(evutil_socket_t fd, short what, void *ctx)
 		return;
 	if (shows_progress(r))
 		recording_progress_show(&r->progress, recorded_ms(r), r->setup->console);
-	record_session_ask_stats(r->session);
+	record_session_request_stats(r->session);
 }
 
 static void start_ticks(struct recording *r)
@@ -413,7 +413,7 @@ static void recording_on_state(void *ctx, bool at_end, const Pb__TracingServiceS
 		recording_sources_end(&r->result->sources, r->setup->config, state);
 		return;
 	}
-	recording_progress_note_state(&r->progress, state);
+	recording_progress_update_state(&r->progress, state);
 	r->refused =
 		recording_sources_begin(&r->result->sources, r->setup->config, state, &r->refusal);
 }
@@ -477,11 +477,11 @@ static void recording_on_stats(void *ctx, bool at_end, const Pb__TraceStats *sta
 	name_passed_file(r);
 	if (!result->has_before) {
 		if (!r->setup->detach) /* the service accepted the config */
-			recording_progress_say_triggers(r->setup->config, r->setup->console);
+			recording_progress_print_triggers(r->setup->config, r->setup->console);
 		service_stats_from_message(stats, &result->before);
 		result->has_before = true;
 	}
-	recording_progress_note_stats(&r->progress, r->setup->tracefs_root, stats);
+	recording_progress_update_stats(&r->progress, r->setup->tracefs_root, stats);
 	if (recording_progress_put_warning(&r->progress, r->setup, stats, recorded_ms(r), &note))
 		console_say(r->setup->console, "%s", note.s ? note.s : "");
 	strbuf_deinit(&note);

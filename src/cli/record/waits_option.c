@@ -30,7 +30,7 @@ Pb__WaitsConfig *waits_option_config(Pb__DataSourceConfig *source)
 	return source->waits_config;
 }
 
-static int take_min(const char *value, Pb__WaitsConfig *c, struct err_text *e)
+static int parse_waits_min(const char *value, Pb__WaitsConfig *c, struct err_text *e)
 {
 	int64_t ns;
 
@@ -44,7 +44,7 @@ static int take_min(const char *value, Pb__WaitsConfig *c, struct err_text *e)
 	return 0;
 }
 
-static int take_rate(const char *value, Pb__WaitsConfig *c, struct err_text *e)
+static int parse_waits_rate(const char *value, Pb__WaitsConfig *c, struct err_text *e)
 {
 	if (str_to_u32(value, &c->max_per_second) < 0 || !c->max_per_second)
 		return err_set(e, -EINVAL,
@@ -54,7 +54,7 @@ static int take_rate(const char *value, Pb__WaitsConfig *c, struct err_text *e)
 	return 0;
 }
 
-static int take_stacks(const char *value, Pb__WaitsConfig *c, struct err_text *e)
+static int parse_waits_stacks(const char *value, Pb__WaitsConfig *c, struct err_text *e)
 {
 	if (str_to_u32(value, &c->user_stacks_per_second) < 0 || !c->user_stacks_per_second)
 		return err_set(
@@ -85,7 +85,7 @@ static int take_state(const char *value, Pb__WaitsConfig *c, struct err_text *e)
 		       value);
 }
 
-static int take_program(const char *value, Pb__WaitsConfig *c, struct err_text *e)
+static int parse_waits_program(const char *value, Pb__WaitsConfig *c, struct err_text *e)
 {
 	char **longer = realloc(c->programs, (c->n_programs + 1) * sizeof(*longer));
 
@@ -104,11 +104,11 @@ static int take_word(const char *word, Pb__WaitsConfig *c, struct err_text *e)
 	static const struct {
 		const char *key;
 		int (*take)(const char *value, Pb__WaitsConfig *c, struct err_text *e);
-	} keys[] = {{"min=", take_min},
-		    {"rate=", take_rate},
-		    {"stacks=", take_stacks},
+	} keys[] = {{"min=", parse_waits_min},
+		    {"rate=", parse_waits_rate},
+		    {"stacks=", parse_waits_stacks},
 		    {"state=", take_state},
-		    {"program=", take_program}};
+		    {"program=", parse_waits_program}};
 
 	if (strcmp(word, "kernel") == 0) {
 		c->has_kernel_threads = c->kernel_threads = true;

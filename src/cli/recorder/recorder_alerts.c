@@ -88,7 +88,7 @@ static void take_alert(struct alert_connection *c)
 		snprintf(c->fingerprint, sizeof(c->fingerprint), "%s", a.fingerprint);
 }
 
-static void alert_connection_take_line(struct alert_connection *c)
+static void alert_connection_handle_line(struct alert_connection *c)
 {
 	char *end = memchr(c->line.s, '\n', c->line.len);
 
@@ -122,7 +122,7 @@ static void on_connection(evutil_socket_t fd, short what, void *ctx)
 	if (c->line.failed)
 		alert_connection_close(c);
 	else
-		alert_connection_take_line(c);
+		alert_connection_handle_line(c);
 }
 
 void recorder_alerts_done(struct recorder_alerts *l, const struct alert *a, bool saved)

@@ -70,7 +70,7 @@ int recorder_lines_write(const char *dir, const char *name, const struct recorde
 
 /* ---- reading ---- */
 
-static int lines_take(const struct recorder_line *lines, size_t n, const char *key,
+static int parse_state_line(const struct recorder_line *lines, size_t n, const char *key,
 			    const char *value, void *to)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -103,7 +103,7 @@ int recorder_lines_read(const char *dir, const char *name, const struct recorder
 			break;
 		}
 		*value++ = *end = '\0';
-		r = lines_take(lines, n, at, value, ret) < 0 ? -EBADMSG : 0;
+		r = parse_state_line(lines, n, at, value, ret) < 0 ? -EBADMSG : 0;
 	}
 	strbuf_deinit(&text);
 	return r;

@@ -219,17 +219,17 @@ static void recorder_on_trigger(void *ctx, const Pb__ObservableEvents__CloneTrig
 
 	snprintf(reason, sizeof(reason), "%s of %.100s", spec ? spec : "sonda trigger",
 		 hit->producer_name ? hit->producer_name : "a producer");
-	recorder_saver_take(r->saver, name, reason);
+	recorder_saver_handle_trigger(r->saver, name, reason);
 }
 
 static void recorder_on_user_signal(evutil_socket_t fd, short what, void *ctx)
 {
-	recorder_saver_take(((struct recorder *)ctx)->saver, "signal", "SIGUSR1");
+	recorder_saver_handle_trigger(((struct recorder *)ctx)->saver, "signal", "SIGUSR1");
 }
 
-static bool recorder_take_alert(void *ctx, const struct alert *a)
+static bool recorder_handle_alert(void *ctx, const struct alert *a)
 {
-	return recorder_saver_take_alert(((struct recorder *)ctx)->saver, a);
+	return recorder_saver_handle_alert(((struct recorder *)ctx)->saver, a);
 }
 
 static void recorder_on_alert_done(void *ctx, const struct alert *a, bool saved)
@@ -548,7 +548,7 @@ static int recorder_prepare(struct recorder *r, struct err_text *e)
 	if (error == 0 && r->o->crash)
 		recorder_crash_start(r->o->dir, r->state.crash, sizeof(r->state.crash));
 	if (error == 0)
-		error = doctor_check_before_start(config_requests_ftrace_only(r->config), e);
+		error = doctor_check_before_start(config_requests_only_ftrace(r->config), e);
 	if (error == 0 && recorder_make_events(r) < 0)
 		error = err_set(e, -ENOMEM, "no memory");
 	if (error == 0 && r->o->in_kernel)
@@ -558,7 +558,7 @@ static int recorder_prepare(struct recorder *r, struct err_text *e)
 	if (error == 0 && r->o->alerts) {
 		const struct recorder_alerts_setup setup = {.loop = r->loop,
 							    .address = r->o->alerts,
-							    .take = recorder_take_alert,
+							    .take = recorder_handle_alert,
 							    .ring = recorder_ring,
 							    .ctx = r};
 

@@ -365,13 +365,13 @@ static bool recorder_saver_queue(struct recorder_saver *s, const char *trigger, 
 	return true;
 }
 
-void recorder_saver_take(struct recorder_saver *s, const char *trigger,
+void recorder_saver_handle_trigger(struct recorder_saver *s, const char *trigger,
 				   const char *reason)
 {
 	recorder_saver_queue(s, trigger, reason, NULL);
 }
 
-bool recorder_saver_take_alert(struct recorder_saver *s, const struct alert *a)
+bool recorder_saver_handle_alert(struct recorder_saver *s, const struct alert *a)
 {
 	struct alert *copy = malloc(sizeof(*copy));
 	char reason[256];

@@ -166,7 +166,7 @@ static int clone_into(const struct recorder_state *state, int fd, struct err_tex
 	return r;
 }
 
-static void take_clone(struct snapshot_sources *s, struct recorder_snapshot *ret)
+static void save_clone(struct snapshot_sources *s, struct recorder_snapshot *ret)
 {
 	_cleanup_(closep) int fd = -1;
 	struct recorder_state state;
@@ -308,7 +308,7 @@ int recorder_snapshot_write(const char *dir, uint64_t last_ns, struct trace_file
 	int r;
 
 	*ret = (struct recorder_snapshot){0};
-	take_clone(&s, ret);
+	save_clone(&s, ret);
 	r = recorder_parts_read(dir, &s.parts);
 	if (r == -ENOENT || (r == 0 && !s.parts.n && !s.clone.data))
 		r = err_set(e, -ENOENT,

@@ -36,7 +36,7 @@ bool config_requests_ftrace(const Pb__TraceConfig *config)
 	return false;
 }
 
-bool config_requests_ftrace_only(const Pb__TraceConfig *config)
+bool config_requests_only_ftrace(const Pb__TraceConfig *config)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++)
 		if (!config_source_ftrace(config->data_sources[i]))

@@ -16,7 +16,7 @@ const Pb__PerfEventConfig *config_source_perf(const Pb__TraceConfig *config);
 /* The first returns true if the config requests ftrace, the second if it requests ftrace and
  * nothing else. */
 bool config_requests_ftrace(const Pb__TraceConfig *config);
-bool config_requests_ftrace_only(const Pb__TraceConfig *config);
+bool config_requests_only_ftrace(const Pb__TraceConfig *config);
 bool config_requests_source(const Pb__TraceConfig *config, const char *name);
 /* Returns true if the data source only names processes, and records nothing by itself. */
 bool config_source_only_names_processes(const Pb__DataSourceConfig *c);

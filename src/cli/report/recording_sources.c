@@ -85,7 +85,7 @@ static void source_producers_add(struct source_producers *p, const Pb__TraceConf
 }
 
 /* Adds to ret, at the end of a recording, the noted producers that are no longer connected. */
-static void source_producers_list_gone(const struct source_producers *p,
+static void source_producers_list_disconnected(const struct source_producers *p,
 					       const Pb__TracingServiceState *state,
 					       struct name_list *ret)
 {
@@ -257,7 +257,7 @@ void recording_sources_deinit(struct recording_sources *s)
 	source_producers_deinit(&s->producers);
 }
 
-static void note_offered_sources(struct recording_sources *s, const Pb__TracingServiceState *state)
+static void count_offered_sources(struct recording_sources *s, const Pb__TracingServiceState *state)
 {
 	for (size_t i = 0; i < state->n_data_sources; i++) {
 		const Pb__DataSourceDescriptor *d = state->data_sources[i]->ds_descriptor;
@@ -281,7 +281,7 @@ static int refuse_missing_sources(const struct recording_sources *s, struct err_
 int recording_sources_begin(struct recording_sources *s, const Pb__TraceConfig *config,
 			    const Pb__TracingServiceState *state, struct err_text *e)
 {
-	note_offered_sources(s, state);
+	count_offered_sources(s, state);
 	source_producers_add(&s->producers, config, state);
 	config_sources_list_missing(config, state, &s->missing, &s->left_out);
 	if (config_sources_are_all_missing(config, &s->missing, &s->offered))
@@ -310,7 +310,7 @@ void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *c
 	config_sources_list_missing(config, state, &missing, &left_out);
 	keep_common_names(&s->missing, &missing);
 	keep_common_names(&s->left_out, &left_out);
-	source_producers_list_gone(&s->producers, state, &s->gone);
+	source_producers_list_disconnected(&s->producers, state, &s->gone);
 	name_list_deinit(&missing);
 	name_list_deinit(&left_out);
 }

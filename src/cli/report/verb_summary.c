@@ -171,7 +171,7 @@ static const Pb__TraceConfig *verb_summary_read_config(struct verb_summary *s)
 
 /* The trace has events of linux.ftrace: moves it from the missing sources to the producers that
  * disconnected. */
-static void move_ftrace_to_gone(struct verb_summary *s)
+static void move_ftrace_to_disconnected(struct verb_summary *s)
 {
 	static const char name[] = "the producer of linux.ftrace";
 	struct name_list *missing = &s->sources.missing;
@@ -188,7 +188,7 @@ static void move_ftrace_to_gone(struct verb_summary *s)
 	missing->n = kept;
 }
 
-void verb_summary_note_sources(struct verb_summary *s, const Pb__TracingServiceState *state)
+void verb_summary_add_sources(struct verb_summary *s, const Pb__TracingServiceState *state)
 {
 	config_sources_list_missing(verb_summary_read_config(s), state, &s->sources.missing,
 				    &s->sources.left_out);
@@ -235,7 +235,7 @@ int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *f
 	int code;
 
 	if (s->scan.ftrace.counts.total)
-		move_ftrace_to_gone(s);
+		move_ftrace_to_disconnected(s);
 	stats = record_stats(&f);
 	f.end = s->end.text[0]		      ? s->end.text
 		: stats && *stats->end_reason ? stats->end_reason

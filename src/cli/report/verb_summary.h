@@ -38,7 +38,7 @@ void verb_summary_deinit(struct verb_summary *s);
 
 /* Notes the producers that are connected now: data sources of the config without a producer are
  * missing. verb_summary_print() reports linux.ftrace as gone if the trace has events. */
-void verb_summary_note_sources(struct verb_summary *s, const Pb__TracingServiceState *state);
+void verb_summary_add_sources(struct verb_summary *s, const Pb__TracingServiceState *state);
 
 struct verb_summary_form {
 	bool quiet; /* print no text on standard error */

@@ -58,7 +58,7 @@ void s3_client_close(struct s3_client *c)
 	if (!c)
 		return;
 	s3_transport_close(c->transport);
-	s3_credentials_forget(&c->credentials);
+	s3_credentials_clear_keys(&c->credentials);
 	free(c);
 }
 
@@ -207,7 +207,7 @@ static bool is_temporary(unsigned status, const char *code)
 }
 
 /* The clock of this machine is wrong: takes the store's time instead. */
-static bool take_time_of_store(struct s3_client *c, const struct s3_exchange *x)
+static bool set_clock_skew(struct s3_client *c, const struct s3_exchange *x)
 {
 	time_t theirs, before = c->skew;
 
@@ -222,7 +222,7 @@ static bool take_time_of_store(struct s3_client *c, const struct s3_exchange *x)
 	return true;
 }
 
-static bool take_new_keys(struct s3_client *c)
+static bool reload_keys(struct s3_client *c)
 {
 	struct err_text e = {""};
 	int r = s3_credentials_refresh(&c->credentials, &e);
@@ -250,7 +250,7 @@ static void explain(const struct s3_request *q, const struct s3_exchange *x, con
 			*message ? ": " : "", message);
 }
 
-static int s3_client_judge(struct s3_client *c, const struct s3_request *q,
+static int s3_client_check_reply(struct s3_client *c, const struct s3_request *q,
 				 const struct s3_exchange *x, struct err_text *e)
 {
 	char code[64] = "";
@@ -270,9 +270,9 @@ static int s3_client_judge(struct s3_client *c, const struct s3_request *q,
 	if (is_temporary(x->status, code))
 		return S3_AGAIN;
 	if (!strcmp(code, "RequestTimeTooSkewed"))
-		return take_time_of_store(c, x) ? S3_AGAIN : S3_REFUSED;
+		return set_clock_skew(c, x) ? S3_AGAIN : S3_REFUSED;
 	if (x->status == 403 || !strcmp(code, "ExpiredToken"))
-		return take_new_keys(c) ? S3_AGAIN : S3_REFUSED;
+		return reload_keys(c) ? S3_AGAIN : S3_REFUSED;
 	return S3_REFUSED;
 }
 
@@ -315,7 +315,7 @@ static int s3_client_try(struct s3_client *c, struct s3_request *q, struct s3_ex
 		err_set(e, r, "%s %s: %s", q->method, q->key ? q->key : "of the bucket", why.text);
 		return S3_AGAIN;
 	}
-	return r < 0 ? err_set(e, r, "%s", why.text) : s3_client_judge(c, q, x, e);
+	return r < 0 ? err_set(e, r, "%s", why.text) : s3_client_check_reply(c, q, x, e);
 }
 
 /* before_again, unless NULL, is called before each attempt but the first. */
@@ -363,7 +363,7 @@ int s3_head(struct s3_client *c, const char *key, struct s3_object *ret, struct 
 
 /* Sends a request that only makes a new object. A store that does not know the condition gets the
  * request without it. */
-static int s3_do_only_new(struct s3_client *c, struct s3_request *q, struct s3_exchange *x,
+static int s3_send_if_absent(struct s3_client *c, struct s3_request *q, struct s3_exchange *x,
 			     struct err_text *e)
 {
 	int r;
@@ -393,7 +393,7 @@ int s3_put(struct s3_client *c, const char *key, const struct s3_content *conten
 		.hash = content->hash,
 	};
 	struct s3_exchange x = {.answer = {0}};
-	int r = only_new ? s3_do_only_new(c, &q, &x, e) : s3_client_do(c, &q, &x, NULL, e);
+	int r = only_new ? s3_send_if_absent(c, &q, &x, e) : s3_client_do(c, &q, &x, NULL, e);
 
 	strbuf_deinit(&x.answer);
 	return r;
@@ -483,7 +483,7 @@ int s3_multipart_complete(struct s3_client *c, const char *key, const char *id,
 	q.body = body.s;
 	q.body_len = body.len;
 	q.hash = hex;
-	r = only_new ? s3_do_only_new(c, &q, &x, e) : s3_client_do(c, &q, &x, NULL, e);
+	r = only_new ? s3_send_if_absent(c, &q, &x, e) : s3_client_do(c, &q, &x, NULL, e);
 	if (r == -EPROTO && strstr(e->text, "InvalidPart"))
 		r = -EILSEQ;
 	strbuf_deinit(&x.answer);

@@ -157,7 +157,7 @@ static int read_keys(struct s3_credentials *c, struct err_text *e)
 	return check_keys(c, c->path, e);
 }
 
-static bool take_environment(struct s3_credentials *c)
+static bool read_environment_keys(struct s3_credentials *c)
 {
 	const char *access = getenv("AWS_ACCESS_KEY_ID"), *secret = getenv("AWS_SECRET_ACCESS_KEY");
 	const char *token = getenv("AWS_SESSION_TOKEN");
@@ -202,7 +202,7 @@ int s3_credentials_load(const char *file, const char *profile, struct s3_credent
 			fs_exists(ret->path);
 	if (!found) {
 		ret->path[0] = '\0';
-		found = take_environment(ret);
+		found = read_environment_keys(ret);
 		s3_credentials_forget_environment();
 		if (found)
 			return check_keys(ret, "AWS_SECRET_ACCESS_KEY", e);
@@ -225,11 +225,11 @@ int s3_credentials_refresh(struct s3_credentials *c, struct err_text *e)
 	r = read_keys(&again, e);
 	if (r == 0)
 		*c = again;
-	s3_credentials_forget(&again);
+	s3_credentials_clear_keys(&again);
 	return r < 0 ? r : 1;
 }
 
-void s3_credentials_forget(struct s3_credentials *c)
+void s3_credentials_clear_keys(struct s3_credentials *c)
 {
 	explicit_bzero(c, sizeof(*c));
 }

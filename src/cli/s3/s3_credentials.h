@@ -38,7 +38,7 @@ int s3_credentials_load(const char *file, const char *profile, struct s3_credent
 /* Reads the file again if it has changed. Returns 1 if it did, 0 if not; or -errno and sets e, and
  * keeps the old keys. */
 int s3_credentials_refresh(struct s3_credentials *c, struct err_text *e);
-void s3_credentials_forget(struct s3_credentials *c);
+void s3_credentials_clear_keys(struct s3_credentials *c);
 /* Removes the secret variables, also from /proc/PID/environ. */
 void s3_credentials_forget_environment(void);
 

@@ -163,7 +163,7 @@ static size_t on_write(char *data, size_t size, size_t n, void *ctx)
 	return x->answer.failed ? 0 : size * n;
 }
 
-static void take_header(struct span line, const char *name, char *ret, size_t size)
+static void store_reply_header(struct span line, const char *name, char *ret, size_t size)
 {
 	struct span key, value;
 
@@ -188,11 +188,11 @@ static size_t on_header(char *data, size_t size, size_t n, void *ctx)
 		x->status = !strncmp(line.p + 8, " 200", 4) ? 200 : 0;
 	/* Answers 100 come before the one that counts. */
 	x->has_headers = !line.len;
-	take_header(line, "etag", x->etag, sizeof(x->etag));
-	take_header(line, "date", x->date, sizeof(x->date));
-	take_header(line, "x-amz-meta-sha256", x->sha256, sizeof(x->sha256));
-	take_header(line, "x-amz-bucket-region", x->region, sizeof(x->region));
-	take_header(line, "content-length", length, sizeof(length));
+	store_reply_header(line, "etag", x->etag, sizeof(x->etag));
+	store_reply_header(line, "date", x->date, sizeof(x->date));
+	store_reply_header(line, "x-amz-meta-sha256", x->sha256, sizeof(x->sha256));
+	store_reply_header(line, "x-amz-bucket-region", x->region, sizeof(x->region));
+	store_reply_header(line, "content-length", length, sizeof(length));
 	if (length[0])
 		(void)str_to_u64(length, &x->length);
 	return size * n;

@@ -455,7 +455,7 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 	/* Control groups of new processes are committed only then. */
 	flush = late || top_by_needs_groups(t->options.by);
 	if (t->session && record_session_catch_up(t->session, flush))
-		record_session_ask_stats(t->session);
+		record_session_request_stats(t->session);
 	else if (late)
 		draw_screen(t); /* no answer yet: the age of the values is shown */
 }

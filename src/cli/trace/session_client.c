@@ -120,7 +120,7 @@ static void session_client_on_message(struct session_client *c,
 	end_wait(c, error);
 }
 
-static int hand_over_answer(struct session_client *c, void *ret, struct err_text *e)
+static int deliver_reply(struct session_client *c, void *ret, struct err_text *e)
 {
 	if (!c->message)
 		return err_set(e, -ENOMEM, "no memory");
@@ -201,7 +201,7 @@ int session_client_query(struct session_client *c, bool sessions_only,
 		c, consumer_query_state(c->consumer, sessions_only, session_client_on_state, c),
 		ANSWER_TIMEOUT_MS, "querying its sessions", e);
 
-	return r < 0 ? r : hand_over_answer(c, ret, e);
+	return r < 0 ? r : deliver_reply(c, ret, e);
 }
 
 bool session_client_nearest_name(struct session_client *c, const char *name,
@@ -279,7 +279,7 @@ int session_client_attach(struct session_client *c, const char *key, Pb__TraceCo
 			       "this user has no detached session named '%.200s'; if the session "
 			       "has ended, read the file that it wrote: sonda info FILE",
 			       key);
-	return r < 0 ? r : hand_over_answer(c, ret, e);
+	return r < 0 ? r : deliver_reply(c, ret, e);
 }
 
 int session_client_detach(struct session_client *c, const char *key, struct err_text *e)

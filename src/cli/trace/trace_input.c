@@ -173,7 +173,7 @@ int trace_input_parse_top(const char *text, int64_t *ret, struct err_text *e)
 	return 0;
 }
 
-int trace_input_parse_who(char *text, char *words[static TRACE_INPUT_WHO_MAX], size_t *n,
+int trace_input_parse_processes(char *text, char *words[static TRACE_INPUT_WHO_MAX], size_t *n,
 				struct err_text *e)
 {
 	char *rest = text, *word;

@@ -49,7 +49,7 @@ int trace_input_parse_top(const char *text, int64_t *ret, struct err_text *e);
 
 /* Appends the words of text, the value of -p: numbers and names of processes and threads, separated
  * by commas. Cuts text in place; words are borrowed from it. Returns 0, or -EINVAL and sets e. */
-int trace_input_parse_who(char *text, char *words[static TRACE_INPUT_WHO_MAX], size_t *n,
+int trace_input_parse_processes(char *text, char *words[static TRACE_INPUT_WHO_MAX], size_t *n,
 				struct err_text *e);
 
 /* Returns true if both are the same regular file: writing the output would destroy the input. */

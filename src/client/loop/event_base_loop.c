@@ -18,7 +18,7 @@ struct event_base_loop {
 	struct io_loop loop;
 	struct event *readable; /* owned */
 	struct event *timer; /* owned */
-	bool turns; /* in event_base_loop_turn(), which frees the loop if a callback did */
+	bool turns; /* in event_base_loop_run_once(), which frees the loop if a callback did */
 	bool freed;
 };
 
@@ -30,13 +30,13 @@ static void event_base_loop_wake(void *ctx)
 		event_timer_us(b->timer, 0);
 }
 
-static void event_base_loop_turn(evutil_socket_t fd, short what, void *ctx)
+static void event_base_loop_run_once(evutil_socket_t fd, short what, void *ctx)
 {
 	struct event_base_loop *b = ctx;
 	int ms;
 
 	b->turns = true;
-	ms = io_loop_turn(&b->loop);
+	ms = io_loop_run_once(&b->loop);
 	b->turns = false;
 	if (b->freed) {
 		event_base_loop_free(&b->loop);
@@ -57,9 +57,9 @@ struct io_loop *event_base_loop_new(struct event_base *base)
 		free(b);
 		return NULL;
 	}
-	b->timer = evtimer_new(base, event_base_loop_turn, b);
+	b->timer = evtimer_new(base, event_base_loop_run_once, b);
 	b->readable =
-		event_new(base, b->loop.epoll, EV_READ | EV_PERSIST, event_base_loop_turn, b);
+		event_new(base, b->loop.epoll, EV_READ | EV_PERSIST, event_base_loop_run_once, b);
 	if (!b->timer || !b->readable || event_add(b->readable, NULL) < 0) {
 		event_base_loop_free(&b->loop);
 		return NULL;

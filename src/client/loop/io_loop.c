@@ -355,7 +355,7 @@ void io_loop_deinit_driven(struct io_loop *l)
 	closep(&l->epoll);
 }
 
-int io_loop_turn(struct io_loop *l)
+int io_loop_run_once(struct io_loop *l)
 {
 	int ms;
 

@@ -75,7 +75,7 @@ void io_loop_deinit_driven(struct io_loop *l);
 /* Handles what is due, without waiting. Call when the descriptor l->epoll is readable, after a wake,
  * and at the deadline. Returns the milliseconds until the deadline, or -1 if no timer is armed. A
  * callback may deinit the loop; its memory must stay valid until the return. */
-int io_loop_turn(struct io_loop *l);
+int io_loop_run_once(struct io_loop *l);
 
 /* ---- for both ---- */
 

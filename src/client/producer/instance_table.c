@@ -132,7 +132,7 @@ static void count_instances_for_consumer(struct instance_table *s, uint32_t uid,
 
 /* ---- flushes ---- */
 
-static void report_instance_that_records_nothing(const struct instance_table *s, uint16_t target_buffer,
+static void report_idle_instance(const struct instance_table *s, uint16_t target_buffer,
 				 const char *name, int error)
 {
 	if (s->ops->records_nothing && name)
@@ -147,7 +147,7 @@ static void report_refused_flush(const struct instance_table *s, const struct fl
 		const struct ds_handle *h = instance_table_find(s, f->refused[i]);
 
 		if (h)
-			report_instance_that_records_nothing(s, h->target_buffer, h->failed_name, h->error);
+			report_idle_instance(s, h->target_buffer, h->failed_name, h->error);
 	}
 }
 
@@ -436,7 +436,7 @@ void instance_table_start(struct instance_table *s, uint64_t id, const Pb__DataS
 		h = instance_table_find(s, id);
 	}
 	if (!h) {
-		report_instance_that_records_nothing(s, (uint16_t)config->target_buffer, name_of_source(config), r);
+		report_idle_instance(s, (uint16_t)config->target_buffer, name_of_source(config), r);
 		s->ops->started(s->ctx, id);
 		return;
 	}
@@ -446,7 +446,7 @@ void instance_table_start(struct instance_table *s, uint64_t id, const Pb__DataS
 	if (h->source) {
 		h->source->start(h->instance);
 	} else {
-		report_instance_that_records_nothing(s, h->target_buffer, h->failed_name, h->error);
+		report_idle_instance(s, h->target_buffer, h->failed_name, h->error);
 		ds_started(h);
 	}
 }

@@ -76,7 +76,7 @@ static void send_clocks(struct relay_client *l, uint32_t phase, channel_reply_fn
 		(void)channel_call(l->channel, "SyncClock", m.buf, pb_mem_len(&m), -1, fn, l);
 }
 
-static void note_round_trip(struct relay_client *l)
+static void store_round_trip(struct relay_client *l)
 {
 	uint64_t took = clock_mono_ns() - l->sent_ns;
 
@@ -95,7 +95,7 @@ static void on_burst_answered(void *ctx, const struct channel_reply *reply)
 
 	if (reply->error)
 		return;
-	note_round_trip(l);
+	store_round_trip(l);
 	io_timer_arm(l->loop, &l->next_sync, RELAY_SYNC_PERIOD_MS);
 	if (l->ops->on_synced)
 		l->ops->on_synced(l->ctx, l->fastest_ns, l->n_calls);
@@ -113,7 +113,7 @@ static void on_clocks_answered(void *ctx, const struct channel_reply *reply)
 
 	if (reply->error)
 		return;
-	note_round_trip(l);
+	store_round_trip(l);
 	if (burst_is_enough(l))
 		send_clocks(l, PB__SYNC_CLOCK_REQUEST__PHASE__UPDATE, on_burst_answered);
 	else

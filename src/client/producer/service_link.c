@@ -126,7 +126,7 @@ static void on_commit_required(struct io_task *t)
 	commit_now(container_of(t, struct service_link, must_commit));
 }
 
-static void on_commit_wanted(struct io_task *t)
+static void on_commit_requested(struct io_task *t)
 {
 	struct service_link *l = container_of(t, struct service_link, want_commit);
 
@@ -170,7 +170,7 @@ void service_link_end(struct service_link *l)
 
 void service_link_init(struct service_link *l)
 {
-	l->want_commit.fn = on_commit_wanted;
+	l->want_commit.fn = on_commit_requested;
 	l->must_commit.fn = on_commit_required;
 	l->commit.fn = on_commit_timer;
 }

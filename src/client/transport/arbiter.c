@@ -450,7 +450,7 @@ void arbiter_add_patch(struct arbiter *a, const struct chunk_patch *patch)
 
 /* ---- free chunks ---- */
 
-static bool take_chunk_in_page(struct arbiter *a, uint32_t page,
+static bool acquire_chunk_in_page(struct arbiter *a, uint32_t page,
 				  const struct smb_chunk_header *header, struct smb_chunk *ret)
 {
 	uint32_t word = smb_load_word(&a->smb, page), n;
@@ -469,13 +469,13 @@ static bool take_chunk_in_page(struct arbiter *a, uint32_t page,
 	return false;
 }
 
-static bool take_any_chunk(struct arbiter *a, const struct smb_chunk_header *header,
+static bool acquire_any_chunk(struct arbiter *a, const struct smb_chunk_header *header,
 			      struct smb_chunk *ret)
 {
 	uint32_t page = atomic_load_explicit(&a->next_page, memory_order_relaxed);
 
 	for (uint32_t i = 0; i < a->smb.n_pages; i++) {
-		if (take_chunk_in_page(a, page, header, ret)) {
+		if (acquire_chunk_in_page(a, page, header, ret)) {
 			atomic_store_explicit(&a->next_page, page, memory_order_relaxed);
 			if (atomic_load_explicit(&a->starved, memory_order_relaxed))
 				atomic_store_explicit(&a->starved, false, memory_order_relaxed);
@@ -516,7 +516,7 @@ static bool wait_for_free_chunk(struct arbiter *a, const struct smb_chunk_header
 
 	while (arbiter_is_attached(a) && a->ops->drain(a->ctx, STALL_DRAIN_MS) != -EPIPE) {
 		commit_to_free_memory(a);
-		if (take_any_chunk(a, header, ret))
+		if (acquire_any_chunk(a, header, ret))
 			return true;
 		if (!service_owns_chunk(a))
 			return false;
@@ -535,12 +535,12 @@ bool arbiter_acquire_chunk(struct arbiter *a, const struct smb_chunk_header *hea
 {
 	if (!arbiter_is_attached(a))
 		return false;
-	if (take_any_chunk(a, header, ret))
+	if (acquire_any_chunk(a, header, ret))
 		return true;
 	commit_to_free_memory(a);
 	if (wait_ms && !atomic_load_explicit(&a->starved, memory_order_relaxed))
 		return wait_for_free_chunk(a, header, wait_ms, ret);
-	return arbiter_is_attached(a) && take_any_chunk(a, header, ret);
+	return arbiter_is_attached(a) && acquire_any_chunk(a, header, ret);
 }
 
 struct arbiter_yielding *arbiter_yielding(struct arbiter *a)

@@ -165,7 +165,7 @@ static ssize_t send_parts_after_queue(struct channel *c, const struct iovec *par
 	}
 }
 
-static void on_want_write(struct io_task *t)
+static void on_write_requested(struct io_task *t)
 {
 	struct channel *c = container_of(t, struct channel, want_write);
 
@@ -296,7 +296,7 @@ int channel_call(struct channel *c, const char *method, const void *args, size_t
 }
 
 /* Returns true if the peer has closed the connection, which the loop has not read yet. */
-static bool peer_is_gone(const struct channel *c)
+static bool peer_has_disconnected(const struct channel *c)
 {
 	struct pollfd p = {.fd = c->fd.fd, .events = POLLRDHUP};
 
@@ -315,7 +315,7 @@ int channel_drain(struct channel *c, int timeout_ms)
 		r = send_queued_bytes(c);
 		pthread_mutex_unlock(&c->lock);
 		if (r == 0)
-			return peer_is_gone(c) ? -EPIPE : 0;
+			return peer_has_disconnected(c) ? -EPIPE : 0;
 		if (r != -EAGAIN)
 			return -EPIPE;
 		now = clock_mono_ns();
@@ -556,7 +556,7 @@ int channel_open(struct io_loop *loop, const struct channel_target *target, enum
 			      .in = malloc(FRAME_LENGTH + CHANNEL_MAX_FRAME),
 			      .in_fd = -1,
 			      .last_call = &c->calls,
-			      .want_write = {.fn = on_want_write}};
+			      .want_write = {.fn = on_write_requested}};
 	pthread_mutex_init(&c->lock, NULL);
 	r = c->in ? connect_to(target, address, port, &c->fd.fd) : -ENOMEM;
 	if (r == 0)

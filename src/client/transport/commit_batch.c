@@ -57,7 +57,7 @@ static bool has_more_of_chunk(const struct patch_list *l, uint32_t chunk_id)
 	return false;
 }
 
-bool patch_list_take_finished(struct patch_list *l, struct chunk_patch *ret)
+bool patch_list_pop_finished(struct patch_list *l, struct chunk_patch *ret)
 {
 	for (unsigned i = 0; i < PB_MAX_DEPTH; i++) {
 		if (!(l->used & 1u << i) || !patch_is_finished(&l->slot[i]))

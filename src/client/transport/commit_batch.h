@@ -41,7 +41,7 @@ bool patch_list_detach(struct patch_list *l, struct pb_enc *e, const struct chun
 
 /* Takes one patch whose message was closed meanwhile, and sets its `more`. Returns false if there
  * is none. */
-bool patch_list_take_finished(struct patch_list *l, struct chunk_patch *ret);
+bool patch_list_pop_finished(struct patch_list *l, struct chunk_patch *ret);
 
 /*
  * Content of the next CommitData requests: written chunks, patches for chunks of earlier requests,

@@ -144,7 +144,7 @@ static void flush_idle_writers(struct arbiter *a)
 			writer_flush(w);
 }
 
-static bool take_free_chunk(struct writer *w, const struct smb_chunk_header *header,
+static bool acquire_free_chunk(struct writer *w, const struct smb_chunk_header *header,
 			       struct smb_chunk *ret)
 {
 	if (w->yields && arbiter_yielding(w->arbiter)->reserves) {
@@ -165,7 +165,7 @@ static bool acquire_next_chunk(struct writer *w, uint8_t flags, struct smb_chunk
 	struct smb_chunk_header h = {
 		.chunk_id = w->next_chunk_id, .writer_id = w->id, .flags = flags};
 
-	if (!take_free_chunk(w, &h, ret))
+	if (!acquire_free_chunk(w, &h, ret))
 		return false;
 	w->next_chunk_id++;
 	*ret_header = h;
@@ -207,7 +207,7 @@ static void send_patches(struct writer *w)
 {
 	struct chunk_patch p;
 
-	while (patch_list_take_finished(&w->patches, &p))
+	while (patch_list_pop_finished(&w->patches, &p))
 		arbiter_add_patch(w->arbiter, &p);
 }
 

@@ -16,7 +16,7 @@
 
 #define MAX_DIGITS 9 /* limit of the digits of a number */
 
-static bool event_format_take(char **at, const char *what)
+static bool event_format_accept(char **at, const char *what)
 {
 	size_t len = strlen(what);
 
@@ -43,7 +43,7 @@ static bool is_special_word(const char *word, size_t len)
 	return false;
 }
 
-static bool event_format_take_word(char **at)
+static bool event_format_read_word(char **at)
 {
 	char *from = *at;
 
@@ -52,7 +52,7 @@ static bool event_format_take_word(char **at)
 	return *at > from && !is_special_word(from, (size_t)(*at - from));
 }
 
-static bool event_format_take_number(char **at)
+static bool event_format_read_number(char **at)
 {
 	size_t n = strspn(*at, "0123456789");
 
@@ -61,13 +61,13 @@ static bool event_format_take_number(char **at)
 }
 
 /* "[]", "[16]", "[NR_FOO]", "[(8 + 2)]": the kernel allows expressions. */
-static bool take_array_bounds(char **at)
+static bool parse_array_bounds(char **at)
 {
-	if (!event_format_take(at, "["))
+	if (!event_format_accept(at, "["))
 		return false;
 	while (event_format_is_word(**at) || (**at && strchr(" ()+-*/<>", **at)))
 		(*at)++;
-	return event_format_take(at, "]");
+	return event_format_accept(at, "]");
 }
 
 /* Skips words and stars. Returns the number of words. *ret_ends: the last token is a word. */
@@ -77,9 +77,9 @@ static unsigned skip_type_words(char **at, bool *ret_ends)
 
 	*ret_ends = false;
 	for (;; *ret_ends = true, n++) {
-		while (event_format_take(at, " ") || event_format_take(at, "*"))
+		while (event_format_accept(at, " ") || event_format_accept(at, "*"))
 			*ret_ends = false;
-		if (!event_format_take_word(at))
+		if (!event_format_read_word(at))
 			return n;
 	}
 }
@@ -92,8 +92,8 @@ static bool blank_count(char **at)
 {
 	char *from = *at;
 
-	if (!event_format_take(at, "[") || !event_format_take_number(at) ||
-	    !event_format_take(at, "]"))
+	if (!event_format_accept(at, "[") || !event_format_read_number(at) ||
+	    !event_format_accept(at, "]"))
 		return false;
 	memset(from, ' ', (size_t)(*at - from));
 	return true;
@@ -116,11 +116,11 @@ static void move_bounds_to_type(char *bounds, char *end)
 }
 
 /* Skips the rest after the words of a located field. */
-static bool take_located_field(char **at, bool has_name)
+static bool parse_located_field(char **at, bool has_name)
 {
 	char *bounds = *at;
 
-	if (!take_array_bounds(at))
+	if (!parse_array_bounds(at))
 		return false;
 	if (**at == ';') {
 		if (has_name)
@@ -128,54 +128,54 @@ static bool take_located_field(char **at, bool has_name)
 		return has_name;
 	}
 	return *at == bounds + 2 && (**at != '[' || blank_count(at)) &&
-	       event_format_take(at, " ") && event_format_take_word(at);
+	       event_format_accept(at, " ") && event_format_read_word(at);
 }
 
 /* Skips "TYPE NAME" with optional bounds, or "__data_loc TYPE[] NAME" or "__data_loc TYPE NAME". */
 static bool take_declaration(char **at)
 {
-	bool ends, is_located = event_format_take(at, "__data_loc ") ||
-				event_format_take(at, "__rel_loc ");
+	bool ends, is_located = event_format_accept(at, "__data_loc ") ||
+				event_format_accept(at, "__rel_loc ");
 	unsigned words = skip_type_words(at, &ends);
 
 	if (is_located && words && **at == '[')
-		return take_located_field(at, words > 1 && ends);
+		return parse_located_field(at, words > 1 && ends);
 	if (words < 2 || !ends)
 		return false;
 	while (!is_located && **at == '[')
-		if (!take_array_bounds(at))
+		if (!parse_array_bounds(at))
 			return false;
 	return true;
 }
 
 static bool take_field(char **at)
 {
-	if (!event_format_take(at, "\tfield:") || !take_declaration(at) ||
-	    !event_format_take(at, ";\toffset:") || !event_format_take_number(at) ||
-	    !event_format_take(at, ";\tsize:") || !event_format_take_number(at) ||
-	    !event_format_take(at, ";\tsigned:"))
+	if (!event_format_accept(at, "\tfield:") || !take_declaration(at) ||
+	    !event_format_accept(at, ";\toffset:") || !event_format_read_number(at) ||
+	    !event_format_accept(at, ";\tsize:") || !event_format_read_number(at) ||
+	    !event_format_accept(at, ";\tsigned:"))
 		return false;
-	return (event_format_take(at, "0") || event_format_take(at, "1")) &&
-	       event_format_take(at, ";\n");
+	return (event_format_accept(at, "0") || event_format_accept(at, "1")) &&
+	       event_format_accept(at, ";\n");
 }
 
 /* A user event may be named "mine.0"; it becomes "mine_0". */
-static bool event_format_take_name(char **at)
+static bool event_format_read_name(char **at)
 {
-	bool ok = event_format_take_word(at);
+	bool ok = event_format_read_word(at);
 
 	while (ok && **at == '.') {
 		*(*at)++ = '_';
-		ok = event_format_take_word(at);
+		ok = event_format_read_word(at);
 	}
 	return ok;
 }
 
-static bool take_format_head(char **at)
+static bool parse_format_head(char **at)
 {
-	return event_format_take(at, "name: ") && event_format_take_name(at) &&
-	       event_format_take(at, "\nID: ") && event_format_take_number(at) &&
-	       event_format_take(at, "\nformat:\n");
+	return event_format_accept(at, "name: ") && event_format_read_name(at) &&
+	       event_format_accept(at, "\nID: ") && event_format_read_number(at) &&
+	       event_format_accept(at, "\nformat:\n");
 }
 
 /* Replaces the print format by the shortest valid one. */
@@ -193,7 +193,7 @@ bool event_format_prepare(char *text)
 {
 	unsigned blank = 0;
 
-	if (!take_format_head(&text))
+	if (!parse_format_head(&text))
 		return false;
 	while (*text == '\t' || *text == '\n') {
 		if (*text == '\t') {

@@ -192,7 +192,7 @@ static bool is_set_by_others(const struct instance *i, const char *file, const c
 {
 	_cleanup_(freep) char *now = instance_read(i, file);
 
-	return !instance_is_own(i) && !instance_others_hold(i, file) && now &&
+	return !instance_is_own(i) && !instance_is_held_by_others(i, file) && now &&
 	       !setting_matches_write(file, now, idle);
 }
 

@@ -103,7 +103,7 @@ static bool module_is_loaded(const char *modules, const char *name)
  * Appends the names, separated by commas, of modules that were loaded in that boot and are not
  * loaded now. modules: the text of /proc/modules.
  */
-static void append_gone_modules(const char *info, const char *modules, struct strbuf *ret)
+static void append_missing_modules(const char *info, const char *modules, struct strbuf *ret)
 {
 	unsigned long long address;
 	char name[NAME_SIZE];
@@ -174,7 +174,7 @@ static void check_boot_of_records(struct boot_trace_source *ds, const char *proc
 				"the kernel with reserve_mem= and trace_instance=)");
 		return;
 	case LAST_BOOT_THERE:
-		append_gone_modules(info, modules ? modules : "", &gone);
+		append_missing_modules(info, modules ? modules : "", &gone);
 		if (gone.len)
 			setup_error_add(&ds->errors,
 					"option:instance_name (modules of that boot are not loaded "

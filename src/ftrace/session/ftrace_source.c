@@ -279,7 +279,7 @@ static void read_everything(struct ftrace_source *ds)
  * If hold is true, leaves the records in the rings, unless another session reads them; else reads
  * them.
  */
-static void hold_rings(struct ftrace_source *ds, bool hold)
+static void set_rings_held(struct ftrace_source *ds, bool hold)
 {
 	for (unsigned i = 0; i < ds->session.n_listeners; i++)
 		ring_hold(ds->session.listeners[i], hold);
@@ -315,7 +315,7 @@ static void begin_reading(void *ctx)
 	struct ftrace_session *s = &ds->session;
 
 	session_symbols_apply(&s->symbols, s->listeners, s->n_listeners, &s->extra, &s->errors);
-	hold_rings(ds, false);
+	set_rings_held(ds, false);
 	ds->reading = true;
 	report_started(ds);
 }
@@ -441,7 +441,7 @@ static bool wait_for_symbols(struct ftrace_source *ds)
 	if (ds->in_flush_pass || !ms ||
 	    !session_symbols_wait(&ds->session.symbols, ms, on_symbols, ds))
 		return false;
-	hold_rings(ds, true);
+	set_rings_held(ds, true);
 	ds->read_after_symbols = true;
 	return true;
 }

@@ -258,7 +258,7 @@ static int attach_existing(const struct setup *s, struct instance *i)
 		r = session_instance_attach_named(i, s->root, s->state_root, name, &e);
 	else
 		r = instance_attach(i, &top, &e);
-	if (!r && instance_others_hold(i, "current_tracer") &&
+	if (!r && instance_is_held_by_others(i, "current_tracer") &&
 	    !s->config->enable_function_graph) {
 		/* The other session cannot reset its tracer while our rings are open. */
 		instance_remove(i);

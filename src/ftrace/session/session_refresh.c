@@ -199,7 +199,7 @@ static size_t count_removed_together(const struct ftrace_session *s, const struc
 	return i;
 }
 
-static void report_gone(struct ftrace_session *s, const struct event_selection *gone)
+static void report_removed_events(struct ftrace_session *s, const struct event_selection *gone)
 {
 	bool emptied = gone->n && rings_were_emptied(s);
 	const char *lost = emptied ? "; unread records were lost" : "";
@@ -247,7 +247,7 @@ void session_refresh(struct ftrace_session *s)
 		event_watch_force_change(&s->watch);
 	}
 	event_table_sweep(&s->table);
-	report_gone(s, &gone);
+	report_removed_events(s, &gone);
 	/* Options were reported during setup. */
 	for (char **line = again.failed; line && *line; line++)
 		if (!str_starts(*line, "option:"))

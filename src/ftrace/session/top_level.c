@@ -155,7 +155,7 @@ static bool wants_graph(const struct event_selection *events)
 static int top_level_check(const struct instance *instance, const struct event_selection *events,
 			   const struct setup *s)
 {
-	bool others_trace = instance_others_hold(instance, "current_tracer");
+	bool others_trace = instance_is_held_by_others(instance, "current_tracer");
 	struct err_text e;
 
 	if (!instance_has_other_sessions(instance))

@@ -267,9 +267,9 @@ int instance_remove(struct instance *i)
 	return r;
 }
 
-bool instance_others_hold(const struct instance *i, const char *file)
+bool instance_is_held_by_others(const struct instance *i, const char *file)
 {
-	return i->override && override_others_hold(i->override, file);
+	return i->override && override_is_held_by_others(i->override, file);
 }
 
 bool instance_has_changed(const struct instance *i, const char *file)
@@ -279,7 +279,7 @@ bool instance_has_changed(const struct instance *i, const char *file)
 
 bool instance_has_other_sessions(const struct instance *i)
 {
-	return instance_others_hold(i, "tracing_on");
+	return instance_is_held_by_others(i, "tracing_on");
 }
 
 const char *instance_refused_file(const struct instance *i)

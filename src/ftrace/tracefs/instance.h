@@ -83,7 +83,7 @@ static inline bool instance_is_own(const struct instance *i)
  */
 bool instance_has_other_sessions(const struct instance *i);
 /* Returns true if another session of this process holds the setting. */
-bool instance_others_hold(const struct instance *i, const char *file);
+bool instance_is_held_by_others(const struct instance *i, const char *file);
 /*
  * Returns true if this session alone changed the setting and may change it again; always for an
  * own instance.

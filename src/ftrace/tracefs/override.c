@@ -376,7 +376,7 @@ int override_restore(struct override *l)
 	return r;
 }
 
-bool override_others_hold(const struct override *l, const char *file)
+bool override_is_held_by_others(const struct override *l, const char *file)
 {
 	const struct setting_change *c = override_find(l, file, "");
 

@@ -44,7 +44,7 @@ int override_restore(struct override *l);
 struct override *override_free(struct override *l);
 
 /* Returns true if another session holds the setting. */
-bool override_others_hold(const struct override *l, const char *file);
+bool override_is_held_by_others(const struct override *l, const char *file);
 /* Returns true if this session changed the setting and no other session holds it. */
 bool override_has_changed(const struct override *l, const char *file);
 /* Returns the file of the first conflict of this session; NULL if there was none. */

@@ -114,7 +114,7 @@ static void read_cpustat(struct dat_file *f, const char *text, size_t *current)
 }
 
 /* The name of the guest, whose events are in a file of its own. */
-static void note_guest_name(const uint8_t *data, size_t len, struct import_result *result)
+static void store_guest_name(const uint8_t *data, size_t len, struct import_result *result)
 {
 	struct byte_reader r = byte_reader_of(data, len);
 	char name[128];
@@ -169,7 +169,7 @@ static void read_option(struct dat_file *f, uint16_t id, const uint8_t *data, si
 				    "clock is not imported");
 		break;
 	case OPTION_GUEST:
-		note_guest_name(data, len, result);
+		store_guest_name(data, len, result);
 		break;
 	case OPTION_TSC2NSEC:
 		read_tsc(f, data, len);

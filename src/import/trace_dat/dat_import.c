@@ -57,7 +57,7 @@ static void end_packet(void *ctx)
 
 /* ---- threads that started ---- */
 
-static void note_started_tasks(struct dat_importer *im)
+static void add_started_tasks(struct dat_importer *im)
 {
 	const struct clock_sync sync = {.clock = FTRACE_CLOCK_BOOT};
 	struct metadata_batch batch;
@@ -128,7 +128,7 @@ static void encode_pages_in_order(struct dat_importer *im, struct page_encoder *
 	}
 	page_encode_end(t, &s->cpu);
 	if (metadata_is_urgent(&im->metadata))
-		note_started_tasks(im);
+		add_started_tasks(im);
 }
 
 static struct dat_stream *find_oldest_stream(struct dat_stream *streams, size_t n)
@@ -407,7 +407,7 @@ static int import_buffers(struct dat_importer *im)
 		n_chosen++;
 		im->result->n_cpus = MAX(im->result->n_cpus, (uint32_t)b->n_cpus);
 		r = import_buffer(im, b, &sequence);
-		note_started_tasks(im);
+		add_started_tasks(im);
 		n_with_events += im->result->n_events > before;
 	}
 	if (!r && !n_chosen)

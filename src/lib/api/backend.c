@@ -128,7 +128,7 @@ SONDA_PUBLIC int sonda_activate_triggers(const char *const *names, size_t n, uns
 
 /* ---- one service ---- */
 
-static void note_connected(struct sonda_backend *b, bool yes)
+static void set_connected(struct sonda_backend *b, bool yes)
 {
 	pthread_mutex_lock(&lock);
 	b->connected = yes;
@@ -146,7 +146,7 @@ static void on_trouble(void *ctx, const char *sentence)
 
 static void backend_on_connected(void *ctx, bool yes)
 {
-	note_connected(ctx, yes);
+	set_connected(ctx, yes);
 	if (yes)
 		send_triggers(ctx);
 }
@@ -213,7 +213,7 @@ static void backend_end(struct sonda_backend *b)
 		}
 	service_producer_free(TAKE_PTR(b->producer));
 	drop_triggers(b);
-	note_connected(b, false);
+	set_connected(b, false);
 }
 
 int backend_wait(struct sonda_backend *b, int timeout_ms)

@@ -67,8 +67,8 @@ static void after_fork_in_child(void)
 {
 	sources_after_fork_in_child();
 	startup_after_fork_in_child();
-	sources_forget_instances();
-	threads_forget_others();
+	sources_clear_instances();
+	threads_free_others();
 	track_event_after_fork_in_child();
 	backends_after_fork_in_child();
 	sessions_after_fork_in_child();

@@ -232,7 +232,7 @@ static int make_startup_arbiter(struct arbiter **ret)
 	return 0;
 }
 
-static void forget_next_session(void)
+static void clear_next_session(void)
 {
 	if (startup.next.host)
 		user_object_unref(startup.next.user);
@@ -299,14 +299,14 @@ static bool startup_start(const struct source_host *h, uint64_t id)
 		s->callbacks.on_start(s->ctx, in->user->object);
 	send_recorded_chunks(in);
 	startup.in = NULL;
-	forget_next_session(); /* the previous user object */
+	clear_next_session(); /* the previous user object */
 	return true;
 }
 
 static void startup_stop(const struct source_host *h, uint64_t id)
 {
 	if (startup.next.host == h && startup.next.id == id)
-		forget_next_session();
+		clear_next_session();
 }
 
 /* ---- setup ---- */
@@ -650,7 +650,7 @@ static void sources_end(void *ctx)
 	struct source_host *h = ctx;
 
 	if (startup.next.host == h)
-		forget_next_session();
+		clear_next_session();
 	for (struct flush *f = flushes; f; f = f->next)
 		if (f->host == h)
 			f->host = NULL;
@@ -692,7 +692,7 @@ void startup_end(void)
 	if (!in)
 		return;
 	io_timer_disarm(&library_loop, &startup.timer);
-	forget_next_session();
+	clear_next_session();
 	instance_end(in);
 	n = atomic_load_explicit(&in->written, memory_order_relaxed);
 	atomic_fetch_add_explicit(&in->source->dropped, n, memory_order_relaxed);
@@ -770,7 +770,7 @@ SONDA_PUBLIC void sonda_data_source_unregister(struct sonda_data_source *ds)
 	io_call(&library_loop, &r.task);
 }
 
-void sources_forget_instances(void)
+void sources_clear_instances(void)
 {
 	flushes = NULL;
 	for (struct source *s = source_next(-1); s; s = source_next((int)s->index)) {

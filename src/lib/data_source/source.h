@@ -98,12 +98,12 @@ extern void (*sources_on_change)(void);
 /* Called on the loop's thread after a source is removed. */
 extern void (*sources_on_removed)(unsigned index, const char *name);
 
-/* Call these around fork(). The child keeps the sources. Then sources_forget_instances() drops the
+/* Call these around fork(). The child keeps the sources. Then sources_clear_instances() drops the
  * instances there. */
 void sources_before_fork(void);
 void sources_after_fork_in_parent(void);
 void sources_after_fork_in_child(void);
-void sources_forget_instances(void);
+void sources_clear_instances(void);
 
 /*
  * ---- for this folder ----

@@ -298,7 +298,7 @@ int session_sleep(struct sonda_session *s, const struct session_deadline *d)
 	return -pthread_cond_timedwait(&s->changed, &s->lock, &d->end);
 }
 
-int session_give_up(struct sonda_session *s, int error)
+int session_disconnect(struct sonda_session *s, int error)
 {
 	s->task.fn = on_disconnect;
 	io_call(&library_loop, &s->task);
@@ -366,7 +366,7 @@ static int session_end_call(struct sonda_session *s, const struct session_deadli
 	int r = session_wait_for(s, &s->reply_done, d);
 
 	if (r == -ETIMEDOUT)
-		return session_give_up(s, r);
+		return session_disconnect(s, r);
 	pthread_mutex_lock(&s->lock);
 	if (r == 0)
 		r = s->reply_error;
@@ -431,7 +431,7 @@ SONDA_PUBLIC void sonda_session_free(struct sonda_session *s)
 {
 	if (!s)
 		return;
-	session_give_up(s, 0);
+	session_disconnect(s, 0);
 	session_events_deinit(s);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);

@@ -235,7 +235,7 @@ SONDA_PUBLIC int sonda_session_begin(struct sonda_session *s, const void *config
 		return -EBUSY;
 	r = send_start(s, config, len);
 	s->state = r < 0 ? SESSION_OVER : SESSION_TRACING;
-	return r < 0 ? session_give_up(s, r) : 0;
+	return r < 0 ? session_disconnect(s, r) : 0;
 }
 
 SONDA_PUBLIC int sonda_session_end(struct sonda_session *s)
@@ -258,7 +258,7 @@ SONDA_PUBLIC int sonda_session_start(struct sonda_session *s, const void *config
 	if (r == 0)
 		r = wait_for_start(s, &d);
 	s->state = r < 0 ? SESSION_OVER : SESSION_TRACING;
-	return r < 0 ? session_give_up(s, r) : 0;
+	return r < 0 ? session_disconnect(s, r) : 0;
 }
 
 SONDA_PUBLIC int sonda_session_wait(struct sonda_session *s, int timeout_ms)
@@ -295,7 +295,7 @@ SONDA_PUBLIC int sonda_session_stop(struct sonda_session *s, int timeout_ms)
 	r = session_call(s, send_disable, NULL, &d);
 	if (r == 0)
 		r = session_wait_for_end(s, &d);
-	return r == -ETIMEDOUT ? session_give_up(s, r) : r;
+	return r == -ETIMEDOUT ? session_disconnect(s, r) : r;
 }
 
 SONDA_PUBLIC int sonda_session_detach(struct sonda_session *s, const char *key, int timeout_ms)
@@ -472,7 +472,7 @@ SONDA_PUBLIC int sonda_session_read(struct sonda_session *s,
 			r = fn(ctx, part.data, part.len);
 	} while (r == 0 && part.len > 0);
 	free(part.data);
-	return r == 0 ? 0 : session_give_up(s, r);
+	return r == 0 ? 0 : session_disconnect(s, r);
 }
 
 struct output {

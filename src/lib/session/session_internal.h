@@ -105,7 +105,7 @@ int session_call(struct sonda_session *s, session_request request, const struct 
 /* Sets the result of the call; the first error is kept. Call with s->lock held. */
 void session_finish_call(struct sonda_session *s, int error);
 /* Closes the connection, so that no later reply comes. Returns error. */
-int session_give_up(struct sonda_session *s, int error);
+int session_disconnect(struct sonda_session *s, int error);
 
 /* Events for the program's own loop (connection.c). Call with s->lock held. */
 void session_queue_simple_event(struct sonda_session *s, enum sonda_session_event_type type);

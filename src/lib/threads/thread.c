@@ -238,7 +238,7 @@ void threads_after_fork(void)
 	pthread_mutex_unlock(&lock);
 }
 
-void threads_forget_others(void)
+void threads_free_others(void)
 {
 	struct thread *next;
 

@@ -113,4 +113,4 @@ void threads_deinit(void);
  * inside, so the memory of its writers is not freed. */
 void threads_before_fork(void);
 void threads_after_fork(void);
-void threads_forget_others(void);
+void threads_free_others(void);

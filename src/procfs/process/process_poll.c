@@ -364,7 +364,7 @@ static void poll_drop_row(struct process_poll *p, struct polled *row)
 
 /* Forgets a task that has exited, so that a new task with the same id is written. Not needed if a
  * publisher reports the starts of tasks. */
-static void poll_forget_task(struct process_poll *p, int32_t tid)
+static void poll_remove_task(struct process_poll *p, int32_t tid)
 {
 	if (!p->knows_starts)
 		task_forget(&p->tree->tasks, tid);
@@ -375,7 +375,7 @@ static void poll_handle_exit(struct process_poll *p, struct polled *row)
 {
 	if (process_tracks_is_on(&p->tracks))
 		process_tracks_remove_process(&p->tracks, row->pid, &row->tracks);
-	poll_forget_task(p, row->pid);
+	poll_remove_task(p, row->pid);
 }
 
 /* Drops the rows that the pass did not meet, in pieces. Returns true while there are more. */
@@ -480,7 +480,7 @@ static bool poll_task(struct process_poll *p)
 	 */
 	tgid = task_tgid(&p->tree->tasks, pid);
 	if (tgid && tgid != pid)
-		poll_forget_task(p, pid);
+		poll_remove_task(p, pid);
 	poll_process(p, pid);
 	poll_queue_unknown(p, pid);
 	return true;

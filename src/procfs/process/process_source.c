@@ -113,7 +113,7 @@ static bool process_source_gets_all_starts(const struct process_source *ds)
 	return ds->subscribed && metadata_bus_is_complete(ds->bus, ds_session_id(ds->h));
 }
 
-static void process_source_forget_written(struct process_source *ds)
+static void process_source_clear_written(struct process_source *ds)
 {
 	/* Without reports of new tasks a known id may belong to another task by now. */
 	process_tree_clear(&ds->tree, process_source_gets_all_starts(ds));
@@ -209,7 +209,7 @@ static void process_source_check_dropped(struct process_source *ds)
 	if (ds->thread_writer)
 		dropped += writer_dropped(ds->thread_writer);
 	if (dropped != ds->dropped)
-		process_source_forget_written(ds);
+		process_source_clear_written(ds);
 	ds->dropped = dropped;
 }
 
@@ -532,7 +532,7 @@ static void process_source_clear(void *instance)
 {
 	struct process_source *ds = instance;
 
-	process_source_forget_written(ds);
+	process_source_clear_written(ds);
 	if (!ds->scan_after_clear || !ds->started || ds->stopping)
 		return;
 	process_scan_end(&ds->scan); /* what it has written belongs to the old state */

@@ -49,7 +49,7 @@ uint32_t extra_counters_add_cpu(struct extra_counters *x, uint32_t group, uint32
 }
 
 /* Used only when the lines of a file are new, so it may be slow. */
-static uint32_t extra_counters_lookup(const struct extra_counters *x, uint32_t group,
+static uint32_t extra_counters_find(const struct extra_counters *x, uint32_t group,
 				    struct span name)
 {
 	for (size_t i = 0; i < x->n; i++)
@@ -85,7 +85,7 @@ static uint32_t extra_counters_add(struct extra_counters *x, uint32_t group, str
 uint32_t extra_counters_find_or_add(struct extra_counters *x, uint32_t group, struct span name,
 				    const struct track_spec *kind)
 {
-	uint32_t at = extra_counters_lookup(x, group, name);
+	uint32_t at = extra_counters_find(x, group, name);
 
 	return at != EXTRA_COUNTER_NONE ? at : extra_counters_add(x, group, name, kind);
 }

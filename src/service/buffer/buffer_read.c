@@ -112,7 +112,7 @@ enum link {
 };
 
 /* Returns how the record of ref i continues a packet that reaches to the end of ref i - 1. */
-static enum link find_how_record_continues(const struct trace_buffer *b, const struct tb_seq *s,
+static enum link find_record_continuation(const struct trace_buffer *b, const struct tb_seq *s,
 					  uint32_t i)
 {
 	struct tb_record *rec = tb_seq_record(b, s, i);
@@ -189,7 +189,7 @@ static enum step read_joined_packet(struct trace_buffer *b, struct tb_seq *s,
 			b->stats.readaheads_failed++;
 			return drop_first_records(b, s, i, DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
 		}
-		switch (find_how_record_continues(b, s, i)) {
+		switch (find_record_continuation(b, s, i)) {
 		case LINK_GOES_ON:
 		case LINK_EMPTY:
 			s->begun = i + 1;

@@ -40,7 +40,7 @@ struct tb_seq *tb_seq_find(const struct trace_buffer *b, uint16_t producer_id, u
 
 /* ---- slots ---- */
 
-static int tb_seq_slot_take(struct tb_seqs *t, struct tb_seq *s)
+static int tb_seq_slot_assign(struct tb_seqs *t, struct tb_seq *s)
 {
 	if (t->free_slot) {
 		s->slot = (uint32_t)t->free_slot;
@@ -85,7 +85,7 @@ static struct tb_seq *tb_seq_new(struct tb_seqs *t, const struct trace_buffer_wr
 		return NULL;
 	s->writer = *writer;
 	s->key = buffer_sequences_key_of(writer->producer_id, writer->writer_id);
-	if (tb_seq_slot_take(t, s))
+	if (tb_seq_slot_assign(t, s))
 		return NULL;
 	HASH_ADD(hh, t->by_key, key, sizeof(s->key), s);
 	if (!s->hh.tbl) {
@@ -98,7 +98,7 @@ static struct tb_seq *tb_seq_new(struct tb_seqs *t, const struct trace_buffer_wr
 }
 
 /* Removes the key of a sequence whose writer has ended, so that a later writer can use it. */
-static void tb_seq_forget_key(struct tb_seqs *t, struct tb_seq *s)
+static void tb_seq_remove_key(struct tb_seqs *t, struct tb_seq *s)
 {
 	HASH_DELETE(hh, t->by_key, s);
 	s->hh.tbl = NULL;
@@ -107,7 +107,7 @@ static void tb_seq_forget_key(struct tb_seqs *t, struct tb_seq *s)
 static void tb_seq_free(struct tb_seqs *t, struct tb_seq *s)
 {
 	if (s->hh.tbl)
-		tb_seq_forget_key(t, s);
+		tb_seq_remove_key(t, s);
 	if (s->refs.n == 0)
 		remove_from_empty_list(t, s);
 	tb_seq_slot_free(t, s->slot);
@@ -123,7 +123,7 @@ struct tb_seq *tb_seq_get(struct trace_buffer *b, const struct trace_buffer_writ
 	if (s && (s->ended || s->writer.uid != writer->uid || s->writer.pid != writer->pid)) {
 		s->ended = true;
 		tb_seq_wake(b, s);
-		tb_seq_forget_key(&b->seqs, s);
+		tb_seq_remove_key(&b->seqs, s);
 		s = NULL;
 	}
 	return s ? s : tb_seq_new(&b->seqs, writer);

@@ -306,7 +306,7 @@ enum verdict {
 };
 
 /* Returns the verdict on a chunk that was committed before. */
-static enum verdict judge_recommitted_chunk(const struct tb_seq *s, const struct known *k,
+static enum verdict check_recommitted_chunk(const struct tb_seq *s, const struct known *k,
 					    const struct smb_chunk_header *h, size_t len,
 					    bool complete)
 {
@@ -323,7 +323,7 @@ static enum verdict judge_recommitted_chunk(const struct tb_seq *s, const struct
 }
 
 /* Returns the verdict on a chunk about which nothing is known. */
-static enum verdict judge_first_commit(const struct tb_seq *s, uint32_t chunk_id)
+static enum verdict check_first_commit(const struct tb_seq *s, uint32_t chunk_id)
 {
 	/* A chunk that was scraped and read, or overwritten, has no new data. */
 	if (chunk_is_before_last(s, chunk_id))
@@ -473,8 +473,8 @@ static void commit_chunk_to_sequence(struct trace_buffer *b, struct tb_seq *s,
 		b->stats.chunks_discarded++;
 		return;
 	}
-	switch (is_known ? judge_recommitted_chunk(s, &k, h, len, complete)
-			 : judge_first_commit(s, h->chunk_id)) {
+	switch (is_known ? check_recommitted_chunk(s, &k, h, len, complete)
+			 : check_first_commit(s, h->chunk_id)) {
 	case VERDICT_STORE:
 		break;
 	case VERDICT_COMPLETE:

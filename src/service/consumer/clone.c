@@ -154,14 +154,14 @@ struct pending_clone {
 	bool no_memory;
 };
 
-static void give_back_buffers(struct pending_clone *p);
+static void return_buffers(struct pending_clone *p);
 
 static void pending_clone_free(struct pending_clone *p)
 {
 	for (size_t g = 0; g < N_GROUPS; g++)
 		if (p->flushes[g].running)
-			session_forget_flushes(p->source, &p->flushes[g]);
-	give_back_buffers(p);
+			session_remove_flushes(p->source, &p->flushes[g]);
+	return_buffers(p);
 	loop_timer_deinit(&p->prepare);
 	session_unwatch(p->source, &p->watch);
 	p->consumer->clone = NULL;
@@ -224,7 +224,7 @@ static void move_or_copy_group(struct pending_clone *p, enum group group)
 
 /* Undoes the move of buffers after a failure. The data that the source has written since is
  * appended to them. */
-static void give_back_buffers(struct pending_clone *p)
+static void return_buffers(struct pending_clone *p)
 {
 	struct session *s = p->source;
 
@@ -294,11 +294,11 @@ static int make_session_with_file(struct pending_clone *p, struct session **ret,
 		move_or_copy_group(p, (enum group)g);
 	r = make_session(p, ret, e);
 	if (r < 0) {
-		give_back_buffers(p);
+		return_buffers(p);
 		file_writer_free(file);
 		return r;
 	}
-	session_take_file(*ret, file);
+	session_adopt_file(*ret, file);
 	/* The flush is over, and the next tick of the source's file may be far away. */
 	file_writer_on_flushed(from, 0);
 	return 0;
@@ -589,7 +589,7 @@ int clone_call(void *endpoint, const struct ipc_call *call, const uint8_t *args,
 {
 	struct consumer_port *c = endpoint;
 	struct err_text e;
-	_cleanup_(passed_file_closep) struct passed_file file = passed_file_take(c->conn, &e);
+	_cleanup_(passed_file_closep) struct passed_file file = passed_file_adopt(c->conn, &e);
 	_cleanup_(request_deinit) struct clone_request request = {0};
 	int r = decode_request(&request, args, len);
 

@@ -117,7 +117,7 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 			  struct enable_request *request)
 {
 	struct err_text e;
-	_cleanup_(passed_file_closep) struct passed_file file = passed_file_take(c->conn, &e);
+	_cleanup_(passed_file_closep) struct passed_file file = passed_file_adopt(c->conn, &e);
 	int r = -EBUSY;
 
 	if (e.text[0] && request->config && request->config->write_into_file)

@@ -645,9 +645,9 @@ const struct ipc_peer *ipc_conn_peer(const struct ipc_conn *c)
 	return &c->peer;
 }
 
-int ipc_conn_take_fd(struct ipc_conn *c)
+int ipc_conn_pop_fd(struct ipc_conn *c)
 {
-	return msgsock_take_fd(c->sock);
+	return msgsock_pop_fd(c->sock);
 }
 
 void ipc_conn_close_fd(struct ipc_conn *c, int fd)

@@ -101,7 +101,7 @@ int ipc_host_adopt_peer(struct ipc_host *h, int fd, const struct ipc_entrance *e
 /* Returns the peer, which does not change after the first call of a method. */
 const struct ipc_peer *ipc_conn_peer(const struct ipc_conn *c);
 /* Returns the last descriptor that the peer sent, now owned by the caller, or -1. */
-int ipc_conn_take_fd(struct ipc_conn *c);
+int ipc_conn_pop_fd(struct ipc_conn *c);
 /* Closes a descriptor of the peer in the background, since close(2) may block. No-op for -1. */
 void ipc_conn_close_fd(struct ipc_conn *c, int fd);
 /* Allows or refuses descriptors of the peer from now on, if the kernel can refuse them. */

@@ -20,16 +20,16 @@
 
 /* ---- addresses ---- */
 
-static void take_ipv4(struct remote_address *a, const void *ip)
+static void set_ipv4(struct remote_address *a, const void *ip)
 {
 	a->family = AF_INET;
 	memcpy(a->ip, ip, 4);
 }
 
-static void take_ipv6(struct remote_address *a, const struct in6_addr *ip)
+static void set_ipv6(struct remote_address *a, const struct in6_addr *ip)
 {
 	if (IN6_IS_ADDR_V4MAPPED(ip)) {
-		take_ipv4(a, &ip->s6_addr[12]);
+		set_ipv4(a, &ip->s6_addr[12]);
 		return;
 	}
 	a->family = AF_INET6;
@@ -52,9 +52,9 @@ static int remote_address_of_peer(int fd, struct remote_address *ret)
 		return -errno;
 	*ret = (struct remote_address){.family = AF_UNSPEC};
 	if (s.sa.sa_family == AF_INET) {
-		take_ipv4(ret, &s.in.sin_addr);
+		set_ipv4(ret, &s.in.sin_addr);
 	} else if (s.sa.sa_family == AF_INET6) {
-		take_ipv6(ret, &s.in6.sin6_addr);
+		set_ipv6(ret, &s.in6.sin6_addr);
 	} else if (s.sa.sa_family == AF_VSOCK) {
 		ret->family = AF_VSOCK;
 		ret->cid = s.vm.svm_cid;
@@ -130,10 +130,10 @@ static int parse_ip(char *rule, struct remote_address *ret, unsigned *ret_bits)
 	if (slash)
 		*slash = '\0';
 	if (inet_pton(AF_INET, rule, ip) == 1) {
-		take_ipv4(ret, ip);
+		set_ipv4(ret, ip);
 		max = 32;
 	} else if (inet_pton(AF_INET6, rule, &ip6) == 1 && !IN6_IS_ADDR_V4MAPPED(&ip6)) {
-		take_ipv6(ret, &ip6);
+		set_ipv6(ret, &ip6);
 		max = 128;
 	} else {
 		return -EINVAL;

@@ -355,7 +355,7 @@ static int deliver_messages(struct msgsock *m)
 }
 
 /* Call it when m->in was resized or freed. Returns 0, or the error of on_memory. */
-static int note_receive_capacity(struct msgsock *m, size_t cap)
+static int update_receive_capacity(struct msgsock *m, size_t cap)
 {
 	bool counts = MAX(m->in_cap, cap) > LEAST_IN;
 
@@ -365,7 +365,7 @@ static int note_receive_capacity(struct msgsock *m, size_t cap)
 
 /* Gives the buffer the size of the partial message, or LEAST_IN if there is none. Returns 0 or
  * -errno. */
-static int fit_receive_buffer(struct msgsock *m)
+static int resize_receive_buffer(struct msgsock *m)
 {
 	size_t want = LEAST_IN;
 	uint8_t *p;
@@ -378,7 +378,7 @@ static int fit_receive_buffer(struct msgsock *m)
 	if (!p)
 		return m->in_cap > want ? 0 : -ENOMEM;
 	m->in = p;
-	return note_receive_capacity(m, want);
+	return update_receive_capacity(m, want);
 }
 
 /* libevent refuses a new priority for an active event: call this before event_active(). */
@@ -418,7 +418,7 @@ static bool deliver_and_make_room(struct msgsock *m)
 		return false;
 	}
 	if (r == 0)
-		r = fit_receive_buffer(m);
+		r = resize_receive_buffer(m);
 	if (r < 0)
 		msgsock_finish(m, r);
 	return r == 0;
@@ -441,7 +441,7 @@ static void read_slice(struct msgsock *m)
 	if (r == 0 && has_messages && !deliver_and_make_room(m))
 		return;
 	if (r == 0)
-		r = fit_receive_buffer(m);
+		r = resize_receive_buffer(m);
 	if (r < 0) {
 		msgsock_finish(m, r);
 		return;
@@ -483,7 +483,7 @@ static void on_socket_readable(int fd, short what, void *arg)
 		return;
 	free(m->in);
 	m->in = NULL;
-	note_receive_capacity(m, 0);
+	update_receive_capacity(m, 0);
 }
 
 /* ---- sending: directly from the caller's pieces while the queue is empty ---- */
@@ -613,7 +613,7 @@ void msgsock_set_scheduling(struct msgsock *m, uint64_t time_slice_ns, bool is_u
 	set_urgent(m, true);
 }
 
-int msgsock_take_fd(struct msgsock *m)
+int msgsock_pop_fd(struct msgsock *m)
 {
 	return TAKE_FD(m->got_fd);
 }

@@ -45,7 +45,7 @@ struct msgsock_ops {
 	int (*on_memory)(void *ctx, size_t before, size_t now);
 	/*
 	 * Optional, close(2) by default: closes a descriptor that the peer sent and
-	 * msgsock_take_fd() did not take, or the socket itself, whose queue may hold such
+	 * msgsock_pop_fd() did not take, or the socket itself, whose queue may hold such
 	 * descriptors. Any function of this header may call it.
 	 */
 	void (*close_fd)(void *ctx, int fd);
@@ -90,5 +90,5 @@ void msgsock_set_scheduling(struct msgsock *m, uint64_t time_slice_ns, bool is_u
 /* Bytes that wait to be sent, lengths included. */
 size_t msgsock_queued(const struct msgsock *m);
 /* Returns the last descriptor received (close-on-exec), which the caller then owns, or -1. */
-int msgsock_take_fd(struct msgsock *m);
+int msgsock_pop_fd(struct msgsock *m);
 int msgsock_fd(const struct msgsock *m);

@@ -128,7 +128,7 @@ static struct quota_user *find_or_add(struct quota *q, uint64_t user)
 	return u;
 }
 
-static void forget_if_empty(struct quota *q, struct quota_user *u)
+static void free_quota_user_if_empty(struct quota *q, struct quota_user *u)
 {
 	for (size_t i = 0; i < N_QUOTAS; i++)
 		if (u->held[i])
@@ -258,7 +258,7 @@ void quota_release(struct quota_account *a, enum quota_kind kind, uint64_t n)
 	a->quota->held[kind] -= n;
 	if (!quota_is_root(a->quota, a->user))
 		a->quota->held_by_users[kind] -= n;
-	forget_if_empty(a->quota, u);
+	free_quota_user_if_empty(a->quota, u);
 }
 
 void quota_close(struct quota_account *a)

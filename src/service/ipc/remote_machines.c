@@ -18,7 +18,7 @@ static void machine_free(struct remote_machine *m)
 	free(m);
 }
 
-static void remote_machines_forget(struct remote_machines *ms, struct remote_machine *m)
+static void remote_machines_remove(struct remote_machines *ms, struct remote_machine *m)
 {
 	TAILQ_REMOVE(&ms->list, m, link);
 	ms->n--;
@@ -66,7 +66,7 @@ static int remote_machines_make_room(struct remote_machines *ms, struct quota_ac
 		bool has_its_share =
 			count_machines_of_user(ms, account->user) >= MAX_MACHINES_PER_ADDRESS;
 
-		remote_machines_forget(ms,
+		remote_machines_remove(ms,
 				       find_oldest_machine(ms, has_its_share ? account->user
 									     : user_with_most(ms)));
 	}
@@ -200,5 +200,5 @@ void remote_machines_deinit(struct remote_machines *ms)
 	struct remote_machine *m;
 
 	while ((m = TAILQ_FIRST(&ms->list)))
-		remote_machines_forget(ms, m);
+		remote_machines_remove(ms, m);
 }

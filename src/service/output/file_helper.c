@@ -261,7 +261,7 @@ static void file_helper_run_child(int fd, void *ctx)
 
 /* ---- the service ---- */
 
-static int file_helper_take_answer(struct answer *ret, int *ret_fd)
+static int file_helper_receive_reply(struct answer *ret, int *ret_fd)
 {
 	const struct iovec part = {ret, sizeof(*ret)};
 	ssize_t n = helper_receive(child.fd, &part, 1, -1, ret_fd);
@@ -299,7 +299,7 @@ int file_helper_start(const struct file_helper_options *o, struct err_text *e)
 	s.folder = folder;
 	r = helper_process_start("sonda-files", file_helper_run_child, &s, folder, &child);
 	if (r == 0)
-		r = file_helper_take_answer(&a, &fd);
+		r = file_helper_receive_reply(&a, &fd);
 	if (r < 0)
 		return err_set(e, r, "cannot start the file helper process: %s", strerror(-r));
 	if (o->output_dir)
@@ -316,7 +316,7 @@ void file_helper_end(void)
 	if (child.fd < 0)
 		return;
 	if (helper_send(child.fd, &end, sizeof(end), -1, 0) == 0)
-		(void)file_helper_take_answer(&a, &fd);
+		(void)file_helper_receive_reply(&a, &fd);
 	if (atomic_exchange(&closed_socket, -1) < 0)
 		close(child.fd);
 	else
@@ -344,17 +344,17 @@ static int make_request(struct request *q, const char *path, uid_t user, struct 
 	return 0;
 }
 
-static bool is_lack_of_rights(int r)
+static bool is_permission_error(int r)
 {
 	return r == -EACCES || r == -EPERM || r == -EROFS;
 }
 
-static int file_helper_ask(const struct request *q, struct err_text *e, int *ret_fd)
+static int file_helper_request(const struct request *q, struct err_text *e, int *ret_fd)
 {
 	struct answer a = {0};
 	int r = helper_send(child.fd, q, sizeof(*q), -1, 0) < 0
 			? -EPIPE
-			: file_helper_take_answer(&a, ret_fd);
+			: file_helper_receive_reply(&a, ret_fd);
 
 	if (r == -EMFILE)
 		return err_set(e, r, "output_path: the service has too many open files");
@@ -362,7 +362,7 @@ static int file_helper_ask(const struct request *q, struct err_text *e, int *ret
 		return err_set(e, r, "output_path: the file helper process has exited");
 	if (a.result < 0)
 		return err_set(e, a.result, "output_path %.200s%.200s: %s%s", folder_path, q->path,
-			       a.reason.text, is_lack_of_rights(a.result) ? OPEN_FILE : "");
+			       a.reason.text, is_permission_error(a.result) ? OPEN_FILE : "");
 	return 0;
 }
 
@@ -374,7 +374,7 @@ int file_helper_create(const char *path, uid_t user, struct err_text *e, int *re
 	q = (struct request){.kind = CREATE};
 	r = make_request(&q, path, user, e);
 	if (r == 0)
-		r = file_helper_ask(&q, e, ret_fd);
+		r = file_helper_request(&q, e, ret_fd);
 	return r == 0 && *ret_fd < 0
 		       ? err_set(e, -EPIPE,
 				 "output_path: the file helper process sent no descriptor")
@@ -388,7 +388,7 @@ void file_helper_remove(const char *path, uid_t user, const struct output_file *
 
 	q = (struct request){.kind = REMOVE, .file = *file};
 	if (make_request(&q, path, user, NULL) == 0)
-		(void)file_helper_ask(&q, NULL, &fd);
+		(void)file_helper_request(&q, NULL, &fd);
 }
 
 void file_helper_report_closed(const struct output_file *file)

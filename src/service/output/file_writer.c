@@ -180,7 +180,7 @@ static void truncate_file(struct file_writer *f)
 	out_file_truncate(newest_out_file(f));
 }
 
-static void file_writer_give_up(struct file_writer *f, const char *what)
+static void file_writer_fail(struct file_writer *f, const char *what)
 {
 	struct err_text e;
 
@@ -195,7 +195,7 @@ static void on_stalled_file(void *ctx)
 {
 	struct file_writer *f = ctx;
 
-	file_writer_give_up(f, !newest_out_file(f)->is_pipe
+	file_writer_fail(f, !newest_out_file(f)->is_pipe
 				    ? "its file system accepted no data for ten seconds"
 				    : "its reader read nothing for ten seconds");
 }
@@ -212,7 +212,7 @@ static void end_and_close_file(struct file_writer *f)
 		f->synced = true;
 	}
 	if (r < 0)
-		file_writer_give_up(f, strerror(-r));
+		file_writer_fail(f, strerror(-r));
 	else if (trace_files_are_busy(&f->parts))
 		start_stall_timer(f);
 	else
@@ -231,7 +231,7 @@ static void on_all_written(struct file_writer *f)
 	int r = 0;
 
 	if (is_removed(f)) {
-		file_writer_give_up(f, "it was removed");
+		file_writer_fail(f, "it was removed");
 		return;
 	}
 	if (f->finishing || f->parts.full) {
@@ -247,7 +247,7 @@ static void on_all_written(struct file_writer *f)
 		r = out_file_sync(newest_out_file(f));
 	f->sync_due = false;
 	if (r < 0)
-		file_writer_give_up(f, strerror(-r));
+		file_writer_fail(f, strerror(-r));
 }
 
 /* ---- slices ---- */
@@ -292,7 +292,7 @@ static void file_writer_on_next_slice(void *ctx)
 		f->stalled = false;
 	}
 	if (r < 0)
-		file_writer_give_up(f, f->parts.error ? f->parts.error_text.text : strerror(-r));
+		file_writer_fail(f, f->parts.error ? f->parts.error_text.text : strerror(-r));
 	else if (r == OUT_FILE_WAIT)
 		start_stall_timer(f);
 	else if (r == OUT_FILE_MORE)
@@ -394,11 +394,11 @@ void file_writer_finish_now(struct file_writer *f)
 	else if (r == OUT_FILE_DONE)
 		r = trace_files_write_now(&f->parts, FILE_STALL_MS);
 	if (r == OUT_FILE_DONE && is_removed(f))
-		file_writer_give_up(f, "it was removed");
+		file_writer_fail(f, "it was removed");
 	else if (r == OUT_FILE_DONE)
 		file_writer_close_file(f);
 	else
-		file_writer_give_up(f,
+		file_writer_fail(f,
 				 r < 0 ? strerror(-r) : "its reader did not read all data in time");
 }
 

@@ -64,7 +64,7 @@ static int file_failed(struct out_file *o, int error)
 	return error;
 }
 
-static int hand_buffer_to_writer(struct out_file *o)
+static int pass_buffer_to_writer(struct out_file *o)
 {
 	int r = write_thread_write(o->writer, o->id, o->fd, o->buf, o->cap, o->used);
 
@@ -84,10 +84,10 @@ int out_file_write(struct out_file *o)
 		return file_failed(o, o->error);
 	if (o->used == 0)
 		return OUT_FILE_DONE;
-	return o->writing > 0 || hand_buffer_to_writer(o) < 0 ? OUT_FILE_WAIT : OUT_FILE_DONE;
+	return o->writing > 0 || pass_buffer_to_writer(o) < 0 ? OUT_FILE_WAIT : OUT_FILE_DONE;
 }
 
-void out_file_take_result(struct out_file *o, struct file_result *r)
+void out_file_handle_result(struct out_file *o, struct file_result *r)
 {
 	if (r->error && !o->error)
 		o->error = r->error;
@@ -142,7 +142,7 @@ static int send_all_written_data(struct out_file *o, int *ret)
 		r = -EBUSY;
 	/* The writer then may have two buffers. The next one waits until both are written. */
 	if (r == 0 && o->used > 0)
-		r = hand_buffer_to_writer(o);
+		r = pass_buffer_to_writer(o);
 	if (r < 0)
 		return r;
 	if (pipe2(p, O_CLOEXEC) < 0)

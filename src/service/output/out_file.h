@@ -33,7 +33,7 @@ struct out_file {
 };
 
 /* Takes the result of a job of this file. */
-void out_file_take_result(struct out_file *o, struct file_result *r);
+void out_file_handle_result(struct out_file *o, struct file_result *r);
 /* Gives all pending data to the writer, without waiting for it, and then syncs. Errors are lost.
  * Returns 0 or -errno. Afterwards only file_part_deinit() may be called. */
 int out_file_write_and_sync(struct out_file *o);

@@ -42,9 +42,9 @@ struct passed_file passed_file_release(struct passed_file *f)
 	return taken;
 }
 
-struct passed_file passed_file_take(struct ipc_conn *conn, struct err_text *e)
+struct passed_file passed_file_adopt(struct ipc_conn *conn, struct err_text *e)
 {
-	struct passed_file f = {.fd = ipc_conn_take_fd(conn), .user = ipc_conn_peer(conn)->uid};
+	struct passed_file f = {.fd = ipc_conn_pop_fd(conn), .user = ipc_conn_peer(conn)->uid};
 	struct statx st;
 
 	err_set(e, 0, "%s", "");

@@ -32,4 +32,4 @@ int passed_file_stat(int fd, struct statx *ret);
  * and /dev/full are accepted. A write to another type may block, and the receiver of a socket would
  * get the uid and pid of the service with the data (SCM_CREDENTIALS).
  */
-struct passed_file passed_file_take(struct ipc_conn *conn, struct err_text *e);
+struct passed_file passed_file_adopt(struct ipc_conn *conn, struct err_text *e);

@@ -209,14 +209,14 @@ static void trace_files_sink_bytes(struct packet_sink *sink, const void *data, s
 
 /* ---- bytes out ---- */
 
-static void take_write_result(struct trace_files *f, struct file_result *r)
+static void handle_write_result(struct trace_files *f, struct file_result *r)
 {
 	f->results++;
 	for (size_t i = 0; i < f->n; i++)
 		if (f->list[i].out.id == r->id) {
 			if (r->kind == FILE_WRITTEN && i + 1 == f->n)
 				f->removed = r->removed;
-			out_file_take_result(&f->list[i].out, r);
+			out_file_handle_result(&f->list[i].out, r);
 			return;
 		}
 	free(TAKE_PTR(r->buf));
@@ -224,19 +224,19 @@ static void take_write_result(struct trace_files *f, struct file_result *r)
 		f->error = err_set(&f->error_text, r->error, "%s", strerror(-r->error));
 }
 
-static void take_write_results(struct trace_files *f)
+static void handle_write_results(struct trace_files *f)
 {
 	struct file_result r;
 
 	while (f->writer && write_thread_next_result(f->writer, &r))
-		take_write_result(f, &r);
+		handle_write_result(f, &r);
 }
 
 int trace_files_write(struct trace_files *f)
 {
 	int r = OUT_FILE_DONE, one;
 
-	take_write_results(f);
+	handle_write_results(f);
 	for (size_t i = 0; i < f->n; i++) {
 		file_part_end_group(&f->list[i]);
 		one = out_file_write(&f->list[i].out);

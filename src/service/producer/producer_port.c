@@ -113,7 +113,7 @@ static int initialize_connection(void *endpoint, const struct ipc_call *call, co
 				 size_t len)
 {
 	struct producer_port *p = endpoint;
-	int fd = ipc_conn_take_fd(p->conn);
+	int fd = ipc_conn_pop_fd(p->conn);
 	int r = initialize_with(p, call, args, len, fd);
 
 	ipc_conn_close_fd(p->conn, fd);

@@ -38,7 +38,7 @@ struct recent_sessions *recent_sessions_free(struct recent_sessions *r)
 	return NULL;
 }
 
-static void forget_oldest_session(struct recent_sessions *r)
+static void remove_oldest_session(struct recent_sessions *r)
 {
 	free(r->list[0].name);
 	memmove(&r->list[0], &r->list[1], --r->n * sizeof(r->list[0]));
@@ -70,7 +70,7 @@ void admission_remember(struct sessions *s, const Pb__TraceConfig *config, uid_t
 		return;
 	}
 	if (s->recent->n == MAX_RECENT)
-		forget_oldest_session(s->recent);
+		remove_oldest_session(s->recent);
 	s->recent->list[s->recent->n].uid = uid;
 	s->recent->list[s->recent->n].name = name;
 	s->recent->list[s->recent->n++].boot_ns = clock_boot_ns();

@@ -136,7 +136,7 @@ void flush_on_ack(struct producer_port *p, uint64_t flush_id)
 	}
 }
 
-void flush_forget_producer(struct producer_port *p)
+void flush_remove_producer(struct producer_port *p)
 {
 	flush_on_ack(p, UINT64_MAX);
 }
@@ -162,7 +162,7 @@ void session_reject_flushes(struct session *s, const void *ctx)
 	end_flush_requests(s, ctx, true);
 }
 
-void session_forget_flushes(struct session *s, const void *ctx)
+void session_remove_flushes(struct session *s, const void *ctx)
 {
 	end_flush_requests(s, ctx, false);
 }
@@ -184,7 +184,7 @@ void flush_cancel_all(struct session *s)
 
 /* Sends the request to a producer with an instance that flushes. ids: scratch, with room for all
  * instances of the session. */
-static void ask_producer_to_flush(struct pending_flush *f, struct producer_port *p,
+static void request_flush_of_producer(struct pending_flush *f, struct producer_port *p,
 				      uint64_t *ids)
 {
 	const struct source_instance *i;
@@ -216,7 +216,7 @@ static int flush_charge(struct pending_flush *f, size_t bytes)
 	return r;
 }
 
-static int ask_producers_to_flush(struct pending_flush *f)
+static int request_flush_of_producers(struct pending_flush *f)
 {
 	struct sessions *sessions = f->session->sessions;
 	_cleanup_(freep) uint64_t *ids = calloc(f->session->n_instances + 1, sizeof(*ids));
@@ -231,7 +231,7 @@ static int ask_producers_to_flush(struct pending_flush *f)
 	if (!ids || !f->waits)
 		return -ENOMEM;
 	TAILQ_FOREACH (p, &sessions->producers->list, link)
-		ask_producer_to_flush(f, p, ids);
+		request_flush_of_producer(f, p, ids);
 	return 0;
 }
 
@@ -254,7 +254,7 @@ static int flush_start(struct pending_flush *f)
 {
 	uint32_t timeout_ms = f->request.timeout_ms;
 	struct session *s = f->session;
-	int r = ask_producers_to_flush(f);
+	int r = request_flush_of_producers(f);
 
 	if (r < 0) {
 		flush_free(f);

@@ -113,7 +113,7 @@ int session_flush(struct session *s, const struct flush_request *request);
 /* Calls done(false) for the requests with this ctx, now. Their flushes continue. */
 void session_reject_flushes(struct session *s, const void *ctx);
 /* Does not call done for the requests with this ctx. Their flushes continue. */
-void session_forget_flushes(struct session *s, const void *ctx);
+void session_remove_flushes(struct session *s, const void *ctx);
 
 /* ---- properties ---- */
 
@@ -147,7 +147,7 @@ struct file_writer *session_file(const struct session *s);
  * it. */
 bool session_writes_file(const struct session *s);
 /* Sets the file of a clone, which the session takes. */
-void session_take_file(struct session *s, struct file_writer *file);
+void session_adopt_file(struct session *s, struct file_writer *file);
 
 /* Writes the fields of TraceStats of a struct session. After max_bytes it begins no further
  * writer_stats. */

@@ -78,9 +78,9 @@ static void on_trigger(void *ctx, const struct producer_port *p, const char *nam
 	triggers_activate(ctx, p->name, p->peer->uid, name, budget);
 }
 
-static void on_producer_gone(void *ctx, struct producer_port *p)
+static void on_producer_disconnected(void *ctx, struct producer_port *p)
 {
-	flush_forget_producer(p);
+	flush_remove_producer(p);
 	withdraw_instances(ctx, p, NULL, false);
 }
 
@@ -92,7 +92,7 @@ const struct producer_events sessions_producer_events = {
 	.committed = on_chunks_committed,
 	.flush_done = on_flush_done,
 	.trigger = on_trigger,
-	.gone = on_producer_gone,
+	.gone = on_producer_disconnected,
 };
 
 void sessions_deinit(struct sessions *ss)

@@ -83,7 +83,7 @@ static struct file_owner session_file_owner(struct session *s)
 				   .boost = s->boost};
 }
 
-void session_take_file(struct session *s, struct file_writer *file)
+void session_adopt_file(struct session *s, struct file_writer *file)
 {
 	struct file_owner owner = session_file_owner(s);
 
@@ -230,7 +230,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 	quota_charge_unchecked(&s->account, QUOTA_SESSIONS, 1);
 	quota_charge_unchecked(&s->account, QUOTA_CONFIG_BYTES, request->config_bytes);
 	session_set_state(s, SESSION_CONFIGURED);
-	session_record_other_states(s);
+	session_record_states_of_others(s);
 	*ret = TAKE_PTR(s);
 	return 0;
 }

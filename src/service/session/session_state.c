@@ -310,7 +310,7 @@ static bool wants_concurrent_session_events(const struct session *s)
 }
 
 /* Only root and the session's own user see the name of the other session. */
-static void record_state_of_other(struct session *s, const struct session *other)
+static void record_state_of_session(struct session *s, const struct session *other)
 {
 	char *name = other->config->unique_session_name;
 	bool may_see = s->uid == 0 || s->uid == other->uid;
@@ -327,7 +327,7 @@ static void record_state_of_other(struct session *s, const struct session *other
 	trace_add_concurrent_event(s->trace, &event);
 }
 
-void session_record_other_states(struct session *s)
+void session_record_states_of_others(struct session *s)
 {
 	const struct session *other;
 
@@ -335,7 +335,7 @@ void session_record_other_states(struct session *s)
 		return;
 	TAILQ_FOREACH (other, &s->sessions->list, link)
 		if (other != s)
-			record_state_of_other(s, other);
+			record_state_of_session(s, other);
 }
 
 void session_set_state(struct session *s, enum session_state state)
@@ -346,7 +346,7 @@ void session_set_state(struct session *s, enum session_state state)
 	s->state_boot_ns = clock_boot_ns();
 	TAILQ_FOREACH (other, &s->sessions->list, link)
 		if (other != s && wants_concurrent_session_events(other))
-			record_state_of_other(other, s);
+			record_state_of_session(other, s);
 }
 
 /* ---- owners and watches ---- */

@@ -157,7 +157,7 @@ static inline bool session_is_detached(const struct session *s)
 /* Changes the state, and records it in the traces of other sessions that request such events. */
 void session_set_state(struct session *s, enum session_state state);
 /* Records the states of all other sessions in the trace, if the config requests it. */
-void session_record_other_states(struct session *s);
+void session_record_states_of_others(struct session *s);
 /* Returns why the session ended, or NULL while it runs. */
 const char *session_end_reason(const struct session *s);
 

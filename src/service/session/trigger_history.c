@@ -27,7 +27,7 @@ static void trigger_history_remove(struct trigger_history *h, size_t i)
 	memmove(&h->hits[i], &h->hits[i + 1], (h->n - i) * sizeof(h->hits[0]));
 }
 
-static void forget_old(struct trigger_history *h, uint64_t now)
+static void remove_old_triggers(struct trigger_history *h, uint64_t now)
 {
 	size_t old = 0;
 
@@ -55,7 +55,7 @@ size_t trigger_history_count(struct trigger_history *h, const char *name, uint64
 {
 	size_t oldest;
 
-	forget_old(h, boot_ns);
+	remove_old_triggers(h, boot_ns);
 	return count_hits(h, trigger_history_hash(name), &oldest);
 }
 
@@ -64,7 +64,7 @@ bool trigger_history_add(struct trigger_history *h, const char *name, uint64_t b
 	struct trigger_hit hit = {.boot_ns = boot_ns, .name = trigger_history_hash(name)};
 	size_t oldest = 0, n;
 
-	forget_old(h, boot_ns);
+	remove_old_triggers(h, boot_ns);
 	n = h->n;
 	if (count_hits(h, hit.name, &oldest) >= MAX_TRIGGER_HITS_PER_NAME)
 		trigger_history_remove(h, oldest);

@@ -166,7 +166,7 @@ void trace_snapshot_clocks(struct trace *t)
 
 /* The initial snapshot is written before those in the ring, so the ring is cleared: the clocks of a
  * trace must not go back. */
-static void take_initial_clock_snapshot(struct trace *t)
+static void add_initial_clock_snapshot(struct trace *t)
 {
 	if (!wants_clock_snapshots(t))
 		return;
@@ -181,7 +181,7 @@ void trace_start(struct trace *t)
 
 	clock_snapshot_take(&now);
 	t->start_realtime_ns = (int64_t)now.value[CLOCK_SNAPSHOT_REALTIME];
-	take_initial_clock_snapshot(t);
+	add_initial_clock_snapshot(t);
 }
 
 int64_t trace_start_realtime_ns(const struct trace *t)
@@ -195,7 +195,7 @@ int64_t trace_start_realtime_ns(const struct trace *t)
  * every config. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-static void take_config_uuid(struct trace *t)
+static void set_uuid_from_config(struct trace *t)
 {
 	t->uuid_msb = t->owner.config->trace_uuid_msb;
 	t->uuid_lsb = t->owner.config->trace_uuid_lsb;
@@ -232,7 +232,7 @@ void trace_uuid(const struct trace *t, int64_t *ret_msb, int64_t *ret_lsb)
 void trace_restart_head(struct trace *t)
 {
 	set_random_uuid_with_lsb(t, t->uuid_lsb);
-	take_initial_clock_snapshot(t);
+	add_initial_clock_snapshot(t);
 	t->head_written = false;
 	t->sync_marker_due = true;
 }
@@ -254,7 +254,7 @@ int trace_new(const struct trace_env *env, const struct trace_owner *owner, stru
 	r = trace_filter_new(owner->config, e, &t->filter);
 	if (r < 0)
 		return r;
-	take_config_uuid(t);
+	set_uuid_from_config(t);
 	if (!t->uuid_msb && !t->uuid_lsb)
 		set_random_uuid(t);
 	*ret = TAKE_PTR(t);

@@ -67,7 +67,7 @@ FIXTURE_TEST(lost_packet_is_a_hole_of_its_cpu)
 	bundle(2, (struct bundle_span){.cpu = 0, .first_ns = 10, .last_ns = 20});
 	bundle(2, (struct bundle_span){.cpu = 1, .first_ns = 11, .last_ns = 21});
 	bundle(5, (struct bundle_span){.cpu = 1, .first_ns = 11, .last_ns = 21});
-	holes_note_gap(&h, 2);
+	holes_add_gap(&h, 2);
 	bundle(2, (struct bundle_span){
 			  .cpu = 0, .previous_end_ns = 20, .first_ns = 30, .last_ns = 31});
 	bundle(5, (struct bundle_span){

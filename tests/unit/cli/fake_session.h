@@ -168,7 +168,7 @@ static inline void fake_session_call(struct fake_port *p, const char *method, ui
 		fake_hang_up(p);
 	} else if (!strcmp(method, "EnableTracing")) {
 		s->enable_id = id;
-		s->file = msgsock_take_fd(p->peer);
+		s->file = msgsock_pop_fd(p->peer);
 		if (s->end_at_once)
 			fake_end_tracing(s);
 	} else if (!strcmp(method, "ReadBuffers")) {
@@ -178,7 +178,7 @@ static inline void fake_session_call(struct fake_port *p, const char *method, ui
 	} else if (!strcmp(method, "GetTraceStats")) {
 		fake_answer_stats(s, id);
 	} else if (!strcmp(method, "CloneSession")) {
-		s->file = msgsock_take_fd(p->peer);
+		s->file = msgsock_pop_fd(p->peer);
 		if (s->file > 0 && s->clone_is_written)
 			fake_write_file(s);
 		fake_answer_clone(s, id, args, len);

@@ -110,10 +110,10 @@ static void find_instance(void *const *state)
 		"producers { pid: 9 }");
 
 	for (int i = 0; i < 3; i++) /* more producers than there is room for are no error */
-		recording_progress_note_state(&progress, s);
+		recording_progress_update_state(&progress, s);
 	pb__tracing_service_state__free_unpacked(s, NULL);
 	set_stats("tracing_session_id: 3");
-	recording_progress_note_stats(&progress, *state, stats);
+	recording_progress_update_stats(&progress, *state, stats);
 }
 
 FIXTURE_TEST(the_line_has_what_is_known)
@@ -128,7 +128,7 @@ FIXTURE_TEST(the_line_has_what_is_known)
 	/* The bytes are those of all buffers. */
 	set_stats(
 		"buffer_stats { bytes_written: 21000000 } buffer_stats { bytes_written: 400000 }");
-	recording_progress_note_stats(&progress, NULL, stats);
+	recording_progress_update_stats(&progress, NULL, stats);
 	assert_string_equal(shown(state, 2000), "sonda: 2 s of 60 s   20.4 MiB   buffers 0%\n");
 }
 
@@ -150,7 +150,7 @@ FIXTURE_TEST(the_line_has_the_counters_of_the_rings)
 	/* The rate, the chunks that the service lost, and the fullest ring. */
 	write_file(state, INSTANCE "per_cpu/cpu12/stats", "entries: 1000\n");
 	set_stats("buffer_stats { chunks_discarded: 2 buffer_size: 100 bytes_written: 12 }");
-	recording_progress_note_stats(&progress, *state, stats);
+	recording_progress_update_stats(&progress, *state, stats);
 	assert_string_equal(shown(state, 2000),
 			    "sonda: 2 s   4,294,969,426 events (500/s)   12 B   "
 			    "buffers 41%   4,294,967,325 lost\n");
@@ -164,10 +164,10 @@ FIXTURE_TEST(an_instance_of_another_session_is_not_read)
 	assert_string_equal(shown(state, 1000), "sonda: 1 s   0 B\n");
 	/* Nor without tracefs, or without the number of the session. */
 	write_file(state, INSTANCE "per_cpu/cpu0/stats", "entries: 100\n");
-	recording_progress_note_stats(&progress, NULL, stats);
+	recording_progress_update_stats(&progress, NULL, stats);
 	assert_null(progress.instance);
 	set_stats("");
-	recording_progress_note_stats(&progress, *state, stats);
+	recording_progress_update_stats(&progress, *state, stats);
 	assert_null(progress.instance);
 }
 

@@ -271,14 +271,14 @@ TEST(sessions_and_services)
 FIXTURE_TEST(one_query_of_the_counters_is_pending_at_a_time)
 {
 	start(x);
-	record_session_ask_stats(x->session);
-	record_session_ask_stats(x->session);
+	record_session_request_stats(x->session);
+	record_session_request_stats(x->session);
 	run(x);
 	assert_string_equal(x->words, BEGIN "stats(0,5) stats(0,5) ");
 	x->service.silent = "GetTraceStats";
-	record_session_ask_stats(x->session);
+	record_session_request_stats(x->session);
 	run(x);
-	record_session_ask_stats(x->session);
+	record_session_request_stats(x->session);
 	run(x);
 	assert_string_equal(x->service.port.calls, "QueryServiceState EnableTracing GetTraceStats "
 						   "GetTraceStats GetTraceStats ");

@@ -61,14 +61,14 @@ static void await(uint64_t n)
 DIR_TEST(a_trigger_waits_for_its_pause)
 {
 	begin(dir, 60000);
-	recorder_saver_take(saver, "a", "first");
-	recorder_saver_take(saver, "a", "too soon");
+	recorder_saver_handle_trigger(saver, "a", "first");
+	recorder_saver_handle_trigger(saver, "a", "too soon");
 	assert_int_equal(recorder_saver_counts(saver).skipped, 1);
-	recorder_saver_take(saver, "b", "another waits for the first");
-	recorder_saver_take(saver, "c", "a third has no place");
+	recorder_saver_handle_trigger(saver, "b", "another waits for the first");
+	recorder_saver_handle_trigger(saver, "c", "a third has no place");
 	assert_int_equal(recorder_saver_counts(saver).skipped, 2);
 	await(2);
-	recorder_saver_take(saver, "c", "now");
+	recorder_saver_handle_trigger(saver, "c", "now");
 	await(3);
 	assert_int_equal(recorder_saver_counts(saver).skipped, 2);
 	end();
@@ -77,7 +77,7 @@ DIR_TEST(a_trigger_waits_for_its_pause)
 DIR_TEST(names_of_triggers_are_no_paths)
 {
 	begin(dir, 0);
-	recorder_saver_take(saver, "../../etc/x", "\033[1mhostile\n");
+	recorder_saver_handle_trigger(saver, "../../etc/x", "\033[1mhostile\n");
 	await(1);
 	assert_true(fs_exists(temp_dir_path((void *[]){dir}, 0, "snapshots")));
 	end();
@@ -106,7 +106,7 @@ DIR_TEST(the_oldest_of_the_most_frequent_trigger_is_removed)
 		fclose(fopen(path, "w"));
 	}
 	begin(dir, 0);
-	recorder_saver_take(saver, "x", "x");
+	recorder_saver_handle_trigger(saver, "x", "x");
 	await(1);
 	assert_true(fs_exists(
 		temp_dir_path((void *[]){dir}, 0, "snapshots/20260101T000000-rare.pftrace")));

@@ -350,7 +350,7 @@ TEST(test_who_asks_for_ftrace)
 		Pb__TraceConfig *config = config_of(rows[i].config);
 
 		assert_int_equal(config_requests_ftrace(config), rows[i].asks);
-		assert_int_equal(config_requests_ftrace_only(config), rows[i].asks_only);
+		assert_int_equal(config_requests_only_ftrace(config), rows[i].asks_only);
 		pb__trace_config__free_unpacked(config, NULL);
 	}
 }

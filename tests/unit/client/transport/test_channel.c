@@ -256,7 +256,7 @@ BOUND_TEST(descriptors_go_both_ways)
 
 	assert_int_equal(channel_call(p->c, "First", NULL, 0, fd, note_reply, (void *)1), 0);
 	host_expect(&p->host, FRAME_INVOKE_METHOD);
-	got = msgsock_take_fd(p->host.sock);
+	got = msgsock_pop_fd(p->host.sock);
 	assert_true(got >= 0);
 	fstat(fd, &mine);
 	fstat(got, &theirs);

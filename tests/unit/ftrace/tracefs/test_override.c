@@ -99,8 +99,8 @@ FIXTURE_TEST(the_last_one_puts_back)
 	struct override *a = override(""), *b = override("");
 
 	assert_int_equal(override_write(a, "events/a/b/enable", "1"), 0);
-	assert_true(override_others_hold(b, "events/a/b/enable"));
-	assert_false(override_others_hold(a, "events/a/b/enable"));
+	assert_true(override_is_held_by_others(b, "events/a/b/enable"));
+	assert_false(override_is_held_by_others(a, "events/a/b/enable"));
 	assert_true(override_has_changed(a, "events/a/b/enable"));
 	assert_false(override_has_changed(b, "events/a/b/enable"));
 	assert_int_equal(override_write(b, "events/a/b/enable", "1"), 0);
@@ -111,7 +111,7 @@ FIXTURE_TEST(the_last_one_puts_back)
 	override_release(a, "tracing_on");
 	assert_string_equal(reads("tracing_on"), "1");
 	override_free(a);
-	assert_false(override_others_hold(b, "events/a/b/enable"));
+	assert_false(override_is_held_by_others(b, "events/a/b/enable"));
 	assert_true(override_has_changed(b, "events/a/b/enable"));
 	assert_string_equal(reads("events/a/b/enable"), "1");
 	assert_string_equal(reads("tracing_on"), "1");
@@ -156,7 +156,7 @@ FIXTURE_TEST(a_filter_excludes_other_sessions)
 	/* Another place is another matter. */
 	fake_text("t/instances/x/tracing_on", "1\n");
 	c = override("instances/x");
-	assert_false(override_others_hold(c, "events/a/b/filter"));
+	assert_false(override_is_held_by_others(c, "events/a/b/filter"));
 	override_free(c);
 
 	/* Who reads no records there does not mind. */

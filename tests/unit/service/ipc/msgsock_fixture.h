@@ -55,7 +55,7 @@ static inline void on_message(void *ctx, const uint8_t *data, size_t len)
 	c->messages++;
 	strbuf_printf(&c->got, "%zu:%02x;", len, data[0]);
 	strbuf_add(&c->bytes, data, len);
-	fd = c->take_fds ? msgsock_take_fd(c->m) : -1;
+	fd = c->take_fds ? msgsock_pop_fd(c->m) : -1;
 	if (fd >= 0) {
 		c->fds++;
 		closep(&c->fd);

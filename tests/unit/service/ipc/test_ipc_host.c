@@ -229,9 +229,9 @@ FIXTURE_TEST(descriptor_of_a_call_is_taken_once)
 	assert_int_equal(pipe(fds), 0);
 	peer_call_as(f->p, 1, ECHO, false, "x", 1, fds[1]);
 	assert_true(peer_next(f->p));
-	got = ipc_conn_take_fd(f->notes.conn);
+	got = ipc_conn_pop_fd(f->notes.conn);
 	assert_true(got >= 0);
-	assert_int_equal(ipc_conn_take_fd(f->notes.conn), -1);
+	assert_int_equal(ipc_conn_pop_fd(f->notes.conn), -1);
 	close(got);
 	close(fds[0]);
 	close(fds[1]);

@@ -182,7 +182,7 @@ CONN(descriptor_comes_with_its_message)
 	assert_int_equal(c->fds, 1);
 	assert_true(watched_is(&w, c->fd));
 	assert_int_equal(fcntl(c->fd, F_GETFD), FD_CLOEXEC);
-	assert_int_equal(msgsock_take_fd(c->m), -1);
+	assert_int_equal(msgsock_pop_fd(c->m), -1);
 	close(TAKE_FD(c->fd));
 	assert_true(watched_closed(&w));
 	close(w.reader);
@@ -223,7 +223,7 @@ CONN(newer_descriptor_replaces_an_older_one)
 	close(fd_b);
 	assert_int_equal(c->messages, 2);
 	assert_true(watched_closed(&a));
-	c->fd = msgsock_take_fd(c->m);
+	c->fd = msgsock_pop_fd(c->m);
 	assert_true(watched_is(&b, c->fd));
 	close(a.reader);
 	close(b.reader);
@@ -376,7 +376,7 @@ CONN(closed_msgsock_may_be_kept_for_a_while)
 	assert_int_equal(c->closes, 1);
 	assert_int_equal(msgsock_send(c->m, NULL, 0, -1), -EPIPE);
 	assert_int_equal(msgsock_queued(c->m), 0);
-	assert_int_equal(msgsock_take_fd(c->m), -1);
+	assert_int_equal(msgsock_pop_fd(c->m), -1);
 	settle(c);
 	assert_int_equal(c->closes, 1);
 }

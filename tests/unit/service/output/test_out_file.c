@@ -83,7 +83,7 @@ static int write_all(void)
 	while ((state = out_file_write(&part.out)) >= 0 && write_thread_pending(writer) > 0) {
 		assert_int_equal(write_thread_wait(writer, -1), 0);
 		while (write_thread_next_result(writer, &r))
-			out_file_take_result(&part.out, &r);
+			out_file_handle_result(&part.out, &r);
 	}
 	return state;
 }
