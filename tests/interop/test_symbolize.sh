@@ -138,6 +138,6 @@ fi
 rm -f "$dir/asked"
 unset DEBUGINFOD_URLS
 symbolize unset --debuginfod "$dir/trace"
-[ $? = 1 ] && grep -q 'DEBUGINFOD_URLS is not set' "$dir/err"
+[ $? = 1 ] && grep -q 'set DEBUGINFOD_URLS' "$dir/err"
 verdict "--debuginfod needs the servers' names" $?
 exit $BAD

@@ -25,7 +25,7 @@ static void on_trouble(void *ctx, const char *sentence)
 {
 	(void)ctx;
 	fprintf(stderr, "%s\n", sentence);
-	if (strstr(sentence, "no session took over"))
+	if (strstr(sentence, "no session adopted"))
 		__atomic_store_n(&gave_up, true, __ATOMIC_RELAXED);
 }
 

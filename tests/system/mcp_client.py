@@ -191,8 +191,8 @@ def hostile_arguments(s, traces, outside):
             ("a mistake in SQL", "sql", {"trace": "app.pf", "statement": "SELECT nosuch FROM sched"}, "no such column: nosuch"),
             ("33 traces", "diff", {"before": ["app.pf"] * 33, "after": ["app.pf"]}, "more than 32"),
             ("an unknown check", "doctor", {"checks": ["--help"]}, "unknown check"),
-            ("a handle that is text", "more", {"handle": "x"}, "not a handle"), ("a handle of no answer", "more", {"handle": "99999.0"}, "no longer kept"),
-            ("a handle beyond the end", "more", {"handle": "1.99999999"}, "no longer kept"), ("a negative handle", "more", {"handle": "-1.0"}, "not a handle")):
+            ("a handle that is text", "more", {"handle": "x"}, "not a handle"), ("a handle of no answer", "more", {"handle": "99999.0"}, "has expired"),
+            ("a handle beyond the end", "more", {"handle": "1.99999999"}, "has expired"), ("a negative handle", "more", {"handle": "-1.0"}, "not a handle")):
         if name == "a statement that is an option":  # a comment of SQL: no rows
             verdict("harmless: " + name, not s.call(tool, arguments)[0] and s.alive())
         else:

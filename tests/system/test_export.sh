@@ -146,7 +146,7 @@ verdict "nothing is left half written" $?
 
 # ---- mistakes ----
 
-fails "no form" 2 'FORM is missing' "$TRACE"
+fails "no form" 2 'no output format' "$TRACE"
 fails "two forms" 2 'only one output format can be given' --json --csv "$TRACE"
 fails "no file" 2 'FILE is missing' --json
 fails "unknown stacks" 2 'slices, sched, stacks, waits or wakers, not cpu' --folded cpu "$TRACE"

@@ -107,5 +107,5 @@ fails "a statement that is no SELECT" "bad.sql:5: near \"DELETE\": syntax error"
 finding "$bad" "${head[@]}"
 fails "no statement" "bad.sql:1: the file has no SELECT" findings --file "$bad" "$T"
 fails "a file that is not there" "cannot read $TMP/none.sql: No such file" findings --file "$TMP/none.sql" "$T"
-fails "--file of another report" "is for sonda report findings" cpu --file "$bad" "$T"
+fails "--file of another report" "is an option of sonda report findings" cpu --file "$bad" "$T"
 exit $BAD

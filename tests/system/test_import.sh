@@ -55,9 +55,9 @@ verdict "the counters of the kernel's rings are in the trace" $?
 
 make_dat "$D/mix" && mix=$RECORDS
 make_dat "$D/mix" --second "$D/sched" && both=$RECORDS
-run_import trace.dat && says " $(number "$both") events" && says "2 buffers have events"
+run_import trace.dat && says " $(number "$both") events" && says "2 buffers contain events"
 verdict "all buffers are imported, with a word about it" $?
-run_import trace.dat --buffer second && says " $(number $((both - mix))) events" && ! says "buffers have events"
+run_import trace.dat --buffer second && says " $(number $((both - mix))) events" && ! says "buffers contain events"
 verdict "--buffer imports one" $?
 run_import trace.dat --buffer top && says " $(number "$mix") events"
 verdict "--buffer top imports that of the top level" $?
@@ -108,7 +108,7 @@ refuses "a file of a big-endian machine is refused" "big-endian" trace.dat
 make_dat "$D/mix" --version 8
 refuses "an unknown version is refused" "version 8 is not supported; sonda reads versions 6 and 7" trace.dat
 make_dat "$D/mix" && head -c 3000 "$TMP/trace.dat" >"$TMP/cut"
-refuses "a file without its head is refused" "it is damaged" cut
+refuses "a file without its head is refused" "the file is damaged" cut
 make_dat "$D/mix" --tail 20000
 run_import trace.dat && says "the end of the file is missing" &&
   "$SONDA" info "$TMP/trace.pf" 2>&1 | grep -q '^ *the end of the file is missing' && [ "$(ask 'select count(*) from ftrace_event')" -gt 100 ]

@@ -93,7 +93,7 @@ fi
 make_data --big-endian
 refuses "a file of a big-endian machine is refused" "big-endian" perf.data
 head -c 60 tests/data/import/perf_6.1_zstd.data >"$TMP/cut"
-refuses "a file without its head is refused" "it is damaged" cut
+refuses "a file without its head is refused" "the file is damaged" cut
 make_data --cut 700 && run_import perf.data && says "the end of the file is missing"
 verdict "a file without its end is imported up to there" $?
 exit $BAD

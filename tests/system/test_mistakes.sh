@@ -88,13 +88,13 @@ rows <<'END'
 2 | record -F 0 | -F 0: not a number greater than 0
 2 | record -B 99999gb sched | -B 99999gb
 2 | record --max-size much sched | --max-size much
-2 | record --max-size 1gb -b 64mb sched | --max-size limits a trace
+2 | record --max-size 1gb -b 64mb sched | --max-size cannot be combined with
 2 | record -C 3-1 sched | -C 3-1: not a list of CPUs; example
 2 | record -C 99999 sched | -C 99999: the CPU number is too large
 2 | record -p nosuchprogram sched | -p: no process is named .nosuchprogram.
 2 | record --clock tsc sched | --clock tsc is not supported; use boot or mono_raw
 2 | record a/b/c | 'a/b/c' is not a valid event name
-2 | record !sched | excludes all events named before it, so none is left; name others
+2 | record !sched | excludes all events named before it, name other events
 2 | record --filter x>1 sched | --filter must follow the event
 2 | record sched_switch --trigger stop | unknown action .stop.; the actions are
 2 | record -a -p 1 sched | -a and -p cannot be combined
@@ -106,10 +106,10 @@ rows <<'END'
 2 | record waits --waits state=Q | --waits state=Q: not a state
 2 | record waits --waits min=fast | --waits min=fast: not a time
 2 | record waits --waits rate=0 | --waits rate=0: not a number of waits
-2 | record waits --waits program= | --waits program=: the kernel keeps
+2 | record waits --waits program= | --waits program=: a process name has
 2 | record waits --waits 12 | --waits 12: use min=TIME
 2 | record waits --waits stacks=0 | --waits stacks=0: not a number of stacks
-2 | record sched --waits min=1ms | --waits needs a recording of waits; add
+2 | record sched --waits min=1ms | --waits applies only to waits, and none are recorded; add
 2 | record --cpu-stacks=0 | --cpu-stacks 0: not a number greater than 0
 2 | record --syscalls raed | there is no system call 'raed'; did you mean read\?
 2 | record --syscalls read,zzzzzzzz | there is no system call 'zzzzzzzz'$
@@ -212,7 +212,7 @@ rows <<'END'
 2 | top --color red | --color red: use always, never or auto
 2 | report --jsn good.pftrace | unknown option --jsn; did you mean --json\?
 2 | sql | FILE is missing$
-2 | sql good.pftrace | STATEMENT is missing; example: .select . from sched limit 5., or -i for a prompt
+2 | sql good.pftrace | no STATEMENT; example: .select . from sched limit 5., or -i for a prompt
 2 | open | FILE is missing$
 2 | open --port x good.pftrace | --port x is not a port; example: 9001
 2 | open good.pftrace good.pftrace | only one FILE can be given

@@ -64,7 +64,7 @@ rows "end: who was blocked" $'app|2ms' Blocked "thread waited_ns" end --to 57ms
 mkdir -p "$TMP/recorder/boots"
 boot() { "$SONDA" report --dir "$TMP/recorder" --boot "$@" >"$TMP/out" 2>"$TMP/err"; }
 boot -1
-[ $? = 1 ] && grep -q "has nothing of an earlier boot.*sonda recorder enable --crash" "$TMP/err"
+[ $? = 1 ] && grep -q "has no data of an earlier boot.*sonda recorder enable --crash" "$TMP/err"
 verdict "--boot: nothing was armed" $? "$TMP/err"
 lines() { printf 'id 1c9d2f0a-0000-0000-0000-000000000000\nrelease 6.12.1\narmed_s 1795810585\ndate_ns 1795810580000000000\ncpus 2\nsaved_s 1\nwhy %s\n' "$1"; }
 lines 'the memory did not survive' >"$TMP/recorder/boots/20261126T000000-1c9d2f0a.boot"

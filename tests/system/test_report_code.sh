@@ -55,7 +55,7 @@ total %  self %  samples  graph                              function
 TEXT
 diff "$TMP/want" "$TMP/got" >"$TMP/diff"
 verdict "functions --tree: a flame graph in the terminal" $? "$TMP/diff" "$TMP/err"
-fails "--by callers without a function" "name the function" functions --by callers
+fails "--by callers without a function" "needs a function" functions --by callers
 fails "--tree and --by at once" "use one of" functions --tree --by file
 fails "--tree of another report" "no --by tree" cpu --tree
 

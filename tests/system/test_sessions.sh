@@ -134,7 +134,7 @@ until [ -s file.pftrace ]; do sleep 0.05; done
 sonda 0 snapshot file -o d.pftrace && complete d.pftrace
 verdict "snapshot: what is in the file and in the buffers" $?
 config other
-sonda 0 record --detach other -c "$TMP/other" && sonda 2 snapshot && says 'there are 2 sessions; name one'
+sonda 0 record --detach other -c "$TMP/other" && sonda 2 snapshot && says '2 sessions are running; name one'
 verdict "snapshot: of two sessions one must be named" $?
 sonda 0 stop file -o e.pftrace && says " to $TMP/out/file.pftrace" && [ ! -e e.pftrace ] &&
   complete file.pftrace

@@ -116,6 +116,6 @@ chmod 644 "$TMP/keys"
 fails "keys that others may read are refused" 1 "chmod 600" --once --endpoint "http://127.0.0.1:$PORT" --credentials "$TMP/keys" "$TMP/spool" "$URL"
 fails "http to another machine is refused" 2 "allow-http" --endpoint http://example.com "$TMP/spool" "$URL"
 fails "a bucket has a name" 2 "is not a valid bucket name" "$TMP/spool" s3://x
-fails "a machine has a plain name" 2 "begins with a letter" --machine 007 "$TMP/spool" "$URL"
+fails "a machine has a plain name" 2 "must begin with a letter" --machine 007 "$TMP/spool" "$URL"
 fails "there is something to do" 2 "is missing" "$TMP/spool"
 exit $BAD

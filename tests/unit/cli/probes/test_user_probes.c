@@ -210,14 +210,14 @@ TEST(probes_that_are_refused)
 	refused(USER_PROBE_CALL, "SELF:function_to_probe+4(int x)", "name registers");
 	refused(USER_PROBE_CALL, "SELF:function_to_probe(foo x)", "no known type");
 	refused(USER_PROBE_CALL, "SELF:function_to_probe -> int", "only a span can have a result");
-	refused(USER_PROBE_SPAN, "SELF:function_to_probe%return", "both the call and the return");
+	refused(USER_PROBE_SPAN, "SELF:function_to_probe%return", "already includes the call and the return");
 	refused(USER_PROBE_CALL, "SELF:12ab", "neither a number nor a function");
 	refused(USER_PROBE_CALL, "p:mine", "expected 'p:NAME FILE:OFFSET'");
 	refused(USER_PROBE_CALL, "p:mine SELF:function_to_prbe", "did you mean function_to_probe");
 	refused(USER_PROBE_STATIC, "SELF:sonda_test:plaec", "did you mean sonda_test:place");
 	refused(USER_PROBE_STATIC, "SELF:zzz:zzzzzzzz", "shows its 4");
 	refused(USER_PROBE_STATIC, "SELF:place(int, int)", "has 1 argument");
-	refused(USER_PROBE_STATIC, "SELF:place(n=%di)", "give only their types");
+	refused(USER_PROBE_STATIC, "SELF:place(n=%di)", "give only types");
 	refused(USER_PROBE_STATIC, "/bin/true:place", "no static probes");
 }
 

@@ -350,8 +350,8 @@ FIXTURE_TEST(test_a_recorder_that_cannot_be)
 		const char *line, *says;
 		int code;
 	} rows[] = {
-		{"-c c.cfg -o -", "each is a file; give a name with -o", 2},
-		{"-c c.cfg -o /dev/null", "is not a regular file: give another name with -o", 2},
+		{"-c c.cfg -o -", "give a name with -o", 2},
+		{"-c c.cfg -o /dev/null", "is not a regular file; give another name with -o", 2},
 		{"-c c.cfg -o /nonexistent/x", "cannot write /nonexistent/x", 1},
 		{"-c c.cfg --detach flight", "no process would save the snapshots", 2},
 	};
@@ -363,7 +363,7 @@ FIXTURE_TEST(test_a_recorder_that_cannot_be)
 	}
 	write_config(SOURCE
 		     "trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 1 }");
-	expect("-c c.cfg -o x", 2, NULL, "CLONE_SNAPSHOT needs triggers", NULL);
+	expect("-c c.cfg -o x", 2, NULL, "CLONE_SNAPSHOT requires triggers", NULL);
 	/* Nothing was begun. */
 	assert_null(strstr(service.port.calls, "EnableTracing"));
 	check_files("");
@@ -584,7 +584,7 @@ FIXTURE_TEST(test_usage)
 	expect("", 2, NULL, "nothing to record", NULL);
 	expect("-t 5x sched", 2, NULL, NULL);
 	expect("-P nosuch", 2, NULL, "there is no preset 'nosuch'", NULL);
-	expect("-o x.pftrace sched !sched", 2, NULL, "so none is left", NULL);
+	expect("-o x.pftrace sched !sched", 2, NULL, "name other events, too", NULL);
 	expect("-o x.pftrace a/b/c", 2, "", "'a/b/c' is not a valid event name", NULL);
 	assert_string_equal(service.port.calls, "");
 	expect("--help", 0, NULL, NULL);

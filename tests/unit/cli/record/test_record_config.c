@@ -347,7 +347,7 @@ TEST(refused)
 		{"sched --show-config=json", "--show-config=json: use text or binary"},
 		{"--exit-code sched", "--exit-code requires a command"},
 		{"--json -o - sched", "--json"},
-		{"sched -o - -- ls", "would mix on standard output"},
+		{"sched -o - -- ls", "would both go to standard output"},
 		{"-o '' sched", "-o needs"},
 		/* Options. */
 		{"-x sched", "unknown option -x"},

@@ -129,7 +129,7 @@ DIR_TEST(a_folder_that_others_can_write_is_refused)
 
 	assert_int_equal(chmod(dir, 0777), 0);
 	assert_int_equal(recorder_dir_lock(dir, &fd, &e), -EPERM);
-	assert_non_null(strstr(e.text, "must be this user's own"));
+	assert_non_null(strstr(e.text, "must be owned by this user"));
 }
 
 /* ---- the state ---- */
