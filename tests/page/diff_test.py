@@ -84,7 +84,7 @@ made = subprocess.run([SONDA, 'diff', '--html', page, *both], capture_output=Tru
 verdict('a page', made.returncode == 0 and not made.stdout and os.stat(page).st_mode & 0o777 == 0o600, made.stderr)
 rows = json.loads(subprocess.run([SONDA, 'diff', '--json', *both], capture_output=True, check=True).stdout)['changes']
 again = subprocess.run([SONDA, 'diff', '--html', b[0], *both], capture_output=True, text=True)
-verdict('a recording is not overwritten', again.returncode == 2 and 'is a recording itself' in again.stderr, again.stderr)
+verdict('a recording is not overwritten', again.returncode == 2 and 'is one of the recordings' in again.stderr, again.stderr)
 browser = Browser()
 try:
     browser.open(page, 'window.sonda && sonda.flame.boxes.length > 0')

@@ -78,9 +78,9 @@ run "one recording" 2 "a recording is missing" a0.pf
 run "three without --" 2 "-- is missing" a0.pf a1.pf b0.pf
 run "nothing behind --" 2 "no recording after '--'" a0.pf --
 run "nothing before --" 2 "no recording before '--'" -- a0.pf
-run "--min" 2 "--min 0 is not a percentage" --min 0 a0.pf b0.pf
-run "--top" 2 "--top x is not a number" --top x a0.pf b0.pf
+run "--min" 2 "--min .0. is not a percentage" --min 0 a0.pf b0.pf
+run "--top" 2 "--top .x. is not a number" --top x a0.pf b0.pf
 run "--per without a unit" 2 "--per: expected .run" --per "" a0.pf b0.pf
 run "-p without a name" 2 "-p: no process or thread is given" -p , a0.pf b0.pf
-run "--fail-if of no metric" 2 "there is no metric nosuch" --fail-if 'nosuch > 1%' a0.pf b0.pf
+run "--fail-if of no metric" 2 "unknown metric .nosuch." --fail-if 'nosuch > 1%' a0.pf b0.pf
 exit $BAD

@@ -168,7 +168,7 @@ rows <<'END'
 1 | report empty.pftrace | empty.pftrace is empty
 1 | report folder | cannot read folder: Is a directory
 1 | report sched --from 99 good.pftrace | the trace has no data between --from and --to; its length is
-1 | report sched -p nobody good.pftrace | good.pftrace has no process or thread nobody
+1 | report sched -p nobody good.pftrace | good.pftrace has no process or thread 'nobody'
 1 | report --machine 7 good.pftrace | has no data from machine 7; sonda sql good.pftrace .select . from machine. lists them
 1 | report --html -o none/x.html good.pftrace | cannot write none/x.html: No such file or directory
 1 | report --memory 1k good.pftrace | needs more than 1 KiB of memory; allow more with --memory SIZE
@@ -187,11 +187,11 @@ rows <<'END'
 2 | report why good.pftrace | no process or thread is given; example: sonda report why 4711 good.pftrace
 2 | report sched --by nothing good.pftrace | report sched has no --by nothing; it has thread, process, container, unit, pod, cgroup, program, function
 2 | report timeline --by nothing good.pftrace | report timeline has no --by nothing; it has cpu, thread, process, program
-2 | report --top 0 good.pftrace | --top 0 is not a number above 0
-2 | report --from soon good.pftrace | --from soon is not a time; examples: 1.5, 2s, 200ms
-2 | cut --from -1 -o x good.pftrace | --from -1 is not a time; examples
-2 | split --every 0 good.pftrace | --every 0 is not a time; examples
-2 | report --machine guest good.pftrace | --machine guest is not a number; example: 1
+2 | report --top 0 good.pftrace | --top '0' is not a number above 0
+2 | report --from soon good.pftrace | --from 'soon' is not a time; examples: 1.5, 2s, 200ms
+2 | cut --from -1 -o x good.pftrace | --from '-1' is not a time; examples
+2 | split --every 0 good.pftrace | --every '0' is not a time; examples
+2 | report --machine guest good.pftrace | --machine 'guest' is not a number; example: 1
 2 | report --html good.pftrace | --html needs an output file: -o page.html
 2 | report --html -o ./good.pftrace good.pftrace | -o './good.pftrace' is the input file; choose another name
 2 | report --html --json -o x good.pftrace | --json, --csv and --html cannot be combined
@@ -207,14 +207,14 @@ rows <<'END'
 2 | split --every 1 --size 1mb good.pftrace | choose either --every or --size; examples: --every 10s, --size 100mb
 2 | cut -o --force good.pftrace | -o needs a value, but '--force' follows
 2 | report -o x.txt good.pftrace | -o requires --html; redirect the output instead: > x.txt
-2 | report --color red good.pftrace | --color red: use always, never or auto
-2 | record --color red sched | --color red: use always, never or auto
-2 | top --color red | --color red: use always, never or auto
+2 | report --color red good.pftrace | --color 'red': use always, never or auto
+2 | record --color red sched | --color 'red': use always, never or auto
+2 | top --color red | --color 'red': use always, never or auto
 2 | report --jsn good.pftrace | unknown option --jsn; did you mean --json\?
 2 | sql | FILE is missing$
 2 | sql good.pftrace | no STATEMENT; example: .select . from sched limit 5., or -i for a prompt
 2 | open | FILE is missing$
-2 | open --port x good.pftrace | --port x is not a port; example: 9001
+2 | open --port x good.pftrace | --port 'x' is not a port; example: 9001
 2 | open good.pftrace good.pftrace | only one FILE can be given
 2 | describe | describe: WORD is missing$
 2 | export good.pftrace | no output format; use --json, --csv, --parquet, --sqlite or --folded slices
@@ -229,8 +229,8 @@ rows <<'END'
 2 | split --size 0 good.pftrace | --size 0 is not a size; examples: 100mb, 2gb
 2 | top extra | unexpected word 'extra'; sonda top takes options only
 2 | top -s size | -s: unknown sort key 'size'; valid keys: pid, cpu,
-2 | top -d 0 | -d 0 is not a time from 0.1 to 3600 s; examples: 1, 0.5
-2 | top -n 0 | -n 0 is not a number above 0
+2 | top -d 0 | -d '0' is not a time from 0.1 to 3600 s; examples: 1, 0.5
+2 | top -n 0 | -n '0' is not a number above 0
 2 | top -p no-such-program | -p: no process is named 'no-such-program'
 1 | top -p 4194305 | -p: no process has the ID 4194305
 # no service
@@ -248,9 +248,9 @@ rows <<'END'
 1 | list categories | no tracing service listens on .*; run: sudo
 1 | list evnts | (no event, preset or data source matches 'evnts'; did you mean events\?|cannot read the kernel's events|no tracefs is mounted)
 # addresses
-2 | record --socket 1.2.3.4:99999 sched | --socket 1.2.3.4:99999 is not the address of a socket; examples: /
-2 | sessions --socket vsock://3:x | --socket vsock://3:x is not the address of a socket; examples: /
-2 | top --socket @ | --socket @ is not the address of a socket; examples: /
+2 | record --socket 1.2.3.4:99999 sched | --socket '1.2.3.4:99999' is not the address of a socket; examples: /
+2 | sessions --socket vsock://3:x | --socket 'vsock://3:x' is not the address of a socket; examples: /
+2 | top --socket @ | --socket '@' is not the address of a socket; examples: /
 END
 LINES_OF_ANSWER=4 rows <<'END'
 2 | record -c typo.cfg | typo.cfg:1:1: error: .*did you mean "buffers"
@@ -262,7 +262,7 @@ cmp -s good.pftrace same.pftrace
 verdict "a trace that was also named as the output is as it was" $?
 try "the name of a config is empty" 2 '-c needs a file name' sonda record -c ''
 try "a statement is empty" 2 'STATEMENT is missing' sonda sql good.pftrace ''
-try "an address is empty" 2 "--socket  is not the address of a socket; examples: /" sonda record --socket '' sched
+try "an address is empty" 2 "--socket '' is not the address of a socket; examples: /" sonda record --socket '' sched
 printf '\357\273\277%s\r\n%s\r\n' "$sources" "duration_ms: 100" >windows.cfg
 sonda record -c windows.cfg --show-config >"$TMP/stdout" 2>"$TMP/log"
 verdict "a config of an editor of another system: a byte order mark and CR LF" $? "$TMP/log"
@@ -289,7 +289,7 @@ try "an output in a folder that is not there" 1 'cannot write /nonexistent/x: No
 try "an output that is a folder" 1 'cannot write folder: Is a directory' sonda record -c good.cfg -o folder
 if command -v script >/dev/null; then
   script -qec 'sonda record -c good.cfg -o - 2>log; echo "code $?" >>log' /dev/null >/dev/null 2>&1 </dev/null
-  grep -q 'binary data.*choose a file with -o FILE' log && grep -q 'code 2' log
+  grep -q 'is binary and is not written to a terminal; use -o FILE' log && grep -q 'code 2' log
   verdict "a trace to a terminal" $? log
 fi
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then

@@ -207,9 +207,9 @@ TRACE=$TMP/titles.pf
 backends=$'postgres: bench COMMIT\npostgres: bench/a idle'
 rows "the title that a process has set is its name" "$backends" Processes process cpu --by process -p 'postgres*'
 rows "a pattern without a slash is that of the program, without its folder" /usr/lib/x/server Processes process cpu --by process -p 's*r'
-run "not that of a folder" 1 '^$' 'has no process or thread lib\*' cpu -p 'lib*' "$TRACE"
+run "not that of a folder" 1 '^$' 'has no process or thread .lib\*' cpu -p 'lib*' "$TRACE"
 rows "with a slash it is that of the path" /usr/lib/x/server Processes process cpu --by process -p '/usr/lib/*/server'
-run "and no wildcard matches a slash" 1 '^$' 'has no process or thread /usr/\*/server' cpu -p '/usr/*/server' "$TRACE"
+run "and no wildcard matches a slash" 1 '^$' 'has no process or thread ./usr/\*/server' cpu -p '/usr/*/server' "$TRACE"
 "$SONDA" export --folded sched -o - "$TRACE" 2>&1 | cut -d';' -f1 | sort -u | grep postgres >"$TMP/got"
 printf '%s\n' "$backends" | diff - "$TMP/got" >"$TMP/diff"
 verdict "folded stacks have the title" $? "$TMP/diff"
@@ -348,8 +348,8 @@ verdict "no trace here: exit code 1" $? "$TMP/err"
 # ---- mistakes
 run "an unknown report: a suggestion" 2 '^$' 'no report is named .latncy.; did you mean latency\?' latncy "$TRACE"
 run "an unknown key: those that there are" 2 '^$' 'report cpu has no --by name; it has cpu, thread, process, container, unit, pod, cgroup, program' cpu --by name "$TRACE"
-run "an unknown process" 1 '^$' 'trace.pf has no process or thread nobody' cpu -p app,nobody "$TRACE"
-run "an unknown process that is like another" 1 '^$' 'has no process or thread aqp; did you mean app\?' why aqp "$TRACE"
+run "an unknown process" 1 '^$' 'trace.pf has no process or thread .nobody' cpu -p app,nobody "$TRACE"
+run "an unknown process that is like another" 1 '^$' 'has no process or thread .aqp.; did you mean app\?' why aqp "$TRACE"
 run "why without a process" 2 '^$' 'the process or thread is missing' why
 run "a window without data" 1 '^$' 'the trace has no data between --from and --to' --from 5 "$TRACE"
 printf '\n\0' >"$TRACE.bare" # one packet, empty

@@ -50,7 +50,7 @@ check "a TCP socket is refused without a list of addresses" refuses 1 "127.0.0.1
 check "a vsock is refused without a list of addresses" refuses 1 "vsock://-1:5: TCP and vsock do not authenticate peers; list the producers' addresses with --allow-remote" \
   env PERFETTO_PRODUCER_SOCK_NAME=vsock://-1:5 "$sondad"
 check "what was opened before is gone" test ! -e "$TMP/producer"
-check "a name is no address" refuses 2 "localhost is not an address" "$sondad" --allow-remote localhost
+check "a name is no address" refuses 2 "'localhost' is not an address" "$sondad" --allow-remote localhost
 check "no list opens TCP to consumers" refuses 1 "the consumer socket must be a unix socket" \
   env PERFETTO_CONSUMER_SOCK_NAME=127.0.0.1:0 "$sondad" --allow-remote 0.0.0.0/0
 check "relays are taken on producer sockets only" refuses 1 "$TMP/consumer: not a producer socket" \

@@ -46,8 +46,8 @@ check "a span join of one table" 1 '' 'expected SPAN_JOIN.a PARTITIONED c, b PAR
 check "a span join of columns of one name" 1 '' 'both tables have a column x' "$TRACE" "create table a as select 0 as ts, 1 as x" \
   "create virtual table j using span_join(a, a)"
 check "a module" 0 $'n\n1' '^$' --csv "$TRACE" "include perfetto module slices.with_context; select count(*) >= 0 as n from thread_slice"
-check "a module that is left out" 1 '' 'no module android.startup: sonda has no modules about android; --modules DIR' "$TRACE" "INCLUDE PERFETTO MODULE android.startup;"
-check "an unknown module" 1 '' 'no module sched.with_contxt; did you mean sched.with_context\?' "$TRACE" "INCLUDE PERFETTO MODULE sched.with_contxt;"
+check "a module that is left out" 1 '' 'no module is named .android.startup.: sonda has no modules about android; use a copy of Perfetto.s library with --modules DIR' "$TRACE" "INCLUDE PERFETTO MODULE android.startup;"
+check "an unknown module" 1 '' 'no module is named .sched.with_contxt.; did you mean sched.with_context\?' "$TRACE" "INCLUDE PERFETTO MODULE sched.with_contxt;"
 mkdir -p "$TMP/modules/own/part"
 echo "include perfetto module own.part.b; create perfetto function a(x INT) returns INT as select b!(\$x);" >"$TMP/modules/own/a.sql"
 echo "create perfetto macro b(x Expr) returns Expr as (\$x * 2);" >"$TMP/modules/own/part/b.sql"
@@ -64,10 +64,10 @@ functions="create perfetto function f(a long, t STRING) returns long as select \
   create perfetto function rows_of(n INT) returns table(x INT, y STRING) as select \$n as x, 'a' as y union all select \$n + 1, 'b';
   create perfetto function down(n INT) returns INT as select iif(\$n, 1 + down(\$n - 1), 0);"
 check "a function" 0 $'a,b\n5,' '^$' --csv "$TRACE" "$functions select f(2, 'abc') as a, f(null, 'a') as b"
-check "a function's argument of another type" 1 'x' 'f: the argument t is INTEGER, not TEXT' --csv "$TRACE" "$functions select f(2, 3) as x"
+check "a function's argument of another type" 1 'x' 'f: the argument .t. is INTEGER, not TEXT' --csv "$TRACE" "$functions select f(2, 3) as x"
 check "a function that is a table" 0 $'n,x,y\n2,2,a\n2,3,b\n5,5,a\n5,6,b' '^$' --csv "$TRACE" "$functions select n, x, y from (select 2 as n union select 5), rows_of(n)"
 check "a table without its argument" 1 '' 'rows_of: missing argument n' "$TRACE" "$functions select * from rows_of"
-check "columns that were not declared" 1 '' 'the column x is declared, but not selected' "$TRACE" "create perfetto function t() returns table(x INT) as select 1 as y"
+check "columns that were not declared" 1 '' 'the column .x. is declared, but not selected' "$TRACE" "create perfetto function t() returns table(x INT) as select 1 as y"
 check "a function that calls itself" 0 $'n\n100' '^$' --csv "$TRACE" "$functions select down(100) as n"
 check "a function that calls itself too often" 1 'n' 'down: function calls are nested more than 200 deep' --csv "$TRACE" "$functions select down(1000) as n"
 check "a function that is there" 1 '' 'the function f already exists; use CREATE OR REPLACE' "$TRACE" "$functions create perfetto function F(x INT, y INT) returns INT as select 1"

@@ -28,8 +28,8 @@ mistake() { # NAME REGEX ARGUMENT...
   verdict "$name" $? "$TMP/err"
 }
 mistake "an unknown key" 'valid keys: pid, cpu, runq' -s latency
-mistake "no time" '-d 0 is not a time' -d 0
-mistake "no number" '-n x is not a number' -n x
+mistake "no time" '-d .0. is not a time' -d 0
+mistake "no number" '-n .x. is not a number' -n x
 mistake "no process" "no process is named 'x'" -p 12,x
 mistake "no subject" 'valid keys: process, program, unit' --by user
 mistake "two kinds of selections" '-p cannot be combined with --unit' -p 1 --unit a

@@ -39,7 +39,7 @@ TEST(conditions_that_are_refused)
 		{"", "> or < is missing"},
 		{"latency p99", "> or < is missing"},
 		{"> 10%", "the metric is missing"},
-		{"latncy > 10%", "there is no metric latncy; the metrics are cpu, latency"},
+		{"latncy > 10%", "unknown metric 'latncy'; the metrics are cpu, latency"},
 		{"latency > 10", "a percentage must follow >"},
 		{"latency > %", "a percentage must follow >"},
 		{"latency > inf%", "a percentage must follow >"},

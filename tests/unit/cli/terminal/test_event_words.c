@@ -313,7 +313,7 @@ TEST(test_a_list_that_gives_and_takes)
 			event_patterns_resolve(&words[k], 1, &events, presets, &r, &i, &why),
 			-EINVAL);
 		assert_non_null(
-			strstr(why.text, "excludes events and must be an argument of its own"));
+			strstr(why.text, "excludes events and must be a separate argument"));
 	}
 }
 

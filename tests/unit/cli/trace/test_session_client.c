@@ -77,7 +77,7 @@ TEST(nobody_listens)
 	service_explain("1.2.3.4:99999", -EINVAL, &e);
 	assert_non_null(strstr(e.text, "is not the address of a socket; examples: "));
 	service_explain("no.such.host:1", -EADDRNOTAVAIL, &e);
-	assert_non_null(strstr(e.text, "the host in no.such.host:1 is unknown"));
+	assert_non_null(strstr(e.text, "the host in 'no.such.host:1' is unknown"));
 	service_explain("here", -EACCES, &e);
 	assert_non_null(strstr(e.text, "here: permission denied"));
 }
