@@ -360,11 +360,19 @@ static __always_inline const struct unwind_range *unwind_find_range(struct unwin
 
 /* ---- the tables ---- */
 
-/* Returns the rule of the last row at or below the address. */
-static __always_inline __u32 unwind_find_rule(const struct unwind_range *m, __u64 pc)
+/*
+ * Returns the rule of the last row at or below the address. *ret_further: by so many bytes the CFA
+ * is further than the rule says.
+ */
+static __always_inline __u32 unwind_find_rule(const struct unwind_range *m, __u64 pc,
+					      __s64 *ret_further)
 {
+	union {
+		__u64 bits;
+		struct unwind_row row;
+	} found = {.bits = 0};
 	__u64 address = pc - m->bias;
-	__u32 low = m->first_row, high = low + m->n_rows, rule = UNWIND_NO_RULE;
+	__u32 low = m->first_row, high = low + m->n_rows;
 
 	for (int steps = 0; steps < 22 && low < high; steps++) {
 		__u32 i = low + (high - low) / 2;
@@ -373,14 +381,18 @@ static __always_inline __u32 unwind_find_rule(const struct unwind_range *m, __u6
 		if (!row)
 			break;
 		if (row->address <= address) {
-			rule = row->rule;
+			found.bits = *(const __u64 *)row;
 			low = i + 1;
 		} else {
 			high = i;
 		}
 	}
-	return rule;
+	*ret_further = found.row.next && address - found.row.address >= found.row.next
+			       ? 8 * found.row.step
+			       : 0;
+	return found.row.rule;
 }
+_Static_assert(UNWIND_NO_RULE == 0, "no row has no rule");
 _Static_assert(UNWIND_ROWS_MAX < 1 << 22, "a search of a row takes 22 steps");
 
 /* ---- a frame: each returns 0, or ends the walk ---- */
@@ -464,14 +476,14 @@ static __always_inline int unwind_by_signal_frame(struct unwind_stack *u)
 }
 
 static __always_inline int unwind_to_cfa(struct unwind_stack *u, const struct unwind_rule *r,
-					 __u64 pc, __u64 *ret)
+					 __u64 pc, __s64 further, __u64 *ret)
 {
 	__u64 base = r->base == UNWIND_BASE_FP || r->base == UNWIND_BASE_AT_FP ? u->fp : u->sp;
 
 	if (r->base == UNWIND_BASE_PLT)
 		*ret = base + 8 + ((pc & 15) >= (__u32)r->cfa_offset ? 8 : 0);
 	else
-		*ret = base + r->cfa_offset;
+		*ret = base + r->cfa_offset + further;
 	if (r->base == UNWIND_BASE_AT_SP || r->base == UNWIND_BASE_AT_FP) {
 		if (unwind_read(u, ret, sizeof(*ret), *ret))
 			return 1;
@@ -500,7 +512,8 @@ static __always_inline int unwind_to_caller(struct unwind_stack *u, const struct
 	return 0;
 }
 
-static __always_inline int unwind_by_rule(struct unwind_stack *u, __u64 pc, __u32 number)
+static __always_inline int unwind_by_rule(struct unwind_stack *u, __u64 pc, __u32 number,
+					  __s64 further)
 {
 	const struct unwind_rule *r = bpf_map_lookup_elem(&unwind_rules, &number);
 	__u64 cfa, fp = 0;
@@ -509,7 +522,7 @@ static __always_inline int unwind_by_rule(struct unwind_stack *u, __u64 pc, __u3
 		return unwind_end(u, UNWIND_NO_ROWS);
 	if (u->is_sp_low && r->base != UNWIND_BASE_FP && r->base != UNWIND_BASE_AT_FP)
 		return unwind_by_frame_pointer(u);
-	if (unwind_to_cfa(u, r, pc, &cfa))
+	if (unwind_to_cfa(u, r, pc, further, &cfa))
 		return 1;
 	if (r->fp == UNWIND_SAME)
 		fp = u->fp;
@@ -530,6 +543,7 @@ static __always_inline int unwind_frame(struct unwind_stack *u)
 {
 	__u64 pc = u->pc - !u->is_exact;
 	const struct unwind_range *m = unwind_find_range(u, pc);
+	__s64 further;
 	__u32 rule;
 
 	if (u->n >= UNWIND_FRAMES_MAX)
@@ -539,7 +553,7 @@ static __always_inline int unwind_frame(struct unwind_stack *u)
 	if (!m)
 		return unwind_end(u, UNWIND_NO_MAPPING);
 	u->lacks_rows |= m->lacks_rows;
-	rule = unwind_find_rule(m, pc);
+	rule = unwind_find_rule(m, pc, &further);
 	switch (rule) {
 	case UNWIND_NO_RULE:
 		return unwind_without_rule(u);
@@ -550,7 +564,7 @@ static __always_inline int unwind_frame(struct unwind_stack *u)
 	case UNWIND_SIGNAL:
 		return unwind_by_signal_frame(u);
 	default:
-		return unwind_by_rule(u, pc, rule);
+		return unwind_by_rule(u, pc, rule, further);
 	}
 }
 

@@ -7,7 +7,8 @@
  *
  *	file      where its rows are; the program finds the file that is mapped at an address in
  *	          the mappings of the running process
- *	row       this rule holds from this address up to the next row
+ *	row       this rule holds from this address up to the next row. A push or pop changes only the
+ *	          distance of the CFA from sp: half of these changes are in the row before
  *	rule      how to find the caller's frame
  *
  * Rows are written before the file that refers to them. Before their space is used again, the file
@@ -33,7 +34,8 @@ enum {
 struct unwind_row {
 	__u32 address; /* in the ELF file, from its lowest executable address */
 	__u16 rule;
-	__u16 unused;
+	__u8 next; /* from address + next on the CFA is 8 * step bytes further; 0: nowhere */
+	__s8 step;
 };
 
 /* The canonical frame address (CFA) is the value of sp before the call. */

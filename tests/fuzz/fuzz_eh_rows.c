@@ -79,7 +79,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (eh_rows_read(fd, EH_ROWS_MAX, &r) == 0) {
 		assert(r.n_rows <= EH_ROWS_MAX && r.n_rules <= EH_RULES_MAX);
 		for (size_t i = 0; i < r.n_rows; i++) {
-			assert(r.rows[i].rule != (i ? r.rows[i - 1].rule : UNWIND_NO_RULE));
+			assert(r.rows[i].rule != (i ? r.rows[i - 1].rule : UNWIND_NO_RULE) ||
+			       (i && r.rows[i - 1].next));
+			assert(r.rows[i].next
+				       ? r.rows[i].rule >= UNWIND_RULES_FIRST && r.rows[i].step
+				       : r.rows[i].step == 0);
+			assert(i + 1 == r.n_rows ||
+			       r.rows[i].address + r.rows[i].next < r.rows[i + 1].address);
 			assert(r.rows[i].rule < UNWIND_RULES_FIRST + r.n_rules);
 			assert(i == 0 || r.rows[i - 1].address < r.rows[i].address);
 		}

@@ -338,8 +338,7 @@ static const struct {
 	{known_rowless, UNWIND_NO_RULE},
 	{known_forged, RULE_LEAF},
 	{known_forged_1, RULE_FORGED},
-	{known_deep, RULE_LEAF},
-	{known_again_1, RULE_16},
+	{known_deep, RULE_LEAF}, /* from known_again_1 on the CFA is 8 bytes further */
 	{known_again_2, RULE_LEAF},
 	{known_last_call_1, RULE_32},
 	{known_other, RULE_LEAF},
@@ -550,6 +549,11 @@ static int fill_tables(const struct bpf_object *o)
 	for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct unwind_row row = {.address = (uint32_t)(rows[i].from - known_begin),
 					 .rule = rows[i].rule};
+
+		if (rows[i].from == known_deep) {
+			row.next = (uint8_t)(known_again_1 - known_deep);
+			row.step = 1;
+		}
 
 		if (bpf_map_update_elem(map_of(o, "unwind_rows"), &i, &row, BPF_ANY) < 0)
 			return -1;

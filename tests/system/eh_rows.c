@@ -26,20 +26,29 @@ static const char *saved_text(char buf[24], uint8_t saved, int offset)
 	return buf;
 }
 
-static void print_row(const struct eh_rows *r, const struct unwind_row *row)
+/* further: bytes from the CFA of the rule. */
+static void print_rule(const struct eh_rows *r, const struct unwind_row *row, uint32_t address,
+		       int further)
 {
 	static const char *const bases[] = {"sp", "fp", "at_sp", "at_fp", "plt"};
 	static const char *const numbers[] = {"none", "no_caller", "end", "signal"};
 	const struct unwind_rule *rule = &r->rules[row->rule - UNWIND_RULES_FIRST];
 	char fp[24], ra[24];
 
-	printf("%llx ", (unsigned long long)(r->base + row->address));
+	printf("%llx ", (unsigned long long)(r->base + address));
 	if (row->rule < UNWIND_RULES_FIRST)
 		printf("%s\n", numbers[row->rule]);
 	else
-		printf("%s%+d%+d %s %s\n", bases[rule->base], rule->cfa_offset, rule->cfa_plus,
-		       saved_text(fp, rule->fp, rule->fp_offset),
+		printf("%s%+d%+d %s %s\n", bases[rule->base], rule->cfa_offset + further,
+		       rule->cfa_plus, saved_text(fp, rule->fp, rule->fp_offset),
 		       saved_text(ra, rule->ra, rule->ra_offset));
+}
+
+static void print_row(const struct eh_rows *r, const struct unwind_row *row)
+{
+	print_rule(r, row, row->address, 0);
+	if (row->next)
+		print_rule(r, row, row->address + row->next, 8 * row->step);
 }
 
 static double cpu_ms(void)

@@ -5,7 +5,8 @@
  *	read_section_by_name   the bytes of .eh_frame or .debug_frame
  *	read_entries           a list of functions: addresses and instructions (cfi_entry.h)
  *	write_rows             sorts it, executes the instructions (cfi_program.h), translates the
- *	                       results (cfi_rule.h), merges equal neighbours
+ *	                       results (cfi_rule.h), merges equal neighbours, then pairs that differ
+ *	                       by a push or pop (struct unwind_row)
  *
  * libdw is not used: dwarf_cfi_addrframe() executes all instructions of a function for each row,
  * loads all debug sections for .debug_frame, and after DW_CFA_restore_state its range begins with
@@ -393,6 +394,42 @@ static int add_rows_of_entry(struct eh_reader *e, uint32_t end, uint32_t next)
 		       : add_row(e, (uint32_t)address + EH_ENTRY_MAX, UNWIND_NO_RULE);
 }
 
+/*
+ * Moves row b into the row before, if they differ only in the distance of the CFA from sp. Returns
+ * false if they differ in more.
+ */
+static bool absorb_row(const struct eh_rows *r, struct unwind_row *a, const struct unwind_row *b)
+{
+	struct unwind_rule x, y;
+	int64_t distance;
+
+	if (a->rule < UNWIND_RULES_FIRST || b->rule < UNWIND_RULES_FIRST ||
+	    b->address - a->address > UINT8_MAX)
+		return false;
+	x = r->rules[a->rule - UNWIND_RULES_FIRST];
+	y = r->rules[b->rule - UNWIND_RULES_FIRST];
+	distance = (int64_t)y.cfa_offset - x.cfa_offset;
+	y.cfa_offset = x.cfa_offset;
+	if (x.base != UNWIND_BASE_SP || memcmp(&x, &y, sizeof(x)) != 0 || distance % 8 ||
+	    distance / 8 != (int8_t)(distance / 8))
+		return false;
+	a->next = (uint8_t)(b->address - a->address);
+	a->step = (int8_t)(distance / 8);
+	return true;
+}
+
+static void merge_rows(struct eh_rows *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_rows; i++, n++) {
+		r->rows[n] = r->rows[i];
+		if (i + 1 < r->n_rows && absorb_row(r, &r->rows[n], &r->rows[i + 1]))
+			i++;
+	}
+	r->n_rows = n;
+}
+
 static int write_rows(struct eh_reader *e)
 {
 	struct eh_rows *rows = &e->result;
@@ -417,6 +454,7 @@ static int write_rows(struct eh_reader *e)
 			rows->n_rows--;
 		r = 0;
 	}
+	merge_rows(rows);
 	rows->n_functions = (uint32_t)e->n_functions;
 	return r;
 }

@@ -129,7 +129,8 @@ static bool rules_are_valid(const struct file_answer *a)
 
 static bool row_is_valid(const struct unwind_row *row)
 {
-	return row->address >= all.rows.next && row->unused == 0 &&
+	return row->address >= all.rows.next &&
+	       (row->next ? row->rule >= UNWIND_RULES_FIRST : row->step == 0) &&
 	       row->rule < UNWIND_RULES_FIRST + all.rows.n_rules;
 }
 

@@ -138,9 +138,16 @@ static uint16_t number_at(const struct eh_rows *r, uint32_t address)
 static struct unwind_rule rule_at(const struct eh_rows *r, uint32_t address)
 {
 	uint16_t number = number_at(r, address);
+	const struct unwind_row *row = r->rows;
+	struct unwind_rule rule;
 
 	assert_in_range(number, UNWIND_RULES_FIRST, UNWIND_RULES_FIRST + r->n_rules - 1);
-	return r->rules[number - UNWIND_RULES_FIRST];
+	rule = r->rules[number - UNWIND_RULES_FIRST];
+	for (size_t i = 0; i < r->n_rows && r->rows[i].address + r->base <= address; i++)
+		row = &r->rows[i];
+	if (row->next && address - r->base >= row->address + row->next)
+		rule.cfa_offset += 8 * row->step;
+	return rule;
 }
 
 #define assert_rule(r, address, ...)                                                               \
@@ -186,7 +193,37 @@ TEST(an_early_return_restores_the_rule_behind_it)
 	assert_sp_rule(&r, TEXT + 7, 48);
 	assert_sp_rule(&r, TEXT + 8, 8);
 	assert_sp_rule(&r, TEXT + 9, 48);
+	assert_int_equal(r.n_rows, 3);
+	eh_rows_deinit(&r);
+}
+
+/* The second of two rows is in the first one if only the distance from sp differs, and fits. */
+TEST(pushes_and_pops_share_rows)
+{
+	struct image m = x86_64();
+	struct eh_rows r;
+
+	ADD_FUNCTION(&m, TEXT, 0x400, DW_CFA_advance_loc | 2, DW_CFA_def_cfa_offset, 16,
+		     DW_CFA_advance_loc | 2, DW_CFA_def_cfa_offset, 24, DW_CFA_advance_loc | 1,
+		     DW_CFA_def_cfa_offset, 28, DW_CFA_advance_loc1, 255, DW_CFA_def_cfa_offset, 36,
+		     DW_CFA_advance_loc2, 0, 1, DW_CFA_def_cfa_offset, 0xa4, 0x08,
+		     DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 44);
+	r = read_rows(&m);
 	assert_int_equal(r.n_rows, 5);
+	assert_true(r.rows[0].next == 2 && r.rows[0].step == 1);
+	assert_sp_rule(&r, TEXT + 1, 8);
+	assert_sp_rule(&r, TEXT + 2, 16);
+	assert_sp_rule(&r, TEXT + 3, 16);
+	assert_true(r.rows[1].address == 4 && r.rows[1].next == 0);
+	assert_sp_rule(&r, TEXT + 4, 24);
+	assert_true(r.rows[2].address == 5 && r.rows[2].next == 255 && r.rows[2].step == 1);
+	assert_sp_rule(&r, TEXT + 5 + 254, 28);
+	assert_sp_rule(&r, TEXT + 5 + 255, 36);
+	assert_sp_rule(&r, TEXT + 5 + 255 + 255, 36);
+	assert_true(r.rows[3].address == 5 + 255 + 256);
+	assert_true(r.rows[3].next == 1 && r.rows[3].step == -127);
+	assert_sp_rule(&r, TEXT + 5 + 255 + 256, 1060);
+	assert_sp_rule(&r, TEXT + 5 + 255 + 257, 44);
 	eh_rows_deinit(&r);
 }
 
