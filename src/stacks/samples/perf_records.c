@@ -248,6 +248,23 @@ static bool handle_program_sample(struct perf_session *s, const struct stack_sam
 
 /* ---- other records ---- */
 
+/*
+ * Rows are needed for the files of processes that are sampled. Which programs are sampled in
+ * addition to those of the scope is not known before their samples.
+ */
+static void follow_record(struct perf_session *s, const struct perf_event_header *h)
+{
+	struct file_mapping m;
+	struct address_space *a;
+	int32_t pid;
+
+	if (!s->program || !mapping_records_file(h, &pid, &m))
+		return;
+	a = s->perf.n_additional ? NULL : address_spaces_get(&s->base.resolver.spaces, pid);
+	if (!a || perf_records_check_wanted(s, a))
+		unwind_follow_record(h);
+}
+
 static void handle_comm(struct perf_session *s, uint64_t time, const struct perf_event_header *h)
 {
 	const struct comm_record *r = (const struct comm_record *)h;
@@ -270,8 +287,7 @@ static bool handle_perf_record(struct perf_session *s, struct cpu_ring *ring,
 	if (h->type == PERF_RECORD_SAMPLE)
 		return handle_sample(s, ring, (const struct sample_record *)h);
 	stack_resolver_apply(&s->base.resolver, h);
-	if (s->program)
-		unwind_follow_record(h);
+	follow_record(s, h);
 	if (h->type == PERF_RECORD_COMM &&
 	    h->size >= sizeof(struct comm_record) + MAPPING_RECORD_END)
 		handle_comm(s, ring->time, h);

@@ -9,6 +9,7 @@
 #include "base/system/outside_reads.h"
 #include "gen/fields.h"
 #include "stacks/samples/perf_session.h"
+#include "stacks/unwind/unwind_follow.h"
 #include "unit/ftrace/fake_writer.h"
 #include "unit/stacks/fake_ring.h"
 
@@ -502,6 +503,37 @@ TEST_STATE(a_sample_of_the_program_waits_for_mappings, setup, teardown, struct p
 	assert_int_equal(n_program_samples, 0);
 	assert_int_equal(s->samples[0].unwind_error, 0);
 	assert_int_equal(s->n_lost, 5);
+	s->program = NULL;
+}
+
+static unsigned n_followed;
+
+void unwind_follow_record(const struct perf_event_header *h)
+{
+	n_followed += h->type == PERF_RECORD_MMAP2;
+}
+
+void unwind_follow_stack(struct address_space *a, const struct mapped_files *files,
+			 const uint64_t *addresses, size_t n, uint64_t now)
+{
+}
+
+TEST_STATE(rows_are_of_the_files_of_processes_that_are_sampled, setup, teardown,
+	   struct perf_session *s)
+{
+	struct stack_sample none;
+	struct address_space *a = address_spaces_get(&s->base.resolver.spaces, PID);
+
+	n_followed = 0;
+	s->program = (struct sample_program *)&none;
+	a->is_known = a->is_checked = true;
+	map_record(s, 5, 7, 0);
+	assert_true(perf_records_read(&s->base));
+	assert_int_equal(n_followed, 0);
+	a->is_wanted = true;
+	map_record(s, 6, 7, 0);
+	assert_true(perf_records_read(&s->base));
+	assert_int_equal(n_followed, 1);
 	s->program = NULL;
 }
 
