@@ -479,12 +479,43 @@ static __always_inline void set_key(struct wait_key *k, struct task_struct *t,
 		v_;                                                                                \
 	})
 
-/* The system call, from the registers of the thread at its entry into the kernel. */
+/*
+ * Where the registers are, from the begin of a stack: the same for all threads. seed_waits sets it.
+ * 0: not known.
+ */
+__u64 regs_offset;
+
+/*
+ * A cast that costs nothing: kernels from 6.2 on have it. Kernels from 5.13 to 5.15 reject a program
+ * with a call of such a function, even if it never runs; like others before 5.17 they have no
+ * bpf_loop(), either.
+ */
+#ifdef SONDA_NO_LOOP
+#define HAS_CAST 0
+#define CAST_TO_REGS(t, arch) ((struct pt_regs___##arch *)NULL)
+#else
+extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
+
+enum special_kfunc_type { KF_bpf_rdonly_cast };
+
+#define HAS_CAST bpf_core_enum_value_exists(enum special_kfunc_type, KF_bpf_rdonly_cast)
+#define CAST_TO_REGS(t, arch)                                                                      \
+	((struct pt_regs___##arch *)bpf_rdonly_cast(                                               \
+		(t)->stack + regs_offset, bpf_core_type_id_kernel(struct pt_regs___##arch)))
+#endif
+
+/*
+ * The system call, from the registers of the thread at its entry into the kernel. The helper finds
+ * them, too, but its call takes longer than the rest of prepare_wait().
+ */
 static __always_inline __s32 call_of(struct task_struct *t)
 {
 	__s32 call;
 
-	if (!HAS_TASK_PT_REGS) {
+	if (HAS_CAST && regs_offset) {
+		call = settings.switches & SONDA_ON_X86_64 ? (__s32)CAST_TO_REGS(t, x86_64)->orig_ax
+							   : CAST_TO_REGS(t, arm64)->syscallno;
+	} else if (!HAS_TASK_PT_REGS) {
 		const void *regs = REGS_OF(t);
 
 		call = settings.switches & SONDA_ON_X86_64 ? (__s32)READ_REG(regs, x86_64, orig_ax)
@@ -946,6 +977,8 @@ int seed_waits(struct bpf_iter__task *ctx)
 
 	if (!t || !is_traced(t) || !is_asleep(t))
 		return 0;
+	if (HAS_CAST && HAS_TASK_PT_REGS && !is_kernel_thread(t))
+		regs_offset = (__u64)bpf_task_pt_regs(t) - (__u64)t->stack;
 	bits = (__u32)task_state(t);
 	state = wait_state_of(bits);
 	if (!bits || bits & TASK_DEAD || !is_wanted(t, state))
