@@ -8,7 +8,8 @@
 # totals, user stacks; stacks: samples at 99 Hz), by the counters of RUNQ, by two programs at the same events that do nothing (floor)
 # or read the clock once (clock), by offcputime and by `perf record --call-graph dwarf -F 99`. For each the medians of the pairwise
 # ratios of throughput, and of the CPU time of the load for one operation, and the CPU time and the bytes of the recorder. The pipe
-# is `perf bench sched pipe` on one CPU: two switches an operation and nothing else, the worst case.
+# is `perf bench sched pipe` on one CPU: two switches an operation and nothing else, the worst case. The loads run with SCHED_FIFO, so
+# that other work on the machine does not take their CPUs.
 set -u
 . "$(dirname "$0")/lib.sh"
 pairs=${1:-7}
@@ -26,16 +27,17 @@ config 'name: "linux.ebpf_counters" ebpf_counters_config { families: RUNQ }' >"$
 
 # ---- loads: each prints "OPERATIONS SECONDS CPU_NS"
 
+first=(chrt -f 1)
 now_ns() { date +%s%N; }
 pipe_load() {
   local loops=50000
-  "$BENCH/count_cpu" "$TMP/cpu" taskset -c 0 perf bench sched pipe -l $loops >"$TMP/bench" 2>&1
+  "$BENCH/count_cpu" "$TMP/cpu" "${first[@]}" taskset -c 0 perf bench sched pipe -l $loops >"$TMP/bench" 2>&1
   awk -v n=$loops -v ns="$(cut -d' ' -f1 "$TMP/cpu")" '/Total time/ { print n, $3, ns }' "$TMP/bench"
 }
 redis_load() {
   local n=60000 before start
   before=$(cpu_ns "$redis") start=$(now_ns)
-  "$BENCH/count_cpu" "$TMP/cpu" redis-benchmark -s "$TMP/redis.sock" -q -t set,get -n $((n / 2)) >/dev/null 2>&1
+  "$BENCH/count_cpu" "$TMP/cpu" "${first[@]}" redis-benchmark -s "$TMP/redis.sock" -q -t set,get -n $((n / 2)) >/dev/null 2>&1
   awk -v n=$n -v s="$start" -v e="$(now_ns)" -v ns=$(($(cpu_ns "$redis") - before + $(cut -d' ' -f1 "$TMP/cpu"))) \
     'BEGIN { print n, (e - s) / 1e9, ns }'
 }
@@ -45,17 +47,17 @@ postgres_load() {
   local before postmaster
   postmaster=$(head -n 1 "$TMP/pg/data/postmaster.pid")
   before=$(postgres_ns "$postmaster")
-  "$BENCH/count_cpu" "$TMP/cpu" su postgres -s /bin/sh -c \
+  "$BENCH/count_cpu" "$TMP/cpu" "${first[@]}" su postgres -s /bin/sh -c \
     "'$postgres_bin/pgbench' -h '$TMP/pg' -n -c 4 -j 2 -t 1000 postgres" >"$TMP/bench" 2>&1
   sleep 0.1 # the backends end
   awk -v ns="$(($(postgres_ns "$postmaster") - before + $(cut -d' ' -f1 "$TMP/cpu")))" '/^tps/ { tps = $3 }
     /actually processed/ { split($NF, a, "/"); n = a[1] } END { print n, n / tps, ns }' "$TMP/bench"
 }
-as_postgres() { su postgres -s /bin/sh -c "$1"; }
+as_postgres() { "${first[@]}" su postgres -s /bin/sh -c "$1"; }
 
 redis_begin() {
   command -v redis-server >/dev/null || return 1
-  redis-server --port 0 --unixsocket "$TMP/redis.sock" --save '' --appendonly no >/dev/null 2>&1 &
+  "${first[@]}" redis-server --port 0 --unixsocket "$TMP/redis.sock" --save '' --appendonly no >/dev/null 2>&1 &
   redis=$!
   PIDS+=("$redis")
   wait_for [ -e "$TMP/redis.sock" ]
