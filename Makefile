@@ -531,7 +531,7 @@ check-long: deps deps-cost ## what takes longer: the root tests on Debian's kern
 check-all: deps deps-cost ## check and check-long side by side, without sanitizers and heavy tests, with the guests of the oldest and the newest kernel
 	+$(Q)$(SUBMAKE) programs tests static
 	$(Q)GUESTS='5.10 newest' tests/run.sh $(B) rules unit fuzz system root interop long kernels
-release-check: ## all checks of a release on this commit, with a line for each; skips those that are green (STEPS, AGAIN=1); as root; an afternoon
+release-check: ## all checks of a release on this commit, with a line for each; skips those that are green (STEPS, AGAIN=1); as root; hours
 	$(Q)tools/release_check.sh $(B) $(STEPS)
 check-distros: ## make demo, make check and make static in clean chroots of Debian 12, 13 and sid (or DISTROS='...'), as root
 	$(Q)tools/deps.sh $(DISTRO_TEST_PACKAGES)

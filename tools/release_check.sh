@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: tools/release_check.sh BUILD [STEP...]        as root; some six hours on two CPUs
+# usage: tools/release_check.sh BUILD [STEP...]        as root; hours
 #
 # The checks that a release needs (CONTRIBUTING.md, Releases), one after the other, on a commit: of all steps, or of those in
 # the list. Goes on after a step that fails. BUILD/release/COMMIT/summary has a line for each step that has ended on this commit: result,
