@@ -444,7 +444,7 @@ for kind in entry names; do
       clock_error_ns=100000).items())'
 done
 of_guest names "why names the thread of the host that had the CPU of the guest" \
-  '[(s["thread"], s["guest"], s["behind"], s["stolen_ns"], s["held_ns"], s["host_cpu"]) for s in t["stolen"]] == [("app 10", "runs", "load 300", 20000000, 20000000, 0), ("late 11", "waits", "load 300", 20000000, 20000000, 0), ("app 10", "runs", None, 3000000, None, 0)]'
+  '[(s["thread"], s["guest"], s["behind"], s["stolen_ns"], s["held_ns"], s["woken_by"]) for s in t["stolen"]] == [("app 10", "runs", "load 300", 20000000, 20000000, None), ("late 11", "waits", "load 300", 20000000, 20000000, None), ("app 10", "runs", None, 3000000, None, "load 300")]'
 of_guest names "and that the CPU of the guest slept" \
   '[(s["thread"], s["tid"], s["held_ns"]) for s in t["who_stole"]] == [("load", 300, 40000000), ("(the host thread slept)", None, 2500000), ("(idle)", 0, 500000)]'
 of_guest alone "the only process that can be the host is, with the clocks as they are" \

@@ -5,7 +5,7 @@ Writes a trace of a host and its guest, machine 7, of which every answer is know
 behind. Times are ms of the host.
 
  host CPU 0   to 60: in each ms, vcpu 0-0.5, idle. Then vcpu 60-70, load 70-90, vcpu 90-95, idle (vcpu waits for an I/O thread) -98, vcpu -100
- host CPU 1   to 60: in each ms, other 0.6-0.9, idle
+ host CPU 1   to 60: in each ms, other 0.6-0.9, idle. Then idle, load 97-97.6, which wakes vcpu, idle
  guest CPU 0  to 60: in each ms, app 0.1-0.4, idle. Then app 60.1-94, late 94-94.5, app 94.5-99, idle
 
  late of the guest is woken at 69, and has not its CPU while load runs on the host.
@@ -94,7 +94,9 @@ switch(0, 0, 60, 0, RUN, VCPU)
 switch(0, 0, 70, VCPU, RUN, LOAD)
 switch(0, 0, 90, LOAD, SLEEP, VCPU)
 switch(0, 0, 95, VCPU, SLEEP, 0)
-waking(0, 1, 97.5, 0, VCPU)
+switch(0, 1, 97, 0, RUN, LOAD)
+waking(0, 1, 97.5, LOAD, VCPU)
+switch(0, 1, 97.6, LOAD, SLEEP, 0)
 switch(0, 0, 98, 0, RUN, VCPU)
 switch(0, 0, 100, VCPU, SLEEP, 0)
 waking(7, 0, 60.09, 0, APP)

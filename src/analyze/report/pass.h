@@ -16,7 +16,7 @@
 /* What the passes share. A pass reads columns of the store and adds rows, which passes.h
  * describes. */
 
-#define PASS_COLUMNS_MAX 12
+#define PASS_COLUMNS_MAX 13
 
 struct request_list;
 

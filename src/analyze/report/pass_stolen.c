@@ -15,6 +15,7 @@
 struct stolen {
 	uint32_t utid, cpu, vcpu; /* cpu: the guest's; vcpu: a utid */
 	uint32_t host_cpu; /* NULL_U32: not known */
+	uint32_t waker; /* a utid: ended the last sleep in it; NULL_U32: none, or not known */
 	bool waits;
 	int64_t begin, end, blocked; /* begin and end by the host's clock */
 	uint32_t number; /* in the order of time */
@@ -70,19 +71,22 @@ static void add_span_off_cpu(struct stolen_walk *w, const struct stolen *of, con
 						      .cpu = of->cpu,
 						      .vcpu = v->utid,
 						      .host_cpu = next_cpu_of_vcpu(v, at),
+						      .waker = NULL_U32,
 						      .waits = of->waits,
 						      .begin = begin,
 						      .end = end});
 	if (!last)
 		return;
-	if (span->blocked)
+	if (span->blocked) {
 		last->blocked += end - begin;
-	else if (last->host_cpu != NULL_U32)
+		last->waker = at + 1 < v->n ? v->spans[at + 1].waker : NULL_U32;
+	} else if (last->host_cpu != NULL_U32) {
 		pass_add_holders(
 			w->in,
 			&(struct cpu_wait){
 				.utid = v->utid, .cpu = last->host_cpu, .begin = begin, .end = end},
 			last->number, &w->holders);
+	}
 }
 
 /* Adds what the host took of an interval in which a thread of the guest needs a CPU. */
@@ -187,7 +191,7 @@ static void add_rows_of_stolen(const struct stolen_walk *w, const struct stolen 
 	PASS_ROW(ret, s->number, s->utid, s->begin - w->host.behind, s->end - s->begin, s->waits,
 		 s->cpu, s->vcpu,
 		 s->host_cpu == NULL_U32 ? NULL_I64 : s->host_cpu % STORE_CPUS_OF_A_MACHINE,
-		 s->blocked, NULL_I64, NULL_I64, NULL_I64);
+		 s->blocked, pass_id(s->waker), NULL_I64, NULL_I64, NULL_I64);
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -198,8 +202,9 @@ static void add_rows_of_stolen(const struct stolen_walk *w, const struct stolen 
 	}
 	for (; lo < g->n && g->list[lo].key >> 32 == s->number; lo++)
 		PASS_ROW(ret, s->number, s->utid, (int64_t)g->list[lo].other, NULL_I64, NULL_I64,
-			 NULL_I64, NULL_I64, NULL_I64, NULL_I64, (int64_t)(uint32_t)g->list[lo].key,
-			 (int64_t)g->list[lo].total, (int64_t)g->list[lo].n);
+			 NULL_I64, NULL_I64, NULL_I64, NULL_I64, NULL_I64,
+			 (int64_t)(uint32_t)g->list[lo].key, (int64_t)g->list[lo].total,
+			 (int64_t)g->list[lo].n);
 }
 
 void pass_stolen(const struct pass_input *in, struct pass_rows *ret)

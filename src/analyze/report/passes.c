@@ -32,8 +32,8 @@ static const struct pass passes[] = {
 	{"vm_host", "upid INT, utid INT, cpu, has_entry, checked, outside, behind, error",
 	 pass_vm_host},
 	{"stolen",
-	 "number INT, utid INT, ts, dur, waits, cpu, vcpu INT, host_cpu, blocked, holder INT, "
-	 "time, n",
+	 "number INT, utid INT, ts, dur, waits, cpu, vcpu INT, host_cpu, blocked, waker INT, "
+	 "holder INT, time, n",
 	 pass_stolen},
 	{"longest_sleeps", "id INT, wake_id INT", pass_longest_sleeps},
 	{"cells_by", "key, n, size, run, w, d, busy, ran", pass_cells},

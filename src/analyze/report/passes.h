@@ -59,11 +59,12 @@
  *		checked: switches of the guest, outside: those of them while the thread was off
  *		the CPU; behind: what is added to the guest's times to compare them with the
  *		host's, error: by how much that may be wrong (vm_host.h)
- *	stolen(by, top)(number, utid, ts, dur, waits, cpu, vcpu, host_cpu, blocked, holder, time, n)
+ *	stolen(by, top)(number, utid, ts, dur, waits, cpu, vcpu, host_cpu, blocked, waker, holder,
+ *			time, n)
  *		the longest times (top 0: all) in which a chosen thread of a guest ran on its CPU,
  *		or waited for it (waits), but the thread of that CPU (vcpu) did not run: on which
- *		CPU of the host that one ran next, and how long it did not wait for it (blocked),
- *		without a holder; and a row for each thread that had that CPU meanwhile: how long
+ *		CPU of the host that one ran next, and how long it did not wait for it (blocked)
+ *		and who ended that (waker), without a holder; and a row for each thread that had that CPU meanwhile: how long
  *		(time), in how many runs, and from when on (ts)
  *	cgroup_waits_by(by)(who, n, total, p50, p99, worst, quota)
  *		waits for a CPU that the kernel counted, of the chosen control groups (chosen_group), or

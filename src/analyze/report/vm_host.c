@@ -161,7 +161,9 @@ static bool add_span(struct vcpu *v, const struct pass_input *in, uint32_t row)
 	uint16_t state = table_u16(t, STATE_STATE, row);
 	int64_t dur = table_dur(t, STATE_DUR, row);
 	struct vcpu_span span = {.begin = table_ts(t, STATE_TS, row),
+				 .waker = NULL_U32,
 				 .running = state == STORE_STATE_RUNNING};
+	uint32_t waker = span.running ? NULL_U32 : pass_waker_row(in->s, row);
 
 	if (dur < 0 || __builtin_add_overflow(span.begin, dur, &span.end))
 		span.end = in->last_of_thread[v->utid] == row ? INT64_MAX : span.begin;
@@ -169,6 +171,9 @@ static bool add_span(struct vcpu *v, const struct pass_input *in, uint32_t row)
 		return true;
 	if (span.running)
 		span.cpu = table_u32(t, STATE_MORE, row);
+	if (waker != NULL_U32 &&
+	    table_u8(&in->s->tables[TABLE_WAKER], WAKER_IRQ_CONTEXT, waker) != 1)
+		span.waker = table_u32(&in->s->tables[TABLE_WAKER], WAKER_UTID, waker);
 	span.blocked = !span.running && !pass_is_runnable(in->s, state);
 	if (v->n == v->cap) {
 		size_t cap = v->cap ? 2 * v->cap : 64;

@@ -207,11 +207,12 @@ behind AS (
   WHERE holder IS NOT NULL
   GROUP BY number)
 SELECT s.dur AS stolen_ns, s.ts AS at_ts, iif(s.waits, 'waits', 'runs') AS guest, s.cpu,
-    $THREAD(v) AS host_thread, s.host_cpu, s.blocked AS asleep_ns, $THREAD(h) AS behind,
-    behind.time AS held_ns, p.name AS process, $THREAD(me) AS thread
+    $THREAD(v) AS host_thread, s.host_cpu, s.blocked AS asleep_ns, $THREAD(k) AS woken_by,
+    $THREAD(h) AS behind, behind.time AS held_ns, p.name AS process, $THREAD(me) AS thread
 FROM s
 JOIN main.thread me ON me.utid = s.utid
 JOIN main.thread v ON v.utid = s.vcpu
+LEFT JOIN main.thread k ON k.utid = s.waker
 LEFT JOIN behind ON behind.number = s.number AND behind.time > s.blocked
 LEFT JOIN main.thread h ON h.utid = behind.holder
 LEFT JOIN main.process p ON p.upid = h.upid
