@@ -95,8 +95,8 @@ static void load_all(void)
 	writers[1] = fake_writer_new(100);
 	assert(metadata_init(&news) == 0);
 	for (unsigned i = 0; i < ARRAY_SIZE(ways); i++)
-		load(&ways[i],
-		     &(struct event_table_options){.compact = i & 1, .legacy_generic = i & 2});
+		load(&ways[i], &(struct event_table_options){.compact = (i & 1) << (i >> 1),
+							     .legacy_generic = i & 2});
 }
 
 static void check_events(const struct bundle_view *b)

@@ -13,6 +13,7 @@
 #include "analyze/store/table_defs.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
+#include "wire/stranger.h"
 
 /* ---- states ---- */
 
@@ -252,6 +253,12 @@ static uint32_t get_named_thread(struct machine *m, int32_t tid, uint32_t comm)
 	return utid;
 }
 
+/* A switch to a thread that is not recorded (ftrace/encode/subject_sched.h). */
+static bool is_to_stranger(const struct queued_event *e)
+{
+	return e->tid == 0 && (int32_t)e->a == COMPACT_STRANGER_PRIO;
+}
+
 void import_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
 			   const struct queued_event *e)
 {
@@ -278,7 +285,8 @@ void import_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
 	if (!rows_is_early(m, e->ts)) {
 		state = sched_rows_get_state(im, m, (int32_t)e->b);
 		close_slice(im, c, e->ts, state);
-		c->slice = open_slice(im, m, cpu, e->ts, next, next_prio);
+		c->slice = is_to_stranger(e) ? NULL_U32
+					     : open_slice(im, m, cpu, e->ts, next, next_prio);
 		add_switch_states(im, m, cpu, e->ts, prev, state, next);
 	}
 	store_last_switch(c, next, e->tid, next_prio);

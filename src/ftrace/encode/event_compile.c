@@ -572,10 +572,9 @@ struct column {
 };
 
 static const struct column switch_columns[] = {
-	{"prev_state", {FIELD_S64, FIELD_S32}},
-	{"next_pid", {FIELD_PID, FIELD_PID}},
-	{"next_prio", {FIELD_S32, FIELD_S32}},
-	{"next_comm", {FIELD_COMM, FIELD_COMM}},
+	{"prev_state", {FIELD_S64, FIELD_S32}}, {"next_pid", {FIELD_PID, FIELD_PID}},
+	{"next_prio", {FIELD_S32, FIELD_S32}},	{"next_comm", {FIELD_COMM, FIELD_COMM}},
+	{"prev_pid", {FIELD_PID, FIELD_PID}}, /* no column: of COMPILED_SUBJECT_SWITCH only */
 };
 
 static const struct column waking_columns[] = {
@@ -587,9 +586,10 @@ static const struct column waking_columns[] = {
 int event_compile_compact(const struct tep_event *event, enum compiled_kind kind,
 			  struct compiled_event **ret)
 {
-	bool is_switch = kind == COMPILED_COMPACT_SWITCH;
+	bool is_switch = kind == COMPILED_COMPACT_SWITCH || kind == COMPILED_SUBJECT_SWITCH;
 	const struct column *columns = is_switch ? switch_columns : waking_columns;
-	unsigned n = is_switch ? ARRAY_SIZE(switch_columns) : ARRAY_SIZE(waking_columns);
+	unsigned n = is_switch ? ARRAY_SIZE(switch_columns) - (kind == COMPILED_COMPACT_SWITCH)
+			       : ARRAY_SIZE(waking_columns);
 	const struct tep_format_field *f;
 	struct field_plan plan;
 	struct compiled_event *ev;

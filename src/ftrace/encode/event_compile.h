@@ -49,8 +49,7 @@ int event_compile_metadata(const struct tep_event *event, struct compiled_event 
 int event_compile_probe(const struct tep_event *event, unsigned type, struct compiled_event **ret);
 /*
  * Compiles sched_switch or sched_waking to columns of CompactSched. Returns -EPROTO unless each
- * field has exactly the type of its column. kind: COMPILED_COMPACT_SWITCH or
- * COMPILED_COMPACT_WAKING.
+ * field has exactly the type of its column. kind: COMPILED_COMPACT_... or COMPILED_SUBJECT_...
  */
 int event_compile_compact(const struct tep_event *event, enum compiled_kind kind,
 			  struct compiled_event **ret);

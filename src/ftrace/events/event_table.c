@@ -129,13 +129,47 @@ static struct tep_event *event_table_parse(struct tep_handle *tep, const char *g
 
 DEFINE_DESTRUCTOR(struct tep_handle *, tep_free)
 
-static enum compiled_kind compact_kind(const char *group, const char *name)
+static enum compiled_kind compact_kind(const char *group, const char *name,
+				       const struct event_table_options *o)
 {
-	if (strcmp(group, "sched"))
+	bool some = o->compact == COMPACT_OF_SUBJECT;
+
+	if (!o->compact || strcmp(group, "sched"))
 		return COMPILED_FIELDS;
 	if (!strcmp(name, "sched_switch"))
-		return COMPILED_COMPACT_SWITCH;
-	return strcmp(name, "sched_waking") ? COMPILED_FIELDS : COMPILED_COMPACT_WAKING;
+		return some ? COMPILED_SUBJECT_SWITCH : COMPILED_COMPACT_SWITCH;
+	if (!strcmp(name, "sched_waking"))
+		return some ? COMPILED_SUBJECT_WAKING : COMPILED_COMPACT_WAKING;
+	return COMPILED_FIELDS;
+}
+
+static void compiled_event_free(struct compiled_event *ev)
+{
+	if (ev)
+		free(ev->whole);
+	free(ev);
+}
+DEFINE_DESTRUCTOR(struct compiled_event *, compiled_event_free)
+
+/* Compiles sched_switch or sched_waking to columns. */
+static int compile_columns(const struct tep_event *event, enum compiled_kind kind,
+			   const struct compile_context *ctx, struct compiled_event **ret)
+{
+	_cleanup_(compiled_event_freep) struct compiled_event *ev = NULL;
+	int r = event_compile_compact(event, kind, &ev);
+
+	if (!r && kind == COMPILED_SUBJECT_WAKING) {
+		r = event_compile_known(event, ctx, &ev->whole);
+		if (!r && ev->whole->generic_index != COMPILED_NOT_GENERIC)
+			r = -EPROTO;
+		if (!r)
+			ev->min_len = MAX(ev->min_len, ev->whole->min_len);
+	}
+	if (r)
+		return r;
+	*ret = ev;
+	ev = NULL;
+	return 0;
 }
 
 /* ---- finding ---- */
@@ -261,7 +295,7 @@ static int event_table_compile(struct event_table *t, const struct tep_event *ev
 			       const struct compile_context *ctx, uint64_t shape,
 			       struct compiled_event **ret)
 {
-	enum compiled_kind kind = compact_kind(event->system, event->name);
+	enum compiled_kind kind = compact_kind(event->system, event->name, o);
 	struct proto_event message;
 
 	if (o->metadata_only)
@@ -270,8 +304,8 @@ static int event_table_compile(struct event_table *t, const struct tep_event *ev
 		return event_compile_probe(event, repr->as - EVENT_AS_PROBE_BEGIN + 1, ret);
 	if (repr && repr->as == EVENT_AS_FIELDS)
 		return compile_generic(t, event, o, ctx, shape, ret);
-	if (o->compact && kind != COMPILED_FIELDS)
-		return event_compile_compact(event, kind, ret);
+	if (kind != COMPILED_FIELDS)
+		return compile_columns(event, kind, ctx, ret);
 	if (proto_events_find(event->system, event->name, &message))
 		return event_compile_known(event, ctx, ret);
 	return compile_generic(t, event, o, ctx, shape, ret);
@@ -358,7 +392,7 @@ int event_table_add_as(struct event_table *t, const char *group, const char *nam
 {
 	_cleanup_(tep_freep) struct tep_handle *tep = tep_alloc();
 	const struct compiled_event *old = event_table_find(t, group, name, repr, format);
-	_cleanup_(freep) struct compiled_event *ev = NULL;
+	_cleanup_(compiled_event_freep) struct compiled_event *ev = NULL;
 	_cleanup_(freep) char *print_fmt = NULL;
 	uint64_t shape = hash_compile_inputs(group, name, repr, format);
 	struct tep_event *event;
@@ -409,7 +443,7 @@ static void free_event(struct event_table *t, struct compiled_event *ev)
 {
 	if (ev->generic_index != COMPILED_NOT_GENERIC)
 		t->free_indices[t->n_free_indices++] = ev->generic_index;
-	free(ev);
+	compiled_event_free(ev);
 }
 
 void event_table_sweep(struct event_table *t)
@@ -424,17 +458,18 @@ void event_table_sweep(struct event_table *t)
 	t->n_events = kept;
 }
 
-bool event_table_can_compact(const char *group, const char *name, char *format)
+bool event_table_can_compact(const char *group, const char *name, char *format,
+			     const struct event_table_options *options)
 {
 	_cleanup_(tep_freep) struct tep_handle *tep = tep_alloc();
-	_cleanup_(freep) struct compiled_event *ev = NULL;
-	enum compiled_kind kind = compact_kind(group, name);
+	_cleanup_(compiled_event_freep) struct compiled_event *ev = NULL;
+	enum compiled_kind kind = compact_kind(group, name, options);
 	const struct tep_event *event;
 
 	if (!tep || kind == COMPILED_FIELDS)
 		return false;
 	event = event_table_parse(tep, group, format);
-	return event && !event_compile_compact(event, kind, &ev);
+	return event && !compile_columns(event, kind, &(struct compile_context){0}, &ev);
 }
 
 size_t event_table_max_size(const struct event_table *t, uint32_t len)
@@ -442,7 +477,9 @@ size_t event_table_max_size(const struct event_table *t, uint32_t len)
 	size_t bound = 1, n;
 
 	for (size_t i = 0; i < t->n_events; i++) {
-		n = event_encode_bound(t->events[i], len);
+		const struct compiled_event *ev = t->events[i]->whole;
+
+		n = event_encode_bound(ev ? ev : t->events[i], len);
 		bound = MAX(bound, n);
 	}
 	return bound;
@@ -451,7 +488,7 @@ size_t event_table_max_size(const struct event_table *t, uint32_t len)
 void event_table_deinit(struct event_table *t)
 {
 	for (size_t i = 0; i < t->n_events; i++)
-		free(t->events[i]);
+		compiled_event_free(t->events[i]);
 	for (size_t i = 0; i < t->n_numbers; i++)
 		generic_number_release(t->numbers[i]);
 	free(t->events);

@@ -40,7 +40,11 @@ struct event_table {
 };
 
 struct event_table_options {
-	bool compact; /* encode sched_switch and sched_waking as columns */
+	enum {
+		COMPACT_NONE,
+		COMPACT_ALL, /* encode sched_switch and sched_waking as columns */
+		COMPACT_OF_SUBJECT, /* likewise, where the kernel records only some threads */
+	} compact;
 	bool no_generic; /* refuse events without a message of their own */
 	bool legacy_generic; /* repeat names in every event (GenericFtraceEvent) */
 	bool metadata_only; /* do not write events; for the metadata bus only */
@@ -104,7 +108,8 @@ const struct compiled_event *event_table_find_named(const struct event_table *t,
  * Returns true if the event can be encoded in columns: only sched_switch and sched_waking can.
  * Modifies format.
  */
-bool event_table_can_compact(const char *group, const char *name, char *format);
+bool event_table_can_compact(const char *group, const char *name, char *format,
+			     const struct event_table_options *options);
 
 /* Returns the most bytes that any event of the table needs for a record of up to len bytes. */
 size_t event_table_max_size(const struct event_table *t, uint32_t len);

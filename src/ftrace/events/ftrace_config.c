@@ -169,7 +169,9 @@ void ftrace_settings_read(const Pb__FtraceConfig *config, const struct ftrace_ma
 		.on_flush_only = c->read_on_flush_only,
 		.events =
 			{
-				.compact = !c->compact_sched || c->compact_sched->enabled,
+				.compact = !c->compact_sched || c->compact_sched->enabled
+						   ? COMPACT_ALL
+						   : COMPACT_NONE,
 				.no_generic = c->disable_generic_events,
 				.legacy_generic = c->has_denser_generic_event_encoding &&
 						  !c->denser_generic_event_encoding,

@@ -3,6 +3,7 @@
  *	page -> ring_page_next -> record -> table[id]
  *	          -> COMPILED_FIELDS            event_encode, in place
  *	          -> COMPILED_COMPACT_SWITCH    columns of compact_sched
+ *	          -> COMPILED_SUBJECT_SWITCH    columns of subject_sched
  *	          -> COMPILED_PRINT             written or skipped by its text
  *	          -> COMPILED_OF_THREADS        written or skipped by its thread
  *	          -> COMPILED_METADATA          metadata for the bus, not written
@@ -69,6 +70,7 @@ struct page_encoder *page_encoder_free(struct page_encoder *t)
 	if (!t)
 		return NULL;
 	bundle_deinit(&t->bundle);
+	pid_set_clear(&t->threads.members);
 	free(t->scratch);
 	free(t);
 	return NULL;
@@ -84,6 +86,8 @@ static void page_encode_begin(struct page_encoder *t, struct cpu_stream *cpu, bo
 					 .previous_end = cpu->end_time,
 					 .sync = &t->sync,
 				 });
+	if (lost || cpu->gap)
+		subject_sched_lost(&cpu->subject);
 	t->lost = t->lost || lost || cpu->gap;
 	cpu->gap = false;
 	cpu->bytes = 0;
@@ -94,6 +98,7 @@ static void write_page_error(struct page_encoder *t, struct cpu_stream *cpu, uin
 {
 	t->status_counts[status]++;
 	t->lost = true;
+	subject_sched_lost(&cpu->subject);
 	if (!t->bundle.enc)
 		page_encode_begin(t, cpu, false, 0);
 	bundle_add_error(&t->bundle, time, status);
@@ -142,7 +147,8 @@ static bool passes_print_filter(const struct page_encoder *t, const struct compi
 
 static enum ring_page_status short_record_status(const struct compiled_event *ev)
 {
-	return ev->kind == COMPILED_COMPACT_SWITCH || ev->kind == COMPILED_COMPACT_WAKING
+	return ev->kind == COMPILED_COMPACT_SWITCH || ev->kind == COMPILED_COMPACT_WAKING ||
+			       ev->kind >= COMPILED_SUBJECT_SWITCH
 		       ? RING_PAGE_SHORT_COMPACT_EVENT
 		       : RING_PAGE_INVALID_EVENT;
 }
@@ -155,11 +161,29 @@ static __attribute__((noinline)) bool filter_record(struct page_encoder *t,
 						    const struct compiled_event *ev,
 						    struct ring_record r)
 {
-	if (ev->kind != COMPILED_METADATA && passes_print_filter(t, ev, &r))
+	if (ev->kind >= COMPILED_SUBJECT_SWITCH ||
+	    (ev->kind != COMPILED_METADATA && passes_print_filter(t, ev, &r)))
 		return true;
 	if (t->ctx.tids)
 		event_add_tids(ev, &r, &t->ctx);
 	return false;
+}
+
+/* Adds a switch or wake-up of a recording that lacks some threads. */
+static __attribute__((noinline)) enum ring_page_status write_of_subject(
+	struct page_encoder *t, struct cpu_stream *cpu, const struct compiled_event *ev,
+	struct ring_record r)
+{
+	struct compact_sched *compact = &t->bundle.compact;
+
+	if (ev->kind == COMPILED_SUBJECT_SWITCH)
+		subject_sched_switch(compact, &cpu->subject, cpu->cpu, &t->threads, ev, &r,
+				     &t->ctx);
+	else if (!subject_sched_waking(compact, &cpu->subject, cpu->cpu, ev, &r, &t->ctx))
+		return write_event(t, ev->whole, r.time, r.payload, r.len);
+	if (compact->room < SUBJECT_ROWS_MAX)
+		bundle_end(&t->bundle);
+	return RING_PAGE_OK;
 }
 
 /* Returns RING_PAGE_OK, or the error of the record. */
@@ -188,6 +212,8 @@ static inline enum ring_page_status translate_record(struct page_encoder *t, str
 		compact_sched_switch(compact, ev, r, &t->ctx);
 	else if (ev->kind == COMPILED_COMPACT_WAKING)
 		compact_sched_waking(compact, ev, r, &t->ctx);
+	else if (ev->kind >= COMPILED_SUBJECT_SWITCH)
+		return write_of_subject(t, cpu, ev, *r);
 	else
 		return write_event(t, ev, r->time, r->payload, r->len);
 	if (compact_sched_full(compact))

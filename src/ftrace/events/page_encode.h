@@ -6,6 +6,7 @@
 
 #include "ftrace/encode/bundle.h"
 #include "ftrace/encode/event_encode.h"
+#include "ftrace/encode/subject_sched.h"
 #include "ftrace/events/compat_syscalls.h"
 #include "ftrace/events/event_table.h"
 #include "ftrace/format/ring_page.h"
@@ -30,6 +31,7 @@ struct cpu_stream {
 	uint64_t left_out; /* records that were read but not written */
 	uint64_t lost; /* lost records as counted by the kernel */
 	bool gap; /* an unknown number of records was lost before the next one */
+	struct subject_cpu subject; /* for COMPILED_SUBJECT_... */
 };
 
 struct page_encoder {
@@ -44,6 +46,7 @@ struct page_encoder {
 	bool lost; /* records were lost: overwritten, or in a malformed page */
 	uint64_t unknown; /* records whose id is not in the table */
 	unsigned broken_left; /* malformed pages that may still be written raw */
+	struct subject_threads threads; /* owned; for COMPILED_SUBJECT_... */
 	struct bundle bundle;
 };
 

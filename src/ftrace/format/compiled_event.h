@@ -89,6 +89,9 @@ enum compiled_kind {
 	COMPILED_OF_THREADS, /* like COMPILED_FIELDS; other markers, filtered by thread */
 	COMPILED_LEGACY_OF_THREADS, /* like COMPILED_LEGACY; other markers, filtered by thread */
 	COMPILED_METADATA, /* not written: enabled only for the metadata bus */
+	/* CompactSched columns of a recording that lacks some threads; a fifth op is prev_pid */
+	COMPILED_SUBJECT_SWITCH,
+	COMPILED_SUBJECT_WAKING, /* as COMPILED_COMPACT_WAKING, or the event `whole` */
 };
 
 #define COMPILED_NOT_GENERIC UINT16_MAX
@@ -106,6 +109,7 @@ struct compiled_event {
 	uint16_t n_var; /* fields of variable length; counted twice if written as hexadecimal */
 	struct metadata_fields metadata; /* fields for the metadata bus */
 	const struct field_op *ops;
+	struct compiled_event *whole; /* owned; NULL but for COMPILED_SUBJECT_WAKING */
 
 	/* Rarely read; all part of this allocation. */
 	const char *group;

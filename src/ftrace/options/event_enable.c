@@ -212,13 +212,15 @@ static bool owner_filters_switches(const struct instance *i)
 }
 
 /*
- * Returns true if some switches are not recorded. CompactSched contains only the next task of a
- * switch; readers take the previous task from the switch before. If that is missing, a thread
- * seems to run until the next recorded switch, for example through a pause of the recording.
+ * Returns true if some switches are not recorded, other than those between two threads that do not
+ * belong to the subject. CompactSched contains only the next task of a switch; readers take the
+ * previous task from the switch before. If that is missing, a thread seems to run until the next
+ * recorded switch, for example through a pause of the recording, or after it has executed a program
+ * that does not belong to the subject.
  */
 static bool switches_are_filtered(const struct event_selection *events, const struct setup *s)
 {
-	return pid_filter_wanted(s->config) || event_triggers_can_resume(s->config) ||
+	return event_triggers_can_resume(s->config) ||
 	       event_selection_find(events, "sched", "sched_switch")->filter ||
 	       (!instance_is_own(s->instance) && owner_filters_switches(s->instance));
 }
@@ -233,16 +235,18 @@ static void check_compact(const struct event_selection *events, const struct set
 		return;
 	if (!event_selection_has(events, "sched", "sched_switch") ||
 	    switches_are_filtered(events, s)) {
-		options->compact = false;
+		options->compact = COMPACT_NONE;
 		return;
 	}
+	if (pid_filter_wanted(s->config))
+		options->compact = COMPACT_OF_SUBJECT;
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
 		_cleanup_(freep) char *format = read_format(s, "sched", names[i]);
 
 		if (!event_selection_has(events, "sched", names[i]) ||
-		    (format && event_table_can_compact("sched", names[i], format)))
+		    (format && event_table_can_compact("sched", names[i], format, options)))
 			continue;
-		options->compact = false;
+		options->compact = COMPACT_NONE;
 		setup_error_add(s->errors, "perfetto/compact_sched (unexpected format of %s)",
 				names[i]);
 		return;

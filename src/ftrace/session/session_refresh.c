@@ -138,7 +138,7 @@ static int session_refresh_set_up(struct ftrace_session *s, struct setup *setup,
 	int r;
 
 	setup->events = new;
-	options.compact = false; /* was decided during setup; modules do not change it */
+	options.compact = COMPACT_NONE; /* was decided during setup; modules do not change it */
 	r = event_filters_apply(new, setup);
 	if (!r)
 		r = subject_filter_programs(new, setup);

@@ -191,7 +191,7 @@ int tracing_data_compile(struct tracing_data *d, struct event_table *table,
 			 struct symbol_table *symbols, struct import_result *result)
 {
 	char count[STR_COUNT_SIZE];
-	struct event_table_options options = {.compact = true};
+	struct event_table_options options = {.compact = COMPACT_ALL};
 	char name[GROUP_SIZE], first[GROUP_SIZE] = "";
 	size_t n_refused = 0;
 	uint16_t id;

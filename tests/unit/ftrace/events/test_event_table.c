@@ -260,9 +260,10 @@ FIXTURE_TEST(compact_is_for_two_events)
 	const struct event_table_options o = {.compact = true};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++)
-		if (event_table_can_compact(rows[i].group, rows[i].name,
-					    format_text(rows[i].name, 5, FORMAT_COMMON,
-							rows[i].fields)) != rows[i].can)
+		if (event_table_can_compact(
+			    rows[i].group, rows[i].name,
+			    format_text(rows[i].name, 5, FORMAT_COMMON, rows[i].fields),
+			    &o) != rows[i].can)
 			fail_msg("%s/%s: %s", rows[i].group, rows[i].name, rows[i].fields);
 	add_row(&t, "sched", "sched_switch", 5, SWITCH_FIELDS, o);
 	assert_int_equal(event_table_get(&t, 5)->kind, COMPILED_COMPACT_SWITCH);

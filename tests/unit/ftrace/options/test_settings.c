@@ -195,6 +195,8 @@ static const char *kind_of(const struct event_name *e)
 		return "none";
 	return ev->kind == COMPILED_COMPACT_SWITCH || ev->kind == COMPILED_COMPACT_WAKING
 		       ? "columns"
+	       : ev->kind == COMPILED_SUBJECT_SWITCH || ev->kind == COMPILED_SUBJECT_WAKING
+		       ? "subject's"
 	       : ev->descriptor_len || ev->kind == COMPILED_LEGACY ? "generic"
 								   : "fields";
 }
