@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A strict S3 server for tests: python3 s3_server.py FOLDER
+"""A strict S3 server for tests: python3 s3_server.py FOLDER [CERTIFICATE]
 
 It prints its port, and keeps the objects in memory. It checks what a careless store would let pass:
 the signature of exactly the bytes that arrived, the date, the hash of the body, the order and the
@@ -15,6 +15,7 @@ returns what the bucket has, /-get/KEY an object. /-reset/FAULT@NUMBER,... empti
     lose        does what was asked, and closes the connection without an answer
     half        does what was asked, and closes the connection in the middle of the answer
     skew        403 RequestTimeTooSkewed
+    redirect    302, to itself
     kill        kills the process of FOLDER/pid before the request is done
     killdone    kills it when the request is done, before the answer
 """
@@ -26,6 +27,7 @@ import os
 import re
 import signal
 import socketserver
+import ssl
 import sys
 import time
 import urllib.parse
@@ -219,6 +221,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         bucket, _, key = urllib.parse.unquote(path)[1:].partition("/")
         query = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
         headers, out = {}, b""
+        if fault == "redirect":
+            return self.answer(302, {"Location": self.path}, b"")
         try:
             if fault == "200error" and "uploadId" in query and self.command == "POST":
                 raise Refused(200, "InternalError")
@@ -257,5 +261,9 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
 
 
 server = Server(("127.0.0.1", 0), Handler)
+if len(sys.argv) > 2:  # a certificate with its key: TLS
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[2])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
 print(server.server_address[1], flush=True)
 server.serve_forever()

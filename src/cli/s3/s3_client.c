@@ -242,7 +242,12 @@ static void explain(const struct s3_request *q, const struct s3_exchange *x, con
 	(void)s3_answer_find(&body, "Message", message, sizeof(message));
 	str_make_plain(message, strlen(message), "");
 	snprintf(what, sizeof(what), "%s %s", q->method, q->key ? q->key : "of the bucket");
-	if (x->status == 301 || x->status == 307)
+	if (x->status == 302 || x->status == 303 || x->status == 308)
+		err_set(e, -EPROTO,
+			"%s: %u: the endpoint redirects, which is not followed; name the store "
+			"itself with --endpoint",
+			what, x->status);
+	else if (x->status == 301 || x->status == 307)
 		err_set(e, -EPROTO, "%s: the bucket is in another region; use --region %s", what,
 			x->region[0] ? x->region : "REGION");
 	else

@@ -34,6 +34,7 @@ enum {
 	OPT_URL = 10002,
 	OPT_READDATA = 10009,
 	OPT_HTTPHEADER = 10023,
+	OPT_ERRORBUFFER = 10010,
 	OPT_HEADERDATA = 10029,
 	OPT_CUSTOMREQUEST = 10036,
 	OPT_XFERINFODATA = 10057,
@@ -49,6 +50,8 @@ enum {
 	HTTP_VERSION_1_1 = 2,
 	PROTOCOL_HTTP_AND_HTTPS = 3,
 	ERROR_ABORTED_BY_CALLBACK = 42,
+	ERROR_PEER_CERTIFICATE = 60,
+	ERROR_CA_FILE = 77,
 	GLOBAL_ALL = 3,
 };
 
@@ -268,9 +271,30 @@ static void set_options(const struct s3_transport *t, struct s3_exchange *x,
 	}
 }
 
+#define ERROR_TEXT_SIZE 256 /* CURL_ERROR_SIZE */
+
+/* Sets e to why a request failed. A certificate that is not trusted is no matter of time. */
+static int explain_failure(const struct s3_transport *t, int code,
+			   char text[static ERROR_TEXT_SIZE], struct err_text *e)
+{
+	str_make_plain(text, strlen(text), "");
+	if (code == ERROR_CA_FILE)
+		return err_set(e, -EPERM,
+			       "cannot read the certificates of %.200s; is it a PEM file?",
+			       t->ca_file ? t->ca_file : "the system");
+	if (code == ERROR_PEER_CERTIFICATE)
+		return err_set(
+			e, -EPERM,
+			"%s; name the store's CA with --ca FILE, and its host in --endpoint as "
+			"in its certificate",
+			text[0] ? text : t->easy_strerror(code));
+	return err_set(e, -EIO, "%s", text[0] ? text : t->easy_strerror(code));
+}
+
 int s3_transport_perform(struct s3_transport *t, struct s3_exchange *x, struct err_text *e)
 {
 	struct body_reader body = {.data = x->body, .len = x->body_len};
+	char text[ERROR_TEXT_SIZE] = "";
 	void *headers = make_headers(t, x);
 	long status = 0;
 	int code;
@@ -285,15 +309,16 @@ int s3_transport_perform(struct s3_transport *t, struct s3_exchange *x, struct e
 	if (!headers)
 		return err_set(e, -ENOMEM, "no memory");
 	set_options(t, x, &body, headers);
+	t->easy_setopt(t->handle, OPT_ERRORBUFFER, text);
 	code = t->easy_perform(t->handle);
+	t->easy_setopt(t->handle, OPT_ERRORBUFFER, NULL);
 	t->easy_getinfo(t->handle, INFO_RESPONSE_CODE, &status);
 	t->slist_free_all(headers);
 	if (*t->stop && code == ERROR_ABORTED_BY_CALLBACK)
 		return -ECANCELED;
 	if (code)
-		return err_set(e, -EIO, "%s", t->easy_strerror(code));
-	/* libcurl takes a connection that ends among the headers of a HEAD for a complete
-	 * answer. */
+		return explain_failure(t, code, text, e);
+	/* libcurl takes a connection that ends among the headers of a HEAD for a complete answer. */
 	if (!x->has_headers)
 		return err_set(e, -EIO, "the reply is truncated");
 	x->status = (unsigned)status;

@@ -38,6 +38,7 @@ struct s3_exchange {
 	bool has_headers; /* the line after the last header was read */
 };
 
-/* Sends the request and receives the answer. Returns 0, -ECANCELED if *stop was set, or -EIO and
- * sets e: then it is unknown whether the request arrived. */
+/* Sends the request and receives the answer. Redirects are not followed. Returns 0; -ECANCELED if
+ * *stop was set; -EPERM and sets e if the certificate is not trusted; or -EIO and sets e: then it is
+ * unknown whether the request arrived. */
 int s3_transport_perform(struct s3_transport *t, struct s3_exchange *x, struct err_text *e);
