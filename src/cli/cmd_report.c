@@ -22,6 +22,7 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "cli/recorder/crash_boots.h"
+#include "cli/recorder/recorder_crash.h"
 #include "cli/recorder/recorder_dir.h"
 #include "cli/report/record_facts.h"
 #include "cli/report_findings.h"
@@ -868,6 +869,7 @@ static int report_run_boot(struct report_options *o)
 	char path[PATH_MAX];
 	struct err_text e;
 
+	recorder_crash_save(dir);
 	if (crash_boots_choose(dir, o->boot, &boot, &e) < 0 ||
 	    crash_boot_path(dir, &boot, ".pftrace", path) < 0) {
 		log_error("report: %s", e.text);

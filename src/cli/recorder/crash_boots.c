@@ -173,8 +173,8 @@ int crash_boots_choose(const char *dir, int number, struct crash_boot *ret, stru
 		boot_time(b->armed_s, when, sizeof(when));
 		r = err_set(e, -ENOENT, "no data is left of boot %.8s (armed %s): %s", b->id, when,
 			    b->saved_s ? b->why
-				       : "no recorder has saved it; start one with sonda recorder "
-					 "enable --crash");
+				       : "no recorder has saved it; sonda report --boot does, if root "
+					 "runs it");
 	} else {
 		*ret = *b;
 	}

@@ -277,6 +277,14 @@ static int save_pages(const struct crash_ring *ring, const char *dir, const stru
 	return 0;
 }
 
+bool crash_save_is_due(const char *dir)
+{
+	struct crash_boot b;
+	bool runs;
+
+	return find_last_boot(dir, &b, &runs) && !runs && !b.saved_s;
+}
+
 int crash_save_last(const struct crash_ring *ring, const char *dir, struct crash_saved *ret,
 		    struct err_text *e)
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/core/err.h"
@@ -28,6 +29,8 @@ struct crash_saved {
 	uint32_t cpus, cpus_with_events;
 };
 
+/* Returns true if an earlier boot armed the ring, and nothing was saved of it yet. */
+bool crash_save_is_due(const char *dir);
 /* Saves what the ring holds of the boot that armed it last, unless that is the running one. Call it
  * while the process has one thread. Returns 0, or -errno and sets e if the ring should be saved
  * later, because the file system has no room. */

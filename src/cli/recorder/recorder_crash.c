@@ -14,6 +14,7 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "cli/recorder/crash_save.h"
+#include "cli/recorder/recorder_dir.h"
 #include "cli/terminal/kernel_events.h"
 
 #define DEFAULT_BYTES_PER_CPU (4ull << 20)
@@ -56,6 +57,24 @@ void recorder_crash_start(const char *dir, char *ret, size_t size)
 	} else {
 		snprintf(ret, size, "armed, %s of memory", str_bytes(ring.bytes, bytes));
 	}
+}
+
+void recorder_crash_save(const char *dir)
+{
+	_cleanup_(closep) int lock = -1;
+	struct crash_ring ring;
+	struct crash_saved saved;
+	struct err_text e;
+
+	if (!crash_save_is_due(dir) || recorder_dir_lock(dir, &lock, &e) < 0)
+		return;
+	crash_ring_find("/proc", tracefs_roots, &ring);
+	if (ring.state != CRASH_RING_STOPPED)
+		return; /* why it is so, the recorder finds out */
+	if (crash_save_last(&ring, dir, &saved, &e) < 0)
+		log_warn("%s", e.text);
+	else if (saved.path[0])
+		log_saved(&saved);
 }
 
 int recorder_crash_stop(struct err_text *e)
