@@ -62,6 +62,7 @@ done)
 verdict "the CPU of the guest is a thread" $? "$TMP/guest.log"
 [ $BAD = 0 ] || { end_guest; exit 1; }
 
+# It takes the CPU from the guest, which does not sleep then.
 cat >"$TMP/taker.py" <<'TAKER'
 import os, sys, time
 os.sched_setaffinity(0, {0})
@@ -71,12 +72,15 @@ with open('/proc/self/comm', 'w') as f:
 taken = open(sys.argv[2], 'w')
 for _ in range(int(sys.argv[1])):
     time.sleep(0.08)
+    while open(sys.argv[3]).read().rsplit(')', 1)[1].split()[0] != 'R':
+        time.sleep(0.001)
     begin = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     while time.clock_gettime_ns(time.CLOCK_BOOTTIME) < begin + 20_000_000:
         pass
     print(begin, begin + 20_000_000, file=taken)
 TAKER
-"$SONDA" record --all --all-machines -o "$TMP/trace" sched -- python3 "$TMP/taker.py" $times "$TMP/taken" >"$TMP/log" 2>&1
+"$SONDA" record --all --all-machines -o "$TMP/trace" sched -- python3 "$TMP/taker.py" $times "$TMP/taken" \
+  "/proc/$qemu/task/$vcpu/stat" >"$TMP/log" 2>&1
 verdict "both are recorded" $? "$TMP/log"
 end_guest
 

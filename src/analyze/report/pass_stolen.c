@@ -56,6 +56,12 @@ static struct stolen *add_stolen(struct stolen_walk *w, const struct stolen *s)
 	return &w->list[w->n++];
 }
 
+/* Returns false if the trace lacks the wakeup: the thread may have waited for most of the span. */
+static bool is_sleep_with_wakeup(const struct vcpu *v, size_t at)
+{
+	return v->spans[at].blocked && !(at + 1 < v->n && v->spans[at + 1].running);
+}
+
 /* Adds the part of a span that is not running, to the part before it or as a new one. */
 static void add_span_off_cpu(struct stolen_walk *w, const struct stolen *of, const struct vcpu *v,
 			     size_t at)
@@ -77,7 +83,7 @@ static void add_span_off_cpu(struct stolen_walk *w, const struct stolen *of, con
 						      .end = end});
 	if (!last)
 		return;
-	if (span->blocked) {
+	if (is_sleep_with_wakeup(v, at)) {
 		last->blocked += end - begin;
 		last->waker = at + 1 < v->n ? v->spans[at + 1].waker : NULL_U32;
 	} else if (last->host_cpu != NULL_U32) {

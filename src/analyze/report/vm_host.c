@@ -13,10 +13,10 @@
 /* How far the converted clock of a guest may be behind that of its host, or ahead of it. */
 #define BEHIND_MAX_NS (5 * INT64_C(1000000))
 
-/* A process is ruled out if more than an eighth of the switches that chance puts outside of the
+/* A process is ruled out if more than a quarter of the switches that chance puts outside of the
  * runs of its threads are there. It is proved if chance would put this many there. */
-#define CHANCE_SHARE 8
-#define CHANCE_MIN 12
+#define CHANCE_SHARE 4
+#define CHANCE_MIN 30
 
 static struct vcpu *add_vcpu(struct vm_host *h, const struct store *s, uint32_t utid, uint32_t id)
 {
