@@ -515,7 +515,7 @@ void report_losses_print(const struct report_losses *l, const struct report_styl
 	char buf[64];
 
 	if (report_losses_any(l))
-		fprintf(to, "%sLost%s: %s are missing from this report %s(%s)%s\n\n",
+		fprintf(to, "%sLost%s: %s are missing from this report   %s(%s)%s\n\n",
 			report_style_bold(style), report_style_plain(style), format_events(l, buf),
 			report_style_dim(style), l->see.s ? l->see.s : "",
 			report_style_plain(style));

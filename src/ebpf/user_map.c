@@ -109,8 +109,8 @@ static int add_leaf(struct walk *w, const struct btf_field *f)
 static int user_map_refuse(struct walk *w, const struct btf_field *f)
 {
 	return err_set(w->e, -EINVAL,
-		       "has %s%s%s, which is neither an integer nor a struct of integers",
-		       *f->name ? "the field '" : "a type", f->name, *f->name ? "'" : "");
+		       "has %s%s, which is neither an integer nor a struct of integers",
+		       *f->name ? "the field " : "a type", f->name);
 }
 
 static int user_map_add_text(struct walk *w, struct btf_field *f, const struct btf_type *t)

@@ -163,7 +163,7 @@ record many "ftrace_events: 'raw_syscalls/sys_enter' tids_to_trace: [0, 42949672
   event_filters { event: 'sys_enter' filter: 'id == $GETPPID' }"
 [ "$(enters "$pid" "$GETPPID")" = 20 ]
 check "fifteen thousand threads" $?
-said 'option:tids_to_trace (0 is no thread' && said 'option:tids_to_trace (4294967295 is no thread' &&
+said 'option:tids_to_trace (0 is not a valid thread ID' && said 'option:tids_to_trace (4294967295 is not a valid thread ID' &&
   said 'no such thread when the recording was set up'
 check "numbers that are no threads are reported, and the rest counts" $?
 calls

@@ -308,7 +308,7 @@ fails "a part that exists is not replaced" 1 'hand-50.000.pftrace already exists
 "$SONDA" cut --force --from 100ns -o "$TMP/cut1" "$TMP/hand" >"$TMP/out" 2>"$TMP/err"
 verdict "with --force it is" $?
 head -c 3001 "$TRACE" >"$TMP/short"
-"$SONDA" cut --to 1 -o - "$TMP/short" 2>"$TMP/err" >"$TMP/out" && grep -q 'ends inside a packet' "$TMP/err"
+"$SONDA" cut --to 1 -o - "$TMP/short" 2>"$TMP/err" >"$TMP/out" && grep -q 'is truncated' "$TMP/err"
 verdict "a trace that is cut off" $?
 "$SONDA" cut --to 1s -o - "$TRACE" 2>"$TMP/err" >/dev/full
 [ $? = 1 ] && grep -q 'No space left on device' "$TMP/err"

@@ -52,7 +52,7 @@ run "a different load is noted" 0 "different load: the number of syscalls of app
 run "for each call it is the same" 0 "Compared: cost per sys_39" --per sys_39 d*.pf -- e*.pf
 ! grep -q "different load" out
 verdict "for each call there is no other load" $? out
-run "what lost data is refused" 1 "lost.pf lost data, so its numbers are too small" a0.pf lost.pf
+run "what lost data is refused" 1 "lost.pf lost data, so the totals are too small" a0.pf lost.pf
 run "of several it is left out" 0 "lost.pf lost data and is left out" a*.pf -- b*.pf lost.pf
 grep -q 'B: b0.pf and 4 more' out
 verdict "the others are compared" $? out
@@ -75,7 +75,7 @@ run "options behind --" 0 '"design": "pairs"' a*.pf -- b*.pf --json
 
 run "no recording" 2 "a recording is missing"
 run "one recording" 2 "a recording is missing" a0.pf
-run "three without --" 2 "-- is missing" a0.pf a1.pf b0.pf
+run "three without --" 2 "'--' is missing" a0.pf a1.pf b0.pf
 run "nothing behind --" 2 "no recording after '--'" a0.pf --
 run "nothing before --" 2 "no recording before '--'" -- a0.pf
 run "--min" 2 "--min .0. is not a percentage" --min 0 a0.pf b0.pf

@@ -102,7 +102,7 @@ verdict "an existing file is not replaced without --force" $?
 echo "no recording" >"$TMP/text"
 refuses "a file of another kind is refused" "the file is neither trace-cmd's trace.dat nor perf's perf.data" text
 : >"$TMP/empty"
-refuses "an empty file is refused" "it is empty" empty
+refuses "an empty file is refused" "the file is empty" empty
 make_dat "$D/mix" --big-endian
 refuses "a file of a big-endian machine is refused" "big-endian" trace.dat
 make_dat "$D/mix" --version 8

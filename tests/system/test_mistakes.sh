@@ -94,7 +94,7 @@ rows <<'END'
 2 | record -p nosuchprogram sched | -p: no process is named .nosuchprogram.
 2 | record --clock tsc sched | --clock tsc is not supported; use boot or mono_raw
 2 | record a/b/c | 'a/b/c' is not a valid event name
-2 | record !sched | excludes all events named before it, name other events
+2 | record !sched | excludes all events named before it; name other events
 2 | record --filter x>1 sched | --filter must follow the event
 2 | record sched_switch --trigger stop | unknown action .stop.; the actions are
 2 | record -a -p 1 sched | -a and -p cannot be combined
@@ -103,7 +103,7 @@ rows <<'END'
 2 | record --json -o - sched | --json and the trace
 2 | record --detach= sched | --detach needs a name
 2 | record --cpu-stacks 99 | '--cpu-stacks 99' needs an equals sign: --cpu-stacks=99
-2 | record waits --waits state=Q | --waits state=Q: not a state
+2 | record waits --waits state=Q | --waits state=Q: unknown state
 2 | record waits --waits min=fast | --waits min=fast: not a time
 2 | record waits --waits rate=0 | --waits rate=0: not a number of waits
 2 | record waits --waits program= | --waits program=: a process name has
@@ -185,8 +185,8 @@ rows <<'END'
 2 | report good.pftrace shed | no report is named 'shed'; did you mean sched\?
 2 | report why | no process or thread is given; example: sonda report why 4711
 2 | report why good.pftrace | no process or thread is given; example: sonda report why 4711 good.pftrace
-2 | report sched --by nothing good.pftrace | report sched has no --by nothing; it has thread, process, container, unit, pod, cgroup, program, function
-2 | report timeline --by nothing good.pftrace | report timeline has no --by nothing; it has cpu, thread, process, program
+2 | report sched --by nothing good.pftrace | report sched has no --by 'nothing'; it has thread, process, container, unit, pod, cgroup, program, function
+2 | report timeline --by nothing good.pftrace | report timeline has no --by 'nothing'; it has cpu, thread, process, program
 2 | report --top 0 good.pftrace | --top '0' is not a number above 0
 2 | report --from soon good.pftrace | --from 'soon' is not a time; examples: 1.5, 2s, 200ms
 2 | cut --from -1 -o x good.pftrace | --from '-1' is not a time; examples
@@ -261,7 +261,7 @@ END
 cmp -s good.pftrace same.pftrace
 verdict "a trace that was also named as the output is as it was" $?
 try "the name of a config is empty" 2 '-c needs a file name' sonda record -c ''
-try "a statement is empty" 2 'STATEMENT is missing' sonda sql good.pftrace ''
+try "a statement is empty" 2 'no STATEMENT' sonda sql good.pftrace ''
 try "an address is empty" 2 "--socket '' is not the address of a socket; examples: /" sonda record --socket '' sched
 printf '\357\273\277%s\r\n%s\r\n' "$sources" "duration_ms: 100" >windows.cfg
 sonda record -c windows.cfg --show-config >"$TMP/stdout" 2>"$TMP/log"

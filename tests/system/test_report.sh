@@ -82,7 +82,7 @@ boot -3
 [ $? = 1 ] && grep -q 'has only 2 earlier boots$' "$TMP/err"
 verdict "--boot -3: there are only two" $? "$TMP/err"
 boot 1
-[ $? = 2 ] && ! boot -1 "$TRACE" && grep -q 'boot names the trace' "$TMP/err" && ! "$SONDA" report --dir /tmp "$TRACE" 2>/dev/null
+[ $? = 2 ] && ! boot -1 "$TRACE" && grep -q 'boot selects the trace' "$TMP/err" && ! "$SONDA" report --dir /tmp "$TRACE" 2>/dev/null
 verdict "--boot: mistakes" $? "$TMP/err"
 
 # ---- timeline: 100 blocks of 1 ms
@@ -347,10 +347,10 @@ verdict "no trace here: exit code 1" $? "$TMP/err"
 
 # ---- mistakes
 run "an unknown report: a suggestion" 2 '^$' 'no report is named .latncy.; did you mean latency\?' latncy "$TRACE"
-run "an unknown key: those that there are" 2 '^$' 'report cpu has no --by name; it has cpu, thread, process, container, unit, pod, cgroup, program' cpu --by name "$TRACE"
+run "an unknown key: those that there are" 2 '^$' 'report cpu has no --by .name.; it has cpu, thread, process, container, unit, pod, cgroup, program' cpu --by name "$TRACE"
 run "an unknown process" 1 '^$' 'trace.pf has no process or thread .nobody' cpu -p app,nobody "$TRACE"
 run "an unknown process that is like another" 1 '^$' 'has no process or thread .aqp.; did you mean app\?' why aqp "$TRACE"
-run "why without a process" 2 '^$' 'the process or thread is missing' why
+run "why without a process" 2 '^$' 'no process or thread is given' why
 run "a window without data" 1 '^$' 'the trace has no data between --from and --to' --from 5 "$TRACE"
 printf '\n\0' >"$TRACE.bare" # one packet, empty
 run "a trace without any time" 1 '^$' 'the trace contains no timestamped events' "$TRACE.bare"

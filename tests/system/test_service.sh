@@ -280,7 +280,7 @@ check "half of Android's sockets are an error" refuses 1 ANDROID_SOCKET_traced_c
   env ANDROID_SOCKET_traced_producer=0 "$sondad"
 
 check "TCP is refused" refuses 1 'allow-remote' env PERFETTO_PRODUCER_SOCK_NAME=127.0.0.1:32278 "$sondad"
-check "vsock is refused" refuses 1 'need a unix socket' env PERFETTO_CONSUMER_SOCK_NAME=vsock://1:20 "$sondad"
+check "vsock is refused" refuses 1 'must be a unix socket' env PERFETTO_CONSUMER_SOCK_NAME=vsock://1:20 "$sondad"
 check "a folder that is not there is named" refuses 1 "$TMP/no/such" \
   env PERFETTO_CONSUMER_SOCK_NAME="$TMP/no/such" "$sondad"
 check "no socket is left by a failed start" test ! -e "$TMP/producer"

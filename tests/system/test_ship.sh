@@ -98,7 +98,7 @@ for i in 1 2 3; do
 done
 ship --from "$TMP/many" --size 8mb "$TMP/spool"
 [ "$(find "$TMP/spool/dropped" -type f | wc -l)" = 1 ] && [ "$(find "$TMP/spool/ready" -name list | wc -l)" = 2 ] &&
-  grep -q 'was dropped' "$TMP/err" && grep -q '"dropped_traces": 1' "$TMP"/spool/ready/*/manifest.json
+  grep -q 'dropped trace' "$TMP/err" && grep -q '"dropped_traces": 1' "$TMP"/spool/ready/*/manifest.json
 verdict "a full spool drops its oldest trace, and says so" $?
 ship --from "$TMP/many" --size 8mb "$TMP/spool" "$URL" && [ "$(ask_store state | grep -c manifests)" = 2 ]
 verdict "which is not collected again" $?
@@ -117,5 +117,5 @@ fails "keys that others may read are refused" 1 "chmod 600" --once --endpoint "h
 fails "http to another machine is refused" 2 "allow-http" --endpoint http://example.com "$TMP/spool" "$URL"
 fails "a bucket has a name" 2 "is not a valid bucket name" "$TMP/spool" s3://x
 fails "a machine has a plain name" 2 "must begin with a letter" --machine 007 "$TMP/spool" "$URL"
-fails "there is something to do" 2 "is missing" "$TMP/spool"
+fails "there is something to do" 2 "is given" "$TMP/spool"
 exit $BAD

@@ -35,7 +35,7 @@ echo "select 3 as three;" >"$TMP/script"
 check "a script" 0 $'three\n3' '^$' --csv -f "$TMP/script" "$TRACE"
 INPUT=$TRACE check "a trace from a pipe" 0 $'n\n1' '^$' --csv - "select count(*) as n from trace_bounds"
 head -c 3001 "$TRACE" >"$TMP/cut"
-check "a file that is cut off" 0 $'n\n1' 'ends inside a packet' --csv "$TMP/cut" "select count(*) as n from trace_bounds"
+check "a file that is cut off" 0 $'n\n1' 'is truncated' --csv "$TMP/cut" "select count(*) as n from trace_bounds"
 check "a span join" 0 $'ts,dur,x,y\n5,5,1,2' '^$' --csv "$TRACE" "create table a as select 0 as ts, 10 as dur, 1 as x" \
   "create table b as select 5 as ts, 9 as dur, 2 as y" "create virtual table j using span_join(a, b)" "select * from j"
 check "a span join of names with quotes" 0 $'ts,dur,"x""",y\n5,5,1,2' '^$' --csv "$TRACE" 'create table a as select 0 as ts, 10 as dur, 1 as "x"""' \

@@ -334,7 +334,7 @@ static void top_on_end(void *ctx, int error, const char *why)
 
 	if (error == -EPIPE && t->daemons && private_daemons_await_failure(t->daemons, &better))
 		why = better.text;
-	top_end(t, EXIT_FAILED, error ? why : "the session was ended by the tracing service");
+	top_end(t, EXIT_FAILED, error ? why : "the tracing service ended the session");
 }
 
 static const struct record_session_ops session_ops = {

@@ -93,7 +93,7 @@ FIXTURE_TEST(one_is_off_and_the_others_run)
 	fake_bpf_fail(BPF_PROG_LOAD, "on_switch", EPERM);
 	capture_log();
 	create_and_start();
-	assert_int_equal(captured("linux.ebpf_counters: runq: no permission"), 1);
+	assert_int_equal(captured("linux.ebpf_counters: runq: permission denied"), 1);
 	assert_reason("runq", "CAP_BPF and CAP_PERFMON");
 	assert_null(reason_of("memory"));
 	set_oom_kills(4);
@@ -109,9 +109,9 @@ FIXTURE_TEST(none_may_and_the_source_lives)
 	fake_bpf_fail(BPF_PROG_LOAD, NULL, EPERM);
 	capture_log();
 	create_and_start();
-	assert_int_equal(captured("no permission"), 6); /* of the default families, once each */
-	assert_reason("runq", "no permission");
-	assert_reason("tcp", "no permission");
+	assert_int_equal(captured("permission denied"), 6); /* of the default families, once each */
+	assert_reason("runq", "permission denied");
+	assert_reason("tcp", "permission denied");
 	trace_read_batch();
 	stop_source();
 }

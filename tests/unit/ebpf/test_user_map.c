@@ -269,7 +269,7 @@ FIXTURE_TEST(values_that_are_no_counters)
 	refuses_value(b.chars, "its value contains text, which cannot be recorded as a counter");
 	type = btf__add_struct(b.btf, "bits", 4);
 	btf__add_field(b.btf, "flag", b.u32, 0, 1);
-	refuses_value(type, "its value has the bit field flag");
+	refuses_value(type, "its value has the bit field 'flag'");
 	type = btf__add_ptr(b.btf, b.u32);
 	refuses_value(bpf_image_struct(&b, 8, "p", type), "its value has the field p" NEITHER);
 	type = bpf_image_struct(&b, 4, "v", b.u32);

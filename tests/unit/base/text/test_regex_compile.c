@@ -80,7 +80,7 @@ TEST(written_out_size_is_limited)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(large); i++)
-		assert_refused(large[i], "larger than 1000");
+		assert_refused(large[i], "the limit of 1000");
 	assert_int_equal(check("a{999}"), 0);
 	assert_int_equal(check("((a{1,5}){1,5}){1,5}"), 0);
 	assert_int_equal(check("a{0}b{0,0}"), 0);

@@ -215,7 +215,7 @@ TEST(probes_that_are_refused)
 	refused(USER_PROBE_CALL, "p:mine", "expected 'p:NAME FILE:OFFSET'");
 	refused(USER_PROBE_CALL, "p:mine SELF:function_to_prbe", "did you mean function_to_probe");
 	refused(USER_PROBE_STATIC, "SELF:sonda_test:plaec", "did you mean sonda_test:place");
-	refused(USER_PROBE_STATIC, "SELF:zzz:zzzzzzzz", "shows its 4");
+	refused(USER_PROBE_STATIC, "SELF:zzz:zzzzzzzz", "lists all 4");
 	refused(USER_PROBE_STATIC, "SELF:place(int, int)", "has 1 argument");
 	refused(USER_PROBE_STATIC, "SELF:place(n=%di)", "give only types");
 	refused(USER_PROBE_STATIC, "/bin/true:place", "no static probes");

@@ -467,7 +467,7 @@ TEST(the_number_of_processes_has_a_limit)
 	}
 	record_options_deinit(&options);
 	assert_int_equal(record_options_parse(argc, argv, &options, &why), -EINVAL);
-	assert_string_equal(why.text, "-p: more than 4096 processes");
+	assert_string_equal(why.text, "-p: too many processes; the limit is 4096");
 	free(argv);
 }
 
@@ -843,7 +843,7 @@ TEST(words_are_added_to_a_config)
 TEST(what_does_not_fit_a_config_is_refused)
 {
 	assert_int_equal(add_to(BASE, "-B 1mb"), -EINVAL);
-	assert_non_null(strstr(why.text, "-B applies to kernel events"));
+	assert_non_null(strstr(why.text, "-B applies only to kernel events"));
 	assert_int_equal(add_to(BASE, "--max-size 1mb"), -EINVAL);
 	assert_non_null(strstr(why.text, "--max-size needs write_into_file in the config"));
 	assert_int_equal(add_to(BASE EVENTS("ftrace_events: 'irq/*'"), "!irq"), -EINVAL);
@@ -950,7 +950,7 @@ TEST(histograms_that_are_refused)
 		{"sched*:~prev_prio", "one event is needed"},
 		{"sched_switch~x:~prev_prio", "one event is needed"},
 		{"sched_swich:~prev_prio",
-		 "no event 'sched_swich'; did you mean sched/sched_switch"},
+		 "no event is named 'sched_swich'; did you mean sched/sched_switch"},
 		{"sched_switch..:~time", "one event is needed"},
 		{"sched_switch..sched_waking:~prev_prio", "only 'time' can be counted"},
 		{"sched_switch:~prev_prio~on~pid", "'on' applies only to times"},

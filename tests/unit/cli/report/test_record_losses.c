@@ -171,7 +171,7 @@ FIXTURE_TEST(test_a_producer_that_went_away_at_a_known_time)
 	d[0].times = 2;
 	x.stats.n_departures = 1;
 	check(1,
-	      "probes (pid 7) disconnected 2.5 s after the start, the last of 2 times: uncommitted "
+	      "probes (pid 7) disconnected 2.5 s after the start (most recent of 2 disconnections): uncommitted "
 	      "data is missing, and 1.5 s until another producer replaced it, of "
 	      "linux.ftrace\n");
 }

@@ -182,7 +182,7 @@ TEST(a_time_between_events_that_have_fields_in_common)
 	assert_int_equal(find(&c), 0);
 	assert_int_equal(settings.n_matches, 0);
 	c.n_match = 3;
-	check_refused(&c, "more than 2 fields");
+	check_refused(&c, "too many fields; the limit is 2");
 	c.n_match = 1;
 	match[0] = (char *)"nr_sector";
 	check_refused(&c, "block/issue has no field nr_sector");
@@ -213,7 +213,7 @@ TEST(either_a_field_or_a_second_event)
 	c.end_event = NULL;
 	c.match = match;
 	c.n_match = 1;
-	check_refused(&c, "match needs end_event");
+	check_refused(&c, "match requires end_event");
 }
 
 TEST(linear_buckets)

@@ -32,10 +32,10 @@ FIXTURE_TEST(without_permission_no_variant_is_tried)
 FIXTURE_TEST(with_half_of_the_permission)
 {
 	fake_bpf_fail(BPF_PROG_LOAD, "on_retransmit", EPERM);
-	assert_off(&tcp_family, -EPERM, "no permission");
+	assert_off(&tcp_family, -EPERM, "permission denied");
 	fake_bpf_fail_no_more();
 	fake_bpf_fail(BPF_MAP_CREATE, "cpus", EPERM);
-	assert_off(&tcp_family, -EPERM, "no permission");
+	assert_off(&tcp_family, -EPERM, "permission denied");
 }
 
 /* By the last word of the verifier, without what a terminal would obey. */

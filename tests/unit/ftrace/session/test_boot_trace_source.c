@@ -233,7 +233,7 @@ FIXTURE_TEST(which_boot_the_records_are_from)
 	} rows[] = {
 		{"# Current\n", "", "the instance holds records of the current boot only"},
 		{"0\t[kernel]\n", "", "the instance holds no records of an earlier boot"},
-		{NULL, "", "the kernel does not preserve it across reboots"},
+		{NULL, "", "the instance does not survive reboots"},
 		{"text delta:\t0\ndata delta:\t0\n", "", ""},
 		{"Offset: 1000000\n", "", ""},
 		{"", "", ""},

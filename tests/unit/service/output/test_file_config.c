@@ -38,8 +38,8 @@ TEST(rotation_must_make_sense)
 	static const struct {
 		const char *rotate, *more, *error;
 	} bad[] = {
-		{"period_ms: 2000", "", "needs write_into_file"},
-		{"period_ms: 2000", "write_into_file: true", "needs write_into_file"},
+		{"period_ms: 2000", "", "requires write_into_file"},
+		{"period_ms: 2000", "write_into_file: true", "requires write_into_file"},
 		{"", "write_into_file: true output_path: '/x'", "or both"},
 		{"keep: 3", "write_into_file: true output_path: '/x'", "or both"},
 		{"period_ms: 999", "write_into_file: true output_path: '/x'", "period_ms is below"},
@@ -48,7 +48,7 @@ TEST(rotation_must_make_sense)
 		{"period_ms: 2000 keep: 10001", "write_into_file: true output_path: '/x'", "keep"},
 		{"period_ms: 2000",
 		 "write_into_file: true output_path: '/x' max_file_size_bytes: 100000",
-		 "its own max_file_size_bytes"},
+		 "both in and outside of rotate"},
 	};
 	struct err_text e;
 	char text[512];
