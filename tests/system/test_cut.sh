@@ -330,12 +330,12 @@ verdict "a mistake writes nothing" $?
 "$SONDA" cut --to 1h -o "$TMP/hour" "$TRACE" >"$TMP/out" 2>"$TMP/err" &&
   "$SONDA" cut --to 2562047h -o "$TMP/all" "$TRACE" >"$TMP/out" 2>"$TMP/err" && cmp "$TMP/hour" "$TMP/all"
 verdict "an end that is later than any clock" $?
-fails "no times" 2 'no part is selected' cut -o "$TMP/x" "$TRACE"
-fails "no output" 2 'the output is missing' cut --to 1 "$TRACE"
+fails "no times" 2 'nothing is selected' cut -o "$TMP/x" "$TRACE"
+fails "no output" 2 'no output file' cut --to 1 "$TRACE"
 fails "an end before the begin" 2 'not later than --from' cut --from 2 --to 1 -o "$TMP/x" "$TRACE"
 fails "no time" 2 'is not a time' cut --from x -o "$TMP/x" "$TRACE"
-fails "neither time nor size" 2 'use either --every' split "$TRACE"
-fails "both" 2 'use either --every' split --every 1 --size 1mb "$TRACE"
+fails "neither time nor size" 2 'choose either --every' split "$TRACE"
+fails "both" 2 'choose either --every' split --every 1 --size 1mb "$TRACE"
 fails "no size" 2 'not a size' split --size x "$TRACE"
 echo "1..$N"
 exit $BAD

@@ -59,7 +59,7 @@ verdict "the others are compared" $? out
 run "too few of those that lost nothing" 1 "fewer than 3 recordings of B" a0.pf a1.pf a2.pf -- b0.pf b1.pf lost.pf
 answers "pairs: without the one whose partner is missing" ab4.json a*.pf -- b0.pf b1.pf b3.pf b4.pf
 run "--lossy compares it" 0 "recordings that lost data are included" --lossy a0.pf a1.pf a2.pf -- b0.pf b1.pf lost.pf
-run "--per a slice that no recording has" 1 "no slice and no system call request" --per request a*.pf -- b*.pf
+run "--per a slice that no recording has" 1 "no slice or system call named .request." --per request a*.pf -- b*.pf
 run "a missing file" 1 "cannot open nosuch.pf" a0.pf nosuch.pf
 run "a file that is no trace" 1 "err" a0.pf err
 

@@ -53,7 +53,7 @@ verdict "no files are left" $?
 run "$fake" 0 --host good-1 --host good-2 -t 1s -o g.pftrace sched && says 'good-1: a summary' && ! says 'clocks' &&
   [ "$(sort out)" = "$(printf 'good-%s\n' '1: and more' '1: half a line' '2: and more' '2: half a line')" ]
 verdict "output of several machines comes in lines with their names" $?
-run "$fake" 0 --host good --host late -t 1s -o h.pftrace sched && says 'the machines. clocks differ by at least 29' && says 'are aligned by ssh round trips' &&
+run "$fake" 0 --host good --host late -t 1s -o h.pftrace sched && says "the machines' clocks differ by at least 29" && says 'are aligned by ssh round trips' &&
   "$SONDA" sql --csv h.pftrace "select max(ts) - min(ts) < 1000000000 from clock_snapshot" >info 2>&1 && tail -n 1 info | grep -q ^1
 verdict "clocks that differ are measured" $?
 run "$fake" 1 --host cut -t 1s -o i sched && says 'cut: the connection was lost' && says begins && "$SONDA" info i >info 2>&1 && ! grep -q 'cut off' info

@@ -71,7 +71,7 @@ verdict "--kallsyms names functions, also of a kernel that was loaded elsewhere"
 run_import perf.data && says "kernel functions have no names"
 verdict "the names of another kernel are not used" $?
 run_import perf.data --kallsyms "$TMP/missing"
-[ $? = 1 ] && says "cannot be read"
+[ $? = 1 ] && says "cannot read"
 verdict "a kallsyms that is not there is an error" $?
 
 # ---- recorded by perf ----

@@ -80,11 +80,11 @@ verdict "an archive has the traces as they are, and which machine each is of" $?
 # ---- mistakes
 
 fails "one file" 2 'at least two files' -o no.pf early.pf
-fails "no output" 2 'the output is missing' early.pf late.pf
+fails "no output" 2 'no output file' early.pf late.pf
 mkdir other && cp late.pf other/early.pf
 fails "two files of one name" 2 "two files have the machine name 'early'" -o no.pf early.pf other/early.pf
 fails "a name without a file" 2 'expected MACHINE=FILE' -o no.pf web= late.pf
-fails "an output that is an input" 2 'is one of the traces' -o late.pf early.pf late.pf
+fails "an output that is an input" 2 'is one of the input files' -o late.pf early.pf late.pf
 fails "an output that exists" 1 'replace it with --force' -o both.pf early.pf late.pf
 echo text >text
 fails "no trace" 1 'not a Perfetto trace' -o no.pf early.pf text

@@ -68,7 +68,7 @@ verdict "a full disk" $? "$TMP/err"
 verdict "no half page is left" $?
 
 mistake "--html without a file" '-o page.html' --html "$TMP/made"
-mistake "-o without --html" '-o is for --html' -o "$TMP/x" "$TMP/made"
+mistake "-o without --html" '-o requires --html' -o "$TMP/x" "$TMP/made"
 mistake "a page of one report" 'all processes and reports' --html -o "$TMP/x" cpu "$TMP/made"
 mistake "a page of one process" 'all processes and reports' --html -o "$TMP/x" -p 4 "$TMP/made"
 exit $BAD

@@ -84,7 +84,7 @@ if [ -x "$COUNTER" ]; then
   kill "${PIDS[-1]}" "${PIDS[-2]}" && wait "${PIDS[-1]}" "${PIDS[-2]}" 2>/dev/null
   PIDS=("${PIDS[0]}")
   start_daemon TRACED_RELAY_NOTIFY_FD "$TMP/log" env PERFETTO_RELAY_SOCK_NAME="$TMP/producer" "$relay" &&
-    wait_for grep -q 'it is a relay: name this socket with --enable-relay-endpoint-on' "$TMP/service.log"
+    wait_for grep -q 'relays are not accepted on this socket; pass it to --enable-relay-endpoint-on' "$TMP/service.log"
   verdict "at another unix socket it is refused with advice, and not taken for this machine" $? "$TMP/log" "$TMP/service.log"
   stop_all
 fi

@@ -172,5 +172,5 @@ FIXTURE_TEST(paths_of_control_groups)
 	assert_string_equal(report_on_cgroup("/sys", "../.."),
 			    "'../..' is outside of the cgroup2 mount");
 	assert_string_equal(report_on_cgroup("/sys", "a/../../x"),
-			    "a/../../x' is outside of the cgroup2 mount");
+			    "'a/../../x' is outside of the cgroup2 mount");
 }

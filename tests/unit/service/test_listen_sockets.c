@@ -96,7 +96,7 @@ DIR_TEST(unsafe_addresses_are_refused)
 	use("127.0.0.1:0", c);
 	expect_refusal(&o, -EPERM, "--allow-remote");
 	use(p, "127.0.0.1:0");
-	expect_refusal(&o, -EAFNOSUPPORT, "need a unix socket");
+	expect_refusal(&o, -EAFNOSUPPORT, "must be a unix socket");
 	assert_true(access(p, F_OK) < 0);
 	use(p, c);
 	o.relay_on[o.n_relay_on++] = "/other";
@@ -112,7 +112,7 @@ DIR_TEST(number_of_sockets_is_limited)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "@sonda-many-%d-%d,",
 			 (int)getpid(), i);
 	use(list, temp_dir_path(state, 0, "c"));
-	expect_refusal(&o, -E2BIG, "more than 16 sockets");
+	expect_refusal(&o, -E2BIG, "too many sockets; the limit is 16");
 }
 
 /* ---- --set-socket-permissions ---- */

@@ -138,10 +138,10 @@ FIXTURE_TEST(test_a_slow_clock)
 			  "hpet\n");
 	fake_machine_file(&x, "sys/devices/system/clocksource/clocksource0/available_clocksource",
 			  "tsc hpet acpi_pm\n");
-	finds(check_clock, DOCTOR_LIMIT, "clock is hpet", "echo tsc");
+	finds(check_clock, DOCTOR_LIMIT, "clocksource is hpet", "echo tsc");
 	fake_machine_file(&x, "sys/devices/system/clocksource/clocksource0/current_clocksource",
 			  "tsc\n");
-	finds(check_clock, DOCTOR_OK, "clock is tsc", "");
+	finds(check_clock, DOCTOR_OK, "clocksource is tsc", "");
 }
 
 FIXTURE_TEST(test_little_memory)

@@ -52,7 +52,7 @@ TEST(too_many_and_too_long_are_left_out_and_told)
 	capture_log();
 	assert_int_equal(counter_patterns_init(&p, WHAT, strings, COUNTER_PATTERNS_MAX + 2, NULL),
 			 0);
-	assert_int_equal(captured(WHAT ": 2 of 514 are ignored"), 1);
+	assert_int_equal(captured(WHAT ": 2 of 514 patterns are ignored"), 1);
 	assert_int_equal(p.n, COUNTER_PATTERNS_MAX);
 	assert_int_equal(p.left_out, 2);
 	counter_patterns_deinit(&p);

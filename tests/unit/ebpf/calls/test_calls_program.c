@@ -74,9 +74,9 @@ TEST_WITH(what_the_kernel_refuses, setup, teardown)
 		int error;
 		const char *why;
 	} cases[] = {
-		{BPF_PROG_LOAD, NULL, EPERM, "no permission"},
+		{BPF_PROG_LOAD, NULL, EPERM, "permission denied"},
 		{BPF_PROG_LOAD, NULL, EINVAL, "could not be loaded"},
-		{BPF_MAP_UPDATE_ELEM, "specs", EIO, "its maps cannot be used"},
+		{BPF_MAP_UPDATE_ELEM, "specs", EIO, "cannot set up the maps"},
 		{BPF_RAW_TRACEPOINT_OPEN, NULL, EINVAL, "could not be attached"},
 	};
 

@@ -206,7 +206,7 @@ FIXTURE_TEST(what_the_kernel_lacks_is_said)
 
 	c.field = (char *)"prev_nothing";
 	assert_true(start(&c) < 0);
-	assert_non_null(strstr(rig.why.text, "has no field prev_nothing"));
+	assert_non_null(strstr(rig.why.text, "has no field 'prev_nothing'"));
 	c.event = (char *)"no_such_event";
 	assert_true(start(&c) < 0);
 	assert_non_null(strstr(rig.why.text, "the kernel has no event no_such_event"));

@@ -185,7 +185,7 @@ TEST(a_time_between_events_that_have_fields_in_common)
 	check_refused(&c, "too many fields; the limit is 2");
 	c.n_match = 1;
 	match[0] = (char *)"nr_sector";
-	check_refused(&c, "block/issue has no field nr_sector");
+	check_refused(&c, "block/issue has no field 'nr_sector'");
 }
 
 TEST(events_that_do_not_exist)

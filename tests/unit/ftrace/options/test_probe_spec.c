@@ -133,15 +133,15 @@ TEST(lines_that_are_refused)
 		{"e:x sched.sched_switch", "expected 'p', 'r' or 's'"},
 		{"f:x vfs_read", "expected 'p', 'r' or 's'"},
 		{"!p:x vfs_read", "expected 'p', 'r' or 's'"},
-		{"probe vfs_read", "colon"},
-		{"p8x:x vfs_read", "colon"},
-		{"p", "place"},
-		{"p:x", "place"},
-		{"p:mine/x", "place"},
-		{"p:x\n-:kprobes/x vfs_read", "one line"},
-		{"p:x vfs_read\n", "one line"},
-		{"p:x vfs_read\x01", "one line"},
-		{"p:x vfs_read \xc3\xa9", "one line"},
+		{"probe vfs_read", "expected ':' after"},
+		{"p8x:x vfs_read", "expected ':' after"},
+		{"p", "location"},
+		{"p:x", "location"},
+		{"p:mine/x", "location"},
+		{"p:x\n-:kprobes/x vfs_read", "single line"},
+		{"p:x vfs_read\n", "single line"},
+		{"p:x vfs_read\x01", "single line"},
+		{"p:x vfs_read \xc3\xa9", "single line"},
 		{"p:x-y vfs_read", "'x-y'"},
 		{"p:1x vfs_read", "'1x'"},
 		{"p:a/b/c vfs_read", "'b/c'"},
@@ -170,7 +170,7 @@ TEST(lines_that_are_refused)
 	memset(long_line, 'p', sizeof(long_line) - 1);
 	for (unsigned i = 0; i < ARRAY_SIZE(no_places); i++) {
 		assert_int_equal(probe_spec_parse(no_places[i], PROBE_USER, &l, &e), -EINVAL);
-		assert_non_null(strstr(e.text, "is not a place in a program"));
+		assert_non_null(strstr(e.text, "is not a location in a program"));
 	}
 	assert_int_equal(probe_spec_parse(long_line, PROBE_USER, &l, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "longer"));

@@ -450,7 +450,7 @@ FIXTURE_TEST(a_stop_gives_symbols_up)
 	ftrace_data_source.stop(instance);
 	run_until(&h.stopped, 1);
 	assert_int_equal(in_trace(BUNDLE), 1);
-	assert_symbols(0, "option:symbolize_ksyms (some records were read before");
+	assert_symbols(0, "option:symbolize_ksyms (addresses in the first records have no names");
 	destroy_with_ring();
 }
 
@@ -461,13 +461,13 @@ FIXTURE_TEST(a_flush_does_not_wait_for_symbols)
 	assert_int_equal(h.started, 1);
 	run_until(&h.flushed, 1);
 	assert_int_equal(in_trace(BUNDLE), 1);
-	assert_symbols(0, "option:symbolize_ksyms (some records were read before");
+	assert_symbols(0, "option:symbolize_ksyms (addresses in the first records have no names");
 	/* A stop waits for the rest's. */
 	put_page();
 	ftrace_data_source.stop(instance);
 	run_until(&h.stopped, 1);
 	assert_int_equal(in_trace(BUNDLE), 2);
-	assert_symbols(2, "option:symbolize_ksyms (some records were read before");
+	assert_symbols(2, "option:symbolize_ksyms (addresses in the first records have no names");
 	destroy_with_ring();
 }
 

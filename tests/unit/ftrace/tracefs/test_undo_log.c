@@ -129,7 +129,7 @@ FOLDER_TEST(who_lives_keeps_his_place)
 	assert_int_equal(undo_logs_roll_back(records(), root()), 0);
 	assert_string_equal(fake_read("t/tracing_on"), "1\n");
 	assert_int_equal(open_one("", &other, &e), -EBUSY);
-	snprintf(pid, sizeof(pid), "process %d", (int)getpid());
+	snprintf(pid, sizeof(pid), "pid %d", (int)getpid());
 	assert_non_null(strstr(e.text, pid));
 
 	/* Another place is free. */

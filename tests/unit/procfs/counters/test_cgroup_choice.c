@@ -80,7 +80,7 @@ FIXTURE_TEST(files_do_not_lead_out_of_the_group)
 	c.n_files = 4;
 	capture_log();
 	assert_int_equal(cgroup_choice_init(&choice, &c), 0);
-	assert_int_equal(captured("files: '../../etc/shadow' is skipped"), 1);
+	assert_int_equal(captured("files: '../../etc/shadow' is not the name of a control group file"), 1);
 	assert_int_equal(choice.files.n, 1);
 	assert_string_equal(choice.files.all[0], "memory.peak");
 }
@@ -98,7 +98,7 @@ FIXTURE_TEST(lists_without_a_usable_entry_select_nothing)
 	c.n_cgroups = c.n_counters = c.n_files = 1;
 	capture_log();
 	assert_int_equal(cgroup_choice_init(&choice, &c), 0);
-	assert_int_equal(captured("1 of 1 are ignored"), 2);
+	assert_int_equal(captured("1 of 1 patterns are ignored"), 2);
 	assert_non_null(strstr(log_text, "linux.cgroup_stats: cgroups"));
 	assert_non_null(strstr(log_text, "linux.cgroup_stats: counters"));
 	assert_false(cgroup_choice_is_root(&choice, ""));

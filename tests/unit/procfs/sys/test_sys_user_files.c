@@ -189,7 +189,7 @@ FIXTURE_TEST(limits_are_logged)
 	rig_file("one", "1\n");
 	capture_log();
 	s = rig_open(&sys_files);
-	assert_int_equal(captured("6 of 70 are skipped"), 1);
+	assert_int_equal(captured("6 of 70 entries are skipped"), 1);
 	capture_log();
 	rig_passes(&sys_files, s, 3);
 	assert_int_equal(captured("/proc/many has more than 512 numbers"), 1);

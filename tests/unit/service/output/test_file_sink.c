@@ -65,7 +65,7 @@ STAGE_TEST(exactly_one_place_must_be_named)
 	int fd = open("/dev/null", O_WRONLY), readable = open("/dev/null", O_RDONLY);
 	uint64_t id;
 
-	stage_refuses(g, "write_into_file: true", "needs output_path");
+	stage_refuses(g, "write_into_file: true", "requires output_path");
 	id = peer_enable_into(g->cons, config_of(g, ""), fd);
 	assert_true(peer_tracing_ended(g->cons, id, "both"));
 	assert_int_equal(access(path_of(g), F_OK), -1);
