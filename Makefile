@@ -72,7 +72,7 @@ PREFIX_MAP = $(if $(SOURCE_DATE_EPOCH),-ffile-prefix-map=$(CURDIR)=.)
 SAN_FLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 CFLAGS_ALL = -std=gnu11 -D_GNU_SOURCE $(OPT) $(PREFIX_MAP) $(HARDEN) $(SAN_FLAGS) -fno-strict-aliasing \
 	-ffunction-sections -fdata-sections -iquote . -Isrc -I$(B) -I$(B)/gen/pb $(PKG_CFLAGS) $(CFLAGS)
-LDFLAGS_ALL = $(SAN_FLAGS) -Wl,--gc-sections -Wl,--as-needed -pie -Wl,-z,relro,-z,now,-z,noexecstack $(LDFLAGS)
+LDFLAGS_ALL = $(SAN_FLAGS) -Wl,--gc-sections -Wl,--as-needed $(PIE) -pie -Wl,-z,relro,-z,now,-z,noexecstack $(LDFLAGS)
 
 # ---- layers: what each library may use, and in which order it is linked ---------------------------
 
