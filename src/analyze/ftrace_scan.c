@@ -494,7 +494,7 @@ static bool is_same_ring(const struct ring *x, const struct ring *y)
 #define COMPARE(x, y) ((x) < (y) ? -1 : (x) > (y))
 
 /* Sorts by CPU; reports of one ring are neighbours, the one with most losses first. */
-static int compare_cpu_and_ring(const void *a, const void *b)
+static int compare_rings_worst_first(const void *a, const void *b)
 {
 	const struct ring *x = *(const struct ring *const *)a, *y = *(const struct ring *const *)b;
 
@@ -518,7 +518,7 @@ int ftrace_scan_losses(const struct ftrace_scan *s, struct cpu_loss **ret, size_
 	for (i = 0; i < s->n_rings; i++)
 		if (s->rings[i].has_end && lost_records_of_ring(&s->rings[i]))
 			rings[n++] = &s->rings[i];
-	qsort(rings, n, sizeof(*rings), compare_cpu_and_ring);
+	qsort(rings, n, sizeof(*rings), compare_rings_worst_first);
 	for (i = 0; i < n; i++) {
 		if (i && is_same_ring(rings[i - 1], rings[i]))
 			continue;

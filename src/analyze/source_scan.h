@@ -31,7 +31,7 @@ struct source_refusals {
 
 struct source_counted {
 	char family[96]; /* or the name of a histogram */
-	char what[160]; /* "waits that could not be counted: no memory" */
+	char what[160]; /* "waits that could not be counted: out of memory" */
 	uint64_t n;
 };
 

@@ -216,7 +216,7 @@ struct csv_form {
 };
 
 /* Writes a value: for a program every byte of it, for a terminal without control characters.
- * Returns false if memory is out. */
+ * Returns false if memory runs out. */
 static bool put_csv_cell(sqlite3_stmt *st, int i, const struct csv_form *form, struct strbuf *copy,
 			 FILE *to)
 {
@@ -327,7 +327,7 @@ void sql_output_put_columns(sqlite3_stmt *st, struct strbuf *b)
 }
 
 /* Returns the columns' names with the colon, as each row has them, and a comma in front of all but
- * the first; empty for a column that is left out. NULL if memory is out. The caller frees the array
+ * the first; empty for a column that is left out. NULL if memory runs out. The caller frees the array
  * and its strings. */
 static struct strbuf *make_json_names(sqlite3_stmt *st, int columns, bool no_bars)
 {

@@ -30,5 +30,5 @@ int sql_output(sqlite3_stmt *st, enum sql_format format, FILE *to);
 int sql_output_write_and_check(sqlite3_stmt *st, enum sql_format format, FILE *to, bool *ret_some);
 /* Appends the names of the columns that SQL_JSON_NUMBERS writes, as a JSON array. */
 void sql_output_put_columns(sqlite3_stmt *st, struct strbuf *b);
-/* Appends the value of a column as text: nothing for NULL. Sets b->failed if memory is out. */
+/* Appends the value of a column as text: nothing for NULL. Sets b->failed if memory runs out. */
 void sql_add_text(sqlite3_stmt *st, int column, struct strbuf *b);

@@ -19,7 +19,7 @@ struct sql_pager {
 	bool is_direct;
 };
 
-/* Returns a stream that writes to p, which must stay where it is; NULL if memory is out. */
+/* Returns a stream that writes to p, which must stay where it is; NULL if memory runs out. */
 FILE *sql_pager_open(struct sql_pager *p);
 /* Closes the stream and shows its text. */
 void sql_pager_close(struct sql_pager *p, FILE *to);

@@ -38,7 +38,7 @@ int trace_tables_parse_memory(const char *text, uint64_t *ret, struct err_text *
 
 int trace_tables_disable_cache(struct err_text *e)
 {
-	return setenv(TRACE_CACHE_VARIABLE, "off", 1) < 0 ? err_set(e, -errno, "no memory") : 0;
+	return setenv(TRACE_CACHE_VARIABLE, "off", 1) < 0 ? err_set(e, -errno, "out of memory") : 0;
 }
 
 static uint64_t half_of_memory(void)

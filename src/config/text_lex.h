@@ -58,7 +58,7 @@ unsigned text_report_line_number(const struct text_report *r, const char *at);
 /*
  * The state of the parser, shared by the grammar (text_parse.c) and the values of single fields
  * (text_scalar.c). Functions do not return errors, they report them. After TEXT_MAX_ERRORS, or if
- * memory is out, the input ends: every token is TEXT_END and no more errors are reported.
+ * memory runs out, the input ends: every token is TEXT_END and no more errors are reported.
  */
 struct text_parser {
 	struct text_lexer lexer; /* positioned after token; copy it to look ahead */

@@ -19,7 +19,7 @@ int unpack_untrusted(const ProtobufCMessageDescriptor *type, const void *data, s
 		     ProtobufCMessage **ret_message);
 
 /*
- * As unpack_untrusted(), with a memory limit: two bytes of a message may unpack to a structure of a
+ * Like unpack_untrusted(), with a memory limit: two bytes of a message may unpack to a structure of a
  * thousand bytes, and 128 KiB to tens of MiB. Returns -E2BIG if it would take more than max bytes.
  * *ret_bytes is the memory that it took.
  */

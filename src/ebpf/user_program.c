@@ -292,7 +292,7 @@ int user_program_new(const char *folder, const char *name, struct user_program *
 	int r;
 
 	if (!p)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	r = program_file_read(folder, name, OWNER, &p->bytes, e);
 	if (r < 0) {
 		user_program_free(p);

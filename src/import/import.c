@@ -49,7 +49,7 @@ int import_bytes(const uint8_t *data, size_t len, int out, const char *buffer,
 	int r = trace_output_init(&output, out);
 
 	if (r)
-		return import_fail(ret, r, "no memory");
+		return import_fail(ret, r, "out of memory");
 	if (has_magic(data, len, trace_dat_magic, sizeof(trace_dat_magic)))
 		r = dat_import(data, len, buffer, &output, ret);
 	else if (is_perf_data(data, len))

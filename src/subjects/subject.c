@@ -419,7 +419,7 @@ int subject_find(const Pb__SubjectConfig *c, const char *sys_root, struct subjec
 				       e);
 	for (size_t i = 0; i < n; i++)
 		cgroup_names_free(all[i].names);
-	return r == -ENOMEM  ? err_set(e, r, "no memory")
+	return r == -ENOMEM  ? err_set(e, r, "out of memory")
 	       : r == -E2BIG ? err_set(e, r, "too many control groups; the limit is %d",
 				       SUBJECT_GROUPS_MAX)
 			     : r;
@@ -661,9 +661,8 @@ bool subject_has_process(const struct subject *s, const Pb__SubjectConfig *c, co
 {
 	char comm[SUBJECT_PROGRAM_LEN + 1];
 
-	if ((s->n || s->n_names) &&
-	    (is_in_namespace(proc_root) ? is_listed_in_groups(s, pid)
-					: is_in_groups(s, proc_root, pid)))
+	if ((s->n || s->n_names) && (is_in_namespace(proc_root) ? is_listed_in_groups(s, pid)
+								: is_in_groups(s, proc_root, pid)))
 		return true;
 	if (!subject_has_programs(c))
 		return false;
@@ -722,7 +721,7 @@ static int take_groups(struct subject *s, struct subject_ids *to, struct err_tex
 				       s->groups[i].path);
 	to->groups = malloc(s->n * sizeof(*to->groups) + 1);
 	if (!to->groups)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < s->n; i++)
 		to->groups[to->n_groups++] = s->groups[i].id;
 	to->names = TAKE_PTR(s->names);
@@ -775,7 +774,7 @@ int subject_find_ids(const Pb__SubjectConfig *c, const char *sys_root, struct su
 	if (!r && subject_has_groups(c) && c->wait &&
 	    (copy_names(c->containers, c->n_containers, &ret->containers, &ret->n_containers) < 0 ||
 	     copy_names(c->pods, c->n_pods, &ret->pods, &ret->n_pods) < 0))
-		r = err_set(e, -ENOMEM, "no memory");
+		r = err_set(e, -ENOMEM, "out of memory");
 	if (!r && subject_has_programs(c))
 		r = copy_programs(c, ret, e);
 	subject_deinit(&found);

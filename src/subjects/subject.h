@@ -75,7 +75,8 @@ struct event_base;
 struct subject_ids {
 	bool is_set; /* the config names a subject */
 	const char *sys_root; /* borrowed */
-	struct event_base *loop; /* borrowed, set by the caller: it brings the names of containers */
+	struct event_base
+		*loop; /* borrowed, set by the caller: it brings the names of containers */
 	uint64_t *groups; /* owned */
 	size_t n_groups;
 	char **names; /* owned, as is each of them */
@@ -85,7 +86,7 @@ struct subject_ids {
 	char programs[SUBJECT_IDS_PROGRAMS_MAX][SUBJECT_PROGRAM_LEN + 1];
 	uint32_t n_programs;
 };
-/* As subject_find(); -EOPNOTSUPP if a group is one of version 1; -E2BIG above the limits. The caller calls
+/* Like subject_find(); -EOPNOTSUPP if a group is one of version 1; -E2BIG above the limits. The caller calls
  * deinit in any case. */
 int subject_find_ids(const Pb__SubjectConfig *c, const char *sys_root, struct subject_ids *ret,
 		     struct err_text *e);

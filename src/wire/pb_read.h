@@ -90,7 +90,7 @@ static inline bool pb_raw_next(struct pb_dec *d, struct pb_raw *ret)
 	return true;
 }
 
-/* As pb_for_each(): r is a new struct pb_raw. */
+/* Like pb_for_each(): r is a new struct pb_raw. */
 #define pb_for_each_raw(r, message)                                                                \
 	for (struct pb_dec r##_dec = pb_dec_of(message), *r##_in = &r##_dec; r##_in;               \
 	     r##_in = NULL)                                                                        \

@@ -50,5 +50,5 @@ int function_prepare(struct functions *f, const char *sql, sqlite3_stmt **ret);
 /* Binds the arguments. Returns 0, or -EINVAL and sets e. */
 int function_bind(const struct function_head *h, sqlite3_stmt *st, sqlite3_value **argv,
 		  struct err_text *e);
-/* As sqlite3_step(); also SQLITE_ERROR, with e set, if functions are nested too deeply. */
+/* Like sqlite3_step(); also SQLITE_ERROR, with e set, if functions are nested too deeply. */
 int function_step(struct functions *f, const char *name, sqlite3_stmt *st, struct err_text *e);

@@ -323,7 +323,7 @@ static int expand_call(struct expansion *x, struct sql_token token, struct sql_r
 	int result;
 
 	if (!sql_token_name(token, name, sizeof(name)))
-		return err_set(x->e, -EINVAL, "the name of a macro has at most %u characters",
+		return err_set(x->e, -EINVAL, "a macro needs a name of at most %u characters",
 			       SQL_NAME_SIZE - 1);
 	for (char *c = name; *c; c++)
 		*c = (char)tolower((unsigned char)*c);

@@ -37,7 +37,8 @@ static const char *text_or_empty(const char *s)
 	return s ? s : "";
 }
 
-/* Samples of functions have an error of their own, since they are few. */
+/* Returns true if the row is counted from call stack samples: they are few, so their sampling error
+ * counts. */
 static bool is_sampled(const struct diff_row *row)
 {
 	return !strcmp(row->metric->name, "cpu") &&

@@ -26,7 +26,7 @@ uint32_t slices_end(struct import *im, int64_t ts, uint32_t track, uint32_t cate
 const struct arg_builder *slices_open_args(struct import *im, int64_t ts, uint32_t track,
 					   uint32_t category, uint32_t name);
 
-/* As slices_begin() and slices_end(), for a system call. enter, exit: rows of ftrace_event that
+/* Like slices_begin() and slices_end(), for a system call. enter, exit: rows of ftrace_event that
  * have the arguments; enter may be NULL_U32. */
 uint32_t slices_begin_syscall(struct import *im, int64_t ts, int64_t dur, uint32_t track,
 			      uint32_t name, uint32_t enter);

@@ -39,8 +39,8 @@ const char *live_failures(const struct live *l);
 bool live_lacks_cpu_time(const struct live *l);
 /* Returns true if no eBPF family lists the processes: they must come from linux.process_stats. */
 bool live_lacks_processes(const struct live *l);
-/* Returns true if a source has listed the processes. With only_some all of them may be idle, and so
- * in no list: then any value of linux.ebpf_counters suffices. */
+/* Returns true if a source has listed the processes. A list of active processes only (only_some) is
+ * empty when all are idle: then any value of linux.ebpf_counters suffices. */
 bool live_knows_processes(const struct live *l);
 /* Returns true if the last screen repeats the values of processes from the screen before, because
  * no poll of them had come since. *ret_at: the time of that poll. */

@@ -20,7 +20,7 @@ enum metrics_process_family { PROCESS_CPU_TIME, PROCESS_SYSCALLS, PROCESS_FAMILI
 typedef void (*metrics_growth_fn)(void *ctx, enum metrics_process_family family, uint64_t group,
 				  const uint64_t growth[static METRICS_PROCESS_COLUMNS]);
 
-/* Returns NULL if memory is out. */
+/* Returns NULL if memory runs out. */
 struct metrics_processes *metrics_processes_new(void);
 void metrics_processes_free(struct metrics_processes *p);
 /* A session begins: counters start at 0. */

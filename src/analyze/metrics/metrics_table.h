@@ -110,7 +110,7 @@ void metrics_put_label(struct strbuf *b, const char *name, const char *value);
 
 /*
  * Returns the series of a metric with these values of its labels, created if needed; NULL if the limit is
- * reached (counted) or memory is out. subject: NULL for metrics of the machine; one that is not chosen
+ * reached (counted) or memory runs out. subject: NULL for metrics of the machine; one that is not chosen
  * stands for the series with id="other". The result is valid while t->generation stays the same.
  */
 struct metrics_series *metrics_series_get(struct metrics_table *t, enum metric_id metric,

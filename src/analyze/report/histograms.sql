@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- sonda report histograms: values of events, as the kernel counted them.
 --
--- @help event values by key, as histograms counted in the kernel
+-- @help histograms of event values by key, counted in the kernel
 -- @records --hist
 -- @of_trace
 

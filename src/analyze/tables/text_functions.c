@@ -44,7 +44,7 @@ static void keep_compiled_regex(sqlite3_context *ctx, int i, struct regex *re, b
 		sqlite3_set_auxdata(ctx, i, re, free_regex);
 }
 
-/* As regex_match(); sets an error if it takes too long. */
+/* Like regex_match(); sets an error if it takes too long. */
 static int regex_find(sqlite3_context *ctx, struct regex *re, sqlite3_value *text, size_t from,
 		      struct regex_span *spans, uint64_t *steps)
 {
@@ -210,8 +210,8 @@ static void sql_unhex(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	s += s[0] == '0' && (s[1] == 'x' || s[1] == 'X') ? 2 : 0;
 	n = strspn(s, "0123456789abcdefABCDEF");
 	if (!n || n > 16 || s[n + strspn(s + n, " \t\n")])
-		sqlite3_result_error(
-			ctx, "unhex: the text is not a hexadecimal number of 64 bits", -1);
+		sqlite3_result_error(ctx, "unhex: the text is not a hexadecimal number of 64 bits",
+				     -1);
 	else
 		sqlite3_result_int64(ctx, (int64_t)strtoull(s, NULL, 16));
 }

@@ -9,7 +9,7 @@
  * uthash with a keyed hash, for tables whose keys another process chooses: it cannot choose keys
  * that share a bucket. Include it instead of uthash.h, with the same options.
  *
- * If memory is out, HASH_ADD removes the new element again and leaves its hh.tbl NULL: the caller
+ * If memory runs out, HASH_ADD removes the new element again and leaves its hh.tbl NULL: the caller
  * checks for this.
  */
 #define HASH_NONFATAL_OOM 1

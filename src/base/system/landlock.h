@@ -29,6 +29,6 @@ bool landlock_is_there(void);
  */
 int landlock_restrict_writes(const struct landlock_path *paths, size_t n);
 
-/* As landlock_restrict_writes(), and also forbids reading files and directories outside the
+/* Like landlock_restrict_writes(), and also forbids reading files and directories outside the
  * paths. */
 int landlock_restrict_files(const struct landlock_path *paths, size_t n);

@@ -37,7 +37,7 @@ bool json_open(struct json_reader *r, char bracket);
  * "". Returns false, and closes the object, if there is none left. Also returns false after an
  * error. */
 bool json_next_member(struct json_reader *r, char *key, size_t size);
-/* As json_next_member(), for an element of an array. */
+/* Like json_next_member(), for an element of an array. */
 bool json_next_element(struct json_reader *r);
 /* Reads the next value, as UTF-8 with a final NUL, if it is a string that fits and contains no NUL.
  * Otherwise returns false and reads nothing. */

@@ -25,7 +25,7 @@ static inline bool number_table_u64(struct span *s, uint64_t *ret_v)
 	return true;
 }
 
-/* As number_table_u64(), for a number of at most 63 bits with an optional minus. */
+/* Like number_table_u64(), for a number of at most 63 bits with an optional minus. */
 static inline bool number_table_i64(struct span *s, int64_t *ret_v)
 {
 	struct span rest = span_trim(*s);

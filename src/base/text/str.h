@@ -27,7 +27,7 @@ void strbuf_puts(struct strbuf *b, const char *s);
 void strbuf_putc(struct strbuf *b, char c);
 void strbuf_printf(struct strbuf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Returns room for n bytes and a NUL after the content; the caller writes there and adds to len.
- * Returns NULL if memory is out. */
+ * Returns NULL if memory runs out. */
 char *strbuf_reserve(struct strbuf *b, size_t n);
 /* Empties the buffer and returns its string, which the caller frees. Returns NULL if this or an
  * earlier allocation failed. */

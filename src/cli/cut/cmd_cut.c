@@ -194,7 +194,7 @@ static int plan_parts_by_size(struct plan *p, const struct cut_overview *v, stru
 			break;
 		if (sum && sum + v->bytes[i] > room && at > from && at <= v->end) {
 			if (array_reserve(&p->begins, &p->cap, p->n + 1, sizeof(*p->begins)))
-				return err_set(e, -ENOMEM, "no memory");
+				return err_set(e, -ENOMEM, "out of memory");
 			p->begins[p->n++] = from = at;
 			sum = 0;
 		}
@@ -277,11 +277,11 @@ static int open_file_of_part(void *ctx, uint64_t number)
 			       "--every or --size",
 			       PARTS_MAX);
 	if (array_reserve(&out->of, &out->cap, out->n + 1, sizeof(*out->of)))
-		return err_set(out->e, -ENOMEM, "no memory");
+		return err_set(out->e, -ENOMEM, "out of memory");
 	f = &out->of[out->n++];
 	*f = (struct out_file){.number = number, .path = part_path(out->o, number)};
 	if (!f->path)
-		return err_set(out->e, -ENOMEM, "no memory");
+		return err_set(out->e, -ENOMEM, "out of memory");
 	if (!out->o->force && trace_file_check_new(f->path, out->e) < 0)
 		return -EEXIST;
 	return trace_file_open(f->path, out->e, &f->file);
@@ -386,7 +386,7 @@ static int cut_run(const struct cut_options *o, struct err_text *e)
 	struct cut_overview *v = calloc(1, sizeof(*v));
 	struct outputs out = {.o = o, .e = e};
 	struct trace_bytes_map in = {0};
-	int r = v ? trace_input_map(o->file, &in, e) : err_set(e, -ENOMEM, "no memory");
+	int r = v ? trace_input_map(o->file, &in, e) : err_set(e, -ENOMEM, "out of memory");
 
 	if (r < 0) {
 		free(v);

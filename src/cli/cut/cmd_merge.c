@@ -69,7 +69,7 @@ static int merge_parse_file(char *word, struct merge_file *ret, struct err_text 
 	ret->machine = ret->is_named ? strndup(word, (size_t)(equals - word))
 				     : strndup(name, dot && dot != name ? (size_t)(dot - name)
 									: strlen(name));
-	return ret->machine ? 0 : err_set(e, -ENOMEM, "no memory");
+	return ret->machine ? 0 : err_set(e, -ENOMEM, "out of memory");
 }
 
 static int merge_check_options(struct merge_files *o, char **words, int n, struct err_text *e)

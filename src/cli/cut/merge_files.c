@@ -19,7 +19,7 @@
 /* ---- one trace ---- */
 
 static int explain_merge_refusal(const struct merge_files *o, enum merge_refusal why, size_t of,
-			size_t with, struct err_text *e)
+				 size_t with, struct err_text *e)
 {
 	const char *file = o->files[of].path, *other = o->files[with].path;
 
@@ -108,7 +108,8 @@ static int merge_into_trace(const struct merge_files *o, const struct merge_inpu
 
 #define ARCHIVE_NAME_MAX (TAR_NAME_MAX + 1)
 
-static void format_archive_name(const struct merge_files *o, size_t i, char ret[static ARCHIVE_NAME_MAX])
+static void format_archive_name(const struct merge_files *o, size_t i,
+				char ret[static ARCHIVE_NAME_MAX])
 {
 	const char *slash = strrchr(o->files[i].path, '/');
 
@@ -145,7 +146,7 @@ static int write_archive(const struct merge_files *o, FILE *to, struct err_text 
 	char name[ARCHIVE_NAME_MAX];
 
 	if (write_archive_manifest(o, to) < 0)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < o->n; i++) {
 		format_archive_name(o, i, name);
 		tar_put_header(to, name, o->files[i].bytes.len);

@@ -18,9 +18,9 @@ static const char usage_head[] =
 	"       sonda diff [OPTION]... A... -- B...\n\n"
 	"Compares recordings: what became slower or faster from A to B, by how much, and how sure "
 	"that is.\n"
-	"With three or more recordings of each side, the interval comes from their differences; "
-	"with fewer,\n"
-	"from blocks of time. Metrics:\n\n";
+	"With three or more recordings of each side, the confidence interval comes from the "
+	"differences between\n"
+	"recordings; with fewer, from blocks of time within them. Metrics:\n\n";
 
 static const char usage_tail[] =
 	"\n"
@@ -42,7 +42,8 @@ static const char usage_tail[] =
 	"finding\n"
 	"      --json          print one JSON object\n"
 	"      --html FILE     write one HTML page: the rows, and differential flame graphs\n"
-	"      --timelines     with --html: also the timelines of the first recording of each side\n"
+	"      --timelines     with --html: also the timelines of the first recording of each "
+	"side\n"
 	"      --color WHEN    always, never or auto (default)\n"
 	"      --memory SIZE   memory limit for a trace, such as 2g (default: half of RAM)\n"
 	"  -h, --help          print this help\n\n"
@@ -51,22 +52,14 @@ static const char usage_tail[] =
 static const char letters[] = ":p:h";
 
 static const struct option long_options[] = {
-	{"per", required_argument, NULL, 'u'},
-	{"pid", required_argument, NULL, 'p'},
-	{"from", required_argument, NULL, 'F'},
-	{"to", required_argument, NULL, 'T'},
-	{"min", required_argument, NULL, 'M'},
-	{"fail-if", required_argument, NULL, 'x'},
-	{"lossy", no_argument, NULL, 'l'},
-	{"top", required_argument, NULL, 'n'},
-	{"all", no_argument, NULL, 'a'},
-	{"json", no_argument, NULL, 'j'},
-	{"html", required_argument, NULL, 'H'},
-	{"timelines", no_argument, NULL, 't'},
-	{"color", required_argument, NULL, 'C'},
-	{"memory", required_argument, NULL, 'm'},
-	{"help", no_argument, NULL, 'h'},
-	{0},
+	{"per", required_argument, NULL, 'u'},	 {"pid", required_argument, NULL, 'p'},
+	{"from", required_argument, NULL, 'F'},	 {"to", required_argument, NULL, 'T'},
+	{"min", required_argument, NULL, 'M'},	 {"fail-if", required_argument, NULL, 'x'},
+	{"lossy", no_argument, NULL, 'l'},	 {"top", required_argument, NULL, 'n'},
+	{"all", no_argument, NULL, 'a'},	 {"json", no_argument, NULL, 'j'},
+	{"html", required_argument, NULL, 'H'},	 {"timelines", no_argument, NULL, 't'},
+	{"color", required_argument, NULL, 'C'}, {"memory", required_argument, NULL, 'm'},
+	{"help", no_argument, NULL, 'h'},	 {0},
 };
 
 static void print_usage(void)

@@ -62,11 +62,11 @@ struct parquet_choice {
 	size_t n_tables;
 	const char *uuid; /* the value of the column trace_uuid */
 };
-/* As export_parquet(); choice NULL: all tables. */
+/* Like export_parquet(); choice NULL: all tables. */
 int export_parquet_chosen(const struct trace_tables *t, const struct parquet_choice *choice,
 			  const struct export_folder *to, struct err_text *e);
 /* Return the trace's uuid, and its losses as a JSON object, which the caller frees; NULL: it has
- * none, or memory is out. */
+ * none, or memory runs out. */
 char *export_read_uuid(const struct trace_tables *t);
 char *export_read_losses(const struct trace_tables *t);
 

@@ -238,7 +238,7 @@ static int put_args(struct parquet_export *x, struct parquet_file *f)
 		end_parquet_row(x, f, NULL);
 	}
 	arg_rows_deinit(&rows);
-	return r < 0 ? err_set(x->e, r, "no memory") : 0;
+	return r < 0 ? err_set(x->e, r, "out of memory") : 0;
 }
 
 static int put_rows(struct parquet_export *x, struct parquet_file *f, sqlite3_stmt *st,
@@ -297,7 +297,7 @@ static int write_table_file(struct parquet_export *x, sqlite3_stmt *st, const ch
 		return r;
 	f = parquet_open(to, of.columns, (size_t)of.n_all);
 	if (!f)
-		return err_set(x->e, -ENOMEM, "no memory");
+		return err_set(x->e, -ENOMEM, "out of memory");
 	add_metadata(x, table, f);
 	if (stored)
 		put_stored_rows(x, f, stored);
@@ -381,7 +381,7 @@ int export_parquet_chosen(const struct trace_tables *t, const struct parquet_cho
 
 	x.uuid = choice ? strdup(choice->uuid) : export_read_uuid(t);
 	x.losses = export_read_losses(t);
-	r = r < 0 || (choice && !x.uuid) ? err_set(e, -ENOMEM, "no memory")
+	r = r < 0 || (choice && !x.uuid) ? err_set(e, -ENOMEM, "out of memory")
 					 : export_for_each_table(t->db, 't', write_parquet, &x, e);
 	if (r == 0)
 		r = export_for_each_table(t->db, 'v', write_parquet, &x, e);

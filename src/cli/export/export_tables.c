@@ -42,7 +42,7 @@ int export_for_each_table(sqlite3 *db, char kind,
 			  int (*fn)(void *ctx, const char *name, const char *sql), void *ctx,
 			  struct err_text *e)
 {
-	err_set(e, -ENOMEM, "no memory");
+	err_set(e, -ENOMEM, "out of memory");
 	return for_each_table(db, kind, fn, ctx);
 }
 
@@ -136,7 +136,7 @@ static int run_statement_with_names(struct copy *c, const char *format, const ch
 				    const char *column)
 {
 	char *sql = sqlite3_mprintf(format, name, column ? column : name, name, column);
-	int r = sql ? export_tables_run(c, c->db, sql) : err_set(c->e, -ENOMEM, "no memory");
+	int r = sql ? export_tables_run(c, c->db, sql) : err_set(c->e, -ENOMEM, "out of memory");
 
 	sqlite3_free(sql);
 	return r;
@@ -194,9 +194,9 @@ static int copy_view(void *ctx, const char *name, const char *sql)
 	if (r == SQLITE_OK)
 		return 0;
 	if (r == SQLITE_NOMEM)
-		return err_set(c->e, -ENOMEM, "no memory");
+		return err_set(c->e, -ENOMEM, "out of memory");
 	if (array_reserve(&c->tables, &c->cap_tables, c->n_tables + 1, sizeof(*c->tables)))
-		return err_set(c->e, -ENOMEM, "no memory");
+		return err_set(c->e, -ENOMEM, "out of memory");
 	snprintf(c->tables[c->n_tables++], sizeof(*c->tables), "%.64s", name);
 	snprintf(query, sizeof(query), "drop view \"%.64s\"", name);
 	return export_tables_run(c, c->file, query);
@@ -230,7 +230,7 @@ int export_sqlite(const struct trace_tables *t, const struct out_path *out, stru
 	int r;
 
 	if (register_vfs() != SQLITE_OK)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	out_path_get_proc_path(out, path);
 	snprintf(attach, sizeof(attach), "attach 'file:%s?vfs=" VFS_NAME "' as out", path);
 	r = export_tables_run(&c, db, attach);

@@ -351,7 +351,7 @@ int host_agent_main(const char *value,
 	a.discarded = mmap(NULL, sizeof(*a.discarded), PROT_READ | PROT_WRITE,
 			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (a.discarded == MAP_FAILED) {
-		log_error("no memory");
+		log_error("out of memory");
 		return EXIT_FAILED;
 	}
 	signal(SIGPIPE, SIG_IGN);

@@ -55,7 +55,8 @@ static const char script[] =
 	"mask=$(umask)\n"
 	"umask 077\n"
 	"new=\n"
-	"for dir in \"${TMPDIR:-/tmp}\" \"${XDG_RUNTIME_DIR:-/run}\" /var/tmp /dev/shm \"$HOME\"; do\n"
+	"for dir in \"${TMPDIR:-/tmp}\" \"${XDG_RUNTIME_DIR:-/run}\" /var/tmp /dev/shm \"$HOME\"; "
+	"do\n"
 	"  new=$(mktemp -d \"$dir/sonda-host-XXXXXX\" 2>/dev/null) || { new=; continue; }\n"
 	"  program=$new/sonda\n"
 	"  trap 'rm -rf \"$new\"' EXIT\n"
@@ -187,7 +188,8 @@ static void link_fill_with_program(struct host_link *l)
 {
 	struct strbuf *b = &l->stream.to_send;
 
-	while (l->state == COPYING && l->program_left && host_stream_waiting(&l->stream) < COPY_AHEAD) {
+	while (l->state == COPYING && l->program_left &&
+	       host_stream_waiting(&l->stream) < COPY_AHEAD) {
 		size_t n = (size_t)MIN(l->program_left, COPY_AHEAD);
 		char *room = strbuf_reserve(b, n);
 		ssize_t got = room ? read(l->program, room, n) : -1;
@@ -419,7 +421,7 @@ static void link_on_readable(evutil_socket_t fd, short what, void *ctx)
 		l->heard_ns = clock_mono_ns();
 		link_handle_received(l);
 	} else if (r == -ENOMEM) {
-		link_fail(l, "no memory");
+		link_fail(l, "out of memory");
 	} else {
 		link_fail_at_end(l);
 	}
@@ -434,7 +436,7 @@ int host_link_start(const struct host_link_setup *setup, struct err_text *e, str
 	int ends[2], r;
 
 	if (!l)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	*l = (struct host_link){.setup = setup, .ssh = -1, .program = -1};
 	l->stream.in = -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {

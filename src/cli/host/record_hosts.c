@@ -55,7 +55,8 @@ struct host_run {
 	struct host_clocks clocks;
 	uint32_t uid; /* of the recording */
 	struct packet_stream packets;
-	struct strbuf lines[2]; /* incomplete lines of its output and errors, with several machines */
+	struct strbuf
+		lines[2]; /* incomplete lines of its output and errors, with several machines */
 	bool is_ready, has_ended;
 	bool failed; /* the connection, or writing the trace */
 	bool discard; /* its recording leaves no trace */
@@ -80,7 +81,7 @@ struct hosts_run {
 /* ---- the names of machines ---- */
 
 /* Returns the machine of "user@machine", "ssh://user@machine:22" or "[::1]", with '_' for what
- * cannot be in the name of a file. Returns NULL if memory is out. */
+ * cannot be in the name of a file. Returns NULL if memory runs out. */
 static char *host_label(const char *host)
 {
 	const char *name = str_starts(host, "ssh://") ? host + strlen("ssh://") : host, *end;
@@ -92,7 +93,7 @@ static char *host_label(const char *host)
 		end = strchrnul(++name, ']');
 	else
 		end = name + (name != host && str_starts(host, "ssh://") ? strcspn(name, ":/")
-									   : strlen(name));
+									 : strlen(name));
 	label = strndup(name, (size_t)(end - name));
 	for (char *c = label; c && *c; c++)
 		if (*c == '/')
@@ -115,7 +116,8 @@ int record_hosts_check(const char *const *hosts, size_t n, struct err_text *e)
 		/* ssh would take a name that begins with '-' as an option. */
 		if (hosts[i][0] == '-' || !*label || *label == '-' || *label == '.' ||
 		    hosts[i][strcspn(hosts[i], " \t\r\n")])
-			return err_set(e, -EINVAL, "--host %.80s: expected [USER@]MACHINE", hosts[i]);
+			return err_set(e, -EINVAL, "--host %.80s: expected [USER@]MACHINE",
+				       hosts[i]);
 		for (size_t k = 0; r == 0 && k < i; k++) {
 			_cleanup_(freep) char *other = host_label(hosts[k]);
 
@@ -156,8 +158,8 @@ static int hosts_open_files(struct hosts_run *a, struct err_text *e)
 	int r = 0;
 
 	if (is_stdout && isatty(STDOUT_FILENO))
-		return trace_file_open_output(output, "trace", &a->output,
-					      &a->hosts[0].file, e); /* refuses it */
+		return trace_file_open_output(output, "trace", &a->output, &a->hosts[0].file,
+					      e); /* refuses it */
 	if (is_stdout || !output)
 		r = trace_file_default_name("trace", a->n > 1 ? "machines" : label, &a->output, e);
 	else
@@ -242,8 +244,7 @@ static int host_on_packet(void *ctx, const uint8_t *packet, size_t len)
 static void host_on_trace(void *ctx, const uint8_t *data, size_t len)
 {
 	struct host_run *h = ctx;
-	int r = h->failed ? 0
-			  : packet_stream_add(&h->packets, data, len, host_on_packet, h);
+	int r = h->failed ? 0 : packet_stream_add(&h->packets, data, len, host_on_packet, h);
 
 	if (!r || h->failed)
 		return;
@@ -293,8 +294,9 @@ static void host_on_copy(void *ctx, uint64_t bytes)
 	struct host_run *h = ctx;
 	char size[32];
 
-	console_say(h->all->setup->console, "%s has no sonda " SONDA_VERSION "; copying one there (%s)",
-		    h->label, str_bytes(bytes, size));
+	console_say(h->all->setup->console,
+		    "%s has no sonda " SONDA_VERSION "; copying one there (%s)", h->label,
+		    str_bytes(bytes, size));
 }
 
 static void host_on_ready(void *ctx)
@@ -534,10 +536,11 @@ static int hosts_end(struct hosts_run *a)
 		if (saved && h->failed)
 			host_summarize(h);
 		if (!saved && h->uid && h->code == EXIT_FAILED && !a->setup->sudo)
-			console_error(console,
-				      "%s: sonda was not root there; use --host root@%s, or --sudo if "
-				      "the user may use sudo without a password",
-				      h->label, h->label);
+			console_error(
+				console,
+				"%s: sonda was not root there; use --host root@%s, or --sudo if "
+				"the user may use sudo without a password",
+				h->label, h->label);
 		if (!code)
 			code = h->failed ? EXIT_FAILED : h->code;
 	}
@@ -578,7 +581,7 @@ static int hosts_prepare(struct hosts_run *a, struct err_text *e)
 {
 	a->hosts = calloc(a->setup->n, sizeof(*a->hosts));
 	if (!a->hosts)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	for (; a->n < a->setup->n; a->n++) {
 		struct host_run *h = &a->hosts[a->n];
 
@@ -591,7 +594,7 @@ static int hosts_prepare(struct hosts_run *a, struct err_text *e)
 			.ctx = h,
 		};
 		if (!h->label)
-			return err_set(e, -ENOMEM, "no memory");
+			return err_set(e, -ENOMEM, "out of memory");
 	}
 	return 0;
 }
@@ -609,8 +612,9 @@ static int hosts_start(struct hosts_run *a, struct err_text *e)
 	a->loop = event_base_new();
 	a->tick = a->loop ? event_new(a->loop, -1, EV_PERSIST, hosts_on_tick, a) : NULL;
 	if (!a->tick || event_timer_ms(a->tick, TICK_MS) ||
-	    termination_signals_watch(a->loop, END_SIGNALS_SAME_MS, hosts_on_signal, a, &a->signals))
-		return err_set(e, -ENOMEM, "no memory");
+	    termination_signals_watch(a->loop, END_SIGNALS_SAME_MS, hosts_on_signal, a,
+				      &a->signals))
+		return err_set(e, -ENOMEM, "out of memory");
 	for (size_t i = 0; !r && i < a->n; i++) {
 		a->hosts[i].link_setup.loop = a->loop;
 		r = host_link_start(&a->hosts[i].link_setup, e, &a->hosts[i].link);

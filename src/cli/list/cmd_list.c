@@ -16,7 +16,7 @@
 static const struct list_kind list_kinds[] = {
 	{"event", "events", "kernel events; --fields: with their fields", list_events},
 	{"group", "groups", "event groups", list_groups},
-	{"preset", "presets", "words for sets of events and counters", list_presets},
+	{"preset", "presets", "named sets of events and counters", list_presets},
 	{"source", "sources", "data sources for configs, with their options", list_sources},
 	{"family", "families", "counters that eBPF programs keep in the kernel", list_families},
 	{"category", "categories", "track-event categories of running programs", list_categories},
@@ -76,7 +76,7 @@ static const char list_usage[] =
 	"Kinds:\n"
 	"  events                 kernel events\n"
 	"  groups                 event groups\n"
-	"  presets                words for sets of events and counters, with what they expand to "
+	"  presets                named sets of events and counters, and what they expand to "
 	"here\n"
 	"  sources                data sources for configs, with the names of their options\n"
 	"  families               counters that eBPF programs keep in the kernel\n"
@@ -122,7 +122,7 @@ static int list_init(struct list *l, const struct verb_options *o)
 	l->out.json = o->json;
 	l->presets = presets_new(NULL);
 	if (!l->presets)
-		log_error("no memory");
+		log_error("out of memory");
 	return l->presets ? 0 : -ENOMEM;
 }
 

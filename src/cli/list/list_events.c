@@ -199,7 +199,7 @@ int list_categories(struct list *l, const char *pattern, struct err_text *e)
 	if (!state)
 		return err_set(e, -ENOTCONN, "%s", l->no_service.text);
 	if (event_categories_list(state, &rows, &n) < 0)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1;
 		     next < n && !strcmp(rows[i].category->name, rows[next].category->name);)

@@ -174,5 +174,5 @@ int list_presets(struct list *l, const char *pattern, struct err_text *e)
 	if (!r && pattern && l->out.n == before &&
 	    presets_has(l->presets, p.pattern, strlen(p.pattern)))
 		r = put_preset(&p, p.pattern);
-	return r ? err_set(e, -ENOMEM, "no memory") : 0;
+	return r ? err_set(e, -ENOMEM, "out of memory") : 0;
 }

@@ -29,7 +29,7 @@ struct answer {
 	size_t *heads; /* owned: of each line, 1 + the line that explains its columns; 0: none */
 	size_t n, cap, heads_cap, bytes;
 	size_t head; /* of the lines that are added now; 0: none */
-	bool failed; /* memory is out */
+	bool failed; /* memory runs out */
 	bool cut; /* lines beyond ANSWER_BYTES_MAX were left out */
 };
 

@@ -52,7 +52,7 @@ static void answer_request(struct json_object *request, json_rpc_call *call, voi
 	if (code == 0 && result.failed)
 		code = JSON_RPC_INTERNAL_ERROR;
 	if (has_id && code != 0) {
-		put_error(ret, id, code, result.s && !result.failed ? result.s : "no memory");
+		put_error(ret, id, code, result.s && !result.failed ? result.s : "out of memory");
 	} else if (has_id) {
 		strbuf_puts(ret, "{\"jsonrpc\":\"2.0\",\"id\":");
 		strbuf_puts(ret, id ? json_object_to_json_string_ext(id, JSON_C_TO_STRING_PLAIN)

@@ -61,7 +61,7 @@ static int open_traces(const struct mcp_server *s, struct mcp_call *c, struct op
 			return fd;
 		ret->fds[ret->n++] = fd;
 		if (asprintf(&path, FD_PATH "%d", fd) < 0)
-			return err_set(e, -ENOMEM, "no memory");
+			return err_set(e, -ENOMEM, "out of memory");
 		free(*word);
 		*word = path;
 	}

@@ -173,7 +173,7 @@ void mcp_tools_put(bool with_record, struct strbuf *b)
 
 static int report_no_memory(struct err_text *e)
 {
-	return err_set(e, -ENOMEM, "no memory");
+	return err_set(e, -ENOMEM, "out of memory");
 }
 
 /* Adds a word of the command line: an option with its value, or a word. */

@@ -45,7 +45,7 @@ struct alert_intake_setup {
 
 struct alert_intake;
 
-/* Returns NULL if memory is out. */
+/* Returns NULL if memory runs out. */
 struct alert_intake *alert_intake_new(const struct alert_intake_setup *setup);
 void alert_intake_free(struct alert_intake *a);
 

@@ -82,7 +82,7 @@ static void set_gauge(struct exporter *x, enum metric_id metric, const char *lab
 		s->gauge = v;
 }
 
-/* Returns a reference to the exposition; NULL: memory is out. */
+/* Returns a reference to the exposition; NULL: memory runs out. */
 static struct http_body *get_exposition(struct exporter *x, enum metrics_format format)
 {
 	struct cached_body *c = &x->bodies[format];
@@ -173,7 +173,7 @@ static int exporter_begin_alerts(struct exporter *x, struct err_text *e)
 	memcpy(setup.matches, o->matches, sizeof(setup.matches));
 	x->alerts = alert_intake_new(&setup);
 	if (!x->alerts)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	alert_intake_check_ring(x->alerts, o->alert_delay_ms / 1000);
 	return 0;
 }
@@ -290,7 +290,7 @@ static void exporter_begin(evutil_socket_t fd, short what, void *ctx)
 				 &e, &x->session) < 0)
 		exporter_on_end(x, -EIO, e.text);
 	else if (record_session_read_on_demand(x->session, x->loop) < 0)
-		exporter_on_end(x, -ENOMEM, "no memory");
+		exporter_on_end(x, -ENOMEM, "out of memory");
 }
 
 static void exporter_on_tick(evutil_socket_t fd, short what, void *ctx)
@@ -318,7 +318,7 @@ static int adopt_systemd_sockets(struct exporter *x, struct err_text *e)
 		return r;
 	for (size_t i = 0; i < n; i++)
 		if (http_server_listen(x->server, SOCK_FIRST_PASSED + (int)i) < 0)
-			return err_set(e, -ENOMEM, "no memory");
+			return err_set(e, -ENOMEM, "out of memory");
 	x->options.listen = "the passed socket";
 	return (int)n;
 }
@@ -335,13 +335,13 @@ static int exporter_listen(struct exporter *x, struct err_text *e)
 	int fd, r = http_server_new(&config, &x->server);
 
 	if (r < 0)
-		return err_set(e, r, "no memory");
+		return err_set(e, r, "out of memory");
 	r = adopt_systemd_sockets(x, e);
 	if (r != 0)
 		return MIN(r, 0);
 	r = sock_listen(x->options.listen, &fd, e);
 	if (r == 0 && http_server_listen(x->server, fd) < 0)
-		r = err_set(e, -ENOMEM, "no memory");
+		r = err_set(e, -ENOMEM, "out of memory");
 	return r;
 }
 
@@ -373,7 +373,7 @@ static int exporter_prepare(struct exporter *x, struct err_text *e)
 	if (metrics_config_build(&x->options, &x->config) < 0 || exporter_make_events(x) < 0 ||
 	    metrics_table_new(&limits, &x->table) < 0 ||
 	    metrics_feed_new(&setup, x->table, &x->feed) < 0)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	set_gauge(x, METRIC_BUILD, SONDA_VERSION, 1);
 	set_gauge(x, METRIC_SESSION_UP, "metrics", 0);
 	x->pause_ms = FIRST_PAUSE_MS;

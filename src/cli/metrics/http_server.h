@@ -27,7 +27,7 @@ struct event_base;
 
 /* A body that several answers share. */
 struct http_body;
-/* Takes over bytes from malloc(); returns NULL, and frees them, if memory is out. */
+/* Takes over bytes from malloc(); returns NULL, and frees them, if memory runs out. */
 struct http_body *http_body_new(char *bytes, size_t len);
 struct http_body *http_body_ref(struct http_body *b);
 /* No-op for NULL. */

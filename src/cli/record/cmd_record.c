@@ -54,7 +54,7 @@
 
 static int record_print_error(struct record_command *c, int error, const struct err_text *e)
 {
-	console_error(&c->console, "%s", error == -ENOMEM ? "no memory" : e->text);
+	console_error(&c->console, "%s", error == -ENOMEM ? "out of memory" : e->text);
 	return error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
@@ -257,7 +257,7 @@ static int config_from_file(struct record_command *c)
 	else if (error && errors.s)
 		console_error_block(&c->console, errors.s);
 	else if (error)
-		console_error(&c->console, "no memory");
+		console_error(&c->console, "out of memory");
 	strbuf_deinit(&errors);
 	return !error ? EXIT_GOOD : error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
 }
@@ -600,7 +600,7 @@ static int record_main(int argc, char **argv, const struct host_output *host)
 	code = record_options_parse(argc, argv, &c.options, &e);
 	if (code) {
 		console_init(&c.console, false);
-		console_error(&c.console, "record: %s", code == -ENOMEM ? "no memory" : e.text);
+		console_error(&c.console, "record: %s", code == -ENOMEM ? "out of memory" : e.text);
 		console_error(&c.console, "see sonda help record");
 		return EXIT_USAGE;
 	}

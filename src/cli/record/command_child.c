@@ -102,7 +102,7 @@ int command_child_fork(char **argv, struct err_text *e, struct command_child **r
 	int r;
 
 	if (!c)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	*c = (struct command_child){.argv = argv, .pid = -1, .go = -1, .error = -1};
 	r = fork_child(c);
 	if (r) {

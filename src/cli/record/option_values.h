@@ -20,7 +20,7 @@ int option_parse_duration(const char *option, const char *text, uint32_t *ret_ms
 
 /* Parses "64mb", "512k", with a unit: more than 0, less than 4 GiB. */
 int option_parse_size(const char *option, const char *text, uint32_t *ret_kb, struct err_text *e);
-/* As option_parse_size(), for a file: less than 4 TiB. */
+/* Like option_parse_size(), for a file: less than 4 TiB. */
 int option_parse_file_size(const char *option, const char *text, uint64_t *ret_bytes,
 			   struct err_text *e);
 

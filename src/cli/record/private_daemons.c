@@ -471,14 +471,14 @@ int private_daemons_start(struct event_base *loop, const char *output_path,
 	int r;
 
 	if (!p)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	p->loop = loop;
 	p->ops = ops;
 	p->ctx = ctx;
 	p->deadline = evtimer_new(loop, private_daemons_on_deadline, p);
 	p->child_event = evsignal_new(loop, SIGCHLD, on_child, p);
 	if (!p->deadline || !p->child_event || event_add(p->child_event, NULL))
-		r = err_set(e, -ENOMEM, "no memory");
+		r = err_set(e, -ENOMEM, "out of memory");
 	else
 		r = make_private_folder(p, e);
 	if (!r)

@@ -635,7 +635,7 @@ int record_session_start(struct event_base *loop, const char *socket, const Pb__
 	int r;
 
 	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	s->passed_fd = -1;
 	s->config = config;
 	s->ops = ops;

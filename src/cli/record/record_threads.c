@@ -311,7 +311,7 @@ int record_threads_restrict_to_pids(Pb__TraceConfig *config, const struct pid_li
 		r = restrict_waits(config, pids->pids, pids->n);
 	if (!r)
 		r = restrict_calls(config, pids->pids, pids->n);
-	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
+	return r == -ENOMEM ? err_set(e, r, "out of memory") : r;
 }
 
 /* ---- subjects ---- */

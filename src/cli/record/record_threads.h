@@ -22,7 +22,7 @@
 int record_threads_restrict(Pb__TraceConfig *config, const uint32_t *tids, size_t n);
 /* Sets the subject in all data sources that support one. Returns 0 or -ENOMEM. */
 int record_threads_restrict_to_subject(Pb__TraceConfig *config, const Pb__SubjectConfig *subject);
-/* As record_threads_restrict(), with the current threads of processes of this machine; restricts
+/* Like record_threads_restrict(), with the current threads of processes of this machine; restricts
  * the counters of eBPF programs and the samples of call stacks to these processes, too. Returns 0,
  * or -errno and sets e (-ESRCH: a process does not exist). */
 int record_threads_restrict_to_pids(Pb__TraceConfig *config, const struct pid_list *pids,

@@ -598,14 +598,14 @@ static int start_session(struct recording *r, const char *socket, struct err_tex
 	r->session_ops = session_ops;
 	snapshots_free(TAKE_PTR(r->snapshots)); /* created for the address without a listener */
 	if (r->setup->snapshots && start_snapshots(r, socket ? socket : sock_default_consumer()))
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	error = record_session_start(r->loop, socket, r->setup->config, &r->session_ops, r, e,
 				     &r->session);
 	if (!error && r->setup->passes_file)
 		record_session_pass_file(r->session, trace_file_fd(r->setup->file));
 	else if (!error && r->setup->streams &&
 		 record_session_read_continuously(r->session, r->loop))
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	if (!error && r->setup->file)
 		trace_file_watch_stalls(r->setup->file, termination_signals_fd(r->signals),
 					stream_watch_report_stall, r->setup->console);
@@ -688,7 +688,7 @@ static int recording_run_loop(struct recording *r, struct err_text *why)
 	    termination_signals_watch(r->loop, r->setup->same_signal_ms, recording_on_signal, r,
 				      &r->signals) ||
 	    watch_command(r))
-		return err_set(why, -ENOMEM, "no memory");
+		return err_set(why, -ENOMEM, "out of memory");
 	error = connect_or_start(r, why);
 	if (error)
 		return error;

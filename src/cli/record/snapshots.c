@@ -262,19 +262,19 @@ static int session_snapshot_start(struct event_base *loop, const char *address,
 	int r;
 
 	if (!s)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	s->fn = fn;
 	s->ctx = ctx;
 	s->hit = hit;
 	s->deadline = evtimer_new(loop, snapshots_on_deadline, s);
 	if (!s->deadline)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	r = trace_file_open(path, e, &s->file);
 	if (r)
 		return r;
 	s->io = event_base_loop_new(loop);
 	if (!s->io)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	r = consumer_connect(s->io, &target, &consumer_ops, s, &s->consumer);
 	if (r)
 		return service_explain(address, r, e);
@@ -473,7 +473,7 @@ bool snapshots_take(struct snapshots *s, const Pb__ObservableEvents__CloneTrigge
 		j->hit = copy_trigger_hit(hit);
 	if (!j || !j->hit) {
 		free(j);
-		report_failed(s, hit, "no memory");
+		report_failed(s, hit, "out of memory");
 		return false;
 	}
 	j->owner = s;

@@ -41,7 +41,7 @@ struct snapshots_setup {
  * regular file name). */
 int snapshots_check_path(const char *path, struct err_text *e);
 
-/* Returns NULL if memory is out. */
+/* Returns NULL if memory runs out. */
 struct snapshots *snapshots_new(const struct snapshots_setup *setup);
 
 /* Starts or queues a snapshot. Returns false if it failed at once, which is logged. hit is

@@ -153,7 +153,7 @@ int crash_dat_begin(int fd, const char *tracefs, const char *kallsyms,
 	if (r < 0)
 		err_set(e, r, "cannot read %.200s/events: %s", tracefs, strerror(-r));
 	else if (b.failed)
-		r = err_set(e, -ENOMEM, "no memory");
+		r = err_set(e, -ENOMEM, "out of memory");
 	else if ((r = fs_write_all(fd, b.s, b.len)) < 0 || (fsync(fd) < 0 && (r = -errno)))
 		err_set(e, r, "cannot write the descriptions of events: %s", strerror(-r));
 	strbuf_deinit(&b);

@@ -185,7 +185,7 @@ int recorder_alerts_new(const struct recorder_alerts_setup *setup, struct record
 	int r;
 
 	if (!l)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	l->setup = *setup;
 	l->fd = -1;
 	LIST_INIT(&l->connections);
@@ -193,7 +193,7 @@ int recorder_alerts_new(const struct recorder_alerts_setup *setup, struct record
 	if (r == 0) {
 		l->event = event_new(setup->loop, l->fd, EV_READ | EV_PERSIST, on_listener, l);
 		if (!l->event || event_add(l->event, NULL))
-			r = err_set(e, -ENOMEM, "no memory");
+			r = err_set(e, -ENOMEM, "out of memory");
 	}
 	if (r < 0)
 		recorder_alerts_free(l);

@@ -33,7 +33,7 @@ static int parse_words(const struct recorder_options *o, char **argv, struct rec
 		argv[n++] = o->words[i];
 	argv[n] = NULL;
 	r = record_options_parse(n, argv, ret, e);
-	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
+	return r == -ENOMEM ? err_set(e, r, "out of memory") : r;
 }
 
 static int refuse_if_nothing_exists(const Pb__TraceConfig *config,
@@ -88,7 +88,7 @@ static int build_from_words(const struct recorder_options *o, const struct recor
 	int r;
 
 	if (!presets)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	if (root)
 		tracefs_events_load(root, &events);
 	r = record_config_build(words, events.n ? &events : NULL, presets, e, &idle, config);
@@ -103,7 +103,7 @@ static int build_from_words(const struct recorder_options *o, const struct recor
 	event_requests_deinit(&idle);
 	tracefs_events_deinit(&events);
 	presets_free(presets);
-	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
+	return r == -ENOMEM ? err_set(e, r, "out of memory") : r;
 }
 
 int recorder_config_build(const struct recorder_options *o, Pb__TraceConfig **ret,
@@ -112,7 +112,7 @@ int recorder_config_build(const struct recorder_options *o, Pb__TraceConfig **re
 	char **argv = calloc(o->n_words + 3, sizeof(*argv));
 	struct record_options words;
 	Pb__TraceConfig *config = NULL;
-	int r = argv ? parse_words(o, argv, &words, e) : err_set(e, -ENOMEM, "no memory");
+	int r = argv ? parse_words(o, argv, &words, e) : err_set(e, -ENOMEM, "out of memory");
 
 	if (r == 0) {
 		r = build_from_words(o, &words, &config, e);

@@ -135,7 +135,7 @@ int recorder_crash_prepare_boot(uint64_t bytes, bool grub, struct err_text *e)
 	if (ring.state == CRASH_RING_OLD_KERNEL)
 		r = err_set(e, -ENOSYS, "--crash: %s", crash_ring_why(ring.state));
 	else if (line.failed)
-		r = err_set(e, -ENOMEM, "no memory");
+		r = err_set(e, -ENOMEM, "out of memory");
 	else if (grub && (r = write_grub_file(line.s, e)) == 0)
 		printf("wrote " RECORDER_GRUB_FILE "; the ring is armed after: update-grub && "
 		       "reboot\n");

@@ -33,7 +33,8 @@ const char recorder_usage[] =
 	"unit runs, in the foreground.\n\n"
 	"      --keep TIME    remove parts that are older (default: 1h)\n"
 	"      --size SIZE    maximum size of the ring on disk (default: 2gb)\n"
-	"      --in-kernel    leave events in rings of the kernel until a snapshot is taken; --size\n"
+	"      --in-kernel    leave events in rings of the kernel until a snapshot is taken; "
+	"--size\n"
 	"                     is then the kernel memory of these rings (default: 64mb)\n"
 	"      --part TIME    length of a part (default: keep/60, from 10s to 1m)\n"
 	"      --dir DIR      folder of the ring (default: /var/lib/sonda/recorder)\n"
@@ -221,7 +222,7 @@ static int read_args(const char *path, struct recorder_options *o, int *ret_n, s
 	o->args_text = strbuf_take(&text);
 	o->args = calloc(ARGS_MAX + 1, sizeof(*o->args));
 	if (!o->args)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	o->args[0] = (char *)"recorder";
 	o->args[1] = (char *)actions[o->action];
 	for (char *save = NULL, *line = o->args_text ? strtok_r(o->args_text, "\n", &save) : NULL;

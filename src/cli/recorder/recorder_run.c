@@ -415,7 +415,7 @@ static int recorder_begin_session(struct recorder *r, struct err_text *e)
 	free(r->config->output_path);
 	r->config->output_path = strdup(series);
 	if (!r->config->output_path)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	return private_daemons_start(r->loop, series, &daemon_ops, r, e, &r->daemons);
 }
 
@@ -535,7 +535,7 @@ static int recorder_watch_folder(struct recorder *r, struct err_text *e)
 	r->on_write = event_new(r->loop, r->folder_watch, EV_READ | EV_PERSIST,
 				recorder_on_folder_changed, r);
 	if (!r->on_write || event_add(r->on_write, NULL))
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	return 0;
 }
 
@@ -550,7 +550,7 @@ static int recorder_prepare(struct recorder *r, struct err_text *e)
 	if (error == 0)
 		error = doctor_check_before_start(config_requests_only_ftrace(r->config), e);
 	if (error == 0 && recorder_make_events(r) < 0)
-		error = err_set(e, -ENOMEM, "no memory");
+		error = err_set(e, -ENOMEM, "out of memory");
 	if (error == 0 && r->o->in_kernel)
 		error = recorder_watch_folder(r, e);
 	else if (error == 0)

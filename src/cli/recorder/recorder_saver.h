@@ -41,7 +41,7 @@ struct recorder_saver_counts {
 	uint64_t saved, failed, skipped;
 };
 
-/* Returns NULL if memory is out. */
+/* Returns NULL if memory runs out. */
 struct recorder_saver *recorder_saver_new(const struct recorder_saver_setup *setup);
 /* Ends the process that is writing, if any. No-op for NULL. */
 void recorder_saver_free(struct recorder_saver *s);

@@ -228,7 +228,7 @@ int recorder_triggers_put(const struct recorder_triggers *t, Pb__TraceConfig *co
 
 	for (size_t i = 0; i < t->n && r == 0; i++)
 		r = put_trigger(&t->of[i], config, e);
-	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
+	return r == -ENOMEM ? err_set(e, r, "out of memory") : r;
 }
 
 static int await_trigger(Pb__TraceConfig__TriggerConfig *c, const char *name)

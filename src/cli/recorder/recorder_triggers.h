@@ -54,5 +54,5 @@ const char *recorder_triggers_spec(const struct recorder_triggers *t, const char
 int recorder_triggers_put(const struct recorder_triggers *t, Pb__TraceConfig *config,
 			  struct err_text *e);
 /* Makes the config of the session that waits for the triggers and records nothing. The caller frees it.
- * Returns NULL if memory is out. */
+ * Returns NULL if memory runs out. */
 Pb__TraceConfig *recorder_triggers_config(const struct recorder_triggers *t);

@@ -21,7 +21,7 @@ struct loss {
 struct losses {
 	struct loss *list; /* owned */
 	size_t n, cap;
-	struct loss spare; /* used when memory is out */
+	struct loss spare; /* used when memory runs out */
 };
 
 void losses_deinit(struct losses *l);

@@ -66,7 +66,7 @@ static void recording_sources_add_producer(struct source_producers *p,
 		p->ids[p->n++] = producer->id;
 }
 
-/* Notes the producers at the start of a recording. Skips a producer if memory is out. */
+/* Notes the producers at the start of a recording. Skips a producer if memory runs out. */
 static void source_producers_add(struct source_producers *p, const Pb__TraceConfig *config,
 				 const Pb__TracingServiceState *state)
 {

@@ -34,7 +34,7 @@ struct snapshot_facts {
 	const char *cut; /* why the file is incomplete; NULL: it is complete */
 };
 
-/* Each adds a line and returns it for the user, valid until the next call; "" if memory is out.
+/* Each adds a line and returns it for the user, valid until the next call; "" if memory runs out.
  * scan is moved into the log and is empty afterwards. */
 const char *snapshot_log_add_saved(struct snapshot_log *log, const struct snapshot_facts *f,
 				   struct trace_scan *scan);

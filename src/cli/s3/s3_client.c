@@ -39,7 +39,7 @@ int s3_client_open(const struct s3_config *config, struct s3_client **ret, struc
 	int r;
 
 	if (!c)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	c->config = *config;
 	c->host = strstr(config->endpoint, "://") + strlen("://");
 	r = s3_credentials_load(config->credentials_file, config->profile, &c->credentials, e);
@@ -122,7 +122,7 @@ static int s3_client_send_signed(struct s3_client *c, const struct s3_request *q
 	strbuf_printf(&url, "%.*s%s%s%s%s", (int)(c->host - c->config.endpoint), c->config.endpoint,
 		      host, signing->path, q->n_query ? "?" : "", signing->query);
 	if (r < 0 || url.failed) {
-		r = err_set(e, -ENOMEM, "no memory");
+		r = err_set(e, -ENOMEM, "out of memory");
 	} else {
 		x->method = q->method;
 		x->url = url.s;
@@ -172,7 +172,7 @@ static int s3_client_send(struct s3_client *c, struct s3_request *q, struct s3_e
 	signing.query = query.s ? query.s : "";
 	signing.time = when;
 	r = path.failed || query.failed || host.failed
-		    ? err_set(e, -ENOMEM, "no memory")
+		    ? err_set(e, -ENOMEM, "out of memory")
 		    : s3_client_send_signed(c, q, host.s, &signing, x, e);
 	strbuf_deinit(&path);
 	strbuf_deinit(&query);
@@ -481,7 +481,7 @@ int s3_multipart_complete(struct s3_client *c, const char *key, const char *id,
 	strbuf_puts(&body, "</CompleteMultipartUpload>");
 	if (body.failed) {
 		strbuf_deinit(&body);
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	}
 	sha256_of(body.s, body.len, hash);
 	sha256_to_hex(hash, hex);
@@ -567,7 +567,7 @@ static int put_parts(struct s3_client *c, const char *key, int fd, uint64_t byte
 	_cleanup_(freep) char(*etags)[S3_ETAG_SIZE] = calloc(n, S3_ETAG_SIZE);
 	char id[S3_UPLOAD_ID_SIZE];
 	int r = etags ? s3_multipart_begin(c, key, sha256, id, e)
-		      : err_set(e, -ENOMEM, "no memory");
+		      : err_set(e, -ENOMEM, "out of memory");
 
 	for (unsigned i = 0; r == 0 && i < n; i++) {
 		uint64_t at = (uint64_t)i * PART_BYTES;
@@ -592,7 +592,7 @@ int s3_put_file(struct s3_client *c, const char *key, int fd, uint64_t bytes, co
 	int r;
 
 	if (!buf || bytes / PART_BYTES >= S3_PARTS_MAX)
-		return err_set(e, buf ? -EFBIG : -ENOMEM, buf ? "%s is too large" : "no memory",
+		return err_set(e, buf ? -EFBIG : -ENOMEM, buf ? "%s is too large" : "out of memory",
 			       key);
 	if (bytes > PART_BYTES) {
 		r = put_parts(c, key, fd, bytes, sha256, buf, e);

@@ -96,7 +96,7 @@ int s3_transport_open(const char *ca_file, const volatile sig_atomic_t *stop,
 	int r = -ENOENT;
 
 	if (!t)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	t->ca_file = ca_file;
 	t->stop = stop;
 	for (size_t i = 0; r < 0 && i < ARRAY_SIZE(libraries); i++)
@@ -307,7 +307,7 @@ int s3_transport_perform(struct s3_transport *t, struct s3_exchange *x, struct e
 		return err_set(e, -errno, "cannot write a file: %s", strerror(errno));
 	x->has_headers = false;
 	if (!headers)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	set_options(t, x, &body, headers);
 	t->easy_setopt(t->handle, OPT_ERRORBUFFER, text);
 	code = t->easy_perform(t->handle);

@@ -388,7 +388,8 @@ int compact_table_merge(const struct compact_table_job *job, struct compact_tabl
 	int r = helper_process_start("sonda-compact", compact_table_process, &copy, job->root, &p);
 
 	if (r < 0)
-		return err_set(e, r, "cannot start a process: %s", strerror(-r));
+		return err_set(e, r, "cannot start the helper process sonda-compact: %s",
+			       strerror(-r));
 	r = compact_table_wait(job, p.fd, ret);
 	closep(&p.fd);
 	kill(p.pid, SIGKILL);

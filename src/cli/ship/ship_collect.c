@@ -53,7 +53,7 @@ int ship_collector_open(const struct ship_options *options, const volatile sig_a
 	int r;
 
 	if (!c)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	*c = (struct ship_collector){.options = options, .stop = stop, .spool = SPOOL_CLOSED};
 	r = spool_open(options->spool, SPOOL_COLLECTOR, &c->spool, e);
 	if (r < 0) {

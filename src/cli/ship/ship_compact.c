@@ -354,7 +354,7 @@ static int add_trace(struct compact_day *d, const char *folder, const char *uuid
 	int r;
 
 	if (array_reserve(&d->traces, &d->cap_traces, d->n_traces + 1, sizeof(*d->traces)))
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	snprintf(key, sizeof(key), "%.256s%s.json", folder, uuid);
 	r = read_text(d, key, MANIFEST_MAX, &text, e);
 	if (r == 0 || r == -EFBIG) {
@@ -472,7 +472,7 @@ static int fetch_sources(struct compact_day *d, const char *table, struct table_
 	s->of = calloc(d->n_traces, sizeof(*s->of));
 	s->traces = calloc(d->n_traces, sizeof(*s->traces));
 	if (!s->of || !s->traces)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < d->n_traces; i++) {
 		const struct compact_trace *t = &d->traces[i];
 		const struct compact_file *f = find_file(t, table);
@@ -490,7 +490,7 @@ static int fetch_sources(struct compact_day *d, const char *table, struct table_
 		s->of[s->n].path = strdup(compact_store_path(&d->store, key));
 		s->traces[s->n] = i;
 		if (!s->of[s->n++].path)
-			return err_set(e, -ENOMEM, "no memory");
+			return err_set(e, -ENOMEM, "out of memory");
 	}
 	return 0;
 }
@@ -576,7 +576,7 @@ static int store_manifest(const struct compact_day *d, const char *uuid, const s
 	if (r < 0)
 		return r;
 	if (text->failed)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	fd = openat(d->store.root, file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 		    0640);
 	r = fd < 0 ? -errno : fs_write_all(fd, text->s, text->len);

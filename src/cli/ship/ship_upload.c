@@ -79,11 +79,11 @@ int ship_uploader_open(const struct ship_options *options, const volatile sig_at
 	int r;
 
 	if (!u)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	*u = (struct ship_uploader){.options = options, .stop = stop, .spool = SPOOL_CLOSED};
 	u->chunk = malloc(SPOOL_CHUNK);
 	r = u->chunk ? spool_open(options->spool, SPOOL_UPLOADER, &u->spool, e)
-		     : err_set(e, -ENOMEM, "no memory");
+		     : err_set(e, -ENOMEM, "out of memory");
 	if (r == 0)
 		r = check_target(u, e);
 	if (r == 0)

@@ -278,7 +278,7 @@ static int symbolize_modules(struct symbolizing *s, const struct symbol_modules 
 	int r = pb_mem_init(&s->packet);
 
 	if (r < 0)
-		return err_set(e, r, "no memory");
+		return err_set(e, r, "out of memory");
 	r = trace_file_open(s->o->out, e, &s->file);
 	if (r == 0)
 		r = copy_packets(s->o->file, s->file, e);

@@ -35,7 +35,7 @@ int debuginfod_open(const char *urls, struct debuginfod **ret, struct err_text *
 	const char *why;
 
 	if (!d)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	d->urls = strdup(urls);
 	if (!d->urls || shared_library_open(LIBRARY, functions, ARRAY_SIZE(functions), d,
 					    &d->library, &why) < 0) {

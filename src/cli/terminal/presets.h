@@ -63,7 +63,7 @@ struct presets;
 
 /* Returns the presets in the program and in folders. folders: a list that ends with NULL, of which
  * only the first PRESET_FOLDERS are used; or NULL for the default folders. presets_free() frees
- * them. Returns NULL if memory is out. */
+ * them. Returns NULL if memory runs out. */
 struct presets *presets_new(const char *const *folders);
 void presets_free(struct presets *p);
 
@@ -76,7 +76,7 @@ int presets_find(struct presets *p, const char *name, size_t len, const struct p
 bool presets_has(struct presets *p, const char *name, size_t len);
 
 /* Calls fn with the name of each preset, in alphabetical order. Stops when fn returns non-zero, and
- * returns that value. Returns -ENOMEM if memory is out. */
+ * returns that value. Returns -ENOMEM if memory runs out. */
 int presets_for_each(struct presets *p, int (*fn)(void *ctx, const char *name), void *ctx);
 
 /* Returns the nearest name, copied to buf, or NULL. */

@@ -268,7 +268,7 @@ static void on_started(void *ctx)
 	t->shown = false;
 	live_free(TAKE_PTR(t->live));
 	if (live_new(&setup, &t->live))
-		top_end(t, EXIT_FAILED, "no memory");
+		top_end(t, EXIT_FAILED, "out of memory");
 }
 
 static int top_on_packet(void *ctx, const uint8_t *data, size_t len)
@@ -351,7 +351,7 @@ static int start_session(struct top *t, const char *socket, struct err_text *e)
 	int r = record_session_start(t->loop, socket, t->config, &session_ops, t, e, &t->session);
 
 	if (!r && record_session_read_on_demand(t->session, t->loop))
-		r = err_set(e, -ENOMEM, "no memory");
+		r = err_set(e, -ENOMEM, "out of memory");
 	return r;
 }
 
@@ -463,10 +463,10 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 /* ---- keys and signals ---- */
 
 enum top_key { /* of more than one byte */
-	      TOP_KEY_ESCAPE = 256,
-	      TOP_KEY_UP,
-	      TOP_KEY_DOWN,
-	      TOP_KEY_OTHER
+	       TOP_KEY_ESCAPE = 256,
+	       TOP_KEY_UP,
+	       TOP_KEY_DOWN,
+	       TOP_KEY_OTHER
 };
 
 /* Cuts a key off the bytes that a terminal has sent: a byte, or an escape sequence of ECMA-48. */
@@ -747,7 +747,7 @@ static int top_prepare(struct top *t, struct err_text *e)
 	t->loop = event_base_new();
 	t->tick = t->loop ? evtimer_new(t->loop, top_on_tick, t) : NULL;
 	if (!t->tick || termination_signals_watch(t->loop, 0, top_on_signal, t, &t->signals))
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	if (!lines && set_up_terminal(t))
 		return err_set(e, -EIO, "cannot use the terminal; try sonda top --batch");
 	return connect_or_start(t, e);

@@ -50,7 +50,7 @@ static int check_owner(const char *path, const struct stat *st, struct err_text 
 }
 
 /* Returns the path of the target of the link fd at path, which the caller frees. Returns NULL if
- * the target has no path or one that is too long, or if memory is out. */
+ * the target has no path or one that is too long, or if memory runs out. */
 static char *path_of_link_target(int fd, const char *path)
 {
 	const char *slash = strrchr(path, '/');

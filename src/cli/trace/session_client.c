@@ -123,7 +123,7 @@ static void session_client_on_message(struct session_client *c,
 static int deliver_reply(struct session_client *c, void *ret, struct err_text *e)
 {
 	if (!c->message)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	*(ProtobufCMessage **)ret = TAKE_PTR(c->message);
 	return 0;
 }
@@ -155,14 +155,14 @@ int session_client_open(const char *socket, struct session_client **ret, struct 
 	int r;
 
 	if (!c)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	c->address = socket ? socket : sock_default_consumer();
 	target.address = c->address;
 	c->loop = event_base_new();
 	c->io = c->loop ? event_base_loop_new(c->loop) : NULL;
 	c->timer = c->loop ? evtimer_new(c->loop, session_client_on_timer, c) : NULL;
 	if (!c->timer || !c->io)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	r = consumer_connect(c->io, &target, &consumer_ops, c, &c->consumer);
 	if (r < 0)
 		return service_explain(c->address, r, e);
@@ -246,7 +246,8 @@ int session_client_clone(struct session_client *c, const struct consumer_clone_r
 	if (r < 0)
 		return r;
 	if (!c->clone_good)
-		return err_set(e, -EPROTO, "the tracing service refused the snapshot: %s", c->said.text);
+		return err_set(e, -EPROTO, "the tracing service refused the snapshot: %s",
+			       c->said.text);
 	*ret_written = c->clone_written;
 	return 0;
 }
@@ -313,7 +314,7 @@ int session_client_enable(struct session_client *c, const Pb__TraceConfig *confi
 	int r;
 
 	if (!bytes)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	pb__trace_config__pack(config, bytes);
 	r = consumer_enable(c->consumer, bytes, len, fd, session_client_on_ended, c);
 	c->is_ours = r == 0;
@@ -446,7 +447,7 @@ int session_client_end(struct session_client *c, const Pb__TraceConfig *config, 
 					  &signals);
 
 	if (r < 0)
-		return err_set(e, r, "no memory");
+		return err_set(e, r, "out of memory");
 	*ret = (struct session_end){0};
 	r = wait_and_stop(c, config, at_once, ret, e);
 	termination_signals_free(signals);

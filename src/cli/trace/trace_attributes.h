@@ -18,5 +18,5 @@ struct trace_attributes {
 
 void trace_attributes_begin(struct trace_attributes *a);
 void trace_attributes_put(struct trace_attributes *a, const char *key, const char *value);
-/* Appends the bytes of the packet (Trace.packet); b->failed: memory is out. */
+/* Appends the bytes of the packet (Trace.packet); b->failed: memory runs out. */
 void trace_attributes_end(struct trace_attributes *a, struct strbuf *b);

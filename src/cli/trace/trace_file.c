@@ -182,7 +182,7 @@ int trace_file_open(const char *path, struct err_text *e, struct trace_file **re
 	int r;
 
 	if (!f)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	/* Not calloc: the buffer is large and needs no zeroes. */
 	f->fd = -1;
 	f->owns_fd = true;

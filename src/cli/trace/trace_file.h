@@ -68,7 +68,7 @@ void trace_file_remove(struct trace_file *f);
  */
 int trace_file_save(struct trace_file *f, struct err_text *e);
 
-/* As trace_file_save(), under a new name in the same directory; path must not exist. Returns 0; 1
+/* Like trace_file_save(), under a new name in the same directory; path must not exist. Returns 0; 1
  * and sets e if the file was saved without its last packets; -EEXIST if the name is taken (the
  * caller may try the next); else -errno and sets e, and nothing remains. Regular files only. */
 int trace_file_save_new(struct trace_file *f, const char *path, struct err_text *e);

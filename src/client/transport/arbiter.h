@@ -70,7 +70,7 @@ void arbiter_free(struct arbiter *a);
  */
 int arbiter_attach(struct arbiter *a, int fd, uint32_t page_size);
 /*
- * As arbiter_attach(), for a service on another machine: the memory is private, and CommitData
+ * Like arbiter_attach(), for a service on another machine: the memory is private, and CommitData
  * carries the chunks themselves. While the socket is congested they stay in the memory; when it is
  * full, writers stall or drop. Returns 0, -EALREADY, -EINVAL or -ENOMEM.
  */

@@ -213,7 +213,7 @@ static void send_patches(struct writer *w)
 
 /* ---- packets ---- */
 
-static void write_pending_loss(struct writer *w)
+static void write_pending_marks(struct writer *w)
 {
 	if (w->pending & PENDING_FIRST)
 		pb_enc_bool(&w->enc, PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE, true);
@@ -300,7 +300,7 @@ struct pb_enc *writer_begin(struct writer *w)
 	else
 		pb_enc_init(e, w->scratch, w->scratch + SCRATCH, writer_refill);
 	if (w->pending)
-		write_pending_loss(w);
+		write_pending_marks(w);
 	return e;
 }
 

@@ -171,7 +171,7 @@ void calls_program_measure(struct calls_program *p)
 	run_cost_end_period(&p->cost, p->object);
 }
 
-void calls_program_count(struct calls_program *p, struct calls_counts *ret)
+void calls_program_read_counts(struct calls_program *p, struct calls_counts *ret)
 {
 	*ret = (struct calls_counts){.run_ns = 0};
 	run_cost_stop(&p->cost, p->object);

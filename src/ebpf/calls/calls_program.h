@@ -41,4 +41,5 @@ void calls_program_each_open(struct calls_program *p,
 
 /* To be called periodically: measures the cost in one period of ten. */
 void calls_program_measure(struct calls_program *p);
-void calls_program_count(struct calls_program *p, struct calls_counts *ret);
+/* Reads the losses and the cost so far into ret. */
+void calls_program_read_counts(struct calls_program *p, struct calls_counts *ret);

@@ -49,7 +49,7 @@ void calls_program_measure(struct calls_program *p)
 	(void)p;
 }
 
-void calls_program_count(struct calls_program *p, struct calls_counts *ret)
+void calls_program_read_counts(struct calls_program *p, struct calls_counts *ret)
 {
 	(void)p;
 	(void)ret;

@@ -56,7 +56,7 @@ static void calls_source_remove_programs(struct calls_session *s)
 {
 	if (!s->program)
 		return;
-	calls_program_count(s->program, &s->counts);
+	calls_program_read_counts(s->program, &s->counts);
 	event_freep(&s->program_wakeup);
 	calls_program_free(TAKE_PTR(s->program));
 }

@@ -188,7 +188,7 @@ static int load_program(struct err_text *e)
 	int r = ebpf_features_new(NULL, &f); /* it needs BTF only */
 
 	if (r < 0)
-		return err_set(e, r, "no memory");
+		return err_set(e, r, "out of memory");
 	r = ebpf_choose_variant(&f, &variant, 1, 0, e);
 	ebpf_features_free(&f);
 	if (r >= 0)
@@ -199,10 +199,10 @@ static int load_program(struct err_text *e)
 		return r;
 	r = ebpf_ring_init(&all.ring, ebpf_object_map(all.object, "new_groups"), NEW_GROUPS_RING);
 	if (r == 0)
-		r = map_cpus_init(&all.lost, ebpf_object_map(all.object, "lost"),
-				  ebpf_count_cpus(), sizeof(uint64_t));
+		r = map_cpus_init(&all.lost, ebpf_object_map(all.object, "lost"), ebpf_count_cpus(),
+				  sizeof(uint64_t));
 	return r < 0 ? err_set(e, r, "new_groups.bpf.o: cannot set up the maps: %s", strerror(-r))
-			       : ebpf_object_attach(all.object, e);
+		     : ebpf_object_attach(all.object, e);
 }
 
 static void new_groups_end(void)
@@ -233,7 +233,7 @@ static int new_groups_begin(const struct subject_ids *ids, struct err_text *e)
 				 EV_READ | EV_PERSIST | EV_ET, new_groups_on_tick, NULL);
 	all.tick = evtimer_new(all.loop, new_groups_on_tick, NULL);
 	if (!all.readable || !all.tick || event_add(all.readable, NULL) < 0 || begin_walk() < 0)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	event_timer_soon(all.tick);
 	return 0;
 }

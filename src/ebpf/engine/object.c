@@ -171,7 +171,7 @@ int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, s
 	int r;
 
 	if (!o)
-		return err_set(e, -ENOMEM, "%s: no memory", image->name);
+		return err_set(e, -ENOMEM, "%s: out of memory", image->name);
 	o->name = image->name;
 	o->is_foreign = image->is_foreign;
 	o->generation = 1;

@@ -225,7 +225,7 @@ static int runq_read_cpus(struct ebpf_run *r)
 		lost += now->lost;
 		cgroups_lost += now->cgroups_lost;
 	}
-	ebpf_set_lost(r, &s->lost_track, "runq lost", "waits not counted: no memory", lost);
+	ebpf_set_lost(r, &s->lost_track, "runq lost", "waits not counted: out of memory", lost);
 	if (r->histogram_rows)
 		write_machine(r, s);
 	return s->cgroups ? cgroup_waits_read(s->cgroups, r, cgroups_lost) : 0;

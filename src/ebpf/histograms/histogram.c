@@ -279,7 +279,7 @@ int histogram_new(const Pb__EbpfCountersConfig__Histogram *c, struct histogram *
 	int r;
 
 	if (!h)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	r = histogram_spec_read(c, &h->spec, e);
 	if (r < 0) {
 		free(h);

@@ -91,5 +91,5 @@ static inline void bundle_describe(struct bundle *b, const struct compiled_event
  */
 static inline bool bundle_syms_full(const struct bundle *b)
 {
-	return sym_index_full(&b->syms);
+	return sym_index_lacks_room_for_record(&b->syms);
 }

@@ -131,7 +131,7 @@ uint32_t sym_index_intern(struct sym_index *s, uint64_t addr);
 
 #define SYM_INDEX_OF_RECORD 272u /* 256 frames of a stack, and other fields */
 /* Returns true if the next record may need more numbers than are left. */
-static inline int sym_index_full(const struct sym_index *s)
+static inline bool sym_index_lacks_room_for_record(const struct sym_index *s)
 {
 	return s->n > SYM_INDEX_MAX - SYM_INDEX_OF_RECORD;
 }

@@ -190,9 +190,10 @@ static bool compat_threads_enter(struct compat_threads *t, const struct compat_c
 	return thread->state == COMPAT;
 }
 
-/* Returns true if this is the exit of an execve to the other table. */
-static bool exec_changes_table(const struct compat_threads *t, struct compat_thread *thread,
-			       const struct compat_call *c)
+/* Returns true if c is the exit of an execve after which the thread uses the other system call table.
+ * Sets thread->state from /proc for a thread that was not seen before. */
+static bool update_table_at_exec(const struct compat_threads *t, struct compat_thread *thread,
+				 const struct compat_call *c)
 {
 	bool seen = thread->state != UNSEEN;
 
@@ -216,7 +217,7 @@ static bool compat_threads_exit(struct compat_threads *t, struct compat_call *c)
 
 	if (c->time < thread->since)
 		return thread->state != COMPAT;
-	if (exec_changes_table(t, thread, c)) {
+	if (update_table_at_exec(t, thread, c)) {
 		compat = thread->state == COMPAT;
 		c->nr = is_exec_number(&t->numbers[compat], thread->last)
 				? thread->last

@@ -47,5 +47,5 @@ int kernel_names_init(struct kernel_names *k, const struct kernel_names_source *
 		      const struct recorded_kernel *kernel);
 void kernel_names_deinit(struct kernel_names *k);
 
-/* As symbol_table_find_name(), for an address of the recording. */
+/* Like symbol_table_find_name(), for an address of the recording. */
 size_t kernel_names_find(const struct kernel_names *k, uint64_t address, char *ret_name);

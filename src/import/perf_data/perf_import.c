@@ -620,7 +620,7 @@ static int import_data(struct perf_importer *im, const uint8_t *data, size_t len
 		return im->result->error;
 	if (r == -EBADMSG)
 		return import_fail(im->result, r, "the file is damaged: cannot read the header");
-	return r || im->error ? import_fail(im->result, -ENOMEM, "no memory") : 0;
+	return r || im->error ? import_fail(im->result, -ENOMEM, "out of memory") : 0;
 }
 
 int perf_import(const uint8_t *data, size_t len, const struct kernel_names_source *source,

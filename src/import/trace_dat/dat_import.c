@@ -83,7 +83,7 @@ static void read_page(struct dat_importer *im, struct dat_stream *s)
 		import_note(im->result, "the pages of CPU %u are damaged: skipped the rest",
 			    s->cpu.cpu);
 	else if (r < 0)
-		import_fail(im->result, r, "no memory");
+		import_fail(im->result, r, "out of memory");
 }
 
 /* Converts a time of the clock x86-tsc, in cycles, to ns. */
@@ -263,7 +263,7 @@ static int encode_buffer(struct dat_importer *im, const struct dat_buffer *b,
 	int r = page_encoder_new_to(&im->table, &im->layout, &output, &t);
 
 	if (r)
-		return import_fail(im->result, r, "no memory");
+		return import_fail(im->result, r, "out of memory");
 	t->sync = make_clock_sync(im->file, get_buffer_clock(im->file, b),
 				  find_first_page_time(im->file, b, streams));
 	if (im->symbols.n_functions)
@@ -297,7 +297,7 @@ static struct dat_stream *open_streams(struct dat_importer *im, const struct dat
 	}
 	if (!r)
 		return streams;
-	import_fail(im->result, r, "no memory");
+	import_fail(im->result, r, "out of memory");
 	close_streams(b, streams);
 	return NULL;
 }
@@ -386,7 +386,7 @@ static int prepare_decoder(struct dat_importer *im, struct dat_file *f)
 		r = -ENOMEM;
 	if (r)
 		return import_fail(im->result, r,
-				   r == -ENOMEM ? "no memory"
+				   r == -ENOMEM ? "out of memory"
 						: "the file is damaged: unknown page layout");
 	metadata_set_complete_before(&im->metadata, &(struct clock_sync){0}, UINT64_MAX);
 	return 0;
@@ -428,7 +428,7 @@ static int import_file(struct dat_importer *im, struct dat_file *f, const uint8_
 	int r = dat_file_read(data, len, f, result);
 
 	if (r)
-		return r == -ENOMEM ? import_fail(result, r, "no memory") : r;
+		return r == -ENOMEM ? import_fail(result, r, "out of memory") : r;
 	im->file = f;
 	snprintf(result->format, sizeof(result->format), "trace.dat version %.7s", f->head.version);
 	if (*f->recorder)

@@ -5,7 +5,7 @@
 
 #include "client/transport/channel.h"
 
-/* As sonda_session_new(), for any target, which is copied. */
+/* Like sonda_session_new(), but connects to any target. Copies *target. */
 int session_new(const struct channel_target *target, int timeout_ms, struct sonda_session **ret);
 
 /* These two are for all sessions of the process. Call them on the loop's thread, or when there is

@@ -54,7 +54,7 @@ static void futex_wake_all(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
-void thread_wait_outside(struct thread *t)
+void thread_wait_unclaimed(struct thread *t)
 {
 	uint32_t wanted;
 

@@ -41,8 +41,8 @@ extern _Atomic bool thread_full_barrier_; /* the kernel has no membarrier */
 void threads_init(void);
 /* Adds the calling thread to the list. Returns NULL if there is no memory, or for a nested call. */
 struct thread *thread_add_self(void);
-/* Waits until the claim of the thread is over. */
-void thread_wait_outside(struct thread *t);
+/* Called by t itself: waits while another thread claims it (threads_claim()). */
+void thread_wait_unclaimed(struct thread *t);
 
 #if defined(__SANITIZE_THREAD__)
 #define THREAD_SANITIZED 1
@@ -88,7 +88,7 @@ static inline struct thread *thread_enter(void)
 		if (__builtin_expect(!atomic_load_explicit(&t->wanted, memory_order_acquire), 1))
 			return t;
 		thread_leave(t);
-		thread_wait_outside(t);
+		thread_wait_unclaimed(t);
 	}
 }
 
@@ -99,7 +99,7 @@ static inline struct thread *thread_enter(void)
  */
 void threads_claim(void (*fn)(struct thread *t, void *ctx), void *ctx, int timeout_ms);
 
-/* As threads_claim() without a limit, but all threads stay outside until `last` has returned. */
+/* Like threads_claim() without a limit, but all threads stay outside until `last` has returned. */
 void threads_claim_all(void (*fn)(struct thread *t, void *ctx), void (*last)(void *ctx), void *ctx);
 
 /* Frees the writers of a thread that ends. Set by lib/data_source. */

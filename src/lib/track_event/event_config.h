@@ -41,7 +41,7 @@ void event_config_free(struct event_config *c); /* no-op for NULL */
  */
 bool event_config_enables(const struct event_config *c, const char *name, const char *const *tags,
 			  size_t n_tags);
-/* As event_config_enables(), for a category that is not registered. Its tag is "slow" if its name
+/* Like event_config_enables(), for a category that is not registered. Its tag is "slow" if its name
  * begins with "disabled-by-default-", else it has none. A name with commas is enabled if one of its
  * parts is. */
 bool event_config_enables_dynamic(const struct event_config *c, const char *name);

@@ -65,7 +65,7 @@ static bool extra_counters_reserve(struct extra_counters *x)
 	       array_reserve(&x->fresh, &x->fresh_cap, x->n + 1, sizeof(*x->fresh)) == 0;
 }
 
-/* As extra_counters_find_or_add(), for a name that is new in its group. */
+/* Like extra_counters_find_or_add(), for a name that is new in its group. */
 static uint32_t extra_counters_add(struct extra_counters *x, uint32_t group, struct span name,
 				   const struct track_spec *kind)
 {

@@ -147,7 +147,7 @@ static bool skip_number_field(struct pass *p, unsigned wire_type)
 	}
 }
 
-/* As pb_get_varint(), but faster for two bytes: most tags and lengths have one or two. */
+/* Like pb_get_varint(), but faster for two bytes: most tags and lengths have one or two. */
 static const uint8_t *get_short_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret)
 {
 	if (end - p >= 2 && p[0] >= 0x80 && p[1] < 0x80) {

@@ -94,7 +94,7 @@ int ipc_host_listen(struct ipc_host *h, int fd, const struct ipc_entrance *entra
 /* Takes a connected socket, even on failure. Returns 0, -EDQUOT (a limit), -EACCES (a remote peer
  * that is not allowed), -ENOMEM, or -errno of the kernel. */
 int ipc_host_adopt(struct ipc_host *h, int fd, const struct ipc_entrance *entrance);
-/* As ipc_host_adopt(), for a peer that was identified before (taken, even on failure). */
+/* Like ipc_host_adopt(), for a peer that was identified before (taken, even on failure). */
 int ipc_host_adopt_peer(struct ipc_host *h, int fd, const struct ipc_entrance *entrance,
 			struct ipc_peer *peer);
 

@@ -153,7 +153,7 @@ static int ipc_peer_add_rule(struct remote_allow *a, const char *text, struct er
 	int r;
 
 	if (!rule)
-		return err_set(e, -ENOMEM, "no memory");
+		return err_set(e, -ENOMEM, "out of memory");
 	if (a->n == REMOTE_ALLOW_MAX)
 		return err_set(e, -E2BIG, "too many addresses; the limit is %d", REMOTE_ALLOW_MAX);
 	if (str_starts(rule, VSOCK_PREFIX))
@@ -171,7 +171,7 @@ int remote_allow_add(struct remote_allow *a, const char *list, struct err_text *
 {
 	_cleanup_(freep) char *copy = strdup(list);
 	char *rest = copy, *rule;
-	int r = copy ? 0 : err_set(e, -ENOMEM, "no memory");
+	int r = copy ? 0 : err_set(e, -ENOMEM, "out of memory");
 
 	while (r == 0 && (rule = strsep(&rest, ",")))
 		r = ipc_peer_add_rule(a, rule, e);

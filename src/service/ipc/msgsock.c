@@ -157,7 +157,7 @@ static void send_queue_clear(struct send_queue *q)
 	q->head = q->len = 0;
 }
 
-/* As send_queue_clear(), and frees the memory. */
+/* Like send_queue_clear(), and frees the memory. */
 static void send_queue_deinit(struct send_queue *q)
 {
 	send_queue_clear(q);

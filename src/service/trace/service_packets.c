@@ -393,7 +393,7 @@ static void put_events_of_other_sessions(struct writer_state *w)
 		pb_enc_close(e);
 		service_packets_end_packet(w);
 	}
-	concurrent_events_clear(c);
+	concurrent_session_events_clear(c);
 }
 
 static size_t make_stats_packet(struct writer_state *w)

@@ -105,7 +105,7 @@ void trace_drop_events(struct trace *t, enum service_event_kind kind)
 void trace_add_concurrent_event(struct trace *t, const struct concurrent_event *event)
 {
 	t->owner.account->quota->refused[REFUSED_CONCURRENT_EVENTS] +=
-		!concurrent_events_add(&t->concurrent, event);
+		!concurrent_session_events_add(&t->concurrent, event);
 }
 
 void trace_mark_due(struct trace *t, unsigned due)
@@ -299,7 +299,7 @@ void trace_free(struct trace *t)
 		received_trigger_deinit(&t->received[i]);
 	free(t->received);
 	service_events_deinit(&t->service_events);
-	concurrent_events_deinit(&t->concurrent);
+	concurrent_session_events_deinit(&t->concurrent);
 	sequence_ids_deinit(&t->sequences);
 	trace_filter_free(t->filter);
 	free(t);

@@ -134,7 +134,8 @@ const struct slow_sources *service_events_sources(const struct service_events *l
 	return slow_sources_of_kind((struct service_events *)l, kind);
 }
 
-bool concurrent_events_add(struct concurrent_events *c, const struct concurrent_event *event)
+bool concurrent_session_events_add(struct concurrent_events *c,
+				   const struct concurrent_event *event)
 {
 	size_t at;
 
@@ -150,16 +151,16 @@ bool concurrent_events_add(struct concurrent_events *c, const struct concurrent_
 	return true;
 }
 
-void concurrent_events_clear(struct concurrent_events *c)
+void concurrent_session_events_clear(struct concurrent_events *c)
 {
 	for (size_t i = 0; i < c->n; i++)
 		free(c->list[i].name);
 	c->n = 0;
 }
 
-void concurrent_events_deinit(struct concurrent_events *c)
+void concurrent_session_events_deinit(struct concurrent_events *c)
 {
-	concurrent_events_clear(c);
+	concurrent_session_events_clear(c);
 	free(c->list);
 }
 

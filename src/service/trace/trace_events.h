@@ -83,9 +83,10 @@ struct concurrent_events {
 
 /* Adds a copy of the event. Returns false if the list already has MAX_CONCURRENT_EVENTS. If memory
  * runs out, drops the event and returns true. */
-bool concurrent_events_add(struct concurrent_events *c, const struct concurrent_event *event);
-void concurrent_events_clear(struct concurrent_events *c);
-void concurrent_events_deinit(struct concurrent_events *c);
+bool concurrent_session_events_add(struct concurrent_events *c,
+				   const struct concurrent_event *event);
+void concurrent_session_events_clear(struct concurrent_events *c);
+void concurrent_session_events_deinit(struct concurrent_events *c);
 
 /* A trigger that a session acted on. */
 struct received_trigger {

@@ -141,7 +141,7 @@ static uint8_t cpu_mode(uint16_t misc)
 }
 
 /*
- * Begins a sample of the process, which end_sample() adds. Returns 0; -EAGAIN if it has to wait for
+ * Begins a sample of the process, which add_sample() completes. Returns 0; -EAGAIN if it has to wait for
  * an answer; -ENOENT if it is not wanted or there is no memory, which is counted.
  */
 static int begin_sample(struct perf_session *s, const struct perf_sample *sample,
@@ -166,7 +166,7 @@ static int begin_sample(struct perf_session *s, const struct perf_sample *sample
 	return 0;
 }
 
-static void end_sample(struct perf_session *s, const struct perf_sample *sample,
+static void add_sample(struct perf_session *s, const struct perf_sample *sample,
 		       const uint64_t *follower_counts)
 {
 	if (s->perf.n_followers)
@@ -219,7 +219,7 @@ static bool handle_sample(struct perf_session *s, const struct cpu_ring *ring,
 	if (s->perf.has_stacks)
 		sample.stack =
 			add_sample_stack(s, r->rest + used, n - used - 1, a, &sample.unwind_error);
-	end_sample(s, &sample, counts + 1);
+	add_sample(s, &sample, counts + 1);
 	return true;
 }
 
@@ -242,7 +242,7 @@ static bool handle_program_sample(struct perf_session *s, const struct stack_sam
 				    (const uint64_t *)from->addresses + from->n_kernel,
 				    from->n_user, from->time);
 	sample.stack = add_program_stack(s, from, a, &sample.unwind_error);
-	end_sample(s, &sample, (const uint64_t *)from->followers);
+	add_sample(s, &sample, (const uint64_t *)from->followers);
 	return true;
 }
 

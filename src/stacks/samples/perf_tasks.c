@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * linux.ftrace publishes names as well. If it reports all tasks, the names of this source are not
- * needed, and would be late.
+ * Publishes threads and their new names, which are in perf records, on the metadata bus, for
+ * linux.process_stats. New names are not kept if linux.ftrace reports all tasks: they would be
+ * redundant, and late.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -66,7 +66,7 @@ int sample_filter_new(const struct subject_ids *subject, struct sample_filter **
 		      struct err_text *why)
 {
 	struct sample_filter *f = calloc(1, sizeof(*f));
-	int r = f ? load_filter(f, subject, why) : err_set(why, -ENOMEM, "no memory");
+	int r = f ? load_filter(f, subject, why) : err_set(why, -ENOMEM, "out of memory");
 
 	if (r < 0)
 		sample_filter_free(f);
@@ -174,7 +174,7 @@ int sample_program_new(const struct sample_program_config *c, struct sample_prog
 	int r;
 
 	if (!p)
-		return err_set(why, -ENOMEM, "no memory");
+		return err_set(why, -ENOMEM, "out of memory");
 	p->n_cpus = ebpf_count_cpus();
 	p->n_followers = c->n_followers;
 	r = load_program(p, c, why);

@@ -58,7 +58,7 @@ int sample_program_attach(struct sample_program *p, unsigned cpu, int event, con
  * be watched edge-triggered. */
 int sample_program_wakeup_fd(const struct sample_program *p);
 
-/* As sample_filter_missed(). */
+/* Like sample_filter_missed(). */
 uint64_t sample_program_missed(const struct sample_program *p);
 
 /* Returns the next sample, which is in the ring until it is consumed; NULL: none. */

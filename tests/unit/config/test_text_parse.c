@@ -110,7 +110,7 @@ static const ProtobufCMessageDescriptor *message_of(const char *field)
 	return &pb__trace_config__descriptor;
 }
 
-/* As strsep(), with a separator of several characters. */
+/* Like strsep(), with a separator of several characters. */
 static char *cut(char **at, const char *separator)
 {
 	char *begin = *at, *end = begin ? strstr(begin, separator) : NULL;

@@ -56,7 +56,7 @@ static bool no_process_no_program_no_socket(void)
 	       ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0 && errno == EPERM;
 }
 
-/* As fork() of a newer libc does. */
+/* Like fork() of a newer libc does. */
 static bool no_process_with_signals_blocked(void)
 {
 	sigset_t all;

@@ -38,7 +38,7 @@ TEST(a_filter_that_some_event_accepts_is_not)
 {
 	check_options(FILTER("sched/a") FILTER("sched/b"), WRONG_FILTER, OPTIONS_ACCEPTED);
 	check_options(FILTER("sched/*"), WRONG_FILTER, OPTIONS_ACCEPTED);
-	check_options("ftrace_events: 'sched/a'", "sched/a (no memory)", OPTIONS_ACCEPTED);
+	check_options("ftrace_events: 'sched/a'", "sched/a (out of memory)", OPTIONS_ACCEPTED);
 }
 
 TEST(probes_and_tracers_count_by_themselves)

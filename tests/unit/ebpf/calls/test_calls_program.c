@@ -62,7 +62,7 @@ TEST_WITH(the_config_is_in_the_maps_and_records_come_out_of_the_ring, setup, tea
 	calls_program_each_open(program, fail_on_call, NULL);
 	((struct calls_cpu *)fake_value("cpus", 0))->ring_full = 5;
 	calls_program_measure(program);
-	calls_program_count(program, &counts);
+	calls_program_read_counts(program, &counts);
 	assert_int_equal(counts.lost.ring_full, 5);
 }
 

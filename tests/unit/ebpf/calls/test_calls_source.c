@@ -85,7 +85,7 @@ void calls_program_measure(struct calls_program *p)
 	programs.n_measured++;
 }
 
-void calls_program_count(struct calls_program *p, struct calls_counts *ret)
+void calls_program_read_counts(struct calls_program *p, struct calls_counts *ret)
 {
 	*ret = programs.counts;
 }
