@@ -26,7 +26,7 @@ void compact_names_deinit(struct compact_names *n)
 	for (size_t i = 0; i < n->n; i++)
 		free(n->of[i]);
 	free(n->of);
-	*n = (struct compact_names){NULL};
+	*n = (struct compact_names){0};
 }
 
 struct compact_listing {
