@@ -166,7 +166,7 @@ sleep 30 <"$attached/trace_pipe" &
 PIDS+=($!)
 wait_for grep -qx sleep "/proc/$!/comm"
 run reader 100 "instance_name: '$name' ftrace_events: 'sched/sched_switch'" &&
-  grep -q "^failed option:instance_name (sleep, process ${PIDS[-1]}, reads the same rings" "$TMP/reader.out"
+  grep -q "^failed option:instance_name (sleep, pid ${PIDS[-1]}, reads the same rings" "$TMP/reader.out"
 verdict "another reader is reported" $? "$TMP/reader.out"
 kill "${PIDS[-1]}"
 wait "${PIDS[-1]}" 2>/dev/null

@@ -20,7 +20,7 @@ start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
 record_without() { # NAME CAPABILITIES
   start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" setpriv --bounding-set "$2" --inh-caps "$2" "$BIN/sonda-probes"
   "$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace" -- true >"$TMP/log" 2>&1 </dev/null
-  [ $? = 1 ] && grep -q '^sonda: not everything was recorded: runq: no permission' "$TMP/log" &&
+  [ $? = 1 ] && grep -q '^sonda: not everything was recorded: runq: permission denied' "$TMP/log" &&
     "$B/tests/root/trace_lines" "$TMP/trace" >"$TMP/lines" 2>>"$TMP/log" &&
     grep -q '^event sched_switch\|^switch' "$TMP/lines" && ! grep -q '^failed' "$TMP/lines"
   verdict "$1: events are recorded" $? "$TMP/log"

@@ -252,7 +252,7 @@ record options "ftrace_events: 'raw_syscalls/sys_enter' ftrace_events: 'ftrace/k
   tracefs_options { name: 'stacktrace' state: STATE_ENABLED } tracefs_options { name: 'stcktrace' state: STATE_ENABLED }
   tracefs_options { name: 'record-cmd' state: STATE_DISABLED } tracefs_options { name: 'record-tgid' state: STATE_ENABLED }"
 [ "$(count '^event kernel_stack ')" -ge 5 ] && said 'option:tracefs_options (stcktrace: no such option; did you mean stacktrace?)' &&
-  said 'option:tracefs_options (record-cmd: the kernel has it only at the top level' && said 'option:tracefs_options (record-tgid: '
+  said 'option:tracefs_options (record-cmd: the option exists only at' && said 'option:tracefs_options (record-tgid: '
 check "an option has its effect; others are reported" $?
 
 # The address of its system call is in the program, or in a library of it: below the kernel's.
@@ -316,8 +316,8 @@ record spelled "ftrace_events: 'ftrace/raw_data' tids_to_trace: $pid denser_gene
 check "raw markers of one thread, as they were told of old" $?
 calls raw=mine rawsign=other "sign=another"
 record followed "ftrace_events: 'ftrace/raw_data' ftrace_events: 'ftrace/print' tids_to_trace: $pid follow_children: true"
-[ "$(count '^event ')" = 3 ] && said 'option:tids_to_trace (not for ftrace/raw_data: with follow_children' &&
-  said 'option:tids_to_trace (not for ftrace/print: with follow_children'
+[ "$(count '^event ')" = 3 ] && said 'option:tids_to_trace (does not apply to ftrace/raw_data: with follow_children' &&
+  said 'option:tids_to_trace (does not apply to ftrace/print: with follow_children'
 check "with children to follow, markers of all threads; which is reported" $?
 
 if [ -e $TRACEFS/options/copy_trace_marker ]; then

@@ -131,7 +131,7 @@ probes=${PIDS[-1]}
   kill -STOP $probes; '$hot' $(scaled 1000); kill -CONT $probes" >log 2>&1
 verdict "a recording whose rings are not read for a time" $? log
 lost=$(sed -n 's/^  lost .*rings of call stacks: \([0-9,]*\) records\? dropped: the ring was full.*/\1/p' log | tr -d ,)
-grep -q 'rings of call stacks: .* they were full; try ring_buffer_pages: 4 in perf_event_config, or a lower frequency' log
+grep -q 'rings of call stacks: .* the ring was full; try ring_buffer_pages: 4 in perf_event_config, or a lower frequency' log
 verdict "the summary has the loss, and what would help" $? log
 kept=$("$BIN/sonda" sql --csv lossy 'select count(*) from perf_sample' 2>>log | tail -n 1 | tr -dc 0-9)
 least=$(($(scaled 1000) * 999 * 9 / 10000))

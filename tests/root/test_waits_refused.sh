@@ -27,7 +27,7 @@ off_cpu=("$SONDA" record -t 300ms -o trace off-cpu)
 says "without BTF: no waits, and the reason" "'linux.waits' recorded nothing: the kernel has no BTF" without_btf "${off_cpu[@]}"
 says "without BTF: stacks by frame pointers, and the reason" "callers .*: the kernel has no BTF" \
   without_btf "$SONDA" record -t 300ms -o trace --cpu-stacks sched
-says "without CAP_BPF: the reason" "'linux.waits' recorded nothing: no permission: CAP_BPF" without -bpf,-sys_admin "${off_cpu[@]}"
-says "without CAP_PERFMON: the reason" "'linux.waits' recorded nothing: perf_event_open: .*: CAP_PERFMON" \
+says "without CAP_BPF: the reason" "'linux.waits' recorded nothing: permission denied: CAP_BPF" without -bpf,-sys_admin "${off_cpu[@]}"
+says "without CAP_PERFMON: the reason" "'linux.waits' recorded nothing: perf_event_open: .*; CAP_PERFMON" \
   without -bpf,-sys_admin,-perfmon "${off_cpu[@]}"
 exit $BAD

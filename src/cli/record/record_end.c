@@ -491,10 +491,10 @@ static int report_limit(struct record_command *c, int code)
 		console_say(&c->console, "stopped: the file has reached --max-size");
 		return code;
 	}
-	console_error(
-		&c->console,
-		"stopped before the file system of %s was full; all data until then was saved",
-		c->output.text);
+	console_error(&c->console,
+		      "stopped because the file system of %s is nearly full; the data until then "
+		      "is saved",
+		      c->output.text);
 	return EXIT_FAILED;
 }
 
