@@ -103,9 +103,13 @@ static const struct module *find_module(uint64_t pc)
 	return NULL;
 }
 
-static uint16_t find_rule(const struct module *m, uint64_t pc)
+/* Returns the rule at pc. *ret_further: the CFA is so many bytes further than the rule says. */
+static uint16_t find_rule(const struct module *m, uint64_t pc, int *ret_further)
 {
 	size_t low = 0, high = m->rows.n_rows;
+	const struct unwind_row *row;
+
+	*ret_further = 0;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -115,7 +119,12 @@ static uint16_t find_rule(const struct module *m, uint64_t pc)
 		else
 			high = middle;
 	}
-	return low ? m->rows.rows[low - 1].rule : UNWIND_NO_RULE;
+	if (!low)
+		return UNWIND_NO_RULE;
+	row = &m->rows.rows[low - 1];
+	if (row->next && pc - m->bias - row->address >= row->next)
+		*ret_further = 8 * row->step;
+	return row->rule;
 }
 
 /* ---- the walk ---- */
@@ -130,11 +139,11 @@ static uint64_t word_at(uint64_t address)
 	return word;
 }
 
-/* Goes to the caller. Returns false if no rule says how. */
-static bool step_out(struct frame *f, const struct unwind_rule *r, uint64_t pc)
+/* Goes to the caller. Returns false if no rule says how. further: from find_rule(). */
+static bool step_out(struct frame *f, const struct unwind_rule *r, uint64_t pc, int further)
 {
 	bool by_fp = r->base == UNWIND_BASE_FP || r->base == UNWIND_BASE_AT_FP;
-	uint64_t cfa = (by_fp ? f->fp : f->sp) + (uint64_t)(int64_t)r->cfa_offset;
+	uint64_t cfa = (by_fp ? f->fp : f->sp) + (uint64_t)(int64_t)(r->cfa_offset + further);
 
 	if ((by_fp || r->fp == UNWIND_AT_FP) && !f->has_fp)
 		return false;
@@ -181,13 +190,15 @@ static void walk(struct frame f)
 	for (unsigned i = 0; i < FRAMES_MAX && !is_caller_of_fixture(&f); i++) {
 		uint64_t pc = f.pc - !f.is_exact;
 		const struct module *m = find_module(pc);
-		uint16_t rule = m ? find_rule(m, pc) : UNWIND_END;
+		int further;
+		uint16_t rule = m ? find_rule(m, pc, &further) : UNWIND_END;
 
 		if (rule == UNWIND_SIGNAL) {
 			step_out_of_signal(&f);
 		} else if (rule == UNWIND_NO_RULE || rule == UNWIND_NO_CALLER ||
 			   (rule >= UNWIND_RULES_FIRST &&
-			    !step_out(&f, &m->rows.rules[rule - UNWIND_RULES_FIRST], pc))) {
+			    !step_out(&f, &m->rows.rules[rule - UNWIND_RULES_FIRST], pc,
+				      further))) {
 			n_ended++;
 			return;
 		} else if (rule == UNWIND_END) {
