@@ -291,9 +291,8 @@ __attribute__((noinline)) int read_argument(__u32 argument)
 static __always_inline long send_record(struct scratch *m, __u32 size)
 {
 	__u32 n = m->at;
-	__u64 wake = bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) > WAKE_BYTES
-			     ? BPF_RB_FORCE_WAKEUP
-			     : BPF_RB_NO_WAKEUP;
+	__u64 wake = bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) > WAKE_BYTES ? BPF_RB_FORCE_WAKEUP
+									       : BPF_RB_NO_WAKEUP;
 
 	n &= CALLS_PIECES - 1;
 	m->record.head.n_bytes = n;

@@ -53,7 +53,8 @@ int BPF_PROG(on_exec, struct task_struct *t)
 }
 
 SEC("tp_btf/cgroup_attach_task")
-int BPF_PROG(on_attach, struct cgroup *to, const char *path, struct task_struct *t, bool threadgroup)
+int BPF_PROG(on_attach, struct cgroup *to, const char *path, struct task_struct *t,
+	     bool threadgroup)
 {
 	if (!is_version_2(to))
 		return 0;

@@ -192,10 +192,10 @@ uint64_t sample_counts_total(const struct sample_counts *c)
 const char *sample_counts_name(enum sample_kind kind)
 {
 	static const char *const names[SAMPLES_KINDS] = {
-		[SAMPLES_SYS_STATS] = "sys_stats", [SAMPLES_PROCESS_STATS] = "process_stats",
-		[SAMPLES_BATTERY] = "battery",	   [SAMPLES_JOURNAL] = "journal",
-		[SAMPLES_COUNTERS] = "counters",   [SAMPLES_SLICES] = "slices",
-		[SAMPLES_STACKS] = "stacks",	   [SAMPLES_PROCESS_ROWS] = "process_rows",
+		[SAMPLES_SYS_STATS] = "sys_stats",   [SAMPLES_PROCESS_STATS] = "process_stats",
+		[SAMPLES_BATTERY] = "battery",	     [SAMPLES_JOURNAL] = "journal",
+		[SAMPLES_COUNTERS] = "counters",     [SAMPLES_SLICES] = "slices",
+		[SAMPLES_STACKS] = "stacks",	     [SAMPLES_PROCESS_ROWS] = "process_rows",
 		[SAMPLES_HISTOGRAMS] = "histograms",
 	};
 

@@ -255,7 +255,8 @@ static int stop_end_session(struct ending *x, struct err_text *e)
 	set_end_reason(x);
 	code = verb_summary_print(&x->summary, &form);
 	if (r == 0 && x->end.aborted.text[0])
-		r = err_set(e, -ECONNABORTED, "the tracing service aborted the session: %s", x->end.aborted.text);
+		r = err_set(e, -ECONNABORTED, "the tracing service aborted the session: %s",
+			    x->end.aborted.text);
 	return r < 0 ? r : code;
 }
 

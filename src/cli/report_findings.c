@@ -299,7 +299,8 @@ static int print_json(const struct outcome *of, size_t n, size_t found,
 	bool some;
 
 	fprintf(o->out,
-		"{\"report\": \"findings\", \"start_ts\": %" PRId64 ", \"empty\": %s, \"findings\": [",
+		"{\"report\": \"findings\", \"start_ts\": %" PRId64
+		", \"empty\": %s, \"findings\": [",
 		o->tables->store.start_ts, found ? "false" : "true");
 	for (size_t i = 0; i < found && r == SQLITE_OK; i++) {
 		strbuf_clear(&b);

@@ -221,8 +221,8 @@ static int run_include_statement(struct database *d, struct statement *s, struct
 		if (n + t.len >= sizeof(name))
 			return err_set(e, -EINVAL, "%.60s...: the name is too long", name);
 		if (n && name[n - 1] != '.' && !sql_token_is_char(t, '.'))
-			return err_set(e, -EINVAL,
-				       "expected ';' after INCLUDE PERFETTO MODULE %s", name);
+			return err_set(e, -EINVAL, "expected ';' after INCLUDE PERFETTO MODULE %s",
+				       name);
 		memcpy(name + n, t.s, t.len);
 		n += t.len;
 		name[n] = '\0';
@@ -318,8 +318,7 @@ static int create_relation(struct database *d, struct statement *s, struct sql_r
 	int result = 0;
 
 	if (!sql_token_name(sql_token_next_word(r), name, sizeof(name)))
-		return err_set(e, -EINVAL, "expected CREATE PERFETTO %s name AS SELECT ...",
-			       what);
+		return err_set(e, -EINVAL, "expected CREATE PERFETTO %s name AS SELECT ...", what);
 	/* Accepts the kinds of tables that Perfetto's library requests; SQLite has only one
 	 * kind. */
 	if (sql_reader_accept_words(r, "USING"))
@@ -327,8 +326,8 @@ static int create_relation(struct database *d, struct statement *s, struct sql_r
 	if (sql_token_is_char(sql_token_peek(r), '('))
 		result = sql_columns_parse(r, false, &columns, e);
 	if (result == 0 && !sql_token_is_word(sql_token_peek(r), "AS"))
-		result = err_set(e, -EINVAL, "expected CREATE PERFETTO %s name AS SELECT ...",
-				 what);
+		result =
+			err_set(e, -EINVAL, "expected CREATE PERFETTO %s name AS SELECT ...", what);
 	if (result == 0)
 		result = make_relation(d, s, what, name, r, &columns, replace, e);
 	if (result == 0 && !strcmp(what, "TABLE")) {
@@ -348,8 +347,7 @@ static int create_index(struct database *d, struct statement *s, struct sql_read
 
 	if (!sql_token_name(sql_token_next_word(r), name, sizeof(name)) ||
 	    !sql_token_is_word(sql_token_peek(r), "ON"))
-		return err_set(e, -EINVAL,
-			       "expected CREATE PERFETTO INDEX name ON table(column)");
+		return err_set(e, -EINVAL, "expected CREATE PERFETTO INDEX name ON table(column)");
 	head = sqlite3_mprintf("CREATE INDEX temp.\"%w\" ", name);
 	drop = sqlite3_mprintf("DROP INDEX IF EXISTS temp.\"%w\"", name);
 	result = head && drop ? run_statement_with_head(d, s, replace ? drop : NULL, head, r, e)
@@ -445,8 +443,7 @@ static int create_function(struct database *d, struct statement *s, struct sql_r
 	memcpy(name, h.name, sizeof(name));
 	d->functions.is_wrong = false;
 	if (result == 0 && !sql_reader_accept_words(r, "RETURNS"))
-		result =
-			err_set(e, -EINVAL, "expected RETURNS after the arguments of %s", h.name);
+		result = err_set(e, -EINVAL, "expected RETURNS after the arguments of %s", h.name);
 	if (result == 0)
 		result = sql_reader_accept_words(r, "TABLE")
 				 ? sql_columns_parse(r, false, &h.columns, e)

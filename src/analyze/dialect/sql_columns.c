@@ -90,8 +90,8 @@ static int sql_column_parse(struct sql_reader *r, bool any_type, struct sql_colu
 		name.len--;
 	}
 	if (!sql_token_name(name, c->name, sizeof(c->name)))
-		return err_set(e, -EINVAL, "expected a name before '%.*s'",
-			       (int)MIN(name.len, 60), name.s);
+		return err_set(e, -EINVAL, "expected a name before '%.*s'", (int)MIN(name.len, 60),
+			       name.s);
 	if (!any_type)
 		return sql_type_parse(r, &c->type, e);
 	if (sql_token_next_word(r).kind != SQL_TOKEN_NAME)

@@ -95,8 +95,8 @@ static int table_function_best_index(sqlite3_vtab *base, sqlite3_index_info *inf
 			return SQLITE_CONSTRAINT;
 		if (i < 0) {
 			sqlite3_free(base->zErrMsg);
-			base->zErrMsg = sqlite3_mprintf("%s: missing argument %s",
-							f->head.name, f->head.args.v[n].name);
+			base->zErrMsg = sqlite3_mprintf("%s: missing argument %s", f->head.name,
+							f->head.args.v[n].name);
 			return SQLITE_ERROR;
 		}
 		info->aConstraintUsage[i].argvIndex = (int)n + 1;

@@ -84,7 +84,8 @@ static void add_growth_to_group(struct live *l, struct live_entry *p, enum live_
 		if (!v->has_total)
 			continue;
 		g->source[i] = p->source[i];
-		live_add_growth(&g->g.values[i], v->total - *grouped, v->at, l->before[p->source[i]]);
+		live_add_growth(&g->g.values[i], v->total - *grouped, v->at,
+				l->before[p->source[i]]);
 		*grouped = v->total;
 	}
 }
@@ -155,7 +156,8 @@ void live_groups_end_period(struct live *l)
 void live_each_group(const struct live *l, enum live_grouping kind,
 		     void (*fn)(void *ctx, const struct live_group *g), void *ctx)
 {
-	struct live_group_entry *head = kind == LIVE_BY_PROGRAM ? l->programs : l->groups, *g, *next;
+	struct live_group_entry *head = kind == LIVE_BY_PROGRAM ? l->programs : l->groups, *g,
+				*next;
 
 	HASH_ITER (hh, head, g, next)
 		fn(ctx, &g->g);

@@ -36,7 +36,8 @@ struct live_entry {
 	enum live_source source[LIVE_METRICS]; /* source of each value */
 	uint64_t last[LIVE_METRICS]; /* the last number in rows of an eBPF family */
 	uint32_t has_last; /* bit i: last[i] is set */
-	uint64_t grouped[LIVE_GROUPINGS][LIVE_METRICS]; /* part of the totals that is in its groups */
+	uint64_t grouped[LIVE_GROUPINGS]
+			[LIVE_METRICS]; /* part of the totals that is in its groups */
 	bool is_kthread;
 	bool is_reported; /* there was a packet about it, besides those with control groups */
 	bool has_ended;

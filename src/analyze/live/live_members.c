@@ -96,7 +96,8 @@ static size_t read_group_ids(const struct pb_field *message, uint64_t **ret)
 	uint64_t *ids = NULL, id;
 	size_t n = 0, cap = 0;
 
-	for (struct pb_packed p = pb_packed_of(message); message->data && pb_packed_next(&p, &id);) {
+	for (struct pb_packed p = pb_packed_of(message);
+	     message->data && pb_packed_next(&p, &id);) {
 		if (array_reserve(&ids, &cap, n + 1, sizeof(*ids)))
 			break;
 		ids[n++] = id;
@@ -117,7 +118,8 @@ static void set_polling_reason(struct live *l, const struct pb_field *because)
 
 void live_read_members(struct live *l, const struct packet *p)
 {
-	struct pb_field ids = {0}, tid_field = {0}, tgid_field = {0}, group_field = {0}, polled = {0};
+	struct pb_field ids = {0}, tid_field = {0}, tgid_field = {0}, group_field = {0},
+			polled = {0};
 	_cleanup_(freep) uint64_t *groups = NULL;
 	uint64_t tid = 0, tgid, group, lost = 0;
 	struct live_member_columns c;

@@ -448,8 +448,8 @@ static char *name_of_new_descriptor(struct call_lines *l)
 static enum call_change find_call_change(const char *name)
 {
 	/* As the beginnings of names. */
-	static const char *const others[] = {"chdir", "clone", "close", "dup",	 "execve",
-					     "fchdir", "fcntl", "fork", "getcwd", "vfork"};
+	static const char *const others[] = {"chdir",  "clone", "close", "dup",	   "execve",
+					     "fchdir", "fcntl", "fork",	 "getcwd", "vfork"};
 	const struct call_row *row = call_row_find(name, strlen(name));
 
 	if (!row)

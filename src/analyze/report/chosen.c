@@ -43,7 +43,8 @@ static const char choose_name[] =
 /* A container by its name or the beginning of its id, a unit with or without ".service", a pod with
  * or without its namespace, or a path with all groups below it. */
 static const char choose_groups[] =
-	"INSERT OR REPLACE INTO chosen_group SELECT g.id FROM cgroup g WHERE g.name = ?1 OR g.container = ?1 OR (length(?1) >= 6 AND "
+	"INSERT OR REPLACE INTO chosen_group SELECT g.id FROM cgroup g WHERE g.name = ?1 OR "
+	"g.container = ?1 OR (length(?1) >= 6 AND "
 	"substr(g.container, 1, length(?1)) = ?1) OR g.unit = ?1 OR g.unit = ?1 || '.service' OR "
 	"g.pod = ?1 OR g.namespace || '/' || g.pod = ?1 OR g.path = ?1 OR (?1 GLOB '/?*' AND "
 	"substr(g.path, 1, length(?1) + 1) = ?1 || '/')";

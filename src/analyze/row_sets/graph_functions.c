@@ -251,8 +251,7 @@ static bool search_expand(struct search *s, size_t node, bool last_edge_first)
 	s->visited[node] = s->round;
 	search_edges(s, node, &begin, &end);
 	for (size_t i = 0; i < end - begin; i++) {
-		const struct edge *e =
-			&s->graph->edges[last_edge_first ? end - 1 - i : begin + i];
+		const struct edge *e = &s->graph->edges[last_edge_first ? end - 1 - i : begin + i];
 		size_t to = search_node(s, e->to);
 
 		if (s->visited[to] != s->round &&

@@ -133,7 +133,8 @@ struct store {
 	size_t n_further;
 	struct trace_bytes *bytes; /* owned */
 	size_t n_bytes, cap_bytes;
-	uint32_t *bytes_by_address; /* owned: their indices, in the order of `data`; empty after reading */
+	uint32_t *
+		bytes_by_address; /* owned: their indices, in the order of `data`; empty after reading */
 	size_t cap_by_address;
 	uint32_t *arg_slots; /* owned: hash table of sets by their contents; id + 1, 0: empty */
 	uint32_t n_arg_slots, n_arg_sets;

@@ -397,7 +397,10 @@ void call_flags_put(char letter, uint64_t flags, struct strbuf *b)
 }
 
 /* Arguments that are one of several constants; unknown: the remark for other values. */
-#define ONE_OF(letter, names, unknown) {letter, names, ARRAY_SIZE(names), unknown}
+#define ONE_OF(letter, names, unknown)                                                             \
+	{                                                                                          \
+		letter, names, ARRAY_SIZE(names), unknown                                          \
+	}
 static const struct {
 	char letter;
 	const struct call_name *names;
@@ -419,7 +422,8 @@ static bool put_constant(char letter, uint32_t v, struct strbuf *b)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(constants); i++)
 		if (constants[i].letter == letter) {
-			call_put_name(constants[i].names, constants[i].n, v, constants[i].unknown, b);
+			call_put_name(constants[i].names, constants[i].n, v, constants[i].unknown,
+				      b);
 			return true;
 		}
 	return false;

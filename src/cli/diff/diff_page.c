@@ -11,7 +11,8 @@
 #include "cli/trace/out_path.h"
 
 /* diff_page.html with the program and the style in it, made by tools/page_parts.sh. */
-extern const char diff_page_before[], diff_page_before_end[], diff_page_after[], diff_page_after_end[];
+extern const char diff_page_before[], diff_page_before_end[], diff_page_after[],
+	diff_page_after_end[];
 
 /* Names from the traces are in strings of JSON, where an escape keeps '<' from being markup. */
 static void put_json_element(const char *id, const char *json, size_t len, FILE *to)
@@ -43,7 +44,8 @@ static int put_timeline(const char *side, FILE *from, FILE *to)
 	return ferror(from) ? -EIO : 0;
 }
 
-static int write_parts_of_diff_page(const struct diff_traces *t, const struct diff_results *r, FILE *to)
+static int write_parts_of_diff_page(const struct diff_traces *t, const struct diff_results *r,
+				    FILE *to)
 {
 	char *rows = NULL, *stacks = NULL;
 	size_t rows_len = 0, stacks_len = 0;

@@ -40,7 +40,8 @@ enum diff_stack_kind { DIFF_STACKS_CPU, DIFF_STACKS_WAITS, DIFF_STACK_KINDS };
 
 /* Zero-initialise; diff_stacks_deinit() frees. */
 struct diff_stacks {
-	struct diff_stack_node *nodes[DIFF_STACK_KINDS]; /* owned hashes, in the order of their numbers */
+	struct diff_stack_node
+		*nodes[DIFF_STACK_KINDS]; /* owned hashes, in the order of their numbers */
 	struct diff_stack_name *names; /* owned hash, likewise */
 };
 
@@ -52,7 +53,8 @@ struct diff_stacks_trace {
 };
 
 /* scale: what the times are multiplied with. Returns 0 or -ENOMEM. */
-int diff_stacks_add(struct diff_stacks *s, const struct diff_stacks_trace *t, int side, double scale);
+int diff_stacks_add(struct diff_stacks *s, const struct diff_stacks_trace *t, int side,
+		    double scale);
 /* Prints them as a JSON object: names [[function, file, kind]], cpu and waits [[parent, name, A, B]]. */
 void diff_stacks_print(const struct diff_stacks *s, const size_t n_of_side[2], FILE *to);
 void diff_stacks_deinit(struct diff_stacks *s);

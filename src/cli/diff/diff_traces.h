@@ -29,7 +29,8 @@ struct diff_traces {
 	size_t n, n_traces[2]; /* n_traces: of each side */
 	struct diff_rows rows;
 	struct diff_stacks stacks; /* with --html */
-	FILE *timelines[2]; /* with --timelines: the page of the first recording of each side; owned */
+	FILE *timelines
+		[2]; /* with --timelines: the page of the first recording of each side; owned */
 	struct diff_observation *observations; /* owned */
 	size_t n_of_side[2]; /* observations */
 	bool per_run; /* true: values per run; false: per second or slice */

@@ -123,7 +123,8 @@ static inline bool record_options_name_kernel_events(const struct record_options
 /* Returns true if the command line names anything to record, apart from the config. */
 static inline bool record_options_name_something(const struct record_options *o)
 {
-	return record_options_name_kernel_events(o) || o->apps.n || o->stack_hz || o->strace || o->histograms.n;
+	return record_options_name_kernel_events(o) || o->apps.n || o->stack_hz || o->strace ||
+	       o->histograms.n;
 }
 
 /* Returns the first given option for the kernel's rings, or NULL. */

@@ -18,6 +18,7 @@ int record_subject_set(Pb__TraceConfig *config, const struct record_options *o, 
  * as with wait. Without the rights to read the names of containers, it leaves these to sonda-probes.
  * Returns 0, or -errno and sets e.
  */
-int record_subject_check_names(const Pb__SubjectConfig *c, bool starts_programs, struct err_text *e);
+int record_subject_check_names(const Pb__SubjectConfig *c, bool starts_programs,
+			       struct err_text *e);
 /* The same for the names in the options. */
 int record_subject_check(const struct record_options *o, struct err_text *e);

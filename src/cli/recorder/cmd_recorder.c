@@ -159,8 +159,8 @@ static void status_put_json(const struct recorder_status *s, struct strbuf *b)
 		      state->snapshots_failed, state->snapshots_skipped);
 	strbuf_put_json(b, state->crash);
 	strbuf_printf(b,
-		      ",\"in_kernel\":%s,\"kernel_max_bytes\":%" PRIu64
-		      ",\"kernel_bytes\":%" PRIu64 ",\"kernel_covers_s\":",
+		      ",\"in_kernel\":%s,\"kernel_max_bytes\":%" PRIu64 ",\"kernel_bytes\":%" PRIu64
+		      ",\"kernel_covers_s\":",
 		      state->kernel_bytes ? "true" : "false", state->kernel_bytes, s->rings.bytes);
 	strbuf_printf(b, s->rings.wraps ? "%" PRIu64 "}\n" : "null}\n", s->rings.covers_s);
 }

@@ -172,9 +172,10 @@ int crash_boots_choose(const char *dir, int number, struct crash_boot *ret, stru
 	} else if (!b->saved_s || b->why[0]) {
 		boot_time(b->armed_s, when, sizeof(when));
 		r = err_set(e, -ENOENT, "no data is left of boot %.8s (armed %s): %s", b->id, when,
-			    b->saved_s ? b->why
-				       : "no recorder has saved it; sonda report --boot does, if root "
-					 "runs it");
+			    b->saved_s
+				    ? b->why
+				    : "no recorder has saved it; sonda report --boot does, if root "
+				      "runs it");
 	} else {
 		*ret = *b;
 	}

@@ -44,7 +44,8 @@ static int recorder_kernel_path(const char *dir, enum kernel_ring ring, char ret
 	char name[NAME_SIZE];
 
 	recorder_kernel_name(dir, ring, name);
-	return !root || snprintf(ret, PATH_MAX, "%s/instances/sonda-kept-%s", root, name) >= PATH_MAX
+	return !root || snprintf(ret, PATH_MAX, "%s/instances/sonda-kept-%s", root, name) >=
+				       PATH_MAX
 		       ? -ENOENT
 		       : 0;
 }

@@ -17,11 +17,11 @@ struct recorder_line {
 
 #define RECORDER_LINE_TEXT(type, member)                                                           \
 	{                                                                                          \
-#member, offsetof(type, member), sizeof(((type *)0)->member)                               \
+#member, offsetof(type, member), sizeof(((type *)0)->member)                       \
 	}
 #define RECORDER_LINE_NUMBER(type, member)                                                         \
 	{                                                                                          \
-#member, offsetof(type, member), 0                                                         \
+#member, offsetof(type, member), 0                                                 \
 	}
 
 /* Replaces dir/name. Texts are made safe to print. Returns 0 or -errno. */

@@ -7,13 +7,13 @@
 static const struct recorder_line lines[] = {
 #define TEXT(member) RECORDER_LINE_TEXT(struct recorder_state, member)
 #define NUMBER(member) RECORDER_LINE_NUMBER(struct recorder_state, member)
-	NUMBER(pid),	   TEXT(what),
-	NUMBER(since_s),   TEXT(why),
-	TEXT(words),	   TEXT(consumer),
-	TEXT(producer),	   NUMBER(max_bytes),
-	NUMBER(keep_s),	   NUMBER(restarts),
-	NUMBER(snapshots), NUMBER(snapshots_failed),
-	TEXT(crash),	   NUMBER(snapshots_skipped),
+	NUMBER(pid),	      TEXT(what),
+	NUMBER(since_s),      TEXT(why),
+	TEXT(words),	      TEXT(consumer),
+	TEXT(producer),	      NUMBER(max_bytes),
+	NUMBER(keep_s),	      NUMBER(restarts),
+	NUMBER(snapshots),    NUMBER(snapshots_failed),
+	TEXT(crash),	      NUMBER(snapshots_skipped),
 	NUMBER(kernel_bytes),
 #undef TEXT
 #undef NUMBER

@@ -525,7 +525,8 @@ static void write_overwrites(const struct trace_scan *s, struct strbuf *out)
 
 	if (!ftrace_scan_overwrites(&s->ftrace, &o) || !o.events)
 		return;
-	strbuf_printf(out, "  rings    the kernel overwrote %s older events; complete for the last ",
+	strbuf_printf(out,
+		      "  rings    the kernel overwrote %s older events; complete for the last ",
 		      str_thousands(o.events, number));
 	strbuf_printf(out, "%.3f s\n",
 		      (double)(s->ftrace.last_ns - MIN(o.complete_ns, s->ftrace.last_ns)) / 1e9);

@@ -118,8 +118,7 @@ static void write_table_of_contents(const struct contents *c, struct strbuf *out
 		out->failed = true;
 		return;
 	}
-	strbuf_printf(out, "\n%-34s %12s %10s %7s\n", "content", "number", "bytes",
-		      "share");
+	strbuf_printf(out, "\n%-34s %12s %10s %7s\n", "content", "number", "bytes", "share");
 	for (size_t i = 0; i < n && i < MAX_ROWS; i++) {
 		char count[32], bytes[32];
 

@@ -12,12 +12,12 @@
  */
 
 enum top_unit { /* the first four have values to sort by */
-	TOP_PERCENT, /* of one CPU: ns per second */
-	TOP_COUNT, /* per second */
-	TOP_BYTES, /* per second */
-	TOP_RSS,
-	TOP_PID,
-	TOP_NAME,
+		TOP_PERCENT, /* of one CPU: ns per second */
+		TOP_COUNT, /* per second */
+		TOP_BYTES, /* per second */
+		TOP_RSS,
+		TOP_PID,
+		TOP_NAME,
 };
 
 struct top_column_spec {

@@ -105,7 +105,8 @@ static int parse_sort(const char *text, struct top_options *o, struct err_text *
 		return 0;
 	}
 	top_put_column_keys(&keys);
-	err_set(e, -EINVAL, "-s: unknown sort key '%.40s'; valid keys: %s", text, keys.s ? keys.s : "");
+	err_set(e, -EINVAL, "-s: unknown sort key '%.40s'; valid keys: %s", text,
+		keys.s ? keys.s : "");
 	strbuf_deinit(&keys);
 	return -EINVAL;
 }

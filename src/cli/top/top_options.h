@@ -19,7 +19,8 @@ struct top_options {
 	uint64_t count; /* screens; 0: until the user ends it */
 	size_t sort; /* index of a column */
 	size_t rows; /* 0: as many as there is room for */
-	struct pid_list pids; /* owned, as are the next ones; their strings are borrowed from argv */
+	struct pid_list
+		pids; /* owned, as are the next ones; their strings are borrowed from argv */
 	struct arg_list units, containers, pods, cgroups, programs;
 	enum top_by by;
 	bool tree;

@@ -25,7 +25,8 @@ static const char script[] =
 	"\"$0\" record -t " SECONDS " -p \"$1\" -o \"$2\" ${3:+--socket \"$3\"} off-cpu || {\n"
 	"	echo 'Press Enter to return to sonda top.'; read -r _; exit\n"
 	"}\n"
-	"{ \"$0\" report why \"$4\" \"$2\" 2>&1; printf '\\nThe trace: %s\\n' \"$2\"; } | ${PAGER:-less -S}\n";
+	"{ \"$0\" report why \"$4\" \"$2\" 2>&1; printf '\\nThe trace: %s\\n' \"$2\"; } | "
+	"${PAGER:-less -S}\n";
 
 extern char **environ;
 

@@ -21,8 +21,8 @@
 #define NO_NODE SIZE_MAX
 
 static const char *const names[TOP_BYS] = {
-	[TOP_BY_PROCESS] = "process", [TOP_BY_PROGRAM] = "program", [TOP_BY_UNIT] = "unit",
-	[TOP_BY_CONTAINER] = "container", [TOP_BY_POD] = "pod",	[TOP_BY_CGROUP] = "cgroup",
+	[TOP_BY_PROCESS] = "process",	  [TOP_BY_PROGRAM] = "program", [TOP_BY_UNIT] = "unit",
+	[TOP_BY_CONTAINER] = "container", [TOP_BY_POD] = "pod",		[TOP_BY_CGROUP] = "cgroup",
 };
 
 const char *top_by_name(enum top_by by)
@@ -204,7 +204,8 @@ static void subjects_make_nodes(struct top_nodes *t)
 
 	HASH_ITER (hh, t->rows->subjects, s, next) {
 		const char *last = is_path ? strrchr(s->name, '/') : NULL;
-		struct top_row row = {.p = &s->sum, .key = s->name, .name = s->name, .count = s->count};
+		struct top_row row = {
+			.p = &s->sum, .key = s->name, .name = s->name, .count = s->count};
 
 		if (last && last[1])
 			row.name = last + 1;
@@ -255,7 +256,8 @@ static bool is_one_of_pids(const struct top_selection *s, const struct live_proc
 
 static void process_make_node(void *ctx, const struct live_process *p)
 {
-	struct top_row row = {.p = p, .name = p->name[0] ? live_program_name(p->name) : "(unknown)"};
+	struct top_row row = {.p = p,
+			      .name = p->name[0] ? live_program_name(p->name) : "(unknown)"};
 	struct top_nodes *t = ctx;
 
 	/* Most processes without a name have ended. The sums of their subject contain them. */
@@ -371,7 +373,8 @@ static void filter_nodes(struct top_nodes *t)
 
 		for (size_t at = n->parent; !matches && !n->row.key && at != NO_NODE;
 		     at = t->list[at].parent)
-			matches = t->list[at].row.key && node_matches(t->selection, &t->list[at].row);
+			matches =
+				t->list[at].row.key && node_matches(t->selection, &t->list[at].row);
 		for (size_t at = i; matches && at != NO_NODE; at = t->list[at].parent)
 			t->list[at].is_shown = true;
 	}

@@ -159,7 +159,10 @@ static const char *style_sequence(const struct top_terminal *t, char style)
 {
 	if (!t->color)
 		return "";
-	return style == TOP_TITLE ? REVERSE : style == TOP_ALERT ? RED : style == TOP_SELECTED ? BOLD : "";
+	return style == TOP_TITLE      ? REVERSE
+	       : style == TOP_ALERT    ? RED
+	       : style == TOP_SELECTED ? BOLD
+				       : "";
 }
 
 int top_terminal_draw(struct top_terminal *t, const char *lines, int signals)

@@ -110,9 +110,8 @@ static void put_title(const struct top_view *v, const struct top_state *s,
 	if (v->selection.within_by != TOP_BY_PROCESS)
 		strbuf_printf(b, " of %s %.40s", top_by_name(v->selection.within_by),
 			      v->selection.within);
-	strbuf_printf(b, ", every %g s, by %s%s%s", v->period_s,
-		      top_columns[v->selection.sort].key, v->selection.tree ? ", tree" : "",
-		      v->paused ? ", PAUSED" : "");
+	strbuf_printf(b, ", every %g s, by %s%s%s", v->period_s, top_columns[v->selection.sort].key,
+		      v->selection.tree ? ", tree" : "", v->paused ? ", PAUSED" : "");
 	strbuf_puts(b, s->has_ebpf ? "" : ", /proc only");
 	if (v->is_typing || *v->selection.filter)
 		strbuf_printf(b, "  filter: %s%s", v->selection.filter, v->is_typing ? "_" : "");

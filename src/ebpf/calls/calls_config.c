@@ -148,8 +148,8 @@ int calls_config_read(const Pb__SyscallsConfig *m, uint32_t consumer, struct cal
 					       m->n_programs, c->settings.programs,
 					       PROGRAM_NAMES_MAX, &c->settings.n_programs, e);
 	return r ? r
-		 : process_selection_pids("syscalls_config.pids", m->pids, m->n_pids, CALLS_PIDS_MAX,
-					  &c->pids, &c->n_pids, e);
+		 : process_selection_pids("syscalls_config.pids", m->pids, m->n_pids,
+					  CALLS_PIDS_MAX, &c->pids, &c->n_pids, e);
 }
 
 void calls_config_deinit(struct calls_config *c)

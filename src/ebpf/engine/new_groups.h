@@ -21,7 +21,8 @@ struct ebpf_object;
 struct new_groups_user {
 	struct ebpf_object *object; /* borrowed; NULL: not joined */
 	const struct subject_ids *ids; /* borrowed; NULL: no subject */
-	uint64_t missed; /* programs that were executed before their group was added; stays after leave */
+	uint64_t
+		missed; /* programs that were executed before their group was added; stays after leave */
 	uint64_t *late; /* owned: ids of the groups that were added */
 	size_t n_late;
 	TAILQ_ENTRY(new_groups_user) link;

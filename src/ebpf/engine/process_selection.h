@@ -9,7 +9,6 @@
 
 /* Which processes a config selects, for programs that compare in the kernel. */
 
-
 /* Copies the names of programs, at most max, into ret, which is zeroed. field is its name in the config, for
  * errors. Returns 0, or -EINVAL and sets e. */
 int process_selection_programs(const char *field, char *const *names, size_t n,

@@ -131,7 +131,8 @@ static void update_name(struct process *p, const struct processes_thread *t)
 	p->memory = t->memory;
 }
 
-static void processes_add_thread(struct process_table *s, const struct processes_thread *t, bool by_thread)
+static void processes_add_thread(struct process_table *s, const struct processes_thread *t,
+				 bool by_thread)
 {
 	struct process *p = processes_find_or_add(s, by_thread ? t->tid : t->pid);
 

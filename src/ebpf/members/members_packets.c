@@ -130,7 +130,8 @@ static void put_text(struct pb_enc *e, uint32_t field, const char *text)
 		pb_enc_str(e, field, text);
 }
 
-static void put_group(const struct members_packets *p, struct pb_enc *e, const struct cgroup_row *row)
+static void put_group(const struct members_packets *p, struct pb_enc *e,
+		      const struct cgroup_row *row)
 {
 	pb_enc_u64(e, PB_CGROUP_TREE_GROUP_ID, row->id);
 	if (row->parent)
@@ -175,8 +176,8 @@ bool members_packets_write_groups(struct members_packets *p)
 	return true;
 }
 
-void members_packets_write_stats(struct members_packets *p, uint64_t lost, const char *polled_because,
-				 uint32_t poll_ms)
+void members_packets_write_stats(struct members_packets *p, uint64_t lost,
+				 const char *polled_because, uint32_t poll_ms)
 {
 	struct pb_enc *e = writer_begin(p->writer);
 

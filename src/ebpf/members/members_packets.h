@@ -38,5 +38,5 @@ void members_packets_end(struct members_packets *p);
  * none. */
 bool members_packets_write_groups(struct members_packets *p);
 /* Writes what was lost, and why the rows are polled (NULL: they are not). */
-void members_packets_write_stats(struct members_packets *p, uint64_t lost, const char *polled_because,
-				 uint32_t poll_ms);
+void members_packets_write_stats(struct members_packets *p, uint64_t lost,
+				 const char *polled_because, uint32_t poll_ms);

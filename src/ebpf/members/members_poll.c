@@ -58,10 +58,9 @@ static void read_process(const struct members_poll *p, uint32_t pid, struct memb
 		to->groups->has_unknown = true;
 		return;
 	}
-	members_packets_add(to,
-			    &(struct member_row){
-				    .tgid = pid, .time = clock_boot_ns(), .group = e->id},
-			    true);
+	members_packets_add(
+		to, &(struct member_row){.tgid = pid, .time = clock_boot_ns(), .group = e->id},
+		true);
 }
 
 bool members_poll_step(struct members_poll *p, struct members_packets *to)

@@ -218,7 +218,8 @@ static int members_create(struct ds_handle *h, const struct ds_env *env,
 	s->threads_fd = -1;
 	s->tick = evtimer_new(env->loop, members_source_on_tick, s);
 	s->writer = ds_writer_new(h);
-	if (!s->tick || !s->writer || member_groups_init(&s->groups, env->sys_root, env->loop) < 0 ||
+	if (!s->tick || !s->writer ||
+	    member_groups_init(&s->groups, env->sys_root, env->loop) < 0 ||
 	    members_packets_init(&s->packets, s->writer, &s->groups) < 0) {
 		members_destroy(s);
 		return -ENOMEM;

@@ -98,8 +98,8 @@ static inline uint64_t field_hashed_address(struct encode_ctx *ctx, uint64_t add
 	if (!address)
 		return 0;
 	if (k->address != address)
-		*k = (struct field_known_hash){
-			address, siphash_keyed(&address, sizeof(address)) >> (64 - FIELD_HASH_BITS)};
+		*k = (struct field_known_hash){address, siphash_keyed(&address, sizeof(address)) >>
+								(64 - FIELD_HASH_BITS)};
 	return k->hash;
 }
 

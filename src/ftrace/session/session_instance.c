@@ -210,8 +210,7 @@ static bool is_kept_name(const char *name)
 {
 	size_t len = strlen(name);
 
-	return len <= KEPT_NAME_MAX &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
+	return len <= KEPT_NAME_MAX && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
 }
 
 /* A session that continues the instance of another one finds its clock and its rings set. */

@@ -173,7 +173,8 @@ static bool answer_is_valid(const struct file_answer *a, size_t len)
 	case FILE_REQUEST_ELF:
 		return a->result < 0 ||
 		       (a->n_bytes == sizeof(a->elf) && a->elf.n_build_id <= ELF_BUILD_ID_MAX &&
-			a->elf.n_segments <= ELF_SEGMENTS_MAX && a->elf.n_data <= ELF_SEGMENTS_MAX &&
+			a->elf.n_segments <= ELF_SEGMENTS_MAX &&
+			a->elf.n_data <= ELF_SEGMENTS_MAX &&
 			memchr(a->elf.debug_link, '\0', sizeof(a->elf.debug_link)) &&
 			!strchr(a->elf.debug_link, '/'));
 	case FILE_REQUEST_PERF_MAP:

@@ -13,7 +13,8 @@
  */
 #define JIT_SPACES_MAX 65536 /* of a session; the code of further processes has no names */
 #define JIT_SPACE_ASK_NS 1000000000ull
-#define JIT_SPACE_FIRST_NS 50000000ull /* the first pause; each is twice as long as the one before */
+#define JIT_SPACE_FIRST_NS                                                                         \
+	50000000ull /* the first pause; each is twice as long as the one before */
 
 struct jit_space {
 	int32_t pid;

@@ -57,10 +57,10 @@ FIXTURE_TEST(rings_that_are_read_on_request_overwrite_without_a_loss)
 
 	assert_false(ftrace_scan_overwrites(x, &o));
 	x->sequence = 7;
-	assert_true(scan_bundle("cpu: 0 lost_events: 1 " RANGE EVENT(5000, task_rename), 0, 4000,
-				90));
-	assert_true(scan_bundle("cpu: 1 lost_events: 1 " RANGE EVENT(5000, task_rename), 4500,
-				4700, 10));
+	assert_true(
+		scan_bundle("cpu: 0 lost_events: 1 " RANGE EVENT(5000, task_rename), 0, 4000, 90));
+	assert_true(scan_bundle("cpu: 1 lost_events: 1 " RANGE EVENT(5000, task_rename), 4500, 4700,
+				10));
 	assert_true(scan_stats(7, "phase: 1 overwrites: 1 cpu_stats { cpu: 0 overrun: 10 }"));
 	assert_true(scan_stats(7, "phase: 2 overwrites: 1 cpu_stats { cpu: 0 overrun: 100 } "
 				  "cpu_stats { cpu: 1 overrun: 10 dropped_events: 3 }"));

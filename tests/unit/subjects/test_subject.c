@@ -271,8 +271,9 @@ TEST_STATE(processes_of_a_subject, setup, teardown, struct rig *g)
 TEST_STATE(ids_for_programs_in_the_kernel, setup, teardown, struct rig *g)
 {
 	Pb__SubjectConfig c = PB__SUBJECT_CONFIG__INIT;
-	char *units[] = {"nginx"}, *late[] = {"zzz"}, *old[] = {"/old"}, *paths[] = {"a/b//", "/a/b"},
-	     *long_name[] = {"a_program_with_a_long_name"}, *id[] = {D64};
+	char *units[] = {"nginx"}, *late[] = {"zzz"}, *old[] = {"/old"},
+	     *paths[] = {"a/b//", "/a/b"}, *long_name[] = {"a_program_with_a_long_name"},
+	     *id[] = {D64};
 	struct subject_ids ids;
 	struct stat st;
 

@@ -503,7 +503,8 @@ ROWS_TEST(a_kernel_without_the_list_of_processes)
 
 static int set_up_groups(void **state)
 {
-	return set_up_for((struct live_setup){.top_n = 1, .has_groups = true, .has_programs = true});
+	return set_up_for(
+		(struct live_setup){.top_n = 1, .has_groups = true, .has_programs = true});
 }
 
 #define GROUPS_TEST(name) TEST_WITH(name, set_up_groups, tear_down)
@@ -540,8 +541,9 @@ GROUPS_TEST(a_group_has_what_its_processes_grow)
 {
 	describe_groups();
 	/* PID 42 is in the group 101, 7 and its thread 8 in 100. */
-	take(BEGAN, "cgroup_members { group_ids: [101 100] time_delta: [0 0 0] tid_delta: [84 69 2] "
-		    "tgid_delta: [0 0 1] group: [0 1 1] }");
+	take(BEGAN,
+	     "cgroup_members { group_ids: [101 100] time_delta: [0 0 0] tid_delta: [84 69 2] "
+	     "tgid_delta: [0 0 1] group: [0 1 1] }");
 	ROWS(BEGAN, "cpu_time", 5, PID, 50, 0, 0, 0, 0, 7, 3, 0, 0, 0, 0);
 	live_end_period(live);
 	ROWS(AFTER(1), "cpu_time", 5, PID, 150, 0, 0, 0, 0, 7, 4, 0, 0, 0, 0);
@@ -568,8 +570,9 @@ GROUPS_TEST(what_a_process_did_before_its_group_is_known_is_added_later)
 	ROWS(AFTER(1), "processes", 4, 7, 5, 4096, 0, 0);
 	live_end_period(live);
 	/* It has ended; its row arrives now. */
-	take(AFTER(1), "cgroup_members { group_ids: [101] time_delta: [0] tid_delta: [84] tgid_delta: [0] "
-		       "group: [0] }");
+	take(AFTER(1),
+	     "cgroup_members { group_ids: [101] time_delta: [0] tid_delta: [84] tgid_delta: [0] "
+	     "group: [0] }");
 	ROWS(AFTER(2), "cpu_time", 5, 7, 1, 0, 0, 0, 0);
 	ROWS(AFTER(2), "processes", 4, 7, 5, 4096, 0, 0);
 	live_end_period(live);
@@ -580,8 +583,9 @@ GROUPS_TEST(what_a_process_did_before_its_group_is_known_is_added_later)
 GROUPS_TEST(the_list_of_groups_may_come_long_before_that_of_processes)
 {
 	describe_groups();
-	take(BEGAN, "cgroup_members { group_ids: [101] time_delta: [0] tid_delta: [84] tgid_delta: [0] "
-		    "group: [0] }");
+	take(BEGAN,
+	     "cgroup_members { group_ids: [101] time_delta: [0] tid_delta: [84] tgid_delta: [0] "
+	     "group: [0] }");
 	value(AFTER(60), 998, 3);
 	ROWS(AFTER(60), "cpu_time", 5, 7, 0, 0, 0, 0, 0);
 	live_end_period(live);
@@ -619,8 +623,9 @@ static int set_up_threads(void **state)
 
 TEST_WITH(a_thread_has_a_row_and_is_in_the_group_of_its_process, set_up_threads, tear_down)
 {
-	take(BEGAN, "cgroup_members { group_ids: [101] time_delta: [0] tid_delta: [14] tgid_delta: [0] "
-		    "group: [0] }");
+	take(BEGAN,
+	     "cgroup_members { group_ids: [101] time_delta: [0] tid_delta: [14] tgid_delta: [0] "
+	     "group: [0] }");
 	ROWS(BEGAN, "cpu_time", 5, PID, 50, 0, 0, 0, 0);
 	take(BEGAN, "ebpf_process_rows { family: 'processes' columns: 4 processes { pid: 7 name: "
 		    "'a' tgid: 7 } processes { pid: 42 name: 'b' tgid: 7 } }");

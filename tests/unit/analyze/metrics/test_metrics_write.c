@@ -143,9 +143,9 @@ TEST(names_follow_the_conventions)
 {
 	for (size_t i = 0; i < METRICS; i++) {
 		const struct metric_def *m = &metric_defs[i];
-		const char *unit = m->unit == METRIC_NS || i == METRIC_SNAPSHOT_TIME	     ? "_seconds"
-				   : m->unit == METRIC_BYTES ? "_bytes"
-							     : "";
+		const char *unit = m->unit == METRIC_NS || i == METRIC_SNAPSHOT_TIME ? "_seconds"
+				   : m->unit == METRIC_BYTES			     ? "_bytes"
+										     : "";
 		const char *suffix = m->kind == METRIC_COUNTER ? "_total"
 				     : m->kind == METRIC_INFO  ? "_info"
 							       : "";

@@ -99,8 +99,11 @@ TEST(a_request_without_a_config_has_nothing_behind_it)
 TEST(a_request_that_does_not_fit_is_not_sent)
 {
 	char *large = calloc(1, HOST_FRAME_MAX);
-	const struct host_request r = {
-		.argv = args, .argc = 1, .output = "x", .config = large, .config_len = HOST_FRAME_MAX};
+	const struct host_request r = {.argv = args,
+				       .argc = 1,
+				       .output = "x",
+				       .config = large,
+				       .config_len = HOST_FRAME_MAX};
 	struct strbuf b = {0};
 
 	assert_int_equal(host_request_put(&b, &r), -E2BIG);

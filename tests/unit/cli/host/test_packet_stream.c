@@ -14,7 +14,12 @@ static int note(void *ctx, const uint8_t *packet, size_t len)
 	return ctx ? -ENOSPC : 0;
 }
 
-#define TRACE "\x0a\x03" "abc" "\x0a\x00" "\x0a\x81\x00" "d"
+#define TRACE                                                                                      \
+	"\x0a\x03"                                                                                 \
+	"abc"                                                                                      \
+	"\x0a\x00"                                                                                 \
+	"\x0a\x81\x00"                                                                             \
+	"d"
 
 TEST(packets_arrive_in_pieces_of_any_size)
 {
@@ -62,8 +67,8 @@ TEST(other_bytes_are_refused)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct packet_stream s = {0};
 
-		assert_int_equal(packet_stream_add(&s, (const uint8_t *)cases[i].bytes, cases[i].len,
-						   note, NULL),
+		assert_int_equal(packet_stream_add(&s, (const uint8_t *)cases[i].bytes,
+						   cases[i].len, note, NULL),
 				 cases[i].error);
 		packet_stream_deinit(&s);
 	}
@@ -75,8 +80,9 @@ TEST(an_error_of_the_reader_ends_the_call)
 	struct packet_stream s = {0};
 	int ctx;
 
-	assert_int_equal(packet_stream_add(&s, (const uint8_t *)TRACE, sizeof(TRACE) - 1, note, &ctx),
-			 -ENOSPC);
+	assert_int_equal(
+		packet_stream_add(&s, (const uint8_t *)TRACE, sizeof(TRACE) - 1, note, &ctx),
+		-ENOSPC);
 	assert_string_equal(seen.s, "abc;");
 	strbuf_deinit(&seen);
 	packet_stream_deinit(&s);

@@ -210,7 +210,8 @@ TEST(probes_that_are_refused)
 	refused(USER_PROBE_CALL, "SELF:function_to_probe+4(int x)", "name registers");
 	refused(USER_PROBE_CALL, "SELF:function_to_probe(foo x)", "no known type");
 	refused(USER_PROBE_CALL, "SELF:function_to_probe -> int", "only a span can have a result");
-	refused(USER_PROBE_SPAN, "SELF:function_to_probe%return", "already includes the call and the return");
+	refused(USER_PROBE_SPAN, "SELF:function_to_probe%return",
+		"already includes the call and the return");
 	refused(USER_PROBE_CALL, "SELF:12ab", "neither a number nor a function");
 	refused(USER_PROBE_CALL, "p:mine", "expected 'p:NAME FILE:OFFSET'");
 	refused(USER_PROBE_CALL, "p:mine SELF:function_to_prbe", "did you mean function_to_probe");

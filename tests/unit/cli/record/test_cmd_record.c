@@ -244,8 +244,8 @@ FIXTURE_TEST(test_a_session_that_the_service_ends_is_saved)
 {
 	service.enable_error = "another session had priority";
 	expect("-o x.pftrace sched/sched_switch", 1, "x.pftrace ",
-	       "the tracing service aborted the session: another session had priority", "323 events, 89 processes",
-	       NULL);
+	       "the tracing service aborted the session: another session had priority",
+	       "323 events, 89 processes", NULL);
 	assert_int_equal(packets_in("x.pftrace"), 26);
 }
 
@@ -386,8 +386,8 @@ FIXTURE_TEST(test_a_trace_without_what_it_is_about_is_no_success)
 	pb_enc_close(e);
 	service.slices = slices.buf;
 	service.slices_len = pb_mem_len(&slices);
-	expect("-o x.pftrace sched", 1, "", "sonda: nothing was recorded: this process cannot use tracefs",
-	       NULL);
+	expect("-o x.pftrace sched", 1, "",
+	       "sonda: nothing was recorded: this process cannot use tracefs", NULL);
 	/* A config that asks for something else as well still has that, and fails. */
 	write_config("data_sources { config { name: 'linux.ftrace' ftrace_config { } } } "
 		     "data_sources { config { name: 'linux.process_stats' } }");

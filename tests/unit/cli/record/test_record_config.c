@@ -435,8 +435,7 @@ TEST(refused)
 		{"sched --trigger traceoff~if~~", "'if  ' is not a condition"},
 		/* Words. */
 		{"a/b/c", "'a/b/c' is not a valid event name"},
-		{"irq/* !*",
-		 "'!*' excludes all events named before it; name other events, too"},
+		{"irq/* !*", "'!*' excludes all events named before it; name other events, too"},
 		{"--syscalls read,,write", "--syscalls: empty name"},
 		{"--syscalls ''", "--syscalls: empty name"},
 		{"--kretprobe r:x~vfs_read",

@@ -109,9 +109,8 @@ FIXTURE_TEST(test_counters_become_lines)
 		/* A patch for a chunk that was discarded is no fault of the producer. */
 		{"packets without a chunk",
 		 BUFFER(1000000, 500000, .chunks_discarded = 1234, .patches_failed = 2),
-		 .lines = CENTRAL
-		 "full: discarded the newest 1,234 chunks; try -b 2mb\n" CENTRAL
-		 "incomplete because chunks were discarded: 2 packets\n"},
+		 .lines = CENTRAL "full: discarded the newest 1,234 chunks; try -b 2mb\n" CENTRAL
+				  "incomplete because chunks were discarded: 2 packets\n"},
 		{"a buffer smaller than a chunk",
 		 BUFFER(4096, 500000, .abi_violations = 18, .patches_failed = 2),
 		 .lines = "central buffer (4 KiB): too small for 18 chunks; try -b 1mb\n"},
@@ -170,10 +169,10 @@ FIXTURE_TEST(test_a_producer_that_went_away_at_a_known_time)
 	d[0].back_ns = 14000000000;
 	d[0].times = 2;
 	x.stats.n_departures = 1;
-	check(1,
-	      "probes (pid 7) disconnected 2.5 s after the start (most recent of 2 disconnections): uncommitted "
-	      "data is missing, and 1.5 s until another producer replaced it, of "
-	      "linux.ftrace\n");
+	check(1, "probes (pid 7) disconnected 2.5 s after the start (most recent of 2 "
+		 "disconnections): uncommitted "
+		 "data is missing, and 1.5 s until another producer replaced it, of "
+		 "linux.ftrace\n");
 }
 
 FIXTURE_TEST(test_records_of_call_stacks)
@@ -289,7 +288,8 @@ FIXTURE_TEST(dropped_packets_are_counted_not_their_gaps)
 	check_no_room("1,235 packets or more dropped: the buffer was full (written by pid 78)");
 	/* A number that no writer can have reached. */
 	facts_packet(&x, 2, 77, 1 | 256, UINT64_MAX, false);
-	check_no_room("9,223,372,036,854,775,808 packets or more dropped: the buffer was full (written by "
+	check_no_room("9,223,372,036,854,775,808 packets or more dropped: the buffer was full "
+		      "(written by "
 		      "pid 78)");
 }
 
@@ -354,8 +354,9 @@ FIXTURE_TEST(test_counters_of_the_service_count_from_the_beginning)
 	x.before.patches_discarded = x.stats.patches_discarded = 7;
 	check(0, "");
 	x.stats.chunks_discarded = 103;
-	check(1, "service: rejected during the recording, from this or another session: 3 chunks, 0 "
-		 "patches\n");
+	check(1,
+	      "service: rejected during the recording, from this or another session: 3 chunks, 0 "
+	      "patches\n");
 	x.f.before = NULL;
 	check(0, "");
 	x.f.before = &x.before;

@@ -412,7 +412,8 @@ FIXTURE_TEST(test_what_is_missing)
 	      "           no producer provides the data source 'my.own'\n"
 	      "           data source 'x' is left out\n"
 	      "           x is skipped\n"
-	      "           '!sched_swtch' matches no event to exclude; did you mean sched/sched_switch?\n"
+	      "           '!sched_swtch' matches no event to exclude; did you mean "
+	      "sched/sched_switch?\n"
 	      "           event 'sched/sched_swich' does not exist; did you mean "
 	      "sched/sched_switch?\n",
 	      false, true);

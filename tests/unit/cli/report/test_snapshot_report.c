@@ -108,7 +108,8 @@ FIXTURE_TEST(holes_are_in_the_line)
 	facts_ring(&x->facts, 0, 12);
 	scan->started_ns = NS_PER_S;
 	h->list[h->n++] = (struct hole){.cpu = 0, .to_ns = 2 * NS_PER_S, .events = 5};
-	h->list[h->n++] = (struct hole){0, 0, true, 4 * NS_PER_S, 4 * NS_PER_S + 250 * NS_PER_MS, 0};
+	h->list[h->n++] =
+		(struct hole){0, 0, true, 4 * NS_PER_S, 4 * NS_PER_S + 250 * NS_PER_MS, 0};
 	h->list[h->n++] = (struct hole){3, 0, false, 4 * NS_PER_S, 4 * NS_PER_S + NS_PER_MS, 7};
 	h->total = 5;
 	is_line(snapshot_log_add_saved(&x->log, &x->snapshot, scan),

@@ -214,9 +214,8 @@ TEST(test_an_exclusion_without_effect_is_returned)
 TEST(test_nothing_may_be_left)
 {
 	assert_int_equal(read_words("sched:* !*", &events), -EINVAL);
-	assert_string_equal(
-		why.text,
-		"'!*' excludes all events named before it; name other events, too");
+	assert_string_equal(why.text,
+			    "'!*' excludes all events named before it; name other events, too");
 	assert_int_equal(read_words("!nosuch", &events), -EINVAL);
 	assert_int_equal(read_words("nosuch !nosuch", NULL), -EINVAL);
 	assert_string_equal(requests.s, "");

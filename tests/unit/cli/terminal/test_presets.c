@@ -144,8 +144,9 @@ TEST(test_parts)
 	assert_string_equal(s->config->data_sources[0]->config->name, "linux.waits");
 
 	/* A preset without this part, a part of a part, no preset, samples. */
-	for (const char **name = (const char *[]){"sched-ebpf", "stacks-events", "mem-ebpf-events",
-						  "nosuch-events", "-events", "stacks-samples", NULL};
+	for (const char **name =
+		     (const char *[]){"sched-ebpf", "stacks-events", "mem-ebpf-events",
+				      "nosuch-events", "-events", "stacks-samples", NULL};
 	     *name; name++)
 		if (find(p, *name, &s, &e) != -ENOENT || presets_has(p, *name, strlen(*name)))
 			fail_msg("there is a preset %s", *name);

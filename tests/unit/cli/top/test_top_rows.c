@@ -17,10 +17,8 @@ static size_t n_processes;
 
 static int set_up(void **state)
 {
-	const struct live_setup setup = {.began_ns = 1,
-					 .period_ns = 1000000000,
-					 .has_groups = true,
-					 .has_programs = true};
+	const struct live_setup setup = {
+		.began_ns = 1, .period_ns = 1000000000, .has_groups = true, .has_programs = true};
 
 	n_processes = 0;
 	selection = (struct top_selection){.sort = (size_t)top_find_column("cpu")};
@@ -48,11 +46,13 @@ static int tear_down(void **state)
 /* Adds a process that began before the first period, with its CPU time in percent in the second one. */
 static void add(int pid, int parent, const char *name, int percent, int group)
 {
-	take("timestamp: 1000 ebpf_process_rows { family: 'cpu_time' columns: 5 rows: [%d 0 0 0 0 0] "
+	take("timestamp: 1000 ebpf_process_rows { family: 'cpu_time' columns: 5 rows: [%d 0 0 0 0 "
+	     "0] "
 	     "processes { pid: %d name: '%s' parent_pid: %d } }",
 	     pid, pid, name, parent);
 	if (group)
-		take("timestamp: 1000 cgroup_members { group_ids: [%d] time_delta: [0] tid_delta: [%d] "
+		take("timestamp: 1000 cgroup_members { group_ids: [%d] time_delta: [0] tid_delta: "
+		     "[%d] "
 		     "tgid_delta: [0] group: [0] }",
 		     group, 2 * pid);
 	percents[n_processes] = percent;
@@ -63,10 +63,12 @@ static void end_periods(void)
 {
 	live_end_period(live);
 	for (size_t i = 0; i < n_processes; i++) {
-		take("timestamp: 1000001000 ebpf_process_rows { family: 'cpu_time' columns: 5 rows: "
+		take("timestamp: 1000001000 ebpf_process_rows { family: 'cpu_time' columns: 5 "
+		     "rows: "
 		     "[%d %d 0 0 0 0] }",
 		     pids[i], percents[i] * 10000000);
-		take("timestamp: 1000001000 ebpf_process_rows { family: 'processes' columns: 4 rows: "
+		take("timestamp: 1000001000 ebpf_process_rows { family: 'processes' columns: 4 "
+		     "rows: "
 		     "[%d 5 4096 0 0] }",
 		     pids[i]);
 	}
@@ -167,7 +169,8 @@ ROWS_TEST(in_a_tree_a_control_group_has_all_below_it)
 	add_groups();
 	selection.by = TOP_BY_CGROUP;
 	selection.tree = true;
-	assert_string_equal(shown(), "0 /, 1 system.slice, 2 a.service, 3 a, 1 c, 2 b, 2 below, 3 c, 1 init");
+	assert_string_equal(
+		shown(), "0 /, 1 system.slice, 2 a.service, 3 a, 1 c, 2 b, 2 below, 3 c, 1 init");
 	assert_int_equal(rows.list[0].count, 4);
 	assert_float_equal(rows.list[0].p->values[LIVE_CPU].rate, 4e8, 1e5);
 	assert_float_equal(rows.list[1].p->values[LIVE_CPU].rate, 3e8, 1e5);

@@ -218,7 +218,8 @@ FIXTURE_TEST(refusals_are_reported)
 	x->service.refuse = "Attach";
 	begin(x);
 	assert_int_equal(session_client_attach(x->client, "key", &config, &e), -EPROTO);
-	assert_string_equal(e.text, "this user has no detached session named 'key'; if the session has ended, read the file that it wrote: sonda info FILE");
+	assert_string_equal(e.text, "this user has no detached session named 'key'; if the session "
+				    "has ended, read the file that it wrote: sonda info FILE");
 	assert_int_equal(session_client_clone(x->client, &request, -1, &written, &e), -EPROTO);
 	assert_string_equal(e.text, "the tracing service refused the snapshot: no reason given");
 }

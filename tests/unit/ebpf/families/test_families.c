@@ -139,7 +139,8 @@ FIXTURE_TEST(old_and_unknown_arguments)
 	assert_string_equal(variant_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK), "tp_btf");
 	kernel.args = 3;
 	assert_string_equal(variant_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK), "tp");
-	assert_non_null(strstr(why.text, "block_rq_issue has an unsupported number of arguments: 3"));
+	assert_non_null(
+		strstr(why.text, "block_rq_issue has an unsupported number of arguments: 3"));
 	/* Where it has a record, fields have names. */
 	kernel.tracepoint = "softirq_exit";
 	kernel.args = 3;

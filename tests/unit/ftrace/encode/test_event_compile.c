@@ -11,8 +11,8 @@
 	FIELD("pid_t prev_pid", 24, 4, 1)                                                          \
 	FIELD("int prev_prio", 28, 4, 1)                                                           \
 	FIELD("long prev_state", 32, 8, 1)                                                         \
-	FIELD("char next_comm[16]", 40, 16, 0) FIELD("pid_t next_pid", 56, 4, 1)                   \
-		FIELD("int next_prio", 60, 4, 1)
+	FIELD("char next_comm[16]", 40, 16, 0)                                                     \
+	FIELD("pid_t next_pid", 56, 4, 1) FIELD("int next_prio", 60, 4, 1)
 
 static struct compiled_event *known(const char *group, const char *name, const char *fields)
 {

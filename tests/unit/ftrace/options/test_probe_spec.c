@@ -73,14 +73,14 @@ TEST(an_error_in_a_span_is_shown_at_its_place)
 	assert_int_equal(probe_spec_parse(line, PROBE_USER, &l, NULL), 0);
 	assert_int_equal(probe_spec_split(&l, PROBE_USER, &call, &on_return), 0);
 	probe_spec_command(&call, "GROUP", &b);
-	assert_int_equal(probe_spec_written_at(&call, "GROUP",
-					       (size_t)(strstr(b.s, "a=%di") - b.s)),
-			 strstr(line, "a=%di") - line);
+	assert_int_equal(
+		probe_spec_written_at(&call, "GROUP", (size_t)(strstr(b.s, "a=%di") - b.s)),
+		strstr(line, "a=%di") - line);
 	strbuf_clear(&b);
 	probe_spec_command(&on_return, "GROUP", &b);
-	assert_int_equal(probe_spec_written_at(&on_return, "GROUP",
-					       (size_t)(strstr(b.s, "$nope") - b.s)),
-			 strstr(line, "$nope") - line);
+	assert_int_equal(
+		probe_spec_written_at(&on_return, "GROUP", (size_t)(strstr(b.s, "$nope") - b.s)),
+		strstr(line, "$nope") - line);
 	strbuf_deinit(&b);
 	probe_spec_deinit(&call);
 	probe_spec_deinit(&on_return);

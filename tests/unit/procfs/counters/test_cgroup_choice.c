@@ -80,7 +80,8 @@ FIXTURE_TEST(files_do_not_lead_out_of_the_group)
 	c.n_files = 4;
 	capture_log();
 	assert_int_equal(cgroup_choice_init(&choice, &c), 0);
-	assert_int_equal(captured("files: '../../etc/shadow' is not the name of a control group file"), 1);
+	assert_int_equal(
+		captured("files: '../../etc/shadow' is not the name of a control group file"), 1);
 	assert_int_equal(choice.files.n, 1);
 	assert_string_equal(choice.files.all[0], "memory.peak");
 }

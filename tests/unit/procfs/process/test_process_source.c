@@ -352,7 +352,8 @@ FIXTURE_TEST(periods_of_any_length)
 		create_and_start();
 		for (unsigned turns = 0; turns < 20; turns++)
 			event_base_loop(env.loop, EVLOOP_NONBLOCK);
-		assert_int_equal(captured("is below the minimum; using 100 ms"), periods[i] == 1 || periods[i] == 99);
+		assert_int_equal(captured("is below the minimum; using 100 ms"),
+				 periods[i] == 1 || periods[i] == 99);
 		assert_int_equal(n_stats(), periods[i] ? 1 : 0);
 		source->stop(instance);
 		destroy();

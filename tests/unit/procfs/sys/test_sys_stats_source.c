@@ -119,7 +119,8 @@ FIXTURE_TEST(a_period_of_1_ms_is_one_of_10)
 	stats.stat_period_ms = 10;
 	capture_log();
 	create_and_start();
-	assert_int_equal(captured("the period of meminfo, 1 ms, is below the minimum; using 10 ms"), 1);
+	assert_int_equal(captured("the period of meminfo, 1 ms, is below the minimum; using 10 ms"),
+			 1);
 	assert_null(strstr(log_text, "stat every"));
 	while (packets_with(PB_SYS_STATS_MEMINFO) < 12)
 		ticks(1);

@@ -72,7 +72,7 @@ TEST(other_lines_are_refused)
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		assert_false(parse(lines[i]));
-		assert_false(proc_maps_parse_any_line((struct span){lines[i], strlen(lines[i])},
-						      &m, &path));
+		assert_false(proc_maps_parse_any_line((struct span){lines[i], strlen(lines[i])}, &m,
+						      &path));
 	}
 }
