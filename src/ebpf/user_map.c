@@ -108,9 +108,11 @@ static int add_leaf(struct walk *w, const struct btf_field *f)
 
 static int user_map_refuse(struct walk *w, const struct btf_field *f)
 {
-	return err_set(w->e, -EINVAL,
-		       "has %s%s, which is neither an integer nor a struct of integers",
-		       *f->name ? "the field " : "a type", f->name);
+	return *f->name ? err_set(w->e, -EINVAL,
+				  "has the field '%s', which is neither an integer nor a struct of "
+				  "integers",
+				  f->name)
+			: err_set(w->e, -EINVAL, "is neither an integer nor a struct of integers");
 }
 
 static int user_map_add_text(struct walk *w, struct btf_field *f, const struct btf_type *t)

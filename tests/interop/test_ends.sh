@@ -53,7 +53,7 @@ for service in sonda perfetto; do
 
   sonda 0 record --detach kept -b 8mb sched
   "$helpers/ping_pong" 10000 >"$dir/load.log" 2>&1
-  (ulimit -f 64 && sonda 1 stop kept -o "$dir/part") && says 'File too large; the session has ended, and the service keeps' &&
+  (ulimit -f 64 && sonda 1 stop kept -o "$dir/part") && says 'File too large; the session has ended and the service still holds' &&
     (ulimit -f 64 && sonda 1 stop kept -o "$dir/part") && sonda 0 stop kept --strict -o "$dir/whole" && says 'lost +nothing' &&
     [ "$(stat -c %s "$dir/part")" -le 65536 ] && [ "$(stat -c %s "$dir/whole")" -gt 65536 ]
   verdict "$service: stop into a file that cannot take all data leaves it to the next stop" $? "$TMP/log"

@@ -138,7 +138,7 @@ else
   beside "rings"
   end_attack
   cat "$TMP"/out/[012] >"$TMP/refused"
-  [ "$(grep -c 'option buffer_size_kb.*the rings of a user other than root may have 2/16' "$TMP/refused")" = 3 ]
+  [ "$(grep -c 'option buffer_size_kb.*the rings of a user other than root may use 2/16' "$TMP/refused")" = 3 ]
   verdict "rings: the limit is reported" $? "$TMP/refused"
 fi
 echo "1..$N"

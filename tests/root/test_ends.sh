@@ -84,7 +84,7 @@ many_events
 kill -CONT "$probes"
 ended() { sonda 0 sessions && ! lists '\bown\b'; }
 wait_for ended
-sonda 1 stop own && says 'ended by itself, it left the file that it wrote: sonda info FILE'
+sonda 1 stop own && says 'has ended, read the file that it wrote: sonda info FILE'
 verdict "stop of a session that wrote its file and has ended: names the verb for it" $? "$TMP/log"
 sonda 3 info --strict "$TMP/own" && lists "lost +$lossy" && lists '^  holes' && lists 'ended +duration reached' && lists "missing .*'sched/nosuch' does not exist"
 verdict "info of its file: events, losses, holes, what is missing, the end" $? "$TMP/stdout"

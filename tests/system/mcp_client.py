@@ -164,7 +164,7 @@ def refused(s, name, tool, arguments, reason):
 def hostile_arguments(s, traces, outside):
     secret = os.path.join(outside, "secret.pf")
     for name, trace, reason in (
-            ("a name with ..", "../outside/secret.pf", "leads out"), ("more of it", "planted/../../outside/secret.pf", "leads out"),
+            ("a name with ..", "../outside/secret.pf", "is outside of the folders"), ("more of it", "planted/../../outside/secret.pf", "is outside of the folders"),
             ("an absolute name outside", secret, "the folders contain no trace"), ("/etc/passwd", "/etc/passwd", "the folders contain no trace"),
             ("a name that only begins as the folder", traces + "x/app.pf", "the folders contain no trace"),
             ("a link", "link.pf", "symbolic link"), ("a link to a folder", "folder_link/secret.pf", "symbolic link"),
@@ -189,7 +189,7 @@ def hostile_arguments(s, traces, outside):
             ("readfile", "sql", {"trace": "app.pf", "statement": "SELECT readfile('/etc/passwd')"}, "no such function"),
             ("a statement that is an option", "sql", {"trace": "app.pf", "statement": "--help"}, "."),
             ("a mistake in SQL", "sql", {"trace": "app.pf", "statement": "SELECT nosuch FROM sched"}, "no such column: nosuch"),
-            ("33 traces", "diff", {"before": ["app.pf"] * 33, "after": ["app.pf"]}, "more than 32"),
+            ("33 traces", "diff", {"before": ["app.pf"] * 33, "after": ["app.pf"]}, "too many traces; the limit is 32"),
             ("an unknown check", "doctor", {"checks": ["--help"]}, "unknown check"),
             ("a handle that is text", "more", {"handle": "x"}, "not a handle"), ("a handle of no answer", "more", {"handle": "99999.0"}, "has expired"),
             ("a handle beyond the end", "more", {"handle": "1.99999999"}, "has expired"), ("a negative handle", "more", {"handle": "-1.0"}, "not a handle")):

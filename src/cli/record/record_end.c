@@ -75,7 +75,7 @@ static bool lacks_samples(const struct evidence *e)
 static bool may_not_use_bpf(const struct evidence *e)
 {
 	return e->facts->scan->sources.uncounted.n &&
-	       (evidence_has(e, "no permission") || evidence_has(e, "bpf(2)"));
+	       (evidence_has(e, "CAP_BPF") || evidence_has(e, "bpf(2)"));
 }
 
 static bool lacks_types(const struct evidence *e)

@@ -161,8 +161,7 @@ static __attribute__((noinline)) bool filter_record(struct page_encoder *t,
 						    const struct compiled_event *ev,
 						    struct ring_record r)
 {
-	if (ev->kind >= COMPILED_SUBJECT_SWITCH ||
-	    (ev->kind != COMPILED_METADATA && passes_print_filter(t, ev, &r)))
+	if (ev->kind != COMPILED_METADATA && passes_print_filter(t, ev, &r))
 		return true;
 	if (t->ctx.tids)
 		event_add_tids(ev, &r, &t->ctx);
@@ -176,6 +175,10 @@ static __attribute__((noinline)) enum ring_page_status write_of_subject(
 {
 	struct compact_sched *compact = &t->bundle.compact;
 
+	if (!t->bundle.enc)
+		page_encode_begin(t, cpu, false, 0);
+	cpu->end_time = r.time;
+	cpu->events++;
 	if (ev->kind == COMPILED_SUBJECT_SWITCH)
 		subject_sched_switch(compact, &cpu->subject, cpu->cpu, &t->threads, ev, &r,
 				     &t->ctx);
@@ -200,9 +203,13 @@ static inline enum ring_page_status translate_record(struct page_encoder *t, str
 	}
 	if (r->len < ev->min_len)
 		return short_record_status(ev);
-	if (ev->kind >= COMPILED_FIRST_FILTERED && !filter_record(t, ev, *r)) {
-		cpu->left_out++;
-		return RING_PAGE_OK;
+	if (ev->kind >= COMPILED_FIRST_FILTERED) {
+		if (ev->kind >= COMPILED_SUBJECT_SWITCH)
+			return write_of_subject(t, cpu, ev, *r);
+		if (!filter_record(t, ev, *r)) {
+			cpu->left_out++;
+			return RING_PAGE_OK;
+		}
 	}
 	if (!t->bundle.enc)
 		page_encode_begin(t, cpu, false, 0);
@@ -212,8 +219,6 @@ static inline enum ring_page_status translate_record(struct page_encoder *t, str
 		compact_sched_switch(compact, ev, r, &t->ctx);
 	else if (ev->kind == COMPILED_COMPACT_WAKING)
 		compact_sched_waking(compact, ev, r, &t->ctx);
-	else if (ev->kind >= COMPILED_SUBJECT_SWITCH)
-		return write_of_subject(t, cpu, ev, *r);
 	else
 		return write_event(t, ev, r->time, r->payload, r->len);
 	if (compact_sched_full(compact))

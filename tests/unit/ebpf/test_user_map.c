@@ -262,24 +262,29 @@ FIXTURE_TEST(values_that_are_no_counters)
 {
 	int type;
 
-	refuses_value(btf__add_ptr(b.btf, b.u32), "its value has a type" NEITHER);
-	refuses_value(btf__add_int(b.btf, "__int128", 16, 0), "its value has a type" NEITHER);
-	refuses_value(btf__add_array(b.btf, b.u32, b.u32, 4), "its value has a type" NEITHER);
-	refuses_value(btf__add_float(b.btf, "double", 8), "its value has a type" NEITHER);
+	refuses_value(btf__add_ptr(b.btf, b.u32),
+		      "its value is neither an integer nor a struct of integers");
+	refuses_value(btf__add_int(b.btf, "__int128", 16, 0),
+		      "its value is neither an integer nor a struct of integers");
+	refuses_value(btf__add_array(b.btf, b.u32, b.u32, 4),
+		      "its value is neither an integer nor a struct of integers");
+	refuses_value(btf__add_float(b.btf, "double", 8),
+		      "its value is neither an integer nor a struct of integers");
 	refuses_value(b.chars, "its value contains text, which cannot be recorded as a counter");
 	type = btf__add_struct(b.btf, "bits", 4);
 	btf__add_field(b.btf, "flag", b.u32, 0, 1);
 	refuses_value(type, "its value has the bit field 'flag'");
 	type = btf__add_ptr(b.btf, b.u32);
-	refuses_value(bpf_image_struct(&b, 8, "p", type), "its value has the field p" NEITHER);
+	refuses_value(bpf_image_struct(&b, 8, "p", type), "its value has the field 'p'" NEITHER);
 	type = bpf_image_struct(&b, 4, "v", b.u32);
 	btf__add_decl_tag(b.btf, "sonda:units=ns", type, 0);
 	refuses_value(type, "its value has the unknown tag \"sonda:units=ns\"");
-	refuses_value(btf__add_union(b.btf, "u", 4), "its value has a type" NEITHER);
+	refuses_value(btf__add_union(b.btf, "u", 4),
+		      "its value is neither an integer nor a struct of integers");
 	bpf_image_add(&b, "sonda_counter_x", ARRAY, 1, 0, 0);
 	refuses("its key has no BTF");
 	bpf_image_add(&b, "sonda_counter_x", HASH, 1, btf__add_float(b.btf, "double", 8), b.u64);
-	refuses("its key has a type" NEITHER);
+	refuses("its key is neither an integer nor a struct of integers");
 }
 
 FIXTURE_TEST(too_many_fields_and_structs_without_end)
@@ -295,7 +300,7 @@ FIXTURE_TEST(too_many_fields_and_structs_without_end)
 	for (int i = 0; i < 12; i++)
 		inner = bpf_image_struct(&b, 4, "s", inner);
 	bpf_image_add(&b, "sonda_counter_x", ARRAY, 1, b.u32, inner);
-	refuses("its value has the field s.s.s.s.s.s.s.s.s" NEITHER);
+	refuses("its value has the field 's.s.s.s.s.s.s.s.s'" NEITHER);
 }
 
 FIXTURE_TEST(maps_that_are_too_large_or_of_another_kind)
