@@ -8,7 +8,7 @@
  *	none      no file
  *	map       /tmp/perf-PID.map
  *	moved     likewise; after half of the time the name becomes NAME_moved
- *	ended     likewise after nine tenths; it removes its file and ends at once
+ *	removed   likewise; it removes its file then, and ends at once when its time is over
  *	dump      a jitdump, which it maps
  *	link      the map is a symbolic link to another file
  *	fifo      the map is a FIFO
@@ -143,14 +143,15 @@ int main(int argc, char **argv)
 	else if (strcmp(how, "none") != 0)
 		write_map(at, name);
 	spoil_map(how);
-	if (strcmp(how, "moved") == 0 || strcmp(how, "ended") == 0) {
-		run_until((void (*)(void))(void *)at,
-			  begin + (how[0] == 'm' ? ms / 2 : ms * 9 / 10));
+	if (strcmp(how, "moved") == 0 || strcmp(how, "removed") == 0) {
+		run_until((void (*)(void))(void *)at, begin + ms / 2);
 		snprintf(moved, sizeof(moved), "%s_moved", name);
 		write_map(at, moved);
+		if (how[0] == 'r')
+			remove_files();
 	}
 	run_until((void (*)(void))(void *)at, begin + ms);
-	if (strcmp(how, "ended") != 0)
+	if (strcmp(how, "removed") != 0)
 		sleep(1); /* the recording goes on, and reads the names */
 	remove_files();
 	return 0;

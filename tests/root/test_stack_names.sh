@@ -34,7 +34,7 @@ cc -Wl,--build-id -g -o other other.c && objcopy --only-keep-debug other .debug/
 # ---- programs that compile code, whose names are as they should be; whose names must not be read; in a container
 
 mkdir inner && cp "$compiled" inner/compiled_code
-compilers='none map moved ended dump link fifo huge stranger'
+compilers='none map moved removed dump link fifo huge stranger'
 container="mount --bind $TMP/inner /tmp && exec /tmp/compiled_code 800 map inside_container"
 unshare -m -p -f true 2>/dev/null || container=
 
@@ -81,8 +81,8 @@ for how in map dump; do
 done
 grep -qx '//anon,name_of_moved_moved' found
 verdict "memory that is used again has the name of the new code" $? found
-grep -qx '//anon,name_of_ended_moved' found
-verdict "the last names are read when the process has ended and has removed its file" $? found
+grep -qx '//anon,name_of_removed_moved' found
+verdict "names are read from a file that its process has removed" $? found
 ! grep -qE 'name_of_(link|fifo|huge|stranger)' found && grep -qx '//anon,' found
 verdict "a link, a FIFO, a huge file and that of another user are not read" $? found
 if [ -n "$container" ]; then
