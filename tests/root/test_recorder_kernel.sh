@@ -25,9 +25,9 @@ print("%012x" % (h >> 16))' "$ring")
   find $TRACEFS/instances -maxdepth 1 -name "sonda-kept-recorder-$hash*"
 }
 trap '[ "$BASHPID" != $$ ] || { leave; kept | xargs -r rmdir; }' EXIT
-# A process with this name, which is gone when it returns.
+# A process with this name, which is gone when it returns. It runs several times: some kernels do not record each switch.
 mark() { # NAME
-  cp /bin/sleep "$TMP/$1" && "$TMP/$1" 0.01
+  cp /bin/sh "$TMP/$1" && "$TMP/$1" -c 'for i in 1 2 3 4 5; do sleep 0.01; done'
 }
 snapshot() { # FILE
   "$SONDA" snapshot --dir "$ring" --last 5m -o "$TMP/$1" recorder 2>"$TMP/summary"
@@ -50,8 +50,8 @@ scheduled() {
     done
   done
 }
-load() { # until the file is gone, but not for long
-  while [ -e "$TMP/busy" ] && [ $SECONDS -lt 90 ]; do /bin/true; done
+load() { # [PAUSE]: until the file is gone, but not for long
+  while [ -e "$TMP/busy" ] && [ $SECONDS -lt 90 ]; do sleep "${1:-0}"; done
 }
 
 "$SONDA" recorder run --dir "$ring" --in-kernel sched recorder 2>"$TMP/refused"
@@ -64,7 +64,7 @@ pid=${PIDS[0]}
 verdict "it has two instances" $? <(ls $TRACEFS/instances)
 sleep 0.5 # what the start left to do
 touch "$TMP/busy"
-load &
+load 0.01 & # the small ring has to hold all of it
 scheduled "$pid" >"$TMP/before"
 sleep 11 # sondad would take a snapshot of the clocks every 10 s
 scheduled "$pid" >"$TMP/after"
