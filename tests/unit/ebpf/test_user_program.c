@@ -167,8 +167,8 @@ RUN_TEST(maps_are_tracks_below_the_program_and_a_bad_one_does_not_end_it)
 	assert_int_equal(run(&b), 0);
 	assert_int_equal(rig.errors.n, 2);
 	assert_string_equal(rig.errors.all[0].reason,
-			    "sonda_counter_y is skipped: its value has a type, which is neither an "
-			    "integer nor a struct of integers");
+			    "sonda_counter_y is skipped: its value is neither an integer nor a "
+			    "struct of integers");
 	assert_string_equal(last_error(), "sonda_events is ignored: it is not a ring buffer");
 	*(uint64_t *)fake_value("sonda_counter_x", 0) = 7;
 	assert_int_equal(rig_read(), 0);
