@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 #pragma once
 
-/* Records of control groups of version 2 (struct member_group), and of lost ones, for the programs that
- * write them. */
+/* Records of control groups of version 2 (struct member_group), for the programs that write them. */
 
+#include "lost.h"
 #include "members.h"
 
 /* The stack of a program has 512 bytes. */
@@ -13,23 +13,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct member_group);
 } scratch SEC(".maps");
-
-/* Records that found no room. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} lost SEC(".maps");
-
-static __always_inline void count_lost_record(void)
-{
-	__u32 zero = 0;
-	__u64 *n = bpf_map_lookup_elem(&lost, &zero);
-
-	if (n)
-		++*n;
-}
 
 static __always_inline int is_version_2(struct cgroup *c)
 {

@@ -23,7 +23,7 @@ struct {
 static __always_inline void send_record(void *record, __u64 size)
 {
 	if (bpf_ringbuf_output(&members, record, size, BPF_RB_NO_WAKEUP) != 0)
-		count_lost_record();
+		count_lost();
 }
 
 static __always_inline int send_row(__u32 tgid, __u32 tid, __u64 group)

@@ -34,7 +34,7 @@ int BPF_PROG(on_mkdir, struct cgroup *c, const char *path)
 	bpf_map_update_elem(&unnamed, &id, &none, BPF_ANY);
 	if (bpf_ringbuf_output(&new_groups, g, group_record_complete(g, c, path),
 			       BPF_RB_FORCE_WAKEUP) != 0)
-		count_lost_record();
+		count_lost();
 	return 0;
 }
 

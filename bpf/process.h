@@ -54,6 +54,8 @@ struct sonda_process_keys {
 #define SONDA_SPAN_SUM ((1ull << SONDA_SPAN_BITS) - 1)
 
 #ifdef __bpf__
+#include "lost.h"
+
 static __always_inline __u64 sonda_span(__u64 word, __u64 number, __u64 sum)
 {
 	return ((word & ~SONDA_SPAN_SUM) + (number << SONDA_SPAN_BITS)) |
@@ -68,23 +70,6 @@ static __always_inline void sonda_span_begin(__u64 *word, __u64 now)
 static __always_inline void sonda_span_end(__u64 *word, __u64 now)
 {
 	*word = sonda_span(*word, -1ull, now);
-}
-
-/* Counts what was lost because there was no room. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} lost SEC(".maps");
-
-static __always_inline void count_lost(void)
-{
-	__u32 zero = 0;
-	__u64 *n = bpf_map_lookup_elem(&lost, &zero);
-
-	if (n)
-		++*n;
 }
 
 /* Buckets of a CPU, minus 1: they are a power of two. Set before the load. */

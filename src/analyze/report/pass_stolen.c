@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyze/report/vm_host.h"
+#include "base/core/mem.h"
 
 struct stolen {
 	uint32_t utid, cpu, vcpu; /* cpu: the guest's; vcpu: a utid */
@@ -40,16 +41,9 @@ static uint32_t next_cpu_of_vcpu(const struct vcpu *v, size_t at)
 
 static struct stolen *add_stolen(struct stolen_walk *w, const struct stolen *s)
 {
-	if (w->n == w->cap) {
-		size_t cap = w->cap ? 2 * w->cap : 64;
-		struct stolen *list = reallocarray(w->list, cap, sizeof(*list));
-
-		if (!list || w->n == NULL_U32) {
-			w->failed = true;
-			return NULL;
-		}
-		w->list = list;
-		w->cap = cap;
+	if (w->n == NULL_U32 || array_reserve(&w->list, &w->cap, w->n + 1, sizeof(*s)) < 0) {
+		w->failed = true;
+		return NULL;
 	}
 	w->list[w->n] = *s;
 	w->list[w->n].number = (uint32_t)w->n;

@@ -6,6 +6,7 @@
 
 #include "analyze/report/event_reader.h"
 #include "analyze/report/pass.h"
+#include "base/core/mem.h"
 
 /* More switches of a guest prove no more. */
 #define CHECKS_MAX 4096
@@ -22,15 +23,8 @@ static struct vcpu *add_vcpu(struct vm_host *h, const struct store *s, uint32_t 
 {
 	struct vcpu *v;
 
-	if (h->n_vcpus == h->cap) {
-		size_t cap = h->cap ? 2 * h->cap : 16;
-		struct vcpu *list = reallocarray(h->vcpus, cap, sizeof(*list));
-
-		if (!list)
-			return NULL;
-		h->vcpus = list;
-		h->cap = cap;
-	}
+	if (array_reserve(&h->vcpus, &h->cap, h->n_vcpus + 1, sizeof(*v)) < 0)
+		return NULL;
 	v = &h->vcpus[h->n_vcpus++];
 	*v = (struct vcpu){.upid = table_u32(&s->tables[TABLE_THREAD], THREAD_UPID, utid),
 			   .utid = utid,
@@ -175,15 +169,8 @@ static bool add_span(struct vcpu *v, const struct pass_input *in, uint32_t row)
 	    table_u8(&in->s->tables[TABLE_WAKER], WAKER_IRQ_CONTEXT, waker) != 1)
 		span.waker = table_u32(&in->s->tables[TABLE_WAKER], WAKER_UTID, waker);
 	span.blocked = !span.running && !pass_is_runnable(in->s, state);
-	if (v->n == v->cap) {
-		size_t cap = v->cap ? 2 * v->cap : 64;
-		struct vcpu_span *list = reallocarray(v->spans, cap, sizeof(*list));
-
-		if (!list)
-			return false;
-		v->spans = list;
-		v->cap = cap;
-	}
+	if (array_reserve(&v->spans, &v->cap, v->n + 1, sizeof(span)) < 0)
+		return false;
 	v->spans[v->n++] = span;
 	if (span.end != INT64_MAX) {
 		v->total += (double)(span.end - span.begin);
@@ -310,15 +297,8 @@ static void list_checks(const struct pass_input *in, struct check_list *ret)
 
 static bool add_edge(struct edge_list *l, int64_t at, int step)
 {
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? 2 * l->cap : 1024;
-		struct edge *list = reallocarray(l->of, cap, sizeof(*list));
-
-		if (!list)
-			return false;
-		l->of = list;
-		l->cap = cap;
-	}
+	if (array_reserve(&l->of, &l->cap, l->n + 1, sizeof(*l->of)) < 0)
+		return false;
 	l->of[l->n++] = (struct edge){.at = at, .step = step};
 	return true;
 }

@@ -10,8 +10,10 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/system/caps.h"
 #include "base/system/sanitizer.h"
@@ -135,4 +137,38 @@ ssize_t helper_receive(int fd, const struct iovec *parts, size_t n_parts, int wa
 	if (n >= 0 && ret_fd)
 		*ret_fd = TAKE_FD(passed);
 	return n;
+}
+
+#define STOP_CHECK_MS 200
+
+static int receive_answer(int fd, void *answer, size_t len, const volatile sig_atomic_t *stop,
+			  unsigned seconds)
+{
+	const struct iovec part = {answer, len};
+	uint64_t end = clock_mono_ns() + seconds * NS_PER_S;
+
+	for (;;) {
+		ssize_t n = helper_receive(fd, &part, 1, STOP_CHECK_MS, NULL);
+
+		if (n == (ssize_t)len)
+			return 0;
+		if (*stop)
+			return -EINTR;
+		if (n != -EAGAIN && n != -EINTR)
+			return -EPIPE;
+		if (clock_mono_ns() > end)
+			return -ETIME;
+	}
+}
+
+int helper_process_finish(struct helper_process *p, void *answer, size_t len,
+			  const volatile sig_atomic_t *stop, unsigned seconds)
+{
+	int r = receive_answer(p->fd, answer, len, stop, seconds);
+
+	closep(&p->fd);
+	kill(p->pid, SIGKILL);
+	while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return r;
 }

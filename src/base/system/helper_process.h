@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -48,3 +49,11 @@ int helper_send(int fd, const void *message, size_t len, int passed, int flags);
  * was lost; or -errno. System calls: recvmsg(2), and poll(2) if wait_ms is greater than 0.
  */
 ssize_t helper_receive(int fd, const struct iovec *parts, size_t n_parts, int wait_ms, int *ret_fd);
+
+/*
+ * For a child that sends one answer of len bytes and exits: waits for it until *stop is set, at most
+ * `seconds`, then kills and reaps the child and closes its socket. Returns 0; -EINTR: *stop was set;
+ * -ETIME; -EPIPE: the child ended without it.
+ */
+int helper_process_finish(struct helper_process *p, void *answer, size_t len,
+			  const volatile sig_atomic_t *stop, unsigned seconds);

@@ -8,12 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "analyze/parquet/parquet_file.h"
 #include "analyze/parquet/parquet_reader.h"
-#include "base/core/clock.h"
 #include "base/core/fnv.h"
 #include "base/core/mem.h"
 #include "base/system/helper_process.h"
@@ -22,7 +20,6 @@
 
 #define MACHINE_COLUMN "machine"
 #define HOURS_MAX 6 /* that the process may take */
-#define WAIT_MS 200
 #define SIZE_CHECK_ROWS 4096 /* rows between two looks at the size of a part */
 
 DEFINE_DESTRUCTOR(struct parquet_reader *, parquet_reader_close)
@@ -360,26 +357,6 @@ static void compact_table_process(int fd, void *ctx)
 
 /* ---- this process ---- */
 
-static int compact_table_wait(const struct compact_table_job *job, int fd,
-			      struct compact_table_result *ret)
-{
-	const struct iovec part = {ret, sizeof(*ret)};
-	uint64_t end = clock_mono_ns() + HOURS_MAX * 3600 * NS_PER_S;
-
-	for (;;) {
-		ssize_t n = helper_receive(fd, &part, 1, WAIT_MS, NULL);
-
-		if (n == (ssize_t)sizeof(*ret))
-			return 0;
-		if (*job->stop)
-			return -EINTR;
-		if (n != -EAGAIN && n != -EINTR)
-			return -EPIPE;
-		if (clock_mono_ns() > end)
-			return -ETIME;
-	}
-}
-
 int compact_table_merge(const struct compact_table_job *job, struct compact_table_result *ret,
 			struct err_text *e)
 {
@@ -390,11 +367,7 @@ int compact_table_merge(const struct compact_table_job *job, struct compact_tabl
 	if (r < 0)
 		return err_set(e, r, "cannot start the helper process sonda-compact: %s",
 			       strerror(-r));
-	r = compact_table_wait(job, p.fd, ret);
-	closep(&p.fd);
-	kill(p.pid, SIGKILL);
-	while (waitpid(p.pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	r = helper_process_finish(&p, ret, sizeof(*ret), job->stop, HOURS_MAX * 3600);
 	if (r < 0 && r != -EINTR)
 		return err_set(e, r,
 			       "the process that merges was killed, or took longer than %d hours",

@@ -2,12 +2,10 @@
 #include "cli/ship/spool_tables.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/core/clock.h"
@@ -20,7 +18,6 @@
 #include "cli/trace_tables.h"
 
 #define MINUTES_MAX 30 /* that the process may take */
-#define WAIT_MS 200
 
 /* ---- the process ---- */
 
@@ -100,26 +97,6 @@ static void spool_tables_process(int fd, void *ctx)
 
 /* ---- this process ---- */
 
-/* Waits for the answer. Returns 0 if there is one, -EINTR, -ETIME or -EPIPE. */
-static int spool_tables_wait(const struct spool_tables_job *job, int fd, struct spool_facts *f)
-{
-	const struct iovec part = {f, sizeof(*f)};
-	uint64_t end = clock_mono_ns() + MINUTES_MAX * 60 * NS_PER_S;
-
-	for (;;) {
-		ssize_t n = helper_receive(fd, &part, 1, WAIT_MS, NULL);
-
-		if (n == (ssize_t)sizeof(*f))
-			return 0;
-		if (*job->stop)
-			return -EINTR;
-		if (n != -EAGAIN && n != -EINTR)
-			return -EPIPE;
-		if (clock_mono_ns() > end)
-			return -ETIME;
-	}
-}
-
 int spool_tables_make(const struct spool_tables_job *job, struct spool_facts *ret,
 		      struct err_text *e)
 {
@@ -129,11 +106,7 @@ int spool_tables_make(const struct spool_tables_job *job, struct spool_facts *re
 
 	if (r < 0)
 		return err_set(e, r, "cannot start a process: %s", strerror(-r));
-	r = spool_tables_wait(job, p.fd, ret);
-	closep(&p.fd);
-	kill(p.pid, SIGKILL);
-	while (waitpid(p.pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	r = helper_process_finish(&p, ret, sizeof(*ret), job->stop, MINUTES_MAX * 60);
 	if (r == -EINTR)
 		return r;
 	if (r < 0) {

@@ -168,6 +168,15 @@ static __attribute__((noinline)) bool filter_record(struct page_encoder *t,
 	return false;
 }
 
+/* Counts a record that is written, and opens a bundle for it if none is open. */
+static inline void count_record(struct page_encoder *t, struct cpu_stream *cpu, uint64_t time)
+{
+	if (!t->bundle.enc)
+		page_encode_begin(t, cpu, false, 0);
+	cpu->end_time = time;
+	cpu->events++;
+}
+
 /* Adds a switch or wake-up of a recording that lacks some threads. */
 static __attribute__((noinline)) enum ring_page_status write_of_subject(
 	struct page_encoder *t, struct cpu_stream *cpu, const struct compiled_event *ev,
@@ -175,10 +184,7 @@ static __attribute__((noinline)) enum ring_page_status write_of_subject(
 {
 	struct compact_sched *compact = &t->bundle.compact;
 
-	if (!t->bundle.enc)
-		page_encode_begin(t, cpu, false, 0);
-	cpu->end_time = r.time;
-	cpu->events++;
+	count_record(t, cpu, r.time);
 	if (ev->kind == COMPILED_SUBJECT_SWITCH)
 		subject_sched_switch(compact, &cpu->subject, cpu->cpu, &t->threads, ev, &r,
 				     &t->ctx);
@@ -211,10 +217,7 @@ static inline enum ring_page_status translate_record(struct page_encoder *t, str
 			return RING_PAGE_OK;
 		}
 	}
-	if (!t->bundle.enc)
-		page_encode_begin(t, cpu, false, 0);
-	cpu->end_time = r->time;
-	cpu->events++;
+	count_record(t, cpu, r->time);
 	if (ev->kind == COMPILED_COMPACT_SWITCH)
 		compact_sched_switch(compact, ev, r, &t->ctx);
 	else if (ev->kind == COMPILED_COMPACT_WAKING)

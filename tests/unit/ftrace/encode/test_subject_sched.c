@@ -323,7 +323,7 @@ TEST(a_waker_that_readers_would_get_wrong_is_written_with_the_event)
 	assert_true(add_waking(0, 0x08));
 	assert_true(cpu.begun); /* readers skip what comes before the first switch */
 	assert_false(add_waking(101, 0));
-	assert_true(add_waking(101, 0x10)); /* a softirq, whoever runs */
+	assert_true(add_waking(101, 0x10)); /* a softirq, whichever thread runs */
 	add_switch(&idle, &member);
 	assert_true(add_waking(100, 0));
 	assert_false(add_waking(101, 0x10));
