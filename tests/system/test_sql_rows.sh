@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# sonda sql: rows that trace_processor 58 has and 55 has not, so that tests/interop cannot compare them.
+# sonda sql: rows that trace_processor 55 does not have, so that tests/interop cannot compare them.
 . "$(dirname "$0")/../lib.sh"
 # rows NAME EXPECTED STATEMENT: of the trace that is text on the standard input. EXPECTED is CSV without the head.
 rows() {
@@ -40,6 +40,42 @@ rows "a process that gets another parent is the same process" "500,late,1,500
 packet { trusted_packet_sequence_id: 1 timestamp: 10 process_tree { processes { pid: 500 ppid: 1 cmdline: "early" } } }
 packet { trusted_packet_sequence_id: 1 timestamp: 20 process_tree { processes { pid: 500 ppid: 7 cmdline: "late" } } }
 TEXT
+
+in_namespace() { # TIME_OF_DESCRIPTORS
+  cat <<TEXT
+packet { trusted_packet_sequence_id: 7 timestamp: $1 trusted_pid: 100 sequence_flags: 1
+  track_descriptor { uuid: 77 parent_uuid: 76 thread { pid: 1 tid: 2 thread_name: "worker" } } }
+packet { trusted_packet_sequence_id: 7 timestamp: $1 trusted_pid: 100 sequence_flags: 2
+  track_descriptor { uuid: 76 process { pid: 1 process_name: "own" } } }
+packet { trusted_packet_sequence_id: 7 timestamp: $1 trusted_pid: 100 sequence_flags: 2
+  track_descriptor { uuid: 78 parent_uuid: 76 thread { pid: 1 tid: 3 } } }
+packet { trusted_packet_sequence_id: 7 timestamp: 2500 trusted_pid: 100 sequence_flags: 2
+  track_event { type: TYPE_INSTANT name: "x" track_uuid: 77 } }
+packet { trusted_packet_sequence_id: 7 timestamp: 2500 trusted_pid: 100 sequence_flags: 2
+  track_event { type: TYPE_INSTANT name: "y" track_uuid: 78 } }
+packet { trusted_packet_sequence_id: 8 timestamp: $1 trusted_pid: 100 sequence_flags: 1
+  thread_descriptor { pid: 1 tid: 2 } }
+packet { trusted_packet_sequence_id: 8 timestamp: 2600 trusted_pid: 100 sequence_flags: 2
+  track_event { type: TYPE_INSTANT name: "z" } }
+packet { trusted_packet_sequence_id: 9 timestamp: $1 trusted_pid: 102 sequence_flags: 1
+  track_descriptor { uuid: 79 thread { pid: 1 tid: 2 } } }
+packet { trusted_packet_sequence_id: 9 timestamp: 2700 trusted_pid: 102 sequence_flags: 2
+  track_event { type: TYPE_INSTANT name: "not in a namespace" track_uuid: 79 } }
+packet { trusted_packet_sequence_id: 6 timestamp: 2000 process_tree {
+  processes { pid: 100 ppid: 50 cmdline: "program" nspid: 30 nspid: 1 }
+  threads { tid: 100 tgid: 100 nstid: 30 nstid: 1 }
+  threads { tid: 101 tgid: 100 nstid: 31 nstid: 2 }
+  threads { tid: 102 tgid: 102 } } }
+TEXT
+}
+for at in 1000 2100; do
+  rows "ids of a pid namespace are translated, descriptors at $at" "x,101,worker,100,program
+y,-3,,100,program
+z,101,worker,100,program
+not in a namespace,2,,1," \
+    "select s.name, t.tid, t.name, p.pid, p.name from slice s join thread_track k on k.id = s.track_id
+     join thread t using (utid) join process p using (upid) order by s.id" < <(in_namespace $at)
+done
 
 rows "the main thread of a kworker has no work in its name" "9,kworker/0:1
 10,kworker/1:2-x

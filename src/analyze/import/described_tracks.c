@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/import/import_steps.h"
 #include "analyze/import/tracks.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
@@ -96,8 +97,10 @@ static bool store_uuid(struct import *im, struct seen_uuid **of, size_t *cap, ui
 
 static void set_owner_thread(struct import *im, struct machine *m, struct described_track *d)
 {
-	uint32_t utid = tasks_get_thread_of_process(&m->tasks, d->tid, d->pid);
+	uint32_t utid;
 
+	import_translate_ids(im, m, d->writer, &d->pid, &d->tid);
+	utid = tasks_get_thread_of_process(&m->tasks, d->tid, d->pid);
 	if (!store_uuid(im, &im->utid_uuids, &im->cap_utid_uuids, utid, d->key.uuid, false)) {
 		tasks_new_thread(&m->tasks, d->tid, NULL_I64);
 		utid = tasks_get_thread_of_process(&m->tasks, d->tid, d->pid);
@@ -109,8 +112,10 @@ static void set_owner_thread(struct import *im, struct machine *m, struct descri
 
 static void set_owner_process(struct import *im, struct machine *m, struct described_track *d)
 {
-	uint32_t upid = tasks_get_process(&m->tasks, d->pid), utid;
+	uint32_t upid, utid;
 
+	import_translate_ids(im, m, d->writer, &d->pid, &d->tid);
+	upid = tasks_get_process(&m->tasks, d->pid);
 	if (!store_uuid(im, &im->upid_uuids, &im->cap_upid_uuids, upid, d->key.uuid, false)) {
 		upid = tasks_new_process(&m->tasks, d->pid, NULL_I64, &utid);
 		store_uuid(im, &im->upid_uuids, &im->cap_upid_uuids, upid, d->key.uuid, true);

@@ -44,6 +44,7 @@ struct described_track {
 	uint64_t parent; /* uuid; 0: none */
 	enum described_kind kind;
 	int64_t pid, tid;
+	int64_t writer; /* see import_translate_ids() */
 	struct described_counter counter;
 	enum merge_by merge;
 	uint32_t merge_key; /* a string */
@@ -62,16 +63,19 @@ struct described_track {
 struct described_node;
 
 /* Reads a descriptor in the file's order. */
-void tokenize_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
+void tokenize_track_descriptor(struct import *im, struct machine *m, const struct packet *p,
 			       struct packet_sequence_info *seq);
 /* Reads the thread or process in a descriptor; called in the order of time. */
-void import_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
+void import_track_descriptor(struct import *im, struct machine *m, const struct packet *p);
 /* Read a ThreadDescriptor or ProcessDescriptor, which is a packet or a part of a TrackDescriptor.
- * rows_*() return the utid or upid, and make the thread or process if necessary.
- * tokenize_thread_descriptor() returns false, and counts it, if the packet is dropped. */
-uint32_t import_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
-uint32_t import_process_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
-bool tokenize_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
+ * import_*() return the utid or upid, and make the thread or process if necessary; writer: see
+ * import_translate_ids(). tokenize_thread_descriptor() returns false, and counts it, if the packet
+ * is dropped. */
+uint32_t import_thread_descriptor(struct import *im, struct machine *m, int64_t writer,
+				  const struct pb_field *f);
+uint32_t import_process_descriptor(struct import *im, struct machine *m, int64_t writer,
+				   const struct pb_field *f);
+bool tokenize_thread_descriptor(struct import *im, struct machine *m, const struct packet *p,
 				struct packet_sequence_info *seq);
 
 /* Returns the track with this uuid, valid until the import ends; NULL: none. */

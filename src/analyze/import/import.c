@@ -64,13 +64,13 @@ static void make_packet_rows(struct import *im, struct machine *m, const struct 
 		import_track_event(im, m, e->ts, &p, e->data, e->b);
 		break;
 	case PB_TRACE_PACKET_TRACK_DESCRIPTOR:
-		import_track_descriptor(im, m, &p.payload);
+		import_track_descriptor(im, m, &p);
 		break;
 	case PB_TRACE_PACKET_THREAD_DESCRIPTOR:
-		import_thread_descriptor(im, m, &p.payload);
+		import_thread_descriptor(im, m, p.pid, &p.payload);
 		break;
 	case PB_TRACE_PACKET_PROCESS_DESCRIPTOR:
-		import_process_descriptor(im, m, &p.payload);
+		import_process_descriptor(im, m, p.pid, &p.payload);
 		break;
 	case PB_TRACE_PACKET_BATTERY:
 		import_battery(im, m, e->ts, &p.payload);

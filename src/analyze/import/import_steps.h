@@ -43,6 +43,14 @@ void tokenize_ftrace_stats(struct import *im, struct machine *m, const struct pa
 			   struct packet_sequence_info *seq);
 
 /* process_stats_rows.c */
+void tokenize_process_tree(struct import *im, struct machine *m, const struct pb_field *f);
+/*
+ * A program in a pid namespace of its own writes ids of that namespace. Replaces them by those
+ * that the rest of the trace has, if the trace says which these are. writer: pid of the program as
+ * the service knows it; 0: unknown. A thread whose tid is unknown gets the negative of its own one.
+ */
+void import_translate_ids(struct import *im, const struct machine *m, int64_t writer, int64_t *pid,
+			  int64_t *tid);
 void import_process_tree(struct import *im, struct machine *m, const struct pb_field *f);
 void import_process_args(struct import *im);
 

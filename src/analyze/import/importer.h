@@ -124,7 +124,7 @@ struct import {
 	struct seen_uuid *utid_uuids, *upid_uuids; /* owned; by utid, by upid */
 	size_t cap_utid_uuids, cap_upid_uuids;
 	struct remembered *remembered; /* owned hash: see remembered.h */
-	uint32_t n_remembered[16]; /* keys, by kind */
+	uint32_t n_remembered[17]; /* keys, by kind */
 	struct deferred_track *late; /* owned hash: tracks that are made at the end */
 	struct row_node *row_nodes; /* owned hash: see row_keys.h */
 	struct perf_stream *perf_streams; /* owned hash */

@@ -347,10 +347,13 @@ static bool read_before_sort(struct import *im, struct machine *m, const struct 
 		tokenize_extension_descriptor(im, f);
 		return true;
 	case PB_TRACE_PACKET_TRACK_DESCRIPTOR:
-		tokenize_track_descriptor(im, m, f, seq);
+		tokenize_track_descriptor(im, m, p, seq);
+		return false;
+	case PB_TRACE_PACKET_PROCESS_TREE:
+		tokenize_process_tree(im, m, f);
 		return false;
 	case PB_TRACE_PACKET_THREAD_DESCRIPTOR:
-		return !tokenize_thread_descriptor(im, m, f, seq);
+		return !tokenize_thread_descriptor(im, m, p, seq);
 	case 0:
 		return true;
 	}

@@ -6,10 +6,64 @@
 #include <string.h>
 
 #include "analyze/import/import_steps.h"
+#include "analyze/import/remembered.h"
 #include "analyze/import/tracks.h"
 #include "analyze/store/columns.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
+
+/* ---- ids in pid namespaces ---- */
+
+static int64_t *remembered_tid(struct import *im, const struct machine *m, int64_t pid,
+			       int64_t own_tid)
+{
+	return import_remembered(im, m, REMEMBER_TID, (uint64_t)pid << 32 | (uint32_t)own_tid);
+}
+
+/* Remembers the last id in `ids`, which is that in the innermost namespace. */
+static void remember_own_tid(struct import *im, const struct machine *m, int32_t pid, int32_t tid,
+			     const struct pb_field *row, uint32_t ids)
+{
+	int64_t own = 0, *remembered;
+
+	pb_for_each (f, row)
+		if (f.id == ids && !f.data)
+			own = (int32_t)f.u64;
+	remembered = own > 0 ? remembered_tid(im, m, pid, own) : NULL;
+	if (remembered)
+		*remembered = tid;
+}
+
+void tokenize_process_tree(struct import *im, struct machine *m, const struct pb_field *tree)
+{
+	pb_for_each (f, tree) {
+		int32_t pid = 0, tid = 0;
+
+		if (f.id == PB_PROCESS_TREE_PROCESSES && f.data) {
+			pb_read(&f, PB_TO(PB_PROCESS_TREE_PROCESS_PID, &pid));
+			remember_own_tid(im, m, pid, pid, &f, PB_PROCESS_TREE_PROCESS_NSPID);
+		} else if (f.id == PB_PROCESS_TREE_THREADS && f.data) {
+			pb_read(&f, PB_TO(PB_PROCESS_TREE_THREAD_TID, &tid),
+				PB_TO(PB_PROCESS_TREE_THREAD_TGID, &pid));
+			remember_own_tid(im, m, pid, tid, &f, PB_PROCESS_TREE_THREAD_NSTID);
+		}
+	}
+}
+
+void import_translate_ids(struct import *im, const struct machine *m, int64_t writer, int64_t *pid,
+			  int64_t *tid)
+{
+	const int64_t *process, *thread;
+
+	if (!writer || !import_remembered_count(im, REMEMBER_TID))
+		return;
+	process = remembered_tid(im, m, writer, *pid);
+	if (!process || *process != writer)
+		return;
+	thread = remembered_tid(im, m, writer, *tid);
+	*pid = writer;
+	*tid = thread && *thread ? *thread : -*tid;
+}
 
 /* ProcessTree: names, parents and threads of processes, as /proc shows them. */
 

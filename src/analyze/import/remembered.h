@@ -19,6 +19,7 @@ enum remembered_kind {
 	REMEMBER_STACK_SESSION, /* by sequence: row of its session of StackSamples + 1 */
 	REMEMBER_CMA, /* by thread and enum cma_number: pages of the thread's current allocation */
 	REMEMBER_METADATA, /* by name: row of a single value of metadata + 1 */
+	REMEMBER_TID, /* by pid, and a tid as the process itself knows it: the tid */
 	REMEMBER_CGROUP, /* by the id of a control group: its row of cgroup + 1 */
 	REMEMBERED_KINDS
 };

@@ -22,6 +22,7 @@ struct running_sum;
 struct sequence_thread {
 	bool known, has_time;
 	int64_t pid, tid;
+	int64_t writer; /* see import_translate_ids(); 0 once pid and tid are translated */
 	int64_t ns, thread_ns, instructions; /* values of the last event that has a difference */
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/import/described_tracks.h"
+#include "analyze/import/import_steps.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
@@ -216,13 +217,17 @@ static void add_or_merge_track(struct import *im, struct machine *m,
 }
 
 /* Sets what later events of the sequence refer to. message: a ThreadDescriptor. */
-static void set_sequence_thread(struct machine *m, struct packet_sequence_info *seq,
+static void set_sequence_thread(struct machine *m, struct packet_sequence_info *seq, int64_t writer,
 				const struct pb_field *message)
 {
 	struct sequence_thread *t = &sequences_state(&m->sequences, seq->state)->thread;
 	struct task_numbers n = read_task_numbers(message);
 
-	*t = (struct sequence_thread){.known = true, .has_time = true, .pid = n.pid, .tid = n.tid};
+	*t = (struct sequence_thread){.known = true,
+				      .has_time = true,
+				      .pid = n.pid,
+				      .tid = n.tid,
+				      .writer = writer};
 	pb_for_each (part, message) {
 		if (part.id == PB_THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US)
 			t->ns = (int64_t)(part.u64 * 1000);
@@ -233,11 +238,12 @@ static void set_sequence_thread(struct machine *m, struct packet_sequence_info *
 	}
 }
 
-void tokenize_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
+void tokenize_track_descriptor(struct import *im, struct machine *m, const struct packet *p,
 			       struct packet_sequence_info *seq)
 {
 	struct described_track d = {
 		.key.machine = m->row,
+		.writer = p->pid,
 		.counter = {.multiplier = 1,
 			    .unit = NULL_U32,
 			    .categories = NULL_U32,
@@ -253,7 +259,7 @@ void tokenize_track_descriptor(struct import *im, struct machine *m, const struc
 	bool has_uuid = false, good = true;
 	struct pb_field thread = {.id = 0};
 
-	pb_for_each (part, f) {
+	pb_for_each (part, &p->payload) {
 		bool is_message = part.id == PB_TRACK_DESCRIPTOR_THREAD ||
 				  part.id == PB_TRACK_DESCRIPTOR_PROCESS ||
 				  part.id == PB_TRACK_DESCRIPTOR_COUNTER ||
@@ -272,10 +278,10 @@ void tokenize_track_descriptor(struct import *im, struct machine *m, const struc
 	else if (good)
 		add_or_merge_track(im, m, &d);
 	if (good && d.kind == DESCRIBED_THREAD && seq && seq->valid)
-		set_sequence_thread(m, seq, &thread);
+		set_sequence_thread(m, seq, p->pid, &thread);
 }
 
-bool tokenize_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
+bool tokenize_thread_descriptor(struct import *im, struct machine *m, const struct packet *p,
 				struct packet_sequence_info *seq)
 {
 	if (!seq || !seq->valid) {
@@ -284,17 +290,20 @@ bool tokenize_thread_descriptor(struct import *im, struct machine *m, const stru
 				: STAT_THREAD_DESCRIPTOR_MISSING_SEQUENCE_ID);
 		return false;
 	}
-	set_sequence_thread(m, seq, f);
+	set_sequence_thread(m, seq, p->pid, &p->payload);
 	return true;
 }
 
 /* ---- the order of time ---- */
 
-uint32_t import_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f)
+uint32_t import_thread_descriptor(struct import *im, struct machine *m, int64_t writer,
+				  const struct pb_field *f)
 {
 	struct task_numbers n = read_task_numbers(f);
-	uint32_t utid = tasks_get_thread_of_process(&m->tasks, n.tid, n.pid);
+	uint32_t utid;
 
+	import_translate_ids(im, m, writer, &n.pid, &n.tid);
+	utid = tasks_get_thread_of_process(&m->tasks, n.tid, n.pid);
 	pb_for_each (part, f)
 		if (part.id == PB_THREAD_DESCRIPTOR_THREAD_NAME && part.data && part.len)
 			tasks_name_thread(&m->tasks, utid, track_descriptors_intern_text(im, &part),
@@ -322,13 +331,16 @@ static void add_process_label(struct import *im, uint32_t upid, unsigned n,
 	im->labels[im->n_labels++] = label;
 }
 
-uint32_t import_process_descriptor(struct import *im, struct machine *m, const struct pb_field *f)
+uint32_t import_process_descriptor(struct import *im, struct machine *m, int64_t writer,
+				   const struct pb_field *f)
 {
 	struct task_numbers n = read_task_numbers(f);
-	uint32_t upid = tasks_get_process(&m->tasks, n.pid);
 	struct table *t = import_table(im, TABLE_PROCESS);
 	unsigned labels = 0;
+	uint32_t upid;
 
+	import_translate_ids(im, m, writer, &n.pid, &n.tid);
+	upid = tasks_get_process(&m->tasks, n.pid);
 	pb_for_each (part, f) {
 		if (part.id == PB_PROCESS_DESCRIPTOR_PROCESS_NAME && part.data && part.len)
 			tasks_name_process(&m->tasks, upid,
@@ -345,14 +357,14 @@ uint32_t import_process_descriptor(struct import *im, struct machine *m, const s
 	return upid;
 }
 
-void import_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f)
+void import_track_descriptor(struct import *im, struct machine *m, const struct packet *p)
 {
 	const struct described_track *track, *root = described_find(im, m, 0);
 	struct pb_field thread = {.id = 0}, process = {.id = 0};
 	uint64_t uuid = 0;
 	uint32_t id;
 
-	pb_read(f, PB_TO(PB_TRACK_DESCRIPTOR_UUID, &uuid),
+	pb_read(&p->payload, PB_TO(PB_TRACK_DESCRIPTOR_UUID, &uuid),
 		PB_TO(PB_TRACK_DESCRIPTOR_THREAD, &thread),
 		PB_TO(PB_TRACK_DESCRIPTOR_PROCESS, &process));
 	track = described_find(im, m, uuid);
@@ -363,11 +375,11 @@ void import_track_descriptor(struct import *im, struct machine *m, const struct 
 		return;
 	}
 	if (thread.id) {
-		id = import_thread_descriptor(im, m, &thread);
+		id = import_thread_descriptor(im, m, p->pid, &thread);
 		if (root && root->ranks_threads && track->has_rank)
 			im->infos.threads[id].rank = track->rank;
 	} else if (process.id) {
-		id = import_process_descriptor(im, m, &process);
+		id = import_process_descriptor(im, m, p->pid, &process);
 		if (root && root->ranks_processes && track->has_rank)
 			im->infos.processes[id].rank = track->rank;
 	}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/import/call_stacks.h"
+#include "analyze/import/import_steps.h"
 #include "analyze/import/slices.h"
 #include "analyze/import/track_event.h"
 #include "analyze/import/tracks.h"
@@ -132,11 +133,22 @@ static bool legacy_event_rename(struct import *im, struct machine *m, const stru
 /* The tid of an event that names only a process. */
 #define NO_TID (-1)
 
+/* Returns the thread of an event's sequence. */
+static const struct sequence_thread *thread_of_sequence(struct import *im, struct machine *m,
+							const struct track_event *e)
+{
+	struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
+
+	import_translate_ids(im, m, t->writer, &t->pid, &t->tid);
+	t->writer = 0;
+	return t;
+}
+
 /* Sets the thread and process of an event without a uuid. Returns false for the numbers of the idle
  * thread. */
-static bool set_thread_of_event(struct machine *m, struct track_event *e)
+static bool set_thread_of_event(struct import *im, struct machine *m, struct track_event *e)
 {
-	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
+	const struct sequence_thread *t = thread_of_sequence(im, m, e);
 	const struct legacy_event *l = &e->legacy;
 	int64_t pid = l->has_pid ? l->pid : t->pid;
 	int64_t tid = l->has_tid ? l->tid : l->has_pid ? NO_TID : t->tid;
@@ -152,7 +164,7 @@ static bool set_thread_of_event(struct machine *m, struct track_event *e)
 /* Sets the track, thread and process of an event with a uuid, which is not 0. */
 static bool set_track_of_event(struct import *im, struct machine *m, struct track_event *e)
 {
-	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
+	const struct sequence_thread *t = thread_of_sequence(im, m, e);
 	struct described_track *d = described_get_for_event(im, m, e->track, e->seq);
 	uint32_t writer;
 
@@ -186,7 +198,7 @@ static bool track_event_find_owner(struct import *im, struct machine *m, struct 
 		if (!set_track_of_event(im, m, e))
 			return false;
 	} else if (l->has_pid || (t->known && (!e->names_track || !e->has_type || l->has_tid))) {
-		if (!set_thread_of_event(m, e))
+		if (!set_thread_of_event(im, m, e))
 			return false;
 	}
 	if (!l->has_phase || (l->phase != 'i' && l->phase != 'I'))
