@@ -79,6 +79,7 @@ make_chroot() { # RELEASE FOLDER
   # unshare(1) changes how the mounts of "/" propagate, which has to be a mount.
   mount --bind "$2" "$2" || return
   cp /etc/resolv.conf "$2/etc/resolv.conf"
+  printf '%s localhost\n' 127.0.0.1 ::1 >"$2/etc/hosts" # as Debian's installer writes it
   echo force-unsafe-io >"$2/etc/dpkg/dpkg.cfg.d/unsafe-io"
   for place in proc sys dev; do
     mount --rbind "/$place" "$2/$place" || return

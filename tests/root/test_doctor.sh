@@ -27,11 +27,13 @@ as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 doctor 0 && says '^ok +tracefs +mounted' && says '^ok +rights +root .uid 0. has all cap' && ! says '^fault'
 verdict "root: kernel events can be recorded" $? "$TMP/log"
 doctor 0 --json && python3 -c '
-import json, sys
+import json, shutil, sys
 d = json.load(open(sys.argv[1]))
 assert d["can_record"] is True
 assert len(d["checks"]) >= 18 and all(c["text"] and c["verdict"] in ("ok", "note", "limit") for c in d["checks"])
-assert all("remedy" in c for c in d["checks"] if c["verdict"] == "limit")' "$TMP/log"
+# Without systemd there is no journal to start.
+can_lack = set() if shutil.which("systemctl") else {"journal"}
+assert all("remedy" in c or c["check"] in can_lack for c in d["checks"] if c["verdict"] == "limit")' "$TMP/log"
 verdict "as JSON" $? "$TMP/log"
 
 as_nobody "$TMP/open/sonda" doctor -q >"$TMP/log" 2>&1 </dev/null

@@ -358,9 +358,9 @@ static int put_all_events(struct json *j)
 		const char *sql;
 		void (*put)(struct json *j, sqlite3_stmt *st);
 	} parts[] = {
-		{"select 'process_name', pid, pid, name from temp.json_process where name is not "
-		 "null union all select 'thread_name', pid, tid, name from temp.json_thread where "
-		 "name is not null union all select 'process_name', " CPUS_PID ", " CPUS_PID
+		{"select 'process_name', pid, pid, name from temp.json_process where name <> ''"
+		 " union all select 'thread_name', pid, tid, name from temp.json_thread where "
+		 "name <> '' union all select 'process_name', " CPUS_PID ", " CPUS_PID
 		 ", 'CPUs' where exists (select 1 from sched) union all select distinct "
 		 "'thread_name', " CPUS_PID ", ucpu, 'CPU ' || ucpu from sched",
 		 export_json_put_name},

@@ -132,7 +132,9 @@ static int object_error(const struct ebpf_object *o, int r, const char *what, st
 	/* A rejection by the verifier is EACCES and has a log. */
 	if (r == -EPERM)
 		return err_set(e, r, "permission denied: CAP_BPF and CAP_PERFMON are required");
-	if (strstr(words.error, "failed to find valid kernel BTF"))
+	/* libbpf before and after 1.5 */
+	if (strstr(words.error, "failed to find valid kernel BTF") ||
+	    strstr(words.error, "kernel BTF is missing"))
 		return err_set(e, r, "the kernel has no BTF (/sys/kernel/btf/vmlinux)");
 	/* Every other kernel that has BTF has this helper. */
 	if (strstr(line, "helper bpf_probe_read") || strstr(line, "unknown func bpf_probe_read"))
