@@ -526,7 +526,7 @@ static void put_argument(struct call_lines *l, unsigned i, struct strbuf *b)
 	const char *text = text_of_argument(l, (int)i);
 	char letter = l->row ? l->row->args[i] : CALL_HEX;
 
-	if (text && strchr((const char[]){CALL_PATH, CALL_NAME, CALL_PATH_OUT, 0}, letter)) {
+	if (text && (letter == CALL_PATH || letter == CALL_NAME || letter == CALL_PATH_OUT)) {
 		strbuf_printf(b, "\"%s\"%s", text, l->cut >> i & 1 ? "..." : "");
 		return;
 	}
