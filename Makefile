@@ -436,11 +436,14 @@ STATIC_LIBS = $(foreach l,$(filter-out service relay probes cli,$(LAYERS)),$(B)/
 STATIC_PKGS := $(PKGS) libevent_extra zlib libzstd sqlite3 libedit libmd json-c $(if $(filter yes,$(EBPF)),libbpf) libelf liblzma
 $(B)/static/libelf_search_tree.a: $(B)/obj/multicall/libelf_search_tree.o
 	$(Q)mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $<
+# libelf.a of elfutils 0.195 (Debian sid) defines a crc32() beside that of zlib.
+$(B)/static/libelf.a:
+	$(Q)mkdir -p $(@D) && $(OBJCOPY) --redefine-sym crc32=libelf_crc32 "$$($(CC) -print-file-name=libelf.a)" $@
 
 # The linker names functions that need shared libraries for users and hosts in other places than files.
-$(B)/static/sonda: $(B)/obj/multicall/main.o $(B)/static/cli.o $(B)/static/service.o $(B)/static/probes.o $(B)/static/relay.o $(STATIC_LIBS) $(B)/static/libelf_search_tree.a
+$(B)/static/sonda: $(B)/obj/multicall/main.o $(B)/static/cli.o $(B)/static/service.o $(B)/static/probes.o $(B)/static/relay.o $(STATIC_LIBS) $(B)/static/libelf_search_tree.a $(B)/static/libelf.a
 	@echo "  LD      $@"
-	$(Q)$(CC) $(filter-out -pie,$(LDFLAGS_ALL)) -static-pie -s $(call linker_has,-Wl,--no-warnings) -o $@ \
+	$(Q)$(CC) -L$(@D) $(filter-out -pie,$(LDFLAGS_ALL)) -static-pie -s $(call linker_has,-Wl,--no-warnings) -o $@ \
 		$(filter %.o,$^) -Wl,--start-group $(STATIC_LIBS) $(shell $(PKG_CONFIG) --static --libs $(STATIC_PKGS)) $(B)/static/libelf_search_tree.a -liberty -lm -Wl,--end-group
 static: $(B)/static/sonda ## build/static/sonda, the programs as one file that needs no library
 
@@ -632,7 +635,7 @@ uninstall: ## remove what install put there
 ##@ Develop
 format: ## clang-format over all C
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
-lint: $(GEN_HEADERS) ## clang-format, cppcheck, clang-tidy, shellcheck and the rules of the folders
+lint: $(GEN_HEADERS) ## clang-format, clang-tidy, shellcheck and the rules of the folders
 	$(Q)BUILD=$(B) tools/lint.sh
 compdb: $(GEN_HEADERS) ## write compile_commands.json for clangd and editors
 	$(Q)$(MAKE) --no-print-directory -Bnk V=1 B=$(B) programs tests 2>/dev/null | tools/compdb.sh >compile_commands.json

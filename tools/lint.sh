@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a reviewer should not have to say: formatting, cppcheck, clang-tidy, the rules of the folders.
+# What a reviewer should not have to say: formatting, clang-tidy, the rules of the folders.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 bad=0
@@ -13,13 +13,6 @@ echo "== lines over 100 columns" # but for pictures and tables of comments, and 
 git ls-files 'src/*.[ch]' 'include/*.h' | while IFS= read -r f; do
   expand -t 8 "$f" | awk -v f="$f" 'length($0) > 100 && !/^ \*      / && !/"/ { print f ":" FNR }'
 done | grep . && bad=1
-if command -v cppcheck >/dev/null; then
-  echo "== cppcheck"
-  # It does not look for system headers; the loops of this one are macros that it must know.
-  queue=$(echo '#include <sys/queue.h>' | ${CC:-cc} -M -xc - | grep -o '/[^ ]*/sys/queue\.h')
-  cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 \
-    -Isrc --suppress=missingInclude --suppress=autoVariables --include="$queue" src || bad=1
-fi
 if command -v clang-tidy >/dev/null; then
   echo "== clang-tidy"
   # .clang-tidy has the checks.

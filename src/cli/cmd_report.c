@@ -861,9 +861,10 @@ static int report_run(const struct report_options *o, const struct crash_boot *b
 	return r;
 }
 
-/* Sets the file to the trace of the boot that --boot names. Returns an exit code. */
-static int report_run_boot(struct report_options *o)
+/* Reports on the trace of the boot that --boot names. Returns an exit code. */
+static int report_run_boot(const struct report_options *o)
 {
+	struct report_options of_boot = *o;
 	const char *dir = o->dir ? o->dir : RECORDER_DEFAULT_DIR;
 	struct crash_boot boot;
 	char path[PATH_MAX];
@@ -875,8 +876,8 @@ static int report_run_boot(struct report_options *o)
 		log_error("report: %s", e.text);
 		return EXIT_FAILED;
 	}
-	o->file = path;
-	return report_run(o, &boot);
+	of_boot.file = path;
+	return report_run(&of_boot, &boot);
 }
 
 int cmd_report(int argc, char **argv)

@@ -67,8 +67,9 @@ static void skip_pairs(struct pb_packed *p, uint64_t n)
 	uint64_t v;
 
 	for (uint64_t i = 0; i < n; i++)
-		if (!pb_packed_next(p, &v) || !pb_packed_next(p, &v))
-			return;
+		for (int part = 0; part < 2; part++)
+			if (!pb_packed_next(p, &v))
+				return;
 }
 
 void import_cgroup_waits(struct import *im, struct machine *m, int64_t ts,

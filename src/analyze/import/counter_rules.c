@@ -135,7 +135,7 @@ static void add_net_bytes(struct import *im, struct machine *m, const struct ftr
 			  uint64_t len)
 {
 	struct strings *s = &im->store->strings;
-	int64_t owner = device, *sum;
+	int64_t owner = device, kib, *sum;
 	uint32_t track = tracks_get(
 		im, m, type, strings_intern_f(s, "%s %s KB", strings_get(s, device), what), &owner);
 
@@ -143,9 +143,10 @@ static void add_net_bytes(struct import *im, struct machine *m, const struct ftr
 	if (!sum)
 		return;
 	*sum += (int64_t)(uint32_t)len;
+	kib = *sum / 1024;
 	arg_builder_add_int(im->store, &im->args, "cpu", ARG_UINT, e->cpu);
 	arg_builder_add_int(im->store, &im->args, "len", ARG_UINT, (int64_t)(uint32_t)len);
-	rows_add_counter(im, e->ts, track, (double)(*sum / 1024),
+	rows_add_counter(im, e->ts, track, (double)kib,
 			 arg_sets_add(im->store, &im->args));
 }
 

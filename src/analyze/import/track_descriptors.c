@@ -223,11 +223,8 @@ static void set_sequence_thread(struct machine *m, struct packet_sequence_info *
 	struct sequence_thread *t = &sequences_state(&m->sequences, seq->state)->thread;
 	struct task_numbers n = read_task_numbers(message);
 
-	*t = (struct sequence_thread){.known = true,
-				      .has_time = true,
-				      .pid = n.pid,
-				      .tid = n.tid,
-				      .writer = writer};
+	*t = (struct sequence_thread){
+		.known = true, .has_time = true, .pid = n.pid, .tid = n.tid, .writer = writer};
 	pb_for_each (part, message) {
 		if (part.id == PB_THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US)
 			t->ns = (int64_t)(part.u64 * 1000);

@@ -356,15 +356,15 @@ static int listen_error(int r, const char *address, struct err_text *e)
 
 int sock_listen(const char *address, int *ret_fd, struct err_text *e)
 {
-	_cleanup_(closep) int lock = -1; /* held to the end */
 	struct err_text why = {""};
 	struct address a;
 	int r = parse_address(address, true, &a);
+	bool is_path = r == 0 && sock_family_of(address) == SOCK_FAMILY_UNIX_PATH;
+	/* held to the end */
+	_cleanup_(closep) int lock = is_path ? lock_folder_of_socket(a.un.sun_path) : -1;
 
-	if (r == 0 && sock_family_of(address) == SOCK_FAMILY_UNIX_PATH) {
-		lock = lock_folder_of_socket(a.un.sun_path);
+	if (is_path)
 		r = remove_stale_socket(&a, &why);
-	}
 	if (r == 0)
 		r = bind_and_listen(&a, ret_fd);
 	if (r < 0 && why.text[0])
