@@ -14,6 +14,7 @@
 #include "base/text/str.h"
 #include "cli/sql_output.h"
 #include "cli/sql_prompt.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace_tables.h"
 
@@ -103,7 +104,7 @@ static int sql_parse_arguments(int argc, char **argv, struct sql_options *o, str
 	bool is_empty = false;
 
 	if (r > 0)
-		fputs(usage, stdout);
+		help_print(usage);
 	if (r)
 		return r;
 	if (optind == argc)

@@ -11,6 +11,7 @@
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/verb.h"
 
 struct verb {
@@ -62,11 +63,12 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-static void print_verbs(FILE *to)
+/* Appends the list of all verbs. */
+static void put_verbs(struct strbuf *text)
 {
-	fputs("usage: sonda VERB [OPTION]...\n\n", to);
+	strbuf_puts(text, "usage: sonda VERB [OPTION]...\n\n");
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		fprintf(to, "  %-10s %s\n", verbs[i].name, verbs[i].help);
+		strbuf_printf(text, "  %-9s  %s\n", verbs[i].name, verbs[i].help);
 }
 
 static int report_unknown_verb(const char *name)
@@ -90,10 +92,13 @@ static int report_unknown_verb(const char *name)
 static int cmd_help(int argc, char **argv)
 {
 	char *args[] = {argc > 1 ? argv[1] : NULL, (char *)"--help", NULL};
+	struct strbuf text = {0};
 	const struct verb *v;
 
-	if (argc < 2) {
-		print_verbs(stdout);
+	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		put_verbs(&text);
+		help_print(text.s ? text.s : "");
+		strbuf_deinit(&text);
 		return EXIT_GOOD;
 	}
 	v = find_verb(argv[1]);
@@ -122,10 +127,13 @@ static bool is_called_perfetto(const char *program)
 
 static int run_command_line(int argc, char **argv)
 {
+	struct strbuf text = {0};
 	const struct verb *v;
 
 	if (argc < 2) {
-		print_verbs(stderr);
+		put_verbs(&text);
+		fputs(text.s ? text.s : "", stderr);
+		strbuf_deinit(&text);
 		return EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/text/str.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace_tables.h"
 
@@ -92,12 +93,15 @@ static const struct option long_options[] = {
 
 static void print_usage(void)
 {
+	struct strbuf text = {0};
 	const struct report *r;
 
-	fputs(usage_head, stdout);
+	strbuf_puts(&text, usage_head);
 	for (size_t i = 0; (r = report_at(i)); i++)
-		printf("  %-10s %s\n", r->name, r->help);
-	fputs(usage_tail, stdout);
+		strbuf_printf(&text, "  %-10s  %s\n", r->name, r->help);
+	strbuf_puts(&text, usage_tail);
+	help_print(text.s ? text.s : usage_head);
+	strbuf_deinit(&text);
 }
 
 static int parse_machine(const char *text, int64_t *ret, struct err_text *e)

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "analyze/store/stats.h"
@@ -16,6 +15,7 @@
 #include "cli/report/config_sources.h"
 #include "cli/report/record_facts.h"
 #include "cli/sql_output.h"
+#include "cli/terminal/console.h"
 
 #define MAX_COLUMNS 16
 #define MIN_TEXT 8 /* a column of text is not cut below this */
@@ -53,15 +53,13 @@ struct report_style report_style_of_stdout(const char *color)
 {
 	struct report_style s = {.color = wants_color(color)};
 	const char *columns = getenv("COLUMNS");
-	struct winsize w;
 
 	setlocale(LC_CTYPE, "");
 	s.blocks = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	if (!isatty(STDOUT_FILENO))
 		return s;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col)
-		s.width = w.ws_col;
-	else if (columns)
+	s.width = (int)console_columns(STDOUT_FILENO);
+	if (!s.width && columns)
 		s.width = MAX(0, MIN(atoi(columns), 4096));
 	return s;
 }

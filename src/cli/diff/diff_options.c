@@ -10,6 +10,7 @@
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace_tables.h"
 
@@ -64,10 +65,14 @@ static const struct option long_options[] = {
 
 static void print_usage(void)
 {
-	fputs(usage_head, stdout);
+	struct strbuf text = {0};
+
+	strbuf_puts(&text, usage_head);
 	for (size_t i = 0; i < n_diff_metrics; i++)
-		printf("  %-10s %s\n", diff_metrics[i].name, diff_metrics[i].help);
-	fputs(usage_tail, stdout);
+		strbuf_printf(&text, "  %-10s  %s\n", diff_metrics[i].name, diff_metrics[i].help);
+	strbuf_puts(&text, usage_tail);
+	help_print(text.s ? text.s : usage_head);
+	strbuf_deinit(&text);
 }
 
 /* ---- values ---- */

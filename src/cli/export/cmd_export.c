@@ -15,6 +15,7 @@
 #include "cli/export/export.h"
 #include "cli/export/export_folder.h"
 #include "cli/sql_output.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace/out_path.h"
 #include "cli/trace/trace_input.h"
@@ -266,7 +267,7 @@ static int export_parse(int argc, char **argv, struct export_options *o, struct 
 	int r = options_parse(argc, argv, letters, long_options, export_handle_option, o, e);
 
 	if (r > 0)
-		fputs(usage, stdout);
+		help_print(usage);
 	return r ? r : export_check(o, argv + optind, argc - optind, e);
 }
 

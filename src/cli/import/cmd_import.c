@@ -10,6 +10,7 @@
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace/trace_file.h"
 #include "import/import.h"
@@ -142,7 +143,7 @@ int cmd_import(int argc, char **argv)
 
 	r = options_parse(argc, argv, letters, long_options, import_handle_option, &o, &e);
 	if (r > 0) {
-		fputs(usage, stdout);
+		help_print(usage);
 		return EXIT_GOOD;
 	}
 	if (r == 0)

@@ -5,24 +5,28 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
+#include "cli/terminal/console.h"
 
 #define NAME_WIDTH 24
 #define KEY_WIDTH 10
-#define LINE_WIDTH 100 /* lists and comments are broken there */
+#define LINE_WIDTH 100 /* lists and comments are broken there, or where a terminal ends */
+#define LINE_WIDTH_MIN 60
 
 /* ---- text ---- */
 
 /* Appends text in lines that begin with the indent; the first line has begun at column `at`. */
 static void put_wrapped(struct strbuf *out, const char *text, size_t at, size_t indent)
 {
-	size_t column = at;
+	size_t column = at, width = console_columns(STDOUT_FILENO);
 
+	width = width ? MAX(LINE_WIDTH_MIN, MIN(width, LINE_WIDTH)) : LINE_WIDTH;
 	while (*text) {
 		size_t word = strcspn(text, " \n");
 
-		if (column > indent && column + 1 + word > LINE_WIDTH) {
+		if (column > indent && column + 1 + word > width) {
 			strbuf_printf(out, "\n%*s", (int)indent, "");
 			column = indent;
 		} else if (column > at || (column > indent && at > indent)) {

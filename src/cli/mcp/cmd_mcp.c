@@ -13,6 +13,7 @@
 #include "base/system/log.h"
 #include "cli/mcp/json_rpc.h"
 #include "cli/mcp/mcp_server.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace_tables.h"
 
@@ -152,7 +153,7 @@ int cmd_mcp(int argc, char **argv)
 	int r = options_parse(argc, argv, letters, long_options, mcp_handle_option, &s, &e), code;
 
 	if (r > 0) {
-		fputs(usage, stdout);
+		help_print(usage);
 		return EXIT_GOOD;
 	}
 	if (r == 0 && optind == argc)

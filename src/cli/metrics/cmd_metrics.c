@@ -30,6 +30,7 @@
 #include "cli/metrics/http_server.h"
 #include "cli/metrics/metrics_options.h"
 #include "cli/record/record_session.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
 
@@ -418,7 +419,7 @@ int cmd_metrics(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (x.options.help) {
-		fputs(metrics_usage, stdout);
+		help_print(metrics_usage);
 		return EXIT_GOOD;
 	}
 	if (notify_open(&x.notify, "SONDA_METRICS_NOTIFY_FD", &e) < 0)

@@ -24,6 +24,7 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "cli/open/trace_server.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/programs.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/sudo_user.h"
@@ -255,7 +256,7 @@ static int open_parse(int argc, char **argv, struct open_options *o, struct err_
 	int r = options_parse(argc, argv, letters, long_options, open_handle_option, o, e);
 
 	if (r > 0)
-		fputs(usage, stdout);
+		help_print(usage);
 	if (r)
 		return r;
 	if (optind == argc)

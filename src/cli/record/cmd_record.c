@@ -37,6 +37,7 @@
 #include "cli/record/snapshots.h"
 #include "cli/report/missing_events.h"
 #include "cli/terminal/console.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/programs.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
@@ -605,7 +606,7 @@ static int record_main(int argc, char **argv, const struct host_output *host)
 		return EXIT_USAGE;
 	}
 	if (c.options.help) {
-		fputs(record_usage, stdout);
+		help_print(record_usage);
 		return EXIT_GOOD;
 	}
 	console_init(&c.console, c.options.quiet);

@@ -20,6 +20,7 @@
 #include "cli/recorder/recorder_run.h"
 #include "cli/recorder/recorder_state.h"
 #include "cli/recorder/recorder_unit.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/presets.h"
 #include "cli/terminal/verb.h"
 
@@ -309,7 +310,7 @@ int cmd_recorder(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (o.help) {
-		fputs(recorder_usage, stdout);
+		help_print(recorder_usage);
 		recorder_options_deinit(&o);
 		return EXIT_GOOD;
 	}

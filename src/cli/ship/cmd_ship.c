@@ -20,6 +20,7 @@
 #include "cli/ship/ship_compact.h"
 #include "cli/ship/ship_options.h"
 #include "cli/ship/ship_upload.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/verb.h"
 
 #define SLEEP_SLICE_MS 100
@@ -196,7 +197,7 @@ int cmd_ship(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (o.help) {
-		fputs(ship_usage, stdout);
+		help_print(ship_usage);
 		return EXIT_GOOD;
 	}
 	/* No core dump has the keys. */

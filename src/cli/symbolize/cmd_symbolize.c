@@ -18,6 +18,7 @@
 #include "base/text/str.h"
 #include "cli/symbolize/debuginfod.h"
 #include "cli/symbolize/dwarf_lines.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace/trace_file.h"
@@ -327,7 +328,7 @@ int cmd_symbolize(int argc, char **argv)
 	strbuf_puts(&o.debug_folders, "/usr/lib/debug");
 	r = options_parse(argc, argv, letters, long_options, symbolize_handle_option, &o, &e);
 	if (r > 0)
-		fputs(usage, stdout);
+		help_print(usage);
 	if (r == 0)
 		r = symbolize_check(&o, argv + optind, argc - optind, &e);
 	if (r < 0) {

@@ -157,19 +157,18 @@ bool console_shows_progress(const struct console *c)
 	return (c->tty || c->verbose) && !c->quiet;
 }
 
-static size_t terminal_columns(void)
+size_t console_columns(int fd)
 {
 	struct winsize w;
 
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || !w.ws_col)
-		return 80;
-	return w.ws_col;
+	return ioctl(fd, TIOCGWINSZ, &w) == 0 ? w.ws_col : 0;
 }
 
 void console_progress(struct console *c, const char *line)
 {
 	struct strbuf b = {0};
-	size_t len = strlen(line), room = terminal_columns() - 1; /* the last column would wrap */
+	size_t len = strlen(line), columns = console_columns(STDERR_FILENO);
+	size_t room = (columns ? columns : 80) - 1; /* the last column would wrap */
 
 	if (!console_shows_progress(c))
 		return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
  * Output of a verb on stderr: lines, and below them, on a terminal, one progress line that is
@@ -34,6 +35,8 @@ void console_say_lines(struct console *c, const char *text);
 /* Like console_print_block(), but for one line: `line` has no newline, and one is added. */
 void console_print_line(struct console *c, const char *line);
 
+/* Returns the width of the terminal on fd; 0 if it is none, or one that does not know its width. */
+size_t console_columns(int fd);
 bool console_shows_progress(const struct console *c);
 /* Replaces the progress line with `line`, which is ASCII and is cut to the terminal's width. Where
  * stderr is not a terminal, prints it as a line if verbose. */

@@ -14,6 +14,7 @@
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
+#include "cli/terminal/help.h"
 
 static int refuse_long_option(const char *typed, const struct option *long_options,
 			      struct err_text *e)
@@ -240,7 +241,7 @@ int verb_options_parse(int argc, char **argv, const char *letters, size_t min_wo
 	if (code < 0)
 		return verb_print_usage_error(argv[0], e.text);
 	if (code > 0) {
-		fputs(usage, stdout);
+		help_print(usage);
 		return EXIT_GOOD;
 	}
 	o.words = argv + optind;

@@ -10,6 +10,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "cli/record/record_threads.h"
+#include "cli/terminal/help.h"
 #include "cli/terminal/verb.h"
 #include "cli/top/top_columns.h"
 #include "config/trace_config.h"
@@ -80,7 +81,7 @@ static const struct option long_options[] = {
 
 void top_print_usage(void)
 {
-	fputs(usage, stdout);
+	help_print(usage);
 }
 
 static int parse_delay(const char *text, struct top_options *o, struct err_text *e)
