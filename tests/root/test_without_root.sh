@@ -40,6 +40,8 @@ sonda 1 '' doctor rights && says '^fault +rights .*may not create instances'
 verdict "neither: doctor has a fault" $? "$TMP/log"
 sonda 1 '' record -t 1 -o trace sched_switch && says 'may not create instances.*; run: sudo' && [ ! -e trace ]
 verdict "neither: no kernel events are recorded" $? "$TMP/log"
+sonda 1 '' record -o trace off-cpu -- touch ran && says 'may not create instances.*; run: sudo' && [ "$(wc -l <"$TMP/log")" = 1 ] && [ ! -e ran ]
+verdict "neither: one line refuses waits as well, before the command runs" $? "$TMP/log"
 sonda 0 '' record -t 1 -o trace minimal && says 'sys_stats [1-9]'
 verdict "neither: what /proc has is recorded" $? "$TMP/log"
 ! says 'tracefs|linux\.ftrace|chown'

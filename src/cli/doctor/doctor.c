@@ -142,6 +142,15 @@ int doctor_check_before_start(bool kernel_events, struct err_text *e)
 	return 0;
 }
 
+bool doctor_daemons_have_capabilities(void)
+{
+	struct doctor_machine m;
+
+	doctor_machine_init(&m);
+	m.service = DOCTOR_SERVICE_NONE;
+	return doctor_recorder_capabilities(&m) != 0;
+}
+
 int doctor_explain(const char *check, bool own_daemons, const char *socket, const char *refused,
 		   struct err_text *e)
 {

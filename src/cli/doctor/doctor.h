@@ -11,6 +11,8 @@
 /* Checks what a service and a producer that this process starts need, with or without kernel
  * events. Returns 0, or -EACCES and sets e to the first obstacle. */
 int doctor_check_before_start(bool kernel_events, struct err_text *e);
+/* Returns true if a producer that this process starts has any capability. */
+bool doctor_daemons_have_capabilities(void);
 
 /*
  * Makes one check, given by its name, after a recording that lacks something. refused: lines about

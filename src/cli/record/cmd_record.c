@@ -547,6 +547,7 @@ static int record_run(struct record_command *c)
 		.same_signal_ms = END_SIGNALS_SAME_MS,
 		.from_words = !c->options.config,
 		.needs_ftrace = record_command_needs_ftrace(c),
+		.needs_capabilities = record_command_needs_capabilities(c),
 		.file = c->file,
 		.passes_file = c->passes_file,
 		.streams = c->streams,

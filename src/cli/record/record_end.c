@@ -295,6 +295,23 @@ bool record_command_needs_ftrace(const struct record_command *c)
 	return true;
 }
 
+bool record_command_needs_capabilities(const struct record_command *c)
+{
+	if (c->options.config || !config_requests_ftrace(c->config))
+		return false;
+	for (size_t i = 0; i < c->config->n_data_sources; i++) {
+		const Pb__TraceConfig__DataSource *source = c->config->data_sources[i];
+		const char *name = source->config ? source->config->name : NULL;
+
+		if (!config_source_ftrace(source) &&
+		    !config_source_only_names_processes(source->config) &&
+		    !(name &&
+		      (!strcmp(name, "linux.waits") || !strcmp(name, "linux.ebpf_counters"))))
+			return false;
+	}
+	return true;
+}
+
 static int report_empty_trace(struct record_command *c)
 {
 	console_error(&c->console, "the trace is empty: %s",

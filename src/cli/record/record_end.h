@@ -59,3 +59,6 @@ bool record_command_has_path(const struct record_command *c);
 /* Returns true if the recording is about ftrace: its other data sources, if any, only name
  * processes for the events. */
 bool record_command_needs_ftrace(const struct record_command *c);
+/* Returns true if a user without root's capabilities could record nothing: only kernel events, and
+ * what BPF programs count. */
+bool record_command_needs_capabilities(const struct record_command *c);

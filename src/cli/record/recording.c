@@ -649,13 +649,21 @@ static const struct private_daemons_ops daemon_ops = {
 	.on_line = on_daemons_line,
 };
 
+/* Returns true if this user's own daemons could record nothing without the right to kernel
+ * events. */
+static bool needs_kernel_events(const struct recording_setup *setup)
+{
+	return setup->needs_ftrace ||
+	       (setup->needs_capabilities && !doctor_daemons_have_capabilities());
+}
+
 static int connect_or_start(struct recording *r, struct err_text *e)
 {
 	int error = start_session(r, r->setup->socket, e);
 
 	if ((error != -ENOENT && error != -ECONNREFUSED) || r->setup->socket || r->setup->detach)
 		return error;
-	error = doctor_check_before_start(r->setup->needs_ftrace, e);
+	error = doctor_check_before_start(needs_kernel_events(r->setup), e);
 	if (error)
 		return error;
 	r->result->started_daemons = true;
