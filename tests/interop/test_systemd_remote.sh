@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$HERE/systemd_lib.sh"
 
-section=$(sed -n '/^## With the units of systemd/,/^## What/p' docs/reference/remote.md | sed 's/10\.77\.0\.[12]/127.0.0.1/g')
+section=$(sed -n '/^## With systemd/,/^## Access control/p' docs/reference/remote.md | sed 's/10\.77\.0\.[12]/127.0.0.1/g')
 drop_in() { # NUMBER UNIT
   awk -v number="$1" '/^    \[Service\]/ { n++ } !/^    / { inside = 0 } /^    \[Service\]/ { inside = n == number } inside { print substr($0, 5) }' \
     <<<"$section" | sed "s|^ExecStart=/usr/bin/|ExecStart=$(value sondad.service ExecStart | sed 's/.*path=\([^ ]*\)sondad .*/\1/')|" >"$UNITS/$2.d/remote.conf"
