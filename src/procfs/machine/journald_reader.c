@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/system/shared_library.h"
 #include "base/text/span.h"
@@ -32,7 +34,11 @@ static const struct shared_function functions[] = {
 int journald_library_open(struct journald_library *l, const char *file, struct strbuf *why)
 {
 	const char *text;
-	int r = shared_library_open(file, functions, ARRAY_SIZE(functions), l, &l->handle, &text);
+	int r;
+
+	l->folders[0] = "/run/log/journal";
+	l->folders[1] = "/var/log/journal";
+	r = shared_library_open(file, functions, ARRAY_SIZE(functions), l, &l->handle, &text);
 
 	if (r < 0) {
 		strbuf_clear(why);
@@ -99,12 +105,15 @@ static void journald_entry_add(struct journald_entry *entry, struct pb_enc *e, c
  * Finds the current end of the journal: the last entry that matches the filter; later entries are
  * new. If no entry matches, the reader goes before the first entry: at the end of an empty journal
  * libsystemd would never return a later one. libsystemd watches the directories that exist at the
- * open. So a journal that is created later is found by opening again.
+ * open. So a journal that is created later is found by opening again, which is done only if one of
+ * the folders has changed: each open reads several files.
  */
 
 /* More fields than any entry has; limits the reads of an entry. */
 #define FIELDS_MAX 1024
 #define LOWEST_PRIORITY 7
+/* A journal without files is opened again after this time even if its folders look the same. */
+#define REOPEN_NS (60 * NS_PER_S)
 
 static int add_match(struct journald_reader *r, const char *field, const char *value)
 {
@@ -149,10 +158,37 @@ static bool has_files(const struct journald_reader *r)
 	       r->lib->has_persistent_files(r->journal) > 0;
 }
 
+static struct journald_folder look_at_folder(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return (struct journald_folder){0};
+	return (struct journald_folder){.inode = st.st_ino,
+					.changed_ns = (uint64_t)st.st_ctim.tv_sec * NS_PER_S +
+						      (uint64_t)st.st_ctim.tv_nsec};
+}
+
+static bool may_have_files_now(const struct journald_reader *r)
+{
+	for (size_t i = 0; i < JOURNALD_FOLDERS; i++) {
+		struct journald_folder now = look_at_folder(r->lib->folders[i]);
+
+		if (now.inode != r->folders[i].inode || now.changed_ns != r->folders[i].changed_ns)
+			return true;
+	}
+	return clock_mono_ns() - r->opened_ns >= REOPEN_NS;
+}
+
 static int open_journal(struct journald_reader *r)
 {
-	int res = r->lib->open(&r->journal, JOURNALD_LOCAL_ONLY);
+	int res;
 
+	/* Before the open: a later change must be found. */
+	for (size_t i = 0; i < JOURNALD_FOLDERS; i++)
+		r->folders[i] = look_at_folder(r->lib->folders[i]);
+	r->opened_ns = clock_mono_ns();
+	res = r->lib->open(&r->journal, JOURNALD_LOCAL_ONLY);
 	if (res < 0) {
 		r->journal = NULL;
 		return res;
@@ -213,7 +249,7 @@ int journald_reader_refresh(struct journald_reader *r)
 	res = r->lib->process(r->journal);
 	if (res >= 0 && !r->has_files) {
 		r->has_files = has_files(r);
-		if (!r->has_files)
+		if (!r->has_files && may_have_files_now(r))
 			return reopen_journal(r);
 	}
 	return MIN(res, 0);
