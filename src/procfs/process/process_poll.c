@@ -108,6 +108,7 @@ struct polled {
 	uint8_t kthread;
 	struct proc_cached_file status, oom, statm; /* owned */
 	uint64_t start; /* start time in ticks; 0: not read */
+	bool has_runtime; /* the run times at ran_ns are in v */
 	uint32_t has; /* counters (bits) that are in the trace */
 	uint32_t memory; /* counters (bits) of status at its last read */
 	uint64_t v[COUNTERS]; /* those in the trace */
@@ -121,14 +122,14 @@ struct polled {
 	UT_hash_handle hh;
 };
 
-/* ---- whether status has to be read again ---- */
+/* ---- what has to be read again ---- */
 
 /*
  * Most processes sleep from one poll to the next. Two cheap checks, a third of the cost of reading
  * status:
  *
- *	CPU time of the process	unchanged: none of its threads has run, so none has mapped,
- *				locked or touched memory
+ *	CPU time of the process	unchanged: none of its threads has run, so its run times are
+ *				the same, and it has not mapped, locked or touched memory
  *	statm			unchanged: no other process has added or removed pages (reclaim,
  *				process_madvise, userfaultfd)
  *
@@ -161,20 +162,24 @@ static bool polled_update_runtime(struct polled *row)
 	return row->ran_ns == before;
 }
 
+/* Returns true if the process has not run since the last call. The CPU time of a thread that is
+ * running is up to date at the next tick of its CPU only. */
+static bool polled_is_idle(struct polled *row, const struct proc_files *f)
+{
+	return f->own_numbers && row->threads <= THREADS_MAX && polled_update_runtime(row);
+}
+
 /*
- * Compares CPU time and statm with those of the last call. Returns true if the memory counters of
- * status, read after that call, are still valid. The CPU time of a thread that is running is up to
- * date at the next tick of its CPU only.
+ * Compares statm with that of the last call. Returns true if the memory counters of status, read
+ * after that call, are still valid.
  */
-static bool polled_compare_memory(struct polled *row, struct proc_files *f)
+static bool polled_compare_memory(struct polled *row, struct proc_files *f, bool idle)
 {
 	const char *text;
 	size_t len;
 	bool same;
 
-	if (!f->own_numbers || row->threads > THREADS_MAX)
-		return false;
-	if (!polled_update_runtime(row)) {
+	if (!idle) {
 		row->statm_len = 0;
 		return false;
 	}
@@ -205,16 +210,20 @@ static void counters_set(struct counters *c, enum counter i, uint64_t v)
 	c->has |= 1u << i;
 }
 
+static void counters_set_same(struct counters *c, uint32_t which)
+{
+	c->has |= which;
+	c->same |= which;
+}
+
 /* Reads the counters of status. Returns false if the process has no memory (any more). */
 static bool polled_read_status(struct polled *row, struct proc_files *f, struct counters *c)
 {
 	struct proc_status status;
 
-	if (row->memory && polled_compare_memory(row, f)) {
+	if (row->memory && polled_compare_memory(row, f, c->idle)) {
 		proc_cached_close(&row->status);
-		c->has |= row->memory;
-		c->same |= row->memory;
-		c->idle = true;
+		counters_set_same(c, row->memory);
 		return true;
 	}
 	row->memory = 0;
@@ -246,6 +255,7 @@ static int polled_read_counters(struct polled *row, struct proc_files *f,
 				const struct process_poll_options *o, struct counters *ret)
 {
 	bool was_open = proc_cached_is_open(&row->status) || proc_cached_is_open(&row->oom);
+	bool idle = polled_is_idle(row, f), same_runtime = idle && row->has_runtime;
 	struct proc_smaps smaps;
 	struct proc_stat stat;
 	int64_t oom, dmabuf;
@@ -253,23 +263,25 @@ static int polled_read_counters(struct polled *row, struct proc_files *f,
 	int has_oom =
 		proc_files_cached_number(f, &row->oom, row->pid, PROC_FILE_OOM_SCORE_ADJ, &oom);
 
-	*ret = (struct counters){0};
+	*ret = (struct counters){.idle = idle};
 	if (was_open && has_oom == -ESRCH)
 		return -ESRCH;
-	if ((o->runtime ||
+	if (o->runtime && same_runtime)
+		counters_set_same(ret, 1u << COUNTER_RUNTIME_USER | 1u << COUNTER_RUNTIME_KERNEL);
+	if (((o->runtime && !same_runtime) ||
 	     (!proc_cached_is_open(&row->status) && !proc_cached_is_open(&row->oom))) &&
 	    proc_files_stat(f, row->pid, &stat) == 0) {
 		if (row->start && row->start != stat.starttime)
 			return -ESRCH;
 		row->start = stat.starttime;
-		if (o->runtime) {
+		if (o->runtime && !same_runtime) {
 			counters_set(ret, COUNTER_RUNTIME_USER, stat.utime * f->ns_per_tick);
 			counters_set(ret, COUNTER_RUNTIME_KERNEL, stat.stime * f->ns_per_tick);
+			row->has_runtime = true;
 		}
 	}
 	if (row->kthread > 0) {
 		row->kthread--;
-		ret->idle = f->own_numbers && polled_update_runtime(row);
 		return 0;
 	}
 	if (!polled_read_status(row, f, ret))

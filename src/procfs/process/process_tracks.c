@@ -135,6 +135,23 @@ static void write_instant(struct process_tracks *u, uint64_t uuid, struct span n
 	writer_end(u->writer);
 }
 
+static bool is_cgroup_written(const struct process_tracks *u, const struct process_tracks_row *row)
+{
+	return row->cgroup_hash && row->cgroup_clears == u->clears;
+}
+
+/* Another process may move one that sleeps. That is rare, and the read takes a lock of all control
+ * groups, so it is found at every SAME_CGROUP_TIMES-th poll; these are spread over the polls. */
+#define SAME_CGROUP_TIMES 16
+
+static bool may_skip_cgroup(const struct process_tracks *u, int32_t pid, bool idle,
+			    struct process_tracks_row *row)
+{
+	row->polls++;
+	return idle && is_cgroup_written(u, row) &&
+	       (row->polls + (unsigned)pid) % SAME_CGROUP_TIMES != 0;
+}
+
 static void read_cgroup(struct process_tracks *u, struct proc_files *f, int32_t pid,
 			struct process_tracks_row *row)
 {
@@ -144,7 +161,7 @@ static void read_cgroup(struct process_tracks *u, struct proc_files *f, int32_t 
 	if (proc_files_cgroup(f, pid, &path) < 0)
 		return;
 	hash = process_tracks_hash_path(path);
-	if (hash == row->cgroup_hash && row->cgroup_clears == u->clears)
+	if (hash == row->cgroup_hash && is_cgroup_written(u, row))
 		return;
 	if (!row->cgroup)
 		row->cgroup = tracks_add(u->tracks, &(struct track_spec){
@@ -179,7 +196,7 @@ void process_tracks_read(struct process_tracks *u, struct proc_files *f, int32_t
 					      });
 	if (u->options.io && !(idle && row->has_io))
 		read_io(u, f, pid, row);
-	if (u->options.cgroup)
+	if (u->options.cgroup && !may_skip_cgroup(u, pid, idle, row))
 		read_cgroup(u, f, pid, row);
 	/* The process may have exited by now. */
 	if (u->options.sched)

@@ -37,6 +37,7 @@ struct process_tracks_row {
 	bool has_io; /* io was read */
 	uint64_t cgroup_hash; /* hash of the cgroup that was written; 0: none */
 	uint32_t cgroup_clears; /* clears of struct process_tracks at that time */
+	uint32_t polls; /* number of polls */
 };
 
 struct thread_usage;
@@ -74,7 +75,7 @@ static inline bool process_tracks_is_on(const struct process_tracks *u)
 /* Call it at the start of a time slice. */
 void process_tracks_begin(struct process_tracks *u);
 /* Reads and writes the tracks of one process. idle: the process has not run since the last call, so
- * its io is unchanged. */
+ * its io is unchanged, and its control group most likely. */
 void process_tracks_read(struct process_tracks *u, struct proc_files *f, int32_t pid, bool idle,
 			 struct process_tracks_row *row);
 /*
