@@ -111,5 +111,15 @@ if [ -n "$has_perf" ]; then
   verdict "the innermost frames are in the files that perf script prints" $? "$dir/theirs" "$dir/ours"
   equal "samples of perf" "$dir/stacks.pf" "select ts, utid, cpu, cpu_mode, callsite_id is null from perf_sample order by ts, utid" \
     "select name, count(*) as n from stack_profile_mapping group by 1 order by 1"
+  perf record -q -k mono -a --switch-events -e cpu-clock -F 99 -o "$dir/switches.data" -- sleep 0.3 >"$dir/switches.log" 2>&1
+  "$SONDA" import -o "$dir/switches.pf" "$dir/switches.data" >>"$dir/switches.log" 2>&1
+  # A thread that has ended has no number in perf's record.
+  perf script -i "$dir/switches.data" --show-switch-events --ns -F tid,cpu,time 2>>"$TMP/err" | sed -nE \
+    's/^ *(-?[0-9]+) +\[0*([0-9]+)\] +([0-9]+)\.([0-9]+): PERF_RECORD_SWITCH_CPU_WIDE OUT .*\/(-?[0-9]+) *$/\2,\3\4,\1,\5/p' | sort >"$dir/theirs"
+  "$SONDA" sql --csv "$dir/switches.pf" "select cpu, ts, extract_arg(arg_set_id, 'prev_pid'), extract_arg(arg_set_id, 'next_pid') from ftrace_event
+    where name = 'sched_switch'" | tail -n +2 | tr -d '\r' | sort >"$dir/ours"
+  [ "$(wc -l <"$dir/ours")" -gt 20 ] && [ "$(wc -l <"$dir/ours")" = "$(wc -l <"$dir/theirs")" ] &&
+    ! comm -23 <(grep -v ',-1,' "$dir/theirs") "$dir/ours" | grep . >"$dir/diff"
+  verdict "the context switches are those that perf script prints" $? "$dir/switches.log" "$dir/diff"
 fi
 exit $BAD

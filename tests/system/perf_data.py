@@ -7,7 +7,7 @@
 #     --id          several events, found by their ids      --lost N   lost records on CPU 1
 #     --cut BYTES   leaves out the end      --clock ID   of the times      --clock-data   CLOCK_REALTIME is known
 #     --unsorted    the rings of two CPUs follow each other, in one round
-#     --no-release  --big-endian
+#     --switches    context switches of CPU 0, without the tracepoint      --no-release  --big-endian
 #
 # Format: perf_event_open(2), tools/perf/Documentation/perf.data-file-format.txt of the kernel's sources.
 import argparse
@@ -15,7 +15,7 @@ import struct
 
 parser = argparse.ArgumentParser()
 parser.add_argument('out')
-for name in ('stream', 'compressed', 'id', 'clock-data', 'unsorted', 'no-release', 'big-endian'):
+for name in ('stream', 'compressed', 'id', 'clock-data', 'unsorted', 'switches', 'no-release', 'big-endian'):
     parser.add_argument('--' + name, action='store_true')
 parser.add_argument('--lost', type=int, default=0)
 parser.add_argument('--cut', type=int, default=0)
@@ -73,6 +73,22 @@ def switch(time, cpu, prev, prev_comm, following, next_comm):
     raw += bytes(-(len(raw) + 4) % 8)
     body = struct.pack('<Q', EVENT_ID) if args.id else b''
     return record(9, body + struct.pack('<IIQII', prev, prev, time, cpu, 0) + struct.pack('<I', len(raw)) + raw, KERNEL)
+
+
+# Task `tid` stops for `following`, or begins after it. A task that has ended has no number.
+def switch_record(time, tid, other, is_out, preempted=False):
+    misc = (1 << 13 if is_out else 0) | (1 << 14 if preempted else 0)
+    return record(15, struct.pack('<II', other, other) + end(time, 0, tid, tid), misc)
+
+
+def switches():
+    gone = 0xffffffff
+    steps = [(0, 100, False), (100, 200, True), (200, 100, False), (100, 0, False), (0, 201, False), (201, 0, False)]
+    out = []
+    for i, (prev, following, preempted) in enumerate(steps):
+        out.append(switch_record(T + 100 * (i + 1), gone if prev == 201 else prev, following, True, preempted))
+        out.append(switch_record(T + 100 * (i + 1) + 1, following, gone if prev == 201 else prev, False))
+    return out
 
 
 FORMAT = '''name: sched_switch
@@ -133,7 +149,7 @@ CPU1 = [
 ]
 # A sample of the program before the exec, from another CPU's ring.
 LATE = [sample(200, 200, T + 1900, 0, [CONTEXT_USER, 0x555500000030])]
-SWITCHES = [switch(T + 100 * i, 0, 100 + i % 2, 'first', 101 - i % 2, 'other') for i in range(1, 11)] if args.id else []
+SWITCHES = switches() if args.switches else [switch(T + 100 * i, 0, 100 + i % 2, 'first', 101 - i % 2, 'other') for i in range(1, 11)] if args.id else []
 lost = [record(2, struct.pack('<QQ', SAMPLE_ID, args.lost) + end(T + 3100, 1))] if args.lost else []
 round_end = [record(68, b'')]
 if args.unsorted:

@@ -54,6 +54,14 @@ make_data --lost 9 && run_import perf.data && says "; 9 lost" &&
   same "$(ask "select sum(value) from stats where name like 'perf_cpu_lost%'")" 9
 verdict "lost samples are counted" $?
 
+# ---- context switches ----
+
+make_data --switches && run_import perf.data && says "6 events and 5 samples from 2 CPUs; 0 lost, 0 not imported" &&
+  says "without priorities, and without the kind of sleep"
+same "$(ask 'select ts - 5000000000, cpu, dur, tid, end_state from sched join thread using (utid) where tid > 0 order by ts')" \
+  $'100,0,100,100,R\n200,0,100,200,S\n300,0,100,100,S\n500,0,100,201,S'
+verdict "context switches of all CPUs are switches, also of a thread that ends" $?
+
 # ---- clocks ----
 
 make_data && run_import perf.data && says "clock perf"

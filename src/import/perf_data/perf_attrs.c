@@ -183,8 +183,10 @@ struct perf_record_end perf_record_end_read(const struct perf_attrs *a, const ui
 	if (len < SAMPLE_HEAD + end.size)
 		return (struct perf_record_end){0};
 	r = byte_reader_of(record + len - end.size, end.size);
-	if (type & PERF_SAMPLE_TID)
-		byte_reader_u64(&r);
+	if (type & PERF_SAMPLE_TID) {
+		byte_reader_u32(&r);
+		end.tid = byte_reader_u32(&r);
+	}
 	if (type & PERF_SAMPLE_TIME)
 		end.time = byte_reader_u64(&r);
 	if (type & PERF_SAMPLE_ID)

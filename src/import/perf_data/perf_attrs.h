@@ -62,6 +62,7 @@ bool perf_sample_read(struct perf_attrs *a, const uint8_t *record, size_t len,
 /* The end of other records: sample_id_all. 0 for what is not recorded. */
 struct perf_record_end {
 	uint64_t time;
+	uint32_t tid;
 	uint32_t cpu;
 	bool has_cpu;
 	size_t size; /* bytes at the end of the record */

@@ -71,11 +71,11 @@ struct perf_importer {
 
 /* ---- clocks ---- */
 
-/* Whether the kernel's own events of new tasks are in the file. */
-static bool records_new_tasks(const struct perf_attrs *a)
+/* Whether the kernel's own events of this name are in the file. */
+static bool records_event(const struct perf_attrs *a, const char *name)
 {
 	for (size_t i = 0; i < a->n_events; i++)
-		if (!strcmp(a->events[i].name, "task:task_newtask"))
+		if (!strcmp(a->events[i].name, name))
 			return true;
 	return false;
 }
@@ -89,7 +89,8 @@ static void write_clocks(struct perf_importer *im, uint64_t first)
 		return;
 	im->has_clocks = true;
 	im->samples.first_ns = first;
-	im->samples.has_newtask = records_new_tasks(&im->attrs);
+	im->samples.has_newtask = records_event(&im->attrs, "task:task_newtask");
+	im->samples.has_switches = records_event(&im->attrs, "sched:sched_switch");
 	if (im->facts.has_clocks)
 		trace_facts_put_clocks(&s, im->facts.clock_ns, CLOCK_REALTIME_ID,
 				       im->facts.realtime_ns);
@@ -301,6 +302,7 @@ static void import_record(struct perf_importer *im, const uint8_t *record, size_
 	case PERF_RECORD_COMM:
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
 		queue_record(im, perf_record_end_read(&im->attrs, record, len).time, record, len);
 		break;
 	case PERF_RECORD_LOST: /* u64 id, u64 lost */
@@ -310,10 +312,9 @@ static void import_record(struct perf_importer *im, const uint8_t *record, size_
 		count_lost_records(im, record, len, RECORD_HEAD);
 		break;
 	case PERF_RECORD_SWITCH:
-	case PERF_RECORD_SWITCH_CPU_WIDE:
 		im->result->n_unread++;
-		import_note(im->result, "context-switch records (--switch-events) are not "
-					"imported; sched:sched_switch events are");
+		import_note(im->result, "context switches of single threads (--switch-events "
+					"without -a) are not imported: they lack the next thread");
 		break;
 	case PERF_RECORD_THROTTLE:
 		import_note(im->result, "the kernel throttled an event: samples are missing");
@@ -572,6 +573,10 @@ static void count_events(struct perf_importer *im)
 		import_note(im->result, "skipped %s of events that the file does not describe",
 			    str_count(im->encoder->unknown, "record", count));
 	im->result->n_unread += n_bad + (im->encoder ? im->encoder->unknown : 0);
+	im->result->n_events += im->samples.n_switches;
+	if (im->samples.n_switches)
+		import_note(im->result, "the context switches come without priorities, and without "
+					"the kind of sleep: S may be D");
 	if (im->facts.machine.n_cpus)
 		im->result->n_cpus = im->facts.machine.n_cpus;
 	if (im->samples.n_cut)

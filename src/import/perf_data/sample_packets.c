@@ -21,6 +21,8 @@
 #define FIXED_LOAD_END (1ull << 28) /* programs at fixed addresses are mapped below */
 #define MISC_MMAP_BUILD_ID (1u << 14)
 #define PATH_SIZE 4096
+#define NO_TASK UINT32_MAX /* the number of a task that has ended */
+#define STATE_SLEEPS 1 /* of sched_switch; 0: it could run on */
 
 struct new_task { /* the fields of a record of FORK */
 	uint32_t pid, parent, tid, parent_tid;
@@ -45,6 +47,7 @@ void sample_packets_deinit(struct sample_packets *p)
 	mapped_files_deinit(&p->files);
 	kernel_names_deinit(&p->names);
 	HASH_FREE(p->thread_names);
+	free(p->running);
 }
 
 /* ---- tasks ---- */
@@ -170,6 +173,76 @@ static void handle_exit(struct sample_packets *p, struct byte_reader *r)
 	tid = byte_reader_u32(r);
 	if (!r->failed && pid == tid)
 		address_spaces_exit(&p->spaces, (int32_t)pid);
+}
+
+/* ---- context switches ---- */
+
+static void put_comm_of_switch(const struct sample_packets *p, struct pb_enc *e, uint32_t field,
+			       uint32_t tid, uint32_t cpu)
+{
+	char idle[16];
+
+	snprintf(idle, sizeof(idle), "swapper/%u", cpu);
+	pb_enc_str(e, field, tid ? find_thread_name(p, tid) : idle);
+}
+
+/* The bundle has one event. */
+static void put_switch(struct sample_packets *p, const struct perf_record_end *end, uint32_t prev,
+		       uint32_t next, bool is_preempted)
+{
+	struct pb_enc *e = trace_sequence_begin(&p->processes);
+
+	pb_enc_open(e, PB_TRACE_PACKET_FTRACE_EVENTS);
+	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_CPU, end->cpu);
+	pb_enc_open(e, PB_FTRACE_EVENT_BUNDLE_EVENT);
+	pb_enc_u64(e, PB_FTRACE_EVENT_TIMESTAMP, end->time);
+	pb_enc_u64(e, PB_FTRACE_EVENT_PID, prev);
+	pb_enc_open(e, PB_FTRACE_EVENT_SCHED_SWITCH);
+	put_comm_of_switch(p, e, PB_SCHED_SWITCH_FTRACE_EVENT_PREV_COMM, prev, end->cpu);
+	pb_enc_i64(e, PB_SCHED_SWITCH_FTRACE_EVENT_PREV_PID, (int32_t)prev);
+	pb_enc_i64(e, PB_SCHED_SWITCH_FTRACE_EVENT_PREV_STATE,
+		   is_preempted || !prev ? 0 : STATE_SLEEPS);
+	put_comm_of_switch(p, e, PB_SCHED_SWITCH_FTRACE_EVENT_NEXT_COMM, next, end->cpu);
+	pb_enc_i64(e, PB_SCHED_SWITCH_FTRACE_EVENT_NEXT_PID, (int32_t)next);
+	pb_enc_close(e);
+	pb_enc_close(e);
+	pb_enc_close(e);
+	trace_sequence_end(&p->processes);
+	p->n_switches++;
+}
+
+/*
+ * Each switch has two records: one when the old task stops (OUT), with the new task, and one when
+ * the new task begins. The first is enough, except that a task that ends has no number any more
+ * then: it is the one that began last on this CPU.
+ */
+static int handle_switch(struct sample_packets *p, uint16_t misc, const uint8_t *record, size_t len,
+			 struct byte_reader *r)
+{
+	struct perf_record_end end = perf_record_end_read(p->attrs, record, len);
+	uint32_t next = (byte_reader_u32(r), byte_reader_u32(r)), prev = end.tid, *running;
+
+	if (p->has_switches)
+		return 0;
+	if (r->failed || !end.has_cpu || end.cpu >= SWITCH_CPUS_MAX || !end.time) {
+		p->result->n_unread++;
+		return 0;
+	}
+	if (!p->running)
+		p->running = calloc(SWITCH_CPUS_MAX, sizeof(*p->running));
+	if (!p->running)
+		return -ENOMEM;
+	running = &p->running[end.cpu];
+	if (!(misc & PERF_RECORD_MISC_SWITCH_OUT)) {
+		*running = end.tid;
+		return 0;
+	}
+	if (prev == NO_TASK)
+		prev = *running;
+	if (next != NO_TASK)
+		put_switch(p, &end, prev, next, misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
+	*running = next;
+	return 0;
 }
 
 /* ---- mappings ---- */
@@ -479,6 +552,8 @@ int sample_packets_handle_record(struct sample_packets *p, uint64_t time, const 
 	case PERF_RECORD_EXIT:
 		handle_exit(p, &r);
 		return 0;
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return handle_switch(p, misc, record, len, &r);
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
 		return handle_mapping(p, type, misc, &r);

@@ -9,16 +9,20 @@
 #include "stacks/frames/stacks.h"
 
 /*
- * Samples of call stacks, and the processes that they are of. Records come in the order of time:
+ * Samples of call stacks, and the processes that they are of; context switches. Records come in the order of time:
  * a stack is resolved by the mappings of its process at that moment.
  *
  * A task that starts is written as the kernel's event task_newtask, because a reader then knows that
  * its number begins anew; a task that was there before, as a part of a ProcessTree.
  *
+ * A context switch is written as the kernel's event sched_switch, unless the file has these events.
+ * Its records do not have priorities, nor how a thread sleeps: S stands for every kind of sleep.
+ *
  * The samples of the first event with samples are in one packet sequence, those of all other events
  * in a second one, because a sequence has one timebase.
  */
 #define SAMPLE_FRAMES_MAX STACKS_FRAMES_MAX
+#define SWITCH_CPUS_MAX 4096
 
 /* The name of a thread, which those that it starts inherit. */
 struct thread_name {
@@ -42,6 +46,9 @@ struct sample_packets {
 	struct perf_event *events[STACKS_SEQUENCES]; /* whose timebase a sequence has; NULL: none */
 	struct thread_name *thread_names; /* owned; by tid */
 	bool has_newtask; /* the file has the kernel's own events of new tasks */
+	bool has_switches; /* likewise of switches */
+	uint32_t *running; /* owned: SWITCH_CPUS_MAX; the thread that runs on each CPU; 0: none */
+	uint64_t n_switches; /* that were written */
 	uint64_t first_ns; /* of the records that have a time: those without one get it */
 	uint64_t n_cut; /* stacks with more frames than SAMPLE_FRAMES_MAX */
 };
