@@ -213,20 +213,33 @@ static bool is_side_below(const struct series *s, const struct diff_design *d, d
 }
 
 /*
- * Returns the p value of values that are new or gone: on one side each is at most GONE_SHARE of the
+ * Tests values that are new or gone: on one side each is at most `floor`, which is GONE_SHARE of the
  * mean of the other. The values of that other side may differ much from each other, as the time on
  * one of several CPUs does, but each of them is far above that. So their logarithms are tested, and
- * a value that is smaller counts as that limit.
+ * a value that is smaller counts as that limit. The interval is that of the test, so that it does
+ * not include 0 if the change is no chance.
  */
-static double test_new_or_gone(struct series *s, const struct diff_design *d, double floor)
+static void test_new_or_gone(struct series *s, const struct diff_design *d, double floor,
+			     struct diff_change *c)
 {
+	struct diff_test t;
+
 	for (size_t i = 0; i < s->n; i++) {
 		double v = MAX(s->v[i], floor);
 
 		s->least[i] = MAX(s->least[i] / (v * v), LEAST_ERROR * LEAST_ERROR);
 		s->v[i] = log(v);
 	}
-	return test_sides(s, d).p;
+	t = test_sides(s, d);
+	c->p = t.p;
+	c->new_or_gone = true;
+	if (t.low > 0 && c->low <= 0) {
+		c->low = floor * expm1(t.low);
+		c->high = MAX(c->high, floor * expm1(t.high));
+	} else if (t.high < 0 && c->high >= 0) {
+		c->high = -floor * expm1(-t.high);
+		c->low = MIN(c->low, -floor * expm1(-t.low));
+	}
 }
 
 static void test_change_of_series(struct series *s, const struct diff_design *d,
@@ -237,19 +250,19 @@ static void test_change_of_series(struct series *s, const struct diff_design *d,
 
 	c->tested = true;
 	c->p = t.p;
-	if (!s->positive && floor > 0 && is_side_below(s, d, floor))
-		c->p = test_new_or_gone(s, d, floor);
 	if (s->positive) {
 		c->ratio_low = expm1(t.low);
 		c->ratio_high = expm1(t.high);
 		c->low = c->a * c->ratio_low;
 		c->high = c->a * c->ratio_high;
-	} else {
-		c->low = t.low;
-		c->high = t.high;
-		c->ratio_low = MAX(-1.0, change_ratio(t.low, c->a));
-		c->ratio_high = change_ratio(t.high, c->a);
+		return;
 	}
+	c->low = t.low;
+	c->high = t.high;
+	if (floor > 0 && is_side_below(s, d, floor))
+		test_new_or_gone(s, d, floor, c);
+	c->ratio_low = MAX(-1.0, change_ratio(c->low, c->a));
+	c->ratio_high = change_ratio(c->high, c->a);
 }
 
 static void estimate_change(struct series *s, const struct diff_design *d, bool test,
@@ -433,10 +446,11 @@ static void choose_finding_measure(struct diff_result *r, const struct diff_desi
 	}
 }
 
-/* Time that moved from one CPU to another is not time won or lost. */
+/* Time that moved from one CPU to another is not time won or lost. But a CPU that only one side used
+ * was taken away or added, which is the cause of other changes. */
 static bool is_placement(const struct diff_result *r)
 {
-	return !strcmp(r->row->level->by, "cpu");
+	return !strcmp(r->row->level->by, "cpu") && !r->of[DIFF_TOTAL].new_or_gone;
 }
 
 static int compare_results_by_effect(const void *a, const void *b)

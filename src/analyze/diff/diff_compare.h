@@ -66,6 +66,7 @@ struct diff_change {
 	bool known; /* each observation has a value */
 	bool tested;
 	bool finding;
+	bool new_or_gone; /* tested; each observation of one side is about 0 */
 	double a, b; /* the means, geometric ones if no value is 0 */
 	double low, high; /* interval of the difference b - a; NAN if untested */
 	double ratio, ratio_low, ratio_high; /* relative, and its interval; INFINITY if a is 0 */

@@ -128,6 +128,7 @@ TEST(what_is_gone_is_found_though_it_differed_before)
 	struct diff_design d = design_of(DIFF_PAIRS);
 	struct diff_row *gone = add_row(&rows, "cpu", "cpu", "x", "on CPU 1");
 	struct diff_row *rare = add_row(&rows, "cpu", "cpu", "x", "on CPU 2");
+	const struct diff_change *c;
 	struct diff_results r;
 	char what[64][16];
 
@@ -137,6 +138,7 @@ TEST(what_is_gone_is_found_though_it_differed_before)
 		gone->of[i].amount = 1e8 * exp(2.5 * sin((double)(i * i) * 2.1));
 	gone->of[N].amount = 1e5; /* before it was moved */
 	rare->of[0].amount = 4e8;
+	set_values(add_row(&rows, "cpu", "cpu", "x", "on CPU 0"), 4, 1e8, 2e8, 100);
 	set_values(add_row(&rows, "cpu", "program", "x", "slower"), 3, 1e8, 1.05e8, 100);
 	for (size_t i = 0; i < ARRAY_SIZE(what); i++) {
 		snprintf(what[i], sizeof(what[i]), "same %zu", i);
@@ -145,9 +147,13 @@ TEST(what_is_gone_is_found_though_it_differed_before)
 	assert_int_equal(diff_compare(&rows, &d, &r), 0);
 	assert_true(result_of(&r, "on CPU 1")->finding);
 	assert_false(result_of(&r, "on CPU 2")->finding);
-	/* Time on another CPU comes last, although it is more. */
-	assert_string_equal(r.of[0].row->what, "slower");
-	assert_string_equal(r.of[1].row->what, "on CPU 1");
+	c = &result_of(&r, "on CPU 1")->of[DIFF_TOTAL];
+	assert_true(c->low < 0 && c->high < 0 && c->ratio_high < 0 && c->ratio_low >= -1);
+	/* The lost CPU is the cause. Time on a CPU that both sides used comes last, although it is
+	 * more. */
+	assert_string_equal(r.of[0].row->what, "on CPU 1");
+	assert_string_equal(r.of[1].row->what, "slower");
+	assert_string_equal(r.of[2].row->what, "on CPU 0");
 	diff_results_deinit(&r);
 	diff_rows_deinit(&rows);
 }
