@@ -175,6 +175,8 @@ def swap_reclaim(above):
     for i in range(10):
         t.event(0, 50 * i, "mm_vmscan_direct_reclaim_begin", "order: 0", 10)
         t.event(0, 50 * i + (6 if above else 4), "mm_vmscan_direct_reclaim_end", "nr_reclaimed: 1", 10)
+    for i in range(2 if above else 0):
+        t.packet(990 * i, f"sys_stats {{ psi {{ resource: PSI_RESOURCE_MEMORY_SOME total_ns: {i * 297_000_000} }} }}")
     return t
 
 

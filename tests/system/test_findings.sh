@@ -37,6 +37,10 @@ done <"$TMP/all"
 found "$TMP/cpu_quota.waits.pf" | grep -qx cpu_quota && grep -q '"words": "app 10 was throttled for 300 ms, 37.5 %' "$TMP/json"
 verdict "cpu_quota: by linux.waits, where the CPU is not idle" $? "$TMP/json" "$TMP/err"
 
+found "$TMP/swap_reclaim.above.pf" | grep -qx swap_reclaim &&
+  grep -q '"words": "some threads, most of all app 10, waited for memory for 297 ms (30' "$TMP/json"
+verdict "swap_reclaim: the pressure of all threads, and who waited most" $? "$TMP/json" "$TMP/err"
+
 # ---- what is printed
 T=$TMP/slow_disk.above.pf
 "$SONDA" report findings "$T" >"$TMP/got" 2>"$TMP/err"

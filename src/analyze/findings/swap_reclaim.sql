@@ -13,24 +13,24 @@ WITH ev AS (
   FROM ftrace_event
   WHERE name IN ('mm_vmscan_direct_reclaim_begin', 'mm_vmscan_direct_reclaim_end', 'mm_vmscan_memcg_reclaim_begin',
       'mm_vmscan_memcg_reclaim_end') AND ts >= :from AND ts < :to
-  WINDOW w AS (PARTITION BY utid ORDER BY ts, id))
-SELECT 'some thread' AS who, 'pressure of memory' AS what, 100.0 * grown / dur AS share_pct, CAST(grown AS INTEGER) AS stalled_ns,
-    NULL AS times, first_ts AS at_ts
+  WINDOW w AS (PARTITION BY utid ORDER BY ts, id)),
+-- The largest of these is named where only the total of all threads is known.
+named AS MATERIALIZED (
+  SELECT process || ' ' || tid AS who, 'reclaim by the thread' AS what, sum(next_ts - ts) AS time, count(*) AS times, min(ts) AS ts
+  FROM ev
+  JOIN who USING (utid)
+  WHERE name GLOB '*_begin' AND next_name GLOB '*_end' AND utid IN chosen
+  GROUP BY utid
+  UNION ALL
+  SELECT process || ' ' || pid, reason, sum(time), sum(n), NULL
+  FROM wait_reasons
+  JOIN who USING (utid)
+  WHERE reason IN ('swap in', 'memory reclaim') AND utid IN chosen
+  GROUP BY process, pid, reason)
+SELECT who, what, min(100, 100.0 * time / (:to - :from)) AS share_pct, time AS stalled_ns, times, ts AS at_ts
+FROM named
+UNION ALL
+SELECT coalesce('some threads, most of all ' || (SELECT who FROM named ORDER BY time DESC LIMIT 1) || ',', 'some thread'),
+    iif(name = 'psi.mem.some', 'pressure of memory', name), min(100, 100.0 * grown / dur), CAST(grown AS INTEGER), NULL, first_ts
 FROM grown
-WHERE name = 'psi.mem.some' AND dur > 0
-UNION ALL
-SELECT 'some thread', name, min(100, 100.0 * grown / dur), CAST(grown AS INTEGER), NULL, first_ts
-FROM grown
-WHERE name IN ('direct reclaim time', 'control group reclaim time') AND dur > 0
-UNION ALL
-SELECT process || ' ' || tid, 'reclaim by the thread', 100.0 * sum(next_ts - ts) / (:to - :from), sum(next_ts - ts), count(*), min(ts)
-FROM ev
-JOIN who USING (utid)
-WHERE name GLOB '*_begin' AND next_name GLOB '*_end' AND utid IN chosen
-GROUP BY utid
-UNION ALL
-SELECT process || ' ' || pid, reason, min(100, 100.0 * sum(time) / (:to - :from)), sum(time), sum(n), NULL
-FROM wait_reasons
-JOIN who USING (utid)
-WHERE reason IN ('swap in', 'memory reclaim') AND utid IN chosen
-GROUP BY process, pid, reason
+WHERE name IN ('psi.mem.some', 'direct reclaim time', 'control group reclaim time') AND dur > 0
