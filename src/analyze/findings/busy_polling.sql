@@ -9,19 +9,12 @@
 -- @threshold empty_pct 80 of the calls of this name
 -- @words {thread} called {call} {empty_per_s} times a second with no result ({empty_pct} % of these calls)
 -- @more report syscalls -p {tid}
-WITH calls AS (
-  SELECT t.utid, s.name, count(*) AS n, sum(s.dur < 50000 AND (l.result IN (0, -11) OR s.name IN ('sys_sched_yield'))) AS empty,
-      sum(s.dur) AS time, min(s.ts) AS ts
-  FROM longest_calls('', 8000000) l
-  CROSS JOIN slice s ON s.id = l.id
-  JOIN thread_track t ON t.id = s.track_id
-  WHERE s.name IN ('sys_poll', 'sys_ppoll', 'sys_select', 'sys_pselect6', 'sys_epoll_wait', 'sys_epoll_pwait',
-      'sys_epoll_pwait2', 'sys_sched_yield', 'sys_read', 'sys_recvfrom', 'sys_recvmsg', 'sys_recvmmsg', 'sys_accept',
-      'sys_accept4', 'sys_io_getevents', 'sys_io_uring_enter', 'sys_nanosleep', 'sys_clock_nanosleep')
-  GROUP BY t.utid, s.name)
 SELECT process || ' ' || tid AS thread, tid, replace(name, 'sys_', '') AS call, min(100, coalesce(100.0 * (run + runnable) /
-    (:to - :from), 100.0 * time / (:to - :from))) AS share_pct, 1e9 * empty / (:to - :from) AS empty_per_s, 100.0 * empty / n AS
-    empty_pct, n AS calls, time AS in_calls_ns, run AS ran_ns, ts AS at_ts
-FROM calls
+    (:to - :from), 100.0 * total / (:to - :from))) AS share_pct, 1e9 * empty / (:to - :from) AS empty_per_s, 100.0 * empty / n AS
+    empty_pct, n AS calls, total AS in_calls_ns, run AS ran_ns, first_ts AS at_ts
+FROM empty_calls
 JOIN who USING (utid)
 LEFT JOIN thread_time USING (utid)
+WHERE name IN ('sys_poll', 'sys_ppoll', 'sys_select', 'sys_pselect6', 'sys_epoll_wait', 'sys_epoll_pwait', 'sys_epoll_pwait2',
+    'sys_sched_yield', 'sys_read', 'sys_recvfrom', 'sys_recvmsg', 'sys_recvmmsg', 'sys_accept', 'sys_accept4', 'sys_io_getevents',
+    'sys_io_uring_enter', 'sys_nanosleep', 'sys_clock_nanosleep')

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calls_by, call_paths, longest_calls, call_lines: system calls, which are slices sys_NAME of
+ * calls_by, empty_calls, call_paths, longest_calls, call_lines: system calls, which are slices sys_NAME of
  * threads with their result as an argument: of raw_syscalls events on the thread's own track, of
  * linux.syscalls on a track "syscalls" below it. If a thread has both, the latter count, as they
  * have strings.
  */
 #include "analyze/report/pass.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,6 +205,44 @@ void pass_calls(const struct pass_input *in, struct pass_rows *ret)
 	ret->failed |= !good || g.failed;
 	groups_deinit(&g);
 	pass_who_deinit(&who);
+	calls_deinit(&c);
+}
+
+/* ---- calls that did nothing ---- */
+
+#define EMPTY_CALL_NS 50000 /* a longer call has waited */
+
+static bool call_is_empty(const struct call *call)
+{
+	return call->dur < EMPTY_CALL_NS && (call->result == 0 || call->result == -EAGAIN);
+}
+
+void pass_empty_calls(const struct pass_input *in, struct pass_rows *ret)
+{
+	struct groups g = {.n = 0};
+	struct call call;
+	struct calls c;
+	bool good = calls_init(&c, in);
+
+	while (good && next_reported_call(&c, &call)) {
+		uint64_t key = (uint64_t)call.utid << 32 |
+			       table_u32(&in->s->tables[TABLE_SLICE], SLICE_NAME, call.row);
+		struct group *group =
+			groups_add(&g, &(struct group_sample){.key = key,
+							      .ns = call.dur,
+							      .flagged = call_is_empty(&call)});
+
+		if (group && (group->n == 1 || call.ts < (int64_t)group->other))
+			group->other = (uint64_t)call.ts;
+	}
+	for (size_t i = 0; i < g.n; i++) {
+		const struct group *e = &g.list[i];
+
+		PASS_ROW(ret, (int64_t)(e->key >> 32), pass_id((uint32_t)e->key), (int64_t)e->n,
+			 (int64_t)e->flagged, (int64_t)e->total, (int64_t)e->other);
+	}
+	ret->failed |= !good || g.failed;
+	groups_deinit(&g);
 	calls_deinit(&c);
 }
 

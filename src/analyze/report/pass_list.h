@@ -42,6 +42,7 @@ void pass_tree(const struct pass_input *in, struct pass_rows *ret);
 void pass_code_waits(const struct pass_input *in, struct pass_rows *ret);
 void pass_single_waits(const struct pass_input *in, struct pass_rows *ret);
 void pass_lock_waits(const struct pass_input *in, struct pass_rows *ret);
+void pass_empty_calls(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret);
 void pass_call_paths(const struct pass_input *in, struct pass_rows *ret);
 void pass_call_lines(const struct pass_input *in, struct pass_rows *ret);

@@ -40,6 +40,7 @@ static const struct pass passes[] = {
 	{"slices_by", "name TEXT, track_id, n, total, self, p50, p99, worst, worst_ts",
 	 pass_slices},
 	{"calls_by", "who, name TEXT, n, total, p50, p99, worst, errors", pass_calls},
+	{"empty_calls", "utid INT, name TEXT, n, empty, total, first_ts", pass_empty_calls},
 	{"call_paths", "path TEXT, n, total, worst, errors", pass_call_paths},
 	{"longest_calls", "id INT, result, call TEXT", pass_longest_calls},
 	{"call_lines", "id INT, utid INT, ts, dur, call TEXT", pass_call_lines},

@@ -87,6 +87,8 @@
  *		time before it; errors: those that returned -4095 to -1, NULL if no result is known;
  *		by name (of the slice), thread or process; by program: by its calls, with name and
  *		percentiles, which are otherwise NULL
+ *	empty_calls(utid, name, n, empty, total, first_ts)
+ *		the same calls by thread and name; empty: how many returned 0 or -EAGAIN within 50 us
  *	call_paths(path, n, total, worst, errors)
  *		the same calls by the path that they are about (call_lines.h), without those that
  *		have none
