@@ -72,6 +72,17 @@ rm "$TMP/busy"
 wait $!
 diff "$TMP/before" "$TMP/after" >"$TMP/diff" && [ "$(wc -l <"$TMP/before")" -gt 3 ]
 verdict "armed, none of its threads runs, under load" $? "$TMP/diff"
+# A timer, however late, would end the wait of libevent every 35 minutes.
+waits_forever() {
+  local daemon call
+  for daemon in "$pid" $(pgrep -P "$pid" -x 'sondad|sonda-probes'); do
+    read -r -a call <"/proc/$daemon/syscall" || return 1
+    [ "${call[0]}" = 232 ] || [ "${call[0]}" = 281 ] || [ "${call[0]}" = 22 ] || { echo "$daemon: call ${call[0]}"; return 1; }
+    [ "${call[4]}" = 0xffffffff ] || { echo "$(<"/proc/$daemon/comm") waits for ${call[4]} ms"; return 1; }
+  done >"$TMP/waits"
+}
+waits_forever
+verdict "armed, none of its programs has a timer" $? "$TMP/waits"
 status | grep -qE '^kernel    [0-9.]+ [KM]iB of 4 MiB, (nothing overwritten yet|complete for the last [0-9]+ (s|min))$' &&
   [ "$(key kernel_bytes)" -gt 10000 ] && [ "$(key in_kernel)" = true ] && [ "$(find "$ring" -name 'part-*' -size +0 | wc -l)" = 0 ]
 verdict "status: what the kernel holds; nothing is on disk" $? <(status)

@@ -12,15 +12,16 @@ struct event_base;
  * since the clock's zero, so that the ticks of all sessions coincide.
  *
  * The clock is CLOCK_MONOTONIC, which stops during suspend, or CLOCK_BOOTTIME, which does not.
- * If a timerfd of CLOCK_BOOTTIME cannot be created, CLOCK_MONOTONIC is used.
+ * If a timerfd of CLOCK_BOOTTIME cannot be created, CLOCK_MONOTONIC is used. A loop whose timers are
+ * all longer than half an hour does not wake up before one is due.
  */
 struct loop_timer {
 	struct event_base *loop; /* borrowed */
 	void (*fire)(void *ctx);
 	void *ctx;
 	struct event *event; /* owned */
-	struct event *boot_event; /* owned; NULL unless the timer runs on CLOCK_BOOTTIME */
-	int boot_fd; /* owned; valid while boot_event is set */
+	struct event *fd_event; /* owned; NULL: no timerfd is used */
+	int fd; /* owned; a timerfd, valid while fd_event is set */
 	uint32_t period_ms; /* 0: once */
 	uint64_t due_ns; /* of CLOCK_MONOTONIC */
 };

@@ -24,6 +24,8 @@
 #include "ftrace/ring/cpu_reader.h"
 #include "ftrace/ring/ring_poll.h"
 
+_Static_assert(RING_PERIOD_NEVER == RING_POLL_NEVER, "a listener without ticks makes none");
+
 struct ring {
 	LIST_ENTRY(ring) link;
 	char *path; /* owned: the directory per_cpu */

@@ -78,10 +78,15 @@ static void run_slice_at_once(struct ring_poll *d)
 	event_timer_us(d->timer, 0);
 }
 
+/* A pending timer would end the wait of the loop every 35 minutes, however late it is due. */
 static void run_slice_at_tick(struct ring_poll *d)
 {
 	uint64_t now = clock_mono_ns();
 
+	if (d->period_ms == RING_POLL_NEVER) {
+		event_del(d->timer);
+		return;
+	}
 	event_timer_us(d->timer, d->tick_ns > now ? (d->tick_ns - now) / 1000 + 1 : 0);
 }
 

@@ -6,6 +6,8 @@
 
 #include "ftrace/ring/cpu_reader.h"
 
+#define RING_POLL_NEVER UINT32_MAX /* a period without ticks: only ring_poll_read_all() reads */
+
 struct event_base;
 
 /*

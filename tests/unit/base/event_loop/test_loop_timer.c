@@ -131,6 +131,23 @@ FIXTURE_TEST(start_replaces_what_ran)
 	assert_int_equal(f->fired, 1);
 }
 
+/* A timer of libevent would be in its heap, and end the wait of epoll every 35 minutes. */
+FIXTURE_TEST(long_timer_leaves_libevent_no_timeout)
+{
+	for (int periodic = 0; periodic < 2; periodic++) {
+		if (periodic)
+			loop_timer_every(&f->t, 7 * 24 * 3600 * 1000, false);
+		else
+			loop_timer_once(&f->t, 3600 * 1000, false);
+		assert_int_equal(evtimer_pending(f->t.event, NULL), 0);
+		assert_int_equal(event_base_get_num_events(f->loop, EVENT_BASE_COUNT_ADDED), 1);
+		loop_timer_stop(&f->t);
+		assert_int_equal(event_base_get_num_events(f->loop, EVENT_BASE_COUNT_ADDED), 0);
+	}
+	loop_timer_every(&f->t, 1000, false);
+	assert_true(evtimer_pending(f->t.event, NULL));
+}
+
 FIXTURE_TEST(deinit_while_running_is_fine)
 {
 	loop_timer_every(&f->t, 1, true);
