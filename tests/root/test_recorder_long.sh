@@ -5,7 +5,7 @@
 # tracefs: shared
 #
 # sonda recorder: the ring stays within its size and age; a file system that becomes full, and has room again; kill -9 of its
-# sondad and of its sonda-probes.
+# sondad and of its sonda-probes; --in-kernel with a full file system.
 . "$(dirname "$0")/lib.sh"
 needs_own_mounts
 ring=$TMP/ring
@@ -87,5 +87,21 @@ verdict "parts that are too old are removed" $?
 kill "$pid"
 wait "$pid"
 verdict "SIGTERM ends it well" $? "$TMP/run.log"
+
+# ---- events in the kernel, and a full file system
+
+run --in-kernel --size 4mb sched
+cp /bin/sh "$TMP/not-lost" && "$TMP/not-lost" -c 'for i in 1 2 3 4 5; do sleep 0.01; done'
+head -c $((101 << 20)) /dev/zero >"$inside/other" 2>/dev/null
+"$SONDA" snapshot --dir "$inside" -o "$TMP/kernel.pftrace" recorder 2>"$TMP/summary" &&
+  "$SONDA" sql --csv "$TMP/kernel.pftrace" "select name from thread where name = 'not-lost'" 2>>"$TMP/summary" | grep -q not-lost
+verdict "in the kernel, a full file system: a snapshot on another one has the events" $? "$TMP/summary"
+again() { [ "$(sed -n 's/^restarts //p' "$inside/state")" = 1 ] && is recording; }
+wait_for again
+verdict "in the kernel, a full file system: it records on" $? "$TMP/state" "$TMP/run.log"
+kill "$pid"
+wait "$pid"
+! compgen -G "$TRACEFS/instances/sonda-kept-recorder-*" >"$TMP/kept"
+verdict "in the kernel, a full file system: SIGTERM leaves no instance" $? "$TMP/kept" "$TMP/run.log"
 PIDS=()
 exit $BAD

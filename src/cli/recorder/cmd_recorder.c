@@ -54,7 +54,7 @@ static int recorder_status_read(const char *dir, struct recorder_status *ret, st
 		return err_set(e, r, "cannot read the folder %.300s: %s", dir, strerror(-r));
 	ret->has_rings = ret->state.kernel_bytes && recorder_kernel_read(dir, &ret->rings) == 0;
 	if (!ret->runs && strcmp(ret->state.what, "ended") != 0)
-		snprintf(ret->state.why, sizeof(ret->state.why), "it was killed");
+		recorder_state_explain_death(&ret->state);
 	return 0;
 }
 

@@ -14,7 +14,9 @@
  * free space.
  *
  * With --in-kernel nothing is written until a snapshot is taken, so there are no ticks: one follows
- * each time that a part was written.
+ * each time that a part was written. It also records while the file system is full, because the
+ * events are in the kernel; the session that a snapshot makes write a part then ends, and another
+ * one takes over the rings.
  *
  * A second session, without data sources, waits for triggers (CLONE_SNAPSHOT). Whenever one fires,
  * another process saves a snapshot (recorder_saver.h).
@@ -81,7 +83,6 @@ struct recorder {
 	int lock;
 	enum recorder_phase phase;
 	struct recorder_state state;
-	char boot[RECORDER_BOOT_SIZE];
 	uint64_t phase_began_ns;
 	uint32_t pause_ms; /* after the next failure */
 	struct err_text cause; /* why the session was stopped; "": it ended by itself */
@@ -126,12 +127,12 @@ static void recorder_report_ready(struct recorder *r)
 
 /* ---- the ring ---- */
 
-/* Returns how many bytes the recorder may still write to the file system. */
-static uint64_t recorder_room(const struct recorder *r)
+/* Returns true if the file system is too full to record. */
+static bool recorder_lacks_room(const struct recorder *r)
 {
 	struct statvfs st;
 
-	return statvfs(r->o->dir, &st) < 0 ? UINT64_MAX : trace_file_room_of(&st);
+	return !r->o->in_kernel && statvfs(r->o->dir, &st) == 0 && trace_file_room_of(&st) == 0;
 }
 
 /* Removes old parts. The one that is being written may grow to its whole size. */
@@ -189,7 +190,7 @@ static void recorder_on_failure(struct recorder *r, const char *why)
 	r->pause_ms = good_ms >= GOOD_AFTER_MS || !r->pause_ms
 			      ? FIRST_PAUSE_MS
 			      : MIN(r->pause_ms * 2, LAST_PAUSE_MS);
-	if (recorder_room(r) == 0) {
+	if (recorder_lacks_room(r)) {
 		recorder_wait(r, FULL_PAUSE_MS, IS_FULL);
 		return;
 	}
@@ -408,7 +409,7 @@ static int recorder_begin_session(struct recorder *r, struct err_text *e)
 	int error = next_session_number(r->o->dir, &number);
 
 	if (error == 0)
-		error = recorder_part_series(r->o->dir, number, r->boot, series);
+		error = recorder_part_series(r->o->dir, number, r->state.boot, series);
 	if (error < 0)
 		return err_set(e, error, "cannot use the folder %.300s: %s", r->o->dir,
 			       strerror(-error));
@@ -425,7 +426,7 @@ static void recorder_begin(struct recorder *r)
 
 	recorder_end_session(r);
 	recorder_prune(r);
-	if (recorder_room(r) == 0) {
+	if (recorder_lacks_room(r)) {
 		recorder_wait(r, FULL_PAUSE_MS, IS_FULL);
 		return;
 	}
@@ -450,7 +451,7 @@ static void recorder_on_tick(evutil_socket_t fd, short what, void *ctx)
 	recorder_prune(r);
 	if (!r->on_write)
 		event_timer_ms(r->tick, TICK_MS);
-	if (r->phase != PHASE_RECORDING || recorder_room(r) > 0)
+	if (r->phase != PHASE_RECORDING || !recorder_lacks_room(r))
 		return;
 	log_warn("the file system of %s is nearly full: the recording stops", r->o->dir);
 	record_session_stop(r->session);
@@ -539,12 +540,28 @@ static int recorder_watch_folder(struct recorder *r, struct err_text *e)
 	return 0;
 }
 
+/* Logs that the rings of the last boot are gone. */
+static void recorder_report_lost_rings(const struct recorder *r)
+{
+	struct recorder_state last;
+
+	if (recorder_state_read(r->o->dir, &last) < 0 || !strcmp(last.what, "ended") ||
+	    !last.kernel_bytes || !last.boot[0] || !strcmp(last.boot, r->state.boot))
+		return;
+	recorder_state_explain_death(&last);
+	log_warn("the last recorder is not running: %s; with --crash, the last events of a boot "
+		 "survive",
+		 last.why);
+}
+
 static int recorder_prepare(struct recorder *r, struct err_text *e)
 {
 	int error = recorder_config_build(r->o, &r->config, e);
 
 	if (error == 0)
 		error = recorder_dir_lock(r->o->dir, &r->lock, e);
+	if (error == 0)
+		recorder_report_lost_rings(r);
 	if (error == 0 && r->o->crash)
 		recorder_crash_start(r->o->dir, r->state.crash, sizeof(r->state.crash));
 	if (error == 0)
@@ -625,7 +642,7 @@ int recorder_run(const struct recorder_options *o, struct err_text *e)
 	int error;
 
 	put_words(o, r.state.words, sizeof(r.state.words));
-	recorder_boot_read(r.boot);
+	recorder_boot_read(r.state.boot);
 	if (notify_open(&r.notify, "SONDA_RECORDER_NOTIFY_FD", &why) < 0)
 		log_warn("%s", why.text);
 	unsetenv("NOTIFY_SOCKET"); /* our daemons are not the unit's */

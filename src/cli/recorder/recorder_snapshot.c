@@ -16,10 +16,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/core/clock.h"
@@ -166,6 +168,20 @@ static int clone_into(const struct recorder_state *state, int fd, struct err_tex
 	return r;
 }
 
+/* Opens a file without a name: in the folder of the ring, or in memory if that is full. Returns the
+ * descriptor, or -errno. */
+static int open_clone_file(const char *dir)
+{
+	struct statvfs st;
+	int fd;
+
+	if (statvfs(dir, &st) == 0 && trace_file_room_of(&st) == 0)
+		fd = memfd_create("sonda-snapshot", MFD_CLOEXEC);
+	else
+		fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
 static void save_clone(struct snapshot_sources *s, struct recorder_snapshot *ret)
 {
 	_cleanup_(closep) int fd = -1;
@@ -182,9 +198,9 @@ static void save_clone(struct snapshot_sources *s, struct recorder_snapshot *ret
 	if (recorder_parts_read(s->dir, &s->parts) == 0 && s->parts.n &&
 	    !s->parts.of[s->parts.n - 1].bytes)
 		s->empty = s->parts.of[s->parts.n - 1];
-	fd = open(s->dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	r = fd < 0 ? err_set(&ret->not_live, -errno, "cannot write to %.300s: %s", s->dir,
-			     strerror(errno))
+	fd = open_clone_file(s->dir);
+	r = fd < 0 ? err_set(&ret->not_live, fd, "cannot write to %.300s: %s", s->dir,
+			     strerror(-fd))
 		   : clone_into(&state, fd, &ret->not_live);
 	if (r == 0)
 		r = part_map_fd(fd, &s->clone);
@@ -280,6 +296,17 @@ static size_t older_parts(struct snapshot_sources *s)
 	return n;
 }
 
+static int explain_no_data(const char *dir, uint64_t last_ns, const struct err_text *why,
+			   struct err_text *e)
+{
+	char last[32] = "";
+
+	if (last_ns)
+		snprintf(last, sizeof(last), " of the last %u s", (unsigned)(last_ns / NS_PER_S));
+	return err_set(e, -ENODATA, "the ring in %.200s has no data%s%s%.200s", dir, last,
+		       why->text[0] ? ": " : "", why->text);
+}
+
 static int write_trace(struct snapshot_sources *s, uint64_t last_ns, struct trace_file *file,
 		       struct recorder_snapshot *ret, struct err_text *e)
 {
@@ -296,8 +323,7 @@ static int write_trace(struct snapshot_sources *s, uint64_t last_ns, struct trac
 		r = write_packets(&out, &s->clone, e);
 	ret->bytes = trace_file_bytes(file);
 	if (r == 0 && !ret->bytes)
-		r = err_set(e, -ENODATA, "the ring in %.300s has no data of the last %u s", s->dir,
-			    (unsigned)(last_ns / NS_PER_S));
+		r = explain_no_data(s->dir, last_ns, &ret->not_live, e);
 	return r;
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/recorder/recorder_state.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/core/mem.h"
 #include "cli/recorder/recorder_lines.h"
 
@@ -14,7 +17,7 @@ static const struct recorder_line lines[] = {
 	NUMBER(keep_s),	      NUMBER(restarts),
 	NUMBER(snapshots),    NUMBER(snapshots_failed),
 	TEXT(crash),	      NUMBER(snapshots_skipped),
-	NUMBER(kernel_bytes),
+	NUMBER(kernel_bytes), TEXT(boot),
 #undef TEXT
 #undef NUMBER
 };
@@ -32,4 +35,16 @@ int recorder_state_read(const char *dir, struct recorder_state *ret)
 	if (r == 0)
 		*ret = s;
 	return r;
+}
+
+void recorder_state_explain_death(struct recorder_state *s)
+{
+	char boot[RECORDER_BOOT_SIZE];
+
+	recorder_boot_read(boot);
+	if (!s->boot[0] || !strcmp(s->boot, boot))
+		snprintf(s->why, sizeof(s->why), "it was killed");
+	else
+		snprintf(s->why, sizeof(s->why), "the machine went down while it was running%s",
+			 s->kernel_bytes ? ", and what was only in the kernel is lost" : "");
 }

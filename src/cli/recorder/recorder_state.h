@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
+#include "cli/recorder/recorder_dir.h"
 
 /*
  * What a recorder reports about itself to other processes of its user: the file "state" in its
@@ -19,6 +20,7 @@ struct recorder_state {
 	char consumer[128], producer[128]; /* the sockets of its service; "": none */
 	/* "armed ...", or why the ring that survives a crash is not; "": it is not wanted. */
 	char crash[256];
+	char boot[RECORDER_BOOT_SIZE]; /* of recorder_boot_read() */
 	uint64_t pid;
 	uint64_t since_s; /* of CLOCK_REALTIME: when it began to do this */
 	uint64_t max_bytes; /* of the ring */
@@ -32,3 +34,6 @@ struct recorder_state {
 int recorder_state_write(const char *dir, const struct recorder_state *s);
 /* Returns 0; -ENOENT if there is none; -EBADMSG; or -errno. */
 int recorder_state_read(const char *dir, struct recorder_state *ret);
+
+/* Sets `why` of a recorder that no longer runs and has not written its end. */
+void recorder_state_explain_death(struct recorder_state *s);
