@@ -47,7 +47,7 @@ check "flows of no slice" "" "select * from following_flow(-1) union all select 
 fails "flows without a slice" 'preceding_flow needs the id' "select * from preceding_flow"
 
 modules="include perfetto module graphs.search; include perfetto module intervals.intersect; include perfetto module intervals.overlap;
-  include perfetto module counters.intervals;"
+  include perfetto module counters.intervals; include perfetto module intervals.fill_gaps;"
 check "depth first" $'1,\n2,1\n4,2\n3,1\n9,\n10,9' "$modules with g(source_node_id, dest_node_id) as (values (1, 2), (1, 3), (2, 4), (3, 4), (4, 1), (9, 10), (null, 1))
   select * from graph_reachable_dfs!((select * from g), (select 1 as node_id union all select 9 union all select 1))"
 check "breadth first, with numbers far from each other" $'-5000000000,\n2,-5000000000\n9000000000000000000,-5000000000\n4,2' "$modules
@@ -63,6 +63,12 @@ fails "a negative duration" 'a duration is negative' "$modules select * from _in
 check "merged intervals" $'0,15' "$modules $sets select * from interval_merge_overlapping!(a, 0)"
 check "merged intervals of parts" $'12,1,\n0,10,x\n10,5,y' "$modules $sets select * from interval_merge_overlapping_partitioned!(a, (p)) order by p"
 check "how many at once" $'0,1\n10,1\n12,2\n13,1\n15,0' "$modules $sets select * from intervals_overlap_count!(a, ts, dur)"
+gaps="create perfetto table g as with x(ts, dur, p, v) as (values (200, 100, 'x', 42), (500, 200, 'x', 43), (550, 50, 'x', 44), (0, 150, 'y', 45), (null, null, 'z', null))
+  select trace_start() + ts as ts, dur, p, v from x;"
+check "gaps between intervals" $'x,0,200,\nx,200,100,42\nx,300,200,\nx,500,200,43\nx,550,50,44\nx,700,end,\ny,0,150,45\ny,150,end,\nz,0,end,' "$modules $gaps
+  select p, ts - trace_start() as ts, iif(ts + dur = trace_end(), 'end', dur) as dur, v from _intervals_fill_gaps!((p), (v), g) order by p, ts"
+check "gaps without a partition" $'0,200,\n200,100,42\n300,end,' "$modules $gaps
+  select ts - trace_start() as ts, iif(ts + dur = trace_end(), 'end', dur) as dur, v from _intervals_fill_gaps!((NULL), (v), (select * from g where v = 42)) order by ts"
 check "counters as intervals" $'1,10,5.0,5.0,\n2,20,5.0,5.0,0.0\n4,10,5.0,7.0,0.0\n5,5,7.0,,2.0' "$modules with c(id, ts, track_id, value) as (values (1, 0, 1, 5), (2, 10, 1, 5), (3, 20, 1, 5), (4, 30, 1, 5), (5, 40, 1, 7))
   select id, iif(next_value is null, 5, dur) as dur, value, next_value, delta_value from counter_leading_intervals!((select * from c))"
 fails "a pointer that SQL made" 'needs the rows' "select * from __intrinsic_table_ptr"
