@@ -8,15 +8,8 @@
 #include "wire/pb_varint.h"
 
 #define GROUP 8 /* values of a packed group */
-#define REPEATS_LEAST 8 /* a shorter run is packed with its neighbours */
-#define GROUPS_MAX (1u << 12) /* groups of a packed run */
-
-static void encode_varint(struct strbuf *to, uint64_t v)
-{
-	uint8_t bytes[10];
-
-	strbuf_add(to, bytes, (size_t)(pb_put_varint(bytes, v) - bytes));
-}
+#define VARINT_MAX 10 /* bytes */
+#define SPILL 8 /* bytes that pack_bits() may write beyond its result */
 
 void parquet_put_u32(struct strbuf *to, uint32_t v)
 {
@@ -25,120 +18,143 @@ void parquet_put_u32(struct strbuf *to, uint32_t v)
 	strbuf_add(to, &le, sizeof(le));
 }
 
-unsigned parquet_bit_width(uint32_t most)
+unsigned parquet_bit_width(uint64_t most)
 {
-	return most ? 32 - (unsigned)__builtin_clz(most) : 0;
+	return most ? 64 - (unsigned)__builtin_clzll(most) : 0;
 }
 
-/* Packs n values of `width` bits, the lowest bits first, and fills the last byte with zeros. */
-static void pack_bits(struct strbuf *to, const uint64_t *values, size_t n, unsigned width)
+static void store_le64(uint8_t *to, uint64_t v)
 {
-	char *out = strbuf_reserve(to, (n * width + 7) / 8);
-	unsigned __int128 bits = 0;
+	v = htole64(v);
+	memcpy(to, &v, sizeof(v));
+}
+
+/* Packs n values of `width` bits, the lowest bits first, and fills the last byte with zeros.
+ * Returns the end. */
+static uint8_t *pack_bits(uint8_t *out, const uint64_t *values, size_t n, unsigned width)
+{
+	uint64_t bits = 0;
 	unsigned held = 0;
 
-	if (!out || !width)
-		return;
 	for (size_t i = 0; i < n; i++) {
-		bits |= (unsigned __int128)values[i] << held;
-		for (held += width; held >= 8; held -= 8) {
-			*out++ = (char)bits;
-			bits >>= 8;
-		}
+		bits |= values[i] << held;
+		held += width;
+		if (held < 64)
+			continue;
+		store_le64(out, bits);
+		out += sizeof(bits);
+		held -= 64;
+		bits = held ? values[i] >> (width - held) : 0;
 	}
-	if (held)
-		*out++ = (char)bits;
-	to->len = (size_t)(out - to->s);
+	store_le64(out, bits);
+	return out + (held + 7) / 8;
 }
 
-static size_t count_repeats(const uint32_t *values, size_t n)
+static size_t count_groups(size_t n)
 {
-	size_t i = 1;
-
-	while (i < n && values[i] == values[0])
-		i++;
-	return i;
+	return (n + GROUP - 1) / GROUP;
 }
 
-/* Returns how many values, in whole groups, come before the next long run of one value. */
-static size_t count_packed(const uint32_t *values, size_t n)
+void parquet_put_hybrid(struct strbuf *to, const uint64_t *values, size_t n, unsigned width)
 {
-	size_t i = 0;
+	size_t groups = count_groups(n), same = 1;
+	uint8_t *begin = (uint8_t *)strbuf_reserve(to, VARINT_MAX + groups * width + SPILL);
+	uint8_t *out = begin, *end;
 
-	while (i < n && i < GROUPS_MAX * GROUP &&
-	       count_repeats(values + i, MIN(n - i, REPEATS_LEAST)) < REPEATS_LEAST)
-		i += GROUP;
-	return MIN(i, n);
-}
-
-static void put_packed(struct strbuf *to, const uint32_t *values, size_t n, unsigned width)
-{
-	size_t groups = (n + GROUP - 1) / GROUP;
-
-	encode_varint(to, groups << 1 | 1);
-	for (size_t g = 0; g < groups; g++) {
-		uint64_t group[GROUP] = {0};
-
-		for (size_t i = 0; i < GROUP && g * GROUP + i < n; i++)
-			group[i] = values[g * GROUP + i];
-		pack_bits(to, group, GROUP, width);
+	if (!out || !n)
+		return;
+	while (same < n && values[same] == values[0])
+		same++;
+	if (same == n) {
+		out = pb_put_varint(out, n << 1);
+		store_le64(out, values[0]);
+		end = out + (width + 7) / 8;
+	} else {
+		out = pb_put_varint(out, groups << 1 | 1);
+		end = out + groups * width;
+		out = pack_bits(out, values, n, width);
+		memset(out, 0, (size_t)(end - out));
 	}
+	to->len += (size_t)(end - begin);
 }
 
-void parquet_put_hybrid(struct strbuf *to, const uint32_t *values, size_t n, unsigned width)
+/* Returns the bits of eight bytes that are 0 or 1. */
+static uint8_t bits_of_bytes(const uint8_t *bytes)
 {
-	for (size_t at = 0; at < n;) {
-		size_t repeats = count_repeats(values + at, n - at);
+	uint64_t v;
 
-		if (repeats >= REPEATS_LEAST || repeats == n - at) {
-			uint32_t le = htole32(values[at]);
+	memcpy(&v, bytes, sizeof(v));
+	return (uint8_t)(le64toh(v) * UINT64_C(0x0102040810204080) >> 56);
+}
 
-			encode_varint(to, repeats << 1);
-			strbuf_add(to, &le, (width + 7) / 8);
-			at += repeats;
-		} else {
-			size_t packed = count_packed(values + at, n - at);
+void parquet_put_levels(struct strbuf *to, const uint8_t *levels, size_t n)
+{
+	size_t groups = count_groups(n);
+	uint8_t last[GROUP] = {0}, encoded[VARINT_MAX + 1], *out;
 
-			put_packed(to, values + at, packed, width);
-			at += packed;
-		}
+	if (!n || !memchr(levels, !levels[0], n)) {
+		out = pb_put_varint(encoded, n << 1);
+		*out++ = n ? levels[0] : 0;
+		parquet_put_u32(to, (uint32_t)(out - encoded));
+		strbuf_add(to, encoded, (size_t)(out - encoded));
+		return;
 	}
+	out = pb_put_varint(encoded, groups << 1 | 1);
+	parquet_put_u32(to, (uint32_t)((size_t)(out - encoded) + groups));
+	strbuf_add(to, encoded, (size_t)(out - encoded));
+	out = (uint8_t *)strbuf_reserve(to, groups);
+	if (!out)
+		return;
+	memcpy(last, levels + (groups - 1) * GROUP, n - (groups - 1) * GROUP);
+	for (size_t g = 0; g + 1 < groups; g++)
+		*out++ = bits_of_bytes(levels + g * GROUP);
+	*out = bits_of_bytes(last);
+	to->len += groups;
 }
 
 #define DELTA_BLOCK 128
 #define DELTA_MINIBLOCKS 4
 #define DELTA_MINIBLOCK (DELTA_BLOCK / DELTA_MINIBLOCKS)
 
-static unsigned bit_length(uint64_t v)
-{
-	return v ? 64 - (unsigned)__builtin_clzll(v) : 0;
-}
-
 /* Writes a block of n differences, which have been reduced by the smallest one. */
-static void put_delta_block(struct strbuf *to, uint64_t deltas[static DELTA_BLOCK], size_t n,
-			    int64_t least)
+static uint8_t *put_delta_block(uint8_t *out, const uint64_t deltas[static DELTA_BLOCK], size_t n,
+				int64_t least, bool whole_bytes)
 {
-	uint8_t widths[DELTA_MINIBLOCKS] = {0};
+	uint8_t *widths = pb_put_varint(out, pb_zigzag(least));
 
-	for (size_t i = 0; i < n; i++) {
-		unsigned width = bit_length(deltas[i]);
+	memset(widths, 0, DELTA_MINIBLOCKS);
+	out = widths + DELTA_MINIBLOCKS;
+	for (size_t i = 0; i < n; i += DELTA_MINIBLOCK) {
+		uint64_t any = 0;
+		unsigned width;
 
-		widths[i / DELTA_MINIBLOCK] = (uint8_t)MAX(widths[i / DELTA_MINIBLOCK], width);
+		for (size_t j = i; j < i + DELTA_MINIBLOCK; j++)
+			any |= deltas[j];
+		width = parquet_bit_width(any);
+		if (whole_bytes)
+			width = (width + 7) / 8 * 8;
+		*widths++ = (uint8_t)width;
+		out = pack_bits(out, deltas + i, DELTA_MINIBLOCK, width);
 	}
-	encode_varint(to, pb_zigzag(least));
-	strbuf_add(to, widths, sizeof(widths));
-	for (size_t i = 0; i < n; i += DELTA_MINIBLOCK)
-		pack_bits(to, deltas + i, DELTA_MINIBLOCK, widths[i / DELTA_MINIBLOCK]);
+	return out;
 }
 
-void parquet_put_deltas(struct strbuf *to, const int64_t *values, size_t n)
+void parquet_put_deltas(struct strbuf *to, const int64_t *values, size_t n, bool whole_bytes)
 {
-	encode_varint(to, DELTA_BLOCK);
-	encode_varint(to, DELTA_MINIBLOCKS);
-	encode_varint(to, n);
-	encode_varint(to, pb_zigzag(n ? values[0] : 0));
+	size_t blocks = n / DELTA_BLOCK + 1;
+	uint8_t *out =
+		(uint8_t *)strbuf_reserve(to, 4 * VARINT_MAX + SPILL +
+						      blocks * (VARINT_MAX + DELTA_MINIBLOCKS +
+								DELTA_BLOCK * sizeof(*values)));
+
+	if (!out)
+		return;
+	out = pb_put_varint(out, DELTA_BLOCK);
+	out = pb_put_varint(out, DELTA_MINIBLOCKS);
+	out = pb_put_varint(out, n);
+	out = pb_put_varint(out, pb_zigzag(n ? values[0] : 0));
 	for (size_t at = 1; at < n; at += DELTA_BLOCK) {
-		uint64_t deltas[DELTA_BLOCK] = {0};
+		uint64_t deltas[DELTA_BLOCK];
 		size_t count = MIN(n - at, DELTA_BLOCK);
 		int64_t least = INT64_MAX;
 
@@ -149,8 +165,10 @@ void parquet_put_deltas(struct strbuf *to, const int64_t *values, size_t n)
 		}
 		for (size_t i = 0; i < count; i++)
 			deltas[i] -= (uint64_t)least;
-		put_delta_block(to, deltas, count, least);
+		memset(deltas + count, 0, (DELTA_BLOCK - count) * sizeof(*deltas));
+		out = put_delta_block(out, deltas, count, least, whole_bytes);
 	}
+	to->len = (size_t)((char *)out - to->s);
 }
 
 void parquet_put_split(struct strbuf *to, const uint64_t *values, size_t n)
@@ -159,8 +177,8 @@ void parquet_put_split(struct strbuf *to, const uint64_t *values, size_t n)
 
 	if (!out)
 		return;
-	for (unsigned byte = 0; byte < sizeof(*values); byte++)
-		for (size_t i = 0; i < n; i++)
-			*out++ = (char)(values[i] >> 8 * byte);
+	for (size_t i = 0; i < n; i++)
+		for (unsigned byte = 0; byte < sizeof(*values); byte++)
+			out[byte * n + i] = (char)(values[i] >> 8 * byte);
 	to->len += n * sizeof(*values);
 }

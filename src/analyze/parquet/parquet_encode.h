@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,16 +17,20 @@ enum parquet_encoding {
 	PARQUET_PLAIN = 0,
 	PARQUET_RLE = 3,
 	PARQUET_DELTA_BINARY_PACKED = 5,
+	PARQUET_DELTA_LENGTH_BYTE_ARRAY = 6,
 	PARQUET_RLE_DICTIONARY = 8,
 	PARQUET_BYTE_STREAM_SPLIT = 9,
 };
 
 /* Returns the number of bits that values up to `most` take. */
-unsigned parquet_bit_width(uint32_t most);
-/* Runs of one value, and groups of eight values of `width` bits. */
-void parquet_put_hybrid(struct strbuf *to, const uint32_t *values, size_t n, unsigned width);
-/* Blocks of differences from value to value. */
-void parquet_put_deltas(struct strbuf *to, const int64_t *values, size_t n);
+unsigned parquet_bit_width(uint64_t most);
+/* One run if all values are equal, else groups of eight values of `width` bits, at most 32. */
+void parquet_put_hybrid(struct strbuf *to, const uint64_t *values, size_t n, unsigned width);
+/* The same for the levels of a page, which are 0 or 1, after their length in bytes. */
+void parquet_put_levels(struct strbuf *to, const uint8_t *levels, size_t n);
+/* Blocks of differences from value to value. whole_bytes: each difference takes whole bytes, in
+ * which a compressor finds more. */
+void parquet_put_deltas(struct strbuf *to, const int64_t *values, size_t n, bool whole_bytes);
 /* Appends the values as BYTE_STREAM_SPLIT: the first bytes of all values, then the second bytes,
  * and so on. */
 void parquet_put_split(struct strbuf *to, const uint64_t *values, size_t n);

@@ -3,15 +3,14 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
 
+#include "analyze/parquet/parquet_column.h"
 #include "analyze/parquet/parquet_encode.h"
 #include "analyze/parquet/thrift_compact.h"
-#include "base/core/fnv.h"
 #include "base/core/mem.h"
 #include "base/core/version.h"
 
@@ -19,9 +18,12 @@
 #define LEVEL 3 /* compression level of zstd */
 #define CODEC_ZSTD 6
 #define PAGES_MAX ((PARQUET_GROUP_ROWS + PARQUET_PAGE_ROWS - 1) / PARQUET_PAGE_ROWS)
-#define TEXT_SLOTS_MIN 256u
 #define ENTRY_SLOTS (2 * PARQUET_DICTIONARY_MAX) /* half of them are empty */
-#define STATISTIC_MAX 64 /* bytes of a text that is a least or greatest value; longer: none */
+#define PROBES_MAX                                                                                 \
+	8u /* for a value, on average; values that collide by intent have no dictionary */
+#define SAMPLE_VALUES 4096u /* on which the layouts of a chunk are compared */
+#define SAMPLE_DISTINCT (SAMPLE_VALUES / 16 * 15)
+#define ENTRY_BYTES 5u /* that an entry of a dictionary of numbers takes, compressed */
 
 /* Type, ConvertedType and PageType of parquet.thrift */
 static const int kind_types[] = {[PARQUET_INTEGER] = 2 /* INT64 */,
@@ -32,18 +34,24 @@ enum { CONVERTED_UTF8 = 0, PAGE_DATA = 0, PAGE_DICTIONARY = 2 };
 struct page_place {
 	uint64_t offset;
 	uint32_t bytes; /* with the header */
-	uint32_t first_row; /* in the row group */
-	uint32_t nulls;
-	bool is_null; /* it has no value */
+	uint32_t first_row, rows; /* in the row group */
+	uint32_t first_value, values;
+	struct parquet_range range;
 	bool has_range; /* least and most are valid */
 	struct strbuf least, most; /* owned: plain bytes */
+};
+
+/* How the values of a chunk are written. */
+struct layout {
+	enum parquet_encoding encoding;
+	bool whole_bytes; /* an index or a difference takes whole bytes */
 };
 
 struct chunk {
 	uint64_t offset, dictionary_offset; /* first data page; 0: no dictionary */
 	uint64_t bytes, bytes_plain; /* with page headers: compressed, plain */
 	uint64_t nulls;
-	enum parquet_encoding encoding;
+	struct layout layout;
 	struct strbuf least, most; /* owned: plain bytes */
 	bool has_range;
 	struct page_place *pages; /* owned */
@@ -57,28 +65,11 @@ struct row_group {
 	struct chunk *chunks; /* owned: one for each column */
 };
 
-/* A text of the row group. */
-struct text {
-	uint32_t at, len; /* in bytes */
-};
-
-struct column {
-	struct parquet_column_def def;
-	uint64_t *values; /* owned: integers, bits of doubles, numbers of texts; nulls have none */
-	uint32_t n;
-	uint8_t *is_set; /* owned: by row */
-	struct text *texts; /* owned: the different texts of the row group */
-	size_t n_texts, cap_texts;
-	struct strbuf bytes;
-	uint32_t *slots; /* owned: of texts, by open addressing; number + 1, 0 is empty */
-	uint32_t n_slots; /* a power of two, of which at least half are empty */
-};
-
 struct parquet_file {
 	FILE *to; /* borrowed */
 	int error;
 	uint64_t offset, rows;
-	struct column *columns; /* owned */
+	struct parquet_column *columns; /* owned */
 	size_t n_columns;
 	uint32_t group_rows; /* of the row group that is collected */
 	size_t at; /* the row's next column */
@@ -88,9 +79,9 @@ struct parquet_file {
 	size_t n_metadata;
 	/* owned: of one chunk */
 	struct strbuf plain, packed;
-	uint32_t *numbers; /* index of each value in the dictionary */
-	int64_t *entries; /* dictionary of integers */
-	uint32_t n_entries;
+	uint64_t *numbers; /* index of each value in the dictionary, unless it is a text's number */
+	uint64_t *entries; /* dictionary of integers or doubles */
+	uint32_t n_entries; /* of the dictionary; 0: there is none */
 	uint32_t *slots; /* hash table of the dictionary, open addressing; number + 1, 0 is empty */
 	ZSTD_CCtx *zstd;
 };
@@ -133,96 +124,29 @@ struct parquet_file *parquet_open(FILE *to, const struct parquet_column_def *col
 	f->zstd = ZSTD_createCCtx();
 	if (!f->columns || !f->numbers || !f->entries || !f->slots || !f->zstd)
 		f->error = -ENOMEM;
-	for (size_t i = 0; !f->error && i < n; i++) {
+	for (size_t i = 0; !f->error && i < n; i++)
 		f->columns[i].def = columns[i];
-		f->columns[i].values = malloc(PARQUET_GROUP_ROWS * sizeof(uint64_t));
-		f->columns[i].is_set = malloc(PARQUET_GROUP_ROWS);
-		if (!f->columns[i].values || !f->columns[i].is_set)
-			f->error = -ENOMEM;
-	}
 	write_bytes(f, MAGIC, strlen(MAGIC));
 	return f;
 }
 
-/* Appends a text as UTF-8. */
-static void add_text_bytes(struct column *c, const char *s, size_t len)
+uint32_t parquet_number_text(struct parquet_cells *to, const char *s, size_t len)
 {
-	size_t at = 0, n;
-
-	for (; at < len; at += MAX(n, 1u)) {
-		n = str_utf8_len(s + at, len - at);
-		strbuf_add(&c->bytes, n ? s + at : "?", MAX(n, 1u));
-	}
-}
-
-static bool text_is_equal(const struct column *c, uint32_t number, const char *s, size_t len)
-{
-	const struct text *t = &c->texts[number];
-
-	return t->len == len && !memcmp(c->bytes.s + t->at, s, len);
-}
-
-static uint32_t hash_text_to_slot(const struct column *c, const char *s, size_t len)
-{
-	return (uint32_t)fnv1a(FNV1A_START, s, len) & (c->n_slots - 1);
-}
-
-/* Makes room for one more text. Returns 0 or -ENOMEM. */
-static int reserve_text(struct column *c)
-{
-	uint32_t *slots, n = MAX(2 * c->n_slots, TEXT_SLOTS_MIN), at;
-
-	if (array_reserve(&c->texts, &c->cap_texts, c->n_texts + 1, sizeof(*c->texts)))
-		return -ENOMEM;
-	if (2 * (c->n_texts + 1) <= c->n_slots)
-		return 0;
-	slots = calloc(n, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(c->slots);
-	c->slots = slots;
-	c->n_slots = n;
-	for (uint32_t i = 0; i < c->n_texts; i++) {
-		at = hash_text_to_slot(c, c->bytes.s + c->texts[i].at, c->texts[i].len);
-		while (slots[at])
-			at = (at + 1) & (n - 1);
-		slots[at] = i + 1;
-	}
-	return 0;
-}
-
-/* Returns the number of the text in the row group, which it adds if it is new; -ENOMEM. Rows often
- * repeat the text of the row before. */
-static int64_t find_or_add_text(struct column *c, const char *s, size_t len)
-{
-	uint32_t i;
-
-	if (c->n && text_is_equal(c, (uint32_t)c->values[c->n - 1], s, len))
-		return (int64_t)c->values[c->n - 1];
-	if (c->bytes.len + len > UINT32_MAX || reserve_text(c) < 0)
-		return -ENOMEM;
-	i = hash_text_to_slot(c, s, len);
-	for (; c->slots[i]; i = (i + 1) & (c->n_slots - 1))
-		if (text_is_equal(c, c->slots[i] - 1, s, len))
-			return c->slots[i] - 1;
-	c->texts[c->n_texts] = (struct text){.at = (uint32_t)c->bytes.len, .len = (uint32_t)len};
-	add_text_bytes(c, s, len);
-	if (c->bytes.failed)
-		return -ENOMEM;
-	c->slots[i] = (uint32_t)++c->n_texts;
-	return (int64_t)c->n_texts - 1;
+	return parquet_column_number_text(container_of(to, struct parquet_column, cells), s, len);
 }
 
 static void put_cell_value(struct parquet_file *f, bool is_set, uint64_t v)
 {
-	struct column *c;
+	struct parquet_column *c;
 
 	if (f->error || f->at == f->n_columns)
 		return;
 	c = &f->columns[f->at++];
-	c->is_set[f->group_rows] = is_set;
+	if (!parquet_column_reserve(c))
+		return;
+	c->cells.is_set[f->group_rows] = is_set;
 	if (is_set)
-		c->values[c->n++] = v;
+		c->cells.values[c->cells.n++] = v;
 }
 
 /* Returns true if the row's next column has values of this kind. */
@@ -251,121 +175,43 @@ void parquet_put_real(struct parquet_file *f, double v)
 
 void parquet_put_text(struct parquet_file *f, const char *s, size_t len)
 {
-	int64_t number = -1;
+	bool is_text = is_next_column(f, PARQUET_TEXT);
 
-	if (is_next_column(f, PARQUET_TEXT)) {
-		number = find_or_add_text(&f->columns[f->at], s, len);
-		if (number < 0)
-			f->error = -ENOMEM;
-	}
-	put_cell_value(f, number >= 0, (uint64_t)number);
+	put_cell_value(f, is_text,
+		       is_text ? parquet_column_number_text(&f->columns[f->at], s, len) : 0);
 }
 
 /* ---- pages ---- */
 
-/* Appends one value as PLAIN has it; statistics have texts without their length. */
-static void put_plain(const struct column *c, uint64_t value, bool with_length, struct strbuf *to)
+/* Returns the range of all pages of a chunk. */
+static struct parquet_range join_page_ranges(const struct parquet_column *c, const struct chunk *k)
 {
-	uint64_t le = htole64(value);
+	struct parquet_range r = {.is_valid = false};
 
-	if (c->def.kind == PARQUET_TEXT) {
-		const struct text *t = &c->texts[value];
-
-		if (with_length)
-			parquet_put_u32(to, t->len);
-		strbuf_add(to, c->bytes.s + t->at, t->len);
-	} else {
-		strbuf_add(to, &le, sizeof(le));
-	}
-}
-
-static double real_of_bits(uint64_t bits)
-{
-	double v;
-
-	memcpy(&v, &bits, sizeof(v));
-	return v;
-}
-
-/* Texts are compared by their bytes. */
-static int compare_values(const struct column *c, uint64_t a, uint64_t b)
-{
-	const struct text *x, *y;
-	int r;
-
-	if (c->def.kind == PARQUET_INTEGER)
-		return ((int64_t)a > (int64_t)b) - ((int64_t)a < (int64_t)b);
-	if (c->def.kind == PARQUET_REAL)
-		return (real_of_bits(a) > real_of_bits(b)) - (real_of_bits(a) < real_of_bits(b));
-	x = &c->texts[a];
-	y = &c->texts[b];
-	r = memcmp(c->bytes.s + x->at, c->bytes.s + y->at, MIN(x->len, y->len));
-	return r ? r : (x->len > y->len) - (x->len < y->len);
-}
-
-static bool is_nan(const struct column *c, uint64_t value)
-{
-	return c->def.kind == PARQUET_REAL && isnan(real_of_bits(value));
-}
-
-/* The least and the greatest value. */
-struct range {
-	uint64_t lo, hi;
-	bool is_valid; /* there are values, and none is NaN */
-};
-
-static struct range find_range(const struct column *c, const uint64_t *values, size_t n)
-{
-	struct range r = {.is_valid = n > 0};
-
-	if (n)
-		r.lo = r.hi = values[0];
-	if (c->def.kind == PARQUET_INTEGER) {
-		for (size_t i = 0; i < n; i++) {
-			r.lo = (uint64_t)MIN((int64_t)values[i], (int64_t)r.lo);
-			r.hi = (uint64_t)MAX((int64_t)values[i], (int64_t)r.hi);
-		}
-		return r;
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (i && values[i] == values[i - 1])
-			continue;
-		r.is_valid &= !is_nan(c, values[i]);
-		if (compare_values(c, values[i], r.lo) < 0)
-			r.lo = values[i];
-		if (compare_values(c, values[i], r.hi) > 0)
-			r.hi = values[i];
+	for (size_t i = 0; i < k->n_pages; i++) {
+		if (k->pages[i].values && !k->pages[i].first_value)
+			r = k->pages[i].range;
+		else if (k->pages[i].values)
+			parquet_column_join_range(c, &r, &k->pages[i].range);
 	}
 	return r;
 }
 
-/* Extends the range of a chunk by that of its next page, which has values. */
-static void extend_range(const struct column *c, struct range *r, const struct range *by)
+/* Compresses f->plain into f->packed, and returns its bytes. */
+static size_t compress_page(struct parquet_file *f)
 {
-	r->is_valid &= by->is_valid;
-	if (compare_values(c, by->lo, r->lo) < 0)
-		r->lo = by->lo;
-	if (compare_values(c, by->hi, r->hi) > 0)
-		r->hi = by->hi;
-}
+	size_t room = ZSTD_compressBound(f->plain.len), packed;
+	char *out = strbuf_reserve(&f->packed, room);
 
-/* Appends a range if a reader may trust it: texts are short, and a zero has the sign with which it
- * includes the other zero. Returns false if it is left out. */
-static bool put_range(const struct column *c, struct range r, struct strbuf *least,
-		      struct strbuf *most)
-{
-	if (!r.is_valid)
-		return false;
-	if (c->def.kind == PARQUET_TEXT &&
-	    (c->texts[r.lo].len > STATISTIC_MAX || c->texts[r.hi].len > STATISTIC_MAX))
-		return false;
-	if (c->def.kind == PARQUET_REAL && real_of_bits(r.lo) == 0)
-		r.lo = UINT64_C(1) << 63;
-	if (c->def.kind == PARQUET_REAL && real_of_bits(r.hi) == 0)
-		r.hi = 0;
-	put_plain(c, r.lo, false, least);
-	put_plain(c, r.hi, false, most);
-	return true;
+	packed = out && !f->plain.failed
+			 ? ZSTD_compressCCtx(f->zstd, out, room, f->plain.s, f->plain.len, LEVEL)
+			 : 0;
+	if (!packed || ZSTD_isError(packed)) {
+		f->error = f->error ?: -ENOMEM;
+		return 0;
+	}
+	f->packed.len = packed;
+	return packed;
 }
 
 /* Compresses f->plain, writes it as a page, and empties it. n: values with the nulls. Returns the
@@ -373,22 +219,13 @@ static bool put_range(const struct column *c, struct range r, struct strbuf *lea
 static uint32_t write_page(struct parquet_file *f, struct chunk *k, int type, size_t n,
 			   enum parquet_encoding encoding)
 {
-	size_t room = ZSTD_compressBound(f->plain.len), packed;
+	size_t packed = compress_page(f);
 	struct strbuf header = {0};
 	struct thrift t = {.to = &header};
-	char *out = strbuf_reserve(&f->packed, room);
 	uint32_t bytes;
 
-	if (!out || f->plain.failed) {
-		f->error = f->error ?: -ENOMEM;
+	if (!packed)
 		return 0;
-	}
-	packed = ZSTD_compressCCtx(f->zstd, out, room, f->plain.s, f->plain.len, LEVEL);
-	if (ZSTD_isError(packed)) {
-		f->error = f->error ?: -ENOMEM;
-		return 0;
-	}
-	f->packed.len += packed;
 	thrift_i32(&t, 1, type);
 	thrift_i32(&t, 2, (int32_t)f->plain.len);
 	thrift_i32(&t, 3, (int32_t)packed);
@@ -412,143 +249,178 @@ static uint32_t write_page(struct parquet_file *f, struct chunk *k, int type, si
 	return bytes;
 }
 
-/* The first bytes of a data page: which of its rows have a value, preceded by their length. */
-static void put_levels(struct parquet_file *f, const struct column *c, uint32_t first, uint32_t n)
+/* Appends n values of a chunk. */
+static void put_values(struct parquet_file *f, const struct parquet_column *c, struct layout layout,
+		       uint32_t first, uint32_t n)
 {
-	_cleanup_(freep) uint32_t *levels = malloc((n + 1) * sizeof(*levels));
-	struct strbuf encoded = {0};
+	const uint64_t *values = c->cells.values + first;
+	unsigned width = parquet_bit_width(MAX(f->n_entries, 2u) - 1);
 
-	if (!levels) {
-		f->error = f->error ?: -ENOMEM;
-		return;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		levels[i] = c->is_set[first + i];
-	parquet_put_hybrid(&encoded, levels, n, 1);
-	parquet_put_u32(&f->plain, (uint32_t)encoded.len);
-	strbuf_add(&f->plain, encoded.s, encoded.len);
-	f->plain.failed |= encoded.failed;
-	strbuf_deinit(&encoded);
-}
-
-static void put_values(struct parquet_file *f, const struct column *c,
-		       enum parquet_encoding encoding, uint32_t first, uint32_t n)
-{
-	uint32_t entries = c->def.kind == PARQUET_TEXT ? (uint32_t)c->n_texts : f->n_entries;
-	unsigned width = parquet_bit_width(MAX(entries, 2u) - 1);
-
-	switch (encoding) {
+	switch (layout.encoding) {
 	case PARQUET_RLE_DICTIONARY:
+		if (layout.whole_bytes)
+			width = (width + 7) / 8 * 8;
 		strbuf_putc(&f->plain, (char)width);
-		parquet_put_hybrid(&f->plain, f->numbers + first, n, width);
+		parquet_put_hybrid(&f->plain,
+				   c->def.kind == PARQUET_TEXT ? values : f->numbers + first, n,
+				   width);
 		break;
 	case PARQUET_DELTA_BINARY_PACKED:
-		parquet_put_deltas(&f->plain, (const int64_t *)c->values + first, n);
+		parquet_put_deltas(&f->plain, (const int64_t *)values, n, layout.whole_bytes);
 		break;
 	case PARQUET_BYTE_STREAM_SPLIT:
-		parquet_put_split(&f->plain, c->values + first, n);
+		parquet_put_split(&f->plain, values, n);
+		break;
+	case PARQUET_DELTA_LENGTH_BYTE_ARRAY:
+		for (uint32_t i = 0; i < n; i++)
+			f->numbers[i] = c->texts[values[i]].len;
+		parquet_put_deltas(&f->plain, (const int64_t *)f->numbers, n, layout.whole_bytes);
+		parquet_column_put_texts(c, values, n, false, &f->plain);
 		break;
 	default:
-		for (uint32_t i = 0; i < n; i++)
-			put_plain(c, c->values[first + i], true, &f->plain);
+		parquet_column_put_texts(c, values, n, true, &f->plain);
 	}
 }
 
 /* ---- chunks ---- */
 
-/* Numbers the integers of a chunk. Returns false if a dictionary is not worth it. */
-static bool number_distinct_integers(struct parquet_file *f, const struct column *c)
+/* Makes the dictionary of a chunk of numbers, unless it would have too many entries. */
+static void number_distinct_values(struct parquet_file *f, const struct parquet_column *c,
+				   const struct parquet_range *range)
 {
-	uint32_t most = MIN(PARQUET_DICTIONARY_MAX, c->n / 2);
+	uint32_t n = c->cells.n, most = MIN(PARQUET_DICTIONARY_MAX, n / 2 + 1), probes = 0;
+	bool is_narrow = c->def.kind == PARQUET_INTEGER && range->hi - range->lo < ENTRY_SLOTS;
+	const uint64_t *values = c->cells.values;
 
-	memset(f->slots, 0, ENTRY_SLOTS * sizeof(*f->slots));
-	f->n_entries = 0;
-	for (uint32_t i = 0; i < c->n; i++) {
-		int64_t v = (int64_t)c->values[i];
-		size_t at = (c->values[i] * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (ENTRY_SLOTS - 1);
+	memset(f->slots, 0,
+	       (is_narrow ? range->hi - range->lo + 1 : ENTRY_SLOTS) * sizeof(*f->slots));
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t v = values[i];
+		size_t at = is_narrow ? v - range->lo : v * UINT64_C(0x9e3779b97f4a7c15) >> 48;
 
-		while (f->slots[at] && f->entries[f->slots[at] - 1] != v)
+		for (; f->slots[at] && f->entries[f->slots[at] - 1] != v; probes++)
 			at = (at + 1) & (ENTRY_SLOTS - 1);
+		/* If almost all of the first values differ, the others do, too. */
+		if ((!f->slots[at] &&
+		     f->n_entries == (i < SAMPLE_VALUES ? MIN(most, SAMPLE_DISTINCT) : most)) ||
+		    probes > PROBES_MAX * n) {
+			f->n_entries = 0;
+			return;
+		}
 		if (!f->slots[at]) {
-			if (f->n_entries == most)
-				return false;
 			f->entries[f->n_entries] = v;
 			f->slots[at] = ++f->n_entries;
 		}
 		f->numbers[i] = f->slots[at] - 1;
 	}
-	return c->n > 0;
 }
 
-static enum parquet_encoding choose_encoding(struct parquet_file *f, const struct column *c)
+/* Sets the dictionary of a chunk, and the layout in which a sample of its values takes the fewest
+ * bytes. */
+static void choose_layout(struct parquet_file *f, const struct parquet_column *c,
+			  const struct parquet_range *range, struct layout *ret)
 {
-	switch (c->def.kind) {
-	case PARQUET_INTEGER:
-		return number_distinct_integers(f, c) ? PARQUET_RLE_DICTIONARY
-						      : PARQUET_DELTA_BINARY_PACKED;
-	case PARQUET_REAL:
-		return PARQUET_BYTE_STREAM_SPLIT;
-	case PARQUET_TEXT:
-		break;
+	static const struct layout layouts[] = {
+		{PARQUET_RLE_DICTIONARY, true},		 {PARQUET_RLE_DICTIONARY, false},
+		{PARQUET_DELTA_BINARY_PACKED, true},	 {PARQUET_DELTA_BINARY_PACKED, false},
+		{PARQUET_DELTA_LENGTH_BYTE_ARRAY, true}, {PARQUET_PLAIN, false},
+		{PARQUET_BYTE_STREAM_SPLIT, false}};
+	static const enum parquet_kind kinds[] = {[PARQUET_DELTA_BINARY_PACKED] = PARQUET_INTEGER,
+						  [PARQUET_BYTE_STREAM_SPLIT] = PARQUET_REAL,
+						  [PARQUET_DELTA_LENGTH_BYTE_ARRAY] = PARQUET_TEXT,
+						  [PARQUET_PLAIN] = PARQUET_TEXT};
+	uint32_t n = MIN(c->cells.n, SAMPLE_VALUES), first = (c->cells.n - n) / 2;
+	bool is_text = c->def.kind == PARQUET_TEXT;
+	size_t least = SIZE_MAX;
+
+	f->n_entries = 0;
+	if (!is_text)
+		number_distinct_values(f, c, range);
+	else if (c->n_texts <= PARQUET_DICTIONARY_MAX &&
+		 c->bytes.len <= PARQUET_DICTIONARY_BYTES_MAX)
+		f->n_entries = (uint32_t)c->n_texts;
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
+		enum parquet_encoding encoding = layouts[i].encoding;
+		bool is_dictionary = encoding == PARQUET_RLE_DICTIONARY;
+		size_t bytes;
+
+		if (is_dictionary ? !f->n_entries
+				  : kinds[encoding] != c->def.kind || (is_text && f->n_entries))
+			continue;
+		put_values(f, c, layouts[i], first, n);
+		bytes = compress_page(f);
+		if (is_dictionary && !is_text)
+			bytes += (size_t)f->n_entries * ENTRY_BYTES * n / c->cells.n;
+		strbuf_clear(&f->plain);
+		strbuf_clear(&f->packed);
+		if (bytes < least) {
+			least = bytes;
+			*ret = layouts[i];
+		}
 	}
-	if (!c->n || c->n_texts > PARQUET_DICTIONARY_MAX ||
-	    c->bytes.len > PARQUET_DICTIONARY_BYTES_MAX)
-		return PARQUET_PLAIN;
-	for (uint32_t i = 0; i < c->n; i++)
-		f->numbers[i] = (uint32_t)c->values[i];
-	return PARQUET_RLE_DICTIONARY;
 }
 
-static void write_dictionary(struct parquet_file *f, const struct column *c, struct chunk *k)
+static void write_dictionary(struct parquet_file *f, const struct parquet_column *c,
+			     struct chunk *k)
 {
-	uint32_t n = c->def.kind == PARQUET_TEXT ? (uint32_t)c->n_texts : f->n_entries;
-
-	for (uint32_t i = 0; i < n; i++)
-		put_plain(c, c->def.kind == PARQUET_TEXT ? i : (uint64_t)f->entries[i], true,
-			  &f->plain);
+	for (uint32_t i = 0; i < f->n_entries; i++)
+		parquet_column_put_plain(c, c->def.kind == PARQUET_TEXT ? i : f->entries[i], true,
+					 &f->plain);
 	k->dictionary_offset = f->offset;
-	write_page(f, k, PAGE_DICTIONARY, n, PARQUET_PLAIN);
+	write_page(f, k, PAGE_DICTIONARY, f->n_entries, PARQUET_PLAIN);
 }
 
-static void write_chunk(struct parquet_file *f, struct column *c, struct chunk *k)
+/* Cuts a chunk into pages. */
+static void list_pages(struct parquet_file *f, const struct parquet_column *c, struct chunk *k)
 {
-	struct range range = {0}, of_page;
 	uint32_t value = 0;
 
-	k->encoding = choose_encoding(f, c);
-	k->nulls = f->group_rows - c->n;
+	for (uint32_t row = 0; row < f->group_rows; row += PARQUET_PAGE_ROWS) {
+		struct page_place *p = &k->pages[k->n_pages++];
+
+		*p = (struct page_place){.first_row = row,
+					 .rows = MIN(f->group_rows - row, PARQUET_PAGE_ROWS),
+					 .first_value = value};
+		if (c->cells.n == f->group_rows)
+			p->values = p->rows;
+		else
+			for (uint32_t i = 0; i < p->rows; i++)
+				p->values += c->cells.is_set[row + i];
+		p->range = parquet_column_find_range(c, c->cells.values + value, p->values);
+		p->has_range = parquet_column_put_range(c, p->range, &p->least, &p->most);
+		value += p->values;
+	}
+}
+
+static void write_chunk(struct parquet_file *f, struct parquet_column *c, struct chunk *k)
+{
+	struct parquet_range range;
+
+	k->nulls = f->group_rows - c->cells.n;
 	k->pages = calloc(PAGES_MAX, sizeof(*k->pages));
 	if (!k->pages) {
 		f->error = f->error ?: -ENOMEM;
 		return;
 	}
-	if (k->encoding == PARQUET_RLE_DICTIONARY)
+	list_pages(f, c, k);
+	range = join_page_ranges(c, k);
+	k->has_range = parquet_column_put_range(c, range, &k->least, &k->most);
+	choose_layout(f, c, &range, &k->layout);
+	if (k->layout.encoding == PARQUET_RLE_DICTIONARY)
 		write_dictionary(f, c, k);
 	k->offset = f->offset;
-	for (uint32_t row = 0; row < f->group_rows && !f->error; row += PARQUET_PAGE_ROWS) {
-		struct page_place *p = &k->pages[k->n_pages++];
-		uint32_t n = MIN(f->group_rows - row, PARQUET_PAGE_ROWS), set = 0;
+	for (size_t i = 0; i < k->n_pages && !f->error; i++) {
+		struct page_place *p = &k->pages[i];
 
-		for (uint32_t i = 0; i < n; i++)
-			set += c->is_set[row + i];
-		*p = (struct page_place){
-			.offset = f->offset, .first_row = row, .nulls = n - set, .is_null = !set};
-		of_page = find_range(c, c->values + value, set);
-		p->has_range = put_range(c, of_page, &p->least, &p->most);
-		if (set && !value)
-			range = of_page;
-		else if (set)
-			extend_range(c, &range, &of_page);
-		put_levels(f, c, row, n);
-		put_values(f, c, k->encoding, value, set);
-		p->bytes = write_page(f, k, PAGE_DATA, n, k->encoding);
-		value += set;
+		p->offset = f->offset;
+		parquet_put_levels(&f->plain, c->cells.is_set + p->first_row, p->rows);
+		put_values(f, c, k->layout, p->first_value, p->values);
+		p->bytes = write_page(f, k, PAGE_DATA, p->rows, k->layout.encoding);
 	}
-	k->has_range = put_range(c, range, &k->least, &k->most);
 }
 
-/* Writes the collected rows, and begins a new row group. */
-static void write_row_group(struct parquet_file *f)
+/* Writes the collected rows, and begins a new row group. fill: NULL if the columns have them. */
+static void write_row_group(struct parquet_file *f, parquet_fill *fill, void *ctx)
 {
 	struct row_group *g;
 
@@ -564,17 +436,29 @@ static void write_row_group(struct parquet_file *f)
 	if (!g->chunks)
 		f->error = -ENOMEM;
 	for (size_t i = 0; !f->error && i < f->n_columns; i++) {
-		struct column *c = &f->columns[i];
+		struct parquet_column *c = &f->columns[i];
 
-		write_chunk(f, c, &g->chunks[i]);
-		c->n = 0;
-		c->n_texts = 0;
-		strbuf_clear(&c->bytes);
-		if (c->slots)
-			memset(c->slots, 0, c->n_slots * sizeof(*c->slots));
+		if (fill && parquet_column_reserve(c))
+			fill(ctx, i, &c->cells);
+		if (c->failed)
+			f->error = -ENOMEM;
+		else
+			write_chunk(f, c, &g->chunks[i]);
+		parquet_column_clear(c);
+		/* Columns that are filled one after the other use the same memory. */
+		if (fill && f->n_columns > 1) {
+			f->columns[(i + 1) % f->n_columns].cells = c->cells;
+			c->cells = (struct parquet_cells){0};
+		}
 	}
 	f->rows += f->group_rows;
 	f->group_rows = 0;
+}
+
+void parquet_write_rows(struct parquet_file *f, uint32_t n, parquet_fill *fill, void *ctx)
+{
+	f->group_rows = n;
+	write_row_group(f, fill, ctx);
 }
 
 void parquet_end_row(struct parquet_file *f)
@@ -583,7 +467,7 @@ void parquet_end_row(struct parquet_file *f)
 		parquet_put_null(f);
 	f->at = 0;
 	if (!f->error && ++f->group_rows == PARQUET_GROUP_ROWS)
-		write_row_group(f);
+		write_row_group(f, NULL, NULL);
 }
 
 void parquet_add_metadata(struct parquet_file *f, const char *key, const char *value)
@@ -599,7 +483,7 @@ void parquet_add_metadata(struct parquet_file *f, const char *key, const char *v
 static bool has_column_index(const struct chunk *k)
 {
 	for (size_t i = 0; i < k->n_pages; i++)
-		if (!k->pages[i].has_range && !k->pages[i].is_null)
+		if (!k->pages[i].has_range && k->pages[i].values)
 			return false;
 	return k->n_pages > 0;
 }
@@ -613,7 +497,7 @@ static void write_column_index(struct parquet_file *f, struct chunk *k)
 		return;
 	thrift_begin_list(&t, 1, THRIFT_TRUE, k->n_pages);
 	for (size_t i = 0; i < k->n_pages; i++)
-		thrift_item_bool(&t, k->pages[i].is_null);
+		thrift_item_bool(&t, !k->pages[i].values);
 	thrift_begin_list(&t, 2, THRIFT_BINARY, k->n_pages);
 	for (size_t i = 0; i < k->n_pages; i++)
 		thrift_item_binary(&t, k->pages[i].least.s, k->pages[i].least.len);
@@ -623,7 +507,7 @@ static void write_column_index(struct parquet_file *f, struct chunk *k)
 	thrift_i32(&t, 4, 0); /* the order of the pages is not stated */
 	thrift_begin_list(&t, 5, THRIFT_I64, k->n_pages);
 	for (size_t i = 0; i < k->n_pages; i++)
-		thrift_item_i64(&t, k->pages[i].nulls);
+		thrift_item_i64(&t, k->pages[i].rows - k->pages[i].values);
 	strbuf_putc(&b, 0);
 	k->column_index = f->offset;
 	k->column_index_bytes = write_buffer(f, &b);
@@ -676,7 +560,7 @@ static void put_schema(struct parquet_file *f, struct thrift *t)
 	}
 }
 
-static void put_chunk(const struct column *c, const struct chunk *k, uint32_t rows,
+static void put_chunk(const struct parquet_column *c, const struct chunk *k, uint32_t rows,
 		      struct thrift *t)
 {
 	thrift_begin_struct(t, 0);
@@ -685,7 +569,7 @@ static void put_chunk(const struct column *c, const struct chunk *k, uint32_t ro
 	thrift_i32(t, 1, kind_types[c->def.kind]);
 	thrift_begin_list(t, 2, THRIFT_I32, k->dictionary_offset ? 3 : 2);
 	thrift_item_i32(t, PARQUET_RLE);
-	thrift_item_i32(t, k->encoding);
+	thrift_item_i32(t, k->layout.encoding);
 	if (k->dictionary_offset)
 		thrift_item_i32(t, PARQUET_PLAIN);
 	thrift_begin_list(t, 3, THRIFT_BINARY, 1);
@@ -796,13 +680,8 @@ static void parquet_free(struct parquet_file *f)
 		}
 		free(f->groups[g].chunks);
 	}
-	for (size_t i = 0; f->columns && i < f->n_columns; i++) {
-		free(f->columns[i].values);
-		free(f->columns[i].is_set);
-		free(f->columns[i].texts);
-		free(f->columns[i].slots);
-		strbuf_deinit(&f->columns[i].bytes);
-	}
+	for (size_t i = 0; f->columns && i < f->n_columns; i++)
+		parquet_column_deinit(&f->columns[i]);
 	free(f->groups);
 	free(f->columns);
 	free(f->numbers);
@@ -821,7 +700,7 @@ int parquet_close(struct parquet_file *f)
 
 	if (!f)
 		return -ENOMEM;
-	write_row_group(f);
+	write_row_group(f, NULL, NULL);
 	for (size_t g = 0; !f->error && g < f->n_groups; g++)
 		for (size_t i = 0; i < f->n_columns; i++)
 			write_column_index(f, &f->groups[g].chunks[i]);

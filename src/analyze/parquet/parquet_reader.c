@@ -408,8 +408,9 @@ static int read_page(struct parquet_reader *r, struct column_reader *c, struct p
 	return 0;
 }
 
-/* Adds n texts, each with its length before it. */
-static int read_texts(struct column_reader *c, struct parquet_bytes *b, size_t n)
+/* Adds n texts. lengths: NULL if each has its length before it. */
+static int read_texts(struct column_reader *c, struct parquet_bytes *b, size_t n,
+		      const uint64_t *lengths)
 {
 	struct parquet_bytes text;
 	uint32_t len;
@@ -419,7 +420,8 @@ static int read_texts(struct column_reader *c, struct parquet_bytes *b, size_t n
 	if (array_reserve(&c->texts, &c->cap_texts, n + 1, sizeof(*c->texts)))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		if (!parquet_read_u32(b, &len) || !parquet_read_piece(b, len, &text))
+		if ((!lengths && !parquet_read_u32(b, &len)) ||
+		    !parquet_read_piece(b, lengths ? lengths[i] : len, &text))
 			return -EBADMSG;
 		for (const uint8_t *at = text.at; at < text.end;) {
 			size_t bytes = str_utf8_len((const char *)at, (size_t)(text.end - at));
@@ -428,6 +430,7 @@ static int read_texts(struct column_reader *c, struct parquet_bytes *b, size_t n
 				return -EBADMSG;
 			at += bytes;
 		}
+		len = (uint32_t)(text.end - text.at);
 		c->texts[c->n_texts++] = (struct text_place){(uint32_t)c->bytes.len, len};
 		strbuf_add(&c->bytes, text.at, len);
 	}
@@ -445,7 +448,7 @@ static int read_dictionary(struct parquet_reader *r, struct column_reader *c,
 		return -EBADMSG;
 	c->n_entries = (uint32_t)h->values;
 	if (is_text)
-		return read_texts(c, &b, c->n_entries);
+		return read_texts(c, &b, c->n_entries, NULL);
 	if (!c->entries)
 		c->entries = malloc(PAGE_ROWS_MAX * sizeof(*c->entries));
 	if (!c->entries)
@@ -479,10 +482,12 @@ static int read_values(struct parquet_reader *r, struct column_reader *c, struct
 	case PARQUET_BYTE_STREAM_SPLIT:
 		good = kind == PARQUET_REAL && parquet_read_split(b, c->values, n);
 		break;
+	case PARQUET_DELTA_LENGTH_BYTE_ARRAY:
 	case PARQUET_PLAIN:
-		if (kind != PARQUET_TEXT)
+		if (kind != PARQUET_TEXT ||
+		    (encoding != PARQUET_PLAIN && !parquet_read_deltas(b, c->values, n)))
 			return -EBADMSG;
-		error = read_texts(c, b, n);
+		error = read_texts(c, b, n, encoding == PARQUET_PLAIN ? NULL : c->values);
 		c->n_entries = 0; /* the texts of the dictionary are gone */
 		for (uint32_t i = 0; i < n; i++)
 			c->values[i] = i;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The encodings of Parquet, read back by decoders that are written after Encodings.md alone. */
+#include <endian.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/parquet/parquet_encode.h"
 #include "base/core/mem.h"
@@ -37,7 +39,7 @@ static uint64_t bits_at(const uint8_t *bytes, size_t index, unsigned width)
 }
 
 /* Returns true if the bytes are these values, and nothing follows. */
-static bool hybrid_is(const struct strbuf *b, const uint32_t *values, size_t n, unsigned width)
+static bool hybrid_is(const struct strbuf *b, const uint64_t *values, size_t n, unsigned width)
 {
 	const uint8_t *at = (const uint8_t *)b->s, *end = at + b->len;
 	size_t got = 0;
@@ -93,7 +95,7 @@ static bool deltas_are(const struct strbuf *b, const int64_t *values, size_t n)
 
 TEST(test_hybrid_runs)
 {
-	uint32_t values[3000];
+	uint64_t values[3000];
 
 	for (unsigned width = 1; width <= 17; width += 4)
 		for (unsigned shape = 0; shape < 40; shape++) {
@@ -103,7 +105,7 @@ TEST(test_hybrid_runs)
 			srand(shape);
 			for (size_t i = 0, run = 0; i<n; i++, run -= run> 0)
 				values[i] = run && i ? values[i - 1]
-						     : (uint32_t)rand() & ((1u << width) - 1),
+						     : (uint64_t)rand() & ((1u << width) - 1),
 				run = run
 					      ?: shape % 3 ? (size_t)(rand() % 30)
 							   : 0;
@@ -119,16 +121,37 @@ TEST(test_deltas)
 	int64_t values[1000];
 
 	for (size_t n = 0; n < ARRAY_SIZE(values); n += n < 5 ? 1 : 61)
-		for (unsigned shape = 0; shape < 4; shape++) {
+		for (unsigned shape = 0; shape < 8; shape++) {
 			struct strbuf b = {0};
 
 			for (size_t i = 0; i < n; i++)
-				values[i] = shape == 0	 ? (int64_t)i * 1000
-					    : shape == 1 ? 7
-					    : shape == 2 ? extremes[i % ARRAY_SIZE(extremes)]
-							 : (int64_t)rand() - RAND_MAX / 2;
-			parquet_put_deltas(&b, values, n);
+				values[i] = shape / 2 == 0   ? (int64_t)i * 1000
+					    : shape / 2 == 1 ? 7
+					    : shape / 2 == 2 ? extremes[i % ARRAY_SIZE(extremes)]
+							     : (int64_t)rand() - RAND_MAX / 2;
+			parquet_put_deltas(&b, values, n, shape & 1);
 			assert_true(deltas_are(&b, values, n));
+			strbuf_deinit(&b);
+		}
+}
+
+TEST(test_levels)
+{
+	uint8_t levels[100];
+	uint64_t values[100];
+
+	for (size_t n = 1; n <= ARRAY_SIZE(levels); n++)
+		for (unsigned shape = 1; shape < 5; shape++) {
+			struct strbuf b = {0};
+			uint32_t len;
+
+			for (size_t i = 0; i < n; i++)
+				values[i] = levels[i] = i % shape == 0;
+			parquet_put_levels(&b, levels, n);
+			memcpy(&len, b.s, sizeof(len));
+			assert_int_equal(le32toh(len), b.len - sizeof(len));
+			memmove(b.s, b.s + sizeof(len), b.len -= sizeof(len));
+			assert_true(hybrid_is(&b, values, n, 1));
 			strbuf_deinit(&b);
 		}
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the writer of Parquet files has written, read back; and files that are damaged. */
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "analyze/parquet/parquet_file.h"
 #include "analyze/parquet/parquet_reader.h"
+#include "base/core/mem.h"
 #include "unit/test.h"
 
 static const struct parquet_column_def defs[] = {
@@ -28,31 +32,80 @@ static struct row row_of(uint32_t i, uint32_t distinct)
 	return r;
 }
 
-static FILE *write_rows(uint32_t n, uint32_t distinct)
+struct bulk {
+	uint32_t first, rows, distinct;
+};
+
+static void fill_column(void *ctx, size_t column, struct parquet_cells *to)
+{
+	const struct bulk *b = ctx;
+
+	to->n = 0;
+	for (uint32_t i = 0; i < b->rows; i++) {
+		struct row r = row_of(b->first + i, b->distinct);
+
+		to->is_set[i] = !r.is_null;
+		if (r.is_null)
+			continue;
+		if (column == 0)
+			to->values[to->n] = (uint64_t)r.number;
+		else if (column == 1)
+			memcpy(&to->values[to->n], &r.real, sizeof(r.real));
+		else
+			to->values[to->n] = parquet_number_text(to, r.text, strlen(r.text));
+		to->n++;
+	}
+}
+
+static void put_row(struct parquet_file *f, const struct row *r)
+{
+	if (!r->is_null) {
+		parquet_put_integer(f, r->number);
+		parquet_put_real(f, r->real);
+		parquet_put_text(f, r->text, strlen(r->text));
+	}
+	parquet_end_row(f);
+}
+
+static FILE *write_rows(uint32_t n, uint32_t distinct, bool in_bulk)
 {
 	FILE *to = tmpfile();
 	struct parquet_file *f = parquet_open(to, defs, ARRAY_SIZE(defs));
+	struct bulk b = {.distinct = distinct};
 
-	for (uint32_t i = 0; i < n; i++) {
+	for (; in_bulk && b.first < n; b.first += b.rows) {
+		b.rows = MIN(n - b.first, PARQUET_GROUP_ROWS);
+		parquet_write_rows(f, b.rows, fill_column, &b);
+	}
+	for (uint32_t i = b.first; i < n; i++) {
 		struct row r = row_of(i, distinct);
 
-		if (r.is_null) {
-			parquet_end_row(f);
-			continue;
-		}
-		parquet_put_integer(f, r.number);
-		parquet_put_real(f, r.real);
-		parquet_put_text(f, r.text, strlen(r.text));
-		parquet_end_row(f);
+		put_row(f, &r);
 	}
 	assert_int_equal(parquet_close(f), 0);
 	fflush(to);
 	return to;
 }
 
+/* Rows of whole groups give the bytes that they give one by one. */
+static void check_bulk(FILE *file, uint32_t n, uint32_t distinct)
+{
+	FILE *bulk = write_rows(n, distinct, true);
+	off_t size = lseek(fileno(file), 0, SEEK_END);
+	char *a = malloc((size_t)size), *b = malloc((size_t)size);
+
+	assert_int_equal(lseek(fileno(bulk), 0, SEEK_END), size);
+	assert_int_equal(pread(fileno(file), a, (size_t)size, 0), size);
+	assert_int_equal(pread(fileno(bulk), b, (size_t)size, 0), size);
+	assert_memory_equal(a, b, (size_t)size);
+	free(a);
+	free(b);
+	fclose(bulk);
+}
+
 static void check_rows(uint32_t n, uint32_t distinct)
 {
-	FILE *file = write_rows(n, distinct);
+	FILE *file = write_rows(n, distinct, false);
 	struct parquet_reader *r;
 	size_t columns;
 
@@ -79,6 +132,7 @@ static void check_rows(uint32_t n, uint32_t distinct)
 	}
 	assert_int_equal(parquet_reader_next(r), 0);
 	parquet_reader_close(r);
+	check_bulk(file, n, distinct);
 	fclose(file);
 }
 
@@ -105,7 +159,7 @@ TEST(sizes_of_pages_and_groups)
  * nothing else happens. A page with another byte is refused. */
 TEST(damage)
 {
-	FILE *file = write_rows(60, 5);
+	FILE *file = write_rows(60, 5, false);
 	int fd = fileno(file);
 	off_t size = lseek(fd, 0, SEEK_END);
 	struct parquet_reader *r;
