@@ -528,6 +528,43 @@ int64_t table_dur(const struct table *t, unsigned column, uint32_t row)
 	return l ? l->dur : -1;
 }
 
+/* Adds the upper halves of time stamps. */
+static void complete_times(const struct table *t, uint32_t row, uint32_t n, int64_t *times)
+{
+	size_t at = t->chunks[row >> TABLE_CHUNK_BITS]->epoch;
+
+	for (uint32_t i = 0; i < n && at < t->n_epochs; at++) {
+		uint32_t end = at + 1 < t->n_epochs ? t->epochs[at + 1].row : row + n;
+
+		for (; i < n && row + i < end; i++)
+			times[i] |= (int64_t)((uint64_t)t->epochs[at].high << 32);
+	}
+}
+
+void table_read_cells(const struct table *t, unsigned column, uint32_t row, uint32_t n,
+		      int64_t *ret)
+{
+	const struct table_chunk *k = t->chunks[row >> TABLE_CHUNK_BITS];
+	struct chunk_column c = k->columns[column];
+	const uint8_t *at =
+		(const uint8_t *)k + c.offset + (size_t)(row & (TABLE_CHUNK_ROWS - 1)) * c.width;
+	enum column_kind kind = t->def->columns[column].kind;
+	uint64_t own = mask_of_width(c.own_width), v;
+
+	for (uint32_t i = 0; i < n; i++, at += c.width) {
+		memcpy(&v, at, sizeof(v));
+		v &= c.mask;
+		ret[i] = (int64_t)((v == c.mask ? c.ones : c.base + v) & own);
+	}
+	if (kind == COLUMN_TS)
+		complete_times(t, row, n, ret);
+	for (uint32_t i = 0; kind == COLUMN_DUR && i < n; i++)
+		if (ret[i] >= (int64_t)DUR_LONG)
+			ret[i] = table_dur(t, column, row + i);
+	for (uint32_t i = 0; kind == COLUMN_I32 && i < n; i++)
+		ret[i] = (int32_t)ret[i];
+}
+
 uint32_t table_lower_bound(const struct table *t, int64_t ts)
 {
 	return LOWER_BOUND(i, 0, t->rows, table_ts(t, t->def->ts, i) < ts);

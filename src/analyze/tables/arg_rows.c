@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/tables/arg_rows.h"
 
-#include <inttypes.h>
 #include <sqlite3.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,32 +103,48 @@ static void set_text(struct value *v, const char *s, size_t len)
 	v->len = len;
 }
 
+/* Shows a number in base 10 or 16, after a prefix. */
+static void show_number(struct arg_rows *r, uint64_t v, bool is_hex, const char *prefix,
+			struct value *ret)
+{
+	char *end = r->display + sizeof(r->display), *p = end;
+	size_t n = strlen(prefix);
+
+	do {
+		*--p = "0123456789abcdef"[is_hex ? v % 16 : v % 10];
+		v = is_hex ? v / 16 : v / 10;
+	} while (v);
+	p = memcpy(p - n, prefix, n);
+	set_text(ret, p, (size_t)(end - p));
+}
+
 static void find_display(struct arg_rows *r, const struct arg *a, struct value *ret)
 {
 	switch (a->type) {
 	case ARG_INT:
-		snprintf(r->display, sizeof(r->display), "%" PRId64, a->i);
+		show_number(r, a->i < 0 ? -(uint64_t)a->i : (uint64_t)a->i, false,
+			    a->i < 0 ? "-" : "", ret);
 		break;
 	case ARG_UINT:
-		snprintf(r->display, sizeof(r->display), "%" PRIu64, (uint64_t)a->i);
+		show_number(r, (uint64_t)a->i, false, "", ret);
 		break;
 	case ARG_BOOL:
-		snprintf(r->display, sizeof(r->display), "%s", a->i ? "true" : "false");
+		set_text(ret, a->i ? "true" : "false", a->i ? 4 : 5);
 		break;
 	case ARG_POINTER:
-		snprintf(r->display, sizeof(r->display), "0x%" PRIx64, (uint64_t)a->i);
+		show_number(r, (uint64_t)a->i, true, "0x", ret);
 		break;
 	case ARG_REAL:
 		sqlite3_snprintf(sizeof(r->display), r->display, "%!.15g", a->real);
+		set_text(ret, r->display, strlen(r->display));
 		break;
 	case ARG_STRING:
 	case ARG_JSON:
 		set_text(ret, a->s, a->len);
-		return;
+		break;
 	case ARG_NULL:
-		return;
+		break;
 	}
-	set_text(ret, r->display, strlen(r->display));
 }
 
 static bool has_integer(const struct arg *a)

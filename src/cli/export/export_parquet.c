@@ -32,6 +32,7 @@ struct parquet_export {
 	char *uuid, *losses; /* owned */
 	struct realtime_offset *offsets; /* owned; by ts */
 	size_t n_offsets, cap_offsets;
+	size_t last_offset; /* that find_realtime() used */
 };
 
 /* ---- columns that the tables do not have ---- */
@@ -59,17 +60,22 @@ static int read_clock_offsets(struct parquet_export *x)
 
 /* Converts a time by the last snapshot before it, else by the first one. Returns false if there is
  * none. */
-static bool find_realtime(const struct parquet_export *x, int64_t ts, int64_t *ret)
+static bool find_realtime(struct parquet_export *x, int64_t ts, int64_t *ret)
 {
-	size_t later = LOWER_BOUND(i, 0, x->n_offsets, x->offsets[i].ts <= ts);
+	const struct realtime_offset *o = x->offsets;
+	size_t at = x->last_offset;
 
-	return x->n_offsets &&
-	       !__builtin_add_overflow(ts, x->offsets[later ? later - 1 : 0].offset, ret);
+	if (!x->n_offsets)
+		return false;
+	if ((at && ts < o[at].ts) || (at + 1 < x->n_offsets && ts >= o[at + 1].ts)) {
+		at = LOWER_BOUND(i, 0, x->n_offsets, o[i].ts <= ts);
+		x->last_offset = at -= at > 0;
+	}
+	return !__builtin_add_overflow(ts, o[at].offset, ret);
 }
 
 /* Ends a row: ts is NULL for a table without times. */
-static void end_parquet_row(const struct parquet_export *x, struct parquet_file *f,
-			    const int64_t *ts)
+static void end_parquet_row(struct parquet_export *x, struct parquet_file *f, const int64_t *ts)
 {
 	int64_t real;
 
@@ -109,6 +115,8 @@ struct parquet_table {
 	int n; /* of the table; after them come those that it does not have */
 	int n_all;
 	int ts; /* index of the column "ts"; -1: none */
+	const struct table *stored; /* of the store, with the rows; NULL: they come by SQL */
+	unsigned stored_columns[PARQUET_COLUMNS_MAX]; /* its columns */
 };
 
 /* Sets the columns of a statement "select * from table". Returns 0 or -EIO. The names are borrowed
@@ -167,16 +175,53 @@ static bool put_column(struct parquet_file *f, sqlite3_stmt *st, int i, enum par
 	return true;
 }
 
-/* Returns the store's table of this name, NULL if its rows come by SQL. */
-static const struct table *find_stored_table(const struct store *s, const char *name)
+/* Returns the index of a column, def->n_columns if there is none. */
+static unsigned find_stored_column(const struct table_def *def, const char *name, size_t len)
 {
-	for (size_t i = 0; i < TABLES; i++) {
-		const struct table *t = &s->tables[i];
+	unsigned i = 0;
 
-		if (t->def && t->def->name && !strcmp(t->def->name, name))
-			return t;
+	while (i < def->n_columns &&
+	       (!def->columns[i].name || strncmp(def->columns[i].name, name, len) ||
+		def->columns[i].name[len]))
+		i++;
+	return i;
+}
+
+/* Finds the name in a table of a view's column, "SELECT name AS column". Returns its length. */
+static size_t find_original_name(const char *sql, const char *column, const char **ret)
+{
+	char as[80];
+	int n = snprintf(as, sizeof(as), " AS %s", column);
+	const char *at = sql ? strstr(sql, as) : NULL;
+
+	*ret = column;
+	if (!at || !strchr(", \n", at[n]))
+		return strlen(column);
+	for (*ret = at; (*ret)[-1] != ' '; (*ret)--)
+		;
+	return (size_t)(at - *ret);
+}
+
+/* Finds the store's table with the rows of a table, or of a view that chooses and renames columns
+ * of one: its statement ends with the table's name. */
+static void find_stored_table(const struct store *s, const char *table, const char *sql,
+			      struct parquet_table *of)
+{
+	const char *from = sql ? strstr(sql, "FROM ") : NULL, *name;
+
+	if (sql)
+		table = from ? from + strlen("FROM ") : "";
+	for (size_t i = 0; !of->stored && i < TABLES; i++)
+		if (s->tables[i].def->name && !strcmp(s->tables[i].def->name, table))
+			of->stored = &s->tables[i];
+	for (int i = 0; of->stored && i < of->n; i++) {
+		const struct table_def *def = of->stored->def;
+		size_t len = find_original_name(sql, of->columns[i].name, &name);
+
+		of->stored_columns[i] = find_stored_column(def, name, len);
+		if (of->stored_columns[i] == def->n_columns)
+			of->stored = NULL;
 	}
-	return NULL;
 }
 
 static void put_value(struct parquet_file *f, const struct value *v)
@@ -197,29 +242,125 @@ static void put_value(struct parquet_file *f, const struct value *v)
 	}
 }
 
+/* The rows of a table of the store that make a row group. */
+struct stored_rows {
+	struct parquet_export *x;
+	const struct parquet_table *of;
+	uint32_t first, n;
+};
+
+static void add_cell(struct parquet_cells *to, uint32_t row, bool is_set, int64_t v)
+{
+	to->is_set[row] = is_set;
+	to->values[to->n] = (uint64_t)v;
+	to->n += is_set;
+}
+
+static void add_string_cell(const struct store *s, struct parquet_cells *to, uint32_t row,
+			    int64_t id)
+{
+	bool is_set = id < (int64_t)s->strings.n;
+	const struct interned_string *of = is_set ? &s->strings.of[id] : NULL;
+
+	add_cell(to, row, is_set, of ? parquet_number_text(to, of->s, of->len) : 0);
+}
+
+/* Adds n cells of rows that are in one chunk of the table; `row` is that of the first one in the
+ * row group. */
+static void add_stored_cells(const struct stored_rows *r, unsigned column, uint32_t row, uint32_t n,
+			     struct parquet_cells *to)
+{
+	static const int64_t nulls[] = {[COLUMN_I64] = NULL_I64,
+					[COLUMN_U32] = NULL_U32,
+					[COLUMN_U16] = NULL_U16,
+					[COLUMN_U8] = NULL_U8};
+	const struct store *s = &r->x->t->store;
+	const struct table *t = r->of->stored;
+	const struct column_def *def = &t->def->columns[column];
+	struct value v = {.i = 0};
+	int64_t cells[TABLE_CHUNK_ROWS];
+
+	if (def->kind == COLUMN_SAME)
+		return add_stored_cells(r, def->arg, row, n, to);
+	if (def->kind != COLUMN_ID && def->kind != COLUMN_COMPUTED)
+		table_read_cells(t, column, r->first + row, n, cells);
+	for (uint32_t i = 0; i < n; i++)
+		switch (def->kind) {
+		case COLUMN_ID:
+			add_cell(to, row + i, true, r->first + row + i);
+			break;
+		case COLUMN_I64:
+		case COLUMN_U32:
+		case COLUMN_U16:
+		case COLUMN_U8:
+			add_cell(to, row + i, cells[i] != nulls[def->kind], cells[i]);
+			break;
+		case COLUMN_STATE:
+			cells[i] = cells[i] < (int64_t)s->n_states ? s->states[cells[i]] : NULL_U32;
+			/* fall through */
+		case COLUMN_STRING:
+			add_string_cell(s, to, row + i, cells[i]);
+			break;
+		case COLUMN_COMPUTED:
+			store_value(s, t, r->first + row + i, column, &v);
+			if (v.kind == VALUE_TEXT)
+				v.i = parquet_number_text(to, v.s, v.len);
+			add_cell(to, row + i, v.kind == (def->arg ? VALUE_TEXT : VALUE_INT), v.i);
+			break;
+		default:
+			add_cell(to, row + i, true, cells[i]);
+		}
+}
+
+/* Replaces times by real times. */
+static void convert_times(struct parquet_export *x, uint32_t n, struct parquet_cells *times)
+{
+	const uint64_t *from = times->values;
+	int64_t real = 0;
+
+	times->n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		bool is_set = times->is_set[i] && find_realtime(x, (int64_t)*from++, &real);
+
+		add_cell(times, i, is_set, real);
+	}
+}
+
+static void fill_stored_column(void *ctx, size_t column, struct parquet_cells *to)
+{
+	const struct stored_rows *r = ctx;
+	const struct parquet_table *of = r->of;
+	bool is_real = of->ts >= 0 && column == (size_t)of->n;
+
+	to->n = 0;
+	if (column >= (size_t)of->n && !is_real) {
+		const char *uuid = r->x->uuid;
+		uint32_t number = uuid ? parquet_number_text(to, uuid, strlen(uuid)) : 0;
+
+		for (uint32_t row = 0; row < r->n; row++)
+			add_cell(to, row, uuid, number);
+		return;
+	}
+	for (uint32_t row = 0, n; row < r->n; row += n) {
+		n = MIN(r->n - row, TABLE_CHUNK_ROWS);
+		add_stored_cells(r, of->stored_columns[is_real ? (size_t)of->ts : column], row, n,
+				 to);
+	}
+	if (is_real)
+		convert_times(r->x, r->n, to);
+}
+
 /* Writes the rows of a table of the store directly, without SQL, which would take most of the
  * time. */
-static void put_stored_rows(struct parquet_export *x, struct parquet_file *f, const struct table *t)
+static void put_stored_rows(struct parquet_export *x, struct parquet_file *f,
+			    const struct parquet_table *of)
 {
-	const struct table_def *def = t->def;
-	unsigned ts = def->n_columns;
+	struct stored_rows r = {.x = x, .of = of};
 
-	for (unsigned i = 0; i < def->n_columns; i++)
-		if (def->columns[i].name && !strcmp(def->columns[i].name, "ts"))
-			ts = i;
-	for (uint32_t row = 0; row < t->rows; row++) {
-		int64_t time = 0;
-		struct value v;
-
-		for (unsigned i = 0; i < def->n_columns; i++) {
-			if (!def->columns[i].name)
-				continue;
-			store_value(&x->t->store, t, row, i, &v);
-			put_value(f, &v);
-			if (i == ts)
-				time = v.i;
-		}
-		end_parquet_row(x, f, ts < def->n_columns ? &time : NULL);
+	_Static_assert(PARQUET_GROUP_ROWS % TABLE_CHUNK_ROWS == 0, "a row group has whole chunks");
+	for (; r.first < of->stored->rows; r.first += r.n) {
+		r.n = MIN(of->stored->rows - r.first, PARQUET_GROUP_ROWS);
+		parquet_write_rows(f, r.n, fill_stored_column, &r);
 	}
 }
 
@@ -265,7 +406,7 @@ static int put_rows(struct parquet_export *x, struct parquet_file *f, sqlite3_st
 
 /* ---- files ---- */
 
-static void add_metadata(const struct parquet_export *x, const char *table, struct parquet_file *f)
+static void add_metadata(struct parquet_export *x, const char *table, struct parquet_file *f)
 {
 	char start[24];
 	int64_t real;
@@ -285,10 +426,11 @@ static void add_metadata(const struct parquet_export *x, const char *table, stru
 		parquet_add_metadata(f, "sonda.losses", x->losses);
 }
 
-static int write_table_file(struct parquet_export *x, sqlite3_stmt *st, const char *table, FILE *to)
+/* sql: of a view, else NULL. */
+static int write_table_file(struct parquet_export *x, sqlite3_stmt *st, const char *table,
+			    const char *sql, FILE *to)
 {
-	const struct table *stored = find_stored_table(&x->t->store, table);
-	struct parquet_table of;
+	struct parquet_table of = {.stored = NULL};
 	struct parquet_file *f;
 	int r, closed;
 
@@ -299,8 +441,9 @@ static int write_table_file(struct parquet_export *x, sqlite3_stmt *st, const ch
 	if (!f)
 		return err_set(x->e, -ENOMEM, "out of memory");
 	add_metadata(x, table, f);
-	if (stored)
-		put_stored_rows(x, f, stored);
+	find_stored_table(&x->t->store, table, sql, &of);
+	if (of.stored)
+		put_stored_rows(x, f, &of);
 	else if (!strcmp(table, "args"))
 		r = put_args(x, f);
 	else
@@ -344,7 +487,7 @@ static int write_parquet(void *ctx, const char *name, const char *sql)
 	to = export_folder_open(x->to, file, x->e);
 	if (!to)
 		return -EIO;
-	r = write_table_file(x, st, name, to);
+	r = write_table_file(x, st, name, sql, to);
 	closed = export_folder_close(x->to, file, to, x->e);
 	return r < 0 ? r : closed;
 }

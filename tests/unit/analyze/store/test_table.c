@@ -51,6 +51,31 @@ static void check_row(const struct table *t, uint32_t row, const struct row *r)
 	assert_memory_equal(&f64, &r->f64, sizeof(f64));
 }
 
+/* Reads the columns in pieces. */
+static void check_cells(const struct table *t, const struct row *rows)
+{
+	static int64_t cells[TABLE_CHUNK_ROWS], expected;
+
+	for (unsigned column = TS; column <= F64; column++)
+		for (uint32_t row = 0, n; row < ROWS; row += n) {
+			n = MIN(TABLE_CHUNK_ROWS - row % TABLE_CHUNK_ROWS, 1500u);
+			n = MIN(n, ROWS - row);
+			table_read_cells(t, column, row, n, cells);
+			for (const struct row *r = rows + row; r < rows + row + n; r++) {
+				memcpy(&expected, &r->f64, sizeof(expected));
+				expected = column == TS	   ? r->ts
+					   : column == DUR ? r->dur
+					   : column == I64 ? r->i64
+					   : column == I32 ? r->i32
+					   : column == U32 ? r->u32
+					   : column == U16 ? r->u16
+					   : column == U8  ? r->u8
+							   : expected;
+				assert_true(cells[r - rows - row] == expected);
+			}
+		}
+}
+
 /* bits: of the values' differences; 64 are any. Values of all ones and NULLs are among them. */
 static void make_row(uint64_t *rng, unsigned bits, struct row *r)
 {
@@ -88,6 +113,7 @@ TEST(test_rows_are_as_they_were_set_however_wide_their_values_are)
 		}
 		for (uint32_t i = 0; i < ROWS; i++)
 			check_row(&t, i, &rows[i]);
+		check_cells(&t, rows);
 		table_deinit(&t);
 	}
 	assert_int_equal(budget.error, 0);
@@ -119,6 +145,7 @@ TEST(test_old_rows_can_be_set_to_what_their_chunk_had_no_place_for)
 	}
 	for (uint32_t i = 0; i < ROWS; i++)
 		check_row(&t, i, &rows[i]);
+	check_cells(&t, rows);
 	assert_int_equal(budget.error, 0);
 	table_deinit(&t);
 }
