@@ -50,6 +50,42 @@ compact_folder --remove
 [ $? = 1 ] && [ -n "$(find "$FOLDER/v1/sched" -name '*.parquet')" ]
 verdict "nothing is removed if a merged file is missing" $? "$TMP/err"
 
+# Faults of the store and of the disk; tests/system/test_compact_steps.sh has each at each request.
+begin_with_two() { # [FAULT@NUMBER,...]
+  begin
+  add_trace web-2 1 && add_trace web-1 2
+  ask_store "faults/${1:-}"
+}
+begin_with_two
+compact --remove
+objects >"$TMP/expected"
+requests=$(wc -l <"$STORE/log")
+begin_with_two "$(for ((i = 3, n = 0; i < requests; i += 11)); do
+  faults=(503 lose half cut refuse 500)
+  printf '%s@%d,' "${faults[n++ % 6]}" "$i"
+done)"
+compact --remove && objects | same "$TMP/expected" /dev/stdin
+verdict "errors, cut connections and lost answers: each trace once" $? "$TMP/diff" "$TMP/err"
+begin_with_two
+bad="" at=5
+for fault in kill killdone kill killdone; do
+  ask_store "faults/$fault@$at"
+  compact --remove
+  [ $? = 137 ] || bad+=" $fault@$at: not killed"
+  at=$((at + requests / 5))
+done
+ask_store faults/
+compact --remove && objects | same "$TMP/expected" /dev/stdin || bad+=" other objects"
+no_offenders "killed at some requests: each trace once" "$bad"
+begin_with_two
+( # like a full disk
+  trap '' XFSZ
+  ulimit -f 8
+  compact
+)
+[ $? = 1 ] && grep -q 'cannot write a file: File too large' "$TMP/err" && ! grep -q 'trying again' "$TMP/err" && [ -z "$(ls -A "$TMP/spool/compact")" ]
+verdict "a disk without room is reported at once, and nothing stays there" $? "$TMP/err" <(ls -l "$TMP/spool/compact")
+
 # What another machine may have stored.
 rm -rf "$FOLDER" && cp -r "$TMP/more" "$FOLDER"
 sched=$(find "$FOLDER/v1/sched" -name '*.parquet' | head -n 1)

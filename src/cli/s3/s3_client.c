@@ -316,11 +316,11 @@ static int s3_client_try(struct s3_client *c, struct s3_request *q, struct s3_ex
 	r = s3_client_send(c, q, x, &why);
 	if (r == -ECANCELED)
 		return S3_STOPPED;
-	if (r == -EIO) {
+	if (r < 0) {
 		err_set(e, r, "%s %s: %s", q->method, q->key ? q->key : "of the bucket", why.text);
-		return S3_AGAIN;
+		return r == -ECOMM ? S3_AGAIN : r;
 	}
-	return r < 0 ? err_set(e, r, "%s", why.text) : s3_client_check_reply(c, q, x, e);
+	return s3_client_check_reply(c, q, x, e);
 }
 
 /* before_again, unless NULL, is called before each attempt but the first. */

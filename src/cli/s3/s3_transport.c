@@ -158,8 +158,10 @@ static size_t on_write(char *data, size_t size, size_t n, void *ctx)
 {
 	struct s3_exchange *x = ctx;
 
-	if (x->save_to && x->status == 200)
-		return fs_write_all(*x->save_to, data, size * n) < 0 ? 0 : size * n;
+	if (x->save_to && x->status == 200) {
+		x->save_error = fs_write_all(*x->save_to, data, size * n);
+		return x->save_error ? 0 : size * n;
+	}
 	if (x->answer.len + size * n > S3_ANSWER_MAX)
 		return 0;
 	strbuf_add(&x->answer, data, size * n);
@@ -288,7 +290,7 @@ static int explain_failure(const struct s3_transport *t, int code,
 			"%s; name the store's CA with --ca FILE, and its host in --endpoint as "
 			"in its certificate",
 			text[0] ? text : t->easy_strerror(code));
-	return err_set(e, -EIO, "%s", text[0] ? text : t->easy_strerror(code));
+	return err_set(e, -ECOMM, "%s", text[0] ? text : t->easy_strerror(code));
 }
 
 int s3_transport_perform(struct s3_transport *t, struct s3_exchange *x, struct err_text *e)
@@ -303,9 +305,10 @@ int s3_transport_perform(struct s3_transport *t, struct s3_exchange *x, struct e
 	x->etag[0] = x->date[0] = x->sha256[0] = x->region[0] = '\0';
 	x->length = 0;
 	x->status = 0;
+	x->has_headers = false;
+	x->save_error = 0;
 	if (x->save_to && (ftruncate(*x->save_to, 0) < 0 || lseek(*x->save_to, 0, SEEK_SET) < 0))
 		return err_set(e, -errno, "cannot write a file: %s", strerror(errno));
-	x->has_headers = false;
 	if (!headers)
 		return err_set(e, -ENOMEM, "out of memory");
 	set_options(t, x, &body, headers);
@@ -316,11 +319,14 @@ int s3_transport_perform(struct s3_transport *t, struct s3_exchange *x, struct e
 	t->slist_free_all(headers);
 	if (*t->stop && code == ERROR_ABORTED_BY_CALLBACK)
 		return -ECANCELED;
+	if (x->save_error)
+		return err_set(e, x->save_error, "cannot write a file: %s",
+			       strerror(-x->save_error));
 	if (code)
 		return explain_failure(t, code, text, e);
 	/* libcurl takes a connection that ends among the headers of a HEAD for a complete answer. */
 	if (!x->has_headers)
-		return err_set(e, -EIO, "the reply is truncated");
+		return err_set(e, -ECOMM, "the reply is truncated");
 	x->status = (unsigned)status;
 	return 0;
 }

@@ -36,9 +36,11 @@ struct s3_exchange {
 	char etag[160], date[64], sha256[72], region[64]; /* headers; "": missing or too long */
 	uint64_t length; /* Content-Length */
 	bool has_headers; /* the line after the last header was read */
+	int save_error; /* 0, or -errno of save_to */
 };
 
 /* Sends the request and receives the answer. Redirects are not followed. Returns 0; -ECANCELED if
- * *stop was set; -EPERM and sets e if the certificate is not trusted; or -EIO and sets e: then it is
- * unknown whether the request arrived. */
+ * *stop was set; -EPERM and sets e if the certificate is not trusted; -ECOMM and sets e if the
+ * connection failed: then it is unknown whether the request arrived; or another -errno and sets e:
+ * save_to cannot be written, or memory ran out. */
 int s3_transport_perform(struct s3_transport *t, struct s3_exchange *x, struct err_text *e);

@@ -241,11 +241,18 @@ static int fetch_object(const struct compact_store *s, const char *key, struct e
 		openat(s->root, compact_store_path(s, key),
 		       O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0640);
 	char object[KEY_MAX];
+	int r;
 
 	if (fd < 0)
 		return err_set(e, -errno, "cannot write %s: %s", key, strerror(errno));
 	put_key(s, key, object);
-	return errno_of_request(s3_get_file(s->client, object, fd, e));
+	r = errno_of_request(s3_get_file(s->client, object, fd, e));
+	if (r < 0)
+		compact_store_forget(s, key);
+	if (r == -ENOSPC || r == -EDQUOT)
+		err_set(e, r, "no room for %s in %.300s/" WORK_FOLDER ": %s", key,
+			s->options->spool, strerror(-r));
+	return r;
 }
 
 int compact_store_fetch(const struct compact_store *s, const char *key, const char *sha256,

@@ -357,6 +357,17 @@ static void compact_table_process(int fd, void *ctx)
 
 /* ---- this process ---- */
 
+/* Gives the disk back at once: the next process may come only tomorrow. */
+static void remove_parts(const struct compact_table_job *job)
+{
+	char path[SPOOL_KEY_MAX];
+	unsigned part = 0;
+
+	do
+		compact_table_part(job->name, part++, path);
+	while (unlinkat(job->root, path, 0) == 0);
+}
+
 int compact_table_merge(const struct compact_table_job *job, struct compact_table_result *ret,
 			struct err_text *e)
 {
@@ -368,6 +379,8 @@ int compact_table_merge(const struct compact_table_job *job, struct compact_tabl
 		return err_set(e, r, "cannot start the helper process sonda-compact: %s",
 			       strerror(-r));
 	r = helper_process_finish(&p, ret, sizeof(*ret), job->stop, HOURS_MAX * 3600);
+	if (r < 0 || ret->error)
+		remove_parts(job);
 	if (r < 0 && r != -EINTR)
 		return err_set(e, r,
 			       "the process that merges was killed, or took longer than %d hours",
