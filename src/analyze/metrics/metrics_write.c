@@ -12,6 +12,7 @@
 #include "wire/pb_enc.h"
 
 #define NATIVE_SCHEMA 3
+#define COARSE_SCHEMA 2
 #define ZERO_THRESHOLD 1e-9 /* s */
 #define EXACT_IN_DOUBLE 9007199254740992.0 /* 2^53 */
 
@@ -342,26 +343,54 @@ static void encode_bucket_span(struct pb_enc *e, int32_t offset, uint32_t length
 	pb_enc_close(e);
 }
 
+/* Native buckets of either schema: [i] has the index first + i. */
+struct native_buckets {
+	int first, n;
+	uint64_t of[METRICS_NATIVE];
+};
+
+/* Waits of control groups are counted in 4 buckets for each power of two (bpf/cgroup_waits.h). */
+static bool is_coarse(enum metric_id metric)
+{
+	return metric == METRIC_RUNQ_THROTTLED || metric == METRIC_SUBJECT_RUNQ;
+}
+
+/* Two buckets of schema 3, of which the second one has an even index, are one of schema 2. */
+static void fill_native_buckets(const struct metrics_histogram *h, bool coarse,
+				struct native_buckets *ret)
+{
+	*ret = (struct native_buckets){.first = METRICS_NATIVE_FIRST, .n = METRICS_NATIVE};
+	if (coarse) {
+		ret->first = METRICS_NATIVE_FIRST / 2;
+		ret->n = METRICS_NATIVE / 2 + 1;
+	}
+	for (int i = 0; i < METRICS_NATIVE; i++)
+		ret->of[coarse ? (i + 1) / 2 : i] += h->native[i];
+}
+
 /* The first offset is the index of a bucket, later ones are gaps; a delta is the difference from
  * the bucket before it. Without values an empty span marks the histogram as native. */
-static void encode_native_histogram(struct pb_enc *e, const struct metrics_histogram *h)
+static void encode_native_histogram(struct pb_enc *e, const struct metrics_histogram *h,
+				    bool coarse)
 {
 	int next = 0; /* the index after the last span */
 	uint8_t bytes[10]; /* the longest varint */
+	struct native_buckets b;
 	uint64_t last = 0;
 	bool any = false;
 
-	pb_enc_sint(e, HISTOGRAM_SCHEMA, NATIVE_SCHEMA);
+	fill_native_buckets(h, coarse, &b);
+	pb_enc_sint(e, HISTOGRAM_SCHEMA, coarse ? COARSE_SCHEMA : NATIVE_SCHEMA);
 	pb_enc_double(e, HISTOGRAM_ZERO_THRESHOLD, ZERO_THRESHOLD);
 	pb_enc_u64(e, HISTOGRAM_ZERO_COUNT, h->zero);
-	for (int i = 0; i < METRICS_NATIVE;) {
+	for (int i = 0; i < b.n;) {
 		int n = 0;
 
-		while (i + n < METRICS_NATIVE && h->native[i + n])
+		while (i + n < b.n && b.of[i + n])
 			n++;
 		if (n) {
-			encode_bucket_span(e, i + METRICS_NATIVE_FIRST - next, (uint32_t)n);
-			next = i + n + METRICS_NATIVE_FIRST;
+			encode_bucket_span(e, i + b.first - next, (uint32_t)n);
+			next = i + n + b.first;
 			any = true;
 		}
 		i += n ? n : 1;
@@ -369,14 +398,13 @@ static void encode_native_histogram(struct pb_enc *e, const struct metrics_histo
 	if (!any)
 		encode_bucket_span(e, 0, 0);
 	pb_enc_open(e, HISTOGRAM_DELTA);
-	for (size_t i = 0; i < METRICS_NATIVE; i++) {
-		if (!h->native[i])
+	for (int i = 0; i < b.n; i++) {
+		if (!b.of[i])
 			continue;
-		pb_enc_raw(
-			e, bytes,
-			(size_t)(pb_put_varint(bytes, pb_zigzag((int64_t)(h->native[i] - last))) -
-				 bytes));
-		last = h->native[i];
+		pb_enc_raw(e, bytes,
+			   (size_t)(pb_put_varint(bytes, pb_zigzag((int64_t)(b.of[i] - last))) -
+				    bytes));
+		last = b.of[i];
 	}
 	pb_enc_close(e);
 }
@@ -394,7 +422,7 @@ static void encode_series(struct pb_enc *e, const struct metrics_table *t,
 		pb_enc_u64(e, HISTOGRAM_COUNT, h->count);
 		pb_enc_double(e, HISTOGRAM_SUM, (double)h->sum_ns / 1e9);
 		encode_classic_buckets(e, t, h);
-		encode_native_histogram(e, h);
+		encode_native_histogram(e, h, is_coarse(s->metric));
 	} else {
 		pb_enc_open(e, d->kind == METRIC_COUNTER ? METRIC_OF_COUNTER : METRIC_OF_GAUGE);
 		pb_enc_double(e, NUMBER_VALUE,

@@ -139,6 +139,51 @@ WRITE_TEST(protobuf_is_delimited_and_its_sums_agree)
 }
 
 /* What a linter of Prometheus would report. */
+static int64_t zigzag(uint64_t v)
+{
+	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
+
+/* One value, which ends below 2^(-79/8) s, and below 2^(-39/4) s. */
+WRITE_TEST(a_native_histogram_has_the_resolution_of_its_counts)
+{
+	static const struct {
+		enum metric_id metric;
+		int schema, index;
+	} expected[] = {{METRIC_RUNQ_LATENCY, 3, -79}, {METRIC_RUNQ_THROTTLED, 2, -39}};
+	const uint8_t *at, *end;
+	struct pb_dec d;
+	unsigned i = 0;
+
+	for (; i < ARRAY_SIZE(expected); i++)
+		metrics_histogram_add(one(expected[i].metric, NULL, NULL)->histogram, 1 << 20, 1);
+	metrics_write(table, METRICS_PROTOBUF, &out);
+	at = (const uint8_t *)out.s;
+	end = at + out.len;
+	for (i = 0; at < end; i++) {
+		struct pb_field f, metric = {0}, histogram, span;
+		uint64_t len = 0, schema = 0, offset = 0, length = 0;
+
+		for (unsigned shift = 0;; shift += 7) {
+			len |= (uint64_t)(*at & 0x7f) << shift;
+			if (!(*at++ & 0x80))
+				break;
+		}
+		for (pb_dec_init(&d, at, len); pb_dec_next(&d, &f);)
+			if (f.id == 4)
+				metric = f;
+		at += len;
+		histogram = pb_inner_field(&metric, 7);
+		assert_true(pb_read(&histogram, PB_TO(5, &schema)));
+		span = pb_inner_field(&histogram, 12);
+		assert_true(pb_read(&span, PB_TO(1, &offset), PB_TO(2, &length)));
+		assert_int_equal(zigzag(schema), expected[i].schema);
+		assert_int_equal(zigzag(offset), expected[i].index);
+		assert_int_equal(length, 1);
+	}
+	assert_int_equal(i, ARRAY_SIZE(expected));
+}
+
 TEST(names_follow_the_conventions)
 {
 	for (size_t i = 0; i < METRICS; i++) {
