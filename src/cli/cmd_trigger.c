@@ -25,9 +25,7 @@ static const char usage[] =
 
 static void explain_trigger_error(const char *address, int error, struct err_text *e)
 {
-	if (error == -EINPROGRESS)
-		service_explain(address, -ETIMEDOUT, e);
-	else if (error == -EPROTO)
+	if (error == -EPROTO)
 		err_set(e, error, "the tracing service on %s refused the triggers", address);
 	else
 		service_explain(address, error, e);

@@ -4,7 +4,8 @@
 # check: long
 # tracefs: shared
 #
-# Alertmanager's webhook: sonda metrics passes an alert on to sonda recorder, which saves what was before it.
+# Alertmanager's webhook: sonda metrics passes an alert on to sonda recorder, which saves what was before it; or as a trigger
+# to sessions.
 . "$(dirname "$0")/lib.sh"
 needs_commands /usr/bin/python3
 details() { cat "$TMP"/*.log; ls "$ring/snapshots"; }
@@ -83,5 +84,38 @@ start_daemon SONDA_RECORDER_NOTIFY_FD "$TMP/recorder.log" "$SONDA" recorder run 
     --alerts "$TMP/token" --alert-delay 90s --recorder "$TMP/alerts" &&
   wait_for grep -q 'the time before the alert is missing' "$TMP/metrics.log"
 verdict "it reports that the ring is too short for the delay of the alerts" $? "$TMP/metrics.log"
+stop_all
+
+# ---- triggers of sessions ----
+
+cat >"$TMP/session.cfg" <<'CONFIG'
+buffers { size_kb: 4096 fill_policy: RING_BUFFER }
+trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 60000 triggers { name: "slow" } triggers { name: "other" } }
+data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "sched/sched_process_exit" ftrace_events: "task/task_rename" } } }
+CONFIG
+start_session() {
+  "$SONDA" record -c "$TMP/session.cfg" -o "$TMP/snap.pftrace" >"$TMP/session.log" 2>&1 </dev/null &
+  PIDS+=($!)
+  wait_for grep -q 'a snapshot is saved at trigger' "$TMP/session.log"
+}
+start_daemon TRACED_NOTIFY_FD "$TMP/sondad.log" "$BIN/sondad" && start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" &&
+  start_session && start_daemon SONDA_METRICS_NOTIFY_FD "$TMP/metrics.log" "$SONDA" metrics --listen "127.0.0.1:$PORT" \
+  --alerts "$TMP/token" --alert-match 'instance=web1:*' --alert-trigger 'Slow*=slow' --alert-trigger '*=nobody'
+verdict "a session waits for a trigger" $?
+! grep -q recorder "$TMP/metrics.log"
+verdict "with --alert-trigger no recorder is expected" $? "$TMP/metrics.log"
+"$TMP/before-alert" 0.01
+[ "$(post a-token-of-the-test '[alert(1, "2026-11-27T10:00:00Z", instance="web1:9437", note="\"a\x1b\"")]')" = 200 ] &&
+  wait_for test -s "$TMP/snap.0.pftrace"
+verdict "an alert makes the session save a snapshot" $? "$TMP/session.log" "$TMP/metrics.log"
+"$SONDA" sql "$TMP/snap.0.pftrace" "select display_value from args where key = 'producer_name'" --csv >"$TMP/out"
+grep -q 'alert Slow since 2026-11-27T10:00:00Z instance=web1:9437 note="*a?' "$TMP/out"
+verdict "the trace names the alert, its start and its labels" $? "$TMP/out"
+"$SONDA" sql "$TMP/snap.0.pftrace" "select name from thread where name = 'before-alert'" --csv | grep -q before-alert
+verdict "it has what was before the alert" $?
+post a-token-of-the-test '[alert(1, "2026-11-27T10:00:00Z", instance="web1:9437"), alert(2, "2026-11-27T10:00:00Z", instance="db1:9437")]' >/dev/null
+wait_for has 'sonda_alerts_received_total{result="duplicate"}' 1 && has 'sonda_alerts_received_total{result="fired"}' 1 &&
+  has 'sonda_alerts_received_total{result="refused"}' 1
+verdict "the same alert, and one of another machine, activate nothing" $?
 stop_all
 exit $BAD

@@ -6,7 +6,7 @@ It prints its port, and keeps the objects in memory. It checks what a careless s
 the signature of exactly the bytes that arrived, the date, the hash of the body, the order and the
 encoding of the query, sizes of parts. FOLDER gets `log`, a line for each request; GET /-state
 returns what the bucket has, /-get/KEY an object. /-reset/FAULT@NUMBER,... empties the bucket and the log;
-/-faults/FAULT@NUMBER,... only the log. A fault happens at the request of this number (from 1), or at each (*):
+/-faults/FAULT@NUMBER,... only the log; /-clock/SECONDS puts its clock forward. A fault happens at the request of this number (from 1), or at each (*):
 
     503, 500    answers with this status, and does nothing
     200error    a completion answers 200 with an error in the body, and does nothing; others: 500
@@ -15,6 +15,7 @@ returns what the bucket has, /-get/KEY an object. /-reset/FAULT@NUMBER,... empti
     lose        does what was asked, and closes the connection without an answer
     half        does what was asked, and closes the connection in the middle of the answer
     skew        403 RequestTimeTooSkewed
+    rotate      from now on has another key, which it writes into FOLDER/keys
     redirect    302, to itself
     kill        kills the process of FOLDER/pid before the request is done
     killdone    kills it when the request is done, before the answer
@@ -32,13 +33,18 @@ import sys
 import time
 import urllib.parse
 
-ACCESS, SECRET, REGION, BUCKET = "test-key", "test/secret+key", "eu-test-1", "bucket"
+ACCESS, FIRST_SECRET, REGION, BUCKET = "test-key", "test/secret+key", "eu-test-1", "bucket"
+SECRET = FIRST_SECRET
 PART_MIN = 5 << 20
 LIST_MAX = int(os.environ.get("LIST_MAX", 3))
 
 folder = sys.argv[1]
 faults, objects, uploads, stores = {}, {}, {}, {}
-requests = 0
+requests = clock_ahead = 0
+
+
+def now():
+    return time.time() + clock_ahead
 
 
 def hmac256(key, text):
@@ -82,7 +88,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Refused(403, "AccessDenied")
         if not re.fullmatch(r"\d{8}T\d{6}Z", when) or when[:8] != date:
             raise Refused(403, "AccessDenied")
-        if abs(calendar.timegm(time.strptime(when, "%Y%m%dT%H%M%SZ")) - time.time()) > 900:
+        if abs(calendar.timegm(time.strptime(when, "%Y%m%dT%H%M%SZ")) - now()) > 900:
             raise Refused(403, "RequestTimeTooSkewed")
         canonical = "\n".join([self.command, path, query] + [f"{n}:{self.headers[n].strip()}" for n in names]
                               + ["", signed, self.headers["x-amz-content-sha256"]])
@@ -169,7 +175,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self, status, headers, body):
         self.send_response_only(status)
-        self.send_header("Date", self.date_time_string(time.time()))
+        self.send_header("Date", self.date_time_string(now()))
         if "Content-Length" not in headers:
             headers["Content-Length"] = str(len(body))
         for name, value in headers.items():
@@ -183,14 +189,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
             os.kill(int(f.read()), signal.SIGKILL)
         self.close_connection = True
 
+    def rotate_key(self):
+        global SECRET
+        SECRET = "rotated"
+        with open(folder + "/keys", "w") as f:
+            os.chmod(f.name, 0o600)
+            f.write(f"[default]\naws_access_key_id = {ACCESS}\naws_secret_access_key = {SECRET}\n")
+
     def serve(self):
-        global requests
+        global requests, clock_ahead, SECRET
         if self.path == "/-state":
             lines = [f"{k} {hashlib.sha256(o['body']).hexdigest()} {stores[k]}" for k, o in sorted(objects.items())]
             lines += ["unfinished " + u["key"] for u in uploads.values()]
             return self.answer(200, {}, "".join(line + "\n" for line in lines).encode())
         if self.path.startswith("/-get/"):
             return self.answer(200, {}, objects[self.path[6:]]["body"])
+        if self.path.startswith("/-clock/"):
+            clock_ahead = int(self.path[8:])
+            return self.answer(200, {}, b"")
         if self.path.startswith("/-faults/"):
             faults.clear()
             faults.update(reversed(f.split("@")) for f in self.path[9:].split(",") if f)
@@ -202,6 +218,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 table.clear()
             faults.update(reversed(f.split("@")) for f in self.path[8:].split(",") if f)
             requests = 0
+            SECRET = FIRST_SECRET
             open(folder + "/log", "w").close()
             return self.answer(200, {}, b"")
         requests += 1
@@ -217,6 +234,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(length)) if length else b""
         if fault == "kill":
             return self.kill()
+        if fault == "rotate":
+            self.rotate_key()
         path, _, query = self.path.partition("?")
         bucket, _, key = urllib.parse.unquote(path)[1:].partition("/")
         query = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))

@@ -69,6 +69,24 @@ ship "$TMP/spool" "$URL"
 [ $? = 137 ] && ship "$TMP/spool" "$URL" && is_whole
 verdict "killed when the last answer of an upload in parts is lost: everything once, without the sources" $?
 
+# ---- clocks, keys, two at a time ----
+
+begin
+ask_store clock/1500
+ship_all && is_whole && grep -q "clock differs from the store's by 1500 s" "$TMP/err"
+verdict "a store whose clock is 25 minutes ahead: everything once" $?
+ask_store clock/0
+cp "$TMP/keys" "$STORE/keys"
+begin rotate@9
+ship --from "$TMP/from" --credentials "$STORE/keys" "$TMP/spool" "$URL" && is_whole && grep -q rotated "$STORE/keys"
+verdict "a key that is replaced in the middle: the new one is read, and everything is there once" $?
+begin
+cp "$TMP/keys" "$STORE/keys"
+ship --from "$TMP/from" --credentials "$STORE/keys" "$TMP/spool" && flock "$TMP/spool/upload/lock" "$SONDA" ship --once --endpoint "http://127.0.0.1:$PORT" \
+  --credentials "$STORE/keys" "$TMP/spool" "$URL" 2>"$TMP/err"
+[ $? = 1 ] && grep -q 'another sonda ship uploads from the spool' "$TMP/err"
+verdict "a second process with the same spool is refused" $?
+
 # ---- kills ----
 
 begin
@@ -91,15 +109,20 @@ ship --from "$TMP/from" "$TMP/spool" && [ "$(ls "$TMP/spool/bad/"*/list | wc -l)
 verdict "and is moved to the folder bad" $?
 
 begin
-mkdir "$TMP/many"
+mkdir "$TMP/many" "$TMP/status"
 for i in 1 2 3; do
   head -c $((3 << 20)) /dev/urandom >"$TMP/many/$i.pftrace"
   touch -d "@170000000$i" "$TMP/many/$i.pftrace"
 done
-ship --from "$TMP/many" --size 8mb "$TMP/spool"
+ship --from "$TMP/many" --size 8mb --status "$TMP/status" "$TMP/spool"
 [ "$(find "$TMP/spool/dropped" -type f | wc -l)" = 1 ] && [ "$(find "$TMP/spool/ready" -name list | wc -l)" = 2 ] &&
   grep -q 'dropped trace' "$TMP/err" && grep -q '"dropped_traces": 1' "$TMP"/spool/ready/*/manifest.json
 verdict "a full spool drops its oldest trace, and says so" $?
+value_of() { awk -v key="$1" '$1 == key { print $2 }' "$TMP/status/$2"; }
+[ "$(value_of dropped collector)" = 1 ] && [ "$(value_of spool_bytes collector)" -gt $((6 << 20)) ] && [ "$(value_of oldest_s collector)" -gt 1700000000 ]
+verdict "its status has the traces that wait, and that were dropped" $? "$TMP/status/collector"
+ship --from "$TMP/many" --size 8mb --status "$TMP/status" "$TMP/spool" "$URL" && [ "$(value_of stored uploader)" = 2 ] && [ "$(value_of dropped collector)" = 1 ]
+verdict "and those that were uploaded" $? "$TMP/status/uploader"
 ship --from "$TMP/many" --size 8mb "$TMP/spool" "$URL" && [ "$(ask_store state | grep -c manifests)" = 2 ]
 verdict "which is not collected again" $?
 

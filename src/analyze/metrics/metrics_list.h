@@ -119,7 +119,13 @@ enum metric_unit {
 	X(SNAPSHOT_TIME, "sonda_snapshot_last_timestamp_seconds", GAUGE, NUMBER, NULL, NULL,       \
 	  "When the last snapshot for an alert was saved, in seconds since 1970.")                 \
 	X(ALERTS, "sonda_alerts_received_total", COUNTER, NUMBER, "result", NULL,                  \
-	  "Alerts received by the webhook, by outcome.")
+	  "Alerts received by the webhook, by outcome.")                                            \
+	X(SPOOL_BYTES, "sonda_spool_bytes", GAUGE, BYTES, NULL, NULL,                              \
+	  "Size of the traces that sonda ship has not uploaded yet.")                              \
+	X(SPOOL_OLDEST, "sonda_spool_oldest_seconds", GAUGE, NUMBER, NULL, NULL,                   \
+	  "How long the oldest of these traces has waited.")                                       \
+	X(UPLOADS, "sonda_uploads_total", COUNTER, NUMBER, "result", NULL,                         \
+	  "Uploads of traces by sonda ship, by outcome.")
 /* clang-format on */
 
 enum metric_id {

@@ -17,14 +17,16 @@
 #include "base/event_loop/sock.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
+#include "cli/trace/activate_triggers.h"
 #include "cli/trace/alert.h"
 
 #define KNOWN_MAX 1024 /* alerts that are remembered; the oldest is forgotten */
-#define CALLS_MAX 8 /* snapshots that are awaited */
+#define CALLS_MAX 8 /* answers that are awaited */
 #define PATIENCE_S 120 /* for the answer of the recorder */
 #define HOUR_NS (3600 * NS_PER_S)
 #define TOKEN_MAX 256
 #define TOKEN_MIN 8
+#define DESCRIPTION_MAX 512 /* bytes of an alert as the producer of its trigger */
 
 enum {
 	OK = 200,
@@ -49,13 +51,24 @@ struct recorder_call {
 	uint32_t slot; /* in passed_ns */
 };
 
+/* A connection to the tracing service, which activates a trigger. */
+struct service_call {
+	LIST_ENTRY(service_call) entry;
+	struct alert_intake *owner; /* borrowed */
+	struct trigger_call *call; /* owned */
+	const char *trigger; /* borrowed */
+	struct known_alert alert;
+	uint32_t slot; /* in passed_ns */
+};
+
 struct alert_intake {
 	struct alert_intake_setup setup;
 	struct known_alert known[KNOWN_MAX];
 	size_t next_known;
 	/* When alerts were passed on, as many as setup.limit; 0: no alert. */
 	uint64_t passed_ns[ALERT_LIMIT_MAX];
-	LIST_HEAD(, recorder_call) calls;
+	LIST_HEAD(, recorder_call) recorder_calls;
+	LIST_HEAD(, service_call) service_calls;
 	unsigned n_calls;
 	bool is_unreachable; /* an alert of the request could not be passed on */
 	struct log_limit logged;
@@ -73,12 +86,31 @@ static struct known_alert *known_alert_find(struct alert_intake *a, const char *
 	return NULL;
 }
 
+static struct known_alert known_alert_of(const struct alert *alert)
+{
+	struct known_alert k;
+
+	snprintf(k.fingerprint, sizeof(k.fingerprint), "%s", alert->fingerprint);
+	snprintf(k.starts_at, sizeof(k.starts_at), "%s", alert->starts_at);
+	return k;
+}
+
 static void known_alert_add(struct alert_intake *a, const struct alert *alert)
 {
 	struct known_alert *k = &a->known[a->next_known++ % KNOWN_MAX];
 
-	snprintf(k->fingerprint, sizeof(k->fingerprint), "%s", alert->fingerprint);
-	snprintf(k->starts_at, sizeof(k->starts_at), "%s", alert->starts_at);
+	*k = known_alert_of(alert);
+}
+
+/* It was passed on in vain: it does not count for the limit, and its repetition is passed on. */
+static void known_alert_forget(struct alert_intake *a, const struct known_alert *alert,
+			       uint32_t slot)
+{
+	struct known_alert *k = known_alert_find(a, alert->fingerprint, alert->starts_at);
+
+	a->passed_ns[slot] = 0;
+	if (k)
+		*k = (struct known_alert){.fingerprint = ""};
 }
 
 /* ---- calls of the recorder ---- */
@@ -117,7 +149,6 @@ static void log_ring_extent(const struct recorder_call *c, const char *answer)
 static void recorder_call_end(struct recorder_call *c, const char *answer)
 {
 	struct alert_intake *a = c->owner;
-	struct known_alert *k = known_alert_find(a, c->alert.fingerprint, c->alert.starts_at);
 
 	if (!c->alert.fingerprint[0]) {
 		log_ring_extent(c, answer);
@@ -127,12 +158,8 @@ static void recorder_call_end(struct recorder_call *c, const char *answer)
 		a->setup.on_snapshot(a->setup.ctx, is_saved	? "saved"
 						   : is_skipped ? "skipped"
 								: "failed");
-		/* Without a snapshot it does not count for the limit, and its repetition is passed
-		 * on. */
 		if (!is_saved)
-			a->passed_ns[c->slot] = 0;
-		if (!is_saved && k)
-			*k = (struct known_alert){.fingerprint = ""};
+			known_alert_forget(a, &c->alert, c->slot);
 	}
 	recorder_call_free(c);
 }
@@ -170,12 +197,9 @@ static int recorder_call_new(struct alert_intake *a, const struct strbuf *line,
 	}
 	c->owner = a;
 	c->fd = fd;
-	if (alert) {
-		snprintf(c->alert.fingerprint, sizeof(c->alert.fingerprint), "%s",
-			 alert->fingerprint);
-		snprintf(c->alert.starts_at, sizeof(c->alert.starts_at), "%s", alert->starts_at);
-	}
-	LIST_INSERT_HEAD(&a->calls, c, entry);
+	if (alert)
+		c->alert = known_alert_of(alert);
+	LIST_INSERT_HEAD(&a->recorder_calls, c, entry);
 	a->n_calls++;
 	c->event = event_new(a->setup.loop, fd, EV_READ, on_recorder_answer, c);
 	if (!c->event || event_add(c->event, &patience)) {
@@ -200,6 +224,96 @@ void alert_intake_check_ring(struct alert_intake *a, uint32_t delay_s)
 		log_warn("no recorder listens on %s: %s; alerts are rejected until one does",
 			 a->setup.recorder, strerror(-r));
 	strbuf_deinit(&line);
+}
+
+/* ---- triggers of sessions ---- */
+
+/* Returns the trigger of an alert, or NULL. */
+static char *find_trigger(const struct alert_intake *a, const struct alert *alert)
+{
+	for (size_t i = 0; i < a->setup.n_triggers; i++) {
+		char *equals = strrchr(a->setup.triggers[i], '=');
+		char glob[128];
+
+		snprintf(glob, sizeof(glob), "%.*s", (int)(equals - a->setup.triggers[i]),
+			 a->setup.triggers[i]);
+		if (str_glob(glob, alert_find_label(alert, "alertname")))
+			return equals + 1;
+	}
+	return NULL;
+}
+
+static void service_call_free(struct service_call *c)
+{
+	LIST_REMOVE(c, entry);
+	c->owner->n_calls--;
+	trigger_call_free(c->call);
+	free(c);
+}
+
+static void service_call_on_end(void *ctx, int error)
+{
+	struct service_call *c = ctx;
+	struct alert_intake *a = c->owner;
+
+	if (error) {
+		log_write_limited(&a->logged, LOG_LEVEL_WARN,
+				  "cannot activate the trigger %s at the tracing service on %s: %s",
+				  c->trigger, a->setup.service, strerror(-error));
+		known_alert_forget(a, &c->alert, c->slot);
+	}
+	service_call_free(c);
+}
+
+/* What the trace has beside the name of the trigger: the alert, its start and its labels. */
+static void describe_alert(const struct alert *alert, struct strbuf *b)
+{
+	strbuf_printf(b, "alert %s since %s", alert_find_label(alert, "alertname"),
+		      alert->starts_at);
+	for (size_t i = 0; i < alert->n_labels; i++)
+		if (strcmp(alert->labels[i].name, "alertname") != 0)
+			strbuf_printf(b, " %s=%s", alert->labels[i].name, alert->labels[i].value);
+	if (b->failed)
+		return;
+	b->len = MIN(b->len, (size_t)DESCRIPTION_MAX);
+	b->s[b->len] = '\0';
+	str_make_plain(b->s, b->len, "");
+}
+
+static int service_call_new(struct alert_intake *a, const struct alert *alert, char *trigger,
+			    uint32_t slot)
+{
+	struct service_call *c = calloc(1, sizeof(*c));
+	struct strbuf producer = {0};
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	c->owner = a;
+	c->trigger = trigger;
+	c->alert = known_alert_of(alert);
+	c->slot = slot;
+	describe_alert(alert, &producer);
+	r = producer.failed ? -ENOMEM
+			    : trigger_call_new(
+				      &(const struct trigger_call_setup){
+					      .loop = a->setup.loop,
+					      .address = a->setup.service,
+					      .producer = producer.s,
+					      .names = &trigger,
+					      .n = 1,
+					      .on_end = service_call_on_end,
+					      .ctx = c,
+				      },
+				      &c->call);
+	strbuf_deinit(&producer);
+	if (r < 0) {
+		free(c);
+		return r;
+	}
+	LIST_INSERT_HEAD(&a->service_calls, c, entry);
+	a->n_calls++;
+	return 0;
 }
 
 /* ---- an alert ---- */
@@ -231,8 +345,7 @@ static bool find_rate_limit_slot(const struct alert_intake *a, uint32_t *ret)
 	return false;
 }
 
-/* slot: of the limit. Returns 0 or -errno. */
-static int forward_alert(struct alert_intake *a, const struct alert *alert, uint32_t slot)
+static int send_to_recorder(struct alert_intake *a, const struct alert *alert, uint32_t slot)
 {
 	struct recorder_call *call;
 	struct strbuf line = {0};
@@ -242,9 +355,25 @@ static int forward_alert(struct alert_intake *a, const struct alert *alert, uint
 	strbuf_putc(&line, '\n');
 	r = line.failed ? -ENOMEM : recorder_call_new(a, &line, alert, &call);
 	strbuf_deinit(&line);
+	if (r == 0)
+		call->slot = slot;
+	return r;
+}
+
+/* trigger: NULL for the recorder; slot: of the limit. Returns 0 or -errno. */
+static int forward_alert(struct alert_intake *a, const struct alert *alert, char *trigger,
+			 uint32_t slot)
+{
+	int r = trigger ? service_call_new(a, alert, trigger, slot)
+			: send_to_recorder(a, alert, slot);
+
+	if (r < 0 && !a->is_unreachable)
+		log_write_limited(&a->logged, LOG_LEVEL_WARN,
+				  "cannot pass an alert to the %s on %s: %s",
+				  trigger ? "tracing service" : "recorder",
+				  trigger ? a->setup.service : a->setup.recorder, strerror(-r));
 	if (r < 0)
 		return r;
-	call->slot = slot;
 	known_alert_add(a, alert);
 	a->passed_ns[slot] = clock_mono_ns();
 	return 0;
@@ -254,24 +383,20 @@ static void alert_intake_on_alert(void *ctx, const struct alert *alert)
 {
 	struct alert_intake *a = ctx;
 	enum alert_result result = ALERT_FIRED;
+	char *trigger = find_trigger(a, alert);
 	uint32_t slot = 0;
-	int r;
 
 	if (!alert->is_firing)
 		result = ALERT_RESOLVED;
 	else if (known_alert_find(a, alert->fingerprint, alert->starts_at))
 		result = ALERT_DUPLICATE;
-	else if (!alert_matches(a, alert) || !find_rate_limit_slot(a, &slot) ||
-		 a->n_calls == CALLS_MAX)
+	else if ((!trigger && !a->setup.recorder) || !alert_matches(a, alert) ||
+		 !find_rate_limit_slot(a, &slot) || a->n_calls == CALLS_MAX)
 		result = ALERT_REFUSED;
-	if (result == ALERT_FIRED) {
-		r = a->is_unreachable ? -ENOTCONN : forward_alert(a, alert, slot);
-		if (r < 0 && !a->is_unreachable)
-			log_write_limited(&a->logged, LOG_LEVEL_WARN,
-					  "cannot pass an alert to the recorder on %s: %s",
-					  a->setup.recorder, strerror(-r));
-		a->is_unreachable |= r < 0;
-		result = r < 0 ? ALERT_REFUSED : ALERT_FIRED;
+	if (result == ALERT_FIRED &&
+	    (a->is_unreachable || forward_alert(a, alert, trigger, slot) < 0)) {
+		a->is_unreachable = true;
+		result = ALERT_REFUSED;
 	}
 	a->setup.on_alert(a->setup.ctx, result);
 }
@@ -322,7 +447,8 @@ struct alert_intake *alert_intake_new(const struct alert_intake_setup *setup)
 	if (!a)
 		return NULL;
 	a->setup = *setup;
-	LIST_INIT(&a->calls);
+	LIST_INIT(&a->recorder_calls);
+	LIST_INIT(&a->service_calls);
 	return a;
 }
 
@@ -330,8 +456,10 @@ void alert_intake_free(struct alert_intake *a)
 {
 	if (!a)
 		return;
-	while (!LIST_EMPTY(&a->calls))
-		recorder_call_free(LIST_FIRST(&a->calls));
+	while (!LIST_EMPTY(&a->recorder_calls))
+		recorder_call_free(LIST_FIRST(&a->recorder_calls));
+	while (!LIST_EMPTY(&a->service_calls))
+		service_call_free(LIST_FIRST(&a->service_calls));
 	free(a);
 }
 

@@ -11,29 +11,38 @@
 struct event_base;
 
 /*
- * Alertmanager's webhook: each alert that begins to fire becomes a snapshot of the recorder.
+ * Alertmanager's webhook: each alert that begins to fire becomes a snapshot of the recorder, or a trigger of
+ * tracing sessions.
  *
  *	Alertmanager --> POST /alerts --> alert_intake --> socket of sonda recorder --> snapshot
+ *	                                       |
+ *	                                       +---------> producers' socket of the service --> trigger
  *
  * An alert counts once (by its fingerprint and start), although Alertmanager repeats it. In an hour at most
- * a number of alerts is passed on. If the recorder cannot be reached, the answer is 503, so Alertmanager
- * tries again.
+ * a number of alerts is passed on. If the recorder or the service cannot be reached, the answer is 503, so
+ * Alertmanager tries again.
  */
 #define ALERT_MATCHES_MAX 8
+#define ALERT_TRIGGERS_MAX 32
 #define ALERT_LIMIT_MAX 1000u /* alerts in an hour */
 
 enum alert_result {
 	ALERT_FIRED, /* it was passed on */
 	ALERT_DUPLICATE,
 	ALERT_RESOLVED,
-	ALERT_REFUSED, /* above the limit, or of another machine */
+	ALERT_REFUSED, /* above the limit, or of another machine, or there is neither trigger nor recorder */
 	ALERT_RESULTS
 };
 
 struct alert_intake_setup {
 	struct event_base *loop; /* borrowed, as all that follows */
 	const char *token; /* of the header Authorization */
-	const char *recorder; /* its socket */
+	const char *recorder; /* its socket; NULL: none */
+	const char *service; /* the producers' socket of the tracing service */
+	/* "GLOB=NAME": an alert with such a name activates the trigger NAME; the first one counts. Only other
+	 * alerts are for the recorder. */
+	char *triggers[ALERT_TRIGGERS_MAX];
+	size_t n_triggers;
 	const char *matches[ALERT_MATCHES_MAX]; /* "LABEL=GLOB": all must match */
 	size_t n_matches;
 	uint32_t limit; /* alerts in an hour */

@@ -33,6 +33,7 @@
 #include "cli/terminal/help.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/ship_status.h"
 
 #define AFTER_POLLS_MS 100u /* a tick comes so long after the polls of the data sources */
 #define LATE_PERIODS 3 /* values that are older are requested with a flush */
@@ -83,6 +84,46 @@ static void set_gauge(struct exporter *x, enum metric_id metric, const char *lab
 		s->gauge = v;
 }
 
+static void set_uploads(struct exporter *x, const char *result, uint64_t total)
+{
+	struct metrics_series *s = metrics_series_get(x->table, METRIC_UPLOADS, NULL, result, NULL);
+
+	if (s)
+		s->total = total;
+}
+
+/* Its two processes may have a folder each. Without one there are no such series. */
+static void read_status_of_ship(struct exporter *x)
+{
+	static const char *const names[] = {SHIP_STATUS_COLLECTOR, SHIP_STATUS_UPLOADER};
+	uint64_t now = clock_ns(CLOCK_REALTIME) / NS_PER_S;
+	struct ship_status all = {0}, one;
+	bool found = false;
+
+	for (size_t i = 0; i < x->options.n_ship * ARRAY_SIZE(names); i++) {
+		if (ship_status_read(x->options.ship[i / ARRAY_SIZE(names)],
+				     names[i % ARRAY_SIZE(names)], &one) < 0)
+			continue;
+		found = true;
+		all.spool_bytes += one.spool_bytes;
+		if (one.oldest_s && (!all.oldest_s || one.oldest_s < all.oldest_s))
+			all.oldest_s = one.oldest_s;
+		all.dropped += one.dropped;
+		all.stored += one.stored;
+		all.bad += one.bad;
+		all.failed += one.failed;
+	}
+	if (!found)
+		return;
+	set_gauge(x, METRIC_SPOOL_BYTES, NULL, (double)all.spool_bytes);
+	set_gauge(x, METRIC_SPOOL_OLDEST, NULL,
+		  all.oldest_s && all.oldest_s < now ? (double)(now - all.oldest_s) : 0);
+	set_uploads(x, "stored", all.stored);
+	set_uploads(x, "dropped", all.dropped);
+	set_uploads(x, "bad", all.bad);
+	set_uploads(x, "failed", all.failed);
+}
+
 /* Returns a reference to the exposition; NULL: memory runs out. */
 static struct http_body *get_exposition(struct exporter *x, enum metrics_format format)
 {
@@ -94,6 +135,7 @@ static struct http_body *get_exposition(struct exporter *x, enum metrics_format 
 	if (c->body && now - c->made_ns < BODY_AGE_NS)
 		return http_body_ref(c->body);
 	http_body_unref(TAKE_PTR(c->body));
+	read_status_of_ship(x);
 	metrics_write(x->table, format, &text);
 	len = text.len;
 	c->body = http_body_new(strbuf_take(&text), len);
@@ -160,6 +202,8 @@ static int exporter_begin_alerts(struct exporter *x, struct err_text *e)
 	struct alert_intake_setup setup = {
 		.loop = x->loop,
 		.recorder = o->recorder,
+		.service = sock_default_producer(),
+		.n_triggers = o->n_triggers,
 		.n_matches = o->n_matches,
 		.limit = o->alert_limit,
 		.on_alert = exporter_on_alert,
@@ -172,10 +216,12 @@ static int exporter_begin_alerts(struct exporter *x, struct err_text *e)
 		return r;
 	setup.token = x->token;
 	memcpy(setup.matches, o->matches, sizeof(setup.matches));
+	memcpy(setup.triggers, o->triggers, sizeof(setup.triggers));
 	x->alerts = alert_intake_new(&setup);
 	if (!x->alerts)
 		return err_set(e, -ENOMEM, "out of memory");
-	alert_intake_check_ring(x->alerts, o->alert_delay_ms / 1000);
+	if (o->recorder)
+		alert_intake_check_ring(x->alerts, o->alert_delay_ms / 1000);
 	return 0;
 }
 

@@ -37,13 +37,22 @@ const char metrics_usage[] =
 	"      --add FAMILY       also count by control group: cpu-time (time off CPU) or "
 	"syscalls;\n"
 	"                         (repeatable)\n"
+	"      --ship FOLDER      the folder given to sonda ship --status (default "
+	"/run/sonda-ship and\n"
+	"                         /run/sonda-ship-collect; repeatable)\n"
 	"      --socket ADDRESS   address of the service's consumer socket\n"
 	"\n"
-	"Alerts: POST /alerts accepts Alertmanager's alerts and has the recorder save a snapshot.\n"
+	"Alerts: POST /alerts accepts Alertmanager's alerts and has the recorder save a snapshot,\n"
+	"or activates a trigger of tracing sessions.\n"
 	"      --alerts FILE      accept alerts that carry the bearer token in FILE\n"
 	"      --alert-match LABEL=GLOB   only alerts with a matching label (repeatable), and "
 	"all\n"
 	"                         must match\n"
+	"      --alert-trigger GLOB=NAME   an alert whose name matches GLOB activates the trigger "
+	"NAME\n"
+	"                         (repeatable; the first match counts); the recorder gets the "
+	"other\n"
+	"                         alerts only if --recorder is given\n"
 	"      --alert-limit N    pass on at most N alerts per hour (default 12)\n"
 	"      --alert-delay TIME\n"
 	"                         delay between the start of an alert and its arrival (default "
@@ -59,9 +68,11 @@ static const struct option long_options[] = {
 	{"subjects", required_argument, NULL, 'n'},
 	{"series", required_argument, NULL, 'm'},
 	{"add", required_argument, NULL, 'f'},
+	{"ship", required_argument, NULL, 's'},
 	{"socket", required_argument, NULL, 'S'},
 	{"alerts", required_argument, NULL, 'A'},
 	{"alert-match", required_argument, NULL, 'M'},
+	{"alert-trigger", required_argument, NULL, 'T'},
 	{"alert-limit", required_argument, NULL, 'L'},
 	{"alert-delay", required_argument, NULL, 'D'},
 	{"recorder", required_argument, NULL, 'R'},
@@ -140,6 +151,19 @@ static int metrics_parse_match(struct metrics_options *o, struct err_text *e)
 	return 0;
 }
 
+static int metrics_parse_trigger(struct metrics_options *o, struct err_text *e)
+{
+	const char *equals = strrchr(optarg, '=');
+
+	if (!equals || equals == optarg || !equals[1] || o->n_triggers == ALERT_TRIGGERS_MAX)
+		return err_set(e, -EINVAL,
+			       "--alert-trigger '%.80s': expected GLOB=NAME (at most %d of them); "
+			       "example: 'SondaSlow*=slow'",
+			       optarg, ALERT_TRIGGERS_MAX);
+	o->triggers[o->n_triggers++] = optarg;
+	return 0;
+}
+
 static int metrics_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct metrics_options *o = ctx;
@@ -156,11 +180,19 @@ static int metrics_handle_option(void *ctx, int option, struct err_text *e)
 		return metrics_parse_number("--series", SERIES_MIN, SERIES_MAX, &o->series, e);
 	case 'f':
 		return metrics_parse_family(o, e);
+	case 's':
+		if (o->n_ship == METRICS_SHIP_MAX)
+			return err_set(e, -EINVAL, "--ship: too many folders; the limit is %d",
+				       METRICS_SHIP_MAX);
+		o->ship[o->n_ship++] = optarg;
+		return 0;
 	case 'A':
 		o->token_file = optarg;
 		return 0;
 	case 'M':
 		return metrics_parse_match(o, e);
+	case 'T':
+		return metrics_parse_trigger(o, e);
 	case 'L':
 		return metrics_parse_number("--alert-limit", 1, ALERT_LIMIT_MAX, &o->alert_limit,
 					    e);
@@ -186,7 +218,6 @@ int metrics_options_parse(int argc, char **argv, struct metrics_options *ret, st
 		.listen = METRICS_DEFAULT_LISTEN,
 		.subjects = METRICS_DEFAULT_SUBJECTS,
 		.series = METRICS_DEFAULT_SERIES,
-		.recorder = METRICS_DEFAULT_RECORDER,
 		.alert_limit = METRICS_DEFAULT_ALERT_LIMIT,
 		.alert_delay_ms = METRICS_DEFAULT_ALERT_DELAY_MS,
 		.users = {geteuid(), 0},
@@ -199,6 +230,12 @@ int metrics_options_parse(int argc, char **argv, struct metrics_options *ret, st
 	if (r > 0) {
 		ret->help = true;
 		return 0;
+	}
+	if (!ret->recorder && !ret->n_triggers)
+		ret->recorder = METRICS_DEFAULT_RECORDER;
+	if (!ret->n_ship) {
+		ret->ship[ret->n_ship++] = "/run/sonda-ship";
+		ret->ship[ret->n_ship++] = "/run/sonda-ship-collect";
 	}
 	if (!r && optind < argc)
 		r = err_set(e, -EINVAL, "unexpected word '%.80s'; sonda metrics takes options only",

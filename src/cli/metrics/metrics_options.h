@@ -19,6 +19,7 @@
 #define METRICS_DEFAULT_ALERT_LIMIT 12
 #define METRICS_DEFAULT_ALERT_DELAY_MS 120000u
 #define METRICS_USERS_MAX 32
+#define METRICS_SHIP_MAX 4
 #define METRICS_PERIOD_MS 1000u /* of linux.ebpf_counters */
 #define METRICS_CLEAR_MS 60000u /* descriptions are written again */
 
@@ -30,11 +31,15 @@ struct metrics_options {
 	uint32_t subjects, series; /* limits */
 	bool adds_cpu_time, adds_syscalls; /* families that are not counted by default */
 	const char *token_file; /* borrowed; NULL: no alerts */
-	const char *recorder; /* borrowed: the socket of its --alerts */
+	const char *recorder; /* borrowed: the socket of its --alerts; NULL: none */
+	char *triggers[ALERT_TRIGGERS_MAX]; /* borrowed */
+	size_t n_triggers;
 	const char *matches[ALERT_MATCHES_MAX]; /* borrowed */
 	size_t n_matches;
 	uint32_t alert_limit; /* in an hour */
 	uint32_t alert_delay_ms; /* from the start of an alert to its arrival */
+	const char *ship[METRICS_SHIP_MAX]; /* borrowed: folders of ship_status.h */
+	size_t n_ship;
 	bool help;
 };
 

@@ -12,14 +12,14 @@
 #include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
-#include "cli/recorder/recorder_lines.h"
+#include "cli/trace/value_lines.h"
 
 #define LINES_SUFFIX ".boot"
 #define BOOTS_MAX 1000 /* that are looked at */
 
-static const struct recorder_line lines[] = {
-#define TEXT(member) RECORDER_LINE_TEXT(struct crash_boot, member)
-#define NUMBER(member) RECORDER_LINE_NUMBER(struct crash_boot, member)
+static const struct value_line lines[] = {
+#define TEXT(member) VALUE_LINE_TEXT(struct crash_boot, member)
+#define NUMBER(member) VALUE_LINE_NUMBER(struct crash_boot, member)
 	TEXT(id),	 TEXT(release), TEXT(machine),	 TEXT(clock), NUMBER(armed_s),
 	NUMBER(date_ns), NUMBER(cpus),	NUMBER(saved_s), TEXT(why),
 #undef TEXT
@@ -49,7 +49,7 @@ int crash_boot_write(const char *dir, const struct crash_boot *b)
 	if (r == 0 && mkdir(folder, 0700) < 0 && errno != EEXIST)
 		r = -errno;
 	snprintf(name, sizeof(name), "%s" LINES_SUFFIX, b->name);
-	return r ? r : recorder_lines_write(folder, name, lines, ARRAY_SIZE(lines), b);
+	return r ? r : value_lines_write(folder, name, 0600, lines, ARRAY_SIZE(lines), b);
 }
 
 void crash_boot_read_id(char ret[static 40])
@@ -78,7 +78,7 @@ static int boot_list_add(void *ctx, const char *name, unsigned char d_type)
 	(void)d_type;
 	if (!str_ends(name, LINES_SUFFIX) || name[0] < '0' || name[0] > '9' ||
 	    len - strlen(LINES_SUFFIX) >= sizeof(b.name) || l->boots->n == BOOTS_MAX ||
-	    recorder_lines_read(l->folder, name, lines, ARRAY_SIZE(lines), &b, sizeof(b)) < 0)
+	    value_lines_read(l->folder, name, lines, ARRAY_SIZE(lines), &b, sizeof(b)) < 0)
 		return 0;
 	if (array_reserve(&l->boots->of, &l->boots->cap, l->boots->n + 1, sizeof(b)))
 		return -ENOMEM;

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "cli/recorder/recorder_lines.h"
+#include "cli/trace/value_lines.h"
 
-static const struct recorder_line lines[] = {
-#define TEXT(member) RECORDER_LINE_TEXT(struct recorder_state, member)
-#define NUMBER(member) RECORDER_LINE_NUMBER(struct recorder_state, member)
+static const struct value_line lines[] = {
+#define TEXT(member) VALUE_LINE_TEXT(struct recorder_state, member)
+#define NUMBER(member) VALUE_LINE_NUMBER(struct recorder_state, member)
 	NUMBER(pid),	      TEXT(what),
 	NUMBER(since_s),      TEXT(why),
 	TEXT(words),	      TEXT(consumer),
@@ -24,13 +24,13 @@ static const struct recorder_line lines[] = {
 
 int recorder_state_write(const char *dir, const struct recorder_state *s)
 {
-	return recorder_lines_write(dir, "state", lines, ARRAY_SIZE(lines), s);
+	return value_lines_write(dir, "state", 0600, lines, ARRAY_SIZE(lines), s);
 }
 
 int recorder_state_read(const char *dir, struct recorder_state *ret)
 {
 	struct recorder_state s;
-	int r = recorder_lines_read(dir, "state", lines, ARRAY_SIZE(lines), &s, sizeof(s));
+	int r = value_lines_read(dir, "state", lines, ARRAY_SIZE(lines), &s, sizeof(s));
 
 	if (r == 0)
 		*ret = s;

@@ -23,6 +23,7 @@
 #include "cli/ship/entry_files.h"
 #include "cli/ship/spool.h"
 #include "cli/ship/spool_tables.h"
+#include "cli/trace/ship_status.h"
 #include "cli/trace/trace_file.h"
 
 #define NEW "new" /* of in/: the entry that is being made */
@@ -43,6 +44,7 @@ struct ship_collector {
 	const volatile sig_atomic_t *stop; /* borrowed */
 	struct spool spool;
 	struct seen_file *seen; /* owned */
+	struct ship_status status; /* as of the last pass */
 	struct log_limit full, failures;
 };
 
@@ -61,6 +63,9 @@ int ship_collector_open(const struct ship_options *options, const volatile sig_a
 		return r;
 	}
 	spool_empty_in(&c->spool);
+	/* Counters continue. */
+	if (options->status)
+		(void)ship_status_read(options->status, SHIP_STATUS_COLLECTOR, &c->status);
 	*ret = c;
 	return 0;
 }
@@ -96,7 +101,7 @@ static void ship_clear_done(const struct ship_collector *c)
 }
 
 /* Drops an entry, unless its upload has begun. */
-static bool ship_drop(const struct ship_collector *c, const char *uuid)
+static bool ship_drop(struct ship_collector *c, const char *uuid)
 {
 	const struct spool *s = &c->spool;
 	int fd = openat(s->ready, uuid, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -106,6 +111,7 @@ static bool ship_drop(const struct ship_collector *c, const char *uuid)
 	    spool_mark(s->dropped, uuid) == 0)
 		dropped = spool_entry_remove(s, uuid) == 0;
 	closep(&fd);
+	c->status.dropped += dropped;
 	if (dropped)
 		log_warn("the spool is full: dropped trace %s, which was not uploaded yet", uuid);
 	return dropped;
@@ -502,6 +508,25 @@ static unsigned ship_collect_folder(struct ship_collector *c, const char *path)
 	return later;
 }
 
+static void ship_collector_write_status(struct ship_collector *c)
+{
+	struct spool_entries entries = {.of = NULL};
+	int r;
+
+	if (!c->options->status)
+		return;
+	(void)spool_entries_read(&c->spool, &entries);
+	c->status.spool_bytes = 0;
+	for (size_t i = 0; i < entries.n; i++)
+		c->status.spool_bytes += spool_entry_bytes(&c->spool, entries.of[i].uuid);
+	c->status.oldest_s = entries.n ? (uint64_t)entries.of[0].made.tv_sec : 0;
+	free(entries.of);
+	r = ship_status_write(c->options->status, SHIP_STATUS_COLLECTOR, &c->status);
+	if (r < 0)
+		log_write_limited(&c->failures, LOG_LEVEL_WARN, "cannot write into %s: %s",
+				  c->options->status, strerror(-r));
+}
+
 unsigned ship_collector_pass(struct ship_collector *c)
 {
 	unsigned later = 0;
@@ -510,5 +535,6 @@ unsigned ship_collector_pass(struct ship_collector *c)
 	spool_marks_prune(c->spool.dropped);
 	for (size_t i = 0; i < c->options->n_from && !*c->stop; i++)
 		later += ship_collect_folder(c, c->options->from[i]);
+	ship_collector_write_status(c);
 	return later;
 }

@@ -63,6 +63,7 @@ const char ship_usage[] =
 	"      --remove            then remove the small files\n\n"
 	"      --once              exit when all traces are in the store\n"
 	"      --every TIME        look for new traces this often (default 10s)\n"
+	"      --status FOLDER     write files there that sonda metrics reads\n"
 	"  -h, --help              print this help\n\n"
 	"example: sonda ship --from /var/lib/sonda/recorder/snapshots /var/spool/sonda "
 	"s3://traces\n";
@@ -87,6 +88,7 @@ static const struct option long_options[] = {
 	{"remove", no_argument, NULL, 'X'},
 	{"once", no_argument, NULL, 'o'},
 	{"every", required_argument, NULL, 'e'},
+	{"status", required_argument, NULL, 'T'},
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
@@ -107,6 +109,7 @@ static const char *const default_tables[] = {
 	"process",
 	"process_counter_track",
 	"process_track",
+	"program_wait_length",
 	"sched",
 	"slice",
 	"stats",
@@ -354,6 +357,9 @@ static int ship_take_option(void *ctx, int option, struct err_text *e)
 		return 0;
 	case 'o':
 		o->once = true;
+		return 0;
+	case 'T':
+		o->status = optarg;
 		return 0;
 	case 'e':
 		return option_parse_duration("--every", optarg, &o->every_ms, e);

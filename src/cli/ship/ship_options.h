@@ -39,6 +39,7 @@ struct ship_options {
 	uint64_t part_bytes; /* size from which a merged file is followed by another one */
 	bool removes;
 	/* of all */
+	const char *status; /* folder of ship_status.h; NULL: none */
 	bool once;
 	uint32_t every_ms;
 };

@@ -23,6 +23,7 @@
 #include "cli/s3/s3_client.h"
 #include "cli/ship/spool.h"
 #include "cli/ship/upload_journal.h"
+#include "cli/trace/ship_status.h"
 
 #define RESTARTS_MAX 3 /* of an upload in parts */
 
@@ -32,6 +33,8 @@ struct ship_uploader {
 	struct spool spool;
 	struct s3_client *client; /* owned */
 	uint8_t *chunk; /* owned: SPOOL_CHUNK bytes */
+	struct ship_status status;
+	struct log_limit failures;
 };
 
 /* ---- start and end ---- */
@@ -92,6 +95,9 @@ int ship_uploader_open(const struct ship_options *options, const volatile sig_at
 		ship_uploader_close(u);
 		return r;
 	}
+	/* Counters continue. */
+	if (options->status)
+		(void)ship_status_read(options->status, SHIP_STATUS_UPLOADER, &u->status);
 	*ret = u;
 	return 0;
 }
@@ -382,18 +388,31 @@ static void ship_remove_done(const struct ship_uploader *u, const char *uuid)
 	closep(&in);
 }
 
+static void ship_uploader_write_status(struct ship_uploader *u)
+{
+	const char *dir = u->options->status;
+	int r = dir ? ship_status_write(dir, SHIP_STATUS_UPLOADER, &u->status) : 0;
+
+	if (r < 0)
+		log_write_limited(&u->failures, LOG_LEVEL_WARN, "cannot write into %s: %s", dir,
+				  strerror(-r));
+}
+
 static int ship_upload_and_remove(struct ship_uploader *u, const char *uuid, struct err_text *e)
 {
 	int r = ship_upload_entry(u, uuid, e);
 
 	if (r == -EBADMSG) {
 		log_error("%s; moved the trace to the folder 'bad'", e->text);
+		u->status.bad++;
 		return spool_mark(u->spool.upload_bad, uuid);
 	}
 	if (r < 0 && !e->text[0])
 		err_set(e, r, "cannot write to the spool: %s", strerror(-r));
 	if (r == 0) {
 		log_info("uploaded %s", uuid);
+		u->status.stored++;
+		ship_uploader_write_status(u);
 		ship_remove_done(u, uuid);
 	}
 	return r;
@@ -420,5 +439,7 @@ int ship_uploader_pass(struct ship_uploader *u, struct err_text *e)
 	free(entries.of);
 	spool_marks_prune(s->done);
 	spool_marks_prune(s->upload_bad);
+	u->status.failed += r < 0;
+	ship_uploader_write_status(u);
 	return r == S3_STOPPED ? 0 : r;
 }

@@ -3,6 +3,27 @@
 
 #include <stddef.h>
 
-/* Activates triggers, as a producer without data sources. address: of the producers' socket.
- * Returns 0, or -errno; -EINPROGRESS: no answer in time, -EPROTO: refused. */
-int activate_triggers(const char *address, char **names, size_t n);
+/* Activates triggers, as a producer without data sources. */
+
+struct event_base;
+struct trigger_call;
+
+struct trigger_call_setup {
+	struct event_base *loop; /* borrowed, as all that follows; the texts only during the call */
+	const char *address; /* of the producers' socket */
+	const char *producer; /* name of the producer, which traces have beside that of the trigger */
+	char *const *names; /* of the triggers */
+	size_t n;
+	/* Called once, from the loop; may free the call. error: 0, or -errno; -ETIMEDOUT: no answer in
+	 * time, -EPROTO: refused. */
+	void (*on_end)(void *ctx, int error);
+	void *ctx;
+};
+
+/* Connects, and activates the triggers. Returns 0, or -errno if the service cannot be reached. */
+int trigger_call_new(const struct trigger_call_setup *setup, struct trigger_call **ret);
+/* Without on_end. No-op for NULL. */
+void trigger_call_free(struct trigger_call *c);
+
+/* The same, until the answer is there. Returns what on_end gets, or -errno. */
+int activate_triggers(const char *address, char *const *names, size_t n);

@@ -18,7 +18,8 @@
 static struct event_base *loop;
 static struct alert_intake *intake;
 static unsigned results[ALERT_RESULTS], saved, not_saved;
-static char address[512];
+static char address[512], service[512];
+static char *trigger; /* "GLOB=NAME"; NULL: none */
 static int recorder = -1;
 
 static void on_alert(void *ctx, enum alert_result result)
@@ -39,7 +40,10 @@ static void begin(const char *dir, uint32_t limit, bool with_recorder)
 	const struct alert_intake_setup setup = {
 		.loop = loop = event_base_new(),
 		.token = "the-token",
-		.recorder = address,
+		.recorder = trigger && !with_recorder ? NULL : address,
+		.service = service,
+		.triggers = {trigger},
+		.n_triggers = trigger != NULL,
 		.matches = {"instance=web*"},
 		.n_matches = 1,
 		.limit = limit,
@@ -50,6 +54,7 @@ static void begin(const char *dir, uint32_t limit, bool with_recorder)
 	memset(results, 0, sizeof(results));
 	saved = not_saved = 0;
 	fs_join(address, sizeof(address), dir, "alerts");
+	fs_join(service, sizeof(service), dir, "producer");
 	if (with_recorder)
 		assert_int_equal(sock_listen(address, &recorder, NULL), 0);
 	intake = alert_intake_new(&setup);
@@ -85,7 +90,7 @@ static unsigned post(unsigned first, unsigned n, const char *instance)
 		strbuf_printf(
 			&b,
 			"%s{\"status\":\"firing\",\"fingerprint\":\"%x\",\"startsAt\":\"now\","
-			"\"labels\":{\"instance\":\"%s\"}}",
+			"\"labels\":{\"alertname\":\"Slow=1\",\"instance\":\"%s\"}}",
 			i ? "," : "", first + i, instance);
 	strbuf_puts(&b, "]}");
 	status = post_with("Bearer the-token", "application/json", b.s);
@@ -168,6 +173,32 @@ DIR_TEST(without_a_recorder_alertmanager_tries_again)
 	assert_int_equal(post(1, 1, "web1"), 200);
 	assert_int_equal(results[ALERT_FIRED], 1);
 	end();
+}
+
+DIR_TEST(an_alert_may_be_a_trigger)
+{
+	trigger = "Slow=*=slow";
+	begin(dir, 12, true);
+	assert_int_equal(post(1, 1, "db1"), 200);
+	assert_int_equal(results[ALERT_REFUSED], 1);
+	/* There is no service. */
+	assert_int_equal(post(1, 1, "web1"), 503);
+	assert_int_equal(results[ALERT_FIRED], 0);
+	end();
+
+	/* Only alerts without a trigger are for the recorder. */
+	trigger = "Other=slow";
+	begin(dir, 12, true);
+	assert_int_equal(post(1, 1, "web1"), 200);
+	answer("saved\n");
+	assert_int_equal(saved, 1);
+	end();
+
+	begin(dir, 12, false);
+	assert_int_equal(post(1, 1, "web1"), 200);
+	assert_int_equal(results[ALERT_REFUSED], 1);
+	end();
+	trigger = NULL;
 }
 
 DIR_TEST(requests_are_checked)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/recorder/recorder_lines.h"
+#include "cli/trace/value_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
@@ -17,11 +18,12 @@
 /* ---- writing ---- */
 
 /* Writes the text into a hidden file, and gives it the name. */
-static int lines_replace(const char *path, const char *hidden, const struct strbuf *text)
+static int lines_replace(const char *path, const char *hidden, mode_t mode,
+			 const struct strbuf *text)
 {
 	_cleanup_(closep) int fd =
 		open(hidden, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	int r = fd < 0 ? -errno : fs_write_all(fd, text->s, text->len);
+	int r = fd < 0 || fchmod(fd, mode) < 0 ? -errno : fs_write_all(fd, text->s, text->len);
 
 	if (r == 0 && rename(hidden, path) < 0)
 		r = -errno;
@@ -30,7 +32,7 @@ static int lines_replace(const char *path, const char *hidden, const struct strb
 	return r;
 }
 
-static int lines_save(const char *dir, const char *name, const struct strbuf *text)
+static int lines_save(const char *dir, const char *name, mode_t mode, const struct strbuf *text)
 {
 	char path[PATH_MAX], hidden[PATH_MAX];
 	int r = text->failed ? -ENOMEM : fs_join(path, sizeof(path), dir, name);
@@ -38,17 +40,17 @@ static int lines_save(const char *dir, const char *name, const struct strbuf *te
 	if (r == 0 && snprintf(hidden, sizeof(hidden), "%s/.%s", dir, name) >= (int)sizeof(hidden))
 		r = -ENAMETOOLONG;
 	if (r == 0)
-		r = lines_replace(path, hidden, text);
+		r = lines_replace(path, hidden, mode, text);
 	if (r != -ENOSPC)
 		return r;
 	/* On a full disk, removing the old file makes room for the new one, which reports that the
 	 * disk is full. */
 	unlink(path);
-	return lines_replace(path, hidden, text);
+	return lines_replace(path, hidden, mode, text);
 }
 
-int recorder_lines_write(const char *dir, const char *name, const struct recorder_line *lines,
-			 size_t n, const void *from)
+int value_lines_write(const char *dir, const char *name, mode_t mode, const struct value_line *lines,
+		      size_t n, const void *from)
 {
 	struct strbuf text = {0};
 	int r;
@@ -63,14 +65,14 @@ int recorder_lines_write(const char *dir, const char *name, const struct recorde
 			strbuf_printf(&text, "%" PRIu64, *(const uint64_t *)at);
 		strbuf_putc(&text, '\n');
 	}
-	r = lines_save(dir, name, &text);
+	r = lines_save(dir, name, mode, &text);
 	strbuf_deinit(&text);
 	return r;
 }
 
 /* ---- reading ---- */
 
-static int parse_state_line(const struct recorder_line *lines, size_t n, const char *key,
+static int parse_state_line(const struct value_line *lines, size_t n, const char *key,
 			    const char *value, void *to)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -85,8 +87,8 @@ static int parse_state_line(const struct recorder_line *lines, size_t n, const c
 	return 0; /* of a later version */
 }
 
-int recorder_lines_read(const char *dir, const char *name, const struct recorder_line *lines,
-			size_t n, void *ret, size_t size)
+int value_lines_read(const char *dir, const char *name, const struct value_line *lines,
+		     size_t n, void *ret, size_t size)
 {
 	struct strbuf text = {0};
 	char path[PATH_MAX];
