@@ -1,29 +1,24 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How long the programs of each machine waited for a CPU.
+-- How long the programs of each machine waited for a CPU. Percentiles are exact to 3 %.
 --
 --	SET VARIABLE store = 's3://traces/prod';	-- what sonda ship was given; or a folder
 --	SET VARIABLE day = '2026-11-27';		-- or '2026-11-*'
-WITH waits AS (
-  SELECT machine, trace_uuid, utid, dur
-  FROM read_parquet(getvariable('store') || '/v1/thread_state/date=' || getvariable('day') || '/*/*.parquet',
+-- program_wait_length has the waits of thread_state, counted by length: about ten waits a row.
+WITH lengths AS (
+  SELECT machine, program, (from_ns + to_ns) / 2 AS length, sum(waits) AS n, sum(total) AS total, max(longest) AS longest
+  FROM read_parquet(getvariable('store') || '/v1/program_wait_length/date=' || getvariable('day') || '/*/*.parquet',
       hive_partitioning = true, union_by_name = true)
-  WHERE state IN ('R', 'R+') AND dur > 0
+  GROUP BY ALL
 ),
-threads AS (
-  SELECT trace_uuid, utid, upid, name
-  FROM read_parquet(getvariable('store') || '/v1/thread/date=' || getvariable('day') || '/*/*.parquet',
-      union_by_name = true)
-),
-processes AS (
-  SELECT trace_uuid, upid, name
-  FROM read_parquet(getvariable('store') || '/v1/process/date=' || getvariable('day') || '/*/*.parquet',
-      union_by_name = true)
+ranks AS (
+  SELECT *, sum(n) OVER (PARTITION BY machine, program ORDER BY length) AS up_to_here,
+      sum(n) OVER (PARTITION BY machine, program) AS of_all
+  FROM lengths
 )
-SELECT machine, coalesce(p.name, t.name) AS program, count(*) AS waits, sum(dur) / 1e6 AS total_ms,
-    quantile_cont(dur, 0.5) / 1e6 AS p50_ms, quantile_cont(dur, 0.99) / 1e6 AS p99_ms, max(dur) / 1e6 AS max_ms
-FROM waits
-JOIN threads t USING (trace_uuid, utid)
-LEFT JOIN processes p ON p.trace_uuid = t.trace_uuid AND p.upid = t.upid
+SELECT machine, program, sum(n)::BIGINT AS waits, sum(total) / 1e6 AS total_ms,
+    min(length) FILTER (up_to_here >= 0.5 * of_all) / 1e6 AS p50_ms,
+    min(length) FILTER (up_to_here >= 0.99 * of_all) / 1e6 AS p99_ms, max(longest) / 1e6 AS max_ms
+FROM ranks
 GROUP BY ALL
 HAVING waits >= 20
 ORDER BY p99_ms DESC
