@@ -59,6 +59,39 @@ no_complaints() {
   ! journalctl -b --no-pager -p warning -u sondad.service -u sonda-probes.service | grep -vE '^--|does not answer; waiting for it$'
 }
 
+# ---- the units of a fleet ----
+
+scrape() {
+  exec 4<>/dev/tcp/127.0.0.1/9437 && printf 'GET /metrics HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n' >&4 &&
+    timeout 120 cat <&4 >"$tmp/metrics"
+  exec 4>&-
+  grep "^sonda_build_info" "$tmp/metrics"
+}
+metrics_start() {
+  systemctl enable --now sonda-metrics.socket && is inactive sonda-metrics.service && scrape && is active sonda-metrics.service
+}
+runs_as_dynamic_user() { # UNIT
+  local uid
+  uid=$(ps -o uid= -p "$(pid_of "$1")") && echo "$uid" && [ "$uid" -ge 61184 ] && [ "$uid" -le 65519 ] &&
+    grep -E '^CapEff:[[:space:]]*0000000000000000$' "/proc/$(pid_of "$1")/status"
+}
+collects() { # a snapshot of root, into the spool
+  local snapshots=/var/lib/sonda/recorder/snapshots
+  mkdir -p $snapshots && sonda record -t 1s -o $snapshots/1.pftrace sched && touch -d @1700000000 $snapshots/1.pftrace &&
+    systemctl start sonda-ship-collect.service && wait_for compgen -G '/var/spool/sonda/ready/*/list' &&
+    grep -E '^CapEff:[[:space:]]*0000000000000000$' "/proc/$(pid_of sonda-ship-collect.service)/status"
+}
+relay_start() {
+  mkdir -p /etc/sonda && printf 'PERFETTO_RELAY_SOCK_NAME=127.0.0.1:20001\nPERFETTO_MACHINE_NAME=guest\n' >/etc/sonda/relay &&
+    systemctl mask --now sondad.socket sondad-consumer.socket sondad.service &&
+    systemctl enable --now sonda-relay.socket sonda-relay.service && systemctl restart sonda-probes.service &&
+    wait_for is active sonda-relay.socket sonda-relay.service sonda-probes.service
+}
+relay_stop() {
+  systemctl disable --now sonda-relay.socket sonda-relay.service && rm /etc/sonda/relay && rmdir --ignore-fail-on-non-empty /etc/sonda &&
+    systemctl unmask sondad.socket sondad-consumer.socket sondad.service && enable && wait_for is active sondad.socket sonda-probes.service
+}
+
 first_boot() {
   picture >/var/tmp/before
   check "systemd has booted, and no unit of sonda failed" has_booted
@@ -94,6 +127,18 @@ second_boot() {
   check "a recording starts it by its socket" records member
   check "it runs again" is active sondad.service
   check "neither daemon complains" no_complaints
+  check "the first scrape starts sonda metrics" metrics_start
+  check "as a user of its own, without capabilities" runs_as_dynamic_user sonda-metrics.service
+  check "it stops" systemctl disable --now sonda-metrics.socket sonda-metrics.service
+  check "the recorder is enabled" sonda recorder enable --keep 1m --size 16mb minimal
+  check "it runs" is active sonda-recorder.service
+  check "it is disabled" sonda recorder disable --remove
+  check "sonda ship collects a snapshot, without capabilities" collects
+  check "it stops" systemctl stop sonda-ship-collect.service
+  check "the relay takes the place of the service" relay_start
+  check "the relay runs as sonda" runs_as sonda sonda-relay.service
+  check "the service comes back" relay_stop
+  check "a member records again" records member
   before=$(pid_of sondad.service)
   make_newer /debs/sonda_*.deb "$tmp/sonda_newer.deb" >/dev/null 2>&1
   check "an upgrade works" dpkg --install "$tmp/sonda_newer.deb"

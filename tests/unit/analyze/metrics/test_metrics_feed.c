@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packets as the data sources write them, made by hand, and the series that follow from them. */
 #include "analyze/metrics/metrics_feed.h"
+
+#include <malloc.h>
+
 #include "analyze/metrics/metrics_write.h"
 #include "base/core/clock.h"
 #include "unit/message_text.h"
@@ -306,11 +309,11 @@ static void group(unsigned i, uint64_t ns, uint64_t cpu_us)
 	char name[64];
 
 	snprintf(name, sizeof(name), "name: 'g%u'", i);
-	describe(1000 + i, 100, name);
-	describe(2000 + i, 1000 + i, "name: 'cpu.stat usage_usec' counter { }");
-	describe(3000 + i, 1000 + i, "name: 'cpu.stat user_usec' counter { }");
-	value(ns, 2000 + i, cpu_us);
-	value(ns, 3000 + i, cpu_us);
+	describe(1000000 + i, 100, name);
+	describe(2000000 + i, 1000000 + i, "name: 'cpu.stat usage_usec' counter { }");
+	describe(3000000 + i, 1000000 + i, "name: 'cpu.stat user_usec' counter { }");
+	value(ns, 2000000 + i, cpu_us);
+	value(ns, 3000000 + i, cpu_us);
 }
 
 TEST_WITH(the_busiest_groups_have_series_the_others_are_one, set_up_few, tear_down)
@@ -375,6 +378,23 @@ FEED_TEST(churn_of_groups_is_bounded)
 	metrics_feed_end_period(feed, 0);
 	assert_true(HASH_COUNT(table->subjects) < 200);
 	assert_true(table->n_lines < 200);
+}
+
+/* A thousand a minute, for 20 minutes. */
+FEED_TEST(groups_that_come_and_go_do_not_fill_the_memory)
+{
+	size_t used = 0;
+
+	describe_top(100, "cgroups");
+	for (unsigned i = 0; i < 20000; i++) {
+		group(i, AT(1) + i * UINT64_C(60000000), 10);
+		if (i % 17 == 0)
+			metrics_feed_end_period(feed, 0);
+		if (i == 10000)
+			used = mallinfo2().uordblks;
+	}
+	assert_true(table->n_lines < 1000);
+	assert_true(mallinfo2().uordblks <= used + used / 20);
 }
 
 FEED_TEST(an_outlier_is_an_exemplar_that_names_the_trace)
