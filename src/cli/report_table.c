@@ -26,6 +26,7 @@ struct column {
 	char head[32];
 	enum unit unit;
 	bool is_text;
+	bool has_value; /* in some row */
 	int width;
 };
 
@@ -287,6 +288,7 @@ static int read_rows(sqlite3_stmt *st, const struct report_style *style, struct 
 			if (!s)
 				return SQLITE_NOMEM;
 			c->is_text |= sqlite3_column_type(st, i) == SQLITE_TEXT;
+			c->has_value |= sqlite3_column_type(st, i) != SQLITE_NULL;
 			c->width = MAX(c->width, report_text_width(s));
 			rows->cells[rows->n++] = s;
 		}
@@ -296,15 +298,44 @@ static int read_rows(sqlite3_stmt *st, const struct report_style *style, struct 
 
 /* ---- lines ---- */
 
-/* Makes the line fit into width (0: any): narrows the widest columns of text, then leaves out
- * columns at the end of the line. */
-static void shrink_columns_to_width(struct rows *rows, int width)
+static int line_width(const struct rows *rows)
 {
 	int total = 2 * (rows->n_columns - 1);
 
-	rows->shown = rows->n_columns;
 	for (int i = 0; i < rows->n_columns; i++)
 		total += rows->columns[i].width;
+	return total;
+}
+
+/* Removes the columns that have no value in any row. */
+static void remove_empty_columns(struct rows *rows)
+{
+	int kept = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		if (rows->columns[i % (size_t)rows->n_columns].has_value)
+			rows->cells[n++] = rows->cells[i];
+		else
+			free(rows->cells[i]);
+	}
+	rows->n = n;
+	for (int i = 0; i < rows->n_columns; i++)
+		if (rows->columns[i].has_value)
+			rows->columns[kept++] = rows->columns[i];
+	rows->n_columns = kept;
+}
+
+/* Makes the line fit into width (0: any): removes empty columns, narrows the widest columns of
+ * text, then leaves out columns at the end of the line. */
+static void shrink_columns_to_width(struct rows *rows, int width)
+{
+	int total;
+
+	if (width && line_width(rows) > width)
+		remove_empty_columns(rows);
+	total = line_width(rows);
+	rows->shown = rows->n_columns;
 	while (width && total > width) {
 		struct column *widest = NULL;
 

@@ -40,6 +40,9 @@ paged latency t.pf
 grep -q ' +' paged
 verdict "narrow: a table that lost columns says so" $? paged
 terminal 100 24 NO_COLOR=1
+paged 'why app' t.pf
+grep -qE 'waits in .*woken by .*waker woken by +thread$' paged && ! grep -q 'waker function' paged
+verdict "narrow: columns without a value make room for the others" $? paged
 paged overview t.pf
 ! grep -q $'\e' paged
 verdict "NO_COLOR" $? paged
