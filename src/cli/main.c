@@ -23,34 +23,41 @@ struct verb {
 static int cmd_help(int argc, char **argv);
 static int cmd_version(int argc, char **argv);
 
+/* A row without a function is the heading of the rows below it. */
 static const struct verb verbs[] = {
+	{"Record", NULL, NULL},
 	{"record", cmd_record, "record kernel activity into a trace file"},
+	{"top", cmd_top, "live view of processes, refreshed every second"},
 	{"list", cmd_list, "list events, presets, data sources: what can be recorded here"},
 	{"describe", cmd_describe, "show everything about an event, a preset, a data source ..."},
-	{"snapshot", cmd_snapshot, "write the current contents of a running session to a file"},
-	{"recorder", cmd_recorder, "record continuously into a ring on disk"},
-	{"stop", cmd_stop, "end a detached session and write its trace"},
-	{"attach", cmd_attach, "attach to a detached session until it ends"},
-	{"info", cmd_info, "show the summary of a trace file"},
-	{"sessions", cmd_sessions, "list the sessions of the tracing service"},
-	{"status", cmd_status,
-	 "show the state of the tracing service: sessions, producers, data sources"},
-	{"trigger", cmd_trigger, "start, stop or snapshot the sessions waiting for a trigger"},
-	{"top", cmd_top, "live view of processes, refreshed every second"},
-	{"metrics", cmd_metrics, "serve this machine's counters to Prometheus"},
+	{"doctor", cmd_doctor, "check what a recording needs on this machine"},
+	{"Read a trace", NULL, NULL},
 	{"report", cmd_report, "answer common questions about a trace"},
 	{"diff", cmd_diff, "compare recordings: what became slower or faster"},
+	{"sql", cmd_sql, "run SQL on a trace"},
+	{"info", cmd_info, "show the summary of a trace file"},
 	{"open", cmd_open, "open a trace in the Perfetto UI, in your browser"},
+	{"mcp", cmd_mcp, "serve traces to language-model clients (MCP)"},
+	{"Change a trace", NULL, NULL},
 	{"export", cmd_export, "write a trace as JSON, CSV, SQLite or folded stacks"},
-	{"ship", cmd_ship, "upload traces and their tables into an object store"},
 	{"import", cmd_import, "convert a trace-cmd or perf recording to a trace"},
 	{"cut", cmd_cut, "write a part of a trace"},
 	{"split", cmd_split, "split a trace into several files"},
 	{"merge", cmd_merge, "merge the traces of several machines into one"},
 	{"symbolize", cmd_symbolize, "add lines and inlined functions to call stacks"},
-	{"sql", cmd_sql, "run SQL on a trace"},
-	{"mcp", cmd_mcp, "serve traces to language-model clients (MCP)"},
-	{"doctor", cmd_doctor, "check what a recording needs on this machine"},
+	{"Keep recording", NULL, NULL},
+	{"recorder", cmd_recorder, "record continuously into a ring on disk"},
+	{"snapshot", cmd_snapshot, "write the current contents of a running session to a file"},
+	{"trigger", cmd_trigger, "start, stop or snapshot the sessions waiting for a trigger"},
+	{"metrics", cmd_metrics, "serve this machine's counters to Prometheus"},
+	{"ship", cmd_ship, "upload traces and their tables into an object store"},
+	{"The tracing service", NULL, NULL},
+	{"status", cmd_status,
+	 "show the state of the tracing service: sessions, producers, data sources"},
+	{"sessions", cmd_sessions, "list the sessions of the tracing service"},
+	{"attach", cmd_attach, "attach to a detached session until it ends"},
+	{"stop", cmd_stop, "end a detached session and write its trace"},
+	{"This program", NULL, NULL},
 	{"help", cmd_help, "show this list, or the options of a verb: sonda help record"},
 	{"version", cmd_version, "show the version"},
 };
@@ -58,7 +65,7 @@ static const struct verb verbs[] = {
 static const struct verb *find_verb(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		if (!strcmp(verbs[i].name, name))
+		if (verbs[i].main && !strcmp(verbs[i].name, name))
 			return &verbs[i];
 	return NULL;
 }
@@ -66,9 +73,12 @@ static const struct verb *find_verb(const char *name)
 /* Appends the list of all verbs. */
 static void put_verbs(struct strbuf *text)
 {
-	strbuf_puts(text, "usage: sonda VERB [OPTION]...\n\n");
+	strbuf_puts(text, "usage: sonda VERB [OPTION]...\n");
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		strbuf_printf(text, "  %-9s  %s\n", verbs[i].name, verbs[i].help);
+		if (verbs[i].main)
+			strbuf_printf(text, "  %-9s  %s\n", verbs[i].name, verbs[i].help);
+		else
+			strbuf_printf(text, "\n%s:\n", verbs[i].name);
 }
 
 static int report_unknown_verb(const char *name)
@@ -81,7 +91,8 @@ static int report_unknown_verb(const char *name)
 	}
 	str_nearest_init(&nearest, name);
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		str_nearest_try(&nearest, verbs[i].name);
+		if (verbs[i].main)
+			str_nearest_try(&nearest, verbs[i].name);
 	if (str_nearest_get(&nearest))
 		log_error("unknown verb '%s'; did you mean %s?", name, str_nearest_get(&nearest));
 	else
