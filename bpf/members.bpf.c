@@ -8,8 +8,8 @@
  *	cgroup_mkdir, _rmdir groups, with the path, so that a short-lived one has a name
  *
  * The end of a thread needs no row: no thread has its tid until a new one gets it. The reader reads
- * periodically; the programs do not wake it. They keep no state. Rows that find no room are
- * counted.
+ * periodically. Only a new group wakes it: the files that have the name of a short-lived container
+ * are removed with it. The programs keep no state. Rows that find no room are counted.
  */
 #include "common.h"
 
@@ -20,9 +20,9 @@ struct {
 	__uint(max_entries, MEMBERS_RING);
 } members SEC(".maps");
 
-static __always_inline void send_record(void *record, __u64 size)
+static __always_inline void send_record(void *record, __u64 size, __u64 wakeup)
 {
-	if (bpf_ringbuf_output(&members, record, size, BPF_RB_NO_WAKEUP) != 0)
+	if (bpf_ringbuf_output(&members, record, size, wakeup) != 0)
 		count_lost();
 }
 
@@ -36,7 +36,7 @@ static __always_inline int send_row(__u32 tgid, __u32 tid, __u64 group)
 		.tid = tid,
 	};
 
-	send_record(&r, sizeof(r));
+	send_record(&r, sizeof(r), BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
@@ -67,7 +67,7 @@ int BPF_PROG(on_mkdir, struct cgroup *c, const char *path)
 	struct member_group *g = group_record(c, MEMBER_GROUP);
 
 	if (g)
-		send_record(g, group_record_complete(g, c, path));
+		send_record(g, group_record_complete(g, c, path), BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
 
@@ -77,7 +77,7 @@ int BPF_PROG(on_rmdir, struct cgroup *c, const char *path)
 	struct member_group *g = group_record(c, MEMBER_GROUP_END);
 
 	if (g)
-		send_record(g, offsetof(struct member_group, path));
+		send_record(g, offsetof(struct member_group, path), BPF_RB_NO_WAKEUP);
 	return 0;
 }
 

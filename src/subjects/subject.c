@@ -170,8 +170,22 @@ static int add_later_path(struct subject *s, const char *name)
 	return subject_add_name(s, asprintf(&path, "/%.*s", (int)len, name) < 0 ? NULL : path);
 }
 
-/* Other characters are escaped by systemd. */
-#define PLAIN_IN_UNITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_."
+#define PLAIN_IN_UNITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:"
+
+/* Adds "machine-NAME.scope", in which systemd-machined escapes characters of the name. */
+static int add_machine_scope(struct subject *s, const char *name)
+{
+	struct strbuf b = {0};
+
+	strbuf_puts(&b, "machine-");
+	for (; *name; name++)
+		if (strchr(PLAIN_IN_UNITS, *name))
+			strbuf_putc(&b, *name);
+		else
+			strbuf_printf(&b, "\\x%02x", (unsigned char)*name);
+	strbuf_puts(&b, ".scope");
+	return subject_add_name(s, strbuf_take(&b));
+}
 
 /*
  * The groups of some runtimes have the name of the container, or its whole id. Other names are only
@@ -179,8 +193,7 @@ static int add_later_path(struct subject *s, const char *name)
  */
 static int add_later_container(struct subject *s, const char *name)
 {
-	static const char *const of_names[] = {"lxc.payload.%s", "systemd-nspawn@%s.service",
-					       "machine-%s.scope"};
+	static const char *const of_names[] = {"lxc.payload.%s", "systemd-nspawn@%s.service"};
 	static const char *const of_ids[] = {"%s",
 					     "docker-%s.scope",
 					     "libpod-%s.scope",
@@ -193,14 +206,12 @@ static int add_later_container(struct subject *s, const char *name)
 	size_t n = is_id ? ARRAY_SIZE(of_ids) : ARRAY_SIZE(of_names);
 	int r = 0;
 
-	if (!is_id && name[strspn(name, PLAIN_IN_UNITS)])
-		n = 1;
 	for (size_t i = 0; i < n && !r; i++) {
 		char *part;
 
 		r = subject_add_name(s, asprintf(&part, formats[i], name) < 0 ? NULL : part);
 	}
-	return r;
+	return r || is_id ? r : add_machine_scope(s, name);
 }
 
 static const struct noun {

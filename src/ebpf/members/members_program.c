@@ -151,6 +151,11 @@ uint64_t members_program_lost(struct members_program *p)
 	return lost;
 }
 
+int members_program_watched_fd(const struct members_program *p)
+{
+	return ebpf_object_map(p->object, "members");
+}
+
 int members_program_open_threads(const struct members_program *p)
 {
 	return ebpf_object_open_iterator(p->object, "each_member");

@@ -34,6 +34,12 @@ uint64_t members_program_lost(struct members_program *p)
 	return 0;
 }
 
+int members_program_watched_fd(const struct members_program *p)
+{
+	(void)p;
+	return -ENOTSUP;
+}
+
 int members_program_open_threads(const struct members_program *p)
 {
 	(void)p;

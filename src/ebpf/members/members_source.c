@@ -43,8 +43,9 @@ struct members {
 	const char *tracefs_root;
 	bool no_ebpf;
 	uint32_t poll_ms;
+	struct event_base *loop; /* borrowed */
 	struct writer *writer; /* owned */
-	struct event *tick; /* owned */
+	struct event *tick, *group_made; /* owned; NULL: see watch_new_groups() */
 	struct members_program *program; /* owned; NULL: it polls, or has stopped */
 	struct err_text polled_because; /* "": it does not poll */
 	struct member_groups groups;
@@ -126,11 +127,17 @@ static void write_stats(struct members *s, bool always)
 				    polls(s) ? s->polled_because.text : NULL, s->poll_ms);
 }
 
+static void free_program(struct members *s)
+{
+	event_freep(&s->group_made);
+	members_program_free(TAKE_PTR(s->program));
+}
+
 static void members_source_finish_stop(struct members *s)
 {
 	write_stats(s, true);
 	writer_flush(s->writer);
-	members_program_free(TAKE_PTR(s->program));
+	free_program(s);
 	s->is_started = s->is_stopping = false;
 	ds_stopped(s->h);
 }
@@ -184,7 +191,31 @@ static void members_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 	event_timer_soon(s->tick);
 }
 
+static void members_source_on_group_made(evutil_socket_t fd, short what, void *ctx)
+{
+	struct members *s = ctx;
+
+	(void)fd;
+	(void)what;
+	event_timer_ms(s->tick, 0); /* earlier than planned */
+}
+
 /* ---- life ---- */
+
+/* The name of a group is read at once. If it cannot be watched, the next tick reads it. */
+static void watch_new_groups(struct members *s)
+{
+	int fd = members_program_watched_fd(s->program);
+
+	if (fd < 0)
+		return;
+	s->group_made = event_new(s->loop, fd, EV_READ | EV_PERSIST | EV_ET,
+				  members_source_on_group_made, s);
+	if (!s->group_made)
+		return;
+	ds_yield_to_root(s->h, s->group_made);
+	(void)event_add(s->group_made, NULL);
+}
 
 static void members_destroy(void *instance)
 {
@@ -193,7 +224,7 @@ static void members_destroy(void *instance)
 	if (!s)
 		return;
 	event_freep(&s->tick);
-	members_program_free(s->program);
+	free_program(s);
 	closep(&s->threads_fd);
 	members_poll_deinit(&s->poll);
 	members_packets_deinit(&s->packets);
@@ -216,6 +247,7 @@ static int members_create(struct ds_handle *h, const struct ds_env *env,
 	s->poll_ms = c && c->poll_ms ? MAX(c->poll_ms, POLL_MIN_MS) : POLL_MS;
 	s->poll.proc_root = env->proc_root;
 	s->threads_fd = -1;
+	s->loop = env->loop;
 	s->tick = evtimer_new(env->loop, members_source_on_tick, s);
 	s->writer = ds_writer_new(h);
 	if (!s->tick || !s->writer ||
@@ -248,10 +280,12 @@ static void members_start(void *instance)
 		(void)err_set(&s->polled_because, 0, "disabled by no_ebpf in the config");
 	else if (members_program_new(s->tracefs_root, &s->program, &s->polled_because) == 0)
 		s->polled_because.text[0] = '\0';
-	if (s->program)
+	if (s->program) {
+		watch_new_groups(s);
 		s->threads_fd = members_program_open_threads(s->program);
-	else
+	} else {
 		begin_polling(s);
+	}
 	s->walk_after = WALK_AGAIN_NS;
 	s->walk_due = clock_mono_ns() + s->walk_after;
 	member_groups_walk(&s->groups);

@@ -273,7 +273,7 @@ TEST_STATE(ids_for_programs_in_the_kernel, setup, teardown, struct rig *g)
 	Pb__SubjectConfig c = PB__SUBJECT_CONFIG__INIT;
 	char *units[] = {"nginx"}, *late[] = {"zzz"}, *old[] = {"/old"},
 	     *paths[] = {"a/b//", "/a/b"}, *long_name[] = {"a_program_with_a_long_name"},
-	     *id[] = {D64};
+	     *id[] = {D64}, *dashed[] = {"a-b"};
 	struct subject_ids ids;
 	struct stat st;
 
@@ -305,6 +305,12 @@ TEST_STATE(ids_for_programs_in_the_kernel, setup, teardown, struct rig *g)
 	assert_string_equal(ids.containers[0], "zzz");
 	assert_string_equal(ids.names[0], "lxc.payload.zzz");
 	assert_string_equal(ids.names[1], "systemd-nspawn@zzz.service");
+	assert_string_equal(ids.names[2], "machine-zzz.scope");
+	subject_ids_deinit(&ids);
+	c.containers = dashed;
+	assert_int_equal(subject_find_ids(&c, g->sys, &ids, &g->e), 0);
+	assert_string_equal(ids.names[1], "systemd-nspawn@a-b.service");
+	assert_string_equal(ids.names[2], "machine-a\\x2db.scope");
 	subject_ids_deinit(&ids);
 	c.containers = id;
 	assert_int_equal(subject_find_ids(&c, g->sys, &ids, &g->e), 0);

@@ -2,6 +2,7 @@
 /* linux.cgroup_members without a kernel: records of the BPF programs, or a folder in place of /proc,
  * in; packets out. */
 #include <event2/event.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 
 #include "ebpf/members/members_packets.h"
@@ -20,6 +21,7 @@ static struct {
 	struct member_row threads[4]; /* that exist */
 	size_t n_threads;
 	uint64_t lost;
+	int made; /* an eventfd */
 } programs;
 
 int members_program_new(const char *tracefs_root, struct members_program **ret, struct err_text *e)
@@ -27,12 +29,15 @@ int members_program_new(const char *tracefs_root, struct members_program **ret, 
 	if (programs.new_error)
 		return err_set(e, programs.new_error, "no permission");
 	programs.runs = true;
+	programs.made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	*ret = (struct members_program *)&programs;
 	return 0;
 }
 
 void members_program_free(struct members_program *p)
 {
+	if (p)
+		close(programs.made);
 	programs.runs &= p == NULL;
 }
 
@@ -52,6 +57,11 @@ void members_program_consume(struct members_program *p)
 uint64_t members_program_lost(struct members_program *p)
 {
 	return programs.lost;
+}
+
+int members_program_watched_fd(const struct members_program *p)
+{
+	return programs.made;
 }
 
 int members_program_open_threads(const struct members_program *p)
@@ -153,6 +163,22 @@ FIXTURE_TEST(threads_groups_and_their_changes)
 	assert_has_not(text, "groups {"); /* 9 has no path */
 	programs.lost = 4;
 	assert_has(stop(), "cgroup_members { lost: 4 }");
+}
+
+/* The files with its name may be gone when the next tick is due. */
+FIXTURE_TEST(a_new_group_is_read_at_once)
+{
+	start(NULL);
+	give_group(MEMBER_GROUP, 5, 1, "/docker/x");
+	event_base_loop(env.loop, EVLOOP_NONBLOCK);
+	assert_int_equal(programs.at, 0);
+	assert_int_equal(eventfd_write(programs.made, 1), 0);
+	for (unsigned i = 0; i < 50 && !programs.at; i++) {
+		event_base_loop(env.loop, EVLOOP_NONBLOCK);
+		usleep(100);
+	}
+	assert_int_equal(programs.at, 1);
+	stop();
 }
 
 FIXTURE_TEST(a_clear_writes_everything_again)
