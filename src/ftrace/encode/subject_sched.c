@@ -76,23 +76,43 @@ static void note_member(struct subject_threads *known, int32_t tid)
 		known->strangers[i].tid = 0;
 }
 
+/*
+ * A thread that runs now. If the last recorded switch was not to it, neither it nor the thread of that
+ * switch belongs to the subject. Returns true if so.
+ */
+static bool learn_from_running(struct subject_threads *known, const struct subject_cpu *cpu,
+			       int32_t tid, uint64_t time)
+{
+	if (!cpu->switched || tid == (cpu->left_out.tid ? cpu->left_out.tid : cpu->running))
+		return false;
+	note_stranger(known, tid, time);
+	note_stranger(known, cpu->left_out.tid, cpu->left_out.time);
+	pid_set_remove(&known->members, cpu->running);
+	return true;
+}
+
 /* Of the threads of a switch, one belongs to the subject. The idle task never does. */
 static void learn_from_switch(struct subject_threads *known, const struct subject_cpu *cpu,
 			      int32_t prev, int32_t next, uint64_t time)
 {
-	/* prev came to this CPU by a switch that was not recorded. */
-	bool is_stranger = prev != cpu->running && prev != cpu->left_out.tid;
+	bool is_stranger = learn_from_running(known, cpu, prev, time);
 
-	if (is_stranger) {
-		note_stranger(known, prev, time);
-		/* So did the one leave it to which the last recorded switch was. */
-		note_stranger(known, cpu->left_out.tid, cpu->left_out.time);
-		pid_set_remove(&known->members, cpu->running);
-	}
 	if (!next)
 		note_member(known, prev);
 	else if (!prev || is_stranger || is_known_stranger(known, prev, time))
 		note_member(known, next);
+}
+
+/* So does one of a wake-up: the thread that runs, or the one that is woken. */
+static void learn_from_waking(struct subject_threads *known, const struct subject_cpu *cpu,
+			      int32_t waker, int32_t woken, uint64_t time)
+{
+	bool is_stranger = learn_from_running(known, cpu, waker, time);
+
+	if (!waker || is_stranger || is_known_stranger(known, waker, time))
+		note_member(known, woken);
+	else if (is_known_stranger(known, woken, time))
+		note_member(known, waker);
 }
 
 void subject_sched_switch(struct compact_sched *s, struct subject_cpu *cpu, unsigned number,
@@ -102,7 +122,6 @@ void subject_sched_switch(struct compact_sched *s, struct subject_cpu *cpu, unsi
 	const struct field_op *state = &ev->ops[0], *pid = &ev->ops[1];
 	int32_t prev = (int32_t)load32(r->payload + ev->ops[4].offset);
 	int32_t next = (int32_t)load32(r->payload + pid->offset);
-	bool first = !cpu->begun;
 	struct switch_row row = {
 		.time = r->time,
 		.state = state->type == FIELD_S64 ? load64(r->payload + state->offset)
@@ -115,8 +134,7 @@ void subject_sched_switch(struct compact_sched *s, struct subject_cpu *cpu, unsi
 	memcpy(&comm, r->payload + ev->ops[3].offset, sizeof(comm));
 	row.comm = &comm;
 	begin_cpu(s, cpu, number, r->time);
-	if (!first)
-		learn_from_switch(known, cpu, prev, next, r->time);
+	learn_from_switch(known, cpu, prev, next, r->time);
 	if (prev && prev == cpu->left_out.tid && !is_known_stranger(known, prev, r->time))
 		put_row(s, cpu,
 			&(struct switch_row){.time = cpu->left_out.time,
@@ -136,15 +154,18 @@ void subject_sched_switch(struct compact_sched *s, struct subject_cpu *cpu, unsi
 		row.comm = &cpu->idle;
 	}
 	put_row(s, cpu, &row);
+	cpu->switched = true;
 }
 
 bool subject_sched_waking(struct compact_sched *s, struct subject_cpu *cpu, unsigned number,
-			  const struct compiled_event *ev, const struct ring_record *r,
-			  struct encode_ctx *ctx)
+			  struct subject_threads *known, const struct compiled_event *ev,
+			  const struct ring_record *r, struct encode_ctx *ctx)
 {
 	int32_t waker = (int32_t)load32(r->payload + ev->pid_offset);
+	int32_t woken = (int32_t)load32(r->payload + ev->ops[0].offset);
 	bool by_interrupt = r->payload[ev->ops[4].offset] & FLAGS_OF_INTERRUPT;
 
+	learn_from_waking(known, cpu, waker, woken, r->time);
 	begin_cpu(s, cpu, number, r->time);
 	/* Whom an interrupt has interrupted does not matter. */
 	if (waker != cpu->running && !(by_interrupt && cpu->running == 0))

@@ -16,8 +16,9 @@
  *	kernel      A -> X        (X -> Y, Y -> Z)       Z -> A       A -> B
  *	columns     A -> 0            nothing            0 -> A       A -> B
  *
- * The kernel does not tell who belongs to the subject, but its choice of switches does: one of the
- * two threads of each switch does. A thread that is not known yet is left out at first. If the next
+ * The caller adds the threads that the kernel's list has at the start to `members`. Who joins later
+ * follows from the kernel's choice of events: one of the two threads of each switch, and of each
+ * wake-up, belongs to the subject. A thread that is not known yet is left out at first. If the next
  * switch on this CPU is away from it, its switch is written then, with its own time:
  *
  *	kernel      A -> B (new)                         B -> A
@@ -32,7 +33,7 @@
 #define SUBJECT_STRANGERS 1024 /* that are remembered, by the lowest bits of their ids */
 #define SUBJECT_STRANGER_NS 1000000000
 
-/* Zeroed: none is known. End with pid_set_clear(&members). */
+/* Zeroed: none is known yet. End with pid_set_clear(&members). */
 struct subject_threads {
 	struct pid_set members;
 	struct {
@@ -43,7 +44,7 @@ struct subject_threads {
 
 /* Of a CPU. Zeroed: no record yet, or none since the last loss. */
 struct subject_cpu {
-	bool begun;
+	bool begun, switched; /* a row was written; one of a switch */
 	int32_t running; /* the thread that readers take for the running one */
 	struct comm idle; /* the name of the idle task */
 	/* the latest switch, if its thread was left out; tid 0: it was not */
@@ -64,7 +65,7 @@ void subject_sched_switch(struct compact_sched *s, struct subject_cpu *cpu, unsi
  * the waker: then the record has to be written as ev->whole.
  */
 bool subject_sched_waking(struct compact_sched *s, struct subject_cpu *cpu, unsigned number,
-			  const struct compiled_event *ev, const struct ring_record *r,
-			  struct encode_ctx *ctx);
+			  struct subject_threads *known, const struct compiled_event *ev,
+			  const struct ring_record *r, struct encode_ctx *ctx);
 /* Records of the CPU were lost. */
 void subject_sched_lost(struct subject_cpu *cpu);

@@ -188,7 +188,8 @@ static __attribute__((noinline)) enum ring_page_status write_of_subject(
 	if (ev->kind == COMPILED_SUBJECT_SWITCH)
 		subject_sched_switch(compact, &cpu->subject, cpu->cpu, &t->threads, ev, &r,
 				     &t->ctx);
-	else if (!subject_sched_waking(compact, &cpu->subject, cpu->cpu, ev, &r, &t->ctx))
+	else if (!subject_sched_waking(compact, &cpu->subject, cpu->cpu, &t->threads, ev, &r,
+				       &t->ctx))
 		return write_event(t, ev->whole, r.time, r.payload, r.len);
 	if (compact->room < SUBJECT_ROWS_MAX)
 		bundle_end(&t->bundle);

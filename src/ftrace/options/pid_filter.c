@@ -315,6 +315,11 @@ int pid_filter_set(const struct setup *s, const char *proc_root)
 	return r;
 }
 
+void pid_filter_add_listed(const struct instance *i, struct pid_set *to)
+{
+	add_listed_threads(i, of_events.file, to);
+}
+
 int pid_filter_set_functions(const struct setup *s)
 {
 	struct setup_errors repr = {0};

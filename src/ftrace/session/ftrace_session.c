@@ -162,6 +162,8 @@ static int listen_to_ring(struct ftrace_session *s, const struct ds_env *env, st
 	s->ring.encoder = s->encoder;
 	if (!r && s->settings.keep_broken_pages)
 		s->encoder->broken_left = BROKEN_PAGES_KEPT;
+	if (!r && pid_filter_wanted(s->setup.config))
+		pid_filter_add_listed(&s->instance, &s->encoder->threads.members);
 	return r;
 }
 

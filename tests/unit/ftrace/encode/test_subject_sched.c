@@ -272,7 +272,54 @@ static bool add_waking(int32_t waker, uint8_t flags)
 	const struct waking_record record = {.pid = waker, .flags = flags, .target = 100};
 	struct ring_record r = {9000, (const uint8_t *)&record, sizeof(record)};
 
-	return subject_sched_waking(&s, &cpu, CPU, waking_event, &r, &ctx);
+	return subject_sched_waking(&s, &cpu, CPU, &known, waking_event, &r, &ctx);
+}
+
+/* Switches from 100 to another thread and back, each time another one, and no idle task between. */
+static void change_partners(void)
+{
+	struct slice member = {.tid = 100, .begin = 20000}, other = {.tid = 101, .begin = 21000};
+
+	for (; other.tid < 112; other.tid++) {
+		add_switch(&member, &other);
+		member.begin += 2000;
+		add_switch(&other, &member);
+		other.begin += 2000;
+	}
+	end_bundle();
+}
+
+TEST(rows_of_a_member_whose_partners_change)
+{
+	begin();
+	change_partners();
+	assert_int_equal(n_found, 21);
+	assert_int_equal(n_rows, 44); /* each of the two may be the one: both are shown late */
+
+	begin();
+	assert_int_equal(pid_set_add(&known.members, 100), 0); /* by the caller */
+	change_partners();
+	assert_int_equal(n_found, 21);
+	assert_int_equal(n_rows, 34);
+
+	begin();
+	add_waking(0, 0x08); /* in an interrupt of the idle task, which is no member */
+	change_partners();
+	assert_int_equal(n_found, 21);
+	assert_int_equal(n_rows, 34);
+}
+
+/* It may run since before the recording. */
+TEST(a_thread_that_wakes_another_one_first_is_no_stranger)
+{
+	struct slice member = {.tid = 103, .begin = 10000}, idle = {.begin = 11000};
+
+	begin();
+	add_waking(103, 0);
+	add_switch(&member, &idle);
+	assert_true(pid_set_has(&known.members, 103));
+	assert_false(pid_set_has(&known.members, 100));
+	end_bundle();
 }
 
 /* It runs at both ends, and other switches between have shown that it is one. */
