@@ -92,24 +92,39 @@ function expand(s, depth,    out, i, n, name, key, args, names) {
 	return out s
 }
 
-function add_section(by,    name) {
+function is_group(by) {
+	return by ~ /^(container|unit|pod|cgroup)$/
+}
+
+# Returns the words of sonda record for a table whose rows are what `by` says.
+function words_of_record(by,    words) {
+	words = section_records ? section_records : report_records[report]
+	if (is_group(by) && words && " " words " " !~ / containers /)
+		words = words " containers"
+	return words
+}
+
+function add_section(by,    name, words) {
 	subject = by
 	name = key (by ? "_" by : "")
+	words = words_of_record(by ? by : section_by)
 	if (table == "reports" && (name !~ /^[a-z][a-z_]*$/ || (report, name) in keys))
 		fail("the section \"" title by "\" needs a @key of its own")
 	keys[report, name] = 1
 	sections[report] = sections[report] "\t{.title = " quote(title by) ", .key = " quote(name) ", " section \
-		(by ? ".by = " quote(by) ", " : "") ".sql = " quote(trim(expand(sql, 0))) "},\n"
+		(by ? ".by = " quote(by) ", " : "") (is_group(by) && section ~ /on_request/ && section !~ /\.lacks/ ? \
+		".lacks = report_lacks_groups, " : "") (words ? ".records = " quote(words) ", " : "") ".sql = " quote(trim(expand(sql, 0))) "},\n"
 }
 
-# A section with @each is one section for each of the words, which are $subject in its statement. Its key is KEY_WORD.
+# A section with @each is one section for each of the words, which are $subject in its statement. Its key is KEY_WORD. If it
+# is only shown on request, it needs groups in the trace.
 function end_part(    i, n, words) {
 	n = split(each, words, / +/)
 	if (title && !n)
 		add_section("")
 	for (i = 1; i <= n; i++)
 		add_section(words[i])
-	title = key = section = sql = text = each = subject = ""
+	title = key = section = section_by = section_records = sql = text = each = subject = ""
 }
 
 FNR == 1 {
@@ -139,8 +154,12 @@ FNR == 1 {
 	} else if (word == "@section") {
 		end_part()
 		title = rest
+	} else if (word == "@records" && title) {
+		section_records = rest
 	} else if (word == "@help" || word == "@records") {
 		fields[report] = fields[report] "." substr(word, 2) " = " quote(rest) ", "
+		if (word == "@records")
+			report_records[report] = rest
 	} else if (word == "@of_thread" || word == "@of_subject" || word == "@of_findings") {
 		fields[report] = fields[report] "." substr(word, 2) " = true, "
 	} else if (word == "@lacks") {
@@ -154,6 +173,8 @@ FNR == 1 {
 		section = section ".top = " rest ", "
 	} else if (word == "@by" || word == "@note" || word == "@more") {
 		section = section "." substr(word, 2) " = " quote(rest) ", "
+		if (word == "@by")
+			section_by = rest
 	} else if (word == "@on_request" || word == "@of_machine" || word == "@of_trace") {
 		section = section "." substr(word, 2) " = true, "
 	} else {

@@ -172,10 +172,15 @@ static void bind_parameters(sqlite3_stmt *st, const struct report_section *s, st
 		sqlite3_bind_text(st, i, report_style_blocks(&p->style), -1, SQLITE_STATIC);
 }
 
+static bool names_threads(const struct report_options *o)
+{
+	return o->n_words || o->n_subjects;
+}
+
 /* Returns what the title adds for a table that -p does not limit, else "". */
 static const char *title_suffix(const struct report_section *s, const struct output *p)
 {
-	return s->of_machine && p->o->n_words ? ", of the whole machine" : "";
+	return s->of_machine && names_threads(p->o) ? ", of the whole machine" : "";
 }
 
 /* Appends the command that shows more about a table. A report about a thread takes the thread as a
@@ -185,12 +190,16 @@ static void put_more_command(const struct report_section *s, const struct output
 {
 	const struct report_options *o = p->o;
 	const struct report *more = report_find(s->more);
-	bool is_word = more && more->of_thread, is_of_subject = p->o->report->of_subject;
+	bool is_word = more && more->of_thread;
 
-	strbuf_printf(b, "(sonda report %s%s", s->more, is_word && !o->n_words ? " PID" : "");
-	for (size_t i = 0; i < o->n_words && !s->of_machine && !is_of_subject; i++) {
+	strbuf_printf(b, "(sonda report %s%s", s->more, is_word && !names_threads(o) ? " PID" : "");
+	for (size_t i = 0; i < o->n_words && !s->of_machine; i++) {
 		strbuf_puts(b, i ? "," : is_word ? " " : " -p ");
 		strbuf_put_word(b, o->words[i]);
+	}
+	for (size_t i = 0; i < o->n_subjects && !s->of_machine && !o->report->of_subject; i++) {
+		strbuf_printf(b, " --%s ", o->subjects[i].kind);
+		strbuf_put_word(b, o->subjects[i].name);
 	}
 	if (p->several && !p->of_trace)
 		strbuf_printf(b, " --machine %" PRId64, p->machine);
@@ -393,18 +402,53 @@ static bool is_report_of_losses(const struct report *r)
 	return !strcmp(r->name, "loss");
 }
 
-static void print_why_empty(const struct output *p)
+/* Returns true if a list of words, separated by blanks, has the word. */
+static bool has_word(const char *list, const char *word, size_t len)
+{
+	for (size_t n; *list; list += n + strspn(list + n, " ")) {
+		n = strcspn(list, " ");
+		if (n == len && !memcmp(list, word, len))
+			return true;
+	}
+	return false;
+}
+
+/* Appends the words of a list that another one does not have yet. */
+static void add_words(const char *words, struct strbuf *to)
+{
+	for (size_t n; words && *words; words += n + strspn(words + n, " ")) {
+		n = strcspn(words, " ");
+		if (!has_word(to->s ? to->s : "", words, n))
+			strbuf_printf(to, "%s%.*s", to->len ? " " : "", (int)n, words);
+	}
+}
+
+/* Writes the words of sonda record for the report, or for the tables that --by selects. */
+static void put_words_of_record(const struct output *p, struct strbuf *to)
 {
 	const struct report *r = p->o->report;
 
-	if (is_report_of_losses(r))
+	for (size_t i = 0; i < r->n_sections && p->o->by; i++)
+		if (r->sections[i].by && !strcmp(r->sections[i].by, p->o->by))
+			add_words(r->sections[i].records, to);
+	if (!to->len)
+		add_words(r->records, to);
+}
+
+static void print_why_empty(const struct output *p)
+{
+	struct strbuf words = {0};
+
+	put_words_of_record(p, &words);
+	if (is_report_of_losses(p->o->report))
 		fputs(report_losses_any(&p->losses) ? "" : "nothing is missing\n", p->out);
-	else if (r->records)
+	else if (words.len)
 		fprintf(p->out,
 			"the trace has no data for this report; record it with: sonda record %s\n",
-			r->records);
+			words.s);
 	else
 		fputs("the trace has no data for this report\n", p->out);
+	strbuf_deinit(&words);
 }
 
 /* Prints what was lost as a further key of the JSON object. Returns an SQLite result code. */
@@ -419,13 +463,15 @@ static int print_json_losses(struct output *p)
 /* Reports in a key of the JSON object that no table has a row, and what to record. */
 static void print_json_why_empty(const struct output *p)
 {
-	const char *records = p->o->report->records;
+	struct strbuf words = {0};
 
+	put_words_of_record(p, &words);
 	if (p->o->keys)
-		fprintf(p->out, ", \"record\": \"%s\"", records ? records : "");
+		fprintf(p->out, ", \"record\": \"%s\"", words.len ? words.s : "");
 	else
-		fprintf(p->out, ", \"No data\": \"%s%s\"", records ? "it needs: sonda record " : "",
-			records ? records : "");
+		fprintf(p->out, ", \"No data\": \"%s%s\"",
+			words.len ? "it needs: sonda record " : "", words.len ? words.s : "");
+	strbuf_deinit(&words);
 }
 
 /* Prints what comes before the tables of a JSON object, and between them and further keys. */
@@ -542,7 +588,7 @@ static int print_machine(struct output *p, size_t *n)
 	p->scope.changes++;
 	if (r != SQLITE_OK)
 		log_error("report: %s", sqlite3_errmsg(p->tables.db));
-	if (r != SQLITE_OK || (p->o->n_words && !has_chosen_threads(p->tables.db)))
+	if (r != SQLITE_OK || (names_threads(p->o) && !has_chosen_threads(p->tables.db)))
 		return r;
 	if (!p->several)
 		return print_report(p);
@@ -662,7 +708,14 @@ static int print_report_unless_empty(struct output *p, size_t *n)
 	return r;
 }
 
-/* Prints all reports: those of a thread only if one is named, and none of a control group. */
+/* Returns false for a report of a thread, or of a control group, if none is named. */
+static bool has_whom_it_is_about(const struct report *r, const struct report_options *o)
+{
+	if (r->of_subject)
+		return o->n_subjects && !o->n_words;
+	return !r->of_thread || names_threads(o);
+}
+
 static int print_all_reports(struct output *p)
 {
 	const struct report_options *options = p->o;
@@ -675,7 +728,7 @@ static int print_all_reports(struct output *p)
 		fputs(options->keys ? "{\"reports\": {" : "{", p->out);
 	for (size_t i = 0; i < n_reports && r == SQLITE_OK; i++) {
 		one.report = report_at(i);
-		if (!one.report->of_subject && (!one.report->of_thread || one.n_words))
+		if (has_whom_it_is_about(one.report, options))
 			r = print_report_unless_empty(p, &n);
 	}
 	p->o = options;
@@ -762,16 +815,28 @@ static bool has_machine(const struct output *p)
 	return p->o->machine < 0;
 }
 
+static int refuse_unknown_subject(const struct output *p, const struct chosen_subject *s,
+				  struct err_text *e)
+{
+	bool any = !*s->kind;
+	const char *what = any				? "container, unit, pod or control group"
+			   : !strcmp(s->kind, "cgroup") ? "control group"
+							: s->kind;
+
+	return err_set(e, -ENOENT,
+		       "%s has no thread in a %s '%.80s'; sonda report cpu --by %s lists them",
+		       p->tables.path, what, s->name, any ? "container" : s->kind);
+}
+
+/* word: one of the words or names of subjects. */
 static int refuse_unknown_thread(struct output *p, const char *word, struct err_text *e)
 {
 	char best[STR_NEAREST_SIZE];
 	const char *nearest;
 
-	if (p->o->report->of_subject)
-		return err_set(e, -ENOENT,
-			       "%s has no thread in a container, unit, pod or control group "
-			       "'%.80s'; sonda report cpu --by container lists them",
-			       p->tables.path, word);
+	for (size_t i = 0; i < p->o->n_subjects; i++)
+		if (word == p->o->subjects[i].name)
+			return refuse_unknown_subject(p, &p->o->subjects[i], e);
 	nearest = chosen_nearest(p->tables.db, word, best);
 	if (!nearest)
 		return err_set(e, -ENOENT, "%s has no process or thread '%.80s'", p->tables.path,
@@ -786,7 +851,8 @@ static int make_tables(struct output *p, struct err_text *e)
 {
 	const struct chosen_from from = {.words = p->o->words,
 					 .n_words = p->o->n_words,
-					 .are_subjects = p->o->report->of_subject,
+					 .subjects = p->o->subjects,
+					 .n_subjects = p->o->n_subjects,
 					 .store = &p->tables.store};
 	char word[STR_WORD_SIZE];
 	const char *missing;

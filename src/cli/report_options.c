@@ -26,6 +26,7 @@ static const char usage_head[] =
 static const char usage_tail[] =
 	"\n"
 	"  -p, --pid WHO      only these processes or threads: 12,34, or names: make, 'kworker*'\n"
+	"      --container, --unit, --pod, --cgroup, --program NAME  only the threads of these\n"
 	"      --from TIME    start at this time: seconds since the trace's start, or 1s, 200ms\n"
 	"      --to TIME      end at this time\n"
 	"      --by KEY       only the tables by cpu, thread, process, program, container, unit "
@@ -63,8 +64,15 @@ static const char usage_tail[] =
 
 static const char letters[] = ":p:o:h";
 
+enum { OPT_CONTAINER = 256, OPT_UNIT, OPT_POD, OPT_CGROUP, OPT_PROGRAM };
+
 static const struct option long_options[] = {
 	{"pid", required_argument, NULL, 'p'},
+	{"container", required_argument, NULL, OPT_CONTAINER},
+	{"unit", required_argument, NULL, OPT_UNIT},
+	{"pod", required_argument, NULL, OPT_POD},
+	{"cgroup", required_argument, NULL, OPT_CGROUP},
+	{"program", required_argument, NULL, OPT_PROGRAM},
 	{"from", required_argument, NULL, 'F'},
 	{"to", required_argument, NULL, 'T'},
 	{"by", required_argument, NULL, 'b'},
@@ -152,6 +160,25 @@ static int parse_boot(const char *text, int *ret, struct err_text *e)
 	return 0;
 }
 
+static int add_subject(const char *kind, const char *name, struct report_options *o,
+		       struct err_text *e)
+{
+	if (o->n_subjects == REPORT_SUBJECTS_MAX)
+		return err_set(e, -E2BIG, "--%s '%.80s': at most %u groups can be given", kind,
+			       name, REPORT_SUBJECTS_MAX);
+	o->subjects[o->n_subjects++] = (struct chosen_subject){kind, name};
+	return 0;
+}
+
+static int add_program(char *name, struct report_options *o, struct err_text *e)
+{
+	if (o->n_words == TRACE_INPUT_WHO_MAX)
+		return err_set(e, -E2BIG, "--program '%.80s': at most %u programs can be given",
+			       name, TRACE_INPUT_WHO_MAX);
+	o->words[o->n_words++] = name;
+	return 0;
+}
+
 static int report_options_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct report_options *o = ctx;
@@ -159,6 +186,16 @@ static int report_options_handle_option(void *ctx, int option, struct err_text *
 	switch (option) {
 	case 'p':
 		return trace_input_parse_processes(optarg, o->words, &o->n_words, e);
+	case OPT_CONTAINER:
+		return add_subject("container", optarg, o, e);
+	case OPT_UNIT:
+		return add_subject("unit", optarg, o, e);
+	case OPT_POD:
+		return add_subject("pod", optarg, o, e);
+	case OPT_CGROUP:
+		return add_subject("cgroup", optarg, o, e);
+	case OPT_PROGRAM:
+		return add_program(optarg, o, e);
 	case 'F':
 		return trace_input_parse_time("--from", optarg, 0, &o->from, e);
 	case 'T':
@@ -276,16 +313,18 @@ static int parse_words(char **words, int n, struct report_options *o, struct err
 	}
 	if (o->report->of_subject) {
 		if (o->n_words)
-			return err_set(e, -EINVAL, "the report %s does not support -p",
+			return err_set(e, -EINVAL,
+				       "the report %s does not support -p and --program",
 				       o->report->name);
-		if (i == n)
+		if (i == n && !o->n_subjects)
 			return err_set(e, -EINVAL,
 				       "no container, unit, pod or control group is given; "
 				       "example: sonda report %s nginx.service",
 				       o->report->name);
-		o->words[o->n_words++] = words[i++];
+		if (!o->n_subjects)
+			r = add_subject("", words[i++], o, e);
 	}
-	if (o->report->of_thread && !o->n_words) {
+	if (o->report->of_thread && !o->n_words && !o->n_subjects) {
 		if (i == n)
 			return err_set(
 				e, -EINVAL,
@@ -350,7 +389,7 @@ static int check_page_options(const struct report_options *o, struct err_text *e
 			      : 0;
 	if (!o->out)
 		return err_set(e, -EINVAL, "--html needs an output file: -o page.html");
-	if (o->report != report_at(0) || o->n_words || o->by || o->machine >= 0)
+	if (o->report != report_at(0) || o->n_words || o->n_subjects || o->by || o->machine >= 0)
 		return err_set(e, -EINVAL,
 			       "--html shows all processes and reports, and only --from and --to "
 			       "can limit the page");

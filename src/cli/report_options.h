@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/report/chosen.h"
 #include "analyze/report/report.h"
 #include "base/core/err.h"
 #include "cli/sql_output.h"
@@ -14,6 +15,8 @@
 
 enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML };
 
+#define REPORT_SUBJECTS_MAX 64
+
 struct report_options {
 	const struct report *report;
 	const char *file; /* NULL: not named */
@@ -21,8 +24,11 @@ struct report_options {
 	const char *out; /* of the page; NULL: not given */
 	enum report_format format;
 	enum sql_format csv; /* format for REPORT_CSV */
-	char *words[TRACE_INPUT_WHO_MAX]; /* processes and threads; none: all */
+	/* processes and threads, and groups; none of both: all threads */
+	char *words[TRACE_INPUT_WHO_MAX];
 	size_t n_words;
+	struct chosen_subject subjects[REPORT_SUBJECTS_MAX];
+	size_t n_subjects;
 	const char *by; /* NULL: not given */
 	const char *function; /* of --callers and --callees; NULL: neither is given */
 	int64_t from, to; /* ns since the trace's start; -1: not given */

@@ -58,6 +58,9 @@ for key in container unit pod cgroup; do
   cmp -s threads groups
   verdict "CPU time by $key adds up to that by thread" $? threads groups
 done
+"$SONDA" report cpu by.pftrace --by cgroup --csv --cgroup "/sonda-by-$$/a" 2>>log | tr -d '"\r' | grep sonda-by >one
+"$SONDA" report cpu by.pftrace --by cgroup --csv 2>>log | tr -d '"\r' | grep "^/sonda-by-$$/a," | cmp -s - one
+verdict "--cgroup PATH selects the threads of this group, with all of their time" $? one
 for report in cpu sched latency waits io net mem syscalls; do
   for key in container program; do
     "$SONDA" report $report by.pftrace --by $key --json >json 2>>log

@@ -118,6 +118,8 @@ rows "mem: OOM kills" '30|hog|app 10' "Processes that the kernel killed for memo
 } | protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/faults"
 TRACE=$TMP/faults rows "mem: a process without a name is not the sum of all processes" $'(all)|None|72\n|20|71\napp|10|70' \
   "Page faults, counted in the kernel" "process pid faults" mem
+TRACE=$TMP/faults rows "mem --by program: the faults of its processes" '|70' "Page faults, counted in the kernel, by program" "program faults" \
+  mem --by program -p app
 
 # ---- network
 rows "net: packets by device; refused ones are none" $'eth0|sent|2|2000|1\neth0|received|1|60|0' \
@@ -197,6 +199,7 @@ run "without a terminal there are no colours" 0 '^CPUs' '^$' cpu "$TRACE"
 run "--color always" 0 $'^\e\[1mCPUs' '^$' cpu --color always "$TRACE"
 run "a report without data says what to record, and fails" 1 '^the trace has no data for this report; record it with: sonda record stacks$' '^$' functions "$TRACE"
 run "with --json in a key" 1 '"No data": "it needs: sonda record stacks"}$' '^$' functions --json "$TRACE"
+run "with --by it says what those tables need" 1 'record it with: sonda record pagecache$' '^$' mem --by cache "$TRACE"
 run "with --csv the code says it" 1 '^# Functions' '^$' functions --csv "$TRACE"
 run "data is no key" 0 '"cpus":1}\s\]\s}$' '^$' cpu --json "$TRACE"
 
@@ -486,6 +489,14 @@ rows "neighbours: by cause" $'own CPU quota|9ms|1|9ms\nneighbours|301100|101|2.2
   "Waits for a CPU, counted in the kernel" "cause total_ns waits max_ns" neighbours web
 rows "neighbours: of a window" 'neighbours|1100|1|1152' "Waits for a CPU, counted in the kernel" "cause total_ns waits p50_ns" \
   neighbours web --from 60ms
+run "what tables by container need" 1 'record it with: sonda record pagecache containers processes mem$' '^$' mem --by container "$TRACE"
+run "in a key of --json" 1 '"No data": "it needs: sonda record sched containers"}$' '^$' cpu --by unit --json "$TRACE"
+rows "a container by its option, of one kind only" 'neighbours|1100|1|1152' "Waits for a CPU, counted in the kernel" "cause total_ns waits p50_ns" \
+  neighbours --container web --from 60ms
+rows "--container: no other one" 'web|101' "Waits for a CPU, counted in the kernel, by container" "container waits" \
+  latency --by container --container web
+run "--unit: a container is none" 1 '^$' "has no thread in a unit 'web'; sonda report cpu --by unit lists them" latency --unit web "$TRACE"
+run "--cgroup PATH" 1 '^$' "has no thread in a control group '/dock'; sonda report cpu --by cgroup lists them" cpu --cgroup /dock "$TRACE"
 [ "$("$SONDA" sql "$TRACE" "select from_ns, to_ns, l.waits from cgroup_wait_length l join cgroup_wait w on w.id = wait_id
   where cause = 'own CPU quota'" | tail -n 1 | tr -s ' ')" = "8388608 10485760 1" ]
 verdict "sql has the lengths" $?

@@ -41,13 +41,14 @@ static const char choose_name[] =
 		      "WHERE upid IS NOT NULL)) AND NOT is_idle";
 
 /* A container by its name or the beginning of its id, a unit with or without ".service", a pod with
- * or without its namespace, or a path with all groups below it. */
+ * or without its namespace, or a path with all groups below it. ?2: the kind, or "". */
 static const char choose_groups[] =
-	"INSERT OR REPLACE INTO chosen_group SELECT g.id FROM cgroup g WHERE g.name = ?1 OR "
-	"g.container = ?1 OR (length(?1) >= 6 AND "
-	"substr(g.container, 1, length(?1)) = ?1) OR g.unit = ?1 OR g.unit = ?1 || '.service' OR "
-	"g.pod = ?1 OR g.namespace || '/' || g.pod = ?1 OR g.path = ?1 OR (?1 GLOB '/?*' AND "
-	"substr(g.path, 1, length(?1) + 1) = ?1 || '/')";
+	"INSERT OR REPLACE INTO chosen_group SELECT g.id FROM cgroup g WHERE (?2 IN ('', "
+	"'container') AND (g.name = ?1 OR g.container = ?1 OR (length(?1) >= 6 AND "
+	"substr(g.container, 1, length(?1)) = ?1))) OR (?2 IN ('', 'unit') AND (g.unit = ?1 OR "
+	"g.unit = ?1 || '.service')) OR (?2 IN ('', 'pod') AND (g.pod = ?1 OR g.namespace || '/' "
+	"|| g.pod = ?1)) OR (?2 IN ('', 'cgroup') AND (g.path = ?1 OR (?1 GLOB '/?*' AND "
+	"substr(g.path, 1, length(?1) + 1) = ?1 || '/') OR (?2 = 'cgroup' AND ?1 = '/')))";
 
 static const char choose_members[] =
 	"INSERT OR REPLACE INTO chosen SELECT utid FROM thread_cgroup WHERE cgroup_id IN "
@@ -99,7 +100,6 @@ static int insert_recorded_threads(sqlite3 *db, const struct store *store)
 	return r;
 }
 
-/* Chooses the threads of each word. */
 static int choose_words(sqlite3 *db, const struct chosen_from *from, const char **ret_missing)
 {
 	int r = SQLITE_OK;
@@ -108,16 +108,37 @@ static int choose_words(sqlite3 *db, const struct chosen_from *from, const char 
 		const char *word = from->words[i];
 		bool is_number = word[strspn(word, "0123456789")] == '\0';
 
-		r = chosen_run(db,
-			       from->are_subjects ? choose_groups
-			       : is_number	  ? choose_number
-						  : choose_name,
-			       word, 0);
+		r = chosen_run(db, is_number ? choose_number : choose_name, word, 0);
 		if (sqlite3_changes(db) == 0)
 			*ret_missing = word;
 	}
-	if (r == SQLITE_OK && from->are_subjects)
-		r = chosen_run(db, choose_members, NULL, 0);
+	return r;
+}
+
+static int choose_subjects(sqlite3 *db, const struct chosen_from *from, const char **ret_missing)
+{
+	sqlite3_stmt *st;
+	int r = sqlite3_prepare_v2(db, choose_groups, -1, &st, NULL);
+
+	for (size_t i = 0; i < from->n_subjects && r == SQLITE_OK && !*ret_missing; i++) {
+		sqlite3_bind_text(st, 1, from->subjects[i].name, -1, SQLITE_STATIC);
+		sqlite3_bind_text(st, 2, from->subjects[i].kind, -1, SQLITE_STATIC);
+		sqlite3_step(st);
+		r = sqlite3_reset(st);
+		if (sqlite3_changes(db) == 0)
+			*ret_missing = from->subjects[i].name;
+	}
+	sqlite3_finalize(st);
+	return r == SQLITE_OK ? chosen_run(db, choose_members, NULL, 0) : r;
+}
+
+/* Chooses the threads of each word and subject. */
+static int choose_named(sqlite3 *db, const struct chosen_from *from, const char **ret_missing)
+{
+	int r = choose_words(db, from, ret_missing);
+
+	if (r == SQLITE_OK && from->n_subjects && !*ret_missing)
+		r = choose_subjects(db, from, ret_missing);
 	return r == SQLITE_OK ? chosen_run(db, prefer_recorded, NULL, 0) : r;
 }
 
@@ -138,14 +159,14 @@ int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_
 		r = chosen_run(db,
 			       limited ? "INSERT INTO asked VALUES (?, 1)"
 				       : "INSERT INTO asked VALUES (?, 0)",
-			       NULL, from->n_words > 0);
+			       NULL, from->n_words + from->n_subjects > 0);
 	if (r == SQLITE_OK)
 		r = limited ? insert_recorded_threads(db, from->store)
 			    : chosen_run(db, record_all, NULL, 0);
 	if (r != SQLITE_OK)
 		return r;
-	return from->n_words ? choose_words(db, from, ret_missing)
-			     : chosen_run(db, choose_recorded, NULL, 0);
+	return from->n_words + from->n_subjects ? choose_named(db, from, ret_missing)
+						: chosen_run(db, choose_recorded, NULL, 0);
 }
 
 const char *chosen_nearest(sqlite3 *db, const char *word, char best[static STR_NEAREST_SIZE])

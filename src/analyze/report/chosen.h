@@ -9,14 +9,21 @@
 #include "analyze/store/store.h"
 #include "base/text/str.h"
 
-/* The threads that a report is about. */
+/* All threads that were in a container, unit, pod or control group. */
+struct chosen_subject {
+	const char *kind; /* "container", "unit", "pod", "cgroup"; "": any of them */
+	const char *name;
+};
+
+/* The threads that a report is about: those of words and of subjects. */
 struct chosen_from {
 	/* The number of a process or thread, or the name of a program or thread, with * and ?. A
 	 * word that names a process or its main thread chooses all threads of the process. The name
 	 * of a program is its file without the folder, unless the word has a '/'. */
 	char *const *words;
 	size_t n_words;
-	bool are_subjects; /* the words are containers, units, pods or paths of control groups */
+	const struct chosen_subject *subjects;
+	size_t n_subjects;
 	const struct store *store;
 };
 
@@ -27,14 +34,14 @@ int chosen_use_titles(sqlite3 *db);
 /*
  * Makes the tables that the statements of reports read, and uses titles:
  *
- *	chosen(utid)	the threads that the words name. Without words, those that were recorded:
+ *	chosen(utid)	the threads that are named. Without names, those that were recorded:
  *			all threads, or those of store->recorded. Never the idle threads.
- *	chosen_group(cgroup_id)	the control groups that the words name; no rows if they are threads
- *	asked		one row; some: 1 if there are words; limited: 1 if the config selects
+ *	chosen_group(cgroup_id)	the control groups of the subjects; no rows if there are none
+ *	asked		one row; some: 1 if there are names; limited: 1 if the config selects
  *			processes, so that switches between others are missing
  *
- * Returns an SQLite result code, and sets *ret_missing to the first word without a thread or
- * group, or to NULL.
+ * Returns an SQLite result code, and sets *ret_missing to the first word or name without a thread
+ * or group, or to NULL.
  */
 int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_missing);
 

@@ -73,6 +73,7 @@ CASE WHEN who IS NULL THEN files || ' files' WHEN w.device = (w.inode >> 20) || 
 
 -- @section Write-back, charged to the process that dirtied the pages
 -- @key written_back
+-- @records writeback
 -- @by writeback
 -- @note dirtied folios; written pages, and how many of these the process wrote itself
 WITH $PATHS, w AS MATERIALIZED (
@@ -88,6 +89,7 @@ LIMIT :top + :more
 
 -- @section Write-back: written pages, by
 -- @key written_back_by
+-- @records writeback
 -- @each container unit pod cgroup program
 -- @on_request
 WITH t AS (
@@ -102,6 +104,7 @@ LIMIT :top + :more
 
 -- @section Write-back: written pages, by the control group that the kernel charges
 -- @key written_back_charged
+-- @records writeback
 -- @by charged
 -- @on_request
 -- @of_machine

@@ -97,6 +97,7 @@ LIMIT :top + :more
 
 -- @section Processes, by their largest size
 -- @key processes
+-- @records processes
 -- @by process
 WITH $SIZES
 SELECT coalesce(process.name, '') AS process, pid, $RSS AS rss_bytes, anon AS anon_bytes, file AS file_bytes,
@@ -108,6 +109,7 @@ LIMIT :top + :more
 
 -- @section Growth of memory, by process
 -- @key growth_by_process
+-- @records growth
 -- @by growth
 -- @note from the first size within the window to the largest; last: to the last one
 WITH c AS (
@@ -142,6 +144,7 @@ LIMIT :top + :more
 
 -- @section Page cache: pages of files, by process
 -- @key page_cache_by_process
+-- @records pagecache
 -- @by cache
 -- @note the path is from a call that opened the file; otherwise device and inode numbers
 WITH $PAGES, $BY_PROCESS, $PATHS, g AS (
@@ -157,6 +160,7 @@ LIMIT :top + :more
 
 -- @section Page cache: pages, by file
 -- @key page_cache_by_file
+-- @records pagecache
 -- @by file
 -- @on_request
 WITH $PAGES, $PATHS, g AS (
@@ -171,6 +175,7 @@ LIMIT :top + :more
 
 -- @section Page cache: pages, by
 -- @key page_cache_by
+-- @records pagecache
 -- @each container unit pod cgroup program
 -- @on_request
 WITH $BY_SUBJECT, $PAGES, t AS (
@@ -185,6 +190,7 @@ LIMIT :top + :more
 
 -- @section Sums of the largest sizes of processes, by
 -- @key processes_by
+-- @records processes
 -- @each container unit pod cgroup program
 -- @on_request
 WITH $BY_SUBJECT, $SIZES, t AS (
@@ -207,6 +213,24 @@ LIMIT :top + :more
 -- @on_request
 WITH $BY_SUBJECT, $FAULTS
 SELECT $SUBJECT, n AS faults, 1e9 * n / (:to - :from) AS per_s
+FROM t $SUBJECT_FROM
+ORDER BY n DESC
+LIMIT :top + :more
+
+-- @section Page faults, counted in the kernel, by
+-- @key counted_page_faults_by
+-- @each container unit pod cgroup program
+-- @on_request
+WITH $BY_SUBJECT, g AS ($GROWN(t.name IN ('page faults', 'major page faults'))), t AS (
+  SELECT who, CAST(sum(iif(g.name = 'page faults', grown, 0)) AS INTEGER) AS n,
+      CAST(sum(iif(g.name != 'page faults', grown, 0)) AS INTEGER) AS major
+  FROM g
+  JOIN thread USING (upid)
+  JOIN grp USING (utid)
+  WHERE thread.is_main_thread AND utid IN chosen
+  GROUP BY who
+  HAVING sum(grown) > 0)
+SELECT $SUBJECT, n AS faults, major
 FROM t $SUBJECT_FROM
 ORDER BY n DESC
 LIMIT :top + :more

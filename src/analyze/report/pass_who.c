@@ -6,6 +6,7 @@
  * name. A program is its name.
  */
 #include "analyze/report/pass.h"
+#include "analyze/report/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,4 +293,9 @@ void pass_subject_of(const struct pass_input *in, struct pass_rows *ret)
 	for (uint32_t utid = 0; !ret->failed && utid < in->s->tables[TABLE_THREAD].rows; utid++)
 		PASS_ROW(ret, utid, pass_who_value(&w, pass_who_at(&w, utid, in->to)));
 	pass_who_deinit(&w);
+}
+
+const char *report_lacks_groups(const struct store *s)
+{
+	return s->tables[TABLE_CGROUP].rows ? NULL : "not known (sonda record containers)";
 }

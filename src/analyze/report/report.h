@@ -37,6 +37,7 @@ struct report_section {
 	const char *more; /* the report with more detail; NULL: none */
 	const char *sql;
 	const char *by; /* what a row is: the word of --by that shows the section; NULL: none */
+	const char *records; /* words of sonda record for what it needs; NULL: any trace has it */
 	/* Returns why the trace cannot have the section, or NULL if it can. NULL: any trace can. */
 	const char *(*lacks)(const struct store *s);
 	int top; /* at most this many rows if the user names no number; 0: the default */
@@ -61,8 +62,10 @@ struct report {
 extern const struct report reports[];
 extern const size_t n_reports;
 
-/* lacks() of sections about late timers (pass_late_timers.c). */
+/* lacks() of sections about late timers (pass_late_timers.c), and of those by container, unit, pod or
+ * control group (pass_who.c). */
 const char *report_lacks_timers(const struct store *s);
+const char *report_lacks_groups(const struct store *s);
 
 /* Returns a report, or NULL after the last one. */
 const struct report *report_at(size_t i);

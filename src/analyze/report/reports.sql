@@ -5,7 +5,8 @@
 --
 --	@help, @records, @of_thread, @of_subject, @of_findings	of the report: see struct report in report.h
 --	@define NAME(parameters)	a text: $NAME(arguments) stands for it, $parameter for an argument
---	@section TITLE			a statement; @by, @more and others: see struct report_section
+--	@section TITLE			a statement; @by, @more, @records (else those of the report) and others: see
+--					struct report_section
 --	@key NAME			the section's name for programs, beside its title; it never changes
 --	@each WORDS			a section "TITLE WORD" with @by WORD and the key NAME_WORD for each of
 --					them, which is $subject
@@ -81,9 +82,12 @@ LEFT JOIN subjects('$subject') ON subjects.who = t.who
     = $cpu AND t.type IN ('cpu_irq', 'cpu_softirq',
     'cpu_hrtimer') AND (s.dur < 0 OR s.ts + s.dur >= $at) ORDER BY s.ts DESC))
 
--- A line of 1 to 40 full blocks, in proportion to the number; the largest number has 40.
+-- A line of full blocks, in proportion to the number; the largest number has up to 40.
+-- @define BAR_WIDTH
+min(40, max(10, :width / 2))
+
 -- @define BAR(number, largest)
-replace(printf('%.*c', max(1, 40 * $number / max(1, $largest)), '#'), '#', substr(:blocks, 8, 1))
+replace(printf('%.*c', max(1, $BAR_WIDTH * $number / max(1, $largest)), '#'), '#', substr(:blocks, 8, 1))
 
 -- Rows of the table h(length, n) as a histogram; length: pass_length() in pass.h.
 -- @define HISTOGRAM(what)

@@ -31,6 +31,7 @@ $CALLS_BY(process, $PROCESS, $PROCESS_FROM)
 
 -- @section System calls, by path
 -- @key calls_by_path
+-- @records strace
 -- @by path
 -- @note the file that the call names or that its descriptor refers to
 -- @on_request
@@ -85,6 +86,7 @@ WHERE calls + strings + calls_without_string > 0
 
 -- @section Lines
 -- @key lines
+-- @records strace
 -- @by line
 -- @on_request
 SELECT c.ts AS at_ts, c.dur AS took_ns, thread.tid, c.call
