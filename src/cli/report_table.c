@@ -34,7 +34,7 @@ struct rows {
 	struct column columns[MAX_COLUMNS];
 	int n_columns;
 	int shown; /* columns that the line has room for */
-	int unit_column; /* names the unit of columns of UNIT_VALUE; -1: none */
+	int unit_column; /* names the unit of values of UNIT_VALUE, or is empty; -1: none */
 	char **cells; /* owned, with the strings */
 	size_t n, cap;
 };
@@ -221,12 +221,20 @@ static void format_cell(sqlite3_stmt *st, int i, const struct rows *rows, int64_
 	}
 }
 
+/* report_format_value() writes these units behind the value. */
+static bool is_unit_in_value(const char *unit)
+{
+	return unit && (!strcmp(unit, "ns") || !strcmp(unit, "bytes"));
+}
+
 static char *format_cell_text(sqlite3_stmt *st, int i, const struct rows *rows, int64_t start_ts)
 {
 	int type = sqlite3_column_type(st, i);
 	struct strbuf b = {0};
 	char buf[64] = "";
 
+	if (i == rows->unit_column && is_unit_in_value((const char *)sqlite3_column_text(st, i)))
+		return strdup("");
 	if (type == SQLITE_NULL)
 		strbuf_puts(&b, "-");
 	else if (type != SQLITE_TEXT)
@@ -294,6 +302,39 @@ static int read_rows(sqlite3_stmt *st, const struct report_style *style, struct 
 		}
 	}
 	return r;
+}
+
+static void drop_column(struct rows *rows, int column)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rows->n; i++)
+		if (i % (size_t)rows->n_columns == (size_t)column)
+			free(rows->cells[i]);
+		else
+			rows->cells[n++] = rows->cells[i];
+	rows->n = n;
+	rows->n_columns--;
+	memmove(&rows->columns[column], &rows->columns[column + 1],
+		(size_t)(rows->n_columns - column) * sizeof(*rows->columns));
+}
+
+static bool is_column_empty(const struct rows *rows, int column)
+{
+	for (size_t i = (size_t)column; i < rows->n; i += (size_t)rows->n_columns)
+		if (rows->cells[i][0] && strcmp(rows->cells[i], "-") != 0)
+			return false;
+	return true;
+}
+
+/* Drops the columns that only programs need: units that the values have, and the depth of a row of
+ * a tree, which its indentation shows. */
+static void drop_columns_of_programs(struct rows *rows)
+{
+	for (int i = rows->n_columns; i-- > 0;)
+		if (!strcmp(rows->columns[i].head, "depth") ||
+		    (i == rows->unit_column && is_column_empty(rows, i)))
+			drop_column(rows, i);
 }
 
 /* ---- lines ---- */
@@ -409,6 +450,7 @@ int report_table_print(sqlite3_stmt *st, const struct report_style *style, FILE 
 	r = read_rows(st, style, &rows);
 	n = rows.n_columns ? (int)(rows.n / (size_t)rows.n_columns) : 0;
 	if (r == SQLITE_DONE && n > 0) {
+		drop_columns_of_programs(&rows);
 		shrink_columns_to_width(&rows, style->width);
 		put_column_heads(&rows, style, to);
 		for (int i = 0; i < n && i < style->top; i++)

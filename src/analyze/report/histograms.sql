@@ -40,7 +40,7 @@ k AS (
   FROM r
   WHERE what != ''
   GROUP BY histogram_id, what)
-SELECT name AS histogram, what AS key, n, 1.0 * total / n AS mean_value, unit
+SELECT iif(:text AND rank > 1, '', name) AS histogram, what AS key, n, 1.0 * total / n AS mean_value, unit
 FROM k
 WHERE rank <= :top
 ORDER BY histogram_id, rank
@@ -61,7 +61,9 @@ b AS (
   JOIN event_histogram_bucket b ON b.row_id = r.id
   WHERE k.rank <= :top
   GROUP BY r.histogram_id, r.what, b.from_value)
-SELECT name AS histogram, what AS key, from_value, to_value, unit, n, $BAR(n,
-    (max(n) OVER (PARTITION BY histogram_id, what))) AS share_bar
+SELECT iif(:text AND lag(histogram_id) OVER w IS histogram_id, '', name) AS histogram,
+    iif(:text AND lag(histogram_id) OVER w IS histogram_id AND lag(what) OVER w IS what, '', what) AS
+    key, from_value, to_value, unit, n, $BAR(n, (max(n) OVER (PARTITION BY histogram_id, what))) AS share_bar
 FROM b
+WINDOW w AS (ORDER BY histogram_id, rank, from_value)
 ORDER BY histogram_id, rank, from_value
