@@ -8,10 +8,7 @@
 # exec on, and those of others are not. Groups that this test makes and removes: some exist before the recording, some are
 # made during it, under names that are awkward, and by CLONE_INTO_CGROUP. Names that are unknown or ambiguous are refused.
 #
-# Hazards of subjects, by number, and the tests of each: 1 to 3 (a life of 20 ms, CLONE_INTO_CGROUP, made again)
-# test_cgroup_members.sh and here; 4 test_subjects_awaited.sh; 5, 6, 8 to 10, 15 here; 7 nothing waits for an exec, so there is
-# nothing to test; 11, 13, 14 unit/subjects, 13 also fuzz_runtime_files; 12 unit/subjects for hybrid hosts, here for a
-# namespace of control groups; 16 test_neighbours.sh; 17 test_bounds.sh, unit/ebpf/members.
+# Hazards of subjects (docs/internals/tests.md has the table): 2, 3, 5, 6, 8 to 10, 12 and 15.
 . "$(dirname "$0")/lib.sh"
 helpers=$B/tests/root
 needs_built "$helpers/group_calls" "$helpers/trace_lines" "$SONDA"

@@ -181,6 +181,39 @@ TEST_STATE(groups_of_each_runtime, setup, teardown, struct rig *g)
 	assert_row(g, "/system.slice/cron.service", "unit|||||||cron.service");
 }
 
+#define HASH "0123456789abcdef0123456789abcdef"
+
+/* A static pod, whose uid is a hash; and one that has no folder of logs. */
+TEST_STATE(pods_without_the_usual_files, setup, teardown, struct rig *g)
+{
+	put_group(g, "/kubepods.slice/kubepods-pod" HASH ".slice/cri-containerd-" A64 ".scope");
+	put_file(g, "var/log/pods/kube-system_etcd-node1_" HASH "/etcd/0.log", "");
+	put_group(g, "/kubepods.slice/kubepods-pod" UID_ ".slice/cri-containerd-" B64 ".scope");
+	put_file(g, "run/containerd/io.containerd.runtime.v2.task/k8s.io/" B64 "/config.json",
+		 "{\"annotations\":{\"io.kubernetes.cri.container-name\":\"app\","
+		 "\"io.kubernetes.cri.sandbox-name\":\"pod-1\","
+		 "\"io.kubernetes.cri.sandbox-namespace\":\"prod\"}}");
+	read_names(g);
+	assert_row(g, "/kubepods.slice/kubepods-pod" HASH ".slice",
+		   "pod|||||etcd-node1|kube-system|");
+	assert_row(g, "/kubepods.slice/kubepods-pod" UID_ ".slice/cri-containerd-" B64 ".scope",
+		   "container|cri-containerd|" B64 "|app||pod-1|prod|");
+}
+
+/* A recording keeps the name that a container had; the next one has the new name. */
+TEST_STATE(container_that_is_renamed, setup, teardown, struct rig *g)
+{
+	put_group(g, "/docker/" A64);
+	put_file(g, DOCKER A64 "/config.v2.json", "{\"Name\":\"/old\"}");
+	read_names(g);
+	assert_row(g, "/docker/" A64, "container|docker|" A64 "|old||||");
+	put_file(g, DOCKER A64 "/config.v2.json", "{\"Name\":\"/new\"}");
+	assert_row(g, "/docker/" A64, "container|docker|" A64 "|old||||");
+	cgroup_names_free(g->n);
+	read_names(g);
+	assert_row(g, "/docker/" A64, "container|docker|" A64 "|new||||");
+}
+
 /* Files that are no files, are too large, lead elsewhere or belong to others. */
 TEST_STATE(hostile_files, setup, teardown, struct rig *g)
 {
