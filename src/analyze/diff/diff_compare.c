@@ -446,11 +446,16 @@ static void choose_finding_measure(struct diff_result *r, const struct diff_desi
 	}
 }
 
-/* Time that moved from one CPU to another is not time won or lost. But a CPU that only one side used
- * was taken away or added, which is the cause of other changes. */
-static bool is_placement(const struct diff_result *r)
+/*
+ * Returns the place of a finding in the list, before its effect counts. A CPU that only one side used
+ * was taken away or added, which causes other changes: it comes first. Time that moved between CPUs
+ * of both sides is neither won nor lost: it comes last.
+ */
+static int result_place(const struct diff_result *r)
 {
-	return !strcmp(r->row->level->by, "cpu") && !r->of[DIFF_TOTAL].new_or_gone;
+	if (strcmp(r->row->level->by, "cpu") != 0)
+		return 1;
+	return r->of[DIFF_TOTAL].new_or_gone ? 0 : 2;
 }
 
 static int compare_results_by_effect(const void *a, const void *b)
@@ -459,8 +464,8 @@ static int compare_results_by_effect(const void *a, const void *b)
 
 	if (x->finding != y->finding)
 		return x->finding ? -1 : 1;
-	if (is_placement(x) != is_placement(y))
-		return is_placement(x) ? 1 : -1;
+	if (result_place(x) != result_place(y))
+		return result_place(x) - result_place(y);
 	if (x->effect != y->effect)
 		return x->effect < y->effect ? 1 : -1;
 	if (x->row->level != y->row->level)
@@ -483,7 +488,7 @@ static bool row_is_more_specific(const struct diff_result *part, const struct di
 }
 
 /* Returns true if `part` has the same metric and program, is more specific, and has most of the
- * change. */
+ * change. No function explains that a CPU is lost. */
 static bool part_explains_whole(const struct diff_result *part, const struct diff_result *whole)
 {
 	double of_part =
@@ -492,7 +497,7 @@ static bool part_explains_whole(const struct diff_result *part, const struct dif
 		time_equivalent(whole, whole->by, whole->of[whole->by].b - whole->of[whole->by].a);
 
 	return part->finding && part->row->metric == whole->row->metric &&
-	       row_is_more_specific(part, whole) &&
+	       result_place(whole) != 0 && row_is_more_specific(part, whole) &&
 	       (!whole->row->program ||
 		!strcmp(text_or_empty(part->row->program), text_or_empty(whole->row->program))) &&
 	       of_part * of_whole > 0 && fabs(of_part) >= PART_SHARE * fabs(of_whole);

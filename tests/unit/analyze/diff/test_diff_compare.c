@@ -139,7 +139,7 @@ TEST(what_is_gone_is_found_though_it_differed_before)
 	gone->of[N].amount = 1e5; /* before it was moved */
 	rare->of[0].amount = 4e8;
 	set_values(add_row(&rows, "cpu", "cpu", "x", "on CPU 0"), 4, 1e8, 2e8, 100);
-	set_values(add_row(&rows, "cpu", "program", "x", "slower"), 3, 1e8, 1.05e8, 100);
+	set_values(add_row(&rows, "cpu", "program", "x", "slower"), 3, 1e9, 2e9, 100);
 	for (size_t i = 0; i < ARRAY_SIZE(what); i++) {
 		snprintf(what[i], sizeof(what[i]), "same %zu", i);
 		set_values(add_row(&rows, "cpu", "program", "x", what[i]), i, 1e8, 1e8, 100);
@@ -149,8 +149,8 @@ TEST(what_is_gone_is_found_though_it_differed_before)
 	assert_false(result_of(&r, "on CPU 2")->finding);
 	c = &result_of(&r, "on CPU 1")->of[DIFF_TOTAL];
 	assert_true(c->low < 0 && c->high < 0 && c->ratio_high < 0 && c->ratio_low >= -1);
-	/* The lost CPU is the cause. Time on a CPU that both sides used comes last, although it is
-	 * more. */
+	/* The lost CPU is the cause, although its time is less. Time on a CPU that both sides used
+	 * comes last, although it is more than that. */
 	assert_string_equal(r.of[0].row->what, "on CPU 1");
 	assert_string_equal(r.of[1].row->what, "slower");
 	assert_string_equal(r.of[2].row->what, "on CPU 0");
