@@ -53,6 +53,8 @@ if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ]; then
   rm -f trace
   sonda 1 '' record -t 1 -o trace stacks && says '^sonda: nothing was recorded: .*perf_event_open: ' && ! says 'sonda report' && [ ! -e trace ]
   verdict "neither: call stacks that are refused are a failure without a trace" $? "$TMP/log"
+  ! says 'CAP_SYS_PTRACE'
+  verdict "neither: which says nothing of the files of other users" $? "$TMP/log"
   sonda 1 '' record -t 1 -o trace minimal stacks && says '^sonda: not everything was recorded: .*perf_event_open: ' && [ -s trace ]
   verdict "neither: beside others, a failure with their trace" $? "$TMP/log"
 fi

@@ -88,6 +88,22 @@ static bool lacks_permission(const struct evidence *e)
 	return evidence_has(e, "Permission denied") || evidence_has(e, "not permitted");
 }
 
+/* Returns true if something other than perf_event_open(2), which opens no file, was refused. */
+static bool lacks_files(const struct evidence *e)
+{
+	const char *end;
+
+	for (const char *line = e->lines; *line; line = end + (*end == '\n')) {
+		const char *refused = strstr(line, "Permission denied"),
+			   *perf = strstr(line, "perf_event_open");
+
+		end = strchrnul(line, '\n');
+		if (refused && refused < end && !(perf && perf < end))
+			return true;
+	}
+	return evidence_has(e, "not permitted");
+}
+
 static bool is_of_memory(const char *text)
 {
 	return strstr(text, "Cannot allocate memory") || strstr(text, "out of memory") ||
@@ -115,7 +131,7 @@ static const struct {
 } obstacles[] = {
 	{"rights", lacks_tracefs},	{"options", lacks_anything},
 	{"bpf", may_not_use_bpf},	{"btf", lacks_types},
-	{"symbols", lacks_symbols},	{"files", lacks_permission},
+	{"symbols", lacks_symbols},	{"files", lacks_files},
 	{"journal", requests_journal},	{"container", requests_kernel_events},
 	{"stacks", lacks_samples},	{"selinux", lacks_permission},
 	{"apparmor", lacks_permission}, {"memory", lacks_memory},
