@@ -586,7 +586,8 @@ static int record_options_check(const struct record_options *o, struct err_text 
 	if (!o->config && !record_options_name_something(o))
 		return err_set(
 			e, -EINVAL,
-			"nothing to record: name events ('sched', 'irq/*') or a config (-c)");
+			"nothing to record: name presets or events (sched, off-cpu, 'irq:*'; "
+			"see sonda list presets), or a config (-c)");
 	return record_hosts_check(o->hosts.args, o->hosts.n, e);
 }
 
