@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """strace_compare.py LINES STRACE_PREFIX: compares the lines of `sonda report --lines` with the files that
 `strace -ff -o STRACE_PREFIX` has written of the same run: for each thread every call, with its name, its result and
-its strings; of many calls all arguments. Prints how many are equal, and each one that is not."""
+its arguments, except those for which sonda has only an address. Prints how many are equal, and each one that is not."""
 import glob
 import re
 import sys
@@ -16,6 +16,9 @@ WHOLE = set(
     " shutdown socket symlink symlinkat tgkill truncate umask unlink unlinkat vfork fork getpid getppid setsid setpgid".split())
 NAMED = set("execve readlink readlinkat newfstatat stat lstat statfs statx connect bind getcwd inotify_add_watch "
             "utimensat chown fchownat sendto".split())
+# Of these strace leaves out arguments that do not count, moves them, or has other names for numbers.
+OTHER_FORM = set("clone clone3 fadvise64 futex getsockopt prctl prlimit64 rt_sigaction rt_sigreturn setitimer setsockopt".split())
+NUMBER = re.compile(r"-?(?:0x[0-9a-f]+|\d+)")
 
 
 def plain(text):
@@ -46,6 +49,42 @@ def result(text):
     return (m.group(1) if m.group(1) == "?" else number(m.group(1)), m.group(2))
 
 
+def split_arguments(text):
+    """At the commas that are in no string and no bracket."""
+    parts, depth, quoted, begin, i = [], 0, False, 0, 0
+    while i < len(text):
+        c = text[i]
+        if quoted and c == "\\":
+            i += 1
+        elif c == '"':
+            quoted = not quoted
+        elif not quoted and c in "([{":
+            depth += 1
+        elif not quoted and c in ")]}":
+            depth -= 1
+        elif not quoted and c == "," and depth == 0:
+            parts.append(text[begin:i].strip())
+            begin = i + 1
+        i += 1
+    return parts + [text[begin:].strip()]
+
+
+def is_same_argument(ours, theirs):
+    """Of memory that sonda does not read it has the address. Numbers may be hexadecimal."""
+    if ours == theirs or re.fullmatch("0x[0-9a-f]+", ours):
+        return True
+    return bool(NUMBER.fullmatch(ours) and NUMBER.fullmatch(theirs)) and number(ours) == number(theirs)
+
+
+def is_same(ours, theirs):
+    if not ours or not theirs or ours[:2] != theirs[:2]:
+        return False
+    a, b = ours[2], theirs[2]
+    if not isinstance(a, list):
+        return a == b
+    return len(a) == len(b) and all(is_same_argument(x, y) for x, y in zip(a, b))
+
+
 def parse(line):
     m = CALL.match(line)
     if not m:
@@ -55,7 +94,7 @@ def parse(line):
         return (name, ret, args)
     if name in NAMED:
         return (name, ret, tuple(STRING.findall(args)) if name != "sendto" else None)
-    return (name, ret, None)
+    return (name, ret, None if name in OTHER_FORM else split_arguments(args))
 
 
 def sonda_calls(path):
@@ -88,7 +127,7 @@ def main():
             # A thread that dies in its last call: strace does not see the result, the kernel's tracepoint does. If it
             # dies where strace stops it, which is before the tracepoint, there is no call.
             dies = i == len(calls) - 1 and b[1] == ("?", None) and (a is None or a[0] == b[0])
-            if a == b or dies:
+            if is_same(a, b) or dies:
                 equal += 1
                 continue
             different += 1

@@ -7,6 +7,7 @@
 # sonda report net: retransmissions, resets, drops and bytes of a connection through a router that drops packets. The oracles
 # are ss -ti, /proc/net/snmp, the statistics of the queue, and the programs themselves.
 . "$(dirname "$0")/lib.sh"
+. tests/root/lossy_router.sh
 needs_commands /usr/bin/python3 ss tc ip
 A=sonda-net-a-$$ B2=sonda-net-b-$$ R=sonda-net-r-$$
 leave_spaces() {
@@ -16,19 +17,7 @@ leave_spaces() {
 trap '[ "$BASHPID" != $$ ] || leave_spaces' EXIT
 cd "$TMP" || exit 2
 
-# A and B are connected by R, whose queue to B takes 20 kB. Segments are not merged, so that each event is of one segment.
-spaces() {
-  ip netns add $A && ip netns add $B2 && ip netns add $R &&
-    ip -n $A link add eth type veth peer name ra netns $R && ip -n $B2 link add eth type veth peer name rb netns $R &&
-    ip -n $A addr add 10.71.1.1/24 dev eth && ip -n $R addr add 10.71.1.2/24 dev ra &&
-    ip -n $B2 addr add 10.71.2.1/24 dev eth && ip -n $R addr add 10.71.2.2/24 dev rb &&
-    ip -n $A link set eth up gso_max_segs 1 && ip -n $B2 link set eth up gso_max_segs 1 &&
-    ip -n $R link set ra up gso_max_segs 1 && ip -n $R link set rb up gso_max_segs 1 &&
-    ip -n $A route add default via 10.71.1.2 && ip -n $B2 route add default via 10.71.2.2 &&
-    ip netns exec $R sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward' &&
-    ip netns exec $R tc qdisc add dev rb root tbf rate 50mbit burst 5kb limit 20k
-}
-spaces 2>err || { echo "no network namespaces with veth and tbf: $(head -n 1 err)" >&2; exit 77; }
+lossy_router $A $B2 $R 50mbit 2>err || { echo "no network namespaces with veth and tbf: $(head -n 1 err)" >&2; exit 77; }
 
 cat >server.py <<'SERVER'
 import socket
