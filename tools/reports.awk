@@ -111,7 +111,8 @@ function add_section(by,    name, words) {
 	if (table == "reports" && (name !~ /^[a-z][a-z_]*$/ || (report, name) in keys))
 		fail("the section \"" title by "\" needs a @key of its own")
 	keys[report, name] = 1
-	sections[report] = sections[report] "\t{.title = " quote(title by) ", .key = " quote(name) ", " section \
+	sections[report] = sections[report] "\t{.title = " quote(title by) ", .heading = " quote((heading ? heading : title) by) \
+		", .key = " quote(name) ", " section \
 		(by ? ".by = " quote(by) ", " : "") (is_group(by) && section ~ /on_request/ && section !~ /\.lacks/ ? \
 		".lacks = report_lacks_groups, " : "") (words ? ".records = " quote(words) ", " : "") ".sql = " quote(trim(expand(sql, 0))) "},\n"
 }
@@ -124,7 +125,7 @@ function end_part(    i, n, words) {
 		add_section("")
 	for (i = 1; i <= n; i++)
 		add_section(words[i])
-	title = key = section = section_by = section_records = sql = text = each = subject = ""
+	title = heading = key = section = section_by = section_records = sql = text = each = subject = ""
 }
 
 FNR == 1 {
@@ -164,11 +165,15 @@ FNR == 1 {
 		fields[report] = fields[report] "." substr(word, 2) " = true, "
 	} else if (word == "@lacks") {
 		section = section ".lacks = report_lacks_" rest ", "
+	} else if (word == "@heading") {
+		heading = rest
 	} else if (word == "@key") {
 		key = rest
 	} else if (word == "@each") {
 		each = rest
 		title = title " "
+		if (heading)
+			heading = heading " "
 	} else if (word == "@top") {
 		section = section ".top = " rest ", "
 	} else if (word == "@by" || word == "@note" || word == "@more") {

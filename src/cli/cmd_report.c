@@ -217,10 +217,10 @@ static void put_more_command(const struct report_section *s, const struct output
 static void print_title(const struct report_section *s, const struct output *p)
 {
 	struct strbuf more = {0};
-	int room = (p->style.width ?: INT_MAX) - report_text_width(s->title) -
+	int room = (p->style.width ?: INT_MAX) - report_text_width(s->heading) -
 		   report_text_width(title_suffix(s, p));
 
-	fprintf(p->out, "%s%s%s%s", report_style_bold(&p->style), s->title, title_suffix(s, p),
+	fprintf(p->out, "%s%s%s%s", report_style_bold(&p->style), s->heading, title_suffix(s, p),
 		report_style_plain(&p->style));
 	if (s->note && room >= report_text_width(s->note) + 2) {
 		fprintf(p->out, ": %s", s->note);
@@ -291,7 +291,7 @@ static int print_json_head(sqlite3_stmt *st, const struct report_section *s, str
 	if (p->o->keys) {
 		struct strbuf title = {0};
 
-		strbuf_printf(&title, "%s%s", s->title, title_suffix(s, p));
+		strbuf_printf(&title, "%s%s", s->heading, title_suffix(s, p));
 		strbuf_puts(&b, "{\"title\": ");
 		strbuf_put_json(&b, title.s ? title.s : "");
 		strbuf_puts(&b, ", \"columns\": ");
@@ -358,7 +358,7 @@ static int print_why_no_table(const struct report_section *s, const char *lacks,
 		r = print_json_head(NULL, s, p);
 		fprintf(p->out, p->o->keys ? "[], \"lacks\": \"%s\"}" : "null", lacks);
 	} else if (p->some) {
-		fprintf(p->out, "\n%s%s%s: %s\n", report_style_bold(&p->style), s->title,
+		fprintf(p->out, "\n%s%s%s: %s\n", report_style_bold(&p->style), s->heading,
 			report_style_plain(&p->style), lacks);
 	}
 	return r;
@@ -470,7 +470,7 @@ static void print_json_why_empty(const struct output *p)
 		fprintf(p->out, ", \"record\": \"%s\"", words.len ? words.s : "");
 	else
 		fprintf(p->out, ", \"No data\": \"%s%s\"",
-			words.len ? "it needs: sonda record " : "", words.len ? words.s : "");
+			words.len ? "record it with: sonda record " : "", words.len ? words.s : "");
 	strbuf_deinit(&words);
 }
 

@@ -117,7 +117,7 @@ verdict "report latency: the longest wait has its time" $?
 # A window: nothing outside of it counts.
 report cpu -p "$pid" --from 0 --to 1ms "$TMP/sched" | rows Threads run_ns | awk '$1 > 1000000 { exit 1 }'
 verdict "--from, --to: time is that of the window" $?
-"$BIN/sonda" report "$TMP/sched" >"$TMP/screen" 2>&1 && grep -q '^Used the CPUs' "$TMP/screen" && [ "$(wc -l <"$TMP/screen")" -le 50 ]
+"$BIN/sonda" report "$TMP/sched" >"$TMP/screen" 2>&1 && grep -q '^CPU time' "$TMP/screen" && [ "$(wc -l <"$TMP/screen")" -le 50 ]
 verdict "sonda report: one screen" $? "$TMP/screen"
 
 # ---- system calls

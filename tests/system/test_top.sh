@@ -151,7 +151,7 @@ if [ "$(id -u)" = 0 ]; then
   on_screen "Enter records the process" terminal_shows "^Recording process $waiter for 5s into "
   on_screen "and counts the time" terminal_shows '[1-9][0-9.]* s of 5'
   terminal_keys C-c
-  on_screen "Ctrl-C ends it, and why it waited is shown" terminal_shows '^Its time '
+  on_screen "Ctrl-C ends it, and why it waited is shown" terminal_shows '^Time by state '
   terminal_keys q
   on_screen "sonda top is back" terminal_shows "filter: $waiter\$"
   rm -rf "$TMP"/run/sonda-top.*

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- sonda report io: requests to block devices.
 --
--- @help requests to disks: by device and process, bytes, latencies; write-back
+-- @help disk requests: by device and process, bytes, latencies; write-back
 -- @records io
 
 -- @define IO_COLUMNS
@@ -24,6 +24,7 @@ sum(iif(t.name GLOB '*.$name', c.value, 0))
 SELECT $DEVICE AS device $IO_COLUMNS (SELECT who AS dev, * FROM requests_by('device')) $IO_ORDER
 
 -- @section Requests without an end
+-- @heading Unfinished requests
 -- @key unfinished_requests
 -- @note not counted in the other tables
 SELECT $DEVICE AS device, $OP, n AS requests, bytes AS size_bytes
@@ -120,6 +121,7 @@ ORDER BY written DESC
 LIMIT :top + :more
 
 -- @section Disks, by the kernel's counters
+-- @heading Disk counters
 -- @key disk_counters
 -- @by disk
 -- @more counters

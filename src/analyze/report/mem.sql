@@ -73,6 +73,7 @@ pages AS MATERIALIZED (
 sum(added) AS added, sum(removed) AS removed, sum(added) - sum(removed) AS growth
 
 -- @section Memory of the machine
+-- @heading The machine's memory
 -- @key machine_memory
 -- @by machine
 -- @more counters
@@ -96,6 +97,7 @@ ORDER BY name NOT IN ('MemTotal', 'MemAvailable', 'MemFree'), abs(last - first) 
 LIMIT :top + :more
 
 -- @section Processes, by their largest size
+-- @heading Processes, by peak size
 -- @key processes
 -- @records processes
 -- @by process
@@ -189,6 +191,7 @@ ORDER BY added + removed DESC
 LIMIT :top + :more
 
 -- @section Sums of the largest sizes of processes, by
+-- @heading Peak sizes of processes, added up by
 -- @key processes_by
 -- @records processes
 -- @each container unit pod cgroup program
@@ -260,6 +263,7 @@ ORDER BY faults DESC
 LIMIT :top + :more
 
 -- @section Time spent to free memory
+-- @heading Time spent freeing memory
 -- @key reclaim
 -- @by reclaim
 WITH $STALLS, s AS (
@@ -272,6 +276,7 @@ ORDER BY total DESC
 LIMIT :top + :more
 
 -- @section Work of the memory management
+-- @heading Memory management
 -- @key memory_management
 -- @by reclaim
 -- @more counters
@@ -298,6 +303,7 @@ LIMIT :top + :more
 $PRESSURE(psi.mem.*)
 
 -- @section Processes that the kernel killed for memory
+-- @heading OOM kills
 -- @key oom_kills
 -- @by oom
 -- @of_machine

@@ -86,6 +86,7 @@ ORDER BY bytes DESC
 LIMIT :top + :more
 
 -- @section Packets, by the process that sent them
+-- @heading Packets sent, by process
 -- @key packets_by_sender
 -- @by process
 WITH $PACKETS, $BY_PROCESS, g AS (
@@ -100,6 +101,7 @@ ORDER BY bytes DESC
 LIMIT :top + :more
 
 -- @section Packets that were sent, by
+-- @heading Packets sent, by
 -- @key packets_by
 -- @each container unit pod cgroup program
 -- @on_request
@@ -115,6 +117,7 @@ ORDER BY bytes DESC
 LIMIT :top + :more
 
 -- @section Bytes that calls sent and received
+-- @heading Bytes sent and received by calls
 -- @key bytes_by_process
 -- @by process
 -- @note AF_INET, AF_INET6 and other sockets; from Linux 6.3 on
@@ -125,6 +128,7 @@ ORDER BY sent + received DESC
 LIMIT :top + :more
 
 -- @section Bytes that calls sent and received, by
+-- @heading Bytes sent and received by calls, by
 -- @key bytes_by
 -- @each container unit pod cgroup program
 -- @on_request
@@ -135,6 +139,7 @@ ORDER BY sent + received DESC
 LIMIT :top + :more
 
 -- @section Bytes that calls sent and received, by connection
+-- @heading Bytes sent and received by calls, by connection
 -- @key bytes_by_connection
 -- @by connection
 WITH $TRAFFIC_OF_THREADS, $BY_PROCESS, g AS (
@@ -184,7 +189,7 @@ LIMIT :top + :more
 -- @section Packets that the kernel dropped
 -- @key drops
 -- @by drop
--- @note of the socket that would have received it, if the kernel names one
+-- @note local and remote: the receiving socket, if the kernel knows it
 -- @of_machine
 WITH d AS (
   SELECT $ARG(location) AS place, $ARG(protocol) AS protocol, coalesce($ARG(reason_name),
@@ -213,6 +218,7 @@ ORDER BY times DESC, first_ts
 LIMIT :top + :more
 
 -- @section Sockets: changes of their state
+-- @heading Socket state changes
 -- @key socket_states
 -- @by tcp
 -- @of_machine
@@ -227,6 +233,7 @@ ORDER BY times DESC
 LIMIT :top + :more
 
 -- @section Polls of devices (NAPI)
+-- @heading Device polling (NAPI)
 -- @key polls
 -- @by napi
 -- @more irq
@@ -242,6 +249,7 @@ ORDER BY 3 DESC
 LIMIT :top + :more
 
 -- @section Interfaces, by the kernel's counters
+-- @heading Interface counters
 -- @key interface_counters
 -- @by interface
 -- @more counters

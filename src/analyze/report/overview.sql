@@ -53,6 +53,7 @@ ORDER BY run DESC
 LIMIT min(:top, 5)
 
 -- @section Used the CPUs
+-- @heading CPU time
 -- @key threads
 -- @more cpu
 WITH t AS (
@@ -67,7 +68,7 @@ LIMIT min(:top, 5)
 
 -- @section Functions
 -- @key functions
--- @note where samples found the CPUs
+-- @note where the CPUs were when sampled
 -- @more functions
 $FUNCTIONS
 LIMIT min(:top, 3)

@@ -29,8 +29,9 @@
 struct store;
 
 struct report_section {
-	const char
-		*title; /* short: programs that use the older form of JSON know the table by it */
+	const char *title; /* never changes: programs that use the older form of JSON know the table
+			   by it */
+	const char *heading; /* what people read; usually the title */
 	const char *
 		key; /* in snake_case: other programs know the table by it; "": none (sonda diff) */
 	const char *note; /* an explanation of the rows; NULL: none */

@@ -7,6 +7,7 @@
 --	@define NAME(parameters)	a text: $NAME(arguments) stands for it, $parameter for an argument
 --	@section TITLE			a statement; @by, @more, @records (else those of the report) and others: see
 --					struct report_section
+--	@heading TEXT			what people read in place of the title, which never changes
 --	@key NAME			the section's name for programs, beside its title; it never changes
 --	@each WORDS			a section "TITLE WORD" with @by WORD and the key NAME_WORD for each of
 --					them, which is $subject

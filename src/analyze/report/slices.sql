@@ -45,6 +45,7 @@ ORDER BY total DESC, who
 LIMIT :top + :more
 
 -- @section Slices that did not end
+-- @heading Unfinished slices
 -- @key unfinished_slices
 SELECT name, count(*) AS times, min(ts) AS first_ts
 FROM slice

@@ -18,6 +18,7 @@ CASE $number WHEN 0 THEN 'in time (less than 10 us late)' WHEN 1 THEN 'another t
     'timer wheel: a later tick' END
 
 -- @section Sleeps that a timer ended, by thread
+-- @heading Timer sleeps, by thread
 -- @key sleeps_by_thread
 -- @by thread
 -- @note from when the timer was due until the thread ran; the last columns break down the longest
@@ -30,6 +31,7 @@ ORDER BY worst DESC, who
 LIMIT :top + :more
 
 -- @section Sleeps that a timer ended, by process
+-- @heading Timer sleeps, by process
 -- @key sleeps_by_process
 -- @by process
 -- @on_request
@@ -40,6 +42,7 @@ ORDER BY worst DESC, t.who
 LIMIT :top + :more
 
 -- @section Sleeps that a timer ended, by
+-- @heading Timer sleeps, by
 -- @key sleeps_by
 -- @each container unit pod cgroup program
 -- @on_request
@@ -61,6 +64,7 @@ ORDER BY total_ns DESC, due_ts
 LIMIT :top + :more
 
 -- @section Timers, by the function that they call
+-- @heading Timers, by function
 -- @key timers_by_function
 -- @by function
 -- @of_machine
@@ -70,6 +74,7 @@ ORDER BY worst DESC, function
 LIMIT :top + :more
 
 -- @section Timers, by the reason why they were late
+-- @heading Timers, by reason for being late
 -- @key timers_by_reason
 -- @by reason
 -- @of_machine

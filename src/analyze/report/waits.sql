@@ -132,6 +132,7 @@ ORDER BY $RANK(reason), time DESC
 LIMIT :top + :more
 
 -- @section Stacks that waited
+-- @heading Waiting stacks
 -- @key stacks
 -- @by stack
 -- @on_request

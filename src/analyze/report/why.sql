@@ -82,6 +82,7 @@ chain AS (
   WHERE step < 16 AND k.irq_context IS NOT 1)
 
 -- @section Its time
+-- @heading Time by state
 -- @key time_by_state
 -- @more sched
 WITH t AS (
@@ -97,6 +98,7 @@ ORDER BY total DESC
 LIMIT :top + :more
 
 -- @section Waits for something else than a CPU
+-- @heading Waits other than for a CPU
 -- @key waits
 -- @note the longest, and who ended them; idle ones last
 -- @more wakeups
@@ -221,6 +223,7 @@ ORDER BY s.dur DESC, s.number
 LIMIT :top
 
 -- @section Who had the CPU of the host
+-- @heading Who had the host's CPU
 -- @key who_stole
 -- @note during all stolen times
 WITH s AS MATERIALIZED (
