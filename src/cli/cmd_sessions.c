@@ -112,7 +112,8 @@ static void sessions_put_sessions(const Pb__TracingServiceState *state, struct s
 	if (state->num_sessions == 0)
 		strbuf_puts(out, "there are no sessions\n");
 	else if (hidden > 0)
-		strbuf_printf(out, "%d session%s of other users (visible to them and to root)\n",
+		strbuf_printf(out,
+			      "%d session%s of other users (visible only to them and to root)\n",
 			      hidden, hidden == 1 ? "" : "s");
 }
 
@@ -292,7 +293,7 @@ int cmd_sessions(int argc, char **argv)
 	return sessions_print(
 		argc, argv, true,
 		"usage: sonda sessions [--socket ADDRESS] [--json | --raw]\n\n"
-		"Lists the tracing sessions of this user; root sees all.\n\n"
+		"Lists this user's tracing sessions; root sees those of all users.\n\n"
 		"  --socket ADDRESS   address of the service's consumer socket\n"
 		"  --json             print the TracingServiceState message as JSON\n"
 		"  --raw              print the serialized TracingServiceState message\n"

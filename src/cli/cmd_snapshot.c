@@ -55,7 +55,7 @@ static int snapshot_choose_session(const Pb__TracingServiceState *state, uint64_
 			n++;
 		}
 	if (n == 0)
-		return err_set(e, -ENOENT, "no session can be snapshotted");
+		return err_set(e, -ENOENT, "there is no session to take a snapshot of");
 	if (n > 1)
 		return err_set(e, -EINVAL,
 			       "%zu sessions are running; name one (sonda sessions lists them)", n);
@@ -108,7 +108,7 @@ static int save_written_trace(struct trace_file *file, struct verb_summary *s, s
 	int r = trace_file_update_size(file);
 
 	if (r < 0)
-		return err_set(e, r, "cannot read the file: %s", strerror(-r));
+		return err_set(e, r, "cannot read the new snapshot: %s", strerror(-r));
 	s->unread = trace_readback_scan(trace_file_fd(file), &s->scan, &bytes) < 0;
 	return trace_file_save(file, e);
 }
@@ -168,10 +168,9 @@ static int snapshot_copy_from_recorder(const struct verb_options *o, struct trac
 	int r = 0;
 
 	if (o->socket || o->bugreport || (o->n_words && strcmp(o->words[0], "recorder") != 0))
-		return err_set(
-			e, -EINVAL,
-			"--last and --dir are options of the recorder: sonda snapshot --last 5m "
-			"recorder");
+		return err_set(e, -EINVAL,
+			       "--last and --dir apply only to the recorder; example: sonda "
+			       "snapshot --last 5m recorder");
 	if (o->last)
 		r = trace_input_parse_time("--last", o->last, 1, &last_ns, e);
 	if (r == 0)

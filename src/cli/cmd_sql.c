@@ -117,9 +117,9 @@ static int sql_parse_arguments(int argc, char **argv, struct sql_options *o, str
 	for (int i = 0; i < o->n_statements; i++)
 		is_empty |= !o->statements[i][strspn(o->statements[i], " ;\t\n")];
 	if ((!o->script && !o->n_statements && !o->prompt) || is_empty)
-		return err_set(
-			e, -EINVAL,
-			"no STATEMENT; example: 'select * from sched limit 5', or -i for a prompt");
+		return err_set(e, -EINVAL,
+			       "STATEMENT is missing; example: 'select * from sched limit 5', or "
+			       "-i for a prompt");
 	return 0;
 }
 

@@ -50,7 +50,7 @@ static const struct verb verbs[] = {
 	{"snapshot", cmd_snapshot, "write the current contents of a running session to a file"},
 	{"trigger", cmd_trigger, "start, stop or snapshot the sessions waiting for a trigger"},
 	{"metrics", cmd_metrics, "serve this machine's counters to Prometheus"},
-	{"ship", cmd_ship, "upload traces and their tables into an object store"},
+	{"ship", cmd_ship, "upload traces and their tables to an object store"},
 	{"The tracing service", NULL, NULL},
 	{"status", cmd_status,
 	 "show the state of the tracing service: sessions, producers, data sources"},

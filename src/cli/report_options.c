@@ -19,9 +19,9 @@ static const char usage_head[] =
 	"       sonda report [OPTION]... why PID|NAME [FILE]\n"
 	"       sonda report [OPTION]... neighbours CONTAINER|UNIT|POD|PATH [FILE]\n"
 	"       sonda report [OPTION]... --boot -1 [NAME]\n\n"
-	"Answers common questions about a trace; without NAME, on one screen. Without FILE, reads "
-	"the\n"
-	"newest trace in the current folder; - is standard input. Names:\n\n";
+	"Answers common questions about a trace. Without NAME, prints an overview on one screen. "
+	"Without\n"
+	"FILE, reads the newest trace in the current folder; - is standard input. Names:\n\n";
 
 static const char usage_tail[] =
 	"\n"
@@ -33,15 +33,14 @@ static const char usage_tail[] =
 	"...\n"
 	"      --slowest[=N]  syscalls: only the N slowest calls\n"
 	"      --lines        syscalls: one line per call, as strace prints it\n"
-	"      --tree[=up]    functions: a flame graph of calls; up: from callees to "
-	"callers\n"
+	"      --tree[=up]    functions: a flame graph from callers to callees; up: from callees "
+	"to callers\n"
 	"      --callers F    functions: a flame graph of what called F, such as 'read*'\n"
 	"      --callees F    functions: a flame graph of what F called\n"
 	"      --machine N    only one of several machines, by its id in the table machine\n"
-	"      --all          all reports that the trace has data for; reads the trace once\n"
-	"      --boot -N      what sonda recorder --crash saved of the last boot (-1) or an "
-	"earlier "
-	"one;\n"
+	"      --all          all reports for which the trace has data; reads the trace once\n"
+	"      --boot -N      the trace of the last boot (-1) or an earlier one, from sonda "
+	"recorder --crash;\n"
 	"                     without NAME, the report end\n"
 	"      --dir DIR      --boot: the folder of the recorder (default: "
 	"/var/lib/sonda/recorder)\n"

@@ -61,10 +61,10 @@ fi
 if [ $status = 77 ]; then
   skip "without tracefs and BTF" "no mounts of the test's own here, or tracefs cannot be unmounted"
 elif [ -e /sys/kernel/btf ]; then
-  says '^limit +tracefs +no tracefs is mounted.*sonda-probes mounts it for itself' && says 'run: sudo mount -t tracefs tracefs /sys/kernel/tracing$' &&
+  says '^limit +tracefs +tracefs is not mounted.*sonda-probes mounts it privately' && says 'run: sudo mount -t tracefs tracefs /sys/kernel/tracing$' &&
     says '^root 0' && says '^strict 3'
   verdict "without tracefs: root records, and sees what is limited" $? "$TMP/log"
-  says '^sonda: no tracefs is mounted on .*; run: sudo mount -t tracefs' && says '^record 1'
+  says '^sonda: tracefs is not mounted on .*; run: sudo mount -t tracefs' && says '^record 1'
   verdict "without tracefs: record tells others how to mount it" $? "$TMP/log"
   says '^limit +btf +the kernel has no BTF.*your own BPF programs may not load'
   verdict "without BTF" $? "$TMP/log"

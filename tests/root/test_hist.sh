@@ -99,7 +99,7 @@ verdict "of more keys than there is room for, the values are counted" $? got log
 sql few "select count(distinct key_number), sum(n) from event_histogram_row where histogram_id = 1" >got
 [ "$(cat got)" = 5,950 ]
 verdict "of a program, each process has its own" $? got
-grep -q 'values that are missing: no room for their key' log
+grep -q 'values not counted: no room for their key' log
 verdict "the summary says so" $? log
 for why in "sys_enter_write has no field 'nothing'" 'the kernel has no event no_such_event' 'sys_enter_write.buf is an address' \
   'neither NAME nor GROUP/NAME' 'steps to 1 to 254'; do

@@ -46,7 +46,7 @@ status=$?
 [ $status != 77 ] || { echo "no mount namespace without tracefs here" >&2; exit 77; }
 
 sed '/^== record/q' "$TMP/log" >"$TMP/list"
-grep -q 'no tracefs is mounted on .*; run: sudo mount -t tracefs' "$TMP/list" && grep -q '^== list ended with 1' "$TMP/list" &&
+grep -q 'tracefs is not mounted on .*; run: sudo mount -t tracefs' "$TMP/list" && grep -q '^== list ended with 1' "$TMP/list" &&
   ! grep -q 'matches\|did you mean' "$TMP/list" && grep -q '^preset *minimal ' "$TMP/list"
 verdict "list says that it cannot read the events, and not that there is none" $? "$TMP/list"
 is_whole "$TMP/trace" && [ "$(events_in "$TMP/trace")" -gt 0 ] && grep -q '^== record ended with 0' "$TMP/log"

@@ -91,7 +91,7 @@ rm -rf "$FOLDER" && cp -r "$TMP/more" "$FOLDER"
 sched=$(find "$FOLDER/v1/sched" -name '*.parquet' | head -n 1)
 printf x | dd of="$sched" bs=1 seek=100 conv=notrunc 2>/dev/null
 compact_folder
-[ $? = 1 ] && grep -q 'is not merged: .*another hash' "$TMP/err" && manifests_are_whole "$FOLDER" &&
+[ $? = 1 ] && grep -q 'was not merged: .*differs from its manifest' "$TMP/err" && manifests_are_whole "$FOLDER" &&
   [ "$(grep -c '"uuid"' "$FOLDER"/merged/v1/manifests/*/*.json)" = 3 ]
 verdict "a trace with a changed table is left out" $? "$TMP/err"
 compact_folder --part 1k

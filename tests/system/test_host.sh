@@ -60,7 +60,7 @@ run "$fake" 1 --host cut -t 1s -o i sched && says 'cut: the connection was lost'
 verdict "a trace that ends inside a packet is cut before it" $?
 run "$fake" 1 --host good --host cut -t 1s -o j.pftrace sched && says 'cut: the connection was lost' && says 'merged' && [ -e j.pftrace ]
 verdict "with several machines the others are merged with what has arrived" $?
-run "$fake" 1 --host garbage -t 1s -o no sched && says 'garbage: the trace that arrives from there is damaged' && [ ! -e no ]
+run "$fake" 1 --host garbage -t 1s -o no sched && says 'garbage: the received trace is damaged' && [ ! -e no ]
 verdict "bytes that are no trace" $?
 run "$fake" 1 --host frames -t 1s -o no sched && says 'frames: unexpected data from the remote agent'
 verdict "an unknown frame" $?

@@ -133,7 +133,7 @@ rows <<'END'
 # files
 1 | info none.pftrace | none.pftrace: No such file
 1 | info text.pftrace | text.pftrace is text, not a Perfetto trace; if it is a config, run: sonda record -c
-1 | info blank.pftrace | blank.pftrace is text, not a Perfetto trace: it looks like JSON, as Chrome's tracing writes it
+1 | info blank.pftrace | blank.pftrace is text, not a Perfetto trace: it looks like JSON from Chrome.s tracing
 1 | sql blank.pftrace select(1) | blank.pftrace is text, not a Perfetto trace: it looks like JSON
 1 | report blank.pftrace | blank.pftrace is text, not a Perfetto trace: it looks like JSON
 1 | export --sqlite blank.pftrace | blank.pftrace is text, not a Perfetto trace: it looks like JSON
@@ -212,7 +212,7 @@ rows <<'END'
 2 | top --color red | --color 'red': use always, never or auto
 2 | report --jsn good.pftrace | unknown option --jsn; did you mean --json\?
 2 | sql | FILE is missing$
-2 | sql good.pftrace | no STATEMENT; example: .select . from sched limit 5., or -i for a prompt
+2 | sql good.pftrace | STATEMENT is missing; example: .select . from sched limit 5., or -i for a prompt
 2 | open | FILE is missing$
 2 | open --port x good.pftrace | --port 'x' is not a port; example: 9001
 2 | open good.pftrace good.pftrace | only one FILE can be given
@@ -246,7 +246,7 @@ rows <<'END'
 1 | record --socket none -c good.cfg | no tracing service listens on none; check the address$
 1 | sessions --socket none/at/all | no tracing service listens on none/at/all; check the address$
 1 | list categories | no tracing service listens on .*; run: sudo
-1 | list evnts | (no event, preset or data source matches 'evnts'; did you mean events\?|cannot read the kernel's events|no tracefs is mounted)
+1 | list evnts | (no event, preset or data source matches 'evnts'; did you mean events\?|cannot read the kernel's events|tracefs is not mounted)
 # addresses
 2 | record --socket 1.2.3.4:99999 sched | --socket '1.2.3.4:99999' is not the address of a socket; examples: /
 2 | sessions --socket vsock://3:x | --socket 'vsock://3:x' is not the address of a socket; examples: /
@@ -261,7 +261,7 @@ END
 cmp -s good.pftrace same.pftrace
 verdict "a trace that was also named as the output is as it was" $?
 try "the name of a config is empty" 2 '-c needs a file name' sonda record -c ''
-try "a statement is empty" 2 'no STATEMENT' sonda sql good.pftrace ''
+try "a statement is empty" 2 'STATEMENT is missing' sonda sql good.pftrace ''
 try "an address is empty" 2 "--socket '' is not the address of a socket; examples: /" sonda record --socket '' sched
 printf '\357\273\277%s\r\n%s\r\n' "$sources" "duration_ms: 100" >windows.cfg
 sonda record -c windows.cfg --show-config >"$TMP/stdout" 2>"$TMP/log"

@@ -198,7 +198,7 @@ run "a list that was cut says so" 0 $'\\.\\.\\. and more: --top N$' '^$' cpu --t
 run "without a terminal there are no colours" 0 '^CPUs' '^$' cpu "$TRACE"
 run "--color always" 0 $'^\e\[1mCPUs' '^$' cpu --color always "$TRACE"
 run "a report without data says what to record, and fails" 1 '^the trace has no data for this report; record it with: sonda record stacks$' '^$' functions "$TRACE"
-run "with --json in a key" 1 '"No data": "it needs: sonda record stacks"}$' '^$' functions --json "$TRACE"
+run "with --json in a key" 1 '"No data": "record it with: sonda record stacks"}$' '^$' functions --json "$TRACE"
 run "with --by it says what those tables need" 1 'record it with: sonda record pagecache$' '^$' mem --by cache "$TRACE"
 run "with --csv the code says it" 1 '^# Functions' '^$' functions --csv "$TRACE"
 run "data is no key" 0 '"cpus":1}\s\]\s}$' '^$' cpu --json "$TRACE"

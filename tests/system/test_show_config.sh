@@ -35,7 +35,7 @@ for preset in "$SOURCE"/share/sonda/presets/*.cfg; do
   round_trip -P "$(basename "$preset" .cfg)"
 done
 
-[ -z "$(ls -A "$TMP/cwd")" ] && shown sched -- touch ran >"$TMP/text" && grep -q '^# Not here: tids_to_trace' "$TMP/text" && [ ! -e ran ]
+[ -z "$(ls -A "$TMP/cwd")" ] && shown sched -- touch ran >"$TMP/text" && grep -q '^# Not shown: tids_to_trace' "$TMP/text" && [ ! -e ran ]
 verdict "nothing is recorded, and no command is run" $?
 shown sched -t 10 | grep -q '^duration_ms: 10000$' && shown sched -t 10 -c <(shown irq -t 3 -b 1mb) -b 5mb >"$TMP/text" &&
   grep -q '^duration_ms: 10000$' "$TMP/text" && grep -q '^  size_kb: 5120$' "$TMP/text" && grep -q '"irq/\*"' "$TMP/text" &&

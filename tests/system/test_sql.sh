@@ -119,7 +119,7 @@ for format in --csv --json ""; do
   N=$((N + 1))
   echo "$ok $N - a full device ends rows without end${format:+ with $format}"
 done
-check "no statement" 2 '' 'no STATEMENT' "$TRACE"
+check "no statement" 2 '' 'STATEMENT is missing' "$TRACE"
 check "no file" 2 '' 'FILE is missing'
 check "an unknown option" 2 '' 'did you mean --json' --jsn "$TRACE" "select 1"
 

@@ -2,9 +2,9 @@
 -- @title fsync storm
 -- @needs event raw_syscalls/sys_exit or source linux.waits
 -- @record syscalls
--- @threshold share_pct 20 of the time of the threads that sync
+-- @threshold share_pct 20 of the syncing threads' time
 -- @threshold per_s 20
--- @words {process} called {call} {per_s} times a second and spent {time_ns} in it, {share_pct} % of the time of the {threads} threads that called it
+-- @words {process} called {call} {per_s} times a second and spent {time_ns} in it, {share_pct} % of the calling threads' time
 -- @more report waits -p {pid}
 WITH calls AS MATERIALIZED (
   SELECT t.utid, s.name, s.ts, s.dur

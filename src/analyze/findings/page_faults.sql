@@ -4,7 +4,7 @@
 -- @title Page-fault storm
 -- @needs counter page faults
 -- @record faults
--- @threshold share_pct 5 of the time of a CPU, at 1 us for a minor and 100 us for a major page fault
+-- @threshold share_pct 5 of a CPU's time, at 1 us for a minor and 100 us for a major page fault
 -- @threshold faults 20000
 -- @words {process} had {per_s} page faults a second; {major} in total were major
 -- @more report mem -p {pid}

@@ -4,7 +4,7 @@
 -- @title Intrusive recorder
 -- @needs table sched
 -- @record sched
--- @threshold share_pct 10 of the CPUs of the machine, or of the time of the threads that it stopped
+-- @threshold share_pct 10 of the machine's CPUs, or of the time of the threads that it stopped
 -- @words {recorder} took {share_pct} % of {of}
 -- @more report cpu --by program
 WITH r AS (

@@ -2,7 +2,7 @@
 -- @title Softirq flood
 -- @needs event irq/softirq_entry or table sched
 -- @record irq sched
--- @threshold share_pct 20 of the time of the CPU
+-- @threshold share_pct 20 of the CPU's time
 -- @words CPU {cpu} spent {share_pct} % of its time in {softirq}
 -- @more report irq
 WITH i AS (

@@ -6,7 +6,7 @@
 -- @record net
 -- @threshold share_pct 10 of the window, in tenths of a second
 -- @threshold of_sent_pct 0.5 of the packets that the machine sent
--- @threshold retransmits 10 of all connections
+-- @threshold retransmits 10 on all connections
 -- @words TCP retransmitted {retransmits} packets, {of_sent_pct} % of the packets that the machine sent; most of them from port {sport} to {dport}
 -- @more report net
 WITH r AS MATERIALIZED (

@@ -8,7 +8,7 @@
 -- @threshold share_pct 10 of the length of the sleeps
 -- @threshold per_s 5 of such sleeps
 -- @threshold slack_ns 100000
--- @words sleeps of {thread} may last {slack_ns} longer than requested ({asked_ns}): {per_s} a second
+-- @words sleeps of {thread} may last {slack_ns} longer than requested ({asked_ns}): {per_s} such sleeps a second
 -- @more report latency -p {tid}
 WITH t AS (
   SELECT utid, ts, extract_arg(arg_set_id, 'softexpires') AS soft, extract_arg(arg_set_id, 'expires') AS hard

@@ -263,7 +263,7 @@ static bool read_brackets(struct parser *s)
 		if (!read_range(s, &set))
 			return false;
 	if (!*s->p)
-		return regex_compile_refuse(s, "a [ without its ]");
+		return regex_compile_refuse(s, "unmatched [");
 	s->p++;
 	if (inverted)
 		invert_set(&set);
@@ -281,7 +281,7 @@ static bool read_group(struct parser *s)
 
 	if (!captures && s->p[1] != ':')
 		return regex_compile_refuse(
-			s, "of the groups that begin with (?, only (?: ) is supported");
+			s, "of the groups that begin with (?, only (?:...) is supported");
 	if (s->depth == REGEX_MAX_DEPTH || (captures && group == REGEX_MAX_GROUPS))
 		return regex_compile_refuse(s, "too many groups");
 	if (!captures)
@@ -293,7 +293,7 @@ static bool read_group(struct parser *s)
 	if (!read_alternatives(s))
 		return false;
 	if (*s->p != ')')
-		return regex_compile_refuse(s, "a ( without its )");
+		return regex_compile_refuse(s, "unmatched (");
 	s->p++;
 	s->depth--;
 	return !captures || emit_op(s, REGEX_SAVE, (int)(2 * group + 1), 0);
@@ -510,7 +510,7 @@ int regex_compile(const char *pattern, struct regex *re, struct err_text *why)
 	if (!read_alternatives(&s))
 		return s.error;
 	if (*s.p)
-		return err_set(why, -EINVAL, "a ) without its (");
+		return err_set(why, -EINVAL, "unmatched )");
 	re->ops[re->n_ops++] = (struct regex_op){REGEX_MATCH, 0, 0};
 	return 0;
 }

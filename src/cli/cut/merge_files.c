@@ -67,8 +67,8 @@ static void merge_warn_of_bad_inputs(const struct merge_files *o, const struct m
 			log_warn("%s: skipped %s: cannot be decoded", o->files[i].path,
 				 str_count(in->undecodable + in->not_unpacked, "packet", count));
 		if (llabs(set) > 1000000)
-			log_warn("%s: the clock of '%s' was set by %.3f ms during the recording; "
-				 "the last timestamps are off by as much",
+			log_warn("%s: the clock of '%s' was stepped by %.3f ms during the "
+				 "recording; the later timestamps are off by as much",
 				 o->files[i].path, o->files[i].machine, (double)set / 1e6);
 	}
 }

@@ -25,10 +25,9 @@ static const char usage_head[] =
 
 static const char usage_tail[] =
 	"\n"
-	"      --per UNIT      compare the cost of a run, a second, or a slice or system call with "
-	"this name:\n"
-	"                      run (default for recordings of a command), second, request, "
-	"sys_recvfrom\n"
+	"      --per UNIT      compare the cost per run (default for recordings of a command), per "
+	"second,\n"
+	"                      or per slice or system call of this name: request, sys_recvfrom\n"
 	"  -p, --pid WHO       only these processes or threads: 12,34, or names: make, 'kworker*'\n"
 	"      --from TIME     start at this time of each trace: seconds since its start, or 1s, "
 	"200ms\n"

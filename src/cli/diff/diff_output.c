@@ -186,7 +186,7 @@ static void print_side(const struct diff_traces *t, int side)
 static void print_heading(const struct diff_traces *t, const struct diff_results *r,
 			  const struct report_style *style)
 {
-	static const char *const designs[] = {"from recording to recording",
+	static const char *const designs[] = {"between recordings",
 					      "in pairs, because the recordings alternate",
 					      "between blocks of time", "without a test"};
 	size_t tested = 0;

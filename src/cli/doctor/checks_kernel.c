@@ -60,12 +60,11 @@ static void report_no_tracefs(const struct doctor_machine *m, struct doctor_find
 	if (fs_exists(root)) {
 		bool mounts = doctor_read_capabilities(m, 0, "CapEff") & (1ull << CAP_SYS_ADMIN);
 
-		doctor_set_finding(
-			f, mounts ? DOCTOR_LIMIT : DOCTOR_FAULT, "no tracefs is mounted on %s%s",
-			root,
-			mounts ? ": sonda-probes mounts it for itself, but sonda cannot list "
-				 "events or find them by pattern"
-			       : ": no kernel event can be recorded");
+		doctor_set_finding(f, mounts ? DOCTOR_LIMIT : DOCTOR_FAULT,
+				   "tracefs is not mounted on %s%s", root,
+				   mounts ? ": sonda-probes mounts it privately, but sonda cannot "
+					    "list events or expand patterns"
+					  : ": no kernel event can be recorded");
 		doctor_set_remedy(f, "sudo mount -t tracefs tracefs %s", root);
 	} else if (fs_join(kernel, sizeof(kernel), m->sys, "kernel") || !fs_exists(kernel)) {
 		doctor_set_finding(

@@ -66,7 +66,7 @@ void check_disk(struct doctor_machine *m, struct doctor_finding *f)
 	} else if (room < LITTLE_ROOM) {
 		doctor_set_finding(
 			f, DOCTOR_NOTE,
-			"%s has little space: %s free, and a recording stops when %s are left",
+			"%s has little space: %s free, and a recording stops when %s is left",
 			m->dir, bytes, kept);
 		doctor_set_remedy(f, "sonda record -o DIRECTORY/trace.pftrace EVENT...");
 	} else {

@@ -207,10 +207,9 @@ void check_lockdown(struct doctor_machine *m, struct doctor_finding *f)
 			"lockdown=integrity: probes that write memory are refused, recordings "
 			"are not affected");
 	else {
-		doctor_set_finding(
-			f, DOCTOR_FAULT,
-			"lockdown=confidentiality: the kernel refuses tracefs, kprobes and BPF "
-			"to root too, so no kernel event can be recorded");
+		doctor_set_finding(f, DOCTOR_FAULT,
+				   "lockdown=confidentiality: the kernel denies tracefs, kprobes "
+				   "and BPF even to root, so no kernel event can be recorded");
 		doctor_set_remedy(f, "sudo sed -i 's/lockdown=confidentiality/lockdown=integrity/' "
 				     "/etc/default/grub && sudo update-grub && sudo reboot");
 	}
@@ -241,8 +240,8 @@ void check_selinux(struct doctor_machine *m, struct doctor_finding *f)
 		return;
 	}
 	doctor_set_finding(f, confinement_verdict(m),
-			   "SELinux confines this user (%s), which may refuse tracefs and BPF: "
-			   "refusals are in the audit log",
+			   "SELinux confines this user (%s) and may deny access to tracefs and "
+			   "BPF; the audit log lists denials",
 			   domain);
 	doctor_set_remedy(f, "sudo ausearch -m avc -ts recent -c sonda-probes");
 }
@@ -258,10 +257,10 @@ void check_apparmor(struct doctor_machine *m, struct doctor_finding *f)
 		return;
 	}
 	profile[strcspn(profile, " ")] = '\0';
-	doctor_set_finding(
-		f, confinement_verdict(m),
-		"AppArmor confines this process (profile %s), which may refuse tracefs and BPF",
-		profile);
+	doctor_set_finding(f, confinement_verdict(m),
+			   "AppArmor confines this process (profile %s) and may deny access to "
+			   "tracefs and BPF",
+			   profile);
 	doctor_set_remedy(f, "sudo aa-complain %s", profile);
 }
 

@@ -23,7 +23,7 @@
 
 static const char usage[] =
 	"usage: sonda export FORM [OPTION]... FILE\n\n"
-	"Converts a trace to a format of other programs. FILE - is standard input. FORM is one "
+	"Converts a trace to another program's format. FILE - is standard input. FORM is one "
 	"of:\n\n"
 	"      --json           Chrome's JSON: slices, scheduler, counters, flows\n"
 	"      --csv[=sheet]    a folder with a CSV file for each table; sheet: put ' before text "
@@ -294,7 +294,7 @@ static int export_write_text(const struct export_options *o, const struct trace_
 	/* If our own allocation failed, the database reports no error. */
 	return r == SQLITE_OK
 		       ? 0
-		       : err_set(e, -EIO, "cannot read the tables: %s",
+		       : err_set(e, -EIO, "cannot read the tables of %s: %s", o->file,
 				 r == SQLITE_NOMEM ? sqlite3_errstr(r) : sqlite3_errmsg(t->db));
 }
 
@@ -322,7 +322,8 @@ static int prepare_folded_stacks(const struct export_options *o, sqlite3 *db, st
 	if (r == SQLITE_OK)
 		r = sqlite3_prepare_v2(db, o->form->needs, -1, &st, NULL);
 	if (r != SQLITE_OK)
-		return err_set(e, -EIO, "cannot read the tables: %s", sqlite3_errmsg(db));
+		return err_set(e, -EIO, "cannot read the tables of %s: %s", o->file,
+			       sqlite3_errmsg(db));
 	r = sqlite3_step(st);
 	sqlite3_finalize(st);
 	return r == SQLITE_ROW ? 0

@@ -354,7 +354,7 @@ static int host_write_out(struct host_run *h, struct err_text *e)
 	if (trace_file_bytes(h->file) >= h->room)
 		return err_set(e, -ENOSPC,
 			       "stopped because the file system of %s is nearly full; the data "
-			       "until then is saved",
+			       "recorded until then is saved",
 			       h->output.text);
 	return trace_file_assign_name(h->file, e);
 }
@@ -384,7 +384,7 @@ static void hosts_on_tick(evutil_socket_t fd, short what, void *ctx)
 		if (h->has_ended || !h->link)
 			continue;
 		if (h->failed)
-			host_stop_writing(h, "the trace that arrives from there is damaged");
+			host_stop_writing(h, "the received trace is damaged");
 		else if (host_write_out(h, &e))
 			host_stop_writing(h, e.text);
 		else

@@ -17,9 +17,9 @@
 
 static const char usage[] =
 	"usage: sonda import [OPTION]... -o OUT FILE\n\n"
-	"Converts a recording of another program to a trace: trace-cmd's trace.dat or perf's "
-	"perf.data,\n"
-	"detected by its first bytes. FILE \"-\" is standard input.\n\n"
+	"Converts a recording of trace-cmd (trace.dat) or perf (perf.data) to a trace. The format "
+	"is\n"
+	"detected from the first bytes. FILE \"-\" is standard input.\n\n"
 	"  -o, --out OUT          output file; \"-\" is standard output\n"
 	"      --force            replace OUT if it exists\n"
 	"      --buffer NAME      trace.dat: only events from this tracefs instance; \"top\" is "

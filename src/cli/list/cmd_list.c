@@ -71,7 +71,7 @@ static const char list_usage[] =
 	"usage: sonda list [OPTION]... [KIND] [PATTERN]...\n"
 	"\n"
 	"Lists what can be recorded here. Without KIND, lists the kinds; with only a PATTERN,\n"
-	"whatever matches it in any of them.\n"
+	"everything that matches it.\n"
 	"\n"
 	"Kinds:\n"
 	"  events                 kernel events\n"

@@ -45,7 +45,7 @@ static void answer_request(struct json_object *request, json_rpc_call *call, voi
 		/* Responses are dropped, because the server sends no requests. */
 		if (method || !has_id)
 			put_error(ret, is_id(id) ? id : NULL, JSON_RPC_INVALID_REQUEST,
-				  "not a request of JSON-RPC 2.0 with an object as params");
+				  "not a JSON-RPC 2.0 request with an object as params");
 		return;
 	}
 	code = call(ctx, json_object_get_string(method), params, &result);

@@ -189,7 +189,8 @@ static int add_verb_output(const struct mcp_tool *tool, struct mcp_call *c, stru
 	put_names_of_traces(c, &out->out);
 	put_names_of_traces(c, &out->errors);
 	if (!has_text && out->code != 0)
-		return err_set(e, -EIO, "%s", out->errors.s ? out->errors.s : "it failed");
+		return err_set(e, -EIO, "%s",
+			       out->errors.s ? out->errors.s : "the verb failed without a message");
 	add_error_notes(a, out->errors.s);
 	if (out->cut && tool->id != MCP_SQL)
 		return err_set(e, -EFBIG,
@@ -198,7 +199,8 @@ static int add_verb_output(const struct mcp_tool *tool, struct mcp_call *c, stru
 	if (out->cut)
 		answer_add(a, "the statement has more rows, which were not read; use LIMIT");
 	if (r < 0 && out->code != 0)
-		return err_set(e, -EIO, "%s", out->errors.s ? out->errors.s : "it failed");
+		return err_set(e, -EIO, "%s",
+			       out->errors.s ? out->errors.s : "the verb failed without a message");
 	return r < 0 ? err_set(e, r, "cannot read the output of the verb") : 0;
 }
 

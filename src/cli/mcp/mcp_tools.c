@@ -11,7 +11,7 @@
 
 #define TRACE_ARG                                                                                  \
 	{                                                                                          \
-		"trace", "name of a trace: list with kind traces has them", MCP_TRACE, true, NULL  \
+		"trace", "name of a trace, from list with kind traces", MCP_TRACE, true, NULL      \
 	}
 #define WHO_ARG                                                                                    \
 	{                                                                                          \

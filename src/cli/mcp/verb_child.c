@@ -107,12 +107,12 @@ int verb_child_run(const struct verb_child *c, struct verb_output *ret, struct e
 	pid_t parent = getpid(), pid;
 
 	if (pipe2(out, O_CLOEXEC) < 0)
-		return err_set(e, -errno, "cannot make a pipe: %s", strerror(errno));
+		return err_set(e, -errno, "cannot create a pipe: %s", strerror(errno));
 	if (pipe2(errors, O_CLOEXEC) < 0) {
 		r = -errno;
 		close(out[0]);
 		close(out[1]);
-		return err_set(e, r, "cannot make a pipe: %s", strerror(-r));
+		return err_set(e, r, "cannot create a pipe: %s", strerror(-r));
 	}
 	pid = fork();
 	if (pid == 0)

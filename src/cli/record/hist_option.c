@@ -132,11 +132,11 @@ static int parse_hist_linear(struct hist_parse *p, char *range)
 	}
 	if (!max || !step_text || strcmp(step_word, "step") != 0 || !read_number(range, &l->min) ||
 	    !read_number(max, &to) || !read_number(step_text, &step) || step <= 0 || to <= l->min)
-		return hist_error(p, "the form is: linear 0..256 step 8");
+		return hist_error(p, "expected MIN..MAX step STEP, as in 'linear 0..256 step 8'");
 	if (((uint64_t)to - (uint64_t)l->min) % (uint64_t)step)
-		return hist_error(p, "the range is not a multiple of the step");
+		return hist_error(p, "the range must be a multiple of the step");
 	if (((uint64_t)to - (uint64_t)l->min) / (uint64_t)step > LINEAR_STEPS_MAX)
-		return hist_error(p, "there are more than 254 steps");
+		return hist_error(p, "too many steps; the limit is 254");
 	l->has_min = l->has_step = l->has_steps = true;
 	l->step = (uint64_t)step;
 	l->steps = (uint32_t)(((uint64_t)to - (uint64_t)l->min) / (uint64_t)step);
@@ -151,8 +151,8 @@ static int parse_hist_clause(struct hist_parse *p, const char *word)
 	if (!strcmp(word, "log2"))
 		return 0;
 	if (strcmp(word, "by") != 0 && strcmp(word, "on") != 0 && strcmp(word, "linear") != 0)
-		return hist_error(p, "only these may follow the field: by KEY, on FIELDS, linear "
-				     "MIN..MAX step STEP");
+		return hist_error(p, "expected 'by KEY', 'on FIELDS' or 'linear MIN..MAX step "
+				     "STEP' after the field");
 	value = parse_hist_word(p);
 	if (!value)
 		return hist_error(p, "a word is missing at the end");
@@ -162,7 +162,7 @@ static int parse_hist_clause(struct hist_parse *p, const char *word)
 	if (*word == 'o')
 		return parse_hist_matches(p, value);
 	if (h->key)
-		return hist_error(p, "only one key is possible");
+		return hist_error(p, "only one key can be given");
 	return message_set_string(&h->key, value) ? -ENOMEM : 0;
 }
 
@@ -185,7 +185,7 @@ static int parse_hist(struct hist_parse *p, char *copy)
 	int r;
 
 	if (!colon)
-		return hist_error(p, "the form is EVENT: FIELD [by KEY], as in " EXAMPLE);
+		return hist_error(p, "expected EVENT: FIELD [by KEY], as in " EXAMPLE);
 	*colon = '\0';
 	p->rest = colon + 1;
 	r = take_events(p, copy);

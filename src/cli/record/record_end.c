@@ -450,7 +450,8 @@ static int end_written_recording(struct record_command *c, int error)
 	if (r == 0)
 		return write_summary(c, false);
 	if (r == -EBADMSG) {
-		console_error(&c->console, "%s ends within a packet: the file system may be full",
+		console_error(&c->console,
+			      "%s ends in the middle of a packet: the file system may be full",
 			      c->output.text);
 		write_summary(c, true);
 		return EXIT_FAILED;
@@ -525,8 +526,8 @@ static int report_limit(struct record_command *c, int code)
 		return code;
 	}
 	console_error(&c->console,
-		      "stopped because the file system of %s is nearly full; the data until then "
-		      "is saved",
+		      "stopped because the file system of %s is nearly full; the data recorded "
+		      "until then is saved",
 		      c->output.text);
 	return EXIT_FAILED;
 }
@@ -572,7 +573,7 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 		  (c->file && (c->host || trace_file_is_named(c->file)) && error != -EINTR);
 	if (error && !c->result.refused && !is_kept) {
 		if (c->passes_file && trace_file_is_named(c->file))
-			console_say(&c->console, "the data written until then is in %s",
+			console_say(&c->console, "the data recorded until then is in %s",
 				    c->output.text);
 		return EXIT_FAILED;
 	}

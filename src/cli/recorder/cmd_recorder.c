@@ -202,8 +202,8 @@ static void print_kernel_memory(const struct recorder_options *o)
 		printf("; %s was available before", str_bytes(available, of));
 	putchar('\n');
 	if (available && o->kernel_bytes > available / 4)
-		log_warn("the rings use more than a quarter of the available memory, which cannot "
-			 "be swapped; choose a smaller --size");
+		log_warn("the rings take more than a quarter of the available memory and cannot be "
+			 "swapped out; choose a smaller --size");
 }
 
 /* Prints the measured cost of each preset. */

@@ -174,8 +174,7 @@ int crash_boots_choose(const char *dir, int number, struct crash_boot *ret, stru
 		r = err_set(e, -ENOENT, "no data is left of boot %.8s (armed %s): %s", b->id, when,
 			    b->saved_s
 				    ? b->why
-				    : "no recorder has saved it; sonda report --boot does, if root "
-				      "runs it");
+				    : "no recorder has saved it; run as root: sonda report --boot");
 	} else {
 		*ret = *b;
 	}

@@ -136,26 +136,27 @@ static void dat_put_symbols(struct strbuf *b, const char *kallsyms)
 int crash_dat_begin(int fd, const char *tracefs, const char *kallsyms,
 		    const struct crash_dat_events *events, struct err_text *e)
 {
+	const char *name = "header_page";
 	struct strbuf b = {0};
 	int r;
 
 	dat_put_head(&b);
-	dat_put_string(&b, "header_page");
-	r = dat_put_file(&b, tracefs, "header_page");
+	dat_put_string(&b, name);
+	r = dat_put_file(&b, tracefs, name);
 	dat_put_string(&b, "header_event");
 	if (r == 0)
-		r = dat_put_file(&b, tracefs, "header_event");
+		r = dat_put_file(&b, tracefs, name = "header_event");
 	dat_put_u32(&b, 0); /* formats of events/ftrace */
 	dat_put_formats(&b, tracefs, events);
 	dat_put_symbols(&b, kallsyms);
 	dat_put_u32(&b, 0); /* printk_formats */
 	dat_put_u64(&b, 0); /* saved_cmdlines: sched_switch has the names */
 	if (r < 0)
-		err_set(e, r, "cannot read %.200s/events: %s", tracefs, strerror(-r));
+		err_set(e, r, "cannot read %.200s/events/%s: %s", tracefs, name, strerror(-r));
 	else if (b.failed)
 		r = err_set(e, -ENOMEM, "out of memory");
 	else if ((r = fs_write_all(fd, b.s, b.len)) < 0 || (fsync(fd) < 0 && (r = -errno)))
-		err_set(e, r, "cannot write the descriptions of events: %s", strerror(-r));
+		err_set(e, r, "cannot write the event formats: %s", strerror(-r));
 	strbuf_deinit(&b);
 	return r;
 }

@@ -226,7 +226,7 @@ static int import_pages(int dat, const struct crash_boot *b, const char *path,
 		return r;
 	r = import_run(dat, trace_file_fd(f), &options, &result);
 	if (r < 0)
-		err_set(e, r, "cannot read the pages: %s", result.problem);
+		err_set(e, r, "cannot import the ring of boot %.8s: %s", b->id, result.problem);
 	else if ((r = add_marker(trace_file_fd(f), b)) < 0 || (r = trace_file_update_size(f)) < 0)
 		err_set(e, r, "cannot write %.300s: %s", path, strerror(-r));
 	else
@@ -307,7 +307,7 @@ int crash_save_last(const struct crash_ring *ring, const char *dir, struct crash
 	if (ring->state < CRASH_RING_STOPPED)
 		err_set(&why, -ENOENT, "after the reboot, %s", crash_ring_why(ring->state));
 	else if (ring->state == CRASH_RING_RECORDS)
-		err_set(&why, -EBUSY, "another program started the ring again before it was saved");
+		err_set(&why, -EBUSY, "another program restarted the ring before it was saved");
 	else
 		(void)save_pages(ring, dir, &b, ret, &why);
 	memcpy(ret->id, b.id, sizeof(ret->id));

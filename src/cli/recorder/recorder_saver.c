@@ -167,7 +167,8 @@ static void write_reason(const struct recorder_saver *s, uint64_t took_ms)
 	strbuf_printf(&b, ",\"time\":\"%s\",\"took_ms\":%" PRIu64 ",\"bytes\":%lld}\n", when,
 		      took_ms, (long long)st.st_size);
 	if (b.failed || snprintf(path, sizeof(path), "%s.json", s->path) >= (int)sizeof(path))
-		log_warn("cannot write the reason into the snapshot %s", s->path);
+		log_warn("cannot write the description of %s: %s", s->path,
+			 strerror(b.failed ? ENOMEM : ENAMETOOLONG));
 	else if ((fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)) <
 			 0 ||
 		 fs_write_all(fd, b.s, b.len) < 0)
@@ -183,7 +184,8 @@ static void recorder_saver_write_alert(const struct recorder_saver *s)
 
 	alert_put_packet(s->alert, &packet);
 	if (fd < 0 || packet.failed || fs_write_all(fd, packet.s, packet.len) < 0)
-		log_warn("cannot write the alert into the snapshot %s", s->path);
+		log_warn("cannot add the alert to the snapshot %s: %s", s->path,
+			 strerror(packet.failed ? ENOMEM : errno));
 	strbuf_deinit(&packet);
 }
 
@@ -236,7 +238,8 @@ static int choose_path(struct recorder_saver *s, struct err_text *e)
 
 	s->time = time(NULL);
 	if (fs_join(dir, sizeof(dir), s->setup.dir, "snapshots"))
-		return err_set(e, -ENAMETOOLONG, "the folder's path is too long");
+		return err_set(e, -ENAMETOOLONG, "the path of the folder is too long: %.200s...",
+			       s->setup.dir);
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return err_set(e, -errno, "cannot create %.300s: %s", dir, strerror(errno));
 	if (gmtime_r(&s->time, &tm))
@@ -250,7 +253,8 @@ static int choose_path(struct recorder_saver *s, struct err_text *e)
 		n = snprintf(s->path, sizeof(s->path), "%s/%s%s-%s" SUFFIX, dir, when, more,
 			     s->trigger);
 		if (n >= (int)sizeof(s->path))
-			return err_set(e, -ENAMETOOLONG, "the folder's path is too long");
+			return err_set(e, -ENAMETOOLONG,
+				       "the path of the folder is too long: %.200s...", dir);
 		if (!fs_exists(s->path))
 			return 0;
 	}
@@ -349,9 +353,10 @@ static bool recorder_saver_queue(struct recorder_saver *s, const char *trigger, 
 	copy_trigger(name, trigger);
 	if (s->next_trigger[0] || !recorder_saver_admit(s, name)) {
 		s->counts.skipped++;
-		log_write_limited(&s->skips, LOG_LEVEL_WARN,
-				  "%s: no snapshot saved: the last one was less than --pause ago",
-				  reason);
+		log_write_limited(
+			&s->skips, LOG_LEVEL_WARN,
+			"%s: no snapshot saved, because the last one was less than --pause ago",
+			reason);
 		s->setup.on_done(s->setup.ctx);
 		free(alert);
 		return false;

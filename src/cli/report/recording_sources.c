@@ -346,9 +346,8 @@ void recording_sources_warn(const struct recording_sources *s, const Pb__TraceCo
 
 		if (is_program_source(s->missing.names[i])) {
 			if (!runs_command)
-				strbuf_puts(lines, "no program that is running provides track "
-						   "events; a program that starts later is "
-						   "recorded\n");
+				strbuf_puts(lines, "no running program provides track events; "
+						   "programs that start later are recorded\n");
 			continue;
 		}
 		strbuf_printf(lines, "no producer provides the data source '%s' yet%s%s%s\n",

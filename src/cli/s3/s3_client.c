@@ -530,7 +530,7 @@ int s3_multipart_abort_all(struct s3_client *c, const char *key, struct err_text
 		if (str_starts(found, key) && s3_upload_id_is_valid(id))
 			r = s3_multipart_abort(c, found, id, e);
 	if (r == -EPROTO && (x.status == 403 || x.status == 501)) {
-		log_warn("%s; parts of an interrupted upload may stay in the bucket", e->text);
+		log_warn("%s; parts of an interrupted upload may remain in the bucket", e->text);
 		r = 0;
 	}
 	strbuf_deinit(&x.answer);
@@ -541,8 +541,8 @@ int s3_multipart_abort_all(struct s3_client *c, const char *key, struct err_text
 
 #define PART_BYTES (16u << 20)
 
-static int read_content(int fd, uint64_t at, size_t len, uint8_t *buf, struct s3_content *ret,
-			struct err_text *e)
+static int read_content(const char *key, int fd, uint64_t at, size_t len, uint8_t *buf,
+			struct s3_content *ret, struct err_text *e)
 {
 	uint8_t hash[SHA256_SIZE];
 
@@ -550,8 +550,9 @@ static int read_content(int fd, uint64_t at, size_t len, uint8_t *buf, struct s3
 		ssize_t got = pread(fd, buf + n, len - n, (off_t)(at + n));
 
 		if (got <= 0 && (got == 0 || errno != EINTR))
-			return err_set(e, got ? -errno : -EBADMSG, "cannot read a file: %s",
-				       got ? strerror(errno) : "it has become shorter");
+			return err_set(e, got ? -errno : -EBADMSG,
+				       "cannot read the file for %s: %s", key,
+				       got ? strerror(errno) : "it was truncated");
 		n += got > 0 ? (size_t)got : 0;
 	}
 	*ret = (struct s3_content){.data = buf, .len = len};
@@ -573,7 +574,7 @@ static int put_parts(struct s3_client *c, const char *key, int fd, uint64_t byte
 		uint64_t at = (uint64_t)i * PART_BYTES;
 		struct s3_content content;
 
-		r = read_content(fd, at, (size_t)MIN(bytes - at, (uint64_t)PART_BYTES), buf,
+		r = read_content(key, fd, at, (size_t)MIN(bytes - at, (uint64_t)PART_BYTES), buf,
 				 &content, e);
 		if (r == 0)
 			r = s3_multipart_put(c, key, id, i + 1, &content, etags[i], e);
@@ -601,13 +602,15 @@ int s3_put_file(struct s3_client *c, const char *key, int fd, uint64_t bytes, co
 		/* The answer to an earlier attempt was lost, or the store has lost the parts. */
 		r = s3_head(c, key, &there, e);
 		if (r)
-			return r == S3_NOT_FOUND ? err_set(e, -EPROTO, "%s was not stored", key)
-						 : r;
+			return r == S3_NOT_FOUND
+				       ? err_set(e, -EPROTO, "the store lost the upload of %s", key)
+				       : r;
 		return there.bytes == bytes && !strcmp(there.sha256, sha256)
 			       ? 0
-			       : err_set(e, -EPROTO, "%s was not stored", key);
+			       : err_set(e, -EPROTO,
+					 "the store has a different object under the key %s", key);
 	}
-	r = read_content(fd, 0, (size_t)bytes, buf, &content, e);
+	r = read_content(key, fd, 0, (size_t)bytes, buf, &content, e);
 	return r ?: s3_put(c, key, &content, false, e);
 }
 

@@ -308,7 +308,8 @@ int s3_transport_perform(struct s3_transport *t, struct s3_exchange *x, struct e
 	x->has_headers = false;
 	x->save_error = 0;
 	if (x->save_to && (ftruncate(*x->save_to, 0) < 0 || lseek(*x->save_to, 0, SEEK_SET) < 0))
-		return err_set(e, -errno, "cannot write a file: %s", strerror(errno));
+		return err_set(e, -errno, "cannot truncate the file for the download: %s",
+			       strerror(errno));
 	if (!headers)
 		return err_set(e, -ENOMEM, "out of memory");
 	set_options(t, x, &body, headers);

@@ -71,7 +71,8 @@ static int ship_collect(const struct ship_options *o)
 	ship_collector_close(c);
 	if (!o->once || !later)
 		return EXIT_GOOD;
-	log_error("ship: cannot put %s into the spool", str_count(later, "trace", count));
+	log_error("ship: %s not added to the spool; the messages above say why",
+		  str_count(later, "trace", count));
 	return EXIT_FAILED;
 }
 
@@ -147,7 +148,7 @@ static int ship_merge(const struct ship_options *o)
 	if (r == 0)
 		return EXIT_GOOD;
 	if (r == -EAGAIN)
-		log_error("ship: some traces are not merged");
+		log_error("ship: some traces were not merged; the messages above say why");
 	else if (r == -EINTR)
 		log_error("ship: stopped; the next --compact continues");
 	else

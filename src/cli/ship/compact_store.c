@@ -146,10 +146,12 @@ int compact_store_open(const struct ship_options *o, const volatile sig_atomic_t
 	if (flock(s.root, LOCK_EX | LOCK_NB) < 0)
 		r = err_set(e, -EBUSY, "%.300s is in use by another sonda ship --compact",
 			    o->spool);
-	if (r == 0 && o->uploads)
-		r = empty_work_folder(s.root) < 0
-			    ? err_set(e, -EIO, "cannot empty %.300s/%s", o->spool, WORK_FOLDER)
-			    : open_client(&s, e);
+	if (r == 0 && o->uploads) {
+		r = empty_work_folder(s.root);
+		r = r < 0 ? err_set(e, r, "cannot empty %.300s/%s: %s", o->spool, WORK_FOLDER,
+				    strerror(-r))
+			  : open_client(&s, e);
+	}
 	if (r < 0)
 		compact_store_close(&s);
 	else
@@ -215,7 +217,7 @@ int compact_store_make_folders(const struct compact_store *s, const char *path, 
 	for (char *at = strchr(folder, '/'); at; at = strchr(at + 1, '/')) {
 		*at = '\0';
 		if (mkdirat(s->root, folder, 0750) < 0 && errno != EEXIST)
-			return err_set(e, -errno, "cannot make the folder %s: %s", folder,
+			return err_set(e, -errno, "cannot create the folder %s: %s", folder,
 				       strerror(errno));
 		*at = '/';
 	}
@@ -266,7 +268,7 @@ int compact_store_fetch(const struct compact_store *s, const char *key, const ch
 		return r;
 	r = hash_local(s, compact_store_path(s, key), &h, hex, e);
 	if (r == 0 && strcmp(hex, sha256) != 0)
-		r = err_set(e, -EBADMSG, "%s has another hash than in its manifest", key);
+		r = err_set(e, -EBADMSG, "the SHA-256 of %s differs from its manifest", key);
 	return r;
 }
 
@@ -280,8 +282,9 @@ static int put_object(const struct compact_store *s, const char *file, const cha
 		return err_set(e, -errno, "cannot read %s: %s", file, strerror(errno));
 	put_key(s, key, object);
 	return errno_of_request(s3_put_file(s->client, object, fd, bytes, sha256, e))
-		       ?: unlinkat(s->root, file, 0) < 0 ? -errno
-							 : 0;
+		       ?: unlinkat(s->root, file, 0) < 0
+			  ? err_set(e, -errno, "cannot remove %s: %s", file, strerror(errno))
+			  : 0;
 }
 
 /* The file was synchronised to disk. */
@@ -330,7 +333,7 @@ int compact_store_check(const struct compact_store *s, const char *key, const ch
 			err_set(e, r, "there is no object %s", object);
 	}
 	if (r == 0 && strcmp(hex, sha256) != 0)
-		r = err_set(e, -EBADMSG, "%s has another hash than in the manifest", key);
+		r = err_set(e, -EBADMSG, "the SHA-256 of %s differs from the manifest", key);
 	return r;
 }
 

@@ -348,9 +348,10 @@ static void compact_table_process(int fd, void *ctx)
 	merge.result = &result;
 	result.error = merge_sources(&merge);
 	snprintf(result.problem, sizeof(result.problem), "%s",
-		 result.error == -EIO ? "the merged file has other rows than its sources"
-		 : result.error	      ? strerror(-result.error)
-				      : "");
+		 result.error == -EIO
+			 ? "the rows of the merged file differ from those of its sources"
+		 : result.error ? strerror(-result.error)
+				: "");
 	(void)helper_send(fd, &result, sizeof(result), -1, 0);
 	_exit(0);
 }
@@ -382,8 +383,7 @@ int compact_table_merge(const struct compact_table_job *job, struct compact_tabl
 	if (r < 0 || ret->error)
 		remove_parts(job);
 	if (r < 0 && r != -EINTR)
-		return err_set(e, r,
-			       "the process that merges was killed, or took longer than %d hours",
+		return err_set(e, r, "the merge process was killed, or took longer than %d hours",
 			       HOURS_MAX);
 	ret->problem[sizeof(ret->problem) - 1] = '\0';
 	str_make_plain(ret->problem, strlen(ret->problem), "");

@@ -145,7 +145,7 @@ static bool ship_make_room(struct ship_collector *c, uint64_t need, bool drops)
 	if (!enough && drops)
 		log_write_limited(&c->full, LOG_LEVEL_WARN,
 				  "the spool has no room for %" PRIu64
-				  " bytes; the trace stays in its folder, and is tried again",
+				  " bytes; the trace stays in its folder and will be retried",
 				  need);
 	return enough;
 }
@@ -387,8 +387,8 @@ static enum ship_outcome ship_collect_source(struct ship_collector *c,
 		(void)spool_remove_folder(s->in, NEW);
 	if (r < 0 && r != -EAGAIN && r != -EINTR)
 		log_write_limited(&c->failures, LOG_LEVEL_WARN,
-				  "cannot put %s into the spool: %s; it is tried again",
-				  source->name, e.text[0] ? e.text : strerror(-r));
+				  "cannot add %s to the spool: %s; will retry", source->name,
+				  e.text[0] ? e.text : strerror(-r));
 	if (r == 0 && !known)
 		log_info("%s is in the spool as %s", source->name, uuid);
 	return r < 0 ? SHIP_LATER : SHIP_TAKEN;

@@ -111,7 +111,7 @@ static int reject_trace(struct compact_day *d, const char *uuid, const char *why
 {
 	int r = add_uuid(&d->bad, uuid);
 
-	log_warn("trace %s is not merged: %s", uuid, why);
+	log_warn("trace %s was not merged: %s", uuid, why);
 	sort_uuids(&d->bad);
 	return r;
 }
@@ -294,7 +294,10 @@ static int read_merged(struct compact_day *d, struct err_text *e)
 		snprintf(key, sizeof(key), "%.256s%.200s", folder, names.of[i]);
 		r = read_text(d, key, MERGED_MANIFEST_MAX, &text, e);
 		if (r == 0 && (r = parse_merged(d, &text)) < 0)
-			err_set(e, r, "%s is not a manifest of merged files", key);
+			err_set(e, r,
+				r == -ENOMEM ? "out of memory"
+					     : "%s is not a valid manifest of merged files",
+				key);
 		strbuf_deinit(&text);
 	}
 	sort_uuids(&d->merged);
@@ -546,12 +549,12 @@ static int merge_table(struct compact_day *d, const char *table, const char *uui
 	}
 	if (r == 0 && result.error == -EBADMSG && result.bad < s.n)
 		r = reject_trace(d, d->traces[s.traces[result.bad]].uuid,
-				 "a table is not as sonda writes it")
+				 "one of its tables was not written by sonda")
 			    ?: -EBADMSG;
 	else if (r == 0 && result.error)
 		r = err_set(e, -EIO, "cannot merge the table %s: %s", table, result.problem);
 	if (r == 0) {
-		log_info("%s: %zu files with %" PRIu64 " rows are merged", table, s.n, result.rows);
+		log_info("%s: merged %zu files with %" PRIu64 " rows", table, s.n, result.rows);
 		r = store_parts(d, table, compact_store_path(&d->store, local), uuid, &result,
 				manifest, e);
 	}
@@ -608,7 +611,7 @@ static int merge_batch(struct compact_day *d, struct err_text *e)
 	if (r == 0)
 		r = store_manifest(d, uuid, &manifest, e);
 	if (r == 0)
-		log_info("%zu traces of %s are merged", d->n_traces, d->options->compact);
+		log_info("merged %zu traces of %s", d->n_traces, d->options->compact);
 	strbuf_deinit(&manifest);
 	return r;
 }
@@ -639,7 +642,7 @@ static int remove_merged(struct compact_day *d, struct err_text *e)
 	for (size_t i = 0; r == 0 && i < d->merged.n; i++)
 		r = *d->stop ? -EINTR : remove_tables(d, d->merged.of[i], e);
 	if (r == 0 && d->merged.n)
-		log_info("the tables of %zu merged traces of %s are removed from v1", d->merged.n,
+		log_info("removed the tables of %zu merged traces of %s from v1", d->merged.n,
 			 d->options->compact);
 	return r;
 }

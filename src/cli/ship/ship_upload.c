@@ -56,8 +56,8 @@ static int check_target(const struct ship_uploader *u, struct err_text *e)
 	else if (!text.len)
 		r = fs_write_all(fd, now.s, now.len) ?: fsync(fd) < 0 ? -errno : 0;
 	else if (strcmp(text.s, now.s) != 0)
-		r = err_set(e, -EINVAL, "the spool %.200s is for %.*s; use another spool", o->spool,
-			    (int)strcspn(text.s, "\n"), text.s);
+		r = err_set(e, -EINVAL, "the spool %.200s belongs to %.*s; use another spool",
+			    o->spool, (int)strcspn(text.s, "\n"), text.s);
 	strbuf_deinit(&text);
 	strbuf_deinit(&now);
 	return r;

@@ -229,7 +229,7 @@ static int copy_packets(const char *path, struct trace_file *to, struct err_text
 		if (f.id == PB_TRACE_PACKET && f.data)
 			r = trace_file_add_packet(to, f.data, f.len);
 	munmap(data, (size_t)st.st_size);
-	return r < 0 ? err_set(e, r, "cannot write: %s", strerror(-r)) : 0;
+	return r < 0 ? err_set(e, r, "cannot write the copy of the trace: %s", strerror(-r)) : 0;
 }
 
 static int read_modules(const struct symbolize_options *o, struct symbol_modules *ret,
@@ -244,7 +244,8 @@ static int read_modules(const struct symbolize_options *o, struct symbol_modules
 	r = symbol_modules_read(tables.db, ret);
 	trace_tables_close(&tables);
 	if (r != SQLITE_OK)
-		return err_set(e, -EIO, "cannot read the call stacks of %s", o->file);
+		return err_set(e, -EIO, "cannot read the call stacks of %s: %s", o->file,
+			       sqlite3_errstr(r));
 	if (ret->n == 0)
 		return err_set(e, -ENODATA,
 			       "%s has no user call stacks to symbolize; record some with sonda "

@@ -82,14 +82,14 @@ void crash_ring_find(const char *proc, const char *const *roots, struct crash_ri
 const char *crash_ring_why(enum crash_ring_state state)
 {
 	static const char *const why[] = {
-		[CRASH_RING_OLD_KERNEL] =
-			"this kernel keeps no ring across a reboot: it takes Linux 6.12 or later",
+		[CRASH_RING_OLD_KERNEL] = "this kernel cannot keep a ring across a reboot: that "
+					  "requires Linux 6.12 or later",
 		[CRASH_RING_NOT_MADE] = "the kernel's command line does not reserve the ring "
 					"(sonda recorder enable --crash prints what to add)",
 		[CRASH_RING_LINE_ONLY] =
-			"the kernel's command line names the ring, but the kernel did not make it; "
-			"see: dmesg | grep -e reserve_mem -e Tracing",
-		[CRASH_RING_HIDDEN] = "this user may not look into tracefs",
+			"the kernel's command line names the ring, but the kernel did not create "
+			"it; see: dmesg | grep -e reserve_mem -e Tracing",
+		[CRASH_RING_HIDDEN] = "this user may not read tracefs",
 		[CRASH_RING_NOT_KEPT] = "the instance " CRASH_RING_NAME
 					" is in ordinary memory: reserve_mem= is missing on the "
 					"kernel's command line",

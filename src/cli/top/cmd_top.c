@@ -94,7 +94,7 @@ static void update_note(struct top *t)
 
 	strbuf_clear(&t->note);
 	if (t->shown && live_is_stale(t->live, &at) && clock_boot_ns() > at)
-		strbuf_printf(&t->note, "the process values are %llu ms old\n",
+		strbuf_printf(&t->note, "the process values are from %llu ms ago\n",
 			      (unsigned long long)((clock_boot_ns() - at) / NS_PER_MS));
 	if (is_late(t))
 		strbuf_printf(&t->note, "no new values for %llu s\n",

@@ -410,7 +410,7 @@ int trace_file_assign_name(struct trace_file *f, struct err_text *e)
 		return 0;
 	r = link_hidden(f);
 	if (r)
-		return err_set(e, r, "cannot make %s: %s", f->path, strerror(-r));
+		return err_set(e, r, "cannot create %s: %s", f->path, strerror(-r));
 	if (rename(f->temp, f->path))
 		return err_set(e, -errno, "cannot rename %s to %s: %s", f->temp, f->path,
 			       strerror(errno));
@@ -454,7 +454,7 @@ int trace_file_save_new(struct trace_file *f, const char *path, struct err_text 
 	if (!error || f->whole > 0)
 		r = rename_to_new_name(f, path);
 	if (r)
-		return err_set(e, r, "cannot make %s: %s", path, strerror(-r));
+		return err_set(e, r, "cannot create %s: %s", path, strerror(-r));
 	r = trace_file_close_file(f);
 	if (!error)
 		error = r;

@@ -67,11 +67,11 @@ bool trace_input_is_text(const char *path)
 static const struct text_format {
 	const char *begin, *what;
 } text_formats[] = {
-	{"{", "JSON, as Chrome's tracing writes it; open it at https://ui.perfetto.dev"},
-	{"[", "JSON, as Chrome's tracing writes it; open it at https://ui.perfetto.dev"},
-	{"<", "HTML, as systrace writes it; open it in a browser"},
-	{"# tracer:", "the text of ftrace or systrace; open it at https://ui.perfetto.dev"},
-	{"TRACE:", "the text of systrace; open it at https://ui.perfetto.dev"},
+	{"{", "JSON from Chrome's tracing; open it at https://ui.perfetto.dev"},
+	{"[", "JSON from Chrome's tracing; open it at https://ui.perfetto.dev"},
+	{"<", "HTML from systrace; open it in a browser"},
+	{"# tracer:", "text from ftrace or systrace; open it at https://ui.perfetto.dev"},
+	{"TRACE:", "text from systrace; open it at https://ui.perfetto.dev"},
 };
 
 static int refuse_text(const char *path, const uint8_t *head, size_t n, struct err_text *e)

@@ -256,11 +256,10 @@ static int histogram_read(struct ebpf_run *r)
 		e = map_each(&s->map, histogram_on_key, r);
 	if (s->lost.no_key)
 		ebpf_errors_set_count(r->errors, r->family->name,
-				      "values that are missing: no room for their key",
-				      s->lost.no_key);
+				      "values not counted: no room for their key", s->lost.no_key);
 	if (s->lost.no_begin)
 		ebpf_errors_set_count(r->errors, r->family->name,
-				      "times that are missing: no room for their begin",
+				      "times not counted: no room for their start",
 				      s->lost.no_begin);
 	/* A histogram without values is in the trace, too. */
 	if (!s->e && (!s->has_packet || memcmp(&s->lost, &s->lost_written, sizeof(s->lost)) != 0))

@@ -471,7 +471,7 @@ static void on_connection_close(void *ctx, int error)
 	uint64_t user = c->account.user;
 	uint64_t begin = measure_work_begin(h, user);
 	const char *why = error == -ENOBUFS    ? "does not read its socket"
-			  : error == -EDQUOT   ? "makes the service hold too many bytes"
+			  : error == -EDQUOT   ? "has too much data queued in the service"
 			  : error == -EMSGSIZE ? "sent a frame that is too long"
 			  : error == -ETOOMANYREFS
 				  ? "sent more file descriptors at once than can be received"

@@ -130,7 +130,7 @@ static const char *advice_for_error(int error, const struct perf_config *c)
 {
 	if (error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV)
 		return c->attr.type == PERF_TYPE_HARDWARE
-			       ? "; this machine has no such hardware counter, use SW_CPU_CLOCK"
+			       ? "; this machine has no such hardware counter; use SW_CPU_CLOCK"
 			       : "; this machine has no such event";
 	if (error == -EINVAL && c->attr.freq)
 		return "; the frequency may be above kernel.perf_event_max_sample_rate";

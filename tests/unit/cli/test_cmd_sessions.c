@@ -38,7 +38,7 @@ VERB_TEST(a_state_is_printed_as_tables)
 		 "ID    UID    STATE            STARTED   DURATION   BUFFERS   SOURCES  NAME\n"
 		 "3     1000   STARTED          -         1.5 s      33 MiB    2        a?[31m\n"
 		 "12    0      CLONED_READ_ONLY -         -          0 B       0        \n"
-		 "3 sessions of other users (visible to them and to root)\n"},
+		 "3 sessions of other users (visible only to them and to root)\n"},
 		{"status",
 		 "tracing_service_version: 'v1' producers { id: 1 pid: 77 name: 'me' }"
 		 "data_sources { producer_id: 1 ds_descriptor { name: 'linux.ftrace' } }"

@@ -63,7 +63,7 @@ FIXTURE_TEST(test_the_ring_that_survives_a_crash)
 	finds(check_crash, DOCTOR_OK, "command line does not reserve", "");
 	fake_machine_file(&x, "proc/cmdline",
 			  "quiet trace_instance=sonda_crash^traceoff@sonda_crash");
-	finds(check_crash, DOCTOR_NOTE, "the kernel did not make it", "");
+	finds(check_crash, DOCTOR_NOTE, "the kernel did not create it", "");
 	snprintf(name, sizeof(name), "%stracing_on", ring);
 	fake_machine_file(&x, name, "0\n");
 	finds(check_crash, DOCTOR_NOTE, "ordinary memory", "");
@@ -83,7 +83,7 @@ FIXTURE_TEST(test_lockdown)
 	fake_machine_file(&x, "sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
 	finds(check_lockdown, DOCTOR_NOTE, "lockdown=integrity", "");
 	fake_machine_file(&x, "sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
-	finds(check_lockdown, DOCTOR_FAULT, "refuses tracefs", "lockdown=integrity");
+	finds(check_lockdown, DOCTOR_FAULT, "denies tracefs", "lockdown=integrity");
 }
 
 FIXTURE_TEST(test_selinux_that_confines_this_user)
@@ -113,10 +113,12 @@ FIXTURE_TEST(test_a_policy_that_refuses_tracefs_to_root)
 	fake_machine_file(&x, "proc/self/status", "Name:\tsonda\nCapEff:\t000001ffffffffff\n");
 	fake_machine_file(&x, "sys/fs/selinux/enforce", "1");
 	fake_machine_file(&x, "proc/self/attr/current", "docker-default (enforce)\n");
-	finds(check_selinux, DOCTOR_FAULT, "may refuse tracefs", "ausearch");
-	finds(check_apparmor, DOCTOR_FAULT, "may refuse tracefs", "aa-complain docker-default");
+	finds(check_selinux, DOCTOR_FAULT, "may deny access to tracefs", "ausearch");
+	finds(check_apparmor, DOCTOR_FAULT, "may deny access to tracefs",
+	      "aa-complain docker-default");
 	fake_machine_file(&x, "proc/self/status", "Name:\tsonda\nCapEff:\t0000000000000000\n");
-	finds(check_apparmor, DOCTOR_LIMIT, "may refuse tracefs", "aa-complain docker-default");
+	finds(check_apparmor, DOCTOR_LIMIT, "may deny access to tracefs",
+	      "aa-complain docker-default");
 }
 
 /* A file of another inode than that of the machine's own namespace. */
@@ -195,9 +197,9 @@ FIXTURE_TEST(test_tracefs_that_is_not_mounted_or_cannot_be_there)
 	finds(check_tracefs, DOCTOR_FAULT, "CONFIG_FTRACE", "apt install");
 	fake_machine_file(&x, "tracing", NULL);
 	fake_machine_file(&x, "proc/self/status", "Name:\tx\nCapEff:\t0000000000000000\n");
-	finds(check_tracefs, DOCTOR_FAULT, "no tracefs is mounted", "mount -t tracefs");
+	finds(check_tracefs, DOCTOR_FAULT, "tracefs is not mounted", "mount -t tracefs");
 	fake_machine_file(&x, "proc/self/status", "Name:\tx\nCapEff:\t0000000000200000\n");
-	finds(check_tracefs, DOCTOR_LIMIT, "sonda-probes mounts it for itself", "mount -t tracefs");
+	finds(check_tracefs, DOCTOR_LIMIT, "sonda-probes mounts it privately", "mount -t tracefs");
 	fake_machine_file(&x, "tracing/instances", NULL);
 	finds(check_tracefs, DOCTOR_OK, "may create instances", "");
 }

@@ -413,7 +413,7 @@ FIXTURE_TEST(test_a_trace_that_the_service_writes_itself)
 	verb_write_file("there.pftrace", "\x0a\x02\x08\x01\x0a\x02\x08\x02", 8);
 	expect("-c c.cfg", 0, NULL, "2 packets, 8 B to /tmp/", NULL);
 	verb_write_file("there.pftrace", "\x0a\x02\x08\x01\x0a\x02\x08", 7);
-	expect("-c c.cfg", 1, NULL, "there.pftrace ends within a packet", NULL);
+	expect("-c c.cfg", 1, NULL, "there.pftrace ends in the middle of a packet", NULL);
 	verb_write_file("there.pftrace", "", 0);
 	expect("-c c.cfg", 1, NULL, "the trace is empty: the service returned no packets", NULL);
 }
@@ -433,7 +433,7 @@ FIXTURE_TEST(test_a_file_that_is_passed_to_the_service)
 	service.leave = "FreeBuffers";
 	service.port.calls[0] = '\0'; /* what is waited for is called by this one */
 	interrupt_twice("ObserveEvents");
-	expect("-c c.cfg -o z.pftrace", 1, NULL, "the data written until then is in z.pftrace",
+	expect("-c c.cfg -o z.pftrace", 1, NULL, "the data recorded until then is in z.pftrace",
 	       NULL);
 }
 

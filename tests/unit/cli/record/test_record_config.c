@@ -943,7 +943,7 @@ TEST(histograms_that_are_refused)
 	static const struct {
 		const char *text, *why;
 	} rows[] = {
-		{"sched_switch", "the form is EVENT: FIELD"},
+		{"sched_switch", "expected EVENT: FIELD"},
 		{"sched_switch:", "a field is needed"},
 		{":~prev_prio", "one event is needed"},
 		{"sched*:~prev_prio", "one event is needed"},
@@ -954,18 +954,19 @@ TEST(histograms_that_are_refused)
 		{"sched_switch..sched_waking:~prev_prio", "only 'time' can be counted"},
 		{"sched_switch:~prev_prio~on~pid", "'on' applies only to times"},
 		{"sched_switch:~prev_prio~by", "a word is missing"},
-		{"sched_switch:~prev_prio~by~pid~by~comm", "only one key is possible"},
-		{"sched_switch:~prev_prio~for~pid", "only these may follow the field"},
-		{"sched_switch:~prev_prio~linear~0..10", "the form is: linear"},
-		{"sched_switch:~prev_prio~linear~0..10~step~0", "the form is: linear"},
-		{"sched_switch:~prev_prio~linear~10..0~step~1", "the form is: linear"},
-		{"sched_switch:~prev_prio~linear~0..10~steps~1", "the form is: linear"},
-		{"sched_switch:~prev_prio~linear~0..x~step~1", "the form is: linear"},
-		{"sched_switch:~prev_prio~linear~0..10~step~3", "not a multiple"},
-		{"sched_switch:~prev_prio~linear~0..255~step~1", "more than 254 steps"},
+		{"sched_switch:~prev_prio~by~pid~by~comm", "only one key can be given"},
+		{"sched_switch:~prev_prio~for~pid", "after the field"},
+		{"sched_switch:~prev_prio~linear~0..10", "as in 'linear 0..256 step 8"},
+		{"sched_switch:~prev_prio~linear~0..10~step~0", "as in 'linear 0..256 step 8"},
+		{"sched_switch:~prev_prio~linear~10..0~step~1", "as in 'linear 0..256 step 8"},
+		{"sched_switch:~prev_prio~linear~0..10~steps~1", "as in 'linear 0..256 step 8"},
+		{"sched_switch:~prev_prio~linear~0..x~step~1", "as in 'linear 0..256 step 8"},
+		{"sched_switch:~prev_prio~linear~0..10~step~3", "must be a multiple"},
+		{"sched_switch:~prev_prio~linear~0..255~step~1",
+		 "too many steps; the limit is 254"},
 		{"sched_switch:~prev_prio~linear~0..9~step~1~linear~0..9~step~1", "given twice"},
 		{"sched_switch:~prev_prio~linear~-9223372036854775808..9223372036854775807~step~1",
-		 "more than 254 steps"},
+		 "too many steps; the limit is 254"},
 	};
 	char line[256];
 

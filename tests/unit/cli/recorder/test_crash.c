@@ -243,9 +243,9 @@ TEST_WITH(why_there_is_no_trace, setup, temp_dir_teardown)
 	put("tracing_on", "1\n");
 	crash_ring_find(proc, roots, &ring);
 	assert_int_equal(crash_save_last(&ring, dir, &saved, &e), 0);
-	assert_non_null(strstr(saved.why, "started the ring again"));
+	assert_non_null(strstr(saved.why, "restarted the ring"));
 	assert_int_equal(crash_boots_choose(dir, -1, &b, &e), -ENOENT);
-	assert_non_null(strstr(e.text, "started the ring again"));
+	assert_non_null(strstr(e.text, "restarted the ring"));
 }
 
 TEST_WITH(memory_that_was_lost, setup, temp_dir_teardown)

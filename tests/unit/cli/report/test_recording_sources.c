@@ -253,9 +253,8 @@ FIXTURE_TEST(track_events_may_come_with_the_command_or_later)
 	begin("data_sources { config { name: 'track_event' } } data_sources { config {"
 	      " name: 'linux.ftrace' } }",
 	      "producers { id: 1 name: 'p' } " SOURCE("linux.ftrace", 1));
-	assert_string_equal(warnings(""),
-			    "before\nno program that is running provides track events; "
-			    "a program that starts later is recorded\n");
+	assert_string_equal(warnings(""), "before\nno running program provides track events; "
+					  "programs that start later are recorded\n");
 	runs_command = true;
 	assert_string_equal(warnings(""), "before\n");
 	runs_command = false;

@@ -355,7 +355,7 @@ FIXTURE_TEST(test_a_folder_that_is_removed_is_reported)
 	put(f, 1);
 	teardown(state);
 	assert_int_equal(trace_file_save(f, &e), -ENOENT);
-	assert_non_null(strstr(e.text, "cannot make"));
+	assert_non_null(strstr(e.text, "cannot create"));
 	trace_file_free(f);
 	assert_int_equal(mkdir(dir, 0700), 0);
 }

@@ -36,12 +36,12 @@ DIR_TEST(names_what_is_no_trace)
 		{"text\0", 5, " is not a Perfetto trace"},
 		{"\n\nbuffers {", 11, " is text, not a Perfetto trace; if it is a "},
 		{"\n{\"traceEvents\":[]}", 19,
-		 " is text, not a Perfetto trace: it looks like JSON, as Chrome's"},
+		 " is text, not a Perfetto trace: it looks like JSON from Chrome's"},
 		{"[{\"ph\":\"X\"}]", 12, " is text, not a Perfetto trace: it looks like JSON"},
 		{"\n# tracer: nop\n", 15,
-		 " is text, not a Perfetto trace: it looks like the text of ftrace or systrace"},
+		 " is text, not a Perfetto trace: it looks like text from ftrace or systrace"},
 		{"<!DOCTYPE html>", 15,
-		 " is text, not a Perfetto trace: it looks like HTML, as systrace"},
+		 " is text, not a Perfetto trace: it looks like HTML from systrace"},
 		{"\xff\xfe", 2, " is text, not"}, /* not ASCII, but no control character */
 	};
 	struct err_text e;
