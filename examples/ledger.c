@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that answers late: "writer" saves the ledger with fsync() while it holds the mutex that "reader" needs for a balance.
+ * A program that responds late: "writer" saves the ledger with fsync() while it holds the mutex that "reader" needs for a balance.
  *
  *	cc -O2 -o ledger ledger.c -pthread
  *	sonda record off-cpu -o ledger.pftrace -- ./ledger

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A custom data source with a counter: the machine's load average, ten times a second, for every
- * session that asks for "example.load_average".
+ * session that requests "example.load_average".
  *
  *	cc load_average.c $(pkg-config --cflags --libs sonda) -o load_average
  *	./load_average &

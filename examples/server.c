@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server with one thread and many requests at a time: each request is a track of its own, on which
- * its phases are slices. The UI draws requests that overlap side by side.
+ * A single-threaded server with many concurrent requests: each request has its own track, with its
+ * phases as slices. The UI draws overlapping requests side by side.
  *
  *	cc -o server server.c $(pkg-config --cflags --libs sonda)
  *	sonda record --app 'http' -- ./server

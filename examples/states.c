@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * States of a program: what each of its connections does. A state lasts until the next one of its
+ * States of a program: what each of its connections does. A state lasts until the next one on its
  * track, so that no part of the program has to know what ended.
  *
  *	cc -o states states.c $(pkg-config --cflags --libs sonda)

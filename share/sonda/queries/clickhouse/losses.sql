@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which machines have lost data: events that no trace has, traces that were dropped before their upload or that have no
--- tables. Without rows, nothing was lost.
+-- Which machines have lost data: events missing from traces, traces dropped before their upload, and traces without
+-- tables. No rows: nothing was lost.
 --
 --	SET param_store = 'https://s3.eu-west-1.amazonaws.com/traces/prod';
 --	SET param_day = '2026-11-27';			-- or '2026-11-*'

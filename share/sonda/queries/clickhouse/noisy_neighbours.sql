@@ -3,7 +3,7 @@
 --
 --	SET param_store = 'https://s3.eu-west-1.amazonaws.com/traces/prod';
 --	SET param_day = '2026-11-27';			-- or '2026-11-*'
--- Both sides are cut into pieces of 50 ms, so that only pieces of the same time are compared.
+-- Both sides are cut into pieces of 50 ms, so that only simultaneous pieces are compared.
 WITH runs AS (
   SELECT machine, trace_uuid, cpu, utid, ts, ts + dur AS ends
   FROM s3({store:String} || '/v1/sched/date=' || {day:String} || '/*/*.parquet')
@@ -16,7 +16,7 @@ programs AS (
     ON p.trace_uuid = t.trace_uuid AND p.upid = t.upid
   WHERE t.tid != 0
 ),
--- A wait ends when the thread runs: on that CPU it has waited.
+-- A wait ends when the thread runs, and counts for the CPU on which it then runs.
 waits AS (
   SELECT w.trace_uuid AS trace_uuid, w.utid AS utid, s.cpu AS cpu, w.ts AS ts, w.ts + w.dur AS ends
   FROM (

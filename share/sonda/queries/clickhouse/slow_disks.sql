@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Latencies of block devices by machine, from the counters of the preset ebpf. A value is the p99 of the requests since the
--- value before it.
+-- Latencies of block devices by machine, from the counters of the preset ebpf. Each value is the p99 of the requests since the
+-- previous value.
 --
 --	SET param_store = 'https://s3.eu-west-1.amazonaws.com/traces/prod';
 --	SET param_day = '2026-11-27';			-- or '2026-11-*'

@@ -3,7 +3,7 @@
 --
 --	SET VARIABLE store = 's3://traces/prod';	-- what sonda ship was given; or a folder
 --	SET VARIABLE day = '2026-11-27';		-- or '2026-11-*'
--- Both sides are cut into pieces of 50 ms, so that only pieces of the same time are compared.
+-- Both sides are cut into pieces of 50 ms, so that only simultaneous pieces are compared.
 WITH sched AS (
   SELECT machine, trace_uuid, cpu, utid, ts, ts + dur AS ends
   FROM read_parquet(getvariable('store') || '/v1/sched/date=' || getvariable('day') || '/*/*.parquet',
@@ -19,7 +19,7 @@ programs AS (
     ON p.trace_uuid = t.trace_uuid AND p.upid = t.upid
   WHERE t.tid <> 0
 ),
--- A wait ends when the thread runs: on that CPU it has waited.
+-- A wait ends when the thread runs, and counts for the CPU on which it then runs.
 waits AS (
   SELECT w.trace_uuid, w.utid, s.cpu, w.ts, w.ts + w.dur AS ends
   FROM read_parquet(getvariable('store') || '/v1/thread_state/date=' || getvariable('day') || '/*/*.parquet',

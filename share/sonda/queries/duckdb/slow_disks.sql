@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Latencies of block devices by machine, from the counters of the preset ebpf. A value is the p99 of the requests since the
--- value before it.
+-- Latencies of block devices by machine, from the counters of the preset ebpf. Each value is the p99 of the requests since the
+-- previous value.
 --
 --	SET VARIABLE store = 's3://traces/prod';	-- what sonda ship was given; or a folder
 --	SET VARIABLE day = '2026-11-27';		-- or '2026-11-*'
