@@ -105,7 +105,7 @@ static void print_usage(FILE *out)
 	      "                        memory. Perfetto's traced does not report a consumer's\n"
 	      "                        user; without this option, none of its consumers is\n"
 	      "                        treated as root\n"
-	      "  -v, --verbose         log what happens\n"
+	      "  -v, --verbose         log details\n"
 	      "  -V, --version         print the version\n"
 	      "  -h, --help            print this help\n"
 	      "\n"
