@@ -490,7 +490,7 @@ rows "neighbours: by cause" $'own CPU quota|9ms|1|9ms\nneighbours|301100|101|2.2
 rows "neighbours: of a window" 'neighbours|1100|1|1152' "Waits for a CPU, counted in the kernel" "cause total_ns waits p50_ns" \
   neighbours web --from 60ms
 run "what tables by container need" 1 'record it with: sonda record pagecache containers processes mem$' '^$' mem --by container "$TRACE"
-run "in a key of --json" 1 '"No data": "it needs: sonda record sched containers"}$' '^$' cpu --by unit --json "$TRACE"
+run "in a key of --json" 1 '"No data": "record it with: sonda record sched containers"}$' '^$' cpu --by unit --json "$TRACE"
 rows "a container by its option, of one kind only" 'neighbours|1100|1|1152' "Waits for a CPU, counted in the kernel" "cause total_ns waits p50_ns" \
   neighbours --container web --from 60ms
 rows "--container: no other one" 'web|101' "Waits for a CPU, counted in the kernel, by container" "container waits" \
