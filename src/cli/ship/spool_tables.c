@@ -67,7 +67,8 @@ static int make_wait_lengths(const struct trace_tables *t, struct err_text *e)
 		"  FROM ("
 		"    SELECT t.machine_id, coalesce(p.name, t.name) AS program, s.dur,"
 		"        max(0, CAST(log2(s.dur) AS INTEGER) - 4) AS shift"
-		"    FROM thread_state s JOIN thread t USING (utid) LEFT JOIN process p USING (upid)"
+		"    FROM thread_state s JOIN thread t USING (utid) LEFT JOIN process p USING "
+		"(upid)"
 		"    WHERE s.state IN ('R', 'R+') AND s.dur > 0"
 		"  )"
 		"  GROUP BY machine_id, program, from_ns, to_ns;";

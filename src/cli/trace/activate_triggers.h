@@ -11,7 +11,7 @@ struct trigger_call;
 struct trigger_call_setup {
 	struct event_base *loop; /* borrowed, as all that follows; the texts only during the call */
 	const char *address; /* of the producers' socket */
-	const char *producer; /* name of the producer, which traces have beside that of the trigger */
+	const char *producer; /* its name, which traces have beside that of the trigger */
 	char *const *names; /* of the triggers */
 	size_t n;
 	/* Called once, from the loop; may free the call. error: 0, or -errno; -ETIMEDOUT: no answer in

@@ -13,7 +13,7 @@
 struct ship_status {
 	/* by the collector */
 	uint64_t spool_bytes; /* of the traces that wait for their upload */
-	uint64_t oldest_s; /* CLOCK_REALTIME: when the oldest of them came into the spool; 0: none waits */
+	uint64_t oldest_s; /* CLOCK_REALTIME: when the oldest was collected; 0: none waits */
 	uint64_t dropped; /* traces, because the spool was full */
 	/* by the uploader */
 	uint64_t stored; /* traces that the bucket has got */

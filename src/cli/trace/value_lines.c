@@ -49,8 +49,8 @@ static int lines_save(const char *dir, const char *name, mode_t mode, const stru
 	return lines_replace(path, hidden, mode, text);
 }
 
-int value_lines_write(const char *dir, const char *name, mode_t mode, const struct value_line *lines,
-		      size_t n, const void *from)
+int value_lines_write(const char *dir, const char *name, mode_t mode,
+		      const struct value_line *lines, size_t n, const void *from)
 {
 	struct strbuf text = {0};
 	int r;
@@ -87,8 +87,8 @@ static int parse_state_line(const struct value_line *lines, size_t n, const char
 	return 0; /* of a later version */
 }
 
-int value_lines_read(const char *dir, const char *name, const struct value_line *lines,
-		     size_t n, void *ret, size_t size)
+int value_lines_read(const char *dir, const char *name, const struct value_line *lines, size_t n,
+		     void *ret, size_t size)
 {
 	struct strbuf text = {0};
 	char path[PATH_MAX];
