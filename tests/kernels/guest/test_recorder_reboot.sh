@@ -14,7 +14,7 @@ run() { # RING ARGUMENT...
   wait_for grep -q '^sonda: recording' "$TMP/$1.log"
 }
 mark() { # NAME
-  cp /bin/sh "$TMP/$1" && "$TMP/$1" -c 'for i in 1 2 3 4 5; do sleep 0.01; done'
+  cp "$(command -v bash)" "$TMP/$1" && "$TMP/$1" -c 'for i in 1 2 3 4 5; do sleep 0.01; done'
 }
 has() { # RING NAME
   "$BIN/sonda" snapshot --dir "$OUT/$1" -o "$TMP/$1.$2" recorder 2>"$TMP/summary" &&
