@@ -227,10 +227,9 @@ void pass_empty_calls(const struct pass_input *in, struct pass_rows *ret)
 	while (good && next_reported_call(&c, &call)) {
 		uint64_t key = (uint64_t)call.utid << 32 |
 			       table_u32(&in->s->tables[TABLE_SLICE], SLICE_NAME, call.row);
-		struct group *group =
-			groups_add(&g, &(struct group_sample){.key = key,
-							      .ns = call.dur,
-							      .flagged = call_is_empty(&call)});
+		struct group *group = groups_add(
+			&g, &(struct group_sample){
+				    .key = key, .ns = call.dur, .flagged = call_is_empty(&call)});
 
 		if (group && (group->n == 1 || call.ts < (int64_t)group->other))
 			group->other = (uint64_t)call.ts;
