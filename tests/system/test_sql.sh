@@ -100,7 +100,7 @@ check "a view of views" 0 $'n\n1' '^$' --csv "$TRACE" "create view v as select *
 check "a view that another schema is to have" 0 $'n\n2' '^$' --csv "$TRACE" "create view main.v as select 2 as n; select n from v"
 check "a mistake in a view" 1 '' 'syntax error' "$TRACE" "create view v as selec 1"
 check "columns of one name in JSON" 0 $'[\n{"a":1,"a_1":2,"b":3,"a_2":4}\n]' '^$' --json "$TRACE" "select 1 as a, 2 as a, 3 as b, 4 as a"
-check "a mistake in a regular expression" 1 'x' 'without its' --csv "$TRACE" "select 'a' regexp '(' as x"
+check "a mistake in a regular expression" 1 'x' 'unmatched' --csv "$TRACE" "select 'a' regexp '(' as x"
 check "slices around a slice, without one" 1 '' 'ancestor_slice needs the id of a slice' "$TRACE" "select * from ancestor_slice"
 check "no such table" 1 '' 'no such table: nowhere' "$TRACE" "select * from nowhere"
 check "the first mistake ends it" 1 $'1\n1' 'syntax error' --csv "$TRACE" "select 1" "selec 2" "select 3"
