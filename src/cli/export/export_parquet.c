@@ -151,28 +151,31 @@ static int list_columns(struct parquet_export *x, sqlite3_stmt *st, const char *
 
 /* ---- rows ---- */
 
-/* Returns true if the value is null or of the column's kind. */
-static bool put_column(struct parquet_file *f, sqlite3_stmt *st, int i, enum parquet_kind kind)
+/* Returns 0; -EINVAL: the value is not of the column's kind; -ENOMEM. */
+static int put_column(struct parquet_file *f, sqlite3_stmt *st, int i, enum parquet_kind kind)
 {
 	int type = sqlite3_column_type(st, i);
+	const char *text;
 
 	if (type == SQLITE_NULL) {
 		parquet_put_null(f);
-		return true;
+		return 0;
 	}
 	switch (kind) {
 	case PARQUET_INTEGER:
 		parquet_put_integer(f, sqlite3_column_int64(st, i));
-		return type == SQLITE_INTEGER;
+		return type == SQLITE_INTEGER ? 0 : -EINVAL;
 	case PARQUET_REAL:
 		parquet_put_real(f, sqlite3_column_double(st, i));
-		return type == SQLITE_FLOAT || type == SQLITE_INTEGER;
+		return type == SQLITE_FLOAT || type == SQLITE_INTEGER ? 0 : -EINVAL;
 	case PARQUET_TEXT:
 		break;
 	}
-	parquet_put_text(f, (const char *)sqlite3_column_text(st, i),
-			 (size_t)sqlite3_column_bytes(st, i));
-	return true;
+	text = (const char *)sqlite3_column_text(st, i);
+	if (!text && type != SQLITE_BLOB)
+		return -ENOMEM;
+	parquet_put_text(f, text ?: "", text ? (size_t)sqlite3_column_bytes(st, i) : 0);
+	return 0;
 }
 
 /* Returns the index of a column, def->n_columns if there is none. */
@@ -390,11 +393,16 @@ static int put_rows(struct parquet_export *x, struct parquet_file *f, sqlite3_st
 	while ((step = sqlite3_step(st)) == SQLITE_ROW) {
 		int64_t ts;
 
-		for (int i = 0; i < of->n; i++)
-			if (!put_column(f, st, i, of->columns[i].kind))
-				return err_set(x->e, -EINVAL,
-					       "table %s: column %s has values of several types",
+		for (int i = 0; i < of->n; i++) {
+			int r = put_column(f, st, i, of->columns[i].kind);
+
+			if (r < 0)
+				return err_set(x->e, r,
+					       r == -ENOMEM ? "table %s: column %s: out of memory"
+							    : "table %s: column %s has values of "
+							      "several types",
 					       table, of->columns[i].name);
+		}
 		if (of->ts >= 0)
 			ts = sqlite3_column_int64(st, of->ts);
 		end_parquet_row(x, f, of->ts >= 0 ? &ts : NULL);
