@@ -101,7 +101,7 @@ start_daemon TRACED_NOTIFY_FD "$TMP/out/other.log" nsenter -t "$init" --mount --
   PERFETTO_PRODUCER_SOCK_NAME="$TMP/out/producer,127.0.0.1:20001" PERFETTO_CONSUMER_SOCK_NAME="$TMP/out/consumer" \
   "$TMP/usr/bin/sondad" --allow-remote 127.0.0.1 --enable-relay-endpoint
 verdict "relay: the service of another machine" $?
-commands=$(sed -n 's/^    guest# \(mkdir\|systemctl\) /\1 /p' <(sed -n '/^## With the units of systemd/,$p' docs/reference/relay.md) |
+commands=$(sed -n 's/^    guest# \(mkdir\|systemctl\) /\1 /p' <(sed -n '/^## With systemd/,$p' docs/reference/relay.md) |
   sed 's/10\.77\.0\.1:/127.0.0.1:/')
 [ "$(wc -l <<<"$commands")" = 4 ] && inside bash -ec "$(head -n 1 <<<"$commands")"
 verdict "relay: its address" $?
