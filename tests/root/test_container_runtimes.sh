@@ -22,6 +22,7 @@ grep -q cgroup2 /proc/filesystems || { echo "no control groups of version 2" >&2
 cd "$TMP" || exit 2
 
 umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup || exit 77
+controllers=$(cat /sys/fs/cgroup/cgroup.subtree_control)
 mkdir -p /var/lib/{containers,docker,containerd,lxc}
 for i in /run /var/lib/containers /var/lib/docker /var/lib/containerd /var/lib/lxc; do mount -t tmpfs none "$i" || exit 77; done
 mkdir -p rootfs/{bin,dev,etc,proc,run,sys,tmp,var,usr}
@@ -74,6 +75,10 @@ leave_all() {
   leave
   # The groups that runtimes leave empty.
   find /sys/fs/cgroup/{docker,default,libpod_parent,machine.slice,lxc.*} -depth -type d -exec rmdir {} + 2>/dev/null
+  # Some also enable controllers for all groups.
+  for i in $(cat /sys/fs/cgroup/cgroup.subtree_control); do
+    [[ " $controllers " = *" $i "* ]] || echo "-$i" >/sys/fs/cgroup/cgroup.subtree_control
+  done
 }
 running() { pgrep -cf "^/bin/sh -c .*sonda-long-$$"; }
 ended() { [ "$(running)" = 0 ]; }
