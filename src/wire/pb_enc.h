@@ -101,6 +101,14 @@ static inline void pb_enc_str(struct pb_enc *e, uint32_t field, const char *s)
 	pb_enc_bytes(e, field, s, strlen(s));
 }
 
+/* Appends an element of a packed field of varints, which pb_enc_open() began. */
+static inline void pb_enc_packed_varint(struct pb_enc *e, uint64_t v)
+{
+	uint8_t bytes[10]; /* the longest varint */
+
+	pb_enc_raw(e, bytes, (size_t)(pb_put_varint(bytes, v) - bytes));
+}
+
 /* Opens a nested message. Fields are appended to it until the matching pb_enc_close(), in strict
  * LIFO order. */
 void pb_enc_open(struct pb_enc *e, uint32_t field);

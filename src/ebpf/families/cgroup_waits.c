@@ -78,13 +78,6 @@ void cgroup_waits_reader_free(struct cgroup_waits_reader *c)
 
 /* ---- packets ---- */
 
-static void cgroup_waits_put(struct pb_enc *e, uint64_t v)
-{
-	uint8_t bytes[10]; /* the longest varint */
-
-	pb_enc_raw(e, bytes, (size_t)(pb_put_varint(bytes, v) - bytes));
-}
-
 static void begin_packet(struct cgroup_waits_reader *c)
 {
 	/* Pending values of tracks are written before other packets. */
@@ -126,17 +119,17 @@ static void put_row(struct cgroup_waits_reader *c, const struct waiting_group *g
 		pb_enc_open(c->e, PB_CGROUP_WAITS_ROWS);
 	for (uint32_t i = 0; i < CGROUP_WAITS_BUCKETS; i++)
 		n += buckets[i] != last[i];
-	cgroup_waits_put(c->e, g->id);
-	cgroup_waits_put(c->e, cause);
-	cgroup_waits_put(c->e, now->total[cause] - g->last.total[cause]);
-	cgroup_waits_put(c->e,
-			 now->longest[cause] > g->last.longest[cause] ? now->longest[cause] : 0);
-	cgroup_waits_put(c->e, n);
+	pb_enc_packed_varint(c->e, g->id);
+	pb_enc_packed_varint(c->e, cause);
+	pb_enc_packed_varint(c->e, now->total[cause] - g->last.total[cause]);
+	pb_enc_packed_varint(
+		c->e, now->longest[cause] > g->last.longest[cause] ? now->longest[cause] : 0);
+	pb_enc_packed_varint(c->e, n);
 	for (uint32_t i = 0; i < CGROUP_WAITS_BUCKETS; i++) {
 		if (buckets[i] == last[i])
 			continue;
-		cgroup_waits_put(c->e, i);
-		cgroup_waits_put(c->e, buckets[i] - last[i]);
+		pb_enc_packed_varint(c->e, i);
+		pb_enc_packed_varint(c->e, buckets[i] - last[i]);
 	}
 }
 

@@ -180,13 +180,6 @@ static void put_key(const struct histogram_run *s, const struct hist_key *key)
 		pb_enc_sint(s->e, PB_EVENT_HISTOGRAM_ROW_NUMBER, key->number);
 }
 
-static void put_varint(struct pb_enc *e, uint64_t v)
-{
-	uint8_t bytes[10]; /* the longest varint */
-
-	pb_enc_raw(e, bytes, (size_t)(pb_put_varint(bytes, v) - bytes));
-}
-
 static void histogram_put_row(struct ebpf_run *r, struct histogram_run *s,
 			      const struct counted_key *k, const struct hist_counts *now)
 {
@@ -203,8 +196,8 @@ static void histogram_put_row(struct ebpf_run *r, struct histogram_run *s,
 	for (uint32_t i = 0; i < HIST_BUCKETS; i++) {
 		if (now->buckets[i] == k->last.buckets[i])
 			continue;
-		put_varint(s->e, i);
-		put_varint(s->e, now->buckets[i] - k->last.buckets[i]);
+		pb_enc_packed_varint(s->e, i);
+		pb_enc_packed_varint(s->e, now->buckets[i] - k->last.buckets[i]);
 	}
 	pb_enc_close(s->e);
 	pb_enc_close(s->e);

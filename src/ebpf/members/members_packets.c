@@ -57,36 +57,29 @@ void members_packets_add(struct members_packets *p, const struct member_row *row
 	p->n++;
 }
 
-static void members_packets_put(struct pb_enc *e, uint64_t v)
-{
-	uint8_t bytes[10]; /* the longest varint */
-
-	pb_enc_raw(e, bytes, (size_t)(pb_put_varint(bytes, v) - bytes));
-}
-
 static void put_columns(const struct members_packets *p, struct pb_enc *e, uint64_t time)
 {
 	uint32_t tid = 0;
 
 	pb_enc_open(e, PB_CGROUP_MEMBERS_TIME_DELTA);
 	for (uint32_t i = 0; i < p->n; i++) {
-		members_packets_put(e, pb_zigzag((int64_t)(p->rows[i].time - time)));
+		pb_enc_packed_varint(e, pb_zigzag((int64_t)(p->rows[i].time - time)));
 		time = p->rows[i].time;
 	}
 	pb_enc_close(e);
 	pb_enc_open(e, PB_CGROUP_MEMBERS_TID_DELTA);
 	for (uint32_t i = 0; i < p->n; i++) {
-		members_packets_put(e, pb_zigzag((int64_t)p->rows[i].tid - tid));
+		pb_enc_packed_varint(e, pb_zigzag((int64_t)p->rows[i].tid - tid));
 		tid = p->rows[i].tid;
 	}
 	pb_enc_close(e);
 	pb_enc_open(e, PB_CGROUP_MEMBERS_TGID_DELTA);
 	for (uint32_t i = 0; i < p->n; i++)
-		members_packets_put(e, pb_zigzag((int64_t)p->rows[i].tgid - p->rows[i].tid));
+		pb_enc_packed_varint(e, pb_zigzag((int64_t)p->rows[i].tgid - p->rows[i].tid));
 	pb_enc_close(e);
 	pb_enc_open(e, PB_CGROUP_MEMBERS_GROUP);
 	for (uint32_t i = 0; i < p->n; i++)
-		members_packets_put(e, p->rows[i].group);
+		pb_enc_packed_varint(e, p->rows[i].group);
 	pb_enc_close(e);
 }
 
@@ -101,7 +94,7 @@ void members_packets_end(struct members_packets *p)
 	pb_enc_open(e, PB_TRACE_PACKET_CGROUP_MEMBERS);
 	pb_enc_open(e, PB_CGROUP_MEMBERS_GROUP_IDS);
 	for (uint32_t i = 0; i < p->n_ids; i++)
-		members_packets_put(e, p->ids[i]);
+		pb_enc_packed_varint(e, p->ids[i]);
 	pb_enc_close(e);
 	put_columns(p, e, p->rows[0].time);
 	if (p->is_initial)

@@ -4,13 +4,6 @@
 #include "client/transport/writer.h"
 #include "gen/fields.h"
 
-static void histogram_rows_put(struct pb_enc *e, uint64_t v)
-{
-	uint8_t bytes[10]; /* the longest varint */
-
-	pb_enc_raw(e, bytes, (size_t)(pb_put_varint(bytes, v) - bytes));
-}
-
 void histogram_rows_write(const struct ebpf_run *r, const struct histogram_rows *rows, uint64_t at)
 {
 	struct pb_enc *e;
@@ -31,8 +24,8 @@ void histogram_rows_write(const struct ebpf_run *r, const struct histogram_rows 
 	for (uint32_t i = 0; i < SONDA_HIST_BUCKETS; i++) {
 		if (!rows->added->buckets[i])
 			continue;
-		histogram_rows_put(e, i);
-		histogram_rows_put(e, rows->added->buckets[i]);
+		pb_enc_packed_varint(e, i);
+		pb_enc_packed_varint(e, rows->added->buckets[i]);
 	}
 	pb_enc_close(e);
 	pb_enc_close(e);

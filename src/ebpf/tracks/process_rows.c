@@ -24,13 +24,6 @@ static void end_rows(struct process_rows *p)
 	p->n = 0;
 }
 
-static void put_packed_varint(struct pb_enc *e, uint64_t v)
-{
-	uint8_t bytes[10]; /* the longest varint */
-
-	pb_enc_raw(e, bytes, (size_t)(pb_put_varint(bytes, v) - bytes));
-}
-
 void process_rows_add(struct process_rows *p, uint32_t pid, const uint64_t *values)
 {
 	if (p->n == PROCESS_ROWS_EACH)
@@ -39,9 +32,9 @@ void process_rows_add(struct process_rows *p, uint32_t pid, const uint64_t *valu
 		process_rows_begin(p);
 	if (!p->n++)
 		pb_enc_open(p->e, PB_EBPF_PROCESS_ROWS_ROWS);
-	put_packed_varint(p->e, pid);
+	pb_enc_packed_varint(p->e, pid);
 	for (uint32_t i = 0; i < p->columns; i++)
-		put_packed_varint(p->e, values[i]);
+		pb_enc_packed_varint(p->e, values[i]);
 }
 
 void process_rows_add_name(struct process_rows *p, uint32_t pid, const struct process_rows_name *n)
