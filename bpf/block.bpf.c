@@ -131,8 +131,8 @@ static __always_inline struct block_process *process_counts(__u32 tgid)
 	return p;
 }
 
-/* The current process is charged. */
-static __always_inline void describe(const struct seen *s, struct in_flight *w)
+/* Describes a request, and charges it to the current process. */
+static __always_inline void describe_request(const struct seen *s, struct in_flight *w)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 
@@ -146,7 +146,8 @@ static __always_inline void describe(const struct seen *s, struct in_flight *w)
 }
 
 /* Updates the number in flight: issued (1), or returned without completion (-1). */
-static __always_inline void count_begun(const struct in_flight *w, const struct seen *s, __s64 n)
+static __always_inline void count_requests_begun(const struct in_flight *w, const struct seen *s,
+						 __s64 n)
 {
 	struct block_disk *d = disk_counts(&w->key, s);
 	struct block_process *p;
@@ -166,7 +167,7 @@ static __always_inline void on_insert(const struct seen *s)
 {
 	struct in_flight w = {.since = 0};
 
-	describe(s, &w);
+	describe_request(s, &w);
 	if (bpf_map_update_elem(&requests, &s->id, &w, BPF_ANY) < 0)
 		COUNT_LOST(requests);
 }
@@ -175,11 +176,11 @@ static __always_inline void on_issue(const struct seen *s)
 {
 	struct in_flight w = {.since = 0}, *known;
 
-	describe(s, &w);
+	describe_request(s, &w);
 	known = bpf_map_lookup_elem(&requests, &s->id);
 	if (known && known->since) {
 		/* A stale request at this address, whose end was missed. */
-		count_begun(known, NULL, -1);
+		count_requests_begun(known, NULL, -1);
 	} else if (known) {
 		w.tgid = known->tgid;
 		w.tid = known->tid;
@@ -190,7 +191,7 @@ static __always_inline void on_issue(const struct seen *s)
 	if (bpf_map_update_elem(&requests, &s->id, &w, BPF_ANY) < 0)
 		COUNT_LOST(requests);
 	else
-		count_begun(&w, s, 1);
+		count_requests_begun(&w, s, 1);
 }
 
 static __always_inline void on_requeue(const struct seen *s)
@@ -199,7 +200,7 @@ static __always_inline void on_requeue(const struct seen *s)
 
 	if (!w || !w->since)
 		return;
-	count_begun(w, NULL, -1);
+	count_requests_begun(w, NULL, -1);
 	w->since = 0;
 }
 
@@ -243,8 +244,8 @@ static __always_inline void report_outlier(const struct in_flight *w, const char
 }
 
 /* Counts the completion of that many bytes; is_whole: the completion ends the request. */
-static __always_inline void complete(const struct in_flight *w, __u32 error, __u32 bytes,
-				     int is_whole, __u64 now)
+static __always_inline void count_completion(const struct in_flight *w, __u32 error, __u32 bytes,
+					     int is_whole, __u64 now)
 {
 	struct block_disk *d = disk_counts(&w->key, NULL);
 	struct block_process *p = NULL;
@@ -274,14 +275,14 @@ static __always_inline void complete(const struct in_flight *w, __u32 error, __u
 }
 
 #ifndef SONDA_RECORDS
-static __always_inline struct gendisk *disk_of(struct request *rq)
+static __always_inline struct gendisk *request_disk(struct request *rq)
 {
 	if (bpf_core_field_exists(struct request___before_5_17, rq_disk))
 		return ((struct request___before_5_17 *)rq)->rq_disk;
 	return rq->q->disk;
 }
 
-static __always_inline int op_of(struct request *rq)
+static __always_inline int request_op(struct request *rq)
 {
 	switch (rq->cmd_flags & REQ_OP_MASK) {
 	case REQ_OP_READ:
@@ -301,9 +302,9 @@ static __always_inline int op_of(struct request *rq)
 /* Returns 0 for a device or operation that is not counted. */
 static __always_inline int read_request(struct request *rq, struct seen *s)
 {
-	int op = op_of(rq);
+	int op = request_op(rq);
 
-	s->disk = disk_of(rq);
+	s->disk = request_disk(rq);
 	if (!s->disk || op < 0)
 		return 0;
 	s->id.address = (__u64)rq;
@@ -317,7 +318,7 @@ static __always_inline int read_request(struct request *rq, struct seen *s)
 }
 
 /* Up to 5.10 the queue was the first argument. */
-#define BOTH(event, function)                                                                      \
+#define REQUEST_PROGRAMS(event, function)                                                          \
 	SEC("tp_btf/" #event) int BPF_PROG(event##_1, struct request *rq)                          \
 	{                                                                                          \
 		struct seen s = {};                                                                \
@@ -336,10 +337,10 @@ static __always_inline int read_request(struct request *rq, struct seen *s)
 		return 0;                                                                          \
 	}
 
-BOTH(block_rq_insert, on_insert)
-BOTH(block_rq_issue, on_issue)
-BOTH(block_rq_requeue, on_requeue)
-BOTH(block_rq_merge, on_merge)
+REQUEST_PROGRAMS(block_rq_insert, on_insert)
+REQUEST_PROGRAMS(block_rq_issue, on_issue)
+REQUEST_PROGRAMS(block_rq_requeue, on_requeue)
+REQUEST_PROGRAMS(block_rq_merge, on_merge)
 
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(on_complete, struct request *rq, unsigned char error, unsigned int bytes)
@@ -351,7 +352,7 @@ int BPF_PROG(on_complete, struct request *rq, unsigned char error, unsigned int 
 
 	if (!w || !w->since)
 		return 0;
-	complete(w, error, bytes, is_whole, now);
+	count_completion(w, error, bytes, is_whole, now);
 	if (is_whole)
 		bpf_map_delete_elem(&requests, &id);
 	return 0;
@@ -361,7 +362,7 @@ int BPF_PROG(on_complete, struct request *rq, unsigned char error, unsigned int 
  * Returns the operation that the letters in the record mean, or -1. Requests without one are not
  * counted (zones, commands of the driver, zeroes that the device writes).
  */
-static __always_inline int op_in(void *record, __u32 field)
+static __always_inline int record_op(void *record, __u32 field)
 {
 	char c[2] = {};
 
@@ -387,7 +388,7 @@ static __always_inline int op_in(void *record, __u32 field)
 
 static __always_inline int read_request(void *ctx, __u32 event, struct seen *s)
 {
-	int op = op_in(ctx, BLOCK_RWBS(event));
+	int op = record_op(ctx, BLOCK_RWBS(event));
 
 	s->key.disk = ARG(0, BLOCK_DEV(event));
 	if (!s->key.disk || op < 0)
@@ -402,7 +403,7 @@ static __always_inline int read_request(void *ctx, __u32 event, struct seen *s)
 	return 1;
 }
 
-#define ONE(name, event, function)                                                                 \
+#define REQUEST_PROGRAM(name, event, function)                                                     \
 	SEC("tp/block/" #name) int BPF_PROG(name)                                                  \
 	{                                                                                          \
 		struct seen s = {};                                                                \
@@ -412,10 +413,10 @@ static __always_inline int read_request(void *ctx, __u32 event, struct seen *s)
 		return 0;                                                                          \
 	}
 
-ONE(block_rq_insert, BLOCK_INSERT, on_insert)
-ONE(block_rq_issue, BLOCK_ISSUE, on_issue)
-ONE(block_rq_requeue, BLOCK_REQUEUE, on_requeue)
-ONE(block_rq_merge, BLOCK_MERGE, on_merge)
+REQUEST_PROGRAM(block_rq_insert, BLOCK_INSERT, on_insert)
+REQUEST_PROGRAM(block_rq_issue, BLOCK_ISSUE, on_issue)
+REQUEST_PROGRAM(block_rq_requeue, BLOCK_REQUEUE, on_requeue)
+REQUEST_PROGRAM(block_rq_merge, BLOCK_MERGE, on_merge)
 
 /* A request may be completed in parts: the rest starts at a later sector. */
 static __always_inline void on_complete(const struct seen *s, __u32 error, __u32 bytes, __u64 now)
@@ -427,7 +428,7 @@ static __always_inline void on_complete(const struct seen *s, __u32 error, __u32
 	if (!w || !w->since)
 		return;
 	is_whole = bytes >= w->bytes;
-	complete(w, error, bytes, is_whole, now);
+	count_completion(w, error, bytes, is_whole, now);
 	rest = *w;
 	bpf_map_delete_elem(&requests, &s->id);
 	if (is_whole)

@@ -98,7 +98,7 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-static __always_inline struct scratch *scratch_of(void)
+static __always_inline struct scratch *get_scratch(void)
 {
 	__u32 zero = 0;
 
@@ -107,7 +107,7 @@ static __always_inline struct scratch *scratch_of(void)
 
 /* ---- which calls ---- */
 
-static __always_inline int is_own(__u32 tgid)
+static __always_inline int is_recorder_process(__u32 tgid)
 {
 #pragma unroll
 	for (int i = 0; i < CALLS_OWN_MAX; i++)
@@ -116,7 +116,7 @@ static __always_inline int is_own(__u32 tgid)
 	return 0;
 }
 
-static __always_inline __u64 flags_of_memory(struct mm_struct *mm)
+static __always_inline __u64 read_mm_flags(struct mm_struct *mm)
 {
 	struct mm_struct___before_6_18 *old = (void *)mm;
 
@@ -129,7 +129,7 @@ static __always_inline __u64 flags_of_memory(struct mm_struct *mm)
  * Returns 1 if the user may trace the thread, as ptrace(2) decides: all its ids are those of the
  * user, and it has not executed a program that gives it more rights.
  */
-static __always_inline int is_of_user(struct task_struct *t)
+static __always_inline int may_be_traced_by_user(struct task_struct *t)
 {
 	const struct cred *c = t->cred;
 	struct mm_struct *mm = t->mm;
@@ -137,24 +137,25 @@ static __always_inline int is_of_user(struct task_struct *t)
 
 	return mm && c->uid.val == uid && c->euid.val == uid && c->suid.val == uid &&
 	       c->gid.val == c->egid.val && c->gid.val == c->sgid.val &&
-	       (flags_of_memory(mm) & MMF_DUMPABLE) == SUID_DUMP_USER;
+	       (read_mm_flags(mm) & MMF_DUMPABLE) == SUID_DUMP_USER;
 }
 
-static __always_inline int is_wanted(struct task_struct *t)
+static __always_inline int is_call_recorded(struct task_struct *t)
 {
 	__u32 tgid = t->tgid;
 
 	if (settings.switches & CALLS_OF_PIDS && !bpf_map_lookup_elem(&followed, &tgid))
 		return 0;
-	if (is_own(tgid) || !is_counted(tgid, t) || !HAS_PROGRAM_NAME(t, calls_settings))
+	if (is_recorder_process(tgid) || !is_counted(tgid, t) ||
+	    !HAS_PROGRAM_NAME(t, calls_settings))
 		return 0;
-	return !(settings.switches & CALLS_OF_USER) || is_of_user(t);
+	return !(settings.switches & CALLS_OF_USER) || may_be_traced_by_user(t);
 }
 
 /* ---- pieces ---- */
 
-static __always_inline void begin_piece(struct scratch *m, __u32 at, __u32 arg, __u32 memory,
-					__u32 len, __u32 is_cut)
+static __always_inline void write_piece_head(struct scratch *m, __u32 at, __u32 arg, __u32 memory,
+					     __u32 len, __u32 is_cut)
 {
 	struct call_piece *p = (void *)&m->pieces[at & (CALLS_PIECES / 2 - 1)];
 
@@ -167,7 +168,7 @@ static __always_inline void begin_piece(struct scratch *m, __u32 at, __u32 arg, 
 }
 
 /* Returns the place of the next piece, or NULL if there is no room for a long one. */
-static __always_inline __u8 *next_piece(struct scratch *m, __u32 *ret_at)
+static __always_inline __u8 *reserve_piece(struct scratch *m, __u32 *ret_at)
 {
 	__u32 at = m->at;
 
@@ -179,12 +180,12 @@ static __always_inline __u8 *next_piece(struct scratch *m, __u32 *ret_at)
 	return &m->pieces[(at & (CALLS_PIECES / 2 - 1)) + sizeof(struct call_piece)];
 }
 
-/* Reads one byte more than is kept, so that a string of the full length is not taken for a cut one.
- * Returns 0, or -EFAULT. */
+/* Reads one byte more than is kept, so that a string of exactly the full length is not mistaken for
+ * a cut one. Returns 0, or -EFAULT. */
 static __always_inline int add_string(struct scratch *m, __u32 arg, __u32 memory, __u64 from)
 {
 	__u32 max = calls_settings.string_max, at = 0;
-	__u8 *to = next_piece(m, &at);
+	__u8 *to = reserve_piece(m, &at);
 	long n;
 
 	if (max > CALLS_STRING_MAX)
@@ -195,7 +196,7 @@ static __always_inline int add_string(struct scratch *m, __u32 arg, __u32 memory
 	if (n < 0)
 		return -EFAULT;
 	n = n ? n - 1 : 0;
-	begin_piece(m, at, arg, memory, n > max ? max : n, n > max);
+	write_piece_head(m, at, arg, memory, n > max ? max : n, n > max);
 	return 0;
 }
 
@@ -203,14 +204,14 @@ static __always_inline int add_string(struct scratch *m, __u32 arg, __u32 memory
 #define ADD_BYTES(m, arg, what, from, n, max)                                                      \
 	({                                                                                         \
 		__u32 at_ = 0, n_ = (n), kept_ = n_ >= (max) ? (max)-1 : n_;                       \
-		__u8 *to_ = next_piece(m, &at_);                                                   \
+		__u8 *to_ = reserve_piece(m, &at_);                                                \
 		int r_ = 0;                                                                        \
                                                                                                    \
 		kept_ &= (max)-1;                                                                  \
 		if (to_ && bpf_probe_read_user(to_, kept_, (void *)(from)) < 0)                    \
 			r_ = -EFAULT;                                                              \
 		else if (to_)                                                                      \
-			begin_piece(m, at_, arg, what, kept_, n_ > kept_);                         \
+			write_piece_head(m, at_, arg, what, kept_, n_ > kept_);                    \
 		r_;                                                                                \
 	})
 
@@ -230,7 +231,7 @@ static __always_inline int add_strings(struct scratch *m, __u32 arg, __u64 from)
 		if (add_string(m, arg, CALL_STRINGS, string) < 0)
 			return -EFAULT;
 	}
-	begin_piece(m, m->at, arg, CALL_STRINGS, 0, 1);
+	write_piece_head(m, m->at, arg, CALL_STRINGS, 0, 1);
 	return 0;
 }
 
@@ -274,7 +275,7 @@ static __always_inline int add_memory(struct scratch *m, __u32 i, __u64 from)
 __attribute__((noinline)) int read_argument(__u32 argument)
 {
 	__u32 i = argument & 7;
-	struct scratch *m = scratch_of();
+	struct scratch *m = get_scratch();
 	__u32 before;
 
 	if (!m || i >= CALL_ARGS || !m->args[i])
@@ -309,7 +310,7 @@ static __always_inline long send_record(struct scratch *m, __u32 size)
 
 /* ---- the begin of a call ---- */
 
-static __always_inline int is_compat(struct task_struct *t)
+static __always_inline int is_compat_call(struct task_struct *t)
 {
 	if (settings.switches & SONDA_ON_X86_64)
 		return !!(t->thread_info.status & TS_COMPAT);
@@ -348,7 +349,7 @@ static __always_inline void read_args(__u64 *args, void *regs, int compat)
 		args[i] = (__u32)args[i];
 }
 
-static __always_inline void prepare(struct scratch *m, const struct call_slot *s)
+static __always_inline void begin_record(struct scratch *m, const struct call_slot *s)
 {
 #pragma unroll
 	for (int i = 0; i < CALL_ARGS; i++)
@@ -361,15 +362,15 @@ static __always_inline void prepare(struct scratch *m, const struct call_slot *s
 	m->record.head.sequence = s->sequence;
 }
 
-static __always_inline void read_at_begin(struct task_struct *t, struct call_slot *s,
-					  const struct call_spec *spec)
+static __always_inline void send_memory_at_begin(struct task_struct *t, struct call_slot *s,
+						 const struct call_spec *spec)
 {
-	struct scratch *m = scratch_of();
+	struct scratch *m = get_scratch();
 	struct calls_cpu *c = this_cpu();
 
 	if (!m || !c)
 		return;
-	prepare(m, s);
+	begin_record(m, s);
 #pragma unroll
 	for (int i = 0; i < CALL_ARGS; i++) {
 		m->memory[i] = spec->memory[i];
@@ -397,12 +398,12 @@ SEC("tp_btf/sys_enter")
 int BPF_PROG(on_enter, void *regs, long number)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
-	int compat = is_compat(t);
+	int compat = is_compat_call(t);
 	__u32 index = spec_index(number, compat);
 	struct call_spec *spec = bpf_map_lookup_elem(&specs, &index);
 	struct call_slot *s;
 
-	if (!spec || !spec->is_wanted || !is_wanted(t))
+	if (!spec || !spec->is_wanted || !is_call_recorded(t))
 		return 0;
 	s = slot_make(t);
 	if (!s)
@@ -415,7 +416,7 @@ int BPF_PROG(on_enter, void *regs, long number)
 	s->flags = compat ? CALL_IS_COMPAT : 0;
 	s->absent = 0;
 	if (spec->reads)
-		read_at_begin(t, s, spec);
+		send_memory_at_begin(t, s, spec);
 	s->since = bpf_ktime_get_boot_ns();
 	return 0;
 }
@@ -430,8 +431,8 @@ static __always_inline int is_read_at_end(const struct call_slot *s, __u8 memory
 	return s->absent >> i & 1;
 }
 
-static __always_inline void read_at_end(struct scratch *m, struct calls_cpu *c,
-					const struct call_slot *s, __s64 result)
+static __always_inline void read_memory_at_end(struct scratch *m, struct calls_cpu *c,
+					       const struct call_slot *s, __s64 result)
 {
 	__u32 index = s->spec;
 	struct call_spec *spec = bpf_map_lookup_elem(&specs, &index);
@@ -455,7 +456,7 @@ static __always_inline void read_at_end(struct scratch *m, struct calls_cpu *c,
 
 /* Reads which file a descriptor of the thread refers to. Another thread may close it at the same
  * time: no read faults, and the result is then that of some other file or of none. */
-static __always_inline void read_file(struct call_record *r, struct task_struct *t, __u32 fd)
+static __always_inline void read_opened_file(struct call_record *r, struct task_struct *t, __u32 fd)
 {
 	struct fdtable *table = BPF_CORE_READ(t, files, fdt);
 	struct file **files, *file = NULL;
@@ -468,7 +469,7 @@ static __always_inline void read_file(struct call_record *r, struct task_struct 
 	r->dev = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
 }
 
-static __always_inline int opens_file(const struct call_slot *s, __s64 result)
+static __always_inline int has_opened_file(const struct call_slot *s, __s64 result)
 {
 	__u32 index = s->spec;
 	struct call_spec *spec = bpf_map_lookup_elem(&specs, &index);
@@ -480,15 +481,15 @@ static __always_inline void end_call(struct task_struct *t, struct call_slot *s,
 				     __u32 flags)
 {
 	__u64 now = bpf_ktime_get_boot_ns();
-	struct scratch *m = scratch_of();
+	struct scratch *m = get_scratch();
 	struct calls_cpu *c = this_cpu();
 	struct call_record *r;
 
 	if (!m || !c)
 		return;
-	prepare(m, s);
+	begin_record(m, s);
 	if (!(flags & CALL_NEVER_RETURNED))
-		read_at_end(m, c, s, result);
+		read_memory_at_end(m, c, s, result);
 	r = &m->record;
 	r->head.type = CALL_ENDED;
 	r->head.tgid = t->tgid;
@@ -503,8 +504,8 @@ static __always_inline void end_call(struct task_struct *t, struct call_slot *s,
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), t->comm);
 	r->inode = 0;
 	r->dev = 0;
-	if (!(flags & CALL_NEVER_RETURNED) && opens_file(s, result))
-		read_file(r, t, (__u32)result);
+	if (!(flags & CALL_NEVER_RETURNED) && has_opened_file(s, result))
+		read_opened_file(r, t, (__u32)result);
 	s->since = 0;
 	if (send_record(m, sizeof(struct call_record)) < 0)
 		c->ring_full++;

@@ -41,8 +41,9 @@ struct {
 	__type(value, __u32);
 } sonda_cgroups_edition SEC(".maps");
 
-/* It is read before the scope, so an answer of an older edition is never taken for a newer one. */
-static __always_inline __u32 cgroups_edition(void)
+/* Read the edition before the scope, so that an answer from an older edition is never stored as a
+ * newer one. */
+static __always_inline __u32 read_scope_edition(void)
 {
 	__u32 zero = 0, *edition = bpf_map_lookup_elem(&sonda_cgroups_edition, &zero);
 
@@ -50,7 +51,7 @@ static __always_inline __u32 cgroups_edition(void)
 }
 
 /* Returns 1 or 0 if the answer for the group is known, else -1. */
-static __always_inline int find_answer(__u64 id, __u32 edition)
+static __always_inline int find_cached_answer(__u64 id, __u32 edition)
 {
 	__u32 *known = bpf_map_lookup_elem(&sonda_cgroups_seen, &id);
 
@@ -59,7 +60,7 @@ static __always_inline int find_answer(__u64 id, __u32 edition)
 	return *known == CGROUP_IS_IN ? 1 : *known == edition ? 0 : -1;
 }
 
-static __always_inline int keep_answer(__u64 id, __u32 edition, int is_in)
+static __always_inline int cache_answer(__u64 id, __u32 edition, int is_in)
 {
 	__u32 answer = is_in ? CGROUP_IS_IN : edition;
 
@@ -103,18 +104,18 @@ static __noinline int is_below_cgroups(struct cgroup *c, int level)
 static __always_inline int is_task_in_cgroups(struct task_struct *t)
 {
 	struct cgroup *c = t->cgroups->dfl_cgrp;
-	__u32 edition = cgroups_edition();
+	__u32 edition = read_scope_edition();
 	__u64 id = c->kn->id;
-	int known = find_answer(id, edition);
+	int known = find_cached_answer(id, edition);
 
-	return known >= 0 ? known : keep_answer(id, edition, is_below_cgroups(c, c->level));
+	return known >= 0 ? known : cache_answer(id, edition, is_below_cgroups(c, c->level));
 }
 
 #ifndef SONDA_NO_BTF
 static __always_inline int is_current_in_cgroups(void)
 {
 	struct task_struct *t = (struct task_struct *)bpf_get_current_task();
-	__u32 edition = cgroups_edition();
+	__u32 edition = read_scope_edition();
 	struct cgroup *c;
 	__u64 id;
 	int known;
@@ -123,10 +124,10 @@ static __always_inline int is_current_in_cgroups(void)
 		return is_task_in_cgroups(bpf_get_current_task_btf());
 	c = BPF_CORE_READ(t, cgroups, dfl_cgrp);
 	id = BPF_CORE_READ(c, kn, id);
-	known = find_answer(id, edition);
+	known = find_cached_answer(id, edition);
 	if (known >= 0)
 		return known;
-	return keep_answer(id, edition, is_below_cgroups(c, BPF_CORE_READ(c, level)));
+	return cache_answer(id, edition, is_below_cgroups(c, BPF_CORE_READ(c, level)));
 }
 
 /*
@@ -145,8 +146,8 @@ static __always_inline int is_interrupted_in_cgroups(void)
 static __always_inline int is_current_in_cgroups(void)
 {
 	__u64 id = bpf_get_current_cgroup_id(), above;
-	__u32 edition = cgroups_edition();
-	int known = find_answer(id, edition);
+	__u32 edition = read_scope_edition();
+	int known = find_cached_answer(id, edition);
 
 	if (known >= 0)
 		return known;
@@ -155,9 +156,9 @@ static __always_inline int is_current_in_cgroups(void)
 		if (!above)
 			break;
 		if (bpf_map_lookup_elem(&sonda_cgroups, &above))
-			return keep_answer(id, edition, 1);
+			return cache_answer(id, edition, 1);
 	}
-	return keep_answer(id, edition, 0);
+	return cache_answer(id, edition, 0);
 }
 #endif
 

@@ -54,7 +54,7 @@ SONDA_SLOTS(struct thread)
 #define NONE 0
 #define STATE(s) (CPU_TIME_##s + 1)
 
-static __always_inline struct running *running_here(void)
+static __always_inline struct running *running_on_this_cpu(void)
 {
 	__u32 zero = 0;
 
@@ -62,7 +62,7 @@ static __always_inline struct running *running_here(void)
 }
 
 /* Ends the span of a state other than "on CPU", and starts that of another. */
-static __always_inline void change(struct thread *h, struct cpu_time *v, __u32 to, __u64 now)
+static __always_inline void change_state(struct thread *h, struct cpu_time *v, __u32 to, __u64 now)
 {
 	__u64 off = (__u64)h->state - STATE(RUNNABLE), begun = (__u64)to - 1;
 
@@ -77,8 +77,8 @@ static __always_inline void change(struct thread *h, struct cpu_time *v, __u32 t
 	h->state = to;
 }
 
-/* A thread may be woken before it has gone to sleep. */
-static __always_inline void wake_thread(struct thread *h, __u32 key)
+/* A thread may be woken before it is switched out. */
+static __always_inline void make_runnable(struct thread *h, __u32 key)
 {
 	struct cpu_time *v;
 
@@ -86,20 +86,20 @@ static __always_inline void wake_thread(struct thread *h, __u32 key)
 		return;
 	v = process_of(key, 0);
 	if (v)
-		change(h, v, STATE(RUNNABLE), bpf_ktime_get_boot_ns());
+		change_state(h, v, STATE(RUNNABLE), bpf_ktime_get_boot_ns());
 }
 
 /*
  * Without room the thread keeps its state, because the end of its span must be counted eventually.
  */
-static __always_inline void enter(struct running *r, struct thread *h, __u64 who, __u32 key,
-				  __u32 pid, __u64 now)
+static __always_inline void begin_on_cpu(struct running *r, struct thread *h, __u64 who, __u32 key,
+					 __u32 pid, __u64 now)
 {
 	struct cpu_time *v = process_of(key, 0);
 
 	if (!v)
 		return;
-	change(h, v, STATE(ON), now);
+	change_state(h, v, STATE(ON), now);
 	h->cpu = bpf_get_smp_processor_id();
 	sonda_span_begin(&v->in[CPU_TIME_ON], now);
 	r->who = who;
@@ -112,8 +112,8 @@ static __always_inline void enter(struct running *r, struct thread *h, __u64 who
  * h: NULL if there was no memory for it. on_key: r->key if the thread has the span "on CPU" of this
  * CPU. It differs from key if execve() has changed the id of the thread since then.
  */
-static __always_inline void leave(struct thread *h, int was_on, __u32 on_key, __u32 key, __u32 to,
-				  __u64 now)
+static __always_inline void end_on_cpu(struct thread *h, int was_on, __u32 on_key, __u32 key,
+				       __u32 to, __u64 now)
 {
 	struct cpu_time *v = process_of(key, 0), *on = v;
 
@@ -124,14 +124,14 @@ static __always_inline void leave(struct thread *h, int was_on, __u32 on_key, __
 	if (was_on && on)
 		sonda_span_end(&on->in[CPU_TIME_ON], now);
 	if (h)
-		change(h, v, to, now);
+		change_state(h, v, to, now);
 }
 
 /*
  * Takes back the span of a thread whose switch away from this CPU was not seen. h: the thread, NULL
  * if it is not found. It may run on another CPU by now.
  */
-static __always_inline void end_unseen(const struct running *r, struct thread *h, __u64 now)
+static __always_inline void take_back_span(const struct running *r, struct thread *h, __u64 now)
 {
 	struct cpu_time *v = process_of(r->key, 0);
 
@@ -140,11 +140,11 @@ static __always_inline void end_unseen(const struct running *r, struct thread *h
 		return;
 	sonda_span_end(&v->in[CPU_TIME_ON], r->since);
 	if (h && h->state == STATE(ON) && h->cpu == (__u16)bpf_get_smp_processor_id())
-		change(h, v, STATE(OTHER), now);
+		change_state(h, v, STATE(OTHER), now);
 }
 
 #ifndef SONDA_RECORDS
-static __always_inline __u32 class_of(bool preempt, __u64 state)
+static __always_inline __u32 state_after_switch(bool preempt, __u64 state)
 {
 	if (preempt || state == TASK_RUNNING)
 		return STATE(RUNNABLE);
@@ -157,7 +157,7 @@ static __always_inline __u32 class_of(bool preempt, __u64 state)
 	return STATE(OTHER);
 }
 
-static __always_inline int wake(struct task_struct *t)
+static __always_inline int handle_wakeup(struct task_struct *t)
 {
 	struct thread *h;
 
@@ -165,20 +165,20 @@ static __always_inline int wake(struct task_struct *t)
 		return 0;
 	h = slot_make(t);
 	if (h)
-		wake_thread(h, sums_key(t->tgid, t->pid));
+		make_runnable(h, sums_key(t->tgid, t->pid));
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
-	return wake(task);
+	return handle_wakeup(task);
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
-	return wake(task);
+	return handle_wakeup(task);
 }
 
 static __always_inline void switch_out(const struct running *r, struct task_struct *t, __u32 to,
@@ -187,13 +187,13 @@ static __always_inline void switch_out(const struct running *r, struct task_stru
 	int was_on = r->who == (__u64)t->stack;
 
 	if (r->who && !was_on)
-		end_unseen(r, slot_find(r->who, r->pid), now);
+		take_back_span(r, slot_find(r->who, r->pid), now);
 	if (!t->pid || !is_counted(t->tgid, t)) {
 		if (!was_on)
 			return;
 		to = NONE; /* it left the control groups that count */
 	}
-	leave(slot_make(t), was_on, r->key, sums_key(t->tgid, t->pid), to, now);
+	end_on_cpu(slot_make(t), was_on, r->key, sums_key(t->tgid, t->pid), to, now);
 }
 
 static __always_inline void switch_in(struct running *r, struct task_struct *t, __u64 now)
@@ -205,14 +205,14 @@ static __always_inline void switch_in(struct running *r, struct task_struct *t, 
 		return;
 	h = slot_make(t);
 	if (h)
-		enter(r, h, (__u64)t->stack, sums_key(t->tgid, t->pid), t->pid, now);
+		begin_on_cpu(r, h, (__u64)t->stack, sums_key(t->tgid, t->pid), t->pid, now);
 }
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	__u64 now = bpf_ktime_get_boot_ns(), state;
-	struct running *r = running_here();
+	struct running *r = running_on_this_cpu();
 
 	if (!r)
 		return 0;
@@ -220,7 +220,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		state = (unsigned int)ctx[3];
 	else
 		state = task_state(prev);
-	switch_out(r, prev, class_of(preempt, state), now);
+	switch_out(r, prev, state_after_switch(preempt, state), now);
 	/* Before switch_in(): the verifier then follows the paths of that call only once. */
 	if (!preempt && (state & TASK_DEAD))
 		slot_end(prev);
@@ -228,9 +228,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	return 0;
 }
 #else
-static __always_inline __u32 class_of(__u64 state)
+static __always_inline __u32 state_after_switch(__u64 state)
 {
-	if (record_would_run(state))
+	if (is_state_runnable(state))
 		return STATE(RUNNABLE);
 	if (state & RECORD_DEAD)
 		return NONE;
@@ -241,25 +241,25 @@ static __always_inline __u32 class_of(__u64 state)
 
 SONDA_NEW_THREADS(struct thread)
 
-static __always_inline int wake(__u32 pid)
+static __always_inline int handle_wakeup(__u32 pid)
 {
 	struct thread *h = thread_get_by_pid(pid);
 
 	if (h && h->owner.is_counted)
-		wake_thread(h, sums_key(h->owner.tgid, pid));
+		make_runnable(h, sums_key(h->owner.tgid, pid));
 	return 0;
 }
 
 SEC("tp/sched/sched_wakeup")
 int BPF_PROG(on_wakeup)
 {
-	return wake(ARG(0, SWITCH_WOKEN));
+	return handle_wakeup(ARG(0, SWITCH_WOKEN));
 }
 
 SEC("tp/sched/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new)
 {
-	return wake(ARG(0, SWITCH_WOKEN_NEW));
+	return handle_wakeup(ARG(0, SWITCH_WOKEN_NEW));
 }
 
 static __always_inline void switch_out(const struct running *r, __u32 pid, __u64 state, __u64 now)
@@ -268,13 +268,13 @@ static __always_inline void switch_out(const struct running *r, __u32 pid, __u64
 	int was_on = r->who == pid;
 
 	if (r->who && !was_on)
-		end_unseen(r, thread_get_by_pid(r->pid), now);
+		take_back_span(r, thread_get_by_pid(r->pid), now);
 	if (h)
-		know_owner(&h->owner, current_tgid());
+		set_owner(&h->owner, current_tgid());
 	if (r->who && was_on)
-		leave(h, 1, r->key, sums_key(r->key, pid), class_of(state), now);
+		end_on_cpu(h, 1, r->key, sums_key(r->key, pid), state_after_switch(state), now);
 	else if (h && h->owner.is_counted)
-		leave(h, 0, 0, sums_key(h->owner.tgid, pid), class_of(state), now);
+		end_on_cpu(h, 0, 0, sums_key(h->owner.tgid, pid), state_after_switch(state), now);
 	if (h && (state & RECORD_DEAD))
 		bpf_map_delete_elem(&threads_by_pid, &pid);
 }
@@ -284,7 +284,7 @@ SEC("tp/sched/sched_process_exec")
 int BPF_PROG(on_exec)
 {
 	__u32 old = ARG(0, SWITCH_EXEC_OLD), pid = ARG(0, SWITCH_EXEC);
-	struct running *r = running_here();
+	struct running *r = running_on_this_cpu();
 
 	if (old == pid)
 		return 0;
@@ -299,7 +299,7 @@ int BPF_PROG(on_switch)
 {
 	__u32 next = ARG(0, SWITCH_NEXT);
 	__u64 now = bpf_ktime_get_boot_ns();
-	struct running *r = running_here();
+	struct running *r = running_on_this_cpu();
 	struct thread *h;
 
 	if (!r)
@@ -308,7 +308,7 @@ int BPF_PROG(on_switch)
 	r->who = 0;
 	h = next ? thread_get_by_pid(next) : NULL;
 	if (h && h->owner.is_counted)
-		enter(r, h, next, sums_key(h->owner.tgid, next), next, now);
+		begin_on_cpu(r, h, next, sums_key(h->owner.tgid, next), next, now);
 	return 0;
 }
 #endif

@@ -38,7 +38,8 @@ static __always_inline void begin_fault(void)
 }
 #else
 /* Adds the growth since the last check. min, maj: current counts of the task. */
-static __always_inline void look(struct thread *h, __u32 key, __u64 min, __u64 maj, __u32 begun)
+static __always_inline void count_new_faults(struct thread *h, __u32 key, __u64 min, __u64 maj,
+					     __u32 begun)
 {
 	__u64 all = min + maj;
 	struct faults *v;
@@ -63,21 +64,22 @@ static __always_inline void look(struct thread *h, __u32 key, __u64 min, __u64 m
 	h->begun = begun;
 }
 
-static __always_inline void look_at_current(__u32 begun)
+static __always_inline void count_current_faults(__u32 begun)
 {
 	if (is_current_counted(current_tgid()))
-		look(current_make(), current_sums_key(), CURRENT(min_flt), CURRENT(maj_flt), begun);
+		count_new_faults(current_make(), current_sums_key(), CURRENT(min_flt),
+				 CURRENT(maj_flt), begun);
 }
 
 static __always_inline void begin_fault(void)
 {
-	look_at_current(1);
+	count_current_faults(1);
 }
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit)
 {
-	look_at_current(0);
+	count_current_faults(0);
 	return 0;
 }
 
@@ -85,7 +87,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev)
 {
 	if (prev->pid)
-		look_at_current(0);
+		count_current_faults(0);
 	return 0;
 }
 
@@ -94,8 +96,8 @@ SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
 	if (is_counted(task->tgid, task))
-		look(thread_make(task), sums_key(task->tgid, task->pid), task->min_flt,
-		     task->maj_flt, 0);
+		count_new_faults(thread_make(task), sums_key(task->tgid, task->pid), task->min_flt,
+				 task->maj_flt, 0);
 	return 0;
 }
 #endif

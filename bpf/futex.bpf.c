@@ -45,14 +45,14 @@ static __always_inline int may_be_futex(long nr)
 	return nr == (settings.switches & SONDA_ON_X86_64 ? NR_X86_64 : NR_ARM64);
 }
 
-static __always_inline __u32 second_argument(void *regs, int compat)
+static __always_inline __u32 read_second_argument(void *regs, int compat)
 {
 	if (settings.switches & SONDA_ON_X86_64)
 		return compat ? CALL_REG(regs, x86_64, cx) : CALL_REG(regs, x86_64, si);
 	return CALL_REG(regs, arm64, regs[1]);
 }
 
-static __always_inline int waits(void *regs, long nr)
+static __always_inline int is_futex_wait(void *regs, long nr)
 {
 	int compat;
 	__u32 op;
@@ -62,7 +62,7 @@ static __always_inline int waits(void *regs, long nr)
 	compat = call_is_compat(regs);
 	if (compat != (nr == NR_COMPAT || nr == NR_COMPAT_TIME64))
 		return 0;
-	op = second_argument(regs, compat) & OPERATION;
+	op = read_second_argument(regs, compat) & OPERATION;
 	return op == WAIT || op == WAIT_BITSET || op == LOCK_PI || op == LOCK_PI2 ||
 	       op == WAIT_REQUEUE_PI;
 }
@@ -72,7 +72,7 @@ int BPF_PROG(on_enter, void *regs, long nr)
 {
 	struct thread *h;
 
-	if (!may_be_futex(nr) || !waits(regs, nr))
+	if (!may_be_futex(nr) || !is_futex_wait(regs, nr))
 		return 0;
 	if (!is_current_counted(current_tgid()))
 		return 0;
@@ -82,7 +82,7 @@ int BPF_PROG(on_enter, void *regs, long nr)
 	return 0;
 }
 
-static __always_inline long number_in(void *regs)
+static __always_inline long read_call_number(void *regs)
 {
 	if (settings.switches & SONDA_ON_X86_64)
 		return CALL_REG(regs, x86_64, orig_ax);
@@ -96,7 +96,7 @@ int BPF_PROG(on_exit, void *regs, long ret)
 	struct futex *v;
 	__u64 since;
 
-	if (!may_be_futex(number_in(regs)))
+	if (!may_be_futex(read_call_number(regs)))
 		return 0;
 	h = current_get();
 	if (!h || !h->since)

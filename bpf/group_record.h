@@ -20,7 +20,7 @@ static __always_inline int is_version_2(struct cgroup *c)
 }
 
 /* Returns a record without a path; NULL: the group is none of version 2. */
-static __always_inline struct member_group *group_record(struct cgroup *c, __u32 type)
+static __always_inline struct member_group *group_record_begin(struct cgroup *c, __u32 type)
 {
 	__u32 zero = 0;
 	struct member_group *g;
@@ -38,7 +38,7 @@ static __always_inline struct member_group *group_record(struct cgroup *c, __u32
 }
 
 /* Adds the parent and the path. Returns the size of the record. */
-static __always_inline __u64 group_record_complete(struct member_group *g, struct cgroup *c,
+static __always_inline __u64 group_record_add_path(struct member_group *g, struct cgroup *c,
 						   const char *path)
 {
 	__u64 n;

@@ -54,7 +54,7 @@ static const struct hist_counts no_counts;
 	} while (0)
 
 /* The verifier requires constant offsets in a record; a helper does not. */
-static __always_inline __u64 field_number(void *record, const volatile struct hist_field *f)
+static __always_inline __u64 read_number(void *record, const volatile struct hist_field *f)
 {
 	__u32 size = f->size, unused_bits;
 	__u64 v = 0;
@@ -69,7 +69,7 @@ static __always_inline __u64 field_number(void *record, const volatile struct hi
 	return f->is_signed ? (__u64)((__s64)v >> unused_bits) : v >> unused_bits;
 }
 
-static __always_inline __u64 current_cgroup(void)
+static __always_inline __u64 current_cgroup_id(void)
 {
 #ifdef SONDA_NO_BTF
 	return bpf_get_current_cgroup_id();
@@ -80,7 +80,7 @@ static __always_inline __u64 current_cgroup(void)
 #endif
 }
 
-static __always_inline void get_key(void *record, struct hist_key *ret)
+static __always_inline void read_key(void *record, struct hist_key *ret)
 {
 	__u32 size = hist.key.size;
 
@@ -95,16 +95,16 @@ static __always_inline void get_key(void *record, struct hist_key *ret)
 		ret->number = (__u32)bpf_get_current_pid_tgid();
 		break;
 	case HIST_BY_CGROUP:
-		ret->number = current_cgroup();
+		ret->number = current_cgroup_id();
 		break;
 	case HIST_BY_CPU:
 		ret->number = bpf_get_smp_processor_id();
 		break;
 	case HIST_BY_NUMBER:
-		ret->number = field_number(record, &hist.key);
+		ret->number = read_number(record, &hist.key);
 		break;
 	case HIST_BY_TEXT:
-		/* What follows the NUL in the record may be anything. */
+		/* Stops at the NUL: the bytes after it are undefined. */
 		if (size <= sizeof(ret->text))
 			bpf_probe_read_kernel_str(ret->text, size, record + hist.key.offset);
 		break;
@@ -112,7 +112,7 @@ static __always_inline void get_key(void *record, struct hist_key *ret)
 }
 
 /* is_signed: a number from 2^63 on is negative. */
-static __always_inline __u32 bucket_of(__u64 v, int is_signed)
+static __always_inline __u32 find_bucket(__u64 v, int is_signed)
 {
 	__u64 from_min;
 
@@ -132,7 +132,7 @@ static __always_inline __u32 bucket_of(__u64 v, int is_signed)
 static __always_inline void add_value(const struct hist_key *key, __u64 v, int is_signed)
 {
 	struct hist_counts *c = bpf_map_lookup_elem(&counts, key);
-	__u32 i = bucket_of(v, is_signed);
+	__u32 i = find_bucket(v, is_signed);
 
 	if (!c) {
 		bpf_map_update_elem(&counts, key, &no_counts, BPF_NOEXIST);
@@ -157,20 +157,20 @@ int on_value(void *record)
 
 	if (!is_current_counted(bpf_get_current_pid_tgid() >> 32))
 		return 0;
-	get_key(record, &key);
-	add_value(&key, field_number(record, &hist.value), hist.value.is_signed);
+	read_key(record, &key);
+	add_value(&key, read_number(record, &hist.value), hist.value.is_signed);
 	return 0;
 }
 
-static __always_inline void get_place(void *record, const volatile struct hist_field *fields,
-				      struct begun_at *ret)
+static __always_inline void read_begin_key(void *record, const volatile struct hist_field *fields,
+					   struct begun_at *ret)
 {
 	if (!hist.n_matches)
 		ret->of[0] = (__u32)bpf_get_current_pid_tgid();
 	else
-		ret->of[0] = field_number(record, &fields[0]);
+		ret->of[0] = read_number(record, &fields[0]);
 	if (hist.n_matches > 1)
-		ret->of[1] = field_number(record, &fields[1]);
+		ret->of[1] = read_number(record, &fields[1]);
 }
 
 SEC("tp")
@@ -181,8 +181,8 @@ int on_begin(void *record)
 
 	if (!is_current_counted(bpf_get_current_pid_tgid() >> 32))
 		return 0;
-	get_place(record, hist.begin, &at);
-	get_key(record, &b.key);
+	read_begin_key(record, hist.begin, &at);
+	read_key(record, &b.key);
 	b.time = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&begun, &at, &b, BPF_ANY))
 		COUNT(no_begin);
@@ -198,7 +198,7 @@ int on_end(void *record)
 	struct begun *b;
 	__u64 took;
 
-	get_place(record, hist.end, &at);
+	read_begin_key(record, hist.end, &at);
 	b = bpf_map_lookup_elem(&begun, &at);
 	if (!b)
 		return 0;

@@ -22,7 +22,8 @@ static __always_inline struct interrupts_cpu *this_cpu(void)
 	return bpf_map_lookup_elem(&cpus, &zero);
 }
 
-static __always_inline void end(struct interrupts_sum *sum, __u64 *since, __u64 taken)
+static __always_inline void add_interrupt_time(struct interrupts_sum *sum, __u64 *since,
+					       __u64 taken)
 {
 	__u64 ns;
 
@@ -53,7 +54,8 @@ int BPF_PROG(on_softirq_end)
 	__u32 vector = ARG(0, INTERRUPTS_VECTOR);
 
 	if (c && vector < INTERRUPTS_SOFTIRQS)
-		end(&c->softirqs[vector], &c->since, c->handlers.ns + c->timer.ns - c->taken);
+		add_interrupt_time(&c->softirqs[vector], &c->since,
+				   c->handlers.ns + c->timer.ns - c->taken);
 	return 0;
 }
 
@@ -73,7 +75,7 @@ int BPF_PROG(on_handler_end)
 	struct interrupts_cpu *c = this_cpu();
 
 	if (c)
-		end(&c->handlers, &c->handlers_since, 0);
+		add_interrupt_time(&c->handlers, &c->handlers_since, 0);
 	return 0;
 }
 
@@ -94,6 +96,6 @@ int BPF_PROG(on_timer_end)
 	struct interrupts_cpu *c = this_cpu();
 
 	if (c)
-		end(&c->timer, &c->timer_since, 0);
+		add_interrupt_time(&c->timer, &c->timer_since, 0);
 	return 0;
 }

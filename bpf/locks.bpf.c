@@ -34,7 +34,7 @@ static __always_inline struct locks_cpu *this_cpu(void)
 	return bpf_map_lookup_elem(&cpus, &zero);
 }
 
-static __always_inline __u32 kind_of(__u32 flags)
+static __always_inline __u32 lock_kind_from_flags(__u32 flags)
 {
 	if (flags & LCB_F_PERCPU)
 		return LOCK_PERCPU_RWSEM;
@@ -73,7 +73,7 @@ static __always_inline void begin_spin(__u64 lock, __u32 kind)
 	c->spinning[i].lock = lock;
 }
 
-static __always_inline void add(struct lock_sum *sum, __u64 ns)
+static __always_inline void add_lock_wait(struct lock_sum *sum, __u64 ns)
 {
 	__sync_fetch_and_add(&sum->ns, ns);
 	__sync_fetch_and_add(&sum->count, 1);
@@ -89,7 +89,8 @@ static __always_inline int end_spin(struct locks_cpu *c, __u64 lock)
 		if (i >= c->depth || c->spinning[i].lock != lock)
 			continue;
 		if (kind < LOCK_KINDS)
-			add(&c->kinds[kind], bpf_ktime_get_boot_ns() - c->spinning[i].since);
+			add_lock_wait(&c->kinds[kind],
+				      bpf_ktime_get_boot_ns() - c->spinning[i].since);
 		/* Entries above it have ended, too. */
 		c->depth = i;
 		return 1;
@@ -120,7 +121,7 @@ static __always_inline void end_sleep(struct locks_cpu *c, __u64 lock)
 		return;
 	ns = bpf_ktime_get_boot_ns() - s->since;
 	if (s->kind < LOCK_KINDS)
-		add(&c->kinds[s->kind], ns);
+		add_lock_wait(&c->kinds[s->kind], ns);
 	s->lock = 0;
 	p = process_of(current_sums_key(), 0);
 	if (!p)
@@ -133,7 +134,7 @@ SEC(HOOK(lock, contention_begin))
 int BPF_PROG(on_begin)
 {
 	__u64 lock = ARG(0, LOCKS_BEGUN);
-	__u32 kind = kind_of(ARG(1, LOCKS_FLAGS));
+	__u32 kind = lock_kind_from_flags(ARG(1, LOCKS_FLAGS));
 
 	if (!is_current_counted(current_tgid()))
 		return 0;

@@ -64,17 +64,17 @@ int BPF_PROG(on_attach, struct cgroup *to, const char *path, struct task_struct 
 SEC("tp_btf/cgroup_mkdir")
 int BPF_PROG(on_mkdir, struct cgroup *c, const char *path)
 {
-	struct member_group *g = group_record(c, MEMBER_GROUP);
+	struct member_group *g = group_record_begin(c, MEMBER_GROUP);
 
 	if (g)
-		send_record(g, group_record_complete(g, c, path), BPF_RB_FORCE_WAKEUP);
+		send_record(g, group_record_add_path(g, c, path), BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
 
 SEC("tp_btf/cgroup_rmdir")
 int BPF_PROG(on_rmdir, struct cgroup *c, const char *path)
 {
-	struct member_group *g = group_record(c, MEMBER_GROUP_END);
+	struct member_group *g = group_record_begin(c, MEMBER_GROUP_END);
 
 	if (g)
 		send_record(g, offsetof(struct member_group, path), BPF_RB_NO_WAKEUP);

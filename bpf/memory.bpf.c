@@ -40,7 +40,7 @@ static __always_inline struct memory_cpu *this_cpu(void)
 	return bpf_map_lookup_elem(&cpus, &zero);
 }
 
-static __always_inline void begin(__u32 kind, __u64 order)
+static __always_inline void begin_stall(__u32 kind, __u64 order)
 {
 	const struct begun now = {.since = bpf_ktime_get_boot_ns(), .order = order};
 	__u64 id = bpf_get_current_pid_tgid();
@@ -81,7 +81,7 @@ static __always_inline void report_outlier(__u32 kind, const struct begun *b, __
 	outlier_end(e);
 }
 
-static __always_inline void end(__u32 kind, __u64 pages)
+static __always_inline void end_stall(__u32 kind, __u64 pages)
 {
 	struct stall key = {.pid = (__u32)bpf_get_current_pid_tgid(), .kind = kind};
 	struct begun *b = bpf_map_lookup_elem(&stalls, &key);
@@ -91,7 +91,7 @@ static __always_inline void end(__u32 kind, __u64 pages)
 	if (!b)
 		return;
 	ns = bpf_ktime_get_boot_ns() - b->since;
-	/* Tasks may be switched between two instructions here. */
+	/* Atomic, because the thread may be preempted here. */
 	if (c) {
 		__sync_fetch_and_add(&c->stalls[kind].ns, ns);
 		__sync_fetch_and_add(&c->stalls[kind].count, 1);
@@ -104,18 +104,18 @@ static __always_inline void end(__u32 kind, __u64 pages)
 #define STALL(group, event, kind, order, pages)                                                    \
 	SEC(HOOK(group, event##_begin)) int BPF_PROG(event##_begin)                                \
 	{                                                                                          \
-		begin(kind, order);                                                                \
+		begin_stall(kind, order);                                                          \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC(HOOK(group, event##_end)) int BPF_PROG(event##_end)                                    \
 	{                                                                                          \
-		end(kind, pages);                                                                  \
+		end_stall(kind, pages);                                                            \
 		return 0;                                                                          \
 	}
 
 #ifdef SONDA_NO_BTF
 /* Without BTF the flags of a task cannot be read: kcompactd is known by its name. */
-static __always_inline __u32 compaction(void)
+static __always_inline __u32 compaction_kind(void)
 {
 	static const char background[] = "kcompactd";
 	char comm[16] = {};
@@ -127,7 +127,7 @@ static __always_inline __u32 compaction(void)
 	return MEMORY_BACKGROUND_COMPACTION;
 }
 #else
-static __always_inline __u32 compaction(void)
+static __always_inline __u32 compaction_kind(void)
 {
 	struct task_struct *t = (struct task_struct *)bpf_get_current_task();
 
@@ -143,7 +143,7 @@ static __always_inline __u32 compaction(void)
 
 STALL(vmscan, mm_vmscan_direct_reclaim, MEMORY_DIRECT_RECLAIM, ORDER, PAGES)
 STALL(vmscan, mm_vmscan_memcg_reclaim, MEMORY_CGROUP_RECLAIM, ORDER, PAGES)
-STALL(compaction, mm_compaction, compaction(), 0, 0)
+STALL(compaction, mm_compaction, compaction_kind(), 0, 0)
 
 SEC(HOOK(oom, mark_victim))
 int BPF_PROG(on_oom_kill)

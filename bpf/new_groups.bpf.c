@@ -25,14 +25,14 @@ struct {
 SEC("tp_btf/cgroup_mkdir")
 int BPF_PROG(on_mkdir, struct cgroup *c, const char *path)
 {
-	struct member_group *g = group_record(c, MEMBER_GROUP);
+	struct member_group *g = group_record_begin(c, MEMBER_GROUP);
 	__u64 id, none = 0;
 
 	if (!g)
 		return 0;
 	id = g->group;
 	bpf_map_update_elem(&unnamed, &id, &none, BPF_ANY);
-	if (bpf_ringbuf_output(&new_groups, g, group_record_complete(g, c, path),
+	if (bpf_ringbuf_output(&new_groups, g, group_record_add_path(g, c, path),
 			       BPF_RB_FORCE_WAKEUP) != 0)
 		count_lost();
 	return 0;

@@ -93,7 +93,7 @@ struct {
 
 #define NO_ELEMENT (~0u)
 
-static __always_inline void set_time(__u32 element)
+static __always_inline void set_element_time(__u32 element)
 {
 	__u64 *time = bpf_map_lookup_elem(&process_times, &element);
 
@@ -106,7 +106,7 @@ static __always_inline void set_time(__u32 element)
  * the same code, with an index on which no branch depends. So the verifier follows that code once,
  * and not for each place.
  */
-static __always_inline __u32 element_of(__u64 key)
+static __always_inline __u32 find_or_add_element(__u64 key)
 {
 	__u32 first = bpf_get_smp_processor_id() * (process_mask + 1);
 	__u32 element;
@@ -133,7 +133,7 @@ static __always_inline __u32 element_of(__u64 key)
 	}
 	return NO_ELEMENT;
 made:
-	set_time(element);
+	set_element_time(element);
 	return element;
 }
 
@@ -151,7 +151,7 @@ made:
 	} processes SEC(".maps");                                                                  \
 	static __always_inline __attribute__((unused)) value_t *process_of(__u32 tgid, __u32 what) \
 	{                                                                                          \
-		__u32 element = element_of(SONDA_PROCESS_KEY(tgid, what));                         \
+		__u32 element = find_or_add_element(SONDA_PROCESS_KEY(tgid, what));                \
 		value_t *v = bpf_map_lookup_elem(&processes, &element);                            \
                                                                                                    \
 		if (!v)                                                                            \

@@ -21,7 +21,7 @@ static __always_inline __u64 read_pages(const void *counter)
 	return n > 0 ? n : 0;
 }
 
-static __always_inline __u64 pages_of(struct mm_struct *mm)
+static __always_inline __u64 count_resident_pages(struct mm_struct *mm)
 {
 	struct mm_struct___before_6_2 *old = (void *)mm;
 
@@ -58,7 +58,7 @@ int each_thread(struct bpf_iter__task *ctx)
 		}
 		v.is_kthread = !!(t->flags & PF_KTHREAD);
 		if (t->mm && !v.is_kthread)
-			v.memory = pages_of(t->mm) + 1;
+			v.memory = count_resident_pages(t->mm) + 1;
 		v.parent_pid = t->real_parent->tgid;
 	}
 	if (t->pid == t->tgid || settings.switches & SONDA_BY_THREAD)

@@ -39,7 +39,7 @@ static __always_inline void report_outlier(struct task_struct *t, struct task_st
 	outlier_end(e);
 }
 
-static __always_inline __u64 cgroup_of(struct task_struct *t)
+static __always_inline __u64 cgroup_id_of_task(struct task_struct *t)
 {
 	return t->cgroups->dfl_cgrp->kn->id;
 }
@@ -48,7 +48,7 @@ static __always_inline __u64 cgroup_of(struct task_struct *t)
 static __always_inline void count_by_cgroup(struct runq_cpu *c, struct task_struct *t,
 					    struct task_struct *ran, int is_throttled, __u64 wait)
 {
-	__u64 group = cgroup_of(t);
+	__u64 group = cgroup_id_of_task(t);
 	__u32 cause = CGROUP_WAIT_NEIGHBOUR;
 
 	if (is_throttled)
@@ -57,7 +57,7 @@ static __always_inline void count_by_cgroup(struct runq_cpu *c, struct task_stru
 		cause = CGROUP_WAIT_IDLE;
 	else if (ran->flags & PF_KTHREAD)
 		cause = CGROUP_WAIT_KERNEL;
-	else if (cgroup_of(ran) == group)
+	else if (cgroup_id_of_task(ran) == group)
 		cause = CGROUP_WAIT_OWN;
 	if (!cgroup_waits_add(group, cause, wait))
 		c->cgroups_lost++;
@@ -103,9 +103,9 @@ static __always_inline void count_depth(struct runq_cpu *c, struct rq *rq, int i
 
 /*
  * A thread that is about to sleep may be woken before it does. If the thread has been switched out
- * by then, its wait begins at the switch; if it still runs, leave() decides.
+ * by then, its wait begins at the switch; if it still runs, handle_switch_out() decides.
  */
-static __always_inline int wake(struct task_struct *t)
+static __always_inline int begin_wait_at_wakeup(struct task_struct *t)
 {
 	struct waiting *w = slot_make(t);
 
@@ -119,17 +119,17 @@ static __always_inline int wake(struct task_struct *t)
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
-	return wake(task);
+	return begin_wait_at_wakeup(task);
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {
-	return wake(task);
+	return begin_wait_at_wakeup(task);
 }
 
 /* Returns the state at the switch. The field of the task may have changed since. */
-static __always_inline __u64 state_of(unsigned long long *ctx, struct task_struct *prev)
+static __always_inline __u64 state_at_switch(unsigned long long *ctx, struct task_struct *prev)
 {
 	if (settings.switches & RUNQ_HAS_STATE)
 		return (unsigned int)ctx[3];
@@ -137,7 +137,8 @@ static __always_inline __u64 state_of(unsigned long long *ctx, struct task_struc
 }
 
 /* A thread was switched out: it waits for a CPU, sleeps, or has ended. */
-static __always_inline void leave(struct task_struct *t, bool preempt, __u64 state, __u64 now)
+static __always_inline void handle_switch_out(struct task_struct *t, bool preempt, __u64 state,
+					      __u64 now)
 {
 	int would_run = preempt || state == TASK_RUNNING;
 	struct waiting *w;
@@ -164,7 +165,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	c->switches++;
 	count_depth(c, next->se.cfs_rq->rq, next->pid == 0, now);
 	if (prev->pid)
-		leave(prev, preempt, state_of(ctx, prev), now);
+		handle_switch_out(prev, preempt, state_at_switch(ctx, prev), now);
 	if (next->pid)
 		end_wait(c, next, prev, now);
 	return 0;

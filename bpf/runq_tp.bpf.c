@@ -37,7 +37,7 @@ static __always_inline struct waiting *thread_make_by_pid(__u32 pid)
 
 SONDA_NEW_THREADS(struct waiting)
 
-static __always_inline int wake(__u32 pid)
+static __always_inline int begin_wait_at_wakeup(__u32 pid)
 {
 	struct waiting *w = thread_make_by_pid(pid);
 
@@ -49,13 +49,13 @@ static __always_inline int wake(__u32 pid)
 SEC("tp/sched/sched_wakeup")
 int BPF_PROG(on_wakeup)
 {
-	return wake(ARG(0, SWITCH_WOKEN));
+	return begin_wait_at_wakeup(ARG(0, SWITCH_WOKEN));
 }
 
 SEC("tp/sched/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new)
 {
-	return wake(ARG(0, SWITCH_WOKEN_NEW));
+	return begin_wait_at_wakeup(ARG(0, SWITCH_WOKEN_NEW));
 }
 
 /* The current thread is being switched out: it is the last cause of the wait. */
@@ -100,14 +100,14 @@ static __always_inline void end_wait(struct runq_cpu *c, __u32 pid, __u64 now)
 	w->since = 0;
 }
 
-static __always_inline void leave(__u32 pid, __u64 state, __u64 now)
+static __always_inline void handle_switch_out(__u32 pid, __u64 state, __u64 now)
 {
 	struct waiting *w = thread_make_by_pid(pid);
 
 	if (!w)
 		return;
-	know_owner(&w->owner, bpf_get_current_pid_tgid() >> 32);
-	w->since = record_would_run(state) ? now : 0;
+	set_owner(&w->owner, bpf_get_current_pid_tgid() >> 32);
+	w->since = is_state_runnable(state) ? now : 0;
 	if (state & RECORD_DEAD)
 		bpf_map_delete_elem(&waits_by_pid, &pid);
 }
@@ -123,7 +123,7 @@ int BPF_PROG(on_switch)
 		return 0;
 	c->switches++;
 	if (prev)
-		leave(prev, ARG(0, SWITCH_STATE), now);
+		handle_switch_out(prev, ARG(0, SWITCH_STATE), now);
 	if (next)
 		end_wait(c, next, now);
 	return 0;

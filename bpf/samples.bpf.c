@@ -40,7 +40,7 @@ struct {
 } cpus SEC(".maps");
 
 /* The verifier refuses registers whose place depends on the architecture: the helper reads them. */
-static __always_inline int interrupted_user(struct bpf_perf_event_data_kern *ctx)
+static __always_inline int has_interrupted_user_code(struct bpf_perf_event_data_kern *ctx)
 {
 	const void *regs = BPF_CORE_READ(ctx, regs);
 
@@ -126,7 +126,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	s->pid = ids >> 32;
 	s->tid = (__u32)ids;
 	s->cpu = bpf_get_smp_processor_id();
-	s->is_user = interrupted_user((void *)ctx);
+	s->is_user = has_interrupted_user_code((void *)ctx);
 	s->error = s->is_by_kernel = 0;
 	s->n_kernel = s->n_user = 0;
 	read_counts(ctx, s);

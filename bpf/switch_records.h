@@ -38,13 +38,13 @@ struct owner {
 	__u32 is_counted;
 };
 
-static __always_inline int record_would_run(__u64 state)
+static __always_inline int is_state_runnable(__u64 state)
 {
 	return state == 0 || (state & RECORD_PREEMPTED);
 }
 
 /* Sets the process of the running thread, or of one that it creates. */
-static __always_inline void know_owner(struct owner *o, __u32 tgid)
+static __always_inline void set_owner(struct owner *o, __u32 tgid)
 {
 	o->tgid = tgid;
 	o->is_counted = is_current_counted(tgid);
@@ -61,9 +61,9 @@ static __always_inline void know_owner(struct owner *o, __u32 tgid)
 		if (!h)                                                                            \
 			return 0;                                                                  \
 		*h = none;                                                                         \
-		know_owner(&h->owner, ARG(0, SWITCH_NEW_FLAGS) & CLONE_THREAD                      \
-					      ? bpf_get_current_pid_tgid() >> 32                   \
-					      : pid);                                              \
+		set_owner(&h->owner, ARG(0, SWITCH_NEW_FLAGS) & CLONE_THREAD                       \
+					     ? bpf_get_current_pid_tgid() >> 32                    \
+					     : pid);                                               \
 		return 0;                                                                          \
 	}
 #endif

@@ -30,13 +30,13 @@ static __always_inline int is_error(long ret)
 	return ret < 0 && ret >= -ERRNO_MAX && (ret > -ERESTART_FIRST || ret < -ERESTART_LAST);
 }
 
-static __always_inline __u32 number_of(long nr)
+static __always_inline __u32 limit_call_number(long nr)
 {
 	return nr < 0 ? SYSCALLS_NONE : nr & SYSCALLS_NONE;
 }
 
 /* The call of a thread is over. */
-static __always_inline void count(struct thread *h, __u32 key, long ret)
+static __always_inline void count_call(struct thread *h, __u32 key, long ret)
 {
 	__u64 since = h->since;
 	struct syscalls *v;
@@ -51,9 +51,9 @@ static __always_inline void count(struct thread *h, __u32 key, long ret)
 }
 
 #ifndef SONDA_NO_BTF
-static __always_inline __u32 what_of(struct task_struct *t, long nr)
+static __always_inline __u32 key_of_call(struct task_struct *t, long nr)
 {
-	__u32 what = number_of(nr);
+	__u32 what = limit_call_number(nr);
 
 	if (settings.switches & SYSCALLS_COMPAT_IN_STATUS) {
 		if (t->thread_info.status & TS_COMPAT)
@@ -76,7 +76,7 @@ int BPF_PROG(on_enter, void *regs, long nr)
 	h = slot_make(t);
 	if (!h)
 		return 0;
-	h->what = what_of(t, nr);
+	h->what = key_of_call(t, nr);
 	h->since = bpf_ktime_get_boot_ns();
 	return 0;
 }
@@ -88,7 +88,7 @@ int BPF_PROG(on_exit, void *regs, long ret)
 	struct thread *h = slot_get(t);
 
 	if (h && h->since)
-		count(h, sums_key(t->tgid, t->pid), ret);
+		count_call(h, sums_key(t->tgid, t->pid), ret);
 	return 0;
 }
 
@@ -110,7 +110,7 @@ int BPF_PROG(on_enter, void *regs, long nr)
 	h = current_make();
 	if (!h)
 		return 0;
-	h->what = number_of(nr) | (call_is_compat(regs) ? SYSCALLS_COMPAT : 0);
+	h->what = limit_call_number(nr) | (call_is_compat(regs) ? SYSCALLS_COMPAT : 0);
 	h->since = bpf_ktime_get_boot_ns();
 	return 0;
 }
@@ -121,7 +121,7 @@ int BPF_PROG(on_exit, void *regs, long ret)
 	struct thread *h = current_get();
 
 	if (h && h->since)
-		count(h, current_sums_key(), ret);
+		count_call(h, current_sums_key(), ret);
 	return 0;
 }
 #endif

@@ -579,7 +579,7 @@ __attribute__((noinline)) int unwind_next(void)
 	return u ? unwind_frame(u) : 1;
 }
 
-static __always_inline void unwind_all(struct unwind_stack *u)
+static __always_inline void unwind_all_frames(struct unwind_stack *u)
 {
 	(void)u;
 	for (int i = 0; i <= UNWIND_FRAMES_MAX; i++)
@@ -597,7 +597,7 @@ static int unwind_next(__u32 i, struct unwind_walk *w)
 	return unwind_frame(w->u);
 }
 
-static __always_inline void unwind_all(struct unwind_stack *u)
+static __always_inline void unwind_all_frames(struct unwind_stack *u)
 {
 	struct unwind_walk w = {u};
 
@@ -698,7 +698,7 @@ static __always_inline int unwind_by_tables(struct unwind_stack *u)
 	u->now = bpf_ktime_get_ns();
 	for (int i = 0; i < UNWIND_RANGES; i++)
 		u->ranges[i].start = u->ranges[i].end = 0;
-	unwind_all(u);
+	unwind_all_frames(u);
 	if (u->lacks_rows)
 		u->error = UNWIND_NO_FILE;
 	return state->changes == changes; /* else it may have read rows of another file */

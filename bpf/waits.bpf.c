@@ -86,7 +86,8 @@ SONDA_SLOTS(struct wait_slot)
 	} name SEC(".maps")
 
 TOTALS(totals, struct wait_key, WAITS_TOTALS_MAX);
-/* Of waits without stacks. They still have room when stacks have filled the other table. */
+/* Totals of waits without stacks: a table of their own, so that they have room when stacks have
+ * filled the other table. */
 TOTALS(totals_without_stacks, struct wait_key, WAITS_BARE_TOTALS_MAX);
 TOTALS(totals_of_wakers, struct waker_key, WAITS_WAKERS_MAX);
 
@@ -129,7 +130,7 @@ extern const void __softirqentry_text_end __ksym __weak;
 
 /* ---- which waits ---- */
 
-static __always_inline int is_own(__u32 tgid)
+static __always_inline int is_recorder_process(__u32 tgid)
 {
 #pragma unroll
 	for (int i = 0; i < WAITS_OWN_MAX; i++)
@@ -148,10 +149,10 @@ static __always_inline int is_traced(struct task_struct *t)
 	return settings.switches & WAITS_KERNEL_THREADS || !is_kernel_thread(t);
 }
 
-static __always_inline int is_wanted(struct task_struct *t, __u32 state)
+static __always_inline int is_wait_recorded(struct task_struct *t, __u32 state)
 {
-	return waits_settings.states >> state & 1 && !is_own(t->tgid) && is_counted(t->tgid, t) &&
-	       HAS_PROGRAM_NAME(t, waits_settings);
+	return waits_settings.states >> state & 1 && !is_recorder_process(t->tgid) &&
+	       is_counted(t->tgid, t) && HAS_PROGRAM_NAME(t, waits_settings);
 }
 
 static __always_inline int is_asleep(struct task_struct *t)
@@ -177,7 +178,7 @@ static __always_inline __u32 wait_state_of(__u32 bits)
 
 #define ANY_WAIT (~0ull) /* ns: it has no less precedence than others */
 
-static __always_inline void begin_part(struct waits_cpu *c, __u64 now)
+static __always_inline void renew_budget_if_due(struct waits_cpu *c, __u64 now)
 {
 	if (now - c->second < SECOND / BUDGET_PARTS)
 		return;
@@ -185,11 +186,9 @@ static __always_inline void begin_part(struct waits_cpu *c, __u64 now)
 	c->used.waits = c->used.kernel_stacks = c->used.user_stacks = 0;
 }
 
-/*
- * Returns 1 and counts it if the part of the second has not used up its limit; for a wait that is
- * hardly longer than the threshold, half of its limit.
- */
-static __always_inline int spend(volatile __u64 *used, __u64 limit, __u64 wait_ns)
+/* Returns 1 and counts the use, if this part of the second has not used up its share of the limit.
+ * A wait that is hardly longer than the threshold may use half of the share. */
+static __always_inline int spend_budget(volatile __u64 *used, __u64 limit, __u64 wait_ns)
 {
 	__u64 n = *used * BUDGET_PARTS;
 
@@ -203,7 +202,7 @@ static __always_inline int spend(volatile __u64 *used, __u64 limit, __u64 wait_n
 
 /* ---- stacks ---- */
 
-static __always_inline struct wait_stack *stack_of(__u32 scratch)
+static __always_inline struct wait_stack *get_scratch_stack(__u32 scratch)
 {
 	struct scratch *m = bpf_map_lookup_elem(&scratches, &scratch);
 
@@ -218,7 +217,7 @@ static __always_inline struct wait_stack *stack_of(__u32 scratch)
 /* Sets the hash of the stack in that scratch memory. */
 __attribute__((noinline)) int hash_stack(__u32 scratch, __u64 seed)
 {
-	struct wait_stack *s = stack_of(scratch);
+	struct wait_stack *s = get_scratch_stack(scratch);
 
 	if (!s)
 		return 0;
@@ -238,7 +237,7 @@ static __always_inline int is_between(__u64 address, const void *start, const vo
 /* Ends the stack at the entry of an interrupt. Returns 1 if there is one. */
 __attribute__((noinline)) int cut_at_interrupt(__u32 scratch)
 {
-	struct wait_stack *s = stack_of(scratch);
+	struct wait_stack *s = get_scratch_stack(scratch);
 
 	if (!s)
 		return 0;
@@ -266,7 +265,8 @@ static __always_inline __u64 wakeup_flags(struct waits_cpu *c, __u32 error, __u6
 /* Returns the hash; 0 if the reader cannot get the stack. */
 static __always_inline __u64 send_stack(struct waits_cpu *c, struct wait_stack *s, __u64 now)
 {
-	/* A mask: the verifier of 6.1 forgets a comparison before the size is computed. */
+	/* A mask, because the verifier of 6.1 loses the bounds of a comparison before the size is
+	 * computed. */
 	__u64 n = s->n & WAITS_FRAMES_MAX;
 	const __u8 yes = 1;
 
@@ -284,7 +284,7 @@ static __always_inline __u64 send_stack(struct waits_cpu *c, struct wait_stack *
 	return s->hash;
 }
 
-static __always_inline __u64 take_kernel_stack(struct waits_cpu *c, struct scratch *m,
+static __always_inline __u64 send_kernel_stack(struct waits_cpu *c, struct scratch *m,
 					       __u32 scratch, struct task_struct *t, __u64 now)
 {
 	struct wait_stack *s = &m->stack;
@@ -304,7 +304,7 @@ static __always_inline __u64 take_kernel_stack(struct waits_cpu *c, struct scrat
 
 /* The stack of the running thread. The same addresses mean other code in another process, and after
  * an exec. */
-static __always_inline __u64 take_user_stack(void *ctx, struct waits_cpu *c, struct scratch *m,
+static __always_inline __u64 send_user_stack(void *ctx, struct waits_cpu *c, struct scratch *m,
 					     struct task_struct *t, __u64 now)
 {
 	struct wait_stack *s = &m->stack;
@@ -313,8 +313,8 @@ static __always_inline __u64 take_user_stack(void *ctx, struct waits_cpu *c, str
 
 	if (!(settings.switches & WAITS_USER_STACKS) || t->flags & (PF_KTHREAD | PF_IO_WORKER))
 		return 0;
-	begin_part(c, now);
-	if (!spend(&c->used.user_stacks, budget.user_stacks, ANY_WAIT)) {
+	renew_budget_if_due(c, now);
+	if (!spend_budget(&c->used.user_stacks, budget.user_stacks, ANY_WAIT)) {
 		c->user_refused++;
 		return 0;
 	}
@@ -343,7 +343,7 @@ static __always_inline __u64 take_user_stack(void *ctx, struct waits_cpu *c, str
  * The stack of the waker: the running thread, or an interrupt. The code that an interrupt stopped
  * did not wake the thread, so the stack ends there.
  */
-static __always_inline __u64 take_waker_stack(void *ctx, struct waits_cpu *c, struct scratch *m,
+static __always_inline __u64 send_waker_stack(void *ctx, struct waits_cpu *c, struct scratch *m,
 					      __u64 now, __u32 *ret_is_interrupt)
 {
 	struct wait_stack *s = &m->stack;
@@ -361,7 +361,7 @@ static __always_inline __u64 take_waker_stack(void *ctx, struct waits_cpu *c, st
 
 /* ---- totals ---- */
 
-static __always_inline struct wait_sum *total_of(void *table, const void *key)
+static __always_inline struct wait_sum *find_or_add_total(void *table, const void *key)
 {
 	struct wait_sum *s = bpf_map_lookup_elem(table, key);
 	const struct wait_sum none = {};
@@ -385,7 +385,7 @@ static __always_inline void add_to_sum(struct wait_sum *s, const struct wait_sum
 static __always_inline void add_sum_without_stacks(const struct wait_key *k,
 						   const struct wait_sum *sum)
 {
-	struct wait_sum *s = total_of(&totals_without_stacks, k);
+	struct wait_sum *s = find_or_add_total(&totals_without_stacks, k);
 	struct waits_cpu *c;
 
 	if (s) {
@@ -405,7 +405,7 @@ static __always_inline void add_total(struct wait_key *k, __u64 ns, __u64 now)
 	struct wait_sum *s = NULL;
 
 	if (k->kernel || k->user)
-		s = total_of(&totals, k);
+		s = find_or_add_total(&totals, k);
 	if (s) {
 		add_to_sum(s, &one);
 		return;
@@ -434,7 +434,7 @@ static __always_inline void add_total_of_waker(struct scratch *m, __u64 ns, __u6
 		__builtin_memcpy(k->name, "interrupt", sizeof("interrupt"));
 	else
 		__builtin_memcpy(k->name, e->waker_comm, sizeof(k->name));
-	s = total_of(&totals_of_wakers, k);
+	s = find_or_add_total(&totals_of_wakers, k);
 	if (s)
 		add_to_sum(s, &one);
 }
@@ -506,9 +506,9 @@ enum special_kfunc_type { KF_bpf_rdonly_cast };
 
 /*
  * The system call, from the registers of the thread at its entry into the kernel. The helper finds
- * them, too, but its call takes longer than the rest of prepare_wait().
+ * them, too, but its call takes longer than the rest of describe_wait().
  */
-static __always_inline __s32 call_of(struct task_struct *t)
+static __always_inline __s32 read_call_number(struct task_struct *t)
 {
 	__s32 call;
 
@@ -547,7 +547,7 @@ static __always_inline void read_args(__u64 args[3], struct task_struct *t)
 	}
 }
 
-static __always_inline int is_compat(struct task_struct *t)
+static __always_inline int is_compat_call(struct task_struct *t)
 {
 	return settings.switches & SONDA_ON_X86_64 ? t->thread_info.status & TS_COMPAT
 						   : t->thread_info.flags >> TIF_32BIT & 1;
@@ -579,7 +579,7 @@ static __always_inline void read_holder(struct wait_slot *w, struct task_struct 
 }
 
 /* Sets everything but the time, which begins the wait. */
-static __always_inline void prepare_wait(struct wait_slot *w, struct task_struct *t, __u32 state)
+static __always_inline void describe_wait(struct wait_slot *w, struct task_struct *t, __u32 state)
 {
 	union wait_what what = {.call = WAIT_NO_CALL, .state = state, .lock = w->what.lock};
 
@@ -588,8 +588,8 @@ static __always_inline void prepare_wait(struct wait_slot *w, struct task_struct
 	if (is_kernel_thread(t)) {
 		what.flags |= WAIT_KERNEL_THREAD;
 	} else {
-		what.call = call_of(t);
-		if (is_compat(t))
+		what.call = read_call_number(t);
+		if (is_compat_call(t))
 			what.flags |= WAIT_COMPAT;
 	}
 	w->what = what;
@@ -625,13 +625,14 @@ static __always_inline void fill_event(struct wait_event *e, struct task_struct 
 	bpf_probe_read_kernel(e->comm, sizeof(e->comm), t->comm);
 }
 
-/* Takes the stacks of the waker into the event. */
-static __always_inline void take_waker(void *ctx, struct waits_cpu *c, struct scratch *m, __u64 now)
+/* Adds the waker and its stacks to the event. */
+static __always_inline void add_waker_to_event(void *ctx, struct waits_cpu *c, struct scratch *m,
+					       __u64 now)
 {
 	struct wait_event *e = &m->event;
 	__u32 is_interrupt = 0;
 
-	e->waker_kernel = take_waker_stack(ctx, c, m, now, &is_interrupt);
+	e->waker_kernel = send_waker_stack(ctx, c, m, now, &is_interrupt);
 	if (is_interrupt) {
 		e->what.flags |= WAIT_WAKER_IS_INTERRUPT;
 	} else {
@@ -641,7 +642,7 @@ static __always_inline void take_waker(void *ctx, struct waits_cpu *c, struct sc
 		e->waker_tid = (__u32)ids;
 		bpf_get_current_comm(e->waker_comm, sizeof(e->waker_comm));
 		if (settings.switches & SONDA_TYPED_CURRENT)
-			e->waker_user = take_user_stack(ctx, c, m, bpf_get_current_task_btf(), now);
+			e->waker_user = send_user_stack(ctx, c, m, bpf_get_current_task_btf(), now);
 	}
 }
 
@@ -679,9 +680,9 @@ static __always_inline void end_long_wait(void *ctx, struct task_struct *t, stru
 	w->was_long = LONG_MEMORY;
 	if (!c || !m)
 		return;
-	begin_part(c, now);
-	has_stacks = spend(&c->used.kernel_stacks, budget.kernel_stacks, now - since);
-	is_sent = spend(&c->used.waits, budget.waits, now - since);
+	renew_budget_if_due(c, now);
+	has_stacks = spend_budget(&c->used.kernel_stacks, budget.kernel_stacks, now - since);
+	is_sent = spend_budget(&c->used.waits, budget.waits, now - since);
 	if (!has_stacks)
 		c->kernel_refused++;
 	if (!is_sent)
@@ -692,12 +693,12 @@ static __always_inline void end_long_wait(void *ctx, struct task_struct *t, stru
 	}
 	set_key(&m->key, t, w);
 	if (has_stacks && end != END_IN_PAST && w->what.state != WAIT_THROTTLED)
-		m->key.kernel = take_kernel_stack(c, m, of, t, now);
+		m->key.kernel = send_kernel_stack(c, m, of, t, now);
 	fill_event(&m->event, t, w, &m->key, since, now);
 	if (end != END_IN_PAST)
 		read_args(m->event.args, t);
 	if (end == END_AT_WAKING) {
-		take_waker(ctx, c, m, now);
+		add_waker_to_event(ctx, c, m, now);
 		add_total_of_waker(m, now - since, now);
 	}
 	if (is_sent)
@@ -746,18 +747,18 @@ int BPF_PROG(on_waking, struct task_struct *t)
 	return 0;
 }
 
-static __always_inline void leave_throttled(struct task_struct *t)
+static __always_inline void begin_throttled_wait(struct task_struct *t)
 {
 	struct waits_cpu *c = this_cpu();
 	struct wait_slot *w;
 
-	if (!c || !is_wanted(t, WAIT_THROTTLED))
+	if (!c || !is_wait_recorded(t, WAIT_THROTTLED))
 		return;
 	w = slot_make(t);
 	if (!w)
 		return;
 	c->throttled++;
-	prepare_wait(w, t, WAIT_THROTTLED);
+	describe_wait(w, t, WAIT_THROTTLED);
 	w->since = bpf_ktime_get_boot_ns();
 }
 
@@ -765,12 +766,12 @@ static __always_inline void leave_throttled(struct task_struct *t)
  * Returns 1 if the thread gets a user stack. When the budget runs short, the stacks go to threads
  * that have recently had long waits, and to others chosen by the low bits of the time.
  */
-static __always_inline int deserves_user_stack(struct waits_cpu *c, const struct wait_slot *w,
-					       __u64 now)
+static __always_inline int admit_user_stack(struct waits_cpu *c, const struct wait_slot *w,
+					    __u64 now)
 {
 	__u64 used;
 
-	begin_part(c, now);
+	renew_budget_if_due(c, now);
 	used = c->used.user_stacks * BUDGET_PARTS;
 	if (used < budget.user_stacks &&
 	    (used * 2 < budget.user_stacks || !w->is_known || w->was_long ||
@@ -811,7 +812,7 @@ static __always_inline void end_unseen_wait(void *ctx, struct waits_cpu *c, stru
 	end_wait(ctx, t, w, now - ran, END_IN_PAST);
 }
 
-static __always_inline void leave_blocked(void *ctx, struct task_struct *t, __u32 state)
+static __always_inline void begin_blocked_wait(void *ctx, struct task_struct *t, __u32 state)
 {
 	__u32 of = OF_TRACEPOINTS;
 	struct waits_cpu *c;
@@ -819,7 +820,7 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *t, __u3
 	struct scratch *m;
 	__u64 now;
 
-	if (!is_wanted(t, state))
+	if (!is_wait_recorded(t, state))
 		return;
 	c = this_cpu();
 	w = slot_make(t);
@@ -829,19 +830,19 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *t, __u3
 	now = bpf_ktime_get_boot_ns();
 	if (w->since)
 		end_unseen_wait(ctx, c, t, w, now);
-	prepare_wait(w, t, state);
+	describe_wait(w, t, state);
 	if (w->what.call == (settings.switches & SONDA_ON_X86_64 ? FUTEX_X86_64 : FUTEX_ARM64))
 		read_holder(w, t);
-	if (settings.switches & WAITS_USER_STACKS && deserves_user_stack(c, w, now)) {
+	if (settings.switches & WAITS_USER_STACKS && admit_user_stack(c, w, now)) {
 		m = bpf_map_lookup_elem(&scratches, &of);
 		if (m)
-			w->user = take_user_stack(ctx, c, m, t, now);
+			w->user = send_user_stack(ctx, c, m, t, now);
 	}
 	w->is_known = 1;
 	w->since = now;
 }
 
-static __always_inline void leave_for_ever(void *ctx, struct task_struct *t)
+static __always_inline void handle_thread_exit(void *ctx, struct task_struct *t)
 {
 	struct wait_slot *w = slot_get(t);
 	struct waits_cpu *c = this_cpu();
@@ -852,11 +853,11 @@ static __always_inline void leave_for_ever(void *ctx, struct task_struct *t)
 }
 
 /*
- * The end of a throttled wait. Any other wait has ended at sched_waking, unless the waker came
- * between the removal from the run queue and the switch, or the kernel did not run the program (see
+ * Ends a throttled wait. Any other wait has ended at sched_waking, unless the waker ran between the
+ * removal from the run queue and the switch, or the kernel did not run the program (see
  * end_unseen_wait). Then it ended when the thread was queued.
  */
-static __always_inline void enter(void *ctx, struct task_struct *t)
+static __always_inline void handle_switch_in(void *ctx, struct task_struct *t)
 {
 	struct wait_slot *w = slot_get(t);
 	struct waits_cpu *c;
@@ -881,16 +882,16 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	__u32 state = state_at_switch(ctx, prev);
 
 	if (next->pid && is_traced(next))
-		enter(ctx, next);
+		handle_switch_in(ctx, next);
 	if (!prev->pid || !is_traced(prev))
 		return 0;
 	if (preempt || state == TASK_RUNNING) {
 		if (is_throttled(prev))
-			leave_throttled(prev);
+			begin_throttled_wait(prev);
 	} else if (state & TASK_DEAD) {
-		leave_for_ever(ctx, prev);
+		handle_thread_exit(ctx, prev);
 	} else {
-		leave_blocked(ctx, prev, wait_state_of(state));
+		begin_blocked_wait(ctx, prev, wait_state_of(state));
 	}
 	return 0;
 }
@@ -923,7 +924,7 @@ int BPF_PROG(on_free, struct task_struct *t)
 /* ---- locks of the kernel ---- */
 
 /* A mutex emits the event also while it spins; spinning locks never sleep. */
-static __always_inline __u8 lock_of(__u32 flags)
+static __always_inline __u8 lock_kind_from_flags(__u32 flags)
 {
 	if (flags & LCB_F_MUTEX)
 		return WAIT_MUTEX;
@@ -942,7 +943,7 @@ SEC("tp_btf/contention_begin")
 int BPF_PROG(on_lock, void *lock, unsigned int flags)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
-	__u8 kind = lock_of(flags);
+	__u8 kind = lock_kind_from_flags(flags);
 	struct wait_slot *w;
 
 	if (!kind || !is_traced(t))
@@ -981,12 +982,12 @@ int seed_waits(struct bpf_iter__task *ctx)
 		regs_offset = (__u64)bpf_task_pt_regs(t) - (__u64)t->stack;
 	bits = (__u32)task_state(t);
 	state = wait_state_of(bits);
-	if (!bits || bits & TASK_DEAD || !is_wanted(t, state))
+	if (!bits || bits & TASK_DEAD || !is_wait_recorded(t, state))
 		return 0;
 	w = slot_make(t);
 	if (!w || w->since)
 		return 0;
-	prepare_wait(w, t, state);
+	describe_wait(w, t, state);
 	w->what.flags |= WAIT_BEGAN_BEFORE;
 	w->is_known = 1;
 	w->since = bpf_ktime_get_boot_ns();
@@ -1015,7 +1016,7 @@ int open_waits(struct bpf_iter__task *ctx)
 	w->since = 0;
 	w->what.flags |= WAIT_STILL_WAITS;
 	set_key(&m->key, t, w);
-	m->key.kernel = take_kernel_stack(c, m, of, t, now);
+	m->key.kernel = send_kernel_stack(c, m, of, t, now);
 	fill_event(&m->event, t, w, &m->key, since, now);
 	read_args(m->event.args, t);
 	bpf_seq_write(ctx->meta->seq, &m->event, sizeof(m->event));

@@ -79,7 +79,7 @@ static void add_one(void *map)
 		++*n;
 }
 
-static struct ends *ends_of(const struct command *c)
+static struct ends *find_or_add_ends(const struct command *c)
 {
 	struct ends *e = bpf_map_lookup_elem(&sonda_counter_commands, c);
 	const struct ends none = {};
@@ -90,7 +90,7 @@ static struct ends *ends_of(const struct command *c)
 	return bpf_map_lookup_elem(&sonda_counter_commands, c);
 }
 
-static void tell_life(struct task_struct *t, const struct command *c, __u64 now)
+static void send_lifetime(struct task_struct *t, const struct command *c, __u64 now)
 {
 	struct sonda_event *e = bpf_ringbuf_reserve(&sonda_events, sizeof(*e), 0);
 
@@ -123,8 +123,8 @@ int BPF_PROG(on_exit, struct task_struct *t)
 	if (t->exit_code)
 		add_one(&sonda_counter_failed);
 	bpf_get_current_comm(c.comm, sizeof(c.comm));
-	tell_life(t, &c, now);
-	e = ends_of(&c);
+	send_lifetime(t, &c, now);
+	e = find_or_add_ends(&c);
 	if (!e) {
 		add_one(&sonda_counter_lost);
 		return 0;

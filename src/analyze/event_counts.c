@@ -159,8 +159,8 @@ int event_counts_by_group(const struct event_counts *c, struct group_count **ret
 }
 
 /*
- * plain_events_count() compares the bytes of an event with the plain form, without decoder state
- * and without field lookups. It stops before an event that differs.
+ * event_counts_add_plain_events() compares the bytes of an event with the plain form, without
+ * decoder state and without field lookups. It stops before an event that differs.
  *
  *	12 len | 08 timestamp ... | 10 pid ... | tag len | message |
  *	        ^ body                                     ^ must end where the event ends
@@ -221,8 +221,9 @@ static inline void event_counts_count(struct event_counts *c, uint32_t field, ui
 	}
 }
 
-const uint8_t *plain_events_count(const uint8_t *p, const uint8_t *end, struct event_counts *counts,
-				  uint64_t *ret_first, uint64_t *ret_last)
+const uint8_t *event_counts_add_plain_events(const uint8_t *p, const uint8_t *end,
+					     struct event_counts *counts, uint64_t *ret_first,
+					     uint64_t *ret_last)
 {
 	uint64_t first = UINT64_MAX, last = 0, size, ns;
 	uint32_t known = event_names_end(), field;

@@ -65,5 +65,6 @@ int event_counts_by_group(const struct event_counts *c, struct group_count **ret
  * decoder. *ret_first and *ret_last are the earliest and the latest timestamp other than 0; 0:
  * none.
  */
-const uint8_t *plain_events_count(const uint8_t *p, const uint8_t *end, struct event_counts *counts,
-				  uint64_t *ret_first, uint64_t *ret_last);
+const uint8_t *event_counts_add_plain_events(const uint8_t *p, const uint8_t *end,
+					     struct event_counts *counts, uint64_t *ret_first,
+					     uint64_t *ret_last);

@@ -84,7 +84,7 @@ static void scan_plain_events(struct ftrace_scan *s, struct pb_dec *d)
 {
 	uint64_t first, last;
 
-	d->cur = plain_events_count(d->cur, d->end, &s->counts, &first, &last);
+	d->cur = event_counts_add_plain_events(d->cur, d->end, &s->counts, &first, &last);
 	update_event_span(s, first);
 	update_event_span(s, last);
 }

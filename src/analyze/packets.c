@@ -173,7 +173,7 @@ void packet_copy_text(const struct pb_field *f, char *to, size_t size)
 
 #define HEAD_BYTES 4096u
 
-static bool is_plain(const uint8_t *head, size_t n)
+static bool is_plain_text(const uint8_t *head, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (head[i] == 0x7f || (head[i] < ' ' && !strchr("\t\n\r\f", head[i])) || !head[i])
@@ -204,5 +204,5 @@ bool packets_are_binary(const uint8_t *data, size_t len, uint64_t size)
 bool packets_are_text(const uint8_t *data, size_t len, uint64_t size)
 {
 	len = MIN(len, HEAD_BYTES);
-	return len && is_plain(data, len) && !packets_are_binary(data, len, size);
+	return len && is_plain_text(data, len) && !packets_are_binary(data, len, size);
 }

@@ -84,7 +84,7 @@ static bool scan_unread(struct source_scan *s, const struct unread_fields *of,
 		return ok;
 	snprintf(line, sizeof(line), "%s%.*s%s: %s", of->folder,
 		 (int)MIN(name.len, (size_t)NAME_LIST_MAX_LEN / 2), (const char *)name.data,
-		 of_some ? " of some processes" : "", fs_reason(error));
+		 of_some ? " of some processes" : "", fs_error_text(error));
 	add_unread_line(&s->unread, line);
 	return ok;
 }

@@ -127,7 +127,7 @@ static int trace_scan_kind_of(uint32_t packet_field)
 }
 
 /* Returns true if the payload with this field is counted. */
-static bool sample_counts_reads(uint32_t packet_field)
+static bool is_sample_payload(uint32_t packet_field)
 {
 	return trace_scan_kind_of(packet_field) >= 0;
 }
@@ -295,7 +295,7 @@ static bool scan_reads_payload(uint32_t field)
 	case PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS:
 		return true;
 	}
-	return source_scan_reads(field) || sample_counts_reads(field);
+	return source_scan_reads(field) || is_sample_payload(field);
 }
 
 /* Scans the packets in a compressed packet; they are counted instead of it. Returns false if the

@@ -373,7 +373,7 @@ static int check_grouping_key(const struct report_options *o, struct err_text *e
 	return -EINVAL;
 }
 
-static bool wants_single_calls(const struct report_options *o)
+static bool needs_single_calls(const struct report_options *o)
 {
 	return o->by && (!strcmp(o->by, "line") || !strcmp(o->by, "slowest"));
 }
@@ -406,7 +406,7 @@ int report_options_parse(int argc, char **argv, struct report_options *ret, stru
 		print_usage();
 	if (r == 0)
 		r = parse_words(argv + optind, argc - optind, ret, e);
-	if (r == 0 && wants_single_calls(ret) && ret->report == report_at(0))
+	if (r == 0 && needs_single_calls(ret) && ret->report == report_at(0))
 		ret->report = report_find("syscalls");
 	if (r == 0 && ret->from >= 0 && ret->to >= 0 && ret->to <= ret->from)
 		r = err_set(e, -EINVAL, "--to is not later than --from");

@@ -41,7 +41,7 @@ struct rows {
 
 /* ---- style ---- */
 
-static bool wants_color(const char *when)
+static bool should_use_color(const char *when)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
@@ -52,7 +52,7 @@ static bool wants_color(const char *when)
 
 struct report_style report_style_of_stdout(const char *color)
 {
-	struct report_style s = {.color = wants_color(color)};
+	struct report_style s = {.color = should_use_color(color)};
 	const char *columns = getenv("COLUMNS");
 
 	setlocale(LC_CTYPE, "");
@@ -86,7 +86,7 @@ const char *report_style_blocks(const struct report_style *style)
 }
 
 /* Returns true for a byte that begins a character of UTF-8. */
-static bool begins_character(char c)
+static bool is_first_byte_of_character(char c)
 {
 	return ((unsigned char)c & 0xc0) != 0x80;
 }
@@ -96,7 +96,7 @@ int report_text_width(const char *text)
 	int n = 0;
 
 	for (; *text; text++)
-		n += begins_character(*text);
+		n += is_first_byte_of_character(*text);
 	return n;
 }
 
@@ -409,8 +409,8 @@ static void put_cell_in_width(const char *s, const struct column *c, bool last, 
 	} else {
 		const char *end = s;
 
-		for (int left = c->width - 1; left > 0 || !begins_character(*end); end++)
-			if (begins_character(*end) && left-- == 0)
+		for (int left = c->width - 1; left > 0 || !is_first_byte_of_character(*end); end++)
+			if (is_first_byte_of_character(*end) && left-- == 0)
 				break;
 		fprintf(to, "%.*s.", (int)(end - s), s);
 	}

@@ -305,7 +305,7 @@ void trace_cache_save(const struct store *s, int fd, const struct stat *st,
 	    !identify_program(&h.program))
 		return;
 	if (result->config && result->config_len) {
-		h.config_at = store_place_of(s, result->config);
+		h.config_at = store_find_place(s, result->config);
 		h.config_len = result->config_len;
 	}
 	folder = open_folder(true);

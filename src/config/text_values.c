@@ -186,7 +186,7 @@ static bool token_is_word(const struct text_token *t, const char *word)
 
 /* Copies the number in C's spelling to *ret_s. Returns 0, -EINVAL if the token is not a float, or
  * -ENOMEM. */
-static int make_c_float(const struct text_token *t, char **ret_s)
+static int copy_float_in_c_spelling(const struct text_token *t, char **ret_s)
 {
 	const char *s = t->s;
 	size_t len = t->len;
@@ -208,7 +208,7 @@ static int make_c_float(const struct text_token *t, char **ret_s)
 static int read_float(const struct text_token *t, float *ret_f, double *ret_d)
 {
 	_cleanup_(freep) char *s = NULL;
-	int r = make_c_float(t, &s);
+	int r = copy_float_in_c_spelling(t, &s);
 	locale_t c, before;
 
 	if (r < 0)

@@ -57,7 +57,7 @@ static int find_cgroup_id(const char *sys_root, const char *path, uint64_t *ret_
 }
 
 /* Returns the name of the family as in a config; NULL: unknown id. */
-static const char *name_in_config(Pb__EbpfCountersConfig__Family id)
+static const char *family_config_name(Pb__EbpfCountersConfig__Family id)
 {
 	const ProtobufCEnumValue *v = protobuf_c_enum_descriptor_get_value(
 		&pb__ebpf_counters_config__family__descriptor, (int)id);
@@ -74,11 +74,11 @@ static void add_family(struct ebpf_config *s, const struct ebpf_family *f)
 		s->families[s->n++] = f;
 }
 
-static void add_by_id(struct ebpf_config *s, Pb__EbpfCountersConfig__Family id,
-		      const struct ebpf_family *const *families, size_t n,
-		      struct ebpf_errors *errors)
+static void add_family_by_id(struct ebpf_config *s, Pb__EbpfCountersConfig__Family id,
+			     const struct ebpf_family *const *families, size_t n,
+			     struct ebpf_errors *errors)
 {
-	const char *name = name_in_config(id);
+	const char *name = family_config_name(id);
 
 	for (size_t i = 0; i < n; i++)
 		if (families[i]->id == id) {
@@ -207,7 +207,7 @@ int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 	if (!c)
 		return 0;
 	for (size_t i = 0; i < c->n_families; i++)
-		add_by_id(s, c->families[i], families, n, errors);
+		add_family_by_id(s, c->families[i], families, n, errors);
 	for (size_t i = 0; i < c->n_programs; i++)
 		add_program(s, c->programs[i], errors);
 	if (c->period_ms)

@@ -65,7 +65,7 @@ static void none_clear(void *instance)
 {
 	struct none *s = container_of((struct polled_source *)instance, struct none, poll);
 
-	ebpf_errors_clear(&s->errors);
+	ebpf_errors_mark_unwritten(&s->errors);
 	polled_source_clear(instance);
 }
 

@@ -140,7 +140,7 @@ static void ebpf_source_end_pass(struct ebpf_counters *s)
 	tracks_end(s->poll.tracks);
 	ebpf_errors_write(&s->errors, false, s->poll.writer);
 	/* A trigger may end the session, so all values are committed before it. */
-	n = thresholds_take_fired(s->thresholds, &names);
+	n = thresholds_collect_fired(s->thresholds, &names);
 	if (n)
 		polled_source_flush_writers(&s->poll);
 	ds_activate_triggers(s->poll.h, names, n);
@@ -150,7 +150,7 @@ static void ebpf_source_end_pass(struct ebpf_counters *s)
  * User programs are always read: events in their rings would be lost. Histograms are read once a
  * second.
  */
-static bool may_skip(const struct ebpf_counters *s, const struct ebpf_run *r)
+static bool may_skip_read(const struct ebpf_counters *s, const struct ebpf_run *r)
 {
 	return s->at < s->settings.n && !s->poll.is_waited_for && ebpf_run_over_budget(r);
 }
@@ -165,13 +165,14 @@ static bool ebpf_step(struct polled_source *p)
 	}
 	if (!s->is_loaded)
 		load_family(s, s->at);
-	else if (!may_skip(s, &s->runs[s->at]))
+	else if (!may_skip_read(s, &s->runs[s->at]))
 		read_family(s, &s->runs[s->at]);
 	s->at++;
 	return true;
 }
 
-/* All families missed the same, except those that were switched off. */
+/* Writes how many programs were missed. All families missed the same ones, except families that
+ * were stopped earlier. */
 static void ebpf_source_write_missed(const struct ebpf_counters *s)
 {
 	uint64_t missed = 0;
@@ -314,7 +315,7 @@ static void ebpf_clear(void *instance)
 	struct ebpf_counters *s =
 		container_of((struct polled_source *)instance, struct ebpf_counters, poll);
 
-	ebpf_errors_clear(&s->errors);
+	ebpf_errors_mark_unwritten(&s->errors);
 	for (size_t i = 0; i < s->n_runs; i++)
 		s->runs[i].is_cleared = true;
 	polled_source_clear(instance);

@@ -16,8 +16,8 @@ void program_cost_deinit(struct program_cost *c)
 	c->stats_fd = -1;
 }
 
-static void begin_measure(struct program_cost *c, struct ebpf_run *runs, size_t n,
-			  struct ebpf_errors *errors)
+static void begin_measurement(struct program_cost *c, struct ebpf_run *runs, size_t n,
+			      struct ebpf_errors *errors)
 {
 	uint64_t missed;
 	bool any = false;
@@ -42,7 +42,7 @@ static void begin_measure(struct program_cost *c, struct ebpf_run *runs, size_t 
 	c->is_refused = true;
 }
 
-static void set_missed(struct program_cost *c, struct ebpf_run *r)
+static void set_missed_track(struct program_cost *c, struct ebpf_run *r)
 {
 	uint64_t ns, count, missed;
 
@@ -67,10 +67,10 @@ void program_cost_set_missed(struct program_cost *c, struct ebpf_run *runs, size
 {
 	for (size_t i = 0; i < n; i++)
 		if (runs[i].object)
-			set_missed(c, &runs[i]);
+			set_missed_track(c, &runs[i]);
 }
 
-static void set_track(struct program_cost *c, struct ebpf_run *r)
+static void set_cost_track(struct program_cost *c, struct ebpf_run *r)
 {
 	if (c->group == TRACK_ROOT)
 		c->group = tracks_add(r->tracks, &(struct track_spec){.kind = TRACK_GROUP,
@@ -99,10 +99,10 @@ static void add_measurement(struct program_cost *c, struct ebpf_run *r, uint64_t
 	r->cost.all_ns += ns;
 	r->cost.all_count += count;
 	r->cost.all_took += took;
-	set_track(c, r);
+	set_cost_track(c, r);
 }
 
-static void end_measure(struct program_cost *c, struct ebpf_run *runs, size_t n)
+static void end_measurement(struct program_cost *c, struct ebpf_run *runs, size_t n)
 {
 	uint64_t took = clock_mono_ns() - c->began;
 
@@ -140,7 +140,7 @@ static void stop_costly_families(const struct program_cost *c, struct ebpf_run *
 	}
 }
 
-static void put_cost(struct pb_enc *e, const struct ebpf_run *r, uint32_t n_cpus)
+static void write_family_cost(struct pb_enc *e, const struct ebpf_run *r, uint32_t n_cpus)
 {
 	const struct ebpf_cost *c = &r->cost;
 	double machine = (double)c->all_took * n_cpus;
@@ -167,7 +167,7 @@ void program_cost_write(const struct program_cost *c, const struct ebpf_run *run
 			pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
 			pb_enc_open(e, PB_TRACE_PACKET_EBPF_COUNTERS_STATS);
 		}
-		put_cost(e, &runs[i], c->n_cpus);
+		write_family_cost(e, &runs[i], c->n_cpus);
 	}
 	if (!e)
 		return;
@@ -179,12 +179,12 @@ void program_cost_end_pass(struct program_cost *c, struct ebpf_run *runs, size_t
 			   struct ebpf_errors *errors)
 {
 	if (c->stats_fd >= 0) {
-		end_measure(c, runs, n);
+		end_measurement(c, runs, n);
 		if (c->limit > 0)
 			stop_costly_families(c, runs, n, errors);
 	}
 	if (c->pass++ % COST_EVERY)
 		return;
 	program_cost_set_missed(c, runs, n);
-	begin_measure(c, runs, n, errors);
+	begin_measurement(c, runs, n, errors);
 }

@@ -16,7 +16,7 @@ struct threshold {
 	double above;
 	uint32_t n_tracks; /* number of tracks it has ever applied to */
 	uint32_t n_above; /* number of tracks above it now */
-	bool fired; /* fired since the last call of thresholds_take_fired() */
+	bool fired; /* fired since the last call of thresholds_collect_fired() */
 };
 
 /* A counter with thresholds, as bits of their indices. */
@@ -164,7 +164,7 @@ void thresholds_check_update(void *ctx, const struct track_update *seen)
 	free(w);
 }
 
-size_t thresholds_take_fired(struct thresholds *t, const char *const **ret_names)
+size_t thresholds_collect_fired(struct thresholds *t, const char *const **ret_names)
 {
 	size_t n = 0;
 

@@ -30,6 +30,6 @@ void thresholds_check_update(void *ctx, const struct track_update *seen);
  * Returns the number of triggers that fired since the last call, and their names, each once;
  * borrowed until the next call.
  */
-size_t thresholds_take_fired(struct thresholds *t, const char *const **ret_names);
+size_t thresholds_collect_fired(struct thresholds *t, const char *const **ret_names);
 /* Reports, at the end, the thresholds that matched no counter. */
 void thresholds_report_unused(const struct thresholds *t, struct ebpf_errors *errors);

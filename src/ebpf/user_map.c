@@ -30,14 +30,15 @@ struct walk {
 	struct err_text *e;
 };
 
-static const char *name_at(const struct btf *btf, uint32_t offset)
+static const char *btf_name_at(const struct btf *btf, uint32_t offset)
 {
 	const char *s = btf__name_by_offset(btf, offset);
 
 	return s ? s : "";
 }
 
-static const struct btf_type *user_map_resolve(const struct btf *btf, uint32_t id, uint32_t *ret_id)
+static const struct btf_type *user_map_resolve_type(const struct btf *btf, uint32_t id,
+						    uint32_t *ret_id)
 {
 	int r = btf__resolve_type(btf, id);
 
@@ -89,7 +90,7 @@ static int parse_decl_tags(struct walk *w, struct btf_field *f, uint32_t type, i
 		if (!btf_is_decl_tag(t) || t->type != type ||
 		    btf_decl_tag(t)->component_idx != component)
 			continue;
-		r = parse_tag(w, f, name_at(w->btf, t->name_off));
+		r = parse_tag(w, f, btf_name_at(w->btf, t->name_off));
 		if (r < 0)
 			return r;
 	}
@@ -98,7 +99,7 @@ static int parse_decl_tags(struct walk *w, struct btf_field *f, uint32_t type, i
 
 /* ---- fields ---- */
 
-static int add_leaf(struct walk *w, const struct btf_field *f)
+static int add_layout_field(struct walk *w, const struct btf_field *f)
 {
 	if (w->layout->n == BTF_LAYOUT_FIELDS_MAX)
 		return err_set(w->e, -EINVAL, "has more than %u fields", BTF_LAYOUT_FIELDS_MAX);
@@ -106,7 +107,7 @@ static int add_leaf(struct walk *w, const struct btf_field *f)
 	return 0;
 }
 
-static int user_map_refuse(struct walk *w, const struct btf_field *f)
+static int user_map_refuse_field(struct walk *w, const struct btf_field *f)
 {
 	return *f->name ? err_set(w->e, -EINVAL,
 				  "has the field '%s', which is neither an integer nor a struct of "
@@ -119,22 +120,22 @@ static int user_map_add_text(struct walk *w, struct btf_field *f, const struct b
 {
 	const struct btf_array *a = btf_array(t);
 	uint32_t id;
-	const struct btf_type *element = user_map_resolve(w->btf, a->type, &id);
+	const struct btf_type *element = user_map_resolve_type(w->btf, a->type, &id);
 
 	if (!element || !btf_is_int(element) || element->size != 1 || !a->nelems)
-		return user_map_refuse(w, f);
+		return user_map_refuse_field(w, f);
 	f->is_text = true;
 	f->size = a->nelems;
-	return add_leaf(w, f);
+	return add_layout_field(w, f);
 }
 
 static int add_integer(struct walk *w, struct btf_field *f, const struct btf_type *t)
 {
 	if (t->size != 1 && t->size != 2 && t->size != 4 && t->size != 8)
-		return user_map_refuse(w, f);
+		return user_map_refuse_field(w, f);
 	f->size = t->size;
 	f->is_signed = btf_is_int(t) ? btf_int_encoding(t) & BTF_INT_SIGNED : btf_kflag(t);
-	return add_leaf(w, f);
+	return add_layout_field(w, f);
 }
 
 static int add_type(struct walk *w, const struct btf_field *of, uint32_t type, int depth);
@@ -144,7 +145,7 @@ static int add_member(struct walk *w, const struct btf_field *of, uint32_t id, u
 {
 	const struct btf_type *t = btf__type_by_id(w->btf, id);
 	const struct btf_member *m = &btf_members(t)[i];
-	const char *name = name_at(w->btf, m->name_off);
+	const char *name = btf_name_at(w->btf, m->name_off);
 	struct btf_field f = *of;
 	int r;
 
@@ -162,17 +163,17 @@ static int add_type(struct walk *w, const struct btf_field *of, uint32_t type, i
 {
 	struct btf_field f = *of;
 	uint32_t id;
-	const struct btf_type *t = user_map_resolve(w->btf, type, &id);
+	const struct btf_type *t = user_map_resolve_type(w->btf, type, &id);
 	int r = 0;
 
 	if (!t || depth > DEPTH_MAX)
-		return user_map_refuse(w, &f);
+		return user_map_refuse_field(w, &f);
 	if (btf_is_int(t) || btf_is_enum(t) || btf_is_enum64(t))
 		return add_integer(w, &f, t);
 	if (btf_is_array(t))
 		return user_map_add_text(w, &f, t);
 	if (!btf_is_struct(t))
-		return user_map_refuse(w, &f);
+		return user_map_refuse_field(w, &f);
 	for (uint32_t i = 0; i < btf_vlen(t) && r == 0; i++)
 		r = add_member(w, &f, id, i, depth + 1);
 	return r;
@@ -182,8 +183,8 @@ static int add_type(struct walk *w, const struct btf_field *of, uint32_t type, i
  * Makes the layout of a type. map: name of the variable whose tags apply to all fields; may be
  * NULL. Returns 0, or -EINVAL and sets e to the end of a sentence: "has ..., which is ...".
  */
-static int make_layout(const struct btf *btf, uint32_t type, const char *map,
-		       struct map_layout *ret, struct err_text *e)
+static int parse_layout(const struct btf *btf, uint32_t type, const char *map,
+			struct map_layout *ret, struct err_text *e)
 {
 	struct walk w = {.btf = btf, .layout = ret, .e = e};
 	struct btf_field whole = {.name = ""};
@@ -254,20 +255,21 @@ struct user_map_element {
 	uint32_t tracks[]; /* one for each field of the value */
 };
 
-static bool is_per_cpu(enum bpf_map_type t)
+static bool is_per_cpu_map(enum bpf_map_type t)
 {
 	return t == BPF_MAP_TYPE_PERCPU_ARRAY || t == BPF_MAP_TYPE_PERCPU_HASH ||
 	       t == BPF_MAP_TYPE_LRU_PERCPU_HASH;
 }
 
-static bool is_array(enum bpf_map_type t)
+static bool is_array_map(enum bpf_map_type t)
 {
 	return t == BPF_MAP_TYPE_PERCPU_ARRAY || t == BPF_MAP_TYPE_ARRAY;
 }
 
 static bool user_map_is_known(enum bpf_map_type t)
 {
-	return is_per_cpu(t) || is_array(t) || t == BPF_MAP_TYPE_HASH || t == BPF_MAP_TYPE_LRU_HASH;
+	return is_per_cpu_map(t) || is_array_map(t) || t == BPF_MAP_TYPE_HASH ||
+	       t == BPF_MAP_TYPE_LRU_HASH;
 }
 
 static int check_sizes(const struct bpf_map *map, struct err_text *e)
@@ -278,7 +280,7 @@ static int check_sizes(const struct bpf_map *map, struct err_text *e)
 		return err_set(e, -E2BIG,
 			       "has too large keys (limit %u bytes) or values (limit %u bytes)",
 			       KEY_BYTES_MAX, VALUE_BYTES_MAX);
-	if (is_array(bpf_map__type(map)) && bpf_map__max_entries(map) > USER_MAP_ELEMENTS_MAX)
+	if (is_array_map(bpf_map__type(map)) && bpf_map__max_entries(map) > USER_MAP_ELEMENTS_MAX)
 		return err_set(
 			e, -E2BIG,
 			"has %u elements; the limit is %u, because all are read in each period",
@@ -290,11 +292,11 @@ static int find_layouts(struct user_map *m, const struct bpf_map *map, const str
 			struct err_text *e)
 {
 	struct err_text why;
-	int r = make_layout(btf, bpf_map__btf_key_type_id(map), NULL, &m->key, &why);
+	int r = parse_layout(btf, bpf_map__btf_key_type_id(map), NULL, &m->key, &why);
 
 	if (r < 0)
 		return err_set(e, r, "its key %s", why.text);
-	r = make_layout(btf, bpf_map__btf_value_type_id(map), bpf_map__name(map), &m->value, &why);
+	r = parse_layout(btf, bpf_map__btf_value_type_id(map), bpf_map__name(map), &m->value, &why);
 	if (r < 0)
 		return err_set(e, r, "its value %s", why.text);
 	for (uint32_t i = 0; i < m->value.n; i++)
@@ -321,17 +323,17 @@ int user_map_init(struct user_map *m, const struct bpf_map *map, const struct bt
 		.name = bpf_map__name(map) + strlen(USER_MAP_PREFIX),
 		.tracks = tracks,
 		.group = group,
-		.n_cpus = is_per_cpu(type) ? n_cpus : 1,
-		.is_array = is_array(type),
-		.is_single = is_array(type) && bpf_map__max_entries(map) == 1,
+		.n_cpus = is_per_cpu_map(type) ? n_cpus : 1,
+		.is_array = is_array_map(type),
+		.is_single = is_array_map(type) && bpf_map__max_entries(map) == 1,
 	};
 	r = check_sizes(map, e);
 	if (r == 0)
 		r = find_layouts(m, map, btf, e);
 	if (r < 0)
 		return r;
-	m->value_stride = is_per_cpu(type) ? (bpf_map__value_size(map) + 7) / 8 * 8
-					   : bpf_map__value_size(map);
+	m->value_stride = is_per_cpu_map(type) ? (bpf_map__value_size(map) + 7) / 8 * 8
+					       : bpf_map__value_size(map);
 	m->reader = (struct map_reader){.fd = bpf_map__fd(map),
 					.key_size = bpf_map__key_size(map),
 					.value_size = (size_t)m->value_stride * m->n_cpus};
@@ -421,7 +423,7 @@ static bool user_map_is_zero(const struct user_map *m, const void *values)
 	return true;
 }
 
-static void set_element(void *ctx, const void *key, const void *values)
+static void set_element_tracks(void *ctx, const void *key, const void *values)
 {
 	struct user_map *m = ctx;
 	struct user_map_element *x;
@@ -442,7 +444,7 @@ static void set_element(void *ctx, const void *key, const void *values)
 }
 
 /* Drops elements that were deleted from a hash. */
-static void remove_gone(struct user_map *m)
+static void remove_deleted_elements(struct user_map *m)
 {
 	struct user_map_element *x, *next;
 
@@ -463,10 +465,10 @@ int user_map_read(struct user_map *m)
 
 	m->pass++;
 	m->n_left_out = 0;
-	r = map_each(&m->reader, set_element, m);
+	r = map_each(&m->reader, set_element_tracks, m);
 	/* After an incomplete read it is unknown which elements were deleted. */
 	if (r == 0 && !m->is_array)
-		remove_gone(m);
+		remove_deleted_elements(m);
 	return r;
 }
 

@@ -170,8 +170,8 @@ static void user_program_add_events(struct ebpf_run *r, struct state *s, const s
 				is_ring ? strerror(-e) : "it is not a ring buffer");
 }
 
-static void set_if_any(const struct ebpf_run *r, const struct state *s, uint32_t *track,
-		       const char *name, uint64_t n)
+static void set_event_counter(const struct ebpf_run *r, const struct state *s, uint32_t *track,
+			      const char *name, uint64_t n)
 {
 	if (n && *track == TRACK_ROOT)
 		*track = ebpf_add_total(r, s->group, name, NULL, TRACK_UNIT_COUNT);
@@ -194,8 +194,8 @@ static void report_events(struct ebpf_run *r, struct state *s)
 				"CLOCK_BOOTTIME; they are counted in \"bad events\"");
 	s->events_left_out_reported = n.left_out;
 	s->bad_events_reported = n.bad;
-	set_if_any(r, s, &s->events_left_out_track, "events left out", n.left_out);
-	set_if_any(r, s, &s->events_bad_track, "bad events", n.bad);
+	set_event_counter(r, s, &s->events_left_out_track, "events left out", n.left_out);
+	set_event_counter(r, s, &s->events_bad_track, "bad events", n.bad);
 }
 
 static int read_events(struct ebpf_run *r, struct state *s)

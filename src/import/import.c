@@ -49,21 +49,22 @@ int import_bytes(const uint8_t *data, size_t len, int out, const char *buffer,
 	int r = trace_output_init(&output, out);
 
 	if (r)
-		return import_fail(ret, r, "out of memory");
+		return import_set_error(ret, r, "out of memory");
 	if (has_magic(data, len, trace_dat_magic, sizeof(trace_dat_magic)))
 		r = dat_import(data, len, buffer, &output, ret);
 	else if (is_perf_data(data, len))
 		r = perf_import(data, len, source, &output, ret);
 	else if (has_magic(data, len, perf_magic_swapped, strlen(perf_magic_swapped)))
-		r = import_fail(ret, -EPROTONOSUPPORT,
-				"the file was recorded on a big-endian machine");
+		r = import_set_error(ret, -EPROTONOSUPPORT,
+				     "the file was recorded on a big-endian machine");
 	else
-		r = import_fail(ret, -EPROTONOSUPPORT,
-				"the file is neither trace-cmd's trace.dat nor perf's perf.data");
+		r = import_set_error(
+			ret, -EPROTONOSUPPORT,
+			"the file is neither trace-cmd's trace.dat nor perf's perf.data");
 	if (!r) {
 		r = trace_output_flush(&output);
 		if (r)
-			import_fail(ret, r, "cannot write the trace: %s", strerror(-r));
+			import_set_error(ret, r, "cannot write the trace: %s", strerror(-r));
 	}
 	trace_output_deinit(&output);
 	return r;
@@ -141,14 +142,14 @@ static int run_process(struct import_job *job, struct import_result *ret)
 	ssize_t n;
 
 	if (r < 0)
-		return import_fail(ret, r, "cannot start a process: %s", strerror(-r));
+		return import_set_error(ret, r, "cannot start a process: %s", strerror(-r));
 	n = helper_receive(p.fd, &part, 1, -1, NULL);
 	closep(&p.fd);
 	kill(p.pid, SIGKILL);
 	waitpid(p.pid, NULL, 0);
 	if (n != (ssize_t)sizeof(*ret)) {
 		*ret = (struct import_result){0};
-		return import_fail(
+		return import_set_error(
 			ret, -EBADMSG,
 			"the file is damaged: the process that read it was killed or crashed");
 	}
@@ -189,12 +190,12 @@ static void read_build_id(struct kernel_names_source *source)
 
 	if (fs_read_file("/sys/kernel/notes", 1 << 20, &notes) < 0)
 		return;
-	r = byte_reader_of((const uint8_t *)notes.s, notes.len);
+	r = byte_reader_make((const uint8_t *)notes.s, notes.len);
 	while (!r.failed && byte_reader_left(&r)) {
 		uint32_t name_len = byte_reader_u32(&r), len = byte_reader_u32(&r);
 		uint32_t type = byte_reader_u32(&r);
-		const uint8_t *name = byte_reader_take(&r, (name_len + 3ull) & ~3ull);
-		const uint8_t *data = byte_reader_take(&r, (len + 3ull) & ~3ull);
+		const uint8_t *name = byte_reader_read(&r, (name_len + 3ull) & ~3ull);
+		const uint8_t *data = byte_reader_read(&r, (len + 3ull) & ~3ull);
 
 		if (!name || !data || type != NT_GNU_BUILD_ID || name_len != sizeof("GNU") ||
 		    memcmp(name, "GNU", sizeof("GNU")) != 0 || len > KERNEL_BUILD_ID_MAX)
@@ -213,7 +214,7 @@ static int read_kernel_names(const char *path, struct import_job *job, struct st
 	int r = fs_read_file(path ? path : "/proc/kallsyms", KALLSYMS_MAX, ret_text);
 
 	if (r < 0 && path)
-		return import_fail(ret, r, "cannot read %s: %s", path, strerror(-r));
+		return import_set_error(ret, r, "cannot read %s: %s", path, strerror(-r));
 	if (r < 0 || !ret_text->s || ret_text->failed)
 		return 0;
 	job->source.kallsyms = ret_text->s;
@@ -233,15 +234,15 @@ static int map_file_and_run(int in, const char *kallsyms, struct import_job *job
 	int r;
 
 	if (fstat(in, &st) < 0)
-		return import_fail(ret, -errno, "%s", strerror(errno));
+		return import_set_error(ret, -errno, "%s", strerror(errno));
 	if (!S_ISREG(st.st_mode) || !st.st_size)
-		return import_fail(ret, -EINVAL,
-				   S_ISREG(st.st_mode) ? "the file is empty"
-						       : "not a regular file");
+		return import_set_error(ret, -EINVAL,
+					S_ISREG(st.st_mode) ? "the file is empty"
+							    : "not a regular file");
 	job->len = (size_t)st.st_size;
 	data = mmap(NULL, job->len, PROT_READ, MAP_PRIVATE, in, 0);
 	if (data == MAP_FAILED)
-		return import_fail(ret, -errno, "%s", strerror(errno));
+		return import_set_error(ret, -errno, "%s", strerror(errno));
 	job->data = data;
 	r = is_perf_data(data, job->len) ? read_kernel_names(kallsyms, job, &text, ret) : 0;
 	if (!r)
@@ -259,11 +260,12 @@ int import_run(int in, int out, const struct import_options *options, struct imp
 
 	*ret = (struct import_result){0};
 	if (fstat(in, &st) < 0)
-		return import_fail(ret, -errno, "%s", strerror(errno));
+		return import_set_error(ret, -errno, "%s", strerror(errno));
 	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) {
 		copy = copy_pipe_to_file(in);
 		if (copy < 0)
-			return import_fail(ret, copy, "cannot copy the file: %s", strerror(-copy));
+			return import_set_error(ret, copy, "cannot copy the file: %s",
+						strerror(-copy));
 		in = copy;
 	}
 	return map_file_and_run(in, options->kallsyms, &job, ret);

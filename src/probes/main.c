@@ -319,7 +319,7 @@ static int handle_signals(struct probes *p)
 
 static void on_capabilities(void *ctx, uint64_t mask)
 {
-	sandbox_want_capabilities(mask);
+	sandbox_set_capabilities(mask);
 }
 
 static int connect_to_service(struct probes *p, const char *tracefs)
@@ -416,7 +416,7 @@ static void allow_locked_memory(void)
  * Large blocks are mappings of their own, which free() gives back, also in the helper processes. By
  * default the C library would put later ones into the heap, where small ones behind them keep them.
  */
-static void give_back_memory(void)
+static void set_mmap_threshold(void)
 {
 #ifdef __GLIBC__
 	(void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
@@ -445,7 +445,7 @@ int main(int argc, char **argv)
 		return code;
 	fs_raise_file_limit(MAX_FILES);
 	allow_locked_memory();
-	give_back_memory();
+	set_mmap_threshold();
 	find_undo_folder(p.state, sizeof(p.state));
 	priority_boost_init();
 	if (notify_open(&p.notify, "TRACED_PROBES_NOTIFY_FD", &e) < 0)

@@ -186,11 +186,11 @@ int sandbox_enter(const struct sandbox_paths *paths, struct err_text *e)
 	else if (r < 0)
 		return err_set(e, r, "cannot install the system call filter: %s", strerror(-r));
 	can_choose = true;
-	sandbox_want_capabilities(0);
+	sandbox_set_capabilities(0);
 	return 0;
 }
 
-void sandbox_want_capabilities(uint64_t mask)
+void sandbox_set_capabilities(uint64_t mask)
 {
 	static bool logged;
 	int r = can_choose ? caps_set_effective(mask) : 0;

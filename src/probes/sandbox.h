@@ -31,4 +31,4 @@ int sandbox_enter(const struct sandbox_paths *paths, struct err_text *e);
  * Sets the effective capabilities: bits 1 << CAP_* of those that sonda-probes keeps. Logs the first
  * error.
  */
-void sandbox_want_capabilities(uint64_t mask);
+void sandbox_set_capabilities(uint64_t mask);

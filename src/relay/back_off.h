@@ -16,7 +16,7 @@ struct back_off {
 	uint32_t ms; /* of the last pause before it was shortened; 0: after a success */
 };
 
-static inline uint32_t back_off_next(struct back_off *b)
+static inline uint32_t back_off_next_ms(struct back_off *b)
 {
 	uint32_t random = 0;
 

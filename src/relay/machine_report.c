@@ -34,7 +34,7 @@ static void machine_report_on_failure(struct machine_report *m, int error)
 
 	m->is_known = false;
 	m->logged_error = error;
-	event_timer_ms(m->again, back_off_next(&m->back_off));
+	event_timer_ms(m->again, back_off_next_ms(&m->back_off));
 	if (!is_new)
 		return;
 	if (error == -EPROTO)

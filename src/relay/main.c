@@ -123,8 +123,8 @@ static int listen_on_default_sockets(struct program *p, const struct relay_optio
 	return r;
 }
 
-static int take_passed_sockets(struct program *p, size_t n, const struct relay_options *o,
-			       struct err_text *e)
+static int use_passed_sockets(struct program *p, size_t n, const struct relay_options *o,
+			      struct err_text *e)
 {
 	int r = 0;
 
@@ -148,7 +148,7 @@ static int open_sockets(struct program *p, const struct relay_options *o, struct
 		r = sock_find_passed(RELAY_MAX_LISTENERS, &n_passed, e);
 	if (r < 0)
 		return r;
-	return n_passed > 0 ? take_passed_sockets(p, n_passed, o, e)
+	return n_passed > 0 ? use_passed_sockets(p, n_passed, o, e)
 			    : listen_on_default_sockets(p, o, e);
 }
 
@@ -163,7 +163,7 @@ static void relay_on_signal(evutil_socket_t number, short what, void *ctx)
 		return;
 	}
 	p->ends = true;
-	relay_end(p->relay);
+	relay_begin_end(p->relay);
 }
 
 static void relay_on_descriptor_closed(evutil_socket_t fd, short what, void *ctx)
@@ -171,7 +171,7 @@ static void relay_on_descriptor_closed(evutil_socket_t fd, short what, void *ctx
 	background_close_continue();
 }
 
-static int handle_events(struct program *p)
+static int watch_events(struct program *p)
 {
 	signal(SIGPIPE, SIG_IGN);
 	for (size_t i = 0; i < ARRAY_SIZE(termination_signals); i++) {
@@ -203,12 +203,12 @@ static int enter_sandbox(const struct relay_options *o, struct err_text *e)
 
 static int start_relay(struct program *p)
 {
-	int r = handle_events(p);
+	int r = watch_events(p);
 
 	if (r == 0)
 		r = relay_new(p->loop, p->service, &p->relay);
 	for (size_t i = 0; i < p->n_listeners && r == 0; i++)
-		r = relay_listen(p->relay, TAKE_FD(p->listeners[i]));
+		r = relay_add_listener(p->relay, TAKE_FD(p->listeners[i]));
 	return r < 0 ? r : machine_report_new(p->loop, p->service, &p->report);
 }
 
@@ -286,7 +286,7 @@ static void print_relay_help(FILE *out)
 		sock_default_producer());
 }
 
-static int take_permissions(struct relay_options *o, char *text)
+static int parse_permissions(struct relay_options *o, char *text)
 {
 	char *mode = strchr(text, ':');
 	struct err_text e = {"it must be GROUP:MODE, as in sonda:0660"};
@@ -321,7 +321,7 @@ static int relay_parse_options(struct relay_options *o, int argc, char **argv)
 			o->background = true;
 			break;
 		case 'p':
-			code = take_permissions(o, optarg);
+			code = parse_permissions(o, optarg);
 			break;
 		case 'S':
 			o->no_sandbox = true;

@@ -111,8 +111,8 @@ static void relayed_on_change(void *ctx)
 		relayed_free(c);
 }
 
-/* Writes the frame that tells the service who the producer is. Returns 0 or -ENOMEM. */
-static int relayed_identify(const struct relayed *c, struct pb_mem *m)
+/* Encodes the frame that identifies the producer to the service. Returns 0 or -ENOMEM. */
+static int relayed_encode_identity(const struct relayed *c, struct pb_mem *m)
 {
 	uint32_t len;
 	int r = pb_mem_init(m);
@@ -131,7 +131,7 @@ static int relayed_identify(const struct relayed *c, struct pb_mem *m)
 static int relayed_start_streams(struct relayed *c)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem identity = {0};
-	int r = relayed_identify(c, &identity);
+	int r = relayed_encode_identity(c, &identity);
 
 	c->there = (struct stream){.from = c->producer, .to = c->service};
 	c->back = (struct stream){.from = c->service, .to = c->producer};
@@ -148,7 +148,7 @@ static int relayed_start_streams(struct relayed *c)
 }
 
 /* The connection is tried again after a pause, together with all others. */
-static void relayed_wait(struct relayed *c, int error)
+static void relayed_retry_later(struct relayed *c, int error)
 {
 	struct relay *r = c->relay;
 
@@ -157,7 +157,7 @@ static void relayed_wait(struct relayed *c, int error)
 	log_debug("process %d of uid %u waits: %s", (int)c->pid, (unsigned)c->uid,
 		  strerror(-error));
 	if (!evtimer_pending(r->resume, NULL))
-		relay_pause(r, back_off_next(&r->back_off));
+		relay_pause(r, back_off_next_ms(&r->back_off));
 }
 
 static void relayed_on_connected(evutil_socket_t fd, short what, void *ctx)
@@ -169,7 +169,7 @@ static void relayed_on_connected(evutil_socket_t fd, short what, void *ctx)
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		error = errno;
 	if (error) {
-		relayed_wait(c, -error);
+		relayed_retry_later(c, -error);
 		return;
 	}
 	c->relay->back_off.ms = 0;
@@ -183,7 +183,7 @@ static void relayed_connect(struct relayed *c)
 	int r = sock_connect(c->relay->service, &c->service);
 
 	if (r < 0) {
-		relayed_wait(c, r);
+		relayed_retry_later(c, r);
 		return;
 	}
 	c->connected = event_new(c->relay->loop, c->service, EV_WRITE, relayed_on_connected, c);
@@ -206,7 +206,7 @@ static bool relay_has_room(const struct relay *r, uid_t uid)
 }
 
 /* Takes fd. */
-static void relay_adopt(struct relay *r, int fd)
+static void relay_add_producer(struct relay *r, int fd)
 {
 	struct relayed *c = NULL;
 	uid_t uid = 0;
@@ -246,7 +246,7 @@ static void relay_on_acceptable(evutil_socket_t fd, short what, void *ctx)
 			relay_pause(r, ACCEPT_FAILURE_PAUSE_MS);
 			return;
 		}
-		relay_adopt(r, producer);
+		relay_add_producer(r, producer);
 	}
 }
 
@@ -266,7 +266,7 @@ static void relay_on_resume(evutil_socket_t fd, short what, void *ctx)
 		event_add(r->listeners[i].readable, NULL);
 }
 
-int relay_listen(struct relay *r, int taken_fd)
+int relay_add_listener(struct relay *r, int taken_fd)
 {
 	_cleanup_(closep) int fd = taken_fd;
 	struct relay_listener *l = &r->listeners[r->n_listeners];
@@ -302,7 +302,7 @@ static void relay_on_sweep(evutil_socket_t fd, short what, void *ctx)
 				  "process %d of uid %u: one side has closed the connection and "
 				  "the other does not read; dropped %zu bytes",
 				  (int)c->pid, (unsigned)c->uid,
-				  stream_waiting(&c->there) + stream_waiting(&c->back));
+				  stream_count_waiting(&c->there) + stream_count_waiting(&c->back));
 		relayed_free(c);
 	}
 }
@@ -347,7 +347,7 @@ static void relay_close_listeners(struct relay *r)
 }
 
 /* What the producers have sent until now is read to its end; they cannot send more. */
-void relay_end(struct relay *r)
+void relay_begin_end(struct relay *r)
 {
 	struct relayed *c, *next;
 

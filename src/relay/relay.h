@@ -33,8 +33,8 @@ struct relay;
  * -ENOMEM. */
 int relay_new(struct event_base *loop, const char *service, struct relay **ret);
 /* Accepts producers on a listening unix socket. Takes fd, even on failure. Returns 0 or -errno. */
-int relay_listen(struct relay *r, int fd);
+int relay_add_listener(struct relay *r, int fd);
 /* Accepts no more, passes on what the producers have sent already, and ends the loop when this is
  * done, after RELAY_END_MS at the latest. */
-void relay_end(struct relay *r);
+void relay_begin_end(struct relay *r);
 void relay_free(struct relay *r); /* No-op for NULL */

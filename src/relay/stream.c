@@ -22,8 +22,9 @@ static void stream_discard_rest(struct stream *s)
 	event_del(&s->writable);
 }
 
-/* The receiver has gone, or there is no memory for what it has not accepted. */
-static void stream_give_up(struct stream *s)
+/* Discards further bytes: the receiver has disconnected, or there is no memory for bytes that it
+ * has not accepted. */
+static void stream_discard_output(struct stream *s)
 {
 	stream_discard_rest(s);
 	s->discards = true;
@@ -36,12 +37,12 @@ static void stream_end(struct stream *s)
 	(void)shutdown(s->to, SHUT_WR);
 }
 
-/* Keeps bytes until the receiver accepts them, and reads nothing meanwhile. */
-static void stream_keep(struct stream *s, const uint8_t *bytes, size_t len)
+/* Stores bytes until the receiver accepts them. Nothing is read before that. */
+static void stream_store_waiting(struct stream *s, const uint8_t *bytes, size_t len)
 {
 	s->rest = malloc(len);
 	if (!s->rest || event_add(&s->writable, NULL) < 0) {
-		stream_give_up(s);
+		stream_discard_output(s);
 		return;
 	}
 	memcpy(s->rest, bytes, len);
@@ -55,13 +56,13 @@ static void stream_send(struct stream *s, const uint8_t *bytes, size_t len)
 	ssize_t n = sock_send(s->to, &part, 1, -1, MSG_DONTWAIT);
 
 	if (n < 0 && n != -EAGAIN) {
-		stream_give_up(s);
+		stream_discard_output(s);
 		return;
 	}
 	n = MAX(n, 0);
 	s->n_bytes += (size_t)n;
 	if ((size_t)n < len)
-		stream_keep(s, bytes + n, len - (size_t)n);
+		stream_store_waiting(s, bytes + n, len - (size_t)n);
 }
 
 static void stream_on_descriptor(void *ctx, int fd)
@@ -93,17 +94,17 @@ static void stream_on_readable(evutil_socket_t fd, short what, void *ctx)
 static void stream_on_writable(evutil_socket_t fd, short what, void *ctx)
 {
 	struct stream *s = ctx;
-	const struct iovec part = {s->rest + s->rest_at, stream_waiting(s)};
+	const struct iovec part = {s->rest + s->rest_at, stream_count_waiting(s)};
 	ssize_t n = sock_send(s->to, &part, 1, -1, MSG_DONTWAIT);
 
 	if (n == -EAGAIN)
 		return;
 	if (n < 0) {
-		stream_give_up(s);
+		stream_discard_output(s);
 	} else {
 		s->n_bytes += (size_t)n;
 		s->rest_at += (size_t)n;
-		if (stream_waiting(s) == 0)
+		if (stream_count_waiting(s) == 0)
 			stream_discard_rest(s);
 	}
 	if (!s->rest && event_add(&s->readable, NULL) < 0)

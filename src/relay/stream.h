@@ -42,7 +42,7 @@ int stream_start(struct stream *s, struct event_base *loop, const void *first, s
 /* Drops the bytes that wait. No-op if the stream was not started. */
 void stream_stop(struct stream *s);
 /* Returns the number of bytes that wait. */
-static inline size_t stream_waiting(const struct stream *s)
+static inline size_t stream_count_waiting(const struct stream *s)
 {
 	return s->rest_len - s->rest_at;
 }

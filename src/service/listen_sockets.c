@@ -183,7 +183,7 @@ static int inherited_find(struct inherited *ret, struct err_text *e)
 
 /* ---- own sockets ---- */
 
-static void remember_socket_file(struct sockets *s, size_t i)
+static void store_socket_file_id(struct sockets *s, size_t i)
 {
 	struct stat st;
 
@@ -210,7 +210,7 @@ static int listen_on(struct sockets *s, const char *address, const struct sock_p
 		return r;
 	s->list[s->n].address = TAKE_PTR(copy);
 	s->list[s->n].fd = fd;
-	remember_socket_file(s, s->n++);
+	store_socket_file_id(s, s->n++);
 	return r;
 }
 

@@ -109,18 +109,19 @@ static void container_set_named(struct cgroup_names *n, struct container *c, boo
 	}
 }
 
-/* Sends the requests that the reader takes. */
-static void cgroup_names_send(struct cgroup_names *n)
+/* Sends queued requests until the reader accepts no more. */
+static void cgroup_names_send_requests(struct cgroup_names *n)
 {
 	struct container *c;
 
-	while ((c = STAILQ_FIRST(&n->queue)) && name_reader_ask(&n->reader, c->number, &c->key)) {
+	while ((c = STAILQ_FIRST(&n->queue)) &&
+	       name_reader_send_request(&n->reader, c->number, &c->key)) {
 		STAILQ_REMOVE_HEAD(&n->queue, queued);
 		c->state = NAMING_ASKED;
 	}
 }
 
-static void cgroup_names_give_up(struct cgroup_names *n)
+static void cgroup_names_handle_reader_end(struct cgroup_names *n)
 {
 	struct container *c, *next;
 
@@ -138,7 +139,7 @@ static void cgroup_names_on_answer(void *ctx, uint64_t id, int result,
 	struct container *c;
 
 	if (result == -EPIPE) {
-		cgroup_names_give_up(n);
+		cgroup_names_handle_reader_end(n);
 		return;
 	}
 	HASH_FIND(by_number, n->by_number, &id, sizeof(id), c);
@@ -154,7 +155,7 @@ static void cgroup_names_on_answer(void *ctx, uint64_t id, int result,
 								      RETRY_MS % 1000 * 1000});
 		}
 	}
-	cgroup_names_send(n);
+	cgroup_names_send_requests(n);
 }
 
 /* Those that were refused during the last second are read a little early; their files are there, or
@@ -172,7 +173,7 @@ static void cgroup_names_on_retry(evutil_socket_t fd, short what, void *ctx)
 		c->state = NAMING_QUEUED;
 		STAILQ_INSERT_TAIL(&n->queue, c, queued);
 	}
-	cgroup_names_send(n);
+	cgroup_names_send_requests(n);
 }
 
 /* ---- groups ---- */
@@ -189,7 +190,7 @@ static void copy_span(struct span s, char *ret, size_t size)
 }
 
 /* Returns true if the runtime keeps names in files. */
-static bool has_files(const struct cgroup_place *p)
+static bool has_name_files(const struct cgroup_place *p)
 {
 	return p->kind == CGROUP_POD ? *p->pod_uid != '\0'
 				     : p->container.p && p->runtime != RUNTIME_LXC &&
@@ -240,7 +241,7 @@ static struct container *cgroup_names_find_or_add_container(struct cgroup_names 
 	n->n_unnamed++;
 	if (n->reader.number) {
 		STAILQ_INSERT_TAIL(&n->queue, c, queued);
-		cgroup_names_send(n);
+		cgroup_names_send_requests(n);
 	} else {
 		container_set_named(n, c, false);
 	}
@@ -295,7 +296,7 @@ static struct group *cgroup_names_add_group(struct cgroup_names *n, uint64_t id,
 	STAILQ_INSERT_TAIL(&n->all, g, link);
 	cgroup_path_parse(g->path, &place);
 	group_set_path(g, &place);
-	if (has_files(&place))
+	if (has_name_files(&place))
 		g->container = cgroup_names_find_or_add_container(n, &place);
 	return g;
 }
@@ -341,7 +342,7 @@ const struct cgroup_row *cgroup_names_add(struct cgroup_names *n, uint64_t id, u
 	return g ? group_finish(n, g) : NULL;
 }
 
-bool cgroup_names_walk(struct cgroup_names *n)
+bool cgroup_names_walk_step(struct cgroup_names *n)
 {
 	struct group *g;
 
@@ -394,7 +395,7 @@ const struct cgroup_row *cgroup_names_next(const struct cgroup_names *n,
 	return g ? &g->row : NULL;
 }
 
-unsigned cgroup_names_left_out(const struct cgroup_names *n)
+unsigned cgroup_names_count_left_out(const struct cgroup_names *n)
 {
 	return n->left_out;
 }

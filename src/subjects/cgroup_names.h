@@ -14,7 +14,7 @@ struct event_base;
  * its path (cgroup_path.h) and from the files of the container runtimes (name_reader.h).
  *
  *	cgroup_names_new(&options, &n)
- *	while (cgroup_names_walk(n))         the groups that exist; or all at once in a coroutine
+ *	while (cgroup_names_walk_step(n))         the groups that exist; or all at once in a coroutine
  *		...
  *	cgroup_names_add(n, id, ...)         a group that was made later
  *	     ... options.named(ctx, row)     once for each group, when its names are known, or are not
@@ -62,7 +62,7 @@ void cgroup_names_free(struct cgroup_names *n);
 
 /* Adds the next group of the tree that has no row. Returns false after the last one; the next call
  * walks again. */
-bool cgroup_names_walk(struct cgroup_names *n);
+bool cgroup_names_walk_step(struct cgroup_names *n);
 /*
  * Adds a group. Returns its row, which may be an existing one; or NULL if memory or rows run out.
  */
@@ -78,4 +78,4 @@ const struct cgroup_row *cgroup_names_find(const struct cgroup_names *n, uint64_
 const struct cgroup_row *cgroup_names_next(const struct cgroup_names *n,
 					   const struct cgroup_row *row);
 /* Returns how many groups were left out. */
-unsigned cgroup_names_left_out(const struct cgroup_names *n);
+unsigned cgroup_names_count_left_out(const struct cgroup_names *n);

@@ -20,7 +20,7 @@ static bool is_id(struct span s)
 	return s.len == ID_LEN && is_hex(s);
 }
 
-static bool is_any(struct span s)
+static bool is_not_empty(struct span s)
 {
 	return s.len > 0;
 }
@@ -48,16 +48,16 @@ static const struct container_rule {
 	{NULL, "libpod-", ".scope", is_id, CGROUP_CONTAINER, RUNTIME_PODMAN},
 	{NULL, "libpod-", "", is_id, CGROUP_CONTAINER, RUNTIME_PODMAN},
 	{"docker", "", "", is_id, CGROUP_CONTAINER, RUNTIME_DOCKER},
-	{"buildkit", "", "", is_any, CGROUP_CONTAINER, RUNTIME_BUILDKIT},
+	{"buildkit", "", "", is_not_empty, CGROUP_CONTAINER, RUNTIME_BUILDKIT},
 	{"lxc", "", "", is_number, CGROUP_CONTAINER, RUNTIME_LXC}, /* Proxmox */
-	{NULL, "lxc.payload.", "", is_any, CGROUP_CONTAINER, RUNTIME_LXC},
-	{NULL, "systemd-nspawn@", ".service", is_any, CGROUP_CONTAINER, RUNTIME_NSPAWN},
-	{NULL, "machine-qemu\\x2d", ".scope", is_any, CGROUP_MACHINE, RUNTIME_LIBVIRT},
-	{NULL, "machine-lxc\\x2d", ".scope", is_any, CGROUP_CONTAINER, RUNTIME_LIBVIRT},
-	{"machine.slice", "machine-", ".scope", is_any, CGROUP_CONTAINER, RUNTIME_NSPAWN},
+	{NULL, "lxc.payload.", "", is_not_empty, CGROUP_CONTAINER, RUNTIME_LXC},
+	{NULL, "systemd-nspawn@", ".service", is_not_empty, CGROUP_CONTAINER, RUNTIME_NSPAWN},
+	{NULL, "machine-qemu\\x2d", ".scope", is_not_empty, CGROUP_MACHINE, RUNTIME_LIBVIRT},
+	{NULL, "machine-lxc\\x2d", ".scope", is_not_empty, CGROUP_CONTAINER, RUNTIME_LIBVIRT},
+	{"machine.slice", "machine-", ".scope", is_not_empty, CGROUP_CONTAINER, RUNTIME_NSPAWN},
 };
 
-static bool span_cut(struct span s, const char *prefix, const char *suffix, struct span *ret)
+static bool cut_affixes(struct span s, const char *prefix, const char *suffix, struct span *ret)
 {
 	size_t before = strlen(prefix);
 
@@ -69,7 +69,7 @@ static bool span_cut(struct span s, const char *prefix, const char *suffix, stru
 }
 
 /* Cuts "N\x2d" off, the number that libvirt puts before the name of a domain. */
-static struct span domain_name(struct span s)
+static struct span cut_domain_number(struct span s)
 {
 	size_t digits = 0;
 
@@ -88,11 +88,11 @@ static bool place_find_container(struct cgroup_place *p, struct span parent, str
 		const struct container_rule *r = &container_rules[i];
 
 		if ((r->below && !span_is(parent, r->below)) ||
-		    !span_cut(name, r->prefix, r->suffix, &middle) || !r->is(middle))
+		    !cut_affixes(name, r->prefix, r->suffix, &middle) || !r->is(middle))
 			continue;
 		p->kind = r->kind;
 		p->runtime = r->runtime;
-		p->container = r->runtime == RUNTIME_LIBVIRT ? domain_name(middle) : middle;
+		p->container = r->runtime == RUNTIME_LIBVIRT ? cut_domain_number(middle) : middle;
 		p->scope = name;
 		return true;
 	}
@@ -112,7 +112,7 @@ static bool find_pod_uid(struct span name, char ret[CGROUP_POD_UID_SIZE])
 	char uid[CGROUP_POD_UID_SIZE] = "";
 	struct span slice;
 
-	if (span_cut(name, "", ".slice", &slice)) {
+	if (cut_affixes(name, "", ".slice", &slice)) {
 		const char *pods = memmem(slice.p, slice.len, "kubepods", strlen("kubepods")), *at;
 
 		/* The kubelet may be configured to put a prefix before "kubepods". */
@@ -123,7 +123,7 @@ static bool find_pod_uid(struct span name, char ret[CGROUP_POD_UID_SIZE])
 			return false;
 		at += strlen("-pod");
 		name = (struct span){at, (size_t)(slice.p + slice.len - at)};
-	} else if (!span_cut(name, "pod", "", &name)) {
+	} else if (!cut_affixes(name, "pod", "", &name)) {
 		return false;
 	}
 	if (name.len != 32 && name.len != 36)
@@ -143,8 +143,8 @@ static bool place_find_pod(struct cgroup_place *p, struct span name)
 {
 	struct span id;
 
-	if (span_cut(name, "machine-libpod_pod_", ".slice", &id) ||
-	    span_cut(name, "user-libpod_pod_", ".slice", &id))
+	if (cut_affixes(name, "machine-libpod_pod_", ".slice", &id) ||
+	    cut_affixes(name, "user-libpod_pod_", ".slice", &id))
 		return is_id(id);
 	return find_pod_uid(name, p->pod_uid);
 }
@@ -153,7 +153,7 @@ static void place_find_user(struct cgroup_place *p, struct span name)
 {
 	struct span number;
 
-	if (span_cut(name, "user@", ".service", &number) && is_number(number))
+	if (cut_affixes(name, "user@", ".service", &number) && is_number(number))
 		(void)span_number(number, &p->uid);
 }
 
@@ -163,17 +163,18 @@ static bool is_unit(struct span name)
 }
 
 /* The group of conmon, which starts a container and is not in it. */
-static bool is_monitor(struct span name)
+static bool is_conmon_group(struct span name)
 {
 	struct span id;
 
-	return (span_cut(name, "crio-conmon-", ".scope", &id) && is_id(id)) ||
-	       (span_cut(name, "libpod-conmon-", ".scope", &id) && is_id(id));
+	return (cut_affixes(name, "crio-conmon-", ".scope", &id) && is_id(id)) ||
+	       (cut_affixes(name, "libpod-conmon-", ".scope", &id) && is_id(id));
 }
 
-static void place_look_outside(struct cgroup_place *p, struct span parent, struct span name)
+static void place_find_outside_container(struct cgroup_place *p, struct span parent,
+					 struct span name)
 {
-	if (!is_monitor(name) && place_find_container(p, parent, name))
+	if (!is_conmon_group(name) && place_find_container(p, parent, name))
 		return;
 	place_find_user(p, name);
 	if (place_find_pod(p, name)) {
@@ -188,7 +189,7 @@ static void place_look_outside(struct cgroup_place *p, struct span parent, struc
 }
 
 /* "/NAMESPACE/NAME": ctr makes such groups, but other programs make them, too. */
-static void place_guess(struct cgroup_place *p, const struct span *parts, size_t n)
+static void place_guess_containerd(struct cgroup_place *p, const struct span *parts, size_t n)
 {
 	if (p->kind != CGROUP_OTHER || n < 2 || memchr(parts[0].p, '.', parts[0].len))
 		return;
@@ -209,7 +210,7 @@ void cgroup_path_parse(const char *path, struct cgroup_place *ret)
 		if (n < ARRAY_SIZE(parts))
 			parts[n] = name;
 		if (!ret->container.p) {
-			place_look_outside(ret, parent, name);
+			place_find_outside_container(ret, parent, name);
 		} else if (ret->runtime == RUNTIME_NSPAWN && parent.p == ret->scope.p &&
 			   span_is(name, "supervisor")) {
 			/* systemd-nspawn itself: not in the container that it runs. */
@@ -220,7 +221,7 @@ void cgroup_path_parse(const char *path, struct cgroup_place *ret)
 		}
 		parent = name;
 	}
-	place_guess(ret, parts, n);
+	place_guess_containerd(ret, parts, n);
 }
 
 const char *cgroup_runtime_name(enum cgroup_runtime runtime)

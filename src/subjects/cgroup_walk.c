@@ -90,7 +90,7 @@ int cgroup_walk_fd(const struct cgroup_walk *w)
 }
 
 /* Returns false if the entry is not a group, or is left out. */
-static bool cgroup_walk_take(struct cgroup_walk *w, const struct dirent *e)
+static bool cgroup_walk_enter_entry(struct cgroup_walk *w, const struct dirent *e)
 {
 	size_t len = w->levels[w->n - 1].len, add = strlen(e->d_name);
 
@@ -117,7 +117,7 @@ bool cgroup_walk_next(struct cgroup_walk *w)
 
 		if (!e)
 			closedir(w->levels[--w->n].dir);
-		else if (cgroup_walk_take(w, e))
+		else if (cgroup_walk_enter_entry(w, e))
 			return true;
 	}
 	return false;

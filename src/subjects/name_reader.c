@@ -50,7 +50,7 @@ struct name_opener {
 };
 
 /* Finds the home folder of a user in /etc/passwd; "" if the user is not listed. */
-static void find_home(const char *root, uint32_t uid, char *ret, size_t size)
+static void find_home_folder(const char *root, uint32_t uid, char *ret, size_t size)
 {
 	char path[PATH_MAX], text[65536], number[16];
 	_cleanup_(closep) int fd = -1;
@@ -86,7 +86,7 @@ static void find_home(const char *root, uint32_t uid, char *ret, size_t size)
 }
 
 /* The last part may be a link to another name in the folder of the machines. */
-static void follow_machine(char *path, size_t size)
+static void follow_machine_link(char *path, size_t size)
 {
 	char name[CONTAINER_NAME_SIZE], *slash = strrchr(path, '/');
 	ssize_t n = readlink(path, name, sizeof(name) - 1);
@@ -118,7 +118,7 @@ static int open_runtime_file(const char *path, enum runtime_file kind, uint32_t 
 		    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (is_folder ? O_DIRECTORY : 0));
 }
 
-static int pass_files(const struct name_opener *o, struct name_request *q)
+static int send_runtime_files(const struct name_opener *o, struct name_request *q)
 {
 	char home[PATH_MAX] = "", path[PATH_MAX];
 	enum runtime_file kind;
@@ -128,7 +128,7 @@ static int pass_files(const struct name_opener *o, struct name_request *q)
 	q->key.namespace[sizeof(q->key.namespace) - 1] = '\0';
 	q->key.scope[sizeof(q->key.scope) - 1] = '\0';
 	if (q->key.uid)
-		find_home(o->root, q->key.uid, home, sizeof(home));
+		find_home_folder(o->root, q->key.uid, home, sizeof(home));
 	for (unsigned n = 0;; n++) {
 		_cleanup_(closep) int fd = -1;
 
@@ -136,7 +136,7 @@ static int pass_files(const struct name_opener *o, struct name_request *q)
 		if (kind == RUNTIME_FILE_NONE)
 			break;
 		if (kind == RUNTIME_FILE_MACHINE)
-			follow_machine(path, sizeof(path));
+			follow_machine_link(path, sizeof(path));
 		fd = open_runtime_file(path, kind, q->key.uid);
 		q->file = kind;
 		r = fd < 0 ? 0 : helper_send(o->next, q, sizeof(*q), fd, 0);
@@ -173,7 +173,7 @@ static void name_opener_run(int fd, void *ctx)
 
 	name_opener_confine();
 	while (helper_receive(fd, &(struct iovec){&q, sizeof(q)}, 1, -1, NULL) == sizeof(q) &&
-	       pass_files(o, &q) == 0)
+	       send_runtime_files(o, &q) == 0)
 		;
 }
 
@@ -197,7 +197,8 @@ static bool name_parser_read_folder(const struct name_request *q, int fd,
 }
 
 /* Takes fd. */
-static bool name_parser_read(const struct name_request *q, int fd, struct container_names *names)
+static bool name_parser_read_file(const struct name_request *q, int fd,
+				  struct container_names *names)
 {
 	static char text[RUNTIME_FILE_MAX + 1];
 	size_t len = 0;
@@ -247,7 +248,7 @@ static void name_parser_run(int fd, void *ctx)
 	while (helper_receive(p->requests, &(struct iovec){&q, sizeof(q)}, 1, -1, &file) ==
 	       sizeof(q)) {
 		if (q.file != RUNTIME_FILE_NONE) {
-			if (file >= 0 && name_parser_read(&q, TAKE_FD(file), &a.names))
+			if (file >= 0 && name_parser_read_file(&q, TAKE_FD(file), &a.names))
 				a.result = 0;
 			continue;
 		}
@@ -290,7 +291,7 @@ int name_reader_start(const char *root)
 	return r;
 }
 
-static bool names_are_valid(const struct container_names *n)
+static bool are_names_valid(const struct container_names *n)
 {
 	const char *const texts[] = {n->name, n->image, n->pod, n->namespace};
 
@@ -301,7 +302,7 @@ static bool names_are_valid(const struct container_names *n)
 	       (!*n->pod_uid || container_name_is_valid(n->pod_uid));
 }
 
-static void name_reader_end(void)
+static void name_reader_handle_end(void)
 {
 	static const struct container_names none;
 	struct name_reader_user *u, *next;
@@ -318,11 +319,11 @@ static void name_reader_end(void)
 
 void name_reader_stop(void)
 {
-	name_reader_end();
+	name_reader_handle_end();
 }
 
 /* Handles one reply of the helper. Returns false if none has arrived. */
-static bool name_reader_take_answer(void)
+static bool name_reader_read_answer(void)
 {
 	struct name_answer a;
 	const struct iovec part = {&a, sizeof(a)};
@@ -334,8 +335,8 @@ static bool name_reader_take_answer(void)
 	n = helper_receive(all.parser.fd, &part, 1, 0, NULL);
 	if (n == -EAGAIN)
 		return false;
-	if (n != sizeof(a) || a.result > 0 || !names_are_valid(&a.names)) {
-		name_reader_end();
+	if (n != sizeof(a) || a.result > 0 || !are_names_valid(&a.names)) {
+		name_reader_handle_end();
 		return false;
 	}
 	TAILQ_FOREACH (u, &all.users, link) {
@@ -353,7 +354,7 @@ static void name_reader_on_readable(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	(void)ctx;
-	for (int i = 0; i < ANSWERS_AT_ONCE && name_reader_take_answer(); i++)
+	for (int i = 0; i < ANSWERS_AT_ONCE && name_reader_read_answer(); i++)
 		;
 }
 
@@ -386,7 +387,8 @@ void name_reader_leave(struct name_reader_user *u)
 		event_freep(&all.readable);
 }
 
-bool name_reader_ask(struct name_reader_user *u, uint64_t id, const struct container_key *key)
+bool name_reader_send_request(struct name_reader_user *u, uint64_t id,
+			      const struct container_key *key)
 {
 	const struct name_request q = {.user = u->number, .id = id, .key = *key};
 
@@ -406,5 +408,5 @@ bool name_reader_wait(unsigned ms)
 	coroutine_block_begin();
 	(void)poll(&answer, 1, (int)ms);
 	coroutine_block_end();
-	return name_reader_take_answer();
+	return name_reader_read_answer();
 }

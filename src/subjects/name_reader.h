@@ -50,7 +50,8 @@ void name_reader_leave(struct name_reader_user *u);
 #define NAME_REQUESTS_MAX 32 /* of a user that may be pending */
 
 /* Sends a request. Returns false if too many are pending, or the reader has ended. */
-bool name_reader_ask(struct name_reader_user *u, uint64_t id, const struct container_key *key);
+bool name_reader_send_request(struct name_reader_user *u, uint64_t id,
+			      const struct container_key *key);
 /* Waits for a reply to any user of the reader, for at most `ms`. Call it in a coroutine; the loop
  * keeps running. Returns false on a timeout. */
 bool name_reader_wait(unsigned ms);

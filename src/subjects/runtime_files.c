@@ -60,13 +60,13 @@ static const struct file_rule pod_rule = {BIT(RUNTIME_KUBERNETES), OWNER_SYSTEM,
 /* ---- paths ---- */
 
 /* Returns true if s is a single component of a path: neither "." nor "..", and without a slash. */
-static bool is_part(const char *s)
+static bool is_path_component(const char *s)
 {
 	return *s && !strchr(s, '/') && strcmp(s, ".") != 0 && strcmp(s, "..") != 0;
 }
 
 /* Appends to the path. Returns false if it does not fit. */
-static bool path_add(char *path, size_t size, const char *text, size_t len)
+static bool path_append(char *path, size_t size, const char *text, size_t len)
 {
 	size_t at = strlen(path);
 
@@ -77,13 +77,14 @@ static bool path_add(char *path, size_t size, const char *text, size_t len)
 	return true;
 }
 
-static bool path_fill(const struct container_key *k, const char *pattern, char *path, size_t size)
+static bool path_fill_pattern(const struct container_key *k, const char *pattern, char *path,
+			      size_t size)
 {
 	while (*pattern) {
 		size_t plain = strcspn(pattern, "{");
 		const char *part;
 
-		if (!path_add(path, size, pattern, plain))
+		if (!path_append(path, size, pattern, plain))
 			return false;
 		pattern += plain;
 		if (!*pattern)
@@ -91,7 +92,7 @@ static bool path_fill(const struct container_key *k, const char *pattern, char *
 		part = pattern[1] == 'i' ? k->id : pattern[1] == 's' ? k->scope : k->namespace;
 		if (pattern[1] == 'n' && !*part)
 			part = "default";
-		if (!is_part(part) || !path_add(path, size, part, strlen(part)))
+		if (!is_path_component(part) || !path_append(path, size, part, strlen(part)))
 			return false;
 		pattern += strlen("{i}");
 	}
@@ -113,10 +114,10 @@ enum runtime_file runtime_file_path(const struct container_key *k, unsigned n, c
 	if (!r)
 		return RUNTIME_FILE_NONE;
 	ret[0] = '\0';
-	if (!path_add(ret, size, root, strlen(root)) ||
+	if (!path_append(ret, size, root, strlen(root)) ||
 	    (r->owner == OWNER_USER &&
-	     (!k->uid || home[0] != '/' || !path_add(ret, size, home, strlen(home)))) ||
-	    !path_fill(k, r->path, ret, size))
+	     (!k->uid || home[0] != '/' || !path_append(ret, size, home, strlen(home)))) ||
+	    !path_fill_pattern(k, r->path, ret, size))
 		ret[0] = '\0';
 	return r->file;
 }
@@ -138,7 +139,7 @@ bool container_name_is_valid(const char *name)
 }
 
 /* Keeps an existing name. */
-static void set_name(char *to, const char *name)
+static void set_name_if_unset(char *to, const char *name)
 {
 	if (!*to && container_name_is_valid(name))
 		memcpy(to, name, strlen(name) + 1);
@@ -171,7 +172,7 @@ static void set_annotation(struct container_names *to, const char *key, const ch
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (strcmp(key, keys[i].key) == 0)
-			set_name((char *)to + keys[i].field, value);
+			set_name_if_unset((char *)to + keys[i].field, value);
 	if (strcmp(key, "io.kubernetes.cri.sandbox-uid") == 0 ||
 	    strcmp(key, "io.kubernetes.pod.uid") == 0)
 		set_pod_uid(to, value);
@@ -206,7 +207,7 @@ static void read_docker_config(struct json_reader *r, struct container_names *to
 		if (strcmp(key, "Labels") == 0)
 			read_annotations(r, labels);
 		else if (strcmp(key, "Image") == 0 && json_take_string(r, value, sizeof(value)))
-			set_name(to->image, value);
+			set_name_if_unset(to->image, value);
 		else
 			json_skip(r);
 	}
@@ -230,12 +231,12 @@ static bool parse_docker(struct json_reader *r, struct container_names *to)
 			json_skip(r);
 	}
 	if (str_starts(name, "/k8s_")) {
-		set_name(to->name, labels.name);
-		set_name(to->pod, labels.pod);
-		set_name(to->namespace, labels.namespace);
+		set_name_if_unset(to->name, labels.name);
+		set_name_if_unset(to->pod, labels.pod);
+		set_name_if_unset(to->namespace, labels.namespace);
 		set_pod_uid(to, labels.pod_uid);
 	}
-	set_name(to->name, name[0] == '/' ? name + 1 : name);
+	set_name_if_unset(to->name, name[0] == '/' ? name + 1 : name);
 	return json_end(r);
 }
 
@@ -265,7 +266,7 @@ static void read_podman_metadata(const char *text, struct container_names *to)
 		return;
 	while (json_next_member(&r, key, sizeof(key))) {
 		if (strcmp(key, "image-name") == 0 && json_take_string(&r, value, sizeof(value)))
-			set_name(to->image, value);
+			set_name_if_unset(to->image, value);
 		else
 			json_skip(&r);
 	}
@@ -281,7 +282,7 @@ static void read_first_name(struct json_reader *r, struct container_names *to)
 	}
 	while (json_next_element(r)) {
 		if (json_take_string(r, name, sizeof(name)))
-			set_name(to->name, name);
+			set_name_if_unset(to->name, name);
 		else
 			json_skip(r);
 	}
@@ -308,8 +309,8 @@ static bool read_podman_container(struct json_reader *r, const char *id, struct 
 	}
 	if (strcmp(is, id) != 0)
 		return false;
-	set_name(to->name, names.name);
-	set_name(to->image, names.image);
+	set_name_if_unset(to->name, names.name);
+	set_name_if_unset(to->image, names.image);
 	return true;
 }
 
@@ -335,7 +336,7 @@ static bool parse_machine(struct span text, struct container_names *to)
 			continue;
 		memcpy(name, line.p + strlen("NAME="), line.len - strlen("NAME="));
 		name[line.len - strlen("NAME=")] = '\0';
-		set_name(to->name, name);
+		set_name_if_unset(to->name, name);
 		return true;
 	}
 	return false;
@@ -363,7 +364,7 @@ bool runtime_file_parse(enum runtime_file f, struct span text, const char *id,
 }
 
 /* Cuts the text up to the character off s, as a name. Returns false if there is none. */
-static bool cut_name(const char **s, char end, char ret[CONTAINER_NAME_SIZE])
+static bool cut_name_part(const char **s, char end, char ret[CONTAINER_NAME_SIZE])
 {
 	const char *at = strchr(*s, end);
 
@@ -385,7 +386,7 @@ static bool parse_container_log(const char *entry, const char *id, struct contai
 	    strncmp(entry + len - strlen(".log") - strlen(id), id, strlen(id)) != 0 ||
 	    entry[len - end] != '-')
 		return false;
-	if (!cut_name(&entry, '_', pod) || !cut_name(&entry, '_', namespace) ||
+	if (!cut_name_part(&entry, '_', pod) || !cut_name_part(&entry, '_', namespace) ||
 	    strlen(entry) <= end)
 		return false;
 	before = strlen(entry) - end;
@@ -393,9 +394,9 @@ static bool parse_container_log(const char *entry, const char *id, struct contai
 		return false;
 	memcpy(name, entry, before);
 	name[before] = '\0';
-	set_name(to->pod, pod);
-	set_name(to->namespace, namespace);
-	set_name(to->name, name);
+	set_name_if_unset(to->pod, pod);
+	set_name_if_unset(to->namespace, namespace);
+	set_name_if_unset(to->name, name);
 	return true;
 }
 
@@ -404,11 +405,11 @@ static bool parse_pod_log(const char *entry, const char *uid, struct container_n
 {
 	char namespace[CONTAINER_NAME_SIZE], pod[CONTAINER_NAME_SIZE];
 
-	if (!cut_name(&entry, '_', namespace) || !cut_name(&entry, '_', pod) ||
+	if (!cut_name_part(&entry, '_', namespace) || !cut_name_part(&entry, '_', pod) ||
 	    strcmp(entry, uid) != 0)
 		return false;
-	set_name(to->namespace, namespace);
-	set_name(to->pod, pod);
+	set_name_if_unset(to->namespace, namespace);
+	set_name_if_unset(to->pod, pod);
 	set_pod_uid(to, uid);
 	return true;
 }

@@ -34,16 +34,16 @@ bool subject_has_programs(const Pb__SubjectConfig *c)
 
 enum match { MATCH_NONE, MATCH_WEAK, MATCH_STRONG };
 
-static const char *last_part(const char *path)
+static const char *last_path_component(const char *path)
 {
 	return strrchr(path, '/') + 1;
 }
 
 /* A group that is a whole unit, container or machine, not one below it. */
-static bool is_own_group(const struct cgroup_row *r)
+static bool is_whole_group(const struct cgroup_row *r)
 {
 	struct cgroup_place p;
-	const char *last = last_part(r->path);
+	const char *last = last_path_component(r->path);
 
 	cgroup_path_parse(r->path, &p);
 	return p.scope.p ? p.scope.p == last : p.unit.p == last;
@@ -52,7 +52,7 @@ static bool is_own_group(const struct cgroup_row *r)
 /* A unit of this system takes precedence over one of the same name in a container. */
 static enum match match_unit(const struct cgroup_row *r, const char *name)
 {
-	const char *last = last_part(r->path);
+	const char *last = last_path_component(r->path);
 	size_t len = strlen(name);
 	bool is_unit =
 		str_ends(last, ".service") || str_ends(last, ".scope") || str_ends(last, ".slice");
@@ -72,7 +72,7 @@ static enum match match_container(const struct cgroup_row *r, const char *name)
 {
 	size_t len = strlen(name);
 
-	if ((r->kind != CGROUP_CONTAINER && r->kind != CGROUP_MACHINE) || !is_own_group(r))
+	if ((r->kind != CGROUP_CONTAINER && r->kind != CGROUP_MACHINE) || !is_whole_group(r))
 		return MATCH_NONE;
 	if (strcmp(r->name, name) == 0 || strcmp(r->container, name) == 0)
 		return MATCH_STRONG;
@@ -107,19 +107,19 @@ static enum match match_path(const struct cgroup_row *r, const char *name)
 }
 
 /* How a candidate is shown in a message; NULL: it is none. */
-static const char *show_unit(const struct cgroup_row *r)
+static const char *unit_display_name(const struct cgroup_row *r)
 {
-	return r->kind == CGROUP_UNIT && is_own_group(r) ? r->unit : NULL;
+	return r->kind == CGROUP_UNIT && is_whole_group(r) ? r->unit : NULL;
 }
 
-static const char *show_container(const struct cgroup_row *r)
+static const char *container_display_name(const struct cgroup_row *r)
 {
-	if ((r->kind != CGROUP_CONTAINER && r->kind != CGROUP_MACHINE) || !is_own_group(r))
+	if ((r->kind != CGROUP_CONTAINER && r->kind != CGROUP_MACHINE) || !is_whole_group(r))
 		return NULL;
 	return *r->name ? r->name : r->container;
 }
 
-static const char *show_pod(const struct cgroup_row *r)
+static const char *pod_display_name(const struct cgroup_row *r)
 {
 	static char name[2 * 257];
 
@@ -129,12 +129,12 @@ static const char *show_pod(const struct cgroup_row *r)
 	return name;
 }
 
-static const char *show_path(const struct cgroup_row *r)
+static const char *path_display_name(const struct cgroup_row *r)
 {
 	return r->path;
 }
 
-/* Takes the name. */
+/* Adds the name, which the subject then owns. */
 static int subject_add_name(struct subject *s, char *name)
 {
 	char **more = name ? realloc(s->names, (s->n_names + 1) * sizeof(*more)) : NULL;
@@ -220,17 +220,17 @@ static const struct noun {
 	const char *(*show)(const struct cgroup_row *r);
 	/* Returns 0 or -ENOMEM. NULL: only files identify it. */
 	int (*add_later)(struct subject *s, const char *name);
-} unit_noun = {"unit", "units", match_unit, show_unit, add_later_unit},
-  container_noun = {"container", "containers", match_container, show_container,
+} unit_noun = {"unit", "units", match_unit, unit_display_name, add_later_unit},
+  container_noun = {"container", "containers", match_container, container_display_name,
 		    add_later_container},
-  pod_noun = {"pod", "pods", match_pod, show_pod, NULL},
-  path_noun = {"control group", "cgroups", match_path, show_path, add_later_path};
+  pod_noun = {"pod", "pods", match_pod, pod_display_name, NULL},
+  path_noun = {"control group", "cgroups", match_path, path_display_name, add_later_path};
 
 /* ---- messages ---- */
 
 /* Lists the most similar names first, so that a long list includes the intended one. */
-static void list_names(const struct cgroup_names *names, const struct noun *noun, const char *name,
-		       struct strbuf *to)
+static void append_similar_names(const struct cgroup_names *names, const struct noun *noun,
+				 const char *name, struct strbuf *to)
 {
 	const struct cgroup_row *r = NULL;
 	char best[STR_NEAREST_SIZE];
@@ -267,7 +267,7 @@ static int refuse_unknown(const struct cgroup_names *names, const struct noun *n
 	struct strbuf text = {0}, shown = {0};
 	int r;
 
-	list_names(names, noun, name, &text);
+	append_similar_names(names, noun, name, &text);
 	strbuf_put_plain(&shown, name);
 	r = err_set(e, -ESRCH, "no %s is named '%.200s'%s", noun->what, shown.s ?: "",
 		    text.s ?: "");
@@ -300,8 +300,8 @@ static int refuse_ambiguous(const struct cgroup_names *names, const struct noun 
 
 /* ---- groups ---- */
 
-static int subject_add(struct subject *s, const struct cgroup_row *row,
-		       const struct cgroup_mount *mount)
+static int subject_add_group(struct subject *s, const struct cgroup_row *row,
+			     const struct cgroup_mount *mount)
 {
 	struct subject_group g = {.id = row->id, .is_v2 = mount->is_v2}, *more;
 
@@ -358,7 +358,7 @@ static int subject_find_name(struct subject *s, const struct hierarchy *h, size_
 		if (matches && h[i].mount.is_v2 && subject_add_name(s, strdup(found->path)) < 0)
 			return -ENOMEM;
 		if (matches)
-			return subject_add(s, found, &h[i].mount);
+			return subject_add_group(s, found, &h[i].mount);
 	}
 	if (!may_wait)
 		return refuse_unknown(h[0].names, noun, name, e);
@@ -391,7 +391,7 @@ static size_t read_hierarchies(const char *sys_root, bool needs_names,
 		    cgroup_names_new(&(struct cgroup_names_options){.mount = &h->mount},
 				     &h->names) < 0)
 			continue;
-		while (cgroup_names_walk(h->names))
+		while (cgroup_names_walk_step(h->names))
 			if (coroutine_yield() < 0)
 				break;
 		if (needs_names)
@@ -401,8 +401,8 @@ static size_t read_hierarchies(const char *sys_root, bool needs_names,
 	return n;
 }
 
-int subject_find(const Pb__SubjectConfig *c, const char *sys_root, struct subject *ret,
-		 struct err_text *e)
+int subject_find_groups(const Pb__SubjectConfig *c, const char *sys_root, struct subject *ret,
+			struct err_text *e)
 {
 	struct hierarchy all[CGROUP_MOUNTS_MAX];
 	size_t n;
@@ -452,7 +452,7 @@ void subject_deinit(struct subject *s)
 /* ---- threads ---- */
 
 /* Adds the numbers in the file. */
-static void add_numbers(int folder, const char *name, struct pid_set *to)
+static void add_thread_ids(int folder, const char *name, struct pid_set *to)
 {
 	_cleanup_(closep) int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
 	struct strbuf text = {0};
@@ -481,8 +481,8 @@ int subject_add_threads(const struct subject *s, struct pid_set *to)
 		if (cgroup_walk_begin(w, s->groups[i].folder) < 0)
 			continue;
 		while (cgroup_walk_next(w))
-			add_numbers(cgroup_walk_fd(w),
-				    s->groups[i].is_v2 ? "cgroup.threads" : "tasks", to);
+			add_thread_ids(cgroup_walk_fd(w),
+				       s->groups[i].is_v2 ? "cgroup.threads" : "tasks", to);
 		cgroup_walk_end(w);
 	}
 	free(w);
@@ -588,7 +588,7 @@ void subject_add_spawners(const struct subject *s, const Pb__SubjectConfig *c,
 /* ---- processes ---- */
 
 /* The path of a line "HIERARCHY:CONTROLLERS:PATH" begins with that of the group. */
-static bool is_below(const char *line, const struct subject_group *g)
+static bool is_line_below_group(const char *line, const struct subject_group *g)
 {
 	const char *path = strchr(line, ':');
 	size_t len = strlen(g->path);
@@ -604,7 +604,7 @@ static bool is_below(const char *line, const struct subject_group *g)
 }
 
 /* Returns true if a line "0::PATH" is of the group with the name, or of one below it. */
-static bool is_below_name(const char *line, const char *name)
+static bool is_line_below_name(const char *line, const char *name)
 {
 	size_t len = strlen(name), path_len;
 
@@ -658,9 +658,9 @@ static bool is_in_groups(const struct subject *s, const char *proc_root, int32_t
 			char *end = strchrnul(line, '\n');
 
 			for (size_t i = 0; i < s->n; i++)
-				found |= is_below(line, &s->groups[i]);
+				found |= is_line_below_group(line, &s->groups[i]);
 			for (size_t i = 0; i < s->n_names; i++)
-				found |= is_below_name(line, s->names[i]);
+				found |= is_line_below_name(line, s->names[i]);
 			line = *end ? end + 1 : end;
 		}
 	strbuf_deinit(&text);
@@ -722,7 +722,7 @@ size_t subject_find_program(const char *proc_root, const char *program, struct p
 
 /* ---- what BPF programs compare ---- */
 
-static int take_groups(struct subject *s, struct subject_ids *to, struct err_text *e)
+static int copy_group_ids(struct subject *s, struct subject_ids *to, struct err_text *e)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (!s->groups[i].is_v2)
@@ -779,9 +779,9 @@ int subject_find_ids(const Pb__SubjectConfig *c, const char *sys_root, struct su
 
 	*ret = (struct subject_ids){.is_set = subject_has_groups(c) || subject_has_programs(c),
 				    .sys_root = sys_root};
-	r = subject_find(c, sys_root, &found, e);
+	r = subject_find_groups(c, sys_root, &found, e);
 	if (!r && subject_has_groups(c))
-		r = take_groups(&found, ret, e);
+		r = copy_group_ids(&found, ret, e);
 	if (!r && subject_has_groups(c) && c->wait &&
 	    (copy_names(c->containers, c->n_containers, &ret->containers, &ret->n_containers) < 0 ||
 	     copy_names(c->pods, c->n_pods, &ret->pods, &ret->n_pods) < 0))
@@ -808,10 +808,11 @@ void subject_ids_deinit(struct subject_ids *ids)
 	*ids = (struct subject_ids){0};
 }
 
-static bool has_name(const struct subject_ids *ids, const char *path)
+static bool is_path_named(const struct subject_ids *ids, const char *path)
 {
 	for (size_t i = 0; i < ids->n_names; i++)
-		if (!strcmp(ids->names[i], ids->names[i][0] == '/' ? path : last_part(path)))
+		if (!strcmp(ids->names[i],
+			    ids->names[i][0] == '/' ? path : last_path_component(path)))
 			return true;
 	return false;
 }
@@ -827,7 +828,7 @@ void subject_ids_each_group(const struct subject_ids *ids, void (*fn)(void *ctx,
 	w = malloc(sizeof(*w));
 	if (w && cgroup_walk_begin(w, mount.path) == 0) {
 		while (cgroup_walk_next(w))
-			if (has_name(ids, w->path))
+			if (is_path_named(ids, w->path))
 				fn(ctx, w->id);
 		cgroup_walk_end(w);
 	}
@@ -835,7 +836,7 @@ void subject_ids_each_group(const struct subject_ids *ids, void (*fn)(void *ctx,
 }
 
 /* A pod's own group may have no name yet when its first container has. */
-static bool is_of_pod(const struct cgroup_row *r, const char *name)
+static bool is_group_of_pod(const struct cgroup_row *r, const char *name)
 {
 	struct cgroup_row pod = *r;
 
@@ -843,13 +844,13 @@ static bool is_of_pod(const struct cgroup_row *r, const char *name)
 	return match_pod(&pod, name) != MATCH_NONE;
 }
 
-bool subject_ids_await(const struct subject_ids *ids, const struct cgroup_row *row)
+bool subject_ids_is_awaited(const struct subject_ids *ids, const struct cgroup_row *row)
 {
 	for (size_t i = 0; i < ids->n_containers; i++)
 		if (match_container(row, ids->containers[i]) != MATCH_NONE)
 			return true;
 	for (size_t i = 0; i < ids->n_pods; i++)
-		if (is_of_pod(row, ids->pods[i]))
+		if (is_group_of_pod(row, ids->pods[i]))
 			return true;
 	return false;
 }

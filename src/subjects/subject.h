@@ -43,8 +43,8 @@ struct subject {
  * matches several; -EINVAL if the config is invalid; -ENOENT if there are no control groups; or
  * another -errno. Sets e on failure: it lists names that exist. The caller frees in any case.
  */
-int subject_find(const Pb__SubjectConfig *c, const char *sys_root, struct subject *ret,
-		 struct err_text *e);
+int subject_find_groups(const Pb__SubjectConfig *c, const char *sys_root, struct subject *ret,
+			struct err_text *e);
 void subject_deinit(struct subject *s);
 
 /* Adds the threads in the groups to the set. Returns 0 or -errno; removed groups count as empty. */
@@ -68,9 +68,9 @@ struct cgroup_row;
 struct event_base;
 
 /*
- * What BPF programs compare: ids of groups that exist; names of groups that are made later, as in struct
- * subject; and names of programs with NULs up to the end. Awaited containers and pods are known only
- * when files tell their names.
+ * What BPF programs compare: ids of groups that exist; names of groups that are made later, as in
+ * struct subject; and names of programs with NULs up to the end. The names of awaited containers
+ * and pods are known only when their runtime has written its files.
  */
 struct subject_ids {
 	bool is_set; /* the config names a subject */
@@ -86,8 +86,8 @@ struct subject_ids {
 	char programs[SUBJECT_IDS_PROGRAMS_MAX][SUBJECT_PROGRAM_LEN + 1];
 	uint32_t n_programs;
 };
-/* Like subject_find(); -EOPNOTSUPP if a group is one of version 1; -E2BIG above the limits. The caller calls
- * deinit in any case. */
+/* Like subject_find_groups(); -EOPNOTSUPP if a group is one of version 1; -E2BIG above the limits.
+ * The caller calls deinit in any case. */
 int subject_find_ids(const Pb__SubjectConfig *c, const char *sys_root, struct subject_ids *ret,
 		     struct err_text *e);
 void subject_ids_deinit(struct subject_ids *ids);
@@ -95,7 +95,7 @@ void subject_ids_deinit(struct subject_ids *ids);
 void subject_ids_each_group(const struct subject_ids *ids, void (*fn)(void *ctx, uint64_t id),
 			    void *ctx);
 /* Returns true if it is an awaited container, or a pod or one of its containers, whose names are known. */
-bool subject_ids_await(const struct subject_ids *ids, const struct cgroup_row *row);
+bool subject_ids_is_awaited(const struct subject_ids *ids, const struct cgroup_row *row);
 
 /* Adds the processes whose first thread has this name. Returns how many; 0, and the nearest name of a
  * process if there is one, else "". */

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * The sections of a hostile ELF file that its readers want. If several have the same name or type,
- * the first one is taken for symbols, and the last one for the others.
+ * The sections of a hostile ELF file that its readers need. If several have the same name or type,
+ * the first one is used for symbols, and the last one for the others.
  */
 #define ELF_SECTIONS_MAX 65536 /* further ones are ignored */
 #define ELF_NAME_MAX 1024 /* bytes of a name; longer ones are cut */

@@ -67,7 +67,7 @@ static bool try_debug_file(struct program_reader *r, uid_t owner, const char *fo
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 	       (st.st_uid == 0 || st.st_uid == owner) &&
-	       program_reader_send_request(r, PROGRAM_ASK_DEBUG_FILE, "", fd) == 0 &&
+	       program_reader_send_request(r, PROGRAM_REQUEST_DEBUG_FILE, "", fd) == 0 &&
 	       receive_facts(r, &facts) == 0;
 }
 
@@ -124,7 +124,7 @@ int program_reader_start(const char *path, struct program_reader *ret, struct er
 	if (error)
 		return err_set(e, error, "%.200s: cannot start the helper that reads the file: %s",
 			       path, strerror(-error));
-	error = program_reader_send_request(&r, PROGRAM_ASK_FACTS, "", -1);
+	error = program_reader_send_request(&r, PROGRAM_REQUEST_FACTS, "", -1);
 	if (!error)
 		error = receive_facts(&r, &facts);
 	if (error) {
@@ -156,7 +156,7 @@ static bool program_item_read(const struct program_answer *a, ssize_t n, uint32_
 	const char *at = a->text, *end = a->text + a->text_len;
 
 	if (a->text_len > sizeof(a->text) || (size_t)n != PROGRAM_ANSWER_HEAD + a->text_len ||
-	    (request == PROGRAM_ASK_USDT) != (a->kind == PROGRAM_USDT) ||
+	    (request == PROGRAM_REQUEST_USDT) != (a->kind == PROGRAM_USDT) ||
 	    a->kind > PROGRAM_SUGGESTION)
 		return false;
 	*ret = (struct program_item){.kind = a->kind,
@@ -175,8 +175,8 @@ static bool program_item_read(const struct program_answer *a, ssize_t n, uint32_
 	return at == end;
 }
 
-static int program_reader_each(struct program_reader *r, uint32_t kind, const char *name,
-			       program_item_fn *fn, void *ctx, struct err_text *e)
+static int program_reader_each_item(struct program_reader *r, uint32_t kind, const char *name,
+				    program_item_fn *fn, void *ctx, struct err_text *e)
 {
 	static struct program_answer a;
 	const struct iovec part = {&a, sizeof(a)};
@@ -205,17 +205,17 @@ static int program_reader_each(struct program_reader *r, uint32_t kind, const ch
 int program_reader_find_function(struct program_reader *r, const char *name, program_item_fn *fn,
 				 void *ctx, struct err_text *e)
 {
-	return program_reader_each(r, PROGRAM_ASK_FUNCTION, name, fn, ctx, e);
+	return program_reader_each_item(r, PROGRAM_REQUEST_FUNCTION, name, fn, ctx, e);
 }
 
 int program_reader_list_functions(struct program_reader *r, const char *pattern,
 				  program_item_fn *fn, void *ctx, struct err_text *e)
 {
-	return program_reader_each(r, PROGRAM_ASK_FUNCTIONS, pattern, fn, ctx, e);
+	return program_reader_each_item(r, PROGRAM_REQUEST_FUNCTIONS, pattern, fn, ctx, e);
 }
 
 int program_reader_list_usdt(struct program_reader *r, const char *pattern, program_item_fn *fn,
 			     void *ctx, struct err_text *e)
 {
-	return program_reader_each(r, PROGRAM_ASK_USDT, pattern, fn, ctx, e);
+	return program_reader_each_item(r, PROGRAM_REQUEST_USDT, pattern, fn, ctx, e);
 }

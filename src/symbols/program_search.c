@@ -45,7 +45,7 @@ static bool find_offset(const struct elf_segment *segments, uint32_t n, uint64_t
 	return false;
 }
 
-static void program_search_send(struct program_answer *a, const char *const texts[3])
+static void program_search_send_item(struct program_answer *a, const char *const texts[3])
 {
 	const struct elf_facts *facts = &search.symbols.facts;
 
@@ -71,7 +71,7 @@ static void send_function(const struct elf_symbol *s, enum program_item_kind kin
 	struct program_answer a = {
 		.kind = kind, .is_chosen_at_load = s->is_chosen_at_load, .address = s->address};
 
-	program_search_send(
+	program_search_send_item(
 		&a, (const char *const[]){name, demangle_name(name, full, sizeof(full)) ? full : "",
 					  ""});
 }
@@ -85,7 +85,7 @@ struct name_search {
 };
 
 /* The last identifier of "ns::Class<int>::method" is part of the mangled name, too. */
-static void find_searched_part(struct name_search *s)
+static void choose_searched_part(struct name_search *s)
 {
 	static const char letters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -109,7 +109,7 @@ static bool has_demangled_name(const struct name_search *s, const char *symbol)
 		(demangle_name(symbol, name, sizeof(name)) && !strcmp(name, s->wanted)));
 }
 
-/* Returns the name to compare: demangled if it can have the wanted part. */
+/* Returns the name to compare: demangled if it may contain the searched part. */
 static const char *suggested_name(const struct name_search *s, const char *symbol)
 {
 	static char name[ELF_NAME_MAX + 1];
@@ -123,7 +123,7 @@ static bool can_be_suggested(const struct elf_symbol *f)
 	return !f->is_variable && !f->is_chosen_at_load;
 }
 
-/* Sends the nearest name, then names that contain the wanted one. */
+/* Sends the nearest name, then names that contain the searched one. */
 static void suggest_functions(struct name_search *s)
 {
 	const struct elf_symbols *all = &search.symbols;
@@ -139,7 +139,7 @@ static void suggest_functions(struct name_search *s)
 					     s->best);
 	nearest = str_nearest_get(&s->nearest);
 	if (nearest)
-		program_search_send(&a, (const char *const[]){nearest, "", ""});
+		program_search_send_item(&a, (const char *const[]){nearest, "", ""});
 	n += nearest != NULL;
 	for (size_t i = 0; i < all->n_symbols && n < PROGRAM_SUGGESTIONS_MAX; i++) {
 		const char *name = suggested_name(s, all->names + all->symbols[i].name);
@@ -147,7 +147,7 @@ static void suggest_functions(struct name_search *s)
 		if (!can_be_suggested(&all->symbols[i]) || !strstr(name, s->wanted) ||
 		    (nearest && !strcmp(name, nearest)))
 			continue;
-		program_search_send(&a, (const char *const[]){name, "", ""});
+		program_search_send_item(&a, (const char *const[]){name, "", ""});
 		n++;
 	}
 }
@@ -178,7 +178,7 @@ static void find_function(const char *wanted)
 	static struct name_search s;
 
 	s = (struct name_search){.wanted = wanted};
-	find_searched_part(&s);
+	choose_searched_part(&s);
 	if (!send_functions_named(&s, false) && !send_functions_named(&s, true))
 		suggest_functions(&s);
 }
@@ -224,7 +224,7 @@ static int list_usdt(int program, const char *pattern)
 		    (note->semaphore &&
 		     !find_offset(facts->data, facts->n_data, note->semaphore, &a.semaphore)))
 			continue;
-		program_search_send(
+		program_search_send_item(
 			&a, (const char *const[]){provider, name, u->texts + note->arguments});
 	}
 	return r;
@@ -245,21 +245,21 @@ static void answer_program_request(struct program_request *q, int program, int f
 
 	q->name[sizeof(q->name) - 1] = '\0';
 	switch (q->kind) {
-	case PROGRAM_ASK_FACTS:
+	case PROGRAM_REQUEST_FACTS:
 		send_facts(elf_symbols_read_aliases(program, SYMBOLS_BYTES, &search.symbols));
 		return;
-	case PROGRAM_ASK_DEBUG_FILE:
+	case PROGRAM_REQUEST_DEBUG_FILE:
 		send_facts(fd < 0 ? -EBADF
 				  : elf_symbols_replace_by_debug_file(&search.symbols, fd,
 								      SYMBOLS_BYTES / 2));
 		return;
-	case PROGRAM_ASK_FUNCTION:
+	case PROGRAM_REQUEST_FUNCTION:
 		find_function(q->name);
 		break;
-	case PROGRAM_ASK_FUNCTIONS:
+	case PROGRAM_REQUEST_FUNCTIONS:
 		list_functions(q->name);
 		break;
-	default: /* PROGRAM_ASK_USDT */
+	default: /* PROGRAM_REQUEST_USDT */
 		end.result = list_usdt(program, q->name);
 		break;
 	}

@@ -21,11 +21,11 @@ enum program_item_kind {
 };
 
 enum program_request_kind {
-	PROGRAM_ASK_FACTS, /* answered by one program_facts_answer */
-	PROGRAM_ASK_DEBUG_FILE, /* with its descriptor; likewise */
-	PROGRAM_ASK_FUNCTION, /* these are answered by program_answer, up to one that is_end */
-	PROGRAM_ASK_FUNCTIONS,
-	PROGRAM_ASK_USDT,
+	PROGRAM_REQUEST_FACTS, /* answered by one program_facts_answer */
+	PROGRAM_REQUEST_DEBUG_FILE, /* with its descriptor; likewise */
+	PROGRAM_REQUEST_FUNCTION, /* these are answered by program_answer, up to one that is_end */
+	PROGRAM_REQUEST_FUNCTIONS,
+	PROGRAM_REQUEST_USDT,
 };
 
 struct program_request {

@@ -58,7 +58,7 @@ static int symbol_cache_open_file(const char *proc_root)
 }
 
 /* Returns 1 if an address is not zero, 0, or -errno. */
-static int shows_addresses(int fd)
+static int check_addresses_shown(int fd)
 {
 	char text[4097], *line, *eol;
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
@@ -76,7 +76,7 @@ static int shows_addresses(int fd)
 
 /* ---- kptr_restrict ---- */
 
-static void kptr_restrict_path(const char *proc_root, char *path, size_t size)
+static void format_kptr_restrict_path(const char *proc_root, char *path, size_t size)
 {
 	snprintf(path, size, "%s/sys/kernel/kptr_restrict", proc_root);
 }
@@ -88,7 +88,7 @@ static int read_restrict(const char *proc_root)
 	char path[4096];
 	int r;
 
-	kptr_restrict_path(proc_root, path, sizeof(path));
+	format_kptr_restrict_path(proc_root, path, sizeof(path));
 	r = fs_read_file(path, 64, &b);
 	if (!r)
 		r = b.s ? atoi(b.s) : -EIO;
@@ -100,7 +100,7 @@ static int write_restrict(const char *proc_root, int value)
 {
 	char path[4096], text[16];
 
-	kptr_restrict_path(proc_root, path, sizeof(path));
+	format_kptr_restrict_path(proc_root, path, sizeof(path));
 	snprintf(text, sizeof(text), "%d\n", value);
 	return fs_write_file(path, text, false);
 }
@@ -119,7 +119,7 @@ static int lock_restrict(const char *proc_root)
 	_cleanup_(closep) int fd = -1;
 	char path[4096];
 
-	kptr_restrict_path(proc_root, path, sizeof(path));
+	format_kptr_restrict_path(proc_root, path, sizeof(path));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -174,7 +174,7 @@ static int open_by_lowering(const char *proc_root, struct err_text *e)
 		fd = open_with_restrict_lowered(proc_root, value, lower, &is_back);
 		if (fd < 0)
 			break;
-		r = is_back ? shows_addresses(fd) : 0;
+		r = is_back ? check_addresses_shown(fd) : 0;
 		if (r > 0)
 			return fd;
 		close(fd);
@@ -195,7 +195,7 @@ static int kallsyms_open(const char *proc_root, struct err_text *e)
 
 	if (fd < 0)
 		return err_set(e, fd, "cannot open /proc/kallsyms: %s", strerror(-fd));
-	r = shows_addresses(fd);
+	r = check_addresses_shown(fd);
 	if (r > 0)
 		return fd;
 	close(fd);
@@ -236,7 +236,7 @@ static void stop_loading(struct symbol_cache *s)
 	s->fd = -1;
 }
 
-static void symbol_cache_drop(struct symbol_cache *s)
+static void symbol_cache_free(struct symbol_cache *s)
 {
 	stop_loading(s);
 	symbol_table_deinit(&s->table);
@@ -244,7 +244,7 @@ static void symbol_cache_drop(struct symbol_cache *s)
 	cache = NULL;
 }
 
-static const char *load_error(const struct symbol_cache *s)
+static const char *loading_problem(const struct symbol_cache *s)
 {
 	return s->table.n_functions ? NULL : s->problem.text;
 }
@@ -262,12 +262,12 @@ static void notify_users(struct symbol_cache *s)
 		if (!u)
 			return;
 		u->is_ready = true;
-		u->problem = load_error(s);
+		u->problem = loading_problem(s);
 		u->ready(u->ctx);
 	} while (cache == s && s->is_there);
 }
 
-static void symbol_cache_finish(struct symbol_cache *s, int error)
+static void symbol_cache_finish_loading(struct symbol_cache *s, int error)
 {
 	if (error)
 		err_set(&s->problem, error, "/proc/kallsyms: %s", strerror(-error));
@@ -313,7 +313,7 @@ static void symbol_cache_on_slice(evutil_socket_t fd, short what, void *arg)
 	while (r == 1 && clock_mono_ns() < end);
 	if (r == 1 && !event_timer_us(s->next_slice, 0))
 		return;
-	symbol_cache_finish(s, r == 1 ? -ENOMEM : r);
+	symbol_cache_finish_loading(s, r == 1 ? -ENOMEM : r);
 }
 
 static uint64_t hash_modules(const char *proc_root)
@@ -354,7 +354,7 @@ static int symbol_cache_create(struct event_base *loop, const char *proc_root)
 	s->fd = -1;
 	cache = s;
 	if (start_loading(s, loop, proc_root)) {
-		symbol_cache_drop(s);
+		symbol_cache_free(s);
 		return -ENOMEM;
 	}
 	return 0;
@@ -366,7 +366,7 @@ int symbol_cache_join(struct symbol_cache_user *u, struct event_base *loop, cons
 		      enum symbol_cache_policy policy)
 {
 	if (cache && TAILQ_EMPTY(&cache->users) && cache->modules != hash_modules(proc_root))
-		symbol_cache_drop(cache);
+		symbol_cache_free(cache);
 	if (!cache && symbol_cache_create(loop, proc_root))
 		return -ENOMEM;
 	if (policy == SYMBOL_CACHE_RETAIN || policy == SYMBOL_CACHE_CLEANUP)
@@ -387,7 +387,7 @@ void symbol_cache_leave(struct symbol_cache_user *u)
 	u->joined = false;
 	TAILQ_REMOVE(&cache->users, u, link);
 	if (TAILQ_EMPTY(&cache->users) && !(cache->retain && cache->table.n_functions))
-		symbol_cache_drop(cache);
+		symbol_cache_free(cache);
 }
 
 const struct symbol_table *symbol_cache_table(const struct symbol_cache_user *u)

@@ -11,7 +11,7 @@ struct event_base;
 /*
  * The kernel's symbols: one table for all sessions of the process. Loaded when the first session
  * joins, in time slices of SYMBOL_CACHE_SLICE_NS. Freed when the last session leaves, unless a
- * session asked to retain it.
+ * session requested to retain it.
  *
  *	struct symbol_cache_user u = {.ready = ready, .ctx = me};
  *
@@ -41,7 +41,8 @@ struct symbol_cache_user {
 	/* Set by the cache. */
 	bool joined;
 	bool is_ready;
-	/* borrowed until the user leaves; NULL: the table is available or still loading */
+	/* why there is no table, borrowed until the user leaves; NULL: it is available or still
+	 * loading */
 	const char *problem;
 	TAILQ_ENTRY(symbol_cache_user) link;
 };

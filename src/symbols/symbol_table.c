@@ -229,7 +229,7 @@ static uint32_t *find_slot(const struct words *w, const char *s, size_t len)
 						 word_is_equal(w, w->slots[at] - 1, s, len))];
 }
 
-static uint32_t hash_of_word(const struct words *w, uint32_t word)
+static uint32_t hash_word(const struct words *w, uint32_t word)
 {
 	return symbol_table_build_hash(w->text + w->at[word], w->at[word + 1] - w->at[word]);
 }
@@ -254,7 +254,7 @@ static int intern_word(struct words *w, const char *s, size_t len, uint32_t *ret
 	int r = 0;
 
 	if (w->n >= w->n_slots / 2 && !OPEN_TABLE_GROW(w->slots, w->n_slots, FIRST_SLOTS, word,
-						       !*word, hash_of_word(w, *word - 1)))
+						       !*word, hash_word(w, *word - 1)))
 		return -ENOMEM;
 	slot = find_slot(w, s, len);
 	if (!*slot)
@@ -521,8 +521,7 @@ static int pack_symbol(struct symbol_table_build *b, const struct symbol *s)
 	return 0;
 }
 
-/* Releases unused capacity. */
-static void *release_unused(void *p, size_t size)
+static void *shrink_array(void *p, size_t size)
 {
 	void *smaller = size ? realloc(p, size) : NULL;
 
@@ -538,8 +537,8 @@ static int symbol_table_build_pack(struct symbol_table_build *b)
 			return -ENOMEM;
 	if (b->next < b->n_symbols)
 		return 0;
-	b->out.blocks = release_unused(b->out.blocks, b->out.n_blocks * sizeof(*b->out.blocks));
-	b->out.bytes = release_unused(b->out.bytes, b->out.n_bytes);
+	b->out.blocks = shrink_array(b->out.blocks, b->out.n_blocks * sizeof(*b->out.blocks));
+	b->out.bytes = shrink_array(b->out.bytes, b->out.n_bytes);
 	b->stage = DONE;
 	return 0;
 }

@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += sizeof(record);
 		size -= sizeof(record);
 		record = (uint16_t)MIN(record, size);
-		calls_packets_add(s, data, record);
+		calls_packets_add_record(s, data, record);
 	}
 	check_texts();
 	calls_packets_free_threads(s);

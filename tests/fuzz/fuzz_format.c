@@ -60,7 +60,7 @@ static void translate(const struct compiled_event *ev, const struct ring_record 
 		      struct event_table *t)
 {
 	struct encode_ctx ctx = {.syms = &syms, .strings = &t->strings};
-	size_t bound = event_encode_bound(ev, r->len);
+	size_t bound = event_encode_max_bytes(ev, r->len);
 	uint8_t *out, *end;
 
 	sym_index_clear(&syms);

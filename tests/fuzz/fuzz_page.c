@@ -178,7 +178,7 @@ static void translate(const uint8_t *data, size_t size, uint8_t how)
 	memcpy(page, data, size);
 	for (unsigned i = 0; i < n; i++)
 		set_up(at[i], writers[i], how);
-	page_encode_to(to, n, page, size);
+	page_encode_for_targets(to, n, page, size);
 	for (unsigned i = 0; i < n; i++) {
 		page_encode_end(to[i].t, to[i].cpu);
 		to[i].t->calls = compat_syscalls_free(to[i].t->calls);

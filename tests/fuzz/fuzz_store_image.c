@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			for (unsigned c = 0; c < s.tables[i].def->n_columns; c++)
 				if (s.tables[i].def->columns[c].kind != COLUMN_COMPUTED &&
 				    s.tables[i].def->columns[c].kind != COLUMN_SAME)
-					store_value(&s, &s.tables[i], row, c, &v);
+					store_read_value(&s, &s.tables[i], row, c, &v);
 	for (size_t i = 0; i < s.n_bytes && i < ROWS_MAX; i++)
 		if (!store_bytes_at(&s, s.bytes[i].begin, &left))
 			MUST(left == 0);

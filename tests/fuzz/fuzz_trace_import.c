@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			for (unsigned c = 0; c < s.tables[t].def->n_columns; c++) {
 				struct value v = {.kind = VALUE_NULL};
 
-				store_value(&s, &s.tables[t], row, c, &v);
+				store_read_value(&s, &s.tables[t], row, c, &v);
 				sum += touch(&v);
 				if (((t == TABLE_FTRACE && c == FTRACE_ARGS) ||
 				     (t == TABLE_SLICE && c == SLICE_ARGS) ||

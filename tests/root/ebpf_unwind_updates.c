@@ -221,7 +221,7 @@ static bool want(int32_t pid, const struct wanted *w, unsigned n)
 	uint64_t refused = stats().n_refused;
 
 	for (unsigned i = 0; i < n; i++)
-		unwind_tables_want_file(pid, &w[i].m, w[i].path, true);
+		unwind_tables_request_file(pid, &w[i].m, w[i].path, true);
 	while (unwind_tables_is_busy())
 		event_base_loop(loop, EVLOOP_ONCE);
 	return stats().n_refused == refused;

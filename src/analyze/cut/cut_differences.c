@@ -216,7 +216,7 @@ static size_t cut_differences_list_values(const void *message, size_t len, uint3
 }
 
 /* Returns the TrackEventDefaults within TracePacketDefaults; id 0: there are none. */
-static struct pb_field event_defaults(const struct strbuf *defaults)
+static struct pb_field find_event_defaults(const struct strbuf *defaults)
 {
 	struct pb_field f, found = {.id = 0};
 	struct pb_dec d;
@@ -238,7 +238,7 @@ static size_t list_tracks_or_defaults(const struct pb_field *event, const struct
 
 	if (n)
 		return n;
-	defaults = event_defaults(of->defaults);
+	defaults = find_event_defaults(of->defaults);
 	return cut_differences_list_values(defaults.data, defaults.len, field, false, ret, max);
 }
 

@@ -129,7 +129,7 @@ static void set_sequence_defaults(struct cut_sequence *s, const struct pb_field 
 }
 
 /* Track events of the old form belong to the thread that their sequence described last. */
-static void note_thread(struct cut_sequence *s, const struct pb_field *payload)
+static void set_thread_of_sequence(struct cut_sequence *s, const struct pb_field *payload)
 {
 	bool is_thread = payload->id == PB_TRACE_PACKET_THREAD_DESCRIPTOR;
 	struct pb_field f;
@@ -160,7 +160,7 @@ static int update_state(struct cut_sequence *s, const struct packet *p)
 			return -EFBIG;
 		strbuf_add(&s->interned, p->interned.data, p->interned.len);
 	}
-	note_thread(s, &p->payload);
+	set_thread_of_sequence(s, &p->payload);
 	return s->interned.failed || s->defaults.failed || s->thread.failed ? -ENOMEM : 0;
 }
 
@@ -201,7 +201,7 @@ bool cut_reader_convert(struct cut_reader *r, struct cut_machine *m, clock_key c
 	return known && clocks_convert(&known->clocks, clock, ts, ret) == CLOCK_CONVERTED;
 }
 
-static int64_t latest_time_of_machines(const struct cut_reader *r)
+static int64_t find_latest_time(const struct cut_reader *r)
 {
 	int64_t latest = INT64_MIN;
 
@@ -210,7 +210,7 @@ static int64_t latest_time_of_machines(const struct cut_reader *r)
 	return latest == INT64_MIN ? 0 : latest;
 }
 
-static bool knows_clocks(const struct cut_machine *m)
+static bool has_clock_snapshot(const struct cut_machine *m)
 {
 	return m->has_snapshot || m->clocks.n_snapshots;
 }
@@ -221,7 +221,7 @@ static void set_packet_time(struct cut_reader *r, struct cut_packet *c)
 	const struct packet *p = &c->p;
 	uint32_t clock = p->has_clock ? p->clock : c->seq ? c->seq->default_clock : 0;
 
-	c->ts = latest_time_of_machines(r);
+	c->ts = find_latest_time(r);
 	if (c->differences.has_time) {
 		int64_t ns;
 
@@ -236,7 +236,7 @@ static void set_packet_time(struct cut_reader *r, struct cut_packet *c)
 	if (clock && clock != c->m->clocks.trace) {
 		c->converted = cut_reader_convert(r, c->m, clock_make_key(clock, p->sequence),
 						  (int64_t)p->timestamp, &c->own_ts) &&
-			       knows_clocks(c->m);
+			       has_clock_snapshot(c->m);
 		if (!c->converted)
 			return;
 	}
@@ -269,7 +269,7 @@ static int read_differences(struct cut_packet *c)
 	return cut_differences_read(&p->payload, &of, &c->differences);
 }
 
-static bool wants_any_payload(uint32_t field)
+static bool is_any_payload_selected(uint32_t field)
 {
 	return true;
 }
@@ -300,7 +300,7 @@ static int read_packet(struct cut_reader *r, const uint8_t *data, size_t len)
 	struct cut_packet c = {.data = data, .len = len};
 	int result = 0;
 
-	if (!packet_read(&c.p, data, len, wants_any_payload)) {
+	if (!packet_read(&c.p, data, len, is_any_payload_selected)) {
 		r->undecodable++;
 		return 0;
 	}

@@ -103,12 +103,12 @@ static void append_place_of_mistake(const char *text, const char *mistake, struc
 /* ---- prepare and run ---- */
 
 /* The text that SQLite or a translation gets: the statement with its macros expanded. */
-static struct sql_reader statement_text(const struct statement *s)
+static struct sql_reader get_statement_text(const struct statement *s)
 {
 	return s->is_expanded ? sql_reader_of(s->expanded.sql.s, s->expanded.sql.len) : s->original;
 }
 
-/* Returns the place in the original text of a place in statement_text(). */
+/* Returns the place in the original text of a place in get_statement_text(). */
 static const char *find_original_place(const struct statement *s, const char *at)
 {
 	return s->is_expanded ? macro_text_origin(&s->expanded, (size_t)(at - s->expanded.sql.s))
@@ -176,7 +176,7 @@ static int include_module(struct database *d, const char *name, struct err_text 
 	struct err_text why;
 	int r;
 
-	if (module_names_have(&d->included, name))
+	if (module_names_has(&d->included, name))
 		return 0;
 	if (d->include_depth == INCLUDE_DEPTH_MAX)
 		return err_set(e, -EINVAL, "module includes are nested more than %u deep",
@@ -561,7 +561,7 @@ static int prepare_statement(struct database *d, struct statement *s, sqlite3_st
 			s->is_expanded = false;
 			return result;
 		}
-		r = statement_text(s);
+		r = get_statement_text(s);
 	}
 	if (s->expanded.has_row_number) {
 		result = renumber_rows_from_zero(d, r, e);
@@ -576,7 +576,7 @@ static int prepare_statement(struct database *d, struct statement *s, sqlite3_st
 		return drop_index(d, &r, e);
 	if (sql_reader_accept_words(&r, "CREATE VIEW") && is_plain_view(r))
 		return prepare_rest_of_statement(d, s, "CREATE TEMP VIEW", &r, ret, e);
-	r = statement_text(s);
+	r = get_statement_text(s);
 	return prepare_rest_of_statement(d, s, "", &r, ret, e);
 }
 
@@ -607,7 +607,7 @@ int database_prepare(struct database *d, const char *text, size_t *at, sqlite3_s
 
 	*ret = NULL;
 	/* What every script has; not made for those that only use SQLite's statements. */
-	r = module_names_have(&d->included, PRELUDE) ? 0 : include_module(d, PRELUDE, e);
+	r = module_names_has(&d->included, PRELUDE) ? 0 : include_module(d, PRELUDE, e);
 	if (r < 0)
 		return r;
 	if (is_trigger(rest))

@@ -28,7 +28,7 @@ void module_names_deinit(struct module_names *names)
 	*names = (struct module_names){.n = 0};
 }
 
-bool module_names_have(const struct module_names *names, const char *name)
+bool module_names_has(const struct module_names *names, const char *name)
 {
 	for (size_t i = 0; i < names->n; i++)
 		if (!strcmp(names->v[i], name))
@@ -126,7 +126,7 @@ static int package_walk_add(void *ctx, const char *file, unsigned char type)
 	    !is_module_name(name, &is_package) || is_package)
 		return 0;
 	if (is_file)
-		return sql_modules_have_file(w->folder, name) && !module_names_have(w->names, name)
+		return sql_modules_have_file(w->folder, name) && !module_names_has(w->names, name)
 			       ? module_names_add(w->names, name, w->e)
 			       : 0;
 	if (w->depth == FOLDER_DEPTH_MAX || !make_path(w->folder, name, "", path))

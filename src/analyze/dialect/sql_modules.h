@@ -25,7 +25,7 @@ struct module_names {
  * there are none, or -ENOMEM or another -errno, and sets e. */
 int sql_modules_find(const char *folder, const char *name, struct module_names *ret,
 		     struct err_text *e);
-bool module_names_have(const struct module_names *names, const char *name);
+bool module_names_has(const struct module_names *names, const char *name);
 /* Returns 0, or -ENOMEM and sets e. */
 int module_names_add(struct module_names *names, const char *name, struct err_text *e);
 /* Returns true if the list had the name. */

@@ -345,7 +345,8 @@ static void compare_row(const struct diff_row *row, const struct diff_design *d,
 /* Converts a difference of a measure into time: for a count, the time of that many more; for a
  * percentile, the time of the part above the percentile. Infinite for bytes, which are not
  * times. */
-static double time_equivalent(const struct diff_result *r, enum diff_measure m, double difference)
+static double convert_change_to_time(const struct diff_result *r, enum diff_measure m,
+				     double difference)
 {
 	const struct diff_change *total = &r->of[DIFF_TOTAL], *count = &r->of[DIFF_COUNT];
 	double n = MAX(count->a, count->b);
@@ -374,7 +375,7 @@ static double least_effect(const struct diff_result *r, enum diff_measure m)
 {
 	const struct diff_change *c = &r->of[m];
 
-	return fabs(time_equivalent(r, m, c->low > 0 ? c->low : c->high < 0 ? c->high : 0));
+	return fabs(convert_change_to_time(r, m, c->low > 0 ? c->low : c->high < 0 ? c->high : 0));
 }
 
 /* Returns true for a change that is large enough to matter. */
@@ -384,7 +385,7 @@ static bool is_large_change(const struct diff_result *r, enum diff_measure m,
 	const struct diff_change *c = &r->of[m];
 
 	return fabs(c->ratio) >= d->least_change &&
-	       fabs(time_equivalent(r, m, c->b - c->a)) >= DIFF_LEAST_SHARE * wall;
+	       fabs(convert_change_to_time(r, m, c->b - c->a)) >= DIFF_LEAST_SHARE * wall;
 }
 
 /*
@@ -432,7 +433,7 @@ static void choose_finding_measure(struct diff_result *r, const struct diff_desi
 
 	r->by = first;
 	if (d->kind == DIFF_UNTESTED) {
-		r->effect = fabs(time_equivalent(r, first, r->of[first].b - r->of[first].a));
+		r->effect = fabs(convert_change_to_time(r, first, r->of[first].b - r->of[first].a));
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(measures); i++) {
@@ -489,12 +490,12 @@ static bool row_is_more_specific(const struct diff_result *part, const struct di
 
 /* Returns true if `part` has the same metric and program, is more specific, and has most of the
  * change. No function explains that a CPU is lost. */
-static bool part_explains_whole(const struct diff_result *part, const struct diff_result *whole)
+static bool does_part_explain_whole(const struct diff_result *part, const struct diff_result *whole)
 {
 	double of_part =
-		time_equivalent(part, part->by, part->of[part->by].b - part->of[part->by].a);
-	double of_whole =
-		time_equivalent(whole, whole->by, whole->of[whole->by].b - whole->of[whole->by].a);
+		convert_change_to_time(part, part->by, part->of[part->by].b - part->of[part->by].a);
+	double of_whole = convert_change_to_time(whole, whole->by,
+						 whole->of[whole->by].b - whole->of[whole->by].a);
 
 	return part->finding && part->row->metric == whole->row->metric &&
 	       result_place(whole) != 0 && row_is_more_specific(part, whole) &&
@@ -507,7 +508,7 @@ static void find_rows_that_explain(struct diff_results *r)
 {
 	for (size_t i = 0; i < r->n && r->of[i].finding; i++)
 		for (size_t k = 0; k < r->n && r->of[k].finding && !r->of[i].part; k++)
-			if (part_explains_whole(&r->of[k], &r->of[i]))
+			if (does_part_explain_whole(&r->of[k], &r->of[i]))
 				r->of[i].part = &r->of[k];
 }
 

@@ -94,7 +94,7 @@ static void arg_writer_truncate(struct strbuf *b, size_t len)
 	b->s[len] = '\0';
 }
 
-void arg_writer_leave(struct arg_writer *w, struct arg_mark mark)
+void arg_writer_end_key(struct arg_writer *w, struct arg_mark mark)
 {
 	arg_writer_truncate(&w->key, mark.key);
 	arg_writer_truncate(&w->flat, mark.flat);

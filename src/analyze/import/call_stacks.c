@@ -310,7 +310,8 @@ static uint32_t inline_frame(struct import *im, uint32_t mapping, const struct p
 	return function_frame_row(im, mapping, frame);
 }
 
-static uint32_t callsite_row(struct import *im, uint32_t parent, uint32_t frame, uint32_t depth)
+static uint32_t find_or_add_callsite(struct import *im, uint32_t parent, uint32_t frame,
+				     uint32_t depth)
 {
 	const struct row_key key = {ROW_CALLSITE, {parent, frame}};
 	struct table *t = import_table(im, TABLE_STACK_CALLSITE);
@@ -343,7 +344,7 @@ uint32_t call_stack_get_interned(struct import *im, const struct stack_owner *o,
 		frame = interned_frame(im, o, f.u64);
 		if (frame == NULL_U32)
 			return NULL_U32;
-		site = callsite_row(im, site, frame, depth++);
+		site = find_or_add_callsite(im, site, frame, depth++);
 	}
 	if (site == NULL_U32)
 		call_stacks_count_stat(im, STAT_STACKPROFILE_EMPTY_CALLSTACK);
@@ -359,8 +360,8 @@ uint32_t call_stack_add_inline(struct import *im, const struct pb_field *message
 
 	pb_for_each (f, message)
 		if (f.id == PB_INLINE_CALLSTACK_FRAMES && f.data)
-			site = callsite_row(im, site,
-					    inline_frame(im, pseudo_mapping(im, mapping), &f),
-					    depth++);
+			site = find_or_add_callsite(
+				im, site, inline_frame(im, pseudo_mapping(im, mapping), &f),
+				depth++);
 	return site;
 }

@@ -418,7 +418,7 @@ void import_cgroup_members_finish(struct import *im)
 	/* A trace that only has such rows ends with the last of them. */
 	if (im->store->start_ts > im->store->end_ts)
 		for (size_t i = 0; i < im->n_members; i++)
-			import_note_ts(im, im->members[i].ts);
+			import_extend_bounds(im, im->members[i].ts);
 	ends = find_ends_of_threads(im);
 	if (!ends)
 		budget_fail(&im->store->budget);

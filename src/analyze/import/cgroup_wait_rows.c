@@ -43,7 +43,7 @@ static void add_wait_row(struct import *im, uint32_t cgroup, int64_t ts, int64_t
 	uint64_t bucket, n;
 	int64_t all = 0;
 
-	import_note_span(im, ts, dur);
+	import_extend_bounds_to_span(im, ts, dur);
 	table_set_ts(t, CGROUP_WAIT_TS, row, ts);
 	table_set_dur(t, CGROUP_WAIT_DUR, row, dur);
 	table_set_u32(t, CGROUP_WAIT_CGROUP, row, cgroup);

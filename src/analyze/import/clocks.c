@@ -173,7 +173,7 @@ static int64_t reading_to_ns(const struct clock_reading *r)
 	return __builtin_mul_overflow(r->value, r->unit, &ns) ? INT64_MAX : ns;
 }
 
-static bool is_acceptable(struct clocks *c, const struct clock_reading *r, size_t n)
+static bool is_snapshot_acceptable(struct clocks *c, const struct clock_reading *r, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct clock_node *node = clocks_find(c, r[i].clock);
@@ -243,7 +243,7 @@ int64_t clocks_add_snapshot(struct clocks *c, const struct clock_reading *readin
 {
 	uint16_t at[SNAPSHOT_MAX];
 
-	if (n > SNAPSHOT_MAX || !is_acceptable(c, readings, n) ||
+	if (n > SNAPSHOT_MAX || !is_snapshot_acceptable(c, readings, n) ||
 	    trace_clock_goes_back(c, readings, n))
 		return -1;
 	for (size_t i = 0; i < n; i++) {
@@ -330,7 +330,7 @@ static void visit_clocks(struct way *w, uint64_t set, unsigned first, uint16_t t
 }
 
 /* Returns the clocks of the source's sequence that are left and share a snapshot with a clock. */
-static uint64_t neighbours_in_sequence(const struct way *w, uint16_t at)
+static uint64_t find_neighbours_in_sequence(const struct way *w, uint16_t at)
 {
 	uint64_t set = 0;
 
@@ -371,7 +371,7 @@ static uint16_t find_conversion_path(struct clocks *c, const struct clock_node *
 			w->wide_left[i] &= ~set;
 			visit_clocks(w, set, i * 64, at);
 		}
-		set = neighbours_in_sequence(w, at);
+		set = find_neighbours_in_sequence(w, at);
 		w->own_left &= ~set;
 		visit_clocks(w, set, CLOCKS_WIDE_MAX, at);
 	}

@@ -114,7 +114,8 @@ static void add_counters(struct import *im, struct machine *m, const struct ftra
 }
 
 /* The counters of the devices "17000010.devfreq_mif" and "mif" are both named "devfreq_mif". */
-static void devfreq_frequency(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_devfreq_frequency(struct import *im, struct machine *m,
+				     const struct ftrace_event *e)
 {
 	struct strings *s = &im->store->strings;
 	uint32_t device = event_text(im, e, PB_DEVFREQ_FREQUENCY_FTRACE_EVENT_DEV_NAME);
@@ -146,8 +147,7 @@ static void add_net_bytes(struct import *im, struct machine *m, const struct ftr
 	kib = *sum / 1024;
 	arg_builder_add_int(im->store, &im->args, "cpu", ARG_UINT, e->cpu);
 	arg_builder_add_int(im->store, &im->args, "len", ARG_UINT, (int64_t)(uint32_t)len);
-	rows_add_counter(im, e->ts, track, (double)kib,
-			 arg_sets_add(im->store, &im->args));
+	rows_add_counter(im, e->ts, track, (double)kib, arg_sets_add(im->store, &im->args));
 }
 
 static void add_received_bytes(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -210,7 +210,7 @@ int64_t counter_rules_ugpu(struct import *im, const struct machine *m, uint32_t 
 	return *number - 1;
 }
 
-static void gpu_frequency(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_gpu_frequency(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct pb_field gpu, f;
 	int64_t values[2];
@@ -225,7 +225,8 @@ static void gpu_frequency(struct import *im, struct machine *m, const struct ftr
 			 (double)f.u64, NULL_U32);
 }
 
-static void gpu_memory_total(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_gpu_memory_total(struct import *im, struct machine *m,
+				    const struct ftrace_event *e)
 {
 	struct pb_field gpu, pid, size;
 	int64_t values[3];
@@ -252,7 +253,7 @@ static void gpu_memory_total(struct import *im, struct machine *m, const struct 
 
 /* The value is how old the sensor's data is: the kernel's current time minus the time of the
  * sample. */
-static void sensor_data(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_sensor_data(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	static const struct track_type type = {
 		"cros_ec_sensorhub_data", NULL, true, {{"ec_sensor_num", false}}};
@@ -288,13 +289,13 @@ const struct event_rule counter_rules[] = {
 	{PB_FTRACE_EVENT_CLOCK_DISABLE, add_counters, NULL},
 	{PB_FTRACE_EVENT_THERMAL_TEMPERATURE, add_counters, NULL},
 	{PB_FTRACE_EVENT_CDEV_UPDATE, add_counters, NULL},
-	{PB_FTRACE_EVENT_DEVFREQ_FREQUENCY, devfreq_frequency, NULL},
+	{PB_FTRACE_EVENT_DEVFREQ_FREQUENCY, handle_devfreq_frequency, NULL},
 	{PB_FTRACE_EVENT_NETIF_RECEIVE_SKB, add_received_bytes, NULL},
 	{PB_FTRACE_EVENT_NET_DEV_XMIT, add_transmitted_bytes, NULL},
 	{PB_FTRACE_EVENT_KFREE_SKB, count_dropped_packet, "location"},
-	{PB_FTRACE_EVENT_GPU_FREQUENCY, gpu_frequency, NULL},
-	{PB_FTRACE_EVENT_GPU_MEM_TOTAL, gpu_memory_total, NULL},
-	{PB_FTRACE_EVENT_CROS_EC_SENSORHUB_DATA, sensor_data, NULL},
+	{PB_FTRACE_EVENT_GPU_FREQUENCY, handle_gpu_frequency, NULL},
+	{PB_FTRACE_EVENT_GPU_MEM_TOTAL, handle_gpu_memory_total, NULL},
+	{PB_FTRACE_EVENT_CROS_EC_SENSORHUB_DATA, handle_sensor_data, NULL},
 	{0, NULL, NULL},
 };
 
@@ -383,7 +384,7 @@ static uint32_t rss_owner_thread(struct import *im, const struct machine *m,
 	return utid;
 }
 
-static void rss_stat(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_rss_stat(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	static const char *const members[] = {"rss.file", "rss.anon", "swap", "rss.shmem",
 					      "unreclaimable"};
@@ -402,7 +403,7 @@ static void rss_stat(struct import *im, struct machine *m, const struct ftrace_e
 			   r.member < ARRAY_SIZE(members) ? members[r.member] : "unknown", r.size);
 }
 
-static void dmabuf_rss(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_dmabuf_rss(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct pb_field f;
 
@@ -410,7 +411,7 @@ static void dmabuf_rss(struct import *im, struct machine *m, const struct ftrace
 	add_memory(im, m, e->ts, e->utid, "dmabuf_rss", (int64_t)f.u64);
 }
 
-static void oom_score(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_oom_score(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct late_counter c = {.by_process = &track_oom_score_adj,
 				 .by_thread = &oom_score_by_thread,
@@ -423,7 +424,8 @@ static void oom_score(struct import *im, struct machine *m, const struct ftrace_
 				  (double)(int32_t)score.u64);
 }
 
-static void mm_event_record(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_mm_event_record(struct import *im, struct machine *m,
+				   const struct ftrace_event *e)
 {
 	static const char *const types[] = {"min_flt", "maj_flt", "read_io",   "compaction",
 					    "reclaim", "swp_flt", "kern_alloc"};
@@ -455,10 +457,10 @@ static void mm_event_record(struct import *im, struct machine *m, const struct f
 }
 
 const struct event_rule memory_rules[] = {
-	{PB_FTRACE_EVENT_RSS_STAT, rss_stat, NULL},
-	{PB_FTRACE_EVENT_RSS_STAT_THROTTLED, rss_stat, NULL},
-	{PB_FTRACE_EVENT_DMABUF_RSS_STAT, dmabuf_rss, NULL},
-	{PB_FTRACE_EVENT_OOM_SCORE_ADJ_UPDATE, oom_score, NULL},
-	{PB_FTRACE_EVENT_MM_EVENT_RECORD, mm_event_record, NULL},
+	{PB_FTRACE_EVENT_RSS_STAT, handle_rss_stat, NULL},
+	{PB_FTRACE_EVENT_RSS_STAT_THROTTLED, handle_rss_stat, NULL},
+	{PB_FTRACE_EVENT_DMABUF_RSS_STAT, handle_dmabuf_rss, NULL},
+	{PB_FTRACE_EVENT_OOM_SCORE_ADJ_UPDATE, handle_oom_score, NULL},
+	{PB_FTRACE_EVENT_MM_EVENT_RECORD, handle_mm_event_record, NULL},
 	{0, NULL, NULL},
 };

@@ -35,7 +35,7 @@ static const struct track_type device_power = {"linux_rpm", NULL, true, {{"linux
 static const struct track_type napi_gro = {"cpu_napi_gro", NULL, false, {{"cpu", false}}};
 static const struct track_type hotplug = {"cpu_hotplug", NULL, false, {{"cpu", false}}};
 
-static void block_start(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_block_start(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	int64_t dev = (int64_t)event_field_number(e, PB_BLOCK_IO_START_FTRACE_EVENT_DEV);
 
@@ -45,7 +45,7 @@ static void block_start(struct import *im, struct machine *m, const struct ftrac
 		     device_slices_intern(im, "block_io"), &im->args);
 }
 
-static void block_done(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_block_done(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	int64_t dev = (int64_t)event_field_number(e, PB_BLOCK_IO_DONE_FTRACE_EVENT_DEV);
 
@@ -56,7 +56,7 @@ static void block_done(struct import *im, struct machine *m, const struct ftrace
 }
 
 /* The status is the kernel's enum rpm_status: 0 active, 1 resuming, 2 suspended, 3 suspending. */
-static void rpm_status(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_rpm_status(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	int64_t device = event_text(im, e, PB_RPM_STATUS_FTRACE_EVENT_NAME);
 	uint32_t track = tracks_get(im, m, &device_power, NULL_U32, &device);
@@ -81,7 +81,8 @@ static uint32_t napi_track(struct import *im, struct machine *m, uint32_t cpu)
 			  &value);
 }
 
-static void napi_gro_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_napi_gro_entry(struct import *im, struct machine *m,
+				  const struct ftrace_event *e)
 {
 	arg_builder_add_int(
 		im->store, &im->args, "len", ARG_INT,
@@ -90,7 +91,7 @@ static void napi_gro_entry(struct import *im, struct machine *m, const struct ft
 		     event_text(im, e, PB_NAPI_GRO_RECEIVE_ENTRY_FTRACE_EVENT_NAME), &im->args);
 }
 
-static void napi_gro_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_napi_gro_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	arg_builder_add_int(
 		im->store, &im->args, "ret", ARG_INT,
@@ -111,7 +112,7 @@ static uint32_t hotplug_track(struct import *im, struct machine *m, uint64_t cpu
 }
 
 /* cpuhp_enter and cpuhp_multi_enter have the same fields. */
-static void hotplug_enter(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_hotplug_enter(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	uint64_t cpu = event_field_number(e, PB_CPUHP_ENTER_FTRACE_EVENT_CPU);
 	int32_t step = (int32_t)event_field_number(e, PB_CPUHP_ENTER_FTRACE_EVENT_IDX);
@@ -124,7 +125,7 @@ static void hotplug_enter(struct import *im, struct machine *m, const struct ftr
 		     strings_intern_f(&im->store->strings, "cpuhp(%d)", (int)step), &im->args);
 }
 
-static void hotplug_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_hotplug_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	uint64_t cpu = event_field_number(e, PB_CPUHP_EXIT_FTRACE_EVENT_CPU);
 
@@ -202,7 +203,8 @@ static void follow_order_of_suspend(struct import *im, struct machine *m,
 	}
 }
 
-static void suspend_resume(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_suspend_resume(struct import *im, struct machine *m,
+				  const struct ftrace_event *e)
 {
 	struct strings *s = &im->store->strings;
 	const char *action =
@@ -248,7 +250,7 @@ static const char *pm_phase(uint64_t event, bool has_level)
 	return "(unknown PM event)";
 }
 
-static void pm_start(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_pm_start(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct strings *s = &im->store->strings;
 	uint32_t device = event_text(im, e, PB_DEVICE_PM_CALLBACK_START_FTRACE_EVENT_DEVICE);
@@ -263,12 +265,13 @@ static void pm_start(struct import *im, struct machine *m, const struct ftrace_e
 		strings_intern_f(s, "%s %s", strings_get(s, device), strings_get(s, driver)));
 }
 
-static void pm_end(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_pm_end(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	end_sleep_step(im, m, e, event_text(im, e, PB_DEVICE_PM_CALLBACK_END_FTRACE_EVENT_DEVICE));
 }
 
-static void suspend_minimal(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_suspend_minimal(struct import *im, struct machine *m,
+				   const struct ftrace_event *e)
 {
 	uint32_t track = tracks_get(im, m, &sleep_minimal,
 				    device_slices_intern(im, "Suspend/Resume Minimal"), NULL);
@@ -288,8 +291,8 @@ static uint32_t lock_name(struct import *im, uint32_t source)
 				strings_get(&im->store->strings, source));
 }
 
-static void wakeup_source_activate(struct import *im, struct machine *m,
-				   const struct ftrace_event *e)
+static void handle_wakeup_source_activate(struct import *im, struct machine *m,
+					  const struct ftrace_event *e)
 {
 	uint32_t source = event_text(im, e, PB_WAKEUP_SOURCE_ACTIVATE_FTRACE_EVENT_NAME);
 	int64_t *held = import_remembered(im, m, REMEMBER_WAKE_LOCKS, source), value = source;
@@ -300,8 +303,8 @@ static void wakeup_source_activate(struct import *im, struct machine *m,
 			     lock_name(im, source), NULL);
 }
 
-static void wakeup_source_deactivate(struct import *im, struct machine *m,
-				     const struct ftrace_event *e)
+static void handle_wakeup_source_deactivate(struct import *im, struct machine *m,
+					    const struct ftrace_event *e)
 {
 	uint32_t source = event_text(im, e, PB_WAKEUP_SOURCE_DEACTIVATE_FTRACE_EVENT_NAME);
 	int64_t *held = import_remembered(im, m, REMEMBER_WAKE_LOCKS, source), value = source;
@@ -352,7 +355,8 @@ static uint32_t tcp_stream_track(struct import *im, struct machine *m, const str
 			  stream);
 }
 
-static void inet_sock_set_state(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_inet_sock_set_state(struct import *im, struct machine *m,
+				       const struct ftrace_event *e)
 {
 	struct strings *s = &im->store->strings;
 	uint64_t state = event_field_number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_NEWSTATE);
@@ -378,7 +382,8 @@ static void inet_sock_set_state(struct import *im, struct machine *m, const stru
 	slices_begin(im, e->ts, -1, track, device_slices_intern(im, "tcp_state"), name, NULL);
 }
 
-static void tcp_retransmit_skb(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_tcp_retransmit_skb(struct import *im, struct machine *m,
+				      const struct ftrace_event *e)
 {
 	uint32_t track = tracks_get(im, m, &tcp_retransmits,
 				    device_slices_intern(im, "TCP Retransmit Skb"), NULL);
@@ -393,22 +398,22 @@ static void tcp_retransmit_skb(struct import *im, struct machine *m, const struc
 }
 
 const struct event_rule device_slice_rules[] = {
-	{PB_FTRACE_EVENT_BLOCK_IO_START, block_start, NULL},
-	{PB_FTRACE_EVENT_BLOCK_IO_DONE, block_done, NULL},
-	{PB_FTRACE_EVENT_RPM_STATUS, rpm_status, NULL},
-	{PB_FTRACE_EVENT_NAPI_GRO_RECEIVE_ENTRY, napi_gro_entry, NULL},
-	{PB_FTRACE_EVENT_NAPI_GRO_RECEIVE_EXIT, napi_gro_exit, NULL},
-	{PB_FTRACE_EVENT_CPUHP_ENTER, hotplug_enter, NULL},
-	{PB_FTRACE_EVENT_CPUHP_MULTI_ENTER, hotplug_enter, NULL},
-	{PB_FTRACE_EVENT_CPUHP_EXIT, hotplug_exit, NULL},
-	{PB_FTRACE_EVENT_SUSPEND_RESUME, suspend_resume, NULL},
-	{PB_FTRACE_EVENT_DEVICE_PM_CALLBACK_START, pm_start, NULL},
-	{PB_FTRACE_EVENT_DEVICE_PM_CALLBACK_END, pm_end, NULL},
-	{PB_FTRACE_EVENT_SUSPEND_RESUME_MINIMAL, suspend_minimal, NULL},
-	{PB_FTRACE_EVENT_WAKEUP_SOURCE_ACTIVATE, wakeup_source_activate, NULL},
-	{PB_FTRACE_EVENT_WAKEUP_SOURCE_DEACTIVATE, wakeup_source_deactivate, NULL},
-	{PB_FTRACE_EVENT_INET_SOCK_SET_STATE, inet_sock_set_state, NULL},
-	{PB_FTRACE_EVENT_TCP_RETRANSMIT_SKB, tcp_retransmit_skb, NULL},
+	{PB_FTRACE_EVENT_BLOCK_IO_START, handle_block_start, NULL},
+	{PB_FTRACE_EVENT_BLOCK_IO_DONE, handle_block_done, NULL},
+	{PB_FTRACE_EVENT_RPM_STATUS, handle_rpm_status, NULL},
+	{PB_FTRACE_EVENT_NAPI_GRO_RECEIVE_ENTRY, handle_napi_gro_entry, NULL},
+	{PB_FTRACE_EVENT_NAPI_GRO_RECEIVE_EXIT, handle_napi_gro_exit, NULL},
+	{PB_FTRACE_EVENT_CPUHP_ENTER, handle_hotplug_enter, NULL},
+	{PB_FTRACE_EVENT_CPUHP_MULTI_ENTER, handle_hotplug_enter, NULL},
+	{PB_FTRACE_EVENT_CPUHP_EXIT, handle_hotplug_exit, NULL},
+	{PB_FTRACE_EVENT_SUSPEND_RESUME, handle_suspend_resume, NULL},
+	{PB_FTRACE_EVENT_DEVICE_PM_CALLBACK_START, handle_pm_start, NULL},
+	{PB_FTRACE_EVENT_DEVICE_PM_CALLBACK_END, handle_pm_end, NULL},
+	{PB_FTRACE_EVENT_SUSPEND_RESUME_MINIMAL, handle_suspend_minimal, NULL},
+	{PB_FTRACE_EVENT_WAKEUP_SOURCE_ACTIVATE, handle_wakeup_source_activate, NULL},
+	{PB_FTRACE_EVENT_WAKEUP_SOURCE_DEACTIVATE, handle_wakeup_source_deactivate, NULL},
+	{PB_FTRACE_EVENT_INET_SOCK_SET_STATE, handle_inet_sock_set_state, NULL},
+	{PB_FTRACE_EVENT_TCP_RETRANSMIT_SKB, handle_tcp_retransmit_skb, NULL},
 	{0, NULL, NULL},
 };
 
@@ -469,7 +474,7 @@ static uint32_t scsi_name(struct import *im, uint32_t operation, uint32_t group)
 }
 
 /* The counter is the number of commands that the controller has: the bits of its doorbell. */
-static void ufs_command(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_ufs_command(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	uint32_t doorbell =
 		(uint32_t)storage_field_number(e, PB_UFSHCD_COMMAND_FTRACE_EVENT_DOORBELL);
@@ -501,7 +506,8 @@ static void ufs_command(struct import *im, struct machine *m, const struct ftrac
 
 /* The kernel's states are 0 off, 1 on, 2 off requested, 3 on requested. The counter's values have
  * the order of power. */
-static void ufs_clock_gating(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_ufs_clock_gating(struct import *im, struct machine *m,
+				    const struct ftrace_event *e)
 {
 	static const uint8_t values[] = {0, 3, 1, 2};
 	uint64_t state = storage_field_number(e, PB_UFSHCD_CLK_GATING_FTRACE_EVENT_STATE);
@@ -579,13 +585,14 @@ static void add_f2fs(struct import *im, struct machine *m, const struct ftrace_e
 	}
 }
 
-static void f2fs_iostat(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_f2fs_iostat(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	add_f2fs(im, m, e, &f2fs_bytes, storage_field_number(e, PB_F2FS_IOSTAT_FTRACE_EVENT_DEV),
 		 byte_counters, ARRAY_SIZE(byte_counters));
 }
 
-static void f2fs_iostat_latency(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_f2fs_iostat_latency(struct import *im, struct machine *m,
+				       const struct ftrace_event *e)
 {
 	add_f2fs(im, m, e, &f2fs_latency,
 		 storage_field_number(e, PB_F2FS_IOSTAT_LATENCY_FTRACE_EVENT_DEV), latency_counters,
@@ -593,9 +600,9 @@ static void f2fs_iostat_latency(struct import *im, struct machine *m, const stru
 }
 
 const struct event_rule storage_rules[] = {
-	{PB_FTRACE_EVENT_UFSHCD_COMMAND, ufs_command, NULL},
-	{PB_FTRACE_EVENT_UFSHCD_CLK_GATING, ufs_clock_gating, NULL},
-	{PB_FTRACE_EVENT_F2FS_IOSTAT, f2fs_iostat, NULL},
-	{PB_FTRACE_EVENT_F2FS_IOSTAT_LATENCY, f2fs_iostat_latency, NULL},
+	{PB_FTRACE_EVENT_UFSHCD_COMMAND, handle_ufs_command, NULL},
+	{PB_FTRACE_EVENT_UFSHCD_CLK_GATING, handle_ufs_clock_gating, NULL},
+	{PB_FTRACE_EVENT_F2FS_IOSTAT, handle_f2fs_iostat, NULL},
+	{PB_FTRACE_EVENT_F2FS_IOSTAT_LATENCY, handle_f2fs_iostat_latency, NULL},
 	{0, NULL, NULL},
 };

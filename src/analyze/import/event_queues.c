@@ -168,7 +168,7 @@ static const struct queued_event *first_queued_event(const struct event_queue *q
 	return &q->first->events[q->at];
 }
 
-static bool is_before(const struct event_queues *qs, uint32_t a, uint32_t b)
+static bool is_queue_before(const struct event_queues *qs, uint32_t a, uint32_t b)
 {
 	int64_t x = first_queued_event(&qs->queues[a])->ts,
 		y = first_queued_event(&qs->queues[b])->ts;
@@ -181,9 +181,10 @@ static void sift_down(struct event_queues *qs, size_t i)
 	uint32_t q = qs->heap[i];
 
 	for (size_t child; (child = 2 * i + 1) < qs->n_heap; i = child) {
-		if (child + 1 < qs->n_heap && is_before(qs, qs->heap[child + 1], qs->heap[child]))
+		if (child + 1 < qs->n_heap &&
+		    is_queue_before(qs, qs->heap[child + 1], qs->heap[child]))
 			child++;
-		if (!is_before(qs, qs->heap[child], q))
+		if (!is_queue_before(qs, qs->heap[child], q))
 			break;
 		qs->heap[i] = qs->heap[child];
 	}

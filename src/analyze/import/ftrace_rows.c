@@ -189,15 +189,15 @@ void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t
 	uint32_t row = table_append(t);
 
 	if (payload == PAYLOAD_RAW)
-		value = store_place_of(im->store,
-				       find_length_prefix((const uint8_t *)(uintptr_t)value));
+		value = store_find_place(im->store,
+					 find_length_prefix((const uint8_t *)(uintptr_t)value));
 	table_set_ts(t, FTRACE_TS, row, ts);
 	table_set_u32(t, FTRACE_CPU, row, m->row * MAX_CPUS + cpu);
 	table_set_u32(t, FTRACE_UTID, row, utid);
 	table_set_u16(t, FTRACE_KIND, row, (uint16_t)kind);
 	table_set_i64(t, FTRACE_PAYLOAD, row, (int64_t)(value << PAYLOAD_BITS | (uint64_t)payload));
 	m->cpus[cpu].seen = true;
-	import_note_ts(im, ts);
+	import_extend_bounds(im, ts);
 }
 
 /* Stores the arguments of an event if one is a kernel symbol: its name is in the sequence's state,

@@ -27,11 +27,11 @@ struct gpu_work {
 /* The queue of a track: the first is what the GPU works on. */
 
 /* A note is a number about an id of a track or of a machine. */
-enum gpu_note_kind {
-	GPU_NOTE_QUEUED, /* ring's track: the slice that queued the job */
-	GPU_NOTE_RUNS, /* machine and fence: the track of the ring that runs its job */
-	GPU_NOTE_TIMELINE, /* machine and context: the track of the timeline */
-	GPU_NOTE_COMMAND, /* machine, number and queue: ns, when the command was sent */
+enum gpu_value_kind {
+	GPU_VALUE_QUEUED, /* ring's track: the slice that queued the job */
+	GPU_VALUE_RUNS, /* machine and fence: the track of the ring that runs its job */
+	GPU_VALUE_TIMELINE, /* machine and context: the track of the timeline */
+	GPU_VALUE_COMMAND, /* machine, number and queue: ns, when the command was sent */
 };
 
 struct gpu_queue {
@@ -42,12 +42,12 @@ struct gpu_queue {
 	UT_hash_handle hh;
 };
 
-struct gpu_note_key {
+struct gpu_value_key {
 	uint64_t kind, of, id[2];
 };
 
-struct gpu_note {
-	struct gpu_note_key key;
+struct gpu_value {
+	struct gpu_value_key key;
 	int64_t value;
 	UT_hash_handle hh;
 };
@@ -117,53 +117,53 @@ static bool *gpu_work_emits_flag(struct import *im, uint32_t track)
 
 /* ---- notes ---- */
 
-static struct gpu_note *gpu_note_find(struct import *im, const struct gpu_note_key *key)
+static struct gpu_value *gpu_value_find(struct import *im, const struct gpu_value_key *key)
 {
-	struct gpu_note *n;
+	struct gpu_value *n;
 
-	HASH_FIND(hh, im->gpu_notes, key, sizeof(*key), n);
+	HASH_FIND(hh, im->gpu_values, key, sizeof(*key), n);
 	return n;
 }
 
 /* Replaces an older note. */
-static void gpu_note_set(struct import *im, enum gpu_note_kind kind, uint32_t of,
-			 const uint64_t id[2], int64_t value)
+static void gpu_value_set(struct import *im, enum gpu_value_kind kind, uint32_t of,
+			  const uint64_t id[2], int64_t value)
 {
-	const struct gpu_note_key key = {kind, of, {id[0], id[1]}};
-	struct gpu_note *n = gpu_note_find(im, &key);
+	const struct gpu_value_key key = {kind, of, {id[0], id[1]}};
+	struct gpu_value *n = gpu_value_find(im, &key);
 
 	if (!n) {
 		n = budget_alloc(&im->store->budget, sizeof(*n));
 		if (n)
 			n->key = key;
-		n = BUDGET_HASH_ADD(&im->store->budget, im->gpu_notes, key, n);
+		n = BUDGET_HASH_ADD(&im->store->budget, im->gpu_values, key, n);
 	}
 	if (n)
 		n->value = value;
 }
 
-/* Set *ret to a note's value. Return false if there is none. gpu_note_pop() also removes it. */
-static bool gpu_note_get(struct import *im, enum gpu_note_kind kind, uint32_t of,
-			 const uint64_t id[2], int64_t *ret)
+/* Set *ret to a note's value. Return false if there is none. gpu_value_pop() also removes it. */
+static bool gpu_value_get(struct import *im, enum gpu_value_kind kind, uint32_t of,
+			  const uint64_t id[2], int64_t *ret)
 {
-	const struct gpu_note_key key = {kind, of, {id[0], id[1]}};
-	const struct gpu_note *n = gpu_note_find(im, &key);
+	const struct gpu_value_key key = {kind, of, {id[0], id[1]}};
+	const struct gpu_value *n = gpu_value_find(im, &key);
 
 	if (n)
 		*ret = n->value;
 	return n;
 }
 
-static bool gpu_note_pop(struct import *im, enum gpu_note_kind kind, uint32_t of,
-			 const uint64_t id[2], int64_t *ret)
+static bool gpu_value_pop(struct import *im, enum gpu_value_kind kind, uint32_t of,
+			  const uint64_t id[2], int64_t *ret)
 {
-	const struct gpu_note_key key = {kind, of, {id[0], id[1]}};
-	struct gpu_note *n = gpu_note_find(im, &key);
+	const struct gpu_value_key key = {kind, of, {id[0], id[1]}};
+	struct gpu_value *n = gpu_value_find(im, &key);
 
 	if (!n)
 		return false;
 	*ret = n->value;
-	HASH_DEL(im->gpu_notes, n);
+	HASH_DEL(im->gpu_values, n);
 	free(n);
 	im->store->budget.used -= sizeof(*n);
 	return true;
@@ -178,7 +178,7 @@ void gpu_work_deinit(struct import *im)
 		free(q->works);
 		free(q);
 	}
-	HASH_FREE(im->gpu_notes);
+	HASH_FREE(im->gpu_values);
 }
 
 static uint32_t gpu_string(struct import *im, const char *s)
@@ -222,13 +222,14 @@ static void add_vblank(struct import *im, struct machine *m, const struct ftrace
 	slices_begin(im, e->ts, 0, track, NULL_U32, gpu_string(im, name), &im->args);
 }
 
-static void vblank(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void add_vblank_event(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	add_vblank(im, m, e, "signal", gpu_field_number(e, PB_DRM_VBLANK_EVENT_FTRACE_EVENT_CRTC),
 		   gpu_field_number(e, PB_DRM_VBLANK_EVENT_FTRACE_EVENT_SEQ));
 }
 
-static void vblank_delivered(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_vblank_delivered(struct import *im, struct machine *m,
+				    const struct ftrace_event *e)
 {
 	add_vblank(im, m, e, "deliver",
 		   gpu_field_number(e, PB_DRM_VBLANK_EVENT_DELIVERED_FTRACE_EVENT_CRTC),
@@ -269,7 +270,7 @@ static void begin_slice_of_first_job(struct import *im, int64_t ts, uint32_t tra
 		return;
 	add_job_args(im, w);
 	slice = slices_begin(im, ts, -1, track, NULL_U32, gpu_string(im, "job"), &im->args);
-	if (slice != NULL_U32 && gpu_note_pop(im, GPU_NOTE_QUEUED, track, w->id, &queued))
+	if (slice != NULL_U32 && gpu_value_pop(im, GPU_VALUE_QUEUED, track, w->id, &queued))
 		flows_connect(im, (uint32_t)queued, slice);
 }
 
@@ -283,7 +284,7 @@ static void add_queued_job_slice(struct import *im, struct machine *m, const str
 	slice = slices_begin(im, e->ts, 0, track, NULL_U32, gpu_string(im, "drm_sched_job_queue"),
 			     &im->args);
 	if (slice != NULL_U32)
-		gpu_note_set(im, GPU_NOTE_QUEUED, ring_track(im, m, ring), w->id, slice);
+		gpu_value_set(im, GPU_VALUE_QUEUED, ring_track(im, m, ring), w->id, slice);
 }
 
 /* Appends a job to the ring's queue; the first one begins at once. fence: identifies the end of the
@@ -294,8 +295,8 @@ static void push_running_job(struct import *im, struct machine *m, const struct 
 	uint32_t track = ring_track(im, m, ring);
 	int64_t known;
 
-	if (!gpu_note_get(im, GPU_NOTE_RUNS, m->row, fence, &known))
-		gpu_note_set(im, GPU_NOTE_RUNS, m->row, fence, track);
+	if (!gpu_value_get(im, GPU_VALUE_RUNS, m->row, fence, &known))
+		gpu_value_set(im, GPU_VALUE_RUNS, m->row, fence, track);
 	if (gpu_work_push(im, track, w) == 1)
 		begin_slice_of_first_job(im, e->ts, track);
 }
@@ -305,14 +306,14 @@ static void pop_running_job(struct import *im, struct machine *m, const struct f
 {
 	int64_t track;
 
-	if (!gpu_note_pop(im, GPU_NOTE_RUNS, m->row, fence, &track))
+	if (!gpu_value_pop(im, GPU_VALUE_RUNS, m->row, fence, &track))
 		return;
 	gpu_work_pop(im, (uint32_t)track);
 	slices_end(im, e->ts, (uint32_t)track, NULL_U32, NULL_U32, NULL);
 	begin_slice_of_first_job(im, e->ts, (uint32_t)track);
 }
 
-static void drm_sched_job(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_drm_sched_job(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	const struct gpu_work w = {{gpu_field_number(e, PB_DRM_SCHED_JOB_FTRACE_EVENT_ID), 0},
 				   false};
@@ -321,7 +322,7 @@ static void drm_sched_job(struct import *im, struct machine *m, const struct ftr
 			     &w);
 }
 
-static void drm_run_job(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_drm_run_job(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	const struct gpu_work w = {{gpu_field_number(e, PB_DRM_RUN_JOB_FTRACE_EVENT_ID), 0}, false};
 	const uint64_t fence[2] = {gpu_field_number(e, PB_DRM_RUN_JOB_FTRACE_EVENT_FENCE), 0};
@@ -330,8 +331,8 @@ static void drm_run_job(struct import *im, struct machine *m, const struct ftrac
 			 fence);
 }
 
-static void drm_sched_process_job(struct import *im, struct machine *m,
-				  const struct ftrace_event *e)
+static void handle_drm_sched_process_job(struct import *im, struct machine *m,
+					 const struct ftrace_event *e)
 {
 	const uint64_t fence[2] = {gpu_field_number(e, PB_DRM_SCHED_PROCESS_JOB_FTRACE_EVENT_FENCE),
 				   0};
@@ -339,7 +340,8 @@ static void drm_sched_process_job(struct import *im, struct machine *m,
 	pop_running_job(im, m, e, fence);
 }
 
-static void drm_sched_job_queue(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_drm_sched_job_queue(struct import *im, struct machine *m,
+				       const struct ftrace_event *e)
 {
 	const struct gpu_work w = {
 		{gpu_field_number(e, PB_DRM_SCHED_JOB_QUEUE_FTRACE_EVENT_FENCE_CONTEXT),
@@ -350,7 +352,8 @@ static void drm_sched_job_queue(struct import *im, struct machine *m, const stru
 			     gpu_field_text(im, e, PB_DRM_SCHED_JOB_QUEUE_FTRACE_EVENT_NAME), &w);
 }
 
-static void drm_sched_job_run(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_drm_sched_job_run(struct import *im, struct machine *m,
+				     const struct ftrace_event *e)
 {
 	const struct gpu_work w = {
 		{gpu_field_number(e, PB_DRM_SCHED_JOB_RUN_FTRACE_EVENT_FENCE_CONTEXT),
@@ -361,7 +364,8 @@ static void drm_sched_job_run(struct import *im, struct machine *m, const struct
 			 &w, w.id);
 }
 
-static void drm_sched_job_done(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_drm_sched_job_done(struct import *im, struct machine *m,
+				      const struct ftrace_event *e)
 {
 	const uint64_t fence[2] = {
 		gpu_field_number(e, PB_DRM_SCHED_JOB_DONE_FTRACE_EVENT_FENCE_CONTEXT),
@@ -382,13 +386,13 @@ static uint32_t timeline_track(struct import *im, struct machine *m, uint64_t co
 	struct strings *s = &im->store->strings;
 	int64_t track;
 
-	if (gpu_note_get(im, GPU_NOTE_TIMELINE, m->row, id, &track))
+	if (gpu_value_get(im, GPU_VALUE_TIMELINE, m->row, id, &track))
 		return (uint32_t)track;
 	track = tracks_get(
 		im, m, &type,
 		strings_intern_f(s, "fence-%s-%u", strings_get(s, name), (unsigned)context),
 		(const int64_t[]){name, (int64_t)context});
-	gpu_note_set(im, GPU_NOTE_TIMELINE, m->row, id, track);
+	gpu_value_set(im, GPU_VALUE_TIMELINE, m->row, id, track);
 	return (uint32_t)track;
 }
 
@@ -431,7 +435,7 @@ static void push_fence(struct import *im, int64_t ts, const struct fence *f)
 
 /* Queues a fence, unless its driver emits fences: such a driver reports later when the work on a
  * fence begins. */
-static void fence_init(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_fence_init(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct fence f = read_fence(im, m, e);
 	const bool *emits = f.track != NULL_U32 ? gpu_work_emits_flag(im, f.track) : NULL;
@@ -440,7 +444,7 @@ static void fence_init(struct import *im, struct machine *m, const struct ftrace
 		push_fence(im, e->ts, &f);
 }
 
-static void fence_emit(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_fence_emit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct fence f = read_fence(im, m, e);
 	bool *emits = f.track != NULL_U32 ? gpu_work_emits_flag(im, f.track) : NULL;
@@ -456,7 +460,8 @@ static void fence_emit(struct import *im, struct machine *m, const struct ftrace
 	push_fence(im, e->ts, &f);
 }
 
-static void fence_signaled(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_fence_signaled(struct import *im, struct machine *m,
+				  const struct ftrace_event *e)
 {
 	struct fence f = read_fence(im, m, e);
 	const struct gpu_work *first = f.track != NULL_U32 ? gpu_work_first(im, f.track) : NULL;
@@ -468,7 +473,8 @@ static void fence_signaled(struct import *im, struct machine *m, const struct ft
 	begin_fence(im, e->ts, f.track);
 }
 
-static void fence_wait_start(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_fence_wait_start(struct import *im, struct machine *m,
+				    const struct ftrace_event *e)
 {
 	add_number(im, "fence context",
 		   (uint32_t)gpu_field_number(e, PB_DMA_FENCE_WAIT_START_FTRACE_EVENT_CONTEXT));
@@ -478,7 +484,8 @@ static void fence_wait_start(struct import *im, struct machine *m, const struct 
 		     gpu_string(im, "dma_fence_wait"), &im->args);
 }
 
-static void fence_wait_end(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_fence_wait_end(struct import *im, struct machine *m,
+				  const struct ftrace_event *e)
 {
 	slices_end(im, e->ts, tracks_get_thread_track(im, m, e->utid), NULL_U32, NULL_U32, NULL);
 }
@@ -564,7 +571,8 @@ static uint32_t virtio_read_queue(struct import *im, struct machine *m,
 	return queue;
 }
 
-static void virtio_cmd_queue(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_virtio_cmd_queue(struct import *im, struct machine *m,
+				    const struct ftrace_event *e)
 {
 	uint32_t queue = virtio_read_queue(im, m, e);
 	const uint64_t id[2] = {
@@ -590,10 +598,11 @@ static void virtio_cmd_queue(struct import *im, struct machine *m, const struct 
 		     NULL);
 	/* The answer to a command with a fence waits for the GPU, so its time is not a latency. */
 	if (!gpu_field_number(e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_FENCE_ID))
-		gpu_note_set(im, GPU_NOTE_COMMAND, m->row, id, e->ts);
+		gpu_value_set(im, GPU_VALUE_COMMAND, m->row, id, e->ts);
 }
 
-static void virtio_cmd_response(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_virtio_cmd_response(struct import *im, struct machine *m,
+				       const struct ftrace_event *e)
 {
 	uint32_t queue = virtio_read_queue(im, m, e);
 	const uint64_t id[2] = {
@@ -611,25 +620,25 @@ static void virtio_cmd_response(struct import *im, struct machine *m, const stru
 		track_slot_set_open(slot, slot->open - 1);
 		slices_end(im, e->ts, slot->track, NULL_U32, NULL_U32, NULL);
 	}
-	if (gpu_note_pop(im, GPU_NOTE_COMMAND, m->row, id, &began))
+	if (gpu_value_pop(im, GPU_VALUE_COMMAND, m->row, id, &began))
 		virtio_add_counter(im, m, e->ts, &virtio_latency, queue, "Latency", e->ts - began);
 }
 
 const struct event_rule gpu_rules[] = {
-	{PB_FTRACE_EVENT_DRM_VBLANK_EVENT, vblank, NULL},
-	{PB_FTRACE_EVENT_DRM_VBLANK_EVENT_DELIVERED, vblank_delivered, NULL},
-	{PB_FTRACE_EVENT_DRM_SCHED_JOB, drm_sched_job, NULL},
-	{PB_FTRACE_EVENT_DRM_RUN_JOB, drm_run_job, NULL},
-	{PB_FTRACE_EVENT_DRM_SCHED_PROCESS_JOB, drm_sched_process_job, NULL},
-	{PB_FTRACE_EVENT_DRM_SCHED_JOB_QUEUE, drm_sched_job_queue, NULL},
-	{PB_FTRACE_EVENT_DRM_SCHED_JOB_RUN, drm_sched_job_run, NULL},
-	{PB_FTRACE_EVENT_DRM_SCHED_JOB_DONE, drm_sched_job_done, NULL},
-	{PB_FTRACE_EVENT_DMA_FENCE_INIT, fence_init, NULL},
-	{PB_FTRACE_EVENT_DMA_FENCE_EMIT, fence_emit, NULL},
-	{PB_FTRACE_EVENT_DMA_FENCE_SIGNALED, fence_signaled, NULL},
-	{PB_FTRACE_EVENT_DMA_FENCE_WAIT_START, fence_wait_start, NULL},
-	{PB_FTRACE_EVENT_DMA_FENCE_WAIT_END, fence_wait_end, NULL},
-	{PB_FTRACE_EVENT_VIRTIO_GPU_CMD_QUEUE, virtio_cmd_queue, NULL},
-	{PB_FTRACE_EVENT_VIRTIO_GPU_CMD_RESPONSE, virtio_cmd_response, NULL},
+	{PB_FTRACE_EVENT_DRM_VBLANK_EVENT, add_vblank_event, NULL},
+	{PB_FTRACE_EVENT_DRM_VBLANK_EVENT_DELIVERED, handle_vblank_delivered, NULL},
+	{PB_FTRACE_EVENT_DRM_SCHED_JOB, handle_drm_sched_job, NULL},
+	{PB_FTRACE_EVENT_DRM_RUN_JOB, handle_drm_run_job, NULL},
+	{PB_FTRACE_EVENT_DRM_SCHED_PROCESS_JOB, handle_drm_sched_process_job, NULL},
+	{PB_FTRACE_EVENT_DRM_SCHED_JOB_QUEUE, handle_drm_sched_job_queue, NULL},
+	{PB_FTRACE_EVENT_DRM_SCHED_JOB_RUN, handle_drm_sched_job_run, NULL},
+	{PB_FTRACE_EVENT_DRM_SCHED_JOB_DONE, handle_drm_sched_job_done, NULL},
+	{PB_FTRACE_EVENT_DMA_FENCE_INIT, handle_fence_init, NULL},
+	{PB_FTRACE_EVENT_DMA_FENCE_EMIT, handle_fence_emit, NULL},
+	{PB_FTRACE_EVENT_DMA_FENCE_SIGNALED, handle_fence_signaled, NULL},
+	{PB_FTRACE_EVENT_DMA_FENCE_WAIT_START, handle_fence_wait_start, NULL},
+	{PB_FTRACE_EVENT_DMA_FENCE_WAIT_END, handle_fence_wait_end, NULL},
+	{PB_FTRACE_EVENT_VIRTIO_GPU_CMD_QUEUE, handle_virtio_cmd_queue, NULL},
+	{PB_FTRACE_EVENT_VIRTIO_GPU_CMD_RESPONSE, handle_virtio_cmd_response, NULL},
 	{0, NULL, NULL},
 };

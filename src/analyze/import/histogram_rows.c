@@ -64,7 +64,7 @@ static void histogram_add_row(struct import *im, uint32_t histogram, const struc
 		PB_TO_ANY(PB_EVENT_HISTOGRAM_ROW_NUMBER, &number_field),
 		PB_TO(PB_EVENT_HISTOGRAM_ROW_TOTAL, &total),
 		PB_TO(PB_EVENT_HISTOGRAM_ROW_BUCKETS, &buckets));
-	import_note_span(im, ts, dur);
+	import_extend_bounds_to_span(im, ts, dur);
 	table_set_ts(t, EVENT_HISTOGRAM_ROW_TS, row, ts);
 	table_set_dur(t, EVENT_HISTOGRAM_ROW_DUR, row, dur);
 	table_set_u32(t, EVENT_HISTOGRAM_ROW_HISTOGRAM, row, histogram);

@@ -30,7 +30,7 @@
 #define PAGES_KEPT_EVENTS (1u << 18)
 
 /* Returns true for the payloads of packets that are read in the order of time. */
-static bool reads_sorted(uint32_t field)
+static bool is_payload_sorted_by_time(uint32_t field)
 {
 	return field == PB_TRACE_PACKET_PROCESS_TREE || field == PB_TRACE_PACKET_SYS_STATS ||
 	       field == PB_TRACE_PACKET_PROCESS_STATS || field == PB_TRACE_PACKET_TRACK_EVENT ||
@@ -49,7 +49,7 @@ static void make_packet_rows(struct import *im, struct machine *m, const struct 
 {
 	struct packet p;
 
-	packet_read(&p, e->data, e->a, reads_sorted);
+	packet_read(&p, e->data, e->a, is_payload_sorted_by_time);
 	switch (p.payload.id) {
 	case PB_TRACE_PACKET_PROCESS_TREE:
 		import_process_tree(im, m, &p.payload);

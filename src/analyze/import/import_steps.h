@@ -100,7 +100,7 @@ void import_full_switch(struct import *im, struct machine *m, uint32_t cpu, int6
 			const uint8_t *data, size_t len);
 /* Returns true if a record with these common_flags comes from an interrupt: TRACE_FLAG_HARDIRQ or
  * TRACE_FLAG_SOFTIRQ. */
-static inline bool rows_in_interrupt(uint64_t common_flags)
+static inline bool is_record_in_interrupt(uint64_t common_flags)
 {
 	return common_flags & 0x18;
 }

@@ -129,7 +129,7 @@ struct import {
 	struct row_node *row_nodes; /* owned hash: see row_keys.h */
 	struct perf_stream *perf_streams; /* owned hash */
 	struct gpu_queue *gpu_queues; /* owned hash: see gpu_rules.c */
-	struct gpu_note *gpu_notes; /* owned hash */
+	struct gpu_value *gpu_values; /* owned hash */
 	struct pb_field *module_symbols; /* owned: messages; see module_symbols.c */
 	size_t n_module_symbols, cap_module_symbols;
 	struct process_label *labels; /* owned */
@@ -149,15 +149,15 @@ static inline uint32_t import_intern_text(struct import *im, const struct pb_fie
 	return f->data ? strings_intern(&im->store->strings, f->data, f->len) : NULL_U32;
 }
 
-/* Notes the time of a row for trace_bounds. */
-static inline void import_note_ts(struct import *im, int64_t ts)
+/* Extends trace_bounds to the time of a row. */
+static inline void import_extend_bounds(struct import *im, int64_t ts)
 {
 	im->store->start_ts = MIN(im->store->start_ts, ts);
 	im->store->end_ts = MAX(im->store->end_ts, ts);
 }
 
 /* Notes the time of an interval. An open one (dur -1) ends at ts - 1, as in trace_processor. */
-static inline void import_note_span(struct import *im, int64_t ts, int64_t dur)
+static inline void import_extend_bounds_to_span(struct import *im, int64_t ts, int64_t dur)
 {
 	int64_t end = (int64_t)((uint64_t)ts + (uint64_t)dur);
 

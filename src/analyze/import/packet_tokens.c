@@ -123,7 +123,7 @@ static void unpack_packets(struct import *im, const struct pb_field *f)
 	}
 	bytes = (struct trace_bytes){.len = b.len,
 				     .packed_field = f->id,
-				     .packed_at = store_place_of(im->store, f->data),
+				     .packed_at = store_find_place(im->store, f->data),
 				     .packed_len = f->len};
 	bytes.data = (uint8_t *)strbuf_take(&b);
 	if (!bytes.data)

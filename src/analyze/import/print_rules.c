@@ -305,7 +305,7 @@ static bool add_marker_rows(struct import *im, struct machine *m, const struct f
 	return false;
 }
 
-static void print_event(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_print(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	static const char clock_sync[] = "trace_event_clock_sync:";
 	struct marker mark = {.s = NULL};
@@ -325,6 +325,6 @@ static void print_event(struct import *im, struct machine *m, const struct ftrac
 }
 
 const struct event_rule print_rules[] = {
-	{PB_FTRACE_EVENT_PRINT, print_event, NULL},
+	{PB_FTRACE_EVENT_PRINT, handle_print, NULL},
 	{0, NULL, NULL},
 };

@@ -82,5 +82,5 @@ void profiler_add_sample(struct import *im, const struct profiler_sample *s)
 	table_set_u32(t, PROFILER_SAMPLE_SESSION, row, s->session);
 	table_set_u32(t, PROFILER_SAMPLE_COUNTERS, row, s->values);
 	table_set_u32(t, PROFILER_SAMPLE_UNWIND_ERROR, row, s->error);
-	import_note_ts(im, s->ts);
+	import_extend_bounds(im, s->ts);
 }

@@ -350,7 +350,7 @@ static void put_packed_numbers(struct proto_path *p, const struct proto_field *f
 			return;
 		mark = arg_writer_enter_index(p->w, (*index)++);
 		proto_fields_put_number(p->im, p->w, field, v);
-		arg_writer_leave(p->w, mark);
+		arg_writer_end_key(p->w, mark);
 	}
 }
 
@@ -412,10 +412,10 @@ static void put_message_fields(struct proto_path *p, uint32_t type, const struct
 			} else {
 				at = arg_writer_enter_index(p->w, (*index)++);
 				proto_fields_put_value(p, field, &f);
-				arg_writer_leave(p->w, at);
+				arg_writer_end_key(p->w, at);
 			}
 		}
-		arg_writer_leave(p->w, mark);
+		arg_writer_end_key(p->w, mark);
 	}
 	p->depth--;
 }

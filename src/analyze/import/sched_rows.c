@@ -111,7 +111,7 @@ static void close_state(struct import *im, uint32_t utid, int64_t ts)
 }
 
 /* Returns the state of the thread's open row; NULL_U16 if there is no row, or it has no state. */
-static uint16_t open_state_of(struct import *im, uint32_t utid)
+static uint16_t find_open_state(struct import *im, uint32_t utid)
 {
 	uint32_t row = im->infos.threads[utid].state_row;
 
@@ -126,7 +126,7 @@ static uint32_t add_waker(struct import *im, uint32_t waker, uint8_t irq)
 
 	table_set_u32(t, WAKER_UTID, row, waker);
 	table_set_u32(t, WAKER_ROW, row,
-		      open_state_of(im, waker) == STORE_STATE_RUNNING
+		      find_open_state(im, waker) == STORE_STATE_RUNNING
 			      ? im->infos.threads[waker].state_row
 			      : NULL_U32);
 	table_set_u8(t, WAKER_IRQ_CONTEXT, row, irq);
@@ -139,7 +139,7 @@ static void add_switch_states(struct import *im, struct machine *m, uint32_t cpu
 	if (prev != m->tasks.idle) {
 		/* If the thread was not running, a switch to it is missing, so its row stays
 		 * open. */
-		if (open_state_of(im, prev) == STORE_STATE_RUNNING)
+		if (find_open_state(im, prev) == STORE_STATE_RUNNING)
 			close_state(im, prev, ts);
 		open_state(im, prev, ts, prev_state, NULL_U32);
 	}
@@ -168,7 +168,7 @@ static void import_waking(struct import *im, struct machine *m, int64_t ts, uint
 {
 	uint32_t open = im->infos.threads[utid].state_row;
 	int64_t due = im->infos.threads[utid].timer_due;
-	uint16_t state = open_state_of(im, utid);
+	uint16_t state = find_open_state(im, utid);
 
 	if (utid == m->tasks.idle)
 		return;
@@ -314,7 +314,7 @@ void import_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
 			row);
 	if (!rows_is_early(m, e->ts))
 		import_waking(im, m, e->ts, tasks_get_thread(&m->tasks, e->tid), c->utid,
-			      rows_in_interrupt(flags));
+			      is_record_in_interrupt(flags));
 }
 
 /* ---- sched_switch with all of its fields ---- */
@@ -380,7 +380,7 @@ void import_full_switch(struct import *im, struct machine *m, uint32_t cpu, int6
 
 #define CLONE_THREAD 0x10000u
 
-static void task_newtask(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_task_newtask(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct tasks *tasks = &m->tasks;
 	struct pb_field text = {0};
@@ -407,7 +407,7 @@ static void task_newtask(struct import *im, struct machine *m, const struct ftra
 	import_new_task(im, m, e->ts, utid, e->utid);
 }
 
-static void task_rename(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_task_rename(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	uint32_t utid, upid, comm;
 	struct pb_field text = {0};
@@ -424,7 +424,8 @@ static void task_rename(struct import *im, struct machine *m, const struct ftrac
 		tasks_name_process(&m->tasks, upid, comm, PROCESS_BY_SYSTEM);
 }
 
-static void sched_process_free(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_sched_process_free(struct import *im, struct machine *m,
+				      const struct ftrace_event *e)
 {
 	struct pb_field pid;
 
@@ -432,7 +433,7 @@ static void sched_process_free(struct import *im, struct machine *m, const struc
 		tasks_end_thread(&m->tasks, (int32_t)pid.u64, e->ts);
 }
 
-static void sched_waking(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_sched_waking(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct pb_field text = {0};
 	uint64_t flags = UINT64_MAX;
@@ -446,10 +447,11 @@ static void sched_waking(struct import *im, struct machine *m, const struct ftra
 	tasks_name_thread(&m->tasks, utid, import_intern_text(im, &text), THREAD_BY_FTRACE);
 	/* other producers do not write the flags */
 	import_waking(im, m, e->ts, utid, e->utid,
-		      flags == UINT64_MAX ? NULL_U8 : rows_in_interrupt(flags));
+		      flags == UINT64_MAX ? NULL_U8 : is_record_in_interrupt(flags));
 }
 
-static void sched_blocked_reason(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_sched_blocked_reason(struct import *im, struct machine *m,
+					const struct ftrace_event *e)
 {
 	uint64_t caller = 0;
 	bool io_wait = false;
@@ -487,7 +489,7 @@ static int64_t convert_timer_expiry(struct machine *m, int64_t now, int64_t expi
 }
 
 /* A thread starts the timer of its own sleep; such timers are recognised by their function. */
-static void hrtimer_start(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_hrtimer_start(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct thread_info *info = &im->infos.threads[e->utid];
 	struct pb_field function, expires, timer;
@@ -511,7 +513,8 @@ static void hrtimer_start(struct import *im, struct machine *m, const struct ftr
 
 /* Forgets the timer of the thread's sleep, as the thread did not sleep after all. In another state
  * of the sequence, timers have other numbers: then this may be the thread's timer. */
-static void hrtimer_cancel(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_hrtimer_cancel(struct import *im, struct machine *m,
+				  const struct ftrace_event *e)
 {
 	struct thread_info *info = &im->infos.threads[e->utid];
 	struct pb_field timer;
@@ -522,13 +525,13 @@ static void hrtimer_cancel(struct import *im, struct machine *m, const struct ft
 }
 
 const struct event_rule task_rules[] = {
-	{PB_FTRACE_EVENT_TASK_NEWTASK, task_newtask, NULL},
-	{PB_FTRACE_EVENT_TASK_RENAME, task_rename, NULL},
-	{PB_FTRACE_EVENT_SCHED_PROCESS_FREE, sched_process_free, NULL},
-	{PB_FTRACE_EVENT_SCHED_WAKING, sched_waking, NULL},
-	{PB_FTRACE_EVENT_SCHED_BLOCKED_REASON, sched_blocked_reason, "caller"},
-	{PB_FTRACE_EVENT_HRTIMER_START, hrtimer_start, NULL},
-	{PB_FTRACE_EVENT_HRTIMER_CANCEL, hrtimer_cancel, NULL},
+	{PB_FTRACE_EVENT_TASK_NEWTASK, handle_task_newtask, NULL},
+	{PB_FTRACE_EVENT_TASK_RENAME, handle_task_rename, NULL},
+	{PB_FTRACE_EVENT_SCHED_PROCESS_FREE, handle_sched_process_free, NULL},
+	{PB_FTRACE_EVENT_SCHED_WAKING, handle_sched_waking, NULL},
+	{PB_FTRACE_EVENT_SCHED_BLOCKED_REASON, handle_sched_blocked_reason, "caller"},
+	{PB_FTRACE_EVENT_HRTIMER_START, handle_hrtimer_start, NULL},
+	{PB_FTRACE_EVENT_HRTIMER_CANCEL, handle_hrtimer_cancel, NULL},
 	{PB_FTRACE_EVENT_WORKQUEUE_QUEUE_WORK, NULL, "function"},
 	{PB_FTRACE_EVENT_WORKQUEUE_ACTIVATE_WORK, NULL, "function"},
 	{0, NULL, NULL},

@@ -35,7 +35,7 @@ static uint32_t slice_rules_intern(struct import *im, const char *s)
 
 /* ---- interrupts ---- */
 
-static void irq_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_irq_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct pb_field f;
 
@@ -48,7 +48,7 @@ static void irq_entry(struct import *im, struct machine *m, const struct ftrace_
 		     NULL);
 }
 
-static void irq_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_irq_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	uint32_t key = slice_rules_intern(im, "ret");
 	struct pb_field f;
@@ -67,7 +67,7 @@ static void irq_exit(struct import *im, struct machine *m, const struct ftrace_e
 static const char *const softirqs[] = {"HI",	       "TIMER",	  "NET_TX", "NET_RX",  "BLOCK",
 				       "BLOCK_IOPOLL", "TASKLET", "SCHED",  "HRTIMER", "RCU"};
 
-static void softirq_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_softirq_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct pb_field f;
 
@@ -78,7 +78,7 @@ static void softirq_entry(struct import *im, struct machine *m, const struct ftr
 			     NULL);
 }
 
-static void softirq_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_softirq_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct pb_field f;
 
@@ -90,20 +90,22 @@ static void softirq_exit(struct import *im, struct machine *m, const struct ftra
 		   NULL_U32, &im->args);
 }
 
-static void local_timer_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_local_timer_entry(struct import *im, struct machine *m,
+				     const struct ftrace_event *e)
 {
 	slices_begin(im, e->ts, -1, get_cpu_track(im, m, &irq_type, "Irq", e->cpu),
 		     slice_rules_intern(im, "irq"), slice_rules_intern(im, "IRQ (LocalTimer)"),
 		     NULL);
 }
 
-static void local_timer_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_local_timer_exit(struct import *im, struct machine *m,
+				    const struct ftrace_event *e)
 {
 	slices_end(im, e->ts, get_cpu_track(im, m, &irq_type, "Irq", e->cpu), NULL_U32, NULL_U32,
 		   NULL);
 }
 
-static void hrtimer_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_hrtimer_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	slices_begin(im, e->ts, -1, get_cpu_track(im, m, &hrtimer_type, "Hrtimer", e->cpu),
 		     slice_rules_intern(im, "hrtimer"),
@@ -111,7 +113,7 @@ static void hrtimer_entry(struct import *im, struct machine *m, const struct ftr
 		     NULL);
 }
 
-static void hrtimer_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_hrtimer_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	slices_end(im, e->ts, get_cpu_track(im, m, &hrtimer_type, "Hrtimer", e->cpu), NULL_U32,
 		   NULL_U32, NULL);
@@ -144,7 +146,7 @@ static uint32_t last_ftrace_row(const struct import *im)
 	return im->store->tables[TABLE_FTRACE].rows - 1;
 }
 
-static void sys_enter(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_sys_enter(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct pb_field f;
 	uint32_t slice, name;
@@ -162,7 +164,7 @@ static void sys_enter(struct import *im, struct machine *m, const struct ftrace_
 		im->infos.threads[e->utid].in_write = slice;
 }
 
-static void sys_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_sys_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct thread_info *info = &im->infos.threads[e->utid];
 	struct pb_field f;
@@ -198,7 +200,8 @@ void slice_rules_cut_write(struct import *im, struct machine *m, int64_t ts, uin
 
 /* ---- work items ---- */
 
-static void workqueue_start(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_workqueue_start(struct import *im, struct machine *m,
+				   const struct ftrace_event *e)
 {
 	uint32_t name =
 		event_function_name(im, m, e, PB_WORKQUEUE_EXECUTE_START_FTRACE_EVENT_FUNCTION);
@@ -208,25 +211,25 @@ static void workqueue_start(struct import *im, struct machine *m, const struct f
 		     slice_rules_intern(im, "workqueue"), name, &im->args);
 }
 
-static void workqueue_end(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_workqueue_end(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	slices_end(im, e->ts, tracks_get_thread_track(im, m, e->utid),
 		   slice_rules_intern(im, "workqueue"), NULL_U32, NULL);
 }
 
 const struct event_rule slice_rules[] = {
-	{PB_FTRACE_EVENT_IRQ_HANDLER_ENTRY, irq_entry, NULL},
-	{PB_FTRACE_EVENT_IRQ_HANDLER_EXIT, irq_exit, NULL},
-	{PB_FTRACE_EVENT_SOFTIRQ_ENTRY, softirq_entry, NULL},
-	{PB_FTRACE_EVENT_SOFTIRQ_EXIT, softirq_exit, NULL},
-	{PB_FTRACE_EVENT_LOCAL_TIMER_ENTRY, local_timer_entry, NULL},
-	{PB_FTRACE_EVENT_LOCAL_TIMER_EXIT, local_timer_exit, NULL},
-	{PB_FTRACE_EVENT_HRTIMER_EXPIRE_ENTRY, hrtimer_entry, "function"},
-	{PB_FTRACE_EVENT_HRTIMER_EXPIRE_EXIT, hrtimer_exit, NULL},
-	{PB_FTRACE_EVENT_SYS_ENTER, sys_enter, NULL},
-	{PB_FTRACE_EVENT_SYS_EXIT, sys_exit, NULL},
-	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_START, workqueue_start, "function"},
-	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_END, workqueue_end, "function"},
+	{PB_FTRACE_EVENT_IRQ_HANDLER_ENTRY, handle_irq_entry, NULL},
+	{PB_FTRACE_EVENT_IRQ_HANDLER_EXIT, handle_irq_exit, NULL},
+	{PB_FTRACE_EVENT_SOFTIRQ_ENTRY, handle_softirq_entry, NULL},
+	{PB_FTRACE_EVENT_SOFTIRQ_EXIT, handle_softirq_exit, NULL},
+	{PB_FTRACE_EVENT_LOCAL_TIMER_ENTRY, handle_local_timer_entry, NULL},
+	{PB_FTRACE_EVENT_LOCAL_TIMER_EXIT, handle_local_timer_exit, NULL},
+	{PB_FTRACE_EVENT_HRTIMER_EXPIRE_ENTRY, handle_hrtimer_entry, "function"},
+	{PB_FTRACE_EVENT_HRTIMER_EXPIRE_EXIT, handle_hrtimer_exit, NULL},
+	{PB_FTRACE_EVENT_SYS_ENTER, handle_sys_enter, NULL},
+	{PB_FTRACE_EVENT_SYS_EXIT, handle_sys_exit, NULL},
+	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_START, handle_workqueue_start, "function"},
+	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_END, handle_workqueue_end, "function"},
 	{0, NULL, NULL},
 };
 
@@ -343,7 +346,7 @@ static void thread_slices_apply_steps(struct import *im, struct machine *m,
 			apply_slice_step(im, m, e, &steps[i]);
 }
 
-static void shrink_slab(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_shrink_slab(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct pb_field scan, priority;
 
@@ -381,7 +384,7 @@ static int64_t *get_cma_number(struct import *im, const struct machine *m, uint3
 	return import_remembered(im, m, REMEMBER_CMA, (uint64_t)utid * CMA_NUMBERS + which);
 }
 
-static void cma_start(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_cma_start(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	if (cma_events(m) == CMA_NONE)
 		return;
@@ -395,7 +398,7 @@ static void cma_start(struct import *im, struct machine *m, const struct ftrace_
 		     thread_slices_intern(im, "mm_cma_alloc"), NULL);
 }
 
-static void cma_migrated(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_cma_migrated(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	static const uint32_t fields[CMA_NUMBERS] = {
 		PB_MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO_FTRACE_EVENT_NR_MIGRATED,
@@ -424,7 +427,7 @@ static void add_cma_numbers(struct import *im, uint64_t pfn, uint64_t pages,
 		arg_builder_add_int(im->store, &im->args, keys[i], ARG_UINT, numbers[i]);
 }
 
-static void cma_finish(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_cma_finish(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	int64_t numbers[CMA_NUMBERS] = {0};
 	struct pb_field pfn, pages;
@@ -445,7 +448,7 @@ static void cma_finish(struct import *im, struct machine *m, const struct ftrace
 		   &im->args);
 }
 
-static void cma_info(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_cma_info(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	static const uint32_t fields[CMA_NUMBERS] = {PB_CMA_ALLOC_INFO_FTRACE_EVENT_NR_MIGRATED,
 						     PB_CMA_ALLOC_INFO_FTRACE_EVENT_NR_RECLAIMED,
@@ -495,13 +498,14 @@ static uint32_t function_track(struct import *im, struct machine *m, const struc
 		&number);
 }
 
-static void function_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_function_entry(struct import *im, struct machine *m,
+				  const struct ftrace_event *e)
 {
 	slices_begin(im, e->ts, -1, function_track(im, m, e), NULL_U32,
 		     event_function_name(im, m, e, PB_FUNCGRAPH_ENTRY_FTRACE_EVENT_FUNC), NULL);
 }
 
-static void function_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_function_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	slices_end(im, e->ts, function_track(im, m, e), NULL_U32,
 		   event_function_name(im, m, e, PB_FUNCGRAPH_EXIT_FTRACE_EVENT_FUNC), NULL);
@@ -531,7 +535,7 @@ static void add_probe_argument(struct import *im, const struct pb_field *field)
 }
 
 /* The type is a KprobeType: 1 begins a slice, 2 ends it, 3 is an instant. */
-static void kprobe_event(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void handle_kprobe_event(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	uint32_t track = tracks_get_thread_track(im, m, e->utid);
 	uint32_t name = event_text(im, e, PB_KPROBE_EVENT_NAME);
@@ -554,17 +558,17 @@ const struct event_rule thread_slice_rules[] = {
 	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_END, thread_slices_apply_steps, NULL},
 	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_BEGIN, thread_slices_apply_steps, NULL},
 	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_END, thread_slices_apply_steps, NULL},
-	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_START, shrink_slab, "shrink"},
+	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_START, handle_shrink_slab, "shrink"},
 	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_END, thread_slices_apply_steps, NULL},
 	{PB_FTRACE_EVENT_SIGNAL_GENERATE, thread_slices_apply_steps, NULL},
 	{PB_FTRACE_EVENT_SIGNAL_DELIVER, thread_slices_apply_steps, NULL},
 	{PB_FTRACE_EVENT_MARK_VICTIM, thread_slices_apply_steps, NULL},
-	{PB_FTRACE_EVENT_CMA_ALLOC_START, cma_start, NULL},
-	{PB_FTRACE_EVENT_MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO, cma_migrated, NULL},
-	{PB_FTRACE_EVENT_CMA_ALLOC_FINISH, cma_finish, NULL},
-	{PB_FTRACE_EVENT_CMA_ALLOC_INFO, cma_info, NULL},
-	{PB_FTRACE_EVENT_FUNCGRAPH_ENTRY, function_entry, "func"},
-	{PB_FTRACE_EVENT_FUNCGRAPH_EXIT, function_exit, "func"},
-	{PB_FTRACE_EVENT_KPROBE_EVENT, kprobe_event, NULL},
+	{PB_FTRACE_EVENT_CMA_ALLOC_START, handle_cma_start, NULL},
+	{PB_FTRACE_EVENT_MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO, handle_cma_migrated, NULL},
+	{PB_FTRACE_EVENT_CMA_ALLOC_FINISH, handle_cma_finish, NULL},
+	{PB_FTRACE_EVENT_CMA_ALLOC_INFO, handle_cma_info, NULL},
+	{PB_FTRACE_EVENT_FUNCGRAPH_ENTRY, handle_function_entry, "func"},
+	{PB_FTRACE_EVENT_FUNCGRAPH_EXIT, handle_function_exit, "func"},
+	{PB_FTRACE_EVENT_KPROBE_EVENT, handle_kprobe_event, NULL},
 	{0, NULL, NULL},
 };

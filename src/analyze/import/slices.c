@@ -141,7 +141,7 @@ static uint32_t slices_add_row(struct import *im, const struct slice_stack *s, i
 	table_set_u16(t, SLICE_DEPTH, row, nests ? (uint16_t)s->n : 0);
 	table_set_u32(t, SLICE_PARENT, row, nests && s->n ? s->slices[s->n - 1].row : NULL_U32);
 	table_set_u32(t, SLICE_ARGS, row, NULL_U32);
-	import_note_span(im, ts, dur);
+	import_extend_bounds_to_span(im, ts, dur);
 	return row;
 }
 
@@ -278,7 +278,7 @@ static struct open_slice *end_open_slice(struct import *im, struct slice_stack *
 
 	if (o) {
 		set_slice_dur(im, o, ts - o->ts);
-		import_note_span(im, o->ts, ts - o->ts);
+		import_extend_bounds_to_span(im, o->ts, ts - o->ts);
 	}
 	return o;
 }
@@ -472,7 +472,7 @@ static void close_state(struct import *im, struct open_state *o, int64_t ts)
 	int64_t begin = table_ts(t, TRACK_STATE_TS, o->row);
 
 	table_set_dur(t, TRACK_STATE_DUR, o->row, ts - begin);
-	import_note_span(im, begin, ts - begin);
+	import_extend_bounds_to_span(im, begin, ts - begin);
 	store_args(im, o);
 	o->open = false;
 }
@@ -487,7 +487,7 @@ static uint32_t add_state_row(struct import *im, int64_t ts, uint32_t track, uin
 	table_set_u32(t, TRACK_STATE_TRACK, row, track);
 	table_set_u32(t, TRACK_STATE_VALUE, row, value);
 	table_set_u32(t, TRACK_STATE_ARGS, row, NULL_U32);
-	import_note_span(im, ts, -1);
+	import_extend_bounds_to_span(im, ts, -1);
 	return row;
 }
 

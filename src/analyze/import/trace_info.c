@@ -199,7 +199,7 @@ static void read_utsname(struct import *im, struct machine *m, const struct pb_f
 
 /* Services before Perfetto v54 only flush a session that is written into a file if its config has a
  * period. */
-static bool service_flushes_files(const struct pb_field *version)
+static bool does_service_flush_files(const struct pb_field *version)
 {
 	static const char perfetto[] = "Perfetto v", sonda[] = "sondad ";
 	char text[32];
@@ -232,7 +232,7 @@ void tokenize_system_info(struct import *im, struct machine *m, const struct pb_
 			if (f.data)
 				metadata_set_string(im, SCOPE_MACHINE, m, "tracing_service_version",
 						    false, f.data, f.len);
-			im->flushes_files = f.data && service_flushes_files(&f);
+			im->flushes_files = f.data && does_service_flush_files(&f);
 			break;
 		case PB_SYSTEM_INFO_TIMEZONE_OFF_MINS:
 			metadata_set_int(im, SCOPE_MACHINE, m, "timezone_off_mins", false,

@@ -269,8 +269,9 @@ static struct described_track *find_counter(struct import *im, struct machine *m
 }
 
 /* If the counter is incremental: adds the value to its sum, and keeps the sum for the event. */
-static void keep_sum(struct import *im, struct machine *m, const struct track_event *e,
-		     const struct described_track *d, const struct pb_field *value, unsigned slot)
+static void add_to_counter_sum(struct import *im, struct machine *m, const struct track_event *e,
+			       const struct described_track *d, const struct pb_field *value,
+			       unsigned slot)
 {
 	if (d->counter.incremental)
 		event_value_set(im, e->packet, slot,
@@ -289,7 +290,7 @@ static bool read_counter_value(struct import *im, struct machine *m, const struc
 	else if (!d)
 		track_event_count_stat(im, STAT_TRACK_EVENT_COUNTER_INVALID_TRACK_UUID);
 	else
-		keep_sum(im, m, e, d, &e->counter, 0);
+		add_to_counter_sum(im, m, e, d, &e->counter, 0);
 	return e->has_track && e->counter.id && d;
 }
 
@@ -306,7 +307,7 @@ static bool read_extra_counters(struct import *im, struct machine *m, const stru
 			track_event_count_stat(im, STAT_TRACK_EVENT_EXTRA_COUNTER_INVALID_TRACK);
 			return false;
 		}
-		keep_sum(im, m, e, d, &extras[i].value, (unsigned)i + 1);
+		add_to_counter_sum(im, m, e, d, &extras[i].value, (unsigned)i + 1);
 	}
 	return valid;
 }

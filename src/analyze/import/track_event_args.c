@@ -126,7 +126,7 @@ static bool parse_object(struct json *j)
 			mark = arg_writer_enter(j->w, name.s, name.len, true);
 		ok = ok && parse_value(j);
 		if (j->w)
-			arg_writer_leave(j->w, mark);
+			arg_writer_end_key(j->w, mark);
 	} while (ok && json_args_accept(j, ','));
 	strbuf_deinit(&name);
 	return ok && json_args_accept(j, '}');
@@ -148,7 +148,7 @@ static bool parse_array(struct json *j)
 		index += j->p < j->end && *j->p != 'n'; /* null has no index */
 		ok = parse_value(j);
 		if (j->w)
-			arg_writer_leave(j->w, mark);
+			arg_writer_end_key(j->w, mark);
 	} while (ok && json_args_accept(j, ','));
 	return ok && json_args_accept(j, ']');
 }
@@ -253,7 +253,7 @@ static void track_event_args_put_text(struct event_args *a, const char *key, con
 	struct arg_mark mark = track_event_args_enter(a, key);
 
 	arg_writer_text(&a->w, s, len);
-	arg_writer_leave(&a->w, mark);
+	arg_writer_end_key(&a->w, mark);
 }
 
 static void put_int_arg(struct event_args *a, const char *key, enum arg_type type, int64_t v)
@@ -261,7 +261,7 @@ static void put_int_arg(struct event_args *a, const char *key, enum arg_type typ
 	struct arg_mark mark = track_event_args_enter(a, key);
 
 	arg_writer_int(&a->w, type, v);
-	arg_writer_leave(&a->w, mark);
+	arg_writer_end_key(&a->w, mark);
 }
 
 /* ---- source locations ---- */
@@ -306,7 +306,7 @@ static void put_location(struct event_args *a, const char *key, uint64_t iid, bo
 				put_location_field(a, &f, line_type);
 		}
 	}
-	arg_writer_leave(&a->w, mark);
+	arg_writer_end_key(&a->w, mark);
 }
 
 /* Adds a location that is in the event itself. */
@@ -316,7 +316,7 @@ static void put_inline_location(struct event_args *a, const struct pb_field *loc
 
 	pb_for_each (f, location)
 		put_location_field(a, &f, ARG_UINT);
-	arg_writer_leave(&a->w, mark);
+	arg_writer_end_key(&a->w, mark);
 }
 
 /* ---- log, task, correlation ---- */
@@ -401,14 +401,14 @@ static bool put_nested_value(struct event_args *a, const struct pb_field *value)
 				break;
 			mark = arg_writer_enter(&a->w, key.data, key.len, true);
 			put_nested_value(a, &f);
-			arg_writer_leave(&a->w, mark);
+			arg_writer_end_key(&a->w, mark);
 			break;
 		case PB_DEBUG_ANNOTATION_NESTED_VALUE_ARRAY_VALUES:
 			if (!f.data)
 				break;
 			mark = enter_next_element(a, &index);
 			index += put_nested_value(a, &f);
-			arg_writer_leave(&a->w, mark);
+			arg_writer_end_key(&a->w, mark);
 			break;
 		case PB_DEBUG_ANNOTATION_NESTED_VALUE_INT_VALUE:
 			arg_writer_int(&a->w, ARG_INT, (int64_t)f.u64);
@@ -518,7 +518,7 @@ static bool track_event_args_put_value(struct event_args *a, const struct pb_fie
 			struct arg_mark mark = enter_next_element(a, &index);
 			bool made = put_annotation(a, &f, false);
 
-			arg_writer_leave(&a->w, mark);
+			arg_writer_end_key(&a->w, mark);
 			index += made;
 			some |= made;
 		} else if (f.id == PB_DEBUG_ANNOTATION_PROTO_TYPE_NAME && f.data) {
@@ -582,7 +582,7 @@ static bool put_annotation(struct event_args *a, const struct pb_field *annotati
 		mark = arg_writer_enter(&a->w, name.data, name.len, true);
 	some = track_event_args_put_value(a, annotation);
 	if (named)
-		arg_writer_leave(&a->w, mark);
+		arg_writer_end_key(&a->w, mark);
 	a->depth--;
 	return some;
 }
@@ -654,6 +654,6 @@ void track_event_add_args(struct import *im, struct machine *m, const struct tra
 	pb_for_each (f, &e->message)
 		if (f.id == PB_TRACK_EVENT_DEBUG_ANNOTATIONS && f.data)
 			put_annotation(&a, &f, true);
-	arg_writer_leave(&a.w, mark);
+	arg_writer_end_key(&a.w, mark);
 	arg_writer_deinit(&a.w);
 }

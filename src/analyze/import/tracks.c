@@ -132,7 +132,7 @@ uint32_t rows_add_counter(struct import *im, int64_t ts, uint32_t track, double 
 	table_set_u32(t, COUNTER_TRACK, row, track);
 	table_set_f64(t, COUNTER_VALUE, row, value);
 	table_set_u32(t, COUNTER_ARGS, row, args);
-	import_note_ts(im, ts);
+	import_extend_bounds(im, ts);
 	return row;
 }
 

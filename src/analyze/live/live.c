@@ -339,18 +339,18 @@ const char *live_failures(const struct live *l)
 	return l->failures.s ? l->failures.s : "";
 }
 
-bool live_knows_processes(const struct live *l)
+bool live_has_processes(const struct live *l)
 {
 	return l->at[LIVE_ROWS_PROCESSES] || l->at[LIVE_PROCESS_STATS] ||
 	       (l->setup.only_some && l->at[LIVE_EBPF]);
 }
 
-bool live_lacks_processes(const struct live *l)
+bool live_are_processes_missing(const struct live *l)
 {
 	return l->lacks_processes;
 }
 
-bool live_lacks_cpu_time(const struct live *l)
+bool live_is_cpu_time_missing(const struct live *l)
 {
 	return l->lacks_cpu_time;
 }

@@ -36,12 +36,12 @@ const struct live_losses *live_losses(const struct live *l);
 /* Returns what linux.ebpf_counters could not do, one sentence a line; "" if there is nothing. */
 const char *live_failures(const struct live *l);
 /* Returns true if processes have, and will have, no CPU time from eBPF programs. */
-bool live_lacks_cpu_time(const struct live *l);
+bool live_is_cpu_time_missing(const struct live *l);
 /* Returns true if no eBPF family lists the processes: they must come from linux.process_stats. */
-bool live_lacks_processes(const struct live *l);
+bool live_are_processes_missing(const struct live *l);
 /* Returns true if a source has listed the processes. A list of active processes only (only_some) is
  * empty when all are idle: then any value of linux.ebpf_counters suffices. */
-bool live_knows_processes(const struct live *l);
+bool live_has_processes(const struct live *l);
 /* Returns true if the last screen repeats the values of processes from the screen before, because
  * no poll of them had come since. *ret_at: the time of that poll. */
 bool live_is_stale(const struct live *l, uint64_t *ret_at);

@@ -161,7 +161,7 @@ struct live_group_entry *live_find_or_add_group(struct live *l, uint64_t id);
 /* live_machine.c: adds a line to live_failures(), once. Makes it plain. */
 void live_add_failure(struct live *l, struct strbuf *line);
 
-/* Notes that a packet of the time `at` is about the process. */
+/* Sets the time of the last packet about the process to `at`, unless it has a later one. */
 void live_set_last_seen(const struct live *l, struct live_entry *p, uint64_t at);
 void live_set_name(struct live_entry *p, const void *name, size_t len);
 

@@ -56,7 +56,7 @@ void live_read_groups(struct live *l, const struct packet *p)
 			read_group(l, &f);
 }
 
-/* tid 0: all threads of the process. */
+/* Sets the control group of a thread; tid 0: of all threads of the process. */
 static void set_group_of_thread(struct live *l, int32_t tid, int32_t tgid, uint64_t group,
 				uint64_t at)
 {

@@ -453,7 +453,7 @@ static void metrics_feed_read_track(struct metrics_feed *f, const struct packet 
 /* ---- histograms ---- */
 
 /* Bucket 32 * e + k begins at (32 + k) * 2^(e - 1) ns (EbpfHistogramRows). */
-static uint64_t middle_of_bucket(uint64_t bucket)
+static uint64_t bucket_middle_ns(uint64_t bucket)
 {
 	uint64_t octave = bucket >> 5, begin, width;
 
@@ -492,7 +492,7 @@ static void metrics_feed_read_histogram(struct metrics_feed *f, const struct pac
 	packed = pb_packed_of(&rows);
 	while (pb_packed_next(&packed, &bucket) && pb_packed_next(&packed, &n))
 		if (bucket < 1024)
-			metrics_histogram_add(s->histogram, middle_of_bucket(bucket), n);
+			metrics_histogram_add(s->histogram, bucket_middle_ns(bucket), n);
 }
 
 /* ---- waits by control group ---- */

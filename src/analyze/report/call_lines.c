@@ -229,7 +229,7 @@ static void read_events(struct call_lines *l, uint32_t set)
 	free(list.args);
 }
 
-static int64_t pid_of(const struct store *s, uint32_t utid)
+static int64_t pid_of_thread(const struct store *s, uint32_t utid)
 {
 	uint32_t upid = table_u32(&s->tables[TABLE_THREAD], THREAD_UPID, utid);
 
@@ -241,7 +241,7 @@ static void call_lines_read(struct call_lines *l)
 	const struct table *t = &l->s->tables[TABLE_SLICE];
 	const char *name = strings_get(&l->s->strings, table_u32(t, SLICE_NAME, l->slice));
 	uint32_t set = table_u32(t, SLICE_ARGS, l->slice);
-	int64_t pid = pid_of(l->s, l->utid);
+	int64_t pid = pid_of_thread(l->s, l->utid);
 
 	if (l->is_read)
 		return;
@@ -264,7 +264,7 @@ static void call_lines_read(struct call_lines *l)
 
 /* ---- what a call does to descriptors ---- */
 
-static const char *text_of_argument(const struct call_lines *l, int arg)
+static const char *get_argument_text(const struct call_lines *l, int arg)
 {
 	if (arg < 0 || l->texts[arg] == NULL_U32)
 		return NULL;
@@ -287,9 +287,9 @@ static const char *folder_of_path_argument(const struct call_lines *l, int path)
 }
 
 /* Returns the whole path of an argument, as far as it is known; owned by the caller. */
-static char *whole_path_of_argument(const struct call_lines *l, int arg)
+static char *get_whole_path_argument(const struct call_lines *l, int arg)
 {
-	const char *path = text_of_argument(l, arg), *folder;
+	const char *path = get_argument_text(l, arg), *folder;
 	struct strbuf b = {0};
 
 	if (!path)
@@ -351,8 +351,9 @@ static bool makes_close_on_exec(const struct call_lines *l)
 			return l->args[arg] & O_CLOEXEC;
 	}
 	/* struct open_how is text. */
-	return find_argument(l, CALL_HOW) >= 0 && text_of_argument(l, find_argument(l, CALL_HOW)) &&
-	       strstr(text_of_argument(l, find_argument(l, CALL_HOW)), "O_CLOEXEC");
+	return find_argument(l, CALL_HOW) >= 0 &&
+	       get_argument_text(l, find_argument(l, CALL_HOW)) &&
+	       strstr(get_argument_text(l, find_argument(l, CALL_HOW)), "O_CLOEXEC");
 }
 
 static bool call_is_named(const struct call_lines *l, const char *name)
@@ -363,7 +364,7 @@ static bool call_is_named(const struct call_lines *l, const char *name)
 /* pipe, pipe2, socketpair: the text is "[3, 4]". */
 static void apply_descriptor_pair(struct call_lines *l, int arg)
 {
-	const char *text = text_of_argument(l, arg);
+	const char *text = get_argument_text(l, arg);
 	char *end;
 	long fds[2];
 
@@ -401,18 +402,18 @@ static void apply_fcntl(struct call_lines *l)
 static void apply_folder(struct call_lines *l)
 {
 	if (call_is_named(l, "chdir"))
-		call_process_set_folder(l->process, whole_path_of_argument(l, 0));
+		call_process_set_folder(l->process, get_whole_path_argument(l, 0));
 	else if (call_is_named(l, "fchdir"))
 		call_process_set_folder(l->process,
 					copy_or_null(call_process_fd(l->process, (int)l->args[0])));
 	else if (call_is_named(l, "getcwd"))
-		call_process_set_folder(l->process, copy_or_null(text_of_argument(l, 0)));
+		call_process_set_folder(l->process, copy_or_null(get_argument_text(l, 0)));
 }
 
 static bool apply_process(struct call_lines *l)
 {
 	bool is_clone = call_is_named(l, "clone") || call_is_named(l, "clone3");
-	const char *flags = call_is_named(l, "clone3") ? text_of_argument(l, 0) : NULL;
+	const char *flags = call_is_named(l, "clone3") ? get_argument_text(l, 0) : NULL;
 
 	if (is_clone &&
 	    (flags ? strstr(flags, "CLONE_THREAD") != NULL : (l->args[0] & CLONE_THREAD) != 0))
@@ -438,10 +439,10 @@ static char *name_of_new_descriptor(struct call_lines *l)
 	struct strbuf b = {0};
 
 	if (path >= 0)
-		return whole_path_of_argument(l, path);
-	if (!call_is_named(l, "memfd_create") || !text_of_argument(l, 0))
+		return get_whole_path_argument(l, path);
+	if (!call_is_named(l, "memfd_create") || !get_argument_text(l, 0))
 		return copy_or_null(kind_of_new_descriptor(l->name));
-	strbuf_printf(&b, "/memfd:%s", text_of_argument(l, 0));
+	strbuf_printf(&b, "/memfd:%s", get_argument_text(l, 0));
 	return strbuf_take(&b);
 }
 
@@ -523,7 +524,7 @@ static void put_name_of_fd(const char *name, struct strbuf *b)
 
 static void put_argument(struct call_lines *l, unsigned i, struct strbuf *b)
 {
-	const char *text = text_of_argument(l, (int)i);
+	const char *text = get_argument_text(l, (int)i);
 	char letter = l->row ? l->row->args[i] : CALL_HEX;
 
 	if (text && (letter == CALL_PATH || letter == CALL_NAME || letter == CALL_PATH_OUT)) {
@@ -577,7 +578,7 @@ void call_lines_put(struct call_lines *l, struct strbuf *b)
 	put_result(l, b);
 }
 
-bool call_lines_path(struct call_lines *l, struct strbuf *b)
+bool call_lines_append_path(struct call_lines *l, struct strbuf *b)
 {
 	_cleanup_(freep) char *path = NULL;
 	const char *name;
@@ -585,7 +586,7 @@ bool call_lines_path(struct call_lines *l, struct strbuf *b)
 
 	call_lines_read(l);
 	arg = l->row ? call_row_path(l->row) : -1;
-	path = arg >= 0 && l->process ? whole_path_of_argument(l, arg) : NULL;
+	path = arg >= 0 && l->process ? get_whole_path_argument(l, arg) : NULL;
 	name = path;
 	if (!name && l->row && (arg = find_argument(l, CALL_FD)) >= 0)
 		name = call_process_fd(l->process, (int)l->args[arg]);

@@ -24,6 +24,6 @@ void call_lines_free(struct call_lines *l);
 void call_lines_add(struct call_lines *l, uint32_t row, uint32_t utid);
 /* Appends the path that the call is about: its first path, else that of its first descriptor.
  * Returns false if there is none. */
-bool call_lines_path(struct call_lines *l, struct strbuf *b);
+bool call_lines_append_path(struct call_lines *l, struct strbuf *b);
 /* Appends the call as a line, without the thread and the time. */
 void call_lines_put(struct call_lines *l, struct strbuf *b);

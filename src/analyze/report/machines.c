@@ -83,7 +83,8 @@ static bool machines_find_schema_type(sqlite3 *db, const char *name, char ret[st
 	return found;
 }
 
-__attribute__((format(printf, 2, 3))) static int run(sqlite3 *db, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int run_formatted_sql(sqlite3 *db, const char *format,
+								   ...)
 {
 	va_list list;
 	char *sql;
@@ -103,7 +104,7 @@ static int make_machine_view(sqlite3 *db, const char *const view[2], int64_t id)
 	struct strbuf rows = {0};
 	char kind[8];
 	int r = machines_find_schema_type(db, view[0], kind) && !strcmp(kind, "view")
-			? run(db, "DROP VIEW temp.%s", view[0])
+			? run_formatted_sql(db, "DROP VIEW temp.%s", view[0])
 			: SQLITE_OK;
 
 	for (const char *at = view[1]; *at; at++)
@@ -113,7 +114,8 @@ static int make_machine_view(sqlite3 *db, const char *const view[2], int64_t id)
 			strbuf_add(&rows, at, 1);
 	if (r == SQLITE_OK)
 		r = rows.failed ? SQLITE_NOMEM
-				: run(db, "CREATE TEMP VIEW %s AS SELECT %s", view[0], rows.s);
+				: run_formatted_sql(db, "CREATE TEMP VIEW %s AS SELECT %s", view[0],
+						    rows.s);
 	strbuf_deinit(&rows);
 	return r;
 }
@@ -129,7 +131,8 @@ int machines_restrict_to(sqlite3 *db, int64_t id)
 		char kind[8];
 
 		if (machines_find_schema_type(db, name, kind) && !strcmp(kind, "table"))
-			r = run(db, "ALTER TABLE temp.%s RENAME TO %s_of_all", name, name);
+			r = run_formatted_sql(db, "ALTER TABLE temp.%s RENAME TO %s_of_all", name,
+					      name);
 		if (r == SQLITE_OK)
 			r = make_machine_view(db, own_views[i], id);
 	}

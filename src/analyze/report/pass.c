@@ -15,7 +15,7 @@ void pass_add_row(struct pass_rows *rows, const int64_t *values)
 	rows->n += rows->columns;
 }
 
-int64_t pass_text(struct pass_rows *rows)
+int64_t pass_text_id(struct pass_rows *rows)
 {
 	strbuf_putc(&rows->own_texts, '\0');
 	return -1 - (int64_t)rows->own_texts.len;

@@ -39,7 +39,8 @@ struct pass_input {
 struct pass_rows {
 	unsigned columns;
 	unsigned texts; /* bit i: column i has texts, besides the TEXT columns of the pass */
-	int64_t *cells; /* owned; NULL_I64 is NULL; texts are ids of strings, or of pass_text() */
+	int64_t *
+		cells; /* owned; NULL_I64 is NULL; texts are ids of strings, or of pass_text_id() */
 	size_t n, cap; /* cells */
 	struct strbuf own_texts; /* those that are not strings of the store, each with a NUL */
 	bool failed; /* out of memory */
@@ -55,7 +56,7 @@ void request_list_free(struct request_list *l);
 
 /* Adds the waits of the chosen threads for a CPU. Each item has the wait's first row of
  * thread_state, and its last one in other; a wait of a preempted thread may have two. */
-void pass_longest_waits(const struct pass_input *in, struct largest *ret);
+void pass_find_longest_waits(const struct pass_input *in, struct largest *ret);
 
 /* A wait for a CPU. */
 struct cpu_wait {
@@ -87,7 +88,7 @@ int64_t pass_function_cell(struct pass_rows *rows, const struct code *c, uint32_
 
 /* Begins a text that is not a string of the store: the caller appends it to rows->own_texts,
  * without a NUL. Returns the value of its cell. */
-int64_t pass_text(struct pass_rows *rows);
+int64_t pass_text_id(struct pass_rows *rows);
 
 /* Returns a class of lengths: 0 below 1 us, 1 below 2 us, 2 below 4 us, and so on. */
 static inline uint32_t pass_length(int64_t ns)
@@ -98,7 +99,7 @@ static inline uint32_t pass_length(int64_t ns)
 }
 
 /* Returns an id of a string, or of any other row, as a value; NULL_U32 becomes NULL. */
-static inline int64_t pass_id(uint32_t id)
+static inline int64_t pass_id_value(uint32_t id)
 {
 	return id == NULL_U32 ? NULL_I64 : id;
 }
@@ -156,11 +157,11 @@ struct pass_who {
 bool pass_who_init(struct pass_who *w, const struct pass_input *in);
 void pass_who_deinit(struct pass_who *w);
 
-/* Returns the same as pass_who_at(), for subjects only. */
+/* Returns the same as pass_find_who_at(), for subjects only. */
 uint32_t pass_subject_at(const struct pass_who *w, uint32_t utid, int64_t ts);
 
 /* Returns whom the thread belongs to at ts; NULL_U32: unknown. */
-static inline uint32_t pass_who_at(const struct pass_who *w, uint32_t utid, int64_t ts)
+static inline uint32_t pass_find_who_at(const struct pass_who *w, uint32_t utid, int64_t ts)
 {
 	return w->subject ? pass_subject_at(w, utid, ts) : w->of[utid];
 }
@@ -170,7 +171,7 @@ static inline uint32_t pass_who_at(const struct pass_who *w, uint32_t utid, int6
 bool pass_who_cut_span(const struct pass_who *w, struct pass_span *rest, struct pass_span *ret,
 		       uint32_t *ret_who);
 
-/* Returns the value of the column "who". who: of pass_who_at(); NULL_U32 becomes NULL. */
+/* Returns the value of the column "who". who: of pass_find_who_at(); NULL_U32 becomes NULL. */
 int64_t pass_who_value(const struct pass_who *w, uint32_t who);
 
 /* The first returns true for "R" and "R+", the second for states that begin with "D". */

@@ -164,7 +164,7 @@ static void add_calls_to_groups(struct calls *c, const struct pass_who *who, boo
 	c->at = 0;
 	while (next_reported_call(c, &call)) {
 		uint32_t name = by_name ? table_u32(t, SLICE_NAME, call.row) : NULL_U32;
-		uint32_t of = who ? pass_who_at(who, call.utid, call.ts) : NULL_U32;
+		uint32_t of = who ? pass_find_who_at(who, call.utid, call.ts) : NULL_U32;
 		uint64_t key = (uint64_t)of << 32 | name;
 		struct group *group =
 			groups_add(g, &(struct group_sample){.key = key,
@@ -177,7 +177,7 @@ static void add_calls_to_groups(struct calls *c, const struct pass_who *who, boo
 	}
 }
 
-void pass_calls(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_calls(const struct pass_input *in, struct pass_rows *ret)
 {
 	bool by_name = !strcmp(in->by, "name");
 	struct pass_who who;
@@ -194,7 +194,7 @@ void pass_calls(const struct pass_input *in, struct pass_rows *ret)
 		add_calls_to_groups(&c, &who, true, &g);
 	for (size_t i = 0; i < g.n; i++) {
 		const struct group *e = &g.list[i];
-		int64_t name = pass_id((uint32_t)e->key);
+		int64_t name = pass_id_value((uint32_t)e->key);
 
 		PASS_ROW(ret, by_name ? name : pass_who_value(&who, (uint32_t)(e->key >> 32)),
 			 by_program ? name : NULL_I64, (int64_t)e->n, (int64_t)e->total,
@@ -237,8 +237,8 @@ void pass_empty_calls(const struct pass_input *in, struct pass_rows *ret)
 	for (size_t i = 0; i < g.n; i++) {
 		const struct group *e = &g.list[i];
 
-		PASS_ROW(ret, (int64_t)(e->key >> 32), pass_id((uint32_t)e->key), (int64_t)e->n,
-			 (int64_t)e->flagged, (int64_t)e->total, (int64_t)e->other);
+		PASS_ROW(ret, (int64_t)(e->key >> 32), pass_id_value((uint32_t)e->key),
+			 (int64_t)e->n, (int64_t)e->flagged, (int64_t)e->total, (int64_t)e->other);
 	}
 	ret->failed |= !good || g.failed;
 	groups_deinit(&g);
@@ -284,7 +284,8 @@ static void add_calls_by_path(struct calls *c, struct call_lines *lines, struct 
 	while (next_call_of_any_thread(c, &call)) {
 		call_lines_add(lines, call.row, call.utid);
 		strbuf_clear(&path);
-		if (!call_is_in_report(c, &call) || !call_lines_path(lines, &path) || !path.len)
+		if (!call_is_in_report(c, &call) || !call_lines_append_path(lines, &path) ||
+		    !path.len)
 			continue;
 		call.result = result_of_call(c, call.row);
 		p = call_path_get(paths, &path);
@@ -300,7 +301,7 @@ static void add_calls_by_path(struct calls *c, struct call_lines *lines, struct 
 	strbuf_deinit(&path);
 }
 
-void pass_call_paths(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_call_paths(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct call_lines *lines = call_lines_new(in->s);
 	struct call_path *paths = NULL, *p, *next;
@@ -311,7 +312,7 @@ void pass_call_paths(const struct pass_input *in, struct pass_rows *ret)
 	if (good)
 		add_calls_by_path(&c, lines, &paths, ret);
 	HASH_ITER (hh, paths, p, next) {
-		int64_t text = pass_text(ret);
+		int64_t text = pass_text_id(ret);
 
 		strbuf_add(&ret->own_texts, p->path, p->len);
 		PASS_ROW(ret, text, (int64_t)p->n, (int64_t)p->total, p->worst, (int64_t)p->errors);
@@ -344,14 +345,14 @@ static void put_longest_calls(struct calls *c, const struct largest *l, struct c
 		call_lines_add(lines, call.row, call.utid);
 		if (call.row != l->items[i].row)
 			continue;
-		text = pass_text(ret);
+		text = pass_text_id(ret);
 		call_lines_put(lines, &ret->own_texts);
 		PASS_ROW(ret, call.row, result_of_call(c, call.row), text);
 		i++;
 	}
 }
 
-void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_longest_calls(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct largest l = {.most = (size_t)in->top};
 	struct call_lines *lines = call_lines_new(in->s);
@@ -374,7 +375,7 @@ void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret)
 	calls_deinit(&c);
 }
 
-void pass_call_lines(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_call_lines(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct call_lines *lines = call_lines_new(in->s);
 	struct call call;
@@ -387,7 +388,7 @@ void pass_call_lines(const struct pass_input *in, struct pass_rows *ret)
 		call_lines_add(lines, call.row, call.utid);
 		if (!in->chosen[call.utid] || call.ts < in->from || call.ts > in->to)
 			continue;
-		text = pass_text(ret);
+		text = pass_text_id(ret);
 		call_lines_put(lines, &ret->own_texts);
 		PASS_ROW(ret, call.row, call.utid, call.ts, call.dur < 0 ? NULL_I64 : call.dur,
 			 text);

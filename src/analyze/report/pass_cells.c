@@ -84,7 +84,7 @@ static void choose_lines(struct lines *l)
 }
 
 /* Returns when a cell begins. cell is at most the width. */
-static int64_t begin_of_cell(const struct pass_input *in, int64_t cell)
+static int64_t find_cell_begin(const struct pass_input *in, int64_t cell)
 {
 	return (int64_t)(in->from + ((__int128)in->to - in->from) * cell / in->width);
 }
@@ -105,8 +105,8 @@ static void add_to_cells(const struct pass_input *in, int64_t (*cells)[KINDS], e
 		return;
 	}
 	for (int64_t c = first; c <= last; c++)
-		cells[c][kind] += duration_between(MAX(span->begin, begin_of_cell(in, c)),
-						   MIN(span->end, begin_of_cell(in, c + 1)));
+		cells[c][kind] += duration_between(MAX(span->begin, find_cell_begin(in, c)),
+						   MIN(span->end, find_cell_begin(in, c + 1)));
 }
 
 static void fill_cells_of_lines(struct lines *l)
@@ -130,7 +130,7 @@ static void fill_cells_of_lines(struct lines *l)
 	}
 }
 
-void pass_cells(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_cells(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct lines l = {.in = in,
 			  .table = strcmp(in->by, "cpu") ? TABLE_THREAD_STATE : TABLE_SCHED};
@@ -157,7 +157,8 @@ void pass_cells(const struct pass_input *in, struct pass_rows *ret)
 				l.cells[(size_t)l.line_of[i] * (size_t)in->width + (size_t)c];
 
 			PASS_ROW(ret, key, c,
-				 duration_between(begin_of_cell(in, c), begin_of_cell(in, c + 1)),
+				 duration_between(find_cell_begin(in, c),
+						  find_cell_begin(in, c + 1)),
 				 cell[RUN], cell[WAIT], cell[BLOCKED], (int64_t)g->total,
 				 (int64_t)g->other);
 		}

@@ -59,7 +59,7 @@ static int64_t add_ns_saturating(int64_t a, int64_t b)
 }
 
 /* Adds a row of cgroup_wait to the sum at an index. Returns false if out of memory. */
-static bool sums_add(struct cgroup_sums *s, uint32_t row, uint32_t at, bool is_quota)
+static bool add_wait_to_sum(struct cgroup_sums *s, uint32_t row, uint32_t at, bool is_quota)
 {
 	const struct table *t = &s->in->s->tables[TABLE_CGROUP_WAIT];
 	int64_t total = table_i64(t, CGROUP_WAIT_TOTAL, row),
@@ -109,7 +109,7 @@ static int64_t wait_length_of_rank(const struct cgroup_sum *sum, uint64_t rank)
 	return sum->longest ? MIN(middle, sum->longest) : middle;
 }
 
-static int64_t longest_wait_of(const struct cgroup_sum *sum)
+static int64_t find_longest_wait(const struct cgroup_sum *sum)
 {
 	uint32_t i = CGROUP_WAIT_BUCKETS - 1;
 
@@ -119,7 +119,7 @@ static int64_t longest_wait_of(const struct cgroup_sum *sum)
 	return MAX(sum->longest, cgroup_wait_begin(i));
 }
 
-void pass_cgroup_waits(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_cgroup_waits(const struct pass_input *in, struct pass_rows *ret)
 {
 	const struct table *t = &in->s->tables[TABLE_CGROUP_WAIT];
 	bool by_cause = !strcmp(in->by, "cause");
@@ -132,7 +132,8 @@ void pass_cgroup_waits(const struct pass_input *in, struct pass_rows *ret)
 		uint32_t group = table_u32(t, CGROUP_WAIT_CGROUP, row);
 
 		if (row_is_in_window(in, row))
-			ret->failed |= !sums_add(&s, row, by_cause ? cause : who.subject[group],
+			ret->failed |=
+				!add_wait_to_sum(&s, row, by_cause ? cause : who.subject[group],
 						 !by_cause && cause == CGROUP_WAIT_QUOTA);
 	}
 	if (!ret->failed)
@@ -145,7 +146,7 @@ void pass_cgroup_waits(const struct pass_input *in, struct pass_rows *ret)
 				 sum->n ? wait_length_of_rank(sum, (sum->n + 1) / 2) : NULL_I64,
 				 sum->n ? wait_length_of_rank(sum, (sum->n * 99 + 99) / 100)
 					: NULL_I64,
-				 sum->n ? longest_wait_of(sum) : NULL_I64, sum->quota);
+				 sum->n ? find_longest_wait(sum) : NULL_I64, sum->quota);
 	}
 	sums_deinit(&s);
 	pass_who_deinit(&who);

@@ -129,7 +129,7 @@ int64_t pass_function_cell(struct pass_rows *rows, const struct code *c, uint32_
 
 	if (function == NULL_U32)
 		return NULL_I64;
-	ret = pass_text(rows);
+	ret = pass_text_id(rows);
 	code_put_name(c, function, &rows->own_texts);
 	return ret;
 }
@@ -142,8 +142,8 @@ static int64_t put_reason_cell(struct pass_rows *rows, const struct store *s, ui
 	int64_t ret;
 
 	if (*text != '[' || len < 2)
-		return pass_id(reason);
-	ret = pass_text(rows);
+		return pass_id_value(reason);
+	ret = pass_text_id(rows);
 	strbuf_add(&rows->own_texts, text + 1, len - 2);
 	return ret;
 }
@@ -154,7 +154,7 @@ static int64_t put_file_cell(struct pass_rows *rows, const struct code *c, uint3
 
 	if (function == NULL_U32)
 		return NULL_I64;
-	ret = pass_text(rows);
+	ret = pass_text_id(rows);
 	strbuf_puts(&rows->own_texts, code_file(c, function));
 	return ret;
 }
@@ -205,12 +205,12 @@ static bool add_program_rows(struct code_points *c, const struct pass_who *who,
 		for (end = i; end < c->points.n && of[end].utid == of[i].utid;)
 			end++;
 		part.points = (struct stack_points){.of = of + i, .n = end - i};
-		good = add_function_rows(&part, pass_id(of[i].utid), ret);
+		good = add_function_rows(&part, pass_id_value(of[i].utid), ret);
 	}
 	return good;
 }
 
-void pass_functions(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_functions(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct code_points c;
 	struct pass_who who;
@@ -328,7 +328,7 @@ static bool *find_matching_functions(const struct code *c, const char *pattern)
 	return wanted;
 }
 
-void pass_tree(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_call_tree(const struct pass_input *in, struct pass_rows *ret)
 {
 	const struct tree_words w = read_tree_words(in->by);
 	struct call_tree t = {.code = NULL};
@@ -391,7 +391,7 @@ static bool add_wait_to_sums(struct wait_sum **sums, const struct code *c,
 	return true;
 }
 
-void pass_code_waits(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_code_waits(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct wait_sum *sums = NULL;
 	struct code_points c;
@@ -400,7 +400,8 @@ void pass_code_waits(const struct pass_input *in, struct pass_rows *ret)
 	for (size_t i = 0; i < c.points.n && !ret->failed; i++)
 		ret->failed = !add_wait_to_sums(&sums, &c.code, &c.points.of[i]);
 	for (const struct wait_sum *s = sums; s && !ret->failed; s = s->hh.next)
-		PASS_ROW(ret, pass_id(s->key.utid), put_reason_cell(ret, in->s, s->key.reason),
+		PASS_ROW(ret, pass_id_value(s->key.utid),
+			 put_reason_cell(ret, in->s, s->key.reason),
 			 pass_function_cell(ret, &c.code, s->key.function),
 			 put_file_cell(ret, &c.code, s->key.function), s->key.condition, s->time,
 			 s->n, s->worst ? s->worst : NULL_I64);
@@ -417,7 +418,7 @@ static int compare_points_by_weight(const void *a, const void *b)
 	return (x->slice > y->slice) - (x->slice < y->slice);
 }
 
-void pass_single_waits(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_single_waits(const struct pass_input *in, struct pass_rows *ret)
 {
 	_cleanup_(freep) uint32_t *wakers = NULL;
 	struct stack_points ends = {.n = 0};
@@ -443,7 +444,8 @@ void pass_single_waits(const struct pass_input *in, struct pass_rows *ret)
 		uint32_t end = wakers[p->slice];
 		uint32_t waker = end == NULL_U32 ? NULL_U32 : code_waking_function(&c.code, end);
 
-		PASS_ROW(ret, p->utid, p->ts, p->dur < 0 ? NULL_I64 : p->dur, pass_id(p->reason),
+		PASS_ROW(ret, p->utid, p->ts, p->dur < 0 ? NULL_I64 : p->dur,
+			 pass_id_value(p->reason),
 			 p->site != NULL_U32 && code_waits_for_condition(&c.code, p->site),
 			 pass_function_cell(ret, &c.code, own), put_file_cell(ret, &c.code, own),
 			 pass_function_cell(ret, &c.code, waker),

@@ -363,7 +363,7 @@ static int64_t put_address_cell(struct pass_rows *ret, const struct connections 
 	if (connection == NULL_U32)
 		return NULL_I64;
 	space = strchr(text, ' ');
-	cell = pass_text(ret);
+	cell = pass_text_id(ret);
 	if (of_peer)
 		strbuf_puts(&ret->own_texts, space + 1);
 	else
@@ -371,7 +371,7 @@ static int64_t put_address_cell(struct pass_rows *ret, const struct connections 
 	return cell;
 }
 
-void pass_events(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_events(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct events e = {.in = in};
 
@@ -383,7 +383,7 @@ void pass_events(const struct pass_input *in, struct pass_rows *ret)
 		const struct event_group *g = &e.groups[i];
 		uint32_t utid = table_u32(&in->s->tables[TABLE_FTRACE], FTRACE_UTID, g->first);
 
-		PASS_ROW(ret, g->first, e.subject->of_threads ? pass_id(utid) : NULL_I64,
+		PASS_ROW(ret, g->first, e.subject->of_threads ? pass_id_value(utid) : NULL_I64,
 			 (int64_t)g->n, g->n_sum ? (int64_t)g->sum : NULL_I64, g->first_ts,
 			 g->last_ts, (int64_t)g->failed,
 			 put_address_cell(ret, &e.connections, g->connection, false),

@@ -12,7 +12,7 @@ struct row_range {
 	uint32_t first, end;
 };
 
-static struct row_range rows_of_interval(const struct table *t, int64_t from, int64_t to)
+static struct row_range find_rows_of_interval(const struct table *t, int64_t from, int64_t to)
 {
 	return t->unsorted
 		       ? (struct row_range){0, t->rows}
@@ -32,7 +32,7 @@ static bool find_run_that_ended_wait(const struct store *s, uint32_t row, uint32
 				   &end) ||
 	    end == INT64_MAX)
 		return false;
-	range = rows_of_interval(t, end, end + 1);
+	range = find_rows_of_interval(t, end, end + 1);
 	for (uint32_t i = range.first; i < range.end; i++)
 		if (table_u32(t, STATE_UTID, i) == table_u32(t, STATE_UTID, row) &&
 		    table_u16(t, STATE_STATE, i) == STORE_STATE_RUNNING &&
@@ -68,7 +68,7 @@ void pass_add_holders(const struct pass_input *in, const struct cpu_wait *w, uin
 {
 	const struct table *t = &in->s->tables[TABLE_SCHED];
 	int64_t since = begin_of_run_before_wait(t, w);
-	struct row_range range = rows_of_interval(t, since, w->end);
+	struct row_range range = find_rows_of_interval(t, since, w->end);
 
 	for (uint32_t row = range.first; row < range.end; row++) {
 		uint32_t utid = table_u32(t, SCHED_UTID, row);
@@ -100,14 +100,14 @@ static int compare_group_keys(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-void pass_holders(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_holders(const struct pass_input *in, struct pass_rows *ret)
 {
 	int64_t first_cpu = in->machine == MACHINES_ALL ? 0 : in->machine * STORE_CPUS_OF_A_MACHINE;
 	struct largest longest = {.most = (size_t)in->top};
 	struct groups g = {.n = 0};
 	struct cpu_wait w;
 
-	pass_longest_waits(in, &longest);
+	pass_find_longest_waits(in, &longest);
 	for (size_t i = 0; i < longest.n && !longest.failed && !g.failed; i++) {
 		int64_t cpu;
 
@@ -261,7 +261,7 @@ static bool neighbour_walk_init(struct neighbour_walk *w, const struct pass_inpu
 	if (!pass_who_init(&w->who, in) || !read_throttled(w) || !sort_sched_rows_by_cpu(w) ||
 	    !find_cpus_before(w))
 		return false;
-	pass_longest_waits(in, &w->waits);
+	pass_find_longest_waits(in, &w->waits);
 	return !w->waits.failed;
 }
 
@@ -286,7 +286,7 @@ static bool is_kernel_thread(const struct store *s, uint32_t utid)
 	return parent != NULL_U32 && table_i64(processes, PROCESS_PID, parent) == KTHREADD_PID;
 }
 
-static enum wait_cause cause_of_thread(const struct neighbour_walk *w, uint32_t utid)
+static enum wait_cause find_cause(const struct neighbour_walk *w, uint32_t utid)
 {
 	if (table_u8(&w->in->s->tables[TABLE_THREAD], THREAD_IS_IDLE, utid) == 1)
 		return CAUSE_IDLE;
@@ -342,7 +342,7 @@ static int64_t for_each_run_during_wait(const struct neighbour_walk *w, const st
 		    utid >= w->in->s->tables[TABLE_THREAD].rows)
 			continue;
 		known += s.end - s.begin;
-		part(ctx, cause_of_thread(w, utid), &s);
+		part(ctx, find_cause(w, utid), &s);
 	}
 	return MAX(of->end - of->begin - known, 0);
 }
@@ -401,7 +401,7 @@ static void add_divided_waits(struct neighbour_walk *w, struct groups *g)
 	}
 }
 
-void pass_neighbour_waits(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_neighbour_waits(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct groups g = {.n = 0};
 	struct neighbour_walk w;
@@ -436,16 +436,17 @@ static void add_neighbour(void *ctx, enum wait_cause cause, const struct pass_sp
 
 	if (cause != CAUSE_NEIGHBOUR && cause != CAUSE_KERNEL)
 		return;
-	groups_add(sum->g,
-		   &(struct group_sample){
-			   .key = (uint64_t)pass_who_at(&sum->w->who, s->utid, s->begin) << 32 |
-				  s->utid,
-			   .ns = s->end - s->begin,
-			   .ts = s->begin});
+	groups_add(
+		sum->g,
+		&(struct group_sample){
+			.key = (uint64_t)pass_find_who_at(&sum->w->who, s->utid, s->begin) << 32 |
+			       s->utid,
+			.ns = s->end - s->begin,
+			.ts = s->begin});
 }
 
 /* Whose runs delayed chosen threads: waits for the quota are not their doing. */
-void pass_neighbours(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_neighbours(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct groups g = {.n = 0};
 	struct neighbour_walk w;

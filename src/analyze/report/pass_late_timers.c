@@ -39,7 +39,7 @@ static void add_late_wakeups(const struct pass_input *in, const struct pass_who 
 				      .key = who->of[l.utid], .ns = l.ns, .ts = l.ts - l.ns});
 }
 
-void pass_late_by(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_timer_lateness(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct groups g = {.n = 0};
 	struct pass_who who;
@@ -62,7 +62,7 @@ void pass_late_by(const struct pass_input *in, struct pass_rows *ret)
 	pass_who_deinit(&who);
 }
 
-void pass_late_timers(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_late_timers(const struct pass_input *in, struct pass_rows *ret)
 {
 	uint32_t next = 0;
 	struct late l;

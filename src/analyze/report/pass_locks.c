@@ -294,7 +294,7 @@ static int64_t put_text_cell(struct pass_rows *rows, const char *text)
 
 	if (!text)
 		return NULL_I64;
-	ret = pass_text(rows);
+	ret = pass_text_id(rows);
 	strbuf_puts(&rows->own_texts, text);
 	return ret;
 }
@@ -318,9 +318,10 @@ static void put_lock_wait_row(const struct lock_pass *l, const struct lock_wait 
 		m = find_states_of_holder(l, w);
 	PASS_ROW(rows, w->point->utid, w->point->ts, w->end - w->point->ts,
 		 put_text_cell(rows, w->object), put_own_function_cell(l, w->point, rows),
-		 pass_id(w->holder), put_text_cell(rows, w->known), m.has_states ? m.ran : NULL_I64,
-		 m.has_states ? m.waited : NULL_I64, is_known ? m.blocked : NULL_I64,
-		 m.sleep ? pass_id(m.sleep->reason) : NULL_I64,
+		 pass_id_value(w->holder), put_text_cell(rows, w->known),
+		 m.has_states ? m.ran : NULL_I64, m.has_states ? m.waited : NULL_I64,
+		 is_known ? m.blocked : NULL_I64,
+		 m.sleep ? pass_id_value(m.sleep->reason) : NULL_I64,
 		 put_own_function_cell(l, m.sleep, rows));
 }
 
@@ -358,7 +359,7 @@ static void lock_pass_deinit(struct lock_pass *l)
 	code_deinit(&l->code);
 }
 
-void pass_lock_waits(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_lock_waits(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct lock_pass l;
 

@@ -131,13 +131,14 @@ static void add_packet_waits(const struct packets *p, const struct pass_who *who
 		int64_t end = c->ts + c->ns;
 
 		if (c->counts && in->chosen[c->utid] && end >= in->from && end <= in->to)
-			groups_add(g, &(struct group_sample){.key = pass_who_at(who, c->utid, end),
-							     .ns = c->ns,
-							     .ts = c->ts});
+			groups_add(g, &(struct group_sample){
+					      .key = pass_find_who_at(who, c->utid, end),
+					      .ns = c->ns,
+					      .ts = c->ts});
 	}
 }
 
-void pass_packet_waits(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_packet_waits(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct packets p = {.in = in};
 	uint8_t *kinds =

@@ -310,10 +310,11 @@ static void add_requests(const struct request_array *l, enum request_key by,
 {
 	for (size_t i = 0; i < l->n; i++) {
 		const struct request *q = &l->list[i];
-		uint64_t key = by == BY_DEVICE ? (uint64_t)q->dev * OPS + q->op
-			       : by == BY_LENGTH
-				       ? pass_length(q->dur)
-				       : (uint64_t)pass_who_at(who, q->utid, q->ts) * OPS + q->op;
+		uint64_t key =
+			by == BY_DEVICE ? (uint64_t)q->dev * OPS + q->op
+			: by == BY_LENGTH
+				? pass_length(q->dur)
+				: (uint64_t)pass_find_who_at(who, q->utid, q->ts) * OPS + q->op;
 		struct group *group = groups_add(
 			g, &(struct group_sample){.key = key, .ns = q->dur, .ts = q->ts});
 
@@ -324,7 +325,7 @@ static void add_requests(const struct request_array *l, enum request_key by,
 	}
 }
 
-void pass_requests(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_requests(const struct pass_input *in, struct pass_rows *ret)
 {
 	enum request_key by = !strcmp(in->by, "device")	  ? BY_DEVICE
 			      : !strcmp(in->by, "length") ? BY_LENGTH
@@ -362,7 +363,7 @@ static int compare_request_rows(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-void pass_longest_requests(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_longest_requests(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct largest l = {.most = (size_t)in->top};
 	const struct request_list *all = list_requests(in);
@@ -381,7 +382,7 @@ void pass_longest_requests(const struct pass_input *in, struct pass_rows *ret)
 	free(l.items);
 }
 
-void pass_unfinished_requests(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_unfinished_requests(const struct pass_input *in, struct pass_rows *ret)
 {
 	const struct request_list *all = list_requests(in);
 

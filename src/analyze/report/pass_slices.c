@@ -45,7 +45,7 @@ struct slice_groups {
 
 /* Sets the number of the thread or process that a track belongs to. Returns false if it belongs to
  * none. */
-static bool owner_of_track(const struct slice_groups *sg, uint32_t track, uint64_t *ret)
+static bool find_track_owner(const struct slice_groups *sg, uint32_t track, uint64_t *ret)
 {
 	const struct table *t = &sg->in->s->tables[TABLE_TRACK];
 	uint32_t utid = table_u32(t, TRACK_UTID, track), upid = table_u32(t, TRACK_UPID, track);
@@ -70,7 +70,7 @@ static bool find_group_key(const struct slice_groups *sg, uint32_t row, uint64_t
 	    end > sg->in->to || !sg->tracks[track])
 		return false;
 	if (sg->who)
-		return owner_of_track(sg, track, ret_key);
+		return find_track_owner(sg, track, ret_key);
 	*ret_key = (uint64_t)table_u32(t, SLICE_NAME, row) << 32 |
 		   (sg->compare_track_groups ? track : 0);
 	return true;
@@ -105,7 +105,7 @@ static void add_slice_rows(struct slice_groups *sg, struct pass_rows *ret)
 {
 	for (size_t i = 0; i < sg->g.n && !sg->g.failed; i++) {
 		const struct group *e = &sg->g.list[i];
-		int64_t name = sg->who ? NULL_I64 : pass_id((uint32_t)(e->key >> 32));
+		int64_t name = sg->who ? NULL_I64 : pass_id_value((uint32_t)(e->key >> 32));
 		int64_t of = sg->who			? pass_who_value(sg->who, (uint32_t)e->key)
 			     : sg->compare_track_groups ? (int64_t)(uint32_t)e->key
 							: NULL_I64;
@@ -116,7 +116,7 @@ static void add_slice_rows(struct slice_groups *sg, struct pass_rows *ret)
 	}
 }
 
-void pass_slices(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_slices(const struct pass_input *in, struct pass_rows *ret)
 {
 	bool by_who = !strcmp(in->by, "thread") || !strcmp(in->by, "process");
 	struct pass_who who = {.s = in->s};
@@ -200,8 +200,8 @@ static void advance_irq_tracks_to(const struct store *s, struct irq_tracks *trac
 }
 
 /* Returns the innermost interrupt in which a CPU is at a time: a row of slice, or NULL_U32. */
-static uint32_t interrupt_at(const struct store *s, const struct irq_tracks *tracks, uint32_t cpu,
-			     int64_t ts)
+static uint32_t find_interrupt_at(const struct store *s, const struct irq_tracks *tracks,
+				  uint32_t cpu, int64_t ts)
 {
 	const struct table *t = &s->tables[TABLE_SLICE];
 	uint32_t found = NULL_U32;
@@ -233,7 +233,7 @@ static uint32_t cpu_of_waker(const struct store *s, uint32_t waker)
 		       : table_u32(t, STATE_MORE, row);
 }
 
-void pass_interrupt_wakes(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_interrupt_wakes(const struct pass_input *in, struct pass_rows *ret)
 {
 	const struct table *t = &in->s->tables[TABLE_THREAD_STATE];
 	struct irq_tracks tracks = {.n = 0};
@@ -250,7 +250,7 @@ void pass_interrupt_wakes(const struct pass_input *in, struct pass_rows *ret)
 			continue;
 		advance_irq_tracks_to(in->s, &tracks, ts);
 		cpu = cpu_of_waker(in->s, waker);
-		slice = cpu == NULL_U32 ? NULL_U32 : interrupt_at(in->s, &tracks, cpu, ts);
+		slice = cpu == NULL_U32 ? NULL_U32 : find_interrupt_at(in->s, &tracks, cpu, ts);
 		if (slice == NULL_U32)
 			continue;
 		groups_add(&g, &(struct group_sample){
@@ -260,7 +260,7 @@ void pass_interrupt_wakes(const struct pass_input *in, struct pass_rows *ret)
 					      utid});
 	}
 	for (size_t i = 0; i < g.n; i++)
-		PASS_ROW(ret, pass_id((uint32_t)(g.list[i].key >> 32)),
+		PASS_ROW(ret, pass_id_value((uint32_t)(g.list[i].key >> 32)),
 			 (int64_t)(uint32_t)g.list[i].key, (int64_t)g.list[i].n);
 	ret->failed |= tracks.failed || g.failed;
 	groups_deinit(&g);
@@ -278,7 +278,7 @@ static int compare_track_groups(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-void pass_interrupts(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_interrupts(const struct pass_input *in, struct pass_rows *ret)
 {
 	const struct table *t = &in->s->tables[TABLE_SLICE];
 	struct irq_tracks tracks = {.n = 0};
@@ -309,7 +309,7 @@ void pass_interrupts(const struct pass_input *in, struct pass_rows *ret)
 		qsort(g.list, g.n, sizeof(*g.list), compare_track_groups);
 	for (size_t i = 0; i < g.n; i++)
 		PASS_ROW(ret, (int64_t)(uint32_t)g.list[i].key,
-			 pass_id((uint32_t)(g.list[i].key >> 32)), (int64_t)g.list[i].n,
+			 pass_id_value((uint32_t)(g.list[i].key >> 32)), (int64_t)g.list[i].n,
 			 (int64_t)g.list[i].total, g.list[i].longest, g.list[i].longest_ts);
 	ret->failed |= tracks.failed || g.failed;
 	groups_deinit(&g);

@@ -32,7 +32,7 @@ struct stolen_walk {
 };
 
 /* Returns the CPU on which the thread runs next; NULL_U32: not known. */
-static uint32_t next_cpu_of_vcpu(const struct vcpu *v, size_t at)
+static uint32_t find_next_cpu(const struct vcpu *v, size_t at)
 {
 	while (at < v->n && !v->spans[at].running)
 		at++;
@@ -70,7 +70,7 @@ static void add_span_off_cpu(struct stolen_walk *w, const struct stolen *of, con
 		last = add_stolen(w, &(struct stolen){.utid = of->utid,
 						      .cpu = of->cpu,
 						      .vcpu = v->utid,
-						      .host_cpu = next_cpu_of_vcpu(v, at),
+						      .host_cpu = find_next_cpu(v, at),
 						      .waker = NULL_U32,
 						      .waits = of->waits,
 						      .begin = begin,
@@ -191,7 +191,7 @@ static void add_rows_of_stolen(const struct stolen_walk *w, const struct stolen 
 	PASS_ROW(ret, s->number, s->utid, s->begin - w->host.behind, s->end - s->begin, s->waits,
 		 s->cpu, s->vcpu,
 		 s->host_cpu == NULL_U32 ? NULL_I64 : s->host_cpu % STORE_CPUS_OF_A_MACHINE,
-		 s->blocked, pass_id(s->waker), NULL_I64, NULL_I64, NULL_I64);
+		 s->blocked, pass_id_value(s->waker), NULL_I64, NULL_I64, NULL_I64);
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -207,7 +207,7 @@ static void add_rows_of_stolen(const struct stolen_walk *w, const struct stolen 
 			 (int64_t)g->list[lo].n);
 }
 
-void pass_stolen(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_stolen(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct stolen_walk w = {.in = in};
 
@@ -229,7 +229,7 @@ void pass_stolen(const struct pass_input *in, struct pass_rows *ret)
 	free(w.list);
 }
 
-void pass_vm_host(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_vm_host(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct vm_host h;
 

@@ -387,7 +387,7 @@ static int64_t timer_name_cell(struct pass_rows *ret, const struct timers *t, ui
 
 	if (name == NULL_U32)
 		return NULL_I64;
-	cell = pass_text(ret);
+	cell = pass_text_id(ret);
 	strbuf_puts(&ret->own_texts, strings_get(&t->names, name));
 	return cell;
 }
@@ -406,7 +406,7 @@ static void add_timers(const struct timers *t, bool by_reason, struct groups *g)
 	}
 }
 
-void pass_timers(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_timers(const struct pass_input *in, struct pass_rows *ret)
 {
 	bool by_reason = !strcmp(in->by, "reason");
 	struct groups g = {.n = 0};
@@ -430,7 +430,7 @@ void pass_timers(const struct pass_input *in, struct pass_rows *ret)
 	timers_deinit(&t);
 }
 
-void pass_latest_timers(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_latest_timers(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct largest l = {.most = (size_t)in->top};
 	struct timers t;
@@ -486,9 +486,10 @@ static void add_sleeps(const struct pass_input *in, const struct pass_who *who, 
 
 	while (!*failed && next_timer_sleep(in, &next, &sleep)) {
 		const struct group *group = groups_add(
-			g, &(struct group_sample){.key = pass_who_at(who, sleep.utid, sleep.ts),
-						  .ns = sleep.late + sleep.waited,
-						  .ts = sleep.ts - sleep.late});
+			g,
+			&(struct group_sample){.key = pass_find_who_at(who, sleep.utid, sleep.ts),
+					       .ns = sleep.late + sleep.waited,
+					       .ts = sleep.ts - sleep.late});
 		size_t n = group ? (size_t)(group - g->list) : 0;
 
 		if (!group || g->filling)
@@ -500,7 +501,7 @@ static void add_sleeps(const struct pass_input *in, const struct pass_who *who, 
 	}
 }
 
-void pass_timer_sleeps(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_timer_sleeps(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct timer_sleep *longest = NULL;
 	struct groups g = {.n = 0};
@@ -525,7 +526,7 @@ void pass_timer_sleeps(const struct pass_input *in, struct pass_rows *ret)
 	pass_who_deinit(&who);
 }
 
-void pass_longest_timer_sleeps(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_longest_timer_sleeps(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct largest l = {.most = (size_t)in->top};
 	struct timer_sleep sleep;

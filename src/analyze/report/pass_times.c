@@ -40,7 +40,7 @@ static void add_span_to_subjects(struct groups *g, const struct pass_who *who,
 	}
 }
 
-void pass_used(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_cpu_time(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct pass_walk w = {.in = in, .table = TABLE_SCHED};
 	const struct table *t = &in->s->tables[TABLE_SCHED];
@@ -84,7 +84,7 @@ static bool waits_for_io(const struct store *s, uint32_t row)
 
 #define IO_WAIT 0x10000u /* of a key, beside the state */
 
-void pass_spent(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_state_times(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct pass_walk w = {.in = in, .table = TABLE_THREAD_STATE};
 	const struct table *t = &in->s->tables[TABLE_THREAD_STATE];
@@ -102,8 +102,8 @@ void pass_spent(const struct pass_input *in, struct pass_rows *ret)
 		if (span.end > span.begin && span_is_counted(in, &span))
 			add_span_to_subjects(&g, &who, &span, low, woken);
 		else if (span_is_counted(in, &span))
-			add_span(&empty, KEY(pass_who_at(&who, span.utid, span.begin), low), &span,
-				 woken);
+			add_span(&empty, KEY(pass_find_who_at(&who, span.utid, span.begin), low),
+				 &span, woken);
 	}
 	for (size_t i = 0; i < empty.n; i++) {
 		const struct group *e = &empty.list[i];
@@ -129,7 +129,7 @@ void pass_spent(const struct pass_input *in, struct pass_rows *ret)
 	pass_who_deinit(&who);
 }
 
-void pass_blocked(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_blocked_times(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct pass_walk w = {.in = in, .table = TABLE_THREAD_STATE};
 	const struct table *t = &in->s->tables[TABLE_THREAD_STATE];
@@ -150,7 +150,7 @@ void pass_blocked(const struct pass_input *in, struct pass_rows *ret)
 			 &span, waits_for_io(in->s, span.row));
 	}
 	for (size_t i = 0; i < g.n; i++)
-		PASS_ROW(ret, UTID_OF(g.list[i].key), pass_id(LOW_OF(g.list[i].key)),
+		PASS_ROW(ret, UTID_OF(g.list[i].key), pass_id_value(LOW_OF(g.list[i].key)),
 			 (int64_t)g.list[i].total, (int64_t)g.list[i].n, g.list[i].longest,
 			 g.list[i].flagged > 0);
 	ret->failed |= g.failed;

@@ -90,17 +90,17 @@ static void add_waits_to_groups(const struct pass_input *in, const struct pass_w
 	while (!g->failed && next_wait_of_cpu(&walk, &w)) {
 		if (!in->chosen[w.utid])
 			continue;
-		groups_add(g,
-			   &(struct group_sample){.key = by_length ? pass_length(w.dur)
-								   : pass_who_at(who, w.utid, w.ts),
-						  .ns = w.dur,
-						  .ts = w.ts,
-						  .flagged = w.waker != NULL_U32});
+		groups_add(g, &(struct group_sample){
+				      .key = by_length ? pass_length(w.dur)
+						       : pass_find_who_at(who, w.utid, w.ts),
+				      .ns = w.dur,
+				      .ts = w.ts,
+				      .flagged = w.waker != NULL_U32});
 	}
 	free(walk.preempted);
 }
 
-void pass_waits(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_waits(const struct pass_input *in, struct pass_rows *ret)
 {
 	bool by_length = !strcmp(in->by, "length");
 	struct groups g = {.n = 0};
@@ -151,7 +151,7 @@ static void add_wakes_to_groups(const struct pass_input *in, const struct pass_w
 	free(walk.preempted);
 }
 
-void pass_wakes(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_wakes(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct groups g = {.n = 0};
 	struct pass_who who;
@@ -174,7 +174,7 @@ void pass_wakes(const struct pass_input *in, struct pass_rows *ret)
 	pass_who_deinit(&who);
 }
 
-void pass_longest_waits(const struct pass_input *in, struct largest *ret)
+void pass_find_longest_waits(const struct pass_input *in, struct largest *ret)
 {
 	struct wait_walk walk;
 	struct wait w;
@@ -191,7 +191,7 @@ struct before {
 	uint32_t last, before;
 };
 
-void pass_longest_sleeps(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_longest_sleeps(const struct pass_input *in, struct pass_rows *ret)
 {
 	const struct table *t = &in->s->tables[TABLE_THREAD_STATE];
 	size_t threads = in->s->tables[TABLE_THREAD].rows;

@@ -126,7 +126,7 @@ static bool member_row_is_of_thread(const struct pass_who *w, uint32_t row, uint
 
 /* Returns the row of thread_cgroup at ts: the first one, if ts is before it. Most threads have one
  * row; the table is sorted by thread and time. */
-static uint32_t member_row_at(const struct pass_who *w, uint32_t utid, int64_t ts)
+static uint32_t find_member_row(const struct pass_who *w, uint32_t utid, int64_t ts)
 {
 	const struct table *rows = &w->s->tables[TABLE_THREAD_CGROUP];
 	uint32_t row = w->of[utid], end = rows->rows;
@@ -154,7 +154,7 @@ static uint32_t get_subject_of_row(const struct pass_who *w, uint32_t row)
 
 uint32_t pass_subject_at(const struct pass_who *w, uint32_t utid, int64_t ts)
 {
-	return get_subject_of_row(w, member_row_at(w, utid, ts));
+	return get_subject_of_row(w, find_member_row(w, utid, ts));
 }
 
 bool pass_who_cut_span(const struct pass_who *w, struct pass_span *rest, struct pass_span *ret,
@@ -171,7 +171,7 @@ bool pass_who_cut_span(const struct pass_who *w, struct pass_span *rest, struct 
 		*ret_who = w->of[ret->utid];
 		return true;
 	}
-	row = member_row_at(w, ret->utid, ret->begin);
+	row = find_member_row(w, ret->utid, ret->begin);
 	*ret_who = get_subject_of_row(w, row);
 	if (row != NULL_U32 && member_row_is_of_thread(w, row + 1, ret->utid))
 		ret->end = rest->begin = MIN(ret->end, table_ts(rows, THREAD_CGROUP_TS, row + 1));
@@ -263,7 +263,7 @@ static void add_programs(const struct pass_who *w, struct pass_rows *ret)
 	free(seen);
 }
 
-void pass_subjects(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_subjects(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct pass_who w;
 
@@ -277,21 +277,21 @@ void pass_subjects(const struct pass_input *in, struct pass_rows *ret)
 
 		if (w.subject[row] != row)
 			continue;
-		text = pass_text(ret);
+		text = pass_text_id(ret);
 		put_subject_name(in->s, w.kind, row, &ret->own_texts);
 		PASS_ROW(ret, row, text);
 	}
 	pass_who_deinit(&w);
 }
 
-void pass_subject_of(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_subject_of(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct pass_who w;
 
 	if (!pass_who_init(&w, in))
 		ret->failed = true;
 	for (uint32_t utid = 0; !ret->failed && utid < in->s->tables[TABLE_THREAD].rows; utid++)
-		PASS_ROW(ret, utid, pass_who_value(&w, pass_who_at(&w, utid, in->to)));
+		PASS_ROW(ret, utid, pass_who_value(&w, pass_find_who_at(&w, utid, in->to)));
 	pass_who_deinit(&w);
 }
 

@@ -130,7 +130,7 @@ static void add_dirtied_page(struct writeback *w, struct dirty_inode *inode, uin
 	}
 	if (!d) {
 		d = &inode->dirtiers[inode->n++];
-		*d = (struct dirtier){.utid = utid, .who = pass_who_at(w->who, utid, ts)};
+		*d = (struct dirtier){.utid = utid, .who = pass_find_who_at(w->who, utid, ts)};
 	}
 	d->folios++;
 	if (ts < w->in->from || ts > w->in->to || !writeback_counts(w, utid))
@@ -217,7 +217,7 @@ static void writeback_put_rows(const struct writeback *w, struct pass_rows *ret)
 	for (size_t i = 0; i < w->groups.n; i++) {
 		uint64_t key = w->groups.list[i].key;
 		const struct dirty_inode *inode = w->by_number[(uint32_t)key];
-		int64_t device = pass_text(ret);
+		int64_t device = pass_text_id(ret);
 
 		strbuf_puts(&ret->own_texts, strings_get(&w->devices, inode->key.device));
 		PASS_ROW(ret, pass_who_value(w->who, (uint32_t)(key >> 32)),
@@ -226,7 +226,7 @@ static void writeback_put_rows(const struct writeback *w, struct pass_rows *ret)
 	}
 }
 
-void pass_writeback(const struct pass_input *in, struct pass_rows *ret)
+void pass_fill_writeback(const struct pass_input *in, struct pass_rows *ret)
 {
 	uint8_t *kinds =
 		event_reader_kinds(in->s, writeback_event_names, ARRAY_SIZE(writeback_event_names));

@@ -320,7 +320,7 @@ static void breadth_first_call(sqlite3_context *ctx, int argc, sqlite3_value **a
 
 /* The weight is the sum over the edges by which nodes were reached. is_floor: the node that exceeds
  * the target is visited, too. */
-static bool search_within(struct search *s, int64_t root, int64_t target, bool is_floor)
+static bool search_within_weight(struct search *s, int64_t root, int64_t target, bool is_floor)
 {
 	struct visit v = {.node = search_node(s, root), .parent = NO_NODE};
 	struct cell *row;
@@ -396,8 +396,8 @@ static void bounded_call(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		qsort(g.edges, g.n, sizeof(*g.edges), compare_edges);
 	good = good && search_init(&s, &g, &starts, columns);
 	for (size_t i = 0; i < roots.n && good; i++)
-		good = search_within(&s, starts.ids[i], numbers_at(targets, i),
-				     sqlite3_value_int(argv[5]));
+		good = search_within_weight(&s, starts.ids[i], numbers_at(targets, i),
+					    sqlite3_value_int(argv[5]));
 	if (good)
 		result_rows_return(ctx, TAKE_PTR(s.rows));
 	else

@@ -191,7 +191,7 @@ struct pieces {
 	size_t n, cap;
 };
 
-/* Pieces that may still overlap with what comes: places in an array. */
+/* Pieces that may overlap with later intervals: their indices in an array. */
 struct open_pieces {
 	size_t *v; /* owned */
 	size_t n, cap;

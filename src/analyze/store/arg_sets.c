@@ -70,7 +70,7 @@ static bool is_equal_set(const struct table *t, uint32_t first, const struct arg
 }
 
 /* Computes the hash of a stored set again, for larger slots. */
-static uint32_t hash_of_stored_set(const struct table *t, uint32_t first)
+static uint32_t hash_stored_set(const struct table *t, uint32_t first)
 {
 	struct stored_arg some[32];
 	struct arg_builder b = {.args = some};
@@ -111,7 +111,7 @@ static bool grow_slots(struct store *s)
 
 		if (!s->arg_slots[i])
 			continue;
-		at = hash_of_stored_set(t, s->arg_slots[i] - 1) & (n - 1);
+		at = hash_stored_set(t, s->arg_slots[i] - 1) & (n - 1);
 		while (slots[at])
 			at = (at + 1) & (n - 1);
 		slots[at] = s->arg_slots[i];

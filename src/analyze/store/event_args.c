@@ -46,7 +46,7 @@ void event_args_name(const struct store *s, uint32_t row, struct value *ret)
 }
 
 /* Returns a decoder of the message at a place of the trace; of none if it cannot be read. */
-static struct pb_dec message_at(const struct store *s, uint64_t place)
+static struct pb_dec decode_message_at(const struct store *s, uint64_t place)
 {
 	size_t left;
 	const uint8_t *p = store_bytes_at(s, place, &left), *end = p + left;
@@ -65,7 +65,7 @@ struct pb_dec event_args_message(const struct store *s, uint32_t row)
 	struct pb_dec none;
 
 	if ((payload & PAYLOAD_KIND) == PAYLOAD_RAW)
-		return message_at(s, payload >> PAYLOAD_BITS);
+		return decode_message_at(s, payload >> PAYLOAD_BITS);
 	pb_dec_init(&none, NULL, 0);
 	return none;
 }
@@ -215,7 +215,7 @@ bool event_args_find_field(uint32_t number, const char *name, uint32_t *ret_numb
 }
 
 /* Returns the letter of a FieldDescriptorProto.Type, 0 for types without arguments. */
-static char type_of_descriptor(uint8_t type)
+static char descriptor_type_letter(uint8_t type)
 {
 	static const char of[] = {0, 'r', 'f', 'i', 'u', 'i', 'u', 'u', 'i', 's',
 				  0, 0,	  's', 'u', 'i', 'i', 'i', 'i', 'i'};
@@ -240,7 +240,7 @@ static void decode_described_field(const struct store *s, const struct generic_e
 {
 	for (size_t i = 0; i < g->n_fields; i++) {
 		const char *name = strings_get(&s->strings, g->fields[i].name);
-		char type = type_of_descriptor(g->fields[i].type);
+		char type = descriptor_type_letter(g->fields[i].type);
 		struct arg *a;
 
 		if (g->fields[i].number != f->id || !type || (type == 's') != !!f->data)
@@ -284,7 +284,7 @@ static void decode_known(const struct store *s, const struct event_row *e,
 
 /* Lists the arguments of an event that names its own fields: each is a GenericFtraceEvent.Field, in
  * a field of this number. */
-static void decode_self_named(struct pb_dec *d, uint32_t number, struct arg_list *l)
+static void decode_self_described(struct pb_dec *d, uint32_t number, struct arg_list *l)
 {
 	struct pb_field f;
 
@@ -338,14 +338,14 @@ int event_args_decode(const struct store *s, uint32_t number, const struct gener
 	ret->failed = false;
 	pb_dec_init(&d, data, len);
 	if (number == PB_FTRACE_EVENT_GENERIC)
-		decode_self_named(&d, PB_GENERIC_FTRACE_EVENT_FIELD, ret);
+		decode_self_described(&d, PB_GENERIC_FTRACE_EVENT_FIELD, ret);
 	else if (event_args_known_name(number))
 		decode_known(s, &events[number], described, &d, ret);
 	else if (described)
 		decode_described(s, described, &d, ret);
 	if (number == PB_FTRACE_EVENT_KPROBE_EVENT) {
 		pb_dec_init(&d, data, len);
-		decode_self_named(&d, PB_KPROBE_EVENT_ARGUMENT, ret);
+		decode_self_described(&d, PB_KPROBE_EVENT_ARGUMENT, ret);
 	}
 	return ret->failed ? -ENOMEM : 0;
 }
@@ -388,7 +388,7 @@ int event_args_list(const struct store *s, int64_t set, struct arg_list *ret)
 	} else if ((payload & PAYLOAD_KIND) == PAYLOAD_WAKING) {
 		list_waking(s, (uint32_t)value, ret);
 	} else {
-		d = message_at(s, value);
+		d = decode_message_at(s, value);
 		if (kind == PB_FTRACE_EVENT_SCHED_SWITCH) {
 			list_full_switch(d, ret);
 			return ret->failed ? -ENOMEM : 0;

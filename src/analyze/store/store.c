@@ -25,7 +25,7 @@ void trace_bytes_release_pages(const struct trace_bytes *b)
 }
 
 /* Inserts the newest of s->bytes into the order by address. */
-static int note_address(struct store *s, uint32_t index)
+static int insert_by_address(struct store *s, uint32_t index)
 {
 	uintptr_t address = (uintptr_t)s->bytes[index].data;
 	uint32_t at = index;
@@ -49,10 +49,10 @@ int store_keep_bytes(struct store *s, struct trace_bytes bytes)
 	bytes.begin =
 		s->n_bytes ? s->bytes[s->n_bytes - 1].begin + s->bytes[s->n_bytes - 1].len : 0;
 	s->bytes[s->n_bytes++] = bytes;
-	return bytes.data ? note_address(s, (uint32_t)s->n_bytes - 1) : 0;
+	return bytes.data ? insert_by_address(s, (uint32_t)s->n_bytes - 1) : 0;
 }
 
-uint64_t store_place_of(const struct store *s, const uint8_t *p)
+uint64_t store_find_place(const struct store *s, const uint8_t *p)
 {
 	size_t low = 0, high = s->n_bytes;
 	const struct trace_bytes *b;
@@ -137,8 +137,8 @@ static void set_string(const struct store *s, struct value *ret, uint32_t id)
 	ret->len = s->strings.of[id].len;
 }
 
-void store_value(const struct store *s, const struct table *t, uint32_t row, unsigned column,
-		 struct value *ret)
+void store_read_value(const struct store *s, const struct table *t, uint32_t row, unsigned column,
+		      struct value *ret)
 {
 	const struct column_def *c = &t->def->columns[column];
 	uint32_t v;

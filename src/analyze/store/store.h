@@ -150,8 +150,8 @@ struct store {
 /* Unmaps or frees the bytes, not the struct. */
 void trace_bytes_free(struct trace_bytes *b);
 
-/* Gives the pages of a mapped file back to the kernel, which reads them again when they are used.
- * Does nothing for bytes that are not mapped. */
+/* Releases the pages of a mapped file; the kernel reads them again when they are used. Does nothing
+ * for bytes that are not mapped. */
 void trace_bytes_release_pages(const struct trace_bytes *b);
 
 /* Takes over the bytes: frees them with the store, or at once on failure. Returns 0, or -EFBIG or
@@ -163,7 +163,7 @@ int store_keep_bytes(struct store *s, struct trace_bytes bytes);
 uint16_t store_state_number(struct store *s, uint32_t string);
 
 /* Returns the place of a byte that is in s->bytes. Only for a store that is being imported. */
-uint64_t store_place_of(const struct store *s, const uint8_t *p);
+uint64_t store_find_place(const struct store *s, const uint8_t *p);
 
 /* Returns the bytes from a place to the end of the trace, or of the contents of a compressed packet,
  * which it unpacks if need be. None (*ret_len 0) if it cannot be unpacked any more. */
@@ -171,5 +171,5 @@ const uint8_t *store_bytes_at(const struct store *s, uint64_t place, size_t *ret
 
 /* Reads a cell as a value of SQL. Sets ret->kind always, the other members as far as the kind has
  * them. */
-void store_value(const struct store *s, const struct table *t, uint32_t row, unsigned column,
-		 struct value *ret);
+void store_read_value(const struct store *s, const struct table *t, uint32_t row, unsigned column,
+		      struct value *ret);

@@ -134,7 +134,7 @@ static void read_packed(struct store *s, struct image_reader *r)
 	}
 }
 
-static size_t recorded_count(const struct store *s)
+static size_t count_recorded_threads(const struct store *s)
 {
 	return s->recorded ? s->tables[TABLE_THREAD].rows : 0;
 }
@@ -150,7 +150,7 @@ void store_write_image(const struct store *s, struct image_writer *w)
 	write_strings(&s->strings, w);
 	write_array(w, s->states, s->n_states, sizeof(*s->states));
 	write_array(w, s->further, s->n_further, sizeof(*s->further));
-	write_array(w, s->recorded, recorded_count(s), sizeof(*s->recorded));
+	write_array(w, s->recorded, count_recorded_threads(s), sizeof(*s->recorded));
 	image_write(w, &n_generic, sizeof(n_generic));
 	for (size_t i = 0; i < s->n_generic; i++)
 		write_generic_events(&s->generic[i], w);
@@ -189,5 +189,5 @@ int store_read_image(struct store *s, struct image_reader *r)
 		read_packed(s, r);
 	if (b->error)
 		return b->error;
-	return e || r->failed || r->left || n_recorded != recorded_count(s) ? -EBADMSG : 0;
+	return e || r->failed || r->left || n_recorded != count_recorded_threads(s) ? -EBADMSG : 0;
 }

@@ -45,6 +45,6 @@ uint32_t strings_intern_buf(struct strings *t, const struct strbuf *b);
 /* Returns the id of a string that was interned before, or NULL_U32. */
 uint32_t strings_find(const struct strings *t, const void *s, size_t len);
 
-/* Returns the string of an id, or "" for NULL_U32 and any other id that was never given out. It is
+/* Returns the string of an id, or "" for NULL_U32 and any other id that does not exist. It is
  * valid until strings_deinit(). */
 const char *strings_get(const struct strings *t, uint32_t id);

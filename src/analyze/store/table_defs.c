@@ -104,7 +104,7 @@ static void sched_ts_end(const struct store *s, uint32_t row, struct value *ret)
 
 enum state_class { STATE_RUNNING, STATE_RUNNABLE, STATE_BLOCKED };
 
-static enum state_class class_of_state(const struct store *s, uint32_t row)
+static enum state_class find_state_class(const struct store *s, uint32_t row)
 {
 	uint16_t state = table_u16(table_defs_table_of(s, TABLE_THREAD_STATE), STATE_STATE, row);
 
@@ -113,21 +113,21 @@ static enum state_class class_of_state(const struct store *s, uint32_t row)
 					       : STATE_BLOCKED;
 }
 
-static uint32_t detail_row_of(const struct store *s, uint32_t row, enum state_class wanted)
+static uint32_t find_detail_row(const struct store *s, uint32_t row, enum state_class wanted)
 {
-	return class_of_state(s, row) == wanted
+	return find_state_class(s, row) == wanted
 		       ? table_u32(table_defs_table_of(s, TABLE_THREAD_STATE), STATE_MORE, row)
 		       : NULL_U32;
 }
 
 static void state_ucpu(const struct store *s, uint32_t row, struct value *ret)
 {
-	set_u32_value(ret, detail_row_of(s, row, STATE_RUNNING));
+	set_u32_value(ret, find_detail_row(s, row, STATE_RUNNING));
 }
 
 static void state_waker_utid(const struct store *s, uint32_t row, struct value *ret)
 {
-	uint32_t more = detail_row_of(s, row, STATE_RUNNABLE);
+	uint32_t more = find_detail_row(s, row, STATE_RUNNABLE);
 
 	if (more != NULL_U32)
 		set_u32_value(ret,
@@ -136,7 +136,7 @@ static void state_waker_utid(const struct store *s, uint32_t row, struct value *
 
 static void state_waker_id(const struct store *s, uint32_t row, struct value *ret)
 {
-	uint32_t more = detail_row_of(s, row, STATE_RUNNABLE);
+	uint32_t more = find_detail_row(s, row, STATE_RUNNABLE);
 
 	if (more != NULL_U32)
 		set_u32_value(ret, table_u32(table_defs_table_of(s, TABLE_WAKER), WAKER_ROW, more));
@@ -144,7 +144,7 @@ static void state_waker_id(const struct store *s, uint32_t row, struct value *re
 
 static void state_irq_context(const struct store *s, uint32_t row, struct value *ret)
 {
-	uint32_t more = detail_row_of(s, row, STATE_RUNNABLE);
+	uint32_t more = find_detail_row(s, row, STATE_RUNNABLE);
 	uint8_t irq = more == NULL_U32 ? NULL_U8
 				       : table_u8(table_defs_table_of(s, TABLE_WAKER),
 						  WAKER_IRQ_CONTEXT, more);
@@ -155,7 +155,7 @@ static void state_irq_context(const struct store *s, uint32_t row, struct value 
 
 static void state_io_wait(const struct store *s, uint32_t row, struct value *ret)
 {
-	uint32_t more = detail_row_of(s, row, STATE_BLOCKED);
+	uint32_t more = find_detail_row(s, row, STATE_BLOCKED);
 
 	if (more != NULL_U32)
 		set_int_value(ret, table_u8(table_defs_table_of(s, TABLE_BLOCKED), BLOCKED_IO_WAIT,
@@ -164,7 +164,7 @@ static void state_io_wait(const struct store *s, uint32_t row, struct value *ret
 
 static void state_blocked_function(const struct store *s, uint32_t row, struct value *ret)
 {
-	uint32_t more = detail_row_of(s, row, STATE_BLOCKED);
+	uint32_t more = find_detail_row(s, row, STATE_BLOCKED);
 
 	if (more != NULL_U32)
 		set_string_value(

@@ -82,7 +82,7 @@ struct last_non_null {
 	sqlite3_int64 begin, end; /* the rows of the frame */
 };
 
-static void last_clear(struct last_non_null *last)
+static void last_free_value(struct last_non_null *last)
 {
 	sqlite3_value_free(last->value);
 	last->value = NULL;
@@ -95,7 +95,7 @@ static void last_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	if (!last)
 		return;
 	if (sqlite3_value_type(argv[0]) != SQLITE_NULL) {
-		last_clear(last);
+		last_free_value(last);
 		last->value = sqlite3_value_dup(argv[0]);
 		last->at = last->end;
 	}
@@ -107,7 +107,7 @@ static void last_inverse(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	struct last_non_null *last = sqlite3_aggregate_context(ctx, sizeof(*last));
 
 	if (last && last->begin++ == last->at)
-		last_clear(last);
+		last_free_value(last);
 }
 
 static void last_value(sqlite3_context *ctx)
@@ -124,7 +124,7 @@ static void last_final(sqlite3_context *ctx)
 
 	last_value(ctx);
 	if (last)
-		last_clear(last);
+		last_free_value(last);
 }
 
 int aggregates_register(sqlite3 *db)

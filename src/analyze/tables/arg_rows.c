@@ -96,7 +96,7 @@ void arg_rows_deinit(struct arg_rows *r)
 	free(TAKE_PTR(r->list.args));
 }
 
-static void set_text(struct value *v, const char *s, size_t len)
+static void set_text_value(struct value *v, const char *s, size_t len)
 {
 	v->kind = s ? VALUE_TEXT : VALUE_NULL;
 	v->s = s;
@@ -115,10 +115,10 @@ static void show_number(struct arg_rows *r, uint64_t v, bool is_hex, const char 
 		v = is_hex ? v / 16 : v / 10;
 	} while (v);
 	p = memcpy(p - n, prefix, n);
-	set_text(ret, p, (size_t)(end - p));
+	set_text_value(ret, p, (size_t)(end - p));
 }
 
-static void find_display(struct arg_rows *r, const struct arg *a, struct value *ret)
+static void format_display_value(struct arg_rows *r, const struct arg *a, struct value *ret)
 {
 	switch (a->type) {
 	case ARG_INT:
@@ -129,18 +129,18 @@ static void find_display(struct arg_rows *r, const struct arg *a, struct value *
 		show_number(r, (uint64_t)a->i, false, "", ret);
 		break;
 	case ARG_BOOL:
-		set_text(ret, a->i ? "true" : "false", a->i ? 4 : 5);
+		set_text_value(ret, a->i ? "true" : "false", a->i ? 4 : 5);
 		break;
 	case ARG_POINTER:
 		show_number(r, (uint64_t)a->i, true, "0x", ret);
 		break;
 	case ARG_REAL:
 		sqlite3_snprintf(sizeof(r->display), r->display, "%!.15g", a->real);
-		set_text(ret, r->display, strlen(r->display));
+		set_text_value(ret, r->display, strlen(r->display));
 		break;
 	case ARG_STRING:
 	case ARG_JSON:
-		set_text(ret, a->s, a->len);
+		set_text_value(ret, a->s, a->len);
 		break;
 	case ARG_NULL:
 		break;
@@ -166,10 +166,11 @@ void arg_rows_value(struct arg_rows *r, enum arg_column column, struct value *re
 		ret->i = column == ARG_COLUMN_ID ? arg_rows_id(r) : r->set;
 		break;
 	case ARG_COLUMN_FLAT_KEY:
-		set_text(ret, a->flat_key ?: a->key, a->flat_key ? a->flat_key_len : a->key_len);
+		set_text_value(ret, a->flat_key ?: a->key,
+			       a->flat_key ? a->flat_key_len : a->key_len);
 		break;
 	case ARG_COLUMN_KEY:
-		set_text(ret, a->key, a->key_len);
+		set_text_value(ret, a->key, a->key_len);
 		break;
 	case ARG_COLUMN_INT:
 		ret->kind = has_integer(a) ? VALUE_INT : VALUE_NULL;
@@ -177,7 +178,7 @@ void arg_rows_value(struct arg_rows *r, enum arg_column column, struct value *re
 		break;
 	case ARG_COLUMN_STRING:
 		if (a->type == ARG_STRING || a->type == ARG_JSON)
-			set_text(ret, a->s, a->len);
+			set_text_value(ret, a->s, a->len);
 		break;
 	case ARG_COLUMN_REAL:
 		ret->kind = a->type == ARG_REAL ? VALUE_REAL : VALUE_NULL;
@@ -185,10 +186,10 @@ void arg_rows_value(struct arg_rows *r, enum arg_column column, struct value *re
 		break;
 	case ARG_COLUMN_TYPE:
 		type = arg_type_name(a->type);
-		set_text(ret, type, strlen(type));
+		set_text_value(ret, type, strlen(type));
 		break;
 	case ARG_COLUMN_DISPLAY:
-		find_display(r, a, ret);
+		format_display_value(r, a, ret);
 		break;
 	case ARG_COLUMNS:
 		break;

@@ -248,8 +248,8 @@ static int flow_walk_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int
 	} else if (i == FLOW_ID) {
 		sqlite3_result_int64(ctx, (sqlite3_int64)c->at);
 	} else {
-		store_value(v->store, &v->store->tables[TABLE_FLOW], c->rows[c->at], (unsigned)i,
-			    &value);
+		store_read_value(v->store, &v->store->tables[TABLE_FLOW], c->rows[c->at],
+				 (unsigned)i, &value);
 		table_module_set_result(ctx, &value);
 	}
 	return SQLITE_OK;

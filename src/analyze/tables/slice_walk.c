@@ -155,7 +155,8 @@ static int slice_walk_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, in
 		sqlite3_result_int64(ctx, c->of);
 		return SQLITE_OK;
 	}
-	store_value(v->store, &v->store->tables[TABLE_SLICE], c->rows[c->at], (unsigned)i, &value);
+	store_read_value(v->store, &v->store->tables[TABLE_SLICE], c->rows[c->at], (unsigned)i,
+			 &value);
 	table_module_set_result(ctx, &value);
 	return SQLITE_OK;
 }

@@ -11,7 +11,7 @@
 #include "analyze/tables/table_module.h"
 #include "base/core/mem.h"
 
-static void arg_value(const struct arg *a, struct value *ret)
+static void convert_arg_to_value(const struct arg *a, struct value *ret)
 {
 	*ret = (struct value){.kind = VALUE_NULL};
 	switch (a->type) {
@@ -56,7 +56,7 @@ static void extract_arg(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_error_nomem(ctx);
 	for (size_t i = 0; i < list.n; i++)
 		if (list.args[i].key_len == len && !memcmp(list.args[i].key, key, len)) {
-			arg_value(&list.args[i], &v);
+			convert_arg_to_value(&list.args[i], &v);
 			table_module_set_result(ctx, &v);
 			break;
 		}
@@ -76,9 +76,9 @@ static void extract_metadata(sqlite3_context *ctx, int argc, sqlite3_value **arg
 			    (size_t)sqlite3_value_bytes(argv[0]));
 	for (uint32_t row = 0; row < t->rows; row++)
 		if (name != NULL_U32 && table_u32(t, METADATA_NAME, row) == name) {
-			store_value(s, t, row, METADATA_INT, &v);
+			store_read_value(s, t, row, METADATA_INT, &v);
 			if (v.kind == VALUE_NULL)
-				store_value(s, t, row, METADATA_STR, &v);
+				store_read_value(s, t, row, METADATA_STR, &v);
 			table_module_set_result(ctx, &v);
 			return;
 		}

@@ -111,7 +111,7 @@ static size_t sample_rows_by_key(const struct store *s, const struct keys *k, un
 			return 0;
 		}
 		list[n] = (struct sample){.key = key};
-		store_value(s, k->t, row, column, &list[n++].value);
+		store_read_value(s, k->t, row, column, &list[n++].value);
 	}
 	qsort(list, n, sizeof(*list), row_order_by_value);
 	*ret = list;
@@ -120,7 +120,7 @@ static size_t sample_rows_by_key(const struct store *s, const struct keys *k, un
 
 /* Keys with the same value share a slot, so that their rows ascend. slot: by key; at first the
  * number of its rows, then the number of its slot. next: by slot, the index of its next row. */
-static void set_slots(const struct sample *list, size_t n, uint32_t *slot, uint32_t *next)
+static void assign_sort_slots(const struct sample *list, size_t n, uint32_t *slot, uint32_t *next)
 {
 	uint32_t sum = 0, number = 0;
 
@@ -149,7 +149,7 @@ static uint32_t *make_row_order(const struct store *s, const struct keys *k, uns
 	rows = next ? malloc((size_t)k->t->rows * sizeof(*rows)) : NULL;
 	if (!rows)
 		return NULL;
-	set_slots(list, n, slot, next);
+	assign_sort_slots(list, n, slot, next);
 	for (uint32_t row = 0; row < k->t->rows; row++)
 		rows[next[slot[row_order_key_of(k, row)]]++] = row;
 	return rows;
@@ -337,9 +337,11 @@ static int plan_bit_of_constraint(const struct store_vtab *v,
 						    : 0;
 }
 
-/* Returns true if the rows come in the order that the query wants: by id or by time, or, for all
- * rows, by a column with an order. SQLite then needs no sorter.
- * Adds PLAN_ORDER to the plan for such a column, and PLAN_DESC for a descending order. */
+/*
+ * Returns true if the rows are in the order that the query requires: by id or by time, or, for all
+ * rows, by a column with an order. SQLite then needs no sorter. Adds PLAN_ORDER to the plan for
+ * such a column, and PLAN_DESC for a descending order.
+ */
 static bool is_sorted_for(const struct store_vtab *v, const sqlite3_index_info *info, int *plan)
 {
 	const struct table_def *def = v->table->def;
@@ -610,8 +612,8 @@ static int table_module_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, 
 	const struct store_vtab *v = (const struct store_vtab *)base->pVtab;
 	struct value value;
 
-	store_value(v->store, v->table, table_module_row_of((const struct store_cursor *)base),
-		    v->column_of[i], &value);
+	store_read_value(v->store, v->table, table_module_row_of((const struct store_cursor *)base),
+			 v->column_of[i], &value);
 	table_module_set_result(ctx, &value);
 	return SQLITE_OK;
 }

@@ -126,7 +126,7 @@ int fs_write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
-const char *fs_reason(int error)
+const char *fs_error_text(int error)
 {
 	return error == EBADMSG	  ? "part of it has an unknown format"
 	       : error == ENODATA ? "it is empty"
@@ -235,7 +235,7 @@ struct fs_nearest {
 	char *best; /* borrowed: for a copy of the name, since readdir(3) reuses its memory */
 };
 
-static int try_name(void *ctx, const char *name, unsigned char d_type)
+static int try_folder_entry(void *ctx, const char *name, unsigned char d_type)
 {
 	struct fs_nearest *n = ctx;
 
@@ -248,6 +248,6 @@ const char *fs_find_nearest(const char *dir, const char *name, char best[static 
 	struct fs_nearest n = {.best = best};
 
 	str_nearest_init(&n.nearest, name);
-	fs_each(dir, try_name, &n);
+	fs_each(dir, try_folder_entry, &n);
 	return str_nearest_get(&n.nearest);
 }

@@ -33,7 +33,7 @@ int fs_write_all(int fd, const void *data, size_t len);
 
 /* Returns why a kernel file could not be used, for display: the text of the errno (positive), with
  * our own texts for ENODATA (empty) and EBADMSG (unknown format). */
-const char *fs_reason(int error);
+const char *fs_error_text(int error);
 
 bool fs_exists(const char *path);
 /* Returns the folder of temporary files: $TMPDIR, else /tmp, else /data/local/tmp, because Android

@@ -22,7 +22,7 @@ static void own_processes_add(struct own_processes *own, unsigned long pid)
 		own->pids[own->n++] = (uint32_t)pid;
 }
 
-static bool has_name(const struct own_processes *own, unsigned long pid, const char *name)
+static bool process_has_name(const struct own_processes *own, unsigned long pid, const char *name)
 {
 	char path[64], comm[32];
 	ssize_t len;
@@ -46,7 +46,7 @@ static void add_children(struct own_processes *own, unsigned long parent, const 
 	while ((word = strsep(&rest, " \n"))) {
 		unsigned long pid = strtoul(word, NULL, 10);
 
-		if (pid && (!name || has_name(own, pid, name)))
+		if (pid && (!name || process_has_name(own, pid, name)))
 			own_processes_add(own, pid);
 	}
 }
@@ -61,7 +61,7 @@ void own_processes_find(const char *proc_root, pid_t service_pid, uint32_t *pids
 	if (service <= 1)
 		return;
 	own_processes_add(&own, service);
-	if (!has_name(&own, service, "sondad")) {
+	if (!process_has_name(&own, service, "sondad")) {
 		size_t before = own.n;
 
 		add_children(&own, service, "sondad");

@@ -55,7 +55,7 @@ static inline bool number_table_skip(struct span *s, unsigned n)
 }
 
 /* Cuts the prefix off s. Returns false if s does not begin with it. */
-static inline bool number_table_take(struct span *s, const char *prefix)
+static inline bool number_table_cut_prefix(struct span *s, const char *prefix)
 {
 	size_t n = strlen(prefix);
 

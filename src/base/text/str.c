@@ -287,7 +287,7 @@ void strbuf_put_plain(struct strbuf *b, const char *text)
 		str_make_plain(b->s + start, b->len - start, "");
 }
 
-static bool is_plain(const char *s)
+static bool is_plain_string(const char *s)
 {
 	struct strbuf copy = {0};
 	bool same;
@@ -302,7 +302,7 @@ void strbuf_put_word(struct strbuf *b, const char *word)
 {
 	static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 				   "_./:=@%+,-";
-	bool plain = is_plain(word);
+	bool plain = is_plain_string(word);
 
 	if (*word && !word[strspn(word, safe)]) {
 		strbuf_puts(b, word);

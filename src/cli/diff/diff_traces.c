@@ -596,7 +596,7 @@ int diff_traces_read(const struct diff_options *o, struct diff_traces *ret, stru
 	int r;
 
 	*ret = (struct diff_traces){.o = o};
-	/* One more, for the recording that is left out last. */
+	/* Allocates one more, for the recording that is left out last. */
 	ret->of = calloc(n + 1, sizeof(*ret->of));
 	ret->rows.observations = has_enough_repetitions(o) ? n : n * BLOCKS;
 	ret->observations = calloc(ret->rows.observations, sizeof(*ret->observations));

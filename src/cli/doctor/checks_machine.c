@@ -154,11 +154,12 @@ void check_crash(struct doctor_machine *m, struct doctor_finding *f)
 	case CRASH_RING_NOT_KEPT:
 	case CRASH_RING_STOPPED:
 		doctor_set_finding(f, DOCTOR_NOTE, "nothing would survive a crash: %s",
-				   crash_ring_why(ring.state));
+				   crash_ring_state_text(ring.state));
 		if (ring.state == CRASH_RING_STOPPED)
 			doctor_set_remedy(f, "sudo sonda recorder enable --crash");
 		break;
 	default: /* it was not requested */
-		doctor_set_finding(f, DOCTOR_OK, "not armed: %s", crash_ring_why(ring.state));
+		doctor_set_finding(f, DOCTOR_OK, "not armed: %s",
+				   crash_ring_state_text(ring.state));
 	}
 }

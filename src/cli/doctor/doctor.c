@@ -24,7 +24,8 @@ struct doctor_check {
 	enum { STOPS_NOTHING, STOPS_KERNEL_EVENTS, STOPS_ALL } stops;
 };
 
-/* In the order in which they are printed. The service is first: others depend on its answer. */
+/* The checks in the order in which they are printed. The service is first, because other checks
+ * depend on its answer. */
 static const struct doctor_check doctor_checks[] = {
 	{"service", check_service, STOPS_NOTHING},
 	{"probes", check_probes, STOPS_NOTHING},

@@ -305,7 +305,7 @@ static void add_stored_cells(const struct stored_rows *r, unsigned column, uint3
 			add_string_cell(s, to, row + i, cells[i]);
 			break;
 		case COLUMN_COMPUTED:
-			store_value(s, t, r->first + row + i, column, &v);
+			store_read_value(s, t, r->first + row + i, column, &v);
 			if (v.kind == VALUE_TEXT)
 				v.i = parquet_number_text(to, v.s, v.len);
 			add_cell(to, row + i, v.kind == (def->arg ? VALUE_TEXT : VALUE_INT), v.i);
@@ -463,7 +463,7 @@ static int write_table_file(struct parquet_export *x, sqlite3_stmt *st, const ch
 }
 
 /* Without a choice, all tables are written, also those without rows. */
-static bool is_chosen(const struct parquet_export *x, const char *name)
+static bool is_table_chosen(const struct parquet_export *x, const char *name)
 {
 	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;
 	char statement[96];
@@ -486,7 +486,7 @@ static int write_parquet(void *ctx, const char *name, const char *sql)
 	int r, closed;
 	FILE *to;
 
-	if (export_is_alias(name) || !is_chosen(x, name))
+	if (export_is_alias(name) || !is_table_chosen(x, name))
 		return 0;
 	snprintf(statement, sizeof(statement), "select * from \"%.64s\"", name);
 	snprintf(file, sizeof(file), "%.64s.parquet", name);

@@ -160,7 +160,7 @@ static void link_fail(struct host_link *l, const char *why)
 	l->setup->ops->on_failed(l->setup->ctx, text.text);
 }
 
-/* The connection has ended before the recording has. */
+/* Fails, because the connection ended before the recording did. */
 static void link_fail_at_end(struct host_link *l)
 {
 	bool was_ready = l->state == READY, was_copying = l->state == COPYING;

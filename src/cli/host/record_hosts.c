@@ -294,9 +294,9 @@ static void host_on_copy(void *ctx, uint64_t bytes)
 	struct host_run *h = ctx;
 	char size[32];
 
-	console_say(h->all->setup->console,
-		    "%s has no sonda " SONDA_VERSION "; copying one there (%s)", h->label,
-		    str_bytes(bytes, size));
+	console_print(h->all->setup->console,
+		      "%s has no sonda " SONDA_VERSION "; copying one there (%s)", h->label,
+		      str_bytes(bytes, size));
 }
 
 static void host_on_ready(void *ctx)
@@ -327,7 +327,7 @@ static void host_on_ready(void *ctx)
 			host_on_failed(&a->hosts[i], "the command line is too long");
 	}
 	if (!a->setup->has_command && console_shows_progress(a->setup->console))
-		console_say(a->setup->console, "recording; Ctrl-C stops and saves");
+		console_print(a->setup->console, "recording; Ctrl-C stops and saves");
 }
 
 static const struct host_link_ops link_ops = {
@@ -441,7 +441,7 @@ static bool host_save(struct host_run *h)
 }
 
 /* Prints the summary of a trace whose machine could not send one. */
-static void host_summarize(struct host_run *h)
+static void host_print_summary(struct host_run *h)
 {
 	const struct verb_summary_form form = {.quiet = h->all->setup->console->quiet};
 	_cleanup_(closep) int fd = open(h->output.text, O_RDONLY | O_CLOEXEC);
@@ -476,10 +476,10 @@ static bool hosts_choose_clocks(const struct hosts_run *a, struct merge_clocks *
 	}
 	if (least <= most)
 		return false;
-	console_say(a->setup->console,
-		    "the machines' clocks differ by at least %.3f ms; the traces are aligned by "
-		    "ssh round trips instead, to within %.3f ms",
-		    (double)(least - most) / 1e6, (double)error / 1e6);
+	console_print(a->setup->console,
+		      "the machines' clocks differ by at least %.3f ms; the traces are aligned by "
+		      "ssh round trips instead, to within %.3f ms",
+		      (double)(least - most) / 1e6, (double)error / 1e6);
 	return true;
 }
 
@@ -507,8 +507,8 @@ static bool hosts_merge(struct hosts_run *a)
 		console_error(a->setup->console, "cannot merge the traces: %s", e.text);
 		return false;
 	}
-	console_say(a->setup->console, "merged the traces of %zu machines: %s%sto %s", a->n,
-		    bytes ? str_bytes(bytes, size) : "", bytes ? " " : "", a->output.text);
+	console_print(a->setup->console, "merged the traces of %zu machines: %s%sto %s", a->n,
+		      bytes ? str_bytes(bytes, size) : "", bytes ? " " : "", a->output.text);
 	strbuf_puts(&next, "next      sonda report ");
 	strbuf_put_word(&next, a->output.text);
 	if (!is_stdout && !str_ends(a->output.text, ".tar") && !next.failed)
@@ -534,7 +534,7 @@ static int hosts_end(struct hosts_run *a)
 		host_put_lines(h, true, true);
 		merged &= saved;
 		if (saved && h->failed)
-			host_summarize(h);
+			host_print_summary(h);
 		if (!saved && h->uid && h->code == EXIT_FAILED && !a->setup->sudo)
 			console_error(
 				console,
@@ -554,7 +554,8 @@ static int hosts_end(struct hosts_run *a)
 			trace_file_remove(h->file);
 		} else if (trace_file_bytes(h->file) && !h->discard &&
 			   trace_file_save(h->file, &e) == 0) {
-			console_say(console, "the trace of %s is in %s", h->label, h->output.text);
+			console_print(console, "the trace of %s is in %s", h->label,
+				      h->output.text);
 			code = code ? code : EXIT_FAILED;
 		}
 	}

@@ -138,7 +138,7 @@ void answers_deinit(struct answers *a)
 		answer_deinit(&a->of[i]);
 }
 
-void answers_keep(struct answers *a, struct answer *answer, struct strbuf *ret_page)
+void answers_add(struct answers *a, struct answer *answer, struct strbuf *ret_page)
 {
 	struct answer *place = &a->of[++a->last_id % ANSWERS_KEPT];
 

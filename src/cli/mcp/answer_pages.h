@@ -51,7 +51,7 @@ struct answers {
 
 void answers_deinit(struct answers *a);
 /* Keeps an answer in place of the oldest one, and empties *answer. Appends its first page. */
-void answers_keep(struct answers *a, struct answer *answer, struct strbuf *ret_page);
+void answers_add(struct answers *a, struct answer *answer, struct strbuf *ret_page);
 /* Appends the page that a handle names. Returns 0, or -ENOENT and sets e. */
 int answers_put_more(const struct answers *a, const char *handle, struct strbuf *ret_page,
 		     struct err_text *e);

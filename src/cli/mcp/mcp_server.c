@@ -261,7 +261,7 @@ static int call_tool(struct mcp_server *s, const struct mcp_tool *tool,
 		else
 			r = run_tool(s, tool, &c, &a, e);
 		if (r == 0)
-			answers_keep(&s->answers, &a, ret_text);
+			answers_add(&s->answers, &a, ret_text);
 	}
 	answer_deinit(&a);
 	mcp_call_deinit(&c);

@@ -35,7 +35,7 @@
 #include "cli/terminal/verb.h"
 #include "cli/trace/ship_status.h"
 
-#define AFTER_POLLS_MS 100u /* a tick comes so long after the polls of the data sources */
+#define AFTER_POLLS_MS 100u /* delay of a tick after the polls of the data sources */
 #define LATE_PERIODS 3 /* values that are older are requested with a flush */
 #define SETTLE_NS (3 * NS_PER_S)
 #define CHOOSE_NS (60 * NS_PER_S)
@@ -69,7 +69,7 @@ struct exporter {
 	struct strbuf failures; /* that were logged */
 	struct service_losses lost;
 	struct notify notify;
-	uint64_t caught_up_ns; /* CLOCK_MONOTONIC: when the last values came */
+	uint64_t caught_up_ns; /* CLOCK_MONOTONIC: when the last values were received */
 	uint32_t pause_ms;
 	bool is_up;
 };
@@ -125,7 +125,7 @@ static void read_status_of_ship(struct exporter *x)
 }
 
 /* Returns a reference to the exposition; NULL: memory runs out. */
-static struct http_body *get_exposition(struct exporter *x, enum metrics_format format)
+static struct http_body *get_cached_exposition(struct exporter *x, enum metrics_format format)
 {
 	struct cached_body *c = &x->bodies[format];
 	uint64_t now = clock_mono_ns();
@@ -153,7 +153,7 @@ static void answer_metrics(struct exporter *x, const struct http_request *r,
 		ret->allow = "GET, HEAD";
 		return;
 	}
-	ret->body = get_exposition(x, format);
+	ret->body = get_cached_exposition(x, format);
 	ret->status = ret->body ? 200 : 503;
 	ret->type = ret->body ? metrics_format_type(format) : NULL;
 }
@@ -245,7 +245,7 @@ static void exporter_on_started(void *ctx)
 	set_gauge(x, METRIC_SESSION_UP, "metrics", 1);
 }
 
-static void add_loss(struct exporter *x, const char *place, uint64_t now, uint64_t *last)
+static void count_new_loss(struct exporter *x, const char *place, uint64_t now, uint64_t *last)
 {
 	if (now > *last)
 		metrics_increase_counter(x->table, METRIC_LOST, NULL, place, now - *last);
@@ -267,9 +267,10 @@ static void exporter_on_stats(void *ctx, bool at_end, const Pb__TraceStats *stat
 		now.discarded += s->buffers[i].chunks_discarded;
 		now.refused += s->buffers[i].writer_packet_loss;
 	}
-	add_loss(x, "overwritten chunks", now.overwritten, &x->lost.overwritten);
-	add_loss(x, "discarded chunks", now.discarded, &x->lost.discarded);
-	add_loss(x, "packets that did not fit in shared memory", now.refused, &x->lost.refused);
+	count_new_loss(x, "overwritten chunks", now.overwritten, &x->lost.overwritten);
+	count_new_loss(x, "discarded chunks", now.discarded, &x->lost.discarded);
+	count_new_loss(x, "packets that did not fit in shared memory", now.refused,
+		       &x->lost.refused);
 }
 
 static int exporter_on_packet(void *ctx, const uint8_t *data, size_t len)
@@ -356,7 +357,7 @@ static void exporter_on_tick(evutil_socket_t fd, short what, void *ctx)
 /* ---- start and end ---- */
 
 /* Serves the sockets that systemd passes. Returns their number, or -errno and sets e. */
-static int adopt_systemd_sockets(struct exporter *x, struct err_text *e)
+static int serve_systemd_sockets(struct exporter *x, struct err_text *e)
 {
 	size_t n;
 	int r = sock_find_passed(HTTP_LISTENERS_MAX, &n, e);
@@ -383,7 +384,7 @@ static int exporter_listen(struct exporter *x, struct err_text *e)
 
 	if (r < 0)
 		return err_set(e, r, "out of memory");
-	r = adopt_systemd_sockets(x, e);
+	r = serve_systemd_sockets(x, e);
 	if (r != 0)
 		return MIN(r, 0);
 	r = sock_listen(x->options.listen, &fd, e);

@@ -30,7 +30,7 @@ static void set_parse_error(struct http_parse *p, unsigned status)
 }
 
 /* RFC 9110, 5.6.2. */
-static bool is_token(const char *s, size_t len)
+static bool is_http_token(const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		if (!strchr("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
@@ -50,7 +50,7 @@ static bool is_visible(const char *s, size_t len, bool with_blanks)
 	return true;
 }
 
-static bool copy_value(char *to, size_t size, const char *value, size_t len)
+static bool copy_header_value(char *to, size_t size, const char *value, size_t len)
 {
 	if (len >= size)
 		return false;
@@ -78,7 +78,8 @@ static void parse_target(struct http_parse *p, const char *s, size_t len)
 
 	if (!len || *s != '/' || !is_visible(s, len, false))
 		set_parse_error(p, BAD_REQUEST);
-	else if (!copy_value(p->r->path, sizeof(p->r->path), s, query ? (size_t)(query - s) : len))
+	else if (!copy_header_value(p->r->path, sizeof(p->r->path), s,
+				    query ? (size_t)(query - s) : len))
 		set_parse_error(p, URI_TOO_LONG);
 }
 
@@ -88,7 +89,7 @@ static void parse_request_line(struct http_parse *p, const char *s, size_t len)
 	size_t version;
 
 	second = first ? memchr(first + 1, ' ', len - (size_t)(first + 1 - s)) : NULL;
-	if (!second || !is_token(s, (size_t)(first - s))) {
+	if (!second || !is_http_token(s, (size_t)(first - s))) {
 		set_parse_error(p, BAD_REQUEST);
 		return;
 	}
@@ -112,7 +113,7 @@ static void set_content_length(struct http_parse *p, const char *value, size_t l
 {
 	char number[20];
 
-	if (p->r->has_length || !copy_value(number, sizeof(number), value, len) ||
+	if (p->r->has_length || !copy_header_value(number, sizeof(number), value, len) ||
 	    str_to_u64(number, &p->r->length) < 0)
 		set_parse_error(p, BAD_REQUEST);
 	p->r->has_length = true;
@@ -120,7 +121,7 @@ static void set_content_length(struct http_parse *p, const char *value, size_t l
 
 static void set_host(struct http_parse *p, const char *value, size_t len)
 {
-	if (p->has_host || !copy_value(p->r->host, sizeof(p->r->host), value, len))
+	if (p->has_host || !copy_header_value(p->r->host, sizeof(p->r->host), value, len))
 		set_parse_error(p, BAD_REQUEST);
 	p->has_host = true;
 }
@@ -128,7 +129,7 @@ static void set_host(struct http_parse *p, const char *value, size_t len)
 static void set_header_text(struct http_parse *p, char *to, size_t size, const char *value,
 			    size_t len)
 {
-	if (!copy_value(to, size, value, len))
+	if (!copy_header_value(to, size, value, len))
 		set_parse_error(p, HEAD_TOO_LARGE);
 }
 
@@ -165,7 +166,7 @@ static void parse_header_line(struct http_parse *p, const char *s, size_t len)
 		set_parse_error(p, HEAD_TOO_LARGE);
 		return;
 	}
-	if (!colon || !is_token(s, (size_t)(colon - s)) ||
+	if (!colon || !is_http_token(s, (size_t)(colon - s)) ||
 	    !is_visible(colon + 1, (size_t)(end - colon - 1), true)) {
 		set_parse_error(p, BAD_REQUEST);
 		return;

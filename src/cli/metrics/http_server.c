@@ -109,8 +109,9 @@ static int find_peer_user(int fd, uid_t *ret_uid)
 				  (const struct sockaddr_in *)&peer, ret_uid);
 }
 
-/* A connection that has ended has no user; to look for one takes long on a machine with many sockets. */
-static bool has_ended(int fd)
+/* A connection that has ended has no user, and the search for one takes long on a machine with many
+ * sockets. */
+static bool connection_has_ended(int fd)
 {
 	char byte;
 
@@ -120,7 +121,7 @@ static bool has_ended(int fd)
 static bool is_user_allowed(struct http_server *s, int fd)
 {
 	uid_t uid;
-	int r = has_ended(fd) ? -ENOTCONN : find_peer_user(fd, &uid);
+	int r = connection_has_ended(fd) ? -ENOTCONN : find_peer_user(fd, &uid);
 
 	for (size_t i = 0; r == 0 && i < s->config.n_users; i++)
 		if (s->config.users[i] == uid)
@@ -349,8 +350,8 @@ static void on_deadline(evutil_socket_t fd, short what, void *ctx)
 	http_connection_close(ctx);
 }
 
-/* Serves an accepted connection, which is taken over. */
-static void http_server_adopt(struct http_server *s, int fd)
+/* Serves an accepted connection, and becomes the owner of fd. */
+static void http_server_serve_fd(struct http_server *s, int fd)
 {
 	struct http_connection *c = is_user_allowed(s, fd) ? calloc(1, sizeof(*c)) : NULL;
 
@@ -371,7 +372,7 @@ static void http_server_adopt(struct http_server *s, int fd)
 
 /* ---- listeners ---- */
 
-/* While all connections are taken, new ones wait in the kernel. */
+/* While all connections are in use, new ones wait in the kernel. */
 static void http_server_watch(struct http_server *s)
 {
 	for (size_t i = 0; i < s->n_listeners; i++)
@@ -388,7 +389,7 @@ static void on_accept(evutil_socket_t fd, short what, void *ctx)
 
 	(void)what;
 	if (r == 0) {
-		http_server_adopt(l->server, connection);
+		http_server_serve_fd(l->server, connection);
 		http_server_watch(l->server);
 	} else if (r != -EAGAIN) {
 		log_write_limited(&l->server->refusals, LOG_LEVEL_WARN,

@@ -56,6 +56,6 @@ struct http_server;
 /* Returns 0 or -ENOMEM. */
 int http_server_new(const struct http_server_config *config, struct http_server **ret);
 void http_server_free(struct http_server *s);
-/* Serves connections of a listening socket, which is taken over in every case. Returns 0 or -errno;
- * -E2BIG: too many sockets. */
+/* Serves connections of a listening socket, whose descriptor it owns from now on, also after an
+ * error. Returns 0 or -errno; -E2BIG: too many sockets. */
 int http_server_listen(struct http_server *s, int fd);

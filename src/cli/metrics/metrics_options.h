@@ -26,7 +26,7 @@
 struct metrics_options {
 	const char *socket; /* borrowed from argv; NULL: the default */
 	const char *listen; /* likewise; NULL: the default */
-	uid_t users[METRICS_USERS_MAX]; /* who may connect */
+	uid_t users[METRICS_USERS_MAX]; /* the users that may connect */
 	size_t n_users;
 	uint32_t subjects, series; /* limits */
 	bool adds_cpu_time, adds_syscalls; /* families that are not counted by default */

@@ -163,7 +163,7 @@ static int perfetto_options_fail(const char *why)
 	return 1;
 }
 
-static int add_note(struct perfetto_options *o)
+static int add_note_option(struct perfetto_options *o)
 {
 	if (!*optarg || *optarg == '=')
 		return perfetto_options_fail("add-note: key must be non-empty");
@@ -311,7 +311,7 @@ static int handle_perfetto_option(int option, struct perfetto_options *o)
 		o->no_clobber = true;
 		return -1;
 	case OPT_NOTE:
-		return add_note(o);
+		return add_note_option(o);
 	}
 	return handle_session_option(option, o);
 }

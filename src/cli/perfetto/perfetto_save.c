@@ -188,7 +188,7 @@ static const char *file_name(const session *s)
 	return !name || !*name || strchr(name, '/') || *name == '.' ? BUGREPORT_NAME : name;
 }
 
-static bool is_path_taken(const struct report *list, size_t n, const char *path)
+static bool is_path_in_list(const struct report *list, size_t n, const char *path)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(list[i].path, path))
@@ -206,11 +206,11 @@ static int choose_report_path(struct report *list, size_t n)
 
 	do
 		error = bugreport_path(r->path, file_name(r->session), number++);
-	while (!error && is_path_taken(list, n, r->path));
+	while (!error && is_path_in_list(list, n, r->path));
 	return error;
 }
 
-static int clone_scored(struct report *list, size_t i)
+static int save_clone_of_session(struct report *list, size_t i)
 {
 	const session *s = list[i].session;
 	const struct consumer_clone_request request = {
@@ -252,7 +252,7 @@ int perfetto_save_all_for_bugreport(void)
 	else
 		perfetto_log("No tracing sessions eligible for bugreport were found.");
 	for (size_t i = 0; i < n; i++)
-		if (clone_scored(list, i))
+		if (save_clone_of_session(list, i))
 			code = 1;
 	pb__tracing_service_state__free_unpacked(state, NULL);
 	return code;

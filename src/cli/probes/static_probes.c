@@ -153,7 +153,7 @@ static bool has_same_types(const struct usdt_place *a, const struct usdt_place *
 	return true;
 }
 
-/* Gives the place the shape of an earlier place with the same types, else a new one. */
+/* Assigns the shape of an earlier place with the same types, else a new one. */
 static void assign_shape(const struct usdt_search *s, struct usdt_place *p)
 {
 	unsigned last = 0;

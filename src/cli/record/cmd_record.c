@@ -165,7 +165,7 @@ static int config_from_words(struct record_command *c)
 
 /* Returns the first field that requests an action of the consumer that sonda record does not
  * support, or NULL. */
-static const char *refused_field(const Pb__TraceConfig *c)
+static const char *find_refused_field(const Pb__TraceConfig *c)
 {
 	if (c->n_activate_triggers)
 		return "activate_triggers";
@@ -236,7 +236,7 @@ static int config_file_read(int fd, const char *path, bool is_text, struct strbu
 		return refuse_trace(path, errors);
 	if (r)
 		return r;
-	field = refused_field(config);
+	field = find_refused_field(config);
 	if (field) {
 		strbuf_printf(errors, "%s: %s is not supported by sonda record\n", path, field);
 		pb__trace_config__free_unpacked(config, NULL);
@@ -293,7 +293,7 @@ static int explain_no_room(const char *path, struct err_text *e)
 /* Sets up streaming to the output. A service on this machine writes a regular file itself, which
  * saves copies. For other outputs, or a remote service, this process reads the trace and writes
  * it. */
-static int stream_output(struct record_command *c, struct err_text *e)
+static int set_up_streaming(struct record_command *c, struct err_text *e)
 {
 	bool is_file = trace_file_is_regular(c->file);
 	uint64_t room = is_file ? trace_file_room(c->file) : UINT64_MAX;
@@ -317,8 +317,8 @@ static int record_open_output(struct record_command *c, struct err_text *e)
 		return name_snapshots(c, e);
 	if (record_command_has_path(c)) {
 		if (c->options.output)
-			console_say(&c->console, "-o is ignored: the service writes the trace to "
-						 "output_path of the config");
+			console_print(&c->console, "-o is ignored: the service writes the trace to "
+						   "output_path of the config");
 		return 0;
 	}
 	if (c->host) {
@@ -329,7 +329,7 @@ static int record_open_output(struct record_command *c, struct err_text *e)
 		r = trace_file_open_output(c->options.output, "trace", &c->output, &c->file, e);
 	}
 	if (!r && record_options_want_streaming(&c->options))
-		r = stream_output(c, e);
+		r = set_up_streaming(c, e);
 	c->passes_file = c->config->write_into_file;
 	return r;
 }
@@ -376,8 +376,8 @@ static int delay_start(struct record_command *c)
 		return EXIT_USAGE;
 	}
 	if (ms > 0)
-		console_say(&c->console, "waiting %.1f s before the start (cmd_trace_start_delay)",
-			    ms / 1e3);
+		console_print(&c->console,
+			      "waiting %.1f s before the start (cmd_trace_start_delay)", ms / 1e3);
 	start_delay_wait(ms);
 	return EXIT_GOOD;
 }

@@ -58,7 +58,7 @@ static int check_event(const struct hist_parse *p, const char *event)
 }
 
 /* Takes an event of the text: "block:block_rq_issue" is "block/block_rq_issue" in a config. */
-static int take_event(const struct hist_parse *p, char *event, char **to)
+static int parse_hist_event(const struct hist_parse *p, char *event, char **to)
 {
 	size_t len;
 	char *colon;
@@ -77,7 +77,7 @@ static int take_event(const struct hist_parse *p, char *event, char **to)
 	return check_event(p, event);
 }
 
-static int take_events(struct hist_parse *p, char *events)
+static int parse_hist_events(struct hist_parse *p, char *events)
 {
 	char *second = strstr(events, "..");
 	int r;
@@ -86,8 +86,8 @@ static int take_events(struct hist_parse *p, char *events)
 		*second = '\0';
 		second += strlen("..");
 	}
-	r = take_event(p, events, &p->to->event);
-	return r || !second ? r : take_event(p, second, &p->to->end_event);
+	r = parse_hist_event(p, events, &p->to->event);
+	return r || !second ? r : parse_hist_event(p, second, &p->to->end_event);
 }
 
 /* ---- values and keys ---- */
@@ -166,7 +166,7 @@ static int parse_hist_clause(struct hist_parse *p, const char *word)
 	return message_set_string(&h->key, value) ? -ENOMEM : 0;
 }
 
-static int take_value(struct hist_parse *p)
+static int parse_hist_value(struct hist_parse *p)
 {
 	char *word = parse_hist_word(p);
 
@@ -188,9 +188,9 @@ static int parse_hist(struct hist_parse *p, char *copy)
 		return hist_error(p, "expected EVENT: FIELD [by KEY], as in " EXAMPLE);
 	*colon = '\0';
 	p->rest = colon + 1;
-	r = take_events(p, copy);
+	r = parse_hist_events(p, copy);
 	if (!r)
-		r = take_value(p);
+		r = parse_hist_value(p);
 	while (!r && (word = parse_hist_word(p)))
 		r = parse_hist_clause(p, word);
 	return r;

@@ -35,7 +35,7 @@ int option_parse_duration(const char *option, const char *text, uint32_t *ret_ms
 	return 0;
 }
 
-static bool number_lacks_unit(const char *text)
+static bool is_number_without_unit(const char *text)
 {
 	return !text[strspn(text, "0123456789.")];
 }
@@ -62,7 +62,7 @@ int option_parse_size(const char *option, const char *text, uint32_t *ret_kb, st
 	if (!kb)
 		return err_set(e, -EINVAL, "%s %.80s: the size of a buffer must not be 0", option,
 			       text);
-	if (number_lacks_unit(text))
+	if (is_number_without_unit(text))
 		return refuse_unit(option, text, e);
 	*ret_kb = kb;
 	return 0;
@@ -80,7 +80,7 @@ int option_parse_file_size(const char *option, const char *text, uint64_t *ret_b
 	if (r || !kb)
 		return err_set(e, -EINVAL, "%s %.80s: not a size; examples: 64mb, 2gb", option,
 			       text);
-	if (number_lacks_unit(text))
+	if (is_number_without_unit(text))
 		return refuse_unit(option, text, e);
 	*ret_bytes = (uint64_t)kb << 10;
 	return 0;

@@ -237,7 +237,7 @@ static bool is_ring_buffer(const Pb__TraceConfig *config, size_t i)
 
 /* Returns the size in MiB, a power of two, that holds what is recorded until the end at this
  * rate. */
-static unsigned sufficient_size_mb(uint64_t bytes, uint64_t elapsed_ms, uint64_t duration_ms)
+static unsigned choose_sufficient_size_mb(uint64_t bytes, uint64_t elapsed_ms, uint64_t duration_ms)
 {
 	uint64_t need = bytes * 2;
 	unsigned mb = 1;
@@ -261,7 +261,7 @@ static bool warn_of_full_buffer(struct recording_progress *p, const Pb__TraceCon
 		if (is_ring_buffer(config, i) || buffer_fill_percent(b) < NEARLY_FULL)
 			continue;
 		p->reported_buffer = true;
-		mb = sufficient_size_mb(b->bytes_written, elapsed_ms, config->duration_ms);
+		mb = choose_sufficient_size_mb(b->bytes_written, elapsed_ms, config->duration_ms);
 		strbuf_printf(note,
 			      "buffer %zu (%s) is %u%% full, and data that does not fit is "
 			      "discarded; size_kb: %u would be enough",
@@ -365,6 +365,6 @@ void recording_progress_print_triggers(const Pb__TraceConfig *config, struct con
 
 	config_triggers_put_text(config, &b);
 	if (b.s)
-		console_say(console, "%s", b.s);
+		console_print(console, "%s", b.s);
 	strbuf_deinit(&b);
 }

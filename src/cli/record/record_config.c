@@ -54,7 +54,7 @@ struct chosen {
 	size_t cap;
 };
 
-static bool unchoose_preset(struct chosen *c, const struct preset *preset)
+static bool remove_preset_choice(struct chosen *c, const struct preset *preset)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		if (c->list[i] != preset)
@@ -67,7 +67,7 @@ static bool unchoose_preset(struct chosen *c, const struct preset *preset)
 
 static int record_presets_choose(struct chosen *c, const struct preset *preset)
 {
-	unchoose_preset(c, preset);
+	remove_preset_choice(c, preset);
 	if (array_reserve(&c->list, &c->cap, c->n + 1, sizeof(*c->list)))
 		return -ENOMEM;
 	c->list[c->n++] = preset;
@@ -100,7 +100,7 @@ static int choose_presets_of_word(const char *word, struct presets *presets, str
 			r = 0;
 		else if (!r && !negative)
 			r = record_presets_choose(c, preset);
-		else if (!r && unchoose_preset(c, preset))
+		else if (!r && remove_preset_choice(c, preset))
 			remove_idle_word(idle, word);
 	}
 	return r;

@@ -52,38 +52,38 @@ static bool evidence_has(const struct evidence *e, const char *part)
 	return strstr(e->lines, part);
 }
 
-static bool lacks_anything(const struct evidence *e)
+static bool is_anything_missing(const struct evidence *e)
 {
 	return *e->lines;
 }
 
-static bool lacks_tracefs(const struct evidence *e)
+static bool is_tracefs_missing(const struct evidence *e)
 {
 	return evidence_has(e, "no tracefs");
 }
 
-static bool lacks_symbols(const struct evidence *e)
+static bool are_symbols_missing(const struct evidence *e)
 {
 	return evidence_has(e, "symbolize_ksyms");
 }
 
-static bool lacks_samples(const struct evidence *e)
+static bool are_samples_missing(const struct evidence *e)
 {
 	return evidence_has(e, "linux.perf: perf_event_open");
 }
 
-static bool may_not_use_bpf(const struct evidence *e)
+static bool is_bpf_refused(const struct evidence *e)
 {
 	return e->facts->scan->sources.uncounted.n &&
 	       (evidence_has(e, "CAP_BPF") || evidence_has(e, "bpf(2)"));
 }
 
-static bool lacks_types(const struct evidence *e)
+static bool is_btf_missing(const struct evidence *e)
 {
 	return e->facts->scan->sources.uncounted.n && evidence_has(e, "no BTF");
 }
 
-static bool lacks_permission(const struct evidence *e)
+static bool is_permission_missing(const struct evidence *e)
 {
 	return evidence_has(e, "Permission denied") || evidence_has(e, "not permitted");
 }
@@ -110,7 +110,7 @@ static bool is_of_memory(const char *text)
 	       strstr(text, "bytes of buffers");
 }
 
-static bool lacks_memory(const struct evidence *e)
+static bool is_memory_missing(const struct evidence *e)
 {
 	return is_of_memory(e->lines) || evidence_has(e, "buffer_size_kb");
 }
@@ -129,12 +129,18 @@ static const struct {
 	const char *check;
 	bool (*concerns)(const struct evidence *e);
 } obstacles[] = {
-	{"rights", lacks_tracefs},	{"options", lacks_anything},
-	{"bpf", may_not_use_bpf},	{"btf", lacks_types},
-	{"symbols", lacks_symbols},	{"files", lacks_files},
-	{"journal", requests_journal},	{"container", requests_kernel_events},
-	{"stacks", lacks_samples},	{"selinux", lacks_permission},
-	{"apparmor", lacks_permission}, {"memory", lacks_memory},
+	{"rights", is_tracefs_missing},
+	{"options", is_anything_missing},
+	{"bpf", is_bpf_refused},
+	{"btf", is_btf_missing},
+	{"symbols", are_symbols_missing},
+	{"files", lacks_files},
+	{"journal", requests_journal},
+	{"container", requests_kernel_events},
+	{"stacks", are_samples_missing},
+	{"selinux", is_permission_missing},
+	{"apparmor", is_permission_missing},
+	{"memory", is_memory_missing},
 };
 
 /* Prints why this machine did not record what the recording lacks, in the wording of sonda doctor.
@@ -189,7 +195,7 @@ static bool is_without_room(const struct record_command *c)
 /* Returns our own reason, else the service's, else the expected end of the config. */
 static const char *end_reason(struct record_command *c, const struct record_facts *f)
 {
-	const struct service_stats *s = record_stats(f);
+	const struct service_stats *s = record_find_stats(f);
 
 	if (c->end.text[0])
 		return c->end.text;
@@ -291,7 +297,7 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 			      "nothing was recorded: all requested events were refused");
 		return EXIT_FAILED;
 	}
-	if (refused_sources(&facts, false, &refused)) {
+	if (refusals_find_sources(&facts, false, &refused)) {
 		console_error(&c->console, "not everything was recorded: %s", refused.text);
 		return EXIT_FAILED;
 	}
@@ -338,7 +344,7 @@ static int report_empty_trace(struct record_command *c)
 
 /* Returns true if there are no ftrace events although they were requested, and sets why. Returns
  * false if the trace has counters of the rings: then the summary has a remark only. */
-static bool lacks_ftrace_events(const struct record_command *c, struct err_text *why)
+static bool are_ftrace_events_missing(const struct record_command *c, struct err_text *why)
 {
 	const struct ftrace_scan *s = &c->result.scan.ftrace;
 
@@ -364,7 +370,7 @@ static int fail_without_events(struct record_command *c, const char *why)
 		      str_starts(why, "nothing is recorded") ? "" : "nothing was recorded: ", why);
 	if (c->child) {
 		command_child_describe(c->child, &end);
-		console_say(&c->console, "%s anyway", end.s ? end.s : "the command ran");
+		console_print(&c->console, "%s anyway", end.s ? end.s : "the command ran");
 	}
 	strbuf_deinit(&end);
 	return EXIT_FAILED;
@@ -390,7 +396,7 @@ static int end_refused_recording(struct record_command *c)
 					       ? OPTIONS_ACCEPTED
 					       : refused_options(c->config, &c->result.scan.ftrace);
 	struct err_text why;
-	bool none = refused_sources(&facts, true, &why);
+	bool none = refusals_find_sources(&facts, true, &why);
 	struct strbuf lines = {0};
 
 	if (c->result.refused)
@@ -400,7 +406,7 @@ static int end_refused_recording(struct record_command *c)
 	if (!c->result.refused) { /* otherwise these were printed already */
 		record_put_missing(&facts, &lines);
 		if (lines.s)
-			console_say_lines(&c->console, lines.s);
+			console_print_lines(&c->console, lines.s);
 		strbuf_deinit(&lines);
 		fail_without_events(c, options ? refused_options_text(options) : why.text);
 	}
@@ -436,7 +442,7 @@ static int end_written_recording(struct record_command *c, int error)
 		r = trace_file_truncate(c->file, c->written);
 	if (r == 0 && c->streams && c->result.scan.packets == 0)
 		return record_end_remove_file(c, error ? EXIT_FAILED : report_empty_trace(c));
-	if (r == 0 && c->streams && !error && lacks_ftrace_events(c, &why))
+	if (r == 0 && c->streams && !error && are_ftrace_events_missing(c, &why))
 		return record_end_remove_file(c, fail_without_events(c, why.text));
 	code = r == 0 && c->streams && (!error || c->result.refused) ? end_refused_recording(c) : 0;
 	if (code)
@@ -482,14 +488,15 @@ static int end_snapshot_recording(struct record_command *c, int error)
 static int print_detached(struct record_command *c)
 {
 	if (!c->result.all_started)
-		console_say(&c->console, "not all data sources have started yet");
+		console_print(&c->console, "not all data sources have started yet");
 	if (record_command_has_path(c))
 		trace_readback_get_output_name(c->config, "", c->output.text,
 					       sizeof(c->output.text));
 	if (c->config->write_into_file)
-		console_say(&c->console, "the service writes the trace to %s", c->output.text);
-	console_say(&c->console, "the recording continues; use sonda snapshot %s and sonda stop %s",
-		    c->config->unique_session_name, c->options.detach);
+		console_print(&c->console, "the service writes the trace to %s", c->output.text);
+	console_print(&c->console,
+		      "the recording continues; use sonda snapshot %s and sonda stop %s",
+		      c->config->unique_session_name, c->options.detach);
 	return EXIT_GOOD;
 }
 
@@ -502,7 +509,7 @@ static int record_end_save(struct record_command *c, int error)
 
 	if (!is_cut && !c->result.scan.packets)
 		return record_end_remove_file(c, error ? EXIT_FAILED : report_empty_trace(c));
-	if (!is_cut && !error && lacks_ftrace_events(c, &why))
+	if (!is_cut && !error && are_ftrace_events_missing(c, &why))
 		return record_end_remove_file(c, fail_without_events(c, why.text));
 	code = !is_cut && (!error || c->result.refused) ? end_refused_recording(c) : 0;
 	if (code)
@@ -522,7 +529,7 @@ static int report_limit(struct record_command *c, int code)
 	if (!is_at_limit(c))
 		return code;
 	if (!is_without_room(c)) {
-		console_say(&c->console, "stopped: the file has reached --max-size");
+		console_print(&c->console, "stopped: the file has reached --max-size");
 		return code;
 	}
 	console_error(&c->console,
@@ -573,8 +580,8 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 		  (c->file && (c->host || trace_file_is_named(c->file)) && error != -EINTR);
 	if (error && !c->result.refused && !is_kept) {
 		if (c->passes_file && trace_file_is_named(c->file))
-			console_say(&c->console, "the data recorded until then is in %s",
-				    c->output.text);
+			console_print(&c->console, "the data recorded until then is in %s",
+				      c->output.text);
 		return EXIT_FAILED;
 	}
 	if (!error && c->options.detach)

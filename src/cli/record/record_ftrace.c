@@ -359,7 +359,7 @@ static int put_function_graph(const struct record_options *o, Pb__FtraceConfig *
 
 /* Returns true if the recording needs kernel symbols: stacks and graphs contain kernel
  * addresses. */
-static bool wants_symbols(const struct record_options *o)
+static bool needs_symbols(const struct record_options *o)
 {
 	for (size_t i = 0; i < o->n_triggers; i++)
 		if (o->triggers[i].trigger.action ==
@@ -409,7 +409,7 @@ int record_ftrace_put_options(const struct record_options *o, const struct trace
 		r = put_probes(o, f, e);
 	if (!r)
 		r = put_function_graph(o, f);
-	if (wants_symbols(o))
+	if (needs_symbols(o))
 		f->has_symbolize_ksyms = f->symbolize_ksyms = true;
 	return r;
 }

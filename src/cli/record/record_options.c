@@ -285,7 +285,7 @@ static int add_word_trigger(struct pass *p, struct err_text *e)
 	return r;
 }
 
-static int take_cpus(struct record_options *o, struct err_text *e)
+static int add_cpu_list(struct record_options *o, struct err_text *e)
 {
 	int r = cpu_list_add(&o->cpus, optarg);
 
@@ -319,7 +319,7 @@ static int handle_scope_option(int option, struct record_options *o, struct err_
 		o->await = true;
 		return 0;
 	case 'C':
-		return take_cpus(o, e);
+		return add_cpu_list(o, e);
 	}
 	return -ENOENT;
 }

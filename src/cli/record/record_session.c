@@ -95,7 +95,7 @@ static void record_session_end(struct record_session *s, int error, const char *
 	s->ops->on_end(s->ctx, error, why);
 }
 
-static const char *words_for_state(enum record_session_state state)
+static const char *session_state_text(enum record_session_state state)
 {
 	static const char *const words[] = {
 		[RECORD_CONNECTING] = "connecting",
@@ -126,15 +126,16 @@ static void record_session_fail(struct record_session *s, int error)
 	}
 	if (error == -EPIPE)
 		err_set(&why, error, "the tracing service disconnected while %s",
-			words_for_state(s->state));
+			session_state_text(s->state));
 	else if (error == -ENOSYS)
 		err_set(&why, error, "the tracing service is too old: it does not support %s",
-			words_for_state(s->state));
+			session_state_text(s->state));
 	else if (error == -EPROTO)
 		err_set(&why, error, "the tracing service refused while %s",
-			words_for_state(s->state));
+			session_state_text(s->state));
 	else
-		err_set(&why, error, "%s failed: %s", words_for_state(s->state), strerror(-error));
+		err_set(&why, error, "%s failed: %s", session_state_text(s->state),
+			strerror(-error));
 	record_session_end(s, error, why.text);
 }
 
@@ -147,7 +148,7 @@ static void record_session_on_deadline(evutil_socket_t fd, short what, void *ctx
 		service_explain(s->address, -ETIMEDOUT, &why);
 	else
 		err_set(&why, -ETIMEDOUT, "the tracing service does not answer; gave up while %s",
-			words_for_state(s->state));
+			session_state_text(s->state));
 	record_session_end(s, -ETIMEDOUT, why.text);
 }
 
@@ -226,7 +227,7 @@ static void free_buffers(struct record_session *s)
 		end_without_error(s);
 }
 
-void record_session_hold(struct record_session *s, bool hold)
+void record_session_set_hold(struct record_session *s, bool hold)
 {
 	s->held = hold;
 	if (!hold && s->state == RECORD_HELD)

@@ -80,7 +80,7 @@ void record_session_stop(struct record_session *s);
 
 /* While held, the session is not freed in the service after its end, so that it can still be
  * cloned. */
-void record_session_hold(struct record_session *s, bool hold);
+void record_session_set_hold(struct record_session *s, bool hold);
 
 /* Detaches the session under a key, once tracing has started; then on_end is called. */
 void record_session_detach(struct record_session *s, const char *key);

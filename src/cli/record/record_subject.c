@@ -15,7 +15,7 @@
  * a scope (systemd-run --scope). Services are children of a service manager, pods those of a
  * daemon.
  */
-static bool may_start_here(const Pb__SubjectConfig *c)
+static bool may_user_start_awaited(const Pb__SubjectConfig *c)
 {
 	for (size_t i = 0; i < c->n_units; i++)
 		if (str_ends(c->units[i], ".scope"))
@@ -41,7 +41,7 @@ static Pb__SubjectConfig subject_from_options(const struct record_options *o, ui
 	c.n_programs = o->programs.n;
 	c.programs = (char **)o->programs.args;
 	c.has_wait = c.wait = o->await;
-	if (may_start_here(&c)) {
+	if (may_user_start_awaited(&c)) {
 		c.n_spawner_pids = n;
 		c.spawner_pids = spawners;
 	}
@@ -84,7 +84,7 @@ int record_subject_check_names(const Pb__SubjectConfig *c, bool starts_programs,
 		return r;
 	if (needs_names && geteuid() == 0)
 		(void)name_reader_start("");
-	r = subject_find(c, "/sys", &found, e);
+	r = subject_find_groups(c, "/sys", &found, e);
 	subject_deinit(&found);
 	name_reader_stop();
 	if (r == -ESRCH && needs_names && geteuid() != 0)

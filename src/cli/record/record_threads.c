@@ -16,7 +16,7 @@ static const char *const ends[] = {"block/block_rq_complete", "block/block_bio_c
 				   "block/block_io_done", NULL};
 static const char *const issues[] = {"block/block_rq_issue", "block/block_rq_requeue", NULL};
 
-static bool is_one_of(const char *event, const char *const *list)
+static bool is_event_in_list(const char *event, const char *const *list)
 {
 	while (*list && strcmp(event, *list) != 0)
 		list++;
@@ -25,7 +25,7 @@ static bool is_one_of(const char *event, const char *const *list)
 
 /* Returns true if a name or a pattern, with its group or without, may mean "block/NAME". pattern
  * may be NULL. */
-static bool is_about(const char *pattern, const char *event)
+static bool pattern_may_mean_event(const char *pattern, const char *event)
 {
 	const char *bare = pattern ? strpbrk(pattern, "/:") : NULL;
 
@@ -36,10 +36,10 @@ static bool is_about(const char *pattern, const char *event)
 static bool has_filter_or_trigger(const Pb__FtraceConfig *f, const char *event)
 {
 	for (size_t i = 0; i < f->n_event_filters; i++)
-		if (is_about(f->event_filters[i]->event, event))
+		if (pattern_may_mean_event(f->event_filters[i]->event, event))
 			return true;
 	for (size_t i = 0; i < f->n_event_triggers; i++)
-		if (is_about(f->event_triggers[i]->event, event))
+		if (pattern_may_mean_event(f->event_triggers[i]->event, event))
 			return true;
 	return false;
 }
@@ -58,10 +58,11 @@ static bool requests_without_filter(const Pb__FtraceConfig *f, const char *event
  * events of a request. */
 static bool is_of_any_thread(const Pb__FtraceConfig *f, const char *event)
 {
-	if (is_one_of(event, issues) && !(requests_without_filter(f, "block/block_rq_insert") &&
-					  requests_without_filter(f, "block/block_rq_complete")))
+	if (is_event_in_list(event, issues) &&
+	    !(requests_without_filter(f, "block/block_rq_insert") &&
+	      requests_without_filter(f, "block/block_rq_complete")))
 		return false;
-	return (is_one_of(event, ends) || is_one_of(event, issues)) &&
+	return (is_event_in_list(event, ends) || is_event_in_list(event, issues)) &&
 	       !has_filter_or_trigger(f, event);
 }
 
@@ -149,9 +150,9 @@ static bool records_request_ends_only(const Pb__FtraceConfig *f)
 	bool has_end = false;
 
 	for (size_t i = 0; i < f->n_ftrace_events; i++) {
-		bool is_end = is_one_of(f->ftrace_events[i], ends);
+		bool is_end = is_event_in_list(f->ftrace_events[i], ends);
 
-		if (!is_end && !is_one_of(f->ftrace_events[i], issues))
+		if (!is_end && !is_event_in_list(f->ftrace_events[i], issues))
 			return false;
 		has_end |= is_end;
 	}

@@ -100,14 +100,14 @@ struct recording {
 };
 
 /* Returns how long it has recorded since all data sources had started, or else tracing had. */
-static uint64_t recorded_ms(const struct recording *r)
+static uint64_t recorded_time_ms(const struct recording *r)
 {
 	return (clock_mono_ns() - r->started_ns) / NS_PER_MS - r->result->set_up_ms;
 }
 
 /* ---- what the kernel refused ---- */
 
-static bool has_start(const struct ftrace_scan *f)
+static bool has_ring_start(const struct ftrace_scan *f)
 {
 	for (size_t i = 0; i < f->n_rings; i++)
 		if (f->rings[i].has_start)
@@ -116,7 +116,7 @@ static bool has_start(const struct ftrace_scan *f)
 }
 
 /* Returns true if the kernel may refuse what the config requests for events that exist. */
-static bool may_be_refused(const Pb__TraceConfig *config)
+static bool may_kernel_refuse_config(const Pb__TraceConfig *config)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__FtraceConfig *f = config_source_ftrace(config->data_sources[i]);
@@ -142,9 +142,9 @@ static bool report_refused(const struct recording_setup *setup, const struct tra
 	if (any)
 		missing_events_write(setup->config, &f, NULL, &lines);
 	if (lines.s)
-		console_say_lines(setup->console, lines.s);
+		console_print_lines(setup->console, lines.s);
 	strbuf_deinit(&lines);
-	return any || has_start(&scan->ftrace);
+	return any || has_ring_start(&scan->ftrace);
 }
 
 /* Call it about once a second. Prints once what was rejected according to the first statistics.
@@ -156,7 +156,7 @@ static void early_errors_report(struct early_errors *e, const struct recording_s
 	struct trace_scan begin = {0};
 
 	if (e->done || !config_requests_ftrace(setup->config) ||
-	    (setup->events && !may_be_refused(setup->config)))
+	    (setup->events && !may_kernel_refuse_config(setup->config)))
 		return;
 	if (setup->passes_file) {
 		trace_readback_peek(trace_file_fd(setup->file), EARLY_LOOK_BYTES, &begin);
@@ -191,7 +191,7 @@ static bool early_errors_await(struct early_errors *e, struct event_base *loop,
 			       void (*on_end)(void *ctx), void *ctx)
 {
 	if (e->done || !setup->from_words || !setup->streams || setup->detach ||
-	    !may_be_refused(setup->config))
+	    !may_kernel_refuse_config(setup->config))
 		return false;
 	e->setup = setup;
 	e->read = read;
@@ -209,7 +209,7 @@ static void recording_finish(struct recording *r, int error, const char *why)
 		return;
 	r->ended = true;
 	if (r->started_ns && !r->stopped_ns) {
-		r->result->elapsed_ms = recorded_ms(r);
+		r->result->elapsed_ms = recorded_time_ms(r);
 		r->result->flush_failed = true;
 	}
 	r->error = error;
@@ -219,7 +219,7 @@ static void recording_finish(struct recording *r, int error, const char *why)
 
 /* Lets the command handle the first signal. The terminal sends its signals to the command itself;
  * others are forwarded. Returns false if the signal is for us. */
-static bool pass_to_command(struct recording *r, int number, bool by_terminal)
+static bool forward_signal_to_command(struct recording *r, int number, bool by_terminal)
 {
 	const struct command_child *command = r->setup->command;
 
@@ -234,7 +234,7 @@ static bool pass_to_command(struct recording *r, int number, bool by_terminal)
 }
 
 /* Stores the reason why the recording ends, unless one is already stored. */
-static void note_end_reason(struct recording *r, const char *why)
+static void set_end_reason_once(struct recording *r, const char *why)
 {
 	if (!r->result->end.text[0])
 		err_set(&r->result->end, 0, "%s", why);
@@ -249,7 +249,7 @@ static void recording_on_signal(void *ctx, int number, bool by_terminal)
 {
 	struct recording *r = ctx;
 
-	if (pass_to_command(r, number, by_terminal))
+	if (forward_signal_to_command(r, number, by_terminal))
 		return;
 	if (++r->interrupts > 1 || !recording_has_begun(r) || r->setup->detach) {
 		recording_finish(r, -EINTR,
@@ -258,12 +258,12 @@ static void recording_on_signal(void *ctx, int number, bool by_terminal)
 					 : "aborted: nothing was saved");
 		return;
 	}
-	note_end_reason(r, number == SIGINT   ? "stopped by SIGINT (Ctrl-C)"
-			   : number == SIGHUP ? "stopped by SIGHUP (the terminal was closed)"
-					      : "stopped by SIGTERM");
+	set_end_reason_once(r, number == SIGINT	  ? "stopped by SIGINT (Ctrl-C)"
+			       : number == SIGHUP ? "stopped by SIGHUP (the terminal was closed)"
+						  : "stopped by SIGTERM");
 	if (r->stopped_ns)
-		console_say(r->setup->console,
-			    "saving the trace; press Ctrl-C again to discard it");
+		console_print(r->setup->console,
+			      "saving the trace; press Ctrl-C again to discard it");
 	record_session_stop(r->session);
 }
 
@@ -282,7 +282,7 @@ static void recording_on_tick(evutil_socket_t fd, short what, void *ctx)
 	if (!record_session_is_recording(r->session))
 		return;
 	if (shows_progress(r))
-		recording_progress_show(&r->progress, recorded_ms(r), r->setup->console);
+		recording_progress_show(&r->progress, recorded_time_ms(r), r->setup->console);
 	record_session_request_stats(r->session);
 }
 
@@ -292,7 +292,7 @@ static void start_ticks(struct recording *r)
 		return;
 	if (shows_progress(r) && !r->setup->config->duration_ms &&
 	    !r->setup->config->trigger_config)
-		console_say(r->setup->console, "recording; Ctrl-C stops and saves");
+		console_print(r->setup->console, "recording; Ctrl-C stops and saves");
 	r->progress.duration_ms = r->setup->config->duration_ms;
 	r->tick = event_new(r->loop, -1, EV_PERSIST, recording_on_tick, r);
 	if (!r->tick)
@@ -315,8 +315,9 @@ static void on_command_timer(evutil_socket_t fd, short what, void *ctx)
 			"the tracing service did not start all data sources within 30 s: the "
 			"command was not run");
 	else if (!record_session_is_stopping(r->session))
-		console_say(r->setup->console,
-			    "waiting for the command to end; press Ctrl-C again to stop and save");
+		console_print(
+			r->setup->console,
+			"waiting for the command to end; press Ctrl-C again to stop and save");
 }
 
 /* Gives the file its name: the service has accepted the config and writes. From here on the file
@@ -369,7 +370,7 @@ static void on_all_started(void *ctx)
 	struct recording *r = ctx;
 
 	r->result->all_started = true;
-	r->result->set_up_ms = recorded_ms(r);
+	r->result->set_up_ms = recorded_time_ms(r);
 	name_passed_file(r);
 	if (r->setup->detach)
 		record_session_detach(r->session, r->setup->detach);
@@ -384,7 +385,7 @@ static void on_command_end(void *ctx)
 
 	event_del(r->command_timer);
 	if (r->command_ran)
-		note_end_reason(r, "the command ended");
+		set_end_reason_once(r, "the command ended");
 	if (r->command_ran)
 		record_session_stop(r->session);
 	else
@@ -432,7 +433,7 @@ static int check_for_command(const struct recording *r, struct err_text *why)
 	return err_set(why, -ENOENT, "the command was not run: %s", e.text);
 }
 
-static int before_recording(void *ctx, struct err_text *why)
+static int prepare_recording(void *ctx, struct err_text *why)
 {
 	struct recording *r = ctx;
 	const struct pid_list *pids = r->setup->pids;
@@ -456,7 +457,7 @@ static void on_recording(void *ctx)
 	recording_sources_warn(&r->result->sources, r->setup->config, r->setup->events,
 			       r->setup->command, &lines);
 	if (lines.s)
-		console_say_lines(r->setup->console, lines.s);
+		console_print_lines(r->setup->console, lines.s);
 	strbuf_deinit(&lines);
 	start_ticks(r);
 	if (r->command_timer)
@@ -482,8 +483,9 @@ static void recording_on_stats(void *ctx, bool at_end, const Pb__TraceStats *sta
 		result->has_before = true;
 	}
 	recording_progress_update_stats(&r->progress, r->setup->tracefs_root, stats);
-	if (recording_progress_put_warning(&r->progress, r->setup, stats, recorded_ms(r), &note))
-		console_say(r->setup->console, "%s", note.s ? note.s : "");
+	if (recording_progress_put_warning(&r->progress, r->setup, stats, recorded_time_ms(r),
+					   &note))
+		console_print(r->setup->console, "%s", note.s ? note.s : "");
 	strbuf_deinit(&note);
 	if (!r->setup->streams)
 		return;
@@ -503,7 +505,7 @@ static void recording_on_stopped(void *ctx, int flush_error)
 	name_passed_file(r);
 	r->result->ended_by_itself |= !record_session_is_stopping(r->session);
 	r->stopped_ns = clock_mono_ns();
-	r->result->elapsed_ms = recorded_ms(r);
+	r->result->elapsed_ms = recorded_time_ms(r);
 	r->result->flush_failed = flush_error != 0;
 	if (!r->setup->command)
 		console_progress(r->setup->console, "  saving");
@@ -546,12 +548,12 @@ static void on_clone_trigger(void *ctx, const Pb__ObservableEvents__CloneTrigger
 	struct recording *r = ctx;
 
 	if (snapshots_take(r->snapshots, hit))
-		record_session_hold(r->session, true);
+		record_session_set_hold(r->session, true);
 }
 
 static void on_snapshots_idle(void *recording)
 {
-	record_session_hold(((struct recording *)recording)->session, false);
+	record_session_set_hold(((struct recording *)recording)->session, false);
 }
 
 static void recording_on_end(void *ctx, int error, const char *why)
@@ -561,7 +563,7 @@ static void recording_on_end(void *ctx, int error, const char *why)
 
 static const struct record_session_ops session_ops = {
 	.on_state = recording_on_state,
-	.before_recording = before_recording,
+	.before_recording = prepare_recording,
 	.on_recording = on_recording,
 	.on_started = on_all_started,
 	.on_stats = recording_on_stats,
@@ -632,7 +634,7 @@ static void on_daemons_cut_short(void *ctx, const char *why)
 {
 	struct recording *r = ctx;
 
-	note_end_reason(r, why);
+	set_end_reason_once(r, why);
 	console_error(r->setup->console, "%s: saving the data recorded until now", why);
 	record_session_stop(r->session);
 }
@@ -668,9 +670,9 @@ static int connect_or_start(struct recording *r, struct err_text *e)
 		return error;
 	r->result->started_daemons = true;
 	if (r->setup->console->verbose)
-		console_say(r->setup->console,
-			    "no tracing service runs on %s; starting a private one",
-			    sock_default_consumer());
+		console_print(r->setup->console,
+			      "no tracing service runs on %s; starting a private one",
+			      sock_default_consumer());
 	return private_daemons_start(
 		r->loop, r->setup->config->write_into_file ? r->setup->config->output_path : NULL,
 		&daemon_ops, r, e, &r->daemons);

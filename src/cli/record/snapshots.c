@@ -77,7 +77,7 @@ static void snapshots_end(struct session_snapshot *s, int error, const char *why
 	s->fn(s->ctx, s, error, why);
 }
 
-static const char *words_for_state(const struct session_snapshot *s)
+static const char *snapshot_state_text(const struct session_snapshot *s)
 {
 	static const char *const words[] = {"connecting", "making the snapshot",
 					    "reading the snapshot", ""};
@@ -91,13 +91,14 @@ static void end_failed_snapshot(struct session_snapshot *s, int error)
 
 	if (error == -EPIPE)
 		err_set(&why, error, "the tracing service disconnected while %s",
-			words_for_state(s));
+			snapshot_state_text(s));
 	else if (error == -ENOSYS)
 		err_set(&why, error, "the tracing service is too old to make snapshots");
 	else if (error == -EPROTO)
-		err_set(&why, error, "the tracing service refused while %s", words_for_state(s));
+		err_set(&why, error, "the tracing service refused while %s",
+			snapshot_state_text(s));
 	else
-		err_set(&why, error, "%s failed: %s", words_for_state(s), strerror(-error));
+		err_set(&why, error, "%s failed: %s", snapshot_state_text(s), strerror(-error));
 	snapshots_end(s, error, why.text);
 }
 
@@ -107,7 +108,7 @@ static void snapshots_on_deadline(evutil_socket_t fd, short what, void *ctx)
 	struct err_text why;
 
 	err_set(&why, 0, "the tracing service does not answer; gave up while %s",
-		words_for_state(s));
+		snapshot_state_text(s));
 	snapshots_end(s, -ETIMEDOUT, why.text);
 }
 
@@ -349,7 +350,7 @@ static void report_saved(struct job *j, const char *name, const char *cut)
 	const char *line =
 		snapshot_log_add_saved(s->setup.log, &facts, session_snapshot_scan(j->snapshot));
 
-	console_say(s->setup.console, "snapshot %s", line);
+	console_print(s->setup.console, "snapshot %s", line);
 }
 
 static void report_failed(struct snapshots *s, const Pb__ObservableEvents__CloneTriggerHit *hit,

@@ -65,7 +65,7 @@ static int parse_waits_stacks(const char *value, Pb__WaitsConfig *c, struct err_
 	return 0;
 }
 
-static int take_state(const char *value, Pb__WaitsConfig *c, struct err_text *e)
+static int parse_wait_state(const char *value, Pb__WaitsConfig *c, struct err_text *e)
 {
 	Pb__WaitsConfig__State *longer;
 
@@ -99,7 +99,7 @@ static int parse_waits_program(const char *value, Pb__WaitsConfig *c, struct err
 	return c->programs[c->n_programs] ? (c->n_programs++, 0) : -ENOMEM;
 }
 
-static int take_word(const char *word, Pb__WaitsConfig *c, struct err_text *e)
+static int parse_wait_word(const char *word, Pb__WaitsConfig *c, struct err_text *e)
 {
 	static const struct {
 		const char *key;
@@ -107,7 +107,7 @@ static int take_word(const char *word, Pb__WaitsConfig *c, struct err_text *e)
 	} keys[] = {{"min=", parse_waits_min},
 		    {"rate=", parse_waits_rate},
 		    {"stacks=", parse_waits_stacks},
-		    {"state=", take_state},
+		    {"state=", parse_wait_state},
 		    {"program=", parse_waits_program}};
 
 	if (strcmp(word, "kernel") == 0) {
@@ -123,14 +123,14 @@ static int take_word(const char *word, Pb__WaitsConfig *c, struct err_text *e)
 		       word);
 }
 
-static int take_words(const char *text, Pb__WaitsConfig *c, struct err_text *e)
+static int parse_wait_words(const char *text, Pb__WaitsConfig *c, struct err_text *e)
 {
 	_cleanup_(freep) char *copy = strdup(text);
 	char *rest = copy, *word;
 	int r = copy ? 0 : -ENOMEM;
 
 	while (r == 0 && (word = strsep(&rest, ",")))
-		r = take_word(word, c, e);
+		r = parse_wait_word(word, c, e);
 	return r;
 }
 
@@ -145,7 +145,7 @@ int waits_option_put(const char *text, Pb__TraceConfig *config, struct err_text 
 		if (!waits_option_is_source(source))
 			continue;
 		has_source = true;
-		r = waits_option_config(source) ? take_words(text, source->waits_config, e)
+		r = waits_option_config(source) ? parse_wait_words(text, source->waits_config, e)
 						: -ENOMEM;
 	}
 	return has_source || r ? r

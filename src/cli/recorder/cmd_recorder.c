@@ -283,7 +283,7 @@ static int recorder_disable(const struct recorder_options *o, struct err_text *e
 
 /* ---- the verb ---- */
 
-static int recorder_do(const struct recorder_options *o, struct err_text *e)
+static int recorder_run_action(const struct recorder_options *o, struct err_text *e)
 {
 	switch (o->action) {
 	case RECORDER_ENABLE:
@@ -314,7 +314,7 @@ int cmd_recorder(int argc, char **argv)
 		recorder_options_deinit(&o);
 		return EXIT_GOOD;
 	}
-	r = recorder_do(&o, &e);
+	r = recorder_run_action(&o, &e);
 	recorder_options_deinit(&o);
 	if (r >= 0)
 		return r;

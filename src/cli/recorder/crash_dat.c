@@ -167,8 +167,8 @@ struct dat_place {
 	uint64_t offset, size;
 };
 
-/* Appends the pages of a CPU. A CPU without a ring has none, and a page that cannot be read ends
- * them: the other CPUs have theirs. Returns 0, or -errno of the file that is written. */
+/* Appends the pages of a CPU: none if it has no ring, and only those before the first page that
+ * cannot be read. Returns 0, or -errno of the file that is written. */
 static int dat_copy_pages(int fd, const char *instance, uint32_t cpu, struct dat_place *ret,
 			  uint64_t *pages)
 {

@@ -158,7 +158,7 @@ int crash_save_arm(const struct crash_ring *ring, const char *dir, struct err_te
 	int r;
 
 	if (ring->state < CRASH_RING_STOPPED)
-		return err_set(e, -ENOENT, "%s", crash_ring_why(ring->state));
+		return err_set(e, -ENOENT, "%s", crash_ring_state_text(ring->state));
 	if (find_last_boot(dir, &last, &runs) && runs && ring->state == CRASH_RING_RECORDS)
 		return 0;
 	r = prepare_ring(ring);
@@ -305,7 +305,7 @@ int crash_save_last(const struct crash_ring *ring, const char *dir, struct crash
 			"and is not armed; free some space and run: sonda recorder enable --crash",
 			dir, b.id);
 	if (ring->state < CRASH_RING_STOPPED)
-		err_set(&why, -ENOENT, "after the reboot, %s", crash_ring_why(ring->state));
+		err_set(&why, -ENOENT, "after the reboot, %s", crash_ring_state_text(ring->state));
 	else if (ring->state == CRASH_RING_RECORDS)
 		err_set(&why, -EBUSY, "another program restarted the ring before it was saved");
 	else

@@ -71,7 +71,7 @@ static void answer_ring(struct alert_connection *c)
 	alert_connection_answer(c, text);
 }
 
-static void take_alert(struct alert_connection *c)
+static void read_alert(struct alert_connection *c)
 {
 	struct json_reader r;
 	struct alert a;
@@ -102,7 +102,7 @@ static void alert_connection_handle_line(struct alert_connection *c)
 	if (!strcmp(c->line.s, "ring"))
 		answer_ring(c);
 	else
-		take_alert(c);
+		read_alert(c);
 }
 
 static void on_connection(evutil_socket_t fd, short what, void *ctx)

@@ -133,7 +133,7 @@ int recorder_crash_prepare_boot(uint64_t bytes, bool grub, struct err_text *e)
 	crash_ring_find("/proc", tracefs_roots, &ring);
 	recorder_crash_put_line(bytes, &line);
 	if (ring.state == CRASH_RING_OLD_KERNEL)
-		r = err_set(e, -ENOSYS, "--crash: %s", crash_ring_why(ring.state));
+		r = err_set(e, -ENOSYS, "--crash: %s", crash_ring_state_text(ring.state));
 	else if (line.failed)
 		r = err_set(e, -ENOMEM, "out of memory");
 	else if (grub && (r = write_grub_file(line.s, e)) == 0)

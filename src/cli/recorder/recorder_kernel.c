@@ -173,7 +173,7 @@ int recorder_kernel_set_config(const struct recorder_options *o, Pb__TraceConfig
 /* ---- what the rings hold ---- */
 
 /* A stats file of a ring: "overrun: 17", "bytes: 5204", "oldest event ts:  3114.613493" ... */
-static double number_of(const char *text, const char *key)
+static double read_stat_number(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);
 
@@ -194,9 +194,10 @@ static int recorder_kernel_read_cpu(void *ctx, const char *name, unsigned char d
 
 	if (snprintf(path, sizeof(path), "%s/per_cpu/%s/stats", r->path, name) < PATH_MAX &&
 	    fs_read_file(path, STATS_BYTES_MAX, &text) == 0 && text.s) {
-		r->ret->bytes += (uint64_t)number_of(text.s, "\nbytes:");
-		age_s = number_of(text.s, "\nnow ts:") - number_of(text.s, "\noldest event ts:");
-		if (number_of(text.s, "\noverrun:") > 0 && age_s >= 0) {
+		r->ret->bytes += (uint64_t)read_stat_number(text.s, "\nbytes:");
+		age_s = read_stat_number(text.s, "\nnow ts:") -
+			read_stat_number(text.s, "\noldest event ts:");
+		if (read_stat_number(text.s, "\noverrun:") > 0 && age_s >= 0) {
 			r->ret->covers_s = r->ret->wraps ? MIN(r->ret->covers_s, (uint64_t)age_s)
 							 : (uint64_t)age_s;
 			r->ret->wraps = true;

@@ -239,7 +239,7 @@ static void recorder_on_alert_done(void *ctx, const struct alert *a, bool saved)
 }
 
 /* Computes how long the ring holds at the rate at which its parts grew. */
-static void recorder_ring(void *ctx, uint64_t *ret_holds_s, uint64_t *ret_before_s)
+static void recorder_measure_ring(void *ctx, uint64_t *ret_holds_s, uint64_t *ret_before_s)
 {
 	struct recorder *r = ctx;
 	struct recorder_parts parts = {0};
@@ -576,7 +576,7 @@ static int recorder_prepare(struct recorder *r, struct err_text *e)
 		const struct recorder_alerts_setup setup = {.loop = r->loop,
 							    .address = r->o->alerts,
 							    .take = recorder_handle_alert,
-							    .ring = recorder_ring,
+							    .ring = recorder_measure_ring,
 							    .ctx = r};
 
 		error = recorder_alerts_new(&setup, &r->alerts, e);

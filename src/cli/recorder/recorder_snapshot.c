@@ -100,7 +100,7 @@ struct part_id {
 	uint64_t msb, lsb;
 };
 
-static bool packet_id(const struct pb_field *packet, struct part_id *ret)
+static bool read_part_id(const struct pb_field *packet, struct part_id *ret)
 {
 	struct pb_field uuid = pb_inner_field(packet, PB_TRACE_PACKET_TRACE_UUID);
 
@@ -128,7 +128,7 @@ static void find_cloned_parts(struct snapshot_sources *s)
 
 	pb_dec_init(&d, s->clone.data, s->clone.len);
 	while (s->n_cloned < CLONED_PARTS_MAX && next_packet(&d, &packet))
-		s->n_cloned += packet_id(&packet, &s->cloned[s->n_cloned]);
+		s->n_cloned += read_part_id(&packet, &s->cloned[s->n_cloned]);
 }
 
 static bool is_cloned(const struct snapshot_sources *s, const struct part_map *part)
@@ -139,7 +139,7 @@ static bool is_cloned(const struct snapshot_sources *s, const struct part_map *p
 
 	pb_dec_init(&d, part->data, part->len);
 	while (s->n_cloned && next_packet(&d, &packet)) {
-		if (!packet_id(&packet, &id))
+		if (!read_part_id(&packet, &id))
 			continue;
 		for (size_t i = 0; i < s->n_cloned; i++)
 			if (s->cloned[i].msb == id.msb && s->cloned[i].lsb == id.lsb)
@@ -271,7 +271,7 @@ static size_t first_part(const struct recorder_parts *p, int64_t begin_ns)
 
 /* Returns the number of parts that are not younger than the clone. If no part of the clone is on
  * disk, the clone is not of this ring and is not used. */
-static size_t older_parts(struct snapshot_sources *s)
+static size_t count_older_parts(struct snapshot_sources *s)
 {
 	size_t n = s->parts.n;
 	struct part_map m;
@@ -313,7 +313,7 @@ static int write_trace(struct snapshot_sources *s, uint64_t last_ns, struct trac
 	int64_t now = (int64_t)clock_ns(CLOCK_REALTIME);
 	int64_t begin = last_ns && last_ns < (uint64_t)now ? now - (int64_t)last_ns : INT64_MIN;
 	struct snapshot_output out = {.file = file};
-	size_t end = older_parts(s);
+	size_t end = count_older_parts(s);
 	int r = 0;
 
 	ret->is_live = s->clone.data;

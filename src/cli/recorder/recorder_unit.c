@@ -24,7 +24,7 @@
 
 /* Runs systemctl with up to three arguments; quiet: without its messages. Returns its exit code, or
  * -errno and sets e. */
-static int systemctl(bool quiet, const char *const args[static 3], struct err_text *e)
+static int run_systemctl(bool quiet, const char *const args[static 3], struct err_text *e)
 {
 	char path[PATH_MAX];
 	int status;
@@ -62,7 +62,7 @@ static int check_systemd(const struct recorder_options *o, struct err_text *e)
 			       "systemd is not running; let another supervisor run: sonda recorder "
 			       "run --dir %.200s",
 			       o->dir);
-	r = systemctl(true, (const char *const[]){"cat", RECORDER_UNIT, NULL}, e);
+	r = run_systemctl(true, (const char *const[]){"cat", RECORDER_UNIT, NULL}, e);
 	if (r > 0)
 		return err_set(e, -ENOENT,
 			       "systemd has no unit " RECORDER_UNIT
@@ -71,10 +71,10 @@ static int check_systemd(const struct recorder_options *o, struct err_text *e)
 	return r;
 }
 
-static int systemctl_do(const char *verb, const char *option, struct err_text *e)
+static int run_systemctl_verb(const char *verb, const char *option, struct err_text *e)
 {
 	const char *const args[] = {verb, RECORDER_UNIT, option};
-	int r = systemctl(false, args, e);
+	int r = run_systemctl(false, args, e);
 
 	return r > 0 ? err_set(e, -EIO,
 			       "systemctl %s " RECORDER_UNIT
@@ -147,8 +147,8 @@ int recorder_unit_enable(const struct recorder_options *o, struct err_text *e)
 	r = write_args(o);
 	if (r < 0)
 		return err_set(e, r, "cannot write " RECORDER_ARGS_FILE ": %s", strerror(-r));
-	r = systemctl_do("enable", "--quiet", e);
-	return r < 0 ? r : systemctl_do("restart", NULL, e);
+	r = run_systemctl_verb("enable", "--quiet", e);
+	return r < 0 ? r : run_systemctl_verb("restart", NULL, e);
 }
 
 int recorder_unit_disable(struct err_text *e)
@@ -157,7 +157,7 @@ int recorder_unit_disable(struct err_text *e)
 	int r = check_systemd(&none, e);
 
 	if (r == 0)
-		r = systemctl_do("disable", "--now", e);
+		r = run_systemctl_verb("disable", "--now", e);
 	if (r == 0 && unlink(RECORDER_ARGS_FILE) < 0 && errno != ENOENT)
 		r = err_set(e, -errno, "cannot remove " RECORDER_ARGS_FILE ": %s", strerror(errno));
 	return r;

@@ -117,7 +117,7 @@ static bool machine_filter_passes(const Pb__TraceConfig *config,
 
 /* ---- names ---- */
 
-static bool regex_passes(const char *pattern, const char *name)
+static bool does_regex_match(const char *pattern, const char *name)
 {
 	uint64_t steps = REGEX_STEPS;
 	struct regex *re;
@@ -137,7 +137,7 @@ static bool producer_name_passes(const Pb__TraceConfig__DataSource *s, const cha
 	if (list_has_text(s->producer_name_filter, s->n_producer_name_filter, name))
 		return true;
 	for (size_t i = 0; i < s->n_producer_name_regex_filter; i++)
-		if (regex_passes(s->producer_name_regex_filter[i], name))
+		if (does_regex_match(s->producer_name_regex_filter[i], name))
 			return true;
 	return false;
 }

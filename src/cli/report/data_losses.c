@@ -146,7 +146,7 @@ static void add_ring_losses(const struct record_facts *f, struct losses *ret)
 	struct ring_overwrites overwrites;
 	struct loss *loss;
 
-	if (ftrace_scan_has_rings(s) && !record_lacks_end(f)) {
+	if (ftrace_scan_has_rings(s) && !record_is_end_missing(f)) {
 		add_exact_ring_losses(f, ret);
 		return;
 	}
@@ -424,7 +424,8 @@ static struct loss *add_loss_of_buffer(const struct record_facts *f, size_t i, u
 	return losses_add(ret, place, count, unit);
 }
 
-static void advise_buffer_size(const struct record_facts *f, uint64_t needed, struct strbuf *b)
+static void append_buffer_size_advice(const struct record_facts *f, uint64_t needed,
+				      struct strbuf *b)
 {
 	unsigned mb = 1;
 
@@ -447,7 +448,7 @@ static void add_overwritten(const struct record_facts *f, size_t i, const struct
 	strbuf_printf(&loss->text, "the oldest %s were overwritten",
 		      str_bytes(s->bytes_overwritten, number));
 	put_late_begin_of_data(f, i, &loss->text);
-	advise_buffer_size(f, s->bytes_written, &loss->advice);
+	append_buffer_size_advice(f, s->bytes_written, &loss->advice);
 }
 
 /* Returns the size that would have held the discarded chunks as well, if they were like the
@@ -478,7 +479,7 @@ static void add_buffer_losses(const struct record_facts *f, size_t i, const stru
 		strbuf_printf(&loss->text, "full: discarded the newest %s",
 			      str_count(s->chunks_discarded, "chunk", count));
 		put_early_end_of_data(f, i, &loss->text);
-		advise_buffer_size(f, sufficient_buffer_size(s), &loss->advice);
+		append_buffer_size_advice(f, sufficient_buffer_size(s), &loss->advice);
 	}
 	if (s->patches_failed && s->chunks_discarded) {
 		loss = add_loss_of_buffer(f, i, s->size, s->patches_failed, "packets", ret);
@@ -489,7 +490,7 @@ static void add_buffer_losses(const struct record_facts *f, size_t i, const stru
 		loss = add_loss_of_buffer(f, i, s->size, s->abi_violations, "chunks", ret);
 		strbuf_printf(&loss->text, "too small for %s",
 			      str_count(s->abi_violations, "chunk", count));
-		advise_buffer_size(f, LARGEST_CHUNK, &loss->advice);
+		append_buffer_size_advice(f, LARGEST_CHUNK, &loss->advice);
 	} else if (violations) {
 		loss = add_loss_of_buffer(f, i, s->size, violations, "packets", ret);
 		strbuf_printf(&loss->text, "packets that violated the protocol: %s",
@@ -636,7 +637,7 @@ static bool has_ring_wrapped(const struct record_facts *f, const struct service_
 
 void losses_collect(const struct record_facts *f, struct losses *ret)
 {
-	const struct service_stats *s = record_stats(f);
+	const struct service_stats *s = record_find_stats(f);
 	uint64_t packets = 0;
 	struct gaps g = {0};
 	size_t in_kernel;

@@ -6,14 +6,14 @@
 #include "base/core/mem.h"
 #include "cli/report/config_sources.h"
 
-const struct service_stats *record_stats(const struct record_facts *f)
+const struct service_stats *record_find_stats(const struct record_facts *f)
 {
 	if (f->stats)
 		return f->stats;
 	return f->scan->has_stats ? &f->scan->stats : NULL;
 }
 
-bool record_lacks_end(const struct record_facts *f)
+bool record_is_end_missing(const struct record_facts *f)
 {
 	const struct trace_scan *s = f->scan;
 
@@ -102,7 +102,7 @@ void record_put_other_durations(const struct record_facts *f, struct strbuf *out
 	double events = record_event_seconds(f);
 	const char *separator = " (";
 
-	if (asked > 0 && !f->goes_on && !record_lacks_end(f) &&
+	if (asked > 0 && !f->goes_on && !record_is_end_missing(f) &&
 	    differ_noticeably(asked, recorded)) {
 		strbuf_printf(out, "%sasked for %.10g s", separator, asked);
 		separator = "; ";
@@ -128,7 +128,7 @@ double record_seconds_at(const struct trace_scan *s, uint64_t ns)
 
 bool record_losses_are_unknown(const struct record_facts *f)
 {
-	return f->unread || record_lacks_end(f) ||
+	return f->unread || record_is_end_missing(f) ||
 	       (config_requests_ftrace(f->config) && !ftrace_scan_has_rings(&f->scan->ftrace));
 }
 

@@ -50,10 +50,10 @@ struct record_facts {
 };
 
 /* Returns the service's counters: those at the end, else those in the trace, else NULL. */
-const struct service_stats *record_stats(const struct record_facts *f);
+const struct service_stats *record_find_stats(const struct record_facts *f);
 /* Returns true if a trace file lacks the end of the recording: it was cut off, or the recording
  * continues in another file. */
-bool record_lacks_end(const struct record_facts *f);
+bool record_is_end_missing(const struct record_facts *f);
 
 /* The durations of a recording, in seconds. */
 

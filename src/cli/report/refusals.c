@@ -185,12 +185,12 @@ static bool is_source_refused(const struct record_facts *f, const Pb__DataSource
 	return entry;
 }
 
-bool refused_sources(const struct record_facts *f, bool all, struct err_text *why)
+bool refusals_find_sources(const struct record_facts *f, bool all, struct err_text *why)
 {
 	size_t asked = 0, refused = 0;
 	struct err_text next;
 
-	if (f->unread || f->snapshots || f->scan->compressed_packets || record_lacks_end(f))
+	if (f->unread || f->snapshots || f->scan->compressed_packets || record_is_end_missing(f))
 		return false;
 	if (!all && f->scan->sources.refusals.n) {
 		err_set(why, 0, "%s", f->scan->sources.refusals.names[0]);

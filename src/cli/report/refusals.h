@@ -31,4 +31,4 @@ enum refused_options refused_options(const Pb__TraceConfig *config, const struct
  * producer has it. all: only if this is true of all data sources, except those that only name
  * processes for the events of words.
  */
-bool refused_sources(const struct record_facts *f, bool all, struct err_text *why);
+bool refusals_find_sources(const struct record_facts *f, bool all, struct err_text *why);

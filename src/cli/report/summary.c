@@ -41,7 +41,7 @@ static bool is_mostly_in_interrupts(const char *event)
 }
 
 /* Returns true if events of the kernel are requested, but recorded only while some threads run. */
-static bool lacks_kernel_events(const Pb__TraceConfig *config)
+static bool are_kernel_events_limited_to_threads(const Pb__TraceConfig *config)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__FtraceConfig *c = config_source_ftrace(config->data_sources[i]);
@@ -111,7 +111,7 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 			      "system calls with an address in place of a string that was not in "
 			      "memory: %llu\n",
 			      (unsigned long long)s->sources.absent_texts);
-	if (lacks_kernel_events(f->config))
+	if (are_kernel_events_limited_to_threads(f->config))
 		strbuf_printf(lines,
 			      "interrupts, received packets, work queues and idle CPUs do not "
 			      "belong to the recorded threads: the trace has only those during "
@@ -458,7 +458,7 @@ static bool write_lost(const struct record_facts *f, const struct losses *losses
 	struct strbuf lines = {0};
 
 	losses_write(losses, &lines);
-	if (losses->n && record_lacks_end(f))
+	if (losses->n && record_is_end_missing(f))
 		strbuf_puts(
 			&lines,
 			"further losses are unknown: the trace lacks the end of the recording\n");
@@ -466,7 +466,7 @@ static bool write_lost(const struct record_facts *f, const struct losses *losses
 		write_lines("lost", lines.s ? lines.s : "no memory for the details", out);
 	else if (f->unread)
 		write_lines("lost", "not known: the trace was not read here", out);
-	else if (record_lacks_end(f))
+	else if (record_is_end_missing(f))
 		write_lines("lost", "not known: the trace lacks the end of the recording", out);
 	else if (record_losses_are_unknown(f))
 		write_lines("lost", "not known: the kernel's counters are not in the trace", out);
@@ -588,7 +588,7 @@ static void put_source(const struct record_facts *f, const char *name, struct st
 /* Returns true if the loss of the source's producer is already reported. */
 static bool has_lost_producer(const struct record_facts *f, const char *source)
 {
-	const struct service_stats *s = record_stats(f);
+	const struct service_stats *s = record_find_stats(f);
 
 	for (size_t i = 0; s && i < s->n_departures; i++)
 		if (!strcmp(s->departures[i].source, source))

@@ -176,7 +176,7 @@ static void put_holes(const struct trace_scan *s, struct strbuf *b)
 
 static void put_departures(const struct record_facts *f, struct strbuf *b)
 {
-	const struct service_stats *s = record_stats(f);
+	const struct service_stats *s = record_find_stats(f);
 
 	put_json_key(b, "departures");
 	strbuf_putc(b, '[');
@@ -240,7 +240,7 @@ static void put_trace(const struct record_facts *f, struct strbuf *b, struct rec
 
 static void put_contents(const struct record_facts *f, struct strbuf *b)
 {
-	const struct service_stats *s = record_stats(f);
+	const struct service_stats *s = record_find_stats(f);
 	struct content_row *rows;
 	size_t n;
 
@@ -279,7 +279,7 @@ static void put_contents(const struct record_facts *f, struct strbuf *b)
 		summary_json_put_number(b, "size", (uint64_t)f->config->buffers[i]->size_kb << 10);
 		summary_json_put_number(b, "size_bytes",
 					(uint64_t)f->config->buffers[i]->size_kb << 10);
-		if (s && i < s->n_buffers && !record_lacks_end(f)) {
+		if (s && i < s->n_buffers && !record_is_end_missing(f)) {
 			summary_json_put_number(b, "bytes_written", s->buffers[i].bytes_written);
 			summary_json_put_number(b, "bytes_overwritten",
 						s->buffers[i].bytes_overwritten);

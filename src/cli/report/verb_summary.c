@@ -139,8 +139,8 @@ static void trace_contents_write(const struct contents *c, const struct record_f
 	write_machines(c, out);
 	write_import(&c->imported, out);
 	write_config(f->config, out);
-	if (!record_lacks_end(f)) /* otherwise the counters are those of an earlier time */
-		write_buffers(record_stats(f), out);
+	if (!record_is_end_missing(f)) /* otherwise the counters are those of an earlier time */
+		write_buffers(record_find_stats(f), out);
 	write_table_of_contents(c, out);
 }
 
@@ -235,7 +235,7 @@ int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *f
 
 	if (s->scan.ftrace.counts.total)
 		move_ftrace_to_disconnected(s);
-	stats = record_stats(&f);
+	stats = record_find_stats(&f);
 	f.end = s->end.text[0]		      ? s->end.text
 		: stats && *stats->end_reason ? stats->end_reason
 					      : NULL;

@@ -188,7 +188,7 @@ enum {
 	S3_REFUSED = 11,
 };
 
-static struct span body_of(const struct s3_exchange *x)
+static struct span get_answer_body(const struct s3_exchange *x)
 {
 	return (struct span){x->answer.s ? x->answer.s : "", x->answer.len};
 }
@@ -233,11 +233,11 @@ static bool reload_keys(struct s3_client *c)
 }
 
 /* Sets e to what the store answered. */
-static void explain(const struct s3_request *q, const struct s3_exchange *x, const char *code,
-		    struct err_text *e)
+static void explain_error_answer(const struct s3_request *q, const struct s3_exchange *x,
+				 const char *code, struct err_text *e)
 {
 	char message[256] = "", what[300];
-	struct span body = body_of(x);
+	struct span body = get_answer_body(x);
 
 	(void)s3_answer_find(&body, "Message", message, sizeof(message));
 	str_make_plain(message, strlen(message), "");
@@ -259,13 +259,13 @@ static int s3_client_check_reply(struct s3_client *c, const struct s3_request *q
 				 const struct s3_exchange *x, struct err_text *e)
 {
 	char code[64] = "";
-	struct span body = body_of(x);
+	struct span body = get_answer_body(x);
 
 	(void)s3_answer_find(&body, "Code", code, sizeof(code));
 	str_make_plain(code, strlen(code), "");
-	if (x->status >= 200 && x->status < 300 && !s3_answer_is_error(body_of(x)))
+	if (x->status >= 200 && x->status < 300 && !s3_answer_is_error(get_answer_body(x)))
 		return 0;
-	explain(q, x, code, e);
+	explain_error_answer(q, x, code, e);
 	if (x->status == 412)
 		return S3_EXISTS;
 	if (x->status == 404 && strcmp(code, "NoSuchBucket") != 0)
@@ -324,10 +324,11 @@ static int s3_client_try(struct s3_client *c, struct s3_request *q, struct s3_ex
 }
 
 /* before_again, unless NULL, is called before each attempt but the first. */
-static int s3_client_do(struct s3_client *c, struct s3_request *q, struct s3_exchange *x,
-			int (*before_again)(struct s3_client *c, const char *key,
-					    struct err_text *e),
-			struct err_text *e)
+static int s3_client_send_with_retries(struct s3_client *c, struct s3_request *q,
+				       struct s3_exchange *x,
+				       int (*before_again)(struct s3_client *c, const char *key,
+							   struct err_text *e),
+				       struct err_text *e)
 {
 	for (uint32_t attempt = 0;; attempt++) {
 		int r = s3_client_try(c, q, x, e);
@@ -353,7 +354,7 @@ int s3_head(struct s3_client *c, const char *key, struct s3_object *ret, struct 
 {
 	struct s3_request q = {.method = "HEAD", .key = key};
 	struct s3_exchange x = {.answer = {0}};
-	int r = s3_client_do(c, &q, &x, NULL, e);
+	int r = s3_client_send_with_retries(c, &q, &x, NULL, e);
 
 	strbuf_deinit(&x.answer);
 	/* An account that may not list the bucket gets 403 for missing objects. */
@@ -374,15 +375,15 @@ static int s3_send_if_absent(struct s3_client *c, struct s3_request *q, struct s
 	int r;
 
 	if (c->no_conditions)
-		return s3_client_do(c, q, x, NULL, e);
+		return s3_client_send_with_retries(c, q, x, NULL, e);
 	q->extra[q->n_extra++] = (struct s3_pair){"if-none-match", "*"};
-	r = s3_client_do(c, q, x, NULL, e);
+	r = s3_client_send_with_retries(c, q, x, NULL, e);
 	q->n_extra--;
 	if (r != -EPROTO || x->status != 501)
 		return r;
 	log_info("this store does not support conditional writes");
 	c->no_conditions = true;
-	return s3_client_do(c, q, x, NULL, e);
+	return s3_client_send_with_retries(c, q, x, NULL, e);
 }
 
 int s3_put(struct s3_client *c, const char *key, const struct s3_content *content, bool only_new,
@@ -398,7 +399,8 @@ int s3_put(struct s3_client *c, const char *key, const struct s3_content *conten
 		.hash = content->hash,
 	};
 	struct s3_exchange x = {.answer = {0}};
-	int r = only_new ? s3_send_if_absent(c, &q, &x, e) : s3_client_do(c, &q, &x, NULL, e);
+	int r = only_new ? s3_send_if_absent(c, &q, &x, e)
+			 : s3_client_send_with_retries(c, &q, &x, NULL, e);
 
 	strbuf_deinit(&x.answer);
 	return r;
@@ -417,10 +419,10 @@ int s3_multipart_begin(struct s3_client *c, const char *key, const char *sha256,
 	};
 	struct s3_exchange x = {.answer = {0}};
 	char id[S3_UPLOAD_ID_SIZE];
-	int r = s3_client_do(c, &q, &x, s3_multipart_abort_all, e);
+	int r = s3_client_send_with_retries(c, &q, &x, s3_multipart_abort_all, e);
 
 	if (r == 0) {
-		struct span body = body_of(&x);
+		struct span body = get_answer_body(&x);
 
 		if (s3_answer_find(&body, "UploadId", id, sizeof(id)) && s3_upload_id_is_valid(id))
 			memcpy(ret_id, id, sizeof(id));
@@ -449,7 +451,7 @@ int s3_multipart_put(struct s3_client *c, const char *key, const char *id, unsig
 	int r;
 
 	snprintf(digits, sizeof(digits), "%u", number);
-	r = s3_client_do(c, &q, &x, NULL, e);
+	r = s3_client_send_with_retries(c, &q, &x, NULL, e);
 	strbuf_deinit(&x.answer);
 	if (r == 0 && !s3_etag_is_valid(x.etag))
 		r = err_set(e, -EPROTO, "PUT %s: the reply has no ETag", key);
@@ -488,7 +490,8 @@ int s3_multipart_complete(struct s3_client *c, const char *key, const char *id,
 	q.body = body.s;
 	q.body_len = body.len;
 	q.hash = hex;
-	r = only_new ? s3_send_if_absent(c, &q, &x, e) : s3_client_do(c, &q, &x, NULL, e);
+	r = only_new ? s3_send_if_absent(c, &q, &x, e)
+		     : s3_client_send_with_retries(c, &q, &x, NULL, e);
 	if (r == -EPROTO && strstr(e->text, "InvalidPart"))
 		r = -EILSEQ;
 	strbuf_deinit(&x.answer);
@@ -505,7 +508,7 @@ int s3_multipart_abort(struct s3_client *c, const char *key, const char *id, str
 		.n_query = 1,
 	};
 	struct s3_exchange x = {.answer = {0}};
-	int r = s3_client_do(c, &q, &x, NULL, e);
+	int r = s3_client_send_with_retries(c, &q, &x, NULL, e);
 
 	strbuf_deinit(&x.answer);
 	return r == S3_NOT_FOUND ? 0 : r;
@@ -522,8 +525,8 @@ int s3_multipart_abort_all(struct s3_client *c, const char *key, struct err_text
 		.n_query = 2,
 	};
 	struct s3_exchange x = {.answer = {0}};
-	int r = s3_client_do(c, &q, &x, NULL, e);
-	struct span body = body_of(&x);
+	int r = s3_client_send_with_retries(c, &q, &x, NULL, e);
+	struct span body = get_answer_body(&x);
 
 	while (r == 0 && s3_answer_find(&body, "Key", found, sizeof(found)) &&
 	       s3_answer_find(&body, "UploadId", id, sizeof(id)))
@@ -618,7 +621,7 @@ int s3_get_file(struct s3_client *c, const char *key, int fd, struct err_text *e
 {
 	struct s3_request q = {.method = "GET", .key = key};
 	struct s3_exchange x = {.save_to = &fd};
-	int r = s3_client_do(c, &q, &x, NULL, e);
+	int r = s3_client_send_with_retries(c, &q, &x, NULL, e);
 
 	strbuf_deinit(&x.answer);
 	return r;
@@ -628,7 +631,7 @@ int s3_delete(struct s3_client *c, const char *key, struct err_text *e)
 {
 	struct s3_request q = {.method = "DELETE", .key = key};
 	struct s3_exchange x = {.answer = {0}};
-	int r = s3_client_do(c, &q, &x, NULL, e);
+	int r = s3_client_send_with_retries(c, &q, &x, NULL, e);
 
 	strbuf_deinit(&x.answer);
 	return r == S3_NOT_FOUND ? 0 : r;
@@ -651,8 +654,8 @@ int s3_list(struct s3_client *c, const char *prefix, int (*fn)(void *ctx, const 
 		struct s3_exchange x = {.answer = {0}};
 		struct span body, rest;
 
-		r = s3_client_do(c, &q, &x, NULL, e);
-		body = rest = body_of(&x);
+		r = s3_client_send_with_retries(c, &q, &x, NULL, e);
+		body = rest = get_answer_body(&x);
 		while (r == 0 && s3_answer_find(&rest, "Key", key, sizeof(key)))
 			r = fn(ctx, key);
 		if (r || !s3_answer_find(&body, "NextContinuationToken", token, sizeof(token)))

@@ -68,7 +68,7 @@ static bool aws_file_path(const char *variable, const char *name, char ret[stati
 	return n < PATH_MAX;
 }
 
-static void wipe(struct strbuf *b)
+static void wipe_and_free(struct strbuf *b)
 {
 	if (b->s)
 		explicit_bzero(b->s, b->len);
@@ -89,7 +89,7 @@ bool s3_config_read(const char *profile, const char *name, char *ret, size_t siz
 	snprintf(section, sizeof(section), "%s%s", strcmp(profile, "default") ? "profile " : "",
 		 profile);
 	found = s3_ini_find(text.s ? text.s : "", section, name, ret, size);
-	wipe(&text);
+	wipe_and_free(&text);
 	return found;
 }
 
@@ -144,7 +144,7 @@ static int read_keys(struct s3_credentials *c, struct err_text *e)
 			    S3_KEY_SIZE);
 	if (found && !s3_ini_find(text.s, c->profile, "aws_session_token", c->token, S3_TOKEN_SIZE))
 		c->token[0] = '\0';
-	wipe(&text);
+	wipe_and_free(&text);
 	if (r < 0)
 		return err_set(e, r, "cannot read the credentials file %.300s: %s", c->path,
 			       strerror(-r));
@@ -172,7 +172,7 @@ static bool read_environment_keys(struct s3_credentials *c)
 	return found;
 }
 
-void s3_credentials_forget_environment(void)
+void s3_credentials_unset_environment(void)
 {
 	static const char *const secrets[] = {"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"};
 
@@ -203,12 +203,12 @@ int s3_credentials_load(const char *file, const char *profile, struct s3_credent
 	if (!found) {
 		ret->path[0] = '\0';
 		found = read_environment_keys(ret);
-		s3_credentials_forget_environment();
+		s3_credentials_unset_environment();
 		if (found)
 			return check_keys(ret, "AWS_SECRET_ACCESS_KEY", e);
 		found = aws_file_path("AWS_SHARED_CREDENTIALS_FILE", "credentials", ret->path);
 	}
-	s3_credentials_forget_environment();
+	s3_credentials_unset_environment();
 	return found ? read_keys(ret, e)
 		     : err_set(e, -ENOENT, "no credentials; use --credentials FILE");
 }

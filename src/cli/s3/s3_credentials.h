@@ -40,7 +40,7 @@ int s3_credentials_load(const char *file, const char *profile, struct s3_credent
 int s3_credentials_refresh(struct s3_credentials *c, struct err_text *e);
 void s3_credentials_clear_keys(struct s3_credentials *c);
 /* Removes the secret variables, also from /proc/PID/environ. */
-void s3_credentials_forget_environment(void);
+void s3_credentials_unset_environment(void);
 
 /* Reads a value of the profile from ~/.aws/config ($AWS_CONFIG_FILE). Returns false if it has
  * none. */

@@ -58,7 +58,7 @@ static int ship_collect(const struct ship_options *o)
 	struct err_text e = {""};
 	unsigned later;
 
-	s3_credentials_forget_environment();
+	s3_credentials_unset_environment();
 	if (ship_collector_open(o, &ship_stop, &c, &e) < 0) {
 		log_error("ship: %s", e.text);
 		return EXIT_FAILED;

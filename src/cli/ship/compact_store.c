@@ -224,8 +224,8 @@ int compact_store_make_folders(const struct compact_store *s, const char *path, 
 	return 0;
 }
 
-static int hash_local(const struct compact_store *s, const char *path, struct file_hash *ret,
-		      char hex[static SHA256_HEX_SIZE], struct err_text *e)
+static int hash_local_file(const struct compact_store *s, const char *path, struct file_hash *ret,
+			   char hex[static SHA256_HEX_SIZE], struct err_text *e)
 {
 	_cleanup_(closep) int fd = openat(s->root, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	int r = fd < 0 ? -errno : file_hash_read(fd, -1, s->stop, ret);
@@ -250,7 +250,7 @@ static int fetch_object(const struct compact_store *s, const char *key, struct e
 	put_key(s, key, object);
 	r = errno_of_request(s3_get_file(s->client, object, fd, e));
 	if (r < 0)
-		compact_store_forget(s, key);
+		compact_store_remove_copy(s, key);
 	if (r == -ENOSPC || r == -EDQUOT)
 		err_set(e, r, "no room for %s in %.300s/" WORK_FOLDER ": %s", key,
 			s->options->spool, strerror(-r));
@@ -266,7 +266,7 @@ int compact_store_fetch(const struct compact_store *s, const char *key, const ch
 
 	if (r < 0 || !sha256)
 		return r;
-	r = hash_local(s, compact_store_path(s, key), &h, hex, e);
+	r = hash_local_file(s, compact_store_path(s, key), &h, hex, e);
 	if (r == 0 && strcmp(hex, sha256) != 0)
 		r = err_set(e, -EBADMSG, "the SHA-256 of %s differs from its manifest", key);
 	return r;
@@ -306,7 +306,7 @@ int compact_store_put(const struct compact_store *s, const char *file, const cha
 		      struct err_text *e)
 {
 	struct file_hash h = {0};
-	int r = hash_local(s, file, &h, ret_sha256, e);
+	int r = hash_local_file(s, file, &h, ret_sha256, e);
 
 	*ret_bytes = h.bytes;
 	if (r < 0)
@@ -315,8 +315,8 @@ int compact_store_put(const struct compact_store *s, const char *file, const cha
 			 : rename_local(s, file, key, e);
 }
 
-int compact_store_check(const struct compact_store *s, const char *key, const char *sha256,
-			struct err_text *e)
+int compact_store_check_sha256(const struct compact_store *s, const char *key, const char *sha256,
+			       struct err_text *e)
 {
 	char object[KEY_MAX], hex[SHA256_HEX_SIZE];
 	struct s3_object there = {.sha256 = ""};
@@ -324,7 +324,7 @@ int compact_store_check(const struct compact_store *s, const char *key, const ch
 	int r;
 
 	if (!s->client) {
-		r = hash_local(s, key, &h, hex, e);
+		r = hash_local_file(s, key, &h, hex, e);
 	} else {
 		put_key(s, key, object);
 		r = errno_of_request(s3_head(s->client, object, &there, e));
@@ -349,7 +349,7 @@ int compact_store_remove(const struct compact_store *s, const char *key, struct 
 	return errno_of_request(s3_delete(s->client, object, e));
 }
 
-void compact_store_forget(const struct compact_store *s, const char *key)
+void compact_store_remove_copy(const struct compact_store *s, const char *key)
 {
 	if (s->client)
 		(void)unlinkat(s->root, compact_store_path(s, key), 0);

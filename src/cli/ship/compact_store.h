@@ -44,17 +44,16 @@ int compact_store_make_folders(const struct compact_store *s, const char *path, 
  * if it has another one, -ENOENT if there is no such object. */
 int compact_store_fetch(const struct compact_store *s, const char *key, const char *sha256,
 			struct err_text *e);
-/* Makes a file below the root, which is on disk, an object, and writes its size and hash. The file is
- * gone then. */
+/* Makes an object of a file below the root, and writes its size and hash. Removes the file. */
 int compact_store_put(const struct compact_store *s, const char *file, const char *key,
 		      uint64_t *ret_bytes, char ret_sha256[static SHA256_HEX_SIZE],
 		      struct err_text *e);
 /* Returns 0 if there is an object with this hash, -ENOENT or -EBADMSG if not. */
-int compact_store_check(const struct compact_store *s, const char *key, const char *sha256,
-			struct err_text *e);
+int compact_store_check_sha256(const struct compact_store *s, const char *key, const char *sha256,
+			       struct err_text *e);
 int compact_store_remove(const struct compact_store *s, const char *key, struct err_text *e);
 /* Removes the file of an object that was fetched or put. */
-void compact_store_forget(const struct compact_store *s, const char *key);
+void compact_store_remove_copy(const struct compact_store *s, const char *key);
 /* Aborts the uploads in parts that an earlier process has left in a folder. */
 int compact_store_abort_uploads(const struct compact_store *s, const char *folder,
 				struct err_text *e);

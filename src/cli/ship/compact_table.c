@@ -20,7 +20,7 @@
 
 #define MACHINE_COLUMN "machine"
 #define HOURS_MAX 6 /* that the process may take */
-#define SIZE_CHECK_ROWS 4096 /* rows between two looks at the size of a part */
+#define SIZE_CHECK_ROWS 4096 /* rows between two checks of the size of a part */
 
 DEFINE_DESTRUCTOR(struct parquet_reader *, parquet_reader_close)
 
@@ -123,8 +123,8 @@ struct compact_sum {
 	uint64_t hash, rows;
 };
 
-static void add_to_sum(struct compact_sum *s, const struct parquet_cell *cell,
-		       enum parquet_kind kind)
+static void add_cell_to_checksum(struct compact_sum *s, const struct parquet_cell *cell,
+				 enum parquet_kind kind)
 {
 	uint64_t v = !cell->is_set	    ? UINT64_C(0x6e756c6c)
 		     : kind == PARQUET_TEXT ? fnv1a(FNV1A_START, cell->text.p, cell->text.len)
@@ -200,7 +200,7 @@ static int open_part(struct compact_merge *m)
 }
 
 /* Begins another part if this one would become too large by a source. */
-static int make_room(struct compact_merge *m, int fd)
+static int begin_part_if_full(struct compact_merge *m, int fd)
 {
 	struct stat st;
 	int r = 0;
@@ -225,7 +225,7 @@ static int put_source(struct compact_merge *m, size_t i)
 	int r = open_source(m, i, &fd, &reader);
 
 	if (r == 0)
-		r = make_room(m, fd);
+		r = begin_part_if_full(m, fd);
 	if (r < 0)
 		return r;
 	defs = parquet_reader_columns(reader, &n);
@@ -242,10 +242,10 @@ static int put_source(struct compact_merge *m, size_t i)
 				cell = parquet_reader_cell(reader, from[c]);
 				widen_cell(&cell, defs[from[c]].kind, kind, text);
 			}
-			add_to_sum(&m->sum, &cell, kind);
+			add_cell_to_checksum(&m->sum, &cell, kind);
 			put_cell(m->file, &cell, kind);
 		}
-		add_to_sum(&m->sum, &machine, PARQUET_TEXT);
+		add_cell_to_checksum(&m->sum, &machine, PARQUET_TEXT);
 		put_cell(m->file, &machine, PARQUET_TEXT);
 		parquet_end_row(m->file);
 		if (++m->sum.rows % SIZE_CHECK_ROWS == 0 &&
@@ -278,7 +278,7 @@ static int check_parts(struct compact_merge *m)
 			for (size_t c = 0; c < m->columns.n; c++) {
 				struct parquet_cell cell = parquet_reader_cell(reader, c);
 
-				add_to_sum(&sum, &cell, m->columns.of[c].kind);
+				add_cell_to_checksum(&sum, &cell, m->columns.of[c].kind);
 			}
 			sum.rows++;
 			r = 0;

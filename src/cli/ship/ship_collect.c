@@ -62,7 +62,7 @@ int ship_collector_open(const struct ship_options *options, const volatile sig_a
 		ship_collector_close(c);
 		return r;
 	}
-	spool_empty_in(&c->spool);
+	spool_remove_unfinished(&c->spool);
 	/* Counters continue. */
 	if (options->status)
 		(void)ship_status_read(options->status, SHIP_STATUS_COLLECTOR, &c->status);
@@ -91,9 +91,9 @@ static void ship_clear_done(const struct ship_collector *c)
 	for (size_t i = 0; i < entries.n; i++) {
 		const char *uuid = entries.of[i].uuid;
 
-		if (spool_has(s->done, uuid))
+		if (spool_has_name(s->done, uuid))
 			(void)spool_entry_remove(s, uuid);
-		else if (spool_has(s->upload_bad, uuid) &&
+		else if (spool_has_name(s->upload_bad, uuid) &&
 			 renameat(s->ready, uuid, s->bad, uuid) < 0)
 			(void)spool_entry_remove(s, uuid);
 	}
@@ -101,13 +101,13 @@ static void ship_clear_done(const struct ship_collector *c)
 }
 
 /* Drops an entry, unless its upload has begun. */
-static bool ship_drop(struct ship_collector *c, const char *uuid)
+static bool ship_drop_entry(struct ship_collector *c, const char *uuid)
 {
 	const struct spool *s = &c->spool;
 	int fd = openat(s->ready, uuid, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	bool dropped = false;
 
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && !spool_has(s->journal, uuid) &&
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && !spool_has_name(s->journal, uuid) &&
 	    spool_mark(s->dropped, uuid) == 0)
 		dropped = spool_entry_remove(s, uuid) == 0;
 	closep(&fd);
@@ -137,7 +137,7 @@ static bool ship_make_room(struct ship_collector *c, uint64_t need, bool drops)
 		if (enough || !drops || next == entries.n || need > c->options->max_bytes)
 			break;
 		used -= MIN(used, spool_entry_bytes(&c->spool, entries.of[next].uuid));
-		if (!ship_drop(c, entries.of[next].uuid))
+		if (!ship_drop_entry(c, entries.of[next].uuid))
 			used += spool_entry_bytes(&c->spool, entries.of[next].uuid);
 		next++;
 	}
@@ -304,16 +304,16 @@ static int ship_make_entry(struct ship_collector *c, const struct ship_source *s
 	return r;
 }
 
-static bool is_known(const struct spool *s, const char *uuid)
+static bool is_trace_in_spool(const struct spool *s, const char *uuid)
 {
-	return spool_has(s->ready, uuid) || spool_has(s->done, uuid) ||
-	       spool_has(s->dropped, uuid) || spool_has(s->bad, uuid) ||
-	       spool_has(s->upload_bad, uuid);
+	return spool_has_name(s->ready, uuid) || spool_has_name(s->done, uuid) ||
+	       spool_has_name(s->dropped, uuid) || spool_has_name(s->bad, uuid) ||
+	       spool_has_name(s->upload_bad, uuid);
 }
 
 /* Copies the trace into the folder. Returns 0, -EAGAIN if it is still being written, or -errno. */
-static int ship_copy(const struct ship_collector *c, const struct ship_source *source, int folder,
-		     struct file_hash *ret)
+static int ship_copy_trace(const struct ship_collector *c, const struct ship_source *source,
+			   int folder, struct file_hash *ret)
 {
 	_cleanup_(closep) int from = openat(source->folder, source->name,
 					    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -350,7 +350,7 @@ static bool ship_knows_source(const struct ship_collector *c, const struct ship_
 		return false;
 	spool_make_uuid(h.whole, uuid);
 	file_hash_deinit(&h);
-	return is_known(&c->spool, uuid);
+	return is_trace_in_spool(&c->spool, uuid);
 }
 
 static enum ship_outcome ship_collect_source(struct ship_collector *c,
@@ -375,10 +375,10 @@ static enum ship_outcome ship_collect_source(struct ship_collector *c,
 	(void)spool_remove_folder(s->in, NEW);
 	if (mkdirat(s->in, NEW, 0750) == 0)
 		folder = openat(s->in, NEW, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	r = folder < 0 ? -errno : ship_copy(c, source, folder, &trace);
+	r = folder < 0 ? -errno : ship_copy_trace(c, source, folder, &trace);
 	if (r == 0) {
 		spool_make_uuid(trace.whole, uuid);
-		known = is_known(s, uuid);
+		known = is_trace_in_spool(s, uuid);
 		if (!known)
 			r = ship_make_entry(c, source, folder, &trace, uuid, &e);
 		file_hash_deinit(&trace);
@@ -417,38 +417,38 @@ static int source_file_compare(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static int64_t ns_of(const struct timespec *t)
+static int64_t timespec_to_ns(const struct timespec *t)
 {
 	return (int64_t)t->tv_sec * (int64_t)NS_PER_S + t->tv_nsec;
 }
 
-static struct seen_key key_of(const struct stat *st)
+static struct seen_key make_seen_key(const struct stat *st)
 {
 	return (struct seen_key){
 		.dev = (uint64_t)st->st_dev,
 		.ino = (uint64_t)st->st_ino,
 		.bytes = (uint64_t)st->st_size,
-		.written_ns = ns_of(&st->st_mtim),
-		.changed_ns = ns_of(&st->st_ctim),
+		.written_ns = timespec_to_ns(&st->st_mtim),
+		.changed_ns = timespec_to_ns(&st->st_ctim),
 	};
 }
 
-static bool is_seen(const struct ship_collector *c, const struct stat *st)
+static bool is_file_seen(const struct ship_collector *c, const struct stat *st)
 {
-	struct seen_key key = key_of(st);
+	struct seen_key key = make_seen_key(st);
 	struct seen_file *found;
 
 	HASH_FIND(hh, c->seen, &key, sizeof(key), found);
 	return found != NULL;
 }
 
-static void remember(struct ship_collector *c, const struct stat *st)
+static void add_seen_file(struct ship_collector *c, const struct stat *st)
 {
 	struct seen_file *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return;
-	f->key = key_of(st);
+	f->key = make_seen_key(st);
 	HASH_ADD(hh, c->seen, key, sizeof(f->key), f);
 	if (!f->hh.tbl)
 		free(f);
@@ -472,8 +472,8 @@ static void list_sources(const struct ship_collector *c, DIR *dir, struct source
 
 		if (!is_trace_name(d->d_name) ||
 		    fstatat(dirfd(dir), d->d_name, &f.st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    !S_ISREG(f.st.st_mode) || !f.st.st_size || ns_of(&f.st.st_mtim) > newest ||
-		    is_seen(c, &f.st) ||
+		    !S_ISREG(f.st.st_mode) || !f.st.st_size ||
+		    timespec_to_ns(&f.st.st_mtim) > newest || is_file_seen(c, &f.st) ||
 		    array_reserve(&ret->of, &ret->cap, ret->n + 1, sizeof(*ret->of)) < 0)
 			continue;
 		snprintf(f.name, sizeof(f.name), "%s", d->d_name);
@@ -499,7 +499,7 @@ static unsigned ship_collect_folder(struct ship_collector *c, const char *path)
 		const struct ship_source source = {dirfd(dir), list.of[i].name, list.of[i].st};
 
 		if (ship_collect_source(c, &source) == SHIP_TAKEN)
-			remember(c, &list.of[i].st);
+			add_seen_file(c, &list.of[i].st);
 		else
 			later++;
 	}

@@ -58,8 +58,8 @@ struct compact_day {
 
 /* Between the day and the merged files is a folder, as there is for each machine: one pattern finds
  * both. */
-static void put_folder(const struct compact_day *d, bool is_merged, const char *table,
-		       char ret[static SPOOL_KEY_MAX])
+static void format_folder(const struct compact_day *d, bool is_merged, const char *table,
+			  char ret[static SPOOL_KEY_MAX])
 {
 	snprintf(ret, SPOOL_KEY_MAX, "%sv1/%s/date=%s/%s", is_merged ? "merged/" : "", table,
 		 d->options->compact, is_merged && strcmp(table, "manifests") != 0 ? "all/" : "");
@@ -129,11 +129,11 @@ static int read_text(const struct compact_day *d, const char *key, size_t max, s
 	fd = openat(d->store.root, compact_store_path(&d->store, key),
 		    O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	r = fd < 0 ? -errno : fs_read_fd(fd, max, ret);
-	compact_store_forget(&d->store, key);
+	compact_store_remove_copy(&d->store, key);
 	return r < 0 ? err_set(e, r, "cannot read %s: %s", key, strerror(-r)) : 0;
 }
 
-static void take_member(struct json_reader *r, char *ret, size_t size)
+static void read_text_member(struct json_reader *r, char *ret, size_t size)
 {
 	if (!json_take_string(r, ret, size)) {
 		ret[0] = '\0';
@@ -162,11 +162,11 @@ static bool read_files(const struct compact_day *d, struct json_reader *r, struc
 			return false;
 		while (json_next_member(r, name, sizeof(name))) {
 			if (!strcmp(name, "table"))
-				take_member(r, f.table, sizeof(f.table));
+				read_text_member(r, f.table, sizeof(f.table));
 			else if (!strcmp(name, "sha256"))
-				take_member(r, f.sha256, sizeof(f.sha256));
+				read_text_member(r, f.sha256, sizeof(f.sha256));
 			else if (!strcmp(name, "key"))
-				take_member(r, key, sizeof(key));
+				read_text_member(r, key, sizeof(key));
 			else
 				json_skip(r);
 		}
@@ -184,7 +184,7 @@ static bool read_files(const struct compact_day *d, struct json_reader *r, struc
 }
 
 /* Copies a member that is a text, or a number, to the facts. */
-static void copy_fact(struct json_reader *r, const char *name, struct strbuf *to)
+static void append_fact(struct json_reader *r, const char *name, struct strbuf *to)
 {
 	char text[1024];
 	const char *at;
@@ -217,12 +217,12 @@ static bool parse_manifest(const struct compact_day *d, const struct strbuf *tex
 	snprintf(t->uuid, sizeof(t->uuid), "%s", uuid);
 	while (json_next_member(&r, name, sizeof(name))) {
 		if (!strcmp(name, "uuid"))
-			take_member(&r, found, sizeof(found));
+			read_text_member(&r, found, sizeof(found));
 		else if (!strcmp(name, "machine"))
-			take_member(&r, t->machine, sizeof(t->machine));
+			read_text_member(&r, t->machine, sizeof(t->machine));
 		else if (!strcmp(name, "source") || !strcmp(name, "problem") ||
 			 !strcmp(name, "dropped_traces") || !strcmp(name, "start_realtime_ns"))
-			copy_fact(&r, name, &t->facts);
+			append_fact(&r, name, &t->facts);
 		else if (!strcmp(name, "files") && json_open(&r, '['))
 			good &= read_files(d, &r, t);
 		else
@@ -262,9 +262,9 @@ static int parse_merged(struct compact_day *d, const struct strbuf *text)
 					return -EBADMSG;
 				while (json_next_member(&r, name, sizeof(name))) {
 					if (!strcmp(name, "key"))
-						take_member(&r, f.key, sizeof(f.key));
+						read_text_member(&r, f.key, sizeof(f.key));
 					else if (!strcmp(name, "sha256"))
-						take_member(&r, f.sha256, sizeof(f.sha256));
+						read_text_member(&r, f.sha256, sizeof(f.sha256));
 					else
 						json_skip(&r);
 				}
@@ -286,7 +286,7 @@ static int read_merged(struct compact_day *d, struct err_text *e)
 
 	compact_names_deinit(&d->merged);
 	d->n_files = 0;
-	put_folder(d, true, "manifests", folder);
+	format_folder(d, true, "manifests", folder);
 	r = compact_store_list(&d->store, folder, ".json", &names, e);
 	for (size_t i = 0; r == 0 && i < names.n; i++) {
 		struct strbuf text = {0};
@@ -383,7 +383,7 @@ static int read_batch(struct compact_day *d, struct err_text *e)
 	int r;
 
 	clear_batch(d);
-	put_folder(d, false, "manifests", folder);
+	format_folder(d, false, "manifests", folder);
 	r = compact_store_list(&d->store, folder, ".json", &names, e);
 	for (size_t i = 0; r == 0 && i < names.n && d->n_traces < BATCH_MAX; i++) {
 		snprintf(uuid, sizeof(uuid), "%.36s", names.of[i]);
@@ -431,7 +431,7 @@ static int remove_orphans(const struct compact_day *d, const char *table, struct
 	struct compact_names names;
 	int r;
 
-	put_folder(d, true, table, folder);
+	format_folder(d, true, table, folder);
 	r = compact_store_abort_uploads(&d->store, folder, e);
 	if (r < 0)
 		return r;
@@ -459,7 +459,7 @@ struct table_sources {
 static void table_sources_deinit(const struct compact_day *d, struct table_sources *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		compact_store_forget(&d->store, s->of[i].path);
+		compact_store_remove_copy(&d->store, s->of[i].path);
 		free(s->of[i].path);
 	}
 	free(s->of);
@@ -506,7 +506,7 @@ static int store_parts(const struct compact_day *d, const char *table, const cha
 	uint64_t bytes;
 	int r = 0;
 
-	put_folder(d, true, table, folder);
+	format_folder(d, true, table, folder);
 	for (unsigned part = 0; r == 0 && part < result->n_parts; part++) {
 		compact_table_part(local, part, file);
 		snprintf(key, sizeof(key), "%.256s%s-%u.parquet", folder, uuid, part);
@@ -529,7 +529,7 @@ static int merge_table(struct compact_day *d, const char *table, const char *uui
 	struct table_sources s = {0};
 	int r = remove_orphans(d, table, e);
 
-	put_folder(d, true, table, folder);
+	format_folder(d, true, table, folder);
 	snprintf(local, sizeof(local), "%.256s%s", folder, uuid);
 	if (r == 0)
 		r = fetch_sources(d, table, &s, e);
@@ -571,7 +571,7 @@ static int store_manifest(const struct compact_day *d, const char *uuid, const s
 	uint64_t bytes;
 	int r = 0;
 
-	put_folder(d, true, "manifests", folder);
+	format_folder(d, true, "manifests", folder);
 	snprintf(key, sizeof(key), "%.256s%s.json", folder, uuid);
 	snprintf(file, sizeof(file), "%.480s.tmp", compact_store_path(&d->store, key));
 	if (!d->store.client)
@@ -623,7 +623,7 @@ static int remove_tables(struct compact_day *d, const char *uuid, struct err_tex
 	char folder[SPOOL_KEY_MAX], key[SPOOL_KEY_MAX];
 	int r;
 
-	put_folder(d, false, "manifests", folder);
+	format_folder(d, false, "manifests", folder);
 	clear_batch(d);
 	r = add_trace(d, folder, uuid, e);
 	for (size_t f = 0; r == 0 && d->n_traces && f < d->traces[0].n_files; f++) {
@@ -638,7 +638,7 @@ static int remove_merged(struct compact_day *d, struct err_text *e)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < d->n_files; i++)
-		r = compact_store_check(&d->store, d->files[i].key, d->files[i].sha256, e);
+		r = compact_store_check_sha256(&d->store, d->files[i].key, d->files[i].sha256, e);
 	for (size_t i = 0; r == 0 && i < d->merged.n; i++)
 		r = *d->stop ? -EINTR : remove_tables(d, d->merged.of[i], e);
 	if (r == 0 && d->merged.n)

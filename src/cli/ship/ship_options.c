@@ -144,7 +144,7 @@ void ship_make_machine(const char *name, char ret[static SHIP_MACHINE_SIZE])
 	ret[n] = '\0';
 }
 
-static int take_machine(struct ship_parse *p, struct err_text *e)
+static int choose_machine(struct ship_parse *p, struct err_text *e)
 {
 	struct utsname name;
 
@@ -162,7 +162,7 @@ static int take_machine(struct ship_parse *p, struct err_text *e)
 	return 0;
 }
 
-static bool has_only(const char *s, size_t len, const char *others)
+static bool has_only_chars(const char *s, size_t len, const char *others)
 {
 	for (size_t i = 0; i < len; i++)
 		if (!isalnum((unsigned char)s[i]) && !strchr(others, s[i]))
@@ -170,7 +170,7 @@ static bool has_only(const char *s, size_t len, const char *others)
 	return true;
 }
 
-static int ship_take_url(struct ship_options *o, const char *url, struct err_text *e)
+static int ship_parse_url(struct ship_options *o, const char *url, struct err_text *e)
 {
 	const char *bucket = url + strlen("s3://"), *slash;
 	size_t n, len;
@@ -180,13 +180,13 @@ static int ship_take_url(struct ship_options *o, const char *url, struct err_tex
 			       url);
 	slash = strchrnul(bucket, '/');
 	n = (size_t)(slash - bucket);
-	if (n < 3 || n >= SHIP_BUCKET_SIZE || !has_only(bucket, n, ".-") || !isalnum(bucket[0]) ||
-	    !isalnum(bucket[n - 1]))
+	if (n < 3 || n >= SHIP_BUCKET_SIZE || !has_only_chars(bucket, n, ".-") ||
+	    !isalnum(bucket[0]) || !isalnum(bucket[n - 1]))
 		return err_set(e, -EINVAL, "'%.200s' is not a valid bucket name", url);
 	snprintf(o->bucket, sizeof(o->bucket), "%.*s", (int)n, bucket);
 	slash += *slash == '/';
 	len = strlen(slash);
-	if (len + 2 > sizeof(o->prefix) || !has_only(slash, len, "-_.=/") || *slash == '/' ||
+	if (len + 2 > sizeof(o->prefix) || !has_only_chars(slash, len, "-_.=/") || *slash == '/' ||
 	    strstr(slash, "//") || strstr(slash, ".."))
 		return err_set(e, -EINVAL,
 			       "'%.200s' is not a valid prefix: it may contain letters, digits and "
@@ -200,7 +200,7 @@ static int ship_take_url(struct ship_options *o, const char *url, struct err_tex
 
 /* ---- the store ---- */
 
-static const char *profile_of(const struct ship_options *o)
+static const char *choose_profile(const struct ship_options *o)
 {
 	const char *chosen = getenv("AWS_PROFILE");
 
@@ -220,7 +220,7 @@ static bool find_setting(const struct ship_options *o, const char *option,
 	}
 	if (option)
 		return snprintf(ret, size, "%s", option) < (int)size;
-	return s3_config_read(profile_of(o), name, ret, size);
+	return s3_config_read(choose_profile(o), name, ret, size);
 }
 
 static bool is_loopback(const char *host)
@@ -242,7 +242,7 @@ static int check_endpoint(struct ship_parse *p, struct err_text *e)
 		url[--len] = '\0';
 	host = host ? host + strlen("://") : url + len;
 	if ((!is_http && !str_starts(url, "https://")) || !*host ||
-	    !has_only(host, strlen(host), ".-:[]"))
+	    !has_only_chars(host, strlen(host), ".-:[]"))
 		return err_set(e, -EINVAL, "the endpoint '%.200s' is not https://HOST[:PORT]", url);
 	if (is_http && !p->allow_http && !is_loopback(host))
 		return err_set(e, -EINVAL,
@@ -254,7 +254,7 @@ static int check_endpoint(struct ship_parse *p, struct err_text *e)
 	return 0;
 }
 
-static int take_store(struct ship_parse *p, struct err_text *e)
+static int read_store_settings(struct ship_parse *p, struct err_text *e)
 {
 	static const char *const regions[] = {"AWS_REGION", "AWS_DEFAULT_REGION"};
 	static const char *const endpoints[] = {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"};
@@ -262,7 +262,7 @@ static int take_store(struct ship_parse *p, struct err_text *e)
 
 	if (!find_setting(o, p->region, regions, "region", o->region, sizeof(o->region)))
 		snprintf(o->region, sizeof(o->region), "us-east-1");
-	if (!has_only(o->region, strlen(o->region), "-"))
+	if (!has_only_chars(o->region, strlen(o->region), "-"))
 		return err_set(e, -EINVAL,
 			       "the region '%.60s' may contain only letters, digits and '-'",
 			       o->region);
@@ -279,7 +279,7 @@ static int take_store(struct ship_parse *p, struct err_text *e)
 
 static int ship_add_table(struct ship_options *o, const char *name, struct err_text *e)
 {
-	if (!*name || strlen(name) > 64 || !has_only(name, strlen(name), "_"))
+	if (!*name || strlen(name) > 64 || !has_only_chars(name, strlen(name), "_"))
 		return err_set(e, -EINVAL, "--add-table '%.80s' is not a valid table name", name);
 	for (size_t i = 0; i < o->n_tables; i++)
 		if (!strcmp(o->tables[i], name))
@@ -290,7 +290,7 @@ static int ship_add_table(struct ship_options *o, const char *name, struct err_t
 	return 0;
 }
 
-static int take_day(struct ship_options *o, const char *day, struct err_text *e)
+static int parse_day(struct ship_options *o, const char *day, struct err_text *e)
 {
 	if (strlen(day) != 10 || strspn(day, "0123456789") != 4 || day[4] != '-' ||
 	    strspn(day + 5, "0123456789") != 2 || day[7] != '-' ||
@@ -300,7 +300,7 @@ static int take_day(struct ship_options *o, const char *day, struct err_text *e)
 	return 0;
 }
 
-static int ship_take_option(void *ctx, int option, struct err_text *e)
+static int ship_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct ship_parse *p = ctx;
 	struct ship_options *o = p->o;
@@ -346,7 +346,7 @@ static int ship_take_option(void *ctx, int option, struct err_text *e)
 	case 'x':
 		return option_parse_duration("--retry-max", optarg, &o->retry_max_ms, e);
 	case 'd':
-		return take_day(o, optarg, e);
+		return parse_day(o, optarg, e);
 	case 'P':
 		return option_parse_file_size("--part", optarg, &o->part_bytes, e);
 	case 'X':
@@ -364,10 +364,10 @@ static int ship_take_option(void *ctx, int option, struct err_text *e)
 	return -EINVAL;
 }
 
-static int ship_check(struct ship_parse *p, char **words, int n, struct err_text *e)
+static int ship_check_options(struct ship_parse *p, char **words, int n, struct err_text *e)
 {
 	struct ship_options *o = p->o;
-	int r = take_machine(p, e);
+	int r = choose_machine(p, e);
 
 	if (r < 0)
 		return r;
@@ -379,11 +379,11 @@ static int ship_check(struct ship_parse *p, char **words, int n, struct err_text
 	if (str_starts(o->spool, "s3://"))
 		return err_set(e, -EINVAL, "put the folder SPOOL before '%.80s'", o->spool);
 	if (n == 2)
-		r = ship_take_url(o, words[1], e);
+		r = ship_parse_url(o, words[1], e);
 	else if (!o->n_from && !o->compact)
 		r = err_set(e, -EINVAL, "no s3://BUCKET or --from FOLDER is given");
 	if (r == 0 && o->uploads)
-		r = take_store(p, e);
+		r = read_store_settings(p, e);
 	if (o->compact && o->n_from)
 		return err_set(e, -EINVAL, "--compact and --from exclude each other");
 	if (o->removes && !o->compact)
@@ -408,10 +408,10 @@ int ship_options_parse(int argc, char **argv, struct ship_options *ret, struct e
 	int r;
 
 	memcpy(o.tables, default_tables, sizeof(default_tables));
-	r = options_parse(argc, argv, ":h", long_options, ship_take_option, &p, e);
+	r = options_parse(argc, argv, ":h", long_options, ship_handle_option, &p, e);
 	o.help = r > 0;
 	if (r == 0)
-		r = ship_check(&p, argv + optind, argc - optind, e);
+		r = ship_check_options(&p, argv + optind, argc - optind, e);
 	if (r >= 0)
 		*ret = o;
 	return MIN(r, 0);

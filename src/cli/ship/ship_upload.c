@@ -160,8 +160,8 @@ static int ship_read_chunk(const struct ship_entry *entry, const struct ship_obj
 
 /* Returns 1 if the object in the bucket has the bytes of the file, 0 if not or if there is none;
  * S3_STOPPED, or -errno. */
-static int is_stored(const struct ship_entry *entry, const struct ship_object *o,
-		     struct err_text *e)
+static int check_is_stored(const struct ship_entry *entry, const struct ship_object *o,
+			   struct err_text *e)
 {
 	struct s3_object there;
 	int r = s3_head(entry->u->client, o->key, &there, e);
@@ -171,8 +171,8 @@ static int is_stored(const struct ship_entry *entry, const struct ship_object *o
 	return r ?: there.bytes == o->file->bytes && !strcmp(there.sha256, o->file->sha256);
 }
 
-static int ship_put(const struct ship_entry *entry, const struct ship_object *o, bool is_manifest,
-		    struct err_text *e)
+static int ship_put_object(const struct ship_entry *entry, const struct ship_object *o,
+			   bool is_manifest, struct err_text *e)
 {
 	struct s3_content content;
 	int r = ship_read_chunk(entry, o, 0, &content, e);
@@ -181,7 +181,7 @@ static int ship_put(const struct ship_entry *entry, const struct ship_object *o,
 		r = s3_put(entry->u->client, o->key, &content, true, e);
 	if (r != S3_EXISTS || is_manifest)
 		return r == S3_EXISTS ? 0 : r;
-	r = is_stored(entry, o, e);
+	r = check_is_stored(entry, o, e);
 	if (r != 0)
 		return r == 1 ? 0 : r;
 	log_info("%s was left by an interrupted upload and differs; replacing it", o->key);
@@ -248,7 +248,7 @@ static int ship_complete(struct ship_entry *entry, const struct ship_object *o,
 	}
 	if (r != S3_EXISTS && r != S3_NOT_FOUND)
 		return r;
-	stored = is_stored(entry, o, e);
+	stored = check_is_stored(entry, o, e);
 	if (stored == 1)
 		return s3_multipart_abort(client, o->key, state->id, e);
 	if (stored != 0 || r == S3_NOT_FOUND)
@@ -283,8 +283,8 @@ static int ship_put_parts(struct ship_entry *entry, const struct ship_object *o,
 /* ---- an entry ---- */
 
 /* Returns 0, S3_STOPPED, or -errno and sets e. */
-static int ship_file(struct ship_entry *entry, const struct spool_file *file, bool is_manifest,
-		     struct err_text *e)
+static int ship_upload_file(struct ship_entry *entry, const struct spool_file *file,
+			    bool is_manifest, struct err_text *e)
 {
 	uint64_t n = (file->bytes + SPOOL_CHUNK - 1) / SPOOL_CHUNK;
 	struct upload_state state = {.etags = NULL};
@@ -302,7 +302,7 @@ static int ship_file(struct ship_entry *entry, const struct spool_file *file, bo
 	r = upload_journal_find(&entry->journal, o.key, (unsigned)n, &state);
 	if (r == 0 && !state.is_done) {
 		r = n > 1 ? ship_put_parts(entry, &o, &state, e)
-			  : ship_put(entry, &o, is_manifest, e);
+			  : ship_put_object(entry, &o, is_manifest, e);
 		if (r == 0)
 			r = upload_journal_add(&entry->journal, "done %s", o.key);
 	}
@@ -313,7 +313,8 @@ static int ship_file(struct ship_entry *entry, const struct spool_file *file, bo
 
 /* Uploads the files of the list, of which the last one is the manifest. Returns 0, S3_STOPPED, or
  * -errno and sets e. */
-static int ship_files(struct ship_entry *entry, const char *list, bool is_new, struct err_text *e)
+static int ship_upload_files(struct ship_entry *entry, const char *list, bool is_new,
+			     struct err_text *e)
 {
 	struct spool_file file = {.name = ""}, manifest = {.name = ""};
 	struct s3_object there;
@@ -331,7 +332,7 @@ static int ship_files(struct ship_entry *entry, const char *list, bool is_new, s
 		return r;
 	r = 0;
 	for (at = list; r == 0 && spool_list_next(&at, &file) > 0;)
-		r = ship_file(entry, &file, !strcmp(file.key, manifest.key), e);
+		r = ship_upload_file(entry, &file, !strcmp(file.key, manifest.key), e);
 	return r;
 }
 
@@ -364,7 +365,7 @@ static int ship_upload_entry(struct ship_uploader *u, const char *uuid, struct e
 	if (r == 0)
 		r = upload_journal_open(s->journal, uuid, &entry.journal, &is_new);
 	if (r == 0) {
-		r = ship_files(&entry, list.s, is_new, e);
+		r = ship_upload_files(&entry, list.s, is_new, e);
 		if (r == 0)
 			r = spool_mark(s->done, uuid);
 		upload_journal_close(&entry.journal);
@@ -429,9 +430,9 @@ int ship_uploader_pass(struct ship_uploader *u, struct err_text *e)
 	for (size_t i = 0; r == 0 && i < entries.n && !*u->stop; i++) {
 		const char *uuid = entries.of[i].uuid;
 
-		if (spool_has(s->upload_bad, uuid))
+		if (spool_has_name(s->upload_bad, uuid))
 			continue;
-		if (spool_has(s->done, uuid))
+		if (spool_has_name(s->done, uuid))
 			ship_remove_done(u, uuid);
 		else
 			r = ship_upload_and_remove(u, uuid, e);

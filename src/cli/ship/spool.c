@@ -118,7 +118,8 @@ void spool_close(struct spool *s)
 }
 
 /* Calls fn for each name in an open folder. */
-static int each_name(int folder, void (*fn)(void *ctx, int folder, const char *name), void *ctx)
+static int each_name_in_folder(int folder, void (*fn)(void *ctx, int folder, const char *name),
+			       void *ctx)
 {
 	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -147,20 +148,20 @@ int spool_remove_folder(int parent, const char *name)
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd >= 0)
-		each_name(fd, unlink_name, NULL);
+		each_name_in_folder(fd, unlink_name, NULL);
 	closep(&fd);
 	return unlinkat(parent, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
-static void remove_from_in(void *ctx, int folder, const char *name)
+static void remove_unfinished(void *ctx, int folder, const char *name)
 {
 	if (spool_remove_folder(folder, name) == -ENOTDIR)
 		(void)unlinkat(folder, name, 0);
 }
 
-void spool_empty_in(const struct spool *s)
+void spool_remove_unfinished(const struct spool *s)
 {
-	each_name(s->in, remove_from_in, NULL);
+	each_name_in_folder(s->in, remove_unfinished, NULL);
 }
 
 /* ---- entries ---- */
@@ -193,13 +194,13 @@ int spool_entries_read(const struct spool *s, struct spool_entries *ret)
 	int r;
 
 	ret->n = 0;
-	r = each_name(s->ready, entries_add, ret);
+	r = each_name_in_folder(s->ready, entries_add, ret);
 	if (ret->n)
 		qsort(ret->of, ret->n, sizeof(*ret->of), spool_entry_compare);
 	return r;
 }
 
-static void add_bytes(void *ctx, int folder, const char *name)
+static void add_disk_bytes(void *ctx, int folder, const char *name)
 {
 	struct stat st;
 
@@ -213,7 +214,7 @@ uint64_t spool_entry_bytes(const struct spool *s, const char *uuid)
 	uint64_t bytes = 0;
 
 	if (fd >= 0)
-		each_name(fd, add_bytes, &bytes);
+		each_name_in_folder(fd, add_disk_bytes, &bytes);
 	closep(&fd);
 	return bytes;
 }
@@ -239,12 +240,12 @@ int spool_mark(int folder, const char *uuid)
 	return fsync(folder) < 0 ? -errno : 0;
 }
 
-bool spool_has(int folder, const char *name)
+bool spool_has_name(int folder, const char *name)
 {
 	return faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static void mark_prune(void *ctx, int folder, const char *name)
+static void prune_old_mark(void *ctx, int folder, const char *name)
 {
 	time_t oldest = time(NULL) - (time_t)MARK_DAYS * 86400;
 	struct stat st;
@@ -256,10 +257,10 @@ static void mark_prune(void *ctx, int folder, const char *name)
 
 void spool_marks_prune(int folder)
 {
-	each_name(folder, mark_prune, NULL);
+	each_name_in_folder(folder, prune_old_mark, NULL);
 }
 
-static void mark_count(void *ctx, int folder, const char *name)
+static void count_mark(void *ctx, int folder, const char *name)
 {
 	*(size_t *)ctx += spool_is_uuid(name);
 }
@@ -268,7 +269,7 @@ size_t spool_marks_count(int folder)
 {
 	size_t n = 0;
 
-	each_name(folder, mark_count, &n);
+	each_name_in_folder(folder, count_mark, &n);
 	return n;
 }
 

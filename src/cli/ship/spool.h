@@ -93,11 +93,11 @@ uint64_t spool_entry_bytes(const struct spool *s, const char *uuid);
 /* Removes an entry of ready/. Returns 0 or -errno. */
 int spool_entry_remove(const struct spool *s, const char *uuid);
 /* Removes everything in in/. */
-void spool_empty_in(const struct spool *s);
+void spool_remove_unfinished(const struct spool *s);
 
 /* Makes a mark, durably. Returns 0 (also if it exists) or -errno. */
 int spool_mark(int folder, const char *uuid);
-bool spool_has(int folder, const char *name);
+bool spool_has_name(int folder, const char *name);
 /* Removes the marks that are older than 90 days. */
 void spool_marks_prune(int folder);
 /* Returns the number of marks. */

@@ -78,7 +78,7 @@ static int make_wait_lengths(const struct trace_tables *t, struct err_text *e)
 		       : err_set(e, -EIO, "table program_wait_length: %s", sqlite3_errmsg(t->db));
 }
 
-static void take_text(char *text, char *ret, size_t size)
+static void copy_and_free_text(char *text, char *ret, size_t size)
 {
 	if (text && strlen(text) < size)
 		strcpy(ret, text);
@@ -97,8 +97,8 @@ static int make_tables(const struct spool_tables_job *job, struct spool_facts *f
 	if (r < 0)
 		return r;
 	read_start(&tables, f);
-	take_text(export_read_uuid(&tables), f->trace_uuid, sizeof(f->trace_uuid));
-	take_text(export_read_losses(&tables), f->losses, sizeof(f->losses));
+	copy_and_free_text(export_read_uuid(&tables), f->trace_uuid, sizeof(f->trace_uuid));
+	copy_and_free_text(export_read_losses(&tables), f->losses, sizeof(f->losses));
 	r = make_wait_lengths(&tables, e);
 	if (r == 0)
 		r = export_parquet_chosen(&tables, &choice, &to, e);

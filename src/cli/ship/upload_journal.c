@@ -79,7 +79,7 @@ int upload_journal_add(struct upload_journal *j, const char *fmt, ...)
 	return r ?: fdatasync(j->fd) < 0 ? -errno : 0;
 }
 
-static void take_line(const char *line, const char *key, struct upload_state *s)
+static void apply_journal_line(const char *line, const char *key, struct upload_state *s)
 {
 	char word[8], of[512], rest[S3_UPLOAD_ID_SIZE], etag[S3_ETAG_SIZE];
 	unsigned number;
@@ -113,7 +113,7 @@ int upload_journal_find(const struct upload_journal *j, const char *key, unsigne
 		char copy[LINE_MAX_BYTES];
 
 		snprintf(copy, sizeof(copy), "%.*s", (int)line.len, line.p);
-		take_line(copy, key, ret);
+		apply_journal_line(copy, key, ret);
 	}
 	return 0;
 }

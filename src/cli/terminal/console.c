@@ -92,7 +92,7 @@ void console_error(struct console *c, const char *fmt, ...)
 	log_error("%s", line);
 }
 
-void console_say(struct console *c, const char *fmt, ...)
+void console_print(struct console *c, const char *fmt, ...)
 {
 	char line[1024];
 	va_list ap;
@@ -126,7 +126,7 @@ void console_print_block(struct console *c, const char *text)
 		console_error_block(c, text);
 }
 
-void console_say_lines(struct console *c, const char *text)
+void console_print_lines(struct console *c, const char *text)
 {
 	struct strbuf b = {0};
 	const char *end;
@@ -173,7 +173,7 @@ void console_progress(struct console *c, const char *line)
 	if (!console_shows_progress(c))
 		return;
 	if (!c->tty) {
-		console_say(c, "%s", line + strspn(line, " "));
+		console_print(c, "%s", line + strspn(line, " "));
 		return;
 	}
 	strbuf_puts(&b, "\r\033[K");

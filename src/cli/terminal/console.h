@@ -24,14 +24,14 @@ int console_set_color(struct console *c, const char *when);
 /* Prints "sonda: text", also with quiet. */
 void console_error(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Prints "sonda: text". */
-void console_say(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void console_print(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Print text, whose lines each end with a newline, with '?' in place of control characters. The
  * second function prints also with quiet. */
 void console_print_block(struct console *c, const char *text);
 void console_error_block(struct console *c, const char *text);
 /* Like console_print_block(), but with "sonda: " before each line that does not begin with a
  * space. */
-void console_say_lines(struct console *c, const char *text);
+void console_print_lines(struct console *c, const char *text);
 /* Like console_print_block(), but for one line: `line` has no newline, and one is added. */
 void console_print_line(struct console *c, const char *line);
 

@@ -28,7 +28,7 @@ static char *crash_ring_read(const char *folder, const char *name)
 	return strbuf_take(&text);
 }
 
-static bool crash_ring_reads_as(const char *folder, const char *name, const char *expected)
+static bool crash_ring_file_equals(const char *folder, const char *name, const char *expected)
 {
 	_cleanup_(freep) char *text = crash_ring_read(folder, name);
 
@@ -73,13 +73,13 @@ void crash_ring_find(const char *proc, const char *const *roots, struct crash_ri
 	/* Only an instance in reserved memory has this file. */
 	if (fs_join(path, sizeof(path), ret->path, "last_boot_info") || !fs_exists(path))
 		ret->state = CRASH_RING_NOT_KEPT;
-	else if (crash_ring_reads_as(ret->path, "tracing_on", "1"))
+	else if (crash_ring_file_equals(ret->path, "tracing_on", "1"))
 		ret->state = CRASH_RING_RECORDS;
 	else
 		ret->state = CRASH_RING_STOPPED;
 }
 
-const char *crash_ring_why(enum crash_ring_state state)
+const char *crash_ring_state_text(enum crash_ring_state state)
 {
 	static const char *const why[] = {
 		[CRASH_RING_OLD_KERNEL] = "this kernel cannot keep a ring across a reboot: that "

@@ -41,4 +41,4 @@ struct crash_ring {
 /* Finds the ring. proc: "/proc"; roots: mount points of tracefs, ends with NULL. */
 void crash_ring_find(const char *proc, const char *const *roots, struct crash_ring *ret);
 /* Returns why the ring does not record, for the user; "" if it does. */
-const char *crash_ring_why(enum crash_ring_state state);
+const char *crash_ring_state_text(enum crash_ring_state state);

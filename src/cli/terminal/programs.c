@@ -45,7 +45,7 @@ int program_find(const char *name, char *buf, size_t size)
 }
 
 /* Sets dir to the folder of the running program. Returns 0 or -ENOENT. */
-static int own_folder(char dir[static PATH_MAX])
+static int find_own_folder(char dir[static PATH_MAX])
 {
 	ssize_t n = readlink(OURSELVES, dir, PATH_MAX - 1);
 	char *slash;
@@ -62,7 +62,7 @@ static int find_beside_us(const char *name, char *buf, size_t size)
 {
 	char self[PATH_MAX], path[PATH_MAX];
 
-	if (own_folder(self) || fs_join(path, sizeof(path), self, name))
+	if (find_own_folder(self) || fs_join(path, sizeof(path), self, name))
 		return -ENOENT;
 	return program_find(path, buf, size);
 }
@@ -72,7 +72,7 @@ int program_find_shared(const char *name, char path[PATH_MAX])
 	static const char *const above[] = {"../share/sonda", "../../share/sonda"};
 	char self[PATH_MAX], folder[PATH_MAX], found[PATH_MAX];
 
-	if (own_folder(self))
+	if (find_own_folder(self))
 		return -ENOENT;
 	for (size_t i = 0; i < ARRAY_SIZE(above); i++)
 		if (!fs_join(folder, sizeof(folder), self, above[i]) &&

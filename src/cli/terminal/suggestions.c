@@ -26,7 +26,7 @@ static unsigned distance_of_event(const char *word, const char *event)
 	return n.best_distance;
 }
 
-static unsigned distance_of(const char *word, const char *candidate)
+static unsigned word_distance(const char *word, const char *candidate)
 {
 	struct str_nearest n;
 
@@ -137,7 +137,7 @@ const char *suggestions_find(const struct tracefs_events *events, struct presets
 		return suggest_pattern(events, word, buf);
 	event = tracefs_events_nearest(events, word, buf);
 	preset = presets ? presets_nearest(presets, word, name) : NULL;
-	if (!preset || (event && distance_of_event(word, event) < distance_of(word, preset)))
+	if (!preset || (event && distance_of_event(word, event) < word_distance(word, preset)))
 		return event;
 	snprintf(buf, TRACEFS_EVENTS_MAX_NAME, "%s", preset);
 	return buf;

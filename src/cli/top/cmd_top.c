@@ -83,12 +83,12 @@ static uint64_t value_age_ns(const struct top *t)
 	return newest && now > newest ? now - newest : 0;
 }
 
-static bool is_late(const struct top *t)
+static bool is_update_late(const struct top *t)
 {
 	return value_age_ns(t) > LATE_PERIODS * t->options.period_ms * NS_PER_MS;
 }
 
-static void update_note(struct top *t)
+static void update_status_note(struct top *t)
 {
 	uint64_t at;
 
@@ -96,7 +96,7 @@ static void update_note(struct top *t)
 	if (t->shown && live_is_stale(t->live, &at) && clock_boot_ns() > at)
 		strbuf_printf(&t->note, "the process values are from %llu ms ago\n",
 			      (unsigned long long)((clock_boot_ns() - at) / NS_PER_MS));
-	if (is_late(t))
+	if (is_update_late(t))
 		strbuf_printf(&t->note, "no new values for %llu s\n",
 			      (unsigned long long)(value_age_ns(t) / NS_PER_S));
 	if (t->shown && t->sources == TOP_PROC)
@@ -106,7 +106,7 @@ static void update_note(struct top *t)
 
 static struct top_state make_top_state(struct top *t)
 {
-	update_note(t);
+	update_status_note(t);
 	return (struct top_state){
 		.live = t->shown ? t->live : NULL,
 		.lost = t->lost.s ? t->lost.s : "",
@@ -149,7 +149,7 @@ static void draw_screen(struct top *t)
 		top_end(t, EXIT_FAILED, strerror(-r));
 }
 
-static void print(struct top *t)
+static void print_screen(struct top *t)
 {
 	struct top_state s = make_top_state(t);
 	struct err_text e;
@@ -182,7 +182,7 @@ static void show_screen(struct top *t)
 	if (t->terminal)
 		draw_screen(t);
 	else
-		print(t);
+		print_screen(t);
 	if (t->options.count && t->screens >= t->options.count)
 		top_end(t, EXIT_GOOD, NULL);
 }
@@ -322,7 +322,7 @@ static int on_caught_up(void *ctx)
 
 	if (t->view.paused || !t->live || !live_end_period(t->live))
 		return 0;
-	if (t->shown || (live_machine(t->live)->has_cpu && live_knows_processes(t->live)))
+	if (t->shown || (live_machine(t->live)->has_cpu && live_has_processes(t->live)))
 		show_screen(t);
 	return 0;
 }
@@ -434,7 +434,7 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 	arm_tick(t);
 	if (!t->live)
 		return;
-	if (t->sources != TOP_PROC && live_lacks_cpu_time(t->live)) {
+	if (t->sources != TOP_PROC && live_is_cpu_time_missing(t->live)) {
 		/* The first reason is shown in the note. */
 		why = live_failures(t->live);
 		strbuf_clear(&t->no_ebpf);
@@ -443,7 +443,7 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 			restart_session(t, TOP_PROC);
 		return;
 	}
-	if (t->sources == TOP_EBPF && live_lacks_processes(t->live)) {
+	if (t->sources == TOP_EBPF && live_are_processes_missing(t->live)) {
 		if (top_can_do_without_ebpf(
 			    t, "on this kernel, eBPF counters have no list of processes"))
 			restart_session(t, TOP_EBPF_WITHOUT_PROCESSES);
@@ -451,7 +451,7 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 	}
 	/* If the values are late, those that a producer has not committed yet are read, too;
 	 * sonda-probes commits each poll. */
-	late = !live_newest_time(t->live) || is_late(t);
+	late = !live_newest_time(t->live) || is_update_late(t);
 	/* Control groups of new processes are committed only then. */
 	flush = late || top_by_needs_groups(t->options.by);
 	if (t->session && record_session_catch_up(t->session, flush))
@@ -574,7 +574,7 @@ static void record_selected(struct top *t)
 		enter_subject(t);
 	if (!t->view.selected)
 		return;
-	top_terminal_leave(t->terminal);
+	top_terminal_restore(t->terminal);
 	r = top_record_process(t->view.selected_tgid, t->view.selected, t->options.socket);
 	top_terminal_enter(t->terminal);
 	if (r) {
@@ -657,7 +657,7 @@ static void top_on_stopped(evutil_socket_t fd, short what, void *ctx)
 {
 	struct top *t = ctx;
 
-	top_terminal_leave(t->terminal);
+	top_terminal_restore(t->terminal);
 	raise(SIGSTOP);
 }
 
@@ -665,7 +665,7 @@ static void on_continued(evutil_socket_t fd, short what, void *ctx)
 {
 	struct top *t = ctx;
 
-	top_terminal_leave(t->terminal);
+	top_terminal_restore(t->terminal);
 	top_terminal_enter(t->terminal);
 	draw_screen(t);
 }

@@ -53,7 +53,7 @@ void top_terminal_enter(struct top_terminal *t)
 	fs_write_all(STDOUT_FILENO, ENTER, sizeof(ENTER) - 1);
 }
 
-void top_terminal_leave(struct top_terminal *t)
+void top_terminal_restore(struct top_terminal *t)
 {
 	if (!t->is_ours)
 		return;
@@ -91,7 +91,7 @@ void top_terminal_free(struct top_terminal *t)
 {
 	if (!t)
 		return;
-	top_terminal_leave(t);
+	top_terminal_restore(t);
 	closep(&t->fd);
 	free(t);
 }

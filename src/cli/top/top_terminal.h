@@ -17,9 +17,9 @@ int top_terminal_new(bool color, struct top_terminal **ret);
 /* Restores the terminal. No-op for NULL. */
 void top_terminal_free(struct top_terminal *t);
 
-/* Call top_terminal_leave() before the process is stopped: it restores the terminal. Call
+/* Call top_terminal_restore() before the process is stopped: it restores the terminal. Call
  * top_terminal_enter() after the process continues: it takes the terminal over again. */
-void top_terminal_leave(struct top_terminal *t);
+void top_terminal_restore(struct top_terminal *t);
 void top_terminal_enter(struct top_terminal *t);
 
 void top_terminal_size(const struct top_terminal *t, size_t *ret_width, size_t *ret_height);

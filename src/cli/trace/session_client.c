@@ -111,7 +111,7 @@ static int wait_for_answer(struct session_client *c, int sent, uint32_t timeout_
 	return r == 0 ? 0 : explain_error(c, r, doing, e);
 }
 
-/* Keeps the message that is the answer; the function of the request takes it. */
+/* Stores the message of a reply, for the function that sent the request and waits. */
 static void session_client_on_message(struct session_client *c,
 				      const ProtobufCMessageDescriptor *type, int error,
 				      const void *data, size_t len)

@@ -56,7 +56,7 @@ struct statvfs;
 uint64_t trace_file_room_of(const struct statvfs *st); /* the same for a file system */
 /* Writes pending data. Returns 0 or -errno, as trace_file_add_packet(). */
 int trace_file_flush(struct trace_file *f);
-/* Truncates the data of another process to this many bytes. Returns 0 or -errno. */
+/* Truncates a file that another process writes to this many bytes. Returns 0 or -errno. */
 int trace_file_truncate(struct trace_file *f, uint64_t bytes);
 /* Removes the file if it already has its name, and no other process has replaced it. */
 void trace_file_remove(struct trace_file *f);

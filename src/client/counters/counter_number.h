@@ -53,7 +53,7 @@ int counter_patterns_init(struct counter_patterns *p, const char *what, char *co
 void counter_patterns_deinit(struct counter_patterns *p);
 
 /* Returns true if the config or the fallback has any, even if all were ignored. */
-static inline bool counter_patterns_given(const struct counter_patterns *p)
+static inline bool counter_patterns_are_given(const struct counter_patterns *p)
 {
 	return p->n + p->left_out > 0;
 }

@@ -256,7 +256,7 @@ void polled_source_failed(struct polled_source *p, bool *logged, const char *pat
 	counter_errors_count_read(&p->errors, !*logged, path, error);
 	if (!*logged)
 		log_warn("%s: %s: %s; counted as \"failed reads\" from now on", p->ops->name, path,
-			 fs_reason(error));
+			 fs_error_text(error));
 	*logged = true;
 }
 

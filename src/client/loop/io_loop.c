@@ -183,7 +183,7 @@ void io_post(struct io_loop *l, struct io_task *t)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void io_unpost(struct io_loop *l, struct io_task *t)
+void io_remove_posted(struct io_loop *l, struct io_task *t)
 {
 	pthread_mutex_lock(&l->lock);
 	if (t->posted) {

@@ -83,7 +83,7 @@ int io_loop_run_once(struct io_loop *l);
  * their posts. Any thread, even before the start. */
 void io_post(struct io_loop *l, struct io_task *t);
 /* Removes a posted task. No-op if it is not posted. For the loop's thread, or if there is none. */
-void io_unpost(struct io_loop *l, struct io_task *t);
+void io_remove_posted(struct io_loop *l, struct io_task *t);
 /* Runs the task on the loop's thread, and waits until it has run. Runs it directly if the caller is
  * that thread or there is none. */
 void io_call(struct io_loop *l, struct io_task *t);

@@ -127,7 +127,7 @@ static void count_instances_for_consumer(struct instance_table *s, uint32_t uid,
 {
 	*(uid == 0 ? &s->n_of_root : &s->n_of_others) += n;
 	if (s->env->arbiter)
-		arbiter_yielding(s->env->arbiter)->reserves = s->n_of_root > 0;
+		arbiter_get_yielding(s->env->arbiter)->reserves = s->n_of_root > 0;
 }
 
 /* ---- flushes ---- */

@@ -161,8 +161,8 @@ int service_link_begin(struct service_link *l)
 void service_link_end(struct service_link *l)
 {
 	io_timer_disarm(l->loop, &l->commit);
-	io_unpost(l->loop, &l->want_commit);
-	io_unpost(l->loop, &l->must_commit);
+	io_remove_posted(l->loop, &l->want_commit);
+	io_remove_posted(l->loop, &l->must_commit);
 	arbiter_free(TAKE_PTR(l->arbiter));
 	channel_close(TAKE_PTR(l->channel));
 	l->emulated = l->has_own_memory = false;

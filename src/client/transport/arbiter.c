@@ -2,24 +2,25 @@
 /*
  * The life of a chunk:
  *
- *	     arbiter_acquire_chunk         arbiter_release_chunk   commit_given_chunks
- *	Free --------------> BeingWritten --------------> given ---------------------> service
+ *	     arbiter_acquire_chunk         arbiter_release_chunk   commit_released_chunks
+ *	Free --------------> BeingWritten --------------> released ------------------> service
  *	  ^                  (a writer's)                 Complete, or patchable        |
  *	  |                                               BeingWritten for              |
  *	  |                                               patches in place              |
  *	  +------------------------------- frees it ------------------------------------+
  *
- * Any thread takes and gives chunks without a lock: a chunk is taken by an exchange of its page's
- * header word, and given by a push on a stack. A commit takes the whole stack, reverses it, and
- * sends it, so a writer's chunks stay in order. The lock protects the rare operations: commits,
- * patches, chunks that wait for patches, and writer ids.
+ * Any thread acquires and releases chunks without a lock: it acquires a chunk by an exchange of its
+ * page's header word, and releases it by a push on a stack. A commit empties the stack, reverses
+ * it, and sends it, so a writer's chunks stay in order. The lock protects the rare operations:
+ * commits, patches, chunks that wait for patches, and writer ids.
  *
- * The owner commits a short time after the first chunk was given, so that one frame carries several
- * chunks. It commits at once when half of the memory is given, because the other half may fill up
- * within that time. A writer that finds no free chunk also commits, before it waits or drops.
+ * The owner commits a short time after the first chunk was released, so that one frame carries
+ * several chunks. It commits at once when half of the memory is released, because the other half
+ * may fill up within that time. A writer that finds no free chunk also commits, before it waits or
+ * drops.
  *
  * A remote service shares no memory: a chunk is sent as bytes and freed here. If the socket is
- * slower than the writers, the given chunks wait for it.
+ * slower than the writers, the released chunks wait for it.
  *
  * The service frees chunks without a message: only the states in the shared memory show it. The
  * search continues where the last one ended, and wraps.
@@ -51,14 +52,14 @@
 #define PATCHABLE_MAX 64u
 
 /* One for each chunk of the memory. */
-struct given {
+struct released {
 	_Atomic bool waits; /* true while it is on the stack */
 	uint32_t next; /* number of the chunk below, plus 1; 0: none */
 	struct commit_move move;
 };
 
-/* A given chunk that is not Complete, because length fields in it are still open: they are patched in
- * place. */
+/* A chunk that its writer has released, but that is not Complete, because length fields in it
+ * are still open: they are patched in place. */
 struct patchable {
 	struct smb_chunk chunk;
 	uint32_t chunk_id;
@@ -76,15 +77,16 @@ struct arbiter {
 	_Atomic uint32_t next_page; /* where the search continues */
 	enum smb_layout layout;
 
-	struct given *given; /* owned; chunk i of page p is number p * SMB_MAX_CHUNKS + i */
+	struct released *released; /* owned; chunk i of page p is number p * SMB_MAX_CHUNKS + i */
 	_Atomic uint32_t top; /* number of the top of the stack, plus 1; 0: the stack is empty */
-	_Atomic uint64_t given_bytes; /* approximate bytes on the stack */
+	_Atomic uint64_t released_bytes; /* approximate bytes on the stack */
 	_Atomic int due; /* enum due: the last notification of the owner */
 
-	/* Protects the following members, and calls of commit_given_chunks, writer_added and writer_removed. */
+	/* Protects the following members, and calls of commit_released_chunks, writer_added and
+	 * writer_removed. */
 	pthread_mutex_t lock;
 	bool in_place;
-	bool keeps; /* nothing is committed before arbiter_retarget() */
+	bool keeps; /* nothing is committed before arbiter_set_target_buffer() */
 	struct patchable patchable[PATCHABLE_MAX];
 	uint32_t n_patchable;
 	struct commit_batch batch;
@@ -127,7 +129,7 @@ void arbiter_free(struct arbiter *a)
 	pthread_mutex_destroy(&a->lock);
 	commit_batch_deinit(&a->batch);
 	shm_unmap(a->smb.base, a->mapped);
-	free(a->given);
+	free(a->released);
 	free(a);
 }
 
@@ -141,8 +143,8 @@ static int use_mapped_memory(struct arbiter *a, void *base, size_t size, uint32_
 	if (r == 0)
 		r = commit_batch_init(&a->batch, smb.n_pages * SMB_MAX_CHUNKS, ARBITER_MAX_COMMIT);
 	if (r == 0) {
-		a->given = calloc((size_t)smb.n_pages * SMB_MAX_CHUNKS, sizeof(*a->given));
-		r = a->given ? 0 : -ENOMEM;
+		a->released = calloc((size_t)smb.n_pages * SMB_MAX_CHUNKS, sizeof(*a->released));
+		r = a->released ? 0 : -ENOMEM;
 	}
 	if (r < 0) {
 		commit_batch_deinit(&a->batch);
@@ -206,7 +208,7 @@ void arbiter_after_fork_in_child(struct arbiter *a)
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-void arbiter_retarget(struct arbiter *a, uint16_t target_buffer)
+void arbiter_set_target_buffer(struct arbiter *a, uint16_t target_buffer)
 {
 	pthread_mutex_lock(&a->lock);
 	a->keeps = false;
@@ -222,13 +224,13 @@ void arbiter_patch_in_place(struct arbiter *a, bool yes)
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* ---- given chunks ---- */
+/* ---- released chunks ---- */
 
-static void push_given_chunk(struct arbiter *a, const struct commit_move *move)
+static void push_released_chunk(struct arbiter *a, const struct commit_move *move)
 {
 	uint32_t n = move->chunk.page * SMB_MAX_CHUNKS + move->chunk.index;
 	uint32_t top = atomic_load_explicit(&a->top, memory_order_relaxed);
-	struct given *g = &a->given[n];
+	struct released *g = &a->released[n];
 
 	/* Only a service that breaks the rules frees a chunk that was not sent. Such a chunk is
 	 * lost. */
@@ -242,11 +244,11 @@ static void push_given_chunk(struct arbiter *a, const struct commit_move *move)
 }
 
 /* Notifies the owner that chunks wait, unless it was notified already. The exchanges in
- * push_given_chunk() and pop_all_given_chunks() order this after the store of NOT_DUE that precedes
- * pop_all_given_chunks(), so that no chunk stays on the stack. */
+ * push_released_chunk() and pop_all_released_chunks() order this after the store of NOT_DUE that
+ * precedes pop_all_released_chunks(), so that no chunk stays on the stack. */
 static void notify_owner(struct arbiter *a)
 {
-	uint64_t bytes = atomic_load_explicit(&a->given_bytes, memory_order_relaxed);
+	uint64_t bytes = atomic_load_explicit(&a->released_bytes, memory_order_relaxed);
 	int due = bytes >= a->mapped / 2 ? URGENT : DUE;
 
 	if (atomic_load_explicit(&a->due, memory_order_relaxed) < due &&
@@ -254,13 +256,13 @@ static void notify_owner(struct arbiter *a)
 		a->ops->schedule(a->ctx, due == URGENT);
 }
 
-/* Empties the stack. Returns the number, plus 1, of the chunk that was given first. */
-static uint32_t pop_all_given_chunks(struct arbiter *a)
+/* Empties the stack. Returns the number, plus 1, of the chunk that was released first. */
+static uint32_t pop_all_released_chunks(struct arbiter *a)
 {
 	uint32_t n = atomic_exchange_explicit(&a->top, 0, memory_order_acq_rel), next, first = 0;
 
 	for (; n; n = next) {
-		struct given *g = &a->given[n - 1];
+		struct released *g = &a->released[n - 1];
 
 		next = g->next;
 		g->next = first;
@@ -303,7 +305,7 @@ static void complete_patchable(struct arbiter *a)
 	a->n_patchable = 0;
 }
 
-static void commit_given_chunks(struct arbiter *a)
+static void commit_released_chunks(struct arbiter *a)
 {
 	uint32_t next;
 
@@ -313,9 +315,9 @@ static void commit_given_chunks(struct arbiter *a)
 	if (!arbiter_is_attached(a))
 		return;
 	complete_patchable(a);
-	atomic_store_explicit(&a->given_bytes, 0, memory_order_relaxed);
-	for (uint32_t n = pop_all_given_chunks(a); n; n = next) {
-		struct given *g = &a->given[n - 1];
+	atomic_store_explicit(&a->released_bytes, 0, memory_order_relaxed);
+	for (uint32_t n = pop_all_released_chunks(a); n; n = next) {
+		struct released *g = &a->released[n - 1];
 
 		next = g->next;
 		commit_batch_add(&a->batch, &g->move);
@@ -334,7 +336,7 @@ static bool arbiter_is_choked(const struct arbiter *a)
 void arbiter_commit(struct arbiter *a)
 {
 	pthread_mutex_lock(&a->lock);
-	commit_given_chunks(a);
+	commit_released_chunks(a);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -352,7 +354,7 @@ static void commit_to_free_memory(struct arbiter *a)
 {
 	if (arbiter_is_choked(a) || pthread_mutex_trylock(&a->lock) != 0)
 		return;
-	commit_given_chunks(a);
+	commit_released_chunks(a);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -398,8 +400,8 @@ void arbiter_release_chunk(struct arbiter *a, const struct smb_chunk *chunk,
 	if (!(header->flags & SMB_NEEDS_PATCHING && keep_chunk_for_patching(a, chunk, header)) &&
 	    !smb_release_complete(&a->smb, chunk->page, chunk->index))
 		return; /* another process rewrote the page; the chunk is lost */
-	push_given_chunk(a, &m);
-	atomic_fetch_add_explicit(&a->given_bytes, chunk->payload_size + SMB_CHUNK_HEADER,
+	push_released_chunk(a, &m);
+	atomic_fetch_add_explicit(&a->released_bytes, chunk->payload_size + SMB_CHUNK_HEADER,
 				  memory_order_relaxed);
 	notify_owner(a);
 }
@@ -410,7 +412,7 @@ static bool patch_in_place(struct arbiter *a, const struct chunk_patch *p)
 	struct smb_chunk_header header;
 	struct patchable *h = NULL;
 
-	/* Newest first: a chunk is usually patched soon after it was given. */
+	/* Newest first: a chunk is usually patched soon after it was released. */
 	for (uint32_t i = a->n_patchable; i-- > 0 && !h;)
 		if (a->patchable[i].writer_id == p->writer_id &&
 		    a->patchable[i].chunk_id == p->chunk_id)
@@ -434,7 +436,7 @@ void arbiter_add_patch(struct arbiter *a, const struct chunk_patch *patch)
 	pthread_mutex_lock(&a->lock);
 	if (arbiter_is_attached(a) && !patch_in_place(a, patch)) {
 		if (commit_batch_full(&a->batch))
-			commit_given_chunks(a);
+			commit_released_chunks(a);
 		/* Commits are withheld: there is no room for the patch. */
 		if (commit_batch_full(&a->batch))
 			discard_commits(a);
@@ -543,7 +545,7 @@ bool arbiter_acquire_chunk(struct arbiter *a, const struct smb_chunk_header *hea
 	return arbiter_is_attached(a) && acquire_any_chunk(a, header, ret);
 }
 
-struct arbiter_yielding *arbiter_yielding(struct arbiter *a)
+struct arbiter_yielding *arbiter_get_yielding(struct arbiter *a)
 {
 	return &a->yielding;
 }
@@ -583,7 +585,7 @@ void arbiter_remove_writer(struct arbiter *a, uint16_t writer_id)
 {
 	pthread_mutex_lock(&a->lock);
 	assert(writer_id && a->ids[writer_id / 64] >> writer_id % 64 & 1);
-	commit_given_chunks(a);
+	commit_released_chunks(a);
 	a->ids[writer_id / 64] &= ~(1ull << writer_id % 64);
 	a->ops->writer_removed(a->ctx, writer_id);
 	pthread_mutex_unlock(&a->lock);

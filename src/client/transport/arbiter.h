@@ -55,7 +55,7 @@ struct arbiter_options {
 	uint32_t stall_ms; /* 0: ARBITER_STALL_MS */
 	enum smb_layout layout; /* for pages that we partition; 0: SMB_DIV1 */
 	uint16_t first_writer_id; /* 0: 1 */
-	bool keeps; /* nothing is committed before arbiter_retarget() */
+	bool keeps; /* nothing is committed before arbiter_set_target_buffer() */
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -85,7 +85,7 @@ void arbiter_detach(struct arbiter *a);
 void arbiter_after_fork_in_child(struct arbiter *a);
 /* From now on commits are no longer withheld. All later commits go to this buffer of the service,
  * whatever buffer their writers were created for. */
-void arbiter_retarget(struct arbiter *a, uint16_t target_buffer);
+void arbiter_set_target_buffer(struct arbiter *a, uint16_t target_buffer);
 /* If yes is true, a chunk may be patched in place until its commit is sent. */
 void arbiter_patch_in_place(struct arbiter *a, bool yes);
 
@@ -116,7 +116,7 @@ struct arbiter_yielding {
 	LIST_HEAD(, writer) writers;
 	bool reserves;
 };
-struct arbiter_yielding *arbiter_yielding(struct arbiter *a);
+struct arbiter_yielding *arbiter_get_yielding(struct arbiter *a);
 /* Returns true if more than a quarter of the pages have no chunk in use. */
 bool arbiter_has_reserve(const struct arbiter *a);
 

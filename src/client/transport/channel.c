@@ -520,8 +520,8 @@ static const char *default_address(const struct channel_target *t, enum channel_
 
 /* A service that the program's own connect function reaches is not checked: the program chose
  * it. */
-static int connect_to(const struct channel_target *t, const char *address, enum channel_port port,
-		      int *ret_fd)
+static int connect_to_target(const struct channel_target *t, const char *address,
+			     enum channel_port port, int *ret_fd)
 {
 	int r;
 
@@ -558,7 +558,7 @@ int channel_open(struct io_loop *loop, const struct channel_target *target, enum
 			      .last_call = &c->calls,
 			      .want_write = {.fn = on_write_requested}};
 	pthread_mutex_init(&c->lock, NULL);
-	r = c->in ? connect_to(target, address, port, &c->fd.fd) : -ENOMEM;
+	r = c->in ? connect_to_target(target, address, port, &c->fd.fd) : -ENOMEM;
 	if (r == 0)
 		r = bind_port(c, port,
 			      target->of_program && !target->connect &&
@@ -581,7 +581,7 @@ void channel_close(struct channel *c)
 		return;
 	c->closed = true;
 	io_unwatch(c->loop, &c->fd);
-	io_unpost(c->loop, &c->want_write);
+	io_remove_posted(c->loop, &c->want_write);
 	closep(&c->fd.fd);
 	closep(&c->in_fd);
 	for (; c->calls; c->calls = next) {

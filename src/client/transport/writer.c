@@ -68,7 +68,7 @@ struct writer {
 	uint64_t bytes;
 	struct arbiter *arbiter; /* borrowed, outlives us */
 	bool yields;
-	LIST_ENTRY(writer) link; /* in arbiter_yielding(), if it yields */
+	LIST_ENTRY(writer) link; /* in arbiter_get_yielding(), if it yields */
 	struct patch_list patches;
 	uint8_t lost_size[PB_SIZE_FIELD]; /* target for lengths of lost messages */
 	uint8_t scratch[SCRATCH];
@@ -98,7 +98,7 @@ struct writer *writer_new(struct arbiter *a, uint16_t target_buffer, enum writer
 void writer_yield(struct writer *w)
 {
 	w->yields = true;
-	LIST_INSERT_HEAD(&arbiter_yielding(w->arbiter)->writers, w, link);
+	LIST_INSERT_HEAD(&arbiter_get_yielding(w->arbiter)->writers, w, link);
 }
 
 uint64_t writer_free(struct writer *w)
@@ -139,7 +139,7 @@ static void flush_idle_writers(struct arbiter *a)
 {
 	struct writer *w;
 
-	LIST_FOREACH (w, &arbiter_yielding(a)->writers, link)
+	LIST_FOREACH (w, &arbiter_get_yielding(a)->writers, link)
 		if (!w->open)
 			writer_flush(w);
 }
@@ -147,7 +147,7 @@ static void flush_idle_writers(struct arbiter *a)
 static bool acquire_free_chunk(struct writer *w, const struct smb_chunk_header *header,
 			       struct smb_chunk *ret)
 {
-	if (w->yields && arbiter_yielding(w->arbiter)->reserves) {
+	if (w->yields && arbiter_get_yielding(w->arbiter)->reserves) {
 		if (!arbiter_has_reserve(w->arbiter))
 			flush_idle_writers(w->arbiter);
 		return arbiter_has_reserve(w->arbiter) &&

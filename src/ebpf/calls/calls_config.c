@@ -13,9 +13,9 @@
 /* CONSUMER_UNKNOWN of client/producer/data_source.h */
 #define CALLS_UNKNOWN_USER UINT32_MAX
 
-/* ---- what is read of each call ---- */
+/* ---- the arguments to read ---- */
 
-static enum call_memory memory_of(char letter)
+static enum call_memory call_memory_from_letter(char letter)
 {
 	switch (letter) {
 	case CALL_PATH:
@@ -45,7 +45,7 @@ static void set_spec(struct call_spec *spec, const struct call_row *row)
 {
 	spec->is_wanted = 1;
 	for (size_t i = 0; row->args[i]; i++) {
-		spec->memory[i] = (uint8_t)memory_of(row->args[i]);
+		spec->memory[i] = (uint8_t)call_memory_from_letter(row->args[i]);
 		if (spec->memory[i])
 			spec->reads |= CALL_READS;
 	}
@@ -95,7 +95,7 @@ static int calls_config_add_name(struct calls_config *c, const char *name, struc
 	return err_set(e, -EINVAL, "syscalls_config.calls: there is no system call '%.80s'", name);
 }
 
-static int want(struct calls_config *c, const char *name, struct err_text *e)
+static int calls_config_add_word(struct calls_config *c, const char *name, struct err_text *e)
 {
 	unsigned class = call_class_find(name, strlen(name));
 
@@ -111,7 +111,7 @@ static int want(struct calls_config *c, const char *name, struct err_text *e)
 	return 0;
 }
 
-/* ---- whose calls ---- */
+/* ---- the processes to record ---- */
 
 static int calls_config_read_user(const Pb__SyscallsConfig *m, uint32_t consumer,
 				  struct calls_config *c, struct err_text *e)
@@ -142,14 +142,14 @@ int calls_config_read(const Pb__SyscallsConfig *m, uint32_t consumer, struct cal
 	if (!m->n_calls)
 		calls_config_add_all(c);
 	for (size_t i = 0; i < m->n_calls && r == 0; i++)
-		r = want(c, m->calls[i], e);
+		r = calls_config_add_word(c, m->calls[i], e);
 	if (r == 0)
-		r = process_selection_programs("syscalls_config.programs", m->programs,
-					       m->n_programs, c->settings.programs,
-					       PROGRAM_NAMES_MAX, &c->settings.n_programs, e);
+		r = process_selection_copy_programs("syscalls_config.programs", m->programs,
+						    m->n_programs, c->settings.programs,
+						    PROGRAM_NAMES_MAX, &c->settings.n_programs, e);
 	return r ? r
-		 : process_selection_pids("syscalls_config.pids", m->pids, m->n_pids,
-					  CALLS_PIDS_MAX, &c->pids, &c->n_pids, e);
+		 : process_selection_copy_pids("syscalls_config.pids", m->pids, m->n_pids,
+					       CALLS_PIDS_MAX, &c->pids, &c->n_pids, e);
 }
 
 void calls_config_deinit(struct calls_config *c)

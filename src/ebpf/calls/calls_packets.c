@@ -99,7 +99,7 @@ static struct calls_thread *calls_thread_get(struct calls_session *s, const stru
 	return t;
 }
 
-static void calls_packets_describe(struct calls_session *s, const struct call_record *r)
+static void calls_packets_write_thread(struct calls_session *s, const struct call_record *r)
 {
 	char comm[CALLS_NAME];
 
@@ -110,7 +110,7 @@ static void calls_packets_describe(struct calls_session *s, const struct call_re
 			       r->head.tgid, r->head.tid, comm);
 }
 
-static void calls_packets_note_tid(struct calls_session *s, uint32_t tid)
+static void calls_packets_add_tid(struct calls_session *s, uint32_t tid)
 {
 	if (array_reserve(&s->tids, &s->cap_tids, s->n_tids + 1, sizeof(*s->tids)) == 0)
 		s->tids[s->n_tids++] = (int32_t)tid;
@@ -118,12 +118,12 @@ static void calls_packets_note_tid(struct calls_session *s, uint32_t tid)
 
 /* Returns the track of the thread's calls, which the sequence has described under the current name
  * of the thread. */
-static uint64_t calls_packets_track(struct calls_session *s, struct calls_thread *t,
-				    const struct call_record *r)
+static uint64_t calls_packets_get_track(struct calls_session *s, struct calls_thread *t,
+					const struct call_record *r)
 {
 	if (!t || t->written != s->generation || memcmp(t->comm, r->comm, sizeof(t->comm)) != 0) {
-		calls_packets_describe(s, r);
-		calls_packets_note_tid(s, r->head.tid);
+		calls_packets_write_thread(s, r);
+		calls_packets_add_tid(s, r->head.tid);
 		if (t) {
 			t->written = s->generation;
 			memcpy(t->comm, r->comm, sizeof(t->comm));
@@ -139,7 +139,7 @@ static int calls_packets_compare_tids(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-void calls_packets_publish(struct calls_session *s)
+void calls_packets_publish_tids(struct calls_session *s)
 {
 	struct metadata_batch batch = {0};
 
@@ -177,8 +177,8 @@ static const uint8_t *next_piece(const uint8_t *bytes, size_t n, size_t *at, str
 }
 
 /* Appends a piece to the text of its argument. Returns false if it has no text. */
-static bool put_piece(const struct call_row *row, const struct call_piece *p, const uint8_t *bytes,
-		      struct strbuf *text)
+static bool append_piece(const struct call_row *row, const struct call_piece *p,
+			 const uint8_t *bytes, struct strbuf *text)
 {
 	switch (p->memory) {
 	case CALL_STRING:
@@ -203,8 +203,8 @@ static bool put_piece(const struct call_row *row, const struct call_piece *p, co
 }
 
 /* Sets s->text to that of an argument. Returns false if it has none. */
-static bool find_text(struct calls_session *s, const struct call_row *row, unsigned arg,
-		      const struct calls_pieces *of, bool *ret_is_cut)
+static bool format_argument_text(struct calls_session *s, const struct call_row *row, unsigned arg,
+				 const struct calls_pieces *of, bool *ret_is_cut)
 {
 	const uint8_t *bytes;
 	struct call_piece p;
@@ -216,7 +216,7 @@ static bool find_text(struct calls_session *s, const struct call_row *row, unsig
 		for (size_t at = 0; (bytes = next_piece(of->bytes[part], of->n[part], &at, &p));) {
 			if (p.arg != arg)
 				continue;
-			found |= put_piece(row, &p, bytes, &s->text);
+			found |= append_piece(row, &p, bytes, &s->text);
 			*ret_is_cut |= p.is_cut && p.memory != CALL_STRINGS;
 		}
 	if (found && row->args[arg] == CALL_ARGV)
@@ -226,7 +226,7 @@ static bool find_text(struct calls_session *s, const struct call_row *row, unsig
 
 /* ---- a call ---- */
 
-static void calls_packets_open(struct pb_enc *e, unsigned annotation)
+static void open_annotation_of_call(struct pb_enc *e, unsigned annotation)
 {
 	pb_enc_open(e, PB_TRACK_EVENT_DEBUG_ANNOTATIONS);
 	pb_enc_u64(e, PB_DEBUG_ANNOTATION_NAME_IID, annotation + 1);
@@ -234,7 +234,7 @@ static void calls_packets_open(struct pb_enc *e, unsigned annotation)
 
 static void add_number(struct pb_enc *e, unsigned arg, char letter, uint64_t value)
 {
-	calls_packets_open(e, arg);
+	open_annotation_of_call(e, arg);
 	switch (letter) {
 	case CALL_INT:
 	case CALL_FD:
@@ -257,11 +257,11 @@ static void add_arguments(struct calls_session *s, struct pb_enc *e, const struc
 	bool is_cut;
 
 	for (unsigned i = 0; i < n; i++) {
-		if (!row || !find_text(s, row, i, pieces, &is_cut)) {
+		if (!row || !format_argument_text(s, row, i, pieces, &is_cut)) {
 			add_number(e, i, row ? row->args[i] : CALL_HEX, r->args[i]);
 			continue;
 		}
-		calls_packets_open(e, i);
+		open_annotation_of_call(e, i);
 		pb_enc_bytes(e, PB_DEBUG_ANNOTATION_STRING_VALUE, s->text.s ?: "", s->text.len);
 		pb_enc_close(e);
 		if (is_cut)
@@ -270,14 +270,15 @@ static void add_arguments(struct calls_session *s, struct pb_enc *e, const struc
 }
 
 /* Returns the index of the call's spec (bpf/calls.h). */
-static uint32_t index_of(const struct call_record *r)
+static uint32_t find_spec_index(const struct call_record *r)
 {
 	if (r->number < 0 || r->number >= CALLS_NUMBERS)
 		return CALLS_OTHER;
 	return (uint32_t)r->number + (r->flags & CALL_IS_COMPAT ? CALLS_COMPAT : 0);
 }
 
-static void find_name(const struct call_record *r, char ret[static SYSCALL_NAME_MAX + 4])
+static void calls_packets_format_name(const struct call_record *r,
+				      char ret[static SYSCALL_NAME_MAX + 4])
 {
 	char name[SYSCALL_NAME_MAX] = "";
 
@@ -314,7 +315,7 @@ static void intern_name(struct calls_session *s, const struct call_record *r, ui
 	if (index == CALLS_OTHER || s->names_written[index] == s->generation)
 		return;
 	s->names_written[index] = s->generation;
-	find_name(r, name);
+	calls_packets_format_name(r, name);
 	e = writer_begin(s->writer);
 	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, r->since);
 	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_NEEDED);
@@ -330,19 +331,19 @@ static void intern_name(struct calls_session *s, const struct call_record *r, ui
 static void calls_packets_write_call(struct calls_session *s, struct calls_thread *t,
 				     const struct call_record *r, const struct calls_pieces *pieces)
 {
-	uint32_t index = index_of(r);
+	uint32_t index = find_spec_index(r);
 	char name[SYSCALL_NAME_MAX + 4];
 	struct pb_enc *e;
 	uint64_t track;
 
 	calls_packets_ensure_state(s);
-	track = calls_packets_track(s, t, r);
+	track = calls_packets_get_track(s, t, r);
 	intern_name(s, r, index);
 	e = begin_event(s, r->since, SLICE_BEGIN, track);
 	if (index != CALLS_OTHER) {
 		pb_enc_u64(e, PB_TRACK_EVENT_NAME_IID, index + 1);
 	} else {
-		find_name(r, name);
+		calls_packets_format_name(r, name);
 		pb_enc_str(e, PB_TRACK_EVENT_NAME, name);
 	}
 	add_arguments(s, e, r, s->rows[index], pieces);
@@ -353,7 +354,7 @@ static void calls_packets_write_call(struct calls_session *s, struct calls_threa
 		add_number(e, DEVICE, CALL_HEX, makedev(r->dev >> 20, r->dev & 0xfffff));
 	}
 	if (r->flags & CALL_IS_COMPAT) {
-		calls_packets_open(e, COMPAT);
+		open_annotation_of_call(e, COMPAT);
 		pb_enc_bool(e, PB_DEBUG_ANNOTATION_BOOL_VALUE, true);
 		pb_enc_close(e);
 	}
@@ -371,7 +372,7 @@ static void calls_packets_write_call(struct calls_session *s, struct calls_threa
 static void publish_exec(struct calls_session *s, const struct call_record *r,
 			 const struct calls_pieces *of)
 {
-	const struct call_row *row = s->rows[index_of(r)];
+	const struct call_row *row = s->rows[find_spec_index(r)];
 	struct metadata_task task = {.time_ns = r->until,
 				     .tid = (int32_t)r->head.tgid,
 				     .kind = METADATA_TASK_EXEC,
@@ -394,7 +395,7 @@ static void publish_exec(struct calls_session *s, const struct call_record *r,
 }
 
 /* Keeps the pieces of a call that has begun. */
-static void keep_pieces(struct calls_session *s, const struct call_head *h, const uint8_t *bytes)
+static void store_pieces(struct calls_session *s, const struct call_head *h, const uint8_t *bytes)
 {
 	struct calls_thread *t = calls_thread_get(s, h);
 
@@ -423,7 +424,7 @@ static void write_record(struct calls_session *s, const struct call_record *r, c
 		t->n_pieces = 0;
 }
 
-void calls_packets_add(struct calls_session *s, const void *record, size_t size)
+void calls_packets_add_record(struct calls_session *s, const void *record, size_t size)
 {
 	const uint8_t *bytes = record;
 	struct call_record r;
@@ -432,7 +433,7 @@ void calls_packets_add(struct calls_session *s, const void *record, size_t size)
 		return;
 	memcpy(&r.head, bytes, sizeof(r.head));
 	if (r.head.type == CALL_BEGUN && r.head.n_bytes == size - sizeof(r.head)) {
-		keep_pieces(s, &r.head, bytes + sizeof(r.head));
+		store_pieces(s, &r.head, bytes + sizeof(r.head));
 	} else if (r.head.type == CALL_ENDED && size >= sizeof(r) &&
 		   r.head.n_bytes == size - sizeof(r)) {
 		memcpy(&r, bytes, sizeof(r));
@@ -442,7 +443,7 @@ void calls_packets_add(struct calls_session *s, const void *record, size_t size)
 	}
 }
 
-void calls_packets_write_open(struct calls_session *s, const struct call_record *r)
+void calls_packets_write_open_call(struct calls_session *s, const struct call_record *r)
 {
 	write_record(s, r, NULL);
 }

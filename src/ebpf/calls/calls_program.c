@@ -127,7 +127,7 @@ void calls_program_free(struct calls_program *p)
 		return;
 	new_groups_leave(&p->new_groups);
 	if (p->object)
-		run_cost_stop(&p->cost, p->object);
+		run_cost_end_measurement(&p->cost, p->object);
 	ebpf_ring_deinit(&p->ring);
 	map_cpus_deinit(&p->cpus);
 	ebpf_object_free(p->object);
@@ -149,8 +149,8 @@ void calls_program_consume(struct calls_program *p)
 	ebpf_ring_consume(&p->ring);
 }
 
-void calls_program_each_open(struct calls_program *p,
-			     void (*fn)(void *ctx, const struct call_record *r), void *ctx)
+void calls_program_each_open_call(struct calls_program *p,
+				  void (*fn)(void *ctx, const struct call_record *r), void *ctx)
 {
 	int fd = ebpf_object_open_iterator(p->object, "open_calls");
 	struct call_record records[64];
@@ -166,15 +166,15 @@ void calls_program_each_open(struct calls_program *p,
 	close(fd);
 }
 
-void calls_program_measure(struct calls_program *p)
+void calls_program_measure_cost(struct calls_program *p)
 {
-	run_cost_end_period(&p->cost, p->object);
+	run_cost_next_period(&p->cost, p->object);
 }
 
 void calls_program_read_counts(struct calls_program *p, struct calls_counts *ret)
 {
 	*ret = (struct calls_counts){.run_ns = 0};
-	run_cost_stop(&p->cost, p->object);
+	run_cost_end_measurement(&p->cost, p->object);
 	(void)map_cpus_sum(&p->cpus, &ret->lost);
 	ret->missed_programs = p->new_groups.missed;
 	ret->run_ns = p->cost.run_ns;

@@ -36,10 +36,10 @@ int calls_program_wakeup_fd(const struct calls_program *p);
 const void *calls_program_peek(struct calls_program *p, uint32_t *ret_size);
 void calls_program_consume(struct calls_program *p);
 /* Calls fn for each call that has not ended. */
-void calls_program_each_open(struct calls_program *p,
-			     void (*fn)(void *ctx, const struct call_record *r), void *ctx);
+void calls_program_each_open_call(struct calls_program *p,
+				  void (*fn)(void *ctx, const struct call_record *r), void *ctx);
 
 /* To be called periodically: measures the cost in one period of ten. */
-void calls_program_measure(struct calls_program *p);
+void calls_program_measure_cost(struct calls_program *p);
 /* Reads the losses and the cost so far into ret. */
 void calls_program_read_counts(struct calls_program *p, struct calls_counts *ret);

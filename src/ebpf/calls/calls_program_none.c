@@ -36,15 +36,15 @@ void calls_program_consume(struct calls_program *p)
 	(void)p;
 }
 
-void calls_program_each_open(struct calls_program *p,
-			     void (*fn)(void *ctx, const struct call_record *r), void *ctx)
+void calls_program_each_open_call(struct calls_program *p,
+				  void (*fn)(void *ctx, const struct call_record *r), void *ctx)
 {
 	(void)p;
 	(void)fn;
 	(void)ctx;
 }
 
-void calls_program_measure(struct calls_program *p)
+void calls_program_measure_cost(struct calls_program *p)
 {
 	(void)p;
 }

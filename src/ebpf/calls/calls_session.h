@@ -19,7 +19,7 @@
  *	calls_program.c   the BPF programs and their maps
  *	calls_packets.c   turns records of the programs into packets
  */
-#define CALLS_THREADS_MAX 65536 /* known threads; at one more, all are forgotten */
+#define CALLS_THREADS_MAX 65536 /* known threads; one more removes all of them */
 
 /* A thread with calls. */
 struct calls_thread {
@@ -53,7 +53,7 @@ struct calls_session {
 	uint32_t generations; /* number of generations so far */
 	uint32_t names_written[CALLS_OTHER]; /* the generation */
 	struct strbuf text; /* of one argument */
-	int32_t *tids; /* owned; for the bus, of this turn */
+	int32_t *tids; /* owned; the threads to publish after this batch */
 	size_t n_tids, cap_tids;
 
 	bool is_started, is_stopping;
@@ -63,16 +63,16 @@ struct calls_session {
 	struct err_text refused;
 	struct flushes flushes;
 	uint64_t n_written; /* calls */
-	uint64_t n_texts_lost; /* pieces that were bad, or whose call's thread was forgotten */
+	uint64_t n_texts_lost; /* invalid pieces, and pieces of calls whose thread was removed */
 	struct calls_counts counts; /* when the programs were removed */
 };
 
 /* Handles a record of the ring. */
-void calls_packets_add(struct calls_session *s, const void *record, size_t size);
+void calls_packets_add_record(struct calls_session *s, const void *record, size_t size);
 /* Writes a call that has not ended. */
-void calls_packets_write_open(struct calls_session *s, const struct call_record *r);
+void calls_packets_write_open_call(struct calls_session *s, const struct call_record *r);
 /* Publishes the threads of the records since the last call. */
-void calls_packets_publish(struct calls_session *s);
+void calls_packets_publish_tids(struct calls_session *s);
 /* Writes losses and cost. */
 void calls_packets_write_stats(struct calls_session *s);
 void calls_packets_free_threads(struct calls_session *s);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The programs record from the start until the stop. A turn of the loop reads some of their
- * records; a flush and the stop wait until the ring is empty.
- */
+/* The programs record from the start until the stop. An iteration of the loop reads a batch of
+ * their records; a flush and the stop wait until the ring is empty. */
 #include "ebpf/calls/calls_source.h"
 
 #include <errno.h>
@@ -22,26 +20,26 @@
 #include "ebpf/calls/calls_session.h"
 
 #define CALLS_READ_MS 100 /* time between two reads */
-#define CALLS_A_TURN 2048 /* records of a turn of the loop */
+#define CALLS_BATCH_MAX 2048 /* records of a batch */
 #define CALLS_WAITED_FOR (1u << 19) /* more records than the ring has room for */
 #define CALLS_MEASURE_MS 1000
 
 /* ---- reading ---- */
 
-/* Reads the records of a turn. Returns true if the ring is empty. */
+/* Reads a batch of records. Returns true if the ring is empty. */
 static bool calls_source_read(struct calls_session *s)
 {
 	const void *record;
 	uint32_t size;
 
-	for (unsigned i = 0; s->program && i < CALLS_A_TURN; i++) {
+	for (unsigned i = 0; s->program && i < CALLS_BATCH_MAX; i++) {
 		record = calls_program_peek(s->program, &size);
 		if (!record)
 			return true;
-		calls_packets_add(s, record, size);
+		calls_packets_add_record(s, record, size);
 		calls_program_consume(s->program);
 	}
-	s->left -= MIN(s->left, (size_t)CALLS_A_TURN);
+	s->left -= MIN(s->left, (size_t)CALLS_BATCH_MAX);
 	return !s->program;
 }
 
@@ -63,16 +61,16 @@ static void calls_source_remove_programs(struct calls_session *s)
 
 static void write_open_call(void *ctx, const struct call_record *r)
 {
-	calls_packets_write_open(ctx, r);
+	calls_packets_write_open_call(ctx, r);
 }
 
 static void calls_source_finish(struct calls_session *s)
 {
 	if (s->program)
-		calls_program_each_open(s->program, write_open_call, s);
+		calls_program_each_open_call(s->program, write_open_call, s);
 	calls_source_remove_programs(s);
 	calls_packets_write_stats(s);
-	calls_packets_publish(s);
+	calls_packets_publish_tids(s);
 	writer_flush(s->writer);
 	calls_source_leave_bus(s);
 	event_del(s->tick);
@@ -80,18 +78,16 @@ static void calls_source_finish(struct calls_session *s)
 	ds_stopped(s->h);
 }
 
-/*
- * Reads records for one turn of the loop. Answers flushes and the stop when the ring is empty, or
- * when more was read than the ring can hold; else it continues in the next turn.
- */
-static void calls_source_run(struct calls_session *s)
+/* Reads a batch of records. Answers flushes and the stop when the ring is empty, or when more was
+ * read than the ring can hold; else it continues in the next iteration of the loop. */
+static void calls_source_read_batch(struct calls_session *s)
 {
 	bool is_empty;
 
 	if (!s->is_started)
 		return;
 	is_empty = calls_source_read(s);
-	calls_packets_publish(s);
+	calls_packets_publish_tids(s);
 	if (!is_empty && s->left) {
 		event_timer_soon(s->tick);
 		return;
@@ -119,16 +115,16 @@ static void calls_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)what;
 	if (s->program && now >= s->measure_due) {
 		s->measure_due = now + CALLS_MEASURE_MS * NS_PER_MS;
-		calls_program_measure(s->program);
+		calls_program_measure_cost(s->program);
 	}
-	calls_source_run(s);
+	calls_source_read_batch(s);
 }
 
 static void calls_source_on_program(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd;
 	(void)what;
-	calls_source_run(ctx);
+	calls_source_read_batch(ctx);
 }
 
 /* ---- set up ---- */
@@ -156,7 +152,7 @@ static void calls_source_destroyp(struct calls_session **s)
 	calls_destroy(*s);
 }
 
-static void calls_source_find_rows(struct calls_session *s)
+static void calls_source_index_rows(struct calls_session *s)
 {
 	for (uint32_t i = 0; i < n_call_rows; i++) {
 		int number = syscall_number(call_rows[i].name, false);
@@ -186,7 +182,7 @@ static int calls_create(struct ds_handle *h, const struct ds_env *env,
 	if (!s->tick || !s->writer)
 		return -ENOMEM;
 	ds_yield_to_root(h, s->tick);
-	calls_source_find_rows(s);
+	calls_source_index_rows(s);
 	s->refusal = calls_config_read(config->syscalls_config, ds_consumer_uid(h), &s->config,
 				       &s->refused);
 	if (!s->refusal)
@@ -238,7 +234,7 @@ static void calls_flush(void *instance, uint64_t flush_id)
 		flushes_add(&s->flushes, flush_id);
 	}
 	s->left = CALLS_WAITED_FOR;
-	calls_source_run(s);
+	calls_source_read_batch(s);
 }
 
 static void calls_clear(void *instance)
@@ -254,7 +250,7 @@ static void calls_stop(void *instance)
 
 	s->is_stopping = true;
 	s->left = CALLS_WAITED_FOR;
-	calls_source_run(s);
+	calls_source_read_batch(s);
 }
 
 const struct data_source syscalls_data_source = {

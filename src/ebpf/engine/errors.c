@@ -63,7 +63,7 @@ void ebpf_errors_set_count(struct ebpf_errors *t, const char *what, const char *
 	t->all[t->n++].written_count = 0;
 }
 
-static bool is_due(const struct ebpf_errors *t, size_t i, bool at_end)
+static bool is_error_due(const struct ebpf_errors *t, size_t i, bool at_end)
 {
 	uint64_t count = t->all[i].count, written = t->all[i].written_count;
 
@@ -86,7 +86,7 @@ void ebpf_errors_write(struct ebpf_errors *t, bool at_end, struct writer *w)
 	struct pb_enc *e = NULL;
 
 	for (size_t i = 0; i < t->n; i++) {
-		if (!is_due(t, i, at_end))
+		if (!is_error_due(t, i, at_end))
 			continue;
 		if (!e) {
 			e = writer_begin(w);
@@ -102,7 +102,7 @@ void ebpf_errors_write(struct ebpf_errors *t, bool at_end, struct writer *w)
 	writer_end(w);
 }
 
-void ebpf_errors_clear(struct ebpf_errors *t)
+void ebpf_errors_mark_unwritten(struct ebpf_errors *t)
 {
 	t->written = 0;
 }

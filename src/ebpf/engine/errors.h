@@ -47,4 +47,4 @@ void ebpf_errors_write(struct ebpf_errors *t, bool at_end, struct writer *w);
  */
 void ebpf_errors_write_missed(const char *source, uint64_t missed, struct writer *w);
 /* Marks all errors to be written again. */
-void ebpf_errors_clear(struct ebpf_errors *t);
+void ebpf_errors_mark_unwritten(struct ebpf_errors *t);

@@ -269,7 +269,7 @@ struct event_search {
 };
 
 /* Returns 1 if the group has the event. */
-static int search_group(void *ctx, const char *group, unsigned char d_type)
+static int find_event_in_group(void *ctx, const char *group, unsigned char d_type)
 {
 	const struct event_search *s = ctx;
 	char path[PATH_MAX];
@@ -295,16 +295,17 @@ static int features_find_event(void *ctx, const char *event, char *ret, size_t s
 	snprintf(events, sizeof(events), "%s/events", f->tracefs);
 	if (slash) {
 		snprintf(group, sizeof(group), "%.*s", (int)(slash - event), event);
-		r = search_group(&search, group, 0);
+		r = find_event_in_group(&search, group, 0);
 	} else {
-		r = fs_each(events, search_group, &search);
+		r = fs_each(events, find_event_in_group, &search);
 	}
 	return r == 1 ? 0 : -ENOENT;
 }
 
 /* Calls fn for each value and name of a list of __print_symbolic(), such as
  * { 3, "NO_SOCKET" }, { 4, "SOCKET_CLOSE" }). Writes NULs into the list. */
-static void each_pair(char *list, void (*fn)(void *arg, const char *name, int64_t value), void *arg)
+static void each_symbol_pair(char *list, void (*fn)(void *arg, const char *name, int64_t value),
+			     void *arg)
 {
 	for (char *p = list, *name, *end; p && *p != ')'; p = strpbrk(end + 1, "{)")) {
 		int64_t value = strtoll(p + 1, &end, 0);
@@ -333,7 +334,7 @@ static void each_symbol(void *ctx, const char *event, const char *field,
 		char *at = strncmp(line, "print fmt:", 10) ? NULL : strstr(line, begin);
 
 		if (at)
-			each_pair(strchr(at, '{'), fn, arg);
+			each_symbol_pair(strchr(at, '{'), fn, arg);
 	}
 	fclose(file);
 }

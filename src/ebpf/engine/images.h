@@ -3,10 +3,8 @@
 
 #include "ebpf/engine/features.h"
 
-/*
- * The compiled objects of bpf/, linked in by build/gen/bpf/objects.S. EBPF_DECLARE(runq) once in a
- * file; then EBPF_IMAGE(runq) is bpf/runq.bpf.c.
- */
+/* The compiled objects of bpf/, which build/gen/bpf/objects.S links in. A file that uses
+ * EBPF_IMAGE(runq), the object of bpf/runq.bpf.c, declares it once with EBPF_DECLARE(runq). */
 #define EBPF_DECLARE(object)                                                                       \
 	extern const unsigned char ebpf_object_##object[];                                         \
 	extern const unsigned char ebpf_object_##object##_end[]

@@ -132,7 +132,7 @@ static int map_each_one_by_one(struct map_reader *m, map_each_fn fn, void *ctx)
 
 /* Reads the next batch of elements and calls fn for each. at: the position to continue from.
  * Returns 0, 1 if this was the last batch, or -errno. */
-static int next_batch(struct map_reader *m, void *at, bool first, map_each_fn fn, void *ctx)
+static int read_next_batch(struct map_reader *m, void *at, bool first, map_each_fn fn, void *ctx)
 {
 	uint32_t n = BATCH;
 	int r = bpf_map_lookup_batch(m->fd, first ? NULL : at, at, m->keys, m->values, &n, NULL) < 0
@@ -153,7 +153,7 @@ int map_each(struct map_reader *m, map_each_fn fn, void *ctx)
 	int r = map_reader_alloc(m);
 
 	for (uint32_t i = 0; i < ELEMENTS_MAX / BATCH && r == 0 && !m->one_by_one; i++) {
-		r = next_batch(m, at, i == 0, fn, ctx);
+		r = read_next_batch(m, at, i == 0, fn, ctx);
 		/* ENOSPC: a chain of the hash is longer than a batch. */
 		if (i == 0 && r < 0 && r != -ENOSPC)
 			m->one_by_one = true;

@@ -56,7 +56,7 @@ static struct {
 
 /* ---- groups that are named ---- */
 
-static bool is_late(const struct new_groups_user *u, uint64_t id)
+static bool is_late_group(const struct new_groups_user *u, uint64_t id)
 {
 	for (size_t i = 0; i < u->n_late; i++)
 		if (u->late[i] == id)
@@ -64,10 +64,10 @@ static bool is_late(const struct new_groups_user *u, uint64_t id)
 	return false;
 }
 
-static bool is_below_late(const struct new_groups_user *u, const struct cgroup_row *row)
+static bool is_below_late_group(const struct new_groups_user *u, const struct cgroup_row *row)
 {
 	for (; row; row = cgroup_names_find(all.names, row->parent))
-		if (is_late(u, row->id))
+		if (is_late_group(u, row->id))
 			return true;
 	return false;
 }
@@ -76,7 +76,7 @@ static void add_if_awaited(struct new_groups_user *u, const struct cgroup_row *r
 {
 	uint64_t *more;
 
-	if (!subject_ids_await(u->ids, row) || ebpf_object_has_group(u->object, row->id) ||
+	if (!subject_ids_is_awaited(u->ids, row) || ebpf_object_has_group(u->object, row->id) ||
 	    ebpf_object_add_group(u->object, row->id) < 0)
 		return;
 	more = realloc(u->late, (u->n_late + 1) * sizeof(*more));
@@ -87,7 +87,7 @@ static void add_if_awaited(struct new_groups_user *u, const struct cgroup_row *r
 }
 
 /* Returns how many programs were executed in the group until now, and ends their count. */
-static uint64_t take_execs(uint64_t id)
+static uint64_t remove_exec_count(uint64_t id)
 {
 	int fd = ebpf_object_map(all.object, "unnamed");
 	uint64_t n = 0;
@@ -105,9 +105,9 @@ static void new_groups_on_named(void *ctx, const struct cgroup_row *row)
 	(void)ctx;
 	TAILQ_FOREACH (u, &all.users, link)
 		add_if_awaited(u, row);
-	execs = take_execs(row->id);
+	execs = remove_exec_count(row->id);
 	TAILQ_FOREACH (u, &all.users, link)
-		if (execs && is_below_late(u, row))
+		if (execs && is_below_late_group(u, row))
 			u->missed += execs;
 }
 
@@ -119,7 +119,7 @@ static int begin_walk(void)
 		.loop = all.loop, .mount = &all.mount, .named = new_groups_on_named};
 
 	/* It keeps the rows of removed groups until it is full. */
-	if (all.names && cgroup_names_left_out(all.names)) {
+	if (all.names && cgroup_names_count_left_out(all.names)) {
 		cgroup_names_free(all.names);
 		all.names = NULL;
 	}
@@ -127,7 +127,7 @@ static int begin_walk(void)
 	return all.names ? 0 : cgroup_names_new(&o, &all.names);
 }
 
-static bool is_record(const struct member_group *g, uint32_t size)
+static bool is_group_record(const struct member_group *g, uint32_t size)
 {
 	size_t head = offsetof(struct member_group, path);
 
@@ -142,22 +142,22 @@ static bool new_groups_step(void)
 	unsigned n = 0;
 
 	for (; n < RECORDS_EACH && (g = ebpf_ring_peek(&all.ring, &size)); n++) {
-		if (is_record(g, size))
+		if (is_group_record(g, size))
 			(void)cgroup_names_add(all.names, g->group, g->parent, g->path);
 		ebpf_ring_consume(&all.ring);
 	}
 	if (n == RECORDS_EACH)
 		return true;
-	return all.is_walking && (all.is_walking = cgroup_names_walk(all.names));
+	return all.is_walking && (all.is_walking = cgroup_names_walk_step(all.names));
 }
 
-/* Records that were lost have no rows, nor have those that found no room. */
+/* A walk adds the groups whose records were lost, or whose rows found no room. */
 static bool needs_walk(void)
 {
 	uint64_t lost = 0;
 
 	(void)map_cpus_sum(&all.lost, &lost);
-	if (lost == all.n_lost && !cgroup_names_left_out(all.names))
+	if (lost == all.n_lost && !cgroup_names_count_left_out(all.names))
 		return false;
 	all.n_lost = lost;
 	return true;

@@ -11,12 +11,11 @@
 struct ebpf_object;
 
 /*
- * Adds the groups of awaited containers and pods to the scope of objects. Only files of the
- * container runtimes tell their names, so that the kernel cannot recognise them: it reports each new
- * group, and the name reader looks for its names. Groups that have awaited names are added as soon
- * as these are known; programs that their members executed before are counted.
- *
- * All users share one BPF program. They call from the thread of the loop.
+ * Adds the groups of awaited containers and pods to the scope of objects. Their names are only in
+ * files of the container runtimes, so BPF programs cannot recognise them. A BPF program reports
+ * each new group, and the name reader searches the files for its names. Groups that have awaited
+ * names are added as soon as these are known; programs that their members executed before are
+ * counted. All users share one BPF program, and call from the thread of the loop.
  */
 struct new_groups_user {
 	struct ebpf_object *object; /* borrowed; NULL: not joined */

@@ -33,7 +33,7 @@ static void copy_log_line(char *to, size_t size, const char *line)
 	str_make_plain(to, strlen(to), "");
 }
 
-static bool is_statistics(const char *line)
+static bool is_statistics_line(const char *line)
 {
 	static const char *const starts[] = {"processed ", "verification time", "stack depth",
 					     "-- END",	   "peak_states",	"max_states",
@@ -45,13 +45,13 @@ static bool is_statistics(const char *line)
 	return !*line;
 }
 
-static void keep_verifier(struct libbpf_log *w, char *text)
+static void copy_verifier_line(struct libbpf_log *w, char *text)
 {
 	char *rest = text, *line;
 	unsigned helper;
 
 	while ((line = strsep(&rest, "\n")))
-		if (!is_statistics(line))
+		if (!is_statistics_line(line))
 			copy_log_line(w->verifier, sizeof(w->verifier), line);
 	if (sscanf(w->verifier, "invalid func unknown#%u", &helper) == 1)
 		snprintf(w->verifier, sizeof(w->verifier), "the kernel has no BPF helper %u",
@@ -70,7 +70,7 @@ static void libbpf_log_add(struct libbpf_log *w, const char *fmt, va_list args)
 	log = strstr(text, "BEGIN PROG LOAD LOG");
 	if (log) {
 		log = strchrnul(log, '\n');
-		keep_verifier(w, log);
+		copy_verifier_line(w, log);
 	} else if (!w->error[0]) {
 		text[strcspn(text, "\n")] = '\0';
 		copy_log_line(w->error, sizeof(w->error),
@@ -124,7 +124,8 @@ static void libbpf_log_begin(void)
 	libbpf_set_print(on_libbpf_message);
 }
 
-static int object_error(const struct ebpf_object *o, int r, const char *what, struct err_text *e)
+static int object_set_error(const struct ebpf_object *o, int r, const char *what,
+			    struct err_text *e)
 {
 	const char *line = libbpf_log_line(&words);
 	char error[128];
@@ -150,7 +151,7 @@ static int object_error(const struct ebpf_object *o, int r, const char *what, st
 DEFINE_DESTRUCTOR(struct ebpf_object *, ebpf_object_free)
 
 /* A pinned map would outlive the recording, or belong to another process. */
-static int refuse_pins(const struct ebpf_object *o, struct err_text *e)
+static int refuse_pinned_maps(const struct ebpf_object *o, struct err_text *e)
 {
 	const struct bpf_map *m;
 
@@ -180,7 +181,7 @@ int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, s
 	libbpf_log_begin();
 	o->obj = bpf_object__open_mem(image->begin, (size_t)(image->end - image->begin), &options);
 	if (!o->obj)
-		return object_error(o, -errno, "read", e);
+		return object_set_error(o, -errno, "read", e);
 	bpf_object__for_each_program(p, o->obj)
 	{
 		if (o->n == PROGRAMS_MAX)
@@ -188,7 +189,7 @@ int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, s
 				       PROGRAMS_MAX);
 		o->programs[o->n++] = p;
 	}
-	r = refuse_pins(o, e);
+	r = refuse_pinned_maps(o, e);
 	if (r == 0)
 		*ret = TAKE_PTR(o);
 	return r;
@@ -252,15 +253,15 @@ void ebpf_object_set_constants(struct ebpf_object *o, const char *section, const
 		(void)bpf_map__set_initial_value(m, data, size);
 }
 
-static bool has_groups(const struct ebpf_scope *s)
+static bool scope_has_groups(const struct ebpf_scope *s)
 {
 	return s->has_cgroups || (s->subject && s->subject->is_set && !s->subject->n_programs);
 }
 
-/* Room for groups of the subject that are created later: repeatedly, if it is a unit. */
+/* Room for groups of the subject that are created later. A unit creates one each time it starts. */
 #define LATER_GROUPS 4096u
 
-static bool has_later_groups(const struct subject_ids *s)
+static bool may_have_later_groups(const struct subject_ids *s)
 {
 	return s && (s->n_names || s->n_containers || s->n_pods);
 }
@@ -268,7 +269,7 @@ static bool has_later_groups(const struct subject_ids *s)
 static void set_scope_of_groups(struct ebpf_object *o, const struct ebpf_scope *scope)
 {
 	const struct subject_ids *s = scope->subject;
-	size_t n_later = has_later_groups(s) ? LATER_GROUPS : 0;
+	size_t n_later = may_have_later_groups(s) ? LATER_GROUPS : 0;
 
 	if (s && s->n_names) {
 		ebpf_object_resize(o, "sonda_awaited", (uint32_t)s->n_names);
@@ -276,7 +277,7 @@ static void set_scope_of_groups(struct ebpf_object *o, const struct ebpf_scope *
 		ebpf_object_leave_out_program(o, "on_awaited_group");
 		ebpf_object_leave_out_map(o, "sonda_awaited");
 	}
-	if (has_groups(scope)) {
+	if (scope_has_groups(scope)) {
 		size_t n = scope->n_cgroups + (s ? s->n_groups : 0) + n_later;
 
 		ebpf_object_resize(o, "sonda_cgroups", (uint32_t)MAX(n, 1u));
@@ -309,7 +310,7 @@ static int fill_set_map(const struct ebpf_object *o, const char *map, const void
 	return 0;
 }
 
-static uint64_t hash_of_name(const char *name)
+static uint64_t hash_group_name(const char *name)
 {
 	uint64_t hash = CGROUP_HASH_BEGIN;
 
@@ -329,7 +330,7 @@ static int fill_scope(const struct ebpf_object *o, const struct ebpf_scope *scop
 	if (r == 0 && s)
 		r = fill_set_map(o, "sonda_cgroups", s->groups, s->n_groups, sizeof(*s->groups));
 	for (size_t i = 0; r == 0 && s && i < s->n_names; i++) {
-		uint64_t hash = hash_of_name(s->names[i]);
+		uint64_t hash = hash_group_name(s->names[i]);
 
 		r = ebpf_object_has_map(o, "sonda_awaited")
 			    ? fill_set_map(o, "sonda_awaited", &hash, 1, sizeof(hash))
@@ -355,7 +356,7 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 	struct sonda_settings s = {
 		.own_pid = scope->own_pid,
 		.scope = (scope->n_pids ? SONDA_SCOPE_PIDS : 0) |
-			 (has_groups(scope) ? SONDA_SCOPE_CGROUPS : 0) |
+			 (scope_has_groups(scope) ? SONDA_SCOPE_CGROUPS : 0) |
 			 (scope->subject && scope->subject->n_programs ? SONDA_SCOPE_PROGRAMS : 0),
 		.switches = switches,
 		.outlier_ns = scope->outlier_ns,
@@ -383,9 +384,9 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 	has_settings = r == 0;
 	r = bpf_object__load(o->obj);
 	if (r < 0)
-		return object_error(o, r, "loaded", e);
+		return object_set_error(o, r, "loaded", e);
 	r = has_settings ? fill_scope(o, scope) : 0;
-	return r < 0 ? object_error(o, r, "given its scope", e) : 0;
+	return r < 0 ? object_set_error(o, r, "given its scope", e) : 0;
 }
 
 bool ebpf_object_has_group(const struct ebpf_object *o, uint64_t id)
@@ -423,7 +424,7 @@ int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
 			continue;
 		o->links[i] = bpf_program__attach(o->programs[i]);
 		if (!o->links[i])
-			return object_error(o, -errno, "attached", e);
+			return object_set_error(o, -errno, "attached", e);
 	}
 	if (o->subject)
 		subject_ids_each_group(o->subject, add_awaited_group, o);
@@ -443,7 +444,7 @@ int ebpf_object_attach_to_tracepoint(struct ebpf_object *o, const char *program,
 		if (strcmp(bpf_program__name(o->programs[i]), program) != 0)
 			continue;
 		o->links[i] = bpf_program__attach_tracepoint(o->programs[i], group, slash + 1);
-		return o->links[i] ? 0 : object_error(o, -errno, "attached", e);
+		return o->links[i] ? 0 : object_set_error(o, -errno, "attached", e);
 	}
 	return err_set(e, -ENOENT, "%s.bpf.o has no program %s for %s", o->name, program, event);
 }

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int process_selection_programs(const char *field, char *const *names, size_t n,
-			       char ret[][PROGRAM_NAME_SIZE], size_t max, uint32_t *ret_n,
-			       struct err_text *e)
+int process_selection_copy_programs(const char *field, char *const *names, size_t n,
+				    char ret[][PROGRAM_NAME_SIZE], size_t max, uint32_t *ret_n,
+				    struct err_text *e)
 {
 	if (n > max)
 		return err_set(e, -EINVAL, "%s: too many names; the limit is %zu", field, max);
@@ -25,8 +25,8 @@ int process_selection_programs(const char *field, char *const *names, size_t n,
 	return 0;
 }
 
-int process_selection_pids(const char *field, const uint32_t *pids, size_t n, size_t max,
-			   uint32_t **ret, size_t *ret_n, struct err_text *e)
+int process_selection_copy_pids(const char *field, const uint32_t *pids, size_t n, size_t max,
+				uint32_t **ret, size_t *ret_n, struct err_text *e)
 {
 	if (n > max)
 		return err_set(e, -EINVAL, "%s: too many processes; the limit is %zu", field, max);

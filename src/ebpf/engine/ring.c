@@ -47,7 +47,7 @@ void ebpf_ring_deinit(struct ebpf_ring *r)
 	*r = (struct ebpf_ring){0};
 }
 
-static size_t ebpf_ring_room(uint32_t size)
+static size_t ebpf_ring_record_room(uint32_t size)
 {
 	return (size + BPF_RINGBUF_HDR_SZ + 7) / 8 * 8;
 }
@@ -64,7 +64,8 @@ const void *ebpf_ring_peek(struct ebpf_ring *r, uint32_t *ret_size)
 		uint32_t head = __atomic_load_n((const uint32_t *)record, __ATOMIC_ACQUIRE);
 
 		r->record_size = head & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
-		if (head & BPF_RINGBUF_BUSY_BIT || ebpf_ring_room(r->record_size) > end - r->at)
+		if (head & BPF_RINGBUF_BUSY_BIT ||
+		    ebpf_ring_record_room(r->record_size) > end - r->at)
 			return NULL;
 		if (!(head & BPF_RINGBUF_DISCARD_BIT)) {
 			*ret_size = r->record_size;
@@ -77,7 +78,7 @@ const void *ebpf_ring_peek(struct ebpf_ring *r, uint32_t *ret_size)
 
 void ebpf_ring_consume(struct ebpf_ring *r)
 {
-	r->at += ebpf_ring_room(r->record_size);
+	r->at += ebpf_ring_record_room(r->record_size);
 	/* Release: the record has been read before the kernel can see its space as free. */
 	__atomic_store_n((unsigned long *)r->consumer, r->at, __ATOMIC_RELEASE);
 }

@@ -8,7 +8,7 @@
 
 #define RUN_COST_EVERY 10 /* periods */
 
-double run_cost_stop(struct run_cost *c, const struct ebpf_object *o)
+double run_cost_end_measurement(struct run_cost *c, const struct ebpf_object *o)
 {
 	uint64_t ns, runs, missed, took;
 
@@ -23,13 +23,13 @@ double run_cost_stop(struct run_cost *c, const struct ebpf_object *o)
 	return 100.0 * (double)(ns - c->ns_before) / (double)MAX(took, 1u);
 }
 
-void run_cost_end_period(struct run_cost *c, const struct ebpf_object *o)
+void run_cost_next_period(struct run_cost *c, const struct ebpf_object *o)
 {
-	(void)run_cost_stop(c, o);
-	run_cost_next_period(c, o);
+	(void)run_cost_end_measurement(c, o);
+	run_cost_begin_if_due(c, o);
 }
 
-void run_cost_next_period(struct run_cost *c, const struct ebpf_object *o)
+void run_cost_begin_if_due(struct run_cost *c, const struct ebpf_object *o)
 {
 	uint64_t missed;
 

@@ -17,10 +17,10 @@ struct run_cost {
 	uint64_t measured_ns; /* how long it was measured, times the number of CPUs */
 };
 
-/* To be called once a period: ends a measurement, and begins one in the tenth period. */
-void run_cost_end_period(struct run_cost *c, const struct ebpf_object *o);
-
-/* The two halves of run_cost_end_period(). run_cost_stop() returns the percent of the time of all
- * CPUs that the programs took; 0 if nothing was being measured. */
-double run_cost_stop(struct run_cost *c, const struct ebpf_object *o);
+/* Call it once a period: it ends a measurement, and begins one in the tenth period. */
 void run_cost_next_period(struct run_cost *c, const struct ebpf_object *o);
+
+/* The two halves of run_cost_next_period(). run_cost_end_measurement() returns the percentage of
+ * the time of all CPUs that the programs took; 0 if nothing was being measured. */
+double run_cost_end_measurement(struct run_cost *c, const struct ebpf_object *o);
+void run_cost_begin_if_due(struct run_cost *c, const struct ebpf_object *o);

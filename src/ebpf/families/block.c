@@ -227,7 +227,7 @@ static struct op *find_or_add_op(const struct ebpf_run *r, struct disk *d, uint3
 	return o;
 }
 
-static void on_disk(void *ctx, const void *key, const void *value)
+static void block_add_disk(void *ctx, const void *key, const void *value)
 {
 	struct block *s = ctx;
 	const struct ebpf_run *r = s->run;
@@ -245,7 +245,7 @@ static void on_disk(void *ctx, const void *key, const void *value)
 	if (!o)
 		return;
 	d->in_flight += (int64_t)(now->begun - now->ended);
-	n = histogram_advance(&now->latency, &o->last, &added);
+	n = histogram_compute_added(&now->latency, &o->last, &added);
 	histogram_rows_write(r,
 			     &(struct histogram_rows){.device = d->name,
 						      .operation = op_names[k->op],
@@ -268,7 +268,7 @@ static int read_disks(struct block *s)
 
 	for (size_t i = 0; i < s->n_disks; i++)
 		s->disks[i]->in_flight = 0;
-	e = map_each(&s->disks_map, on_disk, s);
+	e = map_each(&s->disks_map, block_add_disk, s);
 	/* begun and ended are not read at the same moment. */
 	for (size_t i = 0; i < s->n_disks && e == 0; i++)
 		tracks_set(s->run->tracks, s->disks[i]->in_flight_track,
@@ -278,7 +278,7 @@ static int read_disks(struct block *s)
 
 /* ---- processes and lost requests ---- */
 
-static void on_process(void *ctx, const void *key, const void *value)
+static void block_add_process(void *ctx, const void *key, const void *value)
 {
 	struct block *s = ctx;
 	const struct block_process *p = value;
@@ -302,7 +302,7 @@ static int read_processes(struct block *s)
 	int e;
 
 	top_n_begin(s->top);
-	e = map_each(&s->processes_map, on_process, s);
+	e = map_each(&s->processes_map, block_add_process, s);
 	if (e == 0)
 		top_n_end(s->top);
 	return e;

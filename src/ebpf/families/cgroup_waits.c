@@ -170,7 +170,7 @@ static bool write_group(struct cgroup_waits_reader *c, struct waiting_group *g,
 }
 
 /* Elements change while they are read: what a wait has not added yet is in the next read. */
-static void on_element(void *ctx, const void *key, const void *value)
+static void cgroup_waits_add_element(void *ctx, const void *key, const void *value)
 {
 	struct cgroup_waits_reader *c = ctx;
 	struct waiting_group *g;
@@ -208,7 +208,7 @@ int cgroup_waits_read(struct cgroup_waits_reader *c, const struct ebpf_run *r, u
 	if (!r->is_asked_for_all && c->now - c->from < CGROUP_WAITS_MS * NS_PER_MS)
 		return 0;
 	c->lost = lost;
-	e = map_each(&c->map, on_element, c);
+	e = map_each(&c->map, cgroup_waits_add_element, c);
 	remove_idle_groups(c);
 	if (!c->e && c->lost != c->lost_written)
 		begin_packet(c);

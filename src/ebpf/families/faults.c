@@ -61,7 +61,7 @@ static const struct ebpf_variant variants[] = {
 	{"tp", EBPF_IMAGE(faults_tp), needs_of_tp},
 };
 
-static bool has_hooks(const struct ebpf_features *f)
+static bool has_fault_tracepoints(const struct ebpf_features *f)
 {
 	return ebpf_has_field(f, "exceptions/page_fault_user", "address") ||
 	       f->count_args(f->ctx, "page_fault_user") == 3;
@@ -73,7 +73,7 @@ static uint32_t faults_prepare(struct ebpf_object *o, const struct ebpf_features
 	static const char *const at_faults[] = {"on_fault_user", "on_fault_kernel", "on_exit"};
 	static const char *const at_switches[] = {"on_switch", "on_wakeup_new"};
 
-	if (has_hooks(f))
+	if (has_fault_tracepoints(f))
 		for (size_t i = 0; i < ARRAY_SIZE(at_switches); i++)
 			ebpf_object_leave_out_program(o, at_switches[i]);
 	else

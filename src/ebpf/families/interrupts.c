@@ -87,8 +87,8 @@ static struct ebpf_timed interrupts_add_tracks(const struct ebpf_run *r, uint32_
 		"excluding interrupts that ran in between, since the recording began");
 }
 
-static void set_cpu(const struct ebpf_run *r, struct cpu *c, uint32_t cpu,
-		    const struct interrupts_cpu *now)
+static void set_interrupt_tracks(const struct ebpf_run *r, struct cpu *c, uint32_t cpu,
+				 const struct interrupts_cpu *now)
 {
 	for (size_t i = 0; i < KINDS; i++) {
 		const struct interrupts_sum *sum = i < INTERRUPTS_SOFTIRQS    ? &now->softirqs[i]
@@ -111,7 +111,7 @@ static int interrupts_read_cpus(struct ebpf_run *r)
 	int e = map_cpus_read(&r->cpus);
 
 	for (uint32_t i = 0; i < r->n_cpus && e == 0; i++)
-		set_cpu(r, &cpus[i], i, map_cpus_at(&r->cpus, i));
+		set_interrupt_tracks(r, &cpus[i], i, map_cpus_at(&r->cpus, i));
 	return e;
 }
 

@@ -73,8 +73,8 @@ struct locks {
 	uint32_t lost;
 };
 
-static void set_kind(const struct ebpf_run *r, struct locks *s, size_t kind,
-		     const struct lock_sum *sum)
+static void set_lock_tracks(const struct ebpf_run *r, struct locks *s, size_t kind,
+			    const struct lock_sum *sum)
 {
 	if (!sum->count)
 		return;
@@ -95,7 +95,7 @@ static int locks_read_cpus(struct ebpf_run *r, struct locks *s)
 	if (e < 0)
 		return e;
 	for (size_t k = 0; k < LOCK_KINDS; k++)
-		set_kind(r, s, k, &sum.kinds[k]);
+		set_lock_tracks(r, s, k, &sum.kinds[k]);
 	ebpf_set_lost(r, &s->lost, "spinlock waits lost", "waits whose end was not seen", sum.lost);
 	return 0;
 }

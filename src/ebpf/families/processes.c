@@ -239,7 +239,7 @@ static void write_name(struct process_table *s, struct process *p, struct proces
 
 /* ---- a period ---- */
 
-static void processes_forget(struct process_table *s, struct process *p)
+static void processes_remove(struct process_table *s, struct process *p)
 {
 	HASH_DEL(s->all, p);
 	free(p);
@@ -252,7 +252,7 @@ static void processes_write_all(struct process_table *s, struct ebpf_run *r)
 
 	HASH_ITER (hh, s->all, p, next) {
 		if (p->period != s->period) {
-			processes_forget(s, p);
+			processes_remove(s, p);
 			continue;
 		}
 		processes_read_memory(s, p);
@@ -300,7 +300,7 @@ static void processes_end(struct ebpf_run *r)
 	struct process *p, *next;
 
 	HASH_ITER (hh, s->all, p, next)
-		processes_forget(s, p);
+		processes_remove(s, p);
 	closep(&s->proc);
 }
 

@@ -141,7 +141,7 @@ static void add_cpu_tracks(const struct ebpf_run *r, struct cpu *c, uint32_t cpu
 				       TRACK_UNIT_COUNT);
 }
 
-static void set_depth(const struct ebpf_run *r, struct cpu *c, const struct runq_cpu *now)
+static void set_depth_tracks(const struct ebpf_run *r, struct cpu *c, const struct runq_cpu *now)
 {
 	uint64_t ns = now->clock - c->last_clock;
 	double mean = (double)now->depth;
@@ -163,13 +163,13 @@ static void add_to_machine(struct runq *s, const struct sonda_hist *added, uint6
 	s->added_ns += ns;
 }
 
-static void set_cpu(const struct ebpf_run *r, struct cpu *c, const struct runq_cpu *now)
+static void set_cpu_tracks(const struct ebpf_run *r, struct cpu *c, const struct runq_cpu *now)
 {
 	uint64_t max = histogram_max(&now->wait_max, r->generation), n;
 	struct tracks *t = r->tracks;
 	struct sonda_hist added;
 
-	n = histogram_advance(&now->wait, &c->last, &added);
+	n = histogram_compute_added(&now->wait, &c->last, &added);
 	if (r->histogram_rows)
 		add_to_machine(r->state, &added, n, now->wait_ns - c->last_wait_ns);
 	c->last_wait_ns = now->wait_ns;
@@ -186,7 +186,7 @@ static void set_cpu(const struct ebpf_run *r, struct cpu *c, const struct runq_c
 	if (c->throttled)
 		tracks_set(t, c->throttled, (int64_t)now->throttled_ns);
 	if (has_depths(r))
-		set_depth(r, c, now);
+		set_depth_tracks(r, c, now);
 }
 
 static void write_machine(const struct ebpf_run *r, struct runq *s)
@@ -218,7 +218,7 @@ static int runq_read_cpus(struct ebpf_run *r)
 			continue;
 		if (!c->is_shown)
 			add_cpu_tracks(r, c, i);
-		set_cpu(r, c, now);
+		set_cpu_tracks(r, c, now);
 		tracks_set(r->tracks, c->migrations, (int64_t)s->migrations[i]);
 		c->last_clock = now->clock;
 		c->last_depth_ns = now->depth_ns;

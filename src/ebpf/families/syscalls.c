@@ -150,7 +150,7 @@ static void syscalls_add_tracks(struct tracks *t, struct syscall_sum *c)
 
 /* ---- ranking ---- */
 
-static int by_process_and_count(const void *a, const void *b)
+static int compare_by_process_and_count(const void *a, const void *b)
 {
 	const struct syscall_sum *x = *(struct syscall_sum *const *)a;
 	const struct syscall_sum *y = *(struct syscall_sum *const *)b;
@@ -178,14 +178,14 @@ static size_t drop_ended_and_sort(struct syscall_sums *s, struct tracks *t, cons
 			remove_call_tracks(t, c);
 			HASH_DEL(s->all, c);
 			free(c);
-		} else if (!top_n_shows(top, c->id.pid)) {
+		} else if (!top_n_has_tracks(top, c->id.pid)) {
 			remove_call_tracks(t, c);
 		} else {
 			s->order[n++] = c;
 		}
 	}
 	if (n)
-		qsort(s->order, n, sizeof(*s->order), by_process_and_count);
+		qsort(s->order, n, sizeof(*s->order), compare_by_process_and_count);
 	return n;
 }
 

@@ -108,7 +108,7 @@ static void tcp_add_tracks(const struct ebpf_run *r, struct tcp *s)
 				     "for whatever reason, since the recording began");
 }
 
-static void set_reasons(const struct ebpf_run *r, struct tcp *s, const __u64 *dropped)
+static void set_drop_reason_tracks(const struct ebpf_run *r, struct tcp *s, const __u64 *dropped)
 {
 	char number[REASON_NAME_SIZE];
 
@@ -139,7 +139,7 @@ static void tcp_set_values(const struct ebpf_run *r, struct tcp *s, const struct
 			r, s->group, "TCP retransmits failed",
 			"segments that could not be retransmitted, since the recording began");
 	tracks_set(r->tracks, s->failed, (int64_t)sum->retransmits_failed);
-	set_reasons(r, s, sum->reasons);
+	set_drop_reason_tracks(r, s, sum->reasons);
 }
 
 static int tcp_read_cpus(struct ebpf_run *r)

@@ -123,7 +123,7 @@ static void histogram_end(struct ebpf_run *r)
 
 /* ---- packets ---- */
 
-static void put_description(struct pb_enc *e, const struct histogram_spec *s)
+static void write_histogram_spec(struct pb_enc *e, const struct histogram_spec *s)
 {
 	pb_enc_str(e, PB_EVENT_HISTOGRAM_NAME, s->name);
 	pb_enc_str(e, PB_EVENT_HISTOGRAM_EVENT, s->event);
@@ -151,7 +151,7 @@ static void histogram_begin_packet(struct ebpf_run *r, struct histogram_run *s)
 	s->has_packet = true;
 	pb_enc_u64(s->e, PB_TRACE_PACKET_TIMESTAMP, s->now);
 	pb_enc_open(s->e, PB_TRACE_PACKET_EVENT_HISTOGRAM);
-	put_description(s->e, &s->of->spec);
+	write_histogram_spec(s->e, &s->of->spec);
 	pb_enc_u64(s->e, PB_EVENT_HISTOGRAM_DURATION_NS, s->now - s->from);
 }
 
@@ -223,7 +223,7 @@ static struct counted_key *counted_key_get(struct histogram_run *s, const struct
 }
 
 /* Elements change while they are read: what an event has not added yet is in the next read. */
-static void histogram_on_key(void *ctx, const void *key, const void *value)
+static void histogram_add_element(void *ctx, const void *key, const void *value)
 {
 	struct ebpf_run *r = ctx;
 	struct histogram_run *s = r->state;
@@ -246,7 +246,7 @@ static int histogram_read(struct ebpf_run *r)
 		return 0;
 	e = map_cpus_sum(&r->cpus, &s->lost);
 	if (e == 0)
-		e = map_each(&s->map, histogram_on_key, r);
+		e = map_each(&s->map, histogram_add_element, r);
 	if (s->lost.no_key)
 		ebpf_errors_set_count(r->errors, r->family->name,
 				      "values not counted: no room for their key", s->lost.no_key);

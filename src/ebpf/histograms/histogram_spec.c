@@ -81,7 +81,7 @@ static int copy_linear(const Pb__EbpfCountersConfig__Histogram__Linear *l, struc
 	return 0;
 }
 
-static void put_name(const struct histogram_spec *s, char ret[static HISTOGRAM_NAME])
+static void format_histogram_name(const struct histogram_spec *s, char ret[static HISTOGRAM_NAME])
 {
 	bool is_time = s->end_event[0];
 	size_t n, size = HISTOGRAM_NAME;
@@ -118,14 +118,14 @@ int histogram_spec_read(const Pb__EbpfCountersConfig__Histogram *c, struct histo
 	if (c->max_keys)
 		s.max_keys = MIN(c->max_keys, HISTOGRAM_KEYS_MAX);
 	*ret = s;
-	put_name(&s, ret->name);
+	format_histogram_name(&s, ret->name);
 	return 0;
 }
 
 /* ---- the fields of a record ---- */
 
 /* Returns true if the kernel prints the field as a pointer: "(void *)REC->call_site". */
-static bool prints_as_address(const char *format, const char *name)
+static bool is_printed_as_address(const char *format, const char *name)
 {
 	char cast[2][HISTOGRAM_WORD + 16];
 	size_t len;
@@ -190,15 +190,15 @@ int record_field_find(const char *format, const char *name, struct record_field 
 		end = strchrnul(line, '\n');
 		if (!parse_declaration(line, (size_t)(end - line), name, ret))
 			continue;
-		ret->is_address |= prints_as_address(format, name);
+		ret->is_address |= is_printed_as_address(format, name);
 		return 0;
 	}
 	return -ENOENT;
 }
 
 /* Finds a field of any kind. The common fields are not in the records that programs get. */
-static int find_any(const char *event, const char *format, const char *name,
-		    struct record_field *ret, struct err_text *e)
+static int find_event_field(const char *event, const char *format, const char *name,
+			    struct record_field *ret, struct err_text *e)
 {
 	if (str_starts(name, "common_"))
 		return err_set(e, -EINVAL, "%s: BPF programs cannot read the field '%s'", event,
@@ -211,11 +211,11 @@ static int find_any(const char *event, const char *format, const char *name,
 	return 0;
 }
 
-static int find_number(const char *event, const char *format, const char *name,
-		       struct hist_field *ret, struct err_text *e)
+static int find_number_field(const char *event, const char *format, const char *name,
+			     struct hist_field *ret, struct err_text *e)
 {
 	struct record_field f;
-	int r = find_any(event, format, name, &f, e);
+	int r = find_event_field(event, format, name, &f, e);
 
 	if (r < 0)
 		return r;
@@ -226,8 +226,8 @@ static int find_number(const char *event, const char *format, const char *name,
 	return 0;
 }
 
-static int find_key(const struct histogram_spec *s, const char *format, struct hist_settings *h,
-		    struct err_text *e)
+static int find_key_field(const struct histogram_spec *s, const char *format,
+			  struct hist_settings *h, struct err_text *e)
 {
 	static const char *const words[] = {
 		[HIST_BY_NOTHING] = "", [HIST_BY_COMM] = "comm",     [HIST_BY_PID] = "pid",
@@ -241,12 +241,12 @@ static int find_key(const struct histogram_spec *s, const char *format, struct h
 			h->key_kind = i;
 			return 0;
 		}
-	r = find_any(s->event, format, s->key, &f, e);
+	r = find_event_field(s->event, format, s->key, &f, e);
 	if (r < 0)
 		return r;
 	h->key_kind = f.is_text ? HIST_BY_TEXT : HIST_BY_NUMBER;
 	if (!f.is_text)
-		return find_number(s->event, format, s->key, &h->key, e);
+		return find_number_field(s->event, format, s->key, &h->key, e);
 	h->key.offset = (__u16)f.offset;
 	h->key.size = (__u8)MIN(f.size, (uint32_t)HIST_KEY_SIZE);
 	return 0;
@@ -267,15 +267,15 @@ static int read_format(const struct ebpf_features *f, char event[HISTOGRAM_EVENT
 	return 0;
 }
 
-static int find_matches(const struct histogram_spec *s, const char *begin, const char *end,
-			struct hist_settings *h, struct err_text *e)
+static int find_match_fields(const struct histogram_spec *s, const char *begin, const char *end,
+			     struct hist_settings *h, struct err_text *e)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; i < s->n_matches && r == 0; i++) {
-		r = find_number(s->event, begin, s->match[i], &h->begin[i], e);
+		r = find_number_field(s->event, begin, s->match[i], &h->begin[i], e);
 		if (r == 0)
-			r = find_number(s->end_event, end, s->match[i], &h->end[i], e);
+			r = find_number_field(s->end_event, end, s->match[i], &h->end[i], e);
 	}
 	h->n_matches = s->n_matches;
 	return r;
@@ -291,11 +291,11 @@ int histogram_spec_find_fields(struct histogram_spec *s, const struct ebpf_featu
 	if (r == 0 && s->end_event[0])
 		r = read_format(f, s->end_event, &end_format, e);
 	if (r == 0 && s->end_event[0])
-		r = find_matches(s, format.s, end_format.s, &h, e);
+		r = find_match_fields(s, format.s, end_format.s, &h, e);
 	else if (r == 0)
-		r = find_number(s->event, format.s, s->field, &h.value, e);
+		r = find_number_field(s->event, format.s, s->field, &h.value, e);
 	if (r == 0)
-		r = find_key(s, format.s, &h, e);
+		r = find_key_field(s, format.s, &h, e);
 	if (r == 0)
 		*ret = h;
 	return r;

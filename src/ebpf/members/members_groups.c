@@ -8,7 +8,7 @@
 
 #include "base/core/mem.h"
 
-static void group_entry_forget_path(struct member_groups *g, struct group_entry *e)
+static void group_entry_remove_path(struct member_groups *g, struct group_entry *e)
 {
 	if (e->hh_path.tbl)
 		HASH_DELETE(hh_path, g->by_path, e);
@@ -19,7 +19,7 @@ static void group_entry_free(struct member_groups *g, struct group_entry *e)
 {
 	if (e->is_unwritten)
 		TAILQ_REMOVE(&g->unwritten, e, unwritten);
-	group_entry_forget_path(g, e);
+	group_entry_remove_path(g, e);
 	HASH_DEL(g->by_id, e);
 	free(e);
 }
@@ -76,7 +76,7 @@ static void group_entry_set_path(struct member_groups *g, struct group_entry *e,
 	if (e->path)
 		return;
 	if (older)
-		group_entry_forget_path(g, older);
+		group_entry_remove_path(g, older);
 	e->path = path;
 	HASH_ADD_KEYPTR(hh_path, g->by_path, path, strlen(path), e);
 }
@@ -93,7 +93,8 @@ struct group_entry *member_groups_get(struct member_groups *g, uint64_t id)
 	return e;
 }
 
-/* A row is new, or its names are known, possibly after the group was removed. */
+/* Sets the row of a group that is new, or whose names are known now; the group may have been
+ * removed before. */
 static void member_groups_set_row(struct member_groups *g, const struct cgroup_row *row,
 				  bool may_be_gone)
 {
@@ -171,7 +172,7 @@ void member_groups_remove(struct member_groups *g, uint64_t id)
 
 /* ---- the walk ---- */
 
-void member_groups_walk(struct member_groups *g)
+void member_groups_begin_walk(struct member_groups *g)
 {
 	g->has_unknown = false;
 	g->is_walking = true;
@@ -183,10 +184,10 @@ bool member_groups_walk_step(struct member_groups *g)
 
 	if (!g->is_walking)
 		return false;
-	if (cgroup_names_walk(g->names))
+	if (cgroup_names_walk_step(g->names))
 		return true;
 	g->is_walking = false;
-	/* Those whose names are still being read have at least their paths. */
+	/* Groups whose names are still being read are written with their paths. */
 	while ((row = cgroup_names_next(g->names, row)))
 		if (!row->is_named && !group_entry_find(g, row->id))
 			member_groups_set_row(g, row, false);
@@ -205,7 +206,7 @@ bool member_groups_are_named(const struct member_groups *g)
 
 /* ---- writing ---- */
 
-void member_groups_write_again(struct member_groups *g)
+void member_groups_mark_all_unwritten(struct member_groups *g)
 {
 	struct group_entry *e, *next;
 
@@ -219,7 +220,7 @@ struct group_entry *member_groups_next_unwritten(const struct member_groups *g)
 	return TAILQ_FIRST(&g->unwritten);
 }
 
-void member_groups_written(struct member_groups *g, struct group_entry *e)
+void member_groups_mark_written(struct member_groups *g, struct group_entry *e)
 {
 	TAILQ_REMOVE(&g->unwritten, e, unwritten);
 	e->is_unwritten = false;

@@ -56,15 +56,15 @@ void member_groups_add(struct member_groups *g, uint64_t id, uint64_t parent, co
 void member_groups_remove(struct member_groups *g, uint64_t id);
 
 /* Starts a walk over all groups that exist. */
-void member_groups_walk(struct member_groups *g);
+void member_groups_begin_walk(struct member_groups *g);
 /* Adds a group of the walk. Returns false at its end, and if there is none. */
 bool member_groups_walk_step(struct member_groups *g);
 /* Returns false if names of containers are still being read. */
 bool member_groups_are_named(const struct member_groups *g);
 
 /* Marks all groups as unwritten. */
-void member_groups_write_again(struct member_groups *g);
+void member_groups_mark_all_unwritten(struct member_groups *g);
 /* Returns the next group that is to be written, or NULL. */
 struct group_entry *member_groups_next_unwritten(const struct member_groups *g);
 /* The group was written. It may be freed. */
-void member_groups_written(struct member_groups *g, struct group_entry *e);
+void member_groups_mark_written(struct member_groups *g, struct group_entry *e);

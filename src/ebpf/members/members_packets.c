@@ -27,7 +27,8 @@ void members_packets_deinit(struct members_packets *p)
 
 /* ---- rows ---- */
 
-void members_packets_add(struct members_packets *p, const struct member_row *row, bool is_initial)
+void members_packets_add_row(struct members_packets *p, const struct member_row *row,
+			     bool is_initial)
 {
 	struct member_row *r;
 	struct group_entry *e;
@@ -131,7 +132,8 @@ static void put_group(const struct members_packets *p, struct pb_enc *e,
 		pb_enc_u64(e, PB_CGROUP_TREE_GROUP_PARENT_ID, row->parent);
 	put_path(e, row->path);
 	put_text(e, PB_CGROUP_TREE_GROUP_KIND, cgroup_kind_name(row->kind));
-	/* Until the files were read, a container of another kind is a guess. */
+	/* Before the files of the runtime are read, the container of any other group is only a
+	 * guess. */
 	if (row->is_named || row->kind >= CGROUP_POD) {
 		put_text(e, PB_CGROUP_TREE_GROUP_RUNTIME, cgroup_runtime_name(row->runtime));
 		put_text(e, PB_CGROUP_TREE_GROUP_CONTAINER, row->container);
@@ -161,7 +163,7 @@ bool members_packets_write_groups(struct members_packets *p)
 		pb_enc_open(e, PB_CGROUP_TREE_GROUPS);
 		put_group(p, e, cgroup_names_find(p->groups->names, g->id));
 		pb_enc_close(e);
-		member_groups_written(p->groups, g);
+		member_groups_mark_written(p->groups, g);
 		g = member_groups_next_unwritten(p->groups);
 	}
 	pb_enc_close(e);

@@ -31,7 +31,8 @@ struct members_packets {
 /* Returns 0 or -ENOMEM. Call deinit in either case. */
 int members_packets_init(struct members_packets *p, struct writer *w, struct member_groups *g);
 void members_packets_deinit(struct members_packets *p);
-void members_packets_add(struct members_packets *p, const struct member_row *row, bool is_initial);
+void members_packets_add_row(struct members_packets *p, const struct member_row *row,
+			     bool is_initial);
 /* Writes the collected rows. */
 void members_packets_end(struct members_packets *p);
 /* Writes up to MEMBERS_GROUPS_EACH groups that were not written yet. Returns false if there were

@@ -58,7 +58,7 @@ static void read_process(const struct members_poll *p, uint32_t pid, struct memb
 		to->groups->has_unknown = true;
 		return;
 	}
-	members_packets_add(
+	members_packets_add_row(
 		to, &(struct member_row){.tgid = pid, .time = clock_boot_ns(), .group = e->id},
 		true);
 }

@@ -103,7 +103,7 @@ void members_program_free(struct members_program *p)
 	free(p);
 }
 
-static bool is_valid(const void *record, uint32_t size, uint32_t type)
+static bool is_valid_record(const void *record, uint32_t size, uint32_t type)
 {
 	const struct member_group *g = record;
 	size_t head = offsetof(struct member_group, path);
@@ -129,7 +129,7 @@ const void *members_program_peek(struct members_program *p, uint32_t *ret_type)
 
 		if (size >= sizeof(type))
 			memcpy(&type, record, sizeof(type));
-		if (is_valid(record, size, type)) {
+		if (is_valid_record(record, size, type)) {
 			*ret_type = type;
 			return record;
 		}
@@ -143,7 +143,7 @@ void members_program_consume(struct members_program *p)
 	ebpf_ring_consume(&p->ring);
 }
 
-uint64_t members_program_lost(struct members_program *p)
+uint64_t members_program_count_lost(struct members_program *p)
 {
 	uint64_t lost = 0;
 

@@ -25,7 +25,7 @@ void members_program_free(struct members_program *p);
 const void *members_program_peek(struct members_program *p, uint32_t *ret_type);
 void members_program_consume(struct members_program *p);
 /* Returns how many records found no room in the ring. */
-uint64_t members_program_lost(struct members_program *p);
+uint64_t members_program_count_lost(struct members_program *p);
 
 /* Returns a descriptor that is readable when a group was made, to be watched edge-triggered. Borrowed;
  * a negative errno if there is none. */

@@ -28,7 +28,7 @@ void members_program_consume(struct members_program *p)
 	(void)p;
 }
 
-uint64_t members_program_lost(struct members_program *p)
+uint64_t members_program_count_lost(struct members_program *p)
 {
 	(void)p;
 	return 0;

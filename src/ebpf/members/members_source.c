@@ -60,7 +60,7 @@ struct members {
 	struct flushes flushes;
 };
 
-static bool polls(const struct members *s)
+static bool uses_polling(const struct members *s)
 {
 	return s->polled_because.text[0];
 }
@@ -80,7 +80,7 @@ static bool read_records(struct members *s)
 			return false;
 		g = record;
 		if (type == MEMBER_ROW)
-			members_packets_add(&s->packets, record, false);
+			members_packets_add_row(&s->packets, record, false);
 		else if (type == MEMBER_GROUP)
 			member_groups_add(&s->groups, g->group, g->parent, g->path);
 		else
@@ -102,7 +102,7 @@ static bool read_threads(struct members *s)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;
 	for (ssize_t i = 0; i < n / (ssize_t)sizeof(*rows); i++)
-		members_packets_add(&s->packets, &rows[i], true);
+		members_packets_add_row(&s->packets, &rows[i], true);
 	if (n <= 0)
 		closep(&s->threads_fd);
 	return n > 0;
@@ -119,12 +119,12 @@ static bool members_source_step(struct members *s)
 static void write_stats(struct members *s, bool always)
 {
 	if (s->program)
-		s->lost = members_program_lost(s->program);
+		s->lost = members_program_count_lost(s->program);
 	if (!always && s->lost + s->packets.refused + s->groups.refused == s->lost_written)
 		return;
 	s->lost_written = s->lost + s->packets.refused + s->groups.refused;
 	members_packets_write_stats(&s->packets, s->lost_written,
-				    polls(s) ? s->polled_because.text : NULL, s->poll_ms);
+				    uses_polling(s) ? s->polled_because.text : NULL, s->poll_ms);
 }
 
 static void free_program(struct members *s)
@@ -142,8 +142,8 @@ static void members_source_finish_stop(struct members *s)
 	ds_stopped(s->h);
 }
 
-/* Nothing is left to do. */
-static void members_source_rest(struct members *s)
+/* Ends a tick that left nothing to do: answers flushes, and the stop when all names are known. */
+static void members_source_end_turn(struct members *s)
 {
 	members_packets_end(&s->packets);
 	write_stats(s, false);
@@ -159,16 +159,16 @@ static void members_source_rest(struct members *s)
 		members_source_finish_stop(s);
 }
 
-static void begin_work(struct members *s)
+static void begin_due_passes(struct members *s)
 {
 	uint64_t now = clock_mono_ns();
 
 	if (s->groups.has_unknown && now >= s->walk_due) {
 		s->walk_after = MIN(2 * s->walk_after, WALK_AGAIN_MAX_NS);
 		s->walk_due = now + s->walk_after;
-		member_groups_walk(&s->groups);
+		member_groups_begin_walk(&s->groups);
 	}
-	if (polls(s) && !s->poll.dir && now >= s->poll_due) {
+	if (uses_polling(s) && !s->poll.dir && now >= s->poll_due) {
 		s->poll_due = now + MAX(s->poll_ms * NS_PER_MS, POLL_SHARE * s->poll.took);
 		members_poll_begin(&s->poll);
 	}
@@ -181,10 +181,10 @@ static void members_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	begin_work(s);
+	begin_due_passes(s);
 	do {
 		if (!members_source_step(s)) {
-			members_source_rest(s);
+			members_source_end_turn(s);
 			return;
 		}
 	} while (!time_slice_over(&slice));
@@ -288,10 +288,10 @@ static void members_start(void *instance)
 	}
 	s->walk_after = WALK_AGAIN_NS;
 	s->walk_due = clock_mono_ns() + s->walk_after;
-	member_groups_walk(&s->groups);
+	member_groups_begin_walk(&s->groups);
 	write_stats(s, true);
 	/* Without BPF the walk comes before the first pass, which needs the ids of the paths. */
-	while (polls(s) && member_groups_walk_step(&s->groups))
+	while (uses_polling(s) && member_groups_walk_step(&s->groups))
 		;
 	members_source_on_tick(-1, 0, s);
 	ds_started(s->h);
@@ -312,7 +312,7 @@ static void members_clear(void *instance)
 {
 	struct members *s = instance;
 
-	member_groups_write_again(&s->groups);
+	member_groups_mark_all_unwritten(&s->groups);
 	if (s->program && s->threads_fd < 0)
 		s->threads_fd = members_program_open_threads(s->program);
 	write_stats(s, true);

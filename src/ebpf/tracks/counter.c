@@ -28,8 +28,8 @@ static uint64_t histogram_bucket_end(uint32_t bucket)
 	return histogram_bucket_begin(bucket + 1);
 }
 
-uint64_t histogram_advance(const struct sonda_hist *now, struct sonda_hist *last,
-			   struct sonda_hist *ret_added)
+uint64_t histogram_compute_added(const struct sonda_hist *now, struct sonda_hist *last,
+				 struct sonda_hist *ret_added)
 {
 	uint64_t n = 0;
 

@@ -18,8 +18,8 @@
  * Stores in *ret_added what was added to `now` since `last`, and copies `now` to `last`. Returns
  * the number of values that were added.
  */
-uint64_t histogram_advance(const struct sonda_hist *now, struct sonda_hist *last,
-			   struct sonda_hist *ret_added);
+uint64_t histogram_compute_added(const struct sonda_hist *now, struct sonda_hist *last,
+				 struct sonda_hist *ret_added);
 
 /*
  * Returns the percentile (above 0, up to 100) of n values; 0 if n is 0. max: the largest of the

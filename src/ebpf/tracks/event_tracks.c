@@ -154,7 +154,7 @@ static struct lanes *find_or_add_lanes(struct event_tracks *l, const struct sond
 	return t;
 }
 
-static uint32_t make_lane(struct event_tracks *l, const struct lanes *t, uint32_t i)
+static uint32_t add_lane_track(struct event_tracks *l, const struct lanes *t, uint32_t i)
 {
 	const char *name = t->tid ? l->name : "events"; /* not NULL: see find_or_add_lane */
 	char numbered[96];
@@ -181,7 +181,7 @@ static uint32_t find_or_add_lane(struct event_tracks *l, struct lanes *t,
 		t->ends[i] = e->time + e->duration;
 	}
 	if (t->tracks[i] == TRACK_ROOT)
-		t->tracks[i] = make_lane(l, t, i);
+		t->tracks[i] = add_lane_track(l, t, i);
 	return t->tracks[i];
 }
 

@@ -48,7 +48,7 @@ static struct process_sum *find_or_add_sum(struct process_sums *s, uint32_t pid)
 
 /* Adds two words of spans: the numbers in the upper bits and the sums of times in the lower ones, each
  * of which wraps on its own. */
-static uint64_t sum_span_words(uint64_t a, uint64_t b)
+static uint64_t add_span_words(uint64_t a, uint64_t b)
 {
 	return ((a & ~SONDA_SPAN_SUM) + (b & ~SONDA_SPAN_SUM)) | ((a + b) & SONDA_SPAN_SUM);
 }
@@ -79,7 +79,7 @@ static struct process_sum *process_sums_add(struct process_sums *s, uint32_t pid
 	}
 	for (uint32_t i = 0; i < s->n_values; i++)
 		p->raw[i] =
-			s->is_spans ? sum_span_words(p->raw[i], values[i]) : p->raw[i] + values[i];
+			s->is_spans ? add_span_words(p->raw[i], values[i]) : p->raw[i] + values[i];
 	return p;
 }
 
@@ -102,9 +102,9 @@ static uint64_t value_growth(const struct process_sums *s, const struct process_
 }
 
 /*
- * Returns which part of the time on CPUs counts in this period, 0 to 1. A program that runs while
- * the elements are read may end a span in one after `now`, so that all spans together can exceed
- * the time that the CPUs had. Later reads make up for the rest.
+ * Returns the share of the measured CPU time that counts in this period, 0 to 1. All spans together
+ * can exceed the time that the CPUs had, because a program that runs while the elements are read
+ * may end a span after `now`. Later reads catch up.
  */
 static double counted_cpu_share(const struct process_sums *s)
 {
@@ -150,9 +150,9 @@ static void process_sums_end(struct process_sums *s)
 }
 
 /*
- * A read looks in /proc for one in LOOK_EVERY of the processes that did not grow. It looks for all
- * of them while half of the elements of a CPU are in use, or if the last read is LOOK_AT_ALL_NS
- * ago: then the sums of ended processes cost more than the look.
+ * A read checks whether processes that did not grow still exist in /proc: one in LOOK_EVERY of
+ * them; but all of them while half of the elements of a CPU are in use, or if the last read is
+ * LOOK_AT_ALL_NS ago. The sums of ended processes then cost more than the checks.
  */
 #define LOOK_EVERY 10u
 #define LOOK_AT_ALL_NS (500 * NS_PER_MS)
@@ -296,11 +296,11 @@ static void read_elements(struct per_process *p)
 }
 
 /*
- * Empties the elements of ended processes. free_gone_keys() frees their keys at the next read, so
- * that no CPU finds a free element with old values. Sums are kept until the elements are not seen
- * any more.
+ * Empties the elements of ended processes. free_keys_of_ended() frees their keys at the next read,
+ * so that no CPU finds a free element with old values. Sums are kept until the elements are not
+ * seen any more.
  */
-static void clear_gone_elements(struct per_process *p)
+static void empty_elements_of_ended(struct per_process *p)
 {
 	size_t n = p->spec->n_values;
 
@@ -314,7 +314,7 @@ static void clear_gone_elements(struct per_process *p)
  * Returns true if the element has no values. One with values is in use again: by a late end, or by
  * another process with this pid.
  */
-static bool is_empty(const struct per_process *p, uint32_t element)
+static bool is_element_empty(const struct per_process *p, uint32_t element)
 {
 	const volatile uint64_t *v = (uint64_t *)p->values.at + (size_t)element * p->spec->n_values;
 	uint64_t any = 0;
@@ -324,10 +324,10 @@ static bool is_empty(const struct per_process *p, uint32_t element)
 	return !any;
 }
 
-static void free_gone_keys(struct per_process *p)
+static void free_keys_of_ended(struct per_process *p)
 {
 	for (size_t i = 0; i < p->n_gone; i++)
-		if (is_empty(p, p->gone[i]))
+		if (is_element_empty(p, p->gone[i]))
 			((volatile uint64_t *)p->keys.at)[p->gone[i]] = 0;
 	p->n_gone = 0;
 }
@@ -336,7 +336,7 @@ static void free_gone_keys(struct per_process *p)
  * Returns a time at which the process existed, if it grew in this period: the start of the period,
  * or the creation of its elements if that is later. 0: unknown.
  */
-static uint64_t alive_ns(const struct per_process *p, const struct process_sum *sum)
+static uint64_t latest_known_alive_ns(const struct per_process *p, const struct process_sum *sum)
 {
 	return sum->made_ns ? MAX(sum->made_ns, p->period_ns) : 0;
 }
@@ -351,13 +351,13 @@ static void add_to_top_n(struct per_process *p)
 
 		/* The kernel counts the last time on a CPU when the thread leaves it, which may be
 		 * after its process was reaped. */
-		if (sum->is_gone && !(sum->grew && top_n_shows(p->top, sum->pid)))
+		if (sum->is_gone && !(sum->grew && top_n_has_tracks(p->top, sum->pid)))
 			continue;
 		for (uint32_t i = 0; i < p->spec->n_values; i++)
 			if (p->spec->weights >> i & 1)
 				weight += sum->totals[i];
 		top_n_add(p->top, &(struct top_process){.pid = sum->pid,
-							.alive_ns = alive_ns(p, sum),
+							.alive_ns = latest_known_alive_ns(p, sum),
 							.weight = weight,
 							.values = sum->totals});
 	}
@@ -382,7 +382,7 @@ static void write_rows(struct per_process *p, const struct ebpf_run *r)
  * whole period has ended. It may go on with a thread that was not met yet; then its sum restarts at
  * 0. Rows may restart, tracks may not; ends exist only with rows.
  */
-static void find_ended(struct per_process *p, struct process_ends *ends)
+static void mark_ended_by_spans(struct per_process *p, struct process_ends *ends)
 {
 	struct process_sum *sum, *next;
 
@@ -398,7 +398,7 @@ static void find_ended(struct per_process *p, struct process_ends *ends)
 	ends->is_known = true;
 }
 
-static void mark_ended(struct per_process *p, const struct process_ends *ends)
+static void mark_ended_by_pids(struct per_process *p, const struct process_ends *ends)
 {
 	struct process_sum *sum, *next;
 
@@ -415,7 +415,7 @@ bool per_process_is_filling(const struct per_process *p)
  * Marks processes that did not grow in this period and have no directory in /proc, which should be
  * that of the initial pid namespace. A process that grows stays, even if /proc does not show it.
  */
-static void look_for_gone(struct per_process *p, const char *proc_root)
+static void mark_missing_in_proc(struct per_process *p, const char *proc_root)
 {
 	bool look_at_all =
 		per_process_is_filling(p) || p->sums.now - p->period_ns >= LOOK_AT_ALL_NS;
@@ -441,7 +441,7 @@ static int read_lost(struct per_process *p, struct ebpf_run *r)
 	return e;
 }
 
-static void set_totals(struct per_process *p, const struct ebpf_run *r)
+static void set_total_tracks(struct per_process *p, const struct ebpf_run *r)
 {
 	for (uint32_t i = 0; p->spec->has_totals && i < p->spec->n_columns; i++) {
 		const struct track_spec *c = &p->spec->columns[i];
@@ -455,7 +455,7 @@ static void set_totals(struct per_process *p, const struct ebpf_run *r)
 
 int per_process_read(struct per_process *p, struct ebpf_run *r)
 {
-	free_gone_keys(p);
+	free_keys_of_ended(p);
 	p->period_ns = p->sums.now;
 	process_sums_begin(&p->sums, clock_boot_ns());
 	read_elements(p);
@@ -464,14 +464,14 @@ int per_process_read(struct per_process *p, struct ebpf_run *r)
 		write_rows(p, r);
 	else
 		add_to_top_n(p);
-	set_totals(p, r);
-	clear_gone_elements(p);
+	set_total_tracks(p, r);
+	empty_elements_of_ended(p);
 	if (r->ends && p->spec->is_spans)
-		find_ended(p, r->ends);
+		mark_ended_by_spans(p, r->ends);
 	else if (r->ends && r->ends->is_known)
-		mark_ended(p, r->ends);
+		mark_ended_by_pids(p, r->ends);
 	else
-		look_for_gone(p, r->proc_root);
+		mark_missing_in_proc(p, r->proc_root);
 	return read_lost(p, r);
 }
 

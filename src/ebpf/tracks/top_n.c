@@ -54,7 +54,7 @@ int top_n_new(struct tracks *tracks, const struct track_spec *columns, size_t n_
 	return 0;
 }
 
-static void top_n_forget(struct top_n *t, struct process *p)
+static void top_n_remove(struct top_n *t, struct process *p)
 {
 	HASH_DEL(t->all, p);
 	free(p);
@@ -67,7 +67,7 @@ void top_n_free(struct top_n *t)
 	if (!t)
 		return;
 	HASH_ITER (hh, t->all, p, next)
-		top_n_forget(t, p);
+		top_n_remove(t, p);
 	free(t->order);
 	free(t);
 }
@@ -153,7 +153,7 @@ static void top_n_add_tracks(struct top_n *t, struct process *p)
 	t->n_shown++;
 }
 
-static void set_values(struct top_n *t, const struct process *p)
+static void set_process_tracks(struct top_n *t, const struct process *p)
 {
 	for (size_t i = 0; i < t->n_columns; i++)
 		tracks_set(t->tracks, p->columns[i], (int64_t)p->values[i]);
@@ -170,7 +170,7 @@ static void remove_process_tracks(struct top_n *t, struct process *p)
 	t->n_shown--;
 }
 
-bool top_n_shows(const struct top_n *t, uint32_t pid)
+bool top_n_has_tracks(const struct top_n *t, uint32_t pid)
 {
 	const struct process *p;
 
@@ -188,7 +188,7 @@ void top_n_remove_tracks(struct top_n *t)
 
 /* ---- ranking ---- */
 
-static int by_growth(const void *a, const void *b)
+static int compare_by_growth(const void *a, const void *b)
 {
 	const struct process *x = *(struct process *const *)a, *y = *(struct process *const *)b;
 
@@ -211,23 +211,23 @@ static size_t drop_ended_and_sort(struct top_n *t)
 	HASH_ITER (hh, t->all, p, next) {
 		if (p->period != t->period) {
 			remove_process_tracks(t, p);
-			top_n_forget(t, p);
+			top_n_remove(t, p);
 		} else if (p->growth) {
 			t->order[n++] = p;
 		}
 	}
 	if (n)
-		qsort(t->order, n, sizeof(*t->order), by_growth);
+		qsort(t->order, n, sizeof(*t->order), compare_by_growth);
 	return n;
 }
 
 /* Returns the shown process that grew least. */
-static struct process *least_grown_shown(const struct top_n *t)
+static struct process *find_least_grown_shown(const struct top_n *t)
 {
 	struct process *p, *next, *worst = NULL;
 
 	HASH_ITER (hh, t->all, p, next)
-		if (p->is_shown && (!worst || by_growth(&p, &worst) > 0))
+		if (p->is_shown && (!worst || compare_by_growth(&p, &worst) > 0))
 			worst = p;
 	return worst;
 }
@@ -235,9 +235,9 @@ static struct process *least_grown_shown(const struct top_n *t)
 /* Hides the shown process that grew least. Its tracks end with its values of this period. */
 static void hide_least_grown(struct top_n *t)
 {
-	struct process *p = least_grown_shown(t);
+	struct process *p = find_least_grown_shown(t);
 
-	set_values(t, p);
+	set_process_tracks(t, p);
 	remove_process_tracks(t, p);
 }
 
@@ -257,5 +257,5 @@ void top_n_end(struct top_n *t)
 	}
 	HASH_ITER (hh, t->all, p, next)
 		if (p->is_shown)
-			set_values(t, p);
+			set_process_tracks(t, p);
 }

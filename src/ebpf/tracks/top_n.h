@@ -45,6 +45,6 @@ struct top_process {
 void top_n_add(struct top_n *t, const struct top_process *add);
 void top_n_end(struct top_n *t);
 /* Returns true if the process has tracks since the last top_n_end(). */
-bool top_n_shows(const struct top_n *t, uint32_t pid);
+bool top_n_has_tracks(const struct top_n *t, uint32_t pid);
 /* Removes all tracks. */
 void top_n_remove_tracks(struct top_n *t);

@@ -77,7 +77,7 @@ void bundle_add_broken_page(struct bundle *b, const void *data, size_t len);
 void bundle_add_lost_range(struct bundle *b, const struct lost_range *range);
 
 /* Notes that the bundle uses an event with a descriptor. */
-static inline void bundle_describe(struct bundle *b, const struct compiled_event *ev)
+static inline void bundle_add_description(struct bundle *b, const struct compiled_event *ev)
 {
 	if (b->described[ev->generic_index] == b->generation)
 		return;
@@ -89,7 +89,7 @@ static inline void bundle_describe(struct bundle *b, const struct compiled_event
  * Returns true if one more event may need more address numbers than are left; end the bundle then.
  * CompactSched has a limit of its own.
  */
-static inline bool bundle_syms_full(const struct bundle *b)
+static inline bool bundle_is_syms_full(const struct bundle *b)
 {
 	return sym_index_lacks_room_for_record(&b->syms);
 }

@@ -51,7 +51,7 @@ static const struct tep_format_field *event_compile_find_field(const struct tep_
 	return NULL;
 }
 
-static void require_len(struct draft *d, int end)
+static void require_record_length(struct draft *d, int end)
 {
 	if (end > d->min_len)
 		d->min_len = (uint16_t)end;
@@ -75,11 +75,11 @@ static int draft_init(struct draft *d, const struct tep_event *event)
 	d->n_left_out = 0;
 	d->min_len = sizeof(uint16_t);
 	d->pid_offset = (uint16_t)pid->offset;
-	require_len(d, pid->offset + 4);
+	require_record_length(d, pid->offset + 4);
 	return 0;
 }
 
-static bool fits_record(const struct tep_format_field *f)
+static bool field_fits_record(const struct tep_format_field *f)
 {
 	return f->offset >= 0 && f->size >= 0 && f->offset + f->size <= UINT16_MAX;
 }
@@ -104,7 +104,7 @@ static void draft_add(struct draft *d, const struct tep_format_field *f, uint32_
 		(struct described_field){f->name, suffix, (uint16_t)number, op->type,
 					 is_varint && str_starts(f->type, "enum ")};
 	if (!plan->may_lack)
-		require_len(d, f->offset + plan->min_len);
+		require_record_length(d, f->offset + plan->min_len);
 }
 
 /* Plans the name of a kernel address that the kernel would print as a function. */
@@ -123,7 +123,7 @@ static bool plan_symbol(const struct tep_format_field *f, const struct compile_c
 	return true;
 }
 
-static bool addresses_only(const struct tep_event *event)
+static bool has_only_address_pointers(const struct tep_event *event)
 {
 	return !strcmp(event->system, "syscalls");
 }
@@ -139,7 +139,8 @@ static void plan_address(const struct tep_format_field *f, const struct compile_
 
 	if (ctx->print_fmt && (is_long || plan->type == FIELD_U32 || plan->type == FIELD_SYM32) &&
 	    strchr(f->type, '*') && strcmp(f->event->system, "ftrace") &&
-	    !addresses_only(f->event) && !event_format_prints_symbols(ctx->print_fmt, f->name))
+	    !has_only_address_pointers(f->event) &&
+	    !event_format_prints_symbols(ctx->print_fmt, f->name))
 		plan->type = is_long ? FIELD_HASHED64 : FIELD_HASHED32;
 }
 
@@ -187,7 +188,7 @@ static char *copy_field_name(char **at, const char *name, const char *suffix)
 	return copy;
 }
 
-static size_t length_of_names(const struct draft *d)
+static size_t total_name_length(const struct draft *d)
 {
 	size_t len = strlen(d->event->system) + strlen(d->event->name) + 2;
 
@@ -209,7 +210,7 @@ static struct compiled_event *draft_pack(const struct draft *d, const struct pb_
 	char *text;
 
 	ev = calloc(1, sizeof(*ev) + ops_len + addresses_len + descriptor_len + further_len +
-			       length_of_names(d));
+			       total_name_length(d));
 	if (!ev)
 		return NULL;
 	at = (uint8_t *)(ev + 1);
@@ -389,7 +390,7 @@ static void add_field_of_message(struct draft *d, const struct tep_format_field 
 	bool known = proto_events_find_field(message, f->name, &field) &&
 		     field_plan_typed(f, field.type, &plan);
 
-	if (!known && !field_plan_generic(f, addresses_only(d->event), &plan))
+	if (!known && !field_plan_generic(f, has_only_address_pointers(d->event), &plan))
 		return;
 	plan_address(f, ctx, &plan);
 	if (known)
@@ -446,10 +447,10 @@ int event_compile_known(const struct tep_event *event, const struct compile_cont
 		return r;
 	d.print_fmt = ctx->print_fmt;
 	for (const struct tep_format_field *f = event->format.fields; f; f = f->next)
-		if (fits_record(f) && !field_is_left_out(event, f))
+		if (field_fits_record(f) && !field_is_left_out(event, f))
 			add_field_of_message(&d, f, &message, ctx);
 	for (const struct tep_format_field *f = event->format.common_fields; f; f = f->next)
-		if (fits_record(f))
+		if (field_fits_record(f))
 			add_common_field(&d, f, &message);
 	ev = pack_known(&d, message.number, ctx->index);
 	if (!ev)
@@ -467,7 +468,7 @@ static void add_generic(struct draft *d, const struct tep_format_field *f,
 {
 	struct field_plan plan;
 
-	if (!field_plan_generic(f, addresses_only(d->event), &plan))
+	if (!field_plan_generic(f, has_only_address_pointers(d->event), &plan))
 		return;
 	plan_address(f, ctx, &plan);
 	add_planned_field(d, f, &plan, add_described_field);
@@ -487,7 +488,7 @@ int event_compile_generic(const struct tep_event *event, const struct compile_co
 		return r;
 	d.print_fmt = ctx->print_fmt;
 	for (const struct tep_format_field *f = event->format.fields; f; f = f->next)
-		if (fits_record(f))
+		if (field_fits_record(f))
 			add_generic(&d, f, ctx);
 	legacy = legacy || d.n_ops > EVENT_DESCRIPTOR_MAX_FIELDS;
 	ev = legacy ? draft_pack(&d, NULL, NULL)
@@ -527,7 +528,7 @@ int event_compile_metadata(const struct tep_event *event, struct compiled_event 
 }
 
 /* The kernel adds the place of the probe, which is the same in all records or of no use. */
-static bool is_place_of_probe(const struct tep_format_field *f)
+static bool is_probe_address_field(const struct tep_format_field *f)
 {
 	return !strncmp(f->name, "__probe_", strlen("__probe_"));
 }
@@ -546,8 +547,8 @@ int event_compile_probe(const struct tep_event *event, unsigned type, struct com
 	if (r)
 		return r;
 	for (const struct tep_format_field *f = event->format.fields; f; f = f->next)
-		if (fits_record(f) && !is_place_of_probe(f) &&
-		    field_plan_generic(f, addresses_only(event), &plan))
+		if (field_fits_record(f) && !is_probe_address_field(f) &&
+		    field_plan_generic(f, has_only_address_pointers(event), &plan))
 			add_planned_field(&d, f, &plan, add_described_field);
 	pb_enc_str(&message.enc, PB_KPROBE_EVENT_NAME, event->name);
 	pb_enc_u64(&message.enc, PB_KPROBE_EVENT_TYPE, type);
@@ -603,7 +604,7 @@ int event_compile_compact(const struct tep_event *event, enum compiled_kind kind
 		f = event_compile_find_field(event->format.fields, columns[i].name);
 		if (!f)
 			f = event_compile_find_field(event->format.common_fields, columns[i].name);
-		if (!f || !fits_record(f) || !field_plan_generic(f, false, &plan) ||
+		if (!f || !field_fits_record(f) || !field_plan_generic(f, false, &plan) ||
 		    (plan.type != columns[i].kinds[0] && plan.type != columns[i].kinds[1]))
 			return -EPROTO;
 		draft_add(&d, f, i + 1, &plan, "");

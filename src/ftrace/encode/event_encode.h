@@ -13,7 +13,7 @@
  */
 
 /* Returns the most bytes that event_encode writes. */
-static inline size_t event_encode_bound(const struct compiled_event *ev, uint32_t len)
+static inline size_t event_encode_max_bytes(const struct compiled_event *ev, uint32_t len)
 {
 	return ev->fixed_bound + (size_t)ev->n_var * len;
 }

@@ -33,7 +33,8 @@ static uint8_t *put_hex(uint8_t *p, uint32_t field, const uint8_t *data, size_t 
 }
 
 /* Returns a span without data if the record ends before the field. */
-static struct field_bytes span_to_record_end(const struct ring_record *r, const struct field_op *op)
+static struct field_bytes find_span_to_record_end(const struct ring_record *r,
+						  const struct field_op *op)
 {
 	if (op->offset >= r->len)
 		return (struct field_bytes){NULL, 0};
@@ -61,7 +62,8 @@ static uint8_t *event_legacy_put_value(uint8_t *p, const struct field_op *op,
 		end = field_text_put(p, op, r, ctx);
 		return end ? unchecked_close(text, end) : NULL;
 	}
-	s = op->type == FIELD_REMAINING_BYTES ? span_to_record_end(r, op) : field_span(op, r, ctx);
+	s = op->type == FIELD_REMAINING_BYTES ? find_span_to_record_end(r, op)
+					      : field_span(op, r, ctx);
 	if (!s.data) {
 		if (op->type != FIELD_REMAINING_BYTES)
 			ctx->bad_field = true;

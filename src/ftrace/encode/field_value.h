@@ -91,7 +91,7 @@ static inline uint64_t field_plain(const struct field_op *op, const uint8_t *pay
 #define FIELD_HASH_BITS 35
 
 /* Returns what stands for the address of an object: equal addresses have equal hashes. */
-static inline uint64_t field_hashed_address(struct encode_ctx *ctx, uint64_t address)
+static inline uint64_t field_hash_address(struct encode_ctx *ctx, uint64_t address)
 {
 	struct field_known_hash *k = &ctx->hashes[address >> 6 & (FIELD_KNOWN_HASHES - 1)];
 
@@ -111,17 +111,17 @@ static inline uint64_t field_int(const struct field_op *op, const uint8_t *paylo
 
 	switch (op->type) {
 	case FIELD_DEV32:
-		return user_dev(load32(at));
+		return convert_dev_to_user_space(load32(at));
 	case FIELD_DEV64:
-		return user_dev(load64(at));
+		return convert_dev_to_user_space(load64(at));
 	case FIELD_SYM32:
 		return sym_index_intern(ctx->syms, load32(at));
 	case FIELD_SYM64:
 		return sym_index_intern(ctx->syms, load64(at));
 	case FIELD_HASHED32:
-		return field_hashed_address(ctx, load32(at));
+		return field_hash_address(ctx, load32(at));
 	case FIELD_HASHED64:
-		return field_hashed_address(ctx, load64(at));
+		return field_hash_address(ctx, load64(at));
 	}
 	return field_plain(op, payload, ctx);
 }
@@ -132,8 +132,8 @@ struct field_bytes {
 };
 
 /* Returns the bytes that a __data_loc or __rel_loc refers to. */
-static inline struct field_bytes bytes_of_loc(const struct ring_record *r, uint32_t loc,
-					      uint32_t base)
+static inline struct field_bytes find_loc_bytes(const struct ring_record *r, uint32_t loc,
+						uint32_t base)
 {
 	uint32_t offset = base + (loc & 0xffff), len = loc >> 16;
 
@@ -144,7 +144,7 @@ static inline struct field_bytes bytes_of_loc(const struct ring_record *r, uint3
 	return (struct field_bytes){r->payload + offset, len};
 }
 
-static inline struct field_bytes bytes_of_pointer(uint64_t addr, struct encode_ctx *ctx)
+static inline struct field_bytes find_pointer_text(uint64_t addr, struct encode_ctx *ctx)
 {
 	const struct printk_format *e = printk_formats_find(ctx->strings, addr);
 
@@ -167,16 +167,16 @@ static inline struct field_bytes field_span(const struct field_op *op, const str
 		break;
 	case FIELD_LOC_STR:
 	case FIELD_LOC_BYTES:
-		s = bytes_of_loc(r, load32(at), 0);
+		s = find_loc_bytes(r, load32(at), 0);
 		break;
 	case FIELD_REL_STR:
 	case FIELD_REL_BYTES:
-		s = bytes_of_loc(r, load32(at), op->offset + 4u);
+		s = find_loc_bytes(r, load32(at), op->offset + 4u);
 		break;
 	case FIELD_PTR32_STR:
-		return bytes_of_pointer(load32(at), ctx);
+		return find_pointer_text(load32(at), ctx);
 	case FIELD_PTR64_STR:
-		return bytes_of_pointer(load64(at), ctx);
+		return find_pointer_text(load64(at), ctx);
 	default: /* FIELD_COMM, FIELD_FIXED_STR, FIELD_FIXED_BYTES */
 		s = (struct field_bytes){at, op->size};
 		break;

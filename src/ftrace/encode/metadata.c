@@ -164,7 +164,7 @@ void metadata_add(struct metadata_events *n, const struct metadata_fields *plan,
 
 /* ---- batches ---- */
 
-static size_t end_of_run(const struct metadata_task *t, size_t i, size_t n)
+static size_t find_end_of_sorted_run(const struct metadata_task *t, size_t i, size_t n)
 {
 	if (i < n)
 		for (i++; i < n && t[i].time_ns >= t[i - 1].time_ns; i++)
@@ -178,9 +178,9 @@ static size_t merge_pairs(const struct metadata_task *from, size_t n, struct met
 	size_t runs = 0;
 
 	for (size_t a = 0, b, end; a < n; a = end, runs++) {
-		size_t i = a, j = b = end_of_run(from, a, n);
+		size_t i = a, j = b = find_end_of_sorted_run(from, a, n);
 
-		end = end_of_run(from, b, n);
+		end = find_end_of_sorted_run(from, b, n);
 		while (i < b || j < end)
 			if (j == end || (i < b && from[i].time_ns <= from[j].time_ns))
 				*to++ = from[i++];
@@ -192,7 +192,7 @@ static size_t merge_pairs(const struct metadata_task *from, size_t n, struct met
 
 static void sort_tasks(struct metadata_events *n)
 {
-	size_t runs = end_of_run(n->tasks, 0, n->n_tasks) < n->n_tasks ? 2 : 1;
+	size_t runs = find_end_of_sorted_run(n->tasks, 0, n->n_tasks) < n->n_tasks ? 2 : 1;
 
 	while (runs > 1) {
 		struct metadata_task *sorted = n->spare;

@@ -56,7 +56,7 @@ static bool is_known_stranger(const struct subject_threads *known, int32_t tid, 
 	       time - known->strangers[i].time < SUBJECT_STRANGER_NS;
 }
 
-static void note_stranger(struct subject_threads *known, int32_t tid, uint64_t time)
+static void add_stranger(struct subject_threads *known, int32_t tid, uint64_t time)
 {
 	unsigned i = (uint32_t)tid % SUBJECT_STRANGERS;
 
@@ -67,7 +67,7 @@ static void note_stranger(struct subject_threads *known, int32_t tid, uint64_t t
 	known->strangers[i].time = time;
 }
 
-static void note_member(struct subject_threads *known, int32_t tid)
+static void add_member(struct subject_threads *known, int32_t tid)
 {
 	unsigned i = (uint32_t)tid % SUBJECT_STRANGERS;
 
@@ -85,22 +85,22 @@ static bool learn_from_running(struct subject_threads *known, const struct subje
 {
 	if (!cpu->switched || tid == (cpu->left_out.tid ? cpu->left_out.tid : cpu->running))
 		return false;
-	note_stranger(known, tid, time);
-	note_stranger(known, cpu->left_out.tid, cpu->left_out.time);
+	add_stranger(known, tid, time);
+	add_stranger(known, cpu->left_out.tid, cpu->left_out.time);
 	pid_set_remove(&known->members, cpu->running);
 	return true;
 }
 
 /* Of the threads of a switch, one belongs to the subject. The idle task never does. */
-static void learn_from_switch(struct subject_threads *known, const struct subject_cpu *cpu,
-			      int32_t prev, int32_t next, uint64_t time)
+static void sort_threads_of_switch(struct subject_threads *known, const struct subject_cpu *cpu,
+				   int32_t prev, int32_t next, uint64_t time)
 {
 	bool is_stranger = learn_from_running(known, cpu, prev, time);
 
 	if (!next)
-		note_member(known, prev);
+		add_member(known, prev);
 	else if (!prev || is_stranger || is_known_stranger(known, prev, time))
-		note_member(known, next);
+		add_member(known, next);
 }
 
 /* So does one of a wake-up: the thread that runs, or the one that is woken. */
@@ -110,9 +110,9 @@ static void learn_from_waking(struct subject_threads *known, const struct subjec
 	bool is_stranger = learn_from_running(known, cpu, waker, time);
 
 	if (!waker || is_stranger || is_known_stranger(known, waker, time))
-		note_member(known, woken);
+		add_member(known, woken);
 	else if (is_known_stranger(known, woken, time))
-		note_member(known, waker);
+		add_member(known, waker);
 }
 
 void subject_sched_switch(struct compact_sched *s, struct subject_cpu *cpu, unsigned number,
@@ -134,7 +134,7 @@ void subject_sched_switch(struct compact_sched *s, struct subject_cpu *cpu, unsi
 	memcpy(&comm, r->payload + ev->ops[3].offset, sizeof(comm));
 	row.comm = &comm;
 	begin_cpu(s, cpu, number, r->time);
-	learn_from_switch(known, cpu, prev, next, r->time);
+	sort_threads_of_switch(known, cpu, prev, next, r->time);
 	if (prev && prev == cpu->left_out.tid && !is_known_stranger(known, prev, r->time))
 		put_row(s, cpu,
 			&(struct switch_row){.time = cpu->left_out.time,

@@ -86,8 +86,8 @@ struct args {
 	unsigned min_int;
 };
 
-/* Takes an integer of that size. Returns false if there is none. */
-static bool take_sized_int(struct args *a, unsigned size, uint64_t *ret)
+/* Reads the next argument as an integer of that size. Returns false if there is none. */
+static bool read_sized_int_argument(struct args *a, unsigned size, uint64_t *ret)
 {
 	size_t align = MIN(size, 4u), at = (a->at + align - 1) / align * align;
 
@@ -99,17 +99,17 @@ static bool take_sized_int(struct args *a, unsigned size, uint64_t *ret)
 	return true;
 }
 
-static bool take_int(struct args *a, int *ret)
+static bool read_int_argument(struct args *a, int *ret)
 {
 	uint64_t v;
 
-	if (!take_sized_int(a, 4, &v))
+	if (!read_sized_int_argument(a, 4, &v))
 		return false;
 	*ret = (int32_t)v;
 	return true;
 }
 
-static bool take_string(struct args *a, const char **ret, size_t *ret_len)
+static bool read_string_argument(struct args *a, const char **ret, size_t *ret_len)
 {
 	const uint8_t *s = a->data + a->at;
 	const uint8_t *nul = a->at < a->len ? memchr(s, 0, a->len - a->at) : NULL;
@@ -129,7 +129,7 @@ struct format {
 	const char *end;
 };
 
-static char peek_format(const struct format *f)
+static char peek_format_char(const struct format *f)
 {
 	return f->at < f->end ? *f->at : '\0';
 }
@@ -139,13 +139,13 @@ static bool read_count(struct format *f, struct args *a, int *count)
 {
 	int n = 0;
 
-	if (peek_format(f) == '*') {
+	if (peek_format_char(f) == '*') {
 		f->at++;
-		return take_int(a, count);
+		return read_int_argument(a, count);
 	}
-	if (!isdigit((unsigned char)peek_format(f)))
+	if (!isdigit((unsigned char)peek_format_char(f)))
 		return true;
-	for (; isdigit((unsigned char)peek_format(f)); f->at++)
+	for (; isdigit((unsigned char)peek_format_char(f)); f->at++)
 		n = MIN(n * 10 + (*f->at - '0'), MAX_WIDTH);
 	*count = n;
 	return true;
@@ -160,7 +160,7 @@ static bool read_width(struct format *f, struct args *a, struct conversion *c)
 		strcat(c->flags, "-");
 	}
 	c->width = MIN(c->width, MAX_WIDTH);
-	if (peek_format(f) != '.')
+	if (peek_format_char(f) != '.')
 		return true;
 	f->at++;
 	c->precision = 0;
@@ -173,7 +173,7 @@ static bool read_width(struct format *f, struct args *a, struct conversion *c)
 static void read_flags(struct format *f, struct conversion *c)
 {
 	/* Each flag once, so that a negative width has room for its own. */
-	for (; peek_format(f) && strchr("-+ #0", peek_format(f)); f->at++)
+	for (; peek_format_char(f) && strchr("-+ #0", peek_format_char(f)); f->at++)
 		if (!strchr(c->flags, *f->at))
 			strncat(c->flags, f->at, 1);
 }
@@ -182,7 +182,7 @@ static unsigned read_size(struct format *f, const struct args *a)
 {
 	unsigned size = 4;
 
-	for (; peek_format(f) && strchr("hlLqjzZt", peek_format(f)); f->at++) {
+	for (; peek_format_char(f) && strchr("hlLqjzZt", peek_format_char(f)); f->at++) {
 		if (*f->at == 'h')
 			size = size == 2 ? 1 : 2;
 		else if (*f->at == 'l' && size == 4)
@@ -206,14 +206,14 @@ static bool read_conversion(struct format *f, struct args *a, struct conversion 
 	if (!read_width(f, a, c))
 		return false;
 	c->size = read_size(f, a);
-	c->letter = peek_format(f);
+	c->letter = peek_format_char(f);
 	if (!c->letter)
 		return false;
 	f->at++;
 	if (c->letter != 'p')
 		return true;
-	c->pointer = isalnum((unsigned char)peek_format(f)) ? *f->at : '\0';
-	while (isalnum((unsigned char)peek_format(f)))
+	c->pointer = isalnum((unsigned char)peek_format_char(f)) ? *f->at : '\0';
+	while (isalnum((unsigned char)peek_format_char(f)))
 		f->at++;
 	return true;
 }
@@ -234,7 +234,7 @@ static bool text_fields_put_number(struct out *o, const struct conversion *c, st
 	uint64_t v;
 	int n;
 
-	if (!take_sized_int(a, stored, &v))
+	if (!read_sized_int_argument(a, stored, &v))
 		return false;
 	if (c->letter == 'd' || c->letter == 'i')
 		v = sign_extend(v, c->size);
@@ -256,7 +256,7 @@ static bool put_string(struct out *o, const struct conversion *c, struct args *a
 	const char *s;
 	size_t len;
 
-	if (!take_string(a, &s, &len))
+	if (!read_string_argument(a, &s, &len))
 		return false;
 	if (c->letter == 's' && c->precision >= 0)
 		len = MIN(len, (size_t)c->precision);
@@ -269,7 +269,7 @@ static bool put_char(struct out *o, const struct conversion *c, struct args *a)
 	uint64_t v;
 	char letter;
 
-	if (!take_sized_int(a, 1, &v))
+	if (!read_sized_int_argument(a, 1, &v))
 		return false;
 	letter = (char)v;
 	put_padded(o, c, &letter, 1);
@@ -286,7 +286,7 @@ static bool put_pointer(struct out *o, const struct conversion *c, struct args *
 	/* The kernel stores pointers with other letters (%pI4) as strings. */
 	if (c->pointer && !strchr("SsxKe", c->pointer))
 		return put_string(o, c, a);
-	if (!take_sized_int(a, a->long_size, &v))
+	if (!read_sized_int_argument(a, a->long_size, &v))
 		return false;
 	if (c->pointer == 'x' || c->pointer == 'e') {
 		v = a->long_size == 4 ? sign_extend(v, 4) : v;
@@ -357,7 +357,9 @@ static size_t bprint_format(const char *format, size_t format_len, const struct 
 }
 
 /*
- * kernel_stack                       "caller"
+ * The record of a stack, and the text that is written for its field "caller":
+ *
+ *	kernel_stack                      "caller"
  *
  *	size: 3                           blk_mq_submit_bio
  *	caller: ffffffff8151a2b0 ...      submit_bio_noacct

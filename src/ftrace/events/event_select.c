@@ -125,7 +125,7 @@ int event_selection_move_all(struct event_selection *s, struct event_selection *
 	return 0;
 }
 
-void event_selection_drop(struct event_selection *s, struct event_name *e)
+void event_selection_remove(struct event_selection *s, struct event_name *e)
 {
 	size_t after = (size_t)(s->events + s->n - (e + 1));
 
@@ -151,23 +151,23 @@ static bool event_select_is_name(const char *s)
 }
 
 /* Enabling the dynamic event of another session would keep that session from removing it. */
-static bool is_of_other_session(const char *group, const char *name)
+static bool is_event_of_other_session(const char *group, const char *name)
 {
 	return owner_tag_is_in_name(group) || owner_tag_is_in_name(name);
 }
 
 /* Returns true for the groups of the probes that Perfetto's traced_probes makes. */
-static bool is_reserved(const char *group)
+static bool is_reserved_group(const char *group)
 {
 	return !strcmp(group, "perfetto_kprobes") || !strcmp(group, "perfetto_kretprobes");
 }
 
-static bool event_exists_in(const char *root, const char *group, const char *name)
+static bool event_exists_in_tracefs(const char *root, const char *group, const char *name)
 {
 	char path[PATH_MAX];
 	int n = snprintf(path, sizeof(path), "%s/events/%s/%s/format", root, group, name);
 
-	return n > 0 && (size_t)n < sizeof(path) && !is_of_other_session(group, name) &&
+	return n > 0 && (size_t)n < sizeof(path) && !is_event_of_other_session(group, name) &&
 	       fs_exists(path);
 }
 
@@ -202,11 +202,12 @@ static int select_in_group(const char *root, const char *group, const char *name
 	int r = 0;
 
 	if (!event_select_is_pattern(name))
-		return event_exists_in(root, group, name) ? event_select_add(s, group, name) : 0;
+		return event_exists_in_tracefs(root, group, name) ? event_select_add(s, group, name)
+								  : 0;
 	snprintf(path, sizeof(path), "%s/events/%s", root, group);
 	events = list_folder(path);
 	for (int i = 0; !r && events && events[i]; i++)
-		if (str_glob(name, events[i]) && event_exists_in(root, group, events[i]))
+		if (str_glob(name, events[i]) && event_exists_in_tracefs(root, group, events[i]))
 			r = event_select_add(s, group, events[i]);
 	tracefs_list_free(events);
 	return r;
@@ -224,7 +225,7 @@ static int select_in_groups(const char *root, const char *group, const char *nam
 	snprintf(path, sizeof(path), "%s/events", root);
 	groups = list_folder(path);
 	for (int i = 0; !r && groups && groups[i]; i++) {
-		if (!is_reserved(groups[i]) && (!group || str_glob(group, groups[i])))
+		if (!is_reserved_group(groups[i]) && (!group || str_glob(group, groups[i])))
 			r = select_in_group(root, groups[i], name, s);
 		r = r ? r : coroutine_yield();
 	}
@@ -282,7 +283,7 @@ static int select_events_of_request(const char *root, const char *request,
 	if (name)
 		r = select_in_groups(root, group, name, s);
 	if (!r && s->n == before && !matches_made_event(s, request))
-		setup_error_unknown_event(errors, request);
+		setup_error_add_unknown_event(errors, request);
 	return r;
 }
 

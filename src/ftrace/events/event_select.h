@@ -45,7 +45,7 @@ int event_selection_add_as(struct event_selection *s, const char *group, const c
 /* Moves all events of more to s. Events that s has already stay unchanged. Returns 0 or -ENOMEM. */
 int event_selection_move_all(struct event_selection *s, struct event_selection *more);
 /* Removes one of s->events; the following ones move up. */
-void event_selection_drop(struct event_selection *s, struct event_name *e);
+void event_selection_remove(struct event_selection *s, struct event_name *e);
 
 /* The names of the event in the trace. */
 static inline const char *event_name_group(const struct event_name *e)

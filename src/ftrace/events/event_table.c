@@ -312,10 +312,10 @@ static int event_table_compile(struct event_table *t, const struct tep_event *ev
 }
 
 /* Compiles an event with an unused generic_index, which free_event() releases. */
-static int compile_indexed(struct event_table *t, const struct tep_event *event,
-			   const struct event_representation *repr,
-			   const struct event_table_options *o, const char *print_fmt,
-			   uint64_t shape, struct compiled_event **ret)
+static int compile_with_index(struct event_table *t, const struct tep_event *event,
+			      const struct event_representation *repr,
+			      const struct event_table_options *o, const char *print_fmt,
+			      uint64_t shape, struct compiled_event **ret)
 {
 	bool reused = t->n_free_indices;
 	struct compile_context ctx = {
@@ -378,8 +378,8 @@ static bool event_is_named(const struct tep_event *event, const char *name)
 	return !*at && !*name;
 }
 
-static int rename_if_needed(struct tep_event *event, const char *name,
-			    const struct event_representation *repr)
+static int rename_event_if_needed(struct tep_event *event, const char *name,
+				  const struct event_representation *repr)
 {
 	if (repr)
 		return rename_event(event, repr->group, repr->name);
@@ -412,9 +412,9 @@ int event_table_add_as(struct event_table *t, const char *group, const char *nam
 		return EVENT_TABLE_BAD_FORMAT;
 	if (reserve_event_id(t, (uint32_t)event->id) ||
 	    array_reserve(&t->events, &t->events_cap, t->n_events + 1, sizeof(*t->events)) ||
-	    rename_if_needed(event, name, repr))
+	    rename_event_if_needed(event, name, repr))
 		return -ENOMEM;
-	r = compile_indexed(t, event, repr, options, print_fmt, shape, &ev);
+	r = compile_with_index(t, event, repr, options, print_fmt, shape, &ev);
 	if (r)
 		return r == -EPROTO ? EVENT_TABLE_BAD_FORMAT : r;
 	ev->shape = shape;
@@ -446,7 +446,7 @@ static void free_event(struct event_table *t, struct compiled_event *ev)
 	compiled_event_free(ev);
 }
 
-void event_table_sweep(struct event_table *t)
+void event_table_drop_removed(struct event_table *t)
 {
 	size_t kept = 0;
 
@@ -479,7 +479,7 @@ size_t event_table_max_size(const struct event_table *t, uint32_t len)
 	for (size_t i = 0; i < t->n_events; i++) {
 		const struct compiled_event *ev = t->events[i]->whole;
 
-		n = event_encode_bound(ev ? ev : t->events[i], len);
+		n = event_encode_max_bytes(ev ? ev : t->events[i], len);
 		bound = MAX(bound, n);
 	}
 	return bound;

@@ -89,10 +89,10 @@ int event_table_add(struct event_table *t, const char *group, const char *name, 
 int event_table_add_as(struct event_table *t, const char *group, const char *name,
 		       const struct event_representation *repr, char *format,
 		       const struct event_table_options *options, uint16_t *ret_id);
-/* Removes an event that has no more records. It stays allocated until event_table_sweep. */
+/* Removes an event that has no more records. It stays allocated until event_table_drop_removed. */
 void event_table_remove(struct event_table *t, uint16_t id);
 /* Frees the removed events. No page encoder of this table may have an open bundle. */
-void event_table_sweep(struct event_table *t);
+void event_table_drop_removed(struct event_table *t);
 
 /* Returns the event compiled from exactly these inputs, or NULL. */
 const struct compiled_event *event_table_find(const struct event_table *t, const char *group,

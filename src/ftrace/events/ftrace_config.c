@@ -33,7 +33,7 @@ static void ftrace_config_add(char ***list, uint64_t *more, const char *line)
 		++*more;
 }
 
-void setup_error_unknown_event(struct setup_errors *r, const char *event)
+void setup_error_add_unknown_event(struct setup_errors *r, const char *event)
 {
 	ftrace_config_add(&r->unknown, &r->unknown_more, event);
 }
@@ -68,7 +68,7 @@ void setup_error_add_unlisted(struct setup_errors *r, uint64_t n)
 	r->failed_more += n;
 }
 
-void setup_error_fatal(struct setup_errors *r, const char *fmt, ...)
+void setup_error_set_fatal(struct setup_errors *r, const char *fmt, ...)
 {
 	char line[LINE_MAX_BYTES];
 	va_list ap;
@@ -81,7 +81,7 @@ void setup_error_fatal(struct setup_errors *r, const char *fmt, ...)
 	r->fatal = strdup(line);
 }
 
-void setup_error_notice(struct setup_errors *r, const char *text)
+void setup_error_set_notice(struct setup_errors *r, const char *text)
 {
 	if (!r->notice)
 		r->notice = strdup(text);

@@ -25,7 +25,7 @@ struct setup_errors {
 };
 
 void setup_errors_deinit(struct setup_errors *r);
-void setup_error_unknown_event(struct setup_errors *r, const char *event);
+void setup_error_add_unknown_event(struct setup_errors *r, const char *event);
 void setup_error_add(struct setup_errors *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* No-op if the list has the same text. */
@@ -34,10 +34,10 @@ void setup_error_add_once(struct setup_errors *r, const char *fmt, ...)
 /* Adds n to the number of failures that are not in the list. */
 void setup_error_add_unlisted(struct setup_errors *r, uint64_t n);
 /* Sets r->fatal; a second call changes nothing. */
-void setup_error_fatal(struct setup_errors *r, const char *fmt, ...)
+void setup_error_set_fatal(struct setup_errors *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Sets r->notice; a second call changes nothing. */
-void setup_error_notice(struct setup_errors *r, const char *text);
+void setup_error_set_notice(struct setup_errors *r, const char *text);
 
 /* The effective FtraceConfig: defaults filled in, limits applied. */
 struct ftrace_settings {

@@ -19,8 +19,9 @@
 #include "ftrace/events/page_encode.h"
 #include "ftrace/format/unaligned.h"
 
-int page_encoder_new_to(const struct event_table *table, const struct ring_page_layout *layout,
-			const struct bundle_output *output, struct page_encoder **ret)
+int page_encoder_new_with_output(const struct event_table *table,
+				 const struct ring_page_layout *layout,
+				 const struct bundle_output *output, struct page_encoder **ret)
 {
 	struct page_encoder *t = calloc(1, sizeof(*t));
 
@@ -43,7 +44,7 @@ int page_encoder_new(const struct event_table *table, const struct ring_page_lay
 {
 	const struct bundle_output output = bundle_output_of_writer(writer);
 
-	return page_encoder_new_to(table, layout, &output, ret);
+	return page_encoder_new_with_output(table, layout, &output, ret);
 }
 
 int page_encoder_reserve(struct page_encoder *t)
@@ -117,13 +118,13 @@ static NO_CANARY __attribute__((noinline)) enum ring_page_status write_event(
 	struct pb_enc *e = t->bundle.enc;
 
 	if (ev->generic_index != COMPILED_NOT_GENERIC)
-		bundle_describe(&t->bundle, ev);
-	if (event_encode_bound(ev, r.len) <= (size_t)(e->end - e->cur))
+		bundle_add_description(&t->bundle, ev);
+	if (event_encode_max_bytes(ev, r.len) <= (size_t)(e->end - e->cur))
 		e->cur = event_encode(ev, &r, &t->ctx, e->cur);
 	else
 		pb_enc_raw(e, t->scratch,
 			   (size_t)(event_encode(ev, &r, &t->ctx, t->scratch) - t->scratch));
-	if (bundle_syms_full(&t->bundle))
+	if (bundle_is_syms_full(&t->bundle))
 		bundle_end(&t->bundle);
 	if (!t->ctx.bad_field)
 		return RING_PAGE_OK;
@@ -178,7 +179,7 @@ static inline void count_record(struct page_encoder *t, struct cpu_stream *cpu, 
 }
 
 /* Adds a switch or wake-up of a recording that lacks some threads. */
-static __attribute__((noinline)) enum ring_page_status write_of_subject(
+static __attribute__((noinline)) enum ring_page_status write_sched_event_of_subject(
 	struct page_encoder *t, struct cpu_stream *cpu, const struct compiled_event *ev,
 	struct ring_record r)
 {
@@ -212,7 +213,7 @@ static inline enum ring_page_status translate_record(struct page_encoder *t, str
 		return short_record_status(ev);
 	if (ev->kind >= COMPILED_FIRST_FILTERED) {
 		if (ev->kind >= COMPILED_SUBJECT_SWITCH)
-			return write_of_subject(t, cpu, ev, *r);
+			return write_sched_event_of_subject(t, cpu, ev, *r);
 		if (!filter_record(t, ev, *r)) {
 			cpu->left_out++;
 			return RING_PAGE_OK;
@@ -328,8 +329,8 @@ static enum ring_page_status encode_records_of_page(struct page_encode_target *t
 	return to->t->calls ? encode_records_and_calls(to, page) : encode_records_for_one(to, page);
 }
 
-struct ring_page_facts page_encode_to(struct page_encode_target *to, unsigned n, const void *data,
-				      size_t len)
+struct ring_page_facts page_encode_for_targets(struct page_encode_target *to, unsigned n,
+					       const void *data, size_t len)
 {
 	enum ring_page_status status;
 	struct ring_page_facts facts;
@@ -364,7 +365,9 @@ void page_encode_lost_range(struct page_encode_target *to, unsigned n,
 
 uint32_t page_encode(struct page_encoder *t, struct cpu_stream *cpu, const void *data, size_t len)
 {
-	return page_encode_to(&(struct page_encode_target){.t = t, .cpu = cpu}, 1, data, len).used;
+	return page_encode_for_targets(&(struct page_encode_target){.t = t, .cpu = cpu}, 1, data,
+				       len)
+		.used;
 }
 
 void page_encode_record(struct page_encoder *t, struct cpu_stream *cpu, const struct ring_record *r)
@@ -378,7 +381,7 @@ void page_encode_record(struct page_encoder *t, struct cpu_stream *cpu, const st
 		page_encode_end(t, cpu);
 }
 
-void page_encode_lost(struct page_encoder *t, struct cpu_stream *cpu, uint64_t count)
+void page_encode_add_lost(struct page_encoder *t, struct cpu_stream *cpu, uint64_t count)
 {
 	bundle_end(&t->bundle);
 	page_encode_begin(t, cpu, true, count);

@@ -54,8 +54,9 @@ struct page_encoder {
 int page_encoder_new(const struct event_table *table, const struct ring_page_layout *layout,
 		     struct writer *writer, struct page_encoder **ret);
 /* As page_encoder_new, for a reader of files, which has no writer. */
-int page_encoder_new_to(const struct event_table *table, const struct ring_page_layout *layout,
-			const struct bundle_output *output, struct page_encoder **ret);
+int page_encoder_new_with_output(const struct event_table *table,
+				 const struct ring_page_layout *layout,
+				 const struct bundle_output *output, struct page_encoder **ret);
 /* Sets the names for addresses of functions; NULL: none. Borrowed until the next call. */
 void page_encoder_set_symbols(struct page_encoder *t, const struct symbol_table *symbols);
 /* NULL is allowed. */
@@ -80,7 +81,7 @@ void page_encode_record(struct page_encoder *t, struct cpu_stream *cpu,
 			const struct ring_record *r);
 /* Ends the open bundle, and notes in the next one that records of this CPU were lost before it.
  * count 0: unknown. */
-void page_encode_lost(struct page_encoder *t, struct cpu_stream *cpu, uint64_t count);
+void page_encode_add_lost(struct page_encoder *t, struct cpu_stream *cpu, uint64_t count);
 
 /*
  * One of several encoders of the same page. Each has its own table and bundle; no two have the
@@ -93,8 +94,8 @@ struct page_encode_target {
 };
 
 /* Encodes the page for n targets of the same layout, in one pass over its records. */
-struct ring_page_facts page_encode_to(struct page_encode_target *to, unsigned n, const void *page,
-				      size_t len);
+struct ring_page_facts page_encode_for_targets(struct page_encode_target *to, unsigned n,
+					       const void *page, size_t len);
 
 /* Writes a range of lost records of this CPU to the bundles of all targets. */
 void page_encode_lost_range(struct page_encode_target *to, unsigned n,

@@ -108,8 +108,7 @@ struct print_filter *print_filter_free(struct print_filter *f)
 }
 
 /* Returns the text after the word, or NULL if the text does not start with the word. */
-static const uint8_t *print_filter_skip(const uint8_t *p, const uint8_t *end, const char *word,
-					size_t len)
+static const uint8_t *skip_word(const uint8_t *p, const uint8_t *end, const char *word, size_t len)
 {
 	return (size_t)(end - p) >= len && !memcmp(p, word, len) ? p + len : NULL;
 }
@@ -129,11 +128,11 @@ static const uint8_t *skip_number(const uint8_t *p, const uint8_t *end)
 static bool rule_matches(const struct rule *r, const uint8_t *p, const uint8_t *end)
 {
 	if (r->type) {
-		p = print_filter_skip(p, end, r->type, r->type_len);
+		p = skip_word(p, end, r->type, r->type_len);
 		if (p)
 			p = skip_number(p, end);
 	}
-	return p && print_filter_skip(p, end, r->prefix, r->prefix_len);
+	return p && skip_word(p, end, r->prefix, r->prefix_len);
 }
 
 bool print_filter_has_tids(const struct print_filter *f)

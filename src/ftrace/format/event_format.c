@@ -60,7 +60,8 @@ static bool event_format_read_number(char **at)
 	return n && n <= MAX_DIGITS;
 }
 
-/* "[]", "[16]", "[NR_FOO]", "[(8 + 2)]": the kernel allows expressions. */
+/* Parses the bounds of an array: "[]", "[16]", "[NR_FOO]" or "[(8 + 2)]". The kernel allows
+ * expressions. */
 static bool parse_array_bounds(char **at)
 {
 	if (!event_format_accept(at, "["))
@@ -88,7 +89,7 @@ static unsigned skip_type_words(char **at, bool *ret_ends)
  * Blanks "[3]" of an array of strings ("__data_loc char[][3] NAME"), which libtraceevent does not
  * know. The size of the field implies the count.
  */
-static bool blank_count(char **at)
+static bool blank_array_count(char **at)
 {
 	char *from = *at;
 
@@ -127,12 +128,12 @@ static bool parse_located_field(char **at, bool has_name)
 			move_bounds_to_type(bounds, *at);
 		return has_name;
 	}
-	return *at == bounds + 2 && (**at != '[' || blank_count(at)) &&
+	return *at == bounds + 2 && (**at != '[' || blank_array_count(at)) &&
 	       event_format_accept(at, " ") && event_format_read_word(at);
 }
 
 /* Skips "TYPE NAME" with optional bounds, or "__data_loc TYPE[] NAME" or "__data_loc TYPE NAME". */
-static bool take_declaration(char **at)
+static bool skip_declaration(char **at)
 {
 	bool ends, is_located = event_format_accept(at, "__data_loc ") ||
 				event_format_accept(at, "__rel_loc ");
@@ -148,9 +149,9 @@ static bool take_declaration(char **at)
 	return true;
 }
 
-static bool take_field(char **at)
+static bool skip_field_line(char **at)
 {
-	if (!event_format_accept(at, "\tfield:") || !take_declaration(at) ||
+	if (!event_format_accept(at, "\tfield:") || !skip_declaration(at) ||
 	    !event_format_accept(at, ";\toffset:") || !event_format_read_number(at) ||
 	    !event_format_accept(at, ";\tsize:") || !event_format_read_number(at) ||
 	    !event_format_accept(at, ";\tsigned:"))
@@ -197,7 +198,7 @@ bool event_format_prepare(char *text)
 		return false;
 	while (*text == '\t' || *text == '\n') {
 		if (*text == '\t') {
-			if (!take_field(&text))
+			if (!skip_field_line(&text))
 				return false;
 			continue;
 		}
@@ -313,7 +314,7 @@ bool event_format_prints_symbols(const char *print_fmt, const char *field)
 }
 
 /* Returns the position after the field's comma in its __print_symbolic(), or NULL. */
-static const char *find_names(const char *print_fmt, const char *field)
+static const char *find_symbolic_names(const char *print_fmt, const char *field)
 {
 	static const char call[] = "__print_symbolic(";
 	const char *expression, *at = print_fmt;
@@ -330,7 +331,7 @@ static const char *find_names(const char *print_fmt, const char *field)
 
 bool event_format_next_name(const char *print_fmt, const char *field, struct event_format_names *n)
 {
-	const char *at = n->at ? n->at : find_names(print_fmt, field), *expression, *end;
+	const char *at = n->at ? n->at : find_symbolic_names(print_fmt, field), *expression, *end;
 	size_t len;
 	char *rest;
 

@@ -19,7 +19,7 @@
  *	__data_loc char[][3] words;  type "__data_loc char[]", size 12 (event_format.h)
  *	const char * name; size:8    type "const char *"
  *
- * First shape_of_field() determines the form and the element type; then they are matched with the
+ * First find_field_shape() determines the form and the element type; then they are matched with the
  * protobuf type.
  */
 
@@ -41,7 +41,7 @@ struct shape {
 	enum element element;
 };
 
-static enum element element_of_type(const char *type)
+static enum element parse_element_type(const char *type)
 {
 	static const char *const bytes[] = {"unsigned char", "signed char", "u8",   "__u8",
 					    "uint8_t",	     "s8",	    "__s8", "int8_t"};
@@ -87,32 +87,32 @@ static bool is_structure(const struct tep_format_field *f)
 	return (str_starts(f->type, "struct ") || str_starts(f->type, "union ")) && !is_pointer(f);
 }
 
-static enum form form_of_loc(int size)
+static enum form choose_loc_form(int size)
 {
 	if (size == 4)
 		return FORM_LOC;
 	return size > 0 && size % 4 == 0 && size <= 4 * FIELD_STRINGS_MAX ? FORM_LOCS : FORM_NONE;
 }
 
-static struct shape shape_of_field(const struct tep_format_field *f)
+static struct shape find_field_shape(const struct tep_format_field *f)
 {
 	const char *type = f->type;
 
 	if (str_starts(type, "__data_loc "))
-		return (struct shape){form_of_loc(f->size), element_of_type(type + 11)};
+		return (struct shape){choose_loc_form(f->size), parse_element_type(type + 11)};
 	if (str_starts(type, "__rel_loc "))
 		return (struct shape){f->size == 4 ? FORM_REL : FORM_NONE,
-				      element_of_type(type + 10)};
+				      parse_element_type(type + 10)};
 	if ((!strcmp(type, "char *") || !strcmp(type, "const char *")) && is_address_size(f->size))
 		return (struct shape){FORM_STRING_POINTER, ELEMENT_CHAR};
 	if (f->size == 0)
-		return (struct shape){FORM_TAIL, element_of_type(type)};
+		return (struct shape){FORM_TAIL, parse_element_type(type)};
 	if ((f->flags & TEP_FIELD_IS_ARRAY) || !is_number_size(f->size) || is_structure(f))
-		return (struct shape){FORM_FIXED, element_of_type(type)};
+		return (struct shape){FORM_FIXED, parse_element_type(type)};
 	return (struct shape){FORM_NUMBER, ELEMENT_OTHER};
 }
 
-static enum field_type number_kind(const struct tep_format_field *f)
+static enum field_type choose_number_kind(const struct tep_format_field *f)
 {
 	bool is_signed = f->flags & TEP_FIELD_IS_SIGNED;
 
@@ -198,7 +198,7 @@ static bool plan_number(struct field_plan *ret, enum proto_type type, struct sha
 	/* An IPv4 address is four bytes in the kernel and a number in the message. */
 	if (s.form != FORM_NUMBER && !(s.form == FORM_FIXED && is_number_size(f->size)))
 		return false;
-	kind = number_kind(f);
+	kind = choose_number_kind(f);
 	/* Same value in 5 bytes instead of 10. */
 	if (kind == FIELD_S32 && type == PROTO_UINT32)
 		kind = FIELD_U32;
@@ -307,7 +307,7 @@ static bool field_plan_special(const struct tep_format_field *f, struct field_pl
 
 /* ---- fields of events with and without a message ---- */
 
-static bool kind_fits(enum field_type kind, enum proto_type type)
+static bool kind_fits_proto_type(enum field_type kind, enum proto_type type)
 {
 	if (field_is_int(kind))
 		return type <= PROTO_UINT64;
@@ -317,11 +317,11 @@ static bool kind_fits(enum field_type kind, enum proto_type type)
 bool field_plan_typed(const struct tep_format_field *f, enum proto_type type,
 		      struct field_plan *ret)
 {
-	struct shape s = shape_of_field(f);
+	struct shape s = find_field_shape(f);
 
 	_Static_assert(PROTO_UINT64 + 1 == PROTO_STRING, "numbers come first");
 	if (field_plan_special(f, ret))
-		return kind_fits(ret->type, type);
+		return kind_fits_proto_type(ret->type, type);
 	switch (type) {
 	case PROTO_INT32:
 	case PROTO_INT64:
@@ -345,14 +345,14 @@ bool field_plan_typed(const struct tep_format_field *f, enum proto_type type,
 bool field_plan_generic(const struct tep_format_field *f, bool addresses_only,
 			struct field_plan *ret)
 {
-	struct shape s = shape_of_field(f);
+	struct shape s = find_field_shape(f);
 
 	if (field_plan_special(f, ret))
 		return true;
 	if (addresses_only && is_pointer(f) && is_address_size(f->size))
 		return plan_of_kind(ret, f->size == 8 ? FIELD_U64 : FIELD_U32, f);
 	if (s.form == FORM_NUMBER)
-		return plan_of_kind(ret, number_kind(f), f);
+		return plan_of_kind(ret, choose_number_kind(f), f);
 	if (s.form == FORM_LOCS)
 		return s.element == ELEMENT_CHAR && plan_strings(ret, f);
 	if (s.element == ELEMENT_CHAR || s.form == FORM_STRING_POINTER)

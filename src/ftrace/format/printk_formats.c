@@ -15,7 +15,7 @@
 
 #define FILE_MAX (1u << 24) /* bytes of printk_formats */
 
-static int by_address(const void *a, const void *b)
+static int compare_by_address(const void *a, const void *b)
 {
 	const struct printk_format *x = a, *y = b;
 
@@ -94,7 +94,7 @@ int printk_formats_parse(struct printk_formats *m, const char *printk_formats)
 		}
 	}
 	if (m->n)
-		qsort(m->entries, m->n, sizeof(*m->entries), by_address);
+		qsort(m->entries, m->n, sizeof(*m->entries), compare_by_address);
 	return 0;
 }
 
@@ -125,5 +125,5 @@ const struct printk_format *printk_formats_find(const struct printk_formats *m, 
 
 	if (!m->n)
 		return NULL;
-	return bsearch(&key, m->entries, m->n, sizeof(*m->entries), by_address);
+	return bsearch(&key, m->entries, m->n, sizeof(*m->entries), compare_by_address);
 }

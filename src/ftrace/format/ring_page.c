@@ -104,7 +104,7 @@ enum ring_page_status ring_page_open(struct ring_page *page, const struct ring_p
 }
 
 /* The timestamp lacks its top bits. They are those of the previous time, plus one on overflow. */
-static uint64_t whole_time_stamp(uint64_t stamp, uint64_t before)
+static uint64_t complete_time_stamp(uint64_t stamp, uint64_t before)
 {
 	if (!(before & TIME_STAMP_TOP))
 		return stamp;
@@ -168,8 +168,8 @@ enum ring_page_status ring_page_next_rare(struct ring_page *page, uint32_t head,
 	case TYPE_TIME_STAMP:
 		if (!word)
 			return RING_PAGE_SHORT_TIME_STAMP;
-		page->time = whole_time_stamp(delta + ((uint64_t)value << TIME_EXTEND_SHIFT),
-					      page->time);
+		page->time = complete_time_stamp(delta + ((uint64_t)value << TIME_EXTEND_SHIFT),
+						 page->time);
 		break;
 	}
 	page->cur += skip;

@@ -67,8 +67,8 @@ static bool parse_names(char *line, char **ret_group, char **ret_name)
 }
 
 /*
- * Reading blocks while any tracer changes events, so a child process does it while rings are read.
- * begins: this is the first read of a session, which has to have the text and waits for it. Returns
+ * Reading blocks while any tracer changes events, so a child process reads the file while rings are
+ * read. begins: this is the first read of a session, which needs the text and waits for it. Returns
  * 0, -EAGAIN (not ready) or -errno.
  */
 static int read_dynamic(const char *root, bool begins, struct strbuf *text)
@@ -118,7 +118,7 @@ static uint64_t hash_dynamic_event(uint64_t h, char *line, const char *root)
 }
 
 /* Hashes dynamic_events. Returns 0, also if the file cannot be read, or -EAGAIN. */
-static int hash_dynamic(const char *root, bool begins, uint64_t *ret)
+static int hash_dynamic_events(const char *root, bool begins, uint64_t *ret)
 {
 	struct strbuf text = {0};
 	char *line, *next;
@@ -141,7 +141,7 @@ static int hash_dynamic(const char *root, bool begins, uint64_t *ret)
 void event_watch_begin(struct event_watch *w, const char *root, const char *sys_root)
 {
 	*w = (struct event_watch){.root = root, .sys_root = sys_root};
-	if (!hash_dynamic(root, true, &w->seen))
+	if (!hash_dynamic_events(root, true, &w->seen))
 		w->seen ^= hash_modules(sys_root);
 }
 
@@ -150,7 +150,7 @@ bool event_watch_changed(struct event_watch *w)
 	bool changed;
 	uint64_t now;
 
-	if (hash_dynamic(w->root, false, &now))
+	if (hash_dynamic_events(w->root, false, &now))
 		return false;
 	now ^= hash_modules(w->sys_root);
 	changed = now != w->seen || w->again;
@@ -171,7 +171,7 @@ uint64_t event_folder_id(const struct instance *instance, const char *group, con
 	int n = snprintf(file, sizeof(file), "events/%s/%s", group, name);
 
 	if (n > 0 && (size_t)n < sizeof(file))
-		path = instance_path_of(instance, file);
+		path = instance_make_path(instance, file);
 	return path ? read_inode(path) : 0;
 }
 
@@ -238,7 +238,7 @@ static void check_compact(const struct event_selection *events, const struct set
 		options->compact = COMPACT_NONE;
 		return;
 	}
-	if (pid_filter_wanted(s->config))
+	if (pid_filter_is_requested(s->config))
 		options->compact = COMPACT_OF_SUBJECT;
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
 		_cleanup_(freep) char *format = read_format(s, "sched", names[i]);

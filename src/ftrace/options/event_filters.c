@@ -33,7 +33,7 @@ static void append_id_range(struct strbuf *text, uint32_t first, uint32_t last)
  * any list of one architecture below the kernel's limit of a page. The caller frees it. Returns
  * NULL if out of memory.
  */
-static char *syscall_filter(const uint32_t *numbers, size_t n)
+static char *make_syscall_filter(const uint32_t *numbers, size_t n)
 {
 	struct strbuf text = {0};
 	size_t first = 0;
@@ -107,7 +107,7 @@ static void drop_syscall_events(struct event_selection *events, const struct set
 			continue;
 		setup_error_add(s->errors, "%s/%s (none of syscall_events is a system call)", GROUP,
 				names[i]);
-		event_selection_drop(events, e);
+		event_selection_remove(events, e);
 	}
 }
 
@@ -136,7 +136,7 @@ static int write_filter(struct event_name *e, const char *filter, const struct s
 	r = filter_file_write(s->instance, e->group, e->name, filter, why);
 	if (r)
 		return r;
-	both = filter_conjunction(e->filter, filter);
+	both = filter_make_conjunction(e->filter, filter);
 	if (!both)
 		return -ENOMEM;
 	if (e->filter)
@@ -160,7 +160,7 @@ int event_filter_add(struct event_selection *events, struct event_name *e, const
 		setup_error_add(s->errors, "%s/%s (filter refused: %s)", event_name_group(e),
 				event_name_name(e), why.text);
 		filter_file_clear(s->instance, e->group, e->name);
-		event_selection_drop(events, e);
+		event_selection_remove(events, e);
 	}
 	return r;
 }
@@ -181,7 +181,7 @@ int syscall_events_apply(struct event_selection *events, const struct setup *s)
 		drop_syscall_events(events, s);
 		return 0;
 	}
-	filter = syscall_filter(numbers, n);
+	filter = make_syscall_filter(numbers, n);
 	if (!filter)
 		return -ENOMEM;
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
@@ -237,7 +237,7 @@ int event_filters_apply(struct event_selection *events, const struct setup *s)
 	int r;
 
 	if (c->n_event_filters > EVENT_FILTERS_MAX) {
-		setup_error_fatal(
+		setup_error_set_fatal(
 			s->errors,
 			"nothing is recorded: the config has %zu event_filters, the limit is %u",
 			c->n_event_filters, EVENT_FILTERS_MAX);

@@ -29,7 +29,7 @@ typedef Pb__FtraceConfig__EventTrigger config_trigger;
 #define ACTION(name) PB__FTRACE_CONFIG__EVENT_TRIGGER__ACTION__ACTION_##name
 #define ALWAYS_TRUE "common_pid >= 0"
 
-static const char *action_name(const config_trigger *c)
+static const char *trigger_action_name(const config_trigger *c)
 {
 	switch (c->action) {
 	case ACTION(STACKTRACE):
@@ -141,10 +141,10 @@ static int make_trigger_condition(const struct setup *s, const config_trigger *c
 		r = try_filter_on_event(s, e, own);
 		if (r)
 			return r;
-		*ret = filter_conjunction(events, own);
+		*ret = filter_make_conjunction(events, own);
 	} else if (events) {
 		*ret = strdup(events);
-	} else if (pid_filter_wanted(s->config)) {
+	} else if (pid_filter_is_requested(s->config)) {
 		*ret = strdup(ALWAYS_TRUE);
 	} else {
 		return 0;
@@ -158,7 +158,7 @@ static int make_command(const config_trigger *c, const char *condition, char **r
 
 	if (c->count)
 		snprintf(count, sizeof(count), ":%u", c->count);
-	if (asprintf(ret, "%s%s%s%s", action_name(c), count, condition ? " if " : "",
+	if (asprintf(ret, "%s%s%s%s", trigger_action_name(c), count, condition ? " if " : "",
 		     condition ? condition : "") < 0)
 		return -ENOMEM;
 	return 0;
@@ -281,7 +281,7 @@ static int prepare_stacks(const struct event_selection *events, const struct set
 }
 
 /* Before Linux 5.17, triggers of an instance act on the top level. */
-static bool triggers_act_in_instances(void)
+static bool instances_have_own_triggers(void)
 {
 	struct utsname u;
 
@@ -291,9 +291,9 @@ static bool triggers_act_in_instances(void)
 static int prepare_trigger(const struct event_selection *events, const struct setup *s,
 			   const config_trigger *c, struct event_triggers *t)
 {
-	const char *why = !c->event || !*c->event ? "no event is named"
-			  : !action_name(c)	  ? "no action is set"
-			  : !triggers_act_in_instances()
+	const char *why = !c->event || !*c->event   ? "no event is named"
+			  : !trigger_action_name(c) ? "no action is set"
+			  : !instances_have_own_triggers()
 				  ? "this kernel's triggers act on all tracers"
 				  : NULL;
 

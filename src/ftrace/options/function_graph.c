@@ -49,7 +49,7 @@ static char *function_graph_read_line(const char *root, const char *file)
 	return text;
 }
 
-static bool has_word(const char *line, const char *word)
+static bool line_has_word(const char *line, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -87,7 +87,7 @@ int function_graph_select(struct event_selection *events, const struct setup *s)
 	if (!function_graph_is_requested(s))
 		return 0;
 	tracers = function_graph_read_line(s->root, "available_tracers");
-	if (!has_word(tracers, TRACER)) {
+	if (!line_has_word(tracers, TRACER)) {
 		setup_error_add(
 			s->errors,
 			"option:enable_function_graph (the kernel has no such tracer; it has: "
@@ -107,7 +107,7 @@ void function_graph_deselect(struct event_selection *events)
 {
 	for (size_t i = events->n; i-- > 0;)
 		if (event_is_funcgraph(&events->events[i]))
-			event_selection_drop(events, &events->events[i]);
+			event_selection_remove(events, &events->events[i]);
 }
 
 /* ---- lists of functions ---- */
@@ -328,7 +328,7 @@ static int function_graph_set_threads(const struct setup *s)
 {
 	static const char file[] = "set_ftrace_pid";
 
-	if (pid_filter_wanted(s->config) || instance_is_own(s->instance))
+	if (pid_filter_is_requested(s->config) || instance_is_own(s->instance))
 		return 0;
 	if (is_set_by_others(s->instance, file, ""))
 		return report_option_failure(s, "enable_function_graph", -EBUSY,

@@ -148,7 +148,7 @@ int atrace_categories_apply(struct event_selection *events, const struct setup *
 
 	if (!c->n_atrace_categories && !c->n_atrace_apps && !c->n_atrace_categories_prefer_sdk)
 		return 0;
-	setup_error_notice(
+	setup_error_set_notice(
 		s->errors,
 		"atrace: only the kernel's part of the categories is recorded: what Android's "
 		"own processes and apps write exists on Android only");
@@ -239,7 +239,7 @@ static void instance_options_refuse(const struct setup *s, const char *name, con
 
 static void refuse_unknown(const struct setup *s, const char *name)
 {
-	_cleanup_(freep) char *folder = instance_path_of(s->instance, "options");
+	_cleanup_(freep) char *folder = instance_make_path(s->instance, "options");
 	char path[4096], best[STR_NEAREST_SIZE];
 	const char *meant;
 
@@ -335,8 +335,8 @@ static int tracefs_options_add_implied_events(struct event_selection *events, co
 
 static int refuse_cpumask(const struct setup *s, const char *why)
 {
-	setup_error_fatal(s->errors, "nothing is recorded: tracing_cpumask \"%.*s\": %s", SHOWN,
-			  s->config->tracing_cpumask, why);
+	setup_error_set_fatal(s->errors, "nothing is recorded: tracing_cpumask \"%.*s\": %s", SHOWN,
+			      s->config->tracing_cpumask, why);
 	return -EINVAL;
 }
 

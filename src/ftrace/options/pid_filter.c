@@ -26,7 +26,7 @@
 #define NAMED_MAX 20 /* nonexistent threads that are reported by id; the others are counted */
 #define SCANS_MAX 100 /* usually 2 or 3 are enough */
 
-bool pid_filter_wanted(const Pb__FtraceConfig *config)
+bool pid_filter_is_requested(const Pb__FtraceConfig *config)
 {
 	return config->n_tids_to_trace || config->n_pids_to_trace;
 }
@@ -192,7 +192,7 @@ static int add_group_threads(const struct setup *s, struct pid_set *to)
 
 	if (!s->groups || !s->groups->n_awaited)
 		return s->groups ? subject_add_threads(s->groups, to) : 0;
-	r = subject_find(s->subject, s->sys_root, &now, &e);
+	r = subject_find_groups(s->subject, s->sys_root, &now, &e);
 	if (!r)
 		r = subject_add_threads(&now, to);
 	subject_deinit(&now);
@@ -272,9 +272,9 @@ static int set_thread_list(const struct setup *s, const char *proc_root, const s
 
 static int report_refused_list(const struct setup *s, int error, const char *file)
 {
-	setup_error_fatal(s->errors,
-			  "nothing is recorded: the kernel rejected tids_to_trace (%s: %s)", file,
-			  strerror(-error));
+	setup_error_set_fatal(s->errors,
+			      "nothing is recorded: the kernel rejected tids_to_trace (%s: %s)",
+			      file, strerror(-error));
 	return error;
 }
 
@@ -286,9 +286,10 @@ static int set_thread_lists(const struct setup *s, const char *proc_root, const 
 	int r;
 
 	if (!tids->len) {
-		setup_error_fatal(s->errors, "nothing is recorded: %s contains no valid %s ID",
-				  s->config->n_pids_to_trace ? "pids_to_trace" : "tids_to_trace",
-				  s->config->n_pids_to_trace ? "process" : "thread");
+		setup_error_set_fatal(s->errors, "nothing is recorded: %s contains no valid %s ID",
+				      s->config->n_pids_to_trace ? "pids_to_trace"
+								 : "tids_to_trace",
+				      s->config->n_pids_to_trace ? "process" : "thread");
 		return -EINVAL;
 	}
 	r = set_thread_list(s, proc_root, tids, &of_events);
@@ -303,7 +304,7 @@ int pid_filter_set(const struct setup *s, const char *proc_root)
 	struct strbuf list = {0};
 	int r;
 
-	if (!pid_filter_wanted(s->config)) {
+	if (!pid_filter_is_requested(s->config)) {
 		if (s->config->follow_children)
 			setup_error_add(s->errors, "option:follow_children (it requires "
 						   "tids_to_trace or pids_to_trace)");
@@ -327,7 +328,7 @@ int pid_filter_set_functions(const struct setup *s)
 	struct strbuf list = {0};
 	int r;
 
-	if (!pid_filter_wanted(s->config))
+	if (!pid_filter_is_requested(s->config))
 		return 0;
 	quiet.errors = &repr;
 	list_config_ids(s, s->proc_root, &repr, &list);

@@ -15,7 +15,7 @@
  */
 int pid_filter_set(const struct setup *s, const char *proc_root);
 /* Returns true if the config restricts the threads. */
-bool pid_filter_wanted(const Pb__FtraceConfig *config);
+bool pid_filter_is_requested(const Pb__FtraceConfig *config);
 /* Returns true if the config also records threads that the restricted threads create. */
 bool pid_filter_follows_children(const Pb__FtraceConfig *config);
 /*

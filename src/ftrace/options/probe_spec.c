@@ -72,7 +72,7 @@ static bool is_printable(const char *line)
 }
 
 /* Uses the kernel's default names: p_vfs_read_0, p_libc_0x9d2c0. */
-static char *default_name(char type, enum probe_kind kind, const char *rest)
+static char *make_default_name(char type, enum probe_kind kind, const char *rest)
 {
 	_cleanup_(freep) char *location = strndup(rest, strcspn(rest, " %"));
 	char *name = NULL, *from, *sep;
@@ -139,7 +139,7 @@ static int parse_probe_names(char *names, enum probe_kind kind, struct probe_spe
 	if (group && !probe_name_is_good(group))
 		return err_set(e, -EINVAL, "'%.80s' is not a valid group name", group);
 	l->group = strdup(group ? group : kind == PROBE_KERNEL ? "kprobes" : "uprobes");
-	l->name = *name ? strdup(name) : default_name(*l->type, kind, l->rest);
+	l->name = *name ? strdup(name) : make_default_name(*l->type, kind, l->rest);
 	return l->group && l->name ? 0 : -ENOMEM;
 }
 
@@ -208,8 +208,8 @@ int probe_spec_parse(const char *line, enum probe_kind kind, struct probe_spec *
 
 static const char result_mark[] = " ->";
 
-static int copy_half(const struct probe_spec *l, const char *type, char *rest, size_t rest_at,
-		     struct probe_spec *ret)
+static int copy_entry_or_return_probe(const struct probe_spec *l, const char *type, char *rest,
+				      size_t rest_at, struct probe_spec *ret)
 {
 	struct probe_spec half = {.type = strdup(type),
 				  .group = strdup(l->group),
@@ -234,17 +234,18 @@ int probe_spec_split(const struct probe_spec *l, enum probe_kind kind, struct pr
 	size_t place = strcspn(l->rest, " ");
 	struct probe_spec call;
 	char *rest;
-	int r = copy_half(l, "p", strndup(l->rest, mark ? (size_t)(mark - l->rest) : SIZE_MAX),
-			  l->rest_at, &call);
+	int r = copy_entry_or_return_probe(
+		l, "p", strndup(l->rest, mark ? (size_t)(mark - l->rest) : SIZE_MAX), l->rest_at,
+		&call);
 
 	if (r)
 		return r;
 	if (asprintf(&rest, "%.*s%s", (int)place, l->rest, result) < 0)
 		rest = NULL;
 	/* An error in the result is shown there. */
-	r = copy_half(l, kind == PROBE_KERNEL ? "r" MAX_ACTIVE : "r", rest,
-		      mark ? l->rest_at + (size_t)(result - l->rest) - place : l->rest_at,
-		      ret_return);
+	r = copy_entry_or_return_probe(
+		l, kind == PROBE_KERNEL ? "r" MAX_ACTIVE : "r", rest,
+		mark ? l->rest_at + (size_t)(result - l->rest) - place : l->rest_at, ret_return);
 	if (r)
 		probe_spec_deinit(&call);
 	else
@@ -355,12 +356,12 @@ int probe_spec_check_plain(const struct probe_spec *l, enum probe_kind kind, str
 
 /* ---- the command ---- */
 
-void probe_spec_command(const struct probe_spec *l, const char *group, struct strbuf *b)
+void probe_spec_write_command(const struct probe_spec *l, const char *group, struct strbuf *b)
 {
 	strbuf_printf(b, "%s:%s/%s %s", l->type, group, l->name, l->rest);
 }
 
-size_t probe_spec_written_at(const struct probe_spec *l, const char *group, size_t at)
+size_t probe_spec_find_written_offset(const struct probe_spec *l, const char *group, size_t at)
 {
 	size_t head = strlen(l->type) + 1 + strlen(group) + 1 + strlen(l->name);
 

@@ -60,6 +60,6 @@ int probe_spec_split(const struct probe_spec *l, enum probe_kind kind, struct pr
 void probe_spec_deinit(struct probe_spec *l);
 
 /* Appends the command that creates the probe as group/name. Sets b->failed if out of memory. */
-void probe_spec_command(const struct probe_spec *l, const char *group, struct strbuf *b);
+void probe_spec_write_command(const struct probe_spec *l, const char *group, struct strbuf *b);
 /* Returns the offset in `written` of byte `at` of that command; 0 for a byte before its location. */
-size_t probe_spec_written_at(const struct probe_spec *l, const char *group, size_t at);
+size_t probe_spec_find_written_offset(const struct probe_spec *l, const char *group, size_t at);

@@ -60,8 +60,8 @@ static void read_names(struct function_names *f, const char *root)
  * Returns the name closest to `name`, borrowed until deinit, or NULL if none is close or the list
  * is unavailable.
  */
-static const char *function_names_nearest(struct function_names *f, const char *root,
-					  const char *name)
+static const char *find_nearest_function_name(struct function_names *f, const char *root,
+					      const char *name)
 {
 	struct str_nearest nearest;
 
@@ -101,7 +101,7 @@ struct making {
 	unsigned n_probes;
 };
 
-static const char *option_name(enum dynevent_type type)
+static const char *probe_option_name(enum dynevent_type type)
 {
 	return type == DYNEVENT_KPROBE ? "kprobe_events" : "uprobe_events";
 }
@@ -144,8 +144,9 @@ static bool copy_function_name(const char *location, char function[static SYMBOL
 }
 
 /* Sets e to the kernel's reason for a refused command, in terms of the user's definition. */
-static void probes_explain(struct making *m, enum dynevent_type type, const struct probe_spec *line,
-			   const char *group, const char *command, int error, struct err_text *e)
+static void explain_refused_command(struct making *m, enum dynevent_type type,
+				    const struct probe_spec *line, const char *group,
+				    const char *command, int error, struct err_text *e)
 {
 	char function[SYMBOL_SIZE],
 		what[sizeof(((struct error_log_entry *)NULL)->what) + SYMBOL_SIZE];
@@ -158,12 +159,13 @@ static void probes_explain(struct making *m, enum dynevent_type type, const stru
 	}
 	if (type == DYNEVENT_KPROBE && strstr(k.what, "symbol") &&
 	    copy_function_name(line->rest, function))
-		nearest = function_names_nearest(&m->functions, m->setup->root, function);
+		nearest = find_nearest_function_name(&m->functions, m->setup->root, function);
 	if (nearest && !strcmp(nearest, function))
 		nearest = NULL;
 	snprintf(what, sizeof(what), "%s%s%.64s%s", k.what, nearest ? "; did you mean " : "",
 		 nearest ? nearest : "", nearest ? "?" : "");
-	error_log_format(e, error, what, line->written, probe_spec_written_at(line, group, k.at));
+	error_log_format(e, error, what, line->written,
+			 probe_spec_find_written_offset(line, group, k.at));
 }
 
 /* Returns 0, -ENOMEM, or another -errno with e. */
@@ -175,7 +177,7 @@ static int make_probe(struct making *m, enum dynevent_type type, const struct pr
 	int r = -ENOMEM;
 
 	if (group)
-		probe_spec_command(line, group->name, &command);
+		probe_spec_write_command(line, group->name, &command);
 	if (group && !command.failed) {
 		r = dynevents_create(m->made, m->setup->root,
 				     &(struct dynevent){
@@ -186,7 +188,7 @@ static int make_probe(struct making *m, enum dynevent_type type, const struct pr
 				     },
 				     command.s);
 		if (r && r != -ENOMEM)
-			probes_explain(m, type, line, group->name, command.s, r, e);
+			explain_refused_command(m, type, line, group->name, command.s, r, e);
 	}
 	strbuf_deinit(&command);
 	return r;
@@ -258,7 +260,7 @@ static bool count_probe(struct making *m, enum dynevent_type type, size_t n_requ
 	if (m->n_probes++ == PROBES_MAX)
 		setup_error_add(m->setup->errors,
 				"option:%s (only the first %u of %zu probes are used)",
-				option_name(type), PROBES_MAX, n_requested);
+				probe_option_name(type), PROBES_MAX, n_requested);
 	return false;
 }
 
@@ -269,7 +271,8 @@ static int probes_report(const struct making *m, enum dynevent_type type, int r,
 	if (r == -ENOMEM)
 		return r;
 	if (r)
-		setup_error_add(m->setup->errors, "option:%s (%s)", option_name(type), e->text);
+		setup_error_add(m->setup->errors, "option:%s (%s)", probe_option_name(type),
+				e->text);
 	return 0;
 }
 
@@ -316,8 +319,8 @@ static int make_pair(struct making *m, const char *function, struct err_text *e)
 	return r;
 }
 
-static int make_by_type(struct making *m, const Pb__FtraceConfig__KprobeEvent *k,
-			struct err_text *e)
+static int make_probe_of_function(struct making *m, const Pb__FtraceConfig__KprobeEvent *k,
+				  struct err_text *e)
 {
 	if (!is_function(k->probe))
 		return err_set(e, -EINVAL, "'%.128s' is not a function name", k->probe);
@@ -344,7 +347,7 @@ static int make_kprobe(struct making *m, const Pb__FtraceConfig__KprobeEvent *k,
 			       k->probe);
 	if (definition)
 		return make_from_definition(m, DYNEVENT_KPROBE, k->definition, e);
-	return make_by_type(m, k, e);
+	return make_probe_of_function(m, k, e);
 }
 
 /* ---- all probes of the config ---- */
@@ -353,12 +356,12 @@ static bool check_supported(const struct making *m, enum dynevent_type type, siz
 {
 	if (!n_requested || dynevent_supported(m->setup->root, type))
 		return n_requested;
-	setup_error_add(m->setup->errors, "option:%s (the kernel has no %s)", option_name(type),
-			dynevent_file_name(type));
+	setup_error_add(m->setup->errors, "option:%s (the kernel has no %s)",
+			probe_option_name(type), dynevent_file_name(type));
 	return false;
 }
 
-static int make_all(struct making *m)
+static int make_requested_probes(struct making *m)
 {
 	const Pb__FtraceConfig *c = m->setup->config;
 	size_t n_requested = c->n_kprobe_events + c->n_uprobe_events;
@@ -394,7 +397,7 @@ int probes_make(const struct setup *s, struct dynevents *made)
 		return -ENOMEM;
 	m->setup = s;
 	m->made = made;
-	r = make_all(m);
+	r = make_requested_probes(m);
 	for (unsigned i = 0; i < m->n_groups; i++)
 		free(m->groups[i].written);
 	strbuf_deinit(&m->functions.text);

@@ -41,9 +41,9 @@ int subject_filter_resolve(const struct setup *s, Pb__FtraceConfig *own, struct 
 
 	if (!subject_has_groups(s->subject))
 		return 0;
-	r = subject_find(s->subject, s->sys_root, groups, &e);
+	r = subject_find_groups(s->subject, s->sys_root, groups, &e);
 	if (r < 0) {
-		setup_error_fatal(s->errors, "nothing is recorded: %s", e.text);
+		setup_error_set_fatal(s->errors, "nothing is recorded: %s", e.text);
 		return r;
 	}
 	if (pid_set_reserve(&threads) < 0 || pid_set_reserve(&spawners) < 0 ||
@@ -55,9 +55,9 @@ int subject_filter_resolve(const struct setup *s, Pb__FtraceConfig *own, struct 
 		r = append_ids(&spawners, &own->n_pids_to_trace, &own->pids_to_trace);
 	own->has_follow_children = own->follow_children = true;
 	if (!r && !own->n_tids_to_trace && !own->n_pids_to_trace) {
-		setup_error_fatal(s->errors,
-				  "nothing is recorded: the groups of subject_config have no "
-				  "processes, and no process is known to start any");
+		setup_error_set_fatal(s->errors,
+				      "nothing is recorded: the groups of subject_config have no "
+				      "processes, and no process is known to start any");
 		return -ESRCH;
 	}
 	return r;
@@ -67,7 +67,7 @@ int subject_filter_resolve(const struct setup *s, Pb__FtraceConfig *own, struct 
  * Events that are also about a thread other than the running one: the field with that thread's
  * name.
  */
-static const char *other_thread(const struct event_name *e)
+static const char *other_thread_field(const struct event_name *e)
 {
 	static const struct {
 		const char *group, *name, *field;
@@ -100,10 +100,10 @@ static bool append_comparison(struct strbuf *to, const char *field, const char *
 }
 
 /* Returns the filter of an event, which the caller frees; NULL if out of memory or a name is bad. */
-static char *program_filter(const struct event_name *e, const Pb__SubjectConfig *c,
-			    const char **ret_bad)
+static char *make_program_filter(const struct event_name *e, const Pb__SubjectConfig *c,
+				 const char **ret_bad)
 {
-	const char *fields[] = {"COMM", other_thread(e)};
+	const char *fields[] = {"COMM", other_thread_field(e)};
 	struct strbuf text = {0};
 
 	*ret_bad = NULL;
@@ -126,8 +126,8 @@ int subject_filter_programs(struct event_selection *events, const struct setup *
 	if (!subject_has_programs(s->subject))
 		return 0;
 	if (s->config->enable_function_graph) {
-		setup_error_fatal(s->errors,
-				  "nothing is recorded: functions cannot be filtered by program");
+		setup_error_set_fatal(
+			s->errors, "nothing is recorded: functions cannot be filtered by program");
 		return -EINVAL;
 	}
 	for (size_t i = events->n; i-- > 0 && !r;) {
@@ -135,12 +135,12 @@ int subject_filter_programs(struct event_selection *events, const struct setup *
 		_cleanup_(freep) char *filter = NULL;
 		const char *bad;
 
-		filter = program_filter(e, s->subject, &bad);
+		filter = make_program_filter(e, s->subject, &bad);
 		if (bad) {
-			setup_error_fatal(s->errors,
-					  "nothing is recorded: '%.64s' cannot be used as a "
-					  "program name in a kernel filter",
-					  bad);
+			setup_error_set_fatal(s->errors,
+					      "nothing is recorded: '%.64s' cannot be used as a "
+					      "program name in a kernel filter",
+					      bad);
 			return -EINVAL;
 		}
 		if (!filter || event_filter_add(events, e, filter, s) == -ENOMEM)

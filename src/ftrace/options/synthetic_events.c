@@ -51,7 +51,7 @@ static const struct recipe suspend_resume = {
 /*
  * Returns true if the request is "synthetic/NAME" or "synthetic:NAME" with the name of the recipe.
  */
-static bool request_is_for(const char *request, const struct recipe *r)
+static bool is_request_for_recipe(const char *request, const struct recipe *r)
 {
 	static const char group[] = "synthetic";
 	size_t len = strlen(group);
@@ -62,13 +62,14 @@ static bool request_is_for(const char *request, const struct recipe *r)
 
 bool synthetic_event_can_make(const char *request)
 {
-	return request_is_for(request, &rss_stat) || request_is_for(request, &suspend_resume);
+	return is_request_for_recipe(request, &rss_stat) ||
+	       is_request_for_recipe(request, &suspend_resume);
 }
 
 static bool recipe_is_requested(const struct setup *s, const struct recipe *r)
 {
 	for (size_t i = 0; i < s->config->n_ftrace_events; i++)
-		if (request_is_for(s->config->ftrace_events[i], r))
+		if (is_request_for_recipe(s->config->ftrace_events[i], r))
 			return true;
 	return false;
 }
@@ -211,7 +212,7 @@ int synthetic_events_make(struct event_selection *events, const struct setup *s,
 	else if (recipe_is_requested(s, &rss_stat))
 		r = try_to_make(s, &rss_stat, made, "synthetic/rss_stat_throttled", "");
 	if (r > 0 && throttle)
-		event_selection_drop(events, event_selection_find(events, "kmem", "rss_stat"));
+		event_selection_remove(events, event_selection_find(events, "kmem", "rss_stat"));
 	if (r >= 0 && recipe_is_requested(s, &suspend_resume))
 		r = try_to_make(s, &suspend_resume, made, "synthetic/suspend_resume_minimal", "");
 	for (size_t i = before; r >= 0 && i < made->n; i++)

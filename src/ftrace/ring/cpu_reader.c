@@ -191,7 +191,7 @@ int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char
 	r->pass_max = (uint32_t)MIN((uint64_t)buffer_kb * 1024 + 3ull * layout->size, UINT32_MAX);
 	r->page_size = layout->size;
 	r->page = malloc(layout->size);
-	r->dir = instance_path_of(i, "per_cpu");
+	r->dir = instance_make_path(i, "per_cpu");
 	error = r->page && r->dir ? fs_each(r->dir, cpu_reader_add_cpu, &list) : -ENOMEM;
 	if (!error)
 		error = make_readers(r, &list);
@@ -250,7 +250,7 @@ void cpu_readers_begin_pass(struct cpu_readers *r)
  * Returns true if there is nothing to read: the ring is empty, or the CPU was never online. If the
  * kernel is short of memory, the next tick retries; a flush gives up.
  */
-static bool means_nothing_to_read(int error, bool to_the_end)
+static bool is_nothing_to_read(int error, bool to_the_end)
 {
 	return error == EAGAIN || error == ENODEV ||
 	       (!to_the_end && (error == ENOMEM || error == EBUSY));
@@ -279,7 +279,7 @@ static enum ring_page_status read_page_of_ring(struct cpu_readers *r, struct cpu
 	cpu->absent = n < 0 && errno == ENODEV;
 	if (n == (ssize_t)r->page_size)
 		return RING_PAGE_OK;
-	if (n < 0 && !means_nothing_to_read(errno, to_the_end))
+	if (n < 0 && !is_nothing_to_read(errno, to_the_end))
 		return RING_PAGE_READ_ERROR;
 	return n > 0 ? RING_PAGE_PARTIAL_READ : RING_PAGE_END;
 }
@@ -291,7 +291,7 @@ static void update_lost_ranges(struct cpu_readers *r, struct cpu_reader *cpu,
 	struct lost_range range;
 	uint64_t overrun = 0;
 
-	if (lost_ranges_want_overrun(&cpu->lost, page))
+	if (lost_ranges_needs_overrun(&cpu->lost, page))
 		overrun = read_overrun(r, cpu);
 	if (lost_ranges_add(&cpu->lost, page, overrun, &range))
 		page_encode_lost_range(to, n, &range);
@@ -325,7 +325,7 @@ uint32_t cpu_reader_read_pages(struct cpu_readers *r, struct cpu_reader *cpu,
 				count_page_status(to, n, status);
 			break;
 		}
-		page = page_encode_to(to, n, r->page, r->page_size);
+		page = page_encode_for_targets(to, n, r->page, r->page_size);
 		update_lost_ranges(r, cpu, to, n, &page);
 		cpu->pass_bytes += r->page_size;
 		if (cpu->pass_bytes >= r->pass_max)

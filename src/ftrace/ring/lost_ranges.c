@@ -26,7 +26,7 @@ static void end_range(struct lost_ranges *l, struct lost_range *ret)
 	l->accounted = l->overrun;
 }
 
-bool lost_ranges_want_overrun(const struct lost_ranges *l, const struct ring_page_facts *page)
+bool lost_ranges_needs_overrun(const struct lost_ranges *l, const struct ring_page_facts *page)
 {
 	return page->lost && (!page->lost_count || is_open(l) || l->loose);
 }
@@ -38,7 +38,7 @@ bool lost_ranges_add(struct lost_ranges *l, const struct ring_page_facts *page, 
 	bool complete = false;
 
 	l->read_ns = MAX(page->last_ns, before);
-	if (lost_ranges_want_overrun(l, page)) {
+	if (lost_ranges_needs_overrun(l, page)) {
 		if (!is_open(l))
 			l->open.begin_ns = before;
 		l->open.end_ns = MAX(page->first_ns, 1u);

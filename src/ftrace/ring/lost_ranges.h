@@ -34,9 +34,9 @@ struct lost_ranges {
  * Returns true if the counter is needed for this page. The caller reads it after this page and
  * before the next one.
  */
-bool lost_ranges_want_overrun(const struct lost_ranges *l, const struct ring_page_facts *page);
+bool lost_ranges_needs_overrun(const struct lost_ranges *l, const struct ring_page_facts *page);
 /*
- * Adds a page. overrun: the counter, if lost_ranges_want_overrun() needs it; UINT64_MAX:
+ * Adds a page. overrun: the counter, if lost_ranges_needs_overrun() needs it; UINT64_MAX:
  * unreadable. Returns true if *ret is a complete range.
  */
 bool lost_ranges_add(struct lost_ranges *l, const struct ring_page_facts *page, uint64_t overrun,

@@ -141,9 +141,9 @@ static unsigned list_encode_targets(void *ctx, unsigned cpu, struct page_encode_
 	return n;
 }
 
-static void call_all_read(struct ring_listener *l)
+static void notify_all_read(struct ring_listener *l)
 {
-	if (!l->reading_all || l->read_all_pass > ring_poll_finished_passes(l->ring->poll))
+	if (!l->reading_all || l->read_all_pass > ring_poll_count_finished_passes(l->ring->poll))
 		return;
 	l->reading_all = false;
 	l->ops->all_read(l);
@@ -151,7 +151,7 @@ static void call_all_read(struct ring_listener *l)
 
 static void on_pass_end(void *ctx)
 {
-	call_each_listener(ctx, call_all_read);
+	call_each_listener(ctx, notify_all_read);
 }
 
 static const struct ring_poll_ops ring_poll_ops = {
@@ -251,7 +251,7 @@ static int ring_join(struct ring *r, struct ring_listener *l)
 int ring_open(struct ring_listener *l, struct event_base *loop, const char *sys_root,
 	      const struct instance *i, struct err_text *e)
 {
-	char *path = instance_path_of(i, "per_cpu");
+	char *path = instance_make_path(i, "per_cpu");
 	struct ring *r;
 	int error;
 
@@ -321,7 +321,7 @@ void ring_attach(struct ring_listener *l)
 	update_poll_period(r);
 }
 
-void ring_hold(struct ring_listener *l, bool hold)
+void ring_set_hold(struct ring_listener *l, bool hold)
 {
 	l->held = hold;
 	if (l->attached)

@@ -86,7 +86,7 @@ void ring_attach(struct ring_listener *l);
  * hold true: suspends reading for this listener. Records stay in the kernel unless another listener
  * reads them; then both get them. hold false: resumes.
  */
-void ring_hold(struct ring_listener *l, bool hold);
+void ring_set_hold(struct ring_listener *l, bool hold);
 /* Stops records, ticks and callbacks for the listener. */
 void ring_detach(struct ring_listener *l);
 

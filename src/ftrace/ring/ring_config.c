@@ -25,7 +25,7 @@
  * Then smaller sub-buffers allow the same ring.
  */
 
-static uint32_t page_kb(void)
+static uint32_t get_page_kb(void)
 {
 	return (uint32_t)sysconf(_SC_PAGESIZE) / 1024;
 }
@@ -64,7 +64,7 @@ static int set_subbuf_size(const struct instance *i, uint32_t kb)
 	do {
 		r = write_kb_file(i, "buffer_subbuf_size_kb", kb);
 		kb /= 2;
-	} while (r == -ENOMEM && kb >= page_kb());
+	} while (r == -ENOMEM && kb >= get_page_kb());
 	return r;
 }
 
@@ -126,12 +126,12 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
 
 	/* The chosen size, if the config sets none or one that the kernel does not have. */
 	if (subbuf_r == -EINVAL)
-		set_subbuf_size(i, choose_subbuf_kb(kb, s->watermark, page_kb()));
+		set_subbuf_size(i, choose_subbuf_kb(kb, s->watermark, get_page_kb()));
 	subbuf_kb = instance_subbuf_kb(i);
 	while ((r = grow_ring_to(i, kb)) == -ENOMEM) {
-		if (subbuf_kb > page_kb() && !set_subbuf_size(i, subbuf_kb / 2))
+		if (subbuf_kb > get_page_kb() && !set_subbuf_size(i, subbuf_kb / 2))
 			subbuf_kb /= 2;
-		else if (kb / 2 >= page_kb())
+		else if (kb / 2 >= get_page_kb())
 			kb /= 2;
 		else
 			break;
@@ -158,7 +158,7 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
  * Returns the percentage to write for a ring of that many sub-buffers: percent, but at least that
  * of two sub-buffers. A result above 100 means that the ring has too few sub-buffers.
  */
-static uint32_t min_watermark(uint32_t percent, uint32_t subbufs)
+static uint32_t raise_watermark(uint32_t percent, uint32_t subbufs)
 {
 	uint32_t least = subbufs ? 200 / subbufs + 1 : UINT32_MAX;
 
@@ -195,7 +195,7 @@ static const char *set_requested_watermark(const struct instance *i, uint32_t re
 					   uint32_t subbufs, struct ring_listener *l,
 					   struct setup_errors *errors)
 {
-	uint32_t percent = min_watermark(requested, subbufs);
+	uint32_t percent = raise_watermark(requested, subbufs);
 	const char *why = requested > 100 ? "more than 100" : start_watching(i, percent, l);
 
 	if (why)
@@ -218,7 +218,7 @@ void ring_config_set_watermark(const struct instance *i, const struct ftrace_set
 	if (s->watermark)
 		why = set_requested_watermark(i, s->watermark, subbufs, l, errors);
 	else if (!s->period_is_set)
-		why = start_watching(i, min_watermark(WATERMARK_PRESET, subbufs), l);
+		why = start_watching(i, raise_watermark(WATERMARK_PRESET, subbufs), l);
 	if (!why && !s->period_is_set)
 		l->period_ms = WATERMARK_DRAIN_PERIOD_MS;
 }
@@ -243,7 +243,7 @@ static bool ring_limit_applies(enum ring_limit limit, uint32_t of, uint32_t uid)
 }
 
 /* Returns the bytes that the limit leaves for one more session of the user. */
-static uint64_t ring_limit_left(enum ring_limit limit, uint32_t uid, uint64_t ram)
+static uint64_t ring_limit_bytes_left(enum ring_limit limit, uint32_t uid, uint64_t ram)
 {
 	uint64_t most = ram / 16 * ring_limits[limit].sixteenths, used = 0;
 	const struct ring_share *s;
@@ -263,7 +263,7 @@ void ring_share_reserve(struct ring_share *s, uint32_t uid, const struct ftrace_
 	enum ring_limit tightest = RING_LIMIT_ALL;
 
 	for (enum ring_limit i = 0; i < RING_LIMITS; i++) {
-		uint64_t left = ring_limit_left(i, uid, machine->ram_bytes);
+		uint64_t left = ring_limit_bytes_left(i, uid, machine->ram_bytes);
 
 		if (left < least) {
 			least = left;

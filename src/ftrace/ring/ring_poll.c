@@ -182,7 +182,7 @@ static void ring_watch_arm_all(struct ring_poll *d, bool after_all)
 }
 
 /* Returns true if poll() of these empty rings waits, which some kernels do not. */
-static bool ring_watch_works(const struct cpu_readers *readers)
+static bool test_ring_watch(const struct cpu_readers *readers)
 {
 	bool waits = false;
 
@@ -201,7 +201,7 @@ int ring_poll_prepare_watch(struct ring_poll *d)
 {
 	const struct cpu_readers *r = d->options.readers;
 
-	if (!ring_watch_works(r))
+	if (!test_ring_watch(r))
 		return -EOPNOTSUPP;
 	if (d->watches)
 		return 0;
@@ -381,7 +381,7 @@ uint64_t ring_poll_read_all(struct ring_poll *d)
 	return d->passes + 1;
 }
 
-uint64_t ring_poll_finished_passes(const struct ring_poll *d)
+uint64_t ring_poll_count_finished_passes(const struct ring_poll *d)
 {
 	return d->passes;
 }

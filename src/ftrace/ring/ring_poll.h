@@ -30,7 +30,7 @@ struct ring_poll_ops {
 	/* Returns the targets for records of a CPU, given by its index in the readers. */
 	unsigned (*targets)(void *ctx, unsigned cpu, struct page_encode_target **ret);
 	void (*after_slice)(void *ctx);
-	/* A pass to the end is over: ring_poll_finished_passes has increased. */
+	/* A pass to the end is over: ring_poll_count_finished_passes has increased. */
 	void (*pass_over)(void *ctx);
 };
 
@@ -60,12 +60,12 @@ int ring_poll_prepare_watch(struct ring_poll *d);
 
 /*
  * Reads all records in later iterations of the loop. Returns the number of the pass that will have
- * read everything that is in the rings now: wait until ring_poll_finished_passes reaches it. That
- * takes at most the current pass and another one. Requires a period.
+ * read everything that is in the rings now: wait until ring_poll_count_finished_passes reaches it.
+ * That takes at most the current pass and another one. Requires a period.
  */
 uint64_t ring_poll_read_all(struct ring_poll *d);
 /* Returns how many passes to the end are over. */
-uint64_t ring_poll_finished_passes(const struct ring_poll *d);
+uint64_t ring_poll_count_finished_passes(const struct ring_poll *d);
 /*
  * Returns when the current pass over all rings began, in ns of CLOCK_BOOTTIME, or UINT64_MAX if
  * there is none.

@@ -126,7 +126,7 @@ struct boot_trace_source {
 	struct ds_env env;
 	char *name; /* owned: of the instance */
 	struct coroutine *setting_up; /* the setup; NULL when it has ended */
-	bool start_waits; /* a start command came during the setup */
+	bool start_waits; /* a start command arrived during the setup */
 	struct writer *writer; /* owned */
 	struct setup_errors errors;
 	struct instance instance; /* not made if errors.fatal is set */
@@ -213,12 +213,13 @@ static int open_instance(struct boot_trace_source *ds)
 	int r;
 
 	if (!env->tracefs_root) {
-		setup_error_fatal(&ds->errors, "this process cannot use tracefs");
+		setup_error_set_fatal(&ds->errors, "this process cannot use tracefs");
 		return -ENOENT;
 	}
 	if (!ds_consumer_is_root(ds->handle)) {
-		setup_error_fatal(&ds->errors, "nothing is recorded: only root may read the rings "
-					       "of another boot");
+		setup_error_set_fatal(&ds->errors,
+				      "nothing is recorded: only root may read the rings "
+				      "of another boot");
 		return -EPERM;
 	}
 	r = session_instance_attach_named(&ds->instance, env->tracefs_root, env->state_root,
@@ -233,7 +234,7 @@ static int open_instance(struct boot_trace_source *ds)
 		r = ring_open(&ds->ring, env->loop, env->sys_root, &ds->instance, &e);
 	/* open_frozen_instance() reports an error without a text. */
 	if (r && *e.text)
-		setup_error_fatal(&ds->errors, "nothing is recorded: %s", e.text);
+		setup_error_set_fatal(&ds->errors, "nothing is recorded: %s", e.text);
 	return r;
 }
 
@@ -256,7 +257,7 @@ static void open_frozen_instance(struct boot_trace_source *ds)
 	}
 	if (!r)
 		return;
-	setup_error_fatal(&ds->errors, "nothing is recorded: %s", strerror(-r));
+	setup_error_set_fatal(&ds->errors, "nothing is recorded: %s", strerror(-r));
 	leave_instance(ds);
 }
 
@@ -339,7 +340,7 @@ static const struct ring_listener_ops ring_ops = {
 
 /* ---- commands of the producer ---- */
 
-static void frozen_destroy(void *instance)
+static void boot_trace_destroy(void *instance)
 {
 	struct boot_trace_source *ds = instance;
 
@@ -391,8 +392,8 @@ static void on_set_up(void *ctx)
 static const struct coroutine_ops setting_up_ops = {.run = boot_trace_source_set_up,
 						    .done = on_set_up};
 
-static int frozen_create(struct ds_handle *h, const struct ds_env *env,
-			 const Pb__DataSourceConfig *config, void **ret_instance)
+static int boot_trace_create(struct ds_handle *h, const struct ds_env *env,
+			     const Pb__DataSourceConfig *config, void **ret_instance)
 {
 	const Pb__FrozenFtraceConfig *c = config->frozen_ftrace_config;
 	struct boot_trace_source *ds = calloc(1, sizeof(*ds));
@@ -406,7 +407,7 @@ static int frozen_create(struct ds_handle *h, const struct ds_env *env,
 	ds->writer = ds_writer_new(h);
 	ds->name = strdup(c && c->instance_name ? c->instance_name : "");
 	if (!ds->writer || !ds->name) {
-		frozen_destroy(ds);
+		boot_trace_destroy(ds);
 		return -ENOMEM;
 	}
 	coroutine_start(&ds->setting_up, env->loop, &setting_up_ops, ds);
@@ -414,7 +415,7 @@ static int frozen_create(struct ds_handle *h, const struct ds_env *env,
 	return 0;
 }
 
-static void frozen_start(void *instance)
+static void boot_trace_start(void *instance)
 {
 	struct boot_trace_source *ds = instance;
 
@@ -424,7 +425,7 @@ static void frozen_start(void *instance)
 		boot_trace_source_begin(ds);
 }
 
-static void frozen_flush(void *instance, uint64_t flush_id)
+static void boot_trace_flush(void *instance, uint64_t flush_id)
 {
 	struct boot_trace_source *ds = instance;
 
@@ -435,7 +436,7 @@ static void frozen_flush(void *instance, uint64_t flush_id)
 		boot_trace_source_answer_flushes(ds);
 }
 
-static void frozen_stop(void *instance)
+static void boot_trace_stop(void *instance)
 {
 	struct boot_trace_source *ds = instance;
 
@@ -449,9 +450,9 @@ static void frozen_stop(void *instance)
 const struct data_source boot_trace_data_source = {
 	.name = "linux.frozen_ftrace",
 	.capabilities = 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_SYS_NICE,
-	.create = frozen_create,
-	.start = frozen_start,
-	.flush = frozen_flush,
-	.stop = frozen_stop,
-	.destroy = frozen_destroy,
+	.create = boot_trace_create,
+	.start = boot_trace_start,
+	.flush = boot_trace_flush,
+	.stop = boot_trace_stop,
+	.destroy = boot_trace_destroy,
 };

@@ -38,9 +38,9 @@ static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
 	int r = print_filter_new(c, pid_filter_follows_children(c), &s->table.prints);
 
 	if (r == -E2BIG)
-		setup_error_fatal(&s->errors,
-				  "nothing is recorded: print_filter has more than %u rules",
-				  PRINT_FILTER_MAX_RULES);
+		setup_error_set_fatal(&s->errors,
+				      "nothing is recorded: print_filter has more than %u rules",
+				      PRINT_FILTER_MAX_RULES);
 	if (c->print_filter && !event_selection_has(&s->events, "ftrace", "print"))
 		setup_error_add(&s->errors, "option:print_filter (ftrace/print is not recorded)");
 	return r;
@@ -91,7 +91,7 @@ static int select_events(struct ftrace_session *s, const struct setup *setup)
  */
 static int split_events(struct ftrace_session *s, struct setup *setup)
 {
-	int r = top_level_split(&s->top, &s->events, setup);
+	int r = top_level_move_events(&s->top, &s->events, setup);
 
 	if (r || !setup->config->enable_function_graph)
 		return r;
@@ -146,7 +146,7 @@ static int listen_to_ring(struct ftrace_session *s, const struct ds_env *env, st
 	s->ring.runs_last = !s->setup.for_root;
 	r = ring_open(&s->ring, env->loop, env->sys_root, &s->instance, &e);
 	if (r) {
-		setup_error_fatal(&s->errors, "%s", e.text);
+		setup_error_set_fatal(&s->errors, "%s", e.text);
 		return r;
 	}
 	if (s->settings.on_flush_only) {
@@ -162,7 +162,7 @@ static int listen_to_ring(struct ftrace_session *s, const struct ds_env *env, st
 	s->ring.encoder = s->encoder;
 	if (!r && s->settings.keep_broken_pages)
 		s->encoder->broken_left = BROKEN_PAGES_KEPT;
-	if (!r && pid_filter_wanted(s->setup.config))
+	if (!r && pid_filter_is_requested(s->setup.config))
 		pid_filter_add_listed(&s->instance, &s->encoder->threads.members);
 	return r;
 }
@@ -319,11 +319,12 @@ void ftrace_session_set_up(struct ftrace_session *s, const struct ds_env *env,
 
 	if (!r)
 		return;
-	/* The session goes on without recording, and reports why. */
+	/* The session continues without recording, and reports why. */
 	if (r == -ECANCELED)
-		setup_error_fatal(&s->errors, "nothing is recorded: the session ended while it was "
-					      "being set up");
-	setup_error_fatal(&s->errors, "cannot set up tracing: %s", strerror(-r));
+		setup_error_set_fatal(&s->errors,
+				      "nothing is recorded: the session ended while it was "
+				      "being set up");
+	setup_error_set_fatal(&s->errors, "cannot set up tracing: %s", strerror(-r));
 	remove_from_tracefs(s);
 }
 

@@ -52,7 +52,7 @@ struct ftrace_source {
 	struct ds_env env;
 	struct coroutine *setting_up; /* the setup, then the start; NULL: neither is running */
 	struct coroutine *winding_down; /* the stop, then the close; NULL: neither is running */
-	bool start_waits; /* a start command came during the setup */
+	bool start_waits; /* a start command arrived during the setup */
 	uint32_t stop_patience_ms; /* how long a stop waits for the setup and the symbols */
 	uint64_t stop_by_ns; /* CLOCK_MONOTONIC: when that time is over */
 	struct metadata_publisher publisher;
@@ -162,7 +162,8 @@ static void update_top_markers(struct ftrace_source *ds)
 		(void)override_write(ds->top_markers_off, "options/copy_trace_marker", "0");
 }
 
-/* The timer limits a setup that goes on after the stop; else it is that of the next refresh. */
+/* The timer limits a setup that continues after the stop; otherwise it is the timer of the next
+ * refresh. */
 static void ftrace_source_on_refresh_or_setup_timeout(evutil_socket_t fd, short what, void *arg)
 {
 	struct ftrace_source *ds = arg;
@@ -279,10 +280,10 @@ static void read_everything(struct ftrace_source *ds)
  * If hold is true, leaves the records in the rings, unless another session reads them; else reads
  * them.
  */
-static void set_rings_held(struct ftrace_source *ds, bool hold)
+static void set_rings_hold(struct ftrace_source *ds, bool hold)
 {
 	for (unsigned i = 0; i < ds->session.n_listeners; i++)
-		ring_hold(ds->session.listeners[i], hold);
+		ring_set_hold(ds->session.listeners[i], hold);
 }
 
 static void attach_rings(struct ftrace_source *ds)
@@ -292,7 +293,7 @@ static void attach_rings(struct ftrace_source *ds)
 
 		l->ops = &ring_ops;
 		l->ctx = ds;
-		ring_hold(l, true);
+		ring_set_hold(l, true);
 		ring_attach(l);
 	}
 }
@@ -315,7 +316,7 @@ static void begin_reading(void *ctx)
 	struct ftrace_session *s = &ds->session;
 
 	session_symbols_apply(&s->symbols, s->listeners, s->n_listeners, &s->extra, &s->errors);
-	set_rings_held(ds, false);
+	set_rings_hold(ds, false);
 	ds->reading = true;
 	report_started(ds);
 }
@@ -365,7 +366,8 @@ static void switch_recording_on(void *ctx)
 				      event_triggers_can_pause(s->setup.config));
 		r = begin_instance(s);
 		if (r)
-			setup_error_fatal(&s->errors, "cannot start recording: %s", strerror(-r));
+			setup_error_set_fatal(&s->errors, "cannot start recording: %s",
+					      strerror(-r));
 		else
 			s->instance.stays = s->setup.config->kept_instance != NULL;
 	}
@@ -441,7 +443,7 @@ static bool wait_for_symbols(struct ftrace_source *ds)
 	if (ds->in_flush_pass || !ms ||
 	    !session_symbols_wait(&ds->session.symbols, ms, on_symbols, ds))
 		return false;
-	set_rings_held(ds, true);
+	set_rings_hold(ds, true);
 	ds->read_after_symbols = true;
 	return true;
 }
@@ -548,18 +550,18 @@ static void ftrace_start(void *instance)
  * Returns true if a flush leaves the records to the stop that follows, because the symbols for them
  * are not loaded.
  */
-static bool stop_reads_instead(const struct ftrace_source *ds)
+static bool flush_leaves_records_to_stop(const struct ftrace_source *ds)
 {
 	return ds->read_after_symbols ||
 	       (ds_flush_precedes_stop(ds->handle) && !ds->in_flush_pass &&
-		session_symbols_pending(&ds->session.symbols));
+		session_symbols_are_pending(&ds->session.symbols));
 }
 
 static void ftrace_flush(void *instance, uint64_t flush_id)
 {
 	struct ftrace_source *ds = instance;
 
-	if (ds->stopped || ds->setting_up || stop_reads_instead(ds)) {
+	if (ds->stopped || ds->setting_up || flush_leaves_records_to_stop(ds)) {
 		if (!ds->setting_up)
 			report_started(ds); /* the source records, although nothing is read yet */
 		ds_flushed(ds->handle, flush_id);

@@ -56,7 +56,7 @@ void metadata_publisher_drop_events(struct event_selection *s)
 		struct event_name *e = event_selection_find(s, m->group, m->name);
 
 		if (e)
-			event_selection_drop(s, e);
+			event_selection_remove(s, e);
 	}
 }
 
@@ -119,7 +119,7 @@ static bool tasks_are_filtered(const struct setup *s)
 {
 	const Pb__FtraceConfig *c = s->config;
 
-	return pid_filter_wanted(c) || (c->tracing_cpumask && *c->tracing_cpumask) ||
+	return pid_filter_is_requested(c) || (c->tracing_cpumask && *c->tracing_cpumask) ||
 	       event_triggers_can_pause(c) || !instance_is_own(s->instance);
 }
 

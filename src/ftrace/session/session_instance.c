@@ -93,7 +93,7 @@ static int parse_owner_pid(const char *name)
 	return name[after + end] ? 0 : pid;
 }
 
-static bool owner_lives(int pid, const char *path)
+static bool is_owner_alive(int pid, const char *path)
 {
 	struct owner_tag owner = owner_tag_read(pid);
 	struct stat st;
@@ -119,7 +119,7 @@ static int remove_if_stale(void *ctx, const char *name, unsigned char d_type)
 	char path[4096 + 256];
 
 	snprintf(path, sizeof(path), "%s/%s", s->instances, name);
-	if (!pid || owner_lives(pid, path) || instance_is_locked(path))
+	if (!pid || is_owner_alive(pid, path) || instance_is_locked(path))
 		return 0;
 	synthetic_events_release(path);
 	s->removed += !rmdir(path);
@@ -195,7 +195,7 @@ static int make_private_instance(const struct setup *s, const struct ftrace_sett
 	int r = instance_make(i, s->root, s->session_id, &e);
 
 	if (r) {
-		setup_error_fatal(s->errors, "%s", e.text);
+		setup_error_set_fatal(s->errors, "%s", e.text);
 		return r;
 	}
 	session_instance_set_clock(s, settings, i);
@@ -232,7 +232,7 @@ static int open_kept_instance(const struct setup *s, const struct ftrace_setting
 	else
 		r = instance_make_kept(i, s->root, name, &is_old, &e);
 	if (r) {
-		setup_error_fatal(s->errors, "nothing is recorded: %s", e.text);
+		setup_error_set_fatal(s->errors, "nothing is recorded: %s", e.text);
 		return r;
 	}
 	if (is_old) {
@@ -264,7 +264,7 @@ static int attach_existing(const struct setup *s, struct instance *i)
 		r = err_set(&e, -EBUSY, "another recording traces functions in this instance");
 	}
 	if (r)
-		setup_error_fatal(s->errors, "nothing is recorded: %s", e.text);
+		setup_error_set_fatal(s->errors, "nothing is recorded: %s", e.text);
 	return r;
 }
 
@@ -275,10 +275,11 @@ static int check_tracer(const struct setup *s, const struct instance *i)
 
 	if (!tracer || str_starts(tracer, "nop\n") || !*tracer)
 		return 0;
-	setup_error_fatal(s->errors,
-			  "nothing is recorded: instance_name \"%s\" is in use: its current_tracer "
-			  "is %.*s (preserve_ftrace_buffer records without clearing it)",
-			  s->config->instance_name, (int)strcspn(tracer, "\n"), tracer);
+	setup_error_set_fatal(
+		s->errors,
+		"nothing is recorded: instance_name \"%s\" is in use: its current_tracer "
+		"is %.*s (preserve_ftrace_buffer records without clearing it)",
+		s->config->instance_name, (int)strcspn(tracer, "\n"), tracer);
 	return -EBUSY;
 }
 
@@ -322,8 +323,8 @@ static int reset_ring(const struct setup *s, const struct ftrace_settings *setti
 	if (!r)
 		r = instance_clear(i);
 	if (r) {
-		setup_error_fatal(s->errors, "nothing is recorded: cannot prepare %s: %s", i->path,
-				  strerror(-r));
+		setup_error_set_fatal(s->errors, "nothing is recorded: cannot prepare %s: %s",
+				      i->path, strerror(-r));
 		return r;
 	}
 	session_instance_set_clock(s, settings, i);
@@ -345,11 +346,11 @@ static int check_consumer(const struct setup *s)
 {
 	if (s->for_root)
 		return 0;
-	setup_error_fatal(s->errors,
-			  "nothing is recorded: only root may use %s, because the rings belong to "
-			  "another tracer",
-			  s->config->preserve_ftrace_buffer ? "preserve_ftrace_buffer"
-							    : "instance_name");
+	setup_error_set_fatal(
+		s->errors,
+		"nothing is recorded: only root may use %s, because the rings belong to "
+		"another tracer",
+		s->config->preserve_ftrace_buffer ? "preserve_ftrace_buffer" : "instance_name");
 	return -EPERM;
 }
 
@@ -380,9 +381,9 @@ int session_instance_open(const struct setup *s, const struct ftrace_settings *s
 	const Pb__FtraceConfig *c = s->config;
 
 	if (!s->root) {
-		setup_error_fatal(s->errors,
-				  "there is no tracefs that this process may use: mount it at "
-				  "/sys/kernel/tracing, and run as root");
+		setup_error_set_fatal(s->errors,
+				      "there is no tracefs that this process may use: mount it at "
+				      "/sys/kernel/tracing, and run as root");
 		return -ENOENT;
 	}
 	if ((c->instance_name && *c->instance_name) || c->preserve_ftrace_buffer)
@@ -521,7 +522,7 @@ static void check_event(struct foreign_changes *f, const struct instance *i, con
 		return;
 	*colon = '/';
 	snprintf(file, sizeof(file), "events/%s", line);
-	path = instance_path_of(i, file);
+	path = instance_make_path(i, file);
 	if (path && fs_exists(path))
 		add_foreign_change(f, "%s was disabled", line);
 }

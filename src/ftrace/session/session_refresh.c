@@ -68,7 +68,7 @@ static void drop_removed_events(struct ftrace_session *s, struct event_selection
 			event_table_remove(&s->table, (uint16_t)e->id);
 			event_selection_add_as(gone, e->group, e->name, e->repr);
 		}
-		event_selection_drop(&s->events, e);
+		event_selection_remove(&s->events, e);
 	}
 }
 
@@ -94,7 +94,7 @@ static int select_new_events(const struct ftrace_session *s, const struct setup 
 	/* Iterates backwards, because events may be dropped. */
 	for (size_t n = r ? 0 : new->n; n > 0; n--)
 		if (session_refresh_is_known(s, setup, &new->events[n - 1]))
-			event_selection_drop(new, &new->events[n - 1]);
+			event_selection_remove(new, &new->events[n - 1]);
 	return r;
 }
 
@@ -246,7 +246,7 @@ void session_refresh(struct ftrace_session *s)
 				     strerror(-r));
 		event_watch_force_change(&s->watch);
 	}
-	event_table_sweep(&s->table);
+	event_table_drop_removed(&s->table);
 	report_removed_events(s, &gone);
 	/* Options were reported during setup. */
 	for (char **line = again.failed; line && *line; line++)

@@ -78,7 +78,7 @@ static struct dynevent *session_stats_find(const struct dynevents *m, const char
 	return NULL;
 }
 
-static const char *start_of_next_line(const char *line)
+static const char *find_next_line(const char *line)
 {
 	line = strchrnul(line, '\n');
 	return *line ? line + 1 : line;
@@ -105,8 +105,7 @@ static bool profiles_are_of_one_list(const struct profile *p, const char *events
 	char group[64], name[64];
 	struct counts line;
 
-	for (; *events && *counts;
-	     events = start_of_next_line(events), counts = start_of_next_line(counts))
+	for (; *events && *counts; events = find_next_line(events), counts = find_next_line(counts))
 		if (!session_stats_read_line(p, events, counts, group, name, &line))
 			return false;
 	return !*events && !*counts;
@@ -119,7 +118,7 @@ static void add_profile_counts(struct dynevents *m, const struct profile *p, con
 	char group[64], name[64];
 	struct counts line;
 
-	for (; *events; events = start_of_next_line(events), counts = start_of_next_line(counts)) {
+	for (; *events; events = find_next_line(events), counts = find_next_line(counts)) {
 		struct dynevent *e = NULL;
 
 		if (session_stats_read_line(p, events, counts, group, name, &line))
@@ -240,7 +239,7 @@ static void update_probe_counts(struct ftrace_session *s)
 
 /* Returns a sum that increases whenever a record is written or a loss, an error or a failure is
  * counted. */
-static uint64_t sum_of_changes(const struct ftrace_session *s, const struct ring_stats_all *now)
+static uint64_t sum_up_changes(const struct ftrace_session *s, const struct ring_stats_all *now)
 {
 	const struct setup_errors *r = &s->errors;
 	uint64_t status_counts[RING_PAGE_STATUS_COUNT] = {0};
@@ -303,7 +302,7 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 	foreign_changes_check(&s->foreign, &s->ring, &now);
 	add_top_stats(s, &now);
 	update_probe_counts(s);
-	sum = sum_of_changes(s, &now);
+	sum = sum_up_changes(s, &now);
 	if (!always && st->written && sum == st->written_sum) {
 		ring_stats_deinit(&now);
 		return;

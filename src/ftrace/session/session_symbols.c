@@ -37,7 +37,7 @@ int session_symbols_join(struct session_symbols *s, struct event_base *loop, con
 				 (enum symbol_cache_policy)config->ksyms_mem_policy);
 }
 
-bool session_symbols_pending(const struct session_symbols *s)
+bool session_symbols_are_pending(const struct session_symbols *s)
 {
 	return s->user.joined && !s->user.is_ready;
 }
@@ -45,7 +45,7 @@ bool session_symbols_pending(const struct session_symbols *s)
 bool session_symbols_wait(struct session_symbols *s, uint32_t ms, void (*done)(void *ctx),
 			  void *ctx)
 {
-	if (!session_symbols_pending(s) || event_timer_ms(s->timer, ms))
+	if (!session_symbols_are_pending(s) || event_timer_ms(s->timer, ms))
 		return false;
 	s->done = done;
 	s->ctx = ctx;
@@ -75,7 +75,7 @@ void session_symbols_apply(const struct session_symbols *s, struct ring_listener
 
 void session_symbols_report_missing(const struct session_symbols *s, struct setup_errors *errors)
 {
-	if (session_symbols_pending(s))
+	if (session_symbols_are_pending(s))
 		setup_error_add_once(
 			errors, "option:symbolize_ksyms (addresses in the first records have no "
 				"names, because they were read before the kernel's symbols)");

@@ -40,7 +40,7 @@ int session_symbols_join(struct session_symbols *s, struct event_base *loop, con
 bool session_symbols_wait(struct session_symbols *s, uint32_t ms, void (*done)(void *ctx),
 			  void *ctx);
 /* Returns true if names are requested and the table is not ready. */
-bool session_symbols_pending(const struct session_symbols *s);
+bool session_symbols_are_pending(const struct session_symbols *s);
 /* Cancels the timer. done is called once more when the table is ready, or never. */
 void session_symbols_stop_waiting(struct session_symbols *s);
 /*

@@ -109,7 +109,8 @@ static int top_level_is_free(const char *root, const char *proc_root, struct err
 
 /* ---- selecting events ---- */
 
-int top_level_split(struct top_level *t, struct event_selection *events, const struct setup *s)
+int top_level_move_events(struct top_level *t, struct event_selection *events,
+			  const struct setup *s)
 {
 	const struct instance *i = s->instance;
 	bool graph = s->config->enable_function_graph && !instance_has_tracer(i, "function_graph");
@@ -127,7 +128,7 @@ int top_level_split(struct top_level *t, struct event_selection *events, const s
 			continue;
 		r = event_selection_add(&t->events, e->group, e->name);
 		if (!r)
-			event_selection_drop(events, e);
+			event_selection_remove(events, e);
 	}
 	return r;
 }
@@ -143,7 +144,7 @@ static int report_events_failed(const struct event_selection *events, const stru
 	return error;
 }
 
-static bool wants_graph(const struct event_selection *events)
+static bool has_graph_event(const struct event_selection *events)
 {
 	for (size_t i = 0; i < events->n; i++)
 		if (event_is_funcgraph(&events->events[i]))
@@ -162,7 +163,7 @@ static int top_level_check(const struct instance *instance, const struct event_s
 		return top_level_is_free(s->root, s->proc_root, &e)
 			       ? report_events_failed(events, s, -EBUSY, e.text)
 			       : 0;
-	if (others_trace == wants_graph(events))
+	if (others_trace == has_graph_event(events))
 		return 0;
 	return report_events_failed(
 		events, s, -EBUSY,
@@ -196,7 +197,7 @@ static int top_level_prepare(const struct instance *instance, const struct event
 		return report_events_failed(events, o->setup, r,
 					    "cannot write to tracefs' top level");
 	instance_set_clock(instance, o->settings->mono_raw_clock);
-	set_top_level_size(instance, !wants_graph(events), o);
+	set_top_level_size(instance, !has_graph_event(events), o);
 	return 0;
 }
 
@@ -212,7 +213,7 @@ static int restrict_records(const struct event_selection *events, const struct s
 	if (r)
 		return report_events_failed(events, s, r,
 					    "cannot set tracing_cpumask at tracefs' top level");
-	r = wants_graph(events) ? pid_filter_set_functions(s) : 0;
+	r = has_graph_event(events) ? pid_filter_set_functions(s) : 0;
 	return r ? report_events_failed(events, s, r,
 					"cannot set tids_to_trace at tracefs' top level")
 		 : 0;
@@ -276,7 +277,7 @@ static int top_level_set_up(struct top_level *t, struct event_selection *events,
 		r = restrict_records(events, &s);
 	if (!r)
 		r = top_level_compile(t, events, &s, o->settings);
-	if (!r && wants_graph(events) && function_graph_set(o->graph, &s))
+	if (!r && has_graph_event(events) && function_graph_set(o->graph, &s))
 		function_graph_deselect(events);
 	if (r || !events->n)
 		return r;

@@ -21,7 +21,8 @@
  */
 struct top_level {
 	struct event_selection events; /* events that come from the top level */
-	struct instance instance; /* attached; not made if no event comes from there */
+	struct instance
+		instance; /* attached; instance_is_made() is false if no event comes from there */
 	struct event_table table;
 	struct page_encoder *encoder; /* owned */
 	struct ring_listener ring; /* with that encoder */
@@ -31,7 +32,8 @@ struct top_level {
  * Moves the events that come from the top level out of the session's selection. Returns 0 or
  * -ENOMEM.
  */
-int top_level_split(struct top_level *t, struct event_selection *events, const struct setup *s);
+int top_level_move_events(struct top_level *t, struct event_selection *events,
+			  const struct setup *s);
 
 struct top_level_options {
 	const struct setup *setup; /* of the session */

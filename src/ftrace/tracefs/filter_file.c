@@ -114,7 +114,7 @@ char *filter_normalize(const char *filter)
 	return copy;
 }
 
-char *filter_conjunction(const char *a, const char *b)
+char *filter_make_conjunction(const char *a, const char *b)
 {
 	char *text = NULL;
 

@@ -28,4 +28,4 @@ char *filter_normalize(const char *filter);
  * Returns the conjunction of two filters; a may be NULL. The caller frees it. Returns NULL if out
  * of memory.
  */
-char *filter_conjunction(const char *a, const char *b);
+char *filter_make_conjunction(const char *a, const char *b);

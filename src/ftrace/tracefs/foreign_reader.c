@@ -83,7 +83,7 @@ static int check_fd_of_process(void *ctx, const char *name, unsigned char d_type
 	return strstr(link, "trace_pipe") && !outside_stat(path, &st) && is_pipe(s, &st);
 }
 
-static int look_at_process(void *ctx, const char *name, unsigned char d_type)
+static int search_process(void *ctx, const char *name, unsigned char d_type)
 {
 	struct search *s = ctx;
 	uint32_t pid;
@@ -119,7 +119,7 @@ bool foreign_reader_find(const char *folder, const char *proc_root, struct forei
 	add_trace_pipe(&s, "trace_pipe");
 	if (!fs_join(path, sizeof(path), folder, "per_cpu"))
 		fs_each(path, foreign_reader_add_cpu, &s);
-	found = s.n_pipes && fs_each(proc_root, look_at_process, &s) == 1;
+	found = s.n_pipes && fs_each(proc_root, search_process, &s) == 1;
 	if (found) {
 		ret->pid = s.pid;
 		foreign_reader_read_name(&s, ret);

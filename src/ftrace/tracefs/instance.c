@@ -158,10 +158,8 @@ static int instance_set_make_error(const char *path, int r, struct err_text *e)
 
 int instance_make(struct instance *i, const char *root, uint64_t session_id, struct err_text *e)
 {
-	/*
-	 * The lock is held until the new instance has a lock of its own. An instance without a lock
-	 * counts as stale. unused: clang does not count the cleanup as a use.
-	 */
+	/* Keeps the lock until the new instance has a lock of its own, because an instance without
+	 * a lock counts as stale. unused: clang does not count the cleanup as a use. */
 	_cleanup_(closep) __attribute__((unused)) int others = instances_lock(root);
 	char path[4096];
 	int r;
@@ -291,7 +289,7 @@ const char *instance_refused_file(const struct instance *i)
 static int write_file_of_instance(const struct instance *i, const char *file, const char *text,
 				  int (*put)(const char *path, const char *text))
 {
-	_cleanup_(freep) char *path = instance_path_of(i, file);
+	_cleanup_(freep) char *path = instance_make_path(i, file);
 	int r = -ENOMEM;
 
 	if (!path)
@@ -345,7 +343,7 @@ int instance_clear(const struct instance *i)
 	return 0;
 }
 
-char *instance_path_of(const struct instance *i, const char *file)
+char *instance_make_path(const struct instance *i, const char *file)
 {
 	return tracefs_instance_get_file(i->tracefs, file);
 }
@@ -427,7 +425,7 @@ static int save_ring_size_of_cpu(void *ctx, const char *name, unsigned char d_ty
 void instance_save_sizes(const struct instance *i)
 {
 	_cleanup_(freep) char *size = instance_read(i, "buffer_size_kb");
-	_cleanup_(freep) char *cpus = instance_path_of(i, "per_cpu");
+	_cleanup_(freep) char *cpus = instance_make_path(i, "per_cpu");
 	struct cpu_sizes s = {.i = i};
 
 	if (!i->override || !size || !cpus)
@@ -473,7 +471,7 @@ uint32_t instance_ring_kb(const struct instance *i)
 	_cleanup_(freep) char *cpus = NULL;
 	struct largest l = {.i = i, .kb = read_kb(i, "buffer_size_kb")};
 
-	if (!l.kb && (cpus = instance_path_of(i, "per_cpu")))
+	if (!l.kb && (cpus = instance_make_path(i, "per_cpu")))
 		fs_each(cpus, update_largest_size, &l);
 	return l.kb;
 }
@@ -487,7 +485,7 @@ uint32_t instance_subbuf_kb(const struct instance *i)
 
 /* ---- clock ---- */
 
-static enum ftrace_clock instance_clock_of(const char *name)
+static enum ftrace_clock parse_clock_name(const char *name)
 {
 	static const struct {
 		const char *name;
@@ -509,7 +507,7 @@ enum ftrace_clock instance_clock(const struct instance *i)
 {
 	_cleanup_(freep) char *on = tracefs_get_clock(i->tracefs);
 
-	return instance_clock_of(on);
+	return parse_clock_name(on);
 }
 
 enum ftrace_clock instance_set_clock(const struct instance *i, bool mono_raw)
@@ -544,7 +542,7 @@ int instance_enable_event(const struct instance *i, const char *group, const cha
 
 bool instance_can_copy_markers(const struct instance *i)
 {
-	_cleanup_(freep) char *path = instance_path_of(i, COPY_MARKERS);
+	_cleanup_(freep) char *path = instance_make_path(i, COPY_MARKERS);
 
 	return i->override || (path && fs_exists(path));
 }

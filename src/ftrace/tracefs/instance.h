@@ -113,7 +113,7 @@ int instance_stop(const struct instance *i);
 /* Drops the content of the rings. */
 int instance_clear(const struct instance *i);
 /* Returns "DIR/file", which the caller frees, or NULL if out of memory. */
-char *instance_path_of(const struct instance *i, const char *file);
+char *instance_make_path(const struct instance *i, const char *file);
 /* Returns the whole file, NUL-terminated, which the caller frees, or NULL if it cannot be read. */
 char *instance_read(const struct instance *i, const char *file);
 /*

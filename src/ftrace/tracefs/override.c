@@ -78,7 +78,7 @@ static int check_override_dir(const struct override_target *target, const struct
 	if (!~d->sessions)
 		return err_set(e, -EBUSY, "too many recordings already use %s", d->log.dir);
 	TAILQ_FOREACH (c, &d->log.changes, link)
-		if (!target->reads_nothing && setting_restricts(c->file))
+		if (!target->reads_nothing && setting_is_restricting(c->file))
 			return err_set(e, -EBUSY,
 				       "another recording has restricted what %s records (%s)",
 				       d->log.dir, c->file);
@@ -130,9 +130,9 @@ struct override *override_free(struct override *l)
 
 /* ---- held settings ---- */
 
-static bool is_command(const char *file)
+static bool is_command_file(const char *file)
 {
-	return setting_kind_of(file) == SETTING_COMMAND;
+	return setting_find_kind(file) == SETTING_COMMAND;
 }
 
 /* A setting has one change; a trigger file has one for each command. */
@@ -143,7 +143,7 @@ static struct setting_change *override_find(const struct override *l, const char
 
 	TAILQ_FOREACH (c, &l->dir->log.changes, link)
 		if (!strcmp(c->file, file) &&
-		    (!is_command(file) || (c->text && !strcmp(c->text, text))))
+		    (!is_command_file(file) || (c->text && !strcmp(c->text, text))))
 			return c;
 	return NULL;
 }
@@ -212,10 +212,10 @@ static int add_held_change(struct override *l, const char *file, const char *was
 	if (!was && !fs_exists(path))
 		return -ENOENT;
 	if (!was)
-		was = now = is_command(file) ? strdup("") : setting_read(path);
+		was = now = is_command_file(file) ? strdup("") : setting_read(path);
 	if (!was)
 		return -EACCES;
-	if (setting_restricts(file) && (l->dir->readers & ~l->bit))
+	if (setting_is_restricting(file) && (l->dir->readers & ~l->bit))
 		return override_refuse(l, file);
 	r = undo_log_add(&l->dir->log, file, was, &c);
 	if (r)
@@ -235,7 +235,7 @@ static int add_held_change(struct override *l, const char *file, const char *was
 static int log_new_value(struct override *l, struct setting_change *c, const char *path)
 {
 	free(c->new_value);
-	c->new_value = is_command(c->file) ? strdup(c->text) : setting_read(path);
+	c->new_value = is_command_file(c->file) ? strdup(c->text) : setting_read(path);
 	return undo_log_write_new_value(&l->dir->log, c);
 }
 
@@ -245,7 +245,7 @@ static int log_old_value(struct override *l, struct setting_change *c)
 	int r = undo_log_write_old_value(&l->dir->log, c);
 
 	/* A trigger is logged before its write: the file does not show which process added it. */
-	return r || !is_command(c->file) ? r : log_new_value(l, c, NULL);
+	return r || !is_command_file(c->file) ? r : log_new_value(l, c, NULL);
 }
 
 /* Some files change although the kernel refuses the text. */
@@ -253,7 +253,7 @@ static void handle_refused_write(struct override *l, struct setting_change *c, c
 {
 	_cleanup_(freep) char *now = setting_read(path);
 
-	if (now && !is_command(path) && !setting_equal(path, now, c->old_value)) {
+	if (now && !is_command_file(path) && !setting_equal(path, now, c->old_value)) {
 		log_new_value(l, c, path);
 		return;
 	}
@@ -281,7 +281,7 @@ static int write_and_log(struct override *l, struct setting_change *c, const cha
 		coroutine_block_end();
 	if (!r)
 		r = set_text_of_change(c, text);
-	return r || is_command(path) ? r : log_new_value(l, c, path);
+	return r || is_command_file(path) ? r : log_new_value(l, c, path);
 }
 
 int override_write(struct override *l, const char *file, const char *text)
@@ -293,7 +293,7 @@ int override_write(struct override *l, const char *file, const char *text)
 	char path[4096];
 	int r = fs_join(path, sizeof(path), l->dir->log.dir, file);
 
-	if (!r && is_command(file) && *text == '!') {
+	if (!r && is_command_file(file) && *text == '!') {
 		drop_own_changes(l, file, text + 1);
 		return 0;
 	}
@@ -305,7 +305,7 @@ int override_write(struct override *l, const char *file, const char *text)
 		return override_refuse(l, file);
 	c->holders |= l->bit;
 	if (same ||
-	    (is_new && !is_command(file) && setting_matches_write(file, c->old_value, text)))
+	    (is_new && !is_command_file(file) && setting_matches_write(file, c->old_value, text)))
 		return 0;
 	r = write_and_log(l, c, text, path);
 	if (r && is_new)

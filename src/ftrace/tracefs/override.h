@@ -15,7 +15,7 @@
  * (events, tracing_on) may be set by any of them. These conflicts return -EBUSY:
  *
  *	another session holds a different value of the setting
- *	the setting takes records away from other sessions (setting_restricts())
+ *	the setting takes records away from other sessions (setting_is_restricting())
  *	another session has made such a setting, and this one wants to read (override_new())
  *	64 sessions use the directory (override_new())
  *	another process overrides settings of the directory (override_new())
@@ -29,7 +29,7 @@ struct override_target {
 	const char *subdir; /* "" is the top level, "instances/foo" an instance; it exists */
 	const char *state; /* directory of the undo logs; NULL: none is kept */
 	/* This session does not read the directory's records. So it does not conflict with settings
-	 * of other sessions that drop some of them (setting_restricts()). */
+	 * of other sessions that drop some of them (setting_is_restricting()). */
 	bool reads_nothing;
 };
 

@@ -21,7 +21,7 @@ static const char *base_name(const char *file)
 	return slash ? slash + 1 : file;
 }
 
-static bool is_one_of(const char *name, const char *const *names)
+static bool is_name_in_list(const char *name, const char *const *names)
 {
 	for (; *names; names++)
 		if (!strcmp(name, *names))
@@ -29,7 +29,7 @@ static bool is_one_of(const char *name, const char *const *names)
 	return false;
 }
 
-enum setting_kind setting_kind_of(const char *file)
+enum setting_kind setting_find_kind(const char *file)
 {
 	static const char *const lists[] = {
 		"set_event_pid",      "set_event_notrace_pid", "set_ftrace_pid",
@@ -40,17 +40,17 @@ enum setting_kind setting_kind_of(const char *file)
 
 	if (!strcmp(name, "trigger"))
 		return SETTING_COMMAND;
-	return is_one_of(name, lists) ? SETTING_LIST : SETTING_VALUE;
+	return is_name_in_list(name, lists) ? SETTING_LIST : SETTING_VALUE;
 }
 
-bool setting_restricts(const char *file)
+bool setting_is_restricting(const char *file)
 {
 	static const char *const names[] = {
 		"filter",	   "trigger", "set_event_pid", "set_event_notrace_pid",
 		"tracing_cpumask", NULL,
 	};
 
-	return str_starts(file, "options/") || is_one_of(base_name(file), names);
+	return str_starts(file, "options/") || is_name_in_list(base_name(file), names);
 }
 
 /* ---- read form and write form ---- */
@@ -88,7 +88,7 @@ char *setting_text_to_write(const char *file, const char *read)
 {
 	const char *name = base_name(file);
 
-	if (setting_kind_of(file) == SETTING_LIST)
+	if (setting_find_kind(file) == SETTING_LIST)
 		return copy_setting_list(read);
 	if (!strcmp(name, "trace_clock"))
 		return copy_bracketed(read);
@@ -140,7 +140,7 @@ static int setting_file_write_list(const char *path, const char *text, int flags
 
 int setting_write(const char *path, const char *text)
 {
-	switch (setting_kind_of(path)) {
+	switch (setting_find_kind(path)) {
 	case SETTING_LIST:
 		return setting_file_write_list(path, text, O_TRUNC);
 	case SETTING_COMMAND:

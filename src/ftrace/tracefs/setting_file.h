@@ -18,7 +18,7 @@ enum setting_kind {
 	SETTING_COMMAND, /* a trigger file: a write adds a command; with '!' in front, removes it */
 };
 
-enum setting_kind setting_kind_of(const char *file);
+enum setting_kind setting_find_kind(const char *file);
 
 /*
  * read: what a read of the file returned. Returns the text whose write restores that value; the
@@ -33,7 +33,7 @@ bool setting_matches_write(const char *file, const char *read, const char *text)
 bool setting_equal(const char *file, const char *a, const char *b);
 
 /* Returns true if the setting may remove records for every reader of the instance. */
-bool setting_restricts(const char *file);
+bool setting_is_restricting(const char *file);
 
 /* Returns the content, which the caller frees, or NULL if it cannot be read. */
 char *setting_read(const char *path);

@@ -62,7 +62,7 @@ int undo_log_add(struct undo_log *l, const char *file, const char *old_value,
 static int restore_setting(const struct setting_change *c, const char *dir)
 {
 	_cleanup_(freep) char *now = NULL, *text = NULL;
-	enum setting_kind kind = setting_kind_of(c->file);
+	enum setting_kind kind = setting_find_kind(c->file);
 	char path[4096];
 	int r = fs_join(path, sizeof(path), dir, c->file);
 
@@ -95,7 +95,7 @@ static bool may_succeed_later(int r)
 
 static void log_failure(const struct undo_log *l, const struct setting_change *c, int r)
 {
-	bool command = setting_kind_of(c->file) == SETTING_COMMAND;
+	bool command = setting_find_kind(c->file) == SETTING_COMMAND;
 	const char *value = command ? c->new_value : c->old_value;
 	size_t len = value ? MIN(strcspn(value, "\n"), (size_t)SHOWN) : 0;
 
@@ -132,7 +132,7 @@ static int undo_all(struct undo_log *l)
 /* ---- names ---- */
 
 /* These two convert between "instances/foo" and a log named "instances:foo", "" and "top-level". */
-static char *path_of_log(const char *state, const char *subdir)
+static char *make_log_path(const char *state, const char *subdir)
 {
 	char *path = NULL, *slash;
 
@@ -144,7 +144,7 @@ static char *path_of_log(const char *state, const char *subdir)
 	return path;
 }
 
-static void subdir_of_log(const char *name, char subdir[static NAME_MAX + 1])
+static void parse_log_name(const char *name, char subdir[static NAME_MAX + 1])
 {
 	char *colon;
 
@@ -247,7 +247,7 @@ static int undo_log_parse(struct undo_log *l, const char *text, size_t len)
 }
 
 /* Returns what follows the first words of a log, "BOOT-ID PID\n...", or NULL. */
-static const char *text_after_log_head(const char *text)
+static const char *skip_log_head(const char *text)
 {
 	if (text && str_starts(text, HEAD))
 		return text + strlen(HEAD);
@@ -260,8 +260,7 @@ static int roll_back(struct undo_log *l)
 	struct strbuf b = {0};
 	char now[64], then[64];
 	int undone, r = fs_read_fd(l->fd, UNDO_LOG_MAX, &b);
-	const char *head = r ? NULL : text_after_log_head(b.s),
-		   *eol = head ? strchr(head, '\n') : NULL;
+	const char *head = r ? NULL : skip_log_head(b.s), *eol = head ? strchr(head, '\n') : NULL;
 
 	if (eol && sscanf(head, "%63s", then) == 1 && !read_boot_id(now) && !strcmp(now, then))
 		r = undo_log_parse(l, eol + 1, b.len - (size_t)(eol + 1 - b.s));
@@ -276,7 +275,7 @@ static int read_log_pid(const char *path)
 	const char *head;
 	int pid = 0;
 
-	head = fs_read_file(path, UNDO_LOG_MAX, &b) ? NULL : text_after_log_head(b.s);
+	head = fs_read_file(path, UNDO_LOG_MAX, &b) ? NULL : skip_log_head(b.s);
 	if (!head || sscanf(head, "%*s %d", &pid) != 1)
 		pid = 0;
 	strbuf_deinit(&b);
@@ -357,7 +356,7 @@ static int undo_log_open_file(struct undo_log *l, const char *state, const char 
 {
 	int r;
 
-	l->path = path_of_log(state, subdir);
+	l->path = make_log_path(state, subdir);
 	if (!l->path)
 		return err_set(e, -ENOMEM, "out of memory");
 	if (mkdir(state, 0700) && errno != EEXIST)
@@ -429,7 +428,7 @@ static int roll_back_if_stale(void *ctx, const char *name, unsigned char d_type)
 	char subdir[NAME_MAX + 1];
 	struct undo_log l;
 
-	subdir_of_log(name, subdir);
+	parse_log_name(name, subdir);
 	if (undo_log_open(&l, s->state, s->root, subdir, NULL))
 		return 0;
 	undo_log_close(&l);

@@ -17,7 +17,7 @@ struct byte_reader {
 };
 
 /* data may be NULL if len is 0. */
-static inline struct byte_reader byte_reader_of(const uint8_t *data, size_t len)
+static inline struct byte_reader byte_reader_make(const uint8_t *data, size_t len)
 {
 	return (struct byte_reader){.at = data, .end = len ? data + len : data};
 }
@@ -28,7 +28,7 @@ static inline size_t byte_reader_left(const struct byte_reader *r)
 }
 
 /* Returns the next n bytes, or NULL. */
-static inline const uint8_t *byte_reader_take(struct byte_reader *r, uint64_t n)
+static inline const uint8_t *byte_reader_read(struct byte_reader *r, uint64_t n)
 {
 	const uint8_t *at = r->at;
 
@@ -43,7 +43,7 @@ static inline const uint8_t *byte_reader_take(struct byte_reader *r, uint64_t n)
 
 static inline void byte_reader_number(struct byte_reader *r, void *ret, size_t size)
 {
-	const uint8_t *at = byte_reader_take(r, size);
+	const uint8_t *at = byte_reader_read(r, size);
 
 	if (at)
 		memcpy(ret, at, size);

@@ -16,7 +16,7 @@ void import_copy_text(char *ret, size_t size, const char *text)
 	ret[n] = '\0';
 }
 
-void import_note(struct import_result *r, const char *fmt, ...)
+void import_add_note(struct import_result *r, const char *fmt, ...)
 {
 	char text[sizeof(r->notes[0])], plain[sizeof(r->notes[0])];
 	va_list args;
@@ -33,7 +33,7 @@ void import_note(struct import_result *r, const char *fmt, ...)
 	r->n_notes++;
 }
 
-int import_fail(struct import_result *r, int code, const char *fmt, ...)
+int import_set_error(struct import_result *r, int code, const char *fmt, ...)
 {
 	char text[sizeof(r->problem)];
 	va_list args;

@@ -29,9 +29,9 @@ struct import_result {
 void import_copy_text(char *ret, size_t size, const char *text);
 
 /* Adds a note. The same note is added once. */
-void import_note(struct import_result *r, const char *fmt, ...)
+void import_add_note(struct import_result *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Sets the error, if there is none yet. Returns code. */
-int import_fail(struct import_result *r, int code, const char *fmt, ...)
+int import_set_error(struct import_result *r, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -35,7 +35,7 @@ void tracing_data_deinit(struct tracing_data *d)
 /* Copies the next len bytes as a string. Returns 0, -EBADMSG or -ENOMEM. */
 static int read_text(struct byte_reader *r, uint64_t len, char **ret)
 {
-	const uint8_t *at = len <= TRACING_DATA_TEXT_MAX ? byte_reader_take(r, len) : NULL;
+	const uint8_t *at = len <= TRACING_DATA_TEXT_MAX ? byte_reader_read(r, len) : NULL;
 	char *text;
 
 	if (!at)
@@ -53,7 +53,7 @@ static int read_text(struct byte_reader *r, uint64_t len, char **ret)
 /* Skips a constant with its NUL, such as "header_page". */
 static int skip_word(struct byte_reader *r, const char *word)
 {
-	const uint8_t *at = byte_reader_take(r, strlen(word) + 1);
+	const uint8_t *at = byte_reader_read(r, strlen(word) + 1);
 
 	return at && !memcmp(at, word, strlen(word) + 1) ? 0 : -EBADMSG;
 }
@@ -61,7 +61,7 @@ static int skip_word(struct byte_reader *r, const char *word)
 int tracing_head_read(struct byte_reader *r, struct tracing_head *ret)
 {
 	static const uint8_t magic[] = {0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g'};
-	const uint8_t *at = byte_reader_take(r, sizeof(magic));
+	const uint8_t *at = byte_reader_read(r, sizeof(magic));
 	struct tracing_head head;
 
 	if (!at || memcmp(at, magic, sizeof(magic)))
@@ -84,7 +84,7 @@ int tracing_data_read_header(struct tracing_data *d, struct byte_reader *r)
 		error = read_text(r, byte_reader_u64(r), &d->header_page);
 	if (!error)
 		error = skip_word(r, "header_event");
-	if (!error && !byte_reader_take(r, byte_reader_u64(r)))
+	if (!error && !byte_reader_read(r, byte_reader_u64(r)))
 		error = -EBADMSG;
 	return error;
 }
@@ -213,9 +213,10 @@ int tracing_data_compile(struct tracing_data *d, struct event_table *table,
 			memcpy(first, name, sizeof(first));
 	}
 	if (n_refused)
-		import_note(result,
-			    "skipped the records of %s whose format sonda cannot decode (the first "
-			    "is %s)",
-			    str_count(n_refused, "event type", count), first);
+		import_add_note(
+			result,
+			"skipped the records of %s whose format sonda cannot decode (the first "
+			"is %s)",
+			str_count(n_refused, "event type", count), first);
 	return r < 0 ? r : 0;
 }

@@ -7,7 +7,7 @@
 #include "import/formats/tracing_data.h"
 
 /* Returns the address of the symbol in lines "ADDRESS T NAME"; 0: it is not there, or hidden. */
-static uint64_t address_in_text(const char *kallsyms, const char *symbol)
+static uint64_t find_symbol_address(const char *kallsyms, const char *symbol)
 {
 	size_t len = strlen(symbol);
 	const char *line, *name;
@@ -46,7 +46,7 @@ int kernel_names_init(struct kernel_names *k, const struct kernel_names_source *
 	*k = (struct kernel_names){0};
 	if (!source->kallsyms || !*kernel->symbol)
 		return 0;
-	here = address_in_text(source->kallsyms, kernel->symbol);
+	here = find_symbol_address(source->kallsyms, kernel->symbol);
 	if (!here || !is_same_kernel(source, kernel, here))
 		return 0;
 	r = tracing_data_read_symbols(source->kallsyms, &k->symbols);

@@ -99,7 +99,7 @@ static struct perf_event *find_event_of_sample(struct perf_attrs *a, const uint8
 }
 
 /* Skips the counts of PERF_SAMPLE_READ. */
-static void skip_counts(struct byte_reader *r, uint64_t format)
+static void skip_sample_counts(struct byte_reader *r, uint64_t format)
 {
 	uint64_t n = 1, times = 0, each = 1;
 
@@ -112,7 +112,7 @@ static void skip_counts(struct byte_reader *r, uint64_t format)
 	if (n > byte_reader_left(r))
 		r->failed = true;
 	else
-		byte_reader_take(r, 8 * (times + n * each));
+		byte_reader_read(r, 8 * (times + n * each));
 }
 
 bool perf_sample_read(struct perf_attrs *a, const uint8_t *record, size_t len,
@@ -126,7 +126,7 @@ bool perf_sample_read(struct perf_attrs *a, const uint8_t *record, size_t len,
 	if (!event || len < SAMPLE_HEAD)
 		return false;
 	type = event->attr.sample_type;
-	r = byte_reader_of(record + SAMPLE_HEAD, len - SAMPLE_HEAD);
+	r = byte_reader_make(record + SAMPLE_HEAD, len - SAMPLE_HEAD);
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		byte_reader_u64(&r);
 	if (type & PERF_SAMPLE_IP)
@@ -150,16 +150,16 @@ bool perf_sample_read(struct perf_attrs *a, const uint8_t *record, size_t len,
 	}
 	s.period = type & PERF_SAMPLE_PERIOD ? byte_reader_u64(&r) : event->attr.sample_period;
 	if (type & PERF_SAMPLE_READ)
-		skip_counts(&r, event->attr.read_format);
+		skip_sample_counts(&r, event->attr.read_format);
 	if (type & PERF_SAMPLE_CALLCHAIN) {
 		s.n_callchain = byte_reader_u64(&r);
 		if (s.n_callchain > byte_reader_left(&r) / 8)
 			return false;
-		s.callchain = byte_reader_take(&r, s.n_callchain * 8);
+		s.callchain = byte_reader_read(&r, s.n_callchain * 8);
 	}
 	if (type & PERF_SAMPLE_RAW) {
 		s.raw_len = byte_reader_u32(&r);
-		s.raw = byte_reader_take(&r, s.raw_len);
+		s.raw = byte_reader_read(&r, s.raw_len);
 	}
 	*ret = s;
 	return !r.failed;
@@ -182,7 +182,7 @@ struct perf_record_end perf_record_end_read(const struct perf_attrs *a, const ui
 		end.size += type & fields[i] ? 8 : 0;
 	if (len < SAMPLE_HEAD + end.size)
 		return (struct perf_record_end){0};
-	r = byte_reader_of(record + len - end.size, end.size);
+	r = byte_reader_make(record + len - end.size, end.size);
 	if (type & PERF_SAMPLE_TID) {
 		byte_reader_u32(&r);
 		end.tid = byte_reader_u32(&r);

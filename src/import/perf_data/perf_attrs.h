@@ -35,7 +35,7 @@ struct perf_attrs {
 
 void perf_attrs_deinit(struct perf_attrs *a);
 
-/* Reads an attribute, whose own size tells how long it is, at most `limit`. Returns false if it is
+/* Reads an attribute, whose length is in its field size, at most `limit`. Returns false if it is
  * malformed. */
 bool perf_attr_read(const uint8_t *data, size_t limit, struct perf_event_attr *ret);
 /* Adds an event with its ids, n_ids numbers. Returns 0, -EBADMSG above a limit, or -ENOMEM. */

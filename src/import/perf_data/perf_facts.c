@@ -23,8 +23,8 @@ void perf_facts_deinit(struct perf_facts *f)
 static void read_string(struct byte_reader *r, char *ret, size_t size)
 {
 	uint32_t len = byte_reader_u32(r);
-	const uint8_t *at = byte_reader_take(r, len);
-	struct byte_reader string = byte_reader_of(at, at ? len : 0);
+	const uint8_t *at = byte_reader_read(r, len);
+	struct byte_reader string = byte_reader_make(at, at ? len : 0);
 	char text[256];
 
 	byte_reader_string(&string, text, sizeof(text));
@@ -42,7 +42,7 @@ static int compare_paths(const void *a, const void *b)
 /* header | u32 pid | 20 bytes, u8 size, 3 bytes | path */
 int perf_facts_read_build_id(struct perf_facts *f, const uint8_t *record, size_t len)
 {
-	struct byte_reader r = byte_reader_of(record, len);
+	struct byte_reader r = byte_reader_make(record, len);
 	struct perf_build_id id = {.len = PERF_BUILD_ID_MAX};
 	char path[PATH_SIZE];
 	uint16_t misc;
@@ -54,7 +54,7 @@ int perf_facts_read_build_id(struct perf_facts *f, const uint8_t *record, size_t
 	byte_reader_u32(&r);
 	byte_reader_number(&r, id.bytes, sizeof(id.bytes));
 	size = byte_reader_u8(&r);
-	byte_reader_take(&r, 3);
+	byte_reader_read(&r, 3);
 	byte_reader_string(&r, path, sizeof(path));
 	if (r.failed || f->n_build_ids == PERF_BUILD_IDS_MAX)
 		return -EBADMSG;
@@ -102,13 +102,13 @@ static int read_build_ids(struct perf_facts *f, const uint8_t *data, size_t len)
 int perf_facts_read_tracing(struct perf_facts *f, const uint8_t *data, size_t len,
 			    struct import_result *result)
 {
-	struct byte_reader r = byte_reader_of(data, len);
+	struct byte_reader r = byte_reader_make(data, len);
 	struct tracing_head head;
 	int error = tracing_head_read(&r, &head);
 
 	if (!error && head.is_big_endian)
-		return import_fail(result, -EPROTONOSUPPORT,
-				   "the file was recorded on a big-endian machine");
+		return import_set_error(result, -EPROTONOSUPPORT,
+					"the file was recorded on a big-endian machine");
 	tracing_data_deinit(&f->tracing);
 	error = error ?: tracing_data_read_header(&f->tracing, &r);
 	error = error ?: tracing_data_read_ftrace_formats(&f->tracing, &r);
@@ -124,16 +124,16 @@ int perf_facts_read_tracing(struct perf_facts *f, const uint8_t *data, size_t le
 /* Names of events: u32 number, u32 size of an attribute; attribute, u32 ids, name, ids. */
 static int read_event_names(struct perf_attrs *attrs, const uint8_t *data, size_t len)
 {
-	struct byte_reader r = byte_reader_of(data, len);
+	struct byte_reader r = byte_reader_make(data, len);
 	uint32_t n = byte_reader_u32(&r), attr_size = byte_reader_u32(&r), n_ids;
 
 	for (uint32_t i = 0; i < n && !r.failed; i++) {
 		char name[64];
 
-		byte_reader_take(&r, attr_size);
+		byte_reader_read(&r, attr_size);
 		n_ids = byte_reader_u32(&r);
 		read_string(&r, name, sizeof(name));
-		byte_reader_take(&r, (uint64_t)n_ids * 8);
+		byte_reader_read(&r, (uint64_t)n_ids * 8);
 		if (!r.failed && i < attrs->n_events)
 			memcpy(attrs->events[i].name, name, sizeof(name));
 	}
@@ -155,7 +155,7 @@ static int read_clocks(struct perf_facts *f, struct byte_reader *r)
 int perf_facts_read(struct perf_facts *f, struct perf_attrs *attrs, unsigned feature,
 		    const uint8_t *data, size_t len, struct import_result *result)
 {
-	struct byte_reader r = byte_reader_of(data, len);
+	struct byte_reader r = byte_reader_make(data, len);
 
 	switch (feature) {
 	case PERF_FEATURE_TRACING_DATA:
@@ -180,11 +180,11 @@ int perf_facts_read(struct perf_facts *f, struct perf_attrs *attrs, unsigned fea
 	case PERF_FEATURE_CLOCK_DATA:
 		return read_clocks(f, &r);
 	case PERF_FEATURE_DIR_FORMAT:
-		import_note(result, "the file is part of a perf.data folder; skipped the other "
-				    "files in the folder");
+		import_add_note(result, "the file is part of a perf.data folder; skipped the other "
+					"files in the folder");
 		break;
 	case PERF_FEATURE_AUXTRACE:
-		import_note(result, "hardware traces in AUX buffers are not imported");
+		import_add_note(result, "hardware traces in AUX buffers are not imported");
 		break;
 	default:
 		break;

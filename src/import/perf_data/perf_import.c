@@ -151,7 +151,7 @@ static int prepare_encoder(struct perf_importer *im)
 		r = -ENOMEM;
 	for (uint32_t i = 0; !r && i < PERF_CPUS_MAX; i++)
 		im->cpus[i].cpu = i;
-	return r ? r : page_encoder_new_to(&im->table, &layout, &output, &im->encoder);
+	return r ? r : page_encoder_new_with_output(&im->table, &layout, &output, &im->encoder);
 }
 
 /* Returns whether the sample can be an event. */
@@ -200,13 +200,13 @@ static void queue_record(struct perf_importer *im, uint64_t time, const uint8_t 
 	if (r < 0)
 		im->error = r;
 	else if (r > 0)
-		import_note(
+		import_add_note(
 			im->result,
 			"rounds in the file are too long to sort: some records are out of order");
 }
 
-/* Records without a time, which perf made itself, are applied first; those of time 0 have to know
- * when the recording began, so they wait in the queue, too. */
+/* Records without a time, which perf itself made, are applied first. Records with the time 0 wait
+ * in the queue, too, because they need to know when the recording began. */
 static void end_round(struct perf_importer *im, bool is_last)
 {
 	end_bundle(im);
@@ -250,7 +250,7 @@ static void count_lost_records(struct perf_importer *im, const uint8_t *record, 
 	if (im->encoder && end.cpu < PERF_CPUS_MAX) {
 		end_bundle(im);
 		im->open = &im->cpus[end.cpu];
-		page_encode_lost(im->encoder, im->open, n);
+		page_encode_add_lost(im->encoder, im->open, n);
 	} else {
 		end_bundle(im);
 		sample_packets_put_lost(&im->samples, &end, end.time, n);
@@ -268,7 +268,7 @@ static void read_attr_record(struct perf_importer *im, const uint8_t *record, si
 		return;
 	}
 	size = RECORD_HEAD + attr.size;
-	ids = byte_reader_of(record + size, len - size);
+	ids = byte_reader_make(record + size, len - size);
 	im->error = perf_attrs_add(&im->attrs, &attr, &ids, (len - size) / sizeof(uint64_t));
 }
 
@@ -313,11 +313,12 @@ static void import_record(struct perf_importer *im, const uint8_t *record, size_
 		break;
 	case PERF_RECORD_SWITCH:
 		im->result->n_unread++;
-		import_note(im->result, "context switches of single threads (--switch-events "
-					"without -a) are not imported: they lack the next thread");
+		import_add_note(im->result,
+				"context switches of single threads (--switch-events "
+				"without -a) are not imported: they lack the next thread");
 		break;
 	case PERF_RECORD_THROTTLE:
-		import_note(im->result, "the kernel throttled an event: samples are missing");
+		import_add_note(im->result, "the kernel throttled an event: samples are missing");
 		break;
 	case RECORD_FINISHED_ROUND:
 		end_round(im, false);
@@ -358,7 +359,7 @@ static int decompress_next(struct perf_importer *im, ZSTD_inBuffer *in)
 	return ZSTD_isError(r) ? -EBADMSG : out.pos == out.size;
 }
 
-/* One stream goes through all compressed records. A record may end in the next one. */
+/* All compressed records form one stream: a record may end in the next one. */
 static void import_compressed_records(struct perf_importer *im, const uint8_t *data, size_t len)
 {
 	ZSTD_inBuffer in = {.src = data, .size = len};
@@ -393,7 +394,7 @@ static size_t import_trailing_data(struct perf_importer *im, const struct perf_e
 
 	if (h->type == RECORD_AUXTRACE && h->size >= RECORD_HEAD + sizeof(len)) {
 		len = load64(record + RECORD_HEAD);
-		import_note(im->result, "hardware traces in AUX buffers are not imported");
+		import_add_note(im->result, "hardware traces in AUX buffers are not imported");
 	} else if (h->type == RECORD_TRACING_DATA && h->size >= RECORD_HEAD + sizeof(uint32_t)) {
 		len = load32(record + RECORD_HEAD);
 		if (len <= left - h->size &&
@@ -474,13 +475,13 @@ static int read_attrs(struct perf_importer *im, const uint8_t *data, size_t len,
 		return -EBADMSG;
 	for (uint64_t at = 0; !r && section->size - at >= entry_size; at += entry_size) {
 		const uint8_t *entry = data + section->offset + at;
-		struct byte_reader r_ids = byte_reader_of(entry + entry_size - 16, 16);
+		struct byte_reader r_ids = byte_reader_make(entry + entry_size - 16, 16);
 		struct file_section ids = read_section(&r_ids);
 
 		if (!is_section_in_file(&ids, len) ||
 		    !perf_attr_read(entry, entry_size - 16, &attr))
 			return -EBADMSG;
-		r_ids = byte_reader_of(data + ids.offset, ids.size);
+		r_ids = byte_reader_make(data + ids.offset, ids.size);
 		r = perf_attrs_add(&im->attrs, &attr, &r_ids, ids.size / sizeof(uint64_t));
 	}
 	return r;
@@ -490,7 +491,7 @@ static int read_attrs(struct perf_importer *im, const uint8_t *data, size_t len,
 static int read_features(struct perf_importer *im, const uint8_t *data, size_t len, uint64_t after,
 			 const uint64_t bits[static PERF_FEATURES / 64])
 {
-	struct byte_reader r = byte_reader_of(data + after, len - after);
+	struct byte_reader r = byte_reader_make(data + after, len - after);
 	int error = 0;
 
 	for (unsigned i = 0; error != -ENOMEM && !im->result->error && i < PERF_FEATURES; i++) {
@@ -500,13 +501,13 @@ static int read_features(struct perf_importer *im, const uint8_t *data, size_t l
 			continue;
 		s = read_section(&r);
 		if (r.failed || !is_section_in_file(&s, len)) {
-			import_note(im->result, "the end of the file is missing");
+			import_add_note(im->result, "the end of the file is missing");
 			return 0;
 		}
 		error = perf_facts_read(&im->facts, &im->attrs, i, data + s.offset, s.size,
 					im->result);
 		if (error == -EBADMSG)
-			import_note(im->result, "feature %u of the file is damaged", i);
+			import_add_note(im->result, "feature %u of the file is damaged", i);
 	}
 	return error == -ENOMEM ? error : im->result->error;
 }
@@ -514,12 +515,12 @@ static int read_features(struct perf_importer *im, const uint8_t *data, size_t l
 /* magic, size, size of an attribute's entry, sections of attributes, data and event types, bits */
 static int read_file(struct perf_importer *im, const uint8_t *data, size_t len)
 {
-	struct byte_reader r = byte_reader_of(data, len);
+	struct byte_reader r = byte_reader_make(data, len);
 	struct file_section attrs, records;
 	uint64_t bits[PERF_FEATURES / 64], entry_size;
 	int error;
 
-	byte_reader_take(&r, STREAM_HEAD);
+	byte_reader_read(&r, STREAM_HEAD);
 	entry_size = byte_reader_u64(&r);
 	attrs = read_section(&r);
 	records = read_section(&r);
@@ -532,7 +533,8 @@ static int read_file(struct perf_importer *im, const uint8_t *data, size_t len)
 	if (error)
 		return error;
 	if (!records.size || records.size > len - records.offset) {
-		import_note(im->result, "perf did not finish writing the file: the end is missing");
+		import_add_note(im->result,
+				"perf did not finish writing the file: the end is missing");
 		records.size = len - records.offset;
 	} else {
 		error = read_features(im, data, len, records.offset + records.size, bits);
@@ -541,7 +543,7 @@ static int read_file(struct perf_importer *im, const uint8_t *data, size_t len)
 		return error;
 	if (import_records(im, data + records.offset, records.size, false) < records.size &&
 	    !im->error)
-		import_note(im->result, "the end of the file is missing");
+		import_add_note(im->result, "the end of the file is missing");
 	return 0;
 }
 
@@ -549,7 +551,7 @@ static int read_stream(struct perf_importer *im, const uint8_t *data, size_t len
 {
 	if (import_records(im, data + STREAM_HEAD, len - STREAM_HEAD, false) < len - STREAM_HEAD &&
 	    !im->error)
-		import_note(im->result, "the end of the file is missing");
+		import_add_note(im->result, "the end of the file is missing");
 	return 0;
 }
 
@@ -568,23 +570,26 @@ static void count_events(struct perf_importer *im)
 	for (unsigned i = 0; im->encoder && i < RING_PAGE_STATUS_COUNT; i++)
 		n_bad += im->encoder->status_counts[i];
 	if (n_bad)
-		import_note(im->result, "skipped %s", str_count(n_bad, "damaged record", count));
+		import_add_note(im->result, "skipped %s",
+				str_count(n_bad, "damaged record", count));
 	if (im->encoder && im->encoder->unknown)
-		import_note(im->result, "skipped %s of events that the file does not describe",
-			    str_count(im->encoder->unknown, "record", count));
+		import_add_note(im->result, "skipped %s of events that the file does not describe",
+				str_count(im->encoder->unknown, "record", count));
 	im->result->n_unread += n_bad + (im->encoder ? im->encoder->unknown : 0);
 	im->result->n_events += im->samples.n_switches;
 	if (im->samples.n_switches)
-		import_note(im->result, "the context switches come without priorities, and without "
-					"the kind of sleep: S may be D");
+		import_add_note(im->result,
+				"the context switches come without priorities, and without "
+				"the kind of sleep: S may be D");
 	if (im->facts.machine.n_cpus)
 		im->result->n_cpus = im->facts.machine.n_cpus;
 	if (im->samples.n_cut)
-		import_note(im->result, "truncated %s to %u frames",
-			    str_count(im->samples.n_cut, "stack", count), SAMPLE_FRAMES_MAX);
+		import_add_note(im->result, "truncated %s to %u frames",
+				str_count(im->samples.n_cut, "stack", count), SAMPLE_FRAMES_MAX);
 	if (im->result->n_samples && im->samples.has_names && !im->samples.names.is_usable)
-		import_note(im->result, "kernel functions have no names; pass a copy of the "
-					"recorded kernel's /proc/kallsyms with --kallsyms FILE");
+		import_add_note(im->result,
+				"kernel functions have no names; pass a copy of the "
+				"recorded kernel's /proc/kallsyms with --kallsyms FILE");
 }
 
 static void finish_import(struct perf_importer *im)
@@ -592,7 +597,7 @@ static void finish_import(struct perf_importer *im)
 	struct trace_sequence s = {im->out, SEQUENCE_FACTS};
 
 	if (im->error == -EBADMSG) {
-		import_note(im->result, "skipped the rest of the file, which is damaged");
+		import_add_note(im->result, "skipped the rest of the file, which is damaged");
 		im->error = 0;
 	}
 	end_round(im, true);
@@ -606,7 +611,7 @@ static void finish_import(struct perf_importer *im)
 		snprintf(im->result->recorder, sizeof(im->result->recorder), "perf %s",
 			 im->facts.version);
 	if (!im->result->n_events && !im->result->n_samples)
-		import_note(im->result, "the file has no samples");
+		import_add_note(im->result, "the file has no samples");
 	trace_facts_put_result(&s, im->result);
 }
 
@@ -624,8 +629,9 @@ static int import_data(struct perf_importer *im, const uint8_t *data, size_t len
 	if (im->result->error)
 		return im->result->error;
 	if (r == -EBADMSG)
-		return import_fail(im->result, r, "the file is damaged: cannot read the header");
-	return r || im->error ? import_fail(im->result, -ENOMEM, "out of memory") : 0;
+		return import_set_error(im->result, r,
+					"the file is damaged: cannot read the header");
+	return r || im->error ? import_set_error(im->result, -ENOMEM, "out of memory") : 0;
 }
 
 int perf_import(const uint8_t *data, size_t len, const struct kernel_names_source *source,
@@ -635,7 +641,8 @@ int perf_import(const uint8_t *data, size_t len, const struct kernel_names_sourc
 	int r;
 
 	if (len < STREAM_HEAD)
-		return import_fail(result, -EBADMSG, "the file is damaged: cannot read the header");
+		return import_set_error(result, -EBADMSG,
+					"the file is damaged: cannot read the header");
 	im.events = (struct trace_sequence){out, SEQUENCE_EVENTS};
 	im.queue.take = import_queued_record;
 	im.queue.ctx = &im;

@@ -12,7 +12,7 @@
  *	record_queue_end_round  calls take() for the records up to the end of the round before
  *	record_queue_end        calls take() for the rest
  */
-#define RECORD_QUEUE_BYTES_MAX (1u << 30) /* then the rest is taken before its time */
+#define RECORD_QUEUE_BYTES_MAX (1u << 30) /* then the remaining records are delivered early */
 
 struct queued_record {
 	uint64_t time;
@@ -31,7 +31,7 @@ struct record_queue {
 };
 
 void record_queue_deinit(struct record_queue *q);
-/* Returns 0, -ENOMEM, or 1 if records had to be taken before their time. */
+/* Returns 0, -ENOMEM, or 1 if records had to be delivered early. */
 int record_queue_add(struct record_queue *q, uint64_t time, const uint8_t *record, size_t len);
 void record_queue_end_round(struct record_queue *q);
 void record_queue_end(struct record_queue *q);

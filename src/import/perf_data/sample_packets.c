@@ -308,7 +308,7 @@ static int handle_mapping(struct sample_packets *p, uint32_t type, uint16_t misc
 	m.inode = 1; /* a record of MMAP has none */
 	if (type == PERF_RECORD_MMAP2 && misc & MISC_MMAP_BUILD_ID) {
 		id.len = byte_reader_u8(r);
-		byte_reader_take(r, 3);
+		byte_reader_read(r, 3);
 		byte_reader_number(r, id.bytes, sizeof(id.bytes));
 	} else if (type == PERF_RECORD_MMAP2) {
 		m.major = byte_reader_u32(r);
@@ -333,9 +333,10 @@ static int handle_mapping(struct sample_packets *p, uint32_t type, uint16_t misc
 	a = address_spaces_get(&p->spaces, (int32_t)pid);
 	if (!a)
 		return -ENOMEM;
-	address_space_map(&p->spaces, a, &m, path);
-	if (address_space_find(a, m.start))
-		describe_file(p, &m, address_space_find(a, m.start)->file, id.len ? &id : NULL);
+	address_space_add_mapping(&p->spaces, a, &m, path);
+	if (address_space_find_mapping(a, m.start))
+		describe_file(p, &m, address_space_find_mapping(a, m.start)->file,
+			      id.len ? &id : NULL);
 	return 0;
 }
 
@@ -355,7 +356,7 @@ static int add_kernel_frame(struct sample_packets *p, uint64_t address)
 static int add_user_frame(struct sample_packets *p, uint32_t pid, uint64_t address)
 {
 	const struct address_space *a = address_spaces_get(&p->spaces, (int32_t)pid);
-	const struct process_mapping *m = a ? address_space_find(a, address) : NULL;
+	const struct process_mapping *m = a ? address_space_find_mapping(a, address) : NULL;
 
 	return m ? stacks_add_user_frame(&p->stacks, m, address)
 		 : stacks_add_unknown_frame(&p->stacks);
@@ -397,7 +398,7 @@ static int add_stack(struct sample_packets *p, const struct perf_sample *s, unsi
 		frames[i] = frames[n - 1 - i];
 		frames[n - 1 - i] = turned;
 	}
-	number = n ? stacks_add(&p->stacks, frames, n) : -1;
+	number = n ? stacks_add_stack(&p->stacks, frames, n) : -1;
 	return n && number < 0 ? number : number + 1;
 }
 
@@ -457,8 +458,9 @@ static struct trace_sequence *select_sequence(struct sample_packets *p, struct p
 	if (!p->events[i])
 		begin_state(p, event, time);
 	else if (p->events[i] != event)
-		import_note(p->result, "the samples of all events other than %s share one sequence",
-			    *p->events[0]->name ? p->events[0]->name : "the first one");
+		import_add_note(p->result,
+				"the samples of all events other than %s share one sequence",
+				*p->events[0]->name ? p->events[0]->name : "the first one");
 	return &p->sequences[i];
 }
 
@@ -496,7 +498,7 @@ static int put_sample(struct sample_packets *p, uint16_t misc, const uint8_t *re
 	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_NEEDED);
 	if (stack && !stacks_has_written(&p->stacks, (uint32_t)stack - 1)) {
 		pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
-		stacks_write(&p->stacks, (uint32_t)stack - 1, e);
+		stacks_write_interned(&p->stacks, (uint32_t)stack - 1, e);
 		pb_enc_close(e);
 	}
 	pb_enc_open(e, PB_TRACE_PACKET_PERF_SAMPLE);
@@ -537,7 +539,7 @@ void sample_packets_put_lost(struct sample_packets *p, const struct perf_record_
 int sample_packets_handle_record(struct sample_packets *p, uint64_t time, const uint8_t *record,
 				 size_t len)
 {
-	struct byte_reader r = byte_reader_of(record, len);
+	struct byte_reader r = byte_reader_make(record, len);
 	uint32_t type = byte_reader_u32(&r);
 	uint16_t misc = byte_reader_u16(&r);
 

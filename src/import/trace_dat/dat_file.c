@@ -116,11 +116,11 @@ static void read_cpustat(struct dat_file *f, const char *text, size_t *current)
 /* The name of the guest, whose events are in a file of its own. */
 static void store_guest_name(const uint8_t *data, size_t len, struct import_result *result)
 {
-	struct byte_reader r = byte_reader_of(data, len);
+	struct byte_reader r = byte_reader_make(data, len);
 	char name[128];
 
 	byte_reader_string(&r, name, sizeof(name));
-	import_note(
+	import_add_note(
 		result,
 		"the events of guest %s are in a separate file, which sonda import can also read",
 		name);
@@ -128,7 +128,7 @@ static void store_guest_name(const uint8_t *data, size_t len, struct import_resu
 
 static void read_tsc(struct dat_file *f, const uint8_t *data, size_t len)
 {
-	struct byte_reader r = byte_reader_of(data, len);
+	struct byte_reader r = byte_reader_make(data, len);
 	struct dat_tsc tsc = {.is_known = true};
 
 	tsc.multiplier = byte_reader_u32(&r);
@@ -165,8 +165,9 @@ static void read_option(struct dat_file *f, uint16_t id, const uint8_t *data, si
 		import_copy_text(f->recorder, sizeof(f->recorder), text);
 		break;
 	case OPTION_TIME_SHIFT:
-		import_note(result, "timestamps are in the guest's clock: the offset to the host's "
-				    "clock is not imported");
+		import_add_note(result,
+				"timestamps are in the guest's clock: the offset to the host's "
+				"clock is not imported");
 		break;
 	case OPTION_GUEST:
 		store_guest_name(data, len, result);
@@ -214,7 +215,7 @@ struct v6_buffers {
 
 static int v6_add_buffer(struct v6_buffers *buffers, const uint8_t *data, size_t len)
 {
-	struct byte_reader r = byte_reader_of(data, len);
+	struct byte_reader r = byte_reader_make(data, len);
 	struct v6_buffer b;
 
 	if (buffers->n == DAT_BUFFERS_MAX)
@@ -236,7 +237,7 @@ static int v6_read_options(struct dat_file *f, struct byte_reader *r, uint32_t *
 	while (!error) {
 		uint16_t id = byte_reader_u16(r);
 		uint32_t len = id ? byte_reader_u32(r) : 0;
-		const uint8_t *data = byte_reader_take(r, len);
+		const uint8_t *data = byte_reader_read(r, len);
 
 		if (r->failed)
 			return -EBADMSG;
@@ -258,17 +259,17 @@ static int v6_read_options(struct dat_file *f, struct byte_reader *r, uint32_t *
 static int v6_read_buffer(struct dat_file *f, struct byte_reader *r, uint32_t n_cpus, size_t i,
 			  struct v6_buffers *buffers, struct import_result *result)
 {
-	const uint8_t *word = byte_reader_take(r, V6_WORD);
+	const uint8_t *word = byte_reader_read(r, V6_WORD);
 	int error;
 
 	if (word && !memcmp(word, "options  ", V6_WORD)) {
 		error = v6_read_options(f, r, &n_cpus, buffers, result);
 		if (error)
 			return error;
-		word = byte_reader_take(r, V6_WORD);
+		word = byte_reader_read(r, V6_WORD);
 	}
 	if (word && !memcmp(word, "latency  ", V6_WORD)) {
-		import_note(
+		import_add_note(
 			result,
 			"part of the file is text from a latency tracer, which is not imported");
 		return 0;
@@ -291,7 +292,8 @@ static int v6_read_other_buffers(struct dat_file *f, uint32_t n_cpus,
 			return -ENOMEM;
 		if (buffers->of[i].offset > f->len)
 			return -EBADMSG;
-		r = byte_reader_of(f->data + buffers->of[i].offset, f->len - buffers->of[i].offset);
+		r = byte_reader_make(f->data + buffers->of[i].offset,
+				     f->len - buffers->of[i].offset);
 		error = v6_read_buffer(f, &r, n_cpus, (size_t)(b - f->buffers), NULL, result);
 	}
 	return error;
@@ -342,13 +344,13 @@ static int section_find(const struct dat_file *f, uint64_t offset, struct sectio
 
 	if (offset > f->len)
 		return -EBADMSG;
-	r = byte_reader_of(f->data + offset, f->len - offset);
+	r = byte_reader_make(f->data + offset, f->len - offset);
 	*ret = (struct section){.id = byte_reader_u16(&r)};
 	flags = byte_reader_u16(&r);
 	(void)byte_reader_u32(&r); /* description */
 	len = byte_reader_u64(&r);
 	ret->is_compressed = flags & SECTION_COMPRESSED;
-	ret->data = byte_reader_take(&r, len);
+	ret->data = byte_reader_read(&r, len);
 	ret->len = len;
 	return ret->data ? 0 : -EBADMSG;
 }
@@ -363,10 +365,10 @@ static int section_load(const struct dat_file *f, uint64_t offset, struct sectio
 
 	if (error || !ret->is_compressed)
 		return error;
-	r = byte_reader_of(ret->data, ret->len);
+	r = byte_reader_make(ret->data, ret->len);
 	packed = byte_reader_u32(&r);
 	whole = byte_reader_u32(&r);
-	data = byte_reader_take(&r, packed);
+	data = byte_reader_read(&r, packed);
 	if (!data || whole > DECOMPRESS_MAX)
 		return -EBADMSG;
 	ret->owned = malloc((size_t)whole + 1);
@@ -382,7 +384,7 @@ static int section_load(const struct dat_file *f, uint64_t offset, struct sectio
 
 static int v7_read_buffer(struct dat_file *f, const uint8_t *data, size_t len)
 {
-	struct byte_reader r = byte_reader_of(data, len);
+	struct byte_reader r = byte_reader_make(data, len);
 	uint64_t offset = byte_reader_u64(&r);
 	struct section section;
 	struct dat_buffer *b;
@@ -411,13 +413,13 @@ static int v7_read_section(struct dat_file *f, uint16_t option, const uint8_t *d
 		[OPTION_PRINTK] = tracing_data_read_printk,
 		[OPTION_CMDLINES] = tracing_data_read_cmdlines,
 	};
-	struct byte_reader r = byte_reader_of(data, len);
+	struct byte_reader r = byte_reader_make(data, len);
 	struct section section = {0};
 	int error = section_load(f, byte_reader_u64(&r), &section);
 
 	if (error)
 		return error;
-	r = byte_reader_of(section.data, section.len);
+	r = byte_reader_make(section.data, section.len);
 	error = readers[option](&f->described, &r);
 	section_deinit(&section);
 	return error;
@@ -427,19 +429,19 @@ static int v7_read_section(struct dat_file *f, uint16_t option, const uint8_t *d
 static int v7_read_options(struct dat_file *f, const struct section *s, size_t *current,
 			   uint64_t *ret_next, struct import_result *result)
 {
-	struct byte_reader r = byte_reader_of(s->data, s->len), done;
+	struct byte_reader r = byte_reader_make(s->data, s->len), done;
 	int error = 0;
 
 	*ret_next = 0;
 	while (!error && byte_reader_left(&r)) {
 		uint16_t id = byte_reader_u16(&r);
 		uint32_t len = byte_reader_u32(&r);
-		const uint8_t *data = byte_reader_take(&r, len);
+		const uint8_t *data = byte_reader_read(&r, len);
 
 		if (!data)
 			return -EBADMSG;
 		if (id == OPTION_DONE) {
-			done = byte_reader_of(data, len);
+			done = byte_reader_make(data, len);
 			*ret_next = byte_reader_u64(&done);
 			return 0;
 		}
@@ -448,8 +450,9 @@ static int v7_read_options(struct dat_file *f, const struct section *s, size_t *
 		else if (id >= OPTION_HEADER_INFO && id <= OPTION_CMDLINES)
 			error = v7_read_section(f, id, data, len);
 		else if (id == OPTION_BUFFER_TEXT)
-			import_note(result, "part of the file is text from a latency tracer, which "
-					    "is not imported");
+			import_add_note(result,
+					"part of the file is text from a latency tracer, which "
+					"is not imported");
 		else
 			read_option(f, id, data, len, current, result);
 	}
@@ -469,9 +472,10 @@ static int v7_read(struct dat_file *f, struct byte_reader *r, struct import_resu
 	next = byte_reader_u64(r);
 	if (strcmp(f->compression, "none") != 0 && strcmp(f->compression, "zstd") != 0 &&
 	    strcmp(f->compression, "zlib") != 0)
-		return import_fail(result, -EPROTONOSUPPORT,
-				   "the file is compressed with %s, which sonda cannot decompress",
-				   f->compression);
+		return import_set_error(
+			result, -EPROTONOSUPPORT,
+			"the file is compressed with %s, which sonda cannot decompress",
+			f->compression);
 	for (unsigned n = 0; !error && next; n++) {
 		if (n == OPTION_SECTIONS_MAX)
 			return -EBADMSG;
@@ -490,10 +494,10 @@ static int v7_read(struct dat_file *f, struct byte_reader *r, struct import_resu
 static int check_head(const struct tracing_head *head, struct import_result *result)
 {
 	if (head->is_big_endian)
-		return import_fail(result, -EPROTONOSUPPORT,
-				   "the file was recorded on a big-endian machine");
+		return import_set_error(result, -EPROTONOSUPPORT,
+					"the file was recorded on a big-endian machine");
 	if (strcmp(head->version, "6") != 0 && strcmp(head->version, "7") != 0)
-		return import_fail(
+		return import_set_error(
 			result, -EPROTONOSUPPORT,
 			"trace.dat version %s is not supported; sonda reads versions 6 and 7",
 			head->version);
@@ -516,7 +520,7 @@ static int check_buffers(struct dat_file *f, struct import_result *result)
 			if (!c->size || (c->offset <= f->len && c->size <= f->len - c->offset))
 				continue;
 			c->size = c->offset <= f->len ? f->len - c->offset : 0;
-			import_note(result, "the end of the file is missing");
+			import_add_note(result, "the end of the file is missing");
 		}
 	}
 	return 0;
@@ -525,7 +529,7 @@ static int check_buffers(struct dat_file *f, struct import_result *result)
 int dat_file_read(const uint8_t *data, size_t len, struct dat_file *ret,
 		  struct import_result *result)
 {
-	struct byte_reader r = byte_reader_of(data, len);
+	struct byte_reader r = byte_reader_make(data, len);
 	int error;
 
 	*ret = (struct dat_file){.data = data, .len = len};
@@ -539,9 +543,9 @@ int dat_file_read(const uint8_t *data, size_t len, struct dat_file *ret,
 	error = error ?: check_buffers(ret, result);
 	if (!error && !ret->described.header_page)
 		error = -EBADMSG;
-	return error == -EBADMSG
-		       ? import_fail(result, error, "the file is damaged: cannot read the header")
-		       : error;
+	return error == -EBADMSG ? import_set_error(result, error,
+						    "the file is damaged: cannot read the header")
+				 : error;
 }
 
 void dat_file_deinit(struct dat_file *f)

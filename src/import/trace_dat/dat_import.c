@@ -3,7 +3,7 @@
  *	dat_file_read          where everything is
  *	tracing_data_compile   formats -> event table
  *	for each buffer        a sequence, an encoder, and for each CPU a dat_pages
- *	    the CPU whose next page is the earliest -> page_encode_to -> bundle
+ *	    the CPU whose next page is the earliest -> page_encode_for_targets -> bundle
  *	the rest               names of threads, counters of the rings, the machine
  */
 #include "import/trace_dat/dat_import.h"
@@ -80,10 +80,10 @@ static void read_page(struct dat_importer *im, struct dat_stream *s)
 	if (s->has_page)
 		s->time = load64(s->pages.page + im->layout.time_offset);
 	else if (r == -EBADMSG)
-		import_note(im->result, "the pages of CPU %u are damaged: skipped the rest",
-			    s->cpu.cpu);
+		import_add_note(im->result, "the pages of CPU %u are damaged: skipped the rest",
+				s->cpu.cpu);
 	else if (r < 0)
-		import_fail(im->result, r, "out of memory");
+		import_set_error(im->result, r, "out of memory");
 }
 
 /* Converts a time of the clock x86-tsc, in cycles, to ns. */
@@ -101,7 +101,7 @@ static void encode_tsc_page(struct dat_importer *im, struct page_encoder *t, str
 
 	status = ring_page_open(&page, &im->layout, s->pages.page, s->pages.page_size);
 	if (page.lost)
-		page_encode_lost(t, &s->cpu, page.lost_count);
+		page_encode_add_lost(t, &s->cpu, page.lost_count);
 	while (status == RING_PAGE_OK) {
 		status = ring_page_next(&page, &r);
 		if (status != RING_PAGE_OK)
@@ -149,11 +149,11 @@ static void add_bad_pages(struct dat_importer *im, const struct page_encoder *t)
 	for (unsigned i = 0; i < RING_PAGE_STATUS_COUNT; i++)
 		n += t->status_counts[i];
 	if (n)
-		import_note(im->result, "skipped the damaged records of %s",
-			    str_count(n, "page", count));
+		import_add_note(im->result, "skipped the damaged records of %s",
+				str_count(n, "page", count));
 	if (t->unknown)
-		import_note(im->result, "skipped %s of events that the file does not describe",
-			    str_count(t->unknown, "record", count));
+		import_add_note(im->result, "skipped %s of events that the file does not describe",
+				str_count(t->unknown, "record", count));
 	im->result->n_unread += t->unknown + n;
 }
 
@@ -222,12 +222,12 @@ static void check_buffer_clock(struct dat_importer *im, const struct dat_buffer 
 	const char *clock = get_buffer_clock(im->file, b);
 
 	if (*im->result->clock && strcmp(im->result->clock, clock) != 0)
-		import_note(im->result, "buffer %s uses the clock %s", *b->name ? b->name : "top",
-			    clock);
+		import_add_note(im->result, "buffer %s uses the clock %s",
+				*b->name ? b->name : "top", clock);
 	else
 		import_copy_text(im->result->clock, sizeof(im->result->clock), clock);
 	if (!strcmp(clock, "counter") || (!strcmp(clock, "x86-tsc") && !has_tsc_times(im->file, b)))
-		import_note(
+		import_add_note(
 			im->result, "the timestamps are not in ns: the clock %s counts %s", clock,
 			*clock == 'c' ? "events"
 				      : "cycles, and the file does not contain their frequency");
@@ -260,10 +260,10 @@ static int encode_buffer(struct dat_importer *im, const struct dat_buffer *b,
 {
 	const struct bundle_output output = {begin_packet, end_packet, sequence};
 	struct page_encoder *t;
-	int r = page_encoder_new_to(&im->table, &im->layout, &output, &t);
+	int r = page_encoder_new_with_output(&im->table, &im->layout, &output, &t);
 
 	if (r)
-		return import_fail(im->result, r, "out of memory");
+		return import_set_error(im->result, r, "out of memory");
 	t->sync = make_clock_sync(im->file, get_buffer_clock(im->file, b),
 				  find_first_page_time(im->file, b, streams));
 	if (im->symbols.n_functions)
@@ -297,7 +297,7 @@ static struct dat_stream *open_streams(struct dat_importer *im, const struct dat
 	}
 	if (!r)
 		return streams;
-	import_fail(im->result, r, "out of memory");
+	import_set_error(im->result, r, "out of memory");
 	close_streams(b, streams);
 	return NULL;
 }
@@ -385,9 +385,9 @@ static int prepare_decoder(struct dat_importer *im, struct dat_file *f)
 	if (!r && (metadata_init(&im->metadata) || pid_set_reserve(&im->started)))
 		r = -ENOMEM;
 	if (r)
-		return import_fail(im->result, r,
-				   r == -ENOMEM ? "out of memory"
-						: "the file is damaged: unknown page layout");
+		return import_set_error(im->result, r,
+					r == -ENOMEM ? "out of memory"
+						     : "the file is damaged: unknown page layout");
 	metadata_set_complete_before(&im->metadata, &(struct clock_sync){0}, UINT64_MAX);
 	return 0;
 }
@@ -411,13 +411,14 @@ static int import_buffers(struct dat_importer *im)
 		n_with_events += im->result->n_events > before;
 	}
 	if (!r && !n_chosen)
-		return import_fail(im->result, -ENOENT, "the file has no buffer named '%.80s'",
-				   im->buffer);
+		return import_set_error(im->result, -ENOENT, "the file has no buffer named '%.80s'",
+					im->buffer);
 	if (n_with_events > 1)
-		import_note(im->result,
-			    "%zu buffers contain events, and an event recorded in several of them "
-			    "appears several times; --buffer NAME imports only one",
-			    n_with_events);
+		import_add_note(
+			im->result,
+			"%zu buffers contain events, and an event recorded in several of them "
+			"appears several times; --buffer NAME imports only one",
+			n_with_events);
 	return r;
 }
 
@@ -428,7 +429,7 @@ static int import_file(struct dat_importer *im, struct dat_file *f, const uint8_
 	int r = dat_file_read(data, len, f, result);
 
 	if (r)
-		return r == -ENOMEM ? import_fail(result, r, "out of memory") : r;
+		return r == -ENOMEM ? import_set_error(result, r, "out of memory") : r;
 	im->file = f;
 	snprintf(result->format, sizeof(result->format), "trace.dat version %.7s", f->head.version);
 	if (*f->recorder)
@@ -441,7 +442,7 @@ static int import_file(struct dat_importer *im, struct dat_file *f, const uint8_
 		r = import_buffers(im);
 	}
 	if (!r && !result->n_events)
-		import_note(result, "the file has no events");
+		import_add_note(result, "the file has no events");
 	if (!r)
 		write_facts(im, &sequence);
 	return r;

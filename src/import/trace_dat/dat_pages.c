@@ -19,7 +19,7 @@ int dat_pages_init(struct dat_pages *p, const struct dat_file *f, const struct d
 	p->page = malloc(b->page_size);
 	if (!p->page)
 		return -ENOMEM;
-	r = byte_reader_of(f->data + cpu->offset, cpu->size);
+	r = byte_reader_make(f->data + cpu->offset, cpu->size);
 	if (b->is_compressed) {
 		/* The size does not count the number of chunks. */
 		r.end += MIN(sizeof(p->chunks_left), f->len - cpu->offset - cpu->size);
@@ -50,7 +50,7 @@ static int next_chunk(struct dat_pages *p)
 		return 0;
 	packed = byte_reader_u32(&r);
 	whole = byte_reader_u32(&r);
-	data = byte_reader_take(&r, packed);
+	data = byte_reader_read(&r, packed);
 	if (!data || whole > DECOMPRESS_MAX)
 		return -EBADMSG;
 	if (array_reserve(&p->chunk, &p->chunk_cap, (size_t)whole + 1, 1))

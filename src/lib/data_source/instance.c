@@ -279,7 +279,7 @@ static void send_recorded_chunks(const struct instance *in)
 	struct arbiter *a = TAKE_PTR(startup.host.arbiter);
 
 	startup.to = in->host;
-	arbiter_retarget(a, in->target_buffer);
+	arbiter_set_target_buffer(a, in->target_buffer);
 	arbiter_commit(a);
 	arbiter_free(a);
 	startup.to = NULL;

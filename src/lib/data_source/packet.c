@@ -12,14 +12,14 @@ _Static_assert(SONDA_PACKET_MAX_DEPTH == PB_MAX_DEPTH, "public");
 
 /* Returns true for invalid field numbers. Such fields are left out, because protobuf's readers
  * would reject the whole message. */
-static bool is_invalid(uint32_t field)
+static bool is_invalid_field_number(uint32_t field)
 {
 	return field == 0 || field >= 1u << 29;
 }
 
 static bool is_left_out(const struct sonda_packet *p, uint32_t field)
 {
-	return p->left_out > 0 || is_invalid(field);
+	return p->left_out > 0 || is_invalid_field_number(field);
 }
 
 SONDA_PUBLIC void sonda_packet_u64(struct sonda_packet *p, uint32_t field, uint64_t value)

@@ -247,7 +247,7 @@ static void on_disconnect(struct io_task *t)
 	struct sonda_session *s = container_of(t, struct sonda_session, task);
 
 	connection_drop(s, -EPIPE);
-	io_unpost(&library_loop, &s->resume);
+	io_remove_posted(&library_loop, &s->resume);
 }
 
 void session_finish_call(struct sonda_session *s, int error)

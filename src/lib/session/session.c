@@ -343,7 +343,7 @@ SONDA_PUBLIC int sonda_session_clone(struct sonda_session *s, const char *unique
 
 /* Moves the message of a reply to *ret. r: the result of the call, which is returned if it is an
  * error. Returns 0 or -errno. */
-static int take_message(struct sonda_session *s, int r, void **ret, size_t *ret_len)
+static int move_message(struct sonda_session *s, int r, void **ret, size_t *ret_len)
 {
 	if (r == 0)
 		r = session_append(&s->out, "", 1); /* so that an empty message is not NULL */
@@ -362,7 +362,7 @@ SONDA_PUBLIC int sonda_session_stats(struct sonda_session *s, int timeout_ms, vo
 
 	if (s->state != SESSION_TRACING && s->state != SESSION_COPY)
 		return -EINVAL;
-	return take_message(s, session_call(s, send_stats, NULL, &d), ret, ret_len);
+	return move_message(s, session_call(s, send_stats, NULL, &d), ret, ret_len);
 }
 
 SONDA_PUBLIC int sonda_session_query(struct sonda_session *s, int timeout_ms, void **ret,
@@ -370,7 +370,7 @@ SONDA_PUBLIC int sonda_session_query(struct sonda_session *s, int timeout_ms, vo
 {
 	const struct session_deadline d = session_deadline(timeout_ms);
 
-	return take_message(s, session_call(s, send_query, NULL, &d), ret, ret_len);
+	return move_message(s, session_call(s, send_query, NULL, &d), ret, ret_len);
 }
 
 /* The channel stops reading when the program has not taken this number of bytes. */

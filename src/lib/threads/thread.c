@@ -34,7 +34,7 @@ static int call_membarrier(int command)
 }
 
 /* The barrier of call_outside_threads(): after it, earlier stores of `busy` by all threads are visible. */
-static void barrier_of_all_threads(void)
+static void run_barrier_on_all_threads(void)
 {
 	if (!atomic_load_explicit(&thread_full_barrier_, memory_order_relaxed) &&
 	    call_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
@@ -65,7 +65,7 @@ void thread_wait_unclaimed(struct thread *t)
 /* ---- threads ---- */
 
 /* Frees the calling thread's writers and its entry. The thread is inside. */
-static void thread_forget(struct thread *t)
+static void thread_free_entry(struct thread *t)
 {
 	t->exits = true;
 	if (atomic_load(&thread_free_writers))
@@ -92,7 +92,7 @@ static void on_exit_of_thread(void *arg)
 	thread_self_ = t;
 	/* A thread that was cancelled or has exited while it was inside is still inside. */
 	if (atomic_load_explicit(&t->busy, memory_order_relaxed) || thread_enter())
-		thread_forget(t);
+		thread_free_entry(t);
 }
 
 static void register_barrier(void)
@@ -173,7 +173,7 @@ static void call_outside_threads(void (*fn)(struct thread *t, void *ctx), void (
 	pthread_mutex_lock(&lock);
 	for (struct thread *t = all; t; t = t->next)
 		atomic_store_explicit(&t->wanted, WANTED, memory_order_seq_cst);
-	barrier_of_all_threads();
+	run_barrier_on_all_threads();
 	while (left) {
 		left = false;
 		give_up = timeout_ms >= 0 && clock_mono_ns() >= end;
@@ -223,7 +223,7 @@ void threads_deinit(void)
 	pthread_key_delete(key);
 	has_key = false; /* thread_add_self() fails from now on */
 	if (t && thread_enter())
-		thread_forget(t);
+		thread_free_entry(t);
 }
 
 /* ---- fork ---- */

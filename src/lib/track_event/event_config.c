@@ -143,7 +143,7 @@ static bool pattern_matches(const char *pattern, const char *name, enum pass pas
 	return pass == PASS_PREFIX && strncmp(pattern, name, prefix) == 0;
 }
 
-static bool any_matches(const struct event_patterns *p, const char *name, enum pass pass)
+static bool any_pattern_matches(const struct event_patterns *p, const char *name, enum pass pass)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (pattern_matches(p->list[i], name, pass))
@@ -155,7 +155,7 @@ static bool any_tag_matches(const struct event_patterns *p, const char *const *t
 			    enum pass pass)
 {
 	for (size_t i = 0; i < n_tags && tags[i]; i++)
-		if (any_matches(p, tags[i], pass))
+		if (any_pattern_matches(p, tags[i], pass))
 			return true;
 	return false;
 }
@@ -172,9 +172,9 @@ bool event_config_enables(const struct event_config *c, const char *name, const 
 			  size_t n_tags)
 {
 	for (enum pass pass = 0; pass < PASSES; pass++) {
-		if (any_matches(&c->enabled_categories, name, pass))
+		if (any_pattern_matches(&c->enabled_categories, name, pass))
 			return true;
-		if (any_matches(&c->disabled_categories, name, pass))
+		if (any_pattern_matches(&c->disabled_categories, name, pass))
 			return false;
 		if (any_tag_matches(&c->disabled_tags, tags, n_tags, pass))
 			return false;

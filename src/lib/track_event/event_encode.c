@@ -207,8 +207,8 @@ static void write_name(struct event_encoder *x, const struct event *ev,
 /* ---- counters ---- */
 
 /* Returns the value to write: for an incremental counter, the difference from the last one. */
-static int64_t value_or_difference(struct event_encoder *x, const struct sonda_track *t,
-				   uint64_t uuid, int64_t value)
+static int64_t counter_value_to_write(struct event_encoder *x, const struct sonda_track *t,
+				      uint64_t uuid, int64_t value)
 {
 	struct seen_track *seen;
 	int64_t last;
@@ -229,8 +229,9 @@ static void write_counter(struct event_encoder *x, const struct event *ev, uint8
 		if (a->type != type)
 			continue;
 		if (type == SONDA_ARG_COUNTER_INT)
-			pb_enc_i64(x->enc, PB_TRACK_EVENT_COUNTER_VALUE,
-				   value_or_difference(x, ev->track, ev->track_uuid, a->value.i));
+			pb_enc_i64(
+				x->enc, PB_TRACK_EVENT_COUNTER_VALUE,
+				counter_value_to_write(x, ev->track, ev->track_uuid, a->value.i));
 		else
 			pb_enc_double(x->enc, PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE, a->value.d);
 		return;
@@ -261,7 +262,7 @@ static void collect_extra_counters(struct event_encoder *x, const struct event *
 
 			m->ints[m->n_ints].uuid = uuid;
 			m->ints[m->n_ints++].value =
-				value_or_difference(x, a->key.track, uuid, a->value.i);
+				counter_value_to_write(x, a->key.track, uuid, a->value.i);
 			m->named = true;
 		} else if (a->type == SONDA_ARG_EXTRA_DOUBLE) {
 			m->doubles[m->n_doubles].uuid = track_uuid(a->key.track);

@@ -132,7 +132,7 @@ int track_event_init(void)
 /* ---- startup tracing ---- */
 
 /* Startup events are not filtered, so a session with a filter does not get them. */
-static bool may_take_over(unsigned instance, const void *object)
+static bool may_take_over_startup(unsigned instance, const void *object)
 {
 	const struct event_config *config = object;
 
@@ -159,7 +159,7 @@ int track_event_begin_startup(const char *categories, unsigned ms,
 {
 	struct startup_options o = {.source = "track_event",
 				    .ms = ms,
-				    .may_take_over = may_take_over,
+				    .may_take_over = may_take_over_startup,
 				    .trouble = trouble};
 	struct pb_mem m;
 	int r = pb_mem_init(&m);

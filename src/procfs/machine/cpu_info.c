@@ -238,7 +238,7 @@ static void put_capacity(struct cpu_info *info, struct pb_enc *e, const char *di
  * Writes the identifier if all its keys were read: an incomplete one may equal that of another
  * core.
  */
-static void put_arm(struct pb_enc *e, const struct cpu *c)
+static void put_arm_identifier(struct pb_enc *e, const struct cpu *c)
 {
 	if (c->has_arm != (1u << ARM_KEYS) - 1)
 		return;
@@ -248,7 +248,7 @@ static void put_arm(struct pb_enc *e, const struct cpu *c)
 	pb_enc_close(e);
 }
 
-static void put_x86(struct pb_enc *e, const struct cpu *c)
+static void put_x86_identifier(struct pb_enc *e, const struct cpu *c)
 {
 	if (c->vendor.len == 0 || !(c->has_x86 & 1u << X86_FAMILY))
 		return;
@@ -290,11 +290,11 @@ static void put_cpu(struct cpu_info *info, struct pb_enc *e, const struct cpu *c
 		put_capacity(info, e, dir);
 	}
 	if (c) {
-		put_arm(e, c);
+		put_arm_identifier(e, c);
 		if (c->features)
 			pb_enc_u64(e, PB_CPU_INFO_CPU_FEATURES, c->features);
 		put_changed_feature_words(info, e, c->words);
-		put_x86(e, c);
+		put_x86_identifier(e, c);
 	}
 	pb_enc_close(e);
 	info->next++;

@@ -152,7 +152,7 @@ static int seek_to_end(struct journald_reader *r)
 	return res;
 }
 
-static bool has_files(const struct journald_reader *r)
+static bool has_journal_files(const struct journald_reader *r)
 {
 	return r->lib->has_runtime_files(r->journal) > 0 ||
 	       r->lib->has_persistent_files(r->journal) > 0;
@@ -198,7 +198,7 @@ static int open_journal(struct journald_reader *r)
 	if (res >= 0)
 		res = r->lib->get_fd(r->journal);
 	if (res >= 0) {
-		r->has_files = has_files(r);
+		r->has_files = has_journal_files(r);
 		res = seek_to_end(r);
 	}
 	if (res < 0)
@@ -248,7 +248,7 @@ int journald_reader_refresh(struct journald_reader *r)
 		return reopen_journal(r);
 	res = r->lib->process(r->journal);
 	if (res >= 0 && !r->has_files) {
-		r->has_files = has_files(r);
+		r->has_files = has_journal_files(r);
 		if (!r->has_files && may_have_files_now(r))
 			return reopen_journal(r);
 	}

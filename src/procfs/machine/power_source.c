@@ -311,7 +311,7 @@ static void count_unreadable_supply(struct power_source *ds, struct supply *s, i
 		return;
 	s->logged |= 1u << ds->which;
 	log_warn("linux.sysfs_power: %s/%s: %s", s->name, power_value_file(ds->which),
-		 fs_reason(-r));
+		 fs_error_text(-r));
 }
 
 static void read_value(struct power_source *ds, struct supply *s)

@@ -115,7 +115,7 @@ struct system_info {
 static void log_file_error(struct system_info *s, const char *name, int error)
 {
 	if (!s->logged)
-		log_warn("linux.system_info: %s/%s: %s", s->proc_root, name, fs_reason(-error));
+		log_warn("linux.system_info: %s/%s: %s", s->proc_root, name, fs_error_text(-error));
 	s->logged = true;
 }
 

@@ -248,19 +248,19 @@ static int parse_number(struct proc_files *f, int r, enum proc_file file, int64_
 	return r;
 }
 
-int proc_files_status(struct proc_files *f, int32_t pid, struct proc_status *ret)
+int proc_files_read_status(struct proc_files *f, int32_t pid, struct proc_status *ret)
 {
 	return parse_status(f, proc_files_read_file(f, f->root, pid, PROC_FILE_STATUS), ret);
 }
 
-int proc_files_thread_status(struct proc_files *f, const struct pid_list *threads, int32_t tid,
-			     struct proc_status *ret)
+int proc_files_read_thread_status(struct proc_files *f, const struct pid_list *threads, int32_t tid,
+				  struct proc_status *ret)
 {
 	return parse_status(f, proc_files_read_file(f, threads->fd, tid, PROC_FILE_STATUS), ret);
 }
 
-int proc_files_thread_comm(struct proc_files *f, const struct pid_list *threads, int32_t tid,
-			   struct proc_name *ret)
+int proc_files_read_thread_comm(struct proc_files *f, const struct pid_list *threads, int32_t tid,
+				struct proc_name *ret)
 {
 	int r = proc_files_read_file(f, threads->fd, tid, PROC_FILE_COMM);
 
@@ -269,7 +269,7 @@ int proc_files_thread_comm(struct proc_files *f, const struct pid_list *threads,
 	return r;
 }
 
-int proc_files_stat(struct proc_files *f, int32_t pid, struct proc_stat *ret)
+int proc_files_read_stat(struct proc_files *f, int32_t pid, struct proc_stat *ret)
 {
 	int r = proc_files_read_file(f, f->root, pid, PROC_FILE_STAT);
 
@@ -278,7 +278,7 @@ int proc_files_stat(struct proc_files *f, int32_t pid, struct proc_stat *ret)
 	return r;
 }
 
-int proc_files_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret)
+int proc_files_read_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret)
 {
 	int r = proc_files_read_file(f, f->root, pid, PROC_FILE_SMAPS_ROLLUP);
 
@@ -288,12 +288,13 @@ int proc_files_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret)
 	return count_error(f, PROC_FILE_SMAPS_ROLLUP, ret->has ? 0 : -EBADMSG);
 }
 
-int proc_files_number(struct proc_files *f, int32_t pid, enum proc_file file, int64_t *ret_v)
+int proc_files_read_number(struct proc_files *f, int32_t pid, enum proc_file file, int64_t *ret_v)
 {
 	return parse_number(f, proc_files_read_file(f, f->root, pid, file), file, ret_v);
 }
 
-int proc_files_cmdline(struct proc_files *f, int32_t pid, const char **ret_text, size_t *ret_len)
+int proc_files_read_cmdline(struct proc_files *f, int32_t pid, const char **ret_text,
+			    size_t *ret_len)
 {
 	int r = proc_files_read_file(f, f->root, pid, PROC_FILE_CMDLINE);
 
@@ -304,14 +305,14 @@ int proc_files_cmdline(struct proc_files *f, int32_t pid, const char **ret_text,
 	return 0;
 }
 
-int proc_files_io(struct proc_files *f, int32_t pid, struct proc_io *ret)
+int proc_files_read_io(struct proc_files *f, int32_t pid, struct proc_io *ret)
 {
 	int r = proc_files_read_file(f, f->root, pid, PROC_FILE_IO);
 
 	return r < 0 ? r : count_error(f, PROC_FILE_IO, proc_io_parse(f->text.s, f->text.len, ret));
 }
 
-int proc_files_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path)
+int proc_files_read_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path)
 {
 	int r = proc_files_read_file(f, f->root, pid, PROC_FILE_CGROUP);
 
@@ -320,8 +321,8 @@ int proc_files_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path)
 				   proc_cgroup_parse(f->text.s, f->text.len, ret_path));
 }
 
-int proc_files_thread_schedstat(struct proc_files *f, const struct pid_list *threads, int32_t tid,
-				struct proc_schedstat *ret)
+int proc_files_read_thread_schedstat(struct proc_files *f, const struct pid_list *threads,
+				     int32_t tid, struct proc_schedstat *ret)
 {
 	int r = proc_files_read_file(f, threads->fd, tid, PROC_FILE_SCHEDSTAT);
 
@@ -351,7 +352,7 @@ bool proc_files_has_run(struct proc_files *f, int32_t pid, const struct proc_sta
 		return true;
 	if (sched.run_ns || sched.wait_ns || sched.slices)
 		return true;
-	return !s && proc_files_status(f, pid, &status) == 0 && status.has_switched;
+	return !s && proc_files_read_status(f, pid, &status) == 0 && status.has_switched;
 }
 
 /* ---- files that stay open ---- */
@@ -405,20 +406,20 @@ static int read_cached_or_open(struct proc_files *f, struct proc_cached_file *k,
 	return r == -EMFILE ? proc_files_read_file(f, f->root, pid, file) : r;
 }
 
-int proc_files_cached_status(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
-			     struct proc_status *ret)
+int proc_files_read_cached_status(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
+				  struct proc_status *ret)
 {
 	return parse_status(f, read_cached_or_open(f, k, pid, PROC_FILE_STATUS), ret);
 }
 
-int proc_files_cached_number(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
-			     enum proc_file file, int64_t *ret_v)
+int proc_files_read_cached_number(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
+				  enum proc_file file, int64_t *ret_v)
 {
 	return parse_number(f, read_cached_or_open(f, k, pid, file), file, ret_v);
 }
 
-int proc_files_cached_text(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
-			   enum proc_file file, const char **ret_text, size_t *ret_len)
+int proc_files_read_cached_text(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
+				enum proc_file file, const char **ret_text, size_t *ret_len)
 {
 	int r = read_cached(f, k, pid, file);
 

@@ -66,20 +66,21 @@ const char *proc_file_name(enum proc_file file);
 
 /* Read a file of /proc/PID. Return 0, -errno of the file, or -EBADMSG if the format of the text is
  * invalid. */
-int proc_files_status(struct proc_files *f, int32_t pid, struct proc_status *ret);
-int proc_files_stat(struct proc_files *f, int32_t pid, struct proc_stat *ret);
-int proc_files_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret);
+int proc_files_read_status(struct proc_files *f, int32_t pid, struct proc_status *ret);
+int proc_files_read_stat(struct proc_files *f, int32_t pid, struct proc_stat *ret);
+int proc_files_read_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret);
 /* Reads a file that has one number. */
-int proc_files_number(struct proc_files *f, int32_t pid, enum proc_file file, int64_t *ret_v);
+int proc_files_read_number(struct proc_files *f, int32_t pid, enum proc_file file, int64_t *ret_v);
 /*
  * *ret_text, borrowed until the next call, is empty for kernel threads and for processes that exit.
  * -EAGAIN: it could not be read in time.
  */
-int proc_files_cmdline(struct proc_files *f, int32_t pid, const char **ret_text, size_t *ret_len);
+int proc_files_read_cmdline(struct proc_files *f, int32_t pid, const char **ret_text,
+			    size_t *ret_len);
 
-int proc_files_io(struct proc_files *f, int32_t pid, struct proc_io *ret);
+int proc_files_read_io(struct proc_files *f, int32_t pid, struct proc_io *ret);
 /* *ret_path is borrowed until the next call. */
-int proc_files_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path);
+int proc_files_read_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path);
 
 /*
  * Returns whether the process has run. Its id appears in /proc just before the kernel emits
@@ -89,12 +90,12 @@ int proc_files_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path);
 bool proc_files_has_run(struct proc_files *f, int32_t pid, const struct proc_status *s);
 
 /* These read a thread of an open list of threads. */
-int proc_files_thread_status(struct proc_files *f, const struct pid_list *threads, int32_t tid,
-			     struct proc_status *ret);
-int proc_files_thread_comm(struct proc_files *f, const struct pid_list *threads, int32_t tid,
-			   struct proc_name *ret);
-int proc_files_thread_schedstat(struct proc_files *f, const struct pid_list *threads, int32_t tid,
-				struct proc_schedstat *ret);
+int proc_files_read_thread_status(struct proc_files *f, const struct pid_list *threads, int32_t tid,
+				  struct proc_status *ret);
+int proc_files_read_thread_comm(struct proc_files *f, const struct pid_list *threads, int32_t tid,
+				struct proc_name *ret);
+int proc_files_read_thread_schedstat(struct proc_files *f, const struct pid_list *threads,
+				     int32_t tid, struct proc_schedstat *ret);
 
 /*
  * A file that stays open between reads, which halves the cost of a read. It belongs to the process,
@@ -112,10 +113,10 @@ static inline bool proc_cached_is_open(const struct proc_cached_file *k)
 }
 void proc_cached_close(struct proc_cached_file *k);
 
-int proc_files_cached_status(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
-			     struct proc_status *ret);
-int proc_files_cached_number(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
-			     enum proc_file file, int64_t *ret_v);
+int proc_files_read_cached_status(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
+				  struct proc_status *ret);
+int proc_files_read_cached_number(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
+				  enum proc_file file, int64_t *ret_v);
 /* Returns -EMFILE if the file may not stay open. *ret_text is borrowed until the next call. */
-int proc_files_cached_text(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
-			   enum proc_file file, const char **ret_text, size_t *ret_len);
+int proc_files_read_cached_text(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
+				enum proc_file file, const char **ret_text, size_t *ret_len);

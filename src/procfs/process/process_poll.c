@@ -184,7 +184,8 @@ static bool polled_compare_memory(struct polled *row, struct proc_files *f, bool
 		return false;
 	}
 	row->checks++;
-	if (proc_files_cached_text(f, &row->statm, row->pid, PROC_FILE_STATM, &text, &len) < 0 ||
+	if (proc_files_read_cached_text(f, &row->statm, row->pid, PROC_FILE_STATM, &text, &len) <
+		    0 ||
 	    len > sizeof(row->statm_text)) {
 		row->statm_len = 0;
 		return false;
@@ -227,7 +228,7 @@ static bool polled_read_status(struct polled *row, struct proc_files *f, struct 
 		return true;
 	}
 	row->memory = 0;
-	if (proc_files_cached_status(f, &row->status, row->pid, &status) < 0 ||
+	if (proc_files_read_cached_status(f, &row->status, row->pid, &status) < 0 ||
 	    status.tgid != row->pid)
 		return false;
 	if (!proc_status_has(&status, PROC_STATUS_VM_SIZE)) {
@@ -260,8 +261,8 @@ static int polled_read_counters(struct polled *row, struct proc_files *f,
 	struct proc_stat stat;
 	int64_t oom, dmabuf;
 	/* Read the cheapest file first: it shows whether the process exists. */
-	int has_oom =
-		proc_files_cached_number(f, &row->oom, row->pid, PROC_FILE_OOM_SCORE_ADJ, &oom);
+	int has_oom = proc_files_read_cached_number(f, &row->oom, row->pid, PROC_FILE_OOM_SCORE_ADJ,
+						    &oom);
 
 	*ret = (struct counters){.idle = idle};
 	if (was_open && has_oom == -ESRCH)
@@ -270,7 +271,7 @@ static int polled_read_counters(struct polled *row, struct proc_files *f,
 		counters_set_same(ret, 1u << COUNTER_RUNTIME_USER | 1u << COUNTER_RUNTIME_KERNEL);
 	if (((o->runtime && !same_runtime) ||
 	     (!proc_cached_is_open(&row->status) && !proc_cached_is_open(&row->oom))) &&
-	    proc_files_stat(f, row->pid, &stat) == 0) {
+	    proc_files_read_stat(f, row->pid, &stat) == 0) {
 		if (row->start && row->start != stat.starttime)
 			return -ESRCH;
 		row->start = stat.starttime;
@@ -286,10 +287,10 @@ static int polled_read_counters(struct polled *row, struct proc_files *f,
 	}
 	if (!polled_read_status(row, f, ret))
 		return 0;
-	if (o->dmabuf_rss && proc_files_number(f, row->pid, PROC_FILE_DMABUF_RSS, &dmabuf) == 0 &&
-	    dmabuf >= 0)
+	if (o->dmabuf_rss &&
+	    proc_files_read_number(f, row->pid, PROC_FILE_DMABUF_RSS, &dmabuf) == 0 && dmabuf >= 0)
 		counters_set(ret, COUNTER_DMABUF_RSS, (uint64_t)dmabuf / 1024);
-	if (o->smaps_rollup && proc_files_smaps(f, row->pid, &smaps) == 0)
+	if (o->smaps_rollup && proc_files_read_smaps(f, row->pid, &smaps) == 0)
 		for (size_t i = 0; i < ARRAY_SIZE(smaps_counters); i++)
 			if (smaps.has >> smaps_counters[i].key & 1)
 				counters_set(ret, smaps_counters[i].counter,
@@ -333,7 +334,7 @@ static void polled_close(struct polled *row)
 	proc_cached_close(&row->statm);
 }
 
-/* Forgets the files of the row: polled_close() must come first. */
+/* Clears the files of the row: polled_close() must be called first. */
 static void polled_reset(struct polled *row)
 {
 	*row = (struct polled){.pid = row->pid,
@@ -374,18 +375,18 @@ static void poll_drop_row(struct process_poll *p, struct polled *row)
 	free(row);
 }
 
-/* Forgets a task that has exited, so that a new task with the same id is written. Not needed if a
+/* Clears a task that has exited, so that a new task with the same id is written. Not needed if a
  * publisher reports the starts of tasks. */
 static void poll_remove_task(struct process_poll *p, int32_t tid)
 {
 	if (!p->knows_starts)
-		task_forget(&p->tree->tasks, tid);
+		task_clear(&p->tree->tasks, tid);
 }
 
-/* Ends the row of a process that has exited: removes its tracks and forgets its id. */
+/* Ends the row of a process that has exited: removes its tracks and clears its id. */
 static void poll_handle_exit(struct process_poll *p, struct polled *row)
 {
-	if (process_tracks_is_on(&p->tracks))
+	if (process_tracks_is_enabled(&p->tracks))
 		process_tracks_remove_process(&p->tracks, row->pid, &row->tracks);
 	poll_remove_task(p, row->pid);
 }
@@ -445,8 +446,8 @@ static void poll_process(struct process_poll *p, int32_t pid)
 		process_packet_end(packet);
 	row->is_new = false;
 	polled_write_row(row, &now, packet);
-	if (process_tracks_is_on(&p->tracks))
-		process_tracks_read(&p->tracks, f, pid, now.idle, &row->tracks);
+	if (process_tracks_is_enabled(&p->tracks))
+		process_tracks_read_process(&p->tracks, f, pid, now.idle, &row->tracks);
 }
 
 /*
@@ -470,7 +471,7 @@ static void poll_queue_unknown(struct process_poll *p, int32_t tid)
 		return;
 	}
 	if (!p->knows_starts || p->reported_until / NS_PER_S >= task->unknown_s + REPORT_WAIT_S)
-		process_tree_queue(p->tree, tid);
+		process_tree_queue_task(p->tree, tid);
 }
 
 /* Serves one task. Returns false after the last one. */
@@ -500,19 +501,19 @@ static bool poll_task(struct process_poll *p)
 
 bool process_poll_run(struct process_poll *p, const struct time_slice *slice)
 {
-	bool has_tracks = process_tracks_is_on(&p->tracks);
+	bool has_tracks = process_tracks_is_enabled(&p->tracks);
 
 	if (has_tracks)
 		process_tracks_begin(&p->tracks);
 	do {
 		if (p->at == POLL_TASKS) {
 			if (!poll_task(p)) {
-				p->at = POLL_GONE_PROCESSES;
+				p->at = POLL_EXITED_PROCESSES;
 				p->next = p->by_pid;
 			}
-		} else if (p->at == POLL_GONE_PROCESSES) {
+		} else if (p->at == POLL_EXITED_PROCESSES) {
 			if (!poll_drop_exited(p))
-				p->at = has_tracks ? POLL_GONE_THREADS : POLL_IDLE;
+				p->at = has_tracks ? POLL_EXITED_THREADS : POLL_IDLE;
 		} else if (!process_tracks_drop_exited(&p->tracks)) {
 			p->at = POLL_IDLE;
 		}

@@ -12,7 +12,7 @@
 /*
  * Polls the counters of all processes, in time slices. A pass writes all counters, or only those
  * that have changed (see full_every), and queues processes that are not in the trace yet; threads
- * too if their CPU time is read. It forgets processes that have exited since the last pass.
+ * too if their CPU time is read. It drops processes that have exited since the last pass.
  *
  * Format and sources: protos/trace/ps/process_stats.proto;
  * /proc/PID/{status,oom_score_adj,smaps_rollup,stat,dmabuf_rss}, and those of process_tracks.h.
@@ -27,7 +27,7 @@ struct process_poll_options {
 };
 
 /* The state of a pass: first all tasks, then the exited ones. */
-enum process_poll_at { POLL_IDLE, POLL_TASKS, POLL_GONE_PROCESSES, POLL_GONE_THREADS };
+enum process_poll_at { POLL_IDLE, POLL_TASKS, POLL_EXITED_PROCESSES, POLL_EXITED_THREADS };
 
 struct polled;
 
@@ -60,12 +60,10 @@ static inline bool process_poll_is_active(const struct process_poll *p)
 }
 /* Ends a pass before it is complete. The state of the processes is kept. */
 void process_poll_end(struct process_poll *p);
-/* Forgets which counters and tracks were written: the next pass writes them all. */
+/* Marks all counters and tracks as unwritten: the next pass writes them all. */
 void process_poll_clear(struct process_poll *p);
-/*
- * Forgets the processes and closes their files, in pieces; returns true while there are more. Call
- * it only when no pass is active and none follows.
- */
+/* Removes all processes and closes their files, in pieces; returns true while there are more. Call
+ * it only when no pass is active and none follows. */
 #define PROCESS_POLL_PIECE 64u
 bool process_poll_free_rows(struct process_poll *p);
 void process_poll_deinit(struct process_poll *p);

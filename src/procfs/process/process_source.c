@@ -138,7 +138,7 @@ static void process_source_log_errors(struct process_source *ds)
 			 proc_file_name(i),
 			 e->absent	       ? "not supported by this kernel"
 			 : e->error == -EAGAIN ? "not read in time"
-					       : fs_reason(-e->error));
+					       : fs_error_text(-e->error));
 	}
 	if (ds->logged_refused || !process_tracks_count_refused(&ds->poll.tracks))
 		return;
@@ -188,7 +188,7 @@ static void process_source_begin_scan(struct process_source *ds, bool only_new)
 }
 
 /* Returns true if there is more to scan. */
-static bool process_source_scan(struct process_source *ds, const struct time_slice *slice)
+static bool process_source_run_scan(struct process_source *ds, const struct time_slice *slice)
 {
 	if (process_scan_is_active(&ds->scan) && process_scan_run(&ds->scan, &ds->tree, slice))
 		return true;
@@ -223,7 +223,8 @@ static void process_source_answer_flushes(struct process_source *ds)
  * Answers flushes and the stop when their metadata is complete. If the time slice is over before
  * everything is written, the next one continues.
  */
-static void process_source_answer(struct process_source *ds, const struct time_slice *slice)
+static void process_source_answer_requests(struct process_source *ds,
+					   const struct time_slice *slice)
 {
 	bool is_busy = ds->subscribed && metadata_bus_is_busy(ds->bus, ds_session_id(ds->h));
 	bool flushed = ds->flushes.n > 0 && !is_busy;
@@ -283,7 +284,7 @@ static void process_source_run_slice(struct process_source *ds)
 	bool scanning = process_scan_is_active(&ds->scan) || ds->scan_again, polling = false;
 
 	if (!fed && scanning)
-		scanning = process_source_scan(ds, &slice);
+		scanning = process_source_run_scan(ds, &slice);
 	if (!fed && !scanning && process_poll_is_active(&ds->poll))
 		polling = process_poll_run(&ds->poll, &slice);
 	process_packet_end(&ds->packet);
@@ -303,7 +304,7 @@ static void process_source_run_slice(struct process_source *ds)
 		ds_started(ds->h);
 	}
 	if (!fed)
-		process_source_answer(ds, &slice);
+		process_source_answer_requests(ds, &slice);
 }
 
 static void process_source_on_slice(evutil_socket_t fd, short what, void *ctx)
@@ -341,7 +342,7 @@ static void process_source_on_metadata(void *ctx, const struct metadata_batch *b
 	/* Above the limit of waiting events, adding one has written another. */
 	process_packet_end(&ds->packet);
 	for (size_t i = 0; i < batch->n_tids; i++)
-		process_tree_queue(&ds->tree, batch->tids[i]);
+		process_tree_queue_task(&ds->tree, batch->tids[i]);
 	if (batch->lost)
 		log_write_limited(&ds->loss_errors, LOG_LEVEL_WARN,
 				  "linux.process_stats: too many task events; some tasks may have "

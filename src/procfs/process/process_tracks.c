@@ -93,7 +93,7 @@ static void read_io(struct process_tracks *u, struct proc_files *f, int32_t pid,
 {
 	struct proc_io io;
 
-	if (proc_files_io(f, pid, &io) < 0)
+	if (proc_files_read_io(f, pid, &io) < 0)
 		return;
 	for (unsigned k = 0; k < PROC_IO_KEYS; k++) {
 		if (!(io.has >> k & 1))
@@ -158,7 +158,7 @@ static void read_cgroup(struct process_tracks *u, struct proc_files *f, int32_t 
 	struct span path;
 	uint64_t hash, uuid;
 
-	if (proc_files_cgroup(f, pid, &path) < 0)
+	if (proc_files_read_cgroup(f, pid, &path) < 0)
 		return;
 	hash = process_tracks_hash_path(path);
 	if (hash == row->cgroup_hash && is_cgroup_written(u, row))
@@ -183,8 +183,8 @@ void process_tracks_begin(struct process_tracks *u)
 	tracks_begin(u->tracks, u->now);
 }
 
-void process_tracks_read(struct process_tracks *u, struct proc_files *f, int32_t pid, bool idle,
-			 struct process_tracks_row *row)
+void process_tracks_read_process(struct process_tracks *u, struct proc_files *f, int32_t pid,
+				 bool idle, struct process_tracks_row *row)
 {
 	process_tracks_begin(u);
 	if (!row->group && (u->options.io || u->options.cgroup))
@@ -278,7 +278,7 @@ static void read_thread(struct process_tracks *u, struct proc_files *f, int32_t 
 	struct proc_schedstat s;
 	struct thread_usage *t;
 
-	if (proc_files_thread_schedstat(f, &u->threads, tid, &s) < 0)
+	if (proc_files_read_thread_schedstat(f, &u->threads, tid, &s) < 0)
 		return;
 	t = find_or_add_thread(u, tid, s.run_ns);
 	if (!t)

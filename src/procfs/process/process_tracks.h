@@ -17,10 +17,10 @@ struct writer;
  *	        \-> "cgroup": instants, whose name is the path  /proc/PID/cgroup
  *	thread  --> "sched.run_ns", "sched.wait_ns"             /proc/PID/task/TID/schedstat
  *
- * A pass calls for each process process_tracks_read(), then process_tracks_read_thread() until it
- * returns false. Values are written when they change and at a flush. The cgroup of a process is
- * written when the process is new, when it moves to another cgroup, and after the incremental state
- * was cleared.
+ * A pass calls for each process process_tracks_read_process(), then process_tracks_read_thread()
+ * until it returns false. Values are written when they change and at a flush. The cgroup of a
+ * process is written when the process is new, when it moves to another cgroup, and after the
+ * incremental state was cleared.
  */
 
 struct process_tracks_options {
@@ -67,7 +67,7 @@ int process_tracks_init(struct process_tracks *u, struct task_table *tasks, stru
 			struct writer *thread_writer);
 void process_tracks_deinit(struct process_tracks *u);
 
-static inline bool process_tracks_is_on(const struct process_tracks *u)
+static inline bool process_tracks_is_enabled(const struct process_tracks *u)
 {
 	return u->tracks != NULL;
 }
@@ -76,11 +76,11 @@ static inline bool process_tracks_is_on(const struct process_tracks *u)
 void process_tracks_begin(struct process_tracks *u);
 /* Reads and writes the tracks of one process. idle: the process has not run since the last call, so
  * its io is unchanged, and its control group most likely. */
-void process_tracks_read(struct process_tracks *u, struct proc_files *f, int32_t pid, bool idle,
-			 struct process_tracks_row *row);
+void process_tracks_read_process(struct process_tracks *u, struct proc_files *f, int32_t pid,
+				 bool idle, struct process_tracks_row *row);
 /*
- * Reads one thread of the process of the last process_tracks_read(). Returns true with its id in
- * *ret_tid, or false if there are no more.
+ * Reads one thread of the process of the last process_tracks_read_process(). Returns true with its
+ * id in *ret_tid, or false if there are no more.
  */
 bool process_tracks_read_thread(struct process_tracks *u, struct proc_files *f, int32_t *ret_tid);
 /* Removes the tracks of a process that has exited. */

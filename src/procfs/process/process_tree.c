@@ -187,7 +187,7 @@ static void tree_keep_first_parent(struct process_tree *t, struct proc_status *s
 	bool has_parent = proc_status_has(s, PROC_STATUS_PPID);
 
 	if (known == TASK_NO_PARENT) {
-		task_put_parent(&t->tasks, s->pid, has_parent ? s->ppid : TASK_NO_PARENT);
+		task_set_parent(&t->tasks, s->pid, has_parent ? s->ppid : TASK_NO_PARENT);
 		return;
 	}
 	s->ppid = known;
@@ -252,7 +252,7 @@ static void tree_write_in_parent_time(struct process_tree *t, const struct tree_
 	}
 	if (parent_now != TASK_NO_PARENT && !task_table_find(&t->tasks, s->pid)->has_row &&
 	    task_table_find(&t->tasks, s->ppid)->ended_ns) {
-		task_put_parent(&t->tasks, s->pid, parent_now);
+		task_set_parent(&t->tasks, s->pid, parent_now);
 		s->ppid = parent_now;
 	}
 	tree_write_process_row(t, row);
@@ -272,13 +272,13 @@ static bool tree_write_process_from_files(struct process_tree *t, struct proc_st
 	struct tree_process row = {.status = s, .cmdline = ""};
 	struct proc_stat stat;
 
-	if (t->options.age && proc_files_stat(t->files, s->pid, &stat) == 0) {
+	if (t->options.age && proc_files_read_stat(t->files, s->pid, &stat) == 0) {
 		row.has_start = true;
 		row.start_from_boot_ns = stat.starttime * t->files->ns_per_tick;
 	}
 	/* Kernel threads have no command line; an unreadable one counts as missing. */
 	if (!proc_status_is_kthread(s)) {
-		int r = proc_files_cmdline(t->files, s->pid, &row.cmdline, &row.cmdline_len);
+		int r = proc_files_read_cmdline(t->files, s->pid, &row.cmdline, &row.cmdline_len);
 
 		if (r == -EAGAIN && t->n_unread < PROCESS_TREE_UNREAD_MAX)
 			t->unread[t->n_unread++] = s->pid;
@@ -296,7 +296,7 @@ bool process_tree_write_process(struct process_tree *t, int32_t pid, struct proc
 {
 	process_packet_prepare(t->packet);
 	/* An id that now belongs to a thread of another process is not a leader. */
-	if (proc_files_status(t->files, pid, ret_status) != 0 || ret_status->tgid != pid ||
+	if (proc_files_read_status(t->files, pid, ret_status) != 0 || ret_status->tgid != pid ||
 	    ret_status->pid != pid)
 		return false;
 	if (task_table_find(&t->tasks, pid)->has_row)
@@ -319,11 +319,11 @@ void process_tree_write_thread(struct process_tree *t, const struct pid_list *th
 		return;
 	process_packet_prepare(t->packet);
 	if (namespaced) {
-		if (proc_files_thread_status(t->files, threads, tid, &status) == 0)
+		if (proc_files_read_thread_status(t->files, threads, tid, &status) == 0)
 			tree_write_thread_row(t, pid, tid, &status.name, &status);
 	} else if (!t->options.thread_names) {
 		tree_write_thread_row(t, pid, tid, NULL, NULL);
-	} else if (proc_files_thread_comm(t->files, threads, tid, &name) == 0) {
+	} else if (proc_files_read_thread_comm(t->files, threads, tid, &name) == 0) {
 		tree_write_thread_row(t, pid, tid, &name, NULL);
 	}
 }
@@ -338,7 +338,7 @@ void process_tree_write_named_thread(struct process_tree *t, int32_t pid, int32_
 static bool tree_read_status(struct process_tree *t, int32_t tid, struct proc_status *ret)
 {
 	process_packet_prepare(t->packet);
-	return proc_files_status(t->files, tid, ret) == 0 && ret->pid == tid;
+	return proc_files_read_status(t->files, tid, ret) == 0 && ret->pid == tid;
 }
 
 static void tree_ensure_process(struct process_tree *t, int32_t pid)
@@ -349,7 +349,7 @@ static void tree_ensure_process(struct process_tree *t, int32_t pid)
 		(void)process_tree_write_process(t, pid, &leader);
 }
 
-void process_tree_queue(struct process_tree *t, int32_t tid)
+void process_tree_queue_task(struct process_tree *t, int32_t tid)
 {
 	size_t n = t->queue_end - t->queue_next;
 	struct task *task = task_table_add(&t->tasks, tid);
@@ -428,14 +428,14 @@ static void tree_update_relations(struct process_tree *t, const struct task_stat
 	struct proc_status s;
 
 	if (state->was)
-		task_forget(tasks, state->was);
+		task_clear(tasks, state->was);
 	if (!state->is_new) {
 		/* A thread that executes a program becomes the leader. */
 		if (state->file && task_parent(tasks, tid) == TASK_NO_PARENT)
-			task_put_parent(tasks, tid, TASK_NO_PARENT);
+			task_set_parent(tasks, tid, TASK_NO_PARENT);
 		return;
 	}
-	task_forget(tasks, tid);
+	task_clear(tasks, tid);
 	/* The process of the creator, which may not have been written. */
 	process = task_tgid(tasks, state->creator);
 	if (!process && tree_read_status(t, state->creator, &s)) {
@@ -458,7 +458,7 @@ static void tree_update_relations(struct process_tree *t, const struct task_stat
 	parent = process ? process : state->creator;
 	if (state->is_sibling)
 		parent = process ? task_parent(tasks, process) : TASK_NO_PARENT;
-	task_put_parent(tasks, tid, parent);
+	task_set_parent(tasks, tid, parent);
 }
 
 /* Writes the task from the events alone. s: what is known of it. */
@@ -543,7 +543,7 @@ void process_tree_write_state(struct process_tree *t, const struct task_state *s
 	/* For a written thread that only changed its name nothing has to be read. */
 	is_known_thread = !state->is_new && !state->file && tgid && tgid != state->tid &&
 			  task_table_find(&t->tasks, state->tid)->has_row;
-	/* The files of an exited task are gone, and another task may have the id. */
+	/* The files of an exited task do not exist any more, and another task may have the id. */
 	exists = !state->closed && !(state->has_ended && tgid) && !is_known_thread &&
 		 tree_read_status(t, state->tid, &s) &&
 		 !(state->is_new && state->is_thread == (s.tgid == s.pid));

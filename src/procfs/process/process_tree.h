@@ -108,7 +108,7 @@ void process_tree_write_named_thread(struct process_tree *t, int32_t pid, int32_
 				     const struct proc_name *name);
 
 /* Queues a task unless it has a row; for a thread, its process is written first. */
-void process_tree_queue(struct process_tree *t, int32_t tid);
+void process_tree_queue_task(struct process_tree *t, int32_t tid);
 static inline bool process_tree_has_queued(const struct process_tree *t)
 {
 	return t->queue_next < t->queue_end;

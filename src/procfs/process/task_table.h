@@ -48,7 +48,7 @@ struct task *task_table_find(struct task_table *t, int32_t tid);
  * Likewise, but makes an entry, unless the id is outside of 0 < tid < PID_LIMIT or memory runs out.
  */
 struct task *task_table_add(struct task_table *t, int32_t tid);
-/* Forgets that rows were written, and the relations too unless keep_relations is set. */
+/* Marks all rows as unwritten, and clears the relations unless keep_relations is set. */
 void task_table_clear(struct task_table *t, bool keep_relations);
 void task_table_deinit(struct task_table *t);
 
@@ -74,13 +74,13 @@ static inline int32_t task_parent(struct task_table *t, int32_t pid)
 	return v < 0 ? -1 - v : TASK_NO_PARENT;
 }
 
-static inline void task_put_parent(struct task_table *t, int32_t pid, int32_t parent)
+static inline void task_set_parent(struct task_table *t, int32_t pid, int32_t parent)
 {
 	task_table_add(t, pid)->relation = -1 - parent;
 }
 
-/* Forgets the task of an id, which may belong to another task by now. */
-static inline void task_forget(struct task_table *t, int32_t tid)
+/* Clears the entry of an id, which may belong to another task by now. */
+static inline void task_clear(struct task_table *t, int32_t tid)
 {
 	struct task *task = task_table_find(t, tid);
 

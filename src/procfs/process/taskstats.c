@@ -136,7 +136,7 @@ static int send_netlink_message(int fd, const void *msg, size_t len)
 	return n < 0 ? -errno : (size_t)n != len ? -EIO : 0;
 }
 
-/* Asks the kernel for the id of the taskstats family. Returns 0 or -errno. */
+/* Reads the id of the taskstats family from the kernel. Returns 0 or -errno. */
 static int find_family(int fd, uint16_t *ret_family)
 {
 	struct request q = {

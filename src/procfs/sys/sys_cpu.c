@@ -40,7 +40,7 @@ struct sys_stat {
 	uint64_t ns_per_tick;
 	/* EXTRA_COUNTER_NONE if they are not selected */
 	uint32_t extras[ARRAY_SIZE(stat_extras)];
-	bool guests; /* times of guests are wanted */
+	bool guests; /* times of guests are recorded */
 	uint32_t group; /* group of all extra counters */
 	struct guest_times *of_cpu; /* owned; by CPU */
 	size_t n_cpus, cap_cpus;
@@ -149,18 +149,18 @@ static int parse_extra(struct sys_packet *p, struct span line, uint32_t counter)
 
 static int sys_stat_parse_line(struct sys_stat *s, struct sys_packet *p, struct span line)
 {
-	if (number_table_take(&line, "cpu"))
+	if (number_table_cut_prefix(&line, "cpu"))
 		return s->cpu_times && line.len > 0 && line.p[0] != ' ' ? parse_cpu(s, p, line) : 0;
-	if (s->irqs && number_table_take(&line, "intr "))
+	if (s->irqs && number_table_cut_prefix(&line, "intr "))
 		return parse_counts(p, line, PB_SYS_STATS_NUM_IRQ_TOTAL, PB_SYS_STATS_NUM_IRQ,
 				    false);
-	if (s->softirqs && number_table_take(&line, "softirq "))
+	if (s->softirqs && number_table_cut_prefix(&line, "softirq "))
 		return parse_counts(p, line, PB_SYS_STATS_NUM_SOFTIRQ_TOTAL,
 				    PB_SYS_STATS_NUM_SOFTIRQ, true);
-	if (s->forks && number_table_take(&line, "processes "))
+	if (s->forks && number_table_cut_prefix(&line, "processes "))
 		return parse_forks(p, line);
 	for (size_t i = 0; i < ARRAY_SIZE(stat_extras); i++)
-		if (number_table_take(&line, stat_extras[i].word))
+		if (number_table_cut_prefix(&line, stat_extras[i].word))
 			return parse_extra(p, line, s->extras[i]);
 	return 0;
 }
@@ -171,10 +171,10 @@ static bool sys_stat_is_known(struct span line)
 	static const char *const words[] = {"cpu", "intr ", "softirq ", "processes "};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (number_table_take(&line, words[i]))
+		if (number_table_cut_prefix(&line, words[i]))
 			return true;
 	for (size_t i = 0; i < ARRAY_SIZE(stat_extras); i++)
-		if (number_table_take(&line, stat_extras[i].word))
+		if (number_table_cut_prefix(&line, stat_extras[i].word))
 			return true;
 	return false;
 }

@@ -28,8 +28,8 @@
 struct sys_table_line {
 	uint32_t name_at; /* in names */
 	uint16_t name_len;
-	uint16_t number; /* 0: none, or not wanted */
-	uint32_t extra; /* EXTRA_COUNTER_NONE: none, or not wanted */
+	uint16_t number; /* 0: none, or not selected */
+	uint32_t extra; /* EXTRA_COUNTER_NONE: none, or not selected */
 };
 
 struct sys_table {
@@ -424,7 +424,8 @@ static int slab_parse(void *state, struct sys_packet *p, struct span text)
 	int r = 0;
 
 	if (!number_table_line(&text, &line) ||
-	    !number_table_take(&line, "slabinfo - version: 2.") || !number_table_line(&text, &line))
+	    !number_table_cut_prefix(&line, "slabinfo - version: 2.") ||
+	    !number_table_line(&text, &line))
 		return -EBADMSG;
 	while (number_table_line(&text, &line)) {
 		int bad = sys_slabinfo_parse_line(s, p, i, line);
@@ -544,8 +545,8 @@ static int parse_zone(struct sys_packet *p, struct span line)
 	struct pb_enc *e;
 	uint64_t v;
 
-	if (!number_table_take(&line, "Node ") || !span_next_word(&line, &node) || node.len < 2 ||
-	    node.p[node.len - 1] != ',' || !number_table_skip(&line, 1) ||
+	if (!number_table_cut_prefix(&line, "Node ") || !span_next_word(&line, &node) ||
+	    node.len < 2 || node.p[node.len - 1] != ',' || !number_table_skip(&line, 1) ||
 	    !span_next_word(&line, &zone))
 		return -EBADMSG;
 	e = sys_packet_open(p);

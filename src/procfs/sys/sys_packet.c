@@ -322,8 +322,8 @@ void sys_packet_count_error(struct sys_packet *p, struct sys_errors *t, const ch
 	t->next = p->errors;
 	p->errors = t;
 	p->has_new_errors = true;
-	log_warn("linux.sys_stats: %s: %s: %s; %s is not recorded", t->what, path, fs_reason(error),
-		 error == EBADMSG ? "that part" : "its content");
+	log_warn("linux.sys_stats: %s: %s: %s; %s is not recorded", t->what, path,
+		 fs_error_text(error), error == EBADMSG ? "that part" : "its content");
 }
 
 void sys_packet_report_no_cpus(struct sys_packet *p, struct sys_errors *t)

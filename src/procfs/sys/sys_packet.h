@@ -85,7 +85,7 @@ bool sys_names_equal(const struct sys_names *a, const struct sys_names *b);
 /* No machine has more CPUs. */
 #define SYS_CPUS_MAX 8192
 
-/* The CPUs that a table of one file for each CPU knows. Zero-initialise. */
+/* The CPUs of a table that has one file for each CPU. Zero-initialise. */
 struct sys_cpus {
 	uint32_t n; /* number of CPUs that the owner has room for */
 	uint64_t again; /* CLOCK_MONOTONIC of the next check */

@@ -37,7 +37,7 @@ static int parse_total(struct span line, uint64_t *ret_ns)
 	uint64_t us;
 
 	while (span_next_word(&line, &word)) {
-		if (!number_table_take(&word, "total="))
+		if (!number_table_cut_prefix(&word, "total="))
 			continue;
 		if (!number_table_u64(&word, &us))
 			return -EBADMSG;
@@ -50,13 +50,13 @@ static int parse_total(struct span line, uint64_t *ret_ns)
 static int sys_pressure_parse_line(const struct sys_psi *s, struct sys_packet *p, struct span line,
 				   bool *known)
 {
-	bool some = number_table_take(&line, "some ");
+	bool some = number_table_cut_prefix(&line, "some ");
 	uint8_t resource = some ? resources[s->next].some : resources[s->next].full;
 	uint64_t ns;
 	int r;
 
 	/* Skip a line that a newer kernel may have. */
-	if (!some && !number_table_take(&line, "full "))
+	if (!some && !number_table_cut_prefix(&line, "full "))
 		return 0;
 	*known = true;
 	r = parse_total(line, &ns);

@@ -68,7 +68,7 @@ static struct user_number *user_file_add_number(struct sys_files *s, struct user
 		return NULL;
 	k = &f->known[f->n++];
 	*k = (struct user_number){.name = text, .extra = EXTRA_COUNTER_NONE};
-	if (!counter_patterns_given(&f->counters) || counter_patterns_match(&f->counters, text))
+	if (!counter_patterns_are_given(&f->counters) || counter_patterns_match(&f->counters, text))
 		k->extra =
 			extra_counters_find_or_add(&s->p->extras, f->group, name,
 						   &(struct track_spec){.unit = TRACK_UNIT_NONE});

@@ -317,7 +317,7 @@ static enum verdict check_recommitted_chunk(const struct tb_seq *s, const struct
 		return VERDICT_VIOLATION;
 	if (frags == k->frags)
 		return complete && !k->complete ? VERDICT_COMPLETE : VERDICT_NOTHING_NEW;
-	if (tb_refs_moves(&s->refs, tb_refs_upper_bound(&s->refs, h->chunk_id)) > MAX_REORDER)
+	if (tb_refs_count_moves(&s->refs, tb_refs_upper_bound(&s->refs, h->chunk_id)) > MAX_REORDER)
 		return VERDICT_VIOLATION;
 	return VERDICT_STORE;
 }
@@ -329,8 +329,8 @@ static enum verdict check_first_commit(const struct tb_seq *s, uint32_t chunk_id
 	if (chunk_is_before_last(s, chunk_id))
 		return s->last_id - chunk_id > s->last_id - s->run_start ? VERDICT_TOO_LATE
 									 : VERDICT_NOTHING_NEW;
-	if (!tb_refs_admits(&s->refs, chunk_id) ||
-	    tb_refs_moves(&s->refs, tb_refs_upper_bound(&s->refs, chunk_id)) > MAX_REORDER)
+	if (!tb_refs_can_insert(&s->refs, chunk_id) ||
+	    tb_refs_count_moves(&s->refs, tb_refs_upper_bound(&s->refs, chunk_id)) > MAX_REORDER)
 		return VERDICT_VIOLATION;
 	return VERDICT_STORE;
 }

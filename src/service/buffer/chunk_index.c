@@ -48,13 +48,13 @@ int tb_refs_copy(const struct tb_refs *r, struct tb_refs *to)
 	return 0;
 }
 
-bool tb_refs_admits(const struct tb_refs *r, uint32_t chunk_id)
+bool tb_refs_can_insert(const struct tb_refs *r, uint32_t chunk_id)
 {
 	return r->n == 0 || chunk_id - tb_refs_at(r, 0)->chunk_id < HALF ||
 	       tb_refs_at(r, r->n - 1)->chunk_id - chunk_id < HALF;
 }
 
-static uint32_t upper_by_bisection(const struct tb_refs *r, uint32_t chunk_id)
+static uint32_t find_upper_by_bisection(const struct tb_refs *r, uint32_t chunk_id)
 {
 	uint32_t first = tb_refs_at(r, 0)->chunk_id;
 
@@ -67,7 +67,7 @@ uint32_t tb_refs_upper_bound(const struct tb_refs *r, uint32_t chunk_id)
 {
 	if (r->n == 0 || chunk_id - tb_refs_at(r, r->n - 1)->chunk_id < HALF)
 		return r->n;
-	return upper_by_bisection(r, chunk_id);
+	return find_upper_by_bisection(r, chunk_id);
 }
 
 /* ---- room ---- */

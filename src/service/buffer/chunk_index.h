@@ -24,7 +24,7 @@ static inline struct tb_ref *tb_refs_at(const struct tb_refs *r, uint32_t i)
 }
 
 /* Returns how many refs an insertion at i moves. */
-static inline uint32_t tb_refs_moves(const struct tb_refs *r, uint32_t i)
+static inline uint32_t tb_refs_count_moves(const struct tb_refs *r, uint32_t i)
 {
 	return i < r->n - i ? i : r->n - i;
 }
@@ -33,9 +33,9 @@ void tb_refs_deinit(struct tb_refs *r);
 /* Copies the refs to `to`, which has none. Returns 0 or -ENOMEM. */
 int tb_refs_copy(const struct tb_refs *r, struct tb_refs *to);
 /* Returns true if the order of the ids stays unambiguous with chunk_id. */
-bool tb_refs_admits(const struct tb_refs *r, uint32_t chunk_id);
-/* Returns the number of refs whose id is not after chunk_id. tb_refs_admits() must be true. */
+bool tb_refs_can_insert(const struct tb_refs *r, uint32_t chunk_id);
+/* Returns the number of refs whose id is not after chunk_id. tb_refs_can_insert() must be true. */
 uint32_t tb_refs_upper_bound(const struct tb_refs *r, uint32_t chunk_id);
-/* Inserts a ref as number i, which moves tb_refs_moves(r, i) others. Returns 0 or -ENOMEM. */
+/* Inserts a ref as number i, which moves tb_refs_count_moves(r, i) others. Returns 0 or -ENOMEM. */
 int tb_refs_insert(struct tb_refs *r, uint32_t i, struct tb_ref ref);
 void tb_refs_pop_front(struct tb_refs *r);

@@ -42,7 +42,7 @@ struct clone_request {
 	struct received_trigger trigger; /* owned */
 };
 
-static bool wants_bugreport(const struct clone_request *r)
+static bool is_bugreport_request(const struct clone_request *r)
 {
 	return !r->unique_name && r->session_id == BUGREPORT_SESSION;
 }
@@ -482,7 +482,7 @@ static struct session *find_session_to_clone(const struct consumer_port *c,
 {
 	struct session *s = NULL;
 
-	if (wants_bugreport(r)) {
+	if (is_bugreport_request(r)) {
 		*ret_error = "No tracing sessions eligible for bugreport found";
 		return find_for_bugreport(c);
 	}
@@ -544,7 +544,7 @@ static struct pending_clone *pending_clone_new(struct consumer_port *c, struct s
 		p->flushes[g] = (struct clone_flush){.clone = p, .group = (enum group)g};
 	for (size_t i = 0; i < trace_n_buffers(session_trace(source)); i++)
 		p->flushes[clone_group_of(source, i)].wanted = true;
-	p->result.unfiltered = r->skip_trace_filter || wants_bugreport(r);
+	p->result.unfiltered = r->skip_trace_filter || is_bugreport_request(r);
 	if (r->has_trigger)
 		p->result.trigger = r->trigger;
 	if (r->has_trigger)
@@ -579,7 +579,7 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 	if (session_file(source))
 		p->file = passed_file_release(&file);
 	p->no_memory = clear_buffers_before_clone(source) < 0 || make_buffer_copies(p) < 0;
-	if (r->for_bugreport || wants_bugreport(r))
+	if (r->for_bugreport || is_bugreport_request(r))
 		flags |= FLUSH_FOR_BUGREPORT;
 	begin_flushes_before_clone(p, flags);
 	return 0;

@@ -12,7 +12,7 @@
 
 #define SEND_AT_BYTES (64u << 10) /* sent at once, before the next loop iteration */
 
-static bool observer_wants(const struct observer *o, uint32_t event)
+static bool observer_is_subscribed(const struct observer *o, uint32_t event)
 {
 	return o->active && (o->events & event);
 }
@@ -105,13 +105,13 @@ static void put_all_sources_started(struct observer *o)
 
 void observer_add_instance(struct observer *o, const struct source_instance *i)
 {
-	if (observer_wants(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_DATA_SOURCES_INSTANCES))
+	if (observer_is_subscribed(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_DATA_SOURCES_INSTANCES))
 		put_state_of_instance(o, i);
 }
 
 void observer_add_all_started(struct observer *o)
 {
-	if (observer_wants(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED))
+	if (observer_is_subscribed(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED))
 		put_all_sources_started(o);
 }
 
@@ -121,7 +121,7 @@ void observer_add_clone_trigger(struct observer *o, uint64_t session_id,
 {
 	struct pb_enc *e = &o->pending.enc;
 
-	if (!observer_wants(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_CLONE_TRIGGER_HIT))
+	if (!observer_is_subscribed(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_CLONE_TRIGGER_HIT))
 		return;
 	send_pending_events(o);
 	pb_enc_open(e, PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT);
@@ -148,10 +148,10 @@ void observer_begin(struct observer *o, const struct ipc_call *call, uint32_t ev
 	}
 	if (!session)
 		return;
-	if (observer_wants(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_DATA_SOURCES_INSTANCES))
+	if (observer_is_subscribed(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_DATA_SOURCES_INSTANCES))
 		session_each_instance(session, put_state_of_instance, o);
-	if (session_all_started(session) &&
-	    observer_wants(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED))
+	if (session_have_all_started(session) &&
+	    observer_is_subscribed(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED))
 		put_all_sources_started(o);
 }
 

@@ -72,7 +72,7 @@ static int filter_message_enter(struct pass *p, uint32_t message, size_t len)
 	return 0;
 }
 
-static void filter_message_leave(struct pass *p)
+static void filter_message_end_level(struct pass *p)
 {
 	const struct level *l = p->level--;
 
@@ -202,7 +202,7 @@ int filter_message(const struct filter_bytecode *code, struct filter_strings *st
 	for (;;) {
 		while (p.in == p.level->end && p.level > p.levels) {
 			copy_unchanged_run(&p, p.in);
-			filter_message_leave(&p);
+			filter_message_end_level(&p);
 		}
 		if (p.in == p.level->end)
 			break;

@@ -177,7 +177,7 @@ static int string_rule_init(struct rule *r, const pb_rule *from, struct err_text
 
 /* Returns the slot of a new rule: that of a rule of the same name, or the end of the table.
  * Returns NULL if the table is full. */
-static struct rule *filter_strings_slot_for(struct filter_strings *s, const char *name)
+static struct rule *filter_strings_find_slot_for(struct filter_strings *s, const char *name)
 {
 	for (size_t i = 0; i < s->n && name && *name; i++)
 		if (!strcmp(s->rules[i].name, name))
@@ -188,7 +188,7 @@ static struct rule *filter_strings_slot_for(struct filter_strings *s, const char
 static int filter_strings_add_rule(struct filter_strings *s, const pb_rule *from,
 				   struct err_text *e)
 {
-	struct rule *slot = filter_strings_slot_for(s, from->name), new = {0};
+	struct rule *slot = filter_strings_find_slot_for(s, from->name), new = {0};
 	int r;
 
 	if (!slot)

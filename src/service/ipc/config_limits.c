@@ -17,7 +17,7 @@ static size_t count_sources(const Pb__TraceConfig *c)
 	return c->n_data_sources;
 }
 
-static size_t largest_source_bytes(const Pb__TraceConfig *c)
+static size_t find_largest_source_bytes(const Pb__TraceConfig *c)
 {
 	size_t most = 0;
 
@@ -69,7 +69,7 @@ static const struct {
 	[CONFIG_BUFFERS] = {count_buffers, LIMIT_BUFFERS, REFUSED_CONFIG_BUFFERS, "buffers"},
 	[CONFIG_SOURCES] = {count_sources, MAX_CONFIG_SOURCES, REFUSED_CONFIG_SOURCES,
 			    "data_sources"},
-	[CONFIG_SOURCE_BYTES] = {largest_source_bytes, MAX_SOURCE_CONFIG_BYTES,
+	[CONFIG_SOURCE_BYTES] = {find_largest_source_bytes, MAX_SOURCE_CONFIG_BYTES,
 				 REFUSED_SOURCE_BYTES, "bytes in a data source's config"},
 	[CONFIG_REGEXES] = {count_regexes, MAX_REGEX_FILTERS, REFUSED_CONFIG_REGEXES,
 			    "of producer_name_regex_filter"},

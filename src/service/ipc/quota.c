@@ -137,7 +137,7 @@ static void free_quota_user_if_empty(struct quota *q, struct quota_user *u)
 	free(u);
 }
 
-uint64_t quota_held_by_user(const struct quota *q, uint64_t user, enum quota_kind kind)
+uint64_t quota_used_by_user(const struct quota *q, uint64_t user, enum quota_kind kind)
 {
 	const struct quota_user *u = quota_find(q, user);
 
@@ -181,13 +181,13 @@ uint64_t quota_share(uint64_t all, uint64_t others)
 static uint64_t quota_fair_share(const struct quota *q, uint64_t user, enum quota_kind kind)
 {
 	const struct quota_limit *limit = &q->limits[kind];
-	uint64_t others = q->held[kind] - quota_held_by_user(q, user, kind);
+	uint64_t others = q->held[kind] - quota_used_by_user(q, user, kind);
 	uint64_t share = limit->of_root;
 
 	if (!quota_is_root(q, user))
 		share = MIN(limit->per_user,
 			    quota_share(limit->all, q->held_by_users[kind] -
-							    quota_held_by_user(q, user, kind)));
+							    quota_used_by_user(q, user, kind)));
 	return MIN(share, limit->all - MIN(limit->all, others));
 }
 
@@ -195,7 +195,7 @@ int quota_check(const struct quota_account *a, enum quota_kind kind, uint64_t n,
 {
 	struct quota *q = a->quota;
 	const struct quota_limit *limit = &q->limits[kind];
-	uint64_t of_user = quota_held_by_user(q, a->user, kind);
+	uint64_t of_user = quota_used_by_user(q, a->user, kind);
 	uint64_t share = quota_fair_share(q, a->user, kind);
 	uint64_t own = quota_max_of_user(q, a->user, kind);
 

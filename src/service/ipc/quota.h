@@ -109,7 +109,7 @@ uint64_t quota_max_of_user(const struct quota *q, uint64_t user, enum quota_kind
  * not root hold. */
 uint64_t quota_share(uint64_t all, uint64_t others);
 /* Returns the amount that a user holds. */
-uint64_t quota_held_by_user(const struct quota *q, uint64_t user, enum quota_kind kind);
+uint64_t quota_used_by_user(const struct quota *q, uint64_t user, enum quota_kind kind);
 
 void quota_open(struct quota_account *a, struct quota *q, uint64_t user);
 /* Releases everything. May be called on zeroed memory and twice. */

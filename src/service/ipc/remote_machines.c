@@ -40,12 +40,12 @@ static struct remote_machine *find_oldest_machine(const struct remote_machines *
 
 static uint64_t count_machines_of_user(const struct remote_machines *ms, uint64_t user)
 {
-	return quota_held_by_user(ms->quota, user, QUOTA_MACHINES);
+	return quota_used_by_user(ms->quota, user, QUOTA_MACHINES);
 }
 
 /* Returns the user with the most machines; of several, the one whose machine was reported longest
  * ago. */
-static uint64_t user_with_most(const struct remote_machines *ms)
+static uint64_t find_user_with_most_machines(const struct remote_machines *ms)
 {
 	const struct remote_machine *m, *most = TAILQ_FIRST(&ms->list);
 
@@ -66,9 +66,10 @@ static int remote_machines_make_room(struct remote_machines *ms, struct quota_ac
 		bool has_its_share =
 			count_machines_of_user(ms, account->user) >= MAX_MACHINES_PER_ADDRESS;
 
-		remote_machines_remove(ms,
-				       find_oldest_machine(ms, has_its_share ? account->user
-									     : user_with_most(ms)));
+		remote_machines_remove(
+			ms,
+			find_oldest_machine(ms, has_its_share ? account->user
+							      : find_user_with_most_machines(ms)));
 	}
 	return r;
 }

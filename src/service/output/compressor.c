@@ -141,7 +141,7 @@ struct packet_sink *compressor_sink(struct compressor *c, struct packet_sink *ne
 /* compression_type is deprecated, but older configs use it. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-static bool wants_deflate(const Pb__TraceConfig *config)
+static bool is_deflate_requested(const Pb__TraceConfig *config)
 {
 	return (config->compression && config->compression->deflate) ||
 	       config->compression_type ==
@@ -175,7 +175,7 @@ int compressor_new(const Pb__TraceConfig *config, struct compressor **ret)
 	struct compressor *c;
 	int r;
 
-	if (!zstd && !wants_deflate(config)) {
+	if (!zstd && !is_deflate_requested(config)) {
 		*ret = NULL;
 		return 0;
 	}

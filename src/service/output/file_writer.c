@@ -225,7 +225,7 @@ static bool is_removed(const struct file_writer *f)
 	return (f->parts.path || f->parts.rotation.path) && f->parts.removed;
 }
 
-/* All data of the pass was written, or given to the writer thread. */
+/* Called when all data of the pass was written, or handed to the writer thread. */
 static void on_all_written(struct file_writer *f)
 {
 	int r = 0;

@@ -56,7 +56,7 @@ static void out_file_sink_bytes(struct packet_sink *sink, const void *data, size
 
 /* ---- bytes out ---- */
 
-static int file_failed(struct out_file *o, int error)
+static int set_file_error(struct out_file *o, int error)
 {
 	o->error = error;
 	o->used = 0;
@@ -81,7 +81,7 @@ static int pass_buffer_to_writer(struct out_file *o)
 int out_file_write(struct out_file *o)
 {
 	if (o->error)
-		return file_failed(o, o->error);
+		return set_file_error(o, o->error);
 	if (o->used == 0)
 		return OUT_FILE_DONE;
 	return o->writing > 0 || pass_buffer_to_writer(o) < 0 ? OUT_FILE_WAIT : OUT_FILE_DONE;

@@ -155,8 +155,8 @@ int producer_buffers_grant(struct producer_port *p, uint16_t buffer_id, struct t
 	return 0;
 }
 
-void producer_buffers_regrant(struct producer_port *p, uint16_t buffer_id,
-			      struct trace_buffer *buffer)
+void producer_buffers_replace_granted(struct producer_port *p, uint16_t buffer_id,
+				      struct trace_buffer *buffer)
 {
 	for (size_t i = 0; i < p->n_grants; i++)
 		if (p->grants[i].buffer_id == buffer_id)

@@ -26,8 +26,7 @@ TAILQ_HEAD(instance_list, source_instance); /* of a session, or of a producer */
  *
  * A file calls only those above it:
  *
- *	producer_memory.c   the buffers and writers
- *	producer_memory.c    the shared memory
+ *	producer_memory.c    the shared memory, the buffers and their writers
  *	producer_commands.c  the commands of the service
  *	producer_commit.c    CommitData, the method on the hot path; scraping
  *	producer_port.c      the other methods that it calls
@@ -100,8 +99,8 @@ void producer_memory_deinit(struct producer_port *p);
 int producer_buffers_grant(struct producer_port *p, uint16_t buffer_id,
 			   struct trace_buffer *buffer);
 /* Replaces the buffer of a grant. No-op without a grant. */
-void producer_buffers_regrant(struct producer_port *p, uint16_t buffer_id,
-			      struct trace_buffer *buffer);
+void producer_buffers_replace_granted(struct producer_port *p, uint16_t buffer_id,
+				      struct trace_buffer *buffer);
 void producer_buffers_revoke(struct producer_port *p, uint16_t buffer_id);
 /* Returns NULL if the producer has no grant. */
 struct trace_buffer *producer_buffers_find(const struct producer_port *p, uint32_t buffer_id);

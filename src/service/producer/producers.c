@@ -75,7 +75,7 @@ static void registry_init(struct registry *r)
 	TAILQ_INIT(&r->sources);
 }
 
-struct registered_source *registry_first(const struct registry *r, const char *name)
+struct registered_source *registry_find_first(const struct registry *r, const char *name)
 {
 	const struct source_name *n = registry_find_name(r, name);
 

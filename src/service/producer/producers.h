@@ -58,7 +58,7 @@ struct registry {
 };
 
 /* Returns the first source of the name, or NULL. TAILQ_NEXT(source, of_name) is the next one. */
-struct registered_source *registry_first(const struct registry *r, const char *name);
+struct registered_source *registry_find_first(const struct registry *r, const char *name);
 
 /*
  * Adds a data source. descriptor: a serialized DataSourceDescriptor, which is copied. trusted:

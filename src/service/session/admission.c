@@ -56,7 +56,7 @@ static bool session_began_recently(const struct recent_sessions *r, uid_t uid, c
 	return false;
 }
 
-void admission_remember(struct sessions *s, const Pb__TraceConfig *config, uid_t uid)
+void admission_record_session(struct sessions *s, const Pb__TraceConfig *config, uid_t uid)
 {
 	char *name;
 

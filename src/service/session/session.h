@@ -126,7 +126,7 @@ const Pb__TraceConfig *session_config(const struct session *s);
 const char *session_error(const struct session *s);
 /* Returns true in DISABLED and CLONED, unless a file is still open. */
 bool session_has_ended(const struct session *s);
-bool session_all_started(const struct session *s);
+bool session_have_all_started(const struct session *s);
 
 size_t session_n_instances(const struct session *s);
 void session_each_instance(const struct session *s,

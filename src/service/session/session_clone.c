@@ -65,7 +65,7 @@ struct trace_buffer *session_replace_buffer(struct session *s, size_t i, struct 
 	struct producer_port *producer;
 
 	TAILQ_FOREACH (producer, &s->sessions->producers->list, link)
-		producer_buffers_regrant(producer, trace_get_buffer_id(s->trace, i), with);
+		producer_buffers_replace_granted(producer, trace_get_buffer_id(s->trace, i), with);
 	/* The incremental state to which later packets would refer is in the old buffer. */
 	source_instances_clear_incremental_state(s);
 	return trace_replace_buffer(s->trace, i, with);

@@ -17,7 +17,8 @@
 #include "service/session/session_state.h"
 #include "service/session/source_instances.h"
 
-struct priority_boost priority_of(const struct sessions *s, const Pb__TraceConfig *config)
+struct priority_boost session_choose_priority(const struct sessions *s,
+					      const Pb__TraceConfig *config)
 {
 	struct priority_boost b = {s->is_timely ? PRIORITY_BOOST_BUDGETED : PRIORITY_BOOST_NONE, 0};
 
@@ -37,7 +38,7 @@ static struct priority_boost strongest_boost(const struct sessions *s, const Pb_
 	const struct session *session;
 
 	if (also)
-		b = stronger_boost(b, priority_of(s, also));
+		b = stronger_boost(b, session_choose_priority(s, also));
 	TAILQ_FOREACH (session, &s->list, link)
 		if (session->state != SESSION_CLONED)
 			b = stronger_boost(b, session->boost);
@@ -58,7 +59,7 @@ int priority_apply(struct sessions *s, const Pb__TraceConfig *also)
 		 strerror(-r));
 	s->is_timely = false;
 	TAILQ_FOREACH (session, &s->list, link)
-		session->boost = priority_of(s, session->config);
+		session->boost = session_choose_priority(s, session->config);
 	return priority_apply(s, also);
 }
 
@@ -331,7 +332,7 @@ static void start_timers(struct session *s)
 void session_check_all_started(struct session *s)
 {
 	if (s->state != SESSION_STARTED || s->all_started_reported ||
-	    !source_instances_all_in(s, INSTANCE_STARTED))
+	    !source_instances_are_all_in(s, INSTANCE_STARTED))
 		return;
 	s->all_started_reported = true;
 	loop_timer_stop(&s->timers[TIMER_SLOW_START]);
@@ -432,7 +433,7 @@ static void complete_disable(struct session *s)
 
 void session_check_all_stopped(struct session *s)
 {
-	if (s->state == SESSION_STOPPING && source_instances_all_in(s, INSTANCE_STOPPED))
+	if (s->state == SESSION_STOPPING && source_instances_are_all_in(s, INSTANCE_STOPPED))
 		complete_disable(s);
 }
 
@@ -457,7 +458,7 @@ void session_disable(struct session *s, bool at_once)
 	 * session stays in that state. */
 	s->state = SESSION_STOPPING;
 	source_instances_stop_all(s, at_once);
-	if (source_instances_all_in(s, INSTANCE_STOPPED)) {
+	if (source_instances_are_all_in(s, INSTANCE_STOPPED)) {
 		complete_disable(s);
 		return;
 	}

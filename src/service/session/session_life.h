@@ -18,7 +18,8 @@ struct sessions;
 
 /* Returns the priority that a session of this config needs: of the service, and of the thread that
  * writes the session's file. */
-struct priority_boost priority_of(const struct sessions *s, const Pb__TraceConfig *config);
+struct priority_boost session_choose_priority(const struct sessions *s,
+					      const Pb__TraceConfig *config);
 
 /* Applies the strongest request of all sessions and of `also` (may be NULL); without any session,
  * the original priority. If the kernel refuses PRIORITY_BOOST_BUDGETED, clears is_timely and goes

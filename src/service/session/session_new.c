@@ -192,7 +192,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 		sessions->quota->refused[config_limit_counter(config)]++;
 		return r;
 	}
-	s->boost = priority_of(sessions, config);
+	s->boost = session_choose_priority(sessions, config);
 	if (config->write_into_file)
 		r = make_file(s, config, passed_file_release(&file), e);
 	if (r == 0)
@@ -223,7 +223,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 	}
 	/* Makes it one of the sessions of the service. */
 	admission_stop_others(sessions, config);
-	admission_remember(sessions, config, request->uid);
+	admission_record_session(sessions, config, request->uid);
 	TAILQ_INSERT_TAIL(&sessions->list, s, link);
 	/* The end of other sessions may have ended the priority boost, so it is applied again. */
 	(void)priority_apply(sessions, NULL);

@@ -161,7 +161,7 @@ const char *session_error(const struct session *s)
 	return s->error;
 }
 
-bool session_all_started(const struct session *s)
+bool session_have_all_started(const struct session *s)
 {
 	return s->all_started_reported;
 }
@@ -177,7 +177,7 @@ struct file_writer *session_file(const struct session *s)
 }
 
 /* Returns true if the session waits for a trigger or is only for clones. */
-static bool withholds_data(const struct session *s)
+static bool is_data_withheld(const struct session *s)
 {
 	enum trigger_mode mode = session_config_trigger_mode(s->config);
 
@@ -190,7 +190,7 @@ static bool withholds_data(const struct session *s)
  * written, the consumer can read the events that the service recorded since. */
 bool session_is_readable(const struct session *s)
 {
-	if (withholds_data(s))
+	if (is_data_withheld(s))
 		return false;
 	return !s->file || (s->state == SESSION_CLONED && file_writer_is_closed(s->file));
 }
@@ -300,7 +300,7 @@ size_t sessions_count(const struct sessions *ss)
 
 /* ---- other sessions: enable_concurrent_session_events ---- */
 
-static bool wants_concurrent_session_events(const struct session *s)
+static bool are_concurrent_session_events_enabled(const struct session *s)
 {
 	const Pb__TraceConfig__BuiltinDataSource *b = s->config->builtin_data_sources;
 
@@ -331,7 +331,7 @@ void session_record_states_of_others(struct session *s)
 {
 	const struct session *other;
 
-	if (!wants_concurrent_session_events(s))
+	if (!are_concurrent_session_events_enabled(s))
 		return;
 	TAILQ_FOREACH (other, &s->sessions->list, link)
 		if (other != s)
@@ -345,7 +345,7 @@ void session_set_state(struct session *s, enum session_state state)
 	s->state = state;
 	s->state_boot_ns = clock_boot_ns();
 	TAILQ_FOREACH (other, &s->sessions->list, link)
-		if (other != s && wants_concurrent_session_events(other))
+		if (other != s && are_concurrent_session_events_enabled(other))
 			record_state_of_session(other, s);
 }
 
@@ -541,7 +541,7 @@ static void put_quota_stats(const struct session *s, struct pb_enc *e)
 		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_KIND, i);
 		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_HELD, q->held[i]);
 		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_HELD_BY_USER,
-			   quota_held_by_user(q, s->uid, (enum quota_kind)i));
+			   quota_used_by_user(q, s->uid, (enum quota_kind)i));
 		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_MAX, q->limits[i].all);
 		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_MAX_OF_USER,
 			   quota_max_of_user(q, s->account.user, (enum quota_kind)i));

@@ -44,12 +44,12 @@ static void shutdown_end_session(struct session *s)
 
 /* Returns true if the session has not ended, or its consumer may still read its trace or
  * counters. */
-static bool is_awaited(const struct session *s)
+static bool is_session_awaited(const struct session *s)
 {
 	return !session_has_ended(s) || !session_is_detached(s);
 }
 
-static uint64_t progress_of(const struct session *s)
+static uint64_t compute_progress(const struct session *s)
 {
 	return s->id * 31 + s->state + trace_bytes_read(s->trace);
 }
@@ -63,8 +63,8 @@ static void shutdown_on_tick(void *ctx)
 	struct session *s;
 
 	TAILQ_FOREACH (s, &d->sessions->list, link) {
-		waits |= is_awaited(s);
-		progress += progress_of(s);
+		waits |= is_session_awaited(s);
+		progress += compute_progress(s);
 		if (!session_has_ended(s)) /* producers have deadlines of their own */
 			max_idle_ms = SHUTDOWN_SESSION_MS;
 	}

@@ -129,7 +129,7 @@ static struct source_instance *new_instance(struct session *s, size_t config_ind
 #define CONFIG_STEPS 900u
 #define BYTES_PER_STEP 8u
 
-static void spend_steps(uint64_t *steps, uint64_t n)
+static void subtract_steps(uint64_t *steps, uint64_t n)
 {
 	*steps -= MIN(*steps, n);
 }
@@ -155,8 +155,8 @@ static int source_instance_send_setup(struct session *s, struct source_instance 
 	r = producer_memory_ensure(p, s->config, s->uid);
 	if (r == 0)
 		r = pack_config(s, i, &config);
-	spend_steps(steps,
-		    CONFIG_STEPS + s->source_configs.list[i->config_index].len / BYTES_PER_STEP);
+	subtract_steps(steps,
+		       CONFIG_STEPS + s->source_configs.list[i->config_index].len / BYTES_PER_STEP);
 	if (r == 0)
 		r = producer_buffers_grant(p, i->buffer_id,
 					   trace_get_buffer(s->trace, (size_t)index));
@@ -174,7 +174,7 @@ static void add_instance(struct session *s, size_t config_index,
 	int r;
 
 	if (s->n_instances >= MAX_INSTANCES) {
-		spend_steps(steps, CONFIG_STEPS);
+		subtract_steps(steps, CONFIG_STEPS);
 		s->account.quota->refused[REFUSED_INSTANCES]++;
 		quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,
 			  "session %llu: %s of %s is skipped: the limit is %u data sources",
@@ -215,7 +215,7 @@ static bool source_instances_match(const struct session *s,
 		.is_remote = is_remote,
 	};
 
-	spend_steps(steps, LOOK_STEPS);
+	subtract_steps(steps, LOOK_STEPS);
 	if (!config->config || !config->config->name || source->left_out ||
 	    strcmp(config->config->name, source->name) ||
 	    !producers_is_admitted(s->sessions->producers, p->peer))
@@ -246,7 +246,8 @@ static const struct registered_source *first_source_of_name(
 	const struct session *s, const Pb__TraceConfig__DataSource *config)
 {
 	return config->config && config->config->name
-		       ? registry_first(&s->sessions->producers->registry, config->config->name)
+		       ? registry_find_first(&s->sessions->producers->registry,
+					     config->config->name)
 		       : NULL;
 }
 
@@ -270,7 +271,7 @@ static bool source_has_instance(const struct session *s, const Pb__TraceConfig__
 	const struct source_instance *i;
 
 	TAILQ_FOREACH (i, &r->producer->instances, of_producer) {
-		spend_steps(steps, INSTANCE_STEPS);
+		subtract_steps(steps, INSTANCE_STEPS);
 		if (i->config == config && i->session == s && i->source_serial == r->serial)
 			return true;
 	}
@@ -316,7 +317,7 @@ void source_instances_deinit(struct session *s)
 		free_instance(s, i);
 }
 
-bool source_instances_all_in(const struct session *s, enum instance_state state)
+bool source_instances_are_all_in(const struct session *s, enum instance_state state)
 {
 	const struct source_instance *i;
 

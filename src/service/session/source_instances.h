@@ -28,7 +28,7 @@ void source_instances_start_all(struct session *s);
 void source_instances_stop_all(struct session *s, bool at_once);
 /* Frees all instances, without commands to the producers. */
 void source_instances_deinit(struct session *s);
-bool source_instances_all_in(const struct session *s, enum instance_state state);
+bool source_instances_are_all_in(const struct session *s, enum instance_state state);
 /* Sends ClearIncrementalState to the producers of all instances that support it. */
 void source_instances_clear_incremental_state(struct session *s);
 /* Sends ClearIncrementalState for the instances whose buffer has received half of its size since

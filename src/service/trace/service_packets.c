@@ -354,7 +354,7 @@ static void put_triggers(struct writer_state *w)
 static void put_service_event(struct writer_state *w, const struct service_event *event)
 {
 	const struct slow_sources *slow =
-		service_events_sources(&w->trace->service_events, event->kind);
+		service_events_get_sources(&w->trace->service_events, event->kind);
 	struct pb_enc *e = begin_packet_at(w, event->boot_ns);
 
 	pb_enc_open(e, PB_TRACE_PACKET_SERVICE_EVENT);

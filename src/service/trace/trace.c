@@ -147,7 +147,7 @@ void trace_set_clone_trigger(struct trace *t, struct received_trigger *trigger)
 
 /* ---- clocks ---- */
 
-static bool wants_clock_snapshots(const struct trace *t)
+static bool are_clock_snapshots_enabled(const struct trace *t)
 {
 	const Pb__TraceConfig__BuiltinDataSource *b = t->owner.config->builtin_data_sources;
 
@@ -158,7 +158,7 @@ void trace_snapshot_clocks(struct trace *t)
 {
 	struct clock_snapshot now;
 
-	if (!wants_clock_snapshots(t))
+	if (!are_clock_snapshots_enabled(t))
 		return;
 	clock_snapshot_take(&now);
 	clock_snapshots_add(&t->clocks, &now);
@@ -168,7 +168,7 @@ void trace_snapshot_clocks(struct trace *t)
  * trace must not go back. */
 static void add_initial_clock_snapshot(struct trace *t)
 {
-	if (!wants_clock_snapshots(t))
+	if (!are_clock_snapshots_enabled(t))
 		return;
 	clock_snapshots_clear(&t->clocks);
 	clock_snapshot_take(&t->clocks.initial);

@@ -128,8 +128,8 @@ void service_events_deinit(struct service_events *l)
 	service_events_clear(l);
 }
 
-const struct slow_sources *service_events_sources(const struct service_events *l,
-						  enum service_event_kind kind)
+const struct slow_sources *service_events_get_sources(const struct service_events *l,
+						      enum service_event_kind kind)
 {
 	return slow_sources_of_kind((struct service_events *)l, kind);
 }

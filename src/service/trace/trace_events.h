@@ -60,8 +60,8 @@ void service_events_add_sources(struct service_events *l, enum service_event_kin
 void service_events_remove(struct service_events *l, enum service_event_kind kind);
 void service_events_clear(struct service_events *l);
 /* Returns the sources of an event of a slow kind, else NULL. */
-const struct slow_sources *service_events_sources(const struct service_events *l,
-						  enum service_event_kind kind);
+const struct slow_sources *service_events_get_sources(const struct service_events *l,
+						      enum service_event_kind kind);
 
 /*
  * enable_concurrent_session_events: state changes of other sessions of the service while this one

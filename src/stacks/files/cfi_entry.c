@@ -5,12 +5,12 @@
 
 #include <dwarf.h>
 
-static struct cfi_bytes behind(struct cfi_bytes s, uint64_t n)
+static struct cfi_bytes skip_bytes(struct cfi_bytes s, uint64_t n)
 {
 	return (struct cfi_bytes){s.p + n, s.len - (size_t)n};
 }
 
-bool cfi_take_address(struct cfi_bytes *s, uint8_t encoding, uint64_t place, uint64_t *ret)
+bool cfi_read_address(struct cfi_bytes *s, uint8_t encoding, uint64_t place, uint64_t *ret)
 {
 	uint64_t v;
 	bool is_ok;
@@ -19,20 +19,20 @@ bool cfi_take_address(struct cfi_bytes *s, uint8_t encoding, uint64_t place, uin
 	case DW_EH_PE_absptr:
 	case DW_EH_PE_udata8:
 	case DW_EH_PE_sdata8:
-		is_ok = cfi_take_fixed(s, 8, &v);
+		is_ok = cfi_read_fixed(s, 8, &v);
 		break;
 	case DW_EH_PE_udata4:
-		is_ok = cfi_take_fixed(s, 4, &v);
+		is_ok = cfi_read_fixed(s, 4, &v);
 		break;
 	case DW_EH_PE_sdata4:
-		is_ok = cfi_take_fixed(s, 4, &v);
+		is_ok = cfi_read_fixed(s, 4, &v);
 		v = (uint64_t)(int32_t)v;
 		break;
 	case DW_EH_PE_udata2:
-		is_ok = cfi_take_fixed(s, 2, &v);
+		is_ok = cfi_read_fixed(s, 2, &v);
 		break;
 	case DW_EH_PE_sdata2:
-		is_ok = cfi_take_fixed(s, 2, &v);
+		is_ok = cfi_read_fixed(s, 2, &v);
 		v = (uint64_t)(int16_t)v;
 		break;
 	default:
@@ -59,8 +59,8 @@ bool cfi_next_entry(const struct cfi_section *s, uint64_t *at, struct cfi_entry 
 	do {
 		if (*at >= s->bytes.len)
 			return false;
-		left = behind(s->bytes, *at);
-		if (!cfi_take_fixed(&left, 4, &length) || (length == 0 && s->is_open_ended))
+		left = skip_bytes(s->bytes, *at);
+		if (!cfi_read_fixed(&left, 4, &length) || (length == 0 && s->is_open_ended))
 			return false;
 		*at += 4;
 	} while (length == 0);
@@ -69,7 +69,7 @@ bool cfi_next_entry(const struct cfi_section *s, uint64_t *at, struct cfi_entry 
 	place = *at;
 	*at += length;
 	left.len = (size_t)length;
-	(void)cfi_take_fixed(&left, 4, &id);
+	(void)cfi_read_fixed(&left, 4, &id);
 	ret->is_cie = id == (s->is_debug_frame ? UINT32_MAX : 0);
 	/* A distance that is too long makes an offset that no CIE has. */
 	ret->cie = s->is_debug_frame ? id : place - id;
@@ -85,17 +85,17 @@ static bool read_augmentation(const char *letters, struct cfi_bytes data, struct
 	for (; *letters; letters++) {
 		switch (*letters) {
 		case 'R':
-			if (!cfi_take_fixed(&data, 1, &byte))
+			if (!cfi_read_fixed(&data, 1, &byte))
 				return false;
 			c->encoding = (uint8_t)byte;
 			break;
 		case 'P': /* the personality routine: its encoding and its address */
-			if (!cfi_take_fixed(&data, 1, &byte) ||
-			    !cfi_take_address(&data, byte & 0x0f, 0, &address))
+			if (!cfi_read_fixed(&data, 1, &byte) ||
+			    !cfi_read_address(&data, byte & 0x0f, 0, &address))
 				return false;
 			break;
 		case 'L': /* the encoding of an address in the functions' data */
-			if (!cfi_take_fixed(&data, 1, &byte))
+			if (!cfi_read_fixed(&data, 1, &byte))
 				return false;
 			break;
 		case 'S':
@@ -118,27 +118,27 @@ bool cfi_read_cie(const struct cfi_machine *machine, struct cfi_bytes body,
 	const char *letters;
 	const uint8_t *nul;
 
-	if (!cfi_take_fixed(&body, 1, &version) || (version != 1 && version != 3 && version != 4))
+	if (!cfi_read_fixed(&body, 1, &version) || (version != 1 && version != 3 && version != 4))
 		return false;
 	letters = (const char *)body.p;
 	nul = memchr(body.p, 0, body.len);
 	if (!nul)
 		return false;
-	body = behind(body, (uint64_t)(nul + 1 - body.p));
+	body = skip_bytes(body, (uint64_t)(nul + 1 - body.p));
 	/* The sizes of an address and of a segment selector. */
-	if (version == 4 && (!cfi_take_fixed(&body, 2, &sizes) || sizes != 8))
+	if (version == 4 && (!cfi_read_fixed(&body, 2, &sizes) || sizes != 8))
 		return false;
-	if (!cfi_take_uleb(&body, &c.cie.code_factor) ||
-	    !cfi_take_sleb(&body, &c.cie.data_factor) ||
-	    !(version == 1 ? cfi_take_fixed(&body, 1, &ra) : cfi_take_uleb(&body, &ra)) ||
+	if (!cfi_read_uleb(&body, &c.cie.code_factor) ||
+	    !cfi_read_sleb(&body, &c.cie.data_factor) ||
+	    !(version == 1 ? cfi_read_fixed(&body, 1, &ra) : cfi_read_uleb(&body, &ra)) ||
 	    ra != machine->ra)
 		return false;
 	c.has_size = *letters == 'z';
 	if (c.has_size) {
-		if (!cfi_take_uleb(&body, &len) || len > body.len ||
+		if (!cfi_read_uleb(&body, &len) || len > body.len ||
 		    !read_augmentation(letters + 1, (struct cfi_bytes){body.p, (size_t)len}, &c))
 			return false;
-		body = behind(body, len);
+		body = skip_bytes(body, len);
 	} else if (*letters) {
 		return false;
 	}
@@ -154,12 +154,12 @@ bool cfi_read_function(const struct cfi_section *s, const struct cfi_cie_entry *
 {
 	uint64_t place = s->address + (uint64_t)(body.p - s->bytes.p), begin, size, len = 0;
 
-	if (!cfi_take_address(&body, cie->encoding, place, &begin) ||
-	    !cfi_take_address(&body, cie->encoding & 0x0f, 0, &size) ||
+	if (!cfi_read_address(&body, cie->encoding, place, &begin) ||
+	    !cfi_read_address(&body, cie->encoding & 0x0f, 0, &size) ||
 	    __builtin_add_overflow(begin, size, ret_end) ||
-	    (cie->has_size && !cfi_take_uleb(&body, &len)) || len > body.len)
+	    (cie->has_size && !cfi_read_uleb(&body, &len)) || len > body.len)
 		return false;
 	*ret_begin = begin;
-	*ret_ops = behind(body, len); /* skips the address of the table of exceptions */
+	*ret_ops = skip_bytes(body, len); /* skips the address of the table of exceptions */
 	return true;
 }

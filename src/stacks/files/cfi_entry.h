@@ -32,12 +32,11 @@ bool cfi_next_entry(const struct cfi_section *s, uint64_t *at, struct cfi_entry 
 /* Returns false if the entry is wrong, or of a form that no compiler writes. */
 bool cfi_read_cie(const struct cfi_machine *machine, struct cfi_bytes body,
 		  struct cfi_cie_entry *ret);
-/* Reads the range of addresses and the instructions of a function. Returns false likewise. */
+/* Reads the range of addresses and the instructions of a function. Returns false as cfi_read_cie()
+ * does. */
 bool cfi_read_function(const struct cfi_section *s, const struct cfi_cie_entry *cie,
 		       struct cfi_bytes body, uint64_t *ret_begin, uint64_t *ret_end,
 		       struct cfi_bytes *ret_ops);
-/*
- * Removes an encoded address from the start of *s; its bytes are at the address `place`. Returns
- * false likewise.
- */
-bool cfi_take_address(struct cfi_bytes *s, uint8_t encoding, uint64_t place, uint64_t *ret);
+/* Removes an encoded address from the start of *s; its bytes are at the address `place`. Returns
+ * false as cfi_read_cie() does. */
+bool cfi_read_address(struct cfi_bytes *s, uint8_t encoding, uint64_t place, uint64_t *ret);

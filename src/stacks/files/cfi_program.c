@@ -5,7 +5,7 @@
 
 /* ---- numbers ---- */
 
-bool cfi_take_fixed(struct cfi_bytes *s, size_t n_bytes, uint64_t *ret)
+bool cfi_read_fixed(struct cfi_bytes *s, size_t n_bytes, uint64_t *ret)
 {
 	uint64_t v = 0;
 
@@ -20,11 +20,11 @@ bool cfi_take_fixed(struct cfi_bytes *s, size_t n_bytes, uint64_t *ret)
 }
 
 /* Returns the number of bits that were read; 0: the number is incomplete or too large. */
-static unsigned take_leb(struct cfi_bytes *s, uint64_t *ret)
+static unsigned read_leb(struct cfi_bytes *s, uint64_t *ret)
 {
 	uint64_t v = 0, byte;
 
-	for (unsigned shift = 0; shift < 63 && cfi_take_fixed(s, 1, &byte); shift += 7) {
+	for (unsigned shift = 0; shift < 63 && cfi_read_fixed(s, 1, &byte); shift += 7) {
 		v |= (byte & 0x7f) << shift;
 		if (!(byte & 0x80)) {
 			*ret = v;
@@ -34,15 +34,15 @@ static unsigned take_leb(struct cfi_bytes *s, uint64_t *ret)
 	return 0;
 }
 
-bool cfi_take_uleb(struct cfi_bytes *s, uint64_t *ret)
+bool cfi_read_uleb(struct cfi_bytes *s, uint64_t *ret)
 {
-	return take_leb(s, ret) > 0;
+	return read_leb(s, ret) > 0;
 }
 
-bool cfi_take_sleb(struct cfi_bytes *s, int64_t *ret)
+bool cfi_read_sleb(struct cfi_bytes *s, int64_t *ret)
 {
 	uint64_t v;
-	unsigned n_bits = take_leb(s, &v);
+	unsigned n_bits = read_leb(s, &v);
 
 	if (n_bits == 0)
 		return false;
@@ -53,23 +53,23 @@ bool cfi_take_sleb(struct cfi_bytes *s, int64_t *ret)
 }
 
 /* A number times the data alignment factor: an offset from the CFA. */
-static bool take_offset(struct cfi_program *p, bool is_signed, int64_t *ret)
+static bool read_factored_offset(struct cfi_program *p, bool is_signed, int64_t *ret)
 {
 	uint64_t v;
 	int64_t n;
 
-	if (is_signed ? !cfi_take_sleb(&p->left, &n) : !cfi_take_uleb(&p->left, &v))
+	if (is_signed ? !cfi_read_sleb(&p->left, &n) : !cfi_read_uleb(&p->left, &v))
 		return false;
 	if (!is_signed)
 		n = (int64_t)v; /* has 63 bits */
 	return !__builtin_mul_overflow(n, p->cie->data_factor, ret);
 }
 
-static bool take_block(struct cfi_program *p, struct cfi_bytes *ret)
+static bool read_block(struct cfi_program *p, struct cfi_bytes *ret)
 {
 	uint64_t len;
 
-	if (!cfi_take_uleb(&p->left, &len) || len > p->left.len)
+	if (!cfi_read_uleb(&p->left, &len) || len > p->left.len)
 		return false;
 	*ret = (struct cfi_bytes){p->left.p, (size_t)len};
 	p->left.p += len;
@@ -80,8 +80,8 @@ static bool take_block(struct cfi_program *p, struct cfi_bytes *ret)
 /* ---- instructions ---- */
 
 /* Returns the register's part of a state; NULL: the register is not followed. */
-static struct cfi_register *register_of(const struct cfi_machine *m, struct cfi_state *s,
-					uint64_t number)
+static struct cfi_register *find_register(const struct cfi_machine *m, struct cfi_state *s,
+					  uint64_t number)
 {
 	return number == m->fp	 ? &s->fp
 	       : number == m->ra ? &s->ra
@@ -91,7 +91,7 @@ static struct cfi_register *register_of(const struct cfi_machine *m, struct cfi_
 
 static void set_register(struct cfi_program *p, uint64_t number, struct cfi_register value)
 {
-	struct cfi_register *r = register_of(p->machine, &p->state, number);
+	struct cfi_register *r = find_register(p->machine, &p->state, number);
 
 	if (r)
 		*r = value;
@@ -100,14 +100,14 @@ static void set_register(struct cfi_program *p, uint64_t number, struct cfi_regi
 static void restore_register(struct cfi_program *p, uint64_t number)
 {
 	struct cfi_state initial = p->cie->initial;
-	const struct cfi_register *r = register_of(p->machine, &initial, number);
+	const struct cfi_register *r = find_register(p->machine, &initial, number);
 
 	if (r)
 		set_register(p, number, *r);
 }
 
 /* Begins the next row. The address may pass the end: then the row is the last one. */
-static bool advance(struct cfi_program *p, uint64_t delta)
+static bool begin_next_row(struct cfi_program *p, uint64_t delta)
 {
 	if (__builtin_mul_overflow(delta, p->cie->code_factor, &delta) ||
 	    __builtin_add_overflow(p->address, delta, &p->address))
@@ -115,11 +115,11 @@ static bool advance(struct cfi_program *p, uint64_t delta)
 	return true;
 }
 
-static bool take_advance(struct cfi_program *p, size_t n_bytes)
+static bool execute_advance(struct cfi_program *p, size_t n_bytes)
 {
 	uint64_t delta;
 
-	return cfi_take_fixed(&p->left, n_bytes, &delta) && advance(p, delta);
+	return cfi_read_fixed(&p->left, n_bytes, &delta) && begin_next_row(p, delta);
 }
 
 /* DW_CFA_def_cfa... */
@@ -131,14 +131,14 @@ static bool define_cfa(struct cfi_program *p, uint8_t op)
 	uint64_t offset;
 
 	if (op == DW_CFA_def_cfa_expression)
-		return take_block(p, &s->cfa_expression);
-	if (has_register && !cfi_take_uleb(&p->left, &s->cfa_register))
+		return read_block(p, &s->cfa_expression);
+	if (has_register && !cfi_read_uleb(&p->left, &s->cfa_register))
 		return false;
 	if (op == DW_CFA_def_cfa_sf || op == DW_CFA_def_cfa_offset_sf) {
-		if (!take_offset(p, true, &s->cfa_offset))
+		if (!read_factored_offset(p, true, &s->cfa_offset))
 			return false;
 	} else if (op != DW_CFA_def_cfa_register) {
-		if (!cfi_take_uleb(&p->left, &offset))
+		if (!cfi_read_uleb(&p->left, &offset))
 			return false;
 		s->cfa_offset = (int64_t)offset;
 	}
@@ -152,31 +152,31 @@ static bool save_register(struct cfi_program *p, uint8_t op)
 	struct cfi_register r = {.saved = CFI_OTHER};
 	uint64_t number, other;
 
-	if (!cfi_take_uleb(&p->left, &number))
+	if (!cfi_read_uleb(&p->left, &number))
 		return false;
 	switch (op) {
 	case DW_CFA_offset_extended:
 	case DW_CFA_offset_extended_sf:
 		r.saved = CFI_AT_CFA;
-		if (!take_offset(p, op == DW_CFA_offset_extended_sf, &r.offset))
+		if (!read_factored_offset(p, op == DW_CFA_offset_extended_sf, &r.offset))
 			return false;
 		break;
 	case DW_CFA_val_offset:
 	case DW_CFA_val_offset_sf:
-		if (!take_offset(p, op == DW_CFA_val_offset_sf, &r.offset))
+		if (!read_factored_offset(p, op == DW_CFA_val_offset_sf, &r.offset))
 			return false;
 		break;
 	case DW_CFA_expression:
 		r.saved = CFI_AT_EXPRESSION;
-		if (!take_block(p, &r.expression))
+		if (!read_block(p, &r.expression))
 			return false;
 		break;
 	case DW_CFA_val_expression:
-		if (!take_block(p, &r.expression))
+		if (!read_block(p, &r.expression))
 			return false;
 		break;
 	case DW_CFA_register:
-		if (!cfi_take_uleb(&p->left, &other))
+		if (!cfi_read_uleb(&p->left, &other))
 			return false;
 		break;
 	case DW_CFA_undefined:
@@ -194,13 +194,13 @@ static bool execute_one(struct cfi_program *p)
 	uint64_t op, number;
 	int64_t offset;
 
-	if (!cfi_take_fixed(&p->left, 1, &op))
+	if (!cfi_read_fixed(&p->left, 1, &op))
 		return false;
 	switch (op & 0xc0) { /* these have an operand in their lower bits */
 	case DW_CFA_advance_loc:
-		return advance(p, op & 0x3f);
+		return begin_next_row(p, op & 0x3f);
 	case DW_CFA_offset:
-		if (!take_offset(p, false, &offset))
+		if (!read_factored_offset(p, false, &offset))
 			return false;
 		set_register(p, op & 0x3f, (struct cfi_register){CFI_AT_CFA, offset, {NULL, 0}});
 		return true;
@@ -212,11 +212,11 @@ static bool execute_one(struct cfi_program *p)
 	case DW_CFA_nop:
 		return true;
 	case DW_CFA_advance_loc1:
-		return take_advance(p, 1);
+		return execute_advance(p, 1);
 	case DW_CFA_advance_loc2:
-		return take_advance(p, 2);
+		return execute_advance(p, 2);
 	case DW_CFA_advance_loc4:
-		return take_advance(p, 4);
+		return execute_advance(p, 4);
 	case DW_CFA_remember_state:
 		if (p->n_saved == CFI_STATES_MAX)
 			return false;
@@ -245,12 +245,12 @@ static bool execute_one(struct cfi_program *p)
 	case DW_CFA_same_value:
 		return save_register(p, (uint8_t)op);
 	case DW_CFA_restore_extended:
-		if (!cfi_take_uleb(&p->left, &number))
+		if (!cfi_read_uleb(&p->left, &number))
 			return false;
 		restore_register(p, number);
 		return true;
 	case DW_CFA_GNU_args_size:
-		return cfi_take_uleb(&p->left, &number);
+		return cfi_read_uleb(&p->left, &number);
 	case DW_CFA_GNU_window_save: /* of arm64: DW_CFA_AARCH64_negate_ra_state */
 		return p->machine->is_arm64;
 	default: /* also DW_CFA_set_loc, which no compiler writes */

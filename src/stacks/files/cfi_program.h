@@ -39,7 +39,7 @@ struct cfi_machine {
 	uint8_t sp, fp, ra;
 };
 
-/* What holds at an address. */
+/* How the registers of the caller are found at an address. */
 struct cfi_state {
 	uint64_t cfa_register;
 	int64_t cfa_offset;
@@ -76,6 +76,6 @@ bool cfi_program_next(struct cfi_program *p, uint64_t *ret_begin, uint64_t *ret_
 bool cfi_cie_execute(const struct cfi_machine *machine, struct cfi_cie *cie, struct cfi_bytes ops);
 
 /* Remove a number from the start of *s. Return false if it is incomplete or too large. */
-bool cfi_take_fixed(struct cfi_bytes *s, size_t n_bytes, uint64_t *ret);
-bool cfi_take_uleb(struct cfi_bytes *s, uint64_t *ret);
-bool cfi_take_sleb(struct cfi_bytes *s, int64_t *ret);
+bool cfi_read_fixed(struct cfi_bytes *s, size_t n_bytes, uint64_t *ret);
+bool cfi_read_uleb(struct cfi_bytes *s, uint64_t *ret);
+bool cfi_read_sleb(struct cfi_bytes *s, int64_t *ret);

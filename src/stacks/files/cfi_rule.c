@@ -5,28 +5,28 @@
 
 #include <dwarf.h>
 
-static bool is_expression(struct cfi_bytes expression, const void *bytes, size_t len)
+static bool equals_expression(struct cfi_bytes expression, const void *bytes, size_t len)
 {
 	return expression.len == len && memcmp(expression.p, bytes, len) == 0;
 }
 
 /* "register + offset", in front of an expression. Returns false if it begins otherwise. */
-static bool take_breg(struct cfi_bytes *s, uint64_t *ret_register, int64_t *ret_offset)
+static bool read_breg(struct cfi_bytes *s, uint64_t *ret_register, int64_t *ret_offset)
 {
 	uint64_t op;
 
-	if (!cfi_take_fixed(s, 1, &op) || op < DW_OP_breg0 || op > DW_OP_breg31)
+	if (!cfi_read_fixed(s, 1, &op) || op < DW_OP_breg0 || op > DW_OP_breg31)
 		return false;
 	*ret_register = op - DW_OP_breg0;
-	return cfi_take_sleb(s, ret_offset);
+	return cfi_read_sleb(s, ret_offset);
 }
 
 /*
  * Handles the expressions for the CFA that compilers, linkers and assembly for OpenSSL write.
  * Returns false for all others.
  */
-static bool cfa_by_expression(const struct cfi_machine *m, struct cfi_bytes s,
-			      struct unwind_rule *rule)
+static bool set_cfa_by_expression(const struct cfi_machine *m, struct cfi_bytes s,
+				  struct unwind_rule *rule)
 {
 	/* sp + 8 + 8 * (pc % 16 >= N) is N in the middle of these. */
 	static const uint8_t plt[] = {DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and};
@@ -42,11 +42,11 @@ static bool cfa_by_expression(const struct cfi_machine *m, struct cfi_bytes s,
 		rule->cfa_offset = s.p[sizeof(plt)] - DW_OP_lit0;
 		return true;
 	}
-	if (!take_breg(&s, &number, &offset) || (number != m->sp && number != m->fp) ||
-	    !cfi_take_fixed(&s, 1, &op) || op != DW_OP_deref)
+	if (!read_breg(&s, &number, &offset) || (number != m->sp && number != m->fp) ||
+	    !cfi_read_fixed(&s, 1, &op) || op != DW_OP_deref)
 		return false;
-	if (s.len && (!cfi_take_fixed(&s, 1, &op) || op != DW_OP_plus_uconst ||
-		      !cfi_take_uleb(&s, &plus) || s.len))
+	if (s.len && (!cfi_read_fixed(&s, 1, &op) || op != DW_OP_plus_uconst ||
+		      !cfi_read_uleb(&s, &plus) || s.len))
 		return false;
 	rule->base = number == m->sp ? UNWIND_BASE_AT_SP : UNWIND_BASE_AT_FP;
 	rule->cfa_offset = (int32_t)offset;
@@ -54,11 +54,11 @@ static bool cfa_by_expression(const struct cfi_machine *m, struct cfi_bytes s,
 	return rule->cfa_offset == offset && plus <= INT8_MAX;
 }
 
-static bool cfa_of_state(const struct cfi_machine *m, const struct cfi_state *s,
-			 struct unwind_rule *rule)
+static bool set_cfa(const struct cfi_machine *m, const struct cfi_state *s,
+		    struct unwind_rule *rule)
 {
 	if (s->cfa_expression.p)
-		return cfa_by_expression(m, s->cfa_expression, rule);
+		return set_cfa_by_expression(m, s->cfa_expression, rule);
 	rule->base = s->cfa_register == m->sp ? UNWIND_BASE_SP : UNWIND_BASE_FP;
 	rule->cfa_offset = (int32_t)s->cfa_offset;
 	return (s->cfa_register == m->sp || s->cfa_register == m->fp) &&
@@ -70,8 +70,7 @@ static bool cfa_of_state(const struct cfi_machine *m, const struct cfi_state *s,
  * only while the CFA is also found by fp: in functions that realign their stack, GCC keeps the
  * expression for the last instruction too, where fp is the caller's again.
  */
-static void fp_of_state(const struct cfi_machine *m, const struct cfi_state *s,
-			struct unwind_rule *rule)
+static void set_fp(const struct cfi_machine *m, const struct cfi_state *s, struct unwind_rule *rule)
 {
 	struct cfi_bytes expression = s->fp.expression;
 	int64_t offset = s->fp.offset;
@@ -83,7 +82,7 @@ static void fp_of_state(const struct cfi_machine *m, const struct cfi_state *s,
 	else if (s->fp.saved == CFI_AT_CFA && offset == (int16_t)offset)
 		rule->fp = UNWIND_AT_CFA;
 	else if (s->fp.saved == CFI_AT_EXPRESSION && rule->base == UNWIND_BASE_AT_FP &&
-		 take_breg(&expression, &number, &offset) && number == m->fp &&
+		 read_breg(&expression, &number, &offset) && number == m->fp &&
 		 expression.len == 0 && offset == (int16_t)offset)
 		rule->fp = UNWIND_AT_FP;
 	rule->fp_offset =
@@ -91,8 +90,7 @@ static void fp_of_state(const struct cfi_machine *m, const struct cfi_state *s,
 }
 
 /* Returns false if the unwinder cannot find the return address. */
-static bool ra_of_state(const struct cfi_machine *m, const struct cfi_state *s,
-			struct unwind_rule *rule)
+static bool set_ra(const struct cfi_machine *m, const struct cfi_state *s, struct unwind_rule *rule)
 {
 	if (m->is_arm64 && (s->ra.saved == CFI_UNSPECIFIED || s->ra.saved == CFI_SAME)) {
 		rule->ra = UNWIND_SAME;
@@ -110,7 +108,7 @@ static bool is_signal_frame(const struct cfi_machine *m, const struct cfi_state 
 	static const uint8_t rsp_of_ucontext[] = {DW_OP_breg7, 0xa0, 0x01, DW_OP_deref};
 
 	return m->is_arm64 ||
-	       is_expression(s->cfa_expression, rsp_of_ucontext, sizeof(rsp_of_ucontext));
+	       equals_expression(s->cfa_expression, rsp_of_ucontext, sizeof(rsp_of_ucontext));
 }
 
 uint16_t cfi_rule_from_state(const struct cfi_machine *m, const struct cfi_state *s, bool is_signal,
@@ -121,8 +119,8 @@ uint16_t cfi_rule_from_state(const struct cfi_machine *m, const struct cfi_state
 		return is_signal_frame(m, s) ? UNWIND_SIGNAL : UNWIND_NO_CALLER;
 	if (s->ra.saved == CFI_UNDEFINED)
 		return UNWIND_END;
-	if (s->sp.saved != CFI_UNSPECIFIED || !cfa_of_state(m, s, ret) || !ra_of_state(m, s, ret))
+	if (s->sp.saved != CFI_UNSPECIFIED || !set_cfa(m, s, ret) || !set_ra(m, s, ret))
 		return UNWIND_NO_CALLER;
-	fp_of_state(m, s, ret);
+	set_fp(m, s, ret);
 	return UNWIND_RULES_FIRST;
 }

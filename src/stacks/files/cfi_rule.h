@@ -7,7 +7,7 @@
 #include "stacks/files/cfi_program.h"
 
 /*
- * Translates what holds at an address into the rule of the unwinder, for the forms that compilers,
+ * Translates the state at an address into a rule of the unwinder, for the forms that compilers,
  * linkers and the assembly of glibc and OpenSSL use. Returns UNWIND_RULES_FIRST and sets *ret; or
  * the number of a rule that is not in the table: UNWIND_NO_CALLER for all other forms.
  *

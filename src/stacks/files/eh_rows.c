@@ -108,7 +108,7 @@ static int read_segments(struct eh_reader *e)
 	return 0;
 }
 
-static bool is_section(const Elf_Data *names, const GElf_Shdr *h, const char *name)
+static bool has_section_name(const Elf_Data *names, const GElf_Shdr *h, const char *name)
 {
 	size_t len = strlen(name) + 1;
 
@@ -117,7 +117,7 @@ static bool is_section(const Elf_Data *names, const GElf_Shdr *h, const char *na
 	       memcmp((const char *)names->d_buf + h->sh_name, name, len) == 0;
 }
 
-static const Elf_Data *section_names(Elf *elf)
+static const Elf_Data *read_section_names(Elf *elf)
 {
 	Elf_Scn *s;
 	GElf_Shdr h;
@@ -150,7 +150,7 @@ static void read_section_by_name(struct eh_reader *e, const Elf_Data *names, con
 		GElf_Shdr h;
 
 		if (gelf_getshdr(s, &h) && h.sh_type != SHT_NOBITS &&
-		    !(h.sh_flags & SHF_COMPRESSED) && is_section(names, &h, name))
+		    !(h.sh_flags & SHF_COMPRESSED) && has_section_name(names, &h, name))
 			read_section_at(e, h.sh_offset, h.sh_size, h.sh_addr);
 	}
 }
@@ -179,8 +179,8 @@ static void read_section_by_header(struct eh_reader *e)
 		return;
 	/* The version, the encodings of the address, of the count, and of the table. */
 	s = (struct cfi_bytes){data->d_buf, data->d_size};
-	if (!cfi_take_fixed(&s, 4, &version) || (version & 0xff) != 1 ||
-	    !cfi_take_address(&s, (uint8_t)(version >> 8), header.p_vaddr + 4, &address))
+	if (!cfi_read_fixed(&s, 4, &version) || (version & 0xff) != 1 ||
+	    !cfi_read_address(&s, (uint8_t)(version >> 8), header.p_vaddr + 4, &address))
 		return;
 	e->section.is_open_ended = true;
 	for (size_t i = 0; i < n && i < UINT16_MAX && !e->section.bytes.p; i++)
@@ -285,7 +285,7 @@ static uint64_t hash_rule(const struct eh_reader *e, const struct unwind_rule *r
 
 /* Returns the number of an equal rule, which it adds if it is new. UNWIND_NO_CALLER: there is no
  * room. */
-static uint16_t number_of_rule(struct eh_reader *e, const struct unwind_rule *rule)
+static uint16_t find_or_add_rule(struct eh_reader *e, const struct unwind_rule *rule)
 {
 	struct eh_rows *r = &e->result;
 	size_t slot;
@@ -310,19 +310,19 @@ static uint16_t number_of_rule(struct eh_reader *e, const struct unwind_rule *ru
 	return e->rule_slots[slot];
 }
 
-static uint16_t rule_of_state(struct eh_reader *e, const struct eh_cie *c,
-			      const struct cfi_state *s)
+static uint16_t find_rule_of_state(struct eh_reader *e, const struct eh_cie *c,
+				   const struct cfi_state *s)
 {
 	struct unwind_rule rule;
 	uint16_t special = cfi_rule_from_state(&e->machine, s, c->entry.is_signal, &rule);
 
-	return special == UNWIND_RULES_FIRST ? number_of_rule(e, &rule) : special;
+	return special == UNWIND_RULES_FIRST ? find_or_add_rule(e, &rule) : special;
 }
 
 /* ---- rows ---- */
 
 /* Of functions with the same begin, the longest is sorted last and is used. */
-static int by_begin(const void *a, const void *b)
+static int compare_by_begin(const void *a, const void *b)
 {
 	const struct eh_function *x = a, *y = b;
 
@@ -368,7 +368,7 @@ static int add_rows_of_function(struct eh_reader *e, const struct eh_function *f
 	while (r == 0 && cfi_program_next(&p, &begin, &row_end))
 		r = e->n_steps++ == EH_STEPS_MAX
 			    ? -ENOSPC
-			    : add_row(e, (uint32_t)begin, rule_of_state(e, c, &p.state));
+			    : add_row(e, (uint32_t)begin, find_rule_of_state(e, c, &p.state));
 	if (r == 0 && p.address < end) {
 		e->result.n_refused++;
 		r = add_row(e, (uint32_t)p.address, UNWIND_NO_CALLER);
@@ -398,7 +398,8 @@ static int add_rows_of_entry(struct eh_reader *e, uint32_t end, uint32_t next)
  * Moves row b into the row before, if they differ only in the distance of the CFA from sp. Returns
  * false if they differ in more.
  */
-static bool absorb_row(const struct eh_rows *r, struct unwind_row *a, const struct unwind_row *b)
+static bool merge_into_row(const struct eh_rows *r, struct unwind_row *a,
+			   const struct unwind_row *b)
 {
 	struct unwind_rule x, y;
 	int64_t distance;
@@ -424,7 +425,7 @@ static void merge_rows(struct eh_rows *r)
 
 	for (size_t i = 0; i < r->n_rows; i++, n++) {
 		r->rows[n] = r->rows[i];
-		if (i + 1 < r->n_rows && absorb_row(r, &r->rows[n], &r->rows[i + 1]))
+		if (i + 1 < r->n_rows && merge_into_row(r, &r->rows[n], &r->rows[i + 1]))
 			i++;
 	}
 	r->n_rows = n;
@@ -436,7 +437,7 @@ static int write_rows(struct eh_reader *e)
 	int r = 0;
 
 	if (e->n_functions)
-		qsort(e->functions, e->n_functions, sizeof(*e->functions), by_begin);
+		qsort(e->functions, e->n_functions, sizeof(*e->functions), compare_by_begin);
 	for (size_t i = 0; i < e->n_functions && r == 0; i++) {
 		const struct eh_function *f = &e->functions[i];
 		uint32_t next = i + 1 < e->n_functions ? f[1].begin : UINT32_MAX;
@@ -472,7 +473,7 @@ static void eh_reader_deinit(struct eh_reader *e)
 
 static int read_frames(struct eh_reader *e)
 {
-	const Elf_Data *names = section_names(e->elf);
+	const Elf_Data *names = read_section_names(e->elf);
 	int r;
 
 	read_section_by_name(e, names, ".eh_frame");

@@ -160,7 +160,7 @@ static bool is_same_file(const struct open_file *f, const struct stat *st)
 	       f->changed.tv_sec == st->st_ctim.tv_sec && f->changed.tv_nsec == st->st_ctim.tv_nsec;
 }
 
-static size_t jit_bytes(const struct jit_process *p)
+static size_t jit_process_bytes(const struct jit_process *p)
 {
 	return jit_names_bytes(&p->map.names) + jit_names_bytes(&p->dump.names);
 }
@@ -180,7 +180,7 @@ static size_t symbol_budget(uid_t owner)
 		*(is_own ? &bytes : &bytes_others) += elf_symbols_bytes(&files[i].symbols);
 	}
 	for (size_t i = 0; i < ELF_READER_JITS; i++)
-		*(jits[i].owner == owner ? &bytes : &bytes_others) += jit_bytes(&jits[i]);
+		*(jits[i].owner == owner ? &bytes : &bytes_others) += jit_process_bytes(&jits[i]);
 	room = (ELF_READER_SYMBOLS - bytes_others) / 2;
 	return n < (ELF_READER_FILES - n_others) / 2 && bytes < room ? room - bytes : 0;
 }
@@ -236,7 +236,7 @@ static void jit_file_close(struct jit_file *f)
 	f->fd = 0;
 }
 
-static void jit_process_forget(struct jit_process *p)
+static void jit_process_free(struct jit_process *p)
 {
 	jit_file_close(&p->map);
 	jit_file_close(&p->dump);
@@ -278,7 +278,7 @@ static struct jit_process *jit_process_get(bool may_add)
 	if (!may_add)
 		return NULL;
 	if (n >= (ELF_READER_JITS - n_others) / 2 && oldest) {
-		jit_process_forget(oldest);
+		jit_process_free(oldest);
 		unused = oldest;
 	}
 	if (!unused)
@@ -294,7 +294,7 @@ static struct jit_process *jit_process_get(bool may_add)
  * Keeps the file open if the share of its owner allows it. Closes the one that was open before, and
  * that of a process that has ended.
  */
-static void keep_jit_file(struct jit_file *f, uid_t owner, int *fd)
+static void keep_jit_file_open(struct jit_file *f, uid_t owner, int *fd)
 {
 	size_t n = 0, n_others = 0;
 
@@ -335,7 +335,7 @@ static int read_jit_file(int *fd)
 	budget = symbol_budget(p->owner) + jit_names_bytes(names);
 	r = is_map ? jit_names_read_map(names, from, budget, &has_moved)
 		   : jit_names_read_dump(names, from, budget, &has_moved);
-	keep_jit_file(f, p->owner, fd);
+	keep_jit_file_open(f, p->owner, fd);
 	answer.has_moved |= has_moved;
 	answer.n = (uint32_t)(p->map.names.n + p->dump.names.n);
 	answer.file = p->number;
@@ -354,7 +354,8 @@ static const char *find_jit_name(struct jit_process *p, uint64_t address)
 /* ---- names ---- */
 
 /* Returns the name of a function or variable, or NULL, and its length. */
-static const char *find_name(const struct elf_symbol *symbol, const char *name, size_t *ret_len)
+static const char *choose_symbol_name(const struct elf_symbol *symbol, const char *name,
+				      size_t *ret_len)
 {
 	static char demangled[ELF_NAME_MAX + 1];
 
@@ -366,17 +367,17 @@ static const char *find_name(const struct elf_symbol *symbol, const char *name, 
 }
 
 /* Appends the name of what is at the address to the answer. */
-static void add_name(struct jit_process *jit, uint64_t address)
+static void append_name(struct jit_process *jit, uint64_t address)
 {
 	const struct elf_symbols *of = jit ? NULL : &files[request.file].symbols;
 	const struct elf_symbol *symbol = of ? elf_symbols_find(of, address) : NULL;
 	char offset[FILE_OFFSET_MAX + 1] = "", *to = answer.body + answer.n_bytes;
 	size_t len;
-	const char *name = find_name(symbol,
-				     jit      ? find_jit_name(jit, address)
-				     : symbol ? of->names + symbol->name
-					      : NULL,
-				     &len);
+	const char *name = choose_symbol_name(symbol,
+					      jit      ? find_jit_name(jit, address)
+					      : symbol ? of->names + symbol->name
+						       : NULL,
+					      &len);
 	uint16_t head;
 
 	if (symbol && symbol->is_variable && address > symbol->address)
@@ -390,7 +391,7 @@ static void add_name(struct jit_process *jit, uint64_t address)
 	answer.n++;
 }
 
-static void find_names(size_t n)
+static void append_names(size_t n)
 {
 	struct jit_process *jit = jit_process_find(request.file);
 
@@ -399,7 +400,7 @@ static void find_names(size_t n)
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		add_name(jit, request.addresses[i]);
+		append_name(jit, request.addresses[i]);
 }
 
 /* ---- unwind rows ---- */
@@ -464,7 +465,7 @@ static int read_rows(int to, int fd)
 
 /* ---- requests ---- */
 
-/* *file: of the request; -1: none. It may be taken. */
+/* *file: the descriptor that came with the request; -1: none. Set to -1 if the file stays open. */
 static void answer_request(int to, size_t len, int *file)
 {
 	int fd = *file;
@@ -495,7 +496,7 @@ static void answer_request(int to, size_t len, int *file)
 		answer.result = read_jit_file(file);
 		break;
 	case FILE_REQUEST_NAMES:
-		find_names(
+		append_names(
 			MIN((len - FILE_REQUEST_HEAD) / sizeof(uint64_t), (size_t)FILE_NAMES_MAX));
 		break;
 	case FILE_REQUEST_ROWS:
@@ -505,12 +506,12 @@ static void answer_request(int to, size_t len, int *file)
 	case FILE_REQUEST_DEBUG_FILE:
 		read_debug_file(fd);
 		return;
-	default: /* FILE_REQUEST_FORGET */
+	default: /* FILE_REQUEST_CLOSE_ALL */
 		for (uint32_t i = 0; i < n_files; i++)
 			elf_symbols_deinit(&files[i].symbols);
 		n_files = 0;
 		for (size_t i = 0; i < ELF_READER_JITS; i++)
-			jit_process_forget(&jits[i]);
+			jit_process_free(&jits[i]);
 		return;
 	}
 	send_answer(to);

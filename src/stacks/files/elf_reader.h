@@ -6,10 +6,10 @@
  * rights but to read the descriptors that it gets; its memory is limited.
  *
  * It reads requests (struct file_request, and a descriptor) from ctx->requests, writes answers
- * (struct file_answer) to fd, and keeps the symbols of the files until FILE_REQUEST_FORGET. The
+ * (struct file_answer) to fd, and keeps the symbols of the files until FILE_REQUEST_CLOSE_ALL. The
  * files of one owner may use at most half of what the files of other owners leave of
  * ELF_READER_FILES, ELF_READER_JITS and ELF_READER_SYMBOLS. The names of code that a process
- * compiled belong to its user; those that were not used for the longest time are forgotten first. The
+ * compiled belong to its user; those that were not used for the longest time are removed first. The
  * files of such a process stay open, so that they can be read when they have been deleted, and when
  * the process has ended.
  */

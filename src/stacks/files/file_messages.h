@@ -20,7 +20,7 @@ enum file_request_kind {
 	FILE_REQUEST_ROWS, /* unwind rows of a mapped file, or of the vDSO */
 	FILE_REQUEST_PERF_MAP, /* names of code that a process compiled: its /tmp/perf-PID.map */
 	FILE_REQUEST_JITDUMP, /* the same, from a jitdump that it maps */
-	FILE_REQUEST_FORGET, /* close all files; no answer */
+	FILE_REQUEST_CLOSE_ALL, /* close all files; no answer */
 };
 
 #define FILE_PATH_MAX 4096 /* with a NUL */

@@ -54,7 +54,7 @@ static bool is_on_device(int fd, const struct stat *st, const struct file_reques
 					  (unsigned long)fs.f_type == BTRFS_SUPER_MAGIC));
 }
 
-static bool is_wanted_file(int fd, const struct stat *st, const struct file_request *q)
+static bool is_requested_file(int fd, const struct stat *st, const struct file_request *q)
 {
 	if (!S_ISREG(st->st_mode))
 		return false;
@@ -73,7 +73,7 @@ static int open_checked(const char *path, const struct file_request *q)
 
 	if (found < 0 || fstat(found, &st) < 0)
 		return -errno;
-	if (!is_wanted_file(found, &st, q))
+	if (!is_requested_file(found, &st, q))
 		return -ESTALE;
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
 	fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -178,7 +178,7 @@ static int open_maps(const struct file_request *q)
 }
 
 /* Returns a descriptor or -errno. len: bytes of the paths. */
-static int open_requested(struct file_request *q, size_t len)
+static int open_requested_file(struct file_request *q, size_t len)
 {
 	switch (q->kind) {
 	case FILE_REQUEST_MAPS:
@@ -231,8 +231,8 @@ void file_opener_run(int fd, void *ctx)
 
 		if (n < (ssize_t)FILE_REQUEST_HEAD)
 			_exit(0); /* the parent has ended */
-		if (q.kind != FILE_REQUEST_NAMES && q.kind != FILE_REQUEST_FORGET) {
-			opened = open_requested(&q, (size_t)n - FILE_REQUEST_HEAD);
+		if (q.kind != FILE_REQUEST_NAMES && q.kind != FILE_REQUEST_CLOSE_ALL) {
+			opened = open_requested_file(&q, (size_t)n - FILE_REQUEST_HEAD);
 			q.n = opened < 0 ? (uint32_t)-opened : 0;
 			if (q.kind != FILE_REQUEST_DATA_MAPS)
 				n = FILE_REQUEST_HEAD;

@@ -55,7 +55,7 @@ int file_reader_start(void)
 
 /* ---- answers ---- */
 
-static bool maps_are_valid(const struct file_answer *a)
+static bool are_maps_valid(const struct file_answer *a)
 {
 	uint32_t at = 0;
 
@@ -74,7 +74,7 @@ static bool maps_are_valid(const struct file_answer *a)
 	return true;
 }
 
-static bool data_maps_are_valid(const struct file_answer *a)
+static bool are_data_maps_valid(const struct file_answer *a)
 {
 	uint32_t at = 0;
 
@@ -94,7 +94,7 @@ static bool data_maps_are_valid(const struct file_answer *a)
 	return true;
 }
 
-static bool names_are_valid(const struct file_answer *a)
+static bool are_names_valid(const struct file_answer *a)
 {
 	uint32_t at = 0;
 
@@ -112,7 +112,7 @@ static bool names_are_valid(const struct file_answer *a)
 	return true;
 }
 
-static bool rules_are_valid(const struct file_answer *a)
+static bool are_rules_valid(const struct file_answer *a)
 {
 	if (a->n_bytes < sizeof(a->rules.head) || a->n > EH_RULES_MAX ||
 	    a->n_bytes != sizeof(a->rules.head) + a->n * sizeof(a->rules.rules[0]) ||
@@ -127,7 +127,7 @@ static bool rules_are_valid(const struct file_answer *a)
 	return true;
 }
 
-static bool row_is_valid(const struct unwind_row *row)
+static bool is_row_valid(const struct unwind_row *row)
 {
 	return row->address >= all.rows.next &&
 	       (row->next ? row->rule >= UNWIND_RULES_FIRST : row->step == 0) &&
@@ -135,12 +135,12 @@ static bool row_is_valid(const struct unwind_row *row)
 }
 
 /* The answers to a request come one after the other. */
-static bool rows_are_valid(const struct file_answer *a)
+static bool are_rows_valid(const struct file_answer *a)
 {
 	if (all.rows.left == 0) {
 		if (a->result < 0)
 			return a->n_bytes == 0 && !a->has_more;
-		if (!rules_are_valid(a))
+		if (!are_rules_valid(a))
 			return false;
 		all.rows.left = a->rules.head.n_rows;
 		all.rows.n_rules = a->n;
@@ -153,7 +153,7 @@ static bool rows_are_valid(const struct file_answer *a)
 	    a->n > all.rows.left || a->n_bytes != a->n * sizeof(a->rows[0]))
 		return false;
 	for (uint32_t i = 0; i < a->n; i++) {
-		if (!row_is_valid(&a->rows[i]))
+		if (!is_row_valid(&a->rows[i]))
 			return false;
 		all.rows.next = (uint64_t)a->rows[i].address + 1;
 	}
@@ -161,7 +161,7 @@ static bool rows_are_valid(const struct file_answer *a)
 	return !a->has_more == (all.rows.left == 0);
 }
 
-static bool answer_is_valid(const struct file_answer *a, size_t len)
+static bool is_answer_valid(const struct file_answer *a, size_t len)
 {
 	if (len < FILE_ANSWER_HEAD || a->n_bytes != len - FILE_ANSWER_HEAD)
 		return false;
@@ -169,7 +169,7 @@ static bool answer_is_valid(const struct file_answer *a, size_t len)
 		return false;
 	switch (a->kind) {
 	case FILE_REQUEST_MAPS:
-		return maps_are_valid(a);
+		return are_maps_valid(a);
 	case FILE_REQUEST_ELF:
 		return a->result < 0 ||
 		       (a->n_bytes == sizeof(a->elf) && a->elf.n_build_id <= ELF_BUILD_ID_MAX &&
@@ -181,17 +181,17 @@ static bool answer_is_valid(const struct file_answer *a, size_t len)
 	case FILE_REQUEST_JITDUMP:
 		return a->n_bytes == 0;
 	case FILE_REQUEST_NAMES:
-		return names_are_valid(a);
+		return are_names_valid(a);
 	case FILE_REQUEST_DATA_MAPS:
-		return data_maps_are_valid(a);
+		return are_data_maps_valid(a);
 	case FILE_REQUEST_ROWS:
-		return rows_are_valid(a);
+		return are_rows_valid(a);
 	default:
 		return false;
 	}
 }
 
-static void file_reader_give_up(void)
+static void file_reader_handle_end(void)
 {
 	struct file_reader_user *u, *next;
 
@@ -199,7 +199,7 @@ static void file_reader_give_up(void)
 	closep(&all.opener.fd);
 	closep(&all.reader.fd);
 	all.rows.left = 0;
-	all.answer = (struct file_answer){.kind = FILE_REQUEST_FORGET, .result = -EPIPE};
+	all.answer = (struct file_answer){.kind = FILE_REQUEST_CLOSE_ALL, .result = -EPIPE};
 	for (u = TAILQ_FIRST(&all.users); u; u = next) {
 		next = TAILQ_NEXT(u, link);
 		u->answered(u->ctx, &all.answer);
@@ -210,7 +210,7 @@ static void file_reader_give_up(void)
  * Handles one reply. Returns false if none has arrived, or if the reader or its last user has been
  * freed.
  */
-static bool file_reader_take_answer(void)
+static bool file_reader_read_answer(void)
 {
 	const struct iovec part = {&all.answer, sizeof(all.answer)};
 	ssize_t n = helper_receive(all.reader.fd, &part, 1, 0, NULL);
@@ -218,8 +218,8 @@ static bool file_reader_take_answer(void)
 
 	if (n == -EAGAIN)
 		return false;
-	if (n <= 0 || !answer_is_valid(&all.answer, (size_t)n)) {
-		file_reader_give_up();
+	if (n <= 0 || !is_answer_valid(&all.answer, (size_t)n)) {
+		file_reader_handle_end();
 		return false;
 	}
 	TAILQ_FOREACH (u, &all.users, link) {
@@ -233,7 +233,7 @@ static bool file_reader_take_answer(void)
 
 static void on_readable(evutil_socket_t fd, short what, void *ctx)
 {
-	for (int i = 0; i < ANSWERS_AT_ONCE && file_reader_take_answer(); i++)
+	for (int i = 0; i < ANSWERS_AT_ONCE && file_reader_read_answer(); i++)
 		;
 }
 
@@ -268,7 +268,7 @@ static bool send_request(const void *q, size_t len)
 
 void file_reader_leave(struct file_reader_user *u)
 {
-	const struct file_request forget = {.kind = FILE_REQUEST_FORGET};
+	const struct file_request close_all = {.kind = FILE_REQUEST_CLOSE_ALL};
 
 	if (!u->number)
 		return;
@@ -277,12 +277,12 @@ void file_reader_leave(struct file_reader_user *u)
 	if (!TAILQ_EMPTY(&all.users))
 		return;
 	event_freep(&all.readable);
-	(void)send_request(&forget, FILE_REQUEST_HEAD);
+	(void)send_request(&close_all, FILE_REQUEST_HEAD);
 }
 
 /* ---- requests ---- */
 
-bool file_reader_ask_maps(const struct file_reader_user *u, int32_t pid, int32_t tid)
+bool file_reader_request_maps(const struct file_reader_user *u, int32_t pid, int32_t tid)
 {
 	const struct file_request q = {.kind = FILE_REQUEST_MAPS,
 				       .user = u->number,
@@ -294,15 +294,15 @@ bool file_reader_ask_maps(const struct file_reader_user *u, int32_t pid, int32_t
 }
 
 /* Sends a request about addresses. */
-static bool ask_about_addresses(struct file_request *q, const uint64_t *addresses, uint32_t n)
+static bool send_address_request(struct file_request *q, const uint64_t *addresses, uint32_t n)
 {
 	q->n = MIN(n, (uint32_t)FILE_NAMES_MAX);
 	memcpy(q->addresses, addresses, q->n * sizeof(*addresses));
 	return send_request(q, FILE_REQUEST_HEAD + q->n * sizeof(*addresses));
 }
 
-bool file_reader_ask_data_maps(const struct file_reader_user *u, int32_t pid, int32_t tid,
-			       const uint64_t *addresses, uint32_t n)
+bool file_reader_request_data_maps(const struct file_reader_user *u, int32_t pid, int32_t tid,
+				   const uint64_t *addresses, uint32_t n)
 {
 	struct file_request q = {.kind = FILE_REQUEST_DATA_MAPS,
 				 .user = u->number,
@@ -310,11 +310,12 @@ bool file_reader_ask_data_maps(const struct file_reader_user *u, int32_t pid, in
 				 .pid = pid,
 				 .tid = tid};
 
-	return ask_about_addresses(&q, addresses, n);
+	return send_address_request(&q, addresses, n);
 }
 
 /* Sends a request about a mapped file. */
-static bool ask_about_file(struct file_request *q, const struct file_mapping *m, const char *path)
+static bool send_file_request(struct file_request *q, const struct file_mapping *m,
+			      const char *path)
 {
 	size_t len = strnlen(path, sizeof(q->path) - 1);
 
@@ -328,12 +329,12 @@ static bool ask_about_file(struct file_request *q, const struct file_mapping *m,
 	return send_request(q, FILE_REQUEST_HEAD + len + 1);
 }
 
-bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
-			 const struct file_mapping *m, const char *path)
+bool file_reader_request_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
+			     const struct file_mapping *m, const char *path)
 {
 	struct file_request q = {.kind = FILE_REQUEST_ELF, .user = u->number, .id = id, .pid = pid};
 
-	return ask_about_file(&q, m, path);
+	return send_file_request(&q, m, path);
 }
 
 /* Appends a path and its NUL if it fits. Returns the new length. */
@@ -350,8 +351,8 @@ __attribute__((format(printf, 3, 4))) static size_t add_path(struct file_request
 }
 
 /* The paths are those that gdb(1) tries. */
-bool file_reader_ask_debug_file(const struct file_reader_user *u, int32_t pid, uint32_t file,
-				const struct elf_facts *elf, const char *path)
+bool file_reader_request_debug_file(const struct file_reader_user *u, int32_t pid, uint32_t file,
+				    const struct elf_facts *elf, const char *path)
 {
 	struct file_request q = {
 		.kind = FILE_REQUEST_DEBUG_FILE, .user = u->number, .pid = pid, .file = file};
@@ -372,8 +373,8 @@ bool file_reader_ask_debug_file(const struct file_reader_user *u, int32_t pid, u
 	return len == 0 || send_request(&q, FILE_REQUEST_HEAD + len);
 }
 
-bool file_reader_ask_perf_map(const struct file_reader_user *u, uint64_t id,
-			      const struct file_reader_process *p)
+bool file_reader_request_perf_map(const struct file_reader_user *u, uint64_t id,
+				  const struct file_reader_process *p)
 {
 	const struct file_request q = {.kind = FILE_REQUEST_PERF_MAP,
 				       .user = u->number,
@@ -387,9 +388,9 @@ bool file_reader_ask_perf_map(const struct file_reader_user *u, uint64_t id,
 	return send_request(&q, FILE_REQUEST_HEAD);
 }
 
-bool file_reader_ask_jitdump(const struct file_reader_user *u, uint64_t id,
-			     const struct file_reader_process *p, const struct file_mapping *m,
-			     const char *path)
+bool file_reader_request_jitdump(const struct file_reader_user *u, uint64_t id,
+				 const struct file_reader_process *p, const struct file_mapping *m,
+				 const char *path)
 {
 	struct file_request q = {.kind = FILE_REQUEST_JITDUMP,
 				 .user = u->number,
@@ -407,20 +408,20 @@ bool file_reader_ask_jitdump(const struct file_reader_user *u, uint64_t id,
 	return send_request(&q, FILE_REQUEST_HEAD + add_path(&q, 0, "%s", path));
 }
 
-bool file_reader_ask_rows(const struct file_reader_user *u, uint64_t id, uint32_t file, int32_t pid,
-			  const struct file_mapping *m, const char *path)
+bool file_reader_request_rows(const struct file_reader_user *u, uint64_t id, uint32_t file,
+			      int32_t pid, const struct file_mapping *m, const char *path)
 {
 	struct file_request q = {
 		.kind = FILE_REQUEST_ROWS, .user = u->number, .id = id, .pid = pid, .file = file};
 
-	return m ? ask_about_file(&q, m, path) : send_request(&q, FILE_REQUEST_HEAD);
+	return m ? send_file_request(&q, m, path) : send_request(&q, FILE_REQUEST_HEAD);
 }
 
-bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
-			   const uint64_t *addresses, uint32_t n)
+bool file_reader_request_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
+			       const uint64_t *addresses, uint32_t n)
 {
 	struct file_request q = {
 		.kind = FILE_REQUEST_NAMES, .user = u->number, .id = id, .file = file};
 
-	return ask_about_addresses(&q, addresses, n);
+	return send_address_request(&q, addresses, n);
 }

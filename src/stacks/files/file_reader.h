@@ -28,8 +28,8 @@ int file_reader_start(void);
 
 struct file_reader_user {
 	/*
-	 * Set by the caller. The answer is valid during the call. Its kind is FILE_REQUEST_FORGET
-	 * if the reader has ended: then no further answers come.
+	 * Set by the caller. The answer is valid during the call. Its kind is
+	 * FILE_REQUEST_CLOSE_ALL if the reader has ended: then no further answers come.
 	 */
 	void (*answered)(void *ctx, const struct file_answer *a);
 	void *ctx;
@@ -44,25 +44,27 @@ int file_reader_join(struct file_reader_user *u, struct event_base *loop);
 /* Answers that are still to come are dropped. No-op if u has not joined. */
 void file_reader_leave(struct file_reader_user *u);
 
-/* Send a request. Return true; false if the reader is busy or has ended: the caller tries later or
- * goes on without an answer. The answer has the id; that of ask_maps and
- * ask_data_maps is pid. */
-bool file_reader_ask_maps(const struct file_reader_user *u, int32_t pid, int32_t tid);
-/* Asks which mappings contain the addresses, at most FILE_NAMES_MAX. */
-bool file_reader_ask_data_maps(const struct file_reader_user *u, int32_t pid, int32_t tid,
-			       const uint64_t *addresses, uint32_t n);
-bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
-			 const struct file_mapping *m, const char *path);
+/*
+ * Each sends a request and returns true; or false if the reader is busy or has ended: the caller
+ * retries later or continues without an answer. The answer has the id; answers to request_maps and
+ * request_data_maps have the pid.
+ */
+bool file_reader_request_maps(const struct file_reader_user *u, int32_t pid, int32_t tid);
+/* Requests the mappings that contain the addresses, at most FILE_NAMES_MAX. */
+bool file_reader_request_data_maps(const struct file_reader_user *u, int32_t pid, int32_t tid,
+				   const uint64_t *addresses, uint32_t n);
+bool file_reader_request_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
+			     const struct file_mapping *m, const char *path);
 /*
  * Call it for a stripped file (elf_facts) before its first names are requested: later names come
  * from its separate debug file, if there is one. No answer comes. path is that of the file.
  */
-bool file_reader_ask_debug_file(const struct file_reader_user *u, int32_t pid, uint32_t file,
-				const struct elf_facts *elf, const char *path);
+bool file_reader_request_debug_file(const struct file_reader_user *u, int32_t pid, uint32_t file,
+				    const struct elf_facts *elf, const char *path);
 /*
  * Names of code that a process compiled while it ran: the answer has the number with which
- * ask_names() finds them, by address in the process, and what has changed since the last request.
- * The second one is for a jitdump that the process maps (path, m).
+ * request_names() finds them, by address in the process, and what has changed since the last
+ * request. The second one is for a jitdump that the process maps (path, m).
  */
 struct file_reader_process {
 	int32_t pid, pid_inside; /* the latter in its own namespace */
@@ -70,19 +72,19 @@ struct file_reader_process {
 	uint64_t started; /* CLOCK_REALTIME, ns */
 	bool has_ended; /* or executed another program: the last request, which needs no m and path */
 };
-bool file_reader_ask_perf_map(const struct file_reader_user *u, uint64_t id,
-			      const struct file_reader_process *p);
-bool file_reader_ask_jitdump(const struct file_reader_user *u, uint64_t id,
-			     const struct file_reader_process *p, const struct file_mapping *m,
-			     const char *path);
-bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
-			   const uint64_t *addresses, uint32_t n);
+bool file_reader_request_perf_map(const struct file_reader_user *u, uint64_t id,
+				  const struct file_reader_process *p);
+bool file_reader_request_jitdump(const struct file_reader_user *u, uint64_t id,
+				 const struct file_reader_process *p, const struct file_mapping *m,
+				 const char *path);
+bool file_reader_request_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
+			       const uint64_t *addresses, uint32_t n);
 /*
- * Asks for the unwind rows of the file that has the number `file` in an answer of ask_elf. The
- * first answer has the rules (`rules`), further ones the rows (`rows`), which are sorted, and refer
+ * Requests the unwind rows of the file that has the number `file` in an answer to request_elf. The
+ * first answer has the rules (`rules`), further ones the rows (`rows`), which are sorted and refer
  * to these rules. A mapping "[vdso]" is FILE_VDSO, then m and path are NULL.
  */
-bool file_reader_ask_rows(const struct file_reader_user *u, uint64_t id, uint32_t file, int32_t pid,
-			  const struct file_mapping *m, const char *path);
+bool file_reader_request_rows(const struct file_reader_user *u, uint64_t id, uint32_t file,
+			      int32_t pid, const struct file_mapping *m, const char *path);
 /* Returns false if one of the processes has ended: there will be no further answers. */
 bool file_reader_is_alive(void);

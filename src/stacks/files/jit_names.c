@@ -26,13 +26,13 @@ void jit_names_deinit(struct jit_names *j)
 	*j = (struct jit_names){0};
 }
 
-static const char *name_of(const struct jit_names *j, const struct jit_function *f)
+static const char *jit_function_name(const struct jit_names *j, const struct jit_function *f)
 {
 	return j->names + f->name;
 }
 
 /* Returns how many of the sorted functions begin below the address. */
-static size_t count_below(const struct jit_names *j, uint64_t address)
+static size_t count_functions_below(const struct jit_names *j, uint64_t address)
 {
 	size_t low = 0, high = j->n_sorted;
 
@@ -52,7 +52,7 @@ static const struct jit_function *find_overlap(const struct jit_names *j, uint64
 					       uint64_t end)
 {
 	const struct jit_function *best = NULL;
-	size_t n = count_below(j, end);
+	size_t n = count_functions_below(j, end);
 
 	for (size_t i = n; i > 0 && n - i < JIT_OVERLAPS_MAX; i--) {
 		const struct jit_function *f = &j->functions[i - 1];
@@ -70,7 +70,7 @@ const char *jit_names_find(const struct jit_names *j, uint64_t address)
 	const struct jit_function *f =
 		address < UINT64_MAX ? find_overlap(j, address, address + 1) : NULL;
 
-	return f ? name_of(j, f) : NULL;
+	return f ? jit_function_name(j, f) : NULL;
 }
 
 /*
@@ -105,7 +105,7 @@ static int jit_names_add(struct jit_names *j, uint64_t start, uint64_t size, str
 	return 0;
 }
 
-static int by_start(const void *a, const void *b)
+static int compare_by_start(const void *a, const void *b)
 {
 	const struct jit_function *x = a, *y = b;
 
@@ -131,7 +131,8 @@ static bool sort_new_functions(struct jit_names *j)
 	for (size_t i = 0; i < n_new && !has_moved; i++) {
 		const struct jit_function *f = find_overlap(j, fresh[i].start, fresh[i].end);
 
-		has_moved = f && strcmp(name_of(j, f), name_of(j, &fresh[i])) != 0;
+		has_moved =
+			f && strcmp(jit_function_name(j, f), jit_function_name(j, &fresh[i])) != 0;
 	}
 	fresh = malloc(n_new * sizeof(*fresh));
 	if (!fresh) {
@@ -139,9 +140,10 @@ static bool sort_new_functions(struct jit_names *j)
 		return false;
 	}
 	memcpy(fresh, j->functions + j->n_sorted, n_new * sizeof(*fresh));
-	qsort(fresh, n_new, sizeof(*fresh), by_start);
+	qsort(fresh, n_new, sizeof(*fresh), compare_by_start);
 	while (n_new > 0) {
-		bool is_old = old > 0 && by_start(&j->functions[old - 1], &fresh[n_new - 1]) > 0;
+		bool is_old =
+			old > 0 && compare_by_start(&j->functions[old - 1], &fresh[n_new - 1]) > 0;
 
 		j->functions[--to] = is_old ? j->functions[--old] : fresh[--n_new];
 	}
@@ -156,8 +158,8 @@ static bool sort_new_functions(struct jit_names *j)
 
 /* ---- perf maps ---- */
 
-/* Takes a hexadecimal number and the blanks after it. */
-static bool take_hex(struct span *s, uint64_t *ret)
+/* Reads a hexadecimal number and skips the blanks after it. */
+static bool read_hex(struct span *s, uint64_t *ret)
 {
 	size_t n = 0;
 	uint64_t v = 0;
@@ -186,7 +188,7 @@ static int read_map_line(struct jit_names *j, struct span line, size_t max_bytes
 {
 	uint64_t start, size;
 
-	if (!take_hex(&line, &start) || !take_hex(&line, &size))
+	if (!read_hex(&line, &start) || !read_hex(&line, &size))
 		return 0;
 	return jit_names_add(j, start, size, line, max_bytes);
 }
@@ -250,8 +252,8 @@ struct dump_reading {
 	bool has_moved;
 };
 
-/* Gives the function at its new address the name that it has at the old one. */
-static int read_move(struct dump_reading *d, const struct jitdump_record *r)
+/* Adds the function at its new address, with the name that it has at the old one. */
+static int read_move_record(struct dump_reading *d, const struct jitdump_record *r)
 {
 	struct jit_names *j = d->names;
 	const char *name;
@@ -279,7 +281,7 @@ static int read_dump_record(struct dump_reading *d, const struct jitdump_record 
 		return jit_names_add(d->names, r->load.address, r->load.size,
 				     (struct span){r->load.name, strnlen(r->load.name, len - name)},
 				     d->max_bytes);
-	return r->id == JIT_CODE_MOVE && len >= end ? read_move(d, r) : 0;
+	return r->id == JIT_CODE_MOVE && len >= end ? read_move_record(d, r) : 0;
 }
 
 int jit_names_read_dump(struct jit_names *j, int fd, size_t max_bytes, bool *ret_moved)

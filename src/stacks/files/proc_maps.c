@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Takes a number in that base and the character that must follow it. */
-static bool proc_maps_take_number(const char **p, int base, char follows, uint64_t *ret)
+/* Reads a number in that base and the character that must follow it. */
+static bool proc_maps_read_number(const char **p, int base, char follows, uint64_t *ret)
 {
 	char *end;
 
@@ -30,14 +30,14 @@ bool proc_maps_parse_any_line(struct span line, struct file_mapping *ret, struct
 
 	memcpy(head, line.p, n);
 	head[n] = '\0';
-	if (!proc_maps_take_number(&p, 16, '-', &start) ||
-	    !proc_maps_take_number(&p, 16, ' ', &end) || strnlen(p, 5) < 5 || p[4] != ' ')
+	if (!proc_maps_read_number(&p, 16, '-', &start) ||
+	    !proc_maps_read_number(&p, 16, ' ', &end) || strnlen(p, 5) < 5 || p[4] != ' ')
 		return false;
 	p += 5;
-	if (start >= end || !proc_maps_take_number(&p, 16, ' ', &offset) ||
-	    !proc_maps_take_number(&p, 16, ':', &major) ||
-	    !proc_maps_take_number(&p, 16, ' ', &minor) ||
-	    !proc_maps_take_number(&p, 10, '\0', &inode) || major > UINT32_MAX ||
+	if (start >= end || !proc_maps_read_number(&p, 16, ' ', &offset) ||
+	    !proc_maps_read_number(&p, 16, ':', &major) ||
+	    !proc_maps_read_number(&p, 16, ' ', &minor) ||
+	    !proc_maps_read_number(&p, 10, '\0', &inode) || major > UINT32_MAX ||
 	    minor > UINT32_MAX)
 		return false;
 	for (n = (size_t)(p - head); n < line.len && line.p[n] == ' ';)

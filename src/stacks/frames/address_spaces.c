@@ -6,15 +6,15 @@
 
 #include "base/core/mem.h"
 
-void address_space_clear(struct address_spaces *s, struct address_space *a)
+void address_space_remove_mappings(struct address_spaces *s, struct address_space *a)
 {
 	s->n_mappings -= a->n;
 	a->n = 0;
 }
 
-static void address_spaces_drop(struct address_spaces *s, struct address_space *a)
+static void address_spaces_remove(struct address_spaces *s, struct address_space *a)
 {
-	address_space_clear(s, a);
+	address_space_remove_mappings(s, a);
 	HASH_DEL(s->all, a);
 	free(a->mappings);
 	free(a);
@@ -25,10 +25,10 @@ void address_spaces_deinit(struct address_spaces *s)
 	struct address_space *a, *next;
 
 	HASH_ITER (hh, s->all, a, next)
-		address_spaces_drop(s, a);
+		address_spaces_remove(s, a);
 }
 
-void address_spaces_forget(struct address_spaces *s)
+void address_spaces_remove_all(struct address_spaces *s)
 {
 	struct address_space *a, *next;
 
@@ -86,8 +86,8 @@ static size_t first_ending_after(const struct address_space *a, uint64_t address
  *	new             |-----------------------------|
  *	result   |--a--||-------------new-------------||-c-|
  */
-void address_space_map(struct address_spaces *s, struct address_space *a,
-		       const struct file_mapping *m, const char *path)
+void address_space_add_mapping(struct address_spaces *s, struct address_space *a,
+			       const struct file_mapping *m, const char *path)
 {
 	struct process_mapping fresh = {m->start, m->end, m->offset,
 					mapped_files_add(s->files, m, path), m->generation};
@@ -124,7 +124,7 @@ void address_spaces_exec(struct address_spaces *s, int32_t pid)
 
 	if (!a)
 		return;
-	address_space_clear(s, a);
+	address_space_remove_mappings(s, a);
 	a->is_known = true;
 	a->is_checked = false;
 	a->jit = 0;
@@ -156,17 +156,18 @@ void address_spaces_exit(struct address_spaces *s, int32_t pid)
 	struct address_space *a = address_spaces_find(s, pid);
 
 	if (a)
-		address_spaces_drop(s, a);
+		address_spaces_remove(s, a);
 }
 
-uint32_t address_spaces_jit(const struct address_spaces *s, int32_t pid)
+uint32_t address_spaces_find_jit(const struct address_spaces *s, int32_t pid)
 {
 	const struct address_space *a = pid ? address_spaces_find(s, pid) : NULL;
 
 	return a ? a->jit : 0;
 }
 
-const struct process_mapping *address_space_find(const struct address_space *a, uint64_t address)
+const struct process_mapping *address_space_find_mapping(const struct address_space *a,
+							 uint64_t address)
 {
 	size_t i = first_ending_after(a, address);
 

@@ -31,7 +31,7 @@ struct address_space {
 	bool is_known; /* all mappings of the process are in `mappings` */
 	bool is_checked; /* is_wanted is valid */
 	bool is_wanted; /* the config requests samples of the process */
-	uint32_t jit; /* the number of its code that comes from no file (jit_spaces.h); 0: none */
+	uint32_t jit; /* the number of the code that it compiled (jit_spaces.h); 0: none */
 	bool has_objects; /* data of the process was recorded (data_objects.h) */
 	uint64_t followed_ns; /* of unwind_follow_stack(); 0: never */
 	struct process_mapping *mappings; /* owned; sorted, without overlaps */
@@ -50,11 +50,11 @@ void address_spaces_deinit(struct address_spaces *s);
 /* Returns the process, which it adds as unknown if it is new; NULL: no memory. */
 struct address_space *address_spaces_get(struct address_spaces *s, int32_t pid);
 /* Makes all processes unknown, because records of changes were lost. */
-void address_spaces_forget(struct address_spaces *s);
-void address_space_clear(struct address_spaces *s, struct address_space *a);
+void address_spaces_remove_all(struct address_spaces *s);
+void address_space_remove_mappings(struct address_spaces *s, struct address_space *a);
 /* Adds a mapping. It replaces the parts of other mappings that it overlaps. */
-void address_space_map(struct address_spaces *s, struct address_space *a,
-		       const struct file_mapping *m, const char *path);
+void address_space_add_mapping(struct address_spaces *s, struct address_space *a,
+			       const struct file_mapping *m, const char *path);
 /* The process executes another program: it has no mappings. */
 void address_spaces_exec(struct address_spaces *s, int32_t pid);
 /* Gives the child the mappings of its parent, if they are known. */
@@ -62,6 +62,7 @@ void address_spaces_fork(struct address_spaces *s, int32_t parent, int32_t child
 void address_spaces_exit(struct address_spaces *s, int32_t pid);
 
 /* Returns the number of the code that the process compiled; 0: none is known. */
-uint32_t address_spaces_jit(const struct address_spaces *s, int32_t pid);
+uint32_t address_spaces_find_jit(const struct address_spaces *s, int32_t pid);
 /* Returns the mapping that contains the address, or NULL. */
-const struct process_mapping *address_space_find(const struct address_space *a, uint64_t address);
+const struct process_mapping *address_space_find_mapping(const struct address_space *a,
+							 uint64_t address);

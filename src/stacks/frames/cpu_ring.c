@@ -20,8 +20,8 @@
 static char scratch[CPU_RING_RECORD_MAX];
 
 /* Opens the event with a ring of that size. */
-static int open_sized(struct cpu_ring *r, const struct perf_event_attr *event, unsigned cpu,
-		      uint32_t pages)
+static int open_with_pages(struct cpu_ring *r, const struct perf_event_attr *event, unsigned cpu,
+			   uint32_t pages)
 {
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	struct perf_event_attr attr = *event;
@@ -49,7 +49,7 @@ int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu
 	int error;
 
 	attr->read_format = group | PERF_FORMAT_LOST;
-	while ((error = open_sized(r, attr, cpu, *pages)) < 0)
+	while ((error = open_with_pages(r, attr, cpu, *pages)) < 0)
 		if (error == -EINVAL && attr->read_format & PERF_FORMAT_LOST)
 			attr->read_format = group;
 		else if (error == -ENOMEM && *pages > 1)
@@ -61,7 +61,7 @@ int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu
 	return error;
 }
 
-uint64_t cpu_ring_unreported_lost(const struct cpu_ring *r)
+uint64_t cpu_ring_count_unreported_lost(const struct cpu_ring *r)
 {
 	uint64_t values[1 + 2 * CPU_RING_GROUP_MAX] = {0}; /* (n), count, lost, ... */
 	uint64_t lost;
@@ -94,7 +94,7 @@ int cpu_ring_enable(struct cpu_ring *r, bool yes)
 
 /* ---- records ---- */
 
-static void copy_out(const struct cpu_ring *r, uint64_t at, void *to, size_t n)
+static void copy_from_ring(const struct cpu_ring *r, uint64_t at, void *to, size_t n)
 {
 	const char *data = (const char *)r->page + sysconf(_SC_PAGESIZE);
 	size_t from = at & (r->size - 1), first = MIN(n, r->size - from);
@@ -113,13 +113,13 @@ static void cpu_ring_read_head(struct cpu_ring *r)
 	r->has_next = false;
 	if (r->broken || left < sizeof(h))
 		return;
-	copy_out(r, r->at, &h, sizeof(h));
+	copy_from_ring(r, r->at, &h, sizeof(h));
 	if (h.size < sizeof(h) + 24 || h.size > left) {
 		r->broken = true;
 		return;
 	}
 	time_at = h.type == PERF_RECORD_SAMPLE ? sizeof(h) + 8 : h.size - 16u;
-	copy_out(r, r->at + time_at, &r->time, sizeof(r->time));
+	copy_from_ring(r, r->at + time_at, &r->time, sizeof(r->time));
 	r->has_next = true;
 }
 
@@ -140,10 +140,10 @@ const struct perf_event_header *cpu_ring_peek(struct cpu_ring *r)
 
 	if (!r->has_next)
 		return NULL;
-	copy_out(r, r->at, &h, sizeof(h));
+	copy_from_ring(r, r->at, &h, sizeof(h));
 	if (from + h.size <= r->size)
 		return (const struct perf_event_header *)(data + from);
-	copy_out(r, r->at, scratch, h.size);
+	copy_from_ring(r, r->at, scratch, h.size);
 	return (const struct perf_event_header *)scratch;
 }
 
@@ -151,7 +151,7 @@ void cpu_ring_consume(struct cpu_ring *r)
 {
 	struct perf_event_header h;
 
-	copy_out(r, r->at, &h, sizeof(h));
+	copy_from_ring(r, r->at, &h, sizeof(h));
 	r->at += h.size;
 	cpu_ring_read_head(r);
 }

@@ -51,7 +51,7 @@ int cpu_ring_enable(struct cpu_ring *r, bool yes);
  * record only when the next one has room, so the last may be missing. 0 if the kernel does not
  * count.
  */
-uint64_t cpu_ring_unreported_lost(const struct cpu_ring *r);
+uint64_t cpu_ring_count_unreported_lost(const struct cpu_ring *r);
 
 void cpu_ring_refresh(struct cpu_ring *r);
 /*

@@ -87,7 +87,7 @@ void cpu_rings_release(struct cpu_rings *rings)
 		cpu_ring_release(&rings->items[i]);
 }
 
-struct cpu_ring *cpu_rings_earliest(const struct cpu_rings *rings, uint64_t until)
+struct cpu_ring *cpu_rings_find_earliest(const struct cpu_rings *rings, uint64_t until)
 {
 	struct cpu_ring *best = NULL;
 

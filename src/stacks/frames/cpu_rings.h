@@ -42,6 +42,6 @@ int cpu_rings_enable(struct cpu_rings *rings, bool yes);
 void cpu_rings_refresh(struct cpu_rings *rings);
 void cpu_rings_release(struct cpu_rings *rings);
 /* Returns the ring whose next record is the oldest one, up to that time; NULL: there is none. */
-struct cpu_ring *cpu_rings_earliest(const struct cpu_rings *rings, uint64_t until);
+struct cpu_ring *cpu_rings_find_earliest(const struct cpu_rings *rings, uint64_t until);
 /* Returns true if a ring holds an unread exec of the process. */
 bool cpu_rings_has_exec(const struct cpu_rings *rings, int32_t pid);

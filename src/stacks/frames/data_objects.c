@@ -8,25 +8,25 @@
 
 #include "base/core/mem.h"
 
-void data_objects_forget(struct data_objects *o)
+void data_objects_remove_all(struct data_objects *o)
 {
 	HASH_FREE(o->all);
 	o->all = NULL;
 	o->n_new = 0;
-	memset(o->asked, 0, sizeof(o->asked));
+	memset(o->requested, 0, sizeof(o->requested));
 }
 
 static void remove_object(struct data_objects *o, struct data_object *d)
 {
 	o->n_new -= d->kind == DATA_OBJECT_NEW;
 	for (uint32_t i = 0; i < o->n; i++)
-		if (o->asked[i] == d)
-			o->asked[i] = NULL;
+		if (o->requested[i] == d)
+			o->requested[i] = NULL;
 	HASH_DEL(o->all, d);
 	free(d);
 }
 
-void data_objects_forget_process(struct data_objects *o, int32_t pid)
+void data_objects_remove_process(struct data_objects *o, int32_t pid)
 {
 	struct data_object *d, *next;
 
@@ -43,16 +43,16 @@ static struct data_object *find_object(const struct data_objects *o, int32_t pid
 	return d;
 }
 
-void data_objects_want(struct data_objects *o, int32_t pid, uint32_t tid, uint64_t address,
-		       uint64_t now)
+void data_objects_add(struct data_objects *o, int32_t pid, uint32_t tid, uint64_t address,
+		      uint64_t now)
 {
 	struct data_object *d = find_object(o, pid, address);
 
-	if (d && (d->kind <= DATA_OBJECT_ASKED || now - d->wanted_ns < DATA_OBJECT_KEEP_NS))
+	if (d && (d->kind <= DATA_OBJECT_REQUESTED || now - d->wanted_ns < DATA_OBJECT_KEEP_NS))
 		return;
 	if (!d) {
 		if (HASH_COUNT(o->all) >= DATA_OBJECTS_MAX)
-			data_objects_forget(o);
+			data_objects_remove_all(o);
 		d = calloc(1, sizeof(*d));
 		if (!d)
 			return;
@@ -70,14 +70,14 @@ void data_objects_want(struct data_objects *o, int32_t pid, uint32_t tid, uint64
 	o->n_new++;
 }
 
-uint32_t data_objects_next(struct data_objects *o, uint32_t *ret_tid,
-			   uint64_t addresses[static FILE_NAMES_MAX])
+uint32_t data_objects_choose_request(struct data_objects *o, uint32_t *ret_tid,
+				     uint64_t addresses[static FILE_NAMES_MAX])
 {
 	struct data_object *d, *next;
 
 	o->pid = 0;
 	o->n = 0;
-	if (!o->n_new || o->n_requests >= DATA_OBJECTS_ASK_MAX)
+	if (!o->n_new || o->n_requests >= DATA_OBJECTS_REQUESTS_MAX)
 		return 0;
 	o->n_requests++;
 	HASH_ITER (hh, o->all, d, next) {
@@ -86,19 +86,19 @@ uint32_t data_objects_next(struct data_objects *o, uint32_t *ret_tid,
 		o->pid = d->key.pid;
 		*ret_tid = d->tid;
 		addresses[o->n] = d->key.address;
-		o->asked[o->n++] = d;
+		o->requested[o->n++] = d;
 		if (o->n == FILE_NAMES_MAX)
 			break;
 	}
 	for (uint32_t i = 0; i < o->n; i++)
-		o->asked[i]->kind = DATA_OBJECT_ASKED;
+		o->requested[i]->kind = DATA_OBJECT_REQUESTED;
 	o->n_new -= o->n;
 	return o->n;
 }
 
 /* ---- answers ---- */
 
-static bool has_path(const struct file_mapping *m, const char *path, const char *want)
+static bool mapping_has_path(const struct file_mapping *m, const char *path, const char *want)
 {
 	return m->path_len == strlen(want) && memcmp(path, want, m->path_len) == 0;
 }
@@ -110,9 +110,9 @@ static void data_object_store(struct data_object *d, const struct file_data_mapp
 		.start = found->m.start, .end = found->m.end, .offset = found->m.offset};
 	int frame;
 
-	if (has_path(&found->m, path, "[heap]")) {
+	if (mapping_has_path(&found->m, path, "[heap]")) {
 		d->kind = DATA_OBJECT_HEAP;
-	} else if (has_path(&found->m, path, "[stack]")) {
+	} else if (mapping_has_path(&found->m, path, "[stack]")) {
 		d->kind = DATA_OBJECT_STACK;
 	} else if (!found->m.inode || path[0] != '/') {
 		d->kind = DATA_OBJECT_ANONYMOUS;
@@ -132,15 +132,15 @@ void data_objects_handle_answer(struct data_objects *o, const struct file_answer
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < o->n; i++)
-		if (o->asked[i])
-			o->asked[i]->kind = DATA_OBJECT_UNKNOWN;
+		if (o->requested[i])
+			o->requested[i]->kind = DATA_OBJECT_UNKNOWN;
 	for (uint32_t i = 0; a && i < a->n; i++) {
 		struct file_data_mapping d;
 
 		memcpy(&d, a->body + at, sizeof(d));
 		at += sizeof(d);
-		if (d.address < o->n && o->asked[d.address])
-			data_object_store(o->asked[d.address], &d, a->body + at, stacks);
+		if (d.address < o->n && o->requested[d.address])
+			data_object_store(o->requested[d.address], &d, a->body + at, stacks);
 		at += (d.m.path_len + 7) / 8 * 8;
 	}
 	o->pid = 0;
@@ -149,8 +149,8 @@ void data_objects_handle_answer(struct data_objects *o, const struct file_answer
 
 /* ---- names ---- */
 
-bool data_objects_name(const struct data_objects *o, int32_t pid, uint64_t address,
-		       const struct stacks *stacks, char ret[static DATA_OBJECT_NAME_MAX])
+bool data_objects_format_name(const struct data_objects *o, int32_t pid, uint64_t address,
+			      const struct stacks *stacks, char ret[static DATA_OBJECT_NAME_MAX])
 {
 	const struct data_object *d = find_object(o, pid, address);
 	const struct stack_frame *f;

@@ -29,16 +29,16 @@ uint32_t jit_spaces_add(struct jit_spaces *j, int32_t pid)
 	return (uint32_t)++j->n;
 }
 
-bool jit_space_is_due(const struct jit_space *s, bool at_end)
+bool jit_space_is_request_due(const struct jit_space *s, bool at_end)
 {
-	return s->is_used && (!s->asked || at_end || s->process.has_ended ||
-			      clock_boot_ns() - s->asked >= s->pause);
+	return s->is_used && (!s->requested || at_end || s->process.has_ended ||
+			      clock_boot_ns() - s->requested >= s->pause);
 }
 
-void jit_space_set_asked(struct jit_space *s)
+void jit_space_set_requested(struct jit_space *s)
 {
-	s->asked = clock_boot_ns();
-	s->pause = MIN(s->pause ? 2 * s->pause : JIT_SPACE_FIRST_NS, JIT_SPACE_ASK_NS);
+	s->requested = clock_boot_ns();
+	s->pause = MIN(s->pause ? 2 * s->pause : JIT_SPACE_FIRST_NS, JIT_SPACE_REQUEST_NS);
 	s->is_used = false;
 }
 
@@ -71,7 +71,7 @@ bool jit_space_parse(const char *status, const char *stat, uint64_t realtime, ui
 	began = ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 	ret->uid = effective;
 	ret->started = realtime - (boottime - MIN(began, boottime));
-	/* One number for each namespace; that of its own comes last. */
+	/* The line has one number for each namespace; the process's own namespace is the last. */
 	for (int n = 0; *pids && *pids != '\n' && sscanf(pids, "%d%n", &ret->pid_inside, &n) == 1;)
 		pids += n;
 	return ret->pid_inside > 0;

@@ -8,11 +8,11 @@
 /*
  * Processes that run code which comes from no file: they compile it while they run, and may write
  * its names to a file (files/jit_names.h). The file grows and memory is used again, so it is read
- * again while samples are in such code: every JIT_SPACE_ASK_NS, at the beginning more often. It is
- * read for the last time after the process has ended.
+ * again while samples are in such code: every JIT_SPACE_REQUEST_NS, at the beginning more often. It
+ * is read for the last time after the process has ended.
  */
 #define JIT_SPACES_MAX 65536 /* of a session; the code of further processes has no names */
-#define JIT_SPACE_ASK_NS 1000000000ull
+#define JIT_SPACE_REQUEST_NS 1000000000ull
 #define JIT_SPACE_FIRST_NS                                                                         \
 	50000000ull /* the first pause; each is twice as long as the one before */
 
@@ -21,7 +21,7 @@ struct jit_space {
 	struct file_reader_process process; /* valid if `is_read` */
 	bool is_read;
 	bool is_used; /* has a sample since the last request */
-	uint64_t asked; /* time of the last request, CLOCK_BOOTTIME in ns; 0: none yet */
+	uint64_t requested; /* time of the last request, CLOCK_BOOTTIME in ns; 0: none yet */
 	uint64_t pause; /* ns until the next one */
 	uint32_t reader_file; /* the number for requests of names; 0: it has no names */
 	uint32_t n_functions; /* at the last answer */
@@ -39,9 +39,9 @@ void jit_spaces_deinit(struct jit_spaces *j);
 uint32_t jit_spaces_add(struct jit_spaces *j, int32_t pid);
 /* Returns true if the names are to be requested. at_end: also if that was done a short
  * time ago. */
-bool jit_space_is_due(const struct jit_space *s, bool at_end);
+bool jit_space_is_request_due(const struct jit_space *s, bool at_end);
 /* The names were requested. */
-void jit_space_set_asked(struct jit_space *s);
+void jit_space_set_requested(struct jit_space *s);
 /* The process has ended, or executes another program. */
 void jit_space_end(struct jit_space *s);
 /* Reads the identity of the process. Returns false if the process has ended. */

@@ -17,7 +17,7 @@ static uint64_t hash_path_and_inode(const char *path, size_t len, uint64_t inode
 	return siphash_keyed(path, len) ^ inode;
 }
 
-static int add_fixed(struct mapped_files *f, const char *path)
+static int add_named_file(struct mapped_files *f, const char *path)
 {
 	if (array_reserve(&f->items, &f->cap, f->n + 1, sizeof(*f->items)) < 0)
 		return -ENOMEM;
@@ -31,8 +31,8 @@ int mapped_files_init(struct mapped_files *f)
 	int r;
 
 	*f = (struct mapped_files){0};
-	r = add_fixed(f, "kernel"); /* as Perfetto's traced_perf names it */
-	return r < 0 ? r : add_fixed(f, "[unknown]");
+	r = add_named_file(f, "kernel"); /* as Perfetto's traced_perf names it */
+	return r < 0 ? r : add_named_file(f, "[unknown]");
 }
 
 void mapped_files_deinit(struct mapped_files *f)
@@ -50,19 +50,19 @@ void mapped_files_deinit(struct mapped_files *f)
  * Returns false for mappings without a file, such as "//anon" and "[vdso]". "/memfd:x (deleted)"
  * has an inode and is a file.
  */
-static bool maps_file(const struct file_mapping *m, const char *path)
+static bool is_file_mapping(const struct file_mapping *m, const char *path)
 {
 	return m->inode && m->path_len > 1 && path[0] == '/' && path[1] != '/';
 }
 
-static bool is_memory(const struct file_mapping *m, const char *path)
+static bool is_memory_mapping(const struct file_mapping *m, const char *path)
 {
 	static const char *const of_kernel[] = {"[vdso]", "[vsyscall]", "[uprobes]"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(of_kernel); i++)
 		if (strcmp(path, of_kernel[i]) == 0)
 			return false;
-	return !maps_file(m, path) || strncmp(path, "/memfd:", 7) == 0;
+	return !is_file_mapping(m, path) || strncmp(path, "/memfd:", 7) == 0;
 }
 
 static bool is_jitdump(const char *path)
@@ -103,11 +103,11 @@ uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, 
 				     .major = m->major,
 				     .minor = m->minor,
 				     .generation = m->generation,
-				     .state = maps_file(m, path) ? MAPPED_FILE_NEW
-								 : MAPPED_FILE_UNREADABLE};
+				     .state = is_file_mapping(m, path) ? MAPPED_FILE_NEW
+								       : MAPPED_FILE_UNREADABLE};
 	if (!file->path)
 		return MAPPED_FILE_UNKNOWN;
-	file->is_memory = is_memory(m, file->path);
+	file->is_memory = is_memory_mapping(m, file->path);
 	file->is_jitdump = is_jitdump(file->path);
 	f->n_bytes += len;
 	f->slots[slot] = (uint32_t)f->n;

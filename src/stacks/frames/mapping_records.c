@@ -14,8 +14,8 @@ struct mmap_record {
 	char path[];
 };
 
-const char *mapping_records_file(const struct perf_event_header *h, int32_t *ret_pid,
-				 struct file_mapping *ret)
+const char *mapping_records_mmap_path(const struct perf_event_header *h, int32_t *ret_pid,
+				      struct file_mapping *ret)
 {
 	const struct mmap_record *r = (const struct mmap_record *)h;
 	size_t head = offsetof(struct mmap_record, path) + MAPPING_RECORD_END;
@@ -40,15 +40,15 @@ static void apply_mmap(struct address_spaces *s, const struct perf_event_header 
 {
 	struct file_mapping m;
 	int32_t pid;
-	const char *path = mapping_records_file(h, &pid, &m);
+	const char *path = mapping_records_mmap_path(h, &pid, &m);
 	struct address_space *a = path ? address_spaces_get(s, pid) : NULL;
 
 	if (a && a->is_known && m.start < m.end)
-		address_space_map(s, a, &m, path);
+		address_space_add_mapping(s, a, &m, path);
 }
 
 /* Returns the process that executes another program; 0: none does. */
-static int32_t process_of_exec(const struct perf_event_header *h)
+static int32_t read_exec_process(const struct perf_event_header *h)
 {
 	return h->type == PERF_RECORD_COMM && h->misc & PERF_RECORD_MISC_COMM_EXEC &&
 			       h->size >= sizeof(struct comm_record) + MAPPING_RECORD_END
@@ -57,7 +57,7 @@ static int32_t process_of_exec(const struct perf_event_header *h)
 }
 
 /* Returns the process that ends; 0: none does. */
-static int32_t process_of_exit(const struct perf_event_header *h)
+static int32_t read_exit_process(const struct perf_event_header *h)
 {
 	const struct task_record *task = (const struct task_record *)h;
 
@@ -66,18 +66,18 @@ static int32_t process_of_exit(const struct perf_event_header *h)
 		       : 0;
 }
 
-int32_t mapping_records_new_program(const struct perf_event_header *h)
+int32_t mapping_records_started_process(const struct perf_event_header *h)
 {
 	const struct task_record *task = (const struct task_record *)h;
 
 	if (h->type == PERF_RECORD_FORK && h->size >= sizeof(*task) && task->pid != task->parent)
 		return (int32_t)task->pid;
-	return process_of_exec(h);
+	return read_exec_process(h);
 }
 
-int32_t mapping_records_old_program(const struct perf_event_header *h)
+int32_t mapping_records_ended_process(const struct perf_event_header *h)
 {
-	return process_of_exec(h) ?: process_of_exit(h);
+	return read_exec_process(h) ?: read_exit_process(h);
 }
 
 void mapping_records_apply(struct address_spaces *s, const struct perf_event_header *h)
@@ -89,20 +89,20 @@ void mapping_records_apply(struct address_spaces *s, const struct perf_event_hea
 		apply_mmap(s, h);
 		break;
 	case PERF_RECORD_COMM:
-		if (process_of_exec(h))
-			address_spaces_exec(s, process_of_exec(h));
+		if (read_exec_process(h))
+			address_spaces_exec(s, read_exec_process(h));
 		break;
 	case PERF_RECORD_FORK:
 		if (h->size >= sizeof(*task) && task->pid != task->parent)
 			address_spaces_fork(s, (int32_t)task->parent, (int32_t)task->pid);
 		break;
 	case PERF_RECORD_EXIT:
-		if (process_of_exit(h))
-			address_spaces_exit(s, process_of_exit(h));
+		if (read_exit_process(h))
+			address_spaces_exit(s, read_exit_process(h));
 		break;
 	case PERF_RECORD_LOST:
 		if (h->size >= sizeof(struct lost_record))
-			address_spaces_forget(s);
+			address_spaces_remove_all(s);
 		break;
 	}
 }

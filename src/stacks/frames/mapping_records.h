@@ -32,11 +32,11 @@ struct lost_record {
  * Returns the path of what a record of MMAP2 maps, which may have no NUL; NULL: it is another record,
  * or too short.
  */
-const char *mapping_records_file(const struct perf_event_header *h, int32_t *ret_pid,
-				 struct file_mapping *ret);
+const char *mapping_records_mmap_path(const struct perf_event_header *h, int32_t *ret_pid,
+				      struct file_mapping *ret);
 /* Returns the process that begins or executes another program with this record; 0: none does. */
-int32_t mapping_records_new_program(const struct perf_event_header *h);
+int32_t mapping_records_started_process(const struct perf_event_header *h);
 /* Returns the process whose program ends with this record; 0: none does. */
-int32_t mapping_records_old_program(const struct perf_event_header *h);
+int32_t mapping_records_ended_process(const struct perf_event_header *h);
 /* Applies the record. Other records are ignored, as are those that are too short. */
 void mapping_records_apply(struct address_spaces *s, const struct perf_event_header *h);

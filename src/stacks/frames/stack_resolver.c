@@ -2,7 +2,7 @@
 /*
  * New frames are those from r->named on. Their files are read first, then names are requested, up
  * to FILE_NAMES_MAX of one file in a request. The id of a request for names is its index in
- * r->asked; the id of a request for a file is the number of the file (mapped_files.h).
+ * r->requests; the id of a request for a file is the number of the file (mapped_files.h).
  */
 #include "stacks/frames/stack_resolver.h"
 
@@ -30,12 +30,12 @@
 
 /* ---- mappings of processes ---- */
 
-bool stack_resolver_has_maps(struct stack_resolver *r, struct address_space *a, uint32_t tid)
+bool stack_resolver_ensure_maps(struct stack_resolver *r, struct address_space *a, uint32_t tid)
 {
 	if (a->is_known || !r->has_user_frames || r->reader_is_silent)
 		return true;
-	address_space_clear(&r->spaces, a);
-	if (!file_reader_ask_maps(&r->reader, a->pid, (int32_t)tid)) {
+	address_space_remove_mappings(&r->spaces, a);
+	if (!file_reader_request_maps(&r->reader, a->pid, (int32_t)tid)) {
 		a->is_known = !file_reader_is_alive();
 		return a->is_known;
 	}
@@ -63,21 +63,21 @@ static void store_maps(struct stack_resolver *r, const struct file_answer *a)
 
 		memcpy(&m, a->body + at, sizeof(m));
 		at += sizeof(m);
-		address_space_map(&r->spaces, space, &m, a->body + at);
+		address_space_add_mapping(&r->spaces, space, &m, a->body + at);
 		at += (m.path_len + 7) / 8 * 8;
 	}
 	if (a->has_more)
 		return;
 	if (cpu_rings_has_exec(r->rings, space->pid))
-		address_space_clear(&r->spaces, space);
+		address_space_remove_mappings(&r->spaces, space);
 	space->is_known = true;
 	r->maps_of = 0;
 	r->outstanding -= r->outstanding > 0;
 }
 
-void stack_resolver_apply(struct stack_resolver *r, const struct perf_event_header *h)
+void stack_resolver_apply_record(struct stack_resolver *r, const struct perf_event_header *h)
 {
-	uint32_t jit = address_spaces_jit(&r->spaces, mapping_records_old_program(h));
+	uint32_t jit = address_spaces_find_jit(&r->spaces, mapping_records_ended_process(h));
 
 	if (jit)
 		jit_space_end(&r->jits.items[jit - 1]);
@@ -86,19 +86,20 @@ void stack_resolver_apply(struct stack_resolver *r, const struct perf_event_head
 
 /* ---- data ---- */
 
-/* Requests the mappings of wanted objects, process after process. Returns false if the round has to
+/* Requests the mappings of new objects, process after process. Returns false if the round has to
  * wait. */
-static bool ask_data_maps(struct stack_resolver *r)
+static bool request_data_maps(struct stack_resolver *r)
 {
 	uint64_t addresses[FILE_NAMES_MAX];
 	uint32_t tid, n;
 
 	if (r->objects.pid)
 		return false;
-	n = data_objects_next(&r->objects, &tid, addresses);
+	n = data_objects_choose_request(&r->objects, &tid, addresses);
 	if (!n)
 		return true;
-	if (!file_reader_ask_data_maps(&r->reader, r->objects.pid, (int32_t)tid, addresses, n)) {
+	if (!file_reader_request_data_maps(&r->reader, r->objects.pid, (int32_t)tid, addresses,
+					   n)) {
 		data_objects_handle_answer(&r->objects, NULL, &r->stacks);
 		return true;
 	}
@@ -142,13 +143,13 @@ static int32_t find_mapping_process(const struct stack_resolver *r, const struct
 	return 0;
 }
 
-static bool ask_file(struct stack_resolver *r, const struct stack_mapping *m)
+static bool request_file(struct stack_resolver *r, const struct stack_mapping *m)
 {
 	struct mapped_file *f = &r->files.items[m->file];
 	struct file_mapping where = {.inode = f->inode, .major = f->major, .minor = f->minor};
 	int32_t pid = find_mapping_process(r, m, &where);
 
-	if (!file_reader_ask_elf(&r->reader, m->file, pid, &where, f->path)) {
+	if (!file_reader_request_elf(&r->reader, m->file, pid, &where, f->path)) {
 		f->state = file_reader_is_alive() ? MAPPED_FILE_NEW : MAPPED_FILE_UNREADABLE;
 		return false;
 	}
@@ -158,14 +159,14 @@ static bool ask_file(struct stack_resolver *r, const struct stack_mapping *m)
 }
 
 /* Requests the debug file of a file that is stripped. Returns false if the reader is busy. */
-static bool ask_debug_file(struct stack_resolver *r, const struct stack_mapping *m)
+static bool request_debug_file(struct stack_resolver *r, const struct stack_mapping *m)
 {
 	struct mapped_file *f = &r->files.items[m->file];
 	struct file_mapping where;
 
 	if (f->is_debug_file_asked || !f->elf->is_stripped)
 		return true;
-	f->is_debug_file_asked = file_reader_ask_debug_file(
+	f->is_debug_file_asked = file_reader_request_debug_file(
 		&r->reader, find_mapping_process(r, m, &where), f->reader_file, f->elf, f->path);
 	return f->is_debug_file_asked;
 }
@@ -174,14 +175,14 @@ static bool ask_debug_file(struct stack_resolver *r, const struct stack_mapping 
  * Requests every file that a new frame is in, and its debug file. Returns false if the reader is
  * busy.
  */
-static bool ask_files(struct stack_resolver *r)
+static bool request_files(struct stack_resolver *r)
 {
 	for (size_t i = r->named; i < r->stacks.n_frames; i++) {
 		const struct stack_mapping *m = &r->stacks.mappings[r->stacks.frames[i].mapping];
 
 		int state = r->files.items[m->file].state;
-		bool ok = state == MAPPED_FILE_NEW    ? ask_file(r, m)
-			  : state == MAPPED_FILE_READ ? ask_debug_file(r, m)
+		bool ok = state == MAPPED_FILE_NEW    ? request_file(r, m)
+			  : state == MAPPED_FILE_READ ? request_debug_file(r, m)
 						      : true;
 
 		if (!ok && file_reader_is_alive())
@@ -196,8 +197,8 @@ static bool request_jitdump_names(struct stack_resolver *r, uint32_t number,
 	const struct address_space *a = address_spaces_get(&r->spaces, j->pid);
 
 	if (j->process.has_ended)
-		return file_reader_ask_jitdump(&r->reader, number, &j->process,
-					       &(struct file_mapping){0}, "");
+		return file_reader_request_jitdump(&r->reader, number, &j->process,
+						   &(struct file_mapping){0}, "");
 	for (size_t i = 0; a && i < a->n; i++) {
 		const struct process_mapping *m = &a->mappings[i];
 		const struct mapped_file *f = &r->files.items[m->file];
@@ -208,36 +209,37 @@ static bool request_jitdump_names(struct stack_resolver *r, uint32_t number,
 						   .minor = f->minor};
 
 		if (f->is_jitdump)
-			return file_reader_ask_jitdump(&r->reader, number, &j->process, &where,
-						       f->path);
+			return file_reader_request_jitdump(&r->reader, number, &j->process, &where,
+							   f->path);
 	}
 	return false;
 }
 
 /* Requests the names of code that the process compiled. Returns false if the reader is busy. */
-static bool ask_jit(struct stack_resolver *r, uint32_t number)
+static bool request_jit_names(struct stack_resolver *r, uint32_t number)
 {
 	struct jit_space *j = &r->jits.items[number - 1];
 
 	if (jit_space_read_process(j, r->proc_root)) {
-		if (!file_reader_ask_perf_map(&r->reader, number, &j->process))
+		if (!file_reader_request_perf_map(&r->reader, number, &j->process))
 			return !file_reader_is_alive();
 		r->outstanding += 1 + request_jitdump_names(r, number, j);
 	}
-	jit_space_set_asked(j);
+	jit_space_set_requested(j);
 	return true;
 }
 
-static bool ask_jits(struct stack_resolver *r)
+static bool request_all_jit_names(struct stack_resolver *r)
 {
 	for (uint32_t i = 1; i <= r->jits.n; i++)
-		if (jit_space_is_due(&r->jits.items[i - 1], r->is_last_round) && !ask_jit(r, i))
+		if (jit_space_is_request_due(&r->jits.items[i - 1], r->is_last_round) &&
+		    !request_jit_names(r, i))
 			return false;
 	return true;
 }
 
 /* Returns the reader's number for the source of the frame's name; NO_NAMES: there is none. */
-static uint32_t frame_names(const struct stack_resolver *r, size_t frame)
+static uint32_t frame_reader_file(const struct stack_resolver *r, size_t frame)
 {
 	const struct mapped_file *f = frame_file(r, frame);
 	uint32_t jit = r->stacks.frames[frame].jit;
@@ -248,7 +250,8 @@ static uint32_t frame_names(const struct stack_resolver *r, size_t frame)
 							 : NO_NAMES;
 }
 
-static uint64_t address_for_names(const struct stack_resolver *r, const struct stack_frame *f)
+static uint64_t address_for_name_request(const struct stack_resolver *r,
+					 const struct stack_frame *f)
 {
 	const struct stack_mapping *m = &r->stacks.mappings[f->mapping];
 	const struct mapped_file *file = &r->files.items[m->file];
@@ -263,46 +266,47 @@ static uint64_t address_for_names(const struct stack_resolver *r, const struct s
  * Requests the names of frame `first` and of further frames in its file. Returns false if the
  * reader is busy or memory runs out.
  */
-static bool ask_names(struct stack_resolver *r, size_t first)
+static bool request_names(struct stack_resolver *r, size_t first)
 {
-	uint32_t names = frame_names(r, first);
+	uint32_t names = frame_reader_file(r, first);
 	uint64_t addresses[FILE_NAMES_MAX];
 	struct name_request *q;
 
-	if (array_reserve(&r->asked, &r->cap_asked, r->n_asked + 1, sizeof(*r->asked)) < 0)
+	if (array_reserve(&r->requests, &r->cap_requests, r->n_requests + 1, sizeof(*r->requests)) <
+	    0)
 		return false;
-	q = &r->asked[r->n_asked];
+	q = &r->requests[r->n_requests];
 	q->n = 0;
 	for (size_t i = first; i < r->stacks.n_frames && q->n < FILE_NAMES_MAX; i++) {
 		const struct stack_frame *frame = &r->stacks.frames[i];
 
-		if (frame->is_asked || frame_names(r, i) != names)
+		if (frame->is_requested || frame_reader_file(r, i) != names)
 			continue;
-		addresses[q->n] = address_for_names(r, frame);
+		addresses[q->n] = address_for_name_request(r, frame);
 		q->frames[q->n++] = (uint32_t)i;
 	}
-	if (!file_reader_ask_names(&r->reader, r->n_asked, names, addresses, q->n))
+	if (!file_reader_request_names(&r->reader, r->n_requests, names, addresses, q->n))
 		return false;
 	for (uint32_t i = 0; i < q->n; i++)
-		r->stacks.frames[q->frames[i]].is_asked = true;
-	r->n_asked++;
+		r->stacks.frames[q->frames[i]].is_requested = true;
+	r->n_requests++;
 	r->outstanding++;
 	return true;
 }
 
-bool stack_resolver_ask_names(struct stack_resolver *r)
+bool stack_resolver_request_names(struct stack_resolver *r)
 {
 	if (r->reader_is_silent || !file_reader_is_alive())
 		r->named = r->stacks.n_frames;
-	else if (!ask_jits(r) || !ask_data_maps(r))
+	else if (!request_all_jit_names(r) || !request_data_maps(r))
 		return false;
 	if (r->named == r->stacks.n_frames)
 		return r->outstanding == 0;
-	if (!ask_files(r) || r->outstanding)
+	if (!request_files(r) || r->outstanding)
 		return false;
 	for (; r->named < r->stacks.n_frames; r->named++)
-		if (!r->stacks.frames[r->named].is_asked && frame_names(r, r->named) != NO_NAMES &&
-		    !ask_names(r, r->named))
+		if (!r->stacks.frames[r->named].is_requested &&
+		    frame_reader_file(r, r->named) != NO_NAMES && !request_names(r, r->named))
 			return false;
 	return r->outstanding == 0;
 }
@@ -330,11 +334,11 @@ static void store_names(struct stack_resolver *r, const struct name_request *q,
 
 bool stack_resolver_end_packets(struct stack_resolver *r)
 {
-	r->n_asked = 0;
+	r->n_requests = 0;
 	if (!stacks_is_full(&r->stacks))
 		return false;
 	stacks_reset(&r->stacks);
-	data_objects_forget(&r->objects);
+	data_objects_remove_all(&r->objects);
 	r->named = 0;
 	return true;
 }
@@ -346,7 +350,7 @@ bool stack_resolver_is_waiting(const struct stack_resolver *r)
 	return r->outstanding || (r->symbols.joined && !r->symbols.is_ready);
 }
 
-void stack_resolver_wait(struct stack_resolver *r)
+void stack_resolver_begin_waiting(struct stack_resolver *r)
 {
 	/* The symbol table always becomes ready, so it has no deadline. */
 	if (r->symbols.joined && !r->symbols.is_ready)
@@ -402,8 +406,8 @@ static void handle_answer(struct stack_resolver *r, const struct file_answer *a)
 		mapped_files_handle_answer(&r->files, (uint32_t)a->id, a);
 	else if (a->kind == FILE_REQUEST_DATA_MAPS)
 		store_data_maps(r, a);
-	else if (a->kind == FILE_REQUEST_NAMES && a->id < r->n_asked)
-		store_names(r, &r->asked[a->id], a);
+	else if (a->kind == FILE_REQUEST_NAMES && a->id < r->n_requests)
+		store_names(r, &r->requests[a->id], a);
 	else if (a->kind != FILE_REQUEST_NAMES && a->id - 1 < r->jits.n)
 		jit_space_handle_answer(&r->jits.items[a->id - 1], a);
 }
@@ -412,7 +416,7 @@ static void stack_resolver_on_answer(void *ctx, const struct file_answer *a)
 {
 	struct stack_resolver *r = ctx;
 
-	if (a->kind == FILE_REQUEST_FORGET) { /* the file reader has ended */
+	if (a->kind == FILE_REQUEST_CLOSE_ALL) { /* the file reader has ended */
 		log_warn("%s: the helper that reads program files has exited; user functions have "
 			 "no names from now on",
 			 r->source);
@@ -428,7 +432,7 @@ static void stack_resolver_on_answer(void *ctx, const struct file_answer *a)
 	handle_answer(r, a);
 	evtimer_del(r->deadline);
 	if (r->outstanding)
-		stack_resolver_wait(r);
+		stack_resolver_begin_waiting(r);
 	else
 		r->ready(r->ctx);
 }
@@ -484,14 +488,14 @@ void stack_resolver_deinit(struct stack_resolver *r)
 	stacks_deinit(&r->stacks);
 	address_spaces_deinit(&r->spaces);
 	jit_spaces_deinit(&r->jits);
-	data_objects_forget(&r->objects);
+	data_objects_remove_all(&r->objects);
 	mapped_files_deinit(&r->files);
-	freep(&r->asked);
+	freep(&r->requests);
 }
 
 /* ---- walks ---- */
 
-static void stack_walk_add(struct stack_walk *w, int frame)
+static void stack_walk_add_frame(struct stack_walk *w, int frame)
 {
 	if (frame < 0 || w->n == STACKS_FRAMES_MAX)
 		w->error = STACK_TOO_MANY_FRAMES;
@@ -500,7 +504,7 @@ static void stack_walk_add(struct stack_walk *w, int frame)
 }
 
 /* Returns an address in the call instruction of a caller. */
-static uint64_t address_of_call(uint64_t address, bool is_caller)
+static uint64_t call_address(uint64_t address, bool is_caller)
 {
 	return is_caller && address > CALL_SIZE ? address - CALL_SIZE : address;
 }
@@ -510,7 +514,7 @@ static void stack_walk_add_kernel(struct stack_walk *w, struct stack_resolver *r
 	const struct symbol_table *table = symbol_cache_table(&r->symbols);
 	char name[SYMBOL_TABLE_NAME_MAX + 1];
 	size_t len = table ? symbol_table_find_name(table, address, name) : 0;
-	stack_walk_add(w, stacks_add_kernel_frame(&r->stacks, name, len));
+	stack_walk_add_frame(w, stacks_add_kernel_frame(&r->stacks, name, len));
 }
 
 /* The code was compiled by the process. */
@@ -529,8 +533,8 @@ static int add_jit_frame(struct stack_resolver *r, struct address_space *a,
 	 * The first request is sent at once: the process may end before the round requests other
 	 * names.
 	 */
-	if (!j->asked && !r->reader_is_silent)
-		(void)ask_jit(r, a->jit);
+	if (!j->requested && !r->reader_is_silent)
+		(void)request_jit_names(r, a->jit);
 	return stacks_add_jit_frame(&r->stacks, m, address, a->jit, j->version, j->moved);
 }
 
@@ -538,14 +542,14 @@ static int add_jit_frame(struct stack_resolver *r, struct address_space *a,
 static bool stack_walk_add_user(struct stack_walk *w, struct stack_resolver *r,
 				struct address_space *a, uint64_t address, bool is_caller)
 {
-	const struct process_mapping *m = address_space_find(a, address);
+	const struct process_mapping *m = address_space_find_mapping(a, address);
 
 	if (m && r->files.items[m->file].is_memory)
-		stack_walk_add(w, add_jit_frame(r, a, m, address));
+		stack_walk_add_frame(w, add_jit_frame(r, a, m, address));
 	else if (m)
-		stack_walk_add(w, stacks_add_user_frame(&r->stacks, m, address));
+		stack_walk_add_frame(w, stacks_add_user_frame(&r->stacks, m, address));
 	else if (!is_caller)
-		stack_walk_add(w, stacks_add_unknown_frame(&r->stacks));
+		stack_walk_add_frame(w, stacks_add_unknown_frame(&r->stacks));
 	if (!m)
 		w->error = STACK_INVALID_MAP;
 	return m;
@@ -565,7 +569,7 @@ void stack_walk_add_chain(struct stack_walk *w, struct stack_resolver *r, struct
 			is_caller = false;
 			continue;
 		}
-		address = address_of_call(address, is_caller);
+		address = call_address(address, is_caller);
 		if (context == (uint64_t)PERF_CONTEXT_KERNEL)
 			stack_walk_add_kernel(w, r, address);
 		else if (context == (uint64_t)PERF_CONTEXT_USER &&
@@ -579,7 +583,7 @@ void stack_walk_add_kernel_stack(struct stack_walk *w, struct stack_resolver *r,
 				 const uint64_t *addresses, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		stack_walk_add_kernel(w, r, address_of_call(addresses[i], i > 0));
+		stack_walk_add_kernel(w, r, call_address(addresses[i], i > 0));
 }
 
 void stack_walk_add_user_stack(struct stack_walk *w, struct stack_resolver *r,
@@ -600,6 +604,6 @@ uint32_t stack_walk_end(struct stack_walk *w, struct stack_resolver *r)
 		w->frames[i] = w->frames[w->n - 1 - i];
 		w->frames[w->n - 1 - i] = frame;
 	}
-	number = w->n ? stacks_add(&r->stacks, w->frames, w->n) : -ENOENT;
+	number = w->n ? stacks_add_stack(&r->stacks, w->frames, w->n) : -ENOENT;
 	return number < 0 ? 0 : (uint32_t)number + 1;
 }

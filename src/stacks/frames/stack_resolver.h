@@ -13,16 +13,16 @@
  * Turns addresses of the kernel and of processes into numbers of stacks, for one data source. The
  * source works in rounds:
  *
- *	records    in order of time: stack_resolver_apply(), stack_resolver_has_maps(), walks,
- *	           data_objects_want()
- *	names      stack_resolver_ask_names()
- *	packets    stacks_write(), then stack_resolver_end_packets()
+ *	records    in order of time: stack_resolver_apply_record(), stack_resolver_ensure_maps(), walks,
+ *	           data_objects_add()
+ *	names      stack_resolver_request_names()
+ *	packets    stacks_write_interned(), then stack_resolver_end_packets()
  *	           stack_resolver_end_round()
  *
  * The mappings of a process and the names of functions come from the file reader, the names of the
  * kernel's functions from the symbol cache. While stack_resolver_is_waiting(), a round stops, after
- * stack_resolver_wait(); `ready` continues it when the answers are there, or when none came within
- * STACK_RESOLVER_ANSWER_MS.
+ * stack_resolver_begin_waiting(); `ready` continues it when the answers are there, or when none
+ * came within STACK_RESOLVER_ANSWER_MS.
  */
 #define STACK_RESOLVER_ANSWER_MS 2000
 
@@ -54,8 +54,8 @@ struct stack_resolver {
 	bool is_last_round; /* set by the caller: names are requested that would be requested later */
 	const char *proc_root; /* borrowed */
 
-	struct name_request *asked; /* owned: of the round */
-	size_t n_asked, cap_asked;
+	struct name_request *requests; /* owned: of the round */
+	size_t n_requests, cap_requests;
 	size_t named; /* frames below this number have been requested */
 	unsigned outstanding; /* answers that the round waits for */
 	unsigned late; /* answers that earlier rounds gave up waiting for */
@@ -75,19 +75,19 @@ int stack_resolver_join(struct stack_resolver *r, struct event_base *loop, const
 void stack_resolver_deinit(struct stack_resolver *r);
 
 bool stack_resolver_is_waiting(const struct stack_resolver *r);
-void stack_resolver_wait(struct stack_resolver *r);
+void stack_resolver_begin_waiting(struct stack_resolver *r);
 /* Applies a record of mapping_records.h. */
-void stack_resolver_apply(struct stack_resolver *r, const struct perf_event_header *h);
+void stack_resolver_apply_record(struct stack_resolver *r, const struct perf_event_header *h);
 /*
  * Returns true if the mappings of the process are known, or cannot be read. Else it requests them,
  * and the record of its thread tid has to wait for the answer.
  */
-bool stack_resolver_has_maps(struct stack_resolver *r, struct address_space *a, uint32_t tid);
+bool stack_resolver_ensure_maps(struct stack_resolver *r, struct address_space *a, uint32_t tid);
 /*
  * Requests the names of new frames. Returns true if the round need not wait: all were requested and
  * answered, or no answer will come.
  */
-bool stack_resolver_ask_names(struct stack_resolver *r);
+bool stack_resolver_request_names(struct stack_resolver *r);
 /*
  * All stacks of the round are written. Empties the tables if they are full; then it returns true,
  * and a new incremental state has to begin.

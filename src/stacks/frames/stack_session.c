@@ -23,8 +23,8 @@ static bool run_round(struct stack_session *s)
 	do {
 		s->has_read = !stack_resolver_is_waiting(&s->resolver) &&
 			      (s->has_read || s->ops->read(s));
-		if (!s->has_read || !stack_resolver_ask_names(&s->resolver)) {
-			stack_resolver_wait(&s->resolver);
+		if (!s->has_read || !stack_resolver_request_names(&s->resolver)) {
+			stack_resolver_begin_waiting(&s->resolver);
 			return false;
 		}
 		s->has_read = false;
@@ -32,8 +32,8 @@ static bool run_round(struct stack_session *s)
 		s->ops->write(s, is_last);
 		if (stack_resolver_end_packets(&s->resolver)) {
 			memset(s->has_state, 0, sizeof(s->has_state));
-			if (s->ops->forget)
-				s->ops->forget(s);
+			if (s->ops->on_stacks_reset)
+				s->ops->on_stacks_reset(s);
 		}
 	} while (!is_last);
 	stack_resolver_end_round(&s->resolver);
@@ -218,7 +218,7 @@ void stack_session_stop(struct stack_session *s)
 
 #define CLOCK_BOOTTIME_ID 6
 
-struct pb_enc *stack_session_begin_now(struct stack_session *s)
+struct pb_enc *stack_session_begin_packet_now(struct stack_session *s)
 {
 	struct pb_enc *e = writer_begin(s->writer);
 
@@ -247,7 +247,7 @@ struct pb_enc *stack_session_begin_state(struct stack_session *s)
 		return NULL;
 	stacks_clear_written(&s->resolver.stacks);
 	*has_state = true;
-	e = stack_session_begin_now(s);
+	e = stack_session_begin_packet_now(s);
 	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STACK_STATE_BEGINS);
 	return e;
 }
@@ -261,7 +261,7 @@ struct pb_enc *stack_session_begin_packet(struct stack_session *s, uint64_t time
 	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STACK_STATE_NEEDED);
 	if (stack && !stacks_has_written(stacks, stack - 1)) {
 		pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
-		stacks_write(stacks, stack - 1, e);
+		stacks_write_interned(stacks, stack - 1, e);
 		pb_enc_close(e);
 	}
 	return e;

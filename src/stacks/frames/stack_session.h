@@ -35,8 +35,8 @@ struct stack_session_ops {
 	bool (*read)(struct stack_session *s);
 	/* Writes what was read. is_last: the last pass of the round. */
 	void (*write)(struct stack_session *s, bool is_last);
-	/* The numbers of stacks.h begin anew. NULL: nothing to forget. */
-	void (*forget)(struct stack_session *s);
+	/* stacks_reset() was called: numbers of stacks are invalid. NULL: the source keeps none. */
+	void (*on_stacks_reset)(struct stack_session *s);
 	/* A tick, before its round. NULL: nothing to do. */
 	void (*tick)(struct stack_session *s);
 	/* The last round has ended: writes the packets of the end. */
@@ -101,7 +101,7 @@ struct pb_enc *stack_session_begin_state(struct stack_session *s);
 /* Begins a packet of that state, with the stack (number + 1; 0: none) if it needs to be written. */
 struct pb_enc *stack_session_begin_packet(struct stack_session *s, uint64_t time, uint32_t stack);
 /* Begins a packet with the current time and its clock. */
-struct pb_enc *stack_session_begin_now(struct stack_session *s);
+struct pb_enc *stack_session_begin_packet_now(struct stack_session *s);
 
 /* Returns true if linux.process_stats of the session subscribes to threads. */
 bool stack_session_has_subscriber(const struct stack_session *s);

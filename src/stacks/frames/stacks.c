@@ -63,14 +63,14 @@ bool stacks_is_full(const struct stacks *s)
 
 /* ---- tables ---- */
 
-static uint64_t mapping_hash(const struct stack_mapping *m)
+static uint64_t hash_mapping(const struct stack_mapping *m)
 {
 	const uint64_t key[] = {m->start, m->end, m->offset, m->file};
 
 	return siphash_keyed(key, sizeof(key));
 }
 
-static uint64_t frame_hash(const struct stack_frame *f)
+static uint64_t hash_frame(const struct stack_frame *f)
 {
 	const uint64_t key[] = {f->mapping, f->offset, f->jit};
 
@@ -87,11 +87,11 @@ static int stacks_add_mapping(struct stacks *s, const struct stack_mapping *m)
 {
 	size_t slot;
 
-	if (!RESERVE(s->by_mapping, s->n_mappings, i, mapping_hash(&s->mappings[*i - 1])) ||
+	if (!RESERVE(s->by_mapping, s->n_mappings, i, hash_mapping(&s->mappings[*i - 1])) ||
 	    array_reserve(&s->mappings, &s->cap_mappings, s->n_mappings + 1, sizeof(*s->mappings)) <
 		    0)
 		return -ENOMEM;
-	slot = OPEN_TABLE_FIND(s->by_mapping.n_slots, mapping_hash(m), at, ({
+	slot = OPEN_TABLE_FIND(s->by_mapping.n_slots, hash_mapping(m), at, ({
 				       uint32_t i_ = s->by_mapping.slots[at];
 				       const struct stack_mapping *o =
 					       i_ ? &s->mappings[i_ - 1] : NULL;
@@ -115,10 +115,10 @@ static int add_frame(struct stacks *s, int mapping, struct stack_frame f, uint32
 	if (mapping < 0)
 		return mapping;
 	f.mapping = (uint32_t)mapping;
-	if (!RESERVE(s->by_frame, s->n_frames, i, frame_hash(&s->frames[*i - 1])) ||
+	if (!RESERVE(s->by_frame, s->n_frames, i, hash_frame(&s->frames[*i - 1])) ||
 	    array_reserve(&s->frames, &s->cap_frames, s->n_frames + 1, sizeof(*s->frames)) < 0)
 		return -ENOMEM;
-	slot = OPEN_TABLE_FIND(s->by_frame.n_slots, frame_hash(&f), at, ({
+	slot = OPEN_TABLE_FIND(s->by_frame.n_slots, hash_frame(&f), at, ({
 				       uint32_t i_ = s->by_frame.slots[at];
 				       const struct stack_frame *o = i_ ? &s->frames[i_ - 1] : NULL;
 
@@ -233,7 +233,7 @@ int stacks_add_kernel_frame(struct stacks *s, const char *name, size_t len)
 	return frame;
 }
 
-int stacks_add(struct stacks *s, const uint32_t *frames, uint32_t n)
+int stacks_add_stack(struct stacks *s, const uint32_t *frames, uint32_t n)
 {
 	size_t slot;
 
@@ -334,7 +334,7 @@ static void write_frame(struct stacks *s, uint32_t number, struct pb_enc *e)
 	pb_enc_close(e);
 }
 
-void stacks_write(struct stacks *s, uint32_t number, struct pb_enc *e)
+void stacks_write_interned(struct stacks *s, uint32_t number, struct pb_enc *e)
 {
 	struct stack *stack = &s->stacks[number];
 

@@ -15,8 +15,8 @@
  *	mapping  a file and where it is mapped
  *	name     of a function
  *
- * stacks_write() writes to InternedData what the sequence does not have yet. When a table is full,
- * stacks_reset() empties all of them, and a new incremental state begins.
+ * stacks_write_interned() writes to InternedData what the sequence does not have yet. When a table
+ * is full, stacks_reset() empties all of them, and a new incremental state begins.
  */
 #define STACKS_FRAMES_MAX 512 /* of a stack */
 #define STACKS_TABLE_MAX (1u << 18) /* stacks, frames, mappings and names: then stacks_is_full() */
@@ -37,7 +37,7 @@ struct stack_frame {
 	uint32_t jit; /* number of a jit_space; 0: the code is in a file */
 	uint32_t version; /* jit: of the names of the space that `name` is from */
 	uint64_t address; /* jit: in the process */
-	bool is_asked; /* its name was requested */
+	bool is_requested; /* its name was requested */
 	bool is_data; /* a variable, which no stack has */
 };
 
@@ -97,14 +97,14 @@ bool stacks_is_full(const struct stacks *s);
  */
 int stacks_add_user_frame(struct stacks *s, const struct process_mapping *m, uint64_t address);
 int stacks_add_data_frame(struct stacks *s, const struct process_mapping *m, uint64_t address);
-/* The space has the number jit. A frame whose name is of a version before `moved`, or which had no
- * name before `version`, is added anew. */
+/* The space has the number jit. A frame is added again if its name is of a version before `moved`,
+ * or if it had no name before `version`. */
 int stacks_add_jit_frame(struct stacks *s, const struct process_mapping *m, uint64_t address,
 			 uint32_t jit, uint32_t version, uint32_t moved);
 int stacks_add_kernel_frame(struct stacks *s, const char *name, size_t len);
 int stacks_add_unknown_frame(struct stacks *s);
-int stacks_add(struct stacks *s, const uint32_t *frames, uint32_t n);
+int stacks_add_stack(struct stacks *s, const uint32_t *frames, uint32_t n);
 int stacks_add_name(struct stacks *s, const char *name, size_t len);
 
 /* Appends the fields of InternedData that the stack needs. */
-void stacks_write(struct stacks *s, uint32_t stack, struct pb_enc *e);
+void stacks_write_interned(struct stacks *s, uint32_t stack, struct pb_enc *e);

@@ -347,7 +347,7 @@ static bool has_pid(const int32_t *pids, size_t n, pid_t pid)
  * Returns true if a pattern matches the program's path, or its last component. '*' matches any
  * text.
  */
-static bool has_cmdline(char *const *patterns, size_t n, const char *cmdline)
+static bool matches_any_pattern(char *const *patterns, size_t n, const char *cmdline)
 {
 	const char *slash = strrchr(cmdline, '/');
 
@@ -367,7 +367,7 @@ bool perf_config_needs_cmdline(const struct perf_config *c)
 	       (s && (s->n_target_cmdline || s->n_exclude_cmdline));
 }
 
-enum perf_scope perf_config_scope(const struct perf_config *c, pid_t pid, const char *cmdline)
+enum perf_scope perf_config_find_scope(const struct perf_config *c, pid_t pid, const char *cmdline)
 {
 	static const Pb__PerfEventConfig__Scope none = PB__PERF_EVENT_CONFIG__SCOPE__INIT;
 	const Pb__PerfEventConfig *m = c->message;
@@ -377,16 +377,16 @@ enum perf_scope perf_config_scope(const struct perf_config *c, pid_t pid, const 
 
 	if (has_pid(s->exclude_pid, s->n_exclude_pid, pid) ||
 	    has_pid(m->exclude_pid, m->n_exclude_pid, pid) ||
-	    has_cmdline(s->exclude_cmdline, s->n_exclude_cmdline, cmdline) ||
-	    has_cmdline(m->exclude_cmdline, m->n_exclude_cmdline, cmdline))
+	    matches_any_pattern(s->exclude_cmdline, s->n_exclude_cmdline, cmdline) ||
+	    matches_any_pattern(m->exclude_cmdline, m->n_exclude_cmdline, cmdline))
 		return PERF_LEFT_OUT;
 	if (!s->n_target_pid && !m->n_target_pid && !s->n_target_cmdline && !m->n_target_cmdline &&
 	    !c->n_additional)
 		return PERF_WANTED;
 	if (has_pid(s->target_pid, s->n_target_pid, pid) ||
 	    has_pid(m->target_pid, m->n_target_pid, pid) ||
-	    has_cmdline(s->target_cmdline, s->n_target_cmdline, cmdline) ||
-	    has_cmdline(m->target_cmdline, m->n_target_cmdline, cmdline))
+	    matches_any_pattern(s->target_cmdline, s->n_target_cmdline, cmdline) ||
+	    matches_any_pattern(m->target_cmdline, m->n_target_cmdline, cmdline))
 		return PERF_WANTED;
 	return c->n_additional && *cmdline ? PERF_ADDITIONAL : PERF_LEFT_OUT;
 }

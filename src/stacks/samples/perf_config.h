@@ -55,6 +55,6 @@ enum perf_scope {
 
 /* Returns true if the config requests samples of the process. cmdline: its command line, arguments
  * separated by NUL, or "" (a kernel thread). */
-enum perf_scope perf_config_scope(const struct perf_config *c, pid_t pid, const char *cmdline);
-/* Returns true if perf_config_scope() reads cmdline. */
+enum perf_scope perf_config_find_scope(const struct perf_config *c, pid_t pid, const char *cmdline);
+/* Returns true if perf_config_find_scope() reads cmdline. */
 bool perf_config_needs_cmdline(const struct perf_config *c);

@@ -73,7 +73,7 @@ static void free_program(struct perf_session *s)
 
 /* ---- the events ---- */
 
-static bool is_chosen(const Pb__PerfEventConfig *m, unsigned cpu)
+static bool is_cpu_chosen(const Pb__PerfEventConfig *m, unsigned cpu)
 {
 	for (size_t i = 0; i < m->n_target_cpu; i++)
 		if (m->target_cpu[i] == cpu)
@@ -148,7 +148,7 @@ static int open_events(struct perf_session *s)
 	int failed = -ENODEV;
 
 	for (unsigned cpu = 0; cpu < s->base.rings.n_cpus; cpu++) {
-		int error = is_chosen(s->perf.message, cpu) ? open_event(s, cpu) : -ENODEV;
+		int error = is_cpu_chosen(s->perf.message, cpu) ? open_event(s, cpu) : -ENODEV;
 
 		if (error == 0 || error == -ENODEV)
 			continue;
@@ -200,7 +200,7 @@ int perf_events_select_by_proc(struct perf_session *s)
 			       "waiting for containers or pods requires a BPF program that filters "
 			       "the samples: %s",
 			       s->by_proc.text);
-	return subject_find(c, s->ids.sys_root, &s->subject, &s->base.refused);
+	return subject_find_groups(c, s->ids.sys_root, &s->subject, &s->base.refused);
 }
 
 /* Opens the events of the kernel, which selects the samples of the subject if it can. */

@@ -113,7 +113,7 @@ static void write_sample(struct perf_session *s, size_t number)
 	writer_end(s->base.writer);
 }
 
-void perf_packets_write(struct stack_session *base, bool is_last)
+void perf_packets_write_samples(struct stack_session *base, bool is_last)
 {
 	struct perf_session *s = (struct perf_session *)base;
 
@@ -150,7 +150,7 @@ void perf_packets_write_lost(struct perf_session *s, unsigned cpu, uint64_t n)
 
 	s->n_lost += n;
 	ensure_state(s);
-	e = stack_session_begin_now(&s->base);
+	e = stack_session_begin_packet_now(&s->base);
 	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STACK_STATE_NEEDED);
 	pb_enc_open(e, PB_TRACE_PACKET_PERF_SAMPLE);
 	pb_enc_u64(e, PB_PERF_SAMPLE_CPU, cpu);

@@ -34,7 +34,7 @@ struct sample_record {
  * Returns true if the program is one of the first that were sampled in addition to those of the
  * scope, up to the number that the config allows. cmdline begins with the program.
  */
-static bool is_additional(struct perf_session *s, const char *cmdline)
+static bool admit_additional(struct perf_session *s, const char *cmdline)
 {
 	char *copy;
 
@@ -52,7 +52,7 @@ static bool is_additional(struct perf_session *s, const char *cmdline)
 }
 
 /* Returns true if the process is to be sampled. Reads its command line the first time. */
-static bool perf_records_check_wanted(struct perf_session *s, struct address_space *a)
+static bool perf_records_check_process(struct perf_session *s, struct address_space *a)
 {
 	static char cmdline[4096];
 	enum perf_scope scope;
@@ -66,9 +66,9 @@ static bool perf_records_check_wanted(struct perf_session *s, struct address_spa
 		n = outside_read(path, cmdline, sizeof(cmdline) - 1, OUTSIDE_READ_LONG_MS);
 	}
 	cmdline[n > 0 ? n : 0] = '\0';
-	scope = perf_config_scope(&s->perf, a->pid, cmdline);
+	scope = perf_config_find_scope(&s->perf, a->pid, cmdline);
 	a->is_wanted =
-		scope == PERF_WANTED || (scope == PERF_ADDITIONAL && is_additional(s, cmdline));
+		scope == PERF_WANTED || (scope == PERF_ADDITIONAL && admit_additional(s, cmdline));
 	if (*s->by_proc.text)
 		a->is_wanted =
 			a->is_wanted && subject_has_process(&s->subject, s->config->subject_config,
@@ -122,7 +122,7 @@ static uint32_t add_program_stack(struct perf_session *s, const struct stack_sam
 	return stack_walk_end(&w, &s->base.resolver);
 }
 
-static uint8_t cpu_mode(uint16_t misc)
+static uint8_t cpu_mode_from_misc(uint16_t misc)
 {
 	switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
 	case PERF_RECORD_MISC_KERNEL:
@@ -141,8 +141,9 @@ static uint8_t cpu_mode(uint16_t misc)
 }
 
 /*
- * Begins a sample of the process, which add_sample() completes. Returns 0; -EAGAIN if it has to wait for
- * an answer; -ENOENT if it is not wanted or there is no memory, which is counted.
+ * Begins a sample of the process, which add_sample() completes. Returns 0; -EAGAIN if it has to
+ * wait for an answer; -ENOENT if the process is not sampled, or there is no memory, which is
+ * counted.
  */
 static int begin_sample(struct perf_session *s, const struct perf_sample *sample,
 			struct address_space **ret)
@@ -158,9 +159,9 @@ static int begin_sample(struct perf_session *s, const struct perf_sample *sample
 		perf_packets_write_lost(s, sample->cpu, 1);
 		return -ENOENT;
 	}
-	if (!perf_records_check_wanted(s, a))
+	if (!perf_records_check_process(s, a))
 		return -ENOENT;
-	if (sample->pid && !stack_resolver_has_maps(&s->base.resolver, a, sample->tid))
+	if (sample->pid && !stack_resolver_ensure_maps(&s->base.resolver, a, sample->tid))
 		return -EAGAIN;
 	*ret = a;
 	return 0;
@@ -179,8 +180,8 @@ static void add_sample(struct perf_session *s, const struct perf_sample *sample,
  * Reads the counter values of a record; the value of the event comes first. n: the words left in
  * the record. Returns how many words the values take; 0 if the record is too short.
  */
-static size_t read_counts(const struct perf_session *s, const struct cpu_ring *ring,
-			  const uint64_t *words, size_t n, uint64_t *ret_counts)
+static size_t read_counter_values(const struct perf_session *s, const struct cpu_ring *ring,
+				  const uint64_t *words, size_t n, uint64_t *ret_counts)
 {
 	size_t of_each = ring->counts_lost ? 2 : 1, n_counts = 1 + s->perf.n_followers;
 	size_t at = ring->is_group ? 1 : 0;
@@ -200,7 +201,7 @@ static bool handle_sample(struct perf_session *s, const struct cpu_ring *ring,
 		    offsetof(struct sample_record, rest)) /
 		   sizeof(*r->rest);
 	uint64_t counts[1 + SAMPLES_FOLLOWERS_MAX];
-	size_t used = read_counts(s, ring, r->rest, n, counts);
+	size_t used = read_counter_values(s, ring, r->rest, n, counts);
 	struct perf_sample sample;
 	struct address_space *a;
 	int error;
@@ -212,7 +213,7 @@ static bool handle_sample(struct perf_session *s, const struct cpu_ring *ring,
 				      .cpu = r->cpu,
 				      .pid = r->pid,
 				      .tid = r->tid,
-				      .mode = cpu_mode(r->header.misc)};
+				      .mode = cpu_mode_from_misc(r->header.misc)};
 	error = begin_sample(s, &sample, &a);
 	if (error < 0)
 		return error != -EAGAIN;
@@ -252,16 +253,16 @@ static bool handle_program_sample(struct perf_session *s, const struct stack_sam
  * Rows are needed for the files of processes that are sampled. Which programs are sampled in
  * addition to those of the scope is not known before their samples.
  */
-static void follow_record(struct perf_session *s, const struct perf_event_header *h)
+static void request_rows_of_record(struct perf_session *s, const struct perf_event_header *h)
 {
 	struct file_mapping m;
 	struct address_space *a;
 	int32_t pid;
 
-	if (!s->program || !mapping_records_file(h, &pid, &m))
+	if (!s->program || !mapping_records_mmap_path(h, &pid, &m))
 		return;
 	a = s->perf.n_additional ? NULL : address_spaces_get(&s->base.resolver.spaces, pid);
-	if (!a || perf_records_check_wanted(s, a))
+	if (!a || perf_records_check_process(s, a))
 		unwind_follow_record(h);
 }
 
@@ -269,9 +270,9 @@ static void handle_comm(struct perf_session *s, uint64_t time, const struct perf
 {
 	const struct comm_record *r = (const struct comm_record *)h;
 
-	perf_tasks_rename(s, time, (int32_t)r->tid, r->name,
-			  h->size - sizeof(*r) - MAPPING_RECORD_END,
-			  h->misc & PERF_RECORD_MISC_COMM_EXEC);
+	perf_tasks_add_renamed(s, time, (int32_t)r->tid, r->name,
+			       h->size - sizeof(*r) - MAPPING_RECORD_END,
+			       h->misc & PERF_RECORD_MISC_COMM_EXEC);
 }
 
 static void handle_lost(struct perf_session *s, struct cpu_ring *ring, uint64_t lost)
@@ -286,8 +287,8 @@ static bool handle_perf_record(struct perf_session *s, struct cpu_ring *ring,
 {
 	if (h->type == PERF_RECORD_SAMPLE)
 		return handle_sample(s, ring, (const struct sample_record *)h);
-	stack_resolver_apply(&s->base.resolver, h);
-	follow_record(s, h);
+	stack_resolver_apply_record(&s->base.resolver, h);
+	request_rows_of_record(s, h);
 	if (h->type == PERF_RECORD_COMM &&
 	    h->size >= sizeof(struct comm_record) + MAPPING_RECORD_END)
 		handle_comm(s, ring->time, h);
@@ -319,7 +320,7 @@ static void report_program_losses(struct perf_session *s)
 	if (!s->program || sample_program_read_lost(s->program) < 0)
 		return;
 	for (unsigned i = 0; i < s->base.rings.n; i++) {
-		uint64_t n = sample_program_take_lost(s->program, s->base.rings.items[i].cpu);
+		uint64_t n = sample_program_count_new_lost(s->program, s->base.rings.items[i].cpu);
 
 		if (n)
 			perf_packets_write_lost(s, s->base.rings.items[i].cpu, n);
@@ -330,9 +331,9 @@ static void report_program_losses(struct perf_session *s)
  * Handles the oldest record of all rings, up to that time. Returns 0; -EAGAIN if it has to wait for
  * an answer; -ENOENT if there is none.
  */
-static int handle_oldest(struct perf_session *s, uint64_t until)
+static int handle_oldest_record(struct perf_session *s, uint64_t until)
 {
-	struct cpu_ring *r = cpu_rings_earliest(&s->base.rings, until);
+	struct cpu_ring *r = cpu_rings_find_earliest(&s->base.rings, until);
 	const struct stack_sample *p = s->program ? sample_program_peek(s->program) : NULL;
 
 	if (p && p->time <= until && (!r || p->time < r->time)) {
@@ -358,7 +359,7 @@ bool perf_records_read(struct stack_session *base)
 
 	cpu_rings_refresh(&base->rings);
 	while (r == 0 && s->n_samples < PERF_SAMPLES_MAX && !stacks_is_full(&base->resolver.stacks))
-		r = handle_oldest(s, until);
+		r = handle_oldest_record(s, until);
 	report_broken_rings(s);
 	report_program_losses(s);
 	cpu_rings_release(&base->rings);

@@ -83,13 +83,13 @@ void perf_events_close(struct perf_session *s);
 bool perf_records_read(struct stack_session *base);
 
 /* Keeps the new name of a task. name has len bytes; time is by the clock of the samples. */
-void perf_tasks_rename(struct perf_session *s, uint64_t time, int32_t tid, const char *name,
-		       size_t len, bool is_exec);
+void perf_tasks_add_renamed(struct perf_session *s, uint64_t time, int32_t tid, const char *name,
+			    size_t len, bool is_exec);
 /* Publishes the tasks of the round, so that linux.process_stats describes them. */
 void perf_tasks_publish(struct perf_session *s);
 
 /* Writes the samples of the round (stack_session_ops.write). */
-void perf_packets_write(struct stack_session *base, bool is_last);
+void perf_packets_write_samples(struct stack_session *base, bool is_last);
 /* Writes why there are no samples, or no stacks of programs without frame pointers. */
 void perf_packets_write_refusal(struct perf_session *s);
 /* Writes that n records of the CPU are missing. */

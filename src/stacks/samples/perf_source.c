@@ -23,7 +23,7 @@ int perf_source_start_helpers(void)
 static void report_remaining_losses(struct perf_session *s)
 {
 	for (unsigned i = 0; i < s->base.rings.n; i++) {
-		uint64_t n = cpu_ring_unreported_lost(&s->base.rings.items[i]);
+		uint64_t n = cpu_ring_count_unreported_lost(&s->base.rings.items[i]);
 
 		if (n)
 			perf_packets_write_lost(s, s->base.rings.items[i].cpu, n);
@@ -39,13 +39,13 @@ static void perf_source_finish(struct stack_session *base)
 	report_remaining_losses(s);
 	if (s->tables.is_joined) {
 		unwind_tables_get_stats(&stats);
-		unwind_tables_write_stats(&stats, stack_session_begin_now(base));
+		unwind_tables_write_stats(&stats, stack_session_begin_packet_now(base));
 		writer_end(base->writer);
 	}
 	if (s->program || s->filter)
 		ebpf_errors_write_missed("linux.perf",
-					 s->program ? sample_program_missed(s->program)
-						    : sample_filter_missed(s->filter),
+					 s->program ? sample_program_count_missed(s->program)
+						    : sample_filter_count_missed(s->filter),
 					 base->writer);
 	log_debug("linux.perf: %llu samples", (unsigned long long)s->n_written);
 	if (s->n_lost)
@@ -60,7 +60,7 @@ static void perf_source_finish(struct stack_session *base)
 
 static const struct stack_session_ops perf_source_ops = {
 	.read = perf_records_read,
-	.write = perf_packets_write,
+	.write = perf_packets_write_samples,
 	.finish = perf_source_finish,
 };
 

@@ -11,8 +11,8 @@
 #include "base/core/mem.h"
 #include "stacks/samples/perf_session.h"
 
-void perf_tasks_rename(struct perf_session *s, uint64_t time, int32_t tid, const char *name,
-		       size_t len, bool is_exec)
+void perf_tasks_add_renamed(struct perf_session *s, uint64_t time, int32_t tid, const char *name,
+			    size_t len, bool is_exec)
 {
 	struct perf_renamed *t;
 

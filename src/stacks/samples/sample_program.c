@@ -36,14 +36,14 @@ struct sample_filter {
 /* ---- the scope ---- */
 
 /* No process is left out as one of the recorder. */
-static struct ebpf_scope scope_of(const struct subject_ids *subject)
+static struct ebpf_scope make_scope(const struct subject_ids *subject)
 {
 	return (struct ebpf_scope){.own_pid = UINT32_MAX, .subject = subject};
 }
 
 /* Call it for a loaded object: new groups of the subject are added from now on. */
-static int follow_subject(struct ebpf_object *o, const struct subject_ids *subject,
-			  struct new_groups_user *u, struct err_text *why)
+static int join_new_groups(struct ebpf_object *o, const struct subject_ids *subject,
+			   struct new_groups_user *u, struct err_text *why)
 {
 	int r = ebpf_object_attach(o, why);
 
@@ -54,12 +54,12 @@ static int load_filter(struct sample_filter *f, const struct subject_ids *subjec
 		       struct err_text *why)
 {
 	const struct ebpf_image image = EBPF_IMAGE(sample_filter);
-	const struct ebpf_scope scope = scope_of(subject);
+	const struct ebpf_scope scope = make_scope(subject);
 	int r = ebpf_object_open(&image, &f->object, why);
 
 	if (r == 0)
 		r = ebpf_object_load(f->object, &scope, 0, why);
-	return r < 0 ? r : follow_subject(f->object, subject, &f->new_groups, why);
+	return r < 0 ? r : join_new_groups(f->object, subject, &f->new_groups, why);
 }
 
 int sample_filter_new(const struct subject_ids *subject, struct sample_filter **ret,
@@ -89,7 +89,7 @@ int sample_filter_attach(struct sample_filter *f, int event)
 	return ebpf_object_attach_to_event(f->object, "on_event", event);
 }
 
-uint64_t sample_filter_missed(const struct sample_filter *f)
+uint64_t sample_filter_count_missed(const struct sample_filter *f)
 {
 	return f->new_groups.missed;
 }
@@ -103,14 +103,14 @@ uint64_t sample_filter_missed(const struct sample_filter *f)
 #endif
 
 #if defined(__x86_64__) || defined(__aarch64__)
-static uint32_t sample_program_switches(const struct sample_program_config *c)
+static uint32_t sample_program_choose_switches(const struct sample_program_config *c)
 {
 	return ARCHITECTURE | (c->has_kernel_frames ? SAMPLES_KERNEL : 0) |
 	       (c->has_user_frames ? SAMPLES_USER : 0) | (c->is_monotonic ? SAMPLES_MONOTONIC : 0);
 }
 
 /* All programs that unwind have the same tables. */
-static int share_tables(struct ebpf_object *o, const struct unwind_maps *tables)
+static int use_unwind_tables(struct ebpf_object *o, const struct unwind_maps *tables)
 {
 	int r = ebpf_object_use_map(o, "unwind_rows", tables->rows_fd);
 
@@ -124,19 +124,19 @@ static int share_tables(struct ebpf_object *o, const struct unwind_maps *tables)
 static int load_image(struct sample_program *p, const struct sample_program_config *c,
 		      const struct ebpf_image *image, struct err_text *why)
 {
-	const struct ebpf_scope scope = scope_of(c->subject);
+	const struct ebpf_scope scope = make_scope(c->subject);
 	int r = ebpf_object_open(image, &p->object, why);
 
 	if (r < 0)
 		return r;
-	r = share_tables(p->object, c->tables);
+	r = use_unwind_tables(p->object, c->tables);
 	if (r < 0)
 		return err_set(why, r, "cannot set up the unwind tables");
 	ebpf_object_resize(p->object, "samples", (uint32_t)c->ring_size);
 	ebpf_object_resize(p->object, "followers", p->n_cpus * SAMPLES_FOLLOWERS_MAX);
 	ebpf_object_set_constants(p->object, ".rodata.samples", &c->n_followers,
 				  sizeof(c->n_followers));
-	r = ebpf_object_load(p->object, &scope, sample_program_switches(c), why);
+	r = ebpf_object_load(p->object, &scope, sample_program_choose_switches(c), why);
 	if (r < 0) {
 		ebpf_object_free(p->object);
 		p->object = NULL;
@@ -156,7 +156,7 @@ static int load_program(struct sample_program *p, const struct sample_program_co
 	return r;
 }
 
-static int map_memory(struct sample_program *p, size_t ring_size)
+static int map_ring_and_counters(struct sample_program *p, size_t ring_size)
 {
 	int r = ebpf_ring_init(&p->ring, ebpf_object_map(p->object, "samples"), ring_size);
 
@@ -179,9 +179,9 @@ int sample_program_new(const struct sample_program_config *c, struct sample_prog
 	p->n_followers = c->n_followers;
 	r = load_program(p, c, why);
 	if (r == 0)
-		r = follow_subject(p->object, c->subject, &p->new_groups, why);
+		r = join_new_groups(p->object, c->subject, &p->new_groups, why);
 	if (r == 0) {
-		r = map_memory(p, c->ring_size);
+		r = map_ring_and_counters(p, c->ring_size);
 		if (r < 0)
 			(void)err_set(why, r, "cannot map the ring of samples");
 	}
@@ -230,7 +230,7 @@ int sample_program_wakeup_fd(const struct sample_program *p)
 	return ebpf_object_map(p->object, "samples");
 }
 
-static bool is_complete(const struct stack_sample *s, uint32_t size)
+static bool is_complete_sample(const struct stack_sample *s, uint32_t size)
 {
 	size_t head = offsetof(struct stack_sample, addresses);
 
@@ -238,7 +238,7 @@ static bool is_complete(const struct stack_sample *s, uint32_t size)
 	       (size - head) / sizeof(*s->addresses) >= s->n_kernel + s->n_user;
 }
 
-uint64_t sample_program_missed(const struct sample_program *p)
+uint64_t sample_program_count_missed(const struct sample_program *p)
 {
 	return p->new_groups.missed;
 }
@@ -248,7 +248,7 @@ const struct stack_sample *sample_program_peek(struct sample_program *p)
 	const struct stack_sample *s;
 	uint32_t size;
 
-	while ((s = ebpf_ring_peek(&p->ring, &size)) && !is_complete(s, size))
+	while ((s = ebpf_ring_peek(&p->ring, &size)) && !is_complete_sample(s, size))
 		ebpf_ring_consume(&p->ring);
 	return s;
 }
@@ -263,7 +263,7 @@ int sample_program_read_lost(struct sample_program *p)
 	return map_cpus_read(&p->cpus);
 }
 
-uint64_t sample_program_take_lost(struct sample_program *p, unsigned cpu)
+uint64_t sample_program_count_new_lost(struct sample_program *p, unsigned cpu)
 {
 	uint64_t all, n;
 

@@ -24,7 +24,7 @@ void sample_filter_free(struct sample_filter *f);
 /* Returns 0 or -errno. */
 int sample_filter_attach(struct sample_filter *f, int event);
 /* Returns what was missed of awaited containers (ebpf/engine/new_groups.h). */
-uint64_t sample_filter_missed(const struct sample_filter *f);
+uint64_t sample_filter_count_missed(const struct sample_filter *f);
 
 /*
  * The program of bpf/samples.bpf.c, which writes the samples of perf events to a ring of its own:
@@ -58,8 +58,8 @@ int sample_program_attach(struct sample_program *p, unsigned cpu, int event, con
  * be watched edge-triggered. */
 int sample_program_wakeup_fd(const struct sample_program *p);
 
-/* Like sample_filter_missed(). */
-uint64_t sample_program_missed(const struct sample_program *p);
+/* Like sample_filter_count_missed(). */
+uint64_t sample_program_count_missed(const struct sample_program *p);
 
 /* Returns the next sample, which is in the ring until it is consumed; NULL: none. */
 const struct stack_sample *sample_program_peek(struct sample_program *p);
@@ -67,4 +67,4 @@ void sample_program_consume(struct sample_program *p);
 /* Reads how many samples found no room in the ring. Returns 0 or -errno. */
 int sample_program_read_lost(struct sample_program *p);
 /* Returns the number of these on the CPU since the last call. */
-uint64_t sample_program_take_lost(struct sample_program *p, unsigned cpu);
+uint64_t sample_program_count_new_lost(struct sample_program *p, unsigned cpu);

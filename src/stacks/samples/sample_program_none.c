@@ -20,7 +20,7 @@ int sample_filter_attach(struct sample_filter *f, int event)
 	return -EOPNOTSUPP;
 }
 
-uint64_t sample_filter_missed(const struct sample_filter *f)
+uint64_t sample_filter_count_missed(const struct sample_filter *f)
 {
 	return 0;
 }
@@ -45,7 +45,7 @@ int sample_program_wakeup_fd(const struct sample_program *p)
 	return -EOPNOTSUPP;
 }
 
-uint64_t sample_program_missed(const struct sample_program *p)
+uint64_t sample_program_count_missed(const struct sample_program *p)
 {
 	return 0;
 }
@@ -64,7 +64,7 @@ int sample_program_read_lost(struct sample_program *p)
 	return -EOPNOTSUPP;
 }
 
-uint64_t sample_program_take_lost(struct sample_program *p, unsigned cpu)
+uint64_t sample_program_count_new_lost(struct sample_program *p, unsigned cpu)
 {
 	return 0;
 }

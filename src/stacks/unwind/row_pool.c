@@ -17,10 +17,10 @@ int row_pool_init(struct row_pool *p, const struct unwind_maps *maps)
 	return rule_pool_init(&p->rules, maps);
 }
 
-static void release_rules(struct row_pool *p, const uint16_t *numbers, uint32_t n)
+static void unref_rules(struct row_pool *p, const uint16_t *numbers, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		rule_pool_release(&p->rules, numbers[i]);
+		rule_pool_unref(&p->rules, numbers[i]);
 }
 
 static void row_pool_remove(struct row_pool *p, struct row_range *r)
@@ -28,7 +28,7 @@ static void row_pool_remove(struct row_pool *p, struct row_range *r)
 	TAILQ_REMOVE(&p->by_place, r, place);
 	TAILQ_REMOVE(&p->by_age, r, age);
 	owner_shares_remove(&p->shares, r->owner, r->n);
-	release_rules(p, r->rules, r->n_rules);
+	unref_rules(p, r->rules, r->n_rules);
 	p->n_rows -= r->n;
 	free(r->rules);
 	free(r);
@@ -56,8 +56,8 @@ static bool is_in_use(const struct row_pool *p, const struct row_range *r, uint6
  * preferably of `owner`, then of any user but root, then of any; or the largest range, if it is
  * much larger than n. Returns false if no range can be evicted.
  */
-static bool evict_one(struct row_pool *p, uint32_t owner, uint32_t n, bool is_owner_full,
-		      bool are_users_full)
+static bool evict_range(struct row_pool *p, uint32_t owner, uint32_t n, bool is_owner_full,
+			bool are_users_full)
 {
 	struct row_range *r, *found = NULL, *large = NULL;
 	uint64_t now = clock_mono_ns();
@@ -85,15 +85,15 @@ static bool evict_one(struct row_pool *p, uint32_t owner, uint32_t n, bool is_ow
 
 /* Evicts a range because of what `shares` lacks for n more of the owner. Returns false if that does
  * not help. */
-static bool evict_for(struct row_pool *p, const struct owner_shares *shares, uint32_t owner,
-		      uint32_t n)
+static bool evict_for_share(struct row_pool *p, const struct owner_shares *shares, uint32_t owner,
+			    uint32_t n)
 {
 	bool has_room = owner_shares_have_room(shares, owner, n);
 	bool are_users_full = !has_room && shares->total + (uint64_t)n > shares->max_all;
 
 	if (owner != 0 && n > shares->max_each)
 		return false;
-	return evict_one(p, owner, n, !has_room && !are_users_full, are_users_full);
+	return evict_range(p, owner, n, !has_room && !are_users_full, are_users_full);
 }
 
 /* Returns the range before a hole of n rows, or NULL for the begin of the array. */
@@ -115,15 +115,15 @@ static bool find_hole(const struct row_pool *p, uint32_t n, struct row_range **r
 /* ---- rules ---- */
 
 /* Sets the numbers of the rules in the pool. Returns false if there is no room. */
-static bool take_rules(struct row_pool *p, uint32_t owner, const struct unwind_rule *rules,
-		       uint32_t n, uint16_t *ret_numbers)
+static bool ref_rules(struct row_pool *p, uint32_t owner, const struct unwind_rule *rules,
+		      uint32_t n, uint16_t *ret_numbers)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		do
-			ret_numbers[i] = rule_pool_take(&p->rules, owner, &rules[i]);
-		while (!ret_numbers[i] && evict_for(p, &p->rules.shares, owner, 1));
+			ret_numbers[i] = rule_pool_ref(&p->rules, owner, &rules[i]);
+		while (!ret_numbers[i] && evict_for_share(p, &p->rules.shares, owner, 1));
 		if (!ret_numbers[i]) {
-			release_rules(p, ret_numbers, i);
+			unref_rules(p, ret_numbers, i);
 			return false;
 		}
 	}
@@ -145,7 +145,7 @@ static struct row_range *find_equal(const struct row_pool *p, const struct unwin
 }
 
 /* A file of root has these rows, too: from now on they count towards no user's share. */
-static void share_with(struct row_pool *p, struct row_range *r, uint32_t owner)
+static void share_range_with(struct row_pool *p, struct row_range *r, uint32_t owner)
 {
 	if (owner == 0) {
 		owner_shares_remove(&p->shares, r->owner, r->n);
@@ -163,7 +163,7 @@ static struct row_range *row_pool_store(struct row_pool *p, uint32_t owner, uint
 	struct row_range *r, *before;
 
 	while (!owner_shares_have_room(&p->shares, owner, n) || !find_hole(p, n, &before))
-		if (!evict_for(p, &p->shares, owner, n))
+		if (!evict_for_share(p, &p->shares, owner, n))
 			return NULL;
 	r = calloc(1, sizeof(*r));
 	if (!r || !owner_shares_add(&p->shares, owner, n)) {
@@ -193,7 +193,7 @@ struct row_range *row_pool_add(struct row_pool *p, uint32_t owner, const struct 
 	struct row_range *r;
 	uint64_t hash;
 
-	if (!numbers || n_rows == 0 || !take_rules(p, owner, rules, n_rules, numbers)) {
+	if (!numbers || n_rows == 0 || !ref_rules(p, owner, rules, n_rules, numbers)) {
 		p->n_refused++;
 		return NULL;
 	}
@@ -203,13 +203,13 @@ struct row_range *row_pool_add(struct row_pool *p, uint32_t owner, const struct 
 	hash = siphash_keyed(rows, n_rows * sizeof(*rows));
 	r = find_equal(p, rows, n_rows, hash);
 	if (r) {
-		release_rules(p, numbers, n_rules);
-		share_with(p, r, owner);
+		unref_rules(p, numbers, n_rules);
+		share_range_with(p, r, owner);
 		return r;
 	}
 	r = row_pool_store(p, owner, numbers, n_rules, rows, n_rows, hash);
 	if (!r) {
-		release_rules(p, numbers, n_rules);
+		unref_rules(p, numbers, n_rules);
 		p->n_refused++;
 		return NULL;
 	}

@@ -71,7 +71,7 @@ static struct pooled_rule *rule_pool_add(struct rule_pool *p, uint32_t owner,
 	return r;
 }
 
-uint16_t rule_pool_take(struct rule_pool *p, uint32_t owner, const struct unwind_rule *rule)
+uint16_t rule_pool_ref(struct rule_pool *p, uint32_t owner, const struct unwind_rule *rule)
 {
 	struct pooled_rule *r;
 
@@ -84,7 +84,7 @@ uint16_t rule_pool_take(struct rule_pool *p, uint32_t owner, const struct unwind
 	return r->number;
 }
 
-void rule_pool_release(struct rule_pool *p, uint16_t number)
+void rule_pool_unref(struct rule_pool *p, uint16_t number)
 {
 	struct pooled_rule *r = p->by_number[number];
 

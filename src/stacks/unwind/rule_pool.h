@@ -28,6 +28,6 @@ void rule_pool_deinit(struct rule_pool *p);
 
 /* Returns the number of the rule, which then has one more user. 0: the table or the owner's share
  * of it is full. */
-uint16_t rule_pool_take(struct rule_pool *p, uint32_t owner, const struct unwind_rule *rule);
-void rule_pool_release(struct rule_pool *p, uint16_t number);
+uint16_t rule_pool_ref(struct rule_pool *p, uint32_t owner, const struct unwind_rule *rule);
+void rule_pool_unref(struct rule_pool *p, uint16_t number);
 uint32_t rule_pool_size(const struct rule_pool *p);

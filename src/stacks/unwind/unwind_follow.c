@@ -16,14 +16,14 @@ void unwind_follow_record(const struct perf_event_header *h)
 {
 	struct file_mapping m;
 	int32_t pid;
-	const char *path = mapping_records_file(h, &pid, &m);
+	const char *path = mapping_records_mmap_path(h, &pid, &m);
 
 	if (path && may_have_rows(path, m.path_len))
-		unwind_tables_want_file(pid, &m, path, false);
+		unwind_tables_request_file(pid, &m, path, false);
 }
 
-static void want_mapping(const struct address_space *a, const struct mapped_files *files,
-			 const struct process_mapping *m, bool lacks)
+static void request_mapping_rows(const struct address_space *a, const struct mapped_files *files,
+				 const struct process_mapping *m, bool lacks)
 {
 	const struct mapped_file *f = &files->items[m->file];
 	const struct file_mapping mapping = {.start = m->start,
@@ -36,7 +36,7 @@ static void want_mapping(const struct address_space *a, const struct mapped_file
 					     .generation = m->generation};
 
 	if (may_have_rows(f->path, mapping.path_len))
-		unwind_tables_want_file(a->pid, &mapping, f->path, lacks);
+		unwind_tables_request_file(a->pid, &mapping, f->path, lacks);
 }
 
 void unwind_follow_stack(struct address_space *a, const struct mapped_files *files,
@@ -47,11 +47,11 @@ void unwind_follow_stack(struct address_space *a, const struct mapped_files *fil
 		return;
 	a->followed_ns = now;
 	for (size_t i = 0; i < a->n; i++)
-		want_mapping(a, files, &a->mappings[i], false);
+		request_mapping_rows(a, files, &a->mappings[i], false);
 	for (size_t i = 0; i < n; i++) {
-		const struct process_mapping *m = address_space_find(a, addresses[i]);
+		const struct process_mapping *m = address_space_find_mapping(a, addresses[i]);
 
 		if (m)
-			want_mapping(a, files, m, true);
+			request_mapping_rows(a, files, m, true);
 	}
 }

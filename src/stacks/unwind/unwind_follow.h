@@ -5,11 +5,10 @@
 
 #include "stacks/frames/address_spaces.h"
 
-/*
- * Tells the unwind tables which files they need: those that processes map from now on, and those
- * that the BPF program of a data source has missed.
- */
-/* A process with n mappings is looked at after n / 16 + UNWIND_FOLLOW_MS at the earliest. */
+/* Requests unwind rows for the files that need them: those that processes map from now on, and
+ * those that the BPF program of a data source has missed. */
+/* The mappings of a process, n of them, are requested again after n / 16 + UNWIND_FOLLOW_MS at the
+ * earliest. */
 #define UNWIND_FOLLOW_MS 5
 
 /* To be called for each record of a perf event, so that rows are there before the first stack. */

@@ -88,14 +88,14 @@ void unwind_maps_remove_file(const struct unwind_maps *m, const struct unwind_fi
 	(void)bpf_map_delete_elem(m->files_fd, key);
 }
 
-uint64_t unwind_maps_file_used(const struct unwind_maps *m, const struct unwind_file_key *key)
+uint64_t unwind_maps_read_last_use(const struct unwind_maps *m, const struct unwind_file_key *key)
 {
 	struct unwind_file f;
 
 	return bpf_map_lookup_elem(m->files_fd, key, &f) < 0 ? 0 : f.used_ns;
 }
 
-void unwind_maps_note_change(struct unwind_maps *m)
+void unwind_maps_increment_changes(struct unwind_maps *m)
 {
 	m->changes++;
 	(void)write_state(m);

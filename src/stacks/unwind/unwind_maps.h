@@ -29,6 +29,6 @@ int unwind_maps_set_file(const struct unwind_maps *m, const struct unwind_file_k
 /* Removes an element. No-op if the map does not have it. */
 void unwind_maps_remove_file(const struct unwind_maps *m, const struct unwind_file_key *key);
 /* Returns when a stack used the file last (UNWIND_USED_NS), CLOCK_MONOTONIC; 0: never. */
-uint64_t unwind_maps_file_used(const struct unwind_maps *m, const struct unwind_file_key *key);
+uint64_t unwind_maps_read_last_use(const struct unwind_maps *m, const struct unwind_file_key *key);
 /* Space that removed files referred to is used again from now on. */
-void unwind_maps_note_change(struct unwind_maps *m);
+void unwind_maps_increment_changes(struct unwind_maps *m);

@@ -29,11 +29,11 @@ void unwind_maps_remove_file(const struct unwind_maps *m, const struct unwind_fi
 {
 }
 
-uint64_t unwind_maps_file_used(const struct unwind_maps *m, const struct unwind_file_key *key)
+uint64_t unwind_maps_read_last_use(const struct unwind_maps *m, const struct unwind_file_key *key)
 {
 	return 0;
 }
 
-void unwind_maps_note_change(struct unwind_maps *m)
+void unwind_maps_increment_changes(struct unwind_maps *m)
 {
 }

@@ -2,10 +2,10 @@
 /*
  * A mapped file goes through these stages:
  *
- *	wanted    unwind_tables_want_file() has put it into the queue
- *	current   the file reader is asked which file it is, and then for its rows, unless they are
- *	          there (tables_continue)
- *	known     it has an element in the map, by which programs find its rows (write_file)
+ *	queued    by unwind_tables_request_file()
+ *	current   its identity is requested from the file reader, then its rows, unless they are
+ *	          there (tables_read_next_files)
+ *	known     it has an element in the map, by which programs find its rows (write_file_element)
  */
 #include "stacks/unwind/unwind_tables.h"
 
@@ -24,23 +24,23 @@
 #include "stacks/unwind/row_pool.h"
 
 #define RETRY_MS 20 /* if the file reader is busy */
-#define ASKED_NS (100 * NS_PER_MS) /* for this time a file is not requested again */
+#define REPEAT_NS (100 * NS_PER_MS) /* for this time a file is not requested again */
 #define REFUSED_NS (10 * NS_PER_S) /* the same of one whose rows had no room */
 #define SEEN_MAX 4096 /* mapped files that are remembered */
 
 /*
  * A file that processes map, as their mappings describe it: device, inode, its generation, and
  * path. It may be changed in place, and without a generation it may be another file later. Then
- * programs miss it (`lacks` of unwind_tables_want_file), and the file reader is asked again.
+ * programs miss it (`lacks` of unwind_tables_request_file), and the file is requested again.
  */
 struct seen_file {
 	struct known_file *file; /* borrowed; NULL: it is not known yet, or cannot be read */
-	uint64_t asked_ns; /* CLOCK_MONOTONIC: the last answer; 0: none */
-	bool is_wanted;
-	uint32_t n_wanted; /* how often it was wanted since it entered the queue */
-	int32_t pid; /* wanted or current: a process that maps it */
+	uint64_t requested_ns; /* CLOCK_MONOTONIC: the last answer; 0: none */
+	bool is_queued;
+	uint32_t n_requests; /* requests since it entered the queue */
+	int32_t pid; /* queued or current: a process that maps it */
 	struct file_mapping m; /* there */
-	TAILQ_ENTRY(seen_file) link; /* wanted */
+	TAILQ_ENTRY(seen_file) link; /* in the queue */
 	UT_hash_handle hh;
 	char key[]; /* struct seen_key, and the path with its NUL; the vDSO: "" */
 };
@@ -72,8 +72,8 @@ static struct {
 	struct event *retry; /* owned */
 	struct known_file *files; /* owned; by key */
 	struct seen_file *seen; /* owned; by key */
-	TAILQ_HEAD(, seen_file) wanted; /* borrowed from seen */
-	uint32_t n_wanted;
+	TAILQ_HEAD(, seen_file) queue; /* borrowed from seen */
+	uint32_t n_queued;
 	struct unwind_tables_stats stats; /* only the counters */
 
 	struct {
@@ -85,11 +85,11 @@ static struct {
 	} current;
 } tables;
 
-static void tables_continue(void);
+static void tables_read_next_files(void);
 
 /* ---- elements of the map ---- */
 
-static void write_file(const struct known_file *f)
+static void write_file_element(const struct known_file *f)
 {
 	struct unwind_file element = {0};
 
@@ -117,7 +117,7 @@ static void tables_refresh(void *ctx)
 	HASH_ITER (hh, tables.files, f, next)
 		if (f->range)
 			f->range->used_ns = MAX(f->range->used_ns,
-						unwind_maps_file_used(&tables.maps, &f->key));
+						unwind_maps_read_last_use(&tables.maps, &f->key));
 }
 
 static void tables_on_evicted(void *ctx, struct row_range *r)
@@ -130,7 +130,7 @@ static void tables_on_evicted(void *ctx, struct row_range *r)
 			f->range = NULL;
 			f->is_read = false;
 		}
-	unwind_maps_note_change(&tables.maps);
+	unwind_maps_increment_changes(&tables.maps);
 }
 
 /* ---- seen files ---- */
@@ -140,18 +140,18 @@ static bool is_vdso(const struct seen_file *s)
 	return s->m.inode == 0;
 }
 
-static const char *path_of(const struct seen_file *s)
+static const char *seen_file_path(const struct seen_file *s)
 {
 	return s->key + sizeof(struct seen_key);
 }
 
-/* Forgets those that are neither wanted nor current. */
-static void forget_seen(void)
+/* Frees the files that are neither queued nor current. */
+static void free_idle_seen_files(void)
 {
 	struct seen_file *s, *next;
 
 	HASH_ITER (hh, tables.seen, s, next) {
-		if (s->is_wanted || s == tables.current.seen)
+		if (s->is_queued || s == tables.current.seen)
 			continue;
 		HASH_DEL(tables.seen, s);
 		free(s);
@@ -175,7 +175,7 @@ static struct seen_file *seen_file_get(const struct file_mapping *m, const char 
 	if (s)
 		return s;
 	if (HASH_COUNT(tables.seen) >= SEEN_MAX)
-		forget_seen();
+		free_idle_seen_files();
 	s = HASH_COUNT(tables.seen) < SEEN_MAX ? calloc(1, sizeof(*s) + len) : NULL;
 	if (!s)
 		return NULL;
@@ -188,48 +188,48 @@ static struct seen_file *seen_file_get(const struct file_mapping *m, const char 
 }
 
 /* Returns whether the file is to be requested, which also depends on lacks. */
-static bool is_due(const struct seen_file *s, bool lacks)
+static bool is_request_due(const struct seen_file *s, bool lacks)
 {
 	bool is_refused = s->file && s->file->refused_ns;
 
 	if (s == tables.current.seen)
 		return false;
-	if (!s->asked_ns || (lacks && !tables.rows.keep_ns))
+	if (!s->requested_ns || (lacks && !tables.rows.keep_ns))
 		return true;
-	return lacks && clock_mono_ns() > s->asked_ns + (is_refused ? REFUSED_NS : ASKED_NS);
+	return lacks && clock_mono_ns() > s->requested_ns + (is_refused ? REFUSED_NS : REPEAT_NS);
 }
 
-static void seen_file_want(struct seen_file *s, int32_t pid, const struct file_mapping *m)
+static void seen_file_enqueue(struct seen_file *s, int32_t pid, const struct file_mapping *m)
 {
 	s->pid = pid;
 	s->m = *m;
-	s->is_wanted = true;
-	s->n_wanted = 1;
-	tables.n_wanted++;
-	TAILQ_INSERT_TAIL(&tables.wanted, s, link);
+	s->is_queued = true;
+	s->n_requests = 1;
+	tables.n_queued++;
+	TAILQ_INSERT_TAIL(&tables.queue, s, link);
 	if (!tables.current.seen)
-		tables_continue();
+		tables_read_next_files();
 }
 
-void unwind_tables_want_file(int32_t pid, const struct file_mapping *m, const char *path,
-			     bool lacks)
+void unwind_tables_request_file(int32_t pid, const struct file_mapping *m, const char *path,
+				bool lacks)
 {
 	struct seen_file *s;
 
 	if (!tables.n_users || !file_reader_is_alive() || !m->inode)
 		return;
 	s = seen_file_get(m, path);
-	if (!s || (!s->is_wanted && tables.n_wanted >= UNWIND_WANTED_MAX))
+	if (!s || (!s->is_queued && tables.n_queued >= UNWIND_QUEUE_MAX))
 		tables.stats.n_files_left_out++;
-	else if (s->is_wanted)
-		s->n_wanted++;
-	else if (is_due(s, lacks))
-		seen_file_want(s, pid, m);
+	else if (s->is_queued)
+		s->n_requests++;
+	else if (is_request_due(s, lacks))
+		seen_file_enqueue(s, pid, m);
 }
 
 /* ---- the current file ---- */
 
-static void drop_current(void)
+static void reset_current(void)
 {
 	freep(&tables.current.rules);
 	freep(&tables.current.rows);
@@ -238,7 +238,7 @@ static void drop_current(void)
 	tables.current.seen = NULL;
 }
 
-static struct known_file *get_file(const struct unwind_file_key *key)
+static struct known_file *find_or_add_file(const struct unwind_file_key *key)
 {
 	struct known_file *f;
 
@@ -255,111 +255,111 @@ static struct known_file *get_file(const struct unwind_file_key *key)
 	return f;
 }
 
-/* Asks for the rows of the current file, unless they are there. Returns false if they have to
- * come. */
-static bool resolve_rows(struct known_file *f)
+/* Requests the rows of the current file, unless they are there. Returns false if an answer must
+ * arrive first. */
+static bool request_rows_if_missing(struct known_file *f)
 {
 	const struct seen_file *s = tables.current.seen;
 
 	if (f->is_read && !f->refused_ns) {
-		drop_current();
+		reset_current();
 		return true;
 	}
 	tables.current.file = f;
-	if (!file_reader_ask_rows(&tables.reader, 0, f->number, s->pid, is_vdso(s) ? NULL : &s->m,
-				  is_vdso(s) ? NULL : path_of(s)))
+	if (!file_reader_request_rows(&tables.reader, 0, f->number, s->pid,
+				      is_vdso(s) ? NULL : &s->m,
+				      is_vdso(s) ? NULL : seen_file_path(s)))
 		event_timer_ms(tables.retry, RETRY_MS);
 	return false;
 }
 
-/* Asks which file the current one is. Returns false if an answer has to come. */
-static bool identify(struct seen_file *s)
+/* Requests the identity of the current file. Returns false if an answer must arrive first. */
+static bool request_identity(struct seen_file *s)
 {
 	static const struct unwind_file_key vdso_key;
 	struct known_file *f;
 
 	if (!is_vdso(s)) {
-		if (!file_reader_ask_elf(&tables.reader, 0, s->pid, &s->m, path_of(s)))
+		if (!file_reader_request_elf(&tables.reader, 0, s->pid, &s->m, seen_file_path(s)))
 			event_timer_ms(tables.retry, RETRY_MS);
 		return false;
 	}
-	f = get_file(&vdso_key);
+	f = find_or_add_file(&vdso_key);
 	if (!f) {
-		drop_current();
+		reset_current();
 		return true;
 	}
 	f->number = FILE_VDSO;
 	f->n_segments = 1;
 	f->segments[0] = (struct elf_segment){.size = UINT32_MAX};
-	return resolve_rows(f);
+	return request_rows_if_missing(f);
 }
 
-static uint64_t pages_of(const struct seen_file *s)
+static uint64_t count_code_pages(const struct seen_file *s)
 {
 	return (s->m.end - s->m.start) >> 12;
 }
 
-/*
- * Removes and returns the wanted file with the least code per request: usually the C library first,
- * and a large program, which takes as long as many small ones, last.
- */
-static struct seen_file *take_wanted(void)
+/* Removes and returns the queued file with the least code per request: usually the C library first,
+ * and a large program, which takes as long as many small ones, last. */
+static struct seen_file *dequeue_file(void)
 {
 	struct seen_file *s, *least = NULL;
 
-	TAILQ_FOREACH (s, &tables.wanted, link)
-		if (!least || pages_of(s) * least->n_wanted < pages_of(least) * s->n_wanted)
+	TAILQ_FOREACH (s, &tables.queue, link)
+		if (!least || count_code_pages(s) * least->n_requests <
+				      count_code_pages(least) * s->n_requests)
 			least = s;
 	if (!least)
 		return NULL;
-	TAILQ_REMOVE(&tables.wanted, least, link);
-	tables.n_wanted--;
-	least->is_wanted = false;
+	TAILQ_REMOVE(&tables.queue, least, link);
+	tables.n_queued--;
+	least->is_queued = false;
 	return least;
 }
 
-/* Goes on until an answer is needed, or no file is wanted. */
-static void tables_continue(void)
+/* Processes queued files until an answer is needed or the queue is empty. */
+static void tables_read_next_files(void)
 {
 	struct seen_file *s;
 
-	while (!tables.current.seen && (s = take_wanted())) {
+	while (!tables.current.seen && (s = dequeue_file())) {
 		tables.current.seen = s;
-		if (!identify(s))
+		if (!request_identity(s))
 			return;
 	}
 }
 
 /* ---- answers ---- */
 
-static void set_facts(struct known_file *f, uint32_t number, const struct elf_facts *facts)
+static void store_elf_facts(struct known_file *f, uint32_t number, const struct elf_facts *facts)
 {
 	f->number = number;
 	f->n_segments = MIN(facts->n_segments, (uint32_t)UNWIND_SEGMENTS_MAX);
 	memcpy(f->segments, facts->segments, f->n_segments * sizeof(f->segments[0]));
 }
 
-static void handle_elf(const struct file_answer *a)
+static void handle_elf_answer(const struct file_answer *a)
 {
 	struct seen_file *s = tables.current.seen;
 	struct unwind_file_key key = {.inode = s->m.inode, .device = s->m.major << 20 | s->m.minor};
 
-	s->asked_ns = clock_mono_ns();
+	s->requested_ns = clock_mono_ns();
 	s->file = NULL;
 	if (a->result == 0) {
 		key.size = a->elf.size;
 		key.changed_s = (uint64_t)a->elf.changed_s;
 		key.changed_ns = a->elf.changed_ns;
-		s->file = get_file(&key);
+		s->file = find_or_add_file(&key);
 	} else {
 		tables.stats.n_unreadable++;
 	}
 	if (!s->file)
-		drop_current();
+		reset_current();
 	else if (!s->file->is_read || s->file->refused_ns)
-		set_facts(s->file, a->file, &a->elf);
-	if (!s->file || resolve_rows(s->file))
-		tables_continue();
+		store_elf_facts(s->file, a->file, &a->elf);
+	if (!s->file || request_rows_if_missing(s->file))
+		tables_read_next_files();
 }
 
 /* The first answer to a request for rows. Returns false if no rows come. */
@@ -394,10 +394,10 @@ static void end_rows(struct known_file *f)
 					tables.current.n_rows);
 	f->refused_ns = f->range ? 0 : clock_mono_ns();
 	if (f->range)
-		write_file(f);
+		write_file_element(f);
 }
 
-static void handle_rows(const struct file_answer *a)
+static void handle_rows_answer(const struct file_answer *a)
 {
 	struct known_file *f = tables.current.file;
 
@@ -414,35 +414,36 @@ static void handle_rows(const struct file_answer *a)
 	} else {
 		tables.stats.n_unreadable++;
 		if (a->result != -ESTALE) /* else the file was changed since */
-			write_file(f);
+			write_file_element(f);
 	}
 	f->is_read = a->result != -ESTALE;
-	drop_current();
-	tables_continue();
+	reset_current();
+	tables_read_next_files();
 }
 
-static void drop_wanted(void)
+static void clear_queue(void)
 {
 	struct seen_file *s;
 
-	while ((s = TAILQ_FIRST(&tables.wanted))) {
-		TAILQ_REMOVE(&tables.wanted, s, link);
-		s->is_wanted = false;
+	while ((s = TAILQ_FIRST(&tables.queue))) {
+		TAILQ_REMOVE(&tables.queue, s, link);
+		s->is_queued = false;
 	}
-	tables.n_wanted = 0;
+	tables.n_queued = 0;
 }
 
 static void tables_on_answer(void *ctx, const struct file_answer *a)
 {
-	if (a->kind == FILE_REQUEST_FORGET) { /* the reader has ended: nothing is read any more */
-		drop_current();
-		drop_wanted();
+	if (a->kind ==
+	    FILE_REQUEST_CLOSE_ALL) { /* the reader has ended: nothing is read any more */
+		reset_current();
+		clear_queue();
 	} else if (!tables.current.seen) {
 		return;
 	} else if (a->kind == FILE_REQUEST_ELF) {
-		handle_elf(a);
+		handle_elf_answer(a);
 	} else if (a->kind == FILE_REQUEST_ROWS) {
-		handle_rows(a);
+		handle_rows_answer(a);
 	}
 }
 
@@ -450,8 +451,9 @@ static void tables_on_retry(evutil_socket_t fd, short what, void *ctx)
 {
 	if (!tables.current.seen)
 		return;
-	if (tables.current.file ? resolve_rows(tables.current.file) : identify(tables.current.seen))
-		tables_continue();
+	if (tables.current.file ? request_rows_if_missing(tables.current.file)
+				: request_identity(tables.current.seen))
+		tables_read_next_files();
 }
 
 /* ---- users ---- */
@@ -459,9 +461,9 @@ static void tables_on_retry(evutil_socket_t fd, short what, void *ctx)
 static void tables_deinit(void)
 {
 	file_reader_leave(&tables.reader);
-	drop_current();
-	drop_wanted();
-	forget_seen();
+	reset_current();
+	clear_queue();
+	free_idle_seen_files();
 	HASH_FREE(tables.files);
 	event_freep(&tables.retry);
 	row_pool_deinit(&tables.rows);
@@ -476,7 +478,7 @@ static int tables_init(struct event_base *loop, bool hurries)
 
 	if (r < 0)
 		return r;
-	TAILQ_INIT(&tables.wanted);
+	TAILQ_INIT(&tables.queue);
 	tables.stats = (struct unwind_tables_stats){0};
 	tables.rows = (struct row_pool){.refresh = tables_refresh,
 					.evicted = tables_on_evicted,
@@ -492,7 +494,7 @@ static int tables_init(struct event_base *loop, bool hurries)
 	}
 	s = seen_file_get(&vdso, "");
 	if (s)
-		seen_file_want(s, 0, &vdso);
+		seen_file_enqueue(s, 0, &vdso);
 	return 0;
 }
 

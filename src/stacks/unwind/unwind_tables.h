@@ -21,7 +21,7 @@ struct event_base;
  * Before the place of rows is used again, the files that refer to them are removed from the map. A
  * program that has used them meanwhile notices that by unwind_state, and discards the stack.
  */
-#define UNWIND_WANTED_MAX 1024 /* files that are still to be read; no further ones */
+#define UNWIND_QUEUE_MAX 1024 /* files that are still to be read; no further ones */
 
 struct unwind_tables_user {
 	/* Set by the caller: rows are evicted even if stacks use them, and missing files are
@@ -38,7 +38,7 @@ struct unwind_tables_stats {
 	uint64_t n_evicted; /* files whose rows made room for others */
 	uint64_t n_refused; /* files without room for their rows */
 	uint64_t n_unreadable; /* files that could not be read, or have no rows */
-	uint64_t n_files_left_out; /* too many are wanted at once, or no memory */
+	uint64_t n_files_left_out; /* the queue was full, or memory ran out */
 	uint64_t n_cut; /* files with code without rows, because a limit of eh_rows.h was reached */
 };
 
@@ -57,8 +57,8 @@ const struct unwind_maps *unwind_tables_maps(void);
  * Copies what it needs. No-op if no user is joined, or the tables have the file. lacks: a program
  * has missed it: it is read again, because it may have changed; but not all the time.
  */
-void unwind_tables_want_file(int32_t pid, const struct file_mapping *m, const char *path,
-			     bool lacks);
+void unwind_tables_request_file(int32_t pid, const struct file_mapping *m, const char *path,
+				bool lacks);
 /* Returns whether a file is being read. */
 bool unwind_tables_is_busy(void);
 void unwind_tables_get_stats(struct unwind_tables_stats *ret);

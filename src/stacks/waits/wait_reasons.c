@@ -194,7 +194,7 @@ static const char *const waiting_functions[] = {
 	"prepare_to_wait*",
 };
 
-static bool matches(struct span name, const char *pattern)
+static bool name_matches_pattern(struct span name, const char *pattern)
 {
 	size_t n = strlen(pattern);
 
@@ -207,7 +207,7 @@ static bool matches(struct span name, const char *pattern)
  * Cuts what compilers and the kernel's macros add to the name of a function: .isra.0, .constprop.0,
  * .part.0, .cold, .llvm.123; __x64_sys_read is sys_read, __do_sys_read as well.
  */
-static struct span bare_name(struct span name)
+static struct span strip_name_suffixes(struct span name)
 {
 	static const char *const prefixes[] = {"__x64_", "__ia32_", "__arm64_", "__se_", "__do_"};
 	const char *dot = name.len > 1 ? memchr(name.p + 1, '.', name.len - 1) : NULL;
@@ -226,25 +226,25 @@ static struct span bare_name(struct span name)
 	return name;
 }
 
-static bool any_matches(struct span name, const char *const *patterns, size_t n)
+static bool any_pattern_matches(struct span name, const char *const *patterns, size_t n)
 {
 	for (size_t i = 0; i < n && patterns[i]; i++)
-		if (matches(name, patterns[i]))
+		if (name_matches_pattern(name, patterns[i]))
 			return true;
 	return false;
 }
 
-static const char *find_by_functions(const struct wait_facts *f)
+static const char *find_reason_by_functions(const struct wait_facts *f)
 {
 	for (size_t r = 0; r < ARRAY_SIZE(rules); r++)
 		for (size_t i = 0; i < f->n; i++)
-			if (any_matches(bare_name(f->functions[i]), rules[r].functions,
-					FUNCTIONS_MAX))
+			if (any_pattern_matches(strip_name_suffixes(f->functions[i]),
+						rules[r].functions, FUNCTIONS_MAX))
 				return rules[r].reason;
 	return NULL;
 }
 
-static const char *find_by_call(const char *call)
+static const char *find_reason_by_call(const char *call)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(call_reasons); i++)
 		if (strcmp(call, call_reasons[i].call) == 0)
@@ -253,21 +253,21 @@ static const char *find_by_call(const char *call)
 }
 
 /* The innermost function that indicates the reason. */
-static struct span first_function(const struct wait_facts *f)
+static struct span find_first_function(const struct wait_facts *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
-		struct span name = bare_name(f->functions[i]);
+		struct span name = strip_name_suffixes(f->functions[i]);
 
 		if (name.len &&
-		    !any_matches(name, waiting_functions, ARRAY_SIZE(waiting_functions)))
+		    !any_pattern_matches(name, waiting_functions, ARRAY_SIZE(waiting_functions)))
 			return name;
 	}
 	return (struct span){0};
 }
 
-static const char *find_without_stack(const struct wait_facts *f)
+static const char *find_reason_without_stack(const struct wait_facts *f)
 {
-	const char *reason = find_by_call(f->call);
+	const char *reason = find_reason_by_call(f->call);
 
 	if (f->state == WAIT_STOPPED)
 		return "stopped";
@@ -278,7 +278,7 @@ static const char *find_without_stack(const struct wait_facts *f)
 	return f->state == WAIT_UNINTERRUPTIBLE ? "page fault" : "other";
 }
 
-void wait_reason(const struct wait_facts *f, char ret[static WAIT_REASON_MAX])
+void wait_reason_format(const struct wait_facts *f, char ret[static WAIT_REASON_MAX])
 {
 	const char *reason = NULL;
 	struct span function;
@@ -288,11 +288,11 @@ void wait_reason(const struct wait_facts *f, char ret[static WAIT_REASON_MAX])
 	else if (f->lock < ARRAY_SIZE(lock_reasons))
 		reason = lock_reasons[f->lock];
 	if (!reason)
-		reason = f->n ? find_by_functions(f) : find_without_stack(f);
+		reason = f->n ? find_reason_by_functions(f) : find_reason_without_stack(f);
 	if (reason) {
 		snprintf(ret, WAIT_REASON_MAX, "%s", reason);
 		return;
 	}
-	function = first_function(f);
+	function = find_first_function(f);
 	snprintf(ret, WAIT_REASON_MAX, "other: %.*s", (int)function.len, function.p);
 }

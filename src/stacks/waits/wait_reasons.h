@@ -25,4 +25,4 @@ struct wait_facts {
  * Writes the reason. A wait that no rule knows is "other: FUNCTION" with the innermost function
  * that is not the scheduler's; without a stack it is the name of the system call.
  */
-void wait_reason(const struct wait_facts *f, char ret[static WAIT_REASON_MAX]);
+void wait_reason_format(const struct wait_facts *f, char ret[static WAIT_REASON_MAX]);

@@ -30,7 +30,7 @@ static int read_states(const Pb__WaitsConfig *m, struct waits_config *c, struct 
 	return 0;
 }
 
-static uint32_t or_default(uint32_t value, uint32_t usual)
+static uint32_t value_or_default(uint32_t value, uint32_t usual)
 {
 	return value ? value : usual;
 }
@@ -46,23 +46,24 @@ int waits_config_read(const Pb__WaitsConfig *m, struct waits_config *c, struct e
 	c->has_user_stacks = !m->no_user_stacks;
 	c->by_thread = m->totals_by_thread;
 	c->kernel_threads = m->kernel_threads;
-	c->settings.min_ns = or_default(m->min_us, MIN_US) * 1000ull;
-	c->totals_period_ms = or_default(m->totals_period_ms, TOTALS_PERIOD_MS);
+	c->settings.min_ns = value_or_default(m->min_us, MIN_US) * 1000ull;
+	c->totals_period_ms = value_or_default(m->totals_period_ms, TOTALS_PERIOD_MS);
 	if (c->totals_period_ms < TOTALS_PERIOD_MS_LEAST)
 		c->totals_period_ms = TOTALS_PERIOD_MS_LEAST;
 	c->max_overhead_percent = m->max_overhead_percent;
-	c->budget.waits = c->has_waits ? or_default(m->max_per_second, WAITS_PER_SECOND) : 0;
-	c->budget.kernel_stacks = or_default(m->kernel_stacks_per_second, KERNEL_STACKS_PER_SECOND);
-	c->budget.user_stacks = or_default(m->user_stacks_per_second, USER_STACKS_PER_SECOND);
+	c->budget.waits = c->has_waits ? value_or_default(m->max_per_second, WAITS_PER_SECOND) : 0;
+	c->budget.kernel_stacks =
+		value_or_default(m->kernel_stacks_per_second, KERNEL_STACKS_PER_SECOND);
+	c->budget.user_stacks = value_or_default(m->user_stacks_per_second, USER_STACKS_PER_SECOND);
 	r = read_states(m, c, e);
 	if (r == 0)
-		r = process_selection_programs("waits_config.programs", m->programs, m->n_programs,
-					       c->settings.programs, PROGRAM_NAMES_MAX,
-					       &c->settings.n_programs, e);
+		r = process_selection_copy_programs("waits_config.programs", m->programs,
+						    m->n_programs, c->settings.programs,
+						    PROGRAM_NAMES_MAX, &c->settings.n_programs, e);
 	c->follows_children = m->n_pids && m->follow_children;
 	return r ? r
-		 : process_selection_pids("waits_config.pids", m->pids, m->n_pids, WAITS_PIDS_MAX,
-					  &c->pids, &c->n_pids, e);
+		 : process_selection_copy_pids("waits_config.pids", m->pids, m->n_pids,
+					       WAITS_PIDS_MAX, &c->pids, &c->n_pids, e);
 }
 
 void waits_config_deinit(struct waits_config *c)

@@ -154,7 +154,7 @@ static void add_text(struct stack_walk *w, struct stacks *stacks, const char *te
 		w->frames[w->n++] = (uint32_t)frame;
 }
 
-static void find_call_name(union wait_what what, char ret[static SYSCALL_NAME_MAX])
+static void format_wait_call_name(union wait_what what, char ret[static SYSCALL_NAME_MAX])
 {
 	ret[0] = '\0';
 	if (what.call == WAIT_NO_CALL)
@@ -167,8 +167,8 @@ static void find_call_name(union wait_what what, char ret[static SYSCALL_NAME_MA
 		snprintf(ret, SYSCALL_NAME_MAX, "call %d", what.call);
 }
 
-static void find_reason(const struct waits_session *s, const struct known_stack *kernel,
-			union wait_what what, const char *call, char ret[static WAIT_REASON_MAX])
+static void format_reason(const struct waits_session *s, const struct known_stack *kernel,
+			  union wait_what what, const char *call, char ret[static WAIT_REASON_MAX])
 {
 	const struct stacks *stacks = &s->base.resolver.stacks;
 	struct span functions[WAITS_FRAMES_MAX];
@@ -186,7 +186,7 @@ static void find_reason(const struct waits_session *s, const struct known_stack 
 
 		functions[facts.n++] = (struct span){stacks->bytes + name->at, name->len};
 	}
-	wait_reason(&facts, ret);
+	wait_reason_format(&facts, ret);
 }
 
 /* ---- single waits ---- */
@@ -260,10 +260,10 @@ static void add_waker(struct pb_enc *e, const struct wait_event *w)
 	add_int(e, WAKER_TID, w->waker_tid);
 }
 
-static uint32_t stack_of(struct waits_session *s, uint64_t kernel, uint64_t user)
+static uint32_t add_wait_stack(struct waits_session *s, uint64_t kernel, uint64_t user)
 {
-	const struct known_stack *k = kernel ? waits_records_find(s, kernel) : NULL;
-	const struct known_stack *u = user ? waits_records_find(s, user) : NULL;
+	const struct known_stack *k = kernel ? waits_records_find_stack(s, kernel) : NULL;
+	const struct known_stack *u = user ? waits_records_find_stack(s, user) : NULL;
 	struct stack_walk w = {.n = 0};
 
 	s->n_stacks_lost += (kernel && !k) + (user && !u);
@@ -288,9 +288,9 @@ static bool is_glibc_mutex(const struct stacks *stacks, const struct stack_frame
 }
 
 /* Returns what shows that the holder_tid of the wait holds the lock; NULL: nothing does. */
-static const char *holder_evidence(struct waits_session *s, const struct wait_event *w)
+static const char *find_holder_evidence(struct waits_session *s, const struct wait_event *w)
 {
-	const struct known_stack *user = w->user ? waits_records_find(s, w->user) : NULL;
+	const struct known_stack *user = w->user ? waits_records_find_stack(s, w->user) : NULL;
 	const struct stacks *stacks = &s->base.resolver.stacks;
 
 	if (!w->holder_tid)
@@ -303,16 +303,16 @@ static const char *holder_evidence(struct waits_session *s, const struct wait_ev
 	return NULL;
 }
 
-/* What the thread waited for, and which thread held it. */
+/* Adds the futex that the thread waited for, and the thread that held it. */
 static void add_futex(struct waits_session *s, struct pb_enc *e, const struct wait_event *w)
 {
-	const char *evidence = holder_evidence(s, w);
+	const char *evidence = find_holder_evidence(s, w);
 	char name[DATA_OBJECT_NAME_MAX];
 
 	if (!s->hides_addresses)
 		add_int(e, FUTEX_ADDRESS, w->args[0]);
-	if (data_objects_name(&s->base.resolver.objects, (int32_t)w->tgid, w->args[0],
-			      &s->base.resolver.stacks, name))
+	if (data_objects_format_name(&s->base.resolver.objects, (int32_t)w->tgid, w->args[0],
+				     &s->base.resolver.stacks, name))
 		add_string(e, FUTEX_OBJECT, name);
 	if (!evidence)
 		return;
@@ -322,16 +322,16 @@ static void add_futex(struct waits_session *s, struct pb_enc *e, const struct wa
 
 static void write_wait(struct waits_session *s, const struct wait_event *w)
 {
-	const struct known_stack *kernel = waits_records_find(s, w->kernel);
-	uint32_t sleeper = stack_of(s, w->kernel, w->user);
-	uint32_t waker = stack_of(s, w->waker_kernel, w->waker_user);
+	const struct known_stack *kernel = waits_records_find_stack(s, w->kernel);
+	uint32_t sleeper = add_wait_stack(s, w->kernel, w->user);
+	uint32_t waker = add_wait_stack(s, w->waker_kernel, w->waker_user);
 	char call[SYSCALL_NAME_MAX], reason[WAIT_REASON_MAX];
 	uint64_t track;
 	struct pb_enc *e;
 
 	ensure_state(s);
-	find_call_name(w->what, call);
-	find_reason(s, kernel, w->what, call, reason);
+	format_wait_call_name(w->what, call);
+	format_reason(s, kernel, w->what, call, reason);
 	track = ensure_track(s, w);
 	e = begin_slice(s, w->since, SLICE_BEGIN, track, sleeper);
 	pb_enc_str(e, PB_TRACK_EVENT_NAME, reason);
@@ -339,7 +339,7 @@ static void write_wait(struct waits_session *s, const struct wait_event *w)
 	add_string(e, STATE, state_names[MIN(w->what.state, (unsigned)WAIT_STATES - 1)]);
 	if (*call)
 		add_string(e, SYSCALL, call);
-	if (strcmp(reason, "futex") == 0 && waits_records_has_futex(w))
+	if (strcmp(reason, "futex") == 0 && waits_records_is_futex_wait(w))
 		add_futex(s, e, w);
 	if (w->what.flags & WAIT_BEGAN_BEFORE)
 		add_bool(e, BEGAN_BEFORE);
@@ -364,7 +364,7 @@ static void publish_threads(struct waits_session *s)
 
 		s->base.tids[n++] = (int32_t)w->tid;
 		s->base.tids[n++] = (int32_t)w->waker_tid;
-		if (holder_evidence(s, w))
+		if (find_holder_evidence(s, w))
 			s->base.tids[n++] = (int32_t)w->holder_tid;
 	}
 	stack_session_publish_tids(&s->base, n);
@@ -380,20 +380,19 @@ void waits_packets_write_waits(struct waits_session *s)
 
 /* ---- totals ---- */
 
-/*
- * The frames of the code, then as the innermost one the reason, so that viewers that know nothing
- * of waits show it. A stack that was not taken is written as a single frame with that information.
- */
-static uint32_t total_stack(struct waits_session *s, const struct wait_key *k)
+/* Adds the frames of the code, then the reason as the innermost frame, so that viewers without
+ * support for waits show it. If no stack was recorded, a single frame says so. */
+static uint32_t add_total_stack(struct waits_session *s, const struct wait_key *k)
 {
-	const struct known_stack *kernel = k->kernel ? waits_records_find(s, k->kernel) : NULL;
-	const struct known_stack *user = k->user ? waits_records_find(s, k->user) : NULL;
+	const struct known_stack *kernel =
+		k->kernel ? waits_records_find_stack(s, k->kernel) : NULL;
+	const struct known_stack *user = k->user ? waits_records_find_stack(s, k->user) : NULL;
 	char call[SYSCALL_NAME_MAX], reason[WAIT_REASON_MAX], text[WAIT_REASON_MAX + 2];
 	struct stacks *stacks = &s->base.resolver.stacks;
 	struct stack_walk w = {.n = 0};
 
-	find_call_name(k->what, call);
-	find_reason(s, kernel, k->what, call, reason);
+	format_wait_call_name(k->what, call);
+	format_reason(s, kernel, k->what, call, reason);
 	snprintf(text, sizeof(text), "[%s]", reason);
 	add_text(&w, stacks, text);
 	add_frames(&w, kernel);
@@ -405,13 +404,13 @@ static uint32_t total_stack(struct waits_session *s, const struct wait_key *k)
 	return stack_walk_end(&w, &s->base.resolver);
 }
 
-/* The frames of the waker; the outermost one is its name. */
-static uint32_t waker_stack(struct waits_session *s, const struct waker_key *k)
+/* Adds the frames of the waker; the outermost one is its name. */
+static uint32_t add_waker_stack(struct waits_session *s, const struct waker_key *k)
 {
 	const struct known_stack *kernel =
-		k->waits.kernel ? waits_records_find(s, k->waits.kernel) : NULL;
+		k->waits.kernel ? waits_records_find_stack(s, k->waits.kernel) : NULL;
 	const struct known_stack *user =
-		k->waits.user ? waits_records_find(s, k->waits.user) : NULL;
+		k->waits.user ? waits_records_find_stack(s, k->waits.user) : NULL;
 	char name[WAITS_NAME], text[WAITS_NAME + 16];
 	struct stacks *stacks = &s->base.resolver.stacks;
 	struct stack_walk w = {.n = 0};
@@ -457,20 +456,20 @@ static void write_total(struct waits_session *s, const struct waker_key *k,
 			const struct wait_sum *grown)
 {
 	if (!(k->waits.what.flags & WAIT_OF_WAKER)) {
-		write_sample(s, &k->waits, total_stack(s, &k->waits), grown);
+		write_sample(s, &k->waits, add_total_stack(s, &k->waits), grown);
 		return;
 	}
 	if (!s->base.other_writer)
 		return;
 	stack_session_switch_sequence(&s->base);
-	write_sample(s, &k->waits, waker_stack(s, k), grown);
+	write_sample(s, &k->waits, add_waker_stack(s, k), grown);
 	stack_session_switch_sequence(&s->base);
 }
 
 void waits_packets_write_totals(struct waits_session *s)
 {
 	waits_totals_write(s, write_total);
-	waits_totals_write_rests(s, write_total);
+	waits_totals_write_without_waker(s, write_total);
 }
 
 /* ---- losses and cost ---- */
@@ -507,7 +506,7 @@ void waits_packets_write_stats(struct waits_session *s, const struct waits_count
 		{PB_WAITS_STATS_USER_STACKS_FAILED, c->lost.user_failed},
 		{PB_WAITS_STATS_STACKS_LOST, c->lost.stack_lost + s->n_stacks_lost},
 	};
-	struct pb_enc *e = stack_session_begin_now(&s->base);
+	struct pb_enc *e = stack_session_begin_packet_now(&s->base);
 
 	pb_enc_open(e, PB_TRACE_PACKET_WAITS_STATS);
 	if (s->base.refusal)

@@ -62,8 +62,8 @@ struct waits_program {
 
 /* ---- the life of the programs ---- */
 
-static uint32_t prepare(struct ebpf_object *o, const struct waits_config *c,
-			const struct ebpf_features *f)
+static uint32_t prepare_object(struct ebpf_object *o, const struct waits_config *c,
+			       const struct ebpf_features *f)
 {
 	bool typed = f->has_map_type(f->ctx, BPF_MAP_TYPE_TASK_STORAGE); /* 5.11 has both */
 	bool storage = typed && f->has_member(f->ctx, "bpf_local_storage_map", "storage_ma");
@@ -92,7 +92,7 @@ static uint32_t prepare(struct ebpf_object *o, const struct waits_config *c,
 }
 
 /* All programs that unwind have the same tables. Without any, they are as small as can be. */
-static int share_tables(struct ebpf_object *o, const struct unwind_maps *tables)
+static int use_unwind_tables(struct ebpf_object *o, const struct unwind_maps *tables)
 {
 	int r;
 
@@ -132,13 +132,14 @@ static int load_variant(struct waits_program *p, const struct load_args *a,
 
 	if (r < 0)
 		return r;
-	r = share_tables(p->object, a->tables);
+	r = use_unwind_tables(p->object, a->tables);
 	if (r < 0)
 		return err_set(e, r, "cannot set up the unwind tables");
 	memcpy(settings.own, a->own, sizeof(settings.own));
 	ebpf_object_set_constants(p->object, ".rodata.waits", &settings, sizeof(settings));
 	ebpf_object_set_constants(p->object, ".data.waits", &p->budget, sizeof(p->budget));
-	r = ebpf_object_load(p->object, &scope, prepare(p->object, a->config, a->features), e);
+	r = ebpf_object_load(p->object, &scope, prepare_object(p->object, a->config, a->features),
+			     e);
 	if (r < 0) {
 		ebpf_object_free(p->object);
 		p->object = NULL;
@@ -146,7 +147,8 @@ static int load_variant(struct waits_program *p, const struct load_args *a,
 	return r;
 }
 
-static int load(struct waits_program *p, const struct load_args *a, struct err_text *e)
+static int load_first_variant(struct waits_program *p, const struct load_args *a,
+			      struct err_text *e)
 {
 	struct err_text second;
 	int r;
@@ -219,7 +221,7 @@ int waits_program_new(const struct waits_config *c, const uint32_t own[static WA
 	p->budget = c->budget;
 	p->max_overhead_percent = c->max_overhead_percent;
 	p->n_cpus = ebpf_count_cpus();
-	r = load(p, &args, e);
+	r = load_first_variant(p, &args, e);
 	ebpf_features_free(&f);
 	if (r == 0) {
 		if (c->n_pids && !c->subject.is_set)
@@ -228,7 +230,7 @@ int waits_program_new(const struct waits_config *c, const uint32_t own[static WA
 		if (r < 0)
 			return err_set(e, r, "waits.bpf.o: cannot set up the maps: %s",
 				       strerror(-r));
-		r = waits_program_gather_totals(p);
+		r = waits_program_flush_totals(p);
 		if (r < 0)
 			return err_set(e, r, "waits.bpf.o: cannot read the totals: %s",
 				       strerror(-r));
@@ -266,7 +268,7 @@ int waits_program_wakeup_fd(const struct waits_program *p)
 }
 
 /* The programs keep the children in the map, too. */
-bool waits_program_selects(const struct waits_program *p, int32_t pid)
+bool waits_program_is_process_recorded(const struct waits_program *p, int32_t pid)
 {
 	uint8_t yes;
 
@@ -295,7 +297,7 @@ static int on_record(void *ctx, void *record, size_t size)
 	return queue_add(p->queue, record, size) ? 0 : -E2BIG;
 }
 
-void waits_program_read(struct waits_program *p, struct waits_queue *q)
+void waits_program_read_records(struct waits_program *p, struct waits_queue *q)
 {
 	if (q->at == q->n)
 		q->at = q->n = 0;
@@ -319,7 +321,7 @@ void waits_program_end_waits(struct waits_program *p, struct waits_queue *q)
 	p->queue = &open;
 	(void)run_iterator(p, "open_waits", add_open_wait);
 	p->queue = NULL;
-	waits_program_read(p, q);
+	waits_program_read_records(p, q);
 	if (array_reserve(&q->bytes, &q->cap, q->n + open.n, 1) == 0 && open.n) {
 		memcpy(q->bytes + q->n, open.bytes, open.n);
 		q->n += open.n;
@@ -327,7 +329,7 @@ void waits_program_end_waits(struct waits_program *p, struct waits_queue *q)
 	free(open.bytes);
 }
 
-void waits_program_forget_stacks(struct waits_program *p)
+void waits_program_clear_sent_stacks(struct waits_program *p)
 {
 	int fd = ebpf_object_map(p->object, "sent");
 	uint64_t hash;
@@ -339,7 +341,7 @@ void waits_program_forget_stacks(struct waits_program *p)
 /* ---- totals ---- */
 
 /* An offline CPU adds nothing, so its totals are moved by the CPU of this thread. */
-int waits_program_gather_totals(struct waits_program *p)
+int waits_program_flush_totals(struct waits_program *p)
 {
 	int r = 0;
 
@@ -403,21 +405,21 @@ static bool lower_limits(struct waits_program *p)
 
 bool waits_program_check_cost(struct waits_program *p)
 {
-	double percent = run_cost_stop(&p->cost, p->object);
+	double percent = run_cost_end_measurement(&p->cost, p->object);
 
 	if (p->max_overhead_percent > 0 && percent > p->max_overhead_percent) {
 		if (!lower_limits(p))
 			return false;
 		p->cost.period = 0; /* measures the effect at once */
 	}
-	run_cost_next_period(&p->cost, p->object);
+	run_cost_begin_if_due(&p->cost, p->object);
 	return true;
 }
 
-void waits_program_count(struct waits_program *p, struct waits_counts *ret)
+void waits_program_read_counts(struct waits_program *p, struct waits_counts *ret)
 {
 	*ret = (struct waits_counts){.budget = p->budget, .is_lowered = p->is_lowered};
-	(void)run_cost_stop(&p->cost, p->object);
+	(void)run_cost_end_measurement(&p->cost, p->object);
 	(void)map_cpus_sum(&p->cpus, &ret->lost);
 	ret->run_ns = p->cost.run_ns;
 	ret->runs = p->cost.runs;

@@ -51,20 +51,20 @@ void waits_program_free(struct waits_program *p);
 int waits_program_wakeup_fd(const struct waits_program *p);
 
 /* Returns whether the programs record waits of the process. Without a selection by pid: true. */
-bool waits_program_selects(const struct waits_program *p, int32_t pid);
+bool waits_program_is_process_recorded(const struct waits_program *p, int32_t pid);
 
 /* Appends the records in the ring to the queue. */
-void waits_program_read(struct waits_program *p, struct waits_queue *q);
+void waits_program_read_records(struct waits_program *p, struct waits_queue *q);
 /* Ends all waits that still last, and appends them to the queue. */
 void waits_program_end_waits(struct waits_program *p, struct waits_queue *q);
-/* The programs forget which stacks they have sent. */
-void waits_program_forget_stacks(struct waits_program *p);
+/* Clears the list of sent stacks: the programs send each stack again. */
+void waits_program_clear_sent_stacks(struct waits_program *p);
 
 /*
  * Adds the totals that each CPU keeps for itself to the tables, before these are read. Returns 0 or
  * -errno.
  */
-int waits_program_gather_totals(struct waits_program *p);
+int waits_program_flush_totals(struct waits_program *p);
 /* Calls fn for each total of a table. Returns 0 or -errno. */
 int waits_program_each_total(struct waits_program *p, unsigned table,
 			     void (*fn)(void *ctx, const void *key, const void *sum), void *ctx);
@@ -77,4 +77,4 @@ int waits_program_remove_total(struct waits_program *p, unsigned table, const vo
  * false if the cost stays above max_overhead_percent with all limits at 0.
  */
 bool waits_program_check_cost(struct waits_program *p);
-void waits_program_count(struct waits_program *p, struct waits_counts *ret);
+void waits_program_read_counts(struct waits_program *p, struct waits_counts *ret);

@@ -20,12 +20,12 @@ int waits_program_wakeup_fd(const struct waits_program *p)
 	return -1;
 }
 
-bool waits_program_selects(const struct waits_program *p, int32_t pid)
+bool waits_program_is_process_recorded(const struct waits_program *p, int32_t pid)
 {
 	return true;
 }
 
-void waits_program_read(struct waits_program *p, struct waits_queue *q)
+void waits_program_read_records(struct waits_program *p, struct waits_queue *q)
 {
 }
 
@@ -33,7 +33,7 @@ void waits_program_end_waits(struct waits_program *p, struct waits_queue *q)
 {
 }
 
-void waits_program_forget_stacks(struct waits_program *p)
+void waits_program_clear_sent_stacks(struct waits_program *p)
 {
 }
 
@@ -43,7 +43,7 @@ int waits_program_each_total(struct waits_program *p, unsigned table,
 	return 0;
 }
 
-int waits_program_gather_totals(struct waits_program *p)
+int waits_program_flush_totals(struct waits_program *p)
 {
 	return 0;
 }
@@ -69,7 +69,7 @@ bool waits_program_check_cost(struct waits_program *p)
 	return true;
 }
 
-void waits_program_count(struct waits_program *p, struct waits_counts *ret)
+void waits_program_read_counts(struct waits_program *p, struct waits_counts *ret)
 {
 	*ret = (struct waits_counts){0};
 }

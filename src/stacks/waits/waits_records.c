@@ -17,7 +17,7 @@
 
 /* ---- known stacks ---- */
 
-const struct known_stack *waits_records_find(const struct waits_session *s, uint64_t hash)
+const struct known_stack *waits_records_find_stack(const struct waits_session *s, uint64_t hash)
 {
 	struct known_stack *k;
 
@@ -25,16 +25,16 @@ const struct known_stack *waits_records_find(const struct waits_session *s, uint
 	return k;
 }
 
-void waits_records_forget(struct waits_session *s)
+void waits_records_free_stacks(struct waits_session *s)
 {
 	HASH_FREE(s->known);
 	s->known = NULL;
 	if (s->program)
-		waits_program_forget_stacks(s->program);
+		waits_program_clear_sent_stacks(s->program);
 }
 
 /* A stack that is sent again has frames of the present mappings. */
-static void keep_stack(struct waits_session *s, uint64_t hash, const struct stack_walk *w)
+static void store_stack(struct waits_session *s, uint64_t hash, const struct stack_walk *w)
 {
 	struct known_stack *k, *old;
 
@@ -44,7 +44,7 @@ static void keep_stack(struct waits_session *s, uint64_t hash, const struct stac
 		free(old);
 	}
 	if (HASH_COUNT(s->known) >= WAITS_STACKS_MAX)
-		waits_records_forget(s);
+		waits_records_free_stacks(s);
 	k = malloc(sizeof(*k) + w->n * sizeof(*k->frames));
 	if (!k)
 		return;
@@ -89,25 +89,25 @@ static bool handle_stack(struct waits_session *s, const struct wait_stack *r)
 		skipped = count_tracing_frames(s, r);
 		stack_walk_add_kernel_stack(&w, &s->base.resolver, addresses + skipped,
 					    r->n - skipped);
-		keep_stack(s, r->hash, &w);
+		store_stack(s, r->hash, &w);
 		return true;
 	}
 	a = address_spaces_get(&s->base.resolver.spaces, (int32_t)r->tgid);
 	if (!a)
 		return true;
-	if (!stack_resolver_has_maps(&s->base.resolver, a, r->tid))
+	if (!stack_resolver_ensure_maps(&s->base.resolver, a, r->tid))
 		return false;
 	if (r->error == UNWIND_NO_FILE)
 		unwind_follow_stack(a, &s->base.resolver.files, addresses, r->n, r->time);
 	stack_walk_add_user_stack(&w, &s->base.resolver, a, addresses, r->n);
-	keep_stack(s, r->hash, &w);
+	store_stack(s, r->hash, &w);
 	return true;
 }
 
 /* ---- the queue ---- */
 
 /* Other data is at the addresses of a process from now on. */
-static void forget_objects(struct waits_session *s, int32_t pid)
+static void remove_data_objects(struct waits_session *s, int32_t pid)
 {
 	struct address_space *a = pid && s->base.resolver.objects.all
 					  ? address_spaces_get(&s->base.resolver.spaces, pid)
@@ -115,18 +115,18 @@ static void forget_objects(struct waits_session *s, int32_t pid)
 
 	if (!a || !a->has_objects)
 		return;
-	data_objects_forget_process(&s->base.resolver.objects, pid);
+	data_objects_remove_process(&s->base.resolver.objects, pid);
 	a->has_objects = false;
 }
 
 /* Rows are needed for the files of processes that are recorded. */
-static void follow_record(const struct waits_session *s, const struct perf_event_header *h)
+static void request_rows_of_record(const struct waits_session *s, const struct perf_event_header *h)
 {
 	struct file_mapping m;
 	int32_t pid;
 
-	if (mapping_records_file(h, &pid, &m) &&
-	    (!s->program || waits_program_selects(s->program, pid)))
+	if (mapping_records_mmap_path(h, &pid, &m) &&
+	    (!s->program || waits_program_is_process_recorded(s->program, pid)))
 		unwind_follow_record(h);
 }
 
@@ -134,12 +134,12 @@ static void apply_mapping_records(struct waits_session *s, uint64_t until)
 {
 	struct cpu_ring *r;
 
-	while ((r = cpu_rings_earliest(&s->base.rings, until))) {
+	while ((r = cpu_rings_find_earliest(&s->base.rings, until))) {
 		const struct perf_event_header *h = cpu_ring_peek(r);
 
-		follow_record(s, h);
-		forget_objects(s, mapping_records_new_program(h));
-		stack_resolver_apply(&s->base.resolver, h);
+		request_rows_of_record(s, h);
+		remove_data_objects(s, mapping_records_started_process(h));
+		stack_resolver_apply_record(&s->base.resolver, h);
 		cpu_ring_consume(r);
 	}
 }
@@ -155,31 +155,30 @@ static bool is_valid_stack(const struct wait_stack *r, uint64_t size)
 	       size >= head + r->n * sizeof(*r->addresses);
 }
 
-bool waits_records_has_futex(const struct wait_event *e)
+bool waits_records_is_futex_wait(const struct wait_event *e)
 {
 	return e->what.call == SYS_futex && !(e->what.flags & WAIT_COMPAT);
 }
 
 /* The name of the futex is requested in this round. */
-static void want_futex(struct waits_session *s, const struct wait_event *e)
+static void request_futex_name(struct waits_session *s, const struct wait_event *e)
 {
 	struct address_space *a = address_spaces_get(&s->base.resolver.spaces, (int32_t)e->tgid);
 
-	if (!a || !waits_records_has_futex(e))
+	if (!a || !waits_records_is_futex_wait(e))
 		return;
-	data_objects_want(&s->base.resolver.objects, (int32_t)e->tgid, e->tid, e->args[0],
-			  e->until);
+	data_objects_add(&s->base.resolver.objects, (int32_t)e->tgid, e->tid, e->args[0], e->until);
 	a->has_objects = true;
 }
 
 static void add_wait(struct waits_session *s, const struct wait_event *e)
 {
-	want_futex(s, e);
+	request_futex_name(s, e);
 	if (array_reserve(&s->waits, &s->cap_waits, s->n_waits + 1, sizeof(*s->waits)) == 0)
 		s->waits[s->n_waits++] = *e;
 }
 
-bool waits_records_handle(struct stack_session *base)
+bool waits_records_handle_queue(struct stack_session *base)
 {
 	struct waits_session *s = (struct waits_session *)base;
 	uint64_t until = base->reads_all ? UINT64_MAX : clock_boot_ns() - CPU_RINGS_DELAY_NS;

@@ -24,7 +24,7 @@
  */
 #define WAITS_READ_MS 100 /* time between two rounds */
 #define WAITS_ROUND_MAX 16384 /* single waits of a round; the rest follows in the next one */
-#define WAITS_STACKS_MAX 65536 /* stacks by hash; one more forgets all */
+#define WAITS_STACKS_MAX 65536 /* stacks by hash; one more frees all */
 #define WAITS_THREADS_MAX 65536 /* threads with a track; one more describes all again */
 
 /* A stack as the programs sent it, with the frames that its addresses are. */
@@ -56,7 +56,7 @@ struct waits_total {
 
 /* The waits of a process or thread that are not in the totals of wakers: the sum of the other totals
  * minus those. For a short time it may be negative. */
-struct waits_rest {
+struct waits_without_waker {
 	struct {
 		uint32_t tgid, tid;
 	} key;
@@ -79,7 +79,7 @@ struct waits_session {
 	struct known_stack *known; /* owned */
 	struct waits_thread *threads; /* owned */
 	struct waits_total *totals; /* owned */
-	struct waits_rest *rests; /* owned */
+	struct waits_without_waker *without_waker; /* owned */
 	struct wait_event *waits; /* owned; of the round */
 	size_t n_waits, cap_waits;
 
@@ -92,14 +92,14 @@ struct waits_session {
 
 /* Handles records until the queue is empty, WAITS_ROUND_MAX is reached, the stacks are full, or an
  * answer is needed (stack_session_ops.read). */
-bool waits_records_handle(struct stack_session *base);
-/* Forgets all stacks; the programs send them again. */
-void waits_records_forget(struct waits_session *s);
+bool waits_records_handle_queue(struct stack_session *base);
+/* Frees all stacks; the programs send them again. */
+void waits_records_free_stacks(struct waits_session *s);
 /* Returns the stack, or NULL. */
-const struct known_stack *waits_records_find(const struct waits_session *s, uint64_t hash);
+const struct known_stack *waits_records_find_stack(const struct waits_session *s, uint64_t hash);
 
 /* Returns whether the thread waited for the futex at args[0]. */
-bool waits_records_has_futex(const struct wait_event *e);
+bool waits_records_is_futex_wait(const struct wait_event *e);
 
 /* Reads the totals of the programs. */
 void waits_totals_read(struct waits_session *s);
@@ -109,9 +109,10 @@ void waits_totals_write(struct waits_session *s,
 				      const struct wait_sum *grown));
 /* Calls write for each process or thread some of whose waits are not in the totals of wakers; the
  * key has no stacks. */
-void waits_totals_write_rests(struct waits_session *s,
-			      void (*write)(struct waits_session *s, const struct waker_key *k,
-					    const struct wait_sum *grown));
+void waits_totals_write_without_waker(struct waits_session *s,
+				      void (*write)(struct waits_session *s,
+						    const struct waker_key *k,
+						    const struct wait_sum *grown));
 
 /* Writes the single waits of the round. */
 void waits_packets_write_waits(struct waits_session *s);

@@ -37,7 +37,7 @@ static void remove_programs(struct waits_session *s)
 {
 	if (!s->program)
 		return;
-	waits_program_count(s->program, &s->counts);
+	waits_program_read_counts(s->program, &s->counts);
 	event_freep(&s->base.program_wakeup);
 	waits_program_free(TAKE_PTR(s->program));
 	if (s->tables.is_joined)
@@ -58,7 +58,7 @@ static void end_costly_programs(struct waits_session *s)
 	remove_programs(s);
 }
 
-static void end_period(struct waits_session *s)
+static void end_period_if_due(struct waits_session *s)
 {
 	uint64_t now = clock_boot_ns();
 
@@ -74,9 +74,9 @@ static void waits_source_tick(struct stack_session *base)
 {
 	struct waits_session *s = (struct waits_session *)base;
 
-	end_period(s);
+	end_period_if_due(s);
 	if (s->program)
-		waits_program_read(s->program, &s->queue);
+		waits_program_read_records(s->program, &s->queue);
 }
 
 static void waits_source_write(struct stack_session *base, bool is_last)
@@ -90,9 +90,9 @@ static void waits_source_write(struct stack_session *base, bool is_last)
 	}
 }
 
-static void waits_source_forget(struct stack_session *base)
+static void waits_source_on_stacks_reset(struct stack_session *base)
 {
-	waits_records_forget((struct waits_session *)base);
+	waits_records_free_stacks((struct waits_session *)base);
 }
 
 static void waits_source_finish(struct stack_session *base)
@@ -101,15 +101,15 @@ static void waits_source_finish(struct stack_session *base)
 
 	waits_packets_write_stats(s, &s->counts);
 	if (s->table_stats.n_files) {
-		unwind_tables_write_stats(&s->table_stats, stack_session_begin_now(base));
+		unwind_tables_write_stats(&s->table_stats, stack_session_begin_packet_now(base));
 		writer_end(base->writer);
 	}
 }
 
 static const struct stack_session_ops waits_source_ops = {
-	.read = waits_records_handle,
+	.read = waits_records_handle_queue,
 	.write = waits_source_write,
-	.forget = waits_source_forget,
+	.on_stacks_reset = waits_source_on_stacks_reset,
 	.tick = waits_source_tick,
 	.finish = waits_source_finish,
 };
@@ -155,10 +155,10 @@ static void waits_destroy(void *instance)
 	waits_program_free(TAKE_PTR(s->program));
 	unwind_tables_leave(&s->tables);
 	stack_session_deinit(&s->base);
-	waits_records_forget(s);
+	waits_records_free_stacks(s);
 	HASH_FREE(s->threads);
 	HASH_FREE(s->totals);
-	HASH_FREE(s->rests);
+	HASH_FREE(s->without_waker);
 	waits_config_deinit(&s->config);
 	free(s->queue.bytes);
 	free(s->waits);
@@ -171,8 +171,8 @@ static void waits_source_destroyp(struct waits_session **s)
 }
 
 /* A refusal by the config or the kernel is written to the trace, which then has no waits. */
-static int prepare(struct waits_session *s, const struct ds_env *env,
-		   const Pb__DataSourceConfig *config)
+static int read_config_and_open_rings(struct waits_session *s, const struct ds_env *env,
+				      const Pb__DataSourceConfig *config)
 {
 	int r = waits_config_read(config->waits_config, &s->config, &s->base.refused);
 
@@ -209,7 +209,7 @@ static int waits_create(struct ds_handle *h, const struct ds_env *env,
 	s->base.read_ms = WAITS_READ_MS;
 	r = stack_session_init(&s->base, h, env, "linux.waits", &waits_source_ops);
 	if (r == 0)
-		r = prepare(s, env, config);
+		r = read_config_and_open_rings(s, env, config);
 	if (r == 0 && s->config.has_totals) {
 		s->base.other_writer = ds_writer_new(h);
 		r = s->base.other_writer ? 0 : -ENOMEM;
@@ -261,7 +261,7 @@ static void waits_flush(void *instance, uint64_t flush_id)
 	if (!ds_flush_precedes_stop(s->base.h))
 		read_totals(s);
 	if (s->program)
-		waits_program_read(s->program, &s->queue);
+		waits_program_read_records(s->program, &s->queue);
 	stack_session_flush(instance, flush_id);
 }
 

@@ -53,20 +53,20 @@ static void read_total(void *ctx, const void *key, const void *sum)
 	t->table = c->table;
 }
 
-static bool is_written(const struct waits_total *t)
+static bool is_total_written(const struct waits_total *t)
 {
 	return t->now.waits == t->written.waits && t->now.ns == t->written.ns;
 }
 
 /* A total that has grown since the read is kept, with its growth. */
-static void remove_idle(struct waits_session *s, uint32_t table)
+static void remove_idle_totals(struct waits_session *s, uint32_t table)
 {
 	struct waits_total *t, *next;
 
 	HASH_ITER (hh, s->totals, t, next) {
 		struct wait_sum last;
 
-		if (t->table != table || t->idle < IDLE_READS || !is_written(t))
+		if (t->table != table || t->idle < IDLE_READS || !is_total_written(t))
 			continue;
 		if (waits_program_remove_total(s->program, table, &t->key, &last) < 0)
 			continue;
@@ -87,23 +87,23 @@ void waits_totals_read(struct waits_session *s)
 {
 	/* The totals of wakers are read first: the others have all of their waits. */
 	if (s->program)
-		(void)waits_program_gather_totals(s->program);
+		(void)waits_program_flush_totals(s->program);
 	for (uint32_t table = WAITS_TABLES; s->program && table-- > 0;) {
 		struct read_ctx c = {s, table, 0};
 
 		(void)waits_program_each_total(s->program, table, read_total, &c);
 		if (c.n > waits_program_table_max(table) / 4 * 3)
-			remove_idle(s, table);
+			remove_idle_totals(s, table);
 	}
 }
 
 /* The record of a stack may come after the total that refers to it. */
-static bool is_ready(struct waits_session *s, struct waits_total *t)
+static bool check_stacks_are_known(struct waits_session *s, struct waits_total *t)
 {
 	const struct wait_key *k = &t->key.waits;
 
-	if ((!k->kernel || waits_records_find(s, k->kernel)) &&
-	    (!k->user || waits_records_find(s, k->user)))
+	if ((!k->kernel || waits_records_find_stack(s, k->kernel)) &&
+	    (!k->user || waits_records_find_stack(s, k->user)))
 		return true;
 	if (!s->base.is_stopping && t->postponed++ < POSTPONED_MAX)
 		return false;
@@ -113,25 +113,25 @@ static bool is_ready(struct waits_session *s, struct waits_total *t)
 
 /* ---- waits without a waker's stack ---- */
 
-#define RESTS_MAX 65536 /* one more forgets all */
+#define WITHOUT_WAKER_MAX 65536 /* one more removes all */
 
-static void add_to_rest(struct waits_session *s, const struct wait_key *k,
-			const struct wait_sum *grown)
+static void add_to_waits_without_waker(struct waits_session *s, const struct wait_key *k,
+				       const struct wait_sum *grown)
 {
 	bool is_of_waker = k->what.flags & WAIT_OF_WAKER;
-	struct waits_rest *r, key = {.key = {k->tgid, k->tid}};
+	struct waits_without_waker *r, key = {.key = {k->tgid, k->tid}};
 
-	HASH_FIND(hh, s->rests, &key.key, sizeof(key.key), r);
+	HASH_FIND(hh, s->without_waker, &key.key, sizeof(key.key), r);
 	if (!r) {
-		if (HASH_COUNT(s->rests) >= RESTS_MAX) {
-			HASH_FREE(s->rests);
-			s->rests = NULL;
+		if (HASH_COUNT(s->without_waker) >= WITHOUT_WAKER_MAX) {
+			HASH_FREE(s->without_waker);
+			s->without_waker = NULL;
 		}
 		r = calloc(1, sizeof(*r));
 		if (!r)
 			return;
 		r->key = key.key;
-		HASH_ADD(hh, s->rests, key, sizeof(r->key), r);
+		HASH_ADD(hh, s->without_waker, key, sizeof(r->key), r);
 		if (!r->hh.tbl) {
 			free(r);
 			return;
@@ -142,13 +142,14 @@ static void add_to_rest(struct waits_session *s, const struct wait_key *k,
 	r->last = MAX(r->last, grown->last);
 }
 
-void waits_totals_write_rests(struct waits_session *s,
-			      void (*write)(struct waits_session *s, const struct waker_key *k,
-					    const struct wait_sum *grown))
+void waits_totals_write_without_waker(struct waits_session *s,
+				      void (*write)(struct waits_session *s,
+						    const struct waker_key *k,
+						    const struct wait_sum *grown))
 {
-	struct waits_rest *r, *next;
+	struct waits_without_waker *r, *next;
 
-	HASH_ITER (hh, s->rests, r, next) {
+	HASH_ITER (hh, s->without_waker, r, next) {
 		const struct waker_key key = {.waits = {.tgid = r->key.tgid,
 							.tid = r->key.tid,
 							.what = {.flags = WAIT_OF_WAKER}}};
@@ -160,7 +161,7 @@ void waits_totals_write_rests(struct waits_session *s,
 			      &(struct wait_sum){.ns = (uint64_t)r->ns,
 						 .waits = (uint64_t)r->waits,
 						 .last = r->last});
-		HASH_DEL(s->rests, r);
+		HASH_DEL(s->without_waker, r);
 		free(r);
 	}
 }
@@ -174,12 +175,12 @@ void waits_totals_write(struct waits_session *s,
 	HASH_ITER (hh, s->totals, t, next) {
 		struct wait_sum grown = t->now;
 
-		if (is_written(t) || !is_ready(s, t))
+		if (is_total_written(t) || !check_stacks_are_known(s, t))
 			continue;
 		grown.ns -= t->written.ns;
 		grown.waits -= t->written.waits;
 		write(s, &t->key, &grown);
-		add_to_rest(s, &t->key.waits, &grown);
+		add_to_waits_without_waker(s, &t->key.waits, &grown);
 		t->written = t->now;
 		t->postponed = 0;
 		if (t->table == WAITS_TABLES) {

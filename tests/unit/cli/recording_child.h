@@ -105,10 +105,10 @@ static inline void run_child(int err)
 	if (error)
 		console_error(&console, "%s", why.text);
 	else
-		console_say(&console, "%llu packets", (unsigned long long)result.scan.packets);
+		console_print(&console, "%llu packets", (unsigned long long)result.scan.packets);
 	if (its_command) {
 		command_child_describe(setup_.command, &end);
-		console_say(&console, "%s", end.s);
+		console_print(&console, "%s", end.s);
 	}
 	trace_file_free(setup_.file);
 	recording_result_deinit(&result);

@@ -66,11 +66,11 @@ static bool fires(uint32_t track, double v)
 
 	capture_log();
 	tracks_set_double(tracks, track, v);
-	n = thresholds_take_fired(t, &names);
+	n = thresholds_collect_fired(t, &names);
 	assert_int_equal(captured(": trigger late"), n);
 	if (n)
 		assert_string_equal(names[0], "late");
-	assert_int_equal(thresholds_take_fired(t, &names), 0);
+	assert_int_equal(thresholds_collect_fired(t, &names), 0);
 	return n;
 }
 
@@ -169,6 +169,6 @@ FIXTURE_TEST(without_any)
 
 	assert_int_equal(thresholds_new(NULL, &errors, &t), 0);
 	assert_null(t);
-	assert_int_equal(thresholds_take_fired(t, &names), 0);
+	assert_int_equal(thresholds_collect_fired(t, &names), 0);
 	thresholds_report_unused(t, &errors);
 }

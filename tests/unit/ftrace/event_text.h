@@ -95,9 +95,9 @@ static inline const char *event_text(const struct compiled_event *ev, struct enc
 	ctx->bad_field = false;
 	event_text_len = 0;
 	*event_text_out = '\0';
-	assert(len >= ev->min_len && event_encode_bound(ev, r.len) <= sizeof(bytes));
+	assert(len >= ev->min_len && event_encode_max_bytes(ev, r.len) <= sizeof(bytes));
 	end = event_encode(ev, &r, ctx, bytes);
-	assert((size_t)(end - bytes) <= event_encode_bound(ev, r.len));
+	assert((size_t)(end - bytes) <= event_encode_max_bytes(ev, r.len));
 	pb_dec_init(&d, bytes, (size_t)(end - bytes));
 	assert(pb_dec_next(&d, &event) && event.id == PB_FTRACE_EVENT_BUNDLE_EVENT && d.cur == end);
 	pb_dec_init(&d, event.data, event.len);

@@ -17,7 +17,7 @@
 TEST(numbers_and_strings_are_read_in_order)
 {
 	static const uint8_t bytes[] = "\1\2\0\3\0\0\0name\0\4\0\0\0\0\0\0\0";
-	struct byte_reader r = byte_reader_of(bytes, sizeof(bytes) - 1);
+	struct byte_reader r = byte_reader_make(bytes, sizeof(bytes) - 1);
 	char text[8];
 
 	assert_int_equal(byte_reader_u8(&r), 1);
@@ -33,7 +33,7 @@ TEST(numbers_and_strings_are_read_in_order)
 TEST(a_read_beyond_the_end_fails_for_good)
 {
 	static const uint8_t bytes[] = {1, 2, 3};
-	struct byte_reader r = byte_reader_of(bytes, sizeof(bytes));
+	struct byte_reader r = byte_reader_make(bytes, sizeof(bytes));
 	char text[4] = "old";
 
 	assert_int_equal(byte_reader_u32(&r), 0);
@@ -41,15 +41,15 @@ TEST(a_read_beyond_the_end_fails_for_good)
 	assert_int_equal(byte_reader_u8(&r), 0);
 	byte_reader_string(&r, text, sizeof(text));
 	assert_string_equal(text, "");
-	assert_null(byte_reader_take(&r, 1));
-	r = byte_reader_of(bytes, sizeof(bytes));
-	assert_null(byte_reader_take(&r, UINT64_MAX));
+	assert_null(byte_reader_read(&r, 1));
+	r = byte_reader_make(bytes, sizeof(bytes));
+	assert_null(byte_reader_read(&r, UINT64_MAX));
 }
 
 TEST(a_long_string_is_cut_and_read_to_its_end)
 {
 	static const uint8_t bytes[] = "a long name\0\7";
-	struct byte_reader r = byte_reader_of(bytes, sizeof(bytes) - 1);
+	struct byte_reader r = byte_reader_make(bytes, sizeof(bytes) - 1);
 	char text[4];
 
 	byte_reader_string(&r, text, sizeof(text));
@@ -63,12 +63,12 @@ TEST(a_note_is_kept_once_and_plain)
 {
 	static struct import_result r;
 
-	import_note(&r, "%s: bad\n\x1b[31m", "file");
-	import_note(&r, "%s: bad\n\x1b[31m", "file");
+	import_add_note(&r, "%s: bad\n\x1b[31m", "file");
+	import_add_note(&r, "%s: bad\n\x1b[31m", "file");
 	assert_int_equal(r.n_notes, 1);
 	assert_string_equal(r.notes[0], "file: bad??[31m");
 	for (int i = 0; i < IMPORT_NOTES + 3; i++)
-		import_note(&r, "note %d", i);
+		import_add_note(&r, "note %d", i);
 	assert_int_equal(r.n_notes, IMPORT_NOTES + 4);
 }
 
@@ -76,8 +76,8 @@ TEST(the_first_error_is_kept)
 {
 	static struct import_result r;
 
-	assert_int_equal(import_fail(&r, -5, "first"), -5);
-	assert_int_equal(import_fail(&r, -6, "second"), -6);
+	assert_int_equal(import_set_error(&r, -5, "first"), -5);
+	assert_int_equal(import_set_error(&r, -6, "second"), -6);
 	assert_int_equal(r.error, -5);
 	assert_string_equal(r.problem, "first");
 }

@@ -154,10 +154,10 @@ static bool has_what_is_wanted(void)
 
 	if (effective() != 0)
 		return false;
-	sandbox_want_capabilities(some | 1ull << CAP_SYS_BOOT);
+	sandbox_set_capabilities(some | 1ull << CAP_SYS_BOOT);
 	if (effective() != (geteuid() == 0 ? some : 0))
 		return false;
-	sandbox_want_capabilities(0);
+	sandbox_set_capabilities(0);
 	return effective() == 0;
 }
 

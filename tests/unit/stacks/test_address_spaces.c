@@ -39,7 +39,7 @@ static struct address_space *map(struct rig *r, int32_t pid, uint64_t start, uin
 				 .path_len = (uint32_t)strlen(path)};
 
 	assert_non_null(a);
-	address_space_map(&r->spaces, a, &m, path);
+	address_space_add_mapping(&r->spaces, a, &m, path);
 	a->is_known = true;
 	return a;
 }
@@ -48,7 +48,7 @@ static void assert_at(struct rig *r, int32_t pid, uint64_t address, const char *
 		      uint64_t offset)
 {
 	const struct process_mapping *m =
-		address_space_find(address_spaces_get(&r->spaces, pid), address);
+		address_space_find_mapping(address_spaces_get(&r->spaces, pid), address);
 
 	if (!path) {
 		assert_null(m);
@@ -161,7 +161,7 @@ TEST_STATE(after_a_loss_all_processes_are_unknown, setup, teardown, struct rig *
 {
 	map(r, 1, 0x1000, 0x2000, 0, "/a");
 	map(r, 2, 0x1000, 0x2000, 0, "/a");
-	address_spaces_forget(&r->spaces);
+	address_spaces_remove_all(&r->spaces);
 	assert_false(address_spaces_get(&r->spaces, 1)->is_known);
 	assert_false(address_spaces_get(&r->spaces, 2)->is_known);
 }

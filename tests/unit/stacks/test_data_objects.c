@@ -24,7 +24,7 @@ static int teardown(void **state)
 {
 	struct rig *r = *state;
 
-	data_objects_forget(&r->objects);
+	data_objects_remove_all(&r->objects);
 	stacks_deinit(&r->stacks);
 	mapped_files_deinit(&r->files);
 	free(r);
@@ -53,7 +53,7 @@ static uint32_t next(struct rig *r, uint64_t addresses[static FILE_NAMES_MAX])
 	uint32_t tid;
 
 	r->answer.n = r->answer.n_bytes = 0;
-	return data_objects_next(&r->objects, &tid, addresses);
+	return data_objects_choose_request(&r->objects, &tid, addresses);
 }
 
 /* Returns the index of the address in the request. */
@@ -70,7 +70,7 @@ static const char *name_of(struct rig *r, int32_t pid, uint64_t address)
 {
 	static char name[DATA_OBJECT_NAME_MAX];
 
-	return data_objects_name(&r->objects, pid, address, &r->stacks, name) ? name : "?";
+	return data_objects_format_name(&r->objects, pid, address, &r->stacks, name) ? name : "?";
 }
 
 TEST_STATE(memory_has_the_name_of_its_kind, setup, teardown, struct rig *r)
@@ -86,7 +86,7 @@ TEST_STATE(memory_has_the_name_of_its_kind, setup, teardown, struct rig *r)
 	uint32_t n;
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		data_objects_want(&r->objects, 7, 7, 0x10000 + 8 * i, 1);
+		data_objects_add(&r->objects, 7, 7, 0x10000 + 8 * i, 1);
 	n = next(r, addresses);
 	assert_int_equal(n, ARRAY_SIZE(kinds));
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -105,10 +105,10 @@ TEST_STATE(files_have_variables_and_offsets, setup, teardown, struct rig *r)
 	struct mapped_file *f;
 	uint32_t n;
 
-	data_objects_want(&r->objects, 7, 7, 0x10008, 1); /* offset 0x3008 in the file */
-	data_objects_want(&r->objects, 7, 7, 0x10010, 1);
-	data_objects_want(&r->objects, 7, 7, 0x12000, 1); /* behind the file: in .bss */
-	data_objects_want(&r->objects, 7, 7, 0x1f000, 1); /* behind .bss */
+	data_objects_add(&r->objects, 7, 7, 0x10008, 1); /* offset 0x3008 in the file */
+	data_objects_add(&r->objects, 7, 7, 0x10010, 1);
+	data_objects_add(&r->objects, 7, 7, 0x12000, 1); /* behind the file: in .bss */
+	data_objects_add(&r->objects, 7, 7, 0x1f000, 1); /* behind .bss */
 	n = next(r, addresses);
 	assert_int_equal(n, 4);
 	add_record(r, index_of(addresses, n, 0x10008), "/usr/bin/app", 5, false);
@@ -140,7 +140,7 @@ TEST_STATE(requests_are_of_one_process_and_bounded, setup, teardown, struct rig 
 	uint32_t n, all = 0;
 
 	for (uint64_t i = 0; i < 100 * FILE_NAMES_MAX; i++)
-		data_objects_want(&r->objects, 7 + (int32_t)(i % 2), 7, 0x1000 + i, 1);
+		data_objects_add(&r->objects, 7 + (int32_t)(i % 2), 7, 0x1000 + i, 1);
 	while ((n = next(r, addresses))) {
 		requests++;
 		all += n;
@@ -149,8 +149,8 @@ TEST_STATE(requests_are_of_one_process_and_bounded, setup, teardown, struct rig 
 					 7 + (int32_t)((addresses[i] - 0x1000) % 2));
 		data_objects_handle_answer(&r->objects, NULL, &r->stacks);
 	}
-	assert_int_equal(requests, DATA_OBJECTS_ASK_MAX);
-	assert_int_equal(all, DATA_OBJECTS_ASK_MAX * FILE_NAMES_MAX);
+	assert_int_equal(requests, DATA_OBJECTS_REQUESTS_MAX);
+	assert_int_equal(all, DATA_OBJECTS_REQUESTS_MAX * FILE_NAMES_MAX);
 	r->objects.n_requests = 0;
 	assert_true(next(r, addresses) > 0);
 }
@@ -159,26 +159,26 @@ TEST_STATE(an_object_is_read_again_after_a_while_and_after_an_exec, setup, teard
 {
 	uint64_t addresses[FILE_NAMES_MAX];
 
-	data_objects_want(&r->objects, 7, 7, 0x10000, 1);
+	data_objects_add(&r->objects, 7, 7, 0x10000, 1);
 	assert_int_equal(next(r, addresses), 1);
-	data_objects_forget_process(&r->objects, 7); /* before the answer */
+	data_objects_remove_process(&r->objects, 7); /* before the answer */
 	add_record(r, 0, "[heap]", 0, false);
 	data_objects_handle_answer(&r->objects, &r->answer, &r->stacks);
 	assert_string_equal(name_of(r, 7, 0x10000), "?");
-	data_objects_want(&r->objects, 7, 7, 0x10000, 2);
+	data_objects_add(&r->objects, 7, 7, 0x10000, 2);
 	assert_int_equal(next(r, addresses), 1);
 	add_record(r, 0, "[heap]", 0, false);
 	data_objects_handle_answer(&r->objects, &r->answer, &r->stacks);
-	data_objects_want(&r->objects, 7, 7, 0x10000, 1 + DATA_OBJECT_KEEP_NS);
+	data_objects_add(&r->objects, 7, 7, 0x10000, 1 + DATA_OBJECT_KEEP_NS);
 	assert_int_equal(next(r, addresses), 0);
-	data_objects_want(&r->objects, 7, 7, 0x10000, 2 + DATA_OBJECT_KEEP_NS);
+	data_objects_add(&r->objects, 7, 7, 0x10000, 2 + DATA_OBJECT_KEEP_NS);
 	assert_int_equal(next(r, addresses), 1);
 }
 
 TEST_STATE(too_many_objects_are_forgotten, setup, teardown, struct rig *r)
 {
 	for (uint64_t i = 0; i <= DATA_OBJECTS_MAX; i++)
-		data_objects_want(&r->objects, 7, 7, 8 * i, 1);
+		data_objects_add(&r->objects, 7, 7, 8 * i, 1);
 	assert_int_equal(HASH_COUNT(r->objects.all), 1);
 	assert_int_equal(r->objects.n_new, 1);
 }

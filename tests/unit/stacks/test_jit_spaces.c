@@ -48,22 +48,22 @@ TEST(names_are_requested_while_they_are_used_ever_less_often_up_to_once_a_second
 {
 	struct jit_space s = {.pid = 1};
 
-	assert_false(jit_space_is_due(&s, true));
+	assert_false(jit_space_is_request_due(&s, true));
 	s.is_used = true;
-	assert_true(jit_space_is_due(&s, false));
-	jit_space_set_asked(&s);
-	assert_false(jit_space_is_due(&s, true));
+	assert_true(jit_space_is_request_due(&s, false));
+	jit_space_set_requested(&s);
+	assert_false(jit_space_is_request_due(&s, true));
 	s.is_used = true;
 	assert_int_equal(s.pause, JIT_SPACE_FIRST_NS);
 	s.pause = 100 * S;
-	assert_false(jit_space_is_due(&s, false));
-	assert_true(jit_space_is_due(&s, true));
-	s.asked -= 100 * S;
+	assert_false(jit_space_is_request_due(&s, false));
+	assert_true(jit_space_is_request_due(&s, true));
+	s.requested -= 100 * S;
 	s.pause = JIT_SPACE_FIRST_NS;
-	assert_true(jit_space_is_due(&s, false));
+	assert_true(jit_space_is_request_due(&s, false));
 	for (int i = 0; i < 10; i++)
-		jit_space_set_asked(&s);
-	assert_int_equal(s.pause, JIT_SPACE_ASK_NS);
+		jit_space_set_requested(&s);
+	assert_int_equal(s.pause, JIT_SPACE_REQUEST_NS);
 }
 
 TEST(names_are_requested_once_more_when_the_process_has_ended)
@@ -71,9 +71,9 @@ TEST(names_are_requested_once_more_when_the_process_has_ended)
 	struct jit_space s = {.pid = getpid()};
 
 	assert_true(jit_space_read_process(&s, "/proc"));
-	jit_space_set_asked(&s);
+	jit_space_set_requested(&s);
 	jit_space_end(&s);
-	assert_true(jit_space_is_due(&s, false));
+	assert_true(jit_space_is_request_due(&s, false));
 	assert_true(jit_space_read_process(&s, "/nowhere"));
 	assert_true(s.process.has_ended && s.process.pid == getpid());
 	s = (struct jit_space){.pid = getpid()};

@@ -190,21 +190,21 @@ TEST(the_scope_chooses_processes)
 	s.scope = &scope;
 	assert_int_equal(config_read(), 0);
 	assert_false(perf_config_needs_cmdline(&c));
-	assert_int_equal(perf_config_scope(&c, 1, ""), PERF_WANTED);
+	assert_int_equal(perf_config_find_scope(&c, 1, ""), PERF_WANTED);
 	scope.target_pid = pids;
 	scope.n_target_pid = 1;
-	assert_int_equal(perf_config_scope(&c, 42, ""), PERF_WANTED);
-	assert_int_equal(perf_config_scope(&c, 43, ""), PERF_LEFT_OUT);
+	assert_int_equal(perf_config_find_scope(&c, 42, ""), PERF_WANTED);
+	assert_int_equal(perf_config_find_scope(&c, 43, ""), PERF_LEFT_OUT);
 	scope.target_cmdline = lines;
 	scope.n_target_cmdline = 2;
 	assert_true(perf_config_needs_cmdline(&c));
-	assert_int_equal(perf_config_scope(&c, 43, "/usr/bin/make"), PERF_WANTED);
-	assert_int_equal(perf_config_scope(&c, 43, "make"), PERF_WANTED);
-	assert_int_equal(perf_config_scope(&c, 43, "/usr/bin/cc1"), PERF_WANTED);
-	assert_int_equal(perf_config_scope(&c, 43, "/usr/bin/ld"), PERF_LEFT_OUT);
+	assert_int_equal(perf_config_find_scope(&c, 43, "/usr/bin/make"), PERF_WANTED);
+	assert_int_equal(perf_config_find_scope(&c, 43, "make"), PERF_WANTED);
+	assert_int_equal(perf_config_find_scope(&c, 43, "/usr/bin/cc1"), PERF_WANTED);
+	assert_int_equal(perf_config_find_scope(&c, 43, "/usr/bin/ld"), PERF_LEFT_OUT);
 	scope.exclude_pid = others;
 	scope.n_exclude_pid = 1;
-	assert_int_equal(perf_config_scope(&c, 7, "make"), PERF_LEFT_OUT);
+	assert_int_equal(perf_config_find_scope(&c, 7, "make"), PERF_LEFT_OUT);
 }
 
 TEST(further_programs_are_sampled_besides_those_of_the_scope)
@@ -223,12 +223,12 @@ TEST(further_programs_are_sampled_besides_those_of_the_scope)
 	assert_int_equal(config_read(), 0);
 	assert_int_equal(c.n_additional, 3);
 	assert_true(perf_config_needs_cmdline(&c));
-	assert_int_equal(perf_config_scope(&c, 1, "make"), PERF_WANTED);
-	assert_int_equal(perf_config_scope(&c, 1, "cc1"), PERF_ADDITIONAL);
-	assert_int_equal(perf_config_scope(&c, 1, "/usr/bin/ld"), PERF_LEFT_OUT);
-	assert_int_equal(perf_config_scope(&c, 1, ""), PERF_LEFT_OUT);
+	assert_int_equal(perf_config_find_scope(&c, 1, "make"), PERF_WANTED);
+	assert_int_equal(perf_config_find_scope(&c, 1, "cc1"), PERF_ADDITIONAL);
+	assert_int_equal(perf_config_find_scope(&c, 1, "/usr/bin/ld"), PERF_LEFT_OUT);
+	assert_int_equal(perf_config_find_scope(&c, 1, ""), PERF_LEFT_OUT);
 	scope.n_target_cmdline = 0; /* only these programs, then */
-	assert_int_equal(perf_config_scope(&c, 1, "make"), PERF_ADDITIONAL);
+	assert_int_equal(perf_config_find_scope(&c, 1, "make"), PERF_ADDITIONAL);
 }
 
 TEST(followers_are_events_of_the_same_kinds)

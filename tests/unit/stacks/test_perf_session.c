@@ -34,23 +34,23 @@ bool file_reader_is_alive(void)
 	return !asked.has_ended;
 }
 
-bool file_reader_ask_maps(const struct file_reader_user *u, int32_t pid, int32_t tid)
+bool file_reader_request_maps(const struct file_reader_user *u, int32_t pid, int32_t tid)
 {
 	asked.n_maps += !asked.is_busy;
 	asked.maps_pid = pid;
 	return !asked.is_busy && !asked.has_ended;
 }
 
-bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
-			 const struct file_mapping *m, const char *path)
+bool file_reader_request_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
+			     const struct file_mapping *m, const char *path)
 {
 	asked.n_elf += !asked.is_busy;
 	asked.elf_file = (uint32_t)id;
 	return !asked.is_busy && !asked.has_ended;
 }
 
-bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
-			   const uint64_t *addresses, uint32_t n)
+bool file_reader_request_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
+			       const uint64_t *addresses, uint32_t n)
 {
 	if (asked.is_busy || asked.has_ended)
 		return false;
@@ -60,8 +60,8 @@ bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32
 	return true;
 }
 
-bool file_reader_ask_perf_map(const struct file_reader_user *u, uint64_t id,
-			      const struct file_reader_process *p)
+bool file_reader_request_perf_map(const struct file_reader_user *u, uint64_t id,
+				  const struct file_reader_process *p)
 {
 	asked.n_perf_maps++;
 	assert_int_equal(p->pid, PID);
@@ -313,8 +313,8 @@ TEST_STATE(memory_without_a_file_shows_no_address, setup, teardown, struct perf_
 	sample(s, 0, 10, PROGRAM + 16);
 	assert_true(perf_records_read(&s->base));
 	answer_perf_map(0);
-	assert_true(stack_resolver_ask_names(&s->base.resolver));
-	perf_packets_write(&s->base, true);
+	assert_true(stack_resolver_request_names(&s->base.resolver));
+	perf_packets_write_samples(&s->base, true);
 	assert_int_equal(
 		VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_FRAMES, PB_FRAME_REL_PC)
 			->of[0],
@@ -337,11 +337,11 @@ TEST_STATE(code_that_the_process_compiled_has_its_names, setup, teardown, struct
 	assert_true(perf_records_read(&s->base));
 	assert_int_equal(asked.n_perf_maps, 1);
 	answer_perf_map(1);
-	assert_false(stack_resolver_ask_names(&s->base.resolver));
+	assert_false(stack_resolver_request_names(&s->base.resolver));
 	assert_int_equal(asked.n_names, 1);
 	answer_names(s, asked.names[0].id, 1);
-	assert_true(stack_resolver_ask_names(&s->base.resolver));
-	perf_packets_write(&s->base, true);
+	assert_true(stack_resolver_request_names(&s->base.resolver));
+	perf_packets_write_samples(&s->base, true);
 	assert_int_equal(
 		VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_FRAMES, PB_FRAME_KIND)
 			->of[0],
@@ -349,13 +349,13 @@ TEST_STATE(code_that_the_process_compiled_has_its_names, setup, teardown, struct
 	/* Not again within a second, but at the end. */
 	sample(s, 0, 20, PROGRAM + 16);
 	assert_true(perf_records_read(&s->base));
-	assert_true(stack_resolver_ask_names(&s->base.resolver));
+	assert_true(stack_resolver_request_names(&s->base.resolver));
 	assert_int_equal(asked.n_perf_maps, 1);
 	s->base.resolver.is_last_round = true;
-	assert_false(stack_resolver_ask_names(&s->base.resolver));
+	assert_false(stack_resolver_request_names(&s->base.resolver));
 	assert_int_equal(asked.n_perf_maps, 2);
 	answer_perf_map(1);
-	assert_true(stack_resolver_ask_names(&s->base.resolver));
+	assert_true(stack_resolver_request_names(&s->base.resolver));
 }
 
 TEST_STATE(names_are_requested_when_the_process_has_ended, setup, teardown, struct perf_session *s)
@@ -370,11 +370,11 @@ TEST_STATE(names_are_requested_when_the_process_has_ended, setup, teardown, stru
 	sample(s, 0, 10, PROGRAM + 16);
 	assert_true(perf_records_read(&s->base));
 	answer_perf_map(0);
-	assert_true(stack_resolver_ask_names(&s->base.resolver));
+	assert_true(stack_resolver_request_names(&s->base.resolver));
 	assert_int_equal(asked.n_perf_maps, 1);
 	fake_ring_record(&s->base.rings.items[0], PERF_RECORD_EXIT, 0, 20, &ended, sizeof(ended));
 	assert_true(perf_records_read(&s->base));
-	assert_false(stack_resolver_ask_names(&s->base.resolver));
+	assert_false(stack_resolver_request_names(&s->base.resolver));
 	assert_int_equal(asked.n_perf_maps, 2);
 }
 
@@ -400,7 +400,7 @@ TEST_STATE(without_a_reader_samples_have_no_user_functions, setup, teardown, str
 	asked.has_ended = true;
 	sample(s, 0, 10, PROGRAM + 16);
 	assert_true(perf_records_read(&s->base));
-	assert_true(stack_resolver_ask_names(&s->base.resolver));
+	assert_true(stack_resolver_request_names(&s->base.resolver));
 	assert_int_equal(s->n_samples, 1);
 	assert_int_equal(s->base.resolver.outstanding, 0);
 }
@@ -410,7 +410,7 @@ TEST_STATE(a_silent_reader_is_not_asked, setup, teardown, struct perf_session *s
 	s->base.resolver.reader_is_silent = true;
 	sample(s, 0, 10, PROGRAM + 16);
 	assert_true(perf_records_read(&s->base));
-	assert_true(stack_resolver_ask_names(&s->base.resolver));
+	assert_true(stack_resolver_request_names(&s->base.resolver));
 	assert_int_equal(asked.n_maps + asked.n_elf + asked.n_names, 0);
 	assert_int_equal(s->n_samples, 1);
 	s->base.resolver.reader_is_silent = false;
@@ -441,7 +441,7 @@ int sample_program_read_lost(struct sample_program *p)
 	return 0;
 }
 
-uint64_t sample_program_take_lost(struct sample_program *p, unsigned cpu)
+uint64_t sample_program_count_new_lost(struct sample_program *p, unsigned cpu)
 {
 	uint64_t n = cpu == 1 ? program_lost : 0;
 
@@ -647,7 +647,7 @@ TEST_STATE(new_names_of_tasks_are_published_before_their_samples, setup, teardow
 	comm(s, 6, PID + 1, "thread", false);
 	sample(s, 0, 10, PROGRAM);
 	assert_true(perf_records_read(&s->base));
-	perf_packets_write(&s->base, true);
+	perf_packets_write_samples(&s->base, true);
 	assert_int_equal(n_renamed, 3);
 	assert_int_equal(renamed[0].kind, METADATA_TASK_EXEC);
 	assert_int_equal(renamed[0].tid, PID);
@@ -676,7 +676,7 @@ static void sample_functions(struct perf_session *s, unsigned n)
 		assert_true(perf_records_read(&s->base));
 	}
 	assert_int_equal(s->base.resolver.stacks.n_frames, n);
-	assert_false(stack_resolver_ask_names(&s->base.resolver));
+	assert_false(stack_resolver_request_names(&s->base.resolver));
 	assert_int_equal(asked.n_elf, 1);
 	answer_elf(s);
 }
@@ -688,13 +688,13 @@ TEST_STATE(all_new_frames_are_asked_for_in_several_requests, setup, teardown,
 	struct values *v;
 
 	sample_functions(s, n);
-	assert_false(stack_resolver_ask_names(&s->base.resolver));
+	assert_false(stack_resolver_request_names(&s->base.resolver));
 	assert_int_equal(asked.n_names, 3);
 	for (unsigned i = 0; i < 3; i++)
 		answer_names(s, asked.names[i].id, asked.names[i].n);
-	assert_true(stack_resolver_ask_names(&s->base.resolver));
+	assert_true(stack_resolver_request_names(&s->base.resolver));
 	assert_int_equal(asked.n_names, 3);
-	perf_packets_write(&s->base, true);
+	perf_packets_write_samples(&s->base, true);
 	v = VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_FRAMES,
 		   PB_FRAME_FUNCTION_NAME_ID);
 	assert_int_equal(v->n, n);
@@ -704,10 +704,10 @@ TEST_STATE(a_busy_reader_is_asked_again, setup, teardown, struct perf_session *s
 {
 	sample_functions(s, FILE_NAMES_MAX + 1);
 	asked.is_busy = true;
-	assert_false(stack_resolver_ask_names(&s->base.resolver));
+	assert_false(stack_resolver_request_names(&s->base.resolver));
 	assert_int_equal(asked.n_names, 0);
 	asked.is_busy = false;
-	assert_false(stack_resolver_ask_names(&s->base.resolver));
+	assert_false(stack_resolver_request_names(&s->base.resolver));
 	assert_int_equal(asked.n_names, 2);
 	assert_int_equal(asked.names[0].n, FILE_NAMES_MAX);
 	assert_int_equal(asked.names[1].n, 1);
@@ -717,13 +717,13 @@ TEST_STATE(an_answer_with_more_names_than_asked_changes_no_other_frame, setup, t
 	   struct perf_session *s)
 {
 	sample_functions(s, 1);
-	assert_false(stack_resolver_ask_names(&s->base.resolver));
-	memset(s->base.resolver.asked[0].frames + 1, 0xff,
-	       sizeof(s->base.resolver.asked[0].frames) - sizeof(uint32_t));
+	assert_false(stack_resolver_request_names(&s->base.resolver));
+	memset(s->base.resolver.requests[0].frames + 1, 0xff,
+	       sizeof(s->base.resolver.requests[0].frames) - sizeof(uint32_t));
 	answer_names(s, 0, FILE_NAMES_MAX);
 	assert_true(s->base.resolver.stacks.frames[0].name > 0);
 	answer_names(s, 1, FILE_NAMES_MAX); /* without a request */
 	answer_names(s, UINT64_MAX, FILE_NAMES_MAX);
 	assert_int_equal(s->base.resolver.outstanding, 0);
-	assert_true(stack_resolver_ask_names(&s->base.resolver));
+	assert_true(stack_resolver_request_names(&s->base.resolver));
 }

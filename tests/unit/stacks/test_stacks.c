@@ -53,7 +53,7 @@ static unsigned written(struct rig *r, int stack, uint32_t table, struct pb_fiel
 	unsigned n = 0;
 
 	pb_enc_init(&r->e, r->bytes, r->bytes + sizeof(r->bytes), no_refill);
-	stacks_write(&r->stacks, (uint32_t)stack, &r->e);
+	stacks_write_interned(&r->stacks, (uint32_t)stack, &r->e);
 	pb_dec_init(&d, r->bytes, (size_t)(r->e.cur - r->bytes));
 	while (pb_dec_next(&d, &f))
 		if (f.id == table) {
@@ -85,15 +85,15 @@ TEST_STATE(equal_things_have_one_number, setup, teardown, struct rig *r)
 		(uint32_t)stacks_add_user_frame(&r->stacks, &b, 0x800010),
 		(uint32_t)stacks_add_kernel_frame(&r->stacks, "schedule", 8),
 	};
-	int stack = stacks_add(&r->stacks, frames, 3);
+	int stack = stacks_add_stack(&r->stacks, frames, 3);
 
 	assert_int_equal(stacks_add_user_frame(&r->stacks, &a, 0x400010), frames[0]);
 	assert_int_not_equal(stacks_add_user_frame(&r->stacks, &a, 0x400011), frames[0]);
 	assert_int_not_equal(frames[0], frames[1]);
 	assert_int_equal(stacks_add_kernel_frame(&r->stacks, "schedule", 8), frames[2]);
 	assert_int_not_equal(stacks_add_kernel_frame(&r->stacks, "sched", 5), frames[2]);
-	assert_int_equal(stacks_add(&r->stacks, frames, 3), stack);
-	assert_int_not_equal(stacks_add(&r->stacks, frames, 2), stack);
+	assert_int_equal(stacks_add_stack(&r->stacks, frames, 3), stack);
+	assert_int_not_equal(stacks_add_stack(&r->stacks, frames, 2), stack);
 }
 
 TEST_STATE(tables_grow_and_keep_their_numbers, setup, teardown, struct rig *r)
@@ -106,13 +106,13 @@ TEST_STATE(tables_grow_and_keep_their_numbers, setup, teardown, struct rig *r)
 
 		frames[i] = stacks_add_user_frame(&r->stacks, &a, 0x400000 + i);
 		frame = (uint32_t)frames[i];
-		stacks[i] = stacks_add(&r->stacks, &frame, 1);
+		stacks[i] = stacks_add_stack(&r->stacks, &frame, 1);
 	}
 	for (uint32_t i = 0; i < 5000; i++) {
 		uint32_t frame = (uint32_t)frames[i];
 
 		assert_int_equal(stacks_add_user_frame(&r->stacks, &a, 0x400000 + i), frames[i]);
-		assert_int_equal(stacks_add(&r->stacks, &frame, 1), stacks[i]);
+		assert_int_equal(stacks_add_stack(&r->stacks, &frame, 1), stacks[i]);
 	}
 }
 
@@ -120,7 +120,7 @@ TEST_STATE(a_stack_is_written_once_until_the_state_is_cleared, setup, teardown, 
 {
 	const struct process_mapping a = mapping(r, 0x400000, "/a");
 	uint32_t frame = (uint32_t)stacks_add_user_frame(&r->stacks, &a, 0x401234);
-	int stack = stacks_add(&r->stacks, &frame, 1);
+	int stack = stacks_add_stack(&r->stacks, &frame, 1);
 	struct pb_field f;
 
 	assert_int_equal(written(r, stack, PB_INTERNED_DATA_MAPPINGS, &f), 1);
@@ -147,7 +147,7 @@ TEST_STATE(other_users_see_no_address, setup, teardown, struct rig *r)
 	r->stacks.hides_addresses = true;
 	frame = (uint32_t)stacks_add_user_frame(&r->stacks, &here, 0x401234);
 	assert_int_equal(stacks_add_user_frame(&r->stacks, &there, 0x7f0000401234), frame);
-	stack = stacks_add(&r->stacks, &frame, 1);
+	stack = stacks_add_stack(&r->stacks, &frame, 1);
 	assert_int_equal(written(r, stack, PB_INTERNED_DATA_MAPPINGS, &f), 1);
 	assert_int_equal(number_of(&f, PB_MAPPING_START), 0);
 	assert_int_equal(number_of(&f, PB_MAPPING_END), 0x10000);
@@ -159,7 +159,7 @@ TEST_STATE(other_users_see_no_address, setup, teardown, struct rig *r)
 TEST_STATE(a_kernel_frame_has_a_name_and_no_address, setup, teardown, struct rig *r)
 {
 	uint32_t frame = (uint32_t)stacks_add_kernel_frame(&r->stacks, "schedule", 8);
-	int stack = stacks_add(&r->stacks, &frame, 1);
+	int stack = stacks_add_stack(&r->stacks, &frame, 1);
 	struct pb_field f;
 
 	assert_int_equal(written(r, stack, PB_INTERNED_DATA_FRAMES, &f), 1);
@@ -204,12 +204,14 @@ TEST_STATE(compiled_code_has_frames_of_its_process_and_of_its_names, setup, tear
 	assert_int_not_equal(stacks_add_jit_frame(&r->stacks, &m, 0x400010, 1, 3, 3), second);
 
 	frame = (uint32_t)second;
-	assert_int_equal(written(r, stacks_add(&r->stacks, &frame, 1), PB_INTERNED_DATA_FRAMES, &f),
-			 1);
+	assert_int_equal(
+		written(r, stacks_add_stack(&r->stacks, &frame, 1), PB_INTERNED_DATA_FRAMES, &f),
+		1);
 	assert_int_equal(number_of(&f, PB_FRAME_KIND), 4);
 	frame = (uint32_t)first;
-	assert_int_equal(written(r, stacks_add(&r->stacks, &frame, 1), PB_INTERNED_DATA_FRAMES, &f),
-			 1);
+	assert_int_equal(
+		written(r, stacks_add_stack(&r->stacks, &frame, 1), PB_INTERNED_DATA_FRAMES, &f),
+		1);
 	assert_int_equal(number_of(&f, PB_FRAME_KIND), 0);
 }
 
@@ -218,7 +220,7 @@ TEST_STATE(two_sequences_have_interned_data_of_their_own, setup, teardown, struc
 {
 	const struct process_mapping m = mapping(r, 0x400000, "/usr/bin/app");
 	uint32_t frame = (uint32_t)stacks_add_user_frame(&r->stacks, &m, 0x400010);
-	int stack = stacks_add(&r->stacks, &frame, 1);
+	int stack = stacks_add_stack(&r->stacks, &frame, 1);
 	struct pb_field f;
 
 	assert_int_equal(written(r, stack, PB_INTERNED_DATA_MAPPINGS, &f), 1);

@@ -107,7 +107,7 @@ static void make_names(struct rig *g, struct event_base *loop)
 static void read_names(struct rig *g)
 {
 	make_names(g, NULL);
-	while (cgroup_names_walk(g->n))
+	while (cgroup_names_walk_step(g->n))
 		;
 	assert_true(cgroup_names_wait(g->n, 5000));
 }
@@ -292,7 +292,7 @@ TEST_STATE(groups_with_odd_names, setup, teardown, struct rig *g)
 	put_group(g, deep);
 	read_names(g);
 	assert_row(g, "/a\nb/\xff\xfe/ space /x\\x2dy.service", "unit|||||||x\\x2dy.service");
-	assert_int_equal(cgroup_names_left_out(g->n), 1);
+	assert_int_equal(cgroup_names_count_left_out(g->n), 1);
 }
 
 /* The processes are gone: rows have what their paths say. */
@@ -300,7 +300,7 @@ TEST_STATE(reader_that_ended, setup, teardown, struct rig *g)
 {
 	put_group(g, "/docker/" A64);
 	make_names(g, g->loop);
-	while (cgroup_names_walk(g->n))
+	while (cgroup_names_walk_step(g->n))
 		;
 	name_reader_stop();
 	assert_row(g, "/docker/" A64, "container|docker|" A64 "|||||");

@@ -119,7 +119,7 @@ static int find(struct rig *g, int what, const char *name, bool may_wait)
 	  : what == POD	      ? &c.pods
 			      : &c.cgroups) = names;
 	subject_deinit(&g->s);
-	return subject_find(&c, g->sys, &g->s, &g->e);
+	return subject_find_groups(&c, g->sys, &g->s, &g->e);
 }
 
 TEST_STATE(what_names_mean, setup, teardown, struct rig *g)
@@ -351,27 +351,27 @@ TEST(awaited_containers_and_pods_by_their_rows)
 				 .pod = "",
 				 .namespace = ""};
 
-	assert_true(subject_ids_await(&ids, &row));
+	assert_true(subject_ids_is_awaited(&ids, &row));
 	row.name = "other";
-	assert_false(subject_ids_await(&ids, &row));
+	assert_false(subject_ids_is_awaited(&ids, &row));
 	row.path = "/docker/" A64 "/below";
 	row.name = "web";
-	assert_false(subject_ids_await(&ids, &row));
+	assert_false(subject_ids_is_awaited(&ids, &row));
 	row.path = "/docker/" B64;
 	row.container = B64;
-	assert_true(subject_ids_await(&ids, &row));
+	assert_true(subject_ids_is_awaited(&ids, &row));
 	row.path = "/docker/" C64;
 	row.container = C64;
 	row.name = "cart";
-	assert_false(subject_ids_await(&ids, &row));
+	assert_false(subject_ids_is_awaited(&ids, &row));
 	row.pod = "cart-1";
 	row.namespace = "shop";
-	assert_true(subject_ids_await(&ids, &row));
+	assert_true(subject_ids_is_awaited(&ids, &row));
 	row.kind = CGROUP_POD;
-	assert_true(subject_ids_await(&ids, &row));
+	assert_true(subject_ids_is_awaited(&ids, &row));
 	row.kind = CGROUP_OTHER;
-	assert_false(subject_ids_await(&ids, &row));
+	assert_false(subject_ids_is_awaited(&ids, &row));
 	row.kind = CGROUP_CONTAINER;
 	row.namespace = "sho";
-	assert_false(subject_ids_await(&ids, &row));
+	assert_false(subject_ids_is_awaited(&ids, &row));
 }

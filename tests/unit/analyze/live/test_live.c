@@ -301,12 +301,12 @@ static int set_up_some(void **state)
 
 TEST_WITH(chosen_processes_may_all_be_idle, set_up_some, tear_down)
 {
-	assert_false(live_knows_processes(live)); /* programs are not loaded yet */
+	assert_false(live_has_processes(live)); /* programs are not loaded yet */
 	describe(GROUP, 0, "name: 'eBPF counters'");
 	describe(CPU3, GROUP, "name: 'CPU 3'");
 	describe(P99, CPU3, "name: 'runq latency p99'");
 	value(AFTER(1), P99, 4711);
-	assert_true(live_knows_processes(live));
+	assert_true(live_has_processes(live));
 }
 
 LIVE_TEST(every_loss_is_counted)
@@ -333,7 +333,7 @@ LIVE_TEST(a_family_that_does_not_run_is_reported)
 	for (int i = 0; i < 2; i++)
 		take(BEGAN, "ebpf_counters_stats { failures { what: 'cpu_time' reason: 'no "
 			    "permission' } }");
-	assert_true(live_lacks_cpu_time(live));
+	assert_true(live_is_cpu_time_missing(live));
 	assert_string_equal(live_failures(live), "cpu_time: no permission\n");
 }
 
@@ -381,9 +381,9 @@ ROWS_TEST(rows_of_families_are_rates_of_processes)
 	live_end_period(live);
 	ROWS(AFTER(1), "cpu_time", 5, PID, 100, 0, 900, 0, 0, 7, 1, 1, 1, 1, 1);
 	ROWS(AFTER(1), "syscalls", 3, PID, 10, 500, 1);
-	assert_false(live_knows_processes(live));
+	assert_false(live_has_processes(live));
 	ROWS(AFTER(1), "processes", 4, PID, 5, 4096, 1000, 2000);
-	assert_true(live_knows_processes(live));
+	assert_true(live_has_processes(live));
 	take(AFTER(1),
 	     "ebpf_process_rows { family: 'processes' columns: 4 processes { pid: %d name: 'cat' } "
 	     "}",
@@ -492,10 +492,10 @@ ROWS_TEST(bad_rows_are_counted)
 
 ROWS_TEST(a_kernel_without_the_list_of_processes)
 {
-	assert_false(live_lacks_processes(live));
+	assert_false(live_are_processes_missing(live));
 	take(BEGAN, "ebpf_counters_stats { failures { what: 'processes' reason: 'the kernel has "
 		    "none' } }");
-	assert_true(live_lacks_processes(live));
+	assert_true(live_are_processes_missing(live));
 	assert_string_equal(live_failures(live), "");
 }
 

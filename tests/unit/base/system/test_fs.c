@@ -196,9 +196,9 @@ TEST(join_never_cuts)
 
 TEST(reasons_are_for_people)
 {
-	assert_string_equal(fs_reason(ENOENT), strerror(ENOENT));
-	assert_string_equal(fs_reason(ENODATA), "it is empty");
-	assert_string_not_equal(fs_reason(EBADMSG), strerror(EBADMSG));
+	assert_string_equal(fs_error_text(ENOENT), strerror(ENOENT));
+	assert_string_equal(fs_error_text(ENODATA), "it is empty");
+	assert_string_not_equal(fs_error_text(EBADMSG), strerror(EBADMSG));
 }
 
 IN_DIR(exists)

@@ -310,7 +310,7 @@ FIXTURE_TEST(a_session_with_snapshots_is_held_until_they_are_made)
 	start(x);
 	fake_trigger(&x->service, "a");
 	run(x);
-	record_session_hold(x->session, true);
+	record_session_set_hold(x->session, true);
 	record_session_stop(x->session);
 	run(x);
 	/* A snapshot that was due before the end is reported even now. */
@@ -318,7 +318,7 @@ FIXTURE_TEST(a_session_with_snapshots_is_held_until_they_are_made)
 	run(x);
 	assert_null(strstr(x->service.port.calls, "FreeBuffers"));
 	assert_false(x->ended);
-	record_session_hold(x->session, false);
+	record_session_set_hold(x->session, false);
 	run(x);
 	assert_non_null(strstr(x->service.port.calls, "FreeBuffers"));
 	assert_null(strstr(x->service.port.calls, "ReadBuffers"));
@@ -330,7 +330,7 @@ FIXTURE_TEST(a_service_that_disconnects_from_a_held_session)
 {
 	x->ops.on_clone_trigger = on_clone_trigger;
 	start(x);
-	record_session_hold(x->session, true);
+	record_session_set_hold(x->session, true);
 	record_session_stop(x->session);
 	run(x);
 	fake_hang_up(&x->service.port);

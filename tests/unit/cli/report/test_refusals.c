@@ -74,9 +74,9 @@ static void check_sources(const char *text, bool from_words, const struct name_l
 
 	add(&scan.sources.unread, unread);
 	why.text[0] = '\0';
-	assert_int_equal(refused_sources(&f, false, &why), some != NULL);
+	assert_int_equal(refusals_find_sources(&f, false, &why), some != NULL);
 	assert_string_equal(why.text, some ? some : "");
-	assert_int_equal(refused_sources(&f, true, &why), all != NULL);
+	assert_int_equal(refusals_find_sources(&f, true, &why), all != NULL);
 	name_list_deinit(&scan.sources.unread);
 	pb__trace_config__free_unpacked(config, NULL);
 }

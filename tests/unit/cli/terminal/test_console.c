@@ -17,14 +17,14 @@ static char printed[4096];
 
 static void print_all(struct console *c)
 {
-	console_say(c, "one %d", 1);
+	console_print(c, "one %d", 1);
 	console_progress(c, "half");
 	console_progress(c, "whole");
 	console_error(c, "bad");
 	console_progress(c, "again");
 	console_print_block(c, "a\nb\n");
 	console_error_block(c, "c\n");
-	console_say_lines(c, "d\n  e\nf\n");
+	console_print_lines(c, "d\n  e\nf\n");
 	console_clear_progress(c);
 }
 

@@ -68,10 +68,10 @@ TEST(what_is_left_out_was_given)
 	longer[COUNTER_PATTERN_SIZE] = '\0';
 	assert_int_equal(counter_patterns_init(&p, WHAT, &longer, 1, NULL), 0);
 	assert_int_equal(p.n, 0);
-	assert_true(counter_patterns_given(&p));
+	assert_true(counter_patterns_are_given(&p));
 	counter_patterns_deinit(&p);
 	assert_int_equal(counter_patterns_init(&p, WHAT, NULL, 0, NULL), 0);
-	assert_false(counter_patterns_given(&p));
+	assert_false(counter_patterns_are_given(&p));
 	counter_patterns_deinit(&p);
 	free(longer);
 }

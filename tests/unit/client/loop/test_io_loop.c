@@ -271,7 +271,7 @@ TEST(a_call_runs_on_the_thread_and_after_it_directly)
 	io_call(r.loop, &r.task);
 	assert_true(story_is("here elsewhere "));
 	io_post(r.loop, &r.task);
-	io_unpost(r.loop, &r.task);
+	io_remove_posted(r.loop, &r.task);
 	io_post(r.loop, &r.task); /* before the start */
 	assert_int_equal(io_loop_start(r.loop, "test"), 0);
 	expect(&r, "here elsewhere here ");

@@ -942,7 +942,7 @@ TEST(writers_that_yield_leave_a_quarter_of_the_memory)
 	struct rig r;
 
 	rig_init(&r, 4096, ARRAY_SIZE(others), SMB_DIV1, true);
-	arbiter_yielding(r.a)->reserves = true;
+	arbiter_get_yielding(r.a)->reserves = true;
 	r.s.hold = true;
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		others[i] = yielding_writer(&r);

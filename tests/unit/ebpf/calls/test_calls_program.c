@@ -59,9 +59,9 @@ TEST_WITH(the_config_is_in_the_maps_and_records_come_out_of_the_ring, setup, tea
 	}
 	assert_null(calls_program_peek(program, &size));
 	assert_true(calls_program_wakeup_fd(program) >= 0);
-	calls_program_each_open(program, fail_on_call, NULL);
+	calls_program_each_open_call(program, fail_on_call, NULL);
 	((struct calls_cpu *)fake_value("cpus", 0))->ring_full = 5;
-	calls_program_measure(program);
+	calls_program_measure_cost(program);
 	calls_program_read_counts(program, &counts);
 	assert_int_equal(counts.lost.ring_full, 5);
 }

@@ -73,14 +73,14 @@ void calls_program_consume(struct calls_program *p)
 	programs.n_consumed++;
 }
 
-void calls_program_each_open(struct calls_program *p,
-			     void (*fn)(void *ctx, const struct call_record *r), void *ctx)
+void calls_program_each_open_call(struct calls_program *p,
+				  void (*fn)(void *ctx, const struct call_record *r), void *ctx)
 {
 	for (size_t i = 0; i < programs.n_open; i++)
 		fn(ctx, &programs.open[i]);
 }
 
-void calls_program_measure(struct calls_program *p)
+void calls_program_measure_cost(struct calls_program *p)
 {
 	programs.n_measured++;
 }

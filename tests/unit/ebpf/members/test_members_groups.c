@@ -38,12 +38,12 @@ TEST(records)
 	/* A group that was removed is written before it leaves. */
 	member_groups_remove(&g, 7);
 	assert_int_equal(written(&g)->id, 1);
-	member_groups_written(&g, written(&g));
+	member_groups_mark_written(&g, written(&g));
 	assert_int_equal(written(&g)->id, 7);
-	member_groups_written(&g, written(&g));
+	member_groups_mark_written(&g, written(&g));
 	assert_null(member_groups_find(&g, "/a"));
-	member_groups_written(&g, written(&g));
-	member_groups_written(&g, written(&g));
+	member_groups_mark_written(&g, written(&g));
+	member_groups_mark_written(&g, written(&g));
 	assert_null(member_groups_next_unwritten(&g));
 
 	/* The path belongs to the group that has it now. */
@@ -54,12 +54,12 @@ TEST(records)
 	member_groups_add(&g, 21, 1, "/a");
 	assert_int_equal(member_groups_find(&g, "/a")->id, 21);
 	member_groups_remove(&g, 20);
-	member_groups_written(&g, written(&g));
+	member_groups_mark_written(&g, written(&g));
 	assert_int_equal(member_groups_find(&g, "/a")->id, 21);
 
-	member_groups_write_again(&g);
+	member_groups_mark_all_unwritten(&g);
 	for (unsigned i = 0; i < 3; i++)
-		member_groups_written(&g, written(&g));
+		member_groups_mark_written(&g, written(&g));
 	assert_null(member_groups_next_unwritten(&g));
 	member_groups_deinit(&g);
 }

@@ -61,7 +61,7 @@ TEST_WITH(records_of_wrong_sizes_are_passed_over, setup, teardown)
 	}
 	assert_null(members_program_peek(program, &type));
 	*(uint64_t *)fake_value("lost", 0) = 3;
-	assert_int_equal(members_program_lost(program), 3);
+	assert_int_equal(members_program_count_lost(program), 3);
 	assert_true(members_program_open_threads(program) < 0);
 }
 

@@ -54,7 +54,7 @@ void members_program_consume(struct members_program *p)
 	programs.at++;
 }
 
-uint64_t members_program_lost(struct members_program *p)
+uint64_t members_program_count_lost(struct members_program *p)
 {
 	return programs.lost;
 }
@@ -209,10 +209,11 @@ FIXTURE_TEST(rows_fill_packets)
 	assert_int_equal(member_groups_init(&groups, "/nowhere", NULL), 0);
 	assert_int_equal(members_packets_init(&p, w, &groups), 0);
 	for (uint32_t i = 0; i < MEMBERS_ROWS_EACH + 1; i++)
-		members_packets_add(&p, &(struct member_row){.tid = i, .group = i % 2 + 1}, false);
+		members_packets_add_row(&p, &(struct member_row){.tid = i, .group = i % 2 + 1},
+					false);
 	assert_int_equal(fake.n, 1);
 	assert_has(packets_of(0), "group_ids: [1, 2] ");
-	members_packets_add(&p, &(struct member_row){.group = 1}, true); /* of another kind */
+	members_packets_add_row(&p, &(struct member_row){.group = 1}, true); /* of another kind */
 	assert_int_equal(fake.n, 2);
 	members_packets_end(&p);
 	members_packets_end(&p); /* nothing is left */

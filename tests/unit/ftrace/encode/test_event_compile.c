@@ -208,7 +208,7 @@ TEST(many_fields_are_spelled_out_and_more_are_left_out)
 				 rows[i].kind == COMPILED_FIELDS ? 0 : COMPILED_NOT_GENERIC);
 		/* Each string may be as long as the record, and its bytes become two characters. */
 		if (rows[i].size == 4)
-			assert_true(event_encode_bound(ev, 1000) > 255 * 1000 * 2);
+			assert_true(event_encode_max_bytes(ev, 1000) > 255 * 1000 * 2);
 		free(ev);
 		tep_free(tep);
 	}

@@ -76,7 +76,7 @@ static void check_record(const struct ring_record *r)
 
 	sym_index_clear(&t.syms);
 	end = event_encode(ev, r, &t.ctx, t.out);
-	assert_true((size_t)(end - t.out) <= event_encode_bound(ev, r->len));
+	assert_true((size_t)(end - t.out) <= event_encode_max_bytes(ev, r->len));
 	assert_false(t.ctx.bad_field);
 	pb_dec_init(&d, t.out, (size_t)(end - t.out));
 	assert_true(pb_dec_next(&d, &event));

@@ -151,11 +151,11 @@ FIXTURE_TEST(a_selection_grows_and_shrinks)
 	assert_int_equal(s.events[0].id, EVENT_NO_ID);
 	assert_string_equal(event_selection_find(&s, "irq", "softirq")->filter, "vec == 1");
 
-	event_selection_drop(&s, event_selection_find(&s, "irq", "softirq"));
+	event_selection_remove(&s, event_selection_find(&s, "irq", "softirq"));
 	assert_null(event_selection_find(&s, "irq", "softirq"));
 	assert_int_equal(s.n, 3);
 	while (s.n)
-		event_selection_drop(&s, &s.events[s.n - 1]);
+		event_selection_remove(&s, &s.events[s.n - 1]);
 	assert_null(event_selection_find(&s, "ftrace", "kernel_stack"));
 	event_selection_deinit(&s);
 }

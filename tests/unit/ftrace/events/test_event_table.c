@@ -36,7 +36,7 @@ FIXTURE_TEST(rows_by_id)
 	assert_int_equal(add("user_events_multi", "mine.0", 7, &o), 0);
 	assert_string_equal(event_table_get(&t, 7)->name, "mine.0");
 	event_table_remove(&t, 7);
-	event_table_sweep(&t);
+	event_table_drop_removed(&t);
 	assert_null(event_table_get(&t, 4));
 	assert_null(event_table_get(&t, 65534));
 	/* Once more is the same. */
@@ -47,7 +47,7 @@ FIXTURE_TEST(rows_by_id)
 	assert_null(event_table_find_named(&t, "sched", "sched_process_wait"));
 	event_table_remove(&t, 4);
 	event_table_remove(&t, 5000);
-	event_table_sweep(&t);
+	event_table_drop_removed(&t);
 	assert_int_equal(t.n_events, 1);
 	assert_string_equal(event_table_get(&t, 65535)->name, "irq_handler_exit");
 }
@@ -82,7 +82,7 @@ FIXTURE_TEST(an_id_that_means_another_event_now)
 	assert_int_not_equal(number_of(10), first);
 	assert_int_not_equal(event_table_get(&t, 10)->generic_index, old->generic_index);
 	assert_int_equal(t.n_generic, 3);
-	event_table_sweep(&t);
+	event_table_drop_removed(&t);
 	assert_int_equal(t.n_events, 2);
 
 	/* The same event with other fields: other numbers, and indices that no other event has. */
@@ -92,7 +92,7 @@ FIXTURE_TEST(an_id_that_means_another_event_now)
 	assert_int_not_equal(number_of(10), first);
 	assert_int_equal(number_of(11), second);
 	for (unsigned i = 0; i < 1000; i++) {
-		event_table_sweep(&t);
+		event_table_drop_removed(&t);
 		assert_int_equal(add("g", i % 2 ? "d" : "e", 10, &o), 0);
 		assert_int_not_equal(event_table_get(&t, 10)->generic_index,
 				     event_table_get(&t, 11)->generic_index);
@@ -279,7 +279,7 @@ FIXTURE_TEST(the_bound_is_that_of_the_largest)
 	assert_int_equal(add("g", "small", 10, &o), 0);
 	add_row(&t, "g", "large", 11, FIELD("char a[]", 8, 0, 0), o);
 	assert_int_equal(event_table_max_size(&t, 4096),
-			 event_encode_bound(event_table_get(&t, 11), 4096));
+			 event_encode_max_bytes(event_table_get(&t, 11), 4096));
 	assert_true(event_table_max_size(&t, 4096) > 4096);
 }
 

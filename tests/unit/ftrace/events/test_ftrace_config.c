@@ -154,13 +154,13 @@ TEST(lists_of_reports)
 {
 	struct setup_errors r = {0};
 
-	setup_error_unknown_event(&r, "sched/nope");
+	setup_error_add_unknown_event(&r, "sched/nope");
 	setup_error_add(&r, "option:%s (%d)", "x", 5);
 	setup_error_add(&r, "another");
-	setup_error_fatal(&r, "first %d", 1);
-	setup_error_fatal(&r, "second");
-	setup_error_notice(&r, "100% of it");
-	setup_error_notice(&r, "and again");
+	setup_error_set_fatal(&r, "first %d", 1);
+	setup_error_set_fatal(&r, "second");
+	setup_error_set_notice(&r, "100% of it");
+	setup_error_set_notice(&r, "and again");
 	assert_int_equal(tracefs_list_size(r.unknown), 1);
 	assert_string_equal(r.unknown[0], "sched/nope");
 	assert_int_equal(tracefs_list_size(r.failed), 2);
@@ -190,7 +190,7 @@ TEST(limits_of_reports)
 	setup_error_add_unlisted(&r, 7);
 	assert_int_equal(r.failed_more, 58);
 	for (unsigned i = 0; i < SETUP_ERRORS_MAX + 3; i++)
-		setup_error_unknown_event(&r, "a/b");
+		setup_error_add_unknown_event(&r, "a/b");
 	assert_int_equal(tracefs_list_size(r.unknown), SETUP_ERRORS_MAX);
 	assert_int_equal(r.unknown_more, 3);
 	setup_errors_deinit(&r);

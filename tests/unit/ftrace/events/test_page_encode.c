@@ -600,7 +600,7 @@ FIXTURE_TEST(events_that_come_later)
 		add("g", name, ID_LARGE + i, FIELD("char a[]", 8, 0, 0), true);
 	}
 	event_table_remove(&table, ID_GENERIC);
-	event_table_sweep(&table);
+	event_table_drop_removed(&table);
 	assert_int_equal(page_encoder_reserve(t), 0);
 	fake_writer_clear(w);
 	page_begin(&m, 2);

@@ -11,7 +11,7 @@ static void check(const char *line, enum probe_kind kind, const char *group, con
 	assert_int_equal(probe_spec_parse(line, kind, &l, NULL), 0);
 	assert_string_equal(l.group, group);
 	assert_string_equal(l.name, name);
-	probe_spec_command(&l, "G", &b);
+	probe_spec_write_command(&l, "G", &b);
 	assert_string_equal(b.s, command);
 	strbuf_deinit(&b);
 	probe_spec_deinit(&l);
@@ -45,7 +45,7 @@ static void check_span(const char *line, enum probe_kind kind, const char *call,
 	for (int i = 0; i < 2; i++) {
 		struct strbuf b = {0};
 
-		probe_spec_command(&halves[i], "G", &b);
+		probe_spec_write_command(&halves[i], "G", &b);
 		assert_string_equal(b.s, expected[i]);
 		strbuf_deinit(&b);
 		probe_spec_deinit(&halves[i]);
@@ -72,15 +72,15 @@ TEST(an_error_in_a_span_is_shown_at_its_place)
 
 	assert_int_equal(probe_spec_parse(line, PROBE_USER, &l, NULL), 0);
 	assert_int_equal(probe_spec_split(&l, PROBE_USER, &call, &on_return), 0);
-	probe_spec_command(&call, "GROUP", &b);
-	assert_int_equal(
-		probe_spec_written_at(&call, "GROUP", (size_t)(strstr(b.s, "a=%di") - b.s)),
-		strstr(line, "a=%di") - line);
+	probe_spec_write_command(&call, "GROUP", &b);
+	assert_int_equal(probe_spec_find_written_offset(&call, "GROUP",
+							(size_t)(strstr(b.s, "a=%di") - b.s)),
+			 strstr(line, "a=%di") - line);
 	strbuf_clear(&b);
-	probe_spec_command(&on_return, "GROUP", &b);
-	assert_int_equal(
-		probe_spec_written_at(&on_return, "GROUP", (size_t)(strstr(b.s, "$nope") - b.s)),
-		strstr(line, "$nope") - line);
+	probe_spec_write_command(&on_return, "GROUP", &b);
+	assert_int_equal(probe_spec_find_written_offset(&on_return, "GROUP",
+							(size_t)(strstr(b.s, "$nope") - b.s)),
+			 strstr(line, "$nope") - line);
 	strbuf_deinit(&b);
 	probe_spec_deinit(&call);
 	probe_spec_deinit(&on_return);
@@ -184,15 +184,15 @@ TEST(places_in_what_was_said)
 
 	assert_int_equal(probe_spec_parse("r  vfs_read   a=%nope", PROBE_KERNEL, &l, NULL), 0);
 	assert_string_equal(l.written, "r vfs_read a=%nope");
-	probe_spec_command(&l, group, &b);
-	assert_string_equal(
-		l.written + probe_spec_written_at(&l, group, (size_t)(strstr(b.s, "%nope") - b.s)),
-		"%nope");
-	assert_string_equal(l.written + probe_spec_written_at(
+	probe_spec_write_command(&l, group, &b);
+	assert_string_equal(l.written + probe_spec_find_written_offset(
+						&l, group, (size_t)(strstr(b.s, "%nope") - b.s)),
+			    "%nope");
+	assert_string_equal(l.written + probe_spec_find_written_offset(
 						&l, group, (size_t)(strstr(b.s, " vfs") + 1 - b.s)),
 			    "vfs_read a=%nope");
-	assert_int_equal(probe_spec_written_at(&l, group, 3), 0);
-	assert_int_equal(probe_spec_written_at(&l, group, 10000), strlen(l.written));
+	assert_int_equal(probe_spec_find_written_offset(&l, group, 3), 0);
+	assert_int_equal(probe_spec_find_written_offset(&l, group, 10000), strlen(l.written));
 	strbuf_deinit(&b);
 	probe_spec_deinit(&l);
 }

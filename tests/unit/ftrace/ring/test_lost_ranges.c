@@ -38,7 +38,7 @@ FIXTURE_TEST(a_number_in_the_page_is_enough)
 	const struct ring_page_facts p = gap(1000, 7);
 
 	assert_false(lost_ranges_add(&l, &whole, 0, &range));
-	assert_false(lost_ranges_want_overrun(&l, &p));
+	assert_false(lost_ranges_needs_overrun(&l, &p));
 	assert_true(lost_ranges_add(&l, &p, 0, &range));
 	assert_range(200, 1000, 7);
 	assert_false(lost_ranges_end(&l, true, &range));
@@ -58,7 +58,7 @@ FIXTURE_TEST(the_counter_stands_for_a_page_without_number)
 	struct ring_page_facts after = {.first_ns = 3000, .last_ns = 3100};
 
 	assert_true(lost_ranges_add(&l, &known, 0, &range));
-	assert_true(lost_ranges_want_overrun(&l, &unknown));
+	assert_true(lost_ranges_needs_overrun(&l, &unknown));
 	assert_false(lost_ranges_add(&l, &unknown, 19, &range));
 	assert_true(lost_ranges_add(&l, &after, 0, &range));
 	assert_range(1100, 2000, 12);
@@ -83,7 +83,7 @@ FIXTURE_TEST(gaps_in_a_row_are_one_range)
 
 	lost_ranges_add(&l, &whole, 0, &range);
 	assert_false(lost_ranges_add(&l, &a, 13, &range));
-	assert_true(lost_ranges_want_overrun(&l, &b));
+	assert_true(lost_ranges_needs_overrun(&l, &b));
 	assert_false(lost_ranges_add(&l, &b, 15, &range));
 	assert_false(lost_ranges_add(&l, &c, 20, &range));
 	assert_true(lost_ranges_add(&l, &after, 0, &range));

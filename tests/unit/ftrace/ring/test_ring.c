@@ -235,7 +235,7 @@ FIXTURE_TEST(a_listener_on_hold_starts_no_read)
 {
 	struct side *a = open_side(0, 1), *b = open_side(1, 60000);
 
-	ring_hold(&a->l, true);
+	ring_set_hold(&a->l, true);
 	ring_attach(&a->l);
 	put_page(0, 1000, 0);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1); /* nothing to do */
@@ -245,10 +245,10 @@ FIXTURE_TEST(a_listener_on_hold_starts_no_read)
 	ring_read_all(&b->l);
 	run_until(&b->all_reads, 1);
 	assert_int_equal(ring_event_count(&a->l), 2);
-	ring_hold(&b->l, true);
+	ring_set_hold(&b->l, true);
 	put_page(0, 2000, 0);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
-	ring_hold(&a->l, false);
+	ring_set_hold(&a->l, false);
 	run_until(&a->after, 3);
 	assert_int_equal(ring_event_count(&a->l), 4);
 	assert_int_equal(ring_event_count(&b->l), 4);

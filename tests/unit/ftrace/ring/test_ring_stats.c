@@ -66,10 +66,10 @@ TEST(stats_have_the_counters_and_reports_of_a_session)
 	};
 	struct pb_mem m;
 
-	setup_error_unknown_event(&errors, "a/b");
+	setup_error_add_unknown_event(&errors, "a/b");
 	setup_error_add(&errors, "c/d (why)");
 	setup_error_add_unlisted(&errors, 57);
-	setup_error_fatal(&errors, "none");
+	setup_error_set_fatal(&errors, "none");
 	assert_int_equal(pb_mem_init(&m), 0);
 	ftrace_stats_write(&p, &m.enc);
 	assert_message(

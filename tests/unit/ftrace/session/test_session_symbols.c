@@ -78,7 +78,7 @@ FIXTURE_TEST(it_takes_too_long)
 	event_base_loop(loop, EVLOOP_NONBLOCK);
 	/* Perhaps the table came in the same turn. */
 	assert_int_equal(repr, 1 + s.user.is_ready);
-	if (session_symbols_pending(&s)) {
+	if (session_symbols_are_pending(&s)) {
 		session_symbols_apply(&s, NULL, 0, &more, &errors);
 		assert_null(errors.failed);
 		session_symbols_report_missing(&s, &errors);

@@ -143,7 +143,7 @@ FIXTURE_TEST(which_events)
 	want(&events, "ftrace", "funcgraph_entry");
 	want(&events, "other", "print");
 	a.config.enable_function_graph = true;
-	assert_int_equal(top_level_split(&a.top, &events, &a.setup), 0);
+	assert_int_equal(top_level_move_events(&a.top, &events, &a.setup), 0);
 	assert_int_equal(events.n, 2);
 	assert_true(event_selection_has(&a.top.events, "ftrace", "print"));
 	assert_true(event_selection_has(&a.top.events, "ftrace", "funcgraph_entry"));
@@ -154,7 +154,7 @@ FIXTURE_TEST(which_events)
 	want(&events, "ftrace", "funcgraph_entry");
 	fake_text("instances/x/options/copy_trace_marker", "0\n");
 	fake_text("instances/x/available_tracers", "function_graph nop\n");
-	assert_int_equal(top_level_split(&a.top, &events, &a.setup), 0);
+	assert_int_equal(top_level_move_events(&a.top, &events, &a.setup), 0);
 	assert_int_equal(events.n, 4);
 	event_selection_deinit(&events);
 	assert_false(open_top(&a)); /* nothing to open */

@@ -131,8 +131,9 @@ TEST(one_line_without_blanks_around)
 
 TEST(what_passes_both)
 {
-	char *one = filter_conjunction(NULL, "a || b"), *two = filter_conjunction(one, "c");
-	char *three = filter_conjunction(two, "d");
+	char *one = filter_make_conjunction(NULL, "a || b"),
+	     *two = filter_make_conjunction(one, "c");
+	char *three = filter_make_conjunction(two, "d");
 
 	assert_string_equal(one, "a || b");
 	assert_string_equal(two, "(a || b) && (c)");

@@ -60,14 +60,14 @@ TEST(when_nothing_has_to_be_written)
 
 TEST(kinds)
 {
-	assert_int_equal(setting_kind_of("events/a/b/trigger"), SETTING_COMMAND);
-	assert_int_equal(setting_kind_of("/x/y/set_event_pid"), SETTING_LIST);
-	assert_int_equal(setting_kind_of("set_event"), SETTING_VALUE);
-	assert_true(setting_restricts("events/a/b/filter"));
-	assert_true(setting_restricts("tracing_cpumask"));
-	assert_true(setting_restricts("options/overwrite"));
-	assert_false(setting_restricts("events/a/b/enable"));
-	assert_false(setting_restricts("trace_clock"));
+	assert_int_equal(setting_find_kind("events/a/b/trigger"), SETTING_COMMAND);
+	assert_int_equal(setting_find_kind("/x/y/set_event_pid"), SETTING_LIST);
+	assert_int_equal(setting_find_kind("set_event"), SETTING_VALUE);
+	assert_true(setting_is_restricting("events/a/b/filter"));
+	assert_true(setting_is_restricting("tracing_cpumask"));
+	assert_true(setting_is_restricting("options/overwrite"));
+	assert_false(setting_is_restricting("events/a/b/enable"));
+	assert_false(setting_is_restricting("trace_clock"));
 }
 
 FOLDER_TEST(files)

@@ -54,9 +54,9 @@ QUOTA_TEST(users_and_all_have_limits)
 	assert_int_equal(q->refused[KIND], 3);
 	quota_release(&b, KIND, 12);
 	assert_int_equal(quota_charge(&c, KIND, 5, &e), 0);
-	assert_int_equal(quota_held_by_user(q, 1000, KIND), 10);
-	assert_int_equal(quota_held_by_user(q, 1001, KIND), 5);
-	assert_int_equal(quota_held_by_user(q, 1002, KIND), 0);
+	assert_int_equal(quota_used_by_user(q, 1000, KIND), 10);
+	assert_int_equal(quota_used_by_user(q, 1001, KIND), 5);
+	assert_int_equal(quota_used_by_user(q, 1002, KIND), 0);
 	quota_release(&a, KIND, 100); /* no more than it has */
 	assert_int_equal(q->held[KIND], 9);
 	assert_int_equal(quota_check(&b, KIND, 6, &e), 0);
@@ -167,8 +167,8 @@ QUOTA_TEST(what_must_be_is_held_past_the_limit)
 	assert_int_equal(q->held[KIND], 3);
 	assert_int_equal(quota_charge(&a, KIND, 1, NULL), -EDQUOT);
 	quota_move_charges(&a, &b);
-	assert_int_equal(quota_held_by_user(q, 1, KIND), 0);
-	assert_int_equal(quota_held_by_user(q, 2, KIND), 3);
+	assert_int_equal(quota_used_by_user(q, 1, KIND), 0);
+	assert_int_equal(quota_used_by_user(q, 2, KIND), 3);
 	quota_close(&b);
 }
 

@@ -41,7 +41,7 @@ static void remember(struct rig *r, const char *text)
 {
 	Pb__TraceConfig *c = peer_parse_config(text);
 
-	admission_remember(r->sessions, c, 1);
+	admission_record_session(r->sessions, c, 1);
 	pb__trace_config__free_unpacked(c, NULL);
 }
 

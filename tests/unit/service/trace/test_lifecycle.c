@@ -58,10 +58,10 @@ TEST(slow_sources_are_replaced)
 	service_events_add_sources(&l, SERVICE_EVENT_SLOW_FLUSH, 2, "2nd", 3);
 	service_events_add_sources(&l, SERVICE_EVENT_SLOW_STARTING, 3, "other", 5);
 	assert_int_equal(l.n, 2);
-	s = service_events_sources(&l, SERVICE_EVENT_SLOW_FLUSH);
+	s = service_events_get_sources(&l, SERVICE_EVENT_SLOW_FLUSH);
 	assert_int_equal(s->len, 3);
 	assert_memory_equal(s->bytes, "2nd", 3);
-	assert_null(service_events_sources(&l, SERVICE_EVENT_FLUSH_STARTED));
+	assert_null(service_events_get_sources(&l, SERVICE_EVENT_FLUSH_STARTED));
 	service_events_deinit(&l);
 }
 
@@ -74,7 +74,7 @@ TEST(removed_kind_is_gone_with_its_sources)
 	service_events_add(&l, SERVICE_EVENT_FLUSH_STARTED, 3);
 	service_events_remove(&l, SERVICE_EVENT_SLOW_FLUSH);
 	assert_int_equal(l.n, 2);
-	assert_null(service_events_sources(&l, SERVICE_EVENT_SLOW_FLUSH)->bytes);
+	assert_null(service_events_get_sources(&l, SERVICE_EVENT_SLOW_FLUSH)->bytes);
 	service_events_remove(&l, SERVICE_EVENT_FLUSH_STARTED);
 	assert_int_equal(l.n, 0);
 	service_events_remove(&l, SERVICE_EVENT_FLUSH_STARTED);
@@ -105,8 +105,8 @@ TEST(copy_is_its_own)
 	service_events_deinit(&l);
 	assert_int_equal(copy.n, 2);
 	assert_int_equal(copy.events[1].boot_ns, 20);
-	assert_memory_equal(service_events_sources(&copy, SERVICE_EVENT_SLOW_FLUSH)->bytes, "abc",
-			    3);
-	assert_null(service_events_sources(&copy, SERVICE_EVENT_SLOW_STARTING)->bytes);
+	assert_memory_equal(service_events_get_sources(&copy, SERVICE_EVENT_SLOW_FLUSH)->bytes,
+			    "abc", 3);
+	assert_null(service_events_get_sources(&copy, SERVICE_EVENT_SLOW_STARTING)->bytes);
 	service_events_deinit(&copy);
 }

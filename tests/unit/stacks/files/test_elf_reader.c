@@ -304,7 +304,7 @@ TEST_WITH(names_of_a_file_are_as_a_reader_expects_them, setup, child_end)
 	assert_int_equal(read_file(plus), 0);
 	assert_string_equal(name_of(answer.file, 0x1000), "ns::over(int)");
 	assert_string_equal(name_of(file + 2, 0x1000), "stale");
-	tell(FILE_REQUEST_FORGET, 0, -1);
+	tell(FILE_REQUEST_CLOSE_ALL, 0, -1);
 	assert_string_equal(name_of(file, data), "stale");
 }
 
@@ -366,7 +366,7 @@ TEST_WITH(a_map_is_read_as_it_grows_and_again_when_it_was_replaced, setup, child
 	assert_int_equal(ftruncate(other, 0), 0); /* it is written from its beginning */
 	assert_int_equal(read_jit(1, 5, other), jit);
 	assert_true(answer.n == 0 && answer.has_moved);
-	tell(FILE_REQUEST_FORGET, 0, -1);
+	tell(FILE_REQUEST_CLOSE_ALL, 0, -1);
 	assert_string_equal(name_of(jit, 0x1000), "stale");
 }
 

@@ -214,7 +214,7 @@ TEST_WITH(maps_are_those_of_the_thread_and_nothing_else_is_opened, setup, child_
 	assert_int_equal(read(fd, &byte, 1), 1);
 	request = (struct file_request){.kind = FILE_REQUEST_MAPS, .pid = getpid(), .tid = 1};
 	assert_int_equal(open_requested(0, NULL), ENOENT);
-	request = (struct file_request){.kind = FILE_REQUEST_FORGET + 1};
+	request = (struct file_request){.kind = FILE_REQUEST_CLOSE_ALL + 1};
 	assert_int_equal(open_requested(0, NULL), EINVAL);
 	/* Requests for the second process are passed on as they are. */
 	request = (struct file_request){.kind = FILE_REQUEST_NAMES, .n = 1, .addresses = {7}};

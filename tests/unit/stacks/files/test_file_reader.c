@@ -29,8 +29,8 @@ static bool has_given_up;
 
 static void on_answer(void *ctx, const struct file_answer *a)
 {
-	has_given_up |= a->kind == FILE_REQUEST_FORGET;
-	n_answers += a->kind != FILE_REQUEST_FORGET;
+	has_given_up |= a->kind == FILE_REQUEST_CLOSE_ALL;
+	n_answers += a->kind != FILE_REQUEST_CLOSE_ALL;
 }
 
 static int setup(void **state)
@@ -229,7 +229,7 @@ TEST_WITH(names_and_files_that_lie_are_refused, setup, teardown)
 	assert_false(takes(FILE_REQUEST_ELF, 0, facts, sizeof(facts[0]) - 1));
 	assert_true(takes(FILE_REQUEST_PERF_MAP, 1, "", 0));
 	assert_false(takes(FILE_REQUEST_JITDUMP, 1, "x", 1));
-	assert_false(takes(FILE_REQUEST_FORGET, 0, "", 0));
+	assert_false(takes(FILE_REQUEST_CLOSE_ALL, 0, "", 0));
 	assert_true(takes(FILE_REQUEST_NAMES, 0, "", 0));
 	assert_true(file_reader_is_alive());
 	(void)!send(parser, names, 3, 0); /* no answer at all */
@@ -237,7 +237,7 @@ TEST_WITH(names_and_files_that_lie_are_refused, setup, teardown)
 	assert_true(has_given_up);
 	assert_false(file_reader_is_alive());
 	assert_int_equal(file_reader_join(&(struct file_reader_user){0}, loop), -ENOTSUP);
-	assert_false(file_reader_ask_maps(&user, 1, 1));
+	assert_false(file_reader_request_maps(&user, 1, 1));
 }
 
 /* ---- requests ---- */
@@ -261,39 +261,40 @@ TEST_WITH(requests_name_what_is_to_be_opened, setup, teardown)
 				    "/usr/bin/.debug/x.debug\0/usr/lib/debug/usr/bin/x.debug";
 	uint64_t addresses[FILE_NAMES_MAX + 9] = {5, 6};
 
-	assert_true(file_reader_ask_maps(&user, 4, 5));
+	assert_true(file_reader_request_maps(&user, 4, 5));
 	assert_int_equal(next_request(), FILE_REQUEST_HEAD);
 	assert_true(asked.kind == FILE_REQUEST_MAPS && asked.pid == 4 && asked.tid == 5 &&
 		    asked.id == 4 && asked.user == user.number);
-	assert_true(file_reader_ask_data_maps(&user, -1, 5, addresses, 2));
+	assert_true(file_reader_request_data_maps(&user, -1, 5, addresses, 2));
 	assert_int_equal(next_request(), FILE_REQUEST_HEAD + 16);
 	assert_true(asked.n == 2 && asked.addresses[1] == 6 && asked.id == UINT32_MAX);
-	assert_true(file_reader_ask_names(&user, 3, 2, addresses, ARRAY_SIZE(addresses)));
+	assert_true(file_reader_request_names(&user, 3, 2, addresses, ARRAY_SIZE(addresses)));
 	assert_int_equal(next_request(), FILE_REQUEST_HEAD + 8 * FILE_NAMES_MAX);
 	assert_true(asked.n == FILE_NAMES_MAX && asked.file == 2 && asked.id == 3);
-	assert_true(file_reader_ask_elf(&user, 3, 4, &m, "/a"));
+	assert_true(file_reader_request_elf(&user, 3, 4, &m, "/a"));
 	assert_int_equal(next_request(), FILE_REQUEST_HEAD + 3);
 	assert_true(asked.start == m.start && asked.end == m.end && asked.inode == 7 &&
 		    asked.major == 8);
 	assert_string_equal(asked.path, "/a");
-	assert_true(file_reader_ask_rows(&user, 3, FILE_VDSO, 0, NULL, NULL));
+	assert_true(file_reader_request_rows(&user, 3, FILE_VDSO, 0, NULL, NULL));
 	assert_int_equal(next_request(), FILE_REQUEST_HEAD);
 	assert_int_equal(asked.file, FILE_VDSO);
-	assert_true(file_reader_ask_perf_map(&user, 3, &p));
+	assert_true(file_reader_request_perf_map(&user, 3, &p));
 	assert_int_equal(next_request(), FILE_REQUEST_HEAD);
 	assert_true(asked.pid_inside == 1 && asked.uid == 33 && asked.started == 9);
-	assert_true(file_reader_ask_jitdump(&user, 3, &p, &m, "/j"));
+	assert_true(file_reader_request_jitdump(&user, 3, &p, &m, "/j"));
 	assert_int_equal(next_request(), FILE_REQUEST_HEAD + 3);
 	assert_true(asked.inode == 7 && strcmp(asked.path, "/j") == 0);
-	assert_true(file_reader_ask_debug_file(&user, 4, 2, &elf, "/usr/bin/x"));
+	assert_true(file_reader_request_debug_file(&user, 4, 2, &elf, "/usr/bin/x"));
 	assert_int_equal(next_request(), FILE_REQUEST_HEAD + sizeof(paths));
 	assert_memory_equal(asked.path, paths, sizeof(paths));
 	/* Without a build id and a link there is nothing to look for. */
-	assert_true(file_reader_ask_debug_file(&user, 4, 2, &(struct elf_facts){0}, "/usr/bin/x"));
+	assert_true(
+		file_reader_request_debug_file(&user, 4, 2, &(struct elf_facts){0}, "/usr/bin/x"));
 	assert_int_equal(next_request(), (size_t)-1);
 	file_reader_leave(&user);
 	assert_int_equal(next_request(), FILE_REQUEST_HEAD);
-	assert_int_equal(asked.kind, FILE_REQUEST_FORGET);
+	assert_int_equal(asked.kind, FILE_REQUEST_CLOSE_ALL);
 }
 
 /* A reader that does not keep up is not waited for. */
@@ -301,11 +302,11 @@ TEST_WITH(requests_end_when_the_opener_is_busy, setup, teardown)
 {
 	unsigned n = 0;
 
-	while (file_reader_ask_maps(&user, 1, 1) && n < 1000000)
+	while (file_reader_request_maps(&user, 1, 1) && n < 1000000)
 		n++;
 	assert_in_range(n, 1, 999999);
 	assert_true(file_reader_is_alive());
 	while (next_request() != (size_t)-1)
 		;
-	assert_true(file_reader_ask_maps(&user, 1, 1));
+	assert_true(file_reader_request_maps(&user, 1, 1));
 }

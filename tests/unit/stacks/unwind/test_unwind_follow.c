@@ -16,8 +16,8 @@ static struct {
 	char path[64], lacked[64];
 } tables;
 
-void unwind_tables_want_file(int32_t pid, const struct file_mapping *m, const char *path,
-			     bool lacks)
+void unwind_tables_request_file(int32_t pid, const struct file_mapping *m, const char *path,
+				bool lacks)
 {
 	tables.n_wanted++;
 	tables.pid = pid;
@@ -45,7 +45,7 @@ static void map(uint64_t start, const char *path, uint64_t inode)
 				       .path_len = (uint32_t)strlen(path),
 				       .generation = 4};
 
-	address_space_map(&spaces, space, &m, path);
+	address_space_add_mapping(&spaces, space, &m, path);
 }
 
 SETUP

@@ -20,14 +20,14 @@ TEST(the_kernel_has_room_for_what_the_tables_keep)
 	for (key.inode = 1; key.inode <= UNWIND_FILES_MAX; key.inode++)
 		assert_int_equal(unwind_maps_set_file(&m, &key, &file), 0);
 	assert_int_equal(unwind_maps_set_file(&m, &key, &file), -E2BIG);
-	assert_int_equal(unwind_maps_file_used(&m, &key), 0);
+	assert_int_equal(unwind_maps_read_last_use(&m, &key), 0);
 	key.inode = 1;
 	assert_int_equal(unwind_maps_set_file(&m, &key, &file), 0);
-	assert_int_equal(unwind_maps_file_used(&m, &key), 5);
+	assert_int_equal(unwind_maps_read_last_use(&m, &key), 5);
 	unwind_maps_remove_file(&m, &key);
-	assert_int_equal(unwind_maps_file_used(&m, &key), 0);
+	assert_int_equal(unwind_maps_read_last_use(&m, &key), 0);
 	key.inode = UNWIND_FILES_MAX + 1;
 	assert_int_equal(unwind_maps_set_file(&m, &key, &file), 0);
-	unwind_maps_note_change(&m);
+	unwind_maps_increment_changes(&m);
 	unwind_maps_destroy(&m);
 }

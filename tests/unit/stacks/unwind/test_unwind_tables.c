@@ -83,14 +83,14 @@ void unwind_maps_remove_file(const struct unwind_maps *m, const struct unwind_fi
 		elements[i].is_used = false;
 }
 
-uint64_t unwind_maps_file_used(const struct unwind_maps *m, const struct unwind_file_key *key)
+uint64_t unwind_maps_read_last_use(const struct unwind_maps *m, const struct unwind_file_key *key)
 {
 	size_t i = element_index(key);
 
 	return i < ARRAY_SIZE(elements) ? elements[i].f.used_ns : 0;
 }
 
-void unwind_maps_note_change(struct unwind_maps *m)
+void unwind_maps_increment_changes(struct unwind_maps *m)
 {
 	n_changes++;
 }
@@ -125,8 +125,8 @@ void file_reader_leave(struct file_reader_user *u)
 	reader.asked = NOTHING;
 }
 
-bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
-			 const struct file_mapping *m, const char *path)
+bool file_reader_request_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
+			     const struct file_mapping *m, const char *path)
 {
 	assert_int_equal(reader.asked, NOTHING);
 	if (reader.is_busy)
@@ -138,8 +138,8 @@ bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t 
 	return true;
 }
 
-bool file_reader_ask_rows(const struct file_reader_user *u, uint64_t id, uint32_t file, int32_t pid,
-			  const struct file_mapping *m, const char *path)
+bool file_reader_request_rows(const struct file_reader_user *u, uint64_t id, uint32_t file,
+			      int32_t pid, const struct file_mapping *m, const char *path)
 {
 	assert_int_equal(reader.asked, NOTHING);
 	if (reader.is_busy)
@@ -244,7 +244,7 @@ static void want_sized(const char *path, bool lacks, uint64_t size)
 				       .minor = 1,
 				       .path_len = (uint32_t)strlen(path)};
 
-	unwind_tables_want_file(7, &m, path, lacks);
+	unwind_tables_request_file(7, &m, path, lacks);
 }
 
 static void want(const char *path)
@@ -564,7 +564,7 @@ TEST_WITH(a_busy_reader_is_asked_again, setup, teardown)
 
 TEST_WITH(a_reader_that_has_ended_leaves_the_elements_in_place, setup, teardown)
 {
-	static struct file_answer end = {.kind = FILE_REQUEST_FORGET};
+	static struct file_answer end = {.kind = FILE_REQUEST_CLOSE_ALL};
 
 	answer_vdso();
 	add("/1000");
@@ -587,7 +587,7 @@ TEST_WITH(files_without_room_in_the_map_and_too_many_at_once_are_counted, setup,
 	add("/1000");
 	assert_int_equal(stats().n_files_left_out, 1);
 	are_maps_full = false;
-	for (inode = 10; inode < 10 + UNWIND_WANTED_MAX + 11; inode++)
+	for (inode = 10; inode < 10 + UNWIND_QUEUE_MAX + 11; inode++)
 		want("/20");
 	assert_int_equal(stats().n_files_left_out, 1 + 10);
 	reader.has_ended = true;

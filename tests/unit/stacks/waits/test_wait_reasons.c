@@ -161,7 +161,7 @@ static const char *reason_of(const char *const *functions, const char *call, uns
 
 	for (; functions && f.n < FUNCTIONS_MAX && functions[f.n]; f.n++)
 		spans[f.n] = (struct span){functions[f.n], strlen(functions[f.n])};
-	wait_reason(&f, reason);
+	wait_reason_format(&f, reason);
 	return reason;
 }
 

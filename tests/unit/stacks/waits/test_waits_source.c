@@ -95,7 +95,7 @@ static void append(struct waits_queue *q, const void *bytes, uint64_t size)
 	q->n += sizeof(size) + padded;
 }
 
-void waits_program_read(struct waits_program *p, struct waits_queue *q)
+void waits_program_read_records(struct waits_program *p, struct waits_queue *q)
 {
 	if (!programs.given.n)
 		return;
@@ -107,15 +107,15 @@ void waits_program_read(struct waits_program *p, struct waits_queue *q)
 
 void waits_program_end_waits(struct waits_program *p, struct waits_queue *q)
 {
-	waits_program_read(p, q);
+	waits_program_read_records(p, q);
 }
 
-void waits_program_forget_stacks(struct waits_program *p)
+void waits_program_clear_sent_stacks(struct waits_program *p)
 {
 	programs.n_forgotten++;
 }
 
-int waits_program_gather_totals(struct waits_program *p)
+int waits_program_flush_totals(struct waits_program *p)
 {
 	return 0;
 }
@@ -155,7 +155,7 @@ bool waits_program_check_cost(struct waits_program *p)
 	return !programs.is_costly;
 }
 
-void waits_program_count(struct waits_program *p, struct waits_counts *ret)
+void waits_program_read_counts(struct waits_program *p, struct waits_counts *ret)
 {
 	*ret = programs.counts;
 }
@@ -200,13 +200,13 @@ static bool note_request(struct request r, const uint64_t *addresses)
 	return true;
 }
 
-bool file_reader_ask_maps(const struct file_reader_user *u, int32_t pid, int32_t tid)
+bool file_reader_request_maps(const struct file_reader_user *u, int32_t pid, int32_t tid)
 {
 	return note_request((struct request){.kind = FILE_REQUEST_MAPS, .id = (uint32_t)pid}, NULL);
 }
 
-bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
-			 const struct file_mapping *m, const char *path)
+bool file_reader_request_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
+			     const struct file_mapping *m, const char *path)
 {
 	return note_request((struct request){.kind = FILE_REQUEST_ELF,
 					     .id = id,
@@ -214,16 +214,16 @@ bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t 
 			    NULL);
 }
 
-bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
-			   const uint64_t *addresses, uint32_t n)
+bool file_reader_request_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
+			       const uint64_t *addresses, uint32_t n)
 {
 	return note_request(
 		(struct request){.kind = FILE_REQUEST_NAMES, .id = id, .file = file, .n = n},
 		addresses);
 }
 
-bool file_reader_ask_data_maps(const struct file_reader_user *u, int32_t pid, int32_t tid,
-			       const uint64_t *addresses, uint32_t n)
+bool file_reader_request_data_maps(const struct file_reader_user *u, int32_t pid, int32_t tid,
+				   const uint64_t *addresses, uint32_t n)
 {
 	return note_request(
 		(struct request){.kind = FILE_REQUEST_DATA_MAPS, .id = (uint32_t)pid, .n = n},
