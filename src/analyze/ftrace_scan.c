@@ -475,7 +475,7 @@ bool ftrace_scan_overwrites(const struct ftrace_scan *s, struct ring_overwrites 
 	for (size_t i = 0; any && i < s->holes.n; i++) {
 		const struct hole *h = &s->holes.list[i];
 
-		if (!h->on_the_way && sequence_overwrites(s, h->sequence))
+		if (!h->on_the_way && !h->between_sessions && sequence_overwrites(s, h->sequence))
 			ret->complete_ns = MAX(ret->complete_ns, h->to_ns);
 	}
 	return any;

@@ -13,6 +13,7 @@ struct hole_cpu {
 	uint32_t sequence, cpu;
 	uint64_t end_ns; /* end of the last bundle with events */
 	bool after_gap; /* packets of the sequence are missing since that bundle */
+	bool is_over; /* its session has ended, and no bundle of the CPU has come since */
 	uint64_t unnumbered; /* holes whose number of events a later range may supply */
 };
 
@@ -39,6 +40,12 @@ void holes_add_gap(struct holes *h, uint32_t sequence)
 	for (size_t i = 0; i < h->n_cpus; i++)
 		if (h->cpus[i].sequence == sequence)
 			h->cpus[i].after_gap = true;
+}
+
+void holes_begin_session(struct holes *h)
+{
+	for (size_t i = 0; i < h->n_cpus; i++)
+		h->cpus[i].is_over = h->cpus[i].end_ns != 0;
 }
 
 static uint64_t hole_length_ns(const struct hole *h)
@@ -90,7 +97,7 @@ static void remove_unnumbered(struct holes *h, struct hole_cpu *c, const struct 
 	for (size_t i = 0; i < h->n; i++) {
 		const struct hole *o = &h->list[i];
 
-		if (o->cpu != range->cpu || o->events || o->on_the_way ||
+		if (o->cpu != range->cpu || o->events || o->on_the_way || o->between_sessions ||
 		    o->from_ns < range->from_ns || o->to_ns > range->to_ns)
 			h->list[kept++] = *o;
 	}
@@ -114,6 +121,27 @@ bool holes_add_range(struct holes *h, uint32_t sequence, uint32_t cpu, const str
 	return true;
 }
 
+/* Adds the hole before the first bundle of a CPU in a session, if the CPU had one in an earlier
+ * session. */
+static void add_hole_between_sessions(struct holes *h, uint32_t sequence,
+				      const struct bundle_span *b)
+{
+	struct hole new = {.cpu = b->cpu,
+			   .sequence = sequence,
+			   .between_sessions = true,
+			   .to_ns = b->first_ns};
+
+	if (!b->first_ns)
+		return;
+	for (size_t i = 0; i < h->n_cpus; i++)
+		if (h->cpus[i].cpu == b->cpu && h->cpus[i].is_over) {
+			new.from_ns = MAX(new.from_ns, h->cpus[i].end_ns);
+			h->cpus[i].is_over = false;
+		}
+	if (new.from_ns &&new.from_ns < new.to_ns)
+		holes_add(h, &new);
+}
+
 void holes_add_bundle(struct holes *h, uint32_t sequence, const struct bundle_span *b)
 {
 	struct hole_cpu *c = get_hole_cpu(h, sequence, b->cpu);
@@ -121,6 +149,7 @@ void holes_add_bundle(struct holes *h, uint32_t sequence, const struct bundle_sp
 
 	if (!c)
 		return;
+	add_hole_between_sessions(h, sequence, b);
 	new.from_ns = MAX(b->previous_end_ns, c->end_ns);
 	new.to_ns = MAX(b->first_ns, new.from_ns);
 	new.events = b->lost_count;

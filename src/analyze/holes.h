@@ -21,6 +21,9 @@
  *				previous_bundle_end_timestamp that is later than the end of the last
  *				bundle of that CPU
  *
+ * In a snapshot of the recorder, a session may begin after another one has ended: nothing was
+ * recorded between the two.
+ *
  * Format: FtraceEventBundle of protos/trace/ftrace/ftrace_event_bundle.proto.
  */
 
@@ -31,6 +34,7 @@ struct hole {
 	uint32_t cpu;
 	uint32_t sequence; /* of the bundles */
 	bool on_the_way; /* lost between ring and file; else in the kernel's ring */
+	bool between_sessions; /* not recorded */
 	uint64_t from_ns, to_ns; /* events' clock; from_ns 0: since the start of tracing */
 	uint64_t events; /* 0 unknown */
 };
@@ -59,6 +63,8 @@ struct bundle_span {
 
 /* Notes that packets of this sequence are missing before its next packet. */
 void holes_add_gap(struct holes *h, uint32_t sequence);
+/* Notes that all sequences so far have ended, and another session begins. */
+void holes_begin_session(struct holes *h);
 /* Adds a bundle. Call it after holes_add_range() for its ranges. */
 void holes_add_bundle(struct holes *h, uint32_t sequence, const struct bundle_span *b);
 /* Adds a serialized LostRange. Returns false, and ignores the range, if it violates protobuf's

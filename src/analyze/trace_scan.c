@@ -264,6 +264,18 @@ static bool scan_process_tree(struct trace_scan *s, const struct pb_field *tree)
 
 /* ---- the service's events ---- */
 
+/* ns: when the session began, CLOCK_BOOTTIME. */
+static void scan_next_session(struct trace_scan *s, uint64_t ns)
+{
+	uint64_t end = s->newest_ns;
+
+	if (s->ftrace.last_ns)
+		end = MAX(end, s->ftrace.last_ns + (uint64_t)s->ftrace.to_boot_ns);
+	s->session_gaps++;
+	s->session_gaps_ns += ns > end ? ns - end : 0;
+	holes_begin_session(&s->ftrace.holes);
+}
+
 static bool scan_service_event(struct trace_scan *s, uint64_t ns, const struct pb_field *event)
 {
 	bool ok = true;
@@ -275,6 +287,8 @@ static bool scan_service_event(struct trace_scan *s, uint64_t ns, const struct p
 			s->all_started_ns = ns;
 		else if (f.id == PB_TRACING_SERVICE_EVENT_TRACING_DISABLED)
 			s->disabled_ns = ns;
+		else if (f.id == PB_TRACING_SERVICE_EVENT_NEXT_SESSION_STARTED)
+			scan_next_session(s, ns);
 	}
 	return ok;
 }
@@ -338,7 +352,6 @@ static bool scan_payload(struct trace_scan *s, const struct packet *p, size_t pa
 	const struct pb_field *f = &p->payload;
 
 	sample_counts_add(&s->samples, f);
-	set_boot_time(s, p);
 	s->ftrace.machine = p->machine;
 	switch (f->id) {
 	case PB_TRACE_PACKET_FTRACE_EVENTS:
@@ -385,6 +398,7 @@ void trace_scan_packet(struct trace_scan *s, const uint8_t *data, size_t len)
 		contents_add_packet(s->contents, data, len);
 	if (!scan_payload(s, &p, len) || !ok)
 		s->bad_packets++;
+	set_boot_time(s, &p);
 }
 
 int trace_scan_file(struct trace_scan *s, const uint8_t *data, size_t len)

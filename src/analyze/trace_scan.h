@@ -96,6 +96,8 @@ struct trace_scan {
 	/* Time span of process trees, polls of /proc and service events; 0: there are none. */
 	uint64_t oldest_ns;
 	uint64_t newest_ns;
+	/* Of a snapshot of the recorder: between its sessions nothing was recorded. */
+	uint64_t session_gaps, session_gaps_ns; /* number, and sum of lengths */
 	bool has_uuid;
 	uint64_t uuid_lsb; /* the last TraceUuid, the same in all files of a session */
 	uint32_t processes; /* distinct pids in process trees */

@@ -66,8 +66,14 @@ head -c $(($(stat -c %s "$last") - 1)) "$last" >"$TMP/cut" && cat "$TMP/cut" >"$
 verdict "kill -9: a snapshot of what is on disk, whose last packet is cut" $? "$TMP/summary"
 
 parts >"$TMP/before"
-run minimal && parts | comm -23 "$TMP/before" - >"$TMP/removed" && [ ! -s "$TMP/removed" ] && has_parts $((n + 1))
+run sched_switch minimal && parts | comm -23 "$TMP/before" - >"$TMP/removed" && [ ! -s "$TMP/removed" ] && has_parts $((n + 1))
 verdict "a new start goes on with the ring" $? <(parts)
+"$SONDA" snapshot --dir "$ring" -o "$TMP/c.pftrace" recorder 2>"$TMP/summary"
+gap=$(sed -nE 's/^  lost .*recorder: 1 restart, nothing recorded for ([0-9.]+) s.*/\1/p' "$TMP/summary")
+"$SONDA" sql --csv "$TMP/c.pftrace" "select count(*) > 0, max(dur) < ${gap:-0} * 1e9 from sched join thread using (utid)
+  where tid <> 0" 2>>"$TMP/summary" | tail -n 1 | tr -d '\r' >"$TMP/runs"
+[ "$(cat "$TMP/runs")" = 1,1 ]
+verdict "a snapshot of both sessions tells of the time between, and no thread runs all the time" $? "$TMP/summary" "$TMP/runs"
 kill "${PIDS[-1]}"
 wait "${PIDS[-1]}"
 verdict "SIGTERM ends it well" $? "$TMP/run.log"

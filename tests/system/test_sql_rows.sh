@@ -77,6 +77,35 @@ not in a namespace,2,,1," \
      join thread t using (utid) join process p using (upid) order by s.id" < <(in_namespace $at)
 done
 
+in_two_sessions() {
+  cat <<'TEXT'
+packet { trusted_packet_sequence_id: 1 timestamp: 90 service_event { tracing_started: true } }
+packet { trusted_packet_sequence_id: 2 ftrace_events { cpu: 0 compact_sched { intern_table: "a" intern_table: "b"
+  switch_timestamp: 100 switch_timestamp: 10 switch_timestamp: 10 switch_prev_state: 1 switch_prev_state: 1 switch_prev_state: 0
+  switch_next_pid: 5 switch_next_pid: 6 switch_next_pid: 5 switch_next_prio: 120 switch_next_prio: 120 switch_next_prio: 120
+  switch_next_comm_index: 0 switch_next_comm_index: 1 switch_next_comm_index: 0 } } }
+packet { trusted_packet_sequence_id: 2 ftrace_events { cpu: 1 event { timestamp: 150 pid: 0 sched_waking { comm: "w" pid: 7 } } } }
+packet { trusted_packet_sequence_id: 1 timestamp: 900 service_event { next_session_started: true } }
+packet { trusted_packet_sequence_id: 3 ftrace_events { cpu: 0 compact_sched { intern_table: "b" intern_table: "a"
+  switch_timestamp: 1000 switch_timestamp: 10 switch_timestamp: 10 switch_prev_state: 1 switch_prev_state: 1 switch_prev_state: 1
+  switch_next_pid: 6 switch_next_pid: 5 switch_next_pid: 6 switch_next_prio: 120 switch_next_prio: 120 switch_next_prio: 120
+  switch_next_comm_index: 0 switch_next_comm_index: 1 switch_next_comm_index: 0 } } }
+TEXT
+}
+rows "no thread runs from one session of the recorder to the next" "110,6,10
+120,5,30
+1010,5,10
+1020,6,-1" "select ts, tid, dur from sched join thread using (utid)" < <(in_two_sessions)
+rows "and none waits so long" "110,5,S,10
+110,6,Running,10
+120,6,R,30
+120,5,Running,30
+150,7,R,0
+1010,6,S,10
+1010,5,Running,10
+1020,5,S,-1
+1020,6,Running,-1" "select ts, tid, state, dur from thread_state s join thread using (utid) order by ts, s.id" < <(in_two_sessions)
+
 rows "the main thread of a kworker has no work in its name" "9,kworker/0:1
 10,kworker/1:2-x
 11,kworker/0:3-y

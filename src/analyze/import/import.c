@@ -40,8 +40,9 @@ static bool is_payload_sorted_by_time(uint32_t field)
 	       field == PB_TRACE_PACKET_TRIGGER || field == PB_TRACE_PACKET_PERF_SAMPLE ||
 	       field == PB_TRACE_PACKET_STACK_SAMPLE || field == PB_TRACE_PACKET_SMAPS_PACKET ||
 	       field == PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT ||
-	       field == PB_TRACE_PACKET_CGROUP_TREE || field == PB_TRACE_PACKET_CGROUP_MEMBERS ||
-	       field == PB_TRACE_PACKET_CGROUP_WAITS || field == PB_TRACE_PACKET_EVENT_HISTOGRAM ||
+	       field == PB_TRACE_PACKET_SERVICE_EVENT || field == PB_TRACE_PACKET_CGROUP_TREE ||
+	       field == PB_TRACE_PACKET_CGROUP_MEMBERS || field == PB_TRACE_PACKET_CGROUP_WAITS ||
+	       field == PB_TRACE_PACKET_EVENT_HISTOGRAM ||
 	       field == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER;
 }
 
@@ -103,6 +104,9 @@ static void make_packet_rows(struct import *im, struct machine *m, const struct 
 	case PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT:
 		import_session_change(im, m, e->ts, &p.payload);
 		break;
+	case PB_TRACE_PACKET_SERVICE_EVENT: /* next_session_started */
+		sched_rows_end_session(im, m);
+		break;
 	}
 }
 
@@ -147,6 +151,7 @@ static void import_queued_event(void *ctx, const struct event_queue *q,
 		stats_add(im->store, STAT_FTRACE_PACKET_BEFORE_TRACING_START, STAT_NO_INDEX, 1);
 		return;
 	}
+	m->last_event = e->ts;
 	if (q->kind == QUEUE_FTRACE)
 		import_ftrace_event(im, m, q->cpu, e);
 	else if (q->kind == QUEUE_SWITCH)

@@ -22,7 +22,8 @@ void tokenize_bundle(struct import *im, struct machine *m, const struct packet *
 
 /* trace_info.c: packets of the service and of the machine. */
 void tokenize_system_info(struct import *im, struct machine *m, const struct pb_field *f);
-void tokenize_service_event(struct import *im, struct machine *m, const struct packet *p);
+/* Returns false if the packet must also be queued: another session has begun. */
+bool tokenize_service_event(struct import *im, struct machine *m, const struct packet *p);
 void tokenize_trace_uuid(struct import *im, const struct pb_field *f);
 void tokenize_trace_config(struct import *im, const struct pb_field *f);
 void tokenize_trace_attributes(struct import *im, struct machine *m, const struct pb_field *f);
@@ -98,6 +99,9 @@ void import_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
 			   const struct queued_event *e);
 void import_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts,
 			const uint8_t *data, size_t len);
+/* Ends all runs and states of threads with the last kernel event: the next ones are of another
+ * session, and nothing is known about the time between. */
+void sched_rows_end_session(struct import *im, struct machine *m);
 /* Returns true if a record with these common_flags comes from an interrupt: TRACE_FLAG_HARDIRQ or
  * TRACE_FLAG_SOFTIRQ. */
 static inline bool is_record_in_interrupt(uint64_t common_flags)

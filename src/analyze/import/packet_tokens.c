@@ -83,7 +83,7 @@ struct machine *import_get_machine(struct import *im, uint32_t raw_id)
 	m->raw_id = raw_id;
 	m->row = table_append(t);
 	m->latest = INT64_MIN;
-	m->tracing_started = m->first_data = INT64_MIN;
+	m->tracing_started = m->first_data = m->last_event = INT64_MIN;
 	m->page_size = 4096;
 	for (unsigned c = MACHINE_SYSNAME; c <= MACHINE_ARCH; c++)
 		table_set_u32(t, c, m->row, NULL_U32);
@@ -305,6 +305,8 @@ static bool read_before_sort(struct import *im, struct machine *m, const struct 
 	case PB_TRACE_PACKET_FTRACE_STATS:
 		tokenize_ftrace_stats(im, m, p, seq);
 		return true;
+	case PB_TRACE_PACKET_SERVICE_EVENT:
+		return tokenize_service_event(im, m, p);
 	case PB_TRACE_PACKET_SYSTEM_INFO:
 		tokenize_system_info(im, m, f);
 		return true;
@@ -384,8 +386,6 @@ void tokenize_packet(struct import *im, const uint8_t *data, size_t len)
 		return;
 	if (p.payload.id == PB_TRACE_PACKET_CLOCK_SNAPSHOT)
 		tokenize_clock_snapshot(im, m, &p);
-	else if (p.payload.id == PB_TRACE_PACKET_SERVICE_EVENT)
-		tokenize_service_event(im, m, &p);
 	else if (!read_before_sort(im, m, &p, seq))
 		queue_packet(im, m, &p, seq, data, len);
 }

@@ -376,6 +376,27 @@ void import_full_switch(struct import *im, struct machine *m, uint32_t cpu, int6
 	store_last_switch(c, next, sw.next_tid, sw.next_prio);
 }
 
+void sched_rows_end_session(struct import *im, struct machine *m)
+{
+	struct table *threads = import_table(im, TABLE_THREAD);
+
+	for (size_t cpu = 0; cpu < m->n_cpus; cpu++) {
+		struct cpu_sched *c = &m->cpus[cpu].sched;
+
+		close_slice(im, c, m->last_event, NULL_U16);
+		*c = (struct cpu_sched){.slice = NULL_U32};
+	}
+	for (uint32_t utid = 0; utid < im->infos.n_threads; utid++) {
+		struct thread_info *info = &im->infos.threads[utid];
+
+		if (table_u32(threads, THREAD_MACHINE, utid) != m->row)
+			continue;
+		close_state(im, utid, m->last_event);
+		info->state_row = info->blocked_row = NULL_U32;
+		info->timer_due = NULL_I64;
+	}
+}
+
 /* Events of tasks and of the scheduler: what each changes in thread, process and thread_state. */
 
 #define CLONE_THREAD 0x10000u

@@ -406,9 +406,10 @@ static void add_slow_sources(struct import *im, struct machine *m, const struct 
 			add_slow_source(im, m, &f);
 }
 
-void tokenize_service_event(struct import *im, struct machine *m, const struct packet *p)
+bool tokenize_service_event(struct import *im, struct machine *m, const struct packet *p)
 {
 	int64_t ts = (int64_t)p->timestamp, converted;
+	bool is_next_session = false;
 
 	pb_for_each (f, &p->payload)
 		switch (f.id) {
@@ -428,6 +429,9 @@ void tokenize_service_event(struct import *im, struct machine *m, const struct p
 		case PB_TRACING_SERVICE_EVENT_TRACING_DISABLED:
 			metadata_set_int(im, SCOPE_BOTH, m, "tracing_disabled_ns", false, ts);
 			break;
+		case PB_TRACING_SERVICE_EVENT_NEXT_SESSION_STARTED:
+			is_next_session = true;
+			break;
 		case PB_TRACING_SERVICE_EVENT_SLOW_STARTING_DATA_SOURCES:
 			if (f.data)
 				add_slow_sources(im, m, &f);
@@ -442,6 +446,7 @@ void tokenize_service_event(struct import *im, struct machine *m, const struct p
 					  (int64_t)f.u64, ts);
 			break;
 		}
+	return !is_next_session;
 }
 
 void tokenize_trigger(struct import *im, int64_t ts, const struct pb_field *trigger)

@@ -8,7 +8,7 @@
  * part without any packet has no id; its session has just begun, and the clone has all of it.
  *
  * Each session begins with an event "tracing started". trace_processor drops all kernel events
- * before the last such event, so it is written only from the first part.
+ * before the last such event, so that of a later session becomes "next session started".
  */
 
 #include "cli/recorder/recorder_snapshot.h"
@@ -33,6 +33,7 @@
 #include "cli/trace/trace_file.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
+#include "wire/pb_enc.h"
 #include "wire/pb_read.h"
 #include "wire/pb_varint.h"
 
@@ -214,6 +215,28 @@ struct snapshot_output {
 	bool has_begun; /* a whole part was written */
 };
 
+/* packet: "tracing started" of a session that is not the first one. */
+static int write_next_session(struct snapshot_output *out, const struct pb_field *packet)
+{
+	struct pb_dec d = pb_dec_of(packet);
+	const uint8_t *from = d.cur;
+	struct pb_mem copy;
+	struct pb_field f;
+	int r = pb_mem_init(&copy);
+
+	if (r < 0)
+		return r;
+	for (; pb_dec_next(&d, &f); from = d.cur)
+		if (f.id != PB_TRACE_PACKET_SERVICE_EVENT)
+			pb_enc_raw(&copy.enc, from, (size_t)(d.cur - from));
+	pb_enc_open(&copy.enc, PB_TRACE_PACKET_SERVICE_EVENT);
+	pb_enc_bool(&copy.enc, PB_TRACING_SERVICE_EVENT_NEXT_SESSION_STARTED, true);
+	pb_enc_close(&copy.enc);
+	r = copy.failed ? -ENOMEM : trace_file_add_packet(out->file, copy.buf, pb_mem_len(&copy));
+	pb_mem_deinit(&copy);
+	return r;
+}
+
 static int write_packets(struct snapshot_output *out, const struct part_map *m, struct err_text *e)
 {
 	struct pb_field packet;
@@ -222,8 +245,9 @@ static int write_packets(struct snapshot_output *out, const struct part_map *m, 
 
 	pb_dec_init(&d, m->data, m->len);
 	while (r == 0 && next_packet(&d, &packet))
-		if (!out->has_begun || !is_tracing_started(&packet))
-			r = trace_file_add_packet(out->file, packet.data, packet.len);
+		r = out->has_begun && is_tracing_started(&packet)
+			    ? write_next_session(out, &packet)
+			    : trace_file_add_packet(out->file, packet.data, packet.len);
 	out->has_begun = true;
 	return r < 0 ? err_set(e, r, "cannot write the snapshot: %s", strerror(-r)) : 0;
 }

@@ -249,6 +249,19 @@ static void add_foreign_changes(const struct record_facts *f, struct losses *ret
 			      l->names[i]);
 }
 
+/* The recorder was restarted: nothing was recorded until the next session began. */
+static void add_session_gaps(const struct record_facts *f, struct losses *ret)
+{
+	const struct trace_scan *s = f->scan;
+	char count[STR_COUNT_SIZE];
+
+	if (s->session_gaps)
+		strbuf_printf(&losses_add(ret, "recorder", s->session_gaps, "restarts")->text,
+			      "%s, nothing recorded for %.3f s",
+			      str_count(s->session_gaps, "restart", count),
+			      (double)s->session_gaps_ns / 1e9);
+}
+
 /* Collects what the kernel lost: events that a ring overwrote or had no room for, sub-buffers that
  * could not be parsed, probes that were hit without recording. */
 static void ring_losses_collect(const struct record_facts *f, struct losses *ret)
@@ -257,6 +270,7 @@ static void ring_losses_collect(const struct record_facts *f, struct losses *ret
 	add_bad_pages(f, ret);
 	add_probe_misses(f, ret);
 	add_foreign_changes(f, ret);
+	add_session_gaps(f, ret);
 }
 
 /*

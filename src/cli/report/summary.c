@@ -488,6 +488,8 @@ static void write_hole(const struct trace_scan *s, const struct hole *h, struct 
 		strbuf_printf(b, " (%s events)", str_thousands(h->events, number));
 	else if (h->on_the_way)
 		strbuf_puts(b, " (lost after the ring)");
+	else if (h->between_sessions)
+		strbuf_puts(b, " (not recorded)");
 }
 
 static void write_holes(const struct trace_scan *s, struct strbuf *out)

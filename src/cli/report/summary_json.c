@@ -166,7 +166,9 @@ static void put_holes(const struct trace_scan *s, struct strbuf *b)
 		put_seconds(b, "from_s", record_seconds_at(s, h->from_ns));
 		put_seconds(b, "to_s", record_seconds_at(s, h->to_ns));
 		summary_json_put_text(b, "place",
-				      h->on_the_way ? "behind the ring" : "kernel ring");
+				      h->between_sessions ? "between sessions"
+				      : h->on_the_way	  ? "behind the ring"
+							  : "kernel ring");
 		if (h->events)
 			summary_json_put_number(b, "events", h->events);
 		strbuf_putc(b, '}');

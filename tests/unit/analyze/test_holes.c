@@ -54,6 +54,27 @@ FIXTURE_TEST(ring_that_overwrote_leaves_a_hole)
 	assert_false(h.list[0].on_the_way);
 }
 
+/* A session has two sequences of bundles. */
+FIXTURE_TEST(nothing_is_recorded_between_sessions)
+{
+	bundle(2, (struct bundle_span){.cpu = 0, .first_ns = 10, .last_ns = 20});
+	bundle(3, (struct bundle_span){.cpu = 0, .first_ns = 12, .last_ns = 25});
+	bundle(2, (struct bundle_span){.cpu = 1, .first_ns = 11, .last_ns = 30});
+	holes_begin_session(&h);
+	bundle(4, (struct bundle_span){.cpu = 0, .first_ns = 70, .last_ns = 80});
+	bundle(5, (struct bundle_span){.cpu = 0, .first_ns = 71, .last_ns = 75});
+	bundle(4, (struct bundle_span){.cpu = 1, .first_ns = 75, .last_ns = 76});
+	bundle(4, (struct bundle_span){.cpu = 2, .first_ns = 75, .last_ns = 76});
+	assert_int_equal(h.n, 2);
+	check_hole(0, 0, 25, 70, 0);
+	check_hole(1, 1, 30, 75, 0);
+	assert_true(h.list[0].between_sessions);
+	holes_begin_session(&h);
+	bundle(6, (struct bundle_span){.cpu = 2, .first_ns = 100, .last_ns = 110});
+	assert_int_equal(h.n, 3);
+	check_hole(2, 2, 76, 100, 0);
+}
+
 /* Overwritten before anything was read: from the start on. */
 FIXTURE_TEST(first_bundle_may_come_after_a_hole)
 {

@@ -53,7 +53,7 @@ static void put_part(const char *dir, const char *boot, unsigned session, unsign
 	strbuf_deinit(&b);
 }
 
-/* The timestamps of the snapshot: "1s 2 3", with s for "tracing started". */
+/* The timestamps of the snapshot: "1s 2 3n", with s for "tracing started", n for "next session started". */
 static const char *times(void *const *state, uint64_t last_s)
 {
 	const char *dir = *state, *path = temp_dir_path(state, 0, "out.pftrace");
@@ -78,12 +78,17 @@ static const char *times(void *const *state, uint64_t last_s)
 	assert_int_equal(b.len, snapshot.bytes);
 	pb_dec_init(&d, b.s, b.len);
 	while (pb_dec_next(&d, &packet)) {
+		struct pb_field event = pb_inner_field(&packet, PB_TRACE_PACKET_SERVICE_EVENT);
+		bool started = false, next = false;
 		uint64_t ts = 0;
 
 		assert_true(pb_read(&packet, PB_TO(PB_TRACE_PACKET_TIMESTAMP, &ts)));
-		n += (size_t)snprintf(
-			text + n, sizeof(text) - n, "%s%u%s", n ? " " : "", (unsigned)ts,
-			pb_inner_field(&packet, PB_TRACE_PACKET_SERVICE_EVENT).id ? "s" : "");
+		if (event.id)
+			assert_true(pb_read(
+				&event, PB_TO(PB_TRACING_SERVICE_EVENT_TRACING_STARTED, &started),
+				PB_TO(PB_TRACING_SERVICE_EVENT_NEXT_SESSION_STARTED, &next)));
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%u%s%s", n ? " " : "",
+				      (unsigned)ts, started ? "s" : "", next ? "n" : "");
 	}
 	assert_true(pb_dec_ok(&d));
 	strbuf_deinit(&b);
@@ -96,7 +101,7 @@ DIR_TEST(all_parts_of_the_newest_boot)
 	put_part(dir, "0000000b", 2, 1, 1, 400, false);
 	put_part(dir, "0000000b", 2, 2, 3, 300, false);
 	put_part(dir, "0000000b", 3, 1, 5, 200, false);
-	assert_string_equal(times((void *[]){dir}, 0), "1s 2 3 4 6");
+	assert_string_equal(times((void *[]){dir}, 0), "1s 2 3 4 5n 6");
 	assert_int_equal(snapshot.parts, 3);
 	assert_false(snapshot.is_live);
 	assert_string_equal(snapshot.not_live.text, "");
@@ -107,7 +112,7 @@ DIR_TEST(the_last_seconds_begin_with_a_whole_part)
 	put_part(dir, "0000000b", 2, 1, 1, 400, false);
 	put_part(dir, "0000000b", 2, 2, 3, 300, false);
 	put_part(dir, "0000000b", 3, 1, 5, 200, false);
-	assert_string_equal(times((void *[]){dir}, 350), "3 4 6");
+	assert_string_equal(times((void *[]){dir}, 350), "3 4 5n 6");
 	assert_string_equal(times((void *[]){dir}, 250), "5s 6");
 	assert_non_null(strstr(times((void *[]){dir}, 100), "has no data of the last 100 s"));
 }

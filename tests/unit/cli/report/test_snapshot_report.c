@@ -108,9 +108,11 @@ FIXTURE_TEST(holes_are_in_the_line)
 	facts_ring(&x->facts, 0, 12);
 	scan->started_ns = NS_PER_S;
 	h->list[h->n++] = (struct hole){.cpu = 0, .to_ns = 2 * NS_PER_S, .events = 5};
-	h->list[h->n++] =
-		(struct hole){0, 0, true, 4 * NS_PER_S, 4 * NS_PER_S + 250 * NS_PER_MS, 0};
-	h->list[h->n++] = (struct hole){3, 0, false, 4 * NS_PER_S, 4 * NS_PER_S + NS_PER_MS, 7};
+	h->list[h->n++] = (struct hole){.on_the_way = true,
+					.from_ns = 4 * NS_PER_S,
+					.to_ns = 4 * NS_PER_S + 250 * NS_PER_MS};
+	h->list[h->n++] = (struct hole){
+		.cpu = 3, .from_ns = 4 * NS_PER_S, .to_ns = 4 * NS_PER_S + NS_PER_MS, .events = 7};
 	h->total = 5;
 	is_line(snapshot_log_add_saved(&x->log, &x->snapshot, scan),
 		"*; lost: kernel rings: 12 events*; holes: cpu0 2 (1.250 s), cpu3 1 (0.001 s), 2 "
