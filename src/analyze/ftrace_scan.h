@@ -99,11 +99,11 @@ void ftrace_scan_deinit(struct ftrace_scan *s);
 bool ftrace_scan_bundle(struct ftrace_scan *s, const struct pb_field *bundle);
 bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const struct pb_field *stats);
 
-/* Records that rings overwrote because they are read on request only (FtraceConfig.read_on_flush_only). */
+/* Records that rings overwrote because they are read on request only
+ * (FtraceConfig.read_on_flush_only). */
 struct ring_overwrites {
 	uint64_t events; /* on all CPUs */
-	uint64_t
-		complete_ns; /* events' clock: from here on all CPUs are complete; 0: from the start */
+	uint64_t complete_ns; /* events' clock: from then on all CPUs are complete; 0: always */
 };
 
 /* Returns false if the trace has no such rings. */

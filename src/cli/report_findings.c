@@ -26,7 +26,8 @@ struct outcome {
 
 /* ---- files ---- */
 
-/* The user's folder, if it is there: $XDG_CONFIG_HOME/sonda/findings, or ~/.config/sonda/findings. */
+/* The user's folder, if it is there: $XDG_CONFIG_HOME/sonda/findings, or
+ * ~/.config/sonda/findings. */
 static int add_users_folder(struct finding_list *l, struct err_text *e)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");

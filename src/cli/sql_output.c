@@ -327,8 +327,8 @@ void sql_output_put_columns(sqlite3_stmt *st, struct strbuf *b)
 }
 
 /* Returns the columns' names with the colon, as each row has them, and a comma in front of all but
- * the first; empty for a column that is left out. NULL if memory runs out. The caller frees the array
- * and its strings. */
+ * the first; empty for a column that is left out. NULL if memory runs out. The caller frees the
+ * array and its strings. */
 static struct strbuf *make_json_names(sqlite3_stmt *st, int columns, bool no_bars)
 {
 	struct strbuf *names = calloc((size_t)columns, sizeof(*names));

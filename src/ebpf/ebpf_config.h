@@ -58,7 +58,8 @@ int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 int ebpf_config_find_cgroups(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 			     const char *sys_root, struct ebpf_errors *errors);
 /*
- * The same for subject_config. If it cannot be fulfilled, no thread is counted. Returns 0 or -ENOMEM.
+ * The same for subject_config. If it cannot be fulfilled, no thread is counted. Returns 0 or
+ * -ENOMEM.
  */
 int ebpf_config_find_subject(struct ebpf_config *s, const Pb__SubjectConfig *c,
 			     const char *sys_root, struct ebpf_errors *errors);

@@ -14,8 +14,9 @@
  *
  * While bytes wait for `to`, nothing is read, so that the sender waits, too. When `from` ends, the
  * waiting bytes are sent first, and then `to` is shut down for writing. When `to` accepts nothing
- * more, `from` is read to its end all the same: closing a TCP socket with unread bytes would discard
- * what is on its way in the other direction. Descriptors that arrive with the bytes are closed.
+ * more, `from` is read to its end all the same: closing a TCP socket with unread bytes would
+ * discard what is on its way in the other direction. Descriptors that arrive with the bytes are
+ * closed.
  */
 #define STREAM_BYTES (64u << 10)
 

@@ -24,6 +24,6 @@
  * e; the process must then end.
  */
 int sandbox_enter(struct err_text *e);
-/* For --no-sandbox: only starts the threads of base/system/background_close.h, as sandbox_enter() does.
- * Returns 0, or -errno and sets e. */
+/* For --no-sandbox: only starts the threads of base/system/background_close.h, as sandbox_enter()
+ * does. Returns 0, or -errno and sets e. */
 int sandbox_skip(struct err_text *e);

@@ -26,8 +26,7 @@ struct event_base;
 #define CGROUP_NAMES_MAX 65536 /* groups; further ones are left out */
 
 struct cgroup_row {
-	uint64_t
-		id; /* inode; in version 2 also what BPF programs and the kernel's events call its id */
+	uint64_t id; /* inode; in version 2 also the id in BPF programs and kernel events */
 	uint64_t parent; /* 0: the root, or unknown */
 	const char *path; /* below the mount, "/" is the root: bytes, not necessarily UTF-8 */
 	enum cgroup_kind kind;

@@ -31,8 +31,9 @@ static bool is_number(struct span s)
 }
 
 /*
- * The name of a container's own group. The part between prefix and suffix must be `is`. The parent's
- * name is `below` (NULL: any). One table for the drivers "systemd" and "cgroupfs" of each runtime.
+ * The name of a container's own group. The part between prefix and suffix must be `is`. The
+ * parent's name is `below` (NULL: any). One table for the drivers "systemd" and "cgroupfs" of each
+ * runtime.
  */
 static const struct container_rule {
 	const char *below, *prefix, *suffix;

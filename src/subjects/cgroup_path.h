@@ -41,7 +41,8 @@ enum cgroup_runtime {
 struct cgroup_place {
 	enum cgroup_kind kind;
 	enum cgroup_runtime runtime;
-	/* The outermost container: its id, or the name if the path has no id; borrowed from the path. */
+	/* The outermost container: its id, or the name if the path has no id; borrowed from the
+	 * path. */
 	struct span container;
 	struct span namespace; /* of containerd; borrowed */
 	/* The last service or scope, inside the container if it has one. Borrowed, escaped as

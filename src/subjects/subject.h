@@ -50,8 +50,9 @@ void subject_deinit(struct subject *s);
 /* Adds the threads in the groups to the set. Returns 0 or -errno; removed groups count as empty. */
 int subject_add_threads(const struct subject *s, struct pid_set *to);
 /*
- * Adds the processes that start the groups' processes: parents outside of the groups; for groups that
- * are awaited or empty, the service managers, the runtimes of containers, and those of the config.
+ * Adds the processes that start the groups' processes: parents outside of the groups; for groups
+ * that are awaited or empty, the service managers, the runtimes of containers, and those of the
+ * config.
  */
 void subject_add_spawners(const struct subject *s, const Pb__SubjectConfig *c,
 			  const char *proc_root, struct pid_set *to);
@@ -94,10 +95,11 @@ void subject_ids_deinit(struct subject_ids *ids);
 /* Calls fn with the id of each group of version 2 that has one of the names now. */
 void subject_ids_each_group(const struct subject_ids *ids, void (*fn)(void *ctx, uint64_t id),
 			    void *ctx);
-/* Returns true if it is an awaited container, or a pod or one of its containers, whose names are known. */
+/* Returns true if it is an awaited container, or a pod or one of its containers, whose names are
+ * known. */
 bool subject_ids_is_awaited(const struct subject_ids *ids, const struct cgroup_row *row);
 
-/* Adds the processes whose first thread has this name. Returns how many; 0, and the nearest name of a
- * process if there is one, else "". */
+/* Adds the processes whose first thread has this name. Returns how many; 0, and the nearest name of
+ * a process if there is one, else "". */
 size_t subject_find_program(const char *proc_root, const char *program, struct pid_set *ret,
 			    char nearest[static SUBJECT_PROGRAM_LEN + 1]);

@@ -167,7 +167,8 @@ static size_t name_len_without_version(const char *name, size_t len)
 	return at && at > name ? (size_t)(at - name) : len;
 }
 
-/* Adds the functions and variables of a section of symbols, up to the limits. Returns 0 or -errno. */
+/* Adds the functions and variables of a section of symbols, up to the limits. Returns 0 or
+ * -errno. */
 static int read_symbols(Elf *elf, Elf_Scn *section, size_t max_bytes, struct elf_symbols *s,
 			size_t *caps)
 {
@@ -321,7 +322,8 @@ static bool has_crc(int fd, uint32_t crc)
 	return at > 0 && at < ELF_DEBUG_FILE_MAX && sum == crc;
 }
 
-/* objcopy leaves program headers in a debug file that do not fit: its notes are found as sections. */
+/* objcopy leaves program headers in a debug file that do not fit: its notes are found as
+ * sections. */
 static void read_note_sections(Elf *elf, struct elf_facts *facts)
 {
 	size_t n = 0, notes_left = ELF_NOTES_MAX;

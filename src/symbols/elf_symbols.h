@@ -9,12 +9,13 @@
 
 /*
  * The functions and variables of an ELF file, for addresses in processes that map it, and for
- * probes by name. The file is hostile: libelf reads it, limits bound what is kept. Used by processes
- * without rights (stacks/files/elf_reader.c, program_reader.c).
+ * probes by name. The file is hostile: libelf reads it, limits bound what is kept. Used by
+ * processes without rights (stacks/files/elf_reader.c, program_reader.c).
  *
  * Names come from .symtab if the file has one, otherwise from .dynsym and from the symbol table in
  * .gnu_debugdata, which is compressed; or from the .symtab of a separate debug file. An address has
- * the name of the function or variable whose range contains it. A symbol without a size ends at the next symbol.
+ * the name of the function or variable whose range contains it. A symbol without a size ends at the
+ * next symbol.
  */
 #define ELF_BUILD_ID_MAX 64 /* bytes; the linkers write 8 to 32 */
 #define ELF_SEGMENTS_MAX 16 /* executable segments, or writable ones; further ones are ignored */

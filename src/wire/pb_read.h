@@ -35,7 +35,8 @@ struct pb_to {
 
 /* clang-format off */
 #define PB_TO(field, variable)                                                                     \
-	((struct pb_to){(field), _Generic((variable), uint32_t *: PB_KIND_32, int32_t *: PB_KIND_32, \
+	((struct pb_to){(field), _Generic((variable),                                              \
+		uint32_t *: PB_KIND_32, int32_t *: PB_KIND_32,                                     \
 		uint64_t *: PB_KIND_64, int64_t *: PB_KIND_64, double *: PB_KIND_64,               \
 		bool *: PB_KIND_BOOL, struct pb_field *: PB_KIND_BYTES), (variable)})
 /* clang-format on */

@@ -102,9 +102,9 @@ void cut_reader_deinit(struct cut_reader *r);
  */
 int cut_reader_run(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped);
 
-/* Converts a time in the unit of its clock to ns of the trace clock of the machine, by the snapshots
- * so far, else by those of r->whole. Moves an incremental clock forward. Returns false with *ret
- * unchanged if no snapshots connect the two clocks, or if the time overflows. */
+/* Converts a time in the unit of its clock to ns of the trace clock of the machine, by the
+ * snapshots so far, else by those of r->whole. Moves an incremental clock forward. Returns false
+ * with *ret unchanged if no snapshots connect the two clocks, or if the time overflows. */
 bool cut_reader_convert(struct cut_reader *r, struct cut_machine *m, clock_key clock, int64_t ts,
 			int64_t *ret);
 

@@ -45,7 +45,8 @@ int function_define(struct functions *f, struct function_head *h, const char *sq
 int table_function_define(struct functions *f, struct function_head *h, const char *sql,
 			  bool replace, struct err_text *e);
 
-/* Prepares the statement of a function, and sets f->is_wrong and f->mistake. Returns an SQLite result code. */
+/* Prepares the statement of a function, and sets f->is_wrong and f->mistake. Returns an SQLite
+ * result code. */
 int function_prepare(struct functions *f, const char *sql, sqlite3_stmt **ret);
 /* Binds the arguments. Returns 0, or -EINVAL and sets e. */
 int function_bind(const struct function_head *h, sqlite3_stmt *st, sqlite3_value **argv,

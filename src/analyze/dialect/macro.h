@@ -17,8 +17,8 @@
  * The suffix _and joins by AND instead of a comma; the suffix _prefix also puts the comma or AND
  * before the first element. All lists end where the shortest one ends.
  *
- * Each table of CREATE PERFETTO TABLE has a hidden column _auto_id, the number of a row: SQLite's rowid
- * here.
+ * Each table of CREATE PERFETTO TABLE has a hidden column _auto_id, the number of a row: SQLite's
+ * rowid here.
  */
 
 #define MACRO_ROW_NUMBER "_auto_id"
@@ -50,7 +50,8 @@ struct macro_text {
 	bool has_row_number; /* _auto_id was replaced */
 };
 
-/* True if a statement has a macro, _auto_id, or a character that SQLite does not take for a space. */
+/* True if a statement has a macro, _auto_id, or a character that SQLite does not take for a
+ * space. */
 bool macro_needs_expansion(struct sql_reader r);
 /* Returns 0 with *ret, which the caller deinits; or -EINVAL or -ENOMEM, sets e, and *ret_at to the
  * place of the mistake in the text. The text must be valid as long as *ret. */

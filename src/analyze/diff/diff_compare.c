@@ -19,7 +19,8 @@
 /* A part explains the change of the whole if it has at least this share of it, with its own
  * error. */
 #define PART_SHARE 0.5
-/* A row is new or gone if all values of one side are at most this share of the mean of the other. */
+/* A row is new or gone if all values of one side are at most this share of the mean of the
+ * other. */
 #define GONE_SHARE 0.01
 
 const char *const diff_measure_names[DIFF_MEASURES] = {"total", "count", "mean",
@@ -213,11 +214,11 @@ static bool is_side_below(const struct series *s, const struct diff_design *d, d
 }
 
 /*
- * Tests values that are new or gone: on one side each is at most `floor`, which is GONE_SHARE of the
- * mean of the other. The values of that other side may differ much from each other, as the time on
- * one of several CPUs does, but each of them is far above that. So their logarithms are tested, and
- * a value that is smaller counts as that limit. The interval is that of the test, so that it does
- * not include 0 if the change is no chance.
+ * Tests values that are new or gone: on one side each is at most `floor`, which is GONE_SHARE of
+ * the mean of the other. The values of that other side may differ much from each other, as the time
+ * on one of several CPUs does, but each of them is far above that. So their logarithms are tested,
+ * and a value that is smaller counts as that limit. The interval is that of the test, so that it
+ * does not include 0 if the change is no chance.
  */
 static void test_new_or_gone(struct series *s, const struct diff_design *d, double floor,
 			     struct diff_change *c)
@@ -448,9 +449,9 @@ static void choose_finding_measure(struct diff_result *r, const struct diff_desi
 }
 
 /*
- * Returns the place of a finding in the list, before its effect counts. A CPU that only one side used
- * was taken away or added, which causes other changes: it comes first. Time that moved between CPUs
- * of both sides is neither won nor lost: it comes last.
+ * Returns the place of a finding in the list, before its effect counts. A CPU that only one side
+ * used was taken away or added, which causes other changes: it comes first. Time that moved between
+ * CPUs of both sides is neither won nor lost: it comes last.
  */
 static int result_place(const struct diff_result *r)
 {

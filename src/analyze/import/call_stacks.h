@@ -12,8 +12,8 @@ struct stack_owner {
 	uint32_t state, upid; /* upid NULL_U32: unknown */
 };
 
-/* Returns the innermost call site of an interned call stack; NULL_U32, and counts it, if parts of it
- * are unknown or it has no frame. */
+/* Returns the innermost call site of an interned call stack; NULL_U32, and counts it, if parts of
+ * it are unknown or it has no frame. */
 uint32_t call_stack_get_interned(struct import *im, const struct stack_owner *o, uint64_t iid);
 /* Adds the frames of an InlineCallstack under a pseudo mapping with this name. Returns its
  * innermost call site; NULL_U32 if it has no frame. */

@@ -52,8 +52,9 @@ struct track_event {
  * defaults. */
 void track_event_read(struct track_event *e, struct sequences *q, const struct pb_field *message);
 
-/* Keeps a value that depends on earlier events, which tokenize_track_event() computes, for the rows.
- * Slots: 0 is the counter, 1 to 8 are extra counters. If out of memory, sets the budget's error. */
+/* Keeps a value that depends on earlier events, which tokenize_track_event() computes, for the
+ * rows. Slots: 0 is the counter, 1 to 8 are extra counters. If out of memory, sets the budget's
+ * error. */
 #define EXTRA_COUNTERS_MAX 8
 #define SLOT_THREAD_TIME 16
 /* Returns false if the event has no such value. */

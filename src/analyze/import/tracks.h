@@ -4,8 +4,8 @@
 #include "analyze/import/importer.h"
 
 /*
- * Tracks, which have slices, the values of a counter, or states. A track is made at its first use. Its identity is its
- * machine, its type and the values of its dimensions.
+ * Tracks, which have slices, the values of a counter, or states. A track is made at its first use.
+ * Its identity is its machine, its type and the values of its dimensions.
  */
 
 #define TRACK_DIMENSIONS_MAX 5

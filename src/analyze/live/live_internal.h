@@ -18,7 +18,7 @@ enum live_source {
 	LIVE_PROCESS_STATS,
 	LIVE_PROCESS_TRACKS, /* /proc/PID/io and schedstat */
 	LIVE_SYS_STATS,
-	LIVE_ROWS_CPU_TIME, /* from here on rows of eBPF families, which are read at different times */
+	LIVE_ROWS_CPU_TIME, /* from here on rows of eBPF families, read at different times */
 	LIVE_ROWS_SYSCALLS,
 	LIVE_ROWS_PROCESSES,
 	LIVE_SOURCES

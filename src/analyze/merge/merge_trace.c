@@ -140,7 +140,8 @@ struct merge_run {
 	struct merge_clocks host; /* of machine 0 */
 	struct pb_mem packet; /* owned */
 	bool is_first; /* in is the first trace of all */
-	/* TraceStats: its numbers, summed up, and the statistics of buffers, one after the other. */
+	/* TraceStats: its numbers, summed up, and the statistics of buffers, one after the
+	 * other. */
 	struct strbuf buffers;
 	struct strbuf stats; /* of the current trace: its last packet */
 	uint64_t sums[PB_TRACE_STATS_FLUSHES_FAILED + 1];

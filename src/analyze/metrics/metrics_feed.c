@@ -5,8 +5,8 @@
  *	rows of histograms -----> series
  *	control groups ---------> labels of subjects
  *
- * A track whose subject has no series of its own yet keeps its last value, and gets the series when the
- * subject is chosen.
+ * A track whose subject has no series of its own yet keeps its last value, and gets the series when
+ * the subject is chosen.
  */
 #include "analyze/metrics/metrics_feed.h"
 
@@ -30,7 +30,8 @@
 #define FAILURES_MAX 4096 /* bytes */
 #define COST_MAX 1e6 /* percent of a CPU */
 
-/* A value of a track. whole: as an integer, since a double is not exact above 2^53; 0 if negative or too large. */
+/* A value of a track. whole: as an integer, since a double is not exact above 2^53; 0 if negative
+ * or too large. */
 struct track_number {
 	uint64_t whole;
 	double real;
@@ -67,7 +68,7 @@ struct metrics_feed {
 	struct metrics_processes *processes; /* owned */
 	uint64_t now_ns; /* the newest time of a packet, CLOCK_BOOTTIME */
 	uint64_t period_ns,
-		chosen_ns; /* the same at the end of the last period, and when subjects were chosen */
+		chosen_ns; /* at the end of the last period, and when subjects were chosen */
 	int64_t realtime_offset_ns;
 	uint64_t members_lost; /* as of the last packet */
 	uint64_t major_faults; /* to be subtracted from page faults */
@@ -801,7 +802,8 @@ static void choose_subjects(struct metrics_feed *f)
 	metrics_subjects_choose(f->table);
 }
 
-/* Sets the series of subjects that were chosen just now; values of idle groups do not come again. */
+/* Sets the series of subjects that were chosen just now; values of idle groups do not come
+ * again. */
 static void set_series_of_chosen_subjects(struct metrics_feed *f)
 {
 	struct metrics_track *t, *next;

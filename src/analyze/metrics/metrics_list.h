@@ -16,8 +16,8 @@ enum metric_unit {
 	METRIC_BYTES,
 };
 
-/* Columns: identifier; name, for a histogram without _bucket, _sum and _count; kind; unit; names of its
- * labels besides those of the subject (NULL: none); help text. */
+/* Columns: identifier; name, for a histogram without _bucket, _sum and _count; kind; unit; names of
+ * its labels besides those of the subject (NULL: none); help text. */
 /* clang-format off */
 #define METRIC_LIST(X)                                                                             \
 	X(RUNQ_LATENCY, "sonda_runq_latency_seconds", HISTOGRAM, NS, NULL, NULL,                   \

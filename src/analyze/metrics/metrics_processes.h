@@ -16,7 +16,8 @@ struct metrics_processes;
 enum metrics_process_family { PROCESS_CPU_TIME, PROCESS_SYSCALLS, PROCESS_FAMILIES };
 #define METRICS_PROCESS_COLUMNS 5u
 
-/* growth: of each column of the family, in the order of EbpfProcessRows. group: the id; 0: unknown. */
+/* growth: of each column of the family, in the order of EbpfProcessRows. group: the id; 0:
+ * unknown. */
 typedef void (*metrics_growth_fn)(void *ctx, enum metrics_process_family family, uint64_t group,
 				  const uint64_t growth[static METRICS_PROCESS_COLUMNS]);
 

@@ -10,12 +10,12 @@
 #include "base/core/hash_table.h"
 
 /*
- * The values of all metrics: series by their labels, and the control groups ("subjects") that some of
- * them are about. It is filled by metrics_feed.h and written by metrics_write.h.
+ * The values of all metrics: series by their labels, and the control groups ("subjects") that some
+ * of them are about. It is filled by metrics_feed.h and written by metrics_write.h.
  *
- * Limits: only the chosen subjects, those that used the most CPU time, have series of their own; the
- * growth of all others is added to the series with id="other". Beyond the limit of series, no new ones
- * are created, which is counted.
+ * Limits: only the chosen subjects, those that used the most CPU time, have series of their own;
+ * the growth of all others is added to the series with id="other". Beyond the limit of series, no
+ * new ones are created, which is counted.
  *
  * Names are untrusted. Not thread-safe.
  */
@@ -27,8 +27,8 @@
 #define METRICS_LABEL_MAX 256u /* bytes of a label's value; longer ones are cut */
 
 /*
- * Histograms of times in ns. Classic buckets end at 1 us * 4^i; the last one has no end. Native buckets
- * are those of schema 3 of Prometheus: index i ends at 2^(i/8) s.
+ * Histograms of times in ns. Classic buckets end at 1 us * 4^i; the last one has no end. Native
+ * buckets are those of schema 3 of Prometheus: index i ends at 2^(i/8) s.
  */
 #define METRICS_CLASSIC 13
 #define METRICS_NATIVE_FIRST (-240) /* index of native[0], which ends below 1 ns */
@@ -93,15 +93,17 @@ struct metrics_table {
 int metrics_table_new(const struct metrics_limits *limits, struct metrics_table **ret);
 void metrics_table_free(struct metrics_table *t);
 
-/* Returns the subject with the path, created if needed; NULL if there are too many (counted) or memory
- * is out. now: time of the packet, ns. */
+/* Returns the subject with the path, created if needed; NULL if there are too many (counted) or
+ * memory is out. now: time of the packet, ns. */
 struct metrics_subject *metrics_subject_get(struct metrics_table *t, const char *path,
 					    uint64_t now);
 /* Frees a subject with its series. */
 void metrics_subject_free(struct metrics_table *t, struct metrics_subject *s);
-/* Chooses the subjects with series of their own: those whose CPU time grew most since the last call. */
+/* Chooses the subjects with series of their own: those whose CPU time grew most since the last
+ * call. */
 void metrics_subjects_choose(struct metrics_table *t);
-/* From now on the labels of the subject do not change, so it may be chosen; it is, if there is room. */
+/* From now on the labels of the subject do not change, so it may be chosen; it is, if there is
+ * room. */
 void metrics_subject_choose(struct metrics_table *t, struct metrics_subject *s);
 
 /* Appends NAME="VALUE" to labels in the form of a key, if the value is not empty. */
@@ -109,9 +111,10 @@ struct strbuf;
 void metrics_put_label(struct strbuf *b, const char *name, const char *value);
 
 /*
- * Returns the series of a metric with these values of its labels, created if needed; NULL if the limit is
- * reached (counted) or memory runs out. subject: NULL for metrics of the machine; one that is not chosen
- * stands for the series with id="other". The result is valid while t->generation stays the same.
+ * Returns the series of a metric with these values of its labels, created if needed; NULL if the
+ * limit is reached (counted) or memory runs out. subject: NULL for metrics of the machine; one that
+ * is not chosen stands for the series with id="other". The result is valid while t->generation
+ * stays the same.
  */
 struct metrics_series *metrics_series_get(struct metrics_table *t, enum metric_id metric,
 					  struct metrics_subject *subject, const char *first,

@@ -128,7 +128,8 @@ static int put_runs(struct page *p)
 
 /* ---- states ---- */
 
-/* The runs of a thread. next: the first one at or after the time of seek_run(), which only grows. */
+/* The runs of a thread. next: the first one at or after the time of seek_run(), which only
+ * grows. */
 struct run_cursor {
 	const struct table *sched;
 	struct row_list runs;

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads what parquet_encode.h writes. The bytes are hostile: each function moves `at` behind what it
- * has read, and returns false if the bytes are not n such values. */
+/* Reads what parquet_encode.h writes. The bytes are hostile: each function moves `at` behind what
+ * it has read, and returns false if the bytes are not n such values. */
 struct parquet_bytes {
 	const uint8_t *at, *end; /* borrowed */
 };

@@ -10,12 +10,13 @@
 
 /*
  * Reads the files of parquet_file.h, row by row: no other encodings, types or sizes. The bytes are
- * hostile; the checksum of each page is compared. Memory: a page of each column, and its dictionary.
+ * hostile; the checksum of each page is compared. Memory: a page of each column, and its
+ * dictionary.
  */
 struct parquet_reader;
 
-/* The descriptor is borrowed, and read with pread(2). Returns 0; -EBADMSG: not such a file; -ENOMEM; or
- * -errno of a failed read. */
+/* The descriptor is borrowed, and read with pread(2). Returns 0; -EBADMSG: not such a file;
+ * -ENOMEM; or -errno of a failed read. */
 int parquet_reader_open(int fd, struct parquet_reader **ret);
 /* NULL is allowed. */
 void parquet_reader_close(struct parquet_reader *r);

@@ -185,7 +185,8 @@ size_t thrift_read_list(struct thrift_reader *r, enum thrift_type of)
 	return r->failed ? 0 : n;
 }
 
-/* Lists of lists, which Parquet does not have, are refused: the depth is limited by that of structs. */
+/* Lists of lists, which Parquet does not have, are refused: the depth is limited by that of
+ * structs. */
 static void skip_list(struct thrift_reader *r)
 {
 	enum thrift_type of;

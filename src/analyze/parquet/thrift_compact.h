@@ -9,8 +9,8 @@
 #include "base/text/str.h"
 
 /*
- * Writes and reads structs in Thrift's compact protocol, in which Parquet has its headers. The fields
- * of a struct are written in ascending order of their ids.
+ * Writes and reads structs in Thrift's compact protocol, in which Parquet has its headers. The
+ * fields of a struct are written in ascending order of their ids.
  *
  * Source of the format: thrift/doc/specs/thrift-compact-protocol.md of Apache Thrift.
  */
@@ -65,8 +65,8 @@ struct thrift_reader {
 bool thrift_next(struct thrift_reader *r, int *ret_id, enum thrift_type *ret_type);
 /* Begins a struct, whose fields thrift_next() then reads up to their end. */
 void thrift_open(struct thrift_reader *r);
-/* Reads a value: an integer of any size; bytes, which are borrowed; the number of elements of a list
- * of this type. */
+/* Reads a value: an integer of any size; bytes, which are borrowed; the number of elements of a
+ * list of this type. */
 int64_t thrift_read_integer(struct thrift_reader *r);
 struct span thrift_read_binary(struct thrift_reader *r);
 size_t thrift_read_list(struct thrift_reader *r, enum thrift_type of);

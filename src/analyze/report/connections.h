@@ -31,6 +31,6 @@ void connections_deinit(struct connections *c);
 /* Returns true if events of this name have addresses or the hash of a socket. */
 bool connections_has_event(const char *name, size_t len);
 
-/* Reads a row of ftrace_event whose name connections_has_event() accepts. Returns the id in texts of
- * the addresses of its socket; NULL_U32: not known. */
+/* Reads a row of ftrace_event whose name connections_has_event() accepts. Returns the id in texts
+ * of the addresses of its socket; NULL_U32: not known. */
 uint32_t connections_read(struct connections *c, const struct store *s, uint32_t row);

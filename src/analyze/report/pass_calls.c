@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calls_by, empty_calls, call_paths, longest_calls, call_lines: system calls, which are slices sys_NAME of
- * threads with their result as an argument: of raw_syscalls events on the thread's own track, of
- * linux.syscalls on a track "syscalls" below it. If a thread has both, the latter count, as they
- * have strings.
+ * calls_by, empty_calls, call_paths, longest_calls, call_lines: system calls, which are slices
+ * sys_NAME of threads with their result as an argument: of raw_syscalls events on the thread's own
+ * track, of linux.syscalls on a track "syscalls" below it. If a thread has both, the latter count,
+ * as they have strings.
  */
 #include "analyze/report/pass.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cgroup_waits_by: waits for a CPU that the kernel counted by control group. A row of cgroup_wait is in
- * the window if the middle of its interval is.
+ * cgroup_waits_by: waits for a CPU that the kernel counted by control group. A row of cgroup_wait
+ * is in the window if the middle of its interval is.
  */
 #include "analyze/report/pass.h"
 

@@ -312,7 +312,8 @@ static struct tree_words read_tree_words(const char *by)
 	};
 }
 
-/* Returns by function whether its name matches the pattern; owned by the caller. NULL: no memory. */
+/* Returns by function whether its name matches the pattern; owned by the caller. NULL: no
+ * memory. */
 static bool *find_matching_functions(const struct code *c, const char *pattern)
 {
 	bool *wanted = calloc((size_t)c->n + 1, sizeof(*wanted));

@@ -5,8 +5,8 @@
  *	writeback_dirty_folio   device inode           a thread dirties a folio
  *	writeback_single_inode  device inode wrote     the flusher, or sync, wrote this many pages
  *
- * No event says which pages were written, nor how many pages a folio has. So the pages of a file are
- * charged to the threads in proportion to the folios that each has dirtied since they were last
+ * No event says which pages were written, nor how many pages a folio has. So the pages of a file
+ * are charged to the threads in proportion to the folios that each has dirtied since they were last
  * written. When as many pages as these folios were written, the next folio begins a new list; until
  * then the old one stays, as a folio may have more pages.
  */

@@ -63,8 +63,8 @@ struct report {
 extern const struct report reports[];
 extern const size_t n_reports;
 
-/* lacks() of sections about late timers (pass_late_timers.c), and of those by container, unit, pod or
- * control group (pass_who.c). */
+/* lacks() of sections about late timers (pass_late_timers.c), and of those by container, unit, pod
+ * or control group (pass_who.c). */
 const char *report_lacks_timers(const struct store *s);
 const char *report_lacks_groups(const struct store *s);
 

@@ -22,8 +22,7 @@ struct pass_input;
 struct vcpu_span {
 	int64_t begin, end; /* begin is not negative */
 	uint32_t cpu; /* of the host (ucpu), if it is running */
-	uint32_t
-		waker; /* a utid, if it waits for a CPU after a wakeup; NULL_U32: none, or not known */
+	uint32_t waker; /* a utid, after a wakeup; NULL_U32: none, or not known */
 	bool running, blocked; /* neither: it waits for a CPU */
 };
 

@@ -168,7 +168,8 @@ static void intervals_final(sqlite3_context *ctx)
 		return;
 	if (set->n)
 		qsort(set->v, set->n, sizeof(*set->v), compare_intervals);
-	/* The table has its elements in the order in which they were added: that of their numbers. */
+	/* The table has its elements in the order in which they were added: that of their
+	 * numbers. */
 	for (struct partition *i = set->partitions; i; i = i->hh.next) {
 		i->begin = at;
 		while (at < set->n && set->v[at].partition == i->number)

@@ -5,8 +5,8 @@
 
 /*
  * Functions over sets of rows that SQL alone would answer slowly: an aggregate collects the rows, a
- * function computes rows from what was collected, and __intrinsic_table_ptr(rows) is a table of them. The
- * names are those that Perfetto's library uses:
+ * function computes rows from what was collected, and __intrinsic_table_ptr(rows) is a table of
+ * them. The names are those that Perfetto's library uses:
  *
  *	SELECT c0 AS node_id, c1 AS parent_node_id
  *	FROM __intrinsic_table_ptr(__intrinsic_dfs(

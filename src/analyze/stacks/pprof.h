@@ -47,8 +47,8 @@ void pprof_add_value_type(struct pprof *p, const char *type, const char *unit);
 /* A sample begins with its locations, the innermost first. Then come as many values as there are
  * types, then labels. */
 void pprof_begin_sample(struct pprof *p);
-/* All frames of a row of stack_profile_callsite, one frame, and code of which only the name is known.
- * Rows that do not exist have no locations. */
+/* All frames of a row of stack_profile_callsite, one frame, and code of which only the name is
+ * known. Rows that do not exist have no locations. */
 void pprof_put_callsite(struct pprof *p, uint32_t row);
 void pprof_put_frame(struct pprof *p, uint32_t row);
 void pprof_put_name(struct pprof *p, const void *name, size_t len);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * experimental_profile(stack, type, unit, value, ...): a profile of pprof (pprof.h) of stacks that cat_stacks()
- * and others made. Further types, units and values may follow. Without any, each row counts as one
- * sample. The values of equal stacks are added up.
+ * experimental_profile(stack, type, unit, value, ...): a profile of pprof (pprof.h) of stacks that
+ * cat_stacks() and others made. Further types, units and values may follow. Without any, each row
+ * counts as one sample. The values of equal stacks are added up.
  */
 #include <stdlib.h>
 #include <string.h>

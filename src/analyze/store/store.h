@@ -133,8 +133,7 @@ struct store {
 	size_t n_further;
 	struct trace_bytes *bytes; /* owned */
 	size_t n_bytes, cap_bytes;
-	uint32_t *
-		bytes_by_address; /* owned: their indices, in the order of `data`; empty after reading */
+	uint32_t *bytes_by_address; /* owned: indices, by address of `data`; empty after reading */
 	size_t cap_by_address;
 	uint32_t *arg_slots; /* owned: hash table of sets by their contents; id + 1, 0: empty */
 	uint32_t n_arg_slots, n_arg_sets;
@@ -165,8 +164,8 @@ uint16_t store_state_number(struct store *s, uint32_t string);
 /* Returns the place of a byte that is in s->bytes. Only for a store that is being imported. */
 uint64_t store_find_place(const struct store *s, const uint8_t *p);
 
-/* Returns the bytes from a place to the end of the trace, or of the contents of a compressed packet,
- * which it unpacks if need be. None (*ret_len 0) if it cannot be unpacked any more. */
+/* Returns the bytes from a place to the end of the trace, or of the contents of a compressed
+ * packet, which it unpacks if need be. None (*ret_len 0) if it cannot be unpacked any more. */
 const uint8_t *store_bytes_at(const struct store *s, uint64_t place, size_t *ret_len);
 
 /* Reads a cell as a value of SQL. Sets ret->kind always, the other members as far as the kind has

@@ -12,8 +12,8 @@
  * which rows of kernel events refer, and what only the importer uses.
  */
 
-/* Returns true if an image of the store would be complete: the trace is a mapped file, and no memory
- * was missing. */
+/* Returns true if an image of the store would be complete: the trace is a mapped file, and no
+ * memory was missing. */
 bool store_can_be_image(const struct store *s);
 /* Writes the image. The caller checks w->failed. */
 void store_write_image(const struct store *s, struct image_writer *w);

@@ -145,8 +145,9 @@ int64_t table_next_ts(const struct table *t, unsigned column, uint32_t row, size
 void table_set_dur(struct table *t, unsigned column, uint32_t row, int64_t dur);
 int64_t table_dur(const struct table *t, unsigned column, uint32_t row);
 
-/* Reads the cells of n rows from `row` on, which are in one chunk, of a column that is stored. Each is
- * what table_ts(), table_dur(), table_i64(), ... return; NULL_U32 and the others stay as they are. */
+/* Reads the cells of n rows from `row` on, which are in one chunk, of a column that is stored. Each
+ * is what table_ts(), table_dur(), table_i64(), ... return; NULL_U32 and the others stay as they
+ * are. */
 void table_read_cells(const struct table *t, unsigned column, uint32_t row, uint32_t n,
 		      int64_t *ret);
 

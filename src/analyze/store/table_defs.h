@@ -16,7 +16,8 @@ void store_deinit(struct store *s);
  * are in the order of slices. */
 uint32_t slice_times_row(const struct table *t, uint32_t slice);
 
-/* Causes of cgroup_wait: numbers of CgroupWaits and of neighbour_waits (analyze/report/passes.h). */
+/* Causes of cgroup_wait: numbers of CgroupWaits and of neighbour_waits
+ * (analyze/report/passes.h). */
 #define CGROUP_WAIT_CAUSES 5u
 #define CGROUP_WAIT_QUOTA 4u
 

@@ -74,8 +74,8 @@ static void percentile_final(sqlite3_context *ctx)
 
 /* ---- last_non_null ---- */
 
-/* Of the rows of the frame only the last value can be the result: when its row leaves the frame, those
- * before it have left. */
+/* Of the rows of the frame only the last value can be the result: when its row leaves the frame,
+ * those before it have left. */
 struct last_non_null {
 	sqlite3_value *value; /* owned; NULL: none */
 	sqlite3_int64 at; /* its row; rows count from 0 */

@@ -151,9 +151,9 @@ static int register_times(sqlite3 *db)
 
 enum { REALTIME = 1, MONOTONIC = 3 };
 
-/* Converts a time of the trace to a clock of the machine that was recorded, by the last snapshot of the
- * clocks before it. A time before the first one becomes that of the first one. Returns false if no
- * snapshot has the clock. */
+/* Converts a time of the trace to a clock of the machine that was recorded, by the last snapshot of
+ * the clocks before it. A time before the first one becomes that of the first one. Returns false if
+ * no snapshot has the clock. */
 static bool convert_time(const struct store *s, int64_t ts, int64_t clock, int64_t *ret)
 {
 	const struct table *t = &s->tables[TABLE_CLOCK_SNAPSHOT];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call stacks as bytes, in the form of Perfetto's message Stack: entries (field 1), the innermost first.
- * An entry is a name (1), a row of stack_profile_callsite (2; 3: with annotations), or one of
- * stack_profile_frame (4).
+ * Call stacks as bytes, in the form of Perfetto's message Stack: entries (field 1), the innermost
+ * first. An entry is a name (1), a row of stack_profile_callsite (2; 3: with annotations), or one
+ * of stack_profile_frame (4).
  */
 #include <string.h>
 

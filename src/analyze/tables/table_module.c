@@ -626,8 +626,7 @@ static int table_module_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 
 static const sqlite3_module module = {
 	VTAB_MODULE,
-	.xConnect =
-		table_module_connect, /* no xCreate: each table exists without a statement that makes it */
+	.xConnect = table_module_connect, /* no xCreate: a table exists without a statement */
 	.xBestIndex = table_module_best_index,
 	.xFilter = table_module_filter,
 	.xNext = table_module_next,

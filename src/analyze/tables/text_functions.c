@@ -19,8 +19,9 @@ static void free_regex(void *re)
 	regex_free(re);
 }
 
-/* Compiles the pattern of an argument. SQLite keeps it for the next rows if the argument is constant;
- * if *ret_new, keep_compiled_regex() gives it to SQLite after its last use. Returns NULL after an error. */
+/* Compiles the pattern of an argument. SQLite keeps it for the next rows if the argument is
+ * constant; if *ret_new, keep_compiled_regex() gives it to SQLite after its last use. Returns NULL
+ * after an error. */
 static struct regex *get_compiled_regex(sqlite3_context *ctx, sqlite3_value **argv, int i,
 					bool *ret_new)
 {
@@ -232,7 +233,8 @@ static void base64_encode(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	strbuf_deinit(&out);
 }
 
-/* Appends the bytes of a text in base64 (RFC 4648), with or without padding. Returns false if it is none. */
+/* Appends the bytes of a text in base64 (RFC 4648), with or without padding. Returns false if it is
+ * none. */
 static bool add_base64_bytes(struct strbuf *out, const char *s, size_t len)
 {
 	static const char digits[] =

@@ -16,7 +16,8 @@ void call_value_put(const struct call_row *row, const uint64_t args[static CALL_
 		    unsigned i, struct strbuf *b);
 /* Appends what a call returned: "-1 ENOENT (No such file or directory)". row may be NULL. */
 void call_result_put(const struct call_row *row, int64_t result, struct strbuf *b);
-/* Returns how many arguments the call has with these values: fcntl(fd, F_GETFL) has no third one. */
+/* Returns how many arguments the call has with these values: fcntl(fd, F_GETFL) has no third
+ * one. */
 unsigned call_count_args(const struct call_row *row, const uint64_t args[static CALL_ARGS_MAX]);
 /* Appends flags of the kind that a letter of call_table.h names. */
 void call_flags_put(char letter, uint64_t flags, struct strbuf *b);

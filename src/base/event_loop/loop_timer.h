@@ -11,9 +11,9 @@ struct event_base;
  * A timer on the event loop, one-shot or periodic. Periodic timers fire at multiples of the period
  * since the clock's zero, so that the ticks of all sessions coincide.
  *
- * The clock is CLOCK_MONOTONIC, which stops during suspend, or CLOCK_BOOTTIME, which does not.
- * If a timerfd of CLOCK_BOOTTIME cannot be created, CLOCK_MONOTONIC is used. A loop whose timers are
- * all longer than half an hour does not wake up before one is due.
+ * The clock is CLOCK_MONOTONIC, which stops during suspend, or CLOCK_BOOTTIME, which does not. If a
+ * timerfd of CLOCK_BOOTTIME cannot be created, CLOCK_MONOTONIC is used. A loop whose timers are all
+ * longer than half an hour does not wake up before one is due.
  */
 struct loop_timer {
 	struct event_base *loop; /* borrowed */

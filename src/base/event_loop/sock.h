@@ -50,8 +50,8 @@ int sock_resolve(const char *address, char ret_text[static SOCK_RESOLVED_TEXT]);
  * be connecting; if that fails, the first read returns the error.
  */
 int sock_connect(const char *address, int *ret_fd);
-/* Like sock_connect(), but waits up to wait_ms for room in the backlog of a unix socket, which other
- * users may keep full. */
+/* Like sock_connect(), but waits up to wait_ms for room in the backlog of a unix socket, which
+ * other users may keep full. */
 int sock_connect_within(const char *address, unsigned wait_ms, int *ret_fd);
 
 /* The maximum number of connections that wait to be accepted. */

@@ -41,6 +41,6 @@ void sock_make_run_folder(const char *address);
 /* Makes the passed sockets close-on-exec and non-blocking. Returns 0 with their number, which is 0
  * if none are for this process, or -errno and sets e. */
 int sock_find_passed(size_t max, size_t *ret_n, struct err_text *e);
-/* Checks that a passed descriptor is a unix stream socket, and makes it listen if it does not. Returns 0, or
- * -errno and sets e. */
+/* Checks that a passed descriptor is a unix stream socket, and makes it listen if it does not.
+ * Returns 0, or -errno and sets e. */
 int sock_prepare_passed(int fd, struct err_text *e);

@@ -9,7 +9,8 @@
  * a descriptor too, as its queue may hold others that were never received.
  *
  * Each owner (a user) occupies at most two threads, so a slow owner delays only its own
- * descriptors. Before background_close_start(), and in a child process, descriptors are closed at once.
+ * descriptors. Before background_close_start(), and in a child process, descriptors are closed at
+ * once.
  *
  * One thread, the loop, makes all these calls. None of them waits until a descriptor is closed.
  */
@@ -19,7 +20,8 @@
 int background_close_start(void);
 
 /* Returns an eventfd (borrowed; -1: not started) that becomes readable when a thread has closed its
- * descriptor. The loop then calls background_close_continue(), which gives the thread the next one. */
+ * descriptor. The loop then calls background_close_continue(), which gives the thread the next
+ * one. */
 int background_close_finished_fd(void);
 void background_close_continue(void);
 

@@ -51,9 +51,9 @@ int helper_send(int fd, const void *message, size_t len, int passed, int flags);
 ssize_t helper_receive(int fd, const struct iovec *parts, size_t n_parts, int wait_ms, int *ret_fd);
 
 /*
- * For a child that sends one answer of len bytes and exits: waits for it until *stop is set, at most
- * `seconds`, then kills and reaps the child and closes its socket. Returns 0; -EINTR: *stop was set;
- * -ETIME; -EPIPE: the child ended without it.
+ * For a child that sends one answer of len bytes and exits: waits for it until *stop is set, at
+ * most `seconds`, then kills and reaps the child and closes its socket. Returns 0; -EINTR: *stop
+ * was set; -ETIME; -EPIPE: the child ended without it.
  */
 int helper_process_finish(struct helper_process *p, void *answer, size_t len,
 			  const volatile sig_atomic_t *stop, unsigned seconds);

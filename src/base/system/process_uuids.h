@@ -15,5 +15,6 @@
 /* Returns the uuid of the process. If it has ended, or if there are too many, its start time is
  * taken to be 0. */
 uint64_t process_uuids_get(int32_t pid);
-/* Forgets all. Call it when no data source is left whose descriptors a later event could refer to. */
+/* Forgets all. Call it when no data source is left whose descriptors a later event could refer
+ * to. */
 void process_uuids_clear(void);

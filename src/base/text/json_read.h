@@ -30,8 +30,8 @@ struct json_reader {
 };
 
 void json_reader_init(struct json_reader *r, const char *text, size_t len);
-/* Opens the next value if it is an object ('{') or an array ('['). Otherwise returns false and reads
- * nothing. The caller then reads its members or elements until there is none left. */
+/* Opens the next value if it is an object ('{') or an array ('['). Otherwise returns false and
+ * reads nothing. The caller then reads its members or elements until there is none left. */
 bool json_open(struct json_reader *r, char bracket);
 /* Reads the key of the next member; the value follows. A key that does not fit, or has a NUL, is
  * "". Returns false, and closes the object, if there is none left. Also returns false after an

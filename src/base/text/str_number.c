@@ -49,7 +49,8 @@ static int read_digits(const char **s, uint64_t *ret_v)
 	return 0;
 }
 
-/* Like read_digits(), for digits after a point, in billionths. Digits after the ninth are ignored. */
+/* Like read_digits(), for digits after a point, in billionths. Digits after the ninth are
+ * ignored. */
 static int read_fraction(const char **s, uint64_t *ret_billionths)
 {
 	uint64_t v = 0, place = BILLION / 10;

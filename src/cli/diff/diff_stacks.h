@@ -9,8 +9,8 @@
 #include "base/core/hash_table.h"
 
 /*
- * The call stacks of both sides, added up by program and function: samples of CPUs, and waits. For the
- * differential flame graphs of sonda diff --html.
+ * The call stacks of both sides, added up by program and function: samples of CPUs, and waits. For
+ * the differential flame graphs of sonda diff --html.
  *
  *	diff_stacks_add(s, &trace, side, scale)    for each recording
  *	diff_stacks_print(s, n_of_side, to)        the sums, each divided by the recordings of its side
@@ -55,6 +55,7 @@ struct diff_stacks_trace {
 /* scale: what the times are multiplied with. Returns 0 or -ENOMEM. */
 int diff_stacks_add(struct diff_stacks *s, const struct diff_stacks_trace *t, int side,
 		    double scale);
-/* Prints them as a JSON object: names [[function, file, kind]], cpu and waits [[parent, name, A, B]]. */
+/* Prints them as a JSON object: names [[function, file, kind]], cpu and waits [[parent, name, A,
+ * B]]. */
 void diff_stacks_print(const struct diff_stacks *s, const size_t n_of_side[2], FILE *to);
 void diff_stacks_deinit(struct diff_stacks *s);

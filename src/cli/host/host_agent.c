@@ -157,7 +157,7 @@ static void agent_kill_recording(struct host_agent *a)
 
 		kill(-a->child, last_signals[i].number);
 		if (a->child_fd >= 0 && poll(&p, 1, last_signals[i].wait_ms) > 0)
-			break; /* without a pidfd, which old kernels lack, all signals come at once */
+			break; /* old kernels have no pidfd: all signals come at once */
 	}
 	/* The zombie keeps the number of the group until all of it was killed. */
 	waitid(P_PID, (id_t)a->child, &info, WEXITED | WNOWAIT);

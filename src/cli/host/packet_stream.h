@@ -15,9 +15,9 @@ struct packet_stream {
 	struct strbuf rest; /* the bytes of an incomplete packet */
 };
 
-/* Calls on_packet with each packet that is complete now (borrowed). Returns 0; -EBADMSG if the bytes
- * are not those of a trace; -EFBIG for a packet above the limit of the protocol; -ENOMEM; or what
- * on_packet returned, which ends the call unless it is 0. */
+/* Calls on_packet with each packet that is complete now (borrowed). Returns 0; -EBADMSG if the
+ * bytes are not those of a trace; -EFBIG for a packet above the limit of the protocol; -ENOMEM; or
+ * what on_packet returned, which ends the call unless it is 0. */
 int packet_stream_add(struct packet_stream *s, const uint8_t *data, size_t len,
 		      int (*on_packet)(void *ctx, const uint8_t *packet, size_t len), void *ctx);
 /* Returns true if the trace has ended inside a packet. */

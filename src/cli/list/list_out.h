@@ -16,8 +16,8 @@
  *	[{"kind":"preset","name":"mem","title":"Memory ...","events":["vmscan/mm_...","oom/..."],
  *	  "fields":[{"name":"x","type":"int","comment":"..."}]}]
  *
- * list_out_begin_item() begins an item; the calls until the next one add its values. Text from the kernel
- * and from other processes is made safe to print.
+ * list_out_begin_item() begins an item; the calls until the next one add its values. Text from the
+ * kernel and from other processes is made safe to print.
  */
 
 struct list_out {
@@ -37,8 +37,8 @@ void list_out_add_values(struct list_out *o, const char *key, const char *const 
 /* Likewise, each on a line of its own. */
 void list_out_add_lines(struct list_out *o, const char *key, const char *const *values, size_t n);
 
-/* Adds a list of fields: list_out_begin_fields, list_out_add_field..., list_out_end_fields. comment may be
- * NULL. */
+/* Adds a list of fields: list_out_begin_fields, list_out_add_field..., list_out_end_fields. comment
+ * may be NULL. */
 void list_out_begin_fields(struct list_out *o, const char *key);
 void list_out_add_field(struct list_out *o, const char *name, const char *type,
 			const char *comment);

@@ -11,16 +11,16 @@
 struct event_base;
 
 /*
- * Alertmanager's webhook: each alert that begins to fire becomes a snapshot of the recorder, or a trigger of
- * tracing sessions.
+ * Alertmanager's webhook: each alert that begins to fire becomes a snapshot of the recorder, or a
+ * trigger of tracing sessions.
  *
  *	Alertmanager --> POST /alerts --> alert_intake --> socket of sonda recorder --> snapshot
  *	                                       |
  *	                                       +---------> producers' socket of the service --> trigger
  *
- * An alert counts once (by its fingerprint and start), although Alertmanager repeats it. In an hour at most
- * a number of alerts is passed on. If the recorder or the service cannot be reached, the answer is 503, so
- * Alertmanager tries again.
+ * An alert counts once (by its fingerprint and start), although Alertmanager repeats it. In an hour
+ * at most a number of alerts is passed on. If the recorder or the service cannot be reached, the
+ * answer is 503, so Alertmanager tries again.
  */
 #define ALERT_MATCHES_MAX 8
 #define ALERT_TRIGGERS_MAX 32
@@ -30,7 +30,7 @@ enum alert_result {
 	ALERT_FIRED, /* it was passed on */
 	ALERT_DUPLICATE,
 	ALERT_RESOLVED,
-	ALERT_REFUSED, /* above the limit, or of another machine, or there is neither trigger nor recorder */
+	ALERT_REFUSED, /* above the limit, of another machine, or nothing acts on it */
 	ALERT_RESULTS
 };
 
@@ -39,8 +39,8 @@ struct alert_intake_setup {
 	const char *token; /* of the header Authorization */
 	const char *recorder; /* its socket; NULL: none */
 	const char *service; /* the producers' socket of the tracing service */
-	/* "GLOB=NAME": an alert with such a name activates the trigger NAME; the first one counts. Only other
-	 * alerts are for the recorder. */
+	/* "GLOB=NAME": an alert with such a name activates the trigger NAME; the first one counts.
+	 * Only other alerts are for the recorder. */
 	char *triggers[ALERT_TRIGGERS_MAX];
 	size_t n_triggers;
 	const char *matches[ALERT_MATCHES_MAX]; /* "LABEL=GLOB": all must match */
@@ -62,10 +62,10 @@ void alert_intake_free(struct alert_intake *a);
 unsigned alert_intake_handle_request(struct alert_intake *a, const struct http_request *r,
 				     const char *body);
 
-/* Logs whether the ring of the recorder holds alerts that come delay_s after their start, once the recorder
- * has answered. */
+/* Logs whether the ring of the recorder holds alerts that come delay_s after their start, once the
+ * recorder has answered. */
 void alert_intake_check_ring(struct alert_intake *a, uint32_t delay_s);
 
-/* Reads a token: the first line of a file, at most 256 characters. The caller frees *ret. Returns 0, or
- * -errno and sets e. */
+/* Reads a token: the first line of a file, at most 256 characters. The caller frees *ret. Returns
+ * 0, or -errno and sets e. */
 int alert_intake_read_token(const char *path, char **ret, struct err_text *e);

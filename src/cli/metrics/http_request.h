@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * The head of an HTTP/1.0 or 1.1 request (RFC 9112), from untrusted bytes. It is stricter than the RFC
- * allows: lines end with CRLF, there are no folded lines, no control characters, and no second Host or
- * Content-Length. A body needs a Content-Length.
+ * The head of an HTTP/1.0 or 1.1 request (RFC 9112), from untrusted bytes. It is stricter than the
+ * RFC allows: lines end with CRLF, there are no folded lines, no control characters, and no second
+ * Host or Content-Length. A body needs a Content-Length.
  */
 
 #define HTTP_HEAD_MAX 8192u /* bytes of a head; longer ones are refused */
@@ -19,7 +19,7 @@ enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_OTHER };
 struct http_request {
 	enum http_method method;
 	bool is_1_1;
-	bool is_of_page; /* a browser sends it for a page of a site: it has Origin or Sec-Fetch-Site */
+	bool is_of_page; /* sent for a page of a site: it has Origin or Sec-Fetch-Site */
 	bool has_length;
 	bool awaits_continue; /* Expect: 100-continue */
 	uint64_t length; /* of the body */

@@ -136,7 +136,8 @@ static bool is_user_allowed(struct http_server *s, int fd)
 	return false;
 }
 
-/* Names of this machine for itself, with any port. A unix socket has no name that a page could use. */
+/* Names of this machine for itself, with any port. A unix socket has no name that a page could
+ * use. */
 static bool is_host_ours(const struct http_connection *c)
 {
 	static const char *const names[] = {"127.0.0.1", "localhost"};

@@ -11,14 +11,15 @@
 struct event_base;
 
 /*
- * A small HTTP server for users of this machine: one request a connection, then it closes. It refuses
+ * A small HTTP server for users of this machine: one request a connection, then it closes. It
+ * refuses
  *
  *	users who are not in the list	on TCP, their processes are found in the kernel's list of sockets
  *	a Host that is another name	a page may make its own name point to 127.0.0.1 (DNS rebinding)
  *	a request for a page of a site	(Origin, Sec-Fetch-Site)
  *
- * A connection has HTTP_PATIENCE_MS for its whole request and answer. At most HTTP_CONNECTIONS_MAX are
- * served at a time; further ones wait in the kernel.
+ * A connection has HTTP_PATIENCE_MS for its whole request and answer. At most HTTP_CONNECTIONS_MAX
+ * are served at a time; further ones wait in the kernel.
  */
 #define HTTP_CONNECTIONS_MAX 32
 #define HTTP_PATIENCE_MS 10000

@@ -151,8 +151,9 @@ static void detach_from_terminal(void)
 /*
  * Continues in a child with a session(7) of its own, with "/" as its directory and without the
  * terminal. The parent prints the child's pid and ends: at once, or, with wait, when the child has
- * called perfetto_report_start(), whose `how` is the exit code. In the child, returns the descriptor to
- * notify, or -1 without wait. In the parent, returns only if no child was created: -errno - 1.
+ * called perfetto_report_start(), whose `how` is the exit code. In the child, returns the
+ * descriptor to notify, or -1 without wait. In the parent, returns only if no child was created:
+ * -errno - 1.
  *
  * With hold_signals, SIGINT and SIGTERM are blocked in the child: a program that reads the pid may
  * send a signal before the child handles it. termination_signals_watch() takes them.

@@ -36,7 +36,8 @@ struct perfetto_options {
 	int64_t alert_id, config_id, config_uid, subscription_id;
 };
 
-/* Parses, reads the config, and checks. Returns -1 to continue, else the exit code; what was wrong is printed. */
+/* Parses, reads the config, and checks. Returns -1 to continue, else the exit code; what was wrong
+ * is printed. */
 int perfetto_options_parse(int argc, char **argv, struct perfetto_options *ret);
 void perfetto_options_deinit(struct perfetto_options *o);
 
@@ -45,7 +46,8 @@ void perfetto_options_deinit(struct perfetto_options *o);
 void perfetto_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Makes the config of the command line: that of -c, or the one that the shorthand options stand for.
- * Returns -1 and sets *ret, which the caller frees; else the exit code, after printing the error.
+ * Makes the config of the command line: that of -c, or the one that the shorthand options stand
+ * for. Returns -1 and sets *ret, which the caller frees; else the exit code, after printing the
+ * error.
  */
 int perfetto_config_make(const struct perfetto_options *o, Pb__TraceConfig **ret);

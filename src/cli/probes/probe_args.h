@@ -21,9 +21,9 @@
  *
  * The n-th typed argument is the n-th integer register of the calling convention, "_" skips one. An
  * argument with '=', or that begins with one of "%+-@$\", is the kernel's, and takes no position.
- * The types are those of C with fixed sizes on 64-bit machines, those of the kernel (u8 to u64, s8 to
- * s64, x8 to x64), "str" or "char *" for a string, "ustr" or "char __user *" for one in the memory of the
- * program that calls the kernel, and "ptr" or any other pointer for an address.
+ * The types are those of C with fixed sizes on 64-bit machines, those of the kernel (u8 to u64, s8
+ * to s64, x8 to x64), "str" or "char *" for a string, "ustr" or "char __user *" for one in the
+ * memory of the program that calls the kernel, and "ptr" or any other pointer for an address.
  */
 #define PROBE_MACHINE_KERNEL                                                                       \
 	UINT32_MAX /* a function of the kernel, which knows where arguments are */
@@ -40,7 +40,8 @@ struct probe_arg {
 	struct span kernel; /* borrowed: an argument in the kernel's form; p NULL: it is typed */
 };
 
-/* Parses "int fd, str path". Returns 0, or -EINVAL and sets e. machine: e_machine of the program. */
+/* Parses "int fd, str path". Returns 0, or -EINVAL and sets e. machine: e_machine of the
+ * program. */
 int probe_args_parse(struct span text, uint32_t machine,
 		     struct probe_arg ret[static PROBE_ARGS_MAX], size_t *ret_n,
 		     struct err_text *e);

@@ -21,8 +21,7 @@ struct usdt_place {
 	uint64_t offset, semaphore;
 	struct usdt_arg args[USDT_ARGS_MAX];
 	size_t n_args;
-	unsigned
-		shape; /* 1; 2 and above: the arguments have other types than those of earlier ones */
+	unsigned shape; /* 1; 2 and above: arguments of other types than those of earlier ones */
 };
 
 struct usdt_search {

@@ -20,8 +20,8 @@
  */
 
 /*
- * Adds the lines of a probe: one, or one for each place of a static probe. A line of uprobe_events is
- * added as it is, with the offset in place of the name of a function. Returns 0; -ENOMEM; or
+ * Adds the lines of a probe: one, or one for each place of a static probe. A line of uprobe_events
+ * is added as it is, with the offset in place of the name of a function. Returns 0; -ENOMEM; or
  * -EINVAL and sets e, a sentence that begins with the text.
  */
 int user_probes_add(struct user_probes *u, enum user_probe_kind kind, const char *text,

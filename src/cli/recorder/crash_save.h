@@ -15,8 +15,8 @@
  * another clock was set.
  */
 
-/* Starts the ring, and notes its boot in the folder of the recorder; what the ring held is lost. Does
- * nothing if it was armed in this boot. Returns 0, or -errno and sets e. */
+/* Starts the ring, and notes its boot in the folder of the recorder; what the ring held is lost.
+ * Does nothing if it was armed in this boot. Returns 0, or -errno and sets e. */
 int crash_save_arm(const struct crash_ring *ring, const char *dir, struct err_text *e);
 /* Stops the ring. Returns 0 or -errno. */
 int crash_save_disarm(const struct crash_ring *ring);

@@ -59,8 +59,9 @@ size_t recorder_parts_prune(const char *dir, struct recorder_parts *p, uint64_t 
 /* Reads the beginning of this boot's id; "00000000" if the kernel does not provide it. */
 void recorder_boot_read(char ret[static RECORDER_BOOT_SIZE]);
 
-/* Creates the folder, unless it exists, and takes its lock. Returns 0 and the descriptor, which holds
- * the lock until it is closed; -EBUSY and sets e if another recorder has it; or -errno and sets e. */
+/* Creates the folder, unless it exists, and takes its lock. Returns 0 and the descriptor, which
+ * holds the lock until it is closed; -EBUSY and sets e if another recorder has it; or -errno and
+ * sets e. */
 int recorder_dir_lock(const char *dir, int *ret_fd, struct err_text *e);
 /* Returns true if a recorder holds the lock. */
 bool recorder_dir_is_locked(const char *dir);

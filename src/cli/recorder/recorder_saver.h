@@ -49,7 +49,7 @@ void recorder_saver_free(struct recorder_saver *s);
 /* Begins to save a snapshot. trigger: its name, which may be untrusted; reason: for the user. */
 void recorder_saver_handle_trigger(struct recorder_saver *s, const char *trigger,
 				   const char *reason);
-/* The same for an alert, whose labels and start become a part of the trace. The trigger of all alerts is
- * "alert". Returns false if none is saved so soon after the last one. */
+/* The same for an alert, whose labels and start become a part of the trace. The trigger of all
+ * alerts is "alert". Returns false if none is saved so soon after the last one. */
 bool recorder_saver_handle_alert(struct recorder_saver *s, const struct alert *a);
 struct recorder_saver_counts recorder_saver_counts(const struct recorder_saver *s);

@@ -53,6 +53,6 @@ const char *recorder_triggers_spec(const struct recorder_triggers *t, const char
  * if the config lacks such a data source; or -ENOMEM. */
 int recorder_triggers_put(const struct recorder_triggers *t, Pb__TraceConfig *config,
 			  struct err_text *e);
-/* Makes the config of the session that waits for the triggers and records nothing. The caller frees it.
- * Returns NULL if memory runs out. */
+/* Makes the config of the session that waits for the triggers and records nothing. The caller frees
+ * it. Returns NULL if memory runs out. */
 Pb__TraceConfig *recorder_triggers_config(const struct recorder_triggers *t);

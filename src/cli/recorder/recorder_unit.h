@@ -17,6 +17,6 @@
 int recorder_unit_enable(const struct recorder_options *o, struct err_text *e);
 /* Stops and disables the unit, and removes the settings. Returns 0, or -errno and sets e. */
 int recorder_unit_disable(struct err_text *e);
-/* Reads the settings of the unit into ret, as `sonda recorder run` does. Returns 0, -ENOENT if the unit
- * is not enabled, or -errno and sets e. */
+/* Reads the settings of the unit into ret, as `sonda recorder run` does. Returns 0, -ENOENT if the
+ * unit is not enabled, or -errno and sets e. */
 int recorder_unit_read(struct recorder_options *ret, struct err_text *e);

@@ -42,8 +42,8 @@ struct recording_sources {
 
 void recording_sources_deinit(struct recording_sources *s);
 
-/* Returns 0, or sets e and returns why the recording must not start: -ENODEV (config_sources_are_all_missing)
- * or -EOPNOTSUPP (check_own_fields). */
+/* Returns 0, or sets e and returns why the recording must not start: -ENODEV
+ * (config_sources_are_all_missing) or -EOPNOTSUPP (check_own_fields). */
 int recording_sources_begin(struct recording_sources *s, const Pb__TraceConfig *config,
 			    const Pb__TracingServiceState *state, struct err_text *e);
 void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *config,

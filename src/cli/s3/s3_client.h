@@ -86,6 +86,6 @@ int s3_multipart_complete(struct s3_client *c, const char *key, const char *id,
 			  char (*etags)[S3_ETAG_SIZE], unsigned n, bool only_new,
 			  struct err_text *e);
 int s3_multipart_abort(struct s3_client *c, const char *key, const char *id, struct err_text *e);
-/* Aborts all uploads that are not complete, of keys that begin with this one. If the account may not
- * list them, they stay, and 0 is returned. */
+/* Aborts all uploads that are not complete, of keys that begin with this one. If the account may
+ * not list them, they stay, and 0 is returned. */
 int s3_multipart_abort_all(struct s3_client *c, const char *key, struct err_text *e);

@@ -30,9 +30,9 @@ struct s3_credentials {
 	struct timespec changed; /* of the file, when it was read */
 };
 
-/* Finds and reads the keys. file, profile: NULL: none given. Removes the variables, so that children
- * do not have them. Refuses a file that other users can read, except one of $CREDENTIALS_DIRECTORY.
- * Returns 0, or -errno and sets e. */
+/* Finds and reads the keys. file, profile: NULL: none given. Removes the variables, so that
+ * children do not have them. Refuses a file that other users can read, except one of
+ * $CREDENTIALS_DIRECTORY. Returns 0, or -errno and sets e. */
 int s3_credentials_load(const char *file, const char *profile, struct s3_credentials *ret,
 			struct err_text *e);
 /* Reads the file again if it has changed. Returns 1 if it did, 0 if not; or -errno and sets e, and

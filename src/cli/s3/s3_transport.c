@@ -325,7 +325,8 @@ int s3_transport_perform(struct s3_transport *t, struct s3_exchange *x, struct e
 			       strerror(-x->save_error));
 	if (code)
 		return explain_failure(t, code, text, e);
-	/* libcurl takes a connection that ends among the headers of a HEAD for a complete answer. */
+	/* libcurl takes a connection that ends among the headers of a HEAD for a complete
+	 * answer. */
 	if (!x->has_headers)
 		return err_set(e, -ECOMM, "the reply is truncated");
 	x->status = (unsigned)status;

@@ -40,8 +40,8 @@ const char *compact_store_path(const struct compact_store *s, const char *key);
 /* Makes the folders of this path, if files have folders. */
 int compact_store_make_folders(const struct compact_store *s, const char *path, struct err_text *e);
 
-/* Makes an object a file below the root; compares its SHA-256 unless sha256 is NULL. Returns -EBADMSG
- * if it has another one, -ENOENT if there is no such object. */
+/* Makes an object a file below the root; compares its SHA-256 unless sha256 is NULL. Returns
+ * -EBADMSG if it has another one, -ENOENT if there is no such object. */
 int compact_store_fetch(const struct compact_store *s, const char *key, const char *sha256,
 			struct err_text *e);
 /* Makes an object of a file below the root, and writes its size and hash. Removes the file. */

@@ -8,7 +8,8 @@
 #include "base/core/err.h"
 #include "cli/ship/spool.h"
 
-/* Merges the files of one table, in a process without rights: the files come from other machines. */
+/* Merges the files of one table, in a process without rights: the files come from other
+ * machines. */
 
 struct compact_source {
 	const char *machine; /* borrowed */
@@ -32,9 +33,9 @@ struct compact_table_result {
 	char problem[256]; /* of the error */
 };
 
-/* Writes the merged files, and reads them again: they have the rows of the sources, in their order, with
- * the machine in a last column "machine". Returns 0, also if ret->error is set; -EINTR if *stop was
- * set; or -errno and sets e: no process could be started. */
+/* Writes the merged files, and reads them again: they have the rows of the sources, in their order,
+ * with the machine in a last column "machine". Returns 0, also if ret->error is set; -EINTR if
+ * *stop was set; or -errno and sets e: no process could be started. */
 int compact_table_merge(const struct compact_table_job *job, struct compact_table_result *ret,
 			struct err_text *e);
 

@@ -149,7 +149,8 @@ static const struct compact_file *find_file(const struct compact_trace *t, const
 	return NULL;
 }
 
-/* Reads the files of a trace: its tables. Returns false if one has another key than it must have. */
+/* Reads the files of a trace: its tables. Returns false if one has another key than it must
+ * have. */
 static bool read_files(const struct compact_day *d, struct json_reader *r, struct compact_trace *t)
 {
 	char key[SPOOL_KEY_MAX], expected[SPOOL_KEY_MAX], name[32];
@@ -233,7 +234,8 @@ static bool parse_manifest(const struct compact_day *d, const struct strbuf *tex
 	       !strcmp(machine, t->machine) && !t->facts.failed;
 }
 
-/* Reads a manifest of merged files: an array of one element with the files, and one for each trace. */
+/* Reads a manifest of merged files: an array of one element with the files, and one for each
+ * trace. */
 static int parse_merged(struct compact_day *d, const struct strbuf *text)
 {
 	char name[32], uuid[SPOOL_UUID_SIZE];

@@ -14,8 +14,8 @@
  *	merged/v1/TABLE/date=DAY/all/MERGED-N.parquet	tables of many traces, with the machine as a column
  *	merged/v1/manifests/date=DAY/MERGED.json	which traces, and which files: stored last
  *
- * A trace is merged once: the traces of a manifest of merged files are not merged again, and MERGED is
- * made of the traces and the hashes of their files. What a crash after each step leaves:
+ * A trace is merged once: the traces of a manifest of merged files are not merged again, and MERGED
+ * is made of the traces and the hashes of their files. What a crash after each step leaves:
  *
  *	1 files of no manifest are removed from merged/
  *	2 the files of each table are merged and read again	   files that no manifest names
@@ -27,7 +27,7 @@
  *	  removed from v1/
  */
 
-/* Returns 0; -EAGAIN if some traces could not be merged, which was logged; -EINTR if *stop was set; or
- * -errno and sets e. */
+/* Returns 0; -EAGAIN if some traces could not be merged, which was logged; -EINTR if *stop was set;
+ * or -errno and sets e. */
 int ship_compact(const struct ship_options *o, const volatile sig_atomic_t *stop,
 		 struct err_text *e);

@@ -8,8 +8,8 @@
 #include "cli/s3/s3_client.h"
 
 /*
- * What the bucket has of an entry. Lines are appended, each before the next request is sent (fsync);
- * a last line without its end was cut off by a crash, and does not count:
+ * What the bucket has of an entry. Lines are appended, each before the next request is sent
+ * (fsync); a last line without its end was cut off by a crash, and does not count:
  *
  *	begin KEY		an upload in parts may exist from here on
  *	upload KEY ID		the id of this upload

@@ -54,8 +54,8 @@ struct verb_options {
 
 /*
  * Parses the command line of a verb. letters: the options that it has: s(ocket) o(ut) q(uiet) r(aw)
- * j(son) b(ugreport) f(ields) x (--strict) d(ir) l(ast). usage: its first line names the arguments. Returns -1
- * to continue; else the exit code, after printing help on stdout or the error on stderr.
+ * j(son) b(ugreport) f(ields) x (--strict) d(ir) l(ast). usage: its first line names the arguments.
+ * Returns -1 to continue; else the exit code, after printing help on stdout or the error on stderr.
  */
 int verb_options_parse(int argc, char **argv, const char *letters, size_t min_words,
 		       size_t max_words, const char *usage, struct verb_options *ret);

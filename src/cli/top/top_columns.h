@@ -7,8 +7,8 @@
 #include "base/text/str.h"
 
 /*
- * The columns of sonda top: one table has the keys of -s, the titles, and the names in JSON. To add a
- * column, add an element to top_columns[] and raise TOP_COLUMNS.
+ * The columns of sonda top: one table has the keys of -s, the titles, and the names in JSON. To add
+ * a column, add an element to top_columns[] and raise TOP_COLUMNS.
  */
 
 enum top_unit { /* the first four have values to sort by */

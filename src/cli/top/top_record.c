@@ -17,8 +17,8 @@
 
 #define SECONDS "5s"
 
-/* $0: sonda; $1: pid; $2: the trace; $3: the address of the service, or empty; $4: the thread. Ctrl-C ends the recording early, not
- * the shell. */
+/* $0: sonda; $1: pid; $2: the trace; $3: the address of the service, or empty; $4: the thread.
+ * Ctrl-C ends the recording early, not the shell. */
 static const char script[] =
 	"trap : INT\n"
 	"echo \"Recording process $1 for " SECONDS " into $2; Ctrl-C ends it earlier.\"\n"
@@ -30,7 +30,8 @@ static const char script[] =
 
 extern char **environ;
 
-/* Runs a shell in a process group of its own, in the foreground, with the default signal handling. */
+/* Runs a shell in a process group of its own, in the foreground, with the default signal
+ * handling. */
 static int run_in_foreground(char **argv)
 {
 	posix_spawn_file_actions_t actions;

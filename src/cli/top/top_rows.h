@@ -9,8 +9,8 @@
 
 /*
  * The rows of a screen: processes, threads, or subjects (what processes are added up by), filtered,
- * and sorted by a column. In a tree, siblings are sorted by the sums of the column over each and all
- * below it.
+ * and sorted by a column. In a tree, siblings are sorted by the sums of the column over each and
+ * all below it.
  */
 
 enum top_by {
@@ -43,7 +43,8 @@ struct top_selection {
 	const uint32_t *pids; /* borrowed; only these processes. n_pids 0: all */
 	size_t n_pids;
 	char filter[TOP_FILTER_SIZE]; /* only rows with this name part or pid; "": all */
-	/* Only processes of this subject. TOP_BY_PROCESS: all. Of control groups with those below. */
+	/* Only processes of this subject. TOP_BY_PROCESS: all. Of control groups with those
+	 * below. */
 	enum top_by within_by;
 	char within[TOP_KEY_SIZE];
 };

@@ -11,8 +11,8 @@
  */
 struct top_terminal;
 
-/* Takes over the terminal: shows the alternate screen and, if standard input is a terminal, turns off
- * echo and line input. color: whether to use colours. Returns 0 or -errno. */
+/* Takes over the terminal: shows the alternate screen and, if standard input is a terminal, turns
+ * off echo and line input. color: whether to use colours. Returns 0 or -errno. */
 int top_terminal_new(bool color, struct top_terminal **ret);
 /* Restores the terminal. No-op for NULL. */
 void top_terminal_free(struct top_terminal *t);

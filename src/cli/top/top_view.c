@@ -71,8 +71,8 @@ static void begin_line(struct strbuf *b, enum top_style style)
 	strbuf_putc(b, (char)style);
 }
 
-/* Appends the parts that fit, each with two spaces in front, and ends the line. from: where its text
- * begins. width 0: not limited. */
+/* Appends the parts that fit, each with two spaces in front, and ends the line. from: where its
+ * text begins. width 0: not limited. */
 static void put_fitting_parts(struct strbuf *b, size_t from, size_t width, const char *const *parts,
 			      size_t n)
 {
@@ -410,7 +410,8 @@ static size_t find_selected(const struct top_view *v, const struct top_rows *row
 	return rows->n;
 }
 
-/* The rows that fit into room lines (0: not limited), moved so that the selected one is among them. */
+/* The rows that fit into room lines (0: not limited), moved so that the selected one is among
+ * them. */
 static void put_rows(const struct top_view *v, const struct top_layout *layout,
 		     const struct top_rows *rows, size_t room, struct strbuf *out)
 {

@@ -51,8 +51,8 @@ struct top_state {
 size_t top_adjacent_column(const struct top_view *v, int n, size_t width);
 size_t top_column_at(const struct top_view *v, size_t n, size_t width);
 
-/* Selects the row that is n rows below the selected one (n < 0: above), but not beyond the first or last
- * one. If the selected row is not shown, selects the first. */
+/* Selects the row that is n rows below the selected one (n < 0: above), but not beyond the first or
+ * last one. If the selected row is not shown, selects the first. */
 void top_move_selection(struct top_view *v, const struct top_state *s, int n);
 
 size_t top_view_help_lines(void);

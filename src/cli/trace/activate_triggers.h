@@ -14,8 +14,8 @@ struct trigger_call_setup {
 	const char *producer; /* its name, which traces have beside that of the trigger */
 	char *const *names; /* of the triggers */
 	size_t n;
-	/* Called once, from the loop; may free the call. error: 0, or -errno; -ETIMEDOUT: no answer in
-	 * time, -EPROTO: refused. */
+	/* Called once, from the loop; may free the call. error: 0, or -errno; -ETIMEDOUT: no answer
+	 * in time, -EPROTO: refused. */
 	void (*on_end)(void *ctx, int error);
 	void *ctx;
 };

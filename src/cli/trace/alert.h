@@ -8,8 +8,8 @@
 #include "base/text/str.h"
 
 /*
- * An alert of Prometheus, as Alertmanager's webhook (version 4) sends it: read from JSON, written as JSON
- * and into a trace. All of it is untrusted.
+ * An alert of Prometheus, as Alertmanager's webhook (version 4) sends it: read from JSON, written
+ * as JSON and into a trace. All of it is untrusted.
  */
 #define ALERT_LABELS_MAX 32 /* further ones are left out, as are those that do not fit */
 
@@ -26,11 +26,11 @@ struct alert {
 	size_t n_labels;
 };
 
-/* Reads an object of the array "alerts", of the webhook or from alert_put_json(). Returns false if it is
- * not one: it has no valid fingerprint or no status. The reader goes on behind it. */
+/* Reads an object of the array "alerts", of the webhook or from alert_put_json(). Returns false if
+ * it is not one: it has no valid fingerprint or no status. The reader goes on behind it. */
 bool alert_read(struct json_reader *r, struct alert *ret);
-/* Calls fn with each alert of a request of the webhook. Returns 0; or -EBADMSG, without a call, if the text
- * is not such a request. */
+/* Calls fn with each alert of a request of the webhook. Returns 0; or -EBADMSG, without a call, if
+ * the text is not such a request. */
 int alert_for_each(const char *text, size_t len, void (*fn)(void *ctx, const struct alert *a),
 		   void *ctx);
 

@@ -72,9 +72,9 @@ void trace_readback_rescan(struct trace_file *f, struct trace_scan *scan);
  * are read. Best effort. */
 void trace_readback_peek(int fd, uint64_t max, struct trace_scan *scan);
 
-/* Like trace_readback_scan(), over the files of a session with rotate as one trace; ret_first is the
- * path of the file with the lowest number. The session is that of the file that was written last;
- * files of other sessions (by uuid) are skipped. Returns -ENOENT if there are no files. */
+/* Like trace_readback_scan(), over the files of a session with rotate as one trace; ret_first is
+ * the path of the file with the lowest number. The session is that of the file that was written
+ * last; files of other sessions (by uuid) are skipped. Returns -ENOENT if there are no files. */
 int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *scan,
 			      uint64_t *ret_bytes, char ret_first[PATH_MAX]);
 

@@ -7,8 +7,8 @@
 
 /*
  * The loop of a client: descriptors, timers, and tasks that other threads post. It runs on a thread
- * of its own (libsonda), or inside the event loop of a program, which has one descriptor to poll and
- * one deadline (client/loop/event_base_loop.h). The lists are intrusive: only the thread is
+ * of its own (libsonda), or inside the event loop of a program, which has one descriptor to poll
+ * and one deadline (client/loop/event_base_loop.h). The lists are intrusive: only the thread is
  * allocated. Functions for descriptors and timers are for the loop's thread only.
  */
 
@@ -72,9 +72,9 @@ void io_loop_after_fork_in_child(struct io_loop *l);
 /* wake: called when a turn is needed, from any function of the loop. Returns 0 or -errno. */
 int io_loop_init_driven(struct io_loop *l, void (*wake)(void *ctx), void *ctx);
 void io_loop_deinit_driven(struct io_loop *l);
-/* Handles what is due, without waiting. Call when the descriptor l->epoll is readable, after a wake,
- * and at the deadline. Returns the milliseconds until the deadline, or -1 if no timer is armed. A
- * callback may deinit the loop; its memory must stay valid until the return. */
+/* Handles what is due, without waiting. Call when the descriptor l->epoll is readable, after a
+ * wake, and at the deadline. Returns the milliseconds until the deadline, or -1 if no timer is
+ * armed. A callback may deinit the loop; its memory must stay valid until the return. */
 int io_loop_run_once(struct io_loop *l);
 
 /* ---- for both ---- */

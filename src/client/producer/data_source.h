@@ -101,9 +101,9 @@ void ds_yield_to_root(const struct ds_handle *h, struct event *e);
 
 /* Returns the id of the tracing session. */
 uint64_t ds_session_id(const struct ds_handle *h);
-/* Creates a writer for the instance's buffer, with the policy of its config. It yields to writers of
- * root (writer_yield) if the consumer is another user. The caller owns it.
- * Returns NULL if there is no memory or no free writer id. */
+/* Creates a writer for the instance's buffer, with the policy of its config. It yields to writers
+ * of root (writer_yield) if the consumer is another user. The caller owns it. Returns NULL if there
+ * is no memory or no free writer id. */
 struct writer *ds_writer_new(struct ds_handle *h);
 
 /* The flushes of an instance that are not answered yet. */

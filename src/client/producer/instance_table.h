@@ -36,8 +36,8 @@ struct instance_table_ops {
 	/* A session starts, ends or is cloned, and its source `name` records nothing because of
 	 * `error`. The callee writes that into the trace. May be NULL. */
 	void (*records_nothing)(void *ctx, uint16_t target_buffer, const char *name, int error);
-	/* The strongest priority_boost of all instances has changed. Its policy is PRIORITY_BOOST_NONE
-	 * if no instance has one. */
+	/* The strongest priority_boost of all instances has changed. Its policy is
+	 * PRIORITY_BOOST_NONE if no instance has one. */
 	void (*boosted)(void *ctx, struct priority_boost strongest);
 	/* Reports a new set of capabilities (bits 1 << CAP_*) that the sources with instances need.
 	 * Called before an instance is created and after one is destroyed. May be NULL. */

@@ -9,8 +9,8 @@
 #include "client/producer/data_source.h"
 
 /*
- * A program as a producer, on its libevent loop: registers data sources from a table with the service,
- * and runs their instances on the service's commands (client/producer/service_producer.h).
+ * A program as a producer, on its libevent loop: registers data sources from a table with the
+ * service, and runs their instances on the service's commands (client/producer/service_producer.h).
  *
  * When the connection is lost every instance is stopped and destroyed, so tracefs is restored.
  */
@@ -48,8 +48,9 @@ struct producer_options {
 	void *ctx;
 };
 
-/* Starts to connect; the rest happens on the loop. name must outlive the producer; socket is copied. A
- * failed attempt is reported to on_error or on_waiting and repeated. Returns 0 or -ENOMEM. */
+/* Starts to connect; the rest happens on the loop. name must outlive the producer; socket is
+ * copied. A failed attempt is reported to on_error or on_waiting and repeated. Returns 0 or
+ * -ENOMEM. */
 int producer_new(const struct producer_options *options, struct producer **ret);
 /* Stops and destroys every instance, sends their data, disconnects. No-op for NULL. Must not be
  * called from a data source or from on_error. */

@@ -16,10 +16,11 @@ struct relay_client;
 
 /* Both may be NULL. */
 struct relay_client_ops {
-	/* The clocks were sent: n_calls messages, of which the fastest was answered after that time. */
+	/* The clocks were sent: n_calls messages, of which the fastest was answered after that
+	 * time. */
 	void (*on_synced)(void *ctx, uint64_t fastest_ns, unsigned n_calls);
-	/* The last callback; it may free the client. error: 0 (the service has closed the connection),
-	 * -EPROTO (it has no RelayPort on this socket) or another -errno. */
+	/* The last callback; it may free the client. error: 0 (the service has closed the
+	 * connection), -EPROTO (it has no RelayPort on this socket) or another -errno. */
 	void (*on_lost)(void *ctx, int error);
 };
 

@@ -23,8 +23,9 @@ struct service_producer_options {
 	uint32_t shm_size, shm_page_size; /* bytes */
 	bool own_memory; /* the producer creates the shared memory, if the service accepts it */
 	bool no_scraping; /* the service must not read uncommitted chunks */
-	/* All writers are on the loop's thread: what one turn of the loop writes is committed in the
-	 * next one, and urgent data at once. If false, data is collected for some milliseconds. */
+	/* All writers are on the loop's thread: what one turn of the loop writes is committed in
+	 * the next one, and urgent data at once. If false, data is collected for some
+	 * milliseconds. */
 	bool one_thread;
 	const struct service_sources *sources; /* borrowed */
 	void *sources_ctx;

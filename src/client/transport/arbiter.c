@@ -406,7 +406,8 @@ void arbiter_release_chunk(struct arbiter *a, const struct smb_chunk *chunk,
 	notify_owner(a);
 }
 
-/* Patches a patchable chunk, and completes it with its last patch. Returns false for other chunks. */
+/* Patches a patchable chunk, and completes it with its last patch. Returns false for other
+ * chunks. */
 static bool patch_in_place(struct arbiter *a, const struct chunk_patch *p)
 {
 	struct smb_chunk_header header;

@@ -108,8 +108,8 @@ void arbiter_remove_writer(struct arbiter *a, uint16_t writer_id);
 
 /*
  * Writers whose data is less important (writer_yield): when no chunk is free, the chunks that they
- * hold open are completed. While `reserves` is set, they do not wait for a chunk, and leave a quarter
- * of the memory to the others. For one thread only.
+ * hold open are completed. While `reserves` is set, they do not wait for a chunk, and leave a
+ * quarter of the memory to the others. For one thread only.
  */
 struct writer;
 struct arbiter_yielding {

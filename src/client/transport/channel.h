@@ -40,8 +40,8 @@ struct channel_ops {
 /* How to reach a service. Everything is borrowed. */
 struct channel_target {
 	const char *address; /* NULL: the default of the port; a relay has none */
-	/* Replaces the address: returns a connected socket, which the channel owns, or -errno. NULL:
-	 * none. */
+	/* Replaces the address: returns a connected socket, which the channel owns, or -errno.
+	 * NULL: none. */
 	int (*connect)(void *ctx, enum channel_port port);
 	void *ctx;
 	/* This process is one of sonda's programs: it trusts its environment, waits up to a second
@@ -76,9 +76,9 @@ bool channel_passes_fds(const struct channel *c);
 bool channel_speaks_for_root(const struct channel *c);
 /* Returns the process that listens at the other end of a unix socket; 0: it is not known. */
 int32_t channel_peer_pid(const struct channel *c);
-/* Calls a method. fd: sent with the call, borrowed; -1: none. Returns 0, or an error, and then fn is
- * never called: -ENOSYS (the service lacks the method, or nothing is bound yet), -EMSGSIZE (larger
- * than a frame), -EPIPE (lost), -ENOMEM, or -errno of the connection. */
+/* Calls a method. fd: sent with the call, borrowed; -1: none. Returns 0, or an error, and then fn
+ * is never called: -ENOSYS (the service lacks the method, or nothing is bound yet), -EMSGSIZE
+ * (larger than a frame), -EPIPE (lost), -ENOMEM, or -errno of the connection. */
 int channel_call(struct channel *c, const char *method, const void *args, size_t len, int fd,
 		 channel_reply_fn fn, void *ctx);
 /* Calls a method without a reply. Any thread. */

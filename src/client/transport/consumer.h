@@ -15,8 +15,9 @@
  * that returned an error calls nothing: -ENOSYS (the service lacks the method, or is not connected
  * yet), -EMSGSIZE (too large for a frame), -EPIPE, -ENOMEM.
  *
- * Messages are serialized, as in protos/. Those passed to callbacks are borrowed during the call, and
- * empty with an error. Any callback may free the consumer. All functions are for the loop's thread.
+ * Messages are serialized, as in protos/. Those passed to callbacks are borrowed during the call,
+ * and empty with an error. Any callback may free the consumer. All functions are for the loop's
+ * thread.
  */
 struct consumer;
 
@@ -30,8 +31,8 @@ struct consumer_ops {
 	void (*on_disconnected)(void *ctx);
 };
 
-/* Starts to connect; on_connected reports the result. target is borrowed during the call. Returns 0,
- * or an error of channel_open(). */
+/* Starts to connect; on_connected reports the result. target is borrowed during the call. Returns
+ * 0, or an error of channel_open(). */
 int consumer_connect(struct io_loop *loop, const struct channel_target *target,
 		     const struct consumer_ops *ops, void *ctx, struct consumer **ret);
 /* Disconnects: the service ends the session and frees its buffers. Pending callbacks are not
@@ -63,8 +64,8 @@ int consumer_flush(struct consumer *c, uint32_t timeout_ms, uint64_t flags, cons
 		   void *ctx);
 int consumer_free_buffers(struct consumer *c, consumer_done fn, void *ctx);
 
-/* Receives packets in order: messages with slices, which consumer_next_slice() reads. The final call
- * has no message. */
+/* Receives packets in order: messages with slices, which consumer_next_slice() reads. The final
+ * call has no message. */
 int consumer_read(struct consumer *c, consumer_stream fn, void *ctx);
 
 struct consumer_slice {
@@ -79,8 +80,8 @@ int consumer_next_slice(struct pb_dec *slices, struct consumer_slice *ret);
 int consumer_stats(struct consumer *c, consumer_message fn, void *ctx);
 /* Queries the service's state: a TracingServiceState. */
 int consumer_query_state(struct consumer *c, bool sessions_only, consumer_message fn, void *ctx);
-/* Subscribes to events, an OR of ObservableEvents.Type. fn is called with ObservableEvents until the
- * connection ends or this function is called again. The final call has no message. */
+/* Subscribes to events, an OR of ObservableEvents.Type. fn is called with ObservableEvents until
+ * the connection ends or this function is called again. The final call has no message. */
 int consumer_observe(struct consumer *c, uint32_t events, consumer_stream fn, void *ctx);
 
 /* ---- existing sessions ---- */

@@ -8,8 +8,8 @@
 struct pb_enc;
 
 /*
- * How this machine identifies itself to a service on another machine: by the kernel's boot id, which
- * the service combines with the address, and by a name, which is PERFETTO_MACHINE_NAME of the
+ * How this machine identifies itself to a service on another machine: by the kernel's boot id,
+ * which the service combines with the address, and by a name, which is PERFETTO_MACHINE_NAME of the
  * environment, else uname(2)'s sysname, as in Perfetto's relay.
  */
 struct machine_identity {

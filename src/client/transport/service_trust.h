@@ -25,8 +25,8 @@
 /* Returns 0 if fd, which is connected to address, is not a unix socket or its peer is trusted;
  * -EKEYREJECTED if it is not; or -errno. */
 int service_trust_check(int fd, const char *address);
-/* Like service_trust_check(), for a library. A program with more rights than the user who started it
- * (set-user-id, set-group-id, file capabilities) does not trust a service of that user. */
+/* Like service_trust_check(), for a library. A program with more rights than the user who started
+ * it (set-user-id, set-group-id, file capabilities) does not trust a service of that user. */
 int service_trust_check_secure(int fd, const char *address);
 
 /*

@@ -45,9 +45,9 @@ struct pb_enc *writer_begin(struct writer *w);
 void writer_end(struct writer *w);
 
 #define WRITER_SMALL_PACKET 127
-/* Like writer_begin(), for a packet of at most WRITER_SMALL_PACKET bytes, which writer_end() does not
- * have to move. Returns NULL and opens no packet if the chunk has too little room, or if the next
- * packet is the first or must report a loss: use writer_begin() then. */
+/* Like writer_begin(), for a packet of at most WRITER_SMALL_PACKET bytes, which writer_end() does
+ * not have to move. Returns NULL and opens no packet if the chunk has too little room, or if the
+ * next packet is the first or must report a loss: use writer_begin() then. */
 struct pb_enc *writer_begin_small(struct writer *w);
 
 /*

@@ -42,8 +42,8 @@ void ebpf_errors_set_count(struct ebpf_errors *t, const char *what, const char *
  */
 void ebpf_errors_write(struct ebpf_errors *t, bool at_end, struct writer *w);
 /*
- * Writes how many programs members of awaited containers executed before their names were known; no-op
- * for 0. source: the data source.
+ * Writes how many programs members of awaited containers executed before their names were known;
+ * no-op for 0. source: the data source.
  */
 void ebpf_errors_write_missed(const char *source, uint64_t missed, struct writer *w);
 /* Marks all errors to be written again. */

@@ -73,8 +73,8 @@ struct ebpf_family {
 	/* Returns bits of sonda_settings.switches, in addition to those of the sums by process. */
 	uint32_t (*prepare)(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus);
 	/*
-	 * Like prepare, for a family that may turn out to be impossible; there is no state yet. Returns
-	 * 0, or -errno and sets why.
+	 * Like prepare, for a family that may turn out to be impossible; there is no state yet.
+	 * Returns 0, or -errno and sets why.
 	 */
 	int (*setup)(struct ebpf_run *r, const struct ebpf_features *f);
 	/*
@@ -138,8 +138,8 @@ int ebpf_run_start(struct ebpf_run *r, const struct ebpf_features *f,
  */
 int ebpf_run_read(struct ebpf_run *r);
 /*
- * Returns true if this period is to be skipped. Periods are longer if the maps are so large that reading
- * them each time would take more than 0.5 % of a CPU.
+ * Returns true if this period is to be skipped. Periods are longer if the maps are so large that
+ * reading them each time would take more than 0.5 % of a CPU.
  */
 bool ebpf_run_over_budget(const struct ebpf_run *r);
 /*

@@ -20,8 +20,7 @@ struct ebpf_object;
 struct new_groups_user {
 	struct ebpf_object *object; /* borrowed; NULL: not joined */
 	const struct subject_ids *ids; /* borrowed; NULL: no subject */
-	uint64_t
-		missed; /* programs that were executed before their group was added; stays after leave */
+	uint64_t missed; /* programs executed before their group was added; kept after leave */
 	uint64_t *late; /* owned: ids of the groups that were added */
 	size_t n_late;
 	TAILQ_ENTRY(new_groups_user) link;
@@ -29,8 +28,8 @@ struct new_groups_user {
 
 /*
  * Call it when the object is attached. No-op if the subject awaits no container or pod. Returns 0;
- * or -errno and sets e: for example, the kernel lacks BTF. The object and ids must remain valid until
- * leave.
+ * or -errno and sets e: for example, the kernel lacks BTF. The object and ids must remain valid
+ * until leave.
  */
 int new_groups_join(struct new_groups_user *u, struct ebpf_object *o, const struct subject_ids *ids,
 		    struct err_text *e);

@@ -12,8 +12,8 @@
 /*
  * A BPF object (programs and maps), loaded by libbpf: built in, or from a file. The order of calls
  * is: open, (resize, leave_out, settings), load, (maps), attach, free. All programs that are not
- * left out are loaded, and attached by their section names. Those of the section "raw_tp" run only by
- * ebpf_object_run(), those of the section "tp" only by ebpf_object_attach_to_tracepoint(), and
+ * left out are loaded, and attached by their section names. Those of the section "raw_tp" run only
+ * by ebpf_object_run(), those of the section "tp" only by ebpf_object_attach_to_tracepoint(), and
  * those of the section "perf_event" only by ebpf_object_attach_to_event().
  *
  * Functions return -errno and set e to the most useful line of the logs of libbpf and the verifier.
@@ -72,15 +72,15 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *s, uint32_t
  */
 int ebpf_object_attach(struct ebpf_object *o, struct err_text *e);
 /*
- * Adds a control group to the scope of a loaded object, with those below it. Their threads count from
- * now on. Returns 0 or -errno.
+ * Adds a control group to the scope of a loaded object, with those below it. Their threads count
+ * from now on. Returns 0 or -errno.
  */
 int ebpf_object_add_group(struct ebpf_object *o, uint64_t id);
 /* Returns true if the group itself is in the scope. */
 bool ebpf_object_has_group(const struct ebpf_object *o, uint64_t id);
 /*
- * Attaches a program of the section "tp" to an event "group/name", until the object is freed. Returns 0,
- * or -errno and sets e.
+ * Attaches a program of the section "tp" to an event "group/name", until the object is freed.
+ * Returns 0, or -errno and sets e.
  */
 int ebpf_object_attach_to_tracepoint(struct ebpf_object *o, const char *program, const char *event,
 				     struct err_text *e);

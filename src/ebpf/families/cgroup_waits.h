@@ -15,7 +15,8 @@
 
 struct cgroup_waits_reader;
 
-/* Call it before the load: the kernel then allocates memory of a group when it has a wait, if it can. */
+/* Call it before the load: the kernel then allocates memory of a group when it has a wait, if it
+ * can. */
 void cgroup_waits_prepare(struct ebpf_object *o, const struct ebpf_features *f);
 /* Call it for a loaded object. Returns 0 or -errno. */
 int cgroup_waits_reader_new(const struct ebpf_run *r, struct cgroup_waits_reader **ret);

@@ -6,8 +6,8 @@
 #include "ebpf/engine/family.h"
 
 /*
- * A histogram of an event that the config names (bpf/hist.h), as a family of its own: what was added since
- * the last packet, once a second.
+ * A histogram of an event that the config names (bpf/hist.h), as a family of its own: what was
+ * added since the last packet, once a second.
  *
  * Format: perfetto.protos.EventHistogram (an extension of sonda).
  */

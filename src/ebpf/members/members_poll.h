@@ -25,7 +25,7 @@ bool members_poll_step(struct members_poll *p, struct members_packets *to);
 void members_poll_deinit(struct members_poll *p);
 
 /*
- * Finds the group of version 2 in the text of /proc/PID/cgroup. Returns false if there is none; else
- * *ret is its path in text, without the mark of a removed group.
+ * Finds the group of version 2 in the text of /proc/PID/cgroup. Returns false if there is none;
+ * else *ret is its path in text, without the mark of a removed group.
  */
 bool members_poll_parse(struct span text, struct span *ret);

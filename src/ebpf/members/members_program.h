@@ -27,8 +27,8 @@ void members_program_consume(struct members_program *p);
 /* Returns how many records found no room in the ring. */
 uint64_t members_program_count_lost(struct members_program *p);
 
-/* Returns a descriptor that is readable when a group was made, to be watched edge-triggered. Borrowed;
- * a negative errno if there is none. */
+/* Returns a descriptor that is readable when a group was made, to be watched edge-triggered.
+ * Borrowed; a negative errno if there is none. */
 int members_program_watched_fd(const struct members_program *p);
 
 /* Starts an iteration over all threads. Returns a descriptor that the caller closes, or -errno. */

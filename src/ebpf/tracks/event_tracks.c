@@ -73,8 +73,8 @@ static void sanitize_text(char *s, size_t size)
 	str_make_plain(s, strlen(s), "");
 }
 
-/* Checks an event of a BPF program and terminates its texts. Returns false if it is malformed. A slice
- * may end shortly after the clock was read. */
+/* Checks an event of a BPF program and terminates its texts. Returns false if it is malformed. A
+ * slice may end shortly after the clock was read. */
 static bool sanitize_event(struct sonda_event_text *t, uint64_t now)
 {
 	struct sonda_event *e = &t->event;

@@ -18,6 +18,6 @@ struct histogram_rows {
 	uint64_t sum_ns; /* of the values */
 };
 
-/* Writes the packet, after pending values of tracks. Does nothing if there are no values, or without
- * histogram_rows of the run. at: CLOCK_BOOTTIME, of the read. */
+/* Writes the packet, after pending values of tracks. Does nothing if there are no values, or
+ * without histogram_rows of the run. at: CLOCK_BOOTTIME, of the read. */
 void histogram_rows_write(const struct ebpf_run *r, const struct histogram_rows *rows, uint64_t at);

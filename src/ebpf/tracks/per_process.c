@@ -46,8 +46,8 @@ static struct process_sum *find_or_add_sum(struct process_sums *s, uint32_t pid)
 	return p;
 }
 
-/* Adds two words of spans: the numbers in the upper bits and the sums of times in the lower ones, each
- * of which wraps on its own. */
+/* Adds two words of spans: the numbers in the upper bits and the sums of times in the lower ones,
+ * each of which wraps on its own. */
 static uint64_t add_span_words(uint64_t a, uint64_t b)
 {
 	return ((a & ~SONDA_SPAN_SUM) + (b & ~SONDA_SPAN_SUM)) | ((a + b) & SONDA_SPAN_SUM);

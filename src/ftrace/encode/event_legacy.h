@@ -22,7 +22,7 @@ size_t event_legacy_max_size(const struct compiled_event *ev);
 /* Writes the content of the message. Used by event_encode. */
 uint8_t *event_encode_legacy(const struct compiled_event *ev, const struct ring_record *r,
 			     struct encode_ctx *ctx, uint8_t *p);
-/* Writes the content of a KprobeEvent: what is constant, and the arguments as fields of that message.
- * Used by event_encode. */
+/* Writes the content of a KprobeEvent: what is constant, and the arguments as fields of that
+ * message. Used by event_encode. */
 uint8_t *event_encode_probe(const struct compiled_event *ev, const struct ring_record *r,
 			    struct encode_ctx *ctx, uint8_t *p);

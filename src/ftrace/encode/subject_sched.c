@@ -77,8 +77,8 @@ static void add_member(struct subject_threads *known, int32_t tid)
 }
 
 /*
- * A thread that runs now. If the last recorded switch was not to it, neither it nor the thread of that
- * switch belongs to the subject. Returns true if so.
+ * A thread that runs now. If the last recorded switch was not to it, neither it nor the thread of
+ * that switch belongs to the subject. Returns true if so.
  */
 static bool learn_from_running(struct subject_threads *known, const struct subject_cpu *cpu,
 			       int32_t tid, uint64_t time)

@@ -190,8 +190,8 @@ static bool compat_threads_enter(struct compat_threads *t, const struct compat_c
 	return thread->state == COMPAT;
 }
 
-/* Returns true if c is the exit of an execve after which the thread uses the other system call table.
- * Sets thread->state from /proc for a thread that was not seen before. */
+/* Returns true if c is the exit of an execve after which the thread uses the other system call
+ * table. Sets thread->state from /proc for a thread that was not seen before. */
 static bool update_table_at_exec(const struct compat_threads *t, struct compat_thread *thread,
 				 const struct compat_call *c)
 {

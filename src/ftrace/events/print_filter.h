@@ -35,7 +35,7 @@ struct print_filter *print_filter_free(struct print_filter *f);
 /* Returns true if the filter restricts the threads. */
 bool print_filter_has_tids(const struct print_filter *f);
 bool print_filter_allows_tid(const struct print_filter *f, uint32_t tid);
-/* Returns true if a text is to be recorded. text: untrusted bytes; it ends at its first NUL or after
- * len bytes. tid: the thread that wrote it. */
+/* Returns true if a text is to be recorded. text: untrusted bytes; it ends at its first NUL or
+ * after len bytes. tid: the thread that wrote it. */
 bool print_filter_allows(const struct print_filter *f, uint32_t tid, const uint8_t *text,
 			 size_t len);

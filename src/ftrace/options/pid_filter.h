@@ -24,6 +24,6 @@ bool pid_filter_follows_children(const Pb__FtraceConfig *config);
  * or -errno.
  */
 int pid_filter_set_functions(const struct setup *s);
-/* Adds the threads that the kernel's list has now, which is after pid_filter_set() at least those of
- * the config. */
+/* Adds the threads that the kernel's list has now, which is after pid_filter_set() at least those
+ * of the config. */
 void pid_filter_add_listed(const struct instance *i, struct pid_set *to);

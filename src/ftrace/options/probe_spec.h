@@ -61,5 +61,6 @@ void probe_spec_deinit(struct probe_spec *l);
 
 /* Appends the command that creates the probe as group/name. Sets b->failed if out of memory. */
 void probe_spec_write_command(const struct probe_spec *l, const char *group, struct strbuf *b);
-/* Returns the offset in `written` of byte `at` of that command; 0 for a byte before its location. */
+/* Returns the offset in `written` of byte `at` of that command; 0 for a byte before its
+ * location. */
 size_t probe_spec_find_written_offset(const struct probe_spec *l, const char *group, size_t at);

@@ -99,7 +99,8 @@ static bool append_comparison(struct strbuf *to, const char *field, const char *
 	return true;
 }
 
-/* Returns the filter of an event, which the caller frees; NULL if out of memory or a name is bad. */
+/* Returns the filter of an event, which the caller frees; NULL if out of memory or a name is
+ * bad. */
 static char *make_program_filter(const struct event_name *e, const Pb__SubjectConfig *c,
 				 const char **ret_bad)
 {

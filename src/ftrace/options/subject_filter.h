@@ -4,8 +4,8 @@
 #include "ftrace/options/setup.h"
 
 /*
- * DataSourceConfig.subject_config: whose events the session records, by names. Groups become lists of
- * threads, which pid_filter.h writes; programs become a filter of each event.
+ * DataSourceConfig.subject_config: whose events the session records, by names. Groups become lists
+ * of threads, which pid_filter.h writes; programs become a filter of each event.
  */
 
 /*
@@ -16,8 +16,9 @@
 int subject_filter_resolve(const struct setup *s, Pb__FtraceConfig *own, struct subject *groups);
 
 /*
- * Restricts the events to the threads that have the name of a program: while such a thread runs, and
- * when one is woken or becomes the next one of its CPU. Returns 0, -ECANCELED, or -ENOMEM; or -EINVAL
- * with a fatal setup error. An event whose filter the kernel refuses is dropped and reported.
+ * Restricts the events to the threads that have the name of a program: while such a thread runs,
+ * and when one is woken or becomes the next one of its CPU. Returns 0, -ECANCELED, or -ENOMEM; or
+ * -EINVAL with a fatal setup error. An event whose filter the kernel refuses is dropped and
+ * reported.
  */
 int subject_filter_programs(struct event_selection *events, const struct setup *s);

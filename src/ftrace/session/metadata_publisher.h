@@ -34,9 +34,10 @@ void metadata_publisher_drop_events(struct event_selection *s);
 /*
  * If there is a subscriber and nothing is collected yet: enables the events with metadata of tasks
  * in the instance, unless another publisher has them (without_task_events). Events that the session
- * did not request are compiled for the bus only. Reports failures. Enables nothing in an attached instance, because others read its
- * records. Announces to the bus that task metadata is complete if all events with task metadata are
- * enabled and nothing filters them. Uses config, instance, events and errors of the setup.
+ * did not request are compiled for the bus only. Reports failures. Enables nothing in an attached
+ * instance, because others read its records. Announces to the bus that task metadata is complete if
+ * all events with task metadata are enabled and nothing filters them. Uses config, instance, events
+ * and errors of the setup.
  */
 void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *s,
 			      struct event_table *table);

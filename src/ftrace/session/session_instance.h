@@ -60,8 +60,9 @@ struct foreign_changes {
 };
 
 /*
- * Stores the settings. Call it when the events are switched on, and before the instance records. pauses: triggers of the session turn
- * tracing_on off and on. Does nothing for an attached instance, whose settings are its owner's.
+ * Stores the settings. Call it when the events are switched on, and before the instance records.
+ * pauses: triggers of the session turn tracing_on off and on. Does nothing for an attached
+ * instance, whose settings are its owner's.
  */
 void foreign_changes_begin(struct foreign_changes *f, const struct instance *i,
 			   const struct event_selection *events, bool pauses);

@@ -33,8 +33,8 @@ struct instance {
 	int lock; /* of an own instance: its directory, locked while the session lives; or -1 */
 	bool copies_markers; /* set by instance_copy_markers */
 	bool keeps_ring; /* set by the caller: records, size and clock must not change */
-	/* of a kept instance that has begun to record: instance_remove() leaves it. Set by the caller,
-	 * and for an old one by instance_make_kept() */
+	/* of a kept instance that has begun to record: instance_remove() leaves it. Set by the
+	 * caller, and for an old one by instance_make_kept() */
 	bool stays;
 };
 

@@ -40,8 +40,8 @@ struct kernel_names {
 };
 
 /*
- * Sets is_usable if the source is of this kernel: by the user's word; by the build id; or, where the
- * recording has none, by the release and the address of the symbol. Returns 0 or -ENOMEM.
+ * Sets is_usable if the source is of this kernel: by the user's word; by the build id; or, where
+ * the recording has none, by the release and the address of the symbol. Returns 0 or -ENOMEM.
  */
 int kernel_names_init(struct kernel_names *k, const struct kernel_names_source *source,
 		      const struct recorded_kernel *kernel);

@@ -363,9 +363,9 @@ static int add_user_frame(struct sample_packets *p, uint32_t pid, uint64_t addre
 }
 
 /*
- * Resolves the addresses, the innermost first, in sections of the kernel and the program. A caller's
- * address is that behind the call, so one less is in the call. Returns the stack's number + 1; 0:
- * there is none; or -ENOMEM.
+ * Resolves the addresses, the innermost first, in sections of the kernel and the program. A
+ * caller's address is that behind the call, so one less is in the call. Returns the stack's number
+ * + 1; 0: there is none; or -ENOMEM.
  */
 static int add_stack(struct sample_packets *p, const struct perf_sample *s, unsigned mode)
 {

@@ -9,11 +9,11 @@
 #include "stacks/frames/stacks.h"
 
 /*
- * Samples of call stacks, and the processes that they are of; context switches. Records come in the order of time:
- * a stack is resolved by the mappings of its process at that moment.
+ * Samples of call stacks, and the processes that they are of; context switches. Records come in the
+ * order of time: a stack is resolved by the mappings of its process at that moment.
  *
- * A task that starts is written as the kernel's event task_newtask, because a reader then knows that
- * its number begins anew; a task that was there before, as a part of a ProcessTree.
+ * A task that starts is written as the kernel's event task_newtask, because a reader then knows
+ * that its number begins anew; a task that was there before, as a part of a ProcessTree.
  *
  * A context switch is written as the kernel's event sched_switch, unless the file has these events.
  * Its records do not have priorities, nor how a thread sleeps: S stands for every kind of sleep.

@@ -33,7 +33,8 @@ static int call_membarrier(int command)
 	return (int)syscall(SYS_membarrier, command, 0, 0);
 }
 
-/* The barrier of call_outside_threads(): after it, earlier stores of `busy` by all threads are visible. */
+/* The barrier of call_outside_threads(): after it, earlier stores of `busy` by all threads are
+ * visible. */
 static void run_barrier_on_all_threads(void)
 {
 	if (!atomic_load_explicit(&thread_full_barrier_, memory_order_relaxed) &&

@@ -6,8 +6,8 @@
 
 /*
  * Process-wide numbers of static texts and source locations. Equal contents have the same number.
- * Each sequence maps the numbers to its own interning ids (event_sequence.h). The contents are copied,
- * so a number stays valid after a library is unloaded. Any thread.
+ * Each sequence maps the numbers to its own interning ids (event_sequence.h). The contents are
+ * copied, so a number stays valid after a library is unloaded. Any thread.
  */
 
 #define STRING_IDS_MAX 65535u /* numbers, in all; they are never freed */

@@ -112,8 +112,8 @@ void journald_reader_close(struct journald_reader *r);
  * another one after each refresh that returns 1.
  */
 int journald_reader_fd(const struct journald_reader *r);
-/* Checks the files of the journal. Returns 1 if the journal was opened again, 0, or -errno. A journal
- * without files is opened again when one of its folders has changed, and once a minute. */
+/* Checks the files of the journal. Returns 1 if the journal was opened again, 0, or -errno. A
+ * journal without files is opened again when one of its folders has changed, and once a minute. */
 int journald_reader_refresh(struct journald_reader *r);
 
 enum journald_read {
@@ -129,9 +129,9 @@ enum journald_read {
  */
 int journald_reader_next(struct journald_reader *r, uint64_t *ret_time_us);
 /*
- * Writes the fields of the current entry into a SystemdJournaldEvent, and passes each to on_field (may
- * be NULL), with its untrusted bytes "NAME=value" borrowed during the call. Returns 0, or -errno if
- * some are missing.
+ * Writes the fields of the current entry into a SystemdJournaldEvent, and passes each to on_field
+ * (may be NULL), with its untrusted bytes "NAME=value" borrowed during the call. Returns 0, or
+ * -errno if some are missing.
  */
 int journald_reader_encode(struct journald_reader *r, struct pb_enc *e,
 			   void (*on_field)(void *ctx, const void *data, size_t len), void *ctx);

@@ -8,8 +8,8 @@
 #include "config/data_source_config.pb-c.h"
 
 /*
- * Triggers that an entry of the journal fires (SystemdJournaldConfig.triggers). The fields of an entry
- * are added one by one, then the entry is ended:
+ * Triggers that an entry of the journal fires (SystemdJournaldConfig.triggers). The fields of an
+ * entry are added one by one, then the entry is ended:
  *
  *	journald_triggers_add_field ... --> journald_triggers_end_entry
  */

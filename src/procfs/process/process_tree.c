@@ -36,8 +36,8 @@ void process_packet_prepare(struct process_packet *p)
 }
 
 /*
- * Like process_packet_prepare() for the state that an event reported at ns of CLOCK_BOOTTIME (0: now).
- * The packet sorts right after the event.
+ * Like process_packet_prepare() for the state that an event reported at ns of CLOCK_BOOTTIME (0:
+ * now). The packet sorts right after the event.
  */
 static void process_packet_prepare_at(struct process_packet *p, uint64_t ns)
 {

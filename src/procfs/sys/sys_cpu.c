@@ -83,8 +83,8 @@ static int parse_guests(struct sys_stat *s, struct sys_packet *p, uint64_t cpu, 
 	return 0;
 }
 
-/* Parses the line of a CPU: its times from user to steal, whose fields have this order, then those of
- * guests. */
+/* Parses the line of a CPU: its times from user to steal, whose fields have this order, then those
+ * of guests. */
 static int parse_cpu(struct sys_stat *s, struct sys_packet *p, struct span line)
 {
 	struct pb_enc *e;

@@ -62,7 +62,8 @@ static bool is_public_file(const struct stat *st, dev_t public_on)
 	return S_ISREG(st->st_mode) && (st->st_mode & S_IROTH) && st->st_dev == public_on;
 }
 
-/* sys_file_open_file() checks the file before the open too, because an open may have side effects. */
+/* sys_file_open_file() checks the file before the open too, because an open may have side
+ * effects. */
 static int check_file_is_public(const struct sys_file *f)
 {
 	struct stat st;

@@ -40,7 +40,8 @@ struct sys_source {
 	 * Returns 0, or -errno: close is called then too.
 	 */
 	int (*open)(void *state, struct sys_packet *p, const Pb__SysStatsConfig *c);
-	/* Runs the next step of a pass. Returns false after the last step. NULL: parses the file. */
+	/* Runs the next step of a pass. Returns false after the last step. NULL: parses the
+	 * file. */
 	bool (*step)(void *state, struct sys_packet *p);
 	/* Frees what the state owns, without the state and its file. NULL: nothing to do. */
 	void (*close)(void *state, struct sys_packet *p);

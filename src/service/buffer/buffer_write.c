@@ -389,8 +389,8 @@ static uint16_t record_flags(const struct smb_chunk_header *h, bool complete, en
  * and all sequences together take less memory than twice the size of the buffer.
  *
  * Time: some calls walk over all sequences (trace_buffer_free(), trace_buffer_each_writer()). So
- * above MANY_SEQS a sequence takes at least 1 / MANY_SEQS of the ring: there are about 2 * MANY_SEQS
- * at most, in a ring of any size.
+ * above MANY_SEQS a sequence takes at least 1 / MANY_SEQS of the ring: there are about 2 *
+ * MANY_SEQS at most, in a ring of any size.
  */
 #define FREE_SEQS 4096u
 #define MANY_SEQS 32768u

@@ -4,8 +4,8 @@
  * flushed. Data that they write later belongs to the next clone. If a flush fails, or the source
  * has ended and cannot flush, the existing data is cloned.
  *
- * Meanwhile the memory of the copies is prepared, a part in each turn of the loop, so that producers
- * do not wait for it.
+ * Meanwhile the memory of the copies is prepared, a part in each turn of the loop, so that
+ * producers do not wait for it.
  */
 #include "service/consumer/clone.h"
 
@@ -413,8 +413,8 @@ static void clone_on_flushed(void *ctx, const struct ipc_call *call, bool succes
 	clone_advance(p);
 }
 
-/* Starts the flushes and the preparation of the memory. A source that is not running was flushed when
- * it ended. */
+/* Starts the flushes and the preparation of the memory. A source that is not running was flushed
+ * when it ended. */
 static void begin_flushes_before_clone(struct pending_clone *p, uint64_t flags)
 {
 	for (size_t g = 0; g < N_GROUPS; g++) {

@@ -24,11 +24,11 @@ struct session;
  */
 int clone_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len);
 
-/* Call when the file of the consumer's clone is complete or has failed. Answers the CloneSession call
- * that waits for it. */
+/* Call when the file of the consumer's clone is complete or has failed. Answers the CloneSession
+ * call that waits for it. */
 void clone_on_file_written(struct consumer_port *c);
-/* Call when the consumer's session is freed or detached. Rejects the CloneSession call that waits for
- * the session's file, if any. */
+/* Call when the consumer's session is freed or detached. Rejects the CloneSession call that waits
+ * for the session's file, if any. */
 void clone_reject_waiting_call(struct consumer_port *c);
 /* Cancels a clone in progress and rejects its call. */
 void clone_cancel(struct consumer_port *c);

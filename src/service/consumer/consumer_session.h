@@ -11,8 +11,8 @@
 
 /* Returns this consumer as the owner of a session. */
 struct session_owner consumer_session_owner(struct consumer_port *c);
-/* Ends the session, if any. One that writes a file is detached and stopped: it frees itself when its
- * file is complete. */
+/* Ends the session, if any. One that writes a file is detached and stopped: it frees itself when
+ * its file is complete. */
 void consumer_session_end(struct consumer_port *c);
 
 /* ---- methods ---- */

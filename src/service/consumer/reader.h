@@ -19,9 +19,9 @@ struct session;
  * iteration of the loop, and none while earlier replies are queued. So the queue is bounded by one
  * batch, for buffers of any size.
  *
- * A producer chooses how large its packets are. A packet above LARGE_PACKET_BYTES is copied, because
- * the buffer may overwrite it, and sent in pieces in the same way. It is dropped if the consumer's
- * user has no share left for the copy.
+ * A producer chooses how large its packets are. A packet above LARGE_PACKET_BYTES is copied,
+ * because the buffer may overwrite it, and sent in pieces in the same way. It is dropped if the
+ * consumer's user has no share left for the copy.
  */
 struct reader {
 	struct packet_sink sink;

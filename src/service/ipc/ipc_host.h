@@ -76,8 +76,8 @@ struct ipc_entrance {
 	 * methods are used. */
 	const struct ipc_service *extra;
 	void *extra_ctx; /* argument of its open */
-	/* Peers of a unix socket that send an identity are of another machine: relays. Others refuse
-	 * them. */
+	/* Peers of a unix socket that send an identity are of another machine: relays. Others
+	 * refuse them. */
 	bool takes_relays;
 	/* Only root and quota.own_user may connect. */
 	bool own_user_only;

@@ -84,7 +84,8 @@
 /* Fragments and chunks that one read batch examines, whether they yield packets or not. A batch of
  * small packets ends earlier. */
 #define READ_PASS_STEPS 8192u
-/* Fields at the top level of a packet; one with more is dropped. TracePacket has no repeated field. */
+/* Fields at the top level of a packet; one with more is dropped. TracePacket has no repeated
+ * field. */
 #define MAX_PACKET_FIELDS (1u << 16)
 /* A larger packet is copied, and sent in pieces of this size. */
 #define LARGE_PACKET_BYTES (1u << 20)

@@ -36,8 +36,8 @@ struct clock_sync {
 };
 
 /*
- * A burst: messages of which each is sent when the answer to the one before has arrived. Each way is
- * measured by its fastest message, because delays are never negative:
+ * A burst: messages of which each is sent when the answer to the one before has arrived. Each way
+ * is measured by its fastest message, because delays are never negative:
  *
  *	client  c1      c2      c3          there   least of h1 - c1, h2 - c2 ...
  *	          \   /   \   /   \          back    least of c2 - h1, c3 - h2 ...
@@ -67,8 +67,8 @@ struct remote_machine {
 	uint8_t *system_info; /* owned; a valid SystemInfo, unchanged. NULL: none */
 	size_t system_info_len;
 	struct clock_burst burst; /* that arrives */
-	/* Of the last whole burst: a pair of readings, of which the one of the host was made as soon
-	 * after that of the client as was possible; and its fastest round trip. */
+	/* Of the last whole burst: a pair of readings, of which the one of the host was made as
+	 * soon after that of the client as was possible; and its fastest round trip. */
 	struct clock_sync sync;
 	uint64_t round_trip_ns;
 	/* Numbers, counted by remote_machines.last, of the last report and of the first one that

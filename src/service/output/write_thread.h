@@ -16,9 +16,9 @@
  *	loop --jobs--> pipe --> thread: lseek(2), write(2), fdatasync(2), ftruncate(2), close(2)
  *	     <-- pipe <--results--
  *
- * A copy of another session's file is made from thread to thread. A pipe is between them: the thread
- * of the source writes the range of its file into it when it has done all earlier jobs, and the
- * thread of the copy waits for that.
+ * A copy of another session's file is made from thread to thread. A pipe is between them: the
+ * thread of the source writes the range of its file into it when it has done all earlier jobs, and
+ * the thread of the copy waits for that.
  *
  *	thread of the source: write, write, range, write ...
  *	                                      |

@@ -17,8 +17,8 @@ int admission_check(struct sessions *s, const Pb__TraceConfig *config, uid_t uid
 /* Call when a session of this config begins. If the config has exclusive_prio, ends all other
  * sessions, except clones. */
 void admission_stop_others(struct sessions *s, const Pb__TraceConfig *config);
-/* Records the start of a session with enable_extra_guardrails: another such session of the user with
- * the same unique_session_name is refused for GUARDRAIL_RESTART_S. */
+/* Records the start of a session with enable_extra_guardrails: another such session of the user
+ * with the same unique_session_name is refused for GUARDRAIL_RESTART_S. */
 void admission_record_session(struct sessions *s, const Pb__TraceConfig *config, uid_t uid);
 
 /* The recorded starts. No-op for NULL; returns NULL. */

@@ -20,8 +20,8 @@ static void on_source_registered(void *ctx, const struct registered_source *sour
 			source_instances_offer(s, source);
 }
 
-/* Removes the producer's instances of the data source of this name (NULL: of all) from all sessions.
- * send_stop: sends a stop command to running instances. */
+/* Removes the producer's instances of the data source of this name (NULL: of all) from all
+ * sessions. send_stop: sends a stop command to running instances. */
 static void withdraw_instances(struct sessions *ss, struct producer_port *p, const char *name,
 			       bool send_stop)
 {

@@ -294,8 +294,8 @@ static void start_duration(struct session *s, uint32_t wait_ms)
 				c->prefer_suspend_clock_for_duration);
 }
 
-/* Starts a timer of the config; a period of 0 is none. Each tick is work for the service and for all
- * producers of the session, so only root may choose an arbitrarily short period. */
+/* Starts a timer of the config; a period of 0 is none. Each tick is work for the service and for
+ * all producers of the session, so only root may choose an arbitrarily short period. */
 static void start_tick(struct session *s, struct loop_timer *tick, uint32_t period_ms,
 		       bool in_suspend)
 {

@@ -32,8 +32,8 @@ struct received_trigger;
 int session_alloc(struct sessions *sessions, struct session_owner owner, uid_t uid,
 		  struct session **ret);
 
-/* Call when an instance was started, stopped or withdrawn. If all instances are started (stopped) now,
- * the session reports it to its owner (becomes DISABLED). */
+/* Call when an instance was started, stopped or withdrawn. If all instances are started (stopped)
+ * now, the session reports it to its owner (becomes DISABLED). */
 void session_check_all_started(struct session *s);
 void session_check_all_stopped(struct session *s);
 

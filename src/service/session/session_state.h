@@ -161,8 +161,8 @@ void session_record_states_of_others(struct session *s);
 /* Returns why the session ended, or NULL while it runs. */
 const char *session_end_reason(const struct session *s);
 
-/* Call when an instance is withdrawn. Records the departure of its data source, if it was started and
- * not stopped. */
+/* Call when an instance is withdrawn. Records the departure of its data source, if it was started
+ * and not stopped. */
 void session_record_departure(struct session *s, const struct source_instance *i);
 /* Call when an instance is started. Ends the departure of the same data source, if any. */
 void session_end_departure(struct session *s, const struct source_instance *i);

@@ -45,8 +45,7 @@ struct file_request {
 	uint64_t started; /* CLOCK_REALTIME, ns */
 	uint32_t has_ended; /* the process, or its program */
 	union {
-		char path
-			[FILE_PATH_MAX]; /* ELF, JITDUMP, ROWS; DEBUG_FILE: several, each with a NUL */
+		char path[FILE_PATH_MAX]; /* ELF, JITDUMP, ROWS; DEBUG_FILE: a list */
 		uint64_t addresses
 			[FILE_NAMES_MAX]; /* NAMES: of the ELF file; DATA_MAPS: of the process */
 	};
@@ -71,8 +70,7 @@ struct file_answer {
 	int32_t result; /* 0 or -errno */
 	uint32_t file; /* ELF, PERF_MAP, JITDUMP */
 	uint32_t has_more; /* MAPS, ROWS: further answers to the same request follow */
-	uint32_t
-		n; /* MAPS, NAMES, DATA_MAPS, ROWS: number of records. PERF_MAP, JITDUMP: of functions */
+	uint32_t n; /* number of records; PERF_MAP, JITDUMP: of functions */
 	uint32_t has_moved; /* PERF_MAP, JITDUMP: an address has another name than before */
 	uint32_t n_bytes; /* of the body */
 	union {
@@ -94,8 +92,7 @@ struct file_mapping {
 	uint64_t inode;
 	uint32_t major, minor; /* device of the file */
 	uint32_t path_len;
-	uint32_t
-		generation; /* of the inode, which differs each time that its number is used; 0: unknown */
+	uint32_t generation; /* of the inode: differs for each use of its number; 0: unknown */
 };
 
 /*

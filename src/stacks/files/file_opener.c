@@ -9,8 +9,8 @@
  * It must be a regular file with the inode and the device of the mapping. It is opened with O_PATH
  * first, which has no side effects if the path names a device. A debug file is the first of its
  * paths that is a world-readable regular file; each is tried as the process sees it, then as this
- * process sees it. A perf map must not be a symbolic link. It is opened as the process sees it; after
- * the process has ended, as this process sees it, unless they have different pid namespaces.
+ * process sees it. A perf map must not be a symbolic link. It is opened as the process sees it;
+ * after the process has ended, as this process sees it, unless they have different pid namespaces.
  */
 #include "stacks/files/file_opener.h"
 

@@ -70,7 +70,7 @@ struct file_reader_process {
 	int32_t pid, pid_inside; /* the latter in its own namespace */
 	uint32_t uid;
 	uint64_t started; /* CLOCK_REALTIME, ns */
-	bool has_ended; /* or executed another program: the last request, which needs no m and path */
+	bool has_ended; /* or executed another program; the last request, without m and path */
 };
 bool file_reader_request_perf_map(const struct file_reader_user *u, uint64_t id,
 				  const struct file_reader_process *p);

@@ -40,8 +40,8 @@ struct cpu_ring {
 };
 
 /* Opens the event on that CPU, disabled. Halves *pages until the kernel has memory. The ring wakes
- * its reader after attr->wakeup_watermark bytes, or if that is 0, when it is half full. Returns 0 or
- * -errno. */
+ * its reader after attr->wakeup_watermark bytes, or if that is 0, when it is half full. Returns 0
+ * or -errno. */
 int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu, uint32_t *pages);
 void cpu_ring_close(struct cpu_ring *r);
 int cpu_ring_set_filter(struct cpu_ring *r, const char *filter);

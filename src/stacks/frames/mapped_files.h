@@ -62,7 +62,7 @@ void mapped_files_handle_answer(struct mapped_files *f, uint32_t number,
  */
 uint64_t mapped_file_load_bias(const struct mapped_file *f, uint64_t offset);
 /*
- * Returns the address in the ELF file of data that a mapping with this offset has at `at`, an offset
- * in the file, which for .bss is beyond its end. UINT64_MAX: it is in no writable segment.
+ * Returns the address in the ELF file of data that a mapping with this offset has at `at`, an
+ * offset in the file, which for .bss is beyond its end. UINT64_MAX: it is in no writable segment.
  */
 uint64_t mapped_file_data_address(const struct mapped_file *f, uint64_t offset, uint64_t at);

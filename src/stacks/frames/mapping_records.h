@@ -29,8 +29,8 @@ struct lost_record {
 };
 
 /*
- * Returns the path of what a record of MMAP2 maps, which may have no NUL; NULL: it is another record,
- * or too short.
+ * Returns the path of what a record of MMAP2 maps, which may have no NUL; NULL: it is another
+ * record, or too short.
  */
 const char *mapping_records_mmap_path(const struct perf_event_header *h, int32_t *ret_pid,
 				      struct file_mapping *ret);

@@ -51,7 +51,7 @@ struct stack_resolver {
 	struct symbol_cache_user symbols;
 	struct file_reader_user reader;
 	bool has_user_frames;
-	bool is_last_round; /* set by the caller: names are requested that would be requested later */
+	bool is_last_round; /* set by the caller: names are requested now, not later */
 	const char *proc_root; /* borrowed */
 
 	struct name_request *requests; /* owned: of the round */

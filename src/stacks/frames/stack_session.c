@@ -183,8 +183,8 @@ void stack_session_start(struct stack_session *s)
 }
 
 /*
- * Reads all records from before the flush, also those that CPU_RINGS_DELAY_NS would leave: the records
- * of a running CPU are visible at once.
+ * Reads all records from before the flush, also those that CPU_RINGS_DELAY_NS would leave: the
+ * records of a running CPU are visible at once.
  */
 void stack_session_flush(void *instance, uint64_t flush_id)
 {

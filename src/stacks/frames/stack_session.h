@@ -61,7 +61,7 @@ struct stack_session {
 	size_t cap_tids;
 	uint64_t read_ms; /* time between two rounds */
 	bool is_publisher; /* of threads, for linux.process_stats */
-	bool delays_rings; /* rings wake for records that are too young; they are read a little later */
+	bool delays_rings; /* rings wake for records that are too young: read them later */
 	bool reads_soon; /* the tick was brought forward; further wakeups do not move it */
 	bool is_started, is_stopping;
 	bool has_state[STACKS_SEQUENCES];

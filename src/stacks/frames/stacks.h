@@ -59,7 +59,8 @@ struct stack_index {
 struct stacks {
 	struct mapped_files *files; /* borrowed */
 	bool hides_addresses; /* of mappings */
-	/* The packet sequence that is written to, and the generations of the interned data of each, from 1. */
+	/* The packet sequence that is written to, and the generations of the interned data of each,
+	 * from 1. */
 	unsigned sequence;
 	uint32_t generations[STACKS_SEQUENCES];
 	struct stack_mapping *mappings; /* owned, as are the other arrays */

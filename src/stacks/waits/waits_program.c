@@ -53,7 +53,7 @@ struct waits_program {
 	struct map_reader tables[WAITS_TABLES];
 	struct waits_budget budget;
 	bool is_lowered;
-	int pids_fd; /* borrowed: the map of the only processes that are recorded; -1: there is none */
+	int pids_fd; /* borrowed: map of the processes that are recorded; -1: of all */
 	double max_overhead_percent;
 	uint32_t n_cpus; /* possible ones */
 	struct run_cost cost;

@@ -23,7 +23,8 @@ struct waits_queue {
 	size_t at; /* the next record */
 };
 
-/* Tables of totals. The keys of the last one are struct waker_key, those of the others its first member. */
+/* Tables of totals. The keys of the last one are struct waker_key, those of the others its first
+ * member. */
 enum { WAITS_TOTALS, WAITS_TOTALS_WITHOUT_STACKS, WAITS_TOTALS_OF_WAKERS, WAITS_TABLES };
 /* Returns the room of a table, and the bytes of its keys. */
 uint32_t waits_program_table_max(unsigned table);
@@ -40,14 +41,15 @@ struct waits_counts {
 
 /*
  * Loads and attaches the programs; from now on they record. own: the processes of the recorder;
- * tables: for user stacks, borrowed while the programs run; NULL: by frame pointers. Returns 0, or -errno and sets e.
+ * tables: for user stacks, borrowed while the programs run; NULL: by frame pointers. Returns 0, or
+ * -errno and sets e.
  */
 int waits_program_new(const struct waits_config *c, const uint32_t own[static WAITS_OWN_MAX],
 		      const struct unwind_maps *tables, const char *tracefs_root,
 		      struct waits_program **ret, struct err_text *e);
 void waits_program_free(struct waits_program *p);
-/* Returns a descriptor that is readable when the ring is half full, or a process has no tables; to be
- * watched edge-triggered. */
+/* Returns a descriptor that is readable when the ring is half full, or a process has no tables; to
+ * be watched edge-triggered. */
 int waits_program_wakeup_fd(const struct waits_program *p);
 
 /* Returns whether the programs record waits of the process. Without a selection by pid: true. */
@@ -73,8 +75,8 @@ int waits_program_remove_total(struct waits_program *p, unsigned table, const vo
 			       struct wait_sum *ret);
 
 /*
- * To be called once a period: measures the cost in one period of ten, and lowers the limits. Returns
- * false if the cost stays above max_overhead_percent with all limits at 0.
+ * To be called once a period: measures the cost in one period of ten, and lowers the limits.
+ * Returns false if the cost stays above max_overhead_percent with all limits at 0.
  */
 bool waits_program_check_cost(struct waits_program *p);
 void waits_program_read_counts(struct waits_program *p, struct waits_counts *ret);

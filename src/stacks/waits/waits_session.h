@@ -54,8 +54,8 @@ struct waits_total {
 	uint16_t postponed; /* reads for which its stacks were not known yet */
 };
 
-/* The waits of a process or thread that are not in the totals of wakers: the sum of the other totals
- * minus those. For a short time it may be negative. */
+/* The waits of a process or thread that are not in the totals of wakers: the sum of the other
+ * totals minus those. For a short time it may be negative. */
 struct waits_without_waker {
 	struct {
 		uint32_t tgid, tid;

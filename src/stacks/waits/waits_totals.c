@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The programs add to a total for as long as it is in their table. It is read again and again, and
- * what it has grown by is written. Totals that have not grown for long are removed from a table that
- * becomes full.
+ * what it has grown by is written. Totals that have not grown for long are removed from a table
+ * that becomes full.
  */
 #include <stdlib.h>
 #include <string.h>
