@@ -361,7 +361,8 @@ int sock_listen(const char *address, int *ret_fd, struct err_text *e)
 	int r = parse_address(address, true, &a);
 	bool is_path = r == 0 && sock_family_of(address) == SOCK_FAMILY_UNIX_PATH;
 	/* held to the end */
-	_cleanup_(closep) int lock = is_path ? lock_folder_of_socket(a.un.sun_path) : -1;
+	_cleanup_(closep) __attribute__((unused)) int lock =
+		is_path ? lock_folder_of_socket(a.un.sun_path) : -1;
 
 	if (is_path)
 		r = remove_stale_socket(&a, &why);
