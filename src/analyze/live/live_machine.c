@@ -123,7 +123,8 @@ static void read_failure(struct live *l, const struct pb_field *message)
 	if (!what.data || !reason.data)
 		return;
 	/* A failure with a count is a loss of a family that runs. */
-	l->lacks_cpu_time |= !is_count && pb_field_is(&what, "cpu_time");
+	l->lacks_cpu_time |=
+		!is_count && (pb_field_is(&what, "cpu_time") || pb_field_is(&what, "all families"));
 	if (!is_count && pb_field_is(&what, "processes")) {
 		l->lacks_processes = true;
 		return; /* linux.process_stats has the same values */

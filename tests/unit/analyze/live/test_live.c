@@ -337,6 +337,15 @@ LIVE_TEST(a_family_that_does_not_run_is_reported)
 	assert_string_equal(live_failures(live), "cpu_time: no permission\n");
 }
 
+/* A sonda-probes that was built without BPF programs. */
+LIVE_TEST(no_family_runs)
+{
+	take(BEGAN, "ebpf_counters_stats { failures { what: 'runq' reason: 'no permission' } }");
+	assert_false(live_is_cpu_time_missing(live));
+	take(BEGAN, "ebpf_counters_stats { failures { what: 'all families' reason: 'no clang' } }");
+	assert_true(live_is_cpu_time_missing(live));
+}
+
 LIVE_TEST(the_time_of_the_cpus)
 {
 	static const uint64_t busy[] = {0, 30, 40}, idle[] = {0, 70, 160};
