@@ -50,7 +50,8 @@ picture() {
 }
 
 # The same without instances: those of others may come and go.
-top_level() { picture | sed '0,/^tracing_on/{/^tracing_on/!d}'; }
+# While the top level does not record, a session of another test switches its copies of markers off (test_markers.sh).
+top_level() { picture | sed '0,/^tracing_on/{/^tracing_on/!d}; /copy_trace_marker$/d'; }
 
 # All that can be set in an instance or at top level, as it reads. (What sessions make for themselves at top level has
 # names of its own, and others may be at it.)

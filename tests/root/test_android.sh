@@ -55,5 +55,5 @@ in_android 'python3 /out/init.py & service=$!
 grep -q '^linux.ftrace' "$TMP/log" && grep -q 'status 0' "$TMP/log" && ! grep -q 'a private' "$TMP/log" && [ -s "$TMP/out/trace2" ]
 verdict "it records with the service whose sockets are in /dev/socket" $? "$TMP/log"
 grep -q 'the listener runs as uid 9999' "$TMP/log"
-verdict "a service of nobody is not trusted if others may write to /dev/socket" $? "$TMP/log"
+verdict "a service running as nobody is not trusted if others may write to /dev/socket" $? "$TMP/log"
 exit "$BAD"

@@ -88,7 +88,7 @@ FIXTURE_TEST(test_lockdown)
 
 FIXTURE_TEST(test_selinux_that_confines_this_user)
 {
-	finds(check_selinux, DOCTOR_OK, "does not enforce", "");
+	finds(check_selinux, DOCTOR_OK, "is not enforcing", "");
 	fake_machine_file(&x, "sys/fs/selinux/enforce", "1");
 	fake_machine_file(&x, "proc/self/attr/current",
 			  "unconfined_u:unconfined_r:unconfined_t:s0");
