@@ -32,8 +32,9 @@ struct task_struct {
 	__u64 start_boottime; /* ns */
 } __attribute__((preserve_access_index));
 
-/* A map sonda_counter_X is the track X; of a hash, or an array of several elements, a group X. Keys
- * and values are integers, structs of integers, and texts in keys. */
+/* A map named sonda_counter_X becomes the track X. A hash, or an array with several elements,
+ * becomes a group X with a track for each key. Keys and values are integers or structs of integers;
+ * keys may also contain text. */
 struct command {
 	char comm[16];
 };

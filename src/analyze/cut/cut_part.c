@@ -59,21 +59,21 @@ struct cut_cpu_view *cut_part_cpu(struct cut_part *part, size_t machine, uint32_
 
 /* ---- lists ---- */
 
-size_t cut_part_lower_bound(const struct cut_part_list *l, int64_t ts)
+size_t cut_part_list_find_first(const struct cut_part_list *l, int64_t ts)
 {
 	return LOWER_BOUND(i, 0, l->n, l->of[i]->range.last < ts);
 }
 
 struct cut_part *cut_part_find(const struct cut_part_list *l, int64_t ts)
 {
-	size_t at = cut_part_lower_bound(l, ts);
+	size_t at = cut_part_list_find_first(l, ts);
 
 	return at < l->n && l->of[at]->range.first <= ts ? l->of[at] : NULL;
 }
 
 int cut_part_add(struct cut_part_list *l, struct cut_part *part)
 {
-	size_t at = cut_part_lower_bound(l, part->range.first);
+	size_t at = cut_part_list_find_first(l, part->range.first);
 
 	if (array_reserve(&l->of, &l->cap, l->n + 1, sizeof(struct cut_part *)))
 		return -ENOMEM;

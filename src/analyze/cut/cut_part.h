@@ -59,7 +59,7 @@ struct cut_part_list {
 };
 
 /* Returns the index of the first part that ends at or after a time. */
-size_t cut_part_lower_bound(const struct cut_part_list *l, int64_t ts);
+size_t cut_part_list_find_first(const struct cut_part_list *l, int64_t ts);
 /* Returns the part of a time, or NULL. */
 struct cut_part *cut_part_find(const struct cut_part_list *l, int64_t ts);
 /* Adds a part that the list does not have. Returns 0 or -ENOMEM. */

@@ -383,7 +383,7 @@ static int add_state_to_parts(struct parts *p, const struct cut_packet *c,
 	if (r == 0)
 		r = cut_state_add(&p->state, c->ts, key.s, key.len, p->out.s, p->out.len);
 	strbuf_deinit(&key);
-	for (size_t i = cut_part_lower_bound(&p->all, from); r > 0 && i < p->all.n; i++) {
+	for (size_t i = cut_part_list_find_first(&p->all, from); r > 0 && i < p->all.n; i++) {
 		int written = write_bytes(p, p->all.of[i], &p->out);
 
 		if (written < 0)

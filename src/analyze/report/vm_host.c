@@ -14,8 +14,11 @@
 /* How far the converted clock of a guest may be behind that of its host, or ahead of it. */
 #define BEHIND_MAX_NS (5 * INT64_C(1000000))
 
-/* A process is ruled out if more than a quarter of the switches that chance puts outside of the
- * runs of its threads are there. It is proved if chance would put this many there. */
+/*
+ * Switches of the guest while no thread of a process ran speak against the process. If the process
+ * had nothing to do with the guest, `expected` switches would. It is ruled out if more than the
+ * CHANCE_SHARE-th part of these did, else confirmed if at least CHANCE_MIN are expected.
+ */
 #define CHANCE_SHARE 4
 #define CHANCE_MIN 30
 

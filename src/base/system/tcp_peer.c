@@ -14,8 +14,8 @@ static void tcp_peer_close_file(FILE **f)
 		fclose(*f);
 }
 
-/* Prints an address as the kernel does; in tcp6 the last eight digits of an IPv4 address are the
- * same. */
+/* Formats an address as /proc/net/tcp does. In tcp6, an IPv4-mapped address ends with the same
+ * eight digits. */
 static void print_address(const struct sockaddr_in *a, char buf[static 16])
 {
 	snprintf(buf, 16, "%08X:%04X", a->sin_addr.s_addr, ntohs(a->sin_port));

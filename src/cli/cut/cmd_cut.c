@@ -30,7 +30,7 @@ static const char cut_usage[] =
 	"      --from TIME    start of the part: seconds since the trace's start, or 1s, 200ms\n"
 	"      --to TIME      end of the part\n"
 	"  -o, --out OUT      output file\n"
-	"      --force        replace a file that exists\n"
+	"      --force        overwrite existing files\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda cut --from 1.5 --to 2s -o part.pftrace trace.pftrace\n";
 

@@ -24,7 +24,7 @@ static const char merge_usage[] =
 	"  -o, --out OUT      output file: one trace, or, if its name ends in .tar, an "
 	"archive of the\n"
 	"                     unchanged traces, which Perfetto 58 and later can open\n"
-	"      --force        replace a file that exists\n"
+	"      --force        overwrite existing files\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda merge -o both.pftrace web=web.pftrace db=db.pftrace\n";
 

@@ -24,7 +24,7 @@ struct merge_file {
 /* Zero-initialise; merge_files_deinit frees. */
 struct merge_files {
 	const char *out; /* borrowed; "-": standard output; *.tar: an archive of the files */
-	bool force; /* replace a file that exists */
+	bool force; /* overwrite existing files */
 	struct merge_file files[MERGE_INPUTS_MAX];
 	size_t n;
 };

@@ -231,7 +231,7 @@ void check_selinux(struct doctor_machine *m, struct doctor_finding *f)
 
 	doctor_read_line(m->sys, "fs/selinux/enforce", enforce, sizeof(enforce));
 	if (strcmp(enforce, "1") != 0) {
-		doctor_set_finding(f, DOCTOR_OK, "SELinux does not enforce a policy");
+		doctor_set_finding(f, DOCTOR_OK, "SELinux is not enforcing");
 		return;
 	}
 	doctor_read_line(m->proc, "self/attr/current", domain, sizeof(domain));

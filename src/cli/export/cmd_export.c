@@ -44,7 +44,7 @@ static const char usage[] =
 	"                     default: the trace's name with .json, .csv, .parquet, .sqlite, "
 	".folded\n"
 	"                     or .pb.gz\n"
-	"      --force        replace an output that exists\n"
+	"      --force        overwrite an existing output\n"
 	"      --memory SIZE  memory limit for the trace, such as 2g (default: half of RAM)\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda export --sqlite trace.pftrace\n";

@@ -139,9 +139,10 @@ int verb_child_run(const struct verb_child *c, struct verb_output *ret, struct e
 	if (ret->cut)
 		return 0;
 	if (WIFSIGNALED(status))
-		return err_set(e, -EIO, "the verb was killed by signal %d%s", WTERMSIG(status),
-			       WTERMSIG(status) == SIGXCPU ? ": it exceeded the limit of CPU time"
-							   : "");
+		return WTERMSIG(status) == SIGXCPU
+			       ? err_set(e, -EIO, "the verb exceeded its CPU time limit")
+			       : err_set(e, -EIO, "the verb was killed by signal %d",
+					 WTERMSIG(status));
 	ret->code = WEXITSTATUS(status);
 	return 0;
 }

@@ -293,7 +293,7 @@ static int service_call_new(struct alert_intake *a, const struct alert *alert, c
 	c->slot = slot;
 	describe_alert(alert, &producer);
 	r = producer.failed ? -ENOMEM
-			    : trigger_call_new(
+			    : trigger_call_start(
 				      &(const struct trigger_call_setup){
 					      .loop = a->setup.loop,
 					      .address = a->setup.service,

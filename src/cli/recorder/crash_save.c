@@ -301,8 +301,9 @@ int crash_save_last(const struct crash_ring *ring, const char *dir, struct crash
 	if (statvfs(dir, &fs) == 0 && trace_file_room_of(&fs) < 2 * ring->bytes)
 		return err_set(
 			e, -ENOSPC,
-			"no space in %.200s for the ring of boot %.8s, so the ring stays in memory "
-			"and is not armed; free some space and run: sonda recorder enable --crash",
+			"not enough space in %.200s to save the ring of boot %.8s, so it stays in "
+			"memory and is not armed; free some space and run: sonda recorder enable "
+			"--crash",
 			dir, b.id);
 	if (ring->state < CRASH_RING_STOPPED)
 		err_set(&why, -ENOENT, "after the reboot, %s", crash_ring_state_text(ring->state));

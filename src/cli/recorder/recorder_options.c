@@ -51,7 +51,7 @@ const char recorder_usage[] =
 	"                     sonda report --boot -1 (Linux 6.12 and later; takes a reboot)\n"
 	"      --crash-size SIZE  memory to reserve for that ring (default: 4mb per CPU, at least "
 	"32mb)\n"
-	"      --grub         enable: write the kernel's command line for --crash into "
+	"      --grub         enable: add the kernel parameters for --crash to "
 	"/etc/default/grub.d\n"
 	"      --args FILE    run: read options and words from FILE, one per line\n"
 	"      --remove       disable: also remove the ring\n"

@@ -86,7 +86,7 @@ static int encode_arguments(struct trigger_call *c, const struct trigger_call_se
 	return c->connect.failed || c->activate.failed ? -ENOMEM : 0;
 }
 
-int trigger_call_new(const struct trigger_call_setup *setup, struct trigger_call **ret)
+int trigger_call_start(const struct trigger_call_setup *setup, struct trigger_call **ret)
 {
 	static const struct channel_ops ops = {.on_bound = trigger_call_on_bound,
 					       .on_lost = trigger_call_on_lost};
@@ -150,7 +150,7 @@ int activate_triggers(const char *address, char *const *names, size_t n)
 		.ctx = &w,
 	};
 	struct trigger_call *c;
-	int r = w.loop ? trigger_call_new(&setup, &c) : -ENOMEM;
+	int r = w.loop ? trigger_call_start(&setup, &c) : -ENOMEM;
 
 	if (r == 0) {
 		event_base_dispatch(w.loop);

@@ -21,8 +21,8 @@ struct trigger_call_setup {
 };
 
 /* Connects, and activates the triggers. Returns 0, or -errno if the service cannot be reached. */
-int trigger_call_new(const struct trigger_call_setup *setup, struct trigger_call **ret);
-/* Without on_end. No-op for NULL. */
+int trigger_call_start(const struct trigger_call_setup *setup, struct trigger_call **ret);
+/* Ends the call without calling on_end. No-op for NULL. */
 void trigger_call_free(struct trigger_call *c);
 
 /* The same, until the answer is there. Returns what on_end gets, or -errno. */

@@ -34,7 +34,7 @@ int safe_path_open_dir(const char *path, int flags)
  * Refuses a link, a pipe or a device that another user has put into a world-writable directory.
  * This is the rule of fs.protected_symlinks (proc_sys_fs(5)), which not every kernel applies.
  */
-static int check_owner(const char *path, const struct stat *st, struct err_text *e)
+static int check_owner_of_special_file(const char *path, const struct stat *st, struct err_text *e)
 {
 	_cleanup_(closep) int dir = safe_path_open_dir(path, O_PATH | O_DIRECTORY);
 	struct stat folder;
@@ -81,7 +81,7 @@ int safe_path_follow(char **path, int *ret_fd, struct stat *ret_st, struct err_t
 		if (fd < 0 || fstat(fd, ret_st) < 0)
 			return errno == ENOENT ? 0 : -errno;
 		if (!S_ISREG(ret_st->st_mode) && !S_ISDIR(ret_st->st_mode)) {
-			r = check_owner(*path, ret_st, e);
+			r = check_owner_of_special_file(*path, ret_st, e);
 			if (r)
 				return r;
 		}

@@ -70,8 +70,8 @@ static int fill_maps(const struct ebpf_object *o, const struct calls_config *c)
 	return 0;
 }
 
-static int calls_program_load(struct calls_program *p, const struct calls_config *c,
-			      const struct ebpf_features *f, struct err_text *e)
+static int calls_program_load_and_attach(struct calls_program *p, const struct calls_config *c,
+					 const struct ebpf_features *f, struct err_text *e)
 {
 	struct ebpf_scope scope = {.own_pid = c->settings.own[0], .subject = &c->subject};
 	uint32_t switches = 0;
@@ -112,7 +112,7 @@ int calls_program_new(const struct calls_config *c, const char *tracefs_root,
 		return r;
 	}
 	p->cost.stats_fd = -1;
-	r = calls_program_load(p, c, &f, e);
+	r = calls_program_load_and_attach(p, c, &f, e);
 	ebpf_features_free(&f);
 	if (r < 0)
 		calls_program_free(p);

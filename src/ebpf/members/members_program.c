@@ -51,7 +51,7 @@ static int load_object(struct members_program *p, bool reads_paths, struct err_t
 	return r;
 }
 
-static int members_program_load(struct members_program *p, struct err_text *e)
+static int members_program_load_and_attach(struct members_program *p, struct err_text *e)
 {
 	struct err_text second;
 	int r = load_object(p, true, e);
@@ -85,7 +85,7 @@ int members_program_new(const char *tracefs_root, struct members_program **ret, 
 		return err_set(e, r, "out of memory");
 	r = ebpf_choose_variant(&f, &variant, 1, 0, e);
 	if (r >= 0)
-		r = members_program_load(p, e);
+		r = members_program_load_and_attach(p, e);
 	ebpf_features_free(&f);
 	if (r < 0)
 		return r;

@@ -265,7 +265,7 @@ static const char *event_enable_reason_of(int error)
 	case -EOPNOTSUPP:
 		return "the kernel has no options/copy_trace_marker";
 	case -ENOSYS:
-		return "recorded only by a tracer that is not set";
+		return "written only by a tracer that is not active";
 	}
 	return strerror(-error);
 }

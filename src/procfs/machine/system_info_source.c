@@ -20,11 +20,7 @@
 #include "procfs/machine/cpu_info.h"
 #include "wire/pb_enc.h"
 
-/*
- * Writes the handlers of interrupts as one InterruptInfo message. A step serves one row of
- * /proc/interrupts; rows without a number are skipped. Format:
- * protos/trace/system_info/interrupt_info.proto.
- */
+/* ---- /proc/interrupts, as one InterruptInfo message (interrupt_info.proto) ---- */
 
 /*
  * A row of /proc/interrupts (kernel/irq/proc.c, show_interrupts):

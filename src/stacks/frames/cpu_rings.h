@@ -11,8 +11,8 @@
  */
 #define CPU_RINGS_DELAY_NS 1000000
 /*
- * A watermark for rings that have records of mappings and tasks only. A program writes about as
- * much when it starts, so its mappings are known before its first sample.
+ * Bytes after which perf wakes the reader of a ring that has records of mappings and tasks only.
+ * The start of a program produces about as many, so its mappings are known before its first sample.
  */
 #define CPU_RINGS_RECORDS_WATERMARK 512
 
