@@ -141,7 +141,7 @@ FIXTURE_TEST(packets_have_a_size_and_two_times)
 	uint64_t before = clock_boot_ns();
 	struct pb_field tree;
 
-	put_threads(100, 3000);
+	put_threads(100, 4000);
 	start_and_run();
 	assert_true(fake.n > 3);
 	for (size_t i = 0; i < fake.n; i++) {
