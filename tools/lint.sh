@@ -22,11 +22,12 @@ fi
 if command -v shellcheck >/dev/null; then
   echo "== shellcheck"
   # Not told: variables of sourced files (SC1091, SC2034, SC2154), traps and functions that are called by name (SC2317), words
-  # that are meant as several (SC2046, SC2086), "A && B || C" (SC2015), programs and texts in quotes (SC2016, SC2028), the
+  # that are meant as several (SC2046, SC2048, SC2086, SC2206), "A && B || C" (SC2015), programs and texts in quotes (SC2016, SC2028), the
   # status of what came before (SC2181: verdict NAME $?), lists of our own files (SC2010, SC2012, SC2013), sed in place of
-  # "${ //}" (SC2001), a log that is read while it is written (SC2094).
+  # "${ //}" (SC2001), a log that is read while it is written (SC2094), variables of a subshell (SC2030, SC2031), options of qemu
+  # with commas (SC2054), files named like programs (SC2238), optional arguments of functions (SC2119, SC2120).
   git ls-files '*.sh' | xargs shellcheck \
-    -e SC1091,SC2034,SC2154,SC2317,SC2046,SC2086,SC2015,SC2016,SC2028,SC2181,SC2010,SC2012,SC2013,SC2001,SC2094 || bad=1
+    -e SC1091,SC2034,SC2154,SC2317,SC2046,SC2086,SC2015,SC2016,SC2028,SC2181,SC2010,SC2012,SC2013,SC2001,SC2094,SC2030,SC2031,SC2048,SC2054,SC2119,SC2120,SC2206,SC2238 || bad=1
 fi
 echo "== rules"
 tests/run.sh "${BUILD:-build}" rules || bad=1

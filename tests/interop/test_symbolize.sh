@@ -125,7 +125,8 @@ while True:
     c.close()') &
 PIDS+=($!)
 until [ -s "$dir/port" ]; do sleep 0.05; done
-export DEBUGINFOD_URLS="http://127.0.0.1:$(cat "$dir/port")" DEBUGINFOD_CACHE_PATH="$dir/cache"
+DEBUGINFOD_URLS="http://127.0.0.1:$(cat "$dir/port")"
+export DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH="$dir/cache"
 symbolize unasked "$dir/trace" && [ ! -e "$dir/asked" ]
 verdict "no server is asked because DEBUGINFOD_URLS is set" $?
 if symbolize asking --debuginfod "$dir/trace"; then

@@ -68,7 +68,7 @@ leave_all() {
     docker) docker kill long-docker ;;
     containerd) ctr task kill -s KILL long-containerd ;;
     lxc) lxc-stop -k -n long-lxc ;;
-    nspawn) cat /sys/fs/cgroup/machine.slice/systemd-nspawn@long-nspawn.service/payload/cgroup.procs | xargs -r kill -KILL ;;
+    nspawn) xargs -r kill -KILL </sys/fs/cgroup/machine.slice/systemd-nspawn@long-nspawn.service/payload/cgroup.procs ;;
     esac
   done >/dev/null 2>&1
   wait_for ended

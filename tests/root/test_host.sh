@@ -95,6 +95,7 @@ verdict "a machine records, and its summary is shown here" $?
 grep -qE 'events +sched [1-9]' "$TMP/info"
 verdict "the trace has its events" $? "$TMP/info"
 # shellcheck disable=SC2016
+# shellcheck disable=SC1003 # a backslash is one of the words
 words=('a  b' "it's" '$(touch '"$R/tmp/evil)" '`id`' $'two\nlines' '' '*' '\' '";exit 1;"' 'ü')
 remote 7 --host has --exit-code -o "$TMP/b" sched -- sh -c 'printf "%s|" "$@"; echo errors >&2; exit 7' sh "${words[@]}" &&
   [ "$(cat "$TMP/out"; echo .)" = "$(printf '%s|' "${words[@]}"; echo .)" ] && says errors && says "ended with exit code 7" && is_trace "$TMP/b"

@@ -40,5 +40,5 @@ ship_all() { ship --from "$TMP/from" "$TMP/spool" "$URL"; }
 
 # Every object is there, was stored once, and nothing waits: in the store or in the spool.
 is_whole() {
-  ask_store state >"$TMP/state" && cmp "$TMP/state" "$TMP/expected" && [ -z "$(ls -A "$TMP/spool/ready" "$TMP/spool/upload/journal" "$TMP/spool/in" | grep -v : | grep .)" ]
+  ask_store state >"$TMP/state" && cmp "$TMP/state" "$TMP/expected" && ! ls -A "$TMP/spool/ready" "$TMP/spool/upload/journal" "$TMP/spool/in" | grep -v : | grep -q .
 }
