@@ -126,7 +126,7 @@ bool holes_add_range(struct holes *h, uint32_t sequence, uint32_t cpu, const str
 static void add_hole_between_sessions(struct holes *h, uint32_t sequence,
 				      const struct bundle_span *b)
 {
-	struct hole new = {.cpu = b->cpu,
+	struct hole gap = {.cpu = b->cpu,
 			   .sequence = sequence,
 			   .between_sessions = true,
 			   .to_ns = b->first_ns};
@@ -135,11 +135,11 @@ static void add_hole_between_sessions(struct holes *h, uint32_t sequence,
 		return;
 	for (size_t i = 0; i < h->n_cpus; i++)
 		if (h->cpus[i].cpu == b->cpu && h->cpus[i].is_over) {
-			new.from_ns = MAX(new.from_ns, h->cpus[i].end_ns);
+			gap.from_ns = MAX(gap.from_ns, h->cpus[i].end_ns);
 			h->cpus[i].is_over = false;
 		}
-	if (new.from_ns &&new.from_ns < new.to_ns)
-		holes_add(h, &new);
+	if (gap.from_ns && gap.from_ns < gap.to_ns)
+		holes_add(h, &gap);
 }
 
 void holes_add_bundle(struct holes *h, uint32_t sequence, const struct bundle_span *b)

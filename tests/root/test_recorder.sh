@@ -74,7 +74,7 @@ gap=$(sed -nE 's/^  lost .*recorder: 1 restart, nothing recorded for ([0-9.]+) s
 "$SONDA" sql --csv "$TMP/c.pftrace" "select count(*) from (select lead(ts) over (partition by cpu order by ts) - ts - dur as gap from sched)
   where gap >= ${gap:-0} * 1e9" 2>>"$TMP/summary" | tail -n 1 | tr -d '\r' >"$TMP/gaps"
 grep -c 'not recorded' "$TMP/summary" | cmp -s - "$TMP/gaps" && [ -n "$gap" ]
-verdict "a snapshot of both sessions tells of the time between, and no run of a CPU covers it" $? "$TMP/summary" "$TMP/gaps"
+verdict "a snapshot of both sessions lists the gap between them, and no run of a CPU covers it" $? "$TMP/summary" "$TMP/gaps"
 kill "${PIDS[-1]}"
 wait "${PIDS[-1]}"
 verdict "SIGTERM ends it well" $? "$TMP/run.log"

@@ -50,7 +50,7 @@ struct machine {
 	uint16_t states[512]; /* by prev_state: index in store.states + 1; 0: not looked up yet */
 	uint32_t syscalls[550]; /* names by number: string + 1; 0: not looked up yet */
 	int64_t tracing_started; /* ns; INT64_MIN: unknown */
-	int64_t last_event; /* ns, time of the latest imported kernel event; INT64_MIN: none */
+	int64_t last_event; /* ns, latest kernel event of the session; INT64_MIN: none yet */
 	int64_t first_data; /* ns; for ftrace events before it see rows_is_early() */
 	enum { SUSPEND_NONE, SUSPEND_ENTERED, SUSPEND_FREEZING } suspend;
 	uint32_t suspend_step; /* cookie of the last suspend_enter: see device_slices.c */

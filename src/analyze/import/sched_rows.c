@@ -380,6 +380,8 @@ void sched_rows_end_session(struct import *im, struct machine *m)
 {
 	struct table *threads = import_table(im, TABLE_THREAD);
 
+	if (m->last_event == INT64_MIN)
+		return;
 	for (size_t cpu = 0; cpu < m->n_cpus; cpu++) {
 		struct cpu_sched *c = &m->cpus[cpu].sched;
 
@@ -395,6 +397,7 @@ void sched_rows_end_session(struct import *im, struct machine *m)
 		info->state_row = info->blocked_row = NULL_U32;
 		info->timer_due = NULL_I64;
 	}
+	m->last_event = INT64_MIN;
 }
 
 /* Events of tasks and of the scheduler: what each changes in thread, process and thread_state. */
