@@ -66,7 +66,7 @@ FORTIFY = $(if $(SAN)$(filter -O0,$(OPT) $(CFLAGS))$(findstring _FORTIFY_SOURCE,
 HARDEN = $(PIE) -fstack-protector-strong $(STACK_CLASH) $(CONTROL_FLOW) $(FORTIFY)
 PIE := -fPIE
 STACK_CLASH := $(call compiler_has,-fstack-clash-protection)
-# Reproducible builds, which set SOURCE_DATE_EPOCH, are the same in every folder. Others keep the folder's name, which
+# Reproducible builds, which set SOURCE_DATE_EPOCH, are the same in every directory. Others keep the directory's name, which
 # debuggers look for.
 PREFIX_MAP = $(if $(SOURCE_DATE_EPOCH),-ffile-prefix-map=$(CURDIR)=.)
 SAN_FLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
@@ -152,7 +152,7 @@ FINDINGS := src/analyze/findings/tables.sql $(filter-out %/tables.sql,$(sort $(w
 GEN_ANALYZE := $(B)/gen/page/parts.o $(B)/gen/finding_texts.o $(B)/gen/reports.o $(B)/gen/diff_metrics.o $(B)/gen/sql_texts.o
 GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 
-# ---- sources by folder ---------------------------------------------------------------------------
+# ---- sources by directory ---------------------------------------------------------------------------
 
 EBPF_PURE := counter top_n errors process_selection ebpf_config thresholds members_groups members_packets members_poll members_source \
 	calls_config calls_packets calls_source
@@ -170,7 +170,7 @@ PROGRAMS := $(if $(wildcard src/service/main.c),$(B)/bin/sondad) \
 	$(if $(wildcard src/relay/main.c),$(B)/bin/sonda-relay) \
 	$(if $(wildcard src/cli/main.c),$(B)/bin/sonda)
 
-# Made from what the programs print for --help, so a cross build names a folder with programs of the same sources that run
+# Made from what the programs print for --help, so a cross build names a directory with programs of the same sources that run
 # here, or has no manual.
 MANUAL := $(if $(CROSS),$(if $(HELP_FROM),$(B)/man/stamp),$(B)/man/stamp)
 
@@ -204,7 +204,7 @@ all: ## build the programs into build/bin; installs nothing
 	+$(Q)$(SUBMAKE) programs
 programs: $(PROGRAMS) $(patsubst src/%.c,$(B)/obj/%.o,$(wildcard src/multicall/*.c)) $(LIBSONDA) $(BPF_EXAMPLES) $(MANUAL)
 	$(if $(filter yes no,$(EBPF)),,@echo "  NOTE    without eBPF counters: they need clang and libbpf-dev 1.0 (make deps)")
-	$(if $(MANUAL),,@echo "  NOTE    without the manual and completion: HELP_FROM=FOLDER names programs that run here")
+	$(if $(MANUAL),,@echo "  NOTE    without the manual and completion: HELP_FROM=DIR names programs that run here")
 
 deps: ## install the Debian packages that are missing
 	$(Q)tools/deps.sh $(BUILD_PACKAGES) $(EBPF_PACKAGES) $(TEST_PACKAGES) $(KERNEL_TEST_PACKAGES)
@@ -344,7 +344,7 @@ $(B)/obj/%.o: src/%.c $(GEN_HEADERS) Makefile
 # its wrappers keep the loop over an event's fields from being inlined (5 % more instructions an event).
 $(B)/obj/ftrace/encode/event_encode.o: FORTIFY =
 
-# A file that has moved to another folder is no member any more: the list of members changes, and the library is made anew.
+# A file that has moved to another directory is no member any more: the list of members changes, and the library is made anew.
 define layer_rule
 $(B)/lib$(1).members: FORCE
 	@mkdir -p $$(@D) && echo $(call layer_obj,$(1)) | cmp -s - $$@ || echo $(call layer_obj,$(1)) >$$@
@@ -578,7 +578,7 @@ asan: ## all tests under AddressSanitizer and UBSan, some two hours on two CPUs;
 tsan: ## the same under ThreadSanitizer
 	+$(Q)$(SUBMAKE) B=$(B)/tsan SAN=thread OPT='-O1 -g' programs tests
 	$(Q)TEST_TIMEOUT=$(or $(TEST_TIMEOUT),1200) $(NO_ASLR) tests/run.sh $(B)/tsan $(SAN_KINDS)
-coverage: ## lines and branches of each folder that the unit tests and corpora execute; KINDS='unit' are some
+coverage: ## lines and branches of each directory that the unit tests and corpora execute; KINDS='unit' are some
 	+$(Q)$(SUBMAKE) B=$(B)/coverage OPT='-O0 -g --coverage' LDFLAGS='--coverage $(LDFLAGS)' programs tests
 	$(Q)find $(B)/coverage -name '*.gcda' -delete
 	$(Q)tests/run.sh $(B)/coverage $(or $(KINDS),unit fuzz)
@@ -635,7 +635,7 @@ uninstall: ## remove what install put there
 ##@ Develop
 format: ## clang-format over all C
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
-lint: $(GEN_HEADERS) ## clang-format, clang-tidy, shellcheck and the rules of the folders
+lint: $(GEN_HEADERS) ## clang-format, clang-tidy, shellcheck and the rules of the directories
 	$(Q)BUILD=$(B) tools/lint.sh
 compdb: $(GEN_HEADERS) ## write compile_commands.json for clangd and editors
 	$(Q)$(MAKE) --no-print-directory -Bnk V=1 B=$(B) programs tests 2>/dev/null | tools/compdb.sh >compile_commands.json

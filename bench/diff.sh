@@ -94,7 +94,7 @@ expected() {
 }
 
 # Prints the first finding of a set, "-" for none, and how many there are.
-first_finding() { # FOLDER
+first_finding() { # DIR
   "$SONDA" diff --json "$1"/a*.pf -- "$1"/b*.pf | python3 -c '
 import json, sys
 rows = [r for r in json.load(sys.stdin)["changes"] if r["finding"] and not r["explained_by_part"] and r["metric"] != "run"

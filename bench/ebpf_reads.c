@@ -45,7 +45,7 @@ static uint32_t n_cpus = 64, n_processes = 1000, percent_full, n_periods = 50;
 static char proc_root[] = "/dev/shm/ebpf_reads.XXXXXX";
 
 #define FIRST_PID 1000000u
-#define PROCESSES_EACH 32768u /* folders of them */
+#define PROCESSES_EACH 32768u /* directories of them */
 #define CPUS_OF_PROCESS 8u
 #define CALLS_OF_PROCESS 8u
 #define ACTIVE 4u /* one in so many */
@@ -344,7 +344,7 @@ static void with_processes(int (*fn)(const char *path))
 	}
 }
 
-static int make_folder(const char *path)
+static int make_dir(const char *path)
 {
 	return mkdir(path, 0700);
 }
@@ -383,7 +383,7 @@ int main(int argc, char **argv)
 		}
 	}
 	check(mkdtemp(proc_root) ? 0 : -1, proc_root);
-	with_processes(make_folder);
+	with_processes(make_dir);
 	check(ebpf_features_new("/sys/kernel/tracing", &features), "facts");
 	for (size_t i = 0; i < ebpf_n_families; i++) {
 		const struct ebpf_family *f = ebpf_families[i];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: file_ways FOLDER [MEGABYTES]
+ * usage: file_ways DIR [MEGABYTES]
  *
- * What it costs to take a trace out of shared memory, through a buffer, into a file of FOLDER, by
+ * What it costs to take a trace out of shared memory, through a buffer, into a file of DIR, by
  * each of the ways that the kernel has. CPU time for each MB, the best of 5. A chunk has 32 KB;
  * every 8 KB of it are a packet, in front of which 4 bytes are written, and behind it 12.
  */
@@ -238,13 +238,13 @@ static void write_all(const struct way *w, const uint8_t *from, size_t len)
 		w->write(from + at, MIN(len - at, (size_t)256 << 10));
 }
 
-static double run(const struct way *w, const char *folder)
+static double run(const struct way *w, const char *dir)
 {
 	char path[4096];
 	uint64_t start;
 	size_t filled = 0;
 
-	snprintf(path, sizeof(path), "%s/file_ways.%d", folder, (int)getpid());
+	snprintf(path, sizeof(path), "%s/file_ways.%d", dir, (int)getpid());
 	out = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	must(out >= 0, path);
 	u.at = map_at = 0;
@@ -290,7 +290,7 @@ int main(int argc, char **argv)
 		{"each 256 KB, the file in memory (mmap)", by_map, 256u << 10, SMALL, false},
 		{"from the shared memory itself (unsafe: the floor)", by_writev, 0, SMALL, true},
 	};
-	const char *folder = argc > 1 ? argv[1] : "/tmp";
+	const char *dir = argc > 1 ? argv[1] : "/tmp";
 	bool uring = uring_init();
 
 	total = (argc > 2 ? strtoul(argv[2], NULL, 10) : 128) << 20;
@@ -307,7 +307,7 @@ int main(int argc, char **argv)
 			continue;
 		}
 		for (int k = 0; k < 5; k++) {
-			double us = run(&ways[i], folder);
+			double us = run(&ways[i], dir);
 
 			best = best == 0 || us < best ? us : best;
 		}

@@ -3,7 +3,7 @@
  * usage: ftrace_bench SET compact|verbose|calls ROUNDS
  *
  * What it costs to turn ring pages into trace packets, without kernel, socket or disk: decodes the
- * recorded pages of a folder of tests/data/ftrace again and again into memory, and prints
+ * recorded pages of a directory of tests/data/ftrace again and again into memory, and prints
  * nanoseconds and bytes an event. "calls" is verbose, and looks for system calls of 32-bit
  * programs, of which there are none in these pages. At the end the packets of the last round are
  * looked at once, as `sonda record` does for its summary. For instructions, which do not depend on

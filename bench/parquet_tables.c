@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: parquet_tables TRACE FOLDER TABLE...
+ * usage: parquet_tables TRACE DIR TABLE...
  *
- * Writes tables of a trace into a new folder, as "sonda export --parquet" does. Prints for each one its rows, and the CPU
- * time in ns a row, without the import of the trace.
+ * Writes tables of a trace into a new directory, as "sonda export --parquet" does. Prints for each
+ * one its rows, and the CPU time in ns a row, without the import of the trace.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "cli/export/export.h"
-#include "cli/export/export_folder.h"
+#include "cli/export/export_dir.h"
 #include "cli/trace/out_path.h"
 
 static double cpu_seconds(void)
@@ -38,12 +38,12 @@ int main(int argc, char **argv)
 {
 	struct trace_tables t;
 	struct out_path out = {0};
-	struct export_folder to = {.out = &out, .path = argv[argc > 2 ? 2 : 0]};
+	struct export_dir to = {.out = &out, .path = argv[argc > 2 ? 2 : 0]};
 	struct err_text e;
 	int r;
 
 	if (argc < 4) {
-		fprintf(stderr, "usage: parquet_tables TRACE FOLDER TABLE...\n");
+		fprintf(stderr, "usage: parquet_tables TRACE DIR TABLE...\n");
 		return EXIT_FAILURE;
 	}
 	r = trace_tables_open(argv[1], 0, &t, &e) ?: out_path_create(&out, argv[2], true, true, &e);

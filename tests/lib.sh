@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# For every test that is a script: the programs, a folder of its own, verdicts, daemons, and an end that leaves nothing.
-# Sourced first, directly or by the lib.sh of the test's folder.
+# For every test that is a script: the programs, a directory of its own, verdicts, daemons, and an end that leaves nothing.
+# Sourced first, directly or by the lib.sh of the test's directory.
 #
 #   B, BIN, SONDA   the build, its programs, and sonda: absolute paths
-#   TMP             the test's folder, which is removed at its end
+#   TMP             the test's directory, which is removed at its end
 #   PIDS            the processes that the test started: stopped at its end, the last one first
 #   N, BAD          the number of verdicts; 1 after a bad one: a test ends with exit $BAD
 
@@ -89,7 +89,7 @@ start_daemon() { # NOTIFY_VARIABLE LOG COMMAND...
   fi
   rm -f "$fifo"
 }
-use_sockets() { # FOLDER
+use_sockets() { # DIR
   export PERFETTO_PRODUCER_SOCK_NAME=$1/producer PERFETTO_CONSUMER_SOCK_NAME=$1/consumer
 }
 

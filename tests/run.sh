@@ -4,7 +4,7 @@
 # usage: tests/run.sh BUILD [rules|unit|fuzz|system|root|interop|long|heavy|kernels]...
 #
 # Without a list: rules unit fuzz system root interop, which is make check. "long" and "heavy" are the tests that say so
-# (below), from all folders; "kernels" boots guests; make check-long is all three.
+# (below), from all directories; "kernels" boots guests; make check-long is all three.
 #
 # TESTS='unit/wire/* system/test_sql*' are those of the kinds whose name one of the patterns matches, OTHER_TESTS='...' all
 # but those. A pattern of TESTS that matches no test of the kinds is an error.
@@ -19,7 +19,7 @@
 #     # tracefs: top       it uses tracefs' top level, as Perfetto's traced_probes does: no other "top" runs meanwhile
 #     # tracefs: shared    it uses instances of its own: "shared" ones and one "top" may run beside it; it takes the lock of
 #                          "top" for the parts that use the top level (hold_top_level of tests/interop/lib.sh)
-#     # tracefs: none      it does not use tracefs (all other folders)
+#     # tracefs: none      it does not use tracefs (all other directories)
 #     # check: long        only in make check-long and make check-all
 #     # check: heavy       only in make check-long: it takes both CPUs for long
 #
@@ -63,7 +63,7 @@ trap 'exit 130' INT TERM HUP
 
 # What stands in $1: where the test leaves its words and a sanitizer its findings, which are files that a process of another
 # user may write too.
-enter_lane() { # FOLDER
+enter_lane() { # DIR
   local variable
   lane=$1
   mkdir -m 711 "$lane" && mkdir -m 1777 "$lane/findings" "$lane/tmp"
@@ -210,7 +210,7 @@ add() { # CLASS NAME
   *) echo "tests/run.sh: $2: no such class: $1" >&2; exit 2 ;;
   esac
 }
-add_scripts() { # FOLDER short|long|heavy
+add_scripts() { # DIR short|long|heavy
   local t class length
   for t in tests/"$1"/test_*.sh; do
     [ -e "$t" ] || continue
@@ -227,7 +227,7 @@ for kind; do
   unit) for t in tests/unit/*/test_*.c tests/unit/*/*/test_*.c; do t=${t%.c}; add none "${t#tests/}"; done ;;
   fuzz) for t in tests/fuzz/fuzz_*.c; do t=${t%.c}; add none "fuzz/${t##*/fuzz_}"; done ;;
   rules | system | root | interop) add_scripts "$kind" short ;;
-  long | heavy) for folder in rules system root interop; do add_scripts $folder "$kind"; done ;;
+  long | heavy) for directory in rules system root interop; do add_scripts $directory "$kind"; done ;;
   kernels) guests=1 ;;
   *) echo "tests/run.sh: no such kind: $kind" >&2; exit 2 ;;
   esac

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums what gcov counted in a build with --coverage.
 
-usage: tools/coverage.py BUILD [FOLDER]
+usage: tools/coverage.py BUILD [DIR]
 
-Prints a line for each folder of src: lines and branches that have been executed, and how many there are. With FOLDER
+Prints a line for each directory of src: lines and branches that have been executed, and how many there are. With DIR
 (src/wire, ...) a line for each of its files. A unit test that includes a source file counts for this file, too."""
 import collections
 import json
@@ -43,15 +43,15 @@ def share(counters):
 
 
 def main():
-    build, folder = sys.argv[1], sys.argv[2].rstrip("/") if len(sys.argv) > 2 else None
+    build, directory = sys.argv[1], sys.argv[2].rstrip("/") if len(sys.argv) > 2 else None
     lines, branches = read_counts(build)
     if not lines:
         sys.exit(f"coverage: {build} has no counts; make coverage builds and runs what writes them")
     groups = collections.defaultdict(list)
     for name in lines:
-        if folder is None or name.startswith(folder + "/"):
-            groups[name if folder else "/".join(name.split("/")[:2])].append(name)
-    if folder is None:
+        if directory is None or name.startswith(directory + "/"):
+            groups[name if directory else "/".join(name.split("/")[:2])].append(name)
+    if directory is None:
         groups["src"] = list(lines)
     for group in sorted(groups):
         files = groups[group]

@@ -3,7 +3,7 @@
 #
 # usage: tools/install.sh install|uninstall BUILD DESTDIR PREFIX [LIBDIR]
 #
-# LIBDIR is the folder of libraries below PREFIX; default lib. In the environment: ZSH_FUNCTIONS, the folder of zsh's functions
+# LIBDIR is the directory of libraries below PREFIX; default lib. In the environment: ZSH_FUNCTIONS, the directory of zsh's functions
 # below PREFIX, default share/zsh/site-functions; EXAMPLES, that of examples/ and bpf/examples/, default share/doc/sonda.
 set -eu
 
@@ -60,10 +60,10 @@ files() {
 
 # Units and pkg-config name the place of the programs and of the library, docs that of samples.
 install_one() { # MODE SOURCE PLACE
-  folder=$(dirname "$to/$3")
-  while [ ! -d "$folder" ]; do
-    echo "$folder" >>"$made"
-    folder=$(dirname "$folder")
+  directory=$(dirname "$to/$3")
+  while [ ! -d "$directory" ]; do
+    echo "$directory" >>"$made"
+    directory=$(dirname "$directory")
   done
   if [ -L "$2" ]; then # a page of the manual with another name
     mkdir -p "$to/${3%/*}" && cp -P "$2" "$to/$3"
@@ -97,9 +97,9 @@ files | while read -r mode from place; do
   esac
 done
 
-# Installing adds to the list of folders that it has made, and uninstalling removes those of them that are empty. A package
-# (DESTDIR) has no list: its manager removes the folders.
-list=$to/share/sonda/made_folders
+# Installing adds to the list of directories that it has made, and uninstalling removes those of them that are empty. A package
+# (DESTDIR) has no list: its manager removes the directories.
+list=$to/share/sonda/made_dirs
 if [ "$action" = install ] && [ -z "$3" ]; then
   cat "$made" >>"$list"
 elif [ "$action" = uninstall ]; then
@@ -112,7 +112,7 @@ elif [ "$action" = uninstall ]; then
     [ ! -e "$list" ] || cat "$list"
   } | sort -ru >"$made"
   rm -f "$list"
-  while read -r folder; do
-    [ ! -d "$folder" ] || rmdir --ignore-fail-on-non-empty "$folder"
+  while read -r directory; do
+    [ ! -d "$directory" ] || rmdir --ignore-fail-on-non-empty "$directory"
   done <"$made"
 fi

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a reviewer should not have to say: formatting, clang-tidy, the rules of the folders.
+# What a reviewer should not have to say: formatting, clang-tidy, the rules of the directories.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 bad=0

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: [INNER=FOLDER] tools/page_parts.sh FOLDER PAGE.html STYLE.css SCRIPT.js...
+# usage: [INNER=DIR] tools/page_parts.sh DIR PAGE.html STYLE.css SCRIPT.js...
 #
-# Writes FOLDER/before.html and FOLDER/after.html: the page before and behind the data of a trace. Lines of PAGE.html:
+# Writes DIR/before.html and DIR/after.html: the page before and behind the data of a trace. Lines of PAGE.html:
 #
 #     @style@, @script@    are replaced by the style, and by the scripts as one
 #     @data@               is where the first part ends

@@ -15,7 +15,7 @@ struct unread_fields {
 	uint32_t list; /* the field of the payload */
 	uint32_t name;
 	uint32_t error;
-	const char *folder;
+	const char *dir;
 	uint32_t count; /* how many reads failed (0: the kernel has no such file); 0: no field */
 };
 
@@ -23,7 +23,7 @@ static const struct unread_fields of_processes = {
 	.list = PB_PROCESS_STATS_UNREAD_FILES,
 	.name = PB_PROCESS_STATS_UNREAD_FILE_NAME,
 	.error = PB_PROCESS_STATS_UNREAD_FILE_ERROR,
-	.folder = "/proc/PID/",
+	.dir = "/proc/PID/",
 	.count = PB_PROCESS_STATS_UNREAD_FILE_COUNT,
 };
 
@@ -31,7 +31,7 @@ static const struct unread_fields of_the_machine = {
 	.list = PB_SYS_STATS_READ_FAILURES,
 	.name = PB_SYS_STATS_READ_FAILURE_PATH,
 	.error = PB_SYS_STATS_READ_FAILURE_ERROR,
-	.folder = "",
+	.dir = "",
 };
 
 static const struct unread_fields of_counters = {
@@ -82,7 +82,7 @@ static bool scan_unread(struct source_scan *s, const struct unread_fields *of,
 
 	if (!name.data)
 		return ok;
-	snprintf(line, sizeof(line), "%s%.*s%s: %s", of->folder,
+	snprintf(line, sizeof(line), "%s%.*s%s: %s", of->dir,
 		 (int)MIN(name.len, (size_t)NAME_LIST_MAX_LEN / 2), (const char *)name.data,
 		 of_some ? " of some processes" : "", fs_error_text(error));
 	add_unread_line(&s->unread, line);
@@ -349,7 +349,7 @@ static void add_refused_tracks(struct source_scan *s, const char *source, uint64
 
 static bool scan_polled(struct source_scan *s, const struct pb_field *message)
 {
-	char source_text[sizeof(s->refused[0].source)], folder[sizeof(source_text) + 2];
+	char source_text[sizeof(s->refused[0].source)], dir[sizeof(source_text) + 2];
 	struct unread_fields of = of_counters;
 	struct pb_field source = {0};
 	uint64_t refused = 0;
@@ -359,8 +359,8 @@ static bool scan_polled(struct source_scan *s, const struct pb_field *message)
 	packet_copy_text(&source, source_text, sizeof(source_text));
 	if (refused)
 		add_refused_tracks(s, source_text, refused);
-	snprintf(folder, sizeof(folder), "%s: ", source_text);
-	of.folder = folder;
+	snprintf(dir, sizeof(dir), "%s: ", source_text);
+	of.dir = dir;
 	return scan_list(s, &of, message) && ok;
 }
 

@@ -72,7 +72,7 @@ int cmd_info(int argc, char **argv)
 		"Several\n"
 		"FILEs are the files of one rotated trace, in order. Without FILE, reads the "
 		"newest trace in the\n"
-		"current folder.\n\n"
+		"current directory.\n\n"
 		"      --strict       exit with 3 if data was lost or something is missing\n"
 		"      --json         print the summary as JSON\n"
 		"  -h, --help         print this help\n";

@@ -29,7 +29,7 @@ static const char usage[] =
 	"  -o, --out FILE     output file, - for standard output\n"
 	"                     (default: snapshot-HOST-TIME-RANDOM.pftrace)\n"
 	"      --last TIME    recorder only: save just the last 30s, 5m or 1h\n"
-	"      --dir DIR      recorder only: folder of its ring (default: "
+	"      --dir DIR      recorder only: directory of its ring (default: "
 	"/var/lib/sonda/recorder)\n"
 	"      --bugreport    use the session with the highest bugreport_score\n"
 	"      --socket ADDRESS   address of the service's consumer socket\n"

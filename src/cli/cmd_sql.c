@@ -22,7 +22,7 @@
 
 struct sql_options {
 	const char *file, *script;
-	const char *modules; /* a folder; NULL: none */
+	const char *modules; /* a directory; NULL: none */
 	enum sql_format format;
 	bool prompt;
 	bool read_only;
@@ -46,7 +46,7 @@ static const char usage[] =
 	"run\n"
 	"                     as a formula\n"
 	"      --json         print rows as JSON: an array of objects for each statement\n"
-	"      --modules DIR  folder that INCLUDE PERFETTO MODULE also searches, such as a "
+	"      --modules DIR  directory that INCLUDE PERFETTO MODULE also searches, such as a "
 	"Perfetto checkout\n"
 	"      --read-only    refuse statements that reach other files: ATTACH, PRAGMA\n"
 	"      --no-cache     import the trace again, and keep the result out of the cache\n"

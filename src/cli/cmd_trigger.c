@@ -19,7 +19,7 @@ static const char usage[] =
 	"user has permission, a running recorder also receives the names. It reacts to 'recorder' "
 	"and\n"
 	"to the names given with its --on.\n\n"
-	"      --dir DIR          only the recorder with this folder\n"
+	"      --dir DIR          only the recorder with this directory\n"
 	"      --socket ADDRESS   address of the service's producer socket\n"
 	"  -h, --help         print this help\n";
 
@@ -57,7 +57,7 @@ int cmd_trigger(int argc, char **argv)
 	if (!o.socket)
 		recorder = activate_in_recorder(o.dir ? o.dir : RECORDER_DEFAULT_DIR, &o);
 	if (o.dir && recorder < 0) {
-		log_error("no recorder uses the folder %s", o.dir);
+		log_error("no recorder uses the directory %s", o.dir);
 		return EXIT_FAILED;
 	}
 	r = o.dir ? 0 : activate_triggers(address, o.words, o.n_words);

@@ -26,9 +26,9 @@ struct outcome {
 
 /* ---- files ---- */
 
-/* The user's folder, if it is there: $XDG_CONFIG_HOME/sonda/findings, or
+/* The user's directory, if it is there: $XDG_CONFIG_HOME/sonda/findings, or
  * ~/.config/sonda/findings. */
-static int add_users_folder(struct finding_list *l, struct err_text *e)
+static int add_users_dir(struct finding_list *l, struct err_text *e)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 	bool has_config = config && *config == '/';
@@ -46,7 +46,7 @@ static int add_users_folder(struct finding_list *l, struct err_text *e)
 static int load_findings(const struct report_options *o, struct finding_list *ret,
 			 struct err_text *e)
 {
-	int r = finding_list_add_built_in(ret, e) ?: add_users_folder(ret, e);
+	int r = finding_list_add_built_in(ret, e) ?: add_users_dir(ret, e);
 
 	return r == 0 && o->findings ? finding_list_add(ret, o->findings, e) : r;
 }

@@ -21,7 +21,7 @@ static const char usage_head[] =
 	"       sonda report [OPTION]... --boot -1 [NAME]\n\n"
 	"Answers common questions about a trace. Without NAME, prints an overview on one screen. "
 	"Without\n"
-	"FILE, reads the newest trace in the current folder; - is standard input. Names:\n\n";
+	"FILE, reads the newest trace in the current directory; - is standard input. Names:\n\n";
 
 static const char usage_tail[] =
 	"\n"
@@ -42,9 +42,9 @@ static const char usage_tail[] =
 	"      --boot -N      the trace of the last boot (-1) or an earlier one, from sonda "
 	"recorder --crash;\n"
 	"                     without NAME, the report end\n"
-	"      --dir DIR      --boot: the folder of the recorder (default: "
+	"      --dir DIR      --boot: the directory of the recorder (default: "
 	"/var/lib/sonda/recorder)\n"
-	"      --file FILE    findings: also run this SQL file, or those in a folder\n"
+	"      --file FILE    findings: also run this SQL file, or those in a directory\n"
 	"      --top N        at most N rows per list; default: 20\n"
 	"      --json[=keys]  one JSON object, with a list of rows for each table; keys: for "
 	"programs,\n"

@@ -20,7 +20,7 @@ enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML };
 struct report_options {
 	const struct report *report;
 	const char *file; /* NULL: not named */
-	const char *findings; /* a file or folder of --file; NULL: not given */
+	const char *findings; /* a file or directory of --file; NULL: not given */
 	const char *out; /* of the page; NULL: not given */
 	enum report_format format;
 	enum sql_format csv; /* format for REPORT_CSV */

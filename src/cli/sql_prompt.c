@@ -30,8 +30,8 @@
  * The history of sonda sql -i: $XDG_STATE_HOME/sonda/sql_history, in ~/.local/state by default.
  *
  * Under sudo(8) the variables may name the home of another user, who could put a link there. So
- * each folder of the path must belong to root or to this user. The last folder and the file must
- * belong to this user. Root follows no link. Otherwise there is no history.
+ * each directory of the path must belong to root or to this user. The last directory and the file
+ * must belong to this user. Root follows no link. Otherwise there is no history.
  */
 
 #define PATH_BYTES 3072
@@ -42,37 +42,37 @@ static bool sql_history_is_trusted(uid_t owner)
 	return owner == 0 || owner == geteuid();
 }
 
-/* Replaces *folder with its subfolder `name`, which is created if it is missing. Returns 0 or
+/* Replaces *directory with its subdirectory `name`, which is created if it is missing. Returns 0 or
  * -errno. */
-static int sql_history_open_subfolder(int *folder, const char *name)
+static int sql_history_open_subdir(int *dir, const char *name)
 {
 	_cleanup_(closep) int fd = -1;
 	struct stat st;
 	int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
-	if (fstatat(*folder, name, &st, AT_SYMLINK_NOFOLLOW) &&
-	    (errno != ENOENT || mkdirat(*folder, name, 0700) ||
-	     fstatat(*folder, name, &st, AT_SYMLINK_NOFOLLOW)))
+	if (fstatat(*dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
+	    (errno != ENOENT || mkdirat(*dir, name, 0700) ||
+	     fstatat(*dir, name, &st, AT_SYMLINK_NOFOLLOW)))
 		return -errno;
 	if (!sql_history_is_trusted(st.st_uid))
 		return -EPERM;
 	if (!S_ISLNK(st.st_mode) || geteuid() == 0)
 		flags |= O_NOFOLLOW;
-	fd = openat(*folder, name, flags);
+	fd = openat(*dir, name, flags);
 	if (fd < 0 || fstat(fd, &st))
 		return -errno;
 	if (!sql_history_is_trusted(st.st_uid))
 		return -EPERM;
-	close(*folder);
-	*folder = TAKE_FD(fd);
+	close(*dir);
+	*dir = TAKE_FD(fd);
 	return 0;
 }
 
-/* Returns a descriptor of the folder of the history, or -errno. */
-static int open_folder(void)
+/* Returns a descriptor of the directory of the history, or -errno. */
+static int open_dir(void)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	_cleanup_(closep) int folder = -1;
+	_cleanup_(closep) int dir = -1;
 	char path[PATH_BYTES], *rest;
 	struct stat st;
 	int n, r;
@@ -85,24 +85,24 @@ static int open_folder(void)
 		return -ENOENT;
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return -ENAMETOOLONG;
-	folder = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder < 0)
+	dir = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
 		return -errno;
 	for (char *name = strtok_r(path, "/", &rest); name; name = strtok_r(NULL, "/", &rest)) {
-		r = sql_history_open_subfolder(&folder, name);
+		r = sql_history_open_subdir(&dir, name);
 		if (r)
 			return r;
 	}
-	if (fstat(folder, &st))
+	if (fstat(dir, &st))
 		return -errno;
-	return st.st_uid == geteuid() ? TAKE_FD(folder) : -EPERM;
+	return st.st_uid == geteuid() ? TAKE_FD(dir) : -EPERM;
 }
 
 /* Returns a descriptor of the file or -errno. */
-static int sql_history_open_file(int folder, int flags)
+static int sql_history_open_file(int dir, int flags)
 {
 	_cleanup_(closep) int fd =
-		openat(folder, NAME, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+		openat(dir, NAME, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st))
@@ -112,28 +112,28 @@ static int sql_history_open_file(int folder, int flags)
 	return TAKE_FD(fd);
 }
 
-/* Reads the history, and creates missing folders with mode 0700. Returns a descriptor of the folder
- * for sql_history_save, which the caller closes; or -errno: there is no such folder. */
+/* Reads the history, and creates missing directories with mode 0700. Returns a descriptor of the
+ * directory for sql_history_save, which the caller closes; or -errno: there is no such
+ * directory. */
 static int sql_history_load(History *history_of)
 {
 	_cleanup_(closep) int fd = -1;
-	int folder = open_folder();
+	int dir = open_dir();
 	HistEvent event;
 	char path[32];
 
-	fd = folder < 0 ? -1 : sql_history_open_file(folder, O_RDONLY);
+	fd = dir < 0 ? -1 : sql_history_open_file(dir, O_RDONLY);
 	if (fd >= 0) {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 		history(history_of, &event, H_LOAD, path);
 	}
-	return folder;
+	return dir;
 }
 
-/* Writes the history, with mode 0600 if the file is new. Does nothing if folder < 0. */
-static void sql_history_save(History *history_of, int folder)
+/* Writes the history, with mode 0600 if the file is new. Does nothing if directory < 0. */
+static void sql_history_save(History *history_of, int dir)
 {
-	_cleanup_(closep) int fd =
-		folder < 0 ? -1 : sql_history_open_file(folder, O_WRONLY | O_CREAT);
+	_cleanup_(closep) int fd = dir < 0 ? -1 : sql_history_open_file(dir, O_WRONLY | O_CREAT);
 	HistEvent event;
 	FILE *f;
 
@@ -157,7 +157,7 @@ struct sql_prompt {
 	struct strbuf text; /* lines of a statement whose ';' was not typed yet */
 	EditLine *el; /* NULL: the input is not a terminal */
 	History *history;
-	int history_folder; /* owned: descriptor; -errno: none */
+	int history_dir; /* owned: descriptor; -errno: none */
 	bool quit, failed;
 };
 
@@ -538,7 +538,7 @@ static int open_terminal(struct sql_prompt *p)
 		return -ENOMEM;
 	history(p->history, &event, H_SETSIZE, HISTORY_LINES);
 	history(p->history, &event, H_SETUNIQUE, 1);
-	p->history_folder = sql_history_load(p->history);
+	p->history_dir = sql_history_load(p->history);
 	el_set(p->el, EL_CLIENTDATA, p);
 	el_set(p->el, EL_PROMPT, prompt_text);
 	el_set(p->el, EL_EDITOR, "emacs");
@@ -556,10 +556,10 @@ static int open_terminal(struct sql_prompt *p)
 static void close_terminal(struct sql_prompt *p)
 {
 	if (p->history) {
-		sql_history_save(p->history, p->history_folder);
+		sql_history_save(p->history, p->history_dir);
 		history_end(p->history);
 	}
-	closep(&p->history_folder);
+	closep(&p->history_dir);
 	if (p->el)
 		el_end(p->el);
 }
@@ -608,7 +608,7 @@ static void read_piped_lines(struct sql_prompt *p)
 int sql_prompt(struct database *d, enum sql_format format)
 {
 	struct sql_prompt p = {
-		.database = d, .db = database_sqlite(d), .format = format, .history_folder = -1};
+		.database = d, .db = database_sqlite(d), .format = format, .history_dir = -1};
 	bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	struct sigaction saved[2];
 	int r = 0;

@@ -80,7 +80,7 @@ static bool identify_program(struct identity *ret)
 	return true;
 }
 
-/* Returns true for a file or folder that no other user can have written. */
+/* Returns true for a file or directory that no other user can have written. */
 static bool is_private_file(const struct stat *st)
 {
 	return st->st_uid == geteuid() && !(st->st_mode & 077);
@@ -94,8 +94,8 @@ static bool is_worth_caching(const struct stat *st)
 	       !(value && !strcmp(value, "off"));
 }
 
-/* Opens the folder, and makes it first if `make`. Returns a descriptor, or -1. */
-static int open_folder(bool make)
+/* Opens the directory, and makes it first if `make`. Returns a descriptor, or -1. */
+static int open_dir(bool make)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	bool has_cache = cache && *cache == '/';
@@ -110,7 +110,7 @@ static int open_folder(bool make)
 		return -1;
 	if (fs_join(path, sizeof(path), parent, "sonda") < 0)
 		return -1;
-	/* Root makes nothing in a folder of another user, as sudo(8) may name one. */
+	/* Root makes nothing in a directory of another user, as sudo(8) may name one. */
 	if (make && stat(has_cache ? cache : home, &st) == 0 && st.st_uid == geteuid()) {
 		mkdir(parent, 0700);
 		mkdir(path, 0700);
@@ -184,7 +184,7 @@ static bool load_image(struct store *s, int fd, const struct mapped_cache *c,
 
 bool trace_cache_load(struct store *s, int fd, const struct stat *st, struct import_result *ret)
 {
-	_cleanup_(closep) int folder = is_worth_caching(st) ? open_folder(false) : -1, file = -1;
+	_cleanup_(closep) int dir = is_worth_caching(st) ? open_dir(false) : -1, file = -1;
 	struct identity trace = file_identity(st);
 	struct mapped_cache c;
 	struct cache_head h;
@@ -193,8 +193,8 @@ bool trace_cache_load(struct store *s, int fd, const struct stat *st, struct imp
 	bool good;
 
 	format_cache_name(&trace, name);
-	if (folder >= 0)
-		file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (dir >= 0)
+		file = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (file < 0 || !map_cache(file, &c))
 		return false;
 	good = check_cache(&c, st, &h);
@@ -207,7 +207,7 @@ bool trace_cache_load(struct store *s, int fd, const struct stat *st, struct imp
 	if (good)
 		futimens(file, NULL);
 	else
-		unlinkat(folder, name, 0);
+		unlinkat(dir, name, 0);
 	return good;
 }
 
@@ -227,20 +227,20 @@ static int compare_last_use(const void *a, const void *b)
 }
 
 /* Removes the files that were not used for the longest time, until there is room for `bytes`. */
-static void evict_old_caches(int folder, uint64_t bytes)
+static void evict_old_caches(int dir, uint64_t bytes)
 {
 	struct cache_file *files = NULL;
 	size_t n = 0, cap = 0;
 	uint64_t used = bytes;
 	struct dirent *entry;
-	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
 
 	while (d && (entry = readdir(d))) {
 		struct stat st;
 
 		if (entry->d_name[0] == '.' ||
-		    fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    array_reserve(&files, &cap, n + 1, sizeof(*files)))
 			continue;
 		snprintf(files[n].name, sizeof(files[n].name), "%s", entry->d_name);
@@ -255,7 +255,7 @@ static void evict_old_caches(int folder, uint64_t bytes)
 	if (n)
 		qsort(files, n, sizeof(*files), compare_last_use);
 	for (size_t i = 0; i < n && used > TRACE_CACHE_BYTES; i++)
-		if (unlinkat(folder, files[i].name, 0) == 0)
+		if (unlinkat(dir, files[i].name, 0) == 0)
 			used -= files[i].size;
 	free(files);
 }
@@ -295,7 +295,7 @@ void trace_cache_save(const struct store *s, int fd, const struct stat *st,
 			       .undecodable = result->undecodable,
 			       .not_unpacked = result->not_unpacked,
 			       .cut_off = result->cut_off};
-	_cleanup_(closep) int folder = -1;
+	_cleanup_(closep) int dir = -1;
 	char name[48], unfinished[64];
 	FILE *to;
 	int file;
@@ -308,13 +308,12 @@ void trace_cache_save(const struct store *s, int fd, const struct stat *st,
 		h.config_at = store_find_place(s, result->config);
 		h.config_len = result->config_len;
 	}
-	folder = open_folder(true);
-	if (folder < 0)
+	dir = open_dir(true);
+	if (dir < 0)
 		return;
 	format_cache_name(&h.trace, name);
 	snprintf(unfinished, sizeof(unfinished), "%s.%d", name, (int)getpid());
-	file = openat(folder, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		      0600);
+	file = openat(dir, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	to = file >= 0 ? fdopen(file, "w") : NULL;
 	if (!to) {
 		closep(&file);
@@ -322,9 +321,9 @@ void trace_cache_save(const struct store *s, int fd, const struct stat *st,
 	}
 	setvbuf(to, NULL, _IOFBF, 1u << 20);
 	if (write_cache(to, s, &h)) {
-		evict_old_caches(folder, 0);
-		renameat(folder, unfinished, folder, name);
+		evict_old_caches(dir, 0);
+		renameat(dir, unfinished, dir, name);
 	} else {
-		unlinkat(folder, unfinished, 0);
+		unlinkat(dir, unfinished, 0);
 	}
 }

@@ -55,7 +55,7 @@ static int check_owner(int fd, const char *what, unsigned owner, mode_t type, st
 		return err_set(e, -errno, "%s: %s", what, strerror(errno));
 	if ((st.st_mode & S_IFMT) != type)
 		return err_set(e, -EINVAL, "%s is not a %s", what,
-			       type == S_IFDIR ? "folder" : "file");
+			       type == S_IFDIR ? "directory" : "file");
 	if (st.st_uid != owner)
 		return err_set(e, -EPERM, "%s is owned by uid %u; it must be owned by uid %u", what,
 			       (unsigned)st.st_uid, owner);
@@ -67,20 +67,20 @@ static int check_owner(int fd, const char *what, unsigned owner, mode_t type, st
 }
 
 /* A link to a target in the directory is allowed; before Linux 5.6 links cannot be checked. */
-static int open_beneath(int folder, const char *name)
+static int open_beneath(int directory, const char *name)
 {
 	const struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
 				     .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-	int fd = (int)syscall(SYS_openat2, folder, name, &how, sizeof(how));
+	int fd = (int)syscall(SYS_openat2, directory, name, &how, sizeof(how));
 
 	if (fd < 0 && errno == ENOSYS)
-		fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+		fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	return fd < 0 ? -errno : fd;
 }
 
 /* Appends the file to b. owner: 0 (root), another one in tests. Returns 0, or -errno and sets e. */
-static int program_file_read(const char *folder, const char *name, unsigned owner, struct strbuf *b,
-			     struct err_text *e)
+static int program_file_read(const char *directory, const char *name, unsigned owner,
+			     struct strbuf *b, struct err_text *e)
 {
 	_cleanup_(closep) int dir = -1, fd = -1;
 	char file[PROGRAM_NAME_CHARS + sizeof(".bpf.o")];
@@ -89,23 +89,23 @@ static int program_file_read(const char *folder, const char *name, unsigned owne
 	if (r < 0)
 		return r;
 	snprintf(file, sizeof(file), "%s.bpf.o", name);
-	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
-		return err_set(e, -errno, "%s: %s", folder, strerror(errno));
-	r = check_owner(dir, folder, owner, S_IFDIR, e);
+		return err_set(e, -errno, "%s: %s", directory, strerror(errno));
+	r = check_owner(dir, directory, owner, S_IFDIR, e);
 	if (r < 0)
 		return r;
 	fd = open_beneath(dir, file);
 	if (fd == -EXDEV || fd == -ELOOP)
 		return err_set(e, fd, "%s is a symbolic link to a file outside of %s", file,
-			       folder);
+			       directory);
 	if (fd < 0)
-		return err_set(e, fd, "%s/%s: %s", folder, file, strerror(-fd));
+		return err_set(e, fd, "%s/%s: %s", directory, file, strerror(-fd));
 	r = check_owner(fd, file, owner, S_IFREG, e);
 	if (r < 0)
 		return r;
 	r = fs_read_fd(fd, PROGRAM_BYTES_MAX, b);
-	return r < 0 ? err_set(e, r, "%s/%s: %s", folder, file, strerror(-r)) : 0;
+	return r < 0 ? err_set(e, r, "%s/%s: %s", directory, file, strerror(-r)) : 0;
 }
 
 #define OWNER 0 /* root */
@@ -285,7 +285,7 @@ static void user_program_end(struct ebpf_run *r)
 
 /* ---- the family ---- */
 
-int user_program_new(const char *folder, const char *name, struct user_program **ret,
+int user_program_new(const char *directory, const char *name, struct user_program **ret,
 		     struct err_text *e)
 {
 	struct user_program *p = calloc(1, sizeof(*p));
@@ -293,7 +293,7 @@ int user_program_new(const char *folder, const char *name, struct user_program *
 
 	if (!p)
 		return err_set(e, -ENOMEM, "out of memory");
-	r = program_file_read(folder, name, OWNER, &p->bytes, e);
+	r = program_file_read(directory, name, OWNER, &p->bytes, e);
 	if (r < 0) {
 		user_program_free(p);
 		return r;

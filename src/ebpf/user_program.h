@@ -12,7 +12,7 @@ struct user_program;
 #define USER_MAPS_MAX 32u
 
 /* Reads the object file; does not load it into the kernel. Returns 0, or -errno and sets e. */
-int user_program_new(const char *folder, const char *name, struct user_program **ret,
+int user_program_new(const char *dir, const char *name, struct user_program **ret,
 		     struct err_text *e);
 /* Its run must have ended. No-op for NULL. */
 void user_program_free(struct user_program *p);

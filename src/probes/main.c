@@ -12,7 +12,8 @@
  *	ftrace             CAP_DAC_OVERRIDE, or ownership of tracefs and its directory "instances"
  *	mounting tracefs   CAP_SYS_ADMIN; only if nothing is mounted
  *	priority           CAP_SYS_NICE: to read the ring buffers in time, and for priority_boost
- *	/proc of others    none if it is mounted without hidepid; else CAP_SYS_PTRACE, or CAP_SETGID if
+ *	/proc of others    none if it is mounted without hidepid; else CAP_SYS_PTRACE, or CAP_SETGID
+ *	if
  *	                   a group sees them
  *	names of threads   none; with CAP_NET_ADMIN many names are read with one request
  *	names of symbols   CAP_SYSLOG; with kptr_restrict 2 also CAP_SYS_ADMIN, to lower it
@@ -83,7 +84,7 @@ struct probes {
 
 static void print_usage(FILE *out)
 {
-	fputs("usage: sonda-probes [--verbose] [--bpf-dir DIRECTORY] [--no-priority] "
+	fputs("usage: sonda-probes [--verbose] [--bpf-dir DIR] [--no-priority] "
 	      "[--trust-consumers]\n"
 	      "\n"
 	      "Registers this machine's data sources with the tracing service and serves them\n"
@@ -93,7 +94,7 @@ static void print_usage(FILE *out)
 	for (const struct data_source *const *s = probes_data_sources; *s; s++)
 		fprintf(out, "  %s\n", (*s)->name);
 	fputs("\n"
-	      "  -b, --bpf-dir DIRECTORY\n"
+	      "  -b, --bpf-dir DIR\n"
 	      "                        directory of NAME.bpf.o, for programs in\n"
 	      "                        ebpf_counters_config; default " BPF_ROOT "\n"
 	      "  -p, --no-priority     keep the normal scheduling priority; by default, the\n"
@@ -172,7 +173,7 @@ static int parse_options(struct probes *p, int argc, char **argv)
  * Finds the directory of the undo logs. Like the settings of tracefs, it does not survive a boot.
  * Only the user of this process may write to it. Leaves path unchanged if there is none.
  */
-static void find_undo_folder(char *path, size_t size)
+static void find_undo_dir(char *path, size_t size)
 {
 	const char *own = getenv("XDG_RUNTIME_DIR");
 
@@ -446,7 +447,7 @@ int main(int argc, char **argv)
 	fs_raise_file_limit(MAX_FILES);
 	allow_locked_memory();
 	set_mmap_threshold();
-	find_undo_folder(p.state, sizeof(p.state));
+	find_undo_dir(p.state, sizeof(p.state));
 	priority_boost_init();
 	if (notify_open(&p.notify, "TRACED_PROBES_NOTIFY_FD", &e) < 0)
 		log_warn("%s", e.text);

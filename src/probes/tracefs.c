@@ -19,7 +19,7 @@
 const char *const tracefs_dirs[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing", NULL};
 
 /* Returns 0 if instances can be made in dir, or -errno. */
-static int check_instances_folder(const char *dir)
+static int check_instances_dir(const char *dir)
 {
 	char path[256];
 	int r = fs_join(path, sizeof(path), dir, "instances");
@@ -57,7 +57,7 @@ int tracefs_find(const char *const *dirs, struct err_text *e, const char **ret_d
 	int first = 0;
 
 	for (size_t i = 0; dirs[i]; i++) {
-		int r = check_instances_folder(dirs[i]);
+		int r = check_instances_dir(dirs[i]);
 
 		if (r == 0) {
 			*ret_dir = dirs[i];

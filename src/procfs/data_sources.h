@@ -3,7 +3,7 @@
 
 #include "client/producer/data_source.h"
 
-/* The data sources of this folder. probes/data_sources.c lists them; each is defined in the file
+/* The data sources of this directory. probes/data_sources.c lists them; each is defined in the file
  * named here. */
 
 /*

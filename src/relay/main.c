@@ -117,7 +117,7 @@ static int listen_on_default_sockets(struct program *p, const struct relay_optio
 
 	if (!list)
 		return err_set(e, -ENOMEM, "out of memory");
-	sock_make_run_folder(list);
+	sock_make_run_dir(list);
 	for (char *a = strtok_r(list, ",", &rest); a && r == 0; a = strtok_r(NULL, ",", &rest))
 		r = listen_for_producers_of_this_machine(p, a, o, e);
 	return r;

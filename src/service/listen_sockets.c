@@ -252,7 +252,7 @@ static int listen_on_all(struct sockets *s, const struct socket_options *o, stru
 
 	if (!producers)
 		return err_set(e, -ENOMEM, "out of memory");
-	sock_make_run_folder(sock_default_consumer());
+	sock_make_run_dir(sock_default_consumer());
 	for (char *a = strtok_r(producers, ",", &rest); a && r == 0; a = strtok_r(NULL, ",", &rest))
 		r = listen_for_producers(s, a, o, e);
 	s->n_producers = s->n;

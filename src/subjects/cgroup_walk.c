@@ -51,7 +51,7 @@ bool cgroup_mount_find(const char *sys_root, unsigned n, struct cgroup_mount *re
 	return false;
 }
 
-/* Opens the folder of the group w->path, whose id is w->id. Returns 0 or -errno. */
+/* Opens the directory of the group w->path, whose id is w->id. Returns 0 or -errno. */
 static int cgroup_walk_enter(struct cgroup_walk *w, int at, const char *name, size_t len)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -78,10 +78,10 @@ static int cgroup_walk_enter(struct cgroup_walk *w, int at, const char *name, si
 	return 0;
 }
 
-int cgroup_walk_begin(struct cgroup_walk *w, const char *folder)
+int cgroup_walk_begin(struct cgroup_walk *w, const char *directory)
 {
 	*w = (struct cgroup_walk){.path = "/"};
-	return cgroup_walk_enter(w, AT_FDCWD, folder, 0);
+	return cgroup_walk_enter(w, AT_FDCWD, directory, 0);
 }
 
 int cgroup_walk_fd(const struct cgroup_walk *w)

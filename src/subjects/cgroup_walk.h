@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * The hierarchies of control groups of this machine, and a walk over one of them. Only folders are
- * opened; a name is a group by the type of its entry.
+ * The hierarchies of control groups of this machine, and a walk over one of them. Only directories
+ * are opened; a name is a group by the type of its entry.
  */
 #define CGROUP_WALK_DEPTH 64 /* deeper groups are left out */
 #define CGROUP_PATH_MAX 4096 /* with a NUL; groups with longer paths are left out */
@@ -31,7 +31,7 @@ struct cgroup_walk {
 		DIR *dir;
 		uint64_t id;
 		size_t len; /* of its path */
-	} levels[CGROUP_WALK_DEPTH]; /* owned: the open folders, the root first */
+	} levels[CGROUP_WALK_DEPTH]; /* owned: the open directories, the root first */
 	unsigned n;
 	char path[CGROUP_PATH_MAX]; /* of the last group: "/" is the root */
 	uint64_t id, parent; /* of the last group: inodes; the root has no parent: 0 */
@@ -39,11 +39,11 @@ struct cgroup_walk {
 	bool is_begun;
 };
 
-/* folder: of the hierarchy, or of a group in it, which is then "/". Returns 0 or -errno. */
-int cgroup_walk_begin(struct cgroup_walk *w, const char *folder);
+/* directory: of the hierarchy, or of a group in it, which is then "/". Returns 0 or -errno. */
+int cgroup_walk_begin(struct cgroup_walk *w, const char *dir);
 /* Goes on to the next group, parents before children. Returns false after the last one. */
 bool cgroup_walk_next(struct cgroup_walk *w);
-/* Returns the descriptor of the last group's folder, which stays open until the next step; -1 if
+/* Returns the descriptor of the last group's directory, which stays open until the next step; -1 if
  * there is none. */
 int cgroup_walk_fd(const struct cgroup_walk *w);
 void cgroup_walk_end(struct cgroup_walk *w);

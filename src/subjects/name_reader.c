@@ -25,7 +25,7 @@
 #include "base/system/sanitizer.h"
 
 #define ANSWERS_AT_ONCE 16 /* then the loop does other things */
-#define ENTRIES_MAX 65536 /* of a folder; the rest is not read */
+#define ENTRIES_MAX 65536 /* of a directory; the rest is not read */
 #define PARSER_MEMORY (64ull << 20) /* bytes of address space beyond those it starts with */
 
 /* To both processes: the second one gets it once for each file, with the file's descriptor. */
@@ -49,8 +49,8 @@ struct name_opener {
 	int next; /* socket to the second process */
 };
 
-/* Finds the home folder of a user in /etc/passwd; "" if the user is not listed. */
-static void find_home_folder(const char *root, uint32_t uid, char *ret, size_t size)
+/* Finds the home directory of a user in /etc/passwd; "" if the user is not listed. */
+static void find_home_dir(const char *root, uint32_t uid, char *ret, size_t size)
 {
 	char path[PATH_MAX], text[65536], number[16];
 	_cleanup_(closep) int fd = -1;
@@ -85,7 +85,7 @@ static void find_home_folder(const char *root, uint32_t uid, char *ret, size_t s
 	}
 }
 
-/* The last part may be a link to another name in the folder of the machines. */
+/* The last part may be a link to another name in the directory of the machines. */
 static void follow_machine_link(char *path, size_t size)
 {
 	char name[CONTAINER_NAME_SIZE], *slash = strrchr(path, '/');
@@ -102,20 +102,19 @@ static void follow_machine_link(char *path, size_t size)
 static int open_runtime_file(const char *path, enum runtime_file kind, uint32_t uid)
 {
 	_cleanup_(closep) int found = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	bool is_folder = runtime_file_is_folder(kind);
+	bool is_dir = runtime_file_is_dir(kind);
 	char again[64];
 	struct stat st;
 
 	if (found < 0 || fstat(found, &st) < 0)
 		return -1;
-	if (is_folder ? !S_ISDIR(st.st_mode)
-		      : !S_ISREG(st.st_mode) || st.st_size > RUNTIME_FILE_MAX)
+	if (is_dir ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode) || st.st_size > RUNTIME_FILE_MAX)
 		return -1;
 	if (st.st_uid != 0 && st.st_uid != uid && st.st_uid != geteuid())
 		return -1;
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
 	return open(again,
-		    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (is_folder ? O_DIRECTORY : 0));
+		    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (is_dir ? O_DIRECTORY : 0));
 }
 
 static int send_runtime_files(const struct name_opener *o, struct name_request *q)
@@ -128,7 +127,7 @@ static int send_runtime_files(const struct name_opener *o, struct name_request *
 	q->key.namespace[sizeof(q->key.namespace) - 1] = '\0';
 	q->key.scope[sizeof(q->key.scope) - 1] = '\0';
 	if (q->key.uid)
-		find_home_folder(o->root, q->key.uid, home, sizeof(home));
+		find_home_dir(o->root, q->key.uid, home, sizeof(home));
 	for (unsigned n = 0;; n++) {
 		_cleanup_(closep) int fd = -1;
 
@@ -179,8 +178,8 @@ static void name_opener_run(int fd, void *ctx)
 
 /* ---- the second process: parses ---- */
 
-static bool name_parser_read_folder(const struct name_request *q, int fd,
-				    struct container_names *names)
+static bool name_parser_read_dir(const struct name_request *q, int fd,
+				 struct container_names *names)
 {
 	DIR *dir = fdopendir(fd); /* takes fd */
 	struct dirent *e;
@@ -204,8 +203,8 @@ static bool name_parser_read_file(const struct name_request *q, int fd,
 	size_t len = 0;
 	ssize_t n;
 
-	if (runtime_file_is_folder(q->file))
-		return name_parser_read_folder(q, fd, names);
+	if (runtime_file_is_dir(q->file))
+		return name_parser_read_dir(q, fd, names);
 	while (len < sizeof(text) && (n = read(fd, text + len, sizeof(text) - len)) > 0)
 		len += (size_t)n;
 	close(fd);

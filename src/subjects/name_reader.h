@@ -24,7 +24,7 @@ struct event_base;
  */
 
 /* Forks the two processes, which end with this one. Call it while there is one thread, and before
- * the sandbox. root: a folder before all paths, "" except in tests; borrowed. Returns 0 or
+ * the sandbox. root: a directory before all paths, "" except in tests; borrowed. Returns 0 or
  * -errno. */
 int name_reader_start(const char *root);
 /* Ends the two processes. No-op if they do not run. */

@@ -17,7 +17,7 @@
 enum owner { OWNER_SYSTEM, OWNER_USER };
 
 /* In the order in which they are tried. {i} is the id, {n} the namespace, {s} the scope; paths of
- * users are below their home folder. */
+ * users are below their home directory. */
 static const struct file_rule {
 	unsigned runtimes; /* bits */
 	enum owner owner;
@@ -214,8 +214,8 @@ static void read_docker_config(struct json_reader *r, struct container_names *to
 }
 
 /*
- * The file is the container's own: its folder has the id. Labels count if Kubernetes has made the
- * container: others come from its image.
+ * The file is the container's own: its directory has the id. Labels count if Kubernetes has made
+ * the container: others come from its image.
  */
 static bool parse_docker(struct json_reader *r, struct container_names *to)
 {

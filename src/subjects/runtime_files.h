@@ -20,8 +20,8 @@ enum runtime_file {
 	RUNTIME_FILE_OCI, /* config.json of a bundle: containerd, CRI-O */
 	RUNTIME_FILE_PODMAN, /* containers.json: a list of all containers */
 	RUNTIME_FILE_MACHINE, /* of systemd-machined: lines KEY=VALUE */
-	RUNTIME_FILE_CONTAINER_LOGS, /* a folder of links POD_NAMESPACE_CONTAINER-ID.log */
-	RUNTIME_FILE_POD_LOGS, /* a folder of folders NAMESPACE_POD_UID */
+	RUNTIME_FILE_CONTAINER_LOGS, /* a directory of links POD_NAMESPACE_CONTAINER-ID.log */
+	RUNTIME_FILE_POD_LOGS, /* a directory of directories NAMESPACE_POD_UID */
 	RUNTIME_FILE_END
 };
 
@@ -47,12 +47,12 @@ struct container_key {
  * would lead elsewhere, is "". */
 enum runtime_file runtime_file_path(const struct container_key *k, unsigned n, const char *root,
 				    const char *home, char *ret, size_t size);
-static inline bool runtime_file_is_folder(enum runtime_file f)
+static inline bool runtime_file_is_dir(enum runtime_file f)
 {
 	return f == RUNTIME_FILE_CONTAINER_LOGS || f == RUNTIME_FILE_POD_LOGS;
 }
 
-/* Add to *ret what the text of a file, or the name of an entry in a folder, contains about the
+/* Add to *ret what the text of a file, or the name of an entry in a directory, contains about the
  * container. Names that *ret has already stay. Return true if the container is in it. */
 bool runtime_file_parse(enum runtime_file f, struct span text, const char *id,
 			struct container_names *ret);

@@ -314,11 +314,11 @@ static int subject_add_group(struct subject *s, const struct cgroup_row *row,
 	if (more)
 		s->groups = more;
 	g.path = strdup(row->path);
-	if (asprintf(&g.folder, "%s%s", mount->path, row->path) < 0)
-		g.folder = NULL;
-	if (!more || !g.path || !g.folder) {
+	if (asprintf(&g.dir, "%s%s", mount->path, row->path) < 0)
+		g.dir = NULL;
+	if (!more || !g.path || !g.dir) {
 		free(g.path);
-		free(g.folder);
+		free(g.dir);
 		return -ENOMEM;
 	}
 	s->groups[s->n++] = g;
@@ -440,7 +440,7 @@ void subject_deinit(struct subject *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		free(s->groups[i].path);
-		free(s->groups[i].folder);
+		free(s->groups[i].dir);
 	}
 	free(s->groups);
 	while (s->n_names)
@@ -452,9 +452,9 @@ void subject_deinit(struct subject *s)
 /* ---- threads ---- */
 
 /* Adds the numbers in the file. */
-static void add_thread_ids(int folder, const char *name, struct pid_set *to)
+static void add_thread_ids(int directory, const char *name, struct pid_set *to)
 {
-	_cleanup_(closep) int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	_cleanup_(closep) int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
 	struct strbuf text = {0};
 	unsigned long tid;
 	char *end;
@@ -478,7 +478,7 @@ int subject_add_threads(const struct subject *s, struct pid_set *to)
 	if (!w)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n; i++) {
-		if (cgroup_walk_begin(w, s->groups[i].folder) < 0)
+		if (cgroup_walk_begin(w, s->groups[i].dir) < 0)
 			continue;
 		while (cgroup_walk_next(w))
 			add_thread_ids(cgroup_walk_fd(w),

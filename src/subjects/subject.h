@@ -25,7 +25,7 @@ struct subject_group {
 	uint64_t id; /* in version 2 the id of BPF programs; the groups below it are included */
 	bool is_v2;
 	char *path; /* owned; below the mount of its hierarchy */
-	char *folder; /* owned; its directory */
+	char *dir; /* owned; its directory */
 };
 
 struct subject {

@@ -46,7 +46,7 @@ struct elf_facts {
 	uint32_t is_stripped; /* it has no .symtab, but a separate debug file may have one */
 	uint32_t machine; /* e_machine */
 	uint32_t debug_link_crc; /* of the debug file that it names: .gnu_debuglink */
-	char debug_link[ELF_DEBUG_LINK_MAX]; /* the name, without a folder; "": none */
+	char debug_link[ELF_DEBUG_LINK_MAX]; /* the name, without a directory; "": none */
 };
 
 struct elf_symbol {

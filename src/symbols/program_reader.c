@@ -76,7 +76,7 @@ static bool find_debug_file(struct program_reader *r, uid_t owner, const struct 
 			    const char *path)
 {
 	const char *slash = strrchr(path, '/'), *link = elf->debug_link;
-	int folder = slash ? (int)(slash - path) : 0;
+	int dir = slash ? (int)(slash - path) : 0;
 	char hex[2 * ELF_BUILD_ID_MAX + 1];
 
 	for (uint32_t i = 0; i < elf->n_build_id; i++)
@@ -85,9 +85,9 @@ static bool find_debug_file(struct program_reader *r, uid_t owner, const struct 
 	    try_debug_file(r, owner, "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2))
 		return true;
 	return link[0] && slash &&
-	       (try_debug_file(r, owner, "%.*s/%s", folder, path, link) ||
-		try_debug_file(r, owner, "%.*s/.debug/%s", folder, path, link) ||
-		try_debug_file(r, owner, "/usr/lib/debug%.*s/%s", folder, path, link));
+	       (try_debug_file(r, owner, "%.*s/%s", dir, path, link) ||
+		try_debug_file(r, owner, "%.*s/.debug/%s", dir, path, link) ||
+		try_debug_file(r, owner, "/usr/lib/debug%.*s/%s", dir, path, link));
 }
 
 /* ---- the process ---- */

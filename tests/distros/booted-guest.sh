@@ -152,7 +152,7 @@ second_boot() {
   check "they are purged" dpkg --purge sonda libsonda-service0 libsonda0
   check "no unit is left" bash -c '! systemctl list-units --all --plain --no-legend "sonda*" | grep .'
   userdel -r member 2>/dev/null && userdel -r other 2>/dev/null
-  check "no folder is left" bash -c '! ls -d /run/sonda /var/lib/sonda 2>/dev/null | grep .'
+  check "no directory is left" bash -c '! ls -d /run/sonda /var/lib/sonda 2>/dev/null | grep .'
   check "nothing else of them is left" as_before
 }
 

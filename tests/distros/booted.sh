@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: tests/distros/booted.sh 12|13|sid FOLDER
+# usage: tests/distros/booted.sh 12|13|sid DIR
 #
-# The packages of FOLDER (make deb) in a guest: Debian's RELEASE on a disk, made by debootstrap, with its kernel and with
+# The packages of DIR (make deb) in a guest: Debian's RELEASE on a disk, made by debootstrap, with its kernel and with
 # systemd, in an emulator. It boots twice. In the first boot the packages are installed and the units enabled, as
 # README.Debian says; after the second boot the daemons start by their sockets, users record, a program records itself with
-# libsonda-service0 (record_itself of FOLDER, which installed.sh leaves there), and all of it is upgraded and purged
+# libsonda-service0 (record_itself of DIR, which installed.sh leaves there), and all of it is upgraded and purged
 # (booted-guest.sh). Speaks TAP. Takes some ten minutes on a machine without KVM, and root for debootstrap.
 #
-# Exit codes: 0 all good, 1 one failed, 2 the command line or FOLDER is wrong, 77 it cannot run here (the reason on stderr).
+# Exit codes: 0 all good, 1 one failed, 2 the command line or DIR is wrong, 77 it cannot run here (the reason on stderr).
 #
 #     host                          guest
 #     stdout          <-- ttyS1 --- booted-guest.sh

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: tests/distros/cross.sh FOLDER        in a clean chroot, as root: tests/kernels/arm64.sh runs it there
+# usage: tests/distros/cross.sh DIR        in a clean chroot, as root: tests/kernels/arm64.sh runs it there
 #
 # Builds the programs for arm64 with Debian's cross compiler and its libraries of that architecture, as README.md
-# says. FOLDER gets programs, static program, a program that records itself with libsonda-service, their libraries, a
+# says. DIR gets programs, static program, a program that records itself with libsonda-service, their libraries, a
 # busybox, and Debian's kernel with the modules of a disk.
 set -eu
 to=$1
@@ -33,8 +33,8 @@ copy() { # FILE...
   local name
   for name in $(list "$@"); do
     [ ! -e "$to/lib/$name" ] || continue
-    for folder in /lib /usr/lib; do
-      [ ! -e "$folder/aarch64-linux-gnu/$name" ] || cp -L "$folder/aarch64-linux-gnu/$name" "$to/lib"
+    for directory in /lib /usr/lib; do
+      [ ! -e "$directory/aarch64-linux-gnu/$name" ] || cp -L "$directory/aarch64-linux-gnu/$name" "$to/lib"
     done
     copy "$to/lib/$name"
   done

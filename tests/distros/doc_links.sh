@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: tests/distros/doc_links.sh FOLDER
+# usage: tests/distros/doc_links.sh DIR
 #
-# The installed docs of FOLDER (share/doc/sonda): each link leads to a file, and each sample that a command names is there.
+# The installed docs of DIR (share/doc/sonda): each link leads to a file, and each sample that a command names is there.
 # Prints those that do not; fails if there is one, or no link at all.
 set -u
 cd "$1" || exit 1

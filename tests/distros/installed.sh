@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: tests/distros/installed.sh FOLDER        in a clean chroot, as root: run.sh with DEBS=FOLDER runs it there
+# usage: tests/distros/installed.sh DIR        in a clean chroot, as root: run.sh with DEBS=DIR runs it there
 #
-# The packages of FOLDER (make deb) in a system that has nothing of them:
+# The packages of DIR (make deb) in a system that has nothing of them:
 #
 #     installed     files as in the packages, the user, the manual, completion in bash
 #     used          record, as root and with sudo; info, report, sql, cut, split, export, top, doctor
@@ -12,7 +12,7 @@
 #     upgraded      to a higher version, and records
 #     purged        files of /etc, /usr and /var, users and groups are as before
 #
-# Leaves the program that records itself in FOLDER, for booted.sh. Speaks TAP.
+# Leaves the program that records itself in DIR, for booted.sh. Speaks TAP.
 set -u
 debs=$1
 root=$(cd "$(dirname "$0")/../.." && pwd)

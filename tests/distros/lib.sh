@@ -34,8 +34,8 @@ make_newer() { # DEB FILE
     dpkg-deb -b "$tmp/newer" "$2" && rm -r "$tmp/newer"
 }
 
-# Names of the packages that those of FOLDER need, without alternatives and versions.
-needs_of() { # FOLDER
+# Names of the packages that those of DIR need, without alternatives and versions.
+needs_of() { # DIR
   local deb
   for deb in "$1"/sonda_*.deb "$1"/libsonda0_*.deb "$1"/libsonda-service0_*.deb; do dpkg-deb -f "$deb" Depends; done | tr ',' '\n' |
     sed 's/|.*//; s/(.*//; s/ //g' | grep -v '^libsonda' | sort -u

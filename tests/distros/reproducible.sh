@@ -3,7 +3,7 @@
 #
 # usage: tests/distros/reproducible.sh [FILE...]        below build/; all programs, the library and the manual without a list
 #
-# Two builds of these sources in two folders give the same files, with SOURCE_DATE_EPOCH as builds of packages set it. It
+# Two builds of these sources in two directories give the same files, with SOURCE_DATE_EPOCH as builds of packages set it. It
 # compiles everything twice, without a cache: some minutes.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -17,17 +17,17 @@ if [ $# = 0 ]; then
   targets=(programs)
 fi
 export SOURCE_DATE_EPOCH=1700000000
-build() { # FOLDER
+build() { # DIR
   mkdir -p "$1" && tar -c --exclude=./build --exclude=./.git . | tar -x -C "$1" || return
   env -u CC -u MAKEFLAGS -u CFLAGS -u LDFLAGS make -s -C "$1" -j"$(nproc)" B=build "${targets[@]}" >"$tmp/log" 2>&1 ||
     { tail -n 5 "$tmp/log"; false; }
 }
-build "$tmp/one" && build "$tmp/another/folder" || { echo "not ok 1 - it builds"; exit 1; }
+build "$tmp/one" && build "$tmp/another/directory" || { echo "not ok 1 - it builds"; exit 1; }
 
 n=0 bad=0
 for file in "${files[@]}"; do
   n=$((n + 1))
-  if diff -r "$tmp/one/build/$file" "$tmp/another/folder/build/$file" >"$tmp/diff"; then
+  if diff -r "$tmp/one/build/$file" "$tmp/another/directory/build/$file" >"$tmp/diff"; then
     echo "ok $n - $file is the same from both"
   else
     echo "not ok $n - $file is the same from both"

@@ -8,13 +8,13 @@
 #
 #     tests/distros/run.sh 13 -- 'make deps programs tests && BUILD=build tests/root/test_record.sh'
 #
-# With DEBS=FOLDER the folder is /debs there, for packages: the first line makes them, the second installs, uses and purges
+# With DEBS=DIR the directory is /debs there, for packages: the first line makes them, the second installs, uses and purges
 # them in a chroot that has nothing else (tests/distros/installed.sh).
 #
 #     DEBS=/tmp/debs tests/distros/run.sh 13 -- 'make deb && cp build/deb/*.deb /debs'
 #     DEBS=/tmp/debs tests/distros/run.sh 13 -- tests/distros/installed.sh /debs
 #
-# Each chroot is made by debootstrap from the mirror that this machine uses, in a temporary folder (TMPDIR; 3 GB, in memory
+# Each chroot is made by debootstrap from the mirror that this machine uses, in a temporary directory (TMPDIR; 3 GB, in memory
 # where 8 GB are free), and removed again. The kernel is this machine's, with its /proc, /sys, /dev and tracefs, so root tests run there as well. All
 # mounts are made in a private mount namespace and end with this script. The interop tests run if this machine has node
 # and the peers already (tests/interop/peers.sh).
@@ -59,7 +59,7 @@ mount -t tracefs none /sys/kernel/tracing 2>/dev/null || [ -e /sys/kernel/tracin
 tmp=$(mktemp -d)
 [ "$(awk '$1 == "MemAvailable:" { print $2 }' /proc/meminfo)" -lt 8000000 ] || mount -t tmpfs -o size=6g none "$tmp"
 job=
-unmount() { # FOLDER: what is mounted there and below
+unmount() { # DIR: what is mounted there and below
   grep -oE " $1(/[^ ]*)? " /proc/self/mounts | sort -r | xargs -r umount -l
 }
 leave() {
@@ -71,7 +71,7 @@ leave() {
 trap '[ "$BASHPID" != $$ ] || leave' EXIT
 trap 'exit 130' INT TERM HUP
 
-make_chroot() { # RELEASE FOLDER
+make_chroot() { # RELEASE DIR
   local suite place
   case $1 in 12) suite=bookworm ;; 13) suite=trixie ;; *) suite=sid ;; esac
   debootstrap --variant=minbase --include="make,git,ca-certificates${peers:+,nodejs}" "$suite" "$2" "$mirror" ||
@@ -97,7 +97,7 @@ make_chroot() { # RELEASE FOLDER
 }
 
 # In a process group of its own, so that all of it can be ended.
-in_chroot() { # FOLDER
+in_chroot() { # DIR
   setsid --wait env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C \
     ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} ${peers:+PEER_DIR=/peers} \
     chroot "$1" bash -c "cd /sonda && $command" </dev/null &

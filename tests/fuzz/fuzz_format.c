@@ -94,7 +94,7 @@ static void put_record(struct event_table *t, const struct compiled_event *ev, c
 	free(payload);
 }
 
-/* The name in the text, as the folder would have it. */
+/* The name in the text, as the directory would have it. */
 static void name_in(const char *format, char *name, size_t size)
 {
 	static const char head[] = "name: ";

@@ -8,8 +8,8 @@
 
 #include "unit/../unit/procfs/fake_proc.h"
 
-/* A folder (proc_root) with one file under many names, for what reads files by itself. Include it
- * once in a fuzzer. */
+/* A directory (proc_root) with one file under many names, for what reads files by itself. Include
+ * it once in a fuzzer. */
 
 static int one_file = -1;
 
@@ -18,7 +18,7 @@ static inline void one_file_remove(void)
 	proc_remove_all();
 }
 
-/* paths: below proc_root, NULL at the end. The folder goes when the program exits. */
+/* paths: below proc_root, NULL at the end. The directory goes when the program exits. */
 static inline void one_file_new(const char *const *paths)
 {
 	char first[256], other[256];

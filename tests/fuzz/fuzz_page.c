@@ -50,8 +50,8 @@ static const struct ring_page_layout layouts[2] = {
 	{.size = MAX_PAGE, .commit_offset = 8, .commit_size = 4, .data_offset = 12},
 };
 
-/* Folders of tests/data: in the repository, or beside the program, where tools/oss-fuzz/build.sh
- * copies them. */
+/* Directories of tests/data: in the repository, or beside the program, where
+ * tools/oss-fuzz/build.sh copies them. */
 static char mix[PATH_MAX], more[2][PATH_MAX], calls[PATH_MAX];
 
 static void find_data(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: replay_NAME FOLDER
+ * usage: replay_NAME DIR
  *
- * The main of a fuzz target without a fuzzer: gives it each file of the folder, and an input of no
- * bytes. Speaks TAP. When the target dies, the last line on stderr names the input.
+ * The main of a fuzz target without a fuzzer: gives it each file of the directory, and an input of
+ * no bytes. Speaks TAP. When the target dies, the last line on stderr names the input.
  */
 #include <dirent.h>
 #include <errno.h>

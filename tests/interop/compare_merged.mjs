@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: node compare_merged.mjs FOLDER STORE DAY
+// usage: node compare_merged.mjs DIR STORE DAY
 //
-// Are the rows of the merged files those of the small files? By DuckDB (npm, in FOLDER): EXCEPT ALL, both ways.
+// Are the rows of the merged files those of the small files? By DuckDB (npm, in DIR): EXCEPT ALL, both ways.
 import { existsSync, readdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
-const [folder, store, day] = process.argv.slice(2);
-const { DuckDBInstance } = await import(pathToFileURL(`${folder}/node_modules/@duckdb/node-api/lib/index.js`));
+const [directory, store, day] = process.argv.slice(2);
+const { DuckDBInstance } = await import(pathToFileURL(`${directory}/node_modules/@duckdb/node-api/lib/index.js`));
 const connection = await (await DuckDBInstance.create(":memory:")).connect();
 const rows = async (sql) => (await connection.runAndReadAll(sql)).getRowsJson();
 let bad = 0;

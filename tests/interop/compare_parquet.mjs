@@ -2,15 +2,15 @@
 //
 // usage: compare_parquet.mjs HYPARQUET PARQUET CSV
 //
-// Reads each file of the folder PARQUET by hyparquet, which is installed in the folder HYPARQUET, and compares every cell with
-// the file of the same table in the folder CSV; both are of sonda export. Speaks TAP. The last line has the least and greatest
+// Reads each file of the directory PARQUET by hyparquet, which is installed in the directory HYPARQUET, and compares every cell with
+// the file of the same table in the directory CSV; both are of sonda export. Speaks TAP. The last line has the least and greatest
 // real_ns of all events of the scheduler, and the sum of the remainders by 1,000,003.
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
-const [, , folder, parquet, csv] = process.argv;
-const find = createRequire(`${folder}/`);
+const [, , directory, parquet, csv] = process.argv;
+const find = createRequire(`${directory}/`);
 const { asyncBufferFromFile, parquetReadObjects, parquetMetadataAsync } = await import(pathToFileURL(find.resolve("hyparquet")));
 const { compressors } = await import(pathToFileURL(find.resolve("hyparquet-compressors")));
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: node duckdb_query.mjs FOLDER FILE.sql NAME=VALUE...
+// usage: node duckdb_query.mjs DIR FILE.sql NAME=VALUE...
 //
-// Runs a statement with DuckDB (npm, in FOLDER), after setting the variables. Prints the rows as JSON.
+// Runs a statement with DuckDB (npm, in DIR), after setting the variables. Prints the rows as JSON.
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
-const [folder, file, ...variables] = process.argv.slice(2);
-const { DuckDBInstance } = await import(pathToFileURL(`${folder}/node_modules/@duckdb/node-api/lib/index.js`));
+const [directory, file, ...variables] = process.argv.slice(2);
+const { DuckDBInstance } = await import(pathToFileURL(`${directory}/node_modules/@duckdb/node-api/lib/index.js`));
 const connection = await (await DuckDBInstance.create(":memory:")).connect();
 for (const v of variables) {
   const at = v.indexOf("=");

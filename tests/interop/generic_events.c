@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: generic_events TRACEFS FOLDER SECONDS GROUP[/NAME]...
+ * usage: generic_events TRACEFS DIR SECONDS GROUP[/NAME]...
  *
  * Records events that have no message of their own for so long, from an instance of its own, and
  * writes the same records as
  *
- *	FOLDER/dense     a trace with descriptors
- *	FOLDER/legacy    a trace with GenericFtraceEvent
- *	FOLDER/values    what libtraceevent has of them: lines "TIME EVENT FIELD VALUE", numbers as
+ *	DIR/dense     a trace with descriptors
+ *	DIR/legacy    a trace with GenericFtraceEvent
+ *	DIR/values    what libtraceevent has of them: lines "TIME EVENT FIELD VALUE", numbers as
  *			 SQLite has them, signed
- *	FOLDER/bytes     the same for fields of bytes, as hexadecimal digits
+ *	DIR/bytes     the same for fields of bytes, as hexadecimal digits
  *
  * but for addresses of the kernel, which no trace tells.
  */
@@ -131,21 +131,21 @@ static void print_value(FILE *values, FILE *bytes, struct tep_format_field *f, s
 	}
 }
 
-static FILE *open_in(const char *folder, const char *name)
+static FILE *open_in(const char *dir, const char *name)
 {
 	char path[512];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	f = fopen(path, "w");
 	if (!f)
 		ring_give_up(path);
 	return f;
 }
 
-static void print_values(const char *folder)
+static void print_values(const char *dir)
 {
-	FILE *values = open_in(folder, "values"), *bytes = open_in(folder, "bytes");
+	FILE *values = open_in(dir, "values"), *bytes = open_in(dir, "bytes");
 	unsigned long long time;
 	struct tep_record r = {0};
 
@@ -169,10 +169,10 @@ static void print_values(const char *folder)
 
 /* ---- traces ---- */
 
-static void write_trace(const char *tracefs, const char *folder, bool legacy)
+static void write_trace(const char *tracefs, const char *dir, bool legacy)
 {
 	const struct event_table_options o = {.legacy_generic = legacy};
-	FILE *out = open_in(folder, legacy ? "legacy" : "dense");
+	FILE *out = open_in(dir, legacy ? "legacy" : "dense");
 	struct event_table table = {.strings = strings};
 	struct writer *w = fake_writer_new(32760);
 	struct tep_event **events = tep_list_events(tep, TEP_EVENT_SORT_ID);
@@ -224,7 +224,7 @@ static void thin_out(size_t n_pages)
 int main(int argc, char **argv)
 {
 	if (argc < 5) {
-		fprintf(stderr, "usage: %s TRACEFS FOLDER SECONDS GROUP[/NAME]...\n", argv[0]);
+		fprintf(stderr, "usage: %s TRACEFS DIR SECONDS GROUP[/NAME]...\n", argv[0]);
 		return 2;
 	}
 	atexit(ring_leave);

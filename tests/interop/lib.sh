@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# For the tests of this folder: sets up the peers and a private workplace, and starts either family's programs by the
+# For the tests of this directory: sets up the peers and a private workplace, and starts either family's programs by the
 # same names. Sourced; TMP is removed and every process started here is stopped on exit.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -32,14 +32,14 @@ hold_top_level() { exec {TOP_LEVEL}</sys/kernel/tracing/events && flock $TOP_LEV
 # Also where programs that were started meanwhile still have the descriptor.
 leave_top_level() { flock -u $TOP_LEVEL && exec {TOP_LEVEL}<&-; }
 
-start_service() { # sonda|perfetto FOLDER; OUTPUT_DIR: where sondad may make files
+start_service() { # sonda|perfetto DIR; OUTPUT_DIR: where sondad may make files
   case $1 in
   sonda) start_daemon TRACED_NOTIFY_FD "$2/service.log" "$BIN/sondad" ${OUTPUT_DIR:+--output-dir "$OUTPUT_DIR"} ;;
   perfetto) start_daemon TRACED_NOTIFY_FD "$2/service.log" "$PEERS/run" traced ;;
   esac
 }
 
-start_probes() { # sonda|perfetto FOLDER
+start_probes() { # sonda|perfetto DIR
   case $1 in
   sonda) start_daemon TRACED_PROBES_NOTIFY_FD "$2/probes.log" "${PROBES:-$BIN/sonda-probes}" ;;
   perfetto) start_daemon TRACED_PROBES_NOTIFY_FD "$2/probes.log" "$PEERS/run" traced_probes ;;

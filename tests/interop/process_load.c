@@ -9,7 +9,7 @@
  *	spin=MS        computes so long, by the clock
  *	sleep=N        sleeps N times for 5 ms
  *	touch=N        N minor page faults: pages that were never touched
- *	fetch=N        N major ones: pages of a file (in this folder) that are not in memory
+ *	fetch=N        N major ones: pages of a file (in this directory) that are not in memory
  *	getppid=N      that system call, N times
  *	fail=N         N calls of close that fail
  *	numbers=N      N calls by numbers that no call has

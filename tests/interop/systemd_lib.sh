@@ -53,7 +53,7 @@ mount --rbind /run/dev /dev
 mount -t tmpfs none /sys/fs/cgroup
 mount -t cgroup2 none /sys/fs/cgroup
 mount -t tmpfs none /var/lib
-# PrivateTmp= makes folders in both, and leaves them when systemd is killed.
+# PrivateTmp= makes directories in both, and leaves them when systemd is killed.
 mount -t tmpfs -o mode=1777 none /var/tmp
 mkdir -m 1777 /run/tmp
 case $1 in

@@ -3,7 +3,7 @@
 #
 # tracefs: none
 #
-# Temperatures and frequencies of a board, by both families with one config: folders of the test lie over /sys/class and
+# Temperatures and frequencies of a board, by both families with one config: directories of the test lie over /sys/class and
 # /sys/devices/system/cpu, in a mount namespace of its own, so that both programs see them. The same counters by the same
 # names with the same values; what ours alone records is named here.
 set -u
@@ -19,7 +19,7 @@ put() { # FILE TEXT
   mkdir -p "$(dirname "$1")"
   printf '%s\n' "$2" >"$1"
 }
-# A device as /sys has it: the class has a link to its folder.
+# A device as /sys has it: the class has a link to its directory.
 device() { # CLASS NAME
   mkdir -p "$devices/$2" "$class/$1"
   ln -sf "$devices/$2" "$class/$1/$2"

@@ -74,7 +74,7 @@ TABLE
   )
 }
 
-start_both() { # SERVICE FOLDER
+start_both() { # SERVICE DIR
   dir=$TMP/$2
   mkdir "$dir"
   use_sockets "$dir"

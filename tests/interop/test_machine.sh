@@ -4,7 +4,7 @@
 # tracefs: none
 #
 # What the machine is and has: the same config under Perfetto's traced_probes and under ours, and the same values in
-# trace_processor. Where this machine has nothing to show, folders of the test lie over those of the kernel, in a mount
+# trace_processor. Where this machine has nothing to show, directories of the test lie over those of the kernel, in a mount
 # namespace of its own, so that both programs see them.
 set -u
 if [ -z "${IN_NAMESPACE:-}" ]; then

@@ -27,7 +27,7 @@ compare large "$TMP/large.pftrace"
 "$SONDA" export --parquet -o "$TMP/again" "$TMP/large.pftrace" >"$TMP/log" 2>&1 && diff -r "$TMP/again" "$TMP/large.parquet" >>"$TMP/log" 2>&1
 verdict "the same trace gives the same bytes" $? "$TMP/log"
 "$SONDA" export --parquet --force -o "$TMP/again" "$TMP/large.pftrace" >"$TMP/log" 2>&1 && diff -r "$TMP/again" "$TMP/large.parquet" >>"$TMP/log" 2>&1
-verdict "--force replaces a folder of Parquet files" $? "$TMP/log"
+verdict "--force replaces a directory of Parquet files" $? "$TMP/log"
 "$SONDA" export --parquet -o - "$TMP/large.pftrace" 2>"$TMP/log" | tar -xf - -C "$(mkdir "$TMP/tar" && echo "$TMP/tar")" 2>>"$TMP/log" &&
   diff -r "$TMP/tar" "$TMP/large.parquet" >>"$TMP/log"
 verdict "the standard output gets the same files as a tar archive" $? "$TMP/log"

@@ -44,7 +44,7 @@ cat >"$TMP/lose" <<'END'
 lose() {
   local service client
   export PERFETTO_PRODUCER_SOCK_NAME=$PWD/p PERFETTO_CONSUMER_SOCK_NAME=$PWD/c
-  rm -f p c # of a run before in this folder
+  rm -f p c # of a run before in this directory
   "$SONDAD" 2>/dev/null &
   service=$!
   until [ -S c ]; do sleep 0.05; done

@@ -9,7 +9,7 @@
 [ -d "$PEERS/duckdb/node_modules" ] || { echo "there is no DuckDB" >&2; exit 77; }
 QUERIES=share/sonda/queries/duckdb
 
-# A bucket, as a folder: three machines, of which one lost events and one has a file that is no trace.
+# A bucket, as a directory: three machines, of which one lost events and one has a file that is no trace.
 ship() { # MACHINE FILE
   local entry word name key
   mkdir "$TMP/$1" && cp "$2" "$TMP/$1/" && touch -d @1700000000 "$TMP/$1"/*
@@ -62,7 +62,7 @@ END
 verdict "losses are of the machine that lost events, and of the file that is no trace" $? "$TMP/log"
 
 # A machine has a later version: its tables have further columns, at their end.
-day=$(for folder in "$TMP"/store/v1/program_wait_length/date=*; do [ ! -d "$folder/machine=web-3" ] || echo "${folder##*date=}"; done)
+day=$(for directory in "$TMP"/store/v1/program_wait_length/date=*; do [ ! -d "$directory/machine=web-3" ] || echo "${directory##*date=}"; done)
 for table in program_wait_length stats; do
   mkdir -p "$TMP/store/v1/$table/date=$day/machine=a-later"
   cat >"$TMP/later.sql" <<SQL

@@ -83,7 +83,7 @@ without '^compression_type'
 
 # Files that the service makes itself.
 with 'write_into_file: true' 'file_write_period_ms: 100' 'flush_period_ms: 100' 'duration_ms: 400'
-makes() { # FOLDER: a file of the service's there, for root's session
+makes() { # DIR: a file of the service's there, for root's session
   inside rm -f "$1/made.pftrace"
   (cat "$TMP/out/config" && echo "output_path: \"$1/made.pftrace\"") >"$TMP/out/config.path"
   sonda record -c "$TMP/out/config.path" >"$TMP/log" 2>&1 && inside test -s "$1/made.pftrace"

@@ -105,7 +105,7 @@ commands=$(sed -n 's/^    guest# \(mkdir\|systemctl\) /\1 /p' <(sed -n '/^## Wit
   sed 's/10\.77\.0\.1:/127.0.0.1:/')
 [ "$(wc -l <<<"$commands")" = 4 ] && inside bash -ec "$(head -n 1 <<<"$commands")"
 verdict "relay: its address" $?
-# This systemd reads its units from one folder only, where nothing can be masked.
+# This systemd reads its units from one directory only, where nothing can be masked.
 grep -q '^systemctl mask --now sondad.socket sondad-consumer.socket sondad.service$' <<<"$commands" && ctl stop sondad.socket sondad-consumer.socket sondad.service
 for unit in sondad.socket sondad-consumer.socket sondad.service; do ln -sf /dev/null "$UNITS/$unit"; done
 ctl daemon-reload && inside bash -ec "$(tail -n 2 <<<"$commands")" >"$TMP/ctl" 2>&1

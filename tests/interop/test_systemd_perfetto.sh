@@ -46,7 +46,7 @@ for time in first second; do
   ctl start traced-probes.service && all_are active $theirs && all_are inactive $ours
   verdict "the start of Perfetto's stops ours, for the $time time" $? "$TMP/log"
   [ "$(inside cat /run/perfetto/traced-consumer.sock 2>&1)" = traced ]
-  verdict "  what it made in the folder of the sockets is there" $?
+  verdict "  what it made in the directory of the sockets is there" $?
   # shellcheck disable=SC2086
   ctl start sonda-probes.service && all_are inactive $theirs
   verdict "the start of ours stops Perfetto's, for the $time time" $? "$TMP/log"

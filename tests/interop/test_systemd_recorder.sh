@@ -29,7 +29,7 @@ verdict "enable says what it costs, and that it records" $?
 [ "$(inside stat -c '%a %U' $ring)" = '700 root' ] && is $unit ActiveState active && inside test -L $link
 verdict "the ring is root's own, the unit is enabled" $?
 [ "$(inside find /run/sonda-recorder -type s | wc -l)" = 2 ]
-verdict "its sockets are in its own folder" $? <(inside find /run/sonda-recorder)
+verdict "its sockets are in its own directory" $? <(inside find /run/sonda-recorder)
 
 first=$(parts | head -n 1)
 inside kill -KILL "$(value $unit MainPID)"

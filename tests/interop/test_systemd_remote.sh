@@ -18,7 +18,7 @@ inside ip link set lo up
 script=$(sed -n 's/^    first#  \(cp\|sed\) /\1 /p' <<<"$section")
 [ "$(wc -l <<<"$script")" = 2 ] && inside mkdir -p /etc/systemd/system && inside bash -ec "$script" >"$TMP/ctl" 2>&1
 verdict "the unit without sockets" $? "$TMP/ctl"
-# This systemd reads its units from one folder only.
+# This systemd reads its units from one directory only.
 rm "$UNITS/sondad.socket" "$UNITS/sondad-consumer.socket"
 ln -s /dev/null "$UNITS/sondad.socket"
 ln -s /dev/null "$UNITS/sondad-consumer.socket"

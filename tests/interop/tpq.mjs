@@ -4,7 +4,7 @@
 // usage: tpq.mjs TRACE SQL... [--next TRACE SQL...]...
 //        tpq.mjs --serve
 //
-// Loads a trace into Perfetto's trace_processor (the WebAssembly build that tests/interop/peers.sh fetched; its folder
+// Loads a trace into Perfetto's trace_processor (the WebAssembly build that tests/interop/peers.sh fetched; its directory
 // in TP_ASSETS) and prints the rows of each statement as one line of JSON. With --serve it answers one request after the
 // other, as its start takes longer than most statements: a line of stdin is words in base64, TRACE SQL..., the answer is
 // what it prints otherwise and a line "end", or "error" with a reason. A trace that has not changed is not loaded again.
@@ -22,7 +22,7 @@ for (const word of process.argv.slice(2))
   if (word === '--next') traces.push([]);
   else traces.at(-1).push(word);
 if (!assets || traces.some((words) => !words.length)) {
-  console.error('usage: TP_ASSETS=FOLDER tpq.mjs --serve | TRACE SQL... [--next TRACE SQL...]...');
+  console.error('usage: TP_ASSETS=DIR tpq.mjs --serve | TRACE SQL... [--next TRACE SQL...]...');
   process.exit(2);
 }
 

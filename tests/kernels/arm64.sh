@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: tests/kernels/arm64.sh [FOLDER]
+# usage: tests/kernels/arm64.sh [DIR]
 #
 # The programs as a cross build makes them for arm64 (tests/distros/cross.sh, in a clean chroot of Debian 12), in an emulator
 # with Debian's arm64 kernel: they record there, a program records itself with libsonda-service, and each verb that reads
-# traces does; the traces are read here too, by sonda and by trace_processor if it is there. A build that is in FOLDER is
+# traces does; the traces are read here too, by sonda and by trace_processor if it is there. A build that is in DIR is
 # taken; it and the traces (out/) stay there. Speaks TAP. Takes some ten minutes, and root.
 #
 # Exit codes: 0 all good, 1 one failed, 77 it cannot run here (the reason on stderr).
@@ -101,7 +101,7 @@ run csv sonda export --csv -o /out/tables /out/sched.pftrace
 run sqlite sonda export --sqlite -o /out/trace.sqlite /out/sched.pftrace
 run folded sonda export --folded sched -o /out/trace.folded /out/sched.pftrace
 run static-report /static/sonda report /out/sched.pftrace
-# A root directory with Android's folders: no /tmp, /run and /etc, processes hidden from all but a group, and tracefs
+# A root directory with Android's directories: no /tmp, /run and /etc, processes hidden from all but a group, and tracefs
 # where older kernels have it.
 mkdir /android && mount -t tmpfs none /android && cd /android
 mkdir -p system/bin data/local/tmp dev proc sys && ln -s /system/bin bin
@@ -217,7 +217,7 @@ check "top lists processes" grep -qE '^ *[0-9]+ .*[a-z]' "$out/top.out"
 check "the page is whole" grep -q '</html>' "$out/page.html"
 check "switches of the part are there" has part "select ts from sched limit 1"
 check "rows of the export are there" grep -qE '^[0-9]' "$out/tables/sched.csv"
-check "with Android's folders doctor has no bad news" is_status android-doctor 0
+check "with Android's directories doctor has no bad news" is_status android-doctor 0
 check "events are listed where older kernels have tracefs" grep -q sched_switch "$out/android-list.out"
 for run in android android-stacks android-report android-service; do check "$run works" is_status $run 0; done
 check "processes that hidepid hides have names" has android "select name from process where pid = 1 and name glob '*busybox*'"

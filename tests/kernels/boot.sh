@@ -13,8 +13,8 @@
 #     tests/kernels/boot.sh 5.10                                # a shell; "exit" ends it
 #     tests/kernels/boot.sh -k 'trace_instance=foo' --boots 2 newest -- '[ $BOOT = 2 ] || warm_reboot; ls /out'
 #
-#     -o, --out FOLDER       what COMMAND leaves in the guest's /out is put there
-#     -a, --add PATH         a file or folder of this machine, at the same place there (repeatable)
+#     -o, --out DIR       what COMMAND leaves in the guest's /out is put there
+#     -a, --add PATH         a file or directory of this machine, at the same place there (repeatable)
 #     -w, --with PROGRAM     a program of this machine, with its libraries (repeatable)
 #     -m, --module NAME      a kernel module, with those that it needs, loaded before COMMAND (repeatable)
 #     -b, --build            the modules of tests/kernels/modules in /modules there, not loaded; /modules/why if they cannot be had
@@ -29,7 +29,7 @@
 #         --network          a network card eth0, on which 10.0.2.2 is this machine's 127.0.0.1
 #     -v, --verbose          the kernel's console on stderr
 #
-# There: this repository's tests/, configs/ and $BUILD (as build/) under /sonda, which is the current folder; tracefs,
+# There: this repository's tests/, configs/ and $BUILD (as build/) under /sonda, which is the current directory; tracefs,
 # debugfs, /tmp, /dev/shm, cgroup2 mounted; bash, coreutils and friends of this machine, busybox for the rest. $KERNEL
 # is the name above. `monitor LINE` gives qemu's monitor a command .
 #
@@ -108,7 +108,7 @@ finish() {
 trap '[ "$BASHPID" != $$ ] || finish' EXIT
 trap 'exit 130' INT TERM HUP
 
-# ---- what the guest's root folder holds ----------------------------------------------------------------------------
+# ---- what the guest's root directory holds ----------------------------------------------------------------------------
 
 initramfs=$tmp/initramfs
 mkdir -p "$initramfs"/{bin,dev,etc,lib,out,proc,root,run,sys,tmp,var/tmp,modules,sonda/build}
@@ -173,8 +173,8 @@ done
 touch "$initramfs/modules/order"
 if [ -z "$own" ]; then
   :
-elif folder=$("$here/modules.sh" "$kernel" 2>"$initramfs/modules/why"); then
-  cp "$folder"/*.ko "$initramfs/modules"
+elif directory=$("$here/modules.sh" "$kernel" 2>"$initramfs/modules/why"); then
+  cp "$directory"/*.ko "$initramfs/modules"
 fi
 
 echo 'root:x:0:0:root:/root:/bin/bash' >"$initramfs/etc/passwd"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: BUILD=FOLDER tests/kernels/check.sh [KERNEL...]        5.10 6.1 6.12 newest without a list
+# usage: BUILD=DIR tests/kernels/check.sh [KERNEL...]        5.10 6.1 6.12 newest without a list
 #
 # Boots each kernel (boot.sh) and runs the tests of tests/root and of guest/ there. The traces that they leave in /out
 # are brought here and read by Perfetto's trace_processor. Speaks TAP. A kernel that cannot be had is skipped, with the

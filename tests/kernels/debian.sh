@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Debian's packages of other suites, from the mirror that this machine uses already, unpacked into a folder. Sourced.
+# Debian's packages of other suites, from the mirror that this machine uses already, unpacked into a directory. Sourced.
 
 give_up() { # REASON
   echo "kernels: $*" >&2
@@ -26,8 +26,8 @@ debian_mirror() {
       $1 == "deb" { for (i = 2; i <= NF; i++) if ($i ~ /:\/\//) { print $i; exit } }' || true
 }
 
-# The suite's package lists, in FOLDER/apt; FOLDER/log says what went wrong.
-packages_open() { # FOLDER SUITE
+# The suite's package lists, in DIR/apt; DIR/log says what went wrong.
+packages_open() { # DIR SUITE
   local mirror
   mirror=$(debian_mirror)
   [ -n "$mirror" ] || give_up "no Debian mirror in /etc/apt"
@@ -45,7 +45,7 @@ package_field() { # PACKAGE FIELD
 package_needs() { # PACKAGE REGEX: the names that it depends on and that match
   package_field "$1" Depends | tr ',' '\n' | awk -v regex="^($2)" '$1 ~ regex { print $1 }'
 }
-packages_fetch() { # PACKAGE...: into FOLDER/apt/debs
+packages_fetch() { # PACKAGE...: into DIR/apt/debs
   (cd "$packages/apt/debs" && apt-get "${apt[@]}" download "$@") >>"$packages/log" 2>&1 ||
     give_up "$1 cannot be fetched (see $packages/log)"
 }

@@ -4,15 +4,15 @@
 # usage: tests/kernels/fetch.sh KERNEL | --remove
 #
 # Brings one of Debian's kernels to this machine, outside the repository, from the mirror that this machine uses
-# already, and prints its folder: FOLDER/vmlinuz, FOLDER/config, FOLDER/lib/modules/VERSION, FOLDER/version. KERNEL is
+# already, and prints its directory: DIR/vmlinuz, DIR/config, DIR/lib/modules/VERSION, DIR/version. KERNEL is
 #
 #     5.10     Debian 11
 #     6.1      Debian 12
 #     6.12     Debian 13
 #     newest   Debian unstable, whatever it has when it is fetched first
 #
-# KERNEL_DIR chooses the folder of folders (${TMPDIR:-/tmp}/sonda-kernels). Exits with 77 and a reason when the kernel
-# cannot be had. What is there is not fetched again: --remove (make clean-kernels) removes the folder of folders, some 400 MB.
+# KERNEL_DIR chooses the directory of directories (${TMPDIR:-/tmp}/sonda-kernels). Exits with 77 and a reason when the kernel
+# cannot be had. What is there is not fetched again: --remove (make clean-kernels) removes the directory of directories, some 400 MB.
 set -eu
 all=${KERNEL_DIR:-${TMPDIR:-/tmp}/sonda-kernels}
 if [ "${1-}" = --remove ]; then

@@ -4,7 +4,7 @@
 # usage: tests/kernels/modules.sh KERNEL
 #
 # Builds the kernel modules of tests/kernels/modules for a kernel of fetch.sh, with that kernel's headers from Debian and
-# this machine's gcc, and prints the folder where they are. What is built is not built again until a source changes.
+# this machine's gcc, and prints the directory where they are. What is built is not built again until a source changes.
 # Exits with 77 and a reason when they cannot be had: Debian keeps the headers of the newest kernel of a suite only.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static unsigned entries(const char *folder)
+static unsigned entries(const char *dir)
 {
-	DIR *d = opendir(folder);
+	DIR *d = opendir(dir);
 	unsigned n = 0;
 
 	while (d && readdir(d))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: event_sessions FOLDER [PLUGIN]
+ * usage: event_sessions DIR [PLUGIN]
  *
  * A program that records its own track events through sessions of its own, so that it knows what
  * each of them must have. tests/interop/test_event_sessions.sh reads the traces that are left in
- * FOLDER. PLUGIN has a second copy of the library.
+ * DIR. PLUGIN has a second copy of the library.
  */
 #define _GNU_SOURCE 1
 #include <sonda/sonda.h>
@@ -26,7 +26,7 @@ SONDA_CATEGORY_DEFINE(own, "own", "Events of this program");
 /* If the library did not answer a stop, the service would wait for it longer than PATIENCE. */
 #define NEVER_MS 600000u
 
-static const char *folder;
+static const char *dir;
 static unsigned troubles;
 
 #define MUST(what)                                                                                 \
@@ -99,13 +99,13 @@ static struct sonda_session *start(const char *categories)
 	return start_instances(categories, 1);
 }
 
-/* Stops, writes FOLDER/NAME and frees. */
+/* Stops, writes DIR/NAME and frees. */
 static void finish(struct sonda_session *s, const char *name)
 {
 	char path[4096];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	CHECK(fd >= 0);
 	MUST(sonda_session_stop(s, PATIENCE));
@@ -284,7 +284,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
-	folder = argv[1];
+	dir = argv[1];
 	MUST(sonda_init(&o));
 	MUST(sonda_wait_connected(PATIENCE));
 	nine_instances();

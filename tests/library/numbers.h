@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /*
- * A data source of numbered packets, for the programs of this folder. They use the installed
+ * A data source of numbered packets, for the programs of this directory. They use the installed
  * headers and the library, and nothing else of this tree. tests/system/library_check.c reads what
  * they write:
  *

@@ -22,7 +22,7 @@ def program():
 
 class Browser:
     def __init__(self, width=1440, height=900, flags=()):
-        self.folder = tempfile.mkdtemp()
+        self.directory = tempfile.mkdtemp()
         down_read, down_write = os.pipe()
         up_read, up_write = os.pipe()
 
@@ -32,7 +32,7 @@ class Browser:
             ['bash', '-c', f'exec "$@" 3<&{low} 4>&{high} {low}<&- {high}>&-', 'bash', program(), '--headless=new', '--no-sandbox',
              '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
              '--disable-extensions', '--disable-background-networking', '--disable-component-update', '--hide-scrollbars=false',
-             *flags, '--force-device-scale-factor=1', '--remote-debugging-pipe', f'--user-data-dir={self.folder}', 'about:blank'],
+             *flags, '--force-device-scale-factor=1', '--remote-debugging-pipe', f'--user-data-dir={self.directory}', 'about:blank'],
             pass_fds=(low, high), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         for fd in (down_read, up_write, low, high):
@@ -53,7 +53,7 @@ class Browser:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
     def message(self):
         while b'\0' not in self.pending:

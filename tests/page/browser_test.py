@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: browser_test.py SONDA FOLDER EVENTS [PICTURES]
+# usage: browser_test.py SONDA DIR EVENTS [PICTURES]
 #
-# The page of sonda report --html in Chromium: by clicks, keys and pictures, and its tables against sonda sql. FOLDER gets the
+# The page of sonda report --html in Chromium: by clicks, keys and pictures, and its tables against sonda sql. DIR gets the
 # traces and pages; with PICTURES the pictures are kept there. Speaks TAP.
 import json
 import os
@@ -13,7 +13,7 @@ import traceback
 
 from browser import Browser, program
 
-SONDA, FOLDER, EVENTS = sys.argv[1], sys.argv[2], int(sys.argv[3])
+SONDA, DIR, EVENTS = sys.argv[1], sys.argv[2], int(sys.argv[3])
 PICTURES = sys.argv[4] if len(sys.argv) > 4 else None
 HERE = os.path.dirname(os.path.abspath(__file__))
 READY = "window.sonda && !document.getElementById('main').hidden && sonda.frame.number > 0"
@@ -39,7 +39,7 @@ def test(f):
 
 
 def make_page(events):
-    trace, page = f'{FOLDER}/{events}.pftrace', f'{FOLDER}/{events}.html'
+    trace, page = f'{DIR}/{events}.pftrace', f'{DIR}/{events}.html'
     subprocess.run([sys.executable, f'{HERE}/make_trace.py', trace, str(events)], check=True)
     subprocess.run([SONDA, 'report', '--html', trace, '-o', page], check=True, stderr=subprocess.DEVNULL)
     return trace, page
@@ -838,9 +838,9 @@ def pixels_are_shares(p):
 
 def a_page_without_the_end(b, page):
     text = open(page).read()
-    with open(f'{FOLDER}/part.html', 'w') as f:
+    with open(f'{DIR}/part.html', 'w') as f:
         f.write(re.sub(r'"wanted":\d+,"leftOut":0', '"wanted":99000000000,"leftOut":1234567', text))
-    b.open(f'{FOLDER}/part.html', READY)
+    b.open(f'{DIR}/part.html', READY)
     b.run('document.getElementById("tab-missing").click()')
     b.wait('document.querySelector("#table .about") !== null')
     said = b.run('document.getElementById("table").innerText')
@@ -850,9 +850,9 @@ def a_page_without_the_end(b, page):
 
 
 def page_of_text(b, source):
-    """Opens the page of a trace that is text in the folder of the tests."""
+    """Opens the page of a trace that is text in the directory of the tests."""
     name, root = os.path.basename(source).split('.')[0], f'{HERE}/../..'
-    trace, path = f'{FOLDER}/{name}.pftrace', f'{FOLDER}/{name}.html'
+    trace, path = f'{DIR}/{name}.pftrace', f'{DIR}/{name}.html'
     with open(f'{root}/tests/{source}') as text, open(trace, 'wb') as out:
         subprocess.run(['protoc', f'-I{root}/protos', '--encode=perfetto.protos.Trace', f'{root}/protos/trace/trace.proto'], stdin=text,
                        stdout=out, check=True)
@@ -903,9 +903,9 @@ def two_machines(b):
 def damaged_pages(b, page):
     text = open(page).read()
     at = text.index('id="run.dur">') + 40
-    with open(f'{FOLDER}/damaged.html', 'w') as f:
+    with open(f'{DIR}/damaged.html', 'w') as f:
         f.write(text[:at] + '/' * 40 + text[at + 40:])
-    b.open(f'{FOLDER}/damaged.html', '/cannot be read/.test(document.body && document.body.innerText)')
+    b.open(f'{DIR}/damaged.html', '/cannot be read/.test(document.body && document.body.innerText)')
     verdict('a page whose data is damaged says so', True)
     script = b.call('Page.addScriptToEvaluateOnNewDocument', source='delete window.DecompressionStream')['identifier']
     b.open(page, '/too old/.test(document.body && document.body.innerText)')

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: diff_test.py SONDA FOLDER
+# usage: diff_test.py SONDA DIR
 #
 # The page of sonda diff --html in Chromium: its rows against sonda diff --json, its flame graph against the samples that the
 # recordings were made of, keys, search, hostile names. Speaks TAP.
@@ -11,7 +11,7 @@ import sys
 
 from browser import Browser
 
-SONDA, FOLDER = sys.argv[1:3]
+SONDA, DIR = sys.argv[1:3]
 HOSTILE = "</script><img src=x onerror=document.title='bad'><!--"
 FUNCTIONS = ['main', 'hash_block', 'parse_line', 'only_before', 'only_after', HOSTILE]
 # Samples of a second, each of 10 ms, by innermost function; each is called by main. B lasts twice as long as A.
@@ -50,7 +50,7 @@ def make(side, number):
                        f'perf_sample {{ cpu: 0 pid: 10 tid: 10 callstack_iid: {site + 1} cpu_mode: MODE_USER }} }}')
     events = ''.join(f'event {{ timestamp: {start + k * 10**8} pid: 10 print {{ buf: "x" }} }} ' for k in range(10 * SECONDS[side] + 1))
     out.append(f'packet {{ trusted_packet_sequence_id: 1 ftrace_events {{ cpu: 0 {events} }} }}')
-    path = f'{FOLDER}/{side}{number}{HOSTILE[:9].replace("/", "")}.pf'
+    path = f'{DIR}/{side}{number}{HOSTILE[:9].replace("/", "")}.pf'
     with open(path, 'wb') as f:
         f.write(subprocess.run(['protoc', '-Iprotos', '--encode=perfetto.protos.Trace', 'protos/trace/trace.proto'],
                                input='\n'.join(out).encode(), stdout=subprocess.PIPE, check=True).stdout)
@@ -69,7 +69,7 @@ def make_switches(side):
     for ms in [0, *range(start, end, 10)]:
         switch(ms, 0, tid)
         switch(ms + 3, tid, 0)
-    path = f'{FOLDER}/switches-{side}.pf'
+    path = f'{DIR}/switches-{side}.pf'
     with open(path, 'wb') as f:
         f.write(subprocess.run(['protoc', '-Iprotos', '--encode=perfetto.protos.Trace', 'protos/trace/trace.proto'], input=(
             f'packet {{ trusted_packet_sequence_id: 1 process_tree {{ processes {{ pid: {tid} ppid: 1 cmdline: "load" }} }} }} '
@@ -78,7 +78,7 @@ def make_switches(side):
     return path
 
 
-a, b, page = [make('a', i) for i in range(3)], [make('b', i) for i in range(3)], f'{FOLDER}/diff.html'
+a, b, page = [make('a', i) for i in range(3)], [make('b', i) for i in range(3)], f'{DIR}/diff.html'
 both = [*a, '--', *b]
 made = subprocess.run([SONDA, 'diff', '--html', page, *both], capture_output=True, text=True)
 verdict('a page', made.returncode == 0 and not made.stdout and os.stat(page).st_mode & 0o777 == 0o600, made.stderr)
@@ -152,7 +152,7 @@ try:
     verdict('a title sorts', numbers == sorted(numbers, reverse=True), order)
 
     # Two timelines. Thread 10 (A) or 20 (B) of load runs 3 ms of each 10 ms from 1.5 s after the beginning of A, 0.5 s of B.
-    timelines = f'{FOLDER}/timelines.html'
+    timelines = f'{DIR}/timelines.html'
     made = subprocess.run([SONDA, 'diff', '--all', '--html', timelines, '--timelines', make_switches('a'), make_switches('b')],
                           capture_output=True, text=True)
     verdict('a page with timelines', made.returncode == 0, made.stderr)

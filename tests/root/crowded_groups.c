@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: crowded_groups FOLDER GROUPS THREADS
+ * usage: crowded_groups DIR GROUPS THREADS
  *
- * Makes GROUPS control groups below FOLDER; in each, a process starts THREADS threads one after the other and
- * ends. Up to LIVE such processes run at a time. Removes the groups at the end, and prints how many processes
- * and threads there were. Ends with 1 if anything fails.
+ * Makes GROUPS control groups below DIR; in each, a process starts THREADS threads one after the
+ * other and ends. Up to LIVE such processes run at a time. Removes the groups at the end, and
+ * prints how many processes and threads there were. Ends with 1 if anything fails.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: ebpf_unwind_updates FOLDER MS
+ * usage: ebpf_unwind_updates DIR MS
  *
  * Rows are replaced while programs read them. A child loops in a chain of functions whose callers
  * are always the same. It is sampled each 50 us. Meanwhile its rows are evicted and added again, as
- * often as possible: two files of FOLDER fill the tables up to a rest that has no room for both the
+ * often as possible: two files of DIR fill the tables up to a rest that has no room for both the
  * child's rows and those of a third file, whose rules are wrong for the child. Each stack that is
  * said to be complete must have the callers.
  */
@@ -85,7 +85,8 @@ static NOINLINE void first(void)
 
 /* ---- the files ---- */
 
-/* Writes an ELF file whose only function has n rows: at every second one the stack is said to end. */
+/* Writes an ELF file whose only function has n rows: at every second one the stack is said to
+ * end. */
 static int write_file(const char *path, uint32_t n)
 {
 	static const uint8_t cie[24] = {20,
@@ -215,7 +216,8 @@ static struct unwind_tables_stats stats(void)
 	return s;
 }
 
-/* Lets the tables read the files, as if programs had missed them. Returns false if one had no room. */
+/* Lets the tables read the files, as if programs had missed them. Returns false if one had no
+ * room. */
 static bool want(int32_t pid, const struct wanted *w, unsigned n)
 {
 	uint64_t refused = stats().n_refused;
@@ -307,11 +309,11 @@ static uint64_t now_ms(void)
 }
 
 /* Adds a file with n rows of its own. */
-static bool add_file(const char *folder, unsigned number, uint32_t n)
+static bool add_file(const char *dir, unsigned number, uint32_t n)
 {
 	char path[256];
 
-	snprintf(path, sizeof(path), "%s/%u", folder, number);
+	snprintf(path, sizeof(path), "%s/%u", dir, number);
 	if (write_file(path, n) != 0)
 		return false;
 	other = mapped(path);

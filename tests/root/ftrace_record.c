@@ -5,12 +5,13 @@
  * Runs linux.ftrace alone, without a service: records the kernel for MS milliseconds, or as long as
  * COMMAND runs when it takes longer, with a FtraceConfig in text, and writes the packets to OUT as
  * a trace file. A flush comes every 50 ms (not with NO_FLUSH set) and at the end; SIGTERM or SIGINT
- * end it early. TRACEFS is where that is, STATE the folder for records of what has to be undone
+ * end it early. TRACEFS is where that is, STATE the directory for records of what has to be undone
  * (none), NEWS (set) makes somebody listen to the session's feed.
  *
  * Prints what the trace holds beside what the kernel says it handed out, one line a CPU:
  *
- *	cpu 0 events 5462 read 5462 left 0 overrun 0 lost 0 gaps 0 errors 0 bundles 3 counted 0 ranged 0
+ *	cpu 0 events 5462 read 5462 left 0 overrun 0 lost 0 gaps 0 errors 0 bundles 3 counted 0
+ *	ranged 0
  *
  * (counted: gaps with their number; ranged: events of lost ranges), "ranges N wrong N", "tids N
  * tasks N" of the feed, "pages N" of a ring, and the reports ("unknown ...", "failed ...", "problem

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: group_calls FOLDER N HOW     starts N processes in a control group, one after the other
+ * usage: group_calls DIR N HOW     starts N processes in a control group, one after the other
  *
- * HOW: "clone" puts a process there when it is made (CLONE_INTO_CGROUP), "move" lets it move itself,
- * "stay" leaves it where this one is, and "pid=PID" does so and gives it that pid. Each executes this program again under the name "member", which
- * makes 100 calls of getppid(2); with the variable BUSY_MS it also uses so much CPU time, and sleeps twice. Prints their pids.
+ * HOW: "clone" puts a process there when it is made (CLONE_INTO_CGROUP), "move" lets it move
+ * itself, "stay" leaves it where this one is, and "pid=PID" does so and gives it that pid. Each
+ * executes this program again under the name "member", which makes 100 calls of getppid(2); with
+ * the variable BUSY_MS it also uses so much CPU time, and sleeps twice. Prints their pids.
  */
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -30,11 +31,11 @@ struct clone_call {
 	unsigned long long set_tid, set_tid_size, cgroup;
 };
 
-static pid_t start(int folder, const char *how)
+static pid_t start(int dir, const char *how)
 {
 	struct clone_call c = {.flags = CLONE_INTO_CGROUP,
 			       .exit_signal = SIGCHLD,
-			       .cgroup = (unsigned long long)folder};
+			       .cgroup = (unsigned long long)dir};
 
 	pid_t pid;
 
@@ -48,10 +49,10 @@ static pid_t start(int folder, const char *how)
 	return (pid_t)syscall(SYS_clone3, &c, sizeof(c));
 }
 
-static void be_member(int folder, const char *how)
+static void be_member(int dir, const char *how)
 {
 	if (strcmp(how, "move") == 0) {
-		int fd = openat(folder, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+		int fd = openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);
 
 		if (fd < 0 || write(fd, "0", 1) != 1)
 			_exit(3);
@@ -81,7 +82,7 @@ static void be_busy(double ms)
 
 int main(int argc, char **argv)
 {
-	int folder, status;
+	int dir, status;
 
 	if (argc < 4) {
 		for (int i = 0; i < CALLS; i++)
@@ -90,12 +91,12 @@ int main(int argc, char **argv)
 			be_busy(atof(getenv("BUSY_MS")));
 		return 0;
 	}
-	folder = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (int i = 0; i < atoi(argv[2]); i++) {
-		pid_t pid = start(folder, argv[3]);
+		pid_t pid = start(dir, argv[3]);
 
 		if (pid == 0)
-			be_member(folder, argv[3]);
+			be_member(dir, argv[3]);
 		if (pid < 0 || waitpid(pid, &status, 0) != pid || status) {
 			perror("group_calls");
 			return 1;

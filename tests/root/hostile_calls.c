@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hostile_calls FOLDER: system calls whose strings and addresses are hostile: bytes that are no
+ * hostile_calls DIR: system calls whose strings and addresses are hostile: bytes that are no
  * text, strings of the greatest length, absent and unmapped memory, memory that another thread
  * changes. Prints "absent ADDRESS" and "unmapped ADDRESS": where these strings are.
  */
@@ -60,14 +60,14 @@ static void open_long_paths(void)
 
 /* A page of a file that no process has touched is not in the page tables until the call itself
  * reads it. */
-static void open_absent_path(const char *folder)
+static void open_absent_path(const char *dir)
 {
 	char name[PATH_BYTES];
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *at;
 	int fd;
 
-	snprintf(name, sizeof(name), "%s/absent", folder);
+	snprintf(name, sizeof(name), "%s/absent", dir);
 	fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	if (fd < 0 || ftruncate(fd, (off_t)page) < 0 || write(fd, "absent path", 12) != 12)
 		return;

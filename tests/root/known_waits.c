@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * known_waits TIMES MS FOLDER: waits of known number and code, each called through chains of 1, 20
+ * known_waits TIMES MS DIR: waits of known number and code, each called through chains of 1, 20
  * and 200 functions. Compiled with frame pointers (Makefile). A second thread, "waker", ends the
- * waits for a futex and a pipe after MS or more, in functions of its own. Prints a line for each kind
- * of wait: FUNCTION CALLS NS, where NS is the time of the calls by CLOCK_MONOTONIC, and "tid TID" of
- * the waiting thread.
+ * waits for a futex and a pipe after MS or more, in functions of its own. Prints a line for each
+ * kind of wait: FUNCTION CALLS NS, where NS is the time of the calls by CLOCK_MONOTONIC, and "tid
+ * TID" of the waiting thread.
  */
 #include <fcntl.h>
 #include <linux/futex.h>

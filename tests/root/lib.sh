@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# For the tests of this folder: root and a tracefs (mounted for the time of the test where it is not), a private
+# For the tests of this directory: root and a tracefs (mounted for the time of the test where it is not), a private
 # workplace, and a picture of tracefs to compare with afterwards. Sourced.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -55,7 +55,7 @@ top_level() { picture | sed '0,/^tracing_on/{/^tracing_on/!d}; /copy_trace_marke
 
 # All that can be set in an instance or at top level, as it reads. (What sessions make for themselves at top level has
 # names of its own, and others may be at it.)
-settings_of() { # FOLDER
+settings_of() { # DIR
   (
     cd "$1" || exit
     grep -H '' set_* buffer_[^t]* tracing_* {kprobe,uprobe,dynamic,synthetic}_events current_tracer trace_clock \
@@ -91,7 +91,7 @@ is_ours() { # PID
 
 # Instances of this test's processes, also of those that were killed: they are known if they were started by
 # start_ready, or seen here while they lived.
-our_folders() {
+our_dirs() {
   local i pid
   for i in "$TRACEFS"/instances/sonda-*; do
     pid=${i##*/sonda-}
@@ -104,13 +104,13 @@ our_folders() {
     [ ! -e "$i" ] || echo "$i"
   done 2>/dev/null
 }
-our_instances() { [ -n "$(our_folders)" ]; } # fails when there is none
+our_instances() { [ -n "$(our_dirs)" ]; } # fails when there is none
 no_instances() { ! our_instances; }
 
 # Does one of them record? An instance is there long before it does.
 we_record() {
   local i
-  for i in $(our_folders); do [ "$(cat "$i/tracing_on" 2>/dev/null)" != 1 ] || return 0; done
+  for i in $(our_dirs); do [ "$(cat "$i/tracing_on" 2>/dev/null)" != 1 ] || return 0; done
   return 1
 }
 

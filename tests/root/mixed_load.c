@@ -4,7 +4,7 @@
  *
  * A bit of everything that kernels have tracepoints for, again and again, with a rest in between so
  * that no kind drowns the others: processes, signals, files, locks, pipes, sockets, memory, timers,
- * futexes, epoll, io_uring. Works in a folder of its own below DIR, and leaves nothing there.
+ * futexes, epoll, io_uring. Works in a directory of its own below DIR, and leaves nothing there.
  * SIGTERM ends it sooner.
  */
 #include <arpa/inet.h>
@@ -270,10 +270,10 @@ int main(int argc, char **argv)
 {
 	void (*const kinds[])(void) = {processes, files,  direct_io, pipes,	   sockets,
 				       memory,	  timers, ring,	     odds_and_ends};
-	char folder[] = "load-XXXXXX";
+	char dir[] = "load-XXXXXX";
 	time_t end;
 
-	if (argc != 3 || chdir(argv[1]) || !mkdtemp(folder) || chdir(folder)) {
+	if (argc != 3 || chdir(argv[1]) || !mkdtemp(dir) || chdir(dir)) {
 		fprintf(stderr, "usage: %s DIR SECONDS\n", argv[0]);
 		return 2;
 	}
@@ -283,7 +283,7 @@ int main(int argc, char **argv)
 	for (end = time(NULL) + atoi(argv[2]); !is_ended && time(NULL) < end; rest(2000))
 		for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 			kinds[i]();
-	if (chdir("..") || rmdir(folder))
+	if (chdir("..") || rmdir(dir))
 		return 1;
 	return 0;
 }

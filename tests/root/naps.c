@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: naps FOLDER PROCESSES
+ * usage: naps DIR PROCESSES
  *
- * Joins a control group. Its PROCESSES processes sleep for a millisecond, use the CPU for a few microseconds, and so on,
- * until they are killed, at most for a minute.
+ * Joins a control group. Its PROCESSES processes sleep for a millisecond, use the CPU for a few
+ * microseconds, and so on, until they are killed, at most for a minute.
  */
 #include <fcntl.h>
 #include <stdio.h>

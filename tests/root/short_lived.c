@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: short_lived FOLDER LOG COUNT PARALLEL [storm]
+ * usage: short_lived DIR LOG COUNT PARALLEL [storm]
  *
  * Runs COUNT jobs, PARALLEL at a time, each of a few tasks that live 1 to 5 ms: processes and
  * threads that take names, change them, run other programs (this one, by the names x0 ... x31 in
- * FOLDER), and lose their parents. Each task writes a line to LOG, while it runs:
+ * DIR), and lose their parents. Each task writes a line to LOG, while it runs:
  *
- *	KIND TID PID PPID TIME NAME PROGRAM        TIME of CLOCK_BOOTTIME in ns; PROGRAM: what it executed, or "-"
+ *	KIND TID PID PPID TIME NAME PROGRAM        TIME of CLOCK_BOOTTIME in ns; PROGRAM: what it
+ *	executed, or "-"
  *
  * NAME is its last one, PPID who made it. In a storm all are processes that end at once. With
- * FOLDER alone it makes the x0 ... x31.
+ * DIR alone it makes the x0 ... x31.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -30,7 +31,7 @@
 extern char **environ;
 
 static int log_fd;
-static const char *folder;
+static const char *dir;
 static bool storm;
 static unsigned job; /* of this process */
 
@@ -68,7 +69,7 @@ static const char *program(void)
 {
 	static char path[256];
 
-	snprintf(path, sizeof(path), "%s/x%u", folder, job % PROGRAMS);
+	snprintf(path, sizeof(path), "%s/x%u", dir, job % PROGRAMS);
 	return path;
 }
 
@@ -237,7 +238,7 @@ int main(int argc, char **argv)
 	if (argc != 2 && argc != 5 && argc != 6)
 		return 2;
 	storm = argc == 6;
-	folder = argv[1];
+	dir = argv[1];
 	if (argc == 2)
 		return make_programs();
 	log_fd = open(argv[2], O_WRONLY | O_CREAT | O_APPEND, 0600);

@@ -3,7 +3,7 @@
 # kernels: none
 # tracefs: shared
 #
-# The programs in a root directory with Android's folders: neither /tmp nor /run, processes hidden from all but a group
+# The programs in a root directory with Android's directories: neither /tmp nor /run, processes hidden from all but a group
 # (hidepid), and sockets in /dev/socket that init binds and a service of the user nobody listens on.
 . "$(dirname "$0")/lib.sh"
 needs_commands python3

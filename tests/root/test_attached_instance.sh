@@ -41,7 +41,7 @@ as_it_was() { # WHAT
   verdict "$1: the instance is as it was" $? "$TMP/diff"
   top_settings | diff "$TMP/top.before" - >"$TMP/diff"
   verdict "$1: the top level is as it was" $? "$TMP/diff"
-  ! compgen -G "$STATE/*" >/dev/null # its folder stays
+  ! compgen -G "$STATE/*" >/dev/null # its directory stays
   verdict "$1: no record of changes is left" $?
 }
 run() { # NAME MS CONFIG [COMMAND...]: a recording; its report in $TMP/NAME.out

@@ -106,7 +106,7 @@ data_sources { config { name: "linux.inode_file_map" inode_file_config { scan_mo
 CONFIG
 record as_4242
 grep -q "no producer provides the data source 'linux.inode_file_map'" "$TMP/record.log"
-verdict "uid 4242: there is no linux.inode_file_map that would list folders" $? "$TMP/record.log"
+verdict "uid 4242: there is no linux.inode_file_map that would list directories" $? "$TMP/record.log"
 
 [ -z "${INSTALLED:-}" ] || exit "$BAD"
 kill "$probes"

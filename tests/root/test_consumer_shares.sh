@@ -110,7 +110,7 @@ verdict "3 x 64 ftrace: the rest is refused, which is a failure" $? "$TMP/refuse
 # ---- memory of the kernel's rings
 
 memory() { awk -v what="$1:" '$1 == what { print $2 }' /proc/meminfo; } # in kB
-total_of_rings() { our_folders | sed 's,$,/buffer_total_size_kb,' | xargs -r cat | awk '{ n += $1 } END { print n + 0 }'; }
+total_of_rings() { our_dirs | sed 's,$,/buffer_total_size_kb,' | xargs -r cat | awk '{ n += $1 } END { print n + 0 }'; }
 if [ $(($(memory MemTotal) / 2)) -gt "$(memory MemAvailable)" ]; then
   skip "memory of rings" "more than half of the memory is in use"
 else
@@ -123,7 +123,7 @@ else
   is_settled() { # twice the same
     local before=$has
     has=$(total_of_rings)
-    [ "$(our_folders | wc -l)" = 3 ] && [ "$has" = "$before" ]
+    [ "$(our_dirs | wc -l)" = 3 ] && [ "$has" = "$before" ]
   }
   has=0
   for _ in $(seq 100); do

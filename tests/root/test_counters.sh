@@ -33,7 +33,7 @@ end() {
 }
 trap '[ "$BASHPID" != $$ ] || end' EXIT
 
-# Records by a config until it gets a signal; a folder for each.
+# Records by a config until it gets a signal; a directory for each.
 start_recording() { # NAME COMMAND-PREFIX...
   local name=$1
   shift

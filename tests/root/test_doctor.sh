@@ -75,7 +75,7 @@ mkdir "$other" && echo 1 >"$other/events/sched/sched_process_exit/enable" && doc
 verdict "another tracer at work is named" $? "$TMP/log"
 exec 7<"$other/events"
 doctor 0 tracers && ! says "pid $$\)"
-verdict "but not who has a folder of tracefs open" $? "$TMP/log"
+verdict "but not who has a directory of tracefs open" $? "$TMP/log"
 exec 7<"$other/trace_pipe"
 doctor 0 tracers && says "by .*\(pid $$\)" && says "run: sudo kill .*$$"
 verdict "the reader of another tracer is named" $? "$TMP/log"

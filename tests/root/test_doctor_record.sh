@@ -96,12 +96,12 @@ verdict_of "SELinux, where something is refused" "mount -t tmpfs none /sys/fs &&
   exec $nobody bash -c 'says_it selinux $briefly processes'"
 # A group of the first version, or of the second one where its controller is on.
 group=
-for folder in /sys/fs/cgroup/memory /sys/fs/cgroup /sys/fs/cgroup/unified; do
-  [ -z "$group" ] && [ -w $folder/cgroup.procs ] && mkdir "$folder/sonda-doctor-$$" 2>/dev/null || continue
+for directory in /sys/fs/cgroup/memory /sys/fs/cgroup /sys/fs/cgroup/unified; do
+  [ -z "$group" ] && [ -w $directory/cgroup.procs ] && mkdir "$directory/sonda-doctor-$$" 2>/dev/null || continue
   for limit in memory.limit_in_bytes memory.max; do
-    [ ! -e "$folder/sonda-doctor-$$/$limit" ] || ! echo 16M >"$folder/sonda-doctor-$$/$limit" || group=$folder/sonda-doctor-$$
+    [ ! -e "$directory/sonda-doctor-$$/$limit" ] || ! echo 16M >"$directory/sonda-doctor-$$/$limit" || group=$directory/sonda-doctor-$$
   done
-  [ -n "$group" ] || rmdir "$folder/sonda-doctor-$$"
+  [ -n "$group" ] || rmdir "$directory/sonda-doctor-$$"
 done
 if [ -n "$group" ]; then
   export group

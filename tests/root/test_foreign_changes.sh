@@ -19,12 +19,12 @@ records_are_read() {
   done
   return 1
 }
-record_while() { # COMMAND...: runs it in the folder of the instance
-  local folder
+record_while() { # COMMAND...: runs it in the directory of the instance
+  local directory
   record_in_background "$TMP/record.log" -a -o "$TMP/trace" sched_switch sched_waking --filter 'prio < 140' || return
-  folder=$(our_folders)
-  records_are_read "$folder"
-  (cd "${folder:?no instance of ours}" && "$@") # an empty name would be the current folder
+  directory=$(our_dirs)
+  records_are_read "$directory"
+  (cd "${directory:?no instance of ours}" && "$@") # an empty name would be the current directory
   kill "${PIDS[-1]}"
   wait "${PIDS[-1]}"
   unset 'PIDS[-1]'

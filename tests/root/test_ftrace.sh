@@ -120,10 +120,10 @@ if command -v setpriv >/dev/null && [ -x "$record" ]; then
     'ftrace_events: "sched/*"' >"$TMP/user.out" 2>"$TMP/user.err"
   status=$?
   if grep -q 'failed to execute' "$TMP/user.err"; then
-    skip "without root" "the build folder is not open to others"
+    skip "without root" "the build directory is not open to others"
   else
     [ $status = 0 ] && grep -q '^problem .*instances.*root' "$TMP/user.out"
-    verdict "without root: it runs, empty, and names the folder" $? "$TMP/user.out"
+    verdict "without root: it runs, empty, and names the directory" $? "$TMP/user.out"
   fi
 fi
 exit $BAD

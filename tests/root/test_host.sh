@@ -98,7 +98,7 @@ verdict "the trace has its events" $? "$TMP/info"
 # shellcheck disable=SC1003 # a backslash is one of the words
 words=('a  b' "it's" '$(touch '"$R/tmp/evil)" '`id`' $'two\nlines' '' '*' '\' '";exit 1;"' 'ü')
 remote 7 --host has --exit-code -o "$TMP/b" sched -- sh -c 'printf "%s|" "$@"; echo errors >&2; exit 7' sh "${words[@]}" &&
-  [ "$(cat "$TMP/out"; echo .)" = "$(printf '%s|' "${words[@]}"; echo .)" ] && says errors && says "ended with exit code 7" && is_trace "$TMP/b"
+  [ "$(cat "$TMP/out"; echo .)" = "$(printf '%s|' "${words[@]}"; echo .)" ] && says errors && says "exited with code 7" && is_trace "$TMP/b"
 verdict "the command runs there with its arguments unchanged; output and exit code arrive" $? "$TMP/out"
 remote 0 --host has --sudo -t 100ms -o "$TMP/c" sched && is_trace "$TMP/c" && grep -qx 'sonda record --agent' "$TMP/sudo"
 verdict "--sudo runs it by sudo" $?

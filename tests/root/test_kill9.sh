@@ -45,7 +45,7 @@ kill_probes() {
   wait "${recorders[@]}"
   recorders=()
 }
-is_recording() { # FOLDER
+is_recording() { # DIR
   grep -q 1 "$1/tracing_on" && grep -q '^1' "$1/events/sched/sched_switch/enable"
 }
 own_is_recording() { is_recording "$(compgen -G "$TRACEFS/instances/sonda-$probes-*" | head -n 1)"; }

@@ -46,5 +46,5 @@ assert child.wait(20) == 0
 PY
 verdict "a trace that record made answers what the program did" $? err got
 ls traces | diff - <(echo busy.pf) >"$TMP/diff"
-verdict "the folder has the trace, and nothing else" $? "$TMP/diff"
+verdict "the directory has the trace, and nothing else" $? "$TMP/diff"
 exit $BAD

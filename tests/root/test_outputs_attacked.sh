@@ -3,7 +3,7 @@
 # tracefs: none
 # kernels: none
 #
-# Root writes exports and pages into folders where user 4242 may write, too. While they are written, that user puts
+# Root writes exports and pages into directories where user 4242 may write, too. While they are written, that user puts
 # links in their place, or has put a pipe there before. The history of root's prompt is in that user's HOME, as under sudo.
 . "$(dirname "$0")/lib.sh"
 needs_commands setpriv
@@ -15,7 +15,7 @@ stranger() { setpriv --reuid 4242 --regid 4242 --clear-groups "$@"; }
 mkdir -m 755 "$TMP/foreign" && chown 4242:4242 "$TMP/foreign"
 mkdir -m 1777 "$TMP/shared"
 
-# Runs an export into 4242's folder that reads the trace from a pipe, and COMMAND meanwhile, as 4242, with what the
+# Runs an export into 4242's directory that reads the trace from a pipe, and COMMAND meanwhile, as 4242, with what the
 # export has made as last argument.
 export_meanwhile() { # INPUT COMMAND OPTION...
   local input=$1 command=$2 pid made r
@@ -48,18 +48,18 @@ link_is_not_followed() { # NAME OPTION...
 link_is_not_followed "export --json: a link in place of the unfinished file is not followed" --json
 link_is_not_followed "export --sqlite: a link in place of the unfinished file is not followed" --sqlite
 link_is_not_followed "export --folded: a link in place of the unfinished file is not followed" --folded sched
-mkdir "$TMP/folder"
-touch "$TMP/folder/passwd" "$TMP/folder/shadow"
-export_meanwhile "$TMP/trace" "mv \"\$1\" '$TMP/foreign/moved'; ln -s '$TMP/folder' \"\$1\"" --csv
-[ "$(ls "$TMP/folder")" = $'passwd\nshadow' ]
-verdict "export --csv: nothing is written where a link in place of the folder leads" $? "$TMP/log"
+mkdir "$TMP/directory"
+touch "$TMP/directory/passwd" "$TMP/directory/shadow"
+export_meanwhile "$TMP/trace" "mv \"\$1\" '$TMP/foreign/moved'; ln -s '$TMP/directory' \"\$1\"" --csv
+[ "$(ls "$TMP/directory")" = $'passwd\nshadow' ]
+verdict "export --csv: nothing is written where a link in place of the directory leads" $? "$TMP/log"
 clean
-export_meanwhile /dev/null "mv \"\$1\" '$TMP/foreign/moved'; ln -s '$TMP/folder' \"\$1\"" --csv
-[ "$(ls "$TMP/folder")" = $'passwd\nshadow' ]
+export_meanwhile /dev/null "mv \"\$1\" '$TMP/foreign/moved'; ln -s '$TMP/directory' \"\$1\"" --csv
+[ "$(ls "$TMP/directory")" = $'passwd\nshadow' ]
 verdict "an export that fails removes nothing where a link leads" $? "$TMP/log"
 clean
 
-# A pipe or a link of a stranger, in a world-writable folder.
+# A pipe or a link of a stranger, in a world-writable directory.
 rm -f "$TMP/own" && mkfifo -m 666 "$TMP/own" && chown 4242 "$TMP/own"
 stranger mkfifo -m 666 "$TMP/shared/pipe"
 stranger ln -s "$TMP/own" "$TMP/shared/link"
@@ -79,7 +79,7 @@ page_is_not_written "a page is not written into a stranger's link" "$TMP/shared/
 "$SONDA" report --html -o /dev/stdout "$TMP/trace" 2>"$TMP/log" | grep -q '</html>'
 verdict "root may write a page to a pipe of its own" $? "$TMP/log"
 
-# The history of sonda sql -i. HOME is a folder of 4242, or one of root with a link in it.
+# The history of sonda sql -i. HOME is a directory of 4242, or one of root with a link in it.
 prompt() { # NAME=VALUE...: a statement at a terminal
   # script(1) may end before its command does.
   rm -f "$TMP/has_ended"
@@ -96,11 +96,11 @@ if command -v script >/dev/null; then
   verdict "the history of root's prompt is not written through a stranger's link" $? "$TMP/log"
   rm -r "$TMP/home/.local"
   prompt HOME="$TMP/home" && [ -z "$(ls -A "$TMP/home")" ]
-  verdict "nor into a stranger's folder" $? "$TMP/log"
+  verdict "nor into a stranger's directory" $? "$TMP/log"
   ln -s "$TMP/own" "$TMP/linked/.local"
   prompt HOME="$TMP/linked" && [ -z "$(ls -A "$TMP/own")" ]
-  verdict "nor through a link to a folder" $? "$TMP/log"
+  verdict "nor through a link to a directory" $? "$TMP/log"
   prompt HOME="$TMP/own" && grep -q 40 "$TMP/own/.local/state/sonda/sql_history"
-  verdict "it is written in root's own folder" $? "$TMP/log"
+  verdict "it is written in root's own directory" $? "$TMP/log"
 fi
 exit $BAD

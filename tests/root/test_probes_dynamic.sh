@@ -14,7 +14,7 @@ aarch64) a=%x0 s=%x1 b=%x2 words=%x3 ;;
 *) echo "the names of this machine's registers are not known here" >&2; exit 77 ;;
 esac
 [ -e $TRACEFS/uprobe_events ] || { echo "the kernel has no uprobe_events" >&2; exit 77; }
-# A copy, as the probe is placed in the test's own folder.
+# A copy, as the probe is placed in the test's own directory.
 cp "$B/tests/root/probed" "$TMP/probed"
 at=$TMP/probed:$("$TMP/probed" offset)
 

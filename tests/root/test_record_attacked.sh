@@ -3,7 +3,7 @@
 # kernels: 5.10
 #
 # The attacks of docs/reference/security.md on `sonda record` alone: root records with a service of its own, and user 4242 gets neither
-# into its sockets nor into its processes, also with a umask of 0. A link of user 4242 in an open folder is not followed, and
+# into its sockets nor into its processes, also with a umask of 0. A link of user 4242 in an open directory is not followed, and
 # buffers that the memory control group has no room for are refused.
 #
 # tracefs: shared
@@ -36,14 +36,14 @@ record=$!
 PIDS+=("$record")
 wait_for records
 verdict "root records with a service of its own" $? "$TMP/log"
-folder=$(dirname "$(address CONSUMER)")
+directory=$(dirname "$(address CONSUMER)")
 
 # User 4242, and the one that the service has become, unless a sanitizer leaves it root's.
 others=4242
 is_sanitized || others="$others $(awk '$1 == "Uid:" { print $2 }' "/proc/$(child sondad)/status")"
 for uid in $others; do
-  ! user "$uid" ls "$folder" >/dev/null 2>&1
-  verdict "uid $uid: its folder is closed, in spite of the umask" $?
+  ! user "$uid" ls "$directory" >/dev/null 2>&1
+  verdict "uid $uid: its directory is closed, in spite of the umask" $?
   for port in PRODUCER CONSUMER; do
     PERFETTO_CONSUMER_SOCK_NAME=$(address $port) user "$uid" timeout 20 "$TMP/sonda" sessions >"$TMP/reply" 2>&1
     [ $? != 0 ] && grep -q 'permission denied' "$TMP/reply"
@@ -73,12 +73,12 @@ status=$?
 verdict "the recording ends well after that" $? "$TMP/log"
 
 # A link that the user has put where root writes.
-mkdir -m 1777 "$TMP/open-folder"
+mkdir -m 1777 "$TMP/open-directory"
 echo precious >"$TMP/precious"
-user 4242 ln -s "$TMP/precious" "$TMP/open-folder/trace"
-"$BIN/sonda" record -t 100ms -o "$TMP/open-folder/trace" sched >"$TMP/log" 2>&1
+user 4242 ln -s "$TMP/precious" "$TMP/open-directory/trace"
+"$BIN/sonda" record -t 100ms -o "$TMP/open-directory/trace" sched >"$TMP/log" 2>&1
 [ $? != 0 ] && [ "$(cat "$TMP/precious")" = precious ]
-verdict "uid 4242's link in an open folder is not followed" $? "$TMP/log"
+verdict "uid 4242's link in an open directory is not followed" $? "$TMP/log"
 
 # A memory control group.
 cgroup=

@@ -21,7 +21,7 @@ verdict "it says when it records" $? "$TMP/run.log"
 [ "$(key state)" = recording ] && [ "$(key pid)" = "${PIDS[0]}" ] && status | grep -q '^records   sched_switch sched_process_exit minimal$'
 verdict "status: it records, what, and as which process" $? <(status)
 "$SONDA" recorder run --dir "$ring" minimal 2>"$TMP/second"
-[ $? = 1 ] && grep -q 'another recorder already uses the folder' "$TMP/second"
+[ $? = 1 ] && grep -q 'another recorder already uses the directory' "$TMP/second"
 verdict "a second recorder is refused" $? "$TMP/second"
 wait_for has_parts 3
 verdict "it writes parts" $?

@@ -10,7 +10,7 @@
 needs_own_mounts
 ring=$TMP/ring
 details() { cat "$TMP/run.log" "$TMP/state"; }
-# Its folder is in a mount of its own, which is reached through the process.
+# Its directory is in a mount of its own, which is reached through the process.
 run() { # ARGUMENT...: of sonda recorder run, in ${PIDS[-1]}
   # shellcheck disable=SC2016
   start_daemon SONDA_RECORDER_NOTIFY_FD "$TMP/run.log" unshare --mount --propagation private bash -c \

@@ -6,13 +6,13 @@
 #
 # What an attacker who controls a process of ours could do: each process tries it when it waits for work
 # (tests/system/preload/sandbox_tries.c). /proc has no entry for Landlock: EACCES is from Landlock, since the permissions
-# of the file and of its folder allow everything, and EPERM is from the filter of system calls.
+# of the file and of its directory allow everything, and EPERM is from the filter of system calls.
 . "$(dirname "$0")/lib.sh"
 tries=$B/tests/system/preload/sandbox_tries.so
 needs_built "$tries"
 ! nm -D "$BIN/sondad" 2>/dev/null | grep -q __asan || { echo "built with a sanitizer: no sandbox" >&2; exit 77; }
 
-# Outside of the folder of the sockets, which a child of sondad's may change.
+# Outside of the directory of the sockets, which a child of sondad's may change.
 other=$(mktemp -d)
 trap '[ "$BASHPID" != $$ ] || { leave; rm -rf "$other"; }' EXIT
 chmod 777 "$other"
@@ -51,13 +51,13 @@ wait_for have_tried 2
 verdict "sondad and its child try what an attacker would" $? "$TMP/log"
 is "sondad can do nothing with files, sockets and processes" sondad "${filtered[@]}" \
   read=EACCES write=EPERM create=EPERM unlink=EPERM socket=EPERM dumpable=EPERM
-is "its child can only remove files, of the sockets' folders" sonda-files "${filtered[@]}" \
+is "its child can only remove files, of the sockets' directories" sonda-files "${filtered[@]}" \
   read=EPERM write=EPERM create=EPERM unlink=EACCES socket=EPERM dumpable=EPERM
 stop
 
 start_tries TRACED_NOTIFY_FD "$BIN/sondad" --output-dir "$other/made"
 wait_for have_tried 2
-is "with an output folder its child can open and create files only there" sonda-files "${filtered[@]}" \
+is "with an output directory its child can open and create files only there" sonda-files "${filtered[@]}" \
   read=EACCES write=EACCES create=EACCES unlink=EACCES socket=EPERM dumpable=EPERM
 stop
 

@@ -4,7 +4,7 @@
 # check: long
 # kernels: 5.10 6.1 6.12
 #
-# The static program (make static) in an empty folder as root directory, with /proc, /sys and an empty /tmp: it is each
+# The static program (make static) in an empty directory as root directory, with /proc, /sys and an empty /tmp: it is each
 # of the four programs, records with daemons that are itself, and has every verb that reads traces.
 . "$(dirname "$0")/lib.sh"
 needs_own_mounts
@@ -81,7 +81,7 @@ verdict "it checks the machine" $? "$TMP/log"
 in_root /sonda list sched:sched_switch --fields && grep -q prev_comm "$TMP/log" && in_root /sonda describe sched_switch
 verdict "it lists events" $? "$TMP/log"
 in_root /sonda record -t 1s -o /out/preset -P sched && in_root /sonda info /out/preset && grep -qE 'events +sched' "$TMP/log"
-verdict "it knows the presets without their folder" $? "$TMP/log"
+verdict "it knows the presets without their directory" $? "$TMP/log"
 # libnss_systemd, which Debian has, crashes a static program just as well.
 if command -v cc >/dev/null; then
   mkdir -p "$TMP/root/etc" "$TMP/root/lib"

@@ -47,7 +47,7 @@ record() { # NAME ARGS...
 ask() { # NAME QUERY: a line for each row
   "$SONDA" sql --csv "$1.trace" "$2" 2>>"$1.log" | tail -n +2 | tr -d '"\r'
 }
-load() { # FOLDER: 20 processes in it, and others outside
+load() { # DIR: 20 processes in it, and others outside
   mkdir -p "$1"
   "$helpers/group_calls" "$1" 10 clone
   "$helpers/group_calls" "$1" 10 move

@@ -47,17 +47,17 @@ verdict "a page" $? "$TMP/log"
 under_sudo "$sonda" export --sqlite -o tables.db trace && is "$person:$person 600" tables.db
 verdict "an export into a file" $? "$TMP/log"
 under_sudo "$sonda" export --csv -o tables trace && is "$person:$person 600" tables/* && is "$person:$person 700" tables
-verdict "an export into a folder" $? "$TMP/log"
+verdict "an export into a directory" $? "$TMP/log"
 
-# ---- folders of others ---------------------------------------------------------------------------------------------------
+# ---- directories of others ---------------------------------------------------------------------------------------------------
 
 under_sudo "$sonda" record -t 300ms -o "$TMP/foreign/trace" minimal && is "$person:$person 600" "$TMP/foreign/trace" &&
   is "$other:$other 700" "$TMP/foreign"
-verdict "in another user's folder the trace alone is given" $? "$TMP/log"
+verdict "in another user's directory the trace alone is given" $? "$TMP/log"
 echo kept >"$TMP/root-only" && as $other ln -s "$TMP/root-only" "$TMP/shared/trace"
 under_sudo "$sonda" record -t 300ms -o "$TMP/shared/trace" minimal
 [ $? = 1 ] && is "0:0 644" "$TMP/root-only" && [ "$(cat "$TMP/root-only")" = kept ]
-verdict "a link that another user has put into a shared folder is refused" $? "$TMP/log"
+verdict "a link that another user has put into a shared directory is refused" $? "$TMP/log"
 ln "$TMP/root-only" "$TMP/foreign/twice"
 under_sudo "$sonda" record -t 300ms -o "$TMP/foreign/twice" minimal
 is "0:0 644" "$TMP/root-only" && [ "$(cat "$TMP/root-only")" = kept ]

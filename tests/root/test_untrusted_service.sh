@@ -48,7 +48,7 @@ wait "$service"
 
 # ---- the addresses that nobody named: in a /run and a /tmp of its own
 
-# The programs are copied: the two mounts may hide the folder of the build.
+# The programs are copied: the two mounts may hide the directory of the build.
 alone() { # COMMAND...
   local run
   run=$(mktemp -d "$TMP/run.XXXXXX") && chmod 755 "$run" && mkdir -m 1777 "$run/tmp" &&

@@ -30,7 +30,7 @@ def tracked():
 
 
 files = tracked()
-folders = {f[:i] for f in files for i, c in enumerate(f) if c == '/'}
+directories = {f[:i] for f in files for i, c in enumerate(f) if c == '/'}
 
 
 def words_of(*patterns):
@@ -107,7 +107,7 @@ for line in re.findall(r'^\| (?:recording|answers) \|.*', section, re.M):
 rooms = {'/'.join(f.split('/')[:3 if f.startswith('src/cli/') else 2]) for f in files if f.startswith('src/') and f.endswith('.c')}
 offenders += [f'{room} has no owner' for room in rooms if not room.endswith('.c') and room not in owned]
 offenders += [f'{name} has no owner' for name in names if name.startswith(('unit/', 'fuzz/')) and name not in matched]
-verdict('the map of owners has each folder, unit test and fuzz target', offenders)
+verdict('the map of owners has each directory, unit test and fuzz target', offenders)
 
 # ---- limits that docs/reference/security.md names, with their values ----------------------------------------------------------
 
@@ -142,7 +142,7 @@ in_src = {f.split('/')[1] for f in files if f.startswith('src/')}
 
 def exists(path):
     path = path.rstrip('/.,:;')
-    if path in folders or path in files:
+    if path in directories or path in files:
         return True
     if '*' in path:
         return bool(glob.glob(path))

@@ -28,7 +28,7 @@ def offenders(path):
         block = []
 
 
-files = [f for folder in ("src", "include", "tests", "bench") for f in glob.glob(f"{folder}/**/*.[ch]", recursive=True)]
+files = [f for directory in ("src", "include", "tests", "bench") for f in glob.glob(f"{directory}/**/*.[ch]", recursive=True)]
 for path in sorted(files):
     for offender in offenders(path):
         print(offender)

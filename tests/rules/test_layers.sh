@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Folders and rooms of src/ include only what the arrows of docs/internals/architecture.md allow: those between folders stand here,
-# those between the rooms of a folder in tests/rules/rooms. No units include each other in a circle. Atomics are in few
+# Directories and rooms of src/ include only what the arrows of docs/internals/architecture.md allow: those between directories stand here,
+# those between the rooms of a directory in tests/rules/rooms. No units include each other in a circle. Atomics are in few
 # files only.
 . "$(dirname "$0")/../lib.sh"
 
@@ -38,8 +38,8 @@ for dir in src/*/; do
   offenders=$(grep "^src/$layer/" <<<"$all_includes" | while IFS= read -r line; do
     path=${line#*\"}
     path=${path%\"*}
-    folder=${path%%/*}
-    case " gen $may " in *" $folder "*) ;; *) echo "$line" ;; esac
+    directory=${path%%/*}
+    case " gen $may " in *" $directory "*) ;; *) echo "$line" ;; esac
   done)
   no_offenders "src/$layer includes only: ${may:-?}" "$offenders"
 done
@@ -49,14 +49,14 @@ done
 rooms() {
   awk -v say="$1" '
     function room_of(path) { sub(/\/[^\/]*$/, "", path); return path }
-    function folder_of(path) { sub(/\/.*/, "", path); return path }
+    function dir_of(path) { sub(/\/.*/, "", path); return path }
     /^#/ || NF == 0 { next }
     FILENAME ~ /rooms$/ {
       split($0, column, / *\| */)
       room = column[1]; sub(/ *$/, "", room)
       is_room[room] = 1
       n = split(column[2], list, " ")
-      for (i = 1; i <= n; i++) { t = folder_of(room) "/" list[i]; arrow[room, list[i] == folder_of(room) ? list[i] : t] = 1 }
+      for (i = 1; i <= n; i++) { t = dir_of(room) "/" list[i]; arrow[room, list[i] == dir_of(room) ? list[i] : t] = 1 }
       n = split(column[3], list, " ")
       for (i = 1; i <= n; i++) door[room, list[i]] = 1
       next
@@ -66,10 +66,10 @@ rooms() {
       file = $0; sub(/:.*/, "", file); sub(/^src\//, "", file)
       header = $0; sub(/^[^"]*"/, "", header); sub(/".*/, "", header)
       from = room_of(file); to = room_of(header)
-      if (folder_of(header) == "gen" || folder_of(header) == "bpf" || folder_of(header) == "include" || from == to) next
+      if (dir_of(header) == "gen" || dir_of(header) == "bpf" || dir_of(header) == "include" || from == to) next
       if (!(from in is_room)) { if (say == "arrow") print file " is in no room of tests/rules/rooms"; next }
       if (!(to in is_room)) { if (say == "arrow") print file " includes " header ", which is in no room"; next }
-      if (folder_of(from) == folder_of(to) && !((from, to) in arrow)) {
+      if (dir_of(from) == dir_of(to) && !((from, to) in arrow)) {
         if ((file, header) in exception) needed[file, header] = 1
         else if (say == "arrow") print file " includes " header ": there is no arrow from " from " to " to
         next
@@ -103,7 +103,7 @@ no_offenders "no files use each other's functions in a circle, as the linker see
   "$(python3 tests/rules/check_link_circles.py "$B" 2>&1)"
 no_offenders "every global of src/ has a user in another file of src/" \
   "$(python3 tests/rules/check_globals.py "$B" 2>&1)"
-no_offenders "no two files of a folder have one name" "$(find src -name '*.c' |
+no_offenders "no two files of a directory have one name" "$(find src -name '*.c' |
   sed -E 's,^src/([^/]+)/(.*/)?([^/]+)$,\1/\3,' | sort | uniq -d)"
 
 no_offenders "atomics are in wire/smb.h, client/transport/arbiter.c, service/output/{file_helper,write_thread}.c and the two libraries only" \

@@ -3,7 +3,7 @@
 #
 # A verdict on $? that names what it judges with a $(command) judges that command: it can hardly fail. And a trap on EXIT is
 # also run by a child of the shell that a signal meets before it has become another program: it would end the test's
-# daemons and remove its folder, had it not to be the shell itself.
+# daemons and remove its directory, had it not to be the shell itself.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 

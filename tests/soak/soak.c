@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: soak PID SECONDS FOLDER
+ * usage: soak PID SECONDS DIR
  *
  * Against a service that runs, on the sockets of the environment: 50 producers that write, 40 of
  * which die after a while, in the middle of a packet too, and are replaced; two consumers that
  * clone the session they write into and read the clone, and do not always read to the end; one that
  * has the service write files. Every trace is checked (soak_check.h), and the memory of the
- * service. PID: the service's. FOLDER: where the first traces are left for others to look at.
+ * service. PID: the service's. DIR: where the first traces are left for others to look at.
  *
  *	soak -- 50 x producer (soak_producer.h)
  *	     \- 2 x cloner, 1 x filer; they tell what they saw in memory that is shared
@@ -47,7 +47,7 @@ struct counts {
 
 static struct counts *counts; /* of each consumer; shared */
 static volatile bool *over; /* shared */
-static const char *folder;
+static const char *dir;
 static pid_t service;
 
 /* ---- the service's memory ---- */
@@ -110,8 +110,7 @@ static void keep(const struct peer_packets *t, unsigned consumer, uint64_t numbe
 
 	if (number >= KEPT_TRACES)
 		return;
-	snprintf(path, sizeof(path), "%s/clone.%u.%llu", folder, consumer,
-		 (unsigned long long)number);
+	snprintf(path, sizeof(path), "%s/clone.%u.%llu", dir, consumer, (unsigned long long)number);
 	f = fopen(path, "w");
 	for (size_t i = 0; f && i < t->n; i++) {
 		uint8_t head[11] = {0x0a}, *end = pb_put_varint(head + 1, t->list[i].len);
@@ -209,7 +208,7 @@ static bool file_once(struct peer *p, unsigned ms, struct counts *to)
 	bool good;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/file.%llu", folder, (unsigned long long)to->traces);
+	snprintf(path, sizeof(path), "%s/file.%llu", dir, (unsigned long long)to->traces);
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	peer_connect(p, sock_default_consumer());
 	id = peer_enable_into(p, FILE_CONFIG, fd);
@@ -453,7 +452,7 @@ int main(int argc, char **argv)
 	if (argc != 4 || str_to_u64(argv[1], &pid) < 0 || str_to_u64(argv[2], &seconds) < 0)
 		return 2;
 	service = (pid_t)pid;
-	folder = argv[3];
+	dir = argv[3];
 	signal(SIGPIPE, SIG_IGN);
 	counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (counts == MAP_FAILED)

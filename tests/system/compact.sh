@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# For the tests of sonda ship --compact: three traces of two machines in the strict S3 server, and a folder with the same
+# For the tests of sonda ship --compact: three traces of two machines in the strict S3 server, and a directory with the same
 # objects. Sourced.
 . "$(dirname "${BASH_SOURCE[0]}")/ship.sh"
 DAY=2026-11-23
-FOLDER=$TMP/folder
+DIR=$TMP/directory
 
 # A packet that says nothing makes another trace of a trace: another hash, another UUID.
 add_trace() { # MACHINE NUMBER
@@ -16,7 +16,7 @@ add_trace() { # MACHINE NUMBER
   ship --from "$TMP/one" --machine "$1" "$TMP/spool" "$URL" || cat "$TMP/err"
 }
 # The bucket's objects, as a copy of the bucket has them.
-copy_bucket() { # FOLDER
+copy_bucket() { # DIR
   local key
   rm -rf "$1"
   for key in $(ask_store state | cut -d ' ' -f 1); do
@@ -25,16 +25,16 @@ copy_bucket() { # FOLDER
   done
 }
 compact() { ship --compact "$DAY" "$@" "$TMP/spool" "$URL"; }
-compact_folder() { # [ARGUMENT...]
-  "$SONDA" ship --compact "$DAY" "$@" "$FOLDER" >"$TMP/out" 2>"$TMP/err"
+compact_dir() { # [ARGUMENT...]
+  "$SONDA" ship --compact "$DAY" "$@" "$DIR" >"$TMP/out" 2>"$TMP/err"
 }
 # Keys and hashes.
 objects() { ask_store state | cut -d ' ' -f 1,2; }
-files() { (cd "$FOLDER" && find . -type f | LC_ALL=C sort | xargs sha256sum | sed 's,\(.*\)  \./\(.*\),fleet/\2 \1,'); }
+files() { (cd "$DIR" && find . -type f | LC_ALL=C sort | xargs sha256sum | sed 's,\(.*\)  \./\(.*\),fleet/\2 \1,'); }
 # The same as bash's <(), for two programs.
 same() { diff "$1" "$2" >"$TMP/diff"; }
 # Every object below merged/ is named by a manifest, with its hash, and no trace is in two manifests.
-manifests_are_whole() { # FOLDER
+manifests_are_whole() { # DIR
   python3 - "$1" <<'END' >"$TMP/out" 2>&1
 import glob, hashlib, json, os, sys
 os.chdir(sys.argv[1])

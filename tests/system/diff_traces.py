@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage: diff_traces.py FOLDER       writes recordings as text protos, and what a comparison of them must say
+"""usage: diff_traces.py DIR       writes recordings as text protos, and what a comparison of them must say
           diff_traces.py --check JSON EXPECTED      compares the output of sonda diff --json with that
 
 A recording lasts 2 s of one CPU. The thread app of the program app runs 100 times, each for about 8 ms in a*.txtpb and 10 ms in
@@ -91,30 +91,30 @@ def interval(a, b, paired):
     return [100 * math.expm1(v) for v in (middle, middle - reach, middle + reach)]
 
 
-def write(folder):
+def write(directory):
     values = {}
     for number in range(N):
         for kind, start in (("a", 2 * number), ("b", 2 * number + 1), ("c", 100 + number)):
             text, *values[kind, number] = recording(kind, number, 1_000_000_000_000 + start * 10_000_000_000)
-            with open(f"{folder}/{kind}{number}.txtpb", "w", encoding="ascii") as f:
+            with open(f"{directory}/{kind}{number}.txtpb", "w", encoding="ascii") as f:
                 f.write(text)
     for number in range(3):
         for kind, start in (("d", 2 * number), ("e", 2 * number + 1)):
             text, _, _ = recording(kind, number, 1_000_000_000_000 + start * 10_000_000_000)
-            with open(f"{folder}/{kind}{number}.txtpb", "w", encoding="ascii") as f:
+            with open(f"{directory}/{kind}{number}.txtpb", "w", encoding="ascii") as f:
                 f.write(text)
     text, _, _ = recording("b", 1, 1_000_000_000_000, "stop_timeout_ms: 7 legacy_config: \"x\"")
-    with open(f"{folder}/other_config.txtpb", "w", encoding="ascii") as f:
+    with open(f"{directory}/other_config.txtpb", "w", encoding="ascii") as f:
         f.write(text)
     for number in range(2):  # of two commands, each with its pid in the config
         pids = f"pids: {100 + number}"
         text, _, _ = recording("b", 1, 1_000_000_000_000)
         sources = ("data_sources { config { name: \"linux.waits\" waits_config { %s } } } data_sources { config { name: \"linux.syscalls\" "
                    "syscalls_config { %s } } } data_sources { config { name: \"linux.ebpf_counters\" ebpf_counters_config { %s } } }" % (pids, pids, pids))
-        with open(f"{folder}/pids{number}.txtpb", "w", encoding="ascii") as f:
+        with open(f"{directory}/pids{number}.txtpb", "w", encoding="ascii") as f:
             f.write(text.replace("trace_config {", "trace_config { " + sources, 1))
     text, _, _ = recording("b", 1, 1_000_000_000_000)
-    with open(f"{folder}/lost.txtpb", "w", encoding="ascii") as f:
+    with open(f"{directory}/lost.txtpb", "w", encoding="ascii") as f:
         f.write(text.replace("cpu: 0\n", "cpu: 0 lost_events: true\n"))
     for name, other, paired, numbers in (("ab", "b", True, range(N)), ("ac", "c", False, range(N)), ("ab4", "b", True, (0, 1, 3, 4))):
         expected = {}
@@ -122,7 +122,7 @@ def write(folder):
             a = [values["a", i][at] for i in numbers]
             b = [values[other, i][at] for i in numbers]
             expected[program] = interval(a, b, paired)
-        with open(f"{folder}/{name}.json", "w", encoding="ascii") as f:
+        with open(f"{directory}/{name}.json", "w", encoding="ascii") as f:
             json.dump(expected, f)
 
 

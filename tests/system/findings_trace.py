@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage: findings_trace.py FOLDER
+"""usage: findings_trace.py DIR
 
-Writes FOLDER/NAME.above and FOLDER/NAME.below for each finding of sonda report findings: traces of 1 s as text, in which the
-trouble is a little above its thresholds, or below one of them; and FOLDER/cpu_quota.waits.
+Writes DIR/NAME.above and DIR/NAME.below for each finding of sonda report findings: traces of 1 s as text, in which the
+trouble is a little above its thresholds, or below one of them; and DIR/cpu_quota.waits.
 """
 import os
 import sys

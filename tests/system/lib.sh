@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# For the tests of this folder that run sondad and a producer of numbered packets: the programs, a private workplace with
+# For the tests of this directory that run sondad and a producer of numbered packets: the programs, a private workplace with
 # sockets of its own, and an end that leaves nothing. Sourced.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"

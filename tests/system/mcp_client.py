@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage: mcp_client.py SONDA TRACES OUTSIDE     verdicts about sonda mcp, which serves the folder TRACES
+"""usage: mcp_client.py SONDA TRACES OUTSIDE     verdicts about sonda mcp, which serves the directory TRACES
 
 QUESTIONS are 28 questions about planted recordings. A tool's answer must have the text that answers the question.
 """
@@ -164,13 +164,13 @@ def refused(s, name, tool, arguments, reason):
 def hostile_arguments(s, traces, outside):
     secret = os.path.join(outside, "secret.pf")
     for name, trace, reason in (
-            ("a name with ..", "../outside/secret.pf", "is outside of the folders"), ("more of it", "planted/../../outside/secret.pf", "is outside of the folders"),
-            ("an absolute name outside", secret, "the folders contain no trace"), ("/etc/passwd", "/etc/passwd", "the folders contain no trace"),
-            ("a name that only begins as the folder", traces + "x/app.pf", "the folders contain no trace"),
-            ("a link", "link.pf", "symbolic link"), ("a link to a folder", "folder_link/secret.pf", "symbolic link"),
-            ("a pipe", "pipe.pf", "not a trace"), ("a text", "text.pf", "not a trace"), ("a folder", "planted", "not a trace|cannot open"),
-            ("an option", "--help", "the folders contain no trace"), ("the standard input", "-", "the folders contain no trace"),
-            ("a descriptor", "/proc/self/fd/0", "the folders contain no trace"), ("no text", 7, "must be a string"), ("an empty text", "", "is empty"),
+            ("a name with ..", "../outside/secret.pf", "is outside of the directories"), ("more of it", "planted/../../outside/secret.pf", "is outside of the directories"),
+            ("an absolute name outside", secret, "the directories contain no trace"), ("/etc/passwd", "/etc/passwd", "the directories contain no trace"),
+            ("a name that only begins as the directory", traces + "x/app.pf", "the directories contain no trace"),
+            ("a link", "link.pf", "symbolic link"), ("a link to a directory", "dir_link/secret.pf", "symbolic link"),
+            ("a pipe", "pipe.pf", "not a trace"), ("a text", "text.pf", "not a trace"), ("a directory", "planted", "not a trace|cannot open"),
+            ("an option", "--help", "the directories contain no trace"), ("the standard input", "-", "the directories contain no trace"),
+            ("a descriptor", "/proc/self/fd/0", "the directories contain no trace"), ("no text", 7, "must be a string"), ("an empty text", "", "is empty"),
             ("a NUL", "app.pf\0x", "NUL"), ("a long text", "x" * 70000, "too long"), ("null", None, "must be a string|: the argument '")):
         refused(s, "the trace is " + name, "report", {"trace": trace}, reason)
     for name, tool, arguments, reason in (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: relay_peers.py SONDA_RELAY FOLDER
+# usage: relay_peers.py SONDA_RELAY DIR
 #
 # Producers and a service with sonda-relay between them, all of which break rules. Speaks TAP.
 import array
@@ -15,8 +15,8 @@ import subprocess
 import sys
 import time
 
-program, folder = sys.argv[1:]
-there = folder + '/relay'
+program, directory = sys.argv[1:]
+there = directory + '/relay'
 n = bad = 0
 
 
@@ -90,7 +90,7 @@ class Relay:
         self.service = service or listen_tcp()
         self.port = self.service.getsockname()[1]
         read, write = os.pipe()
-        self.log = open(folder + '/log', 'w+')
+        self.log = open(directory + '/log', 'w+')
         self.process = subprocess.Popen([program, *more], stderr=self.log, stdin=subprocess.DEVNULL, pass_fds=[write], env={
             **os.environ, 'PERFETTO_RELAY_SOCK_NAME': f'localhost:{self.port}', 'PERFETTO_PRODUCER_SOCK_NAME': there,
             'PERFETTO_MACHINE_NAME': 'guest', 'TRACED_RELAY_NOTIFY_FD': str(write), **environment})

@@ -22,7 +22,7 @@ With cgroup-waits the trace only has waits that the kernel counted, of the conta
 
 With histograms the trace only has two histograms of events, by name and by control group, with hostile packets among them.
 
-With titles app and hog have set one, and server is a program in a folder.
+With titles app and hog have set one, and server is a program in a directory.
 """
 import re
 import struct

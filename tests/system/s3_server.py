@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A strict S3 server for tests: python3 s3_server.py FOLDER [CERTIFICATE]
+"""A strict S3 server for tests: python3 s3_server.py DIR [CERTIFICATE]
 
 It prints its port, and keeps the objects in memory. It checks what a careless store would let pass:
 the signature of exactly the bytes that arrived, the date, the hash of the body, the order and the
-encoding of the query, sizes of parts. FOLDER gets `log`, a line for each request; GET /-state
+encoding of the query, sizes of parts. DIR gets `log`, a line for each request; GET /-state
 returns what the bucket has, /-get/KEY an object. /-reset/FAULT@NUMBER,... empties the bucket and the log;
 /-faults/FAULT@NUMBER,... only the log; /-clock/SECONDS puts its clock forward. A fault happens at the request of this number (from 1), or at each (*):
 
@@ -15,9 +15,9 @@ returns what the bucket has, /-get/KEY an object. /-reset/FAULT@NUMBER,... empti
     lose        does what was asked, and closes the connection without an answer
     half        does what was asked, and closes the connection in the middle of the answer
     skew        403 RequestTimeTooSkewed
-    rotate      from now on has another key, which it writes into FOLDER/keys
+    rotate      from now on has another key, which it writes into DIR/keys
     redirect    302, to itself
-    kill        kills the process of FOLDER/pid before the request is done
+    kill        kills the process of DIR/pid before the request is done
     killdone    kills it when the request is done, before the answer
 """
 import calendar
@@ -38,7 +38,7 @@ SECRET = FIRST_SECRET
 PART_MIN = 5 << 20
 LIST_MAX = int(os.environ.get("LIST_MAX", 3))
 
-folder = sys.argv[1]
+directory = sys.argv[1]
 faults, objects, uploads, stores = {}, {}, {}, {}
 requests = clock_ahead = 0
 
@@ -185,14 +185,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def kill(self):
-        with open(folder + "/pid") as f:
+        with open(directory + "/pid") as f:
             os.kill(int(f.read()), signal.SIGKILL)
         self.close_connection = True
 
     def rotate_key(self):
         global SECRET
         SECRET = "rotated"
-        with open(folder + "/keys", "w") as f:
+        with open(directory + "/keys", "w") as f:
             os.chmod(f.name, 0o600)
             f.write(f"[default]\naws_access_key_id = {ACCESS}\naws_secret_access_key = {SECRET}\n")
 
@@ -211,7 +211,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             faults.clear()
             faults.update(reversed(f.split("@")) for f in self.path[9:].split(",") if f)
             requests = 0
-            open(folder + "/log", "w").close()
+            open(directory + "/log", "w").close()
             return self.answer(200, {}, b"")
         if self.path.startswith("/-reset/"):
             for table in (objects, uploads, stores, faults):
@@ -219,7 +219,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             faults.update(reversed(f.split("@")) for f in self.path[8:].split(",") if f)
             requests = 0
             SECRET = FIRST_SECRET
-            open(folder + "/log", "w").close()
+            open(directory + "/log", "w").close()
             return self.answer(200, {}, b"")
         requests += 1
         fault = faults.get(str(requests), faults.get("*"))
@@ -259,7 +259,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except Refused as r:
             status = r.status
             out = f"<?xml version='1.0' encoding='UTF-8'?>\n<Error><Code>{r.code}</Code><Message>a &lt;test&gt;</Message></Error>".encode()
-        with open(folder + "/log", "a") as f:
+        with open(directory + "/log", "a") as f:
             f.write(f"{requests} {self.command} {self.path} {status} {fault or ''}\n")
         if fault == "killdone":
             return self.kill()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Peers that say who they are not, speak for others, promise and do not keep it, and want what is
- * not theirs, frame by frame against the service on the sockets of the environment. The folder of
- * the sockets must be open to other users, who are tried where we may become one.
+ * not theirs, frame by frame against the service on the sockets of the environment. The directory
+ * of the sockets must be open to other users, who are tried where we may become one.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -299,7 +299,7 @@ static bool expressions_that_would_hang_or_crash_are_refused(void)
 static bool existing_files_are_never_written(void)
 {
 	char dir[] = "/tmp/service-hostile-XXXXXX", path[4][64], config[512], byte;
-	const char *names[] = {"file", "link", "dangling", "folder"};
+	const char *names[] = {"file", "link", "dangling", "directory"};
 	int fd;
 
 	begin(0);

@@ -11,14 +11,14 @@ needs_built "$PRELOAD"
 begin
 add_trace web-2 1 && add_trace web-1 2 && add_trace web-1 3
 copy_bucket "$TMP/original"
-cp -r "$TMP/original" "$FOLDER"
-compact_folder --remove
-verdict "a folder" $? "$TMP/err"
+cp -r "$TMP/original" "$DIR"
+compact_dir --remove
+verdict "a directory" $? "$TMP/err"
 files >"$TMP/expected"
 
-# In a folder, after a kill, readers of the manifests find each trace in merged/ or, whole, in v1/.
+# In a directory, after a kill, readers of the manifests find each trace in merged/ or, whole, in v1/.
 nothing_is_lost() {
-  python3 - "$FOLDER" "$TMP/original" <<'END' >"$TMP/out" 2>&1
+  python3 - "$DIR" "$TMP/original" <<'END' >"$TMP/out" 2>&1
 import glob, hashlib, json, os, sys
 os.chdir(sys.argv[1])
 merged = set()
@@ -37,15 +37,15 @@ END
 }
 bad="" kills=0
 for ((at = 1; at < 3000; at++)); do
-  rm -rf "$FOLDER" && cp -r "$TMP/original" "$FOLDER"
-  { KILL_AT=$at LD_PRELOAD=$PRELOAD compact_folder --remove; } 2>/dev/null
+  rm -rf "$DIR" && cp -r "$TMP/original" "$DIR"
+  { KILL_AT=$at LD_PRELOAD=$PRELOAD compact_dir --remove; } 2>/dev/null
   code=$?
   [ $code = 0 ] && break
   kills=$((kills + 1))
   nothing_is_lost || bad+=" lost:$at"
-  compact_folder --remove && files | same "$TMP/expected" /dev/stdin || bad+=" $at"
+  compact_dir --remove && files | same "$TMP/expected" /dev/stdin || bad+=" $at"
 done
-no_offenders "a folder, killed before each of $kills calls" "$bad"
+no_offenders "a directory, killed before each of $kills calls" "$bad"
 [ $kills -gt 100 ]
 verdict "the calls are those of both processes" $?
 

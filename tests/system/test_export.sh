@@ -56,7 +56,7 @@ works "CSV" --csv -o "$TMP/t.csv" "$TRACE"
 cmp "$TMP/out" "$TMP/t.csv/sched.csv" && [ -s "$TMP/t.csv/slice.csv" ] && [ -s "$TMP/t.csv/thread.csv" ]
 verdict "a file is a table" $?
 mode_is 700 "$TMP/t.csv" && mode_is 600 "$TMP"/t.csv/*
-verdict "only its owner can read the folder" $?
+verdict "only its owner can read the directory" $?
 
 # ---- JSON and folded stacks ----
 
@@ -113,16 +113,16 @@ works "the default name" --folded sched "$TMP/copy.pftrace"
 [ "$(cat "$TMP/out")" = "$TMP/copy.folded" ] && cmp "$TMP/copy.folded" "$TMP/t.folded"
 verdict "is that of the trace" $?
 fails "an output that exists is not replaced" 1 'already exists; replace it with --force' --folded sched "$TMP/copy.pftrace"
-fails "a folder that exists is not replaced" 1 'already exists' --csv -o "$TMP/t.csv" "$TRACE"
+fails "a directory that exists is not replaced" 1 'already exists' --csv -o "$TMP/t.csv" "$TRACE"
 works "with --force an output is replaced" --force --folded sched "$TMP/copy.pftrace"
-works "with --force a folder is replaced" --force --csv -o "$TMP/t.csv" "$GENERIC"
+works "with --force a directory is replaced" --force --csv -o "$TMP/t.csv" "$GENERIC"
 "$SONDA" sql --csv "$GENERIC" "select * from ftrace_event" | cmp - "$TMP/t.csv/ftrace_event.csv"
-verdict "with --force a folder has the new tables" $?
+verdict "with --force a directory has the new tables" $?
 touch "$TMP/t.csv/notes.txt"
-fails "with --force a folder with other files is not replaced" 1 'files other than' --force --csv -o "$TMP/t.csv" "$TRACE"
+fails "with --force a directory with other files is not replaced" 1 'files other than' --force --csv -o "$TMP/t.csv" "$TRACE"
 [ -e "$TMP/t.csv/notes.txt" ] && "$SONDA" sql --csv "$GENERIC" "select * from ftrace_event" | cmp - "$TMP/t.csv/ftrace_event.csv"
-verdict "a refused export leaves the folder as it is" $?
-fails "a folder is not replaced by a file" 1 'is a folder' --force --json -o "$TMP/t.csv" "$TRACE"
+verdict "a refused export leaves the directory as it is" $?
+fails "a directory is not replaced by a file" 1 'is a directory' --force --json -o "$TMP/t.csv" "$TRACE"
 for form in --json --sqlite --csv; do
   (ulimit -f 4; "$SONDA" export $form -o "$TMP/full" "$TRACE" >"$TMP/out" 2>"$TMP/err")
   [ $? = 1 ] && grep -q "cannot write $TMP/full" "$TMP/err" && [ ! -e "$TMP/full" ]

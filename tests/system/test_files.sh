@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Traces that sondad writes itself, and everything that can go wrong with a file: a disk that is full, a folder that
+# Traces that sondad writes itself, and everything that can go wrong with a file: a disk that is full, a directory that
 # goes, a reader that hangs up, a service that is killed. Packets are numbered, so what is in the file can be checked:
 # it begins with the first, no number is left out, and the last one is whole.
 . "$(dirname "$0")/lib.sh"
@@ -46,13 +46,13 @@ record
 [ $? != 0 ] && grep -q 'File exists' "$TMP/record.log" && whole check $packets "$TMP/trace"
 verdict "the same path again is refused, and the file is as it was" $? "$TMP/record.log"
 
-# Below the folder, by no way around.
+# Below the directory, by no way around.
 mkdir "$TMP/elsewhere" && ln -s "$TMP/elsewhere" "$TMP/link"
 for path in "/tmp/sonda-test-outside-$$" "$TMP/../sonda-test-outside-$$" "$TMP/link/trace"; do
   config 3000 "output_path: \"$path\""
   record
   [ $? != 0 ] && grep -q 'the tracing service aborted the session: output_path' "$TMP/record.log" && [ ! -e "$path" ]
-  verdict "${path##*/tmp/} is no file below the folder" $? "$TMP/record.log"
+  verdict "${path##*/tmp/} is no file below the directory" $? "$TMP/record.log"
 done
 
 # A file is its consumer's, and nobody else reads it.
@@ -61,7 +61,7 @@ record
 [ "$(stat -c '%a %u' "$TMP/mine")" = "600 $(id -u)" ]
 verdict "a file has mode 0600 and belongs to the consumer's user" $? "$TMP/record.log"
 if [ "$(id -u)" = 0 ]; then
-  chmod 711 "$TMP" && chown 4242 "$TMP/consumer" && cp "$B/bin/sonda" "$TMP/sonda" # others may not reach the build folder
+  chmod 711 "$TMP" && chown 4242 "$TMP/consumer" && cp "$B/bin/sonda" "$TMP/sonda" # others may not reach the build directory
   config 300 "output_path: \"$TMP/of4242\""
   chmod 644 "$TMP/config"
   timeout 60 setpriv --reuid 4242 --clear-groups env SONDA_SERVICE_USER=0 "$TMP/sonda" record -c "$TMP/config" >"$TMP/record.log" 2>&1 &&
@@ -75,7 +75,7 @@ if [ "$(id -u)" = 0 ] && ! grep -q "no sandbox" "$TMP/service.log"; then
   config 3000 "output_path: \"$TMP/theirs/trace\""
   record
   [ $? != 0 ] && grep -q 'Permission denied.*can be passed' "$TMP/record.log"
-  verdict "the folder of somebody else is refused, with what to do" $? "$TMP/record.log"
+  verdict "the directory of somebody else is refused, with what to do" $? "$TMP/record.log"
   nice=$(awk '{ print $19 }' "/proc/${PIDS[0]}/stat")
   config 1500 "output_path: \"$TMP/boosted\" priority_boost { policy: POLICY_SCHED_OTHER priority: 7 }"
   # The service sets its priority by its limits, or by CAP_SYS_NICE where root may not raise them (CAP_SYS_RESOURCE).
@@ -156,17 +156,17 @@ start_all $packets && record && [ "$(find "$TMP/many" -type f | wc -l)" = 2 ] &&
 verdict "keep: 2 leaves the newest two" $? "$TMP/record.log"
 stop_all
 
-mkdir "$TMP/folder"
-config 30000 "output_path: \"$TMP/folder/trace\" file_write_period_ms: 100"
+mkdir "$TMP/directory"
+config 30000 "output_path: \"$TMP/directory/trace\" file_write_period_ms: 100"
 start_all 200000
 record &
 recorder=$!
-until [ -s "$TMP/folder/trace" ]; do sleep 0.1; done
-exec 8<"$TMP/folder/trace"
-rm -r "$TMP/folder"
+until [ -s "$TMP/directory/trace" ]; do sleep 0.1; done
+exec 8<"$TMP/directory/trace"
+rm -r "$TMP/directory"
 wait $recorder
 [ $? != 0 ] && grep -q 'it was removed' "$TMP/record.log"
-verdict "a folder that vanishes ends the session, and the consumer is reported" $? "$TMP/record.log"
+verdict "a directory that vanishes ends the session, and the consumer is reported" $? "$TMP/record.log"
 "$COUNTER" begin 1 <&8 >"$TMP/check.log" 2>&1
 verdict "what was written is whole" $? "$TMP/check.log"
 exec 8<&-

@@ -85,10 +85,10 @@ sed -n 3p "$TMP/got" | grep -qx ' 50.0 %  Many calls: sys_epoll_wait 2300 times'
 verdict "--file: a finding of the user, ordered with the others" $? "$TMP/got" "$TMP/err"
 finding "$TMP/mine/slow_disk.sql" "${head[@]}" "SELECT 'mine' AS name, 1 AS n, 4.9 AS share_pct"
 [ -z "$(found --file "$TMP/mine" "$T")" ]
-verdict "--file: a folder; a finding of a built-in name replaces that" $? "$TMP/json" "$TMP/err"
+verdict "--file: a directory; a finding of a built-in name replaces that" $? "$TMP/json" "$TMP/err"
 cp "$TMP/mine/slow_disk.sql" "$XDG_CONFIG_HOME/sonda/findings"
 [ -z "$(found "$T")" ]
-verdict "findings in the user's folder are used" $? "$TMP/json" "$TMP/err"
+verdict "findings in the user's directory are used" $? "$TMP/json" "$TMP/err"
 rm "$XDG_CONFIG_HOME/sonda/findings/slow_disk.sql"
 
 bad=$TMP/bad.sql

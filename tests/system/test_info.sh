@@ -81,13 +81,13 @@ protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/h
 "$SONDA" info "$TMP/hour" >"$TMP/out" 2>"$TMP/err"
 shows "a long duration in the config" '^  config   3600 s, buffer 0 of 1 MiB$'
 
-mkdir "$TMP/folder" && cd "$TMP/folder" || exit 2
+mkdir "$TMP/directory" && cd "$TMP/directory" || exit 2
 "$SONDA" info >"$TMP/out" 2>"$TMP/err"
-[ $? = 1 ] && grep -q '^sonda: info: this folder contains no trace; name a file$' "$TMP/err"
-verdict "a folder without a trace" $?
+[ $? = 1 ] && grep -q '^sonda: info: this directory contains no trace; name a file$' "$TMP/err"
+verdict "a directory without a trace" $?
 cp "$TRACE" older && touch -d yesterday older && cp "$TRACE" newer
 "$SONDA" info >"$TMP/out" 2>"$TMP/err" && grep -q '^sonda: info: newer is the newest trace here$' "$TMP/err"
-verdict "without FILE: the newest trace of the folder" $?
+verdict "without FILE: the newest trace of the directory" $?
 shows "its summary" '^Recorded .* to newer$'
 echo "1..$N"
 exit $BAD

@@ -69,6 +69,6 @@ check "uninstall leaves nothing" test ! -e "$TMP/usr"
 mkdir -p "$TMP/usr/bin" "$TMP/usr/include" "$TMP/usr/share/man/man1"
 tools/install.sh install "$B" "" "$TMP/usr" && tools/install.sh install "$B" "" "$TMP/usr"
 tools/install.sh uninstall "$B" "" "$TMP/usr"
-check "uninstall_leaves_the_folders_that_were_there_before" test "$(cd "$TMP/usr" && find . | sort | tr '\n' ' ')" = \
+check "uninstall_leaves_the_dirs_that_were_there_before" test "$(cd "$TMP/usr" && find . | sort | tr '\n' ' ')" = \
   ". ./bin ./include ./share ./share/man ./share/man/man1 "
 exit $BAD

@@ -114,7 +114,7 @@ wakeups() { # how often its threads have waited
 before=$(wakeups)
 for i in $(seq 2000); do : >"$TMP/flood$i"; done
 [ "$before" ] && woken=$(($(wakeups) - before)) && [ $woken -lt 100 ]
-verdict "2,000 new files in the folder of the socket wake a program that waits for a service a few times" $?
+verdict "2,000 new files in the directory of the socket wake a program that waits for a service a few times" $?
 rm -f "$TMP"/flood*
 start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" && said ready "$TMP/said"
 verdict "a program that was there before the service is connected" $? "$TMP/said" "$TMP/errors"

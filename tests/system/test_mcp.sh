@@ -3,7 +3,7 @@
 #
 # check: long
 #
-# sonda mcp over standard input and output: the protocol, hostile lines and arguments, files outside its folders, pages; and
+# sonda mcp over standard input and output: the protocol, hostile lines and arguments, files outside its directories, pages; and
 # questions about planted recordings that its tools alone answer (mcp_client.py).
 . "$(dirname "$0")/../lib.sh"
 needs_commands protoc python3
@@ -24,16 +24,16 @@ done
 rm -f "$T"/load/*.txtpb "$T"/load/*.json
 cp "$T/app.pf" "$TMP/outside/secret.pf"
 ln -s ../outside/secret.pf "$T/link.pf"
-ln -s ../outside "$T/folder_link"
+ln -s ../outside "$T/dir_link"
 mkfifo "$T/pipe.pf"
 echo text >"$T/text.pf"
 verdicts_of python3 tests/system/mcp_client.py "$SONDA" "$T" "$TMP/outside"
 no_offenders "no file was made outside" "$(find "$TMP/outside" -type f ! -name secret.pf)"
 
 "$SONDA" mcp >"$TMP/got" 2>&1
-[ $? = 2 ] && grep -q 'FOLDER is missing' "$TMP/got"
-verdict "without a folder it does not start" $? "$TMP/got"
+[ $? = 2 ] && grep -q 'DIR is missing' "$TMP/got"
+verdict "without a directory it does not start" $? "$TMP/got"
 "$SONDA" mcp /nosuch </dev/null >"$TMP/got" 2>&1
-[ $? = 1 ] && grep -q 'cannot open the folder /nosuch' "$TMP/got"
-verdict "a folder that is not there" $? "$TMP/got"
+[ $? = 1 ] && grep -q 'cannot open the directory /nosuch' "$TMP/got"
+verdict "a directory that is not there" $? "$TMP/got"
 exit $BAD

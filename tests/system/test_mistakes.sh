@@ -27,7 +27,7 @@ echo "$sources cmd_trace_start_delay { min_delay_ms: 5 }" >delay.cfg
 echo 'no trace' >text.pftrace
 printf '\n\n{"traceEvents":[]}\n' >blank.pftrace
 : >empty.pftrace
-mkdir folder
+mkdir directory
 gzip -c good.pftrace >good.pftrace.gz
 printf '\377\0\1' >bytes.pftrace
 cp good.pftrace same.pftrace
@@ -125,7 +125,7 @@ rows <<'END'
 2 | record -c good.cfg -o ./good.cfg | -o './good.cfg' is the config; choose another name
 2 | record -c good.pftrace | good.pftrace is a trace, not a trace config; to read it: sonda report good.pftrace
 2 | record -c /dev/zero | cannot read the config /dev/zero: too large for a trace config
-2 | record -c folder | cannot read the config folder: Is a directory
+2 | record -c directory | cannot read the config directory: Is a directory
 2 | record -c empty.cfg | empty.cfg
 2 | record -c nothing.cfg | no data_sources
 2 | record -c trigger.cfg | activate_triggers
@@ -146,19 +146,19 @@ rows <<'END'
 1 | sql /dev/null select(1) | cannot read /dev/null: it is a device
 1 | sql empty.pftrace select(1) | empty.pftrace is empty
 1 | sql none.pftrace select | none.pftrace: No such file
-1 | info folder | cannot read folder: it is not a regular file
+1 | info directory | cannot read directory: it is not a regular file
 1 | open none.pftrace | cannot open none.pftrace: No such file
-1 | open folder | cannot open folder: it is not a regular file
+1 | open directory | cannot open directory: it is not a regular file
 1 | open empty.pftrace | empty.pftrace is empty
 1 | open text.pftrace | text.pftrace is text, not a Perfetto trace
 1 | export --sqlite none.pftrace | cannot open none.pftrace: No such file
 1 | export --sqlite text.pftrace | text.pftrace is text, not a Perfetto trace
 1 | export --sqlite -o none/x good.pftrace | cannot write none/x: No such file or directory
-1 | export --csv -o folder good.pftrace | folder already exists; replace it with --force, or choose another name
+1 | export --csv -o directory good.pftrace | directory already exists; replace it with --force, or choose another name
 1 | cut --to 1 -o x none.pftrace | cannot open none.pftrace: No such file
 1 | cut --to 1 -o x text.pftrace | text.pftrace is text, not a Perfetto trace
 1 | cut --to 1 -o x empty.pftrace | empty.pftrace is empty
-1 | cut --to 1 -o x folder | cannot read folder: it is not a regular file
+1 | cut --to 1 -o x directory | cannot read directory: it is not a regular file
 1 | cut --to 1 -o good.pftrace good.pftrace | already exists; replace it with --force
 1 | cut --from 99 -o x good.pftrace | --from is after the end of the trace, which is
 1 | split --every 1 text.pftrace | text.pftrace is text, not a Perfetto trace
@@ -166,14 +166,14 @@ rows <<'END'
 1 | report none.pftrace | cannot open none.pftrace: No such file
 1 | report text.pftrace | text.pftrace is text, not a Perfetto trace
 1 | report empty.pftrace | empty.pftrace is empty
-1 | report folder | cannot read folder: Is a directory
+1 | report directory | cannot read directory: Is a directory
 1 | report sched --from 99 good.pftrace | the trace has no data between --from and --to; its length is
 1 | report sched -p nobody good.pftrace | good.pftrace has no process or thread 'nobody'
 1 | report --machine 7 good.pftrace | has no data from machine 7; sonda sql good.pftrace .select . from machine. lists them
 1 | report --html -o none/x.html good.pftrace | cannot write none/x.html: No such file or directory
 1 | report --memory 1k good.pftrace | needs more than 1 KiB of memory; allow more with --memory SIZE
 1 | sql text.pftrace select(1) | text.pftrace is text, not a Perfetto trace
-1 | sql folder select(1) | cannot read folder: Is a directory
+1 | sql directory select(1) | cannot read directory: Is a directory
 1 | sql good.pftrace select*from(shced) | no such table: shced; did you mean sched\?
 1 | sql good.pftrace select*from(zzzzzzzz) | no such table: zzzzzzzz; .tables at the prompt of sonda sql -i lists them
 1 | sql good.pftrace select(nam)from(thread) | no such column: nam
@@ -285,8 +285,8 @@ for words in "report --no-pager" "report --json" "info" "sql --csv"; do
 done
 try "a daemon with an argument" 2 "^sondad: unexpected argument 'extra'; see sondad --help" sondad extra
 try "another daemon with an argument" 2 "unexpected argument 'extra'; see --help" sonda-probes extra
-try "an output in a folder that is not there" 1 'cannot write /nonexistent/x: No such file' sonda record -c good.cfg -o /nonexistent/x
-try "an output that is a folder" 1 'cannot write folder: Is a directory' sonda record -c good.cfg -o folder
+try "an output in a directory that is not there" 1 'cannot write /nonexistent/x: No such file' sonda record -c good.cfg -o /nonexistent/x
+try "an output that is a directory" 1 'cannot write directory: Is a directory' sonda record -c good.cfg -o directory
 if command -v script >/dev/null; then
   script -qec 'sonda record -c good.cfg -o - 2>log; echo "code $?" >>log' /dev/null >/dev/null 2>&1 </dev/null
   grep -q 'is binary and is not written to a terminal; use -o FILE' log && grep -q 'code 2' log
@@ -314,7 +314,7 @@ rows <<'END'
 1 | record --detach flight -c good.cfg | already
 1 | record -c relative.cfg | output_path
 1 | snapshot flight -o /nonexistent/x | cannot write /nonexistent/x: No such file
-1 | snapshot flight -o folder | cannot write folder: Is a directory
+1 | snapshot flight -o directory | cannot write directory: Is a directory
 END
 # A producer that does not answer: the duration is over before it has started.
 echo "$sources duration_ms: 100 flush_timeout_ms: 100 data_source_stop_timeout_ms: 100" >late.cfg

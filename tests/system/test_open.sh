@@ -80,7 +80,7 @@ verdict "a refusal allows nothing" $?
 answers "other files are not served" 404 GET /etc/passwd
 answers "no path leads out" 404 GET /../../../../../etc/passwd
 answers "nor an encoded one" 404 GET /%2e%2e/%2e%2e/etc/passwd
-answers "nor a folder" 404 GET /
+answers "nor a directory" 404 GET /
 answers "POST is refused" 501 POST /ring_losses.pftrace
 answers "HEAD says the length" 200 HEAD /ring_losses.pftrace Origin $UI
 grep -qix "content-length: $(stat -c %s "$TRACE")" "$TMP/got"
@@ -247,7 +247,7 @@ gzip -c "$TRACE" >"$TMP/trace.gz"
 fails "no file" 2 'FILE is missing'
 fails "two files" 2 'only one FILE can be given' "$TRACE" "$TRACE"
 fails "no such file" 1 'No such file' "$TMP/none"
-fails "a folder" 1 'not a regular file' "$TMP"
+fails "a directory" 1 'not a regular file' "$TMP"
 fails "a pipe" 1 'not a regular file' "$TMP/pipe"
 fails "an empty file" 1 'is empty' "$TMP/empty"
 for file in page.html text part trace.gz; do

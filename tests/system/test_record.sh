@@ -63,7 +63,7 @@ rm -f a.pftrace
 
 config 'buffers { size_kb: 65536 fill_policy: DISCARD }'
 record 0 --strict -c "$TMP/config" -o a.pftrace -- sh -c 'echo out; sleep 1.5; exit 3' &&
-  [ "$(cat "$TMP/stdout")" = out ] && grep -q "command  'sh' ended with exit code 3" "$TMP/log" &&
+  [ "$(cat "$TMP/stdout")" = out ] && grep -q "command  'sh' exited with code 3" "$TMP/log" &&
   "$COUNTER" check 2000 <a.pftrace >>"$TMP/log"
 verdict "a command: as long as it runs, every packet in the file; its end is reported" $? "$TMP/log"
 rm -f a.pftrace
@@ -224,12 +224,12 @@ verdict "private daemons: names of processes" $? "$TMP/log"
 ! grep -q 'no tracing service' "$TMP/log" && grep -q '^  cost .* s of CPU for a private sondad and sonda-probes' "$TMP/log"
 verdict "private daemons: the summary has their cost" $? "$TMP/log"
 rm -f a.pftrace
-# What a recording of its own lets others see: the mode of the folder of its sockets.
+# What a recording of its own lets others see: the mode of the directory of its sockets.
 record 0 -c "$TMP/config" -o a.pftrace -- sh -c 'stat -c %a "$TMPDIR"/sonda-* >"$0"' "$TMP/mode" && [ "$(cat "$TMP/mode")" = 700 ]
 verdict "private daemons: no other user reaches their sockets" $? "$TMP/log"
 rm -f a.pftrace
 [ -z "$(find "$TMPDIR" -mindepth 1)" ]
-verdict "private daemons: no folder is left" $?
+verdict "private daemons: no directory is left" $?
 record 0 -q -c "$TMP/config" -- true && [ "$(find . -regextype egrep -regex './trace-.*-[0-9]{8}T[0-9]{6}-[0-9a-f]{6}\.pftrace' | wc -l)" = 1 ] && [ ! -s "$TMP/log" ]
 verdict "private daemons: without -o the file names host and time" $? "$TMP/log"
 rm -f trace-*.pftrace

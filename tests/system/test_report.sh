@@ -209,8 +209,8 @@ python3 tests/system/report_trace.py "$B/gen/fields.h" "$TMP/titles.pf" titles |
 TRACE=$TMP/titles.pf
 backends=$'postgres: bench COMMIT\npostgres: bench/a idle'
 rows "the title that a process has set is its name" "$backends" Processes process cpu --by process -p 'postgres*'
-rows "a pattern without a slash is that of the program, without its folder" /usr/lib/x/server Processes process cpu --by process -p 's*r'
-run "not that of a folder" 1 '^$' 'has no process or thread .lib\*' cpu -p 'lib*' "$TRACE"
+rows "a pattern without a slash is that of the program, without its directory" /usr/lib/x/server Processes process cpu --by process -p 's*r'
+run "not that of a directory" 1 '^$' 'has no process or thread .lib\*' cpu -p 'lib*' "$TRACE"
 rows "with a slash it is that of the path" /usr/lib/x/server Processes process cpu --by process -p '/usr/lib/*/server'
 run "and no wildcard matches a slash" 1 '^$' 'has no process or thread ./usr/\*/server' cpu -p '/usr/*/server' "$TRACE"
 "$SONDA" export --folded sched -o - "$TRACE" 2>&1 | cut -d';' -f1 | sort -u | grep postgres >"$TMP/got"
@@ -336,16 +336,16 @@ run "without losses it says nothing of them" 0 '^CPUs' '^$' cpu "$TRACE"
 verdict "and has no key" $?
 
 # ---- which file
-(cd "$TMP" && cp trace.pf newest && printf '\nno trace\n' >later && mkdir folder)
+(cd "$TMP" && cp trace.pf newest && printf '\nno trace\n' >later && mkdir directory)
 run_here() { (cd "$TMP" && touch later && "$SONDA" report "$@" >out 2>err); }
 touch -d '2001-01-01' "$TRACE"
 run_here cpu
 [ $? = 0 ] && grep -q '^sonda: report: newest is the newest trace here$' "$TMP/err" && grep -q '(sonda report sched)' "$TMP/out"
-verdict "without a file it is the newest trace of the folder, which it names" $? "$TMP/err" "$TMP/out"
+verdict "without a file it is the newest trace of the directory, which it names" $? "$TMP/err" "$TMP/out"
 run_here why app
 verdict "why PID without a file" $? "$TMP/err"
-(cd "$TMP/folder" && "$SONDA" report 2>../err)
-[ $? = 1 ] && grep -q 'this folder contains no trace; name a file' "$TMP/err"
+(cd "$TMP/directory" && "$SONDA" report 2>../err)
+[ $? = 1 ] && grep -q 'this directory contains no trace; name a file' "$TMP/err"
 verdict "no trace here: exit code 1" $? "$TMP/err"
 
 # ---- mistakes

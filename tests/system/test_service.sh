@@ -133,7 +133,7 @@ check "the child ends with it" test ! -e "/proc/${files:-none}"
 if [ "$(id -u)" = 0 ] && ! grep -q "no sandbox" "$TMP/log"; then
   start "$sondad" --output-dir "$TMP"
   files=$(pgrep -P "$pid" -x sonda-files)
-  check "with an output folder it is the child that has CAP_CHOWN" test "$(status CapPrm "$files") $((0x$(status CapPrm) & 1))" = \
+  check "with an output directory it is the child that has CAP_CHOWN" test "$(status CapPrm "$files") $((0x$(status CapPrm) & 1))" = \
     "0000000000000001 0"
   stop TERM
 fi
@@ -147,7 +147,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && ! grep -q "no sandbox"
   check "processes of its user may not look into it" test "$(status Uid) $(stat -c %u "/proc/$pid/maps")" = "4242 0"
   stop TERM
 fi
-check "an output folder must be there" refuses 1 "$TMP/none: No such file" "$sondad" --output-dir "$TMP/none"
+check "an output directory must be there" refuses 1 "$TMP/none: No such file" "$sondad" --output-dir "$TMP/none"
 check "no socket is left" test ! -e "$TMP/producer"
 # The only user that such a namespace has is root.
 if [ "$(id -u)" = 0 ] && unshare --user --map-root-user true 2>/dev/null && ! grep -q "no sandbox" "$TMP/log"; then
@@ -281,7 +281,7 @@ check "half of Android's sockets are an error" refuses 1 ANDROID_SOCKET_traced_c
 
 check "TCP is refused" refuses 1 'allow-remote' env PERFETTO_PRODUCER_SOCK_NAME=127.0.0.1:32278 "$sondad"
 check "vsock is refused" refuses 1 'must be a unix socket' env PERFETTO_CONSUMER_SOCK_NAME=vsock://1:20 "$sondad"
-check "a folder that is not there is named" refuses 1 "$TMP/no/such" \
+check "a directory that is not there is named" refuses 1 "$TMP/no/such" \
   env PERFETTO_CONSUMER_SOCK_NAME="$TMP/no/such" "$sondad"
 check "no socket is left by a failed start" test ! -e "$TMP/producer"
 

@@ -21,7 +21,7 @@ verdict "two traces are shipped" $?
 ask_store state >"$TMP/expected"
 python3 - "$PORT" "$TMP/expected" "$TMP/from" <<'END' >"$TMP/out" 2>&1
 import hashlib, json, re, sys, urllib.request
-port, state, folder = sys.argv[1:]
+port, state, directory = sys.argv[1:]
 rows = [line.split() for line in open(state)]
 assert all(r[2] == "1" for r in rows), rows
 objects = {r[0]: r[1] for r in rows}
@@ -29,7 +29,7 @@ get = lambda key: urllib.request.urlopen(f"http://127.0.0.1:{port}/-get/{key}").
 manifests = [json.loads(get(k)) for k in objects if "/manifests/" in k]
 named = set()
 for m in manifests:
-    source = open(f"{folder}/{m['source']}", "rb").read()
+    source = open(f"{directory}/{m['source']}", "rb").read()
     sha = hashlib.sha256(source).hexdigest()
     assert m["uuid"][:8] == sha[:8] and m["uuid"][14] == "8", m["uuid"]
     for f in m["files"]:
@@ -106,7 +106,7 @@ printf x | dd of="$(echo "$TMP"/spool/ready/*/sched.parquet)" conv=notrunc statu
 ship --from "$TMP/from" "$TMP/spool" "$URL" && grep -q 'has changed' "$TMP/err" && ! ask_store state | grep manifests
 verdict "a trace whose table has changed in the spool gets no manifest" $?
 ship --from "$TMP/from" "$TMP/spool" && [ "$(ls "$TMP/spool/bad/"*/list | wc -l)" = 1 ]
-verdict "and is moved to the folder bad" $?
+verdict "and is moved to the directory bad" $?
 
 begin
 mkdir "$TMP/many" "$TMP/status"

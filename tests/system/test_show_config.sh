@@ -3,7 +3,7 @@
 # tracefs: none
 #
 # sonda record --show-config: what it prints makes the same config again, in text and in binary, and records nothing.
-# Presets of folders win over those of the program.
+# Presets of directories win over those of the program.
 . "$(dirname "$0")/../lib.sh"
 details() { cat "$TMP/log"; }
 SOURCE=$PWD

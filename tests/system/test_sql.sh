@@ -54,10 +54,10 @@ echo "create perfetto macro b(x Expr) returns Expr as (\$x * 2);" >"$TMP/modules
 echo "include perfetto module own.a; include perfetto module own.circle; create perfetto table c as select 1 as n;" >"$TMP/modules/own/circle.sql"
 printf 'select 1;\n  select nope from sched;\n' >"$TMP/modules/own/bad.sql"
 ln -s "$TMP" "$TMP/modules/out"
-check "modules of a folder" 0 $'x\n6' '^$' --csv --modules "$TMP/modules" "$TRACE" "include perfetto module own.circle; select a(3) as x"
+check "modules of a directory" 0 $'x\n6' '^$' --csv --modules "$TMP/modules" "$TRACE" "include perfetto module own.circle; select a(3) as x"
 check "a mistake in a module" 1 '' 'module own.bad: no such column: nope \(line 2, column 10\)' --modules "$TMP/modules" "$TRACE" "include perfetto module own.*"
-check "a module outside of the folder" 1 '' 'is not a module name' --modules "$TMP/modules" "$TRACE" "include perfetto module own...a"
-check "no folder of modules" 1 '' '--modules: cannot open' --modules "$TMP/none" "$TRACE" "select 1"
+check "a module outside of the directory" 1 '' 'is not a module name' --modules "$TMP/modules" "$TRACE" "include perfetto module own...a"
+check "no directory of modules" 1 '' '--modules: cannot open' --modules "$TMP/none" "$TRACE" "select 1"
 check "a table in its dialect" 0 $'n\n7' '^$' --csv "$TRACE" " -- a comment
   create perfetto table t(n long) as select 7 as n; select n from t;"
 functions="create perfetto function f(a long, t STRING) returns long as select \$a + length(\$t);
@@ -107,7 +107,7 @@ check "the first mistake ends it" 1 $'1\n1' 'syntax error' --csv "$TRACE" "selec
 check "no such file" 1 '' "cannot open $TMP/none: No such file" "$TMP/none" "select 1"
 echo "this is text, not protobuf" >"$TMP/text"
 check "not a trace" 1 '' 'not a Perfetto trace' "$TMP/text" "select 1"
-check "a folder" 1 '' 'Is a directory' "$TMP" "select 1"
+check "a directory" 1 '' 'Is a directory' "$TMP" "select 1"
 check "too little memory" 1 '' 'needs more than 16 KiB of memory; allow more with --memory' --memory 16k "$TRACE" "select 1"
 for kind in clocks:8000 descriptors:24; do
   python3 tests/system/linear_trace.py "$B/gen/fields.h" ${kind%:*} ${kind#*:} "$TMP/hostile.pf"

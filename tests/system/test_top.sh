@@ -66,7 +66,7 @@ verdict "a line of JSON a screen" $? "$TMP/said"
   'import json, sys; sys.exit([p["pid"] for p in json.load(sys.stdin)["processes"]] != [int(sys.argv[1])])' $$
 verdict "one process" $? "$TMP/err"
 left_nothing
-verdict "nothing is left in the folder for sockets" $? <(ls -lA "$TMP/run")
+verdict "nothing is left in the directory for sockets" $? <(ls -lA "$TMP/run")
 
 # ---- the terminal ----
 
@@ -210,5 +210,5 @@ on_screen "a dumb terminal gets lines" terminal_shows '^lost '
 verdict "NO_COLOR has no alternate screen" $? <(terminal_screen)
 terminal_end
 left_nothing
-verdict "nothing is left in the folder for sockets" $? <(ls -lA "$TMP/run")
+verdict "nothing is left in the directory for sockets" $? <(ls -lA "$TMP/run")
 exit $BAD

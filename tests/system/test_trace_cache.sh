@@ -134,20 +134,20 @@ for mode in 640 604 666; do
 done
 rm -rf "$C" && report >/dev/null && begin && chmod 755 "$C"
 report >"$TMP/got" && cmp "$TMP/want" "$TMP/got" && ! used
-verdict "a folder that others may read is not used" $? "$TMP/err"
+verdict "a directory that others may read is not used" $? "$TMP/err"
 rm -rf "$C" && report >/dev/null && F=$(ls "$C"/*.store) && mv "$F" "$TMP/elsewhere" && ln -s "$TMP/elsewhere" "$F"
 report >"$TMP/got" && cmp "$TMP/want" "$TMP/got"
 verdict "a link in place of the file" $? "$TMP/err"
-rm -rf "$C" && mkdir "$TMP/other_folder" && chmod 700 "$TMP/other_folder" && ln -s "$TMP/other_folder" "$C"
-report >"$TMP/got" && cmp "$TMP/want" "$TMP/got" && [ -z "$(ls "$TMP/other_folder")" ]
-verdict "a link in place of the folder" $? "$TMP/err"
+rm -rf "$C" && mkdir "$TMP/other_dir" && chmod 700 "$TMP/other_dir" && ln -s "$TMP/other_dir" "$C"
+report >"$TMP/got" && cmp "$TMP/want" "$TMP/got" && [ -z "$(ls "$TMP/other_dir")" ]
+verdict "a link in place of the directory" $? "$TMP/err"
 if [ "$(id -u)" = 0 ]; then
   rm -rf "$C" && report >/dev/null && begin && chown 4242 "$C"/*.store
   report >"$TMP/got" && cmp "$TMP/want" "$TMP/got" && ! used
   verdict "a file of another user is not used" $? "$TMP/err"
   rm -rf "$C" && chown 4242 "$XDG_CACHE_HOME"
   report >"$TMP/got" && cmp "$TMP/want" "$TMP/got" && [ ! -e "$C" ]
-  verdict "root makes no folder in one of another user" $? "$TMP/err"
+  verdict "root makes no directory in one of another user" $? "$TMP/err"
   chown 0 "$XDG_CACHE_HOME"
 fi
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: trace_dat.py OUT FOLDER [OPTION]...    writes a trace.dat with the pages and formats of FOLDER (tests/data/ftrace/*)
+# usage: trace_dat.py OUT DIR [OPTION]...    writes a trace.dat with the pages and formats of DIR (tests/data/ftrace/*)
 #
 #     --version 6|7   --compression none|zlib|zstd   --clock NAME   --date MICROSECONDS   --offset NS   --tsc MULTIPLIER,SHIFT,OFFSET
-#     --second FOLDER   the pages of a second buffer, "second"      --tail BYTES   leaves out the end of the file
+#     --second DIR   the pages of a second buffer, "second"      --tail BYTES   leaves out the end of the file
 #     --pages N         only the first N pages of each CPU
 #     --big-endian
 #
@@ -18,7 +18,7 @@ import zlib
 
 parser = argparse.ArgumentParser()
 parser.add_argument('out')
-parser.add_argument('folder')
+parser.add_argument('directory')
 parser.add_argument('--version', default='6')
 parser.add_argument('--compression', default='none')
 parser.add_argument('--clock', default='boot')
@@ -59,13 +59,13 @@ def count_records(page):
     return n
 
 
-def pages_of(folder):
-    return [read(path)[:args.pages * PAGE] for path in sorted(glob.glob(f'{folder}/cpu*.pages'))]
+def pages_of(directory):
+    return [read(path)[:args.pages * PAGE] for path in sorted(glob.glob(f'{directory}/cpu*.pages'))]
 
 
-def stats_of(folder, name):
+def stats_of(directory, name):
     stats = [] if not name else [f'\nBuffer: {name}\n\n'.encode()]
-    for i, path in enumerate(sorted(glob.glob(f'{folder}/cpu*.stats'))):
+    for i, path in enumerate(sorted(glob.glob(f'{directory}/cpu*.stats'))):
         stats.append(b'CPU: %d\n' % i + read(path))
     return stats
 
@@ -87,17 +87,17 @@ def formats(groups):
     # Each group with the formats of its events.
     out = []
     for group in groups:
-        paths = sorted(glob.glob(f'{args.folder}/events/{group}/*/format'))
+        paths = sorted(glob.glob(f'{args.directory}/events/{group}/*/format'))
         if args.second:
             paths += sorted(p for p in glob.glob(f'{args.second}/events/{group}/*/format')
-                            if not os.path.exists(p.replace(args.second, args.folder)))
+                            if not os.path.exists(p.replace(args.second, args.directory)))
         out.append((group, [read(path) for path in paths]))
     return out
 
 
-groups = sorted({os.path.basename(path) for folder in (args.folder, args.second) if folder
-                 for path in glob.glob(f'{folder}/events/*') if os.path.isdir(path)})
-header_page = read(f'{args.folder}/events/header_page')
+groups = sorted({os.path.basename(path) for directory in (args.directory, args.second) if directory
+                 for path in glob.glob(f'{directory}/events/*') if os.path.isdir(path)})
+header_page = read(f'{args.directory}/events/header_page')
 header = b'header_page\0' + struct.pack('<Q', len(header_page)) + header_page + b'header_event\0' + struct.pack('<Q', 2) + b'x\n'
 ftrace = formats(['ftrace'])[0][1]
 ftrace_formats = struct.pack('<I', len(ftrace)) + b''.join(struct.pack('<Q', len(f)) + f for f in ftrace)
@@ -108,7 +108,7 @@ for group, texts in others:
     event_formats += b''.join(struct.pack('<Q', len(f)) + f for f in texts)
 kallsyms = b'ffffffff81000000 T first_function\nffffffff82000000 T last_function\nffffffff83000000 D data\n'
 kallsyms = struct.pack('<I', len(kallsyms)) + kallsyms
-printk_path = f'{args.folder}/printk_formats'
+printk_path = f'{args.directory}/printk_formats'
 printk = read(printk_path) if os.path.exists(printk_path) else b''
 printk = struct.pack('<I', len(printk)) + printk
 cmdlines = args.cmdlines.encode()
@@ -121,10 +121,10 @@ if args.offset is not None:
     options.append((7, b'%d\0' % args.offset))
 if args.tsc:
     options.append((14, struct.pack('<IIQ', *map(int, args.tsc.split(',')))))
-options += [(2, text + b'\0') for text in stats_of(args.folder, '')]
+options += [(2, text + b'\0') for text in stats_of(args.directory, '')]
 if args.second:
     options += [(2, text + b'\0') for text in stats_of(args.second, 'second')]
-buffers = [('', pages_of(args.folder))] + ([('second', pages_of(args.second))] if args.second else [])
+buffers = [('', pages_of(args.directory))] + ([('second', pages_of(args.second))] if args.second else [])
 head = b'\x17\x08\x44tracing' + args.version.encode() + b'\0' + bytes([args.big_endian, 8]) + struct.pack('<I', PAGE)
 
 

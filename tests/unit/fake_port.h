@@ -165,7 +165,7 @@ static inline void fake_on_accept(evutil_socket_t fd, short what, void *ctx)
 	msgsock_new(p->loop, peer, 16u << 20, &fake_port_ops, p, &p->peer);
 }
 
-/* Listens on a socket in a folder of its own. The fields above `calls` are the test's to set. */
+/* Listens on a socket in a directory of its own. The fields above `calls` are the test's to set. */
 static inline void fake_port_open(struct fake_port *p, struct event_base *loop)
 {
 	struct err_text e;

@@ -14,7 +14,7 @@
  *		proc_remove_all();
  *	}
  *
- *	FIXTURE_TEST(an_empty_folder_has_no_tasks)
+ *	FIXTURE_TEST(an_empty_dir_has_no_tasks)
  *	{
  *		assert_int_equal(...);
  *	}

@@ -87,7 +87,7 @@ function bash(    v, i, name, list) {
 	print "  *)"
 	print "    case $kind in"
 	print "    files) mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\"; compgen -f -- \"$cur\") && compopt -o filenames 2>/dev/null ;;"
-	print "    folders) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\") && compopt -o filenames 2>/dev/null ;;"
+	print "    directories) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\") && compopt -o filenames 2>/dev/null ;;"
 	print "    any | - | '') mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\") ;;"
 	print "    *)"
 	print "      words+=\" $(_sonda_names $kind \"${COMP_WORDS[@]:2}\" | cut -f 1)\""
@@ -192,8 +192,8 @@ function zsh_action(k) {
 		return ""
 	if (k == "files")
 		return ":file:_files"
-	if (k == "folders")
-		return ":folder:_files -/"
+	if (k == "directories")
+		return ":directory:_files -/"
 	if (k == "any")
 		return ":value: "
 	if (choice(k) != "")
@@ -246,7 +246,7 @@ function fish(    v, i, name, line, all) {
 function fish_values(k, is_option) {
 	if (k == "-")
 		return ""
-	if (k == "files" || k == "folders")
+	if (k == "files" || k == "directories")
 		return is_option ? " -r -F" : " -F"
 	if (k == "any")
 		return " -x"

@@ -19,8 +19,8 @@ function kind_of(argument, option, text) {
 		return "presets"
 	if (argument ~ /^(FILE|SCRIPT)/)
 		return "files"
-	if (argument ~ /^(DIR|FOLDER)/)
-		return "folders"
+	if (argument ~ /^(DIR|DIR)/)
+		return "directories"
 	if (argument ~ /^EVENT/)
 		return "events"
 	if (argument ~ /^CATEGOR/)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh
 #
-# What the programs say of themselves, for manual.sh and completion.sh. Sourced in the top folder.
+# What the programs say of themselves, for manual.sh and completion.sh. Sourced in the top directory.
 
 rows_of() { # PROGRAMS PROGRAM [VERB]: the rows of its --help, see help_rows.awk
   if [ $# = 3 ]; then

@@ -4,7 +4,7 @@
 # usage: tools/manual/manual.sh PROGRAMS TO
 #
 # Writes the man pages into TO/man1 ... TO/man8. Nothing in them is written twice: verbs and options come from --help of the
-# programs in the folder PROGRAMS, fields from protos/, functions from include/, the rest from docs/. A verb, option, field
+# programs in the directory PROGRAMS, fields from protos/, functions from include/, the rest from docs/. A verb, option, field
 # or function that is added is in the next build's pages.
 #
 #	sonda(1)           verbs, and README.md's example

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: SRC=FOLDER OUT=FOLDER CC=... CXX=... CFLAGS=... [CXXFLAGS=...] LIB_FUZZING_ENGINE=... [WORK=FOLDER] build.sh
+# usage: SRC=DIR OUT=DIR CC=... CXX=... CFLAGS=... [CXXFLAGS=...] LIB_FUZZING_ENGINE=... [WORK=DIR] build.sh
 #
 # The build of OSS-Fuzz, which sets these variables. Compiles the repository in SRC/sonda, and puts into OUT every fuzz target
 # of tests/fuzz, its corpus as NAME_seed_corpus.zip, and what it needs at run time: machines that run targets have the

@@ -33,8 +33,8 @@ struct database {
 	struct module_names included;
 	struct module_names numbered_from_1; /* PERFETTO tables; see renumber_rows_from_zero() */
 	unsigned include_depth;
-	char folder[PATH_MAX]; /* of modules; "": none */
-	const char *module; /* borrowed: the file of that folder that runs now; NULL: none */
+	char dir[PATH_MAX]; /* of modules; "": none */
+	const char *module; /* borrowed: the file of that directory that runs now; NULL: none */
 	struct strbuf left_out; /* functions of such files */
 	unsigned n_left_out;
 };
@@ -171,7 +171,7 @@ static int run_text(struct database *d, const char *text, struct err_text *e)
 
 static int include_module(struct database *d, const char *name, struct err_text *e)
 {
-	const char *folder = *d->folder ? d->folder : NULL, *outer = d->module;
+	const char *dir = *d->dir ? d->dir : NULL, *outer = d->module;
 	struct strbuf text = {0};
 	struct err_text why;
 	int r;
@@ -185,8 +185,8 @@ static int include_module(struct database *d, const char *name, struct err_text 
 	if (r < 0)
 		return r;
 	d->include_depth++;
-	d->module = sql_modules_have_file(folder, name) ? name : NULL;
-	r = sql_modules_read(folder, name, &text, &why);
+	d->module = sql_modules_have_file(dir, name) ? name : NULL;
+	r = sql_modules_read(dir, name, &text, &why);
 	if (r == 0)
 		r = run_text(d, text.s, &why);
 	d->module = outer;
@@ -199,7 +199,7 @@ static int include_modules(struct database *d, struct statement *s, const char *
 			   struct err_text *e)
 {
 	struct module_names names;
-	int r = sql_modules_find(*d->folder ? d->folder : NULL, name, &names, e);
+	int r = sql_modules_find(*d->dir ? d->dir : NULL, name, &names, e);
 
 	if (r < 0)
 		return r;
@@ -687,7 +687,7 @@ sqlite3 *database_sqlite(struct database *d)
 	return d->db;
 }
 
-int database_use_modules(struct database *d, const char *folder, struct err_text *e)
+int database_use_modules(struct database *d, const char *dir, struct err_text *e)
 {
-	return sql_modules_open_folder(folder, d->folder, sizeof(d->folder), e);
+	return sql_modules_open_dir(dir, d->dir, sizeof(d->dir), e);
 }

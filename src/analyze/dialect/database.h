@@ -20,11 +20,11 @@ void database_close(struct database *d);
 /* For statements that SQLite itself understands. */
 sqlite3 *database_sqlite(struct database *d);
 
-/* Looks for modules in this folder before those of this program. The folder holds the modules, or
- * is a checkout of Perfetto. Returns 0, or -errno and sets e. */
-int database_use_modules(struct database *d, const char *folder, struct err_text *e);
+/* Looks for modules in this directory before those of this program. The directory holds the
+ * modules, or is a checkout of Perfetto. Returns 0, or -errno and sets e. */
+int database_use_modules(struct database *d, const char *dir, struct err_text *e);
 
-/* A function in such a folder's modules is left out if its statement needs something that is
+/* A function in such a directory's modules is left out if its statement needs something that is
  * missing here. Writes a sentence about the functions left out since the last call; returns false
  * if there are none. */
 bool database_pop_left_out(struct database *d, struct err_text *ret);

@@ -13,7 +13,7 @@
 #include "base/core/mem.h"
 #include "base/system/fs.h"
 
-#define FOLDER_DEPTH_MAX 8u
+#define DIR_DEPTH_MAX 8u
 
 /* The first text has the views that are always there. The others are modules. */
 #define BUILT_IN (&sql_texts[1])
@@ -57,7 +57,7 @@ int module_names_add(struct module_names *names, const char *name, struct err_te
 }
 
 /* Returns true for parts of letters, digits and _, with a '.' between them, and maybe ".*" at the
- * end: the name of a file in the folder, never of one outside. */
+ * end: the name of a file in the directory, never of one outside. */
 static bool is_module_name(const char *name, bool *ret_is_package)
 {
 	size_t n = strlen(name), part = 0;
@@ -83,25 +83,25 @@ static const char *find_built_in(const char *name)
 }
 
 /* Writes the path of the module's file. Returns false if it is too long. */
-static bool make_path(const char *folder, const char *name, const char *end, char path[PATH_MAX])
+static bool make_path(const char *dir, const char *name, const char *end, char path[PATH_MAX])
 {
-	int n = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+	int n = snprintf(path, PATH_MAX, "%s/%s", dir, name);
 
 	if (n < 0 || n >= PATH_MAX - 4)
 		return false;
-	for (char *c = path + strlen(folder) + 1; *c; c++)
+	for (char *c = path + strlen(dir) + 1; *c; c++)
 		if (*c == '.')
 			*c = '/';
 	strcpy(path + n, end);
 	return true;
 }
 
-bool sql_modules_have_file(const char *folder, const char *name)
+bool sql_modules_have_file(const char *dir, const char *name)
 {
 	char path[PATH_MAX];
 	struct stat st;
 
-	return folder && make_path(folder, name, ".sql", path) && stat(path, &st) == 0 &&
+	return dir && make_path(dir, name, ".sql", path) && stat(path, &st) == 0 &&
 	       S_ISREG(st.st_mode);
 }
 
@@ -110,7 +110,7 @@ bool sql_modules_have_file(const char *folder, const char *name)
 struct package_walk {
 	struct module_names *names;
 	struct err_text *e;
-	const char *folder, *package;
+	const char *dir, *package;
 	unsigned depth;
 };
 
@@ -126,10 +126,10 @@ static int package_walk_add(void *ctx, const char *file, unsigned char type)
 	    !is_module_name(name, &is_package) || is_package)
 		return 0;
 	if (is_file)
-		return sql_modules_have_file(w->folder, name) && !module_names_has(w->names, name)
+		return sql_modules_have_file(w->dir, name) && !module_names_has(w->names, name)
 			       ? module_names_add(w->names, name, w->e)
 			       : 0;
-	if (w->depth == FOLDER_DEPTH_MAX || !make_path(w->folder, name, "", path))
+	if (w->depth == DIR_DEPTH_MAX || !make_path(w->dir, name, "", path))
 		return 0;
 	inner.package = name;
 	inner.depth++;
@@ -137,10 +137,10 @@ static int package_walk_add(void *ctx, const char *file, unsigned char type)
 	return 0;
 }
 
-static int find_package(const char *folder, const char *package, struct module_names *ret,
+static int find_package(const char *dir, const char *package, struct module_names *ret,
 			struct err_text *e)
 {
-	struct package_walk walk = {.names = ret, .e = e, .folder = folder, .package = package};
+	struct package_walk walk = {.names = ret, .e = e, .dir = dir, .package = package};
 	size_t n = strlen(package);
 	char path[PATH_MAX];
 	int r = 0;
@@ -148,7 +148,7 @@ static int find_package(const char *folder, const char *package, struct module_n
 	for (const struct sql_text *m = BUILT_IN; m->name && r == 0; m++)
 		if (!strncmp(m->name, package, n) && m->name[n] == '.')
 			r = module_names_add(ret, m->name, e);
-	if (r == 0 && folder && make_path(folder, package, "", path))
+	if (r == 0 && dir && make_path(dir, package, "", path))
 		r = fs_each(path, package_walk_add, &walk);
 	return r == -ENOENT || r == -ENOTDIR ? 0 : r;
 }
@@ -160,12 +160,12 @@ static int compare_names(const void *a, const void *b)
 
 /* ---- the doors ---- */
 
-static int sql_modules_explain(const char *folder, const char *name, struct err_text *e)
+static int sql_modules_explain(const char *dir, const char *name, struct err_text *e)
 {
 	char best[STR_NEAREST_SIZE];
 	struct str_nearest n;
 
-	for (size_t i = 0; i < ARRAY_SIZE(left_out) && !folder; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(left_out) && !dir; i++) {
 		size_t len = strlen(left_out[i]);
 
 		if (!strncmp(name, left_out[i], len) && (name[len] == '.' || !name[len]))
@@ -182,10 +182,10 @@ static int sql_modules_explain(const char *folder, const char *name, struct err_
 			       str_nearest_get(&n));
 	return err_set(e, -EINVAL,
 		       "no module is named '%s'%s%s; docs/reference/sql.md lists sonda's modules",
-		       name, folder ? " in " : "", folder ? folder : "");
+		       name, dir ? " in " : "", dir ? dir : "");
 }
 
-int sql_modules_find(const char *folder, const char *name, struct module_names *ret,
+int sql_modules_find(const char *dir, const char *name, struct module_names *ret,
 		     struct err_text *e)
 {
 	struct module_names names = {.n = 0};
@@ -198,14 +198,14 @@ int sql_modules_find(const char *folder, const char *name, struct module_names *
 			       name);
 	if (is_package) {
 		snprintf(package, sizeof(package), "%.*s", (int)strlen(name) - 2, name);
-		r = find_package(folder, package, &names, e);
+		r = find_package(dir, package, &names, e);
 		if (names.n)
 			qsort(names.v, names.n, sizeof(*names.v), compare_names);
-	} else if (sql_modules_have_file(folder, name) || find_built_in(name)) {
+	} else if (sql_modules_have_file(dir, name) || find_built_in(name)) {
 		r = module_names_add(&names, name, e);
 	}
 	if (r == 0 && !names.n)
-		r = sql_modules_explain(folder, name, e);
+		r = sql_modules_explain(dir, name, e);
 	if (r < 0)
 		module_names_deinit(&names);
 	else
@@ -213,26 +213,26 @@ int sql_modules_find(const char *folder, const char *name, struct module_names *
 	return r;
 }
 
-int sql_modules_read(const char *folder, const char *name, struct strbuf *ret, struct err_text *e)
+int sql_modules_read(const char *dir, const char *name, struct strbuf *ret, struct err_text *e)
 {
 	const char *text = find_built_in(name);
 	char path[PATH_MAX];
 	int r;
 
-	if (sql_modules_have_file(folder, name) && make_path(folder, name, ".sql", path)) {
+	if (sql_modules_have_file(dir, name) && make_path(dir, name, ".sql", path)) {
 		r = fs_read_file(path, MODULE_BYTES_MAX, ret);
 		if (r < 0)
 			return err_set(e, r, "cannot read %s: %s", path, strerror(-r));
 	} else if (text) {
 		strbuf_puts(ret, text);
 	} else {
-		return sql_modules_explain(folder, name, e);
+		return sql_modules_explain(dir, name, e);
 	}
 	strbuf_puts(ret, "");
 	return ret->failed ? err_set(e, -ENOMEM, "out of memory") : 0;
 }
 
-int sql_modules_open_folder(const char *path, char *ret, size_t size, struct err_text *e)
+int sql_modules_open_dir(const char *path, char *ret, size_t size, struct err_text *e)
 {
 	static const char in_checkout[] = "src/trace_processor/perfetto_sql/stdlib";
 	struct stat st;
@@ -244,5 +244,5 @@ int sql_modules_open_folder(const char *path, char *ret, size_t size, struct err
 		return err_set(e, -ENAMETOOLONG, "%.100s...: the name is too long", path);
 	if (stat(path, &st) < 0)
 		return err_set(e, -errno, "cannot open %s: %s", path, strerror(errno));
-	return S_ISDIR(st.st_mode) ? 0 : err_set(e, -ENOTDIR, "%s is not a folder", path);
+	return S_ISDIR(st.st_mode) ? 0 : err_set(e, -ENOTDIR, "%s is not a directory", path);
 }

@@ -9,7 +9,7 @@
 #include "base/text/str.h"
 
 /*
- * Modules that INCLUDE PERFETTO MODULE runs: those of this program, and files of a folder, where
+ * Modules that INCLUDE PERFETTO MODULE runs: those of this program, and files of a directory, where
  * a.b is a/b.sql. A file takes the place of this program's module of the same name.
  */
 
@@ -21,9 +21,9 @@ struct module_names {
 	size_t n, cap;
 };
 
-/* Finds the modules of a name, or of a package "a.*". folder: may be NULL. Returns 0; or -EINVAL if
- * there are none, or -ENOMEM or another -errno, and sets e. */
-int sql_modules_find(const char *folder, const char *name, struct module_names *ret,
+/* Finds the modules of a name, or of a package "a.*". directory: may be NULL. Returns 0; or -EINVAL
+ * if there are none, or -ENOMEM or another -errno, and sets e. */
+int sql_modules_find(const char *dir, const char *name, struct module_names *ret,
 		     struct err_text *e);
 bool module_names_has(const struct module_names *names, const char *name);
 /* Returns 0, or -ENOMEM and sets e. */
@@ -32,11 +32,11 @@ int module_names_add(struct module_names *names, const char *name, struct err_te
 bool module_names_remove(struct module_names *names, const char *name);
 void module_names_deinit(struct module_names *names);
 
-/* folder: may be NULL. */
-bool sql_modules_have_file(const char *folder, const char *name);
+/* directory: may be NULL. */
+bool sql_modules_have_file(const char *dir, const char *name);
 /* Appends the text of a module that was found. Returns 0, or -errno and sets e. */
-int sql_modules_read(const char *folder, const char *name, struct strbuf *ret, struct err_text *e);
+int sql_modules_read(const char *dir, const char *name, struct strbuf *ret, struct err_text *e);
 
-/* Finds the folder of the modules: the one in a checkout of Perfetto, or else the folder itself.
- * Returns 0, or -errno if there is none, and sets e. */
-int sql_modules_open_folder(const char *path, char *ret, size_t size, struct err_text *e);
+/* Finds the directory of the modules: the one in a checkout of Perfetto, or else the directory
+ * itself. Returns 0, or -errno if there is none, and sets e. */
+int sql_modules_open_dir(const char *path, char *ret, size_t size, struct err_text *e);

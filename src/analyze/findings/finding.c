@@ -161,7 +161,7 @@ static int finding_read_head(struct finding *f, struct head_line *l)
 	return f->n_thresholds ? 0 : line_error(l, "the file has no line '-- @threshold ...'");
 }
 
-/* Returns the part of the path that is the name: without the folder and ".sql". */
+/* Returns the part of the path that is the name: without the directory and ".sql". */
 static char *finding_name_of_path(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
@@ -279,20 +279,20 @@ static int compare_file_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int finding_list_add_folder(struct finding_list *l, const char *folder, struct err_text *e)
+static int finding_list_add_dir(struct finding_list *l, const char *dir, struct err_text *e)
 {
 	struct name_array names = {0};
 	char path[PATH_MAX];
-	int r = fs_each(folder, add_sql_file_name, &names);
+	int r = fs_each(dir, add_sql_file_name, &names);
 
 	if (r < 0)
-		err_set(e, r, "cannot read %s: %s", folder, strerror(-r));
+		err_set(e, r, "cannot read %s: %s", dir, strerror(-r));
 	if (names.n)
 		qsort(names.of, names.n, sizeof(*names.of), compare_file_names);
 	for (size_t i = 0; i < names.n; i++) {
 		if (r == 0) {
-			r = fs_join(path, sizeof(path), folder, names.of[i]);
-			r = r < 0 ? err_set(e, r, "%s: %s", folder, strerror(-r))
+			r = fs_join(path, sizeof(path), dir, names.of[i]);
+			r = r < 0 ? err_set(e, r, "%s: %s", dir, strerror(-r))
 				  : finding_list_add_file(l, path, e);
 		}
 		free(names.of[i]);
@@ -307,7 +307,7 @@ int finding_list_add(struct finding_list *l, const char *path, struct err_text *
 
 	if (stat(path, &st) < 0)
 		return err_set(e, -errno, "cannot read %s: %s", path, strerror(errno));
-	return S_ISDIR(st.st_mode) ? finding_list_add_folder(l, path, e)
+	return S_ISDIR(st.st_mode) ? finding_list_add_dir(l, path, e)
 				   : finding_list_add_file(l, path, e);
 }
 

@@ -46,7 +46,7 @@ struct finding_threshold {
 
 /* All texts are the finding's own. */
 struct finding {
-	char *name; /* of the file, without its folder and ".sql" */
+	char *name; /* of the file, without its directory and ".sql" */
 	char *path; /* as errors name the file */
 	char *sql; /* the whole file */
 	char *head; /* a copy of it, which the members below point into */
@@ -79,8 +79,8 @@ unsigned finding_line_of(const struct finding *f, int offset);
 /* Adds the findings that are built in. Returns 0, or a negative errno and sets e. */
 int finding_list_add_built_in(struct finding_list *l, struct err_text *e);
 
-/* Adds the finding of a file, or those of all files *.sql of a folder in the order of their names.
- * A finding replaces an earlier one of the same name. Returns 0, or -errno and sets e. */
+/* Adds the finding of a file, or those of all files *.sql of a directory in the order of their
+ * names. A finding replaces an earlier one of the same name. Returns 0, or -errno and sets e. */
 int finding_list_add(struct finding_list *l, const char *path, struct err_text *e);
 
 void finding_list_deinit(struct finding_list *l);

@@ -13,7 +13,7 @@
  * Statements of findings may also use these tables:
  *
  *	who(utid, thread, tid, process, pid, program, upid, is_kernel)
- *		names for people; thread has no number; process: without the folder;
+ *		names for people; thread has no number; process: without the directory;
  *		program: the name of the main thread; is_kernel: 1 for threads of the kernel
  *	wait_reasons(utid, reason, function, file, time, n)
  *		code_waits('waits'), with the reason 'condition' for a futex of a condition variable
@@ -23,8 +23,8 @@
  *		how long each thread was in these states
  *	held_cpu(utid, holder, time, n, longest, longest_ts, long_time, long_n)
  *		how long each chosen thread was runnable while another thread had its CPU; n: in how
- *		many waits; longest: in one of them, which began at longest_ts; long_time, long_n: of
- *		those of 5 ms or more
+ *		many waits; longest: in one of them, which began at longest_ts; long_time, long_n:
+ *		of those of 5 ms or more
  */
 
 /* Makes these tables (tables.sql) for the window [from, to], in place of those of an earlier call.

@@ -25,6 +25,6 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 
 /*
  * Imports a file, or all bytes of a pipe. fd stays the caller's. Returns what trace_import()
- * returns; -EISDIR for a folder; or -errno of fstat(2), read(2) or mmap(2).
+ * returns; -EISDIR for a directory; or -errno of fstat(2), read(2) or mmap(2).
  */
 int trace_import_file(struct store *s, int fd, struct import_result *ret);

@@ -23,13 +23,13 @@ struct call_fd {
 	bool closes; /* at an exec */
 };
 
-/* The descriptors of a process, and its folder. */
+/* The descriptors of a process, and its directory. */
 struct call_process {
 	int64_t pid; /* key */
 	UT_hash_handle hh;
 	struct call_fd *fds; /* owned */
 	size_t n, cap;
-	char *folder; /* owned; NULL: unknown */
+	char *dir; /* owned; NULL: unknown */
 };
 
 struct call_lines {
@@ -55,7 +55,7 @@ struct call_lines {
 	bool is_applied; /* its effect on descriptors */
 };
 
-/* Whether calls of a name change descriptors, the folder of a process, or make a process. */
+/* Whether calls of a name change descriptors, the directory of a process, or make a process. */
 enum call_change { CHANGE_UNKNOWN, CHANGES_NOTHING, CHANGES_DESCRIPTORS };
 
 /* ---- descriptors ---- */
@@ -65,7 +65,7 @@ static void call_process_free(struct call_process *p)
 	for (size_t i = 0; i < p->n; i++)
 		free(p->fds[i].name);
 	free(p->fds);
-	free(p->folder);
+	free(p->dir);
 	free(p);
 }
 
@@ -113,10 +113,10 @@ static const char *call_process_fd(const struct call_process *p, int64_t fd)
 	return p && fd >= 0 && (uint64_t)fd < p->n ? p->fds[fd].name : NULL;
 }
 
-static void call_process_set_folder(struct call_process *p, char *folder)
+static void call_process_set_dir(struct call_process *p, char *dir)
 {
-	free(p->folder);
-	p->folder = folder;
+	free(p->dir);
+	p->dir = dir;
 }
 
 /* The child of a process begins with copies of its descriptors. */
@@ -136,7 +136,7 @@ static void call_process_fork(struct call_lines *l, const struct call_process *p
 	for (size_t i = 0; i < p->n; i++)
 		if (p->fds[i].name)
 			call_process_set_fd(c, i, strdup(p->fds[i].name), p->fds[i].closes);
-	call_process_set_folder(c, p->folder ? strdup(p->folder) : NULL);
+	call_process_set_dir(c, p->dir ? strdup(p->dir) : NULL);
 }
 
 static void call_process_exec(struct call_process *p)
@@ -278,29 +278,29 @@ static int find_argument(const struct call_lines *l, char letter)
 	return at ? (int)(at - l->row->args) : -1;
 }
 
-/* The folder that a relative path of an argument is relative to; NULL: unknown. */
-static const char *folder_of_path_argument(const struct call_lines *l, int path)
+/* The directory that a relative path of an argument is relative to; NULL: unknown. */
+static const char *dir_of_path_argument(const struct call_lines *l, int path)
 {
 	if (path > 0 && l->row->args[path - 1] == CALL_DIR_FD && (int)l->args[path - 1] != AT_FDCWD)
 		return call_process_fd(l->process, (int)l->args[path - 1]);
-	return l->process->folder;
+	return l->process->dir;
 }
 
 /* Returns the whole path of an argument, as far as it is known; owned by the caller. */
 static char *get_whole_path_argument(const struct call_lines *l, int arg)
 {
-	const char *path = get_argument_text(l, arg), *folder;
+	const char *path = get_argument_text(l, arg), *dir;
 	struct strbuf b = {0};
 
 	if (!path)
 		return NULL;
-	folder = *path == '/' ? NULL : folder_of_path_argument(l, arg);
-	while (folder && path[0] == '.' && path[1] == '/')
+	dir = *path == '/' ? NULL : dir_of_path_argument(l, arg);
+	while (dir && path[0] == '.' && path[1] == '/')
 		path += 2;
-	if (folder && (!*path || !strcmp(path, ".")))
-		return strdup(folder);
-	if (folder)
-		strbuf_printf(&b, "%s%s", folder, strcmp(folder, "/") != 0 ? "/" : "");
+	if (dir && (!*path || !strcmp(path, ".")))
+		return strdup(dir);
+	if (dir)
+		strbuf_printf(&b, "%s%s", dir, strcmp(dir, "/") != 0 ? "/" : "");
 	strbuf_puts(&b, path);
 	return strbuf_take(&b);
 }
@@ -398,16 +398,16 @@ static void apply_fcntl(struct call_lines *l)
 		l->process->fds[fd].closes = l->args[2] & FD_CLOEXEC;
 }
 
-/* A folder of a failed look-up stays as it is. */
-static void apply_folder(struct call_lines *l)
+/* A directory of a failed look-up stays as it is. */
+static void apply_dir(struct call_lines *l)
 {
 	if (call_is_named(l, "chdir"))
-		call_process_set_folder(l->process, get_whole_path_argument(l, 0));
+		call_process_set_dir(l->process, get_whole_path_argument(l, 0));
 	else if (call_is_named(l, "fchdir"))
-		call_process_set_folder(l->process,
-					copy_or_null(call_process_fd(l->process, (int)l->args[0])));
+		call_process_set_dir(l->process,
+				     copy_or_null(call_process_fd(l->process, (int)l->args[0])));
 	else if (call_is_named(l, "getcwd"))
-		call_process_set_folder(l->process, copy_or_null(get_argument_text(l, 0)));
+		call_process_set_dir(l->process, copy_or_null(get_argument_text(l, 0)));
 }
 
 static bool apply_process(struct call_lines *l)
@@ -503,7 +503,7 @@ static void call_lines_apply(struct call_lines *l)
 		call_process_set_fd(l->process, (uint64_t)l->result, name_of_new_descriptor(l),
 				    makes_close_on_exec(l));
 	else
-		apply_folder(l);
+		apply_dir(l);
 }
 
 void call_lines_add(struct call_lines *l, uint32_t row, uint32_t utid)
@@ -539,7 +539,7 @@ static void put_argument(struct call_lines *l, unsigned i, struct strbuf *b)
 	if (letter == CALL_FD)
 		put_name_of_fd(call_process_fd(l->process, (int)l->args[i]), b);
 	else if (letter == CALL_DIR_FD && (int)l->args[i] == AT_FDCWD)
-		put_name_of_fd(l->process ? l->process->folder : NULL, b);
+		put_name_of_fd(l->process ? l->process->dir : NULL, b);
 	else if (letter == CALL_DIR_FD)
 		put_name_of_fd(call_process_fd(l->process, (int)l->args[i]), b);
 }

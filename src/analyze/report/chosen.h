@@ -19,7 +19,7 @@ struct chosen_subject {
 struct chosen_from {
 	/* The number of a process or thread, or the name of a program or thread, with * and ?. A
 	 * word that names a process or its main thread chooses all threads of the process. The name
-	 * of a program is its file without the folder, unless the word has a '/'. */
+	 * of a program is its file without the directory, unless the word has a '/'. */
 	char *const *words;
 	size_t n_words;
 	const struct chosen_subject *subjects;

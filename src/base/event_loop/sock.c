@@ -311,12 +311,12 @@ static int remove_stale_socket(const struct address *a, struct err_text *e)
  * same time would remove each other's. So each locks the directory first. A lock that is held for
  * longer than a second is ignored. Returns the descriptor or -1.
  */
-static int lock_folder_of_socket(const char *path)
+static int lock_dir_of_socket(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	_cleanup_(freep) char *folder =
+	_cleanup_(freep) char *dir =
 		slash ? strndup(path, MAX((size_t)(slash - path), 1u)) : strdup(".");
-	int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
 	for (int i = 0; fd >= 0 && i < LOCK_TRIES && flock(fd, LOCK_EX | LOCK_NB) < 0; i++)
 		usleep(LOCK_PAUSE_US);
@@ -348,7 +348,7 @@ static int listen_error(int r, const char *address, struct err_text *e)
 			       "path has at most %zu bytes)",
 			       address, sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
 	case -ENOENT:
-		return err_set(e, r, "cannot listen on %s: its folder does not exist", address);
+		return err_set(e, r, "cannot listen on %s: its directory does not exist", address);
 	default:
 		return err_set(e, r, "cannot listen on %s: %s", address, strerror(-r));
 	}
@@ -362,7 +362,7 @@ int sock_listen(const char *address, int *ret_fd, struct err_text *e)
 	bool is_path = r == 0 && sock_family_of(address) == SOCK_FAMILY_UNIX_PATH;
 	/* held to the end */
 	_cleanup_(closep) __attribute__((unused)) int lock =
-		is_path ? lock_folder_of_socket(a.un.sun_path) : -1;
+		is_path ? lock_dir_of_socket(a.un.sun_path) : -1;
 
 	if (is_path)
 		r = remove_stale_socket(&a, &why);
@@ -414,13 +414,13 @@ static const char *default_address(char *(*get)(const char *variable), bool prod
 
 	if (set && *set)
 		return set;
-	if (access(SOCK_ANDROID_FOLDER, X_OK) == 0)
-		return producer ? SOCK_ANDROID_FOLDER "traced_producer"
-				: SOCK_ANDROID_FOLDER "traced_consumer";
+	if (access(SOCK_ANDROID_DIR, X_OK) == 0)
+		return producer ? SOCK_ANDROID_DIR "traced_producer"
+				: SOCK_ANDROID_DIR "traced_consumer";
 	/* In /tmp any user may listen before the service does; in /run only root permits it. */
-	if (geteuid() == 0 || access(SOCK_RUN_FOLDER, X_OK) == 0)
-		return producer ? SOCK_RUN_FOLDER "traced-producer.sock"
-				: SOCK_RUN_FOLDER "traced-consumer.sock";
+	if (geteuid() == 0 || access(SOCK_RUN_DIR, X_OK) == 0)
+		return producer ? SOCK_RUN_DIR "traced-producer.sock"
+				: SOCK_RUN_DIR "traced-consumer.sock";
 	return producer ? "/tmp/perfetto-producer" : "/tmp/perfetto-consumer";
 }
 

@@ -72,13 +72,13 @@ int sock_peer(int fd, uid_t *ret_uid, pid_t *ret_pid);
 
 /*
  * Default addresses of the tracing protocol: the environment's
- * PERFETTO_{PRODUCER,CONSUMER}_SOCK_NAME, else /dev/socket/traced_* if that folder exists (on
- * Android), else /run/perfetto/traced-*.sock if the process is root or can search that folder, else
- * /tmp/perfetto-*. Borrowed from static memory or the environment. The producer's may be a
+ * PERFETTO_{PRODUCER,CONSUMER}_SOCK_NAME, else /dev/socket/traced_* if that directory exists (on
+ * Android), else /run/perfetto/traced-*.sock if the process is root or can search that directory,
+ * else /tmp/perfetto-*. Borrowed from static memory or the environment. The producer's may be a
  * comma-separated list.
  */
-#define SOCK_RUN_FOLDER "/run/perfetto/"
-#define SOCK_ANDROID_FOLDER "/dev/socket/"
+#define SOCK_RUN_DIR "/run/perfetto/"
+#define SOCK_ANDROID_DIR "/dev/socket/"
 const char *sock_default_producer(void);
 const char *sock_default_consumer(void);
 /* The same for a library: a set-user-id program ignores the variables (secure_getenv(3)). */

@@ -100,14 +100,14 @@ int sock_listen_with(const char *address, const struct sock_permissions *p, int 
 	return r < 0 ? r : sock_permissions_set(address, p, e);
 }
 
-void sock_make_run_folder(const char *address)
+void sock_make_run_dir(const char *address)
 {
 	mode_t before;
 
-	if (geteuid() != 0 || !str_starts(address, SOCK_RUN_FOLDER))
+	if (geteuid() != 0 || !str_starts(address, SOCK_RUN_DIR))
 		return;
 	before = umask(022);
-	(void)mkdir(SOCK_RUN_FOLDER, 0755);
+	(void)mkdir(SOCK_RUN_DIR, 0755);
 	umask(before);
 }
 

@@ -7,8 +7,8 @@
 #include "base/core/err.h"
 
 /*
- * What a daemon needs in order to listen: the group and the mode of a socket's file, the folder of
- * the default addresses, and the sockets that systemd passes.
+ * What a daemon needs in order to listen: the group and the mode of a socket's file, the directory
+ * of the default addresses, and the sockets that systemd passes.
  */
 
 /* Group and mode of a socket's file, from --set-socket-permissions. */
@@ -30,9 +30,9 @@ int sock_listen_with(const char *address, const struct sock_permissions *p, int 
 /* The same, without permissions: only this user and root may connect. */
 int sock_listen_for_own_user(const char *address, int *ret_fd, struct err_text *e);
 
-/* As root, creates the folder of the default addresses if the address is in it, unless a unit of
+/* As root, creates the directory of the default addresses if the address is in it, unless a unit of
  * systemd has created it. If this fails, sock_listen() reports the error. */
-void sock_make_run_folder(const char *address);
+void sock_make_run_dir(const char *address);
 
 /* ---- sockets that systemd passes (sd_listen_fds(3)) ---- */
 

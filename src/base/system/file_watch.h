@@ -4,9 +4,10 @@
 #include <limits.h>
 
 /*
- * Reports that a file may have appeared at a path, using an inotify descriptor for its folder.
- * Every user may be able to write into the folder, and a folder that changes all the time must cost
- * the caller little. So the caller does not poll the descriptor for a while after each read:
+ * Reports that a file may have appeared at a path, using an inotify descriptor for its directory.
+ * Every user may be able to write into the directory, and a directory that changes all the time
+ * must cost the caller little. So the caller does not poll the descriptor for a while after each
+ * read:
  *
  *	fd is readable, or pause_ms after the last read are over
  *	  file_watch_read() --> FILE_WATCH_QUIET	polls fd
@@ -25,13 +26,13 @@ struct file_watch {
 };
 
 enum file_watch_event {
-	FILE_WATCH_QUIET, /* nothing has happened in the folder */
+	FILE_WATCH_QUIET, /* nothing has happened in the directory */
 	FILE_WATCH_OTHERS, /* only other names */
 	FILE_WATCH_OURS, /* the file was created, moved there, or has changed its mode */
 };
 
 /* Starts to watch a file. Initialize w with .fd = -1. Returns 0, -EINVAL (a path that ends in a
- * slash), -ENAMETOOLONG or -errno of inotify(7) (-ENOENT: the folder does not exist). */
+ * slash), -ENAMETOOLONG or -errno of inotify(7) (-ENOENT: the directory does not exist). */
 int file_watch_open(struct file_watch *w, const char *path);
 void file_watch_close(struct file_watch *w);
 /* Reads all pending events. Returns FILE_WATCH_OURS also if some were lost. */

@@ -139,18 +139,18 @@ bool fs_exists(const char *path)
 	return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0;
 }
 
-const char *fs_temp_folder(void)
+const char *fs_temp_dir(void)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *directory = getenv("TMPDIR");
 
-	if (folder && *folder)
-		return folder;
+	if (directory && *directory)
+		return directory;
 	return fs_exists("/tmp") ? "/tmp" : "/data/local/tmp";
 }
 
 FILE *fs_temp_file(void)
 {
-	int fd = open(fs_temp_folder(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int fd = open(fs_temp_dir(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	FILE *file = fd >= 0 ? fdopen(fd, "w+") : NULL;
 
 	if (!file && fd >= 0)
@@ -235,7 +235,7 @@ struct fs_nearest {
 	char *best; /* borrowed: for a copy of the name, since readdir(3) reuses its memory */
 };
 
-static int try_folder_entry(void *ctx, const char *name, unsigned char d_type)
+static int try_dir_entry(void *ctx, const char *name, unsigned char d_type)
 {
 	struct fs_nearest *n = ctx;
 
@@ -248,6 +248,6 @@ const char *fs_find_nearest(const char *dir, const char *name, char best[static 
 	struct fs_nearest n = {.best = best};
 
 	str_nearest_init(&n.nearest, name);
-	fs_each(dir, try_folder_entry, &n);
+	fs_each(dir, try_dir_entry, &n);
 	return str_nearest_get(&n.nearest);
 }

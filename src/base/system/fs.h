@@ -36,10 +36,10 @@ int fs_write_all(int fd, const void *data, size_t len);
 const char *fs_error_text(int error);
 
 bool fs_exists(const char *path);
-/* Returns the folder of temporary files: $TMPDIR, else /tmp, else /data/local/tmp, because Android
- * has no /tmp. Borrowed from the environment or static memory. */
-const char *fs_temp_folder(void);
-/* Opens an empty file without a name in that folder, or in /tmp if its file system has none of
+/* Returns the directory of temporary files: $TMPDIR, else /tmp, else /data/local/tmp, because
+ * Android has no /tmp. Borrowed from the environment or static memory. */
+const char *fs_temp_dir(void);
+/* Opens an empty file without a name in that directory, or in /tmp if its file system has none of
  * these. Returns NULL and sets errno on failure. */
 FILE *fs_temp_file(void);
 /* Writes "dir/name" to buf. Returns -ENAMETOOLONG if it does not fit. */

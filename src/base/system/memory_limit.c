@@ -30,25 +30,25 @@ static uint64_t machine_memory(void)
 }
 
 /* Reads a limit from a file. "max" or a missing file means no limit. */
-static uint64_t read_limit_file(const char *folder, const char *name)
+static uint64_t read_limit_file(const char *dir, const char *name)
 {
 	_cleanup_(strbuf_deinit) struct strbuf b = {0};
 	char path[PATH_MAX];
 	uint64_t limit;
 
-	if (fs_join(path, sizeof(path), folder, name) < 0 || fs_read_file(path, 64, &b) < 0)
+	if (fs_join(path, sizeof(path), dir, name) < 0 || fs_read_file(path, 64, &b) < 0)
 		return UINT64_MAX;
 	b.s[strcspn(b.s, "\n")] = '\0';
 	return str_to_u64(b.s, &limit) == 0 ? limit : UINT64_MAX;
 }
 
-static uint64_t read_folder_limit(const char *folder)
+static uint64_t read_dir_limit(const char *dir)
 {
 	static const char *const names[] = {"memory.max", "memory.high", "memory.limit_in_bytes"};
 	uint64_t limit = UINT64_MAX;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		uint64_t one = read_limit_file(folder, names[i]);
+		uint64_t one = read_limit_file(dir, names[i]);
 
 		limit = MIN(limit, one);
 	}
@@ -58,7 +58,7 @@ static uint64_t read_folder_limit(const char *folder)
 /* Returns the lowest limit of the group and of those above it, up to the mount. */
 static uint64_t read_group_limit(const char *mount, const char *group)
 {
-	uint64_t limit = read_folder_limit(mount);
+	uint64_t limit = read_dir_limit(mount);
 	char path[PATH_MAX];
 	char *slash;
 
@@ -66,7 +66,7 @@ static uint64_t read_group_limit(const char *mount, const char *group)
 	    snprintf(path, sizeof(path), "%s%s", mount, group) >= (int)sizeof(path))
 		return limit;
 	while ((slash = strrchr(path, '/')) && strlen(path) > strlen(mount)) {
-		uint64_t one = read_folder_limit(path);
+		uint64_t one = read_dir_limit(path);
 
 		limit = MIN(limit, one);
 		*slash = '\0';

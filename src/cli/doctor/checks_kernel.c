@@ -199,7 +199,7 @@ static int on_process_fd(void *ctx, const char *name, unsigned char d_type)
 	if (n <= 0)
 		return 0;
 	target[n] = '\0';
-	/* An open folder, which some programs use as a lock, traces nothing. */
+	/* An open directory, which some programs use as a lock, traces nothing. */
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return 0;
 	for (const char *const *root = h->m->tracefs; *root; root++)

@@ -18,11 +18,11 @@
 
 void check_clock(struct doctor_machine *m, struct doctor_finding *f)
 {
-	static const char folder[] = "devices/system/clocksource/clocksource0";
+	static const char directory[] = "devices/system/clocksource/clocksource0";
 	static const char *const slow[] = {"hpet", "acpi_pm", "refined-jiffies", "jiffies", "pit"};
 	char name[64], all[256], path[512];
 
-	snprintf(path, sizeof(path), "%s/%s", m->sys, folder);
+	snprintf(path, sizeof(path), "%s/%s", m->sys, directory);
 	doctor_read_line(path, "current_clocksource", name, sizeof(name));
 	doctor_read_line(path, "available_clocksource", all, sizeof(all));
 	for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {

@@ -141,7 +141,7 @@ void check_files(struct doctor_machine *m, struct doctor_finding *f)
 /* ---- the journal ---- */
 
 struct journal {
-	const char *folder; /* the folder that is examined */
+	const char *dir; /* the directory that is examined */
 	char hidden[256]; /* one that this process cannot read; "": none */
 	bool is_readable; /* one can be read */
 };
@@ -152,7 +152,7 @@ static int find_system_journal(void *ctx, const char *name, unsigned char type)
 	struct journal *j = ctx;
 	char path[256], file[256];
 
-	if (fs_join(path, sizeof(path), j->folder, name) ||
+	if (fs_join(path, sizeof(path), j->dir, name) ||
 	    fs_join(file, sizeof(file), path, "system.journal"))
 		return 0;
 	if (!faccessat(AT_FDCWD, file, R_OK, AT_EACCESS))
@@ -166,10 +166,10 @@ void check_journal(struct doctor_machine *m, struct doctor_finding *f)
 {
 	struct journal j = {.is_readable = false};
 
-	for (const char *const *folder = m->journals; *folder; folder++) {
-		j.folder = *folder;
-		if (fs_each(*folder, find_system_journal, &j) == -EACCES)
-			snprintf(j.hidden, sizeof(j.hidden), "%s", *folder);
+	for (const char *const *dir = m->journals; *dir; dir++) {
+		j.dir = *dir;
+		if (fs_each(*dir, find_system_journal, &j) == -EACCES)
+			snprintf(j.hidden, sizeof(j.hidden), "%s", *dir);
 	}
 	if (!j.is_readable && !j.hidden[0]) {
 		doctor_set_finding(

@@ -51,7 +51,7 @@ static const struct doctor_check doctor_checks[] = {
 	{"crash", check_crash, STOPS_NOTHING},
 };
 
-/* Folders of the journal: without and with persistent storage. */
+/* Directories of the journal: without and with persistent storage. */
 static const char *const journals[] = {"/run/log/journal", "/var/log/journal", NULL};
 
 /* Sets m to this machine, the current directory, and the default service. */

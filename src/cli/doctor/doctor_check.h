@@ -48,7 +48,7 @@ struct doctor_machine {
 	const char *boot; /* "/boot" */
 	const char *dir; /* where the trace would be written */
 	const char *const *tracefs; /* possible mount points, best first; ends with NULL */
-	const char *const *journals; /* folders of the systemd journal; ends with NULL */
+	const char *const *journals; /* directories of the systemd journal; ends with NULL */
 	const char *socket; /* socket of consumers; NULL: the default */
 	uid_t uid;
 	enum doctor_service service; /* set by check_service() */

@@ -13,7 +13,7 @@
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "cli/export/export.h"
-#include "cli/export/export_folder.h"
+#include "cli/export/export_dir.h"
 #include "cli/sql_output.h"
 #include "cli/terminal/help.h"
 #include "cli/terminal/verb.h"
@@ -26,10 +26,9 @@ static const char usage[] =
 	"Converts a trace to another program's format. FILE - is standard input. FORM is one "
 	"of:\n\n"
 	"      --json           Chrome's JSON: slices, scheduler, counters, flows\n"
-	"      --csv[=sheet]    a folder with a CSV file for each table; sheet: put ' before text "
-	"that a\n"
+	"      --csv[=sheet]    a directory with a CSV file for each table; sheet: put ' before text that a\n"
 	"                       spreadsheet would run as a formula\n"
-	"      --parquet        a folder with a Parquet file for each table, for DuckDB, "
+	"      --parquet        a directory with a Parquet file for each table, for DuckDB, "
 	"ClickHouse, pandas\n"
 	"      --sqlite         an SQLite database with all tables, and indexes\n"
 	"      --folded WHAT    folded stacks, for flame graphs: slices (own time), sched (time "
@@ -38,8 +37,7 @@ static const char usage[] =
 	"by the\n"
 	"                       code that waited), wakers (ns by the code that ended waits)\n"
 	"      --pprof[=WHAT]   a profile for pprof: stacks (default), waits or wakers\n\n"
-	"  -o, --out FILE     the output; - is standard output (not for SQLite; a folder becomes a "
-	"tar\n"
+	"  -o, --out FILE     the output; - is standard output (not for SQLite; a directory becomes a tar\n"
 	"                     archive);\n"
 	"                     default: the trace's name with .json, .csv, .parquet, .sqlite, "
 	".folded\n"
@@ -70,16 +68,16 @@ struct form {
 	int (*text)(const struct trace_tables *t, FILE *to); /* one stream */
 	int (*path)(const struct trace_tables *t, const struct out_path *out,
 		    struct err_text *e); /* or a file */
-	int (*folder)(const struct trace_tables *t, const struct export_folder *to,
-		      struct err_text *e); /* or several files */
+	int (*dir)(const struct trace_tables *t, const struct export_dir *to,
+		   struct err_text *e); /* or several files */
 	const char *needs; /* forms of stacks: a statement that has a row if the trace has stacks */
 	const char *lacks; /* what the trace lacks otherwise */
 };
 
 static const struct form form_json = {.suffix = "json", .text = export_json};
-static const struct form form_csv = {.suffix = "csv", .folder = export_csv};
-static const struct form form_sheet = {.suffix = "csv", .folder = export_csv_sheet};
-static const struct form form_parquet = {.suffix = "parquet", .folder = export_parquet};
+static const struct form form_csv = {.suffix = "csv", .dir = export_csv};
+static const struct form form_sheet = {.suffix = "csv", .dir = export_csv_sheet};
+static const struct form form_parquet = {.suffix = "parquet", .dir = export_parquet};
 static const struct form form_sqlite = {.suffix = "sqlite", .path = export_sqlite};
 static const struct form form_slices = {
 	.suffix = "folded",
@@ -273,13 +271,13 @@ static int export_parse(int argc, char **argv, struct export_options *o, struct 
 
 /* ---- the output ---- */
 
-static int export_write_folder(const struct export_options *o, const struct out_path *out,
-			       const struct trace_tables *t, struct err_text *e)
+static int export_write_dir(const struct export_options *o, const struct out_path *out,
+			    const struct trace_tables *t, struct err_text *e)
 {
-	struct export_folder to = {.out = out, .tar = stdout, .path = o->out};
-	int r = o->form->folder(t, &to, e);
+	struct export_dir to = {.out = out, .tar = stdout, .path = o->out};
+	int r = o->form->dir(t, &to, e);
 
-	export_folder_finish(&to);
+	export_dir_finish(&to);
 	return r;
 }
 
@@ -305,8 +303,8 @@ static int write_output(const struct export_options *o, const struct out_path *o
 
 	if (o->form->path)
 		return o->form->path(t, out, e);
-	if (o->form->folder)
-		return export_write_folder(o, out, t, e);
+	if (o->form->dir)
+		return export_write_dir(o, out, t, e);
 	to = out_path_open(out, NULL);
 	if (!to)
 		return err_set(e, -errno, "cannot create %s: %s", o->out, strerror(errno));
@@ -340,9 +338,9 @@ static int export_to_path(const struct export_options *o, struct out_path *out, 
 	trace_tables_warn(&tables);
 	r = o->form->needs ? prepare_folded_stacks(o, tables.db, e) : 0;
 	if (r == 0)
-		r = out->hidden	      ? write_output(o, out, &tables, e)
-		    : o->form->folder ? export_write_folder(o, NULL, &tables, e)
-				      : export_write_text(o, &tables, stdout, e);
+		r = out->hidden	   ? write_output(o, out, &tables, e)
+		    : o->form->dir ? export_write_dir(o, NULL, &tables, e)
+				   : export_write_text(o, &tables, stdout, e);
 	trace_tables_close(&tables);
 	return r;
 }
@@ -351,7 +349,7 @@ static int export_run(const struct export_options *o, struct err_text *e)
 {
 	bool is_stdout = !strcmp(o->out, "-");
 	struct out_path out = {0};
-	int r = is_stdout ? 0 : out_path_create(&out, o->out, o->form->folder != NULL, o->force, e);
+	int r = is_stdout ? 0 : out_path_create(&out, o->out, o->form->dir != NULL, o->force, e);
 
 	if (r == 0)
 		r = export_to_path(o, &out, e);

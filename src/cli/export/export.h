@@ -32,7 +32,7 @@ int export_pprof_wakers(const struct trace_tables *t, FILE *to);
 void export_folded_add_frame(struct strbuf *b, const char *name, bool first);
 
 struct out_path;
-struct export_folder;
+struct export_dir;
 
 /* For _cleanup_: ends a statement. */
 DEFINE_DESTRUCTOR(sqlite3_stmt *, sqlite3_finalize)
@@ -49,12 +49,10 @@ int export_for_each_table(sqlite3 *db, char kind,
 bool export_is_alias(const char *name);
 
 /* Each writes a file for each table. Returns 0, or -errno and sets e. */
-int export_csv(const struct trace_tables *t, const struct export_folder *to, struct err_text *e);
+int export_csv(const struct trace_tables *t, const struct export_dir *to, struct err_text *e);
 /* For a spreadsheet: no text in it can be taken for a formula. */
-int export_csv_sheet(const struct trace_tables *t, const struct export_folder *to,
-		     struct err_text *e);
-int export_parquet(const struct trace_tables *t, const struct export_folder *to,
-		   struct err_text *e);
+int export_csv_sheet(const struct trace_tables *t, const struct export_dir *to, struct err_text *e);
+int export_parquet(const struct trace_tables *t, const struct export_dir *to, struct err_text *e);
 
 /* For sonda ship: only the tables that are listed and have rows. */
 struct parquet_choice {
@@ -64,7 +62,7 @@ struct parquet_choice {
 };
 /* Like export_parquet(); choice NULL: all tables. */
 int export_parquet_chosen(const struct trace_tables *t, const struct parquet_choice *choice,
-			  const struct export_folder *to, struct err_text *e);
+			  const struct export_dir *to, struct err_text *e);
 /* Return the trace's uuid, and its losses as a JSON object, which the caller frees; NULL: it has
  * none, or memory runs out. */
 char *export_read_uuid(const struct trace_tables *t);

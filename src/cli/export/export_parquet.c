@@ -15,7 +15,7 @@
 #include "base/core/mem.h"
 #include "base/core/version.h"
 #include "cli/export/export.h"
-#include "cli/export/export_folder.h"
+#include "cli/export/export_dir.h"
 
 #define SCHEMA "1" /* version of the names and types of columns */
 
@@ -26,7 +26,7 @@ struct realtime_offset {
 
 struct parquet_export {
 	const struct trace_tables *t;
-	const struct export_folder *to;
+	const struct export_dir *to;
 	const struct parquet_choice *choice; /* NULL: all tables */
 	struct err_text *e;
 	char *uuid, *losses; /* owned */
@@ -492,11 +492,11 @@ static int write_parquet(void *ctx, const char *name, const char *sql)
 	snprintf(file, sizeof(file), "%.64s.parquet", name);
 	if (sqlite3_prepare_v2(x->t->db, statement, -1, &st, NULL) != SQLITE_OK)
 		return err_set(x->e, -EIO, "table %s: %s", name, sqlite3_errmsg(x->t->db));
-	to = export_folder_open(x->to, file, x->e);
+	to = export_dir_open(x->to, file, x->e);
 	if (!to)
 		return -EIO;
 	r = write_table_file(x, st, name, sql, to);
-	closed = export_folder_close(x->to, file, to, x->e);
+	closed = export_dir_close(x->to, file, to, x->e);
 	return r < 0 ? r : closed;
 }
 
@@ -525,7 +525,7 @@ char *export_read_losses(const struct trace_tables *t)
 }
 
 int export_parquet_chosen(const struct trace_tables *t, const struct parquet_choice *choice,
-			  const struct export_folder *to, struct err_text *e)
+			  const struct export_dir *to, struct err_text *e)
 {
 	struct parquet_export x = {.t = t, .to = to, .choice = choice, .e = e};
 	int r = read_clock_offsets(&x);
@@ -542,7 +542,7 @@ int export_parquet_chosen(const struct trace_tables *t, const struct parquet_cho
 	return r;
 }
 
-int export_parquet(const struct trace_tables *t, const struct export_folder *to, struct err_text *e)
+int export_parquet(const struct trace_tables *t, const struct export_dir *to, struct err_text *e)
 {
 	return export_parquet_chosen(t, NULL, to, e);
 }

@@ -7,7 +7,7 @@
 
 #include "base/core/mem.h"
 #include "cli/export/export.h"
-#include "cli/export/export_folder.h"
+#include "cli/export/export_dir.h"
 #include "cli/sql_output.h"
 #include "cli/trace/out_path.h"
 
@@ -51,7 +51,7 @@ int export_for_each_table(sqlite3 *db, char kind,
 struct csv {
 	sqlite3 *db;
 	enum sql_format format;
-	const struct export_folder *to;
+	const struct export_dir *to;
 	struct err_text *e;
 };
 
@@ -77,20 +77,20 @@ static int write_csv(void *ctx, const char *name, const char *sql)
 		return 0;
 	snprintf(statement, sizeof(statement), "select * from \"%.64s\"", name);
 	snprintf(file, sizeof(file), "%.64s.csv", name);
-	to = export_folder_open(c->to, file, c->e);
+	to = export_dir_open(c->to, file, c->e);
 	if (!to)
 		return -EIO;
 	r = sqlite3_prepare_v2(c->db, statement, -1, &st, NULL);
 	if (r == SQLITE_OK)
 		r = sql_output(st, c->format, to);
-	closed = export_folder_close(c->to, file, to, c->e);
+	closed = export_dir_close(c->to, file, to, c->e);
 	if (closed < 0)
 		return closed;
 	return r == SQLITE_OK ? 0
 			      : err_set(c->e, -EIO, "table %s: %s", name, sqlite3_errmsg(c->db));
 }
 
-static int write_all_csv(sqlite3 *db, enum sql_format format, const struct export_folder *to,
+static int write_all_csv(sqlite3 *db, enum sql_format format, const struct export_dir *to,
 			 struct err_text *e)
 {
 	struct csv c = {.db = db, .format = format, .to = to, .e = e};
@@ -99,13 +99,12 @@ static int write_all_csv(sqlite3 *db, enum sql_format format, const struct expor
 	return r < 0 ? r : export_for_each_table(db, 'v', write_csv, &c, e);
 }
 
-int export_csv(const struct trace_tables *t, const struct export_folder *to, struct err_text *e)
+int export_csv(const struct trace_tables *t, const struct export_dir *to, struct err_text *e)
 {
 	return write_all_csv(t->db, SQL_CSV, to, e);
 }
 
-int export_csv_sheet(const struct trace_tables *t, const struct export_folder *to,
-		     struct err_text *e)
+int export_csv_sheet(const struct trace_tables *t, const struct export_dir *to, struct err_text *e)
 {
 	return write_all_csv(t->db, SQL_CSV_SHEET, to, e);
 }
@@ -203,8 +202,8 @@ static int copy_view(void *ctx, const char *name, const char *sql)
 }
 
 /* Returns the path unchanged as the full path. By default SQLite resolves symbolic links and opens
- * the result. Here the link is the descriptor of a folder (/proc/self/fd/N), whose target must not
- * be looked up by name again. */
+ * the result. Here the link is the descriptor of a directory (/proc/self/fd/N), whose target must
+ * not be looked up by name again. */
 static int copy_path_unresolved(sqlite3_vfs *vfs, const char *path, int size, char *ret)
 {
 	return snprintf(ret, (size_t)size, "%s", path) < size ? SQLITE_OK : SQLITE_CANTOPEN;

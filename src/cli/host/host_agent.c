@@ -320,13 +320,13 @@ static int agent_run(struct host_agent *a)
 
 /* Removes the program that the shell has copied for this run. The processes of the recording start
  * from /proc/self/exe, which does not need the file's name. */
-static void agent_remove_program(const char *folder)
+static void agent_remove_program(const char *dir)
 {
 	char path[PATH_MAX];
 
-	if (!fs_join(path, sizeof(path), folder, "sonda"))
+	if (!fs_join(path, sizeof(path), dir, "sonda"))
 		unlink(path);
-	rmdir(folder);
+	rmdir(dir);
 }
 
 int host_agent_main(const char *value,

@@ -66,7 +66,7 @@ static const char script[] =
 	"  rm -rf \"$new\"\n"
 	"  new=\n"
 	"done 2>/dev/null\n"
-	"[ -n \"$new\" ] || fail 'no folder where a program can be written and run'\n"
+	"[ -n \"$new\" ] || fail 'no directory where a program can be written and run'\n"
 	"echo '" HOST_MARK "send'\n"
 	"head -c \"$size\" >\"$program\"\n"
 	"[ \"$(wc -c <\"$program\")\" -eq \"$size\" ] || fail \"the copy in $dir is incomplete\"\n"

@@ -89,7 +89,7 @@ static int host_program_check(int fd, const char *path, const char *machine, str
 static bool host_program_find(const char *machine, char path[static PATH_MAX])
 {
 	const char *named = getenv("SONDA_STATIC");
-	char folder[PATH_MAX];
+	char dir[PATH_MAX];
 	ssize_t n;
 
 	if (named && *named) {
@@ -100,19 +100,19 @@ static bool host_program_find(const char *machine, char path[static PATH_MAX])
 		snprintf(path, PATH_MAX, "%s", OURSELVES);
 		return true;
 	}
-	n = readlink(OURSELVES, folder, sizeof(folder) - 1);
-	folder[MAX(n, 0)] = '\0';
+	n = readlink(OURSELVES, dir, sizeof(dir) - 1);
+	dir[MAX(n, 0)] = '\0';
 	for (int i = 0; i < 2; i++) { /* the program's own name, and bin */
-		char *slash = strrchr(folder, '/');
+		char *slash = strrchr(dir, '/');
 
 		if (!slash)
 			return false;
 		*slash = '\0';
 	}
-	snprintf(path, PATH_MAX, "%.2000s/lib/sonda/sonda-static-%.32s", folder, machine);
+	snprintf(path, PATH_MAX, "%.2000s/lib/sonda/sonda-static-%.32s", dir, machine);
 	if (!strchr(machine, '/') && access(path, R_OK) == 0)
 		return true;
-	snprintf(path, PATH_MAX, "%.2000s/static/sonda", folder);
+	snprintf(path, PATH_MAX, "%.2000s/static/sonda", dir);
 	return access(path, R_OK) == 0;
 }
 

@@ -22,14 +22,13 @@
 #define DEFAULT_RECORD_SECONDS 60
 
 static const char usage[] =
-	"usage: sonda mcp [OPTION]... FOLDER...\n\n"
+	"usage: sonda mcp [OPTION]... DIR...\n\n"
 	"Serves the Model Context Protocol on standard input and output: a language-model client "
 	"can ask\n"
-	"about the traces in these folders and their subfolders, and about no other files. sonda "
-	"itself\n"
+	"about the traces in these directories and their subdirectories, and about no other files. sonda itself\n"
 	"contains no model and opens no connection. Each answer has at most 4,000 tokens.\n\n"
 	"      --allow-record      offer the tool 'record', which records this machine into the "
-	"first FOLDER\n"
+	"first DIR\n"
 	"      --record-time TIME  maximum duration of a recording; default: 60s\n"
 	"      --time-limit TIME   maximum duration of any other call; default: 60s\n"
 	"      --memory SIZE       maximum memory that a call uses for a trace; default: 2g\n"
@@ -157,14 +156,14 @@ int cmd_mcp(int argc, char **argv)
 		return EXIT_GOOD;
 	}
 	if (r == 0 && optind == argc)
-		r = err_set(&e, -EINVAL, "FOLDER is missing");
+		r = err_set(&e, -EINVAL, "DIR is missing");
 	if (r < 0) {
 		log_error("mcp: %s", e.text);
 		log_error("see sonda help mcp");
 		return EXIT_USAGE;
 	}
 	for (int i = optind; i < argc && r == 0; i++)
-		r = trace_folders_add(&s.folders, argv[i], &e);
+		r = trace_dirs_add(&s.dirs, argv[i], &e);
 	signal(SIGPIPE, SIG_IGN);
 	if (r < 0)
 		log_error("mcp: %s", e.text);

@@ -30,7 +30,7 @@ static const char *const versions[] = {"2025-06-18", "2025-03-26", "2024-11-05"}
 
 void mcp_server_deinit(struct mcp_server *s)
 {
-	trace_folders_deinit(&s->folders);
+	trace_dirs_deinit(&s->dirs);
 	answers_deinit(&s->answers);
 }
 
@@ -55,7 +55,7 @@ static int open_traces(const struct mcp_server *s, struct mcp_call *c, struct op
 	for (size_t i = 0; i < c->n_traces; i++) {
 		char **word = &c->argv[c->trace_words[i]];
 		char *path;
-		int fd = trace_folders_open(&s->folders, c->traces[i], e);
+		int fd = trace_dirs_open(&s->dirs, c->traces[i], e);
 
 		if (fd < 0)
 			return fd;
@@ -140,7 +140,7 @@ static void add_trace_facts(struct mcp_server *s, const char *name, int fd, stru
 	char *argv[] = {(char *)"sonda", (char *)"info", (char *)"--json",
 			(char *)"--",	 path,		 NULL};
 	const struct verb_child child = {
-		.argv = argv, .fds = &fd, .n_fds = 1, .folder = -1, .seconds = s->seconds};
+		.argv = argv, .fds = &fd, .n_fds = 1, .dir = -1, .seconds = s->seconds};
 	struct json_object *info = NULL, *lossy = NULL, *known = NULL;
 	struct verb_output out = {0};
 
@@ -211,7 +211,7 @@ static int check_new_name(const struct mcp_server *s, const struct mcp_call *c, 
 
 	for (size_t i = 0; i < c->n; i++)
 		if (str_starts(c->argv[i], option) &&
-		    fstatat(s->folders.of[0].fd, c->argv[i] + strlen(option), &st,
+		    fstatat(s->dirs.of[0].fd, c->argv[i] + strlen(option), &st,
 			    AT_SYMLINK_NOFOLLOW) == 0)
 			return err_set(e, -EEXIST, "%s exists; choose another name",
 				       c->argv[i] + strlen(option));
@@ -225,7 +225,7 @@ static int run_tool(struct mcp_server *s, const struct mcp_tool *tool, struct mc
 	struct open_traces traces = {.n = 0};
 	struct verb_output out = {0};
 	struct verb_child child = {.argv = c->argv,
-				   .folder = records ? s->folders.of[0].fd : -1,
+				   .dir = records ? s->dirs.of[0].fd : -1,
 				   .seconds = records ? c->seconds + s->seconds : s->seconds,
 				   .ends_on_interrupt = records};
 	int r = open_traces(s, c, &traces, e);
@@ -257,7 +257,7 @@ static int call_tool(struct mcp_server *s, const struct mcp_tool *tool,
 		r = answers_put_more(&s->answers, c.text, ret_text, e);
 	} else if (r == 0) {
 		if (tool->id == MCP_LIST && !strcmp(c.text, "traces"))
-			trace_folders_list(&s->folders, &a);
+			trace_dirs_list(&s->dirs, &a);
 		else
 			r = run_tool(s, tool, &c, &a, e);
 		if (r == 0)

@@ -7,7 +7,7 @@
 #include "base/core/err.h"
 #include "cli/mcp/answer_pages.h"
 #include "cli/mcp/mcp_tools.h"
-#include "cli/mcp/trace_folders.h"
+#include "cli/mcp/trace_dirs.h"
 #include "cli/mcp/verb_child.h"
 
 /*
@@ -19,7 +19,7 @@
 typedef int mcp_run(const struct verb_child *c, struct verb_output *ret, struct err_text *e);
 
 struct mcp_server {
-	struct trace_folders folders;
+	struct trace_dirs dirs;
 	struct answers answers;
 	struct mcp_limits limits;
 	unsigned seconds; /* the longest time of a call, except recordings */

@@ -42,7 +42,7 @@ static const struct mcp_tool tools[] = {
 	 MCP_DOCTOR,
 	 {{"checks", "only these checks: kernel, rights, bpf, disk ...", MCP_TEXTS, false, NULL}}},
 	{"record",
-	 "Records this machine into a new trace in the first folder, and returns its summary.",
+	 "Records this machine into a new trace in the first directory, and returns its summary.",
 	 MCP_RECORD,
 	 {{"words", "what: presets such as sched, waits, syscalls, io, net; or events", MCP_TEXTS,
 	   true, NULL},

@@ -46,7 +46,7 @@ static void exec_verb(const struct verb_child *c, int out, int errors, pid_t par
 		_exit(127);
 	for (size_t i = 0; i < c->n_fds; i++)
 		fcntl(c->fds[i], F_SETFD, 0);
-	if (c->folder >= 0 && fchdir(c->folder) < 0)
+	if (c->dir >= 0 && fchdir(c->dir) < 0)
 		_exit(127);
 	execv(OURSELVES, c->argv);
 	_exit(127);

@@ -19,7 +19,7 @@ struct verb_child {
 	char **argv; /* the program first; NULL at the end; borrowed */
 	const int *fds; /* open in the child under the same numbers; borrowed */
 	size_t n_fds;
-	int folder; /* its working directory; -1: that of this process */
+	int dir; /* its working directory; -1: that of this process */
 	unsigned seconds; /* it is stopped after this time */
 	bool ends_on_interrupt; /* it gets SIGINT first, and time to finish its files */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *	record_session --> packets --> metrics_feed --> metrics_table --> metrics_write --> http_server
+ *	record_session -> packets -> metrics_feed -> metrics_table -> metrics_write -> http_server
  *	     ^
  *	     +--- tick: once a second
  *
@@ -92,7 +92,7 @@ static void set_uploads(struct exporter *x, const char *result, uint64_t total)
 		s->total = total;
 }
 
-/* Its two processes may have a folder each. Without one there are no such series. */
+/* Its two processes may have a directory each. Without one there are no such series. */
 static void read_status_of_ship(struct exporter *x)
 {
 	static const char *const names[] = {SHIP_STATUS_COLLECTOR, SHIP_STATUS_UPLOADER};

@@ -37,7 +37,7 @@ const char metrics_usage[] =
 	"      --add FAMILY       also count by control group: cpu-time (time off CPU) or "
 	"syscalls;\n"
 	"                         (repeatable)\n"
-	"      --ship FOLDER      the folder given to sonda ship --status (default "
+	"      --ship DIR      the directory given to sonda ship --status (default "
 	"/run/sonda-ship and\n"
 	"                         /run/sonda-ship-collect; repeatable)\n"
 	"      --socket ADDRESS   address of the service's consumer socket\n"
@@ -181,7 +181,7 @@ static int metrics_handle_option(void *ctx, int option, struct err_text *e)
 		return metrics_parse_family(o, e);
 	case 's':
 		if (o->n_ship == METRICS_SHIP_MAX)
-			return err_set(e, -EINVAL, "--ship: too many folders; the limit is %d",
+			return err_set(e, -EINVAL, "--ship: too many directories; the limit is %d",
 				       METRICS_SHIP_MAX);
 		o->ship[o->n_ship++] = optarg;
 		return 0;

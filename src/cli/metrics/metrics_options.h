@@ -38,7 +38,7 @@ struct metrics_options {
 	size_t n_matches;
 	uint32_t alert_limit; /* in an hour */
 	uint32_t alert_delay_ms; /* from the start of an alert to its arrival */
-	const char *ship[METRICS_SHIP_MAX]; /* borrowed: folders of ship_status.h */
+	const char *ship[METRICS_SHIP_MAX]; /* borrowed: directories of ship_status.h */
 	size_t n_ship;
 	bool help;
 };

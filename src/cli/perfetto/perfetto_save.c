@@ -134,17 +134,17 @@ int perfetto_save_snapshot(const Pb__ObservableEvents__CloneTriggerHit *hit, con
 
 /* ---- bug reports ---- */
 
-/* Writes "FOLDER/name", or "FOLDER/stem_number.ending" for a number. Returns 0 or -ENAMETOOLONG. */
+/* Writes "DIR/name", or "DIR/stem_number.ending" for a number. Returns 0 or -ENAMETOOLONG. */
 static int bugreport_path(char path[static PATH_MAX], const char *name, unsigned number)
 {
-	const char *folder = fs_temp_folder(), *dot = strrchr(name, '.');
+	const char *dir = fs_temp_dir(), *dot = strrchr(name, '.');
 	int stem = (int)(dot ? (size_t)(dot - name) : strlen(name)), n;
 
 	if (number)
-		n = snprintf(path, PATH_MAX, "%s/%.*s_%u%s", folder, stem, name, number,
+		n = snprintf(path, PATH_MAX, "%s/%.*s_%u%s", dir, stem, name, number,
 			     dot ? dot : "");
 	else
-		n = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+		n = snprintf(path, PATH_MAX, "%s/%s", dir, name);
 	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
@@ -180,7 +180,7 @@ static int compare_scores(const void *a, const void *b)
 }
 
 /* Returns the name of the report's file. It comes from the config of another user: a name that
- * leads out of the folder is not used. */
+ * leads out of the directory is not used. */
 static const char *file_name(const session *s)
 {
 	const char *name = s->bugreport_filename;

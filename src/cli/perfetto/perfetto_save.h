@@ -32,8 +32,8 @@ int perfetto_clone(const struct consumer_clone_request *request, struct trace_fi
 
 /*
  * Bug reports: clones of the sessions with a bugreport_score, without their trace_filter, in the
- * folder TMPDIR (/tmp). _for_bugreport() writes the one with the highest score as systrace.pftrace,
- * _all_for_bugreport() each as its bugreport_filename.
+ * directory TMPDIR (/tmp). _for_bugreport() writes the one with the highest score as
+ * systrace.pftrace, _all_for_bugreport() each as its bugreport_filename.
  */
 int perfetto_save_for_bugreport(void);
 int perfetto_save_all_for_bugreport(void);

@@ -38,27 +38,27 @@ static bool find_first_match(const char *pattern, char path[static PATH_MAX])
 	return found;
 }
 
-/* Finds the library in a folder: by its name, else as "NAME.so.VERSION", because "NAME.so" may be
- * text for the linker, else as "NAME.so". */
-static bool find_in_folder(const char *folder, const char *name, char path[static PATH_MAX])
+/* Finds the library in a directory: by its name, else as "NAME.so.VERSION", because "NAME.so" may
+ * be text for the linker, else as "NAME.so". */
+static bool find_in_dir(const char *dir, const char *name, char path[static PATH_MAX])
 {
 	static const char *const endings[] = {".so.*", ".so"};
 	char pattern[PATH_MAX];
 
-	if (snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX && is_file(path))
+	if (snprintf(path, PATH_MAX, "%s/%s", dir, name) < PATH_MAX && is_file(path))
 		return true;
 	if (strstr(name, ".so") || strpbrk(name, "*?[\\"))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
-		if (snprintf(pattern, sizeof(pattern), "%s/%s%s", folder, name, endings[i]) <
+		if (snprintf(pattern, sizeof(pattern), "%s/%s%s", dir, name, endings[i]) <
 			    (int)sizeof(pattern) &&
 		    find_first_match(pattern, path))
 			return true;
 	return false;
 }
 
-static bool find_in_folders_of_config(const char *config, unsigned depth, const char *name,
-				      char path[static PATH_MAX]);
+static bool find_in_dirs_of_config(const char *config, unsigned depth, const char *name,
+				   char path[static PATH_MAX]);
 
 /* "include /etc/ld.so.conf.d/" and an asterisk. */
 static bool find_in_included_configs(const char *pattern, unsigned depth, const char *name,
@@ -70,14 +70,14 @@ static bool find_in_included_configs(const char *pattern, unsigned depth, const 
 	if (depth == LINKER_CONFIGS_DEPTH || glob(pattern, 0, NULL, &files) != 0)
 		return false;
 	for (size_t i = 0; i < files.gl_pathc && !found; i++)
-		found = find_in_folders_of_config(files.gl_pathv[i], depth + 1, name, path);
+		found = find_in_dirs_of_config(files.gl_pathv[i], depth + 1, name, path);
 	globfree(&files);
 	return found;
 }
 
-/* The file has a folder on each line, comments, and lines that include others (ldconfig(8)). */
-static bool find_in_folders_of_config(const char *config, unsigned depth, const char *name,
-				      char path[static PATH_MAX])
+/* The file has a directory on each line, comments, and lines that include others (ldconfig(8)). */
+static bool find_in_dirs_of_config(const char *config, unsigned depth, const char *name,
+				   char path[static PATH_MAX])
 {
 	struct strbuf text = {0};
 	bool found = false;
@@ -91,7 +91,7 @@ static bool find_in_folders_of_config(const char *config, unsigned depth, const 
 			for (size_t n = strlen(line); n && strchr(" \t", line[n - 1]); n--)
 				line[n - 1] = '\0';
 			if (*line == '/')
-				found = find_in_folder(line, name, path);
+				found = find_in_dir(line, name, path);
 			else if (!strncmp(line, "include", 7) && strchr(" \t", line[7]))
 				found = find_in_included_configs(line + 7 + strspn(line + 7, " \t"),
 								 depth, name, path);
@@ -103,12 +103,12 @@ static bool find_in_folders_of_config(const char *config, unsigned depth, const 
 
 static bool find_library(const char *name, char path[static PATH_MAX])
 {
-	static const char *const folders[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+	static const char *const dirs[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
 
-	if (find_in_folders_of_config("/etc/ld.so.conf", 0, name, path))
+	if (find_in_dirs_of_config("/etc/ld.so.conf", 0, name, path))
 		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
-		if (find_in_folder(folders[i], name, path))
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
+		if (find_in_dir(dirs[i], name, path))
 			return true;
 	return false;
 }

@@ -176,19 +176,19 @@ static const char *find_refused_field(const Pb__TraceConfig *c)
 	return NULL;
 }
 
-/* Appends a hint: the sample config of the same name, else the folder of the samples. */
+/* Appends a hint: the sample config of the same name, else the directory of the samples. */
 static void suggest_sample(const char *path, struct strbuf *errors)
 {
 	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX], sample[PATH_MAX];
+	char directory[PATH_MAX], sample[PATH_MAX];
 
-	if (program_find_shared("configs", folder))
+	if (program_find_shared("configs", directory))
 		strbuf_puts(errors, "; see configs/ for examples");
-	else if (!fs_join(sample, sizeof(sample), folder, slash ? slash + 1 : path) &&
+	else if (!fs_join(sample, sizeof(sample), directory, slash ? slash + 1 : path) &&
 		 fs_exists(sample))
 		strbuf_printf(errors, "; did you mean %s?", sample);
 	else
-		strbuf_printf(errors, "; see %s for examples", folder);
+		strbuf_printf(errors, "; see %s for examples", directory);
 }
 
 static int refuse_trace(const char *path, struct strbuf *errors)

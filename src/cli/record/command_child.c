@@ -211,7 +211,7 @@ void command_child_describe(const struct command_child *c, struct strbuf *b)
 	else if (WIFSIGNALED(c->status))
 		strbuf_printf(b, "was killed by signal %d (%s)", number, strsignal(number));
 	else
-		strbuf_printf(b, "ended with exit code %d", WEXITSTATUS(c->status));
+		strbuf_printf(b, "exited with code %d", WEXITSTATUS(c->status));
 }
 
 void command_child_free(struct command_child *c)

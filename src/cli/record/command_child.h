@@ -49,7 +49,7 @@ bool command_child_was_executed(const struct command_child *c);
  * -1 if the command has not ended. */
 int command_child_exit_code(const struct command_child *c);
 
-/* Appends the state of the command: "'./app' ended with exit code 3", "... was killed by signal 11
+/* Appends the state of the command: "'./app' exited with code 3", "... was killed by signal 11
  * (Segmentation fault)", "... is still running (pid 123)". */
 void command_child_describe(const struct command_child *c, struct strbuf *b);
 

@@ -121,9 +121,9 @@ static int make_dir_in(struct private_daemons *p, const char *parent)
 	return 0;
 }
 
-static int make_private_folder(struct private_daemons *p, struct err_text *e)
+static int make_private_dir(struct private_daemons *p, struct err_text *e)
 {
-	int r = make_dir_in(p, fs_temp_folder());
+	int r = make_dir_in(p, fs_temp_dir());
 
 	if (r)
 		r = make_dir_in(p, "/tmp"); /* TMPDIR may be too long or missing */
@@ -133,7 +133,7 @@ static int make_private_folder(struct private_daemons *p, struct err_text *e)
 	return 0;
 }
 
-static void remove_private_folder(struct private_daemons *p)
+static void remove_private_dir(struct private_daemons *p)
 {
 	if (!p->dir[0])
 		return;
@@ -325,7 +325,7 @@ static bool daemon_reap(struct daemon *d, struct err_text *why)
 		err_set(why, 0, "%s was killed by signal %d%s%s", d->name, WTERMSIG(d->status),
 			colon, d->last);
 	else
-		err_set(why, 0, "%s ended with exit code %d%s%s", d->name, WEXITSTATUS(d->status),
+		err_set(why, 0, "%s exited with code %d%s%s", d->name, WEXITSTATUS(d->status),
 			colon, d->last);
 	return true;
 }
@@ -451,7 +451,7 @@ const char *private_daemons_producer_address(const struct private_daemons *p)
 
 /* Finds the directory of the path. Returns false without a path, or with a relative one, which the
  * service refuses. */
-static bool find_folder(const char *path, char buf[static PATH_MAX])
+static bool find_dir(const char *path, char buf[static PATH_MAX])
 {
 	const char *slash = path && path[0] == '/' ? strrchr(path, '/') : NULL;
 
@@ -465,8 +465,8 @@ int private_daemons_start(struct event_base *loop, const char *output_path,
 			  const struct private_daemons_ops *ops, void *ctx, struct err_text *e,
 			  struct private_daemons **ret)
 {
-	char folder[PATH_MAX];
-	const char *output_dir = find_folder(output_path, folder) ? folder : NULL;
+	char directory[PATH_MAX];
+	const char *output_dir = find_dir(output_path, directory) ? directory : NULL;
 	struct private_daemons *p = calloc(1, sizeof(*p));
 	int r;
 
@@ -480,7 +480,7 @@ int private_daemons_start(struct event_base *loop, const char *output_path,
 	if (!p->deadline || !p->child_event || event_add(p->child_event, NULL))
 		r = err_set(e, -ENOMEM, "out of memory");
 	else
-		r = make_private_folder(p, e);
+		r = make_private_dir(p, e);
 	if (!r)
 		r = daemon_start(p, &p->service, SERVICE_NAME, output_dir, "TRACED_NOTIFY_FD", e);
 	if (r) {
@@ -503,7 +503,7 @@ uint64_t private_daemons_free(struct private_daemons *p)
 	cpu_ns = daemon_cpu_ns(&p->producer) + daemon_cpu_ns(&p->service);
 	event_freep(&p->child_event);
 	event_freep(&p->deadline);
-	remove_private_folder(p);
+	remove_private_dir(p);
 	free(p);
 	return cpu_ns;
 }

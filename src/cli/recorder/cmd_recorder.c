@@ -51,7 +51,7 @@ static int recorder_status_read(const char *dir, struct recorder_status *ret, st
 	if (r == 0)
 		r = recorder_parts_read(dir, &ret->parts);
 	if (r < 0)
-		return err_set(e, r, "cannot read the folder %.300s: %s", dir, strerror(-r));
+		return err_set(e, r, "cannot read the directory %.300s: %s", dir, strerror(-r));
 	ret->has_rings = ret->state.kernel_bytes && recorder_kernel_read(dir, &ret->rings) == 0;
 	if (!ret->runs && strcmp(ret->state.what, "ended") != 0)
 		recorder_state_explain_death(&ret->state);
@@ -124,7 +124,7 @@ static void status_put_text(const struct recorder_status *s, struct strbuf *b)
 		      str_bytes(s->parts.bytes, bytes), str_bytes(state->max_bytes, most));
 	put_seconds(b, age);
 	strbuf_printf(b, " of %" PRIu64 " min\n", state->keep_s / 60);
-	strbuf_printf(b, "folder    %s\n", s->dir);
+	strbuf_printf(b, "directory    %s\n", s->dir);
 	if (state->restarts)
 		strbuf_printf(b, "restarts  %" PRIu64 "\n", state->restarts);
 	if (state->snapshots || state->snapshots_failed || state->snapshots_skipped)

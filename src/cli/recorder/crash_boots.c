@@ -28,7 +28,7 @@ static const struct value_line lines[] = {
 
 /* ---- one boot ---- */
 
-static int boots_folder(const char *dir, char ret[static PATH_MAX])
+static int boots_dir(const char *dir, char ret[static PATH_MAX])
 {
 	return fs_join(ret, PATH_MAX, dir, "boots");
 }
@@ -43,13 +43,13 @@ int crash_boot_path(const char *dir, const struct crash_boot *b, const char *ext
 
 int crash_boot_write(const char *dir, const struct crash_boot *b)
 {
-	char folder[PATH_MAX], name[CRASH_BOOT_NAME_SIZE + sizeof(LINES_SUFFIX)];
-	int r = boots_folder(dir, folder);
+	char directory[PATH_MAX], name[CRASH_BOOT_NAME_SIZE + sizeof(LINES_SUFFIX)];
+	int r = boots_dir(dir, directory);
 
-	if (r == 0 && mkdir(folder, 0700) < 0 && errno != EEXIST)
+	if (r == 0 && mkdir(directory, 0700) < 0 && errno != EEXIST)
 		r = -errno;
 	snprintf(name, sizeof(name), "%s" LINES_SUFFIX, b->name);
-	return r ? r : value_lines_write(folder, name, 0600, lines, ARRAY_SIZE(lines), b);
+	return r ? r : value_lines_write(directory, name, 0600, lines, ARRAY_SIZE(lines), b);
 }
 
 void crash_boot_read_id(char ret[static 40])
@@ -65,7 +65,7 @@ void crash_boot_read_id(char ret[static 40])
 /* ---- the list ---- */
 
 struct boot_list {
-	const char *folder; /* borrowed */
+	const char *dir; /* borrowed */
 	struct crash_boots *boots; /* borrowed */
 };
 
@@ -78,7 +78,7 @@ static int boot_list_add(void *ctx, const char *name, unsigned char d_type)
 	(void)d_type;
 	if (!str_ends(name, LINES_SUFFIX) || name[0] < '0' || name[0] > '9' ||
 	    len - strlen(LINES_SUFFIX) >= sizeof(b.name) || l->boots->n == BOOTS_MAX ||
-	    value_lines_read(l->folder, name, lines, ARRAY_SIZE(lines), &b, sizeof(b)) < 0)
+	    value_lines_read(l->dir, name, lines, ARRAY_SIZE(lines), &b, sizeof(b)) < 0)
 		return 0;
 	if (array_reserve(&l->boots->of, &l->boots->cap, l->boots->n + 1, sizeof(b)))
 		return -ENOMEM;
@@ -94,13 +94,13 @@ static int crash_boot_compare(const void *a, const void *b)
 
 int crash_boots_read(const char *dir, struct crash_boots *ret)
 {
-	char folder[PATH_MAX];
-	struct boot_list l = {.folder = folder, .boots = ret};
-	int r = boots_folder(dir, folder);
+	char directory[PATH_MAX];
+	struct boot_list l = {.dir = directory, .boots = ret};
+	int r = boots_dir(dir, directory);
 
 	ret->n = 0;
 	if (r == 0)
-		r = fs_each(folder, boot_list_add, &l);
+		r = fs_each(directory, boot_list_add, &l);
 	if (ret->n)
 		qsort(ret->of, ret->n, sizeof(*ret->of), crash_boot_compare);
 	return r == -ENOENT ? 0 : r;

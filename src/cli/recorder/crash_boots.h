@@ -9,10 +9,10 @@
 #include "base/core/err.h"
 
 /*
- * What is left of earlier boots: the folder "boots" of a recorder.
+ * What is left of earlier boots: the directory "boots" of a recorder.
  *
  *	20261127T200144-1c9d2f0a.boot		lines about a boot (recorder_lines.h)
- *	20261127T200144-1c9d2f0a.dat		in that boot: the formats of its events (crash_dat.h)
+ *	20261127T200144-1c9d2f0a.dat		in that boot: the events' formats (crash_dat.h)
  *	20261127T200144-1c9d2f0a.pftrace	in the next one: what the kernel's ring held
  *
  * A name is the time at which the ring was armed (UTC), and the beginning of the boot's id.
@@ -40,13 +40,13 @@ struct crash_boots {
 };
 void crash_boots_deinit(struct crash_boots *b);
 
-/* Reads the list of the recorder with the folder dir. A folder that does not exist has none.
+/* Reads the list of the recorder with the directory dir. A directory that does not exist has none.
  * Files that cannot be read are left out. Returns 0 or -errno. */
 int crash_boots_read(const char *dir, struct crash_boots *ret);
 /* Removes the oldest boots until CRASH_BOOTS_KEPT are left. */
 void crash_boots_prune(const char *dir);
 
-/* Replaces the lines about a boot. Creates the folder. Returns 0 or -errno. */
+/* Replaces the lines about a boot. Creates the directory. Returns 0 or -errno. */
 int crash_boot_write(const char *dir, const struct crash_boot *b);
 /* Writes the path of a file of the boot; extension: ".dat", ".pftrace". Returns 0 or
  * -ENAMETOOLONG. */

@@ -50,10 +50,11 @@ static const char *const crash_events[] = {
 
 /* ---- arming ---- */
 
-static int crash_save_write(const char *folder, const char *name, const char *text, bool truncate)
+static int crash_save_write(const char *directory, const char *name, const char *text,
+			    bool truncate)
 {
 	char path[PATH_MAX];
-	int r = fs_join(path, sizeof(path), folder, name);
+	int r = fs_join(path, sizeof(path), directory, name);
 
 	return r ? r : fs_write_file(path, text, truncate);
 }

@@ -15,7 +15,7 @@
  * another clock was set.
  */
 
-/* Starts the ring, and notes its boot in the folder of the recorder; what the ring held is lost.
+/* Starts the ring, and notes its boot in the directory of the recorder; what the ring held is lost.
  * Does nothing if it was armed in this boot. Returns 0, or -errno and sets e. */
 int crash_save_arm(const struct crash_ring *ring, const char *dir, struct err_text *e);
 /* Stops the ring. Returns 0 or -errno. */

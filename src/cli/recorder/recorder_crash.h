@@ -20,7 +20,7 @@
 void recorder_crash_start(const char *dir, char *ret, size_t size);
 /*
  * For a verb that asks about an earlier boot: saves what it left in the ring, if no recorder has
- * done so since the machine booted. A recorder that has the folder does it itself. Logs what it
+ * done so since the machine booted. A recorder that has the directory does it itself. Logs what it
  * saved. Call it while the process has one thread.
  */
 void recorder_crash_save(const char *dir);

@@ -134,8 +134,8 @@ size_t recorder_parts_prune(const char *dir, struct recorder_parts *p, uint64_t 
 
 /* ---- the lock ---- */
 
-/* Creates the folder and the missing ones above it. */
-static int make_folders(const char *dir)
+/* Creates the directory and the missing ones above it. */
+static int make_dirs(const char *dir)
 {
 	char path[PATH_MAX];
 
@@ -151,19 +151,20 @@ static int make_folders(const char *dir)
 	return mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
 }
 
-/* Returns 0 if the folder is this user's own, and no other user may write into it: other users
+/* Returns 0 if the directory is this user's own, and no other user may write into it: other users
  * could replace the files that the recorder opens and removes. */
 static int check_owner(const char *dir, struct err_text *e)
 {
 	struct stat st;
 
 	if (stat(dir, &st) < 0)
-		return err_set(e, -errno, "cannot use the folder %.300s: %s", dir, strerror(errno));
+		return err_set(e, -errno, "cannot use the directory %.300s: %s", dir,
+			       strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return err_set(e, -ENOTDIR, "%.300s is not a folder", dir);
+		return err_set(e, -ENOTDIR, "%.300s is not a directory", dir);
 	if (st.st_uid != geteuid() || (st.st_mode & 022))
 		return err_set(e, -EPERM,
-			       "the folder %.300s must be owned by this user and writable by no "
+			       "the directory %.300s must be owned by this user and writable by no "
 			       "other user; choose another one with --dir",
 			       dir);
 	return 0;
@@ -173,10 +174,10 @@ int recorder_dir_lock(const char *dir, int *ret_fd, struct err_text *e)
 {
 	_cleanup_(closep) int fd = -1;
 	char path[PATH_MAX];
-	int r = make_folders(dir);
+	int r = make_dirs(dir);
 
 	if (r < 0)
-		return err_set(e, r, "cannot create the folder %.300s: %s", dir, strerror(-r));
+		return err_set(e, r, "cannot create the directory %.300s: %s", dir, strerror(-r));
 	r = check_owner(dir, e);
 	if (r < 0)
 		return r;
@@ -188,7 +189,7 @@ int recorder_dir_lock(const char *dir, int *ret_fd, struct err_text *e)
 			       strerror(r ? -r : errno));
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return err_set(e, -EBUSY,
-			       "another recorder already uses the folder %.300s; see sonda "
+			       "another recorder already uses the directory %.300s; see sonda "
 			       "recorder status",
 			       dir);
 	*ret_fd = TAKE_FD(fd);

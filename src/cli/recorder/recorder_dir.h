@@ -9,7 +9,7 @@
 #include "base/core/err.h"
 
 /*
- * The folder of a recorder, of mode 0700:
+ * The directory of a recorder, of mode 0700:
  *
  *	lock				held (flock) by the running recorder
  *	state				what it does, for other processes (recorder_state.h)
@@ -59,7 +59,7 @@ size_t recorder_parts_prune(const char *dir, struct recorder_parts *p, uint64_t 
 /* Reads the beginning of this boot's id; "00000000" if the kernel does not provide it. */
 void recorder_boot_read(char ret[static RECORDER_BOOT_SIZE]);
 
-/* Creates the folder, unless it exists, and takes its lock. Returns 0 and the descriptor, which
+/* Creates the directory, unless it exists, and takes its lock. Returns 0 and the descriptor, which
  * holds the lock until it is closed; -EBUSY and sets e if another recorder has it; or -errno and
  * sets e. */
 int recorder_dir_lock(const char *dir, int *ret_fd, struct err_text *e);

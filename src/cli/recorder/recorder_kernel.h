@@ -14,8 +14,8 @@
  * of the recorder runs.
  *
  *	sonda-kept-recorder-HASH	the events of the words; on a busy machine a few minutes
- *	sonda-kept-recorder-HASH-names	start, exec, rename and end of tasks, which are rarer: so the
- *					names of threads are known that ended before a snapshot
+ *	sonda-kept-recorder-HASH-names	start, exec, rename and end of tasks, which are rarer:
+ *					the names of threads that ended before a snapshot
  *
  * The instances outlive a killed sonda-probes, whose successor reads them.
  */
@@ -25,8 +25,8 @@
 int recorder_kernel_set_config(const struct recorder_options *o, Pb__TraceConfig *c,
 			       struct err_text *e);
 
-/* Removes the instances of the recorder with this folder, if its processes were killed and none has
- * taken them over. */
+/* Removes the instances of the recorder with this directory, if its processes were killed and none
+ * has taken them over. */
 void recorder_kernel_remove(const char *dir);
 
 /* What the rings hold now. */

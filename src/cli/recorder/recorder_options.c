@@ -37,7 +37,7 @@ const char recorder_usage[] =
 	"--size\n"
 	"                     is then the kernel memory of these rings (default: 64mb)\n"
 	"      --part TIME    length of a part (default: keep/60, from 10s to 1m)\n"
-	"      --dir DIR      folder of the ring (default: /var/lib/sonda/recorder)\n"
+	"      --dir DIR      directory of the ring (default: /var/lib/sonda/recorder)\n"
 	"      --on WHAT      save a snapshot on trigger:NAME, 'counter:NAME>VALUE', "
 	"unit-failed[:UNIT],\n"
 	"                     journal:EXPRESSION (also SIGUSR1, and sonda trigger recorder)\n"

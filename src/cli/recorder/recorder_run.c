@@ -72,8 +72,8 @@ struct recorder {
 	struct event_base *loop; /* owned, as all that follows */
 	struct termination_signals *signals;
 	struct event *tick, *pause, *listen, *user_signal;
-	struct event *on_write; /* of the folder; NULL without --in-kernel */
-	int folder_watch; /* of inotify; -1: none */
+	struct event *on_write; /* of the directory; NULL without --in-kernel */
+	int dir_watch; /* of inotify; -1: none */
 	struct private_daemons *daemons;
 	struct record_session *session, *listener;
 	Pb__TraceConfig *config, *awaited; /* of both */
@@ -411,7 +411,7 @@ static int recorder_begin_session(struct recorder *r, struct err_text *e)
 	if (error == 0)
 		error = recorder_part_series(r->o->dir, number, r->state.boot, series);
 	if (error < 0)
-		return err_set(e, error, "cannot use the folder %.300s: %s", r->o->dir,
+		return err_set(e, error, "cannot use the directory %.300s: %s", r->o->dir,
 			       strerror(-error));
 	free(r->config->output_path);
 	r->config->output_path = strdup(series);
@@ -463,7 +463,7 @@ static bool is_of_part(const struct inotify_event *e)
 }
 
 /* The service wrote a part, or a file that is no part was written. */
-static void recorder_on_folder_changed(evutil_socket_t fd, short what, void *ctx)
+static void recorder_on_dir_changed(evutil_socket_t fd, short what, void *ctx)
 {
 	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
 	struct recorder *r = ctx;
@@ -526,15 +526,15 @@ static int recorder_make_events(struct recorder *r)
 					 &r->signals);
 }
 
-static int recorder_watch_folder(struct recorder *r, struct err_text *e)
+static int recorder_watch_dir(struct recorder *r, struct err_text *e)
 {
-	r->folder_watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (r->folder_watch < 0 ||
-	    inotify_add_watch(r->folder_watch, r->o->dir, IN_CREATE | IN_MODIFY) < 0)
-		return err_set(e, -errno, "cannot watch the folder %.300s: %s", r->o->dir,
+	r->dir_watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (r->dir_watch < 0 ||
+	    inotify_add_watch(r->dir_watch, r->o->dir, IN_CREATE | IN_MODIFY) < 0)
+		return err_set(e, -errno, "cannot watch the directory %.300s: %s", r->o->dir,
 			       strerror(errno));
-	r->on_write = event_new(r->loop, r->folder_watch, EV_READ | EV_PERSIST,
-				recorder_on_folder_changed, r);
+	r->on_write =
+		event_new(r->loop, r->dir_watch, EV_READ | EV_PERSIST, recorder_on_dir_changed, r);
 	if (!r->on_write || event_add(r->on_write, NULL))
 		return err_set(e, -ENOMEM, "out of memory");
 	return 0;
@@ -569,7 +569,7 @@ static int recorder_prepare(struct recorder *r, struct err_text *e)
 	if (error == 0 && recorder_make_events(r) < 0)
 		error = err_set(e, -ENOMEM, "out of memory");
 	if (error == 0 && r->o->in_kernel)
-		error = recorder_watch_folder(r, e);
+		error = recorder_watch_dir(r, e);
 	else if (error == 0)
 		recorder_kernel_remove(r->o->dir);
 	if (error == 0 && r->o->alerts) {
@@ -603,7 +603,7 @@ static void recorder_clean_up(struct recorder *r)
 	event_freep(&r->listen);
 	event_freep(&r->user_signal);
 	event_freep(&r->on_write);
-	closep(&r->folder_watch);
+	closep(&r->dir_watch);
 	event_base_freep(&r->loop);
 	if (r->config)
 		pb__trace_config__free_unpacked(r->config, NULL);
@@ -629,7 +629,7 @@ int recorder_run(const struct recorder_options *o, struct err_text *e)
 	struct recorder r = {
 		.o = o,
 		.lock = -1,
-		.folder_watch = -1,
+		.dir_watch = -1,
 		.state =
 			{
 				.pid = (uint64_t)getpid(),

@@ -229,8 +229,8 @@ static void recorder_saver_on_child(evutil_socket_t fd, short what, void *ctx)
 	recorder_saver_begin_next(s);
 }
 
-/* Creates the folder, and makes the file's name from the time and the trigger, which is cut to fit
- * a name. */
+/* Creates the directory, and makes the file's name from the time and the trigger, which is cut to
+ * fit a name. */
 static int choose_path(struct recorder_saver *s, struct err_text *e)
 {
 	char dir[PATH_MAX], when[32] = "";
@@ -238,7 +238,7 @@ static int choose_path(struct recorder_saver *s, struct err_text *e)
 
 	s->time = time(NULL);
 	if (fs_join(dir, sizeof(dir), s->setup.dir, "snapshots"))
-		return err_set(e, -ENAMETOOLONG, "the path of the folder is too long: %.200s...",
+		return err_set(e, -ENAMETOOLONG, "the path of the directory is too long: %.200s...",
 			       s->setup.dir);
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return err_set(e, -errno, "cannot create %.300s: %s", dir, strerror(errno));
@@ -254,7 +254,7 @@ static int choose_path(struct recorder_saver *s, struct err_text *e)
 			     s->trigger);
 		if (n >= (int)sizeof(s->path))
 			return err_set(e, -ENAMETOOLONG,
-				       "the path of the folder is too long: %.200s...", dir);
+				       "the path of the directory is too long: %.200s...", dir);
 		if (!fs_exists(s->path))
 			return 0;
 	}

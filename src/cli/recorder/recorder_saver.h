@@ -11,7 +11,7 @@
 struct event_base;
 
 /*
- * Saves snapshots of the ring when triggers fire, in the folder "snapshots" of the recorder:
+ * Saves snapshots of the ring when triggers fire, in the directory "snapshots" of the recorder:
  *
  *	20261127T143334-unit-failed.pftrace		the trace, of `sonda snapshot`
  *	20261127T143334-unit-failed.pftrace.json	what has triggered it, and when

@@ -152,7 +152,7 @@ static bool is_cloned(const struct snapshot_sources *s, const struct part_map *p
 
 /* ---- the clone of the running session ---- */
 
-/* The service writes the clone into a file without a name, in the folder of the ring. */
+/* The service writes the clone into a file without a name, in the directory of the ring. */
 static int clone_into(const struct recorder_state *state, int fd, struct err_text *e)
 {
 	const struct consumer_clone_request request = {.name = RECORDER_SESSION_NAME};
@@ -169,8 +169,8 @@ static int clone_into(const struct recorder_state *state, int fd, struct err_tex
 	return r;
 }
 
-/* Opens a file without a name: in the folder of the ring, or in memory if that is full. Returns the
- * descriptor, or -errno. */
+/* Opens a file without a name: in the directory of the ring, or in memory if that is full. Returns
+ * the descriptor, or -errno. */
 static int open_clone_file(const char *dir)
 {
 	struct statvfs st;
@@ -364,7 +364,7 @@ int recorder_snapshot_write(const char *dir, uint64_t last_ns, struct trace_file
 		r = err_set(e, -ENOENT,
 			    "no recorder has recorded into %.300s; see sonda help recorder", dir);
 	else if (r < 0)
-		err_set(e, r, "cannot read the folder %.300s: %s", dir, strerror(-r));
+		err_set(e, r, "cannot read the directory %.300s: %s", dir, strerror(-r));
 	if (r == 0)
 		r = write_trace(&s, last_ns, file, ret, e);
 	part_map_deinit(&s.clone);

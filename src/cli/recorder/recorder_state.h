@@ -9,8 +9,8 @@
 
 /*
  * What a recorder reports about itself to other processes of its user: the file "state" in its
- * folder, with lines "KEY VALUE". The file is replaced as a whole and outlives the recorder. A
- * recorder is running if the folder is locked.
+ * directory, with lines "KEY VALUE". The file is replaced as a whole and outlives the recorder. A
+ * recorder is running if the directory is locked.
  */
 
 struct recorder_state {

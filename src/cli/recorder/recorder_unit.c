@@ -17,7 +17,7 @@
 #include "cli/recorder/recorder_dir.h"
 #include "cli/terminal/programs.h"
 
-#define ARGS_FOLDER "/etc/sonda"
+#define ARGS_DIR "/etc/sonda"
 #define SYSTEMD_RUNS "/run/systemd/system" /* sd_booted(3) */
 
 /* ---- systemctl ---- */
@@ -110,12 +110,12 @@ static void put_args(const struct recorder_options *o, struct strbuf *b)
 
 static int write_args(const struct recorder_options *o)
 {
-	static const char hidden[] = ARGS_FOLDER "/.recorder";
+	static const char hidden[] = ARGS_DIR "/.recorder";
 	_cleanup_(closep) int fd = -1;
 	struct strbuf text = {0};
 	int r;
 
-	if (mkdir(ARGS_FOLDER, 0755) < 0 && errno != EEXIST)
+	if (mkdir(ARGS_DIR, 0755) < 0 && errno != EEXIST)
 		return -errno;
 	put_args(o, &text);
 	fd = open(hidden, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);

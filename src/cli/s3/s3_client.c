@@ -514,8 +514,8 @@ int s3_multipart_abort(struct s3_client *c, const char *key, const char *id, str
 	return r == S3_NOT_FOUND ? 0 : r;
 }
 
-/* An answer lists up to 1,000 uploads. The key has a UUID, or is the folder of one table and day,
- * so there are no more. */
+/* An answer lists up to 1,000 uploads. The key has a UUID, or is the directory of one table and
+ * day, so there are no more. */
 int s3_multipart_abort_all(struct s3_client *c, const char *key, struct err_text *e)
 {
 	char found[1100], id[S3_UPLOAD_ID_SIZE];

@@ -111,12 +111,12 @@ static int check_keys(const struct s3_credentials *c, const char *where, struct 
 	return err_set(e, -EINVAL, "%.300s: a key contains blanks or invalid characters", where);
 }
 
-/* systemd gives a unit its credentials in a folder that no other user can enter. */
+/* systemd gives a unit its credentials in a directory that no other user can enter. */
 static bool is_systemd_credential(const char *path)
 {
-	const char *folder = getenv("CREDENTIALS_DIRECTORY");
+	const char *dir = getenv("CREDENTIALS_DIRECTORY");
 
-	return folder && *folder && str_starts(path, folder) && path[strlen(folder)] == '/';
+	return dir && *dir && str_starts(path, dir) && path[strlen(dir)] == '/';
 }
 
 static int read_keys(struct s3_credentials *c, struct err_text *e)
@@ -188,7 +188,7 @@ void s3_credentials_unset_environment(void)
 int s3_credentials_load(const char *file, const char *profile, struct s3_credentials *ret,
 			struct err_text *e)
 {
-	const char *folder = getenv("CREDENTIALS_DIRECTORY"), *chosen = getenv("AWS_PROFILE");
+	const char *dir = getenv("CREDENTIALS_DIRECTORY"), *chosen = getenv("AWS_PROFILE");
 	bool found = false;
 
 	*ret = (struct s3_credentials){.path = ""};
@@ -197,9 +197,8 @@ int s3_credentials_load(const char *file, const char *profile, struct s3_credent
 	snprintf(ret->profile, sizeof(ret->profile), "%s", profile);
 	if (file)
 		found = snprintf(ret->path, sizeof(ret->path), "%s", file) < PATH_MAX;
-	else if (folder && *folder)
-		found = !fs_join(ret->path, sizeof(ret->path), folder, "s3") &&
-			fs_exists(ret->path);
+	else if (dir && *dir)
+		found = !fs_join(ret->path, sizeof(ret->path), dir, "s3") && fs_exists(ret->path);
 	if (!found) {
 		ret->path[0] = '\0';
 		found = read_environment_keys(ret);

@@ -16,7 +16,7 @@
 #include "cli/ship/entry_files.h"
 #include "cli/ship/spool.h"
 
-#define WORK_FOLDER "compact"
+#define WORK_DIR "compact"
 #define KEY_MAX (SHIP_PREFIX_SIZE + SPOOL_KEY_MAX)
 
 /* ---- names ---- */
@@ -56,9 +56,9 @@ static int on_listed_key(void *ctx, const char *key)
 	return strlen(key) > l->skip ? add_name(l, key + l->skip) : 0;
 }
 
-static int list_local(int root, const char *folder, struct compact_listing *l)
+static int list_local(int root, const char *directory, struct compact_listing *l)
 {
-	int fd = openat(root, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+	int fd = openat(root, directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
 	const struct dirent *entry;
 	DIR *dir;
 
@@ -85,22 +85,22 @@ static int compare_names(const void *a, const void *b)
 
 /* ---- start and end ---- */
 
-/* Opens the folder of the work in the spool. */
-static int open_work_folder(const char *spool, int *ret)
+/* Opens the directory of the work in the spool. */
+static int open_work_dir(const char *spool, int *ret)
 {
 	_cleanup_(closep) int fd = -1;
 
 	if (mkdir(spool, 0750) < 0 && errno != EEXIST)
 		return -errno;
 	fd = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || (mkdirat(fd, WORK_FOLDER, 0750) < 0 && errno != EEXIST))
+	if (fd < 0 || (mkdirat(fd, WORK_DIR, 0750) < 0 && errno != EEXIST))
 		return -errno;
-	*ret = openat(fd, WORK_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	*ret = openat(fd, WORK_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return *ret < 0 ? -errno : 0;
 }
 
 /* An earlier process may have been killed. */
-static int empty_work_folder(int root)
+static int empty_work_dir(int root)
 {
 	struct compact_listing l = {.ending = ""};
 	int r = list_local(root, ".", &l);
@@ -138,7 +138,7 @@ int compact_store_open(const struct ship_options *o, const volatile sig_atomic_t
 	int r = 0;
 
 	if (o->uploads)
-		r = open_work_folder(o->spool, &s.root);
+		r = open_work_dir(o->spool, &s.root);
 	else if ((s.root = open(o->spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
 		r = -errno;
 	if (r < 0)
@@ -147,8 +147,8 @@ int compact_store_open(const struct ship_options *o, const volatile sig_atomic_t
 		r = err_set(e, -EBUSY, "%.300s is in use by another sonda ship --compact",
 			    o->spool);
 	if (r == 0 && o->uploads) {
-		r = empty_work_folder(s.root);
-		r = r < 0 ? err_set(e, r, "cannot empty %.300s/%s: %s", o->spool, WORK_FOLDER,
+		r = empty_work_dir(s.root);
+		r = r < 0 ? err_set(e, r, "cannot empty %.300s/%s: %s", o->spool, WORK_DIR,
 				    strerror(-r))
 			  : open_client(&s, e);
 	}
@@ -178,7 +178,7 @@ static void put_key(const struct compact_store *s, const char *key, char ret[sta
 	snprintf(ret, KEY_MAX, "%s%s", s->options->prefix, key);
 }
 
-int compact_store_list(const struct compact_store *s, const char *folder, const char *ending,
+int compact_store_list(const struct compact_store *s, const char *directory, const char *ending,
 		       struct compact_names *ret, struct err_text *e)
 {
 	struct compact_listing l = {.ending = ending};
@@ -186,13 +186,13 @@ int compact_store_list(const struct compact_store *s, const char *folder, const 
 	int r;
 
 	if (s->client) {
-		put_key(s, folder, prefix);
+		put_key(s, directory, prefix);
 		l.skip = strlen(prefix);
 		r = errno_of_request(s3_list(s->client, prefix, on_listed_key, &l, e));
 	} else {
-		r = list_local(s->root, folder, &l);
+		r = list_local(s->root, directory, &l);
 		if (r < 0)
-			err_set(e, r, "cannot read %s: %s", folder, strerror(-r));
+			err_set(e, r, "cannot read %s: %s", directory, strerror(-r));
 	}
 	if (l.names.n)
 		qsort(l.names.of, l.names.n, sizeof(*l.names.of), compare_names);
@@ -209,15 +209,15 @@ const char *compact_store_path(const struct compact_store *s, const char *key)
 	return slash ? slash + 1 : key;
 }
 
-int compact_store_make_folders(const struct compact_store *s, const char *path, struct err_text *e)
+int compact_store_make_dirs(const struct compact_store *s, const char *path, struct err_text *e)
 {
-	char folder[SPOOL_KEY_MAX];
+	char directory[SPOOL_KEY_MAX];
 
-	snprintf(folder, sizeof(folder), "%s", path);
-	for (char *at = strchr(folder, '/'); at; at = strchr(at + 1, '/')) {
+	snprintf(directory, sizeof(directory), "%s", path);
+	for (char *at = strchr(directory, '/'); at; at = strchr(at + 1, '/')) {
 		*at = '\0';
-		if (mkdirat(s->root, folder, 0750) < 0 && errno != EEXIST)
-			return err_set(e, -errno, "cannot create the folder %s: %s", folder,
+		if (mkdirat(s->root, directory, 0750) < 0 && errno != EEXIST)
+			return err_set(e, -errno, "cannot create the directory %s: %s", directory,
 				       strerror(errno));
 		*at = '/';
 	}
@@ -252,8 +252,8 @@ static int fetch_object(const struct compact_store *s, const char *key, struct e
 	if (r < 0)
 		compact_store_remove_copy(s, key);
 	if (r == -ENOSPC || r == -EDQUOT)
-		err_set(e, r, "no room for %s in %.300s/" WORK_FOLDER ": %s", key,
-			s->options->spool, strerror(-r));
+		err_set(e, r, "no room for %s in %.300s/" WORK_DIR ": %s", key, s->options->spool,
+			strerror(-r));
 	return r;
 }
 
@@ -292,10 +292,10 @@ static int rename_local(const struct compact_store *s, const char *file, const c
 			struct err_text *e)
 {
 	_cleanup_(closep) int fd = -1;
-	char folder[SPOOL_KEY_MAX];
+	char directory[SPOOL_KEY_MAX];
 
-	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(key, '/') - key), key);
-	fd = openat(s->root, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(directory, sizeof(directory), "%.*s", (int)(strrchr(key, '/') - key), key);
+	fd = openat(s->root, directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || renameat(s->root, file, s->root, key) < 0 || fsync(fd) < 0)
 		return err_set(e, -errno, "cannot write %s: %s", key, strerror(errno));
 	return 0;
@@ -355,13 +355,13 @@ void compact_store_remove_copy(const struct compact_store *s, const char *key)
 		(void)unlinkat(s->root, compact_store_path(s, key), 0);
 }
 
-int compact_store_abort_uploads(const struct compact_store *s, const char *folder,
+int compact_store_abort_uploads(const struct compact_store *s, const char *directory,
 				struct err_text *e)
 {
 	char object[KEY_MAX];
 
 	if (!s->client)
 		return 0;
-	put_key(s, folder, object);
+	put_key(s, directory, object);
 	return errno_of_request(s3_multipart_abort_all(s->client, object, e));
 }

@@ -10,9 +10,10 @@
 #include "cli/ship/ship_options.h"
 
 /*
- * Objects of a bucket, or files of a folder with the same layout. Objects that are read or written
- * are files below `root`: the folder itself, or SPOOL/compact, in which they have no folders. The
- * root is locked (flock). Each function returns 0, or -errno and sets e; -EINTR if *stop was set.
+ * Objects of a bucket, or files of a directory with the same layout. Objects that are read or
+ * written are files below `root`: the directory itself, or SPOOL/compact, in which they have no
+ * directories. The root is locked (flock). Each function returns 0, or -errno and sets e; -EINTR if
+ * *stop was set.
  */
 struct s3_client;
 struct compact_store {
@@ -26,19 +27,19 @@ int compact_store_open(const struct ship_options *o, const volatile sig_atomic_t
 		       struct compact_store *ret, struct err_text *e);
 void compact_store_close(struct compact_store *s);
 
-/* Lists the objects of a folder whose names end so, sorted. */
+/* Lists the objects of a directory whose names end so, sorted. */
 struct compact_names {
-	char **of; /* owned: names in the folder */
+	char **of; /* owned: names in the directory */
 	size_t n, cap;
 };
-int compact_store_list(const struct compact_store *s, const char *folder, const char *ending,
+int compact_store_list(const struct compact_store *s, const char *dir, const char *ending,
 		       struct compact_names *ret, struct err_text *e);
 void compact_names_deinit(struct compact_names *n);
 
 /* Returns the path of an object below the root: part of the key. */
 const char *compact_store_path(const struct compact_store *s, const char *key);
-/* Makes the folders of this path, if files have folders. */
-int compact_store_make_folders(const struct compact_store *s, const char *path, struct err_text *e);
+/* Makes the directories of this path, if files have directories. */
+int compact_store_make_dirs(const struct compact_store *s, const char *path, struct err_text *e);
 
 /* Makes an object a file below the root; compares its SHA-256 unless sha256 is NULL. Returns
  * -EBADMSG if it has another one, -ENOENT if there is no such object. */
@@ -54,6 +55,5 @@ int compact_store_check_sha256(const struct compact_store *s, const char *key, c
 int compact_store_remove(const struct compact_store *s, const char *key, struct err_text *e);
 /* Removes the file of an object that was fetched or put. */
 void compact_store_remove_copy(const struct compact_store *s, const char *key);
-/* Aborts the uploads in parts that an earlier process has left in a folder. */
-int compact_store_abort_uploads(const struct compact_store *s, const char *folder,
-				struct err_text *e);
+/* Aborts the uploads in parts that an earlier process has left in a directory. */
+int compact_store_abort_uploads(const struct compact_store *s, const char *dir, struct err_text *e);

@@ -17,10 +17,11 @@ struct compact_source {
 };
 
 struct compact_table_job {
-	int root; /* folder of the paths */
+	int root; /* directory of the paths */
 	const struct compact_source *sources; /* borrowed; in the order of their rows */
 	size_t n_sources;
-	const char *name; /* of the merged files: NAME-0.tmp, NAME-1.tmp, ...; with their folder */
+	const char
+		*name; /* of the merged files: NAME-0.tmp, NAME-1.tmp, ...; with their directory */
 	uint64_t part_bytes; /* a larger file is followed by another one */
 	const volatile sig_atomic_t *stop;
 };

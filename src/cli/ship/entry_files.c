@@ -156,14 +156,14 @@ static void put_manifest(const struct entry_files *f, const struct manifest_fact
 		      f->json.s ? f->json.s : "");
 }
 
-static int write_file(int folder, const char *name, const struct strbuf *text)
+static int write_file(int dir, const char *name, const struct strbuf *text)
 {
 	_cleanup_(closep) int fd = -1;
 	int r;
 
 	if (text->failed)
 		return -ENOMEM;
-	fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
 	if (fd < 0)
 		return -errno;
 	r = fs_write_all(fd, text->s, text->len);
@@ -172,7 +172,7 @@ static int write_file(int folder, const char *name, const struct strbuf *text)
 	return r;
 }
 
-int entry_files_write(struct entry_files *f, const struct manifest_facts *facts, int folder)
+int entry_files_write(struct entry_files *f, const struct manifest_facts *facts, int dir)
 {
 	char key[SPOOL_KEY_MAX], hex[SHA256_HEX_SIZE];
 	struct strbuf manifest = {0};
@@ -180,13 +180,13 @@ int entry_files_write(struct entry_files *f, const struct manifest_facts *facts,
 	int r;
 
 	put_manifest(f, facts, &manifest);
-	r = write_file(folder, "manifest.json", &manifest);
+	r = write_file(dir, "manifest.json", &manifest);
 	if (r == 0) {
 		h.bytes = manifest.len;
 		sha256_of(manifest.s, manifest.len, h.whole);
 		snprintf(key, sizeof(key), "v1/manifests/date=%s/%s.json", f->date, f->uuid);
 		list_file(f, "manifest.json", key, &h, hex);
-		r = write_file(folder, SPOOL_LIST, &f->list);
+		r = write_file(dir, SPOOL_LIST, &f->list);
 	}
 	strbuf_deinit(&manifest);
 	return r;

@@ -40,5 +40,5 @@ struct manifest_facts {
 	uint64_t start_realtime_ns;
 	size_t dropped; /* entries that were dropped before this one */
 };
-/* Writes manifest.json and the list into the folder. Returns 0 or -errno. */
-int entry_files_write(struct entry_files *f, const struct manifest_facts *facts, int folder);
+/* Writes manifest.json and the list into the directory. Returns 0 or -errno. */
+int entry_files_write(struct entry_files *f, const struct manifest_facts *facts, int dir);

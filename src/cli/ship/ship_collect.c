@@ -145,16 +145,16 @@ static bool ship_make_room(struct ship_collector *c, uint64_t need, bool drops)
 	if (!enough && drops)
 		log_write_limited(&c->full, LOG_LEVEL_WARN,
 				  "the spool has no room for %" PRIu64
-				  " bytes; the trace stays in its folder and will be retried",
+				  " bytes; the trace stays in its directory and will be retried",
 				  need);
 	return enough;
 }
 
 /* ---- an entry ---- */
 
-/* A file of a source folder. */
+/* A file of a source directory. */
 struct ship_source {
-	int folder;
+	int dir;
 	const char *name; /* borrowed */
 	struct stat st;
 };
@@ -166,7 +166,7 @@ enum ship_outcome {
 
 /* Adds the tables that the process has written. It was not trusted: only the expected names count.
  * Returns 0 or -errno. */
-static int ship_add_tables(const struct ship_collector *c, int folder, struct entry_files *files)
+static int ship_add_tables(const struct ship_collector *c, int directory, struct entry_files *files)
 {
 	for (size_t i = 0; i < c->options->n_tables; i++) {
 		const char *table = c->options->tables[i];
@@ -177,7 +177,7 @@ static int ship_add_tables(const struct ship_collector *c, int folder, struct en
 		int r;
 
 		snprintf(name, sizeof(name), "%.64s.parquet", table);
-		fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 			continue;
 		r = file_hash_read(fd, -1, c->stop, &h);
@@ -192,13 +192,13 @@ static int ship_add_tables(const struct ship_collector *c, int folder, struct en
 	return 0;
 }
 
-static void remove_tables(const struct ship_collector *c, int folder)
+static void remove_tables(const struct ship_collector *c, int directory)
 {
 	char name[SPOOL_NAME_MAX];
 
 	for (size_t i = 0; i < c->options->n_tables; i++) {
 		snprintf(name, sizeof(name), "%.64s.parquet", c->options->tables[i]);
-		(void)unlinkat(folder, name, 0);
+		(void)unlinkat(directory, name, 0);
 	}
 }
 
@@ -211,7 +211,7 @@ static char *read_snapshot_json(const struct ship_source *source)
 	int fd;
 
 	snprintf(name, sizeof(name), "%.255s.json", source->name);
-	fd = openat(source->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	fd = openat(source->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    fs_read_fd(fd, SNAPSHOT_JSON_MAX, &text) < 0)
 		strbuf_clear(&text);
@@ -220,7 +220,7 @@ static char *read_snapshot_json(const struct ship_source *source)
 }
 
 static int ship_write_entry(const struct ship_collector *c, const struct ship_source *source,
-			    int folder, const struct spool_facts *facts,
+			    int directory, const struct spool_facts *facts,
 			    const struct file_hash *trace, struct entry_files *files)
 {
 	_cleanup_(freep) char *snapshot = read_snapshot_json(source);
@@ -239,20 +239,20 @@ static int ship_write_entry(const struct ship_collector *c, const struct ship_so
 				      : (uint64_t)source->st.st_mtim.tv_sec * NS_PER_S;
 	start = (time_t)(m.start_realtime_ns / NS_PER_S);
 	strftime(files->date, sizeof(files->date), "%Y-%m-%d", gmtime_r(&start, &tm));
-	r = ship_add_tables(c, folder, files);
+	r = ship_add_tables(c, directory, files);
 	if (r < 0)
 		return r;
 	entry_files_add(files, NULL, trace);
-	r = entry_files_write(files, &m, folder);
-	return r ?: fsync(folder) < 0 ? -errno : 0;
+	r = entry_files_write(files, &m, directory);
+	return r ?: fsync(directory) < 0 ? -errno : 0;
 }
 
-static int ship_publish(struct ship_collector *c, int folder, const char *uuid)
+static int ship_publish(struct ship_collector *c, int directory, const char *uuid)
 {
 	const struct spool *s = &c->spool;
 	uint64_t bytes = 0;
 	struct stat st;
-	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *d;
 
@@ -261,7 +261,7 @@ static int ship_publish(struct ship_collector *c, int folder, const char *uuid)
 		return -EIO;
 	}
 	while ((d = readdir(dir)))
-		if (fstatat(folder, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		if (fstatat(directory, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISREG(st.st_mode))
 			bytes += (uint64_t)st.st_blocks * 512;
 	closedir(dir);
@@ -274,11 +274,12 @@ static int ship_publish(struct ship_collector *c, int folder, const char *uuid)
 }
 
 /* Makes the entry of a trace that is copied. Returns 0 or -errno. */
-static int ship_make_entry(struct ship_collector *c, const struct ship_source *source, int folder,
-			   const struct file_hash *trace, const char *uuid, struct err_text *e)
+static int ship_make_entry(struct ship_collector *c, const struct ship_source *source,
+			   int directory, const struct file_hash *trace, const char *uuid,
+			   struct err_text *e)
 {
 	const struct spool_tables_job job = {
-		.folder = folder,
+		.dir = directory,
 		.tables = c->options->tables,
 		.n_tables = c->options->n_tables,
 		.uuid = uuid,
@@ -293,13 +294,13 @@ static int ship_make_entry(struct ship_collector *c, const struct ship_source *s
 		return r < 0 ? r : -ENOSPC;
 	if (facts.error) {
 		log_warn("%s is uploaded without tables: %s", source->name, facts.problem);
-		remove_tables(c, folder);
+		remove_tables(c, directory);
 	}
 	snprintf(files.uuid, sizeof(files.uuid), "%s", uuid);
 	snprintf(files.machine, sizeof(files.machine), "%s", c->options->machine);
-	r = ship_write_entry(c, source, folder, &facts, trace, &files);
+	r = ship_write_entry(c, source, directory, &facts, trace, &files);
 	if (r == 0)
-		r = ship_publish(c, folder, uuid);
+		r = ship_publish(c, directory, uuid);
 	entry_files_deinit(&files);
 	return r;
 }
@@ -311,14 +312,15 @@ static bool is_trace_in_spool(const struct spool *s, const char *uuid)
 	       spool_has_name(s->upload_bad, uuid);
 }
 
-/* Copies the trace into the folder. Returns 0, -EAGAIN if it is still being written, or -errno. */
+/* Copies the trace into the directory. Returns 0, -EAGAIN if it is still being written, or
+ * -errno. */
 static int ship_copy_trace(const struct ship_collector *c, const struct ship_source *source,
-			   int folder, struct file_hash *ret)
+			   int directory, struct file_hash *ret)
 {
-	_cleanup_(closep) int from = openat(source->folder, source->name,
-					    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	_cleanup_(closep) int from =
+		openat(source->dir, source->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	_cleanup_(closep) int to =
-		openat(folder, "trace.pftrace", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+		openat(directory, "trace.pftrace", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
 	struct stat after;
 	int r;
 
@@ -341,8 +343,8 @@ static int ship_copy_trace(const struct ship_collector *c, const struct ship_sou
 
 static bool ship_knows_source(const struct ship_collector *c, const struct ship_source *source)
 {
-	_cleanup_(closep) int fd = openat(source->folder, source->name,
-					  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	_cleanup_(closep) int fd =
+		openat(source->dir, source->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct file_hash h = {0};
 	char uuid[SPOOL_UUID_SIZE];
 
@@ -357,7 +359,7 @@ static enum ship_outcome ship_collect_source(struct ship_collector *c,
 					     const struct ship_source *source)
 {
 	const struct spool *s = &c->spool;
-	_cleanup_(closep) int folder = -1;
+	_cleanup_(closep) int directory = -1;
 	struct file_hash trace = {0};
 	struct err_text e = {""};
 	char uuid[SPOOL_UUID_SIZE];
@@ -372,19 +374,19 @@ static enum ship_outcome ship_collect_source(struct ship_collector *c,
 		if (!ship_make_room(c, need, true))
 			return SHIP_LATER;
 	}
-	(void)spool_remove_folder(s->in, NEW);
+	(void)spool_remove_dir(s->in, NEW);
 	if (mkdirat(s->in, NEW, 0750) == 0)
-		folder = openat(s->in, NEW, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	r = folder < 0 ? -errno : ship_copy_trace(c, source, folder, &trace);
+		directory = openat(s->in, NEW, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	r = directory < 0 ? -errno : ship_copy_trace(c, source, directory, &trace);
 	if (r == 0) {
 		spool_make_uuid(trace.whole, uuid);
 		known = is_trace_in_spool(s, uuid);
 		if (!known)
-			r = ship_make_entry(c, source, folder, &trace, uuid, &e);
+			r = ship_make_entry(c, source, directory, &trace, uuid, &e);
 		file_hash_deinit(&trace);
 	}
 	if (r < 0 || known)
-		(void)spool_remove_folder(s->in, NEW);
+		(void)spool_remove_dir(s->in, NEW);
 	if (r < 0 && r != -EAGAIN && r != -EINTR)
 		log_write_limited(&c->failures, LOG_LEVEL_WARN,
 				  "cannot add %s to the spool: %s; will retry", source->name,
@@ -394,7 +396,7 @@ static enum ship_outcome ship_collect_source(struct ship_collector *c,
 	return r < 0 ? SHIP_LATER : SHIP_TAKEN;
 }
 
-/* ---- source folders ---- */
+/* ---- source directories ---- */
 
 struct source_file {
 	char name[NAME_MAX + 1];
@@ -483,14 +485,14 @@ static void list_sources(const struct ship_collector *c, DIR *dir, struct source
 		qsort(ret->of, ret->n, sizeof(*ret->of), source_file_compare);
 }
 
-static unsigned ship_collect_folder(struct ship_collector *c, const char *path)
+static unsigned ship_collect_dir(struct ship_collector *c, const char *path)
 {
 	struct source_list list = {.of = NULL};
 	DIR *dir = opendir(path);
 	unsigned later = 0;
 
 	if (!dir) {
-		log_write_limited(&c->failures, LOG_LEVEL_WARN, "cannot read the folder %s: %s",
+		log_write_limited(&c->failures, LOG_LEVEL_WARN, "cannot read the directory %s: %s",
 				  path, strerror(errno));
 		return 1;
 	}
@@ -534,7 +536,7 @@ unsigned ship_collector_pass(struct ship_collector *c)
 	ship_clear_done(c);
 	spool_marks_prune(c->spool.dropped);
 	for (size_t i = 0; i < c->options->n_from && !*c->stop; i++)
-		later += ship_collect_folder(c, c->options->from[i]);
+		later += ship_collect_dir(c, c->options->from[i]);
 	ship_collector_write_status(c);
 	return later;
 }

@@ -6,8 +6,8 @@
 #include "base/core/err.h"
 #include "cli/ship/ship_options.h"
 
-/* The collector: puts new traces of the source folders into the spool (spool.h, steps 1 to 5), and
- * removes from it what the bucket has (step 11). The sources stay. */
+/* The collector: puts new traces of the source directories into the spool (spool.h, steps 1 to 5),
+ * and removes from it what the bucket has (step 11). The sources stay. */
 struct ship_collector;
 
 /* Locks the spool. Returns 0, or -errno and sets e. options and stop are borrowed. */

@@ -56,10 +56,10 @@ struct compact_day {
 
 /* ---- keys ---- */
 
-/* Between the day and the merged files is a folder, as there is for each machine: one pattern finds
- * both. */
-static void format_folder(const struct compact_day *d, bool is_merged, const char *table,
-			  char ret[static SPOOL_KEY_MAX])
+/* Between the day and the merged files is a directory, as there is for each machine: one pattern
+ * finds both. */
+static void format_dir(const struct compact_day *d, bool is_merged, const char *table,
+		       char ret[static SPOOL_KEY_MAX])
 {
 	snprintf(ret, SPOOL_KEY_MAX, "%sv1/%s/date=%s/%s", is_merged ? "merged/" : "", table,
 		 d->options->compact, is_merged && strcmp(table, "manifests") != 0 ? "all/" : "");
@@ -282,18 +282,18 @@ static int parse_merged(struct compact_day *d, const struct strbuf *text)
 
 static int read_merged(struct compact_day *d, struct err_text *e)
 {
-	char folder[SPOOL_KEY_MAX], key[SPOOL_KEY_MAX];
+	char dir[SPOOL_KEY_MAX], key[SPOOL_KEY_MAX];
 	struct compact_names names;
 	int r;
 
 	compact_names_deinit(&d->merged);
 	d->n_files = 0;
-	format_folder(d, true, "manifests", folder);
-	r = compact_store_list(&d->store, folder, ".json", &names, e);
+	format_dir(d, true, "manifests", dir);
+	r = compact_store_list(&d->store, dir, ".json", &names, e);
 	for (size_t i = 0; r == 0 && i < names.n; i++) {
 		struct strbuf text = {0};
 
-		snprintf(key, sizeof(key), "%.256s%.200s", folder, names.of[i]);
+		snprintf(key, sizeof(key), "%.256s%.200s", dir, names.of[i]);
 		r = read_text(d, key, MERGED_MANIFEST_MAX, &text, e);
 		if (r == 0 && (r = parse_merged(d, &text)) < 0)
 			err_set(e, r,
@@ -351,8 +351,7 @@ static int list_tables(struct compact_day *d)
 }
 
 /* Adds a trace, or leaves it out if its manifest is not valid. */
-static int add_trace(struct compact_day *d, const char *folder, const char *uuid,
-		     struct err_text *e)
+static int add_trace(struct compact_day *d, const char *dir, const char *uuid, struct err_text *e)
 {
 	struct strbuf text = {0};
 	char key[SPOOL_KEY_MAX];
@@ -360,7 +359,7 @@ static int add_trace(struct compact_day *d, const char *folder, const char *uuid
 
 	if (array_reserve(&d->traces, &d->cap_traces, d->n_traces + 1, sizeof(*d->traces)))
 		return err_set(e, -ENOMEM, "out of memory");
-	snprintf(key, sizeof(key), "%.256s%s.json", folder, uuid);
+	snprintf(key, sizeof(key), "%.256s%s.json", dir, uuid);
 	r = read_text(d, key, MANIFEST_MAX, &text, e);
 	if (r == 0 || r == -EFBIG) {
 		struct compact_trace *t = &d->traces[d->n_traces];
@@ -380,18 +379,18 @@ static int add_trace(struct compact_day *d, const char *folder, const char *uuid
 /* Finds the traces that are not merged. */
 static int read_batch(struct compact_day *d, struct err_text *e)
 {
-	char folder[SPOOL_KEY_MAX], uuid[SPOOL_UUID_SIZE];
+	char dir[SPOOL_KEY_MAX], uuid[SPOOL_UUID_SIZE];
 	struct compact_names names;
 	int r;
 
 	clear_batch(d);
-	format_folder(d, false, "manifests", folder);
-	r = compact_store_list(&d->store, folder, ".json", &names, e);
+	format_dir(d, false, "manifests", dir);
+	r = compact_store_list(&d->store, dir, ".json", &names, e);
 	for (size_t i = 0; r == 0 && i < names.n && d->n_traces < BATCH_MAX; i++) {
 		snprintf(uuid, sizeof(uuid), "%.36s", names.of[i]);
 		if (strlen(names.of[i]) == strlen("UUID.json") - 4 + 36 && spool_is_uuid(uuid) &&
 		    !has_uuid(&d->merged, uuid) && !has_uuid(&d->bad, uuid))
-			r = add_trace(d, folder, uuid, e);
+			r = add_trace(d, dir, uuid, e);
 	}
 	compact_names_deinit(&names);
 	if (r < 0)
@@ -429,19 +428,19 @@ static void name_batch(const struct compact_day *d, char ret[static SPOOL_UUID_S
 /* Removes what an earlier process has stored without a manifest. */
 static int remove_orphans(const struct compact_day *d, const char *table, struct err_text *e)
 {
-	char folder[SPOOL_KEY_MAX], key[SPOOL_KEY_MAX];
+	char dir[SPOOL_KEY_MAX], key[SPOOL_KEY_MAX];
 	struct compact_names names;
 	int r;
 
-	format_folder(d, true, table, folder);
-	r = compact_store_abort_uploads(&d->store, folder, e);
+	format_dir(d, true, table, dir);
+	r = compact_store_abort_uploads(&d->store, dir, e);
 	if (r < 0)
 		return r;
-	r = compact_store_list(&d->store, folder, "", &names, e);
+	r = compact_store_list(&d->store, dir, "", &names, e);
 	for (size_t i = 0; r == 0 && i < names.n; i++) {
 		size_t at = 0;
 
-		snprintf(key, sizeof(key), "%.256s%.200s", folder, names.of[i]);
+		snprintf(key, sizeof(key), "%.256s%.200s", dir, names.of[i]);
 		while (at < d->n_files && strcmp(d->files[at].key, key) != 0)
 			at++;
 		if (at == d->n_files)
@@ -504,14 +503,14 @@ static int store_parts(const struct compact_day *d, const char *table, const cha
 		       const char *uuid, const struct compact_table_result *result,
 		       struct strbuf *manifest, struct err_text *e)
 {
-	char folder[SPOOL_KEY_MAX], key[SPOOL_KEY_MAX], file[SPOOL_KEY_MAX], hex[SHA256_HEX_SIZE];
+	char dir[SPOOL_KEY_MAX], key[SPOOL_KEY_MAX], file[SPOOL_KEY_MAX], hex[SHA256_HEX_SIZE];
 	uint64_t bytes;
 	int r = 0;
 
-	format_folder(d, true, table, folder);
+	format_dir(d, true, table, dir);
 	for (unsigned part = 0; r == 0 && part < result->n_parts; part++) {
 		compact_table_part(local, part, file);
-		snprintf(key, sizeof(key), "%.256s%s-%u.parquet", folder, uuid, part);
+		snprintf(key, sizeof(key), "%.256s%s-%u.parquet", dir, uuid, part);
 		r = compact_store_put(&d->store, file, key, &bytes, hex, e);
 		strbuf_printf(manifest,
 			      "%s\n  {\"table\": \"%s\", \"key\": \"%s\", \"bytes\": %" PRIu64
@@ -526,17 +525,17 @@ static int store_parts(const struct compact_day *d, const char *table, const cha
 static int merge_table(struct compact_day *d, const char *table, const char *uuid,
 		       struct strbuf *manifest, struct err_text *e)
 {
-	char local[SPOOL_KEY_MAX], folder[SPOOL_KEY_MAX];
+	char local[SPOOL_KEY_MAX], dir[SPOOL_KEY_MAX];
 	struct compact_table_result result = {0};
 	struct table_sources s = {0};
 	int r = remove_orphans(d, table, e);
 
-	format_folder(d, true, table, folder);
-	snprintf(local, sizeof(local), "%.256s%s", folder, uuid);
+	format_dir(d, true, table, dir);
+	snprintf(local, sizeof(local), "%.256s%s", dir, uuid);
 	if (r == 0)
 		r = fetch_sources(d, table, &s, e);
 	if (r == 0 && !d->store.client)
-		r = compact_store_make_folders(&d->store, local, e);
+		r = compact_store_make_dirs(&d->store, local, e);
 	if (r == 0) {
 		const struct compact_table_job job = {
 			.root = d->store.root,
@@ -568,16 +567,16 @@ static int merge_table(struct compact_day *d, const char *table, const char *uui
 static int store_manifest(const struct compact_day *d, const char *uuid, const struct strbuf *text,
 			  struct err_text *e)
 {
-	char folder[SPOOL_KEY_MAX], key[SPOOL_KEY_MAX], file[SPOOL_KEY_MAX], hex[SHA256_HEX_SIZE];
+	char dir[SPOOL_KEY_MAX], key[SPOOL_KEY_MAX], file[SPOOL_KEY_MAX], hex[SHA256_HEX_SIZE];
 	_cleanup_(closep) int fd = -1;
 	uint64_t bytes;
 	int r = 0;
 
-	format_folder(d, true, "manifests", folder);
-	snprintf(key, sizeof(key), "%.256s%s.json", folder, uuid);
+	format_dir(d, true, "manifests", dir);
+	snprintf(key, sizeof(key), "%.256s%s.json", dir, uuid);
 	snprintf(file, sizeof(file), "%.480s.tmp", compact_store_path(&d->store, key));
 	if (!d->store.client)
-		r = compact_store_make_folders(&d->store, key, e);
+		r = compact_store_make_dirs(&d->store, key, e);
 	if (r < 0)
 		return r;
 	if (text->failed)
@@ -622,12 +621,12 @@ static int merge_batch(struct compact_day *d, struct err_text *e)
 
 static int remove_tables(struct compact_day *d, const char *uuid, struct err_text *e)
 {
-	char folder[SPOOL_KEY_MAX], key[SPOOL_KEY_MAX];
+	char dir[SPOOL_KEY_MAX], key[SPOOL_KEY_MAX];
 	int r;
 
-	format_folder(d, false, "manifests", folder);
+	format_dir(d, false, "manifests", dir);
 	clear_batch(d);
-	r = add_trace(d, folder, uuid, e);
+	r = add_trace(d, dir, uuid, e);
 	for (size_t f = 0; r == 0 && d->n_traces && f < d->traces[0].n_files; f++) {
 		put_table_key(d, &d->traces[0], d->traces[0].files[f].table, key);
 		r = compact_store_remove(&d->store, key, e);

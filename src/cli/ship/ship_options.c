@@ -21,16 +21,14 @@
 
 const char ship_usage[] =
 	"usage: sonda ship [OPTION]... SPOOL s3://BUCKET[/PREFIX]\n"
-	"       sonda ship [OPTION]... --from FOLDER SPOOL [s3://BUCKET[/PREFIX]]\n"
+	"       sonda ship [OPTION]... --from DIR SPOOL [s3://BUCKET[/PREFIX]]\n"
 	"       sonda ship [OPTION]... --compact DAY SPOOL s3://BUCKET[/PREFIX]\n"
-	"       sonda ship [OPTION]... --compact DAY FOLDER\n\n"
-	"Uploads traces, and their tables as Parquet, to an S3-compatible store. SPOOL is a folder "
-	"where\n"
-	"traces wait until they are uploaded. With --from, new traces in a folder are added to the "
-	"spool.\n"
+	"       sonda ship [OPTION]... --compact DAY DIR\n\n"
+	"Uploads traces, and their tables as Parquet, to an S3-compatible store. SPOOL is a directory where\n"
+	"traces wait until they are uploaded. With --from, new traces in a directory are added to the spool.\n"
 	"Runs until stopped.\n\n"
 	"Collecting:\n"
-	"      --from FOLDER       collect *.pftrace files of FOLDER (repeatable)\n"
+	"      --from DIR       collect *.pftrace files of DIR (repeatable)\n"
 	"      --machine NAME      name of the machine in the keys (default: the host name)\n"
 	"      --settle TIME       collect a file once it has not been written for TIME (default "
 	"30s)\n"
@@ -55,12 +53,12 @@ const char ship_usage[] =
 	"Merging:\n"
 	"      --compact DAY       merge the tables of DAY (2026-11-27), one file per trace, into "
 	"a few\n"
-	"                          large files below merged/; FOLDER: a local copy of the bucket\n"
+	"                          large files below merged/; DIR: a local copy of the bucket\n"
 	"      --part SIZE         begin a new file above SIZE (default 512mb)\n"
 	"      --remove            then remove the small files\n\n"
 	"      --once              exit when all traces are in the store\n"
 	"      --every TIME        look for new traces this often (default 10s)\n"
-	"      --status FOLDER     write files there that sonda metrics reads\n"
+	"      --status DIR     write files there that sonda metrics reads\n"
 	"  -h, --help              print this help\n\n"
 	"example: sonda ship --from /var/lib/sonda/recorder/snapshots /var/spool/sonda "
 	"s3://traces\n";
@@ -307,9 +305,9 @@ static int ship_handle_option(void *ctx, int option, struct err_text *e)
 
 	switch (option) {
 	case 'f':
-		if (o->n_from == SHIP_FOLDERS_MAX)
-			return err_set(e, -EINVAL, "--from: too many folders; the limit is %d",
-				       SHIP_FOLDERS_MAX);
+		if (o->n_from == SHIP_DIRS_MAX)
+			return err_set(e, -EINVAL, "--from: too many directories; the limit is %d",
+				       SHIP_DIRS_MAX);
 		o->from[o->n_from++] = optarg;
 		return 0;
 	case 'm':
@@ -377,11 +375,11 @@ static int ship_check_options(struct ship_parse *p, char **words, int n, struct 
 		return err_set(e, -EINVAL, "unexpected argument '%.80s'", words[2]);
 	o->spool = words[0];
 	if (str_starts(o->spool, "s3://"))
-		return err_set(e, -EINVAL, "put the folder SPOOL before '%.80s'", o->spool);
+		return err_set(e, -EINVAL, "put the directory SPOOL before '%.80s'", o->spool);
 	if (n == 2)
 		r = ship_parse_url(o, words[1], e);
 	else if (!o->n_from && !o->compact)
-		r = err_set(e, -EINVAL, "no s3://BUCKET or --from FOLDER is given");
+		r = err_set(e, -EINVAL, "no s3://BUCKET or --from DIR is given");
 	if (r == 0 && o->uploads)
 		r = read_store_settings(p, e);
 	if (o->compact && o->n_from)

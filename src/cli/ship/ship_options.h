@@ -7,7 +7,7 @@
 
 #include "base/core/err.h"
 
-#define SHIP_FOLDERS_MAX 16
+#define SHIP_DIRS_MAX 16
 #define SHIP_TABLES_MAX 96
 #define SHIP_MACHINE_SIZE 64
 #define SHIP_BUCKET_SIZE 64
@@ -18,7 +18,7 @@ struct ship_options {
 	bool help;
 	const char *spool;
 	/* of the collector */
-	const char *from[SHIP_FOLDERS_MAX];
+	const char *from[SHIP_DIRS_MAX];
 	size_t n_from; /* 0: nothing is collected */
 	const char *tables[SHIP_TABLES_MAX];
 	size_t n_tables;
@@ -39,7 +39,7 @@ struct ship_options {
 	uint64_t part_bytes; /* size from which a merged file is followed by another one */
 	bool removes;
 	/* of all */
-	const char *status; /* folder of ship_status.h; NULL: none */
+	const char *status; /* directory of ship_status.h; NULL: none */
 	bool once;
 	uint32_t every_ms;
 };

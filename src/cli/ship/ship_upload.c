@@ -118,7 +118,7 @@ void ship_uploader_close(struct ship_uploader *u)
 struct ship_entry {
 	struct ship_uploader *u;
 	const char *uuid;
-	int folder;
+	int dir;
 	struct upload_journal journal;
 };
 
@@ -295,7 +295,7 @@ static int ship_upload_file(struct ship_entry *entry, const struct spool_file *f
 	if (n > S3_PARTS_MAX)
 		return err_set(e, -EBADMSG, "%s of %s is larger than 156 GiB", file->name,
 			       entry->uuid);
-	o.fd = openat(entry->folder, file->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	o.fd = openat(entry->dir, file->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (o.fd < 0)
 		return err_set(e, -EBADMSG, "%s of %s: %s", file->name, entry->uuid,
 			       strerror(errno));
@@ -336,9 +336,9 @@ static int ship_upload_files(struct ship_entry *entry, const char *list, bool is
 	return r;
 }
 
-static int read_list(int folder, struct strbuf *ret)
+static int read_list(int directory, struct strbuf *ret)
 {
-	_cleanup_(closep) int fd = openat(folder, SPOOL_LIST, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_(closep) int fd = openat(directory, SPOOL_LIST, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	int r = fd < 0 ? -errno : fs_read_fd(fd, SPOOL_LIST_MAX, ret);
 
 	return r == 0 && !ret->s ? -EBADMSG : r;
@@ -353,13 +353,13 @@ static int ship_upload_entry(struct ship_uploader *u, const char *uuid, struct e
 	bool is_new = false;
 	int r;
 
-	entry.folder = openat(s->ready, uuid, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	entry.dir = openat(s->ready, uuid, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	/* The collector drops entries that it can lock. */
-	if (entry.folder < 0 || flock(entry.folder, LOCK_SH | LOCK_NB) < 0) {
-		closep(&entry.folder);
+	if (entry.dir < 0 || flock(entry.dir, LOCK_SH | LOCK_NB) < 0) {
+		closep(&entry.dir);
 		return 0;
 	}
-	r = read_list(entry.folder, &list);
+	r = read_list(entry.dir, &list);
 	if (r < 0)
 		err_set(e, r = -EBADMSG, "%s has no file list", uuid);
 	if (r == 0)
@@ -373,7 +373,7 @@ static int ship_upload_entry(struct ship_uploader *u, const char *uuid, struct e
 	if (r == 0)
 		(void)unlinkat(s->journal, uuid, 0);
 	strbuf_deinit(&list);
-	close(entry.folder);
+	close(entry.dir);
 	return r;
 }
 
@@ -404,7 +404,7 @@ static int ship_upload_and_remove(struct ship_uploader *u, const char *uuid, str
 	int r = ship_upload_entry(u, uuid, e);
 
 	if (r == -EBADMSG) {
-		log_error("%s; moved the trace to the folder 'bad'", e->text);
+		log_error("%s; moved the trace to the directory 'bad'", e->text);
 		u->status.bad++;
 		return spool_mark(u->spool.upload_bad, uuid);
 	}

@@ -9,8 +9,8 @@
 /* The uploader: brings the entries of the spool into the bucket (spool.h, steps 6 to 10). */
 struct ship_uploader;
 
-/* Locks the spool's folder upload/, and loads libcurl and the keys. Returns 0, or -errno and sets
- * e. options and stop are borrowed. */
+/* Locks the spool's directory upload/, and loads libcurl and the keys. Returns 0, or -errno and
+ * sets e. options and stop are borrowed. */
 int ship_uploader_open(const struct ship_options *options, const volatile sig_atomic_t *stop,
 		       struct ship_uploader **ret, struct err_text *e);
 void ship_uploader_close(struct ship_uploader *u);

@@ -42,11 +42,11 @@ bool spool_is_uuid(const char *name)
 	return name[SPOOL_UUID_SIZE - 1] == '\0';
 }
 
-/* ---- folders ---- */
+/* ---- directories ---- */
 
-/* The group of the folder may read: that of the uploader, if it is another user. A
- * folder of a user's own spool admits no other user. */
-static int open_folder(int parent, const char *name, mode_t mode, int *ret)
+/* The group of the directory may read: that of the uploader, if it is another user. A
+ * directory of a user's own spool admits no other user. */
+static int open_dir(int parent, const char *name, mode_t mode, int *ret)
 {
 	if (mkdirat(parent, name, mode) < 0 && errno != EEXIST)
 		if (errno != EACCES && errno != EPERM && errno != EROFS)
@@ -55,39 +55,39 @@ static int open_folder(int parent, const char *name, mode_t mode, int *ret)
 	return *ret < 0 ? -errno : 0;
 }
 
-static int spool_open_folders(const char *path, struct spool *s)
+static int spool_open_dirs(const char *path, struct spool *s)
 {
 	int r;
 
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	s->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	r = s->root < 0 ? -errno : open_folder(s->root, "ready", 0750, &s->ready);
+	r = s->root < 0 ? -errno : open_dir(s->root, "ready", 0750, &s->ready);
 	if (r == 0)
-		r = open_folder(s->root, "upload", 0750, &s->upload);
+		r = open_dir(s->root, "upload", 0750, &s->upload);
 	if (r == 0)
-		r = open_folder(s->upload, "journal", 0750, &s->journal);
+		r = open_dir(s->upload, "journal", 0750, &s->journal);
 	if (r == 0)
-		r = open_folder(s->upload, "done", 0750, &s->done);
-	return r ?: open_folder(s->upload, "bad", 0750, &s->upload_bad);
+		r = open_dir(s->upload, "done", 0750, &s->done);
+	return r ?: open_dir(s->upload, "bad", 0750, &s->upload_bad);
 }
 
-static int spool_open_own_folders(struct spool *s)
+static int spool_open_own_dirs(struct spool *s)
 {
-	int r = open_folder(s->root, "in", 0700, &s->in);
+	int r = open_dir(s->root, "in", 0700, &s->in);
 
 	if (r == 0)
-		r = open_folder(s->root, "dropped", 0700, &s->dropped);
-	return r ?: open_folder(s->root, "bad", 0700, &s->bad);
+		r = open_dir(s->root, "dropped", 0700, &s->dropped);
+	return r ?: open_dir(s->root, "bad", 0700, &s->bad);
 }
 
 int spool_open(const char *path, enum spool_role role, struct spool *ret, struct err_text *e)
 {
 	struct spool s = SPOOL_CLOSED;
-	int r = spool_open_folders(path, &s);
+	int r = spool_open_dirs(path, &s);
 
 	if (r == 0 && role == SPOOL_COLLECTOR)
-		r = spool_open_own_folders(&s);
+		r = spool_open_own_dirs(&s);
 	if (r < 0) {
 		spool_close(&s);
 		return err_set(e, r, "cannot use the spool %.300s: %s", path, strerror(-r));
@@ -117,11 +117,11 @@ void spool_close(struct spool *s)
 		closep(fds[i]);
 }
 
-/* Calls fn for each name in an open folder. */
-static int each_name_in_folder(int folder, void (*fn)(void *ctx, int folder, const char *name),
-			       void *ctx)
+/* Calls fn for each name in an open directory. */
+static int each_name_in_dir(int directory, void (*fn)(void *ctx, int directory, const char *name),
+			    void *ctx)
 {
-	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *d;
 
@@ -133,45 +133,45 @@ static int each_name_in_folder(int folder, void (*fn)(void *ctx, int folder, con
 	}
 	while ((d = readdir(dir)))
 		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
-			fn(ctx, folder, d->d_name);
+			fn(ctx, directory, d->d_name);
 	closedir(dir);
 	return 0;
 }
 
-static void unlink_name(void *ctx, int folder, const char *name)
+static void unlink_name(void *ctx, int directory, const char *name)
 {
-	(void)unlinkat(folder, name, 0);
+	(void)unlinkat(directory, name, 0);
 }
 
-int spool_remove_folder(int parent, const char *name)
+int spool_remove_dir(int parent, const char *name)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd >= 0)
-		each_name_in_folder(fd, unlink_name, NULL);
+		each_name_in_dir(fd, unlink_name, NULL);
 	closep(&fd);
 	return unlinkat(parent, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
-static void remove_unfinished(void *ctx, int folder, const char *name)
+static void remove_unfinished(void *ctx, int directory, const char *name)
 {
-	if (spool_remove_folder(folder, name) == -ENOTDIR)
-		(void)unlinkat(folder, name, 0);
+	if (spool_remove_dir(directory, name) == -ENOTDIR)
+		(void)unlinkat(directory, name, 0);
 }
 
 void spool_remove_unfinished(const struct spool *s)
 {
-	each_name_in_folder(s->in, remove_unfinished, NULL);
+	each_name_in_dir(s->in, remove_unfinished, NULL);
 }
 
 /* ---- entries ---- */
 
-static void entries_add(void *ctx, int folder, const char *name)
+static void entries_add(void *ctx, int directory, const char *name)
 {
 	struct spool_entries *l = ctx;
 	struct stat st;
 
-	if (!spool_is_uuid(name) || fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	if (!spool_is_uuid(name) || fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISDIR(st.st_mode) || array_reserve(&l->of, &l->cap, l->n + 1, sizeof(*l->of)) < 0)
 		return;
 	memcpy(l->of[l->n].uuid, name, SPOOL_UUID_SIZE);
@@ -194,17 +194,17 @@ int spool_entries_read(const struct spool *s, struct spool_entries *ret)
 	int r;
 
 	ret->n = 0;
-	r = each_name_in_folder(s->ready, entries_add, ret);
+	r = each_name_in_dir(s->ready, entries_add, ret);
 	if (ret->n)
 		qsort(ret->of, ret->n, sizeof(*ret->of), spool_entry_compare);
 	return r;
 }
 
-static void add_disk_bytes(void *ctx, int folder, const char *name)
+static void add_disk_bytes(void *ctx, int directory, const char *name)
 {
 	struct stat st;
 
-	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		*(uint64_t *)ctx += (uint64_t)st.st_blocks * 512;
 }
 
@@ -214,62 +214,62 @@ uint64_t spool_entry_bytes(const struct spool *s, const char *uuid)
 	uint64_t bytes = 0;
 
 	if (fd >= 0)
-		each_name_in_folder(fd, add_disk_bytes, &bytes);
+		each_name_in_dir(fd, add_disk_bytes, &bytes);
 	closep(&fd);
 	return bytes;
 }
 
-/* A folder that loses its files one by one must not be found in ready/. */
+/* A directory that loses its files one by one must not be found in ready/. */
 int spool_entry_remove(const struct spool *s, const char *uuid)
 {
-	spool_remove_folder(s->in, uuid);
+	spool_remove_dir(s->in, uuid);
 	if (renameat(s->ready, uuid, s->in, uuid) < 0)
 		return -errno;
-	return spool_remove_folder(s->in, uuid);
+	return spool_remove_dir(s->in, uuid);
 }
 
 /* ---- marks ---- */
 
-int spool_mark(int folder, const char *uuid)
+int spool_mark(int directory, const char *uuid)
 {
-	int fd = openat(folder, uuid, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0640);
+	int fd = openat(directory, uuid, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0640);
 
 	if (fd < 0)
 		return -errno;
 	close(fd);
-	return fsync(folder) < 0 ? -errno : 0;
+	return fsync(directory) < 0 ? -errno : 0;
 }
 
-bool spool_has_name(int folder, const char *name)
+bool spool_has_name(int directory, const char *name)
 {
-	return faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static void prune_old_mark(void *ctx, int folder, const char *name)
+static void prune_old_mark(void *ctx, int directory, const char *name)
 {
 	time_t oldest = time(NULL) - (time_t)MARK_DAYS * 86400;
 	struct stat st;
 
-	if (spool_is_uuid(name) && fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (spool_is_uuid(name) && fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    S_ISREG(st.st_mode) && st.st_mtim.tv_sec < oldest)
-		(void)unlinkat(folder, name, 0);
+		(void)unlinkat(directory, name, 0);
 }
 
-void spool_marks_prune(int folder)
+void spool_marks_prune(int directory)
 {
-	each_name_in_folder(folder, prune_old_mark, NULL);
+	each_name_in_dir(directory, prune_old_mark, NULL);
 }
 
-static void count_mark(void *ctx, int folder, const char *name)
+static void count_mark(void *ctx, int directory, const char *name)
 {
 	*(size_t *)ctx += spool_is_uuid(name);
 }
 
-size_t spool_marks_count(int folder)
+size_t spool_marks_count(int directory)
 {
 	size_t n = 0;
 
-	each_name_in_folder(folder, count_mark, &n);
+	each_name_in_dir(directory, count_mark, &n);
 	return n;
 }
 

@@ -11,7 +11,7 @@
 
 /*
  * The spool: traces on their way into the bucket. Two processes share it, possibly of two users.
- * Each writes only into folders of its own:
+ * Each writes only into directories of its own:
  *
  *	SPOOL/lock		held (flock) by the collector
  *	SPOOL/in/		the collector's: entries that are being made, or removed
@@ -19,8 +19,8 @@
  *	SPOOL/dropped/UUID	marks: entries that were dropped because the spool was full
  *	SPOOL/bad/UUID/		entries whose files do not match their hashes
  *	SPOOL/upload/lock	held (flock) by the uploader
- *	SPOOL/upload/journal/UUID	what the bucket has of an entry that is begun (upload_journal.h)
- *	SPOOL/upload/done/UUID	marks: the bucket has the whole entry
+ *	SPOOL/upload/journal/UUID	what the bucket has of an entry that is begun
+ *	(upload_journal.h) SPOOL/upload/done/UUID	marks: the bucket has the whole entry
  *	SPOOL/upload/bad/UUID	marks: the uploader has found the entry to be bad
  *
  * The UUID of an entry is made of the SHA-256 of the trace. So two files with the same bytes are
@@ -30,17 +30,21 @@
  * The order of the steps, and what a crash after each leaves:
  *
  *	collector  1 the trace is copied into in/UUID	      in/ is emptied at the next start; the
- *		   2 the tables are made of the copy	      source is still there, and is copied again
+ *		   2 the tables are made of the copy	      source is still there, and is copied
+ *		   again
  *		   3 hashes, manifest.json, list
- *		   4 fsync of the files and the folder
+ *		   4 fsync of the files and the directory
  *		   5 rename to ready/UUID, fsync of ready/    the entry is in the spool
  *	uploader   6 journal/UUID is made		      the entry is begun: it is not dropped
- *		   7 tables, then the trace: each is stored   it is stored again, if the key does not
+ *		   7 tables, then the trace: each is stored   it is stored again, if the key does
+ *		   not
  *		     under its key, then a line in the	      exist yet: its bytes are the same
  *		     journal
- *		   8 manifest.json is stored		      the entry is whole for readers; a second
+ *		   8 manifest.json is stored		      the entry is whole for readers; a
+ *		   second
  *							      attempt finds the manifest
- *		   9 done/UUID, fsync of done/		      the journal stays, and says nothing new
+ *		   9 done/UUID, fsync of done/		      the journal stays, and says nothing
+ *		   new
  *		  10 journal/UUID is removed
  *	collector 11 ready/UUID is renamed to in/, removed    in/ is emptied at the next start
  *
@@ -62,7 +66,7 @@ enum spool_role {
 	SPOOL_UPLOADER,
 };
 
-/* The folders. Zero-initialise with SPOOL_CLOSED; all descriptors are owned. */
+/* The directories. Zero-initialise with SPOOL_CLOSED; all descriptors are owned. */
 struct spool {
 	int root, in, ready, dropped, bad; /* of the collector */
 	int upload, journal, done, upload_bad; /* of the uploader */
@@ -70,8 +74,8 @@ struct spool {
 };
 #define SPOOL_CLOSED ((struct spool){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1})
 
-/* Opens the spool, makes the missing folders, and takes the lock of the role. Returns 0, or -errno
- * and sets e: -EBUSY if another process has the lock. */
+/* Opens the spool, makes the missing directories, and takes the lock of the role. Returns 0, or
+ * -errno and sets e: -EBUSY if another process has the lock. */
 int spool_open(const char *path, enum spool_role role, struct spool *ret, struct err_text *e);
 void spool_close(struct spool *s);
 
@@ -96,16 +100,16 @@ int spool_entry_remove(const struct spool *s, const char *uuid);
 void spool_remove_unfinished(const struct spool *s);
 
 /* Makes a mark, durably. Returns 0 (also if it exists) or -errno. */
-int spool_mark(int folder, const char *uuid);
-bool spool_has_name(int folder, const char *name);
+int spool_mark(int dir, const char *uuid);
+bool spool_has_name(int dir, const char *name);
 /* Removes the marks that are older than 90 days. */
-void spool_marks_prune(int folder);
+void spool_marks_prune(int dir);
 /* Returns the number of marks. */
-size_t spool_marks_count(int folder);
+size_t spool_marks_count(int dir);
 
-/* Removes a folder of `parent` with the files in it. Folders inside are not followed. Returns 0 or
- * -errno. */
-int spool_remove_folder(int parent, const char *name);
+/* Removes a directory of `parent` with the files in it. Directories inside are not followed.
+ * Returns 0 or -errno. */
+int spool_remove_dir(int parent, const char *name);
 
 /* ---- the list of an entry ----
  * 

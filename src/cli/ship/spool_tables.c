@@ -13,7 +13,7 @@
 #include "base/system/helper_process.h"
 #include "base/system/landlock.h"
 #include "cli/export/export.h"
-#include "cli/export/export_folder.h"
+#include "cli/export/export_dir.h"
 #include "cli/trace/out_path.h"
 #include "cli/trace_tables.h"
 
@@ -88,8 +88,8 @@ static void copy_and_free_text(char *text, char *ret, size_t size)
 static int make_tables(const struct spool_tables_job *job, struct spool_facts *f,
 		       struct err_text *e)
 {
-	const struct out_path out = {.path = "the spool", .folder = job->folder, .is_folder = true};
-	const struct export_folder to = {.out = &out, .path = out.path};
+	const struct out_path out = {.path = "the spool", .dir = job->dir, .is_dir = true};
+	const struct export_dir to = {.out = &out, .path = out.path};
 	const struct parquet_choice choice = {job->tables, job->n_tables, job->uuid};
 	struct trace_tables tables;
 	int r = trace_tables_open("trace.pftrace", job->memory, &tables, e);
@@ -113,7 +113,7 @@ static void spool_tables_process(int fd, void *ctx)
 	struct err_text e = {""};
 
 	/* SQLite's temporary files are made there, too. */
-	if (fchdir(job->folder) < 0 || setenv("TMPDIR", ".", 1) < 0 ||
+	if (fchdir(job->dir) < 0 || setenv("TMPDIR", ".", 1) < 0 ||
 	    setenv("SQLITE_TMPDIR", ".", 1) < 0)
 		_exit(1);
 	(void)trace_tables_disable_cache(&e);
@@ -132,7 +132,7 @@ int spool_tables_make(const struct spool_tables_job *job, struct spool_facts *re
 {
 	struct spool_tables_job copy = *job;
 	struct helper_process p;
-	int r = helper_process_start("sonda-tables", spool_tables_process, &copy, job->folder, &p);
+	int r = helper_process_start("sonda-tables", spool_tables_process, &copy, job->dir, &p);
 
 	if (r < 0)
 		return err_set(e, r, "cannot start a process: %s", strerror(-r));

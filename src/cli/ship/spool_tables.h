@@ -11,7 +11,7 @@
 /* The tables of an entry, made by a process without rights: the trace is hostile. */
 
 struct spool_tables_job {
-	int folder; /* with trace.pftrace; the tables are written here as TABLE.parquet */
+	int dir; /* with trace.pftrace; the tables are written here as TABLE.parquet */
 	const char *const *tables; /* those that have rows are written */
 	size_t n_tables;
 	const char *uuid; /* of the entry */

@@ -26,17 +26,17 @@ static int drop_torn_line(struct upload_journal *j)
 	return ftruncate(j->fd, (off_t)len) < 0 ? -errno : 0;
 }
 
-int upload_journal_open(int folder, const char *uuid, struct upload_journal *ret, bool *ret_is_new)
+int upload_journal_open(int dir, const char *uuid, struct upload_journal *ret, bool *ret_is_new)
 {
 	struct upload_journal j = {.fd = -1};
 	bool is_new = false;
 	int r = 0;
 
-	j.fd = openat(folder, uuid, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+	j.fd = openat(dir, uuid, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
 	if (j.fd < 0 && errno == ENOENT) {
 		is_new = true;
-		j.fd = openat(folder, uuid, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-		if (j.fd >= 0 && fsync(folder) < 0)
+		j.fd = openat(dir, uuid, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+		if (j.fd >= 0 && fsync(dir) < 0)
 			r = -errno;
 	}
 	if (j.fd < 0)

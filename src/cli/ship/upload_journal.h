@@ -23,7 +23,7 @@ struct upload_journal {
 
 /* Opens journal/UUID, and creates it, durably, if it is missing. *ret_is_new: it was. Returns 0 or
  * -errno. */
-int upload_journal_open(int folder, const char *uuid, struct upload_journal *ret, bool *ret_is_new);
+int upload_journal_open(int dir, const char *uuid, struct upload_journal *ret, bool *ret_is_new);
 void upload_journal_close(struct upload_journal *j);
 
 /* Appends a line. Returns 0 or -errno. */

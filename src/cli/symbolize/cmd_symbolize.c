@@ -63,7 +63,7 @@ static const struct option long_options[] = {
 struct symbolize_options {
 	const char *file, *out;
 	bool in_place, force, asks_servers;
-	struct strbuf debug_folders; /* owned: folders, separated by colons */
+	struct strbuf debug_dirs; /* owned: directories, separated by colons */
 };
 
 /* ---- the command line ---- */
@@ -90,7 +90,7 @@ static int symbolize_handle_option(void *ctx, int option, struct err_text *e)
 			return err_set(e, -EINVAL,
 				       "--debug-dir %.80s must be an absolute path without a colon",
 				       optarg);
-		strbuf_printf(&o->debug_folders, ":%s", optarg);
+		strbuf_printf(&o->debug_dirs, ":%s", optarg);
 		return 0;
 	default:
 		return -EINVAL;
@@ -175,7 +175,7 @@ static bool look_up_lines(struct symbolizing *s, const char *extra_file)
 	const struct dwarf_lines_job job = {.library = &s->library,
 					    .module = s->module,
 					    .extra_file = extra_file,
-					    .debug_folders = s->o->debug_folders.s};
+					    .debug_dirs = s->o->debug_dirs.s};
 	struct dwarf_lines_result result;
 	int r;
 
@@ -326,7 +326,7 @@ int cmd_symbolize(int argc, char **argv)
 	struct err_text e;
 	int r;
 
-	strbuf_puts(&o.debug_folders, "/usr/lib/debug");
+	strbuf_puts(&o.debug_dirs, "/usr/lib/debug");
 	r = options_parse(argc, argv, letters, long_options, symbolize_handle_option, &o, &e);
 	if (r > 0)
 		help_print(usage);
@@ -341,6 +341,6 @@ int cmd_symbolize(int argc, char **argv)
 	} else {
 		r = EXIT_GOOD;
 	}
-	strbuf_deinit(&o.debug_folders);
+	strbuf_deinit(&o.debug_dirs);
 	return r < 0 ? EXIT_USAGE : r;
 }

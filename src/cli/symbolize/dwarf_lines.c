@@ -110,26 +110,26 @@ __attribute__((format(printf, 3, 4))) static bool try_lines(struct dwarf_file *f
 	       dwarf_file_try(f, m, path) && f->has_debug_info;
 }
 
-/* Opens the debug file in place of the file: below a folder by build id, or by the link. */
+/* Opens the debug file in place of the file: below a directory by build id, or by the link. */
 static bool try_debug_files(struct dwarf_file *f, const struct dwarf_lines_job *job)
 {
 	const struct symbol_module *m = job->module;
 	const char *slash = strrchr(m->path, '/'), *link = f->debug_link;
-	int folder = slash ? (int)(slash - m->path) : 0;
+	int dir = slash ? (int)(slash - m->path) : 0;
 	char hex[2 * SYMBOL_BUILD_ID_MAX + 1];
 
 	for (size_t i = 0; i < m->n_build_id; i++)
 		sprintf(hex + 2 * i, "%02x", m->build_id[i]);
-	for (const char *at = job->debug_folders, *next; *at; at = next) {
+	for (const char *at = job->debug_dirs, *next; *at; at = next) {
 		int len = (int)strcspn(at, ":");
 
 		next = at + len + (at[len] == ':');
 		if (try_lines(f, m, "%.*s/.build-id/%.2s/%s.debug", len, at, hex, hex + 2) ||
-		    (*link && try_lines(f, m, "%.*s%.*s/%s", len, at, folder, m->path, link)))
+		    (*link && try_lines(f, m, "%.*s%.*s/%s", len, at, dir, m->path, link)))
 			return true;
 	}
-	return *link && (try_lines(f, m, "%.*s/%s", folder, m->path, link) ||
-			 try_lines(f, m, "%.*s/.debug/%s", folder, m->path, link));
+	return *link && (try_lines(f, m, "%.*s/%s", dir, m->path, link) ||
+			 try_lines(f, m, "%.*s/.debug/%s", dir, m->path, link));
 }
 
 /* Opens the file that has the most: debug information, else symbols. Returns false if there is

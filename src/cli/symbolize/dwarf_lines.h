@@ -18,7 +18,7 @@ struct dwarf_lines_job {
 	const struct dwarf_library *library; /* borrowed, as are the others */
 	const struct symbol_module *module;
 	const char *extra_file; /* a debug file that was found elsewhere; NULL: none */
-	const char *debug_folders; /* where debug files are, separated by colons */
+	const char *debug_dirs; /* where debug files are, separated by colons */
 };
 
 struct dwarf_lines_result {

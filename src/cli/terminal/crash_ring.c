@@ -14,12 +14,12 @@
 #define FILE_MAX 65536 /* bytes of a small file of tracefs */
 
 /* Returns the file without the line break at its end; NULL if it cannot be read. */
-static char *crash_ring_read(const char *folder, const char *name)
+static char *crash_ring_read(const char *dir, const char *name)
 {
 	struct strbuf text = {0};
 	char path[PATH_MAX];
 
-	if (fs_join(path, sizeof(path), folder, name) || fs_read_file(path, FILE_MAX, &text) < 0 ||
+	if (fs_join(path, sizeof(path), dir, name) || fs_read_file(path, FILE_MAX, &text) < 0 ||
 	    !text.s) {
 		strbuf_deinit(&text);
 		return NULL;
@@ -28,9 +28,9 @@ static char *crash_ring_read(const char *folder, const char *name)
 	return strbuf_take(&text);
 }
 
-static bool crash_ring_file_equals(const char *folder, const char *name, const char *expected)
+static bool crash_ring_file_equals(const char *dir, const char *name, const char *expected)
 {
-	_cleanup_(freep) char *text = crash_ring_read(folder, name);
+	_cleanup_(freep) char *text = crash_ring_read(dir, name);
 
 	return text && !strcmp(text, expected);
 }

@@ -150,7 +150,7 @@ static int match_unlisted(void *ctx, const char *name, unsigned char d_type)
 
 /* Returns true if the event has a directory. available_events lacks events that are always
  * enabled. */
-static bool event_has_folder(const struct tracefs_events *t, const char *word)
+static bool event_has_dir(const struct tracefs_events *t, const char *word)
 {
 	struct unlisted u = {.pattern = word + strlen("ftrace/")};
 	char path[512];
@@ -170,7 +170,7 @@ bool tracefs_events_has(const struct tracefs_events *t, const char *word)
 	for (size_t i = 0; i < t->n; i++)
 		if (tracefs_event_matches(t->names[i], word))
 			return true;
-	return event_has_folder(t, word);
+	return event_has_dir(t, word);
 }
 
 /* ---- the nearest name ---- */

@@ -17,57 +17,57 @@
 #include "config/trace_config.h"
 
 struct presets {
-	char *folders[PRESET_FOLDERS + 1]; /* owned, and so is each of them; ends with NULL */
+	char *dirs[PRESET_DIRS + 1]; /* owned, and so is each of them; ends with NULL */
 	struct preset **read; /* owned, and so is each of them; those found until now */
 	size_t n;
 	size_t cap;
 };
 
-/* ---- folders ---- */
+/* ---- directories ---- */
 
-static void add_folder(struct presets *p, const char *path, bool *failed)
+static void add_dir(struct presets *p, const char *path, bool *failed)
 {
 	size_t n = 0;
 
-	while (p->folders[n])
+	while (p->dirs[n])
 		n++;
-	if (n == PRESET_FOLDERS)
+	if (n == PRESET_DIRS)
 		return;
-	p->folders[n] = strdup(path);
-	*failed = *failed || !p->folders[n];
+	p->dirs[n] = strdup(path);
+	*failed = *failed || !p->dirs[n];
 }
 
-static void add_subfolder(struct presets *p, const char *dir, const char *below, bool *failed)
+static void add_subdir(struct presets *p, const char *dir, const char *below, bool *failed)
 {
 	char path[PATH_MAX];
 
 	if (dir && *dir == '/' && !fs_join(path, sizeof(path), dir, below))
-		add_folder(p, path, failed);
+		add_dir(p, path, failed);
 }
 
-static void add_default_folders(struct presets *p, bool *failed)
+static void add_default_dirs(struct presets *p, bool *failed)
 {
 	const char *config = getenv("XDG_CONFIG_HOME");
 	char shared[PATH_MAX]; /* the presets of this installation */
 
 	if (config && *config)
-		add_subfolder(p, config, "sonda/presets", failed);
+		add_subdir(p, config, "sonda/presets", failed);
 	else
-		add_subfolder(p, getenv("HOME"), ".config/sonda/presets", failed);
-	add_folder(p, "/etc/sonda/presets.d", failed);
+		add_subdir(p, getenv("HOME"), ".config/sonda/presets", failed);
+	add_dir(p, "/etc/sonda/presets.d", failed);
 	if (!program_find_shared("presets", shared))
-		add_folder(p, shared, failed);
+		add_dir(p, shared, failed);
 }
 
-struct presets *presets_new(const char *const *folders)
+struct presets *presets_new(const char *const *dirs)
 {
 	struct presets *p = calloc(1, sizeof(*p));
 	bool failed = !p;
 
-	if (p && !folders)
-		add_default_folders(p, &failed);
-	for (; p && folders && *folders; folders++)
-		add_folder(p, *folders, &failed);
+	if (p && !dirs)
+		add_default_dirs(p, &failed);
+	for (; p && dirs && *dirs; dirs++)
+		add_dir(p, *dirs, &failed);
 	if (failed)
 		presets_free(TAKE_PTR(p));
 	return p;
@@ -92,8 +92,8 @@ void presets_free(struct presets *p)
 		return;
 	for (size_t i = 0; i < p->n; i++)
 		preset_free(p->read[i]);
-	for (size_t i = 0; p->folders[i]; i++)
-		free(p->folders[i]);
+	for (size_t i = 0; p->dirs[i]; i++)
+		free(p->dirs[i]);
 	free(p->read);
 	free(p);
 }
@@ -121,8 +121,8 @@ static bool find_file(const struct presets *p, const char *name, char path[stati
 	char file[PRESET_MAX_NAME + sizeof(".cfg")];
 
 	snprintf(file, sizeof(file), "%s.cfg", name);
-	for (size_t i = 0; p->folders[i]; i++)
-		if (!fs_join(path, PATH_MAX, p->folders[i], file) && !access(path, F_OK))
+	for (size_t i = 0; p->dirs[i]; i++)
+		if (!fs_join(path, PATH_MAX, p->dirs[i], file) && !access(path, F_OK))
 			return true;
 	return false;
 }
@@ -426,8 +426,8 @@ int presets_for_each(struct presets *p, int (*fn)(void *ctx, const char *name), 
 
 	for (const struct built_in_preset *b = built_in_presets; b->name && !r; b++)
 		r = presets_add_name(&l, b->name, strlen(b->name));
-	for (size_t i = 0; p->folders[i] && !r; i++)
-		r = fs_each(p->folders[i], add_name_of_file, &l) == -ENOMEM ? -ENOMEM : 0;
+	for (size_t i = 0; p->dirs[i] && !r; i++)
+		r = fs_each(p->dirs[i], add_name_of_file, &l) == -ENOMEM ? -ENOMEM : 0;
 	if (l.n && !r)
 		qsort(l.list, l.n, sizeof(*l.list), presets_by_name);
 	for (size_t i = 0; i < l.n && !r; i++)

@@ -17,7 +17,7 @@
  *	  config { name: "linux.ftrace" ftrace_config { ftrace_events: "power/cpu_idle" } }
  *	}
  *
- * The first of these folders that has NAME.cfg wins:
+ * The first of these directories that has NAME.cfg wins:
  *
  *	$XDG_CONFIG_HOME/sonda/presets, or ~/.config/sonda/presets    the user's
  *	/etc/sonda/presets.d                                           the machine's
@@ -38,7 +38,7 @@
 
 #define PRESET_MAX_NAME 64
 #define PRESET_MAX_BYTES (1u << 18) /* of a file */
-#define PRESET_FOLDERS 3
+#define PRESET_DIRS 3
 
 /* How a data source is made. */
 enum preset_part {
@@ -57,14 +57,14 @@ struct preset {
 	Pb__TraceConfig *config; /* owned; its data sources all have a config with a name */
 };
 
-/* The presets in the program and in the folders. A preset's file is read when it is first needed.
- * Not thread-safe. */
+/* The presets in the program and in the directories. A preset's file is read when it is first
+ * needed. Not thread-safe. */
 struct presets;
 
-/* Returns the presets in the program and in folders. folders: a list that ends with NULL, of which
- * only the first PRESET_FOLDERS are used; or NULL for the default folders. presets_free() frees
- * them. Returns NULL if memory runs out. */
-struct presets *presets_new(const char *const *folders);
+/* Returns the presets in the program and in directories. directories: a list that ends with NULL,
+ * of which only the first PRESET_DIRS are used; or NULL for the default directories. presets_free()
+ * frees them. Returns NULL if memory runs out. */
+struct presets *presets_new(const char *const *dirs);
 void presets_free(struct presets *p);
 
 /* Finds a preset by name, which has len bytes. Returns 0 and sets *ret, which p owns; -ENOENT if no

@@ -44,8 +44,8 @@ int program_find(const char *name, char *buf, size_t size)
 	return -ENOENT;
 }
 
-/* Sets dir to the folder of the running program. Returns 0 or -ENOENT. */
-static int find_own_folder(char dir[static PATH_MAX])
+/* Sets dir to the directory of the running program. Returns 0 or -ENOENT. */
+static int find_own_dir(char dir[static PATH_MAX])
 {
 	ssize_t n = readlink(OURSELVES, dir, PATH_MAX - 1);
 	char *slash;
@@ -62,7 +62,7 @@ static int find_beside_us(const char *name, char *buf, size_t size)
 {
 	char self[PATH_MAX], path[PATH_MAX];
 
-	if (find_own_folder(self) || fs_join(path, sizeof(path), self, name))
+	if (find_own_dir(self) || fs_join(path, sizeof(path), self, name))
 		return -ENOENT;
 	return program_find(path, buf, size);
 }
@@ -70,13 +70,13 @@ static int find_beside_us(const char *name, char *buf, size_t size)
 int program_find_shared(const char *name, char path[PATH_MAX])
 {
 	static const char *const above[] = {"../share/sonda", "../../share/sonda"};
-	char self[PATH_MAX], folder[PATH_MAX], found[PATH_MAX];
+	char self[PATH_MAX], directory[PATH_MAX], found[PATH_MAX];
 
-	if (find_own_folder(self))
+	if (find_own_dir(self))
 		return -ENOENT;
 	for (size_t i = 0; i < ARRAY_SIZE(above); i++)
-		if (!fs_join(folder, sizeof(folder), self, above[i]) &&
-		    !fs_join(found, sizeof(found), folder, name) && fs_exists(found))
+		if (!fs_join(directory, sizeof(directory), self, above[i]) &&
+		    !fs_join(found, sizeof(found), directory, name) && fs_exists(found))
 			return realpath(found, path) ? 0 : -ENOENT;
 	return -ENOENT;
 }
@@ -87,7 +87,7 @@ int program_find_daemon(const char *name, char *buf, size_t size, struct err_tex
 		return 0;
 	if (!find_beside_us(name, buf, size) || !program_find(name, buf, size))
 		return 0;
-	return err_set(e, -ENOENT, "cannot find %s in sonda's folder or in PATH", name);
+	return err_set(e, -ENOENT, "cannot find %s in sonda's directory or in PATH", name);
 }
 
 uint64_t program_capabilities(const char *path)

@@ -20,7 +20,7 @@ int program_find(const char *name, char *buf, size_t size);
  * (may be NULL). */
 int program_find_daemon(const char *name, char *buf, size_t size, struct err_text *e);
 
-/* Finds share/sonda/NAME in the parent of the running program's folder (for PREFIX/bin), else in
+/* Finds share/sonda/NAME in the parent of the running program's directory (for PREFIX/bin), else in
  * the parent of that (for build/bin). Writes the absolute path. Returns 0 or -ENOENT. */
 int program_find_shared(const char *name, char path[PATH_MAX]);
 

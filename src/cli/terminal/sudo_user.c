@@ -22,8 +22,8 @@ bool sudo_user_get(uid_t *ret_uid, gid_t *ret_gid)
 	return true;
 }
 
-/* Returns true for a folder or a file of root; a file with other hard links may be that of another
- * user. */
+/* Returns true for a directory or a file of root; a file with other hard links may be that of
+ * another user. */
 static bool is_safe_to_chown(int fd)
 {
 	struct stat st;

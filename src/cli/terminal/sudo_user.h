@@ -12,6 +12,6 @@
 /* Returns true, and sets the ids, if this process runs as root and both variables are ids. */
 bool sudo_user_get(uid_t *ret_uid, gid_t *ret_gid);
 
-/* Gives a file or folder that this process has created to the user who called sudo, if there is
+/* Gives a file or directory that this process has created to the user who called sudo, if there is
  * one. A file that cannot be given, and one with several hard links, stays root's. */
 void sudo_user_chown(int fd);

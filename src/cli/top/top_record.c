@@ -64,16 +64,16 @@ static int run_in_foreground(char **argv)
 
 int top_record_process(int32_t pid, int32_t tid, const char *socket)
 {
-	char folder[PATH_MAX], trace[PATH_MAX + 32], number[16], thread[16], self[PATH_MAX];
+	char dir[PATH_MAX], trace[PATH_MAX + 32], number[16], thread[16], self[PATH_MAX];
 	ssize_t n = readlink(OURSELVES, self, sizeof(self) - 1);
 
 	if (n < 0)
 		return -errno;
 	self[n] = '\0';
-	snprintf(folder, sizeof(folder), "%s/sonda-top.XXXXXX", fs_temp_folder());
-	if (!mkdtemp(folder))
+	snprintf(dir, sizeof(dir), "%s/sonda-top.XXXXXX", fs_temp_dir());
+	if (!mkdtemp(dir))
 		return -errno;
-	snprintf(trace, sizeof(trace), "%s/%d.pftrace", folder, (int)pid);
+	snprintf(trace, sizeof(trace), "%s/%d.pftrace", dir, (int)pid);
 	snprintf(number, sizeof(number), "%d", (int)pid);
 	snprintf(thread, sizeof(thread), "%d", (int)tid);
 	return run_in_foreground((char *[]){"sh", "-c", (char *)script, self, number, trace,

@@ -37,11 +37,12 @@ int safe_path_open_dir(const char *path, int flags)
 static int check_owner_of_special_file(const char *path, const struct stat *st, struct err_text *e)
 {
 	_cleanup_(closep) int dir = safe_path_open_dir(path, O_PATH | O_DIRECTORY);
-	struct stat folder;
+	struct stat directory;
 
-	if (dir < 0 || fstat(dir, &folder))
+	if (dir < 0 || fstat(dir, &directory))
 		return err_set(e, -errno, "cannot write %s: %s", path, strerror(errno));
-	if (!(folder.st_mode & S_IWOTH) || st->st_uid == geteuid() || st->st_uid == folder.st_uid)
+	if (!(directory.st_mode & S_IWOTH) || st->st_uid == geteuid() ||
+	    st->st_uid == directory.st_uid)
 		return 0;
 	return err_set(e, -EACCES,
 		       "cannot write %s: the path is a %s of uid %u in a world-writable directory; "
@@ -107,16 +108,16 @@ int safe_path_open(int fd, const char *path, const struct stat *st)
 	return r < 0 ? -errno : r;
 }
 
-/* The name of the output in the hidden folder, if the output is a file. */
+/* The name of the output in the hidden directory, if the output is a file. */
 #define OUTPUT "output"
 #define SELF_PATH_MAX 32
 
-/* ---- the hidden folder ---- */
+/* ---- the hidden directory ---- */
 
 /*
- * The output's folder may belong to another user, who can rename the hidden folder and put a link
- * in its place. So this file uses the hidden folder by its descriptor; only the user of this
- * process can change what is in it.
+ * The output's directory may belong to another user, who can rename the hidden directory and put a
+ * link in its place. So this file uses the hidden directory by its descriptor; only the user of
+ * this process can change what is in it.
  */
 
 /* Returns "DIR/.NAME.XXXXXX", which the caller frees, or NULL. */
@@ -129,9 +130,9 @@ static char *hidden_name(const char *path)
 	return asprintf(&name, "%.*s.%.200s.XXXXXX", (int)dir, path, path + dir) < 0 ? NULL : name;
 }
 
-/* Returns a descriptor of the folder that mkdtemp(3) has made, or -errno if another took its
+/* Returns a descriptor of the directory that mkdtemp(3) has made, or -errno if another took its
  * place. */
-static int open_own_folder(const char *path)
+static int open_own_dir(const char *path)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
@@ -143,54 +144,54 @@ static int open_own_folder(const char *path)
 	return TAKE_FD(fd);
 }
 
-static int create_file(int folder, const char *name)
+static int create_file(int directory, const char *name)
 {
-	int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd >= 0)
 		sudo_user_chown(fd);
 	return fd;
 }
 
-static void format_self_path(int folder, char buf[static SELF_PATH_MAX])
+static void format_self_path(int directory, char buf[static SELF_PATH_MAX])
 {
-	snprintf(buf, SELF_PATH_MAX, "/proc/self/fd/%d", folder);
+	snprintf(buf, SELF_PATH_MAX, "/proc/self/fd/%d", directory);
 }
 
-static int remove_entry(void *folder, const char *name, unsigned char type)
+static int remove_entry(void *directory, const char *name, unsigned char type)
 {
-	unlinkat(*(int *)folder, name, 0);
+	unlinkat(*(int *)directory, name, 0);
 	return 0;
 }
 
-static void remove_entries(int folder)
+static void remove_entries(int directory)
 {
 	char self[SELF_PATH_MAX];
 
-	format_self_path(folder, self);
-	fs_each(self, remove_entry, &folder);
+	format_self_path(directory, self);
+	fs_each(self, remove_entry, &directory);
 }
 
 /* ---- removal by a signal ---- */
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
-/* The hidden folder that a signal removes ("": none). The handler makes system calls only. */
+/* The hidden directory that a signal removes ("": none). The handler makes system calls only. */
 static char doomed[PATH_MAX];
-static int doomed_folder;
+static int doomed_dir;
 
-static void remove_discarded_folder(void)
+static void remove_discarded_dir(void)
 {
 	static _Alignas(struct dirent64) char entries[4096];
 	ssize_t n;
 
-	lseek(doomed_folder, 0, SEEK_SET);
+	lseek(doomed_dir, 0, SEEK_SET);
 	/* The kernel skips no name, although the names that it has returned are removed. */
-	while ((n = getdents64(doomed_folder, entries, sizeof(entries))) > 0)
+	while ((n = getdents64(doomed_dir, entries, sizeof(entries))) > 0)
 		for (ssize_t at = 0; at < n;) {
 			const struct dirent64 *d = (const struct dirent64 *)(entries + at);
 
-			unlinkat(doomed_folder, d->d_name, 0);
+			unlinkat(doomed_dir, d->d_name, 0);
 			at += d->d_reclen;
 		}
 	rmdir(doomed);
@@ -199,7 +200,7 @@ static void remove_discarded_folder(void)
 static void out_path_on_signal(int number)
 {
 	if (doomed[0])
-		remove_discarded_folder();
+		remove_discarded_dir();
 	signal(number, SIG_DFL);
 	raise(number);
 }
@@ -214,7 +215,7 @@ static void watch_signals(void)
 			signal(ending_signals[i], out_path_on_signal);
 }
 
-/* Delays the signals while the folder exists and out_path_on_signal() does not know it. */
+/* Delays the signals while the directory exists and out_path_on_signal() does not know it. */
 static void block_signals(sigset_t *ret_before)
 {
 	sigset_t ending;
@@ -227,7 +228,7 @@ static void block_signals(sigset_t *ret_before)
 
 /* ---- creating and removing ---- */
 
-static int refuse_existing_path(const char *path, bool is_folder, bool replace, struct err_text *e)
+static int refuse_existing_path(const char *path, bool is_dir, bool replace, struct err_text *e)
 {
 	struct stat st;
 
@@ -238,9 +239,9 @@ static int refuse_existing_path(const char *path, bool is_folder, bool replace, 
 			       "%s already exists; replace it with --force, or choose another name "
 			       "with -o",
 			       path);
-	if (S_ISDIR(st.st_mode) != is_folder)
-		return err_set(e, -EEXIST, "'%s' is %s folder; choose another name with -o", path,
-			       is_folder ? "not a" : "a");
+	if (S_ISDIR(st.st_mode) != is_dir)
+		return err_set(e, -EEXIST, "'%s' is %s directory; choose another name with -o",
+			       path, is_dir ? "not a" : "a");
 	return 0;
 }
 
@@ -253,31 +254,30 @@ static int create_hidden_file(struct out_path *o)
 		return -ENAMETOOLONG;
 	if (!mkdtemp(o->hidden))
 		return -errno;
-	o->folder = open_own_folder(o->hidden);
-	if (o->folder < 0)
-		return o->folder;
-	doomed_folder = o->folder;
+	o->dir = open_own_dir(o->hidden);
+	if (o->dir < 0)
+		return o->dir;
+	doomed_dir = o->dir;
 	strcpy(doomed, o->hidden);
 	watch_signals();
-	if (o->is_folder)
+	if (o->is_dir)
 		return 0;
-	fd = create_file(o->folder, OUTPUT);
+	fd = create_file(o->dir, OUTPUT);
 	if (fd < 0)
 		return -errno;
 	close(fd);
 	return 0;
 }
 
-int out_path_create(struct out_path *o, const char *path, bool is_folder, bool replace,
+int out_path_create(struct out_path *o, const char *path, bool is_dir, bool replace,
 		    struct err_text *e)
 {
-	int r = refuse_existing_path(path, is_folder, replace, e);
+	int r = refuse_existing_path(path, is_dir, replace, e);
 	sigset_t before;
 
 	if (r < 0)
 		return r;
-	*o = (struct out_path){
-		.path = path, .folder = -1, .is_folder = is_folder, .replace = replace};
+	*o = (struct out_path){.path = path, .dir = -1, .is_dir = is_dir, .replace = replace};
 	block_signals(&before);
 	r = create_hidden_file(o);
 	if (r < 0) {
@@ -291,17 +291,17 @@ int out_path_create(struct out_path *o, const char *path, bool is_folder, bool r
 void out_path_deinit(struct out_path *o)
 {
 	doomed[0] = '\0';
-	if (o->hidden && o->folder >= 0)
-		remove_entries(o->folder);
+	if (o->hidden && o->dir >= 0)
+		remove_entries(o->dir);
 	if (o->hidden)
 		rmdir(o->hidden);
-	closep(&o->folder);
+	closep(&o->dir);
 	freep(&o->hidden);
 }
 
 /* ---- the name ---- */
 
-/* Refuses a file that no export makes: an old folder with such a file must stay. */
+/* Refuses a file that no export makes: an old directory with such a file must stay. */
 static int check_old_entry(void *ctx, const char *name, unsigned char type)
 {
 	return str_ends(name, ".csv") || str_ends(name, ".parquet") ? 0 : -ENOTEMPTY;
@@ -310,13 +310,13 @@ static int check_old_entry(void *ctx, const char *name, unsigned char type)
 /* Returns 0, or -errno: -EINVAL also if the file system does not support the flags. */
 static int rename_to_final(struct out_path *o, unsigned flags)
 {
-	int from = o->is_folder ? AT_FDCWD : o->folder;
-	const char *name = o->is_folder ? o->hidden : OUTPUT;
+	int from = o->is_dir ? AT_FDCWD : o->dir;
+	const char *name = o->is_dir ? o->hidden : OUTPUT;
 
 	return renameat2(from, name, AT_FDCWD, o->path, flags) < 0 ? -errno : 0;
 }
 
-static int replace_folder(struct out_path *o)
+static int replace_dir(struct out_path *o)
 {
 	_cleanup_(closep) int old = open(o->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	char self[SELF_PATH_MAX];
@@ -333,26 +333,26 @@ static int replace_folder(struct out_path *o)
 		return r;
 	remove_entries(old);
 	if (r == -EINVAL)
-		return rename_to_final(o, 0); /* it replaces an empty folder only */
+		return rename_to_final(o, 0); /* it replaces an empty directory only */
 	rmdir(o->hidden);
 	return 0;
 }
 
 int out_path_finish(struct out_path *o, struct err_text *e)
 {
-	bool exchanges = o->replace && o->is_folder && fs_exists(o->path);
+	bool exchanges = o->replace && o->is_dir && fs_exists(o->path);
 	int r;
 
-	if (o->is_folder)
-		sudo_user_chown(o->folder);
-	r = exchanges ? replace_folder(o) : rename_to_final(o, o->replace ? 0 : RENAME_NOREPLACE);
+	if (o->is_dir)
+		sudo_user_chown(o->dir);
+	r = exchanges ? replace_dir(o) : rename_to_final(o, o->replace ? 0 : RENAME_NOREPLACE);
 	if (r == -EINVAL)
 		r = rename_to_final(o, 0);
 	if (r < 0)
 		err_set(e, r, "cannot rename the output to %s: %s", o->path,
-			r == -ENOTEMPTY ? "the folder has files other than *.csv and *.parquet"
+			r == -ENOTEMPTY ? "the directory has files other than *.csv and *.parquet"
 					: strerror(-r));
-	else if (o->is_folder)
+	else if (o->is_dir)
 		freep(&o->hidden);
 	out_path_deinit(o);
 	return r;
@@ -362,13 +362,13 @@ int out_path_finish(struct out_path *o, struct err_text *e)
 
 void out_path_get_proc_path(const struct out_path *o, char buf[static OUT_PATH_INSIDE_MAX])
 {
-	snprintf(buf, OUT_PATH_INSIDE_MAX, "/proc/self/fd/%d/" OUTPUT, o->folder);
+	snprintf(buf, OUT_PATH_INSIDE_MAX, "/proc/self/fd/%d/" OUTPUT, o->dir);
 }
 
 FILE *out_path_open(const struct out_path *o, const char *name)
 {
-	int fd = name ? create_file(o->folder, name)
-		      : openat(o->folder, OUTPUT, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = name ? create_file(o->dir, name)
+		      : openat(o->dir, OUTPUT, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
 
 	if (!f && fd >= 0)

@@ -20,15 +20,14 @@
 /* Returns true if systemd runs and has the unit. */
 static bool has_systemd_unit(const char *name)
 {
-	static const char *const folders[] = {"/etc/systemd/system",
-					      "/usr/local/lib/systemd/system",
-					      "/usr/lib/systemd/system", "/lib/systemd/system"};
+	static const char *const dirs[] = {"/etc/systemd/system", "/usr/local/lib/systemd/system",
+					   "/usr/lib/systemd/system", "/lib/systemd/system"};
 	char path[128];
 
 	if (!fs_exists("/run/systemd/system"))
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
-		if (!fs_join(path, sizeof(path), folders[i], name) && fs_exists(path))
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
+		if (!fs_join(path, sizeof(path), dirs[i], name) && fs_exists(path))
 			return true;
 	return false;
 }

@@ -233,7 +233,7 @@ static void newest_trace_add(struct files *f, const char *name, const struct tim
 	f->list[at].name[NAME_MAX] = '\0';
 }
 
-static int read_folder(struct files *f)
+static int read_dir(struct files *f)
 {
 	DIR *d = opendir(".");
 	struct dirent *entry;
@@ -284,7 +284,7 @@ static int newest_trace_find(char ret_name[static NAME_MAX + 1])
 {
 	struct files files = {.list = calloc(MAX_FILES, sizeof(*files.list))};
 	uint8_t *head = malloc(FIRST_PACKET_BYTES);
-	int r = files.list && head ? read_folder(&files) : -ENOMEM;
+	int r = files.list && head ? read_dir(&files) : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < files.n; i++)
 		if (is_trace(files.list[i].name, head)) {
@@ -304,7 +304,7 @@ int newest_trace_choose(const char *verb, char ret_name[static NAME_MAX + 1])
 	int r = newest_trace_find(ret_name);
 
 	if (r < 0)
-		log_error("%s: this folder contains no trace%s%s; name a file", verb,
+		log_error("%s: this directory contains no trace%s%s; name a file", verb,
 			  r == -ENOENT ? "" : ": ", r == -ENOENT ? "" : strerror(-r));
 	else
 		log_info("%s: %s is the newest trace here", verb, ret_name);

@@ -56,8 +56,9 @@ int trace_input_parse_processes(char *text, char *words[static TRACE_INPUT_WHO_M
 bool trace_input_is_output(const char *input, const char *output);
 
 /*
- * Finds the most recently written trace in the current folder, for a verb whose command line names
- * no FILE: a regular file that begins with a packet of a trace, whatever its name. Only the newest
- * 256 files are opened. Logs the name, or why there is none. Returns 0 and the name, or -errno.
+ * Finds the most recently written trace in the current directory, for a verb whose command line
+ * names no FILE: a regular file that begins with a packet of a trace, whatever its name. Only the
+ * newest 256 files are opened. Logs the name, or why there is none. Returns 0 and the name, or
+ * -errno.
  */
 int newest_trace_choose(const char *verb, char ret_name[static NAME_MAX + 1]);

@@ -76,13 +76,13 @@ static void service_producer_on_retry(struct io_timer *t)
 	try_connect(p);
 }
 
-static void end_folder_watch(struct service_producer *p)
+static void end_dir_watch(struct service_producer *p)
 {
 	io_unwatch(p->o.loop, &p->watched);
 	file_watch_close(&p->watch);
 }
 
-/* Waits until the socket's folder changes. If its descriptor cannot be polled, the producer only
+/* Waits until the socket's directory changes. If its descriptor cannot be polled, the producer only
  * retries periodically. */
 static void wait_for_change(struct service_producer *p)
 {
@@ -90,8 +90,8 @@ static void wait_for_change(struct service_producer *p)
 		file_watch_close(&p->watch);
 }
 
-/* Handles what has happened in the socket's folder. */
-static void handle_folder_change(struct service_producer *p)
+/* Handles what has happened in the socket's directory. */
+static void handle_dir_change(struct service_producer *p)
 {
 	enum file_watch_event event = file_watch_read(&p->watch);
 
@@ -109,7 +109,7 @@ static void handle_folder_change(struct service_producer *p)
 
 static void on_watch_readable(struct io_fd *f, uint32_t events)
 {
-	handle_folder_change(container_of(f, struct service_producer, watched));
+	handle_dir_change(container_of(f, struct service_producer, watched));
 }
 
 static void on_watch_pause_over(struct io_timer *t)
@@ -117,12 +117,12 @@ static void on_watch_pause_over(struct io_timer *t)
 	struct service_producer *p = container_of(t, struct service_producer, watch_pause);
 
 	if (p->watch.fd >= 0)
-		handle_folder_change(p);
+		handle_dir_change(p);
 	else
 		p->watch.pause_ms = 0;
 }
 
-static void begin_folder_watch(struct service_producer *p)
+static void begin_dir_watch(struct service_producer *p)
 {
 	const char *socket = p->o.target.address;
 
@@ -136,7 +136,7 @@ static void begin_folder_watch(struct service_producer *p)
 
 static void wait_for_service(struct service_producer *p)
 {
-	begin_folder_watch(p); /* before the next attempt, so that no change is missed */
+	begin_dir_watch(p); /* before the next attempt, so that no change is missed */
 	io_timer_arm(p->o.loop, &p->retry, p->retry_ms);
 	p->retry_ms = MIN(p->retry_ms * 2, RETRY_MAX_MS);
 }
@@ -476,7 +476,7 @@ static void try_connect(struct service_producer *p)
 		wait_for_service(p);
 		return;
 	}
-	end_folder_watch(p);
+	end_dir_watch(p);
 	io_timer_arm(p->o.loop, &p->retry, CONNECT_TIMEOUT_MS);
 }
 
@@ -538,7 +538,7 @@ void service_producer_free(struct service_producer *p)
 		channel_drain(p->link.channel, DRAIN_MS);
 	}
 	end_registration(p);
-	end_folder_watch(p);
+	end_dir_watch(p);
 	io_timer_disarm(p->o.loop, &p->watch_pause);
 	io_timer_disarm(p->o.loop, &p->retry);
 	free((char *)p->o.target.address);

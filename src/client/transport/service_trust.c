@@ -28,18 +28,18 @@ static bool is_named_user(uid_t uid)
 	return entry && entry->pw_uid == uid;
 }
 
-static bool owns_folder(uid_t uid)
+static bool owns_dir(uid_t uid)
 {
 	struct stat st;
 
-	return stat(SOCK_RUN_FOLDER, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid;
+	return stat(SOCK_RUN_DIR, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid;
 }
 
 /* Returns true for root, and for users that root has authorised: the owner of /run/perfetto, and
  * the named user if this process runs as root. */
 static bool is_authorised_by_root(uid_t uid)
 {
-	return uid == 0 || owns_folder(uid) || (getuid() == 0 && is_named_user(uid));
+	return uid == 0 || owns_dir(uid) || (getuid() == 0 && is_named_user(uid));
 }
 
 /* Returns true for set-user-id programs and the like, as secure_getenv(3) decides. */
@@ -65,14 +65,14 @@ bool service_trust_speaks_for_root(int fd)
 }
 
 /* Returns true if only root may have bound the socket at this address: a file directly in Android's
- * folder. */
+ * directory. */
 static bool is_bound_by_init(const char *address)
 {
 	struct stat st;
 
-	return str_starts(address, SOCK_ANDROID_FOLDER) &&
-	       !strchr(address + strlen(SOCK_ANDROID_FOLDER), '/') &&
-	       stat(SOCK_ANDROID_FOLDER, &st) == 0 && st.st_uid == 0 &&
+	return str_starts(address, SOCK_ANDROID_DIR) &&
+	       !strchr(address + strlen(SOCK_ANDROID_DIR), '/') &&
+	       stat(SOCK_ANDROID_DIR, &st) == 0 && st.st_uid == 0 &&
 	       !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
@@ -109,7 +109,7 @@ int service_trust_explain(const char *address, struct err_text *e)
 {
 	return err_set(e, -EKEYREJECTED,
 		       "%s: the listener runs as uid %u, which is neither root nor this user nor "
-		       "the owner of " SOCK_RUN_FOLDER
+		       "the owner of " SOCK_RUN_DIR
 		       "; if it is the tracing service's user, set " SERVICE_USER_VARIABLE "=%u",
 		       address, rejected, rejected);
 }

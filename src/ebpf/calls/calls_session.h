@@ -12,7 +12,7 @@
 #include "ebpf/calls/calls_program.h"
 
 /*
- * One instance of linux.syscalls: what the files of this folder share.
+ * One instance of linux.syscalls: what the files of this directory share.
  *
  *	calls_source.c    its lifetime, and when it reads
  *	calls_config.c    its config

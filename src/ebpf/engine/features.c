@@ -262,7 +262,7 @@ static int features_read_format(void *ctx, const char *event, struct strbuf *b)
 }
 
 struct event_search {
-	const char *events; /* the folder */
+	const char *events; /* the directory */
 	const char *name;
 	char *ret;
 	size_t size;

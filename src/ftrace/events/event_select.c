@@ -186,7 +186,7 @@ static int add_name_to_list(void *ctx, const char *name, unsigned char d_type)
  * Returns all names in a directory. (tracefs_event_systems() omits groups without an enable file,
  * such as "ftrace".)
  */
-static char **list_folder(const char *path)
+static char **list_dir(const char *path)
 {
 	char **list = NULL;
 
@@ -205,7 +205,7 @@ static int select_in_group(const char *root, const char *group, const char *name
 		return event_exists_in_tracefs(root, group, name) ? event_select_add(s, group, name)
 								  : 0;
 	snprintf(path, sizeof(path), "%s/events/%s", root, group);
-	events = list_folder(path);
+	events = list_dir(path);
 	for (int i = 0; !r && events && events[i]; i++)
 		if (str_glob(name, events[i]) && event_exists_in_tracefs(root, group, events[i]))
 			r = event_select_add(s, group, events[i]);
@@ -223,7 +223,7 @@ static int select_in_groups(const char *root, const char *group, const char *nam
 	if (group && !event_select_is_pattern(group))
 		return select_in_group(root, group, name, s);
 	snprintf(path, sizeof(path), "%s/events", root);
-	groups = list_folder(path);
+	groups = list_dir(path);
 	for (int i = 0; !r && groups && groups[i]; i++) {
 		if (!is_reserved_group(groups[i]) && (!group || str_glob(group, groups[i])))
 			r = select_in_group(root, groups[i], name, s);

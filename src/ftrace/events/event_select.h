@@ -19,7 +19,7 @@ struct event_name {
 	/* borrowed: set if the session has made the event; else NULL */
 	const struct event_representation *repr;
 	int id; /* the kernel's id once the event is compiled; else EVENT_NO_ID */
-	uint64_t folder; /* event_folder_id() when its format was read (event_enable.h) */
+	uint64_t dir; /* event_dir_id() when its format was read (event_enable.h) */
 	char *filter; /* owned: kernel filter; NULL: no filter */
 };
 

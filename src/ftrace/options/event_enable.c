@@ -103,7 +103,7 @@ static uint64_t read_inode(const char *path)
 /* Hashes a line of dynamic_events. Returns h for the event of a session. */
 static uint64_t hash_dynamic_event(uint64_t h, char *line, const char *root)
 {
-	uint64_t whole = fnv1a(h, line, strlen(line)), folder = 0;
+	uint64_t whole = fnv1a(h, line, strlen(line)), dir = 0;
 	char *group, *name, path[4096];
 	int n;
 
@@ -113,8 +113,8 @@ static uint64_t hash_dynamic_event(uint64_t h, char *line, const char *root)
 		return h;
 	n = snprintf(path, sizeof(path), "%s/events/%s/%s", root, group, name);
 	if (n > 0 && (size_t)n < sizeof(path))
-		folder = read_inode(path);
-	return fnv1a(whole, &folder, sizeof(folder));
+		dir = read_inode(path);
+	return fnv1a(whole, &dir, sizeof(dir));
 }
 
 /* Hashes dynamic_events. Returns 0, also if the file cannot be read, or -EAGAIN. */
@@ -164,7 +164,7 @@ void event_watch_force_change(struct event_watch *w)
 	w->again = true;
 }
 
-uint64_t event_folder_id(const struct instance *instance, const char *group, const char *name)
+uint64_t event_dir_id(const struct instance *instance, const char *group, const char *name)
 {
 	_cleanup_(freep) char *path = NULL;
 	char file[600];
@@ -294,7 +294,7 @@ int event_enable_compile(struct event_selection *events, const struct setup *s,
 		 * Read before the format: if the event is re-created in between, the next check of
 		 * event_watch finds another directory, and the format is read again.
 		 */
-		e->folder = event_folder_id(s->instance, e->group, e->name);
+		e->dir = event_dir_id(s->instance, e->group, e->name);
 		format = read_format(s, e->group, e->name);
 		if (format)
 			r = event_table_add_as(table, e->group, e->name, e->repr, format, options,

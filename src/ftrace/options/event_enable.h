@@ -38,7 +38,7 @@ void event_watch_force_change(struct event_watch *w);
  * Returns an id of the event's directory, which differs for another event and for the same event
  * if it was re-created; 0: none. (Kernels 6.6 and 6.7 may change it without cause.)
  */
-uint64_t event_folder_id(const struct instance *instance, const char *group, const char *name);
+uint64_t event_dir_id(const struct instance *instance, const char *group, const char *name);
 
 /*
  * Selects, compiles and enables the events of a session. An event that fails is reported and

@@ -239,7 +239,7 @@ static void instance_options_refuse(const struct setup *s, const char *name, con
 
 static void refuse_unknown(const struct setup *s, const char *name)
 {
-	_cleanup_(freep) char *folder = instance_make_path(s->instance, "options");
+	_cleanup_(freep) char *dir = instance_make_path(s->instance, "options");
 	char path[4096], best[STR_NEAREST_SIZE];
 	const char *meant;
 
@@ -250,7 +250,7 @@ static void refuse_unknown(const struct setup *s, const char *name)
 					"would affect all users");
 		return;
 	}
-	meant = folder ? fs_find_nearest(folder, name, best) : NULL;
+	meant = dir ? fs_find_nearest(dir, name, best) : NULL;
 	if (meant)
 		setup_error_add(s->errors,
 				"option:tracefs_options (%s: no such option; did you mean %s?)",

@@ -143,11 +143,11 @@ struct boot_trace_source {
 /* ---- opening ---- */
 
 /* Returns NULL if the file cannot be read. */
-static char *boot_trace_source_read_file(const char *folder, const char *name)
+static char *boot_trace_source_read_file(const char *dir, const char *name)
 {
 	char path[4096];
 
-	return fs_join(path, sizeof(path), folder, name) ? NULL : setting_read(path);
+	return fs_join(path, sizeof(path), dir, name) ? NULL : setting_read(path);
 }
 
 /* Reports if the records are not from the previous boot, as far as the kernel says. */

@@ -38,14 +38,14 @@ static bool event_is_enabled(const struct ftrace_session *s, const struct event_
 }
 
 static bool event_is_unchanged(const struct ftrace_session *s, const struct event_name *e,
-			       uint64_t folder)
+			       uint64_t dir)
 {
 	_cleanup_(freep) char *format = NULL;
 	char file[600];
 
-	if (folder == e->folder)
+	if (dir == e->dir)
 		return true;
-	if (!folder || e->id == EVENT_NO_ID)
+	if (!dir || e->id == EVENT_NO_ID)
 		return false;
 	snprintf(file, sizeof(file), "events/%s/%s/format", e->group, e->name);
 	format = instance_read(&s->instance, file);
@@ -58,10 +58,10 @@ static void drop_removed_events(struct ftrace_session *s, struct event_selection
 {
 	for (size_t i = s->events.n; i-- > 0;) {
 		struct event_name *e = &s->events.events[i];
-		uint64_t folder = event_folder_id(&s->instance, e->group, e->name);
+		uint64_t dir = event_dir_id(&s->instance, e->group, e->name);
 
-		if (event_is_unchanged(s, e, folder)) {
-			e->folder = folder;
+		if (event_is_unchanged(s, e, dir)) {
+			e->dir = dir;
 			continue;
 		}
 		if (e->id != EVENT_NO_ID) {

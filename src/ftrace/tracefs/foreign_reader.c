@@ -23,7 +23,7 @@ struct file_id {
 };
 
 struct search {
-	const char *folder;
+	const char *dir;
 	const char *proc_root;
 	struct file_id *pipes; /* owned: pipes of the instance */
 	size_t n_pipes;
@@ -39,7 +39,7 @@ static int add_trace_pipe(struct search *s, const char *file)
 	char path[4096];
 	struct stat st;
 
-	if (fs_join(path, sizeof(path), s->folder, file) || stat(path, &st))
+	if (fs_join(path, sizeof(path), s->dir, file) || stat(path, &st))
 		return 0;
 	if (array_reserve(&s->pipes, &s->cap, s->n_pipes + 1, sizeof(*s->pipes)))
 		return -1;
@@ -110,14 +110,14 @@ static void foreign_reader_read_name(const struct search *s, struct foreign_read
 	strbuf_deinit(&b);
 }
 
-bool foreign_reader_find(const char *folder, const char *proc_root, struct foreign_reader *ret)
+bool foreign_reader_find(const char *dir, const char *proc_root, struct foreign_reader *ret)
 {
-	struct search s = {.folder = folder, .proc_root = proc_root};
+	struct search s = {.dir = dir, .proc_root = proc_root};
 	char path[4096];
 	bool found;
 
 	add_trace_pipe(&s, "trace_pipe");
-	if (!fs_join(path, sizeof(path), folder, "per_cpu"))
+	if (!fs_join(path, sizeof(path), dir, "per_cpu"))
 		fs_each(path, foreign_reader_add_cpu, &s);
 	found = s.n_pipes && fs_each(proc_root, search_process, &s) == 1;
 	if (found) {

@@ -13,7 +13,7 @@ struct foreign_reader {
 };
 
 /*
- * Finds another process that has trace_pipe or a trace_pipe_raw of the tracefs directory `folder`
+ * Finds another process that has trace_pipe or a trace_pipe_raw of the tracefs directory `dir`
  * open. proc_root: "/proc". Returns false if there is none that we are permitted to see.
  */
-bool foreign_reader_find(const char *folder, const char *proc_root, struct foreign_reader *ret);
+bool foreign_reader_find(const char *dir, const char *proc_root, struct foreign_reader *ret);

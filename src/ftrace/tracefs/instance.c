@@ -54,7 +54,7 @@ static void pause_before_retry(void)
  * mkdir and rmdir of an instance block: the kernel waits for its CPUs, or removes thousands of
  * events.
  */
-static int make_folder(const char *path)
+static int make_dir(const char *path)
 {
 	int r;
 
@@ -64,7 +64,7 @@ static int make_folder(const char *path)
 	return r;
 }
 
-static int remove_folder(const char *path)
+static int remove_dir(const char *path)
 {
 	int r = -EBUSY;
 
@@ -79,7 +79,7 @@ static int remove_folder(const char *path)
 }
 
 /* Returns a descriptor of the directory with its lock, or -errno. */
-static int lock_folder(const char *path)
+static int lock_dir(const char *path)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -95,7 +95,7 @@ int instances_lock(const char *root)
 		return r;
 	coroutine_block_begin();
 	for (int i = 0; i < LOCK_TRIES; i++) {
-		r = lock_folder(path);
+		r = lock_dir(path);
 		if (r != -EWOULDBLOCK)
 			break;
 		pause_before_retry();
@@ -106,7 +106,7 @@ int instances_lock(const char *root)
 
 bool instance_is_locked(const char *path)
 {
-	int fd = lock_folder(path);
+	int fd = lock_dir(path);
 
 	if (fd >= 0)
 		close(fd);
@@ -134,11 +134,11 @@ static int instance_begin(struct instance *i, const char *root, const char *path
 	i->tracefs = tracefs_instance_alloc(root, strrchr(path, '/') + 1);
 	if (!i->path || !i->tracefs) {
 		if (!is_old)
-			remove_folder(path);
+			remove_dir(path);
 		instance_release(i);
 		return err_set(e, -ENOMEM, "cannot use %s: out of memory", path);
 	}
-	i->lock = lock_folder(path);
+	i->lock = lock_dir(path);
 	if (is_old)
 		return 0;
 	/* The kernel starts a new instance with tracing on. */
@@ -169,7 +169,7 @@ int instance_make(struct instance *i, const char *root, uint64_t session_id, str
 		r = instance_path(path, sizeof(path), root, session_id, n);
 		if (r)
 			return err_set(e, r, "the path of %s is too long", root);
-		r = make_folder(path);
+		r = make_dir(path);
 		if (r != -EEXIST)
 			break;
 	}
@@ -180,7 +180,7 @@ static int instance_try_make_kept(struct instance *i, const char *root, const ch
 				  bool *ret_is_old, struct err_text *e)
 {
 	_cleanup_(closep) __attribute__((unused)) int others = instances_lock(root);
-	int r = make_folder(path);
+	int r = make_dir(path);
 
 	*i = (struct instance){.lock = -1};
 	*ret_is_old = r == -EEXIST;
@@ -255,7 +255,7 @@ int instance_remove(struct instance *i)
 		r = override_restore(i->override);
 	} else if (i->stays) {
 		r = 0;
-	} else if ((r = remove_folder(i->path))) {
+	} else if ((r = remove_dir(i->path))) {
 		/* From now on the instance should cost little more than its directory. */
 		instance_write(i, "current_tracer", "nop");
 		instance_write(i, "events/enable", "0");

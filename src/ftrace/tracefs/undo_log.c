@@ -155,7 +155,7 @@ static void parse_log_name(const char *name, char subdir[static NAME_MAX + 1])
 }
 
 /* The directory of the logs must be writable for this user alone. */
-static int check_log_folder(const char *state)
+static int check_log_dir(const char *state)
 {
 	struct stat st;
 
@@ -361,7 +361,7 @@ static int undo_log_open_file(struct undo_log *l, const char *state, const char 
 		return err_set(e, -ENOMEM, "out of memory");
 	if (mkdir(state, 0700) && errno != EEXIST)
 		return err_set(e, -errno, "cannot create %s: %s", state, strerror(errno));
-	r = check_log_folder(state);
+	r = check_log_dir(state);
 	if (r)
 		return err_set(e, r, "%s must be a directory that only this user may write to",
 			       state);
@@ -439,7 +439,7 @@ static int roll_back_if_stale(void *ctx, const char *name, unsigned char d_type)
 int undo_logs_roll_back(const char *state, const char *root)
 {
 	struct sweep s = {.state = state, .root = root};
-	int r = check_log_folder(state);
+	int r = check_log_dir(state);
 
 	if (!r)
 		r = fs_each(state, roll_back_if_stale, &s);

@@ -180,8 +180,9 @@ int perf_facts_read(struct perf_facts *f, struct perf_attrs *attrs, unsigned fea
 	case PERF_FEATURE_CLOCK_DATA:
 		return read_clocks(f, &r);
 	case PERF_FEATURE_DIR_FORMAT:
-		import_add_note(result, "the file is part of a perf.data folder; skipped the other "
-					"files in the folder");
+		import_add_note(result,
+				"the file is part of a perf.data directory; skipped the other "
+				"files in the directory");
 		break;
 	case PERF_FEATURE_AUXTRACE:
 		import_add_note(result, "hardware traces in AUX buffers are not imported");

@@ -106,7 +106,7 @@ void sources_after_fork_in_child(void);
 void sources_clear_instances(void);
 
 /*
- * ---- for this folder ----
+ * ---- for this directory ----
  *
  * Each file calls only those listed before it:
  *

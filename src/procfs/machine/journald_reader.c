@@ -36,8 +36,8 @@ int journald_library_open(struct journald_library *l, const char *file, struct s
 	const char *text;
 	int r;
 
-	l->folders[0] = "/run/log/journal";
-	l->folders[1] = "/var/log/journal";
+	l->dirs[0] = "/run/log/journal";
+	l->dirs[1] = "/var/log/journal";
 	r = shared_library_open(file, functions, ARRAY_SIZE(functions), l, &l->handle, &text);
 
 	if (r < 0) {
@@ -106,13 +106,13 @@ static void journald_entry_add(struct journald_entry *entry, struct pb_enc *e, c
  * new. If no entry matches, the reader goes before the first entry: at the end of an empty journal
  * libsystemd would never return a later one. libsystemd watches the directories that exist at the
  * open. So a journal that is created later is found by opening again, which is done only if one of
- * the folders has changed: each open reads several files.
+ * the directories has changed: each open reads several files.
  */
 
 /* More fields than any entry has; limits the reads of an entry. */
 #define FIELDS_MAX 1024
 #define LOWEST_PRIORITY 7
-/* A journal without files is opened again after this time even if its folders look the same. */
+/* A journal without files is opened again after this time even if its directories look the same. */
 #define REOPEN_NS (60 * NS_PER_S)
 
 static int add_match(struct journald_reader *r, const char *field, const char *value)
@@ -158,23 +158,23 @@ static bool has_journal_files(const struct journald_reader *r)
 	       r->lib->has_persistent_files(r->journal) > 0;
 }
 
-static struct journald_folder look_at_folder(const char *path)
+static struct journald_dir look_at_dir(const char *path)
 {
 	struct stat st;
 
 	if (stat(path, &st) < 0)
-		return (struct journald_folder){0};
-	return (struct journald_folder){.inode = st.st_ino,
-					.changed_ns = (uint64_t)st.st_ctim.tv_sec * NS_PER_S +
-						      (uint64_t)st.st_ctim.tv_nsec};
+		return (struct journald_dir){0};
+	return (struct journald_dir){.inode = st.st_ino,
+				     .changed_ns = (uint64_t)st.st_ctim.tv_sec * NS_PER_S +
+						   (uint64_t)st.st_ctim.tv_nsec};
 }
 
 static bool may_have_files_now(const struct journald_reader *r)
 {
-	for (size_t i = 0; i < JOURNALD_FOLDERS; i++) {
-		struct journald_folder now = look_at_folder(r->lib->folders[i]);
+	for (size_t i = 0; i < JOURNALD_DIRS; i++) {
+		struct journald_dir now = look_at_dir(r->lib->dirs[i]);
 
-		if (now.inode != r->folders[i].inode || now.changed_ns != r->folders[i].changed_ns)
+		if (now.inode != r->dirs[i].inode || now.changed_ns != r->dirs[i].changed_ns)
 			return true;
 	}
 	return clock_mono_ns() - r->opened_ns >= REOPEN_NS;
@@ -185,8 +185,8 @@ static int open_journal(struct journald_reader *r)
 	int res;
 
 	/* Before the open: a later change must be found. */
-	for (size_t i = 0; i < JOURNALD_FOLDERS; i++)
-		r->folders[i] = look_at_folder(r->lib->folders[i]);
+	for (size_t i = 0; i < JOURNALD_DIRS; i++)
+		r->dirs[i] = look_at_dir(r->lib->dirs[i]);
 	r->opened_ns = clock_mono_ns();
 	res = r->lib->open(&r->journal, JOURNALD_LOCAL_ONLY);
 	if (res < 0) {

@@ -19,11 +19,11 @@ struct sd_journal;
 #define JOURNALD_LIBRARY "libsystemd.so.0"
 /* SD_JOURNAL_LOCAL_ONLY: the files of this machine, not those received from others. */
 #define JOURNALD_LOCAL_ONLY 1
-#define JOURNALD_FOLDERS 2
+#define JOURNALD_DIRS 2
 
 struct journald_library {
 	void *handle; /* owned */
-	const char *folders[JOURNALD_FOLDERS]; /* where it looks for the journal; borrowed */
+	const char *dirs[JOURNALD_DIRS]; /* where it looks for the journal; borrowed */
 	int (*open)(struct sd_journal **ret, int flags);
 	void (*close)(struct sd_journal *j);
 	int (*add_match)(struct sd_journal *j, const void *data, size_t size);
@@ -86,9 +86,9 @@ struct journald_filter {
 	size_t n_units;
 };
 
-/* What changes in a folder when a sub-folder appears in it. */
-struct journald_folder {
-	uint64_t inode, changed_ns; /* 0: the folder does not exist */
+/* What changes in a directory when a sub-directory appears in it. */
+struct journald_dir {
+	uint64_t inode, changed_ns; /* 0: the directory does not exist */
 };
 
 struct journald_reader {
@@ -98,7 +98,7 @@ struct journald_reader {
 	uint64_t begin_us; /* CLOCK_MONOTONIC of the start; older entries are skipped */
 	bool has_files;
 	/* At the last open, for a reader without files: */
-	struct journald_folder folders[JOURNALD_FOLDERS];
+	struct journald_dir dirs[JOURNALD_DIRS];
 	uint64_t opened_ns; /* CLOCK_MONOTONIC */
 };
 
@@ -113,7 +113,8 @@ void journald_reader_close(struct journald_reader *r);
  */
 int journald_reader_fd(const struct journald_reader *r);
 /* Checks the files of the journal. Returns 1 if the journal was opened again, 0, or -errno. A
- * journal without files is opened again when one of its folders has changed, and once a minute. */
+ * journal without files is opened again when one of its directories has changed, and once a
+ * minute. */
 int journald_reader_refresh(struct journald_reader *r);
 
 enum journald_read {

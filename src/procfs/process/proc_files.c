@@ -146,13 +146,13 @@ static int read_fd(struct strbuf *b, int fd, size_t max, bool *ret_more)
 	}
 }
 
-static int open_at(struct proc_files *f, int folder, const char *path, enum proc_file file)
+static int open_at(struct proc_files *f, int dir, const char *path, enum proc_file file)
 {
 	int fd;
 
 	if (f->errors[file].absent)
 		return -ENOENT;
-	fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -221,7 +221,7 @@ static int read_by_helper(struct proc_files *f, int32_t pid, enum proc_file file
 }
 
 /* Reads the file of a task in a directory (/proc, or /proc/PID/task). */
-static int proc_files_read_file(struct proc_files *f, int folder, int32_t tid, enum proc_file file)
+static int proc_files_read_file(struct proc_files *f, int dir, int32_t tid, enum proc_file file)
 {
 	_cleanup_(closep) int fd = -1;
 	char path[PATH_SIZE];
@@ -229,7 +229,7 @@ static int proc_files_read_file(struct proc_files *f, int folder, int32_t tid, e
 	if (is_read_by_helper(file) && outside_reads_pid())
 		return count_error(f, file, read_by_helper(f, tid, file));
 	snprintf(path, sizeof(path), "%d/%s", tid, names[file]);
-	fd = open_at(f, folder, path, file);
+	fd = open_at(f, dir, path, file);
 	return count_error(f, file, fd < 0 ? fd : proc_files_read_text(f, fd, file));
 }
 

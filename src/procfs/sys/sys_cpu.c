@@ -390,30 +390,29 @@ static void sys_cpuidle_free_states(struct idle_cpu *cpu, struct sys_packet *p)
 	*cpu = (struct idle_cpu){0};
 }
 
-static int cpuidle_open_state(struct idle_state *state, const char *folder, const char *name)
+static int cpuidle_open_state(struct idle_state *state, const char *dir, const char *name)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
-	int r = sys_file_read_once(&text, folder, "%s/name", name);
+	int r = sys_file_read_once(&text, dir, "%s/name", name);
 
 	if (r < 0)
 		return r;
 	state->name = strbuf_take(&text);
 	if (!state->name)
 		return -ENOMEM;
-	r = sys_file_init(&state->time, true, folder, "%s/time", name);
+	r = sys_file_init(&state->time, true, dir, "%s/time", name);
 	if (r < 0)
 		free(state->name);
 	return r;
 }
 
-static int cpuidle_open_states(struct idle_cpu *cpu, const char *folder,
-			       const struct sys_names *names)
+static int cpuidle_open_states(struct idle_cpu *cpu, const char *dir, const struct sys_names *names)
 {
 	cpu->states = calloc(names->n + 1, sizeof(*cpu->states));
 	if (!cpu->states)
 		return -ENOMEM;
 	for (size_t i = 0; i < names->n && i < STATES_MAX; i++) {
-		int r = cpuidle_open_state(&cpu->states[cpu->n], folder, names->names[i]);
+		int r = cpuidle_open_state(&cpu->states[cpu->n], dir, names->names[i]);
 
 		if (r < 0)
 			return r;
@@ -425,19 +424,19 @@ static int cpuidle_open_states(struct idle_cpu *cpu, const char *folder,
 static void cpuidle_list_states(struct sys_cpuidle *s, struct sys_packet *p, struct idle_cpu *cpu)
 {
 	struct sys_names names = {0};
-	char folder[512];
+	char dir[512];
 	int r;
 
-	snprintf(folder, sizeof(folder), "%s/" SYS_CPUS "/cpu%u/cpuidle", p->sys_root, s->next);
-	r = sys_names_read(&names, folder, "state", true);
+	snprintf(dir, sizeof(dir), "%s/" SYS_CPUS "/cpu%u/cpuidle", p->sys_root, s->next);
+	r = sys_names_read(&names, dir, "state", true);
 	if (r == 0)
-		r = cpuidle_open_states(cpu, folder, &names);
+		r = cpuidle_open_states(cpu, dir, &names);
 	sys_names_deinit(&names);
 	if (r == 0)
 		return;
 	sys_cpuidle_free_states(cpu, p);
 	cpu->list_again = p->now + SYS_FILE_RETRY_NS;
-	sys_packet_count_error(p, &s->base.errors, folder, -r);
+	sys_packet_count_error(p, &s->base.errors, dir, -r);
 }
 
 static void cpuidle_write_state(struct pb_enc *e, const struct idle_state *state, uint64_t us)

@@ -26,7 +26,7 @@ struct device {
 struct sys_devices {
 	struct sys_state base;
 	const struct kind *kind;
-	char *folder; /* owned */
+	char *dir; /* owned */
 	struct sys_names names;
 	struct device *devices; /* owned; one for each name */
 	uint64_t list_again; /* CLOCK_MONOTONIC */
@@ -117,11 +117,11 @@ static int open_device(struct sys_devices *s, struct sys_packet *p, size_t i)
 	const char *name = s->names.names[i];
 	struct device *d = &s->devices[i];
 	struct strbuf type = {0};
-	int r = sys_file_init(&d->file, true, s->folder, "%s/%s", name, s->kind->value);
+	int r = sys_file_init(&d->file, true, s->dir, "%s/%s", name, s->kind->value);
 
 	if (r < 0 || !s->kind->type)
 		return r;
-	if (sys_file_read_once(&type, s->folder, "%s/%s", name, s->kind->type) < 0)
+	if (sys_file_read_once(&type, s->dir, "%s/%s", name, s->kind->type) < 0)
 		strbuf_puts(&type, name);
 	d->type = strbuf_take(&type);
 	strbuf_deinit(&type);
@@ -148,7 +148,7 @@ static int open_devices(struct sys_devices *s, struct sys_packet *p)
 static void list_devices(struct sys_devices *s, struct sys_packet *p)
 {
 	struct sys_names now;
-	int r = sys_names_read(&now, s->folder, s->kind->prefix, false);
+	int r = sys_names_read(&now, s->dir, s->kind->prefix, false);
 
 	s->list_again = p->now + SYS_FILE_RETRY_NS;
 	if (r == 0 && now.n > 0 && sys_names_equal(&now, &s->names)) {
@@ -162,7 +162,7 @@ static void list_devices(struct sys_devices *s, struct sys_packet *p)
 	}
 	if (r == 0)
 		return;
-	sys_packet_count_error(p, &s->base.errors, s->folder, -r);
+	sys_packet_count_error(p, &s->base.errors, s->dir, -r);
 	sys_devices_free(s, p);
 }
 
@@ -173,14 +173,14 @@ static void devices_close(void *state, struct sys_packet *p)
 	struct sys_devices *s = state;
 
 	sys_devices_free(s, p);
-	free(s->folder);
+	free(s->dir);
 }
 
 static int open_device_class(struct sys_devices *s, struct sys_packet *p, const struct kind *kind)
 {
 	s->kind = kind;
-	if (asprintf(&s->folder, "%s/class/%s", p->sys_root, kind->class) < 0) {
-		s->folder = NULL;
+	if (asprintf(&s->dir, "%s/class/%s", p->sys_root, kind->class) < 0) {
+		s->dir = NULL;
 		return -ENOMEM;
 	}
 	s->group = kind->type ? extra_counters_add_group(&p->extras, kind->name) : TRACK_VOID;

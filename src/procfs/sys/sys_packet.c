@@ -186,13 +186,13 @@ static int sys_names_compare(const void *a, const void *b)
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-int sys_names_read(struct sys_names *s, const char *folder, const char *prefix, bool digits)
+int sys_names_read(struct sys_names *s, const char *dir, const char *prefix, bool digits)
 {
 	struct sys_listing l = {.names = s, .prefix = prefix, .digits = digits};
 	int r;
 
 	*s = (struct sys_names){0};
-	r = fs_each(folder, sys_names_add, &l);
+	r = fs_each(dir, sys_names_add, &l);
 	if (r < 0)
 		sys_names_deinit(s);
 	else if (s->n > 0)
@@ -236,11 +236,11 @@ static int sys_cpus_update_count(void *ctx, const char *name, unsigned char d_ty
  */
 static uint32_t sys_cpus_count(const char *sys_root)
 {
-	char folder[512];
+	char dir[512];
 	uint32_t count = 0;
 
-	if (fs_join(folder, sizeof(folder), sys_root, SYS_CPUS) == 0)
-		(void)fs_each(folder, sys_cpus_update_count, &count);
+	if (fs_join(dir, sizeof(dir), sys_root, SYS_CPUS) == 0)
+		(void)fs_each(dir, sys_cpus_update_count, &count);
 	return count;
 }
 

@@ -76,7 +76,7 @@ struct sys_names {
 };
 
 /* digits: takes only names that are the prefix and a number. Returns 0, or -errno with s empty. */
-int sys_names_read(struct sys_names *s, const char *folder, const char *prefix, bool digits);
+int sys_names_read(struct sys_names *s, const char *dir, const char *prefix, bool digits);
 void sys_names_deinit(struct sys_names *s);
 bool sys_names_equal(const struct sys_names *a, const struct sys_names *b);
 
@@ -102,8 +102,8 @@ bool sys_cpus_rescan(struct sys_cpus *c, const char *sys_root, uint64_t now, uin
  * packet that is written, and the read errors.
  *
  *	sys_packet_begin(p);       takes the timestamp
- *	e = sys_packet_open(p);    called by a table that has a value; the first call opens the packet
- *	sys_packet_end(p);         closes the packet, then writes the extra counters
+ *	e = sys_packet_open(p);    called by a table that has a value; the first call opens the
+ *	packet sys_packet_end(p);         closes the packet, then writes the extra counters
  *
  * A time slice without values writes nothing.
  */

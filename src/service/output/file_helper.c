@@ -15,7 +15,7 @@
  * truncates these files to whole packets.
  *
  * The child does not trust the service. With a forged request, an attacker who controls the service
- * can create a new file below the folder for any user, or remove a file whose inode the attacker
+ * can create a new file below the directory for any user, or remove a file whose inode the attacker
  * knows.
  */
 #include "service/output/file_helper.h"
@@ -44,7 +44,7 @@
 #include "service/output/trace_record.h"
 
 #define OPEN_FILE "; an open file can be passed instead"
-#define NO_FOLDER                                                                                  \
+#define NO_DIR                                                                                     \
 	"output_path: this service creates no files, because it was started without "              \
 	"--output-dir" OPEN_FILE
 
@@ -54,7 +54,7 @@ struct request {
 	uint32_t kind;
 	uint32_t user;
 	struct output_file file;
-	char path[PATH_MAX]; /* below the folder, with a NUL */
+	char path[PATH_MAX]; /* below the directory, with a NUL */
 };
 
 struct answer {
@@ -63,15 +63,15 @@ struct answer {
 };
 
 static struct helper_process child = {.fd = -1};
-static char folder_path[PATH_MAX]; /* with a slash at the end; "": none */
+static char dir_path[PATH_MAX]; /* with a slash at the end; "": none */
 /* The socket of the child, for threads that close files; -1: none. file_helper_end() does not close
  * it, because a thread that hangs may use it later. */
 static atomic_int closed_socket = -1;
 
 /* ---- the child: its state ---- */
 
-/* Writes the folder of the path into buf. */
-static void folder_of_path(const char *path, char buf[static PATH_MAX])
+/* Writes the directory of the path into buf. */
+static void dir_of_path(const char *path, char buf[static PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
 
@@ -81,7 +81,7 @@ static void folder_of_path(const char *path, char buf[static PATH_MAX])
 		snprintf(buf, PATH_MAX, "%.*s", (int)MAX(slash - path, 1), path);
 }
 
-static int restrict_to_folders(const struct file_helper_options *o)
+static int restrict_to_dirs(const struct file_helper_options *o)
 {
 	static char paths[FILE_HELPER_REMOVES][PATH_MAX];
 	struct landlock_path writable[FILE_HELPER_REMOVES + 1];
@@ -89,7 +89,7 @@ static int restrict_to_folders(const struct file_helper_options *o)
 	int r;
 
 	for (; n < o->n_remove; n++) {
-		folder_of_path(o->remove[n].path, paths[n]);
+		dir_of_path(o->remove[n].path, paths[n]);
 		writable[n] = (struct landlock_path){paths[n], true};
 	}
 	if (o->output_dir)
@@ -119,7 +119,7 @@ static int restrict_system_calls(const struct file_helper_options *o)
 	return r == -ENOSYS ? 0 : r;
 }
 
-static int file_helper_confine(const struct file_helper_options *o, int folder, struct err_text *e)
+static int file_helper_confine(const struct file_helper_options *o, int dir, struct err_text *e)
 {
 	static const unsigned chown[] = {CAP_CHOWN};
 	int r = caps_keep_only(chown, o->output_dir ? 1 : 0);
@@ -127,10 +127,10 @@ static int file_helper_confine(const struct file_helper_options *o, int folder, 
 	umask(0);
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (r == 0)
-		r = restrict_to_folders(o);
+		r = restrict_to_dirs(o);
 	if (r < 0)
 		return err_set(e, r, "cannot drop privileges: %s", strerror(-r));
-	if (folder >= 0 && faccessat(folder, ".", W_OK | X_OK, AT_EACCESS) < 0)
+	if (dir >= 0 && faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) < 0)
 		return err_set(e, -errno,
 			       "--output-dir %.300s: user %u may not create files there: %s",
 			       o->output_dir, (unsigned)geteuid(), strerror(errno));
@@ -205,7 +205,7 @@ static bool send_answer(int fd, const struct answer *a, int passed)
 	return helper_send(fd, a, sizeof(*a), passed, 0) == 0;
 }
 
-static bool serve_request(int fd, int folder, struct request *q)
+static bool serve_request(int fd, int dir, struct request *q)
 {
 	_cleanup_(closep) int made = -1;
 	struct answer a = {.result = -EINVAL};
@@ -215,12 +215,12 @@ static bool serve_request(int fd, int folder, struct request *q)
 	if (q->kind == CLOSED)
 		return true; /* this request has no answer */
 	q->path[sizeof(q->path) - 1] = '\0';
-	if (q->kind == CREATE && folder >= 0) {
-		a.result = output_folder_create(folder, q->path, q->user, &a.reason, &made);
+	if (q->kind == CREATE && dir >= 0) {
+		a.result = output_dir_create(dir, q->path, q->user, &a.reason, &made);
 		if (made >= 0)
 			add_created_file(made);
-	} else if (q->kind == REMOVE && folder >= 0) {
-		output_folder_remove(folder, q->path, q->user, &q->file);
+	} else if (q->kind == REMOVE && dir >= 0) {
+		output_dir_remove(dir, q->path, q->user, &q->file);
 		a.result = 0;
 	}
 	return send_answer(fd, &a, made);
@@ -228,7 +228,7 @@ static bool serve_request(int fd, int folder, struct request *q)
 
 struct child_start {
 	const struct file_helper_options *options;
-	int folder; /* -1: none */
+	int dir; /* -1: none */
 };
 
 static void file_helper_run_child(int fd, void *ctx)
@@ -240,7 +240,7 @@ static void file_helper_run_child(int fd, void *ctx)
 	/* The child must outlive the service, and learns the service's end from its socket. */
 	(void)prctl(PR_SET_PDEATHSIG, 0);
 	if (!s->options->no_sandbox && !BUILT_WITH_SANITIZER)
-		a.result = file_helper_confine(s->options, s->folder, &a.reason);
+		a.result = file_helper_confine(s->options, s->dir, &a.reason);
 	else
 		umask(0);
 	if (!send_answer(fd, &a, -1) || a.result < 0)
@@ -250,7 +250,7 @@ static void file_helper_run_child(int fd, void *ctx)
 			remove_socket_files(s->options);
 			_exit(0);
 		}
-		if (!serve_request(fd, s->folder, &q))
+		if (!serve_request(fd, s->dir, &q))
 			break;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(created); i++)
@@ -269,15 +269,15 @@ static int file_helper_receive_reply(struct answer *ret, int *ret_fd)
 	return n == sizeof(*ret) ? 0 : n == -ETOOMANYREFS ? -EMFILE : -EPIPE;
 }
 
-static int open_folder(const char *path, struct err_text *e, int *ret_fd)
+static int open_dir(const char *path, struct err_text *e, int *ret_fd)
 {
 	size_t len;
 
 	if (path[0] != '/' ||
-	    snprintf(folder_path, sizeof(folder_path), "%s/", path) >= (int)sizeof(folder_path))
+	    snprintf(dir_path, sizeof(dir_path), "%s/", path) >= (int)sizeof(dir_path))
 		return err_set(e, -EINVAL, "--output-dir '%.300s' is not an absolute path", path);
-	for (len = strlen(folder_path); len > 1 && folder_path[len - 2] == '/'; len--)
-		folder_path[len - 1] = '\0';
+	for (len = strlen(dir_path); len > 1 && dir_path[len - 2] == '/'; len--)
+		dir_path[len - 1] = '\0';
 	*ret_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return *ret_fd < 0 ? err_set(e, -errno, "--output-dir %.300s: %s", path, strerror(errno))
 			   : 0;
@@ -285,19 +285,19 @@ static int open_folder(const char *path, struct err_text *e, int *ret_fd)
 
 int file_helper_start(const struct file_helper_options *o, struct err_text *e)
 {
-	_cleanup_(closep) int folder = -1;
+	_cleanup_(closep) int dir = -1;
 	struct child_start s = {.options = o};
 	struct answer a = {0};
 	int fd, r = 0;
 
 	assert(o->n_remove <= FILE_HELPER_REMOVES);
 	if (o->output_dir) {
-		r = open_folder(o->output_dir, e, &folder);
+		r = open_dir(o->output_dir, e, &dir);
 		if (r < 0)
 			return r;
 	}
-	s.folder = folder;
-	r = helper_process_start("sonda-files", file_helper_run_child, &s, folder, &child);
+	s.dir = dir;
+	r = helper_process_start("sonda-files", file_helper_run_child, &s, dir, &child);
 	if (r == 0)
 		r = file_helper_receive_reply(&a, &fd);
 	if (r < 0)
@@ -324,21 +324,22 @@ void file_helper_end(void)
 	while (waitpid(child.pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	child = (struct helper_process){.fd = -1};
-	folder_path[0] = '\0';
+	dir_path[0] = '\0';
 }
 
 /* Sets the user and the path of the request. Returns 0, or -EPERM and sets e. */
 static int make_request(struct request *q, const char *path, uid_t user, struct err_text *e)
 {
-	size_t len = strlen(folder_path);
+	size_t len = strlen(dir_path);
 
 	if (child.fd < 0 || len == 0)
-		return err_set(e, -EPERM, NO_FOLDER);
-	if (strncmp(path, folder_path, len) != 0)
-		return err_set(e, -EPERM,
-			       "output_path %.200s is not below %.200s, the only folder in which "
-			       "this service creates files (--output-dir)" OPEN_FILE,
-			       path, folder_path);
+		return err_set(e, -EPERM, NO_DIR);
+	if (strncmp(path, dir_path, len) != 0)
+		return err_set(
+			e, -EPERM,
+			"output_path %.200s is not below %.200s, the only directory in which "
+			"this service creates files (--output-dir)" OPEN_FILE,
+			path, dir_path);
 	q->user = user;
 	snprintf(q->path, sizeof(q->path), "%s", path + len);
 	return 0;
@@ -361,7 +362,7 @@ static int file_helper_request(const struct request *q, struct err_text *e, int 
 	if (r < 0)
 		return err_set(e, r, "output_path: the file helper process has exited");
 	if (a.result < 0)
-		return err_set(e, a.result, "output_path %.200s%.200s: %s%s", folder_path, q->path,
+		return err_set(e, a.result, "output_path %.200s%.200s: %s%s", dir_path, q->path,
 			       a.reason.text, is_permission_error(a.result) ? OPEN_FILE : "");
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "base/core/err.h"
-#include "service/output/output_folder.h"
+#include "service/output/output_dir.h"
 
 /*
  * The child process "sonda-files" makes all changes to the file system for the service: it creates
@@ -38,12 +38,12 @@ int file_helper_start(const struct file_helper_options *o, struct err_text *e);
 void file_helper_end(void);
 
 /*
- * Creates the file of an output_path, an absolute path, for a user: see output_folder_create().
+ * Creates the file of an output_path, an absolute path, for a user: see output_dir_create().
  * Returns -EPERM and names --output-dir in e if there is no output directory or the path is not
  * below it.
  */
 int file_helper_create(const char *path, uid_t user, struct err_text *e, int *ret_fd);
-/* Removes a file that file_helper_create() made: see output_folder_remove(). */
+/* Removes a file that file_helper_create() made: see output_dir_remove(). */
 void file_helper_remove(const char *path, uid_t user, const struct output_file *file);
 /* Call when the service has closed a file, including one that a client passed. Any thread may call
  * it; it may block. */

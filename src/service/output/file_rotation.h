@@ -6,7 +6,7 @@
 
 #include "base/core/err.h"
 #include "config/trace_config.pb-c.h"
-#include "service/output/output_folder.h"
+#include "service/output/output_dir.h"
 
 /*
  * TraceConfig.rotate: a session's trace as a series of files, each a complete trace. output_path

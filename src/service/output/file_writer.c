@@ -219,7 +219,7 @@ static void end_and_close_file(struct file_writer *f)
 		file_writer_close_file(f);
 }
 
-/* Returns true if the file was removed from its folder: the trace has no name to open it by. */
+/* Returns true if the file was removed from its directory: the trace has no name to open it by. */
 static bool is_removed(const struct file_writer *f)
 {
 	return (f->parts.path || f->parts.rotation.path) && f->parts.removed;

@@ -357,7 +357,7 @@ bool file_reader_request_debug_file(const struct file_reader_user *u, int32_t pi
 	struct file_request q = {
 		.kind = FILE_REQUEST_DEBUG_FILE, .user = u->number, .pid = pid, .file = file};
 	const char *slash = strrchr(path, '/'), *link = elf->debug_link;
-	int folder = slash ? (int)(slash - path) : 0;
+	int dir = slash ? (int)(slash - path) : 0;
 	char hex[2 * ELF_BUILD_ID_MAX + 1];
 	size_t len = 0;
 
@@ -366,9 +366,9 @@ bool file_reader_request_debug_file(const struct file_reader_user *u, int32_t pi
 	if (elf->n_build_id > 1)
 		len = add_path(&q, len, "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
 	if (link[0] && slash) {
-		len = add_path(&q, len, "%.*s/%s", folder, path, link);
-		len = add_path(&q, len, "%.*s/.debug/%s", folder, path, link);
-		len = add_path(&q, len, "/usr/lib/debug%.*s/%s", folder, path, link);
+		len = add_path(&q, len, "%.*s/%s", dir, path, link);
+		len = add_path(&q, len, "%.*s/.debug/%s", dir, path, link);
+		len = add_path(&q, len, "/usr/lib/debug%.*s/%s", dir, path, link);
 	}
 	return len == 0 || send_request(&q, FILE_REQUEST_HEAD + len);
 }

@@ -8,7 +8,7 @@
 #include "subjects/subject.h"
 
 /*
- * One instance of linux.perf: what the files of this folder share.
+ * One instance of linux.perf: what the files of this directory share.
  *
  *	perf_source.c    its lifetime
  *	perf_events.c    the events of the CPUs, and the program that takes their samples

@@ -9,7 +9,7 @@
 #include "stacks/waits/waits_program.h"
 
 /*
- * One instance of linux.waits: what the files of this folder share.
+ * One instance of linux.waits: what the files of this directory share.
  *
  *	waits_source.c    its lifetime
  *	waits_config.c    its config

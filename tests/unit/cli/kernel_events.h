@@ -10,7 +10,8 @@
 
 #include "cli/terminal/kernel_events.h"
 
-/* A folder that stands in for tracefs, and the list of its few events: for TEST_GROUP and TEST_WITH. */
+/* A directory that stands in for tracefs, and the list of its few events: for TEST_GROUP and
+ * TEST_WITH. */
 static char tracefs[64];
 static struct tracefs_events events;
 

@@ -13,8 +13,8 @@
 #include "unit/test.h"
 
 /*
- * A verb as a user calls it, in a child process and a folder of its own, against a service in this
- * process: its exit code, what it prints, and the files that it leaves.
+ * A verb as a user calls it, in a child process and a directory of its own, against a service in
+ * this process: its exit code, what it prints, and the files that it leaves.
  */
 
 static char dir[64]; /* where the child works */
@@ -89,7 +89,7 @@ static inline void verb_look_at_child(evutil_socket_t fd, short what, void *ctx)
 		event_base_loopbreak(loop);
 }
 
-/* Reads a file of the folder and removes it. */
+/* Reads a file of the directory and removes it. */
 static inline void verb_take_file(const char *name, struct strbuf *ret)
 {
 	char path[128];

@@ -207,7 +207,7 @@ FIXTURE_TEST(within_the_limit_both_go_on)
 	stop_source();
 }
 
-FIXTURE_TEST(programs_without_a_folder)
+FIXTURE_TEST(programs_without_a_dir)
 {
 	char *programs[] = {(char[]){"mine"}};
 

@@ -8,8 +8,8 @@
 #include "unit/fixture.h"
 #include "unit/temp_dir.h"
 
-static void *root; /* a folder */
-static char folder[96];
+static void *root; /* a directory */
+static char dir[96];
 static struct err_text why;
 
 static const char *in(const char *name)
@@ -34,8 +34,8 @@ SETUP
 	if (getuid())
 		skip(); /* the files have to be root's */
 	assert_int_equal(temp_dir_setup(&root), 0);
-	snprintf(folder, sizeof(folder), "%s/d", (char *)root);
-	assert_int_equal(mkdir(folder, 0755), 0);
+	snprintf(dir, sizeof(dir), "%s/d", (char *)root);
+	assert_int_equal(mkdir(dir, 0755), 0);
 	make_file("d/a.bpf.o", "bytes");
 	make_file("outside.bpf.o", "others");
 }
@@ -51,7 +51,7 @@ static const char *read_it(const char *name)
 	struct user_program *p;
 
 	why.text[0] = '\0';
-	if (!user_program_new(folder, name, &p, &why)) {
+	if (!user_program_new(dir, name, &p, &why)) {
 		const struct ebpf_image *image = &user_program_family(p)->variants->image;
 
 		assert_int_equal(image->end - image->begin, 5);
@@ -63,7 +63,7 @@ static const char *read_it(const char *name)
 
 #define assert_refused(name, words) assert_non_null(strstr(read_it(name), words))
 
-FIXTURE_TEST(a_good_file_and_a_link_in_the_folder)
+FIXTURE_TEST(a_good_file_and_a_link_in_the_dir)
 {
 	assert_string_equal(read_it("a"), "");
 	assert_int_equal(symlink("a.bpf.o", in("d/b.bpf.o")), 0);
@@ -93,17 +93,17 @@ FIXTURE_TEST(files_of_others)
 	assert_refused("a", "a.bpf.o is writable by users other than its owner");
 	assert_int_equal(chmod(in("d/a.bpf.o"), 0646), 0);
 	assert_refused("a", "a.bpf.o is writable by users other than its owner");
-	assert_int_equal(mkdir(in("d/folder.bpf.o"), 0755), 0);
-	assert_refused("folder", "is not a file");
+	assert_int_equal(mkdir(in("d/directory.bpf.o"), 0755), 0);
+	assert_refused("directory", "is not a file");
 	assert_int_equal(mkfifo(in("d/fifo.bpf.o"), 0644), 0); /* it is not opened for long */
 	assert_refused("fifo", "is not a file");
 }
 
-FIXTURE_TEST(a_folder_of_others)
+FIXTURE_TEST(a_dir_of_others)
 {
-	assert_int_equal(chmod(folder, 0775), 0);
+	assert_int_equal(chmod(dir, 0775), 0);
 	assert_refused("a", "d is writable by users other than its owner");
-	assert_int_equal(chmod(folder, 0777), 0);
+	assert_int_equal(chmod(dir, 0777), 0);
 	assert_refused("a", "d is writable by users other than its owner");
 }
 
@@ -126,7 +126,7 @@ static int run(struct bpf_image *b)
 	assert_int_equal(fwrite(f->bytes, 1, f->len, out), f->len);
 	fclose(out);
 	free(f);
-	if (user_program_new(folder, "a", &program, &why) != 0)
+	if (user_program_new(dir, "a", &program, &why) != 0)
 		fail_msg("%s", why.text);
 	return rig_try(user_program_family(program));
 }

@@ -15,7 +15,7 @@
 #include "unit/temp_dir.h"
 
 /*
- * A folder that stands in for tracefs, with one instance in it whose files are plain files. What
+ * A directory that stands in for tracefs, with one instance in it whose files are plain files. What
  * the kernel would do when they are written, it does not do. Names of files are relative to it.
  */
 static char *fake_root;
@@ -54,8 +54,8 @@ static inline void fake_root_remove(void)
 	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"                                \
 	"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"
 
-/* A test that needs this folder and nothing else. */
-#define FOLDER_TEST(name) TEST_WITH(name, fake_root_setup, fake_root_teardown)
+/* A test that needs this directory and nothing else. */
+#define DIR_TEST(name) TEST_WITH(name, fake_root_setup, fake_root_teardown)
 
 /* The path of a file, in memory that the fourth call from now overwrites. */
 static inline const char *fake_path(const char *name)
@@ -78,7 +78,7 @@ static inline void fake_mkdirs(const char *path)
 		}
 }
 
-/* Writes a file, and makes the folders above it. */
+/* Writes a file, and makes the directories above it. */
 static inline void fake_file(const char *name, const void *data, size_t len)
 {
 	const char *path = fake_path(name);

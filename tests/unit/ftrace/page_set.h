@@ -13,7 +13,7 @@
 #include "ftrace/format/ring_page.h"
 
 /*
- * A folder of tests/data/ftrace (see record.sh there): recorded pages of a few CPUs, and the
+ * A directory of tests/data/ftrace (see record.sh there): recorded pages of a few CPUs, and the
  * formats of all events in them.
  */
 #define PAGE_SET_CPUS 4

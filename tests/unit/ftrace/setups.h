@@ -9,7 +9,7 @@
 #include "unit/ftrace/formats.h"
 
 /*
- * The setting up of one session in a folder that stands in for tracefs: its instance is
+ * The setting up of one session in a directory that stands in for tracefs: its instance is
  * instances/x, its config a text.
  */
 static struct setup_errors errors;
@@ -39,10 +39,10 @@ static inline int setup_teardown(void **state)
 	return 0;
 }
 
-/* A test that needs the folder and a setup_begin(). */
+/* A test that needs the directory and a setup_begin(). */
 #define SETUP_TEST(name) TEST_WITH(name, fake_root_setup, setup_teardown)
 
-/* Again and again, for other configs in the same folder. */
+/* Again and again, for other configs in the same directory. */
 static inline const struct setup *setup_begin(const char *config)
 {
 	struct strbuf syntax = {0};

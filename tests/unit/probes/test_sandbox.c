@@ -70,7 +70,7 @@ static bool writes_nowhere_else(void)
 
 #define IN_DIR(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
 
-IN_DIR(files_change_in_tracefs_and_the_state_folder_only)
+IN_DIR(files_change_in_tracefs_and_the_state_dir_only)
 {
 	in_sandbox(state, writes_nowhere_else);
 }

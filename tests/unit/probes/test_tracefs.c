@@ -3,7 +3,7 @@
 #include "probes/tracefs.h"
 #include "unit/test.h"
 
-/* Two folders that stand in for the dirs of tracefs. */
+/* Two directories that stand in for the dirs of tracefs. */
 static char root[] = "/tmp/sonda-tracefs-XXXXXX";
 static char first[64], second[64];
 static const char *const dirs[] = {first, second, NULL};
@@ -119,7 +119,7 @@ FIXTURE_TEST(another_owner_has_it)
 	assert_int_equal(chmod(first, 0700), 0);
 	assert_int_equal(find_as_nobody(&e), -EACCES);
 	assert_non_null(strstr(e.text, "as root"));
-	/* What the sentence advises, of the two folders only the first, then both. */
+	/* What the sentence advises, of the two directories only the first, then both. */
 	assert_non_null(strstr(e.text, "chown USER"));
 	assert_int_equal(chown(first, 65534, 65534), 0);
 	assert_int_equal(find_as_nobody(&e), -EACCES);

@@ -9,7 +9,7 @@
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 
-/* One instance of a source of counter tracks, with folders for /proc (proc_root) and /sys (the
+/* One instance of a source of counter tracks, with directories for /proc (proc_root) and /sys (the
  * same) and a loop; its passes run one by one. */
 
 static Pb__DataSourceConfig config;

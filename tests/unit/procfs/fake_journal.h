@@ -227,7 +227,7 @@ static inline int do_enumerate(struct sd_journal *j, const void **data, size_t *
 static inline struct journald_library journal_library(void)
 {
 	return (struct journald_library){
-		.folders = {"/nonexistent/run", "/nonexistent/var"},
+		.dirs = {"/nonexistent/run", "/nonexistent/var"},
 		.open = do_open,
 		.close = do_close,
 		.add_match = do_add_match,

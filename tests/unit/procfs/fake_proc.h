@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /*
- * A folder that stands in for /proc, made of the tasks that a test wants. Include it once in a
+ * A directory that stands in for /proc, made of the tasks that a test wants. Include it once in a
  * test.
  */
 
@@ -20,7 +20,7 @@ static char proc_root[64];
 
 static inline void proc_new(void)
 {
-	/* In memory where there is such a folder: thousands of tasks are thousands of files. */
+	/* In memory where there is such a directory: thousands of tasks are thousands of files. */
 	const char *base = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
 
 	snprintf(proc_root, sizeof(proc_root), "%s/sonda-proc-XXXXXX", base);
@@ -54,7 +54,7 @@ static inline void proc_remove(const char *fmt, ...)
 
 static inline void proc_put(const char *data, size_t len, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Writes a file and makes the folders above it. */
+/* Writes a file and makes the directories above it. */
 static inline void proc_put(const char *data, size_t len, const char *fmt, ...)
 {
 	char path[512];
@@ -95,8 +95,8 @@ static inline void proc_put_task(struct proc_task t)
 			 t.threads ? t.threads : 1);
 
 	proc_put(text, (size_t)n, "%d/task/%d/status", t.pid, tid);
-	/* Threads have a folder in the root too, that readdir does not show; here it does, unless
-	 * the caller takes it away. */
+	/* Threads have a directory in the root too, that readdir does not show; here it does,
+	 * unless the caller takes it away. */
 	proc_put(text, (size_t)n, "%d/status", tid);
 	n = snprintf(text, sizeof(text), "%s\n", t.name);
 	proc_put(text, (size_t)n, "%d/task/%d/comm", t.pid, tid);

@@ -10,8 +10,8 @@
 #include "unit/procfs/fake_proc.h"
 
 /*
- * One instance of linux.process_stats with a loop, a metadata bus and a folder that stands in for
- * /proc; and the rows of its packets as text. The config requests a scan with names of threads.
+ * One instance of linux.process_stats with a loop, a metadata bus and a directory that stands in
+ * for /proc; and the rows of its packets as text. The config requests a scan with names of threads.
  */
 
 static const struct data_source *const source = &process_stats_data_source;

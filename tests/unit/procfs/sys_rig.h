@@ -10,7 +10,7 @@
 
 /*
  * Tables of linux.sys_stats without their loop: polls them, and prints the packets as text with one
- * line a value. The folder of the test is both /proc and /sys. Include it once in a test.
+ * line a value. The directory of the test is both /proc and /sys. Include it once in a test.
  */
 
 static struct sys_packet poll_state;

@@ -116,7 +116,7 @@ TEST(rings_have_a_power_of_two_of_pages)
 TEST(tracepoints_get_their_number_from_tracefs)
 {
 	static Pb__PerfEvents__Tracepoint point;
-	char folder[] = "/tmp/sonda-perf-XXXXXX", path[128];
+	char dir[] = "/tmp/sonda-perf-XXXXXX", path[128];
 	static const char *const bad[] = {"",	   "sched",  "sched:",	  ":x",
 					  "a:b:c", "../x:y", "sched:../x"};
 	FILE *f;
@@ -126,11 +126,11 @@ TEST(tracepoints_get_their_number_from_tracefs)
 	m.timebase = &t;
 	t.event_case = PB__PERF_EVENTS__TIMEBASE__EVENT_TRACEPOINT;
 	t.tracepoint = &point;
-	assert_non_null(mkdtemp(folder));
-	env.tracefs = folder;
-	snprintf(path, sizeof(path), "mkdir -p %s/events/sched/sched_switch", folder);
+	assert_non_null(mkdtemp(dir));
+	env.tracefs = dir;
+	snprintf(path, sizeof(path), "mkdir -p %s/events/sched/sched_switch", dir);
 	assert_int_equal(system(path), 0);
-	snprintf(path, sizeof(path), "%s/events/sched/sched_switch/id", folder);
+	snprintf(path, sizeof(path), "%s/events/sched/sched_switch/id", dir);
 	f = fopen(path, "w");
 	fputs("314\n", f);
 	fclose(f);
@@ -146,7 +146,7 @@ TEST(tracepoints_get_their_number_from_tracefs)
 		point.name = (char *)bad[i];
 		assert_int_equal(config_read(), -EINVAL);
 	}
-	snprintf(path, sizeof(path), "rm -r %s", folder);
+	snprintf(path, sizeof(path), "rm -r %s", dir);
 	assert_int_equal(system(path), 0);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trees of groups and of runtimes' files in a folder of the test, read by the real processes. */
+/* Trees of groups and of runtimes' files in a directory of the test, read by the real processes. */
 #include <event2/event.h>
 #include <sys/time.h>
 
@@ -23,7 +23,7 @@ struct rig {
 	unsigned n_named;
 };
 
-static void make_folders(const struct rig *g, const char *path)
+static void make_dirs(const struct rig *g, const char *path)
 {
 	char full[1024];
 
@@ -38,7 +38,7 @@ static void put_file(const struct rig *g, const char *path, const char *text)
 	char full[1024];
 	FILE *f;
 
-	make_folders(g, path);
+	make_dirs(g, path);
 	snprintf(full, sizeof(full), "%s/%s", g->root, path);
 	f = fopen(full, "w");
 	assert_non_null(f);
@@ -183,7 +183,7 @@ TEST_STATE(groups_of_each_runtime, setup, teardown, struct rig *g)
 
 #define HASH "0123456789abcdef0123456789abcdef"
 
-/* A static pod, whose uid is a hash; and one that has no folder of logs. */
+/* A static pod, whose uid is a hash; and one that has no directory of logs. */
 TEST_STATE(pods_without_the_usual_files, setup, teardown, struct rig *g)
 {
 	put_group(g, "/kubepods.slice/kubepods-pod" HASH ".slice/cri-containerd-" A64 ".scope");
@@ -228,7 +228,7 @@ TEST_STATE(hostile_files, setup, teardown, struct rig *g)
 		put_group(g, group);
 		snprintf(path[i], sizeof(path[i]), "%s/" DOCKER "%s/config.v2.json", g->root,
 			 id[i]);
-		make_folders(g, path[i] + strlen(g->root) + 1);
+		make_dirs(g, path[i] + strlen(g->root) + 1);
 	}
 	assert_int_equal(mkfifo(path[0], 0600), 0);
 	put_file(g, "shadow", "{\"Name\":\"/secret\"}");
@@ -270,7 +270,8 @@ TEST_STATE(file_that_comes_late, setup, teardown, struct rig *g)
 	while (!r->is_named && clock_boot_ns() - begin < 20 * NS_PER_S)
 		event_base_loop(g->loop, EVLOOP_ONCE);
 	assert_string_equal(r->name, "late");
-	/* It was not tried again at once. The loop counts from the time at which it last woke up. */
+	/* It was not tried again at once. The loop counts from the time at which it last woke
+	 * up. */
 	assert_true(clock_boot_ns() - begin >= NS_PER_S / 2);
 	assert_int_equal(g->n_named, 1);
 	/* A second group of the container needs no reading. */

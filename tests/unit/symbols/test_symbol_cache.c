@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A folder stands in for /proc. What the kernel does with kptr_restrict is in tests/root.
+ * A directory stands in for /proc. What the kernel does with kptr_restrict is in tests/root.
  */
 #include <fcntl.h>
 #include <sys/file.h>
@@ -151,7 +151,8 @@ static const char *problem_of_join(void)
 	return text;
 }
 
-/* The file shows nothing else in this folder when the value changes; the value must come back. */
+/* The file shows nothing else in this directory when the value changes; the value must come
+ * back. */
 FIXTURE_TEST(hidden_addresses)
 {
 	static const char *const values[] = {"0\n", "1\n", "2\n", "4\n"};

@@ -2,7 +2,7 @@
 -- Which machines have lost data: events missing from traces, traces dropped before their upload, and traces without
 -- tables. No rows: nothing was lost.
 --
---	SET VARIABLE store = 's3://traces/prod';	-- what sonda ship was given; or a folder
+--	SET VARIABLE store = 's3://traces/prod';	-- what sonda ship was given; or a directory
 --	SET VARIABLE day = '2026-11-27';		-- or '2026-11-*'
 WITH manifests AS (
   SELECT *

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which programs had the CPU while others waited for it for 5 ms or longer, by machine.
 --
---	SET VARIABLE store = 's3://traces/prod';	-- what sonda ship was given; or a folder
+--	SET VARIABLE store = 's3://traces/prod';	-- what sonda ship was given; or a directory
 --	SET VARIABLE day = '2026-11-27';		-- or '2026-11-*'
 -- Both sides are cut into pieces of 50 ms, so that only simultaneous pieces are compared.
 WITH sched AS (

@@ -2,7 +2,7 @@
 -- Which programs have waited longer for a CPU since a date than before it, across all machines.
 -- Percentiles are exact to 3 %.
 --
---	SET VARIABLE store = 's3://traces/prod';	-- what sonda ship was given; or a folder
+--	SET VARIABLE store = 's3://traces/prod';	-- what sonda ship was given; or a directory
 --	SET VARIABLE day = '2026-11-*';			-- days before and after
 --	SET VARIABLE since = '2026-11-20';
 WITH waits AS (

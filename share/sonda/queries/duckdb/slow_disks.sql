@@ -2,7 +2,7 @@
 -- Latencies of block devices by machine, from the counters of the preset ebpf. Each value is the p99 of the requests since the
 -- previous value.
 --
---	SET VARIABLE store = 's3://traces/prod';	-- what sonda ship was given; or a folder
+--	SET VARIABLE store = 's3://traces/prod';	-- what sonda ship was given; or a directory
 --	SET VARIABLE day = '2026-11-27';		-- or '2026-11-*'
 WITH tracks AS (
   SELECT t.trace_uuid, t.id, d.name AS device, split_part(t.name, ' ', 1) AS operation

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- How long the programs of each machine waited for a CPU. Percentiles are exact to 3 %.
 --
---	SET VARIABLE store = 's3://traces/prod';	-- what sonda ship was given; or a folder
+--	SET VARIABLE store = 's3://traces/prod';	-- what sonda ship was given; or a directory
 --	SET VARIABLE day = '2026-11-27';		-- or '2026-11-*'
 -- program_wait_length has the waits of thread_state, counted by length: about ten waits a row.
 WITH lengths AS (

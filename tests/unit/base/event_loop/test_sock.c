@@ -431,13 +431,13 @@ IN_DIR(other_files_are_never_removed)
 	assert_int_equal(access(dir, F_OK), 0);
 }
 
-IN_DIR(folder_that_is_missing)
+IN_DIR(dir_that_is_missing)
 {
 	struct err_text e = {""};
 	int fd = 77;
 
 	assert_int_equal(sock_listen(temp_dir_path(state, 0, "no/sock"), &fd, &e), -ENOENT);
-	assert_non_null(strstr(e.text, "folder does not exist"));
+	assert_non_null(strstr(e.text, "directory does not exist"));
 	assert_int_equal(fd, 77);
 }
 

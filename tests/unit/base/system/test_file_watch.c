@@ -51,7 +51,7 @@ WATCH_TEST(its_own_name_differs_from_others)
 	assert_int_equal(file_watch_read(&w), FILE_WATCH_QUIET);
 }
 
-WATCH_TEST(pauses_grow_while_the_folder_changes_all_the_time)
+WATCH_TEST(pauses_grow_while_the_dir_changes_all_the_time)
 {
 	const char *path = temp_dir_path(state, 0, "sock");
 	unsigned expected = FILE_WATCH_PAUSE_MIN_MS;
@@ -64,7 +64,7 @@ WATCH_TEST(pauses_grow_while_the_folder_changes_all_the_time)
 		expected = MIN(expected * 2, FILE_WATCH_PAUSE_MAX_MS);
 		unlink(path);
 	}
-	/* A new descriptor for the same folder does not begin with a short pause. */
+	/* A new descriptor for the same directory does not begin with a short pause. */
 	file_watch_close(&w);
 	assert_int_equal(file_watch_open(&w, path), 0);
 	assert_int_equal(w.pause_ms, FILE_WATCH_PAUSE_MAX_MS);

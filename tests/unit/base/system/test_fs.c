@@ -243,7 +243,7 @@ IN_DIR(each_gives_every_name_once)
 	assert_int_equal(some.n, 3);
 }
 
-IN_DIR(each_of_no_folder)
+IN_DIR(each_of_no_dir)
 {
 	struct seen s = {0};
 	const char *file = temp_dir_path(state, 1, "file");
@@ -254,7 +254,7 @@ IN_DIR(each_of_no_folder)
 	assert_int_equal(s.n, 0);
 }
 
-IN_DIR(the_nearest_name_of_a_folder)
+IN_DIR(the_nearest_name_of_a_dir)
 {
 	char best[STR_NEAREST_SIZE];
 

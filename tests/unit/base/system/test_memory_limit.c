@@ -3,12 +3,12 @@
 #include "unit/temp_dir.h"
 #include "unit/test.h"
 
-static void put(void **state, const char *folder, const char *name, const char *text)
+static void put(void **state, const char *dir, const char *name, const char *text)
 {
 	char command[512];
 
 	snprintf(command, sizeof(command), "mkdir -p '%s/%s' && printf '%%s\n' '%s' >'%s/%s/%s'",
-		 (const char *)*state, folder, text, (const char *)*state, folder, name);
+		 (const char *)*state, dir, text, (const char *)*state, dir, name);
 	assert_int_equal(system(command), 0);
 }
 

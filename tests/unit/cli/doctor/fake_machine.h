@@ -6,7 +6,7 @@
 #include "cli/doctor/doctor_check.h"
 #include "unit/temp_dir.h"
 
-/* A machine whose files a test writes: proc, sys, boot and tracefs are folders of a temporary
+/* A machine whose files a test writes: proc, sys, boot and tracefs are directories of a temporary
  * one. */
 struct fake_machine {
 	void *dir;
@@ -40,7 +40,7 @@ static inline void fake_machine_make(struct fake_machine *x)
 	};
 }
 
-/* Writes "proc/sys/kernel/osrelease", with the folders above it. text NULL: a folder. */
+/* Writes "proc/sys/kernel/osrelease", with the directories above it. text NULL: a directory. */
 static inline void fake_machine_file(struct fake_machine *x, const char *name, const char *text)
 {
 	char path[256];

@@ -161,7 +161,7 @@ FIXTURE_TEST(test_little_memory)
 	finds(check_memory, DOCTOR_OK, "available", "");
 }
 
-FIXTURE_TEST(test_a_folder_that_is_not_there_has_no_room)
+FIXTURE_TEST(test_a_dir_that_is_not_there_has_no_room)
 {
 	struct doctor_finding f = {0};
 

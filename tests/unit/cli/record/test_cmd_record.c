@@ -504,7 +504,7 @@ FIXTURE_TEST(test_a_command_and_its_children)
 
 	listen_to_config();
 	expect("-o x.pftrace sched -- sh -c echo${IFS}$$>pid", 0, NULL,
-	       "  command  'sh' ended with exit code 0\n", NULL);
+	       "  command  'sh' exited with code 0\n", NULL);
 	snprintf(path, sizeof(path), "%s/pid", dir);
 	assert_int_equal(fs_read_file(path, 100, &b), 0);
 	assert_int_equal(n_tids, 1);
@@ -540,7 +540,7 @@ FIXTURE_TEST(test_a_config_with_a_command)
 {
 	service.end_when_started = false;
 	write_config(SOURCE "buffers { size_kb: 64 }");
-	expect("-c c.cfg -o x.pftrace -- false", 0, "x.pftrace ", "'false' ended with exit code 1",
+	expect("-c c.cfg -o x.pftrace -- false", 0, "x.pftrace ", "'false' exited with code 1",
 	       NULL);
 }
 

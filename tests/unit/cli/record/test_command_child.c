@@ -105,7 +105,7 @@ FIXTURE_TEST(test_it_waits_and_then_runs)
 	wait_for_end();
 	assert_false(command_child_is_running(child));
 	assert_true(fs_exists(temp_dir_path(state, 0, "ran")));
-	assert_string_equal(described(), "'/bin/sh' ended with exit code 0");
+	assert_string_equal(described(), "'/bin/sh' exited with code 0");
 }
 
 /* The number that was recorded is the command's. */
@@ -129,7 +129,7 @@ FIXTURE_TEST(test_how_it_ended)
 	fork_sh("exit 3");
 	run_it();
 	wait_for_end();
-	assert_string_equal(described(), "'/bin/sh' ended with exit code 3");
+	assert_string_equal(described(), "'/bin/sh' exited with code 3");
 	command_child_free(child);
 	ends = 0;
 	fork_sh("kill -TERM $$");
@@ -209,7 +209,7 @@ FIXTURE_TEST(test_signals_reach_it_while_it_runs)
 	assert_non_null(strstr(described(), "'/bin/sh' is still running (pid "));
 	command_child_signal(child, SIGINT);
 	wait_for_end();
-	assert_string_equal(described(), "'/bin/sh' ended with exit code 7");
+	assert_string_equal(described(), "'/bin/sh' exited with code 7");
 	command_child_signal(child, SIGKILL); /* no more */
 }
 

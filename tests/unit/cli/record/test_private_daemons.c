@@ -61,7 +61,7 @@ static int count(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-/* Folders that were left behind. */
+/* Directories that were left behind. */
 static int leftovers(void)
 {
 	int n = 0;
@@ -172,7 +172,7 @@ FIXTURE_TEST(test_the_producer_starts_when_the_service_is_ready)
 	write_programs(SERVICE FOREVER, PROBES FOREVER);
 	assert_int_equal(start(), 0);
 	assert_string_equal(calls, "ready ");
-	/* The socket is in a folder that no other user can read. */
+	/* The socket is in a directory that no other user can read. */
 	assert_int_equal(stat(private_daemons_address(daemons), &st), 0);
 	snprintf(parent, sizeof(parent), "%s", private_daemons_address(daemons));
 	*strrchr(parent, '/') = '\0';
@@ -190,16 +190,16 @@ FIXTURE_TEST(test_the_producer_starts_when_the_service_is_ready)
 	strbuf_deinit(&log);
 }
 
-FIXTURE_TEST(test_the_output_folder_is_passed_to_the_service_only)
+FIXTURE_TEST(test_the_output_dir_is_passed_to_the_service_only)
 {
 	struct strbuf log = {0};
 
 	write_programs("echo \"service($*)\" >>$LOG\n" SERVICE FOREVER,
 		       "echo \"probes($*)\" >>$LOG\n" PROBES FOREVER);
-	assert_int_equal(start_with("/a/folder/trace"), 0);
+	assert_int_equal(start_with("/a/directory/trace"), 0);
 	assert_string_equal(calls, "ready ");
 	read_log(&log);
-	assert_non_null(strstr(log.s, "service(--output-dir /a/folder)\n"));
+	assert_non_null(strstr(log.s, "service(--output-dir /a/directory)\n"));
 	assert_non_null(strstr(log.s, "probes()\n"));
 	strbuf_deinit(&log);
 }
@@ -211,12 +211,12 @@ FIXTURE_TEST(test_a_service_that_does_not_start)
 		const char *script, *why;
 	} rows[] = {
 		{"echo '<3>sondad: no memory' >&2; exit 1\n",
-		 "ended with exit code 1: sondad: no memory"},
-		{"echo '<6>sondad: information' >&2; exit 1\n", "ended with exit code 1"},
-		{"echo -n '<4>unfinished' >&2\n", "ended with exit code 0: unfinished"},
+		 "exited with code 1: sondad: no memory"},
+		{"echo '<6>sondad: information' >&2; exit 1\n", "exited with code 1"},
+		{"echo -n '<4>unfinished' >&2\n", "exited with code 0: unfinished"},
 		{"echo '<4>sondad: a warning' >&2; kill -9 $$\n", "was killed by signal 9"},
 		{"kill -SEGV $$\n", "was killed by signal 11"},
-		{"echo -n 0 >&$TRACED_NOTIFY_FD; exit 7\n", "ended with exit code 7"},
+		{"echo -n 0 >&$TRACED_NOTIFY_FD; exit 7\n", "exited with code 7"},
 	};
 	char expected[128];
 
@@ -241,7 +241,7 @@ FIXTURE_TEST(test_a_program_that_cannot_run)
 	fclose(f);
 	assert_int_equal(chmod(path, 0700), 0);
 	assert_int_equal(start(), 0);
-	assert_non_null(strstr(calls, "failed(sondad ended with exit code 127: cannot run /tmp/"));
+	assert_non_null(strstr(calls, "failed(sondad exited with code 127: cannot run /tmp/"));
 	assert_non_null(strstr(calls, "/sondad: No such file or directory) "));
 }
 
@@ -249,7 +249,7 @@ FIXTURE_TEST(test_a_producer_that_does_not_start)
 {
 	write_programs(SERVICE FOREVER, "exit 3\n");
 	assert_int_equal(start(), 0);
-	assert_string_equal(calls, "failed(sonda-probes ended with exit code 3) ");
+	assert_string_equal(calls, "failed(sonda-probes exited with code 3) ");
 	end();
 }
 
@@ -416,7 +416,7 @@ FIXTURE_TEST(test_programs_that_are_not_there)
 {
 	setenv("PATH", "/nonexistent", 1);
 	assert_int_equal(start(), -ENOENT);
-	assert_string_equal(calls, "cannot find sondad in sonda's folder or in PATH");
+	assert_string_equal(calls, "cannot find sondad in sonda's directory or in PATH");
 	assert_int_equal(leftovers(), 0);
 }
 
@@ -429,7 +429,7 @@ FIXTURE_TEST(test_a_producer_that_is_not_there)
 	setenv("PATH", path, 1);
 	assert_int_equal(start(), 0);
 	assert_string_equal(calls,
-			    "failed(cannot find sonda-probes in sonda's folder or in PATH) ");
+			    "failed(cannot find sonda-probes in sonda's directory or in PATH) ");
 }
 
 /* A socket's path has 108 bytes; a long TMPDIR gives way to /tmp. */
@@ -447,8 +447,8 @@ FIXTURE_TEST(test_a_long_tmpdir_gives_way)
 	assert_true(str_starts(private_daemons_address(daemons), "/tmp/sonda-"));
 }
 
-/* Folders of processes that are gone, empty or not, of one that lives, and of other names. */
-FIXTURE_TEST(test_empty_folders_of_killed_predecessors_go)
+/* Directories of processes that are gone, empty or not, of one that lives, and of other names. */
+FIXTURE_TEST(test_empty_dirs_of_killed_predecessors_go)
 {
 	static const char *const names[] = {"sonda-%d-abcdef", "sonda-%d-ghijkl", "sonda-abcdef",
 					    "sonda-%dabcdef", "sonda-1-abcdef"};

@@ -27,9 +27,9 @@ static struct event_requests idle;
 
 static int setup(void **state)
 {
-	static const char *const no_folders[] = {NULL};
+	static const char *const no_dirs[] = {NULL};
 
-	presets = presets_new(no_folders);
+	presets = presets_new(no_dirs);
 	return kernel_events_setup(state);
 }
 

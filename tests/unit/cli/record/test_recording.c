@@ -135,7 +135,7 @@ FIXTURE_TEST(test_daemons_of_its_own_that_fail)
 	output = start_alone();
 	assert_int_equal(finish(), 1);
 	assert_string_equal(printed, "sondad: careful\nsondad: no luck\n"
-				     "sonda: sondad ended with exit code 1: sondad: no luck\n");
+				     "sonda: sondad exited with code 1: sondad: no luck\n");
 	strcpy(service.port.address, address);
 }
 

@@ -5,7 +5,7 @@
 #include "unit/cli/recording_child.h"
 #include "unit/test.h"
 
-/* For sh, in the folder of the test. */
+/* For sh, in the directory of the test. */
 static void use_command(const char *script)
 {
 	static char text[512], *argv[] = {(char *)"sh", (char *)"-c", text, NULL};
@@ -26,7 +26,7 @@ static bool wait_for(const char *name)
 	return is_there(name);
 }
 
-/* The process whose number is in a file of the folder. */
+/* The process whose number is in a file of the directory. */
 static pid_t read_pid(const char *name)
 {
 	struct strbuf b = {0};
@@ -48,7 +48,7 @@ FIXTURE_TEST(test_the_recording_lasts_as_long_as_the_command)
 	assert_int_equal(finish(), 0);
 	assert_true(read_pid("pid") > 1);
 	/* Nothing but the command's own is on its terminal meanwhile. */
-	assert_string_equal(printed, "sonda: 2 packets\r\nsonda: 'sh' ended with exit code 3\r\n");
+	assert_string_equal(printed, "sonda: 2 packets\r\nsonda: 'sh' exited with code 3\r\n");
 	assert_non_null(strstr(service.port.calls, "Flush DisableTracing ReadBuffers"));
 }
 
@@ -148,7 +148,7 @@ FIXTURE_TEST(test_a_command_that_becomes_a_daemon)
 	use_command("sleep 100 >/dev/null 2>&1 & echo $! >pid");
 	start(false);
 	assert_int_equal(finish(), 0);
-	assert_non_null(strstr(printed, "'sh' ended with exit code 0"));
+	assert_non_null(strstr(printed, "'sh' exited with code 0"));
 	assert_int_equal(kill(read_pid("pid"), SIGKILL), 0);
 }
 
@@ -173,7 +173,7 @@ FIXTURE_TEST(test_the_first_signal_is_the_commands)
 	kill(child, SIGTERM);
 	assert_int_equal(finish(), 0);
 	assert_true(is_there("asked"));
-	assert_non_null(strstr(printed, "2 packets\nsonda: 'sh' ended with exit code 5"));
+	assert_non_null(strstr(printed, "2 packets\nsonda: 'sh' exited with code 5"));
 }
 
 FIXTURE_TEST(test_the_second_one_stops_and_saves)

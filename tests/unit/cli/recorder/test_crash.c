@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ring that survives a crash, in a folder that stands in for tracefs, with pages that a kernel wrote. */
+/* The ring that survives a crash, in a directory that stands in for tracefs, with pages that a
+ * kernel wrote. */
 #include <sys/stat.h>
 
 #include "base/system/fs.h"
@@ -28,7 +29,7 @@ static void put(const char *name, const char *text)
 	fclose(f);
 }
 
-static void folder(const char *name)
+static void directory(const char *name)
 {
 	char path[2 * PATH_MAX];
 
@@ -76,8 +77,8 @@ static int setup(void **state)
 	snprintf(proc, sizeof(proc), "%s", temp_dir_path(state, 0, "tracing/proc"));
 	if (mkdir(dir, 0700) || mkdir(root, 0700))
 		return -1;
-	folder("proc");
-	folder("events");
+	directory("proc");
+	directory("events");
 	snprintf(path, sizeof(path), "%s/events/header_event", root);
 	fclose(fopen(path, "w"));
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -88,10 +89,10 @@ static int setup(void **state)
 		if (symlink(data, path))
 			return -1;
 	}
-	folder("instances");
-	folder("instances/" CRASH_RING_NAME);
-	folder("instances/" CRASH_RING_NAME "/per_cpu");
-	folder("instances/" CRASH_RING_NAME "/per_cpu/cpu0");
+	directory("instances");
+	directory("instances/" CRASH_RING_NAME);
+	directory("instances/" CRASH_RING_NAME "/per_cpu");
+	directory("instances/" CRASH_RING_NAME "/per_cpu/cpu0");
 	put("last_boot_info", "text delta:\t0\n");
 	put("tracing_on", "0");
 	put("trace_clock", "boot!");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folder of a recorder: names of parts, what is removed, the lock, and the state. */
+/* The directory of a recorder: names of parts, what is removed, the lock, and the state. */
 #include <sys/time.h>
 
 #include "base/core/clock.h"
@@ -122,7 +122,7 @@ DIR_TEST(one_recorder_at_a_time)
 	close(fd);
 }
 
-DIR_TEST(a_folder_that_others_can_write_is_refused)
+DIR_TEST(a_dir_that_others_can_write_is_refused)
 {
 	struct err_text e;
 	int fd;

@@ -546,8 +546,8 @@ FIXTURE_TEST(test_how_the_command_ended)
 {
 	facts_ring(&x, 0, 0);
 	event_counts_add(&x.scan.ftrace.counts, 4, 2);
-	x.f.command_end = "'app' ended with exit code 3";
-	check(TWO_EVENTS "  command  'app' ended with exit code 3\n"
+	x.f.command_end = "'app' exited with code 3";
+	check(TWO_EVENTS "  command  'app' exited with code 3\n"
 			 "  lost     nothing\n",
 	      false, false);
 }

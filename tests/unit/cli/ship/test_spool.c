@@ -93,12 +93,12 @@ TEST(damaged_lists_are_refused)
 
 TEST_WITH(a_journal_is_read_again_without_its_torn_line, temp_dir_setup, temp_dir_teardown)
 {
-	int folder = open(*state, O_RDONLY | O_DIRECTORY), fd;
+	int dir = open(*state, O_RDONLY | O_DIRECTORY), fd;
 	struct upload_journal j;
 	struct upload_state s;
 	bool is_new;
 
-	assert_int_equal(upload_journal_open(folder, "j", &j, &is_new), 0);
+	assert_int_equal(upload_journal_open(dir, "j", &j, &is_new), 0);
 	assert_true(is_new);
 	assert_int_equal(upload_journal_add(&j, "begin %s", "k"), 0);
 	assert_int_equal(upload_journal_add(&j, "upload k old"), 0);
@@ -109,11 +109,11 @@ TEST_WITH(a_journal_is_read_again_without_its_torn_line, temp_dir_setup, temp_di
 	assert_int_equal(upload_journal_add(&j, "part k 4 \"e4\""), 0);
 	assert_int_equal(upload_journal_add(&j, "done other"), 0);
 	upload_journal_close(&j);
-	fd = openat(folder, "j", O_WRONLY | O_APPEND);
+	fd = openat(dir, "j", O_WRONLY | O_APPEND);
 	assert_int_equal(write(fd, "done k", 6), 6);
 	close(fd);
 
-	assert_int_equal(upload_journal_open(folder, "j", &j, &is_new), 0);
+	assert_int_equal(upload_journal_open(dir, "j", &j, &is_new), 0);
 	assert_false(is_new);
 	assert_int_equal(upload_journal_find(&j, "k", 3, &s), 0);
 	assert_true(s.is_begun && !s.is_done);
@@ -126,5 +126,5 @@ TEST_WITH(a_journal_is_read_again_without_its_torn_line, temp_dir_setup, temp_di
 	assert_true(s.is_done);
 	free(s.etags);
 	upload_journal_close(&j);
-	close(folder);
+	close(dir);
 }

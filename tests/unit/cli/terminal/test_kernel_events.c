@@ -28,7 +28,7 @@ TEST(test_the_first_place_that_can_be_read)
 	assert_null(tracefs_events_root(nowhere));
 }
 
-TEST(test_a_folder_without_the_list)
+TEST(test_a_dir_without_the_list)
 {
 	struct tracefs_events t = {.n = 7};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Presets of the program and of folders: which wins, which are refused; and that the shipped ones
- * are good. */
+/* Presets of the program and of directories: which wins, which are refused; and that the shipped
+ * ones are good. */
 
 #include "cli/terminal/presets.h"
 #include "config/linux/ebpf_counters_config.pb-c.h"
@@ -33,10 +33,10 @@ static int count(void *n, const char *name)
 	return 0;
 }
 
-TEST_WITH(test_the_first_folder_wins_and_the_program_is_the_last, temp_dir_setup, temp_dir_teardown)
+TEST_WITH(test_the_first_dir_wins_and_the_program_is_the_last, temp_dir_setup, temp_dir_teardown)
 {
-	const char *folders[] = {"/nosuch", *state, NULL};
-	struct presets *p = presets_new(folders);
+	const char *dirs[] = {"/nosuch", *state, NULL};
+	struct presets *p = presets_new(dirs);
 	const struct preset *s;
 	struct err_text e;
 	unsigned n = 0, m = 0;
@@ -50,7 +50,7 @@ TEST_WITH(test_the_first_folder_wins_and_the_program_is_the_last, temp_dir_setup
 	write_file(*state, "my-own.cfg", irq_event);
 	write_file(*state, "no_word.cfg", irq_event); /* a word's '_' is '-' */
 	write_file(*state, "readme", "no preset");
-	p = presets_new(folders);
+	p = presets_new(dirs);
 	assert_int_equal(find(p, "irq", &s, &e), 0);
 	assert_non_null(strstr(s->path, "/irq.cfg"));
 	assert_string_equal(s->title, "");
@@ -78,12 +78,12 @@ TEST_WITH(test_bad_files_are_refused_with_the_reason, temp_dir_setup, temp_dir_t
 		{"data_sources { }", "a data source has no name"},
 		{"data_sources { config { name: \"x\" target_buffer: 1 } }", "target_buffer"},
 	};
-	const char *folders[] = {*state, NULL};
+	const char *dirs[] = {*state, NULL};
 	const struct preset *s;
 	struct err_text e;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct presets *p = presets_new(folders);
+		struct presets *p = presets_new(dirs);
 
 		write_file(*state, "bad.cfg", cases[i].text);
 		assert_true(presets_has(p, "bad", 3));
@@ -211,11 +211,11 @@ TEST(test_the_shipped_ones_are_good_and_cover_all_families_and_periods)
 					     "mem-events",
 					     "mem-counters",
 					     "mem_ebpf"};
-	static const char *const no_folders[] = {NULL};
+	static const char *const no_dirs[] = {NULL};
 	const ProtobufCEnumDescriptor *f = &pb__ebpf_counters_config__family__descriptor;
 	const ProtobufCMessageDescriptor *y = &pb__sys_stats_config__descriptor;
 
-	shipped = presets_new(no_folders);
+	shipped = presets_new(no_dirs);
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
 		if (!presets_has(shipped, needed[i], strlen(needed[i])))
 			fail_msg("no preset %s", needed[i]);

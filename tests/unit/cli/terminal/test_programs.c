@@ -23,12 +23,12 @@ static void use_path(void **state, const char *fmt)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
 
-FIXTURE_TEST(test_in_the_folders_of_path)
+FIXTURE_TEST(test_in_the_dirs_of_path)
 {
 	char *old = strdup(getenv("PATH")), buf[256];
 
 	mkdir(temp_dir_path(state, 0, "a"), 0700);
-	mkdir(temp_dir_path(state, 0, "a/folder"), 0700);
+	mkdir(temp_dir_path(state, 0, "a/directory"), 0700);
 	mkdir(temp_dir_path(state, 0, "b"), 0700);
 	make_file(state, "a/data", 0600);
 	make_file(state, "b/data", 0700);
@@ -39,7 +39,7 @@ FIXTURE_TEST(test_in_the_folders_of_path)
 	assert_string_equal(buf, temp_dir_path(state, 0, "a/both"));
 	assert_int_equal(program_find("data", buf, sizeof(buf)), 0);
 	assert_string_equal(buf, temp_dir_path(state, 0, "b/data"));
-	assert_int_equal(program_find("folder", buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(program_find("directory", buf, sizeof(buf)), -ENOENT);
 	assert_int_equal(program_find("nosuch", buf, sizeof(buf)), -ENOENT);
 	assert_int_equal(program_find("", buf, sizeof(buf)), -ENOENT);
 	assert_int_equal(program_find("both", buf, 5), -ENOENT);
@@ -72,7 +72,7 @@ FIXTURE_TEST(test_a_daemon_is_beside_the_program_or_in_path)
 	make_file(state, "a/daemon", 0700);
 	unsetenv("PATH");
 	assert_int_equal(program_find_daemon("daemon", buf, sizeof(buf), &e), -ENOENT);
-	assert_string_equal(e.text, "cannot find daemon in sonda's folder or in PATH");
+	assert_string_equal(e.text, "cannot find daemon in sonda's directory or in PATH");
 	/* Beside the running program, whatever PATH says. */
 	assert_int_equal(program_find_daemon("test_programs", buf, sizeof(buf), NULL), 0);
 	setenv("PATH", old, 1);

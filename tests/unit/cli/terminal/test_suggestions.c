@@ -18,8 +18,8 @@ static void check(const struct tracefs_events *of_kernel, struct presets *preset
 
 TEST_WITH(test_presets_events_and_patterns, kernel_events_setup, kernel_events_teardown)
 {
-	static const char *const no_folders[] = {NULL};
-	struct presets *presets = presets_new(no_folders);
+	static const char *const no_dirs[] = {NULL};
+	struct presets *presets = presets_new(no_dirs);
 
 	check(&events, presets, "shced", "sched");
 	check(&events, NULL, "shced", "sched/*");

@@ -9,49 +9,49 @@
 
 #define FILES 300
 
-static char folder[] = "/tmp/sonda-out-XXXXXX";
+static char dir[] = "/tmp/sonda-out-XXXXXX";
 static char name[64];
 
 static int setup(void **state)
 {
-	strcpy(folder, "/tmp/sonda-out-XXXXXX");
-	if (!mkdtemp(folder))
+	strcpy(dir, "/tmp/sonda-out-XXXXXX");
+	if (!mkdtemp(dir))
 		return -1;
-	snprintf(name, sizeof(name), "%s/t.csv", folder);
+	snprintf(name, sizeof(name), "%s/t.csv", dir);
 	return 0;
 }
 
-/* Fails if something is left in the folder. */
+/* Fails if something is left in the directory. */
 static int teardown(void **state)
 {
-	return rmdir(folder);
+	return rmdir(dir);
 }
 
-static void begin(struct out_path *o, bool is_folder)
+static void begin(struct out_path *o, bool is_dir)
 {
 	struct err_text e;
 
-	assert_int_equal(out_path_create(o, name, is_folder, false, &e), 0);
-	for (unsigned i = 0; i < (is_folder ? FILES : 1u); i++) {
+	assert_int_equal(out_path_create(o, name, is_dir, false, &e), 0);
+	for (unsigned i = 0; i < (is_dir ? FILES : 1u); i++) {
 		char file[32];
 		FILE *f;
 
 		snprintf(file, sizeof(file), "table_%u.csv", i);
-		f = out_path_open(o, is_folder ? file : NULL);
+		f = out_path_open(o, is_dir ? file : NULL);
 		assert_non_null(f);
 		fputs("a,b\n", f);
 		assert_int_equal(out_close(f, name, &e), 0);
 	}
 }
 
-static void is_ended_by_a_signal(bool is_folder)
+static void is_ended_by_a_signal(bool is_dir)
 {
 	struct out_path o = {0};
 	int status;
 	pid_t child = fork();
 
 	if (child == 0) {
-		begin(&o, is_folder);
+		begin(&o, is_dir);
 		raise(SIGTERM);
 		_exit(0);
 	}
@@ -64,7 +64,7 @@ TEST_WITH(a_signal_leaves_no_file, setup, teardown)
 	is_ended_by_a_signal(false);
 }
 
-TEST_WITH(a_signal_leaves_no_folder_with_files, setup, teardown)
+TEST_WITH(a_signal_leaves_no_dir_with_files, setup, teardown)
 {
 	is_ended_by_a_signal(true);
 }
@@ -79,7 +79,7 @@ TEST_WITH(an_end_without_a_name_leaves_nothing, setup, teardown)
 	out_path_deinit(&o);
 }
 
-static void replace_a_folder(void)
+static void replace_a_dir(void)
 {
 	struct out_path o = {0};
 	char old[96], table[96];
@@ -117,16 +117,16 @@ static void refuse_rename_flags(void)
 	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
-TEST_WITH(folder_is_replaced, setup, teardown)
+TEST_WITH(dir_is_replaced, setup, teardown)
 {
 	int status;
 	pid_t child;
 
-	replace_a_folder();
+	replace_a_dir();
 	child = fork();
 	if (child == 0) {
 		refuse_rename_flags();
-		replace_a_folder();
+		replace_a_dir();
 		_exit(0);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);

@@ -10,7 +10,7 @@
 
 #define STRANGER 4242
 
-/* A folder for each test; a path in it. */
+/* A directory for each test; a path in it. */
 static char dir[64], path[96];
 static struct err_text e;
 
@@ -208,8 +208,8 @@ FIXTURE_TEST(test_a_symbolic_link_stays_one)
 	assert_int_equal(packets_in(path), 1);
 }
 
-/* In a folder like /tmp a stranger plants a link (or a pipe) with the name of our output. */
-FIXTURE_TEST(test_a_strangers_link_in_an_open_folder_is_not_followed)
+/* In a directory like /tmp a stranger plants a link (or a pipe) with the name of our output. */
+FIXTURE_TEST(test_a_strangers_link_in_an_open_dir_is_not_followed)
 {
 	char link[96], own[96];
 	struct trace_file *f = NULL;
@@ -231,7 +231,7 @@ FIXTURE_TEST(test_a_strangers_link_in_an_open_folder_is_not_followed)
 	assert_int_equal(unlink(link) | mkfifo(link, 0666) | lchown(link, STRANGER, STRANGER), 0);
 	assert_int_equal(trace_file_open(link, &e, &f), -EACCES);
 	assert_non_null(strstr(e.text, "special file of uid 4242"));
-	/* The folder's owner has nothing to gain. */
+	/* The directory's owner has nothing to gain. */
 	assert_int_equal(unlink(link) | chown(dir, STRANGER, STRANGER), 0);
 	assert_int_equal(symlink("x.pftrace", link) | lchown(link, STRANGER, STRANGER), 0);
 	f = open_good(link);
@@ -242,7 +242,7 @@ FIXTURE_TEST(test_a_strangers_link_in_an_open_folder_is_not_followed)
 	unlink(link);
 }
 
-FIXTURE_TEST(test_a_name_without_a_folder_is_in_this_one)
+FIXTURE_TEST(test_a_name_without_a_dir_is_in_this_one)
 {
 	char here[512];
 	struct trace_file *f;
@@ -348,7 +348,7 @@ FIXTURE_TEST(test_where_the_disk_is_full_whole_packets_stay)
 	assert_int_equal(packets_in(path), 99);
 }
 
-FIXTURE_TEST(test_a_folder_that_is_removed_is_reported)
+FIXTURE_TEST(test_a_dir_that_is_removed_is_reported)
 {
 	struct trace_file *f = open_good(path);
 

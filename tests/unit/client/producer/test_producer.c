@@ -764,7 +764,7 @@ RIG_TEST(waits_double_and_a_new_socket_ends_them)
 }
 
 /* Of 2,000 changes, each of which looks like a new socket. */
-RIG_TEST(a_folder_that_changes_all_the_time_causes_few_attempts)
+RIG_TEST(a_dir_that_changes_all_the_time_causes_few_attempts)
 {
 	rig_start(r, &counting);
 	for (int i = 0; i < 1000; i++) {
@@ -778,7 +778,7 @@ RIG_TEST(a_folder_that_changes_all_the_time_causes_few_attempts)
 	connect_fully(r);
 }
 
-RIG_TEST(a_folder_that_is_missing_is_waited_for_too)
+RIG_TEST(a_dir_that_is_missing_is_waited_for_too)
 {
 	char address[100];
 	const struct producer_options o = {.socket = address};

@@ -172,6 +172,6 @@ FIXTURE_TEST(service_may_go_away)
 	/* Nothing waits but the listener of the test, and the client's loop. */
 	assert_int_equal(event_base_get_num_events(x->loop, EVENT_BASE_COUNT_ADDED), 2);
 	relay_client_free(NULL);
-	assert_int_equal(relay_client_new(x->io, "/tmp/no/such/folder/s", &ops, x, &x->link),
+	assert_int_equal(relay_client_new(x->io, "/tmp/no/such/directory/s", &ops, x, &x->link),
 			 -ENOENT);
 }

@@ -34,7 +34,7 @@ static void path_of(const char *sub, char ret[128])
 
 static int setup(void **state)
 {
-	static const char *const folders[] = {"/events", "/events/group", "/events/group/thing"};
+	static const char *const dirs[] = {"/events", "/events/group", "/events/group/thing"};
 	char path[128];
 	FILE *f;
 
@@ -42,7 +42,7 @@ static int setup(void **state)
 	if (!mkdtemp(root))
 		return -1;
 	for (int i = 0; i < 3; i++) {
-		path_of(folders[i], path);
+		path_of(dirs[i], path);
 		if (mkdir(path, 0700) < 0)
 			return -1;
 	}

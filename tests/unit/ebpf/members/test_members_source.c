@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* linux.cgroup_members without a kernel: records of the BPF programs, or a folder in place of /proc,
- * in; packets out. */
+/* linux.cgroup_members without a kernel: records of the BPF programs, or a directory in place of
+ * /proc, in; packets out. */
 #include <event2/event.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -223,7 +223,7 @@ FIXTURE_TEST(rows_fill_packets)
 	writer_free(w);
 }
 
-/* The groups of the folder that stands in for the cgroup file system. */
+/* The groups of the directory that stands in for the cgroup file system. */
 static void make_tree(void)
 {
 	fake_text("sys/fs/cgroup/cgroup.controllers", "");

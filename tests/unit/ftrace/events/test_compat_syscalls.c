@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * System calls of 32-bit programs: records of raw_syscalls in, the same or other records out. A
- * folder stands in for /proc. With a kernel: tests/root/test_compat.sh.
+ * directory stands in for /proc. With a kernel: tests/root/test_compat.sh.
  */
 #include "base/system/syscall_names.h"
 #include "ftrace/events/compat_syscalls.h"

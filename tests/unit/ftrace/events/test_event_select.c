@@ -13,7 +13,7 @@ SETUP
 	fake_root_new();
 	for (unsigned i = 0; i < ARRAY_SIZE(events); i++)
 		fake_put("x", "events/%s/format", events[i]);
-	/* What else is there: files, and a folder that is no event. */
+	/* What else is there: files, and a directory that is no event. */
 	fake_text("events/header_page", "x");
 	fake_text("events/sched/enable", "0");
 	fake_text("events/sched/not_an_event/enable", "0");

@@ -23,7 +23,7 @@ static int make(enum dynevent_type type, const char *group, const char *name)
 				command);
 }
 
-FOLDER_TEST(made_and_removed)
+DIR_TEST(made_and_removed)
 {
 	struct event_selection s = {0};
 
@@ -58,7 +58,7 @@ FOLDER_TEST(made_and_removed)
 	assert_int_equal(dynevents_destroy(&m), 0);
 }
 
-FOLDER_TEST(what_the_kernel_refuses_is_forgotten)
+DIR_TEST(what_the_kernel_refuses_is_forgotten)
 {
 	assert_int_equal(make(DYNEVENT_KPROBE, "g", "a"), -ENOENT);
 	assert_int_equal(m.n, 0);
@@ -71,7 +71,7 @@ FOLDER_TEST(what_the_kernel_refuses_is_forgotten)
 }
 
 /* A file says what is there; what is appended to it are the commands. */
-FOLDER_TEST(what_the_dead_left_behind)
+DIR_TEST(what_the_dead_left_behind)
 {
 	char text[1024], want[256], live[OWNER_NAME_SIZE];
 	pid_t dead = fork();
@@ -106,7 +106,7 @@ FOLDER_TEST(what_the_dead_left_behind)
 	assert_int_equal(dynevents_destroy_stale("/nowhere"), 0);
 }
 
-FOLDER_TEST(histograms_are_taken_out)
+DIR_TEST(histograms_are_taken_out)
 {
 	static const char trigger[] =
 		"hist:keys=member:vals=hitcount:size=2048 [active]\n"

@@ -37,7 +37,7 @@ FIXTURE_TEST(modules_come_and_go)
 	assert_false(changed());
 }
 
-/* The folder's number is new, though its name is the same. */
+/* The directory's number is new, though its name is the same. */
 FIXTURE_TEST(a_module_that_comes_back_at_once)
 {
 	assert_int_equal(rename(fake_path("sys/module/xfs"), fake_path("old")), 0);
@@ -79,20 +79,20 @@ FIXTURE_TEST(an_event_that_is_made_anew_as_it_was)
 	assert_false(changed());
 }
 
-FIXTURE_TEST(the_folder_of_an_event)
+FIXTURE_TEST(the_dir_of_an_event)
 {
 	struct instance i;
 	uint64_t before;
 
 	fake_text("instances/x/events/mine/a/format", "");
 	i = fake_instance();
-	before = event_folder_id(&i, "mine", "a");
+	before = event_dir_id(&i, "mine", "a");
 	assert_true(before != 0);
-	assert_int_equal(event_folder_id(&i, "mine", "nope"), 0);
+	assert_int_equal(event_dir_id(&i, "mine", "nope"), 0);
 	assert_int_equal(rename(fake_path("instances/x/events/mine/a"), fake_path("old")), 0);
-	assert_int_equal(event_folder_id(&i, "mine", "a"), 0);
+	assert_int_equal(event_dir_id(&i, "mine", "a"), 0);
 	fake_text("instances/x/events/mine/a/format", "");
-	assert_true(event_folder_id(&i, "mine", "a") != before);
+	assert_true(event_dir_id(&i, "mine", "a") != before);
 	fake_instance_free(&i);
 }
 

@@ -11,7 +11,7 @@ static struct function_graph graph;
 static Pb__FtraceConfig config;
 static struct setup s;
 
-static void put_place(const char *folder)
+static void put_place(const char *dir)
 {
 	static const struct {
 		const char *file, *text;
@@ -24,7 +24,7 @@ static void put_place(const char *folder)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		fake_put(files[i].text, "%s%s", folder, files[i].file);
+		fake_put(files[i].text, "%s%s", dir, files[i].file);
 }
 
 SETUP

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the options of FtraceConfig write into tracefs, and what they report: the cases of
- * tests/data/ftrace/settings.txt, whose head explains them. A folder stands in for tracefs; what a
- * kernel does with the settings is in tests/root. Each case is a test.
+ * tests/data/ftrace/settings.txt, whose head explains them. A directory stands in for tracefs; what
+ * a kernel does with the settings is in tests/root. Each case is a test.
  */
 #include <sys/syscall.h>
 

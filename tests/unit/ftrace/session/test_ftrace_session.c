@@ -31,7 +31,7 @@ static void open_session(const char *root)
 	ftrace_session_set_up(&s, &env, w);
 }
 
-FIXTURE_TEST(a_folder_that_cannot_hold_instances)
+FIXTURE_TEST(a_dir_that_cannot_hold_instances)
 {
 	open_session(fake_root);
 	assert_non_null(strstr(s.errors.fatal, "No such file"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Empty folders, which rmdir takes as tracefs takes instances. */
+/* Empty directories, which rmdir takes as tracefs takes instances. */
 #include <sys/file.h>
 
 #include "unit/ftrace/fake_tracefs.h"
@@ -32,7 +32,7 @@ static int dead_pid(void)
 	return pid;
 }
 
-FOLDER_TEST(whose_process_is_gone)
+DIR_TEST(whose_process_is_gone)
 {
 	int dead = dead_pid();
 	const char *one = make("sonda-%d-1", dead), *two = make("sonda-%d-1-2", dead);
@@ -46,7 +46,7 @@ FOLDER_TEST(whose_process_is_gone)
 }
 
 /* A process of another pid namespace has a pid that no process has here. */
-FOLDER_TEST(whose_directory_is_locked)
+DIR_TEST(whose_directory_is_locked)
 {
 	const char *path = make("sonda-%d-1", dead_pid());
 	int fd = open(path, O_RDONLY | O_DIRECTORY);
@@ -59,7 +59,7 @@ FOLDER_TEST(whose_directory_is_locked)
 	assert_false(exists(path));
 }
 
-FOLDER_TEST(whose_process_lives)
+DIR_TEST(whose_process_lives)
 {
 	pid_t child = fork();
 	const char *path;
@@ -76,7 +76,7 @@ FOLDER_TEST(whose_process_lives)
 	assert_int_equal(instance_remove_stale(fake_root), 1);
 }
 
-FOLDER_TEST(names_of_others_are_left_alone)
+DIR_TEST(names_of_others_are_left_alone)
 {
 	static const char *const names[] = {"sonda",	   "sonda-",	  "sonda-%d",
 					    "sonda-%d-",   "sonda-%d-x",  "sonda-%d-1x",
@@ -90,18 +90,18 @@ FOLDER_TEST(names_of_others_are_left_alone)
 	assert_int_equal(instance_remove_stale(fake_root), 0);
 }
 
-FOLDER_TEST(an_instance_with_a_live_process)
+DIR_TEST(an_instance_with_a_live_process)
 {
 	int dead = dead_pid();
 	const char *held = make("sonda-%d-1", dead);
 
-	/* A folder with something in it is as busy as an instance that is open. */
+	/* A directory with something in it is as busy as an instance that is open. */
 	fake_put("", "instances/sonda-%d-1/file", dead);
 	assert_int_equal(instance_remove_stale(fake_root), 0);
 	assert_true(exists(held));
 }
 
-FOLDER_TEST(no_instances_at_all)
+DIR_TEST(no_instances_at_all)
 {
 	assert_int_equal(instance_remove_stale(fake_root), -ENOENT);
 	assert_int_equal(instance_remove_stale("/nowhere"), -ENOENT);

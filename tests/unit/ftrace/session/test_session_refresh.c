@@ -14,8 +14,8 @@ static Pb__FtraceConfig config;
 static const char one_int[] = FIELD("int a", 8, 4, 1);
 static const char two_ints[] = FIELD("int a", 8, 4, 1) FIELD("int b", 12, 4, 1);
 
-/* An event in both places, with a folder that is new. */
-static void make_folders(const char *name, unsigned id, const char *fields)
+/* An event in both places, with a directory that is new. */
+static void make_dirs(const char *name, unsigned id, const char *fields)
 {
 	static unsigned made;
 	char from[300], to[300];
@@ -34,7 +34,7 @@ static void make_event(const char *name, unsigned id, const char *fields)
 {
 	static unsigned modules;
 
-	make_folders(name, id, fields);
+	make_dirs(name, id, fields);
 	fake_put("", "sys/module/m%u/x", modules++);
 }
 
@@ -172,13 +172,13 @@ FIXTURE_TEST(the_same_event_with_other_fields)
 FIXTURE_TEST(an_event_that_went_while_it_was_looked_for)
 {
 	fake_text("dynamic_events", "p:late/event vfs_read a=%di\n");
-	make_folders("late/event", 13, one_int);
+	make_dirs("late/event", 13, one_int);
 	session_refresh(&s);
 	assert_true(is_on("late/event"));
 	remove_event("late/event");
 	session_refresh(&s);
 	assert_null(ev(13));
-	make_folders("late/event", 13, one_int);
+	make_dirs("late/event", 13, one_int);
 	session_refresh(&s);
 	assert_true(is_on("late/event"));
 	assert_non_null(ev(13));

@@ -53,7 +53,7 @@ TEST(commands_that_are_not_there)
 	assert_int_equal(e.at, 0);
 }
 
-FOLDER_TEST(the_log_of_a_folder)
+DIR_TEST(the_log_of_a_dir)
 {
 	struct error_log_entry e;
 

@@ -4,7 +4,7 @@
 #include "ftrace/tracefs/override.h"
 #include "unit/ftrace/fake_tracefs.h"
 
-FOLDER_TEST(a_folder_that_is_no_tracefs)
+DIR_TEST(a_dir_that_is_no_tracefs)
 {
 	struct instance i;
 	struct err_text e;
@@ -35,7 +35,7 @@ TEST(paths_too_long)
 	assert_int_equal(instance_make(&i, root, 5, &e), -ENAMETOOLONG);
 }
 
-FOLDER_TEST(clock_that_is_on)
+DIR_TEST(clock_that_is_on)
 {
 	static const struct {
 		const char *text;
@@ -58,7 +58,7 @@ FOLDER_TEST(clock_that_is_on)
 	}
 }
 
-FOLDER_TEST(which_clock_is_wanted)
+DIR_TEST(which_clock_is_wanted)
 {
 	struct instance i;
 
@@ -71,7 +71,7 @@ FOLDER_TEST(which_clock_is_wanted)
 	fake_instance_free(&i);
 }
 
-FOLDER_TEST(events_are_switched_on)
+DIR_TEST(events_are_switched_on)
 {
 	struct instance i;
 
@@ -107,7 +107,7 @@ static struct instance attached(const char *place)
 	return i;
 }
 
-FOLDER_TEST(attached_instances_are_left_as_they_were)
+DIR_TEST(attached_instances_are_left_as_they_were)
 {
 	struct instance i, j;
 	struct err_text e;
@@ -154,7 +154,7 @@ FOLDER_TEST(attached_instances_are_left_as_they_were)
 
 /* The common size that was, and single CPUs that had another. The last one may not be there: it has
  * no size of its own that could be written. */
-FOLDER_TEST(rings_of_different_sizes)
+DIR_TEST(rings_of_different_sizes)
 {
 	struct instance i;
 
@@ -182,7 +182,7 @@ FOLDER_TEST(rings_of_different_sizes)
 	assert_string_equal(fake_read("per_cpu/cpu10/buffer_size_kb"), "512\n");
 }
 
-FOLDER_TEST(what_another_session_needs_stays)
+DIR_TEST(what_another_session_needs_stays)
 {
 	struct instance i, j;
 
@@ -201,7 +201,7 @@ FOLDER_TEST(what_another_session_needs_stays)
 	assert_string_equal(fake_read("trace_clock"), "global");
 }
 
-FOLDER_TEST(tracers_and_sizes_of_an_instance)
+DIR_TEST(tracers_and_sizes_of_an_instance)
 {
 	struct instance i;
 

@@ -271,9 +271,10 @@ FIXTURE_TEST(nothing_is_changed_where_it_cannot_be)
 {
 	struct override *a = override("");
 
-	/* Root may write to what cannot be written; a folder is one of the few things it cannot. */
-	mkdir(fake_path("t/folder"), 0755);
-	assert_int_equal(override_write(a, "folder", "1"), -EACCES);
+	/* Root may write to what cannot be written; a directory is one of the few things it
+	 * cannot. */
+	mkdir(fake_path("t/directory"), 0755);
+	assert_int_equal(override_write(a, "directory", "1"), -EACCES);
 	override_free(a);
 	assert_int_equal(access(fake_path("s/top-level"), F_OK), -1);
 }

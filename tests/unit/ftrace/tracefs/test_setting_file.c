@@ -70,7 +70,7 @@ TEST(kinds)
 	assert_false(setting_is_restricting("trace_clock"));
 }
 
-FOLDER_TEST(files)
+DIR_TEST(files)
 {
 	char *text;
 

@@ -6,7 +6,7 @@
 #include "unit/ftrace/busy_writes.h"
 #include "unit/ftrace/fake_tracefs.h"
 
-/* fake_root is the folder; below it are tracefs as "t", the records as "s". */
+/* fake_root is the directory; below it are tracefs as "t", the records as "s". */
 static const char *root(void)
 {
 	return fake_path("t");
@@ -60,7 +60,7 @@ static void change_two(void)
 	change(&r, "trace_clock", "[local] boot\n", "local [boot] tai\n");
 }
 
-FOLDER_TEST(the_next_one_undoes)
+DIR_TEST(the_next_one_undoes)
 {
 	struct undo_log r;
 
@@ -83,7 +83,7 @@ FOLDER_TEST(the_next_one_undoes)
 }
 
 /* The kernel may refuse a value forever; the place is not lost for that. */
-FOLDER_TEST(what_cannot_be_undone_is_given_up)
+DIR_TEST(what_cannot_be_undone_is_given_up)
 {
 	struct undo_log r;
 
@@ -101,7 +101,7 @@ FOLDER_TEST(what_cannot_be_undone_is_given_up)
 }
 
 /* What is in use now may be free later. */
-FOLDER_TEST(a_place_that_is_busy_keeps_its_record)
+DIR_TEST(a_place_that_is_busy_keeps_its_record)
 {
 	struct undo_log r;
 
@@ -117,7 +117,7 @@ FOLDER_TEST(a_place_that_is_busy_keeps_its_record)
 	undo_log_close(&r);
 }
 
-FOLDER_TEST(who_lives_keeps_his_place)
+DIR_TEST(who_lives_keeps_his_place)
 {
 	struct undo_log r, other;
 	struct err_text e;
@@ -165,7 +165,7 @@ static void rewrite(void)
 	assert_int_equal(undo_logs_roll_back(records(), root()), 0);
 }
 
-FOLDER_TEST(rewritten)
+DIR_TEST(rewritten)
 {
 	fake_text("t/instances/x/tracing_on", "1\n");
 	fake_text("t/instances/x/options/raw", "1\n");
@@ -201,7 +201,7 @@ static void put_record(const char *name, const char *text, size_t len)
 	put_record_of("undo", name, text, len);
 }
 
-FOLDER_TEST(a_record_with_the_old_word_is_rolled_back)
+DIR_TEST(a_record_with_the_old_word_is_rolled_back)
 {
 	static const char text[] = "was 2 tracing_on\n0\n\n";
 
@@ -215,7 +215,7 @@ FOLDER_TEST(a_record_with_the_old_word_is_rolled_back)
 	assert_string_equal(fake_read("t/tracing_on"), "1\n");
 }
 
-FOLDER_TEST(records_that_say_strange_things)
+DIR_TEST(records_that_say_strange_things)
 {
 	static const char *const texts[] = {
 		"was 2 ../victim\n0\n\n",
@@ -245,7 +245,7 @@ FOLDER_TEST(records_that_say_strange_things)
 	assert_string_equal(fake_read("t/tracing_on"), "0");
 }
 
-FOLDER_TEST(a_record_of_another_boot_is_ignored)
+DIR_TEST(a_record_of_another_boot_is_ignored)
 {
 	fake_text("t/tracing_on", "1\n");
 	mkdir(records(), 0700);
@@ -255,7 +255,7 @@ FOLDER_TEST(a_record_of_another_boot_is_ignored)
 	assert_string_equal(fake_read("t/tracing_on"), "1\n");
 }
 
-FOLDER_TEST(a_folder_of_others_is_not_believed)
+DIR_TEST(a_dir_of_others_is_not_believed)
 {
 	struct undo_log r;
 	struct err_text e;
@@ -272,7 +272,7 @@ FOLDER_TEST(a_folder_of_others_is_not_believed)
 
 /* ---- one change ---- */
 
-/* Undoes a change in a folder where the file reads `now`; returns what it reads then. */
+/* Undoes a change in a directory where the file reads `now`; returns what it reads then. */
 static const char *undone(const char *file, const char *was, const char *is, const char *now)
 {
 	struct undo_log r;
@@ -285,7 +285,7 @@ static const char *undone(const char *file, const char *was, const char *is, con
 	return now ? fake_read(file) : NULL;
 }
 
-FOLDER_TEST(put_back)
+DIR_TEST(put_back)
 {
 	assert_string_equal(undone("tracing_on", "0\n", "1\n", "1\n"), "0");
 	assert_string_equal(
@@ -298,38 +298,38 @@ FOLDER_TEST(put_back)
 			    "1408");
 }
 
-FOLDER_TEST(others_have_changed_it_since)
+DIR_TEST(others_have_changed_it_since)
 {
 	assert_string_equal(undone("current_tracer", "nop\n", "function_graph\n", "function\n"),
 			    "function\n");
 	assert_string_equal(undone("buffer_size_kb", "7\n", "8195\n", "100\n"), "100\n");
 }
 
-FOLDER_TEST(it_is_as_it_was)
+DIR_TEST(it_is_as_it_was)
 {
 	assert_string_equal(undone("tracing_on", "0\n", "1\n", "0\n"), "0\n");
 	assert_string_equal(undone("tracing_on", "0\n", NULL, "0\n"), "0\n");
 }
 
 /* Threads that end leave it, so it reads otherwise than it was written. */
-FOLDER_TEST(a_list_goes_back_however_it_reads)
+DIR_TEST(a_list_goes_back_however_it_reads)
 {
 	assert_string_equal(undone("set_event_pid", "", "1\n2\n", "2\n"), "");
 	assert_string_equal(undone("set_event_pid", "7\n", "1\n2\n", "2\n"), "7\n");
 }
 
 /* Which is not as it was: no thread is traced then, where it was all of them. It is written. */
-FOLDER_TEST(a_list_whose_threads_have_ended_goes_back)
+DIR_TEST(a_list_whose_threads_have_ended_goes_back)
 {
 	assert_string_equal(undone("set_ftrace_pid", "no pid\n", "1\n", "no pid\n"), "");
 }
 
-FOLDER_TEST(a_trigger_is_taken_away)
+DIR_TEST(a_trigger_is_taken_away)
 {
 	assert_string_equal(undone("events/a/b/trigger", "", "stacktrace", ""), "!stacktrace");
 }
 
-FOLDER_TEST(what_is_not_there)
+DIR_TEST(what_is_not_there)
 {
 	assert_null(undone("nope/tracing_on", "0\n", NULL, NULL));
 	/* Sizes that differ from CPU to CPU have each their own file. */

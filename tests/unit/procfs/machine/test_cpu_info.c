@@ -197,7 +197,7 @@ FIXTURE_TEST(a_board_with_big_and_small_processors)
 
 FIXTURE_TEST(files_that_cannot_be_read)
 {
-	/* A folder, an empty file, and text of another format. */
+	/* A directory, an empty file, and text of another format. */
 	put_sys(0, "cpu_capacity/x", "");
 	put_sys(0, "cpufreq/scaling_available_frequencies/x", "");
 	put_sys(0, "cpufreq/scaling_boost_frequencies", "700000 x 5000000000\n");

@@ -82,17 +82,17 @@ FIXTURE_TEST(every_priority)
 
 FIXTURE_TEST(a_journal_that_begins_later)
 {
-	char folder[] = "/tmp/sonda-test-XXXXXX", journals[64];
+	char dir[] = "/tmp/sonda-test-XXXXXX", journals[64];
 	uint64_t us;
 
-	assert_non_null(mkdtemp(folder));
-	snprintf(journals, sizeof(journals), "%s/journal", folder);
-	lib.folders[1] = journals;
+	assert_non_null(mkdtemp(dir));
+	snprintf(journals, sizeof(journals), "%s/journal", dir);
+	lib.dirs[1] = journals;
 	journal.exists = false;
 	assert_int_equal(journald_reader_open(&reader, &lib, &filter, 100), 0);
 	assert_false(reader.has_files);
 	assert_int_equal(next(), 0);
-	/* It is opened again only when a folder has changed. */
+	/* It is opened again only when a directory has changed. */
 	assert_int_equal(journald_reader_refresh(&reader), 0);
 	assert_int_equal(mkdir(journals, 0700), 0);
 	assert_int_equal(journald_reader_refresh(&reader), 1);
@@ -100,7 +100,7 @@ FIXTURE_TEST(a_journal_that_begins_later)
 	assert_int_equal(journald_reader_refresh(&reader), 0);
 	assert_int_equal(journal.opened, 2);
 	assert_int_equal(rmdir(journals), 0);
-	assert_int_equal(rmdir(folder), 0);
+	assert_int_equal(rmdir(dir), 0);
 	journal.exists = true;
 	line(99, NULL, NULL, NULL);
 	line(100, NULL, NULL, NULL);

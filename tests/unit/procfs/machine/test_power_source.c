@@ -241,7 +241,7 @@ FIXTURE_TEST(values_of_another_format_are_missing)
 		assert_false(fake_has(battery(fake.n - 1), PB_BATTERY_COUNTERS_CURRENT_UA));
 	}
 	proc_remove("class/power_supply/BAT0/current_now");
-	proc_put("", 0, "class/power_supply/BAT0/current_now/folder");
+	proc_put("", 0, "class/power_supply/BAT0/current_now/directory");
 	put("BAT0", "energy_now", "9\n");
 	source->start(instance);
 	event_base_loop(env.loop, EVLOOP_NONBLOCK);
@@ -253,7 +253,7 @@ FIXTURE_TEST(values_of_another_format_are_missing)
 FIXTURE_TEST(without_a_value_there_is_no_packet)
 {
 	start();
-	/* No such folder; then a battery without a value: no packet. */
+	/* No such directory; then a battery without a value: no packet. */
 	assert_int_equal(fake.n, 0);
 	put("BAT0", "type", "Battery\n");
 	next_tick();

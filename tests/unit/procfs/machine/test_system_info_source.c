@@ -181,7 +181,7 @@ FIXTURE_TEST(a_machine_that_takes_several_slices)
 	source->destroy(instance);
 }
 
-/* A folder in the place of a file; an empty one. */
+/* A directory in the place of a file; an empty one. */
 FIXTURE_TEST(files_that_cannot_be_read)
 {
 	info.has_irq_names = info.irq_names = true;

@@ -173,7 +173,7 @@ FIXTURE_TEST(a_task_that_ended_is_not_read)
 	start_without_scan();
 	EVENTS(exit_of(5, 70));
 	assert_int_equal(fake.n, 0);
-	/* Its folder is that of a zombie, or its id is that of another task by now. */
+	/* Its directory is that of a zombie, or its id is that of another task by now. */
 	proc_put_task((struct proc_task){.pid = 70, .name = "other"});
 	EVENTS(start_of(10, 70, 7, "new"), name_of(11, 70, "mine"), exit_of(12, 70));
 	assert_process(70, 1, "ppid 7 cmdline mine cmdline_is_comm 1");

@@ -38,9 +38,9 @@ FIXTURE_TEST(every_process_and_thread_of_proc)
 
 	for (size_t i = 0; i < ARRAY_SIZE(no_tasks); i++)
 		proc_put("", 0, "%s/status", no_tasks[i]);
-	proc_put("", 0, "12"); /* a file, not a folder */
+	proc_put("", 0, "12"); /* a file, not a directory */
 	put_threads(100, 1);
-	put_threads(200, 500); /* more names than one read of the folder returns */
+	put_threads(200, 500); /* more names than one read of the directory returns */
 	put_threads(800, 2);
 	start_and_run();
 	assert_int_equal(n_processes(), 3);

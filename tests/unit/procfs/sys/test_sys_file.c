@@ -114,7 +114,7 @@ FIXTURE_TEST(not_too_many_stay_open)
 	close_test(&f);
 }
 
-FIXTURE_TEST(names_of_a_folder)
+FIXTURE_TEST(names_of_a_dir)
 {
 	static const char *const all[] = {"zone10",   "zone2", "zone",	 "zone2b",
 					  "cooling1", "zone1", "zone-1", "zone4294967296"};

@@ -120,10 +120,10 @@ FIXTURE_TEST(lines_may_appear_disappear_and_move)
 FIXTURE_TEST(files_not_readable_by_everybody_are_not_read)
 {
 	static const char *const paths[] = {
-		"/etc/passwd", "/proc/self/stat", "/proc/1/stat", "/proc/thread-self/stat",
-		"/proc/../x",  "/proc/./self/x",  "/proc//1/x",	  "/proc/a/",
-		"/proc",       "/proc/",	  "/process",	  "",
-		"/sys/a/../b", "/proc/secret",	  "/proc/folder", "/proc/elsewhere",
+		"/etc/passwd", "/proc/self/stat", "/proc/1/stat",    "/proc/thread-self/stat",
+		"/proc/../x",  "/proc/./self/x",  "/proc//1/x",	     "/proc/a/",
+		"/proc",       "/proc/",	  "/process",	     "",
+		"/sys/a/../b", "/proc/secret",	  "/proc/directory", "/proc/elsewhere",
 	};
 	const size_t n = ARRAY_SIZE(paths);
 	char path[256];
@@ -132,7 +132,7 @@ FIXTURE_TEST(files_not_readable_by_everybody_are_not_read)
 	rig_file("secret", "1\n");
 	snprintf(path, sizeof(path), "%s/secret", proc_root);
 	assert_int_equal(chmod(path, 0600), 0);
-	rig_file("folder/x", "1\n");
+	rig_file("directory/x", "1\n");
 	/* A file on another file system, such as tracefs below /sys. */
 	snprintf(path, sizeof(path), "%s/elsewhere", proc_root);
 	assert_int_equal(symlink("/proc/version", path), 0);

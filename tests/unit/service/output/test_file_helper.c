@@ -26,7 +26,7 @@ static int create(const char *path, struct err_text *e)
 
 #define DIR_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
 
-DIR_TEST(without_a_folder_the_option_is_named)
+DIR_TEST(without_a_dir_the_option_is_named)
 {
 	struct err_text e;
 
@@ -39,7 +39,7 @@ DIR_TEST(without_a_folder_the_option_is_named)
 	assert_int_equal(access(temp_dir_path(state, 0, "x"), F_OK), -1);
 }
 
-DIR_TEST(a_file_is_made_below_the_folder_and_removed)
+DIR_TEST(a_file_is_made_below_the_dir_and_removed)
 {
 	const char *path = temp_dir_path(state, 0, "x");
 	struct output_file file;
@@ -82,11 +82,11 @@ static void write_packet(int fd, size_t n, size_t written)
 }
 
 /* A service of its own, which is killed in the middle of a write. */
-static void be_killed_during_a_write(const char *folder, char *const paths[4])
+static void be_killed_during_a_write(const char *dir, char *const paths[4])
 {
 	int fd;
 
-	start(&(struct file_helper_options){.output_dir = folder});
+	start(&(struct file_helper_options){.output_dir = dir});
 	for (size_t i = 0; i < 4; i++) {
 		if (file_helper_create(paths[i], geteuid(), NULL, &fd) < 0)
 			_exit(1);
@@ -185,7 +185,7 @@ DIR_TEST(elsewhere_none_is_made)
 	file_helper_end();
 }
 
-DIR_TEST(a_folder_that_is_none_is_an_error)
+DIR_TEST(a_dir_that_is_none_is_an_error)
 {
 	struct file_helper_options o = {.output_dir = temp_dir_path(state, 0, "none")};
 	struct err_text e;
@@ -198,7 +198,7 @@ DIR_TEST(a_folder_that_is_none_is_an_error)
 }
 
 /* Also for root, which keeps no capability that would let it. */
-DIR_TEST(a_folder_that_may_not_be_written_is_an_error)
+DIR_TEST(a_dir_that_may_not_be_written_is_an_error)
 {
 	const char *path = temp_dir_path(state, 0, "theirs");
 	struct err_text e;

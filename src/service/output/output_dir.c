@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/output/output_folder.h"
+#include "service/output/output_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,66 +11,66 @@
 
 #include "base/core/mem.h"
 
-static bool may_write(int folder, uid_t user)
+static bool may_write(int dir, uid_t user)
 {
 	struct stat st;
 
 	if (user == 0 || user == geteuid())
 		return true;
-	if (fstat(folder, &st) < 0)
+	if (fstat(dir, &st) < 0)
 		return false;
 	return st.st_mode & (st.st_uid == user ? S_IWUSR : S_IWOTH);
 }
 
-static bool output_folder_is_name(const char *name, size_t len)
+static bool output_dir_is_name(const char *name, size_t len)
 {
 	return len > 0 && len <= NAME_MAX && !(name[0] == '.' && len == 1) &&
 	       !(name[0] == '.' && name[1] == '.' && len == 2);
 }
 
-static int output_folder_fail(struct err_text *e, int error)
+static int output_dir_fail(struct err_text *e, int error)
 {
 	return err_set(e, -error, "%s", strerror(error));
 }
 
-/* Replaces *folder by its sub-folder of this name. */
-static int output_folder_step(int *folder, const char *name, size_t len)
+/* Replaces *directory by its sub-directory of this name. */
+static int output_dir_step(int *dir, const char *name, size_t len)
 {
 	char one[NAME_MAX + 1];
 	int fd;
 
-	if (!output_folder_is_name(name, len))
+	if (!output_dir_is_name(name, len))
 		return -EINVAL;
 	memcpy(one, name, len);
 	one[len] = '\0';
-	fd = openat(*folder, one, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(*dir, one, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	closep(folder);
-	*folder = fd;
+	closep(dir);
+	*dir = fd;
 	return 0;
 }
 
-/* Opens the folder of path, if the user may create files there. *ret_name points to the last
+/* Opens the directory of path, if the user may create files there. *ret_name points to the last
  * component. Returns 0, or -errno and sets e. */
-static int open_parent_folder(int top, const char *path, uid_t user, struct err_text *e,
-			      int *ret_folder, const char **ret_name)
+static int open_parent_dir(int top, const char *path, uid_t user, struct err_text *e, int *ret_dir,
+			   const char **ret_name)
 {
-	_cleanup_(closep) int folder = fcntl(top, F_DUPFD_CLOEXEC, 0);
+	_cleanup_(closep) int dir = fcntl(top, F_DUPFD_CLOEXEC, 0);
 	const char *name = path, *slash;
-	int r = folder < 0 ? -errno : 0;
+	int r = dir < 0 ? -errno : 0;
 
 	for (; r == 0 && (slash = strchr(name, '/')); name = slash + 1)
-		r = output_folder_step(&folder, name, (size_t)(slash - name));
-	if (r == 0 && !output_folder_is_name(name, strlen(name)))
+		r = output_dir_step(&dir, name, (size_t)(slash - name));
+	if (r == 0 && !output_dir_is_name(name, strlen(name)))
 		r = strlen(name) > NAME_MAX ? -ENAMETOOLONG : -EINVAL;
 	if (r < 0)
-		return output_folder_fail(e, -r);
-	if (name != path && !may_write(folder, user))
+		return output_dir_fail(e, -r);
+	if (name != path && !may_write(dir, user))
 		return err_set(e, -EACCES,
 			       "its directory is neither owned by user %u nor writable by all",
 			       (unsigned)user);
-	*ret_folder = TAKE_FD(folder);
+	*ret_dir = TAKE_FD(dir);
 	*ret_name = name;
 	return 0;
 }
@@ -83,20 +83,20 @@ static int change_owner(int fd, uid_t user, struct err_text *e)
 		       strerror(errno), errno == EPERM ? " (the service has no CAP_CHOWN)" : "");
 }
 
-int output_folder_create(int top, const char *path, uid_t user, struct err_text *e, int *ret_fd)
+int output_dir_create(int top, const char *path, uid_t user, struct err_text *e, int *ret_fd)
 {
-	_cleanup_(closep) int folder = -1, fd = -1;
+	_cleanup_(closep) int dir = -1, fd = -1;
 	const char *name;
-	int r = open_parent_folder(top, path, user, e, &folder, &name);
+	int r = open_parent_dir(top, path, user, e, &dir, &name);
 
 	if (r < 0)
 		return r;
-	fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
-		return output_folder_fail(e, errno);
+		return output_dir_fail(e, errno);
 	r = change_owner(fd, user, e);
 	if (r < 0)
-		unlinkat(folder, name, 0);
+		unlinkat(dir, name, 0);
 	else
 		*ret_fd = TAKE_FD(fd);
 	return r;
@@ -111,15 +111,15 @@ struct output_file output_file_of(int fd)
 	return (struct output_file){.dev = st.st_dev, .ino = st.st_ino};
 }
 
-void output_folder_remove(int top, const char *path, uid_t user, const struct output_file *file)
+void output_dir_remove(int top, const char *path, uid_t user, const struct output_file *file)
 {
-	_cleanup_(closep) int folder = -1;
+	_cleanup_(closep) int dir = -1;
 	const char *name;
 	struct stat st;
 
-	if (open_parent_folder(top, path, user, NULL, &folder, &name) < 0 ||
-	    fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (open_parent_dir(top, path, user, NULL, &dir, &name) < 0 ||
+	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	if (file->ino != 0 && st.st_ino == file->ino && st.st_dev == file->dev)
-		unlinkat(folder, name, 0);
+		unlinkat(dir, name, 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/export/export_folder.h"
+#include "cli/export/export_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ static int copy_to_tar(FILE *tar, const char *name, FILE *file)
 	return ferror(file) ? -(errno ?: EIO) : 0;
 }
 
-FILE *export_folder_open(const struct export_folder *f, const char *name, struct err_text *e)
+FILE *export_dir_open(const struct export_dir *f, const char *name, struct err_text *e)
 {
 	/* The header in an archive contains the size of the file, so the file is written to disk
 	 * first. */
@@ -40,8 +40,7 @@ FILE *export_folder_open(const struct export_folder *f, const char *name, struct
 	return file;
 }
 
-int export_folder_close(const struct export_folder *f, const char *name, FILE *file,
-			struct err_text *e)
+int export_dir_close(const struct export_dir *f, const char *name, FILE *file, struct err_text *e)
 {
 	int r;
 
@@ -54,7 +53,7 @@ int export_folder_close(const struct export_folder *f, const char *name, FILE *f
 		     : 0;
 }
 
-void export_folder_finish(const struct export_folder *f)
+void export_dir_finish(const struct export_dir *f)
 {
 	if (!f->out)
 		tar_put_end(f->tar);

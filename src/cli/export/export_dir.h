@@ -6,21 +6,20 @@
 #include "base/core/err.h"
 
 /*
- * Where an export of several files writes: into the hidden folder of an output, or into a tar
+ * Where an export of several files writes: into the hidden directory of an output, or into a tar
  * archive on a stream. Each file is written from front to back, and one at a time.
  */
 struct out_path;
-struct export_folder {
+struct export_dir {
 	const struct out_path *out; /* borrowed; NULL: tar */
 	FILE *tar; /* borrowed */
 	const char *path; /* for messages */
 };
 
 /* Opens a file of this name. Returns NULL and sets e on failure. */
-FILE *export_folder_open(const struct export_folder *f, const char *name, struct err_text *e);
-/* Closes what export_folder_open() has returned. Returns 0, or -errno and sets e if any write to
+FILE *export_dir_open(const struct export_dir *f, const char *name, struct err_text *e);
+/* Closes what export_dir_open() has returned. Returns 0, or -errno and sets e if any write to
  * the file failed. Errors of the stream "tar" are the caller's to check. */
-int export_folder_close(const struct export_folder *f, const char *name, FILE *file,
-			struct err_text *e);
+int export_dir_close(const struct export_dir *f, const char *name, FILE *file, struct err_text *e);
 /* Writes the end of the archive. */
-void export_folder_finish(const struct export_folder *f);
+void export_dir_finish(const struct export_dir *f);

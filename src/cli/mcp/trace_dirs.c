@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/mcp/trace_folders.h"
+#include "cli/mcp/trace_dirs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,40 +17,40 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
-#define LIST_DEPTH_MAX 3 /* folders */
+#define LIST_DEPTH_MAX 3 /* directories */
 #define LIST_FILES_MAX 2000
 #define TRACE_FIRST_BYTE 0x0a /* field 1 of Trace, a message */
 
-static int open_beneath(int folder, const char *name, int flags)
+static int open_beneath(int dir, const char *name, int flags)
 {
 	const struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC),
 				     .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
-	int fd = (int)syscall(SYS_openat2, folder, name, &how, sizeof(how));
+	int fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
 
 	return fd < 0 ? -errno : fd;
 }
 
-int trace_folders_add(struct trace_folders *f, const char *path, struct err_text *e)
+int trace_dirs_add(struct trace_dirs *f, const char *path, struct err_text *e)
 {
 	char *real;
 	int fd;
 
-	if (f->n == TRACE_FOLDERS_MAX)
-		return err_set(e, -E2BIG, "too many folders; the limit is %d", TRACE_FOLDERS_MAX);
+	if (f->n == TRACE_DIRS_MAX)
+		return err_set(e, -E2BIG, "too many directories; the limit is %d", TRACE_DIRS_MAX);
 	real = realpath(path, NULL);
 	fd = real ? open(real, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (fd < 0) {
 		int r = -errno;
 
 		free(real);
-		return err_set(e, r, "cannot open the folder %s: %s", path, strerror(-r));
+		return err_set(e, r, "cannot open the directory %s: %s", path, strerror(-r));
 	}
 	f->of[f->n].path = real;
 	f->of[f->n++].fd = fd;
 	return 0;
 }
 
-void trace_folders_deinit(struct trace_folders *f)
+void trace_dirs_deinit(struct trace_dirs *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		free(f->of[i].path);
@@ -59,19 +59,18 @@ void trace_folders_deinit(struct trace_folders *f)
 	f->n = 0;
 }
 
-/* Returns the part of an absolute name below the folder, NULL if it is not below it; or the
+/* Returns the part of an absolute name below the directory, NULL if it is not below it; or the
  * name. */
-static const char *path_below_folder(const char *folder, const char *name)
+static const char *path_below_dir(const char *dir, const char *name)
 {
-	size_t len = strlen(folder);
+	size_t len = strlen(dir);
 
 	if (name[0] != '/')
 		return name;
 	if (len == 1)
 		return name + strspn(name, "/");
-	return !strncmp(name, folder, len) && name[len] == '/'
-		       ? name + len + strspn(name + len, "/")
-		       : NULL;
+	return !strncmp(name, dir, len) && name[len] == '/' ? name + len + strspn(name + len, "/")
+							    : NULL;
 }
 
 static bool is_trace(int fd)
@@ -83,12 +82,12 @@ static bool is_trace(int fd)
 	       first == TRACE_FIRST_BYTE;
 }
 
-int trace_folders_open(const struct trace_folders *f, const char *name, struct err_text *e)
+int trace_dirs_open(const struct trace_dirs *f, const char *name, struct err_text *e)
 {
 	int fd = -ENOENT;
 
 	for (size_t i = 0; i < f->n && fd < 0; i++) {
-		const char *below = path_below_folder(f->of[i].path, name);
+		const char *below = path_below_dir(f->of[i].path, name);
 
 		/* A pipe would block without O_NONBLOCK. */
 		if (below && *below)
@@ -97,12 +96,13 @@ int trace_folders_open(const struct trace_folders *f, const char *name, struct e
 			break;
 	}
 	if (fd == -EXDEV || fd == -ELOOP)
-		return err_set(e, -EACCES, "'%.200s' is outside of the folders, or a symbolic link",
-			       name);
+		return err_set(e, -EACCES,
+			       "'%.200s' is outside of the directories, or a symbolic link", name);
 	if (fd == -ENOENT)
-		return err_set(e, fd,
-			       "the folders contain no trace '%.200s'; call list with kind traces",
-			       name);
+		return err_set(
+			e, fd,
+			"the directories contain no trace '%.200s'; call list with kind traces",
+			name);
 	if (fd < 0)
 		return err_set(e, fd, "cannot open %.200s: %s", name, strerror(-fd));
 	if (!is_trace(fd)) {
@@ -136,8 +136,8 @@ static void list_file(struct listing *l, int fd, const char *name)
 	l->files++;
 }
 
-/* Lists the folder of an open descriptor, which it closes. */
-static void list_folder(struct listing *l, int fd, const char *prefix, int depth)
+/* Lists the directory of an open descriptor, which it closes. */
+static void list_dir(struct listing *l, int fd, const char *prefix, int depth)
 {
 	DIR *d = fdopendir(fd);
 	struct dirent *entry;
@@ -160,7 +160,7 @@ static void list_folder(struct listing *l, int fd, const char *prefix, int depth
 		if (below < 0)
 			continue;
 		if (entry->d_type == DT_DIR && depth < LIST_DEPTH_MAX) {
-			list_folder(l, below, name, depth + 1);
+			list_dir(l, below, name, depth + 1);
 			continue;
 		}
 		list_file(l, below, name);
@@ -169,7 +169,7 @@ static void list_folder(struct listing *l, int fd, const char *prefix, int depth
 	closedir(d);
 }
 
-void trace_folders_list(const struct trace_folders *f, struct answer *ret)
+void trace_dirs_list(const struct trace_dirs *f, struct answer *ret)
 {
 	char count[STR_COUNT_SIZE];
 	struct listing l = {.answer = ret};
@@ -179,7 +179,7 @@ void trace_folders_list(const struct trace_folders *f, struct answer *ret)
 		int fd = open_beneath(f->of[i].fd, ".", O_RDONLY | O_DIRECTORY);
 
 		if (fd >= 0)
-			list_folder(&l, fd, "", 1);
+			list_dir(&l, fd, "", 1);
 	}
 	answer_end_rows(ret);
 	answer_printf(ret, "%s%s", str_count(l.files, "trace", count),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "service/output/output_folder.h"
+#include "service/output/output_dir.h"
 #include "unit/temp_dir.h"
 #include "unit/test.h"
 
@@ -16,7 +16,7 @@ static int open_top(void *const *state)
 
 static int create(void *const *state, const char *name, uid_t user, struct err_text *e)
 {
-	int fd, top = open_top(state), r = output_folder_create(top, name, user, e, &fd);
+	int fd, top = open_top(state), r = output_dir_create(top, name, user, e, &fd);
 
 	if (r == 0)
 		close(fd);
@@ -28,7 +28,7 @@ static void drop(void *const *state, const char *name, uid_t user, const struct 
 {
 	int top = open_top(state);
 
-	output_folder_remove(top, name, user, file);
+	output_dir_remove(top, name, user, file);
 	close(top);
 }
 
@@ -40,7 +40,7 @@ static uid_t owner_of(const char *path)
 	return st.st_uid;
 }
 
-static void make_folder(void *const *state, const char *name, mode_t mode)
+static void make_dir(void *const *state, const char *name, mode_t mode)
 {
 	const char *path = temp_dir_path(state, 0, name);
 
@@ -68,13 +68,13 @@ DIR_TEST(nothing_is_overwritten_or_followed)
 {
 	struct err_text e;
 
-	make_folder(state, "below", 0755);
+	make_dir(state, "below", 0755);
 	assert_int_equal(create(state, "there", geteuid(), &e), 0);
 	assert_int_equal(create(state, "there", geteuid(), &e), -EEXIST);
 	assert_int_equal(symlink("nowhere", temp_dir_path(state, 0, "link")), 0);
 	assert_int_equal(create(state, "link", geteuid(), &e), -EEXIST);
 	assert_int_equal(access(temp_dir_path(state, 0, "nowhere"), F_OK), -1);
-	assert_int_equal(create(state, "no/folder", geteuid(), &e), -ENOENT);
+	assert_int_equal(create(state, "no/directory", geteuid(), &e), -ENOENT);
 	assert_non_null(strstr(e.text, "No such file"));
 	assert_int_equal(create(state, "there/file", geteuid(), &e), -ENOTDIR);
 	assert_int_equal(symlink("below", temp_dir_path(state, 0, "aside")), 0);
@@ -82,7 +82,7 @@ DIR_TEST(nothing_is_overwritten_or_followed)
 	assert_int_equal(create(state, "below/file", geteuid(), &e), 0);
 }
 
-DIR_TEST(no_path_leads_out_of_the_folder)
+DIR_TEST(no_path_leads_out_of_the_dir)
 {
 	static const char *const paths[] = {
 		"",	    "/",	"..",	".",	  "../out",  "below/../../out",
@@ -90,7 +90,7 @@ DIR_TEST(no_path_leads_out_of_the_folder)
 	};
 	struct err_text e;
 
-	make_folder(state, "below", 0755);
+	make_dir(state, "below", 0755);
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
 		assert_int_equal(create(state, paths[i], geteuid(), &e), -EINVAL);
 }
@@ -101,21 +101,21 @@ DIR_TEST(others_get_files_below_where_they_may_write_themselves)
 
 	if (geteuid() != 0)
 		skip();
-	make_folder(state, "ours", 0755);
-	make_folder(state, "everybodys", 01777);
+	make_dir(state, "ours", 0755);
+	make_dir(state, "everybodys", 01777);
 	assert_int_equal(create(state, "ours/x", OTHER, &e), -EACCES);
 	assert_non_null(strstr(e.text, "neither owned by user 12345 nor writable by all"));
 	assert_int_equal(create(state, "everybodys/x", OTHER, &e), 0);
 	assert_int_equal(create(state, "ours/x", 0, &e), 0);
 }
 
-DIR_TEST(their_own_folder_is_one_of_these)
+DIR_TEST(their_own_dir_is_one_of_these)
 {
 	struct err_text e;
 
 	if (geteuid() != 0)
 		skip();
-	make_folder(state, "theirs", 0755);
+	make_dir(state, "theirs", 0755);
 	assert_int_equal(chown(temp_dir_path(state, 0, "theirs"), OTHER, OTHER), 0);
 	assert_int_equal(create(state, "theirs/x", OTHER, &e), 0);
 	assert_int_equal(create(state, "theirs/y", OTHER + 1, &e), -EACCES);
@@ -139,7 +139,7 @@ DIR_TEST(what_was_made_is_removed_with_the_same_check)
 	struct err_text e;
 	const char *path;
 
-	make_folder(state, "ours", 0755);
+	make_dir(state, "ours", 0755);
 	assert_int_equal(create(state, "ours/x", geteuid(), &e), 0);
 	path = temp_dir_path(state, 0, "ours/x");
 	file = file_at(path);
@@ -148,17 +148,17 @@ DIR_TEST(what_was_made_is_removed_with_the_same_check)
 	drop(state, "ours/x", geteuid(), &file);
 	assert_int_equal(access(path, F_OK), -1);
 	drop(state, "ours/x", geteuid(), &file);
-	drop(state, "no/folder", geteuid(), &file);
+	drop(state, "no/directory", geteuid(), &file);
 }
 
-/* A link in place of the folder leads to a file of the same name. */
+/* A link in place of the directory leads to a file of the same name. */
 DIR_TEST(another_file_in_its_place_stays)
 {
 	struct output_file file;
 	struct err_text e;
 
-	make_folder(state, "ours", 0755);
-	make_folder(state, "others", 0755);
+	make_dir(state, "ours", 0755);
+	make_dir(state, "others", 0755);
 	assert_int_equal(create(state, "ours/x", geteuid(), &e), 0);
 	assert_int_equal(create(state, "others/x", geteuid(), &e), 0);
 	file = file_at(temp_dir_path(state, 0, "ours/x"));
