@@ -113,6 +113,11 @@ def write(directory):
                    "syscalls_config { %s } } } data_sources { config { name: \"linux.ebpf_counters\" ebpf_counters_config { %s } } }" % (pids, pids, pids))
         with open(f"{directory}/pids{number}.txtpb", "w", encoding="ascii") as f:
             f.write(text.replace("trace_config {", "trace_config { " + sources, 1))
+    text, _, _ = recording("b", 1, 1_000_000_000_000)  # of a command, which runs for 1.5 s of 2
+    events = "".join(f"event {{ timestamp: {1_000_000_000_000 + ms * 1_000_000} pid: 10 sched_process_{name} {{ {fields} }} }}\n"
+                     for ms, name, fields in ((3, "exec", "pid: 10 old_pid: 10"), (1503, "exit", 'comm: "app" pid: 10 tgid: 10')))
+    with open(f"{directory}/run.txtpb", "w", encoding="ascii") as f:
+        f.write(text.replace("ftrace_config {", "ftrace_config { tids_to_trace: 10", 1).replace("cpu: 0\n", "cpu: 0\n" + events))
     text, _, _ = recording("b", 1, 1_000_000_000_000)
     with open(f"{directory}/lost.txtpb", "w", encoding="ascii") as f:
         f.write(text.replace("cpu: 0\n", "cpu: 0 lost_events: true\n"))

@@ -43,6 +43,7 @@ grep -Eq ' cpu +app' out
 verdict "blocks of time find a large change" $? out
 run "one recording with itself: no finding" 0 "no change is both large enough" a0.pf a0.pf
 run "runs of which there are too few are not tested" 0 "Largest differences, possibly due to chance" --per run a0.pf b0.pf
+run "a command ends with its last exit" 0 '"seconds": 1\.5}' --json run.pf run.pf
 run "-p limits to a program" 0 "; 3 rows tested|; 4 rows tested|no change" -p other a*.pf -- b*.pf
 run "another config is noted" 0 "the configs differ \(linux.ftrace\)" a0.pf a1.pf a2.pf -- b0.pf b1.pf other_config.pf
 run "configs with different pids are the same" 0 "distinguishable" pids0.pf pids1.pf

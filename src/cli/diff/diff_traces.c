@@ -119,19 +119,26 @@ static int64_t query_number(sqlite3 *db, const char *sql, int64_t missing)
 	return ret;
 }
 
-/* A command counts from its execve(2) to the end of its last process. Before execve(2) it waits for
- * the recorder. */
+/* Returns the time of an event of the chosen threads, or `missing` if there is none. which: "min" or
+ * "max". */
+static int64_t query_event_time(sqlite3 *db, const char *which, const char *event, int64_t missing)
+{
+	char *sql = sqlite3_mprintf("SELECT %s(ts) FROM ftrace_event WHERE name = %Q AND utid IN "
+				    "chosen",
+				    which, event);
+	int64_t ret = sql ? query_number(db, sql, missing) : missing;
+
+	sqlite3_free(sql);
+	return ret;
+}
+
+/* A command counts from its execve(2) to the end of its last process. Before, it waits for the
+ * recorder; after, the recorder reads what is left. The processes' end_ts would be later, or
+ * missing: sched_process_free comes later, and often from a thread that is not recorded. */
 static void limit_window_to_command(sqlite3 *db, int64_t *from, int64_t *to)
 {
-	int64_t begin = query_number(db,
-				     "SELECT min(ts) FROM ftrace_event WHERE name = "
-				     "'sched_process_exec' AND utid IN chosen",
-				     *from);
-	int64_t end = query_number(db,
-				   "SELECT iif(count(*) = count(end_ts), max(end_ts), NULL) FROM "
-				   "process WHERE upid IN (SELECT upid FROM thread WHERE utid IN "
-				   "chosen)",
-				   *to - 1);
+	int64_t begin = query_event_time(db, "min", "sched_process_exec", *from);
+	int64_t end = query_event_time(db, "max", "sched_process_exit", *to - 1);
 
 	if (begin < end) {
 		*from = MAX(*from, begin);
