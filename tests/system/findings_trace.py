@@ -2,7 +2,7 @@
 """usage: findings_trace.py DIR
 
 Writes DIR/NAME.above and DIR/NAME.below for each finding of sonda report findings: traces of 1 s as text, in which the
-trouble is a little above its thresholds, or below one of them; and DIR/cpu_quota.waits.
+trouble is a little above its thresholds, or below one of them; and DIR/cpu_quota.waits, DIR/runaway_forks.build.
 """
 import os
 import sys
@@ -243,6 +243,16 @@ def runaway_forks(above):
     return t
 
 
+def build_of_some_threads():
+    """A build in a recording of its own threads: each process ends, and sched_process_free is not recorded."""
+    t = Trace({10: {10: "app"}}, config("sched/*", "task/*"))
+    t.switch(0, 0, 10)
+    for pid in range(1000, 1320):
+        t.event(0, 2 * (pid - 1000), "task_newtask", f'pid: {pid} comm: "app" clone_flags: 0')
+        t.event(0, 2 * (pid - 1000) + 60, "sched_process_exit", f'comm: "app" pid: {pid} tgid: {pid} prio: 120', pid)
+    return t
+
+
 def tcp_loss(above):
     t = Trace(PAIR, config("tcp/tcp_retransmit_skb", "net/*"))
     for i in range(1000):
@@ -285,6 +295,8 @@ CASES = [cpu_neighbour, cpu_quota, lock_convoy, priority_inversion, fsync_storm,
 
 with open(os.path.join(sys.argv[1], "cpu_quota.waits"), "w", encoding="ascii") as out:
     out.write(cpu_quota_waits().text())
+with open(os.path.join(sys.argv[1], "runaway_forks.build"), "w", encoding="ascii") as out:
+    out.write(build_of_some_threads().text())
 for case in CASES:
     for above in (True, False):
         with open(os.path.join(sys.argv[1], f"{case.__name__}.{'above' if above else 'below'}"), "w", encoding="ascii") as f:

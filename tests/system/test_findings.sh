@@ -7,7 +7,7 @@
 needs_commands protoc python3
 export LC_ALL=C XDG_CONFIG_HOME=$TMP/config
 python3 tests/system/findings_trace.py "$TMP" || exit 1
-for f in "$TMP"/*.above "$TMP"/*.below "$TMP"/*.waits; do
+for f in "$TMP"/*.above "$TMP"/*.below "$TMP"/*.waits "$TMP"/*.build; do
   protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <"$f" >"$f.pf" || exit 1
 done
 
@@ -40,6 +40,9 @@ verdict "cpu_quota: by linux.waits, where the CPU is not idle" $? "$TMP/json" "$
 found "$TMP/swap_reclaim.above.pf" | grep -qx swap_reclaim &&
   grep -q '"words": "some threads, most of all app 10, waited for memory for 297 ms (30' "$TMP/json"
 verdict "swap_reclaim: the pressure of all threads, and who waited most" $? "$TMP/json" "$TMP/err"
+
+[ -z "$(found "$TMP/runaway_forks.build.pf")" ]
+verdict "runaway_forks: processes that exit are not still running, though they are not seen to be freed" $? "$TMP/json" "$TMP/err"
 
 # ---- what is printed
 T=$TMP/slow_disk.above.pf

@@ -15,7 +15,7 @@ python3 tests/system/findings_trace.py "$T/planted" || exit 1
 for f in "$T"/planted/*.above; do
   protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <"$f" >"${f%.above}.pf" || exit 1
 done
-rm -f "$T"/planted/*.above "$T"/planted/*.below "$T"/planted/*.waits
+rm -f "$T"/planted/*.above "$T"/planted/*.below "$T"/planted/*.waits "$T"/planted/*.build
 cp tests/data/traces/ring_losses.pftrace tests/data/traces/kernel_6.1.pftrace "$T"
 mkdir "$T/load" && python3 tests/system/diff_traces.py "$T/load" || exit 1
 for f in "$T"/load/[ab]*.txtpb; do

@@ -11,10 +11,19 @@
 -- @threshold processes 300
 -- @words {program} started {processes} processes, {per_s} a second; {short_lived} of them exited within 50 ms, {alive} are still running
 -- @more report cpu --by program
-WITH born AS MATERIALIZED (
-  SELECT p.start_ts, p.end_ts, p.parent_upid, coalesce((SELECT m.name FROM thread m WHERE m.upid = p.parent_upid AND
+-- A process ends with sched_process_exit. Its end_ts is later, and unknown in recordings of some
+-- threads, since sched_process_free comes from any thread.
+WITH exits AS MATERIALIZED (
+  SELECT upid, min(ts) AS ts
+  FROM ftrace_event e
+  JOIN thread USING (utid)
+  WHERE e.name = 'sched_process_exit' AND is_main_thread
+  GROUP BY upid),
+born AS MATERIALIZED (
+  SELECT p.start_ts, coalesce(exits.ts, p.end_ts) AS end_ts, p.parent_upid, coalesce((SELECT m.name FROM thread m WHERE m.upid = p.parent_upid AND
       m.is_main_thread), '') AS program
   FROM process p
+  LEFT JOIN exits USING (upid)
   WHERE p.start_ts > :from AND p.start_ts < :to AND p.parent_upid IS NOT NULL),
 parents AS (
   SELECT program, (SELECT pid FROM process WHERE upid = parent_upid) AS pid, count(*) AS n, min(start_ts) AS first, max(start_ts) AS
