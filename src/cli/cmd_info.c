@@ -66,13 +66,13 @@ int cmd_info(int argc, char **argv)
 {
 	static const char usage[] =
 		"usage: sonda info [OPTION]... [FILE]...\n\n"
-		"Prints the summary of a trace: events, losses, holes, what is missing, why the "
-		"session\n"
-		"ended; the machines, the config, the buffers, and what takes up space in it. "
-		"Several\n"
-		"FILEs are the files of one rotated trace, in order. Without FILE, reads the "
-		"newest trace in the\n"
-		"current directory.\n\n"
+		"Prints the summary of a trace: events, losses, holes, missing data, why the "
+		"session ended,\n"
+		"machines, config, buffers, and what takes up space in the file. Several FILEs "
+		"are the parts\n"
+		"of one rotated trace, in order. Without FILE, reads the newest trace in the "
+		"current\n"
+		"directory.\n\n"
 		"      --strict       exit with 3 if data was lost or something is missing\n"
 		"      --json         print the summary as JSON\n"
 		"  -h, --help         print this help\n";

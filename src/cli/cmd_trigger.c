@@ -14,11 +14,10 @@
 static const char usage[] =
 	"usage: sonda trigger [OPTION]... NAME...\n\n"
 	"Activates triggers. Each tracing session whose trigger_config contains one of the names\n"
-	"starts, stops or is cloned. The service does not report whether a session matched. If "
-	"this\n"
-	"user has permission, a running recorder also receives the names. It reacts to 'recorder' "
-	"and\n"
-	"to the names given with its --on.\n\n"
+	"starts, stops or is cloned. The service does not report whether a session matched. A\n"
+	"running recorder also receives the names, if this user may write to its socket. It "
+	"reacts\n"
+	"to 'recorder' and to the names given with its --on.\n\n"
 	"      --dir DIR          only the recorder with this directory\n"
 	"      --socket ADDRESS   address of the service's producer socket\n"
 	"  -h, --help         print this help\n";

@@ -17,11 +17,11 @@
 static const char usage_head[] =
 	"usage: sonda diff [OPTION]... A B\n"
 	"       sonda diff [OPTION]... A... -- B...\n\n"
-	"Compares recordings: what became slower or faster from A to B, by how much, and how sure "
-	"that is.\n"
-	"With three or more recordings of each side, the confidence interval comes from the "
-	"differences between\n"
-	"recordings; with fewer, from blocks of time within them. Metrics:\n\n";
+	"Compares recordings: what became slower or faster from A to B, by how much, and with "
+	"what\n"
+	"confidence. With three or more recordings of each side, the confidence interval comes "
+	"from the\n"
+	"variation between recordings; with fewer, from blocks of time within them. Metrics:\n\n";
 
 static const char usage_tail[] =
 	"\n"
@@ -38,8 +38,8 @@ static const char usage_tail[] =
 	"                      'cpu hash_block > 5%', 'syscalls count < -20%' (repeatable)\n"
 	"      --lossy         also compare recordings that lost data\n"
 	"      --top N         at most N rows; default: 20\n"
-	"      --all           include rows that a more specific row explains, and rows without a "
-	"finding\n"
+	"      --all           also list rows without a finding, and rows that a more specific "
+	"row explains\n"
 	"      --json          print one JSON object\n"
 	"      --html FILE     write one HTML page: the rows, and differential flame graphs\n"
 	"      --timelines     with --html: also the timelines of the first recording of each "

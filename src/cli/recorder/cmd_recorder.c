@@ -124,7 +124,7 @@ static void status_put_text(const struct recorder_status *s, struct strbuf *b)
 		      str_bytes(s->parts.bytes, bytes), str_bytes(state->max_bytes, most));
 	put_seconds(b, age);
 	strbuf_printf(b, " of %" PRIu64 " min\n", state->keep_s / 60);
-	strbuf_printf(b, "directory    %s\n", s->dir);
+	strbuf_printf(b, "directory %s\n", s->dir);
 	if (state->restarts)
 		strbuf_printf(b, "restarts  %" PRIu64 "\n", state->restarts);
 	if (state->snapshots || state->snapshots_failed || state->snapshots_skipped)
