@@ -306,7 +306,7 @@ static void on_end_signal(evutil_socket_t number, short what, void *ctx)
 	event_base_loopbreak(p->loop);
 }
 
-/* SIGPIPE: write() reports a lost peer. */
+/* Sets the signal handlers. SIGPIPE is ignored, because write() reports a lost peer. */
 static int handle_signals(struct probes *p)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -353,9 +353,9 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 }
 
 /*
- * Returns a loop whose events have three priorities. The usual one is the middle one; the last one
- * is for work that waits until nothing else is to be done, and of which one callback runs in a
- * turn.
+ * Returns a loop whose events have three priorities. The middle one is the usual one. The last one
+ * is for work that waits until nothing else is to be done; one callback of it runs per turn of the
+ * loop.
  */
 static struct event_base *event_loop_new(void)
 {
@@ -414,8 +414,9 @@ static void allow_locked_memory(void)
 }
 
 /*
- * Large blocks are mappings of their own, which free() gives back, also in the helper processes. By
- * default the C library would put later ones into the heap, where small ones behind them keep them.
+ * Makes the C library map large blocks, so that free() returns their memory to the kernel, also in
+ * the helper processes. By default, it would allocate later large blocks on the heap, where small
+ * blocks behind them would keep them.
  */
 static void set_mmap_threshold(void)
 {

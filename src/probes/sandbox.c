@@ -136,8 +136,8 @@ static gid_t find_proc_group(void)
 	return group;
 }
 
-/* hidepid hides processes from all who may not ptrace(2) them, which includes root in a Landlock
- * domain, and shows them to a group. */
+/* Joins the group that sees all processes. hidepid hides processes from everyone who may not
+ * ptrace(2) them, which includes root in a Landlock domain, but not from this group. */
 static void join_proc_group(void)
 {
 	gid_t group = find_proc_group();

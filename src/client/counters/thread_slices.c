@@ -7,7 +7,7 @@
 #include "client/transport/writer.h"
 #include "gen/fields.h"
 
-/* Odd, so that threads with different uuids have different tracks. */
+/* The factor is odd, so that threads with different uuids have different tracks. */
 #define SOURCE_FACTOR 0xd6e8feb86659fd93ull
 
 static uint64_t thread_slices_thread(uint32_t pid, uint32_t tid)

@@ -76,9 +76,9 @@ static void put_kind_of_track(struct pb_enc *e, const struct track_spec *s)
 	else
 		pb_enc_str(e, PB_TRACK_DESCRIPTOR_NAME, s->name);
 	/*
-	 * Here, groups with the same name and parent are one track anyway. Without this field, at
-	 * the first event of any such group, trace_processor (58) looks up the newest group of that
-	 * name, and lets the process of that group begin at that time.
+	 * Groups with the same name and parent are one track here anyway. If this field is missing,
+	 * trace_processor (58) looks up the newest group of that name at the first event of any
+	 * such group, and lets the process of that group begin at that time.
 	 */
 	if (s->kind == TRACK_GROUP)
 		pb_enc_u64(e, PB_TRACK_DESCRIPTOR_SIBLING_MERGE_BEHAVIOR, MERGE_NONE);

@@ -192,7 +192,7 @@ static uint64_t hash_u64(uint64_t h, uint64_t v)
 	return hash_bytes(h, bytes, sizeof(bytes));
 }
 
-/* Of a process (tid 0) or a thread: its uuid, if the pid is not known to be reused. */
+/* Returns the uuid of a process (tid 0) or a thread, if the pid is not known to be reused. */
 static uint64_t hash_task(const struct track_spec *s, int32_t tid)
 {
 	uint64_t uuid = thread_uuid_of(process_uuids_get(s->pid), tid);
@@ -230,7 +230,8 @@ static uint64_t uuid_of_track(const struct track *t)
 	return uuid ? uuid : 1;
 }
 
-/* That of a thread is its process, as in libsonda: readers compare the descriptors of a uuid. */
+/* Returns the uuid of the track's parent. The parent of a thread is its process, as in libsonda:
+ * readers compare the descriptors of a uuid. */
 static uint64_t uuid_of_parent(const struct track *t)
 {
 	return t->spec.kind == TRACK_THREAD ? process_uuids_get(t->spec.pid)
@@ -337,10 +338,8 @@ static uint32_t insert_track(struct tracks *t, struct track *k)
 	return k->handle;
 }
 
-/*
- * Used if the task began after tracks_begin(), while its values were read. A reader that finds a
- * value of a process before its start creates a second process.
- */
+/* Advances the time of the batch to alive_ns if the task began later, that is, while its values
+ * were read. A reader that finds a value of a process before its start creates a second process. */
 static void advance_batch_time(struct tracks *t, uint64_t alive_ns)
 {
 	t->now = MAX(t->now, alive_ns);

@@ -53,7 +53,7 @@ struct tracks;
 
 /* source (borrowed) is the name of the data source; w is borrowed. Returns 0 or -ENOMEM. */
 int tracks_new(const char *source, struct writer *w, struct tracks **ret);
-/* Frees without writing. No-op for NULL. */
+/* Frees the tracks without writing anything. No-op for NULL. */
 void tracks_free(struct tracks *t);
 /*
  * Sets the writer (borrowed) of threads and all tracks below them; call it before the first track.

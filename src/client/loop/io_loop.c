@@ -330,7 +330,8 @@ void io_loop_after_fork_in_parent(struct io_loop *l)
 
 void io_loop_after_fork_in_child(struct io_loop *l)
 {
-	/* Closed without EPOLL_CTL_DEL: the parent has the same epoll instance. */
+	/* The descriptor is closed without EPOLL_CTL_DEL, because the parent has the same epoll
+	 * instance. */
 	closep(&l->wake_fd);
 	closep(&l->epoll);
 	for (struct io_task *t = l->first; t; t = t->next)

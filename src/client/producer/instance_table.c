@@ -326,7 +326,7 @@ static void read_priority_boost(struct ds_handle *h, const Pb__DataSourceConfig 
 	report_strongest_boost(h->all);
 }
 
-/* Requests the capabilities of all sources. more: those of an instance that is about to be
+/* Requests the capabilities that all sources need. more: those of an instance that is about to be
  * created. */
 static void request_capabilities(struct instance_table *s, uint64_t more)
 {

@@ -25,7 +25,7 @@ struct instance_table;
 
 struct instance_table_ops {
 	void (*started)(void *ctx, uint64_t id);
-	/* The instance is destroyed; all its data was given to the arbiter. */
+	/* The instance is destroyed, and all its data was given to the arbiter. */
 	void (*stopped)(void *ctx, uint64_t id);
 	/* This flush, and all before it, are answered or have timed out. */
 	void (*flushed)(void *ctx, uint64_t flush_id);

@@ -85,7 +85,7 @@ void metadata_bus_set_complete(struct metadata_bus *f, uint64_t session_id, void
 			       bool complete);
 /* Returns true if a publisher of the session reports all events of tasks. */
 bool metadata_bus_is_complete(const struct metadata_bus *f, uint64_t session_id);
-/* The publisher has published all events that are older than ns (CLOCK_BOOTTIME). */
+/* Call when the publisher has published all events that are older than ns (CLOCK_BOOTTIME). */
 void metadata_bus_set_published_until(struct metadata_bus *f, uint64_t session_id, void *publisher,
 				      uint64_t ns);
 /* Returns the time (CLOCK_BOOTTIME, ns) up to which a publisher has published; 0: there is none.

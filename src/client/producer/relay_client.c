@@ -56,7 +56,7 @@ static const struct {
 	{PB__BUILTIN_CLOCK__BUILTIN_CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC_RAW},
 };
 
-/* After a failure no further burst follows. */
+/* Sends the clocks. If that fails, no further burst follows. */
 static void send_clocks(struct relay_client *l, uint32_t phase, channel_reply_fn fn)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};

@@ -224,7 +224,8 @@ static void write_pending_marks(struct writer *w)
 	pb_enc_u64(&w->enc, PB_TRACE_PACKET_PACKETS_DROPPED, w->dropped - w->reported);
 }
 
-/* Takes a new chunk: the old one has no room for a packet, or there is none. */
+/* Takes a new chunk, because the old one has no room for a packet, or there is no chunk. Closes the
+ * old one. */
 static void change_chunk(struct writer *w)
 {
 	struct smb_chunk chunk;
@@ -385,8 +386,8 @@ static void redirect_lengths_of_lost_messages(struct writer *w)
 	}
 }
 
-/* Drops the packet: no chunk is free for its rest. The size field makes the service discard its
- * first part. */
+/* Drops the packet, because no chunk is free for its rest. The size field makes the service discard
+ * the first part. */
 static void drop_packet(struct writer *w)
 {
 	redirect_lengths_of_lost_messages(w);

@@ -46,7 +46,8 @@ struct bundle {
 /* Returns the output that writes to a producer's writer, which is borrowed. */
 struct bundle_output bundle_output_of_writer(struct writer *w);
 
-/* n_generic: above every generic_index to come. b must be zeroed. Returns 0 or -ENOMEM. */
+/* Initializes a bundle. b must be zeroed. n_generic is above every generic_index that it will get.
+ * Returns 0 or -ENOMEM. */
 int bundle_init(struct bundle *b, const struct bundle_output *output, size_t n_generic);
 /* Raises n_generic. No bundle may be open. Returns 0, or -ENOMEM with nothing changed. */
 int bundle_reserve(struct bundle *b, size_t n_generic);
@@ -65,10 +66,8 @@ void bundle_begin(struct bundle *b, const struct bundle_head *head);
 /* No-op if no bundle is open. */
 void bundle_end(struct bundle *b);
 
-/*
- * Writes an error: a record or the rest of a page could not be parsed. time: of the page, 0 if
- * unknown.
- */
+/* Writes an error: a record, or the rest of a page, could not be parsed. time is the time of the
+ * page, or 0 if it is unknown. */
 void bundle_add_error(struct bundle *b, uint64_t time, enum ring_page_status status);
 /* Writes the raw bytes of a page that could not be parsed. A bundle has at most one such page. */
 void bundle_add_broken_page(struct bundle *b, const void *data, size_t len);

@@ -95,7 +95,7 @@ static inline void compact_put_task(struct compact_sched *s, enum compact_column
 	compact_put(s, comm_column, comm_table_intern(&s->comms, raw));
 }
 
-/* Sign-extends, as protobuf requires for an int32. */
+/* Returns a field of 32 bits, sign-extended to 64 bits as protobuf requires for an int32. */
 static inline uint64_t compact_s32(const struct ring_record *r, const struct field_op *op)
 {
 	return (uint64_t)(int32_t)load32(r->payload + op->offset);

@@ -151,7 +151,7 @@ static bool has_variable_length(enum field_type kind)
 	       kind == FIELD_REMAINING_BYTES;
 }
 
-/* Returns the most bytes of a field, without variable lengths. */
+/* Returns the maximum number of bytes that a field takes, without variable lengths. */
 static size_t max_bytes_of_op(const struct field_op *op, size_t max_text)
 {
 	if (field_is_text(op->type))
@@ -402,7 +402,8 @@ static void add_field_of_message(struct draft *d, const struct tep_format_field 
 		add_further_string(d, f, &plan, "_symbol");
 }
 
-/* A field of all events is written only if the message has it: common_flags of sched_waking. */
+/* Adds a field that all events have. It is written only if the message has it: common_flags of
+ * sched_waking. */
 static void add_common_field(struct draft *d, const struct tep_format_field *f,
 			     const struct proto_event *message)
 {

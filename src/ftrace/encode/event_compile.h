@@ -36,16 +36,18 @@ int event_compile_known(const struct tep_event *event, const struct compile_cont
 			struct compiled_event **ret);
 
 /*
- * Compiles an event without a message. number: of its field in FtraceEvent. legacy: as
- * GenericFtraceEvent; an event with more fields than a descriptor may have is always encoded that
- * way.
+ * Compiles an event without a message of its own. number is the number of its field in FtraceEvent.
+ * If legacy is true, it becomes a GenericFtraceEvent. An event with more fields than a descriptor
+ * may have always becomes one.
  */
 int event_compile_generic(const struct tep_event *event, const struct compile_context *ctx,
 			  uint32_t number, bool legacy, struct compiled_event **ret);
-/* Compiles an event for the metadata bus alone. Returns -EPROTO if it has no metadata fields. */
+/*
+ * Compiles an event that only the metadata bus gets. Returns -EPROTO if it has no metadata fields.
+ */
 int event_compile_metadata(const struct tep_event *event, struct compiled_event **ret);
-/* Compiles to a KprobeEvent with the event's name and the arguments of the probe. type: a value of
- * KprobeEvent.KprobeType. */
+/* Compiles an event to a KprobeEvent, which has the event's name and the arguments of the probe.
+ * type is a value of KprobeEvent.KprobeType. */
 int event_compile_probe(const struct tep_event *event, unsigned type, struct compiled_event **ret);
 /*
  * Compiles sched_switch or sched_waking to columns of CompactSched. Returns -EPROTO unless each

@@ -12,7 +12,7 @@
  * checked.
  */
 
-/* Returns the most bytes that event_encode writes. */
+/* Returns the maximum number of bytes that event_encode() writes. */
 static inline size_t event_encode_max_bytes(const struct compiled_event *ev, uint32_t len)
 {
 	return ev->fixed_bound + (size_t)ev->n_var * len;

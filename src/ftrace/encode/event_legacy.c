@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names are long and repeated in every event; this code is not optimized. */
+/* This code is not optimized: the names that it writes into every event are long anyway. */
 #include <string.h>
 
 #include "ftrace/encode/event_legacy.h"

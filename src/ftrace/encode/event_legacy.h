@@ -13,16 +13,14 @@
  * hexadecimal digits.
  */
 
-/*
- * Returns the most bytes that the fields of one record need, without the variable lengths that
- * ev->n_var counts.
- */
+/* Returns the maximum number of bytes that the fields of one record need, without the variable
+ * lengths that ev->n_var counts. */
 size_t event_legacy_max_size(const struct compiled_event *ev);
 
 /* Writes the content of the message. Used by event_encode. */
 uint8_t *event_encode_legacy(const struct compiled_event *ev, const struct ring_record *r,
 			     struct encode_ctx *ctx, uint8_t *p);
-/* Writes the content of a KprobeEvent: what is constant, and the arguments as fields of that
- * message. Used by event_encode. */
+/* Writes the content of a KprobeEvent: the part that is the same in all records, and the arguments
+ * as fields of that message. Used by event_encode(). */
 uint8_t *event_encode_probe(const struct compiled_event *ev, const struct ring_record *r,
 			    struct encode_ctx *ctx, uint8_t *p);

@@ -87,10 +87,12 @@ static inline uint64_t field_plain(const struct field_op *op, const uint8_t *pay
 	return load64(at);
 }
 
-/* A varint of 5 bytes. With 10,000 objects, one trace in 700 has two with the same hash. */
+/* The hash is a varint of 5 bytes. With 10,000 objects, one trace in 700 has two objects with the
+ * same hash. */
 #define FIELD_HASH_BITS 35
 
-/* Returns what stands for the address of an object: equal addresses have equal hashes. */
+/* Returns a hash that replaces the address of an object in the trace. Equal addresses have equal
+ * hashes. */
 static inline uint64_t field_hash_address(struct encode_ctx *ctx, uint64_t address)
 {
 	struct field_known_hash *k = &ctx->hashes[address >> 6 & (FIELD_KNOWN_HASHES - 1)];

@@ -75,17 +75,18 @@ void metadata_deinit(struct metadata_events *n);
 void metadata_set_complete_before(struct metadata_events *n, const struct clock_sync *sync,
 				  uint64_t boot_ns);
 
-/* Returns the list for threads of a record of this time. */
+/* Returns the list to which the thread of a record with this time belongs. */
 static inline struct tid_list *metadata_tids(struct metadata_events *n, uint64_t time)
 {
 	return time < n->complete_before ? &n->tids : &n->later;
 }
 
-/* Adds one record, which has the length that the fields require. */
+/* Adds the metadata of one record. The record is long enough for its metadata fields. */
 void metadata_add(struct metadata_events *n, const struct metadata_fields *plan,
 		  const struct ring_record *r, int32_t common_pid);
 
-/* Returns true if so much has been collected that it should be published now, even out of order. */
+/* Returns true if so much is collected that it should be published now, even if it is not in order
+ * of time. */
 static inline bool metadata_is_urgent(const struct metadata_events *n)
 {
 	return n->n_tasks > METADATA_MAX_TASKS / 2 || n->text_len > METADATA_MAX_TEXT / 2;

@@ -23,7 +23,7 @@ static inline uint32_t unchecked_spread28(uint32_t v)
 	return (x & 0x3f803f80) << 1 | (x & 0x007f007f);
 }
 
-/* Likewise for up to 56 bits. */
+/* Spreads up to 56 bits to groups of seven, one per byte, the lowest first. */
 static inline uint64_t unchecked_spread56(uint64_t v)
 {
 	uint64_t x = (v & 0x00fffffff0000000) << 4 | (v & 0x000000000fffffff);

@@ -29,9 +29,10 @@ static void put_row(struct compact_sched *s, struct subject_cpu *cpu, const stru
 }
 
 /*
- * Readers skip the first switch of a CPU, and what comes before it. After a loss nothing is known
- * about the thread that ran before. Of a wake-up and a switch at the same time, readers may take
- * either for the first.
+ * Writes a first row for the CPU, because readers skip the first switch of a CPU, and everything
+ * before it. After a loss, nothing is known about the thread that ran before. The row is one ns
+ * earlier than the record: if a wake-up and a switch have the same time, readers may take either as
+ * the first.
  */
 static void begin_cpu(struct compact_sched *s, struct subject_cpu *cpu, unsigned number,
 		      uint64_t time)
@@ -77,8 +78,9 @@ static void add_member(struct subject_threads *known, int32_t tid)
 }
 
 /*
- * A thread that runs now. If the last recorded switch was not to it, neither it nor the thread of
- * that switch belongs to the subject. Returns true if so.
+ * Learns from a record of thread `tid`, which runs now on the CPU. If the last recorded switch was
+ * not to this thread, neither this thread nor the one of that switch belongs to the subject.
+ * Returns true in this case.
  */
 static bool learn_from_running(struct subject_threads *known, const struct subject_cpu *cpu,
 			       int32_t tid, uint64_t time)
@@ -91,7 +93,8 @@ static bool learn_from_running(struct subject_threads *known, const struct subje
 	return true;
 }
 
-/* Of the threads of a switch, one belongs to the subject. The idle task never does. */
+/* Decides which thread of a switch belongs to the subject: at least one does, and the idle task
+ * never does. */
 static void sort_threads_of_switch(struct subject_threads *known, const struct subject_cpu *cpu,
 				   int32_t prev, int32_t next, uint64_t time)
 {
@@ -103,7 +106,8 @@ static void sort_threads_of_switch(struct subject_threads *known, const struct s
 		add_member(known, next);
 }
 
-/* So does one of a wake-up: the thread that runs, or the one that is woken. */
+/* Decides which thread of a wake-up belongs to the subject: the running one, or the one that is
+ * woken. */
 static void learn_from_waking(struct subject_threads *known, const struct subject_cpu *cpu,
 			      int32_t waker, int32_t woken, uint64_t time)
 {
@@ -167,7 +171,7 @@ bool subject_sched_waking(struct compact_sched *s, struct subject_cpu *cpu, unsi
 
 	learn_from_waking(known, cpu, waker, woken, r->time);
 	begin_cpu(s, cpu, number, r->time);
-	/* Whom an interrupt has interrupted does not matter. */
+	/* If the waker is an interrupt handler, the thread that it interrupted does not matter. */
 	if (waker != cpu->running && !(by_interrupt && cpu->running == 0))
 		return false;
 	compact_sched_waking(s, ev, r, ctx);

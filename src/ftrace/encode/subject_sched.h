@@ -33,7 +33,7 @@
 #define SUBJECT_STRANGERS 1024 /* that are remembered, by the lowest bits of their ids */
 #define SUBJECT_STRANGER_NS 1000000000
 
-/* Zeroed: none is known yet. End with pid_set_clear(&members). */
+/* What is known about threads. Zeroed: none is known yet. Free it with pid_set_clear(&members). */
 struct subject_threads {
 	struct pid_set members;
 	struct {
@@ -42,7 +42,7 @@ struct subject_threads {
 	} strangers[SUBJECT_STRANGERS];
 };
 
-/* Of a CPU. Zeroed: no record yet, or none since the last loss. */
+/* The state of one CPU. Zeroed: there was no record yet, or none since the last loss. */
 struct subject_cpu {
 	bool begun, switched; /* a row was written; one of a switch */
 	int32_t running; /* the thread that readers take for the running one */
@@ -56,7 +56,7 @@ struct subject_cpu {
 	} left_out;
 };
 
-/* Adds a record of COMPILED_SUBJECT_SWITCH. number: of the CPU. */
+/* Adds a record of COMPILED_SUBJECT_SWITCH. number is the number of the CPU. */
 void subject_sched_switch(struct compact_sched *s, struct subject_cpu *cpu, unsigned number,
 			  struct subject_threads *known, const struct compiled_event *ev,
 			  const struct ring_record *r, struct encode_ctx *ctx);
@@ -67,5 +67,5 @@ void subject_sched_switch(struct compact_sched *s, struct subject_cpu *cpu, unsi
 bool subject_sched_waking(struct compact_sched *s, struct subject_cpu *cpu, unsigned number,
 			  struct subject_threads *known, const struct compiled_event *ev,
 			  const struct ring_record *r, struct encode_ctx *ctx);
-/* Records of the CPU were lost. */
+/* Call when records of the CPU were lost. */
 void subject_sched_lost(struct subject_cpu *cpu);

@@ -172,7 +172,7 @@ static bool read_width(struct format *f, struct args *a, struct conversion *c)
 
 static void read_flags(struct format *f, struct conversion *c)
 {
-	/* Each flag once, so that a negative width has room for its own. */
+	/* Each flag is copied once, so that there is room for the flag of a negative width. */
 	for (; peek_format_char(f) && strchr("-+ #0", peek_format_char(f)); f->at++)
 		if (!strchr(c->flags, *f->at))
 			strncat(c->flags, f->at, 1);

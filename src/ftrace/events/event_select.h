@@ -73,7 +73,7 @@ int event_select(const char *root, char *const *requests, size_t n, struct event
 		 struct setup_errors *errors);
 /* Returns true if the request matches the event. Reads no file. */
 bool event_request_matches(const char *request, const char *group, const char *name);
-/* Likewise, by the event's names in the trace. */
+/* Like event_request_matches(), with the names that the event has in the trace. */
 static inline bool event_matches_request(const char *request, const struct event_name *e)
 {
 	return event_request_matches(request, event_name_group(e), event_name_name(e));

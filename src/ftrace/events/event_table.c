@@ -270,7 +270,9 @@ static bool is_copied_marker(const struct tep_event *event)
 	return false;
 }
 
-/* Makes the page encoder decide for each record whether it is written. */
+/*
+ * Marks the event as filtered: the page encoder then decides for each record whether it is written.
+ */
 static int set_filtered_kind(const struct event_table *t, const struct tep_event *event,
 			     struct compiled_event *ev)
 {

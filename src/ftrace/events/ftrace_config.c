@@ -182,7 +182,7 @@ void ftrace_settings_read(const Pb__FtraceConfig *config, const struct ftrace_ma
 		setup_error_add(errors,
 				"option:drain_period_ms (%u is ignored: the range is %u to %u)",
 				c->drain_period_ms, MIN_DRAIN_PERIOD_MS, LIMIT_DRAIN_PERIOD_MS);
-	/* Fields of a client that is newer than this program. */
+	/* Report the fields that a newer client has set. */
 	for (unsigned i = 0; i < c->base.n_unknown_fields; i++)
 		setup_error_add(errors, "option:field %u (unknown to this version)",
 				c->base.unknown_fields[i].tag);

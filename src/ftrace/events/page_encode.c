@@ -154,10 +154,8 @@ static enum ring_page_status short_record_status(const struct compiled_event *ev
 		       : RING_PAGE_INVALID_EVENT;
 }
 
-/*
- * Filters a record of a kind that is not always written. Returns true if it is to be written, else
- * takes only its metadata.
- */
+/* Filters a record of a kind of which not every record is written. Returns true if the record must
+ * be written. Otherwise takes only its metadata. */
 static __attribute__((noinline)) bool filter_record(struct page_encoder *t,
 						    const struct compiled_event *ev,
 						    struct ring_record r)
@@ -178,7 +176,7 @@ static inline void count_record(struct page_encoder *t, struct cpu_stream *cpu, 
 	cpu->events++;
 }
 
-/* Adds a switch or wake-up of a recording that lacks some threads. */
+/* Adds a switch or wake-up in a recording that lacks some threads. */
 static __attribute__((noinline)) enum ring_page_status write_sched_event_of_subject(
 	struct page_encoder *t, struct cpu_stream *cpu, const struct compiled_event *ev,
 	struct ring_record r)
@@ -241,7 +239,7 @@ static void begin_ring_page(struct page_encode_target *to, const struct ring_pag
 	to->cpu->lost += page->lost_count;
 }
 
-/* Each raw page is in a bundle of its own. */
+/* Writes the raw bytes of a broken page. Each such page is in a bundle of its own. */
 static void write_broken_page(struct page_encoder *t, const void *data, size_t len)
 {
 	if (!t->broken_left)
@@ -254,7 +252,7 @@ static void write_broken_page(struct page_encoder *t, const void *data, size_t l
 static void end_ring_page(struct page_encode_target *to, uint64_t page_time, const void *data,
 			  size_t len, enum ring_page_status status)
 {
-	/* One error per page: damage repeats itself. */
+	/* Write only one error per page, because damage tends to repeat itself. */
 	if (to->bad != RING_PAGE_OK)
 		write_page_error(to->t, to->cpu, page_time, to->bad);
 	if (status != RING_PAGE_END)
@@ -290,8 +288,9 @@ static inline enum ring_page_status encode_records(bool calls, struct page_encod
 }
 
 /*
- * Two instances of the loop, because 32-bit system calls are rarely checked. Everything called per
- * record is inlined here, although encode_records_for_all calls the same functions.
+ * There are two instances of the loop, because 32-bit system calls are rarely checked. Everything
+ * that is called per record is inlined here, although encode_records_for_all() calls the same
+ * functions.
  */
 static NO_CANARY __attribute__((flatten, noinline)) enum ring_page_status encode_records_for_one(
 	struct page_encode_target *to, struct ring_page *page)

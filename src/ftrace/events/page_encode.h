@@ -67,26 +67,20 @@ struct page_encoder *page_encoder_free(struct page_encoder *t);
  */
 int page_encoder_reserve(struct page_encoder *t);
 
-/*
- * Encodes one page. Returns the bytes of its records; len if unknown. An open bundle must be one of
- * this CPU.
- */
+/* Encodes one page. Returns the number of bytes of its records, or len if that is unknown. An open
+ * bundle must be one of this CPU. */
 uint32_t page_encode(struct page_encoder *t, struct cpu_stream *cpu, const void *page, size_t len);
 
-/*
- * For records that do not come from a page. Encodes one of at least 2 bytes, and at most
- * layout.size; an open bundle must be one of this CPU.
- */
+/* Encodes a record that does not come from a page: at least 2 bytes, at most layout.size. An open
+ * bundle must be one of this CPU. */
 void page_encode_record(struct page_encoder *t, struct cpu_stream *cpu,
 			const struct ring_record *r);
 /* Ends the open bundle, and notes in the next one that records of this CPU were lost before it.
  * count 0: unknown. */
 void page_encode_add_lost(struct page_encoder *t, struct cpu_stream *cpu, uint64_t count);
 
-/*
- * One of several encoders of the same page. Each has its own table and bundle; no two have the
- * same writer.
- */
+/* One of several encoders of the same page. Each has its own table and bundle, and no two have the
+ * same writer. */
 struct page_encode_target {
 	struct page_encoder *t;
 	struct cpu_stream *cpu;
@@ -101,5 +95,5 @@ struct ring_page_facts page_encode_for_targets(struct page_encode_target *to, un
 void page_encode_lost_range(struct page_encode_target *to, unsigned n,
 			    const struct lost_range *range);
 
-/* Ends the bundle: no more pages of this CPU for now. */
+/* Ends the bundle. Call it when no more pages of this CPU are read for now. */
 void page_encode_end(struct page_encoder *t, struct cpu_stream *cpu);

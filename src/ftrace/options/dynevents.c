@@ -175,7 +175,8 @@ static bool remove_stale_probe(const char *root, enum dynevent_type type, char *
 	return owner_tag_is_stale(group + 1) && !remove_event(root, type, group + 1, name + 1);
 }
 
-/* Does the same for a synthetic event. Its line is "NAME\tFIELD; FIELD". */
+/* Removes a synthetic event if its process has ended. Its line is "NAME\tFIELD; FIELD". Returns
+ * true if it was removed. */
 static bool remove_stale_synthetic(const char *root, enum dynevent_type type, char *line)
 {
 	line[strcspn(line, " \t;")] = '\0';

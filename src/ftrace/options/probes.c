@@ -305,7 +305,7 @@ static int make_function(struct making *m, const char *type, const char *functio
 	return r;
 }
 
-/* Like make_span(), but the trace has the whole name. */
+/* Makes a probe of the call and a probe of the return of a function, or neither. */
 static int make_pair(struct making *m, const char *function, struct err_text *e)
 {
 	int r = make_function(m, "p", function, EVENT_AS_PROBE_BEGIN, e);

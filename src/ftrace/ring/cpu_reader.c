@@ -113,7 +113,7 @@ static int make_readers(struct cpu_readers *r, const struct cpu_list *l)
 	return 0;
 }
 
-/* Returns 0 also if the CPU is absent. */
+/* Opens the ring of a CPU. Returns 0 or -errno. An absent CPU is no error. */
 static int open_ring(const struct cpu_readers *r, struct cpu_reader *cpu)
 {
 	char path[4096];

@@ -13,7 +13,7 @@ static bool is_open(const struct lost_ranges *l)
 	return l->open.end_ns != 0;
 }
 
-/* The records between `accounted` and the counter belong to the open range. */
+/* Ends the open range. It gets all records between `accounted` and the counter. */
 static void end_range(struct lost_ranges *l, struct lost_range *ret)
 {
 	*ret = l->open;

@@ -78,7 +78,8 @@ static void run_slice_at_once(struct ring_poll *d)
 	event_timer_us(d->timer, 0);
 }
 
-/* A pending timer would end the wait of the loop every 35 minutes, however late it is due. */
+/* Sets the timer to the next tick. Without ticks the timer is removed: a pending one would wake the
+ * loop every 35 minutes, however late it is due. */
 static void run_slice_at_tick(struct ring_poll *d)
 {
 	uint64_t now = clock_mono_ns();
@@ -96,8 +97,9 @@ static void ring_poll_set_tick(struct ring_poll *d)
 }
 
 /*
- * The kernel's wake-up may be late or get lost. If a watermark is used and ticks are rare, a ring
- * that fills at its previous rate is read before it is more than half full.
+ * Makes the next tick early for a ring that fills quickly, because the kernel's wake-up may be late
+ * or get lost. If a watermark is used and ticks are rare, a ring that fills at its previous rate is
+ * read before it is more than half full.
  */
 static void set_early_tick(struct ring_poll *d)
 {
@@ -117,7 +119,8 @@ static void set_early_tick(struct ring_poll *d)
 	}
 }
 
-/* Records of a CPU that was just plugged in belong to a pass to the end, too. */
+/* Opens the rings of CPUs that were just plugged in. A pass to the end needs their records, too, so
+ * it always looks for new CPUs. */
 static void open_rings_of_new_cpus(struct ring_poll *d, enum pass pass)
 {
 	uint64_t now = clock_mono_ns();

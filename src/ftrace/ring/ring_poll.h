@@ -20,7 +20,7 @@ struct event_base;
  */
 struct ring_poll;
 
-/* Bytes. A sub-buffer that is larger than a limit is read as a whole, though. */
+/* In bytes. A sub-buffer that is larger than a limit is still read as a whole. */
 #define RING_POLL_CPU_BYTES (2 * BUNDLE_MAX_BYTES) /* read from one CPU in a row */
 #define RING_POLL_SLICE_BYTES (4 * RING_POLL_CPU_BYTES) /* read from all CPUs in a slice */
 
@@ -30,7 +30,9 @@ struct ring_poll_ops {
 	/* Returns the targets for records of a CPU, given by its index in the readers. */
 	unsigned (*targets)(void *ctx, unsigned cpu, struct page_encode_target **ret);
 	void (*after_slice)(void *ctx);
-	/* A pass to the end is over: ring_poll_count_finished_passes has increased. */
+	/*
+	 * Called when a pass to the end is over: ring_poll_count_finished_passes() has increased.
+	 */
 	void (*pass_over)(void *ctx);
 };
 

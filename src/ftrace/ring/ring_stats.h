@@ -26,7 +26,7 @@ struct ring_stats {
  */
 int ring_stats_parse(const char *text, struct ring_stats *ret);
 
-/* All rings at the same time. */
+/* The counters of all rings, read at the same time. */
 struct ring_stats_all {
 	struct ring_stats *rings; /* owned */
 	size_t n;

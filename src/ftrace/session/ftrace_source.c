@@ -177,7 +177,7 @@ static void ftrace_source_on_refresh_or_setup_timeout(evutil_socket_t fd, short 
 	start_refresh_timer(ds);
 }
 
-/* Everything was read, so an instance that a killed process would leave behind may go. */
+/* Closes the session after everything was read. So a kept instance is removed, too. */
 static void close_session(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
@@ -193,7 +193,8 @@ static void on_session_closed(void *ctx)
 	ds_stopped(ds->handle);
 }
 
-/* Work for other users waits until root's is done. */
+/* Starts a coroutine. The work of a session of another user than root waits until root's work is
+ * done. */
 static void start_coroutine(struct ftrace_source *ds, struct coroutine **ret,
 			    const struct coroutine_ops *ops)
 {
@@ -250,7 +251,7 @@ static const struct ring_listener_ops ring_ops = {
 	.all_read = on_rings_read,
 };
 
-/* Without a ring the pass is over immediately. */
+/* Begins to read all rings to the end. If there is no ring, the pass is over immediately. */
 static void begin_flush_pass(struct ftrace_source *ds)
 {
 	const struct ftrace_session *s = &ds->session;
@@ -492,7 +493,8 @@ static void ftrace_source_set_up(void *ctx)
 	ftrace_session_set_up(&ds->session, &ds->env, ds->writer);
 }
 
-/* A session that was stopped during its setup still reports what failed in it. */
+/* Called after the setup. A session that was stopped during its setup still reports what failed in
+ * it. */
 static void on_set_up(void *ctx)
 {
 	struct ftrace_source *ds = ctx;

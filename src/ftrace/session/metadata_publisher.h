@@ -49,7 +49,7 @@ void metadata_publisher_set_incomplete(struct metadata_publisher *t);
  */
 void metadata_publisher_prepare_encoder(struct metadata_publisher *t,
 					struct page_encoder *page_encoder, uint64_t began);
-/* Publishes the collected metadata; for tasks, that from before `until` (CLOCK_BOOTTIME). */
+/* Publishes the collected metadata: of tasks, everything from before `until` (CLOCK_BOOTTIME). */
 void metadata_publisher_publish(struct metadata_publisher *t, const struct clock_sync *sync,
 				uint64_t until);
 

@@ -50,10 +50,8 @@ static void pause_before_retry(void)
 	nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
 }
 
-/*
- * mkdir and rmdir of an instance block: the kernel waits for its CPUs, or removes thousands of
- * events.
- */
+/* Makes the directory of an instance. mkdir and rmdir of an instance block: the kernel waits for
+ * its CPUs, or removes thousands of events. */
 static int make_dir(const char *path)
 {
 	int r;
@@ -330,7 +328,7 @@ int instance_stop(const struct instance *i)
 	return 0;
 }
 
-/* Changes nothing that could be restored, so the override is not involved. */
+/* Clearing changes nothing that could be restored, so the override is not involved. */
 int instance_clear(const struct instance *i)
 {
 	int fd;
@@ -417,10 +415,10 @@ static int save_ring_size_of_cpu(void *ctx, const char *name, unsigned char d_ty
 }
 
 /*
- * Restoring goes in reverse order: first the size of sub-buffers, for which the kernel reallocates
- * the rings; then the common size of the rings; then the sizes of the CPUs that differ from it. If
- * the sizes differ ("X"), the size of the last CPU is taken as the common one: absent CPUs have
- * the highest numbers, and their size cannot be set alone.
+ * Saves the sizes. They are restored in reverse order: first the size of sub-buffers, for which the
+ * kernel reallocates the rings; then the common size of the rings; then the sizes of the CPUs that
+ * differ from it. If the sizes differ ("X"), the size of the last CPU is taken as the common one:
+ * absent CPUs have the highest numbers, and their size cannot be set alone.
  */
 void instance_save_sizes(const struct instance *i)
 {
@@ -526,7 +524,8 @@ enum ftrace_clock instance_set_clock(const struct instance *i, bool mono_raw)
 
 /* ---- events ---- */
 
-/* Tries the event's `enable` file, then set_event: some kernels refuse one of them. */
+/* Enables an event through its `enable` file, else through set_event: some kernels refuse one of
+ * them. */
 int instance_enable_event(const struct instance *i, const char *group, const char *name)
 {
 	char text[512];

@@ -248,7 +248,7 @@ static int log_old_value(struct override *l, struct setting_change *c)
 	return r || !is_command_file(c->file) ? r : log_new_value(l, c, NULL);
 }
 
-/* Some files change although the kernel refuses the text. */
+/* Handles a write that the kernel refused: some files change nevertheless. */
 static void handle_refused_write(struct override *l, struct setting_change *c, const char *path)
 {
 	_cleanup_(freep) char *now = setting_read(path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /proc/PID/stat: "PID (name) STATE ..."; the start time is field 22. */
+/* Reads /proc/PID/stat: "PID (name) STATE ...". Field 22 is the start time of the process. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -27,7 +27,7 @@ uint64_t owner_tag_start_ns(const struct owner_tag *o);
 
 /* Writes a name that this process has not used before. */
 void owner_tag_new_name(char name[static OWNER_NAME_SIZE]);
-/* Returns true for such a name, and for such a name followed by _ANYTHING. */
+/* Returns true if the name is one of owner_tag_new_name(), or such a name followed by _ANYTHING. */
 bool owner_tag_is_in_name(const char *name);
-/* Returns true for such a name if its process has ended. */
+/* Returns true if the name is one of owner_tag_new_name() whose process has ended. */
 bool owner_tag_is_stale(const char *name);

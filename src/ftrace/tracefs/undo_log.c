@@ -131,7 +131,8 @@ static int undo_all(struct undo_log *l)
 
 /* ---- names ---- */
 
-/* These two convert between "instances/foo" and a log named "instances:foo", "" and "top-level". */
+/* These two functions convert the name of a directory to that of its log, and back: "instances/foo"
+ * is "instances:foo", and "" is "top-level". */
 static char *make_log_path(const char *state, const char *subdir)
 {
 	char *path = NULL, *slash;
@@ -311,7 +312,7 @@ static int open_locked(const char *path, int flags)
 
 /* ---- the log of this process ---- */
 
-/* A new file replaces the old one; it is locked before the rename. */
+/* Writes the log anew. A new file replaces the old one; it is locked before the rename. */
 int undo_log_rewrite(struct undo_log *l)
 {
 	char path[4096], head[160], boot[64];
@@ -421,7 +422,7 @@ struct sweep {
 	int rolled_back;
 };
 
-/* Keeps a log that cannot be rolled back now; a later start may succeed. */
+/* Keeps a log that cannot be rolled back now, because a later start may succeed. */
 static int roll_back_if_stale(void *ctx, const char *name, unsigned char d_type)
 {
 	struct sweep *s = ctx;

@@ -181,7 +181,7 @@ static struct startup {
 	const struct source_host *to; /* the service that gets the chunks; NULL: none yet */
 } startup;
 
-/* The chunks stay in the memory until a session starts. */
+/* Does nothing: the chunks stay in the memory until a session starts. */
 static void on_schedule(void *ctx, bool urgent)
 {
 }
@@ -592,7 +592,7 @@ static void instance_end(struct instance *in)
 	struct source *s = in->source;
 
 	if (in->state == INSTANCE_STARTED && s->callbacks.on_stop) {
-		/* The answer is ignored: the instance ends at once. */
+		/* The answer is ignored, because the instance ends at once. */
 		struct sonda_answer *a = answer_new(in, NULL);
 
 		if (a) {

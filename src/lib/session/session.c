@@ -175,7 +175,8 @@ SONDA_PUBLIC const char *sonda_session_error(const struct sonda_session *s)
 	return s->error;
 }
 
-/* Returns the result of tracing, and sets s->error. Call with s->lock held. */
+/* Returns the result of the tracing session, and copies its message to s->error. Call with s->lock
+ * held. */
 static int copy_end_result(struct sonda_session *s)
 {
 	memcpy(s->error, s->end_text, sizeof(s->error));

@@ -85,7 +85,7 @@ static void thread_free_entry(struct thread *t)
 	free(t);
 }
 
-/* The C library calls it at the end of a thread, and again if another destructor has traced. */
+/* Called by the C library at the end of a thread, and again if another destructor has traced. */
 static void on_exit_of_thread(void *arg)
 {
 	struct thread *t = arg;

@@ -110,7 +110,7 @@ void categories_stop_all(void)
 
 /* ---- the list ---- */
 
-/* If there is no memory, the group has fewer names. */
+/* Splits the names of a group of categories. If there is no memory, the group has fewer names. */
 static void split_names(struct sonda_category *c)
 {
 	const char *name = category_name_of(c);

@@ -346,7 +346,7 @@ static void write_correlation(struct event_encoder *x, const struct event *ev)
 	}
 }
 
-/* Writes the fields after the track, in the order of their numbers. */
+/* Writes the optional fields that follow the track, in the order of their numbers. */
 static void write_optional_parts(struct event_encoder *x, const struct event *ev,
 				 const struct event_config *c, const struct extra_counters *m)
 {

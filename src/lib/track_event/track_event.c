@@ -261,7 +261,7 @@ static void write_to_instance(const struct event *ev, unsigned instance)
 	sonda_writer_leave(w);
 }
 
-/* One of the names is NULL. */
+/* Writes an event into all instances that record it. At least one of the two names is NULL. */
 static void track_event_write_event(struct sonda_category *category, enum sonda_event_type type,
 				    struct sonda_string *name, const char *dynamic_name,
 				    const struct sonda_arg *args)

@@ -36,7 +36,7 @@ enum step {
 struct fragment {
 	const uint8_t *data;
 	size_t size;
-	uint16_t end; /* offset of the next one */
+	uint16_t end; /* offset of the next fragment */
 };
 
 /* Sets *ret to the fragment at an offset of the record's payload. Returns false if its size is

@@ -36,8 +36,8 @@
  *   buffer_sequences.c   sequences: by key, by slot, and those without records; removes records from
  *                        the head of a sequence and notes losses
  *   buffer_store.c       the ring: laps, free runs, room; the life of a buffer
- *   buffer_write.c         copies a chunk into the ring and checks the copy
- *   buffer_write.c       commits and patches: finds the new part of a chunk
+ *   buffer_write.c       commits: finds the new part of a chunk, copies it into the ring and checks
+ *                        the copy; patches
  *   buffer_read.c        reads packets
  *   buffer_clone.c       copies the buffer
  */
@@ -68,7 +68,8 @@ struct tb_seq {
 	uint16_t last_frags, last_bytes;
 	uint32_t last_id;
 	uint32_t run_start; /* all ids from here to last_id were committed */
-	/* Where in the ring it took room for its own memory (buffer_write.c); 0: nowhere. */
+	/* The position in the ring at which the sequence last took room for its own memory
+	 * (buffer_write.c); 0: it has taken none. */
 	tb_position room_at;
 	struct trace_buffer_histogram histogram;
 	TAILQ_ENTRY(tb_seq) empty_link; /* while refs.n == 0 */

@@ -9,7 +9,7 @@
 #include "service/buffer/copy_nontemporal.h"
 
 /* tb_chunk_copy() is the only code that reads the payload of a chunk in shared memory, which the
- * producer can change meanwhile. Internal: only service/buffer includes this header. */
+ * producer can change meanwhile. */
 
 struct trace_buffer;
 
@@ -322,7 +322,9 @@ static enum verdict check_recommitted_chunk(const struct tb_seq *s, const struct
 	return VERDICT_STORE;
 }
 
-/* Returns the verdict on a chunk about which nothing is known. */
+/*
+ * Returns the verdict on a chunk that was never committed, or of which nothing is stored any more.
+ */
 static enum verdict check_first_commit(const struct tb_seq *s, uint32_t chunk_id)
 {
 	/* A chunk that was scraped and read, or overwritten, has no new data. */

@@ -34,8 +34,6 @@
  * frame, and the consumer concatenates them. A reply is sent when the next entry would not fit.
  */
 
-/* Methods of ConsumerPort that query the state of the service and what it supports. */
-
 #define MAX_STATE_BYTES (MSGSOCK_MAX_MESSAGE - FRAME_MAX_HEAD - 8)
 #define MAX_SOURCE_HEAD 32 /* bytes around a descriptor in an entry */
 

@@ -87,7 +87,7 @@ void msgsock_set_hold_limit(struct msgsock *m, size_t limit);
  */
 void msgsock_set_scheduling(struct msgsock *m, uint64_t time_slice_ns, bool is_urgent);
 
-/* Bytes that wait to be sent, lengths included. */
+/* Returns the number of bytes that wait to be sent, length words included. */
 size_t msgsock_queued(const struct msgsock *m);
 /* Returns the last descriptor received (close-on-exec), which the caller then owns, or -1. */
 int msgsock_pop_fd(struct msgsock *m);

@@ -124,7 +124,7 @@ static int sync_clock(void *endpoint, const struct ipc_call *call, const uint8_t
 	struct clock_sync sync = {0};
 	int r;
 
-	/* Reads the clocks first: the time until then counts as delay of the message. */
+	/* Read the clocks first: the time until they are read counts as delay of the message. */
 	clock_snapshot_take(&sync.host);
 	r = decode_sync(args, len, &sync);
 	p->machines->quota->refused[REFUSED_RELAY_REQUESTS] += r == -ENOBUFS;

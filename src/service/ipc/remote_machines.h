@@ -36,21 +36,23 @@ struct clock_sync {
 };
 
 /*
- * A burst: messages of which each is sent when the answer to the one before has arrived. Each way
- * is measured by its fastest message, because delays are never negative:
+ * A burst is a series of messages. The relay sends each one when the answer to the previous one has
+ * arrived. Delays are never negative, so the delay of each direction is estimated by its fastest
+ * message:
  *
- *	client  c1      c2      c3          there   least of h1 - c1, h2 - c2 ...
- *	          \   /   \   /   \          back    least of c2 - h1, c3 - h2 ...
+ *	client  c1      c2      c3          there   minimum of h1 - c1, h2 - c2 ...
+ *	          \   /   \   /   \          back    minimum of c2 - h1, c3 - h2 ...
  *	host       h1      h2      h3
  *
- * Both include the offset of the clocks, with opposite signs. It cancels in their sum, the time of
- * the fastest round trip. The more messages, the less a network's jitter moves the result.
+ * Both minimums include the offset of the clocks, with opposite signs. The offset cancels in their
+ * sum, which is the time of the fastest round trip. The more messages a burst has, the less the
+ * jitter of the network changes the result.
  */
 struct clock_burst {
 	struct clock_sync fastest; /* the message that took the least time */
 	int64_t there_ns, back_ns;
 	uint64_t begin_ns; /* BOOTTIME of the host */
-	uint64_t last_host_ns; /* the same, of the message before */
+	uint64_t last_host_ns; /* BOOTTIME of the host at the previous message */
 	unsigned n; /* messages; 0: none yet */
 };
 
@@ -66,13 +68,13 @@ struct remote_machine {
 	char *name; /* owned; NULL: it has none */
 	uint8_t *system_info; /* owned; a valid SystemInfo, unchanged. NULL: none */
 	size_t system_info_len;
-	struct clock_burst burst; /* that arrives */
-	/* Of the last whole burst: a pair of readings, of which the one of the host was made as
-	 * soon after that of the client as was possible; and its fastest round trip. */
+	struct clock_burst burst; /* the burst that is arriving */
+	/* The result of the last complete burst: a pair of readings (the host's was made as soon as
+	 * possible after the client's), and the time of the fastest round trip. */
 	struct clock_sync sync;
 	uint64_t round_trip_ns;
-	/* Numbers, counted by remote_machines.last, of the last report and of the first one that
-	 * gave the clock offset; 0: none yet. */
+	/* The numbers (see remote_machines.last) of the last report, and of the first report after
+	 * which the clock offset was known; 0: there is none yet. */
 	uint64_t info_at, synced_at;
 };
 

@@ -237,7 +237,8 @@ static void file_helper_run_child(int fd, void *ctx)
 	const struct child_start *s = ctx;
 	struct answer a = {0};
 
-	/* The child must outlive the service, and learns the service's end from its socket. */
+	/* The child must outlive the service, and notices the end of the service by the end of its
+	 * socket. */
 	(void)prctl(PR_SET_PDEATHSIG, 0);
 	if (!s->options->no_sandbox && !BUILT_WITH_SANITIZER)
 		a.result = file_helper_confine(s->options, s->dir, &a.reason);

@@ -106,7 +106,7 @@ void trace_files_rotate(struct trace_files *f)
 	(void)f->owner->ops->flush(f->owner->ctx, trace_files_newest(f)->number);
 }
 
-/* Ends an older file with the current statistics. Returns 0 or -errno. */
+/* Writes the current statistics into an older file, and ends it. Returns 0 or -errno. */
 static int end_older_part(struct trace_files *f, struct file_part *p)
 {
 	int r;

@@ -81,7 +81,7 @@ struct producer_port {
 
 extern const struct ipc_service producer_port_service;
 
-/* ---- producer_memory.c ---- */
+/* ---- the shared memory (producer_memory.c) ---- */
 
 /* Maps the memory of fd, which the producer passed, if it is safe and of a legal size. fd stays the
  * caller's. Returns false if it is refused. */
@@ -93,7 +93,7 @@ int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *confi
 bool producer_memory_is_ready(const struct producer_port *p);
 void producer_memory_deinit(struct producer_port *p);
 
-/* ---- producer_memory.c ---- */
+/* ---- the buffers of a producer, and its writers (producer_memory.c) ---- */
 
 /* Returns 0 or -ENOMEM. */
 int producer_buffers_grant(struct producer_port *p, uint16_t buffer_id,

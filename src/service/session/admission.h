@@ -21,6 +21,6 @@ void admission_stop_others(struct sessions *s, const Pb__TraceConfig *config);
  * with the same unique_session_name is refused for GUARDRAIL_RESTART_S. */
 void admission_record_session(struct sessions *s, const Pb__TraceConfig *config, uid_t uid);
 
-/* The recorded starts. No-op for NULL; returns NULL. */
+/* The recorded starts of sessions. recent_sessions_free() accepts NULL and returns NULL. */
 struct recent_sessions;
 struct recent_sessions *recent_sessions_free(struct recent_sessions *r);

@@ -149,7 +149,7 @@ bool session_writes_file(const struct session *s);
 /* Sets the file of a clone, which the session takes. */
 void session_adopt_file(struct session *s, struct file_writer *file);
 
-/* Writes the fields of TraceStats of a struct session. After max_bytes it begins no further
+/* Writes the fields of TraceStats of a struct session. Once max_bytes are written, it adds no more
  * writer_stats. */
 void session_put_stats(void *session, struct pb_enc *e, size_t max_bytes);
 /* Writes a SourceDeparture under this field for each data source that lost its producer. */

@@ -284,7 +284,7 @@ static void stop_timers(struct session *s)
 	t->n_due = 0;
 }
 
-/* Starts the duration timer. wait_ms: added for data sources that have not started yet. */
+/* Starts the duration timer. wait_ms is added for data sources that have not started yet. */
 static void start_duration(struct session *s, uint32_t wait_ms)
 {
 	const Pb__TraceConfig *c = s->config;

@@ -52,16 +52,17 @@ void source_configs_put(const struct source_configs *c, size_t index,
 /*
  * The state of a session. The files of service/session call each other in one direction only:
  *
- *	session_config, source_configs, name_regex, priority	what a config requests
- *	session_state						the session as data
+ *	name_regex, session_config			what a config requests
+ *	session_state					the session as data
  *	   ^
- *	source_instances, flush					commands to producers
+ *	source_instances, flush				commands to producers
  *	   ^
- *	session_life						start, timers, triggers, end
+ *	session_life					priority, start, timers, triggers, end
  *	   ^
- *	triggers, admission, sessions				which sessions an event is for
+ *	trigger_history, triggers, admission		which sessions an event is for
  *	   ^
- *	session_new, session_clone, session_change, shutdown	requests
+ *	session_events					reports of producers
+ *	session_new, session_clone, shutdown		requests
  *
  * Calls upwards are callbacks: session_owner_ops, flush_request.done and file_writer_ops.
  */

@@ -43,8 +43,11 @@ void source_instances_record_slow(const struct session *s, enum service_event_ki
 
 /* ---- notifications of a producer, about its instances ---- */
 
-/* The producer has started (stopped) its instance with this id. Return the session of the instance,
- * whose state has changed; or NULL if there is no such instance, or it waits for nothing. */
+/*
+ * Call when the producer has started (stopped) its instance with this id. Returns the session of
+ * the instance, whose state has changed, or NULL: there is no such instance, or it waits for
+ * nothing.
+ */
 struct session *source_instances_handle_started(const struct producer_port *p, uint64_t id);
 struct session *source_instances_handle_stopped(const struct producer_port *p, uint64_t id);
 /* Call when the producer has unregistered the data source of this name (NULL: all). send_stop:

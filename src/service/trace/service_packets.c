@@ -65,7 +65,7 @@ static void put_clock(struct pb_enc *e, uint32_t id, uint64_t value)
 	pb_enc_close(e);
 }
 
-/* Writes a pair of readings, all of them later by some time. */
+/* Writes a pair of readings, with later_ns added to each of them. */
 static void put_sync(struct pb_enc *e, const struct clock_sync *s, uint64_t later_ns)
 {
 	pb_enc_open(e, PB_REMOTE_CLOCK_SYNC_SYNCED_CLOCKS);

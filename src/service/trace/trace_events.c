@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The events of a session while it recorded: the service's events, changes of other
- * sessions, received triggers. All are kept until a reading pass writes them into the trace.
- */
+/* What has happened in a session, kept until a reading pass writes it into the trace: events of the
+ * service, state changes of other sessions, and received triggers. */
 #include "service/trace/trace_events.h"
 
 #include <errno.h>

@@ -22,7 +22,8 @@ struct trace_env {
 struct trace_owner {
 	const Pb__TraceConfig *config;
 	struct quota_account *account;
-	/* Writes the fields of TraceStats. After max_bytes it begins no further writer_stats. */
+	/* Writes the fields of TraceStats. Once max_bytes are written, it adds no more
+	 * writer_stats. */
 	void (*put_stats)(void *ctx, struct pb_enc *e, size_t max_bytes);
 	void *ctx;
 };
