@@ -93,17 +93,14 @@ static int fill_store(struct trace_tables *t, int fd, const struct stat *st)
 int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *ret,
 		      struct err_text *e)
 {
-	_cleanup_(closep) int opened = -1;
 	bool is_stdin = !strcmp(path, "-");
-	int fd = STDIN_FILENO, r;
+	_cleanup_(closep) int opened = is_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	int r, fd = is_stdin ? STDIN_FILENO : opened;
 	struct stat st;
 
 	*ret = (struct trace_tables){.path = is_stdin ? "standard input" : path};
-	if (!is_stdin) {
-		fd = opened = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			return err_set(e, -errno, "cannot open %s: %s", path, strerror(errno));
-	}
+	if (fd < 0)
+		return err_set(e, -errno, "cannot open %s: %s", path, strerror(errno));
 	r = check_file(ret, fd, &st, e);
 	if (r < 0)
 		return r;

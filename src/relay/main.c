@@ -146,7 +146,7 @@ static int open_sockets(struct program *p, const struct relay_options *o, struct
 
 	if (r == 0)
 		r = sock_find_passed(RELAY_MAX_LISTENERS, &n_passed, e);
-	if (r < 0)
+	if (r)
 		return r;
 	return n_passed > 0 ? use_passed_sockets(p, n_passed, o, e)
 			    : listen_on_default_sockets(p, o, e);

@@ -145,7 +145,10 @@ static int open_with_restrict_lowered(const char *proc_root, int value, int lowe
 	if (r)
 		return r;
 	fd = symbol_cache_open_file(proc_root);
-	*ret_is_back = !write_restrict(proc_root, value) || !write_restrict(proc_root, value);
+	r = write_restrict(proc_root, value);
+	if (r)
+		r = write_restrict(proc_root, value);
+	*ret_is_back = r == 0;
 	return fd;
 }
 

@@ -496,6 +496,7 @@ size_t top_adjacent_column(const struct top_view *v, int n, size_t width)
 	for (size_t i = 0; i < layout.n; i++)
 		if (layout.columns[i] == v->selection.sort)
 			at = i;
-	at = (at + layout.n + (size_t)n) % layout.n;
-	return layout.columns[at];
+	if (layout.n == 0)
+		return v->selection.sort;
+	return layout.columns[(at + layout.n + (size_t)n) % layout.n];
 }

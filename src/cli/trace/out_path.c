@@ -389,7 +389,7 @@ int out_path_open_special(const char *path, FILE **ret, struct err_text *e)
 	*ret = NULL;
 	if (r == 0 && (found < 0 || S_ISREG(st.st_mode)))
 		return 0;
-	fd = r < 0 ? r : safe_path_open(found, last, &st);
+	fd = r ? r : safe_path_open(found, last, &st);
 	*ret = fd < 0 ? NULL : fdopen(fd, "w");
 	if (*ret)
 		return 0;

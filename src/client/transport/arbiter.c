@@ -204,8 +204,8 @@ void arbiter_after_fork_in_child(struct arbiter *a)
 	pthread_mutex_init(&a->lock, NULL);
 	discard_commits(a);
 	if (a->smb.base)
-		mmap(a->smb.base, a->mapped, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		(void)mmap(a->smb.base, a->mapped, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 void arbiter_set_target_buffer(struct arbiter *a, uint16_t target_buffer)

@@ -222,7 +222,7 @@ static void read_element(struct per_process *p, uint32_t element, uint64_t key)
 {
 	const volatile uint64_t *now =
 		(uint64_t *)p->values.at + (size_t)element * p->spec->n_values;
-	uint64_t values[PROCESS_VALUES_MAX];
+	uint64_t values[PROCESS_VALUES_MAX] = {0};
 	struct process_sum *sum;
 
 	/* Each value is read once, because programs change it meanwhile. */

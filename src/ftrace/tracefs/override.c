@@ -209,10 +209,12 @@ static int add_held_change(struct override *l, const char *file, const char *was
 
 	if (r)
 		return r;
-	if (!was && !fs_exists(path))
-		return -ENOENT;
-	if (!was)
-		was = now = is_command_file(file) ? strdup("") : setting_read(path);
+	if (!was) {
+		if (!fs_exists(path))
+			return -ENOENT;
+		now = is_command_file(file) ? strdup("") : setting_read(path);
+		was = now;
+	}
 	if (!was)
 		return -EACCES;
 	if (setting_is_restricting(file) && (l->dir->readers & ~l->bit))

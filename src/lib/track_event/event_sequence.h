@@ -133,7 +133,7 @@ static inline struct event_stamp event_sequence_stamp(struct event_sequence *s,
 		s->last_ns += units * c->unit_multiplier;
 		return (struct event_stamp){units, 0};
 	}
-	units = c->unit_multiplier == 1 ? ns : ns / c->unit_multiplier;
+	units = c->unit_multiplier > 1 ? ns / c->unit_multiplier : ns;
 	if (s->default_clock != CLOCK_ID_INCREMENTAL)
 		return (struct event_stamp){units, 0};
 	return (struct event_stamp){units,

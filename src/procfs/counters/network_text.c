@@ -35,7 +35,8 @@ int network_columns_parse(struct span *text, struct network_columns *ret)
 	struct network_columns c = {.n = 0};
 	struct span line, cell;
 
-	if (!span_next_line(text, &line) || !span_next_line(text, &line))
+	span_next_line(text, &line); /* "Inter-|   Receive ..." */
+	if (!span_next_line(text, &line))
 		return -EBADMSG;
 	cell = network_text_cut_cell(&line); /* "face" */
 	if (cell.len == 0 || line.len == 0)

@@ -337,7 +337,7 @@ static int copy_range(struct worker *w, const struct job *j, struct file_range r
 static struct file_result do_copy(struct worker *w, const struct job *j)
 {
 	struct file_result r = {.id = j->id, .kind = FILE_COPIED};
-	struct file_range range;
+	struct file_range range = {0};
 
 	r.error = read_range(w, j->range, &range);
 	if (r.error == 0)
