@@ -74,6 +74,9 @@ SONDA_STATIC=$SONDA run "$fake" 1 --host escapes -t 1s -o no sched && says 'esca
 verdict "what a machine says is safe to print" $?
 run "sh -c 'exit 255'" 1 --host x -t 1s -o no sched && says 'x: ssh cannot connect'
 verdict "ssh that fails" $?
+PATH=$TMP/none "$SONDA" record --host x -t 1s -o no sched >out 2>log </dev/null
+[ $? = 1 ] && says 'cannot run ssh' && says 'x: ssh or the remote shell was not found' && ! says 'sonda could not be started'
+verdict "no ssh" $?
 [ ! -e no ]
 verdict "none of these leaves a file" $?
 

@@ -42,6 +42,7 @@
 #define PINGS 8 /* before the recording */
 #define PING_EVERY_S 5
 #define SILENCE_MAX_S 60
+#define EXIT_NO_PROGRAM 127 /* as a shell's */
 #define END_WAIT_MS 2000 /* for ssh to end */
 
 static const char script[] =
@@ -120,7 +121,7 @@ static void link_become_ssh(const char *host, int sock, pid_t parent)
 		execlp("ssh", "ssh", "-Txa", "-oClearAllForwardings=yes", host, "sh", NULL);
 	}
 	fprintf(stderr, "sonda: cannot run ssh: %s\n", strerror(errno));
-	_exit(127);
+	_exit(EXIT_NO_PROGRAM);
 }
 
 /* Waits for the end of ssh, which has no connection to us any more. Returns its status. */
@@ -164,6 +165,7 @@ static void link_fail(struct host_link *l, const char *why)
 static void link_fail_at_end(struct host_link *l)
 {
 	bool was_ready = l->state == READY, was_copying = l->state == COPYING;
+	bool was_asking = l->state == ASKING;
 	struct err_text why;
 	int status, code;
 
@@ -176,6 +178,8 @@ static void link_fail_at_end(struct host_link *l)
 		err_set(&why, 0, "the remote shell exited with code %d: %s", code, l->first_line);
 	else if (code == 255)
 		err_set(&why, 0, "ssh cannot connect (exit code 255)");
+	else if (code == EXIT_NO_PROGRAM && was_asking)
+		err_set(&why, 0, "ssh or the remote shell was not found (exit code %d)", code);
 	else
 		err_set(&why, 0, "sonda could not be %s on the remote machine (exit code %d)",
 			was_copying ? "copied and started" : "started", code);
