@@ -87,6 +87,10 @@ ship --from "$TMP/from" --credentials "$STORE/keys" "$TMP/spool" && flock "$TMP/
 [ $? = 1 ] && grep -q 'another sonda ship uploads from the spool' "$TMP/err"
 verdict "a second process with the same spool is refused" $?
 
+begin
+ship --from "$TMP/from" "$TMP/spool" 's3://bucket/a=b/=c' && ask_store state | sed 's,^a=b/=c/,fleet/,' | diff "$TMP/expected" - >"$TMP/diff"
+verdict "a prefix with '=', which curl would sign wrongly" $? "$TMP/diff" "$TMP/err"
+
 # ---- kills ----
 
 begin
@@ -139,6 +143,7 @@ chmod 644 "$TMP/keys"
 fails "keys that others may read are refused" 1 "chmod 600" --once --endpoint "http://127.0.0.1:$PORT" --credentials "$TMP/keys" "$TMP/spool" "$URL"
 fails "http to another machine is refused" 2 "allow-http" --endpoint http://example.com "$TMP/spool" "$URL"
 fails "a bucket has a name" 2 "is not a valid bucket name" "$TMP/spool" s3://x
+fails "a prefix has plain characters" 2 "is not a valid prefix" "$TMP/spool" 's3://bucket/a b'
 fails "a machine has a plain name" 2 "must begin with a letter" --machine 007 "$TMP/spool" "$URL"
 fails "there is something to do" 2 "is given" "$TMP/spool"
 exit $BAD
