@@ -5,6 +5,7 @@
  */
 #include "analyze/import/event_rules.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "analyze/import/remembered.h"
@@ -127,7 +128,8 @@ static uint32_t syscall_string(struct import *im, const struct machine *m, uint6
 {
 	char name[SYSCALL_NAME_MAX];
 
-	syscall_name(m->arch, (uint32_t)number, name);
+	if (syscall_name(m->arch, (uint32_t)number, name) < 0)
+		im->store->budget.error = -ENOMEM;
 	if (name[0])
 		return strings_intern_f(&im->store->strings, "sys_%s", name);
 	return strings_intern_f(&im->store->strings, "sys_%u", (unsigned)number);

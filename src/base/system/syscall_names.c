@@ -162,12 +162,16 @@ int syscall_number(const char *name, bool compat)
 	return syscall_names_resolve_number(compat ? find_compat_arch(native) : native, name);
 }
 
-/* Copies the name to ret, cut to len bytes. Zeroes the rest of ret. */
-static void syscall_names_resolve_name(uint32_t arch, uint32_t nr, char *ret, size_t len)
+/* Copies the name to ret, cut to len bytes. Zeroes the rest of ret. Returns 0 or -ENOMEM. */
+static int syscall_names_resolve_name(uint32_t arch, uint32_t nr, char *ret, size_t len)
 {
-	_cleanup_(freep) char *name = arch ? seccomp_syscall_resolve_num_arch(arch, (int)nr) : NULL;
-	const char *found = name;
+	_cleanup_(freep) char *name = NULL;
+	const char *found;
+	int error;
 
+	errno = 0;
+	found = name = arch ? seccomp_syscall_resolve_num_arch(arch, (int)nr) : NULL;
+	error = name ? 0 : errno; /* that of strdup(): an unknown number sets none */
 	for (unsigned i = 0; arch && !found && i < ARRAY_SIZE(recent); i++)
 		if (recent[i].nr == nr && (!recent[i].arch || recent[i].arch == arch) &&
 		    numbers_are_common(arch))
@@ -175,6 +179,7 @@ static void syscall_names_resolve_name(uint32_t arch, uint32_t nr, char *ret, si
 	memset(ret, 0, len);
 	if (found)
 		memcpy(ret, found, MIN(len, strlen(found)));
+	return error == ENOMEM ? -ENOMEM : 0;
 }
 
 void syscall_compat_name(uint32_t nr, char *ret, size_t len)
@@ -192,10 +197,10 @@ static uint32_t resolve_arch(const char *machine)
 	return seccomp_arch_resolve_name(machine);
 }
 
-void syscall_name(const char *machine, uint32_t nr, char ret[static SYSCALL_NAME_MAX])
+int syscall_name(const char *machine, uint32_t nr, char ret[static SYSCALL_NAME_MAX])
 {
 	uint32_t arch = machine ? resolve_arch(machine) : seccomp_arch_native();
 
-	syscall_names_resolve_name(arch, nr, ret, SYSCALL_NAME_MAX - 1);
 	ret[SYSCALL_NAME_MAX - 1] = '\0';
+	return syscall_names_resolve_name(arch, nr, ret, SYSCALL_NAME_MAX - 1);
 }

@@ -26,5 +26,6 @@ int syscall_number(const char *name, bool compat);
  * zeros, so there is no NUL after a name of len bytes. Writes only zeros for an unknown number. */
 void syscall_compat_name(uint32_t nr, char *ret, size_t len);
 /* Writes the bare name of a number, always with a NUL; "" if the number or the machine is unknown.
- * machine: as uname(2) reports it, such as "aarch64"; NULL: this machine. */
-void syscall_name(const char *machine, uint32_t nr, char ret[static SYSCALL_NAME_MAX]);
+ * machine: as uname(2) reports it, such as "aarch64"; NULL: this machine. Returns 0, or -ENOMEM
+ * with "". */
+int syscall_name(const char *machine, uint32_t nr, char ret[static SYSCALL_NAME_MAX]);
