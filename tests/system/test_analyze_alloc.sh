@@ -12,16 +12,19 @@ nm -D "$B/bin/sonda" | grep -q __asan && { echo "a sanitizer has an allocator of
 
 # An incomplete output, and a signal of sonda, end in a signal of the shell, which nth_alloc reports with its n.
 cat >"$TMP/complete" <<END
+rm -f "$TMP/file"
 LD_PRELOAD='$preload' NTH_ALLOC_FILE='$TMP/numbers' NTH_ALLOC_PROGRAM=sonda ${SHOWS:+NTH_ALLOC_SHOWS=1} "\$@" >"$TMP/out"
 status=\$?
 [ \$status -lt 128 ] || kill -ABRT \$\$
+[ \$status != 0 ] || [ ! -e "$TMP/file" ] || mv "$TMP/file" "$TMP/out"
 [ \$status != 0 ] || cmp "$TMP/out" "$TMP/whole" >&2 || kill -ABRT \$\$
 exit \$status
 END
 
-sweep() { # NAME ARGUMENT...: of sonda
+sweep() { # NAME ARGUMENT...: of sonda, whose output is standard output or the file "$TMP/file"
   truncate -s 64 "$TMP/numbers"
-  "$B/bin/sonda" "${@:2}" >"$TMP/whole" 2>"$TMP/err" && [ -s "$TMP/whole" ] &&
+  rm -f "$TMP/file"
+  "$B/bin/sonda" "${@:2}" >"$TMP/whole" 2>"$TMP/err" && { [ ! -e "$TMP/file" ] || mv "$TMP/file" "$TMP/whole"; } && [ -s "$TMP/whole" ] &&
     "$nth" "$TMP/numbers" 0 "$every" -- sh "$TMP/complete" "$B/bin/sonda" "${@:2}" >"$TMP/log" 2>"$TMP/err"
   verdict "$1" $? "$TMP/log" "$TMP/err"
   tail -n 1 "$TMP/log" | sed 's/^/# /'
@@ -35,6 +38,9 @@ sweep "sonda export --json of kernel events" export --json -o - "$generic"
 sweep "sonda export --json of track events" export --json -o - "$TMP/tracks"
 sweep "sonda export --folded sched" export --folded sched -o - "$kernel"
 sweep "sonda export --folded slices" export --folded slices -o - "$TMP/tracks"
+sweep "sonda export --parquet" export --parquet -o - "$kernel"
+sweep "sonda export --csv" export --csv -o - "$kernel"
+sweep "sonda export --sqlite" export --sqlite -o "$TMP/file" "$generic"
 sweep "sonda report" report --json "$kernel"
 sweep "sonda report slices" report --json slices "$TMP/tracks"
 sweep "sonda report --html" report --html -o - "$generic"

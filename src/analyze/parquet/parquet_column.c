@@ -111,7 +111,10 @@ uint32_t parquet_column_number_text(struct parquet_column *c, const char *s, siz
 	like.at = (uint32_t)c->bytes.len;
 	c->texts[c->n_texts] = like;
 	strbuf_add(&c->bytes, s, len);
-	c->failed |= c->bytes.failed;
+	if (c->bytes.failed) {
+		c->failed = true;
+		return 0;
+	}
 	c->slots[i] = (uint32_t)++c->n_texts;
 	return *guess = (uint32_t)c->n_texts - 1;
 }

@@ -370,6 +370,17 @@ static void write_dictionary(struct parquet_file *f, const struct parquet_column
 	write_page(f, k, PAGE_DICTIONARY, f->n_entries, PARQUET_PLAIN);
 }
 
+/* Sets the statistics of a range. Returns false if it has none. */
+static bool put_statistics(struct parquet_file *f, const struct parquet_column *c,
+			   struct parquet_range range, struct strbuf *least, struct strbuf *most)
+{
+	bool is_put = parquet_column_put_range(c, range, least, most);
+
+	if (least->failed || most->failed)
+		f->error = f->error ?: -ENOMEM;
+	return is_put;
+}
+
 /* Cuts a chunk into pages. */
 static void list_pages(struct parquet_file *f, const struct parquet_column *c, struct chunk *k)
 {
@@ -387,7 +398,7 @@ static void list_pages(struct parquet_file *f, const struct parquet_column *c, s
 			for (uint32_t i = 0; i < p->rows; i++)
 				p->values += c->cells.is_set[row + i];
 		p->range = parquet_column_find_range(c, c->cells.values + value, p->values);
-		p->has_range = parquet_column_put_range(c, p->range, &p->least, &p->most);
+		p->has_range = put_statistics(f, c, p->range, &p->least, &p->most);
 		value += p->values;
 	}
 }
@@ -404,7 +415,7 @@ static void write_chunk(struct parquet_file *f, struct parquet_column *c, struct
 	}
 	list_pages(f, c, k);
 	range = join_page_ranges(c, k);
-	k->has_range = parquet_column_put_range(c, range, &k->least, &k->most);
+	k->has_range = put_statistics(f, c, range, &k->least, &k->most);
 	choose_layout(f, c, &range, &k->layout);
 	if (k->layout.encoding == PARQUET_RLE_DICTIONARY)
 		write_dictionary(f, c, k);
@@ -644,7 +655,9 @@ static void write_footer(struct parquet_file *f)
 	thrift_begin_list(&t, 4, THRIFT_STRUCT, f->n_groups);
 	for (size_t i = 0; i < f->n_groups; i++)
 		put_row_group(f, &f->groups[i], &t);
-	if (f->n_metadata && !f->metadata.failed)
+	if (f->metadata.failed)
+		f->error = f->error ?: -ENOMEM;
+	else if (f->n_metadata)
 		put_metadata(f, &t);
 	thrift_text(&t, 6, "sonda version " SONDA_VERSION);
 	thrift_begin_list(&t, 7, THRIFT_STRUCT, f->n_columns);

@@ -63,10 +63,10 @@ struct parquet_choice {
 /* Like export_parquet(); choice NULL: all tables. */
 int export_parquet_chosen(const struct trace_tables *t, const struct parquet_choice *choice,
 			  const struct export_dir *to, struct err_text *e);
-/* Return the trace's uuid, and its losses as a JSON object, which the caller frees; NULL: it has
- * none, or memory runs out. */
-char *export_read_uuid(const struct trace_tables *t);
-char *export_read_losses(const struct trace_tables *t);
+/* Set the trace's uuid, and its losses as a JSON object, which the caller frees; NULL: it has none.
+ * Return 0 or -ENOMEM. */
+int export_read_uuid(const struct trace_tables *t, char **ret);
+int export_read_losses(const struct trace_tables *t, char **ret);
 
 /* Writes all tables into the hidden file, an SQLite database. Returns 0, or -errno and sets e. */
 int export_sqlite(const struct trace_tables *t, const struct out_path *out, struct err_text *e);

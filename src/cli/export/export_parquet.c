@@ -42,20 +42,21 @@ struct parquet_export {
 static int read_clock_offsets(struct parquet_export *x)
 {
 	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;
+	int step;
 
 	if (sqlite3_prepare_v2(x->t->db,
 			       "select ts, clock_value - ts from clock_snapshot where clock_name = "
 			       "'REALTIME' and coalesce(machine_id, 0) = 0 order by ts",
 			       -1, &st, NULL) != SQLITE_OK)
 		return -ENOMEM;
-	while (sqlite3_step(st) == SQLITE_ROW) {
+	while ((step = sqlite3_step(st)) == SQLITE_ROW) {
 		if (array_reserve(&x->offsets, &x->cap_offsets, x->n_offsets + 1,
 				  sizeof(*x->offsets)))
 			return -ENOMEM;
 		x->offsets[x->n_offsets++] = (struct realtime_offset){sqlite3_column_int64(st, 0),
 								      sqlite3_column_int64(st, 1)};
 	}
-	return 0;
+	return step == SQLITE_DONE ? 0 : -ENOMEM;
 }
 
 /* Converts a time by the last snapshot before it, else by the first one. Returns false if there is
@@ -463,19 +464,29 @@ static int write_table_file(struct parquet_export *x, sqlite3_stmt *st, const ch
 }
 
 /* Without a choice, all tables are written, also those without rows. */
-static bool is_table_chosen(const struct parquet_export *x, const char *name)
+static bool is_table_listed(const struct parquet_export *x, const char *name)
+{
+	for (size_t i = 0; x->choice && i < x->choice->n_tables; i++)
+		if (!strcmp(x->choice->tables[i], name))
+			return true;
+	return !x->choice;
+}
+
+/* Returns 1, 0, or -EIO and sets the error's text. */
+static int has_rows(const struct parquet_export *x, const char *name)
 {
 	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;
 	char statement[96];
-	bool is_listed = false;
+	int r;
 
-	if (!x->choice)
-		return true;
-	for (size_t i = 0; !is_listed && i < x->choice->n_tables; i++)
-		is_listed = !strcmp(x->choice->tables[i], name);
 	snprintf(statement, sizeof(statement), "select 1 from \"%.64s\" limit 1", name);
-	return is_listed && sqlite3_prepare_v2(x->t->db, statement, -1, &st, NULL) == SQLITE_OK &&
-	       sqlite3_step(st) == SQLITE_ROW;
+	r = sqlite3_prepare_v2(x->t->db, statement, -1, &st, NULL);
+	if (r == SQLITE_OK)
+		r = sqlite3_step(st);
+	return r == SQLITE_ROW ? 1
+	       : r == SQLITE_DONE
+		       ? 0
+		       : err_set(x->e, -EIO, "table %s: %s", name, sqlite3_errmsg(x->t->db));
 }
 
 static int write_parquet(void *ctx, const char *name, const char *sql)
@@ -486,8 +497,11 @@ static int write_parquet(void *ctx, const char *name, const char *sql)
 	int r, closed;
 	FILE *to;
 
-	if (export_is_alias(name) || !is_table_chosen(x, name))
+	if (export_is_alias(name) || !is_table_listed(x, name))
 		return 0;
+	r = x->choice ? has_rows(x, name) : 1;
+	if (r <= 0)
+		return r;
 	snprintf(statement, sizeof(statement), "select * from \"%.64s\"", name);
 	snprintf(file, sizeof(file), "%.64s.parquet", name);
 	if (sqlite3_prepare_v2(x->t->db, statement, -1, &st, NULL) != SQLITE_OK)
@@ -500,28 +514,37 @@ static int write_parquet(void *ctx, const char *name, const char *sql)
 	return r < 0 ? r : closed;
 }
 
-/* Returns the only text that a statement yields, which the caller frees; NULL: there is none. */
-static char *select_text(sqlite3 *db, const char *sql)
+/* Sets the only text that a statement yields, which the caller frees; NULL: there is none. Returns
+ * 0 or -ENOMEM. */
+static int select_text(sqlite3 *db, const char *sql, char **ret)
 {
 	_cleanup_(sqlite3_finalizep) sqlite3_stmt *st = NULL;
-	const char *text = NULL;
+	int step = SQLITE_ERROR;
 
-	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK &&
-	    sqlite3_step(st) == SQLITE_ROW)
-		text = (const char *)sqlite3_column_text(st, 0);
-	return text ? strdup(text) : NULL;
+	*ret = NULL;
+	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK)
+		step = sqlite3_step(st);
+	if (step == SQLITE_ROW && sqlite3_column_type(st, 0) != SQLITE_NULL) {
+		const char *text = (const char *)sqlite3_column_text(st, 0);
+
+		*ret = text ? strdup(text) : NULL;
+		return *ret ? 0 : -ENOMEM;
+	}
+	return step == SQLITE_ROW || step == SQLITE_DONE ? 0 : -ENOMEM;
 }
 
-char *export_read_uuid(const struct trace_tables *t)
+int export_read_uuid(const struct trace_tables *t, char **ret)
 {
-	return select_text(t->db, "select str_value from metadata where name = 'trace_uuid'");
+	return select_text(t->db, "select str_value from metadata where name = 'trace_uuid'", ret);
 }
 
-char *export_read_losses(const struct trace_tables *t)
+int export_read_losses(const struct trace_tables *t, char **ret)
 {
 	return select_text(
-		t->db, "select json_group_object(name || coalesce('[' || idx || ']', ''), value) "
-		       "from stats where value > 0 and severity in ('error', 'data_loss')");
+		t->db,
+		"select json_group_object(name || coalesce('[' || idx || ']', ''), value) "
+		"from stats where value > 0 and severity in ('error', 'data_loss')",
+		ret);
 }
 
 int export_parquet_chosen(const struct trace_tables *t, const struct parquet_choice *choice,
@@ -530,10 +553,14 @@ int export_parquet_chosen(const struct trace_tables *t, const struct parquet_cho
 	struct parquet_export x = {.t = t, .to = to, .choice = choice, .e = e};
 	int r = read_clock_offsets(&x);
 
-	x.uuid = choice ? strdup(choice->uuid) : export_read_uuid(t);
-	x.losses = export_read_losses(t);
-	r = r < 0 || (choice && !x.uuid) ? err_set(e, -ENOMEM, "out of memory")
-					 : export_for_each_table(t->db, 't', write_parquet, &x, e);
+	if (r == 0 && choice)
+		r = (x.uuid = strdup(choice->uuid)) ? 0 : -ENOMEM;
+	else if (r == 0)
+		r = export_read_uuid(t, &x.uuid);
+	if (r == 0)
+		r = export_read_losses(t, &x.losses);
+	r = r < 0 ? err_set(e, r, "out of memory")
+		  : export_for_each_table(t->db, 't', write_parquet, &x, e);
 	if (r == 0)
 		r = export_for_each_table(t->db, 'v', write_parquet, &x, e);
 	free(x.uuid);

@@ -183,10 +183,10 @@ static int copy_view(void *ctx, const char *name, const char *sql)
 	struct copy *c = ctx;
 	sqlite3_stmt *st = NULL;
 	char query[160];
-	int r;
+	int r = export_tables_run(c, c->file, sql);
 
-	if (sqlite3_exec(c->file, sql, NULL, NULL, NULL) != SQLITE_OK)
-		return export_tables_run(c, c->file, sql);
+	if (r < 0)
+		return r;
 	snprintf(query, sizeof(query), "select * from \"%.64s\"", name);
 	r = sqlite3_prepare_v2(c->file, query, -1, &st, NULL);
 	sqlite3_finalize(st);

@@ -34,20 +34,23 @@ static void spool_tables_confine(void)
 	(void)helper_confine(NULL, 0, &list);
 }
 
-static void read_start(const struct trace_tables *t, struct spool_facts *f)
+/* Returns 0 or -ENOMEM. */
+static int read_start(const struct trace_tables *t, struct spool_facts *f)
 {
 	static const char sql[] =
 		"select s.clock_value + (b.start_ts - s.ts) from clock_snapshot s, trace_bounds b "
 		"where s.clock_name = 'REALTIME' and coalesce(s.machine_id, 0) = 0 "
 		"order by s.ts limit 1";
 	sqlite3_stmt *st = NULL;
+	int step = SQLITE_ERROR;
 
-	if (sqlite3_prepare_v2(t->db, sql, -1, &st, NULL) == SQLITE_OK &&
-	    sqlite3_step(st) == SQLITE_ROW) {
-		f->has_start = true;
+	if (sqlite3_prepare_v2(t->db, sql, -1, &st, NULL) == SQLITE_OK)
+		step = sqlite3_step(st);
+	f->has_start = step == SQLITE_ROW;
+	if (f->has_start)
 		f->start_realtime_ns = sqlite3_column_int64(st, 0);
-	}
 	sqlite3_finalize(st);
+	return step == SQLITE_ROW || step == SQLITE_DONE ? 0 : -ENOMEM;
 }
 
 /*
@@ -78,11 +81,25 @@ static int make_wait_lengths(const struct trace_tables *t, struct err_text *e)
 		       : err_set(e, -EIO, "table program_wait_length: %s", sqlite3_errmsg(t->db));
 }
 
-static void copy_and_free_text(char *text, char *ret, size_t size)
+static int read_text(const struct trace_tables *t,
+		     int (*read)(const struct trace_tables *t, char **ret), char *ret, size_t size)
 {
+	char *text;
+	int r = read(t, &text);
+
 	if (text && strlen(text) < size)
 		strcpy(ret, text);
 	free(text);
+	return r;
+}
+
+static int read_facts(const struct trace_tables *t, struct spool_facts *f)
+{
+	int r = read_start(t, f);
+
+	if (r == 0)
+		r = read_text(t, export_read_uuid, f->trace_uuid, sizeof(f->trace_uuid));
+	return r < 0 ? r : read_text(t, export_read_losses, f->losses, sizeof(f->losses));
 }
 
 static int make_tables(const struct spool_tables_job *job, struct spool_facts *f,
@@ -96,10 +113,8 @@ static int make_tables(const struct spool_tables_job *job, struct spool_facts *f
 
 	if (r < 0)
 		return r;
-	read_start(&tables, f);
-	copy_and_free_text(export_read_uuid(&tables), f->trace_uuid, sizeof(f->trace_uuid));
-	copy_and_free_text(export_read_losses(&tables), f->losses, sizeof(f->losses));
-	r = make_wait_lengths(&tables, e);
+	r = read_facts(&tables, f);
+	r = r < 0 ? err_set(e, r, "out of memory") : make_wait_lengths(&tables, e);
 	if (r == 0)
 		r = export_parquet_chosen(&tables, &choice, &to, e);
 	trace_tables_close(&tables);
