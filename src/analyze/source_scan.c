@@ -111,9 +111,10 @@ static bool scan_count(uint64_t *count, uint32_t field, const struct pb_field *m
 }
 
 /* Stores a counter of a family that is reported repeatedly and only grows. */
-static void store_counted(struct source_scan *s, const char *family, const char *what, uint64_t n)
+static void store_counted_as(struct source_scan *s, const char *family, const char *what,
+			     uint64_t n, bool is_limit)
 {
-	struct source_counted new = {.n = n};
+	struct source_counted new = {.n = n, .is_limit = is_limit};
 	size_t i = 0;
 
 	snprintf(new.family, sizeof(new.family), "%s", family);
@@ -128,20 +129,27 @@ static void store_counted(struct source_scan *s, const char *family, const char 
 	s->counted[i].n = MAX(s->counted[i].n, n);
 }
 
+static void store_counted(struct source_scan *s, const char *family, const char *what, uint64_t n)
+{
+	store_counted_as(s, family, what, n, false);
+}
+
 static bool scan_failure(struct source_scan *s, const struct pb_field *message)
 {
 	char line[NAME_LIST_MAX_LEN + 64], what_text[NAME_LIST_MAX_LEN / 4 + 1],
 		reason_text[NAME_LIST_MAX_LEN / 4 * 3 + 1];
 	struct pb_field what = {0}, reason = {0};
 	uint64_t count = 0;
+	bool is_limit = false;
 	bool ok = pb_read(message, PB_TO(PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, &what),
 			  PB_TO(PB_EBPF_COUNTERS_STATS_FAILURE_REASON, &reason),
-			  PB_TO(PB_EBPF_COUNTERS_STATS_FAILURE_COUNT, &count));
+			  PB_TO(PB_EBPF_COUNTERS_STATS_FAILURE_COUNT, &count),
+			  PB_TO(PB_EBPF_COUNTERS_STATS_FAILURE_IS_LIMIT, &is_limit));
 
 	packet_copy_text(&what, what_text, sizeof(what_text));
 	packet_copy_text(&reason, reason_text, sizeof(reason_text));
 	if (count) {
-		store_counted(s, what_text, reason_text, count);
+		store_counted_as(s, what_text, reason_text, count, is_limit);
 		return ok;
 	}
 	snprintf(line, sizeof(line), "%s: %s", what_text, reason_text);
@@ -213,6 +221,7 @@ static void store_waits_error(struct source_scan *s, const struct pb_field *erro
 static bool scan_waits(struct source_scan *s, const struct pb_field *message)
 {
 	uint64_t left_out = 0, ring_full = 0, no_begin = 0, no_end = 0, no_total = 0, lost = 0;
+	uint64_t stackless = 0;
 	struct pb_field error = {0};
 	uint32_t ppm = 0;
 	bool ok = pb_read(
@@ -221,23 +230,29 @@ static bool scan_waits(struct source_scan *s, const struct pb_field *message)
 		PB_TO(PB_WAITS_STATS_RING_FULL, &ring_full),
 		PB_TO(PB_WAITS_STATS_NO_BEGIN, &no_begin), PB_TO(PB_WAITS_STATS_NO_END, &no_end),
 		PB_TO(PB_WAITS_STATS_NO_TOTAL, &no_total), PB_TO(PB_WAITS_STATS_STACKS_LOST, &lost),
-		PB_TO(PB_WAITS_STATS_USER_STACKS_REFUSED, &s->stackless_waits),
+		PB_TO(PB_WAITS_STATS_USER_STACKS_REFUSED, &stackless),
 		PB_TO(PB_WAITS_STATS_MACHINE_PPM, &ppm));
 	const struct {
 		uint64_t n;
 		const char *what;
-	} losses[] = {
-		{left_out, "long waits without a slice: more than max_per_second (--waits rate=N)"},
-		{ring_full, "long waits without a slice: the ring was full"},
-		{no_begin, "missing waits: no memory to record their start"},
-		{no_end, "missing waits: their end was not seen"},
-		{no_total, "waits missing from the totals: the table was full"},
-		{lost, "missing stacks: no room"},
+		bool is_limit;
+	} numbers[] = {
+		{left_out, "long waits without a slice: more than max_per_second (--waits rate=N)",
+		 true},
+		{stackless,
+		 "waits without a user stack: more than user_stacks_per_second (--waits stacks=N)",
+		 true},
+		{ring_full, "long waits without a slice: the ring was full", false},
+		{no_begin, "missing waits: no memory to record their start", false},
+		{no_end, "missing waits: their end was not seen", false},
+		{no_total, "waits missing from the totals: the table was full", false},
+		{lost, "missing stacks: no room", false},
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(losses); i++)
-		if (losses[i].n)
-			store_counted(s, "waits", losses[i].what, losses[i].n);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (numbers[i].n)
+			store_counted_as(s, "waits", numbers[i].what, numbers[i].n,
+					 numbers[i].is_limit);
 	if (ppm)
 		store_cost(s, "waits", ppm);
 	store_waits_error(s, &error);

@@ -26,13 +26,15 @@ struct source_refusals {
 	uint64_t tracks;
 };
 
-/* Counted losses of the eBPF families, by family and kind; further ones are omitted. */
+/* Numbers of what the eBPF families lost or left out, by family and kind; further ones are
+ * omitted. */
 #define SOURCE_SCAN_COUNTED 32u
 
 struct source_counted {
 	char family[96]; /* or the name of a histogram */
 	char what[160]; /* "waits that could not be counted: out of memory" */
 	uint64_t n;
+	bool is_limit; /* a limit of the config left them out: no loss */
 };
 
 /* Zero-initialise; source_scan_deinit frees. */
@@ -41,7 +43,7 @@ struct source_scan {
 	struct name_list refusals; /* "'linux.perf' recorded nothing: Permission denied" */
 	/* eBPF families that do not run: "runq: the kernel has no BTF" */
 	struct name_list uncounted;
-	struct source_counted counted[SOURCE_SCAN_COUNTED]; /* losses of the eBPF counters */
+	struct source_counted counted[SOURCE_SCAN_COUNTED];
 	size_t n_counted;
 	struct name_list ebpf_costs; /* "runq 0.212 %", of the machine's CPU time */
 	uint64_t ebpf_ppm; /* share of the machine's CPU time, the sum over all families */
@@ -52,7 +54,6 @@ struct source_scan {
 	struct {
 		uint64_t evicted, refused, left_out, cut; /* files; as in UnwindStats */
 	} unwind; /* what the tables for user stacks had no room for */
-	uint64_t stackless_waits; /* those without a user stack, above a limit of the config */
 	uint64_t absent_texts; /* strings of linux.syscalls that were not in memory */
 	uint64_t refused_tracks; /* tracks of tasks that linux.process_stats had no room for */
 	struct source_refusals refused[SOURCE_SCAN_SOURCES]; /* by sources of polled counters */

@@ -59,7 +59,7 @@ static void set_missed_track(struct program_cost *c, struct ebpf_run *r)
 	ebpf_errors_set_count(
 		r->errors, r->family->name,
 		"program runs that the kernel skipped: another one was already running on the CPU",
-		missed);
+		missed, false);
 	tracks_set(r->tracks, r->cost.missed_track, (int64_t)missed);
 }
 

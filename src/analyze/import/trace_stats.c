@@ -118,7 +118,8 @@ void tokenize_waits_stats(struct import *im, const struct pb_field *message)
 		PB_TO(PB_WAITS_STATS_NO_BEGIN, &no_begin), PB_TO(PB_WAITS_STATS_NO_END, &no_end),
 		PB_TO(PB_WAITS_STATS_NO_TOTAL, &no_total),
 		PB_TO(PB_WAITS_STATS_USER_STACKS_REFUSED, &stackless));
-	stats_add(s, STAT_SONDA_WAITS_LEFT_OUT, STAT_NO_INDEX, (int64_t)(left_out + ring_full));
+	stats_add(s, STAT_SONDA_WAITS_LEFT_OUT, STAT_NO_INDEX, (int64_t)left_out);
+	stats_add(s, STAT_SONDA_WAITS_RING_FULL, STAT_NO_INDEX, (int64_t)ring_full);
 	stats_add(s, STAT_SONDA_WAITS_MISSING, STAT_NO_INDEX,
 		  (int64_t)(no_begin + no_end + no_total));
 	stats_add(s, STAT_SONDA_WAITS_WITHOUT_STACK, STAT_NO_INDEX, (int64_t)stackless);

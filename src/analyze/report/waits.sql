@@ -83,7 +83,8 @@ LIMIT :top + :more
 -- @of_trace
 -- @note single waits above a limit; waits missing from every table; totals without a user stack
 WITH v AS (
-  SELECT sum(iif(name = 'sonda_waits_left_out', value, 0)) AS single_waits,
+  SELECT sum(iif(name IN ('sonda_waits_left_out', 'sonda_waits_ring_full'), value, 0)) AS
+        single_waits,
       sum(iif(name = 'sonda_waits_missing', value, 0)) AS not_counted,
       sum(iif(name = 'sonda_waits_without_stack', value, 0)) AS without_user_stack
   FROM stats)

@@ -306,10 +306,13 @@ static void add_polled_losses(const struct record_facts *f, struct losses *ret)
 	for (size_t i = 0; i < s->n_refused; i++)
 		add_counted_loss(ret, s->refused[i].source, s->refused[i].tracks, tracks, dropped);
 	add_counted_loss(ret, "processes", s->refused_tracks, tracks, dropped);
-	for (size_t i = 0; i < s->n_counted; i++)
+	for (size_t i = 0; i < s->n_counted; i++) {
+		if (s->counted[i].is_limit) /* a note of the summary */
+			continue;
 		strbuf_printf(
 			&losses_add(ret, s->counted[i].family, s->counted[i].n, "counts")->text,
 			"%s %s", str_thousands(s->counted[i].n, number), s->counted[i].what);
+	}
 }
 
 static void add_perf_losses(const struct record_facts *f, struct losses *ret)

@@ -85,6 +85,18 @@ static void add_unwind_note(const struct source_scan *s, struct strbuf *lines)
 		      (unsigned long long)s->unwind.left_out);
 }
 
+/* What a limit of the config left out is no loss: the totals include it. */
+static void add_limit_notes(const struct source_scan *s, struct strbuf *lines)
+{
+	char number[32];
+
+	for (size_t i = 0; i < s->n_counted; i++)
+		if (s->counted[i].is_limit)
+			strbuf_printf(lines, "%s: %s %s; their time is counted\n",
+				      s->counted[i].family, str_thousands(s->counted[i].n, number),
+				      s->counted[i].what);
+}
+
 /* Appends a line for each note. */
 static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 {
@@ -101,11 +113,7 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 		strbuf_printf(lines, "packets that this summary could not read: %llu\n",
 			      (unsigned long long)s->bad_packets);
 	add_unwind_note(&s->sources, lines);
-	if (s->sources.stackless_waits)
-		strbuf_printf(lines,
-			      "waits without a user stack: %llu, over the limit "
-			      "user_stacks_per_second (--waits stacks=N); their time is counted\n",
-			      (unsigned long long)s->sources.stackless_waits);
+	add_limit_notes(&s->sources, lines);
 	if (s->sources.absent_texts)
 		strbuf_printf(lines,
 			      "system calls with an address in place of a string that was not in "

@@ -43,7 +43,7 @@ void ebpf_errors_add(struct ebpf_errors *t, const char *what, const char *fmt, .
 }
 
 void ebpf_errors_set_count(struct ebpf_errors *t, const char *what, const char *reason,
-			   uint64_t count)
+			   uint64_t count, bool is_limit)
 {
 	_cleanup_(freep) char *w = NULL, *r = NULL;
 
@@ -60,6 +60,7 @@ void ebpf_errors_set_count(struct ebpf_errors *t, const char *what, const char *
 	t->all[t->n].what = TAKE_PTR(w);
 	t->all[t->n].reason = TAKE_PTR(r);
 	t->all[t->n].count = count;
+	t->all[t->n].is_limit = is_limit;
 	t->all[t->n++].written_count = 0;
 }
 
@@ -77,6 +78,8 @@ static void write_error(struct ebpf_errors *t, size_t i, struct pb_enc *e)
 	pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_REASON, t->all[i].reason);
 	if (t->all[i].count)
 		pb_enc_u64(e, PB_EBPF_COUNTERS_STATS_FAILURE_COUNT, t->all[i].count);
+	if (t->all[i].is_limit)
+		pb_enc_bool(e, PB_EBPF_COUNTERS_STATS_FAILURE_IS_LIMIT, true);
 	pb_enc_close(e);
 	t->all[i].written_count = t->all[i].count;
 }

@@ -20,6 +20,7 @@ struct ebpf_errors {
 	struct {
 		char *what, *reason; /* owned */
 		uint64_t count, written_count; /* 0: no count */
+		bool is_limit;
 	} all[EBPF_ERRORS_MAX];
 	size_t n, written;
 };
@@ -32,10 +33,10 @@ void ebpf_errors_add(struct ebpf_errors *t, const char *what, const char *fmt, .
 	__attribute__((format(printf, 3, 4)));
 /*
  * Reports a number of errors so far. reason is borrowed for the call. They are not logged: the
- * trace has the number.
+ * trace has the number. is_limit: a limit of the config left them out, which is not a loss.
  */
 void ebpf_errors_set_count(struct ebpf_errors *t, const char *what, const char *reason,
-			   uint64_t count);
+			   uint64_t count, bool is_limit);
 /*
  * Writes new errors, and counts that have doubled, as one packet; with at_end all counts that have
  * grown. No packet of the writer may be open.

@@ -249,11 +249,12 @@ static int histogram_read(struct ebpf_run *r)
 		e = map_each(&s->map, histogram_add_element, r);
 	if (s->lost.no_key)
 		ebpf_errors_set_count(r->errors, r->family->name,
-				      "values not counted: no room for their key", s->lost.no_key);
+				      "values not counted: no room for their key", s->lost.no_key,
+				      false);
 	if (s->lost.no_begin)
 		ebpf_errors_set_count(r->errors, r->family->name,
 				      "times not counted: no room for their start",
-				      s->lost.no_begin);
+				      s->lost.no_begin, false);
 	/* A histogram without values is in the trace, too. */
 	if (!s->e && (!s->has_packet || memcmp(&s->lost, &s->lost_written, sizeof(s->lost)) != 0))
 		histogram_begin_packet(r, s);

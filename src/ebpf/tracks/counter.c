@@ -113,13 +113,25 @@ void ebpf_remove_timed(const struct ebpf_run *r, const struct ebpf_timed *t)
 	tracks_remove(r->tracks, t->count);
 }
 
-void ebpf_set_lost(const struct ebpf_run *r, uint32_t *track, const char *name,
-		   const char *description, uint64_t lost)
+static void set_absent(const struct ebpf_run *r, uint32_t *track, const char *name,
+		       const char *description, uint64_t n, bool is_limit)
 {
-	if (!lost)
+	if (!n)
 		return;
 	if (*track == TRACK_ROOT)
 		*track = ebpf_add_total(r, r->group, name, description, TRACK_UNIT_COUNT);
-	ebpf_errors_set_count(r->errors, r->family->name, description, lost);
-	tracks_set(r->tracks, *track, (int64_t)lost);
+	ebpf_errors_set_count(r->errors, r->family->name, description, n, is_limit);
+	tracks_set(r->tracks, *track, (int64_t)n);
+}
+
+void ebpf_set_lost(const struct ebpf_run *r, uint32_t *track, const char *name,
+		   const char *description, uint64_t lost)
+{
+	set_absent(r, track, name, description, lost, false);
+}
+
+void ebpf_set_limited(const struct ebpf_run *r, uint32_t *track, const char *name,
+		      const char *description, uint64_t left_out)
+{
+	set_absent(r, track, name, description, left_out, true);
 }

@@ -57,7 +57,9 @@ void ebpf_remove_timed(const struct ebpf_run *r, const struct ebpf_timed *t);
 /*
  * Sets a counter of lost values since the start of the recording, and reports the number as an
  * error in the trace (ebpf_errors_set_count). *track is TRACK_ROOT until there are any. The
- * description explains the loss.
+ * description explains the loss. ebpf_set_limited: a limit of the config left the values out.
  */
 void ebpf_set_lost(const struct ebpf_run *r, uint32_t *track, const char *name,
 		   const char *description, uint64_t lost);
+void ebpf_set_limited(const struct ebpf_run *r, uint32_t *track, const char *name,
+		      const char *description, uint64_t left_out);

@@ -119,17 +119,29 @@ FIXTURE_TEST(a_counted_failure_is_kept_once_with_its_last_number)
 	assert_string_equal(s.sources.counted[0].family, "runq");
 	assert_string_equal(s.sources.counted[0].what, "outliers without a slice");
 	assert_int_equal(s.sources.counted[0].n, 1234);
+	assert_false(s.sources.counted[0].is_limit);
+}
+
+FIXTURE_TEST(what_a_limit_left_out_is_marked)
+{
+	scan("ebpf_counters_stats { failures { what: 'runq' reason: 'outliers' count: 3 "
+	     "is_limit: 1 } }");
+	assert_int_equal(s.sources.n_counted, 1);
+	assert_true(s.sources.counted[0].is_limit);
 }
 
 FIXTURE_TEST(losses_and_cost_of_waits_are_kept)
 {
 	scan("waits_stats { waits: 1000 left_out: 7 stacks_lost: 2 user_stacks_refused: 300 "
 	     "machine_ppm: 1230 error: 'ended early' }");
-	assert_int_equal(s.sources.n_counted, 2);
+	assert_int_equal(s.sources.n_counted, 3);
 	assert_string_equal(s.sources.counted[0].family, "waits");
 	assert_int_equal(s.sources.counted[0].n, 7);
-	assert_int_equal(s.sources.counted[1].n, 2);
-	assert_int_equal(s.sources.stackless_waits, 300);
+	assert_true(s.sources.counted[0].is_limit);
+	assert_int_equal(s.sources.counted[1].n, 300);
+	assert_true(s.sources.counted[1].is_limit);
+	assert_int_equal(s.sources.counted[2].n, 2);
+	assert_false(s.sources.counted[2].is_limit);
 	assert_string_equal(names_of(&s.sources.ebpf_costs), "waits 0.123 %");
 	assert_string_equal(names_of(&s.sources.uncounted), "waits: ended early");
 }

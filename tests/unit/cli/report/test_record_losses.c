@@ -60,9 +60,10 @@ FIXTURE_TEST(test_counters_become_lines)
 		 .lines = "journal: 10,331 lines dropped: they arrived faster than they were "
 			  "recorded\njournal: 2 lines could not be read\n"},
 		{"eBPF programs",
-		 {.sources = {.counted = {{"runq", "outliers without a slice", 1234},
-					  {"block", "requests of devices", 1}},
-			      .n_counted = 2}},
+		 {.sources = {.counted = {{"runq", "outliers without a slice", 1234, false},
+					  {"block", "requests of devices", 1, false},
+					  {"waits", "more than a limit", 5, true}},
+			      .n_counted = 3}},
 		 .lines = "runq: 1,234 outliers without a slice\n"
 			  "block: 1 requests of devices\n"},
 		{"counter tracks of processes",

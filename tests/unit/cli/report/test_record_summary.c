@@ -638,6 +638,20 @@ FIXTURE_TEST(test_snapshots_stand_in_place_of_one_trace)
 	snapshot_log_deinit(&log);
 }
 
+FIXTURE_TEST(what_a_limit_left_out_is_a_note_and_no_loss)
+{
+	facts_ring(&x, 0, 0);
+	event_counts_add(&x.scan.ftrace.counts, 4, 100);
+	x.scan.sources.counted[0] =
+		(struct source_counted){"waits", "long waits without a slice", 1234, true};
+	x.scan.sources.n_counted = 1;
+	check("Recorded 5.00 s on 2 CPUs: 100 events, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 100\n"
+	      "  lost     nothing\n"
+	      "  note     waits: 1,234 long waits without a slice; their time is counted\n",
+	      false, false);
+}
+
 /* Of a ring that is there to go round until a trigger comes. */
 FIXTURE_TEST(test_a_ring_that_went_round_is_no_loss)
 {

@@ -67,16 +67,16 @@ static uint64_t count_in(size_t packet)
 FIXTURE_TEST(numbers_are_written_as_they_grow)
 {
 	capture_log();
-	ebpf_errors_set_count(&errors, "runq", "waits: no room", 3);
+	ebpf_errors_set_count(&errors, "runq", "waits: no room", 3, false);
 	ebpf_errors_write(&errors, false, w);
-	ebpf_errors_set_count(&errors, "runq", "waits: no room", 5);
+	ebpf_errors_set_count(&errors, "runq", "waits: no room", 5, false);
 	ebpf_errors_write(&errors, false, w);
 	assert_int_equal(fake.n, 1);
 	assert_int_equal(count_in(0), 3);
-	ebpf_errors_set_count(&errors, "runq", "waits: no room", 6);
+	ebpf_errors_set_count(&errors, "runq", "waits: no room", 6, false);
 	ebpf_errors_write(&errors, false, w);
 	assert_int_equal(count_in(1), 6);
-	ebpf_errors_set_count(&errors, "runq", "waits: no room", 7);
+	ebpf_errors_set_count(&errors, "runq", "waits: no room", 7, false);
 	ebpf_errors_write(&errors, true, w);
 	ebpf_errors_write(&errors, true, w);
 	assert_int_equal(fake.n, 3);
