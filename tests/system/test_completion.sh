@@ -17,12 +17,14 @@ case "$1 $2" in
 'list presets') printf '[{"kind":"preset","name":"net","title":"Network: packets."},\n{"kind":"preset","name":"io"}]\n' ;;
 'list categories') printf '[{"kind":"category","name":"rendering"}]\n' ;;
 'report latency') [ "$3 $4" = '--by .' ] && echo 'sonda: report latency has no --by .; it has thread, program' >&2 && exit 2 ;;
+'doctor --json') echo '{"checks":[{"check":"btf","verdict":"ok"},{"check":"bpf","verdict":"ok"}]}' ;;
 'sessions --json') echo '{"tracing_sessions":[{"id":1,"unique_session_name":"flight"},{"id":2,"unique_session_name":"other"}]}' ;;
 *) exit 1 ;;
 esac
 SONDA
 chmod +x "$TMP/sonda"
 PATH=$TMP:$PATH
+sources=$PWD/src/cli
 cd "$TMP" && touch here.cfg || exit 2
 
 in_bash() { # WORD...: the last one is completed
@@ -90,6 +92,12 @@ for shell in bash fish zsh; do
   offers $shell runq sonda top --sort ru
   offers $shell sched_switch sonda record --cpu-stacks sched_sw
   offers $shell never sonda report --color n
+  offers $shell --subbuf sonda record --sub
+  offers $shell btf sonda doctor bt
+  offers $shell slices sonda export --folded sl
+  offers $shell syscalls sonda diff --fail-if sys
+  offers $shell here.cfg sonda diff he
+  offers $shell here.cfg sonda diff here.cfg he
 done
 for shell in bash fish; do # zsh completes to what all candidates begin with
   offers $shell $$ sonda record -p ${$%?}
@@ -120,11 +128,21 @@ for shell in fish zsh; do
   explains $shell net 'Network: packets' sonda record -P ''
   explains $shell --sort 'sort by: pid' sonda top --s
 done
-# Each option of the manual is one of zsh's.
-missing=$(sed -n 's/^ *options=.\(.*\).$/\1/p' "$files/sonda.bash" | tr ' ' '\n' | grep '^--' | sort -u | while read -r option; do
-  grep -qF -e "'*$option" "$files/_sonda" || echo "$option"
-done)
-[ -z "$missing" ]
-verdict "zsh has every option" $? <(echo "$missing")
+# Each long option in the left column of a verb's help, and each one of a table in src/cli, in all shells.
+for verb in $("$BIN/sonda" help | awk '/^  [a-z]/ { print $1 }' | grep -vx 'help\|version'); do
+  "$BIN/sonda" help "$verb" | sed -n 's/^ \{2,8\}\(-.*\)/\1/p' | sed 's/   *.*//' | grep -oE -- '--[a-z][-a-z0-9]*' | sort -u >"$TMP/wanted"
+  in_bash sonda "$verb" -- >"$TMP/bash"
+  sed -n "/^  $verb)/,/;;/p" "$files/_sonda" | grep -oE -- "'[*]--[a-z][-a-z0-9]*" | cut -c 3- >"$TMP/zsh"
+  sed -n "s/.*__sonda_verb $verb'.* -l \([^ ]*\).*/--\1/p" "$files/sonda.fish" >"$TMP/fish"
+  for shell in bash zsh fish; do
+    grep -vxF -f "$TMP/$shell" "$TMP/wanted" | sed "s/^/$shell, $verb: /"
+  done
+done >"$TMP/missing"
+[ ! -s "$TMP/missing" ]
+verdict "every option in the help of a verb is completed" $? "$TMP/missing"
+grep -rhoE '\{"[a-z][-a-z0-9]*", *(no|required|optional)_argument' "$sources" --include='*.c' --exclude-dir=perfetto |
+  sed 's/{"\([^"]*\)".*/--\1/' | sort -u | grep -vxF -e --version -f <(grep -oE -- '--[a-z][-a-z0-9]*' "$files/sonda.bash") >"$TMP/missing"
+[ ! -s "$TMP/missing" ]
+verdict "every option in the tables of src/cli is completed" $? "$TMP/missing"
 echo "1..$N"
 exit $BAD

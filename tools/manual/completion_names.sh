@@ -11,6 +11,7 @@ names() {
   recordable) names presets; names groups; names events ;;
   describable) names recordable; names sources; names families ;;
   sessions) sonda sessions --json | grep -o '"unique_session_name":"[^"]*"' | cut -d '"' -f 4 ;;
+  checks) sonda doctor --json | grep -o '"check":"[^"]*"' | cut -d '"' -f 4 ;;
   events) sonda list events --json | sed -n 's|.*"name":"\([^":]*\):\([^"]*\)".*|\2\n\1/\2|p' ;;
   syscalls) sonda list events 'syscalls:sys_enter_*' --json | sed -n 's/.*:sys_enter_\([^"]*\)".*/\1/p' ;;
   pids) grep -s . /proc/*/comm | sed -n 's|^/proc/\([0-9]*\)/comm:|\1\t|p' ;;

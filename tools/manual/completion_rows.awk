@@ -2,12 +2,13 @@
 #
 # Rows of help_rows.awk become lines of the table of completion.sh.
 
-# The values that the text of an option lists, as "boot (default) or mono_raw"; "" if it begins otherwise.
+# The values that the text of an option lists, as "boot (default) or mono_raw", "WHAT: slices (own time), sched" or
+# "min=10ms,kernel"; "" if it lists none.
 function values_in(text,    list, n, i, values) {
-	sub(/^.* by: /, "", text)
-	gsub(/ \(default\)/, "", text)
-	n = split(text, list, /, | or /)
-	for (i = 1; i <= n && list[i] ~ /^[a-z_]+$/; i++)
+	gsub(/ *\([^)]*\)/, "", text)
+	sub(/^.*: /, "", text)
+	n = split(text, list, /, *| or /)
+	for (i = 1; i <= n && sub(/=.*$/, "=", list[i]) + (list[i] ~ /^[a-z_]+$/); i++)
 		values = values " " list[i]
 	return values
 }
@@ -19,7 +20,7 @@ function kind_of(argument, option, text) {
 		return "presets"
 	if (argument ~ /^(FILE|SCRIPT)/)
 		return "files"
-	if (argument ~ /^(DIR|DIR)/)
+	if (argument ~ /^DIR/)
 		return "directories"
 	if (argument ~ /^EVENT/)
 		return "events"
@@ -39,35 +40,30 @@ function kind_of(argument, option, text) {
 		return "=" values_in(text)
 	if (option == "by")
 		return "keys"
-	if (argument ~ /^(KEY|WHEN|CLOCK|ACTION)/)
-		return "=" values_in(text)
+	if (argument ~ /^COND/)
+		return "=" listed
+	if (argument ~ /^(KEY|WHEN|WHICH|WHAT|CLOCK|ACTION)/)
+		return values_in(text) == "" ? "any" : "=" values_in(text)
 	return "any"
 }
 function put_option(long, short, argument, text) {
 	print verb "\t" long "\t" short "\t" kind_of(argument, long, text) "\t" text
 }
-# Several long options may share an argument: "--kprobe, --kretprobe FUNC".
-function option(left, text,    argument, long, short, others, n, i) {
-	long = short = "-"
-	argument = left
-	if (match(left, /--[a-z][-a-z0-9]*/)) {
-		long = substr(left, RSTART + 2, RLENGTH - 2)
-		argument = substr(left, RSTART + RLENGTH)
-		while (match(argument, /^, --[a-z][-a-z0-9]*/)) {
-			others[++n] = substr(argument, 5, RLENGTH - 4)
-			argument = substr(argument, RLENGTH + 1)
-		}
-	} else {
-		argument = substr(left, 3)
+# "-B, --ring SIZE, --subbuf SIZE"; several options may share an argument: "--kprobe, --kretprobe FUNC".
+function option(left, text,    list, n, i, long, arguments, short, rest) {
+	n = split(left, list, /, /)
+	short = list[1] ~ /^-[A-Za-z]/ ? substr(list[1], 2, 1) : "-"
+	for (i = n; i >= 1; i--) {
+		long[i] = match(list[i], /^--[a-z][-a-z0-9]*/) ? substr(list[i], 3, RLENGTH - 2) : "-"
+		rest = substr(list[i], (long[i] == "-" ? 2 : RLENGTH) + 1)
+		if (rest ~ /^\[=/) # the next word is not its value
+			rest = ""
+		arguments[i] = gsub(/^[ =[]+/, "", rest) ? rest : arguments[i + 1]
 	}
-	if (left ~ /^-[A-Za-z]/)
-		short = substr(left, 2, 1)
-	if (argument ~ /^\[=/) # the next word is not its value
-		argument = ""
-	gsub(/^[ =[]+/, "", argument)
-	put_option(long, short, argument, text)
-	for (i = 1; i <= n; i++)
-		put_option(others[i], "-", argument, text)
+	for (i = short == "-" || n == 1 ? 1 : 2; i <= n; i++) {
+		put_option(long[i], short, arguments[i], text)
+		short = "-"
+	}
 }
 
 BEGIN { FS = "\t"; words = "-" }
@@ -81,8 +77,12 @@ $1 == "U" {
 		words = "describable"
 	else if (usage ~ /SESSION/ || (usage ~ /NAME/ && verb ~ /^(stop|attach)$/))
 		words = "sessions"
-	else if (usage ~ /FILE/)
+	else if (usage ~ /FILE| A B/)
 		words = "files"
+	else if (usage ~ /CHECK/)
+		words = "checks"
+	else if (usage ~ /DIR/)
+		words = "directories"
 }
 # "-e (--event)" in a heading.
 $1 == "H" && match($2, /-[a-z] \(--[a-z]+\)/) {
@@ -91,5 +91,9 @@ $1 == "H" && match($2, /-[a-z] \(--[a-z]+\)/) {
 }
 $1 == "R" && $2 ~ /^-/ { option($2, $3) }
 # The words of a list, such as kinds.
-$1 == "R" && $2 ~ /^[a-z][-a-z]*$/ && verb != "record" { print verb "\tword\t-\t" $2 "\t" $3 }
+$1 == "R" && $2 ~ /^[a-z][-a-z]*$/ && verb != "record" {
+	listed = listed " " $2
+	if (verb != "diff") # its metrics stand in --fail-if only
+		print verb "\tword\t-\t" $2 "\t" $3
+}
 END { print verb "\twords\t-\t" words "\t-" }
