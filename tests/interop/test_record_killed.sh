@@ -106,9 +106,9 @@ for who in sonda sondad sonda-probes; do
       verdict "kill -9 of $who: exit code 1, the reason, and what is kept" $? "$TMP/log"
       ;;
     sonda-probes)
-      [ $status = 0 ] && grep -q 'uncommitted data' "$TMP/log" &&
+      [ $status = 1 ] && grep -q 'uncommitted data' "$TMP/log" &&
         grep -q '^  ended *sonda-probes was killed by signal 9$' "$TMP/log"
-      verdict "kill -9 of $who: what is lost is reported" $? "$TMP/log"
+      verdict "kill -9 of $who: exit code 1, and what is lost is reported" $? "$TMP/log"
       ;;
     esac
   done

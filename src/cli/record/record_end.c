@@ -301,6 +301,8 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 		console_error(&c->console, "not everything was recorded: %s", refused.text);
 		return EXIT_FAILED;
 	}
+	if (c->result.is_cut_short)
+		return EXIT_FAILED;
 	if (command > 0 || printed != EXIT_GOOD)
 		return command > 0 ? command : printed;
 	return c->options.strict && (verdict.lost || verdict.missing) ? EXIT_LOSSY : EXIT_GOOD;

@@ -635,6 +635,7 @@ static void on_daemons_cut_short(void *ctx, const char *why)
 	struct recording *r = ctx;
 
 	set_end_reason_once(r, why);
+	r->result->is_cut_short = true;
 	console_error(r->setup->console, "%s: saving the data recorded until now", why);
 	record_session_stop(r->session);
 }

@@ -38,6 +38,7 @@ struct recording_result {
 	uint64_t elapsed_ms; /* after the set-up */
 	enum refused_options refused; /* why it was ended early; the file is useless */
 	struct err_text end; /* why this process stopped it; "": this process did not stop it */
+	bool is_cut_short; /* a private sonda-probes died */
 	bool ended_by_itself; /* the session ended, or the file reached max_bytes */
 	int write_error; /* error of writing the file; earlier packets are valid */
 	struct snapshot_log snapshots;
