@@ -51,22 +51,22 @@ sonda 1 '' doctor rights && sentence=$(sed -n 's/^fault *rights *//p' "$TMP/log"
 verdict "neither: of kernel events beside others record says what doctor says, and fails" $? "$TMP/log"
 if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ]; then
   rm -f trace
-  sonda 1 '' record -t 1 -o trace stacks && says '^sonda: nothing was recorded: .*perf_event_open: ' && ! says 'sonda report' && [ ! -e trace ]
-  verdict "neither: call stacks that are refused are a failure without a trace" $? "$TMP/log"
+  sonda 1 '' record -t 1 -o trace stacks && says '^sonda: nothing was recorded: perf_event_paranoid .*; run: sudo' && [ "$(wc -l <"$TMP/log")" = 1 ] && [ ! -e trace ]
+  verdict "neither: call stacks that are refused are a failure without a trace, and one line has the remedy" $? "$TMP/log"
   ! says 'CAP_SYS_PTRACE'
   verdict "neither: which says nothing of the files of other users" $? "$TMP/log"
   sonda 1 '' record -t 1 -o trace minimal stacks && says '^sonda: not everything was recorded: .*perf_event_open: ' && [ -s trace ]
   verdict "neither: beside others, a failure with their trace" $? "$TMP/log"
 fi
-sonda 0 '' top -n 1 -d 0.1 --json && ! says chown
-verdict "neither: top does not say how to run sonda-probes as a service" $? "$TMP/log"
+sonda 0 '' top -n 1 -d 0.1 --json && ! says 'chown|sonda-probes:'
+verdict "neither: top says on its screen what is missing, and no daemon says it as well" $? "$TMP/log"
 sonda 1 '' list sched_switch && says 'cannot read the kernel' && ! says 'matches|did you mean'
 verdict "neither: list says that it cannot read the events, and not that there is none" $? "$TMP/log"
 ebpf=
 if [ -e /sys/kernel/btf/vmlinux ] && ! grep -q 'was built' <("$BIN/sonda" describe runq 2>&1); then ebpf=1; fi
 if [ -n "$ebpf" ]; then
   sonda 0 '' doctor bpf && sentence=$(sed -n 's/^limit *bpf *//p' "$TMP/log") && [ -n "$sentence" ] &&
-    sonda 1 '' record -t 1 -o trace runq && grep -qF "sonda: $sentence; run: sudo" "$TMP/log"
+    sonda 1 '' record -t 1 -o trace runq && grep -qF ": $sentence; run: sudo" "$TMP/log"
   verdict "of eBPF counters record says what doctor says" $? "$TMP/log"
 fi
 

@@ -144,6 +144,17 @@ static void remove_private_dir(struct private_daemons *p)
 
 /* ---- the log of a daemon ---- */
 
+/* Returns true if the verb itself reports what the message reports, with a remedy for this user:
+ * the message of a data source that lacks a right has the advice for a service, and one for each
+ * file or family; only root can have the priority. */
+static bool is_reported_by_verb(const char *text)
+{
+	return (str_starts(text, PRODUCER_NAME ": linux.") &&
+		(strcasestr(text, "permission denied") || strstr(text, "linux.ftrace is off: ") ||
+		 strstr(text, "no tracefs that this process may use"))) ||
+	       (geteuid() != 0 && str_starts(text, PRODUCER_NAME ": cannot set the priority"));
+}
+
 static void daemon_handle_line(struct daemon *d)
 {
 	int priority = LOG_LEVEL_WARN; /* level of a line that has none */
@@ -158,9 +169,7 @@ static void daemon_handle_line(struct daemon *d)
 	if (!*text || priority > LOG_LEVEL_WARN)
 		return;
 	snprintf(d->last, sizeof(d->last), "%s", text);
-	/* The message that sonda-probes may not use tracefs is not passed on, because its advice is
-	 * for a service. A user who wants kernel events gets the advice of sonda doctor. */
-	if (!str_starts(text, PRODUCER_NAME ": linux.ftrace is off: "))
+	if (!is_reported_by_verb(text))
 		d->owner->ops->on_line(d->owner->ctx, text);
 }
 

@@ -143,22 +143,36 @@ static const struct {
 	{"memory", is_memory_missing},
 };
 
-/* Prints why this machine did not record what the recording lacks, in the wording of sonda doctor.
- * The sentences are about the service that has recorded: our own, or the one on the socket. */
-static void print_obstacles(struct record_command *c, const struct record_facts *f)
+/*
+ * Finds out why this machine did not record what the recording lacks, in the wording of sonda
+ * doctor. The sentences are about the service that has recorded: our own, or the one on the socket.
+ * Returns false if there is no reason from *i on; *i is after the reason.
+ */
+static bool find_obstacle(const struct record_command *c, const struct record_facts *f, size_t *i,
+			  struct err_text *why)
 {
 	struct strbuf lines = {0};
 	struct evidence e = {.facts = f};
-	struct err_text why;
+	bool found = false;
 
 	record_put_missing(f, &lines);
 	e.lines = lines.s ? lines.s : "";
-	for (size_t i = 0; i < ARRAY_SIZE(obstacles); i++)
-		if (obstacles[i].concerns(&e) &&
-		    doctor_explain(obstacles[i].check, c->result.started_daemons, c->options.socket,
-				   e.lines, &why))
-			console_error(&c->console, "%s", why.text);
+	while (c->is_local && !found && *i < ARRAY_SIZE(obstacles)) {
+		found = obstacles[*i].concerns(&e) &&
+			doctor_explain(obstacles[*i].check, c->result.started_daemons,
+				       c->options.socket, e.lines, why);
+		++*i;
+	}
 	strbuf_deinit(&lines);
+	return found;
+}
+
+static void print_obstacles(struct record_command *c, const struct record_facts *f, size_t first)
+{
+	struct err_text why;
+
+	while (find_obstacle(c, f, &first, &why))
+		console_error(&c->console, "%s", why.text);
 }
 
 /* ---- the summary ---- */
@@ -287,8 +301,8 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 		printed = verb_print(&text);
 	else if (text.s)
 		console_print_block(&c->console, text.s);
-	if (c->is_local && !c->options.json)
-		print_obstacles(c, &facts);
+	if (!c->options.json)
+		print_obstacles(c, &facts, 0);
 	strbuf_deinit(&text);
 	strbuf_deinit(&end);
 	strbuf_deinit(&command_end);
@@ -400,20 +414,22 @@ static int end_refused_recording(struct record_command *c)
 	struct err_text why;
 	bool none = refusals_find_sources(&facts, true, &why);
 	struct strbuf lines = {0};
+	size_t next = 0; /* obstacle to print */
 
 	if (c->result.refused)
 		options = c->result.refused;
 	if (!options && !none)
 		return 0;
-	if (!c->result.refused) { /* otherwise these were printed already */
+	if (!c->result.refused && !options && find_obstacle(c, &facts, &next, &why)) {
+		fail_without_events(c, why.text);
+	} else if (!c->result.refused) { /* otherwise these were printed already */
 		record_put_missing(&facts, &lines);
 		if (lines.s)
 			console_print_lines(&c->console, lines.s);
 		strbuf_deinit(&lines);
 		fail_without_events(c, options ? refused_options_text(options) : why.text);
 	}
-	if (c->is_local)
-		print_obstacles(c, &facts);
+	print_obstacles(c, &facts, next);
 	return record_end_remove_file(c, options == OPTIONS_WRONG ? EXIT_USAGE : EXIT_FAILED);
 }
 

@@ -100,8 +100,9 @@ static void update_status_note(struct top *t)
 		strbuf_printf(&t->note, "no new values for %llu s\n",
 			      (unsigned long long)(value_age_ns(t) / NS_PER_S));
 	if (t->shown && t->sources == TOP_PROC)
-		strbuf_printf(&t->note, "blocked time and system calls are unknown: %s\n",
-			      t->no_ebpf.s ? t->no_ebpf.s : "no producer of eBPF counters");
+		strbuf_printf(&t->note, "blocked time and system calls are unknown: %s%s\n",
+			      t->no_ebpf.s ? t->no_ebpf.s : "no producer of eBPF counters",
+			      t->daemons && geteuid() != 0 ? "; run: sudo sonda top" : "");
 }
 
 static struct top_state make_top_state(struct top *t)
