@@ -12,7 +12,7 @@ cd "$TMP" || exit 2
 
 "$SONDA" record -o trace --app boot sched -t 60 -- \
   timeout -s KILL 1 unshare --mount --pid --fork --kill-child --mount-proc "$program" 50 300 >log 2>&1
-grep -q "the command ended" log
+grep -q "^  ended *'timeout' " log
 verdict "a recording of a program in a pid namespace" $? log
 
 # Its second thread lives for a moment. If it ended before its ids were read, it has the negative of its own tid.

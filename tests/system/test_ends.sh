@@ -187,7 +187,7 @@ verdict "an option's value that is an option is not swallowed" $?
 # ---- the command's exit code
 
 config short ''
-sonda 7 record --exit-code -c "$TMP/short" -o h.pftrace -- sh -c 'exit 7' && says "exited with code 7" && says 'ended *the command ended' &&
+sonda 7 record --exit-code -c "$TMP/short" -o h.pftrace -- sh -c 'exit 7' && says "ended *'sh' exited with code 7" &&
   [ -s h.pftrace ] && sonda 0 record --exit-code -c "$TMP/short" -o h.pftrace -- true &&
   sonda 143 record --exit-code -c "$TMP/short" -o h.pftrace -- sh -c 'kill $$' && sonda 0 record -c "$TMP/short" -o h.pftrace -- false &&
   sonda 2 record --exit-code -c "$TMP/short" -o h.pftrace

@@ -63,7 +63,7 @@ rm -f a.pftrace
 
 config 'buffers { size_kb: 65536 fill_policy: DISCARD }'
 record 0 --strict -c "$TMP/config" -o a.pftrace -- sh -c 'echo out; sleep 1.5; exit 3' &&
-  [ "$(cat "$TMP/stdout")" = out ] && grep -q "command  'sh' exited with code 3" "$TMP/log" &&
+  [ "$(cat "$TMP/stdout")" = out ] && grep -q "^  ended    'sh' exited with code 3" "$TMP/log" && ! grep -q "^  command" "$TMP/log" &&
   "$COUNTER" check 2000 <a.pftrace >>"$TMP/log"
 verdict "a command: as long as it runs, every packet in the file; its end is reported" $? "$TMP/log"
 rm -f a.pftrace

@@ -291,6 +291,8 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 	facts.end = end_reason(c, &facts);
 	if (!c->options.json)
 		facts.end = explain_end(c, facts.end, &end);
+	if (!c->options.json && facts.end && !strcmp(facts.end, RECORDING_COMMAND_ENDED))
+		facts.end = TAKE_PTR(facts.command_end);
 	if (c->options.json)
 		record_summary_write_json(&facts, &text, &verdict);
 	else if (c->host && c->host->is_one_of_several)

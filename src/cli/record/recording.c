@@ -385,7 +385,7 @@ static void on_command_end(void *ctx)
 
 	event_del(r->command_timer);
 	if (r->command_ran)
-		set_end_reason_once(r, "the command ended");
+		set_end_reason_once(r, RECORDING_COMMAND_ENDED);
 	if (r->command_ran)
 		record_session_stop(r->session);
 	else

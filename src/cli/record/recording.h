@@ -22,6 +22,8 @@
  * With CLONE_SNAPSHOT each trigger saves a snapshot, and nothing else is saved.
  */
 
+#define RECORDING_COMMAND_ENDED "the command ended" /* end of recording_result */
+
 /* The result. Zero-initialise; recording_result_deinit frees. */
 struct recording_result {
 	struct trace_scan scan;

@@ -504,7 +504,7 @@ FIXTURE_TEST(test_a_command_and_its_children)
 
 	listen_to_config();
 	expect("-o x.pftrace sched -- sh -c echo${IFS}$$>pid", 0, NULL,
-	       "  command  'sh' exited with code 0\n", NULL);
+	       "  ended    'sh' exited with code 0\n", NULL);
 	snprintf(path, sizeof(path), "%s/pid", dir);
 	assert_int_equal(fs_read_file(path, 100, &b), 0);
 	assert_int_equal(n_tids, 1);
