@@ -22,11 +22,19 @@
 static const char script[] =
 	"trap : INT\n"
 	"echo \"Recording process $1 for " SECONDS " into $2; Ctrl-C ends it earlier.\"\n"
+	"wait_for_enter() { echo 'Press Enter to return to sonda top.'; read -r _ </dev/tty; }\n"
 	"\"$0\" record -t " SECONDS " -p \"$1\" -o \"$2\" ${3:+--socket \"$3\"} off-cpu || {\n"
-	"	echo 'Press Enter to return to sonda top.'; read -r _; exit\n"
+	"	wait_for_enter; exit\n"
 	"}\n"
-	"{ \"$0\" report why \"$4\" \"$2\" 2>&1; printf '\\nThe trace: %s\\n' \"$2\"; } | "
-	"${PAGER:-less -S}\n";
+	"{\n"
+	"	\"$0\" report why \"$4\" \"$2\" 2>&1 || echo \"Thread $4 did not run in this "
+	"time.\"\n"
+	"	printf '\\nThe trace: %s\\n' \"$2\"\n"
+	"} | if [ \"$PAGER\" ] || command -v less >/dev/null; then\n"
+	"	${PAGER:-less -S}\n"
+	"else\n"
+	"	cat; wait_for_enter\n"
+	"fi\n";
 
 extern char **environ;
 
