@@ -52,6 +52,8 @@ function valueText(v, unit) {
     return "";
   if (!Number.isFinite(v))
     return String(v);
+  if (unit === "ns")
+    return v < 0 ? `-${durationText(-v)}` : durationText(v);
   const bytes = unit === "bytes";
   if (unit === "count")
     unit = "";
