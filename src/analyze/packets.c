@@ -118,7 +118,7 @@ static int unpack_deflate(const uint8_t *data, size_t len, struct strbuf *ret, s
 	return r < 0 || status == Z_STREAM_END ? r : -EBADMSG;
 }
 
-/* Does the same with zstd's frames. */
+/* Does the same with frames of zstd. */
 static int unpack_zstd(const uint8_t *data, size_t len, struct strbuf *ret, size_t *ret_whole)
 {
 	uint8_t step[STEP_BYTES];

@@ -205,7 +205,8 @@ static bool scan_ebpf(struct source_scan *s, const struct pb_field *message)
 	return ok;
 }
 
-/* A source that recorded nothing is refused; one that ended early has counted waits. */
+/* Stores the sentence of an error of linux.waits: if the source recorded nothing, it was refused;
+ * if it ended early, it left waits uncounted. */
 static void store_waits_error(struct source_scan *s, const struct pb_field *error)
 {
 	char line[NAME_LIST_MAX_LEN], text[160];
@@ -259,7 +260,8 @@ static bool scan_waits(struct source_scan *s, const struct pb_field *message)
 	return ok;
 }
 
-/* Two data sources use the same tables, so the counts of the last one cover both. */
+/* Reads what the unwind tables left out. Two data sources use the same tables, so the counts of the
+ * last one cover both. */
 static bool scan_unwind(struct source_scan *s, const struct pb_field *message)
 {
 	return pb_read(message, PB_TO(PB_UNWIND_STATS_EVICTED, &s->unwind.evicted),
@@ -268,7 +270,9 @@ static bool scan_unwind(struct source_scan *s, const struct pb_field *message)
 		       PB_TO(PB_UNWIND_STATS_FILES_CUT, &s->unwind.cut));
 }
 
-/* Control groups that are polled miss processes, so the summary has the reason. */
+/*
+ * Reads what linux.cgroup_members lost, and why it polled control groups: polling misses processes.
+ */
 static bool scan_members(struct source_scan *s, const struct pb_field *message)
 {
 	struct pb_field because = {0};

@@ -264,7 +264,7 @@ static bool scan_process_tree(struct trace_scan *s, const struct pb_field *tree)
 
 /* ---- the service's events ---- */
 
-/* ns: when the session began, CLOCK_BOOTTIME. */
+/* Notes that a session began (at ns, CLOCK_BOOTTIME), and how long nothing was recorded before. */
 static void scan_next_session(struct trace_scan *s, uint64_t ns)
 {
 	uint64_t end = s->newest_ns;

@@ -828,7 +828,8 @@ static int refuse_unknown_subject(const struct output *p, const struct chosen_su
 		       p->tables.path, what, s->name, any ? "container" : s->kind);
 }
 
-/* word: one of the words or names of subjects. */
+/* Sets e to the error that the trace has no such subject, process or thread, and to the nearest
+ * name. word: one of the words, or of the subjects' names. */
 static int refuse_unknown_thread(struct output *p, const char *word, struct err_text *e)
 {
 	char best[STR_NEAREST_SIZE];

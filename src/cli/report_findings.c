@@ -26,7 +26,7 @@ struct outcome {
 
 /* ---- files ---- */
 
-/* The user's directory, if it is there: $XDG_CONFIG_HOME/sonda/findings, or
+/* Adds the findings in the user's directory, if it exists: $XDG_CONFIG_HOME/sonda/findings, or
  * ~/.config/sonda/findings. */
 static int add_users_dir(struct finding_list *l, struct err_text *e)
 {
@@ -348,7 +348,7 @@ static int print_json(const struct outcome *of, size_t n, size_t found,
 
 /* ---- the report ---- */
 
-/* Evidence first, the largest share first. */
+/* Sorts findings with evidence first, the largest share first. */
 static int compare_shares(const void *a, const void *b)
 {
 	const struct outcome *x = a, *y = b;

@@ -165,8 +165,8 @@ static void format_bytes(double v, char *buf, size_t size)
 	snprintf(buf, size, "%s%s", v < 0 ? "-" : "", str_bytes((uint64_t)fabs(v), text));
 }
 
-/* Whole numbers, and others from 10000 up (rounded), get thousands separators; the rest, and those
- * from 9e15 up, get four significant digits. */
+/* Writes a number: whole numbers, and others from 10000 up (rounded), with thousands separators;
+ * the rest, and those from 9e15 up, with four significant digits. */
 static void format_number(double v, char *buf, size_t size)
 {
 	char text[32];
@@ -221,7 +221,7 @@ static void format_cell(sqlite3_stmt *st, int i, const struct rows *rows, int64_
 	}
 }
 
-/* report_format_value() writes these units behind the value. */
+/* Returns true for the units that report_format_value() writes behind the value. */
 static bool is_unit_in_value(const char *unit)
 {
 	return unit && (!strcmp(unit, "ns") || !strcmp(unit, "bytes"));

@@ -48,7 +48,8 @@ static void cut_columns_put_varint(struct strbuf *b, uint64_t v)
 		b->len = (size_t)((char *)pb_put_varint(p, v) - b->s);
 }
 
-/* The difference from an earlier time wraps around, and so does the reader's sum. */
+/* Appends the row with the time ts. Column COMPACT_TIME gets the difference from the row before,
+ * which may wrap around: the reader's sum wraps around, too. */
 static void put_row_at(struct rows *r, uint64_t ts)
 {
 	for (size_t i = 0; i < COMPACT_COLUMNS && r->in.fields[i]; i++)

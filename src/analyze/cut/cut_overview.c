@@ -29,7 +29,8 @@ static uint64_t read_number_field(const struct pb_field *message, uint32_t field
 	return v;
 }
 
-/* Each part needs the start of tracing, from which readers know which events are older. */
+/* Returns the kind of a service event. The start of tracing is state, which each part needs: from
+ * it readers know which events are older. */
 static enum cut_kind classify_service_event(const struct pb_field *event)
 {
 	return read_number_field(event, PB_TRACING_SERVICE_EVENT_TRACING_STARTED) ||

@@ -208,7 +208,8 @@ static int write_changed_packet(struct parts *p, const struct cut_part *part,
 
 /* ---- parts ---- */
 
-/* The first packet of a part comes after the state of everything before. */
+/* Writes the state of everything before a part, unless the part has it: its first packet comes
+ * after that. */
 static int write_state(struct parts *p, struct cut_part *part)
 {
 	int r = 0;
@@ -436,7 +437,8 @@ static int write_process_tree(struct parts *p, const struct cut_packet *c)
 	return r;
 }
 
-/* The first snapshot decides which clock is the trace's. */
+/* Writes a snapshot of the clocks into the part of its time. The first snapshot goes to all parts
+ * instead: it decides which clock is the trace's. */
 static int write_snapshot(struct parts *p, const struct cut_packet *c)
 {
 	const struct cut_changes w = {.stateless = true, .follows = true};

@@ -128,7 +128,8 @@ static void set_sequence_defaults(struct cut_sequence *s, const struct pb_field 
 	pb_read(defaults, PB_TO(PB_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID, &s->default_clock));
 }
 
-/* Track events of the old form belong to the thread that their sequence described last. */
+/* Remembers the thread that a descriptor describes: later track events of the old form in this
+ * sequence belong to it. */
 static void set_thread_of_sequence(struct cut_sequence *s, const struct pb_field *payload)
 {
 	bool is_thread = payload->id == PB_TRACE_PACKET_THREAD_DESCRIPTOR;
@@ -215,7 +216,8 @@ static bool has_clock_snapshot(const struct cut_machine *m)
 	return m->has_snapshot || m->clocks.n_snapshots;
 }
 
-/* A packet without a time, or of an unknown clock, gets the latest time of those before it. */
+/* Sets c->ts. A packet without a time, or with the time of an unknown clock, gets the latest time
+ * of the packets before it. */
 static void set_packet_time(struct cut_reader *r, struct cut_packet *c)
 {
 	const struct packet *p = &c->p;
@@ -248,7 +250,8 @@ static void set_packet_time(struct cut_reader *r, struct cut_packet *c)
 
 /* ---- packets ---- */
 
-/* Track events without the state that they need are dropped by readers. */
+/* Reads the differences in a track event, unless the state that the event needs is missing: readers
+ * drop such events. */
 static int read_differences(struct cut_packet *c)
 {
 	const struct packet *p = &c->p;
@@ -332,7 +335,8 @@ static int read_packet(struct cut_reader *r, const uint8_t *data, size_t len)
 
 #define GIVE_BACK_BYTES ((size_t)16 << 20)
 
-/* Pages of a mapping count as memory of the process until they are released. */
+/* Releases the whole pages from `from` on, which otherwise count as memory of the process. Returns
+ * where the rest begins. */
 static const uint8_t *release_pages(const uint8_t *from, const uint8_t *to)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

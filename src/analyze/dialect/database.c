@@ -102,7 +102,7 @@ static void append_place_of_mistake(const char *text, const char *mistake, struc
 
 /* ---- prepare and run ---- */
 
-/* The text that SQLite or a translation gets: the statement with its macros expanded. */
+/* Returns the text that SQLite or a translation gets: the statement with its macros expanded. */
 static struct sql_reader get_statement_text(const struct statement *s)
 {
 	return s->is_expanded ? sql_reader_of(s->expanded.sql.s, s->expanded.sql.len) : s->original;
@@ -338,7 +338,7 @@ static int create_relation(struct database *d, struct statement *s, struct sql_r
 	return result;
 }
 
-/* r: name ON table(column, ...) */
+/* Runs CREATE PERFETTO INDEX. r is at "name ON table(column, ...)". */
 static int create_index(struct database *d, struct statement *s, struct sql_reader *r, bool replace,
 			struct err_text *e)
 {
@@ -357,8 +357,8 @@ static int create_index(struct database *d, struct statement *s, struct sql_read
 	return result;
 }
 
-/* r: name ON table. Index names are unique in the whole database here, so the table is not
- * needed. */
+/* Runs DROP PERFETTO INDEX. r is at "name ON table"; index names are unique in the whole database
+ * here, so the table is not needed. */
 static int drop_index(struct database *d, struct sql_reader *r, struct err_text *e)
 {
 	char name[SQL_NAME_SIZE], *sql;
@@ -523,7 +523,7 @@ static bool is_plain_view(struct sql_reader r)
 	       !sql_token_is_char(sql_token_peek(&r), '.');
 }
 
-/* r: the text after CREATE [OR REPLACE] PERFETTO. */
+/* Runs a CREATE statement of the dialect. r is behind CREATE [OR REPLACE] PERFETTO. */
 static int create_perfetto(struct database *d, struct statement *s, struct sql_reader *r,
 			   bool replace, struct err_text *e)
 {
@@ -580,7 +580,8 @@ static int prepare_statement(struct database *d, struct statement *s, sqlite3_st
 	return prepare_rest_of_statement(d, s, "", &r, ret, e);
 }
 
-/* A trigger has several ';', so SQLite finds the end of a statement that is not of the dialect. */
+/* Prepares CREATE TRIGGER, which contains several ';', so SQLite finds its end. Advances *at past
+ * it. */
 static int prepare_trigger(struct database *d, const char *text, size_t *at, sqlite3_stmt **ret,
 			   struct err_text *e)
 {

@@ -256,7 +256,8 @@ static bool read_list_element(struct sql_reader *list, struct strbuf *ret)
 
 #define LISTS_MAX 8u
 
-/* values[0] is the name of a macro, the others are lists of its arguments. */
+/* Expands __intrinsic_token_apply!, which calls a macro for each element of lists. The first of
+ * args is the name of the macro, the others are lists of its arguments. */
 static int apply_macro_to_lists(struct expansion *x, const struct macro_list *args,
 				const char *separator, bool is_prefix, struct strbuf *out)
 {
@@ -358,7 +359,8 @@ static const struct strbuf *scope_find_argument(const struct macro_scope *scope,
 	return NULL;
 }
 
-/* text: the result to which out belongs, if r is in the original text; else NULL. */
+/* Appends the statement to out with its macros expanded. text: the result to which out belongs, if
+ * r is in the original text; else NULL. */
 static int expand_statement(struct expansion *x, struct sql_reader r,
 			    const struct macro_scope *scope, struct strbuf *out,
 			    struct macro_text *text)

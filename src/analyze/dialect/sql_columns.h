@@ -39,7 +39,7 @@ void sql_columns_deinit(struct sql_columns *c);
 
 /* Reads a type, also one like JOINID(thread.id). Returns 0 or -EINVAL and sets e. */
 int sql_type_parse(struct sql_reader *r, enum sql_type *ret, struct err_text *e);
-/* As SQLite and messages write it: "INTEGER", "REAL", ... */
+/* Returns the type's name as SQLite and messages write it: "INTEGER", "REAL", ... */
 const char *sql_type_name(enum sql_type type);
 /* True for NULL and for values of the type. */
 bool sql_type_has(enum sql_type type, sqlite3_value *v);

@@ -14,7 +14,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* As in SQLite, each byte of a character that is not ASCII belongs to a name. */
+/* Like SQLite, accepts in names each byte of a character that is not ASCII. */
 static bool is_name_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
@@ -87,7 +87,9 @@ static const char *find_end_of_number(const char *s, const char *end)
 	return s;
 }
 
-/* Operators of two characters, so that a single '!' can only be that of a macro. */
+/*
+ * Returns 2 for an operator of two characters, else 1: so a single '!' can only be that of a macro.
+ */
 static size_t operator_length(const char *s, const char *end)
 {
 	static const char *const pairs[] = {"!=", "<>", "<=", ">=", "==", "||", "<<", ">>", "->"};

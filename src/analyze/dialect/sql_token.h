@@ -33,7 +33,7 @@ struct sql_reader sql_reader_of(const char *text, size_t len);
 struct sql_token sql_token_next(struct sql_reader *r);
 /* Reads the next token that is not white space. */
 struct sql_token sql_token_next_word(struct sql_reader *r);
-/* The same, but the reader stays where it is. */
+/* Returns the next token that is not white space, but does not move the reader. */
 struct sql_token sql_token_peek(const struct sql_reader *r);
 
 bool sql_token_is_char(struct sql_token t, char c);

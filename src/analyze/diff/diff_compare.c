@@ -118,7 +118,8 @@ static double get_measure(const struct diff_value *v, enum diff_measure m, doubl
 	}
 }
 
-/* The number of samples is proportional to their time, so it is not a measure of its own. */
+/* Returns true if a row can be compared by this measure. The number of samples is proportional to
+ * their time, so it is not a measure of its own. */
 static bool has_measure(const struct diff_row *row, enum diff_measure m)
 {
 	if (m == DIFF_COUNT)
@@ -426,7 +427,8 @@ static int find_findings(struct diff_results *r, enum diff_measure m, const stru
 	return 0;
 }
 
-/* A row is a finding by the measure with the largest effect of those that can make it one. */
+/* Chooses the measure by which a row is a finding: the one with the largest effect of those that
+ * are findings themselves. */
 static void choose_finding_measure(struct diff_result *r, const struct diff_design *d)
 {
 	static const enum diff_measure measures[] = {DIFF_TOTAL, DIFF_COUNT, DIFF_P99};

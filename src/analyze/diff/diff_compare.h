@@ -88,8 +88,8 @@ struct diff_results {
 	double wall_ns; /* elapsed time of the unit of the comparison */
 };
 
-/* Compares. rows is borrowed by the results. Returns 0 or -ENOMEM; diff_results_deinit() frees in
- * either case. */
+/* Compares the rows of the two sides. The results borrow `rows`. Returns 0 or -ENOMEM; the caller
+ * calls diff_results_deinit() in either case. */
 int diff_compare(const struct diff_rows *rows, const struct diff_design *d,
 		 struct diff_results *ret);
 void diff_results_deinit(struct diff_results *r);

@@ -17,7 +17,9 @@ static double keep_nonzero(double v)
 	return fabs(v) < FRACTION_TINY ? FRACTION_TINY : v;
 }
 
-/* The continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method. */
+/*
+ * Returns the continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method.
+ */
 static double beta_fraction(double x, double a, double b)
 {
 	double c = 1, d = 1 / keep_nonzero(1 - (a + b) * x / (a + 1)), h = d;
@@ -40,7 +42,7 @@ static double beta_fraction(double x, double a, double b)
 	return h;
 }
 
-/* The regularised incomplete beta function I_x(a, b), 0 <= x <= 1. */
+/* Returns the regularised incomplete beta function I_x(a, b). x is from 0 to 1. */
 static double incomplete_beta(double x, double a, double b)
 {
 	double front;

@@ -210,7 +210,8 @@ unsigned finding_line_of(const struct finding *f, int offset)
 
 /* ---- lists ---- */
 
-/* Takes the finding over. */
+/* Adds a finding to the list, in place of an earlier one with the same name. The list owns it; on
+ * failure it is freed. */
 static int finding_list_put(struct finding_list *l, struct finding *f, struct err_text *e)
 {
 	for (size_t i = 0; i < l->n; i++)

@@ -22,7 +22,8 @@ struct cgroup_member {
 	int64_t ts;
 };
 
-/* The times in a trace may be anything: a sum stops at the ends of the range. */
+/* Adds ns to a time. Times in a trace may be anything, so a sum that overflows becomes the first or
+ * last time. */
 static int64_t add_to_time(int64_t t, int64_t ns)
 {
 	int64_t sum;
@@ -275,7 +276,8 @@ static const struct cgroup_member *pop_earlier_member(struct member_range *a,
 	return b->at < b->end && b->at->ts < a->at->ts ? b->at++ : a->at++;
 }
 
-/* When a thread may have rows: before and after, its tid may have been another thread's. */
+/* The time in which a thread may have rows: before and after it, the tid may have been that of
+ * another thread. */
 struct thread_life {
 	uint32_t utid;
 	int64_t start, end; /* INT64_MIN, INT64_MAX: unknown */

@@ -299,7 +299,8 @@ static uint16_t index_of_clock(const struct clock_node *n)
 	return (uint16_t)(n->index + (is_sequence_clock(n->clock) ? CLOCKS_WIDE_MAX : 0));
 }
 
-/* Times of a clock that went back are not converted, but times can be converted to it. */
+/* Lists the clocks over which a way from `source` may lead. Times of a clock that went back are not
+ * converted, but times can be converted to it. */
 static void list_path_clocks(struct clocks *c, const struct clock_node *source, struct way *w)
 {
 	for (size_t i = 0; i < c->n_wide; i++) {

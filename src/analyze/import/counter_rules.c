@@ -113,7 +113,8 @@ static void add_counters(struct import *im, struct machine *m, const struct ftra
 			counter_rules_add_counter(im, m, e, &counters[i]);
 }
 
-/* The counters of the devices "17000010.devfreq_mif" and "mif" are both named "devfreq_mif". */
+/* Adds a value to the device's counter. The counters of the devices "17000010.devfreq_mif" and
+ * "mif" are both named "devfreq_mif". */
 static void handle_devfreq_frequency(struct import *im, struct machine *m,
 				     const struct ftrace_event *e)
 {
@@ -251,7 +252,7 @@ static void handle_gpu_memory_total(struct import *im, struct machine *m,
 
 /* ---- sensors of a Chromebook ---- */
 
-/* The value is how old the sensor's data is: the kernel's current time minus the time of the
+/* Adds a value of how old the sensor's data is: the kernel's current time minus the time of the
  * sample. */
 static void handle_sensor_data(struct import *im, struct machine *m, const struct ftrace_event *e)
 {

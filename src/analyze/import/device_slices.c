@@ -55,7 +55,8 @@ static void handle_block_done(struct import *im, struct machine *m, const struct
 		   device_slices_intern(im, "block_io"), &im->args);
 }
 
-/* The status is the kernel's enum rpm_status: 0 active, 1 resuming, 2 suspended, 3 suspending. */
+/* Ends the device's slice, and begins one of the new status unless the device is suspended now. The
+ * status is the kernel's enum rpm_status: 0 active, 1 resuming, 2 suspended, 3 suspending. */
 static void handle_rpm_status(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	int64_t device = event_text(im, e, PB_RPM_STATUS_FTRACE_EVENT_NAME);
@@ -111,7 +112,8 @@ static uint32_t hotplug_track(struct import *im, struct machine *m, uint64_t cpu
 			  &value);
 }
 
-/* cpuhp_enter and cpuhp_multi_enter have the same fields. */
+/* Begins the slice of a step by which a CPU goes on- or offline. cpuhp_enter and cpuhp_multi_enter
+ * have the same fields. */
 static void handle_hotplug_enter(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	uint64_t cpu = event_field_number(e, PB_CPUHP_ENTER_FTRACE_EVENT_CPU);
@@ -184,9 +186,9 @@ static void add_step_args(struct import *im, const struct ftrace_event *e, const
 }
 
 /*
- * A suspend that fails early leaves suspend_enter open: the kernel freezes the processes, thaws
- * them and returns, without the event of its end. Only a failed suspend has its events in this
- * order, so the step ends with the thawing.
+ * Ends the step suspend_enter of a suspend that failed early. The kernel then freezes the
+ * processes, thaws them and returns, without the event of the step's end. Only a failed suspend has
+ * its events in this order, so the step ends with the thawing.
  */
 static void follow_order_of_suspend(struct import *im, struct machine *m,
 				    const struct ftrace_event *e, const char *action, bool starts,
@@ -473,7 +475,8 @@ static uint32_t scsi_name(struct import *im, uint32_t operation, uint32_t group)
 		     : strings_intern_z(&im->store->strings, name);
 }
 
-/* The counter is the number of commands that the controller has: the bits of its doorbell. */
+/* Adds a value of the number of commands that the controller has, which are the bits of its
+ * doorbell, and begins or ends the slice of the command's tag. */
 static void handle_ufs_command(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	uint32_t doorbell =
@@ -504,8 +507,8 @@ static void handle_ufs_command(struct import *im, struct machine *m, const struc
 			     NULL);
 }
 
-/* The kernel's states are 0 off, 1 on, 2 off requested, 3 on requested. The counter's values have
- * the order of power. */
+/* Adds a value of the state of the clock's gating. The kernel's states are 0 off, 1 on, 2 off
+ * requested, 3 on requested; the counter's values are in the order of power. */
 static void handle_ufs_clock_gating(struct import *im, struct machine *m,
 				    const struct ftrace_event *e)
 {

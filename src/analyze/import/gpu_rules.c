@@ -125,7 +125,7 @@ static struct gpu_value *gpu_value_find(struct import *im, const struct gpu_valu
 	return n;
 }
 
-/* Replaces an older note. */
+/* Remembers a value for the id, in place of an older one. */
 static void gpu_value_set(struct import *im, enum gpu_value_kind kind, uint32_t of,
 			  const uint64_t id[2], int64_t value)
 {
@@ -142,7 +142,8 @@ static void gpu_value_set(struct import *im, enum gpu_value_kind kind, uint32_t 
 		n->value = value;
 }
 
-/* Set *ret to a note's value. Return false if there is none. gpu_value_pop() also removes it. */
+/* Get the value that is remembered for the id. Return false if there is none. gpu_value_pop() also
+ * forgets it. */
 static bool gpu_value_get(struct import *im, enum gpu_value_kind kind, uint32_t of,
 			  const uint64_t id[2], int64_t *ret)
 {
@@ -238,7 +239,9 @@ static void handle_vblank_delivered(struct import *im, struct machine *m,
 
 /* ---- the DRM scheduler ---- */
 
-/* Jobs have an id in kernels before 6.17, and are known by their fence in later ones. */
+/*
+ * Adds the arguments that identify a job: in kernels before 6.17 its id, in later ones its fence.
+ */
 static void add_job_args(struct import *im, const struct gpu_work *w)
 {
 	if (w->is_fence) {

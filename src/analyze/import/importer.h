@@ -127,7 +127,7 @@ struct import {
 	struct remembered *remembered; /* owned hash: see remembered.h */
 	uint32_t n_remembered[17]; /* keys, by kind */
 	struct deferred_track *late; /* owned hash: tracks that are made at the end */
-	struct row_node *row_nodes; /* owned hash: see row_keys.h */
+	struct row_node *row_nodes; /* owned hash: see remembered.h */
 	struct perf_stream *perf_streams; /* owned hash */
 	struct gpu_queue *gpu_queues; /* owned hash: see gpu_rules.c */
 	struct gpu_value *gpu_values; /* owned hash */

@@ -149,7 +149,8 @@ static void add_switch_states(struct import *im, struct machine *m, uint32_t cpu
 	}
 }
 
-/* A thread that still sleeps when its timer is due wakes up late. Any thread may wake it. */
+/* Adds a row if the thread still slept when its timer was due (at `due`): any thread may wake it
+ * before the timer does. */
 static void store_late_timer(struct import *im, uint32_t utid, int64_t ts, int64_t due)
 {
 	struct table *t = import_table(im, TABLE_LATE_TIMER);
@@ -253,7 +254,7 @@ static uint32_t get_named_thread(struct machine *m, int32_t tid, uint32_t comm)
 	return utid;
 }
 
-/* A switch to a thread that is not recorded (ftrace/encode/subject_sched.h). */
+/* Returns true for a switch to a thread that is not recorded (ftrace/encode/subject_sched.h). */
 static bool is_to_stranger(const struct queued_event *e)
 {
 	return e->tid == 0 && (int32_t)e->a == COMPACT_STRANGER_PRIO;
@@ -512,7 +513,8 @@ static int64_t convert_timer_expiry(struct machine *m, int64_t now, int64_t expi
 	return due;
 }
 
-/* A thread starts the timer of its own sleep; such timers are recognised by their function. */
+/* Notes when the timer of a thread's own sleep is due. Such timers are recognised by their
+ * function, hrtimer_wakeup(). */
 static void handle_hrtimer_start(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct thread_info *info = &im->infos.threads[e->utid];

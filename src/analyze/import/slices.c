@@ -368,7 +368,7 @@ struct open_flow {
 	UT_hash_handle hh;
 };
 
-/* The arrow points from the earlier slice to the later one. */
+/* Adds a row for an arrow, which points from the earlier slice to the later one. */
 static void flows_add_row(struct import *im, int64_t id, uint32_t from, uint32_t to)
 {
 	const struct table *slices = import_table(im, TABLE_SLICE);

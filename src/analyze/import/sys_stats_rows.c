@@ -75,7 +75,8 @@ static void add_meminfo(const struct sys_packet_rows *p, const struct pb_field *
 				   (double)(int64_t)(kv.value * 1024));
 }
 
-/* A counter is named as its constant in VmstatCounters, in lower case and without VMSTAT_. */
+/* Adds a value of /proc/vmstat. The counter has the name of the constant in VmstatCounters, in
+ * lower case and without VMSTAT_. */
 static void add_vmstat(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	struct key_value kv = read_key_value(f);

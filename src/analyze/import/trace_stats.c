@@ -139,7 +139,8 @@ void tokenize_syscalls_stats(struct import *im, const struct pb_field *message)
 	stats_add(s, STAT_SONDA_SYSCALLS_TEXTS_ABSENT, STAT_NO_INDEX, (int64_t)absent);
 }
 
-/* Data sources that awaited the same subject usually missed the same programs. */
+/* Sets the number of programs that data sources missed while they awaited their subject. Sources
+ * that awaited the same subject usually missed the same programs, so the largest number counts. */
 void tokenize_late_subject(struct import *im, const struct pb_field *message)
 {
 	uint64_t missed = 0;
@@ -151,7 +152,8 @@ void tokenize_late_subject(struct import *im, const struct pb_field *message)
 			  (int64_t)missed);
 }
 
-/* Two data sources use the same tables, so the counts of the last one cover both. */
+/* Sets the stats of the unwind tables. Two data sources use the same tables, so the counts of the
+ * last one cover both. */
 void tokenize_unwind_stats(struct import *im, const struct pb_field *message)
 {
 	static const struct stat_field fields[] = {

@@ -415,7 +415,7 @@ static void add_counter_event(struct import *im, struct machine *m, const struct
 		im, m, e); /* adds its rows, although no row has the call site of a counter */
 }
 
-/* Thread times in events of older programs are also counters of the thread. */
+/* Adds the thread times of events of older programs, which become counters of the thread. */
 static void add_thread_times(struct import *im, struct machine *m, struct track_event *e)
 {
 	static const struct track_type types[] = {

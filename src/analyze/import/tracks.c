@@ -367,8 +367,8 @@ static uint32_t deferred_tracks_resolve(struct import *im, const struct deferred
 	return tracks_get(im, m, t->key.by_thread, t->name, values);
 }
 
-/* The hash lists entries in the order in which they were made, which is the order of their first
- * rows. So tracks are made in that order. */
+/* Makes the deferred tracks. The hash lists them in the order of their first rows, so tracks get
+ * their numbers in that order. */
 void deferred_tracks_finish(struct import *im)
 {
 	struct table *t = import_table(im, TABLE_COUNTER);

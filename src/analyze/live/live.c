@@ -162,7 +162,8 @@ uint64_t live_newest_time(const struct live *l)
 	return newest;
 }
 
-/* A process without a track of system calls has made none, if there is room for all processes. */
+/* Sets the counters of system calls to 0 for a process without such tracks. It has made no calls,
+ * if there is room for all processes. */
 static void set_absent_calls_to_0(const struct live *l, struct live_entry *p)
 {
 	static const enum live_metric calls[] = {LIVE_SYSCALLS, LIVE_SYSCALL_TIME,
@@ -192,7 +193,8 @@ static const struct live_entry *find_process_of_thread(const struct live *l,
 	return process;
 }
 
-/* Threads have no names in linux.process_stats. */
+/* Gives a thread without a name the name of its process: linux.process_stats has no names of
+ * threads. */
 static void name_as_process(const struct live *l, struct live_entry *p)
 {
 	const struct live_entry *process = p->p.name[0] ? NULL : find_process_of_thread(l, p);

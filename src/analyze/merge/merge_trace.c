@@ -78,7 +78,7 @@ int merge_input_read(struct merge_input *in)
 
 /* ---- the plan ---- */
 
-/* CLOCK_REALTIME when the machine booted. */
+/* Returns CLOCK_REALTIME of the moment when the machine booted. */
 static int64_t boot_time(const struct merge_input *in)
 {
 	return in->first.real - in->first.boot;

@@ -164,7 +164,8 @@ static struct metrics_series *metrics_track_series(struct metrics_feed *f, struc
 	return t->series;
 }
 
-/* Page faults include major ones, which are counted apart. */
+/* Adds page faults to a series of the minor ones: the kernel's number includes the major ones,
+ * which are counted apart. */
 static void add_faults(struct metrics_feed *f, struct metrics_series *s, enum counter_effect effect,
 		       uint64_t growth)
 {
@@ -280,7 +281,8 @@ static struct track_number read_track_number(const struct pb_field *f, bool is_d
 	return v;
 }
 
-/* Extra values: two lists of fields in the same order, which are not packed by our sources. */
+/* Reads the extra values of a track event. They are two lists of fields in the same order, tracks
+ * and values, which our sources do not pack. */
 static void read_extra_values(struct metrics_feed *f, const struct packet *p, uint32_t tracks_field,
 			      uint32_t values_field)
 {
@@ -453,7 +455,8 @@ static void metrics_feed_read_track(struct metrics_feed *f, const struct packet 
 
 /* ---- histograms ---- */
 
-/* Bucket 32 * e + k begins at (32 + k) * 2^(e - 1) ns (EbpfHistogramRows). */
+/* Returns the middle of a bucket. Bucket 32 * e + k begins at (32 + k) * 2^(e - 1) ns
+ * (EbpfHistogramRows). */
 static uint64_t bucket_middle_ns(uint64_t bucket)
 {
 	uint64_t octave = bucket >> 5, begin, width;
@@ -821,7 +824,7 @@ static bool is_gauge_of_other(const struct metrics_track *t)
 	       t->meaning.effect == EFFECT_GAUGE;
 }
 
-/* The gauges of subjects that are not chosen, together. */
+/* Sets the gauges with the label "other" to the sums over the subjects that are not chosen. */
 static void sum_other_gauges(struct metrics_feed *f)
 {
 	struct metrics_track *t, *next;

@@ -160,7 +160,7 @@ static uint64_t metrics_subject_growth(const struct metrics_subject *s)
 	return s->cpu_ns > s->cpu_before_ns ? s->cpu_ns - s->cpu_before_ns : 0;
 }
 
-/* The largest growth first; chosen ones before others with the same growth. */
+/* Sorts the largest growth first; with the same growth, chosen subjects come before others. */
 static int metrics_subject_compare(const void *a, const void *b)
 {
 	const struct metrics_subject *x = *(struct metrics_subject *const *)a,
@@ -172,7 +172,8 @@ static int metrics_subject_compare(const void *a, const void *b)
 	return y->is_chosen - x->is_chosen;
 }
 
-/* Only subjects with labels can be chosen: those of others may still change. */
+/* Chooses the subjects that have series of their own: those that grew most. A subject without
+ * labels is not chosen, as its labels may still change. */
 void metrics_subjects_choose(struct metrics_table *t)
 {
 	size_t n = HASH_COUNT(t->subjects), i = 0;
@@ -271,7 +272,8 @@ static bool metrics_has_reached_label_limit(const struct metrics_table *t, enum 
 	return n >= caps[metric];
 }
 
-/* The series is new, and there is no room for its label. Gauges cannot be added up. */
+/* Returns the series with the label "other", for which a new label leaves its values because there
+ * is no room. NULL for gauges, which cannot be added up. */
 static struct metrics_series *metrics_series_get_other(struct metrics_table *t,
 						       enum metric_id metric,
 						       struct metrics_subject *subject,

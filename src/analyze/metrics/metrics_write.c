@@ -194,7 +194,8 @@ static void put_number(const struct metrics_series *s, struct strbuf *out)
 	strbuf_putc(out, '\n');
 }
 
-/* Text 0.0.4 has the name of the samples here, OpenMetrics that of the family, with its unit. */
+/* Appends the comment lines of a metric. Format 0.0.4 has the name of the samples here, OpenMetrics
+ * the name of the family, with its unit. */
 static void put_comments(const struct metric_def *d, bool is_open, struct strbuf *out)
 {
 	static const char *const types[] = {
@@ -349,13 +350,15 @@ struct native_buckets {
 	uint64_t of[METRICS_NATIVE];
 };
 
-/* Waits of control groups are counted in 4 buckets for each power of two (bpf/cgroup_waits.h). */
+/* Returns true for the waits of control groups, which have 4 buckets for each power of two
+ * (bpf/cgroup_waits.h). */
 static bool is_coarse(enum metric_id metric)
 {
 	return metric == METRIC_RUNQ_THROTTLED || metric == METRIC_SUBJECT_RUNQ;
 }
 
-/* Two buckets of schema 3, of which the second one has an even index, are one of schema 2. */
+/* Copies the buckets. If `coarse`, converts them from schema 3 to schema 2: two buckets, of which
+ * the second one has an even index, become one. */
 static void fill_native_buckets(const struct metrics_histogram *h, bool coarse,
 				struct native_buckets *ret)
 {
@@ -368,8 +371,11 @@ static void fill_native_buckets(const struct metrics_histogram *h, bool coarse,
 		ret->of[coarse ? (i + 1) / 2 : i] += h->native[i];
 }
 
-/* The first offset is the index of a bucket, later ones are gaps; a delta is the difference from
- * the bucket before it. Without values an empty span marks the histogram as native. */
+/*
+ * Appends the fields of a native histogram. The offset of the first span is the index of a bucket,
+ * later ones are gaps; a delta is the difference from the bucket before it. Without values an empty
+ * span marks the histogram as native.
+ */
 static void encode_native_histogram(struct pb_enc *e, const struct metrics_histogram *h,
 				    bool coarse)
 {

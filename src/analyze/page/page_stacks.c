@@ -37,7 +37,7 @@ static const struct table *stacks_table(const struct page *p, enum store_table t
 	return &p->store->tables[t];
 }
 
-/* Functions, by the names that reports have. */
+/* Fills the columns of the functions, which have the same names as in reports. */
 static void put_functions(struct page *p, const struct code *code)
 {
 	struct strbuf name = {0};
@@ -56,8 +56,8 @@ static void put_functions(struct page *p, const struct code *code)
 	strbuf_deinit(&name);
 }
 
-/* A frame with inlined functions becomes a site for each function. Sets *ret to the innermost site
- * of each frame, by call site; owned by the caller. */
+/* Fills the columns of the call sites; a frame with inlined functions becomes a site for each
+ * function. Sets *ret to the innermost site of each frame, by call site; owned by the caller. */
 static int put_call_sites(struct page *p, const struct code *code, uint32_t **ret)
 {
 	const struct table *t = stacks_table(p, TABLE_STACK_CALLSITE);
@@ -135,7 +135,8 @@ static uint32_t first_counter_of_sample(const struct page *p, uint32_t sample)
 	return set < sets->rows ? table_u32(sets, COUNTER_SET_COUNTER, set) : NULL_U32;
 }
 
-/* Samples of linux.perf count as one each: their counter has the value since the start. */
+/* Returns how much a sample counts: its counter's value, but 1 in linux.perf, where the counter has
+ * the value since the start. */
 static uint64_t sample_weight(const struct page *p, uint32_t sample, bool is_perf)
 {
 	uint32_t counter = is_perf ? NULL_U32 : first_counter_of_sample(p, sample);

@@ -258,7 +258,8 @@ static int page_tasks_sort_runs(struct table *t, struct row_list *l)
 	return 0;
 }
 
-/* A thread that is not recorded has no states in the page: the ends of most of them are unknown. */
+/* Fills the columns of a thread's states. A thread that is not recorded has none in the page: the
+ * ends of most of its states are unknown. */
 static int put_states_of_thread(struct page *p, uint32_t utid)
 {
 	struct table *sched = &p->store->tables[TABLE_SCHED];

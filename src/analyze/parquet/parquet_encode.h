@@ -24,12 +24,13 @@ enum parquet_encoding {
 
 /* Returns the number of bits that values up to `most` take. */
 unsigned parquet_bit_width(uint64_t most);
-/* One run if all values are equal, else groups of eight values of `width` bits, at most 32. */
+/* Appends the values as one run if all are equal, else as groups of eight values of `width` bits,
+ * at most 32. */
 void parquet_put_hybrid(struct strbuf *to, const uint64_t *values, size_t n, unsigned width);
-/* The same for the levels of a page, which are 0 or 1, after their length in bytes. */
+/* Appends the levels of a page, which are 0 or 1, in the same way, after their length in bytes. */
 void parquet_put_levels(struct strbuf *to, const uint8_t *levels, size_t n);
-/* Blocks of differences from value to value. whole_bytes: each difference takes whole bytes, in
- * which a compressor finds more. */
+/* Appends the values as blocks of differences from value to value. whole_bytes: each difference
+ * takes whole bytes, in which a compressor finds more. */
 void parquet_put_deltas(struct strbuf *to, const int64_t *values, size_t n, bool whole_bytes);
 /* Appends the values as BYTE_STREAM_SPLIT: the first bytes of all values, then the second bytes,
  * and so on. */

@@ -12,7 +12,8 @@ static void thrift_varint(struct thrift *t, uint64_t v)
 	strbuf_add(t->to, bytes, (size_t)(pb_put_varint(bytes, v) - bytes));
 }
 
-/* The head of a field has the difference of its id to that of the field before. */
+/* Appends the head of a field, which has the difference between its id and the id of the field
+ * before. */
 static void thrift_head(struct thrift *t, int id, enum thrift_type type)
 {
 	int delta = id - t->last[t->depth];
@@ -163,7 +164,8 @@ void thrift_open(struct thrift_reader *r)
 		r->last[++r->depth] = 0;
 }
 
-/* An element has at least one byte. */
+/* Reads the type and number of a list's elements. Fails if there are more elements than bytes left:
+ * an element has at least one byte. */
 static size_t read_list_head(struct thrift_reader *r, enum thrift_type *ret_of)
 {
 	uint8_t head = read_byte(r);
@@ -185,8 +187,8 @@ size_t thrift_read_list(struct thrift_reader *r, enum thrift_type of)
 	return r->failed ? 0 : n;
 }
 
-/* Lists of lists, which Parquet does not have, are refused: the depth is limited by that of
- * structs. */
+/* Skips a list. Fails for a list of lists, which Parquet does not have, so that only structs nest,
+ * and their depth is limited. */
 static void skip_list(struct thrift_reader *r)
 {
 	enum thrift_type of;

@@ -119,7 +119,7 @@ static void call_process_set_dir(struct call_process *p, char *dir)
 	p->dir = dir;
 }
 
-/* The child of a process begins with copies of its descriptors. */
+/* Gives the child of a process copies of its descriptors. */
 static void call_process_fork(struct call_lines *l, const struct call_process *p, int64_t child)
 {
 	struct call_process *old = call_process_find(l, child), *c;
@@ -210,7 +210,8 @@ static void read_stored_args(struct call_lines *l, uint32_t set)
 	}
 }
 
-/* Of raw_syscalls events: numbers in the order of the arguments, and "ret". */
+/* Reads the arguments of raw_syscalls events: numbers in the order of the call's arguments, and
+ * "ret". */
 static void read_events(struct call_lines *l, uint32_t set)
 {
 	struct arg_list list = {0};
@@ -278,7 +279,7 @@ static int find_argument(const struct call_lines *l, char letter)
 	return at ? (int)(at - l->row->args) : -1;
 }
 
-/* The directory that a relative path of an argument is relative to; NULL: unknown. */
+/* Returns the directory to which a relative path of an argument is relative; NULL: unknown. */
 static const char *dir_of_path_argument(const struct call_lines *l, int path)
 {
 	if (path > 0 && l->row->args[path - 1] == CALL_DIR_FD && (int)l->args[path - 1] != AT_FDCWD)
@@ -338,7 +339,7 @@ static char *copy_or_null(const char *s)
 	return s ? strdup(s) : NULL;
 }
 
-/* Whether the descriptors that the call makes are closed at an exec. */
+/* Returns true if an exec closes the descriptors that the call makes. */
 static bool makes_close_on_exec(const struct call_lines *l)
 {
 	static const char letters[] = {CALL_OPEN_FLAGS, CALL_FD_FLAGS, CALL_SOCKET_TYPE,
@@ -361,7 +362,9 @@ static bool call_is_named(const struct call_lines *l, const char *name)
 	return !strcmp(l->name, name);
 }
 
-/* pipe, pipe2, socketpair: the text is "[3, 4]". */
+/*
+ * Notes the two descriptors that pipe, pipe2 or socketpair made: the argument's text is "[3, 4]".
+ */
 static void apply_descriptor_pair(struct call_lines *l, int arg)
 {
 	const char *text = get_argument_text(l, arg);
@@ -379,7 +382,8 @@ static void apply_descriptor_pair(struct call_lines *l, int arg)
 					    makes_close_on_exec(l));
 }
 
-/* dup(fd), dup2(fd, to), dup3(fd, to, flags), fcntl(fd, F_DUPFD, from): all return the copy. */
+/* Notes the copy of a descriptor, which all these calls return: dup(fd), dup2(fd, to), dup3(fd, to,
+ * flags), fcntl(fd, F_DUPFD, from). */
 static void apply_descriptor_copy(struct call_lines *l, bool closes)
 {
 	const char *name = call_process_fd(l->process, (int)l->args[0]);
@@ -398,7 +402,7 @@ static void apply_fcntl(struct call_lines *l)
 		l->process->fds[fd].closes = l->args[2] & FD_CLOEXEC;
 }
 
-/* A directory of a failed look-up stays as it is. */
+/* Notes the process's current directory after chdir, fchdir or getcwd. */
 static void apply_dir(struct call_lines *l)
 {
 	if (call_is_named(l, "chdir"))
@@ -448,7 +452,7 @@ static char *name_of_new_descriptor(struct call_lines *l)
 
 static enum call_change find_call_change(const char *name)
 {
-	/* As the beginnings of names. */
+	/* Calls whose names begin so change descriptors. */
 	static const char *const others[] = {"chdir",  "clone", "close", "dup",	   "execve",
 					     "fchdir", "fcntl", "fork",	 "getcwd", "vfork"};
 	const struct call_row *row = call_row_find(name, strlen(name));

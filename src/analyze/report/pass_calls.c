@@ -126,8 +126,8 @@ static bool next_call_of_any_thread(struct calls *c, struct call *ret)
 	return false;
 }
 
-/* Whether the call is one of a chosen thread and returned within the window. It may have begun
- * before. */
+/* Returns true if a chosen thread made the call, and it returned within the window. It may have
+ * begun before. */
 static bool call_is_in_report(const struct calls *c, const struct call *call)
 {
 	int64_t end;
@@ -153,7 +153,8 @@ static bool call_has_failed(const struct call *call)
 	return call->result >= -4095 && call->result <= -1;
 }
 
-/* who: what to count by, besides by names; NULL: only by names. */
+/* Adds the calls of the report to groups by subject, by the call's name, or by both. who: the
+ * subjects; NULL: none. */
 static void add_calls_to_groups(struct calls *c, const struct pass_who *who, bool by_name,
 				struct groups *g)
 {

@@ -289,7 +289,7 @@ static void add_tree_rows(const struct call_tree *t, struct shown_node *nodes,
 	}
 }
 
-/* "KIND SHAPE PATTERN", as passes.h describes it. */
+/* The words of a report's argument "KIND SHAPE PATTERN", as passes.h describes it. */
 struct tree_words {
 	enum stack_kind kind;
 	enum tree_shape shape;

@@ -234,7 +234,8 @@ static bool sort_sched_rows_by_cpu(struct neighbour_walk *w)
 	return true;
 }
 
-/* A preempted thread waits for the CPU that it last ran on. */
+/* Notes, for each state, the CPU that its thread ran on last: a preempted thread waits for that
+ * CPU. */
 static bool find_cpus_before(struct neighbour_walk *w)
 {
 	const struct table *t = &w->in->s->tables[TABLE_THREAD_STATE];
@@ -445,7 +446,8 @@ static void add_neighbour(void *ctx, enum wait_cause cause, const struct pass_sp
 			.ts = s->begin});
 }
 
-/* Whose runs delayed chosen threads: waits for the quota are not their doing. */
+/* Fills the rows of those whose runs delayed chosen threads. Waits for the quota do not count:
+ * other threads did not cause them. */
 void pass_fill_neighbours(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct groups g = {.n = 0};

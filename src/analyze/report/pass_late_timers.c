@@ -73,6 +73,7 @@ void pass_fill_late_timers(const struct pass_input *in, struct pass_rows *ret)
 
 const char *report_lacks_timers(const struct store *s)
 {
-	/* Without the starts of timers and the names of their functions. */
+	/* A trace without starts of timers, or without the names of their functions, has no late
+	 * timers. */
 	return s->has_sleep_timers ? NULL : "not known (sonda record sched timer)";
 }

@@ -88,7 +88,8 @@ static uint32_t find_thread(const struct lock_pass *l, uint32_t tid, uint32_t of
 	return found;
 }
 
-/* glibc: __lll_lock_wake ends pthread_mutex_unlock(), which then is not on the stack. */
+/* Returns true if a function releases a lock. In glibc, __lll_lock_wake ends
+ * pthread_mutex_unlock(), which then is not on the stack. */
 static bool is_lock_release_function(const char *function)
 {
 	return strstr(function, "unlock") || strstr(function, "lll_lock_wake");

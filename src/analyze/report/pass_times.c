@@ -16,7 +16,8 @@ static bool add_span(struct groups *g, uint64_t key, const struct pass_span *s, 
 					  .flagged = flagged});
 }
 
-/* Sums by thread include all threads: the statement chooses among them. */
+/* Returns true if a sum includes the span. Sums by thread include all threads: the statement
+ * chooses among them. */
 static bool span_is_counted(const struct pass_input *in, const struct pass_span *s)
 {
 	return !*in->by || in->chosen[s->utid];

@@ -178,7 +178,7 @@ bool pass_who_cut_span(const struct pass_who *w, struct pass_span *rest, struct 
 	return true;
 }
 
-/* The program of a process is the name of its main thread. */
+/* Sets the program of each thread: the name of its process's main thread. */
 static void map_processes_to_programs(struct pass_who *w)
 {
 	const struct table *threads = &w->s->tables[TABLE_THREAD];

@@ -124,7 +124,7 @@ static bool add_entered_vcpus(struct vm_host *h, const struct pass_input *in)
 	return fine;
 }
 
-/* By process and CPU; of the threads of a CPU, one that has kvm_entry first. */
+/* Sorts by process and CPU; of the threads of a CPU, one that has kvm_entry comes first. */
 static int compare_vcpus(const void *a, const void *b)
 {
 	const struct vcpu *x = a, *y = b;
@@ -229,7 +229,7 @@ size_t vcpu_span_after(const struct vcpu *v, int64_t ts)
 	return lo;
 }
 
-/* Switches of the guest. */
+/* Switches of the guest, which are compared with the runs of the host's threads. */
 struct check_list {
 	struct check {
 		uint32_t cpu;
@@ -257,7 +257,9 @@ struct edge_list {
 	size_t n, cap;
 };
 
-/* The threads of a process are sorted by CPU. */
+/*
+ * Finds the thread of a virtual CPU by binary search: the threads of a process are sorted by CPU.
+ */
 static const struct vcpu *find_vcpu(const struct vcpu *list, size_t n, uint32_t id)
 {
 	size_t lo = 0, hi = n;

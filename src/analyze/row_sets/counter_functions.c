@@ -58,7 +58,7 @@ static struct counter_rows *counters_find(struct counters *c, int64_t track_id)
 	return rows;
 }
 
-/* (id, ts, track_id, value) */
+/* Adds a row. The arguments are (id, ts, track_id, value). */
 static void counters_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct counters **c = sqlite3_aggregate_context(ctx, sizeof(struct counters *));
@@ -128,7 +128,8 @@ static bool add_intervals(struct result_rows *out, const struct counter_rows *ro
 	return true;
 }
 
-/* ('leading', end of the trace, counters) */
+/* Returns the intervals between the counters' values. The arguments are ('leading', end of the
+ * trace, counters). */
 static void counter_intervals_call(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	static const char *const names[] = {"id",    "ts",	   "dur",	  "track_id",

@@ -116,7 +116,7 @@ static void nodes_final(sqlite3_context *ctx)
 		sqlite3_result_pointer(ctx, *nodes, NODES_POINTER, nodes_free);
 }
 
-/* A blob of int64_t: an array of numbers that SQL can pass on. */
+/* Appends a number to an array that SQL can pass on: a blob of int64_t. */
 static void numbers_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
@@ -285,7 +285,7 @@ static bool search_breadth_first(struct search *s)
 	return true;
 }
 
-/* (graph, start nodes) */
+/* Searches a graph by `run`. The arguments are (graph, start nodes). */
 static void search_call(sqlite3_context *ctx, sqlite3_value **argv, bool (*run)(struct search *))
 {
 	static const char *const columns[] = {"node_id", "parent_node_id", NULL};
@@ -370,8 +370,8 @@ static int64_t numbers_at(struct numbers numbers, size_t i)
 	return x;
 }
 
-/* (from, to, weights, roots, targets, is_floor): all but the last are results of
- * repeatedfield(). */
+/* Searches from each root up to a total weight. The arguments are (from, to, weights, roots,
+ * targets, is_floor): all but the last are results of repeatedfield(). */
 static void bounded_call(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	static const char *const columns[] = {"root_node_id", "node_id", "parent_node_id", NULL};

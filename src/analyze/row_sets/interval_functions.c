@@ -120,7 +120,7 @@ static struct intervals *new_intervals(int n_columns, sqlite3_value **argv)
 	return set;
 }
 
-/* (id, ts, dur [, name, value]...) */
+/* Adds an interval to the set. The arguments are (id, ts, dur [, name, value]...). */
 static void intervals_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct intervals **set = sqlite3_aggregate_context(ctx, sizeof(struct intervals *));
@@ -268,7 +268,7 @@ static bool intersect_sets(const struct pieces *a, const struct pieces *b, int s
 	return good;
 }
 
-/* The intervals of a partition as pieces. */
+/* Converts the intervals of a partition to pieces. Returns false if out of memory. */
 static bool make_pieces_of_partition(const struct intervals *set, const struct partition *p,
 				     int number, struct pieces *ret)
 {
@@ -356,7 +356,8 @@ static struct result_rows *new_result_rows(struct intervals *const *sets, int n_
 	return result_rows_new(names);
 }
 
-/* (intervals, ..., names of the columns of the partition) */
+/* Intersects sets of intervals. The arguments are (intervals, ..., names of the columns of the
+ * partition). */
 static void intersect_call(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct intervals *sets[SETS_MAX];

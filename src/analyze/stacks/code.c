@@ -76,7 +76,8 @@ static bool read_files(struct code_reader *r)
 	return r->file_of;
 }
 
-/* Notes are frames of the kernel whose names are in brackets. */
+/* Returns the kind of a frame's function. Notes are frames of the kernel whose names are in
+ * brackets. */
 static enum code_kind kind_of_frame(const struct code_reader *r, uint32_t frame,
 				    const struct code_function *f)
 {

@@ -142,7 +142,8 @@ static bool visit_ancestors(struct flow_walk *w, uint32_t slice)
 	return true;
 }
 
-/* The end of the queue is a queue of slices whose children are still to be added. */
+/* Visits the slices below a slice. The end of the queue is itself a queue of slices whose children
+ * are still to be added. */
 static bool visit_descendants(struct flow_walk *w, uint32_t slice)
 {
 	const struct row_index *children = table_index(w->slices, SLICE_PARENT);
@@ -181,7 +182,8 @@ static bool visit_relatives(struct flow_walk *w, struct flow_visit v)
 	return true;
 }
 
-/* The slices that a flow reaches are visited in the direction of that flow only. */
+/* Follows the flows from the slices in the queue. A slice that a flow reaches is left in the
+ * direction of that flow only. */
 static bool flow_walk_run(struct flow_walk *w, unsigned relatives)
 {
 	for (size_t at = 0; at < w->n; at++) {

@@ -180,7 +180,7 @@ static void str_split(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_text(ctx, text, end ? (int)(end - text) : -1, SQLITE_TRANSIENT);
 }
 
-/* The characters from the last to the first. */
+/* reverse(text): the characters from the last to the first. */
 static void sql_reverse(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const char *s = (const char *)sqlite3_value_text(argv[0]);
@@ -280,7 +280,7 @@ static void base64_decode(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	strbuf_deinit(&out);
 }
 
-/* FNV-1a of the values and their types. */
+/* hash(value, ...): the FNV-1a hash of the values and their types. */
 static void sql_hash(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);

@@ -55,7 +55,8 @@ static int merge_handle_option(void *ctx, int option, struct err_text *e)
 	}
 }
 
-/* "web=/tmp/a.pftrace", or "/tmp/web.pftrace", whose machine is "web". A name has no slash. */
+/* Reads an argument: "web=/tmp/a.pftrace", or "/tmp/web.pftrace", whose machine is "web". The name
+ * of a machine has no slash. */
 static int merge_parse_file(char *word, struct merge_file *ret, struct err_text *e)
 {
 	char *slash = strrchr(word, '/'), *name = slash ? slash + 1 : word;

@@ -116,7 +116,8 @@ static void format_archive_name(const struct merge_files *o, size_t i,
 	snprintf(ret, ARCHIVE_NAME_MAX, "%02zu-%.90s", i, slash ? slash + 1 : o->files[i].path);
 }
 
-/* Source of the format: Perfetto 58, which reads it as the index of an archive. */
+/* Writes the file that Perfetto reads as the index of an archive. The format is that of Perfetto
+ * 58. */
 static int write_archive_manifest(const struct merge_files *o, FILE *to)
 {
 	char name[ARCHIVE_NAME_MAX];

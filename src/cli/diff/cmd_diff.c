@@ -91,7 +91,8 @@ static int check_condition(const struct diff_condition *c, const struct diff_res
 	}
 }
 
-/* A condition that cannot be tested is worse than one that holds: the check checks nothing. */
+/* Returns the exit code of all conditions. A condition that cannot be tested is worse than one that
+ * holds: it checks nothing. */
 static int check_conditions(const struct diff_options *o, const struct diff_results *r)
 {
 	int ret = EXIT_GOOD;

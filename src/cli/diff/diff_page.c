@@ -26,7 +26,7 @@ static void put_json_element(const char *id, const char *json, size_t len, FILE 
 	fputs("</script>\n", to);
 }
 
-/* A page of one recording, as a document in this one. */
+/* Writes the page of one recording as an iframe, which is a document within this one. */
 static int put_timeline(const char *side, FILE *from, FILE *to)
 {
 	int c;

@@ -119,8 +119,8 @@ static int64_t query_number(sqlite3 *db, const char *sql, int64_t missing)
 	return ret;
 }
 
-/* Returns the time of an event of the chosen threads, or `missing` if there is none. which: "min" or
- * "max". */
+/* Returns the time of an event of the chosen threads, or `missing` if there is none. which: "min"
+ * or "max". */
 static int64_t query_event_time(sqlite3 *db, const char *which, const char *event, int64_t missing)
 {
 	char *sql = sqlite3_mprintf("SELECT %s(ts) FROM ftrace_event WHERE name = %Q AND utid IN "
@@ -132,9 +132,12 @@ static int64_t query_event_time(sqlite3 *db, const char *which, const char *even
 	return ret;
 }
 
-/* A command counts from its execve(2) to the end of its last process. Before, it waits for the
- * recorder; after, the recorder reads what is left. The processes' end_ts would be later, or
- * missing: sched_process_free comes later, and often from a thread that is not recorded. */
+/*
+ * Limits the window to the recorded command: from its execve(2) to the end of its last process.
+ * Before, it waits for the recorder; after, the recorder reads what is left. The processes' end_ts
+ * would be later, or missing: sched_process_free comes later, and often from a thread that is not
+ * recorded.
+ */
 static void limit_window_to_command(sqlite3 *db, int64_t *from, int64_t *to)
 {
 	int64_t begin = query_event_time(db, "min", "sched_process_exec", *from);
@@ -277,7 +280,7 @@ static int read_observations(struct diff_traces *all, struct trace_tables *table
 	return r;
 }
 
-/* The first trace decides what the others have to be. */
+/* Sets what is compared, by the first trace, or checks that a later trace fits. */
 static int set_design(struct diff_traces *all, const struct diff_trace *t, struct err_text *e)
 {
 	const struct diff_options *o = all->o;

@@ -84,8 +84,8 @@ void check_symbols(struct doctor_machine *m, struct doctor_finding *f)
 
 /* ---- call stacks ---- */
 
-/* perf_event_open(2) of a whole CPU: perf_event_paranoid, or CAP_PERFMON, which CAP_SYS_ADMIN
- * contains. */
+/* Checks whether the recorder may sample whole CPUs by perf_event_open(2): perf_event_paranoid has
+ * to allow it, or CAP_PERFMON, which CAP_SYS_ADMIN contains. */
 void check_stacks(struct doctor_machine *m, struct doctor_finding *f)
 {
 	static const char name[] = "sys/kernel/perf_event_paranoid";

@@ -435,7 +435,7 @@ static void add_metadata(struct parquet_export *x, const char *table, struct par
 		parquet_add_metadata(f, "sonda.losses", x->losses);
 }
 
-/* sql: of a view, else NULL. */
+/* Writes the rows of a table or view as a file. sql: the statement of a view; NULL for a table. */
 static int write_table_file(struct parquet_export *x, sqlite3_stmt *st, const char *table,
 			    const char *sql, FILE *to)
 {
@@ -463,7 +463,8 @@ static int write_table_file(struct parquet_export *x, sqlite3_stmt *st, const ch
 	return r;
 }
 
-/* Without a choice, all tables are written, also those without rows. */
+/* Returns true if the table was chosen. Without a choice all tables are written, also those without
+ * rows. */
 static bool is_table_listed(const struct parquet_export *x, const char *name)
 {
 	for (size_t i = 0; x->choice && i < x->choice->n_tables; i++)

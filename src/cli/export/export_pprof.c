@@ -7,7 +7,7 @@
 #include "cli/export/export.h"
 #include "cli/export/export_stacks.h"
 
-/* A stack that was not taken has no location. */
+/* Writes a sample with its labels. If the stack could not be taken, the sample has no location. */
 static void put_sample(struct pprof *p, const struct export_stacks *x, enum stack_kind kind,
 		       const struct stack_point *point)
 {

@@ -176,8 +176,8 @@ static int copy_table(void *ctx, const char *name, const char *sql)
 	return r;
 }
 
-/* A view stays a view where the sqlite3 program can run it; one with functions of sonda becomes a
- * table. */
+/* Copies a view. It stays a view if the sqlite3 program can run it; a view with functions of sonda
+ * becomes a table. */
 static int copy_view(void *ctx, const char *name, const char *sql)
 {
 	struct copy *c = ctx;

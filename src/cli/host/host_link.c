@@ -241,7 +241,8 @@ static void link_ping(struct host_link *l)
 
 /* ---- lines of the remote shell ---- */
 
-/* version: of the sonda there; "": it has none, or an old one. */
+/* Offers the other machine this program, if one for it is here. version: that of the sonda there;
+ * "": there is none, or an old one. */
 static void link_offer_program(struct host_link *l, const char *system, const char *machine,
 			       const char *version)
 {
@@ -266,7 +267,8 @@ static void link_offer_program(struct host_link *l, const char *system, const ch
 	link_send(l);
 }
 
-/* "SYSTEM MACHINE PROTOCOL VERSION"; the last two are missing if there is no sonda. */
+/* Handles the line "SYSTEM MACHINE PROTOCOL VERSION", with which the other machine begins. The last
+ * two are missing if there is no sonda. Starts the agent if it has our version. */
 static void link_handle_host(struct host_link *l, char *line)
 {
 	char *system = strsep(&line, " "), *machine = line ? strsep(&line, " ") : NULL;

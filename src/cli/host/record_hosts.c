@@ -130,8 +130,8 @@ int record_hosts_check(const char *const *hosts, size_t n, struct err_text *e)
 
 /* ---- files ---- */
 
-/* The trace of one of several machines: "all.pftrace" becomes "all-web.pftrace". It must not
- * exist. */
+/* Names the trace of one of several machines: "all.pftrace" becomes "all-web.pftrace". Fails if
+ * that file exists. */
 static int hosts_own_output(const struct hosts_run *a, const char *label, struct output_name *ret,
 			    struct err_text *e)
 {

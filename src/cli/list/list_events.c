@@ -135,7 +135,7 @@ static void put_group(struct list *l, const char *name, size_t first, size_t n)
 	list_out_add_value(&l->out, "example", example);
 }
 
-/* The events of a group are adjacent. */
+/* Lists the groups of events with their numbers of events. The events of a group are adjacent. */
 int list_groups(struct list *l, const char *pattern, struct err_text *e)
 {
 	char group[TRACEFS_EVENTS_MAX_NAME];

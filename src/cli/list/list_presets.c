@@ -99,7 +99,8 @@ static void put_sources(struct list *l, const struct preset *s)
 	name_list_deinit(&lines);
 }
 
-/* "events, eBPF (lock-events, lock-ebpf: one of them)": how the preset is made, and the words for each part of it. */
+/* Writes how the preset is made, and the words for each part of it: "events, eBPF (lock-events,
+ * lock-ebpf: one of them)". */
 static void put_preset_parts(struct list *l, const struct preset *s)
 {
 	static const char *const texts[PRESET_PARTS] = {"events", "counters", "eBPF",

@@ -102,7 +102,8 @@ static void known_alert_add(struct alert_intake *a, const struct alert *alert)
 	*k = known_alert_of(alert);
 }
 
-/* It was passed on in vain: it does not count for the limit, and its repetition is passed on. */
+/* Forgets an alert that was passed on in vain: it does not count for the limit, and its repetition
+ * is passed on. */
 static void known_alert_forget(struct alert_intake *a, const struct known_alert *alert,
 			       uint32_t slot)
 {
@@ -263,7 +264,8 @@ static void service_call_on_end(void *ctx, int error)
 	service_call_free(c);
 }
 
-/* What the trace has beside the name of the trigger: the alert, its start and its labels. */
+/* Writes what the trace says about the alert besides the trigger's name: its name, start and
+ * labels. */
 static void describe_alert(const struct alert *alert, struct strbuf *b)
 {
 	strbuf_printf(b, "alert %s since %s", alert_find_label(alert, "alertname"),
@@ -358,7 +360,8 @@ static int send_to_recorder(struct alert_intake *a, const struct alert *alert, u
 	return r;
 }
 
-/* trigger: NULL for the recorder; slot: of the limit. Returns 0 or -errno. */
+/* Passes an alert on: to the service as this trigger, or to the recorder if trigger is NULL. slot:
+ * the alert's slot of the limit. Returns 0 or -errno. */
 static int forward_alert(struct alert_intake *a, const struct alert *alert, char *trigger,
 			 uint32_t slot)
 {

@@ -29,7 +29,7 @@ static void set_parse_error(struct http_parse *p, unsigned status)
 		p->status = status;
 }
 
-/* RFC 9110, 5.6.2. */
+/* Returns true for a token of RFC 9110, 5.6.2. */
 static bool is_http_token(const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

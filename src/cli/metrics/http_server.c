@@ -109,8 +109,8 @@ static int find_peer_user(int fd, uid_t *ret_uid)
 				  (const struct sockaddr_in *)&peer, ret_uid);
 }
 
-/* A connection that has ended has no user, and the search for one takes long on a machine with many
- * sockets. */
+/* Returns true if the client has ended the connection. Its user then need not be searched for,
+ * which takes long on a machine with many sockets. */
 static bool connection_has_ended(int fd)
 {
 	char byte;
@@ -267,7 +267,7 @@ static void http_connection_refuse(struct http_connection *c, unsigned status)
 	http_connection_answer(c, &(struct http_answer){.status = status});
 }
 
-/* The head is complete. Returns false if the request was refused. */
+/* Checks a request whose head is complete. Returns false if it was refused. */
 static bool http_connection_check_request(struct http_connection *c)
 {
 	const struct http_request *r = &c->request;
@@ -373,7 +373,8 @@ static void http_server_serve_fd(struct http_server *s, int fd)
 
 /* ---- listeners ---- */
 
-/* While all connections are in use, new ones wait in the kernel. */
+/* Starts or stops accepting connections. While all connections are in use, new ones wait in the
+ * kernel. */
 static void http_server_watch(struct http_server *s)
 {
 	for (size_t i = 0; i < s->n_listeners; i++)

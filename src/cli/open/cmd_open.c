@@ -269,7 +269,8 @@ static int open_parse(int argc, char **argv, struct open_options *o, struct err_
 
 /* ---- what the user reads ---- */
 
-/* SSH_CONNECTION is "CLIENT CLIENT_PORT SERVER SERVER_PORT". */
+/* Prints how to reach the port over ssh, if this is a session of ssh: then SSH_CONNECTION is
+ * "CLIENT CLIENT_PORT SERVER SERVER_PORT". */
 static void print_ssh_command(unsigned port)
 {
 	const char *connection = getenv("SSH_CONNECTION");

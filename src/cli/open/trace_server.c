@@ -211,8 +211,8 @@ static void on_accept_pause_over(evutil_socket_t fd, short what, void *listener)
 	evconnlistener_enable(listener);
 }
 
-/* Another user may open connections until this process has no free descriptors: then it accepts no
- * connection for PAUSE_US. */
+/* Accepts no connection for PAUSE_US. Another user may have opened connections until this process
+ * had no free descriptors. */
 static void on_accept_error(struct evconnlistener *listener, void *http)
 {
 	static const struct timeval pause = {.tv_usec = PAUSE_US};

@@ -176,7 +176,8 @@ static const char test_config[] =
 	"\"sched_switch\" ftrace_events: \"cpu_idle\" ftrace_events: \"cpu_frequency\" "
 	"ftrace_events: \"gpu_frequency\" } } }\n";
 
-/* Perfetto reads the file of -c when it parses the option, so a missing file is its first error. */
+/* Reads the file of -c. Perfetto does so when it parses the option, so a missing file is its first
+ * error. */
 static int perfetto_options_read_config(struct perfetto_options *o)
 {
 	struct strbuf *b = &o->config_text;
@@ -322,7 +323,8 @@ static bool perfetto_has_shorthand(const struct perfetto_options *o)
 	return o->time || o->buffer || o->size || o->apps.n || o->words.n;
 }
 
-/* The order is Perfetto's, so of several mistakes both programs report the same one. */
+/* Checks which options go together. The order is Perfetto's, so of several mistakes both programs
+ * report the same one. */
 static int perfetto_options_check(const struct perfetto_options *o)
 {
 	bool query = o->query || o->query_raw, attach = o->attach || o->is_detached;

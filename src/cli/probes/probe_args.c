@@ -149,7 +149,7 @@ static const char *find_type_of_words(const struct declaration *d, size_t n)
 	return find_type(words);
 }
 
-/* "int", "int fd", "const char *path", "struct file *f". */
+/* Reads an argument like "int", "int fd", "const char *path" or "struct file *f". */
 static int parse_typed_argument(struct span text, size_t position, struct probe_arg *ret,
 				struct err_text *e)
 {

@@ -60,7 +60,8 @@ static bool find_in_dir(const char *dir, const char *name, char path[static PATH
 static bool find_in_dirs_of_config(const char *config, unsigned depth, const char *name,
 				   char path[static PATH_MAX]);
 
-/* "include /etc/ld.so.conf.d/" and an asterisk. */
+/* Searches the files of a line like "include /etc/ld.so.conf.d/...", whose pattern may match
+ * several. */
 static bool find_in_included_configs(const char *pattern, unsigned depth, const char *name,
 				     char path[static PATH_MAX])
 {
@@ -75,7 +76,8 @@ static bool find_in_included_configs(const char *pattern, unsigned depth, const 
 	return found;
 }
 
-/* The file has a directory on each line, comments, and lines that include others (ldconfig(8)). */
+/* Searches the directories that a config file of the linker names. It has a directory on each line,
+ * comments, and lines that include other files (ldconfig(8)). */
 static bool find_in_dirs_of_config(const char *config, unsigned depth, const char *name,
 				   char path[static PATH_MAX])
 {

@@ -93,8 +93,8 @@ static bool is_constant(const struct usdt_arg *a)
 	return *a->fetch == '\\';
 }
 
-/* The sign of a constant is an arbitrary choice of the compiler, so the constant takes that of a
- * value of the same size. */
+/* Gives a constant the sign of a value of the same size at another place of the probe: the compiler
+ * chose the constant's sign arbitrarily. */
 static void adopt_sign(struct usdt_search *s, const struct usdt_place *p, size_t arg,
 		       struct probe_type *type)
 {

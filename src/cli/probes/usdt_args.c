@@ -41,7 +41,9 @@ static const char *parse_offset(const char *p, long long *ret)
 
 /* ---- x86-64 ---- */
 
-/* The kernel has one name for a register, whatever part of it is meant: rax, eax and al are ax. */
+/*
+ * Reads a register. The kernel has one name for it, whatever part is meant: rax, eax and al are ax.
+ */
 static const char *parse_x86_register(const char *p, char ret[static 8])
 {
 	static const struct {
@@ -97,7 +99,7 @@ static bool parse_x86(const char *p, size_t len, char *fetch, size_t size)
 
 /* ---- arm64 ---- */
 
-/* x0 to x30, their halves w0 to w30, sp. */
+/* Reads a register: x0 to x30, their halves w0 to w30, or sp. */
 static const char *parse_arm_register(const char *p, char ret[static 8])
 {
 	size_t n = strspn(p + (*p != '\0'), "0123456789");
@@ -133,7 +135,9 @@ static bool parse_arm(const char *p, size_t len, char *fetch, size_t size)
 
 /* ---- lists ---- */
 
-/* An operand of arm64 may have a blank within brackets. */
+/*
+ * Returns the length of an operand, which ends at a blank. On arm64 it may have blanks in brackets.
+ */
 static size_t operand_length(const char *p)
 {
 	size_t n = 0;

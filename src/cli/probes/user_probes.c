@@ -143,7 +143,7 @@ static int find_function_offset(struct program_reader *reader, const char *path,
 
 /* ---- probes of functions ---- */
 
-/* path NULL: the function is in the kernel. */
+/* Appends a probe's group and name. path: the program's; NULL if the function is in the kernel. */
 static void put_event(const struct user_probes *u, enum user_probe_kind kind,
 		      const struct probe_text *t, const char *path, struct strbuf *b)
 {
@@ -262,7 +262,8 @@ int user_probes_add_kernel(struct user_probes *u, enum user_probe_kind kind, con
 	return r && r != -ENOMEM ? err_set(e, r, "%.200s: %s", text, why.text) : r;
 }
 
-/* "p:NAME FILE:FUNCTION[+OFFSET] ARGS": replaces the name with the offset. */
+/* Adds a probe in the form "p:NAME FILE:FUNCTION[+OFFSET] ARGS", with the offset in place of the
+ * function. */
 static int add_line(struct user_probes *u, const char *text, struct err_text *e)
 {
 	size_t len;

@@ -357,7 +357,7 @@ static int start_delay_choose(const Pb__TraceConfig *config, uint32_t *ret_ms, s
 	return 0;
 }
 
-/* Waits. A signal ends the process, as by default. */
+/* Waits for ms. A signal ends the process, as it does by default. */
 static void start_delay_wait(uint32_t ms)
 {
 	struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
@@ -574,7 +574,7 @@ static void record_clean_up(struct record_command *c)
 		pb__trace_config__free_unpacked(c->config, NULL);
 }
 
-/* --host: other machines record. */
+/* Handles --host: other machines record. */
 static int record_on_hosts(struct record_command *c, int argc, char **argv)
 {
 	const struct record_hosts setup = {
@@ -592,7 +592,8 @@ static int record_on_hosts(struct record_command *c, int argc, char **argv)
 	return record_hosts_run(&setup);
 }
 
-/* host: the output of the agent's recording; NULL if sonda does not run as an agent. */
+/* Runs sonda record. host: the output of the agent's recording; NULL if sonda does not run as an
+ * agent. */
 static int record_main(int argc, char **argv, const struct host_output *host)
 {
 	struct record_command c = {.host = host};

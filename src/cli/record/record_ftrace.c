@@ -233,7 +233,7 @@ static Pb__FtraceConfig__KprobeEvent *find_kprobe_event(const Pb__FtraceConfig *
 
 #define PROBE_TYPE(name) PB__FTRACE_CONFIG__KPROBE_EVENT__KPROBE_TYPE__KPROBE_TYPE_##name
 
-/* A probe of a bare function, which Perfetto's producers support, too. */
+/* Adds a probe of a bare function in the form that Perfetto's producers support, too. */
 static int put_plain_kprobe(const struct kprobe_option *k, Pb__FtraceConfig *f)
 {
 	Pb__FtraceConfig__KprobeEvent *m = find_kprobe_event(f, k->probe);

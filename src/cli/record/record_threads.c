@@ -347,8 +347,8 @@ static bool has_subject(const Pb__DataSourceConfig *c)
 	return false;
 }
 
-/* Few of the processes of a machine are in the trace, so linux.process_stats describes only those
- * that events name. */
+/* Lets linux.process_stats describe only the processes that events name: few of a machine's
+ * processes are in the trace. */
 static void describe_only_seen_processes(const Pb__DataSourceConfig *c)
 {
 	Pb__ProcessStatsConfig *p = c ? c->process_stats_config : NULL;

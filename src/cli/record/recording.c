@@ -330,7 +330,7 @@ static void name_passed_file(struct recording *r)
 		recording_finish(r, -EIO, e.text);
 }
 
-/* A refused filter or probe of the command line is a mistake: it ends the recording. */
+/* Ends the recording if a filter or probe of the command line was refused: it was a mistake. */
 static void end_if_refused(struct recording *r)
 {
 	struct err_text e;
@@ -629,7 +629,8 @@ static void on_daemons_failed(void *ctx, const char *why)
 	recording_finish(ctx, -EPIPE, why);
 }
 
-/* The service still runs and has all committed data, which is worth saving. */
+/* Called when the daemons have to end early. Stops the recording in order: the service still runs
+ * and has all committed data, which is worth saving. */
 static void on_daemons_cut_short(void *ctx, const char *why)
 {
 	struct recording *r = ctx;

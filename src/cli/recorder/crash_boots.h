@@ -11,7 +11,7 @@
 /*
  * What is left of earlier boots: the directory "boots" of a recorder.
  *
- *	20261127T200144-1c9d2f0a.boot		lines about a boot (recorder_lines.h)
+ *	20261127T200144-1c9d2f0a.boot		lines about a boot (crash_boots.c)
  *	20261127T200144-1c9d2f0a.dat		in that boot: the events' formats (crash_dat.h)
  *	20261127T200144-1c9d2f0a.pftrace	in the next one: what the kernel's ring held
  *

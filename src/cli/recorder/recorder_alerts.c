@@ -163,7 +163,8 @@ static void on_listener(evutil_socket_t listener, short what, void *ctx)
 		alert_connection_close(c);
 }
 
-/* The file is for our user only until the group is known. */
+/* Listens at the address, for the group's members, too. The file is for our user only until the
+ * group is known. */
 static int listen_for_group(const char *address, int *ret_fd, struct err_text *e)
 {
 	mode_t before = umask(0177);

@@ -114,8 +114,8 @@ static int add_names_ring(const struct recorder_options *o, Pb__TraceConfig *con
 	return config_add_source(config, &source, 0);
 }
 
-/* Nothing is written or flushed until a snapshot. A period that never ends within a session
- * satisfies readers that expect one. Each flush takes a snapshot of the clocks. */
+/* Sets periods that never end within a session: nothing is written or flushed until a snapshot, but
+ * readers expect a period. Each flush takes a snapshot of the clocks. */
 static int set_periods(Pb__TraceConfig *c)
 {
 	Pb__TraceConfig__BuiltinDataSource *builtin = c->builtin_data_sources;
@@ -172,7 +172,8 @@ int recorder_kernel_set_config(const struct recorder_options *o, Pb__TraceConfig
 
 /* ---- what the rings hold ---- */
 
-/* A stats file of a ring: "overrun: 17", "bytes: 5204", "oldest event ts:  3114.613493" ... */
+/* Returns a number in the stats file of a ring: "overrun: 17", "bytes: 5204", "oldest event ts:
+ * 3114.613493", ... */
 static double read_stat_number(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);

@@ -146,8 +146,8 @@ static int recorder_handle_option(void *ctx, int option, struct err_text *e)
 	return -EINVAL;
 }
 
-/* With --in-kernel, --size is that of the kernel's rings. The ring on disk has room for a few
- * snapshots of them. */
+/* Sets the sizes of the rings. With --in-kernel, --size means the kernel's rings, and the ring on
+ * disk has room for a few snapshots of them. */
 static void recorder_set_sizes(struct recorder_options *o)
 {
 	if (o->in_kernel) {

@@ -309,8 +309,8 @@ static void recorder_listen(evutil_socket_t fd, short what, void *ctx)
 		recorder_on_listener_end(r, -EIO, e.text);
 }
 
-/* The session exists. The tick begins when its data sources have started, at the latest after
- * START_PATIENCE_MS. */
+/* Called when the session exists. The tick begins when its data sources have started, at the latest
+ * after START_PATIENCE_MS. */
 static void recorder_on_recording(void *ctx)
 {
 	event_timer_ms(((struct recorder *)ctx)->tick, START_PATIENCE_MS);
@@ -462,7 +462,7 @@ static bool is_of_part(const struct inotify_event *e)
 	return e->len && str_starts(e->name, "part-");
 }
 
-/* The service wrote a part, or a file that is no part was written. */
+/* Called when a file was written in the directory: a part by the service, or another file. */
 static void recorder_on_dir_changed(evutil_socket_t fd, short what, void *ctx)
 {
 	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));

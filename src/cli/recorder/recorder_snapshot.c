@@ -152,7 +152,8 @@ static bool is_cloned(const struct snapshot_sources *s, const struct part_map *p
 
 /* ---- the clone of the running session ---- */
 
-/* The service writes the clone into a file without a name, in the directory of the ring. */
+/* Lets the service write a clone of the session into fd: a file without a name, in the directory of
+ * the ring. */
 static int clone_into(const struct recorder_state *state, int fd, struct err_text *e)
 {
 	const struct consumer_clone_request request = {.name = RECORDER_SESSION_NAME};
@@ -215,7 +216,8 @@ struct snapshot_output {
 	bool has_begun; /* a whole part was written */
 };
 
-/* packet: "tracing started" of a session that is not the first one. */
+/* Writes the packet "tracing started" of a session that is not the first one, with "next session
+ * started" instead. */
 static int write_next_session(struct snapshot_output *out, const struct pb_field *packet)
 {
 	struct pb_dec d = pb_dec_of(packet);

@@ -249,7 +249,7 @@ static void add_foreign_changes(const struct record_facts *f, struct losses *ret
 			      l->names[i]);
 }
 
-/* The recorder was restarted: nothing was recorded until the next session began. */
+/* Adds the times in which nothing was recorded because the recorder restarted. */
 static void add_session_gaps(const struct record_facts *f, struct losses *ret)
 {
 	const struct trace_scan *s = f->scan;

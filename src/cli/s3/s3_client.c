@@ -206,7 +206,7 @@ static bool is_temporary(unsigned status, const char *code)
 	       status == 503 || status == 504;
 }
 
-/* The clock of this machine is wrong: takes the store's time instead. */
+/* Takes the store's time if the clock of this machine is wrong. Returns true if it took it. */
 static bool set_clock_skew(struct s3_client *c, const struct s3_exchange *x)
 {
 	time_t theirs, before = c->skew;
@@ -323,7 +323,8 @@ static int s3_client_try(struct s3_client *c, struct s3_request *q, struct s3_ex
 	return s3_client_check_reply(c, q, x, e);
 }
 
-/* before_again, unless NULL, is called before each attempt but the first. */
+/* Sends a request until it is answered or refused. before_again, unless NULL, is called before each
+ * attempt but the first. */
 static int s3_client_send_with_retries(struct s3_client *c, struct s3_request *q,
 				       struct s3_exchange *x,
 				       int (*before_again)(struct s3_client *c, const char *key,
@@ -514,8 +515,8 @@ int s3_multipart_abort(struct s3_client *c, const char *key, const char *id, str
 	return r == S3_NOT_FOUND ? 0 : r;
 }
 
-/* An answer lists up to 1,000 uploads. The key has a UUID, or is the directory of one table and
- * day, so there are no more. */
+/* Aborts all uploads of a key. An answer lists up to 1,000 of them; there are no more, as the key
+ * has a UUID, or is the directory of one table and day. */
 int s3_multipart_abort_all(struct s3_client *c, const char *key, struct err_text *e)
 {
 	char found[1100], id[S3_UPLOAD_ID_SIZE];

@@ -95,7 +95,7 @@ bool s3_config_read(const char *profile, const char *name, char *ret, size_t siz
 
 /* ---- keys ---- */
 
-/* They are written into headers. */
+/* Returns true if the text can be written into a header. */
 static bool is_printable(const char *s)
 {
 	for (; *s; s++)
@@ -111,7 +111,8 @@ static int check_keys(const struct s3_credentials *c, const char *where, struct 
 	return err_set(e, -EINVAL, "%.300s: a key contains blanks or invalid characters", where);
 }
 
-/* systemd gives a unit its credentials in a directory that no other user can enter. */
+/* Returns true for a file in the directory in which systemd gives a unit its credentials. No other
+ * user can enter it. */
 static bool is_systemd_credential(const char *path)
 {
 	const char *dir = getenv("CREDENTIALS_DIRECTORY");

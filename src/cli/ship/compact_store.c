@@ -99,7 +99,7 @@ static int open_work_dir(const char *spool, int *ret)
 	return *ret < 0 ? -errno : 0;
 }
 
-/* An earlier process may have been killed. */
+/* Removes what an earlier process left in the directory: it may have been killed. */
 static int empty_work_dir(int root)
 {
 	struct compact_listing l = {.ending = ""};
@@ -167,7 +167,7 @@ void compact_store_close(struct compact_store *s)
 
 /* ---- lists ---- */
 
-/* The results of requests as those of this file. */
+/* Converts the result of a request to an errno. */
 static int errno_of_request(int r)
 {
 	return r == S3_STOPPED ? -EINTR : r == S3_NOT_FOUND ? -ENOENT : r;
@@ -287,7 +287,7 @@ static int put_object(const struct compact_store *s, const char *file, const cha
 			  : 0;
 }
 
-/* The file was synchronised to disk. */
+/* Moves a file to its key. The file was synchronised to disk before; the directory is here. */
 static int rename_local(const struct compact_store *s, const char *file, const char *key,
 			struct err_text *e)
 {

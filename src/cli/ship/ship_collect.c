@@ -202,7 +202,8 @@ static void remove_tables(const struct ship_collector *c, int directory)
 	}
 }
 
-/* What the recorder has written about a snapshot: NAME.json. The caller frees. */
+/* Returns the recorder's text about a snapshot (NAME.json), owned by the caller; NULL or "" if
+ * there is none. */
 static char *read_snapshot_json(const struct ship_source *source)
 {
 	char name[NAME_MAX + 8];
@@ -456,7 +457,7 @@ static void add_seen_file(struct ship_collector *c, const struct stat *st)
 		free(f);
 }
 
-/* Hidden files are not complete. */
+/* Returns true for the name of a complete trace: hidden files are not complete. */
 static bool is_trace_name(const char *name)
 {
 	return name[0] != '.' && (str_ends(name, ".pftrace") || str_ends(name, ".perfetto-trace"));

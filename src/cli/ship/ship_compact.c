@@ -56,8 +56,8 @@ struct compact_day {
 
 /* ---- keys ---- */
 
-/* Between the day and the merged files is a directory, as there is for each machine: one pattern
- * finds both. */
+/* Writes the directory of a table's files of a day. Merged files are in one more directory, "all",
+ * in the place of a machine's: so one pattern finds both. */
 static void format_dir(const struct compact_day *d, bool is_merged, const char *table,
 		       char ret[static SPOOL_KEY_MAX])
 {
@@ -203,7 +203,8 @@ static void append_fact(struct json_reader *r, const char *name, struct strbuf *
 		strbuf_printf(to, ", \"%s\": %.*s", name, (int)(r->at - at), at);
 }
 
-/* The manifest is of another machine: hostile. */
+/* Reads the manifest of a trace. Another machine wrote it, so it may be hostile. Returns false if
+ * it is not valid. */
 static bool parse_manifest(const struct compact_day *d, const struct strbuf *text, const char *uuid,
 			   struct compact_trace *ret)
 {
@@ -322,7 +323,7 @@ static void clear_batch(struct compact_day *d)
 	d->n_traces = d->n_tables = 0;
 }
 
-/* By machine, then by UUID: the order of the merged rows. */
+/* Sorts by machine, then by UUID: the order of the merged rows. */
 static int compare_traces(const void *a, const void *b)
 {
 	const struct compact_trace *x = a, *y = b;
@@ -402,7 +403,7 @@ static int read_batch(struct compact_day *d, struct err_text *e)
 		       : 0;
 }
 
-/* Equal traces with equal tables have the same name. */
+/* Names a batch by a hash: equal traces with equal tables have the same name. */
 static void name_batch(const struct compact_day *d, char ret[static SPOOL_UUID_SIZE])
 {
 	uint8_t hash[SHA256_SIZE];

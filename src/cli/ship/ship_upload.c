@@ -39,7 +39,8 @@ struct ship_uploader {
 
 /* ---- start and end ---- */
 
-/* Done marks and journals are of one place in one bucket. */
+/* Checks that the spool was not used for another place or bucket: the marks of uploaded files and
+ * the journals are valid for one place only. */
 static int check_target(const struct ship_uploader *u, struct err_text *e)
 {
 	const struct ship_options *o = u->options;

@@ -44,8 +44,8 @@ bool spool_is_uuid(const char *name)
 
 /* ---- directories ---- */
 
-/* The group of the directory may read: that of the uploader, if it is another user. A
- * directory of a user's own spool admits no other user. */
+/* Opens a directory, and makes it if it is missing. Its group may read: that is the group of the
+ * uploader, if it is another user. A directory of a user's own spool admits no other user. */
 static int open_dir(int parent, const char *name, mode_t mode, int *ret)
 {
 	if (mkdirat(parent, name, mode) < 0 && errno != EEXIST)
@@ -219,7 +219,8 @@ uint64_t spool_entry_bytes(const struct spool *s, const char *uuid)
 	return bytes;
 }
 
-/* A directory that loses its files one by one must not be found in ready/. */
+/* Removes an entry. It leaves ready/ first: nobody must find a directory there that loses its files
+ * one by one. */
 int spool_entry_remove(const struct spool *s, const char *uuid)
 {
 	spool_remove_dir(s->in, uuid);

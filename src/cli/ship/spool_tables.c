@@ -54,9 +54,9 @@ static int read_start(const struct trace_tables *t, struct spool_facts *f)
 }
 
 /*
- * A table that no trace has: waits for a CPU by program and length. Questions about percentiles on
- * many machines read it in place of each interval of each thread: some thirty rows of thread_state
- * for each one of its rows. Each power of two of ns has 16 lengths.
+ * Makes a table that no trace has: waits for a CPU by program and length. Questions about
+ * percentiles on many machines read it instead of the intervals of each thread, which are some
+ * thirty rows of thread_state for each row here. Each power of two of ns has 16 lengths.
  */
 static int make_wait_lengths(const struct trace_tables *t, struct err_text *e)
 {

@@ -176,8 +176,9 @@ bool tracefs_events_has(const struct tracefs_events *t, const char *word)
 /* ---- the nearest name ---- */
 
 /*
- * A mistake in one part of "group/name" must not hide that the other part is correct. Therefore
- * both the whole words and the bare names are compared. The correct name in the wrong group wins.
+ * Returns the listed event whose name is nearest to the word. A mistake in one part of "group/name"
+ * must not hide that the other part is correct, so both the whole words and the bare names are
+ * compared. The correct name in the wrong group wins.
  */
 static const char *nearest_listed(const struct tracefs_events *t, const char *word)
 {

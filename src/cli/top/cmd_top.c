@@ -222,7 +222,8 @@ static bool offers_ebpf(const Pb__TracingServiceState *state)
 	return false;
 }
 
-/* Without eBPF counters, what an option for a subject selects is unknown. Then sonda top ends. */
+/* Returns true if sonda top can go on without eBPF counters. Otherwise ends it: what an option for
+ * a subject selects is then unknown. */
 static bool top_can_do_without_ebpf(struct top *t, const char *reason)
 {
 	struct err_text e;
@@ -252,7 +253,7 @@ static void top_on_state(void *ctx, bool at_end, const Pb__TracingServiceState *
 		t->sources = before;
 }
 
-/* All data sources have started. */
+/* Called when all data sources have started. */
 static void on_started(void *ctx)
 {
 	struct top *t = ctx;
@@ -315,8 +316,8 @@ static void top_on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 	put_loss(s->invalid_packets, "invalid packets", &t->lost);
 }
 
-/* All packets until the last tick have arrived. Until the second poll of /proc/stat there are no
- * rates; eBPF programs take a moment to load. */
+/* Called when all packets until the last tick have arrived. Shows the screen once there are rates:
+ * they need two polls of /proc/stat, and eBPF programs take a moment to load. */
 static int on_caught_up(void *ctx)
 {
 	struct top *t = ctx;
@@ -653,7 +654,7 @@ static void on_resized(evutil_socket_t fd, short what, void *ctx)
 	draw_screen(ctx);
 }
 
-/* Ctrl-Z: the shell gets its terminal back. raise() returns after SIGCONT. */
+/* Called for Ctrl-Z: gives the shell its terminal back and stops. raise() returns after SIGCONT. */
 static void top_on_stopped(evutil_socket_t fd, short what, void *ctx)
 {
 	struct top *t = ctx;

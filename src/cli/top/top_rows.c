@@ -276,7 +276,7 @@ static int compare_pids(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y;
 }
 
-/* by_pid: n nodes in the order of their pids. */
+/* Finds the node of a process by binary search. by_pid: n nodes in the order of their pids. */
 static size_t find_node_of_pid(const struct top_nodes *t, const size_t *by_pid, size_t n,
 			       int32_t pid)
 {
@@ -293,7 +293,8 @@ static size_t find_node_of_pid(const struct top_nodes *t, const size_t *by_pid, 
 	return from < n && t->list[by_pid[from]].row.p->pid == pid ? by_pid[from] : NO_NODE;
 }
 
-/* A thread is below the main thread, which is below that of the parent process. */
+/* Sets the parents of a tree of processes: a thread is below its main thread, and a main thread is
+ * below that of the parent process. */
 static void find_parent_processes(struct top_nodes *t)
 {
 	size_t *by_pid = malloc((t->n + 1) * sizeof(*by_pid));
@@ -315,7 +316,7 @@ static void find_parent_processes(struct top_nodes *t)
 	free(by_pid);
 }
 
-/* from: the first node of a process. */
+/* Sets the parents of a tree of subjects. from: the first node of a process. */
 static void find_subjects_of_processes(struct top_nodes *t, size_t from)
 {
 	struct strbuf name = {0};

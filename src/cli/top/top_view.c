@@ -82,7 +82,7 @@ static void put_fitting_parts(struct strbuf *b, size_t from, size_t width, const
 	strbuf_putc(b, '\n');
 }
 
-/* "3 processes", "3 threads", "3 units" */
+/* Appends the number of rows: "3 processes", "3 threads", "3 units". */
 static void put_row_count(const struct top_view *v, const struct top_rows *rows, struct strbuf *b)
 {
 	const char *of = v->by_thread ? "thread" : "process";
@@ -330,7 +330,7 @@ bool top_view_turn_help_page(struct top_view *v, size_t height)
 
 /* ---- rows ---- */
 
-/* The title of the first column says what its numbers are. */
+/* Returns the title of a column. The title of the first one says what its numbers are. */
 static const char *title_of_column(const struct top_view *v, const struct top_column_spec *c,
 				   char buf[static 16])
 {
@@ -410,8 +410,8 @@ static size_t find_selected(const struct top_view *v, const struct top_rows *row
 	return rows->n;
 }
 
-/* The rows that fit into room lines (0: not limited), moved so that the selected one is among
- * them. */
+/* Appends the rows that fit into `room` lines (0: not limited), moved so that the selected one is
+ * among them. */
 static void put_rows(const struct top_view *v, const struct top_layout *layout,
 		     const struct top_rows *rows, size_t room, struct strbuf *out)
 {

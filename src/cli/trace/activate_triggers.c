@@ -23,7 +23,7 @@ struct trigger_call {
 	void *ctx;
 };
 
-/* Last in each callback: the call may be freed then. */
+/* Ends a call. This must be the last statement of a callback: the call may be freed then. */
 static void trigger_call_end(struct trigger_call *c, int error)
 {
 	channel_close(TAKE_PTR(c->channel));

@@ -25,5 +25,5 @@ int trigger_call_start(const struct trigger_call_setup *setup, struct trigger_ca
 /* Ends the call without calling on_end. No-op for NULL. */
 void trigger_call_free(struct trigger_call *c);
 
-/* The same, until the answer is there. Returns what on_end gets, or -errno. */
+/* Does the same, and waits for the answer. Returns what on_end gets, or -errno. */
 int activate_triggers(const char *address, char *const *names, size_t n);

@@ -29,7 +29,8 @@ struct source;
 
 /* The service that an instance records for, and its connection. */
 struct source_host {
-	struct service_link *link; /* borrowed; NULL: none, so answers are dropped (startup.c) */
+	/* borrowed; NULL: there is none, so answers are dropped (instance.c) */
+	struct service_link *link;
 	struct arbiter *arbiter;
 	bool sends_setup; /* before each start; old services send no setup */
 	void (*trouble)(const char *sentence); /* reports if there is no link; may be NULL */

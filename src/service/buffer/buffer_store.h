@@ -33,8 +33,8 @@
  * A file calls only those above it:
  *
  *   chunk_index.c        the array of refs
- *   buffer_sequences.c   sequences: by key, by slot, and those without records; removes records from
- *                        the head of a sequence and notes losses
+ *   buffer_sequences.c   sequences: by key, by slot, and those without records; removes records
+ *                        from the head of a sequence and notes losses
  *   buffer_store.c       the ring: laps, free runs, room; the life of a buffer
  *   buffer_write.c       commits: finds the new part of a chunk, copies it into the ring and checks
  *                        the copy; patches
