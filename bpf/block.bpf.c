@@ -99,7 +99,7 @@ static const struct block_process no_process;
 			__sync_fetch_and_add(&l->what, 1);                                         \
 	} while (0)
 
-/* The counts of a disk are created at its first request. */
+/* Returns the counts of a disk, which are created at its first request. */
 static __always_inline struct block_disk *disk_counts(const struct block_key *key,
 						      const struct seen *seen)
 {
@@ -418,7 +418,7 @@ REQUEST_PROGRAM(block_rq_issue, BLOCK_ISSUE, on_issue)
 REQUEST_PROGRAM(block_rq_requeue, BLOCK_REQUEUE, on_requeue)
 REQUEST_PROGRAM(block_rq_merge, BLOCK_MERGE, on_merge)
 
-/* A request may be completed in parts: the rest starts at a later sector. */
+/* Counts a completion. A request may be completed in parts: the rest starts at a later sector. */
 static __always_inline void on_complete(const struct seen *s, __u32 error, __u32 bytes, __u64 now)
 {
 	struct in_flight *w = bpf_map_lookup_elem(&requests, &s->id), rest;

@@ -41,8 +41,8 @@ struct {
 	__type(value, __u32);
 } sonda_cgroups_edition SEC(".maps");
 
-/* Read the edition before the scope, so that an answer from an older edition is never stored as a
- * newer one. */
+/* Reads the edition of the scope, before the scope itself, so that an answer from an older edition
+ * is never stored as a newer one. */
 static __always_inline __u32 read_scope_edition(void)
 {
 	__u32 zero = 0, *edition = bpf_map_lookup_elem(&sonda_cgroups_edition, &zero);
@@ -86,7 +86,8 @@ static __always_inline __u64 cgroup_id_at(struct cgroup *c, __u32 level)
 	return id;
 }
 
-/* A function of its own: its variables would not fit on the stack of every caller. */
+/* Returns true for a group below one of the scope's. A function of its own: its variables would not
+ * fit on the stack of every caller. */
 static __noinline int is_below_cgroups(struct cgroup *c, int level)
 {
 	__u64 above;

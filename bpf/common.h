@@ -47,7 +47,8 @@ const volatile struct sonda_settings settings SEC(".rodata.sonda") = {};
 volatile __u64 generation SEC(".data.sonda") = 1;
 
 #ifdef SONDA_RECORDS
-/* The verifier requires constant offsets in a record; a helper does not. */
+/* Reads a field of a record by a helper: the verifier requires constant offsets in a record, the
+ * helper does not. */
 static __always_inline __u64 record_field(void *record, __u32 field)
 {
 	__u32 size = settings.fields[field].size;

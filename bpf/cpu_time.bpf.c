@@ -77,7 +77,7 @@ static __always_inline void change_state(struct thread *h, struct cpu_time *v, _
 	h->state = to;
 }
 
-/* A thread may be woken before it is switched out. */
+/* Starts the span "runnable" of a thread, which may be woken before it is switched out. */
 static __always_inline void make_runnable(struct thread *h, __u32 key)
 {
 	struct cpu_time *v;

@@ -53,7 +53,8 @@ static const struct hist_counts no_counts;
 			__sync_fetch_and_add(&c->what, 1);                                         \
 	} while (0)
 
-/* The verifier requires constant offsets in a record; a helper does not. */
+/* Reads a number in a record by a helper: the verifier requires constant offsets in a record, the
+ * helper does not. */
 static __always_inline __u64 read_number(void *record, const volatile struct hist_field *f)
 {
 	__u32 size = f->size, unused_bits;

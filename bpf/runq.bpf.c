@@ -23,7 +23,7 @@ struct waiting {
 
 SONDA_SLOTS(struct waiting)
 
-/* The previous thread is the last cause of the wait. */
+/* Reports a long wait. The thread that ran before is the last cause of it. */
 static __always_inline void report_outlier(struct task_struct *t, struct task_struct *ran,
 					   __u64 since, __u64 wait)
 {
@@ -136,7 +136,7 @@ static __always_inline __u64 state_at_switch(unsigned long long *ctx, struct tas
 	return task_state(prev);
 }
 
-/* A thread was switched out: it waits for a CPU, sleeps, or has ended. */
+/* Handles a thread that was switched out: it waits for a CPU, sleeps, or has ended. */
 static __always_inline void handle_switch_out(struct task_struct *t, bool preempt, __u64 state,
 					      __u64 now)
 {

@@ -39,7 +39,8 @@ struct {
 	__type(value, struct sample_cpu);
 } cpus SEC(".maps");
 
-/* The verifier refuses registers whose place depends on the architecture: the helper reads them. */
+/* Returns true if the sample interrupted code of a process. The helper reads the registers: the
+ * verifier refuses those whose place depends on the architecture. */
 static __always_inline int has_interrupted_user_code(struct bpf_perf_event_data_kern *ctx)
 {
 	const void *regs = BPF_CORE_READ(ctx, regs);
@@ -86,7 +87,8 @@ static __always_inline void add_user_stack(void *ctx, struct stack_sample *s)
 	s->is_by_kernel = u->is_by_kernel;
 }
 
-/* The reader reads periodically. It is woken when the ring is half full, and for tables. */
+/* Chooses whether a record wakes the reader, which reads periodically: it is woken when the ring is
+ * half full, and for tables. */
 static __always_inline __u64 wakeup_flags(const struct stack_sample *s, struct sample_cpu *c)
 {
 	if (unwind_is_wakeup_due(s->error, s->time, &c->woken))

@@ -35,7 +35,7 @@ static __always_inline __u32 limit_call_number(long nr)
 	return nr < 0 ? SYSCALLS_NONE : nr & SYSCALLS_NONE;
 }
 
-/* The call of a thread is over. */
+/* Counts a call of the thread, which is over. */
 static __always_inline void count_call(struct thread *h, __u32 key, long ret)
 {
 	__u64 since = h->since;

@@ -445,9 +445,8 @@ static __always_inline int unwind_by_signal_frame_arm64(struct unwind_stack *u)
 	return 0;
 }
 
-/*
- * Code without rows. On arm64 this includes the code in the vDSO to which a signal handler returns.
- */
+/* Unwinds code without rows. On arm64 this includes the code in the vDSO to which a signal handler
+ * returns. */
 static __always_inline int unwind_without_rule(struct unwind_stack *u)
 {
 	__u64 code = 0;
@@ -459,7 +458,8 @@ static __always_inline int unwind_without_rule(struct unwind_stack *u)
 	return unwind_by_frame_pointer(u);
 }
 
-/* The kernel saved the registers of the interrupted code after the ucontext. */
+/* Unwinds by a signal frame. The kernel saved the registers of the interrupted code after the
+ * ucontext. */
 static __always_inline int unwind_by_signal_frame(struct unwind_stack *u)
 {
 	enum { BP = 10, SP = 15, IP, N }; /* after r8 to r15, di and si; bx, dx, ax and cx */

@@ -251,7 +251,8 @@ __attribute__((noinline)) int cut_at_interrupt(__u32 scratch)
 	return 0;
 }
 
-/* The reader reads periodically. It is woken when the ring is half full, and for tables. */
+/* Chooses whether a record wakes the reader, which reads periodically: it is woken when the ring is
+ * half full, and for tables. */
 static __always_inline __u64 wakeup_flags(struct waits_cpu *c, __u32 error, __u64 now)
 {
 	if (unwind_is_wakeup_due(error, now, &c->woken))
@@ -302,8 +303,8 @@ static __always_inline __u64 send_kernel_stack(struct waits_cpu *c, struct scrat
 	return send_stack(c, s, now);
 }
 
-/* The stack of the running thread. The same addresses mean other code in another process, and after
- * an exec. */
+/* Sends the stack of the running thread. The same addresses mean other code in another process, and
+ * after an exec. */
 static __always_inline __u64 send_user_stack(void *ctx, struct waits_cpu *c, struct scratch *m,
 					     struct task_struct *t, __u64 now)
 {
@@ -339,10 +340,8 @@ static __always_inline __u64 send_user_stack(void *ctx, struct waits_cpu *c, str
 	return send_stack(c, s, now);
 }
 
-/*
- * The stack of the waker: the running thread, or an interrupt. The code that an interrupt stopped
- * did not wake the thread, so the stack ends there.
- */
+/* Sends the stack of the waker: the running thread, or an interrupt. The code that an interrupt
+ * stopped did not wake the thread, so the stack ends there. */
 static __always_inline __u64 send_waker_stack(void *ctx, struct waits_cpu *c, struct scratch *m,
 					      __u64 now, __u32 *ret_is_interrupt)
 {
@@ -505,8 +504,8 @@ enum special_kfunc_type { KF_bpf_rdonly_cast };
 #endif
 
 /*
- * The system call, from the registers of the thread at its entry into the kernel. The helper finds
- * them, too, but its call takes longer than the rest of describe_wait().
+ * Reads the number of the system call from the registers of the thread at its entry into the
+ * kernel. The helper finds them, too, but its call takes longer than the rest of describe_wait().
  */
 static __always_inline __s32 read_call_number(struct task_struct *t)
 {
@@ -528,7 +527,7 @@ static __always_inline __s32 read_call_number(struct task_struct *t)
 	return call < 0 ? WAIT_NO_CALL : call;
 }
 
-/* The arguments of the system call, which can be read until it returns. */
+/* Reads the arguments of the system call, which can be read until it returns. */
 static __always_inline void read_args(__u64 args[3], struct task_struct *t)
 {
 	const void *regs;
@@ -793,9 +792,9 @@ static __always_inline __u64 time_since(struct task_struct *t, __u64 then)
 }
 
 /*
- * Some kernels run no program while certain processes run, such as those of the host of a virtual
- * machine. Then neither the wakeup of the thread was seen nor its switch to the CPU. The wait ends
- * at that switch.
+ * Ends a wait whose wakeup was not seen, nor its switch to the CPU: some kernels run no program
+ * while certain processes run, such as those of the host of a virtual machine. The wait ends at
+ * that switch.
  */
 static __always_inline void end_unseen_wait(void *ctx, struct waits_cpu *c, struct task_struct *t,
 					    struct wait_slot *w, __u64 now)
@@ -923,7 +922,8 @@ int BPF_PROG(on_free, struct task_struct *t)
 
 /* ---- locks of the kernel ---- */
 
-/* A mutex emits the event also while it spins; spinning locks never sleep. */
+/* Returns the kind of a lock. A mutex emits the event also while it spins; spinning locks never
+ * sleep. */
 static __always_inline __u8 lock_kind_from_flags(__u32 flags)
 {
 	if (flags & LCB_F_MUTEX)

@@ -66,7 +66,8 @@ static int check_owner(int fd, const char *what, unsigned owner, mode_t type, st
 	return 0;
 }
 
-/* A link to a target in the directory is allowed; before Linux 5.6 links cannot be checked. */
+/* Opens a file in the directory. A link to a target in the directory is allowed; before Linux 5.6
+ * links cannot be checked, so none is. */
 static int open_beneath(int directory, const char *name)
 {
 	const struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,

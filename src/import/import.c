@@ -182,7 +182,8 @@ static int copy_pipe_to_file(int in)
 	return fd < 0 ? -errno : fd;
 }
 
-/* ELF notes: u32 length of the name, u32 length of the data, u32 type; name, data. */
+/* Reads the build id of the running kernel from its ELF notes: u32 length of the name, u32 length
+ * of the data, u32 type; name, data. */
 static void read_build_id(struct kernel_names_source *source)
 {
 	struct strbuf notes = {0};

@@ -319,7 +319,8 @@ static struct group *cgroup_names_find_group(const struct cgroup_names *n, uint6
 	return g;
 }
 
-/* systemd marks the group of a unit with the id of this run. fd: the group's directory, or -1. */
+/* Reads the id of this run of the unit, with which systemd marks the unit's group. fd: the group's
+ * directory, or -1. */
 static void read_invocation(struct group *g, int fd)
 {
 	ssize_t len = 0;

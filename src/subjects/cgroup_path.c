@@ -163,7 +163,7 @@ static bool is_unit(struct span name)
 	return span_ends(name, ".service") || span_ends(name, ".scope");
 }
 
-/* The group of conmon, which starts a container and is not in it. */
+/* Returns true for the group of conmon, which starts a container and is not in it. */
 static bool is_conmon_group(struct span name)
 {
 	struct span id;
@@ -189,7 +189,8 @@ static void place_find_outside_container(struct cgroup_place *p, struct span par
 	}
 }
 
-/* "/NAMESPACE/NAME": ctr makes such groups, but other programs make them, too. */
+/* Guesses that "/NAMESPACE/NAME" is a container of containerd: ctr makes such groups, but other
+ * programs make them, too. */
 static void place_guess_containerd(struct cgroup_place *p, const struct span *parts, size_t n)
 {
 	if (p->kind != CGROUP_OTHER || n < 2 || memchr(parts[0].p, '.', parts[0].len))

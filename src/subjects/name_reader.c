@@ -85,7 +85,8 @@ static void find_home_dir(const char *root, uint32_t uid, char *ret, size_t size
 	}
 }
 
-/* The last part may be a link to another name in the directory of the machines. */
+/* Follows the last part of a path, which may be a link to another name in the directory of the
+ * machines. */
 static void follow_machine_link(char *path, size_t size)
 {
 	char name[CONTAINER_NAME_SIZE], *slash = strrchr(path, '/');

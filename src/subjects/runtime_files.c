@@ -213,10 +213,8 @@ static void read_docker_config(struct json_reader *r, struct container_names *to
 	}
 }
 
-/*
- * The file is the container's own: its directory has the id. Labels count if Kubernetes has made
- * the container: others come from its image.
- */
+/* Reads a file of docker. It is the container's own: its directory has the id. Labels count if
+ * Kubernetes has made the container: others come from its image. */
 static bool parse_docker(struct json_reader *r, struct container_names *to)
 {
 	char key[16], name[CONTAINER_NAME_SIZE + 1] = "";
@@ -255,7 +253,7 @@ static bool parse_oci(struct json_reader *r, struct container_names *to)
 	return json_end(r);
 }
 
-/* podman keeps the name of the image as JSON in a string. */
+/* Reads podman's metadata: the name of the image, which podman keeps as JSON in a string. */
 static void read_podman_metadata(const char *text, struct container_names *to)
 {
 	char key[16], value[CONTAINER_NAME_SIZE];
@@ -376,7 +374,8 @@ static bool cut_name_part(const char **s, char end, char ret[CONTAINER_NAME_SIZE
 	return container_name_is_valid(ret);
 }
 
-/* POD_NAMESPACE_CONTAINER-ID.log */
+/* Reads names from a file name like POD_NAMESPACE_CONTAINER-ID.log. Returns true if the id is this
+ * one. */
 static bool parse_container_log(const char *entry, const char *id, struct container_names *to)
 {
 	char pod[CONTAINER_NAME_SIZE], namespace[CONTAINER_NAME_SIZE], name[CONTAINER_NAME_SIZE];
@@ -400,7 +399,9 @@ static bool parse_container_log(const char *entry, const char *id, struct contai
 	return true;
 }
 
-/* NAMESPACE_POD_UID */
+/*
+ * Reads names from a directory's name like NAMESPACE_POD_UID. Returns true if the UID is this one.
+ */
 static bool parse_pod_log(const char *entry, const char *uid, struct container_names *to)
 {
 	char namespace[CONTAINER_NAME_SIZE], pod[CONTAINER_NAME_SIZE];

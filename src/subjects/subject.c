@@ -39,7 +39,7 @@ static const char *last_path_component(const char *path)
 	return strrchr(path, '/') + 1;
 }
 
-/* A group that is a whole unit, container or machine, not one below it. */
+/* Returns true for a group that is a whole unit, container or machine, not one below it. */
 static bool is_whole_group(const struct cgroup_row *r)
 {
 	struct cgroup_place p;
@@ -49,7 +49,8 @@ static bool is_whole_group(const struct cgroup_row *r)
 	return p.scope.p ? p.scope.p == last : p.unit.p == last;
 }
 
-/* A unit of this system takes precedence over one of the same name in a container. */
+/* Returns how well a group matches the name of a unit. A unit of this system takes precedence over
+ * one of the same name in a container. */
 static enum match match_unit(const struct cgroup_row *r, const char *name)
 {
 	const char *last = last_path_component(r->path);
@@ -67,7 +68,8 @@ static enum match match_unit(const struct cgroup_row *r, const char *name)
 	return p.container.p && !p.is_guess && p.scope.p != last ? MATCH_WEAK : MATCH_STRONG;
 }
 
-/* A name takes precedence over the begin of an id. */
+/* Returns how well a group matches the name of a container. A name takes precedence over the begin
+ * of an id. */
 static enum match match_container(const struct cgroup_row *r, const char *name)
 {
 	size_t len = strlen(name);
@@ -106,7 +108,7 @@ static enum match match_path(const struct cgroup_row *r, const char *name)
 										  : MATCH_NONE;
 }
 
-/* How a candidate is shown in a message; NULL: it is none. */
+/* Returns how a message shows a candidate; NULL: it is none. */
 static const char *unit_display_name(const struct cgroup_row *r)
 {
 	return r->kind == CGROUP_UNIT && is_whole_group(r) ? r->unit : NULL;
@@ -148,7 +150,8 @@ static int subject_add_name(struct subject *s, char *name)
 	return 0;
 }
 
-/* What will identify a group that does not exist yet: its path, or the last part of it. */
+/* Adds what will identify the group of a unit that does not exist yet: its path, or the last part
+ * of it. */
 static int add_later_unit(struct subject *s, const char *name)
 {
 	char *part;
@@ -187,10 +190,8 @@ static int add_machine_scope(struct subject *s, const char *name)
 	return subject_add_name(s, strbuf_take(&b));
 }
 
-/*
- * The groups of some runtimes have the name of the container, or its whole id. Other names are only
- * in files that come after the group.
- */
+/* Does the same for a container. The groups of some runtimes have the name of the container, or its
+ * whole id. Other names are only in files that come after the group. */
 static int add_later_container(struct subject *s, const char *name)
 {
 	static const char *const of_names[] = {"lxc.payload.%s", "systemd-nspawn@%s.service"};
@@ -587,7 +588,7 @@ void subject_add_spawners(const struct subject *s, const Pb__SubjectConfig *c,
 
 /* ---- processes ---- */
 
-/* The path of a line "HIERARCHY:CONTROLLERS:PATH" begins with that of the group. */
+/* Returns true if the path of a line "HIERARCHY:CONTROLLERS:PATH" begins with that of the group. */
 static bool is_line_below_group(const char *line, const struct subject_group *g)
 {
 	const char *path = strchr(line, ':');
@@ -645,7 +646,8 @@ static bool is_listed_in_groups(const struct subject *s, int32_t pid)
 	       pid_set_has(&threads, pid);
 }
 
-/* A name may have a newline: then the rest of its line is a line of another form. */
+/* Returns true if a process is in one of the groups. The name of a group may have a newline: then
+ * the rest of its line is a line of another form. */
 static bool is_in_groups(const struct subject *s, const char *proc_root, int32_t pid)
 {
 	struct strbuf text = {0};
@@ -757,7 +759,7 @@ static int copy_programs(const Pb__SubjectConfig *c, struct subject_ids *to, str
 	return 0;
 }
 
-/* Also if a container exists: another one may have its name later. */
+/* Copies the names, even if their containers exist: another one may have the name later. */
 static int copy_names(char *const *names, size_t n, char ***ret, size_t *ret_n)
 {
 	*ret = calloc(n + 1, sizeof(**ret));
@@ -835,7 +837,8 @@ void subject_ids_each_group(const struct subject_ids *ids, void (*fn)(void *ctx,
 	free(w);
 }
 
-/* A pod's own group may have no name yet when its first container has. */
+/* Returns true if the group is a pod of this name, or a container of it: the pod's own group may
+ * have no name yet when its first container has. */
 static bool is_group_of_pod(const struct cgroup_row *r, const char *name)
 {
 	struct cgroup_row pod = *r;

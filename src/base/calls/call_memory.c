@@ -14,7 +14,7 @@
 #include "base/calls/call_values.h"
 #include "base/core/mem.h"
 
-/* An octal escape before a digit has three digits, otherwise as few as possible. */
+/* Appends an octal escape: three digits before a digit, otherwise as few as possible. */
 static void call_put_octal(unsigned char c, bool before_digit, struct strbuf *b)
 {
 	strbuf_printf(b, before_digit ? "\\%03o" : "\\%o", c);
@@ -54,8 +54,8 @@ static bool call_copy(void *to, size_t size, const void *bytes, size_t len)
 	return len >= size;
 }
 
-/* A path ends at its NUL or at the length; an abstract name begins with a NUL and uses all
- * bytes. */
+/* Appends the address of a unix socket. A path ends at its NUL or at the length; an abstract name
+ * begins with a NUL and uses all bytes. */
 static void call_put_unix(const char *path, size_t len, struct strbuf *b)
 {
 	if (!len)
@@ -154,7 +154,7 @@ static bool call_put_open_how(const void *bytes, size_t len, struct strbuf *b)
 	return true;
 }
 
-/* The first fields of struct clone_args. */
+/* Appends the first fields of struct clone_args. */
 static bool call_put_clone3(const void *bytes, size_t len, struct strbuf *b)
 {
 	uint64_t c[5]; /* flags, pidfd, child_tid, parent_tid, exit_signal */

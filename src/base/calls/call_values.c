@@ -218,7 +218,7 @@ static const char *call_find_name(const struct call_name *names, size_t n, uint6
 	return NULL;
 }
 
-/* An enumeration; a number without a name is followed by a remark. */
+/* Appends the name of an enumeration's value; a value without a name is followed by a remark. */
 static void call_put_name(const struct call_name *names, size_t n, uint64_t value,
 			  const char *unknown, struct strbuf *b)
 {
@@ -339,7 +339,7 @@ static void call_put_pointer(uint64_t v, struct strbuf *b)
 		strbuf_puts(b, "NULL");
 }
 
-/* A mode has at least three digits. */
+/* Appends a file mode, with at least three digits. */
 static void call_put_mode(uint64_t mode, struct strbuf *b)
 {
 	strbuf_printf(b, "%#03" PRIo32, (uint32_t)mode);
@@ -538,7 +538,7 @@ void call_result_put(const struct call_row *row, int64_t result, struct strbuf *
 	strbuf_printf(b, "%" PRId64, result);
 }
 
-/* O_TMPFILE contains O_DIRECTORY. */
+/* Returns true if open(2) with these flags may create a file. O_TMPFILE contains O_DIRECTORY. */
 static bool call_creates_file(uint64_t flags)
 {
 	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;

@@ -77,7 +77,7 @@ static void request_resume(struct coroutine *w)
 	(void)n;
 }
 
-/* While the loop waits for the coroutine, the coroutine runs with the priority of the loop. */
+/* Gives the coroutine's thread the priority of the loop, while the loop waits for it. */
 static void adopt_priority(struct coroutine *w)
 {
 	if (w->policy != w->loop_policy && !sched_setscheduler(0, w->loop_policy, &w->loop_param))
@@ -99,7 +99,7 @@ int coroutine_yield(void)
 	return w->cancelled ? -ECANCELED : 0;
 }
 
-/* No other work waits for a blocking call, so it runs with normal priority. */
+/* Lowers the priority to the normal one for a blocking call, for which no other work waits. */
 static void drop_coroutine_priority(struct coroutine *w)
 {
 	static const struct sched_param none = {0};
@@ -111,8 +111,8 @@ static void drop_coroutine_priority(struct coroutine *w)
 		w->policy = SCHED_OTHER;
 }
 
-/* Without its priority the coroutine might get no CPU on a busy machine, and the loop would wait
- * for it. */
+/* Restores the priority that drop_coroutine_priority() lowered. Without it the coroutine might get
+ * no CPU on a busy machine, and the loop would wait for it. */
 static void restore_priority(struct coroutine *w)
 {
 	if (w->policy != w->policy_before &&

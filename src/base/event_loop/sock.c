@@ -55,7 +55,8 @@ enum sock_family sock_family_of(const char *address)
 	return SOCK_FAMILY_UNIX_PATH;
 }
 
-/* An abstract name has a NUL in place of its '@', and none at the end. A path ends in a NUL. */
+/* Converts the text of a unix address. An abstract name has a NUL in place of its '@', and none at
+ * the end. A path ends in a NUL. */
 static int unix_address(const char *text, bool abstract, struct address *ret)
 {
 	size_t len = strlen(text);
@@ -307,9 +308,9 @@ static int remove_stale_socket(const struct address *a, struct err_text *e)
 }
 
 /*
- * Between bind and listen the socket of a server looks stale, and two servers that start at the
- * same time would remove each other's. So each locks the directory first. A lock that is held for
- * longer than a second is ignored. Returns the descriptor or -1.
+ * Locks the directory of a socket. Between bind and listen the socket of a server looks stale, and
+ * two servers that start at the same time would remove each other's; so each locks the directory
+ * first. A lock that is held for longer than a second is ignored. Returns the descriptor or -1.
  */
 static int lock_dir_of_socket(const char *path)
 {

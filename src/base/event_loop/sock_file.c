@@ -58,7 +58,8 @@ int sock_permissions_parse(const char *group, const char *mode, struct sock_perm
 	return r;
 }
 
-/* The group comes first, so that the new mode never applies to the old group. */
+/* Sets the group of a socket's file, then its mode, so that the new mode never applies to the old
+ * group. */
 static int sock_permissions_set(const char *path, const struct sock_permissions *p,
 				struct err_text *e)
 {

@@ -16,7 +16,7 @@
 #include "base/system/fs.h"
 #include "base/text/str.h"
 
-/* The address is a path, or '@' and an abstract name. */
+/* Connects to systemd. The address is a path, or '@' and an abstract name. */
 static int connect_systemd(const char *address)
 {
 	_cleanup_(closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -240,7 +240,8 @@ static int allow_call_without(scmp_filter_ctx f, const struct syscall_without *w
 	return allow_call(f, w->name, 1, &none);
 }
 
-/* A filter cannot read the flags of clone3, which are in memory; libc falls back to clone. */
+/* Allows new threads, but no processes. A filter cannot read the flags of clone3, which are in
+ * memory; libc falls back to clone. */
 static int allow_threads(scmp_filter_ctx f)
 {
 	const struct scmp_arg_cmp thread[] = {
@@ -333,7 +334,8 @@ static int add_rules(scmp_filter_ctx f, const struct syscall_list *list)
 	return r;
 }
 
-/* A kernel that supports filters fails with EFAULT, since there is no filter at address NULL. */
+/* Returns true if the kernel supports filters: then the call fails with EFAULT, since there is no
+ * filter at address NULL. */
 static bool kernel_can_filter(void)
 {
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == 0 || errno == EFAULT;

@@ -165,7 +165,8 @@ static void calls_source_index_rows(struct calls_session *s)
 	}
 }
 
-/* A refusal by the config is written to the trace, which then has no calls. */
+/* Creates an instance. If the config is refused, that is written to the trace, which then has no
+ * calls. */
 static int calls_create(struct ds_handle *h, const struct ds_env *env,
 			const Pb__DataSourceConfig *config, void **ret_instance)
 {

@@ -125,7 +125,8 @@ struct feature_sources {
 	char tracefs[PATH_MAX / 2]; /* empty: none */
 };
 
-/* btf_trace_NAME is a pointer to the probe function, whose first argument is a context. */
+/* Counts the arguments of a tracepoint. btf_trace_NAME is a pointer to the probe function, whose
+ * first argument is a context. */
 static int count_args(void *ctx, const char *tracepoint)
 {
 	const struct feature_sources *f = ctx;

@@ -151,7 +151,8 @@ static bool new_groups_step(void)
 	return all.is_walking && (all.is_walking = cgroup_names_walk_step(all.names));
 }
 
-/* A walk adds the groups whose records were lost, or whose rows found no room. */
+/* Returns true if records of groups were lost, or their rows found no room: a walk adds these
+ * groups. */
 static bool needs_walk(void)
 {
 	uint64_t lost = 0;

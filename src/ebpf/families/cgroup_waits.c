@@ -103,7 +103,8 @@ static void end_packet(struct cgroup_waits_reader *c)
 	writer_end(c->run->writer);
 }
 
-/* The longest wait is written if it is longer than all before it, else 0. */
+/* Writes a row of a group's waits. Its longest wait is written if it is longer than all before it,
+ * else 0. */
 static void put_row(struct cgroup_waits_reader *c, const struct waiting_group *g,
 		    const struct cgroup_waits *now, uint32_t cause)
 {
@@ -182,7 +183,8 @@ static void cgroup_waits_add_element(void *ctx, const void *key, const void *val
 		g->idle_reads = write_group(c, g, value) ? 0 : g->idle_reads + 1;
 }
 
-/* A wait that ends between the last read of a group and its removal is lost: the group was idle. */
+/* Removes the groups that have been idle. A wait that ends between the last read of a group and its
+ * removal is lost. */
 static void remove_idle_groups(struct cgroup_waits_reader *c)
 {
 	struct waiting_group *g, *next;

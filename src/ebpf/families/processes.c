@@ -115,8 +115,8 @@ static struct process *processes_find_or_add(struct process_table *s, uint32_t p
 	return p;
 }
 
-/* Another program, or another process with this id, has another name. t: the main thread, or the
- * only one. */
+/* Copies what a thread knows of its process. If that is another program, or another process with
+ * this id, it has another name. t: the main thread, or the only one. */
 static void update_name(struct process *p, const struct processes_thread *t)
 {
 	if (p->row[START] != t->start_ns || memcmp(p->comm, t->comm, sizeof(p->comm)) != 0 ||
@@ -197,7 +197,7 @@ static ssize_t processes_read_file(const struct process_table *s, uint32_t pid, 
 	return n;
 }
 
-/* The second number of statm is the resident pages. */
+/* Reads the resident pages of a process: the second number of statm. */
 static void processes_read_memory(struct process_table *s, struct process *p)
 {
 	bool changed = p->ran_ns != p->ran_before || p->memory != p->memory_before;

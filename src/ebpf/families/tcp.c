@@ -67,7 +67,7 @@ static uint32_t tcp_prepare(struct ebpf_object *o, const struct ebpf_features *f
 	return switches;
 }
 
-/* SKB_DROP_REASON_NO_SOCKET is "NO_SOCKET". */
+/* Stores the name of a reason, without its prefix: SKB_DROP_REASON_NO_SOCKET is "NO_SOCKET". */
 static void store_reason_name(void *ctx, const char *name, int64_t value)
 {
 	static const char prefix[] = "SKB_DROP_REASON_";

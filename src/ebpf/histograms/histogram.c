@@ -59,7 +59,8 @@ struct histogram_run {
 
 /* ---- load ---- */
 
-/* 5.11 has a typed pointer to the running thread, and task storage. */
+/* Chooses the variant of the programs. Linux 5.11 has a typed pointer to the running thread, and
+ * task storage. */
 static uint32_t histogram_prepare(struct ebpf_object *o, const struct ebpf_features *f,
 				  uint32_t n_cpus)
 {

@@ -32,8 +32,8 @@ struct members_program {
 	struct map_cpus lost;
 };
 
-/* Some old kernels refuse programs that read a pointer to char, such as the path of cgroup_mkdir.
- * Without this program new groups are found by walks. */
+/* Loads the programs. Some old kernels refuse one that reads a pointer to char, such as the path of
+ * cgroup_mkdir. Without this program new groups are found by walks. */
 static int load_object(struct members_program *p, bool reads_paths, struct err_text *e)
 {
 	const struct ebpf_scope scope = {.own_pid = 0};

@@ -202,7 +202,7 @@ static void members_source_on_group_made(evutil_socket_t fd, short what, void *c
 
 /* ---- life ---- */
 
-/* The name of a group is read at once. If it cannot be watched, the next tick reads it. */
+/* Reads the name of each new group at once. If groups cannot be watched, the next tick reads it. */
 static void watch_new_groups(struct members *s)
 {
 	int fd = members_program_watched_fd(s->program);

@@ -16,7 +16,7 @@ static void process_rows_begin(struct process_rows *p)
 	pb_enc_u64(p->e, PB_EBPF_PROCESS_ROWS_COLUMNS, p->columns);
 }
 
-/* The rows of a packet are one packed field. */
+/* Ends the rows of a packet, which are one packed field. */
 static void end_rows(struct process_rows *p)
 {
 	if (p->n)

@@ -88,10 +88,8 @@ void bundle_begin(struct bundle *b, const struct bundle_head *head)
 	}
 }
 
-/*
- * The numbers of addresses restart in each bundle. So earlier interned data is invalidated even if
- * no address has a name.
- */
+/* Writes the names of the addresses in the bundle. The numbers of addresses restart in each bundle,
+ * so earlier interned data is invalidated even if no address has a name. */
 static void write_symbols(struct pb_enc *e, const struct bundle *b)
 {
 	char name[SYMBOL_TABLE_NAME_MAX];

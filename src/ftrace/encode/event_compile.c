@@ -57,7 +57,8 @@ static void require_record_length(struct draft *d, int end)
 		d->min_len = (uint16_t)end;
 }
 
-/* Every record must have its id at the start, and a thread id. */
+/* Begins a draft. Fails with an event whose records do not have their id at the start, or have no
+ * thread id. */
 static int draft_init(struct draft *d, const struct tep_event *event)
 {
 	const struct tep_format_field *type, *pid;
@@ -335,7 +336,7 @@ static bool field_is_left_out(const struct tep_event *event, const struct tep_fo
 	       !strcmp(f->name, "ip");
 }
 
-/* A record must also be long enough for its metadata fields. */
+/* Sets the event's metadata fields. Its records must be long enough for them, too. */
 static void set_metadata_fields(struct compiled_event *ev, const struct tep_event *event)
 {
 	uint16_t min_len = 0;
@@ -528,7 +529,8 @@ int event_compile_metadata(const struct tep_event *event, struct compiled_event 
 	return 0;
 }
 
-/* The kernel adds the place of the probe, which is the same in all records or of no use. */
+/* Returns true for a field that the kernel adds with the place of the probe, which is the same in
+ * all records or of no use. */
 static bool is_probe_address_field(const struct tep_format_field *f)
 {
 	return !strncmp(f->name, "__probe_", strlen("__probe_"));

@@ -60,7 +60,7 @@ static uint8_t *put_array(uint8_t *p, const struct field_op *op, const uint8_t *
 	return p;
 }
 
-/* The length is known after the text; an empty field is omitted. */
+/* Writes a text field, whose length is known only after the text. Omits an empty one. */
 static __attribute__((noinline)) uint8_t *put_text(uint8_t *p, const struct field_op *op,
 						   const struct ring_record *r,
 						   struct encode_ctx *ctx)

@@ -450,7 +450,8 @@ static size_t format_pointer(void *ctx, uint64_t address, char *to, size_t size)
 	return len;
 }
 
-/* The format's address directly precedes the arguments. */
+/* Writes the text of bprint's format and arguments. The format's address directly precedes the
+ * arguments. */
 static uint8_t *put_bprint(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 			   struct encode_ctx *ctx)
 {

@@ -119,8 +119,9 @@ static int compat_threads_init(struct compat_threads *t, const char *proc_root)
 /* ---- one thread ---- */
 
 /*
- * In a 64-bit program each word of auxv is a small number, so one half of it is 0. In a 32-bit
- * program the halves are a type and its value, an address or flags.
+ * Reads from auxv whether a program is a 32-bit one. In a 64-bit program each word is a small
+ * number, so one half of it is 0. In a 32-bit program the halves are a type and its value, an
+ * address or flags.
  */
 static enum state read_word_size(const struct compat_threads *t, uint32_t tid)
 {

@@ -139,7 +139,7 @@ static bool event_select_is_pattern(const char *s)
 	return strpbrk(s, "*?[");
 }
 
-/* A valid name is one path component and cannot lead out of the directory. */
+/* Returns true for a valid name: one path component, which cannot lead out of the directory. */
 static bool event_select_is_name(const char *s)
 {
 	if (!*s || *s == '.' || strlen(s) > NAME_MAX)
@@ -150,7 +150,8 @@ static bool event_select_is_name(const char *s)
 	return true;
 }
 
-/* Enabling the dynamic event of another session would keep that session from removing it. */
+/* Returns true for the dynamic event of another session. Enabling it would keep that session from
+ * removing it. */
 static bool is_event_of_other_session(const char *group, const char *name)
 {
 	return owner_tag_is_in_name(group) || owner_tag_is_in_name(name);

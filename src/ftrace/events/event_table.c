@@ -370,7 +370,8 @@ static int rename_event(struct tep_event *event, const char *new_group, const ch
 	return 0;
 }
 
-/* event_format_prepare() has replaced dots by underscores. */
+/* Returns true if the event has this name. In the event's, event_format_prepare() has replaced dots
+ * by underscores. */
 static bool event_is_named(const struct tep_event *event, const char *name)
 {
 	const char *at = event->name;
@@ -440,7 +441,7 @@ void event_table_remove(struct event_table *t, uint16_t id)
 		t->by_id[id] = NULL;
 }
 
-/* free_indices has room for every index. */
+/* Frees an event and its index; free_indices has room for every index. */
 static void free_event(struct event_table *t, struct compiled_event *ev)
 {
 	if (ev->generic_index != COMPILED_NOT_GENERIC)

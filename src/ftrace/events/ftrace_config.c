@@ -126,9 +126,9 @@ static bool is_frequent(const Pb__FtraceConfig *c)
 }
 
 /*
- * The rings must hold the records until sonda-probes gets a CPU. Rings without a configured size
- * get the usual one, or twice that for frequent events; all of them together at most a part of the
- * memory.
+ * Returns the size of a ring that the config does not give: the usual one, or twice that for
+ * frequent events, but all rings together take at most a part of the memory. The rings must hold
+ * the records until sonda-probes gets a CPU.
  */
 static uint32_t default_ring_kb(const Pb__FtraceConfig *c, const struct ftrace_machine *m)
 {

@@ -160,7 +160,9 @@ static bool skip_field_line(char **at)
 	       event_format_accept(at, ";\n");
 }
 
-/* A user event may be named "mine.0"; it becomes "mine_0". */
+/*
+ * Reads a name, in place. The dots of a user event's name become underscores: "mine.0", "mine_0".
+ */
 static bool event_format_read_name(char **at)
 {
 	bool ok = event_format_read_word(at);

@@ -250,7 +250,8 @@ static int long_size(const struct tep_format_field *f)
 	return f->arraylen ? f->size / (int)f->arraylen : f->size;
 }
 
-/* Before Linux 6.14 short and char have their natural size; since then they are stored as int. */
+/* Returns the smallest size of an integer argument: before Linux 6.14 short and char have their
+ * natural size, since then they are stored as int. */
 static unsigned bprint_min_int_size(void)
 {
 	struct utsname u;
@@ -258,7 +259,8 @@ static unsigned bprint_min_int_size(void)
 	return uname(&u) || str_is_release_from(u.release, 6, 14) ? 4 : 1;
 }
 
-/* The format's address must directly precede the arguments. */
+/* Plans how to read the arguments of bprint. Returns false unless the format's address directly
+ * precedes them. */
 static bool plan_bprint(const struct tep_format_field *f, struct field_plan *ret)
 {
 	const struct tep_format_field *fmt = f->event->format.fields;

@@ -103,7 +103,8 @@ enum ring_page_status ring_page_open(struct ring_page *page, const struct ring_p
 	return records ? RING_PAGE_OK : RING_PAGE_BAD_HEADER;
 }
 
-/* The timestamp lacks its top bits. They are those of the previous time, plus one on overflow. */
+/* Adds the top bits that the timestamp lacks. They are those of the time before, plus one on
+ * overflow. */
 static uint64_t complete_time_stamp(uint64_t stamp, uint64_t before)
 {
 	if (!(before & TIME_STAMP_TOP))

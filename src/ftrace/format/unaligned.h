@@ -30,7 +30,8 @@ static inline uint16_t load16(const uint8_t *at)
 	return v;
 }
 
-/* The kernel packs a 12-bit major above a 20-bit minor; user space spreads both over 64 bits. */
+/* Converts a device number: the kernel packs a 12-bit major above a 20-bit minor, user space
+ * spreads both over 64 bits. */
 static inline uint64_t convert_dev_to_user_space(uint64_t dev)
 {
 	uint64_t major = dev >> 20, minor = dev & 0xfffff;

@@ -164,10 +164,8 @@ static int make_command(const config_trigger *c, const char *condition, char **r
 	return 0;
 }
 
-/*
- * A trigger of a marker runs where the marker is written (the top level) and where it is copied
- * to.
- */
+/* Refuses a trigger of a marker if this kernel cannot copy markers: it runs where the marker is
+ * written (the top level) and where it is copied to. */
 static bool check_marker_trigger(const struct setup *s, const struct event_name *e)
 {
 	if (strcmp(e->group, "ftrace") || strcmp(e->name, "print") ||
@@ -206,7 +204,7 @@ static int prepare_for_event(const struct setup *s, const config_trigger *c,
 	return 0;
 }
 
-/* In group ftrace, only ftrace/print can have a stack. */
+/* Returns true if the event can have a stack. In group ftrace, only ftrace/print can. */
 static bool may_have_stack(const struct event_name *e)
 {
 	return e->id != EVENT_NO_ID && (strcmp(e->group, "ftrace") || !strcmp(e->name, "print"));
@@ -280,7 +278,8 @@ static int prepare_stacks(const struct event_selection *events, const struct set
 	return r;
 }
 
-/* Before Linux 5.17, triggers of an instance act on the top level. */
+/* Returns true if triggers of an instance act on that instance. Before Linux 5.17 they act on the
+ * top level. */
 static bool instances_have_own_triggers(void)
 {
 	struct utsname u;

@@ -112,7 +112,8 @@ void function_graph_deselect(struct event_selection *events)
 
 /* ---- lists of functions ---- */
 
-/* A colon starts a command ("schedule:traceoff"); an exclamation mark removes an entry. */
+/* Returns what is wrong with a name, or NULL. A colon starts a command ("schedule:traceoff"); an
+ * exclamation mark removes an entry. */
 static const char *function_name_problem(const char *name)
 {
 	if (!*name || strlen(name) > MAX_NAME)
@@ -339,7 +340,7 @@ static int function_graph_set_threads(const struct setup *s)
 	return 0;
 }
 
-/* Setting a tracer clears the rings. */
+/* Sets the tracer, which clears the rings. */
 static int set_tracer(const struct setup *s)
 {
 	_cleanup_(freep) char *now = function_graph_read_line(s->instance->path, "current_tracer");

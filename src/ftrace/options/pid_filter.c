@@ -101,10 +101,8 @@ static void append_valid_ids(const struct named *l, const char *proc_root,
 				l->field, gone - NAMED_MAX, l->noun);
 }
 
-/*
- * A process is represented by its first thread; the others are added later. So the list is never
- * empty, which would mean all threads.
- */
+/* Lists the ids of the config. A process is represented by its first thread; the others are added
+ * later. So the list is never empty, which would mean all threads. */
 static void list_config_ids(const struct setup *s, const char *proc_root,
 			    struct setup_errors *errors, struct strbuf *ret_list)
 {
@@ -119,7 +117,7 @@ static void list_config_ids(const struct setup *s, const char *proc_root,
 	append_valid_ids(&pids, proc_root, errors, ret_list);
 }
 
-/* Never splits a number between two writes. how: O_TRUNC or O_APPEND. */
+/* Writes a list of ids, without splitting a number between two writes. how: O_TRUNC or O_APPEND. */
 static int pid_filter_write_list(const struct instance *i, const char *file,
 				 const struct strbuf *list, int how)
 {

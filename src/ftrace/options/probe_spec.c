@@ -255,7 +255,7 @@ int probe_spec_split(const struct probe_spec *l, enum probe_kind kind, struct pr
 
 /* ---- probes of consumers that are not root ---- */
 
-/* The kernel's function names may contain dots: "foo.isra.0". */
+/* Returns true for the name of a kernel function, which may contain dots: "foo.isra.0". */
 static bool is_symbol(const char *s, size_t len)
 {
 	if (!len || isdigit((unsigned char)*s))

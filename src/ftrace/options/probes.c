@@ -42,7 +42,7 @@ struct function_names {
 
 #define MAX_TEXT (32 << 20)
 
-/* The lines of the file are "vfs_read" or "xfs_iget [xfs]". */
+/* Reads the names of the kernel's functions, whose lines are "vfs_read" or "xfs_iget [xfs]". */
 static void read_names(struct function_names *f, const char *root)
 {
 	char path[4096];

@@ -221,7 +221,7 @@ int synthetic_events_make(struct event_selection *events, const struct setup *s,
 	return r < 0 ? r : 0;
 }
 
-/* A trigger is removed by the line that the kernel shows for it. */
+/* Removes the histograms of a trigger file, each by the line that the kernel shows for it. */
 static void remove_histograms(const char *path)
 {
 	static const char state[] = " [active]";

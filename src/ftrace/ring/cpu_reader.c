@@ -256,7 +256,8 @@ static bool is_nothing_to_read(int error, bool to_the_end)
 	       (!to_the_end && (error == ENOMEM || error == EBUSY));
 }
 
-/* An incomplete sub-buffer is useless, and the kernel does not return it again. */
+/* Counts the status of a sub-buffer. One that was read partially is useless, and the kernel does
+ * not return it again. */
 static void count_page_status(struct page_encode_target *to, unsigned n,
 			      enum ring_page_status status)
 {

@@ -315,9 +315,8 @@ static void boot_trace_source_finish(struct boot_trace_source *ds)
 		ds_stopped(ds->handle);
 }
 
-/*
- * The previous boot's clock is written as the boot clock, because nothing relates the two clocks.
- */
+/* Sets the clock of the next records to the boot clock: nothing relates the previous boot's clock
+ * to it. */
 static void boot_trace_source_before_slice(struct ring_listener *l)
 {
 	l->encoder->sync = (struct clock_sync){.clock = FTRACE_CLOCK_BOOT};

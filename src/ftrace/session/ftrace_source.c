@@ -126,7 +126,8 @@ static void leave_bus(struct ftrace_source *ds)
 	metadata_publisher_unregister(&ds->publisher, t ? &t->sync : &boot);
 }
 
-/* A session that reads on request only also refreshes itself only then (ftrace_flush). */
+/* Starts the timer of the next refresh. A session that reads on request only also refreshes itself
+ * only then (ftrace_flush). */
 static void start_refresh_timer(struct ftrace_source *ds)
 {
 	if (!ds->session.settings.on_flush_only)
@@ -594,10 +595,8 @@ static void ftrace_stop(void *instance)
 		end_recording(ds);
 }
 
-/*
- * The descriptor lists no categories, because they are Android's. knows_own_fields indicates that
- * this producer reads sonda's own fields of FtraceConfig.
- */
+/* Describes the source. It lists no categories, because they are Android's. knows_own_fields
+ * indicates that this producer reads sonda's own fields of FtraceConfig. */
 static void ftrace_describe(struct pb_enc *e)
 {
 	pb_enc_open(e, PB_DATA_SOURCE_DESCRIPTOR_FTRACE_DESCRIPTOR);

@@ -21,7 +21,7 @@ static void write_ring(struct pb_enc *e, const struct ring_stats *s)
 	pb_enc_close(e);
 }
 
-/* The last line of a list counts the entries that are not in it. */
+/* Writes a list, and as its last line the number of entries that are not in it. */
 static void ftrace_stats_write_list(struct pb_enc *e, uint32_t field, char *const *lines,
 				    uint64_t more)
 {

@@ -156,7 +156,8 @@ static void session_instance_set_clock(const struct setup *s,
 
 /* ---- own instances ---- */
 
-/* The open waits for locks of tracefs, for seconds while other tracers make instances. */
+/* Reads the size of the top level's rings. The open waits for locks of tracefs, for seconds while
+ * other tracers make instances. */
 static char *read_top_size(const char *root)
 {
 	char path[4096], *size;
@@ -213,7 +214,8 @@ static bool is_kept_name(const char *name)
 	return len <= KEPT_NAME_MAX && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
 }
 
-/* A session that continues the instance of another one finds its clock and its rings set. */
+/* Opens the instance that the config keeps. A session that continues the instance of another one
+ * finds its clock and its rings set. */
 static int open_kept_instance(const struct setup *s, const struct ftrace_settings *settings,
 			      struct instance *i, uint32_t *ret_kb)
 {
@@ -478,7 +480,8 @@ static bool recording_is_off(const struct foreign_changes *f)
 	return f->tracing_on && pread(f->tracing_on - 1, &value, 1, 0) == 1 && value == '0';
 }
 
-/* The kernel restarts its count of read records when it clears a ring. */
+/* Returns true if the ring was cleared since the last read: the kernel then restarts its count of
+ * read records. */
 static bool is_cleared(const struct ring_listener *l, const struct ring_stats *now)
 {
 	for (unsigned i = 0; i < l->n_streams; i++)

@@ -111,7 +111,7 @@ static bool profiles_are_of_one_list(const struct profile *p, const char *events
 	return !*events && !*counts;
 }
 
-/* An event may be on several lines of the profile. */
+/* Adds the counts of the kernel's profile to its events. An event may be on several lines. */
 static void add_profile_counts(struct dynevents *m, const struct profile *p, const char *events,
 			       const char *counts)
 {

@@ -209,7 +209,8 @@ int instance_make_kept(struct instance *i, const char *root, const char *name, b
 	return r;
 }
 
-/* target->subdir is a named instance, the top level, or a directory next to `instances`. */
+/* Opens the directory target->subdir: a named instance, the top level, or a directory next to
+ * `instances`. */
 static struct tracefs_instance *open_instance_dir(const struct override_target *target,
 						  const char *path)
 {
@@ -283,7 +284,8 @@ const char *instance_refused_file(const struct instance *i)
 	return i->override ? override_refused_file(i->override) : NULL;
 }
 
-/* The kernel needs tens of milliseconds for sizes, clocks, filters, and some switches. */
+/* Writes a file outside of the event loop: the kernel needs tens of milliseconds for sizes, clocks,
+ * filters, and some switches. */
 static int write_file_of_instance(const struct instance *i, const char *file, const char *text,
 				  int (*put)(const char *path, const char *text))
 {
@@ -328,7 +330,9 @@ int instance_stop(const struct instance *i)
 	return 0;
 }
 
-/* Clearing changes nothing that could be restored, so the override is not involved. */
+/*
+ * Clears the rings. That changes nothing that could be restored, so the override is not involved.
+ */
 int instance_clear(const struct instance *i)
 {
 	int fd;
@@ -463,7 +467,9 @@ static int update_largest_size(void *ctx, const char *name, unsigned char d_type
 	return 0;
 }
 
-/* buffer_size_kb reads "X" if the CPUs have different sizes. */
+/*
+ * Returns the size of the largest ring: buffer_size_kb reads "X" if the CPUs have different sizes.
+ */
 uint32_t instance_ring_kb(const struct instance *i)
 {
 	_cleanup_(freep) char *cpus = NULL;

@@ -135,7 +135,7 @@ static bool is_command_file(const char *file)
 	return setting_find_kind(file) == SETTING_COMMAND;
 }
 
-/* A setting has one change; a trigger file has one for each command. */
+/* Finds the change of a setting. A trigger file has one change for each command. */
 static struct setting_change *override_find(const struct override *l, const char *file,
 					    const char *text)
 {
@@ -164,7 +164,8 @@ static struct setting_change *find_latest_own_change(const struct override *l, c
 	return NULL;
 }
 
-/* The last holder restores the setting. If that fails for now, no session holds the change. */
+/* Ends our hold of a change. The last holder restores the setting. If that fails for now, no
+ * session holds the change. */
 static int override_drop(struct override *l, struct setting_change *c)
 {
 	c->holders &= ~l->bit;

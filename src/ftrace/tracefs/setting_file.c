@@ -101,7 +101,8 @@ char *setting_text_to_write(const char *file, const char *read)
 	return strndup(read, strcspn(read, "\n"));
 }
 
-/* A ring that reads "7 (expanded: 1408)" does not have 1408 KiB yet. */
+/* Returns true if the setting reads as if text had been written. A ring that reads "7 (expanded:
+ * 1408)" does not have 1408 KiB yet. */
 bool setting_matches_write(const char *file, const char *read, const char *text)
 {
 	_cleanup_(freep) char *is = setting_text_to_write(file, read);
@@ -130,7 +131,7 @@ char *setting_read(const char *path)
 	return b.s ? strbuf_take(&b) : strdup("");
 }
 
-/* The kernel parses a list word by word, so several writes may set it. */
+/* Writes a list, by several writes if needed: the kernel parses it word by word. */
 static int setting_file_write_list(const char *path, const char *text, int flags)
 {
 	_cleanup_(closep) int fd = open(path, O_WRONLY | O_CLOEXEC | flags);

@@ -87,7 +87,8 @@ static int restore_setting(const struct setting_change *c, const char *dir)
 	return text ? setting_write(path, text) : 0;
 }
 
-/* Another process may have the file in use, and memory may be free later. */
+/* Returns true if a restore that failed may succeed later: another process may have the file in
+ * use, or memory may be free then. */
 static bool may_succeed_later(int r)
 {
 	return r == -EBUSY || r == -ENOMEM;
@@ -155,7 +156,7 @@ static void parse_log_name(const char *name, char subdir[static NAME_MAX + 1])
 		*colon = '/';
 }
 
-/* The directory of the logs must be writable for this user alone. */
+/* Checks that the directory of the logs is writable for this user alone. */
 static int check_log_dir(const char *state)
 {
 	struct stat st;

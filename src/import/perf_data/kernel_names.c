@@ -25,7 +25,8 @@ static uint64_t find_symbol_address(const char *kallsyms, const char *symbol)
 	return 0;
 }
 
-/* here: the address of the recorded symbol in the source. */
+/* Returns true if a source has the names of the recorded kernel. here: the address of the recorded
+ * symbol in the source. */
 static bool is_same_kernel(const struct kernel_names_source *source,
 			   const struct recorded_kernel *kernel, uint64_t here)
 {

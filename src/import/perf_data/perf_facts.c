@@ -19,7 +19,7 @@ void perf_facts_deinit(struct perf_facts *f)
 	*f = (struct perf_facts){0};
 }
 
-/* A string of a feature: u32 length with padding, then its bytes and a NUL. */
+/* Reads a string of a feature: u32 length with padding, then its bytes and a NUL. */
 static void read_string(struct byte_reader *r, char *ret, size_t size)
 {
 	uint32_t len = byte_reader_u32(r);
@@ -39,7 +39,7 @@ static int compare_paths(const void *a, const void *b)
 		      ((const struct perf_build_id *)b)->path);
 }
 
-/* header | u32 pid | 20 bytes, u8 size, 3 bytes | path */
+/* Reads a record: header | u32 pid | 20 bytes, u8 size, 3 bytes | path. */
 int perf_facts_read_build_id(struct perf_facts *f, const uint8_t *record, size_t len)
 {
 	struct byte_reader r = byte_reader_make(record, len);
@@ -140,7 +140,7 @@ static int read_event_names(struct perf_attrs *attrs, const uint8_t *data, size_
 	return r.failed ? -EBADMSG : 0;
 }
 
-/* u32 version, u32 clock, u64 CLOCK_REALTIME, u64 the clock. */
+/* Reads the clocks: u32 version, u32 clock, u64 CLOCK_REALTIME, u64 the clock. */
 static int read_clocks(struct perf_facts *f, struct byte_reader *r)
 {
 	uint32_t version = byte_reader_u32(r);

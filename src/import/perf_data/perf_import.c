@@ -80,7 +80,7 @@ static bool records_event(const struct perf_attrs *a, const char *name)
 	return false;
 }
 
-/* The first packet. The times are those of perf's clock, which counts as boot time. */
+/* Writes the first packet. The times are those of perf's clock, which counts as boot time. */
 static void write_clocks(struct perf_importer *im, uint64_t first)
 {
 	struct trace_sequence s = {im->out, SEQUENCE_FACTS};
@@ -487,7 +487,9 @@ static int read_attrs(struct perf_importer *im, const uint8_t *data, size_t len,
 	return r;
 }
 
-/* The features follow the data: first where each of them is, in the order of the bits. */
+/*
+ * Reads the features, which follow the data: first where each of them is, in the order of the bits.
+ */
 static int read_features(struct perf_importer *im, const uint8_t *data, size_t len, uint64_t after,
 			 const uint64_t bits[static PERF_FEATURES / 64])
 {
@@ -512,7 +514,8 @@ static int read_features(struct perf_importer *im, const uint8_t *data, size_t l
 	return error == -ENOMEM ? error : im->result->error;
 }
 
-/* magic, size, size of an attribute's entry, sections of attributes, data and event types, bits */
+/* Reads a file, which begins with: magic, size, size of an attribute's entry, sections of
+ * attributes, data and event types, bits. */
 static int read_file(struct perf_importer *im, const uint8_t *data, size_t len)
 {
 	struct byte_reader r = byte_reader_make(data, len);

@@ -61,7 +61,7 @@ static const char *find_thread_name(const struct sample_packets *p, uint32_t tid
 	return t ? t->comm : "";
 }
 
-/* Above the limit, or without memory, the thread has no name. */
+/* Remembers the name of a thread. Above the limit, or without memory, the thread has none. */
 static void set_thread_name(struct sample_packets *p, uint32_t tid, const char *comm)
 {
 	const int32_t key = (int32_t)tid;
@@ -78,7 +78,7 @@ static void set_thread_name(struct sample_packets *p, uint32_t tid, const char *
 		import_copy_text(t->comm, sizeof(t->comm), comm);
 }
 
-/* The bundle has one event. */
+/* Writes the start of a thread, in a bundle of its own. */
 static void put_new_task(struct sample_packets *p, uint64_t time, uint32_t cpu,
 			 const struct new_task *task)
 {
@@ -100,7 +100,7 @@ static void put_new_task(struct sample_packets *p, uint64_t time, uint32_t cpu,
 	trace_sequence_end(&p->processes);
 }
 
-/* The packet has the names and numbers of one thread. comm "": unknown. */
+/* Writes a packet with the names and numbers of one thread. comm "": unknown. */
 static void put_thread(struct sample_packets *p, uint64_t time, uint32_t pid, uint32_t tid,
 		       const char *comm, uint32_t parent)
 {
@@ -186,7 +186,7 @@ static void put_comm_of_switch(const struct sample_packets *p, struct pb_enc *e,
 	pb_enc_str(e, field, tid ? find_thread_name(p, tid) : idle);
 }
 
-/* The bundle has one event. */
+/* Writes a switch, in a bundle of its own. */
 static void put_switch(struct sample_packets *p, const struct perf_record_end *end, uint32_t prev,
 		       uint32_t next, bool is_preempted)
 {
@@ -247,7 +247,8 @@ static int handle_switch(struct sample_packets *p, uint16_t misc, const uint8_t 
 
 /* ---- mappings ---- */
 
-/* "[kernel.kallsyms]_text": the symbol of which the mapping has the address. */
+/* Reads the names of the kernel's functions, if path is like "[kernel.kallsyms]_text": the mapping
+ * then has the address of that symbol. */
 static int add_kernel_mapping(struct sample_packets *p, const char *path, uint64_t address)
 {
 	const char *end = strchr(path, ']');
@@ -266,10 +267,8 @@ static int add_kernel_mapping(struct sample_packets *p, const char *path, uint64
 	return kernel_names_init(&p->names, p->source, &kernel);
 }
 
-/*
- * What the file of a new mapping is: its build id, and for a program at a fixed address the
- * difference between addresses and offsets.
- */
+/* Describes the file of a new mapping: its build id, and for a program at a fixed address the
+ * difference between addresses and offsets. */
 static void describe_file(struct sample_packets *p, const struct file_mapping *m, uint32_t number,
 			  const struct perf_build_id *id)
 {
@@ -342,7 +341,7 @@ static int handle_mapping(struct sample_packets *p, uint32_t type, uint16_t misc
 
 /* ---- stacks ---- */
 
-/* A function without a name gets its address as name. */
+/* Adds a frame of the kernel. A function without a name gets its address as name. */
 static int add_kernel_frame(struct sample_packets *p, uint64_t address)
 {
 	char name[SYMBOL_TABLE_NAME_MAX + 1];

@@ -53,7 +53,7 @@ static void copy_option_text(const uint8_t *data, size_t len, char ret[static OP
 	ret[len] = '\0';
 }
 
-/* "local global [mono] boot": the clock in brackets is the one that was used. */
+/* Copies the name of the clock that was used: the one in brackets in "local global [mono] boot". */
 static void copy_clock(const char *text, char *ret, size_t size)
 {
 	const char *begin = strchr(text, '['), *end = begin ? strchr(begin, ']') : NULL;
@@ -84,8 +84,8 @@ static struct dat_buffer *find_or_add_buffer(struct dat_file *f, const char *nam
 }
 
 /*
- * The counters of one CPU, with the CPU in the first line. "Buffer: NAME" begins those of another
- * buffer; the buffers themselves may be in later options, so the name creates the buffer.
+ * Reads the counters of one CPU, with the CPU in the first line. "Buffer: NAME" begins those of
+ * another buffer; the buffers themselves may be in later options, so the name creates the buffer.
  */
 static void read_cpustat(struct dat_file *f, const char *text, size_t *current)
 {
@@ -113,7 +113,7 @@ static void read_cpustat(struct dat_file *f, const char *text, size_t *current)
 	b->stats.rings[b->stats.n++] = stats;
 }
 
-/* The name of the guest, whose events are in a file of its own. */
+/* Adds a note with the name of the guest, whose events are in a file of its own. */
 static void store_guest_name(const uint8_t *data, size_t len, struct import_result *result)
 {
 	struct byte_reader r = byte_reader_make(data, len);

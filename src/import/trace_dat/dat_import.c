@@ -176,8 +176,9 @@ static int encode_streams(struct dat_importer *im, struct page_encoder *t,
 /* ---- buffers ---- */
 
 /*
- * Trace readers relate the clocks GLOBAL and LOCAL to boot time by a moment on both. The file has
- * none, so the times stay as they are: boot time is set equal to the recorded clock.
+ * Returns a moment on both clocks, by which trace readers relate the clocks GLOBAL and LOCAL to
+ * boot time. The file has none, so the times stay as they are: boot time is set equal to the
+ * recorded clock.
  */
 static struct clock_sync make_clock_sync(const struct dat_file *f, const char *clock,
 					 uint64_t first)
@@ -340,7 +341,7 @@ static void find_first_time(struct dat_importer *im)
 
 /* ---- the whole ---- */
 
-/* "Linux host 6.12.1 x86_64" */
+/* Writes a description of the machine, from a text like "Linux host 6.12.1 x86_64". */
 static void write_machine(struct dat_importer *im, struct trace_sequence *s)
 {
 	struct recorded_machine m = {.n_cpus = im->result->n_cpus};
@@ -351,10 +352,8 @@ static void write_machine(struct dat_importer *im, struct trace_sequence *s)
 		trace_facts_put_machine(s, &m);
 }
 
-/*
- * The first packet: readers relate the clocks of the buffers to that of the trace. CLOCK_REALTIME
- * only if the recorder has measured it.
- */
+/* Writes the first packet, by which readers relate the clocks of the buffers to that of the trace.
+ * It has CLOCK_REALTIME only if the recorder has measured it. */
 static void write_clocks(struct dat_importer *im, struct trace_sequence *s)
 {
 	const struct dat_file *f = im->file;

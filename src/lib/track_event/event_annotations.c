@@ -99,8 +99,8 @@ static void write_value(struct event_encoder *x, const struct sonda_arg *a)
 	}
 }
 
-/* A reader cannot decode the value without the name of its type. If the name has no id, the value
- * is left out. */
+/* Writes a value that is a message. A reader cannot decode it without the name of its type: if the
+ * name has no id, the value is left out. */
 static void write_proto(struct event_encoder *x, const struct sonda_arg *a)
 {
 	const struct sonda_arg *type = a + 1;

@@ -131,7 +131,7 @@ int event_config_new(const void *data_source_config, size_t len, struct event_co
 
 /* ---- matching ---- */
 
-/* The pattern ends at its first '*'. */
+/* Returns true if a name matches in this pass. The pattern ends at its first '*'. */
 static bool pattern_matches(const char *pattern, const char *name, enum pass pass)
 {
 	size_t prefix = strcspn(pattern, "*");

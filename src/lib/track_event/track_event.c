@@ -131,7 +131,8 @@ int track_event_init(void)
 
 /* ---- startup tracing ---- */
 
-/* Startup events are not filtered, so a session with a filter does not get them. */
+/* Returns true if a session may get the startup events. They are not filtered, so one with a filter
+ * does not. */
 static bool may_take_over_startup(unsigned instance, const void *object)
 {
 	const struct event_config *config = object;
@@ -214,8 +215,8 @@ void track_event_after_fork_in_child(void)
 
 static const struct sonda_arg no_args = {.type = SONDA_ARG_LIST_END};
 
-/* An event without static categories is recorded if one of its dynamic categories is enabled, or if
- * it has no dynamic category. */
+/* Returns true if an event is recorded. One without static categories is recorded if one of its
+ * dynamic categories is enabled, or if it has no dynamic category. */
 static bool is_enabled(const struct event *ev, struct event_sequence *s,
 		       const struct event_config *c)
 {

@@ -226,10 +226,8 @@ static void remove_child(struct cgroup_tree *t, struct cgroup *child)
 	cgroup_free(t, child);
 }
 
-/*
- * The kernel lists groups in the same order each time, so the child is nearly always the next
- * sibling of last.
- */
+/* Finds a child. The kernel lists groups in the same order each time, so it is nearly always the
+ * next sibling of last. */
 static struct cgroup *find_child(const struct cgroup *g, struct cgroup *last, const char *name)
 {
 	struct cgroup *next = last ? TAILQ_NEXT(last, sibling) : TAILQ_FIRST(&g->children), *child;

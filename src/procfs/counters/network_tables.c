@@ -42,7 +42,8 @@ void network_links_deinit(struct network_links *l)
 	counter_patterns_deinit(&l->except);
 }
 
-/* The kernel lists interfaces in the same order each time, so the next one is tried first. */
+/* Finds an interface. The kernel lists them in the same order each time, so the next one is tried
+ * first. */
 static struct network_link *link_find(struct network_links *l, struct span name)
 {
 	struct network_link *k = l->last ? TAILQ_NEXT(l->last, entry) : TAILQ_FIRST(&l->list);

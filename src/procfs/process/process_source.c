@@ -122,10 +122,8 @@ static void process_source_clear_written(struct process_source *ds)
 
 /* ---- errors ---- */
 
-/*
- * Read errors, and counter tracks that exceed the limit: the first error of each kind of file is
- * logged, and all are counted in the trace.
- */
+/* Logs read errors, and counter tracks that exceed the limit: the first error of each kind of file.
+ * All are counted in the trace. */
 static void process_source_log_errors(struct process_source *ds)
 {
 	for (unsigned i = 0; i < PROC_FILES; i++) {
@@ -436,7 +434,8 @@ static void process_source_log_unused_options(const Pb__ProcessStatsConfig *c)
 			 unpolled);
 }
 
-/* Counter tracks have their own incremental state, so they need a writer. */
+/* Creates the counter tracks. They have their own incremental state, so they need a writer of their
+ * own. */
 static int process_source_create_tracks(struct process_source *ds)
 {
 	const struct process_tracks_options *o = &ds->poll.tracks.options;

@@ -446,8 +446,8 @@ static void add_record(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_
 		tb_ring_wrap(b);
 }
 
-/* TRACE_BUFFER_DISCARD: nothing more is stored. So no sequence waits for more chunks; only patches
- * can still come. */
+/* Stops storing chunks (TRACE_BUFFER_DISCARD). No sequence waits for more of them from then on;
+ * only patches can still come. */
 static void refuse_further_chunks(struct trace_buffer *b)
 {
 	b->refusing = true;

@@ -152,7 +152,8 @@ static void add_session_to_state(struct answer *a, const struct session *s)
 	query_add_entry(a);
 }
 
-/* A session is shown to its own user, and to root. */
+/* Returns true if the consumer may see the session: it belongs to its user, or the consumer is
+ * root. */
 static bool may_see_session(const struct consumer_port *c, const struct session *s)
 {
 	return c->uid == 0 || c->uid == session_uid(s);

@@ -527,8 +527,8 @@ static const struct msgsock_ops sock_ops = {
 	.may_be_urgent = connection_may_be_urgent,
 };
 
-/* Since Linux 6.16 a socket can refuse descriptors. Connections inherit that from the
- * listening socket. Returns 0 or -errno. */
+/* Sets whether a socket accepts descriptors, which it can refuse since Linux 6.16. Connections
+ * inherit that from the listening socket. Returns 0 or -errno. */
 static int set_allows_descriptors(int fd, int on)
 {
 	return setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &on, sizeof(on)) < 0 ? -errno : 0;

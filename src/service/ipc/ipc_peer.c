@@ -193,8 +193,8 @@ static struct address_key address_key_of(const struct remote_address *a, uint64_
 	return key;
 }
 
-/* The id of a machine is a hash of its address and its hint (len 0: none) with a random key. So no
- * other address can take the id of a machine, whatever hint it sends. */
+/* Sets the id of the peer's machine: a hash of its address and its hint (len 0: none) with a random
+ * key. So no other address can take the id of a machine, whatever hint it sends. */
 static void set_machine_id(struct ipc_peer *p, const void *hint, size_t len)
 {
 	struct address_key key =

@@ -52,7 +52,7 @@ static struct quota_limit make_quota_limit(uint64_t all, uint64_t per_user)
 	return (struct quota_limit){.all = all, .per_user = per_user, .of_root = per_user};
 }
 
-/* memory: bytes that this process may use. */
+/* Sets the limits of memory. memory: bytes that this process may use. */
 static void set_memory_limits(struct quota *q, uint64_t memory)
 {
 	struct quota_limit *l = q->limits;

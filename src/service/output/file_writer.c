@@ -72,8 +72,8 @@ static uint32_t file_config_write_period_ms(const Pb__TraceConfig *c)
 	return MAX(c->file_write_period_ms, MIN_FILE_WRITE_PERIOD_MS);
 }
 
-/* AUTO: producers are flushed before each write only if the file is rarely written. If it is
- * written often, a flush each time would cost too much. */
+/* Returns true if producers are flushed before each write (AUTO). If a file is written often, a
+ * flush each time would cost too much. */
 static bool is_rarely_written(const Pb__TraceConfig *c)
 {
 	return file_config_write_period_ms(c) > FILE_AUTO_FLUSH_PERIOD_MS;
@@ -436,7 +436,7 @@ static int init_timers(struct file_writer *f)
 	return f->has_results && event_add(f->has_results, NULL) == 0 ? 0 : -ENOMEM;
 }
 
-/* source: the writer to clone, or NULL. */
+/* Makes a writer. source: the writer to clone, or NULL. */
 static int file_writer_make(const struct file_owner *owner, struct file_writer *source,
 			    struct passed_file file, struct err_text *e, struct file_writer **ret)
 {

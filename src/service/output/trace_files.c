@@ -147,7 +147,7 @@ static void move_sequence(struct trace_files *f, struct file_part *from, struct 
 	file_rotation_set_sequence_file(&f->rotation, f->sequence, to->number);
 }
 
-/* A producer's packet goes into the newest file, or into that of its sequence. */
+/* Chooses the file for a producer's packet: the newest one, or that of its sequence. */
 static struct file_part *choose_part_of_sequence(struct trace_files *f)
 {
 	uint32_t number = file_rotation_get_sequence_file(&f->rotation, f->sequence);
@@ -374,7 +374,8 @@ void trace_files_discard(struct trace_files *f)
 		file_rotation_remove_newest(&f->rotation);
 }
 
-/* The service cannot reopen a file, so one that was passed for writing only cannot be read. */
+/* Returns true if the file can also be read: a file that was passed for writing only cannot, and
+ * the service cannot reopen it. */
 static bool is_readable(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);

@@ -380,8 +380,8 @@ static void execute_job(struct worker *w, const struct job *j)
 	write_thread_answer(w, &r);
 }
 
-/* The thread may have inherited the priority of the loop, so it first resets its policy. Without
- * permission for the boost, it runs with the usual policy. */
+/* Sets the priority of this thread. It may have inherited that of the loop, so it first resets its
+ * policy. Without permission for the boost, it runs with the usual policy. */
 static void apply_priority(struct priority_boost_state *s, struct priority_boost boost)
 {
 	const struct sched_param usual = {0};

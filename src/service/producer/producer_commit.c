@@ -132,7 +132,7 @@ static void commit_chunk(struct producer_port *p, uint32_t target,
 	trace_buffer_commit(buffer, &writer, header, payload, len, complete);
 }
 
-/* The chunk is in the request: its 8-byte header, then the payload. */
+/* Copies a chunk that is in the request itself: its 8-byte header, then the payload. */
 static void move_inline(struct producer_port *p, const struct move *m)
 {
 	struct smb_chunk_header header;

@@ -421,7 +421,7 @@ static int producer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 	return 0;
 }
 
-/* The memory is scraped first, for data that the producer has not committed. */
+/* Removes a producer, after its memory was scraped for data that it has not committed. */
 static void producer_port_remove_producer(struct producer_port *p)
 {
 	struct producers *ps = p->producers;
@@ -450,7 +450,7 @@ static void producer_port_close(void *endpoint)
 	free(p);
 }
 
-/* Before InitializeConnection, the peer is no producer yet. */
+/* Checks that the peer is a producer: before InitializeConnection it is none yet. */
 static int check_is_producer(void *endpoint, const struct ipc_method *method)
 {
 	const struct producer_port *p = endpoint;

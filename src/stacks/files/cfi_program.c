@@ -52,7 +52,7 @@ bool cfi_read_sleb(struct cfi_bytes *s, int64_t *ret)
 	return true;
 }
 
-/* A number times the data alignment factor: an offset from the CFA. */
+/* Reads an offset from the CFA: a number, which is multiplied with the data alignment factor. */
 static bool read_factored_offset(struct cfi_program *p, bool is_signed, int64_t *ret)
 {
 	uint64_t v;
@@ -122,7 +122,7 @@ static bool execute_advance(struct cfi_program *p, size_t n_bytes)
 	return cfi_read_fixed(&p->left, n_bytes, &delta) && begin_next_row(p, delta);
 }
 
-/* DW_CFA_def_cfa... */
+/* Executes DW_CFA_def_cfa and its variants. */
 static bool define_cfa(struct cfi_program *p, uint8_t op)
 {
 	struct cfi_state *s = &p->state;

@@ -10,7 +10,7 @@ static bool equals_expression(struct cfi_bytes expression, const void *bytes, si
 	return expression.len == len && memcmp(expression.p, bytes, len) == 0;
 }
 
-/* "register + offset", in front of an expression. Returns false if it begins otherwise. */
+/* Reads "register + offset" at the start of an expression. Returns false if it begins otherwise. */
 static bool read_breg(struct cfi_bytes *s, uint64_t *ret_register, int64_t *ret_offset)
 {
 	uint64_t op;
@@ -66,9 +66,9 @@ static bool set_cfa(const struct cfi_machine *m, const struct cfi_state *s,
 }
 
 /*
- * UNWIND_UNKNOWN: it is computed in a way that no rule expresses. A value at fp + offset is trusted
- * only while the CFA is also found by fp: in functions that realign their stack, GCC keeps the
- * expression for the last instruction too, where fp is the caller's again.
+ * Sets the rule for fp; UNWIND_UNKNOWN if it is computed in a way that no rule expresses. A value
+ * at fp + offset is trusted only while the CFA is also found by fp: in functions that realign their
+ * stack, GCC keeps the expression for the last instruction too, where fp is the caller's again.
  */
 static void set_fp(const struct cfi_machine *m, const struct cfi_state *s, struct unwind_rule *rule)
 {
@@ -102,7 +102,8 @@ static bool set_ra(const struct cfi_machine *m, const struct cfi_state *s, struc
 	       (m->is_arm64 || rule->ra_offset == -8);
 }
 
-/* The signal frame of x86-64 has the caller's rsp at rsp + 160, in its struct ucontext. */
+/* Returns true for a frame whose rows are those of a signal frame. On x86-64 it has the caller's
+ * rsp at rsp + 160, in its struct ucontext. */
 static bool is_signal_frame(const struct cfi_machine *m, const struct cfi_state *s)
 {
 	static const uint8_t rsp_of_ucontext[] = {DW_OP_breg7, 0xa0, 0x01, DW_OP_deref};

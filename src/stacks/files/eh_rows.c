@@ -155,10 +155,8 @@ static void read_section_by_name(struct eh_reader *e, const Elf_Data *names, con
 	}
 }
 
-/*
- * Without section headers, .eh_frame is where the header in the segment PT_GNU_EH_FRAME points. It
- * ends with the segment that contains it.
- */
+/* Finds .eh_frame without section headers: the header in the segment PT_GNU_EH_FRAME points to it.
+ * It ends with the segment that contains it. */
 static void read_section_by_header(struct eh_reader *e)
 {
 	GElf_Phdr p, header = {0};
@@ -321,7 +319,9 @@ static uint16_t find_rule_of_state(struct eh_reader *e, const struct eh_cie *c,
 
 /* ---- rows ---- */
 
-/* Of functions with the same begin, the longest is sorted last and is used. */
+/*
+ * Sorts functions by their begin. Of those with the same begin, the longest comes last and is used.
+ */
 static int compare_by_begin(const void *a, const void *b)
 {
 	const struct eh_function *x = a, *y = b;
@@ -377,8 +377,9 @@ static int add_rows_of_function(struct eh_reader *e, const struct eh_function *f
 }
 
 /*
- * The code at which a process begins has no caller. That of the dynamic linker is hand-written, and
- * belongs to no function: it has a row if it lies between `end` of a function and the next one.
+ * Adds rows for the code at which a process begins, which has no caller. That of the dynamic linker
+ * is hand-written, and belongs to no function: it has a row if it lies between `end` of a function
+ * and the next one.
  */
 static int add_rows_of_entry(struct eh_reader *e, uint32_t end, uint32_t next)
 {

@@ -306,7 +306,7 @@ static void keep_jit_file_open(struct jit_file *f, uid_t owner, int *fd)
 		f->fd = TAKE_FD(*fd);
 }
 
-/* fd: -errno if the file could not be opened. */
+/* Reads the names in a file of compiled code. fd: -errno if the file could not be opened. */
 static int read_jit_file(int *fd)
 {
 	bool is_map = request.kind == FILE_REQUEST_PERF_MAP, has_moved;
@@ -433,7 +433,8 @@ static void send_rows(int to, const struct eh_rows *r)
 	}
 }
 
-/* The last answer is left for the caller to send. Returns 0 or -errno. */
+/* Reads the unwind rows of a file and sends them, except the last answer, which the caller sends.
+ * Returns 0 or -errno. */
 static int read_rows(int to, int fd)
 {
 	bool is_vdso = request.file == FILE_VDSO;
@@ -465,7 +466,8 @@ static int read_rows(int to, int fd)
 
 /* ---- requests ---- */
 
-/* *file: the descriptor that came with the request; -1: none. Set to -1 if the file stays open. */
+/* Answers a request. *file: the descriptor that came with it; -1: none. Set to -1 if the file stays
+ * open. */
 static void answer_request(int to, size_t len, int *file)
 {
 	int fd = *file;

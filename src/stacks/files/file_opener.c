@@ -120,8 +120,9 @@ static int open_debug_file(const struct file_request *q, size_t len)
 }
 
 /*
- * The file lies in a world-writable directory, and outlives its process: it must belong
- * to the user of the process, and have changed since the process began.
+ * Returns true if a file of names can be trusted. It lies in a world-writable directory and
+ * outlives its process, so it must belong to the user of the process, and have changed since the
+ * process began.
  */
 static bool is_trusted_jit_file(int fd, const struct file_request *q)
 {

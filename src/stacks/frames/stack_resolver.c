@@ -366,7 +366,7 @@ void stack_resolver_end_round(struct stack_resolver *r)
 	r->reader_is_silent = r->late > 0;
 }
 
-/* The round continues without the outstanding answers. */
+/* Goes on with the round without the outstanding answers. */
 static void stop_waiting(struct stack_resolver *r)
 {
 	struct address_space *a = r->maps_of ? address_spaces_get(&r->spaces, r->maps_of) : NULL;
@@ -517,7 +517,7 @@ static void stack_walk_add_kernel(struct stack_walk *w, struct stack_resolver *r
 	stack_walk_add_frame(w, stacks_add_kernel_frame(&r->stacks, name, len));
 }
 
-/* The code was compiled by the process. */
+/* Adds a frame of code that the process compiled itself. */
 static int add_jit_frame(struct stack_resolver *r, struct address_space *a,
 			 const struct process_mapping *m, uint64_t address)
 {

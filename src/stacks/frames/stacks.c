@@ -213,10 +213,8 @@ int stacks_add_unknown_frame(struct stacks *s)
 		(struct stack_frame){0}, 0);
 }
 
-/*
- * The offset of a kernel frame is the number of its name, so that each function has one frame. It
- * is not written.
- */
+/* Adds a frame of the kernel. Its offset is the number of its name, so that each function has one
+ * frame. The offset is not written. */
 int stacks_add_kernel_frame(struct stacks *s, const char *name, size_t len)
 {
 	int known = len ? stacks_add_name(s, name, len) : 0;

@@ -93,8 +93,8 @@ static int set_tracepoint(struct perf_event_attr *attr, const char *field,
 	return 0;
 }
 
-/* A raw event is only for root: it can be a probe of a program or of any address of the kernel (the
- * types "uprobe" and "kprobe"), or registers of the CPU. */
+/* Sets a raw event, which only root may use: it can be a probe of a program or of any address of
+ * the kernel (the types "uprobe" and "kprobe"), or registers of the CPU. */
 static int set_raw_event(struct perf_event_attr *attr, const char *field,
 			 const Pb__PerfEvents__RawEvent *raw, const struct perf_config_env *env,
 			 struct err_text *e)
@@ -143,7 +143,7 @@ static void set_modifiers(struct perf_event_attr *attr,
 	}
 }
 
-/* The event of a timebase; without one it is SW_CPU_CLOCK. */
+/* Sets the event of a timebase; without one it is SW_CPU_CLOCK. */
 static int set_event(struct perf_config *c, const Pb__PerfEvents__Timebase *t,
 		     const struct perf_config_env *env, struct err_text *e)
 {
@@ -226,7 +226,8 @@ static int set_interval(struct perf_event_attr *attr, const Pb__PerfEventConfig 
 	return 0;
 }
 
-/* Without a timebase the config has the older form, which always meant stacks. */
+/* Sets which stacks are taken. Without a timebase the config has the older form, which always meant
+ * stacks. */
 static void set_stacks(struct perf_config *c, const Pb__PerfEventConfig *m)
 {
 	const Pb__PerfEventConfig__CallstackSampling *s = m->callstack_sampling;

@@ -22,7 +22,7 @@
 
 /* ---- the program ---- */
 
-/* The program has one ring for all CPUs. */
+/* Returns the size of the program's ring, which is one for all CPUs. */
 static size_t program_ring_size(const struct perf_session *s)
 {
 	size_t size = s->perf.ring_pages * (size_t)sysconf(_SC_PAGESIZE);

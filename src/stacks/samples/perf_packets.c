@@ -124,7 +124,8 @@ void perf_packets_write_samples(struct stack_session *base, bool is_last)
 	s->n_samples = 0;
 }
 
-/* The summary of a recording recognises both (cli/report/summary.c). */
+/* Writes why the source, or only its callers, are missing. The summary of a recording recognises
+ * both (cli/report/summary.c). */
 void perf_packets_write_refusal(struct perf_session *s)
 {
 	struct pb_enc *e = writer_begin(s->base.writer);
@@ -143,7 +144,8 @@ void perf_packets_write_refusal(struct perf_session *s)
 	writer_end(s->base.writer);
 }
 
-/* The packet has the current time: the kernel does not record the time of a loss. */
+/* Writes that a CPU lost records. The packet has the current time: the kernel does not record the
+ * time of a loss. */
 void perf_packets_write_lost(struct perf_session *s, unsigned cpu, uint64_t n)
 {
 	struct pb_enc *e;

@@ -92,7 +92,7 @@ static void perf_source_destroyp(struct perf_session **s)
 	perf_destroy(*s);
 }
 
-/* The config is valid during create only. */
+/* Copies the config, which is valid during create only. */
 static int perf_source_copy_config(struct perf_session *s, const Pb__DataSourceConfig *config)
 {
 	size_t len = pb__data_source_config__get_packed_size(config);

@@ -35,7 +35,7 @@ struct sample_filter {
 
 /* ---- the scope ---- */
 
-/* No process is left out as one of the recorder. */
+/* Returns the scope of the program. It does not leave out any process as one of the recorder. */
 static struct ebpf_scope make_scope(const struct subject_ids *subject)
 {
 	return (struct ebpf_scope){.own_pid = UINT32_MAX, .subject = subject};
@@ -109,7 +109,7 @@ static uint32_t sample_program_choose_switches(const struct sample_program_confi
 	       (c->has_user_frames ? SAMPLES_USER : 0) | (c->is_monotonic ? SAMPLES_MONOTONIC : 0);
 }
 
-/* All programs that unwind have the same tables. */
+/* Gives the program the tables that all programs that unwind share. */
 static int use_unwind_tables(struct ebpf_object *o, const struct unwind_maps *tables)
 {
 	int r = ebpf_object_use_map(o, "unwind_rows", tables->rows_fd);

@@ -144,7 +144,8 @@ static struct row_range *find_equal(const struct row_pool *p, const struct unwin
 	return NULL;
 }
 
-/* A file of root has these rows, too: from now on they count towards no user's share. */
+/* Marks the rows as used by one more file. If that file is root's, they count towards no user's
+ * share from then on. */
 static void share_range_with(struct row_pool *p, struct row_range *r, uint32_t owner)
 {
 	if (owner == 0) {

@@ -362,7 +362,7 @@ static void handle_elf_answer(const struct file_answer *a)
 		tables_read_next_files();
 }
 
-/* The first answer to a request for rows. Returns false if no rows come. */
+/* Handles the first answer to a request for rows. Returns false if no rows come. */
 static bool begin_rows(const struct file_answer *a)
 {
 	if (a->result < 0)
@@ -385,7 +385,7 @@ static bool begin_rows(const struct file_answer *a)
 	return true;
 }
 
-/* All rows have come. Without room for them, programs go on missing the file. */
+/* Handles the end of the rows. Without room for them, programs go on missing the file. */
 static void end_rows(struct known_file *f)
 {
 	if (tables.current.rules && tables.current.rows)

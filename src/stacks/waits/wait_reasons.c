@@ -252,7 +252,7 @@ static const char *find_reason_by_call(const char *call)
 	return *call ? call : NULL;
 }
 
-/* The innermost function that indicates the reason. */
+/* Finds the innermost function that indicates the reason. */
 static struct span find_first_function(const struct wait_facts *f)
 {
 	for (size_t i = 0; i < f->n; i++) {

@@ -237,13 +237,15 @@ static void add_string(struct pb_enc *e, enum annotation name, const char *value
 	pb_enc_close(e);
 }
 
-/* A throttled wait has no waker, nor has one whose wakeup was not seen or is still to come. */
+/* Returns true if the waker is known. A throttled wait has none, nor has one whose wakeup was not
+ * seen or is still to come. */
 static bool has_waker(const struct wait_event *w)
 {
 	return *w->waker_comm || w->what.flags & WAIT_WAKER_IS_INTERRUPT;
 }
 
-/* What ran when an interrupt ended the wait has nothing to do with it. */
+/* Writes who ended the wait. If it was an interrupt, the thread that ran then has nothing to do
+ * with it. */
 static void add_waker(struct pb_enc *e, const struct wait_event *w)
 {
 	char comm[WAITS_NAME];

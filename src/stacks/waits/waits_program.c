@@ -91,7 +91,8 @@ static uint32_t prepare_object(struct ebpf_object *o, const struct waits_config 
 		;
 }
 
-/* All programs that unwind have the same tables. Without any, they are as small as can be. */
+/* Gives the programs the tables that all programs that unwind share. Without any, the maps are as
+ * small as can be. */
 static int use_unwind_tables(struct ebpf_object *o, const struct unwind_maps *tables)
 {
 	int r;
@@ -267,7 +268,9 @@ int waits_program_wakeup_fd(const struct waits_program *p)
 	return ebpf_object_map(p->object, "waits");
 }
 
-/* The programs keep the children in the map, too. */
+/*
+ * Looks the process up in the map of recorded ones, in which the programs keep the children, too.
+ */
 bool waits_program_is_process_recorded(const struct waits_program *p, int32_t pid)
 {
 	uint8_t yes;
@@ -313,7 +316,8 @@ static void add_open_wait(struct waits_program *p, const struct wait_event *e)
 	(void)queue_add(p->queue, e, sizeof(*e));
 }
 
-/* The iterator sends stacks through the ring, so the ring is read before the waits are added. */
+/* Adds the waits that still last to the queue. The iterator sends stacks through the ring, so the
+ * ring is read before the waits are added. */
 void waits_program_end_waits(struct waits_program *p, struct waits_queue *q)
 {
 	struct waits_queue open = {0};
@@ -340,7 +344,8 @@ void waits_program_clear_sent_stacks(struct waits_program *p)
 
 /* ---- totals ---- */
 
-/* An offline CPU adds nothing, so its totals are moved by the CPU of this thread. */
+/* Lets each CPU move its totals into the map. An offline CPU adds nothing, so the CPU of this
+ * thread moves its totals. */
 int waits_program_flush_totals(struct waits_program *p)
 {
 	int r = 0;

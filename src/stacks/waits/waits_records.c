@@ -33,7 +33,8 @@ void waits_records_free_stacks(struct waits_session *s)
 		waits_program_clear_sent_stacks(s->program);
 }
 
-/* A stack that is sent again has frames of the present mappings. */
+/* Remembers a stack, in place of the one with the same hash: that one may have frames of former
+ * mappings. */
 static void store_stack(struct waits_session *s, uint64_t hash, const struct stack_walk *w)
 {
 	struct known_stack *k, *old;
@@ -57,8 +58,9 @@ static void store_stack(struct waits_session *s, uint64_t hash, const struct sta
 }
 
 /*
- * The stack of a waker begins with the tracepoint and its programs, which are not functions of the
- * kernel, and whose addresses may have the name of a symbol before them.
+ * Counts the innermost frames of a waker's stack that belong to the tracepoint and its programs.
+ * They are not functions of the kernel, and their addresses may have the name of a symbol before
+ * them.
  */
 static uint32_t count_tracing_frames(const struct waits_session *s, const struct wait_stack *r)
 {
@@ -106,7 +108,7 @@ static bool handle_stack(struct waits_session *s, const struct wait_stack *r)
 
 /* ---- the queue ---- */
 
-/* Other data is at the addresses of a process from now on. */
+/* Removes the names of a process's data: other data is at its addresses from now on. */
 static void remove_data_objects(struct waits_session *s, int32_t pid)
 {
 	struct address_space *a = pid && s->base.resolver.objects.all
@@ -160,7 +162,7 @@ bool waits_records_is_futex_wait(const struct wait_event *e)
 	return e->what.call == SYS_futex && !(e->what.flags & WAIT_COMPAT);
 }
 
-/* The name of the futex is requested in this round. */
+/* Requests the name of the futex in this round. */
 static void request_futex_name(struct waits_session *s, const struct wait_event *e)
 {
 	struct address_space *a = address_spaces_get(&s->base.resolver.spaces, (int32_t)e->tgid);

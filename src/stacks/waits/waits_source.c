@@ -45,7 +45,8 @@ static void remove_programs(struct waits_session *s)
 	unwind_tables_leave(&s->tables);
 }
 
-/* The programs cost more than max_overhead_percent, although they take no stacks. */
+/* Removes the programs, because they cost more than max_overhead_percent although they take no
+ * stacks. */
 static void end_costly_programs(struct waits_session *s)
 {
 	s->base.refusal = err_set(&s->base.refused, -EDQUOT,
@@ -265,7 +266,9 @@ static void waits_flush(void *instance, uint64_t flush_id)
 	stack_session_flush(instance, flush_id);
 }
 
-/* The records and totals are read at once, so that the programs can be removed. */
+/*
+ * Stops the recording. Reads the records and totals at once, so that the programs can be removed.
+ */
 static void waits_stop(void *instance)
 {
 	struct waits_session *s = instance;

@@ -58,7 +58,8 @@ static bool is_total_written(const struct waits_total *t)
 	return t->now.waits == t->written.waits && t->now.ns == t->written.ns;
 }
 
-/* A total that has grown since the read is kept, with its growth. */
+/* Removes the totals that have not grown for some reads. One that has grown since the last read is
+ * kept, with its growth. */
 static void remove_idle_totals(struct waits_session *s, uint32_t table)
 {
 	struct waits_total *t, *next;
@@ -97,7 +98,8 @@ void waits_totals_read(struct waits_session *s)
 	}
 }
 
-/* The record of a stack may come after the total that refers to it. */
+/* Returns true if the total can be written: its stacks are known, or have been awaited for long
+ * enough. The record of a stack may come after the total that refers to it. */
 static bool check_stacks_are_known(struct waits_session *s, struct waits_total *t)
 {
 	const struct wait_key *k = &t->key.waits;
