@@ -637,6 +637,19 @@ format: ## clang-format over all C
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
 lint: $(GEN_HEADERS) ## clang-format, clang-tidy, shellcheck and the rules of the directories
 	$(Q)BUILD=$(B) tools/lint.sh
+# clang-tidy takes seconds for a file. One that passed is checked again after its object was compiled again.
+TIDY := $(patsubst src/%.c,$(B)/tidy/%,$(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))
+tidy: $(TIDY)
+define tidy_rule
+$(B)/tidy/$(1)%: $(B)/$(2)/$(1)%.o .clang-tidy
+	@echo "  TIDY    src/$(1)$$*.c"
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)clang-tidy -p . --quiet src/$(1)$$*.c 2>/dev/null
+	$$(Q)touch $$@
+endef
+$(eval $(call tidy_rule,,obj))
+$(eval $(call tidy_rule,lib/,pic))
+$(eval $(call tidy_rule,embed/,pic))
 compdb: $(GEN_HEADERS) ## write compile_commands.json for clangd and editors
 	$(Q)$(MAKE) --no-print-directory -Bnk V=1 B=$(B) programs tests 2>/dev/null | tools/compdb.sh >compile_commands.json
 	@echo "wrote compile_commands.json"
@@ -649,6 +662,6 @@ help: ## this list
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: FORCE all programs static man deps deps-build deps-check deps-cost check check-answers check-recorder check-long check-all check-distros check-packages check-arm64 check-kernels release-check clean-kernels tests \
-	unit interop asan tsan coverage fuzz fuzz-live fuzzers soak check-cost check-page picture bench demo install deb dist uninstall format lint compdb flags clean help
+	unit interop asan tsan coverage fuzz fuzz-live fuzzers soak check-cost check-page picture bench demo install deb dist uninstall format lint tidy compdb flags clean help
 
 -include $(shell find $(B)/obj $(B)/pic $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)
