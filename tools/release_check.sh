@@ -25,10 +25,14 @@ for step; do
   esac
 done
 
-# What limits a step to minutes, as a variable of make. check-all boots the oldest and the newest kernel. Each fuzzer runs so
-# long that all take ten minutes.
+# What limits a step to minutes, as a variable of make. check-all boots the oldest and the newest kernel, has the rules, and leaves
+# the costs to check-cost. In chroots the rules that read sources say the same again, and so do the interop tests. Each fuzzer runs
+# so long that all take ten minutes.
 fuzzers=(tests/fuzz/fuzz_*.c)
 declare -A limit=(
+  [check-all]="OTHER_TESTS=system/test_cost.sh"
+  [lint]="RULES=no"
+  [check-distros]="OTHER_TESTS=interop/* rules/test_[!h]* rules/test_headers.sh"
   [asan]="KINDS=unit fuzz system"
   [tsan]="KINDS=unit fuzz system"
   [check-kernels]="GUESTS=6.1 6.12"

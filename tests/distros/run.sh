@@ -17,7 +17,7 @@
 # Each chroot is made by debootstrap from the mirror that this machine uses, in a temporary directory (TMPDIR; 3 GB, in memory
 # where 8 GB are free), and removed again. The kernel is this machine's, with its /proc, /sys, /dev and tracefs, so root tests run there as well. All
 # mounts are made in a private mount namespace and end with this script. The interop tests run if this machine has node
-# and the peers already (tests/interop/peers.sh).
+# and the peers already (tests/interop/peers.sh). OTHER_TESTS is for tests/run.sh there.
 #
 # Exit codes: 0 all good, 1 one failed, 77 it cannot run here (the reason on stderr).
 set -u
@@ -100,6 +100,7 @@ make_chroot() { # RELEASE DIR
 in_chroot() { # DIR
   setsid --wait env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C \
     ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} ${peers:+PEER_DIR=/peers} \
+    ${OTHER_TESTS:+OTHER_TESTS="$OTHER_TESTS"} \
     chroot "$1" bash -c "cd /sonda && $command" </dev/null &
   job=$!
   wait $job
