@@ -253,6 +253,7 @@ static void test_change_of_series(struct series *s, const struct diff_design *d,
 	c->tested = true;
 	c->p = t.p;
 	if (s->positive) {
+		c->error = t.error;
 		c->ratio_low = expm1(t.low);
 		c->ratio_high = expm1(t.high);
 		c->low = c->a * c->ratio_low;
@@ -557,6 +558,32 @@ int diff_compare(const struct diff_rows *rows, const struct diff_design *d,
 	free(s.v);
 	free(s.least);
 	return r;
+}
+
+const struct diff_row *diff_function_needs_more(const struct diff_results *r,
+						const struct diff_design *d, double change,
+						size_t *ret)
+{
+	const struct diff_result *largest = NULL;
+	size_t n = MIN(d->n_a, d->n_b), tests = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct diff_result *f = &r->of[i];
+
+		tests += f->of[DIFF_TOTAL].tested;
+		if (!is_sampled(f->row))
+			continue;
+		if (f->finding)
+			return NULL;
+		if (!strcmp(f->row->level->by, "function") && f->of[DIFF_TOTAL].error > 0 &&
+		    (!largest || row_time(f) > row_time(largest)))
+			largest = f;
+	}
+	if (!largest || d->kind == DIFF_BLOCKS)
+		return NULL;
+	*ret = diff_needed_pairs(log1p(change), largest->of[DIFF_TOTAL].error, n,
+				 DIFF_FALSE_RATE / (double)tests);
+	return *ret > n ? largest->row : NULL;
 }
 
 void diff_results_deinit(struct diff_results *r)

@@ -71,6 +71,7 @@ struct diff_change {
 	double low, high; /* interval of the difference b - a; NAN if untested */
 	double ratio, ratio_low, ratio_high; /* relative, and its interval; INFINITY if a is 0 */
 	double p, q; /* p value, and rate of false findings */
+	double error; /* if tested and no value is 0: the standard error of log(b / a) */
 };
 
 struct diff_result {
@@ -98,6 +99,14 @@ void diff_results_deinit(struct diff_results *r);
  * others: with different configs it cannot be compared. */
 bool diff_level_is_one_sided(const struct diff_rows *rows, const struct diff_design *d,
 			     const struct report_section *level);
+
+/*
+ * Returns the largest sampled function, if none is a finding, and more recordings are needed to
+ * find a change by that share of it; else NULL. *ret is how many of each side.
+ */
+const struct diff_row *diff_function_needs_more(const struct diff_results *r,
+						const struct diff_design *d, double change,
+						size_t *ret);
 
 /* Returns the measure that a row is about: DIFF_TOTAL, or DIFF_COUNT if it has no times. */
 enum diff_measure diff_main_measure(const struct diff_row *row);

@@ -113,44 +113,79 @@ double diff_effective_n(const double *v, size_t n)
 	return MAX(2.0, (double)n * (1 - r) / (1 + r));
 }
 
-/* Makes the test of a difference whose variance was estimated with df degrees of freedom. */
-static struct diff_test make_test_of_difference(double difference, double variance, double df)
+/* A variance, and the degrees of freedom that it was estimated with. */
+struct variance {
+	double v, df;
+};
+
+/* Makes the test of a difference. */
+static struct diff_test make_test_of_difference(double difference, struct variance of)
 {
-	double error = sqrt(variance), reach = diff_t_quantile(1 - DIFF_CONFIDENCE, df) * error;
+	double error = sqrt(of.v), reach = diff_t_quantile(1 - DIFF_CONFIDENCE, of.df) * error;
 
 	return (struct diff_test){
 		.difference = difference,
 		.low = difference - reach,
 		.high = difference + reach,
-		.p = error > 0 ? diff_t_two_sided(difference / error, df) : difference == 0,
+		.p = error > 0 ? diff_t_two_sided(difference / error, of.df) : difference == 0,
+		.error = error,
 	};
 }
 
-/* Returns the variance of the mean of a side. */
-static double variance_of_mean(const struct diff_side *s)
+/* Returns the larger of the variance that n observations have and the least one. */
+static struct variance limit_variance(double found, double least, double n)
 {
-	return MAX(compute_variance(s->v, s->n), s->least_variance) / s->n_eff;
+	bool is_known = found <= least && n >= DIFF_LEAST_FOR_KNOWN;
+
+	return (struct variance){MAX(found, least), (n - 1) * (is_known ? 2 : 1)};
+}
+
+/* Returns the variance of the mean of a side. */
+static struct variance variance_of_mean(const struct diff_side *s)
+{
+	struct variance ret =
+		limit_variance(compute_variance(s->v, s->n), s->least_variance, s->n_eff);
+
+	ret.v /= s->n_eff;
+	return ret;
 }
 
 struct diff_test diff_welch(const struct diff_side *a, const struct diff_side *b)
 {
-	double va = variance_of_mean(a), vb = variance_of_mean(b), v = va + vb;
-	double df = v > 0 ? v * v / (va * va / (a->n_eff - 1) + vb * vb / (b->n_eff - 1)) : 1;
+	struct variance va = variance_of_mean(a), vb = variance_of_mean(b), sum = {va.v + vb.v, 1};
 
-	return make_test_of_difference(compute_mean(b->v, b->n) - compute_mean(a->v, a->n), v, df);
+	if (sum.v > 0)
+		sum.df = sum.v * sum.v / (va.v * va.v / va.df + vb.v * vb.v / vb.df);
+	return make_test_of_difference(compute_mean(b->v, b->n) - compute_mean(a->v, a->n), sum);
 }
 
 struct diff_test diff_paired(const struct diff_side *a, const struct diff_side *b)
 {
-	double mean = compute_mean(b->v, b->n) - compute_mean(a->v, a->n), squares = 0, variance;
+	double mean = compute_mean(b->v, b->n) - compute_mean(a->v, a->n), squares = 0;
+	double n = (double)a->n;
+	struct variance of;
 
 	for (size_t i = 0; i < a->n; i++) {
 		double off = b->v[i] - a->v[i] - mean;
 
 		squares += off * off;
 	}
-	variance = MAX(squares / (double)(a->n - 1), a->least_variance + b->least_variance);
-	return make_test_of_difference(mean, variance / (double)a->n, (double)a->n - 1);
+	of = limit_variance(squares / (n - 1), a->least_variance + b->least_variance, n);
+	of.v /= n;
+	return make_test_of_difference(mean, of);
+}
+
+#define NOT_FOUND 0.2 /* two-sided: 1 of 10 on either side */
+
+size_t diff_needed_pairs(double difference, double error, size_t n, double p)
+{
+	for (size_t m = MAX(n, (size_t)2); m < DIFF_PAIRS_MAX; m++) {
+		double df = (double)m - 1, least = error * sqrt((double)n / (double)m);
+
+		if (least * (diff_t_quantile(p, df) + diff_t_quantile(NOT_FOUND, df)) <= difference)
+			return m;
+	}
+	return DIFF_PAIRS_MAX;
 }
 
 /* ---- many tests ---- */

@@ -15,6 +15,7 @@ struct diff_test {
 	double difference;
 	double low, high; /* the interval of DIFF_CONFIDENCE */
 	double p; /* two-sided */
+	double error; /* the standard error of the difference */
 };
 
 #define DIFF_CONFIDENCE 0.95
@@ -39,14 +40,27 @@ struct diff_side {
 	const double *v;
 	size_t n; /* at least 2 */
 	double n_eff; /* how many of them are independent: n, or less */
-	double least_variance; /* the variance of an observation is taken to be at least this */
+	/* The variance of an observation is taken to be at least this. If the one that was found is
+	 * smaller, this one counts as known from twice as many observations, of DIFF_LEAST_FOR_KNOWN
+	 * and more: the found one of few can be far too small. */
+	double least_variance;
 };
+
+#define DIFF_LEAST_FOR_KNOWN 8
 
 /* Welch's test: the variances of the sides may differ. */
 struct diff_test diff_welch(const struct diff_side *a, const struct diff_side *b);
 
 /* The test for pairs, b->v[i] - a->v[i]. a->n == b->n. */
 struct diff_test diff_paired(const struct diff_side *a, const struct diff_side *b);
+
+/*
+ * Returns how many pairs are needed to find a difference at this p value in 9 of 10 comparisons, if
+ * n pairs have this standard error; at most DIFF_PAIRS_MAX.
+ */
+size_t diff_needed_pairs(double difference, double error, size_t n, double p);
+
+#define DIFF_PAIRS_MAX 1000
 
 /*
  * Benjamini and Hochberg: sets q[i] to the smallest rate of false findings at which the test with

@@ -18,7 +18,25 @@
 #define LEAST_CHANGE 0.03
 #define LEAST_CHANGE_OF_BLOCKS 0.10
 
-static int compare_sides(const struct diff_traces *t, struct diff_results *ret)
+/* A note tells how many recordings a change of this share needs. */
+#define CHANGE_OF_NOTE 0.05
+
+/* Adds a note if there are too few recordings to find a small change of the largest function. */
+static void mark_needed_recordings(struct diff_traces *t, const struct diff_results *r,
+				   const struct diff_design *d)
+{
+	size_t n;
+	const struct diff_row *row = diff_function_needs_more(r, d, CHANGE_OF_NOTE, &n);
+
+	if (!row)
+		return;
+	strbuf_printf(&t->marks, "to find a change of %.0f %% in ", CHANGE_OF_NOTE * 100);
+	strbuf_put_plain(&t->marks, row->what);
+	strbuf_printf(&t->marks, ", the largest function, make %s%zu recordings of each side\n",
+		      n < DIFF_PAIRS_MAX ? "about " : "at least ", n);
+}
+
+static int compare_sides(struct diff_traces *t, struct diff_results *ret)
 {
 	const struct diff_design d = {
 		.kind = t->kind,
@@ -30,8 +48,11 @@ static int compare_sides(const struct diff_traces *t, struct diff_results *ret)
 							 : LEAST_CHANGE,
 		.same_config = t->same_config,
 	};
+	int r = diff_compare(&t->rows, &d, ret);
 
-	return diff_compare(&t->rows, &d, ret);
+	if (r == 0)
+		mark_needed_recordings(t, ret, &d);
+	return r;
 }
 
 /* From this change on, a program is considered to do more or less work per second. */

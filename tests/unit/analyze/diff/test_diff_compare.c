@@ -243,6 +243,30 @@ TEST(few_samples_say_little)
 	diff_rows_deinit(&rows);
 }
 
+TEST(a_function_with_few_samples_needs_more_recordings)
+{
+	struct diff_rows rows = {.observations = 2 * N};
+	struct diff_design d = design_of(DIFF_PAIRS);
+	struct diff_results r;
+	const struct diff_row *largest;
+	size_t n = 0;
+
+	set_values(add_row(&rows, "cpu", "function", "x", "large"), 1, 6e8, 6e8, 500);
+	set_values(add_row(&rows, "cpu", "function", "x", "small"), 2, 4e8, 4e8, 400);
+	set_values(add_row(&rows, "cpu", "program", "x", NULL), 3, 1e9, 1e9, 900);
+	assert_int_equal(diff_compare(&rows, &d, &r), 0);
+	largest = diff_function_needs_more(&r, &d, 0.05, &n);
+	assert_non_null(largest);
+	assert_string_equal(largest->what, "large");
+	/* The error of a pair is sqrt(2 * 4 / 9 / 500), 4.2 %: 5 of these errors are needed. */
+	assert_in_range(n, 17, 26);
+	assert_null(diff_function_needs_more(&r, &d, 0.5, &n)); /* such a change would be found */
+	d.kind = DIFF_BLOCKS;
+	assert_null(diff_function_needs_more(&r, &d, 0.05, &n));
+	diff_results_deinit(&r);
+	diff_rows_deinit(&rows);
+}
+
 TEST(what_only_one_config_records_is_not_compared)
 {
 	struct diff_rows rows = {.observations = 2 * N};

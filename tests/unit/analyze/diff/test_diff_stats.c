@@ -160,3 +160,53 @@ TEST(false_rates_are_those_of_benjamini_and_hochberg)
 		ASSERT_NEAR(q[i], wanted[i], 1e-9);
 	assert_true(diff_false_rates(p, 0, q));
 }
+
+/* Returns how many of 20000 tests of 12 equal pairs have a p below 0.01, whose differences have the
+ * variance 2. */
+static unsigned count_false_pairs(double least_variance)
+{
+	unsigned found = 0;
+	uint64_t state = 1;
+
+	for (int test = 0; test < 20000; test++) {
+		double v[2][12];
+		struct diff_side s[2];
+
+		for (int side = 0; side < 2; side++) {
+			for (size_t i = 0; i < 12; i++)
+				v[side][i] = next_normal(&state);
+			s[side] = SIDE(v[side]);
+			s[side].least_variance = least_variance;
+		}
+		found += diff_paired(&s[0], &s[1]).p < 0.01;
+	}
+	return found;
+}
+
+TEST(a_known_variance_says_more)
+{
+	static const double same[] = {1, 1, 1, 1, 1, 1, 1, 1}, more[] = {2, 2, 2, 2, 2, 2, 2, 2};
+	struct diff_side x = SIDE(same), y = SIDE(more);
+
+	x.least_variance = y.least_variance = 0.5;
+	/* t = 1 / sqrt(1 / 8) = 2.828427 with 14 degrees instead of 7. */
+	ASSERT_NEAR(diff_paired(&x, &y).p, diff_t_two_sided(2.828427, 14), 1e-7);
+	ASSERT_NEAR(diff_paired(&x, &y).error, 0.353553, 1e-6);
+	/* Of Welch's test as well: 28. */
+	ASSERT_NEAR(diff_welch(&x, &y).p, diff_t_two_sided(2.828427, 28), 1e-7);
+	/* 200 are meant. If the known variance is too small by a half or more, it does no harm. */
+	assert_in_range(count_false_pairs(1.0), 0, 100);
+	assert_in_range(count_false_pairs(1 / 1.5), 0, 220);
+	assert_in_range(count_false_pairs(1 / 3.0), 150, 250);
+}
+
+TEST(small_differences_need_more_pairs)
+{
+	size_t few = diff_needed_pairs(0.1, 0.01, 12, 0.001);
+	size_t n = diff_needed_pairs(0.05, 0.0125, 12, 0.001);
+
+	assert_int_equal(few, 12); /* as many as there are */
+	/* 4 errors of 12 pairs; (3.6 + 1.3) of them are needed with many degrees of freedom. */
+	assert_in_range(n, 17, 24);
+	assert_int_equal(diff_needed_pairs(0.001, 1, 12, 0.001), DIFF_PAIRS_MAX);
+}
