@@ -543,7 +543,7 @@ check-packages: ## make deb, install and purge them in clean chroots and booted 
 	$(Q)tools/deps.sh $(DISTRO_TEST_PACKAGES) $(KERNEL_TEST_PACKAGES) e2fsprogs
 	$(Q)for release in $(or $(DISTROS),12 13 sid); do \
 		debs=$$(mktemp -d) && trap 'rm -rf "$$debs"' EXIT && \
-		DEBS=$$debs tests/distros/run.sh $$release -- 'make deb && cp build/deb/*.deb /debs' && \
+		DEBS=$$debs tests/distros/run.sh $$release -- 'DEB_BUILD_OPTIONS=parallel=$$(nproc) make deb && cp build/deb/*.deb /debs' && \
 		DEBS=$$debs tests/distros/run.sh $$release -- tests/distros/installed.sh /debs && \
 		tests/distros/booted.sh $$release $$debs || exit; rm -rf "$$debs"; done
 check-arm64: ## cross build for arm64, which records in an emulator with Debian's arm64 kernel; as root
@@ -624,7 +624,7 @@ demo: deps-build ## record 5 s of this machine's scheduling, and say where the t
 
 install: programs ## into $(DESTDIR)$(PREFIX)
 	$(Q)tools/install.sh install $(B) "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)"
-deb: ## Debian packages of these sources into build/deb, checked by lintian
+deb: ## Debian packages of these sources into build/deb, checked by lintian; without the unit tests
 	$(Q)tools/deps.sh $(BUILD_PACKAGES) $(EBPF_PACKAGES) $(DEB_PACKAGES)
 	$(Q)tools/deb.sh $(B)
 dist: ## the committed sources as build/dist/sonda-VERSION.tar.gz with its checksum
