@@ -55,7 +55,8 @@ static int snapshot_choose_session(const Pb__TracingServiceState *state, uint64_
 			n++;
 		}
 	if (n == 0)
-		return err_set(e, -ENOENT, "there is no session to take a snapshot of");
+		return err_set(e, -ENOENT,
+			       "no session is running, so there is nothing to snapshot");
 	if (n > 1)
 		return err_set(e, -EINVAL,
 			       "%zu sessions are running; name one (sonda sessions lists them)", n);

@@ -278,7 +278,7 @@ static int check_sizes(const struct bpf_map *map, struct err_text *e)
 		return err_set(e, -EINVAL, "is neither an array map nor a hash map");
 	if (bpf_map__key_size(map) > KEY_BYTES_MAX || bpf_map__value_size(map) > VALUE_BYTES_MAX)
 		return err_set(e, -E2BIG,
-			       "has too large keys (limit %u bytes) or values (limit %u bytes)",
+			       "has keys larger than %u bytes or values larger than %u bytes",
 			       KEY_BYTES_MAX, VALUE_BYTES_MAX);
 	if (is_array_map(bpf_map__type(map)) && bpf_map__max_entries(map) > USER_MAP_ELEMENTS_MAX)
 		return err_set(

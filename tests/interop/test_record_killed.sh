@@ -83,7 +83,7 @@ kill_one() { # NAME FILLED: once the file has so many bytes
 
 # Of a trace whose end is missing, nothing is said that is not known: when it ended, and that nothing was lost.
 info_knows_no_end() { # TRACE
-  "$BIN/sonda" info "$1" >"$TMP/info" && grep -q 'the trace lacks the end of the recording' "$TMP/info" &&
+  "$BIN/sonda" info "$1" >"$TMP/info" && grep -q 'the end of the recording is not in the trace' "$TMP/info" &&
     ! grep -qE 'lost *nothing|^Recorded 0\.00 s' "$TMP/info"
 }
 

@@ -264,7 +264,7 @@ fi
 # ---- what is not of the threads of a command
 for words in net irq workq power; do
   timeout 120 "$BIN/sonda" record -o "$TMP/part" "$words" -- true >"$TMP/log" 2>&1
-  grep -q 'note .*interrupts, received packets, work queues and idle CPUs do not belong to the recorded threads: .* (--all: all)' "$TMP/log" || break
+  grep -q 'note .*interrupts, received packets, work queues and idle CPUs do not belong to the recorded threads: .* (--all records all)' "$TMP/log" || break
 done && timeout 120 "$BIN/sonda" record -a -o "$TMP/part" irq -- true >"$TMP/log" 2>&1 && ! grep note "$TMP/log"
 verdict "the summary of a recording of a command says what it has of interrupts, work queues, power and packets" $? "$TMP/log"
 

@@ -122,7 +122,7 @@ rows <<'END'
 # configs
 2 | record -c none.cfg | cannot read the config none.cfg: No such file or directory; see configs/
 2 | record -c good.cfg -c good.cfg | only one -c can be given
-2 | record -c good.cfg -o ./good.cfg | -o './good.cfg' is the config; choose another name
+2 | record -c good.cfg -o ./good.cfg | -o './good.cfg' is the config file; choose another name
 2 | record -c good.pftrace | good.pftrace is a trace, not a trace config; to read it: sonda report good.pftrace
 2 | record -c /dev/zero | cannot read the config /dev/zero: too large for a trace config
 2 | record -c directory | cannot read the config directory: Is a directory

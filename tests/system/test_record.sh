@@ -100,7 +100,7 @@ left_out() { # FIELD VALUE
   config 'buffers { size_kb: 65536 } duration_ms: 300'
   sed -i "s/^data_sources.*/data_sources { config { name: 'sonda.test.counter' } $1: '$2' }/" "$TMP/config"
   record 3 --strict -c "$TMP/config" -o a.pftrace &&
-    grep -q "missing  data source 'sonda.test.counter' is left out: .* $1 \"$2\"" "$TMP/log"
+    grep -q "missing  data source 'sonda.test.counter' is not recorded: .* $1 \"$2\"" "$TMP/log"
   verdict "a data source that $1 leaves out" $? "$TMP/log"
   rm -f a.pftrace
 }

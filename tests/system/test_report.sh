@@ -64,7 +64,7 @@ rows "end: who was blocked" $'app|2ms' Blocked "thread waited_ns" end --to 57ms
 mkdir -p "$TMP/recorder/boots"
 boot() { "$SONDA" report --dir "$TMP/recorder" --boot "$@" >"$TMP/out" 2>"$TMP/err"; }
 boot -1
-[ $? = 1 ] && grep -q "has no data of an earlier boot.*sonda recorder enable --crash" "$TMP/err"
+[ $? = 1 ] && grep -q "has no data from an earlier boot.*sonda recorder enable --crash" "$TMP/err"
 verdict "--boot: nothing was armed" $? "$TMP/err"
 lines() { printf 'id 1c9d2f0a-0000-0000-0000-000000000000\nrelease 6.12.1\narmed_s 1795810585\ndate_ns 1795810580000000000\ncpus 2\nsaved_s 1\nwhy %s\n' "$1"; }
 lines 'the memory did not survive' >"$TMP/recorder/boots/20261126T000000-1c9d2f0a.boot"
@@ -76,7 +76,7 @@ verdict "--boot -1: the report end, and which boot it is of" $? "$TMP/err" "$TMP
 boot -1 cpu && grep -q '^Threads' "$TMP/out" && ! grep -q 'who ran last' "$TMP/out"
 verdict "--boot -1 with the name of a report" $? "$TMP/err" "$TMP/out"
 boot -2
-[ $? = 1 ] && grep -q 'no data is left of boot 1c9d2f0a (armed .*): the memory did not survive$' "$TMP/err"
+[ $? = 1 ] && grep -q 'no data is left from boot 1c9d2f0a (armed .*): the memory did not survive$' "$TMP/err"
 verdict "--boot -2: why there is no trace" $? "$TMP/err"
 boot -3
 [ $? = 1 ] && grep -q 'has only 2 earlier boots$' "$TMP/err"

@@ -53,7 +53,7 @@ start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" --output-dir "$
 verdict "service and producer start" $?
 sonda 0 sessions && lists 'there are no sessions'
 verdict "sessions: none" $?
-sonda 1 snapshot && says 'there is no session to take a snapshot of'
+sonda 1 snapshot && says 'no session is running, so there is nothing to snapshot'
 verdict "snapshot: of nothing" $?
 
 # ---- a session in the service's memory

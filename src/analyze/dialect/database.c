@@ -676,7 +676,7 @@ bool database_pop_left_out(struct database *d, struct err_text *ret)
 {
 	if (!d->n_left_out || !d->left_out.s)
 		return false;
-	err_set(ret, 0, "module functions are left out: %s%s", d->left_out.s,
+	err_set(ret, 0, "module functions are omitted: %s%s", d->left_out.s,
 		d->n_left_out > LEFT_OUT_MAX ? ", and others" : "");
 	strbuf_clear(&d->left_out);
 	d->n_left_out = 0;

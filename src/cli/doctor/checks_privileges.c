@@ -40,7 +40,7 @@ static void report_unknown_rights(struct doctor_finding *f)
 
 /* ---- names of kernel functions ---- */
 
-#define NO_NAMES "stacks have addresses instead of kernel function names"
+#define NO_NAMES "stacks contain addresses instead of kernel function names"
 
 static int read_sysctl(const struct doctor_machine *m, const char *name, int otherwise)
 {
@@ -285,7 +285,7 @@ void check_container(struct doctor_machine *m, struct doctor_finding *f)
 	if (is_in_other_namespace(m, "self/ns/user", INITIAL_USER_NAMESPACE) &&
 	    !doctor_uses_service(m)) {
 		doctor_set_finding(f, doctor_can_make_instances(m) ? DOCTOR_LIMIT : DOCTOR_FAULT,
-				   "this is a user namespace (a rootless container), whose root "
+				   "this is a user namespace (a rootless container), in which root "
 				   "may not trace the machine");
 		doctor_set_remedy(f, "sudo docker run --privileged --userns=host --pid=host "
 				     "-v /sys/kernel/tracing:/sys/kernel/tracing IMAGE");

@@ -133,15 +133,15 @@ static void log_ring_extent(const struct recorder_call *c, const char *answer)
 		log_warn("the recorder on %s did not reply, so the length of the ring is unknown",
 			 c->owner->setup.recorder);
 	else if (MIN(holds, before) <= c->delay_s)
-		log_warn("an alert can arrive %u s after it started, but a snapshot has only the "
-			 "last %" PRIu64 " s of a ring that holds %" PRIu64
-			 " s, so the time before the alert is missing; start sonda recorder with a "
-			 "longer --before and a larger --size",
+		log_warn("an alert can arrive %u s after it started, but a snapshot covers only "
+			 "the last %" PRIu64 " s (the ring: %" PRIu64
+			 " s), so the time before the alert is missing; start sonda recorder with "
+			 "a longer --before and a larger --size",
 			 c->delay_s, before, holds);
 	else
-		log_info("alerts: the ring holds %" PRIu64 " s; a snapshot has the last %" PRIu64
+		log_info("alerts: the ring holds %" PRIu64 " s; a snapshot covers the last %" PRIu64
 			 " s, at least %" PRIu64
-			 " s of them from before an alert that arrives %u s late",
+			 " s of them before the start of an alert that arrives %u s late",
 			 holds, before, MIN(holds, before) - c->delay_s, c->delay_s);
 }
 

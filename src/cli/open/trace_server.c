@@ -107,7 +107,7 @@ static bool request_is_allowed(struct trace_server *s, struct evhttp_request *re
 	if (is_host_ours(s, host) && is_origin_allowed(s, headers))
 		return true;
 	log_write_limited(&s->refusals, LOG_LEVEL_WARN,
-			  "open: refused a request for the host %.80s of the page %.80s",
+			  "open: refused a request for the host %.80s from the page %.80s",
 			  host ? host : "(none)", origin ? origin : "(none)");
 	return false;
 }

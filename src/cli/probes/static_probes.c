@@ -209,7 +209,7 @@ static int add_places(struct user_probes *u, struct usdt_search *s, const char *
 			r = add_probe_line(u, s, &s->places[i], path);
 	}
 	if (!r && n_unread)
-		log_warn("%s: %zu argument%s left out: the kernel cannot read floating-point "
+		log_warn("%s: %zu argument%s omitted: the kernel cannot read floating-point "
 			 "registers or indexed addresses",
 			 s->t->function, n_unread, n_unread == 1 ? " is" : "s are");
 	return r;

@@ -543,7 +543,7 @@ static int record_options_check(const struct record_options *o, struct err_text 
 	if (o->output && !*o->output)
 		return err_set(e, -EINVAL, "-o needs a file name");
 	if (o->output && o->config && trace_input_is_output(o->config, o->output))
-		return err_set(e, -EINVAL, "-o '%.80s' is the config; choose another name",
+		return err_set(e, -EINVAL, "-o '%.80s' is the config file; choose another name",
 			       o->output);
 	if (o->max_bytes && !o->config && !record_options_want_streaming(o))
 		return err_set(e, -EINVAL,

@@ -142,7 +142,7 @@ static int explain_missing_boot(const char *dir, const struct crash_boots *boots
 {
 	if (!boots->n)
 		return err_set(e, -ENOENT,
-			       "%.300s has no data of an earlier boot: no ring that survives a "
+			       "%.300s has no data from an earlier boot: no ring that survives a "
 			       "crash was armed; arm one with: sonda recorder enable --crash",
 			       dir);
 	return err_set(e, -ENOENT, "--boot %d: %.300s has only %zu earlier boot%s", number, dir,
@@ -171,10 +171,10 @@ int crash_boots_choose(const char *dir, int number, struct crash_boot *ret, stru
 		r = explain_missing_boot(dir, &boots, number, e);
 	} else if (!b->saved_s || b->why[0]) {
 		boot_time(b->armed_s, when, sizeof(when));
-		r = err_set(e, -ENOENT, "no data is left of boot %.8s (armed %s): %s", b->id, when,
-			    b->saved_s
-				    ? b->why
-				    : "no recorder has saved it; run as root: sonda report --boot");
+		r = err_set(
+			e, -ENOENT, "no data is left from boot %.8s (armed %s): %s", b->id, when,
+			b->saved_s ? b->why
+				   : "no recorder has saved it; run as root: sonda report --boot");
 	} else {
 		*ret = *b;
 	}

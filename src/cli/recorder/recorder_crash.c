@@ -27,7 +27,7 @@ static void log_saved(const struct crash_saved *s)
 	char count[STR_COUNT_SIZE];
 
 	if (!s->path[0]) {
-		log_warn("no data is left of boot %.8s: %s", s->id, s->why);
+		log_warn("no data is left from boot %.8s: %s", s->id, s->why);
 		return;
 	}
 	log_info("saved the end of boot %.8s as %s: %s", s->id, s->path,

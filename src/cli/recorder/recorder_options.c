@@ -167,7 +167,7 @@ static int recorder_check_options(struct recorder_options *o, struct err_text *e
 			       o->words[0]);
 	for (size_t i = 0; i < o->n_words; i++)
 		if (o->words[i][0] == '-' || strchr(o->words[i], '\n'))
-			return err_set(e, -EINVAL, "'%.80s' is not a word of sonda record",
+			return err_set(e, -EINVAL, "'%.80s' is not an event or preset",
 				       o->words[i]);
 	for (size_t i = 0; i < o->triggers.n; i++)
 		if (strchr(o->triggers.of[i].spec, '\n'))

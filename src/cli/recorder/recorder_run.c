@@ -549,8 +549,8 @@ static void recorder_report_lost_rings(const struct recorder *r)
 	    !last.kernel_bytes || !last.boot[0] || !strcmp(last.boot, r->state.boot))
 		return;
 	recorder_state_explain_death(&last);
-	log_warn("the last recorder is not running: %s; with --crash, the last events of a boot "
-		 "survive",
+	log_warn("the previous recorder did not end properly: %s; with --crash, the last events "
+		 "of a boot survive",
 		 last.why);
 }
 

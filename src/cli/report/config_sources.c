@@ -204,7 +204,7 @@ static void add_left_out_source(const Pb__TraceConfig__DataSource *d, enum confi
 {
 	struct strbuf s = {0};
 
-	strbuf_printf(&s, "data source '%s' is left out: ", d->config->name);
+	strbuf_printf(&s, "data source '%s' is not recorded: ", d->config->name);
 	if (why == SOURCE_OTHER_MACHINE && d->n_machine_name_filter == 0) {
 		strbuf_puts(&s,
 			    "only other machines provide it, and trace_all_machines is not set");

@@ -71,14 +71,14 @@ static void add_unwind_note(const struct source_scan *s, struct strbuf *lines)
 
 	if (s->unwind.cut)
 		strbuf_printf(lines,
-			      "too large for the unwind tables: %s (stacks in the rest of the code "
-			      "may lack callers)\n",
+			      "too large for the unwind tables: %s (stacks in their remaining code "
+			      "may be incomplete)\n",
 			      str_count(s->unwind.cut, "file", count));
 	if (s->unwind.evicted + s->unwind.refused + s->unwind.left_out == 0)
 		return;
 	strbuf_printf(lines,
-		      "stacks may lack callers in %s without unwind tables: %llu evicted, %llu too "
-		      "large, %llu not read\n",
+		      "stacks may be incomplete in %s without unwind tables: %llu evicted, %llu "
+		      "too large, %llu not read\n",
 		      str_count(s->unwind.evicted + s->unwind.refused + s->unwind.left_out, "file",
 				count),
 		      (unsigned long long)s->unwind.evicted, (unsigned long long)s->unwind.refused,
@@ -122,8 +122,8 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 	if (are_kernel_events_limited_to_threads(f->config))
 		strbuf_printf(lines,
 			      "interrupts, received packets, work queues and idle CPUs do not "
-			      "belong to the recorded threads: the trace has only those during "
-			      "which these threads ran%s\n",
+			      "belong to the recorded threads: the trace contains only events that "
+			      "happened while these threads ran%s\n",
 			      f->from_words ? " (--all records all)" : "");
 }
 
@@ -467,15 +467,14 @@ static bool write_lost(const struct record_facts *f, const struct losses *losses
 
 	losses_write(losses, &lines);
 	if (losses->n && record_is_end_missing(f))
-		strbuf_puts(
-			&lines,
-			"further losses are unknown: the trace lacks the end of the recording\n");
+		strbuf_puts(&lines, "further losses are unknown: the end of the recording is not "
+				    "in the trace\n");
 	if (losses->n)
 		write_lines("lost", lines.s ? lines.s : "no memory for the details", out);
 	else if (f->unread)
 		write_lines("lost", "not known: the trace was not read here", out);
 	else if (record_is_end_missing(f))
-		write_lines("lost", "not known: the trace lacks the end of the recording", out);
+		write_lines("lost", "not known: the end of the recording is not in the trace", out);
 	else if (record_losses_are_unknown(f))
 		write_lines("lost", "not known: the kernel's counters are not in the trace", out);
 	else

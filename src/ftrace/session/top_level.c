@@ -90,10 +90,10 @@ static int top_level_is_free(const char *root, const char *proc_root, struct err
 			       reader.name, reader.pid);
 	n = *on == '0' ? count_records(root) : 0;
 	if (n)
-		return err_set(
-			e, -EBUSY,
-			"tracefs' top level is in use: the rings hold a stopped recording of %s",
-			str_count(n, "record", count));
+		return err_set(e, -EBUSY,
+			       "tracefs' top level is in use: the rings contain a stopped "
+			       "recording with %s",
+			       str_count(n, "record", count));
 	return 0;
 }
 

@@ -192,7 +192,8 @@ static int filter_strings_add_rule(struct filter_strings *s, const pb_rule *from
 	int r;
 
 	if (!slot)
-		return err_set(e, -EINVAL, "more string rules than %u", MAX_FILTER_RULES);
+		return err_set(e, -EINVAL, "too many string rules; the limit is %u",
+			       MAX_FILTER_RULES);
 	r = string_rule_init(&new, from, e);
 	if (r < 0) {
 		string_rule_deinit(&new);

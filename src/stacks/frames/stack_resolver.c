@@ -389,7 +389,7 @@ static void stack_resolver_on_deadline(evutil_socket_t fd, short what, void *ctx
 	struct stack_resolver *r = ctx;
 
 	if (r->outstanding)
-		log_debug("%s: no answer about files within %d ms", r->source,
+		log_debug("%s: the file reader did not answer within %d ms", r->source,
 			  STACK_RESOLVER_ANSWER_MS);
 	stop_waiting(r);
 	r->ready(r->ctx);

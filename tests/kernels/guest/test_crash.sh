@@ -47,7 +47,7 @@ is_complete() {
     tail -n 1 | tee "$TMP/complete" | grep -q '^3,1'
 }
 
-[ "$BOOT" = 1 ] && { report 2>&1 | grep -q 'has no data of an earlier boot' || { echo "not ok 1 - nothing is left before"; exit 1; }; }
+[ "$BOOT" = 1 ] && { report 2>&1 | grep -q 'has no data from an earlier boot' || { echo "not ok 1 - nothing is left before"; exit 1; }; }
 if [ "$BOOT" = 3 ]; then # no recorder ran in this boot yet
   report >"$TMP/report" 2>"$TMP/err" && grep -q '^sonda: saved the end of boot' "$TMP/err" && grep -q 'blocked tasks' "$TMP/report"
   verdict "boot $BOOT: before the recorder runs, the report saves what the ring held" $? "$TMP/err" "$TMP/report"

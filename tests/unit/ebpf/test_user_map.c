@@ -308,9 +308,9 @@ FIXTURE_TEST(maps_that_are_too_large_or_of_another_kind)
 	int text = btf__add_array(b.btf, b.u32, btf__add_int(b.btf, "char", 1, BTF_INT_CHAR), 65);
 
 	bpf_image_add(&b, "sonda_counter_x", HASH, 1, text, b.u64);
-	refuses("has too large keys (limit 64 bytes) or values (limit 4096 bytes)");
+	refuses("has keys larger than 64 bytes or values larger than 4096 bytes");
 	bpf_image_add(&b, "sonda_counter_x", HASH, 1, b.u32, btf__add_struct(b.btf, "s", 4097));
-	refuses("has too large keys (limit 64 bytes) or values (limit 4096 bytes)");
+	refuses("has keys larger than 64 bytes or values larger than 4096 bytes");
 	bpf_image_add(&b, "sonda_counter_x", ARRAY, USER_MAP_ELEMENTS_MAX + 1, b.u32, b.u32);
 	refuses("has 65537 elements; the limit is 65536, because all are read in each period");
 	bpf_image_add(&b, "sonda_counter_x", BPF_MAP_TYPE_HASH_OF_MAPS, 1, b.u32, b.u32);

@@ -330,7 +330,7 @@ FIXTURE_TEST(test_a_file_without_the_end_of_the_recording)
 	x.scan.ftrace.to_boot_ns = 200000000;
 	check("Recorded 0.60 s (events of 0.20 s) on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
 	      "  events   sched 3\n"
-	      "  lost     not known: the trace lacks the end of the recording\n",
+	      "  lost     not known: the end of the recording is not in the trace\n",
 	      true, false);
 	x.scan.ftrace.bundles_after_loss = 1;
 	x.scan.ftrace.holes.counted = 7;
@@ -338,7 +338,7 @@ FIXTURE_TEST(test_a_file_without_the_end_of_the_recording)
 	      "  events   sched 3\n"
 	      "  lost     kernel rings: at least 7 events, in 1 place; try -B 1mb "
 	      "(buffer_size_kb: 1024) or fewer events\n"
-	      "           further losses are unknown: the trace lacks the end of the recording\n",
+	      "           further losses are unknown: the end of the recording is not in the trace\n",
 	      true, false);
 	x.scan.stats.final_flush_succeeded = true;
 	x.scan.ftrace.bundles_after_loss = 0;
@@ -400,7 +400,7 @@ FIXTURE_TEST(test_what_is_missing)
 	x.f.events = &events;
 	name_list_add(&x.sources, (const uint8_t *)"linux.perf", 10);
 	name_list_add(&x.sources, (const uint8_t *)"my.own", 6);
-	name_list_add(&x.left_out, (const uint8_t *)"data source 'x' is left out", 27);
+	name_list_add(&x.left_out, (const uint8_t *)"data source 'x' is not recorded", 31);
 	x.f.skipped = &x.offered;
 	name_list_add(&x.offered, (const uint8_t *)"x is skipped", 12);
 	x.f.idle = &(struct event_requests){.names = (char *[]){(char *)"!sched_swtch"}, .n = 1};
@@ -410,7 +410,7 @@ FIXTURE_TEST(test_what_is_missing)
 	      "  missing  no producer provides the data source 'linux.perf': is sonda-probes "
 	      "running?\n"
 	      "           no producer provides the data source 'my.own'\n"
-	      "           data source 'x' is left out\n"
+	      "           data source 'x' is not recorded\n"
 	      "           x is skipped\n"
 	      "           '!sched_swtch' matches no event to exclude; did you mean "
 	      "sched/sched_switch?\n"

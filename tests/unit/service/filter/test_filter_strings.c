@@ -178,7 +178,7 @@ TEST(bad_rules_are_refused)
 	for (unsigned i = 0; i <= MAX_FILTER_RULES; i++)
 		strcat(many, "rules { policy: SFP_MATCH_BREAK } ");
 	strcat(many, "}");
-	assert_refused(many, "more string rules than 128");
+	assert_refused(many, "too many string rules; the limit is 128");
 }
 
 /* Of a text that cannot be looked at to its end nothing may be known. */
