@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- sonda report latency: how long threads waited for a CPU.
 --
--- @help how long threads waited for a CPU: p50, p99, the longest, and behind whom
+-- @help how long threads waited for a CPU: p50, p99, the longest, and which thread ran
 -- @records sched
 
 -- by: what waits are counted by.

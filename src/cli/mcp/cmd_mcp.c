@@ -23,11 +23,10 @@
 
 static const char usage[] =
 	"usage: sonda mcp [OPTION]... DIR...\n\n"
-	"Serves the Model Context Protocol on standard input and output: a language-model client "
-	"can ask\n"
-	"about the traces in these directories and their subdirectories, and about no other files. "
-	"sonda itself\n"
-	"contains no model and opens no connection. Each answer has at most 4,000 tokens.\n\n"
+	"Serves the Model Context Protocol on standard input and output, so that a language-model\n"
+	"client can query the traces in these directories and their subdirectories, but no other\n"
+	"files. sonda itself contains no model and opens no connection. Each answer has at most\n"
+	"4,000 tokens.\n\n"
 	"      --allow-record      offer the tool 'record', which records this machine into the "
 	"first DIR\n"
 	"      --record-time TIME  maximum duration of a recording; default: 60s\n"
