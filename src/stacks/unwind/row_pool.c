@@ -62,6 +62,8 @@ static bool evict_range(struct row_pool *p, uint32_t owner, uint32_t n, bool is_
 	struct row_range *r, *found = NULL, *large = NULL;
 	uint64_t now = clock_mono_ns();
 
+	if (!p->evicts)
+		return false;
 	p->refresh(p->ctx);
 	TAILQ_FOREACH (r, &p->by_age, age) {
 		if ((is_owner_full && r->owner != owner) || (are_users_full && r->owner == 0))
@@ -195,7 +197,7 @@ struct row_range *row_pool_add(struct row_pool *p, uint32_t owner, const struct 
 	uint64_t hash;
 
 	if (!numbers || n_rows == 0 || !ref_rules(p, owner, rules, n_rules, numbers)) {
-		p->n_refused++;
+		p->n_refused += p->evicts;
 		return NULL;
 	}
 	for (uint32_t i = 0; i < n_rows; i++)
@@ -211,7 +213,7 @@ struct row_range *row_pool_add(struct row_pool *p, uint32_t owner, const struct 
 	r = row_pool_store(p, owner, numbers, n_rules, rows, n_rows, hash);
 	if (!r) {
 		unref_rules(p, numbers, n_rules);
-		p->n_refused++;
+		p->n_refused += p->evicts;
 		return NULL;
 	}
 	(void)TAKE_PTR(numbers);

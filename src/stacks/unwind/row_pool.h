@@ -46,6 +46,7 @@ struct row_pool {
 	void *ctx;
 
 	uint64_t keep_ns; /* set by the caller: usually ROW_POOL_KEEP_NS */
+	bool evicts; /* set by the caller: row_pool_add() may evict ranges to make room */
 
 	const struct unwind_maps *maps; /* borrowed */
 	struct rule_pool rules;

@@ -37,6 +37,7 @@ struct seen_file {
 	struct known_file *file; /* borrowed; NULL: it is not known yet, or cannot be read */
 	uint64_t requested_ns; /* CLOCK_MONOTONIC: the last answer; 0: none */
 	bool is_queued;
+	bool is_missed; /* a program has missed it: its rows may push out others */
 	uint32_t n_requests; /* requests since it entered the queue */
 	int32_t pid; /* queued or current: a process that maps it */
 	struct file_mapping m; /* there */
@@ -199,6 +200,21 @@ static bool is_request_due(const struct seen_file *s, bool lacks)
 	return lacks && clock_mono_ns() > s->requested_ns + (is_refused ? REFUSED_NS : REPEAT_NS);
 }
 
+static uint64_t count_code_pages(const struct file_mapping *m)
+{
+	return (m->end - m->start) >> 12;
+}
+
+/* The file is requested again: its smallest mapping counts. */
+static void seen_file_move_forward(struct seen_file *s, int32_t pid, const struct file_mapping *m)
+{
+	s->n_requests++;
+	if (count_code_pages(m) >= count_code_pages(&s->m))
+		return;
+	s->pid = pid;
+	s->m = *m;
+}
+
 static void seen_file_enqueue(struct seen_file *s, int32_t pid, const struct file_mapping *m)
 {
 	s->pid = pid;
@@ -219,10 +235,12 @@ void unwind_tables_request_file(int32_t pid, const struct file_mapping *m, const
 	if (!tables.n_users || !file_reader_is_alive() || !m->inode)
 		return;
 	s = seen_file_get(m, path);
+	if (s)
+		s->is_missed |= lacks;
 	if (!s || (!s->is_queued && tables.n_queued >= UNWIND_QUEUE_MAX))
 		tables.stats.n_files_left_out++;
 	else if (s->is_queued)
-		s->n_requests++;
+		seen_file_move_forward(s, pid, m);
 	else if (is_request_due(s, lacks))
 		seen_file_enqueue(s, pid, m);
 }
@@ -295,20 +313,22 @@ static bool request_identity(struct seen_file *s)
 	return request_rows_if_missing(f);
 }
 
-static uint64_t count_code_pages(const struct seen_file *s)
+/* Those that stacks have missed come first. Then the least code per request: usually the C library,
+ * and last a large program, which takes as long as many small ones. */
+static bool is_read_before(const struct seen_file *a, const struct seen_file *b)
 {
-	return (s->m.end - s->m.start) >> 12;
+	if (a->is_missed != b->is_missed)
+		return a->is_missed;
+	return count_code_pages(&a->m) * b->n_requests < count_code_pages(&b->m) * a->n_requests;
 }
 
-/* Removes and returns the queued file with the least code per request: usually the C library first,
- * and a large program, which takes as long as many small ones, last. */
+/* Removes and returns the queued file that is to be read next. */
 static struct seen_file *dequeue_file(void)
 {
 	struct seen_file *s, *least = NULL;
 
 	TAILQ_FOREACH (s, &tables.queue, link)
-		if (!least || count_code_pages(s) * least->n_requests <
-				      count_code_pages(least) * s->n_requests)
+		if (!least || is_read_before(s, least))
 			least = s;
 	if (!least)
 		return NULL;
@@ -385,14 +405,19 @@ static bool begin_rows(const struct file_answer *a)
 	return true;
 }
 
-/* Handles the end of the rows. Without room for them, programs go on missing the file. */
+/*
+ * Handles the end of the rows. Without room for them, programs go on missing the file. A file that is only
+ * mapped takes no room from others: it is read again once a program has missed it.
+ */
 static void end_rows(struct known_file *f)
 {
+	tables.rows.evicts = tables.current.seen->is_missed;
 	if (tables.current.rules && tables.current.rows)
 		f->range = row_pool_add(&tables.rows, tables.current.owner, tables.current.rules,
 					tables.current.n_rules, tables.current.rows,
 					tables.current.n_rows);
-	f->refused_ns = f->range ? 0 : clock_mono_ns();
+	f->is_read = f->range || tables.rows.evicts;
+	f->refused_ns = f->range || !f->is_read ? 0 : clock_mono_ns();
 	if (f->range)
 		write_file_element(f);
 }
@@ -413,15 +438,15 @@ static void handle_rows_answer(const struct file_answer *a)
 		end_rows(f);
 	} else {
 		tables.stats.n_unreadable++;
-		if (a->result != -ESTALE) /* else the file was changed since */
+		f->is_read = a->result != -ESTALE; /* else the file was changed since */
+		if (f->is_read)
 			write_file_element(f);
 	}
-	f->is_read = a->result != -ESTALE;
 	reset_current();
 	tables_read_next_files();
 }
 
-static void clear_queue(void)
+void unwind_tables_clear_queue(void)
 {
 	struct seen_file *s;
 
@@ -437,7 +462,7 @@ static void tables_on_answer(void *ctx, const struct file_answer *a)
 	if (a->kind ==
 	    FILE_REQUEST_CLOSE_ALL) { /* the reader has ended: nothing is read any more */
 		reset_current();
-		clear_queue();
+		unwind_tables_clear_queue();
 	} else if (!tables.current.seen) {
 		return;
 	} else if (a->kind == FILE_REQUEST_ELF) {
@@ -462,7 +487,7 @@ static void tables_deinit(void)
 {
 	file_reader_leave(&tables.reader);
 	reset_current();
-	clear_queue();
+	unwind_tables_clear_queue();
 	free_idle_seen_files();
 	HASH_FREE(tables.files);
 	event_freep(&tables.retry);
@@ -526,6 +551,12 @@ const struct unwind_maps *unwind_tables_maps(void)
 bool unwind_tables_is_busy(void)
 {
 	return tables.current.seen != NULL;
+}
+
+bool unwind_tables_are_almost_full(void)
+{
+	return tables.rows.n_rows > UNWIND_ROWS_MAX / 4 * 3 ||
+	       rule_pool_size(&tables.rows.rules) > UNWIND_RULES_MAX / 4 * 3;
 }
 
 void unwind_tables_get_stats(struct unwind_tables_stats *ret)

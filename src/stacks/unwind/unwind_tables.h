@@ -59,8 +59,12 @@ const struct unwind_maps *unwind_tables_maps(void);
  */
 void unwind_tables_request_file(int32_t pid, const struct file_mapping *m, const char *path,
 				bool lacks);
-/* Returns whether a file is being read. */
+/* Returns whether a file is being read; then others may be in the queue. */
 bool unwind_tables_is_busy(void);
+/* Returns whether rows or rules take three quarters of their room. */
+bool unwind_tables_are_almost_full(void);
+/* Forgets the files in the queue: they are read once a program misses them. */
+void unwind_tables_clear_queue(void);
 void unwind_tables_get_stats(struct unwind_tables_stats *ret);
 /* Appends the field unwind_stats to a packet. */
 void unwind_tables_write_stats(const struct unwind_tables_stats *stats, struct pb_enc *e);

@@ -265,6 +265,13 @@ static void add(const char *path)
 	answer_all();
 }
 
+/* A program has missed it: it may push out others. */
+static void add_missed(const char *path)
+{
+	want_sized(path, true, 0x80000);
+	answer_all();
+}
+
 static struct unwind_file *element(const char *path)
 {
 	const struct unwind_file_key key = {.inode = inode,
@@ -406,13 +413,17 @@ TEST_WITH(equal_rows_are_kept_once_and_others_are_not_mixed_up, setup, teardown)
 	assert_int_equal(stats().n_rules, 200);
 }
 
-TEST_WITH(files_with_little_code_or_that_many_want_are_read_first, setup, teardown)
+TEST_WITH(files_that_are_missed_with_little_code_or_that_many_want_are_read_first, setup, teardown)
 {
 	want_sized("/300", false, 0x30000000); /* while the vDSO is read */
 	want_sized("/200", false, 0x2000);
-	want_sized("/100", true, 0x400000);
+	want_sized("/100", false, 0x400000);
+	want_sized("/500", true, 0x40000000);
 	for (unsigned i = 0; i < 100; i++)
-		want_sized("/400", i % 2 == 0, 0x30000);
+		want_sized("/400", false, 0x30000);
+	answer_rows();
+	assert_string_equal(reader.path, "/500");
+	answer_elf();
 	answer_rows();
 	assert_string_equal(reader.path, "/400");
 	answer_elf();
@@ -428,17 +439,58 @@ TEST_WITH(files_with_little_code_or_that_many_want_are_read_first, setup, teardo
 	assert_rows("/300", 0);
 }
 
+/* As those that a recorded command will map: one page of each. */
+TEST_WITH(the_smallest_mapping_of_a_file_counts, setup, teardown)
+{
+	want_sized("/300", false, 0x30000000);
+	want_sized("/200", false, 0x2000);
+	want_sized("/300", false, 0x1000);
+	answer_rows();
+	assert_string_equal(reader.path, "/300");
+	answer_all();
+}
+
+TEST_WITH(a_file_that_is_only_mapped_pushes_out_no_other, setup, teardown)
+{
+	answer_vdso();
+	add("/1000000");
+	assert_false(unwind_tables_are_almost_full());
+	add("/1000001");
+	assert_true(unwind_tables_are_almost_full());
+	add("/500000");
+	assert_null(element("/500000"));
+	assert_rows("/1000000", 0);
+	assert_rows("/1000001", 0);
+	assert_int_equal(stats().n_evicted + stats().n_refused, 0);
+	wait_and_lack("/500000");
+	answer_all();
+	assert_rows("/500000", 0);
+	assert_true(stats().n_evicted > 0);
+}
+
+TEST_WITH(a_file_that_was_forgotten_is_read_when_it_is_missed, setup, teardown)
+{
+	answer_vdso();
+	want("/100");
+	want("/200");
+	unwind_tables_clear_queue();
+	answer_all();
+	assert_null(element("/200"));
+	add_missed("/200");
+	assert_rows("/200", 0);
+}
+
 TEST_WITH(the_least_recently_used_file_goes_when_the_pool_is_full, setup, teardown)
 {
 	answer_vdso();
-	add("/700000");
-	add("/700001");
-	add("/690000");
+	add_missed("/700000");
+	add_missed("/700001");
+	add_missed("/690000");
 	element("/700000")->used_ns = 300; /* long ago */
 	element("/700001")->used_ns = 100;
 	element("/690000")->used_ns = 200;
 	assert_int_equal(stats().n_evicted, 0);
-	add("/500000"); /* the vDSO was used by no stack */
+	add_missed("/500000"); /* the vDSO was used by no stack */
 	assert_int_equal(stats().n_evicted, 2);
 	assert_int_equal(n_changes, 2);
 	assert_rows("/700000", 0);
@@ -457,10 +509,10 @@ TEST_WITH(the_least_recently_used_file_goes_when_the_pool_is_full, setup, teardo
 TEST_WITH(a_file_with_code_beyond_its_rows_is_counted_once, setup, teardown)
 {
 	answer_vdso();
-	add("/1048576");
+	add_missed("/1048576");
 	assert_int_equal(stats().n_cut, 1);
-	add("/1000000");
-	add("/900000");
+	add_missed("/1000000");
+	add_missed("/900000");
 	assert_null(element("/1048576"));
 	wait_and_lack("/1048576");
 	answer_all();
@@ -470,12 +522,12 @@ TEST_WITH(a_file_with_code_beyond_its_rows_is_counted_once, setup, teardown)
 TEST_WITH(rows_that_stacks_use_make_no_room, setup, teardown)
 {
 	answer_vdso();
-	add("/700000");
-	add("/700001");
-	add("/690000");
+	add_missed("/700000");
+	add_missed("/700001");
+	add_missed("/690000");
 	use("/700000");
 	use("/700001");
-	add("/500000"); /* there is room if file 690000 goes */
+	add_missed("/500000"); /* there is room if file 690000 goes */
 	assert_null(element("/690000"));
 	use("/500000");
 	wait_and_lack("/690000");
@@ -491,11 +543,11 @@ TEST_WITH(rows_that_stacks_use_make_no_room, setup, teardown)
 	answer_all();
 	assert_int_equal(stats().n_refused, 1);
 	/* A file that is much smaller than another one takes its place. */
-	add("/80000");
+	add_missed("/80000");
 	use("/80000");
-	add("/80001");
+	add_missed("/80001");
 	use("/80001");
-	add("/80002");
+	add_missed("/80002");
 	assert_null(element("/700001")); /* the largest one */
 	assert_rows("/700000", 0);
 	assert_int_equal(stats().n_evicted, 3);
@@ -507,11 +559,11 @@ TEST_WITH(files_of_a_user_push_out_no_files_of_others, setup, teardown)
 	char path[32];
 
 	answer_vdso();
-	add("/1000000"); /* of root: nearly half of the pool */
-	add("/20000100"); /* of user 2 */
+	add_missed("/1000000"); /* of root: nearly half of the pool */
+	add_missed("/20000100"); /* of user 2 */
 	for (unsigned i = 0; i < 8; i++) {
 		snprintf(path, sizeof(path), "/%u", 10000000 + 200000 + i);
-		add(path);
+		add_missed(path);
 	}
 	assert_rows("/1000000", 0);
 	assert_rows("/20000100", 0);
@@ -520,7 +572,7 @@ TEST_WITH(files_of_a_user_push_out_no_files_of_others, setup, teardown)
 	assert_null(element("/10200005"));
 	assert_int_equal(stats().n_evicted, 6);
 	/* A file above the share of a user has no rows, and pushes out nothing. */
-	add("/10600000");
+	add_missed("/10600000");
 	assert_null(element("/10600000"));
 	assert_int_equal(stats().n_refused, 1);
 	assert_int_equal(stats().n_evicted, 6);
@@ -532,12 +584,12 @@ TEST_WITH(rows_that_root_has_too_are_not_the_users, setup, teardown)
 	char path[32];
 
 	answer_vdso();
-	add("/10000500");
-	add("/500");
+	add_missed("/10000500");
+	add_missed("/500");
 	assert_int_equal(stats().n_ranges, 2);
 	for (unsigned i = 0; i < 4; i++) {
 		snprintf(path, sizeof(path), "/%u", 10000000 + 300000 + i);
-		add(path);
+		add_missed(path);
 	}
 	assert_int_equal(stats().n_evicted, 3);
 	assert_rows("/500", 0);
