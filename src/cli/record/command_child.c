@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	this process                       child
- *	go     w -------- pipe ----------> r   an address and a 0 byte: execute; EOF: exit
- *	error  r <------- pipe ----------- w   errno of exec; EOF: executed
+ *	go     w -------- pipe ----------> r   MAP_FILES: map; an address and a 0 byte: execute; EOF: exit
+ *	error  r <------- pipe ----------- w   0: mapped; errno of exec; EOF: executed
  *
  * The second pipe closes itself when exec succeeds. Both close when either process dies.
  */
@@ -21,6 +21,9 @@
 
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "cli/record/command_files.h"
+
+#define MAP_FILES '\1' /* no address begins with it */
 
 enum state { WAITS, RUNS, ENDED };
 
@@ -43,12 +46,17 @@ static void command_child_run_child(char **argv, int go, int error)
 {
 	char address[PATH_MAX];
 	ssize_t n;
-	int code;
+	int code = 0;
 
 	/* A write of less than PIPE_BUF bytes is atomic. */
-	do
+	do {
 		n = read(go, address, sizeof(address));
-	while (n < 0 && errno == EINTR);
+		if (n == 1 && address[0] == MAP_FILES) {
+			command_files_map(argv[0]);
+			n = write(error, &code, sizeof(code)) < 0 ? 0 : -1;
+			errno = EINTR;
+		}
+	} while (n < 0 && errno == EINTR);
 	if (n < 1)
 		_exit(0); /* the parent does not need the child any more */
 	if (address[0])
@@ -158,6 +166,26 @@ void command_child_unwatch(struct command_child *c)
 	event_freep(&c->child_event);
 }
 
+/* Reads a code that the child wrote. Returns false if it was killed, or has executed the command. */
+static bool read_code(struct command_child *c, int *ret)
+{
+	ssize_t n;
+
+	do
+		n = read(c->error, ret, sizeof(*ret));
+	while (n < 0 && errno == EINTR);
+	return n == (ssize_t)sizeof(*ret);
+}
+
+void command_child_map_files(struct command_child *c)
+{
+	const char request = MAP_FILES;
+	int code;
+
+	if (write(c->go, &request, 1) == 1)
+		(void)read_code(c, &code);
+}
+
 int command_child_run(struct command_child *c, const char *producer_socket, struct err_text *e)
 {
 	const char *address = producer_socket ? producer_socket : "";
@@ -171,10 +199,7 @@ int command_child_run(struct command_child *c, const char *producer_socket, stru
 	c->go = -1;
 	if (n != len)
 		return err_set(e, -ESRCH, "'%.80s' was killed before it ran", c->argv[0]);
-	do
-		n = read(c->error, &code, sizeof(code));
-	while (n < 0 && errno == EINTR);
-	if (n == (ssize_t)sizeof(code))
+	if (read_code(c, &code))
 		return err_set(e, -code, "cannot run '%.80s': %s", c->argv[0], strerror(code));
 	c->ran = true;
 	c->state = RUNS;

@@ -401,6 +401,9 @@ static int watch_command(struct recording *r)
 		return -ENOMEM;
 	if (!r->setup->command)
 		return 0;
+	if (config_requests_source(r->setup->config, "linux.perf") ||
+	    config_requests_source(r->setup->config, "linux.waits"))
+		command_child_map_files(r->setup->command);
 	return command_child_watch(r->setup->command, r->loop, on_command_end, r);
 }
 

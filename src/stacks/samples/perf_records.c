@@ -51,8 +51,7 @@ static bool admit_additional(struct perf_session *s, const char *cmdline)
 	return copy;
 }
 
-/* Returns true if the process is to be sampled. Reads its command line the first time. */
-static bool perf_records_check_process(struct perf_session *s, struct address_space *a)
+bool perf_records_is_process_wanted(struct perf_session *s, struct address_space *a)
 {
 	static char cmdline[4096];
 	enum perf_scope scope;
@@ -159,7 +158,7 @@ static int begin_sample(struct perf_session *s, const struct perf_sample *sample
 		perf_packets_write_lost(s, sample->cpu, 1);
 		return -ENOENT;
 	}
-	if (!perf_records_check_process(s, a))
+	if (!perf_records_is_process_wanted(s, a))
 		return -ENOENT;
 	if (sample->pid && !stack_resolver_ensure_maps(&s->base.resolver, a, sample->tid))
 		return -EAGAIN;
@@ -262,7 +261,7 @@ static void request_rows_of_record(struct perf_session *s, const struct perf_eve
 	if (!s->program || !mapping_records_mmap_path(h, &pid, &m))
 		return;
 	a = s->perf.n_additional ? NULL : address_spaces_get(&s->base.resolver.spaces, pid);
-	if (!a || perf_records_check_process(s, a))
+	if (!a || perf_records_is_process_wanted(s, a))
 		unwind_follow_record(h);
 }
 

@@ -4,6 +4,7 @@
 #include "stacks/frames/stack_session.h"
 #include "stacks/samples/perf_config.h"
 #include "stacks/samples/sample_program.h"
+#include "stacks/unwind/unwind_preload.h"
 #include "stacks/unwind/unwind_tables.h"
 #include "subjects/subject.h"
 
@@ -50,6 +51,7 @@ struct perf_session {
 	struct sample_program *program;
 	struct sample_filter *filter; /* owned; NULL: there is no subject, or the program selects */
 	struct unwind_tables_user tables; /* of the program */
+	struct unwind_preload preload; /* from start() until the events are enabled */
 	/* Why the BPF program is not used although the config requests user stacks, and -errno;
 	 * empty if it is used. */
 	struct err_text by_frame_pointers;
@@ -81,6 +83,9 @@ void perf_events_close(struct perf_session *s);
 /* Reads records until the rings are empty, PERF_SAMPLES_MAX is reached, the stacks are full, or an
  * answer is needed (stack_session_ops.read). */
 bool perf_records_read(struct stack_session *base);
+/* Returns whether the process is to be sampled. Reads its command line the first time, if the
+ * config names command lines. */
+bool perf_records_is_process_wanted(struct perf_session *s, struct address_space *a);
 
 /* Keeps the new name of a task. name has len bytes; time is by the clock of the samples. */
 void perf_tasks_add_renamed(struct perf_session *s, uint64_t time, int32_t tid, const char *name,

@@ -72,6 +72,7 @@ static void perf_destroy(void *instance)
 
 	if (!s)
 		return;
+	unwind_preload_deinit(&s->preload);
 	perf_events_close(s);
 	stack_session_deinit(&s->base);
 	free(s->samples);
@@ -166,11 +167,13 @@ static int perf_create(struct ds_handle *h, const struct ds_env *env,
 
 /* ---- start and stop ---- */
 
-static void perf_start(void *instance)
+static void perf_source_begin(void *ctx)
 {
-	struct perf_session *s = instance;
-
+	struct perf_session *s = ctx;
 	int r = perf_events_enable(s, true);
+
+	/* What the preload found may have changed before the events reported changes. */
+	address_spaces_remove_all(&s->base.resolver.spaces);
 
 	if (r < 0)
 		log_warn("linux.perf: cannot enable all events: %s", strerror(-r));
@@ -179,10 +182,34 @@ static void perf_start(void *instance)
 	stack_session_start(&s->base);
 }
 
+static bool is_sampled_process(void *ctx, int32_t pid)
+{
+	struct perf_session *s = ctx;
+	struct address_space *a = address_spaces_get(&s->base.resolver.spaces, pid);
+
+	return a && perf_records_is_process_wanted(s, a);
+}
+
+/* Which programs are sampled in addition to those of the scope is not known before their samples.
+ */
+static void perf_start(void *instance)
+{
+	struct perf_session *s = instance;
+
+	s->preload = (struct unwind_preload){.proc_root = s->base.proc_root,
+					     .is_wanted = is_sampled_process,
+					     .done = perf_source_begin,
+					     .ctx = s};
+	if (s->base.refusal || !s->program || s->perf.n_additional ||
+	    unwind_preload_begin(&s->preload, s->base.loop) < 0)
+		perf_source_begin(s);
+}
+
 static void perf_stop(void *instance)
 {
 	struct perf_session *s = instance;
 
+	unwind_preload_end(&s->preload);
 	(void)perf_events_enable(s, false);
 	stack_session_stop(&s->base);
 }

@@ -12,14 +12,20 @@ static bool may_have_rows(const char *path, size_t len)
 	return len > 1 && path[0] == '/' && path[1] != '/';
 }
 
+void unwind_follow_mapping(int32_t pid, const struct file_mapping *m, const char *path)
+{
+	if (may_have_rows(path, m->path_len))
+		unwind_tables_request_file(pid, m, path, false);
+}
+
 void unwind_follow_record(const struct perf_event_header *h)
 {
 	struct file_mapping m;
 	int32_t pid;
 	const char *path = mapping_records_mmap_path(h, &pid, &m);
 
-	if (path && may_have_rows(path, m.path_len))
-		unwind_tables_request_file(pid, &m, path, false);
+	if (path)
+		unwind_follow_mapping(pid, &m, path);
 }
 
 static void request_mapping_rows(const struct address_space *a, const struct mapped_files *files,

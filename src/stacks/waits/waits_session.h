@@ -4,6 +4,7 @@
 #include "base/core/hash_table.h"
 #include "bpf/waits.h"
 #include "stacks/frames/stack_session.h"
+#include "stacks/unwind/unwind_preload.h"
 #include "stacks/unwind/unwind_tables.h"
 #include "stacks/waits/waits_config.h"
 #include "stacks/waits/waits_program.h"
@@ -73,6 +74,7 @@ struct waits_session {
 	uint32_t own[WAITS_OWN_MAX]; /* processes of the recorder */
 	struct waits_program *program; /* owned; NULL: it does not run */
 	struct unwind_tables_user tables; /* of the program */
+	struct unwind_preload preload; /* from start() until the programs run */
 	struct unwind_tables_stats table_stats; /* when the programs were removed */
 
 	struct waits_queue queue; /* records of the programs that are still to be handled */

@@ -152,6 +152,7 @@ static void waits_destroy(void *instance)
 
 	if (!s)
 		return;
+	unwind_preload_deinit(&s->preload);
 	event_freep(&s->base.program_wakeup);
 	waits_program_free(TAKE_PTR(s->program));
 	unwind_tables_leave(&s->tables);
@@ -229,7 +230,7 @@ static int start_programs(struct waits_session *s)
 	const struct unwind_maps *tables = NULL;
 	int r;
 
-	if (s->config.has_user_stacks && unwind_tables_join(&s->tables, s->base.loop) == 0)
+	if (s->tables.is_joined)
 		tables = unwind_tables_maps();
 	r = waits_program_new(&s->config, s->own, tables, s->tracefs_root, &s->program,
 			      &s->base.refused);
@@ -240,9 +241,9 @@ static int start_programs(struct waits_session *s)
 	return 0;
 }
 
-static void waits_start(void *instance)
+static void waits_source_begin(void *ctx)
 {
-	struct waits_session *s = instance;
+	struct waits_session *s = ctx;
 
 	if (!s->base.refusal) {
 		(void)cpu_rings_enable(&s->base.rings, true);
@@ -252,6 +253,31 @@ static void waits_start(void *instance)
 	}
 	s->totals_due = clock_boot_ns() + s->config.totals_period_ms * NS_PER_MS;
 	stack_session_start(&s->base);
+}
+
+/* Other selections than that by pid are left to the programs. */
+static bool may_be_recorded(void *ctx, int32_t pid)
+{
+	const struct waits_session *s = ctx;
+
+	for (size_t i = 0; i < s->config.n_pids; i++)
+		if (s->config.pids[i] == (uint32_t)pid)
+			return true;
+	return !s->config.n_pids;
+}
+
+static void waits_start(void *instance)
+{
+	struct waits_session *s = instance;
+
+	s->preload = (struct unwind_preload){.proc_root = s->base.proc_root,
+					     .is_wanted = may_be_recorded,
+					     .done = waits_source_begin,
+					     .ctx = s};
+	if (s->base.refusal || !s->config.has_user_stacks ||
+	    unwind_tables_join(&s->tables, s->base.loop) < 0 ||
+	    unwind_preload_begin(&s->preload, s->base.loop) < 0)
+		waits_source_begin(s);
 }
 
 /* Handles all records from before the flush, and writes all totals. */
@@ -273,6 +299,7 @@ static void waits_stop(void *instance)
 {
 	struct waits_session *s = instance;
 
+	unwind_preload_end(&s->preload);
 	if (s->program) {
 		waits_program_end_waits(s->program, &s->queue);
 		read_totals(s);

@@ -124,6 +124,50 @@ FIXTURE_TEST(test_its_pid_is_known_before)
 	strbuf_deinit(&b);
 }
 
+/* Its maps name the program and its libraries, and what a script needs; then it runs as usual. */
+FIXTURE_TEST(test_it_maps_its_files_before)
+{
+	char *argv[] = {(char *)temp_dir_path(state, 0, "script"), NULL};
+	char path[64];
+	struct strbuf maps = {0};
+	FILE *f = fopen(argv[0], "w");
+
+	signal(SIGPIPE, SIG_IGN);
+	fputs("#!/usr/bin/env sh\nexit 7\n", f);
+	fchmod(fileno(f), 0755);
+	fclose(f);
+	fork_it(argv);
+	command_child_map_files(child);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)command_child_pid(child));
+	assert_int_equal(fs_read_file(path, 1 << 20, &maps), 0);
+	assert_non_null(strstr(maps.s, "/script\n"));
+	assert_non_null(strstr(maps.s, "/dash\n") ?: strstr(maps.s, "/bash\n") ?: strstr(maps.s, "/sh\n"));
+	assert_false(command_child_is_running(child));
+	run_it();
+	wait_for_end();
+	assert_int_equal(command_child_exit_code(child), 7);
+	strbuf_deinit(&maps);
+}
+
+/* Neither a missing program nor a killed child is an error of this. */
+FIXTURE_TEST(test_files_that_cannot_be_mapped)
+{
+	static char *nowhere[] = {(char *)"no-such", NULL};
+
+	signal(SIGPIPE, SIG_IGN);
+	fork_it(nowhere);
+	command_child_map_files(child);
+	assert_int_equal(command_child_run(child, NULL, &why), -ENOENT);
+	wait_for_end();
+	command_child_free(child);
+	ends = 0;
+	fork_sh("exit 0");
+	kill(command_child_pid(child), SIGKILL);
+	wait_for_end();
+	command_child_map_files(child);
+	assert_int_equal(command_child_run(child, NULL, &why), -ESRCH);
+}
+
 FIXTURE_TEST(test_how_it_ended)
 {
 	fork_sh("exit 3");
