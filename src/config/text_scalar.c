@@ -117,8 +117,8 @@ static void report_out_of_range(struct text_parser *p, const ProtobufCFieldDescr
 /* ---- one conversion per type ---- */
 
 /* Converts to 64-bit two's complement. */
-static bool to_integer(struct text_parser *p, const ProtobufCFieldDescriptor *field,
-		       const struct literal *l, uint64_t *ret_v)
+static bool convert_to_integer(struct text_parser *p, const ProtobufCFieldDescriptor *field,
+			       const struct literal *l, uint64_t *ret_v)
 {
 	struct range range;
 	uint64_t v, most;
@@ -137,8 +137,8 @@ static bool to_integer(struct text_parser *p, const ProtobufCFieldDescriptor *fi
 	return true;
 }
 
-static bool to_enum(struct text_parser *p, const ProtobufCFieldDescriptor *field,
-		    const struct literal *l, uint32_t *ret_v)
+static bool convert_to_enum(struct text_parser *p, const ProtobufCFieldDescriptor *field,
+			    const struct literal *l, uint32_t *ret_v)
 {
 	const ProtobufCEnumDescriptor *type = field->descriptor;
 	const ProtobufCEnumValue *value;
@@ -148,7 +148,7 @@ static bool to_enum(struct text_parser *p, const ProtobufCFieldDescriptor *field
 	if (l->token.kind == TEXT_WORD && !l->negative) {
 		value = text_names_find_value(type, &l->token);
 	} else if (l->token.kind == TEXT_INTEGER) {
-		if (!to_integer(p, field, l, &number))
+		if (!convert_to_integer(p, field, l, &number))
 			return false;
 		value = protobuf_c_enum_descriptor_get_value(type, (int)number);
 	} else {
@@ -168,8 +168,8 @@ static bool to_enum(struct text_parser *p, const ProtobufCFieldDescriptor *field
 	return false;
 }
 
-static bool to_bool(struct text_parser *p, const ProtobufCFieldDescriptor *field,
-		    const struct literal *l, protobuf_c_boolean *ret_v)
+static bool convert_to_bool(struct text_parser *p, const ProtobufCFieldDescriptor *field,
+			    const struct literal *l, protobuf_c_boolean *ret_v)
 {
 	static const struct {
 		const char *word;
@@ -194,8 +194,8 @@ static bool to_bool(struct text_parser *p, const ProtobufCFieldDescriptor *field
 	return false;
 }
 
-static bool to_float(struct text_parser *p, const ProtobufCFieldDescriptor *field,
-		     const struct literal *l, union text_scalar *ret_v)
+static bool convert_to_float(struct text_parser *p, const ProtobufCFieldDescriptor *field,
+			     const struct literal *l, union text_scalar *ret_v)
 {
 	int r = -EINVAL;
 
@@ -300,11 +300,11 @@ static bool convert_literal(struct text_parser *p, const ProtobufCFieldDescripto
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_FLOAT:
 	case PROTOBUF_C_TYPE_DOUBLE:
-		return to_float(p, field, l, ret_v);
+		return convert_to_float(p, field, l, ret_v);
 	case PROTOBUF_C_TYPE_BOOL:
-		return to_bool(p, field, l, &ret_v->b);
+		return convert_to_bool(p, field, l, &ret_v->b);
 	case PROTOBUF_C_TYPE_ENUM:
-		return to_enum(p, field, l, &ret_v->u32);
+		return convert_to_enum(p, field, l, &ret_v->u32);
 	case PROTOBUF_C_TYPE_STRING:
 	case PROTOBUF_C_TYPE_BYTES:
 	case PROTOBUF_C_TYPE_MESSAGE:
@@ -315,12 +315,12 @@ static bool convert_literal(struct text_parser *p, const ProtobufCFieldDescripto
 	case PROTOBUF_C_TYPE_SFIXED32:
 	case PROTOBUF_C_TYPE_UINT32:
 	case PROTOBUF_C_TYPE_FIXED32:
-		if (!to_integer(p, field, l, &number))
+		if (!convert_to_integer(p, field, l, &number))
 			return false;
 		ret_v->u32 = (uint32_t)number;
 		return true;
 	default:
-		return to_integer(p, field, l, &ret_v->u64);
+		return convert_to_integer(p, field, l, &ret_v->u64);
 	}
 }
 

@@ -523,7 +523,7 @@ static void read_comm(const char *proc_root, int32_t pid, char ret[SUBJECT_PROGR
 }
 
 /* Calls fn for each process. */
-static void each_process(const char *proc_root, void (*fn)(void *ctx, int32_t pid), void *ctx)
+static void for_each_process(const char *proc_root, void (*fn)(void *ctx, int32_t pid), void *ctx)
 {
 	DIR *dir = opendir(proc_root);
 	struct dirent *e;
@@ -575,7 +575,7 @@ void subject_add_spawners(const struct subject *s, const Pb__SubjectConfig *c,
 		(void)pid_set_add(to, 1);
 		for (size_t i = 0; i < c->n_spawner_pids; i++)
 			(void)pid_set_add(to, (int32_t)c->spawner_pids[i]);
-		each_process(proc_root, add_if_spawner, (void *)&find);
+		for_each_process(proc_root, add_if_spawner, (void *)&find);
 	}
 	for (int32_t tid = 0; (tid = pid_set_next(&members, tid));) {
 		int32_t parent = read_status_number(proc_root, tid, "\nPPid:");
@@ -716,7 +716,7 @@ size_t subject_find_program(const char *proc_root, const char *program, struct p
 	struct program_search find = {.proc_root = proc_root, .program = program, .to = ret};
 
 	str_nearest_init(&find.near, program);
-	each_process(proc_root, add_if_program, &find);
+	for_each_process(proc_root, add_if_program, &find);
 	snprintf(nearest, SUBJECT_PROGRAM_LEN + 1, "%s",
 		 find.n || !str_nearest_get(&find.near) ? "" : str_nearest_get(&find.near));
 	return find.n;

@@ -175,8 +175,9 @@ static bool program_item_read(const struct program_answer *a, ssize_t n, uint32_
 	return at == end;
 }
 
-static int program_reader_each_item(struct program_reader *r, uint32_t kind, const char *name,
-				    program_item_fn *fn, void *ctx, struct err_text *e)
+static int program_reader_request_each_item(struct program_reader *r, uint32_t kind,
+					    const char *name, program_item_fn *fn, void *ctx,
+					    struct err_text *e)
 {
 	static struct program_answer a;
 	const struct iovec part = {&a, sizeof(a)};
@@ -205,17 +206,17 @@ static int program_reader_each_item(struct program_reader *r, uint32_t kind, con
 int program_reader_find_function(struct program_reader *r, const char *name, program_item_fn *fn,
 				 void *ctx, struct err_text *e)
 {
-	return program_reader_each_item(r, PROGRAM_REQUEST_FUNCTION, name, fn, ctx, e);
+	return program_reader_request_each_item(r, PROGRAM_REQUEST_FUNCTION, name, fn, ctx, e);
 }
 
 int program_reader_list_functions(struct program_reader *r, const char *pattern,
 				  program_item_fn *fn, void *ctx, struct err_text *e)
 {
-	return program_reader_each_item(r, PROGRAM_REQUEST_FUNCTIONS, pattern, fn, ctx, e);
+	return program_reader_request_each_item(r, PROGRAM_REQUEST_FUNCTIONS, pattern, fn, ctx, e);
 }
 
 int program_reader_list_usdt(struct program_reader *r, const char *pattern, program_item_fn *fn,
 			     void *ctx, struct err_text *e)
 {
-	return program_reader_each_item(r, PROGRAM_REQUEST_USDT, pattern, fn, ctx, e);
+	return program_reader_request_each_item(r, PROGRAM_REQUEST_USDT, pattern, fn, ctx, e);
 }

@@ -394,7 +394,7 @@ int symbol_table_build_feed(struct symbol_table_build *b, const char *text, size
 /* ---- sort ---- */
 
 /* The first line of an address wins, so symbols of one address keep their order. */
-static int symbol_by_address(const void *a, const void *b)
+static int compare_by_address(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
 
@@ -555,7 +555,7 @@ int symbol_table_build_step(struct symbol_table_build *b)
 		b->next = 0;
 		break;
 	case SORT:
-		qsort(b->symbols, b->n_symbols, sizeof(*b->symbols), symbol_by_address);
+		qsort(b->symbols, b->n_symbols, sizeof(*b->symbols), compare_by_address);
 		b->stage = COUNT;
 		break;
 	case COUNT:

@@ -44,8 +44,8 @@ int findings_make_tables(sqlite3 *db, int64_t from, int64_t to)
 
 /* Sets e to SQLite's error, with the line of the finding if known. offset: where the text of the
  * finding begins in the statement. */
-static int finding_sql_error(sqlite3 *db, const struct finding *f, size_t offset,
-			     struct err_text *e)
+static int finding_set_sql_error(sqlite3 *db, const struct finding *f, size_t offset,
+				 struct err_text *e)
 {
 	int at = -1;
 
@@ -96,9 +96,9 @@ static int finding_make_evidence(sqlite3 *db, const struct finding *f, const cha
 		bind_parameter_if_used(st, ":to", w->to);
 		bind_parameter_if_used(st, ":top", w->top);
 		r = sqlite3_step(st);
-		r = r == SQLITE_DONE ? 0 : finding_sql_error(db, f, offset, e);
+		r = r == SQLITE_DONE ? 0 : finding_set_sql_error(db, f, offset, e);
 	} else {
-		r = finding_sql_error(db, f, offset, e);
+		r = finding_set_sql_error(db, f, offset, e);
 	}
 	sqlite3_finalize(st);
 	sqlite3_free(sql);

@@ -230,8 +230,8 @@ static uint32_t function_frame_row(struct import *im, uint32_t mapping, struct f
 
 /* Sets *ret to an interned string; NULL_U32 for iid 0. Returns false, and counts it, for an unknown
  * iid. */
-static bool interned_string(struct import *im, const struct stack_owner *o, uint32_t table,
-			    uint64_t iid, uint32_t *ret)
+static bool read_interned_string(struct import *im, const struct stack_owner *o, uint32_t table,
+				 uint64_t iid, uint32_t *ret)
 {
 	*ret = iid ? sequences_string(&o->m->sequences, o->state, table, iid) : NULL_U32;
 	if (!iid || *ret != NULL_U32)
@@ -286,8 +286,8 @@ static uint32_t interned_frame(struct import *im, const struct stack_owner *o, u
 	read_frame(im, &message, &frame, &iids);
 	mapping = iids.mapping ? interned_mapping(im, o, iids.mapping) : 0;
 	if (mapping == NULL_U32 ||
-	    !interned_string(im, o, PB_INTERNED_DATA_FUNCTION_NAMES, iids.name, &frame.name) ||
-	    !interned_string(im, o, PB_INTERNED_DATA_SOURCE_PATHS, iids.source, &frame.source))
+	    !read_interned_string(im, o, PB_INTERNED_DATA_FUNCTION_NAMES, iids.name, &frame.name) ||
+	    !read_interned_string(im, o, PB_INTERNED_DATA_SOURCE_PATHS, iids.source, &frame.source))
 		return NULL_U32;
 	row = iids.mapping ? get_frame_row(im, mapping, &frame)
 			   : function_frame_row(im, pseudo_mapping(im, ""), frame);

@@ -222,7 +222,7 @@ static bool parse_value(struct json *j)
 }
 
 /* Adds the values of a JSON text. Returns false, and adds nothing, if the text is not JSON. */
-static bool arg_writer_json(struct arg_writer *w, const uint8_t *s, size_t len)
+static bool arg_writer_put_json(struct arg_writer *w, const uint8_t *s, size_t len)
 {
 	struct json check = {.p = s, .end = s + len}, j = {.p = s, .end = s + len, .w = w};
 
@@ -439,7 +439,7 @@ static bool track_event_args_put_json(struct event_args *a, const struct pb_fiel
 	while (at < f->len && strchr(" \t\r\n", f->data[at]) && f->data[at])
 		at++;
 	if (at < f->len && (f->data[at] == '{' || f->data[at] == '['))
-		arg_writer_json(&a->w, f->data, f->len);
+		arg_writer_put_json(&a->w, f->data, f->len);
 	return a->w.out->n > before;
 }
 

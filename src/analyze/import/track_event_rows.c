@@ -87,7 +87,7 @@ static void legacy_event_add_flow(struct import *im, const struct legacy_event *
 
 /* Sets *ret to the text of the event's first annotation, which may be empty. Returns false if the
  * event has no annotation. */
-static bool text_of_first_annotation(const struct track_event *e, struct pb_field *ret)
+static bool find_text_of_first_annotation(const struct track_event *e, struct pb_field *ret)
 {
 	*ret = (struct pb_field){.id = 0};
 	pb_for_each (f, &e->message) {
@@ -110,7 +110,7 @@ static bool legacy_event_rename(struct import *im, struct machine *m, const stru
 
 	if (!is_thread && !is_process)
 		return e->name != NULL_U32; /* a kind that is not imported */
-	if ((is_thread ? e->utid : e->upid) == NULL_U32 || !text_of_first_annotation(e, &text))
+	if ((is_thread ? e->utid : e->upid) == NULL_U32 || !find_text_of_first_annotation(e, &text))
 		return false;
 	if (!text.len)
 		return true;

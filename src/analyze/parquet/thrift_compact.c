@@ -5,7 +5,7 @@
 
 #include "wire/pb_varint.h"
 
-static void thrift_varint(struct thrift *t, uint64_t v)
+static void thrift_put_varint(struct thrift *t, uint64_t v)
 {
 	uint8_t bytes[10];
 
@@ -14,7 +14,7 @@ static void thrift_varint(struct thrift *t, uint64_t v)
 
 /* Appends the head of a field, which has the difference between its id and the id of the field
  * before. */
-static void thrift_head(struct thrift *t, int id, enum thrift_type type)
+static void thrift_put_head(struct thrift *t, int id, enum thrift_type type)
 {
 	int delta = id - t->last[t->depth];
 
@@ -22,32 +22,32 @@ static void thrift_head(struct thrift *t, int id, enum thrift_type type)
 		strbuf_putc(t->to, (char)(delta << 4 | (int)type));
 	} else {
 		strbuf_putc(t->to, (char)type);
-		thrift_varint(t, pb_zigzag(id));
+		thrift_put_varint(t, pb_zigzag(id));
 	}
 	t->last[t->depth] = id;
 }
 
 void thrift_i32(struct thrift *t, int id, int32_t v)
 {
-	thrift_head(t, id, THRIFT_I32);
-	thrift_varint(t, pb_zigzag(v));
+	thrift_put_head(t, id, THRIFT_I32);
+	thrift_put_varint(t, pb_zigzag(v));
 }
 
 void thrift_i64(struct thrift *t, int id, int64_t v)
 {
-	thrift_head(t, id, THRIFT_I64);
-	thrift_varint(t, pb_zigzag(v));
+	thrift_put_head(t, id, THRIFT_I64);
+	thrift_put_varint(t, pb_zigzag(v));
 }
 
 void thrift_item_binary(struct thrift *t, const void *data, size_t len)
 {
-	thrift_varint(t, len);
+	thrift_put_varint(t, len);
 	strbuf_add(t->to, data, len);
 }
 
 void thrift_binary(struct thrift *t, int id, const void *data, size_t len)
 {
-	thrift_head(t, id, THRIFT_BINARY);
+	thrift_put_head(t, id, THRIFT_BINARY);
 	thrift_item_binary(t, data, len);
 }
 
@@ -59,7 +59,7 @@ void thrift_text(struct thrift *t, int id, const char *text)
 void thrift_begin_struct(struct thrift *t, int id)
 {
 	if (id)
-		thrift_head(t, id, THRIFT_STRUCT);
+		thrift_put_head(t, id, THRIFT_STRUCT);
 	t->last[++t->depth] = 0;
 }
 
@@ -71,23 +71,23 @@ void thrift_end_struct(struct thrift *t)
 
 void thrift_begin_list(struct thrift *t, int id, enum thrift_type of, size_t n)
 {
-	thrift_head(t, id, THRIFT_LIST);
+	thrift_put_head(t, id, THRIFT_LIST);
 	if (n < 15) {
 		strbuf_putc(t->to, (char)(n << 4 | of));
 	} else {
 		strbuf_putc(t->to, (char)(0xf0 | of));
-		thrift_varint(t, n);
+		thrift_put_varint(t, n);
 	}
 }
 
 void thrift_item_i32(struct thrift *t, int32_t v)
 {
-	thrift_varint(t, pb_zigzag(v));
+	thrift_put_varint(t, pb_zigzag(v));
 }
 
 void thrift_item_i64(struct thrift *t, int64_t v)
 {
-	thrift_varint(t, pb_zigzag(v));
+	thrift_put_varint(t, pb_zigzag(v));
 }
 
 void thrift_item_bool(struct thrift *t, bool v)

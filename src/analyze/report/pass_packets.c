@@ -46,7 +46,7 @@ struct packets {
 	bool failed;
 };
 
-static void packet_received(struct packets *p, uint64_t key, int64_t ts)
+static void handle_packet_received(struct packets *p, uint64_t key, int64_t ts)
 {
 	struct waiting_packet *w;
 
@@ -68,7 +68,7 @@ static void packet_received(struct packets *p, uint64_t key, int64_t ts)
 	w->ts = ts;
 }
 
-static void packet_copied(struct packets *p, uint64_t key, int64_t ts, uint32_t utid)
+static void handle_packet_copied(struct packets *p, uint64_t key, int64_t ts, uint32_t utid)
 {
 	struct waiting_packet *w;
 
@@ -114,9 +114,11 @@ static void read_packets(struct packets *p, const uint8_t *kinds)
 		if (!event_reader_args(s, row, &p->list))
 			p->failed = true;
 		else if (event == PACKET_RECEIVED)
-			packet_received(p, (uint64_t)event_reader_int(&p->list, "skbaddr"), ts);
+			handle_packet_received(p, (uint64_t)event_reader_int(&p->list, "skbaddr"),
+					       ts);
 		else if (event == PACKET_COPIED)
-			packet_copied(p, (uint64_t)event_reader_int(&p->list, "skbaddr"), ts, utid);
+			handle_packet_copied(p, (uint64_t)event_reader_int(&p->list, "skbaddr"), ts,
+					     utid);
 		else
 			store_end_of_receive(p, event_reader_int(&p->list, "family"), utid);
 	}

@@ -111,7 +111,7 @@ static uint64_t timer_key(const struct timers *t, bool of_wheel)
 	return (uint64_t)event_reader_int(&t->list, of_wheel ? "timer" : "hrtimer") << 1 | of_wheel;
 }
 
-static void timer_armed(struct timers *t, bool of_wheel)
+static void handle_timer_armed(struct timers *t, bool of_wheel)
 {
 	int64_t bucket = event_reader_int(&t->list, "bucket_expiry");
 	uint64_t key = timer_key(t, of_wheel);
@@ -232,7 +232,8 @@ static uint32_t intern_arg_text(struct timers *t, const char *key)
 		       : strings_intern_z(&t->names, "(recorded without --ksyms)");
 }
 
-static void timer_fired(struct timers *t, struct timer_cpu *c, bool of_wheel, struct fired_timer f)
+static void handle_timer_fired(struct timers *t, struct timer_cpu *c, bool of_wheel,
+			       struct fired_timer f)
 {
 	struct armed_timer *a = timer_find(t, of_wheel);
 	int64_t now = event_reader_int(&t->list, "now");
@@ -277,7 +278,7 @@ static void read_timer_event(struct timers *t, struct timer_cpu *c, enum timer_e
 	switch (event) {
 	case TIMER_HR_START:
 	case TIMER_WHEEL_START:
-		timer_armed(t, of_wheel);
+		handle_timer_armed(t, of_wheel);
 		break;
 	case TIMER_HR_CANCEL:
 	case TIMER_WHEEL_CANCEL:
@@ -285,7 +286,7 @@ static void read_timer_event(struct timers *t, struct timer_cpu *c, enum timer_e
 		break;
 	case TIMER_HR_ENTRY:
 	case TIMER_WHEEL_ENTRY:
-		timer_fired(t, c, of_wheel, at);
+		handle_timer_fired(t, c, of_wheel, at);
 		break;
 	case TIMER_HR_EXIT:
 	case TIMER_WHEEL_EXIT:

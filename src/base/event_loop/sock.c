@@ -57,7 +57,7 @@ enum sock_family sock_family_of(const char *address)
 
 /* Converts the text of a unix address. An abstract name has a NUL in place of its '@', and none at
  * the end. A path ends in a NUL. */
-static int unix_address(const char *text, bool abstract, struct address *ret)
+static int parse_unix_address(const char *text, bool abstract, struct address *ret)
 {
 	size_t len = strlen(text);
 
@@ -74,7 +74,7 @@ static int unix_address(const char *text, bool abstract, struct address *ret)
 	return 0;
 }
 
-static int vsock_address(const char *text, struct address *ret)
+static int parse_vsock_address(const char *text, struct address *ret)
 {
 	const char *cid = text + strlen(VSOCK_PREFIX), *colon = strchr(cid, ':');
 	char number[16];
@@ -98,7 +98,7 @@ static int vsock_address(const char *text, struct address *ret)
 	return 0;
 }
 
-static int tcp_error(int gai)
+static int errno_of_lookup(int gai)
 {
 	switch (gai) {
 	case EAI_SYSTEM:
@@ -134,7 +134,7 @@ static int tcp_split(const char *text, char ret_host[static MAX_HOST], const cha
 	return 0;
 }
 
-static int tcp_address(const char *text, bool listen, struct address *ret)
+static int resolve_tcp_address(const char *text, bool listen, struct address *ret)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
 	char host[MAX_HOST];
@@ -147,7 +147,7 @@ static int tcp_address(const char *text, bool listen, struct address *ret)
 		hints.ai_flags |= AI_PASSIVE;
 	r = getaddrinfo(*host ? host : NULL, port, &hints, &found);
 	if (r != 0)
-		return tcp_error(r);
+		return errno_of_lookup(r);
 	memset(ret, 0, sizeof(*ret));
 	memcpy(&ret->storage, found->ai_addr, found->ai_addrlen);
 	ret->len = found->ai_addrlen;
@@ -159,15 +159,15 @@ static int parse_address(const char *text, bool listen, struct address *ret)
 {
 	switch (sock_family_of(text)) {
 	case SOCK_FAMILY_UNIX_ABSTRACT:
-		return unix_address(text, true, ret);
+		return parse_unix_address(text, true, ret);
 	case SOCK_FAMILY_VSOCK:
-		return vsock_address(text, ret);
+		return parse_vsock_address(text, ret);
 	case SOCK_FAMILY_TCP:
-		return tcp_address(text, listen, ret);
+		return resolve_tcp_address(text, listen, ret);
 	case SOCK_FAMILY_UNIX_PATH:
 		break;
 	}
-	return unix_address(text, false, ret);
+	return parse_unix_address(text, false, ret);
 }
 
 int sock_check(const char *address)

@@ -142,7 +142,7 @@ int sock_find_passed(size_t max, size_t *ret_n, struct err_text *e)
 	return r;
 }
 
-static int sock_int_option(int fd, int option)
+static int sock_get_int_option(int fd, int option)
 {
 	int value = -1;
 	socklen_t len = sizeof(value);
@@ -155,11 +155,11 @@ static int sock_int_option(int fd, int option)
  * which they trust. */
 int sock_prepare_passed(int fd, struct err_text *e)
 {
-	if (sock_int_option(fd, SO_DOMAIN) != AF_UNIX ||
-	    sock_int_option(fd, SO_TYPE) != SOCK_STREAM)
+	if (sock_get_int_option(fd, SO_DOMAIN) != AF_UNIX ||
+	    sock_get_int_option(fd, SO_TYPE) != SOCK_STREAM)
 		return err_set(e, -ENOTSOCK, "passed descriptor %d is not a unix stream socket",
 			       fd);
-	if (sock_int_option(fd, SO_ACCEPTCONN) != 1 && listen(fd, SOMAXCONN) < 0)
+	if (sock_get_int_option(fd, SO_ACCEPTCONN) != 1 && listen(fd, SOMAXCONN) < 0)
 		return err_set(e, -errno, "passed descriptor %d: %s", fd, strerror(errno));
 	return make_passed_usable(fd, e);
 }

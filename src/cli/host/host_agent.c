@@ -93,7 +93,7 @@ static void agent_become_recording(const struct host_agent *a, const struct host
 }
 
 /* Returns a descriptor of a file in memory with the config, -1 without one, or -errno. */
-static int agent_config_file(const struct host_request *r)
+static int agent_make_config_file(const struct host_request *r)
 {
 	int fd, error;
 
@@ -111,7 +111,7 @@ static int agent_config_file(const struct host_request *r)
 
 static int agent_start_recording(struct host_agent *a, const struct host_request *r)
 {
-	int ends[N_PIPES] = {-1, -1, -1}, config = agent_config_file(r), error = 0;
+	int ends[N_PIPES] = {-1, -1, -1}, config = agent_make_config_file(r), error = 0;
 	pid_t parent = getpid();
 
 	if (config < -1)

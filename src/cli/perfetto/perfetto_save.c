@@ -135,7 +135,7 @@ int perfetto_save_snapshot(const Pb__ObservableEvents__CloneTriggerHit *hit, con
 /* ---- bug reports ---- */
 
 /* Writes "DIR/name", or "DIR/stem_number.ending" for a number. Returns 0 or -ENAMETOOLONG. */
-static int bugreport_path(char path[static PATH_MAX], const char *name, unsigned number)
+static int format_bugreport_path(char path[static PATH_MAX], const char *name, unsigned number)
 {
 	const char *dir = fs_temp_dir(), *dot = strrchr(name, '.');
 	int stem = (int)(dot ? (size_t)(dot - name) : strlen(name)), n;
@@ -157,7 +157,7 @@ int perfetto_save_for_bugreport(void)
 	char path[PATH_MAX];
 
 	perfetto_log("Invoked perfetto with --save-for-bugreport");
-	if (bugreport_path(path, BUGREPORT_NAME, 0))
+	if (format_bugreport_path(path, BUGREPORT_NAME, 0))
 		return perfetto_save_fail("The path of TMPDIR is too long");
 	return clone_to_file(&request, path);
 }
@@ -205,7 +205,7 @@ static int choose_report_path(struct report *list, size_t n)
 	int error;
 
 	do
-		error = bugreport_path(r->path, file_name(r->session), number++);
+		error = format_bugreport_path(r->path, file_name(r->session), number++);
 	while (!error && is_path_in_list(list, n, r->path));
 	return error;
 }

@@ -144,7 +144,7 @@ static int check_events(struct record_command *c)
 }
 
 /* Adds the command line to the config of -c, or makes a config from it. */
-static int config_from_words(struct record_command *c)
+static int build_config_from_words(struct record_command *c)
 {
 	struct err_text e;
 	int error = check_pids_and_cpus(c, &e);
@@ -246,7 +246,7 @@ static int config_file_read(int fd, const char *path, bool is_text, struct strbu
 	return 0;
 }
 
-static int config_from_file(struct record_command *c)
+static int read_config_from_file(struct record_command *c)
 {
 	int fd = c->host ? c->host->config : strcmp(c->options.config, "-") ? -1 : STDIN_FILENO;
 	struct strbuf errors = {0};
@@ -454,13 +454,13 @@ static int record_prepare(struct record_command *c)
 	}
 	c->is_local = family == SOCK_FAMILY_UNIX_PATH || family == SOCK_FAMILY_UNIX_ABSTRACT;
 	c->tracefs_root = c->is_local ? root : NULL;
-	code = c->options.config ? config_from_file(c) : EXIT_GOOD;
+	code = c->options.config ? read_config_from_file(c) : EXIT_GOOD;
 	if (!code && c->tracefs_root &&
 	    (c->options.words.n || c->options.histograms.n ||
 	     !kernel_has_all_events(c->config, root)))
 		tracefs_events_load(root, &c->events);
 	if (!code)
-		code = config_from_words(c);
+		code = build_config_from_words(c);
 	if (!code)
 		code = check_events(c);
 	if (!code && c->options.show_config)

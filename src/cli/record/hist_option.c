@@ -25,7 +25,7 @@ struct hist_parse {
 	struct err_text *e;
 };
 
-static int hist_error(const struct hist_parse *p, const char *what)
+static int set_hist_error(const struct hist_parse *p, const char *what)
 {
 	return err_set(p->e, -EINVAL, "--hist '%.120s': %s", p->text, what);
 }
@@ -71,7 +71,7 @@ static int parse_hist_event(const struct hist_parse *p, char *event, char **to)
 	if (colon)
 		*colon = '/';
 	if (!*event || strpbrk(event, " \t*?"))
-		return hist_error(p, "one event is needed before the colon, as in " EXAMPLE);
+		return set_hist_error(p, "one event is needed before the colon, as in " EXAMPLE);
 	if (message_set_string(to, event))
 		return -ENOMEM;
 	return check_event(p, event);
@@ -98,7 +98,7 @@ static int parse_hist_matches(struct hist_parse *p, char *names)
 	int r = 0;
 
 	if (!p->to->end_event)
-		return hist_error(p, "'on' applies only to times from one event to another");
+		return set_hist_error(p, "'on' applies only to times from one event to another");
 	while (!r && (name = strsep(&names, ",")))
 		if (*name)
 			r = message_add_string(&p->to->n_match, &p->to->match, name);
@@ -132,11 +132,12 @@ static int parse_hist_linear(struct hist_parse *p, char *range)
 	}
 	if (!max || !step_text || strcmp(step_word, "step") != 0 || !read_number(range, &l->min) ||
 	    !read_number(max, &to) || !read_number(step_text, &step) || step <= 0 || to <= l->min)
-		return hist_error(p, "expected MIN..MAX step STEP, as in 'linear 0..256 step 8'");
+		return set_hist_error(p,
+				      "expected MIN..MAX step STEP, as in 'linear 0..256 step 8'");
 	if (((uint64_t)to - (uint64_t)l->min) % (uint64_t)step)
-		return hist_error(p, "the range must be a multiple of the step");
+		return set_hist_error(p, "the range must be a multiple of the step");
 	if (((uint64_t)to - (uint64_t)l->min) / (uint64_t)step > LINEAR_STEPS_MAX)
-		return hist_error(p, "too many steps; the limit is 254");
+		return set_hist_error(p, "too many steps; the limit is 254");
 	l->has_min = l->has_step = l->has_steps = true;
 	l->step = (uint64_t)step;
 	l->steps = (uint32_t)(((uint64_t)to - (uint64_t)l->min) / (uint64_t)step);
@@ -151,18 +152,18 @@ static int parse_hist_clause(struct hist_parse *p, const char *word)
 	if (!strcmp(word, "log2"))
 		return 0;
 	if (strcmp(word, "by") != 0 && strcmp(word, "on") != 0 && strcmp(word, "linear") != 0)
-		return hist_error(p, "expected 'by KEY', 'on FIELDS' or 'linear MIN..MAX step "
-				     "STEP' after the field");
+		return set_hist_error(p, "expected 'by KEY', 'on FIELDS' or 'linear MIN..MAX step "
+					 "STEP' after the field");
 	value = parse_hist_word(p);
 	if (!value)
-		return hist_error(p, "a word is missing at the end");
+		return set_hist_error(p, "a word is missing at the end");
 	if (*word == 'l')
-		return h->linear ? hist_error(p, "'linear' is given twice")
+		return h->linear ? set_hist_error(p, "'linear' is given twice")
 				 : parse_hist_linear(p, value);
 	if (*word == 'o')
 		return parse_hist_matches(p, value);
 	if (h->key)
-		return hist_error(p, "only one key can be given");
+		return set_hist_error(p, "only one key can be given");
 	return message_set_string(&h->key, value) ? -ENOMEM : 0;
 }
 
@@ -171,12 +172,12 @@ static int parse_hist_value(struct hist_parse *p)
 	char *word = parse_hist_word(p);
 
 	if (!word)
-		return hist_error(p, "a field is needed after the colon, as in " EXAMPLE);
+		return set_hist_error(p, "a field is needed after the colon, as in " EXAMPLE);
 	if (!p->to->end_event)
 		return message_set_string(&p->to->field, word) ? -ENOMEM : 0;
 	return strcmp(word, "time") == 0
 		       ? 0
-		       : hist_error(p, "from one event to another, only 'time' can be counted");
+		       : set_hist_error(p, "from one event to another, only 'time' can be counted");
 }
 
 static int parse_hist(struct hist_parse *p, char *copy)
@@ -185,7 +186,7 @@ static int parse_hist(struct hist_parse *p, char *copy)
 	int r;
 
 	if (!colon)
-		return hist_error(p, "expected EVENT: FIELD [by KEY], as in " EXAMPLE);
+		return set_hist_error(p, "expected EVENT: FIELD [by KEY], as in " EXAMPLE);
 	*colon = '\0';
 	p->rest = colon + 1;
 	r = parse_hist_events(p, copy);

@@ -45,7 +45,7 @@ static bool has_filter_or_trigger(const Pb__FtraceConfig *f, const char *event)
 }
 
 /* Returns true if the source requests the event, with neither a filter nor a trigger. */
-static bool requests_without_filter(const Pb__FtraceConfig *f, const char *event)
+static bool requests_event_without_filter(const Pb__FtraceConfig *f, const char *event)
 {
 	for (size_t i = 0; i < f->n_ftrace_events; i++)
 		if (!strcmp(f->ftrace_events[i], event))
@@ -59,8 +59,8 @@ static bool requests_without_filter(const Pb__FtraceConfig *f, const char *event
 static bool is_of_any_thread(const Pb__FtraceConfig *f, const char *event)
 {
 	if (is_event_in_list(event, issues) &&
-	    !(requests_without_filter(f, "block/block_rq_insert") &&
-	      requests_without_filter(f, "block/block_rq_complete")))
+	    !(requests_event_without_filter(f, "block/block_rq_insert") &&
+	      requests_event_without_filter(f, "block/block_rq_complete")))
 		return false;
 	return (is_event_in_list(event, ends) || is_event_in_list(event, issues)) &&
 	       !has_filter_or_trigger(f, event);

@@ -28,7 +28,7 @@ static const struct value_line lines[] = {
 
 /* ---- one boot ---- */
 
-static int boots_dir(const char *dir, char ret[static PATH_MAX])
+static int format_boots_dir(const char *dir, char ret[static PATH_MAX])
 {
 	return fs_join(ret, PATH_MAX, dir, "boots");
 }
@@ -44,7 +44,7 @@ int crash_boot_path(const char *dir, const struct crash_boot *b, const char *ext
 int crash_boot_write(const char *dir, const struct crash_boot *b)
 {
 	char directory[PATH_MAX], name[CRASH_BOOT_NAME_SIZE + sizeof(LINES_SUFFIX)];
-	int r = boots_dir(dir, directory);
+	int r = format_boots_dir(dir, directory);
 
 	if (r == 0 && mkdir(directory, 0700) < 0 && errno != EEXIST)
 		r = -errno;
@@ -96,7 +96,7 @@ int crash_boots_read(const char *dir, struct crash_boots *ret)
 {
 	char directory[PATH_MAX];
 	struct boot_list l = {.dir = directory, .boots = ret};
-	int r = boots_dir(dir, directory);
+	int r = format_boots_dir(dir, directory);
 
 	ret->n = 0;
 	if (r == 0)
@@ -128,7 +128,7 @@ void crash_boots_prune(const char *dir)
 
 /* ---- --boot ---- */
 
-static void boot_time(uint64_t s, char *ret, size_t size)
+static void format_boot_time(uint64_t s, char *ret, size_t size)
 {
 	time_t t = (time_t)s;
 	struct tm tm;
@@ -170,7 +170,7 @@ int crash_boots_choose(const char *dir, int number, struct crash_boot *ret, stru
 	if (!b) {
 		r = explain_missing_boot(dir, &boots, number, e);
 	} else if (!b->saved_s || b->why[0]) {
-		boot_time(b->armed_s, when, sizeof(when));
+		format_boot_time(b->armed_s, when, sizeof(when));
 		r = err_set(
 			e, -ENOENT, "no data is left from boot %.8s (armed %s): %s", b->id, when,
 			b->saved_s ? b->why

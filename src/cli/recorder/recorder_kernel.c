@@ -38,7 +38,8 @@ static void recorder_kernel_name(const char *dir, enum kernel_ring ring, char re
 }
 
 /* Writes the path of the instance. Returns 0, or -ENOENT if tracefs is not readable. */
-static int recorder_kernel_path(const char *dir, enum kernel_ring ring, char ret[static PATH_MAX])
+static int recorder_kernel_format_path(const char *dir, enum kernel_ring ring,
+				       char ret[static PATH_MAX])
 {
 	const char *root = tracefs_events_root(tracefs_roots);
 	char name[NAME_SIZE];
@@ -55,7 +56,7 @@ void recorder_kernel_remove(const char *dir)
 	char path[PATH_MAX];
 
 	for (enum kernel_ring i = RING_EVENTS; i <= RING_NAMES; i++)
-		if (recorder_kernel_path(dir, i, path) == 0)
+		if (recorder_kernel_format_path(dir, i, path) == 0)
 			rmdir(path);
 }
 
@@ -213,7 +214,7 @@ int recorder_kernel_read(const char *dir, struct recorder_kernel_rings *ret)
 	struct recorder_kernel_rings rings = {0};
 	struct kernel_rings_reading reading = {.ret = &rings};
 	char path[PATH_MAX], cpus[PATH_MAX];
-	int r = recorder_kernel_path(dir, RING_EVENTS, path);
+	int r = recorder_kernel_format_path(dir, RING_EVENTS, path);
 
 	reading.path = path;
 	if (r == 0)

@@ -544,7 +544,7 @@ static bool departure_is_loss(const struct departure_stats *d)
 	return str_starts(d->source, "linux.");
 }
 
-static bool is_same_departure(const struct departure_stats *a, const struct departure_stats *b)
+static bool are_departures_at_once(const struct departure_stats *a, const struct departure_stats *b)
 {
 	return departure_is_loss(a) && departure_is_loss(b) && a->pid == b->pid &&
 	       !strcmp(a->producer, b->producer) &&
@@ -555,7 +555,7 @@ static bool is_same_departure(const struct departure_stats *a, const struct depa
 static bool is_first_departure(const struct service_stats *s, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (is_same_departure(&s->departures[k], &s->departures[i]))
+		if (are_departures_at_once(&s->departures[k], &s->departures[i]))
 			return false;
 	return departure_is_loss(&s->departures[i]);
 }
@@ -580,7 +580,7 @@ static void put_departure(const struct record_facts *f, const struct service_sta
 	else
 		strbuf_puts(b, "everything later,");
 	for (size_t k = i; k < s->n_departures; k++)
-		if (is_same_departure(d, &s->departures[k])) {
+		if (are_departures_at_once(d, &s->departures[k])) {
 			strbuf_printf(b, "%s%s", separator, s->departures[k].source);
 			separator = ", ";
 		}

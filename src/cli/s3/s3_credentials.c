@@ -54,7 +54,7 @@ bool s3_ini_find(const char *text, const char *section, const char *name, char *
 
 /* Writes the path of a file in ~/.aws, or the value of the variable. Returns false if there is
  * none. */
-static bool aws_file_path(const char *variable, const char *name, char ret[static PATH_MAX])
+static bool format_aws_file_path(const char *variable, const char *name, char ret[static PATH_MAX])
 {
 	const char *path = getenv(variable), *home = getenv("HOME");
 	int n;
@@ -81,7 +81,7 @@ bool s3_config_read(const char *profile, const char *name, char *ret, size_t siz
 	char path[PATH_MAX], section[160];
 	bool found;
 
-	if (!aws_file_path("AWS_CONFIG_FILE", "config", path) ||
+	if (!format_aws_file_path("AWS_CONFIG_FILE", "config", path) ||
 	    fs_read_file(path, FILE_MAX, &text) < 0) {
 		strbuf_deinit(&text);
 		return false;
@@ -206,7 +206,8 @@ int s3_credentials_load(const char *file, const char *profile, struct s3_credent
 		s3_credentials_unset_environment();
 		if (found)
 			return check_keys(ret, "AWS_SECRET_ACCESS_KEY", e);
-		found = aws_file_path("AWS_SHARED_CREDENTIALS_FILE", "credentials", ret->path);
+		found = format_aws_file_path("AWS_SHARED_CREDENTIALS_FILE", "credentials",
+					     ret->path);
 	}
 	s3_credentials_unset_environment();
 	return found ? read_keys(ret, e)

@@ -52,14 +52,14 @@ producer_report(struct producer *p, const char *fmt, ...)
 
 /* ---- what the instances report ---- */
 
-static void instance_started(void *ctx, uint64_t id)
+static void report_instance_started(void *ctx, uint64_t id)
 {
 	const struct producer *p = ctx;
 
 	service_link_report_started(p->link, id);
 }
 
-static void instance_stopped(void *ctx, uint64_t id)
+static void report_instance_stopped(void *ctx, uint64_t id)
 {
 	const struct producer *p = ctx;
 
@@ -94,7 +94,7 @@ static struct reason producer_explain_error(int error)
 	return r;
 }
 
-static void instance_failed(void *ctx, const char *name, int error)
+static void report_instance_failed(void *ctx, const char *name, int error)
 {
 	if (error == -ENOENT)
 		producer_report(
@@ -108,7 +108,8 @@ static void instance_failed(void *ctx, const char *name, int error)
 
 /* Writes the refusal into the trace. Only this packet reports it to the consumer, so the packet
  * waits for room. */
-static void instance_records_nothing(void *ctx, uint16_t target_buffer, const char *name, int error)
+static void write_instance_records_nothing(void *ctx, uint16_t target_buffer, const char *name,
+					   int error)
 {
 	struct producer *p = ctx;
 	struct writer *w = writer_new(p->o.env.arbiter, target_buffer, WRITER_STALL);
@@ -124,7 +125,7 @@ static void instance_records_nothing(void *ctx, uint16_t target_buffer, const ch
 	writer_free(w);
 }
 
-static void boost_changed(void *ctx, struct priority_boost strongest)
+static void handle_boost_change(void *ctx, struct priority_boost strongest)
 {
 	struct producer *p = ctx;
 
@@ -140,7 +141,7 @@ static void report_bad_boost(void *ctx, const char *name, const char *why)
 	producer_report(ctx, "data source %s: priority_boost %s; recording without it", name, why);
 }
 
-static void capabilities_changed(void *ctx, uint64_t mask)
+static void handle_capability_change(void *ctx, uint64_t mask)
 {
 	struct producer *p = ctx;
 
@@ -160,7 +161,7 @@ int producer_activate_triggers(struct producer *p, const char *const *names, siz
 	return service_producer_activate_triggers(p->service, m.buf, pb_mem_len(&m));
 }
 
-static void triggers_fired(void *ctx, const char *const *names, size_t n)
+static void handle_fired_triggers(void *ctx, const char *const *names, size_t n)
 {
 	int r = producer_activate_triggers(ctx, names, n);
 
@@ -170,14 +171,14 @@ static void triggers_fired(void *ctx, const char *const *names, size_t n)
 }
 
 static const struct instance_table_ops instance_ops = {
-	.started = instance_started,
-	.stopped = instance_stopped,
+	.started = report_instance_started,
+	.stopped = report_instance_stopped,
 	.flushed = flush_answered,
-	.failed = instance_failed,
-	.records_nothing = instance_records_nothing,
-	.boosted = boost_changed,
-	.capabilities = capabilities_changed,
-	.triggered = triggers_fired,
+	.failed = report_instance_failed,
+	.records_nothing = write_instance_records_nothing,
+	.boosted = handle_boost_change,
+	.capabilities = handle_capability_change,
+	.triggered = handle_fired_triggers,
 	.bad_boost = report_bad_boost,
 };
 
@@ -304,7 +305,7 @@ static void producer_on_waiting(void *ctx, const char *address)
 
 static void producer_on_connecting(void *ctx, bool begins)
 {
-	capabilities_changed(ctx, begins ? CONNECT_CAPABILITIES : 0);
+	handle_capability_change(ctx, begins ? CONNECT_CAPABILITIES : 0);
 }
 
 static void producer_on_accepted(void *ctx, bool knows_consumers, int32_t service_pid)

@@ -134,8 +134,7 @@ static enum field_type choose_number_kind(const struct tep_format_field *f)
 	}
 }
 
-static bool plan_of_kind(struct field_plan *ret, enum field_type kind,
-			 const struct tep_format_field *f)
+static bool set_plan(struct field_plan *ret, enum field_type kind, const struct tep_format_field *f)
 {
 	*ret = (struct field_plan){
 		.type = kind,
@@ -149,15 +148,15 @@ static bool plan_string(struct field_plan *ret, struct shape s, const struct tep
 {
 	switch (s.form) {
 	case FORM_FIXED:
-		return plan_of_kind(ret, f->size == 16 ? FIELD_COMM : FIELD_FIXED_STR, f);
+		return set_plan(ret, f->size == 16 ? FIELD_COMM : FIELD_FIXED_STR, f);
 	case FORM_TAIL:
-		return plan_of_kind(ret, FIELD_TAIL_STR, f);
+		return set_plan(ret, FIELD_TAIL_STR, f);
 	case FORM_LOC:
-		return plan_of_kind(ret, FIELD_LOC_STR, f);
+		return set_plan(ret, FIELD_LOC_STR, f);
 	case FORM_REL:
-		return plan_of_kind(ret, FIELD_REL_STR, f);
+		return set_plan(ret, FIELD_REL_STR, f);
 	case FORM_STRING_POINTER:
-		return plan_of_kind(ret, f->size == 8 ? FIELD_PTR64_STR : FIELD_PTR32_STR, f);
+		return set_plan(ret, f->size == 8 ? FIELD_PTR64_STR : FIELD_PTR32_STR, f);
 	default:
 		return false;
 	}
@@ -178,13 +177,13 @@ static bool plan_bytes(struct field_plan *ret, struct shape s, const struct tep_
 {
 	switch (s.form) {
 	case FORM_FIXED:
-		return plan_of_kind(ret, FIELD_FIXED_BYTES, f);
+		return set_plan(ret, FIELD_FIXED_BYTES, f);
 	case FORM_TAIL:
-		return plan_of_kind(ret, FIELD_TAIL_BYTES, f);
+		return set_plan(ret, FIELD_TAIL_BYTES, f);
 	case FORM_LOC:
-		return plan_of_kind(ret, FIELD_LOC_BYTES, f);
+		return set_plan(ret, FIELD_LOC_BYTES, f);
 	case FORM_REL:
-		return plan_of_kind(ret, FIELD_REL_BYTES, f);
+		return set_plan(ret, FIELD_REL_BYTES, f);
 	default:
 		return false;
 	}
@@ -202,7 +201,7 @@ static bool plan_number(struct field_plan *ret, enum proto_type type, struct sha
 	/* Same value in 5 bytes instead of 10. */
 	if (kind == FIELD_S32 && type == PROTO_UINT32)
 		kind = FIELD_U32;
-	return plan_of_kind(ret, kind, f);
+	return set_plan(ret, kind, f);
 }
 
 /* ---- fields of the group ftrace ---- */
@@ -338,8 +337,8 @@ bool field_plan_typed(const struct tep_format_field *f, enum proto_type type,
 		if (s.form != FORM_FIXED || s.element != ELEMENT_LONG)
 			return false;
 		if (f->size == 8 * (int)f->arraylen)
-			return plan_of_kind(ret, FIELD_ULONG64_ARRAY, f);
-		return f->size == 4 * (int)f->arraylen && plan_of_kind(ret, FIELD_ULONG32_ARRAY, f);
+			return set_plan(ret, FIELD_ULONG64_ARRAY, f);
+		return f->size == 4 * (int)f->arraylen && set_plan(ret, FIELD_ULONG32_ARRAY, f);
 	}
 	return false;
 }
@@ -352,9 +351,9 @@ bool field_plan_generic(const struct tep_format_field *f, bool addresses_only,
 	if (field_plan_special(f, ret))
 		return true;
 	if (addresses_only && is_pointer(f) && is_address_size(f->size))
-		return plan_of_kind(ret, f->size == 8 ? FIELD_U64 : FIELD_U32, f);
+		return set_plan(ret, f->size == 8 ? FIELD_U64 : FIELD_U32, f);
 	if (s.form == FORM_NUMBER)
-		return plan_of_kind(ret, choose_number_kind(f), f);
+		return set_plan(ret, choose_number_kind(f), f);
 	if (s.form == FORM_LOCS)
 		return s.element == ELEMENT_CHAR && plan_strings(ret, f);
 	if (s.element == ELEMENT_CHAR || s.form == FORM_STRING_POINTER)

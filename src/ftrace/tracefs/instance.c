@@ -33,7 +33,8 @@
 #define MAX_SAME_SESSION 64 /* ftrace sources of one session */
 
 /* Writes the path of attempt n. Returns 0 or -ENAMETOOLONG. */
-static int instance_path(char *path, size_t size, const char *root, uint64_t session_id, unsigned n)
+static int format_instance_path(char *path, size_t size, const char *root, uint64_t session_id,
+				unsigned n)
 {
 	char suffix[16] = "";
 	int len;
@@ -164,7 +165,7 @@ int instance_make(struct instance *i, const char *root, uint64_t session_id, str
 
 	*i = (struct instance){.lock = -1};
 	for (unsigned n = 1; n <= MAX_SAME_SESSION; n++) {
-		r = instance_path(path, sizeof(path), root, session_id, n);
+		r = format_instance_path(path, sizeof(path), root, session_id, n);
 		if (r)
 			return err_set(e, r, "the path of %s is too long", root);
 		r = make_dir(path);

@@ -64,7 +64,7 @@ static void end_event_stream(struct observer *o)
 	PB__OBSERVABLE_EVENTS__DATA_SOURCE_INSTANCE_STATE__DATA_SOURCE_INSTANCE_STATE_##name
 
 /* Returns false for transitional states, which are not reported. */
-static bool reported_state_of(enum instance_state state, uint32_t *ret)
+static bool find_reported_state(enum instance_state state, uint32_t *ret)
 {
 	switch (state) {
 	case INSTANCE_CONFIGURED:
@@ -85,7 +85,7 @@ static void put_state_of_instance(void *ctx, const struct source_instance *i)
 	struct pb_enc *e = &o->pending.enc;
 	uint32_t state;
 
-	if (!reported_state_of(i->state, &state))
+	if (!find_reported_state(i->state, &state))
 		return;
 	pb_enc_open(e, PB_OBSERVABLE_EVENTS_INSTANCE_STATE_CHANGES);
 	pb_enc_str(e, PB_OBSERVABLE_EVENTS_DATA_SOURCE_INSTANCE_STATE_CHANGE_PRODUCER_NAME,

@@ -37,7 +37,7 @@ static void set_ipv6(struct remote_address *a, const struct in6_addr *ip)
 }
 
 /* Sets *ret to the address, without the port, of a connected socket's peer. Returns 0 or -errno. */
-static int remote_address_of_peer(int fd, struct remote_address *ret)
+static int read_address_of_peer(int fd, struct remote_address *ret)
 {
 	union {
 		struct sockaddr sa;
@@ -62,8 +62,8 @@ static int remote_address_of_peer(int fd, struct remote_address *ret)
 	return 0;
 }
 
-static void remote_address_text(const struct remote_address *a,
-				char ret_text[static REMOTE_ADDRESS_TEXT])
+static void format_remote_address(const struct remote_address *a,
+				  char ret_text[static REMOTE_ADDRESS_TEXT])
 {
 	if (a->family == AF_VSOCK)
 		snprintf(ret_text, REMOTE_ADDRESS_TEXT, VSOCK_PREFIX "%u", a->cid);
@@ -220,7 +220,7 @@ int ipc_peer_identify(int fd, const struct remote_allow *allow, struct ipc_peer 
 	int r = sock_peer(fd, &p.uid, &p.pid);
 
 	if (r == -EOPNOTSUPP) {
-		r = remote_address_of_peer(fd, &p.address);
+		r = read_address_of_peer(fd, &p.address);
 		if (r < 0)
 			return r;
 		set_remote(&p);
@@ -299,6 +299,6 @@ void ipc_peer_text(const struct ipc_peer *p, char ret_text[static IPC_PEER_TEXT]
 			 (unsigned)p->uid);
 		return;
 	}
-	remote_address_text(&p->address, address);
+	format_remote_address(&p->address, address);
 	snprintf(ret_text, IPC_PEER_TEXT, "%s", address);
 }

@@ -71,7 +71,7 @@ static atomic_int closed_socket = -1;
 /* ---- the child: its state ---- */
 
 /* Writes the directory of the path into buf. */
-static void dir_of_path(const char *path, char buf[static PATH_MAX])
+static void copy_dir_of_path(const char *path, char buf[static PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
 
@@ -89,7 +89,7 @@ static int restrict_to_dirs(const struct file_helper_options *o)
 	int r;
 
 	for (; n < o->n_remove; n++) {
-		dir_of_path(o->remove[n].path, paths[n]);
+		copy_dir_of_path(o->remove[n].path, paths[n]);
 		writable[n] = (struct landlock_path){paths[n], true};
 	}
 	if (o->output_dir)
