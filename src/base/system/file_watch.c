@@ -9,8 +9,8 @@
 #include "base/core/mem.h"
 
 /* Splits a path into its directory ("." for a bare name) and its last part. */
-static int file_watch_split(const char *path, char dir[static PATH_MAX],
-			    char name[static NAME_MAX + 1])
+static int file_watch_split_path(const char *path, char dir[static PATH_MAX],
+				 char name[static NAME_MAX + 1])
 {
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
@@ -30,7 +30,7 @@ int file_watch_open(struct file_watch *w, const char *path)
 {
 	_cleanup_(closep) int fd = -1;
 	char dir[PATH_MAX];
-	int r = file_watch_split(path, dir, w->name);
+	int r = file_watch_split_path(path, dir, w->name);
 
 	if (r < 0)
 		return r;

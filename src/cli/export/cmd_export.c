@@ -309,7 +309,8 @@ static int write_output(const struct export_options *o, const struct out_path *o
 	return export_write_text(o, t, to, e);
 }
 
-/* Prepares stacks: titles of processes as names. Fails if there would be none. */
+/* Prepares an export of stacks: processes get their whole titles as names. Fails if the trace has
+ * no such stacks. */
 static int prepare_folded_stacks(const struct export_options *o, sqlite3 *db, struct err_text *e)
 {
 	sqlite3_stmt *st;

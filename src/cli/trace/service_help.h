@@ -32,6 +32,6 @@ bool service_describe_problem(const char *address, int error, struct err_text *r
 int service_explain_no_sessions(const char *address, int error, struct err_text *e,
 				const char *what, ...) __attribute__((format(printf, 4, 5)));
 
-/* Sets e to finding and remedy of service_describe_problem(), else to the text of error. Returns
- * error. */
+/* Sets e to what service_describe_problem() found and advises, or else to the text of the error.
+ * Returns error. */
 int service_explain(const char *address, int error, struct err_text *e);

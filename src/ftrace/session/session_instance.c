@@ -171,9 +171,9 @@ static char *read_top_size(const char *root)
 }
 
 /*
- * Sets the size of the top level's rings that the kernel would have set. The rings are tiny until
- * their first use. Kernels before 6.7 count them as used once the size of any instance is set, and
- * keep them tiny. The next user of the top level would lose nearly everything.
+ * Gives the rings of the top level the size that they would have without our instance. They are
+ * tiny until their first use. Kernels before 6.7 count them as used once the size of any instance
+ * is set, and keep them tiny: the next user of the top level would lose nearly everything.
  */
 static void restore_top_size(const char *root, const char *before)
 {

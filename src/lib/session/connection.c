@@ -257,7 +257,7 @@ void session_finish_call(struct sonda_session *s, int error)
 	pthread_cond_broadcast(&s->changed);
 }
 
-static void on_call(struct io_task *t)
+static void run_posted_request(struct io_task *t)
 {
 	struct sonda_session *s = container_of(t, struct sonda_session, task);
 	int r = s->consumer ? s->request(s, s->args) : -EPIPE;
@@ -355,7 +355,7 @@ int session_post(struct sonda_session *s, session_request request, const struct 
 		return r;
 	s->request = request;
 	s->args = a;
-	s->task.fn = on_call;
+	s->task.fn = run_posted_request;
 	io_call(&library_loop, &s->task);
 	return 0;
 }

@@ -207,7 +207,7 @@ static int registry_charge(struct source_offer *o, size_t n, struct err_text *e)
 	return quota_charge(o->account, QUOTA_DESCRIPTOR_BYTES, n, e);
 }
 
-static struct registered_source *find_id(const struct source_offer *o, uint64_t id)
+static struct registered_source *find_source_by_id(const struct source_offer *o, uint64_t id)
 {
 	struct registered_source *r;
 
@@ -226,7 +226,7 @@ int registry_add(struct registry *reg, struct source_offer *o, bool trusted,
 
 	if (error < 0)
 		return error;
-	if (r->id && find_id(o, r->id))
+	if (r->id && find_source_by_id(o, r->id))
 		return err_set(e, -EEXIST, "a data source with id %llu is already registered",
 			       (unsigned long long)r->id);
 	if (o->n >= MAX_SOURCES_PER_PRODUCER) {
@@ -271,7 +271,7 @@ int registry_update(struct registry *reg, struct source_offer *o, bool trusted,
 
 	if (error < 0)
 		return error;
-	old = r->id ? find_id(o, r->id) : NULL;
+	old = r->id ? find_source_by_id(o, r->id) : NULL;
 	if (!old || strcmp(old->name, r->name))
 		return err_set(e, -ENOENT, "no data source with this id and name is registered");
 	error = registry_charge(o, r->cost, e);
