@@ -55,4 +55,25 @@ rows "perf_sample has those of linux.perf, also without a call stack" $'1700,11,
 rows "perf_session has those of linux.perf" "1" "select count(*) from perf_session"
 rows "unknown iids are errors" $'interned_data_tokenizer_errors,3\nstackprofile_invalid_callstack_id,1' \
   "select name, value from stats where value != 0"
+
+# timebase_count is the value since the start: a sum of it would weigh late samples more.
+protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/counts" <<'TRACE' || exit 1
+packet { trusted_packet_sequence_id: 4 sequence_flags: 1 timestamp: 1700
+  trace_packet_defaults { perf_sample_defaults { timebase { frequency: 99 counter: SW_CPU_CLOCK } } }
+  interned_data { function_names { iid: 1 str: "early" } function_names { iid: 2 str: "late" }
+    mapping_paths { iid: 1 str: "usr/bin/app" } mappings { iid: 1 path_string_ids: 1 }
+    frames { iid: 1 function_name_id: 1 mapping_id: 1 rel_pc: 64 } frames { iid: 2 function_name_id: 2 mapping_id: 1 rel_pc: 96 }
+    callstacks { iid: 1 frame_ids: 1 } callstacks { iid: 2 frame_ids: 2 } }
+  perf_sample { cpu: 1 pid: 10 tid: 11 cpu_mode: MODE_USER timebase_count: 100 callstack_iid: 1 } }
+packet { trusted_packet_sequence_id: 4 sequence_flags: 2 timestamp: 1800
+  perf_sample { cpu: 1 pid: 10 tid: 11 cpu_mode: MODE_USER timebase_count: 200 callstack_iid: 1 } }
+packet { trusted_packet_sequence_id: 4 sequence_flags: 2 timestamp: 1900
+  perf_sample { cpu: 1 pid: 10 tid: 11 cpu_mode: MODE_USER timebase_count: 300 callstack_iid: 2 } }
+TRACE
+"$SONDA" report functions --csv "$TMP/counts" 2>"$TMP/err" | cut -d, -f1,3,5 | tr -d '\r"' >"$TMP/got"
+grep -qx '2,2,early' "$TMP/got" && grep -qx '1,1,late' "$TMP/got"
+verdict "report functions counts samples" $? "$TMP/got" "$TMP/err"
+"$SONDA" export --folded stacks "$TMP/counts" -o - >"$TMP/got" 2>"$TMP/err"
+grep -q 'early 2$' "$TMP/got" && grep -q 'late 1$' "$TMP/got"
+verdict "so do folded stacks" $? "$TMP/got" "$TMP/err"
 exit $BAD
