@@ -72,6 +72,9 @@ verdict "q ends it; the terminal is as before" $?
 run "$report loss t.pf"
 ended && terminal_shows '^Losses and errors'
 verdict "a short report is printed and waits for nobody" $?
+run "PATH= $report loss t.pf"
+ended && terminal_shows '^Losses and errors' && ! terminal_shows 'not found'
+verdict "without less it is printed, too" $?
 run "$report --no-pager t.pf"
 ended
 verdict "--no-pager" $?

@@ -14,6 +14,9 @@
 
 #define NOT_FOUND 127 /* exit code of sh if there is no such command */
 
+/* A system without less prints the text, and sh does not complain. */
+static const char default_pager[] = "command -v less >/dev/null || exit 127; exec less";
+
 /* Signals that are for the pager only while it runs. */
 static const int pager_signals[] = {SIGINT, SIGQUIT, SIGPIPE};
 
@@ -48,7 +51,7 @@ void pager_show(const char *text, size_t len)
 {
 	static const struct sigaction ignore = {.sa_handler = SIG_IGN};
 	struct sigaction old[ARRAY_SIZE(pager_signals)];
-	const char *command = getenv("SONDA_PAGER") ?: getenv("PAGER") ?: "less";
+	const char *command = getenv("SONDA_PAGER") ?: getenv("PAGER") ?: default_pager;
 	int ends[2], status = 0;
 	pid_t pid;
 
