@@ -3,6 +3,7 @@
  * Messages that a trace describes (ExtensionDescriptor): fields of TrackEvent that programs added.
  * A field's name and type are found by the name of its message and its number.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -223,7 +224,9 @@ static void add_zipped_descriptor_set(struct import *im, const struct pb_field *
 		strbuf_add(&b, step, sizeof(step) - z.avail_out);
 	}
 	inflateEnd(&z);
-	if (status == Z_STREAM_END && !b.failed)
+	if (b.failed)
+		im->store->budget.error = -ENOMEM;
+	else if (status == Z_STREAM_END)
 		add_descriptor_set(im, (const uint8_t *)b.s, b.len);
 	else
 		im->undecodable++;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets stats from TraceStats and FtraceStats. The rows of the tables map fields to stats. */
+#include <errno.h>
 #include <string.h>
 
 #include "analyze/import/import_steps.h"
@@ -317,7 +318,9 @@ static void add_setup_errors(struct import *im, struct machine *m, const struct 
 			stats_add(im->store, STAT_FTRACE_SETUP_ERRORS, STAT_NO_INDEX, 1);
 		}
 	}
-	if (text.len)
+	if (text.failed)
+		im->store->budget.error = -ENOMEM;
+	else if (text.len)
 		metadata_set_string(im, SCOPE_BOTH, m, "ftrace_setup_errors", true, text.s,
 				    text.len);
 	strbuf_deinit(&text);
