@@ -50,8 +50,7 @@ names command >got
 [ "$(cat got)" = "inside " ]
 verdict "  has the waits of the command and its children only" $? got
 
-(sleep 0.4; : >go) &
-record pid -t 0.8s waits -p $parent
+record pid waits -p $parent -- sh -c ': >go; sleep 0.8'
 names pid >got
 [ "$(cat got)" = "of_child " ]
 verdict "  has the waits of a child that began later" $? got
