@@ -188,12 +188,12 @@ static void exporter_on_alert(void *ctx, enum alert_result result)
 
 static void exporter_on_snapshot(void *ctx, const char *result)
 {
+	uint64_t now_ms = clock_ns(CLOCK_REALTIME) / NS_PER_MS;
 	struct exporter *x = ctx;
 
 	metrics_increase_counter(x->table, METRIC_SNAPSHOTS, NULL, result, 1);
 	if (!strcmp(result, "saved"))
-		set_gauge(x, METRIC_SNAPSHOT_TIME, NULL,
-			  (double)(clock_ns(CLOCK_REALTIME) / NS_PER_MS) / 1000);
+		set_gauge(x, METRIC_SNAPSHOT_TIME, NULL, (double)now_ms / 1000);
 }
 
 static int exporter_begin_alerts(struct exporter *x, struct err_text *e)

@@ -58,7 +58,7 @@ static int find_request_user(struct evhttp_request *req, uid_t *ret_uid)
 
 static bool is_user_allowed(struct trace_server *s, struct evhttp_request *req)
 {
-	uid_t uid;
+	uid_t uid = (uid_t)-1;
 	int r = find_request_user(req, &uid);
 
 	for (size_t i = 0; r == 0 && i < s->config.n_users; i++)
