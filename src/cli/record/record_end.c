@@ -448,7 +448,9 @@ static int end_written_recording(struct record_command *c, int error)
 	if (c->passes_file)
 		fd = trace_file_fd(c->file);
 	else if (c->is_local && !c->config->rotate)
-		fd = own = open(c->config->output_path, O_RDONLY | O_CLOEXEC);
+		own = open(c->config->output_path, O_RDONLY | O_CLOEXEC);
+	if (own >= 0)
+		fd = own;
 	if (c->is_local && c->config->rotate)
 		r = trace_readback_scan_files(c->config, &c->result.scan, &c->written,
 					      c->first_file);

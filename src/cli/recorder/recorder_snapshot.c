@@ -205,7 +205,7 @@ static void save_clone(struct snapshot_sources *s, struct recorder_snapshot *ret
 			     strerror(-fd))
 		   : clone_into(&state, fd, &ret->not_live);
 	if (r == 0)
-		r = part_map_fd(fd, &s->clone);
+		part_map_fd(fd, &s->clone);
 	find_cloned_parts(s);
 }
 
