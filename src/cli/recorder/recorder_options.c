@@ -19,7 +19,11 @@
 #define PART_MIN_MS 10000u
 #define PART_MAX_MS 60000u
 #define PART_MIN_BYTES 65536 /* of TraceConfig.rotate */
-#define PARTS_MAX 10000 /* likewise */
+#define PARTS_MAX 10000ull /* likewise */
+/* A busy minute may fill this many parts before it costs the ring a part of another minute. The
+ * parts are not cut smaller than the minimum for that. */
+#define BUSY_PARTS 4
+#define BUSY_PART_MIN_BYTES (512ull << 10)
 #define RECORDER_MIN_KERNEL_BYTES (4ull << 20)
 
 const char recorder_usage[] =
@@ -157,6 +161,12 @@ static void recorder_set_sizes(struct recorder_options *o)
 		o->max_bytes = RECORDER_DEFAULT_BYTES;
 	}
 }
+/* Returns the number of parts that cover the requested age if all end by time. */
+static uint32_t parts_by_time(const struct recorder_options *o)
+{
+	return (o->keep_ms + o->part_ms - 1) / o->part_ms + 1;
+}
+
 
 static int recorder_check_options(struct recorder_options *o, struct err_text *e)
 {
@@ -198,12 +208,11 @@ static int recorder_check_options(struct recorder_options *o, struct err_text *e
 		o->part_ms = MIN(MAX(o->keep_ms / 60, PART_MIN_MS), PART_MAX_MS);
 	if (o->part_ms < 1000 || o->part_ms > o->keep_ms / 4)
 		return err_set(e, -EINVAL, "--part: the range is 1 s to a quarter of --keep");
-	if (recorder_options_parts(o) > PARTS_MAX ||
-	    recorder_options_part_bytes(o) < PART_MIN_BYTES)
+	if (parts_by_time(o) > PARTS_MAX || recorder_options_part_bytes(o) < PART_MIN_BYTES)
 		return err_set(
 			e, -EINVAL,
 			"%u parts are too many for --size; use a longer --part or a shorter --keep",
-			recorder_options_parts(o));
+			parts_by_time(o));
 	return 0;
 }
 
@@ -309,12 +318,15 @@ const char *recorder_options_default_word(const struct recorder_options *o)
 	return o->in_kernel ? RECORDER_DEFAULT_KERNEL_WORD : RECORDER_DEFAULT_WORD;
 }
 
-uint32_t recorder_options_parts(const struct recorder_options *o)
-{
-	return (o->keep_ms + o->part_ms - 1) / o->part_ms + 1;
-}
-
 uint64_t recorder_options_part_bytes(const struct recorder_options *o)
 {
-	return o->max_bytes / (recorder_options_parts(o) + 2);
+	uint64_t parts = parts_by_time(o);
+
+	return MAX(o->max_bytes / (BUSY_PARTS * parts + 2),
+		   MIN(BUSY_PART_MIN_BYTES, o->max_bytes / (parts + 2)));
+}
+
+uint32_t recorder_options_parts(const struct recorder_options *o)
+{
+	return (uint32_t)MIN(o->max_bytes / recorder_options_part_bytes(o) - 2, PARTS_MAX);
 }

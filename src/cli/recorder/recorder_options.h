@@ -62,8 +62,9 @@ void recorder_options_deinit(struct recorder_options *o);
 /* Returns the word that is recorded if there are none. */
 const char *recorder_options_default_word(const struct recorder_options *o);
 /* Return the maximum number of parts of the ring, and the maximum bytes of each. A ring of this
- * many parts covers at least the requested age if its parts end by time, and has at most the
- * requested size if they end by bytes. */
+ * many parts has at most the requested size. It covers the requested age if its data needs at most
+ * 70 % of that size, even if most arrive in a few minutes. A ring of less than 120 MiB has fewer
+ * parts, and covers less if the data arrive unevenly. */
 uint32_t recorder_options_parts(const struct recorder_options *o);
 uint64_t recorder_options_part_bytes(const struct recorder_options *o);
 

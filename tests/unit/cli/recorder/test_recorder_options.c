@@ -41,8 +41,33 @@ TEST(options_and_words)
 	assert_string_equal(o.dir, "/ring");
 	assert_int_equal(o.n_words, 2);
 	assert_string_equal(o.words[1], "net");
+	assert_int_equal(recorder_options_parts(&o), 244);
+	assert_true(recorder_options_part_bytes(&o) * 246 <= o.max_bytes);
+}
+
+/* Counts the parts of an hour with this many bytes in its first minutes, evenly in each. */
+static uint64_t parts_of_hour(uint64_t bytes, unsigned busy_minutes)
+{
+	uint64_t part = recorder_options_part_bytes(&o);
+	uint64_t in_minute = bytes / busy_minutes;
+
+	return 60 - busy_minutes + busy_minutes * ((in_minute + part - 1) / part);
+}
+
+TEST(uneven_minutes_do_not_shorten_the_ring)
+{
+	static const char *const sizes[] = {"200mb", "2gb", "64gb"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		assert_int_equal(PARSE(A("run"), A("--size"), (char *)sizes[i]), 0);
+		for (unsigned busy = 1; busy <= 60; busy++)
+			assert_in_range(parts_of_hour(o.max_bytes / 10 * 7, busy), 1,
+					recorder_options_parts(&o));
+		assert_true((recorder_options_parts(&o) + 1) * recorder_options_part_bytes(&o) <=
+			    o.max_bytes);
+	}
+	assert_int_equal(PARSE(A("run"), A("--size"), A("16mb")), 0);
 	assert_int_equal(recorder_options_parts(&o), 61);
-	assert_true(recorder_options_part_bytes(&o) * 62 < o.max_bytes);
 }
 
 TEST(mistakes_are_named)
@@ -141,7 +166,7 @@ TEST(parts_name_every_process)
 	assert_int_equal(c->duration_ms, 0);
 	assert_int_equal(c->rotate->period_ms, 60000);
 	assert_int_equal(c->rotate->max_file_size_bytes, recorder_options_part_bytes(&o));
-	assert_int_equal(c->rotate->keep, 61);
+	assert_int_equal(c->rotate->keep, recorder_options_parts(&o));
 	assert_int_equal(c->max_file_size_bytes, 0);
 	assert_string_equal(c->unique_session_name, RECORDER_SESSION_NAME);
 	for (size_t i = 0; i < c->n_data_sources; i++) {
