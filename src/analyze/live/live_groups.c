@@ -85,7 +85,7 @@ static void add_growth_to_group(struct live *l, struct live_entry *p, enum live_
 			continue;
 		g->source[i] = p->source[i];
 		live_add_growth(&g->g.values[i], v->total - *grouped, v->at,
-				l->before[p->source[i]]);
+				live_growth_began(l, p->source[i], v->at));
 		*grouped = v->total;
 	}
 }

@@ -134,7 +134,9 @@ void live_set_poll_time(struct live *l, enum live_source source, uint64_t at);
 
 /* Adds to a total. at: time of the value; since: when the first growth of v began. */
 void live_add_growth(struct live_value *v, uint64_t more, uint64_t at, uint64_t since);
-/* Computes the rate since the last screen. before: the source's last poll before that screen. */
+/* Returns when the growth of a value that the source read at `at` began. */
+uint64_t live_growth_began(const struct live *l, enum live_source source, uint64_t at);
+/* Computes the rate since the last screen. before: when the growth began, at the earliest. */
 void live_compute_rate(struct live_value *v, uint64_t before);
 
 /* Computes the rates of values. source: where each comes from. */

@@ -219,6 +219,7 @@ static void set_process_value(struct live *l, struct live_track *t, uint64_t v, 
 {
 	struct live_entry *p = live_find_or_add_process(l, t->pid);
 	struct live_value *value;
+	uint64_t since;
 
 	if (!p)
 		return;
@@ -227,10 +228,11 @@ static void set_process_value(struct live *l, struct live_track *t, uint64_t v, 
 	p->source[t->metric] = t->source;
 	l->counts_calls |= t->metric == LIVE_SYSCALLS;
 	live_set_poll_time(l, t->source, at);
+	since = live_growth_began(l, t->source, at);
 	if (t->has_last)
-		live_add_growth(value, v >= t->last ? v - t->last : v, at, l->before[t->source]);
+		live_add_growth(value, v >= t->last ? v - t->last : v, at, since);
 	else if (process_began_in_session(l, t, p))
-		live_add_growth(value, v, at, l->before[t->source]);
+		live_add_growth(value, v, at, since);
 	else
 		live_add_growth(value, 0, at, at);
 }

@@ -49,6 +49,19 @@ void live_compute_rate(struct live_value *v, uint64_t before)
 	v->base_at = v->at;
 }
 
+/*
+ * Returns when a value that was read at `at` began to grow: at the source's last poll before the
+ * screen. A poll reads one process after the other, and a screen may fall between two of them: then
+ * that poll has not read this value, and it grew since the poll before.
+ */
+uint64_t live_growth_began(const struct live *l, enum live_source source, uint64_t at)
+{
+	uint64_t before = l->before[source];
+	bool is_same_poll = at > before && at - before < l->setup.period_ns / 2;
+
+	return is_same_poll ? before - MIN(before, l->setup.period_ns) : before;
+}
+
 /* The rate is 0 for a counter that its source does not write any more. */
 void live_compute_rates(const struct live *l, struct live_value values[static LIVE_METRICS],
 			const enum live_source source[static LIVE_METRICS])
@@ -62,6 +75,6 @@ void live_compute_rates(const struct live *l, struct live_value values[static LI
 		else if (v->has_rate && v->at <= v->base_at &&
 			 v->at + l->setup.period_ns / LIVE_STALE_DIVISOR < l->at[source[i]])
 			v->rate = 0;
-		live_compute_rate(v, l->before[source[i]]);
+		live_compute_rate(v, live_growth_began(l, source[i], v->at));
 	}
 }

@@ -180,6 +180,24 @@ LIVE_TEST(what_a_new_process_did_before_its_first_poll_is_growth)
 	check_rate(LIVE_READ, 5000, 5000);
 }
 
+/* A poll reads one process after the other: this screen has the first of them only. */
+LIVE_TEST(a_screen_within_a_poll_does_not_raise_the_next)
+{
+	poll_first("io.read_bytes");
+	name_process("new", AFTER(1) / 2 + BEGAN / 2);
+	describe_process();
+	value(AFTER(2), GROUP, 1);
+	live_end_period(live);
+	value(AFTER(2) + 1000, READ, 5000);
+	live_end_period(live);
+	check_rate(LIVE_READ, 5000 * 1e9 / (1e9 + 1000), 5000);
+	value(AFTER(3), GROUP, 2);
+	live_end_period(live);
+	value(AFTER(3) + 1000, READ, 9000);
+	live_end_period(live);
+	check_rate(LIVE_READ, 4000, 9000);
+}
+
 LIVE_TEST(another_process_with_the_same_pid_starts_anew)
 {
 	name_process("first", AFTER(0));
