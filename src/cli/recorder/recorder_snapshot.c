@@ -204,8 +204,8 @@ static void save_clone(struct snapshot_sources *s, struct recorder_snapshot *ret
 	r = fd < 0 ? err_set(&ret->not_live, fd, "cannot write to %.300s: %s", s->dir,
 			     strerror(-fd))
 		   : clone_into(&state, fd, &ret->not_live);
-	if (r == 0)
-		part_map_fd(fd, &s->clone);
+	if (r == 0 && (r = part_map_fd(fd, &s->clone)) < 0)
+		err_set(&ret->not_live, r, "cannot read the newest data: %s", strerror(-r));
 	find_cloned_parts(s);
 }
 

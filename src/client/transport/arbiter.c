@@ -203,9 +203,11 @@ void arbiter_after_fork_in_child(struct arbiter *a)
 {
 	pthread_mutex_init(&a->lock, NULL);
 	discard_commits(a);
-	if (a->smb.base)
-		(void)mmap(a->smb.base, a->mapped, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	/* Writers of the child may hold pointers into the parent's chunks. If the kernel has no
+	 * memory to put in their place, the child ends: it must not write into the parent's. */
+	if (a->smb.base && mmap(a->smb.base, a->mapped, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		abort();
 }
 
 void arbiter_set_target_buffer(struct arbiter *a, uint16_t target_buffer)
