@@ -37,7 +37,7 @@ verdict "a filter that would be skipped: nothing is recorded, nothing runs" $? "
 
 record 3 --strict sched_switch --trigger stacktrace --subbuf 16k -- sleep 0.5 &&
   said 'missing +event_triggers \(--trigger\) needs sonda-probes; it is ignored by perfetto.traced_probes' &&
-  said 'subbuf_size_kb \(--subbuf\) needs sonda-probes' && said "command +'sleep' exited with code 0"
+  said 'subbuf_size_kb \(--subbuf\) needs sonda-probes' && said "ended +'sleep' exited with code 0"
 verdict "what is only less is reported, and the rest records" $? "$TMP/log"
 
 record 3 --strict raw_syscalls:sys_enter -- sh -c 'echo $$; sleep 0.3' &&

@@ -50,7 +50,7 @@ verdict "shorthand: exit code 0" $? "$TMP/log"
 end_load
 [ "$(trace_errors "$TMP/trace")" = '[]' ]
 verdict "shorthand: trace_processor has no complaint" $? "$TMP/tpq.err"
-said '^Recorded [0-9]+\.[0-9]+ s( \(asked for [0-9.]+ s\))? on [0-9]+ CPUs?: [0-9,]+ events, [0-9,]+ processes, ' &&
+said '^Recorded [0-9]+\.[0-9]+ s( \([^)]*\))? on [0-9]+ CPUs?: [0-9,]+ events, [0-9,]+ processes, ' &&
   said '^  events   sched [1-9][0-9,]+(, task [1-9][0-9,]*)?$'
 verdict "shorthand: the summary counts" $? "$TMP/log"
 # Compact events: one timestamp each.

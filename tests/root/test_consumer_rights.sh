@@ -69,7 +69,8 @@ mkdir "$theirs" && trap 'rmdir "$theirs" 2>/dev/null; [ "$BASHPID" != $$ ] || le
 echo 1 >"$theirs/options/overwrite"
 echo local >"$theirs/trace_clock"
 echo "a record of theirs" >"$theirs/trace_marker"
-state_of_theirs() { (cd "$theirs" && cat trace tracing_on trace_clock buffer_size_kb && cat events/sched/sched_process_exit/enable); }
+# Without the name of the process, which the kernel knows or not by what other tracers do.
+state_of_theirs() { (cd "$theirs" && sed 's/^ *[^#]*-\([0-9]* \)/\1/' trace && cat tracing_on trace_clock buffer_size_kb && cat events/sched/sched_process_exit/enable); }
 state_of_theirs >"$TMP/before"
 as_they_were() { # WHAT
   state_of_theirs >"$TMP/after"

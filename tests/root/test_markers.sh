@@ -57,7 +57,7 @@ echo 0 >$TRACEFS/tracing_on
 copies=$(cat $TRACEFS/options/copy_trace_marker)
 "$BIN/sonda" record -o "$TMP/off" ftrace/print -- \
   sh -c "for i in 1 2 3 4 5; do echo \"marker of test_markers\" >$TRACEFS/trace_marker || exit 1; done" >"$TMP/log" 2>&1
-[ $? = 0 ] && grep -q 'ftrace 5$' "$TMP/log" && grep -q "exit code 0" "$TMP/log"
+[ $? = 0 ] && grep -q 'ftrace 5$' "$TMP/log" && grep -q "exited with code 0" "$TMP/log"
 verdict "who writes markers does not fail while the top level does not record" $? "$TMP/log"
 [ "$(cat $TRACEFS/options/copy_trace_marker)" = "$copies" ]
 verdict "the settings of the top level are as before" $?

@@ -168,7 +168,7 @@ pids_in_trace() { awk '{ for (i = 2; i < NF; i++) if ($i == "pid") print $(i + 1
 record 0 --strict raw_syscalls:sys_enter -- "$helpers/do_calls" getppid=20 fork=2 thread=1
 sed 's/.* //' "$TMP/out" | sort -u >"$TMP/expected"
 same "$TMP/expected" <(pids_in_trace) && [ "$(count " 1=$GETPPID ")" = 41 ] &&
-  said "command +'.*do_calls' exited with code 0"
+  said "ended +'.*do_calls' exited with code 0"
 check "a command: it and its children, and nobody else" $?
 
 record 0 -a raw_syscalls:sys_enter -- sh -c 'sleep 0.2 & wait'
@@ -301,7 +301,7 @@ record 1 sched -- /nonexistent/program && said "^sonda: cannot run '/nonexistent
   [ ! -e "$TMP/trace" ]
 check "a command that does not exist" $?
 
-record 0 sched -- sh -c 'kill -SEGV $$' && said "command +'sh' was killed by signal 11 \(Segmentation fault\)"
+record 0 sched -- sh -c 'kill -SEGV $$' && said "ended +'sh' was killed by signal 11 \(Segmentation fault\)"
 check "a command that is killed" $?
 
 record 0 sched -- sh -c 'sleep 100 >/dev/null 2>&1 & echo $!' && said "'sh' exited with code 0" &&

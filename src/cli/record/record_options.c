@@ -16,9 +16,7 @@
 
 const char record_usage[] =
 	"usage: sonda record [OPTION]... {-c FILE | WORD}... [-- COMMAND [ARG]...]\n"
-	"Records until COMMAND exits, the duration elapses, or Ctrl-C. A second Ctrl-C discards "
-	"the\n"
-	"recording.\n"
+	"Records until COMMAND exits, the time elapses, or Ctrl-C. A second Ctrl-C discards it.\n"
 	"\n"
 	"What to record (the order matters):\n"
 	"  -e, --event WORD       the same as WORD, which is one of the following\n"
@@ -34,8 +32,7 @@ const char record_usage[] =
 	"      --uprobe, --uretprobe, --uprobe-span PROGRAM:FUNC  likewise: 'libc:open(str path)'\n"
 	"      --usdt PROGRAM:PROVIDER:NAME  a static probe: 'postgres:query__start(str sql)'\n"
 	"      --function-graph[=FUNC]   kernel function calls, or only those made by FUNC\n"
-	"      --function-filter FUNC    only these functions\n"
-	"      --function-depth N        only N levels of calls\n"
+	"      --function-filter FUNC, --function-depth N  only these functions; only N levels\n"
 	"  -g, --cpu-stacks[=HZ]  call stacks of each CPU, HZ (99) times a second; also -F HZ\n"
 	"      --waits WHICH      which waits: "
 	"min=10ms,state=D,program=NAME,rate=N,stacks=N,kernel\n"
