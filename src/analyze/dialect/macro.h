@@ -50,8 +50,8 @@ struct macro_text {
 	bool has_row_number; /* _auto_id was replaced */
 };
 
-/* True if a statement has a macro, _auto_id, or a character that SQLite does not take for a
- * space. */
+/* True if a statement calls a macro, or contains _auto_id or a non-breaking space (U+00A0), which
+ * SQLite does not treat as white space. */
 bool macro_needs_expansion(struct sql_reader r);
 /* Returns 0 with *ret, which the caller deinits; or -EINVAL or -ENOMEM, sets e, and *ret_at to the
  * place of the mistake in the text. The text must be valid as long as *ret. */

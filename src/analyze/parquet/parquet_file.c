@@ -571,7 +571,7 @@ static void put_schema(struct parquet_file *f, struct thrift *t)
 	}
 }
 
-static void put_chunk(const struct parquet_column *c, const struct chunk *k, uint32_t rows,
+static void put_chunk_metadata(const struct parquet_column *c, const struct chunk *k, uint32_t rows,
 		      struct thrift *t)
 {
 	thrift_begin_struct(t, 0);
@@ -620,7 +620,7 @@ static void put_row_group(struct parquet_file *f, const struct row_group *g, str
 	thrift_begin_struct(t, 0);
 	thrift_begin_list(t, 1, THRIFT_STRUCT, f->n_columns);
 	for (size_t i = 0; i < f->n_columns; i++)
-		put_chunk(&f->columns[i], &g->chunks[i], g->rows, t);
+		put_chunk_metadata(&f->columns[i], &g->chunks[i], g->rows, t);
 	thrift_i64(t, 2, (int64_t)plain);
 	thrift_i64(t, 3, g->rows);
 	thrift_i64(t, 6, (int64_t)bytes);

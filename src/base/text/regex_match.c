@@ -168,7 +168,7 @@ static void regex_match_start(struct run *r, size_t at)
 	regex_match_add_thread(r, &r->re->now, 0, at);
 }
 
-static void regex_match_advance(struct regex *re)
+static void regex_match_swap_lists(struct regex *re)
 {
 	struct regex_threads old = re->now;
 
@@ -209,7 +209,7 @@ static int regex_match_run(struct run *r, enum regex_mode mode, size_t from, uin
 		if (*budget <= r->steps)
 			return -E2BIG;
 		matched |= regex_match_step(r, at, mode == REGEX_WHOLE, found);
-		regex_match_advance(re);
+		regex_match_swap_lists(re);
 	}
 	return matched;
 }

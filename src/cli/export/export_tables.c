@@ -120,7 +120,7 @@ struct copy {
 	struct err_text *e;
 };
 
-static int export_tables_run(struct copy *c, sqlite3 *db, const char *sql)
+static int run_export_statement(struct copy *c, sqlite3 *db, const char *sql)
 {
 	int r = sqlite3_exec(db, sql, NULL, NULL, NULL);
 
@@ -135,7 +135,7 @@ static int run_statement_with_names(struct copy *c, const char *format, const ch
 				    const char *column)
 {
 	char *sql = sqlite3_mprintf(format, name, column ? column : name, name, column);
-	int r = sql ? export_tables_run(c, c->db, sql) : err_set(c->e, -ENOMEM, "out of memory");
+	int r = sql ? run_export_statement(c, c->db, sql) : err_set(c->e, -ENOMEM, "out of memory");
 
 	sqlite3_free(sql);
 	return r;
@@ -183,7 +183,7 @@ static int copy_view(void *ctx, const char *name, const char *sql)
 	struct copy *c = ctx;
 	sqlite3_stmt *st = NULL;
 	char query[160];
-	int r = export_tables_run(c, c->file, sql);
+	int r = run_export_statement(c, c->file, sql);
 
 	if (r < 0)
 		return r;
@@ -198,7 +198,7 @@ static int copy_view(void *ctx, const char *name, const char *sql)
 		return err_set(c->e, -ENOMEM, "out of memory");
 	snprintf(c->tables[c->n_tables++], sizeof(*c->tables), "%.64s", name);
 	snprintf(query, sizeof(query), "drop view \"%.64s\"", name);
-	return export_tables_run(c, c->file, query);
+	return run_export_statement(c, c->file, query);
 }
 
 /* Returns the path unchanged as the full path. By default SQLite resolves symbolic links and opens
@@ -232,22 +232,22 @@ int export_sqlite(const struct trace_tables *t, const struct out_path *out, stru
 		return err_set(e, -ENOMEM, "out of memory");
 	out_path_get_proc_path(out, path);
 	snprintf(attach, sizeof(attach), "attach 'file:%s?vfs=" VFS_NAME "' as out", path);
-	r = export_tables_run(&c, db, attach);
+	r = run_export_statement(&c, db, attach);
 	if (r == 0)
-		r = export_tables_run(
+		r = run_export_statement(
 			&c, db,
 			"pragma out.journal_mode = off; pragma out.synchronous = off; "
 			"pragma out.locking_mode = normal");
 	if (r == 0)
-		r = export_tables_run(&c, db, "begin");
+		r = run_export_statement(&c, db, "begin");
 	if (r == 0)
 		r = export_for_each_table(db, 't', copy_table, &c, e);
 	if (r == 0)
-		r = export_tables_run(&c, db, "commit");
+		r = run_export_statement(&c, db, "commit");
 	if (r == 0 && sqlite3_open_v2(path, &c.file, SQLITE_OPEN_READWRITE, VFS_NAME) != SQLITE_OK)
 		r = err_set(e, -EIO, "cannot write %s: %s", out->path, sqlite3_errmsg(c.file));
 	if (r == 0)
-		r = export_tables_run(&c, c.file,
+		r = run_export_statement(&c, c.file,
 				      "pragma journal_mode = off; pragma synchronous = off");
 	if (r == 0)
 		r = export_for_each_table(db, 'v', copy_view, &c, e);

@@ -78,8 +78,9 @@ static int mcp_handle_option(void *ctx, int option, struct err_text *e)
 	}
 }
 
-/* Answers the whole lines of the input, and keeps the rest. skip: the rest of a line that was too
- * long is dropped. Returns 0, or -errno of writing. */
+/* Answers each complete line of the input, and keeps an incomplete last one. *skip: an overlong
+ * line is being discarded up to its end. Returns 0, -ENOMEM, or -errno if an answer cannot be
+ * written. */
 static int answer_input_lines(struct mcp_server *s, struct strbuf *in, bool *skip)
 {
 	struct strbuf answer = {0};

@@ -144,9 +144,9 @@ static const struct {
 };
 
 /*
- * Finds out why this machine did not record what the recording lacks, in the wording of sonda
- * doctor. The sentences are about the service that has recorded: our own, or the one on the socket.
- * Returns false if there is no reason from *i on; *i is after the reason.
+ * Finds the next reason why data is missing from the recording, in the words of sonda doctor. It
+ * is about the service that recorded: our own, or the one on the socket. *i: where in obstacles[]
+ * the search begins; set to the index after the reason. Returns false if there are no more reasons.
  */
 static bool find_obstacle(const struct record_command *c, const struct record_facts *f, size_t *i,
 			  struct err_text *why)

@@ -220,7 +220,7 @@ static bool failure_is_about(const char *failed, const char *what)
 	       !str_starts(failed, " (limited by ");
 }
 
-static size_t count_failed(const struct ftrace_scan *s, const char *what)
+static size_t count_setup_errors_of(const struct ftrace_scan *s, const char *what)
 {
 	size_t n = 0;
 
@@ -231,7 +231,7 @@ static size_t count_failed(const struct ftrace_scan *s, const char *what)
 
 static bool event_has_failed(const struct ftrace_scan *s, const char *what)
 {
-	return count_failed(s, what);
+	return count_setup_errors_of(s, what);
 }
 
 /* Returns true if the kernel's list of events is known, and each event of the pattern was
@@ -278,7 +278,7 @@ static bool probes_have_failed(const struct ftrace_scan *s, const char *option, 
 	for (size_t i = 0; i < s->failed.n; i++)
 		if (str_starts(s->failed.names[i], lacking))
 			return true;
-	return count_failed(s, option) + n_events >= n;
+	return count_setup_errors_of(s, option) + n_events >= n;
 }
 
 /* Returns true if every event, probe, system call and tracer was rejected. */
