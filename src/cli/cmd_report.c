@@ -800,10 +800,9 @@ static int set_window(struct output *p, struct err_text *e)
 	p->from = o->from >= 0 ? time_after_start(s, o->from) : s->start_ts;
 	p->to = o->to >= 0 ? time_after_start(s, o->to) : s->end_ts;
 	if (p->from >= p->to)
-		return err_set(
-			e, -EINVAL,
-			"the trace has no data between --from and --to; its length is %.3f s",
-			(double)(s->end_ts - s->start_ts) / 1e9);
+		return err_set(e, -EINVAL,
+			       "the trace has no data between --from and --to; it is %.3f s long",
+			       (double)(s->end_ts - s->start_ts) / 1e9);
 	return 0;
 }
 

@@ -293,7 +293,7 @@ int cmd_sessions(int argc, char **argv)
 	return sessions_print(
 		argc, argv, true,
 		"usage: sonda sessions [--socket ADDRESS] [--json | --raw]\n\n"
-		"Lists this user's tracing sessions; root sees those of all users.\n\n"
+		"Lists this user's tracing sessions; root sees all users' sessions.\n\n"
 		"  --socket ADDRESS   address of the service's consumer socket\n"
 		"  --json             print the TracingServiceState message as JSON\n"
 		"  --raw              print the serialized TracingServiceState message\n"

@@ -180,7 +180,7 @@ else
   skip "the copy of the program" "make static was not run"
 fi
 export SONDA_STATIC=$TMP/missing
-remote 1 --host old -t 1s -o "$TMP/no" sched && says "old: sonda on the machine is version 0.0.9, not" && says "cannot read $TMP/missing" && [ "$(wc -l <"$TMP/log")" = 1 ]
+remote 1 --host old -t 1s -o "$TMP/no" sched && says "old: the machine has sonda version 0.0.9, not" && says "cannot read $TMP/missing" && [ "$(wc -l <"$TMP/log")" = 1 ]
 verdict "without a program to copy, another version gives one line" $?
 
 # ---- no connection, no rights --------------------------------------------------------------------
@@ -199,7 +199,7 @@ verdict "none of these leaves a file" $?
 # ---- several machines ----------------------------------------------------------------------------
 
 SONDA_SSH="$SONDA_SSH -i '$TMP/key.has'" remote 0 --host root@has --host 127.0.0.1 -t 300ms -o "$TMP/all.pftrace" sched &&
-  says 'has: Recorded' && says '127.0.0.1: Recorded' && says 'merged the traces of 2 machines' &&
+  says 'has: Recorded' && says '127.0.0.1: Recorded' && says 'merged the traces from 2 machines' &&
   "$SONDA" info "$TMP/all.pftrace" >"$TMP/info" 2>&1 && [ "$(grep -c '^  machine ' "$TMP/info")" = 2 ] && [ "$(echo "$TMP"/all*)" = "$TMP/all.pftrace" ]
 verdict "two machines give one trace" $?
 wait_for nothing_is_left

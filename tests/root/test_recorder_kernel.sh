@@ -55,7 +55,7 @@ load() { # [PAUSE]: until the file is gone, but not for long
 }
 
 "$SONDA" recorder run --dir "$ring" --in-kernel sched recorder 2>"$TMP/refused"
-[ $? = 2 ] && grep -q -- '--in-kernel records only kernel events, but a word requires polls of linux.process_stats$' "$TMP/refused"
+[ $? = 2 ] && grep -q -- '--in-kernel records only kernel events, but one of the words requires polls of linux.process_stats$' "$TMP/refused"
 verdict "a word that needs another data source is refused" $? "$TMP/refused"
 run --pause 60s --on trigger:mine sched
 verdict "it is armed" $? "$TMP/run.log"

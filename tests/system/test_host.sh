@@ -36,7 +36,7 @@ verdict "a command, its output, and its exit code" $?
 run ./shell 0 --host me -t 100ms --json -o c minimal && python3 -c 'import json; assert json.load(open("out"))["output"] == "c"'
 verdict "the summary as JSON" $?
 run ./shell 0 --host me --host you -t 100ms -o d.pftrace minimal && "$SONDA" info d.pftrace >info && [ "$(grep -c '^  machine ' info)" = 2 ] && [ "$(echo d*)" = d.pftrace ] &&
-  says 'you: Recorded' && says 'merged the traces of 2 machines'
+  says 'you: Recorded' && says 'merged the traces from 2 machines'
 verdict "two machines, one trace" $?
 run ./shell 0 --host me --host you -t 100ms -o e.tar minimal && [ "$(tar tf e.tar | wc -l)" = 3 ]
 verdict "two machines, one archive" $?
@@ -53,7 +53,7 @@ verdict "no files are left" $?
 run "$fake" 0 --host good-1 --host good-2 -t 1s -o g.pftrace sched && says 'good-1: a summary' && ! says 'clocks' &&
   [ "$(sort out)" = "$(printf 'good-%s\n' '1: and more' '1: half a line' '2: and more' '2: half a line')" ]
 verdict "output of several machines comes in lines with their names" $?
-run "$fake" 0 --host good --host late -t 1s -o h.pftrace sched && says "the machines' clocks differ by at least 29" && says 'are aligned by ssh round trips' &&
+run "$fake" 0 --host good --host late -t 1s -o h.pftrace sched && says "the machines' clocks differ by at least 29" && says 'are aligned using ssh round trips' &&
   "$SONDA" sql --csv h.pftrace "select max(ts) - min(ts) < 1000000000 from clock_snapshot" >info 2>&1 && tail -n 1 info | grep -q ^1
 verdict "clocks that differ are measured" $?
 run "$fake" 1 --host cut -t 1s -o i sched && says 'cut: the connection was lost' && says begins && "$SONDA" info i >info 2>&1 && ! grep -q 'cut off' info
@@ -70,7 +70,7 @@ run "$fake" 1 --host noise -t 1s -o no sched && says 'noise: the remote login sh
 verdict "a login shell that does not stop" $?
 run "$fake" 1 --host banner -t 1s -o no sched && says 'banner: the remote shell exited with code 1: This account is not ?[31mavailable.'
 verdict "an account that cannot log in" $?
-SONDA_STATIC=$SONDA run "$fake" 1 --host escapes -t 1s -o no sched && says 'escapes: sonda on the machine is version 9.9?' && ! grep -q $'[\e\a]' log
+SONDA_STATIC=$SONDA run "$fake" 1 --host escapes -t 1s -o no sched && says 'escapes: the machine has sonda version 9.9?' && ! grep -q $'[\e\a]' log
 verdict "what a machine says is safe to print" $?
 run "sh -c 'exit 255'" 1 --host x -t 1s -o no sched && says 'x: ssh cannot connect'
 verdict "ssh that fails" $?

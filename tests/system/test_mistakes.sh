@@ -167,7 +167,7 @@ rows <<'END'
 1 | report text.pftrace | text.pftrace is text, not a Perfetto trace
 1 | report empty.pftrace | empty.pftrace is empty
 1 | report directory | cannot read directory: Is a directory
-1 | report sched --from 99 good.pftrace | the trace has no data between --from and --to; its length is
+1 | report sched --from 99 good.pftrace | the trace has no data between --from and --to; it is
 1 | report sched -p nobody good.pftrace | good.pftrace has no process or thread 'nobody'
 1 | report --machine 7 good.pftrace | has no data from machine 7; sonda sql good.pftrace .select . from machine. lists them
 1 | report --html -o none/x.html good.pftrace | cannot write none/x.html: No such file or directory

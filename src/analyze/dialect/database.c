@@ -228,7 +228,7 @@ static int run_include_statement(struct database *d, struct statement *s, struct
 		name[n] = '\0';
 	}
 	if (!n)
-		return err_set(e, -EINVAL, "INCLUDE PERFETTO MODULE needs the name of a module");
+		return err_set(e, -EINVAL, "INCLUDE PERFETTO MODULE needs a module name");
 	return include_modules(d, s, name, e);
 }
 
@@ -379,7 +379,7 @@ static int drop_index(struct database *d, struct sql_reader *r, struct err_text 
 static int parse_prototype(struct sql_reader *r, struct function_head *h, struct err_text *e)
 {
 	if (!sql_token_name(sql_token_next_word(r), h->name, sizeof(h->name)))
-		return err_set(e, -EINVAL, "expected the name of the function");
+		return err_set(e, -EINVAL, "expected a function name");
 	return sql_columns_parse(r, false, &h->args, e);
 }
 
@@ -409,7 +409,7 @@ static int define_delegate(struct database *d, struct function_head *h, struct s
 	int result;
 
 	if (!sql_token_name(sql_token_next_word(r), other, sizeof(other)))
-		return err_set(e, -EINVAL, "DELEGATES TO needs the name of a function");
+		return err_set(e, -EINVAL, "DELEGATES TO needs a function name");
 	strbuf_printf(&sql, "SELECT %s(", other);
 	for (size_t i = 0; i < h->args.n; i++)
 		strbuf_printf(&sql, "%s$%s", i ? ", " : "", h->args.v[i].name);

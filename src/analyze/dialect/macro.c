@@ -273,7 +273,7 @@ static int apply_macro_to_lists(struct expansion *x, const struct macro_list *ar
 			       LISTS_MAX);
 	first = sql_reader_of(args->v[0].s, args->v[0].len);
 	if (!sql_token_name(sql_token_next_word(&first), name, sizeof(name)))
-		return err_set(x->e, -EINVAL, "__intrinsic_token_apply! needs the name of a macro");
+		return err_set(x->e, -EINVAL, "__intrinsic_token_apply! needs a macro name");
 	for (char *c = name; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	for (size_t i = 0; i < n && r == 0; i++)

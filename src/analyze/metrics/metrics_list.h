@@ -21,23 +21,23 @@ enum metric_unit {
 /* clang-format off */
 #define METRIC_LIST(X)                                                                             \
 	X(RUNQ_LATENCY, "sonda_runq_latency_seconds", HISTOGRAM, NS, NULL, NULL,                   \
-	  "Waits of threads for a CPU, from wakeup or preemption until they run.")                 \
+	  "Thread waits for a CPU, from wakeup or preemption until the thread runs.")              \
 	X(RUNQ_THROTTLED, "sonda_runq_throttled_seconds", HISTOGRAM, NS, NULL, NULL,               \
-	  "Waits of threads whose control group had used up its CPU quota.")                       \
+	  "Thread waits for a CPU after the control group had used up its CPU quota.")             \
 	X(RUNQ_WAITING, "sonda_runq_waiting_threads", GAUGE, NUMBER, NULL, NULL,                   \
 	  "Threads waiting for a CPU, averaged over the last second.")                             \
 	X(CONTEXT_SWITCHES, "sonda_context_switches_total", COUNTER, NUMBER, NULL, NULL,           \
-	  "Context switches of all CPUs.")                                                         \
+	  "Context switches on all CPUs.")                                                         \
 	X(MIGRATIONS, "sonda_migrations_total", COUNTER, NUMBER, NULL, NULL,                       \
-	  "Migrations of threads to another CPU.")                                                 \
+	  "Thread migrations to another CPU.")                                                     \
 	X(SOFTIRQ_TIME, "sonda_softirq_seconds_total", COUNTER, NS, "vec", NULL,                   \
-	  "Time in softirq handlers, by vector of /proc/softirqs.")                                \
+	  "Time in softirq handlers, by vector (names as in /proc/softirqs).")                     \
 	X(SOFTIRQS, "sonda_softirqs_total", COUNTER, NUMBER, "vec", NULL,                          \
-	  "Runs of softirq handlers.")                                                             \
+	  "Softirq handler runs.")                                                                 \
 	X(HARDIRQ_TIME, "sonda_hardirq_seconds_total", COUNTER, NS, NULL, NULL,                    \
 	  "Time in device interrupt handlers.")                                                    \
 	X(HARDIRQS, "sonda_hardirqs_total", COUNTER, NUMBER, NULL, NULL,                           \
-	  "Runs of device interrupt handlers.")                                                    \
+	  "Device interrupt handler runs.")                                                        \
 	X(TIMER_TIME, "sonda_timer_interrupt_seconds_total", COUNTER, NS, NULL, NULL,              \
 	  "Time in CPU timer interrupts.")                                                         \
 	X(BLOCK_LATENCY, "sonda_block_latency_seconds", HISTOGRAM, NS, "device", "operation",      \
@@ -61,7 +61,7 @@ enum metric_unit {
 	X(OOM_KILLS, "sonda_oom_kills_total", COUNTER, NUMBER, NULL, NULL,                         \
 	  "Processes that the kernel killed because memory ran out.")                              \
 	X(PAGE_FAULTS, "sonda_page_faults_total", COUNTER, NUMBER, "kind", NULL,                   \
-	  "Page faults of all processes; major ones waited for a disk.")                           \
+	  "Page faults in all processes; major ones waited for a disk.")                           \
 	X(LOCK_WAIT_TIME, "sonda_lock_wait_seconds_total", COUNTER, NS, "lock", NULL,              \
 	  "Time that threads waited for kernel locks.")                                            \
 	X(LOCK_WAITS, "sonda_lock_waits_total", COUNTER, NUMBER, "lock", NULL,                     \
@@ -79,19 +79,19 @@ enum metric_unit {
 	X(SUBJECT_RUNQ, "sonda_subject_runq_latency_seconds", HISTOGRAM, NS, NULL, NULL,           \
 	  "Waits for a CPU by the group's threads, excluding waits for its quota.")                \
 	X(SUBJECT_PREEMPTIONS, "sonda_subject_preemptions_total", COUNTER, NUMBER, "by", NULL,     \
-	  "Waits for a CPU, by what was running on it when the wait ended.")                                  \
+	  "Waits for a CPU, by what was running on it when the wait ended.")                       \
 	X(SUBJECT_PREEMPTED_TIME, "sonda_subject_preempted_wait_seconds_total", COUNTER, NS, "by", NULL, \
-	  "Time spent waiting for a CPU, by what was running on it when the wait ended.")                     \
+	  "Time spent waiting for a CPU, by what was running on it when the wait ended.")          \
 	X(SUBJECT_MEMORY, "sonda_subject_memory_bytes", GAUGE, BYTES, "type", NULL,                \
 	  "Memory of the control group, including all groups below it.")                           \
 	X(SUBJECT_MEMORY_EVENTS, "sonda_subject_memory_events_total", COUNTER, NUMBER, "event", NULL, \
 	  "Events in memory.events.")                                                              \
 	X(SUBJECT_MAJOR_FAULTS, "sonda_subject_major_faults_total", COUNTER, NUMBER, NULL, NULL,   \
-	  "Major page faults of the group.")                                                       \
+	  "Major page faults in the group.")                                                       \
 	X(SUBJECT_IO_BYTES, "sonda_subject_io_bytes_total", COUNTER, BYTES, "device", "operation", \
-	  "Bytes of block devices; the device is MAJOR:MINOR.")                                    \
+	  "Bytes that the group read from and wrote to block devices; the device is MAJOR:MINOR.") \
 	X(SUBJECT_IO_REQUESTS, "sonda_subject_io_requests_total", COUNTER, NUMBER, "device", "operation", \
-	  "Requests to block devices; the device is MAJOR:MINOR.")                                 \
+	  "Requests from the group to block devices; the device is MAJOR:MINOR.")                  \
 	X(SUBJECT_WAITING, "sonda_subject_pressure_waiting_seconds_total", COUNTER, NS, "resource", NULL, \
 	  "Time during which at least one thread of the group waited for the resource.")           \
 	X(SUBJECT_STALLED, "sonda_subject_pressure_stalled_seconds_total", COUNTER, NS, "resource", NULL, \
@@ -99,15 +99,15 @@ enum metric_unit {
 	X(SUBJECT_TASKS, "sonda_subject_tasks", GAUGE, NUMBER, NULL, NULL,                         \
 	  "Threads in the control group.")                                                         \
 	X(SUBJECT_SYSCALLS, "sonda_subject_syscalls_total", COUNTER, NUMBER, NULL, NULL,           \
-	  "Completed system calls of the group. Needs --add syscalls.")                            \
+	  "Completed system calls by the group. Needs --add syscalls.")                            \
 	X(SUBJECT_SYSCALL_ERRORS, "sonda_subject_syscall_errors_total", COUNTER, NUMBER, NULL, NULL, \
-	  "System calls of the group that returned an error. Needs --add syscalls.")               \
+	  "System calls by the group that returned an error. Needs --add syscalls.")               \
 	X(SUBJECT_SYSCALL_TIME, "sonda_subject_syscall_seconds_total", COUNTER, NS, NULL, NULL,    \
-	  "Time in system calls of the group, including waits. Needs --add syscalls.")             \
+	  "Time in the group's system calls, including waits. Needs --add syscalls.")              \
 	X(BUILD, "sonda_build_info", INFO, NUMBER, "version", NULL,                                \
 	  "The version of sonda metrics.")                                                         \
 	X(LOST, "sonda_lost_total", COUNTER, NUMBER, "place", NULL,                                \
-	  "Data that was lost or could not be counted, by where it was lost.")                          \
+	  "Data that was lost or could not be counted, by where it was lost.")                     \
 	X(PROBE_TIME, "sonda_probe_seconds_total", COUNTER, NS, "family", NULL,                    \
 	  "CPU time of a family's eBPF programs.")                                                 \
 	X(LEFT_OUT, "sonda_series_left_out_total", COUNTER, NUMBER, NULL, NULL,                    \
@@ -119,13 +119,13 @@ enum metric_unit {
 	X(SNAPSHOT_TIME, "sonda_snapshot_last_timestamp_seconds", GAUGE, NUMBER, NULL, NULL,       \
 	  "When the last snapshot for an alert was saved, in seconds since 1970.")                 \
 	X(ALERTS, "sonda_alerts_received_total", COUNTER, NUMBER, "result", NULL,                  \
-	  "Alerts received by the webhook, by outcome.")                                            \
+	  "Alerts received by the webhook, by outcome.")                                           \
 	X(SPOOL_BYTES, "sonda_spool_bytes", GAUGE, BYTES, NULL, NULL,                              \
 	  "Size of the traces that sonda ship has not uploaded yet.")                              \
 	X(SPOOL_OLDEST, "sonda_spool_oldest_seconds", GAUGE, NUMBER, NULL, NULL,                   \
-	  "How long the oldest of these traces has waited.")                                       \
+	  "How long the oldest trace that sonda ship has not uploaded yet has waited.")            \
 	X(UPLOADS, "sonda_uploads_total", COUNTER, NUMBER, "result", NULL,                         \
-	  "Uploads of traces by sonda ship, by outcome.")
+	  "Trace uploads by sonda ship, by outcome.")
 /* clang-format on */
 
 enum metric_id {

@@ -64,7 +64,7 @@ static int sock_permissions_set(const char *path, const struct sock_permissions 
 				struct err_text *e)
 {
 	if (fchownat(AT_FDCWD, path, (uid_t)-1, p->group, AT_SYMLINK_NOFOLLOW) < 0)
-		return err_set(e, -errno, "cannot give %s to group %u: %s", path,
+		return err_set(e, -errno, "cannot change the group of %s to %u: %s", path,
 			       (unsigned)p->group, strerror(errno));
 	if (chmod(path, p->mode) < 0)
 		return err_set(e, -errno, "cannot set the mode of %s to %04o: %s", path,

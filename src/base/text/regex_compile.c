@@ -281,7 +281,7 @@ static bool read_group(struct parser *s)
 
 	if (!captures && s->p[1] != ':')
 		return regex_compile_refuse(
-			s, "of the groups that begin with (?, only (?:...) is supported");
+			s, "(?:...) is the only supported group that begins with (?");
 	if (s->depth == REGEX_MAX_DEPTH || (captures && group == REGEX_MAX_GROUPS))
 		return regex_compile_refuse(s, "too many groups");
 	if (!captures)

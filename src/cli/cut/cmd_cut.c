@@ -26,7 +26,7 @@ static const char cut_usage[] =
 	"usage: sonda cut [OPTION]... -o OUT FILE\n\n"
 	"Writes the part of a trace between two times. The part is a complete trace: it includes "
 	"the clocks,\n"
-	"names and descriptions from everything before it.\n\n"
+	"names and descriptions that earlier packets define.\n\n"
 	"      --from TIME    start of the part: seconds since the trace's start, or 1s, 200ms\n"
 	"      --to TIME      end of the part\n"
 	"  -o, --out OUT      output file\n"

@@ -36,8 +36,8 @@ static int explain_merge_refusal(const struct merge_files *o, enum merge_refusal
 			       file);
 	case MERGE_MACHINES:
 		return err_set(e, -EINVAL,
-			       "%s covers several machines, and the machine of %s booted earlier; "
-			       "these cannot be merged",
+			       "%s covers several machines, and %s is from a machine that booted "
+			       "earlier; these cannot be merged",
 			       file, other);
 	case MERGE_REBOOT:
 		return err_set(
@@ -68,7 +68,7 @@ static void merge_warn_of_bad_inputs(const struct merge_files *o, const struct m
 				 str_count(in->undecodable + in->not_unpacked, "packet", count));
 		if (llabs(set) > 1000000)
 			log_warn("%s: the clock of '%s' was stepped by %.3f ms during the "
-				 "recording; the later timestamps are off by as much",
+				 "recording; later timestamps are off by that amount",
 				 o->files[i].path, o->files[i].machine, (double)set / 1e6);
 	}
 }

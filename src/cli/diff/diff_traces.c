@@ -195,7 +195,8 @@ static int check_trace(struct diff_traces *all, const struct trace_tables *table
 	report_losses_deinit(&losses);
 	if (lost && !all->o->lossy && has_enough_repetitions(all->o)) {
 		strbuf_put_plain(&all->marks, tables->path);
-		strbuf_puts(&all->marks, " lost data and is left out (sonda info says what)\n");
+		strbuf_puts(&all->marks,
+			    " lost data and is left out (sonda info shows the losses)\n");
 		return LEFT_OUT;
 	}
 	if (lost && !all->o->lossy)
@@ -244,8 +245,8 @@ static int read_observation(struct diff_traces *all, struct trace_tables *tables
 		work = count_slices(db, all->o->slice);
 		if (work <= 0)
 			return err_set(e, -ENODATA,
-				       "--per: %s has no slice or system call named '%.80s' (names "
-				       "of system calls begin with sys_)",
+				       "--per: %s has no slice or system call named '%.80s' "
+				       "(system call names begin with sys_)",
 				       tables->path, all->o->slice);
 		ob->scale = 1 / work;
 		trace->work += work;
@@ -288,8 +289,8 @@ static int set_design(struct diff_traces *all, const struct diff_trace *t, struc
 	if (t != all->of) {
 		if (o->per == DIFF_PER_AUTO && t->is_run != all->of->is_run)
 			return err_set(e, -EINVAL,
-				       "%s is the recording of a command and %s is not; choose "
-				       "--per run or --per second",
+				       "%s is a recording of a command and %s is not; choose --per "
+				       "run or --per second",
 				       t->is_run ? t->path : all->of->path,
 				       t->is_run ? all->of->path : t->path);
 		return 0;

@@ -291,10 +291,9 @@ void check_container(struct doctor_machine *m, struct doctor_finding *f)
 				     "-v /sys/kernel/tracing:/sys/kernel/tracing IMAGE");
 	} else if (is_in_other_namespace(m, "self/ns/pid", INITIAL_PID_NAMESPACE) &&
 		   !doctor_uses_service(m)) {
-		doctor_set_finding(
-			f, DOCTOR_LIMIT,
-			"this is a PID namespace (a container): kernel events have the PIDs of "
-			"the host, so process names and -p do not match them");
+		doctor_set_finding(f, DOCTOR_LIMIT,
+				   "this is a PID namespace (a container): kernel events have host "
+				   "PIDs, so process names and -p do not match them");
 		doctor_set_remedy(f, "docker run --privileged --pid=host "
 				     "-v /sys/kernel/tracing:/sys/kernel/tracing IMAGE");
 	} else {

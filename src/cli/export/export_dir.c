@@ -48,7 +48,7 @@ int export_dir_close(const struct export_dir *f, const char *name, FILE *file, s
 		return out_close(file, f->path, e);
 	r = copy_to_tar(f->tar, name, file);
 	fclose(file);
-	return r < 0 ? err_set(e, r, "cannot write the temporary file of %s: %s", name,
+	return r < 0 ? err_set(e, r, "cannot write the temporary file for %s: %s", name,
 			       strerror(-r))
 		     : 0;
 }

@@ -254,7 +254,7 @@ static void link_offer_program(struct host_link *l, const char *system, const ch
 	}
 	l->program = host_program_open(machine, &l->program_left, &e);
 	if (l->program < 0) {
-		err_set(&why, 0, "%s%.40s%s%s", *version ? "sonda on the machine is version " : "",
+		err_set(&why, 0, "%s%.40s%s%s", *version ? "the machine has sonda version " : "",
 			version, *version ? ", not " SONDA_VERSION "; " : "", e.text);
 		str_make_plain(why.text, strlen(why.text), "");
 		link_fail(l, why.text);

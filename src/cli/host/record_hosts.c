@@ -477,8 +477,8 @@ static bool hosts_choose_clocks(const struct hosts_run *a, struct merge_clocks *
 	if (least <= most)
 		return false;
 	console_print(a->setup->console,
-		      "the machines' clocks differ by at least %.3f ms; the traces are aligned by "
-		      "ssh round trips instead, to within %.3f ms",
+		      "the machines' clocks differ by at least %.3f ms; the traces are aligned "
+		      "using ssh round trips instead, to within %.3f ms",
 		      (double)(least - most) / 1e6, (double)error / 1e6);
 	return true;
 }
@@ -507,7 +507,7 @@ static bool hosts_merge(struct hosts_run *a)
 		console_error(a->setup->console, "cannot merge the traces: %s", e.text);
 		return false;
 	}
-	console_print(a->setup->console, "merged the traces of %zu machines: %s%sto %s", a->n,
+	console_print(a->setup->console, "merged the traces from %zu machines: %s%sto %s", a->n,
 		      bytes ? str_bytes(bytes, size) : "", bytes ? " " : "", a->output.text);
 	strbuf_puts(&next, "next      sonda report ");
 	strbuf_put_word(&next, a->output.text);
@@ -554,7 +554,7 @@ static int hosts_end(struct hosts_run *a)
 			trace_file_remove(h->file);
 		} else if (trace_file_bytes(h->file) && !h->discard &&
 			   trace_file_save(h->file, &e) == 0) {
-			console_print(console, "the trace of %s is in %s", h->label,
+			console_print(console, "the trace from %s is in %s", h->label,
 				      h->output.text);
 			code = code ? code : EXIT_FAILED;
 		}

@@ -17,8 +17,7 @@
 
 static const char usage[] =
 	"usage: sonda import [OPTION]... -o OUT FILE\n\n"
-	"Converts a recording of trace-cmd (trace.dat) or perf (perf.data) to a trace. The format "
-	"is\n"
+	"Converts a trace-cmd (trace.dat) or perf (perf.data) recording to a trace. The format is\n"
 	"detected from the first bytes. FILE \"-\" is standard input.\n\n"
 	"  -o, --out OUT          output file; \"-\" is standard output\n"
 	"      --force            replace OUT if it exists\n"

@@ -44,7 +44,7 @@ static const struct source {
 	 "sonda record --strace -- ls"},
 	{"linux.sysfs_power", NULL, "Batteries and power supplies.", "sonda record -t 10s battery"},
 	{"linux.system_info", "system_info_config",
-	 "CPUs, kernel and memory of the machine. sonda record adds it to every trace.",
+	 "CPUs, kernel and memory of the machine. sonda record adds these to every trace.",
 	 "sonda record -t 1s minimal"},
 	{"linux.systemd_journald", "journald_config", "systemd journal entries.",
 	 "sonda record -t 10s journal"},

@@ -218,7 +218,7 @@ static void print_costs(const struct recorder_options *o)
 	for (size_t i = 0; presets && i < MAX(o->n_words, (size_t)1); i++)
 		if (presets_find(presets, words[i], strlen(words[i]), &preset, &e) == 0)
 			printf("%s: %s\n", words[i],
-			       preset->cost ? preset->cost : "its cost was not measured");
+			       preset->cost ? preset->cost : "cost not measured");
 	presets_free(presets);
 }
 

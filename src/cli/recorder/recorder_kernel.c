@@ -72,9 +72,10 @@ static int check_source(const Pb__DataSourceConfig *source, struct err_text *e)
 	if (!strcmp(name, "linux.ftrace") || !strcmp(name, "linux.system_info") ||
 	    (!strcmp(name, "linux.process_stats") && !polls))
 		return 0;
-	return err_set(e, -EINVAL,
-		       "--in-kernel records only kernel events, but a word requires %s%.80s",
-		       polls ? "polls of " : "", name);
+	return err_set(
+		e, -EINVAL,
+		"--in-kernel records only kernel events, but one of the words requires %s%.80s",
+		polls ? "polls of " : "", name);
 }
 
 static void set_ring(Pb__FtraceConfig *c, uint64_t kb)

@@ -35,7 +35,7 @@ const char recorder_usage[] =
 	"preset\n"
 	"recorder). 'enable' sets up and starts the unit sonda-recorder.service; the unit runs\n"
 	"'sonda recorder run' in the foreground.\n\n"
-	"      --keep TIME    remove parts that are older (default: 1h)\n"
+	"      --keep TIME    remove parts older than TIME (default: 1h)\n"
 	"      --size SIZE    maximum size of the ring on disk (default: 2gb)\n"
 	"      --in-kernel    keep events in the kernel's ring buffers until a snapshot is taken;\n"
 	"                     --size is then the memory of these buffers (default: 64mb)\n"
@@ -45,7 +45,7 @@ const char recorder_usage[] =
 	"unit-failed[:UNIT],\n"
 	"                     journal:EXPRESSION (also SIGUSR1, and sonda trigger recorder)\n"
 	"      --before TIME  length of a snapshot (default: 5m)\n"
-	"      --pause TIME   minimum time between two snapshots of a trigger (default: 1m)\n"
+	"      --pause TIME   minimum time between snapshots for the same trigger (default: 1m)\n"
 	"      --alerts SOCKET  also save a snapshot when sonda metrics sends an alert to this "
 	"socket\n"
 	"      --snapshots N  number of snapshots to keep (default: 20)\n"
@@ -167,7 +167,6 @@ static uint32_t parts_by_time(const struct recorder_options *o)
 	return (o->keep_ms + o->part_ms - 1) / o->part_ms + 1;
 }
 
-
 static int recorder_check_options(struct recorder_options *o, struct err_text *e)
 {
 	bool records = o->action == RECORDER_ENABLE || o->action == RECORDER_RUN;
@@ -278,7 +277,7 @@ static int parse_args_file(struct recorder_parse *p, struct err_text *e)
 	if (r == 0)
 		r = recorder_parse_arguments(p, n, o->args, e);
 	if (r == 0 && p->args_file)
-		r = err_set(e, -EINVAL, "the file of --args contains --args");
+		r = err_set(e, -EINVAL, "--args is not allowed inside an --args file");
 	return r;
 }
 

@@ -550,7 +550,7 @@ static void recorder_report_lost_rings(const struct recorder *r)
 		return;
 	recorder_state_explain_death(&last);
 	log_warn("the previous recorder did not end properly: %s; with --crash, the last events "
-		 "of a boot survive",
+		 "before a crash survive",
 		 last.why);
 }
 

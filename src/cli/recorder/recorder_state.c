@@ -46,5 +46,7 @@ void recorder_state_explain_death(struct recorder_state *s)
 		snprintf(s->why, sizeof(s->why), "it was killed");
 	else
 		snprintf(s->why, sizeof(s->why), "the machine went down while it was running%s",
-			 s->kernel_bytes ? ", and what was only in the kernel is lost" : "");
+			 s->kernel_bytes
+				 ? ", and the events that were only in kernel memory are lost"
+				 : "");
 }

@@ -209,7 +209,7 @@ static void add_left_out_source(const Pb__TraceConfig__DataSource *d, enum confi
 		strbuf_puts(&s,
 			    "only other machines provide it, and trace_all_machines is not set");
 	} else {
-		strbuf_puts(&s, "no producer that provides it matches");
+		strbuf_puts(&s, "none of its producers match");
 		if (why == SOURCE_OTHER_MACHINE) {
 			put_filter(&s, "machine_name_filter", d->machine_name_filter,
 				   d->n_machine_name_filter);

@@ -244,8 +244,8 @@ static void explain_error_answer(const struct s3_request *q, const struct s3_exc
 	snprintf(what, sizeof(what), "%s %s", q->method, q->key ? q->key : "of the bucket");
 	if (x->status == 302 || x->status == 303 || x->status == 308)
 		err_set(e, -EPROTO,
-			"%s: %u: the endpoint redirects, which is not followed; name the store "
-			"itself with --endpoint",
+			"%s: %u: the endpoint sent a redirect, and redirects are not followed; set "
+			"--endpoint to the store's own address",
 			what, x->status);
 	else if (x->status == 301 || x->status == 307)
 		err_set(e, -EPROTO, "%s: the bucket is in another region; use --region %s", what,

@@ -59,8 +59,8 @@ static const struct track_spec process_columns[] = {
 	TRACK_TOTAL("block read", "bytes read from block devices, since the recording began",
 		    BYTES),
 	TRACK_TOTAL("block written",
-		    "bytes written to block devices, since the recording began; later writeback "
-		    "counts for kernel threads",
+		    "bytes written to block devices, since the recording began; later writeback is "
+		    "attributed to kernel threads",
 		    BYTES),
 	{.name = "block in flight",
 	 .description = "requests that the devices have not completed",

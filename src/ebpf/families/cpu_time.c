@@ -37,7 +37,8 @@ static const struct track_spec columns[] = {
 	COLUMN(RUNNABLE, "off CPU: runnable", "time that its threads waited for a CPU"),
 	COLUMN(SLEEPING, "off CPU: sleeping", "time that its threads slept (S)"),
 	COLUMN(BLOCKED, "off CPU: blocked", "time that its threads were blocked (D)"),
-	COLUMN(OTHER, "off CPU: other", "time that its threads were stopped, traced, parked, idle"),
+	COLUMN(OTHER, "off CPU: other",
+	       "time that its threads were stopped, traced, parked or idle"),
 };
 
 /* A process that only sleeps does not rank. */

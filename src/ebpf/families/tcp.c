@@ -105,7 +105,7 @@ static void tcp_add_tracks(const struct ebpf_run *r, struct tcp *s)
 	s->received =
 		tcp_add_counter(r, s->group, "TCP resets received", "since the recording began");
 	s->dropped = tcp_add_counter(r, s->group, "dropped packets",
-				     "for whatever reason, since the recording began");
+				     "for any reason, since the recording began");
 }
 
 static void set_drop_reason_tracks(const struct ebpf_run *r, struct tcp *s, const __u64 *dropped)

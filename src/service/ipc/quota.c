@@ -208,10 +208,10 @@ int quota_check(const struct quota_account *a, enum quota_kind kind, uint64_t n,
 			       " more; the limit per user is %" PRIu64 ": %s",
 			       of_user, kinds[kind].name, n, own, kinds[kind].remedy);
 	return err_set(e, -EDQUOT,
-		       "all users together already have %" PRIu64 " %s; this user has %" PRIu64
-		       " of them and requests %" PRIu64 " more; its share is now %" PRIu64
-		       " (of %" PRIu64 " in total): %s",
-		       q->held[kind], kinds[kind].name, of_user, n, share, limit->all,
+		       "not enough %s: this user has %" PRIu64 " and requests %" PRIu64
+		       " more, but its share is now %" PRIu64 " (limit for all users: %" PRIu64
+		       ", in use: %" PRIu64 "): %s",
+		       kinds[kind].name, of_user, n, share, limit->all, q->held[kind],
 		       kinds[kind].remedy);
 }
 

@@ -298,7 +298,7 @@ static int trace_files_open_file(struct trace_files *f, struct passed_file passe
 
 	if (has_path && file.fd >= 0)
 		return err_set(e, -EINVAL,
-			       "write_into_file: set either output_path or pass a file, not both");
+			       "write_into_file: either set output_path or pass a file, not both");
 	if (!has_path && file.fd < 0)
 		return err_set(e, -EINVAL, "write_into_file requires output_path or a passed file");
 	if (has_path && !c->rotate && !(f->path = strdup(c->output_path)))

@@ -36,9 +36,9 @@ status_is disk 'the machine went down while it was running'
 verdict "the status reports that the machine went down" $? "$TMP/status"
 has disk before
 verdict "the ring on disk has what was before the reboot" $? "$TMP/summary"
-status_is kernel 'the machine went down while it was running, and what was only in the kernel is lost'
+status_is kernel 'the machine went down while it was running, and the events that were only in kernel memory are lost'
 verdict "--in-kernel: the status reports that the kernel's rings are lost" $? "$TMP/status"
 run kernel --in-kernel --size 4mb sched
-grep -q 'what was only in the kernel is lost; with --crash' "$TMP/kernel.log" && mark after && has kernel after
+grep -q 'the events that were only in kernel memory are lost; with --crash' "$TMP/kernel.log" && mark after && has kernel after
 verdict "--in-kernel: the next recorder reports it, too, and records" $? "$TMP/kernel.log" "$TMP/summary"
 exit $BAD

@@ -305,7 +305,7 @@ static void check_left_out(const char *source, const char *expected)
 }
 
 #define SOURCE(filters) "data_sources { config { name: 'src' } " filters " }"
-#define LEFT_OUT "data source 'src' is not recorded: no producer that provides it matches "
+#define LEFT_OUT "data source 'src' is not recorded: none of its producers match "
 
 TEST(test_sources_that_filters_leave_out)
 {

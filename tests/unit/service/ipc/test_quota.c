@@ -48,8 +48,8 @@ QUOTA_TEST(users_and_all_have_limits)
 	quota_charge_unchecked(&b, KIND, 12);
 	assert_int_equal(quota_charge(&c, KIND, 6, &e), -EDQUOT);
 	assert_non_null(strstr(
-		e.text, "all users together already have 22 buffers; this user has 0 of them and "
-			"requests 6 more; its share is now 4 (of 40 in total): request fewer"));
+		e.text, "not enough buffers: this user has 0 and requests 6 more, but its share is "
+			"now 4 (limit for all users: 40, in use: 22): request fewer"));
 	assert_int_equal(quota_charge(&c, KIND, UINT64_MAX, NULL), -EDQUOT);
 	assert_int_equal(q->refused[KIND], 3);
 	quota_release(&b, KIND, 12);
