@@ -351,7 +351,7 @@ static void read_closer(struct text_parser *p, const struct scope *s)
 	}
 	if (!text_token_is(&p->token, want))
 		text_parser_error(p, p->token.s, 1,
-				  "expected '%c' to close the '%c' of line %u, not '%c'", want,
+				  "expected '%c' to close the '%c' from line %u, not '%c'", want,
 				  *s->opener.s, text_report_line_number(&p->report, s->opener.s),
 				  *p->token.s);
 	text_parser_advance(p);

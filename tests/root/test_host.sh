@@ -137,7 +137,7 @@ begin --host has --exit-code -o "$TMP/g" sched -- bash -c 'trap "exit 5" INT; to
 begin_time=$SECONDS
 wait_for [ -e "$R/tmp/on" ]
 kill -INT -- "-${PIDS[-1]}"
-ends_with 5 && says 'exit code 5' && rm "$R/tmp/on" && nothing_is_left && [ $((SECONDS - begin_time)) -lt 15 ]
+ends_with 5 && says 'exited with code 5' && rm "$R/tmp/on" && nothing_is_left && [ $((SECONDS - begin_time)) -lt 15 ]
 verdict "the command gets the first Ctrl-C" $?
 begin --host has -o "$TMP/h" sched -- bash -c 'trap "" HUP TERM INT; touch "$TMPDIR/on"; while [ $SECONDS -lt 20 ]; do sleep 0.05; done'
 wait_for [ -e "$R/tmp/on" ]

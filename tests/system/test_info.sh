@@ -13,7 +13,7 @@ shows() { # NAME REGEX: in the last output
 
 "$SONDA" info "$TRACE" >"$TMP/out" 2>"$TMP/err"
 verdict "a recording" $?
-shows "the machine" '^  machine  of an unknown system$'
+shows "the machine" '^  machine  unknown system$'
 shows "the config with its buffers" '^  config   .*buffer 0 of 4 MiB'
 shows "the data sources" '^  sources  linux.ftrace'
 shows "what went through the buffer" '^  buffer   0: 64 KiB written, size 4 MiB$'

@@ -281,7 +281,7 @@ static bool read_group(struct parser *s)
 
 	if (!captures && s->p[1] != ':')
 		return regex_compile_refuse(
-			s, "(?:...) is the only supported group that begins with (?");
+			s, "only (?:...) is supported, no other group that begins with (?");
 	if (s->depth == REGEX_MAX_DEPTH || (captures && group == REGEX_MAX_GROUPS))
 		return regex_compile_refuse(s, "too many groups");
 	if (!captures)

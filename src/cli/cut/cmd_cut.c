@@ -272,10 +272,10 @@ static int open_file_of_part(void *ctx, uint64_t number)
 	struct out_file *f;
 
 	if (out->n == PARTS_MAX)
-		return err_set(out->e, -EINVAL,
-			       "the trace would be cut into more than %d files; choose a larger "
-			       "--every or --size",
-			       PARTS_MAX);
+		return err_set(
+			out->e, -EINVAL,
+			"this would create more than %d files; choose a larger --every or --size",
+			PARTS_MAX);
 	if (array_reserve(&out->of, &out->cap, out->n + 1, sizeof(*out->of)))
 		return err_set(out->e, -ENOMEM, "out of memory");
 	f = &out->of[out->n++];

@@ -32,7 +32,7 @@ static const char usage_tail[] =
 	"      --from TIME     start at this time of each trace: seconds since its start, or 1s, "
 	"200ms\n"
 	"      --to TIME       end at this time\n"
-	"      --min PERCENT   smallest change that counts; default: 3, or 10 between blocks of "
+	"      --min PERCENT   smallest change to report; default: 3, or 10 between blocks of "
 	"time\n"
 	"      --fail-if COND  exit with 4 if a finding meets COND: 'latency p99 > +10%',\n"
 	"                      'cpu hash_block > 5%', 'syscalls count < -20%' (repeatable)\n"

@@ -18,12 +18,11 @@
 #define NOTES_MAX 8 /* lines that a verb logged */
 
 static const char instructions[] =
-	"sonda records what a Linux machine does, and answers questions about recordings "
-	"(traces). Begin with list (kind traces), then findings, then report overview; narrow with "
-	"report NAME, who, from and to; use sql for what no report answers. Each answer says what "
-	"the trace lost and what was not recorded: do not conclude from data that is not there. "
-	"Durations (_ns) and times (_ts) are ns. An answer that ends with a handle continues with "
-	"more.";
+	"sonda records what a Linux machine does, and answers questions about recordings (traces). "
+	"Begin with list (kind traces), then findings, then report overview; narrow with report "
+	"NAME, who, from and to; use sql for what no report answers. Each answer says what the "
+	"trace lost and what was not recorded: draw no conclusions from missing data. Durations "
+	"(_ns) and times (_ts) are ns. An answer that ends with a handle continues with more.";
 
 /* The newest first: the answer to a client with another version. */
 static const char *const versions[] = {"2025-06-18", "2025-03-26", "2024-11-05"};

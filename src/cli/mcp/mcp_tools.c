@@ -11,7 +11,8 @@
 
 #define TRACE_ARG                                                                                  \
 	{                                                                                          \
-		"trace", "name of a trace, from list with kind traces", MCP_TRACE, true, NULL      \
+		"trace", "name of a trace, as returned by list with kind traces", MCP_TRACE, true, \
+			NULL                                                                       \
 	}
 #define WHO_ARG                                                                                    \
 	{                                                                                          \
@@ -74,9 +75,9 @@ static const struct mcp_tool tools[] = {
 	   false, "--by="},
 	  {"top", "at most this many rows per table; default 20", MCP_NUMBER, false, "--top="}}},
 	{"findings",
-	 "Checks a trace for known problems: those found, each with evidence and the command that "
-	 "shows more; those not found; and those that could not be checked, because data was not "
-	 "recorded. Ask this first about any trace.",
+	 "Checks a trace for known problems. Returns the problems found, each with evidence and "
+	 "the command that shows more; the problems not found; and the checks that were not "
+	 "possible because their data was not recorded. Call this first for any trace.",
 	 MCP_FINDINGS,
 	 {TRACE_ARG, WHO_ARG, WINDOW_ARGS}},
 	{"sql",
@@ -85,7 +86,8 @@ static const struct mcp_tool tools[] = {
 	 "after "
 	 "a time. Use LIMIT.",
 	 MCP_SQL,
-	 {TRACE_ARG, {"statement", "SQL of SQLite; times are ns", MCP_TEXT, true, NULL}}},
+	 {TRACE_ARG,
+	  {"statement", "SQL in SQLite's dialect; times are in ns", MCP_TEXT, true, NULL}}},
 	{"diff",
 	 "Compares recordings of the same load: what became slower or faster, with intervals.",
 	 MCP_DIFF,

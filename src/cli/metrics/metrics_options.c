@@ -34,7 +34,7 @@ const char metrics_usage[] =
 	"chosen by\n"
 	"                         CPU time; all others are counted as id=\"other\"\n"
 	"      --series N         maximum number of series in total (default 20000)\n"
-	"      --add FAMILY       also count cpu-time (time off CPU) or syscalls by control\n"
+	"      --add FAMILY       also count cpu-time (time off CPU) or syscalls per control\n"
 	"                         group (repeatable)\n"
 	"      --ship DIR         the directory given to sonda ship --status (default "
 	"/run/sonda-ship and\n"

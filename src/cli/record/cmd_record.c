@@ -495,8 +495,8 @@ static void put_comments(const struct record_command *c, struct strbuf *out)
 
 	find_own_fields(&c->config->base, &own);
 	if (own.n) {
-		strbuf_puts(out, "# Fields that only sonda has: perfetto --txt refuses them; with "
-				 "--show-config=binary, it skips them:\n#");
+		strbuf_puts(out, "# Fields that only sonda has. perfetto --txt refuses them; with "
+				 "--show-config=binary, perfetto skips them:\n#");
 		for (size_t i = 0; i < own.n; i++)
 			strbuf_printf(out, "%s %s", i ? "," : "", own.names[i]);
 		strbuf_putc(out, '\n');
@@ -504,7 +504,7 @@ static void put_comments(const struct record_command *c, struct strbuf *out)
 	name_list_deinit(&own);
 	if (c->options.command && !c->options.all && !c->options.config && !c->options.pids.n &&
 	    !record_options_name_a_subject(&c->options))
-		strbuf_puts(out, "# Not shown: tids_to_trace of the command, which sonda record "
+		strbuf_puts(out, "# Not shown: tids_to_trace for the command, which sonda record "
 				 "adds when it starts the command.\n");
 }
 

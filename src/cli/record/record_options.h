@@ -52,7 +52,7 @@ struct record_options {
 
 	/* A config file. The other options are added to it, and override it. */
 	const char *config; /* path, or "-" for stdin; NULL: none */
-	bool config_is_text; /* --txt: the config is text, whatever it looks like */
+	bool config_is_text; /* --txt: the config is read as text, without detecting its format */
 
 	/* What is recorded. */
 	struct arg_list words; /* as typed; cli/terminal/event_patterns.h */

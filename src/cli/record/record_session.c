@@ -131,7 +131,7 @@ static void record_session_fail(struct record_session *s, int error)
 		err_set(&why, error, "the tracing service is too old: it does not support %s",
 			session_state_text(s->state));
 	else if (error == -EPROTO)
-		err_set(&why, error, "the tracing service refused while %s",
+		err_set(&why, error, "the tracing service reported an error while %s",
 			session_state_text(s->state));
 	else
 		err_set(&why, error, "%s failed: %s", session_state_text(s->state),

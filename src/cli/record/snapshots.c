@@ -95,7 +95,7 @@ static void end_failed_snapshot(struct session_snapshot *s, int error)
 	else if (error == -ENOSYS)
 		err_set(&why, error, "the tracing service is too old to make snapshots");
 	else if (error == -EPROTO)
-		err_set(&why, error, "the tracing service refused while %s",
+		err_set(&why, error, "the tracing service reported an error while %s",
 			snapshot_state_text(s));
 	else
 		err_set(&why, error, "%s failed: %s", snapshot_state_text(s), strerror(-error));
@@ -365,7 +365,7 @@ static int choose_file_path(const struct snapshots *s, char path[static PATH_MAX
 {
 	if (fs_make_numbered_path(path, PATH_MAX, s->setup.path, s->next, 1) == 0)
 		return 0;
-	return err_set(e, -ENAMETOOLONG, "the name of the snapshot's file is too long");
+	return err_set(e, -ENAMETOOLONG, "the snapshot's file name is too long");
 }
 
 /* Gives the snapshot's file its name, with the first number from s->next on that no file has. */

@@ -294,10 +294,8 @@ static size_t put_missing_files(const Pb__TraceConfig *config, struct strbuf *li
 		if (!c || !c->name || strcmp(c->name, "linux.process_stats") ||
 		    !c->process_stats_config || !c->process_stats_config->resolve_process_fds)
 			continue;
-		strbuf_puts(
-			lines,
-			"resolve_process_fds of linux.process_stats has no effect: sonda-probes "
-			"does not record files of processes\n");
+		strbuf_puts(lines, "resolve_process_fds of linux.process_stats has no effect: "
+				   "sonda-probes does not record open files\n");
 		n++;
 	}
 	return n;

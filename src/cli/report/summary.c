@@ -71,8 +71,8 @@ static void add_unwind_note(const struct source_scan *s, struct strbuf *lines)
 
 	if (s->unwind.cut)
 		strbuf_printf(lines,
-			      "too large for the unwind tables: %s (stacks in their remaining code "
-			      "may be incomplete)\n",
+			      "too large for the unwind tables: %s (stacks in code beyond the "
+			      "limit may be incomplete)\n",
 			      str_count(s->unwind.cut, "file", count));
 	if (s->unwind.evicted + s->unwind.refused + s->unwind.left_out == 0)
 		return;

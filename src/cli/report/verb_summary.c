@@ -38,7 +38,7 @@ static void write_machines(const struct contents *c, struct strbuf *out)
 		if (m->release[0])
 			strbuf_printf(out, "%s %s %s", m->system, m->release, m->arch);
 		else
-			strbuf_puts(out, "of an unknown system");
+			strbuf_puts(out, "unknown system");
 		if (m->cpus)
 			strbuf_printf(out, ", %" PRIu64 " CPU%s", m->cpus, m->cpus == 1 ? "" : "s");
 		strbuf_putc(out, '\n');

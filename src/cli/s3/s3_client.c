@@ -228,7 +228,7 @@ static bool reload_keys(struct s3_client *c)
 	int r = s3_credentials_refresh(&c->credentials, &e);
 
 	if (r < 0)
-		log_warn("%s; the old keys are used", e.text);
+		log_warn("%s; using the old keys", e.text);
 	return r > 0;
 }
 

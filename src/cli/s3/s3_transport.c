@@ -285,11 +285,10 @@ static int explain_failure(const struct s3_transport *t, int code,
 			       "cannot read the certificates of %.200s; is it a PEM file?",
 			       t->ca_file ? t->ca_file : "the system");
 	if (code == ERROR_PEER_CERTIFICATE)
-		return err_set(
-			e, -EPERM,
-			"%s; name the store's CA with --ca FILE, and its host in --endpoint as "
-			"in its certificate",
-			text[0] ? text : t->easy_strerror(code));
+		return err_set(e, -EPERM,
+			       "%s; pass the store's CA with --ca FILE, and use the host name from "
+			       "its certificate in --endpoint",
+			       text[0] ? text : t->easy_strerror(code));
 	return err_set(e, -ECOMM, "%s", text[0] ? text : t->easy_strerror(code));
 }
 

@@ -613,7 +613,7 @@ static int merge_batch(struct compact_day *d, struct err_text *e)
 	if (r == 0)
 		r = store_manifest(d, uuid, &manifest, e);
 	if (r == 0)
-		log_info("merged %zu traces of %s", d->n_traces, d->options->compact);
+		log_info("merged %zu traces from %s", d->n_traces, d->options->compact);
 	strbuf_deinit(&manifest);
 	return r;
 }
@@ -644,8 +644,9 @@ static int remove_merged(struct compact_day *d, struct err_text *e)
 	for (size_t i = 0; r == 0 && i < d->merged.n; i++)
 		r = *d->stop ? -EINTR : remove_tables(d, d->merged.of[i], e);
 	if (r == 0 && d->merged.n)
-		log_info("removed the tables of %zu merged traces of %s from v1", d->merged.n,
-			 d->options->compact);
+		log_info("%s: removed the per-trace tables of %zu traces below v1/; their rows are "
+			 "in merged/v1/",
+			 d->options->compact, d->merged.n);
 	return r;
 }
 

@@ -32,7 +32,7 @@ const char ship_usage[] =
 	"Collecting:\n"
 	"      --from DIR          collect *.pftrace files from DIR (repeatable)\n"
 	"      --machine NAME      name of the machine in the keys (default: the host name)\n"
-	"      --settle TIME       collect a file once it has not been written for TIME (default "
+	"      --settle TIME       collect a file once it has been unchanged for TIME (default "
 	"30s)\n"
 	"      --size SIZE         maximum size of the spool (default 2gb); when it is full, the "
 	"oldest\n"
@@ -53,11 +53,12 @@ const char ship_usage[] =
 	"      --retries N         attempts per request (default: no limit; with --once 8)\n"
 	"      --retry-max TIME    maximum delay between retries (default 5m)\n\n"
 	"Merging:\n"
-	"      --compact DAY       merge the tables of DAY (2026-11-27), one file per trace, into "
-	"a few\n"
-	"                          large files below merged/; DIR: a local copy of the bucket\n"
+	"      --compact DAY       merge the per-trace tables of DAY (2026-11-27) into a few large "
+	"files\n"
+	"                          below merged/; DIR: a local copy of the bucket\n"
 	"      --part SIZE         start a new file at SIZE (default 512mb)\n"
-	"      --remove            then remove the small files\n\n"
+	"      --remove            then remove the per-trace files\n"
+	"\n"
 	"      --once              exit when all traces are in the store\n"
 	"      --every TIME        look for new traces this often (default 10s)\n"
 	"      --status DIR        write status files for sonda metrics to DIR\n"
@@ -385,7 +386,7 @@ static int ship_check_options(struct ship_parse *p, char **words, int n, struct 
 	if (r == 0 && o->uploads)
 		r = read_store_settings(p, e);
 	if (o->compact && o->n_from)
-		return err_set(e, -EINVAL, "--compact and --from exclude each other");
+		return err_set(e, -EINVAL, "--compact and --from cannot be combined");
 	if (o->removes && !o->compact)
 		return err_set(e, -EINVAL, "--remove needs --compact DAY");
 	if ((o->once || o->compact) && !o->retries)

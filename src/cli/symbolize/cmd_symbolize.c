@@ -33,7 +33,7 @@ static const char usage[] =
 	"its\n"
 	"call stacks. They come from debug information in the program, in a debug file beside it "
 	"or in\n"
-	".debug/, or below /usr/lib/debug. A file is used only if its build id is the one in the "
+	".debug/, or below /usr/lib/debug. A file is used only if its build ID matches the "
 	"trace.\n\n"
 	"  -o, --out OUT          output file\n"
 	"      --in-place         replace FILE\n"

@@ -44,7 +44,7 @@ static const char usage[] =
 	"      --program NAME     of a program, including processes that start later\n"
 	"\n"
 	"Screens:\n"
-	"  -d, --delay SECONDS    time between two refreshes (default 1, at least 0.1)\n"
+	"  -d, --delay SECONDS    time between refreshes (default 1, at least 0.1)\n"
 	"  -n, --count N          exit after N screens\n"
 	"  -b, --batch            print screens as plain lines, with the first 20 rows (default "
 	"if\n"

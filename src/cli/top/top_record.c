@@ -27,7 +27,7 @@ static const char script[] =
 	"	wait_for_enter; exit\n"
 	"}\n"
 	"{\n"
-	"	\"$0\" report why \"$4\" \"$2\" 2>&1 || echo \"Thread $4 did not run in this "
+	"	\"$0\" report why \"$4\" \"$2\" 2>&1 || echo \"Thread $4 did not run during this "
 	"time.\"\n"
 	"	printf '\\nThe trace: %s\\n' \"$2\"\n"
 	"} | if [ \"$PAGER\" ] || command -v less >/dev/null; then\n"

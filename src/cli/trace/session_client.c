@@ -84,7 +84,7 @@ static int explain_error(const struct session_client *c, int error, const char *
 		return err_set(e, error, "the tracing service is too old: it does not support %s",
 			       doing);
 	case -EPROTO:
-		return err_set(e, error, "the tracing service refused while %s", doing);
+		return err_set(e, error, "the tracing service reported an error while %s", doing);
 	case -ETIMEDOUT:
 		return err_set(e, error,
 			       "the tracing service on %s does not answer; gave up while %s",

@@ -235,8 +235,8 @@ int polled_source_init(struct polled_source *p, const struct polled_source_ops *
 		tracks_set_thread_writer(p->tracks, p->thread_writer);
 	p->group = tracks_add(p->tracks,
 			      &(struct track_spec){.kind = TRACK_GROUP, .name = ops->group});
-	p->failures_track = add_counter_of_source(p, "failed reads",
-						  "files that could not be read or understood");
+	p->failures_track =
+		add_counter_of_source(p, "failed reads", "files that could not be read or parsed");
 	p->refused_track = add_counter_of_source(p, "refused tracks", "counters beyond the limit");
 	return p->refused_track == TRACK_VOID ? -ENOMEM : 0;
 }

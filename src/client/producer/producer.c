@@ -82,11 +82,10 @@ static struct reason producer_explain_error(int error)
 	struct reason r;
 
 	if (error == -EDQUOT)
-		snprintf(
-			r.text, sizeof(r.text),
-			"each user except root may record at most %u instances of it, and all such "
-			"users together at most %u",
-			DS_INSTANCES_OF_USER, DS_INSTANCES_OF_OTHERS);
+		snprintf(r.text, sizeof(r.text),
+			 "each user except root may record at most %u instances of it, and all "
+			 "users except root together at most %u",
+			 DS_INSTANCES_OF_USER, DS_INSTANCES_OF_OTHERS);
 	else if (error == -E2BIG)
 		snprintf(r.text, sizeof(r.text), "too many data sources are recording");
 	else

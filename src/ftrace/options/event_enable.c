@@ -276,7 +276,7 @@ static void event_enable_report(const struct setup *s, const struct event_name *
 	bool bad_offset = error == -EINVAL && e->repr;
 
 	setup_error_add(s->errors, "%s/%s (%s)", event_name_group(e), event_name_name(e),
-			bad_offset ? "no instruction of the program begins at this offset"
+			bad_offset ? "no instruction begins at this offset"
 				   : event_enable_reason_of(error));
 }
 

@@ -148,10 +148,9 @@ int atrace_categories_apply(struct event_selection *events, const struct setup *
 
 	if (!c->n_atrace_categories && !c->n_atrace_apps && !c->n_atrace_categories_prefer_sdk)
 		return 0;
-	setup_error_set_notice(
-		s->errors,
-		"atrace: only the kernel's part of the categories is recorded: what Android's "
-		"own processes and apps write exists on Android only");
+	setup_error_set_notice(s->errors,
+			       "atrace: only the kernel events of the categories are recorded; "
+			       "events from Android's processes and apps exist only on Android");
 	for (size_t i = 0; i < c->n_atrace_categories; i++) {
 		const struct category *category = atrace_categories_find(c->atrace_categories[i]);
 

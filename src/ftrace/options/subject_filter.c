@@ -56,8 +56,8 @@ int subject_filter_resolve(const struct setup *s, Pb__FtraceConfig *own, struct 
 	own->has_follow_children = own->follow_children = true;
 	if (!r && !own->n_tids_to_trace && !own->n_pids_to_trace) {
 		setup_error_set_fatal(s->errors,
-				      "nothing is recorded: the groups of subject_config have no "
-				      "processes, and no process is known to start any");
+				      "nothing is recorded: the control groups in subject_config "
+				      "have no processes, and no known process starts any");
 		return -ESRCH;
 	}
 	return r;

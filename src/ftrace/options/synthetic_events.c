@@ -208,7 +208,7 @@ int synthetic_events_make(struct event_selection *events, const struct setup *s,
 
 	if (throttle)
 		r = try_to_make(s, &rss_stat, made, "option:throttle_rss_stat",
-				"; kmem/rss_stat is recorded as it is");
+				"; kmem/rss_stat is recorded unthrottled");
 	else if (recipe_is_requested(s, &rss_stat))
 		r = try_to_make(s, &rss_stat, made, "synthetic/rss_stat_throttled", "");
 	if (r > 0 && throttle)

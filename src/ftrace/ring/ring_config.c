@@ -184,7 +184,7 @@ static const char *start_watching(const struct instance *i, uint32_t percent,
 	if (!r)
 		r = ring_prepare_watch(l);
 	if (r)
-		return r == -EOPNOTSUPP ? "poll() on the kernel's rings does not wait for it"
+		return r == -EOPNOTSUPP ? "poll() ignores buffer_percent on this kernel"
 					: strerror(-r);
 	l->watch = true;
 	return NULL;

@@ -176,10 +176,11 @@ static void check_boot_of_records(struct boot_trace_source *ds, const char *proc
 	case LAST_BOOT_THERE:
 		append_missing_modules(info, modules ? modules : "", &gone);
 		if (gone.len)
-			setup_error_add(&ds->errors,
-					"option:instance_name (modules of that boot are not loaded "
-					"now, so records may be decoded as other events: %s)",
-					gone.s);
+			setup_error_add(
+				&ds->errors,
+				"option:instance_name (modules that were loaded in that boot are "
+				"not loaded now, so records may be decoded as other events: %s)",
+				gone.s);
 		strbuf_deinit(&gone);
 	}
 }

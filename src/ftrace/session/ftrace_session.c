@@ -61,7 +61,7 @@ static void report_markers_of_all(struct ftrace_session *s, const Pb__FtraceConf
 
 		if (event_is_marker(e) || event_is_printk(e))
 			setup_error_add(&s->errors,
-					"option:%s (does not apply to %s/%s: with %s, markers of "
+					"option:%s (does not apply to %s/%s: with %s, markers from "
 					"all threads are recorded)",
 					option, event_name_group(e), event_name_name(e), reason);
 	}

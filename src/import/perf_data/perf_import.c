@@ -581,9 +581,9 @@ static void count_events(struct perf_importer *im)
 	im->result->n_unread += n_bad + (im->encoder ? im->encoder->unknown : 0);
 	im->result->n_events += im->samples.n_switches;
 	if (im->samples.n_switches)
-		import_add_note(im->result,
-				"the context switches come without priorities, and without "
-				"the kind of sleep: S may be D");
+		import_add_note(
+			im->result,
+			"context switches have no priority and no kind of sleep: S may be D");
 	if (im->facts.machine.n_cpus)
 		im->result->n_cpus = im->facts.machine.n_cpus;
 	if (im->samples.n_cut)

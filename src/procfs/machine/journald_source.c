@@ -182,8 +182,8 @@ static void stop_watching(struct journald_source *ds)
 static void answer_stop(struct journald_source *ds)
 {
 	if (ds->failed || ds->dropped)
-		log_warn("linux.systemd_journald: lost some of %llu entries: unreadable: %llu, "
-			 "over the rate limit: %llu",
+		log_warn("linux.systemd_journald: of %llu entries, %llu were unreadable and %llu "
+			 "exceeded the rate limit",
 			 (unsigned long long)ds->total, (unsigned long long)ds->failed,
 			 (unsigned long long)ds->dropped);
 	stop_watching(ds);

@@ -173,8 +173,8 @@ static int user_file_open(struct user_file *f, struct sys_packet *p)
 
 	f->refused = !rest || !user_file_is_allowed(rest, in_proc) || stat(root, &st) < 0;
 	if (f->refused) {
-		log_warn("linux.sys_stats: files: '%.200s' is not a file in /proc or /sys, or is a "
-			 "file of one process",
+		log_warn("linux.sys_stats: files: '%.200s' is not a file in /proc or /sys, or "
+			 "belongs to one process",
 			 f->path);
 		return 0;
 	}

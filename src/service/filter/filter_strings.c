@@ -131,7 +131,7 @@ static int set_policy(struct rule *r, int policy, struct err_text *e)
 	r->searches = policy == POLICY(ATRACE_REPEATED_SEARCH_REDACT_GROUPS);
 	r->redacts = policy != POLICY(MATCH_BREAK) && policy != POLICY(ATRACE_MATCH_BREAK);
 	if (!r->is_atrace && policy != POLICY(MATCH_REDACT_GROUPS) && policy != POLICY(MATCH_BREAK))
-		return err_set(e, -EINVAL, "unknown policy %d of a string rule", policy);
+		return err_set(e, -EINVAL, "a string rule has the unknown policy %d", policy);
 	return 0;
 }
 
@@ -141,7 +141,7 @@ static int set_types(struct rule *r, const pb_rule *from, struct err_text *e)
 		uint32_t type = (uint32_t)from->semantic_type[i];
 
 		if (type >= FILTER_OTHER_TYPE)
-			return err_set(e, -EINVAL, "unknown semantic_type %d of a string rule",
+			return err_set(e, -EINVAL, "a string rule has the unknown semantic_type %d",
 				       (int)type);
 		r->types |= 1ull << type;
 	}

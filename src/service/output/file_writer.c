@@ -34,7 +34,7 @@ static int check_rotation(const Pb__TraceConfig *c, struct err_text *e)
 			       "files get their names");
 	if (c->max_file_size_bytes)
 		return err_set(e, -EINVAL,
-			       "max_file_size_bytes cannot be set both in and outside of rotate");
+			       "max_file_size_bytes cannot be set both inside and outside rotate");
 	if (!r->max_file_size_bytes && !r->period_ms)
 		return err_set(e, -EINVAL,
 			       "rotate requires max_file_size_bytes, period_ms or both");

@@ -192,7 +192,8 @@ TEST(sessions_and_services)
 		{"state(0,3) end(-95,not so) ", "QueryServiceState ", .refusal = -EOPNOTSUPP},
 		{BEGIN SAYS("Invalid buffer sizes"), .end_at_once = true,
 		 .error = "Invalid buffer sizes"},
-		{BEGIN "stopped(0) end(-71,the tracing service refused while reading the trace) ",
+		{BEGIN "stopped(0) end(-71,the tracing service reported an error while reading the "
+		       "trace) ",
 		 .end_at_once = true, .refuse = "ReadBuffers"},
 		{"recording stopped(0) end(-38,the tracing service is too old: it does not support "
 		 "reading the trace) ",
@@ -217,7 +218,8 @@ TEST(sessions_and_services)
 		/* The packets. */
 		{BEGIN "stopped(0) one end(-28,reading the trace failed: No space left on device) ",
 		 .end_at_once = true, .packet_error = -ENOSPC},
-		{BEGIN "stopped(0) end(-71,the tracing service refused while reading the trace) ",
+		{BEGIN "stopped(0) end(-71,the tracing service reported an error while reading the "
+		       "trace) ",
 		 .end_at_once = true, .half = true},
 	};
 

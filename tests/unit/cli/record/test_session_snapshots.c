@@ -150,15 +150,15 @@ FIXTURE_TEST(the_log_has_the_reason_of_a_failure)
 		bool is_half, is_empty;
 	} rows[] = {
 		{"CloneSession", NULL, NULL,
-		 "the tracing service refused while making the snapshot", 0, 0},
+		 "the tracing service reported an error while making the snapshot", 0, 0},
 		{NULL, "CloneSession", NULL,
 		 "the tracing service disconnected while making the snapshot", 0, 0},
 		{NULL, NULL, "Original session ended",
 		 "the tracing service refused the snapshot: Original session ended", 0, 0},
 		{NULL, "ReadBuffers", NULL,
 		 "the tracing service disconnected while reading the snapshot", 0, 0},
-		{NULL, NULL, NULL, "the tracing service refused while reading the snapshot", true,
-		 0},
+		{NULL, NULL, NULL,
+		 "the tracing service reported an error while reading the snapshot", true, 0},
 		{NULL, NULL, NULL, "it is empty", 0, true},
 	};
 
@@ -225,7 +225,7 @@ FIXTURE_TEST(a_path_that_is_too_long)
 	memset(path, 'x', sizeof(path) - 1);
 	begin(x, path);
 	assert_false(snapshots_take(x->snapshots, &x->hit));
-	assert_non_null(strstr(x->log.lines[0], "the name of the snapshot's file is too long"));
+	assert_non_null(strstr(x->log.lines[0], "the snapshot's file name is too long"));
 }
 
 FIXTURE_TEST(only_a_file_has_files_beside_it)

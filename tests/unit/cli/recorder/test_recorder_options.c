@@ -241,9 +241,9 @@ static void assert_refused(const char *word, const char *why)
 
 TEST(other_data_sources_are_refused_in_the_kernel)
 {
-	assert_refused("minimal", "but a word requires polls of linux.process_stats");
-	assert_refused("vmstat", "but a word requires linux.sys_stats");
-	assert_refused("runq", "but a word requires linux.ebpf_counters");
+	assert_refused("minimal", "but one of the words requires polls of linux.process_stats");
+	assert_refused("vmstat", "but one of the words requires linux.sys_stats");
+	assert_refused("runq", "but one of the words requires linux.ebpf_counters");
 	assert_int_equal(PARSE(A("run"), A("--in-kernel"), A("--size"), A("1023gb")), 0);
 	assert_int_equal(recorder_config_build(&o, &(Pb__TraceConfig *){NULL}, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "a quarter of the memory"));

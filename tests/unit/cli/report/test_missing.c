@@ -48,7 +48,7 @@ TEST(test_nothing_is_missing)
 TEST(test_files_of_processes_are_not_recorded)
 {
 	static const char says[] = "resolve_process_fds of linux.process_stats has no effect: "
-				   "sonda-probes does not record files of processes\n";
+				   "sonda-probes does not record open files\n";
 
 	check_events(FILES("linux.process_stats"), NULL, NULL, 1, says);
 	check_events(FILES("linux.process_stats") FTRACE("'sched/sched_switch'"), NULL, NULL, 1,

@@ -48,7 +48,7 @@ TEST(rotation_must_make_sense)
 		{"period_ms: 2000 keep: 10001", "write_into_file: true output_path: '/x'", "keep"},
 		{"period_ms: 2000",
 		 "write_into_file: true output_path: '/x' max_file_size_bytes: 100000",
-		 "both in and outside of rotate"},
+		 "both inside and outside rotate"},
 	};
 	struct err_text e;
 	char text[512];
