@@ -70,6 +70,7 @@ enter_lane() { # DIR
   for variable in ASAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS UBSAN_OPTIONS; do
     export $variable="${!variable:+${!variable}:}print_stacktrace=1:log_path=$lane/findings/of"
   done
+  ASAN_OPTIONS+=:verify_asan_link_order=0 # tests preload libraries of their own
   export TMPDIR=$lane/tmp TEST_PROGRESS=$lane/progress
   export PERF_BUILDID_DIR=$lane/perf # else perf(1) keeps copies of programs in ~/.debug
 }

@@ -95,7 +95,7 @@ static void format_histogram_name(const struct histogram_spec *s, char ret[stati
 		n += (size_t)snprintf(ret + n, size - n, " by %s", s->key);
 	if (s->n_steps)
 		snprintf(ret + n, size - n, " linear %lld..%lld step %llu", (long long)s->min,
-			 (long long)(s->min + (int64_t)(s->step * s->n_steps)),
+			 (long long)((uint64_t)s->min + s->step * s->n_steps),
 			 (unsigned long long)s->step);
 }
 

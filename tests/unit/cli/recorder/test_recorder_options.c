@@ -10,11 +10,18 @@
 static struct recorder_options o;
 static struct err_text e;
 
-#define PARSE(...)                                                                                 \
-	({                                                                                         \
-		char *argv[] = {(char *)"recorder", __VA_ARGS__, NULL};                            \
-		recorder_options_parse(ARRAY_SIZE(argv) - 1, argv, &o, &e);                        \
-	})
+/* The options point into argv, which lives as long as the test's block. */
+#define PARSE(...) parse((char *[]){(char *)"recorder", __VA_ARGS__, NULL})
+
+static int parse(char **argv)
+{
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	return recorder_options_parse(argc, argv, &o, &e);
+}
+
 #define A(text) (char *)text
 
 TEST(defaults)

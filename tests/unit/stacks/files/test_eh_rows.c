@@ -63,7 +63,8 @@ static void image_init(struct image *m, uint16_t machine)
 static void put(struct image *m, const void *bytes, size_t len)
 {
 	assert_true(m->n_frames + len < FRAMES_SIZE);
-	memcpy(m->bytes + FRAMES + m->n_frames, bytes, len);
+	if (len)
+		memcpy(m->bytes + FRAMES + m->n_frames, bytes, len);
 	m->n_frames += len;
 }
 
@@ -576,6 +577,7 @@ TEST(rows_before_they_are_merged_are_limited)
 	Elf64_Phdr *p = (Elf64_Phdr *)(m.bytes + sizeof(Elf64_Ehdr));
 	Elf64_Shdr *s = (Elf64_Shdr *)(m.bytes + SECTIONS);
 	const uint32_t size = (uint32_t)n;
+	uint32_t length;
 	struct eh_rows r;
 
 	/* The section is behind the image. */
@@ -584,7 +586,9 @@ TEST(rows_before_they_are_merged_are_limited)
 	s[1].sh_size = m.n_frames + 17 + n;
 	memset(ops, DW_CFA_advance_loc | 1, n);
 	add_function(&m, TEXT, 2 * size, NULL, 0);
-	*(uint32_t *)(m.bytes + FRAMES + m.n_frames - 17) += size;
+	memcpy(&length, m.bytes + FRAMES + m.n_frames - 17, sizeof(length));
+	length += size;
+	memcpy(m.bytes + FRAMES + m.n_frames - 17, &length, sizeof(length));
 	assert_int_equal(pwrite(fd, m.bytes, sizeof(m.bytes), 0), sizeof(m.bytes));
 	assert_int_equal(pwrite(fd, m.bytes + FRAMES, m.n_frames, at), m.n_frames);
 	assert_int_equal(pwrite(fd, ops, n, at + m.n_frames), n);
