@@ -706,8 +706,8 @@ def from_a_slice_to_its_stack(p):
     p.b.key('Enter')
     p.b.wait('document.querySelectorAll("#table .stack").length === 2')
     text = p.b.run('document.getElementById("table").innerText')
-    verdict('a slice has the stacks at its begin and its end', 'Call stack at its begin' in text and 'again (tool)' in text and
-            'sys_read' in text.split('at its end')[1], text)
+    verdict('a slice has the stacks at its begin and its end', 'Call stack at the start' in text and 'again (tool)' in text and
+            'sys_read' in text.split('at the end')[1], text)
     p.b.run('[...document.querySelectorAll("#table button")].find((b) => b.textContent === "Show it in the flame graph").click()')
     p.b.wait('sonda.flame.focus !== null')
     verdict('and leads to them', p.b.run('sonda.stacks.functions[sonda.flame.focus.tree.function[sonda.flame.focus.node]].text') == 'again')

@@ -14,7 +14,7 @@ function pairsOfTime(lane, i) {
   const open = lane.open.has(i);
   return [
     ["start", exactTimeText(lane.start[i])],
-    ["duration", open ? `${durationText(lane.end[i] - lane.start[i])}, it did not end in the trace` : durationText(lane.end[i] - lane.start[i])],
+    ["duration", open ? `${durationText(lane.end[i] - lane.start[i])}, not finished at the end of the trace` : durationText(lane.end[i] - lane.start[i])],
   ];
 }
 
@@ -85,9 +85,9 @@ function describeSample(row, i) {
       ["counter", row.label],
       ["process", process ? processText(process) : ""],
       ["value", `${grouped(String(samples.value[i]))} ${unit}`],
-      ["since the sample before", i > 0 ? valueText(samples.value[i] - samples.value[i - 1], unit) : ""],
+      ["change since the previous sample", i > 0 ? valueText(samples.value[i] - samples.value[i - 1], unit) : ""],
       ["at", exactTimeText(samples.time[i])],
-      ["until the next", i + 1 < samples.n ? durationText(samples.time[i + 1] - samples.time[i]) : ""],
+      ["until the next sample", i + 1 < samples.n ? durationText(samples.time[i + 1] - samples.time[i]) : ""],
     ],
   };
 }

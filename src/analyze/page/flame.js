@@ -190,7 +190,7 @@ function boxAt(event) {
 function describeBox({ tree, node }) {
   const total = node >= 0 ? tree.total[node] : 0;
   if (node === NO_SITE)
-    return { title: "functions that are too narrow to show", pairs: [["", "Enter on their caller zooms in"]] };
+    return { title: "functions that are too narrow to show", pairs: [["", "press Enter on the caller to zoom in"]] };
   const above = tree.parent[node], pairs = [
     ["total", `${flameWeight(total)}, ${shareText(total / flame.whole)}`],
     ["self", tree === flame.trees.down && flame.view !== "bottom-up" ? flameWeight(tree.self[node]) : ""],

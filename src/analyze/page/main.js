@@ -50,7 +50,7 @@ async function begin() {
       progress.textContent = `Reading the trace: ${text}.`;
     });
   } catch (error) {
-    progress.textContent = `The data of this page cannot be read: ${error.message}. Was the file changed or cut off?`;
+    progress.textContent = `The data of this page cannot be read: ${error.message}. Was the file modified or truncated?`;
     return;
   }
   const { facts } = model;

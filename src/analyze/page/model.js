@@ -366,10 +366,10 @@ async function readModel(tell) {
   await readTasks();
   tell(`${countText(runs)} runs on CPUs`);
   await readRuns();
-  tell(`${countText(states)} states of threads`);
+  tell(`${countText(states)} thread states`);
   await breathe();
   await readStates(mergeRuns());
-  tell(`${countText(slices)} slices and ${countText(samples)} samples of counters`);
+  tell(`${countText(slices)} slices and ${countText(samples)} counter samples`);
   await readTracks();
   tell("call stacks");
   await readStacks();

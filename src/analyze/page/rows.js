@@ -104,7 +104,7 @@ function buildRows() {
   const slices = loose.filter((track) => track.lanes.length), counters = loose.filter((track) => track.samples);
   const groups = [
     ["CPUs", cpus],
-    ["Interrupts, frequencies and others of CPUs", ofCpu.flatMap(trackRows)],
+    ["Interrupts, frequencies and other CPU tracks", ofCpu.flatMap(trackRows)],
     ["Processes and threads", [...processes, ...homeless]],
     ["Tracks", slices.flatMap(trackRows)],
     ["Counters", counters.filter((track) => !track.lanes.length).flatMap(trackRows)],

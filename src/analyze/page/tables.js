@@ -15,13 +15,13 @@ const TABS = [
       ["of a CPU", asShare, true], ["runnable", asDuration, true], ["blocked", asDuration, true], ["asleep", asDuration, true]],
   },
   {
-    id: "wakeups", name: "Wakeup latency", by: 7, about: "How long threads that could run waited for a CPU; waits that began in the range.",
+    id: "wakeups", name: "Wakeup latency", by: 7, about: "How long runnable threads waited for a CPU. Only waits that began in the range count.",
     rows: waitRows,
     columns: [["thread", asText], ["tid", asText, true], ["process", asText], ["waits", asCount, true], ["mean", asDuration, true],
       ["p50", asDuration, true], ["p99", asDuration, true], ["longest", asDuration, true], ["at", asTime, true]],
   },
   {
-    id: "slices", name: "Slices", by: 2, about: "Slices by name; of those that reach out of the range, the part within it.", rows: sliceRows,
+    id: "slices", name: "Slices", by: 2, about: "Slices by name. Slices that extend beyond the range count only with the part inside it.", rows: sliceRows,
     columns: [["name", asText], ["slices", asCount, true], ["total", asDuration, true], ["mean", asDuration, true],
       ["longest", asDuration, true], ["at", asTime, true]],
   },
@@ -330,7 +330,7 @@ function stackElement(profile, site) {
   if (ofWait)
     title.textContent = edge === 1 ? "The code that waited" : "The code that ended the wait";
   else
-    title.textContent = edge === 1 ? "Call stack at its begin" : "Call stack at its end";
+    title.textContent = edge === 1 ? "Call stack at the start" : "Call stack at the end";
   list.className = "stack";
   for (const number of pathOf(site)) {
     const item = document.createElement("li"), { text, file } = stacks.functions[number];
@@ -366,12 +366,12 @@ function waysFrom({ row, lane, index }) {
 function notes() {
   const { facts } = model, list = [];
   if (facts.to < facts.wanted)
-    list.push(`The page ends at ${timeText(facts.to)}: ${countText(facts.leftOut)} rows behind it are left out, because a browser would be slow with them. `
-      + `sonda report --html --from ${(facts.to / 1e9).toFixed(6)} makes a page of the rest.`);
+    list.push(`The page ends at ${timeText(facts.to)}: ${countText(facts.leftOut)} later rows are left out, because they would make the browser slow. `
+      + `sonda report --html --from ${(facts.to / 1e9).toFixed(6)} makes a page from the rest.`);
   for (const [name, value, description] of facts.losses)
     list.push(`${model.strings[name]}: ${countText(value)}. ${model.strings[description] || ""}`);
   if (model.overlaps)
-    list.push(`${countText(model.overlaps)} intervals overlap the one before them on the same row; the earlier one is cut.`);
+    list.push(`${countText(model.overlaps)} intervals overlap the previous one on the same row; the earlier one is cut.`);
   return list;
 }
 
@@ -388,11 +388,11 @@ function aboutContent() {
   add("h2", missing.length ? "What is missing" : "Nothing is known to be missing");
   const list = add("ul", "");
   missing.forEach((text) => add("li", text, list));
-  add("h2", "What the page has");
-  add("p", `${countText(facts.runs)} runs on CPUs, ${countText(facts.states)} states of threads, ${countText(facts.slices)} slices and `
-    + `${countText(facts.samples)} samples of counters. Times are since the start of the trace, which is ${facts.start} ns in its clock.`);
-  add("h2", "What only the trace has");
-  add("p", `The ${countText(facts.events)} kernel events themselves, ${countText(facts.arguments)} sets of arguments of slices and tracks, `
+  add("h2", "What this page contains");
+  add("p", `${countText(facts.runs)} runs on CPUs, ${countText(facts.states)} thread states, ${countText(facts.slices)} slices and `
+    + `${countText(facts.samples)} counter samples. Times count from the start of the trace, ${facts.start} ns on its clock.`);
+  add("h2", "What only the trace contains");
+  add("p", `The ${countText(facts.events)} kernel events themselves, ${countText(facts.arguments)} argument sets of slices and tracks, `
     + `and ${countText(facts.flows)} flows. sonda sql FILE reads them.`);
   return box;
 }

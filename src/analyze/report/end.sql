@@ -41,7 +41,7 @@ LIMIT :top + :more
 -- addresses that may not be callers.
 -- @section Kernel messages
 -- @key kernel_messages
--- @note the last ones, without registers
+-- @note the last messages, without registers
 -- @of_machine
 WITH $CONSOLE, gap AS (
   SELECT *, ts - lag(ts) OVER (ORDER BY ts, id) AS silence
@@ -86,7 +86,7 @@ $WAITING(last.state IN ('R', 'R+'), (SELECT $THREAD(w) FROM thread w WHERE w.uti
 
 -- @section Blocked
 -- @key blocked
--- @note uninterruptible at the end, the longest first
+-- @note threads in uninterruptible sleep at the end, longest first
 $WAITING(last.state GLOB 'D*', coalesce(last.blocked_function, $SLICE_AT(last.utid, :to))
     AS waits_in)
 

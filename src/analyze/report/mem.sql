@@ -113,7 +113,7 @@ LIMIT :top + :more
 -- @key growth_by_process
 -- @records growth
 -- @by growth
--- @note from the first size within the window to the largest; last: to the last one
+-- @note from the first size in the window to the largest; last: from the first to the last size
 WITH c AS (
   SELECT t.upid, t.name, max(c.value) OVER w - first_value(c.value) OVER w AS grown,
       last_value(c.value) OVER w - first_value(c.value) OVER w AS last

@@ -55,7 +55,7 @@ LIMIT :top + :more
 -- @section Longest sleeps
 -- @key longest_sleeps
 -- @by sleep
--- @note beyond the expiry of their timer: until the wakeup, and then until the thread ran
+-- @note delay after the timer expired: until the wakeup, then until the thread ran
 -- @lacks timers
 SELECT late + waited AS total_ns, due_ts AS due_at_ts, late AS timer_late_ns,
     waited AS waited_for_cpu_ns, $WHO

@@ -47,7 +47,7 @@ LIMIT :top + :more
 -- @section Locks
 -- @key locks
 -- @by lock
--- @note who held them, how that is known, and what the holder did during the waits
+-- @note who held the locks, how that is known, and what the holder did during the waits
 WITH l AS (
   SELECT object, function, holder, known, sum(dur) AS time, count(*) AS n, sum(ran) AS ran,
       sum(waited) AS waited, max(blocked) AS worst, sum(blocked) AS blocked, reason, did
@@ -65,7 +65,7 @@ LIMIT :top + :more
 -- @section Longest waits
 -- @key longest_waits
 -- @by wait
--- @note excluding idle ones; with the function that ended each
+-- @note excluding idle waits; with the function that ended each wait
 SELECT coalesce(s.dur, :to - s.ts) AS wait_ns, s.ts AS at_ts, $REASON AS waits_for, s.function,
     coalesce(iif(extract_arg(g.arg_set_id, 'debug.waker in interrupt'), 'interrupt',
     extract_arg(g.arg_set_id, 'debug.waker') || ' ' || extract_arg(g.arg_set_id,
@@ -146,5 +146,5 @@ $CALL_TREE('waits down', total AS blocked_ns)
 -- @by waker
 -- @on_request
 -- @top 40
--- @note their stacks, and the duration of the waits that they ended
+-- @note stacks of the wakers, and the duration of the waits that they ended
 $CALL_TREE('wakers down', total AS blocked_ns)

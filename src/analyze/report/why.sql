@@ -100,7 +100,7 @@ LIMIT :top + :more
 -- @section Waits for something else than a CPU
 -- @heading Waits other than for a CPU
 -- @key waits
--- @note the longest, and who ended them; idle ones last
+-- @note the longest waits, and who ended them; idle waits last
 -- @more wakeups
 WITH late AS MATERIALIZED (
   SELECT id, late
@@ -126,7 +126,7 @@ LIMIT :top
 
 -- @section Locks
 -- @key locks
--- @note who held them during the longest waits, how that is known, and what the holder did
+-- @note who held the locks during the longest waits, how that is known, and what the holder did
 -- @more waits
 SELECT l.dur AS wait_ns, l.ts AS at_ts, object AS lock, l.function, coalesce($THREAD(h),
     '(not recorded)') AS held_by, known AS known_by, ran AS holder_ran_ns, waited
@@ -188,7 +188,7 @@ LIMIT :top + :more
 
 -- @section Host of this machine
 -- @key vm_host
--- @note the process that runs this guest, and how many switches of its CPUs agree
+-- @note the host process that runs this guest, and how many vCPU switches agree
 SELECT p.machine_id AS host, coalesce(p.name, t.name, '') AS process, p.pid, count(*) AS cpus,
     iif(min(has_entry), 'kvm_entry', 'names of threads') AS known_by, checked
     AS switches, outside AS off_cpu, behind AS clock_behind_ns, error AS clock_error_ns
@@ -199,7 +199,7 @@ GROUP BY p.upid
 
 -- @section Stolen time
 -- @key stolen
--- @note the host did not run the CPU that the thread needed; behind: the thread of the host that ran
+-- @note the host did not run the CPU that the thread needed; behind: the host thread that ran
 WITH s AS MATERIALIZED (
   SELECT *
   FROM stolen('', :top)),
