@@ -845,7 +845,7 @@ def a_page_without_the_end(b, page):
     b.wait('document.querySelector("#table .about") !== null')
     said = b.run('document.getElementById("table").innerText')
     end = int(re.search(r'"to":(\d+)', text)[1]) / 1e9
-    verdict('a page that does not hold the end of the trace says so', '1,234,567 rows' in said and f'--html --from {end:.6f} ' in said, said)
+    verdict('a page that does not hold the end of the trace says so', '1,234,567 later rows are left out' in said and f'--html --from {end:.6f} ' in said, said)
     verdict('and does not call itself the whole trace', b.run('document.getElementById("range-text").textContent') == 'whole page')
 
 
