@@ -185,8 +185,8 @@ static void report_events(struct ebpf_run *r, struct state *s)
 
 	if (n.left_out && !s->events_left_out_reported)
 		ebpf_errors_add(r->errors, r->family->name,
-				"more than %u events in a second, or more than %u at a time on a "
-				"thread; the excess is counted in \"events left out\"",
+				"more than %u events per second, or more than %u at a time from "
+				"one thread; the excess is counted in \"events left out\"",
 				EVENT_TRACKS_EVENTS_PER_SECOND, EVENT_TRACKS_MAX);
 	if (n.bad && !s->bad_events_reported)
 		ebpf_errors_add(r->errors, r->family->name,

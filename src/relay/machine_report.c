@@ -53,7 +53,7 @@ static void machine_report_on_synced(void *ctx, uint64_t fastest_ns, unsigned n_
 
 	m->back_off.ms = 0;
 	log_write(m->is_known ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO,
-		  "sent the clocks to the service: %u messages, the fastest answered after %llu us",
+		  "sent clock snapshots to the service: %u messages, fastest reply after %llu us",
 		  n_calls, (unsigned long long)fastest_ns / 1000);
 	m->is_known = true;
 }

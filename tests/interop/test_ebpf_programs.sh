@@ -184,7 +184,7 @@ open open.bpf.o is writable by users other than its owner
 none none.bpf.o: No such file
 kinds sonda_counter_many has more than 256 elements
 events some events of sonda_events are not a struct sonda_event
-events more than 1000 events in a second, or more than 4 at a time on a thread
+events more than 1000 events per second, or more than 4 at a time from one thread
 pinned pinned.bpf.o: map .sonda_counter_pinned. would be pinned and outlive the recording
 partly sonda_counter_bad is skipped: its value is neither an integer
 partly sonda_counter_stack is skipped: is neither an array map nor a hash map

@@ -41,7 +41,7 @@ for service in perfetto sonda; do
       --enable-relay-endpoint
   fi && start_daemon TRACED_RELAY_NOTIFY_FD "$TMP/relay.log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/guest" \
     PERFETTO_RELAY_SOCK_NAME="$there" PERFETTO_MACHINE_NAME=guest "$BIN/sonda-relay" &&
-    wait_for grep -q 'sent the clocks' "$TMP/relay.log"
+    wait_for grep -q 'sent clock snapshots' "$TMP/relay.log"
   verdict "service=$service: the relay reports its machine and clocks" $? "$TMP/service.log" "$TMP/relay.log"
   for probes in perfetto sonda; do
     what="service=$service probes=$probes"

@@ -91,7 +91,7 @@ buffers { size_kb: 1024 }
 data_sources { config { name: "linux.frozen_ftrace" frozen_ftrace_config { instance_name: "${theirs##*/}" } } }
 CONFIG
   record "$2"
-  as_they_were 'read the rings of another boot'
+  as_they_were 'read the rings from another boot'
   verdict "$1: frozen_ftrace is refused, and no record is taken" $? "$TMP/record.log" "$TMP/after"
 }
 leaves_theirs "uid 4242" as_4242

@@ -43,14 +43,14 @@ end_guest() {
   kill $guest && wait $guest
 } 2>/dev/null
 for ((i = 0; i < 300; i++)); do
-  ! grep -qs 'sent the clocks' "$TMP/guest.log" && kill -0 $guest 2>/dev/null || break
+  ! grep -qs 'sent clock snapshots' "$TMP/guest.log" && kill -0 $guest 2>/dev/null || break
   sleep 1
 done
 if ! kill -0 $guest 2>/dev/null; then
   wait $guest
   [ $? != 77 ] || { tail -n 1 "$TMP/guest.log" >&2; exit 77; }
 fi
-grep -q 'sent the clocks' "$TMP/guest.log"
+grep -q 'sent clock snapshots' "$TMP/guest.log"
 verdict "the guest reports its clocks" $? "$TMP/guest.log" "$TMP/service.log"
 # The other threads of the emulator run elsewhere: for their locks, the CPU of the guest would sleep.
 qemu=$(pgrep -P "$(pgrep -P $guest timeout)" qemu-system)
@@ -122,6 +122,6 @@ sys.exit(not (named == len(taken) == int(sys.argv[3]) and host["process"].endswi
 CHECK
 status=$?
 grep '^#' "$TMP/out"
-grep -h 'sent the clocks' "$TMP/guest.log" | sed 's/^/# /'
+grep -h 'sent clock snapshots' "$TMP/guest.log" | sed 's/^/# /'
 verdict "it names the thread of the host each of $times times, and the clocks agree to less than 50 us" $status "$TMP/out"
 exit $BAD

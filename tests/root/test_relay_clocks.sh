@@ -30,7 +30,7 @@ PIDS+=($!)
 wait_for grep -q listens "$TMP/proxy.log"
 start_daemon TRACED_RELAY_NOTIFY_FD "$TMP/relay.log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/guest" PERFETTO_MACHINE_NAME=guest \
   PERFETTO_RELAY_SOCK_NAME="127.0.0.1:$slow_port" unshare --time --boottime -$behind --monotonic -$behind "$BIN/sonda-relay" &&
-  wait_for grep -q 'sent the clocks' "$TMP/relay.log"
+  wait_for grep -q 'sent clock snapshots' "$TMP/relay.log"
 verdict "a machine reports its clocks" $? "$TMP/relay.log"
 for socket in producer guest; do
   start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/$socket" "$BIN/sonda-probes"

@@ -75,7 +75,7 @@ if [ -x "$COUNTER" ]; then
   start_daemon TRACED_NOTIFY_FD "$TMP/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/producer,$TMP/bridge" "$BIN/sondad" \
     --enable-relay-endpoint-on "$TMP/bridge" --set-socket-permissions "$(id -g):0666:$(id -g):0600"
   start_daemon TRACED_RELAY_NOTIFY_FD "$TMP/log" env PERFETTO_RELAY_SOCK_NAME="$TMP/bridge" PERFETTO_MACHINE_NAME=guest "$relay" &&
-    wait_for grep -q 'sent the clocks' "$TMP/log"
+    wait_for grep -q 'sent clock snapshots' "$TMP/log"
   verdict "sondad takes relays on a unix socket that it names for them" $? "$TMP/log" "$TMP/service.log"
   start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/counter.log" "$COUNTER" run 5000
   "$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace" >"$TMP/record.log" 2>&1 && "$COUNTER" check 5000 <"$TMP/trace" >>"$TMP/counter.log"

@@ -79,7 +79,7 @@ environment() { # VERB...: what one of them uses, by its options
   variable --socket '\fBPERFETTO_PRODUCER_SOCK_NAME\fR, \fBPERFETTO_CONSUMER_SOCK_NAME\fR' \
     "addresses of the tracing service's sockets; default /run/perfetto/traced\-producer.sock and traced\-consumer.sock"
   variable --color '\fBNO_COLOR\fR' 'if it is not empty: no colours, unless \fB\-\-color\fR says otherwise'
-  variable --no-pager '\fBSONDA_PAGER\fR, \fBPAGER\fR' 'the pager; an empty value or cat is none'
+  variable --no-pager '\fBSONDA_PAGER\fR, \fBPAGER\fR' 'the pager; an empty value or "cat" disables it'
 }
 # The verb whose page of docs/ tells most of VERB, if VERB has none of its own.
 told_by() { # VERB

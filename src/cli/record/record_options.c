@@ -68,7 +68,7 @@ const char record_usage[] =
 	"  -o, --out FILE         output file; - is stdout (default "
 	"trace-HOST-TIME-RANDOM.pftrace)\n"
 	"      --socket ADDRESS   address of the service's consumer socket\n"
-	"      --show-config      print the config of this command line, and record nothing\n"
+	"      --show-config      print the config for this command line without recording\n"
 	"      --detach NAME      keep the session running in the service (sonda snapshot, stop)\n"
 	"      --strict           exit with 3 if data was lost or something is missing\n"
 	"      --json             print the summary as JSON on standard output\n"

@@ -140,8 +140,12 @@ int recorder_crash_prepare_boot(uint64_t bytes, bool grub, struct err_text *e)
 		printf("wrote " RECORDER_GRUB_FILE "; the ring is armed after: update-grub && "
 		       "reboot\n");
 	else if (!grub && ring.state == CRASH_RING_NOT_MADE)
-		printf("the ring that survives a crash is armed after a reboot with these kernel "
-		       "parameters\n(--grub adds them for GRUB):\n\n  %s\n\n",
+		printf("to arm the ring that survives a crash, add these kernel parameters and "
+		       "reboot\n"
+		       "(--grub adds them for GRUB):\n"
+		       "\n"
+		       "  %s\n"
+		       "\n",
 		       line.s);
 	strbuf_deinit(&line);
 	return r;

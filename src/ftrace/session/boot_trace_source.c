@@ -160,13 +160,12 @@ static void check_boot_of_records(struct boot_trace_source *ds, const char *proc
 
 	switch (parse_last_boot(info)) {
 	case LAST_BOOT_CURRENT:
-		setup_error_add(&ds->errors, "option:instance_name (the instance holds records of "
-					     "the current boot only)");
+		setup_error_add(&ds->errors, "option:instance_name (the instance holds only "
+					     "records from the current boot)");
 		return;
 	case LAST_BOOT_NONE:
-		setup_error_add(
-			&ds->errors,
-			"option:instance_name (the instance holds no records of an earlier boot)");
+		setup_error_add(&ds->errors, "option:instance_name (the instance holds no records "
+					     "from an earlier boot)");
 		return;
 	case LAST_BOOT_UNKNOWN:
 		setup_error_add(&ds->errors,
@@ -218,9 +217,9 @@ static int open_instance(struct boot_trace_source *ds)
 		return -ENOENT;
 	}
 	if (!ds_consumer_is_root(ds->handle)) {
-		setup_error_set_fatal(&ds->errors,
-				      "nothing is recorded: only root may read the rings "
-				      "of another boot");
+		setup_error_set_fatal(
+			&ds->errors,
+			"nothing is recorded: only root may read the rings from another boot");
 		return -EPERM;
 	}
 	r = session_instance_attach_named(&ds->instance, env->tracefs_root, env->state_root,

@@ -457,8 +457,7 @@ static struct trace_sequence *select_sequence(struct sample_packets *p, struct p
 	if (!p->events[i])
 		begin_state(p, event, time);
 	else if (p->events[i] != event)
-		import_add_note(p->result,
-				"the samples of all events other than %s share one sequence",
+		import_add_note(p->result, "the samples of all events except %s share one sequence",
 				*p->events[0]->name ? p->events[0]->name : "the first one");
 	return &p->sequences[i];
 }

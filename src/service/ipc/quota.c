@@ -31,7 +31,7 @@ static const struct {
 	[QUOTA_PRODUCERS] = {"producer connections", "end connected programs"},
 	[QUOTA_CONSUMERS] = {"consumer connections", "end connected programs"},
 	[QUOTA_SESSIONS] = {"tracing sessions", "end one of them"},
-	[QUOTA_CLONES] = {"cloned sessions", "wait until the copy of one ends"},
+	[QUOTA_CLONES] = {"cloned sessions", "wait until one of the copies is complete"},
 	[QUOTA_BUFFERS] = {"buffers", "request fewer, or end other sessions"},
 	[QUOTA_BUFFER_BYTES] =
 		{"bytes of buffers",

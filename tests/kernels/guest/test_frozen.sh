@@ -30,6 +30,6 @@ is_true frozen "its marker, once" \
     and string_value like 'I|1|it goes down%'"
 
 "$BIN/sonda" record --strict -c configs/frozen_ftrace.cfg -o "$TMP/again" >"$TMP/log" 2>&1
-[ $? = 3 ] && grep -q 'holds no records of an earlier boot\|of the current boot only' "$TMP/log"
+[ $? = 3 ] && grep -q 'holds no records from an earlier boot\|only records from the current boot' "$TMP/log"
 verdict "once read, it is told that there is nothing more" $? "$TMP/log"
 exit $BAD

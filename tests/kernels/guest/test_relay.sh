@@ -21,7 +21,7 @@ start_ready TRACED_NOTIFY_FD "$TMP/service.log" env PERFETTO_PRODUCER_SOCK_NAME=
   --allow-remote 127.0.0.1 --enable-relay-endpoint
 start_ready TRACED_RELAY_NOTIFY_FD "$TMP/relay.log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/guest" PERFETTO_MACHINE_NAME=there \
   PERFETTO_RELAY_SOCK_NAME=127.0.0.1:20001 unshare --time --boottime -$behind --monotonic -$behind "$BIN/sonda-relay"
-wait_for grep -q 'sent the clocks' "$TMP/relay.log"
+wait_for grep -q 'sent clock snapshots' "$TMP/relay.log"
 verdict "the relay reports the clocks" $? "$TMP/relay.log"
 for socket in producer guest; do
   start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/$socket" "$BIN/sonda-probes"

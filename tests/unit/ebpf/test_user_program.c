@@ -232,5 +232,5 @@ RUN_TEST(events_of_the_ring_are_read_and_bad_ones_counted)
 	assert_int_equal(rig_read(), 0);
 	assert_true(read_last("eBPF/a/events left out") > 0);
 	assert_int_equal(rig.errors.n, 2);
-	assert_non_null(strstr(last_error(), "events in a second"));
+	assert_non_null(strstr(last_error(), "events per second"));
 }

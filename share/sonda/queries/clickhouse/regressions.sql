@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which programs have waited longer for a CPU since a date than before it, across all machines.
--- Percentiles are exact to 3 %.
+-- Percentiles are accurate to within 3 %.
 --
 --	SET param_store = 'https://s3.eu-west-1.amazonaws.com/traces/prod';
 --	SET param_day = '2026-11-*';			-- days before and after

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How long the programs of each machine waited for a CPU. Percentiles are exact to 3 %.
+-- How long the programs of each machine waited for a CPU. Percentiles are accurate to within 3 %.
 --
 --	SET param_store = 'https://s3.eu-west-1.amazonaws.com/traces/prod';
 --	SET param_day = '2026-11-27';			-- or '2026-11-*'

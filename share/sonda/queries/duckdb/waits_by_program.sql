@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How long the programs of each machine waited for a CPU. Percentiles are exact to 3 %.
+-- How long the programs of each machine waited for a CPU. Percentiles are accurate to within 3 %.
 --
 --	SET VARIABLE store = 's3://traces/prod';	-- what sonda ship was given; or a directory
 --	SET VARIABLE day = '2026-11-27';		-- or '2026-11-*'

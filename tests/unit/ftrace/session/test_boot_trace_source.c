@@ -231,8 +231,8 @@ FIXTURE_TEST(which_boot_the_records_are_from)
 	static const struct {
 		const char *info, *modules, *report;
 	} rows[] = {
-		{"# Current\n", "", "the instance holds records of the current boot only"},
-		{"0\t[kernel]\n", "", "the instance holds no records of an earlier boot"},
+		{"# Current\n", "", "the instance holds only records from the current boot"},
+		{"0\t[kernel]\n", "", "the instance holds no records from an earlier boot"},
 		{NULL, "", "the instance does not survive reboots"},
 		{"text delta:\t0\ndata delta:\t0\n", "", ""},
 		{"Offset: 1000000\n", "", ""},
