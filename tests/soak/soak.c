@@ -391,7 +391,8 @@ static void soak(void)
 	end = clock_mono_ns() + 10 * NS_PER_S;
 	do
 		at_last = weigh();
-	while (at_last.fds > at_first.fds + FDS_KEPT && clock_mono_ns() < end);
+	while ((at_last.fds > at_first.fds + FDS_KEPT || at_last.kb >= at_first.kb + FLAT_KB) &&
+	       clock_mono_ns() < end);
 }
 
 static bool everybody_lived(void)
