@@ -25,7 +25,8 @@ int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu
 
 long __sysconf(int name);
 
-long sysconf(int name)
+/* ThreadSanitizer calls it before it is ready for instrumented code. */
+__attribute__((no_sanitize("thread"))) long sysconf(int name)
 {
 	return name == _SC_NPROCESSORS_CONF || name == _SC_NPROCESSORS_ONLN ? 2 : __sysconf(name);
 }
