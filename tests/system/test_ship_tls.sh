@@ -34,12 +34,12 @@ refused() { # NAME TEXT HOST ARGUMENT...
   [ $? = 1 ] && grep -q -- "$2" "$TMP/err" && ! grep -q 'trying again' "$TMP/err" && ! grep -q PUT "$STORE/log"
   verdict "$1" $? "$TMP/err"
 }
-refused "another CA" 'name the store.s CA with --ca' localhost --ca "$TMP/other.pem"
-refused "the system's CAs" 'name the store.s CA with --ca' localhost
-refused "another name of the host" 'its host in --endpoint as in its certificate' 127.0.0.1 --ca "$TMP/ca.pem"
+refused "another CA" 'pass the store.s CA with --ca' localhost --ca "$TMP/other.pem"
+refused "the system's CAs" 'pass the store.s CA with --ca' localhost
+refused "another name of the host" 'use the host name from its certificate in --endpoint' 127.0.0.1 --ca "$TMP/ca.pem"
 refused "no file of certificates" "certificates of $TMP/nothing" localhost --ca "$TMP/nothing"
 ask 'reset/redirect@*'
-refused "redirects" 'redirects, which is not followed' localhost --ca "$TMP/ca.pem"
+refused "redirects" 'redirects are not followed' localhost --ca "$TMP/ca.pem"
 ask reset/
 VARIABLES=https_proxy=http://127.0.0.1:1 ship_to localhost --ca "$TMP/ca.pem"
 [ $? = 1 ] && ! grep -q PUT "$STORE/log"
