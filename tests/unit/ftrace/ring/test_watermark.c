@@ -155,7 +155,7 @@ FIXTURE_TEST(watermarks_that_are_not_possible)
 	fake_text("instances/x/buffer_size_kb", "64\n");
 	assert_int_equal(write(ring, "x", 1), 1); /* never waits */
 	set_up(50, false);
-	assert_report("does not wait");
+	assert_report("ignores buffer_percent");
 	assert_false(l.watch);
 	assert_int_equal(l.period_ms, 100);
 	assert_int_equal(unlink(fake_path("instances/x/buffer_percent")), 0);
