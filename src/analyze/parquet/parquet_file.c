@@ -572,7 +572,7 @@ static void put_schema(struct parquet_file *f, struct thrift *t)
 }
 
 static void put_chunk_metadata(const struct parquet_column *c, const struct chunk *k, uint32_t rows,
-		      struct thrift *t)
+			       struct thrift *t)
 {
 	thrift_begin_struct(t, 0);
 	thrift_i64(t, 2, 0);

@@ -248,7 +248,7 @@ int export_sqlite(const struct trace_tables *t, const struct out_path *out, stru
 		r = err_set(e, -EIO, "cannot write %s: %s", out->path, sqlite3_errmsg(c.file));
 	if (r == 0)
 		r = run_export_statement(&c, c.file,
-				      "pragma journal_mode = off; pragma synchronous = off");
+					 "pragma journal_mode = off; pragma synchronous = off");
 	if (r == 0)
 		r = export_for_each_table(db, 'v', copy_view, &c, e);
 	sqlite3_close(c.file);
