@@ -28,7 +28,7 @@ static const char usage[] =
 	"one session is running, SESSION can be omitted.\n\n"
 	"  -o, --out FILE     output file, - for standard output\n"
 	"                     (default: snapshot-HOST-TIME-RANDOM.pftrace)\n"
-	"      --last TIME    recorder only: save only the last 30s, 5m or 1h\n"
+	"      --last TIME    recorder only: save only the last TIME, such as 5m\n"
 	"      --dir DIR      recorder only: directory of the ring (default: "
 	"/var/lib/sonda/recorder)\n"
 	"      --bugreport    use the session with the highest bugreport_score\n"

@@ -98,7 +98,7 @@ records() { [ "$(cat "$attached/tracing_on")" = 1 ]; }
 wait_for records
 run second 100 "instance_name: '$name' ftrace_events: 'sched/sched_wakeup' use_monotonic_raw_clock: true" "${load[@]}"
 verdict "another process cannot have it at the same time: it starts, empty" $? "$TMP/second.out"
-grep -q "^problem .*another sonda-probes (pid $first) uses" "$TMP/second.out"
+grep -q "^problem .*another sonda-probes (pid $first) is using" "$TMP/second.out"
 verdict "another process cannot have it at the same time: the process that has it is named" $? "$TMP/second.out"
 kill -TERM $first
 wait $first

@@ -84,7 +84,7 @@ begin
 cp "$TMP/keys" "$STORE/keys"
 ship --from "$TMP/from" --credentials "$STORE/keys" "$TMP/spool" && flock "$TMP/spool/upload/lock" "$SONDA" ship --once --endpoint "http://127.0.0.1:$PORT" \
   --credentials "$STORE/keys" "$TMP/spool" "$URL" 2>"$TMP/err"
-[ $? = 1 ] && grep -q 'another sonda ship uploads from the spool' "$TMP/err"
+[ $? = 1 ] && grep -q "another 'sonda ship' is already uploading from the spool" "$TMP/err"
 verdict "a second process with the same spool is refused" $?
 
 begin

@@ -44,7 +44,7 @@ const char *sql_type_name(enum sql_type type);
 /* True for NULL and for values of the type. */
 bool sql_type_has(enum sql_type type, sqlite3_value *v);
 
-/* Compares the columns with those of a statement's rows: all must be there, in any order.
- * in_order: at the same places. Returns 0 or -EINVAL and sets e. */
+/* Checks that a statement returns exactly these columns, in any order; in this order if in_order is
+ * set. Returns 0 or -EINVAL and sets e. */
 int sql_columns_check(const struct sql_columns *c, sqlite3_stmt *st, bool in_order,
 		      struct err_text *e);

@@ -41,6 +41,6 @@ void arg_rows_deinit(struct arg_rows *r);
 int64_t arg_rows_id(const struct arg_rows *r);
 /* Returns the set that has the argument with an id; -1 if there is none. */
 int64_t arg_rows_find_set(const struct store *s, int64_t id);
-/* Reads a column of the row. A text of ARG_COLUMN_DISPLAY is valid until the next call; others are
- * as long as the store. */
+/* Reads a column of the row. A text of ARG_COLUMN_DISPLAY is valid until the next call, any
+ * other text as long as the store exists. */
 void arg_rows_value(struct arg_rows *r, enum arg_column column, struct value *ret);

@@ -95,8 +95,8 @@ static int row_order_by_value(const void *a, const void *b)
 
 /* Counts the rows of each key, and takes a sample of each. Returns how many keys there are, or 0 if
  * out of memory. */
-static size_t sample_rows_by_key(const struct store *s, const struct keys *k, unsigned column,
-				 uint32_t *counts, struct sample **ret)
+static size_t count_rows_and_sort_keys(const struct store *s, const struct keys *k, unsigned column,
+				       uint32_t *counts, struct sample **ret)
 {
 	struct sample *list = NULL;
 	size_t n = 0, cap = 0;
@@ -143,7 +143,7 @@ static uint32_t *make_row_order(const struct store *s, const struct keys *k, uns
 	_cleanup_(freep) struct sample *list = NULL;
 	_cleanup_(freep) uint32_t *next = NULL;
 	uint32_t *rows = NULL;
-	size_t n = slot ? sample_rows_by_key(s, k, column, slot, &list) : 0;
+	size_t n = slot ? count_rows_and_sort_keys(s, k, column, slot, &list) : 0;
 
 	next = n ? malloc(n * sizeof(*next)) : NULL;
 	rows = next ? malloc((size_t)k->t->rows * sizeof(*rows)) : NULL;

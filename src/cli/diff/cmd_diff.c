@@ -30,9 +30,9 @@ static void mark_needed_recordings(struct diff_traces *t, const struct diff_resu
 
 	if (!row)
 		return;
-	strbuf_printf(&t->marks, "to find a change of %.0f %% in ", CHANGE_OF_NOTE * 100);
+	strbuf_printf(&t->marks, "to detect a %.0f %% change in ", CHANGE_OF_NOTE * 100);
 	strbuf_put_plain(&t->marks, row->what);
-	strbuf_printf(&t->marks, ", the largest function, make %s%zu recordings of each side\n",
+	strbuf_printf(&t->marks, " (the largest function), make %s%zu recordings per side\n",
 		      n < DIFF_PAIRS_MAX ? "about " : "at least ", n);
 }
 

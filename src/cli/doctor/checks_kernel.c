@@ -105,8 +105,8 @@ void check_tracefs(struct doctor_machine *m, struct doctor_finding *f)
 			root);
 		doctor_set_remedy(f, "sudo mount -o remount,rw %s", root);
 	} else if (r) {
-		doctor_set_finding(f, DOCTOR_OK, "mounted on %s; for access, see the check rights",
-				   root);
+		doctor_set_finding(f, DOCTOR_OK,
+				   "mounted on %s; for access, see the 'rights' check", root);
 	} else {
 		doctor_set_finding(f, DOCTOR_OK, "mounted on %s; this user may create instances",
 				   root);

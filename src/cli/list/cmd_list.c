@@ -178,7 +178,7 @@ static int list_kind(struct list *l, const struct list_kind *kind, char **patter
 
 /* Lists the matches of all kinds; functions only if no other kind matches, because there are many.
  * Reports the first kind that cannot be read, except categories: usually no service runs. */
-static int list_all_kinds(struct list *l, const char *pattern, bool *found)
+static int list_matches_of_all_kinds(struct list *l, const char *pattern, bool *found)
 {
 	size_t before = l->out.n;
 	struct err_text e, first = {""};
@@ -224,7 +224,7 @@ static int list_words(struct list *l, char **words, size_t n)
 	bool found;
 
 	for (size_t i = 0; i < n; i++) {
-		list_all_kinds(l, words[i], &found);
+		list_matches_of_all_kinds(l, words[i], &found);
 		if (!found)
 			code = l->error_reported ? EXIT_FAILED : list_report_unknown(l, words[i]);
 	}

@@ -140,9 +140,9 @@ static void log_ring_extent(const struct recorder_call *c, const char *answer)
 			 c->delay_s, before, holds);
 	else
 		log_info("alerts: the ring holds %" PRIu64 " s; a snapshot covers the last %" PRIu64
-			 " s, at least %" PRIu64
-			 " s of them before the start of an alert that arrives %u s late",
-			 holds, before, MIN(holds, before) - c->delay_s, c->delay_s);
+			 " s; for an alert that arrives %u s late, this includes at least %" PRIu64
+			 " s from before it started",
+			 holds, before, c->delay_s, MIN(holds, before) - c->delay_s);
 }
 
 static void recorder_call_end(struct recorder_call *c, const char *answer)

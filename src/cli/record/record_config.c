@@ -202,9 +202,9 @@ static uint32_t events_buffer_kb(const struct record_options *o)
 	return o->buffer_kb ? o->buffer_kb : DEFAULT_RECORD_BUFFER_KB;
 }
 
-/* Returns the size of the ring of names. A machine that starts processes all the time fills the
- * ring of events about 8 times as fast as this one (150 bytes per process). The kernel allocates
- * memory only when it is written. */
+/* Returns the size of the ring of names, an eighth of that of events: even if processes start all
+ * the time (150 bytes each), the events arrive about 8 times as fast. The kernel allocates a page
+ * only when it is first written. */
 static uint32_t names_buffer_kb(const struct record_options *o)
 {
 	return MAX(NAMES_BUFFER_MIN_KB, events_buffer_kb(o) / 8);

@@ -104,7 +104,7 @@ static bool lacks_files(const struct evidence *e)
 	return evidence_has(e, "not permitted");
 }
 
-static bool is_of_memory(const char *text)
+static bool is_memory_error_text(const char *text)
 {
 	return strstr(text, "Cannot allocate memory") || strstr(text, "out of memory") ||
 	       strstr(text, "bytes of buffers");
@@ -112,7 +112,7 @@ static bool is_of_memory(const char *text)
 
 static bool is_memory_missing(const struct evidence *e)
 {
-	return is_of_memory(e->lines) || evidence_has(e, "buffer_size_kb");
+	return is_memory_error_text(e->lines) || evidence_has(e, "buffer_size_kb");
 }
 
 static bool requests_journal(const struct evidence *e)
@@ -585,7 +585,7 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 	if (error && !c->result.write_error)
 		console_error(&c->console, "%s", why->text);
 	/* If memory was out, doctor reports whether the machine is the reason. */
-	if (error && c->is_local && is_of_memory(why->text) &&
+	if (error && c->is_local && is_memory_error_text(why->text) &&
 	    doctor_explain("memory", c->result.started_daemons, c->options.socket, NULL, &sentence))
 		console_error(&c->console, "%s", sentence.text);
 	if (c->snapshots) {

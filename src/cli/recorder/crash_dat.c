@@ -255,7 +255,8 @@ int crash_dat_finish(int fd, const char *instance, const struct crash_dat_facts 
 	if (r == 0 && (pwrite(fd, places, size, (off_t)table) != (ssize_t)size || fsync(fd) < 0))
 		r = -errno;
 	if (r < 0)
-		return err_set(e, r, "cannot save the pages of %.200s: %s", instance, strerror(-r));
+		return err_set(e, r, "cannot save the ring buffer of instance %.200s: %s", instance,
+			       strerror(-r));
 	*ret = all;
 	return 0;
 }

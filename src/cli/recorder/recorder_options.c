@@ -38,7 +38,7 @@ const char recorder_usage[] =
 	"      --keep TIME    remove parts older than TIME (default: 1h)\n"
 	"      --size SIZE    maximum size of the ring on disk (default: 2gb)\n"
 	"      --in-kernel    keep events in the kernel's ring buffers until a snapshot is taken;\n"
-	"                     --size is then the memory of these buffers (default: 64mb)\n"
+	"                     --size then sets their total size (default: 64mb)\n"
 	"      --part TIME    length of a part (default: keep/60, from 10s to 1m)\n"
 	"      --dir DIR      directory of the ring (default: /var/lib/sonda/recorder)\n"
 	"      --on WHAT      save a snapshot on trigger:NAME, 'counter:NAME>VALUE', "

@@ -167,7 +167,7 @@ static void write_reason(const struct recorder_saver *s, uint64_t took_ms)
 	strbuf_printf(&b, ",\"time\":\"%s\",\"took_ms\":%" PRIu64 ",\"bytes\":%lld}\n", when,
 		      took_ms, (long long)st.st_size);
 	if (b.failed || snprintf(path, sizeof(path), "%s.json", s->path) >= (int)sizeof(path))
-		log_warn("cannot write the description of %s: %s", s->path,
+		log_warn("cannot write %s.json, which describes the snapshot: %s", s->path,
 			 strerror(b.failed ? ENOMEM : ENAMETOOLONG));
 	else if ((fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)) <
 			 0 ||

@@ -47,9 +47,9 @@ void config_sources_list_missing(const Pb__TraceConfig *config,
 /* Returns the offered data source whose name is nearest; NULL if none is similar. Borrowed. */
 const char *config_sources_nearest(const struct name_list *offered, const char *name);
 /*
- * Returns true if nothing would be recorded: the config requests only data sources of the kernel
- * that are missing (config_sources_list_missing), although a daemon that offers such sources is
- * connected.
+ * Returns true if nothing would be recorded: a daemon with kernel data sources is connected, but
+ * each source that the config requests is one of these and is missing
+ * (config_sources_list_missing).
  */
 bool config_sources_are_all_missing(const Pb__TraceConfig *config, const struct name_list *missing,
 				    const struct name_list *offered);

@@ -23,7 +23,7 @@ void file_hash_deinit(struct file_hash *h)
 	strbuf_deinit(&h->chunks);
 }
 
-static void finish_chunk(struct sha256 *chunk, struct strbuf *lines)
+static void add_chunk_hash(struct sha256 *chunk, struct strbuf *lines)
 {
 	uint8_t hash[SHA256_SIZE];
 	char hex[SHA256_HEX_SIZE];
@@ -57,12 +57,12 @@ int file_hash_read(int fd, int copy, const volatile sig_atomic_t *stop, struct f
 		sha256_add(&chunk, buf, (size_t)n);
 		h.bytes += (uint64_t)n;
 		if (h.bytes % SPOOL_CHUNK == 0)
-			finish_chunk(&chunk, &h.chunks);
+			add_chunk_hash(&chunk, &h.chunks);
 		if (copy >= 0)
 			r = fs_write_all(copy, buf, (size_t)n);
 	}
 	if (h.bytes % SPOOL_CHUNK)
-		finish_chunk(&chunk, &h.chunks);
+		add_chunk_hash(&chunk, &h.chunks);
 	if (r == 0 && h.chunks.failed)
 		r = -ENOMEM;
 	if (r < 0) {

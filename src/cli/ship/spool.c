@@ -97,12 +97,13 @@ int spool_open(const char *path, enum spool_role role, struct spool *ret, struct
 	if (s.lock < 0 || flock(s.lock, LOCK_EX | LOCK_NB) < 0) {
 		r = s.lock >= 0 && errno == EWOULDBLOCK ? -EBUSY : -errno;
 		spool_close(&s);
-		return r == -EBUSY
-			       ? err_set(e, r, "another sonda ship %s the spool %.300s",
-					 role == SPOOL_COLLECTOR ? "collects into" : "uploads from",
-					 path)
-			       : err_set(e, r, "cannot lock the spool %.300s: %s", path,
-					 strerror(-r));
+		return r == -EBUSY ? err_set(e, r,
+					     "another 'sonda ship' is already %s the spool %.300s",
+					     role == SPOOL_COLLECTOR ? "collecting into"
+								     : "uploading from",
+					     path)
+				   : err_set(e, r, "cannot lock the spool %.300s: %s", path,
+					     strerror(-r));
 	}
 	*ret = s;
 	return 0;

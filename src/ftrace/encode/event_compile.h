@@ -37,8 +37,8 @@ int event_compile_known(const struct tep_event *event, const struct compile_cont
 
 /*
  * Compiles an event without a message of its own. number is the number of its field in FtraceEvent.
- * If legacy is true, it becomes a GenericFtraceEvent. An event with more fields than a descriptor
- * may have always becomes one.
+ * It becomes a GenericFtraceEvent if legacy is true, or if it has more fields than a descriptor
+ * allows.
  */
 int event_compile_generic(const struct tep_event *event, const struct compile_context *ctx,
 			  uint32_t number, bool legacy, struct compiled_event **ret);

@@ -317,7 +317,7 @@ static int set_filters(const struct setup *s)
 	/* An own instance has no filter. An attached one must have none while we use it. */
 	if (instance_write(s->instance, filters.file, "") == -EBUSY)
 		return report_option_failure(s, "enable_function_graph", -EBUSY,
-					     "another recording uses function_filters");
+					     "another recording is using function_filters");
 	return 0;
 }
 
@@ -336,7 +336,7 @@ static int function_graph_set_threads(const struct setup *s)
 					     "another tool has already set threads");
 	if (instance_write(s->instance, file, "") == -EBUSY)
 		return report_option_failure(s, "enable_function_graph", -EBUSY,
-					     "another recording uses tids_to_trace");
+					     "another recording is using tids_to_trace");
 	return 0;
 }
 

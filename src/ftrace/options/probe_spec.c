@@ -110,7 +110,8 @@ static int parse_probe_type(char *head, enum probe_kind kind, struct probe_spec 
 	size_t digits;
 
 	if (*head == '-')
-		return err_set(e, -EINVAL, "expected a definition, but '-' removes events");
+		return err_set(e, -EINVAL,
+			       "a definition cannot begin with '-', which removes a probe");
 	if (*head != 'p' && *head != 'r' && *head != 's')
 		return err_set(e, -EINVAL, "expected 'p', 'r' or 's' first, for example '%s'",
 			       kind == PROBE_USER ? "p:mine ./app:0x1160"

@@ -236,8 +236,8 @@ static void remove_from_tracefs(struct ftrace_session *s)
 			r = -EBUSY;
 		else
 			log_warn("linux.ftrace: cannot remove the tracefs instance, because "
-				 "another process has one of its files open; the next start of "
-				 "sonda-probes removes it");
+				 "another process has one of its files open; sonda-probes "
+				 "will remove it the next time it starts");
 	}
 	ring_share_release(&s->share);
 	function_graph_end(&s->graph);
@@ -249,7 +249,7 @@ static void remove_from_tracefs(struct ftrace_session *s)
 	stay = dynevents_destroy(&s->made);
 	if (stay)
 		log_warn("linux.ftrace: cannot remove %s from tracefs: another tracer has enabled "
-			 "them; the next start of sonda-probes removes them",
+			 "them; sonda-probes will remove them the next time it starts",
 			 str_count(stay, "probe", count));
 }
 

@@ -263,7 +263,8 @@ static int attach_existing(const struct setup *s, struct instance *i)
 	    !s->config->enable_function_graph) {
 		/* The other session cannot reset its tracer while our rings are open. */
 		instance_remove(i);
-		r = err_set(&e, -EBUSY, "another recording traces functions in this instance");
+		r = err_set(&e, -EBUSY,
+			    "another recording is already tracing functions in this instance");
 	}
 	if (r)
 		setup_error_set_fatal(s->errors, "nothing is recorded: %s", e.text);
@@ -400,10 +401,10 @@ void session_instance_report_conflicts(const struct setup *s)
 	const char *file = instance_refused_file(s->instance);
 
 	if (file)
-		setup_error_add(
-			s->errors,
-			"option:instance_name (another recording uses %s: cannot change its %s)",
-			s->instance->path, file);
+		setup_error_add(s->errors,
+				"option:instance_name (another recording is using %s: cannot "
+				"change its %s)",
+				s->instance->path, file);
 }
 
 #define FOUND_MAX 20 /* further changes are not listed */

@@ -184,7 +184,7 @@ static int instance_try_make_kept(struct instance *i, const char *root, const ch
 	*i = (struct instance){.lock = -1};
 	*ret_is_old = r == -EEXIST;
 	if (*ret_is_old && instance_is_locked(path))
-		return err_set(e, -EBUSY, "another recording uses %s", path);
+		return err_set(e, -EBUSY, "another recording is using %s", path);
 	if (r && !*ret_is_old)
 		return instance_set_make_error(path, r, e);
 	r = instance_begin(i, root, path, *ret_is_old, e);

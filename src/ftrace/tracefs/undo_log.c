@@ -369,7 +369,7 @@ static int undo_log_open_file(struct undo_log *l, const char *state, const char 
 			       state);
 	l->fd = open_locked(l->path, O_CREAT | O_APPEND);
 	if (l->fd == -EWOULDBLOCK)
-		return err_set(e, -EBUSY, "another sonda-probes (pid %d) uses %s",
+		return err_set(e, -EBUSY, "another sonda-probes (pid %d) is using %s",
 			       read_log_pid(l->path), l->dir);
 	if (l->fd < 0)
 		return err_set(e, l->fd, "cannot write %s: %s", l->path, strerror(-l->fd));

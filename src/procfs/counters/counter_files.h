@@ -26,8 +26,8 @@ struct counter_file {
 /*
  * Reads the file at path, relative to the directory at, into p->text, up to its last newline; valid
  * until the next read. whole: the kernel returns the text in one read. Returns 0; -EBADMSG with the
- * complete lines if the last one is cut; -ENODATA if it is empty; -ENOENT if it does not exist, or
- * did not lately (no system call is made then); -errno.
+ * complete lines if the last one is cut; -ENODATA if it is empty; -ENOENT if it does not exist or its
+ * feature is off, also in the next passes, which do not look again; -errno.
  */
 int counter_file_read(struct counter_file *f, struct polled_source *p, int at, const char *path,
 		      bool whole, struct span *ret_text);
