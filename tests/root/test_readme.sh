@@ -4,7 +4,7 @@
 # check: long
 #
 # The case of README.md: examples/ledger.c stalls, the two commands name the code that waited and the code that held the
-# mutex, and the page shows both. With PICTURE=FILE the picture of README.md is written there.
+# mutex, and the page shows both. With PICTURE=FILE the picture of README.md is written there, and its report is printed.
 . "$(dirname "$0")/lib.sh"
 
 here=$PWD
@@ -22,6 +22,7 @@ grep -qE '^held up .* save_entries +ledger +fsync$' "$TMP/waits"
 verdict "save_entries() waited for fsync" $? "$TMP/waits"
 "$BIN/sonda" report --html ledger.pftrace -o ledger.html >"$TMP/log" 2>&1
 verdict "the page is written" $? "$TMP/log"
+[ -z "${PICTURE:-}" ] || "$BIN/sonda" report waits ledger.pftrace -p reader --by lock --top 1 | sed 's/^/# /'
 cd "$here" || exit 1
 if command -v chromium >/dev/null; then
   HOME=$TMP TMPDIR=$TMP timeout 100 python3 tests/page/stall_picture.py "$TMP/ledger.html" "${PICTURE:-$TMP/stall.png}" >"$TMP/log" 2>&1
