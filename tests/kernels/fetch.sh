@@ -11,8 +11,8 @@
 #     6.12     Debian 13
 #     newest   Debian unstable, whatever it has when it is fetched first
 #
-# KERNEL_DIR chooses the directory of directories (${TMPDIR:-/tmp}/sonda-kernels). Exits with 77 and a reason when the kernel
-# cannot be had. What is there is not fetched again: --remove (make clean-kernels) removes the directory of directories, some 400 MB.
+# KERNEL_DIR chooses the directory of all kernels (${TMPDIR:-/tmp}/sonda-kernels). Exits with 77 and a reason when the kernel
+# cannot be had. What is there is not fetched again: --remove (make clean-kernels) removes it, some 400 MB.
 set -eu
 all=${KERNEL_DIR:-${TMPDIR:-/tmp}/sonda-kernels}
 if [ "${1-}" = --remove ]; then

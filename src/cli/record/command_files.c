@@ -41,7 +41,7 @@ static bool find_program(const char *name, char *ret)
 	}
 }
 
-/* Maps the file, and reads its begin. Returns the bytes read, or -1. */
+/* Maps the file, and reads its first bytes. Returns the bytes read, or -1. */
 static ssize_t map_file(const char *path, char *ret, size_t size)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

@@ -40,7 +40,7 @@ struct crash_boots {
 };
 void crash_boots_deinit(struct crash_boots *b);
 
-/* Reads the list of the recorder with the directory dir. A directory that does not exist has none.
+/* Reads the list of the recorder whose directory is dir. A directory that does not exist has none.
  * Files that cannot be read are left out. Returns 0 or -errno. */
 int crash_boots_read(const char *dir, struct crash_boots *ret);
 /* Removes the oldest boots until CRASH_BOOTS_KEPT are left. */

@@ -220,8 +220,8 @@ uint64_t spool_entry_bytes(const struct spool *s, const char *uuid)
 	return bytes;
 }
 
-/* Removes an entry. It leaves ready/ first: nobody must find a directory there that loses its files
- * one by one. */
+/* Removes an entry. It leaves ready/ first, so that no reader finds it there with only some of its
+ * files. */
 int spool_entry_remove(const struct spool *s, const char *uuid)
 {
 	spool_remove_dir(s->in, uuid);

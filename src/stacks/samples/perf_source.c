@@ -190,8 +190,7 @@ static bool is_sampled_process(void *ctx, int32_t pid)
 	return a && perf_records_is_process_wanted(s, a);
 }
 
-/* Which programs are sampled in addition to those of the scope is not known before their samples.
- */
+/* Programs sampled in addition to those of the scope are not known before their samples. */
 static void perf_start(void *instance)
 {
 	struct perf_session *s = instance;
