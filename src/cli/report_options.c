@@ -409,7 +409,7 @@ int report_options_parse(int argc, char **argv, struct report_options *ret, stru
 	if (r == 0 && needs_single_calls(ret) && ret->report == report_at(0))
 		ret->report = report_find("syscalls");
 	if (r == 0 && ret->from >= 0 && ret->to >= 0 && ret->to <= ret->from)
-		r = err_set(e, -EINVAL, "--to is not later than --from");
+		r = err_set(e, -EINVAL, "--to must be later than --from");
 	if (r == 0 && ret->all &&
 	    (ret->by || ret->format == REPORT_HTML || ret->report != report_at(0)))
 		r = err_set(e, -EINVAL,

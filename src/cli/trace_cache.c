@@ -260,7 +260,8 @@ static void evict_old_caches(int dir, uint64_t bytes)
 	free(files);
 }
 
-/* Writes head and image, and closes the file. Returns true if all is written. */
+/* Writes head and image, and closes the file. Returns false if a write failed, or if the file is
+ * larger than a quarter of TRACE_CACHE_BYTES. */
 static bool write_cache(FILE *to, const struct store *s, struct cache_head *h)
 {
 	struct image_writer w = {.to = to};

@@ -58,7 +58,7 @@ verdict "-C: one CPU" $? "$TMP/log"
 stop_all
 start_service perfetto "$TMP" && start_probes sonda "$TMP"
 record 0 --strict raw_syscalls:sys_enter --filter 'id < 0' --filter 'id == 1' -a -- true
-said 'events +none: no requested event occurred that passes the filters' || [ -e "$TMP/trace" ]
+said 'events +none: none of the requested events occurred and passed the filters' || [ -e "$TMP/trace" ]
 verdict "sonda-probes behind Perfetto's service: filters are known" $? "$TMP/log"
 record 0 raw_syscalls:sys_enter --filter 'id != -1' -- sh -c 'echo $$; sleep 0.1' &&
   said 'events +raw_syscalls [1-9]' && [ "$(events "^ +pid: $(cat "$TMP/out")\$")" -gt 0 ]

@@ -106,7 +106,7 @@ rows <<'END'
 2 | record waits --waits state=Q | --waits state=Q: unknown state
 2 | record waits --waits min=fast | --waits min=fast: not a time
 2 | record waits --waits rate=0 | --waits rate=0: not a number of waits
-2 | record waits --waits program= | --waits program=: a process name has
+2 | record waits --waits program= | --waits program=: a process name must be
 2 | record waits --waits 12 | --waits 12: use min=TIME
 2 | record waits --waits stacks=0 | --waits stacks=0: not a number of stacks
 2 | record sched --waits min=1ms | --waits applies only to waits, and none are recorded; add
@@ -199,8 +199,8 @@ rows <<'END'
 2 | report schde | no report is named 'schde'; did you mean sched\?
 2 | report nosuchreport | no report or file is named 'nosuchreport'
 2 | report nosuchreport good.pftrace | no report or file is named 'nosuchreport'
-2 | report --from 2 --to 1 good.pftrace | --to is not later than --from
-2 | report cpu --from 2 --to 2s good.pftrace | --to is not later than --from
+2 | report --from 2 --to 1 good.pftrace | --to must be later than --from
+2 | report cpu --from 2 --to 2s good.pftrace | --to must be later than --from
 2 | report good.pftrace good.pftrace | only one report and one file can be given
 2 | sql --csv --json good.pftrace select(1) | --csv and --json cannot be combined
 2 | export --json --force -o ./good.pftrace good.pftrace | -o './good.pftrace' is the input file; choose another name
@@ -221,7 +221,7 @@ rows <<'END'
 2 | export --csv --json good.pftrace | only one output format can be given
 2 | cut good.pftrace | no output file; name one with -o
 2 | cut -o x good.pftrace | nothing is selected; use --from 1.5, --to 2s, or both
-2 | cut --from 2 --to 1 -o x good.pftrace | --to is not later than --from
+2 | cut --from 2 --to 1 -o x good.pftrace | --to must be later than --from
 2 | cut --form 1 -o x good.pftrace | unknown option --form; did you mean --from\?
 2 | split good.pftrace | choose either --every or --size; examples: --every 10s, --size 100mb
 2 | sql --memory 1q good.pftrace select(1) | --memory 1q is not a size; examples: 512m, 2g; a number alone is in KiB

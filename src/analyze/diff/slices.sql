@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- @help slices of programs that trace themselves
+-- @help slices of instrumented programs
 -- @records sched --app '*'
 
 -- Waits (linux.waits) are slices, too, on tracks of that name; the kernel's own are on tracks of other types.

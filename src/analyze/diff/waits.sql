@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- @help time that threads were blocked for a disk, a lock, memory, a limit or another process
+-- @help time threads were blocked on disks, locks, memory, limits or other processes
 -- @records waits
 
 -- Waits of threads that have nothing to do are left out.

@@ -70,7 +70,7 @@ static bool is_end_of_statement(const char *tail)
 	return true;
 }
 
-/* Fills the table with the rows of the finding's statement. */
+/* Creates the temporary table anew, with the rows of the finding's statement. */
 static int finding_make_evidence(sqlite3 *db, const struct finding *f, const char *table,
 				 const struct finding_window *w, struct err_text *e)
 {

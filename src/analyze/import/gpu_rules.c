@@ -24,9 +24,7 @@ struct gpu_work {
 	bool is_fence; /* which of the first two */
 };
 
-/* The queue of a track: the first is what the GPU works on. */
-
-/* A note is a number about an id of a track or of a machine. */
+/* What a struct gpu_value remembers, for an id within a track or a machine. */
 enum gpu_value_kind {
 	GPU_VALUE_QUEUED, /* ring's track: the slice that queued the job */
 	GPU_VALUE_RUNS, /* machine and fence: the track of the ring that runs its job */
@@ -34,6 +32,7 @@ enum gpu_value_kind {
 	GPU_VALUE_COMMAND, /* machine, number and queue: ns, when the command was sent */
 };
 
+/* The queue of a track; the GPU executes the first job. */
 struct gpu_queue {
 	uint32_t track;
 	bool emits;
@@ -115,7 +114,7 @@ static bool *gpu_work_emits_flag(struct import *im, uint32_t track)
 	return q ? &q->emits : NULL;
 }
 
-/* ---- notes ---- */
+/* ---- values ---- */
 
 static struct gpu_value *gpu_value_find(struct import *im, const struct gpu_value_key *key)
 {

@@ -73,7 +73,7 @@ static void store_call_args(struct import *im, struct open_slice *o, uint32_t se
 	o->args = all;
 }
 
-static void pop_slice(struct import *im, struct slice_stack *s)
+static void pop_slice_and_store_args(struct import *im, struct slice_stack *s)
 {
 	struct open_slice *o = &s->slices[--s->n];
 	struct table *t = import_table(im, TABLE_SLICE);
@@ -111,9 +111,9 @@ static void pop_ended_slices(struct import *im, struct slice_stack *s, int64_t t
 
 			if (child->dur < 0)
 				set_slice_dur(im, child, end - child->ts);
-			pop_slice(im, s);
+			pop_slice_and_store_args(im, s);
 		}
-		pop_slice(im, s);
+		pop_slice_and_store_args(im, s);
 	}
 }
 
@@ -302,7 +302,7 @@ uint32_t slices_end(struct import *im, int64_t ts, uint32_t track, uint32_t cate
 	if (o) {
 		move_args_to_slice(im, o, args);
 		if (o == &s->slices[s->n - 1])
-			pop_slice(im, s);
+			pop_slice_and_store_args(im, s);
 	} else if (s && args) {
 		args->n = 0;
 	}
@@ -340,14 +340,14 @@ void slices_end_syscall(struct import *im, int64_t ts, uint32_t track, uint32_t 
 	else
 		table_set_u32(t, SLICE_ARGS, o->row, call_args_add(im->store, NULL_U32, exit));
 	if (o == &s->slices[s->n - 1])
-		pop_slice(im, s);
+		pop_slice_and_store_args(im, s);
 }
 
 void slices_finish(struct import *im)
 {
 	for (size_t i = 0; i < im->cap_stacks; i++)
 		while (im->stacks[i].n)
-			pop_slice(im, &im->stacks[i]);
+			pop_slice_and_store_args(im, &im->stacks[i]);
 }
 
 void slices_deinit(struct import *im)

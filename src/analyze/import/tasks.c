@@ -295,7 +295,7 @@ bool tasks_is_alive(const struct tasks *t, uint32_t utid)
 				    !t->infos->processes[upid].replaced);
 }
 
-/* Returns the newest living thread with a tid. Those that are dead leave the list. */
+/* Returns the newest living thread with this tid. Dead threads newer than it leave the list. */
 static uint32_t newest_living_thread(struct tasks *t, int64_t tid)
 {
 	uint32_t first = newest_thread(t, tid), utid = first;

@@ -336,7 +336,7 @@ const struct live_losses *live_losses(const struct live *l)
 	return &l->losses;
 }
 
-const char *live_failures(const struct live *l)
+const char *live_ebpf_failures(const struct live *l)
 {
 	return l->failures.s ? l->failures.s : "";
 }

@@ -34,7 +34,7 @@ bool live_end_period(struct live *l);
 const struct live_machine *live_machine(const struct live *l);
 const struct live_losses *live_losses(const struct live *l);
 /* Returns what linux.ebpf_counters could not do, one sentence a line; "" if there is nothing. */
-const char *live_failures(const struct live *l);
+const char *live_ebpf_failures(const struct live *l);
 /* Returns true if processes have, and will have, no CPU time from eBPF programs. */
 bool live_is_cpu_time_missing(const struct live *l);
 /* Returns true if no eBPF family lists the processes: they must come from linux.process_stats. */

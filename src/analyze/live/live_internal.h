@@ -160,7 +160,7 @@ void live_groups_free(struct live *l);
 /* Returns the group, created if needed; NULL if there are too many or memory runs out. */
 struct live_group_entry *live_find_or_add_group(struct live *l, uint64_t id);
 
-/* live_machine.c: adds a line to live_failures(), once. Makes it plain. */
+/* live_machine.c: adds a line to live_ebpf_failures(), once. Makes it plain. */
 void live_add_failure(struct live *l, struct strbuf *line);
 
 /* Sets the time of the last packet about the process to `at`, unless it has a later one. */

@@ -60,7 +60,7 @@ static bool all_values_are_whole(const struct page *p, const struct row_list *l)
 	for (uint32_t i = 0; i < l->n; i++) {
 		double v = counter_value(p, l->rows[i]);
 
-		/* The comparisons are false for NaN. Whole numbers have no sign of minus zero. */
+		/* NaN fails both comparisons. An integer cannot represent -0. */
 		if (!(v > -EXACT && v < EXACT) || v != floor(v) || (v == 0 && signbit(v)))
 			return false;
 	}

@@ -75,7 +75,7 @@ LIMIT min(:top, 3)
 
 -- @section Held up
 -- @key held_up
--- @note longest blocked for a disk, a lock, memory or a limit
+-- @note longest blocked on a disk, a lock, memory or a limit
 -- @more waits
 SELECT time AS blocked_ns, n AS waits, coalesce(function, '(no stack taken)') AS function, file,
     reason AS waits_for

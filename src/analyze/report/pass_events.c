@@ -353,7 +353,8 @@ static void events_deinit(struct events *e)
 	free(e->kinds);
 }
 
-/* Returns the cell with one of the two addresses of a connection. */
+/* Adds the peer's or the local address of a connection to ret's texts. Returns its cell; without a
+ * connection NULL_I64. */
 static int64_t put_address_cell(struct pass_rows *ret, const struct connections *c,
 				uint32_t connection, bool of_peer)
 {

@@ -227,8 +227,9 @@ static bool is_runtime_library(const char *file)
 	return false;
 }
 
-/* Returns true for a function of the kernel that is on the way of every wakeup. */
-static bool is_wakeup_function(const char *name)
+/* Returns true for a kernel function that does not tell why a thread was woken: most of them are part
+ * of every wakeup. */
+static bool says_nothing_about_cause(const char *name)
 {
 	static const char *const names[] = {"try_to_wake_up",
 					    "default_wake_function",
@@ -273,7 +274,7 @@ static void rank_candidate_function(const struct code *c, uint32_t function, str
 		if (to->kernel == NULL_U32)
 			to->kernel = function;
 		if (to->kernel_cause == NULL_U32 && f->name != NULL_U32 &&
-		    !is_wakeup_function(strings_get(&c->s->strings, f->name)))
+		    !says_nothing_about_cause(strings_get(&c->s->strings, f->name)))
 			to->kernel_cause = function;
 		return;
 	}

@@ -57,7 +57,7 @@ static const struct {
 	{"newuname", "uname"}, {"umount", "umount2"}, {"sendfile64", "sendfile"},
 };
 
-/* Returns the 32-bit architecture of programs on a 64-bit kernel; 0: none. */
+/* Returns the architecture of the 32-bit programs that a 64-bit kernel runs; 0: none. */
 static uint32_t find_compat_arch(uint32_t arch)
 {
 	switch (arch) {

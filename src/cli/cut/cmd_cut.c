@@ -118,7 +118,7 @@ static int cut_check_options(struct cut_options *o, char **words, int n, struct 
 	if (!o->is_split && o->from < 0 && o->to < 0)
 		return err_set(e, -EINVAL, "nothing is selected; use --from 1.5, --to 2s, or both");
 	if (o->to >= 0 && o->to <= o->from)
-		return err_set(e, -EINVAL, "--to is not later than --from");
+		return err_set(e, -EINVAL, "--to must be later than --from");
 	return 0;
 }
 

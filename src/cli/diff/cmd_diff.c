@@ -97,8 +97,8 @@ static int check_condition(const struct diff_condition *c, const struct diff_res
 	case DIFF_HOLDS_NOT:
 		return EXIT_GOOD;
 	case DIFF_NO_DATA:
-		log_error("diff: --fail-if '%s' cannot be evaluated: the recordings have no such "
-			  "row to test; make three recordings of each side with: sonda record %s",
+		log_error("diff: --fail-if '%s' cannot be evaluated: no matching row has enough "
+			  "data to test; record each side three times with: sonda record %s",
 			  c->text, c->metric->records);
 		return EXIT_FAILED;
 	default:

@@ -19,7 +19,7 @@ static const char usage_head[] =
 	"       sonda diff [OPTION]... A... -- B...\n\n"
 	"Compares recordings: what became slower or faster from A to B, by how much, and with "
 	"what\n"
-	"confidence. With three or more recordings of each side, the confidence interval comes "
+	"confidence. With three or more recordings per side, the confidence interval comes "
 	"from the\n"
 	"variation between recordings; with fewer, from blocks of time within them. Metrics:\n\n";
 

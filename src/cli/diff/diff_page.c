@@ -26,7 +26,8 @@ static void put_json_element(const char *id, const char *json, size_t len, FILE 
 	fputs("</script>\n", to);
 }
 
-/* Writes the page of one recording as an iframe, which is a document within this one. */
+/* Writes the page of one recording as an iframe. The page is the value of the attribute srcdoc, so
+ * & and " in it are escaped. */
 static int put_timeline(const char *side, FILE *from, FILE *to)
 {
 	int c;

@@ -89,7 +89,7 @@ void check_tracefs(struct doctor_machine *m, struct doctor_finding *f)
 	int r;
 
 	if (doctor_uses_service(m) && m->has_ftrace) {
-		doctor_set_finding(f, DOCTOR_OK, "the service's sonda-probes has access to it");
+		doctor_set_finding(f, DOCTOR_OK, "the service's sonda-probes has access");
 		return;
 	}
 	if (!root) {

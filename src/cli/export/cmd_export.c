@@ -22,8 +22,8 @@
 #include "cli/trace_tables.h"
 
 static const char usage[] =
-	"usage: sonda export FORM [OPTION]... FILE\n\n"
-	"Converts a trace to another program's format. FILE - is standard input. FORM is one "
+	"usage: sonda export FORMAT [OPTION]... FILE\n\n"
+	"Converts a trace to another program's format. FILE - is standard input. FORMAT is one "
 	"of:\n\n"
 	"      --json           Chrome's JSON: slices, scheduler, counters, flows\n"
 	"      --csv[=sheet]    a directory with a CSV file for each table; sheet: put ' before "

@@ -136,7 +136,7 @@ static int metrics_parse_family(struct metrics_options *o, struct err_text *e)
 	return 0;
 }
 
-static int metrics_parse_match(struct metrics_options *o, struct err_text *e)
+static int metrics_add_alert_match(struct metrics_options *o, struct err_text *e)
 {
 	const char *equals = strchr(optarg, '=');
 
@@ -188,7 +188,7 @@ static int metrics_handle_option(void *ctx, int option, struct err_text *e)
 		o->token_file = optarg;
 		return 0;
 	case 'M':
-		return metrics_parse_match(o, e);
+		return metrics_add_alert_match(o, e);
 	case 'T':
 		return metrics_parse_trigger(o, e);
 	case 'L':

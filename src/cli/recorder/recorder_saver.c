@@ -344,7 +344,8 @@ static void recorder_saver_begin_next(struct recorder_saver *s)
 	recorder_saver_end_alert(s, false);
 }
 
-/* alert: NULL, or taken over. Returns false if there is no snapshot; the alert is freed then. */
+/* alert: NULL, or owned by the saver from now on. Returns false, and frees the alert, if no
+ * snapshot will be saved because the last one was less than --pause ago. */
 static bool recorder_saver_queue(struct recorder_saver *s, const char *trigger, const char *reason,
 				 struct alert *alert)
 {

@@ -345,11 +345,11 @@ static void write_no_events(const struct record_facts *f, bool lost, struct strb
 	} else if (record_is_refused(f)) {
 		strbuf_puts(out, "none of the requested events could be recorded\n");
 	} else {
-		strbuf_printf(out, "no requested event occurred%s%s%s%s\n",
+		strbuf_printf(out, "none of the requested events%s occurred%s%s%s\n",
+			      some_events_refused(s) ? " that could be recorded" : "",
 			      c->n_tids_to_trace || c->n_pids_to_trace ? " in these threads" : "",
 			      c->tracing_cpumask && *c->tracing_cpumask ? " on these CPUs" : "",
-			      c->n_event_filters ? " that passes the filters" : "",
-			      some_events_refused(s) ? ", of those that could be recorded" : "");
+			      c->n_event_filters ? " and passed the filters" : "");
 	}
 }
 
@@ -460,7 +460,7 @@ static void write_lines(const char *word, const char *lines, struct strbuf *out)
 	write_labelled_lines(word, lines, LINES_LISTED, out);
 }
 
-static bool write_lost(const struct record_facts *f, const struct losses *losses,
+static bool write_lost_line(const struct record_facts *f, const struct losses *losses,
 		       struct strbuf *out)
 {
 	struct strbuf lines = {0};
@@ -737,7 +737,7 @@ static void write_trace(const struct record_facts *f, struct strbuf *out,
 		write_lines("command", f->command_end, out);
 	if (f->end)
 		write_lines("ended", f->end, out);
-	ret->lost = write_lost(f, &losses, out);
+	ret->lost = write_lost_line(f, &losses, out);
 	write_overwrites(f->scan, out);
 	write_holes(f->scan, out);
 	losses_deinit(&losses);

@@ -313,8 +313,8 @@ struct groups {
 	size_t cap;
 };
 
-/* Returns the group of the event. Events of a group are adjacent, so the last group is tried
- * first. */
+/* Returns the group of the event, added if it is new; NULL if out of memory. Events of a group are
+ * adjacent, so the last group is tried first. */
 static struct group *event_patterns_group_of(struct groups *g, const char *event)
 {
 	size_t len = (size_t)(strchr(event, '/') - event) + 1;

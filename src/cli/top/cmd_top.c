@@ -438,7 +438,7 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 		return;
 	if (t->sources != TOP_PROC && live_is_cpu_time_missing(t->live)) {
 		/* The first reason is shown in the note. */
-		why = live_failures(t->live);
+		why = live_ebpf_failures(t->live);
 		strbuf_clear(&t->no_ebpf);
 		strbuf_add(&t->no_ebpf, why, strcspn(why, "\n"));
 		if (top_can_do_without_ebpf(t, t->no_ebpf.s ? t->no_ebpf.s : ""))

@@ -74,7 +74,7 @@ static void top_json_put_losses(const struct top_state *s, struct strbuf *b)
 	strbuf_puts(b, ",\"counters\":");
 	strbuf_put_json(b, l->counters.len ? l->counters.s : "");
 	strbuf_putc(b, '}');
-	put_list("missing", live_failures(s->live), b);
+	put_list("missing", live_ebpf_failures(s->live), b);
 	put_list("notes", s->note, b);
 }
 

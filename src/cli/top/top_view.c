@@ -267,7 +267,7 @@ static void put_header(const struct top_view *v, const struct top_state *s,
 	begin_line(b, losses.len ? TOP_ALERT : TOP_PLAIN);
 	strbuf_printf(b, "lost       %s\n", losses.len ? losses.s : "nothing");
 	strbuf_deinit(&losses);
-	put_notes("missing", live_failures(s->live), width, b);
+	put_notes("missing", live_ebpf_failures(s->live), width, b);
 	put_notes("note", s->note, width, b);
 }
 

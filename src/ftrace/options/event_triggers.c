@@ -396,7 +396,7 @@ int event_triggers_add(struct event_triggers *t, struct event_triggers *more,
 	return 0;
 }
 
-void event_triggers_stop(struct event_triggers *t, const struct instance *i)
+void event_triggers_stop_recording(struct event_triggers *t, const struct instance *i)
 {
 	for (size_t k = 0; k < t->n; k++) {
 		if (!t->list[k].written || !is_traceon(&t->list[k]))

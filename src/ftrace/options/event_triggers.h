@@ -62,6 +62,6 @@ int event_triggers_start(struct event_triggers *t, const struct instance *i,
 int event_triggers_add(struct event_triggers *t, struct event_triggers *more,
 		       const struct instance *i, struct setup_errors *r);
 /* Stops the recording; no trigger can restart it. */
-void event_triggers_stop(struct event_triggers *t, const struct instance *i);
+void event_triggers_stop_recording(struct event_triggers *t, const struct instance *i);
 /* Zeroed is allowed. */
 void event_triggers_deinit(struct event_triggers *t);

@@ -456,7 +456,7 @@ static void switch_recording_off(void *ctx)
 
 	if (instance_is_made(&ds->session.instance)) {
 		foreign_changes_check_recording(&ds->session.foreign);
-		event_triggers_stop(&ds->session.triggers, &ds->session.instance);
+		event_triggers_stop_recording(&ds->session.triggers, &ds->session.instance);
 	}
 	ds->top_markers_off = override_free(ds->top_markers_off);
 	top_level_stop(&ds->session.top);

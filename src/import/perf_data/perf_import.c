@@ -338,7 +338,7 @@ static void import_record(struct perf_importer *im, const uint8_t *record, size_
 	}
 }
 
-/* Takes the whole records at the begin. Returns how many bytes they have. */
+/* Imports the complete records at the beginning of the data. Returns their size in bytes. */
 static size_t import_records(struct perf_importer *im, const uint8_t *data, size_t len,
 			     bool is_unpacked);
 

@@ -59,7 +59,7 @@ static struct trigger *trigger_new(const void *args, size_t len, uint64_t expire
 	return x;
 }
 
-static void backend_wait_for_service(struct sonda_backend *b, const struct trigger *t)
+static void backend_keep_trigger(struct sonda_backend *b, const struct trigger *t)
 {
 	struct trigger *x = trigger_new(t->args, t->len, t->expires);
 
@@ -75,7 +75,7 @@ static void on_trigger(struct io_task *task)
 
 	for (struct sonda_backend *b = backends; b; b = b->next)
 		if (service_producer_activate_triggers(b->producer, t->args, t->len) == -ENOTCONN)
-			backend_wait_for_service(b, t);
+			backend_keep_trigger(b, t);
 	free(t);
 }
 

@@ -412,8 +412,8 @@ static enum rank rank_hierarchy(struct span number, struct span controllers, str
 	return has_controller(controllers, "memory") ? RANK_MEMORY : RANK_OTHER;
 }
 
-/* Cuts off the field before the next colon. Unlike span_split(), keeps a trailing blank, which is
- * part of the path. */
+/* Cuts the field before the next colon off *rest. Unlike span_split(), trims nothing: a blank at
+ * the end of *rest is part of the path. */
 static bool cgroup_cut_field(struct span *rest, struct span *ret_field)
 {
 	const char *colon = rest->len ? memchr(rest->p, ':', rest->len) : NULL;

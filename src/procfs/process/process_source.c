@@ -197,7 +197,8 @@ static bool process_source_run_scan(struct process_source *ds, const struct time
 	return process_scan_is_active(&ds->scan);
 }
 
-/* Writes everything again if packets were dropped: their content is unknown. */
+/* If packets were dropped, forgets what was written, so that it is written again: what they
+ * contained is unknown. */
 static void process_source_check_dropped(struct process_source *ds)
 {
 	uint64_t dropped = writer_dropped(ds->writer);

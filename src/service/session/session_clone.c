@@ -13,7 +13,8 @@
 #include "service/session/session_state.h"
 #include "service/session/source_instances.h"
 
-/* Charges the account for a clone of the source. Returns 0 or -EDQUOT. */
+/* Charges the account for a clone of the source. Returns 0, or -EDQUOT or -ENOMEM; what was charged
+ * until then stays charged. */
 static int session_clone_charge(struct quota_account *a, const struct session *source,
 				struct err_text *e)
 {

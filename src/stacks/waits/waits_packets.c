@@ -384,7 +384,7 @@ void waits_packets_write_waits(struct waits_session *s)
 
 /* Adds the frames of the code, then the reason as the innermost frame, so that viewers without
  * support for waits show it. If no stack was recorded, a single frame says so. */
-static uint32_t add_total_stack(struct waits_session *s, const struct wait_key *k)
+static uint32_t add_stack_with_reason(struct waits_session *s, const struct wait_key *k)
 {
 	const struct known_stack *kernel =
 		k->kernel ? waits_records_find_stack(s, k->kernel) : NULL;
@@ -458,7 +458,7 @@ static void write_total(struct waits_session *s, const struct waker_key *k,
 			const struct wait_sum *grown)
 {
 	if (!(k->waits.what.flags & WAIT_OF_WAKER)) {
-		write_sample(s, &k->waits, add_total_stack(s, &k->waits), grown);
+		write_sample(s, &k->waits, add_stack_with_reason(s, &k->waits), grown);
 		return;
 	}
 	if (!s->base.other_writer)

@@ -25,7 +25,7 @@ const struct known_stack *waits_records_find_stack(const struct waits_session *s
 	return k;
 }
 
-void waits_records_free_stacks(struct waits_session *s)
+void waits_records_forget_stacks(struct waits_session *s)
 {
 	HASH_FREE(s->known);
 	s->known = NULL;
@@ -45,7 +45,7 @@ static void store_stack(struct waits_session *s, uint64_t hash, const struct sta
 		free(old);
 	}
 	if (HASH_COUNT(s->known) >= WAITS_STACKS_MAX)
-		waits_records_free_stacks(s);
+		waits_records_forget_stacks(s);
 	k = malloc(sizeof(*k) + w->n * sizeof(*k->frames));
 	if (!k)
 		return;

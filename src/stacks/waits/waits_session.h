@@ -96,7 +96,7 @@ struct waits_session {
  * answer is needed (stack_session_ops.read). */
 bool waits_records_handle_queue(struct stack_session *base);
 /* Frees all stacks; the programs send them again. */
-void waits_records_free_stacks(struct waits_session *s);
+void waits_records_forget_stacks(struct waits_session *s);
 /* Returns the stack, or NULL. */
 const struct known_stack *waits_records_find_stack(const struct waits_session *s, uint64_t hash);
 

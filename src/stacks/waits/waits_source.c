@@ -93,7 +93,7 @@ static void waits_source_write(struct stack_session *base, bool is_last)
 
 static void waits_source_on_stacks_reset(struct stack_session *base)
 {
-	waits_records_free_stacks((struct waits_session *)base);
+	waits_records_forget_stacks((struct waits_session *)base);
 }
 
 static void waits_source_finish(struct stack_session *base)
@@ -157,7 +157,7 @@ static void waits_destroy(void *instance)
 	waits_program_free(TAKE_PTR(s->program));
 	unwind_tables_leave(&s->tables);
 	stack_session_deinit(&s->base);
-	waits_records_free_stacks(s);
+	waits_records_forget_stacks(s);
 	HASH_FREE(s->threads);
 	HASH_FREE(s->totals);
 	HASH_FREE(s->without_waker);

@@ -352,7 +352,7 @@ LIVE_TEST(a_family_that_does_not_run_is_reported)
 		take(BEGAN, "ebpf_counters_stats { failures { what: 'cpu_time' reason: 'no "
 			    "permission' } }");
 	assert_true(live_is_cpu_time_missing(live));
-	assert_string_equal(live_failures(live), "cpu_time: no permission\n");
+	assert_string_equal(live_ebpf_failures(live), "cpu_time: no permission\n");
 }
 
 /* A sonda-probes that was built without BPF programs. */
@@ -523,7 +523,7 @@ ROWS_TEST(a_kernel_without_the_list_of_processes)
 	take(BEGAN, "ebpf_counters_stats { failures { what: 'processes' reason: 'the kernel has "
 		    "none' } }");
 	assert_true(live_are_processes_missing(live));
-	assert_string_equal(live_failures(live), "");
+	assert_string_equal(live_ebpf_failures(live), "");
 }
 
 /* ---- groups ---- */
@@ -639,7 +639,7 @@ GROUPS_TEST(lost_members_and_polls_are_reported)
 	take(BEGAN, "cgroup_members { lost: 3 polled_because: 'no BTF' }");
 	take(BEGAN, "cgroup_members { lost: 3 polled_because: 'no BTF' }");
 	assert_int_equal(live_losses(live)->members, 3);
-	assert_string_equal(live_failures(live),
+	assert_string_equal(live_ebpf_failures(live),
 			    "control groups come from /proc/PID/cgroup: no BTF\n");
 }
 

@@ -405,7 +405,7 @@ FIXTURE_TEST(test_what_is_missing)
 	name_list_add(&x.offered, (const uint8_t *)"x is skipped", 12);
 	x.f.idle = &(struct event_requests){.names = (char *[]){(char *)"!sched_swtch"}, .n = 1};
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
-	      "  events   none: no requested event occurred\n"
+	      "  events   none: none of the requested events occurred\n"
 	      "  lost     nothing\n"
 	      "  missing  no producer provides the data source 'linux.perf': is sonda-probes "
 	      "running?\n"
@@ -450,8 +450,8 @@ FIXTURE_TEST(test_no_events_are_explained)
 		      "tracing_cpumask: '3' event_filters { event: 'c/d' filter: 'x' }"),
 		 NULL,
 		 {"a/b", "c/dd (busy)"},
-		 "no requested event occurred in these threads on these CPUs that passes the "
-		 "filters, of those that could be recorded",
+		 "none of the requested events that could be recorded occurred in these threads "
+		 "on these CPUs and passed the filters",
 		 "event a/b could not be recorded\n"
 		 "           event c/dd could not be recorded: busy\n"},
 		{WITH("kprobe_events { probe: 'f' }"),
@@ -462,7 +462,7 @@ FIXTURE_TEST(test_no_events_are_explained)
 		{WITH("kprobe_events { probe: 'f' } kprobe_events { probe: 'g' }"),
 		 NULL,
 		 {"option:kprobe_events (f: no)"},
-		 "no requested event occurred",
+		 "none of the requested events occurred",
 		 "ftrace option kprobe_events: f: no\n"},
 		{WITH("kprobe_events { probe: 'f' } kprobe_events { probe: 'g' }"),
 		 NULL,
@@ -478,7 +478,7 @@ FIXTURE_TEST(test_no_events_are_explained)
 		{WITH("enable_function_graph: true"),
 		 NULL,
 		 {"option:enable_function_graph (limited by x)"},
-		 "no requested event occurred",
+		 "none of the requested events occurred",
 		 "ftrace option enable_function_graph: limited by x\n"},
 		{WITH("ftrace_events: 'softirq_entry'"),
 		 NULL,
@@ -490,7 +490,7 @@ FIXTURE_TEST(test_no_events_are_explained)
 		{WITH("ftrace_events: 'irq/*'"),
 		 NULL,
 		 {"option:subbuf_size_kb (no)", "irq/softirq_entry (no)"},
-		 "no requested event occurred, of those that could be recorded",
+		 "none of the requested events that could be recorded occurred",
 		 "ftrace option subbuf_size_kb: no\n"
 		 "           event irq/softirq_entry could not be recorded: no\n"},
 	};
@@ -517,7 +517,7 @@ FIXTURE_TEST(test_no_events_beside_a_message_of_ftrace)
 	use_config(FACTS_FTRACE);
 	add_text(&x.scan.ftrace.problems, "a remark");
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
-	      "  events   none: no requested event occurred\n"
+	      "  events   none: none of the requested events occurred\n"
 	      "  lost     nothing\n"
 	      "  missing  ftrace: a remark\n",
 	      false, true);

@@ -335,7 +335,7 @@ static void run_line(char *line)
 
 		expect(r ? strerror(-r) : "", rest);
 	} else if (!strcmp(word, "*stop")) {
-		event_triggers_stop(&session.triggers, &instance);
+		event_triggers_stop_recording(&session.triggers, &instance);
 	} else if (!strcmp(word, "*end")) {
 		function_graph_end(&session.graph);
 		dynevents_destroy(&session.made);
